@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/params/config.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <bit>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "model/params/descriptor.h"
+
+namespace rxnic {
+namespace {
+
+constexpr int kMaxBaseDepth = 8;
+
+// Edits (insertions, deletions, replacements) between two words.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+// "; did you mean 'x'?" when a candidate is near enough to be a misspelling, else nothing.
+template <typename Names>
+std::string suggestion(std::string_view word, const Names& names) {
+  std::string_view best;
+  std::size_t least = std::min(word.size(), 1 + std::max<std::size_t>(2, word.size() / 3));
+  for (std::string_view name : names) {
+    const std::size_t distance = edit_distance(word, name);
+    if (distance < least) {
+      least = distance;
+      best = name;
+    }
+  }
+  return best.empty() ? "" : fmt::format("; did you mean '{}'?", best);
+}
+
+std::vector<std::string_view> config_names() {
+  std::vector<std::string_view> names;
+  for (const NamedConfig& config : named_configs()) names.push_back(config.name);
+  return names;
+}
+
+std::vector<std::string_view> section_names() {
+  std::vector<std::string_view> names;
+  for (const ParamSection& section : param_sections()) names.push_back(section.name);
+  return names;
+}
+
+std::vector<std::string_view> key_names(std::string_view section) {
+  std::vector<std::string_view> names;
+  for (const ParamDescriptor& d : param_descriptors()) {
+    if (d.section == section) names.push_back(d.key);
+  }
+  return names;
+}
+
+std::string full_key(const ParamDescriptor& d) { return fmt::format("{}.{}", d.section, d.key); }
+
+std::string expected_value(const ParamDescriptor& d) {
+  switch (d.type) {
+    case ParamType::kBool:
+      return "true or false";
+    case ParamType::kEnum:
+      return fmt::format("\"{}\"", fmt::join(d.values, "\" or \""));
+    default:
+      return fmt::format("an integer from {} to {}{} ({})", d.least, d.greatest,
+                         d.power_of_two ? ", a power of two" : "", d.unit);
+  }
+}
+
+// Reads one TOML document over `params`. One per document, so that every refusal names the file.
+class Reader {
+ public:
+  Reader(std::string file, int depth) : file_(std::move(file)), depth_(depth) {}
+
+  void read(std::string_view text, Params& params);
+  void set(const ParamDescriptor& d, const toml::node& node, Params& params) const;  // R2
+  const ParamDescriptor& find(std::string_view section, std::string_view key, std::uint32_t line) const;
+
+  [[noreturn]] void refuse(std::uint32_t line, std::string key, std::string found, std::string expected) const {
+    throw ConfigError(file_, line, std::move(key), std::move(found), std::move(expected));
+  }
+
+ private:
+  void read_base(const toml::node& node, Params& params) const;
+  void refuse_missing(const toml::table& document, const std::set<const ParamDescriptor*>& seen) const;
+
+  std::string file_;
+  int depth_;
+};
+
+std::uint32_t line_of(const toml::node& node) { return node.source().begin.line; }
+
+std::string printed(const toml::node& node) {
+  if (node.is_table()) return "a table";
+  if (node.is_array()) return "an array";
+  if (const auto* text = node.as_string()) return fmt::format("\"{}\"", text->get());
+  std::ostringstream out;
+  node.visit([&](const auto& value) { out << value; });
+  return out.str();
+}
+
+// A configuration by name or path, over `params`; `from` is the folder that a relative path starts from.
+void read_config(std::string_view name_or_file, const std::filesystem::path& from, const Reader& asker,
+                 std::uint32_t line, const char* key, int depth, Params& params) {
+  if (depth > kMaxBaseDepth) {
+    asker.refuse(line, key, fmt::format("\"{}\"", name_or_file),
+                 fmt::format("at most {} bases, one over the other", kMaxBaseDepth));
+  }
+  if (name_or_file.find('/') == std::string_view::npos && !name_or_file.ends_with(".toml")) {
+    for (const NamedConfig& config : named_configs()) {
+      if (config.name == name_or_file) return Reader(std::string(config.file), depth).read(config.text, params);
+    }
+    asker.refuse(line, key, fmt::format("\"{}\"", name_or_file),
+                 fmt::format("a file, or one of {}{}", fmt::join(config_names(), ", "),
+                             suggestion(name_or_file, config_names())));
+  }
+  const std::filesystem::path path = from / name_or_file;
+  std::ifstream stream(path, std::ios::binary);
+  std::error_code ignored;
+  if (!stream || std::filesystem::is_directory(path, ignored)) {
+    asker.refuse(line, key, fmt::format("\"{}\"", path.string()), "a file that can be read");
+  }
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  Reader(path.string(), depth).read(text, params);
+}
+
+void Reader::read(std::string_view text, Params& params) {
+  toml::table document;
+  try {
+    document = toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    refuse(error.source().begin.line, "", std::string(error.description()), "a TOML file");
+  }
+  const toml::node* base = document.get("base");
+  if (base != nullptr) read_base(*base, params);
+
+  std::set<const ParamDescriptor*> seen;
+  for (const auto& [name, node] : document) {
+    if (name == "base") continue;
+    if (name == "about") {  // R5
+      if (!node.is_string()) refuse(line_of(node), "about", printed(node), "a sentence");
+      continue;
+    }
+    const std::string section(name.str());
+    const auto names = section_names();
+    if (std::ranges::find(names, section) == names.end()) {
+      refuse(line_of(node), section, "unknown section",
+             fmt::format("one of {}{}", fmt::join(names, ", "), suggestion(section, names)));
+    }
+    if (!node.is_table()) refuse(line_of(node), section, printed(node), fmt::format("a section [{}]", section));
+    for (const auto& [key, value] : *node.as_table()) {
+      const ParamDescriptor& d = find(section, key.str(), line_of(value));
+      set(d, value, params);
+      seen.insert(&d);
+    }
+  }
+  if (base == nullptr) refuse_missing(document, seen);
+}
+
+void Reader::read_base(const toml::node& node, Params& params) const {
+  const auto name = node.value<std::string>();
+  if (!name) refuse(line_of(node), "base", printed(node), "the name or file of a configuration");
+  read_config(*name, std::filesystem::path(file_).parent_path(), *this, line_of(node), "base", depth_ + 1, params);
+}
+
+// R1: the line is that of the section in which the key should stand.
+void Reader::refuse_missing(const toml::table& document, const std::set<const ParamDescriptor*>& seen) const {
+  for (const ParamDescriptor& d : param_descriptors()) {
+    if (seen.contains(&d)) continue;
+    const toml::node* section = document.get(d.section);
+    refuse(section != nullptr ? line_of(*section) : 1, full_key(d), "no such key",
+           fmt::format("{}, as there is no base (params.toml's default: {})", expected_value(d),
+                       d.type == ParamType::kEnum ? d.values[d.default_value] : std::to_string(d.default_value)));
+  }
+}
+
+const ParamDescriptor& Reader::find(std::string_view section, std::string_view key, std::uint32_t line) const {
+  for (const ParamDescriptor& d : param_descriptors()) {
+    if (d.section == section && d.key == key) return d;
+  }
+  const auto names = key_names(section);
+  refuse(line, fmt::format("{}.{}", section, key), "unknown key",
+         fmt::format("one of {}{}", fmt::join(names, ", "), suggestion(key, names)));
+}
+
+void Reader::set(const ParamDescriptor& d, const toml::node& node, Params& params) const {
+  std::optional<std::uint64_t> value;
+  std::string hint;
+  if (d.type == ParamType::kBool) {
+    if (node.is_boolean()) value = *node.value<bool>() ? 1 : 0;
+  } else if (d.type == ParamType::kEnum) {
+    if (node.is_string()) {
+      const std::string word = *node.value<std::string>();
+      const auto at = std::ranges::find(d.values, word);
+      if (at != d.values.end()) value = static_cast<std::uint64_t>(at - d.values.begin());
+      hint = suggestion(word, d.values);
+    }
+  } else if (node.is_integer() && *node.value<std::int64_t>() >= 0) {
+    const auto number = static_cast<std::uint64_t>(*node.value<std::int64_t>());
+    if (number >= d.least && number <= d.greatest && (!d.power_of_two || std::has_single_bit(number))) value = number;
+  }
+  if (!value) refuse(line_of(node), full_key(d), printed(node), expected_value(d) + hint);
+  d.set(params, *value);
+}
+
+// R4
+void apply_override(std::string_view text, Params& params) {
+  const Reader reader("--set", 0);
+  const std::size_t equals = text.find('=');
+  const std::size_t dot = text.substr(0, equals).find('.');
+  if (equals == std::string_view::npos || dot == std::string_view::npos) {
+    reader.refuse(0, std::string(text.substr(0, equals)), fmt::format("\"{}\"", text), "section.key=value");
+  }
+  const std::string_view section = text.substr(0, dot);
+  const auto names = section_names();
+  if (std::ranges::find(names, section) == names.end()) {
+    reader.refuse(0, std::string(text.substr(0, equals)), fmt::format("unknown section '{}'", section),
+                  fmt::format("one of {}{}", fmt::join(names, ", "), suggestion(section, names)));
+  }
+  const ParamDescriptor& d = reader.find(section, text.substr(dot + 1, equals - dot - 1), 0);
+  const std::string value(text.substr(equals + 1));
+  // A shell eats the quotes of a string: an enum's value may come without.
+  const bool bare = d.type == ParamType::kEnum && !value.starts_with('"') && !value.starts_with('\'');
+  toml::table document;
+  try {
+    document = toml::parse(bare ? fmt::format("v = '{}'", value) : fmt::format("v = {}", value));
+  } catch (const toml::parse_error&) {
+    reader.refuse(0, full_key(d), fmt::format("\"{}\"", value), expected_value(d));
+  }
+  if (document.size() != 1 || !document.contains("v")) {
+    reader.refuse(0, full_key(d), fmt::format("\"{}\"", value), expected_value(d));
+  }
+  try {
+    reader.set(d, *document.get("v"), params);
+  } catch (const ConfigError& error) {  // the line is one of our own making
+    reader.refuse(0, error.key(), error.found(), error.expected());
+  }
+}
+
+}  // namespace
+
+ConfigError::ConfigError(std::string file, std::uint32_t line, std::string key, std::string found, std::string expected)
+    : std::runtime_error(fmt::format("{}{}: {}{}found {}, expected {}", file, line != 0 ? fmt::format(":{}", line) : "",
+                                     key, key.empty() ? "" : ": ", found, expected)),
+      file_(std::move(file)),
+      line_(line),
+      key_(std::move(key)),
+      found_(std::move(found)),
+      expected_(std::move(expected)) {}
+
+Params load_config(std::string_view name_or_file, std::span<const std::string> overrides) {
+  Params params;
+  read_config(name_or_file, "", Reader("--config", 0), 0, "", 0, params);
+  for (const std::string& text : overrides) apply_override(text, params);
+  return params;
+}
+
+Params parse_config(std::string_view text, const std::string& file, std::span<const std::string> overrides) {
+  Params params;
+  Reader(file, 0).read(text, params);
+  for (const std::string& o : overrides) apply_override(o, params);
+  return params;
+}
+
+}  // namespace rxnic

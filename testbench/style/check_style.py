@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Conventions of the tree, each a check that prints what offends and where.
+
+usage: check_style.py [--root DIR] CHECK...     (or `all`)
+
+Exits 0 when all is well, 1 when something offends, 77 when a tool that the check needs is not installed.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+
+SKIPPED = 77
+TOP_LEVEL = {"model", "rtl", "bridge", "testbench", "traces", "scripts", "CMakeLists.txt", "CMakePresets.json",
+             "README.md", "LICENSE"}
+# What a floor may include besides itself and what those include in turn; the longest prefix of a path is its floor.
+FLOORS = {
+    "model/params": [],
+    "model/types": ["model/params"],
+    "model/core": ["model/types"],
+    "model/engine": ["model/types"],
+    "model/blocks": ["model/engine", "model/core"],
+    "model/nic": ["model/blocks"],
+    "traces": ["model/types"],
+    "bridge/channel": ["model/types"],
+    "bridge/verbs": ["bridge/channel"],
+    "bridge/device": ["bridge/channel", "model/nic"],
+    "bridge/dpi": ["bridge/channel", "model/core"],
+    "testbench": ["traces", "bridge/device", "bridge/dpi"],
+}
+SYSTEMC_FLOORS = {"model/engine", "model/blocks", "model/nic", "bridge/device", "testbench"}
+VERBS_FLOORS = {"bridge/verbs", "testbench"}
+GENERATED = {"model/params/params.h"}
+NOT_BLOCKS = {"nic", "wire", "host"}  # sections of params.toml that are no block
+CLANG_FORMAT = "14"
+
+
+class Tree:
+    """The files of a project: those that git knows or would add, without build folders."""
+
+    def __init__(self, root):
+        self.root = pathlib.Path(root).resolve()
+        if (self.root / ".git").exists():
+            listed = subprocess.run(["git", "-C", self.root, "ls-files", "-co", "--exclude-standard", "-z"], check=True,
+                                    capture_output=True, text=True).stdout.split("\0")
+        else:
+            listed = [os.path.relpath(os.path.join(folder, name), self.root)
+                      for folder, _, names in os.walk(self.root) for name in names]
+            listed = [name for name in listed if not re.match(r"build\b", name) and "__pycache__" not in name]
+        self.files = sorted(name for name in listed if name and (self.root / name).is_file())
+
+    def text(self, name):
+        return (self.root / name).read_text(encoding="utf-8", errors="replace")
+
+    def named(self, *suffixes, under=""):
+        return [name for name in self.files if name.endswith(suffixes) and name.startswith(under)]
+
+
+def floor_of(name):
+    floors = [floor for floor in FLOORS if name.startswith(floor + "/")]
+    return max(floors, key=len, default=None)
+
+
+def allowed(floor):
+    """The floor and everything below it."""
+    below = {floor}
+    for other in FLOORS[floor]:
+        below |= allowed(other)
+    return below
+
+
+def check_floors(tree):
+    """Includes are rooted and point to the same floor or to one below; SystemC and verbs stay on theirs."""
+    for name in tree.named(".h", ".cpp"):
+        floor = floor_of(name)
+        if floor is None:
+            yield f"{name}: lies on no floor ({', '.join(FLOORS)})"
+            continue
+        for number, line in enumerate(tree.text(name).splitlines(), 1):
+            include = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
+            if not include:
+                continue
+            where, path = f"{name}:{number}", include[2]
+            if include[1] == "<":
+                if re.match(r"systemc|sysc/|tlm", path) and floor not in SYSTEMC_FLOORS:
+                    yield f"{where}: {floor} includes <{path}>: SystemC belongs to {', '.join(sorted(SYSTEMC_FLOORS))}"
+                if re.match(r"infiniband/|rdma/", path) and floor not in VERBS_FLOORS:
+                    yield f"{where}: {floor} includes <{path}>: verbs belong to {', '.join(sorted(VERBS_FLOORS))}"
+                continue
+            target = floor_of(path)
+            if target is None or (path not in GENERATED and path not in tree.files):
+                yield f'{where}: "{path}" is no file of the project, named from its root'
+            elif target not in allowed(floor):
+                yield f'{where}: {floor} includes "{path}" of {target}, which is not below it'
+
+
+def check_format(tree):
+    """clang-format has nothing to change."""
+    tool = shutil.which(f"clang-format-{CLANG_FORMAT}") or shutil.which("clang-format")
+    version = subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout if tool else ""
+    if f"version {CLANG_FORMAT}." not in version:
+        print(f"skipped: clang-format {CLANG_FORMAT} is not installed")
+        sys.exit(SKIPPED)
+    sources = tree.named(".h", ".cpp")
+    if sources:
+        done = subprocess.run([tool, "--dry-run", "-Werror", *sources], cwd=tree.root, capture_output=True, text=True)
+        if done.returncode:
+            yield from sorted(set(re.findall(r"^(\S+:\d+):\d+: error: .*$", done.stderr, re.M))) or [done.stderr]
+
+
+def needs_licence(name):
+    path = pathlib.PurePath(name)
+    return (path.suffix in {".h", ".cpp", ".c", ".py", ".sv", ".toml", ".cmake", ".yml", ".yaml"}
+            or path.name == "CMakeLists.txt" or name.startswith(("scripts/", ".ci/")) and path.suffix == "")
+
+
+def check_spdx(tree):
+    """One SPDX line a file: the first, or the second after #!."""
+    for name in tree.files:
+        lines = tree.text(name).splitlines()
+        at = [i for i, line in enumerate(lines) if re.fullmatch(r"(//|#) SPDX-License-Identifier: Apache-2\.0", line)]
+        if needs_licence(name) and at != [1 if lines and lines[0].startswith("#!") else 0]:
+            yield f"{name}: expected one SPDX line, the first (after #!), found {len(at)}"
+
+
+def check_blocks(tree):
+    """A block has a header, a source and a timed test; every block that params.toml names exists."""
+    stems = {pathlib.PurePath(name).stem for name in tree.named(".h", under="model/blocks/")
+             if re.search(r":\s*public\s+Block\b", tree.text(name))}
+    if "model/params/params.toml" in tree.files:
+        stems |= set(tomllib.loads(tree.text("model/params/params.toml"))) - NOT_BLOCKS
+    for stem in sorted(stems):
+        for name in (f"model/blocks/{stem}.h", f"model/blocks/{stem}.cpp", f"testbench/unit/timed/{stem}_test.cpp"):
+            if name not in tree.files:
+                yield f"{stem}: there is no {name}"
+    for name in tree.named(".sv", under="rtl/"):
+        if pathlib.PurePath(name).stem not in stems and not name.endswith("_pkg.sv"):
+            yield f"{name}: there is no block of that stem"
+
+
+def check_readmes(tree):
+    """Every folder has a README.md of one page."""
+    folders = {str(parent) for name in tree.files for parent in pathlib.PurePath(name).parents}
+    for folder in sorted(folders):
+        if any(part.startswith(".") and part != "." for part in pathlib.PurePath(folder).parts):
+            continue
+        readme = "README.md" if folder == "." else f"{folder}/README.md"
+        if readme not in tree.files:
+            yield f"{folder}: there is no README.md"
+        elif folder != "." and len(tree.text(readme).splitlines()) > 80:
+            yield f"{readme}: is longer than one page (80 lines)"
+
+
+def check_layout(tree):
+    """The top level holds what it should, and nothing is large."""
+    tops = {name.split("/")[0] for name in tree.files}
+    for top in sorted(tops - TOP_LEVEL):
+        if not top.startswith("."):
+            yield f"{top}: is not of the top level ({', '.join(sorted(TOP_LEVEL))}, dot files)"
+    for top in sorted(TOP_LEVEL - tops):
+        yield f"{top}: is missing"
+    for name in tree.files:
+        if (tree.root / name).stat().st_size > 1 << 20:
+            yield f"{name}: is larger than 1 MiB"
+
+
+def check_text(tree):
+    """No path of one machine, nothing unfinished without a reason, no stray blanks, no line above 120 columns."""
+    machine = re.compile(r"(?<![\w.}>)*])/(?:" + "|".join(("home", "root", "tmp", "work", "farm", "Users")) + r")/")
+    unfinished = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "X" + "XX")) + r")\b(?!\([^)]+\): \S)")
+    for name in tree.files:
+        data = (tree.root / name).read_bytes()
+        if b"\0" in data or name == "LICENSE":
+            continue
+        text = data.decode("utf-8", errors="replace")
+        if text and not text.endswith("\n"):
+            yield f"{name}: does not end with a newline"
+        for number, line in enumerate(text.splitlines(), 1):
+            where = f"{name}:{number}"
+            if machine.search(line):
+                yield f"{where}: a path of one machine: {machine.search(line)[0]}"
+            if unfinished.search(line):
+                yield f"{where}: {unfinished.search(line)[0]} without a reason, as in KEYWORD(why): what"
+            if line != line.rstrip() or "\t" in line:
+                yield f"{where}: a tab, or blanks at the end"
+            if len(line) > 120 and not name.endswith((".md", ".json", ".toml")):
+                yield f"{where}: {len(line)} columns"
+
+
+def check_params(tree):
+    """Every key of params.toml is read by its block, or somewhere as section.key."""
+    if "model/params/params.toml" not in tree.files:
+        return
+    code = {name: tree.text(name) for name in tree.named(".h", ".cpp")
+            if not name.startswith(("model/params/", "testbench/unit/"))}
+    for section, body in tomllib.loads(tree.text("model/params/params.toml")).items():
+        own = "".join(text for name, text in code.items() if re.fullmatch(rf"model/\w+/{section}\w*\.(h|cpp)", name))
+        for key in body:
+            if key == "about" or re.search(rf"\.{key}\b", own):
+                continue
+            if not any(re.search(rf"\b{section}\.{key}\b", text) for text in code.values()):
+                yield f"{section}.{key}: is in params.toml, but nothing reads it"
+
+
+CHECKS = {name.removeprefix("check_"): check for name, check in list(globals().items()) if name.startswith("check_")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parents[2])
+    parser.add_argument("checks", nargs="+", choices=[*CHECKS, "all"], metavar="CHECK", help=", ".join(CHECKS))
+    args = parser.parse_args()
+    tree = Tree(args.root)
+    offences = []
+    for name in CHECKS if "all" in args.checks else args.checks:
+        offences += [f"{name}: {offence}" for offence in CHECKS[name](tree)]
+    print("\n".join(offences) if offences else f"{len(tree.files)} files looked at, nothing offends")
+    return 1 if offences or not tree.files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Every check of check_style.py passes a small good tree and fails on each offence planted into it."""
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+import check_style
+
+LICENCE = "// SPDX-License-Identifier: Apache-2.0\n"
+PARAMS = '# SPDX-License-Identifier: Apache-2.0\n[cam]\nabout = "A block."\n[cam.entries]\ndefault = 1\n'
+GOOD = {
+    "CMakeLists.txt": "# SPDX-License-Identifier: Apache-2.0\n",
+    "CMakePresets.json": "{}\n",
+    "LICENSE": "text\n",
+    "model/params/params.toml": PARAMS,
+    "model/types/ids.h": LICENCE + '#include <cstdint>\n\n#include "model/params/params.h"\n',
+    "model/engine/block.h": LICENCE + '#include <systemc>\n\n#include "model/types/ids.h"\n',
+    "model/core/list.h": LICENCE + '#include "model/types/ids.h"\n',
+    "model/blocks/cam.h": LICENCE + '#include "model/engine/block.h"\nclass Cam final : public Block {};\n',
+    "model/blocks/cam.cpp": LICENCE + '#include "model/blocks/cam.h"\n\nint f(const P& p) { return p.entries; }\n',
+    "traces/reader.h": LICENCE + '#include "model/types/ids.h"\n',
+    "bridge/README.md": "page\n",
+    "rtl/cam.sv": LICENCE,
+    "scripts/run": "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n",
+    "testbench/unit/timed/cam_test.cpp": LICENCE + '#include "model/blocks/cam.h"\n',
+    **{f"{folder}README.md": "page\n" for folder in
+       ("", "model/", "model/params/", "model/types/", "model/engine/", "model/core/", "model/blocks/", "traces/",
+        "rtl/", "scripts/", "testbench/", "testbench/unit/", "testbench/unit/timed/")},
+}
+
+
+class CheckStyle(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.root)
+        for name, text in GOOD.items():
+            self.write(name, text)
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def offences(self, check):
+        return list(check_style.CHECKS[check](check_style.Tree(self.root)))
+
+    def assert_one(self, check, *words):
+        found = self.offences(check)
+        self.assertEqual(len(found), 1, found)
+        for word in words:
+            self.assertIn(word, found[0])
+
+    def test_good_tree_passes_every_check(self):
+        for check in check_style.CHECKS:
+            if check == "format":
+                continue
+            with self.subTest(check):
+                self.assertEqual(self.offences(check), [])
+
+    def test_include_of_a_higher_floor(self):
+        self.write("model/types/ids.h", LICENCE + '#include "model/core/list.h"\n')
+        self.assert_one("floors", "model/types/ids.h:2", "model/core")
+
+    def test_include_of_a_floor_beside(self):
+        self.write("traces/reader.h", LICENCE + '#include "model/core/list.h"\n')
+        self.assert_one("floors", "traces/reader.h:2")
+
+    def test_include_that_is_not_rooted(self):
+        self.write("model/blocks/cam.cpp", LICENCE + '#include "cam.h"\nint f(const P& p) { return p.entries; }\n')
+        self.assert_one("floors", "model/blocks/cam.cpp:2", '"cam.h"')
+
+    def test_include_that_does_not_exist(self):
+        self.write("model/core/list.h", LICENCE + '#include "model/types/gone.h"\n')
+        self.assert_one("floors", "gone.h")
+
+    def test_systemc_below_the_engine(self):
+        self.write("model/core/list.h", LICENCE + "#include <systemc>\n")
+        self.assert_one("floors", "model/core/list.h:2", "<systemc>")
+
+    def test_verbs_in_the_model(self):
+        self.write("model/core/list.h", LICENCE + "#include <infiniband/verbs.h>\n")
+        self.assert_one("floors", "model/core/list.h:2")
+
+    def test_source_outside_every_floor(self):
+        self.write("scripts/tool.cpp", LICENCE)
+        self.assert_one("floors", "scripts/tool.cpp")
+
+    def test_format(self):
+        self.write(".clang-format", "BasedOnStyle: Google\n")
+        try:
+            self.assertEqual(self.offences("format"), [])
+        except SystemExit:
+            self.skipTest("clang-format is not installed")
+        self.write("model/core/list.h", LICENCE + "int   f( );\n")
+        self.assertTrue(any("model/core/list.h:2" in o for o in self.offences("format")))
+
+    def test_licence_missing_doubled_or_late(self):
+        for text in ("int x;\n", LICENCE + LICENCE, "\n" + LICENCE):
+            with self.subTest(text):
+                self.write("model/core/list.h", text)
+                self.assert_one("spdx", "model/core/list.h")
+
+    def test_licence_of_a_script(self):
+        self.write("scripts/run", "#!/bin/sh\n")
+        self.assert_one("spdx", "scripts/run")
+
+    def test_block_without_source(self):
+        (self.root / "model/blocks/cam.cpp").unlink()
+        self.assert_one("blocks", "cam", "no model/blocks/cam.cpp")
+
+    def test_block_without_test(self):
+        (self.root / "testbench/unit/timed/cam_test.cpp").unlink()
+        self.assert_one("blocks", "cam_test.cpp")
+
+    def test_block_unknown_to_the_parameters_without_test(self):
+        self.write("model/blocks/extra.h", LICENCE + "class Extra : public Block {};\n")
+        self.write("model/blocks/extra.cpp", LICENCE)
+        self.assert_one("blocks", "extra_test.cpp")
+
+    def test_block_of_the_parameters_that_does_not_exist(self):
+        self.write("model/params/params.toml", PARAMS + '[gone]\nabout = "A block."\n')
+        self.assertEqual(len(self.offences("blocks")), 3)
+
+    def test_module_without_block(self):
+        self.write("rtl/other.sv", LICENCE)
+        self.assert_one("blocks", "rtl/other.sv")
+
+    def test_folder_without_readme(self):
+        (self.root / "model/core/README.md").unlink()
+        self.assert_one("readmes", "model/core")
+
+    def test_readme_of_more_than_a_page(self):
+        self.write("model/core/README.md", "line\n" * 81)
+        self.assert_one("readmes", "model/core/README.md")
+
+    def test_top_level_with_something_else(self):
+        self.write("docs/README.md", "page\n")
+        self.assert_one("layout", "docs")
+
+    def test_top_level_with_something_missing(self):
+        (self.root / "LICENSE").unlink()
+        self.assert_one("layout", "LICENSE")
+
+    def test_large_file(self):
+        self.write("traces/README.md", "x" * ((1 << 20) + 1))
+        self.assert_one("layout", "traces/README.md")
+
+    def test_machine_path(self):
+        for path in ("home/", "tmp/", "work/"):
+            with self.subTest(path):
+                self.write("model/core/list.h", LICENCE + f"// see /{path}me\n")
+                self.assert_one("text", "model/core/list.h:2")
+
+    def test_unfinished_without_reason(self):
+        word = "TO" + "DO"
+        self.write("model/core/list.h", LICENCE + f"// {word}: later\n")
+        self.assert_one("text", word)
+        self.write("model/core/list.h", LICENCE + f"// {word}(issue 7): later\n")
+        self.assertEqual(self.offences("text"), [])
+
+    def test_blanks_tabs_width_and_last_newline(self):
+        for text in ("int x; \n", "\tint x;\n", "int x;", "// " + "x" * 118 + "\n"):
+            with self.subTest(text):
+                self.write("model/core/list.h", LICENCE + text)
+                self.assert_one("text", "model/core/list.h")
+
+    def test_parameter_that_nothing_reads(self):
+        self.write("model/blocks/cam.cpp", LICENCE + '#include "model/blocks/cam.h"\n')
+        self.assert_one("params", "cam.entries")
+
+
+if __name__ == "__main__":
+    unittest.main()
