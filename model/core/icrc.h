@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Invariant CRC of a packet (IBTA volume 1, 7.8.1; RoCEv2 annex A17.3.3): CRC-32 over the packet from the network
+// header to the pad, with the fields that change on the way taken as ones.
+//
+//   R1  Before the network header stand 8 bytes of ones: RoCE has no LRH, and a router replaces that of a packet with a
+//   GRH.
+//       A local InfiniBand packet counts its LRH, with the VL taken as ones.
+//   R2  Masked: IPv4 TOS, TTL, header checksum; IPv6 traffic class, flow label, hop limit; GRH likewise; UDP checksum;
+//       BTH byte 4 (FECN, BECN, reserved).
+//   R3  The result is stored with its least significant byte first.
+//   R4  An InfiniBand packet ends with a VCRC (7.8.2): CRC-16 over all bytes from LRH to ICRC, none masked, stored
+//   likewise.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "model/types/wire.h"
+
+namespace rxnic {
+
+// The ICRC that the frame should carry. `h` is what parse() gave with kOk, or build(), for it.
+std::uint32_t icrc(Bytes frame, const Headers& h);
+// Whether the frame carries it.
+bool icrc_matches(Bytes frame, const Headers& h);
+// Writes it (and the VCRC of an InfiniBand packet, when the frame has room for one).
+void seal(std::span<std::uint8_t> frame, const Headers& h);
+// VCRC of an InfiniBand packet, given its bytes from LRH to ICRC.
+std::uint16_t vcrc(Bytes packet);
+
+}  // namespace rxnic

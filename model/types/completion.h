@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device ABI, completion side: CQEs and events as the device writes them. Little-endian.
+//
+//   R1  A CQ is a ring of 64-byte slots, a power of two of them. CQE k is in slot k mod slots.
+//   R2  The owner bit of CQE k is (k / slots) mod 2: software that expects CQE k finds it valid when the bit is equal, and the
+//       ring starts filled with ones (bit 1 in slots never written). It is in the last byte, which is written last.
+//   R3  On an error only wr_id's carrier (wqe_index), status, qp_number and vendor_error are valid (rules 3.1).
+//   R4  Compression: a title CQE (format kTitle, mini_count = n) is followed by ceil(n / 7) slots of mini CQEs (format kMini);
+//       each stands for a CQE that equals the title but for byte_count and wqe_index. The block takes 1 + ceil(n / 7) slots.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "model/types/ids.h"
+
+namespace rxnic {
+
+// Numbered as enum ibv_wc_status.
+enum class WcStatus : std::uint8_t {
+  kSuccess = 0,
+  kLocalLength = 1,
+  kLocalQpOperation = 2,
+  kLocalProtection = 4,
+  kFlushed = 5,
+  kRemoteInvalidRequest = 9,
+  kRemoteAccess = 10,
+  kRemoteOperation = 11,
+  kRetryExceeded = 12,
+  kRnrRetryExceeded = 13,
+  kGeneral = 21,
+  kTagMatch = 22,
+  kRendezvousIncomplete = 23,
+};
+
+enum class CqeOpcode : std::uint8_t {
+  kSend,
+  kRdmaWrite,
+  kRdmaRead,
+  kCompareSwap,
+  kFetchAdd,
+  kLocalInvalidate,
+  kReceive = 0x10,
+  kReceiveWriteImm,
+  kTagAdd,
+  kTagDelete,
+  kTagSync,
+  kTagReceive,
+  kTagNoTag,
+};
+
+enum CqeFlag : std::uint16_t {
+  kCqeGrh = 1u << 0,
+  kCqeImmediate = 1u << 1,
+  kCqeInvalidated = 1u << 2,
+  kCqeTagMatch = 1u << 3,
+  kCqeTagDataValid = 1u << 4,
+  kCqeTagSyncRequest = 1u << 5,
+  kCqeSolicited = 1u << 6,
+  kCqeSrq = 1u << 7,  // wqe_index is of the SRQ `srq_number`
+};
+
+enum class CqeFormat : std::uint8_t { kPlain, kTitle, kMini };
+
+struct Cqe {
+  std::uint32_t qp_number = 0;
+  std::uint32_t srq_number = 0;
+  std::uint32_t wqe_index = 0;      // slot of the WQE; the driver keeps wr_id by slot
+  std::uint32_t byte_count = 0;
+  std::uint32_t immediate_or_rkey = 0;
+  std::uint32_t source_qp = 0;      // UD
+  std::uint16_t source_lid = 0;
+  std::uint16_t pkey_index = 0;
+  std::uint16_t flags = 0;          // CqeFlag
+  std::uint8_t service_level = 0;
+  CqeOpcode opcode = CqeOpcode::kReceive;
+  WcStatus status = WcStatus::kSuccess;
+  std::uint8_t vendor_error = 0;
+  std::uint16_t mini_count = 0;     // kTitle
+  std::uint64_t timestamp = 0;      // cycle in which it was built
+  std::uint64_t tag = 0;            // TM: tm_info.tag
+  std::uint32_t tag_context = 0;    // TM: tm_info.priv (app_ctx)
+  std::uint8_t reserved[2] = {};
+  CqeFormat format = CqeFormat::kPlain;
+  std::uint8_t owner = 1;
+};
+static_assert(sizeof(Cqe) == 64);
+
+struct MiniCqe {
+  std::uint32_t byte_count = 0;
+  std::uint32_t wqe_index = 0;
+};
+static_assert(sizeof(MiniCqe) == 8);
+inline constexpr std::uint32_t kMiniCqesPerSlot = 7;
+struct MiniCqeSlot {
+  std::array<MiniCqe, kMiniCqesPerSlot> mini;
+  std::uint8_t reserved[6] = {};
+  CqeFormat format = CqeFormat::kMini;
+  std::uint8_t owner = 1;
+};
+static_assert(sizeof(MiniCqeSlot) == 64);
+
+// A CQ as software describes it to the device.
+struct CqContext {
+  Cqn number{};
+  BusAddress base{};
+  std::uint32_t slots = 0;           // power of two
+  bool ignore_overrun = false;
+  bool compress = false;
+  std::uint16_t moderation_count = 0;      // events: CQEs per event, 0 or 1: every CQE
+  std::uint16_t moderation_period_us = 0;  // events: longest delay
+};
+
+enum class EventType : std::uint8_t {
+  kCompletion,        // a CQ that was armed has a CQE; number: CQN
+  kCqError,           // overrun; number: CQN
+  kQpFatal,           // number: QPN
+  kQpAccessError,     // number: QPN
+  kQpRequestError,    // number: QPN
+  kQpLastWqeReached,  // number: QPN
+  kSrqLimitReached,   // number: SRQN
+};
+
+// One entry of the device's event queue: what an interrupt tells.
+struct Event {
+  EventType type = EventType::kCompletion;
+  std::uint32_t number = 0;
+};
+
+}  // namespace rxnic

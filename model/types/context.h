@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device ABI, contexts that the device keeps in host memory and caches: queue pairs (QPC), memory regions (MPT, MTT).
+//
+//   R1  The QP context of QPN q is at icm::kQpContexts + q * sizeof(QpContext); valid == 0 means that there is no such QP.
+//   R2  The MPT entry of key k is at icm::kMpt + (k >> 8) * sizeof(MptEntry) and is k's only when its `key` equals k.
+//   R3  MTT: page n of a region is the 8-byte bus address at `mtt_base + 8 n`. Pages are 1 << page_shift bytes, aligned.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "model/types/ids.h"
+#include "model/types/opcode.h"
+#include "model/types/wire.h"
+
+namespace rxnic {
+
+namespace icm {  // bus addresses of the tables; nothing of a program is up there
+inline constexpr BusAddress kQpContexts{0x4000'0000'0000'0000u};
+inline constexpr BusAddress kMpt{0x5000'0000'0000'0000u};
+inline constexpr BusAddress kMtt{0x6000'0000'0000'0000u};
+inline constexpr BusAddress kTagOverflow{0x7000'0000'0000'0000u};
+}  // namespace icm
+
+enum class QpState : std::uint8_t { kReset, kInit, kRtr, kRts, kSqd, kSqe, kError };
+
+enum AccessFlag : std::uint8_t {  // bits as enum ibv_access_flags
+  kLocalWrite = 1u << 0,
+  kRemoteWrite = 1u << 1,
+  kRemoteRead = 1u << 2,
+  kRemoteAtomic = 1u << 3,
+};
+
+// Message that a responder is in the middle of.
+enum class MessageKind : std::uint8_t { kNone, kSend, kWrite, kSkip /* the rest of a UC message that was given up */ };
+
+// One queue pair's context: what software set and what the receive path keeps. The device writes it back when its cache
+// line is evicted.
+struct QpContext {
+  // Set by software.
+  std::uint8_t valid = 0;
+  QpState state = QpState::kReset;
+  Transport transport = Transport::kNone;
+  std::uint8_t access = 0;         // AccessFlag: what remote requests may do
+  Qpn qpn{};
+  Qpn remote_qpn{};                // RC, UC
+  Pdn pd{};
+  Xrcdn xrcd{};
+  Address local, remote;           // RC, UC: packets from elsewhere are dropped
+  std::uint16_t mtu = 1024;        // bytes
+  std::uint16_t pkey = 0xffff;
+  std::uint32_t qkey = 0;          // UD
+  Cqn receive_cq{}, send_cq{};
+  WqId receive_queue = kNoWq;      // an RQ, or the SRQ
+  bool uses_srq = false;
+  bool tag_matching = false;       // its SRQ is a TM SRQ
+  bool resynchronise = false;      // take a PSN ahead of the expected one as it is and count the gap (captures)
+  bool last_wqe_event_sent = false;
+  std::uint8_t min_rnr_timer = 0;  // code of rules.md
+  std::uint8_t max_dest_rd_atomic = 16;
+
+  // Kept by the transport checker (responder side).
+  Psn expected_psn;
+  std::uint32_t msn = 0;           // 24 bits, messages completed
+  bool nak_sent = false;           // silent until expected_psn comes
+  MessageKind message = MessageKind::kNone;
+  std::uint32_t checked = 0;           // packets that passed the checker
+  std::uint32_t squash_after = 0;      // packets numbered in (squash_after, squash_until] are squashed
+  std::uint32_t squash_until = 0;
+  std::uint32_t messages = 0;          // messages begun
+  std::uint32_t failed_message = 0;    // UC: number of the message that was given up, its rest is dropped
+  std::uint64_t message_start = 0;     // cycle in which the first packet of the current message arrived
+  std::uint64_t message_bytes = 0; // received so far of the current message
+  std::uint64_t write_va = 0;      // next byte of a WRITE
+  Key write_rkey{};
+  std::uint32_t write_left = 0;    // bytes of the RETH's length still to come
+  WqId message_queue = kNoWq;      // where the current SEND takes its WQE (XRC: the packet's SRQ)
+
+  // Kept by the WQE fetcher and the scatter engine: the WQE of the current message.
+  std::uint32_t wqe_slot = 0xffffffff;  // in the fetcher's store of WQEs in use
+  std::uint64_t scattered = 0;          // bytes of it filled
+
+  std::uint16_t pins = 0;          // packets in flight that refer to the cached copy
+  bool dirty = false;              // differs from the copy in host memory
+};
+static_assert(sizeof(QpContext) <= 256);
+
+struct MptEntry {
+  std::uint32_t key = 0;           // 0: free
+  std::uint8_t valid = 0;
+  std::uint8_t access = 0;         // AccessFlag
+  std::uint8_t page_shift = 12;
+  std::uint8_t reserved = 0;
+  std::uint32_t pd = 0;
+  std::uint32_t reserved2 = 0;
+  std::uint64_t va = 0;            // first byte
+  std::uint64_t length = 0;        // bytes
+  std::uint64_t mtt_base = 0;      // bus address of the page list
+  std::uint8_t reserved3[24] = {};
+};
+static_assert(sizeof(MptEntry) == 64);
+
+constexpr BusAddress qp_context_address(Qpn q) { return icm::kQpContexts + std::uint64_t{raw(q)} * 256; }
+constexpr BusAddress mpt_address(Key k) { return icm::kMpt + std::uint64_t{raw(k) >> 8} * sizeof(MptEntry); }
+
+}  // namespace rxnic

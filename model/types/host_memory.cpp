@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/types/host_memory.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+namespace rxnic {
+
+struct LocalMemory::Chunk {
+  std::array<std::uint8_t, kChunkBytes> bytes{};
+};
+
+LocalMemory::LocalMemory() = default;
+LocalMemory::~LocalMemory() = default;
+
+LocalMemory::Chunk* LocalMemory::find(std::uint64_t index) {
+  if (index == last_index_) return last_;
+  const auto it = chunks_.find(index);
+  if (it == chunks_.end()) return nullptr;
+  last_index_ = index;
+  return last_ = it->second.get();
+}
+
+LocalMemory::Chunk& LocalMemory::touch(std::uint64_t index) {
+  if (Chunk* chunk = find(index)) return *chunk;
+  auto& slot = chunks_[index];
+  slot = std::make_unique<Chunk>();
+  last_index_ = index;
+  last_ = slot.get();
+  return *last_;
+}
+
+bool LocalMemory::read(BusAddress from, std::span<std::uint8_t> to) {
+  std::uint64_t at = raw(from);
+  while (!to.empty()) {
+    const std::size_t offset = at % kChunkBytes;
+    const std::size_t n = std::min(to.size(), kChunkBytes - offset);
+    if (const Chunk* chunk = find(at / kChunkBytes)) {
+      std::memcpy(to.data(), chunk->bytes.data() + offset, n);
+    } else {
+      std::memset(to.data(), 0, n);
+    }
+    to = to.subspan(n);
+    at += n;
+  }
+  return true;
+}
+
+bool LocalMemory::write(BusAddress to, std::span<const std::uint8_t> from) {
+  std::uint64_t at = raw(to);
+  while (!from.empty()) {
+    const std::size_t offset = at % kChunkBytes;
+    const std::size_t n = std::min(from.size(), kChunkBytes - offset);
+    std::memcpy(touch(at / kChunkBytes).bytes.data() + offset, from.data(), n);
+    from = from.subspan(n);
+    at += n;
+  }
+  return true;
+}
+
+std::uint64_t LocalMemory::digest() const {
+  std::vector<std::uint64_t> order;
+  order.reserve(chunks_.size());
+  for (const auto& [index, chunk] : chunks_) order.push_back(index);
+  std::sort(order.begin(), order.end());
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  const auto mix = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3u; };
+  for (const std::uint64_t index : order) {
+    mix(index);
+    const auto& bytes = chunks_.at(index)->bytes;
+    for (std::size_t i = 0; i < kChunkBytes; i += 8) {
+      std::uint64_t word;
+      std::memcpy(&word, bytes.data() + i, 8);
+      mix(word);
+    }
+  }
+  return hash;
+}
+
+}  // namespace rxnic

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory that DMA reaches. One interface: local memory for replay and tests, another program's memory for live runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+
+#include "model/types/ids.h"
+
+namespace rxnic {
+
+class HostMemory {
+ public:
+  virtual ~HostMemory() = default;
+  // False when any byte of the range is not mapped (or not writable); then nothing was moved.
+  virtual bool read(BusAddress from, std::span<std::uint8_t> to) = 0;
+  virtual bool write(BusAddress to, std::span<const std::uint8_t> from) = 0;
+
+  template <class T>
+  T load(BusAddress from) {
+    T value{};
+    read(from, {reinterpret_cast<std::uint8_t*>(&value), sizeof value});
+    return value;
+  }
+  template <class T>
+  void store(BusAddress to, const T& value) {
+    write(to, {reinterpret_cast<const std::uint8_t*>(&value), sizeof value});
+  }
+};
+
+// Sparse memory that exists where it is touched: every address is mapped and reads as zero until written.
+class LocalMemory final : public HostMemory {
+ public:
+  static constexpr std::size_t kChunkBytes = 16384;
+  LocalMemory();
+  ~LocalMemory() override;
+  bool read(BusAddress from, std::span<std::uint8_t> to) override;
+  bool write(BusAddress to, std::span<const std::uint8_t> from) override;
+  std::size_t resident_bytes() const { return chunks_.size() * kChunkBytes; }
+  // FNV-1a over all touched chunks in address order: equal contents, equal digest.
+  std::uint64_t digest() const;
+
+ private:
+  struct Chunk;
+  Chunk* find(std::uint64_t index);
+  Chunk& touch(std::uint64_t index);
+  std::unordered_map<std::uint64_t, std::unique_ptr<Chunk>> chunks_;
+  std::uint64_t last_index_ = ~std::uint64_t{0};
+  Chunk* last_ = nullptr;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// BTH opcodes (IBTA volume 1, table 38; annexes for XRC, CNP): three bits of transport, five of operation.
+#pragma once
+
+#include <cstdint>
+
+namespace rxnic {
+
+enum class Transport : std::uint8_t { kRc = 0, kUc = 1, kRd = 2, kUd = 3, kCnp = 4, kXrc = 5, kNone = 7 };
+
+enum class Operation : std::uint8_t {
+  kSendFirst = 0x00,
+  kSendMiddle = 0x01,
+  kSendLast = 0x02,
+  kSendLastImm = 0x03,
+  kSendOnly = 0x04,
+  kSendOnlyImm = 0x05,
+  kWriteFirst = 0x06,
+  kWriteMiddle = 0x07,
+  kWriteLast = 0x08,
+  kWriteLastImm = 0x09,
+  kWriteOnly = 0x0a,
+  kWriteOnlyImm = 0x0b,
+  kReadRequest = 0x0c,
+  kReadResponseFirst = 0x0d,
+  kReadResponseMiddle = 0x0e,
+  kReadResponseLast = 0x0f,
+  kReadResponseOnly = 0x10,
+  kAck = 0x11,
+  kAtomicAck = 0x12,
+  kCompareSwap = 0x13,
+  kFetchAdd = 0x14,
+  kSendLastInv = 0x16,
+  kSendOnlyInv = 0x17,
+  kCnp = 0x1f,      // not an opcode of the table: stands for 0x81
+  kUnknown = 0x1e,  // undefined by the table
+};
+
+// What an opcode carries and where it stands in its message. A bit set.
+enum OpcodeTrait : std::uint32_t {
+  kFirst = 1u << 0,
+  kMiddle = 1u << 1,
+  kLast = 1u << 2,
+  kOnly = 1u << 3,
+  kSend = 1u << 4,
+  kWrite = 1u << 5,
+  kRead = 1u << 6,  // READ request
+  kReadResponse = 1u << 7,
+  kAtomic = 1u << 8,   // either atomic request
+  kAckKind = 1u << 9,  // ACK or ATOMIC ACK
+  kHasReth = 1u << 10,
+  kHasAeth = 1u << 11,
+  kHasAtomicEth = 1u << 12,
+  kHasAtomicAckEth = 1u << 13,
+  kHasImm = 1u << 14,
+  kHasIeth = 1u << 15,
+  kHasDeth = 1u << 16,
+  kHasXrceth = 1u << 17,
+  kHasPayload = 1u << 18,
+  kKnown = 1u << 19,
+  kRequest = 1u << 20,   // consumed by a responder
+  kResponse = 1u << 21,  // consumed by a requester
+  kTakesWqe = 1u << 22,  // takes a receive WQE at this packet: SEND FIRST/ONLY, WRITE LAST/ONLY with immediate
+  kIsCnp = 1u << 23,
+};
+
+struct OpcodeInfo {
+  std::uint32_t traits = 0;
+  Transport transport = Transport::kNone;
+  Operation operation = Operation::kUnknown;
+  std::uint8_t extension_bytes = 0;  // extension headers between BTH and payload
+};
+
+inline constexpr std::uint8_t kOpcodeCnp = 0x81;
+constexpr std::uint8_t opcode_of(Transport t, Operation o) {
+  return static_cast<std::uint8_t>(static_cast<unsigned>(t) << 5 | static_cast<unsigned>(o));
+}
+
+// Facts about a BTH opcode byte; traits without kKnown when the table does not define it.
+const OpcodeInfo& opcode_info(std::uint8_t opcode);
+// The table's name: "RC SEND_FIRST", "CNP", "unknown 0x5f".
+const char* opcode_name(std::uint8_t opcode);
+
+}  // namespace rxnic

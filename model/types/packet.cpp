@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/types/packet.h"
+
+namespace rxnic {
+
+std::string_view station_name(Station s) {
+  static constexpr std::array<std::string_view, kStations> kNames = {
+      "wire",        "rx_parser",   "qp_context_cache",   "transport_checker", "tag_match_cam", "srq_wqe_fetcher",
+      "grh_scatter", "address_translator", "dma_engine", "cqe_generator", "ack_generator"};
+  return kNames[static_cast<std::size_t>(s)];
+}
+
+std::string_view drop_reason_name(DropReason r) {
+  static constexpr std::array<std::string_view, kDropReasons> kNames = {
+      "none",
+      "rx_buffer_full",
+      "truncated_in_capture",
+      "too_long",
+      "too_short",
+      "bad_length",
+      "fragment",
+      "destination_address",
+      "unknown_opcode",
+      "missing_headers",
+      "version",
+      "qpn_zero",
+      "multicast_not_attached",
+      "qp_not_found",
+      "qp_type_or_state",
+      "qp_address",
+      "pkey",
+      "qkey",
+      "icrc",
+      "psn_ahead",
+      "uc_sequence",
+      "invalid_request",
+      "no_receive_wqe",
+      "remote_access",
+      "local_operation",
+      "message_too_long",
+      "squashed",
+      "duplicate_unsaved",
+      "unsolicited_answer",
+      "cq_overrun",
+      "host_memory",
+  };
+  return kNames[static_cast<std::size_t>(r)];
+}
+
+void Packet::reset() {
+  h = Headers{};
+  frame_bytes = wire_bytes = 0;
+  role = PacketRole::kReceived;
+  icrc_ok = false;
+  id = 0;
+  qp = nullptr;
+  outcome = Outcome::kUndecided;
+  drop_reason = DropReason::kNone;
+  sequence = message_sequence = 0;
+  undo = ResponderUndo{};
+  syndrome = access = 0;
+  acknowledge = takes_wqe = ends_message = completes = resynchronised = bad_length = false;
+  status = WcStatus::kSuccess;
+  cqe_opcode = CqeOpcode::kReceive;
+  cq = Cqn{};
+  pd = Pdn{};
+  answer_psn = Psn{};
+  answer_msn = 0;
+  message_start = message_bytes = 0;
+  queue = kNoWq;
+  wqe_slot = 0xffffffff;
+  wqe_index = byte_count = 0;
+  cqe_flags = strip_bytes = 0;
+  tag = 0;
+  tag_context = 0;
+  tag_buffer = DataSegment{};
+  local_va = 0;
+  local_key = Key{};
+  local_bytes = resource = 0;
+  segment_count = 0;
+  stamps = {};
+}
+
+PacketPool::PacketPool(const Quotas& q)
+    : capacity_(q.receive + q.internal + q.response),
+      left_{q.receive, q.internal, q.response},
+      packets_(std::make_unique<Packet[]>(capacity_)) {
+  free_.reserve(capacity_);
+  for (std::uint32_t i = capacity_; i-- > 0;) free_.push_back(PacketHandle{i});
+}
+
+PacketHandle PacketPool::allocate(PacketClass c) {
+  assert(available(c));
+  --left_[static_cast<std::size_t>(c)];
+  const PacketHandle h = free_.back();
+  free_.pop_back();
+  Packet& p = packets_[raw(h)];
+  p.reset();
+  p.pool_class = c;
+  return h;
+}
+
+void PacketPool::release(PacketHandle h) {
+  ++left_[static_cast<std::size_t>(packets_[raw(h)].pool_class)];
+  free_.push_back(h);
+}
+
+}  // namespace rxnic

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// A packet on its way through the receive path: its bytes, its headers, and what each block decided about it.
+// Links carry PacketHandles; the blocks find the packet in the pool.
+//
+//   R1  Every packet that enters leaves exactly once: accepted or dropped for one reason (model/blocks/ledger.h).
+//   R2  Within a queue pair packets never overtake each other; drops leave at once.
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "model/types/completion.h"
+#include "model/types/context.h"
+#include "model/types/ids.h"
+#include "model/types/wire.h"
+#include "model/types/work_queue.h"
+
+namespace rxnic {
+
+// The blocks that a packet passes, in order; Packet::stamps holds the cycle in which it left each.
+enum class Station : std::uint8_t {
+  kWire,  // arrival of the last byte
+  kRxParser,
+  kQpContextCache,
+  kTransportChecker,
+  kTagMatchCam,
+  kSrqWqeFetcher,
+  kGrhScatter,
+  kAddressTranslator,
+  kDmaEngine,
+  kCqeGenerator,
+  kAckGenerator,
+  kCount,
+};
+inline constexpr std::size_t kStations = static_cast<std::size_t>(Station::kCount);
+std::string_view station_name(Station s);
+
+// Why a packet was dropped, in the order in which the checks are made (rules 6).
+enum class DropReason : std::uint8_t {
+  kNone,
+  kRxBufferFull,
+  kTruncatedInCapture,   // the capture holds less than was on the wire
+  kTooLong,              // longer than any legal packet
+  kTooShort,             // shorter than a BTH
+  kBadLength,            // IP, UDP, GRH or LRH length disagrees with the frame
+  kFragment,
+  kDestinationAddress,   // for somebody else
+  kUnknownOpcode,
+  kMissingHeaders,
+  kVersion,              // TVER
+  kQpnZero,
+  kMulticastNotAttached,
+  kQpNotFound,
+  kQpTypeOrState,
+  kQpAddress,            // RC, UC: not from the peer
+  kPkey,
+  kQkey,
+  kIcrc,
+  kPsnAhead,             // RC: after a NAK or not, silence until the expected one comes
+  kUcSequence,           // UC: gap, or no FIRST/ONLY yet
+  kInvalidRequest,       // opcode sequence, not enabled, length
+  kNoReceiveWqe,         // RC: with RNR NAK
+  kRemoteAccess,         // rkey, bounds, rights
+  kLocalOperation,       // bad WQE, lkey
+  kMessageTooLong,       // longer than the WQE
+  kSquashed,             // behind a packet of its QP that failed
+  kDuplicateUnsaved,     // duplicate atomic or READ whose resources are gone
+  kUnsolicitedAnswer,    // answers no request of ours
+  kCqOverrun,
+  kHostMemory,           // DMA reached memory that is not mapped
+  kCount,
+};
+inline constexpr std::size_t kDropReasons = static_cast<std::size_t>(DropReason::kCount);
+std::string_view drop_reason_name(DropReason r);  // snake_case key of the report
+
+// What the packet stands for inside the path.
+enum class PacketRole : std::uint8_t {
+  kReceived,        // from the wire
+  kSendCompletion,  // internal: a request of ours was answered, a send CQE is due
+  kFlush,           // internal: a posted receive WQE is flushed
+  kLastWqe,         // internal: raise LAST_WQE_REACHED when everything before it has completed
+  kTagOperation,    // internal: the completion of a tag list operation
+  kTruncated,       // internal: completes a message whose end was never seen (resynchronised captures)
+  kResponse,        // internal: a READ or atomic response being made
+};
+
+// What the transport checker decided (and a later block may change through fail()).
+enum class Outcome : std::uint8_t {
+  kUndecided,
+  kExecute,       // carry out and, when `acknowledge`, ACK
+  kAckAgain,      // duplicate SEND or WRITE: ACK, do nothing
+  kReplay,        // duplicate READ or atomic: answer from the saved resource
+  kNak,           // `syndrome`; completes in error when `status` is not kSuccess
+  kAnswer,        // answers a request of ours
+  kDrop,          // carried on only to keep order or to complete in error
+};
+
+// One contiguous piece of a packet's data within one page of one memory region.
+struct Segment {
+  std::uint64_t va = 0;
+  BusAddress bus{};                // set by the address translator
+  const std::uint8_t* data = nullptr;  // into the packet: what is written (or where what is read goes)
+  Key key{};
+  std::uint32_t bytes = 0;
+};
+inline constexpr std::size_t kMaxSegments = 2 * 32 + 4;  // every SGE of a WQE split once, and the GRH's
+
+// What the responder's part of a QP context was before a packet was checked: an RNR NAK takes the packet back.
+struct ResponderUndo {
+  Psn expected_psn;
+  std::uint32_t msn = 0;
+  MessageKind message = MessageKind::kNone;
+  Key write_rkey{};
+  std::uint32_t write_left = 0;
+  std::uint64_t message_bytes = 0;
+  std::uint64_t write_va = 0;
+};
+
+enum class PacketClass : std::uint8_t { kReceive, kInternal, kResponse };
+
+struct alignas(64) Packet {
+  // On arrival.
+  Headers h;
+  std::uint32_t frame_bytes = 0;      // in `frame`, link header to ICRC
+  std::uint32_t wire_bytes = 0;       // on the wire, with what is not in `frame` (FCS, preamble and gap excluded)
+  PacketRole role = PacketRole::kReceived;
+  bool icrc_ok = false;
+  std::uint64_t id = 0;               // number of arrival, counts from 0
+
+  // The QP and the decision.
+  QpContext* qp = nullptr;            // pinned line of the context cache; nullptr when not found
+  Outcome outcome = Outcome::kUndecided;
+  DropReason drop_reason = DropReason::kNone;
+  std::uint32_t sequence = 0;         // number within its QP, set when it was checked
+  std::uint32_t message_sequence = 0; // number of its message within its QP
+  ResponderUndo undo;
+  std::uint8_t syndrome = 0;          // of the answer (rules 6)
+  bool acknowledge = false;           // an answer is due
+  bool takes_wqe = false;
+  bool ends_message = false;
+  bool completes = false;             // a CQE is due
+  bool resynchronised = false;        // its PSN was ahead and taken as it is
+  bool bad_length = false;            // fails with 0x61 once its WQE is there (rules 6: WQE before length)
+  WcStatus status = WcStatus::kSuccess;
+  CqeOpcode cqe_opcode = CqeOpcode::kReceive;
+  Cqn cq{};                           // where its CQE goes
+  Pdn pd{};                           // that its memory must be in: of the QP, or of the SRQ
+  Psn answer_psn;
+  std::uint32_t answer_msn = 0;
+
+  // Message, WQE, memory.
+  std::uint64_t message_start = 0;    // cycle in which the first packet of its message arrived
+  std::uint64_t message_bytes = 0;    // of the message up to and with this packet
+  WqId queue = kNoWq;                 // where it takes or took its WQE
+  std::uint32_t wqe_slot = 0xffffffff;
+  std::uint32_t wqe_index = 0;
+  std::uint32_t byte_count = 0;       // for the CQE
+  std::uint16_t cqe_flags = 0;
+  std::uint16_t strip_bytes = 0;      // tag matching: TMH (and more) taken off the payload
+  std::uint64_t tag = 0;
+  std::uint32_t tag_context = 0;
+  DataSegment tag_buffer{};           // tag matching: the matched entry's buffer
+  std::uint64_t local_va = 0;         // WRITE, READ, atomic: responder's memory; answers: the requester's buffer
+  Key local_key{};
+  std::uint32_t local_bytes = 0;      // bytes to check or move at local_va
+  std::uint8_t access = 0;            // AccessFlag that the region must grant
+  std::uint32_t resource = 0;         // READ, atomic: slot of the saved resources
+
+  PacketClass pool_class = PacketClass::kReceive;
+  std::uint16_t segment_count = 0;
+  std::array<Cycle, kStations> stamps{};
+  std::array<Segment, kMaxSegments> segments;
+  alignas(64) std::array<std::uint8_t, kGrhBytes> grh_area;
+  alignas(64) std::array<std::uint8_t, kMaxFrameBytes> frame;
+
+  const OpcodeInfo& op() const { return opcode_info(h.opcode); }
+  bool has(std::uint32_t traits) const { return (op().traits & traits) != 0; }
+  Bytes frame_view() const { return {frame.data(), frame_bytes}; }
+  Bytes payload() const { return {frame.data() + h.payload_offset, h.payload_bytes}; }
+  void stamp(Station s, Cycle now) { stamps[static_cast<std::size_t>(s)] = now; }
+  Cycle stamped(Station s) const { return stamps[static_cast<std::size_t>(s)]; }
+  // A block found that it cannot be carried out.
+  void fail(DropReason reason, Outcome now_is, std::uint8_t answer_syndrome, WcStatus completion) {
+    drop_reason = reason;
+    outcome = now_is;
+    syndrome = answer_syndrome;
+    status = completion;
+    segment_count = 0;
+  }
+  // Everything but the bytes and the segments back to its initial value.
+  void reset();
+};
+
+// Fixed set of packet buffers, with a quota for each class so that arrivals can never starve what must drain.
+class PacketPool {
+ public:
+  struct Quotas {
+    std::uint32_t receive = 512;
+    std::uint32_t internal = 64;
+    std::uint32_t response = 64;
+  };
+  explicit PacketPool(const Quotas& quotas);
+  Packet& operator[](PacketHandle h) { return packets_[raw(h)]; }
+  const Packet& operator[](PacketHandle h) const { return packets_[raw(h)]; }
+  bool available(PacketClass c) const { return left_[static_cast<std::size_t>(c)] > 0; }
+  PacketHandle allocate(PacketClass c);  // precondition: available(c)
+  void release(PacketHandle h);
+  std::uint32_t in_use() const { return capacity_ - static_cast<std::uint32_t>(free_.size()); }
+
+ private:
+  std::uint32_t capacity_;
+  std::array<std::uint32_t, 3> left_;
+  std::unique_ptr<Packet[]> packets_;
+  std::vector<PacketHandle> free_;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device ABI, receive side: work queues in host memory as the driver writes them and the device reads them.
+// Little-endian, naturally aligned. The layouts are the contract for the RTL as well.
+//
+//   R1  A WQE slot is `stride` bytes, a power of two >= 32. Slot i is at base + i * stride.
+//   R2  Linked-list SRQ: a slot starts with NextSegment; data segments follow (rules 1.5). The device's next WQE is the one
+//       that the previous one names: it is known only when that one was read. The list's tail is never usable: a queue of n
+//       slots holds n - 1 WQEs.
+//   R3  Cyclic SRQ and RQ: data segments start at the slot's first byte, WQE k is in slot k mod slots.
+//   R4  A list of SGEs that is shorter than the slot ends with an entry whose lkey is kInvalidKey.
+//   R5  Doorbell: after the WQEs are visible the driver writes the queue's producer index (a free-running count of WQEs
+//       posted) once per post call, whatever the number of WRs (rules 1.4).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "model/types/ids.h"
+
+namespace rxnic {
+
+struct NextSegment {
+  std::uint16_t next_wqe_index = 0;
+  std::uint8_t signature = 0;
+  std::uint8_t reserved[13] = {};
+};
+static_assert(sizeof(NextSegment) == 16);
+
+struct DataSegment {
+  std::uint32_t length = 0;  // bytes
+  std::uint32_t lkey = 0;
+  std::uint64_t address = 0;
+};
+static_assert(sizeof(DataSegment) == 16);
+
+inline constexpr std::uint32_t kMaxSge = 32;
+
+enum class WqKind : std::uint8_t { kRq, kSrq };
+enum class WqLayout : std::uint8_t { kCyclic, kLinkedList };
+
+// A work queue as software describes it to the device when it creates it. Held by the device.
+struct WqContext {
+  WqKind kind = WqKind::kRq;
+  WqLayout layout = WqLayout::kCyclic;
+  bool tag_matching = false;      // a TM SRQ: tags and unexpected messages (rules 5)
+  std::uint32_t number = 0;       // SRQN of an SRQ, QPN of an RQ
+  BusAddress base{};              // of slot 0, physically contiguous
+  std::uint32_t slots = 0;        // power of two
+  std::uint32_t stride = 0;       // bytes
+  std::uint32_t first_wqe = 0;    // linked list: slot that is taken first
+  Pdn pd{};
+  Cqn cq{};                       // XRC and TM SRQs: where their completions go
+  Xrcdn xrcd{};                   // XRC SRQs
+  std::uint32_t limit = 0;        // SRQ limit, 0: not armed (rules 2.3)
+};
+
+// A receive WQE after it was fetched.
+struct ReceiveWqe {
+  std::uint32_t wqe_index = 0;    // slot number, returned in the CQE
+  std::uint16_t sge_count = 0;
+  bool valid = false;             // false: the slot could not be parsed (a bad WQE: NAK 0x63)
+  std::uint64_t total_bytes = 0;  // sum of the SGE lengths
+  std::array<DataSegment, kMaxSge> sge;
+};
+
+enum class DoorbellKind : std::uint8_t {
+  kReceive,     // number: WqId; value: producer index
+  kSrqLimit,    // number: WqId; value: limit to arm
+  kCqConsumer,  // number: CQN; value: consumer index
+  kCqArm,       // number: CQN; value: consumer index; solicited_only
+};
+
+// A posted MMIO write to the UAR page.
+struct Doorbell {
+  DoorbellKind kind = DoorbellKind::kReceive;
+  bool solicited_only = false;
+  std::uint32_t number = 0;
+  std::uint32_t value = 0;
+};
+
+}  // namespace rxnic
