@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// A hardware block: an sc_module that the engine steps, and the account of every one of its cycles.
+//
+//   R1  step(now) does the work of cycle `now` and returns the next cycle in which the block has something to do of its own
+//       accord, kNever when only a link can wake it. It may be called in any cycle: a call with nothing to do changes nothing.
+//   R2  Each cycle counts as exactly one activity: the one that the last step at or before it gave.
+//   R3  A block whose activity will change in cycle n without a link event returns at most n.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <systemc>
+
+#include "model/engine/state_hash.h"
+#include "model/types/ids.h"
+
+namespace rxnic {
+
+class Engine;
+
+enum class Activity : std::uint8_t {
+  kStarved,         // no input
+  kBusy,            // work is being done
+  kBlocked,         // no room downstream
+  kWaitContext,     // QP context on its way from host memory
+  kWaitContextWay,  // every way of the set holds a pinned context
+  kWaitWqe,         // receive WQE on its way
+  kWaitTag,         // tag search or overflow walk
+  kWaitTranslation, // MPT or MTT entry on its way
+  kWaitDmaTag,      // no PCIe tag free
+  kWaitDmaCredit,   // no posted credit
+  kWaitDmaData,     // read data on its way
+  kWaitResponse,    // READ or atomic response slots taken
+  kCount,
+};
+inline constexpr std::size_t kActivities = static_cast<std::size_t>(Activity::kCount);
+std::string_view activity_name(Activity a);  // "busy", "wait_wqe", ...
+
+using CycleAccount = std::array<std::uint64_t, kActivities>;
+
+class Block : public sc_core::sc_module {
+ public:
+  ~Block() override = default;
+  virtual Cycle step(Cycle now) = 0;
+  // Adds the block's own state and counters to a digest that must be equal in every engine mode.
+  virtual void hash(StateHash& h) const { (void)h; }
+
+  // Cycles by activity up to the last step or settle().
+  const CycleAccount& account() const { return account_; }
+  Activity activity() const { return activity_; }
+  void settle(Cycle now);
+  // Has step() called in the cycle after the engine's current one.
+  void wake();
+
+ protected:
+  explicit Block(const sc_core::sc_module_name& name) : sc_module(name) {}
+  // What a step ends with: `activity` holds from `now` on, `next` is when to be stepped again.
+  Cycle rest(Cycle now, Activity activity, Cycle next) {
+    if (activity != activity_) {
+      account_[static_cast<std::size_t>(activity_)] += now.count - since_.count;
+      since_ = now;
+      activity_ = activity;
+    }
+    return next;
+  }
+
+ private:
+  friend class Engine;
+  CycleAccount account_{};
+  Cycle since_{};
+  Activity activity_ = Activity::kStarved;
+  Engine* engine_ = nullptr;
+  unsigned index_ = 0;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is inside a block's pipeline: values that become ready in a known cycle, in the order in which they went in.
+#pragma once
+
+#include <bit>
+#include <cassert>
+#include <cstdint>
+#include <vector>
+
+#include "model/types/ids.h"
+
+namespace rxnic {
+
+template <class T>
+class DelayLine {
+ public:
+  explicit DelayLine(std::uint32_t capacity)
+      : capacity_(capacity), slots_(std::bit_ceil(capacity)), mask_(std::bit_ceil(capacity) - 1) {}
+  bool empty() const { return size_ == 0; }
+  bool full() const { return size_ == capacity_; }
+  std::uint32_t size() const { return size_; }
+  void push(const T& value, Cycle ready) {
+    assert(!full());
+    slots_[(first_ + size_) & mask_] = {value, ready};
+    ++size_;
+  }
+  bool ready(Cycle now) const { return size_ > 0 && slots_[first_].ready <= now; }
+  Cycle next_ready() const { return size_ == 0 ? kNever : slots_[first_].ready; }
+  T& front() { return slots_[first_].value; }
+  T& at(std::uint32_t n) { return slots_[(first_ + n) & mask_].value; }
+  T pop() {
+    assert(size_ > 0);
+    const T value = slots_[first_].value;
+    first_ = (first_ + 1) & mask_;
+    --size_;
+    return value;
+  }
+
+ private:
+  struct Slot {
+    T value{};
+    Cycle ready{};
+  };
+  std::uint32_t capacity_;
+  std::vector<Slot> slots_;
+  std::uint32_t mask_;
+  std::uint32_t first_ = 0;
+  std::uint32_t size_ = 0;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/engine/engine.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "model/engine/link.h"
+
+namespace rxnic {
+
+namespace {
+constexpr unsigned kWordBits = 64;
+}
+
+Engine::Engine(const sc_core::sc_module_name& name, const EngineParams& params) : sc_module(name), params_(params) {
+  SC_HAS_PROCESS(Engine);
+  SC_METHOD(activate);
+  sensitive << external_;
+}
+
+void Engine::add(Block& block) {
+  block.engine_ = this;
+  block.index_ = static_cast<unsigned>(blocks_.size());
+  blocks_.push_back(&block);
+  timers_.push_back(Cycle{0});  // every block is stepped once at the start
+  pending_.resize((blocks_.size() + kWordBits - 1) / kWordBits);
+  active_.resize(pending_.size());
+}
+
+sc_core::sc_time Engine::time_of(Cycle c) const {
+  return sc_core::sc_time::from_value(c.count * params_.clock_period_ps *
+                                      (sc_core::sc_time(1, sc_core::SC_PS).value()));
+}
+
+void Engine::wake(unsigned index) {
+  pending_[index / kWordBits] |= std::uint64_t{1} << (index % kWordBits);
+  if (in_tick_ || !sc_core::sc_is_running()) return;
+  // From another SystemC process: the first clock edge that is not before the present.
+  const std::uint64_t period = time_of(Cycle{1}).value();
+  next_ = earliest(next_, latest(now_ + 1, Cycle{(sc_core::sc_time_stamp().value() + period - 1) / period}));
+  external_.notify(time_of(next_) - sc_core::sc_time_stamp());
+}
+
+// (1) collect who is due, (2) step them in order, (3) find the next cycle in which somebody is due
+Cycle Engine::tick() {
+  in_tick_ = true;
+  const std::size_t words = pending_.size();
+  for (std::size_t w = 0; w < words; ++w) {
+    active_[w] = pending_[w];
+    pending_[w] = 0;
+  }
+  const std::size_t n = blocks_.size();
+  if (params_.mode == EngineMode::kStepAll) {
+    for (std::size_t i = 0; i < n; ++i) active_[i / kWordBits] |= std::uint64_t{1} << (i % kWordBits);
+  } else {
+    for (std::size_t i = 0; i < n; ++i) {
+      active_[i / kWordBits] |= std::uint64_t{timers_[i] <= now_} << (i % kWordBits);
+    }
+  }
+  for (std::size_t w = 0; w < words; ++w) {
+    for (std::uint64_t bits = active_[w]; bits != 0; bits &= bits - 1) {
+      const std::size_t i = w * kWordBits + static_cast<std::size_t>(std::countr_zero(bits));
+      timers_[i] = blocks_[i]->step(now_);
+      ++steps_;
+    }
+  }
+  in_tick_ = false;
+  std::uint64_t any = 0;
+  for (std::size_t w = 0; w < words; ++w) any |= pending_[w];
+  if (any != 0) return now_ + 1;
+  Cycle next = kNever;
+  for (std::size_t i = 0; i < n; ++i) next = earliest(next, timers_[i]);
+  if (next == kNever) return next;
+  if (params_.mode == EngineMode::kStepAll) return now_ + 1;
+  return latest(next, now_ + 1);
+}
+
+std::uint64_t Engine::run_ahead_limit() const {
+  if (params_.mode == EngineMode::kPerCycle) return next_.count + 1;
+  std::uint64_t limit = next_.count + params_.quantum_cycles;
+  if (sc_core::sc_pending_activity_at_future_time()) {
+    const std::uint64_t period = time_of(Cycle{1}).value();
+    const std::uint64_t at = (sc_core::sc_time_stamp() + sc_core::sc_time_to_pending_activity()).value();
+    // The pending activity comes first in the cycle that begins at or after it.
+    limit = std::min(limit, std::max(next_.count + 1, (at + period - 1) / period));
+  }
+  return limit;
+}
+
+void Engine::activate() {
+  const std::uint64_t limit = run_ahead_limit();
+  while (next_.count < limit && !stopped_) {
+    now_ = next_;
+    next_ = tick();
+    if (params_.mode == EngineMode::kPerCycle) {
+      for (const auto& probe : probes_) probe(now_);
+    }
+  }
+  if (stopped_) return;
+  if (next_ == kNever) return;  // (R5) only `external_`, to which the method is sensitive, starts it again
+  next_trigger(time_of(next_) - sc_core::sc_time_stamp(), external_);
+}
+
+void Engine::settle() {
+  for (Block* block : blocks_) block->settle(now_ + 1);
+}
+
+std::uint64_t Engine::state_hash() {
+  settle();
+  StateHash h;
+  h.mix(now_.count);
+  for (const Block* block : blocks_) {
+    for (const std::uint64_t cycles : block->account()) h.mix(cycles);
+    block->hash(h);
+  }
+  for (const LinkBase* link : links_) link->hash(h);
+  return h.value();
+}
+
+}  // namespace rxnic

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cycle engine: one SC_METHOD that steps the blocks of a clock domain.
+//
+//   R1  In each cycle the blocks that have something to do are stepped in the order in which they were added.
+//   R2  When nothing is due in the next cycle the engine jumps to the earliest cycle in which something is.
+//   R3  One activation runs ahead up to the next pending SystemC activity or the quantum; sc_time_stamp() is stale meanwhile,
+//       now() is not.
+//   R4  kStepAll steps every block in every cycle; kPerCycle gives each active cycle its own activation, with probes sampled.
+//       Results are those of kFast.
+//   R5  When nothing is due ever the engine stops triggering itself; wake() from outside starts it again.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <systemc>
+#include <vector>
+
+#include "model/engine/block.h"
+
+namespace rxnic {
+
+enum class EngineMode : std::uint8_t { kFast, kStepAll, kPerCycle };
+
+struct EngineParams {
+  std::uint32_t clock_period_ps = 1000;
+  EngineMode mode = EngineMode::kFast;
+  std::uint64_t quantum_cycles = 1u << 20;  // longest run-ahead of one activation
+};
+
+class LinkBase;
+
+class Engine final : public sc_core::sc_module {
+ public:
+  Engine(const sc_core::sc_module_name& name, const EngineParams& params);
+
+  void add(Block& block);
+  void add(LinkBase& link) { links_.push_back(&link); }
+  // Called after each active cycle in kPerCycle.
+  void add_probe(std::function<void(Cycle)> probe) { probes_.push_back(std::move(probe)); }
+
+  Cycle now() const { return now_; }
+  std::uint32_t clock_period_ps() const { return params_.clock_period_ps; }
+  sc_core::sc_time time_of(Cycle c) const;
+  // Block `index` is stepped in the next cycle.
+  void wake(unsigned index);
+  // Ends the simulation after the current cycle.
+  void stop() { stopped_ = true; }
+
+  const std::vector<Block*>& blocks() const { return blocks_; }
+  const std::vector<LinkBase*>& links() const { return links_; }
+  std::uint64_t steps() const { return steps_; }
+  // Brings every block's account up to now().
+  void settle();
+  // Digest of all blocks, accounts and link traffic.
+  std::uint64_t state_hash();
+
+ private:
+  void activate();
+  Cycle tick();
+  std::uint64_t run_ahead_limit() const;
+
+  EngineParams params_;
+  std::vector<Block*> blocks_;
+  std::vector<LinkBase*> links_;
+  std::vector<std::function<void(Cycle)>> probes_;
+  std::vector<Cycle> timers_;               // by block: its own next cycle
+  std::vector<std::uint64_t> pending_;      // bit per block: woken for the next cycle
+  std::vector<std::uint64_t> active_;
+  sc_core::sc_event external_;
+  Cycle now_{};
+  Cycle next_{};
+  std::uint64_t steps_ = 0;
+  bool in_tick_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// A bounded FIFO between two blocks, with ready/valid meaning and registered visibility.
+//
+//   R1  What is pushed in cycle n can be popped from cycle n + 1 on.
+//   R2  Room that a pop makes in cycle n can be used from cycle n + 1 on.
+//   R3  So the order in which the two blocks are stepped within a cycle cannot change a result.
+//   R4  A push wakes the consumer for the next cycle; a pop from a full link wakes the producer for the next cycle.
+//   One transfer a cycle needs a capacity of at least 2.
+#pragma once
+
+#include <bit>
+#include <cassert>
+#include <cstdint>
+#include <string>
+#include <systemc>
+#include <vector>
+
+#include "model/engine/block.h"
+
+namespace rxnic {
+
+class LinkBase : public sc_core::sc_object {
+ public:
+  std::uint32_t size() const { return size_; }
+  std::uint32_t capacity() const { return capacity_; }
+  std::uint64_t transfers() const { return transfers_; }
+  std::uint32_t high_water() const { return high_water_; }
+  void hash(StateHash& h) const {
+    h.mix(transfers_);
+    h.mix(history_);
+  }
+  void set_consumer(Block& b) { consumer_ = &b; }
+  void set_producer(Block& b) { producer_ = &b; }
+
+ protected:
+  LinkBase(const char* name, std::uint32_t capacity) : sc_object(name), capacity_(capacity) {}
+  Block* consumer_ = nullptr;
+  Block* producer_ = nullptr;
+  const std::uint32_t capacity_;
+  std::uint32_t size_ = 0;
+  std::uint32_t high_water_ = 0;
+  std::uint32_t freed_ = 0;  // pops in cycle freed_in_
+  Cycle freed_in_ = kNever;
+  std::uint64_t transfers_ = 0;
+  std::uint64_t history_ = 0;  // digest of the cycles of all pushes
+};
+
+template <class T>
+class Link;
+
+template <class T>
+class LinkIn : public virtual sc_core::sc_interface {
+ public:
+  virtual Link<T>& link() = 0;
+};
+template <class T>
+class LinkOut : public virtual sc_core::sc_interface {
+ public:
+  virtual Link<T>& link() = 0;
+};
+
+template <class T>
+class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
+ public:
+  Link(const char* name, std::uint32_t capacity)
+      : LinkBase(name, capacity), slots_(std::bit_ceil(capacity)), mask_(std::bit_ceil(capacity) - 1) {
+    assert(capacity > 0);
+  }
+  Link<T>& link() override { return *this; }
+
+  bool can_push(Cycle now) const { return size_ + (freed_in_ == now ? freed_ : 0) < capacity_; }
+  void push(Cycle now, const T& value) {
+    assert(can_push(now));
+    slots_[(first_ + size_) & mask_] = {value, now};
+    if (++size_ > high_water_) high_water_ = size_;
+    ++transfers_;
+    history_ = (history_ ^ now.count) * 0x9e3779b97f4a7c15u;
+    if (consumer_ != nullptr) consumer_->wake();
+  }
+  bool can_pop(Cycle now) const { return size_ > 0 && slots_[first_].pushed_in < now; }
+  // The n-th value that can be popped, nullptr when there are fewer.
+  T* peek(Cycle now, std::uint32_t n = 0) {
+    if (n >= size_) return nullptr;
+    Slot& slot = slots_[(first_ + n) & mask_];
+    return slot.pushed_in < now ? &slot.value : nullptr;
+  }
+  T& front() { return slots_[first_].value; }
+  T pop(Cycle now) {
+    assert(can_pop(now));
+    const T value = slots_[first_].value;
+    if (freed_in_ != now) {
+      freed_in_ = now;
+      freed_ = 0;
+    }
+    if (size_ + freed_ == capacity_ && producer_ != nullptr) producer_->wake();
+    ++freed_;
+    first_ = (first_ + 1) & mask_;
+    --size_;
+    return value;
+  }
+
+ private:
+  struct Slot {
+    T value{};
+    Cycle pushed_in{};
+  };
+  std::vector<Slot> slots_;
+  std::uint32_t mask_;
+  std::uint32_t first_ = 0;
+};
+
+// Ports: sc_ports that find the concrete link once, at the end of elaboration, so that a transfer is not a virtual call.
+namespace detail {
+inline Block& block_of(sc_core::sc_object* parent) {
+  auto* block = dynamic_cast<Block*>(parent);
+  assert(block != nullptr && "an In or Out port belongs to a Block");
+  return *block;
+}
+}  // namespace detail
+
+template <class T>
+class In final : public sc_core::sc_port<LinkIn<T>, 1, sc_core::SC_ZERO_OR_MORE_BOUND> {
+ public:
+  using sc_core::sc_port<LinkIn<T>, 1, sc_core::SC_ZERO_OR_MORE_BOUND>::sc_port;
+  bool bound() const { return link_ != nullptr; }
+  bool can_pop(Cycle now) const { return link_ != nullptr && link_->can_pop(now); }
+  T* peek(Cycle now, std::uint32_t n = 0) { return link_ == nullptr ? nullptr : link_->peek(now, n); }
+  T pop(Cycle now) { return link_->pop(now); }
+  bool empty() const { return link_ == nullptr || link_->size() == 0; }
+
+ protected:
+  void end_of_elaboration() override {
+    if (this->size() == 0) return;
+    link_ = &(*this)[0]->link();
+    link_->set_consumer(detail::block_of(this->get_parent_object()));
+  }
+
+ private:
+  Link<T>* link_ = nullptr;
+};
+
+template <class T>
+class Out final : public sc_core::sc_port<LinkOut<T>, 1, sc_core::SC_ZERO_OR_MORE_BOUND> {
+ public:
+  using sc_core::sc_port<LinkOut<T>, 1, sc_core::SC_ZERO_OR_MORE_BOUND>::sc_port;
+  bool bound() const { return link_ != nullptr; }
+  bool can_push(Cycle now) const { return link_->can_push(now); }
+  void push(Cycle now, const T& value) { link_->push(now, value); }
+
+ protected:
+  void end_of_elaboration() override {
+    if (this->size() == 0) return;
+    link_ = &(*this)[0]->link();
+    link_->set_producer(detail::block_of(this->get_parent_object()));
+  }
+
+ private:
+  Link<T>* link_ = nullptr;
+};
+
+}  // namespace rxnic
