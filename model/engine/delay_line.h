@@ -19,6 +19,7 @@ class DelayLine {
   bool empty() const { return size_ == 0; }
   bool full() const { return size_ == capacity_; }
   std::uint32_t size() const { return size_; }
+  std::uint32_t room() const { return capacity_ - size_; }
   void push(const T& value, Cycle ready) {
     assert(!full());
     slots_[(first_ + size_) & mask_] = {value, ready};

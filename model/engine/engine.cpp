@@ -32,6 +32,14 @@ sc_core::sc_time Engine::time_of(Cycle c) const {
                                       (sc_core::sc_time(1, sc_core::SC_PS).value()));
 }
 
+Cycle Engine::outside_now() const {
+  const std::uint64_t period = time_of(Cycle{1}).value();
+  const Cycle cycle{sc_core::sc_time_stamp().value() / period};
+  const bool on_edge = sc_core::sc_time_stamp().value() % period == 0;
+  // On an edge the cycle that begins there is the present one when it has been stepped.
+  return on_edge && now_ < cycle ? Cycle{cycle.count - 1} : cycle;
+}
+
 void Engine::wake(unsigned index) {
   pending_[index / kWordBits] |= std::uint64_t{1} << (index % kWordBits);
   if (in_tick_ || !sc_core::sc_is_running()) return;
@@ -77,6 +85,8 @@ Cycle Engine::tick() {
 
 std::uint64_t Engine::run_ahead_limit() const {
   if (params_.mode == EngineMode::kPerCycle) return next_.count + 1;
+  // Processes that are to run at this very instant may wait for anything afterwards.
+  if (sc_core::sc_pending_activity_at_current_time()) return next_.count + 1;
   std::uint64_t limit = next_.count + params_.quantum_cycles;
   if (sc_core::sc_pending_activity_at_future_time()) {
     const std::uint64_t period = time_of(Cycle{1}).value();
@@ -88,8 +98,15 @@ std::uint64_t Engine::run_ahead_limit() const {
 }
 
 void Engine::activate() {
+  if (stopped_ || next_ == kNever) return;
+  const sc_core::sc_time present = sc_core::sc_time_stamp();
+  if (time_of(next_) > present) {  // an old notification: what is due has moved on
+    next_trigger(time_of(next_) - present, external_);
+    return;
+  }
   const std::uint64_t limit = run_ahead_limit();
-  while (next_.count < limit && !stopped_) {
+  run_ahead_ = true;
+  while (next_.count < limit && run_ahead_ && !stopped_) {
     now_ = next_;
     next_ = tick();
     if (params_.mode == EngineMode::kPerCycle) {
@@ -98,7 +115,7 @@ void Engine::activate() {
   }
   if (stopped_) return;
   if (next_ == kNever) return;  // (R5) only `external_`, to which the method is sensitive, starts it again
-  next_trigger(time_of(next_) - sc_core::sc_time_stamp(), external_);
+  next_trigger(time_of(next_) - present, external_);
 }
 
 void Engine::settle() {

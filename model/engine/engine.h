@@ -8,6 +8,8 @@
 //   R4  kStepAll steps every block in every cycle; kPerCycle gives each active cycle its own activation, with probes sampled.
 //       Results are those of kFast.
 //   R5  When nothing is due ever the engine stops triggering itself; wake() from outside starts it again.
+//   R6  A SystemC process outside acts between clock edges. What it pushes into a link with outside_now() is seen by the
+//       consumer in the next cycle. A step that wakes such a process (notifies an event) calls end_run_ahead().
 #pragma once
 
 #include <cstdint>
@@ -39,7 +41,11 @@ class Engine final : public sc_core::sc_module {
   void add_probe(std::function<void(Cycle)> probe) { probes_.push_back(std::move(probe)); }
 
   Cycle now() const { return now_; }
+  // For SystemC processes outside: the cycle that sc_time_stamp() is in.
+  Cycle outside_now() const;
+  void end_run_ahead() { run_ahead_ = false; }
   std::uint32_t clock_period_ps() const { return params_.clock_period_ps; }
+  EngineMode mode() const { return params_.mode; }
   sc_core::sc_time time_of(Cycle c) const;
   // Block `index` is stepped in the next cycle.
   void wake(unsigned index);
@@ -71,6 +77,7 @@ class Engine final : public sc_core::sc_module {
   Cycle next_{};
   std::uint64_t steps_ = 0;
   bool in_tick_ = false;
+  bool run_ahead_ = true;  // within the activation
   bool stopped_ = false;
 };
 

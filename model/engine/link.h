@@ -24,7 +24,7 @@ class LinkBase : public sc_core::sc_object {
   std::uint32_t size() const { return size_; }
   std::uint32_t capacity() const { return capacity_; }
   std::uint64_t transfers() const { return transfers_; }
-  std::uint32_t high_water() const { return high_water_; }
+  std::uint32_t high_water() const { return high_water_; }  // most places taken in a cycle
   void hash(StateHash& h) const {
     h.mix(transfers_);
     h.mix(history_);
@@ -68,11 +68,18 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
   }
   Link<T>& link() override { return *this; }
 
-  bool can_push(Cycle now) const { return size_ + (freed_in_ == now ? freed_ : 0) < capacity_; }
+  bool can_push(Cycle now) const {
+    if (size_ >= capacity_) return false;
+    if (freed_in_ != now || size_ + freed_ < capacity_) return true;
+    if (producer_ != nullptr) producer_->wake();  // it is this cycle's pops that the room comes from (R2): ask again
+    return false;
+  }
   void push(Cycle now, const T& value) {
     assert(can_push(now));
     slots_[(first_ + size_) & mask_] = {value, now};
-    if (++size_ > high_water_) high_water_ = size_;
+    ++size_;
+    const std::uint32_t taken = size_ + (freed_in_ == now ? freed_ : 0);  // whoever is stepped first (R3)
+    if (taken > high_water_) high_water_ = taken;
     ++transfers_;
     history_ = (history_ ^ now.count) * 0x9e3779b97f4a7c15u;
     if (consumer_ != nullptr) consumer_->wake();

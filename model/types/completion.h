@@ -77,6 +77,7 @@ struct Cqe {
   WcStatus status = WcStatus::kSuccess;
   std::uint8_t vendor_error = 0;
   std::uint16_t mini_count = 0;     // kTitle
+  std::uint8_t reserved_title[4] = {};
   std::uint64_t timestamp = 0;      // cycle in which it was built
   std::uint64_t tag = 0;            // TM: tm_info.tag
   std::uint32_t tag_context = 0;    // TM: tm_info.priv (app_ctx)

@@ -34,6 +34,9 @@ enum AccessFlag : std::uint8_t {  // bits as enum ibv_access_flags
 // Message that a responder is in the middle of.
 enum class MessageKind : std::uint8_t { kNone, kSend, kWrite, kSkip /* the rest of a UC message that was given up */ };
 
+// What the tag matcher found for a message (rules 5).
+enum class TagVerdict : std::uint8_t { kNone, kMatched, kUnexpected, kNoTag, kOrdinary };
+
 // One queue pair's context: what software set and what the receive path keeps. The device writes it back when its cache
 // line is evicted.
 struct QpContext {
@@ -56,6 +59,7 @@ struct QpContext {
   bool tag_matching = false;       // its SRQ is a TM SRQ
   bool resynchronise = false;      // take a PSN ahead of the expected one as it is and count the gap (captures)
   bool last_wqe_event_sent = false;
+  bool flush_requested = false;    // in the error state: its receive queue is being flushed
   std::uint8_t min_rnr_timer = 0;  // code of rules.md
   std::uint8_t max_dest_rd_atomic = 16;
 
@@ -69,16 +73,26 @@ struct QpContext {
   std::uint32_t squash_until = 0;
   std::uint32_t messages = 0;          // messages begun
   std::uint32_t failed_message = 0;    // UC: number of the message that was given up, its rest is dropped
+  std::uint32_t failed_at = 0;         // UC: number of the packet that it was given up at
+  std::uint32_t error_at = 0;          // number of the packet that moved the QP to the error state
+  QpState state_before_error = QpState::kReset;
   std::uint64_t message_start = 0;     // cycle in which the first packet of the current message arrived
   std::uint64_t message_bytes = 0; // received so far of the current message
   std::uint64_t write_va = 0;      // next byte of a WRITE
   Key write_rkey{};
   std::uint32_t write_left = 0;    // bytes of the RETH's length still to come
-  WqId message_queue = kNoWq;      // where the current SEND takes its WQE (XRC: the packet's SRQ)
+  WqId message_queue = kNoWq;      // where the current SEND took its WQE (XRC: the SRQ of its first packet)
+  Cqn message_cq{};                // where it completes
 
   // Kept by the WQE fetcher and the scatter engine: the WQE of the current message.
   std::uint32_t wqe_slot = 0xffffffff;  // in the fetcher's store of WQEs in use
   std::uint64_t scattered = 0;          // bytes of it filled
+
+  // Kept by the tag matcher: the message that is passing it.
+  TagVerdict tag_verdict = TagVerdict::kNone;
+  std::uint32_t tag_context = 0;
+  std::uint32_t tag_handle = 0;
+  std::uint64_t tag = 0;
 
   std::uint16_t pins = 0;          // packets in flight that refer to the cached copy
   bool dirty = false;              // differs from the copy in host memory

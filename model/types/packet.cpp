@@ -73,6 +73,7 @@ void Packet::reset() {
   cqe_flags = strip_bytes = 0;
   tag = 0;
   tag_context = 0;
+  tag_verdict = TagVerdict::kNone;
   tag_buffer = DataSegment{};
   local_va = 0;
   local_key = Key{};

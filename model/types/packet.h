@@ -118,6 +118,7 @@ struct ResponderUndo {
   std::uint32_t write_left = 0;
   std::uint64_t message_bytes = 0;
   std::uint64_t write_va = 0;
+  std::uint64_t message_start = 0;
 };
 
 enum class PacketClass : std::uint8_t { kReceive, kInternal, kResponse };
@@ -163,6 +164,7 @@ struct alignas(64) Packet {
   std::uint16_t strip_bytes = 0;      // tag matching: TMH (and more) taken off the payload
   std::uint64_t tag = 0;
   std::uint32_t tag_context = 0;
+  TagVerdict tag_verdict = TagVerdict::kNone;  // tag matching: of the message's first packet
   DataSegment tag_buffer{};           // tag matching: the matched entry's buffer
   std::uint64_t local_va = 0;         // WRITE, READ, atomic: responder's memory; answers: the requester's buffer
   Key local_key{};

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/blocks/cqe_generator.h"
+
+#include <algorithm>
+
+#include "model/core/qp_error.h"
+
+namespace rxnic {
+
+namespace {
+
+constexpr std::uint32_t kWritesOfPacket = 3;  // a session's block that wraps, and a plain CQE
+constexpr std::uint32_t kEventsOfPacket = 4;  // two completion events, CQ error, QP error
+constexpr std::uint32_t kEventDepth = 64;
+constexpr std::uint8_t kNakInvalidRequest = 0x61;
+constexpr std::uint8_t kNakRemoteAccess = 0x62;
+constexpr std::uint8_t kNakRemoteOperation = 0x63;
+
+}  // namespace
+
+CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGeneratorParams& params, NicShared& shared,
+                           std::uint32_t clock_period_ps)
+    : Block(name),
+      params_(params),
+      shared_(shared),
+      clock_period_ps_(clock_period_ps),
+      writes_(params.latency_cycles + 2 * kWritesOfPacket),
+      pipeline_(params.latency_cycles),
+      events_(kEventDepth),
+      session_timers_(params.compression ? params.compression_timeout_cycles + 2 : 1) {}
+
+// A write's data must stay until the DMA engine has taken the request from the link.
+void CqeGenerator::end_of_elaboration() {
+  const std::uint32_t block = params_.compression ? block_slots(params_.compression_max) : 1;
+  const std::uint32_t link = dma.size() > 0 ? dma[0]->link().capacity() : 0;
+  buffer_slots_ = (link + params_.latency_cycles + 2 * kWritesOfPacket + 2) * block;
+  buffers_.resize(std::size_t{buffer_slots_} * params_.cqe_bytes);
+}
+
+Cycle CqeGenerator::step(Cycle now) {
+  // (1) what is due leaves: a write, the packet behind it, an event
+  const bool refused = send_due(now);
+  // (2) a doorbell
+  if (doorbells.can_pop(now) && !events_.full()) ring_doorbell(now);
+  // (3) sessions time out, moderated events fall due
+  run_timers(now);
+  // (4) a flush request
+  if (!flush_list_.empty()) send_flush_request(now);
+  // (5) the next packet
+  bool stalled = false;
+  if (now >= next_accept_ && in.can_pop(now)) {
+    stalled = !can_take();
+    if (!stalled) take(now);
+  }
+  // (6) rest
+  const Cycle next = next_step(now, refused, stalled);
+  if (refused || stalled) return rest(now, Activity::kBlocked, next);
+  const bool busy = !writes_.empty() || !pipeline_.empty() || now < next_accept_;
+  return rest(now, busy ? Activity::kBusy : Activity::kStarved, next);
+}
+
+// True when something that is due finds no room.
+bool CqeGenerator::send_due(Cycle now) {  // (R1)
+  bool blocked = false;
+  if (writes_.ready(now)) {
+    if (dma.can_push(now)) {
+      dma.push(now, writes_.pop());
+    } else {
+      blocked = true;
+    }
+  }
+  if (pipeline_.ready(now) && !writes_.ready(now)) {
+    if (out.can_push(now)) {
+      const PacketHandle h = pipeline_.pop();
+      shared_.packets[h].stamp(Station::kCqeGenerator, now);
+      out.push(now, h);
+    } else {
+      blocked = true;
+    }
+  }
+  if (events_.ready(now) && events.can_push(now)) events.push(now, events_.pop());
+  return blocked;
+}
+
+Cycle CqeGenerator::next_step(Cycle now, bool refused, bool stalled) const {
+  Cycle next = kNever;
+  // What is due and was not sent waits for a link, which wakes the block, or for the next cycle.
+  const auto at = [&](Cycle c) {
+    if (c > now) next = earliest(next, c);
+    else if (!refused) next = now + 1;
+  };
+  at(writes_.next_ready());
+  at(pipeline_.next_ready());
+  if (events_.next_ready() > now || (events.bound() && events.can_push(now))) {
+    next = earliest(next, latest(events_.next_ready(), now + 1));
+  }
+  if (!doorbells.empty() || !flush_list_.empty()) next = now + 1;
+  next = earliest(next, latest(session_timers_.next_ready(), now + 1));
+  next = earliest(next, latest(next_moderation_, now + 1));
+  if (now < next_accept_) next = earliest(next, next_accept_);
+  if (!in.empty() && !stalled) next = earliest(next, latest(next_accept_, now + 1));
+  return next;
+}
+
+void CqeGenerator::ring_doorbell(Cycle now) {
+  const Doorbell d = doorbells.pop(now);
+  Cq* cq = lookup(Cqn{d.number});
+  if (cq == nullptr || cq->dead) return;
+  if (d.kind == DoorbellKind::kCqConsumer) cq->queue.consume(d.value);
+  if (d.kind != DoorbellKind::kCqArm) return;
+  cq->queue.arm(d.value, d.solicited_only, now);
+  check_event(*cq, now);
+}
+
+void CqeGenerator::run_timers(Cycle now) {
+  while (session_timers_.ready(now)) {  // (R5)
+    const SessionTimer t = session_timers_.front();
+    Cq& cq = cqs_[t.cq];
+    if (cq.session_stamp == t.stamp && !cq.session.empty()) {
+      if (writes_.room() < kWritesOfPacket || events_.full()) break;
+      write_session(cq, now);
+    }
+    session_timers_.pop();
+  }
+  if (now < next_moderation_) return;
+  next_moderation_ = kNever;
+  for (std::size_t i = 0; i < moderated_.size();) {
+    Cq& cq = cqs_[moderated_[i]];
+    const Cycle due = cq.queue.event_due();
+    if (due <= now && !events_.full()) {
+      raise(EventType::kCompletion, raw(cq.queue.context().number), now);
+      cq.queue.disarm();
+    } else if (due != kNever) {
+      next_moderation_ = earliest(next_moderation_, due);
+      ++i;
+      continue;
+    }
+    cq.moderated = false;
+    moderated_[i] = moderated_.back();
+    moderated_.pop_back();
+  }
+}
+
+void CqeGenerator::send_flush_request(Cycle now) {  // (R6)
+  if (!flushes.can_push(now) || !shared_.packets.available(PacketClass::kInternal)) return;
+  const PacketHandle h = shared_.packets.allocate(PacketClass::kInternal);
+  Packet& p = shared_.packets[h];
+  p.role = PacketRole::kFlush;
+  p.qp = flush_list_.front();
+  flush_list_.erase(flush_list_.begin());
+  flushes.push(now, h);
+}
+
+bool CqeGenerator::can_take() const {
+  return !pipeline_.full() && writes_.room() >= kWritesOfPacket && events_.room() >= kEventsOfPacket &&
+         !session_timers_.full();
+}
+
+void CqeGenerator::take(Cycle now) {
+  const PacketHandle h = in.pop(now);
+  Packet& p = shared_.packets[h];
+  ++counters_.packets;
+  counters_.squashed += is_squashed(p) && p.drop_reason != DropReason::kSquashed;
+  squash_when_behind(p);
+  next_accept_ = now + (p.completes ? params_.cycles_per_cqe : 1u);  // (R2)
+  const bool ends_wqe = p.completes && (p.ends_message || p.status != WcStatus::kSuccess);
+  if (p.completes) complete(p, now);
+  if (p.qp != nullptr) handle_error(p, now);
+  if (p.role == PacketRole::kLastWqe && !p.qp->last_wqe_event_sent) {  // (R7)
+    p.qp->last_wqe_event_sent = true;
+    p.qp->dirty = true;
+    raise(EventType::kQpLastWqeReached, raw(p.qp->qpn), now);
+  }
+  if (ends_wqe && p.wqe_slot != kNoWqeSlot) {  // (R8)
+    if (p.qp != nullptr && p.qp->wqe_slot == p.wqe_slot) {
+      p.qp->wqe_slot = kNoWqeSlot;
+      p.qp->dirty = true;
+    }
+    shared_.wqes.release(p.wqe_slot);
+    p.wqe_slot = kNoWqeSlot;
+  }
+  pipeline_.push(h, now + params_.latency_cycles);
+}
+
+void CqeGenerator::complete(Packet& p, Cycle now) {
+  Cq* found = lookup(p.cq);
+  if (found == nullptr) {
+    ++counters_.discarded;
+    p.completes = false;
+    return;
+  }
+  Cq& cq = *found;
+  const Cqe cqe = make_cqe(p, srq_plus_1(p.queue), now);
+  const bool compressible = cq.session_limit > 1 && cqe.status == WcStatus::kSuccess;
+  if (!cq.session.empty() && !(compressible && cq.session.joins(cqe))) write_session(cq, now);  // (R5)
+  if (cq.dead || !cq.queue.has_room(block_slots(cq.session.count() + 1))) {
+    overrun(cq, p, now);
+    return;
+  }
+  counters_.error_cqes += cqe.status != WcStatus::kSuccess;
+  if (!compressible) {
+    write_cqe(cq, cqe, now);
+    return;
+  }
+  cq.session.add(cqe);
+  ++cq.session_stamp;
+  if (cq.session.count() == cq.session_limit) {
+    write_session(cq, now);
+  } else {
+    const auto index = static_cast<std::uint32_t>(&cq - cqs_.data());
+    session_timers_.push({index, cq.session_stamp}, now + params_.compression_timeout_cycles);
+  }
+}
+
+void CqeGenerator::overrun(Cq& cq, Packet& p, Cycle now) {  // (R3)
+  ++counters_.discarded;
+  if (!cq.dead) {
+    cq.dead = true;
+    cq.queue.disarm();
+    ++counters_.overruns;
+    raise(EventType::kCqError, raw(cq.queue.context().number), now);
+  }
+  if (p.qp != nullptr && p.qp->state != QpState::kError) {
+    if (p.role == PacketRole::kReceived) {
+      fail_qp(p, DropReason::kCqOverrun, kNakRemoteOperation, WcStatus::kGeneral);
+      p.acknowledge = p.acknowledge && p.has(kRequest);
+    } else {
+      p.drop_reason = DropReason::kCqOverrun;
+      p.qp->state = QpState::kError;
+      p.qp->dirty = true;
+    }
+  }
+  p.completes = false;
+}
+
+void CqeGenerator::write_cqe(Cq& cq, const Cqe& cqe, Cycle now) {
+  std::uint8_t* slot = take_buffer(1);
+  write_slot(cqe, cq.queue.producer(), cq.queue.context().slots, params_.cqe_bytes, slot);
+  send(cq, slot, 1, now);
+  ++counters_.cqes;
+  cq.queue.produce(1, 1, counts_as_solicited(cqe), now);
+  check_event(cq, now);
+}
+
+void CqeGenerator::write_session(Cq& cq, Cycle now) {
+  const std::uint32_t completions = cq.session.count();
+  const std::uint32_t slots = block_slots(completions);
+  std::uint8_t* block = take_buffer(slots);
+  cq.session.write(cq.queue.producer(), cq.queue.context().slots, params_.cqe_bytes, block);
+  send(cq, block, slots, now);
+  counters_.cqes += completions;
+  if (completions > 1) {
+    ++counters_.sessions;
+    counters_.compressed += completions;
+  }
+  cq.queue.produce(slots, completions, counts_as_solicited(cq.session.title()), now);
+  cq.session.clear();
+  ++cq.session_stamp;
+  check_event(cq, now);
+}
+
+std::uint8_t* CqeGenerator::take_buffer(std::uint32_t slots) {
+  if (next_buffer_ + slots > buffer_slots_) next_buffer_ = 0;
+  std::uint8_t* at = buffers_.data() + std::size_t{next_buffer_} * params_.cqe_bytes;
+  next_buffer_ += slots;
+  return at;
+}
+
+// A block that wraps: what lies at the ring's start goes first, so that the title is written last.
+void CqeGenerator::send(Cq& cq, std::uint8_t* block, std::uint32_t slots, Cycle now) {
+  const CqContext& c = cq.queue.context();
+  const std::uint32_t first = cq.queue.producer() & (c.slots - 1);
+  const std::uint32_t run = std::min(slots, c.slots - first);
+  const std::uint32_t stride = params_.cqe_bytes;
+  const Cycle ready = now + params_.latency_cycles;
+  DmaRequest r;
+  r.kind = DmaKind::kWrite;
+  if (run < slots) {
+    r.address = c.base;
+    r.bytes = (slots - run) * stride;
+    r.data = block + std::size_t{run} * stride;
+    writes_.push(r, ready);
+  }
+  r.notify_host = true;
+  r.cookie = raw(c.number);
+  r.address = c.base + std::uint64_t{first} * stride;
+  r.bytes = run * stride;
+  r.data = block;
+  writes_.push(r, ready);
+  counters_.slots += slots;
+}
+
+void CqeGenerator::check_event(Cq& cq, Cycle now) {  // (R4)
+  const Cycle due = cq.queue.event_due();
+  if (due == kNever) return;
+  if (due <= now) {
+    raise(EventType::kCompletion, raw(cq.queue.context().number), now);
+    cq.queue.disarm();
+    return;
+  }
+  next_moderation_ = earliest(next_moderation_, due);
+  if (cq.moderated) return;
+  cq.moderated = true;
+  moderated_.push_back(static_cast<std::uint32_t>(&cq - cqs_.data()));
+}
+
+void CqeGenerator::handle_error(Packet& p, Cycle now) {  // (R6)
+  QpContext& qp = *p.qp;
+  if (qp.state != QpState::kError || qp.flush_requested) return;
+  // Packets ahead of the one that failed may still take WQEs: only it, or one behind it, may ask.
+  const auto behind = static_cast<std::int32_t>(p.sequence - qp.error_at);
+  const bool lost_completion = p.drop_reason == DropReason::kCqOverrun;
+  if ((p.role != PacketRole::kReceived || behind < 0) && !lost_completion) return;
+  qp.flush_requested = true;
+  qp.dirty = true;
+  ++counters_.flush_requests;
+  if (flushes.bound()) {
+    ++qp.pins;
+    flush_list_.push_back(&qp);
+  }
+  if (p.completes) return;
+  const bool own = behind == 0;
+  const EventType type = own && p.syndrome == kNakInvalidRequest ? EventType::kQpRequestError
+                         : own && p.syndrome == kNakRemoteAccess ? EventType::kQpAccessError
+                                                                 : EventType::kQpFatal;
+  raise(type, raw(qp.qpn), now);
+}
+
+void CqeGenerator::raise(EventType type, std::uint32_t number, Cycle now) {
+  const bool completion = type == EventType::kCompletion;
+  counters_.completion_events += completion;
+  counters_.qp_events += !completion && type != EventType::kCqError;
+  if (!events.bound()) return;
+  events_.push({type, number}, now + (params_.latency_cycles + params_.event_latency_cycles));
+}
+
+void CqeGenerator::create(const CqContext& context) {
+  destroy(context.number);
+  Cq cq{CompletionQueue(context, period_cycles(context.moderation_period_us)), {}, 0, 0, false, false};
+  if (params_.compression && context.compress) {
+    cq.session_limit = std::min(params_.compression_max, kMaxSession);
+    while (cq.session_limit > 1 && block_slots(cq.session_limit) > context.slots) --cq.session_limit;
+  }
+  const std::size_t at = raw(context.number);
+  if (at >= index_of_.size()) index_of_.resize(at + 1);
+  cqs_.push_back(cq);
+  index_of_[at] = static_cast<std::uint32_t>(cqs_.size());
+}
+
+void CqeGenerator::destroy(Cqn number) {
+  Cq* cq = lookup(number);
+  if (cq == nullptr) return;
+  cq->dead = true;
+  cq->queue.disarm();
+  cq->session.clear();
+  index_of_[raw(number)] = 0;
+}
+
+void CqeGenerator::set_moderation(Cqn number, std::uint16_t count, std::uint16_t period_us) {
+  if (Cq* cq = lookup(number)) cq->queue.set_moderation(count, period_cycles(period_us));
+}
+
+void CqeGenerator::attach_srq(WqId queue, Srqn srqn) {
+  if (raw(queue) >= srqs_.size()) srqs_.resize(std::size_t{raw(queue)} + 1);
+  srqs_[raw(queue)] = raw(srqn) + 1;
+}
+
+std::uint32_t CqeGenerator::srq_plus_1(WqId queue) const {
+  return raw(queue) < srqs_.size() ? srqs_[raw(queue)] : 0;
+}
+
+std::uint64_t CqeGenerator::period_cycles(std::uint16_t period_us) const {
+  return (std::uint64_t{period_us} * params_.moderation_unit_ps + clock_period_ps_ - 1) / clock_period_ps_;
+}
+
+CqeGenerator::Cq* CqeGenerator::lookup(Cqn number) {
+  const std::size_t at = raw(number);
+  return at < index_of_.size() && index_of_[at] != 0 ? &cqs_[index_of_[at] - 1] : nullptr;
+}
+
+const CompletionQueue* CqeGenerator::find(Cqn number) const {
+  const Cq* cq = const_cast<CqeGenerator*>(this)->lookup(number);
+  return cq == nullptr ? nullptr : &cq->queue;
+}
+
+void CqeGenerator::hash(StateHash& h) const {
+  const auto& c = counters_;
+  for (const std::uint64_t n : {c.packets, c.cqes, c.error_cqes, c.slots, c.compressed, c.sessions, c.discarded,
+                                c.overruns, c.completion_events, c.qp_events, c.flush_requests, c.squashed}) {
+    h.mix(n);
+  }
+  for (const Cq& cq : cqs_) {
+    h.mix(cq.queue.producer());
+    h.mix(cq.queue.consumer());
+    h.mix(cq.session.count());
+  }
+  h.mix(next_accept_.count);
+  h.mix(writes_.size() + pipeline_.size() + events_.size() + flush_list_.size());
+}
+
+}  // namespace rxnic

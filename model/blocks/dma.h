@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What blocks ask of the DMA engine, and what it answers.
+#pragma once
+
+#include <cstdint>
+
+#include "model/types/ids.h"
+
+namespace rxnic {
+
+enum class DmaKind : std::uint8_t { kRead, kWrite, kFetchAdd, kCompareSwap };
+
+// Who asks: each client has a request link and a completion link of its own.
+enum class DmaClient : std::uint8_t { kContext, kWqe, kTag, kTranslation, kCqe, kResponse, kCount };
+inline constexpr std::size_t kDmaClients = static_cast<std::size_t>(DmaClient::kCount);
+
+struct DmaRequest {
+  DmaKind kind = DmaKind::kRead;
+  bool notify_host = false;      // write: tell the host when it has landed (a CQE)
+  std::uint32_t cookie = 0;      // returned in the completion; with notify_host: the CQN
+  BusAddress address{};
+  std::uint32_t bytes = 0;       // > 0
+  std::uint8_t* data = nullptr;  // device side; valid until the completion (read, atomic) or until accepted (write).
+                                 // Atomics: receives the original value, 8 bytes
+  std::uint64_t operand = 0;     // FETCH_ADD: added; COMPARE_SWAP: swapped in
+  std::uint64_t compare = 0;
+};
+
+// For reads and atomics. Writes are posted and have none.
+struct DmaCompletion {
+  std::uint32_t cookie = 0;
+  bool ok = true;                // false: the memory is not mapped
+};
+
+// A posted write that the host was to be told of is visible in its memory.
+struct HostNotice {
+  std::uint32_t number = 0;      // CQN
+};
+
+}  // namespace rxnic

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// The NIC's end of PCI Express: what the blocks ask of host memory becomes TLPs on a link, and takes the time of them.
+//
+//   R1  One request is started in a cycle: a client's, the next segment of the payload packet at hand, or that of the
+//       gather packet at hand. It starts in the cycle in which the link up becomes free, or in that in which it can be
+//       popped; its bytes follow those before it without a gap. The requesters take turns (round robin).
+//   R2  Memory is touched in the cycle of the start, in the order of the starts; a write's data is moved then.
+//   R3  A packet is taken when the link is free; it waits for its turn then. It is pushed to payload_done in the cycle
+//       in which the last byte of its last segment has left (the first that begins at or after it), one packet a
+//       cycle, in the order of arrival. A packet that writes nothing is pushed one cycle after it was taken.
+//   R4  Posted writes stay in order over all requesters: what is started later lands later. `landed` gets a notice
+//       when such a write is visible: write_latency_ps after its last byte has left.
+//   R5  A read or an atomic takes as many tags as it has read requests (at most all of them), from its start to its
+//       completion. Its first byte comes read_latency_ps after its first request has left, or behind the data of the
+//       reads before it. It is completed in the first cycle that begins at or after its last byte.
+//   R6  A write takes posted credit for its bytes, in units of 16 (at most all of it), from its start until it has
+//       landed.
+//   R7  A read that lacks tags holds up all reads, a write that lacks credit all writes, so that neither is starved by
+//       smaller ones. The other kind goes on.
+//   R8  Memory that is not mapped: a completion with ok = false; a payload packet fails its QP (kHostMemory) and
+//       writes no further segment; a gather packet comes back with outcome kNak and drop reason kHostMemory.
+//   R9  Clients' completions and gather packets come in the order of their requests.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "model/blocks/dma.h"
+#include "model/blocks/ledger.h"
+#include "model/core/pcie.h"
+#include "model/engine/delay_line.h"
+#include "model/engine/link.h"
+#include "model/types/host_memory.h"
+
+namespace rxnic {
+
+struct DmaEngineCounters {
+  std::uint64_t writes = 0;  // client writes and payload segments
+  std::uint64_t reads = 0;   // client reads and gather segments
+  std::uint64_t atomics = 0;
+  std::uint64_t write_bytes = 0;      // payload of the writes
+  std::uint64_t read_bytes = 0;       // payload of the reads
+  std::uint64_t tlps_up = 0;          // from the NIC: MWr, MRd, atomics
+  std::uint64_t tlps_down = 0;        // to the NIC: CplD
+  std::uint64_t link_bytes_up = 0;    // with headers
+  std::uint64_t link_bytes_down = 0;  // with headers
+  std::uint64_t packets_written = 0;  // payload packets, those that write nothing too
+  std::uint64_t packets_gathered = 0;
+  std::uint64_t failed = 0;  // accesses to memory that is not mapped
+  std::array<std::uint64_t, kDmaClients> client_requests{};
+};
+
+class DmaEngine final : public Block {
+ public:
+  DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams& params, std::uint32_t clock_period_ps,
+            NicShared& shared, HostMemory& memory);
+  Cycle step(Cycle now) override;
+  void hash(StateHash& h) const override;
+  const DmaEngineCounters& counters() const { return counters_; }
+  std::uint32_t tags_in_use() const { return params_.tags - tags_left_; }
+
+  In<PacketHandle> payload;
+  Out<PacketHandle> payload_done;
+  In<PacketHandle> gather;
+  Out<PacketHandle> gathered;
+  std::array<In<DmaRequest>, kDmaClients> requests;
+  std::array<Out<DmaCompletion>, kDmaClients> completions;
+  Out<HostNotice> landed;
+
+ private:
+  // Requesters in the order of their turns: the clients, then the two packet streams.
+  static constexpr std::size_t kPayload = kDmaClients;
+  static constexpr std::size_t kGather = kDmaClients + 1;
+  static constexpr std::size_t kRequesters = kDmaClients + 2;
+  static constexpr std::size_t kNobody = kRequesters;
+  static constexpr std::uint32_t kLeaving = 8;  // payload packets between their start and payload_done
+
+  struct Answer {          // of a read or an atomic
+    std::uint32_t id = 0;  // cookie, or packet handle
+    std::uint32_t tags = 0;
+    bool last = true;  // of its packet: something is pushed
+    bool ok = true;
+  };
+  struct Stream {  // a packet whose segments are being started
+    PacketHandle packet = kNoPacket;
+    std::uint32_t segment = 0;
+  };
+
+  void give_back(Cycle now);
+  bool take_packets(Cycle now);
+  bool start_one(Cycle now);
+  bool start_client(Cycle now, std::size_t client);
+  bool start_payload(Cycle now);
+  bool start_gather(Cycle now);
+  bool perform(const DmaRequest& r);
+  bool has_credit(Cycle now, std::size_t who, std::uint32_t bytes);
+  bool has_tags(std::size_t who, std::uint32_t tags);
+  Instant send_write(Cycle now, BusAddress address, std::uint32_t bytes);
+  void send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down, Answer answer);
+  bool link_free(Cycle now) const { return up_.free().floor() <= now; }
+  std::uint32_t requesters() const;
+  Activity activity_in(Cycle now, bool worked) const;
+  Cycle next_step(Cycle now, bool worked) const;
+
+  const DmaEngineParams params_;
+  NicShared& shared_;
+  HostMemory& memory_;
+  PcieTime time_;
+  PcieLink up_;
+  PcieLink down_;
+  Instant read_latency_;
+  Instant write_latency_;
+
+  std::uint32_t tags_left_;
+  std::uint64_t credit_left_;  // bytes; given back only when somebody asks
+  std::size_t turn_ = 0;
+  std::size_t lacks_tags_ = kNobody;
+  std::size_t lacks_credit_ = kNobody;
+  Stream writing_;
+  Stream gathering_;
+  DelayLine<PacketHandle> leaving_;                         // payload packets on the link (R3)
+  std::array<DelayLine<Answer>, kDmaClients + 1> answers_;  // by client, then gather (R5, R9)
+  DelayLine<std::uint64_t> unlanded_;                       // credit of writes that have not landed (R6)
+  DelayLine<HostNotice> notices_;                           // (R4)
+  std::uint32_t awaiting_ = 0;                              // bit per line of answers_ that is not empty
+  bool more_leaving_ = false;                               // another packet is due, next cycle
+  bool output_blocked_ = false;
+  DmaEngineCounters counters_;
+};
+
+}  // namespace rxnic

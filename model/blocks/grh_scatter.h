@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scatter engine: lays each packet's bytes over the scatter list of its receive WQE, or over the range that it names. The
+// decisions are model/core/scatter_plan.
+//
+//   R1  A packet taken in cycle n is planned in cycle n and leaves in cycle n + latency_cycles.
+//   R2  It occupies the engine for max(1, ceil(bytes moved / bytes_per_cycle), ceil(elements looked at / sges_per_cycle))
+//       cycles; the next packet is taken no earlier than after them. The bytes of the GRH area count.
+//   R3  How far a WQE is filled is kept by its slot of the WQE store, from the packet that takes the WQE on.
+//   R4  A packet behind one of its QP that failed is squashed. Failed and squashed packets go on in order, without segments.
+#pragma once
+
+#include <vector>
+
+#include "model/blocks/ledger.h"
+#include "model/core/scatter_plan.h"
+#include "model/engine/delay_line.h"
+#include "model/engine/link.h"
+#include "model/params/params.h"
+
+namespace rxnic {
+
+struct GrhScatterCounters {
+  std::uint64_t packets = 0;    // packets taken
+  std::uint64_t segments = 0;   // pieces made of them
+  std::uint64_t bytes = 0;      // bytes laid out, GRH areas too
+  std::uint64_t elements = 0;   // scatter elements looked at
+  std::uint64_t grh_areas = 0;  // UD packets, whose list begins with 40 bytes for the GRH
+  std::uint64_t failed = 0;     // packets that failed here: longer than the WQE
+  std::uint64_t squashed = 0;   // packets squashed here
+};
+
+class GrhScatter final : public Block {
+ public:
+  GrhScatter(const sc_core::sc_module_name& name, const GrhScatterParams& params, NicShared& shared);
+  Cycle step(Cycle now) override;
+  void hash(StateHash& h) const override;
+  const GrhScatterCounters& counters() const { return counters_; }
+
+  In<PacketHandle> in{"in"};
+  Out<PacketHandle> out{"out"};
+
+ private:
+  void take(Cycle now);
+  std::uint32_t cycles_of(const ScatterWork& work) const;
+
+  GrhScatterParams params_;
+  NicShared& shared_;
+  std::vector<ScatterCursor> cursors_;    // by slot of the WQE store (R3)
+  DelayLine<PacketHandle> pipeline_;      // at most one packet enters a cycle
+  Cycle next_accept_{};
+  GrhScatterCounters counters_;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/blocks/qp_context_cache.h"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace rxnic {
+
+static_assert(std::is_trivially_copyable_v<QpContext>, "contexts are moved by DMA");
+
+QpContextCache::QpContextCache(const sc_core::sc_module_name& name, const QpContextCacheParams& params,
+                               NicShared& shared)
+    : Block(name),
+      params_(params),
+      context_bytes_(std::clamp<std::uint32_t>(params.context_bytes, sizeof(QpContext), kSlotBytes)),
+      shared_(shared),
+      tags_(params.sets, params.ways),
+      lines_(tags_.lines()),
+      states_(tags_.lines(), LineState::kEmpty),
+      displaced_(tags_.lines(), kNone),
+      requests_(2 * params.misses_in_flight),
+      found_(params.hit_cycles + 1) {}
+
+Cycle QpContextCache::step(Cycle now) {
+  again_ = false;
+  // (1) a context that came from memory is here; without a QP its packet is dropped
+  bool dropped = false;
+  if (dma_done.can_pop(now)) {
+    const DmaCompletion done = dma_done.pop(now);
+    dropped = fill(done.cookie, done.ok, now);
+    again_ = dma_done.can_pop(now);
+  }
+  // (2) the packets that have their context leave
+  leave(now);
+  // (3) one packet is taken, or the one that waits goes on
+  if (dropped) {
+    again_ |= in.can_pop(now);
+  } else {
+    advance(now);
+  }
+  // (4) while one waits, those behind it are looked at
+  look_ahead(now);
+  // (5) one DMA request is made
+  make_request(now);
+
+  Cycle next = kNever;
+  const auto at = [&](Cycle c) {
+    if (c > now && c < next) next = c;
+  };
+  at(found_.next_ready());
+  if (!found_.empty()) at(last_found_);
+  if (again_ || head_has_no_way_) next = now + 1;
+  Activity activity = Activity::kStarved;
+  if (!found_.empty()) {
+    activity = last_found_ > now ? Activity::kBusy : Activity::kBlocked;
+  } else if (head_ != kNoPacket) {
+    activity = head_has_no_way_ ? Activity::kWaitContextWay : Activity::kWaitContext;
+  }
+  return rest(now, activity, next);
+}
+
+// True when the packet at the head was dropped for it.
+bool QpContextCache::fill(std::uint32_t line, bool ok, Cycle now) {
+  QpContext& context = lines_[line].context;
+  context.pins = 0;
+  context.dirty = false;
+  displaced_[line] = kNone;
+  --reading_;
+  if (ok && context.valid != 0) {
+    states_[line] = LineState::kHere;
+    return false;
+  }
+  const Qpn qpn{static_cast<std::uint32_t>(tags_.key(line))};  // (R6)
+  tags_.drop(line);
+  states_[line] = LineState::kEmpty;
+  if (head_ == kNoPacket || qpn_of(head_) != qpn) return false;
+  ++counters_.not_found;
+  shared_.ledger.drop(head_, DropReason::kQpNotFound, now);
+  head_ = kNoPacket;
+  head_has_no_way_ = false;
+  return true;
+}
+
+void QpContextCache::leave(Cycle now) {
+  if (!found_.ready(now) || !out.can_push(now)) return;
+  const PacketHandle h = found_.pop();
+  shared_.packets[h].stamp(Station::kQpContextCache, now);
+  ++counters_.packets;
+  out.push(now, h);
+  again_ |= found_.ready(now);
+}
+
+void QpContextCache::advance(Cycle now) {
+  const bool waited = head_ != kNoPacket;
+  if (!waited) {
+    if (found_.full() || !in.can_pop(now)) return;
+    head_ = in.pop(now);
+    if (ahead_ > 0) --ahead_;
+  }
+  const Qpn qpn = qpn_of(head_);
+  const std::uint32_t line = tags_.find(raw(qpn));
+  const bool here = line != kNone && states_[line] == LineState::kHere;
+  if (!waited) ++(here ? counters_.hits : counters_.misses);
+  head_has_no_way_ = false;
+  if (here) {
+    Packet& p = shared_.packets[head_];
+    p.qp = &lines_[line].context;
+    ++p.qp->pins;
+    tags_.touch(line);
+    last_found_ = now + params_.hit_cycles;
+    found_.push(head_, last_found_);
+    head_ = kNoPacket;
+    again_ |= in.can_pop(now) && !found_.full();
+  } else if (line == kNone && reading_ < params_.misses_in_flight) {
+    head_has_no_way_ = !fetch(qpn);
+  }
+}
+
+void QpContextCache::look_ahead(Cycle now) {  // (R5)
+  if (head_ == kNoPacket) return;
+  const PacketHandle* const h = in.peek(now, ahead_);
+  if (h == nullptr) return;
+  const Qpn qpn = qpn_of(*h);
+  if (tags_.find(raw(qpn)) == kNone) {
+    if (reading_ >= params_.misses_in_flight) return;  // a completion leads here again
+    counters_.reads_ahead += fetch(qpn);
+  }
+  ++ahead_;
+  again_ |= in.peek(now, ahead_) != nullptr;
+}
+
+// False when no way of its set can be had. (R3, R4)
+bool QpContextCache::fetch(Qpn qpn) {
+  const std::uint32_t line = tags_.place_for(
+      raw(qpn), [this](std::uint32_t l) { return states_[l] == LineState::kHere && lines_[l].context.pins == 0; });
+  if (line == kNone) return false;
+  QpContext& context = lines_[line].context;
+  DmaRequest request;
+  request.cookie = line;
+  request.bytes = context_bytes_;
+  request.data = reinterpret_cast<std::uint8_t*>(&lines_[line]);
+  if (states_[line] == LineState::kHere && context.dirty) {
+    context.dirty = false;
+    displaced_[line] = static_cast<std::uint32_t>(tags_.key(line));
+    request.kind = DmaKind::kWrite;
+    request.address = qp_context_address(Qpn{displaced_[line]});
+    requests_.push(request, Cycle{0});
+    ++counters_.write_backs;
+  }
+  // The read may go into the line that is written: it is behind the write, and a write's data is moved when it is
+  // accepted.
+  request.kind = DmaKind::kRead;
+  request.address = qp_context_address(qpn);
+  requests_.push(request, Cycle{0});
+  ++counters_.reads;
+  tags_.drop(line);
+  tags_.assign(line, raw(qpn));
+  states_[line] = LineState::kReading;
+  ++reading_;
+  return true;
+}
+
+void QpContextCache::make_request(Cycle now) {
+  if (requests_.empty() || !dma.can_push(now)) return;
+  dma.push(now, requests_.pop());
+  again_ |= !requests_.empty();
+}
+
+QpContext* QpContextCache::find(Qpn qpn) {
+  const std::uint32_t line = tags_.find(raw(qpn));
+  return line != kNone && states_[line] == LineState::kHere ? &lines_[line].context : nullptr;
+}
+
+bool QpContextCache::moving(Qpn qpn) const {
+  const std::uint32_t line = tags_.find(raw(qpn));
+  if (line != kNone && states_[line] == LineState::kReading) return true;
+  return std::find(displaced_.begin(), displaced_.end(), raw(qpn)) != displaced_.end();
+}
+
+bool QpContextCache::forget(Qpn qpn) {
+  if (moving(qpn)) return false;
+  const std::uint32_t line = tags_.find(raw(qpn));
+  if (line == kNone) return true;
+  if (lines_[line].context.pins > 0) return false;
+  tags_.drop(line);
+  states_[line] = LineState::kEmpty;
+  return true;
+}
+
+void QpContextCache::flush_to(HostMemory& memory) {
+  for (std::uint32_t line = 0; line < tags_.lines(); ++line) {
+    QpContext& context = lines_[line].context;
+    if (states_[line] != LineState::kHere || !context.dirty) continue;
+    context.dirty = false;
+    QpContext image = context;
+    image.pins = 0;
+    memory.store(qp_context_address(context.qpn), image);
+  }
+}
+
+void QpContextCache::hash(StateHash& h) const {
+  const auto& c = counters_;
+  for (const std::uint64_t n :
+       {c.packets, c.hits, c.misses, c.reads, c.reads_ahead, c.write_backs, c.not_found, std::uint64_t{reading_}}) {
+    h.mix(n);
+  }
+}
+
+}  // namespace rxnic

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// QP contexts on the chip: a set-associative, write-back cache over those in host memory. Gives each packet its
+// context.
+//
+//   R1  A packet that is taken in cycle n and finds its context is pushed in cycle n + hit_cycles, its context pinned
+//       from n on. One packet is taken in a cycle, in the order of arrival.
+//   R2  A miss reads the context from qp_context_address: context_bytes, but at least what a context has and at most
+//       its slot of 256. When it comes in cycle m, the packet that waits for it goes on in m as if it had been taken
+//       then.
+//   R3  A context takes a free way of its set or the least recently used one that no packet has pinned and no read is
+//       bound for. When there is none the packet waits for one (wait_context_way).
+//   R4  A changed context (dirty) that gives way is written to host memory by a posted write before the new one is
+//       read.
+//   R5  While a packet waits, those behind it are looked at, one a cycle, and their contexts are read too, up to
+//       misses_in_flight together. One DMA request is made in a cycle. A context is read once however many wait for
+//       it.
+//   R6  No such QP (valid == 0, or its memory is not mapped): the packet is dropped at once as qp_not_found, and
+//       nothing is kept of it, so that a QP that is created later is seen.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/blocks/dma.h"
+#include "model/blocks/ledger.h"
+#include "model/core/set_cache.h"
+#include "model/engine/delay_line.h"
+#include "model/engine/link.h"
+#include "model/params/params.h"
+#include "model/types/host_memory.h"
+
+namespace rxnic {
+
+struct QpContextCacheCounters {
+  std::uint64_t packets = 0;      // that went on with a context
+  std::uint64_t hits = 0;         // packets whose context was there
+  std::uint64_t misses = 0;       // packets that had to wait for theirs
+  std::uint64_t reads = 0;        // contexts read from host memory
+  std::uint64_t reads_ahead = 0;  // of these, for packets that were not at the head
+  std::uint64_t write_backs = 0;  // contexts written to host memory
+  std::uint64_t not_found = 0;    // packets without a QP
+};
+
+class QpContextCache final : public Block {
+ public:
+  QpContextCache(const sc_core::sc_module_name& name, const QpContextCacheParams& params, NicShared& shared);
+  Cycle step(Cycle now) override;
+  void hash(StateHash& h) const override;
+  const QpContextCacheCounters& counters() const { return counters_; }
+
+  // For the control plane and tests. The cached context, nullptr when it is not here; whoever changes it sets `dirty`.
+  QpContext* find(Qpn qpn);
+  // Whether it is on its way between here and host memory: a change on either side would be lost.
+  bool moving(Qpn qpn) const;
+  // Forgets a context without writing it back (its QP is gone or was rewritten in host memory). False, and nothing
+  // done, when it is pinned or moving.
+  bool forget(Qpn qpn);
+  // Writes all changed contexts to host memory, at once.
+  void flush_to(HostMemory& memory);
+
+  In<PacketHandle> in;
+  Out<PacketHandle> out;
+  Out<DmaRequest> dma;
+  In<DmaCompletion> dma_done;
+
+ private:
+  enum class LineState : std::uint8_t { kEmpty, kReading, kHere };
+  static constexpr std::uint32_t kNone = SetCache::kNoLine;
+  static constexpr std::uint32_t kSlotBytes = 256;
+  struct alignas(kSlotBytes) Line {  // a context as it is in host memory
+    QpContext context;
+  };
+
+  bool fill(std::uint32_t line, bool ok, Cycle now);
+  void leave(Cycle now);
+  void advance(Cycle now);
+  void look_ahead(Cycle now);
+  bool fetch(Qpn qpn);
+  void make_request(Cycle now);
+  Qpn qpn_of(PacketHandle h) const { return shared_.packets[h].h.destination_qp; }
+
+  const QpContextCacheParams params_;
+  const std::uint32_t context_bytes_;
+  NicShared& shared_;
+  SetCache tags_;  // by QPN
+  std::vector<Line> lines_;
+  std::vector<LineState> states_;
+  std::vector<std::uint32_t> displaced_;  // by line that is read: QPN that is written back before, or kNone
+  DelayLine<DmaRequest> requests_;        // to be made, one a cycle
+  DelayLine<PacketHandle> found_;         // on the way out
+  Cycle last_found_{};                    // when the last of them is due
+  PacketHandle head_ = kNoPacket;         // waits for its context
+  bool head_has_no_way_ = false;          // (R3) asked again in every cycle: nobody tells when a pin goes
+  std::uint32_t reading_ = 0;
+  std::uint32_t ahead_ = 0;  // packets behind the head that were looked at
+  bool again_ = false;
+  QpContextCacheCounters counters_;
+};
+
+}  // namespace rxnic

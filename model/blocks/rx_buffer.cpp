@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/blocks/rx_buffer.h"
+
+#include <algorithm>
+
+namespace rxnic {
+
+Cycle RxBuffer::step(Cycle now) {
+  bool moved = false;
+  bool paused = false;
+  // (1) the oldest packet leaves
+  const bool ready = held_.ready(now);
+  const bool blocked = ready && !out.can_push(now);
+  if (ready && !blocked) {
+    const PacketHandle h = held_.pop();
+    out.push(now, h);
+    bytes_ -= shared_.packets[h].frame_bytes;
+    moved = true;
+  }
+  // (2) packets arrive
+  while (in.can_pop(now)) {
+    const PacketHandle h = *in.peek(now);
+    const std::uint32_t bytes = shared_.packets[h].frame_bytes;
+    if (bytes_ + bytes > params_.rx_buffer_bytes || held_.full()) {  // (R2)
+      if (params_.rx_full == RxFullPolicy::kPause) {
+        paused = true;
+        break;
+      }
+      in.pop(now);
+      ++counters_.packets;
+      ++counters_.dropped;
+      shared_.ledger.arrived();
+      shared_.ledger.drop(h, DropReason::kRxBufferFull, now);
+      continue;
+    }
+    in.pop(now);
+    ++counters_.packets;
+    held_.push(h, now + 1);
+    bytes_ += bytes;
+    counters_.high_water_bytes = std::max(counters_.high_water_bytes, bytes_);
+  }
+  // (3) rest
+  if (blocked || paused) return rest(now, Activity::kBlocked, blocked ? kNever : now + 1);
+  if (!held_.empty()) return rest(now, Activity::kBusy, now + 1);
+  return rest(now, moved ? Activity::kBusy : Activity::kStarved, moved ? now + 1 : kNever);
+}
+
+void RxBuffer::hash(StateHash& h) const {
+  h.mix(counters_.packets);
+  h.mix(counters_.dropped);
+  h.mix(counters_.high_water_bytes);
+}
+
+}  // namespace rxnic

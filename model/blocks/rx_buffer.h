@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packet buffer of the port: what has arrived and not yet been taken by the parser.
+//
+//   R1  A packet that arrives in cycle n can leave from cycle n + 1 on; one leaves a cycle, in order.
+//   R2  The buffer holds at most rx_buffer_bytes of frames. What does not fit waits on the wire (kPause: link-level flow
+//       control) or is dropped and counted (kDrop).
+#pragma once
+
+#include "model/blocks/ledger.h"
+#include "model/engine/delay_line.h"
+#include "model/engine/link.h"
+#include "model/params/params.h"
+
+namespace rxnic {
+
+struct RxBufferCounters {
+  std::uint64_t packets = 0;         // taken from the wire
+  std::uint64_t dropped = 0;         // of them dropped for want of room
+  std::uint64_t high_water_bytes = 0;
+};
+
+class RxBuffer final : public Block {
+ public:
+  RxBuffer(const sc_core::sc_module_name& name, const WireParams& params, NicShared& shared)
+      : Block(name), params_(params), shared_(shared), held_(params.rx_buffer_bytes / kLeastFrameBytes + 1) {}
+  Cycle step(Cycle now) override;
+  void hash(StateHash& h) const override;
+  const RxBufferCounters& counters() const { return counters_; }
+
+  In<PacketHandle> in{"in"};
+  Out<PacketHandle> out{"out"};
+
+ private:
+  static constexpr std::uint32_t kLeastFrameBytes = 16;  // the parser drops what is shorter; nothing shorter is sent
+  WireParams params_;
+  NicShared& shared_;
+  DelayLine<PacketHandle> held_;
+  std::uint64_t bytes_ = 0;
+  RxBufferCounters counters_;
+};
+
+}  // namespace rxnic

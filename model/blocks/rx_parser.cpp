@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/blocks/rx_parser.h"
+
+#include <algorithm>
+
+#include "model/core/icrc.h"
+
+namespace rxnic {
+
+namespace {
+
+constexpr std::uint8_t kCongestionExperienced = 3;
+constexpr std::size_t kIpv4InAddress = 12;
+
+DropReason reason_of(ParseStatus status) {
+  switch (status) {
+    case ParseStatus::kFragment:
+      return DropReason::kFragment;
+    case ParseStatus::kTooShort:
+      return DropReason::kTooShort;
+    case ParseStatus::kBadLength:
+      return DropReason::kBadLength;
+    case ParseStatus::kUnknownOpcode:
+      return DropReason::kUnknownOpcode;
+    case ParseStatus::kMissingHeaders:
+      return DropReason::kMissingHeaders;
+    default:
+      return DropReason::kNone;
+  }
+}
+
+bool is_multicast(const Address& a) {
+  if (a.kind == Address::Kind::kIpv4) return (a.bytes[kIpv4InAddress] & 0xf0) == 0xe0;
+  return a.kind == Address::Kind::kIpv6 && a.bytes[0] == 0xff;
+}
+
+}  // namespace
+
+RxParser::RxParser(const sc_core::sc_module_name& name, const RxParserParams& params, NicShared& shared)
+    : Block(name), params_(params), shared_(shared), pipeline_(params.header_cycles) {}
+
+Cycle RxParser::step(Cycle now) {
+  // (1) the oldest parsed packet leaves
+  bool blocked = false;
+  if (pipeline_.ready(now)) {
+    const Parsed& parsed = pipeline_.front();
+    const bool passes = parsed.rdma && parsed.reason == DropReason::kNone;
+    if (passes && !out.can_push(now)) {
+      blocked = true;
+    } else {
+      leave(now, pipeline_.pop());
+    }
+  }
+  // (2) the next frame's first beat
+  if (now >= next_accept_ && !pipeline_.full() && in.can_pop(now)) take(now);
+  // (3) rest
+  Cycle next = blocked ? kNever : latest(pipeline_.next_ready(), now + 1);
+  if (!in.empty() && !pipeline_.full()) next = earliest(next, latest(next_accept_, now + 1));
+  if (blocked) return rest(now, Activity::kBlocked, next);
+  return rest(now, pipeline_.empty() ? Activity::kStarved : Activity::kBusy, next);
+}
+
+void RxParser::take(Cycle now) {
+  const PacketHandle h = in.pop(now);
+  Packet& p = shared_.packets[h];
+  shared_.ledger.arrived();
+  const std::uint32_t beats = std::max(1u, (p.frame_bytes + params_.beat_bytes - 1) / params_.beat_bytes);
+  ++counters_.packets;
+  counters_.beats += beats;
+  counters_.bytes += p.frame_bytes;
+  next_accept_ = now + beats;
+  Parsed parsed{h, true, DropReason::kNone};
+  const ParseStatus status = parse(p.frame_view(), p.h.link, p.h);
+  if (status == ParseStatus::kNotRdma) {  // (R2)
+    parsed.rdma = false;
+  } else {
+    parsed.reason = judge(p, status);
+  }
+  pipeline_.push(parsed, now + (beats - 1 + params_.header_cycles));  // (R1)
+}
+
+DropReason RxParser::judge(Packet& p, ParseStatus status) {  // (R3)
+  if (p.drop_reason != DropReason::kNone) return p.drop_reason;
+  if (p.wire_bytes > kMaxFrameBytes) return DropReason::kTooLong;
+  if (status != ParseStatus::kOk) return reason_of(status);
+  const bool multicast = p.h.destination_qp == kMulticastQpn;
+  if (!(multicast && is_multicast(p.h.destination)) && !is_own(p.h.destination)) {  // (R4)
+    return DropReason::kDestinationAddress;
+  }
+  if (p.h.version != 0) return DropReason::kVersion;
+  if (p.h.destination_qp == Qpn{0}) return DropReason::kQpnZero;
+  p.icrc_ok = icrc_matches(p.frame_view(), p.h);  // (R6)
+  if (!multicast) return DropReason::kNone;
+  const auto group =
+      std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.address == p.h.destination; });
+  if (group == groups_.end()) return DropReason::kMulticastNotAttached;
+  p.h.destination_qp = group->qpn;  // (R5)
+  return DropReason::kNone;
+}
+
+void RxParser::leave(Cycle now, const Parsed& parsed) {
+  if (!parsed.rdma) {
+    ++counters_.not_rdma;
+    shared_.ledger.drop_not_rdma(parsed.packet);
+    return;
+  }
+  if (parsed.reason != DropReason::kNone) {  // (R7)
+    ++counters_.dropped;
+    shared_.ledger.drop(parsed.packet, parsed.reason, now);
+    return;
+  }
+  Packet& p = shared_.packets[parsed.packet];
+  ++counters_.passed;
+  counters_.icrc_errors += !p.icrc_ok;
+  counters_.ecn_marked += (p.h.traffic_class & kCongestionExperienced) == kCongestionExperienced;
+  p.stamp(Station::kRxParser, now);
+  out.push(now, parsed.packet);
+}
+
+bool RxParser::is_own(const Address& destination) const {
+  return own_.empty() || std::find(own_.begin(), own_.end(), destination) != own_.end();
+}
+
+void RxParser::attach_multicast(const Address& group, Qpn qpn) {
+  detach_multicast(group);
+  groups_.push_back({group, qpn});
+}
+
+void RxParser::detach_multicast(const Address& group) {
+  std::erase_if(groups_, [&](const Group& g) { return g.address == group; });
+}
+
+void RxParser::hash(StateHash& h) const {
+  for (const std::uint64_t n : {counters_.packets, counters_.beats, counters_.bytes, counters_.passed, counters_.dropped,
+                                counters_.not_rdma, counters_.icrc_errors, counters_.ecn_marked}) {
+    h.mix(n);
+  }
+  h.mix(pipeline_.size());
+  h.mix(next_accept_.count);
+}
+
+}  // namespace rxnic

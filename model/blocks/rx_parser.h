@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receive parser: takes frames apart and drops at once what is not for this device (rules 6).
+//
+//   R1  A frame accepted in cycle n takes max(1, ceil(frame_bytes / beat_bytes)) cycles, one a beat; the next frame is accepted
+//       no earlier than in the cycle after the last beat. Its packet leaves header_cycles after the last beat.
+//   R2  What is not RDMA is no error: it is counted as such, whatever else is wrong with it.
+//   R3  The first of these that holds is the reason of the drop: what the source found (a frame that the capture cut short);
+//       longer than any legal packet; lengths, opcode and headers (types/wire.h, R2); destination address; TVER not 0; QPN 0;
+//       a multicast QPN without a QP attached to the group. Each has its counter in the ledger.
+//   R4  Destination address: one of the device's own, any when it has none (promiscuous), or a multicast address with the
+//       multicast QPN.
+//   R5  A multicast packet goes to the QP attached to its group: one QP a group, packets are not replicated.
+//   R6  A wrong ICRC is not dropped here but found here: the checker drops it, in the order of rules 6.
+//   R7  Drops take their beats and leave in the cycle in which the packet would have left; they need no room downstream.
+#pragma once
+
+#include <vector>
+
+#include "model/blocks/ledger.h"
+#include "model/engine/delay_line.h"
+#include "model/engine/link.h"
+#include "model/params/params.h"
+
+namespace rxnic {
+
+inline constexpr Qpn kMulticastQpn{0xffffff};
+
+struct RxParserCounters {
+  std::uint64_t packets = 0;      // frames taken
+  std::uint64_t beats = 0;        // beats taken
+  std::uint64_t bytes = 0;        // bytes of the frames taken
+  std::uint64_t passed = 0;       // packets handed on
+  std::uint64_t dropped = 0;      // packets dropped; the ledger has the reasons
+  std::uint64_t not_rdma = 0;     // frames of other protocols
+  std::uint64_t icrc_errors = 0;  // packets handed on with a wrong ICRC
+  std::uint64_t ecn_marked = 0;   // packets handed on with Congestion Experienced
+};
+
+class RxParser final : public Block {
+ public:
+  RxParser(const sc_core::sc_module_name& name, const RxParserParams& params, NicShared& shared);
+  Cycle step(Cycle now) override;
+  void hash(StateHash& h) const override;
+  const RxParserCounters& counters() const { return counters_; }
+
+  // Control plane.
+  void add_address(const Address& own) { own_.push_back(own); }
+  void remove_address(const Address& own) { std::erase(own_, own); }
+  void attach_multicast(const Address& group, Qpn qpn);
+  void detach_multicast(const Address& group);
+
+  In<PacketHandle> in{"in"};
+  Out<PacketHandle> out{"out"};
+
+ private:
+  struct Group {
+    Address address;
+    Qpn qpn{};
+  };
+  struct Parsed {
+    PacketHandle packet = kNoPacket;
+    bool rdma = true;
+    DropReason reason = DropReason::kNone;
+  };
+  void take(Cycle now);
+  void leave(Cycle now, const Parsed& parsed);
+  DropReason judge(Packet& p, ParseStatus status);
+  bool is_own(const Address& destination) const;
+
+  RxParserParams params_;
+  NicShared& shared_;
+  std::vector<Address> own_;
+  std::vector<Group> groups_;
+  DelayLine<Parsed> pipeline_;  // at most one frame enters a cycle, so header_cycles of them are inside
+  Cycle next_accept_{};
+  RxParserCounters counters_;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receive WQE fetcher: doorbells, prefetch of WQEs from SRQs and RQs, the WQE of each message, flush, the SRQ limit event.
+// The decisions are model/core/work_queue_table, wqe_prefetch and wqe_format.
+//
+//   R1  A packet taken in cycle n leaves in cycle n + hit_cycles when its WQE is on the chip by then, otherwise in the cycle in
+//       which the read that brings it completes. In order; one is taken and one leaves a cycle; `in` and `tagged` take turns.
+//   R2  In each cycle one doorbell, one completion of a read and one read are handled, in this order, the packets between
+//       the last two: a doorbell taken in cycle n counts for the packet that leaves in n, and its read starts in n.
+//   R3  Prefetch: rules of wqe_prefetch.h and work_queue_table.h. A packet that is taken has its queue prefetched when there
+//       are more contexts than packets in the block; the one that waits always.
+//   R4  No WQE posted: RNR NAK on RC and XRC (rules 6), a drop on UC and UD. No WQE is used.
+//   R5  A bad WQE is used and fails its QP: NAK 0x63.
+//   R6  The later packets of a message get the WQE of the first. A packet that fails its QP in the middle of a message, and
+//       one that completes a message that was given up, gets it too: the WQE completes in error.
+//   R7  UC: a message that ends early leaves its WQE to the next. UC and UD longer than the WQE: UC on an RQ and UD (by policy)
+//       are dropped and the WQE is kept; UC on an SRQ completes with LOC_LEN_ERR.
+//   R8  SRQ limit: an event when a WQE is taken and fewer than the limit stay posted, once for each arming (rules 2.3).
+//   R9  Flush of an RQ: one completion kFlushed for each posted WQE, in order, one a cycle, and for those posted later as
+//       their doorbells come. Those carry no QP context, only its number. The WQEs of an SRQ are not flushed. A QP that was
+//       stopped in the middle of a message, with nothing else of it in flight, has that message's WQE flushed first.
+//   R10 Tag matching: a match, or an unexpected message, that is refused or squashed here goes back to the tag matcher.
+#pragma once
+
+#include <vector>
+
+#include "model/blocks/dma.h"
+#include "model/blocks/ledger.h"
+#include "model/core/work_queue_table.h"
+#include "model/engine/delay_line.h"
+#include "model/engine/link.h"
+#include "model/params/params.h"
+#include "model/types/tag_matching.h"
+
+namespace rxnic {
+
+struct SrqWqeFetcherCounters {
+  std::uint64_t packets = 0;       // packets taken
+  std::uint64_t wqes = 0;          // WQEs that packets took
+  std::uint64_t waits = 0;         // packets that had to wait for their WQE
+  std::uint64_t no_wqe = 0;        // packets refused because none was posted
+  std::uint64_t bad_wqes = 0;      // WQEs that could not be read or parsed
+  std::uint64_t too_long = 0;      // UC and UD messages longer than their WQE
+  std::uint64_t doorbells = 0;     // doorbells, refused ones too
+  std::uint64_t limit_events = 0;  // SRQ limits reached
+  std::uint64_t flushed = 0;       // WQEs flushed
+  std::uint64_t squashed = 0;      // packets squashed here
+};
+
+class SrqWqeFetcher final : public Block {
+ public:
+  SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFetcherParams& params, NicShared& shared,
+                UdTooLongPolicy ud_too_long, WqeErrorStatus wqe_error);
+  Cycle step(Cycle now) override;
+  void hash(StateHash& h) const override;
+  const SrqWqeFetcherCounters& counters() const { return counters_; }
+  const WorkQueueTableCounters& prefetch_counters() const { return table_.counters(); }
+
+  // Control plane.
+  WqId create(const WqContext& context) { return table_.create(context); }
+  void destroy(WqId id) { table_.destroy(id); }
+  void reset(WqId id) { table_.reset(id); }
+  std::uint32_t limit(WqId id) const { return table_.context(id).limit; }
+  std::uint32_t posted(WqId id) const { return table_.posted(id); }
+  // A QP goes away or is reset with nothing of it in flight: the WQE that it was filling is given up.
+  void forget_message(QpContext& qp);
+
+  In<PacketHandle> in{"in"};
+  In<PacketHandle> tagged{"tagged"};
+  In<PacketHandle> flushes{"flushes"};
+  Out<PacketHandle> out{"out"};
+  In<Doorbell> doorbells{"doorbells"};
+  Out<DmaRequest> dma{"dma"};
+  In<DmaCompletion> dma_done{"dma_done"};
+  Out<Event> events{"events"};
+  Out<TagReturn> returned{"returned"};  // to the tag matcher; may stay unbound
+
+ private:
+  enum class Verdict : std::uint8_t { kLeaves, kWaits, kBlocked };
+
+  void ring(const Doorbell& d);
+  Verdict serve(Packet& p, Cycle now);
+  Verdict take_wqe(Packet& p, Cycle now);
+  bool fits_datagram(Packet& p, const ReceiveWqe& wqe);
+  void check_unreliable_length(Packet& p);
+  void hold(Packet& p);
+  void attach(Packet& p, std::uint32_t slot);
+  void use_open_wqe(Packet& p);
+  Verdict give_back(Packet& p, Cycle now);
+  bool accept(Cycle now);
+  bool flush(Cycle now);
+  bool next_flush(Cycle now);
+  PacketHandle flushed_packet(QpContext* qp, WqId queue);
+  void finish_flush(Cycle now);
+  bool read_ahead(Cycle now);
+
+  SrqWqeFetcherParams params_;
+  NicShared& shared_;
+  UdTooLongPolicy ud_too_long_;
+  WqeErrorStatus wqe_error_;
+  WorkQueueTable table_;
+  DelayLine<PacketHandle> pipeline_;
+  bool look_ahead_;
+  bool tagged_next_ = false;
+  bool waiting_ = false;            // the oldest packet has been found waiting (counted once)
+  WqId wanted_ = kNoWq;             // the queue whose WQE it waits for
+  // The flush at hand and those that are due because of late doorbells.
+  PacketHandle flush_request_ = kNoPacket;
+  WqId flush_queue_ = kNoWq;
+  bool flush_turn_ = false;
+  std::vector<WqId> late_flushes_;
+  bool lacks_packet_ = false;       // a flush waits for an internal packet
+  SrqWqeFetcherCounters counters_;
+};
+
+}  // namespace rxnic

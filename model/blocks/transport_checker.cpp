@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/blocks/transport_checker.h"
+
+#include "model/core/header_check.h"
+#include "model/core/qp_error.h"
+
+namespace rxnic {
+
+TransportChecker::TransportChecker(const sc_core::sc_module_name& name, const TransportCheckerParams& params,
+                                   NicShared& shared)
+    : Block(name),
+      params_(params),
+      shared_(shared),
+      responder_(shared.resources, srqs_),
+      pipeline_(params.latency_cycles + 1) {}  // internal packets enter in every cycle
+
+Cycle TransportChecker::step(Cycle now) {
+  bool blocked = false;
+  // (1) notices of our own requests
+  while (requests.can_pop(now)) requests_table_.add(requests.pop(now));
+  // (2) packets whose latency has passed leave, in order
+  if (pipeline_.ready(now)) {
+    const PacketHandle h = pipeline_.front();
+    Packet& p = shared_.packets[h];
+    auto& out = p.qp->tag_matching ? to_cam : to_fetcher;
+    if (out.can_push(now)) {
+      p.stamp(Station::kTransportChecker, now);
+      out.push(now, h);
+      pipeline_.pop();
+    } else {
+      blocked = true;
+    }
+  }
+  // (3) accept a packet
+  no_internal_packet_ = false;
+  if (now >= next_accept_ && in.can_pop(now) && !pipeline_.full()) accept(now);
+  // (4) rest
+  const bool work_left = !in.empty() && !pipeline_.full();
+  Cycle next = blocked ? kNever : pipeline_.next_ready();
+  if (next <= now) next = now + 1;
+  if (work_left) next = earliest(next, latest(next_accept_, now + 1));
+  if (blocked || no_internal_packet_) return rest(now, Activity::kBlocked, next);
+  if (now < next_accept_ || !pipeline_.empty()) {
+    return rest(now, Activity::kBusy, pipeline_.empty() ? earliest(next, next_accept_) : next);
+  }
+  return rest(now, Activity::kStarved, next);
+}
+
+void TransportChecker::accept(Cycle now) {
+  const PacketHandle h = *in.peek(now);
+  Packet& p = shared_.packets[h];
+  const DropReason reason = check_headers(p, *p.qp);
+  if (reason != DropReason::kNone) {  // (R3)
+    ++counters_.packets;
+    in.pop(now);
+    shared_.ledger.drop(h, reason, now);
+    next_accept_ = now + params_.cycles_per_packet;
+    return;
+  }
+  if (p.has(kIsCnp)) {  // (R7)
+    ++counters_.packets;
+    ++counters_.cnps;
+    in.pop(now);
+    shared_.ledger.retire(p, now);
+    shared_.packets.release(h);
+    next_accept_ = now + params_.cycles_per_packet;
+    return;
+  }
+  if (goes_first(p, now)) {
+    next_accept_ = now + 1;
+    return;
+  }
+  in.pop(now);
+  ++counters_.packets;
+  decide(h, now);
+  next_accept_ = now + params_.cycles_per_packet;
+}
+
+void TransportChecker::decide(PacketHandle h, Cycle now) {
+  Packet& p = shared_.packets[h];
+  if (p.has(kResponse)) {
+    ++counters_.answers;
+    number(p);
+    requests_table_.check_answer(p);
+  } else {
+    ++counters_.requests;
+    responder_.check(p);
+  }
+  if (p.outcome == Outcome::kDrop && !p.completes) {  // (R3)
+    shared_.ledger.drop(h, p.drop_reason, now);
+    return;
+  }
+  pipeline_.push(h, now + params_.latency_cycles);
+}
+
+// An internal packet that completes something goes first, in a cycle of its own.
+bool TransportChecker::goes_first(Packet& p, Cycle now) {
+  return p.has(kResponse) ? complete_requests(p, now) : complete_truncated(p, now);
+}
+
+PacketHandle TransportChecker::internal_packet(const Packet& cause, PacketRole role) {
+  const PacketHandle h = shared_.packets.allocate(PacketClass::kInternal);
+  Packet& p = shared_.packets[h];
+  p.role = role;
+  p.qp = cause.qp;
+  ++p.qp->pins;
+  p.outcome = Outcome::kExecute;
+  p.completes = true;
+  p.ends_message = true;
+  p.stamps = cause.stamps;
+  p.message_start = p.stamped(Station::kWire).count;
+  return h;
+}
+
+bool TransportChecker::complete_requests(Packet& answer, Cycle now) {  // (R5)
+  if (!shared_.packets.available(PacketClass::kInternal)) return no_internal_packet_ = true;
+  RequestNotice request;
+  do {
+    if (!requests_table_.take_completed(answer, request)) return false;
+  } while (!request.signaled);
+  const PacketHandle h = internal_packet(answer, PacketRole::kSendCompletion);
+  Packet& p = shared_.packets[h];
+  p.cq = p.qp->send_cq;
+  p.cqe_opcode = request.opcode;
+  p.wqe_index = request.wqe_index;
+  p.byte_count = request.bytes;
+  p.message_bytes = request.bytes;
+  ++counters_.completions;
+  pipeline_.push(h, now + params_.latency_cycles);
+  return true;
+}
+
+bool TransportChecker::complete_truncated(Packet& next, Cycle now) {
+  if (!responder_.abandons_message(next)) return false;
+  QpContext& qp = *next.qp;
+  if (qp.message == MessageKind::kSend) {
+    if (!shared_.packets.available(PacketClass::kInternal)) return no_internal_packet_ = true;
+    const PacketHandle h = internal_packet(next, PacketRole::kTruncated);
+    Packet& p = shared_.packets[h];
+    p.cq = qp.message_cq;
+    p.queue = qp.message_queue;
+    p.message_start = qp.message_start;
+    p.message_bytes = qp.message_bytes;
+    pipeline_.push(h, now + params_.latency_cycles);
+  }
+  responder_.abandon_message(qp);
+  return true;
+}
+
+void TransportChecker::hash(StateHash& h) const {
+  for (const std::uint64_t n : {counters_.packets, counters_.requests, counters_.answers, counters_.cnps,
+                                counters_.completions, responder_counters().psn_gaps, responder_counters().duplicates,
+                                responder_counters().sequence_naks, responder_counters().invalid_requests,
+                                responder_counters().messages, request_counters().completed}) {
+    h.mix(n);
+  }
+  shared_.ledger.hash(h);
+}
+
+}  // namespace rxnic

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Transport checker: is the packet for this QP, and is it the one that the QP expects? The decisions are
+// model/core/header_check, responder and request_table.
+//
+//   R1  A packet taken in cycle n is decided in cycle n and leaves in cycle n + latency_cycles.
+//   R2  Packets are taken cycles_per_packet apart at least.
+//   R3  What fails silently leaves the path here; what is to be answered or completed in error travels on in order.
+//   R4  Packets of QPs on a tag-matching SRQ leave through `to_cam`, all others through `to_fetcher`.
+//   R5  An answer to a request of ours completes the requests before it by internal packets, one a cycle, ahead of itself.
+//       So does a packet in front of which a capture lost the end of a SEND (R11 of core/responder.h). With no internal packet
+//       free they wait: blocked.
+//   R6  A notice of a request of ours is taken in each cycle in which there is one.
+//   R7  A CNP is counted and ends here.
+#pragma once
+
+#include "model/blocks/ledger.h"
+#include "model/core/request_table.h"
+#include "model/core/responder.h"
+#include "model/engine/delay_line.h"
+#include "model/engine/link.h"
+#include "model/params/params.h"
+
+namespace rxnic {
+
+struct TransportCheckerCounters {
+  std::uint64_t packets = 0;      // taken
+  std::uint64_t requests = 0;     // packets for the responder
+  std::uint64_t answers = 0;      // packets for the requester
+  std::uint64_t cnps = 0;         // congestion notification packets
+  std::uint64_t completions = 0;  // internal packets that complete requests of ours
+};
+
+class TransportChecker final : public Block {
+ public:
+  TransportChecker(const sc_core::sc_module_name& name, const TransportCheckerParams& params, NicShared& shared);
+  Cycle step(Cycle now) override;
+  void hash(StateHash& h) const override;
+
+  // Control plane: SRQs that packets name (XRC). QPs on a tag-matching SRQ have its CQ as their receive_cq.
+  void add_srq(Srqn srqn, const SrqEntry& entry) { srqs_[raw(srqn)] = entry; }
+  void remove_srq(Srqn srqn) { srqs_.erase(raw(srqn)); }
+
+  const TransportCheckerCounters& counters() const { return counters_; }
+  const ResponderCounters& responder_counters() const { return responder_.counters(); }
+  const RequestCounters& request_counters() const { return requests_table_.counters(); }
+
+  In<PacketHandle> in{"in"};
+  In<RequestNotice> requests{"requests"};
+  Out<PacketHandle> to_cam{"to_cam"};
+  Out<PacketHandle> to_fetcher{"to_fetcher"};
+
+ private:
+  void accept(Cycle now);
+  bool goes_first(Packet& p, Cycle now);
+  bool complete_requests(Packet& p, Cycle now);
+  bool complete_truncated(Packet& p, Cycle now);
+  PacketHandle internal_packet(const Packet& cause, PacketRole role);
+  void decide(PacketHandle h, Cycle now);
+
+  TransportCheckerParams params_;
+  NicShared& shared_;
+  SrqTable srqs_;
+  Responder responder_;
+  RequestTable requests_table_;
+  DelayLine<PacketHandle> pipeline_;
+  Cycle next_accept_{};
+  bool no_internal_packet_ = false;
+  TransportCheckerCounters counters_;
+};
+
+}  // namespace rxnic

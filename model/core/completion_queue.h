@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// One completion queue as the device sees it: room, and when its armed event is due.
+//
+//   R1  There is room for n slots when producer - consumer + n <= slots; a CQ that ignores overruns always has room.
+//   R2  Armed, the CQ raises one event and is disarmed by it. The CQEs that count for it are those with an index not before the
+//       consumer index that armed it; armed for solicited only: of them those that are solicited or in error.
+//   R3  Moderation: the event is due when `moderation_count` CQEs that count are written, or when the first of them is
+//       `moderation_period` old, whichever comes first. A count of 0 or 1: with the first. A period of 0: no limit.
+//   R4  So arming a CQ that holds CQEs which software has not consumed is never lost (with R3, at the latest a period later).
+//   R5  The consumer index never passes the producer index: a doorbell that says so is ignored.
+#pragma once
+
+#include <cstdint>
+
+#include "model/types/completion.h"
+#include "model/types/ids.h"
+
+namespace rxnic {
+
+enum class CqArm : std::uint8_t { kNot, kAny, kSolicited };
+
+class CompletionQueue {
+ public:
+  CompletionQueue(const CqContext& context, std::uint64_t moderation_period_cycles)
+      : context_(context), period_(moderation_period_cycles) {}
+
+  const CqContext& context() const { return context_; }
+  std::uint32_t producer() const { return producer_; }
+  std::uint32_t consumer() const { return consumer_; }
+  CqArm armed() const { return armed_; }
+  void set_moderation(std::uint16_t count, std::uint64_t period_cycles);
+
+  bool has_room(std::uint32_t slots) const {  // (R1)
+    return context_.ignore_overrun || producer_ - consumer_ + slots <= context_.slots;
+  }
+  void consume(std::uint32_t index);
+  void arm(std::uint32_t index, bool solicited_only, Cycle now);
+  // `slots` were written for `completions`, which are all solicited or all not.
+  void produce(std::uint32_t slots, std::uint32_t completions, bool solicited, Cycle now);
+
+  // When the event is due, kNever when none is.
+  Cycle event_due() const { return due_; }
+  // It was raised.
+  void disarm();
+
+ private:
+  void count(std::uint32_t completions, Cycle now);
+
+  CqContext context_;
+  std::uint64_t period_;
+  std::uint32_t producer_ = 0;
+  std::uint32_t consumer_ = 0;
+  std::uint32_t last_solicited_ = 0;  // one past the last CQE that counts as solicited
+  bool any_solicited_ = false;
+  CqArm armed_ = CqArm::kNot;
+  std::uint32_t counted_ = 0;  // CQEs that count, since it was armed
+  Cycle due_ = kNever;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an MPT entry allows, and where the MTT has a page (model/types/context.h).
+//
+//   R1  The checks in their order: the key is that of a valid entry; the PD is the region's; every right asked for is
+//       granted; the range lies inside the region. The first that fails is reported.
+//   R2  A range that ends with the region's last byte is inside; no sum of address and length can wrap around it.
+//   R3  Pages are aligned: page 0 of a region is the one that holds its first byte, wherever in the page that is.
+#pragma once
+
+#include <cstdint>
+
+#include "model/types/context.h"
+
+namespace rxnic {
+
+enum class RegionCheck : std::uint8_t { kOk, kBadKey, kWrongPd, kNoRight, kOutOfBounds };
+
+RegionCheck check_region(const MptEntry& region, Key key, Pdn pd, std::uint8_t access, std::uint64_t va,
+                         std::uint64_t bytes);
+
+inline constexpr std::uint32_t kMttLineBytes = 64;  // what is read of the MTT at a time
+inline constexpr std::uint32_t kMttLineEntries = kMttLineBytes / 8;
+
+// Bus address of the MTT entry of the page that holds `va`, which is inside the region.
+std::uint64_t mtt_entry_address(const MptEntry& region, std::uint64_t va);
+// Bus address of `va`, given its page's MTT entry.
+BusAddress bus_address_in_page(const MptEntry& region, std::uint64_t page, std::uint64_t va);
+// Number of MTT entries of the region.
+std::uint64_t mtt_entries(const MptEntry& region);
+
+}  // namespace rxnic

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The WQEs of one work queue that are on the chip or on their way: one prefetch context of the fetcher. No time in it.
+//
+// WQEs are numbered as the doorbell counts them; `first` is the one that is taken next.
+//
+//   R1  At most `depth` WQEs are held or on their way, and none that was not posted.
+//   R2  One read brings up to wqes_per_read WQEs that are contiguous in memory, never across the end of the ring. A read
+//       that only lacks room waits until there is room for all of it (half of `depth` at most).
+//   R3  Cyclic: WQE k is in slot k mod slots, so that everything posted can be read at once.
+//   R4  Linked list: where WQE k + 1 is, is known when WQE k has come. Each read is one WQE and depends on the one before.
+//   R5  Linked list, `sequential`: WQE k + 1 is guessed in the slot after that of WQE k and read ahead under R2. When WQE k
+//       names another slot, what was read after it (and what is on its way) is discarded and read again from there.
+//   R6  A WQE is handed out only when every WQE before it has confirmed its place.
+//   R7  A WQE that could not be read is handed out as unreadable; the next of a list is then taken to be the slot after it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/types/work_queue.h"
+
+namespace rxnic {
+
+class WqePrefetch {
+ public:
+  explicit WqePrefetch(std::uint32_t depth);
+
+  // Consecutive WQEs in consecutive slots, to be read at once.
+  struct Run {
+    std::uint32_t number = 0;  // of the first
+    std::uint32_t slot = 0;
+    std::uint32_t count = 0;
+    std::uint32_t epoch = 0;   // what was read in another epoch is not wanted any more
+  };
+  struct Wqe {
+    std::span<const std::uint8_t> bytes;
+    std::uint32_t slot = 0;
+    bool readable = false;
+  };
+
+  // Forgets everything and serves `queue` from WQE `first` on, which is in `slot`.
+  void bind(const WqContext& queue, std::uint32_t first, std::uint32_t slot);
+  void unbind() { ++epoch_; }
+
+  // The next read when WQEs below `producer` are posted. False when there is nothing to read or no room.
+  bool next_run(std::uint32_t producer, std::uint32_t wqes_per_read, bool sequential, Run& run) const;
+  void started(const Run& run);
+  // The run's bytes. Returns how many WQEs were read in vain: these, or those behind a wrong guess.
+  std::uint32_t arrived(const Run& run, bool ok, const std::uint8_t* bytes);
+
+  bool ready() const { return first_ != confirmed_; }  // (R6)
+  Wqe front() const;
+  // Gives up the front. Returns the slot of the next WQE.
+  std::uint32_t pop();
+
+ private:
+  enum class State : std::uint8_t { kReading, kHeld, kUnreadable };
+  struct Entry {
+    std::uint32_t slot = 0;
+    std::uint32_t next = 0;  // slot of the next WQE, by what this one says
+    State state = State::kReading;
+  };
+  Entry& entry(std::uint32_t number) { return entries_[number & mask_]; }
+  const Entry& entry(std::uint32_t number) const { return entries_[number & mask_]; }
+  std::uint32_t after(std::uint32_t slot) const { return (slot + 1) & (slots_ - 1); }
+  std::uint32_t confirm();
+
+  std::uint32_t depth_;
+  std::uint32_t mask_;
+  std::vector<Entry> entries_;
+  std::vector<std::uint8_t> bytes_;
+  WqLayout layout_ = WqLayout::kCyclic;
+  std::uint32_t slots_ = 1;
+  std::uint32_t stride_ = 0;
+  std::uint32_t epoch_ = 0;
+  std::uint32_t first_ = 0;      // the next to be taken
+  std::uint32_t confirmed_ = 0;  // the WQEs before it have come and are where they were expected
+  std::uint32_t fetch_ = 0;      // the next to be read
+  std::uint32_t fetch_slot_ = 0; // where it is: known when fetch_ == confirmed_, else guessed
+};
+
+}  // namespace rxnic

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/nic/nic.h"
+
+namespace rxnic {
+
+namespace {
+
+constexpr std::uint32_t kControlDepth = 64;  // doorbells, events, notices: posted, so that their senders need not wait
+
+// Buffers for everything that the path can hold at once, whatever the depths of its links.
+PacketPool::Quotas quotas(const Params& p) {
+  PacketPool::Quotas q;
+  q.receive = 1024;
+  q.internal = 128;
+  q.response = std::max(2 * p.ack_generator.read_responses_in_flight, 32u);
+  return q;
+}
+
+}  // namespace
+
+template <class T>
+Link<T>& Nic::link(Engine& engine, const std::string& name, std::uint32_t capacity) {
+  auto made = std::make_unique<Link<T>>(name.c_str(), std::max(capacity, 2u));
+  Link<T>& ref = *made;
+  engine.add(ref);
+  links_.push_back(std::move(made));
+  return ref;
+}
+
+Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memory, Engine& engine)
+    : sc_module(name),
+      shared(quotas(p)),
+      wire_in(link<PacketHandle>(engine, "wire_in", 2)),
+      wire_out(link<PacketHandle>(engine, "wire_out", p.ack_generator.queue_depth)),
+      requests(link<RequestNotice>(engine, "requests", kControlDepth)),
+      tag_operations(link<TagOperation>(engine, "tag_operations", kControlDepth)),
+      receive_doorbells(link<Doorbell>(engine, "receive_doorbells", kControlDepth)),
+      completion_doorbells(link<Doorbell>(engine, "completion_doorbells", kControlDepth)),
+      landed(link<HostNotice>(engine, "landed", kControlDepth)),
+      receive_events(link<Event>(engine, "receive_events", kControlDepth)),
+      completion_events(link<Event>(engine, "completion_events", kControlDepth)),
+      rx_buffer("rx_buffer", p.wire, shared),
+      rx_parser("rx_parser", p.rx_parser, shared),
+      qp_context_cache("qp_context_cache", p.qp_context_cache, shared),
+      transport_checker("transport_checker", p.transport_checker, shared),
+      tag_match_cam("tag_match_cam", p.tag_match_cam, shared),
+      srq_wqe_fetcher("srq_wqe_fetcher", p.srq_wqe_fetcher, shared, p.transport_checker.ud_too_long,
+                      p.transport_checker.wqe_error_status),
+      grh_scatter("grh_scatter", p.grh_scatter, shared),
+      address_translator("address_translator", p.address_translator, shared),
+      dma_engine("dma_engine", p.dma_engine, p.nic.clock_period_ps, shared, memory),
+      cqe_generator("cqe_generator", p.cqe_generator, shared, p.nic.clock_period_ps),
+      ack_generator("ack_generator", p.ack_generator, shared, p.nic.clock_period_ps) {
+  for (Block* block : blocks()) engine.add(*block);
+
+  const auto join = [&](auto& from, auto& to, std::uint32_t depth) {
+    auto& made = link<PacketHandle>(engine, std::string(from.get_parent_object()->basename()) + "_" + from.basename(),
+                                    depth);
+    from.bind(made);
+    to.bind(made);
+  };
+  rx_buffer.in.bind(wire_in);
+  join(rx_buffer.out, rx_parser.in, 2);
+  join(rx_parser.out, qp_context_cache.in, p.rx_parser.out_depth);
+  join(qp_context_cache.out, transport_checker.in, p.qp_context_cache.queue_depth);
+  join(transport_checker.to_cam, tag_match_cam.in, p.tag_match_cam.queue_depth);
+  join(transport_checker.to_fetcher, srq_wqe_fetcher.in, p.srq_wqe_fetcher.queue_depth);
+  join(tag_match_cam.out, srq_wqe_fetcher.tagged, p.srq_wqe_fetcher.queue_depth);
+  join(srq_wqe_fetcher.out, grh_scatter.in, p.grh_scatter.queue_depth);
+  join(grh_scatter.out, address_translator.in, p.address_translator.queue_depth);
+  join(address_translator.out, dma_engine.payload, p.dma_engine.queue_depth);
+  join(dma_engine.payload_done, cqe_generator.in, p.cqe_generator.queue_depth);
+  join(cqe_generator.out, ack_generator.in, p.ack_generator.queue_depth);
+  join(cqe_generator.flushes, srq_wqe_fetcher.flushes, kControlDepth);
+  join(ack_generator.gather, address_translator.gather_in, p.address_translator.queue_depth);
+  join(address_translator.gather_out, dma_engine.gather, p.dma_engine.queue_depth);
+  join(dma_engine.gathered, ack_generator.gathered, p.ack_generator.queue_depth);
+  ack_generator.tx.bind(wire_out);
+
+  auto& tag_returns = link<TagReturn>(engine, "tag_returns", kControlDepth);
+  srq_wqe_fetcher.returned.bind(tag_returns);
+  tag_match_cam.returned.bind(tag_returns);
+  transport_checker.requests.bind(requests);
+  tag_match_cam.operations.bind(tag_operations);
+  srq_wqe_fetcher.doorbells.bind(receive_doorbells);
+  cqe_generator.doorbells.bind(completion_doorbells);
+  srq_wqe_fetcher.events.bind(receive_events);
+  cqe_generator.events.bind(completion_events);
+  dma_engine.landed.bind(landed);
+
+  const auto dma = [&](DmaClient client, Out<DmaRequest>& request, In<DmaCompletion>* done) {
+    const auto n = static_cast<std::size_t>(client);
+    const std::string who = request.get_parent_object()->basename();
+    auto& asks = link<DmaRequest>(engine, who + "_dma", p.dma_engine.queue_depth);
+    request.bind(asks);
+    dma_engine.requests[n].bind(asks);
+    if (done == nullptr) return;
+    auto& answers = link<DmaCompletion>(engine, who + "_dma_done", p.dma_engine.queue_depth);
+    dma_engine.completions[n].bind(answers);
+    done->bind(answers);
+  };
+  dma(DmaClient::kContext, qp_context_cache.dma, &qp_context_cache.dma_done);
+  dma(DmaClient::kWqe, srq_wqe_fetcher.dma, &srq_wqe_fetcher.dma_done);
+  dma(DmaClient::kTag, tag_match_cam.dma, &tag_match_cam.dma_done);
+  dma(DmaClient::kTranslation, address_translator.dma, &address_translator.dma_done);
+  dma(DmaClient::kCqe, cqe_generator.dma, nullptr);
+  dma(DmaClient::kResponse, ack_generator.dma, &ack_generator.dma_done);
+}
+
+std::array<Block*, 11> Nic::blocks() {
+  return {&rx_buffer,   &rx_parser,          &qp_context_cache, &transport_checker, &tag_match_cam, &srq_wqe_fetcher,
+          &grh_scatter, &address_translator, &dma_engine,       &cqe_generator,     &ack_generator};
+}
+
+}  // namespace rxnic

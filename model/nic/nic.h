@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The NIC: the blocks of the receive path wired together.
+//
+//   wire -> rx_buffer -> rx_parser -> qp_context_cache -> transport_checker -+----------------> srq_wqe_fetcher
+//                                                                            +-> tag_match_cam ->     |
+//        cqe_generator <- dma_engine <- address_translator <- grh_scatter <---------------------------+
+//             |
+//             +-> ack_generator -> wire
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/blocks/ack_generator.h"
+#include "model/blocks/address_translator.h"
+#include "model/blocks/cqe_generator.h"
+#include "model/blocks/dma_engine.h"
+#include "model/blocks/grh_scatter.h"
+#include "model/blocks/qp_context_cache.h"
+#include "model/blocks/rx_buffer.h"
+#include "model/blocks/rx_parser.h"
+#include "model/blocks/srq_wqe_fetcher.h"
+#include "model/blocks/tag_match_cam.h"
+#include "model/blocks/transport_checker.h"
+#include "model/engine/engine.h"
+
+namespace rxnic {
+
+class Nic final : public sc_core::sc_module {
+ public:
+  Nic(const sc_core::sc_module_name& name, const Params& params, HostMemory& memory, Engine& engine);
+
+  NicShared shared;
+
+ private:
+  std::vector<std::unique_ptr<LinkBase>> links_;
+  template <class T>
+  Link<T>& link(Engine& engine, const std::string& name, std::uint32_t capacity);
+
+ public:
+  // What the outside binds to.
+  Link<PacketHandle>& wire_in;
+  Link<PacketHandle>& wire_out;
+  Link<RequestNotice>& requests;           // our own requests as they leave
+  Link<TagOperation>& tag_operations;
+  Link<Doorbell>& receive_doorbells;       // kReceive, kSrqLimit
+  Link<Doorbell>& completion_doorbells;    // kCqConsumer, kCqArm
+  Link<HostNotice>& landed;                // CQEs that are visible in host memory
+  Link<Event>& receive_events;             // SRQ limit
+  Link<Event>& completion_events;          // CQ, QP
+
+  RxBuffer rx_buffer;
+  RxParser rx_parser;
+  QpContextCache qp_context_cache;
+  TransportChecker transport_checker;
+  TagMatchCam tag_match_cam;
+  SrqWqeFetcher srq_wqe_fetcher;
+  GrhScatter grh_scatter;
+  AddressTranslator address_translator;
+  DmaEngine dma_engine;
+  CqeGenerator cqe_generator;
+  AckGenerator ack_generator;
+
+  // The blocks in path order.
+  std::array<Block*, 11> blocks();
+};
+
+}  // namespace rxnic

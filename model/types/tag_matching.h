@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tag matching: headers in front of a message (big-endian, as tm_types.h), operations on a tag list, and the layout of the
+// list's overflow in memory (little-endian).
+//
+//   R1  A tag-matching message starts with a TMH; a rendezvous request goes on with an RVH (rules 5.1).
+//   R2  The driver chooses an entry's handle, below max_tags, and may use it again when the entry was matched or deleted.
+//       It comes back as wqe_index of the completions of the message that matched.
+#pragma once
+
+#include <cstdint>
+
+#include "model/types/ids.h"
+#include "model/types/wire.h"
+#include "model/types/work_queue.h"
+
+namespace rxnic {
+
+enum class TmhOpcode : std::uint8_t { kNoTag = 0, kRendezvous = 1, kFinish = 2, kEager = 3 };
+
+struct Tmh {
+  std::uint8_t opcode = 0;  // TmhOpcode, or anything else that a peer sent
+  std::uint32_t app_context = 0;
+  std::uint64_t tag = 0;
+};
+struct Rvh {
+  std::uint64_t va = 0;
+  std::uint32_t rkey = 0;
+  std::uint32_t length = 0;  // bytes
+};
+inline constexpr std::uint32_t kTmhBytes = 16;
+inline constexpr std::uint32_t kRvhBytes = 16;
+
+constexpr Tmh parse_tmh(const std::uint8_t* at) { return {at[0], load_be32(at + 4), load_be64(at + 8)}; }
+constexpr void build_tmh(const Tmh& tmh, std::uint8_t* to) {
+  store_be32(to, std::uint32_t{tmh.opcode} << 24);
+  store_be32(to + 4, tmh.app_context);
+  store_be64(to + 8, tmh.tag);
+}
+constexpr Rvh parse_rvh(const std::uint8_t* at) { return {load_be64(at), load_be32(at + 8), load_be32(at + 12)}; }
+constexpr void build_rvh(const Rvh& rvh, std::uint8_t* to) {
+  store_be64(to, rvh.va);
+  store_be32(to + 8, rvh.rkey);
+  store_be32(to + 12, rvh.length);
+}
+
+inline constexpr std::uint32_t kNoTag = 0xffffffff;  // no entry
+
+// A posted tag: messages whose (tag & mask) equals `tag` go to `buffer`.
+struct TagEntry {
+  std::uint32_t handle = kNoTag;
+  std::uint64_t tag = 0;
+  std::uint64_t mask = 0;
+  DataSegment buffer;
+};
+
+enum class TagOpcode : std::uint8_t { kAdd, kDelete, kSync };
+
+// An operation on the tag list of a TM SRQ (rules 5.4).
+struct TagOperation {
+  TagOpcode opcode = TagOpcode::kSync;
+  bool signaled = false;
+  bool tm_sync = false;                  // unexpected_count is valid
+  std::uint16_t unexpected_count = 0;    // unexpected messages that software has seen, modulo 2^16
+  WqId srq = kNoWq;
+  std::uint32_t wqe_index = 0;           // comes back in the operation's completion
+  TagEntry entry;                        // kDelete: only the handle
+};
+
+// From the fetcher to the tag matcher: what a search had decided did not come about, because the message is refused or
+// squashed and will be sent again.
+struct TagReturn {
+  WqId srq = kNoWq;
+  std::uint32_t handle = kNoTag;  // the entry to be put back; kNoTag: one unexpected message less
+};
+
+// An entry of a list's overflow as it lies in memory. Entry n of the overflow of list `srq` is at
+// icm::kTagOverflow + (srq * max_tags + n) * sizeof(TagOverflowEntry), the oldest first.
+struct TagOverflowEntry {
+  std::uint64_t tag = 0;
+  std::uint64_t mask = 0;
+  DataSegment buffer;
+  std::uint32_t handle = kNoTag;
+  std::uint8_t reserved[28] = {};
+};
+static_assert(sizeof(TagOverflowEntry) == 64);
+
+}  // namespace rxnic

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole receive path under generated traffic, with the default configuration. Rates are per second of wall time:
+// packets_per_s, and cycles_per_s of simulated cycles.
+#include <benchmark/benchmark.h>
+
+#include <stdexcept>
+
+#include "model/params/config.h"
+#include "testbench/sim/host_setup.h"
+#include "testbench/sim/simulation.h"
+#include "testbench/sim/traffic_stream.h"
+
+namespace rxnic {
+namespace {
+
+struct Load {
+  TrafficConfig traffic;
+  HostOptions host;
+  std::uint64_t packets = 1'000'000;
+  Pace pace{Pace::Kind::kLineRate, 0};
+};
+
+void replay(benchmark::State& state, const Load& load) {
+  std::uint64_t cycles = 0;
+  std::uint64_t packets = 0;
+  std::uint64_t steps = 0;
+  for (auto _ : state) {
+    TrafficStream stream(load.traffic, load.packets);
+    Simulation::Options options;
+    options.params = load_config();
+    options.pace = load.pace;
+    Simulation sim(options, stream);
+    set_up(sim, make_host_plan(stream.survey(), load.host));
+    sim.run();
+    const LedgerCounters& ledger = sim.nic.shared.ledger.counters();
+    if (ledger.accepted != load.packets) throw std::logic_error("the benchmark's traffic was not accepted");
+    packets += ledger.seen;
+    cycles += sim.engine.now().count;
+    steps += sim.engine.steps();
+  }
+  using benchmark::Counter;
+  state.counters["packets_per_s"] = Counter(static_cast<double>(packets), Counter::kIsRate);
+  state.counters["cycles_per_s"] = Counter(static_cast<double>(cycles), Counter::kIsRate);
+  state.counters["cycles_per_packet"] = static_cast<double>(cycles) / static_cast<double>(packets);
+  state.counters["steps_per_packet"] = static_cast<double>(steps) / static_cast<double>(packets);
+}
+
+Load sends(std::uint32_t qps) {
+  Load l;
+  l.traffic.rc_qps = qps;
+  return l;
+}
+
+Load light(std::uint32_t qps) {  // 5 % of the line's rate
+  Load l = sends(qps);
+  l.pace = {Pace::Kind::kRate, 5.0};
+  l.packets = 300'000;
+  return l;
+}
+
+Load mixed() {
+  Load l = sends(16);
+  l.traffic.mix = {4, 1, 0, 3, 1, 1, 0, 1};
+  l.traffic.max_bytes = 4096;
+  l.traffic.mtu = 4096;
+  l.packets = 300'000;
+  return l;
+}
+
+Load datagrams() {
+  Load l;
+  l.traffic.rc_qps = 0;
+  l.traffic.ud_qps = 16;
+  return l;
+}
+
+Load srq(WqLayout layout) {
+  Load l = sends(16);
+  l.host.receive = ReceiveKind::kSrq;
+  l.host.srq_layout = layout;
+  l.packets = 300'000;
+  return l;
+}
+
+Load tag_matching() {
+  Load l = sends(16);
+  l.traffic.tag_matching = true;
+  l.host.receive = ReceiveKind::kTagMatchingSrq;
+  l.packets = 300'000;
+  return l;
+}
+
+BENCHMARK_CAPTURE(replay, send_64B_1qp, sends(1))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(replay, send_64B_256qp, sends(256))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(replay, send_64B_1qp_5_percent, light(1))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(replay, mixed_64B_4KiB, mixed())->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(replay, ud_64B, datagrams())->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(replay, srq_linked_list_64B, srq(WqLayout::kLinkedList))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(replay, srq_cyclic_64B, srq(WqLayout::kCyclic))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(replay, tag_matching_srq_64B, tag_matching())->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace rxnic

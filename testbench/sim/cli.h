@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of rxnic.
+//
+//   exit 0: done.  2: usage or configuration error.  3: the trace cannot be read.  1: anything else.
+#pragma once
+
+namespace rxnic {
+
+int run_program(int argc, const char* const* argv);
+
+}  // namespace rxnic

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/sim/cqe_log.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+namespace rxnic {
+
+const char* wc_status_name(WcStatus s) {
+  switch (s) {
+    case WcStatus::kSuccess:
+      return "SUCCESS";
+    case WcStatus::kLocalLength:
+      return "LOC_LEN_ERR";
+    case WcStatus::kLocalQpOperation:
+      return "LOC_QP_OP_ERR";
+    case WcStatus::kLocalProtection:
+      return "LOC_PROT_ERR";
+    case WcStatus::kFlushed:
+      return "WR_FLUSH_ERR";
+    case WcStatus::kRemoteInvalidRequest:
+      return "REM_INV_REQ_ERR";
+    case WcStatus::kRemoteAccess:
+      return "REM_ACCESS_ERR";
+    case WcStatus::kRemoteOperation:
+      return "REM_OP_ERR";
+    case WcStatus::kRetryExceeded:
+      return "RETRY_EXC_ERR";
+    case WcStatus::kRnrRetryExceeded:
+      return "RNR_RETRY_EXC_ERR";
+    case WcStatus::kGeneral:
+      return "GENERAL_ERR";
+    case WcStatus::kTagMatch:
+      return "TM_ERR";
+    case WcStatus::kRendezvousIncomplete:
+      return "TM_RNDV_INCOMPLETE";
+  }
+  return "?";
+}
+
+const char* cqe_opcode_name(CqeOpcode o) {
+  switch (o) {
+    case CqeOpcode::kSend:
+      return "SEND";
+    case CqeOpcode::kRdmaWrite:
+      return "RDMA_WRITE";
+    case CqeOpcode::kRdmaRead:
+      return "RDMA_READ";
+    case CqeOpcode::kCompareSwap:
+      return "COMP_SWAP";
+    case CqeOpcode::kFetchAdd:
+      return "FETCH_ADD";
+    case CqeOpcode::kLocalInvalidate:
+      return "LOCAL_INV";
+    case CqeOpcode::kReceive:
+      return "RECV";
+    case CqeOpcode::kReceiveWriteImm:
+      return "RECV_RDMA_WITH_IMM";
+    case CqeOpcode::kTagAdd:
+      return "TM_ADD";
+    case CqeOpcode::kTagDelete:
+      return "TM_DEL";
+    case CqeOpcode::kTagSync:
+      return "TM_SYNC";
+    case CqeOpcode::kTagReceive:
+      return "TM_RECV";
+    case CqeOpcode::kTagNoTag:
+      return "TM_NO_TAG";
+  }
+  return "?";
+}
+
+CqeLog::CqeLog(const std::string& path, std::uint32_t clock_period_ps)
+    : path_(path), period_ps_(clock_period_ps), file_(std::fopen(path.c_str(), "w")) {
+  if (!file_) throw std::runtime_error(fmt::format("{}: {}", path, std::strerror(errno)));
+  fmt::print(file_.get(),
+             "built_ps,polled_ps,cqn,qpn,srqn,opcode,status,wqe_index,byte_count,immediate,source_qp,tag,flags\n");
+}
+
+void CqeLog::on_cqe(Cqn cq, const Cqe& c, Cycle polled) {
+  fmt::print(file_.get(), "{},{},{},{},{},{},{},{},{},{:#x},{},{:#x},{:#x}\n", c.timestamp * period_ps_,
+             polled.count * period_ps_, raw(cq), c.qp_number, c.srq_number, cqe_opcode_name(c.opcode),
+             wc_status_name(c.status), c.wqe_index, c.byte_count, c.immediate_or_rkey, c.source_qp, c.tag, c.flags);
+}
+
+void CqeLog::close() {
+  const bool good = std::fflush(file_.get()) == 0 && std::ferror(file_.get()) == 0;
+  file_.reset();
+  if (!good) throw std::runtime_error(fmt::format("{}: cannot be written", path_));
+}
+
+}  // namespace rxnic

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/sim/host_model.h"
+
+#include <cstring>
+
+namespace rxnic {
+
+namespace {
+
+constexpr std::uint32_t kMaxScheduled = 1u << 16;
+
+std::uint64_t queue_key(bool srq, std::uint32_t number) { return std::uint64_t{srq} << 32 | number; }
+
+bool is_receive(CqeOpcode o) {
+  return o == CqeOpcode::kReceive || o == CqeOpcode::kReceiveWriteImm || o == CqeOpcode::kTagNoTag;
+}
+
+}  // namespace
+
+HostModel::HostModel(const sc_core::sc_module_name& name, const Params& params, HostMemory& memory)
+    : Block(name),
+      period_ps_(params.nic.clock_period_ps),
+      poll_latency_(cycles(params.host.poll_latency_ps)),
+      repost_latency_(cycles(params.host.repost_latency_ps)),
+      doorbell_latency_(cycles(params.host.doorbell_latency_ps)),
+      memory_(memory),
+      polls_(kMaxScheduled),
+      posts_(kMaxScheduled),
+      doorbells_(kMaxScheduled) {}
+
+void HostModel::add_cq(const CqContext& cq) {
+  cq_index_[raw(cq.number)] = static_cast<std::uint32_t>(cqs_.size());
+  cqs_.push_back({cq});
+  const std::vector<std::uint8_t> ones(sizeof(Cqe), 0xff);
+  for (std::uint32_t i = 0; i < cq.slots; ++i) memory_.write(cq.base + std::uint64_t{i} * sizeof(Cqe), ones);
+}
+
+void HostModel::add_queue(const ReceiveRingParams& params, const std::vector<std::uint64_t>& hold_after) {
+  const auto index = static_cast<std::uint32_t>(queues_.size());
+  queue_index_[queue_key(params.queue.kind == WqKind::kSrq, params.queue.number)] = index;
+  queues_.emplace_back(params);
+  post_soon_.push_back(0);
+  holds_.emplace_back(hold_after.rbegin(), hold_after.rend());
+  if (!hold_after.empty()) queues_.back().set_limit(hold_after.front());
+  if (queues_.back().post(memory_, true)) {
+    doorbells_.push({Due::Kind::kRing, index, queues_.back().producer_index()}, Cycle{0});
+  }
+}
+
+void HostModel::on_rnr_nak(Qpn qpn, Cycle now) {
+  const auto it = queue_index_.find(queue_key(false, raw(qpn)));
+  if (it == queue_index_.end() || holds_[it->second].empty()) return;
+  auto& holds = holds_[it->second];
+  holds.pop_back();
+  queues_[it->second].set_limit(holds.empty() ? ~std::uint64_t{0} : holds.back());
+  schedule_post(it->second, now);
+  wake();
+}
+
+Cycle HostModel::step(Cycle now) {
+  bool worked = false;
+  // (1) events
+  for (auto* events : {&receive_events, &completion_events}) {
+    while (events->can_pop(now)) {
+      ++counters_.events[static_cast<std::size_t>(events->pop(now).type)];
+      worked = true;
+    }
+  }
+  // (2) CQEs that became visible
+  while (landed.can_pop(now)) {
+    const std::uint32_t index = cq_index_.at(landed.pop(now).number);
+    worked = true;
+    if (cqs_[index].polled_soon) continue;
+    cqs_[index].polled_soon = true;
+    polls_.push({Due::Kind::kPoll, index, 0}, now + latest(poll_latency_, Cycle{1}));
+  }
+  // (3) polls that are due
+  while (polls_.ready(now)) {
+    const std::uint32_t index = polls_.pop().index;
+    cqs_[index].polled_soon = false;
+    poll(index, now);
+    worked = true;
+  }
+  // (4) posts that are due
+  while (posts_.ready(now)) {
+    const std::uint32_t index = posts_.pop().index;
+    post_soon_[index] = 0;
+    worked = true;
+    if (queues_[index].post(memory_, false)) {
+      doorbells_.push({Due::Kind::kRing, index, queues_[index].producer_index()},
+                      now + latest(doorbell_latency_, Cycle{1}));
+    }
+  }
+  // (5) doorbells that are due, in order
+  bool full = false;
+  while (doorbells_.ready(now) && !full) {
+    full = !ring(doorbells_.front(), now);
+    if (full) break;
+    doorbells_.pop();
+    ++counters_.doorbells;
+    worked = true;
+  }
+  // (6) rest
+  Cycle next = earliest(earliest(polls_.next_ready(), posts_.next_ready()), doorbells_.next_ready());
+  if (worked || full) next = now + 1;
+  return rest(now, worked ? Activity::kBusy : Activity::kStarved, next);
+}
+
+bool HostModel::ring(const Due& due, Cycle now) {
+  if (due.kind == Due::Kind::kRing) {
+    if (!receive_doorbells.can_push(now)) return false;
+    receive_doorbells.push(now, {DoorbellKind::kReceive, false, raw(queues_[due.index].params().id), due.value});
+    return true;
+  }
+  if (!completion_doorbells.can_push(now)) return false;
+  completion_doorbells.push(now, {DoorbellKind::kCqConsumer, false, raw(cqs_[due.index].context.number), due.value});
+  return true;
+}
+
+void HostModel::poll(std::uint32_t index, Cycle now) {
+  Cq& cq = cqs_[index];
+  const std::uint32_t before = cq.consumer;
+  for (;;) {
+    const std::uint32_t slot = cq.consumer % cq.context.slots;
+    const auto expected = static_cast<std::uint8_t>(cq.consumer / cq.context.slots % 2);
+    const Cqe cqe = memory_.load<Cqe>(cq.context.base + std::uint64_t{slot} * sizeof(Cqe));
+    if (cqe.owner != expected) break;
+    ++cq.consumer;
+    if (cqe.format != CqeFormat::kTitle) {
+      take(cq, cqe, now);
+      continue;
+    }
+    for (std::uint32_t n = 0; n < cqe.mini_count; ++n) {
+      const std::uint32_t mini_slot = (cq.consumer + n / kMiniCqesPerSlot) % cq.context.slots;
+      const auto minis =
+          memory_.load<MiniCqeSlot>(cq.context.base + std::uint64_t{mini_slot} * sizeof(MiniCqeSlot));
+      Cqe expanded = cqe;
+      expanded.byte_count = minis.mini[n % kMiniCqesPerSlot].byte_count;
+      expanded.wqe_index = minis.mini[n % kMiniCqesPerSlot].wqe_index;
+      take(cq, expanded, now);
+    }
+    cq.consumer += (cqe.mini_count + kMiniCqesPerSlot - 1) / kMiniCqesPerSlot;
+  }
+  if (cq.consumer == before) return;
+  doorbells_.push({Due::Kind::kConsumer, index, cq.consumer}, now + latest(doorbell_latency_, Cycle{1}));  // (R3)
+}
+
+void HostModel::take(const Cq& cq, const Cqe& cqe, Cycle now) {
+  ++counters_.cqes;
+  digest_.mix(now.count);
+  digest_.mix(std::uint64_t{cqe.qp_number} << 32 | cqe.wqe_index);
+  digest_.mix(std::uint64_t{cqe.byte_count} << 32 | static_cast<std::uint32_t>(cqe.status) << 8 |
+              static_cast<std::uint32_t>(cqe.opcode));
+  digest_.mix(cqe.timestamp);
+  if (observer_ != nullptr) observer_->on_cqe(cq.context.number, cqe, now);
+  const bool failed = cqe.status != WcStatus::kSuccess;
+  if (failed) ++counters_.error_cqes;
+  const bool unexpected = cqe.opcode == CqeOpcode::kTagReceive && (cqe.flags & (kCqeTagMatch | kCqeTagDataValid)) == 0;
+  if (!is_receive(cqe.opcode) && !unexpected) return;
+  if (!failed) counters_.receive_bytes += cqe.byte_count;
+  const bool srq = (cqe.flags & kCqeSrq) != 0;
+  const auto it = queue_index_.find(queue_key(srq, srq ? cqe.srq_number : cqe.qp_number));
+  if (it == queue_index_.end()) return;
+  queues_[it->second].complete(cqe.wqe_index);
+  schedule_post(it->second, now);
+}
+
+void HostModel::schedule_post(std::uint32_t queue, Cycle now) {  // (R2)
+  if (post_soon_[queue] != 0) return;
+  post_soon_[queue] = 1;
+  posts_.push({Due::Kind::kPost, queue, 0}, now + latest(repost_latency_, Cycle{1}));
+}
+
+void HostModel::hash(StateHash& h) const {
+  for (const std::uint64_t n : {counters_.cqes, counters_.error_cqes, counters_.receive_bytes, counters_.doorbells}) {
+    h.mix(n);
+  }
+  for (const std::uint64_t n : counters_.events) h.mix(n);
+  h.mix(digest_.value());
+}
+
+}  // namespace rxnic

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/sim/host_setup.h"
+
+#include <vector>
+
+namespace rxnic {
+
+void set_up(Simulation& sim, const HostPlan& plan) {
+  for (const RegionPlan& region : plan.regions) {
+    if (region.install_before == 0) sim.create_region(region.mpt, region.pages);
+  }
+  for (const SeedPlan& seed : plan.seeds) sim.memory.store(seed.address, seed.value);
+  for (const CqContext& cq : plan.cqs) sim.create_cq(cq);
+  std::vector<WqId> queues;
+  for (const QueuePlan& q : plan.queues) {
+    ReceiveRingParams ring;
+    ring.queue = q.context;
+    ring.wqes = q.depth;
+    ring.sges = q.sges;
+    ring.buffer_bytes = q.buffer_bytes;
+    ring.buffer_base = q.buffers_va;
+    ring.buffer_stride = q.buffer_bytes;
+    ring.lkey = q.lkey;
+    ring.refill_batch = plan.refill_batch;
+    queues.push_back(sim.create_queue(ring, q.hold_after));
+  }
+  for (const QpPlan& qp : plan.qps) {
+    QpContext context = qp.context;
+    context.receive_queue = qp.queue == kNoQueue ? kNoWq : queues[qp.queue];
+    sim.create_qp(context);
+  }
+}
+
+}  // namespace rxnic

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program. SystemC's library has a main() too, which prints a banner; this one does not.
+#include <cstdlib>
+#include <systemc>
+
+#include "testbench/sim/cli.h"
+
+int sc_main(int argc, char* argv[]) { return rxnic::run_program(argc, argv); }
+
+int main(int argc, char* argv[]) {
+  setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);
+  return sc_core::sc_elab_and_sim(argc, argv);
+}

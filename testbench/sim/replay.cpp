@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/sim/replay.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <stdexcept>
+
+#include "model/core/icrc.h"
+#include "model/engine/waves.h"
+#include "model/params/config.h"
+#include "testbench/sim/cqe_log.h"
+#include "testbench/sim/histogram.h"
+#include "testbench/sim/host_setup.h"
+#include "testbench/sim/replay_stream.h"
+#include "testbench/sim/simulation.h"
+#include "traces/capture_writer.h"
+
+namespace rxnic {
+
+namespace {
+
+const char* mode_name(EngineMode m) {
+  switch (m) {
+    case EngineMode::kFast:
+      return "fast";
+    case EngineMode::kStepAll:
+      return "step-all";
+    case EngineMode::kPerCycle:
+      return "per-cycle";
+  }
+  return "";
+}
+
+std::string pace_text(const Pace& pace) {
+  if (pace.kind == Pace::Kind::kCaptured) return "captured";
+  if (pace.kind == Pace::Kind::kLineRate) return "line-rate";
+  return fmt::format("{} Gb/s", pace.gbps);
+}
+
+std::string host_text(const HostOptions& o, const HostPlan& plan) {
+  std::uint32_t depth = 0;
+  for (const QueuePlan& q : plan.queues) depth = std::max(depth, q.depth);
+  const char* kind = o.receive == ReceiveKind::kRq ? "an RQ for each QP" : "one SRQ";
+  if (o.receive == ReceiveKind::kTagMatchingSrq) kind = "one tag-matching SRQ";
+  return fmt::format("{}, {} WQEs deep", kind, depth);
+}
+
+// What leaves the path, for the report.
+class Retired final : public PacketObserver {
+ public:
+  explicit Retired(std::uint64_t period_ps) : period_ps_(period_ps) {}
+  void on_retire(const Packet& p, Cycle) override {
+    if (p.role != PacketRole::kReceived || p.drop_reason != DropReason::kNone) return;
+    const bool executed = p.outcome == Outcome::kExecute;
+    if (executed || p.outcome == Outcome::kAnswer) bytes += p.has(kRead) ? p.local_bytes : p.h.payload_bytes;
+    if (!executed || !p.ends_message) return;
+    ++messages;
+    const std::uint64_t cycles = p.stamped(Station::kCqeGenerator).count - p.message_start;
+    latency_ns.add(cycles * period_ps_ / 1000);
+  }
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+  Histogram latency_ns;
+
+ private:
+  std::uint64_t period_ps_;
+};
+
+// What the model sends: into responses.pcap, to the comparison, and an RNR NAK to the host that was late.
+class Answers final : public FrameObserver {
+ public:
+  Answers(AnswerCompare& compare, const HostPlan& plan, const std::string& path) : compare_(compare), path_(path) {
+    for (const QpPlan& qp : plan.qps) local_[{qp.context.remote, raw(qp.context.remote_qpn)}] = qp.context.qpn;
+  }
+  void set_simulation(Simulation& s) { simulation_ = &s; }
+  void on_frame(const Packet& p, std::uint64_t time_ps) override {
+    if (!path_.empty()) {
+      if (!writer_) writer_ = std::make_unique<CaptureWriter>(path_, p.h.link);
+      writer_->write(time_ps, p.frame_view());
+    }
+    Headers h;
+    if (parse(p.frame_view(), p.h.link, h) != ParseStatus::kOk) {
+      throw std::logic_error("an answer of the model does not parse");
+    }
+    compare_.model(h, ++sent_);
+    const bool rnr = (opcode_info(h.opcode).traits & kAckKind) != 0 && (h.syndrome & 0xe0) == 0x20;
+    if (!rnr) return;
+    const auto it = local_.find({h.destination, raw(h.destination_qp)});
+    if (it != local_.end()) simulation_->host.on_rnr_nak(it->second, simulation_->engine.now());
+  }
+  void close(LinkLayer link) {
+    if (path_.empty()) return;
+    if (!writer_) writer_ = std::make_unique<CaptureWriter>(path_, link);
+    writer_->close();
+  }
+
+ private:
+  AnswerCompare& compare_;
+  std::string path_;
+  std::uint64_t sent_ = 0;
+  std::map<std::pair<Address, std::uint32_t>, Qpn> local_;  // our QP by the peer's address and QPN
+  std::unique_ptr<CaptureWriter> writer_;
+  Simulation* simulation_ = nullptr;
+};
+
+Address choose_receiver(const ReplayOptions& options, const CaptureSurvey& survey, std::string& choice) {
+  if (!options.receiver.empty()) {
+    choice = "chosen by --receiver";
+    const Address address = Address::parse(options.receiver);
+    for (const EndpointCounts& e : survey.endpoints()) {
+      if (e.address == address) return address;
+    }
+    std::string known;
+    for (const EndpointCounts& e : survey.endpoints()) known += (known.empty() ? "" : ", ") + e.address.text();
+    throw std::invalid_argument(fmt::format("--receiver: found {}; expected an address of the trace: {}",
+                                            options.receiver, known.empty() ? "none has RDMA packets" : known));
+  }
+  choice = "the busier side";
+  if (const auto busier = survey.busier_receiver()) return *busier;
+  if (!survey.endpoints().empty()) {
+    choice = "no side gets requests: the first address of the trace";
+    return survey.endpoints().front().address;
+  }
+  choice = "no RDMA packet in the trace";
+  return {};
+}
+
+}  // namespace
+
+RunResult replay(const ReplayOptions& o) {
+  RunResult r;
+  r.trace = o.trace;
+  r.config = o.config;
+  r.overrides = o.overrides;
+  r.params = load_config(o.config, o.overrides);
+  r.seed = o.seed;
+  r.mode = mode_name(o.mode);
+  r.pace = pace_text(o.pace);
+  r.psn = o.strict_psn ? "strict" : "resynchronise";
+  HostOptions host_options = parse_host_options(o.host);
+  host_options.resynchronise = !o.strict_psn;
+
+  // (1) survey
+  CaptureReader reader(o.trace);
+  Progress surveying("survey", o.progress);
+  CaptureSurvey survey(&icrc_matches);
+  for (CapturedFrame frame; reader.next(frame);) {
+    survey.add(frame);
+    if (frame.number % 4096 == 0) surveying.update(reader.position(), reader.size(), fmt::format("{} packets", frame.number));
+  }
+  if (reader.frames() == 0) throw TraceError(o.trace, 0, "no packet", "a capture with packets");
+  if (reader.cut_short()) r.warnings.push_back("the trace ends early: " + reader.cut_reason());
+  const Address receiver = choose_receiver(o, survey, r.receiver_choice);
+  r.receiver = receiver.text();
+  const ReceiverSurvey seen = survey.of_receiver(receiver);
+  const HostPlan plan = make_host_plan(seen, host_options);
+  r.host = host_text(host_options, plan);
+  r.assumptions = seen.notes;
+  r.assumptions.insert(r.assumptions.end(), plan.notes.begin(), plan.notes.end());
+
+  // (2) build
+  reader.rewind();
+  Progress replaying("replay", o.progress);
+  AnswerCompare compare(seen, CompareOptions{.atomic_results = plan.atomics_comparable});
+  ReplayStream stream(reader, receiver, plan, compare, replaying);
+  Answers answers(compare, plan, o.responses_path);
+  Retired retired(r.params.nic.clock_period_ps);
+  std::unique_ptr<CqeLog> cqes;
+  if (!o.cqes_path.empty()) cqes = std::make_unique<CqeLog>(o.cqes_path, r.params.nic.clock_period_ps);
+  Simulation::Options simulation{r.params, o.mode, o.pace, &answers, cqes.get(), &retired};
+  Simulation sim(simulation, stream);
+  answers.set_simulation(sim);
+  stream.set_install([&sim](const RegionPlan& region) { sim.create_region(region.mpt, region.pages); });
+  sim.nic.rx_parser.add_address(receiver);
+  set_up(sim, plan);
+  std::unique_ptr<Waves> waves;
+  if (!o.waves_path.empty()) waves = std::make_unique<Waves>(sim.engine, o.waves_path);
+
+  // (3) run
+  sim.run();
+
+  // (4) collect
+  answers.close(reader.link());
+  if (cqes) cqes->close();
+  sim.collect(r);
+  r.captured = stream.captured();
+  r.from_receiver = stream.from_receiver();
+  r.to_others = stream.to_others();
+  r.messages = retired.messages;
+  r.bytes = retired.bytes;
+  const Histogram& l = retired.latency_ns;
+  r.latency_ns = {l.count(),           l.percentile(0.5),   l.percentile(0.9),
+                  l.percentile(0.99),  l.percentile(0.999), l.max()};
+  compare.finish();
+  const CompareCounts& c = compare.counts();
+  r.answers = {c.compared, c.equal, c.different, {}, compare.differences()};
+  for (std::size_t i = 0; i < kUncomparedReasons; ++i) {
+    if (c.uncompared[i] != 0) r.answers.uncompared.emplace_back(uncompared_name(static_cast<Uncompared>(i)), c.uncompared[i]);
+  }
+  return r;
+}
+
+}  // namespace rxnic

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replays a capture into the receive path: surveys it, makes the host that it needs, runs, compares the answers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/engine/engine.h"
+#include "testbench/sim/run_result.h"
+#include "testbench/sim/wire_source.h"
+
+namespace rxnic {
+
+struct ReplayOptions {
+  std::string trace;
+  std::string receiver;          // address; empty: the busier side
+  std::string host;              // traces/host_plan.h, "receive=srq,depth=1024,..."
+  bool strict_psn = false;
+  Pace pace;
+  std::string config;
+  std::vector<std::string> overrides;
+  std::uint64_t seed = 1;
+  EngineMode mode = EngineMode::kFast;
+  std::string responses_path;    // pcap of the model's answers; empty: none
+  std::string cqes_path;         // CSV of every completion; empty: none
+  std::string waves_path;        // VCD; empty: none. Needs kPerCycle
+  bool progress = false;
+};
+
+// Throws TraceError, ConfigError, std::invalid_argument (a bad option).
+RunResult replay(const ReplayOptions& options);
+
+}  // namespace rxnic

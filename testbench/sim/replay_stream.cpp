@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/sim/replay_stream.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/core/responder.h"
+
+namespace rxnic {
+
+namespace {
+
+constexpr std::uint64_t kProgressFrames = 4096;
+
+CqeOpcode completion_of(const OpcodeInfo& op) {
+  if ((op.traits & kRead) != 0) return CqeOpcode::kRdmaRead;
+  if (op.operation == Operation::kCompareSwap) return CqeOpcode::kCompareSwap;
+  if (op.operation == Operation::kFetchAdd) return CqeOpcode::kFetchAdd;
+  return (op.traits & kWrite) != 0 ? CqeOpcode::kRdmaWrite : CqeOpcode::kSend;
+}
+
+bool is_multicast(const Address& a) {
+  switch (a.kind) {
+    case Address::Kind::kIpv4:
+      return a.bytes[12] >= 224;
+    case Address::Kind::kIpv6:
+      return a.bytes[0] == 0xff;
+    default:
+      return a.bytes[14] >= 0xc0;  // LIDs from 0xc000 on
+  }
+}
+
+}  // namespace
+
+ReplayStream::ReplayStream(CaptureReader& reader, const Address& receiver, const HostPlan& plan, AnswerCompare& compare,
+                           Progress& progress)
+    : reader_(reader), receiver_(receiver), compare_(compare), progress_(progress) {
+  for (const QpPlan& qp : plan.qps) {
+    const bool reliable = qp.context.transport == Transport::kRc || qp.context.transport == Transport::kXrc;
+    if (reliable && raw(qp.context.remote_qpn) != 0) by_peer_[{qp.context.remote, raw(qp.context.remote_qpn)}].plan = &qp;
+  }
+  for (const RegionPlan& region : plan.regions) {
+    if (region.install_before != 0) installs_.push_back(&region);
+  }
+  std::sort(installs_.begin(), installs_.end(),
+            [](const RegionPlan* a, const RegionPlan* b) { return a->install_before > b->install_before; });
+}
+
+bool ReplayStream::next(Stimulus& item) {
+  for (;;) {
+    if (!have_frame_) {
+      if (!reader_.next(frame_)) return false;
+      have_frame_ = true;
+      ++captured_;
+      if (captured_ % kProgressFrames == 0 && progress_.drawing()) {
+        progress_.update(reader_.position(), reader_.size(), fmt::format("{} packets", captured_));
+      }
+    }
+    if (!installs_.empty() && installs_.back()->install_before <= frame_.number) {
+      item.kind = Stimulus::Kind::kControl;
+      return true;
+    }
+    have_frame_ = false;
+    const ParseStatus status = parse(frame_.bytes, frame_.link, headers_);
+    if (status != ParseStatus::kNotRdma && headers_.source == receiver_) {
+      ++from_receiver_;
+      if (status == ParseStatus::kOk && from_receiver(headers_, item)) return true;
+      continue;
+    }
+    if (status != ParseStatus::kNotRdma && is_for_another(headers_)) {
+      ++to_others_;
+      continue;
+    }
+    if (status == ParseStatus::kOk && headers_.destination == receiver_ &&
+        (opcode_info(headers_.opcode).traits & kRequest) != 0) {
+      compare_.request(headers_);
+    }
+    item.kind = Stimulus::Kind::kFrame;
+    item.bytes = frame_.bytes;
+    item.wire_bytes = frame_.wire_bytes;
+    item.link = frame_.link;
+    item.time_ps = frame_.time_ps;
+    item.id = frame_.number;
+    return true;
+  }
+}
+
+void ReplayStream::control(const Stimulus&) {
+  install_(*installs_.back());
+  installs_.pop_back();
+}
+
+// A unicast packet between other hosts: a switch would not have brought it to the receiver's port.
+bool ReplayStream::is_for_another(const Headers& h) const {
+  if (h.destination.kind == Address::Kind::kNone || h.destination == receiver_) return false;
+  return receiver_.kind != Address::Kind::kNone && !is_multicast(h.destination);
+}
+
+bool ReplayStream::from_receiver(const Headers& h, Stimulus& item) {
+  const std::uint32_t traits = opcode_info(h.opcode).traits;
+  if ((traits & kResponse) != 0) {
+    compare_.captured(h, frame_.number);
+    return false;
+  }
+  if ((traits & kRequest) == 0) return false;
+  item.kind = Stimulus::Kind::kRequest;
+  return request(h, item.request);
+}
+
+// A SEND or WRITE is noted packet by packet, so that an ACK in its middle is understood; its last packet completes.
+bool ReplayStream::request(const Headers& h, RequestNotice& out) {
+  const auto it = by_peer_.find({h.destination, raw(h.destination_qp)});
+  if (it == by_peer_.end()) return false;
+  LocalQp& local = it->second;
+  const OpcodeInfo& op = opcode_info(h.opcode);
+  out = RequestNotice{};
+  out.qpn = local.plan->context.qpn;
+  out.first_psn = h.psn;
+  out.opcode = completion_of(op);
+  out.signaled = (op.traits & (kLast | kOnly)) != 0;
+  if ((op.traits & kFirst) != 0 || (op.traits & kOnly) != 0) local.message_bytes = 0;
+  local.message_bytes += h.payload_bytes;
+  out.bytes = local.message_bytes;
+  out.wqe_index = local.wqe_index;
+  if ((op.traits & kRead) != 0) {
+    out.psn_count = read_responses(h.length, local.plan->context.mtu);
+    out.bytes = std::min(h.length, local.plan->answer_bytes);
+  } else if ((op.traits & kAtomic) != 0) {
+    out.bytes = 8;
+  }
+  out.va = local.plan->answer_va;
+  out.lkey = local.plan->answer_lkey;
+  if (out.signaled) ++local.wqe_index;
+  return true;
+}
+
+}  // namespace rxnic

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// A capture as the NIC's stimulus: what is for the receiver goes onto the wire, what the receiver sent becomes requests of
+// our own and answers to compare with.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "testbench/sim/progress.h"
+#include "testbench/sim/wire_source.h"
+#include "traces/answer_compare.h"
+#include "traces/capture_reader.h"
+#include "traces/host_plan.h"
+
+namespace rxnic {
+
+class ReplayStream final : public StimulusStream {
+ public:
+  // Regions that replace others in the middle of the capture are handed to `install`.
+  using Install = std::function<void(const RegionPlan&)>;
+  ReplayStream(CaptureReader& reader, const Address& receiver, const HostPlan& plan, AnswerCompare& compare,
+               Progress& progress);
+  void set_install(Install install) { install_ = std::move(install); }
+
+  bool next(Stimulus& item) override;
+  void control(const Stimulus& item) override;
+
+  std::uint64_t captured() const { return captured_; }
+  std::uint64_t from_receiver() const { return from_receiver_; }
+  std::uint64_t to_others() const { return to_others_; }
+
+ private:
+  struct LocalQp {
+    const QpPlan* plan = nullptr;
+    Psn message_first;           // of the SEND or WRITE that is going out
+    std::uint32_t message_bytes = 0;
+    std::uint32_t wqe_index = 0;
+  };
+  bool is_for_another(const Headers& h) const;
+  bool from_receiver(const Headers& h, Stimulus& item);
+  bool request(const Headers& h, RequestNotice& out);
+
+  CaptureReader& reader_;
+  Address receiver_;
+  AnswerCompare& compare_;
+  Progress& progress_;
+  Install install_;
+  std::vector<const RegionPlan*> installs_;   // still to be installed, the last first
+  std::map<std::pair<Address, std::uint32_t>, LocalQp> by_peer_;  // by the peer's address and QPN
+  CapturedFrame frame_;
+  Headers headers_;
+  bool have_frame_ = false;
+  std::uint64_t captured_ = 0;
+  std::uint64_t from_receiver_ = 0;
+  std::uint64_t to_others_ = 0;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run found: the data of the report, without its looks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/blocks/ledger.h"
+#include "model/engine/block.h"
+#include "model/params/params.h"
+
+namespace rxnic {
+
+using NamedCount = std::pair<std::string, std::uint64_t>;
+
+struct BlockResult {
+  std::string stem;
+  CycleAccount account{};
+  std::vector<NamedCount> counters;
+};
+
+struct LatencyResult {  // ns
+  std::uint64_t count = 0;
+  std::uint64_t p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
+};
+
+struct AnswerResult {
+  std::uint64_t compared = 0;
+  std::uint64_t equal = 0;
+  std::uint64_t different = 0;
+  std::vector<NamedCount> uncompared;     // by reason
+  std::vector<std::string> differences;   // the first ones, in words
+};
+
+struct RunResult {
+  // What was run.
+  std::string trace;
+  std::string receiver;          // address
+  std::string receiver_choice;   // why this one
+  std::string config;            // name or file
+  std::vector<std::string> overrides;
+  Params params;
+  std::uint64_t seed = 0;
+  std::string mode;              // fast, step-all, per-cycle
+  std::string pace;
+  std::string psn;               // resynchronise, strict
+  std::string host;              // the synthesised host in words
+  std::vector<std::string> assumptions;
+  std::vector<std::string> warnings;
+
+  // What happened.
+  std::uint64_t cycles = 0;
+  std::uint64_t time_ps = 0;
+  std::uint64_t captured = 0;       // frames in the trace
+  std::uint64_t from_receiver = 0;  // of them RDMA packets that the receiver sent
+  std::uint64_t to_others = 0;      // of them RDMA packets between other hosts
+  LedgerCounters packets;           // the rest: what the NIC saw
+  std::uint64_t messages = 0;       // received in full
+  std::uint64_t cqes = 0;           // polled by the host
+  std::uint64_t error_cqes = 0;
+  std::uint64_t bytes = 0;          // payload carried into or out of host memory
+  std::uint64_t answers_sent = 0;
+  LatencyResult latency_ns;         // of messages: first packet's arrival to completion
+  AnswerResult answers;
+  std::vector<NamedCount> transport;  // PSN gaps, duplicates, NAKs ...
+  std::vector<NamedCount> events;
+  std::vector<BlockResult> blocks;
+  std::uint64_t state_hash = 0;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/sim/simulation.h"
+
+#include "testbench/sim/block_counters.h"
+
+namespace rxnic {
+
+Simulation::Simulation(const Simulation::Options& o, StimulusStream& stimulus)
+    : engine("engine", {o.params.nic.clock_period_ps, o.mode}),
+      nic("nic", o.params, memory, engine),
+      source("wire_source", o.params, o.pace, nic.shared, stimulus),
+      sink("wire_sink", o.params, nic.shared, o.frames),
+      host("host", o.params, memory) {
+  engine.add(source);
+  engine.add(sink);
+  engine.add(host);
+  source.wire.bind(nic.wire_in);
+  source.requests.bind(nic.requests);
+  sink.wire.bind(nic.wire_out);
+  host.landed.bind(nic.landed);
+  host.receive_events.bind(nic.receive_events);
+  host.completion_events.bind(nic.completion_events);
+  host.receive_doorbells.bind(nic.receive_doorbells);
+  host.completion_doorbells.bind(nic.completion_doorbells);
+  host.set_observer(o.cqes);
+  nic.shared.ledger.set_observer(o.packets);
+}
+
+void Simulation::create_qp(QpContext qp) {
+  qp.valid = 1;
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_clear_padding)
+  __builtin_clear_padding(&qp);  // the context is bytes in host memory: the same bytes in every run
+#endif
+#endif
+  memory.store(qp_context_address(qp.qpn), qp);
+}
+
+void Simulation::create_region(const MptEntry& entry, std::span<const BusAddress> pages) {
+  memory.store(mpt_address(Key{entry.key}), entry);
+  for (std::size_t n = 0; n < pages.size(); ++n) memory.store(BusAddress{entry.mtt_base} + n * 8, pages[n]);
+  nic.address_translator.invalidate(Key{entry.key});
+}
+
+void Simulation::create_cq(const CqContext& cq) {
+  nic.cqe_generator.create(cq);
+  host.add_cq(cq);
+}
+
+WqId Simulation::create_queue(ReceiveRingParams params, const std::vector<std::uint64_t>& hold_after) {
+  params.id = nic.srq_wqe_fetcher.create(params.queue);
+  if (params.queue.kind == WqKind::kSrq) {
+    nic.transport_checker.add_srq(Srqn{params.queue.number}, {params.id, params.queue.cq, params.queue.xrcd});
+    nic.cqe_generator.attach_srq(params.id, Srqn{params.queue.number});
+  }
+  host.add_queue(params, hold_after);
+  return params.id;
+}
+
+void Simulation::run() { sc_core::sc_start(); }
+
+std::uint64_t Simulation::state_hash() {
+  StateHash h;
+  h.mix(engine.state_hash());
+  h.mix(memory.digest());
+  return h.value();
+}
+
+void Simulation::collect(RunResult& r) {
+  engine.settle();
+  r.cycles = engine.now().count + 1;
+  r.time_ps = r.cycles * engine.clock_period_ps();
+  r.packets = nic.shared.ledger.counters();
+  r.cqes = host.counters().cqes;
+  r.error_cqes = host.counters().error_cqes;
+  r.answers_sent = sink.frames();
+  const char* const events[] = {"completion", "cq_error",      "qp_fatal", "qp_access_error", "qp_request_error",
+                                "qp_last_wqe_reached", "srq_limit_reached"};
+  for (std::size_t i = 0; i < std::size(events); ++i) r.events.emplace_back(events[i], host.counters().events[i]);
+  for (Block* block : nic.blocks()) r.blocks.push_back({block->basename(), block->account(), {}});
+  collect_counters(nic, r);
+  r.state_hash = state_hash();
+}
+
+}  // namespace rxnic

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// One NIC, its host and its wire in a kernel of their own: what a replay, a random test and a benchmark have in common.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "model/nic/nic.h"
+#include "testbench/sim/host_model.h"
+#include "testbench/sim/kernel.h"
+#include "testbench/sim/run_result.h"
+#include "testbench/sim/wire_sink.h"
+#include "testbench/sim/wire_source.h"
+
+namespace rxnic {
+
+class Simulation {
+ public:
+  struct Options {
+    Params params;
+    EngineMode mode = EngineMode::kFast;
+    Pace pace;
+    FrameObserver* frames = nullptr;
+    CqeObserver* cqes = nullptr;
+    PacketObserver* packets = nullptr;
+  };
+  Simulation(const Options& options, StimulusStream& stimulus);
+
+  // Control plane, before run().
+  void create_qp(QpContext qp);
+  // Registers a region whose page n is at pages[n]; also in the place of another one with the same key index.
+  void create_region(const MptEntry& entry, std::span<const BusAddress> pages);
+  void create_cq(const CqContext& cq);
+  // Gives the queue its id; the host fills it with WQEs (`hold_after`: HostModel::add_queue).
+  WqId create_queue(ReceiveRingParams params, const std::vector<std::uint64_t>& hold_after = {});
+
+  // Until nothing is left to do.
+  void run();
+  std::uint64_t state_hash();
+  // Cycles, packets, blocks, events: what a report says of the model.
+  void collect(RunResult& result);
+
+ private:
+  Kernel kernel_;
+
+ public:
+  LocalMemory memory;
+  Engine engine;
+  Nic nic;
+  WireSource source;
+  WireSink sink;
+  HostModel host;
+};
+
+}  // namespace rxnic

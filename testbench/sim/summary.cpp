@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "testbench/sim/report.h"
+
+namespace rxnic {
+
+namespace {
+
+constexpr unsigned kBarColumns = 36;
+
+// One part of a cycle stack: how it is drawn and called.
+struct Part {
+  const char* glyph;
+  const char* color;
+  const char* name;
+};
+constexpr Part kBusy{"█", "\033[32m", "busy"};
+constexpr Part kWaiting{"▓", "\033[33m", "waiting"};
+constexpr Part kBlocked{"▒", "\033[31m", "blocked"};
+constexpr Part kStarved{"·", "\033[90m", "starved"};
+
+std::string count(std::uint64_t n) {  // 12 345 678
+  std::string digits = std::to_string(n);
+  for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<std::size_t>(at), " ");
+  return digits;
+}
+
+std::string scaled(double value, const char* unit) {
+  static constexpr const char* kPrefix[] = {"", "k", "M", "G", "T"};
+  std::size_t p = 0;
+  while (value >= 1000 && p + 1 < std::size(kPrefix)) {
+    value /= 1000;
+    ++p;
+  }
+  if (p == 0 && value == std::floor(value)) return fmt::format("{} {}", value, unit);
+  return fmt::format("{:.{}f} {}{}", value, value < 10 ? 2 : value < 100 ? 1 : 0, kPrefix[p], unit);
+}
+
+std::string model_time(std::uint64_t ps) {
+  const auto t = static_cast<double>(ps);
+  if (t < 1e6) return fmt::format("{:.1f} ns", t / 1e3);
+  if (t < 1e9) return fmt::format("{:.2f} us", t / 1e6);
+  if (t < 1e12) return fmt::format("{:.2f} ms", t / 1e9);
+  return fmt::format("{:.3f} s", t / 1e12);
+}
+
+class Writer {
+ public:
+  explicit Writer(const SummaryStyle& style) : style_(style) {}
+  void line(std::string_view label, const std::string& text) {
+    out_ += fmt::format("  {}{:<12}{}{}\n", bold(), label, plain(), text);
+  }
+  void heading(const std::string& text) { out_ += fmt::format("\n{}{}{}\n", bold(), text, plain()); }
+  void raw(const std::string& text) { out_ += text; }
+  std::string paint(const Part& part, std::size_t columns) const {
+    std::string bar;
+    for (std::size_t i = 0; i < columns; ++i) bar += part.glyph;
+    if (!style_.color || columns == 0) return bar;
+    return part.color + bar + "\033[0m";
+  }
+  const char* bold() const { return style_.color ? "\033[1m" : ""; }
+  const char* plain() const { return style_.color ? "\033[0m" : ""; }
+  std::string text() const { return out_; }
+
+ private:
+  SummaryStyle style_;
+  std::string out_;
+};
+
+std::string list(const std::vector<NamedCount>& counts) {
+  std::string out;
+  for (const auto& [name, value] : counts) {
+    if (value == 0) continue;
+    std::string words = name;
+    std::replace(words.begin(), words.end(), '_', ' ');
+    out += fmt::format("{}{} {}", out.empty() ? "" : "   ", words, count(value));
+  }
+  return out.empty() ? "none" : out;
+}
+
+// Whole columns for each part, largest remainder first, so that they add up.
+std::array<std::size_t, 4> columns_of(const std::array<std::uint64_t, 4>& cycles) {
+  const std::uint64_t total = cycles[0] + cycles[1] + cycles[2] + cycles[3];
+  std::array<std::size_t, 4> columns{};
+  if (total == 0) return columns;
+  std::array<double, 4> rest{};
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const double exact = static_cast<double>(cycles[i]) * kBarColumns / static_cast<double>(total);
+    columns[i] = static_cast<std::size_t>(exact);
+    rest[i] = exact - static_cast<double>(columns[i]);
+    used += columns[i];
+  }
+  while (used < kBarColumns) {
+    const auto i = static_cast<std::size_t>(std::max_element(rest.begin(), rest.end()) - rest.begin());
+    ++columns[i];
+    rest[i] = -1;
+    ++used;
+  }
+  return columns;
+}
+
+void cycle_stack(Writer& w, const BlockResult& b) {
+  std::array<std::uint64_t, 4> parts{b.account[static_cast<std::size_t>(Activity::kBusy)], 0,
+                                     b.account[static_cast<std::size_t>(Activity::kBlocked)],
+                                     b.account[static_cast<std::size_t>(Activity::kStarved)]};
+  std::size_t longest = static_cast<std::size_t>(Activity::kWaitContext);
+  for (std::size_t i = longest; i < kActivities; ++i) {
+    parts[1] += b.account[i];
+    if (b.account[i] > b.account[longest]) longest = i;
+  }
+  const std::uint64_t total = parts[0] + parts[1] + parts[2] + parts[3];
+  const auto percent = [total](std::uint64_t n) {
+    return total == 0 ? 0.0 : 100.0 * static_cast<double>(n) / static_cast<double>(total);
+  };
+  const auto columns = columns_of(parts);
+  std::string bar = w.paint(kBusy, columns[0]) + w.paint(kWaiting, columns[1]) + w.paint(kBlocked, columns[2]) +
+                    w.paint(kStarved, columns[3]);
+  const std::string waits_for =
+      parts[1] == 0 ? "" : fmt::format("  {}", activity_name(static_cast<Activity>(longest)).substr(5));
+  w.raw(fmt::format("  {:<19}{} {:>6.2f} {:>7.2f} {:>7.2f} {:>7.2f}{}\n", b.stem, bar, percent(parts[0]),
+                    percent(parts[1]), percent(parts[2]), percent(parts[3]), waits_for));
+}
+
+}  // namespace
+
+std::string report_summary(const RunResult& r, const SummaryStyle& style) {
+  Writer w(style);
+  const double seconds = static_cast<double>(r.time_ps) * 1e-12;
+  w.heading(fmt::format("rxnic replay {}", r.trace));
+  w.line("receiver", fmt::format("{} ({})", r.receiver, r.receiver_choice));
+  w.line("model", fmt::format("{}, pace {}, PSN {}, {}", r.config, r.pace, r.psn, r.host));
+  for (const std::string& text : r.assumptions) w.line("assumed", text);
+  for (const std::string& text : r.warnings) w.line("warning", text);
+
+  w.heading("what happened");
+  w.line("trace", list({{"frames", r.captured}, {"sent by the receiver", r.from_receiver}, {"between others", r.to_others}}));
+  w.line("packets", fmt::format("seen {}   accepted {}   not RDMA {}   dropped {}", count(r.packets.seen),
+                                count(r.packets.accepted), count(r.packets.not_rdma),
+                                count(r.packets.dropped_total())));
+  std::vector<NamedCount> dropped;
+  for (std::size_t i = 1; i < kDropReasons; ++i) {
+    dropped.emplace_back(drop_reason_name(static_cast<DropReason>(i)), r.packets.dropped[i]);
+  }
+  if (r.packets.dropped_total() != 0) w.line("dropped", list(dropped));
+  w.line("messages", fmt::format("{}   completions {} (in error {})   payload {}", count(r.messages), count(r.cqes),
+                                 count(r.error_cqes), scaled(static_cast<double>(r.bytes), "B")));
+  w.line("transport", list(r.transport));
+  w.line("events", list(r.events));
+  w.line("answers", fmt::format("sent {}   compared with the capture {}   equal {}   different {}",
+                                count(r.answers_sent), count(r.answers.compared), count(r.answers.equal),
+                                count(r.answers.different)));
+  if (!r.answers.uncompared.empty()) w.line("uncompared", list(r.answers.uncompared));
+  for (std::size_t i = 0; i < std::min<std::size_t>(r.answers.differences.size(), 5); ++i) {
+    w.line("", r.answers.differences[i]);
+  }
+
+  w.heading("how fast, in model time");
+  w.line("time", fmt::format("{}   {} cycles of {} ps", model_time(r.time_ps), count(r.cycles),
+                             r.params.nic.clock_period_ps));
+  if (seconds > 0) {
+    w.line("rate", fmt::format("{}   payload {}",
+                               scaled(static_cast<double>(r.packets.accepted) / seconds, "packets/s"),
+                               scaled(static_cast<double>(r.bytes) * 8 / seconds, "b/s")));
+  }
+  w.line("latency", fmt::format("p50 {} ns   p90 {}   p99 {}   p99.9 {}   max {}   of {} messages",
+                                count(r.latency_ns.p50), count(r.latency_ns.p90), count(r.latency_ns.p99),
+                                count(r.latency_ns.p999), count(r.latency_ns.max), count(r.latency_ns.count)));
+
+  w.heading("where the cycles went");
+  w.raw(fmt::format("  {:<19}{:<{}} {:>6} {:>7} {:>7} {:>7}  %\n", "", "", kBarColumns, kBusy.name, kWaiting.name,
+                    kBlocked.name, kStarved.name));
+  for (const BlockResult& b : r.blocks) cycle_stack(w, b);
+  return w.text();
+}
+
+}  // namespace rxnic

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carries the NIC's answers away at the line's rate and shows each frame to an observer.
+#pragma once
+
+#include "model/blocks/ledger.h"
+#include "model/engine/link.h"
+#include "model/params/params.h"
+
+namespace rxnic {
+
+class FrameObserver {
+ public:
+  virtual ~FrameObserver() = default;
+  // `time_ps`: when its last byte has left.
+  virtual void on_frame(const Packet& p, std::uint64_t time_ps) = 0;
+};
+
+class WireSink final : public Block {
+ public:
+  WireSink(const sc_core::sc_module_name& name, const Params& params, NicShared& shared, FrameObserver* observer);
+  Cycle step(Cycle now) override;
+  void hash(StateHash& h) const override;
+  std::uint64_t frames() const { return frames_; }
+
+  In<PacketHandle> wire{"wire"};
+
+ private:
+  std::uint64_t period_ps_;
+  std::uint64_t fixed_bytes_;
+  double ps_per_byte_;
+  NicShared& shared_;
+  FrameObserver* observer_;
+  double line_free_ps_ = 0;
+  std::uint64_t frames_ = 0;
+  StateHash digest_;  // of all frames and when they left
+};
+
+}  // namespace rxnic

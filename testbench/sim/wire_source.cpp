@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/sim/wire_source.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace rxnic {
+
+namespace {
+constexpr std::uint64_t kFcsBytes = 4;
+}
+
+WireSource::WireSource(const sc_core::sc_module_name& name, const Params& params, const Pace& pace, NicShared& shared,
+                       StimulusStream& stream)
+    : Block(name),
+      pace_(pace),
+      period_ps_(params.nic.clock_period_ps),
+      fixed_bytes_(kFcsBytes + params.wire.preamble_gap_bytes),
+      ps_per_byte_(8000.0 / (pace.kind == Pace::Kind::kRate ? pace.gbps : params.nic.link_gbps)),
+      shared_(shared),
+      stream_(stream) {}
+
+void WireSource::fetch(Cycle now) {
+  have_item_ = stream_.next(item_);
+  done_ = !have_item_;
+  if (!have_item_ || item_.kind != Stimulus::Kind::kFrame) {
+    due_ = now;
+    return;
+  }
+  double start_ps = line_free_ps_;
+  if (pace_.kind == Pace::Kind::kCaptured) start_ps = std::max(start_ps, static_cast<double>(item_.time_ps));
+  line_free_ps_ = start_ps + static_cast<double>(item_.wire_bytes + fixed_bytes_) * ps_per_byte_;
+  due_ = Cycle{static_cast<std::uint64_t>(std::ceil(line_free_ps_ / static_cast<double>(period_ps_)))};
+}
+
+// (1) fetch the next item, (2) send it when it is due
+Cycle WireSource::step(Cycle now) {
+  for (;;) {
+    if (done_) return rest(now, Activity::kStarved, kNever);
+    if (!have_item_) fetch(now);
+    if (done_) continue;
+    if (due_ > now) return rest(now, Activity::kBusy, due_);
+    if (item_.kind == Stimulus::Kind::kControl) {  // (R3)
+      if (shared_.packets.in_use() != 0) return rest(now, Activity::kBlocked, now + 1);
+      stream_.control(item_);
+      have_item_ = false;
+      continue;
+    }
+    if (item_.kind == Stimulus::Kind::kRequest) {  // (R4)
+      if (!requests.can_push(now)) return rest(now, Activity::kBlocked, now + 1);
+      requests.push(now, item_.request);
+      have_item_ = false;
+      continue;
+    }
+    if (!wire.can_push(now) || !shared_.packets.available(PacketClass::kReceive)) {  // (R2)
+      return rest(now, Activity::kBlocked, now + 1);
+    }
+    emit(now);
+    have_item_ = false;
+  }
+}
+
+void WireSource::emit(Cycle now) {
+  const PacketHandle h = shared_.packets.allocate(PacketClass::kReceive);
+  Packet& p = shared_.packets[h];
+  const std::size_t kept = std::min(item_.bytes.size(), p.frame.size());
+  std::memcpy(p.frame.data(), item_.bytes.data(), kept);
+  p.frame_bytes = static_cast<std::uint32_t>(kept);
+  p.wire_bytes = item_.wire_bytes;
+  p.h.link = item_.link;
+  p.id = item_.id;
+  if (item_.bytes.size() > p.frame.size()) {
+    p.drop_reason = DropReason::kTooLong;
+  } else if (item_.wire_bytes > item_.bytes.size()) {
+    p.drop_reason = DropReason::kTruncatedInCapture;
+  }
+  p.stamp(Station::kWire, now);
+  // A frame that was held up holds up the line.
+  line_free_ps_ = std::max(line_free_ps_, static_cast<double>(now.count - (now.count == 0 ? 0 : 1)) *
+                                              static_cast<double>(period_ps_));
+  wire.push(now, h);
+  ++frames_;
+}
+
+}  // namespace rxnic

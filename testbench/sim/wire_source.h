@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts a stream of frames on the NIC's wire at its pace, and tells the NIC of requests that the host sends meanwhile.
+//
+//   R1  A frame's last byte arrives when the line has carried it (link rate, preamble and gap counted), and not before
+//       its time in the capture when the pace is kCaptured.
+//   R2  What the NIC cannot take waits on the line; the line's time goes on from there.
+//   R3  A control item waits until everything before it has left the path.
+//   R4  Requests of our own reach the NIC in the order of the stream, before any later frame.
+#pragma once
+
+#include <cstdint>
+
+#include "model/blocks/ledger.h"
+#include "model/core/request_table.h"
+#include "model/engine/engine.h"
+#include "model/engine/link.h"
+#include "model/params/params.h"
+
+namespace rxnic {
+
+// One item of the stimulus.
+struct Stimulus {
+  enum class Kind : std::uint8_t { kFrame, kRequest, kControl } kind = Kind::kFrame;
+  // kFrame: valid until the next call.
+  Bytes bytes;
+  std::uint32_t wire_bytes = 0;  // on the wire, without FCS; more than bytes.size(): the capture cut it short
+  LinkLayer link = LinkLayer::kEthernet;
+  std::uint64_t time_ps = 0;
+  std::uint64_t id = 0;          // number of the packet in its trace, counts from 1
+  // kRequest
+  RequestNotice request;
+  // kControl: the stream's control() is called once the path is empty.
+};
+
+class StimulusStream {
+ public:
+  virtual ~StimulusStream() = default;
+  // False at the end.
+  virtual bool next(Stimulus& item) = 0;
+  // The control plane changes something between two packets; no packet is in flight.
+  virtual void control(const Stimulus& item) { (void)item; }
+};
+
+struct Pace {
+  enum class Kind : std::uint8_t { kCaptured, kLineRate, kRate } kind = Kind::kCaptured;
+  double gbps = 0;  // kRate
+};
+
+class WireSource final : public Block {
+ public:
+  WireSource(const sc_core::sc_module_name& name, const Params& params, const Pace& pace, NicShared& shared,
+             StimulusStream& stream);
+  Cycle step(Cycle now) override;
+  void hash(StateHash& h) const override { h.mix(frames_); }
+  std::uint64_t frames() const { return frames_; }
+
+  Out<PacketHandle> wire{"wire"};
+  Out<RequestNotice> requests{"requests"};
+
+ private:
+  void fetch(Cycle now);
+  void emit(Cycle now);
+
+  Pace pace_;
+  std::uint64_t period_ps_;
+  std::uint64_t fixed_bytes_;     // besides the frame: FCS, preamble, gap
+  double ps_per_byte_;
+  NicShared& shared_;
+  StimulusStream& stream_;
+  Stimulus item_;
+  bool have_item_ = false;
+  bool done_ = false;
+  double line_free_ps_ = 0;       // when the line has carried all frames so far
+  Cycle due_{};
+  std::uint64_t frames_ = 0;
+};
+
+}  // namespace rxnic

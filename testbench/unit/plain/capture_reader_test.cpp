@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/capture_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "traces/survey.h"
+
+namespace rxnic {
+namespace {
+
+namespace fs = std::filesystem;
+using Blob = std::vector<std::uint8_t>;
+
+void put(Blob& b, std::uint64_t value, std::size_t bytes, bool big = false) {
+  for (std::size_t i = 0; i < bytes; ++i) {
+    b.push_back(static_cast<std::uint8_t>(value >> 8 * (big ? bytes - 1 - i : i)));
+  }
+}
+void append(Blob& to, const Blob& from) { to.insert(to.end(), from.begin(), from.end()); }
+
+struct Record {
+  std::uint64_t seconds = 0;
+  std::uint64_t fraction = 0;
+  Blob bytes;
+  std::uint32_t wire = 0;  // 0: as many as there are
+};
+
+Blob pcap_file(std::uint32_t magic, bool big, std::uint32_t link, const std::vector<Record>& records) {
+  Blob b;
+  put(b, magic, 4, big);
+  put(b, 2, 2, big);
+  put(b, 4, 2, big);
+  put(b, 0, 8, big);
+  put(b, 65535, 4, big);
+  put(b, link, 4, big);
+  for (const Record& r : records) {
+    put(b, r.seconds, 4, big);
+    put(b, r.fraction, 4, big);
+    put(b, r.bytes.size(), 4, big);
+    put(b, r.wire ? r.wire : r.bytes.size(), 4, big);
+    append(b, r.bytes);
+  }
+  return b;
+}
+constexpr std::uint32_t kMicro = 0xa1b2c3d4;
+constexpr std::uint32_t kNano = 0xa1b23c4d;
+
+Blob pcapng_block(std::uint32_t type, const Blob& body) {
+  Blob b;
+  put(b, type, 4);
+  put(b, body.size() + 12, 4);
+  append(b, body);
+  put(b, body.size() + 12, 4);
+  return b;
+}
+
+// One interface with nanosecond timestamps.
+Blob pcapng_file(std::uint16_t link, const std::vector<Record>& records) {
+  Blob section;
+  put(section, 0x1a2b3c4d, 4);
+  put(section, 1, 2);
+  put(section, 0, 2);
+  put(section, ~0ull, 8);
+  Blob interface;
+  put(interface, link, 2);
+  put(interface, 0, 2);
+  put(interface, 65535, 4);
+  put(interface, 9, 2);  // if_tsresol
+  put(interface, 1, 2);
+  put(interface, 9, 4);
+  put(interface, 0, 4);
+  Blob b = pcapng_block(0x0a0d0d0a, section);
+  append(b, pcapng_block(1, interface));
+  for (const Record& r : records) {
+    const std::uint64_t time = r.seconds * 1'000'000'000 + r.fraction;
+    Blob packet;
+    put(packet, 0, 4);
+    put(packet, time >> 32, 4);
+    put(packet, time & 0xffffffff, 4);
+    put(packet, r.bytes.size(), 4);
+    put(packet, r.bytes.size(), 4);
+    append(packet, r.bytes);
+    while (packet.size() % 4) packet.push_back(0);
+    append(b, pcapng_block(6, packet));
+  }
+  return b;
+}
+
+class CaptureReaderTest : public testing::Test {
+ protected:
+  std::string file(const Blob& bytes) {
+    const fs::path path =
+        fs::path(testing::TempDir()) / (std::string(testing::UnitTest::GetInstance()->current_test_info()->name()) +
+                                        "_" + std::to_string(::getpid()) + "_" + std::to_string(paths_.size()));
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    paths_.push_back(path);
+    return path.string();
+  }
+  void TearDown() override {
+    for (const fs::path& p : paths_) fs::remove(p);
+  }
+  // The message of the TraceError that reading the file to its end throws.
+  std::string error_of(const Blob& bytes) {
+    try {
+      CaptureReader reader(file(bytes));
+      for (CapturedFrame f; reader.next(f);) {
+      }
+    } catch (const TraceError& e) {
+      EXPECT_EQ(e.file(), paths_.back().string());
+      return e.what();
+    }
+    return "";
+  }
+
+ private:
+  std::vector<fs::path> paths_;
+};
+
+const Blob kFrame(60, 0xab);
+
+TEST_F(CaptureReaderTest, ReadsMicrosecondsAndNanosecondsInBothByteOrders) {
+  for (const bool big : {false, true}) {
+    for (const std::uint32_t magic : {kMicro, kNano}) {
+      CaptureReader reader(file(pcap_file(magic, big, 1, {{10, 5, kFrame}, {11, 7, kFrame}})));
+      CapturedFrame f;
+      ASSERT_TRUE(reader.next(f));
+      EXPECT_EQ(f.time_ps, 0u);
+      EXPECT_EQ(f.number, 1u);
+      EXPECT_EQ(f.link, LinkLayer::kEthernet);
+      EXPECT_EQ(Blob(f.bytes.begin(), f.bytes.end()), kFrame);
+      ASSERT_TRUE(reader.next(f));
+      EXPECT_EQ(f.time_ps, 1'000'000'000'000u + 2 * (magic == kMicro ? 1'000'000u : 1'000u));
+      EXPECT_FALSE(reader.next(f));
+      EXPECT_FALSE(reader.cut_short());
+    }
+  }
+}
+
+TEST_F(CaptureReaderTest, ReadsPcapngWithNanoseconds) {
+  CaptureReader reader(file(pcapng_file(1, {{1700000000, 3, kFrame}, {1700000000, 1004, kFrame}})));
+  CapturedFrame f;
+  ASSERT_TRUE(reader.next(f));
+  ASSERT_TRUE(reader.next(f));
+  EXPECT_EQ(f.time_ps, 1'001'000u);
+  EXPECT_FALSE(reader.next(f));
+}
+
+TEST_F(CaptureReaderTest, NativeInfinibandKeepsItsLinkLayer) {
+  CaptureReader reader(file(pcap_file(kNano, false, 247, {{0, 0, kFrame}})));
+  CapturedFrame f;
+  ASSERT_TRUE(reader.next(f));
+  EXPECT_EQ(f.link, LinkLayer::kInfiniband);
+  EXPECT_EQ(reader.link(), LinkLayer::kInfiniband);
+}
+
+Blob erf(std::uint8_t type, std::size_t extensions, std::size_t pad, const Blob& packet, std::size_t trailing = 0) {
+  Blob b(8, 0);  // timestamp
+  b.push_back(static_cast<std::uint8_t>(type | (extensions ? 0x80 : 0)));
+  b.push_back(0);
+  put(b, 16 + extensions * 8 + pad + packet.size() + trailing, 2, true);
+  put(b, 0, 2, true);
+  put(b, packet.size(), 2, true);
+  for (std::size_t i = 0; i < extensions; ++i) put(b, i + 1 < extensions ? 0x80 : 0, 8);
+  b.insert(b.end(), pad, 0);
+  append(b, packet);
+  b.insert(b.end(), trailing, 0);
+  return b;
+}
+
+TEST_F(CaptureReaderTest, ErfHeadersAreTakenOff) {
+  for (const std::size_t extensions : {0u, 1u, 3u}) {
+    CaptureReader reader(file(pcap_file(kNano, false, 197,
+                                        {{0, 0, erf(21, extensions, 0, kFrame, 4)},
+                                         {0, 1, erf(27, 0, 0, kFrame)},  // metadata: left out
+                                         {0, 2, erf(2, extensions, 2, kFrame)}})));
+    CapturedFrame f;
+    ASSERT_TRUE(reader.next(f));
+    EXPECT_EQ(f.link, LinkLayer::kInfiniband);
+    EXPECT_EQ(Blob(f.bytes.begin(), f.bytes.end()), kFrame);
+    EXPECT_FALSE(f.truncated);
+    ASSERT_TRUE(reader.next(f));
+    EXPECT_EQ(f.number, 3u);
+    EXPECT_EQ(f.link, LinkLayer::kEthernet);
+    EXPECT_EQ(Blob(f.bytes.begin(), f.bytes.end()), kFrame);
+    EXPECT_FALSE(reader.next(f));
+    EXPECT_EQ(reader.frames(), 2u);
+  }
+}
+
+TEST_F(CaptureReaderTest, AnotherErfTypeIsNamedWithItsPacket) {
+  const std::string error =
+      error_of(pcap_file(kNano, false, 197, {{0, 0, erf(21, 0, 0, kFrame)}, {0, 0, erf(5, 0, 0, kFrame)}}));
+  EXPECT_NE(error.find("packet 2: found an ERF record of type 5; expected 21"), std::string::npos) << error;
+}
+
+TEST_F(CaptureReaderTest, AnErfRecordThatEndsInItsHeadersIsAnError) {
+  Blob record = erf(21, 2, 0, {});
+  record.resize(20);
+  EXPECT_NE(error_of(pcap_file(kNano, false, 197, {{0, 0, record}})).find("ends in its headers"), std::string::npos);
+  record.resize(9);
+  EXPECT_NE(error_of(pcap_file(kNano, false, 197, {{0, 0, record}})).find("9 bytes"), std::string::npos);
+}
+
+TEST_F(CaptureReaderTest, AFrameCutByTheCaptureSaysSo) {
+  CaptureReader reader(file(pcap_file(kNano, false, 1, {{0, 0, kFrame, 1082}, {0, 0, kFrame}})));
+  CapturedFrame f;
+  ASSERT_TRUE(reader.next(f));
+  EXPECT_TRUE(f.truncated);
+  EXPECT_EQ(f.wire_bytes, 1082u);
+  ASSERT_TRUE(reader.next(f));
+  EXPECT_FALSE(f.truncated);
+}
+
+TEST_F(CaptureReaderTest, TimeThatGoesBackIsClampedAndCounted) {
+  CaptureReader reader(
+      file(pcap_file(kNano, false, 1, {{5, 0, kFrame}, {6, 0, kFrame}, {4, 0, kFrame}, {6, 1, kFrame}})));
+  std::vector<std::uint64_t> times;
+  for (CapturedFrame f; reader.next(f);) times.push_back(f.time_ps);
+  EXPECT_EQ(times, (std::vector<std::uint64_t>{0, 1'000'000'000'000, 1'000'000'000'000, 1'000'000'001'000}));
+  EXPECT_EQ(reader.times_clamped(), 1u);
+}
+
+TEST_F(CaptureReaderTest, TimesThatNoCaptureSpansAreClamped) {
+  CaptureReader reader(file(pcap_file(kNano, false, 1, {{0, 0, kFrame}, {0xffffffff, 0xffffffff, kFrame}})));
+  CapturedFrame f;
+  ASSERT_TRUE(reader.next(f) && reader.next(f));
+  EXPECT_EQ(f.time_ps, 0u);
+  EXPECT_EQ(reader.times_clamped(), 1u);
+}
+
+TEST_F(CaptureReaderTest, AFileCutInARecordGivesTheFramesBefore) {
+  Blob whole = pcap_file(kNano, false, 1, {{0, 0, kFrame}, {1, 0, kFrame}});
+  for (const std::size_t cut : {1u, 30u, 59u, 60u, 70u}) {
+    Blob part(whole.begin(), whole.end() - static_cast<std::ptrdiff_t>(cut));
+    CaptureReader reader(file(part));
+    CapturedFrame f;
+    EXPECT_TRUE(reader.next(f));
+    EXPECT_FALSE(reader.next(f));
+    EXPECT_TRUE(reader.cut_short()) << cut;
+    EXPECT_NE(reader.cut_reason(), "");
+    EXPECT_FALSE(reader.next(f));
+  }
+}
+
+TEST_F(CaptureReaderTest, BadFilesAreNamed) {
+  EXPECT_NE(error_of({}).find("found an empty file; expected a capture"), std::string::npos);
+  EXPECT_NE(error_of(Blob(400, 'x')).find("unknown file format"), std::string::npos);
+  EXPECT_NE(error_of(Blob(7, 0xd4)).find("expected a capture in pcap or pcapng"), std::string::npos);
+  EXPECT_NE(error_of(pcap_file(kMicro, false, 113, {})).find("LINUX_SLL"), std::string::npos);
+  EXPECT_NE(error_of(pcap_file(kMicro, false, 276, {})).find("LINUX_SLL2"), std::string::npos);
+  EXPECT_NE(error_of(pcap_file(kMicro, false, 105, {})).find("expected Ethernet (1), InfiniBand (247) or ERF (197)"),
+            std::string::npos);
+  Blob half_header = pcap_file(kMicro, false, 1, {});
+  half_header.resize(20);
+  EXPECT_NE(error_of(half_header), "");
+}
+
+TEST_F(CaptureReaderTest, WhatCannotBeOpenedIsNamed) {
+  EXPECT_THROW(CaptureReader(testing::TempDir() + "no such file"), TraceError);
+  try {
+    CaptureReader reader(testing::TempDir());
+    FAIL();
+  } catch (const TraceError& e) {
+    EXPECT_NE(std::string(e.what()).find("no regular file"), std::string::npos);
+  }
+}
+
+TEST_F(CaptureReaderTest, RewindStartsAnew) {
+  CaptureReader reader(file(pcap_file(kNano, false, 1, {{9, 0, kFrame}, {8, 0, kFrame}, {9, 5, kFrame}})));
+  for (int round = 0; round < 2; ++round) {
+    std::uint64_t frames = 0;
+    for (CapturedFrame f; reader.next(f);) EXPECT_EQ(f.number, ++frames);
+    EXPECT_EQ(frames, 3u);
+    EXPECT_EQ(reader.times_clamped(), 1u);
+    EXPECT_EQ(reader.position(), reader.size());
+    reader.rewind();
+    EXPECT_EQ(reader.frames(), 0u);
+  }
+}
+
+TEST_F(CaptureReaderTest, PositionMovesOnThroughTheFile) {
+  const Blob bytes = pcap_file(kNano, false, 1, std::vector<Record>(50, {0, 0, kFrame}));
+  CaptureReader reader(file(bytes));
+  EXPECT_EQ(reader.size(), bytes.size());
+  std::uint64_t last = 0;
+  for (CapturedFrame f; reader.next(f);) {
+    EXPECT_GT(reader.position(), last);
+    last = reader.position();
+  }
+  EXPECT_EQ(last, bytes.size());
+}
+
+std::uint64_t random_seed() {
+  const char* text = std::getenv("RXNIC_SEED");
+  const std::uint64_t seed = text ? std::strtoull(text, nullptr, 0) : 1;
+  std::printf("RXNIC_SEED=%llu\n", static_cast<unsigned long long>(seed));
+  return seed;
+}
+
+// A damaged capture ends in a TraceError or in fewer frames, and the survey of what is left ends as well.
+TEST_F(CaptureReaderTest, FlippedBitsNeverCrash) {
+  const fs::path folder = fs::path(RXNIC_SHARED_DIR) / "captures";
+  std::vector<fs::path> captures = {fs::path(RXNIC_SOURCE_DIR) / "traces/sample.pcap"};
+  for (const char* name : {"soft_roce/rping.pcap", "nic/nic_read.pcap", "soft_roce/ring2_node0.pcap"}) {
+    if (fs::exists(folder / name)) captures.push_back(folder / name);
+  }
+  std::mt19937_64 random(random_seed());
+  std::uint64_t errors = 0;
+  std::uint64_t frames = 0;
+  for (int round = 0; round < 10'000; ++round) {
+    std::ifstream in(captures[random() % captures.size()], std::ios::binary);
+    Blob bytes{std::istreambuf_iterator<char>(in), {}};
+    for (std::uint64_t flips = 1 + random() % 20; flips != 0; --flips) {
+      // Half of them where the headers of the file are.
+      const std::size_t at = random() % (random() % 2 ? bytes.size() : 64);
+      bytes[at] ^= static_cast<std::uint8_t>(1u << random() % 8);
+    }
+    if (random() % 4 == 0) bytes.resize(random() % bytes.size());
+    try {
+      CaptureReader reader([&bytes] { return ::fmemopen(bytes.data(), bytes.size(), "rb"); }, "memory");
+      const CaptureSurvey survey = survey_capture(reader);
+      for (const EndpointCounts& e : survey.endpoints()) survey.of_receiver(e.address);
+      frames += reader.frames();
+    } catch (const TraceError&) {
+      ++errors;
+    }
+  }
+  EXPECT_GT(errors, 1000u);
+  EXPECT_GT(frames, 100'000u);
+}
+
+}  // namespace
+}  // namespace rxnic

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/capture_writer.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "traces/capture_reader.h"
+
+namespace rxnic {
+namespace {
+
+std::string temporary(const char* name) {
+  return (std::filesystem::path(testing::TempDir()) / (std::string(name) + std::to_string(::getpid()))).string();
+}
+
+TEST(CaptureWriter, WhatIsWrittenIsReadBack) {
+  for (const LinkLayer link : {LinkLayer::kEthernet, LinkLayer::kInfiniband}) {
+    const std::string path = temporary("written.pcap");
+    CaptureWriter writer(path, link);
+    std::vector<std::uint8_t> frame(1082);
+    for (std::size_t i = 0; i < frame.size(); ++i) frame[i] = static_cast<std::uint8_t>(i);
+    writer.write(3'000'000'123'999, frame);
+    writer.write(3'000'000'124'000, Bytes(frame).first(60));
+    writer.write(7'000'000'000'000, Bytes(frame).first(100), 1082);
+    writer.close();
+    EXPECT_EQ(writer.frames(), 3u);
+
+    CaptureReader reader(path);
+    CapturedFrame f;
+    ASSERT_TRUE(reader.next(f));
+    EXPECT_EQ(f.link, link);
+    EXPECT_EQ(std::vector<std::uint8_t>(f.bytes.begin(), f.bytes.end()), frame);
+    ASSERT_TRUE(reader.next(f));
+    EXPECT_EQ(f.time_ps, 1000u);  // rounded down to nanoseconds
+    EXPECT_EQ(f.bytes.size(), 60u);
+    EXPECT_FALSE(f.truncated);
+    ASSERT_TRUE(reader.next(f));
+    EXPECT_EQ(f.time_ps, 3'999'999'877'000u);
+    EXPECT_EQ(f.wire_bytes, 1082u);
+    EXPECT_TRUE(f.truncated);
+    EXPECT_FALSE(reader.next(f));
+    std::filesystem::remove(path);
+  }
+}
+
+TEST(CaptureWriter, AFileThatCannotBeMadeIsNamed) {
+  try {
+    CaptureWriter writer(testing::TempDir() + "no such folder/x.pcap", LinkLayer::kEthernet);
+    FAIL();
+  } catch (const TraceError& e) {
+    EXPECT_NE(std::string(e.what()).find("no such folder/x.pcap: found No such file"), std::string::npos) << e.what();
+  }
+}
+
+TEST(CaptureWriter, AFullDiskIsAnErrorByClose) {
+  if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "there is no /dev/full";
+  CaptureWriter writer("/dev/full", LinkLayer::kEthernet);
+  EXPECT_THROW(
+      {
+        writer.write(0, std::vector<std::uint8_t>(64));
+        writer.close();
+      },
+      TraceError);
+}
+
+TEST(CaptureWriter, AFullDiskShowsWhileWriting) {
+  if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "there is no /dev/full";
+  CaptureWriter writer("/dev/full", LinkLayer::kEthernet);
+  const std::vector<std::uint8_t> frame(4096);
+  EXPECT_THROW(
+      {
+        for (int i = 0; i < 1000; ++i) writer.write(0, frame);
+      },
+      TraceError);
+}
+
+}  // namespace
+}  // namespace rxnic

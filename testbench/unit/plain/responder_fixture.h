@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// One QP and its responder, fed packet by packet. The packets stay, so that a later block's verdict can be played.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "model/core/qp_error.h"
+#include "model/core/responder.h"
+#include "testbench/unit/plain/packet_builder.h"
+
+namespace rxnic {
+
+inline constexpr std::uint8_t kAckSyndrome = 0x1f;
+inline constexpr std::uint8_t kNakSequence = 0x60;
+inline constexpr std::uint8_t kNakInvalid = 0x61;
+
+class ResponderFixture : public testing::Test {
+ protected:
+  explicit ResponderFixture(Transport transport) : qp(make_qp(transport)) {
+    srqs[kSrq] = {.queue = WqId{50}, .cq = Cqn{60}, .xrcd = qp.xrcd};
+    srqs[kOtherSrq] = {.queue = WqId{51}, .cq = Cqn{61}, .xrcd = qp.xrcd};
+    srqs[kForeignSrq] = {.queue = WqId{52}, .cq = Cqn{62}, .xrcd = Xrcdn{99}};
+  }
+  // Makes the packet and has it checked, as the transport checker does.
+  Packet& check(PacketSpec spec) {
+    if (spec.srq == 0) spec.srq = kSrq;
+    packets.push_back(make_packet(qp, spec));
+    Packet& p = *packets.back();
+    if (responder.abandons_message(p)) {
+      responder.abandon_message(qp);
+      ++abandoned;
+    }
+    responder.check(p);
+    return p;
+  }
+  // The first packet of a message that goes on.
+  void in_send() { check({.operation = Operation::kSendFirst, .psn = qp.expected_psn.value, .payload = kTestMtu}); }
+  void in_write(std::uint32_t length = 3 * kTestMtu) {
+    check({.operation = Operation::kWriteFirst, .psn = qp.expected_psn.value, .payload = kTestMtu, .length = length});
+  }
+  // The QP as new, whatever happened before.
+  void restart() { qp = make_qp(qp.transport); }
+
+  static constexpr std::uint32_t kSrq = 5;
+  static constexpr std::uint32_t kOtherSrq = 6;
+  static constexpr std::uint32_t kForeignSrq = 7;
+  QpContext qp;
+  SrqTable srqs;
+  ResponderResources resources;
+  Responder responder{resources, srqs};
+  std::vector<std::unique_ptr<Packet>> packets;
+  unsigned abandoned = 0;
+};
+
+inline void expect_executed(const Packet& p) {
+  EXPECT_EQ(p.outcome, Outcome::kExecute) << opcode_name(p.h.opcode);
+  EXPECT_EQ(p.drop_reason, DropReason::kNone);
+}
+inline void expect_refused(const Packet& p) {  // NAK 0x61
+  EXPECT_EQ(p.outcome, Outcome::kNak) << opcode_name(p.h.opcode);
+  EXPECT_EQ(p.drop_reason, DropReason::kInvalidRequest);
+  EXPECT_EQ(p.syndrome, kNakInvalid);
+  EXPECT_TRUE(p.acknowledge);
+  EXPECT_EQ(p.status, WcStatus::kRemoteInvalidRequest);
+  EXPECT_EQ(p.answer_psn, p.h.psn);
+  EXPECT_EQ(p.qp->state, QpState::kError);
+}
+inline void expect_dropped(const Packet& p, DropReason reason) {
+  EXPECT_EQ(p.outcome, Outcome::kDrop) << opcode_name(p.h.opcode);
+  EXPECT_EQ(p.drop_reason, reason);
+  EXPECT_FALSE(p.acknowledge);
+}
+
+}  // namespace rxnic

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a timed test needs around the block under test: a fresh SystemC kernel and an engine (Bench), a block that
+// pushes given values in given cycles (Source), one that records when values come (Sink), host memory with a fixed
+// latency (TestMemory), and the comparison of the three engine modes.
+//
+//   TEST(GrhScatter, ResultComesAfterLatency) {
+//     Bench bench;                                                 // EngineMode::kFast, 1000 ps
+//     auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});  // lives as long as the bench
+//     auto& dut = bench.add<GrhScatter>("dut", params, shared);    // blocks are stepped in the order of adding
+//     auto& in = bench.source(dut.in);                             // a Source and a link of capacity 8 at port `in`
+//     auto& out = bench.sink(dut.out);
+//     bench.memory(dut.dma, dut.dma_done, host, 100);              // answers DMA 100 cycles after taking a request
+//     in.push(Cycle{9}, handle);                                   // visible to the block in cycle 10
+//     bench.at(Cycle{50}, [&](Cycle now) { ... });                 // anything else, at the end of a cycle
+//     bench.run();                                                 // until nothing is due ever; or run_to(Cycle{13})
+//     ASSERT_EQ(out.size(), 1u);
+//     EXPECT_EQ(out.cycle(0), Cycle{15});  // cycle in which it was pushed by the block: one before the sink's pop
+//   }
+//   TEST(GrhScatter, AllModesAgree) {
+//     expect_equal_in_all_modes([](Bench& bench) { ...build...; bench.run(); return bench.state_hash(); });
+//   }
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/blocks/dma.h"
+#include "model/engine/engine.h"
+#include "model/engine/link.h"
+#include "model/types/host_memory.h"
+
+namespace rxnic {
+
+// Pushes each value in its cycle, or as soon after it as the link has room and those before it are gone.
+template <class T>
+class Source final : public Block {
+ public:
+  explicit Source(const sc_core::sc_module_name& name) : Block(name) {}
+  Out<T> out;
+
+  // `when` never decreases from call to call. Before the run, or from Bench::at.
+  void push(Cycle when, const T& value) {
+    values_.push_back({when, value});
+    wake();
+  }
+  std::size_t pushed() const { return next_; }
+  Cycle pushed_in(std::size_t n) const { return pushed_in_[n]; }
+  Cycle step(Cycle now) override {
+    while (next_ < values_.size() && values_[next_].first <= now) {
+      if (!out.can_push(now)) return rest(now, Activity::kBlocked, kNever);
+      out.push(now, values_[next_++].second);
+      pushed_in_.push_back(now);
+    }
+    return rest(now, Activity::kStarved, next_ < values_.size() ? values_[next_].first : kNever);
+  }
+
+ private:
+  std::vector<std::pair<Cycle, T>> values_;
+  std::vector<Cycle> pushed_in_;
+  std::size_t next_ = 0;
+};
+
+// Takes one value a cycle and records it with the cycle in which the block under test pushed it (the one before the pop
+// unless the sink was stalled).
+template <class T>
+class Sink final : public Block {
+ public:
+  explicit Sink(const sc_core::sc_module_name& name) : Block(name) {}
+  In<T> in;
+
+  // Takes nothing in cycles in [from, to).
+  void stall(Cycle from, Cycle to) {
+    ready_ = [from, to](Cycle now) { return now < from || now >= to; };
+  }
+  // Takes something only in cycles for which `ready` holds; a function of the cycle alone.
+  void accept_when(std::function<bool(Cycle)> ready) { ready_ = std::move(ready); }
+  // Called for each value as it is taken.
+  void on_value(std::function<void(Cycle, const T&)> f) { on_value_ = std::move(f); }
+
+  std::size_t size() const { return values_.size(); }
+  const T& value(std::size_t n) const { return values_[n]; }
+  Cycle cycle(std::size_t n) const { return Cycle{popped_in_[n].count - 1}; }
+  const std::vector<T>& values() const { return values_; }
+  Cycle step(Cycle now) override {
+    if (!in.can_pop(now)) return rest(now, Activity::kStarved, kNever);
+    if (ready_ && !ready_(now)) return rest(now, Activity::kBlocked, now + 1);
+    values_.push_back(in.pop(now));
+    popped_in_.push_back(now);
+    if (on_value_) on_value_(now, values_.back());
+    return rest(now, Activity::kBusy, now + 1);
+  }
+
+ private:
+  std::function<bool(Cycle)> ready_;
+  std::function<void(Cycle, const T&)> on_value_;
+  std::vector<T> values_;
+  std::vector<Cycle> popped_in_;
+};
+
+// Host memory behind a client's DMA ports: takes one request a cycle, does it at once and completes it `latency` cycles
+// later. The requests are on record.
+class TestMemory final : public Block {
+ public:
+  TestMemory(const sc_core::sc_module_name& name, HostMemory& host, std::uint64_t latency)
+      : Block(name), host_(host), latency_(latency) {}
+  In<DmaRequest> requests;
+  Out<DmaCompletion> completions;
+
+  struct Record {
+    Cycle taken;
+    DmaRequest request;
+    std::vector<std::uint8_t> data;  // writes
+  };
+  const std::vector<Record>& log() const { return log_; }
+  std::size_t count(DmaKind kind) const {
+    std::size_t n = 0;
+    for (const Record& r : log_) n += r.request.kind == kind;
+    return n;
+  }
+  void set_latency(std::uint64_t cycles) { latency_ = cycles; }
+  Cycle step(Cycle now) override {
+    while (first_ < due_.size() && due_[first_].first <= now && completions.can_push(now)) {
+      completions.push(now, due_[first_++].second);
+    }
+    if (requests.can_pop(now)) perform(now, requests.pop(now));
+    Cycle next = requests.empty() ? kNever : now + 1;
+    if (first_ < due_.size()) next = earliest(next, latest(due_[first_].first, now + 1));
+    return rest(now, first_ < due_.size() ? Activity::kBusy : Activity::kStarved, next);
+  }
+
+ private:
+  void perform(Cycle now, const DmaRequest& r) {
+    log_.push_back({now, r, {}});
+    DmaCompletion done{r.cookie, true};
+    if (r.kind == DmaKind::kWrite) {
+      log_.back().data.assign(r.data, r.data + r.bytes);
+      host_.write(r.address, {r.data, r.bytes});
+      return;
+    }
+    done.ok = host_.read(r.address, {r.data, r.bytes});
+    if (r.kind != DmaKind::kRead && done.ok) {
+      std::uint64_t original = 0;
+      std::memcpy(&original, r.data, sizeof original);
+      if (r.kind == DmaKind::kFetchAdd) host_.store(r.address, original + r.operand);
+      if (r.kind == DmaKind::kCompareSwap && original == r.compare) host_.store(r.address, r.operand);
+    }
+    due_.push_back({now + latency_, done});
+  }
+  HostMemory& host_;
+  std::uint64_t latency_;
+  std::vector<Record> log_;
+  std::vector<std::pair<Cycle, DmaCompletion>> due_;
+  std::size_t first_ = 0;
+};
+
+// Calls functions in given cycles.
+class Script final : public Block {
+ public:
+  explicit Script(const sc_core::sc_module_name& name) : Block(name) {}
+  void at(Cycle when, std::function<void(Cycle)> f) {
+    calls_.push_back({when, std::move(f)});
+    std::stable_sort(calls_.begin() + static_cast<std::ptrdiff_t>(next_), calls_.end(),
+                     [](const Call& a, const Call& b) { return a.when < b.when; });
+    wake();
+  }
+  Cycle step(Cycle now) override {
+    while (next_ < calls_.size() && calls_[next_].when <= now) {
+      const auto f = std::move(calls_[next_++].f);  // which may add calls
+      f(now);
+    }
+    return rest(now, Activity::kStarved, next_ < calls_.size() ? calls_[next_].when : kNever);
+  }
+
+ private:
+  struct Call {
+    Cycle when;
+    std::function<void(Cycle)> f;
+  };
+  std::vector<Call> calls_;
+  std::size_t next_ = 0;
+};
+
+// A SystemC kernel of its own, with an engine and what is built in it. One at a time.
+class Bench {
+ public:
+  explicit Bench(EngineMode mode = EngineMode::kFast, std::uint32_t clock_period_ps = 1000)
+      : outer_(sc_core::sc_curr_simcontext),
+        outer_default_(sc_core::sc_default_global_context),
+        kernel_(std::make_unique<sc_core::sc_simcontext>()) {
+    sc_core::sc_curr_simcontext = sc_core::sc_default_global_context = kernel_.get();
+    EngineParams params;
+    params.clock_period_ps = clock_period_ps;
+    params.mode = mode;
+    engine_ = std::make_unique<Engine>("engine", params);
+    script_ = &keep<Script>("script");
+    deadline_ = std::make_unique<sc_core::sc_event>("deadline");
+  }
+  Bench(const Bench&) = delete;
+  Bench& operator=(const Bench&) = delete;
+  ~Bench() {
+    while (!owned_.empty()) owned_.pop_back();  // the last built goes first
+    deadline_.reset();
+    engine_.reset();
+    kernel_.reset();
+    sc_core::sc_curr_simcontext = outer_;
+    sc_core::sc_default_global_context = outer_default_;
+  }
+
+  Engine& engine() { return *engine_; }
+
+  // Builds an object that lives as long as the bench.
+  template <class T, class... Args>
+  T& keep(Args&&... args) {
+    auto object = std::make_shared<T>(std::forward<Args>(args)...);
+    owned_.push_back(object);
+    return *object;
+  }
+  template <class B, class... Args>
+  B& add(const char* name, Args&&... args) {
+    B& block = keep<B>(name, std::forward<Args>(args)...);
+    engine_->add(block);
+    return block;
+  }
+  template <class T>
+  Link<T>& link(std::uint32_t capacity = kCapacity) {
+    auto& made = keep<Link<T>>(fresh_name("link").c_str(), capacity);
+    engine_->add(made);
+    return made;
+  }
+  template <class T>
+  Link<T>& connect(Out<T>& from, In<T>& to, std::uint32_t capacity = kCapacity) {
+    auto& made = link<T>(capacity);
+    from.bind(made);
+    to.bind(made);
+    return made;
+  }
+  template <class T>
+  Source<T>& source(In<T>& port, std::uint32_t capacity = kCapacity) {
+    auto& made = add<Source<T>>(fresh_name("source").c_str());
+    connect(made.out, port, capacity);
+    return made;
+  }
+  template <class T>
+  Sink<T>& sink(Out<T>& port, std::uint32_t capacity = kCapacity) {
+    auto& made = add<Sink<T>>(fresh_name("sink").c_str());
+    connect(port, made.in, capacity);
+    return made;
+  }
+  TestMemory& memory(Out<DmaRequest>& requests, In<DmaCompletion>& completions, HostMemory& host,
+                     std::uint64_t latency) {
+    auto& made = add<TestMemory>(fresh_name("memory").c_str(), host, latency);
+    connect(requests, made.requests);
+    connect(made.completions, completions);
+    return made;
+  }
+  TestMemory& memory(Out<DmaRequest>& requests, HostMemory& host) {  // for blocks that only write
+    auto& made = add<TestMemory>(fresh_name("memory").c_str(), host, 1);
+    connect(requests, made.requests);
+    return made;
+  }
+  // At the end of the cycle, when every block has done its work: what it changes is seen in the next one in every mode.
+  void at(Cycle when, std::function<void(Cycle)> f) { script_->at(when, std::move(f)); }
+
+  // Until nothing is due ever; a test whose model never rests fails after `limit` cycles.
+  void run(Cycle limit = Cycle{100'000'000}) {
+    run_to(limit);
+    if (engine_->now() >= limit) ADD_FAILURE() << "still running in cycle " << limit.count;
+  }
+  // Cycles up to and with `last` are done.
+  void run_to(Cycle last) {
+    if (!script_added_) engine_->add(*script_);
+    script_added_ = true;
+    const sc_core::sc_time half = engine_->time_of(Cycle{1}) / 2;
+    const sc_core::sc_time span = engine_->time_of(last) + half - sc_core::sc_time_stamp();
+    deadline_->notify(span);  // the engine never runs ahead of a pending event
+    sc_core::sc_start(span, sc_core::SC_RUN_TO_TIME);
+  }
+  // Equal after run() in every mode (after run_to() the last active cycle may differ).
+  std::uint64_t state_hash() { return engine_->state_hash(); }
+
+ private:
+  static constexpr std::uint32_t kCapacity = 8;
+  std::string fresh_name(const char* stem) { return stem + std::to_string(names_++); }
+
+  sc_core::sc_simcontext* outer_;
+  sc_core::sc_simcontext* outer_default_;
+  std::unique_ptr<sc_core::sc_simcontext> kernel_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<sc_core::sc_event> deadline_;
+  Script* script_ = nullptr;
+  bool script_added_ = false;
+  std::vector<std::shared_ptr<void>> owned_;
+  unsigned names_ = 0;
+};
+
+// Runs scenario(Bench&), which builds, runs and returns a digest, in the three modes and expects equal digests.
+template <class Scenario>
+void expect_equal_in_all_modes(Scenario scenario, std::uint32_t clock_period_ps = 1000) {
+  const auto digest = [&](EngineMode mode) -> std::uint64_t {
+    Bench bench(mode, clock_period_ps);
+    return scenario(bench);
+  };
+  const std::uint64_t fast = digest(EngineMode::kFast);
+  EXPECT_EQ(digest(EngineMode::kStepAll), fast) << "step-all differs from fast";
+  EXPECT_EQ(digest(EngineMode::kPerCycle), fast) << "per-cycle differs from fast";
+}
+
+// Seed of a random test: RXNIC_SEED or `fallback`; printed, so that a failure can be repeated.
+inline std::uint64_t test_seed(std::uint64_t fallback) {
+  const char* text = std::getenv("RXNIC_SEED");
+  const std::uint64_t seed = text == nullptr ? fallback : std::strtoull(text, nullptr, 0);
+  std::cout << "RXNIC_SEED=" << seed << '\n';
+  return seed;
+}
+
+}  // namespace rxnic

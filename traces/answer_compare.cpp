@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/answer_compare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace rxnic {
+namespace {
+
+constexpr std::int32_t kRangePsns = 1 << 20;   // longer ranges are split: PSNs are circular
+constexpr std::int32_t kRangesSpan = 1 << 22;  // older ranges are forgotten
+constexpr std::size_t kRangesKept = 4096;
+constexpr std::size_t kLateKept = 256;
+constexpr std::size_t kUnaskedKept = 64;
+constexpr std::size_t kSettledKept = 64;  // answers of the model kept for repetitions
+constexpr std::size_t kLookedThrough = 256;
+constexpr std::int32_t kLongPassed = 1024;  // PSNs after which no captured answer is waited for
+
+enum class Kind : std::uint8_t { kPositive, kRnr, kNak };
+Kind kind_of(std::uint8_t syndrome) {
+  return syndrome >> 5 == 0 ? Kind::kPositive : syndrome >> 5 == 1 ? Kind::kRnr : Kind::kNak;
+}
+
+bool has(std::uint8_t opcode, std::uint32_t traits) { return (opcode_info(opcode).traits & traits) != 0; }
+bool is_plain_ack(std::uint8_t opcode) { return has(opcode, kAckKind) && !has(opcode, kHasAtomicAckEth); }
+
+std::string words(std::uint8_t opcode, std::uint8_t syndrome) {
+  switch (has(opcode, kHasAeth) ? kind_of(syndrome) : Kind::kPositive) {
+    case Kind::kRnr:
+      return "RNR NAK";
+    case Kind::kNak:
+      return fmt::format("NAK {:#04x}", syndrome);
+    default:
+      return opcode_name(opcode);
+  }
+}
+
+}  // namespace
+
+const char* uncompared_name(Uncompared u) {
+  constexpr std::array kNames{"no_request", "no_answer", "qp_not_paired", "atomic_result", "too_far_behind"};
+  static_assert(kNames.size() == kUncomparedReasons);
+  return kNames[static_cast<std::size_t>(u)];
+}
+
+std::size_t AnswerCompare::Hash::operator()(const std::pair<Address, std::uint32_t>& k) const {
+  const std::uint64_t mixed =
+      (load_be64(&k.first.bytes[0]) ^ load_be64(&k.first.bytes[8]) ^ k.second) * 0x9e3779b97f4a7c15u;
+  return static_cast<std::size_t>(mixed ^ mixed >> 32);
+}
+
+AnswerCompare::AnswerCompare(const ReceiverSurvey& survey, const CompareOptions& options) : options_(options) {
+  for (const SurveyedQp& qp : survey.qps) {
+    if (qp.transport != Transport::kRc && qp.transport != Transport::kXrc) continue;
+    Lane& lane = lanes_.emplace_back();
+    lane.name = fmt::format("{} QP {:#x}", qp.peer.text(), raw(qp.peer_qpn));
+    lane.mtu = qp.mtu;
+    if (qp.has_requests && !qp.msn_known) lane.gaps.push_back(qp.first_psn);
+    by_own_.emplace(std::pair(qp.peer, raw(qp.qpn)), &lane);
+    if (qp.paired_by != PairedBy::kNone) by_peer_.emplace(std::pair(qp.peer, raw(qp.peer_qpn)), &lane);
+  }
+}
+
+AnswerCompare::Lane* AnswerCompare::find(const Address& peer, Qpn peer_qpn) {
+  const auto found = by_peer_.find({peer, raw(peer_qpn)});
+  if (found != by_peer_.end()) return found->second;
+  ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kQpNotPaired)];
+  return nullptr;
+}
+
+AnswerCompare::Answer AnswerCompare::answer_of(const Headers& h, std::uint64_t number) {
+  return {h.psn, h.msn, h.opcode, h.syndrome, h.payload_bytes, false, h.original, number};
+}
+
+bool AnswerCompare::requested(const Lane& lane, Psn psn) {
+  const auto holds = [psn](const Range& r) { return psn - r.first >= 0 && psn - r.end < 0; };
+  for (auto r = lane.requested.rbegin(); r != lane.requested.rend(); ++r) {
+    if (holds(*r)) return true;
+    if (psn - r->end >= 0) break;
+  }
+  if (std::any_of(lane.late.begin(), lane.late.end(), holds)) return true;
+  return lane.forgot_requests && psn - lane.requested.front().first < 0;
+}
+
+void AnswerCompare::request(const Headers& h) {
+  const OpcodeInfo& op = opcode_info(h.opcode);
+  if (!(op.traits & kRequest) || (op.transport != Transport::kRc && op.transport != Transport::kXrc)) return;
+  const auto found = by_own_.find({h.source, raw(h.destination_qp)});
+  if (found == by_own_.end()) return;
+  Lane& lane = *found->second;
+  const std::uint32_t psns = op.traits & kRead ? std::max(1u, (h.length + lane.mtu - 1u) / lane.mtu) : 1;
+  const Range range{h.psn, h.psn + psns};
+  const std::int32_t ahead = lane.requested.empty() ? 0 : h.psn - lane.requested.back().end;
+  if (lane.requested.empty() || ahead > 0) {
+    if (!lane.requested.empty()) {
+      lost_requests_ = true;
+      lane.gaps.push_back(h.psn);
+      if (lane.gaps.size() > kRangesKept) lane.gaps.pop_front();
+    }
+    lane.requested.push_back(range);
+  } else if (ahead == 0) {
+    Range& last = lane.requested.back();
+    if (last.end - last.first < kRangePsns) {
+      last.end = range.end;
+    } else {
+      lane.requested.push_back(range);
+    }
+  } else if (!requested(lane, h.psn)) {
+    lane.late.push_back(range);
+    if (lane.late.size() > kLateKept) lane.late.pop_front();
+  }
+  while (lane.requested.size() > kRangesKept || range.end - lane.requested.front().end > kRangesSpan) {
+    lane.requested.pop_front();
+    lane.forgot_requests = true;
+  }
+  for (auto a = lane.unasked.begin(); a != lane.unasked.end();) {
+    if (!requested(lane, a->psn)) {
+      ++a;
+      continue;
+    }
+    lane.pending.push_back(*a);
+    a = lane.unasked.erase(a);
+  }
+}
+
+void AnswerCompare::captured(const Headers& h, std::uint64_t packet) {
+  const OpcodeInfo& op = opcode_info(h.opcode);
+  if (!(op.traits & kResponse)) return;
+  Lane* lane = find(h.destination, h.destination_qp);
+  if (!lane) return;
+  const Answer a = answer_of(h, packet);
+  if (!lane->captured_any || h.psn - lane->captured_high > 0) lane->captured_high = h.psn;
+  lane->captured_any = true;
+  make_room(*lane);
+  ++held_;
+  // A sequence NAK names a request that did not arrive.
+  if (requested(*lane, h.psn) || (h.syndrome == 0x60 && (op.traits & kHasAeth))) {
+    lane->pending.push_back(a);
+  } else {
+    lane->unasked.push_back(a);
+    if (lane->unasked.size() > kUnaskedKept) {
+      ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kNoRequest)];
+      forget(lane->unasked);
+    }
+  }
+  settle_ready(*lane);
+}
+
+void AnswerCompare::model(const Headers& h, std::uint64_t number) {
+  const OpcodeInfo& op = opcode_info(h.opcode);
+  if (!(op.traits & kResponse)) return;
+  Lane* lane = find(h.destination, h.destination_qp);
+  if (!lane) return;
+  make_room(*lane);
+  ++held_;
+  lane->of_model.push_back(answer_of(h, number));
+  if (kind_of(h.syndrome) == Kind::kPositive) {
+    if (!lane->model_acked || h.psn - lane->model_high > 0) lane->model_high = h.psn;
+    lane->model_acked = true;
+  }
+  settle_ready(*lane);
+}
+
+void AnswerCompare::settle_ready(Lane& lane) {
+  while (!lane.pending.empty() && settle(lane, lane.pending.front(), false) == Settled::kYes) forget(lane.pending);
+  while (lane.of_model.size() > kSettledKept && lane.captured_any) {
+    const Answer& a = lane.of_model.front();
+    if (!lane.pending.empty() && a.psn - lane.pending.front().psn >= 0 && !a.matched) break;
+    const bool covered = is_plain_ack(a.opcode) && kind_of(a.syndrome) == Kind::kPositive;
+    const std::int32_t behind = lane.captured_high - a.psn;
+    if (!a.matched && behind < (covered ? 0 : kLongPassed)) break;
+    settle_model(lane, a);
+    if (!lane.forgot_answers || a.psn - lane.forgotten_high > 0) lane.forgotten_high = a.psn;
+    lane.forgot_answers = true;
+    forget(lane.of_model);
+  }
+}
+
+// An answer of the model of the same PSN and kind; one that nothing was compared with yet is preferred.
+AnswerCompare::Answer* AnswerCompare::exact(Lane& lane, const Answer& captured) {
+  Answer* found = nullptr;
+  std::size_t looked = 0;
+  for (Answer& a : lane.of_model) {
+    if (++looked > kLookedThrough && a.psn - captured.psn > 0) break;
+    if (a.psn != captured.psn || kind_of(a.syndrome) != kind_of(captured.syndrome)) continue;
+    found = &a;
+    if (!a.matched) break;
+  }
+  return found;
+}
+
+AnswerCompare::Settled AnswerCompare::settle(Lane& lane, const Answer& captured, bool at_end) {
+  if (Answer* model = exact(lane, captured)) {
+    compare_exact(lane, captured, *model);
+    model->matched = true;
+    return Settled::kYes;
+  }
+  const Kind kind = has(captured.opcode, kHasAeth) ? kind_of(captured.syndrome) : Kind::kPositive;
+  const bool passed = lane.model_acked && captured.psn - lane.model_high <= 0;
+  if (!passed && !at_end) return Settled::kWait;
+  if (passed && kind == Kind::kPositive && is_plain_ack(captured.opcode)) {  // R1
+    ++counts_.covered;
+    equal();
+    return Settled::kYes;
+  }
+  if (passed && kind == Kind::kPositive && lane.forgot_answers && captured.psn - lane.forgotten_high <= 0) {  // R6
+    ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kTooFarBehind)];
+    return Settled::kYes;
+  }
+  if (passed) {
+    differ(lane, captured, "captured",
+           kind == Kind::kPositive ? "the model did not send it" : "the model acknowledged");
+    return Settled::kYes;
+  }
+  std::string instead = "the model did not answer";
+  for (const Answer& a : lane.of_model) {
+    if (kind_of(a.syndrome) != Kind::kPositive) {
+      instead = fmt::format("the model sent {} at PSN {}", words(a.opcode, a.syndrome), a.psn.value);
+    }
+  }
+  differ(lane, captured, "captured", instead);
+  return Settled::kYes;
+}
+
+// R2, R3, R4
+void AnswerCompare::compare_exact(Lane& lane, const Answer& captured, const Answer& model) {
+  const auto different = [&](const std::string& what) { differ(lane, captured, "captured", what); };
+  const bool aeth = has(captured.opcode, kHasAeth);
+  if (aeth && kind_of(captured.syndrome) == Kind::kNak && captured.syndrome != model.syndrome) {
+    return different(fmt::format("the model sent {}", words(model.opcode, model.syndrome)));
+  }
+  if (opcode_info(captured.opcode).operation != opcode_info(model.opcode).operation) {
+    return different(fmt::format("the model sent {}", words(model.opcode, model.syndrome)));
+  }
+  if (captured.payload != model.payload) {
+    return different(fmt::format("{} bytes of payload, the model {}", captured.payload, model.payload));
+  }
+  const bool again = model.matched;  // a repetition carries a later MSN
+  if (aeth && !again) {
+    bool rebase = false;
+    while (!lane.gaps.empty() && captured.psn - lane.gaps.front() >= 0) {
+      lane.gaps.pop_front();
+      rebase = true;
+    }
+    const std::uint32_t ahead = (captured.msn - model.msn) & 0xffffff;
+    if (rebase) {
+      counts_.msn_rebased += ahead != lane.msn_ahead;
+      lane.msn_ahead = ahead;
+    }
+    if (ahead != lane.msn_ahead) {
+      return different(fmt::format("MSN {}, the model {}", captured.msn, (model.msn + lane.msn_ahead) & 0xffffff));
+    }
+  }
+  if (has(captured.opcode, kHasAtomicAckEth)) {
+    if (!options_.atomic_results || lost_requests_) {
+      ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kAtomicResult)];
+    } else if (captured.original != model.original) {
+      return different(fmt::format("result {:#x}, the model {:#x}", captured.original, model.original));
+    }
+  }
+  equal();
+}
+
+// An answer of the model that nothing captured was compared with.
+void AnswerCompare::settle_model(Lane& lane, const Answer& model) {
+  if (model.matched) return;
+  const bool passed = lane.captured_any && model.psn - lane.captured_high <= 0;
+  const Kind kind = has(model.opcode, kHasAeth) ? kind_of(model.syndrome) : Kind::kPositive;
+  if (passed && kind != Kind::kPositive) return differ(lane, model, "the model's", "the captured receiver sent none");
+  if (passed && is_plain_ack(model.opcode)) return;  // a later one covers it
+  ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kNoAnswer)];
+}
+
+void AnswerCompare::forget(std::deque<Answer>& from) {
+  from.pop_front();
+  --held_;
+}
+
+// R6
+void AnswerCompare::make_room(Lane& lane) {
+  const auto full = [&](std::size_t held) { return held >= kMostHeldByQp || held_ >= kMostHeld; };
+  if (!lane.of_model.empty() && full(lane.of_model.size())) {
+    settle_model(lane, lane.of_model.front());
+    forget(lane.of_model);
+  }
+  if (!lane.pending.empty() && full(lane.pending.size())) {
+    settle(lane, lane.pending.front(), true);
+    forget(lane.pending);
+  }
+}
+
+void AnswerCompare::finish() {
+  for (Lane& lane : lanes_) {
+    for (const Answer& a : lane.pending) settle(lane, a, true);
+    counts_.uncompared[static_cast<std::size_t>(Uncompared::kNoRequest)] += lane.unasked.size();
+    for (const Answer& a : lane.of_model) settle_model(lane, a);
+    lane.pending.clear();
+    lane.unasked.clear();
+    lane.of_model.clear();
+  }
+  held_ = 0;
+}
+
+void AnswerCompare::equal() {
+  ++counts_.compared;
+  ++counts_.equal;
+}
+
+void AnswerCompare::differ(const Lane& lane, const Answer& at, const char* whose, const std::string& what) {
+  ++counts_.compared;
+  ++counts_.different;
+  if (differences_.size() >= options_.differences_kept) return;
+  differences_.push_back(fmt::format("packet {} to {}, PSN {}: {} {}: {}", at.number, lane.name, at.psn.value, whose,
+                                     words(at.opcode, at.syndrome), what));
+}
+
+}  // namespace rxnic

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model's answers against those of the captured receiver, while both come in. For each pair of QPs two streams in
+// the order of their PSNs; one may run ahead of the other.
+//
+//   R1  An ACK covers all PSNs up to its own. A captured ACK is equal when the model acknowledges that PSN, exactly or
+//       with a later one; only an exact match has more to compare. How many answers cover it is no difference.
+//   R2  Exact match: same kind of answer (ACK, READ response with its position, atomic acknowledge), same MSN, same
+//       payload length, same atomic result. AETH credits and RNR timers are free choices and not compared.
+//   R3  A captured NAK is equal when the model sends one with the same code and PSN, an RNR NAK when the model sends
+//   one
+//       with the same PSN. One that only the model sends is a difference as soon as the captured receiver went past it.
+//   R4  After a gap in the captured requests the model has seen fewer messages end: the first exact match after it sets
+//       the distance between the MSNs anew (counted). Atomic results are compared until the first gap.
+//   R5  Not compared, and counted by reason: captured answers to requests that are not in the capture, answers of the
+//       model that the capture does not show, answers on QPs that are not paired.
+//   R6  Memory is bounded: kMostHeld answers wait in all. Beyond, the oldest of the QP is settled as it stands.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/types/wire.h"
+#include "traces/survey.h"
+
+namespace rxnic {
+
+enum class Uncompared : std::uint8_t {
+  kNoRequest,     // captured, but its request is not in the capture
+  kNoAnswer,      // the model's, but the capture shows none
+  kQpNotPaired,   // goes to a QP that the survey has not paired
+  kAtomicResult,  // an atomic whose memory is not known: everything but the result was compared (counted as compared)
+  kTooFarBehind,  // R6
+  kCount,
+};
+inline constexpr std::size_t kUncomparedReasons = static_cast<std::size_t>(Uncompared::kCount);
+const char* uncompared_name(Uncompared u);  // snake_case
+
+struct CompareCounts {
+  std::uint64_t compared = 0;  // equal + different
+  std::uint64_t equal = 0;
+  std::uint64_t different = 0;
+  std::uint64_t covered = 0;      // of the equal ones: acknowledged by a later answer of the model
+  std::uint64_t msn_rebased = 0;  // R4
+  std::array<std::uint64_t, kUncomparedReasons> uncompared{};
+  std::uint64_t of(Uncompared u) const { return uncompared[static_cast<std::size_t>(u)]; }
+};
+
+struct CompareOptions {
+  bool atomic_results = true;  // HostPlan::atomics_comparable
+  std::size_t differences_kept = 1000;
+};
+
+class AnswerCompare {
+ public:
+  static constexpr std::size_t kMostHeld = 262144;
+  static constexpr std::size_t kMostHeldByQp = 65536;
+
+  explicit AnswerCompare(const ReceiverSurvey& survey, const CompareOptions& options = {});
+
+  // Frames of the capture in their order, `packet` counts from 1; others than RC and XRC are left out by themselves.
+  void request(const Headers& h);                         // to the receiver
+  void captured(const Headers& h, std::uint64_t packet);  // from the receiver
+  // What the model sends, in its order; `number` counts from 1, as in responses.pcap.
+  void model(const Headers& h, std::uint64_t number);
+  // Both are at their end: settles what is left.
+  void finish();
+
+  const CompareCounts& counts() const { return counts_; }
+  const std::vector<std::string>& differences() const { return differences_; }  // in words, the first ones
+
+ private:
+  struct Answer {
+    Psn psn;
+    std::uint32_t msn = 0;
+    std::uint8_t opcode = 0;
+    std::uint8_t syndrome = 0;
+    std::uint16_t payload = 0;
+    bool matched = false;
+    std::uint64_t original = 0;
+    std::uint64_t number = 0;
+  };
+  struct Range {
+    Psn first, end;  // end: one past the last
+  };
+  struct Lane {  // one QP of ours and its peer
+    std::string name;
+    std::uint16_t mtu = 1024;
+    std::deque<Range> requested;  // PSNs of the captured requests
+    std::deque<Range> late;       // that came after later ones
+    bool forgot_requests = false;
+    std::deque<Psn> gaps;         // PSNs behind gaps, R4
+    std::uint32_t msn_ahead = 0;  // captured MSN less the model's
+    std::deque<Answer> pending;   // captured, not settled
+    std::deque<Answer> unasked;   // captured, without a request so far
+    std::deque<Answer> of_model;  // in the order they were sent
+    bool model_acked = false, captured_any = false;
+    Psn model_high, captured_high;  // acknowledged up to
+    bool forgot_answers = false;
+    Psn forgotten_high;  // the model's
+  };
+  enum class Settled : std::uint8_t { kYes, kWait };
+
+  Lane* find(const Address& peer, Qpn peer_qpn);
+  static Answer answer_of(const Headers& h, std::uint64_t number);
+  static bool requested(const Lane& lane, Psn psn);
+  void settle_ready(Lane& lane);
+  Settled settle(Lane& lane, const Answer& captured, bool at_end);
+  Answer* exact(Lane& lane, const Answer& captured);
+  void compare_exact(Lane& lane, const Answer& captured, const Answer& model);
+  void settle_model(Lane& lane, const Answer& model);
+  void forget(std::deque<Answer>& from);
+  void make_room(Lane& lane);
+  void equal();
+  void differ(const Lane& lane, const Answer& at, const char* whose, const std::string& what);
+
+  CompareOptions options_;
+  CompareCounts counts_;
+  std::vector<std::string> differences_;
+  std::deque<Lane> lanes_;
+  struct Hash {
+    std::size_t operator()(const std::pair<Address, std::uint32_t>& k) const;
+  };
+  std::unordered_map<std::pair<Address, std::uint32_t>, Lane*, Hash> by_peer_;  // peer and its QPN
+  std::unordered_map<std::pair<Address, std::uint32_t>, Lane*, Hash> by_own_;   // peer and our QPN
+  std::size_t held_ = 0;
+  bool lost_requests_ = false;
+};
+
+}  // namespace rxnic

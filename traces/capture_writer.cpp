@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/capture_writer.h"
+
+#include <pcap/pcap.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace rxnic {
+namespace {
+constexpr int kSnapLength = 262144;
+constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
+constexpr std::uint64_t kPsPerSecond = 1'000'000'000'000;
+constexpr std::uint64_t kPsPerNanosecond = 1000;
+}  // namespace
+
+void CaptureWriter::Closer::operator()(::pcap* p) const { pcap_close(p); }
+void CaptureWriter::Closer::operator()(::pcap_dumper* d) const { pcap_dump_close(d); }
+
+CaptureWriter::CaptureWriter(const std::string& path, LinkLayer link) : path_(path) {
+  pcap_.reset(pcap_open_dead_with_tstamp_precision(link == LinkLayer::kInfiniband ? DLT_INFINIBAND : DLT_EN10MB,
+                                                   kSnapLength, PCAP_TSTAMP_PRECISION_NANO));
+  std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (!file) throw TraceError(path_, 0, std::strerror(errno), "a file that can be written");
+  std::setvbuf(file, nullptr, _IOFBF, kBufferBytes);
+  dumper_.reset(pcap_dump_fopen(pcap_.get(), file));
+  if (!dumper_) {
+    std::fclose(file);
+    throw TraceError(path_, 0, pcap_geterr(pcap_.get()), "a file that can be written");
+  }
+}
+
+// R2
+void CaptureWriter::check(bool good) const {
+  if (!good) throw TraceError(path_, frames_, std::strerror(errno), "a file that can be written");
+}
+
+void CaptureWriter::write(std::uint64_t time_ps, Bytes frame, std::uint32_t wire_bytes) {
+  pcap_pkthdr header{};
+  header.ts.tv_sec = static_cast<decltype(header.ts.tv_sec)>(time_ps / kPsPerSecond);
+  header.ts.tv_usec = static_cast<decltype(header.ts.tv_usec)>(time_ps % kPsPerSecond / kPsPerNanosecond);
+  header.caplen = static_cast<bpf_u_int32>(frame.size());
+  header.len = std::max(wire_bytes, header.caplen);
+  ++frames_;
+  pcap_dump(reinterpret_cast<u_char*>(dumper_.get()), &header, frame.data());
+  check(!std::ferror(pcap_dump_file(dumper_.get())));
+}
+
+void CaptureWriter::close() {
+  if (!dumper_) return;
+  const bool good = pcap_dump_flush(dumper_.get()) == 0 && !std::ferror(pcap_dump_file(dumper_.get()));
+  const int why = errno;
+  dumper_.reset();
+  errno = why;
+  check(good);
+}
+
+}  // namespace rxnic

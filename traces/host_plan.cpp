@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/host_plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
+
+#include "traces/cm_message.h"
+
+namespace rxnic {
+namespace {
+
+// Bus addresses: nothing of them overlaps, and the tables of context.h are above.
+constexpr std::uint64_t kDataBase = 0x1'0000'0000;
+constexpr std::uint64_t kDataBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kLargePagesBase = 0x1000'0000'0000'0000;  // R4: pages above 2 MiB, aligned
+constexpr std::uint64_t kRingsBase = 0x100'0000'0000;
+constexpr std::uint64_t kCqsBase = 0x200'0000'0000;
+// Virtual addresses of buffers, where no program has any.
+constexpr std::uint64_t kBuffersVa = 0x0100'0000'0000'0000;
+constexpr unsigned kSmallShift = 12;
+constexpr unsigned kLargeShift = 21;
+constexpr std::uint64_t kSmallLimit = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMaxPages = 65536;
+constexpr std::uint64_t kManyPages = std::uint64_t{1} << 20;  // in all; above it each page list is short
+constexpr std::uint64_t kFewPages = 512;
+constexpr std::uint32_t kRqDepth = 256;
+constexpr std::uint32_t kRqWqes = 65536;  // of all RQs together, by default
+constexpr std::uint32_t kSrqDepth = 1024;
+constexpr std::uint32_t kBufferStep = 64;
+constexpr std::uint32_t kMinBuffer = 256;
+constexpr std::uint32_t kMaxIndex = 1u << 24;
+
+std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step - 1) / step * step; }
+
+class Planner {
+ public:
+  Planner(const ReceiverSurvey& survey, const HostOptions& options) : survey_(survey), options_(options) {
+    plan_.refill_batch = options.refill_batch;
+  }
+
+  HostPlan make() {
+    plan_.cqs.push_back({.number = Cqn{0}, .base = BusAddress{kCqsBase}, .slots = options_.cq_slots});
+    add_regions();
+    add_queues();
+    for (std::size_t i = 0; i < survey_.qps.size(); ++i) add_qp(survey_.qps[i], queue_of_[i]);
+    add_answer_buffers();
+    if (wrapped_) plan_.notes.push_back("data pages are shared: the regions and buffers are larger than 64 MiB");
+    if (wrapped_ && pool_start_ == 0 && !plan_.seeds.empty()) plan_.atomics_comparable = false;
+    if (survey_.atomics_unanswered != 0) {
+      plan_.atomics_comparable = false;
+      plan_.notes.push_back(std::to_string(survey_.atomics_unanswered) +
+                            " addresses of atomics start at zero: their first result is not in the capture");
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  // R4, R5
+  RegionPlan make_region(Key key, std::uint64_t va, std::uint64_t length, std::uint8_t access) {
+    unsigned shift = length <= kSmallLimit ? kSmallShift : kLargeShift;
+    const auto pages_at = [&](unsigned s) { return ((va + (length - 1)) >> s) - (va >> s) + 1; };
+    const std::uint64_t most = all_pages_ < kManyPages ? kMaxPages : kFewPages;
+    while (pages_at(shift) > most) ++shift;
+    RegionPlan r;
+    r.mpt.key = raw(key);
+    r.mpt.valid = 1;
+    r.mpt.access = access;
+    r.mpt.page_shift = static_cast<std::uint8_t>(shift);
+    r.mpt.pd = raw(HostPlan::kPd);
+    r.mpt.va = va;
+    r.mpt.length = length;
+    r.mpt.mtt_base = raw(icm::kMtt) + mtt_bytes_;
+    const std::uint64_t pages = pages_at(shift);
+    r.pages.reserve(pages);
+    for (std::uint64_t i = 0; i < pages; ++i) r.pages.push_back(take_page(shift, r.aliased));
+    all_pages_ += pages;
+    mtt_bytes_ += round_up(pages * sizeof(std::uint64_t), 64);
+    return r;
+  }
+
+  BusAddress take_page(unsigned shift, bool& aliased) {
+    if (shift > kLargeShift) {
+      aliased = true;
+      return BusAddress{kLargePagesBase};
+    }
+    const std::uint64_t size = std::uint64_t{1} << shift;
+    next_page_ = round_up(next_page_, size);
+    if (next_page_ + size > kDataBytes) {
+      wrapped_ = true;
+      next_page_ = pool_start_;
+    }
+    aliased |= wrapped_;
+    const BusAddress page{kDataBase + next_page_};
+    next_page_ += size;
+    return page;
+  }
+
+  void add_regions() {
+    std::map<std::uint32_t, std::uint32_t> index_to_key;
+    std::set<std::uint32_t> with_atomics;
+    for (const SurveyedAtomic& a : survey_.atomics) with_atomics.insert(raw(a.key));
+    std::map<std::uint32_t, std::size_t> placed;
+    const auto add = [&](const SurveyedRegion& r) {
+      placed[raw(r.key)] = plan_.regions.size();
+      plan_.regions.push_back(make_region(r.key, r.lowest, r.end - r.lowest, r.access));
+    };
+    for (const SurveyedRegion& r : survey_.regions) {
+      if (with_atomics.contains(raw(r.key))) add(r);
+    }
+    if (!wrapped_ && next_page_ <= kDataBytes / 2) pool_start_ = next_page_;  // they keep their pages
+    for (const SurveyedRegion& r : survey_.regions) {
+      if (!with_atomics.contains(raw(r.key))) add(r);
+    }
+    for (const SurveyedRegion& r : survey_.regions) {  // R6, in order of appearance
+      used_indices_.insert(raw(r.key) >> 8);
+      const auto [at, fresh] = index_to_key.try_emplace(raw(r.key) >> 8, raw(r.key));
+      if (fresh) continue;
+      plan_.regions[placed[raw(r.key)]].install_before = r.first_packet;
+      ++replaced_;
+    }
+    if (replaced_ != 0) {
+      plan_.notes.push_back(std::to_string(replaced_) + " regions replace one with the same index when they are used");
+    }
+    for (const SurveyedAtomic& a : survey_.atomics) {
+      const auto at = placed.find(raw(a.key));
+      if (at == placed.end()) continue;
+      const RegionPlan& r = plan_.regions[at->second];
+      const unsigned shift = r.mpt.page_shift;
+      const std::uint64_t page = (a.va >> shift) - (r.mpt.va >> shift);
+      if (page >= r.pages.size()) continue;
+      plan_.seeds.push_back({r.pages[page] + (a.va & ((std::uint64_t{1} << shift) - 1)), a.original});
+      plan_.atomics_comparable &= !r.aliased;
+    }
+  }
+
+  // A key for a buffer whose index no rkey of the capture uses.
+  Key next_lkey() {
+    do {
+      next_index_ = (next_index_ + 1) % kMaxIndex;
+    } while (next_index_ <= 1 || !used_indices_.insert(next_index_).second);
+    return Key{next_index_ << 8};
+  }
+
+  std::uint32_t buffer_for(std::uint64_t largest, bool datagram) const {
+    const std::uint64_t grh = datagram ? kGrhBytes : 0;
+    if (options_.buffer != 0) return options_.buffer;
+    const std::uint64_t bytes = round_up(std::max<std::uint64_t>(largest, kMinBuffer), kBufferStep) + grh;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(round_up(bytes, 8), 1u << 30));
+  }
+
+  std::uint32_t add_queue(WqKind kind, std::uint32_t number, std::uint32_t buffer_bytes) {
+    const bool list = kind == WqKind::kSrq && options_.srq_layout == WqLayout::kLinkedList;
+    QueuePlan q;
+    const auto qps = static_cast<std::uint32_t>(survey_.qps.size());
+    const std::uint32_t rq_depth = std::clamp(kRqWqes / std::max(qps, 1u), 16u, kRqDepth);
+    q.depth = options_.depth != 0 ? options_.depth : kind == WqKind::kSrq ? kSrqDepth : rq_depth;
+    q.sges = std::min(options_.sges, buffer_bytes);
+    q.buffer_bytes = buffer_bytes;
+    q.context.kind = kind;
+    q.context.layout = list ? WqLayout::kLinkedList : WqLayout::kCyclic;
+    q.context.number = number;
+    q.context.slots = std::max(2u, std::bit_ceil(q.depth + (list ? 1 : 0)));
+    q.context.stride = std::bit_ceil(std::max<std::uint32_t>(32, (q.sges + (list ? 1 : 0)) * sizeof(DataSegment)));
+    q.context.pd = HostPlan::kPd;
+    q.context.base = BusAddress{kRingsBase + ring_bytes_};
+    ring_bytes_ += round_up(std::uint64_t{q.context.slots} * q.context.stride, 4096);
+    q.lkey = next_lkey();
+    q.buffers_va = kBuffersVa + buffers_bytes_;
+    const std::uint64_t bytes = std::uint64_t{q.context.slots} * buffer_bytes;
+    buffers_bytes_ += round_up(bytes, std::uint64_t{1} << kLargeShift);
+    plan_.regions.push_back(make_region(q.lkey, q.buffers_va, bytes, kLocalWrite));
+    plan_.queues.push_back(std::move(q));
+    return static_cast<std::uint32_t>(plan_.queues.size() - 1);
+  }
+
+  // R2, R3
+  void add_queues() {
+    const bool shared = options_.receive != ReceiveKind::kRq;
+    std::uint64_t largest = 0;
+    bool datagrams = false;
+    std::uint64_t largest_xrc = 0;
+    std::set<std::uint32_t> srqs;
+    for (const SurveyedQp& qp : survey_.qps) {
+      if (qp.transport == Transport::kXrc) {
+        largest_xrc = std::max(largest_xrc, qp.largest_send);
+        for (const Srqn n : qp.xrc_srqs) srqs.insert(raw(n));
+      } else if (qp.qpn != kGsiQpn) {
+        largest = std::max(largest, qp.largest_send);
+        datagrams |= qp.transport == Transport::kUd;
+      }
+    }
+    std::uint32_t the_srq = kNoQueue;
+    for (const SurveyedQp& qp : survey_.qps) {
+      std::uint32_t queue = kNoQueue;
+      if (qp.transport == Transport::kXrc) {
+        // takes its WQEs from the SRQs that the packets name
+      } else if (qp.qpn == kGsiQpn) {
+        queue = add_queue(WqKind::kRq, raw(qp.qpn), kMadBytes + static_cast<std::uint32_t>(kGrhBytes));
+      } else if (shared) {
+        if (the_srq == kNoQueue) the_srq = add_srq(free_srqn(srqs), buffer_for(largest, datagrams));
+        queue = the_srq;
+      } else {
+        queue = add_queue(WqKind::kRq, raw(qp.qpn), buffer_for(qp.largest_send, qp.transport == Transport::kUd));
+        plan_.queues[queue].hold_after = qp.rnr_after_receives;
+      }
+      queue_of_.push_back(queue);
+    }
+    for (const std::uint32_t n : srqs) {
+      const std::uint32_t queue = add_queue(WqKind::kSrq, n, buffer_for(largest_xrc, false));
+      plan_.queues[queue].context.xrcd = HostPlan::kXrcd;
+      plan_.queues[queue].context.cq = Cqn{0};
+    }
+  }
+
+  std::uint32_t add_srq(std::uint32_t number, std::uint32_t buffer_bytes) {
+    const std::uint32_t queue = add_queue(WqKind::kSrq, number, buffer_bytes);
+    plan_.queues[queue].context.tag_matching = options_.receive == ReceiveKind::kTagMatchingSrq;
+    plan_.queues[queue].context.cq = Cqn{0};
+    return queue;
+  }
+
+  static std::uint32_t free_srqn(const std::set<std::uint32_t>& used) {
+    std::uint32_t n = 1;
+    while (used.contains(n)) ++n;
+    return n;
+  }
+
+  // R1
+  void add_qp(const SurveyedQp& s, std::uint32_t queue) {
+    QpPlan q;
+    QpContext& c = q.context;
+    c.valid = 1;
+    c.state = QpState::kRts;
+    c.transport = s.transport;
+    c.access = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic;
+    c.qpn = s.qpn;
+    c.remote_qpn = s.peer_qpn;
+    c.pd = HostPlan::kPd;
+    c.xrcd = s.transport == Transport::kXrc ? HostPlan::kXrcd : Xrcdn{};
+    c.local = survey_.receiver;
+    if (s.transport != Transport::kUd) c.remote = s.peer;
+    c.mtu = s.mtu;
+    c.pkey = s.pkey;
+    c.qkey = s.qkey;
+    c.receive_cq = c.send_cq = Cqn{0};
+    c.receive_queue = queue == kNoQueue ? kNoWq : WqId{queue};
+    c.uses_srq = queue == kNoQueue || plan_.queues[queue].context.kind == WqKind::kSrq;
+    c.tag_matching = queue != kNoQueue && plan_.queues[queue].context.tag_matching;
+    c.resynchronise = options_.resynchronise;
+    c.max_dest_rd_atomic = std::max<std::uint8_t>(s.responder_resources, 1);
+    c.expected_psn = s.first_psn;
+    c.msn = s.initial_msn;
+    q.queue = queue;
+    q.answer_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(s.largest_local_read, 0x8000'0000u));
+    plan_.qps.push_back(std::move(q));
+  }
+
+  // R7
+  void add_answer_buffers() {
+    for (QpPlan& q : plan_.qps) {
+      if (q.answer_bytes == 0) continue;
+      q.answer_lkey = next_lkey();
+      q.answer_va = kBuffersVa + buffers_bytes_;
+      buffers_bytes_ += round_up(q.answer_bytes, std::uint64_t{1} << kLargeShift);
+      plan_.regions.push_back(make_region(q.answer_lkey, q.answer_va, q.answer_bytes, kLocalWrite));
+    }
+  }
+
+  const ReceiverSurvey& survey_;
+  const HostOptions& options_;
+  HostPlan plan_;
+  std::vector<std::uint32_t> queue_of_;  // by QP of the survey
+  std::set<std::uint32_t> used_indices_;
+  std::uint32_t next_index_ = 0;
+  std::uint64_t pool_start_ = 0;  // where pages are used again
+  std::uint64_t next_page_ = 0;
+  std::uint64_t all_pages_ = 0;
+  bool wrapped_ = false;
+  std::uint64_t mtt_bytes_ = 0;
+  std::uint64_t ring_bytes_ = 0;
+  std::uint64_t buffers_bytes_ = 0;
+  std::uint64_t replaced_ = 0;
+};
+
+}  // namespace
+
+HostPlan make_host_plan(const ReceiverSurvey& survey, const HostOptions& options) {
+  return Planner(survey, options).make();
+}
+
+std::uint32_t fill_data_segments(const QueuePlan& queue, std::uint32_t slot, std::span<DataSegment> out) {
+  const std::uint64_t buffer = queue.buffers_va + std::uint64_t{slot} * queue.buffer_bytes;
+  const std::uint32_t part = queue.buffer_bytes / queue.sges;
+  std::uint32_t at = 0;
+  std::uint32_t filled = 0;
+  for (; filled < queue.sges && filled < out.size(); ++filled) {
+    const bool last = filled + 1 == queue.sges;
+    out[filled] = {last ? queue.buffer_bytes - at : part, raw(queue.lkey), buffer + at};
+    at += part;
+  }
+  if (filled < out.size()) out[filled++] = {0, raw(kInvalidKey), 0};
+  return filled;
+}
+
+}  // namespace rxnic

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host side of a bare capture: QPs, work queues, CQs and memory that fit what a survey found. Plain data; whoever
+// plays the host writes it into memory and tells the device.
+//
+//   R1  Every QP of the survey exists in state RTS with all rights, in one protection domain. The QP contexts' queue
+//   and
+//       CQ numbers are indices into `queues` and `cqs`.
+//   R2  Queues: an RQ for each QP, or one SRQ for all; XRC target QPs have none, each XRC SRQ of the packets is a queue
+//       of its own. QP1 has an RQ in any case, with buffers for one MAD and the 40 bytes of a GRH.
+//   R3  Buffers hold the largest message seen on the queue (UD: and 40 bytes) unless the options say otherwise; each
+//       queue's buffers lie in one region.
+//   R4  Regions: one for each rkey, from the lowest to the highest address used, with the rights used. Pages of 4 KiB
+//       up to 64 MiB, then of 2 MiB, and larger ones where the page list would pass 65536 entries (512 once all lists
+//       together pass 2^20).
+//   R5  All data pages lie within 64 MiB of physical memory: when that is used up, pages are used again from its start,
+//       in this order: regions that hold atomics (their pages are not used again), other regions, receive buffers,
+//       answer buffers. Pages above 2 MiB are all one and the same.
+//   R6  Two keys with the same index (key >> 8) cannot exist at once: the later one has install_before set to the
+//       packet that uses it first, and replaces the earlier.
+//   R7  Answers to our own requests (READ responses, atomic results) go to an answer buffer of the QP.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/types/completion.h"
+#include "model/types/context.h"
+#include "model/types/work_queue.h"
+#include "traces/host_options.h"
+#include "traces/survey.h"
+
+namespace rxnic {
+
+struct RegionPlan {
+  MptEntry mpt;                      // mtt_base says where the page list goes
+  std::vector<BusAddress> pages;     // one for each page, from the one that holds mpt.va on
+  bool aliased = false;              // shares physical pages with other data
+  std::uint64_t install_before = 0;  // number of the frame before which it must exist; 0: from the start
+};
+
+struct QueuePlan {
+  WqContext context;
+  std::uint32_t depth = 0;         // WQEs kept posted; slots is a power of two above
+  std::uint32_t buffer_bytes = 0;  // behind each WQE
+  std::uint32_t sges = 1;
+  Key lkey{};
+  std::uint64_t buffers_va = 0;  // buffer of slot i: buffers_va + i * buffer_bytes
+  // The captured receiver answered RNR after having used up that many WQEs: post no more than that before the device
+  // has sent an RNR NAK; then the next entry counts. RQs only.
+  std::vector<std::uint64_t> hold_after;
+};
+
+struct QpPlan {
+  QpContext context;
+  std::uint32_t queue = 0;  // index into queues; kNoQueue: XRC
+  Key answer_lkey{};        // R7; bytes 0: none
+  std::uint64_t answer_va = 0;
+  std::uint32_t answer_bytes = 0;
+};
+inline constexpr std::uint32_t kNoQueue = 0xffffffff;
+
+// A 64-bit value that must be in memory at the start.
+struct SeedPlan {
+  BusAddress address{};
+  std::uint64_t value = 0;
+};
+
+struct HostPlan {
+  static constexpr Pdn kPd{1};
+  static constexpr Xrcdn kXrcd{1};
+  std::vector<QpPlan> qps;
+  std::vector<QueuePlan> queues;
+  std::vector<CqContext> cqs;
+  std::vector<RegionPlan> regions;
+  std::vector<SeedPlan> seeds;
+  std::uint32_t refill_batch = 1;
+  bool atomics_comparable = true;  // every atomic's first value is seeded, on pages that nothing else uses
+  std::vector<std::string> notes;  // what was assumed, in words
+};
+
+HostPlan make_host_plan(const ReceiverSurvey& survey, const HostOptions& options);
+
+// The data segments of the WQE in that slot, ended as work_queue.h R4 asks when there is room. Returns how many.
+std::uint32_t fill_data_segments(const QueuePlan& queue, std::uint32_t slot, std::span<DataSegment> out);
+
+}  // namespace rxnic

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/survey.h"
+
+#include <algorithm>
+
+#include "traces/survey_state.h"
+
+namespace rxnic {
+namespace {
+constexpr std::size_t kCmKept = 65536;
+constexpr std::uint64_t kVotesEnough = 1024;
+constexpr std::uint32_t kCertainVote = 4;  // only one flow had that PSN
+}  // namespace
+
+bool is_multicast(const Address& a) {
+  switch (a.kind) {
+    case Address::Kind::kIpv4:
+      return a.bytes[12] >> 4 == 14;
+    case Address::Kind::kIpv6:
+      return a.bytes[0] == 0xff;
+    case Address::Kind::kLid:
+      return a.bytes[14] >= 0xc0;
+    default:
+      return false;
+  }
+}
+
+const char* paired_by_name(PairedBy p) {
+  constexpr std::array kNames{"none", "connection management", "PSN", "UDP port", "only pair"};
+  return kNames[static_cast<std::size_t>(p)];
+}
+
+const char* mtu_from_name(MtuFrom m) {
+  constexpr std::array kNames{"packets", "connection management", "READ PSNs", "assumed"};
+  return kNames[static_cast<std::size_t>(m)];
+}
+
+std::uint32_t SurveyState::endpoint(const Address& a) {
+  const auto found = endpoint_index.find(a);
+  if (found != endpoint_index.end()) return found->second;
+  if (endpoints.size() >= limits.endpoints) return kNone;
+  const auto index = static_cast<std::uint32_t>(endpoints.size());
+  endpoint_index.emplace(a, index);
+  endpoints.push_back({.address = a});
+  first_as_destination.push_back(~std::uint64_t{0});
+  return index;
+}
+
+std::uint32_t SurveyState::flow(std::uint32_t source, std::uint32_t destination, Qpn qpn) {
+  const std::uint64_t key = flow_key(source, destination, qpn);
+  const auto found = flow_index.find(key);
+  if (found != flow_index.end()) return found->second;
+  if (flows.size() >= limits.flows) return kNone;
+  const auto index = static_cast<std::uint32_t>(flows.size());
+  flow_index.emplace(key, index);
+  Flow& f = flows.emplace_back();
+  f.source = source;
+  f.destination = destination;
+  f.qpn = qpn;
+  return index;
+}
+
+SurveyState::Recent& SurveyState::recent_slot(std::uint32_t source, std::uint32_t destination, Psn psn,
+                                              std::uint64_t& key) {
+  key = flow_key(source, destination, Qpn{psn.value});
+  const std::uint64_t mixed = key * 0x9e3779b97f4a7c15u;
+  return recent[(mixed >> 40) % kRecentSlots];
+}
+
+void SurveyState::use_region(std::uint32_t destination, const Headers& h, std::uint64_t bytes, std::uint8_t access,
+                             std::uint64_t number) {
+  if (bytes == 0) return;  // a zero-length request looks at no region (rules 6)
+  const std::uint64_t key = std::uint64_t{destination} << 32 | raw(h.rkey);
+  const std::uint64_t end = h.va + bytes < h.va ? ~std::uint64_t{0} : h.va + bytes;
+  const auto found = region_index.find(key);
+  if (found == region_index.end()) {
+    if (regions.size() >= limits.regions) {
+      ++counts.ignored;
+      return;
+    }
+    region_index.emplace(key, static_cast<std::uint32_t>(regions.size()));
+    regions.push_back({destination, {h.rkey, h.va, end, access, 1, number}});
+    return;
+  }
+  SurveyedRegion& r = regions[found->second].region;
+  r.lowest = std::min(r.lowest, h.va);
+  r.end = std::max(r.end, end);
+  r.access |= access;
+  ++r.packets;
+}
+
+void SurveyState::use_atomic(std::uint32_t flow_at, const Headers& h) {
+  const std::uint32_t destination = flows[flow_at].destination;
+  const auto [at, fresh] = atomic_index.try_emplace({destination, raw(h.rkey), h.va}, kNone);
+  if (!fresh) return;
+  if (atomics.size() >= limits.atomics) {
+    atomic_index.erase(at);
+    ++counts.ignored;
+    return;
+  }
+  at->second = static_cast<std::uint32_t>(atomics.size());
+  atomics.push_back({destination, false, {h.rkey, h.va, 0}});
+  if (pending_atomics.size() >= kPendingAtomics) pending_atomics.erase(pending_atomics.begin());
+  pending_atomics.push_back({flow_at, at->second, h.psn});
+}
+
+// The first atomic at an address that is still without its result and has that PSN: when several flows have one, that
+// of the flow which got most votes so far.
+void SurveyState::answer_atomic(const Flow& answers, const Headers& h) {
+  auto best = pending_atomics.end();
+  std::uint32_t best_votes = 0;
+  for (auto p = pending_atomics.begin(); p != pending_atomics.end(); ++p) {
+    const Flow& f = flows[p->flow];
+    if (p->psn != h.psn || f.source != answers.destination || f.destination != answers.source) continue;
+    const std::uint32_t votes = 1 + answers.votes_for(p->flow);
+    if (votes <= best_votes) continue;
+    best = p;
+    best_votes = votes;
+  }
+  if (best == pending_atomics.end()) return;
+  atomics[best->atomic].answered = true;
+  atomics[best->atomic].atomic.original = h.original;
+  pending_atomics.erase(best);
+}
+
+void SurveyState::request(std::uint32_t index, const Headers& h, std::uint64_t number) {
+  Flow& f = flows[index];
+  const std::uint32_t traits = opcode_info(h.opcode).traits;
+  f.count_request(h);
+  const bool gsi = h.destination_qp == kGsiQpn;
+  EndpointCounts& to = endpoints[f.destination];
+  if (!gsi) {
+    ++to.requests_received;
+    to.request_bytes += h.payload_bytes;
+  }
+  if (f.transport == Transport::kUd) return;
+  std::uint64_t key = 0;
+  Recent& slot = recent_slot(f.source, f.destination, h.psn, key);
+  if (slot.key != key) {
+    slot.key = key;
+    slot.count = 0;
+  }
+  if (std::find(slot.flows.begin(), slot.flows.begin() + slot.count, index) == slot.flows.begin() + slot.count) {
+    if (slot.count == kFlowsPerPsn) {
+      std::rotate(slot.flows.begin(), slot.flows.begin() + 1, slot.flows.end());
+      slot.flows.back() = index;
+    } else {
+      slot.flows[slot.count++] = index;
+    }
+  }
+  if (traits & kWrite)
+    use_region(f.destination, h, traits & kHasReth ? h.length : 0, kLocalWrite | kRemoteWrite, number);
+  if (traits & kRead) use_region(f.destination, h, h.length, kRemoteRead, number);
+  if (traits & kAtomic) {
+    use_region(f.destination, h, sizeof(std::uint64_t), kLocalWrite | kRemoteAtomic, number);
+    use_atomic(index, h);
+  }
+}
+
+// R3
+void SurveyState::answer(std::uint32_t index, const Headers& h) {
+  Flow& f = flows[index];
+  f.count_answer(h);
+  if (!(opcode_info(h.opcode).traits & kHasAeth) || (opcode_info(h.opcode).traits & kLast)) return;
+  std::uint64_t key = 0;
+  const Recent& slot = recent_slot(f.destination, f.source, h.psn, key);
+  const std::uint32_t matches = slot.key == key ? slot.count : 0;
+  if (f.votes_cast < kVotesEnough) {
+    f.votes_cast += matches != 0;
+    for (std::uint32_t i = 0; i < matches; ++i) f.vote(slot.flows[i], matches == 1 ? kCertainVote : 1);
+  }
+  if (h.syndrome >> 5 == 1) {  // RNR NAK
+    Flow* refused = nullptr;
+    std::uint32_t best = 0;
+    for (std::uint32_t i = 0; i < matches; ++i) {
+      const std::uint32_t votes = 1 + f.votes_for(slot.flows[i]);
+      if (votes > best) refused = &flows[slot.flows[i]];
+      best = std::max(best, votes);
+    }
+    std::uint64_t before = 0;
+    if (refused && refused->rnr_after_receives.size() < Flow::kRnrKept && refused->receives_before(h.psn, before)) {
+      refused->rnr_after_receives.push_back(before);
+    }
+  }
+  if (opcode_info(h.opcode).traits & kHasAtomicAckEth) answer_atomic(f, h);
+}
+
+CaptureSurvey::CaptureSurvey(FrameCheck check, const SurveyLimits& limits) : state_(std::make_unique<SurveyState>()) {
+  state_->check = check;
+  state_->limits = limits;
+  state_->limits.endpoints = std::min<std::size_t>(limits.endpoints, 1u << 20);
+}
+CaptureSurvey::~CaptureSurvey() = default;
+CaptureSurvey::CaptureSurvey(CaptureSurvey&&) noexcept = default;
+CaptureSurvey& CaptureSurvey::operator=(CaptureSurvey&&) noexcept = default;
+
+const SurveyCounts& CaptureSurvey::counts() const { return state_->counts; }
+const std::vector<EndpointCounts>& CaptureSurvey::endpoints() const { return state_->endpoints; }
+
+// R1
+void CaptureSurvey::add(const CapturedFrame& frame) {
+  Headers h;
+  const ParseStatus status = parse(frame.bytes, frame.link, h);
+  if (status == ParseStatus::kOk && (!state_->check || state_->check(frame.bytes, h))) {
+    add(h, payload_of(frame.bytes, h), frame.number);
+    return;
+  }
+  ++state_->counts.frames;
+  ++(status == ParseStatus::kNotRdma ? state_->counts.not_rdma : state_->counts.damaged);
+}
+
+void CaptureSurvey::add(const Headers& h, Bytes payload, std::uint64_t number) {
+  SurveyState& s = *state_;
+  ++s.counts.frames;
+  ++s.counts.rdma;
+  const std::uint32_t source = s.endpoint(h.source);
+  const std::uint32_t destination = s.endpoint(h.destination);
+  const std::uint32_t index = source == SurveyState::kNone || destination == SurveyState::kNone
+                                  ? SurveyState::kNone
+                                  : s.flow(source, destination, h.destination_qp);
+  if (index == SurveyState::kNone) {  // R7
+    ++s.counts.ignored;
+    return;
+  }
+  ++s.endpoints[source].packets_sent;
+  ++s.endpoints[destination].packets_received;
+  s.first_as_destination[destination] = std::min(s.first_as_destination[destination], number);
+  s.flows[index].count(h);
+  const std::uint32_t traits = opcode_info(h.opcode).traits;
+  if (traits & kRequest) s.request(index, h, number);
+  if (traits & kResponse) s.answer(index, h);
+  if (h.destination_qp == kGsiQpn && s.cm.size() < kCmKept) {
+    if (const std::optional<CmMessage> m = parse_cm(payload)) s.cm.push_back({source, destination, *m});
+  }
+}
+
+// R2
+std::optional<Address> CaptureSurvey::busier_receiver() const {
+  const SurveyState& s = *state_;
+  std::size_t best = s.endpoints.size();
+  const auto rank = [&s](std::size_t i) {
+    const EndpointCounts& e = s.endpoints[i];
+    return std::tuple(e.requests_received, e.request_bytes, e.requests_received ? 0 : e.packets_received,
+                      ~s.first_as_destination[i]);
+  };
+  for (std::size_t i = 0; i < s.endpoints.size(); ++i) {
+    if (s.endpoints[i].packets_received == 0 || is_multicast(s.endpoints[i].address)) continue;
+    if (best == s.endpoints.size() || rank(i) > rank(best)) best = i;
+  }
+  if (best == s.endpoints.size()) return std::nullopt;
+  return s.endpoints[best].address;
+}
+
+CaptureSurvey survey_capture(CaptureReader& reader, CaptureSurvey::FrameCheck check) {
+  CaptureSurvey survey(check);
+  for (CapturedFrame frame; reader.next(frame);) survey.add(frame);
+  return survey;
+}
+
+}  // namespace rxnic

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a capture tells about the two ends of its connections, gathered in one pass over its frames.
+//
+//   R1  Only frames that parse as RDMA, and that the caller's check (an ICRC check) accepts, are looked at.
+//   R2  The busier receiver is the unicast address that gets the most request packets, those to QP1 (connection
+//       management) left out; with equal counts the one with more payload bytes in them, then the one seen first as a
+//       destination. When nobody gets any, the one that gets most packets.
+//   R3  A QP of ours is paired with the peer's QP that our answers go to: answers (to the peer's QP) carry the PSNs of
+//       the requests (to ours). In this order: a CM REQ and REP that name both; most answers whose PSN is that of a
+//       recent request; equal UDP source ports both ways; the only two QPs left between the two addresses. Each QP is
+//       paired once. What remains is unpaired and says so.
+//   R4  MTU: the largest FIRST or MIDDLE payload between the pair; without one the path MTU of the CM REQ; without that
+//       what the PSNs after a READ tell; without that the smallest that fits what was seen, which is an assumption.
+//   R5  A PSN gap is a request whose PSN is ahead of the one after its predecessor's on that QP. A READ moves the PSN
+//   on
+//       by its number of responses. A PSN behind is a repetition.
+//   R6  The MSN before the first request is that of the first answer less the messages that ended in between.
+//   R7  Memory depends on the number of QPs, addresses and regions, each bounded (SurveyLimits); what is beyond is
+//       counted in `ignored`.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/types/context.h"
+#include "model/types/wire.h"
+#include "traces/capture_reader.h"
+
+namespace rxnic {
+
+struct EndpointCounts {
+  Address address;
+  std::uint64_t packets_sent = 0;
+  std::uint64_t packets_received = 0;
+  std::uint64_t requests_received = 0;  // without those to QP1
+  std::uint64_t request_bytes = 0;      // payload of them
+};
+
+enum class PairedBy : std::uint8_t { kNone, kConnectionManagement, kPsn, kUdpPort, kOnlyPair };
+enum class MtuFrom : std::uint8_t { kPackets, kConnectionManagement, kReadPsns, kAssumed };
+const char* paired_by_name(PairedBy p);
+const char* mtu_from_name(MtuFrom m);
+
+// One QP of the receiver: everything sent to one QPN.
+struct SurveyedQp {
+  Qpn qpn{};
+  Transport transport = Transport::kRc;
+  Address peer;  // RC, UC, XRC; of UD the first sender
+  Qpn peer_qpn{};
+  PairedBy paired_by = PairedBy::kNone;
+  std::uint16_t mtu = 256;
+  MtuFrom mtu_from = MtuFrom::kAssumed;
+  bool assumed = true;  // no CM exchange for it was seen: its state before the first packet is a guess
+  std::uint16_t pkey = 0xffff;
+  std::uint32_t qkey = 0;                 // UD
+  std::uint8_t responder_resources = 16;  // READs and atomics in flight
+  bool has_requests = false;
+  Psn first_psn;  // of the requests to it; without any the CM's
+  std::uint32_t initial_msn = 0;
+  bool msn_known = false;
+  std::uint64_t requests = 0;          // packets
+  std::uint64_t answers_received = 0;  // packets that answer requests of ours
+  std::uint64_t local_requests = 0;    // packets to its peer QP that are requests of ours
+  std::uint64_t psn_gaps = 0;
+  std::uint64_t psns_missing = 0;
+  std::uint64_t repetitions = 0;
+  std::uint64_t largest_send = 0;        // bytes of a message; what a receive buffer must hold
+  std::uint64_t largest_message = 0;     // any request to it
+  std::uint64_t largest_local_read = 0;  // bytes that an answer to a request of ours brings
+  std::vector<Srqn> xrc_srqs;
+  // For each RNR NAK that it sent: how many receive WQEs it had used up before.
+  std::vector<std::uint64_t> rnr_after_receives;
+};
+
+struct SurveyedRegion {
+  Key key{};
+  std::uint64_t lowest = 0;
+  std::uint64_t end = 0;    // one past the highest byte
+  std::uint8_t access = 0;  // AccessFlag: what requests asked for
+  std::uint64_t packets = 0;
+  std::uint64_t first_packet = 0;  // number of the frame that used it first
+};
+
+struct SurveyedAtomic {
+  Key key{};
+  std::uint64_t va = 0;
+  std::uint64_t original = 0;  // that the first atomic there returned
+};
+
+// A capture from one receiver's point of view.
+struct ReceiverSurvey {
+  Address receiver;
+  std::vector<SurveyedQp> qps;           // by first appearance
+  std::vector<SurveyedRegion> regions;   // by first appearance
+  std::vector<SurveyedAtomic> atomics;   // by first appearance
+  std::uint64_t atomics_unanswered = 0;  // addresses whose first result is not in the capture
+  std::vector<std::string> notes;        // what was assumed, in words
+};
+
+struct SurveyLimits {
+  std::size_t endpoints = 4096;
+  std::size_t flows = 65536;  // QPs, times the addresses that send to each
+  std::size_t regions = 16384;
+  std::size_t atomics = 16384;
+};
+
+struct SurveyCounts {
+  std::uint64_t frames = 0;
+  std::uint64_t rdma = 0;      // looked at
+  std::uint64_t not_rdma = 0;  // other protocols
+  std::uint64_t damaged = 0;   // RDMA that does not parse, or that the check refused
+  std::uint64_t ignored = 0;   // beyond a limit (R7)
+};
+
+struct SurveyState;
+
+class CaptureSurvey {
+ public:
+  using FrameCheck = bool (*)(Bytes frame, const Headers& h);
+  explicit CaptureSurvey(FrameCheck check = nullptr, const SurveyLimits& limits = {});
+  ~CaptureSurvey();
+  CaptureSurvey(CaptureSurvey&&) noexcept;
+  CaptureSurvey& operator=(CaptureSurvey&&) noexcept;
+
+  void add(const CapturedFrame& frame);
+  // A frame that was parsed and found good; `number` counts from 1.
+  void add(const Headers& h, Bytes payload, std::uint64_t number);
+
+  const SurveyCounts& counts() const;
+  const std::vector<EndpointCounts>& endpoints() const;
+  std::optional<Address> busier_receiver() const;  // R2; nothing: no RDMA in the capture
+  ReceiverSurvey of_receiver(const Address& receiver) const;
+
+ private:
+  std::unique_ptr<SurveyState> state_;
+};
+
+// Reads the whole capture, from where it stands.
+CaptureSurvey survey_capture(CaptureReader& reader, CaptureSurvey::FrameCheck check = nullptr);
+
+}  // namespace rxnic

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of CaptureSurvey: what survey.cpp gathers and survey_receiver.cpp reads.
+#pragma once
+
+#include <array>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "traces/cm_message.h"
+#include "traces/flow.h"
+#include "traces/survey.h"
+
+namespace rxnic {
+
+struct SurveyState {
+  static constexpr std::uint32_t kNone = 0xffffffff;
+  static constexpr std::size_t kRecentSlots = 8192;
+  static constexpr std::size_t kFlowsPerPsn = 4;
+  static constexpr std::size_t kPendingAtomics = 1024;
+
+  struct AddressHash {
+    std::size_t operator()(const Address& a) const {
+      const std::uint64_t mixed =
+          (load_be64(&a.bytes[0]) ^ load_be64(&a.bytes[8]) * 0x9e3779b97f4a7c15u) + static_cast<std::uint64_t>(a.kind);
+      return static_cast<std::size_t>(mixed ^ mixed >> 29);
+    }
+  };
+  struct Recent {  // flows that had a request with that PSN lately
+    std::uint64_t key = ~std::uint64_t{0};
+    std::uint32_t count = 0;
+    std::array<std::uint32_t, kFlowsPerPsn> flows{};
+  };
+  struct Region {
+    std::uint32_t destination = 0;
+    SurveyedRegion region;
+  };
+  struct Atomic {
+    std::uint32_t destination = 0;
+    bool answered = false;
+    SurveyedAtomic atomic;
+  };
+  struct PendingAtomic {
+    std::uint32_t flow = 0;
+    std::uint32_t atomic = 0;
+    Psn psn;
+  };
+  struct CmEnd {  // what one REQ or REP told
+    std::uint32_t source = 0;
+    std::uint32_t destination = 0;
+    CmMessage message;
+  };
+
+  CaptureSurvey::FrameCheck check = nullptr;
+  SurveyLimits limits;
+  SurveyCounts counts;
+  std::vector<EndpointCounts> endpoints;
+  std::vector<std::uint64_t> first_as_destination;  // order of R2, by endpoint
+  std::unordered_map<Address, std::uint32_t, AddressHash> endpoint_index;
+  std::vector<Flow> flows;
+  std::unordered_map<std::uint64_t, std::uint32_t> flow_index;
+  std::vector<Recent> recent = std::vector<Recent>(kRecentSlots);
+  std::vector<Region> regions;
+  std::unordered_map<std::uint64_t, std::uint32_t> region_index;
+  std::vector<Atomic> atomics;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::uint32_t> atomic_index;
+  std::vector<PendingAtomic> pending_atomics;
+  std::vector<CmEnd> cm;
+
+  std::uint32_t endpoint(const Address& a);  // kNone beyond the limit
+  std::uint32_t flow(std::uint32_t source, std::uint32_t destination, Qpn qpn);
+  // Address indices fit into 20 bits (the limit sees to it), so keys are exact.
+  static std::uint64_t flow_key(std::uint32_t source, std::uint32_t destination, Qpn qpn) {
+    return std::uint64_t{source} << 44 | std::uint64_t{destination} << 24 | raw(qpn);
+  }
+  Recent& recent_slot(std::uint32_t source, std::uint32_t destination, Psn psn, std::uint64_t& key);
+  void request(std::uint32_t index, const Headers& h, std::uint64_t number);
+  void answer(std::uint32_t index, const Headers& h);
+  void use_region(std::uint32_t destination, const Headers& h, std::uint64_t bytes, std::uint8_t access,
+                  std::uint64_t number);
+  void use_atomic(std::uint32_t flow_at, const Headers& h);
+  void answer_atomic(const Flow& answers, const Headers& h);
+};
+
+bool is_multicast(const Address& a);
+
+}  // namespace rxnic

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong with a trace: which file, at which packet, what was found and what was expected.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace rxnic {
+
+class TraceError : public std::runtime_error {
+ public:
+  // `packet` counts from 1, as capture tools do; 0: the file as a whole.
+  TraceError(std::string file, std::uint64_t packet, std::string found, std::string expected)
+      : std::runtime_error(file + (packet ? ": packet " + std::to_string(packet) : "") + ": found " + found +
+                           "; expected " + expected),
+        file_(std::move(file)),
+        packet_(packet),
+        found_(std::move(found)),
+        expected_(std::move(expected)) {}
+  const std::string& file() const { return file_; }
+  std::uint64_t packet() const { return packet_; }
+  const std::string& found() const { return found_; }
+  const std::string& expected() const { return expected_; }
+
+ private:
+  std::string file_;
+  std::uint64_t packet_;
+  std::string found_;
+  std::string expected_;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/traffic.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "traces/traffic_layout.h"
+
+namespace rxnic {
+namespace {
+
+constexpr std::uint32_t kMixUc = 0b11011;  // by bit of Message: SEND, SEND_IMM, WRITE, WRITE_IMM
+constexpr std::uint32_t kMixUd = 0b00011;
+constexpr double kFrameGapBytes = 24;
+constexpr double kPsPerBitAtOneGbps = 1000;
+constexpr std::size_t kTmhBytes = 16;
+constexpr std::uint8_t kTmhEager = 3;
+
+}  // namespace
+
+Traffic::Traffic(const TrafficConfig& config) : config_(config), state_(config.seed * 0x9e3779b97f4a7c15u + 1) {
+  if (config.rc_qps + config.uc_qps + config.ud_qps + config.xrc_qps == 0 || config.min_bytes > config.max_bytes ||
+      config.max_bytes > 1u << 30 || config.mtu == 0 || config.mtu > kMaxMtu || config.tags == 0) {
+    throw std::invalid_argument("traffic needs a QP, min_bytes <= max_bytes <= 2^30, an MTU up to 4096 and a tag");
+  }
+  const TrafficMix& m = config.mix;
+  weights_ = {m.send, m.send_imm, m.send_inv, m.write, m.write_imm, m.read, m.swap, m.add};
+  if (config_.receive_buffer == 0) config_.receive_buffer = config.max_bytes;
+  for (std::uint8_t& b : pattern_) b = static_cast<std::uint8_t>(random() >> 56);
+  for (std::uint32_t i = 0; i < config.rc_qps; ++i) add_stream(Transport::kRc);
+  for (std::uint32_t i = 0; i < config.uc_qps; ++i) add_stream(Transport::kUc);
+  for (std::uint32_t i = 0; i < config.ud_qps; ++i) add_stream(Transport::kUd);
+  for (std::uint32_t i = 0; i < config.xrc_qps; ++i) add_stream(Transport::kXrc);
+  next_spare_ = static_cast<std::uint32_t>(streams_.size());
+  const std::size_t active = streams_.size();
+  for (std::uint32_t i = 0; i < config.spare_qps; ++i) add_stream(Transport::kRc);
+  streams_.resize(active);
+  last_.resize(active);
+}
+
+// splitmix64
+std::uint64_t Traffic::random() {
+  std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+
+void Traffic::add_stream(Transport transport) {
+  const auto index = static_cast<std::uint32_t>(qps_.size());
+  Stream s;
+  s.qpn = Qpn{traffic::kFirstQpn + index};
+  s.transport = transport;
+  s.psn = Psn{static_cast<std::uint32_t>(random() >> 40)};
+  streams_.push_back(s);
+  SurveyedQp q;
+  q.qpn = s.qpn;
+  q.transport = transport;
+  q.peer = config_.sender;
+  q.peer_qpn = Qpn{traffic::kFirstPeerQpn + index};
+  q.paired_by = PairedBy::kOnlyPair;
+  q.mtu = config_.mtu;
+  q.mtu_from = MtuFrom::kPackets;
+  q.assumed = false;
+  q.qkey = transport == Transport::kUd ? traffic::kQkey : 0;
+  q.has_requests = true;
+  q.first_psn = s.psn;
+  q.msn_known = true;
+  q.largest_send = config_.receive_buffer;
+  q.largest_message = config_.max_bytes;
+  if (transport == Transport::kXrc) q.xrc_srqs = {traffic::kXrcSrq};
+  qps_.push_back(std::move(q));
+}
+
+// What a host that rounds its buffers up, and adds a GRH's 40 bytes, may have.
+std::uint32_t Traffic::largest_buffer() const {
+  return std::max<std::uint32_t>(256, (config_.receive_buffer + 63) / 64 * 64) + static_cast<std::uint32_t>(kGrhBytes);
+}
+
+std::uint32_t Traffic::largest_message() const { return std::max<std::uint32_t>(config_.max_bytes, config_.mtu); }
+
+ReceiverSurvey Traffic::survey() const {
+  ReceiverSurvey r;
+  r.receiver = config_.receiver;
+  r.qps = qps_;
+  const std::uint64_t bytes = traffic::region_bytes(largest_message());
+  constexpr std::uint8_t kAll = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic;
+  r.regions.push_back({traffic::kDataKey, traffic::kDataVa, traffic::kDataVa + bytes, kAll, 0, 0});
+  r.regions.push_back({traffic::kReadOnlyKey, traffic::kReadOnlyVa, traffic::kReadOnlyVa + bytes, kRemoteRead, 0, 0});
+  r.regions.push_back({traffic::kInvalidatedKey, traffic::kInvalidatedVa, traffic::kInvalidatedVa + 4096, kAll, 0, 0});
+  return r;
+}
+
+void Traffic::begin(Stream& s) {
+  std::uint32_t allowed = ~0u;
+  if (s.transport == Transport::kUc) allowed = kMixUc;
+  if (s.transport == Transport::kUd) allowed = kMixUd;
+  std::uint32_t sum = 0;
+  for (std::uint32_t i = 0; i < weights_.size(); ++i) sum += allowed >> i & 1 ? weights_[i] : 0;
+  s.message = Message::kSend;
+  std::uint32_t at = sum > 1 ? below(sum) : 0;
+  for (std::uint32_t i = 0; sum != 0 && i < weights_.size(); ++i) {
+    const std::uint32_t weight = allowed >> i & 1 ? weights_[i] : 0;
+    s.message = static_cast<Message>(i);
+    if (at < weight) break;
+    at -= weight;
+  }
+  s.bytes = config_.min_bytes;
+  if (config_.max_bytes > config_.min_bytes) s.bytes += below(config_.max_bytes - config_.min_bytes + 1);
+  if (s.transport == Transport::kUd) s.bytes = std::min<std::uint32_t>(s.bytes, config_.mtu);
+  s.sent = 0;
+  s.in_message = true;
+}
+
+Headers Traffic::base(const Stream& s) const {
+  Headers h;
+  h.encapsulation = config_.encapsulation;
+  h.source = config_.sender;
+  h.destination = config_.receiver;
+  h.source_mac = {2, 0, 0, 0, 0, 1};
+  h.destination_mac = {2, 0, 0, 0, 0, 2};
+  h.hop_limit = 64;
+  h.traffic_class = 0x02;
+  h.udp_source_port = static_cast<std::uint16_t>(0xc000 | (raw(s.qpn) & 0x3fff));
+  h.pkey = 0xffff;
+  h.destination_qp = s.qpn;
+  h.psn = s.psn;
+  if (s.transport == Transport::kUd) {
+    h.qkey = traffic::kQkey;
+    h.source_qp = Qpn{traffic::kFirstPeerQpn + (raw(s.qpn) - traffic::kFirstQpn)};
+  }
+  if (s.transport == Transport::kXrc) h.xrc_srq = traffic::kXrcSrq;
+  return h;
+}
+
+// The stream's next packet in order: its headers; returns the bytes of payload.
+std::uint32_t Traffic::advance(Stream& s, Headers& h) {
+  if (!s.in_message) begin(s);
+  h = base(s);
+  const auto code = [&s](Operation op) { return opcode_of(s.transport, op); };
+  const std::uint64_t room = traffic::region_bytes(largest_message()) - s.bytes;
+  std::uint32_t psns = 1;
+  std::uint32_t payload = 0;
+  switch (s.message) {
+    case Message::kRead:
+      h.opcode = code(Operation::kReadRequest);
+      h.va = traffic::kDataVa + random() % (room + 1);
+      h.rkey = traffic::kDataKey;
+      h.length = s.bytes;
+      psns = std::max(1u, (s.bytes + config_.mtu - 1) / config_.mtu);
+      s.in_message = false;
+      break;
+    case Message::kSwap:
+    case Message::kAdd:
+      h.opcode = code(s.message == Message::kSwap ? Operation::kCompareSwap : Operation::kFetchAdd);
+      h.va = traffic::kDataVa + 8ull * below(64);
+      h.rkey = traffic::kDataKey;
+      h.swap_add = random() >> 48;
+      h.compare = below(4);
+      s.in_message = false;
+      break;
+    default: {
+      const bool write = s.message == Message::kWrite || s.message == Message::kWriteImm;
+      const bool imm = s.message == Message::kSendImm || s.message == Message::kWriteImm;
+      const bool inv = s.message == Message::kSendInv;
+      const bool first = s.sent == 0;
+      payload = std::min<std::uint32_t>(config_.mtu, s.bytes - s.sent);
+      const bool last = s.sent + payload == s.bytes;
+      const Operation op = first && last ? (imm   ? Operation::kSendOnlyImm
+                                            : inv ? Operation::kSendOnlyInv
+                                                  : Operation::kSendOnly)
+                           : first       ? Operation::kSendFirst
+                           : !last       ? Operation::kSendMiddle
+                           : imm         ? Operation::kSendLastImm
+                           : inv         ? Operation::kSendLastInv
+                                         : Operation::kSendLast;
+      // WRITE's operations are those of SEND plus 6.
+      h.opcode = code(static_cast<Operation>(static_cast<unsigned>(op) + (write ? 6 : 0)));
+      if (write && first) {
+        h.va = traffic::kDataVa + random() % (room + 1);
+        h.rkey = traffic::kDataKey;
+        h.length = s.bytes;
+      }
+      if (last && imm) h.immediate = static_cast<std::uint32_t>(s.psn.value);
+      if (last && inv) h.immediate = raw(traffic::kInvalidatedKey);
+      h.solicited = last && imm;
+      s.sent += payload;
+      s.in_message = !last;
+      break;
+    }
+  }
+  const bool connected = s.transport == Transport::kRc || s.transport == Transport::kXrc;
+  h.ack_request = connected && !s.in_message;
+  s.psn = s.psn + psns;
+  return payload;
+}
+
+void Traffic::put_payload(std::span<std::uint8_t> out, const Headers& h, std::uint32_t bytes) {
+  if (bytes == 0) return;
+  std::uint8_t* p = out.data() + payload_offset_for(h);
+  const std::uint32_t room = static_cast<std::uint32_t>(pattern_.size()) - bytes;
+  std::memcpy(p, pattern_.data() + below(room + 1), bytes);
+  const std::uint32_t traits = opcode_info(h.opcode).traits;
+  if (!config_.tag_matching || !(traits & kSend) || !(traits & (kFirst | kOnly)) || bytes < kTmhBytes) return;
+  std::memset(p, 0, kTmhBytes);
+  p[0] = kTmhEager;
+  store_be32(p + 4, raw(h.destination_qp));
+  store_be64(p + 8, next_tag_);
+  next_tag_ = (next_tag_ + 1) % config_.tags;
+}
+
+TrafficFrame Traffic::next(std::span<std::uint8_t> out) {
+  const std::size_t i = streams_.size() > 1 ? below(static_cast<std::uint32_t>(streams_.size())) : 0;
+  const Injected cause = config_.errors_per_million == 0 ? Injected::kNone : choose_cause(streams_[i]);
+  TrafficFrame f;
+  std::uint32_t payload = 0;
+  if (cause == Injected::kNotRdma) {
+    f = arp(out);
+  } else {
+    if (!inject_before(i, cause, f.h, payload)) {
+      payload = advance(streams_[i], f.h);
+      if (config_.errors_per_million != 0) {
+        last_[i].h = f.h;
+        last_[i].payload = payload;
+        streams_[i].has_last = true;
+      }
+    }
+    inject_header(cause, streams_[i], f.h);
+    put_payload(out, f.h, payload);
+    f.bytes = static_cast<std::uint32_t>(build_in_place(f.h, payload, out));
+    f.injected = cause;
+    inject_frame(out, f);
+  }
+  f.wire_bytes = f.bytes;
+  time_ps_ += (f.bytes + kFrameGapBytes) * 8 * kPsPerBitAtOneGbps / (config_.gbps * config_.load);
+  f.time_ps = static_cast<std::uint64_t>(time_ps_);
+  if (config_.errors_per_million != 0) after(i, cause);
+  return f;
+}
+
+}  // namespace rxnic
