@@ -132,7 +132,7 @@ void AnswerCompare::captured(const Headers& h, std::uint64_t packet) {
   const Answer a = answer_of(h, packet);
   if (!lane->captured_any || h.psn - lane->captured_high > 0) lane->captured_high = h.psn;
   lane->captured_any = true;
-  make_room(*lane);
+  make_room(*lane, lane->pending);
   ++held_;
   // A sequence NAK names a request that did not arrive.
   if (requested(*lane, h.psn) || (h.syndrome == 0x60 && (op.traits & kHasAeth))) {
@@ -152,7 +152,7 @@ void AnswerCompare::model(const Headers& h, std::uint64_t number) {
   if (!(op.traits & kResponse)) return;
   Lane* lane = find(h.destination, h.destination_qp);
   if (!lane) return;
-  make_room(*lane);
+  make_room(*lane, lane->of_model);
   ++held_;
   lane->of_model.push_back(answer_of(h, number));
   if (kind_of(h.syndrome) == Kind::kPositive) {
@@ -278,13 +278,13 @@ void AnswerCompare::forget(std::deque<Answer>& from) {
 }
 
 // R6
-void AnswerCompare::make_room(Lane& lane) {
-  const auto full = [&](std::size_t held) { return held >= kMostHeldByQp || held_ >= kMostHeld; };
-  if (!lane.of_model.empty() && full(lane.of_model.size())) {
+void AnswerCompare::make_room(Lane& lane, std::deque<Answer>& in) {
+  if (in.size() < kMostHeldByQp && held_ < kMostHeld) return;
+  const bool model = !lane.of_model.empty() && (&in == &lane.of_model || lane.pending.empty());
+  if (model) {
     settle_model(lane, lane.of_model.front());
     forget(lane.of_model);
-  }
-  if (!lane.pending.empty() && full(lane.pending.size())) {
+  } else if (!lane.pending.empty()) {
     settle(lane, lane.pending.front(), true);
     forget(lane.pending);
   }

@@ -112,7 +112,7 @@ class AnswerCompare {
   void compare_exact(Lane& lane, const Answer& captured, const Answer& model);
   void settle_model(Lane& lane, const Answer& model);
   void forget(std::deque<Answer>& from);
-  void make_room(Lane& lane);
+  void make_room(Lane& lane, std::deque<Answer>& in);
   void equal();
   void differ(const Lane& lane, const Answer& at, const char* whose, const std::string& what);
 

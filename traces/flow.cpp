@@ -40,12 +40,13 @@ void Flow::advance(const Headers& h, std::uint32_t traits) {
     gap_seen = true;
   } else if (last_read != 0 && stepped_psns == 0) {
     stepped_bytes = last_read;
-    stepped_psns = static_cast<std::uint32_t>(h.psn - next_low + 1);
+    stepped_psns = static_cast<std::uint32_t>(h.psn - last_read_psn);
   }
   next_low = next_high = h.psn + 1;
   last_read = 0;
   if (traits & kRead) {
     last_read = h.length;
+    last_read_psn = h.psn;
     // Without a known MTU anything from 4096 down to 256 may be.
     next_low = h.psn + responses(h.length, full_payload ? full_payload : static_cast<std::uint32_t>(kMaxMtu));
     next_high = h.psn + responses(h.length, full_payload ? full_payload : kMinMtu);

@@ -56,7 +56,8 @@ struct Flow {
   std::uint64_t psn_gaps = 0;
   std::uint64_t psns_missing = 0;
   std::uint64_t repetitions = 0;
-  std::uint32_t last_read = 0;      // bytes of the READ that was the last request, 0: it was none
+  std::uint32_t last_read = 0;  // bytes of the READ that was the last request, 0: it was none
+  Psn last_read_psn;
   std::uint32_t stepped_bytes = 0;  // a READ of that many bytes ...
   std::uint32_t stepped_psns = 0;   // ... had that many responses
   std::vector<Psn> ends;            // PSNs at which messages ended, the first ones

@@ -89,7 +89,7 @@ class Planner {
     next_page_ = round_up(next_page_, size);
     if (next_page_ + size > kDataBytes) {
       wrapped_ = true;
-      next_page_ = pool_start_;
+      next_page_ = round_up(pool_start_, size);
     }
     aliased |= wrapped_;
     const BusAddress page{kDataBase + next_page_};

@@ -19,7 +19,8 @@ constexpr std::uint8_t kTmhEager = 3;
 
 }  // namespace
 
-Traffic::Traffic(const TrafficConfig& config) : config_(config), state_(config.seed * 0x9e3779b97f4a7c15u + 1) {
+Traffic::Traffic(const TrafficConfig& config)
+    : config_(config), common_(common()), state_(config.seed * 0x9e3779b97f4a7c15u + 1) {
   if (config.rc_qps + config.uc_qps + config.ud_qps + config.xrc_qps == 0 || config.min_bytes > config.max_bytes ||
       config.max_bytes > 1u << 30 || config.mtu == 0 || config.mtu > kMaxMtu || config.tags == 0) {
     throw std::invalid_argument("traffic needs a QP, min_bytes <= max_bytes <= 2^30, an MTU up to 4096 and a tag");
@@ -113,17 +114,30 @@ void Traffic::begin(Stream& s) {
   s.in_message = true;
 }
 
-Headers Traffic::base(const Stream& s) const {
+// What all packets share.
+Headers Traffic::common() const {
   Headers h;
   h.encapsulation = config_.encapsulation;
   h.source = config_.sender;
   h.destination = config_.receiver;
-  h.source_mac = {2, 0, 0, 0, 0, 1};
-  h.destination_mac = {2, 0, 0, 0, 0, 2};
-  h.hop_limit = 64;
-  h.traffic_class = 0x02;
-  h.udp_source_port = static_cast<std::uint16_t>(0xc000 | (raw(s.qpn) & 0x3fff));
+  const bool local = config_.encapsulation == Encapsulation::kIbLocal;
+  if (!local && config_.encapsulation != Encapsulation::kIbGlobal) {
+    h.source_mac = {2, 0, 0, 0, 0, 1};
+    h.destination_mac = {2, 0, 0, 0, 0, 2};
+  }
+  if (!local) {
+    h.hop_limit = 64;
+    h.traffic_class = 0x02;
+  }
   h.pkey = 0xffff;
+  return h;
+}
+
+void Traffic::base(const Stream& s, Headers& h) const {
+  h = common_;  // whole, from memory that was not just written in pieces
+  if (config_.encapsulation == Encapsulation::kRoceV2Ipv4 || config_.encapsulation == Encapsulation::kRoceV2Ipv6) {
+    h.udp_source_port = static_cast<std::uint16_t>(0xc000 | (raw(s.qpn) & 0x3fff));
+  }
   h.destination_qp = s.qpn;
   h.psn = s.psn;
   if (s.transport == Transport::kUd) {
@@ -131,13 +145,12 @@ Headers Traffic::base(const Stream& s) const {
     h.source_qp = Qpn{traffic::kFirstPeerQpn + (raw(s.qpn) - traffic::kFirstQpn)};
   }
   if (s.transport == Transport::kXrc) h.xrc_srq = traffic::kXrcSrq;
-  return h;
 }
 
 // The stream's next packet in order: its headers; returns the bytes of payload.
 std::uint32_t Traffic::advance(Stream& s, Headers& h) {
   if (!s.in_message) begin(s);
-  h = base(s);
+  base(s, h);
   const auto code = [&s](Operation op) { return opcode_of(s.transport, op); };
   const std::uint64_t room = traffic::region_bytes(largest_message()) - s.bytes;
   std::uint32_t psns = 1;
@@ -216,7 +229,7 @@ TrafficFrame Traffic::next(std::span<std::uint8_t> out) {
   TrafficFrame f;
   std::uint32_t payload = 0;
   if (cause == Injected::kNotRdma) {
-    f = arp(out);
+    arp(out, f);
   } else {
     if (!inject_before(i, cause, f.h, payload)) {
       payload = advance(streams_[i], f.h);

@@ -126,7 +126,8 @@ class Traffic {
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>((random() >> 32) * n >> 32); }
   void add_stream(Transport transport);
   void begin(Stream& s);
-  Headers base(const Stream& s) const;
+  Headers common() const;
+  void base(const Stream& s, Headers& h) const;
   std::uint32_t advance(Stream& s, Headers& h);
   Injected choose_cause(Stream& s);
   bool inject_before(std::size_t i, Injected cause, Headers& h, std::uint32_t& payload);
@@ -134,11 +135,12 @@ class Traffic {
   void inject_frame(std::span<std::uint8_t> out, TrafficFrame& f) const;
   void after(std::size_t i, Injected cause);
   void put_payload(std::span<std::uint8_t> out, const Headers& h, std::uint32_t bytes);
-  static TrafficFrame arp(std::span<std::uint8_t> out);
+  static void arp(std::span<std::uint8_t> out, TrafficFrame& f);
   std::uint32_t largest_message() const;
   std::uint32_t largest_buffer() const;
 
   TrafficConfig config_;
+  Headers common_;
   std::array<std::uint32_t, static_cast<std::size_t>(Message::kCount)> weights_{};
   std::uint64_t state_;
   std::vector<Stream> streams_;

@@ -98,7 +98,7 @@ Injected Traffic::choose_cause(Stream& s) {
 bool Traffic::inject_before(std::size_t i, Injected cause, Headers& h, std::uint32_t& payload) {
   Stream& s = streams_[i];
   const auto make = [&](Operation op, std::uint32_t bytes) {
-    h = base(s);
+    base(s, h);
     h.opcode = opcode_of(s.transport, op);
     h.ack_request = is_acknowledged(s.transport);
     payload = bytes;
@@ -145,18 +145,18 @@ bool Traffic::inject_before(std::size_t i, Injected cause, Headers& h, std::uint
       s.too_large = true;
       return false;
     case Injected::kMissingHeaders:  // its opcode is changed in the frame
-      h = base(s);
+      base(s, h);
       h.opcode = opcode_of(s.transport == Transport::kUd ? Transport::kUc : s.transport, Operation::kSendOnly);
       payload = 4;
       return true;
     case Injected::kUnsolicitedAnswer:
-      h = base(s);
+      base(s, h);
       h.opcode = opcode_of(Transport::kRc, Operation::kAck);
       h.psn = Psn{static_cast<std::uint32_t>(random() >> 40)};
       h.syndrome = 0x1f;
       return true;
     case Injected::kCnp:
-      h = base(s);
+      base(s, h);
       h.opcode = kOpcodeCnp;
       h.becn = true;
       h.psn = Psn{0};
@@ -177,7 +177,7 @@ bool Traffic::inject_before(std::size_t i, Injected cause, Headers& h, std::uint
     case Injected::kQkey:
     case Injected::kIcrc:
       // An extra packet, so that what the receiver leaves out is not missed.
-      h = base(s);
+      base(s, h);
       h.opcode = opcode_of(s.transport, Operation::kSendOnly);
       payload = 64;
       return true;
@@ -294,8 +294,7 @@ void Traffic::after(std::size_t i, Injected cause) {
   s.psn = spare.first_psn;
 }
 
-TrafficFrame Traffic::arp(std::span<std::uint8_t> out) {
-  TrafficFrame f;
+void Traffic::arp(std::span<std::uint8_t> out, TrafficFrame& f) {
   f.bytes = 60;
   f.rdma = false;
   f.injected = Injected::kNotRdma;
@@ -304,7 +303,6 @@ TrafficFrame Traffic::arp(std::span<std::uint8_t> out) {
   out[6] = 2;
   out[11] = 1;
   store_be16(out.data() + 12, 0x0806);
-  return f;
 }
 
 }  // namespace rxnic

@@ -14,6 +14,12 @@ constexpr std::uint8_t kRnrNakBit = 0x20;
 constexpr std::uint8_t kNakBits = 0x60;
 constexpr std::uint32_t kAtomicBytes = 8;
 
+bool is_behind_failure(const Packet& p) {
+  if (is_squashed(p)) return true;
+  return p.role == PacketRole::kReceived && p.qp != nullptr && p.qp->state == QpState::kError &&
+         static_cast<std::int32_t>(p.sequence - p.qp->error_at) > 0;
+}
+
 }  // namespace
 
 AckGenerator::AckGenerator(const sc_core::sc_module_name& name, const AckGeneratorParams& params, NicShared& shared,
@@ -83,7 +89,7 @@ bool AckGenerator::take(Cycle now) {  // (R1)
   in.pop(now);
   ++counters_.packets;
   p.stamp(Station::kAckGenerator, now);
-  if (is_squashed(p)) {  // (R7) what it did is done and completed: only its answer is not sent
+  if (is_behind_failure(p)) {  // (R7) what it did is done and completed: only its answer is not sent
     counters_.suppressed += p.acknowledge;
     p.acknowledge = false;
   }
@@ -117,8 +123,8 @@ void AckGenerator::answer(PacketHandle h, Cycle now) {
     a.opcode = answer_opcode(p.h.opcode, Operation::kAtomicAck);
     job.kind = Kind::kAtomic;
     job.replay = replay;
-    job.request.kind = p.h.opcode == opcode_of(p.op().transport, Operation::kFetchAdd) ? DmaKind::kFetchAdd
-                                                                                       : DmaKind::kCompareSwap;
+    job.request.kind =
+        p.h.opcode == opcode_of(p.op().transport, Operation::kFetchAdd) ? DmaKind::kFetchAdd : DmaKind::kCompareSwap;
     job.request.address = p.segments[0].bus;
     job.request.bytes = kAtomicBytes;
     job.request.operand = p.h.swap_add;
@@ -296,7 +302,7 @@ void AckGenerator::build_read_response(Cycle now) {
     ++counters_.suppressed;
     shared_.packets.release(h);
   } else if (p.outcome == Outcome::kNak || p.drop_reason != DropReason::kNone) {  // (R7)
-    make_nak(p, job, p.drop_reason, p.syndrome != 0 ? p.syndrome : kSyndromeRemoteOperation);
+    make_nak(p, job, p.syndrome != 0 ? p.syndrome : kSyndromeRemoteOperation);
     fail_behind(from.job);
     build(h, 0, now);
   } else {
@@ -320,23 +326,26 @@ void AckGenerator::finish_atomic(Cycle now) {  // (R5)
       saved.done = true;
     }
   } else {
-    make_nak(p, job, DropReason::kHostMemory, kSyndromeRemoteOperation);
+    make_nak(p, job, kSyndromeRemoteOperation);
     fail_behind(done.cookie);
   }
   advance(flow);
 }
 
 // Turns a response whose memory failed into a NAK. (R7)
-void AckGenerator::make_nak(Packet& p, const Job& job, DropReason reason, std::uint8_t syndrome) {
+void AckGenerator::make_nak(Packet& p, const Job& job, std::uint8_t syndrome) {
   const Packet& request = shared_.packets[job.packet];
   ++counters_.memory_errors;
   p.h.opcode = answer_opcode(p.h.opcode, Operation::kAck);
   p.h.syndrome = syndrome;
   p.h.msn = request.undo.msn;
-  p.qp = job.qp;
-  p.sequence = request.sequence;
-  fail_qp(p, reason, syndrome, WcStatus::kLocalProtection);
-  p.qp = nullptr;
+  // Packets behind have passed other blocks already: they are not squashed, they go on to their completions.
+  QpContext& qp = *job.qp;
+  const bool first = qp.state != QpState::kError;
+  if (first) qp.state_before_error = qp.state;
+  if (first || static_cast<std::int32_t>(request.sequence - qp.error_at) < 0) qp.error_at = request.sequence;
+  qp.state = QpState::kError;
+  qp.dirty = true;
 }
 
 void AckGenerator::fail_behind(Index at) {

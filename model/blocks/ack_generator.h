@@ -3,21 +3,26 @@
 //
 //   R1  One packet retires a cycle, in the cycle in which it is taken. One that asks for an answer is not taken while
 //       queue_depth answers are pending (being prepared, waiting for memory, or waiting for the builder).
-//   R2  The builder starts an answer every response_cycles at most, the one that became ready first; it leaves latency_cycles
-//       after its start. With nothing in its way the ACK of a packet taken in cycle n leaves in cycle n + latency_cycles.
-//   R3  Answers of a QP leave in the order of its packets: what follows a READ or an atomic waits for its last response.
-//   R4  READ: one response's data is asked for (`gather`) in a cycle, the QPs taking turns, the first at the earliest in the
-//       cycle in which the request is taken; at most read_responses_in_flight are on their way. Data taken in cycle m leaves
-//       in cycle m + latency_cycles at the earliest. READs of one QP may overlap. `gathered` keeps the order of `gather`.
-//   R5  Atomic: done when all before it in its QP is answered; segments[0].bus is where. The result is saved in the packet's
-//       resource before it is answered. A replay answers with the saved result; nothing when there is none.
-//   R6  Coalescing: an ACK is held until coalesce_packets requests of its QP are acknowledged by it, coalesce_timer after the
-//       first of them, or until another answer of the QP is due, which it precedes. The newest PSN and MSN are those that go.
-//       Half of queue_depth QPs can be held; an ACK that finds no place, or one behind a READ or an atomic, is not held.
-//   R7  Memory that fails under a READ or an atomic: NAK 0x63 in its place (0x62 when its translation failed), the QP to the
-//       error state, no answer for what is behind. So too for a NAK behind another NAK of an error that was found later.
-//   R8  ACKs and atomic responses are built in their request's own buffer, READ responses in buffers of their own. Who takes
-//       them from `tx` releases them.
+//   R2  The builder starts an answer every response_cycles at most, the one that became ready first; it leaves
+//       latency_cycles after its start. With nothing in its way the ACK of a packet taken in cycle n leaves in cycle n
+//       + latency_cycles.
+//   R3  Answers of a QP leave in the order of its packets: what follows a READ or an atomic waits for its last
+//       response.
+//   R4  READ: one response's data is asked for (`gather`) in a cycle, the QPs taking turns, the first at the earliest
+//       in the cycle in which the request is taken; at most read_responses_in_flight are on their way. Data taken in
+//       cycle m leaves in cycle m + latency_cycles at the earliest. READs of one QP may overlap. `gathered` keeps the
+//       order of `gather`.
+//   R5  Atomic: done when all before it in its QP is answered; segments[0].bus is where. The result is saved in the
+//       packet's resource before it is answered. A replay answers with the saved result; nothing when there is none.
+//   R6  Coalescing: an ACK is held until coalesce_packets requests of its QP are acknowledged by it, coalesce_timer
+//       after the first of them, or until another answer of the QP is due, which it precedes. The newest PSN and MSN
+//       are those that go. Half of queue_depth QPs can be held; an ACK that finds no place, or one behind a READ or an
+//       atomic, is not held.
+//   R7  Memory that fails under a READ or an atomic: NAK 0x63 in its place (0x62 when its translation failed), the QP
+//       to the error state, no answer for what is behind (which is carried out and completed). So too for a NAK behind
+//       that of an error found later.
+//   R8  ACKs and atomic responses are built in their request's own buffer, READ responses in buffers of their own. Who
+//       takes them from `tx` releases them.
 #pragma once
 
 #include <vector>
@@ -77,25 +82,25 @@ class AckGenerator final : public Block {
   // An answer that is not ready or must wait for one of its QP.
   struct Job {
     Kind kind = Kind::kAnswer;
-    bool failed = false;   // something before it in its QP failed: no answer
-    bool issued = false;   // atomic: asked for
-    bool done = false;     // atomic: `original` of the answer is known, or it is a NAK
-    bool replay = false;   // atomic: answered with what was saved
+    bool failed = false;              // something before it in its QP failed: no answer
+    bool issued = false;              // atomic: asked for
+    bool done = false;                // atomic: `original` of the answer is known, or it is a NAK
+    bool replay = false;              // atomic: answered with what was saved
     PacketHandle packet = kNoPacket;  // the request; its headers are those of the answer
     QpContext* qp = nullptr;          // READ, atomic: pinned
     ReadInProgress read;
-    std::uint32_t on_their_way = 0;   // READ: responses that wait for memory
-    std::uint64_t original = 0;       // atomic: where DMA puts the value
-    DmaRequest request;               // atomic
-    Index next = kNone;               // of the same QP
+    std::uint32_t on_their_way = 0;  // READ: responses that wait for memory
+    std::uint64_t original = 0;      // atomic: where DMA puts the value
+    DmaRequest request;              // atomic
+    Index next = kNone;              // of the same QP
   };
   // A QP with answers that wait.
   struct Flow {
     std::uint32_t qpn = 0;
     Index first = kNone, last = kNone;  // jobs
     Index next_in_bucket = kNone;
-    bool listed = false;                // in issuing_
-    PacketHandle held = kNoPacket;      // a coalesced ACK
+    bool listed = false;            // in issuing_
+    PacketHandle held = kNoPacket;  // a coalesced ACK
     std::uint32_t held_requests = 0;
     Cycle held_until = kNever;
   };
@@ -120,7 +125,7 @@ class AckGenerator final : public Block {
   void start_build(Cycle now);
   void build_read_response(Cycle now);
   void finish_atomic(Cycle now);
-  void make_nak(Packet& p, const Job& job, DropReason reason, std::uint8_t syndrome);
+  void make_nak(Packet& p, const Job& job, std::uint8_t syndrome);
   void fail_behind(Index at);
   void make_ready(PacketHandle h) { ready_.push({h, next_ticket_++}, Cycle{}); }
   void discard(PacketHandle h);
@@ -143,16 +148,16 @@ class AckGenerator final : public Block {
   std::vector<Flow> flows_;
   std::vector<Index> free_flows_;
   std::vector<Index> buckets_;
-  std::vector<Index> held_;          // flows with a held ACK, oldest first
-  DelayLine<Index> issuing_;         // flows with READ data to ask for, in turn
-  DelayLine<Index> atomics_;         // jobs to be sent to the DMA engine
-  DelayLine<Ready> ready_;           // answers waiting for the builder
-  DelayLine<OnItsWay> on_their_way_; // READ data asked for
-  DelayLine<PacketHandle> line_;     // the builder's pipeline
-  std::uint32_t pending_ = 0;        // answers accepted and not started (R1)
+  std::vector<Index> held_;           // flows with a held ACK, oldest first
+  DelayLine<Index> issuing_;          // flows with READ data to ask for, in turn
+  DelayLine<Index> atomics_;          // jobs to be sent to the DMA engine
+  DelayLine<Ready> ready_;            // answers waiting for the builder
+  DelayLine<OnItsWay> on_their_way_;  // READ data asked for
+  DelayLine<PacketHandle> line_;      // the builder's pipeline
+  std::uint32_t pending_ = 0;         // answers accepted and not started (R1)
   std::uint64_t next_ticket_ = 0;
   Cycle next_start_{};
-  bool wants_buffer_ = false;        // no response buffer was free: nothing tells when one is
+  bool wants_buffer_ = false;  // no response buffer was free: nothing tells when one is
   AckGeneratorCounters counters_;
 };
 

@@ -86,8 +86,10 @@ Cycle CqeGenerator::next_step(Cycle now, bool refused, bool stalled) const {
   Cycle next = kNever;
   // What is due and was not sent waits for a link, which wakes the block, or for the next cycle.
   const auto at = [&](Cycle c) {
-    if (c > now) next = earliest(next, c);
-    else if (!refused) next = now + 1;
+    if (c > now)
+      next = earliest(next, c);
+    else if (!refused)
+      next = now + 1;
   };
   at(writes_.next_ready());
   at(pipeline_.next_ready());
@@ -365,9 +367,7 @@ void CqeGenerator::attach_srq(WqId queue, Srqn srqn) {
   srqs_[raw(queue)] = raw(srqn) + 1;
 }
 
-std::uint32_t CqeGenerator::srq_plus_1(WqId queue) const {
-  return raw(queue) < srqs_.size() ? srqs_[raw(queue)] : 0;
-}
+std::uint32_t CqeGenerator::srq_plus_1(WqId queue) const { return raw(queue) < srqs_.size() ? srqs_[raw(queue)] : 0; }
 
 std::uint64_t CqeGenerator::period_cycles(std::uint16_t period_us) const {
   return (std::uint64_t{period_us} * params_.moderation_unit_ps + clock_period_ps_ - 1) / clock_period_ps_;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion generator: CQEs, their events, and what follows from a QP's error.
 //
-//   R1  A packet taken in cycle n is decided in cycle n. Its CQE's DMA write leaves in cycle n + latency_cycles (one write a
-//       cycle), the packet in the same cycle, or with the last write that is due before it.
+//   R1  A packet taken in cycle n is decided in cycle n. Its CQE's DMA write leaves in cycle n + latency_cycles (one
+//       write a cycle), the packet in the same cycle, or with the last write that is due before it.
 //   R2  A packet with a completion occupies the block for cycles_per_cqe cycles, any other for one.
-//   R3  A CQ without room (core/completion_queue.h): one kCqError event, the CQ is dead, and every QP that completes on it
-//       goes to the error state (RC: NAK 0x63).
-//   R4  An event that falls due in cycle d leaves in cycle d + latency_cycles + event_latency_cycles: that of a CQE taken in
-//       cycle n, not moderated, event_latency_cycles after its write.
-//   R5  Compression, when both the parameter and the CQ ask for it: a session ends with a completion that does not join, at
-//       compression_max completions, and compression_timeout_cycles after the last one that joined. Events count what is
-//       written.
-//   R6  A packet that moved its QP to the error state, or the first one behind it: one request (kFlush) to the WQE fetcher to
-//       flush the QP's receive queue, and when no completion tells of the error one kQpRequestError (NAK 0x61),
-//       kQpAccessError (0x62) or kQpFatal event. The requests wait in a list and never hold up the packets.
+//   R3  A CQ without room (core/completion_queue.h): one kCqError event, the CQ is dead, and every QP that completes on
+//       it goes to the error state (RC: NAK 0x63).
+//   R4  An event that falls due in cycle d leaves in cycle d + latency_cycles + event_latency_cycles: that of a CQE
+//       taken in cycle n, not moderated, event_latency_cycles after its write.
+//   R5  Compression, when both the parameter and the CQ ask for it: a session ends with a completion that does not
+//       join, at compression_max completions, and compression_timeout_cycles after the last one that joined. Events
+//       count what is written.
+//   R6  A packet that moved its QP to the error state, or the first one behind it: one request (kFlush) to the WQE
+//       fetcher to flush the QP's receive queue, and when no completion tells of the error one kQpRequestError (NAK
+//       0x61), kQpAccessError (0x62) or kQpFatal event. The requests wait in a list and never hold up the packets.
 //   R7  kLastWqe: one kQpLastWqeReached event a QP.
 //   R8  With the completion of its message, good or bad, a WQE's slot in the store is released.
 //   R9  Within a cycle: writes, packets, events out; then a doorbell, timers, a flush request, the next packet.
@@ -32,18 +32,18 @@
 namespace rxnic {
 
 struct CqeGeneratorCounters {
-  std::uint64_t packets = 0;           // packets taken
-  std::uint64_t cqes = 0;              // completions written, those in mini CQEs too
-  std::uint64_t error_cqes = 0;        // of them with a status other than success
-  std::uint64_t slots = 0;             // CQ slots written
-  std::uint64_t compressed = 0;        // completions written as mini CQEs
-  std::uint64_t sessions = 0;          // compressed blocks written
-  std::uint64_t discarded = 0;         // completions lost: CQ dead or unknown
-  std::uint64_t overruns = 0;          // CQs that overran
-  std::uint64_t completion_events = 0; // events of armed CQs
-  std::uint64_t qp_events = 0;         // events of QPs
-  std::uint64_t flush_requests = 0;    // QPs whose receive queue was asked to be flushed
-  std::uint64_t squashed = 0;          // packets squashed here
+  std::uint64_t packets = 0;            // packets taken
+  std::uint64_t cqes = 0;               // completions written, those in mini CQEs too
+  std::uint64_t error_cqes = 0;         // of them with a status other than success
+  std::uint64_t slots = 0;              // CQ slots written
+  std::uint64_t compressed = 0;         // completions written as mini CQEs
+  std::uint64_t sessions = 0;           // compressed blocks written
+  std::uint64_t discarded = 0;          // completions lost: CQ dead or unknown
+  std::uint64_t overruns = 0;           // CQs that overran
+  std::uint64_t completion_events = 0;  // events of armed CQs
+  std::uint64_t qp_events = 0;          // events of QPs
+  std::uint64_t flush_requests = 0;     // QPs whose receive queue was asked to be flushed
+  std::uint64_t squashed = 0;           // packets squashed here
 };
 
 class CqeGenerator final : public Block {
@@ -78,7 +78,7 @@ class CqeGenerator final : public Block {
     std::uint32_t session_limit = 0;  // completions a block may hold, 0: not compressed
     std::uint32_t session_stamp = 0;  // changes whenever the session does
     bool dead = false;
-    bool moderated = false;           // in moderated_
+    bool moderated = false;  // in moderated_
   };
   struct SessionTimer {
     std::uint32_t cq = 0;
@@ -110,18 +110,18 @@ class CqeGenerator final : public Block {
   NicShared& shared_;
   std::uint32_t clock_period_ps_;
   std::vector<Cq> cqs_;
-  std::vector<std::uint32_t> index_of_;     // by CQN: index in cqs_ + 1
-  std::vector<std::uint32_t> srqs_;         // by WqId: SRQN + 1
-  std::vector<std::uint8_t> buffers_;       // CQEs until the DMA engine has taken them, used in turn
+  std::vector<std::uint32_t> index_of_;  // by CQN: index in cqs_ + 1
+  std::vector<std::uint32_t> srqs_;      // by WqId: SRQN + 1
+  std::vector<std::uint8_t> buffers_;    // CQEs until the DMA engine has taken them, used in turn
   std::uint32_t buffer_slots_ = 0;
   std::uint32_t next_buffer_ = 0;
   DelayLine<DmaRequest> writes_;
   DelayLine<PacketHandle> pipeline_;
   DelayLine<Event> events_;
   DelayLine<SessionTimer> session_timers_;
-  std::vector<std::uint32_t> moderated_;    // CQs with an event due later
-  Cycle next_moderation_ = kNever;          // not after the first of them
-  std::vector<QpContext*> flush_list_;      // pinned, oldest first
+  std::vector<std::uint32_t> moderated_;  // CQs with an event due later
+  Cycle next_moderation_ = kNever;        // not after the first of them
+  std::vector<QpContext*> flush_list_;    // pinned, oldest first
   Cycle next_accept_{};
   CqeGeneratorCounters counters_;
 };

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scatter engine: lays each packet's bytes over the scatter list of its receive WQE, or over the range that it names. The
-// decisions are model/core/scatter_plan.
+// Scatter engine: lays each packet's bytes over the scatter list of its receive WQE, or over the range that it names.
+// The decisions are model/core/scatter_plan.
 //
 //   R1  A packet taken in cycle n is planned in cycle n and leaves in cycle n + latency_cycles.
-//   R2  It occupies the engine for max(1, ceil(bytes moved / bytes_per_cycle), ceil(elements looked at / sges_per_cycle))
-//       cycles; the next packet is taken no earlier than after them. The bytes of the GRH area count.
+//   R2  It occupies the engine for max(1, ceil(bytes moved / bytes_per_cycle), ceil(elements looked at /
+//       sges_per_cycle)) cycles; the next packet is taken no earlier than after them. The bytes of the GRH area count.
 //   R3  How far a WQE is filled is kept by its slot of the WQE store, from the packet that takes the WQE on.
-//   R4  A packet behind one of its QP that failed is squashed. Failed and squashed packets go on in order, without segments.
+//   R4  A packet behind one of its QP that failed is squashed. Failed and squashed packets go on in order, without
+//       segments.
 #pragma once
 
 #include <vector>
@@ -45,8 +46,8 @@ class GrhScatter final : public Block {
 
   GrhScatterParams params_;
   NicShared& shared_;
-  std::vector<ScatterCursor> cursors_;    // by slot of the WQE store (R3)
-  DelayLine<PacketHandle> pipeline_;      // at most one packet enters a cycle
+  std::vector<ScatterCursor> cursors_;  // by slot of the WQE store (R3)
+  DelayLine<PacketHandle> pipeline_;    // at most one packet enters a cycle
   Cycle next_accept_{};
   GrhScatterCounters counters_;
 };

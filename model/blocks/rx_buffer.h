@@ -2,8 +2,8 @@
 // Packet buffer of the port: what has arrived and not yet been taken by the parser.
 //
 //   R1  A packet that arrives in cycle n can leave from cycle n + 1 on; one leaves a cycle, in order.
-//   R2  The buffer holds at most rx_buffer_bytes of frames. What does not fit waits on the wire (kPause: link-level flow
-//       control) or is dropped and counted (kDrop).
+//   R2  The buffer holds at most rx_buffer_bytes of frames. What does not fit waits on the wire (kPause: link-level
+//       flow control) or is dropped and counted (kDrop).
 #pragma once
 
 #include "model/blocks/ledger.h"
@@ -14,8 +14,8 @@
 namespace rxnic {
 
 struct RxBufferCounters {
-  std::uint64_t packets = 0;         // taken from the wire
-  std::uint64_t dropped = 0;         // of them dropped for want of room
+  std::uint64_t packets = 0;  // taken from the wire
+  std::uint64_t dropped = 0;  // of them dropped for want of room
   std::uint64_t high_water_bytes = 0;
 };
 

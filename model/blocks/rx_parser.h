@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receive parser: takes frames apart and drops at once what is not for this device (rules 6).
 //
-//   R1  A frame accepted in cycle n takes max(1, ceil(frame_bytes / beat_bytes)) cycles, one a beat; the next frame is accepted
-//       no earlier than in the cycle after the last beat. Its packet leaves header_cycles after the last beat.
+//   R1  A frame accepted in cycle n takes max(1, ceil(frame_bytes / beat_bytes)) cycles, one a beat; the next frame is
+//       accepted no earlier than in the cycle after the last beat. Its packet leaves header_cycles after the last beat.
 //   R2  What is not RDMA is no error: it is counted as such, whatever else is wrong with it.
-//   R3  The first of these that holds is the reason of the drop: what the source found (a frame that the capture cut short);
-//       longer than any legal packet; lengths, opcode and headers (types/wire.h, R2); destination address; TVER not 0; QPN 0;
-//       a multicast QPN without a QP attached to the group. Each has its counter in the ledger.
-//   R4  Destination address: one of the device's own, any when it has none (promiscuous), or a multicast address with the
-//       multicast QPN.
+//   R3  The first of these that holds is the reason of the drop: what the source found (a frame that the capture cut
+//       short); longer than any legal packet; lengths, opcode and headers (types/wire.h, R2); destination address; TVER
+//       not 0; QPN 0; a multicast QPN without a QP attached to the group. Each has its counter in the ledger.
+//   R4  Destination address: one of the device's own, any when it has none (promiscuous), or a multicast address with
+//       the multicast QPN.
 //   R5  A multicast packet goes to the QP attached to its group: one QP a group, packets are not replicated.
 //   R6  A wrong ICRC is not dropped here but found here: the checker drops it, in the order of rules 6.
-//   R7  Drops take their beats and leave in the cycle in which the packet would have left; they need no room downstream.
+//   R7  Drops take their beats and leave in the cycle in which the packet would have left; they need no room
+//       downstream.
 #pragma once
 
 #include <vector>

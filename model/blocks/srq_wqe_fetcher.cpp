@@ -117,7 +117,7 @@ bool SrqWqeFetcher::accept(Cycle now) {
   tagged_next_ = !from_tagged;
   const Packet& p = shared_.packets[h];
   if (look_ahead_ && p.takes_wqe && p.outcome == Outcome::kExecute) table_.touch(p.queue);  // (R3)
-  pipeline_.push(h, now + params_.hit_cycles);  // (R1)
+  pipeline_.push(h, now + params_.hit_cycles);                                              // (R1)
   ++counters_.packets;
   return true;
 }
@@ -278,7 +278,6 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::give_back(Packet& p, Cycle now) {  // (R10
   }
   if (match) shared_.wqes.release(p.wqe_slot);
   p.wqe_slot = kNoWqeSlot;
-  p.tag_verdict = TagVerdict::kNone;
   return Verdict::kLeaves;
 }
 

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receive WQE fetcher: doorbells, prefetch of WQEs from SRQs and RQs, the WQE of each message, flush, the SRQ limit event.
-// The decisions are model/core/work_queue_table, wqe_prefetch and wqe_format.
+// Receive WQE fetcher: doorbells, prefetch of WQEs from SRQs and RQs, the WQE of each message, flush, the SRQ limit
+// event. The decisions are model/core/work_queue_table, wqe_prefetch and wqe_format.
 //
-//   R1  A packet taken in cycle n leaves in cycle n + hit_cycles when its WQE is on the chip by then, otherwise in the cycle in
-//       which the read that brings it completes. In order; one is taken and one leaves a cycle; `in` and `tagged` take turns.
-//   R2  In each cycle one doorbell, one completion of a read and one read are handled, in this order, the packets between
-//       the last two: a doorbell taken in cycle n counts for the packet that leaves in n, and its read starts in n.
-//   R3  Prefetch: rules of wqe_prefetch.h and work_queue_table.h. A packet that is taken has its queue prefetched when there
-//       are more contexts than packets in the block; the one that waits always.
+//   R1  A packet taken in cycle n leaves in cycle n + hit_cycles when its WQE is on the chip by then, otherwise in the
+//       cycle in which the read that brings it completes. In order; one is taken and one leaves a cycle; `in` and
+//       `tagged` take turns.
+//   R2  In each cycle one doorbell, one completion of a read and one read are handled, in this order, the packets
+//       between the last two: a doorbell taken in cycle n counts for the packet that leaves in n, and its read starts
+//       in n.
+//   R3  Prefetch: rules of wqe_prefetch.h and work_queue_table.h. A packet that is taken has its queue prefetched when
+//       there are more contexts than packets in the block; the one that waits always.
 //   R4  No WQE posted: RNR NAK on RC and XRC (rules 6), a drop on UC and UD. No WQE is used.
 //   R5  A bad WQE is used and fails its QP: NAK 0x63.
-//   R6  The later packets of a message get the WQE of the first. A packet that fails its QP in the middle of a message, and
-//       one that completes a message that was given up, gets it too: the WQE completes in error.
-//   R7  UC: a message that ends early leaves its WQE to the next. UC and UD longer than the WQE: UC on an RQ and UD (by policy)
-//       are dropped and the WQE is kept; UC on an SRQ completes with LOC_LEN_ERR.
+//   R6  The later packets of a message get the WQE of the first. A packet that fails its QP in the middle of a message,
+//       and one that completes a message that was given up, gets it too: the WQE completes in error.
+//   R7  UC: a message that ends early leaves its WQE to the next. UC and UD longer than the WQE: UC on an RQ and UD (by
+//       policy) are dropped and the WQE is kept; UC on an SRQ completes with LOC_LEN_ERR.
 //   R8  SRQ limit: an event when a WQE is taken and fewer than the limit stay posted, once for each arming (rules 2.3).
-//   R9  Flush of an RQ: one completion kFlushed for each posted WQE, in order, one a cycle, and for those posted later as
-//       their doorbells come. Those carry no QP context, only its number. The WQEs of an SRQ are not flushed. A QP that was
-//       stopped in the middle of a message, with nothing else of it in flight, has that message's WQE flushed first.
+//   R9  Flush of an RQ: one completion kFlushed for each posted WQE, in order, one a cycle, and for those posted later
+//       as their doorbells come. Those carry no QP context, only its number. The WQEs of an SRQ are not flushed. A QP
+//       that was stopped in the middle of a message, with nothing else of it in flight, has that message's WQE flushed
+//       first.
 //   R10 Tag matching: a match, or an unexpected message, that is refused or squashed here goes back to the tag matcher.
 #pragma once
 
@@ -101,14 +104,14 @@ class SrqWqeFetcher final : public Block {
   DelayLine<PacketHandle> pipeline_;
   bool look_ahead_;
   bool tagged_next_ = false;
-  bool waiting_ = false;            // the oldest packet has been found waiting (counted once)
-  WqId wanted_ = kNoWq;             // the queue whose WQE it waits for
+  bool waiting_ = false;  // the oldest packet has been found waiting (counted once)
+  WqId wanted_ = kNoWq;   // the queue whose WQE it waits for
   // The flush at hand and those that are due because of late doorbells.
   PacketHandle flush_request_ = kNoPacket;
   WqId flush_queue_ = kNoWq;
   bool flush_turn_ = false;
   std::vector<WqId> late_flushes_;
-  bool lacks_packet_ = false;       // a flush waits for an internal packet
+  bool lacks_packet_ = false;  // a flush waits for an internal packet
   SrqWqeFetcherCounters counters_;
 };
 

@@ -196,7 +196,6 @@ void TagMatchCam::match(Packet& p, const List& list, std::uint32_t handle) {  //
   if (p.ends_message) p.cqe_flags |= kCqeTagDataValid;
   p.completes = true;
   p.tag_verdict = p.qp->tag_verdict = TagVerdict::kMatched;
-  p.qp->tag_handle = handle;
 }
 
 // What the completion of a message's packet says, on success or failure.

@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tag matching of TM SRQs: a CAM with the oldest tags of each list, the rest in an overflow list in memory. All packets of
-// QPs on a TM SRQ pass here; the first packet of a SEND is searched. The decisions are model/core/tag_match_list.
+// Tag matching of TM SRQs: a CAM with the oldest tags of each list, the rest in an overflow list in memory. All packets
+// of QPs on a TM SRQ pass here; the first packet of a SEND is searched. The decisions are model/core/tag_match_list.
 //
-//   R1  A search decides in the cycle n in which its packet is taken and has its result in cycle n + search_cycles, when the
-//       packet leaves. Packets that need no search take as long. One packet is taken a cycle.
+//   R1  A search decides in the cycle n in which its packet is taken and has its result in cycle n + search_cycles,
+//       when the packet leaves. Packets that need no search take as long. One packet is taken a cycle.
 //   R2  A search and an append accepted in the same cycle: the search does not see the append.
-//   R3  An operation accepted in cycle n occupies the CAM for append_cycles (a sync for one): the next packet or operation
-//       is taken in cycle n + append_cycles. Its completion, when one is due, leaves then at the earliest (R4).
+//   R3  An operation accepted in cycle n occupies the CAM for append_cycles (a sync for one): the next packet or
+//       operation is taken in cycle n + append_cycles. Its completion, when one is due, leaves then at the earliest
+//       (R4).
 //   R4  Everything leaves in the order in which it was taken.
-//   R5  The CAM is shared by all lists: `entries` in all. What does not fit is written to the list's overflow in memory.
+//   R5  The CAM is shared by all lists: `entries` in all. What does not fit is written to the list's overflow in
+//       memory.
 //   R6  A search that the CAM cannot decide walks the overflow: from cycle n + search_cycles on one read of
-//       overflow_entries_per_read entries after the other, each when the one before has come, up to the match or the end.
-//       Nothing is searched meanwhile. The result is there in the cycle in which the last read has come. What was walked
-//       over moves into the CAM while there is room. The list in memory is taken as compact: closing gaps costs nothing.
-//   R7  Match: the packet takes a WQE slot of its own with the entry's buffer, the TMH is stripped. One packet: one completion,
-//       MATCH and DATA_VALID. Several: the first completes with MATCH, the last with DATA_VALID (rules 5.6).
-//   R8  Miss: the message goes on to take a WQE, headers and all. It counts as unexpected; NO_TAG, FIN, an opcode that is not
-//       known and a message without a whole TMH do not. Rendezvous requests are searched by nobody yet: always unexpected.
-//   R9  SYNC_REQ is set in the completion of an operation that leaves the list out of phase, and in that of an unexpected
-//       message when a sync is wanted (rules 5.5).
+//       overflow_entries_per_read entries after the other, each when the one before has come, up to the match or the
+//       end. Nothing is searched meanwhile. The result is there in the cycle in which the last read has come. What was
+//       walked over moves into the CAM while there is room. The list in memory is taken as compact: closing gaps costs
+//       nothing.
+//   R7  Match: the packet takes a WQE slot of its own with the entry's buffer, the TMH is stripped. One packet: one
+//       completion, MATCH and DATA_VALID. Several: the first completes with MATCH, the last with DATA_VALID (rules
+//       5.6).
+//   R8  Miss: the message goes on to take a WQE, headers and all. It counts as unexpected; NO_TAG, FIN, an opcode that
+//       is not known and a message without a whole TMH do not. Rendezvous requests are searched by nobody yet: always
+//       unexpected.
+//   R9  SYNC_REQ is set in the completion of an operation that leaves the list out of phase, and in that of an
+//       unexpected message when a sync is wanted (rules 5.5).
 //   R10 Append to a full list and removal of what is not posted complete with kTagMatch, signaled or not.
-//   R11 `returned`: the fetcher gives back a match, or an unexpected message, that was refused or squashed before it was
-//       delivered; it is taken at once.
+//   R11 `returned`: the fetcher gives back a match, or an unexpected message, that was refused or squashed before it
+//       was delivered; it is taken at once.
 #pragma once
 
 #include <array>
@@ -39,19 +44,19 @@
 namespace rxnic {
 
 struct TagMatchCamCounters {
-  std::uint64_t packets = 0;           // packets taken
-  std::uint64_t searches = 0;          // messages searched for
-  std::uint64_t matches = 0;           // messages that matched
-  std::uint64_t unexpected = 0;        // messages that did not, and count as unexpected
-  std::uint64_t untagged = 0;          // messages not searched for: NO_TAG, FIN, unknown, too short
-  std::uint64_t operations = 0;        // list operations
-  std::uint64_t failed_operations = 0; // appends to a full list, removals of what is not there
-  std::uint64_t overflow_appends = 0;  // entries written to memory
-  std::uint64_t walks = 0;             // searches that went on in memory
-  std::uint64_t walk_reads = 0;        // reads that these made
-  std::uint64_t promotions = 0;        // entries moved from the overflow into the CAM
-  std::uint64_t returned = 0;          // decisions taken back
-  std::uint64_t squashed = 0;          // packets squashed here
+  std::uint64_t packets = 0;            // packets taken
+  std::uint64_t searches = 0;           // messages searched for
+  std::uint64_t matches = 0;            // messages that matched
+  std::uint64_t unexpected = 0;         // messages that did not, and count as unexpected
+  std::uint64_t untagged = 0;           // messages not searched for: NO_TAG, FIN, unknown, too short
+  std::uint64_t operations = 0;         // list operations
+  std::uint64_t failed_operations = 0;  // appends to a full list, removals of what is not there
+  std::uint64_t overflow_appends = 0;   // entries written to memory
+  std::uint64_t walks = 0;              // searches that went on in memory
+  std::uint64_t walk_reads = 0;         // reads that these made
+  std::uint64_t promotions = 0;         // entries moved from the overflow into the CAM
+  std::uint64_t returned = 0;           // decisions taken back
+  std::uint64_t squashed = 0;           // packets squashed here
 };
 
 class TagMatchCam final : public Block {
@@ -102,12 +107,12 @@ class TagMatchCam final : public Block {
   std::vector<std::unique_ptr<List>> lists_;  // by WqId
   std::uint32_t cam_used_ = 0;
   DelayLine<Result> pipeline_;
-  Cycle cam_free_{};          // the CAM takes nothing before
+  Cycle cam_free_{};                // the CAM takes nothing before
   WqId walk_srq_ = kNoWq;           // the list that a search walks in memory
   std::uint32_t walk_entries_ = 0;  // of it still to be read
   std::uint32_t walk_position_ = 0;
-  std::uint32_t walk_promotes_ = 0; // entries that it passes over
-  bool walk_waits_ = false;         // a read is on its way
+  std::uint32_t walk_promotes_ = 0;  // entries that it passes over
+  bool walk_waits_ = false;          // a read is on its way
   std::vector<std::uint8_t> walk_buffer_;
   std::array<TagOverflowEntry, kWriteBuffers> write_buffers_;
   std::uint32_t next_write_buffer_ = 0;

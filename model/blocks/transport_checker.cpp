@@ -12,7 +12,7 @@ TransportChecker::TransportChecker(const sc_core::sc_module_name& name, const Tr
       params_(params),
       shared_(shared),
       responder_(shared.resources, srqs_),
-      pipeline_(params.latency_cycles + 1) {}  // internal packets enter in every cycle
+      pipeline_(params.latency_cycles) {}  // one place a stage: internal packets enter in every cycle
 
 Cycle TransportChecker::step(Cycle now) {
   bool blocked = false;
@@ -113,18 +113,19 @@ PacketHandle TransportChecker::internal_packet(const Packet& cause, PacketRole r
 }
 
 bool TransportChecker::complete_requests(Packet& answer, Cycle now) {  // (R5)
+  while (!completing_) {
+    if (!requests_table_.take_completed(answer, completed_)) return false;
+    completing_ = completed_.signaled;
+  }
   if (!shared_.packets.available(PacketClass::kInternal)) return no_internal_packet_ = true;
-  RequestNotice request;
-  do {
-    if (!requests_table_.take_completed(answer, request)) return false;
-  } while (!request.signaled);
+  completing_ = false;
   const PacketHandle h = internal_packet(answer, PacketRole::kSendCompletion);
   Packet& p = shared_.packets[h];
   p.cq = p.qp->send_cq;
-  p.cqe_opcode = request.opcode;
-  p.wqe_index = request.wqe_index;
-  p.byte_count = request.bytes;
-  p.message_bytes = request.bytes;
+  p.cqe_opcode = completed_.opcode;
+  p.wqe_index = completed_.wqe_index;
+  p.byte_count = completed_.bytes;
+  p.message_bytes = completed_.bytes;
   ++counters_.completions;
   pipeline_.push(h, now + params_.latency_cycles);
   return true;
@@ -148,10 +149,10 @@ bool TransportChecker::complete_truncated(Packet& next, Cycle now) {
 }
 
 void TransportChecker::hash(StateHash& h) const {
-  for (const std::uint64_t n : {counters_.packets, counters_.requests, counters_.answers, counters_.cnps,
-                                counters_.completions, responder_counters().psn_gaps, responder_counters().duplicates,
-                                responder_counters().sequence_naks, responder_counters().invalid_requests,
-                                responder_counters().messages, request_counters().completed}) {
+  for (const std::uint64_t n :
+       {counters_.packets, counters_.requests, counters_.answers, counters_.cnps, counters_.completions,
+        responder_counters().psn_gaps, responder_counters().duplicates, responder_counters().sequence_naks,
+        responder_counters().invalid_requests, responder_counters().messages, request_counters().completed}) {
     h.mix(n);
   }
   shared_.ledger.hash(h);

@@ -6,9 +6,9 @@
 //   R2  Packets are taken cycles_per_packet apart at least.
 //   R3  What fails silently leaves the path here; what is to be answered or completed in error travels on in order.
 //   R4  Packets of QPs on a tag-matching SRQ leave through `to_cam`, all others through `to_fetcher`.
-//   R5  An answer to a request of ours completes the requests before it by internal packets, one a cycle, ahead of itself.
-//       So does a packet in front of which a capture lost the end of a SEND (R11 of core/responder.h). With no internal packet
-//       free they wait: blocked.
+//   R5  An answer to a request of ours completes the requests before it by internal packets, one a cycle, ahead of
+//       itself. So does a packet in front of which a capture lost the end of a SEND (R11 of core/responder.h). With
+//       no internal packet free they wait: blocked.
 //   R6  A notice of a request of ours is taken in each cycle in which there is one.
 //   R7  A CNP is counted and ends here.
 #pragma once
@@ -65,6 +65,8 @@ class TransportChecker final : public Block {
   DelayLine<PacketHandle> pipeline_;
   Cycle next_accept_{};
   bool no_internal_packet_ = false;
+  bool completing_ = false;  // `completed_` waits for an internal packet
+  RequestNotice completed_;
   TransportCheckerCounters counters_;
 };
 

@@ -2,11 +2,13 @@
 // One completion queue as the device sees it: room, and when its armed event is due.
 //
 //   R1  There is room for n slots when producer - consumer + n <= slots; a CQ that ignores overruns always has room.
-//   R2  Armed, the CQ raises one event and is disarmed by it. The CQEs that count for it are those with an index not before the
-//       consumer index that armed it; armed for solicited only: of them those that are solicited or in error.
+//   R2  Armed, the CQ raises one event and is disarmed by it. The CQEs that count for it are those with an index not
+//       before the consumer index that armed it; armed for solicited only: of them those that are solicited or in
+//       error.
 //   R3  Moderation: the event is due when `moderation_count` CQEs that count are written, or when the first of them is
 //       `moderation_period` old, whichever comes first. A count of 0 or 1: with the first. A period of 0: no limit.
-//   R4  So arming a CQ that holds CQEs which software has not consumed is never lost (with R3, at the latest a period later).
+//   R4  So arming a CQ that holds CQEs which software has not consumed is never lost (with R3, at the latest a period
+//       later).
 //   R5  The consumer index never passes the producer index: a doorbell that says so is ignored.
 #pragma once
 

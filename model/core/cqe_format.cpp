@@ -77,8 +77,7 @@ void CompressionSession::add(const Cqe& cqe) {
   minis_[count_++] = {cqe.byte_count, cqe.wqe_index};
 }
 
-void CompressionSession::write(std::uint32_t index, std::uint32_t slots, std::uint32_t stride,
-                               std::uint8_t* to) const {
+void CompressionSession::write(std::uint32_t index, std::uint32_t slots, std::uint32_t stride, std::uint8_t* to) const {
   Cqe first = title_;
   if (count_ > 1) {
     first.format = CqeFormat::kTitle;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is the packet for this QP? The checks of rules 6 between "QP found" and the PSN, in their order; each failure is a silent
-// drop with a reason of its own.
+// Is the packet for this QP? The checks of rules 6 between "QP found" and the PSN, in their order; each failure is a
+// silent drop with a reason of its own.
 //
-//   R1  QP type and state; then addresses (RC, UC, XRC); then P_Key; then Q_Key (UD); then ICRC: the first that fails counts.
+//   R1  QP type and state; then addresses (RC, UC, XRC); then P_Key; then Q_Key (UD); then ICRC: the first that
+//       fails counts.
 //   R2  Requests need RTR or later, answers RTS or later. RESET, INIT and the error state take nothing.
 //   R3  P_Keys match when their low 15 bits are equal and not zero and at least one of them is a full member.
 //   R4  A CNP is for a QP of any connected type; it has no Q_Key.

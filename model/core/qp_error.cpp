@@ -43,9 +43,11 @@ void fail_qp(Packet& p, DropReason reason, std::uint8_t syndrome, WcStatus statu
   p.answer_msn = p.undo.msn;
   p.answer_psn = p.h.psn;
   p.completes = answer || p.wqe_slot != 0xffffffff;
-  if (qp.state != QpState::kError) qp.state_before_error = qp.state;
+  const bool first = qp.state != QpState::kError;
+  if (first || static_cast<std::int32_t>(p.sequence - qp.error_at) < 0) qp.error_at = p.sequence;
+  if (first) qp.state_before_error = qp.state;
+  if (answer) qp.state_before_error = QpState::kError;  // no RNR NAK of the responder takes it back
   qp.state = QpState::kError;
-  qp.error_at = p.sequence;
   squash_behind(p);
 }
 

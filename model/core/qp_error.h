@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens to a QP, and to the packets behind, when a packet cannot be carried out. Any block may find that out.
 //
-//   R1  A packet that fails on RC moves its QP to the error state. Packets of the QP that were checked after it are squashed
-//       wherever they are, also those that have failed themselves; those checked before it complete.
-//   R2  RNR: the QP goes back to what it was before the packet; packets behind are squashed, and an error state that one of
-//       them caused is taken back; the QP stays usable and is silent until the packet's PSN comes again (rules 6).
+//   R1  A packet that fails on RC moves its QP to the error state. Packets of the QP that were checked after it are
+//       squashed wherever they are, also those that have failed themselves; those checked before it complete.
+//   R2  RNR: the QP goes back to what it was before the packet; packets behind are squashed, and an error state that
+//       one of them caused is taken back; the QP stays usable and is silent until the packet's PSN comes again
+//       (rules 6).
 //   R3  UC, UD: only the rest of the packet's message is dropped.
-//   R4  A squashed packet that has taken a receive WQE completes it with kFlushed; others complete nothing. It answers nothing.
-//   R5  Answers to requests of our own are not squashed. One that fails sends no NAK: its request completes in error.
+//   R4  A squashed packet that has taken a receive WQE completes it with kFlushed; others complete nothing. It
+//       answers nothing.
+//   R5  Answers to requests of our own are not squashed. One that fails sends no NAK: its request completes in
+//       error.
 #pragma once
 
 #include "model/types/packet.h"
@@ -17,8 +20,8 @@ namespace rxnic {
 // Numbers the packet within its QP as it is checked.
 void number(Packet& p);
 
-// RC, XRC and local errors of any transport: QP to the error state. The packet answers `syndrome` (RC, XRC) and, when it
-// holds a WQE, completes it with `status`.
+// RC, XRC and local errors of any transport: QP to the error state. The packet answers `syndrome` (RC, XRC) and, when
+// it holds a WQE, completes it with `status`.
 void fail_qp(Packet& p, DropReason reason, std::uint8_t syndrome, WcStatus status);
 // UC, UD: the message is given up.
 void fail_message(Packet& p, DropReason reason);

@@ -120,7 +120,6 @@ void Responder::check_unreliable(Packet& p) {  // (R4)
     if (!p.has(kTakesWqe) || !qp.uses_srq) return give_up(p, DropReason::kInvalidRequest);
     p.bad_length = true;  // (R9)
   }
-  qp.expected_psn = p.h.psn;
   find_queue(p);
   take(p);
 }
@@ -145,7 +144,6 @@ void Responder::check_datagram(Packet& p) {  // (R5)
     ++counters_.invalid_requests;
     return drop(p, DropReason::kInvalidRequest);
   }
-  qp.expected_psn = p.h.psn;
   find_queue(p);
   take(p);
   p.acknowledge = false;
@@ -164,10 +162,10 @@ void Responder::duplicate(Packet& p) {
   p.resource = resources_.find(qp.qpn, p.h.psn);
   if (p.resource == kNoResource) return drop(p, DropReason::kDuplicateUnsaved);
   const ResponderResource& saved = resources_[p.resource];
-  const bool same = p.has(kAtomic) ? saved.atomic && saved.first_psn == p.h.psn
-                                   : !saved.atomic && p.h.rkey == saved.rkey && p.h.va >= saved.va &&
-                                         p.h.va - saved.va <= saved.bytes &&
-                                         p.h.length <= saved.bytes - (p.h.va - saved.va);
+  const bool same = p.has(kAtomic)
+                        ? saved.atomic
+                        : !saved.atomic && p.h.rkey == saved.rkey && p.h.va >= saved.va &&
+                              p.h.va - saved.va <= saved.bytes && p.h.length <= saved.bytes - (p.h.va - saved.va);
   if (!same) return drop(p, DropReason::kDuplicateUnsaved);
   p.outcome = Outcome::kReplay;
   p.acknowledge = true;
@@ -178,8 +176,8 @@ void Responder::duplicate(Packet& p) {
   p.access = access_needed(p);
 }
 
-// The packet's place in the stream is believed. What the gap swallowed is not known: a message goes on when the packet can
-// belong to it.
+// The packet's place in the stream is believed. What the gap swallowed is not known: a message goes on when the packet
+// can belong to it.
 void Responder::resynchronise(Packet& p, std::uint32_t missing) {
   QpContext& qp = *p.qp;
   if (!qp.nak_sent) {

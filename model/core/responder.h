@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// The responder's decisions on one request packet (rules 6): PSN, opcode sequence, opcode enabled, length; then the QP moves
-// on. What needs memory (WQE, keys, data) is decided by the blocks behind, which may take it back (core/qp_error.h).
+// The responder's decisions on one request packet (rules 6): PSN, opcode sequence, opcode enabled, length; then the
+// QP moves on. What needs memory (WQE, keys, data) is decided by the blocks behind, which may take it back
+// (core/qp_error.h).
 //
-//   R1  RC, XRC. PSN ahead: one NAK 0x60 with the expected PSN, then silence until it comes. When the QP resynchronises
-//       (captures) the packet is taken as it is and the gap counted, unless an RNR NAK of ours made it.
-//   R2  RC, XRC. PSN behind: SEND and WRITE are acknowledged again and not executed again; READ and atomics are replayed from
-//       the saved resources, dropped when those are gone or the READ asks for more than was saved.
+//   R1  RC, XRC. PSN ahead: one NAK 0x60 with the expected PSN, then silence until it comes. When the QP
+//       resynchronises (captures) the packet is taken as it is and the gap counted, unless an RNR NAK of ours made
+//       it.
+//   R2  RC, XRC. PSN behind: SEND and WRITE are acknowledged again and not executed again; READ and atomics are
+//       replayed from the saved resources, dropped when those are gone or the READ asks for more than was saved.
 //   R3  RC, XRC. Opcode out of sequence, not enabled, or of illegal length: NAK 0x61, QP to the error state.
-//   R4  UC. PSN not the expected one: dropped until a FIRST or ONLY, which restarts. A FIRST or ONLY inside a message: on an
-//       RQ the message is given up and its WQE used again; on an SRQ its WQE completes with REM_INV_REQ and the new message is
-//       dropped. Other sequence or length errors drop the rest of the message; a SEND's WQE completes so if it is an SRQ's.
+//   R4  UC. PSN not the expected one: dropped until a FIRST or ONLY, which restarts. A FIRST or ONLY inside a
+//       message: on an RQ the message is given up and its WQE used again; on an SRQ its WQE completes with
+//       REM_INV_REQ and the new message is dropped. Other sequence or length errors drop the rest of the message; a
+//       SEND's WQE completes so if it is an SRQ's.
 //   R5  UD. SEND ONLY of at most the MTU; everything else is dropped.
-//   R6  Lengths: FIRST and MIDDLE exactly the MTU, LAST 1..MTU, ONLY at most the MTU; a WRITE's packets add up to its RETH
-//       length; RETH length at most 2^31; atomics are 8-byte aligned.
-//   R7  A READ advances the PSN by its number of responses, at least one. MSN counts at the end of each message (24 bits).
+//   R6  Lengths: FIRST and MIDDLE exactly the MTU, LAST 1..MTU, ONLY at most the MTU; a WRITE's packets add up to
+//       its RETH length; RETH length at most 2^31; atomics are 8-byte aligned.
+//   R7  A READ advances the PSN by its number of responses, at least one. MSN counts at the end of each message (24
+//       bits).
 //   R8  An answer is due when BTH.A is set, and for every READ and atomic.
 //   R9  A packet that takes a WQE is not judged by its length before it has one (`bad_length`).
-//   R10 XRC: the message's WQE comes from the SRQ that XRCETH names; an SRQ that does not exist, is in another XRC domain or
-//       changes within a SEND: NAK 0x61.
-//   R11 A QP that resynchronises and sees a MIDDLE or LAST without its FIRST: a SEND takes its WQE there and then and completes
-//       with what is left of it; a WRITE, whose address is not known, is acknowledged and counted, not written.
+//   R10 XRC: the message's WQE comes from the SRQ that XRCETH names; an SRQ that does not exist, is in another XRC
+//       domain or changes within a SEND: NAK 0x61.
+//   R11 A QP that resynchronises and sees a MIDDLE or LAST without its FIRST: a SEND takes its WQE there and then
+//       and completes with what is left of it; a WRITE, whose address is not known, is acknowledged and counted, not
+//       written.
 #pragma once
 
 #include <cstdint>
@@ -39,25 +44,27 @@ struct SrqEntry {
 using SrqTable = std::unordered_map<std::uint32_t, SrqEntry>;  // by SRQN
 
 struct ResponderCounters {
-  std::uint64_t psn_gaps = 0;           // jumps ahead that were resynchronised
-  std::uint64_t psn_gap_packets = 0;    // packets missing in them
-  std::uint64_t truncated_messages = 0; // messages whose end (or start) fell into a gap
-  std::uint64_t duplicates = 0;         // packets behind the expected PSN
-  std::uint64_t sequence_naks = 0;      // NAK 0x60
-  std::uint64_t invalid_requests = 0;   // NAK 0x61 and UC/UD drops for the same causes
-  std::uint64_t messages = 0;           // messages whose last packet was taken
+  std::uint64_t psn_gaps = 0;            // jumps ahead that were resynchronised
+  std::uint64_t psn_gap_packets = 0;     // packets missing in them
+  std::uint64_t truncated_messages = 0;  // messages whose end (or start) fell into a gap
+  std::uint64_t duplicates = 0;          // packets behind the expected PSN
+  std::uint64_t sequence_naks = 0;       // NAK 0x60
+  std::uint64_t invalid_requests = 0;    // NAK 0x61 and UC/UD drops for the same causes
+  std::uint64_t messages = 0;            // messages whose last packet was taken
 };
 
 class Responder {
  public:
   Responder(ResponderResources& resources, const SrqTable& srqs) : resources_(resources), srqs_(srqs) {}
 
-  // A capture lost the end of the message that the QP is in: it must be completed (PacketRole::kTruncated) before check().
+  // A capture lost the end of the message that the QP is in: it must be completed (PacketRole::kTruncated) before
+  // check().
   bool abandons_message(const Packet& p) const;
   // Called for that; the QP is between messages afterwards.
   void abandon_message(QpContext& qp);
 
-  // Decides on a request packet that passed check_headers(); p.qp is set. Outcome kDrop without `completes` may leave at once.
+  // Decides on a request packet that passed check_headers(); p.qp is set. Outcome kDrop without `completes` may leave
+  // at once.
   void check(Packet& p);
 
   const ResponderCounters& counters() const { return counters_; }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// READ and atomic requests that a responder may be asked to repeat, and the saved results of atomics (IBTA volume 1, 9.4.5,
-// 9.7.5.1.5). On-chip memory; one ring of max_dest_rd_atomic entries for each QP.
+// READ and atomic requests that a responder may be asked to repeat, and the saved results of atomics (IBTA volume 1,
+// 9.4.5, 9.7.5.1.5). On-chip memory; one ring of max_dest_rd_atomic entries for each QP.
 //
 //   R1  A new request overwrites the oldest entry.
 //   R2  A search finds the entry whose PSN range holds the PSN, the newest first.
-//   R3  Entries at or ahead of a new request's PSN are of packets that were taken back (RNR): the new one takes their place,
-//       so that a repetition does not push out an entry that may still be asked for.
+//   R3  Entries at or ahead of a new request's PSN are of packets that were taken back (RNR): the new one takes
+//       their place, so that a repetition does not push out an entry that may still be asked for.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace rxnic {
 struct ResponderResource {
   bool valid = false;
   bool atomic = false;
-  bool done = false;            // atomic: `original` holds the result
+  bool done = false;  // atomic: `original` holds the result
   Psn first_psn;
   std::uint32_t psn_count = 1;  // READ: number of responses
   std::uint64_t va = 0;

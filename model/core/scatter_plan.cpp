@@ -16,23 +16,20 @@ constexpr std::uint32_t kIpv4HeaderBytes = 20;
 constexpr std::uint32_t kAtomicBytes = 8;
 
 bool is_datagram(const Packet& p) { return p.qp->transport == Transport::kUd; }
-bool is_reliable(const Packet& p) {
-  return p.qp->transport == Transport::kRc || p.qp->transport == Transport::kXrc;
-}
+bool is_reliable(const Packet& p) { return p.qp->transport == Transport::kRc || p.qp->transport == Transport::kXrc; }
 
 // The bytes of the GRH area, nullptr when the packet has none (R2).
 const std::uint8_t* grh_area(Packet& p) {
   if (p.h.has_grh) return p.frame.data() + p.h.network_offset;
   if (p.h.encapsulation != Encapsulation::kRoceV2Ipv4) return nullptr;
   std::memset(p.grh_area.data(), 0, kGrhBytes - kIpv4HeaderBytes);
-  std::memcpy(p.grh_area.data() + (kGrhBytes - kIpv4HeaderBytes), p.frame.data() + p.h.network_offset, kIpv4HeaderBytes);
+  std::memcpy(p.grh_area.data() + (kGrhBytes - kIpv4HeaderBytes), p.frame.data() + p.h.network_offset,
+              kIpv4HeaderBytes);
   return p.grh_area.data();
 }
 
 // Puts bytes at the cursor (R1); `data` nullptr passes over them. The caller has seen that they fit.
-void fill(Packet& p, const ReceiveWqe& wqe, ScatterCursor& at, const std::uint8_t* data, std::uint32_t bytes,
-          ScatterWork& work) {
-  work.bytes += bytes;
+void fill(Packet& p, const ReceiveWqe& wqe, ScatterCursor& at, const std::uint8_t* data, std::uint32_t bytes) {
   at.bytes += bytes;
   while (bytes > 0) {
     const DataSegment& sge = wqe.sge[at.element];
@@ -43,7 +40,6 @@ void fill(Packet& p, const ReceiveWqe& wqe, ScatterCursor& at, const std::uint8_
     }
     bytes -= n;
     at.element_offset += n;
-    work.elements += n > 0 || sge.length == 0;
     if (at.element_offset == sge.length) {
       ++at.element;
       at.element_offset = 0;
@@ -71,8 +67,11 @@ ScatterWork plan_send(Packet& p, const ReceiveWqe& wqe, ScatterCursor& at) {
     too_long(p);
     return work;
   }
-  if (head > 0) fill(p, wqe, at, grh_area(p), head, work);
-  fill(p, wqe, at, p.frame.data() + p.h.payload_offset + strip, data, work);
+  const std::uint32_t first = at.element;
+  if (head > 0) fill(p, wqe, at, grh_area(p), head);
+  fill(p, wqe, at, p.frame.data() + p.h.payload_offset + strip, data);
+  work.bytes = head + data;
+  work.elements = at.element - first + (at.element_offset > 0);
   if (p.ends_message) p.byte_count = static_cast<std::uint32_t>(at.bytes);  // (R6)
   return work;
 }

@@ -123,8 +123,7 @@ void TagMatchList::take_out(std::uint32_t handle, Place now) {
   Bucket& b = bucket(node.entry.mask, node.entry.tag);
   (node.previous == kNoTag ? b.first : nodes_[node.previous].next) = node.next;
   (node.next == kNoTag ? b.last : nodes_[node.next].previous) = node.previous;
-  const auto it =
-      std::find_if(masks_.begin(), masks_.end(), [&](const Mask& m) { return m.mask == node.entry.mask; });
+  const auto it = std::find_if(masks_.begin(), masks_.end(), [&](const Mask& m) { return m.mask == node.entry.mask; });
   if (--it->entries == 0) {
     *it = masks_.back();
     masks_.pop_back();

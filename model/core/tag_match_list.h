@@ -2,13 +2,14 @@
 // Tag-matching list of one TM SRQ (rules 5): which posted tag a message matches. No time in it.
 //
 //   R1  Oldest wins: of all entries with (tag & mask) == entry.tag the one appended first is returned and consumed.
-//   R2  append fails when max_tags entries are posted, or when the handle is not below max_tags or is in use. remove fails
-//       when the entry is not posted: consumed meanwhile, removed, never there.
-//   R3  The device counts the unexpected messages. While software's count (acknowledge) differs from it the list is out of
-//       phase: entries appended meanwhile match nothing. Older ones go on matching. When the counts agree all entries match.
+//   R2  append fails when max_tags entries are posted, or when the handle is not below max_tags or is in use. remove
+//       fails when the entry is not posted: consumed meanwhile, removed, never there.
+//   R3  The device counts the unexpected messages. While software's count (acknowledge) differs from it the list is out
+//       of phase: entries appended meanwhile match nothing. Older ones go on matching. When the counts agree all
+//       entries match.
 //   R4  A sync is asked for when more than 0x3fff unexpected messages are not acknowledged. Counts are modulo 2^16.
-//   R5  The oldest entries are in the CAM, the others in the overflow: an entry that does not find the overflow empty, or no
-//       room in the CAM, is appended to the overflow. promote() moves the oldest of the overflow into the CAM.
+//   R5  The oldest entries are in the CAM, the others in the overflow: an entry that does not find the overflow empty,
+//       or no room in the CAM, is appended to the overflow. promote() moves the oldest of the overflow into the CAM.
 //   R6  restore() takes a match back: the entry is posted again, as old as it was.
 //
 // Entries of equal mask and tag hash to one bucket, where they lie in the order of age; a search looks once for each
@@ -28,7 +29,8 @@ class TagMatchList {
 
   struct Match {
     std::uint32_t handle = kNoTag;  // kNoTag: a miss
-    // Entries of the overflow that are compared until the result is known: up to the match, or all of it. 0: the CAM knew.
+    // Entries of the overflow that are compared until the result is known: up to the match, or all of it. 0: the CAM
+    // knew.
     std::uint32_t overflow_walked = 0;
   };
   Match search(std::uint64_t tag);
@@ -57,9 +59,9 @@ class TagMatchList {
   enum class Place : std::uint8_t { kFree, kCam, kOverflow, kConsumed };
   struct Node {
     TagEntry entry;
-    std::uint64_t age = 0;  // number of the append
-    std::uint32_t previous = kNoTag, next = kNoTag;        // in the bucket
-    std::uint32_t older = kNoTag, younger = kNoTag;        // in the list
+    std::uint64_t age = 0;                           // number of the append
+    std::uint32_t previous = kNoTag, next = kNoTag;  // in the bucket
+    std::uint32_t older = kNoTag, younger = kNoTag;  // in the list
     Place place = Place::kFree;
   };
   struct Bucket {

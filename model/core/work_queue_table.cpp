@@ -253,7 +253,8 @@ void WorkQueueTable::link_oldest(std::uint32_t c) {
 void WorkQueueTable::line_up(std::uint32_t c) {
   if (contexts_[c].waits || contexts_[c].owner == kNoWq) return;
   contexts_[c].waits = true;
-  line_[line_first_ + line_size_ < line_.size() ? line_first_ + line_size_ : line_first_ + line_size_ - line_.size()] = c;
+  line_[line_first_ + line_size_ < line_.size() ? line_first_ + line_size_ : line_first_ + line_size_ - line_.size()] =
+      c;
   ++line_size_;
 }
 

@@ -2,11 +2,11 @@
 // The work queues of a device: what doorbells posted, what packets took, and which queues have WQEs on the chip.
 // No time in it: the fetcher (model/blocks/srq_wqe_fetcher.h) says when.
 //
-//   R1  Doorbell: the producer index counts the WQEs posted, free-running. One that goes back, or that posts more than the
-//       queue holds (slots; slots - 1 for a linked list), is refused and changes nothing.
-//   R2  Queues with WQEs on the chip use one of `contexts` prefetch contexts. A doorbell takes a free one; a packet that
-//       needs a WQE takes a free one or that of the least recently used queue, whose prefetched WQEs are forgotten and read
-//       again when they are needed.
+//   R1  Doorbell: the producer index counts the WQEs posted, free-running. One that goes back, or that posts more than
+//       the queue holds (slots; slots - 1 for a linked list), is refused and changes nothing.
+//   R2  Queues with WQEs on the chip use one of `contexts` prefetch contexts. A doorbell takes a free one; a packet
+//       that needs a WQE takes a free one or that of the least recently used queue, whose prefetched WQEs are forgotten
+//       and read again when they are needed.
 //   R3  At most `reads` reads are in flight. Queues take turns, one read each, but what a packet waits for goes first.
 //   R4  SRQ limit (rules 2.3): reached when a WQE is taken and fewer than the limit stay posted. It is then disarmed.
 //   R5  An RQ in error hands out nothing; its posted WQEs are flushed one by one, in order, and those posted later too.
@@ -54,11 +54,11 @@ class WorkQueueTable {
 
   // Packets.
   enum class Supply : std::uint8_t { kNone, kComing, kReady };
-  Supply supply(WqId id);  // kNone: nothing posted. Binds the queue to a context
-  void touch(WqId id);     // a packet that is near will need a WQE
+  Supply supply(WqId id);                           // kNone: nothing posted. Binds the queue to a context
+  void touch(WqId id);                              // a packet that is near will need a WQE
   void read_front(WqId id, ReceiveWqe& out) const;  // precondition: kReady
   bool take_reaches_limit(WqId id) const;
-  void take(WqId id);      // precondition: kReady
+  void take(WqId id);  // precondition: kReady
 
   // Reads. `where` and `bytes` tell what to read; the data goes to `data`.
   struct Read {
@@ -95,7 +95,7 @@ class WorkQueueTable {
     WqePrefetch prefetch;
     WqId owner = kNoWq;
     std::uint32_t newer = kNone, older = kNone;  // in the order of use
-    bool waits = false;  // is in line for a read
+    bool waits = false;                          // is in line for a read
   };
   struct Flight {
     WqePrefetch::Run run;

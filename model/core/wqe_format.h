@@ -4,8 +4,8 @@
 //   R1  Data segments start at the slot's first byte; in a linked list a NextSegment stands before them.
 //   R2  The list ends with the slot, or before a segment whose lkey is kInvalidKey.
 //   R3  A segment of length 0 is passed over, whatever its lkey: it holds no byte.
-//   R4  A WQE is bad (`valid` false) when a segment's lkey is 0, when there are more than kMaxSge segments, or when they hold
-//       more than 2^31 bytes together. Nothing of a bad WQE but its index is used.
+//   R4  A WQE is bad (`valid` false) when a segment's lkey is 0, when there are more than kMaxSge segments, or when
+//       they hold more than 2^31 bytes together. Nothing of a bad WQE but its index is used.
 //   R5  A next index outside the queue is taken modulo its slots: a program's mistake never leads outside its queue.
 #pragma once
 
@@ -41,7 +41,8 @@ bool parse_wqe(std::span<const std::uint8_t> slot, WqLayout layout, std::uint32_
 // Slot of the next WQE of a linked list.
 std::uint32_t next_wqe_index(std::span<const std::uint8_t> slot, std::uint32_t slots);
 
-// Writes a WQE, for drivers and tests; a linked list's `next` is where the next WQE will be. False when it does not fit.
+// Writes a WQE, for drivers and tests; a linked list's `next` is where the next WQE will be. False when it does not
+// fit.
 bool write_wqe(std::span<std::uint8_t> slot, WqLayout layout, std::uint32_t next, std::span<const DataSegment> sges);
 
 }  // namespace rxnic

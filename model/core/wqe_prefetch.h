@@ -4,14 +4,17 @@
 // WQEs are numbered as the doorbell counts them; `first` is the one that is taken next.
 //
 //   R1  At most `depth` WQEs are held or on their way, and none that was not posted.
-//   R2  One read brings up to wqes_per_read WQEs that are contiguous in memory, never across the end of the ring. A read
-//       that only lacks room waits until there is room for all of it (half of `depth` at most).
+//   R2  One read brings up to wqes_per_read WQEs that are contiguous in memory, never across the end of the ring. A
+//       read that only lacks room waits until there is room for all of it (half of `depth` at most).
 //   R3  Cyclic: WQE k is in slot k mod slots, so that everything posted can be read at once.
-//   R4  Linked list: where WQE k + 1 is, is known when WQE k has come. Each read is one WQE and depends on the one before.
-//   R5  Linked list, `sequential`: WQE k + 1 is guessed in the slot after that of WQE k and read ahead under R2. When WQE k
-//       names another slot, what was read after it (and what is on its way) is discarded and read again from there.
+//   R4  Linked list: where WQE k + 1 is, is known when WQE k has come. Each read is one WQE and depends on the one
+//       before.
+//   R5  Linked list, `sequential`: WQE k + 1 is guessed in the slot after that of WQE k and read ahead under R2. When
+//       WQE k names another slot, what was read after it (and what is on its way) is discarded and read again from
+//       there.
 //   R6  A WQE is handed out only when every WQE before it has confirmed its place.
-//   R7  A WQE that could not be read is handed out as unreadable; the next of a list is then taken to be the slot after it.
+//   R7  A WQE that could not be read is handed out as unreadable; the next of a list is then taken to be the slot after
+//       it.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +34,7 @@ class WqePrefetch {
     std::uint32_t number = 0;  // of the first
     std::uint32_t slot = 0;
     std::uint32_t count = 0;
-    std::uint32_t epoch = 0;   // what was read in another epoch is not wanted any more
+    std::uint32_t epoch = 0;  // what was read in another epoch is not wanted any more
   };
   struct Wqe {
     std::span<const std::uint8_t> bytes;
@@ -74,10 +77,10 @@ class WqePrefetch {
   std::uint32_t slots_ = 1;
   std::uint32_t stride_ = 0;
   std::uint32_t epoch_ = 0;
-  std::uint32_t first_ = 0;      // the next to be taken
-  std::uint32_t confirmed_ = 0;  // the WQEs before it have come and are where they were expected
-  std::uint32_t fetch_ = 0;      // the next to be read
-  std::uint32_t fetch_slot_ = 0; // where it is: known when fetch_ == confirmed_, else guessed
+  std::uint32_t first_ = 0;       // the next to be taken
+  std::uint32_t confirmed_ = 0;   // the WQEs before it have come and are where they were expected
+  std::uint32_t fetch_ = 0;       // the next to be read
+  std::uint32_t fetch_slot_ = 0;  // where it is: known when fetch_ == confirmed_, else guessed
 };
 
 }  // namespace rxnic

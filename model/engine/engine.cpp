@@ -40,6 +40,11 @@ Cycle Engine::outside_now() const {
   return on_edge && now_ < cycle ? Cycle{cycle.count - 1} : cycle;
 }
 
+void Engine::notify(sc_core::sc_event& event) {
+  event.notify(time_of(now_) + time_of(Cycle{1}) / 2 - sc_core::sc_time_stamp());
+  run_ahead_ = false;
+}
+
 void Engine::wake(unsigned index) {
   pending_[index / kWordBits] |= std::uint64_t{1} << (index % kWordBits);
   if (in_tick_ || !sc_core::sc_is_running()) return;
@@ -85,10 +90,8 @@ Cycle Engine::tick() {
 
 std::uint64_t Engine::run_ahead_limit() const {
   if (params_.mode == EngineMode::kPerCycle) return next_.count + 1;
-  // Processes that are to run at this very instant may wait for anything afterwards.
-  if (sc_core::sc_pending_activity_at_current_time()) return next_.count + 1;
   std::uint64_t limit = next_.count + params_.quantum_cycles;
-  if (sc_core::sc_pending_activity_at_future_time()) {
+  if (sc_core::sc_pending_activity()) {  // at this very instant too: who is to run now may wait for anything afterwards
     const std::uint64_t period = time_of(Cycle{1}).value();
     const std::uint64_t at = (sc_core::sc_time_stamp() + sc_core::sc_time_to_pending_activity()).value();
     // The pending activity comes first in the cycle that begins at or after it.

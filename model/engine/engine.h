@@ -3,13 +3,14 @@
 //
 //   R1  In each cycle the blocks that have something to do are stepped in the order in which they were added.
 //   R2  When nothing is due in the next cycle the engine jumps to the earliest cycle in which something is.
-//   R3  One activation runs ahead up to the next pending SystemC activity or the quantum; sc_time_stamp() is stale meanwhile,
-//       now() is not.
-//   R4  kStepAll steps every block in every cycle; kPerCycle gives each active cycle its own activation, with probes sampled.
-//       Results are those of kFast.
+//   R3  One activation runs ahead up to the next pending SystemC activity or the quantum; sc_time_stamp() is stale
+//       meanwhile, now() is not.
+//   R4  kStepAll steps every block in every cycle; kPerCycle gives each active cycle its own activation, with probes
+//       sampled. Results are those of kFast.
 //   R5  When nothing is due ever the engine stops triggering itself; wake() from outside starts it again.
-//   R6  A SystemC process outside acts between clock edges. What it pushes into a link with outside_now() is seen by the
-//       consumer in the next cycle. A step that wakes such a process (notifies an event) calls end_run_ahead().
+//   R6  A SystemC process outside acts between clock edges. What it pushes into a link with outside_now() is seen by
+//       the consumer in the next cycle. A step wakes such a process with notify(): it runs in the middle of the
+//       present cycle.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,8 @@ class Engine final : public sc_core::sc_module {
   Cycle now() const { return now_; }
   // For SystemC processes outside: the cycle that sc_time_stamp() is in.
   Cycle outside_now() const;
-  void end_run_ahead() { run_ahead_ = false; }
+  // For blocks: notifies the event half a cycle after the beginning of now().
+  void notify(sc_core::sc_event& event);
   std::uint32_t clock_period_ps() const { return params_.clock_period_ps; }
   EngineMode mode() const { return params_.mode; }
   sc_core::sc_time time_of(Cycle c) const;
@@ -69,8 +71,8 @@ class Engine final : public sc_core::sc_module {
   std::vector<Block*> blocks_;
   std::vector<LinkBase*> links_;
   std::vector<std::function<void(Cycle)>> probes_;
-  std::vector<Cycle> timers_;               // by block: its own next cycle
-  std::vector<std::uint64_t> pending_;      // bit per block: woken for the next cycle
+  std::vector<Cycle> timers_;           // by block: its own next cycle
+  std::vector<std::uint64_t> pending_;  // bit per block: woken for the next cycle
   std::vector<std::uint64_t> active_;
   sc_core::sc_event external_;
   Cycle now_{};

@@ -116,7 +116,8 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
   std::uint32_t first_ = 0;
 };
 
-// Ports: sc_ports that find the concrete link once, at the end of elaboration, so that a transfer is not a virtual call.
+// Ports: sc_ports that find the concrete link once, at the end of elaboration, so that a transfer is not a virtual
+// call.
 namespace detail {
 inline Block& block_of(sc_core::sc_object* parent) {
   auto* block = dynamic_cast<Block*>(parent);

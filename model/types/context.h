@@ -91,7 +91,6 @@ struct QpContext {
   // Kept by the tag matcher: the message that is passing it.
   TagVerdict tag_verdict = TagVerdict::kNone;
   std::uint32_t tag_context = 0;
-  std::uint32_t tag_handle = 0;
   std::uint64_t tag = 0;
 
   std::uint16_t pins = 0;          // packets in flight that refer to the cached copy

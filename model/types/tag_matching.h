@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tag matching: headers in front of a message (big-endian, as tm_types.h), operations on a tag list, and the layout of the
-// list's overflow in memory (little-endian).
+// Tag matching: headers in front of a message (big-endian, as tm_types.h), operations on a tag list, and the layout of
+// the list's overflow in memory (little-endian).
 //
 //   R1  A tag-matching message starts with a TMH; a rendezvous request goes on with an RVH (rules 5.1).
-//   R2  The driver chooses an entry's handle, below max_tags, and may use it again when the entry was matched or deleted.
-//       It comes back as wqe_index of the completions of the message that matched.
+//   R2  The driver chooses an entry's handle, below max_tags, and may use it again when the entry was matched or
+//       deleted. It comes back as wqe_index of the completions of the message that matched.
 #pragma once
 
 #include <cstdint>
@@ -59,11 +59,11 @@ enum class TagOpcode : std::uint8_t { kAdd, kDelete, kSync };
 struct TagOperation {
   TagOpcode opcode = TagOpcode::kSync;
   bool signaled = false;
-  bool tm_sync = false;                  // unexpected_count is valid
-  std::uint16_t unexpected_count = 0;    // unexpected messages that software has seen, modulo 2^16
+  bool tm_sync = false;                // unexpected_count is valid
+  std::uint16_t unexpected_count = 0;  // unexpected messages that software has seen, modulo 2^16
   WqId srq = kNoWq;
-  std::uint32_t wqe_index = 0;           // comes back in the operation's completion
-  TagEntry entry;                        // kDelete: only the handle
+  std::uint32_t wqe_index = 0;  // comes back in the operation's completion
+  TagEntry entry;               // kDelete: only the handle
 };
 
 // From the fetcher to the tag matcher: what a search had decided did not come about, because the message is refused or

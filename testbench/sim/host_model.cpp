@@ -162,6 +162,11 @@ void HostModel::take(const Cq& cq, const Cqe& cqe, Cycle now) {
   const auto it = queue_index_.find(queue_key(srq, srq ? cqe.srq_number : cqe.qp_number));
   if (it == queue_index_.end()) return;
   queues_[it->second].complete(cqe.wqe_index);
+  if (failed && !srq) {  // (R4)
+    queues_[it->second].set_limit(0);
+    holds_[it->second].clear();
+    return;
+  }
   schedule_post(it->second, now);
 }
 

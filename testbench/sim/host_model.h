@@ -4,6 +4,7 @@
 //   R1  A CQE is polled poll_latency after it became visible; everything visible by then is polled together.
 //   R2  A polled receive's buffer is posted again repost_latency later; its doorbell arrives doorbell_latency after that.
 //   R3  Each poll moves the consumer index with one doorbell per CQ.
+//   R4  A completion in error ends the posting to an RQ: its QP is in the error state.
 #pragma once
 
 #include <array>

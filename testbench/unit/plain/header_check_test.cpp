@@ -8,9 +8,7 @@
 namespace rxnic {
 namespace {
 
-DropReason reason_for(QpContext qp, const PacketSpec& spec = {}) {
-  return check_headers(*make_packet(qp, spec), qp);
-}
+DropReason reason_for(QpContext qp, const PacketSpec& spec = {}) { return check_headers(*make_packet(qp, spec), qp); }
 
 TEST(HeaderCheck, AGoodPacketOfEachTransportGoesOn) {
   for (const Transport t : {Transport::kRc, Transport::kUc, Transport::kUd, Transport::kXrc}) {
@@ -77,8 +75,9 @@ TEST(HeaderCheck, RequestsNeedRtrAnswersRts) {  // (R2)
     QpState state;
     bool request, answer;
   };
-  constexpr Row kRows[] = {{QpState::kReset, false, false}, {QpState::kInit, false, false}, {QpState::kRtr, true, false},
-                           {QpState::kRts, true, true},     {QpState::kSqd, true, true},    {QpState::kSqe, true, true},
+  constexpr Row kRows[] = {{QpState::kReset, false, false}, {QpState::kInit, false, false},
+                           {QpState::kRtr, true, false},    {QpState::kRts, true, true},
+                           {QpState::kSqd, true, true},     {QpState::kSqe, true, true},
                            {QpState::kError, false, false}};
   for (const Row& row : kRows) {
     QpContext qp = make_qp(Transport::kRc);

@@ -53,7 +53,7 @@ struct PacketSpec {
   std::uint8_t syndrome = 0;  // AETH
   std::uint32_t msn = 0;      // AETH
   std::uint64_t original = 0;
-  std::uint32_t srq = 0;      // XRCETH
+  std::uint32_t srq = 0;  // XRCETH
   bool ack_request = false;
   bool solicited = false;
   std::uint64_t arrived = 0;  // cycle

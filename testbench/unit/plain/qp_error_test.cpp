@@ -163,12 +163,35 @@ TEST(QpError, RnrTakesBackAnErrorThatAPacketBehindCaused) {  // (R2)
   EXPECT_TRUE(is_squashed(*p[2]));
 }
 
+TEST(QpError, RnrTakesBackTwoErrorsOfPacketsBehind) {  // (R2)
+  QpContext qp = make_qp(Transport::kRc);
+  auto p = checked(qp, 4);
+  fail_qp(*p[3], DropReason::kInvalidRequest, 0x61, WcStatus::kRemoteInvalidRequest);
+  fail_qp(*p[2], DropReason::kInvalidRequest, 0x61, WcStatus::kRemoteInvalidRequest);
+  fail_rnr(*p[1]);
+  EXPECT_EQ(qp.state, QpState::kRts);
+}
+
 TEST(QpError, RnrLeavesAnErrorAloneThatHasAnotherCause) {  // (R2)
   QpContext qp = make_qp(Transport::kRc);
   auto p = checked(qp, 3);
   qp.state = QpState::kError;  // software
   fail_rnr(*p[0]);
   EXPECT_EQ(qp.state, QpState::kError);
+}
+
+TEST(QpError, RnrLeavesAnErrorOfAnAnswerAlone) {  // (R2) (R5)
+  for (const bool answer_first : {false, true}) {
+    QpContext qp = make_qp(Transport::kRc);
+    auto p = checked(qp, 3);
+    auto answers = checked(qp, 1, Operation::kReadResponseOnly);
+    for (const bool answer : {answer_first, !answer_first}) {
+      fail_qp(answer ? *answers[0] : *p[2], DropReason::kLocalOperation, 0x63, WcStatus::kLocalProtection);
+    }
+    EXPECT_EQ(qp.error_at, p[2]->sequence) << "the oldest";
+    fail_rnr(*p[0]);
+    EXPECT_EQ(qp.state, QpState::kError);
+  }
 }
 
 TEST(QpError, WithoutAWqeUcAndUdDropTheMessageInSilence) {  // (R3)
@@ -200,8 +223,8 @@ TEST(QpError, OnUcOnlyTheRestOfTheMessageGoes) {  // (R3)
 TEST(QpError, ASquashedPacketCompletesOnlyAWqeOfItsOwn) {  // (R4)
   QpContext qp = make_qp(Transport::kRc);
   auto p = checked(qp, 4);
-  p[1]->wqe_slot = 8;          // took a WQE
-  p[2]->wqe_slot = 8;          // a later packet of the same message
+  p[1]->wqe_slot = 8;  // took a WQE
+  p[2]->wqe_slot = 8;  // a later packet of the same message
   p[2]->takes_wqe = false;
   fail_qp(*p[0], DropReason::kRemoteAccess, 0x62, WcStatus::kRemoteAccess);
   for (int twice = 0; twice < 2; ++twice) {

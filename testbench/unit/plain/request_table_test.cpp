@@ -177,10 +177,11 @@ TEST_F(RequestTableTest, ARequestThatIsSentAgainIsNotNew) {  // (R6)
   request(10, 2);
   request(10, 2);
   request(12, 1);
+  request(12, 1);
   request(11, 1);
   EXPECT_EQ(table.outstanding(qp.qpn), 2u);
-  EXPECT_EQ(table.counters().requests, 4u);
-  EXPECT_EQ(table.counters().repeated, 2u);
+  EXPECT_EQ(table.counters().requests, 5u);
+  EXPECT_EQ(table.counters().repeated, 3u);
   EXPECT_EQ(ack(12), (Wqes{10, 12}));
 }
 

@@ -205,8 +205,7 @@ TEST_F(ResponderRc, ADuplicateReadIsReplayed) {  // (R2)
   EXPECT_EQ(whole.outcome, Outcome::kReplay);
   EXPECT_TRUE(whole.acknowledge);
   EXPECT_EQ(whole.answer_psn, Psn{100});
-  Packet& rest =
-      check({.operation = O::kReadRequest, .psn = 102, .length = kTestMtu, .va = 0x10000 + 2 * kTestMtu});
+  Packet& rest = check({.operation = O::kReadRequest, .psn = 102, .length = kTestMtu, .va = 0x10000 + 2 * kTestMtu});
   EXPECT_EQ(rest.outcome, Outcome::kReplay);
   EXPECT_EQ(rest.answer_psn, Psn{102});
   EXPECT_EQ(rest.local_va, 0x10000u + 2 * kTestMtu);
@@ -219,13 +218,13 @@ TEST_F(ResponderRc, ADuplicateReadIsReplayed) {  // (R2)
 TEST_F(ResponderRc, ADuplicateReadThatAsksForMoreIsDropped) {  // (R2)
   check({.operation = O::kReadRequest, .psn = 100, .length = 1000});
   const PacketSpec bad[] = {
-      {.operation = O::kReadRequest, .psn = 100, .length = 1001},                                  // longer
-      {.operation = O::kReadRequest, .psn = 100, .length = 1000, .va = 0x10001},                   // past the end
-      {.operation = O::kReadRequest, .psn = 100, .length = 1, .va = 0xffff},                       // before the start
-      {.operation = O::kReadRequest, .psn = 100, .length = 1000, .va = 0x10000, .rkey = 0x4201},   // another region
-      {.operation = O::kReadRequest, .psn = 100, .length = 16, .va = 0xffff'ffff'ffff'fff8},       // wraps
-      {.operation = O::kReadRequest, .psn = 99, .length = 1000},                                   // never saved
-      {.operation = O::kFetchAdd, .psn = 100},                                                     // not an atomic
+      {.operation = O::kReadRequest, .psn = 100, .length = 1001},                                 // longer
+      {.operation = O::kReadRequest, .psn = 100, .length = 1000, .va = 0x10001},                  // past the end
+      {.operation = O::kReadRequest, .psn = 100, .length = 1, .va = 0xffff},                      // before the start
+      {.operation = O::kReadRequest, .psn = 100, .length = 1000, .va = 0x10000, .rkey = 0x4201},  // another region
+      {.operation = O::kReadRequest, .psn = 100, .length = 16, .va = 0xffff'ffff'ffff'fff8},      // wraps
+      {.operation = O::kReadRequest, .psn = 99, .length = 1000},                                  // never saved
+      {.operation = O::kFetchAdd, .psn = 100},                                                    // not an atomic
   };
   for (const PacketSpec& spec : bad) expect_dropped(check(spec), DropReason::kDuplicateUnsaved);
   EXPECT_EQ(qp.state, QpState::kRts);
@@ -256,8 +255,8 @@ TEST_F(ResponderRc, ResourcesThatWereOverwrittenAreNotReplayed) {  // (R2)
 // --- opcode sequence
 
 TEST_F(ResponderRc, OnlyTheOpcodesThatContinueAMessageMayFollow) {  // (R3)
-  constexpr O kAll[] = {O::kSendFirst,   O::kSendMiddle,   O::kSendLast,    O::kSendLastImm, O::kSendOnly,
-                        O::kSendOnlyImm, O::kSendLastInv,  O::kSendOnlyInv, O::kWriteFirst,  O::kWriteMiddle,
+  constexpr O kAll[] = {O::kSendFirst,   O::kSendMiddle,   O::kSendLast,    O::kSendLastImm,  O::kSendOnly,
+                        O::kSendOnlyImm, O::kSendLastInv,  O::kSendOnlyInv, O::kWriteFirst,   O::kWriteMiddle,
                         O::kWriteLast,   O::kWriteLastImm, O::kWriteOnly,   O::kWriteOnlyImm, O::kReadRequest,
                         O::kCompareSwap, O::kFetchAdd};
   for (const MessageKind inside : {MessageKind::kNone, MessageKind::kSend, MessageKind::kWrite}) {
@@ -305,9 +304,9 @@ TEST_F(ResponderRc, WhatSoftwareDidNotAllowIsRefused) {  // (R3)
     O operation;
     std::uint8_t right;
   };
-  for (const Row row : {Row{O::kWriteOnly, kRemoteWrite}, Row{O::kWriteOnlyImm, kRemoteWrite},
-                        Row{O::kReadRequest, kRemoteRead}, Row{O::kCompareSwap, kRemoteAtomic},
-                        Row{O::kFetchAdd, kRemoteAtomic}}) {
+  for (const Row row :
+       {Row{O::kWriteOnly, kRemoteWrite}, Row{O::kWriteOnlyImm, kRemoteWrite}, Row{O::kReadRequest, kRemoteRead},
+        Row{O::kCompareSwap, kRemoteAtomic}, Row{O::kFetchAdd, kRemoteAtomic}}) {
     restart();
     qp.access = static_cast<std::uint8_t>(0xff & ~row.right);
     Packet& p = check({.operation = row.operation});
@@ -375,8 +374,8 @@ TEST_F(ResponderRc, AnRnrNakOfASendFirstOrOnlyChangesNothing) {
     check({.operation = O::kSendOnly, .psn = 100});
     const std::uint32_t bytes = operation == O::kSendFirst ? kTestMtu : 8;
     Packet& p = check({.operation = operation, .psn = 101, .payload = bytes});
-    Packet& behind = check({.operation = operation == O::kSendFirst ? O::kSendMiddle : O::kSendOnly, .psn = 102,
-                            .payload = kTestMtu});
+    Packet& behind = check(
+        {.operation = operation == O::kSendFirst ? O::kSendMiddle : O::kSendOnly, .psn = 102, .payload = kTestMtu});
     fail_rnr(p);
     EXPECT_TRUE(is_squashed(behind));
     EXPECT_EQ(qp.expected_psn, Psn{101});

@@ -97,7 +97,9 @@ TEST(DmaEngine, PayloadLeavesWhenItsLastByteHasPassed) {  // R1, R3
   Rig rig(bench, byte_a_cycle());
   rig.payload.push(Cycle{9}, rig.packet({64}));  // can be popped in cycle 10; 88 bytes on the link
   bench.run_to(Cycle{97});
-  EXPECT_EQ(bench.engine().links()[1]->transfers(), 0u);
+  EXPECT_EQ(bench.engine().links()[1]->transfers(), 0u);  // the link at payload_done
+  bench.run_to(Cycle{98});
+  EXPECT_EQ(bench.engine().links()[1]->transfers(), 1u);
   bench.run();
   ASSERT_EQ(rig.payload_done.size(), 1u);
   EXPECT_EQ(rig.payload_done.cycle(0), Cycle{98});

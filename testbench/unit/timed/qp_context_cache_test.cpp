@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "model/blocks/dma_engine.h"
 #include "testbench/unit/timed/harness.h"
 
 namespace rxnic {
@@ -267,6 +268,48 @@ TEST(QpContextCache, FlushWritesChangedContexts) {
   rig.dut.flush_to(rig.host);
   EXPECT_EQ(rig.stored(1).msn, 77u);
   EXPECT_EQ(rig.stored(1).pins, 0u);
+}
+
+// The write-back and the read that follows it use the same line: over the real DMA engine, which a small link keeps
+// busy.
+TEST(QpContextCache, WriteBackIsNotOverwrittenByTheReadBehindIt) {  // R4
+  QpContextCacheParams p = small();
+  p.sets = p.ways = 1;
+  DmaEngineParams slow;
+  slow.tlp_rate_mbps = 1000;
+  Bench bench;
+  LocalMemory host;
+  NicShared shared{PacketPool::Quotas{}};
+  auto& dut = bench.add<QpContextCache>("dut", p, shared);
+  auto& engine = bench.add<DmaEngine>("dma", slow, 1000u, shared, host);
+  constexpr auto kClient = static_cast<std::size_t>(DmaClient::kContext);
+  bench.connect(dut.dma, engine.requests[kClient], 2);
+  bench.connect(engine.completions[kClient], dut.dma_done, 2);
+  auto& in = bench.source(dut.in);
+  auto& out = bench.sink(dut.out);
+  out.on_value([&](Cycle now, PacketHandle h) {
+    ++shared.packets[h].qp->checked;
+    shared.packets[h].qp->dirty = true;
+    shared.ledger.retire(shared.packets[h], now);
+  });
+  for (std::uint32_t n = 1; n <= 3; ++n) {
+    QpContext qp;
+    qp.valid = 1;
+    qp.qpn = Qpn{n};
+    host.store(qp_context_address(Qpn{n}), qp);
+  }
+  for (std::uint32_t i = 0; i < 30; ++i) {
+    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
+    shared.packets[h].h.destination_qp = Qpn{1 + i % 3};
+    in.push(Cycle{0}, h);
+  }
+  bench.run();
+  dut.flush_to(host);
+  for (std::uint32_t n = 1; n <= 3; ++n) {
+    const auto stored = host.load<QpContext>(qp_context_address(Qpn{n}));
+    EXPECT_EQ(stored.checked, 10u);
+    EXPECT_EQ(stored.qpn, Qpn{n});
+  }
 }
 
 // Whatever is evicted and read again: each packet finds the count that the packets of its QP before it left behind.

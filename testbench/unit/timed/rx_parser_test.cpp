@@ -44,9 +44,7 @@ struct Rig {
     return handle;
   }
   Packet& operator[](PacketHandle h) { return shared.packets[h]; }
-  std::uint64_t dropped(DropReason r) const {
-    return shared.ledger.counters().dropped[static_cast<std::size_t>(r)];
-  }
+  std::uint64_t dropped(DropReason r) const { return shared.ledger.counters().dropped[static_cast<std::size_t>(r)]; }
   // Runs one frame that must be dropped for `reason`.
   void expect_drop(PacketHandle h, DropReason reason) {
     in.push(Cycle{0}, h);
@@ -335,8 +333,8 @@ TEST(RxParser, EveryCycleIsAccountedFor) {
   dut.settle(Cycle{100});
   const CycleAccount& account = dut.account();
   const auto spent = [&](Activity a) { return account[static_cast<std::size_t>(a)]; };
-  // 58 bytes: one beat each, taken in 10 and 11; the first leaves in 14, the second finds the link full from 15 until the
-  // pop of cycle 41 makes room for cycle 42.
+  // 58 bytes: one beat each, taken in 10 and 11; the first leaves in 14, the second finds the link full from 15 until
+  // the pop of cycle 41 makes room for cycle 42.
   EXPECT_EQ(spent(Activity::kBusy), 5u);
   EXPECT_EQ(spent(Activity::kBlocked), 27u);
   EXPECT_EQ(spent(Activity::kStarved), 100u - 32u);
@@ -345,8 +343,8 @@ TEST(RxParser, EveryCycleIsAccountedFor) {
 TEST(RxParser, EveryEncapsulationIsUnderstood) {
   Bench bench;
   Rig rig(bench);
-  for (const Encapsulation e : {kV4, Encapsulation::kRoceV2Ipv6, Encapsulation::kRoceV1, Encapsulation::kIbLocal,
-                                Encapsulation::kIbGlobal}) {
+  for (const Encapsulation e :
+       {kV4, Encapsulation::kRoceV2Ipv6, Encapsulation::kRoceV1, Encapsulation::kIbLocal, Encapsulation::kIbGlobal}) {
     rig.in.push(Cycle{0}, rig.frame(send_headers(e), counting_bytes(21)));
   }
   bench.run();

@@ -32,7 +32,13 @@ struct Queue {
 
 SrqWqeFetcherParams defaults() {
   SrqWqeFetcherParams p;
+  p.prefetch_depth = 16;
+  p.queues = 64;
+  p.wqes_per_read = 4;
+  p.reads_in_flight = 16;
+  p.hit_cycles = 2;
   p.queue_depth = 4;
+  p.sequential_prefetch = true;
   return p;
 }
 
@@ -761,8 +767,26 @@ TEST(SrqWqeFetcher, AMatchPassesWithItsOwnWqe) {
   EXPECT_EQ(rig.returned.size(), 0u);
 }
 
+// Calls in the order of time, each scheduled by the one before.
+struct Play {
+  std::vector<std::pair<Cycle, std::function<void(Cycle)>>> calls;
+  std::size_t next = 0;
+  void at(Cycle when, std::function<void(Cycle)> f) { calls.emplace_back(when, std::move(f)); }
+  void start(Bench& bench) {
+    if (next == calls.size()) return;
+    bench.at(calls[next].first, [this, &bench](Cycle now) {
+      while (next < calls.size() && calls[next].first <= now) calls[next++].second(now);
+      start(bench);
+    });
+  }
+};
+
 // Random queues, doorbells, messages, errors, flushes and stalls.
-std::uint64_t random_run(Bench& bench, std::uint64_t seed) {
+struct Totals {
+  SrqWqeFetcherCounters c;
+  WorkQueueTableCounters t;
+};
+std::uint64_t random_run(Bench& bench, std::uint64_t seed, Totals& total) {
   std::mt19937_64 random(seed);
   SrqWqeFetcherParams params = defaults();
   params.queues = static_cast<std::uint32_t>(2 + random() % 8);
@@ -784,6 +808,7 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed) {
     queues.back().id = rig.dut.create(queues.back().context);
   }
   Cycle when{1};
+  auto& play = bench.keep<Play>();
   std::array<bool, 16> inside{};
   for (int i = 0; i < 3000; ++i) {
     when += random() % 4 == 0 ? random() % 100 : random() % 2;
@@ -792,23 +817,23 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed) {
     const std::uint64_t choice = random() % 100;
     if (choice < 15) {
       const auto n = static_cast<std::uint32_t>(1 + random() % 5);
-      bench.at(when, [&rig, &q, n](Cycle now) {
+      play.at(when, [&rig, &q, n](Cycle now) {
         const std::uint32_t room = q.context.layout == WqLayout::kLinkedList ? 15 : 16;
         const std::uint32_t free = room - rig.dut.posted(q.id);
         rig.post(q, std::min(n, free), now);
       });
     } else if (choice < 16) {
-      bench.at(when, [&rig, qp](Cycle now) {
+      play.at(when, [&rig, qp](Cycle now) {
         if (rig.shared.packets.available(PacketClass::kInternal)) rig.ask_flush(now, qp);
       });
     } else {
-      const Operation op = inside[qp] ? (random() % 2 ? Operation::kSendMiddle : Operation::kSendLast)
+      const Operation op = inside[qp]     ? (random() % 2 ? Operation::kSendMiddle : Operation::kSendLast)
                            : random() % 3 ? (random() % 3 ? Operation::kSendOnly : Operation::kReadRequest)
                                           : Operation::kSendFirst;
       if (op != Operation::kReadRequest) inside[qp] = op == Operation::kSendFirst || op == Operation::kSendMiddle;
       const bool fails = random() % 100 == 0;
       const bool tagged = qp % 2;
-      bench.at(when, [&rig, &q, op, qp, fails, tagged](Cycle now) {
+      play.at(when, [&rig, &q, op, qp, fails, tagged](Cycle now) {
         if (!rig.shared.packets.available(PacketClass::kReceive)) return;
         const PacketHandle h = rig.packet(q, op, qp);
         if (fails) fail_qp(rig.shared.packets[h], DropReason::kInvalidRequest, 0x61, WcStatus::kRemoteInvalidRequest);
@@ -824,8 +849,17 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed) {
     if (p.qp != nullptr) --p.qp->pins;
     rig.shared.packets.release(h);
   });
+  play.start(bench);
   bench.run();
-  EXPECT_GT(rig.out.size(), 2000u);
+  const SrqWqeFetcherCounters& c = rig.dut.counters();
+  total.c.wqes += c.wqes;
+  total.c.waits += c.waits;
+  total.c.no_wqe += c.no_wqe;
+  total.c.flushed += c.flushed;
+  total.c.squashed += c.squashed;
+  total.c.limit_events += c.limit_events;
+  total.t.wqes_discarded += rig.dut.prefetch_counters().wqes_discarded;
+  total.t.evictions += rig.dut.prefetch_counters().evictions;
   StateHash h;
   h.mix(bench.state_hash());
   for (std::size_t i = 0; i < rig.out.size(); ++i) h.mix(rig.out.cycle(i).count << 16 | raw(rig.out.value(i)));
@@ -834,9 +868,16 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed) {
 
 TEST(SrqWqeFetcher, AllEngineModesAgreeOnRandomTraffic) {
   const std::uint64_t seed = test_seed(11);
+  Totals total;
   for (std::uint64_t i = 0; i < 8; ++i) {
-    expect_equal_in_all_modes([&](Bench& bench) { return random_run(bench, seed + i); });
+    expect_equal_in_all_modes([&](Bench& bench) { return random_run(bench, seed + i, total); });
   }
+  // It compared something of everything.
+  for (const std::uint64_t n : {total.c.wqes, total.c.waits, total.c.no_wqe, total.c.flushed, total.c.squashed,
+                                total.t.wqes_discarded, total.t.evictions}) {
+    EXPECT_GT(n, 20u);
+  }
+  EXPECT_GT(total.c.limit_events, 5u);
 }
 
 }  // namespace

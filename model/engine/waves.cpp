@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/engine/waves.h"
+
+#include <array>
+#include <bit>
+#include <stdexcept>
+#include <string_view>
+
+#include "model/engine/link.h"
+
+namespace rxnic {
+
+namespace {
+
+constexpr std::string_view kSuffix = ".vcd";
+constexpr int kActivityBits = std::bit_width(kActivities - 1);
+
+// SystemC adds the suffix itself.
+std::string stem_of(const Engine& engine, const std::string& path) {
+  if (engine.mode() != EngineMode::kPerCycle)
+    throw std::invalid_argument("waves: the engine must be in per-cycle mode");
+  if (!path.ends_with(kSuffix)) throw std::invalid_argument("waves: " + path + ": expected a name that ends in .vcd");
+  return path.substr(0, path.size() - kSuffix.size());
+}
+
+}  // namespace
+
+Waves::Waves(Engine& engine, const std::string& path)
+    : engine_(engine),
+      file_(sc_core::sc_create_vcd_trace_file(stem_of(engine, path).c_str())),
+      activities_(engine.blocks().size()),
+      occupancies_(engine.links().size()) {
+  file_->set_time_unit(1, sc_core::SC_PS);
+  for (std::size_t i = 0; i < activities_.size(); ++i) {
+    sc_core::sc_trace(file_, activities_[i], std::string(engine.blocks()[i]->name()) + ".activity", kActivityBits);
+  }
+  for (std::size_t i = 0; i < occupancies_.size(); ++i) {
+    const LinkBase& link = *engine.links()[i];
+    sc_core::sc_trace(file_, occupancies_[i], std::string(link.name()) + ".occupancy",
+                      static_cast<int>(std::bit_width(link.capacity())));
+  }
+  engine.add_probe([this](Cycle) { sample(); });
+}
+
+Waves::~Waves() { sc_core::sc_close_vcd_trace_file(file_); }
+
+void Waves::sample() {
+  for (std::size_t i = 0; i < activities_.size(); ++i) {
+    activities_[i] = static_cast<unsigned>(engine_.blocks()[i]->activity());
+  }
+  for (std::size_t i = 0; i < occupancies_.size(); ++i) occupancies_[i] = engine_.links()[i]->size();
+}
+
+}  // namespace rxnic
