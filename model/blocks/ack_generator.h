@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "model/blocks/dma.h"
+#include "model/blocks/credit_source.h"
 #include "model/blocks/ledger.h"
 #include "model/core/response.h"
 #include "model/engine/delay_line.h"
@@ -50,13 +51,6 @@ struct AckGeneratorCounters {
   std::uint64_t replays = 0;           // duplicate READs and atomics answered again
   std::uint64_t memory_errors = 0;     // READs and atomics whose memory failed
   std::uint64_t suppressed = 0;        // answers not sent: behind a failure
-};
-
-// How many receive WQEs a queue holds: for the credit field (AckCredits::kCounted).
-class CreditSource {
- public:
-  virtual ~CreditSource() = default;
-  virtual std::uint32_t posted(WqId queue) const = 0;
 };
 
 class AckGenerator final : public Block {

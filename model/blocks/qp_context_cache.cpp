@@ -12,7 +12,6 @@ QpContextCache::QpContextCache(const sc_core::sc_module_name& name, const QpCont
                                NicShared& shared)
     : Block(name),
       params_(params),
-      context_bytes_(std::clamp<std::uint32_t>(params.context_bytes, sizeof(QpContext), kSlotBytes)),
       shared_(shared),
       tags_(params.sets, params.ways),
       lines_(tags_.lines()),
@@ -137,7 +136,7 @@ bool QpContextCache::fetch(Qpn qpn) {
   QpContext& context = lines_[line].context;
   DmaRequest request;
   request.cookie = line;
-  request.bytes = context_bytes_;
+  request.bytes = sizeof(QpContext);
   request.data = reinterpret_cast<std::uint8_t*>(&lines_[line]);
   if (states_[line] == LineState::kHere && context.dirty) {
     context.dirty = false;

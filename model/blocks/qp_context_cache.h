@@ -4,9 +4,8 @@
 //
 //   R1  A packet that is taken in cycle n and finds its context is pushed in cycle n + hit_cycles, its context pinned
 //       from n on. One packet is taken in a cycle, in the order of arrival.
-//   R2  A miss reads the context from qp_context_address: context_bytes, but at least what a context has and at most
-//       its slot of 256. When it comes in cycle m, the packet that waits for it goes on in m as if it had been taken
-//       then.
+//   R2  A miss reads the context from qp_context_address. When it comes in cycle m, the packet that waits for it goes
+//       on in m as if it had been taken then.
 //   R3  A context takes a free way of its set or the least recently used one that no packet has pinned and no read is
 //       bound for. When there is none the packet waits for one (wait_context_way).
 //   R4  A changed context (dirty) that gives way is written to host memory by a posted write before the new one is
@@ -80,7 +79,6 @@ class QpContextCache final : public Block {
   Qpn qpn_of(PacketHandle h) const { return shared_.packets[h].h.destination_qp; }
 
   const QpContextCacheParams params_;
-  const std::uint32_t context_bytes_;
   NicShared& shared_;
   SetCache tags_;  // by QPN
   std::vector<Line> lines_;

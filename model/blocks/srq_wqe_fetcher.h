@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "model/blocks/dma.h"
+#include "model/blocks/credit_source.h"
 #include "model/blocks/ledger.h"
 #include "model/core/work_queue_table.h"
 #include "model/engine/delay_line.h"
@@ -49,7 +50,7 @@ struct SrqWqeFetcherCounters {
   std::uint64_t squashed = 0;      // packets squashed here
 };
 
-class SrqWqeFetcher final : public Block {
+class SrqWqeFetcher final : public Block, public CreditSource {
  public:
   SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFetcherParams& params, NicShared& shared,
                 UdTooLongPolicy ud_too_long, WqeErrorStatus wqe_error);
@@ -63,7 +64,7 @@ class SrqWqeFetcher final : public Block {
   void destroy(WqId id) { table_.destroy(id); }
   void reset(WqId id) { table_.reset(id); }
   std::uint32_t limit(WqId id) const { return table_.context(id).limit; }
-  std::uint32_t posted(WqId id) const { return table_.posted(id); }
+  std::uint32_t posted(WqId id) const override { return table_.posted(id); }
   // A QP goes away or is reset with nothing of it in flight: the WQE that it was filling is given up.
   void forget_message(QpContext& qp);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A hardware block: an sc_module that the engine steps, and the account of every one of its cycles.
 //
-//   R1  step(now) does the work of cycle `now` and returns the next cycle in which the block has something to do of its own
-//       accord, kNever when only a link can wake it. It may be called in any cycle: a call with nothing to do changes nothing.
+//   R1  step(now) does the work of cycle `now` and returns the next cycle in which the block has something to do of its
+//       own accord, kNever when only a link can wake it. It may be called in any cycle: a call with nothing to do
+//       changes nothing.
 //   R2  Each cycle counts as exactly one activity: the one that the last step at or before it gave.
 //   R3  A block whose activity will change in cycle n without a link event returns at most n.
 #pragma once

@@ -54,8 +54,8 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   for (Block* block : blocks()) engine.add(*block);
 
   const auto join = [&](auto& from, auto& to, std::uint32_t depth) {
-    auto& made = link<PacketHandle>(engine, std::string(from.get_parent_object()->basename()) + "_" + from.basename(),
-                                    depth);
+    auto& made =
+        link<PacketHandle>(engine, std::string(from.get_parent_object()->basename()) + "_" + from.basename(), depth);
     from.bind(made);
     to.bind(made);
   };
@@ -63,18 +63,19 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   join(rx_buffer.out, rx_parser.in, 2);
   join(rx_parser.out, qp_context_cache.in, p.rx_parser.out_depth);
   join(qp_context_cache.out, transport_checker.in, p.qp_context_cache.queue_depth);
-  join(transport_checker.to_cam, tag_match_cam.in, p.tag_match_cam.queue_depth);
-  join(transport_checker.to_fetcher, srq_wqe_fetcher.in, p.srq_wqe_fetcher.queue_depth);
-  join(tag_match_cam.out, srq_wqe_fetcher.tagged, p.srq_wqe_fetcher.queue_depth);
-  join(srq_wqe_fetcher.out, grh_scatter.in, p.grh_scatter.queue_depth);
-  join(grh_scatter.out, address_translator.in, p.address_translator.queue_depth);
-  join(address_translator.out, dma_engine.payload, p.dma_engine.queue_depth);
-  join(dma_engine.payload_done, cqe_generator.in, p.cqe_generator.queue_depth);
-  join(cqe_generator.out, ack_generator.in, p.ack_generator.queue_depth);
+  join(transport_checker.to_cam, tag_match_cam.in, p.transport_checker.queue_depth);
+  join(transport_checker.to_fetcher, srq_wqe_fetcher.in, p.transport_checker.queue_depth);
+  join(tag_match_cam.out, srq_wqe_fetcher.tagged, p.tag_match_cam.queue_depth);
+  join(srq_wqe_fetcher.out, grh_scatter.in, p.srq_wqe_fetcher.queue_depth);
+  join(grh_scatter.out, address_translator.in, p.grh_scatter.queue_depth);
+  join(address_translator.out, dma_engine.payload, p.address_translator.queue_depth);
+  join(dma_engine.payload_done, cqe_generator.in, p.dma_engine.queue_depth);
+  join(cqe_generator.out, ack_generator.in, p.cqe_generator.queue_depth);
   join(cqe_generator.flushes, srq_wqe_fetcher.flushes, kControlDepth);
-  join(ack_generator.gather, address_translator.gather_in, p.address_translator.queue_depth);
-  join(address_translator.gather_out, dma_engine.gather, p.dma_engine.queue_depth);
-  join(dma_engine.gathered, ack_generator.gathered, p.ack_generator.queue_depth);
+  join(ack_generator.gather, address_translator.gather_in, p.ack_generator.queue_depth);
+  join(address_translator.gather_out, dma_engine.gather, p.address_translator.queue_depth);
+  join(dma_engine.gathered, ack_generator.gathered, p.dma_engine.queue_depth);
+  ack_generator.set_credit_source(srq_wqe_fetcher);
   ack_generator.tx.bind(wire_out);
 
   auto& tag_returns = link<TagReturn>(engine, "tag_returns", kControlDepth);

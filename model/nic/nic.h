@@ -43,13 +43,13 @@ class Nic final : public sc_core::sc_module {
   // What the outside binds to.
   Link<PacketHandle>& wire_in;
   Link<PacketHandle>& wire_out;
-  Link<RequestNotice>& requests;           // our own requests as they leave
+  Link<RequestNotice>& requests;  // our own requests as they leave
   Link<TagOperation>& tag_operations;
-  Link<Doorbell>& receive_doorbells;       // kReceive, kSrqLimit
-  Link<Doorbell>& completion_doorbells;    // kCqConsumer, kCqArm
-  Link<HostNotice>& landed;                // CQEs that are visible in host memory
-  Link<Event>& receive_events;             // SRQ limit
-  Link<Event>& completion_events;          // CQ, QP
+  Link<Doorbell>& receive_doorbells;     // kReceive, kSrqLimit
+  Link<Doorbell>& completion_doorbells;  // kCqConsumer, kCqArm
+  Link<HostNotice>& landed;              // CQEs that are visible in host memory
+  Link<Event>& receive_events;           // SRQ limit
+  Link<Event>& completion_events;        // CQ, QP
 
   RxBuffer rx_buffer;
   RxParser rx_parser;

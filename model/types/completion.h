@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device ABI, completion side: CQEs and events as the device writes them. Little-endian.
 //
-//   R1  A CQ is a ring of 64-byte slots, a power of two of them. CQE k is in slot k mod slots.
-//   R2  The owner bit of CQE k is (k / slots) mod 2: software that expects CQE k finds it valid when the bit is equal, and the
-//       ring starts filled with ones (bit 1 in slots never written). It is in the last byte, which is written last.
-//   R3  On an error only wr_id's carrier (wqe_index), status, qp_number and vendor_error are valid (rules 3.1).
-//   R4  Compression: a title CQE (format kTitle, mini_count = n) is followed by ceil(n / 7) slots of mini CQEs (format kMini);
-//       each stands for a CQE that equals the title but for byte_count and wqe_index. The block takes 1 + ceil(n / 7) slots.
+//   R1  A CQ is a ring of slots, a power of two of them. CQE k is in slot k mod slots. A slot has cqe_bytes, 64 or
+//       128; of a 128-byte slot the CQE is the second half.
+//   R2  The owner bit of CQE k is (k / slots) mod 2: software that expects CQE k finds it valid when the bit is equal,
+//       and the ring starts filled with ones (bit 1 in slots never written). It is in the last byte, written last.
+//   R3  On an error only wr_id's carrier (wqe_index and its queue), status, qp_number and vendor_error are valid
+//       (rules 3.1).
+//   R4  Compression: a title CQE (format kTitle, mini_count = n) is followed by ceil(n / 7) slots of mini CQEs (format
+//       kMini); each stands for a CQE that equals the title but for byte_count and wqe_index. The block takes
+//       1 + ceil(n / 7) slots.
 #pragma once
 
 #include <array>
@@ -65,22 +68,22 @@ enum class CqeFormat : std::uint8_t { kPlain, kTitle, kMini };
 struct Cqe {
   std::uint32_t qp_number = 0;
   std::uint32_t srq_number = 0;
-  std::uint32_t wqe_index = 0;      // slot of the WQE; the driver keeps wr_id by slot
+  std::uint32_t wqe_index = 0;  // slot of the WQE; the driver keeps wr_id by slot
   std::uint32_t byte_count = 0;
   std::uint32_t immediate_or_rkey = 0;
-  std::uint32_t source_qp = 0;      // UD
+  std::uint32_t source_qp = 0;  // UD
   std::uint16_t source_lid = 0;
   std::uint16_t pkey_index = 0;
-  std::uint16_t flags = 0;          // CqeFlag
+  std::uint16_t flags = 0;  // CqeFlag
   std::uint8_t service_level = 0;
   CqeOpcode opcode = CqeOpcode::kReceive;
   WcStatus status = WcStatus::kSuccess;
   std::uint8_t vendor_error = 0;
-  std::uint16_t mini_count = 0;     // kTitle
+  std::uint16_t mini_count = 0;  // kTitle
   std::uint8_t reserved_title[4] = {};
-  std::uint64_t timestamp = 0;      // cycle in which it was built
-  std::uint64_t tag = 0;            // TM: tm_info.tag
-  std::uint32_t tag_context = 0;    // TM: tm_info.priv (app_ctx)
+  std::uint64_t timestamp = 0;    // cycle in which it was built
+  std::uint64_t tag = 0;          // TM: tm_info.tag
+  std::uint32_t tag_context = 0;  // TM: tm_info.priv (app_ctx)
   std::uint8_t reserved[2] = {};
   CqeFormat format = CqeFormat::kPlain;
   std::uint8_t owner = 1;
@@ -105,7 +108,7 @@ static_assert(sizeof(MiniCqeSlot) == 64);
 struct CqContext {
   Cqn number{};
   BusAddress base{};
-  std::uint32_t slots = 0;           // power of two
+  std::uint32_t slots = 0;  // power of two
   bool ignore_overrun = false;
   bool compress = false;
   std::uint16_t moderation_count = 0;      // events: CQEs per event, 0 or 1: every CQE

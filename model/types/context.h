@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device ABI, contexts that the device keeps in host memory and caches: queue pairs (QPC), memory regions (MPT, MTT).
+// Device ABI, contexts that the device keeps in host memory and caches: queue pairs (QPC), memory regions (MPT, MTT)
 //
-//   R1  The QP context of QPN q is at icm::kQpContexts + q * sizeof(QpContext); valid == 0 means that there is no such QP.
+//   R1  The QP context of QPN q is in the 256 bytes at icm::kQpContexts + 256 q; valid == 0 means that there is no such
+//       QP.
 //   R2  The MPT entry of key k is at icm::kMpt + (k >> 8) * sizeof(MptEntry) and is k's only when its `key` equals k.
-//   R3  MTT: page n of a region is the 8-byte bus address at `mtt_base + 8 n`. Pages are 1 << page_shift bytes, aligned.
+//   R3  MTT: page n of a region is the 8-byte bus address at `mtt_base + 8 n`. Pages are 1 << page_shift bytes,
+//       aligned.
 #pragma once
 
 #include <array>
@@ -44,20 +46,20 @@ struct QpContext {
   std::uint8_t valid = 0;
   QpState state = QpState::kReset;
   Transport transport = Transport::kNone;
-  std::uint8_t access = 0;         // AccessFlag: what remote requests may do
+  std::uint8_t access = 0;  // AccessFlag: what remote requests may do
   Qpn qpn{};
-  Qpn remote_qpn{};                // RC, UC
+  Qpn remote_qpn{};  // RC, UC
   Pdn pd{};
   Xrcdn xrcd{};
-  Address local, remote;           // RC, UC: packets from elsewhere are dropped
-  std::uint16_t mtu = 1024;        // bytes
+  Address local, remote;     // RC, UC: packets from elsewhere are dropped
+  std::uint16_t mtu = 1024;  // bytes
   std::uint16_t pkey = 0xffff;
-  std::uint32_t qkey = 0;          // UD
+  std::uint32_t qkey = 0;  // UD
   Cqn receive_cq{}, send_cq{};
-  WqId receive_queue = kNoWq;      // an RQ, or the SRQ
+  WqId receive_queue = kNoWq;  // an RQ, or the SRQ
   bool uses_srq = false;
-  bool tag_matching = false;       // its SRQ is a TM SRQ
-  bool resynchronise = false;      // take a PSN ahead of the expected one as it is and count the gap (captures)
+  bool tag_matching = false;   // its SRQ is a TM SRQ
+  bool resynchronise = false;  // take a PSN ahead of the expected one as it is and count the gap (captures)
   bool last_wqe_event_sent = false;
   bool flush_requested = false;    // in the error state: its receive queue is being flushed
   std::uint8_t min_rnr_timer = 0;  // code of rules.md
@@ -65,24 +67,24 @@ struct QpContext {
 
   // Kept by the transport checker (responder side).
   Psn expected_psn;
-  std::uint32_t msn = 0;           // 24 bits, messages completed
-  bool nak_sent = false;           // silent until expected_psn comes
+  std::uint32_t msn = 0;  // 24 bits, messages completed
+  bool nak_sent = false;  // silent until expected_psn comes
   MessageKind message = MessageKind::kNone;
-  std::uint32_t checked = 0;           // packets that passed the checker
-  std::uint32_t squash_after = 0;      // packets numbered in (squash_after, squash_until] are squashed
+  std::uint32_t checked = 0;       // packets that passed the checker
+  std::uint32_t squash_after = 0;  // packets numbered in (squash_after, squash_until] are squashed
   std::uint32_t squash_until = 0;
-  std::uint32_t messages = 0;          // messages begun
-  std::uint32_t failed_message = 0;    // UC: number of the message that was given up, its rest is dropped
-  std::uint32_t failed_at = 0;         // UC: number of the packet that it was given up at
-  std::uint32_t error_at = 0;          // number of the packet that moved the QP to the error state
+  std::uint32_t messages = 0;        // messages begun
+  std::uint32_t failed_message = 0;  // UC: number of the message that was given up, its rest is dropped
+  std::uint32_t failed_at = 0;       // UC: number of the packet that it was given up at
+  std::uint32_t error_at = 0;        // number of the packet that moved the QP to the error state
   QpState state_before_error = QpState::kReset;
-  std::uint64_t message_start = 0;     // cycle in which the first packet of the current message arrived
-  std::uint64_t message_bytes = 0; // received so far of the current message
-  std::uint64_t write_va = 0;      // next byte of a WRITE
+  std::uint64_t message_start = 0;  // cycle in which the first packet of the current message arrived
+  std::uint64_t message_bytes = 0;  // received so far of the current message
+  std::uint64_t write_va = 0;       // next byte of a WRITE
   Key write_rkey{};
-  std::uint32_t write_left = 0;    // bytes of the RETH's length still to come
-  WqId message_queue = kNoWq;      // where the current SEND took its WQE (XRC: the SRQ of its first packet)
-  Cqn message_cq{};                // where it completes
+  std::uint32_t write_left = 0;  // bytes of the RETH's length still to come
+  WqId message_queue = kNoWq;    // where the current SEND took its WQE (XRC: the SRQ of its first packet)
+  Cqn message_cq{};              // where it completes
 
   // Kept by the WQE fetcher and the scatter engine: the WQE of the current message.
   std::uint32_t wqe_slot = 0xffffffff;  // in the fetcher's store of WQEs in use
@@ -93,22 +95,22 @@ struct QpContext {
   std::uint32_t tag_context = 0;
   std::uint64_t tag = 0;
 
-  std::uint16_t pins = 0;          // packets in flight that refer to the cached copy
-  bool dirty = false;              // differs from the copy in host memory
+  std::uint16_t pins = 0;  // packets in flight that refer to the cached copy
+  bool dirty = false;      // differs from the copy in host memory
 };
 static_assert(sizeof(QpContext) <= 256);
 
 struct MptEntry {
-  std::uint32_t key = 0;           // 0: free
+  std::uint32_t key = 0;  // 0: free
   std::uint8_t valid = 0;
-  std::uint8_t access = 0;         // AccessFlag
+  std::uint8_t access = 0;  // AccessFlag
   std::uint8_t page_shift = 12;
   std::uint8_t reserved = 0;
   std::uint32_t pd = 0;
   std::uint32_t reserved2 = 0;
-  std::uint64_t va = 0;            // first byte
-  std::uint64_t length = 0;        // bytes
-  std::uint64_t mtt_base = 0;      // bus address of the page list
+  std::uint64_t va = 0;        // first byte
+  std::uint64_t length = 0;    // bytes
+  std::uint64_t mtt_base = 0;  // bus address of the page list
   std::uint8_t reserved3[24] = {};
 };
 static_assert(sizeof(MptEntry) == 64);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory that DMA reaches. One interface: local memory for replay and tests, another program's memory for live runs.
+// The memory that DMA reaches, behind one interface: local memory for replay and tests, another program's memory for
+// live runs.
 #pragma once
 
 #include <cstddef>

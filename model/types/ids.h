@@ -55,9 +55,7 @@ struct Psn {
   constexpr bool operator==(const Psn&) const = default;
   constexpr Psn operator+(std::uint32_t n) const { return Psn{value + n}; }
   constexpr Psn previous() const { return Psn{value - 1}; }
-  constexpr std::int32_t operator-(Psn o) const {
-    return static_cast<std::int32_t>((value - o.value) << 8) >> 8;
-  }
+  constexpr std::int32_t operator-(Psn o) const { return static_cast<std::int32_t>((value - o.value) << 8) >> 8; }
 };
 
 }  // namespace rxnic

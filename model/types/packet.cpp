@@ -5,8 +5,8 @@ namespace rxnic {
 
 std::string_view station_name(Station s) {
   static constexpr std::array<std::string_view, kStations> kNames = {
-      "wire",        "rx_parser",   "qp_context_cache",   "transport_checker", "tag_match_cam", "srq_wqe_fetcher",
-      "grh_scatter", "address_translator", "dma_engine", "cqe_generator", "ack_generator"};
+      "wire",        "rx_parser",          "qp_context_cache", "transport_checker", "tag_match_cam", "srq_wqe_fetcher",
+      "grh_scatter", "address_translator", "dma_engine",       "cqe_generator",     "ack_generator"};
   return kNames[static_cast<std::size_t>(s)];
 }
 

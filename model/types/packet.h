@@ -43,35 +43,35 @@ std::string_view station_name(Station s);
 enum class DropReason : std::uint8_t {
   kNone,
   kRxBufferFull,
-  kTruncatedInCapture,   // the capture holds less than was on the wire
-  kTooLong,              // longer than any legal packet
-  kTooShort,             // shorter than a BTH
-  kBadLength,            // IP, UDP, GRH or LRH length disagrees with the frame
+  kTruncatedInCapture,  // the capture holds less than was on the wire
+  kTooLong,             // longer than any legal packet
+  kTooShort,            // shorter than a BTH
+  kBadLength,           // IP, UDP, GRH or LRH length disagrees with the frame
   kFragment,
-  kDestinationAddress,   // for somebody else
+  kDestinationAddress,  // for somebody else
   kUnknownOpcode,
   kMissingHeaders,
-  kVersion,              // TVER
+  kVersion,  // TVER
   kQpnZero,
   kMulticastNotAttached,
   kQpNotFound,
   kQpTypeOrState,
-  kQpAddress,            // RC, UC: not from the peer
+  kQpAddress,  // RC, UC: not from the peer
   kPkey,
   kQkey,
   kIcrc,
-  kPsnAhead,             // RC: after a NAK or not, silence until the expected one comes
-  kUcSequence,           // UC: gap, or no FIRST/ONLY yet
-  kInvalidRequest,       // opcode sequence, not enabled, length
-  kNoReceiveWqe,         // RC: with RNR NAK
-  kRemoteAccess,         // rkey, bounds, rights
-  kLocalOperation,       // bad WQE, lkey
-  kMessageTooLong,       // longer than the WQE
-  kSquashed,             // behind a packet of its QP that failed
-  kDuplicateUnsaved,     // duplicate atomic or READ whose resources are gone
-  kUnsolicitedAnswer,    // answers no request of ours
+  kPsnAhead,           // RC: after a NAK or not, silence until the expected one comes
+  kUcSequence,         // UC: gap, or no FIRST/ONLY yet
+  kInvalidRequest,     // opcode sequence, not enabled, length
+  kNoReceiveWqe,       // RC: with RNR NAK
+  kRemoteAccess,       // rkey, bounds, rights
+  kLocalOperation,     // bad WQE, lkey
+  kMessageTooLong,     // longer than the WQE
+  kSquashed,           // behind a packet of its QP that failed
+  kDuplicateUnsaved,   // duplicate atomic or READ whose resources are gone
+  kUnsolicitedAnswer,  // answers no request of ours
   kCqOverrun,
-  kHostMemory,           // DMA reached memory that is not mapped
+  kHostMemory,  // DMA reached memory that is not mapped
   kCount,
 };
 inline constexpr std::size_t kDropReasons = static_cast<std::size_t>(DropReason::kCount);
@@ -91,18 +91,18 @@ enum class PacketRole : std::uint8_t {
 // What the transport checker decided (and a later block may change through fail()).
 enum class Outcome : std::uint8_t {
   kUndecided,
-  kExecute,       // carry out and, when `acknowledge`, ACK
-  kAckAgain,      // duplicate SEND or WRITE: ACK, do nothing
-  kReplay,        // duplicate READ or atomic: answer from the saved resource
-  kNak,           // `syndrome`; completes in error when `status` is not kSuccess
-  kAnswer,        // answers a request of ours
-  kDrop,          // carried on only to keep order or to complete in error
+  kExecute,   // carry out and, when `acknowledge`, ACK
+  kAckAgain,  // duplicate SEND or WRITE: ACK, do nothing
+  kReplay,    // duplicate READ or atomic: answer from the saved resource
+  kNak,       // `syndrome`; completes in error when `status` is not kSuccess
+  kAnswer,    // answers a request of ours
+  kDrop,      // carried on only to keep order or to complete in error
 };
 
 // One contiguous piece of a packet's data within one page of one memory region.
 struct Segment {
   std::uint64_t va = 0;
-  BusAddress bus{};                // set by the address translator
+  BusAddress bus{};                    // set by the address translator
   const std::uint8_t* data = nullptr;  // into the packet: what is written (or where what is read goes)
   Key key{};
   std::uint32_t bytes = 0;
@@ -126,51 +126,51 @@ enum class PacketClass : std::uint8_t { kReceive, kInternal, kResponse };
 struct alignas(64) Packet {
   // On arrival.
   Headers h;
-  std::uint32_t frame_bytes = 0;      // in `frame`, link header to ICRC
-  std::uint32_t wire_bytes = 0;       // on the wire, with what is not in `frame` (FCS, preamble and gap excluded)
+  std::uint32_t frame_bytes = 0;  // in `frame`, link header to ICRC
+  std::uint32_t wire_bytes = 0;   // on the wire, with what is not in `frame` (FCS, preamble and gap excluded)
   PacketRole role = PacketRole::kReceived;
   bool icrc_ok = false;
-  std::uint64_t id = 0;               // number of arrival, counts from 0
+  std::uint64_t id = 0;  // number of arrival, counts from 0
 
   // The QP and the decision.
-  QpContext* qp = nullptr;            // pinned line of the context cache; nullptr when not found
+  QpContext* qp = nullptr;  // pinned line of the context cache; nullptr when not found
   Outcome outcome = Outcome::kUndecided;
   DropReason drop_reason = DropReason::kNone;
-  std::uint32_t sequence = 0;         // number within its QP, set when it was checked
-  std::uint32_t message_sequence = 0; // number of its message within its QP
+  std::uint32_t sequence = 0;          // number within its QP, set when it was checked
+  std::uint32_t message_sequence = 0;  // number of its message within its QP
   ResponderUndo undo;
-  std::uint8_t syndrome = 0;          // of the answer (rules 6)
-  bool acknowledge = false;           // an answer is due
+  std::uint8_t syndrome = 0;  // of the answer (rules 6)
+  bool acknowledge = false;   // an answer is due
   bool takes_wqe = false;
   bool ends_message = false;
-  bool completes = false;             // a CQE is due
-  bool resynchronised = false;        // its PSN was ahead and taken as it is
-  bool bad_length = false;            // fails with 0x61 once its WQE is there (rules 6: WQE before length)
+  bool completes = false;       // a CQE is due
+  bool resynchronised = false;  // its PSN was ahead and taken as it is
+  bool bad_length = false;      // fails with 0x61 once its WQE is there (rules 6: WQE before length)
   WcStatus status = WcStatus::kSuccess;
   CqeOpcode cqe_opcode = CqeOpcode::kReceive;
-  Cqn cq{};                           // where its CQE goes
-  Pdn pd{};                           // that its memory must be in: of the QP, or of the SRQ
+  Cqn cq{};  // where its CQE goes
+  Pdn pd{};  // that its memory must be in: of the QP, or of the SRQ
   Psn answer_psn;
   std::uint32_t answer_msn = 0;
 
   // Message, WQE, memory.
-  std::uint64_t message_start = 0;    // cycle in which the first packet of its message arrived
-  std::uint64_t message_bytes = 0;    // of the message up to and with this packet
-  WqId queue = kNoWq;                 // where it takes or took its WQE
+  std::uint64_t message_start = 0;  // cycle in which the first packet of its message arrived
+  std::uint64_t message_bytes = 0;  // of the message up to and with this packet
+  WqId queue = kNoWq;               // where it takes or took its WQE
   std::uint32_t wqe_slot = 0xffffffff;
   std::uint32_t wqe_index = 0;
-  std::uint32_t byte_count = 0;       // for the CQE
+  std::uint32_t byte_count = 0;  // for the CQE
   std::uint16_t cqe_flags = 0;
-  std::uint16_t strip_bytes = 0;      // tag matching: TMH (and more) taken off the payload
+  std::uint16_t strip_bytes = 0;  // tag matching: TMH (and more) taken off the payload
   std::uint64_t tag = 0;
   std::uint32_t tag_context = 0;
   TagVerdict tag_verdict = TagVerdict::kNone;  // tag matching: of the message's first packet
-  DataSegment tag_buffer{};           // tag matching: the matched entry's buffer
-  std::uint64_t local_va = 0;         // WRITE, READ, atomic: responder's memory; answers: the requester's buffer
+  DataSegment tag_buffer{};                    // tag matching: the matched entry's buffer
+  std::uint64_t local_va = 0;  // WRITE, READ, atomic: responder's memory; answers: the requester's buffer
   Key local_key{};
-  std::uint32_t local_bytes = 0;      // bytes to check or move at local_va
-  std::uint8_t access = 0;            // AccessFlag that the region must grant
-  std::uint32_t resource = 0;         // READ, atomic: slot of the saved resources
+  std::uint32_t local_bytes = 0;  // bytes to check or move at local_va
+  std::uint8_t access = 0;        // AccessFlag that the region must grant
+  std::uint32_t resource = 0;     // READ, atomic: slot of the saved resources
 
   PacketClass pool_class = PacketClass::kReceive;
   std::uint16_t segment_count = 0;

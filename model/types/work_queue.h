@@ -3,9 +3,9 @@
 // Little-endian, naturally aligned. The layouts are the contract for the RTL as well.
 //
 //   R1  A WQE slot is `stride` bytes, a power of two >= 32. Slot i is at base + i * stride.
-//   R2  Linked-list SRQ: a slot starts with NextSegment; data segments follow (rules 1.5). The device's next WQE is the one
-//       that the previous one names: it is known only when that one was read. The list's tail is never usable: a queue of n
-//       slots holds n - 1 WQEs.
+//   R2  Linked-list SRQ: a slot starts with NextSegment; data segments follow (rules 1.5). The device's next WQE is the
+//       one that the previous one names: it is known only when that one was read. The list's tail is never usable: a
+//       queue of n slots holds n - 1 WQEs.
 //   R3  Cyclic SRQ and RQ: data segments start at the slot's first byte, WQE k is in slot k mod slots.
 //   R4  A list of SGEs that is shorter than the slot ends with an entry whose lkey is kInvalidKey.
 //   R5  Doorbell: after the WQEs are visible the driver writes the queue's producer index (a free-running count of WQEs
@@ -43,21 +43,21 @@ enum class WqLayout : std::uint8_t { kCyclic, kLinkedList };
 struct WqContext {
   WqKind kind = WqKind::kRq;
   WqLayout layout = WqLayout::kCyclic;
-  bool tag_matching = false;      // a TM SRQ: tags and unexpected messages (rules 5)
-  std::uint32_t number = 0;       // SRQN of an SRQ, QPN of an RQ
-  BusAddress base{};              // of slot 0, physically contiguous
-  std::uint32_t slots = 0;        // power of two
-  std::uint32_t stride = 0;       // bytes
-  std::uint32_t first_wqe = 0;    // linked list: slot that is taken first
+  bool tag_matching = false;    // a TM SRQ: tags and unexpected messages (rules 5)
+  std::uint32_t number = 0;     // SRQN of an SRQ, QPN of an RQ
+  BusAddress base{};            // of slot 0, physically contiguous
+  std::uint32_t slots = 0;      // power of two
+  std::uint32_t stride = 0;     // bytes
+  std::uint32_t first_wqe = 0;  // linked list: slot that is taken first
   Pdn pd{};
-  Cqn cq{};                       // XRC and TM SRQs: where their completions go
-  Xrcdn xrcd{};                   // XRC SRQs
-  std::uint32_t limit = 0;        // SRQ limit, 0: not armed (rules 2.3)
+  Cqn cq{};                 // XRC and TM SRQs: where their completions go
+  Xrcdn xrcd{};             // XRC SRQs
+  std::uint32_t limit = 0;  // SRQ limit, 0: not armed (rules 2.3)
 };
 
 // A receive WQE after it was fetched.
 struct ReceiveWqe {
-  std::uint32_t wqe_index = 0;    // slot number, returned in the CQE
+  std::uint32_t wqe_index = 0;  // slot number, returned in the CQE
   std::uint16_t sge_count = 0;
   bool valid = false;             // false: the slot could not be parsed (a bad WQE: NAK 0x63)
   std::uint64_t total_bytes = 0;  // sum of the SGE lengths

@@ -80,8 +80,8 @@ void pipeline(benchmark::State& state) {
     sc_core::sc_start();
     if (engine.now().count < cycles) state.SkipWithError("the pipeline stopped early");
   }
-  state.counters["cycles_per_s"] =
-      benchmark::Counter(static_cast<double>(state.iterations()) * static_cast<double>(cycles), benchmark::Counter::kIsRate);
+  state.counters["cycles_per_s"] = benchmark::Counter(
+      static_cast<double>(state.iterations()) * static_cast<double>(cycles), benchmark::Counter::kIsRate);
 }
 BENCHMARK(pipeline)->Name("engine/full_load")->Args({1, 1'000'000})->Unit(benchmark::kMillisecond);
 BENCHMARK(pipeline)->Name("engine/5_percent")->Args({20, 10'000'000})->Unit(benchmark::kMillisecond);

@@ -12,79 +12,115 @@ std::vector<NamedCount> counters(const RxBuffer& b) {
 
 std::vector<NamedCount> counters(const RxParser& b) {
   const auto& c = b.counters();
-  return {{"packets", c.packets},   {"beats", c.beats},       {"bytes", c.bytes},
-          {"passed", c.passed},     {"dropped", c.dropped},   {"not_rdma", c.not_rdma},
+  return {{"packets", c.packets},         {"beats", c.beats},          {"bytes", c.bytes},
+          {"passed", c.passed},           {"dropped", c.dropped},      {"not_rdma", c.not_rdma},
           {"icrc_errors", c.icrc_errors}, {"ecn_marked", c.ecn_marked}};
 }
 
 std::vector<NamedCount> counters(const QpContextCache& b) {
   const auto& c = b.counters();
-  return {{"packets", c.packets}, {"hits", c.hits}, {"misses", c.misses}, {"reads", c.reads},
-          {"reads_ahead", c.reads_ahead}, {"write_backs", c.write_backs}, {"not_found", c.not_found}};
+  return {{"packets", c.packets},         {"hits", c.hits},
+          {"misses", c.misses},           {"reads", c.reads},
+          {"reads_ahead", c.reads_ahead}, {"write_backs", c.write_backs},
+          {"not_found", c.not_found}};
 }
 
 std::vector<NamedCount> counters(const TransportChecker& b) {
   const auto& c = b.counters();
-  return {{"packets", c.packets}, {"requests", c.requests}, {"answers", c.answers}, {"cnps", c.cnps},
+  return {{"packets", c.packets},
+          {"requests", c.requests},
+          {"answers", c.answers},
+          {"cnps", c.cnps},
           {"completions", c.completions}};
 }
 
 std::vector<NamedCount> counters(const TagMatchCam& b) {
   const auto& c = b.counters();
-  return {{"packets", c.packets},       {"searches", c.searches},     {"matches", c.matches},
-          {"unexpected", c.unexpected}, {"untagged", c.untagged},     {"operations", c.operations},
-          {"failed_operations", c.failed_operations}, {"overflow_appends", c.overflow_appends},
-          {"walks", c.walks},           {"walk_reads", c.walk_reads}, {"promotions", c.promotions}};
+  return {{"packets", c.packets},
+          {"searches", c.searches},
+          {"matches", c.matches},
+          {"unexpected", c.unexpected},
+          {"untagged", c.untagged},
+          {"operations", c.operations},
+          {"failed_operations", c.failed_operations},
+          {"overflow_appends", c.overflow_appends},
+          {"walks", c.walks},
+          {"walk_reads", c.walk_reads},
+          {"promotions", c.promotions}};
 }
 
 std::vector<NamedCount> counters(const SrqWqeFetcher& b) {
   const auto& c = b.counters();
   const auto& p = b.prefetch_counters();
-  return {{"packets", c.packets},   {"wqes", c.wqes},
-          {"waits", c.waits},       {"no_wqe", c.no_wqe},
-          {"bad_wqes", c.bad_wqes}, {"too_long", c.too_long},
-          {"doorbells", c.doorbells}, {"limit_events", c.limit_events},
-          {"flushed", c.flushed},   {"wqe_reads", p.reads},
-          {"wqes_read", p.wqes_read}, {"wqes_discarded", p.wqes_discarded},
+  return {{"packets", c.packets},
+          {"wqes", c.wqes},
+          {"waits", c.waits},
+          {"no_wqe", c.no_wqe},
+          {"bad_wqes", c.bad_wqes},
+          {"too_long", c.too_long},
+          {"doorbells", c.doorbells},
+          {"limit_events", c.limit_events},
+          {"flushed", c.flushed},
+          {"wqe_reads", p.reads},
+          {"wqes_read", p.wqes_read},
+          {"wqes_discarded", p.wqes_discarded},
           {"queue_evictions", p.evictions}};
 }
 
 std::vector<NamedCount> counters(const GrhScatter& b) {
   const auto& c = b.counters();
-  return {{"packets", c.packets},   {"segments", c.segments}, {"bytes", c.bytes},
+  return {{"packets", c.packets},   {"segments", c.segments},   {"bytes", c.bytes},
           {"elements", c.elements}, {"grh_areas", c.grh_areas}, {"failed", c.failed}};
 }
 
 std::vector<NamedCount> counters(const AddressTranslator& b) {
   const auto& c = b.counters();
-  return {{"packets", c.packets},       {"mpt_hits", c.mpt_hits}, {"mpt_misses", c.mpt_misses},
-          {"mtt_hits", c.mtt_hits},     {"mtt_misses", c.mtt_misses}, {"walks", c.walks},
+  return {{"packets", c.packets},         {"mpt_hits", c.mpt_hits},           {"mpt_misses", c.mpt_misses},
+          {"mtt_hits", c.mtt_hits},       {"mtt_misses", c.mtt_misses},       {"walks", c.walks},
           {"walks_ahead", c.walks_ahead}, {"remote_errors", c.remote_errors}, {"local_errors", c.local_errors}};
 }
 
 std::vector<NamedCount> counters(const DmaEngine& b) {
   const auto& c = b.counters();
-  return {{"writes", c.writes},         {"reads", c.reads},
-          {"atomics", c.atomics},       {"write_bytes", c.write_bytes},
-          {"read_bytes", c.read_bytes}, {"tlps_up", c.tlps_up},
-          {"tlps_down", c.tlps_down},   {"link_bytes_up", c.link_bytes_up},
-          {"link_bytes_down", c.link_bytes_down}, {"failed", c.failed}};
+  return {{"writes", c.writes},
+          {"reads", c.reads},
+          {"atomics", c.atomics},
+          {"write_bytes", c.write_bytes},
+          {"read_bytes", c.read_bytes},
+          {"tlps_up", c.tlps_up},
+          {"tlps_down", c.tlps_down},
+          {"link_bytes_up", c.link_bytes_up},
+          {"link_bytes_down", c.link_bytes_down},
+          {"failed", c.failed}};
 }
 
 std::vector<NamedCount> counters(const CqeGenerator& b) {
   const auto& c = b.counters();
-  return {{"packets", c.packets},       {"cqes", c.cqes},         {"error_cqes", c.error_cqes},
-          {"slots", c.slots},           {"compressed", c.compressed}, {"discarded", c.discarded},
-          {"overruns", c.overruns},     {"completion_events", c.completion_events},
+  return {{"packets", c.packets},
+          {"cqes", c.cqes},
+          {"error_cqes", c.error_cqes},
+          {"slots", c.slots},
+          {"compressed", c.compressed},
+          {"discarded", c.discarded},
+          {"overruns", c.overruns},
+          {"completion_events", c.completion_events},
           {"flush_requests", c.flush_requests}};
 }
 
 std::vector<NamedCount> counters(const AckGenerator& b) {
   const auto& c = b.counters();
-  return {{"packets", c.packets},       {"acks", c.acks},         {"naks", c.naks},
-          {"rnr_naks", c.rnr_naks},     {"coalesced", c.coalesced}, {"reads", c.reads},
-          {"read_responses", c.read_responses}, {"read_bytes", c.read_bytes}, {"atomics", c.atomics},
-          {"replays", c.replays},       {"memory_errors", c.memory_errors}, {"suppressed", c.suppressed}};
+  return {{"packets", c.packets},
+          {"acks", c.acks},
+          {"naks", c.naks},
+          {"rnr_naks", c.rnr_naks},
+          {"coalesced", c.coalesced},
+          {"reads", c.reads},
+          {"read_responses", c.read_responses},
+          {"read_bytes", c.read_bytes},
+          {"atomics", c.atomics},
+          {"replays", c.replays},
+          {"memory_errors", c.memory_errors},
+          {"suppressed", c.suppressed}};
 }
 
 }  // namespace

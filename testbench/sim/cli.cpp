@@ -88,11 +88,13 @@ struct ReplayCommand {
         ->required()
         ->type_name("TRACE");
     app.add_option("--receiver", options.receiver,
-                   "Address of the side that the model stands for: IPv4, IPv6, GID or lid:N (default: the busier side)");
+                   "Address of the side that the model stands for: IPv4, IPv6, GID or lid:N\n"
+                   "(default: the busier side)");
     app.add_option("--host", options.host,
                    "The synthesised host, key=value,...: receive=rq|srq, depth=N, buffer=BYTES, sges=N, "
                    "layout=linked_list|cyclic, refill=on_completion|batch:N");
-    app.add_option("--psn", psn, "A PSN ahead of the expected one: resynchronise (the sniffer lost packets) or strict (NAK)")
+    app.add_option("--psn", psn,
+                   "A PSN ahead of the expected one: resynchronise (the sniffer lost packets) or\nstrict (NAK)")
         ->check(CLI::IsMember({"resynchronise", "strict"}))
         ->capture_default_str();
     app.add_option("--pace", pace, "When packets arrive: captured (as in the trace), line-rate, or a rate in Gb/s")

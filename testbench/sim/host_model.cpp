@@ -20,6 +20,7 @@ bool is_receive(CqeOpcode o) {
 HostModel::HostModel(const sc_core::sc_module_name& name, const Params& params, HostMemory& memory)
     : Block(name),
       period_ps_(params.nic.clock_period_ps),
+      cqe_bytes_(params.cqe_generator.cqe_bytes),
       poll_latency_(cycles(params.host.poll_latency_ps)),
       repost_latency_(cycles(params.host.repost_latency_ps)),
       doorbell_latency_(cycles(params.host.doorbell_latency_ps)),
@@ -31,8 +32,8 @@ HostModel::HostModel(const sc_core::sc_module_name& name, const Params& params, 
 void HostModel::add_cq(const CqContext& cq) {
   cq_index_[raw(cq.number)] = static_cast<std::uint32_t>(cqs_.size());
   cqs_.push_back({cq});
-  const std::vector<std::uint8_t> ones(sizeof(Cqe), 0xff);
-  for (std::uint32_t i = 0; i < cq.slots; ++i) memory_.write(cq.base + std::uint64_t{i} * sizeof(Cqe), ones);
+  const std::vector<std::uint8_t> ones(cqe_bytes_, 0xff);
+  for (std::uint32_t i = 0; i < cq.slots; ++i) memory_.write(cq.base + std::uint64_t{i} * cqe_bytes_, ones);
 }
 
 void HostModel::add_queue(const ReceiveRingParams& params, const std::vector<std::uint64_t>& hold_after) {
@@ -106,6 +107,10 @@ Cycle HostModel::step(Cycle now) {
   return rest(now, worked ? Activity::kBusy : Activity::kStarved, next);
 }
 
+BusAddress HostModel::cqe_address(const CqContext& cq, std::uint32_t slot) const {
+  return cq.base + std::uint64_t{slot} * cqe_bytes_ + (cqe_bytes_ - sizeof(Cqe));
+}
+
 bool HostModel::ring(const Due& due, Cycle now) {
   if (due.kind == Due::Kind::kRing) {
     if (!receive_doorbells.can_push(now)) return false;
@@ -123,7 +128,7 @@ void HostModel::poll(std::uint32_t index, Cycle now) {
   for (;;) {
     const std::uint32_t slot = cq.consumer % cq.context.slots;
     const auto expected = static_cast<std::uint8_t>(cq.consumer / cq.context.slots % 2);
-    const Cqe cqe = memory_.load<Cqe>(cq.context.base + std::uint64_t{slot} * sizeof(Cqe));
+    const Cqe cqe = memory_.load<Cqe>(cqe_address(cq.context, slot));
     if (cqe.owner != expected) break;
     ++cq.consumer;
     if (cqe.format != CqeFormat::kTitle) {
@@ -132,8 +137,7 @@ void HostModel::poll(std::uint32_t index, Cycle now) {
     }
     for (std::uint32_t n = 0; n < cqe.mini_count; ++n) {
       const std::uint32_t mini_slot = (cq.consumer + n / kMiniCqesPerSlot) % cq.context.slots;
-      const auto minis =
-          memory_.load<MiniCqeSlot>(cq.context.base + std::uint64_t{mini_slot} * sizeof(MiniCqeSlot));
+      const auto minis = memory_.load<MiniCqeSlot>(cqe_address(cq.context, mini_slot));
       Cqe expanded = cqe;
       expanded.byte_count = minis.mini[n % kMiniCqesPerSlot].byte_count;
       expanded.wqe_index = minis.mini[n % kMiniCqesPerSlot].wqe_index;

@@ -2,7 +2,8 @@
 // The host of a bare capture: a driver and a program that polls its CQs and posts its buffers again.
 //
 //   R1  A CQE is polled poll_latency after it became visible; everything visible by then is polled together.
-//   R2  A polled receive's buffer is posted again repost_latency later; its doorbell arrives doorbell_latency after that.
+//   R2  A polled receive's buffer is posted again repost_latency later; its doorbell arrives doorbell_latency after
+//       that.
 //   R3  Each poll moves the consumer index with one doorbell per CQ.
 //   R4  A completion in error ends the posting to an RQ: its QP is in the error state.
 #pragma once
@@ -12,9 +13,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "model/blocks/dma.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
-#include "model/blocks/dma.h"
 #include "model/params/params.h"
 #include "model/types/completion.h"
 #include "testbench/sim/receive_ring.h"
@@ -22,10 +23,10 @@
 namespace rxnic {
 
 struct HostCounters {
-  std::uint64_t cqes = 0;            // completions polled
-  std::uint64_t error_cqes = 0;      // of them with an error status
-  std::uint64_t receive_bytes = 0;   // byte_count of successful receives
-  std::uint64_t doorbells = 0;       // rung
+  std::uint64_t cqes = 0;                 // completions polled
+  std::uint64_t error_cqes = 0;           // of them with an error status
+  std::uint64_t receive_bytes = 0;        // byte_count of successful receives
+  std::uint64_t doorbells = 0;            // rung
   std::array<std::uint64_t, 7> events{};  // by EventType
 };
 
@@ -43,8 +44,8 @@ class HostModel final : public Block {
 
   // Before the simulation starts: the CQ is filled with ones, the queue gets its first WQEs.
   void add_cq(const CqContext& cq);
-  // `hold_after`: the program posts no more than that many WQEs until the device has answered RNR on the queue; then the
-  // next entry counts, after the last there is no limit.
+  // `hold_after`: the program posts no more than that many WQEs until the device has answered RNR on the queue; then
+  // the next entry counts, after the last there is no limit.
   void add_queue(const ReceiveRingParams& params, const std::vector<std::uint64_t>& hold_after = {});
   // The device sent an RNR NAK for a message of this RQ's QP in cycle `now`.
   void on_rnr_nak(Qpn qpn, Cycle now);
@@ -65,21 +66,23 @@ class HostModel final : public Block {
   };
   struct Due {
     enum class Kind : std::uint8_t { kPoll, kPost, kRing, kConsumer } kind = Kind::kPoll;
-    std::uint32_t index = 0;     // of the CQ or the queue
-    std::uint32_t value = 0;     // kRing: producer index; kConsumer: consumer index
+    std::uint32_t index = 0;  // of the CQ or the queue
+    std::uint32_t value = 0;  // kRing: producer index; kConsumer: consumer index
   };
   void poll(std::uint32_t index, Cycle now);
+  BusAddress cqe_address(const CqContext& cq, std::uint32_t slot) const;
   bool ring(const Due& due, Cycle now);
   void take(const Cq& cq, const Cqe& cqe, Cycle now);
   void schedule_post(std::uint32_t queue, Cycle now);
   Cycle cycles(std::uint64_t ps) const { return Cycle{(ps + period_ps_ - 1) / period_ps_}; }
 
   std::uint64_t period_ps_;
+  std::uint32_t cqe_bytes_;  // stride of a CQ
   Cycle poll_latency_, repost_latency_, doorbell_latency_;
   HostMemory& memory_;
   CqeObserver* observer_ = nullptr;
   std::vector<Cq> cqs_;
-  std::unordered_map<std::uint32_t, std::uint32_t> cq_index_;     // by CQN
+  std::unordered_map<std::uint32_t, std::uint32_t> cq_index_;  // by CQN
   std::vector<ReceiveRing> queues_;
   std::vector<std::vector<std::uint64_t>> holds_;                 // by queue: what is left of hold_after, last first
   std::vector<std::uint8_t> post_soon_;                           // by queue: a post is scheduled

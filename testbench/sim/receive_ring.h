@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver's side of one receive queue: which slot the next WQE goes to, which buffer it names, when a slot is free again.
+// The driver's side of one receive queue: which slot the next WQE goes to, which buffer it names, when a slot is free
+// again.
 //
 //   R1  A buffer is posted again only after its completion was polled (rules 1.2).
-//   R2  Linked list: slots are handed out in the order of the free list; a polled WQE's slot goes to the list's end (rules 1.5).
+//   R2  Linked list: slots are handed out in the order of the free list; a polled WQE's slot goes to the list's end
+//       (rules 1.5).
 //   R3  Cyclic: slots are handed out in ring order; a slot whose last WQE was not polled yet ends the posting.
 //   R4  One doorbell a post call, whatever the number of WQEs (rules 1.4).
 #pragma once
@@ -18,13 +20,13 @@ namespace rxnic {
 struct ReceiveRingParams {
   WqId id = kNoWq;
   WqContext queue;
-  std::uint32_t wqes = 0;            // posted at most
-  std::uint32_t sges = 1;            // the buffer is cut into so many pieces of equal length, the last takes the rest
+  std::uint32_t wqes = 0;  // posted at most
+  std::uint32_t sges = 1;  // the buffer is cut into so many pieces of equal length, the last takes the rest
   std::uint32_t buffer_bytes = 0;
-  std::uint64_t buffer_base = 0;     // virtual address; buffer i is at buffer_base + i * buffer_stride
+  std::uint64_t buffer_base = 0;  // virtual address; buffer i is at buffer_base + i * buffer_stride
   std::uint64_t buffer_stride = 0;
   Key lkey{};
-  std::uint32_t refill_batch = 1;    // WQEs per post call, at least (the first fill apart)
+  std::uint32_t refill_batch = 1;  // WQEs per post call, at least (the first fill apart)
 };
 
 class ReceiveRing {
@@ -45,13 +47,13 @@ class ReceiveRing {
   void write(HostMemory& memory, std::uint32_t slot, std::uint32_t buffer, std::uint32_t next);
 
   ReceiveRingParams params_;
-  std::vector<std::uint32_t> free_buffers_;   // a queue: taken at first_free_, returned at the end
+  std::vector<std::uint32_t> free_buffers_;  // a queue: taken at first_free_, returned at the end
   std::size_t first_free_ = 0;
   std::size_t free_count_ = 0;
-  std::vector<std::uint32_t> buffer_of_;      // by slot
-  std::vector<std::uint8_t> busy_;            // by slot
-  std::vector<std::uint32_t> next_;           // linked list
-  std::uint32_t head_ = 0, tail_ = 0;         // of the free list
+  std::vector<std::uint32_t> buffer_of_;  // by slot
+  std::vector<std::uint8_t> busy_;        // by slot
+  std::vector<std::uint32_t> next_;       // linked list
+  std::uint32_t head_ = 0, tail_ = 0;     // of the free list
   std::uint64_t limit_ = ~std::uint64_t{0};
   std::uint32_t producer_ = 0;
   std::uint32_t outstanding_ = 0;

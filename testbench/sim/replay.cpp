@@ -141,6 +141,10 @@ RunResult replay(const ReplayOptions& o) {
   r.psn = o.strict_psn ? "strict" : "resynchronise";
   HostOptions host_options = parse_host_options(o.host);
   host_options.resynchronise = !o.strict_psn;
+  if (o.host.find("layout=") == std::string::npos) {
+    const bool cyclic = r.params.srq_wqe_fetcher.srq_layout == SrqLayout::kCyclic;
+    host_options.srq_layout = cyclic ? WqLayout::kCyclic : WqLayout::kLinkedList;
+  }
 
   // (1) survey
   CaptureReader reader(o.trace);
@@ -148,7 +152,8 @@ RunResult replay(const ReplayOptions& o) {
   CaptureSurvey survey(&icrc_matches);
   for (CapturedFrame frame; reader.next(frame);) {
     survey.add(frame);
-    if (frame.number % 4096 == 0) surveying.update(reader.position(), reader.size(), fmt::format("{} packets", frame.number));
+    if (frame.number % 4096 == 0)
+      surveying.update(reader.position(), reader.size(), fmt::format("{} packets", frame.number));
   }
   if (reader.frames() == 0) throw TraceError(o.trace, 0, "no packet", "a capture with packets");
   if (reader.cut_short()) r.warnings.push_back("the trace ends early: " + reader.cut_reason());
@@ -191,13 +196,13 @@ RunResult replay(const ReplayOptions& o) {
   r.messages = retired.messages;
   r.bytes = retired.bytes;
   const Histogram& l = retired.latency_ns;
-  r.latency_ns = {l.count(),           l.percentile(0.5),   l.percentile(0.9),
-                  l.percentile(0.99),  l.percentile(0.999), l.max()};
+  r.latency_ns = {l.count(), l.percentile(0.5), l.percentile(0.9), l.percentile(0.99), l.percentile(0.999), l.max()};
   compare.finish();
   const CompareCounts& c = compare.counts();
   r.answers = {c.compared, c.equal, c.different, {}, compare.differences()};
   for (std::size_t i = 0; i < kUncomparedReasons; ++i) {
-    if (c.uncompared[i] != 0) r.answers.uncompared.emplace_back(uncompared_name(static_cast<Uncompared>(i)), c.uncompared[i]);
+    if (c.uncompared[i] != 0)
+      r.answers.uncompared.emplace_back(uncompared_name(static_cast<Uncompared>(i)), c.uncompared[i]);
   }
   return r;
 }

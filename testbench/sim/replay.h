@@ -14,17 +14,17 @@ namespace rxnic {
 
 struct ReplayOptions {
   std::string trace;
-  std::string receiver;          // address; empty: the busier side
-  std::string host;              // traces/host_plan.h, "receive=srq,depth=1024,..."
+  std::string receiver;  // address; empty: the busier side
+  std::string host;      // traces/host_plan.h, "receive=srq,depth=1024,..."
   bool strict_psn = false;
   Pace pace;
   std::string config;
   std::vector<std::string> overrides;
   std::uint64_t seed = 1;
   EngineMode mode = EngineMode::kFast;
-  std::string responses_path;    // pcap of the model's answers; empty: none
-  std::string cqes_path;         // CSV of every completion; empty: none
-  std::string waves_path;        // VCD; empty: none. Needs kPerCycle
+  std::string responses_path;  // pcap of the model's answers; empty: none
+  std::string cqes_path;       // CSV of every completion; empty: none
+  std::string waves_path;      // VCD; empty: none. Needs kPerCycle
   bool progress = false;
 };
 

@@ -38,7 +38,8 @@ ReplayStream::ReplayStream(CaptureReader& reader, const Address& receiver, const
     : reader_(reader), receiver_(receiver), compare_(compare), progress_(progress) {
   for (const QpPlan& qp : plan.qps) {
     const bool reliable = qp.context.transport == Transport::kRc || qp.context.transport == Transport::kXrc;
-    if (reliable && raw(qp.context.remote_qpn) != 0) by_peer_[{qp.context.remote, raw(qp.context.remote_qpn)}].plan = &qp;
+    if (reliable && raw(qp.context.remote_qpn) != 0)
+      by_peer_[{qp.context.remote, raw(qp.context.remote_qpn)}].plan = &qp;
   }
   for (const RegionPlan& region : plan.regions) {
     if (region.install_before != 0) installs_.push_back(&region);

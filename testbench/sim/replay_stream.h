@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capture as the NIC's stimulus: what is for the receiver goes onto the wire, what the receiver sent becomes requests of
-// our own and answers to compare with.
+// A capture as the NIC's stimulus: what is for the receiver goes onto the wire, what the receiver sent becomes requests
+// of our own and answers to compare with.
 #pragma once
 
 #include <functional>
@@ -34,7 +34,7 @@ class ReplayStream final : public StimulusStream {
  private:
   struct LocalQp {
     const QpPlan* plan = nullptr;
-    Psn message_first;           // of the SEND or WRITE that is going out
+    Psn message_first;  // of the SEND or WRITE that is going out
     std::uint32_t message_bytes = 0;
     std::uint32_t wqe_index = 0;
   };
@@ -47,7 +47,7 @@ class ReplayStream final : public StimulusStream {
   AnswerCompare& compare_;
   Progress& progress_;
   Install install_;
-  std::vector<const RegionPlan*> installs_;   // still to be installed, the last first
+  std::vector<const RegionPlan*> installs_;                       // still to be installed, the last first
   std::map<std::pair<Address, std::uint32_t>, LocalQp> by_peer_;  // by the peer's address and QPN
   CapturedFrame frame_;
   Headers headers_;

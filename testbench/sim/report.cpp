@@ -22,10 +22,11 @@ Json counts(const std::vector<NamedCount>& list) {
 Json packets(const RunResult& r) {
   Json dropped = {{"total", r.packets.dropped_total()}};
   for (std::size_t i = 1; i < kDropReasons; ++i) {
-    if (r.packets.dropped[i] != 0) dropped[std::string(drop_reason_name(static_cast<DropReason>(i)))] = r.packets.dropped[i];
+    if (r.packets.dropped[i] != 0)
+      dropped[std::string(drop_reason_name(static_cast<DropReason>(i)))] = r.packets.dropped[i];
   }
-  return {{"captured", r.captured},   {"from_receiver", r.from_receiver}, {"to_others", r.to_others},
-          {"seen", r.packets.seen},   {"accepted", r.packets.accepted},   {"not_rdma", r.packets.not_rdma},
+  return {{"captured", r.captured}, {"from_receiver", r.from_receiver}, {"to_others", r.to_others},
+          {"seen", r.packets.seen}, {"accepted", r.packets.accepted},   {"not_rdma", r.packets.not_rdma},
           {"dropped", dropped}};
 }
 

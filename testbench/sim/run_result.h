@@ -30,23 +30,23 @@ struct AnswerResult {
   std::uint64_t compared = 0;
   std::uint64_t equal = 0;
   std::uint64_t different = 0;
-  std::vector<NamedCount> uncompared;     // by reason
-  std::vector<std::string> differences;   // the first ones, in words
+  std::vector<NamedCount> uncompared;    // by reason
+  std::vector<std::string> differences;  // the first ones, in words
 };
 
 struct RunResult {
   // What was run.
   std::string trace;
-  std::string receiver;          // address
-  std::string receiver_choice;   // why this one
-  std::string config;            // name or file
+  std::string receiver;         // address
+  std::string receiver_choice;  // why this one
+  std::string config;           // name or file
   std::vector<std::string> overrides;
   Params params;
   std::uint64_t seed = 0;
-  std::string mode;              // fast, step-all, per-cycle
+  std::string mode;  // fast, step-all, per-cycle
   std::string pace;
-  std::string psn;               // resynchronise, strict
-  std::string host;              // the synthesised host in words
+  std::string psn;   // resynchronise, strict
+  std::string host;  // the synthesised host in words
   std::vector<std::string> assumptions;
   std::vector<std::string> warnings;
 
@@ -60,9 +60,9 @@ struct RunResult {
   std::uint64_t messages = 0;       // received in full
   std::uint64_t cqes = 0;           // polled by the host
   std::uint64_t error_cqes = 0;
-  std::uint64_t bytes = 0;          // payload carried into or out of host memory
+  std::uint64_t bytes = 0;  // payload carried into or out of host memory
   std::uint64_t answers_sent = 0;
-  LatencyResult latency_ns;         // of messages: first packet's arrival to completion
+  LatencyResult latency_ns;  // of messages: first packet's arrival to completion
   AnswerResult answers;
   std::vector<NamedCount> transport;  // PSN gaps, duplicates, NAKs ...
   std::vector<NamedCount> events;

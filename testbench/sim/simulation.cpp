@@ -74,8 +74,9 @@ void Simulation::collect(RunResult& r) {
   r.cqes = host.counters().cqes;
   r.error_cqes = host.counters().error_cqes;
   r.answers_sent = sink.frames();
-  const char* const events[] = {"completion", "cq_error",      "qp_fatal", "qp_access_error", "qp_request_error",
-                                "qp_last_wqe_reached", "srq_limit_reached"};
+  const char* const events[] = {"completion",       "cq_error",         "qp_fatal",
+                                "qp_access_error",  "qp_request_error", "qp_last_wqe_reached",
+                                "srq_limit_reached"};
   for (std::size_t i = 0; i < std::size(events); ++i) r.events.emplace_back(events[i], host.counters().events[i]);
   for (Block* block : nic.blocks()) r.blocks.push_back({block->basename(), block->account(), {}});
   collect_counters(nic, r);

@@ -27,7 +27,8 @@ constexpr Part kStarved{"·", "\033[90m", "starved"};
 
 std::string count(std::uint64_t n) {  // 12 345 678
   std::string digits = std::to_string(n);
-  for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<std::size_t>(at), " ");
+  for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), " ");
   return digits;
 }
 
@@ -140,10 +141,11 @@ std::string report_summary(const RunResult& r, const SummaryStyle& style) {
   for (const std::string& text : r.warnings) w.line("warning", text);
 
   w.heading("what happened");
-  w.line("trace", list({{"frames", r.captured}, {"sent by the receiver", r.from_receiver}, {"between others", r.to_others}}));
-  w.line("packets", fmt::format("seen {}   accepted {}   not RDMA {}   dropped {}", count(r.packets.seen),
-                                count(r.packets.accepted), count(r.packets.not_rdma),
-                                count(r.packets.dropped_total())));
+  w.line("trace",
+         list({{"frames", r.captured}, {"sent by the receiver", r.from_receiver}, {"between others", r.to_others}}));
+  w.line("packets",
+         fmt::format("seen {}   accepted {}   not RDMA {}   dropped {}", count(r.packets.seen),
+                     count(r.packets.accepted), count(r.packets.not_rdma), count(r.packets.dropped_total())));
   std::vector<NamedCount> dropped;
   for (std::size_t i = 1; i < kDropReasons; ++i) {
     dropped.emplace_back(drop_reason_name(static_cast<DropReason>(i)), r.packets.dropped[i]);
@@ -153,21 +155,21 @@ std::string report_summary(const RunResult& r, const SummaryStyle& style) {
                                  count(r.error_cqes), scaled(static_cast<double>(r.bytes), "B")));
   w.line("transport", list(r.transport));
   w.line("events", list(r.events));
-  w.line("answers", fmt::format("sent {}   compared with the capture {}   equal {}   different {}",
-                                count(r.answers_sent), count(r.answers.compared), count(r.answers.equal),
-                                count(r.answers.different)));
+  w.line("answers",
+         fmt::format("sent {}   compared with the capture {}   equal {}   different {}", count(r.answers_sent),
+                     count(r.answers.compared), count(r.answers.equal), count(r.answers.different)));
   if (!r.answers.uncompared.empty()) w.line("uncompared", list(r.answers.uncompared));
   for (std::size_t i = 0; i < std::min<std::size_t>(r.answers.differences.size(), 5); ++i) {
     w.line("", r.answers.differences[i]);
   }
 
   w.heading("how fast, in model time");
-  w.line("time", fmt::format("{}   {} cycles of {} ps", model_time(r.time_ps), count(r.cycles),
-                             r.params.nic.clock_period_ps));
+  w.line("time",
+         fmt::format("{}   {} cycles of {} ps", model_time(r.time_ps), count(r.cycles), r.params.nic.clock_period_ps));
   if (seconds > 0) {
-    w.line("rate", fmt::format("{}   payload {}",
-                               scaled(static_cast<double>(r.packets.accepted) / seconds, "packets/s"),
-                               scaled(static_cast<double>(r.bytes) * 8 / seconds, "b/s")));
+    w.line("rate",
+           fmt::format("{}   payload {}", scaled(static_cast<double>(r.packets.accepted) / seconds, "packets/s"),
+                       scaled(static_cast<double>(r.bytes) * 8 / seconds, "b/s")));
   }
   w.line("latency", fmt::format("p50 {} ns   p90 {}   p99 {}   p99.9 {}   max {}   of {} messages",
                                 count(r.latency_ns.p50), count(r.latency_ns.p90), count(r.latency_ns.p99),

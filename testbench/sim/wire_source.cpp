@@ -77,8 +77,8 @@ void WireSource::emit(Cycle now) {
   }
   p.stamp(Station::kWire, now);
   // A frame that was held up holds up the line.
-  line_free_ps_ = std::max(line_free_ps_, static_cast<double>(now.count - (now.count == 0 ? 0 : 1)) *
-                                              static_cast<double>(period_ps_));
+  line_free_ps_ = std::max(line_free_ps_,
+                           static_cast<double>(now.count - (now.count == 0 ? 0 : 1)) * static_cast<double>(period_ps_));
   wire.push(now, h);
   ++frames_;
 }

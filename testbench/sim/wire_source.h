@@ -26,7 +26,7 @@ struct Stimulus {
   std::uint32_t wire_bytes = 0;  // on the wire, without FCS; more than bytes.size(): the capture cut it short
   LinkLayer link = LinkLayer::kEthernet;
   std::uint64_t time_ps = 0;
-  std::uint64_t id = 0;          // number of the packet in its trace, counts from 1
+  std::uint64_t id = 0;  // number of the packet in its trace, counts from 1
   // kRequest
   RequestNotice request;
   // kControl: the stream's control() is called once the path is empty.
@@ -63,14 +63,14 @@ class WireSource final : public Block {
 
   Pace pace_;
   std::uint64_t period_ps_;
-  std::uint64_t fixed_bytes_;     // besides the frame: FCS, preamble, gap
+  std::uint64_t fixed_bytes_;  // besides the frame: FCS, preamble, gap
   double ps_per_byte_;
   NicShared& shared_;
   StimulusStream& stream_;
   Stimulus item_;
   bool have_item_ = false;
   bool done_ = false;
-  double line_free_ps_ = 0;       // when the line has carried all frames so far
+  double line_free_ps_ = 0;  // when the line has carried all frames so far
   Cycle due_{};
   std::uint64_t frames_ = 0;
 };

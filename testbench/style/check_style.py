@@ -193,13 +193,15 @@ def check_text(tree):
 
 
 def check_params(tree):
-    """Every key of params.toml is read by its block, or somewhere as section.key."""
+    """Every key of params.toml is read where its section's struct is used, or somewhere as section.key."""
     if "model/params/params.toml" not in tree.files:
         return
     code = {name: tree.text(name) for name in tree.named(".h", ".cpp")
             if not name.startswith(("model/params/", "testbench/unit/"))}
     for section, body in tomllib.loads(tree.text("model/params/params.toml")).items():
-        own = "".join(text for name, text in code.items() if re.fullmatch(rf"model/\w+/{section}\w*\.(h|cpp)", name))
+        struct = section.title().replace("_", "") + "Params"
+        users = {name.rsplit(".", 1)[0] for name, text in code.items() if re.search(rf"\b{struct}\b", text)}
+        own = "".join(text for name, text in code.items() if name.rsplit(".", 1)[0] in users)
         for key in body:
             if key == "about" or re.search(rf"\.{key}\b", own):
                 continue

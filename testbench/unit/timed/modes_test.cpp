@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The three engine modes give one result: random traffic of all opcodes and all error causes, 10^6 packets over 20 seeds.
+// The three engine modes give one result: random traffic of all opcodes and all error causes, 10^6 packets over 20
+// seeds.
 #include <gtest/gtest.h>
 
 #include <iostream>

@@ -20,7 +20,6 @@ QpContextCacheParams small() {
   p.sets = 2;
   p.ways = 2;
   p.hit_cycles = 2;
-  p.context_bytes = 256;
   p.misses_in_flight = 4;
   return p;
 }
