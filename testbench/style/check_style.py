@@ -201,7 +201,8 @@ def check_params(tree):
     for section, body in tomllib.loads(tree.text("model/params/params.toml")).items():
         struct = section.title().replace("_", "") + "Params"
         users = {name.rsplit(".", 1)[0] for name, text in code.items() if re.search(rf"\b{struct}\b", text)}
-        own = "".join(text for name, text in code.items() if name.rsplit(".", 1)[0] in users)
+        own = "".join(text for name, text in code.items()
+                      if name.rsplit(".", 1)[0] in users or re.fullmatch(rf"model/\w+/{section}\.(h|cpp)", name))
         for key in body:
             if key == "about" or re.search(rf"\.{key}\b", own):
                 continue
