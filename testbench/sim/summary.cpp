@@ -13,6 +13,7 @@ namespace rxnic {
 namespace {
 
 constexpr unsigned kBarColumns = 36;
+constexpr double kMostlyIdle = 0.9;  // share of starved cycles of the busiest block
 
 // One part of a cycle stack: how it is drawn and called.
 struct Part {
@@ -107,26 +108,53 @@ std::array<std::size_t, 4> columns_of(const std::array<std::uint64_t, 4>& cycles
   return columns;
 }
 
-void cycle_stack(Writer& w, const BlockResult& b) {
-  std::array<std::uint64_t, 4> parts{b.account[static_cast<std::size_t>(Activity::kBusy)], 0,
-                                     b.account[static_cast<std::size_t>(Activity::kBlocked)],
-                                     b.account[static_cast<std::size_t>(Activity::kStarved)]};
-  std::size_t longest = static_cast<std::size_t>(Activity::kWaitContext);
-  for (std::size_t i = longest; i < kActivities; ++i) {
-    parts[1] += b.account[i];
-    if (b.account[i] > b.account[longest]) longest = i;
+// A block's cycles by what they went into, and the resource that it waited for longest.
+struct Stack {
+  std::array<std::uint64_t, 4> parts{};  // busy, waiting, blocked, starved
+  std::size_t longest_wait = static_cast<std::size_t>(Activity::kWaitContext);
+  std::uint64_t total() const { return parts[0] + parts[1] + parts[2] + parts[3]; }
+  double share(std::size_t part) const {
+    return total() == 0 ? 0.0 : static_cast<double>(parts[part]) / static_cast<double>(total());
   }
-  const std::uint64_t total = parts[0] + parts[1] + parts[2] + parts[3];
-  const auto percent = [total](std::uint64_t n) {
-    return total == 0 ? 0.0 : 100.0 * static_cast<double>(n) / static_cast<double>(total);
-  };
-  const auto columns = columns_of(parts);
+};
+
+Stack stack_of(const BlockResult& b) {
+  Stack s;
+  s.parts = {b.account[static_cast<std::size_t>(Activity::kBusy)], 0,
+             b.account[static_cast<std::size_t>(Activity::kBlocked)],
+             b.account[static_cast<std::size_t>(Activity::kStarved)]};
+  for (std::size_t i = s.longest_wait; i < kActivities; ++i) {
+    s.parts[1] += b.account[i];
+    if (b.account[i] > b.account[s.longest_wait]) s.longest_wait = i;
+  }
+  return s;
+}
+
+void cycle_stack(Writer& w, const std::string& stem, const Stack& s, bool leave_out_starved) {
+  auto drawn = s.parts;
+  if (leave_out_starved) drawn[3] = 0;
+  const auto columns = columns_of(drawn);
   std::string bar = w.paint(kBusy, columns[0]) + w.paint(kWaiting, columns[1]) + w.paint(kBlocked, columns[2]) +
                     w.paint(kStarved, columns[3]);
-  const std::string waits_for =
-      parts[1] == 0 ? "" : fmt::format("  {}", activity_name(static_cast<Activity>(longest)).substr(5));
-  w.raw(fmt::format("  {:<19}{} {:>6.2f} {:>7.2f} {:>7.2f} {:>7.2f}{}\n", b.stem, bar, percent(parts[0]),
-                    percent(parts[1]), percent(parts[2]), percent(parts[3]), waits_for));
+  for (std::size_t used = columns[0] + columns[1] + columns[2] + columns[3]; used < kBarColumns; ++used) bar += ' ';
+  const std::string_view waits_for = activity_name(static_cast<Activity>(s.longest_wait)).substr(5);
+  w.raw(fmt::format("  {:<19}{} {:>6.2f} {:>7.2f} {:>7.2f} {:>7.2f}  {}\n", stem, bar, 100 * s.share(0),
+                    100 * s.share(1), 100 * s.share(2), 100 * s.share(3), s.parts[1] == 0 ? "" : waits_for));
+}
+
+void cycle_stacks(Writer& w, const RunResult& r) {
+  std::vector<Stack> stacks;
+  double least_starved = 1;
+  for (const BlockResult& b : r.blocks) {
+    stacks.push_back(stack_of(b));
+    least_starved = std::min(least_starved, stacks.back().share(3));
+  }
+  const bool idle = least_starved > kMostlyIdle;
+  w.heading(idle ? "where the cycles went (the path was idle most of the time: bars without starved cycles)"
+                 : "where the cycles went");
+  w.raw(fmt::format("  {:<19}{:<{}} {:>6} {:>7} {:>7} {:>7}  %, waiting for\n", "", "", kBarColumns, kBusy.name,
+                    kWaiting.name, kBlocked.name, kStarved.name));
+  for (std::size_t i = 0; i < stacks.size(); ++i) cycle_stack(w, r.blocks[i].stem, stacks[i], idle);
 }
 
 }  // namespace
@@ -175,10 +203,7 @@ std::string report_summary(const RunResult& r, const SummaryStyle& style) {
                                 count(r.latency_ns.p50), count(r.latency_ns.p90), count(r.latency_ns.p99),
                                 count(r.latency_ns.p999), count(r.latency_ns.max), count(r.latency_ns.count)));
 
-  w.heading("where the cycles went");
-  w.raw(fmt::format("  {:<19}{:<{}} {:>6} {:>7} {:>7} {:>7}  %\n", "", "", kBarColumns, kBusy.name, kWaiting.name,
-                    kBlocked.name, kStarved.name));
-  for (const BlockResult& b : r.blocks) cycle_stack(w, b);
+  cycle_stacks(w, r);
   return w.text();
 }
 
