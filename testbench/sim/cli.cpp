@@ -44,7 +44,9 @@ void add_common(CLI::App& app, Common& c) {
   for (const NamedConfig& named : named_configs()) names += fmt::format("{}{}", names.empty() ? "" : ", ", named.name);
   app.add_option("--config", c.config, fmt::format("Configuration: a TOML file, or one of {}", names))
       ->capture_default_str();
-  app.add_option("--set", c.overrides, "One parameter, section.key=value; may be repeated")->take_all();
+  app.add_option("--set", c.overrides, "One parameter, section.key=value; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
 }
 
 void write_file(const std::string& path, const std::string& text) {
@@ -55,6 +57,14 @@ void write_file(const std::string& path, const std::string& text) {
 }
 
 SummaryStyle terminal_style() { return {isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr, 100}; }
+
+// A run never writes over the trace that it reads.
+void refuse_trace_as_output(const std::string& trace, const std::string& written) {
+  std::error_code ignored;
+  if (!written.empty() && std::filesystem::equivalent(trace, written, ignored)) {
+    throw std::invalid_argument(fmt::format("{}: found the trace itself; expected another file to write", written));
+  }
+}
 
 Pace parse_pace(const std::string& text) {
   if (text == "captured") return {Pace::Kind::kCaptured, 0};
@@ -91,8 +101,8 @@ struct ReplayCommand {
                    "Address of the side that the model stands for: IPv4, IPv6, GID or lid:N\n"
                    "(default: the busier side)");
     app.add_option("--host", options.host,
-                   "The synthesised host, key=value,...: receive=rq|srq, depth=N, buffer=BYTES, sges=N, "
-                   "layout=linked_list|cyclic, refill=on_completion|batch:N");
+                   "The synthesised host, key=value,...: receive=rq|srq|tm_srq, depth=N, buffer=BYTES, sges=N,\n"
+                   "layout=linked_list|cyclic, refill=on_completion|batch:N, cqes=N");
     app.add_option("--psn", psn,
                    "A PSN ahead of the expected one: resynchronise (the sniffer lost packets) or\nstrict (NAK)")
         ->check(CLI::IsMember({"resynchronise", "strict"}))
@@ -122,6 +132,10 @@ struct ReplayCommand {
     const std::filesystem::path folder(out);
     options.responses_path = folder / "responses.pcap";
     if (waves) options.waves_path = folder / "waves";
+    const std::string vcd = waves ? options.waves_path + ".vcd" : "";
+    for (const std::string& file : {options.responses_path, (folder / "report.json").string(), options.cqes_path, vcd}) {
+      refuse_trace_as_output(options.trace, file);
+    }
     const RunResult result = replay(options);
     write_file(folder / "report.json", report_json(result));
     if (quiet) return 0;
@@ -178,7 +192,7 @@ int not_there_yet(const char* what) {
 
 int run_program(int argc, const char* const* argv) {
   CLI::App app(kAbout, "rxnic");
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // none: refused below, after what was found instead
   app.set_version_flag("--version", "rxnic 0.1.0");
   app.set_help_all_flag("--help-all", "Help of every command");
 
@@ -203,11 +217,13 @@ int run_program(int argc, const char* const* argv) {
     if (report_app->parsed()) return show_report(folder);
     if (run_app->parsed()) return not_there_yet("run");
     if (serve_app->parsed()) return not_there_yet("serve");
+    std::cerr << "rxnic: found no command; expected replay, params, report, run or serve (rxnic --help)\n";
+    return kUsage;
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : kUsage;
   } catch (const TraceError& e) {
     std::cerr << "rxnic: " << e.what() << '\n';
-    return kTrace;
+    return e.file() == replay_command.options.trace ? kTrace : kOther;  // kOther: a file that is written
   } catch (const ConfigError& e) {
     std::cerr << "rxnic: " << e.what() << '\n';
     return kUsage;
@@ -218,7 +234,6 @@ int run_program(int argc, const char* const* argv) {
     std::cerr << "rxnic: " << e.what() << '\n';
     return kOther;
   }
-  return kOther;
 }
 
 }  // namespace rxnic

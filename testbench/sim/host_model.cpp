@@ -25,6 +25,7 @@ HostModel::HostModel(const sc_core::sc_module_name& name, const Params& params, 
       repost_latency_(cycles(params.host.repost_latency_ps)),
       doorbell_latency_(cycles(params.host.doorbell_latency_ps)),
       memory_(memory),
+      tag_appends_(kMaxScheduled),
       polls_(kMaxScheduled),
       posts_(kMaxScheduled),
       doorbells_(kMaxScheduled) {}
@@ -46,6 +47,35 @@ void HostModel::add_queue(const ReceiveRingParams& params, const std::vector<std
   if (queues_.back().post(memory_, true)) {
     doorbells_.push({Due::Kind::kRing, index, queues_.back().producer_index()}, Cycle{0});
   }
+}
+
+void HostModel::add_tag_list(const TagListParams& params) {
+  const auto list = static_cast<std::uint32_t>(tag_lists_.size());
+  tag_index_[params.srq_number] = list;
+  tag_lists_.push_back({params});
+  for (std::uint32_t i = 0; i < params.entries; ++i) append_tag(list, i, Cycle{0});
+}
+
+void HostModel::append_tag(std::uint32_t list, std::uint32_t entry, Cycle when) {
+  tag_appends_.push({list, entry}, when);
+}
+
+bool HostModel::send_append(const TagAppend& append, Cycle now) {  // (R5)
+  if (!tag_operations.can_push(now)) return false;
+  const TagList& list = tag_lists_[append.list];
+  const TagListParams& p = list.params;
+  TagOperation op;
+  op.opcode = TagOpcode::kAdd;
+  op.tm_sync = true;
+  op.unexpected_count = list.unexpected;
+  op.srq = p.srq;
+  op.wqe_index = append.entry;
+  op.entry = {append.entry,
+              p.first_tag + append.entry,
+              ~std::uint64_t{0},
+              {p.buffer_bytes, raw(p.lkey), p.buffer_base + std::uint64_t{append.entry % p.buffers} * p.buffer_bytes}};
+  tag_operations.push(now, op);
+  return true;
 }
 
 void HostModel::on_rnr_nak(Qpn qpn, Cycle now) {
@@ -101,9 +131,18 @@ Cycle HostModel::step(Cycle now) {
     ++counters_.doorbells;
     worked = true;
   }
-  // (6) rest
-  Cycle next = earliest(earliest(polls_.next_ready(), posts_.next_ready()), doorbells_.next_ready());
-  if (worked || full) next = now + 1;
+  // (6) appends to tag lists
+  bool tags_full = false;
+  while (tag_appends_.ready(now) && !tags_full) {
+    tags_full = !send_append(tag_appends_.front(), now);
+    if (tags_full) break;
+    tag_appends_.pop();
+    worked = true;
+  }
+  // (7) rest
+  Cycle next = earliest(earliest(polls_.next_ready(), posts_.next_ready()),
+                        earliest(doorbells_.next_ready(), tag_appends_.next_ready()));
+  if (worked || full || tags_full) next = now + 1;
   return rest(now, worked ? Activity::kBusy : Activity::kStarved, next);
 }
 
@@ -160,6 +199,13 @@ void HostModel::take(const Cq& cq, const Cqe& cqe, Cycle now) {
   const bool failed = cqe.status != WcStatus::kSuccess;
   if (failed) ++counters_.error_cqes;
   const bool unexpected = cqe.opcode == CqeOpcode::kTagReceive && (cqe.flags & (kCqeTagMatch | kCqeTagDataValid)) == 0;
+  const auto tags = cqe.opcode == CqeOpcode::kTagReceive ? tag_index_.find(cqe.srq_number) : tag_index_.end();
+  if (tags != tag_index_.end()) {
+    if (unexpected) ++tag_lists_[tags->second].unexpected;
+    if ((cqe.flags & kCqeTagDataValid) != 0 || (failed && (cqe.flags & kCqeTagMatch) != 0)) {
+      append_tag(tags->second, cqe.wqe_index, now + latest(repost_latency_, Cycle{1}));
+    }
+  }
   if (!is_receive(cqe.opcode) && !unexpected) return;
   if (!failed) counters_.receive_bytes += cqe.byte_count;
   const bool srq = (cqe.flags & kCqeSrq) != 0;

@@ -6,6 +6,8 @@
 //       that.
 //   R3  Each poll moves the consumer index with one doorbell per CQ.
 //   R4  A completion in error ends the posting to an RQ: its QP is in the error state.
+//   R5  A tag list is kept full: an entry that was matched is appended again repost_latency after its completion was
+//       polled. Each append tells how many unexpected messages were polled (rules 5.5).
 #pragma once
 
 #include <array>
@@ -18,6 +20,7 @@
 #include "model/engine/link.h"
 #include "model/params/params.h"
 #include "model/types/completion.h"
+#include "model/types/tag_matching.h"
 #include "testbench/sim/receive_ring.h"
 
 namespace rxnic {
@@ -28,6 +31,19 @@ struct HostCounters {
   std::uint64_t receive_bytes = 0;        // byte_count of successful receives
   std::uint64_t doorbells = 0;            // rung
   std::array<std::uint64_t, 7> events{};  // by EventType
+};
+
+// Tags that a program keeps posted to a TM SRQ: entry i has tag first_tag + i and the buffer at
+// buffer_base + i % buffers * buffer_bytes.
+struct TagListParams {
+  WqId srq = kNoWq;
+  std::uint32_t srq_number = 0;
+  std::uint32_t entries = 0;
+  std::uint64_t first_tag = 0;
+  std::uint32_t buffers = 1;
+  std::uint32_t buffer_bytes = 0;
+  std::uint64_t buffer_base = 0;
+  Key lkey{};
 };
 
 class CqeObserver {
@@ -47,6 +63,7 @@ class HostModel final : public Block {
   // `hold_after`: the program posts no more than that many WQEs until the device has answered RNR on the queue; then
   // the next entry counts, after the last there is no limit.
   void add_queue(const ReceiveRingParams& params, const std::vector<std::uint64_t>& hold_after = {});
+  void add_tag_list(const TagListParams& params);
   // The device sent an RNR NAK for a message of this RQ's QP in cycle `now`.
   void on_rnr_nak(Qpn qpn, Cycle now);
   void set_observer(CqeObserver* observer) { observer_ = observer; }
@@ -57,6 +74,7 @@ class HostModel final : public Block {
   In<Event> completion_events{"completion_events"};
   Out<Doorbell> receive_doorbells{"receive_doorbells"};
   Out<Doorbell> completion_doorbells{"completion_doorbells"};
+  Out<TagOperation> tag_operations{"tag_operations"};
 
  private:
   struct Cq {
@@ -71,8 +89,18 @@ class HostModel final : public Block {
   };
   void poll(std::uint32_t index, Cycle now);
   BusAddress cqe_address(const CqContext& cq, std::uint32_t slot) const;
+  struct TagList {
+    TagListParams params;
+    std::uint16_t unexpected = 0;  // polled, modulo 2^16
+  };
+  struct TagAppend {
+    std::uint32_t list = 0;
+    std::uint32_t entry = 0;
+  };
   bool ring(const Due& due, Cycle now);
   void take(const Cq& cq, const Cqe& cqe, Cycle now);
+  bool send_append(const TagAppend& append, Cycle now);
+  void append_tag(std::uint32_t list, std::uint32_t entry, Cycle when);
   void schedule_post(std::uint32_t queue, Cycle now);
   Cycle cycles(std::uint64_t ps) const { return Cycle{(ps + period_ps_ - 1) / period_ps_}; }
 
@@ -87,6 +115,9 @@ class HostModel final : public Block {
   std::vector<std::vector<std::uint64_t>> holds_;                 // by queue: what is left of hold_after, last first
   std::vector<std::uint8_t> post_soon_;                           // by queue: a post is scheduled
   std::unordered_map<std::uint64_t, std::uint32_t> queue_index_;  // by kind and number
+  std::vector<TagList> tag_lists_;
+  std::unordered_map<std::uint32_t, std::uint32_t> tag_index_;  // by SRQN
+  DelayLine<TagAppend> tag_appends_;
   DelayLine<Due> polls_, posts_, doorbells_;
   HostCounters counters_;
   StateHash digest_;  // of all CQEs and when they were polled

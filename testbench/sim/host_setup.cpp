@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testbench/sim/host_setup.h"
 
-#include <vector>
-
 namespace rxnic {
 
-void set_up(Simulation& sim, const HostPlan& plan) {
+std::vector<WqId> set_up(Simulation& sim, const HostPlan& plan) {
   for (const RegionPlan& region : plan.regions) {
     if (region.install_before == 0) sim.create_region(region.mpt, region.pages);
   }
@@ -29,6 +27,7 @@ void set_up(Simulation& sim, const HostPlan& plan) {
     context.receive_queue = qp.queue == kNoQueue ? kNoWq : queues[qp.queue];
     sim.create_qp(context);
   }
+  return queues;
 }
 
 }  // namespace rxnic

@@ -2,11 +2,14 @@
 // Carries out a host plan: regions, seeds, CQs, queues and QPs as the plan describes them.
 #pragma once
 
+#include <vector>
+
 #include "testbench/sim/simulation.h"
 #include "traces/host_plan.h"
 
 namespace rxnic {
 
-void set_up(Simulation& sim, const HostPlan& plan);
+// The ids that plan.queues got.
+std::vector<WqId> set_up(Simulation& sim, const HostPlan& plan);
 
 }  // namespace rxnic

@@ -105,10 +105,18 @@ class Answers final : public FrameObserver {
   Simulation* simulation_ = nullptr;
 };
 
+Address parse_receiver(const std::string& text) {
+  try {
+    return Address::parse(text);
+  } catch (const std::invalid_argument& e) {
+    throw std::invalid_argument(fmt::format("--receiver: {}", e.what()));
+  }
+}
+
 Address choose_receiver(const ReplayOptions& options, const CaptureSurvey& survey, std::string& choice) {
   if (!options.receiver.empty()) {
     choice = "chosen by --receiver";
-    const Address address = Address::parse(options.receiver);
+    const Address address = parse_receiver(options.receiver);
     for (const EndpointCounts& e : survey.endpoints()) {
       if (e.address == address) return address;
     }

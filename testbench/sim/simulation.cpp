@@ -22,6 +22,7 @@ Simulation::Simulation(const Simulation::Options& o, StimulusStream& stimulus)
   host.completion_events.bind(nic.completion_events);
   host.receive_doorbells.bind(nic.receive_doorbells);
   host.completion_doorbells.bind(nic.completion_doorbells);
+  host.tag_operations.bind(nic.tag_operations);
   host.set_observer(o.cqes);
   nic.shared.ledger.set_observer(o.packets);
 }
@@ -53,6 +54,7 @@ WqId Simulation::create_queue(ReceiveRingParams params, const std::vector<std::u
     nic.transport_checker.add_srq(Srqn{params.queue.number}, {params.id, params.queue.cq, params.queue.xrcd});
     nic.cqe_generator.attach_srq(params.id, Srqn{params.queue.number});
   }
+  if (params.queue.tag_matching) nic.tag_match_cam.create(params.id, params.queue);
   host.add_queue(params, hold_after);
   return params.id;
 }
