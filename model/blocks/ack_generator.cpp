@@ -70,7 +70,7 @@ Cycle AckGenerator::next_step(Cycle now, bool refused, bool stalled) const {
   Cycle next = kNever;
   const auto at = [&](Cycle c) { next = earliest(next, latest(c, now + 1)); };
   if (!refused) at(line_.next_ready());
-  if (now < next_start_) at(next_start_);
+  if (now < next_start_ && line_.empty() && ready_.empty()) at(next_start_);  // busy till then
   if (!line_.full() && (!ready_.empty() || !gathered.empty())) at(next_start_);
   if (!held_.empty()) at(flows_[held_.front()].held_until);
   if (!dma_done.empty()) at(now);

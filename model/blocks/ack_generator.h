@@ -27,8 +27,8 @@
 
 #include <vector>
 
-#include "model/blocks/dma.h"
 #include "model/blocks/credit_source.h"
+#include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
 #include "model/core/response.h"
 #include "model/engine/delay_line.h"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "model/core/qp_error.h"
 
@@ -70,18 +71,26 @@ Cycle AddressTranslator::step(Cycle now) {
     again_ = dma_done.can_pop(now);
   }
   // (2) what is translated leaves
-  for (Lane& lane : lanes_) leave(lane, now);
+  const bool gathering = !lanes_[1].idle();
+  const std::span<Lane> lanes(lanes_.data(), gathering ? 2 : 1);
+  for (Lane& lane : lanes) leave(lane, now);
   // (3) the packets at the heads are taken and looked up
-  for (Lane& lane : lanes_) advance(lane, now);
+  for (Lane& lane : lanes) advance(lane, now);
   // (4) while a head waits, those behind it are looked at
-  for (Lane& lane : lanes_) look_ahead(lane, now);
+  for (Lane& lane : lanes) look_ahead(lane, now);
 
+  Lane& main = lanes_[0];
+  main.in.listen(main.head != kNoPacket || !main.done.full());
+  if (!gathering && !again_ && !main.done.empty() && main.last_done > now && main.out.full()) {
+    const bool more = main.head == kNoPacket && !main.in.empty() && !main.done.full() && main.free_at > now;
+    return rest(now, Activity::kBusy, main.last_done, Activity::kBlocked, more ? main.free_at : kNever);
+  }
   Cycle next = kNever;
   const auto at = [&](Cycle c) {
     if (c > now && c < next) next = c;
   };
   bool busy = false, blocked = false, waiting = false;
-  for (const Lane& lane : lanes_) {
+  for (const Lane& lane : lanes) {
     at(lane.done.next_ready());
     if (!lane.done.empty()) at(lane.last_done);
     if (lane.head == kNoPacket && !lane.in.empty() && !lane.done.full()) at(lane.free_at);
@@ -158,7 +167,7 @@ void AddressTranslator::leave(Lane& lane, Cycle now) {
     ++counters_.gathers;
   }
   lane.out.push(now, h);
-  lane.more_due = lane.done.ready(now);
+  lane.more_due = lane.done.ready(now) && !lane.out.full();
 }
 
 void AddressTranslator::advance(Lane& lane, Cycle now) {

@@ -103,6 +103,7 @@ class AddressTranslator final : public Block {
     PageLine pages{};
     std::uint32_t ahead = 0;  // packets that were looked at since the last line came, the head is the first
     bool more_due = false;
+    bool idle() const { return head == kNoPacket && done.empty() && in.empty(); }
   };
 
   void fill(std::uint32_t walk, bool ok);

@@ -99,7 +99,8 @@ Cycle CqeGenerator::next_step(Cycle now, bool refused, bool stalled) const {
   if (!doorbells.empty() || !flush_list_.empty()) next = now + 1;
   next = earliest(next, latest(session_timers_.next_ready(), now + 1));
   next = earliest(next, latest(next_moderation_, now + 1));
-  if (now < next_accept_) next = earliest(next, next_accept_);
+  if (now < next_accept_ && writes_.empty() && pipeline_.empty())
+    next = earliest(next, next_accept_);  // busy till then
   if (!in.empty() && !stalled) next = earliest(next, latest(next_accept_, now + 1));
   return next;
 }

@@ -16,8 +16,8 @@ inline constexpr std::size_t kDmaClients = static_cast<std::size_t>(DmaClient::k
 
 struct DmaRequest {
   DmaKind kind = DmaKind::kRead;
-  bool notify_host = false;      // write: tell the host when it has landed (a CQE)
-  std::uint32_t cookie = 0;      // returned in the completion; with notify_host: the CQN
+  bool notify_host = false;  // write: tell the host when it has landed (a CQE)
+  std::uint32_t cookie = 0;  // returned in the completion; with notify_host: the CQN
   BusAddress address{};
   std::uint32_t bytes = 0;       // > 0
   std::uint8_t* data = nullptr;  // device side; valid until the completion (read, atomic) or until accepted (write).
@@ -29,12 +29,12 @@ struct DmaRequest {
 // For reads and atomics. Writes are posted and have none.
 struct DmaCompletion {
   std::uint32_t cookie = 0;
-  bool ok = true;                // false: the memory is not mapped
+  bool ok = true;  // false: the memory is not mapped
 };
 
 // A posted write that the host was to be told of is visible in its memory.
 struct HostNotice {
-  std::uint32_t number = 0;      // CQN
+  std::uint32_t number = 0;  // CQN
 };
 
 }  // namespace rxnic

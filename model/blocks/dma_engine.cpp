@@ -44,7 +44,7 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
 
 Cycle DmaEngine::step(Cycle now) {
   // (1) what has come or left by now goes to whom it belongs
-  give_back(now);
+  if (due_ <= now) give_back(now);
   bool worked = false;
   if (link_free(now)) {
     // (2) the next packets come to hand
@@ -52,7 +52,11 @@ Cycle DmaEngine::step(Cycle now) {
     // (3) one request is started
     worked |= start_one(now);
   }
-  return rest(now, activity_in(now, worked), next_step(now, worked));
+  const Cycle next = next_step(now, worked);
+  if (up_.free() > Instant{now.count, 0}) {
+    return rest(now, Activity::kBusy, up_.free().ceiling(), activity_of_idle_link(), next);
+  }
+  return rest(now, worked ? Activity::kBusy : activity_of_idle_link(), next);
 }
 
 void DmaEngine::give_back(Cycle now) {
@@ -282,28 +286,30 @@ std::uint32_t DmaEngine::requesters() const {
   return bits | std::uint32_t{gathering_.packet != kNoPacket} << kGather;
 }
 
-Activity DmaEngine::activity_in(Cycle now, bool worked) const {
-  if (worked || up_.free() > Instant{now.count, 0}) return Activity::kBusy;
+Activity DmaEngine::activity_of_idle_link() const {
   if (output_blocked_) return Activity::kBlocked;
   if (lacks_credit_ != kNobody) return Activity::kWaitDmaCredit;
   if (lacks_tags_ != kNobody) return Activity::kWaitDmaTag;
   return tags_left_ < params_.tags ? Activity::kWaitDmaData : Activity::kStarved;
 }
 
-Cycle DmaEngine::next_step(Cycle now, bool worked) const {
-  if (worked && link_free(now)) return now + 1;
-  if (more_leaving_) return now + 1;
+Cycle DmaEngine::next_step(Cycle now, bool worked) {
   Cycle next = kNever;
+  due_ = kNever;
   const auto at = [&](Cycle c) {  // what is due already waits for room in a link, which wakes this block
     if (c > now && c < next) next = c;
   };
+  const auto gives = [&](Cycle c) {
+    if (c < due_) due_ = c;
+    at(c);
+  };
   for (std::uint32_t bits = awaiting_; bits != 0; bits &= bits - 1) {
-    at(answers_[static_cast<std::size_t>(std::countr_zero(bits))].next_ready());
+    gives(answers_[static_cast<std::size_t>(std::countr_zero(bits))].next_ready());
   }
-  at(leaving_.next_ready());
-  at(notices_.next_ready());
+  gives(leaving_.next_ready());
+  gives(notices_.next_ready());
+  if ((worked && link_free(now)) || more_leaving_) return now + 1;
   if (lacks_credit_ != kNobody) at(unlanded_.next_ready());
-  at(up_.free().ceiling());
   if (!link_free(now) && (!payload.empty() || !gather.empty() || requesters() != 0)) at(up_.free().floor());
   return next;
 }

@@ -99,8 +99,8 @@ class DmaEngine final : public Block {
   void send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down, Answer answer);
   bool link_free(Cycle now) const { return up_.free().floor() <= now; }
   std::uint32_t requesters() const;
-  Activity activity_in(Cycle now, bool worked) const;
-  Cycle next_step(Cycle now, bool worked) const;
+  Activity activity_of_idle_link() const;
+  Cycle next_step(Cycle now, bool worked);
 
   const DmaEngineParams params_;
   NicShared& shared_;
@@ -123,6 +123,7 @@ class DmaEngine final : public Block {
   DelayLine<std::uint64_t> unlanded_;                       // credit of writes that have not landed (R6)
   DelayLine<HostNotice> notices_;                           // (R4)
   std::uint32_t awaiting_ = 0;                              // bit per line of answers_ that is not empty
+  Cycle due_ = kNever;                                      // when the next of all these has something to give back
   bool more_leaving_ = false;                               // another packet is due, next cycle
   bool output_blocked_ = false;
   DmaEngineCounters counters_;

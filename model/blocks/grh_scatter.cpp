@@ -24,12 +24,17 @@ Cycle GrhScatter::step(Cycle now) {
   }
   // (2) the next packet is planned
   if (now >= next_accept_ && !pipeline_.full() && in.can_pop(now)) take(now);
+  in.listen(!pipeline_.full());
   // (3) rest
-  Cycle next = blocked ? kNever : latest(pipeline_.next_ready(), now + 1);
-  if (!in.empty() && !pipeline_.full()) next = earliest(next, latest(next_accept_, now + 1));
+  Cycle next = kNever;
+  if (!in.empty() && !pipeline_.full()) next = latest(next_accept_, now + 1);
   if (blocked) return rest(now, Activity::kBlocked, next);
-  if (!pipeline_.empty()) return rest(now, Activity::kBusy, next);
-  if (now < next_accept_) return rest(now, Activity::kBusy, earliest(next, next_accept_));
+  if (!pipeline_.empty()) {
+    const Cycle due = latest(pipeline_.next_ready(), now + 1);
+    if (out.full()) return rest(now, Activity::kBusy, due, Activity::kBlocked, next);
+    return rest(now, Activity::kBusy, earliest(next, due));
+  }
+  if (now < next_accept_) return rest(now, Activity::kBusy, next_accept_, Activity::kStarved, next);
   return rest(now, Activity::kStarved, next);
 }
 

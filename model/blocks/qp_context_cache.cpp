@@ -42,20 +42,16 @@ Cycle QpContextCache::step(Cycle now) {
   // (5) one DMA request is made
   make_request(now);
 
-  Cycle next = kNever;
-  const auto at = [&](Cycle c) {
-    if (c > now && c < next) next = c;
-  };
-  at(found_.next_ready());
-  if (!found_.empty()) at(last_found_);
-  if (again_ || head_has_no_way_) next = now + 1;
-  Activity activity = Activity::kStarved;
-  if (!found_.empty()) {
-    activity = last_found_ > now ? Activity::kBusy : Activity::kBlocked;
-  } else if (head_ != kNoPacket) {
-    activity = head_has_no_way_ ? Activity::kWaitContextWay : Activity::kWaitContext;
+  in.listen(head_ != kNoPacket || !found_.full());
+  Cycle next = again_ || head_has_no_way_ ? now + 1 : kNever;
+  if (found_.empty()) {
+    const Activity waits = head_has_no_way_ ? Activity::kWaitContextWay : Activity::kWaitContext;
+    return rest(now, head_ != kNoPacket ? waits : Activity::kStarved, next);
   }
-  return rest(now, activity, next);
+  if (last_found_ <= now) return rest(now, Activity::kBlocked, next);
+  const Cycle due = found_.next_ready();
+  if (due > now && !out.full()) next = earliest(next, due);
+  return rest(now, Activity::kBusy, last_found_, Activity::kBlocked, next);
 }
 
 // True when the packet at the head was dropped for it.
@@ -86,7 +82,7 @@ void QpContextCache::leave(Cycle now) {
   shared_.packets[h].stamp(Station::kQpContextCache, now);
   ++counters_.packets;
   out.push(now, h);
-  again_ |= found_.ready(now);
+  again_ |= found_.ready(now) && !out.full();
 }
 
 void QpContextCache::advance(Cycle now) {

@@ -39,10 +39,15 @@ Cycle RxBuffer::step(Cycle now) {
     bytes_ += bytes;
     counters_.high_water_bytes = std::max(counters_.high_water_bytes, bytes_);
   }
+  in.listen(!paused && (params_.rx_full != RxFullPolicy::kPause || !held_.full()));
   // (3) rest
   if (blocked || paused) return rest(now, Activity::kBlocked, blocked ? kNever : now + 1);
-  if (!held_.empty()) return rest(now, Activity::kBusy, now + 1);
-  return rest(now, moved ? Activity::kBusy : Activity::kStarved, moved ? now + 1 : kNever);
+  if (held_.empty()) {
+    return moved ? rest(now, Activity::kBusy, now + 1, Activity::kStarved, kNever)
+                 : rest(now, Activity::kStarved, kNever);
+  }
+  if (out.full()) return rest(now, Activity::kBusy, now + 1, Activity::kBlocked, kNever);
+  return rest(now, Activity::kBusy, now + 1);
 }
 
 void RxBuffer::hash(StateHash& h) const {

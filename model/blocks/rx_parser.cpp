@@ -44,8 +44,7 @@ Cycle RxParser::step(Cycle now) {
   bool blocked = false;
   if (pipeline_.ready(now)) {
     const Parsed& parsed = pipeline_.front();
-    const bool passes = parsed.rdma && parsed.reason == DropReason::kNone;
-    if (passes && !out.can_push(now)) {
+    if (parsed.passes() && !out.can_push(now)) {
       blocked = true;
     } else {
       leave(now, pipeline_.pop());
@@ -53,11 +52,15 @@ Cycle RxParser::step(Cycle now) {
   }
   // (2) the next frame's first beat
   if (now >= next_accept_ && !pipeline_.full() && in.can_pop(now)) take(now);
+  in.listen(!pipeline_.full());
   // (3) rest
-  Cycle next = blocked ? kNever : latest(pipeline_.next_ready(), now + 1);
-  if (!in.empty() && !pipeline_.full()) next = earliest(next, latest(next_accept_, now + 1));
+  Cycle next = kNever;
+  if (!in.empty() && !pipeline_.full()) next = latest(next_accept_, now + 1);
   if (blocked) return rest(now, Activity::kBlocked, next);
-  return rest(now, pipeline_.empty() ? Activity::kStarved : Activity::kBusy, next);
+  if (pipeline_.empty()) return rest(now, Activity::kStarved, next);
+  const Cycle due = latest(pipeline_.next_ready(), now + 1);
+  if (pipeline_.front().passes() && out.full()) return rest(now, Activity::kBusy, due, Activity::kBlocked, next);
+  return rest(now, Activity::kBusy, earliest(next, due));
 }
 
 void RxParser::take(Cycle now) {
@@ -82,11 +85,13 @@ void RxParser::take(Cycle now) {
 DropReason RxParser::judge(Packet& p, ParseStatus status) {  // (R3)
   if (p.drop_reason != DropReason::kNone) return p.drop_reason;
   if (p.wire_bytes > kMaxFrameBytes) return DropReason::kTooLong;
-  if (status != ParseStatus::kOk) return reason_of(status);
+  const bool has_bth = status == ParseStatus::kUnknownOpcode || status == ParseStatus::kMissingHeaders;
+  if (status != ParseStatus::kOk && !has_bth) return reason_of(status);
   const bool multicast = p.h.destination_qp == kMulticastQpn;
   if (!(multicast && is_multicast(p.h.destination)) && !is_own(p.h.destination)) {  // (R4)
     return DropReason::kDestinationAddress;
   }
+  if (status != ParseStatus::kOk) return reason_of(status);
   if (p.h.version != 0) return DropReason::kVersion;
   if (p.h.destination_qp == Qpn{0}) return DropReason::kQpnZero;
   p.icrc_ok = icrc_matches(p.frame_view(), p.h);  // (R6)

@@ -5,7 +5,7 @@
 //       accepted no earlier than in the cycle after the last beat. Its packet leaves header_cycles after the last beat.
 //   R2  What is not RDMA is no error: it is counted as such, whatever else is wrong with it.
 //   R3  The first of these that holds is the reason of the drop: what the source found (a frame that the capture cut
-//       short); longer than any legal packet; lengths, opcode and headers (types/wire.h, R2); destination address; TVER
+//       short); longer than any legal packet; lengths; destination address; opcode and headers (types/wire.h, R2); TVER
 //       not 0; QPN 0; a multicast QPN without a QP attached to the group. Each has its counter in the ledger.
 //   R4  Destination address: one of the device's own, any when it has none (promiscuous), or a multicast address with
 //       the multicast QPN.
@@ -62,6 +62,7 @@ class RxParser final : public Block {
     PacketHandle packet = kNoPacket;
     bool rdma = true;
     DropReason reason = DropReason::kNone;
+    bool passes() const { return rdma && reason == DropReason::kNone; }
   };
   void take(Cycle now);
   void leave(Cycle now, const Parsed& parsed);

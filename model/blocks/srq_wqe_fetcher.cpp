@@ -90,6 +90,14 @@ Cycle SrqWqeFetcher::step(Cycle now) {
   // (5) a read
   background |= read_ahead(now);
   // (6) rest
+  in.listen(!pipeline_.full());
+  tagged.listen(!pipeline_.full());
+  if (moved && !background && !lacks_packet_ && nothing_to_take()) {
+    if (pipeline_.empty()) return rest(now, Activity::kBusy, now + 1, Activity::kStarved, kNever);
+    const Cycle due = latest(pipeline_.next_ready(), now + 1);
+    if (out.full()) return rest(now, Activity::kBusy, due, Activity::kBlocked, kNever);
+    return rest(now, Activity::kBusy, due);
+  }
   Cycle next = moved || background || lacks_packet_ ? now + 1 : kNever;
   if (!head_is_ready) next = earliest(next, pipeline_.next_ready());
   if (moved) return rest(now, Activity::kBusy, next);
@@ -98,16 +106,28 @@ Cycle SrqWqeFetcher::step(Cycle now) {
   return rest(now, lacks_packet_ ? Activity::kBlocked : Activity::kStarved, next);
 }
 
+// Until the oldest packet is due or a link brings something.
+bool SrqWqeFetcher::nothing_to_take() const {
+  return doorbells.empty() && dma_done.empty() && flushes.empty() && late_flushes_.empty() && flush_queue_ == kNoWq &&
+         flush_request_ == kNoPacket && (pipeline_.full() || (in.empty() && tagged.empty()));
+}
+
 void SrqWqeFetcher::ring(const Doorbell& d) {
   ++counters_.doorbells;
   const WqId id{d.number};
   if (d.kind == DoorbellKind::kSrqLimit) {
     table_.arm_limit(id, d.value);
   } else if (d.kind == DoorbellKind::kReceive && table_.post(id, d.value) && table_.failed(id) &&
-             table_.posted(id) > 0 && flush_queue_ != id &&
-             std::find(late_flushes_.begin(), late_flushes_.end(), id) == late_flushes_.end()) {
+             table_.posted(id) > 0 && !will_be_flushed(id)) {
     late_flushes_.push_back(id);  // (R9)
   }
+}
+
+bool SrqWqeFetcher::will_be_flushed(WqId id) const {
+  if (flush_queue_ == id) return true;
+  if (std::find(late_flushes_.begin(), late_flushes_.end(), id) != late_flushes_.end()) return true;
+  return std::any_of(flush_requests_.begin(), flush_requests_.end(),
+                     [&](PacketHandle h) { return shared_.packets[h].qp->receive_queue == id; });
 }
 
 bool SrqWqeFetcher::accept(Cycle now) {
@@ -285,7 +305,7 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::give_back(Packet& p, Cycle now) {  // (R10
 bool SrqWqeFetcher::flush(Cycle now) {  // (R9)
   if (flush_queue_ == kNoWq && flush_request_ == kNoPacket && !next_flush(now)) return false;
   QpContext* qp = flush_request_ == kNoPacket ? nullptr : shared_.packets[flush_request_].qp;
-  const bool open = qp != nullptr && qp->wqe_slot != kNoWqeSlot && qp->pins == 1;
+  const bool open = qp != nullptr && qp->wqe_slot != kNoWqeSlot;
   const bool rq = flush_queue_ != kNoWq && table_.exists(flush_queue_) && table_.failed(flush_queue_);
   if (!open && (!rq || table_.posted(flush_queue_) == 0)) {
     finish_flush(now);
@@ -297,6 +317,9 @@ bool SrqWqeFetcher::flush(Cycle now) {  // (R9)
   Packet& p = shared_.packets[h];
   if (open) {
     attach(p, std::exchange(qp->wqe_slot, kNoWqeSlot));
+    p.queue = qp->message_queue;
+    p.cq = qp->message_cq;
+    if (qp->tag_verdict == TagVerdict::kMatched) p.cqe_opcode = CqeOpcode::kTagReceive;
     qp->dirty = true;
   } else {
     p.wqe_index = table_.flush_one(flush_queue_);
@@ -308,15 +331,25 @@ bool SrqWqeFetcher::flush(Cycle now) {  // (R9)
 }
 
 bool SrqWqeFetcher::next_flush(Cycle now) {
-  if (flushes.can_pop(now)) {
-    flush_request_ = flushes.pop(now);
-    const QpContext& qp = *shared_.packets[flush_request_].qp;
-    flush_queue_ = qp.receive_queue;
-    if (table_.exists(flush_queue_) && table_.context(flush_queue_).kind == WqKind::kRq && !qp.uses_srq) {
-      table_.fail(flush_queue_, qp.receive_cq);
+  while (flushes.can_pop(now)) {
+    const PacketHandle h = flushes.pop(now);
+    const QpContext& qp = *shared_.packets[h].qp;
+    const WqId queue = qp.receive_queue;
+    if (table_.exists(queue) && table_.context(queue).kind == WqKind::kRq && !qp.uses_srq) {
+      table_.fail(queue, qp.receive_cq);
     }
+    flush_requests_.push_back(h);
+  }
+  for (auto at = flush_requests_.begin(); at != flush_requests_.end(); ++at) {
+    const QpContext& qp = *shared_.packets[*at].qp;
+    // A packet of the QP that is behind the fetcher may still complete the message's WQE. Nothing tells when it has.
+    if (qp.wqe_slot != kNoWqeSlot && qp.pins > 1) continue;
+    flush_request_ = *at;
+    flush_queue_ = qp.receive_queue;
+    flush_requests_.erase(at);
     return true;
   }
+  lacks_packet_ |= !flush_requests_.empty();
   if (late_flushes_.empty()) return false;
   flush_queue_ = late_flushes_.front();
   late_flushes_.erase(late_flushes_.begin());

@@ -19,15 +19,15 @@
 //   R8  SRQ limit: an event when a WQE is taken and fewer than the limit stay posted, once for each arming (rules 2.3).
 //   R9  Flush of an RQ: one completion kFlushed for each posted WQE, in order, one a cycle, and for those posted later
 //       as their doorbells come. Those carry no QP context, only its number. The WQEs of an SRQ are not flushed. A QP
-//       that was stopped in the middle of a message, with nothing else of it in flight, has that message's WQE flushed
-//       first.
+//       that was stopped in the middle of a message has that message's WQE flushed first, as soon as nothing else of
+//       the QP is in flight.
 //   R10 Tag matching: a match, or an unexpected message, that is refused or squashed here goes back to the tag matcher.
 #pragma once
 
 #include <vector>
 
-#include "model/blocks/dma.h"
 #include "model/blocks/credit_source.h"
+#include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
 #include "model/core/work_queue_table.h"
 #include "model/engine/delay_line.h"
@@ -81,6 +81,7 @@ class SrqWqeFetcher final : public Block, public CreditSource {
  private:
   enum class Verdict : std::uint8_t { kLeaves, kWaits, kBlocked };
 
+  bool nothing_to_take() const;
   void ring(const Doorbell& d);
   Verdict serve(Packet& p, Cycle now);
   Verdict take_wqe(Packet& p, Cycle now);
@@ -93,6 +94,7 @@ class SrqWqeFetcher final : public Block, public CreditSource {
   bool accept(Cycle now);
   bool flush(Cycle now);
   bool next_flush(Cycle now);
+  bool will_be_flushed(WqId id) const;
   PacketHandle flushed_packet(QpContext* qp, WqId queue);
   void finish_flush(Cycle now);
   bool read_ahead(Cycle now);
@@ -109,10 +111,11 @@ class SrqWqeFetcher final : public Block, public CreditSource {
   WqId wanted_ = kNoWq;   // the queue whose WQE it waits for
   // The flush at hand and those that are due because of late doorbells.
   PacketHandle flush_request_ = kNoPacket;
+  std::vector<PacketHandle> flush_requests_;  // to be served; some wait for packets of their QP to leave the path
   WqId flush_queue_ = kNoWq;
   bool flush_turn_ = false;
   std::vector<WqId> late_flushes_;
-  bool lacks_packet_ = false;  // a flush waits for an internal packet
+  bool lacks_packet_ = false;  // a flush waits for an internal packet, or for those of its QP
   SrqWqeFetcherCounters counters_;
 };
 

@@ -22,7 +22,7 @@ Cycle TransportChecker::step(Cycle now) {
   if (pipeline_.ready(now)) {
     const PacketHandle h = pipeline_.front();
     Packet& p = shared_.packets[h];
-    auto& out = p.qp->tag_matching ? to_cam : to_fetcher;
+    auto& out = way_out(h);
     if (out.can_push(now)) {
       p.stamp(Station::kTransportChecker, now);
       out.push(now, h);
@@ -34,15 +34,18 @@ Cycle TransportChecker::step(Cycle now) {
   // (3) accept a packet
   no_internal_packet_ = false;
   if (now >= next_accept_ && in.can_pop(now) && !pipeline_.full()) accept(now);
+  in.listen(!pipeline_.full());
   // (4) rest
-  const bool work_left = !in.empty() && !pipeline_.full();
-  Cycle next = blocked ? kNever : pipeline_.next_ready();
-  if (next <= now) next = now + 1;
-  if (work_left) next = earliest(next, latest(next_accept_, now + 1));
-  if (blocked || no_internal_packet_) return rest(now, Activity::kBlocked, next);
-  if (now < next_accept_ || !pipeline_.empty()) {
-    return rest(now, Activity::kBusy, pipeline_.empty() ? earliest(next, next_accept_) : next);
+  Cycle next = kNever;
+  if (!in.empty() && !pipeline_.full()) next = latest(next_accept_, now + 1);
+  if (blocked) return rest(now, Activity::kBlocked, next);
+  const Cycle due = pipeline_.empty() ? kNever : latest(pipeline_.next_ready(), now + 1);
+  if (no_internal_packet_) return rest(now, Activity::kBlocked, earliest(next, due));
+  if (!pipeline_.empty()) {
+    if (way_out(pipeline_.front()).full()) return rest(now, Activity::kBusy, due, Activity::kBlocked, next);
+    return rest(now, Activity::kBusy, earliest(next, due));
   }
+  if (now < next_accept_) return rest(now, Activity::kBusy, next_accept_, Activity::kStarved, next);
   return rest(now, Activity::kStarved, next);
 }
 

@@ -50,6 +50,9 @@ class TransportChecker final : public Block {
   Out<PacketHandle> to_fetcher{"to_fetcher"};
 
  private:
+  Out<PacketHandle>& way_out(PacketHandle h) {
+    return shared_.packets[h].qp->tag_matching ? to_cam : to_fetcher;
+  }  // (R4)
   void accept(Cycle now);
   bool goes_first(Packet& p, Cycle now);
   bool complete_requests(Packet& p, Cycle now);

@@ -85,8 +85,7 @@ void fail_rnr(Packet& p) {  // (R2)
   squash_behind(p);
 }
 
-bool is_squashed(const Packet& p) {
-  if (p.qp == nullptr || p.role != PacketRole::kReceived) return false;
+bool squashed_by_failure(const Packet& p) {
   const QpContext& qp = *p.qp;
   const bool behind_failure = between(p.sequence, qp.squash_after, qp.squash_until);
   const bool rest_of_message = p.message_sequence != 0 && p.message_sequence == qp.failed_message &&

@@ -29,7 +29,12 @@ void fail_message(Packet& p, DropReason reason);
 void fail_rnr(Packet& p);
 
 // A packet that was checked before this one, or the beginning of its UC message, has failed.
-bool is_squashed(const Packet& p);
+bool squashed_by_failure(const Packet& p);
+inline bool is_squashed(const Packet& p) {
+  if (p.qp == nullptr || p.role != PacketRole::kReceived) return false;
+  const bool no_failure = p.qp->squash_after == p.qp->squash_until && p.message_sequence != p.qp->failed_message;
+  return !no_failure && squashed_by_failure(p);
+}
 void squash(Packet& p);
 // What every block does with a packet that it takes. May be repeated.
 inline void squash_when_behind(Packet& p) {

@@ -333,6 +333,10 @@ void Responder::take_read_or_atomic(Packet& p) {  // (R7) (R8)
 
 void Responder::refuse(Packet& p) {
   ++counters_.invalid_requests;
+  if (p.undo.message == MessageKind::kSend) {  // it completes the WQE that the message holds
+    p.queue = p.qp->message_queue;
+    p.cq = p.qp->message_cq;
+  }
   fail_qp(p, DropReason::kInvalidRequest, kNakInvalidRequest, WcStatus::kRemoteInvalidRequest);
 }
 

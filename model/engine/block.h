@@ -5,7 +5,9 @@
 //       own accord, kNever when only a link can wake it. It may be called in any cycle: a call with nothing to do
 //       changes nothing.
 //   R2  Each cycle counts as exactly one activity: the one that the last step at or before it gave.
-//   R3  A block whose activity will change in cycle n without a link event returns at most n.
+//   R3  A block whose activity will change in cycle n without a link event returns at most n, or says so beforehand:
+//   `from n on
+//       the activity is another one` needs no step in n.
 #pragma once
 
 #include <array>
@@ -21,18 +23,18 @@ namespace rxnic {
 class Engine;
 
 enum class Activity : std::uint8_t {
-  kStarved,         // no input
-  kBusy,            // work is being done
-  kBlocked,         // no room downstream
-  kWaitContext,     // QP context on its way from host memory
-  kWaitContextWay,  // every way of the set holds a pinned context
-  kWaitWqe,         // receive WQE on its way
-  kWaitTag,         // tag search or overflow walk
-  kWaitTranslation, // MPT or MTT entry on its way
-  kWaitDmaTag,      // no PCIe tag free
-  kWaitDmaCredit,   // no posted credit
-  kWaitDmaData,     // read data on its way
-  kWaitResponse,    // READ or atomic response slots taken
+  kStarved,          // no input
+  kBusy,             // work is being done
+  kBlocked,          // no room downstream
+  kWaitContext,      // QP context on its way from host memory
+  kWaitContextWay,   // every way of the set holds a pinned context
+  kWaitWqe,          // receive WQE on its way
+  kWaitTag,          // tag search or overflow walk
+  kWaitTranslation,  // MPT or MTT entry on its way
+  kWaitDmaTag,       // no PCIe tag free
+  kWaitDmaCredit,    // no posted credit
+  kWaitDmaData,      // read data on its way
+  kWaitResponse,     // READ or atomic response slots taken
   kCount,
 };
 inline constexpr std::size_t kActivities = static_cast<std::size_t>(Activity::kCount);
@@ -49,15 +51,19 @@ class Block : public sc_core::sc_module {
 
   // Cycles by activity up to the last step or settle().
   const CycleAccount& account() const { return account_; }
-  Activity activity() const { return activity_; }
+  Activity activity() const;  // in the engine's current cycle
   void settle(Cycle now);
   // Has step() called in the cycle after the engine's current one.
-  void wake();
+  void wake() {
+    *pending_ |= pending_bit_;
+    if (!*stepping_) wake_from_outside();
+  }
 
  protected:
   explicit Block(const sc_core::sc_module_name& name) : sc_module(name) {}
   // What a step ends with: `activity` holds from `now` on, `next` is when to be stepped again.
   Cycle rest(Cycle now, Activity activity, Cycle next) {
+    if (until_ != kNever) change_as_announced(now);
     if (activity != activity_) {
       account_[static_cast<std::size_t>(activity_)] += now.count - since_.count;
       since_ = now;
@@ -65,14 +71,42 @@ class Block : public sc_core::sc_module {
     }
     return next;
   }
+  // The same when it is known that, unless a step before `until` says otherwise, the activity is `then` from `until`
+  // on. (R3) In the modes other than kFast the block is stepped in `until` all the same, and has to say so itself.
+  Cycle rest(Cycle now, Activity activity, Cycle until, Activity then, Cycle next) {
+    rest(now, activity, next);
+    if (then == activity || next <= until) return next;
+    if (!may_announce_) return until;
+    until_ = until;
+    then_ = then;
+    return next;
+  }
 
  private:
   friend class Engine;
+  void wake_from_outside();
+  void change_as_announced(Cycle now) {
+    if (until_ < now) {
+      account_[static_cast<std::size_t>(activity_)] += until_.count - since_.count;
+      since_ = until_;
+      activity_ = then_;
+    }
+    until_ = kNever;
+  }
+
   CycleAccount account_{};
   Cycle since_{};
   Activity activity_ = Activity::kStarved;
+  Activity then_ = Activity::kStarved;  // from until_ on
+  bool may_announce_ = false;
+  Cycle until_ = kNever;
+  // The engine's, once the block has been added to one.
+  std::uint64_t unused_word_ = 0;
+  std::uint64_t* pending_ = &unused_word_;  // word of the blocks that are woken for the next cycle
+  std::uint64_t pending_bit_ = 0;
+  static constexpr bool kNoEngine = true;
+  const bool* stepping_ = &kNoEngine;  // whether the engine is stepping blocks
   Engine* engine_ = nullptr;
-  unsigned index_ = 0;
 };
 
 }  // namespace rxnic

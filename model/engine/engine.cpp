@@ -9,7 +9,7 @@
 namespace rxnic {
 
 namespace {
-constexpr unsigned kWordBits = 64;
+constexpr std::size_t kWordBits = 64;
 }
 
 Engine::Engine(const sc_core::sc_module_name& name, const EngineParams& params) : sc_module(name), params_(params) {
@@ -20,11 +20,16 @@ Engine::Engine(const sc_core::sc_module_name& name, const EngineParams& params) 
 
 void Engine::add(Block& block) {
   block.engine_ = this;
-  block.index_ = static_cast<unsigned>(blocks_.size());
+  block.stepping_ = &stepping_;
+  block.may_announce_ = params_.mode == EngineMode::kFast;
+  block.pending_bit_ = std::uint64_t{1} << (blocks_.size() % kWordBits);
   blocks_.push_back(&block);
-  timers_.push_back(Cycle{0});  // every block is stepped once at the start
+  timers_.push_back(kNever.count);
   pending_.resize((blocks_.size() + kWordBits - 1) / kWordBits);
   active_.resize(pending_.size());
+  timed_.resize(pending_.size());
+  pending_.back() |= block.pending_bit_;  // every block is stepped once at the start
+  for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i]->pending_ = &pending_[i / kWordBits];
 }
 
 sc_core::sc_time Engine::time_of(Cycle c) const {
@@ -45,10 +50,9 @@ void Engine::notify(sc_core::sc_event& event) {
   run_ahead_ = false;
 }
 
-void Engine::wake(unsigned index) {
-  pending_[index / kWordBits] |= std::uint64_t{1} << (index % kWordBits);
-  if (in_tick_ || !sc_core::sc_is_running()) return;
-  // From another SystemC process: the first clock edge that is not before the present.
+// From another SystemC process: the first clock edge that is not before the present.
+void Engine::wake_from_outside() {
+  if (!sc_core::sc_is_running()) return;
   const std::uint64_t period = time_of(Cycle{1}).value();
   next_ = earliest(next_, latest(now_ + 1, Cycle{(sc_core::sc_time_stamp().value() + period - 1) / period}));
   external_.notify(time_of(next_) - sc_core::sc_time_stamp());
@@ -56,36 +60,79 @@ void Engine::wake(unsigned index) {
 
 // (1) collect who is due, (2) step them in order, (3) find the next cycle in which somebody is due
 Cycle Engine::tick() {
-  in_tick_ = true;
+  stepping_ = true;
   const std::size_t words = pending_.size();
+  const bool timers_due = earliest_timer_ <= now_.count;
+  if (timers_due) earliest_timer_ = kNever.count;
   for (std::size_t w = 0; w < words; ++w) {
     active_[w] = pending_[w];
     pending_[w] = 0;
+    if (timers_due || params_.mode == EngineMode::kStepAll) collect_due(w);
   }
-  const std::size_t n = blocks_.size();
-  if (params_.mode == EngineMode::kStepAll) {
-    for (std::size_t i = 0; i < n; ++i) active_[i / kWordBits] |= std::uint64_t{1} << (i % kWordBits);
-  } else {
-    for (std::size_t i = 0; i < n; ++i) {
-      active_[i / kWordBits] |= std::uint64_t{timers_[i] <= now_} << (i % kWordBits);
-    }
-  }
+  const std::uint64_t soon = now_.count + 1;
   for (std::size_t w = 0; w < words; ++w) {
+    Block* const* const blocks = blocks_.data() + w * kWordBits;
+    std::uint64_t* const timers = timers_.data() + w * kWordBits;
+    std::uint64_t again = 0;
+    std::uint64_t timed = timed_[w] & ~active_[w];
+    std::uint64_t earliest_timer = earliest_timer_;
+    steps_ += static_cast<std::uint64_t>(std::popcount(active_[w]));
     for (std::uint64_t bits = active_[w]; bits != 0; bits &= bits - 1) {
-      const std::size_t i = w * kWordBits + static_cast<std::size_t>(std::countr_zero(bits));
-      timers_[i] = blocks_[i]->step(now_);
-      ++steps_;
+      const int i = std::countr_zero(bits);
+      const std::uint64_t next = blocks[i]->step(now_).count;
+      if (next <= soon) {
+        again |= bits & -bits;
+      } else if (next != kNever.count) {
+        timed |= bits & -bits;
+        timers[i] = next;
+        earliest_timer = std::min(earliest_timer, next);
+      }
     }
+    pending_[w] |= again;
+    timed_[w] = timed;
+    earliest_timer_ = earliest_timer;
   }
-  in_tick_ = false;
+  stepping_ = false;
   std::uint64_t any = 0;
   for (std::size_t w = 0; w < words; ++w) any |= pending_[w];
-  if (any != 0) return now_ + 1;
-  Cycle next = kNever;
-  for (std::size_t i = 0; i < n; ++i) next = earliest(next, timers_[i]);
-  if (next == kNever) return next;
-  if (params_.mode == EngineMode::kStepAll) return now_ + 1;
-  return latest(next, now_ + 1);
+  if (any != 0) return Cycle{soon};
+  const Cycle next = next_timer();
+  return params_.mode == EngineMode::kStepAll && next != kNever ? Cycle{soon} : next;
+}
+
+// Adds the blocks of the word whose timers are due (all of them in kStepAll).
+void Engine::collect_due(std::size_t word) {
+  std::uint64_t due = 0;
+  std::uint64_t later = kNever.count;  // the earliest of those that are not due
+  for (std::uint64_t bits = timed_[word]; bits != 0; bits &= bits - 1) {
+    const std::uint64_t timer = timers_[word * kWordBits + static_cast<std::size_t>(std::countr_zero(bits))];
+    if (timer <= now_.count) {
+      due |= bits & -bits;
+    } else if (timer < later) {
+      later = timer;
+    }
+  }
+  if (params_.mode == EngineMode::kStepAll) {
+    due = ~std::uint64_t{0} >> (kWordBits - std::min(kWordBits, blocks_.size() - word * kWordBits));
+  }
+  active_[word] |= due;
+  earliest_timer_ = std::min(earliest_timer_, later);
+}
+
+// When nobody was woken. The end of the last announced change (block.h, R3) counts: a run ends when nothing changes any
+// more.
+Cycle Engine::next_timer() const {
+  std::uint64_t next = kNever.count;
+  for (std::size_t w = 0; w < timed_.size(); ++w) {
+    for (std::uint64_t bits = timed_[w]; bits != 0; bits &= bits - 1) {
+      next = std::min(next, timers_[w * kWordBits + static_cast<std::size_t>(std::countr_zero(bits))]);
+    }
+  }
+  if (next != kNever.count) return Cycle{next};
+  for (const Block* block : blocks_) {
+    if (block->until_ > now_) next = std::min(next, block->until_.count);
+  }
+  return Cycle{next};
 }
 
 std::uint64_t Engine::run_ahead_limit() const {

@@ -49,8 +49,6 @@ class Engine final : public sc_core::sc_module {
   std::uint32_t clock_period_ps() const { return params_.clock_period_ps; }
   EngineMode mode() const { return params_.mode; }
   sc_core::sc_time time_of(Cycle c) const;
-  // Block `index` is stepped in the next cycle.
-  void wake(unsigned index);
   // Ends the simulation after the current cycle.
   void stop() { stopped_ = true; }
 
@@ -63,22 +61,28 @@ class Engine final : public sc_core::sc_module {
   std::uint64_t state_hash();
 
  private:
+  friend class Block;
+  void wake_from_outside();
   void activate();
   Cycle tick();
+  void collect_due(std::size_t word);
+  Cycle next_timer() const;
   std::uint64_t run_ahead_limit() const;
 
   EngineParams params_;
   std::vector<Block*> blocks_;
   std::vector<LinkBase*> links_;
   std::vector<std::function<void(Cycle)>> probes_;
-  std::vector<Cycle> timers_;           // by block: its own next cycle
-  std::vector<std::uint64_t> pending_;  // bit per block: woken for the next cycle
-  std::vector<std::uint64_t> active_;
+  std::vector<std::uint64_t> timers_;            // by block: its own next cycle, when its bit in timed_ is set
+  std::vector<std::uint64_t> timed_;             // bit per block
+  std::uint64_t earliest_timer_ = kNever.count;  // no timer is before it
+  std::vector<std::uint64_t> pending_;           // bit per block: to be stepped in the next cycle
+  std::vector<std::uint64_t> active_;            // bit per block: to be stepped in this cycle
   sc_core::sc_event external_;
   Cycle now_{};
   Cycle next_{};
   std::uint64_t steps_ = 0;
-  bool in_tick_ = false;
+  bool stepping_ = false;  // within tick()
   bool run_ahead_ = true;  // within the activation
   bool stopped_ = false;
 };

@@ -5,6 +5,9 @@
 //   R2  Room that a pop makes in cycle n can be used from cycle n + 1 on.
 //   R3  So the order in which the two blocks are stepped within a cycle cannot change a result.
 //   R4  A push wakes the consumer for the next cycle; a pop from a full link wakes the producer for the next cycle.
+//   R5  A consumer that could take nothing may ask not to be woken (listen); when it listens again it is woken if there
+//   is
+//       something.
 //   One transfer a cycle needs a capacity of at least 2.
 #pragma once
 
@@ -31,11 +34,17 @@ class LinkBase : public sc_core::sc_object {
   }
   void set_consumer(Block& b) { consumer_ = &b; }
   void set_producer(Block& b) { producer_ = &b; }
+  // Whether a push wakes the consumer. One that could not take anything says no (R5).
+  void set_listening(bool listens) {
+    if (listens && !listening_ && size_ > 0) consumer_->wake();  // what was pushed meanwhile
+    listening_ = listens;
+  }
 
  protected:
   LinkBase(const char* name, std::uint32_t capacity) : sc_object(name), capacity_(capacity) {}
   Block* consumer_ = nullptr;
   Block* producer_ = nullptr;
+  bool listening_ = true;
   const std::uint32_t capacity_;
   std::uint32_t size_ = 0;
   std::uint32_t high_water_ = 0;
@@ -82,7 +91,7 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     if (taken > high_water_) high_water_ = taken;
     ++transfers_;
     history_ = (history_ ^ now.count) * 0x9e3779b97f4a7c15u;
-    if (consumer_ != nullptr) consumer_->wake();
+    if (listening_ && consumer_ != nullptr) consumer_->wake();
   }
   bool can_pop(Cycle now) const { return size_ > 0 && slots_[first_].pushed_in < now; }
   // The n-th value that can be popped, nullptr when there are fewer.
@@ -135,6 +144,9 @@ class In final : public sc_core::sc_port<LinkIn<T>, 1, sc_core::SC_ZERO_OR_MORE_
   T* peek(Cycle now, std::uint32_t n = 0) { return link_ == nullptr ? nullptr : link_->peek(now, n); }
   T pop(Cycle now) { return link_->pop(now); }
   bool empty() const { return link_ == nullptr || link_->size() == 0; }
+  void listen(bool on) {  // (R5)
+    if (link_ != nullptr) link_->set_listening(on);
+  }
 
  protected:
   void end_of_elaboration() override {
@@ -153,6 +165,8 @@ class Out final : public sc_core::sc_port<LinkOut<T>, 1, sc_core::SC_ZERO_OR_MOR
   using sc_core::sc_port<LinkOut<T>, 1, sc_core::SC_ZERO_OR_MORE_BOUND>::sc_port;
   bool bound() const { return link_ != nullptr; }
   bool can_push(Cycle now) const { return link_->can_push(now); }
+  // At the end of a step: there is no room, and will be none before a pop that wakes this block (R4).
+  bool full() const { return link_->size() == link_->capacity(); }
   void push(Cycle now, const T& value) { link_->push(now, value); }
 
  protected:

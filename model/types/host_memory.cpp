@@ -16,20 +16,20 @@ LocalMemory::LocalMemory() = default;
 LocalMemory::~LocalMemory() = default;
 
 LocalMemory::Chunk* LocalMemory::find(std::uint64_t index) {
-  if (index == last_index_) return last_;
+  Recent& r = recent(index);
+  if (r.index == index) return r.chunk;
   const auto it = chunks_.find(index);
   if (it == chunks_.end()) return nullptr;
-  last_index_ = index;
-  return last_ = it->second.get();
+  r = {index, it->second.get()};
+  return r.chunk;
 }
 
 LocalMemory::Chunk& LocalMemory::touch(std::uint64_t index) {
   if (Chunk* chunk = find(index)) return *chunk;
   auto& slot = chunks_[index];
   slot = std::make_unique<Chunk>();
-  last_index_ = index;
-  last_ = slot.get();
-  return *last_;
+  recent(index) = {index, slot.get()};
+  return *slot;
 }
 
 bool LocalMemory::read(BusAddress from, std::span<std::uint8_t> to) {

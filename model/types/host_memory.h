@@ -3,6 +3,7 @@
 // live runs.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,8 +50,14 @@ class LocalMemory final : public HostMemory {
   Chunk* find(std::uint64_t index);
   Chunk& touch(std::uint64_t index);
   std::unordered_map<std::uint64_t, std::unique_ptr<Chunk>> chunks_;
-  std::uint64_t last_index_ = ~std::uint64_t{0};
-  Chunk* last_ = nullptr;
+  // Chunks found lately, by a hash of their index.
+  struct Recent {
+    std::uint64_t index = ~std::uint64_t{0};
+    Chunk* chunk = nullptr;
+  };
+  static constexpr unsigned kRecentBits = 6;
+  Recent& recent(std::uint64_t index) { return recent_[index * 0x9e3779b97f4a7c15u >> (64 - kRecentBits)]; }
+  std::array<Recent, std::size_t{1} << kRecentBits> recent_;
 };
 
 }  // namespace rxnic

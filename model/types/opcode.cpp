@@ -145,7 +145,7 @@ constexpr auto kNames = [] {
 
 }  // namespace
 
-const OpcodeInfo& opcode_info(std::uint8_t opcode) { return kInfo[opcode]; }
+constinit const std::array<OpcodeInfo, 256> kOpcodeTable = kInfo;
 const char* opcode_name(std::uint8_t opcode) { return kNames[opcode].data(); }
 
 }  // namespace rxnic

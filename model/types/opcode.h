@@ -2,6 +2,7 @@
 // BTH opcodes (IBTA volume 1, table 38; annexes for XRC, CNP): three bits of transport, five of operation.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace rxnic {
@@ -76,8 +77,9 @@ constexpr std::uint8_t opcode_of(Transport t, Operation o) {
   return static_cast<std::uint8_t>(static_cast<unsigned>(t) << 5 | static_cast<unsigned>(o));
 }
 
+extern const std::array<OpcodeInfo, 256> kOpcodeTable;
 // Facts about a BTH opcode byte; traits without kKnown when the table does not define it.
-const OpcodeInfo& opcode_info(std::uint8_t opcode);
+inline const OpcodeInfo& opcode_info(std::uint8_t opcode) { return kOpcodeTable[opcode]; }
 // The table's name: "RC SEND_FIRST", "CNP", "unknown 0x5f".
 const char* opcode_name(std::uint8_t opcode);
 

@@ -131,9 +131,9 @@ struct ReplayCommand {
     if (failed) throw std::invalid_argument(fmt::format("--out: {}: {}", out, failed.message()));
     const std::filesystem::path folder(out);
     options.responses_path = folder / "responses.pcap";
-    if (waves) options.waves_path = folder / "waves";
-    const std::string vcd = waves ? options.waves_path + ".vcd" : "";
-    for (const std::string& file : {options.responses_path, (folder / "report.json").string(), options.cqes_path, vcd}) {
+    if (waves) options.waves_path = folder / "waves.vcd";
+    for (const std::string& file :
+         {options.responses_path, (folder / "report.json").string(), options.cqes_path, options.waves_path}) {
       refuse_trace_as_output(options.trace, file);
     }
     const RunResult result = replay(options);
@@ -142,7 +142,7 @@ struct ReplayCommand {
     std::cout << report_summary(result, terminal_style());
     std::cout << fmt::format("\nwritten: {}\n         {}\n", (folder / "report.json").string(), options.responses_path);
     if (!options.cqes_path.empty()) std::cout << fmt::format("         {}\n", options.cqes_path);
-    if (waves) std::cout << fmt::format("         {}\n", (folder / "waves.vcd").string());
+    if (waves) std::cout << fmt::format("         {}\n", options.waves_path);
     return 0;
   }
 };
@@ -206,7 +206,8 @@ int run_program(int argc, const char* const* argv) {
   CLI::App* report_app = app.add_subcommand("report", "Show the report of a run again");
   report_app->add_option("run_dir", folder, "Folder that a run wrote")->required()->type_name("RUN_DIR");
   CLI::App* run_app = app.add_subcommand("run", "Run a verbs program on the model (not there yet)");
-  run_app->prefix_command();
+  std::vector<std::string> program;  // behind "--", which CLI11 wants a positional for
+  run_app->prefix_command()->allow_extras()->add_option("program", program, "-- PROGRAM and its arguments");
   CLI::App* serve_app = app.add_subcommand("serve", "Keep a fabric running for verbs programs (not there yet)");
   serve_app->prefix_command();
 

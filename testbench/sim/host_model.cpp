@@ -142,8 +142,9 @@ Cycle HostModel::step(Cycle now) {
   // (7) rest
   Cycle next = earliest(earliest(polls_.next_ready(), posts_.next_ready()),
                         earliest(doorbells_.next_ready(), tag_appends_.next_ready()));
-  if (worked || full || tags_full) next = now + 1;
-  return rest(now, worked ? Activity::kBusy : Activity::kStarved, next);
+  if (full || tags_full) next = now + 1;
+  if (worked) return rest(now, Activity::kBusy, now + 1, Activity::kStarved, next);
+  return rest(now, Activity::kStarved, next);
 }
 
 BusAddress HostModel::cqe_address(const CqContext& cq, std::uint32_t slot) const {
@@ -165,8 +166,8 @@ void HostModel::poll(std::uint32_t index, Cycle now) {
   Cq& cq = cqs_[index];
   const std::uint32_t before = cq.consumer;
   for (;;) {
-    const std::uint32_t slot = cq.consumer % cq.context.slots;
-    const auto expected = static_cast<std::uint8_t>(cq.consumer / cq.context.slots % 2);
+    const std::uint32_t slot = cq.consumer & (cq.context.slots - 1);
+    const std::uint8_t expected = (cq.consumer & cq.context.slots) != 0;
     const Cqe cqe = memory_.load<Cqe>(cqe_address(cq.context, slot));
     if (cqe.owner != expected) break;
     ++cq.consumer;

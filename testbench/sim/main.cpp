@@ -5,7 +5,10 @@
 
 #include "testbench/sim/cli.h"
 
-int sc_main(int argc, char* argv[]) { return rxnic::run_program(argc, argv); }
+int sc_main(int argc, char* argv[]) {
+  sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);  // it writes to standard output
+  return rxnic::run_program(argc, argv);
+}
 
 int main(int argc, char* argv[]) {
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);

@@ -2,15 +2,10 @@
 #include "testbench/sim/receive_ring.h"
 
 #include <algorithm>
-#include <array>
 
 #include "model/core/wqe_format.h"
 
 namespace rxnic {
-
-namespace {
-constexpr std::size_t kLargestStride = 1024;  // 32 SGEs in a linked list
-}
 
 ReceiveRing::ReceiveRing(const ReceiveRingParams& params) : params_(params) {
   const bool list = params.queue.layout == WqLayout::kLinkedList;
@@ -19,6 +14,8 @@ ReceiveRing::ReceiveRing(const ReceiveRingParams& params) : params_(params) {
   free_buffers_.resize(params_.wqes);
   for (std::uint32_t i = 0; i < params_.wqes; ++i) free_buffers_[i] = i;
   free_count_ = params_.wqes;
+  sges_.resize(params_.sges);
+  wqe_.resize(params_.queue.stride);
   buffer_of_.resize(params.queue.slots);
   busy_.resize(params.queue.slots);
   next_.resize(params.queue.slots);
@@ -42,7 +39,7 @@ bool ReceiveRing::post(HostMemory& memory, bool all) {
   const bool list = params_.queue.layout == WqLayout::kLinkedList;
   const std::uint32_t before = producer_;
   while (free_count_ > 0 && producer_ < limit_) {
-    const std::uint32_t slot = list ? head_ : producer_ % params_.queue.slots;
+    const std::uint32_t slot = list ? head_ : producer_ & (params_.queue.slots - 1);
     if (list ? head_ == tail_ : busy_[slot] != 0) break;  // (R2) (R3)
     const std::uint32_t buffer = free_buffers_[first_free_];
     first_free_ = (first_free_ + 1) % free_buffers_.size();
@@ -58,17 +55,15 @@ bool ReceiveRing::post(HostMemory& memory, bool all) {
 }
 
 void ReceiveRing::write(HostMemory& memory, std::uint32_t slot, std::uint32_t buffer, std::uint32_t next) {
-  std::array<DataSegment, kMaxSge> sges;
   const std::uint32_t each = params_.buffer_bytes / params_.sges;
   std::uint64_t va = params_.buffer_base + buffer * params_.buffer_stride;
   for (std::uint32_t i = 0; i < params_.sges; ++i) {
     const std::uint32_t bytes = i + 1 == params_.sges ? params_.buffer_bytes - each * i : each;
-    sges[i] = {bytes, raw(params_.lkey), va};
+    sges_[i] = {bytes, raw(params_.lkey), va};
     va += bytes;
   }
-  std::array<std::uint8_t, kLargestStride> bytes{};
-  const std::span<std::uint8_t> wqe(bytes.data(), params_.queue.stride);
-  write_wqe(wqe, params_.queue.layout, next, {sges.data(), params_.sges});
+  const std::span<std::uint8_t> wqe(wqe_.data(), params_.queue.stride);
+  write_wqe(wqe, params_.queue.layout, next, sges_);
   memory.write(wqe_address(params_.queue, slot), wqe);
 }
 

@@ -47,6 +47,8 @@ class ReceiveRing {
   void write(HostMemory& memory, std::uint32_t slot, std::uint32_t buffer, std::uint32_t next);
 
   ReceiveRingParams params_;
+  std::vector<DataSegment> sges_;            // of the WQE being written,
+  std::vector<std::uint8_t> wqe_;            // and its bytes: what is behind the list's end stays zero
   std::vector<std::uint32_t> free_buffers_;  // a queue: taken at first_free_, returned at the end
   std::size_t first_free_ = 0;
   std::size_t free_count_ = 0;

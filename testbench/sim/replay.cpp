@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -121,7 +122,10 @@ Address choose_receiver(const ReplayOptions& options, const CaptureSurvey& surve
       if (e.address == address) return address;
     }
     std::string known;
-    for (const EndpointCounts& e : survey.endpoints()) known += (known.empty() ? "" : ", ") + e.address.text();
+    for (const EndpointCounts& e : survey.endpoints()) {
+      if (!known.empty()) known += ", ";
+      known += e.address.text();
+    }
     throw std::invalid_argument(fmt::format("--receiver: found {}; expected an address of the trace: {}",
                                             options.receiver, known.empty() ? "none has RDMA packets" : known));
   }
@@ -189,7 +193,10 @@ RunResult replay(const ReplayOptions& o) {
   sim.nic.rx_parser.add_address(receiver);
   set_up(sim, plan);
   std::unique_ptr<Waves> waves;
-  if (!o.waves_path.empty()) waves = std::make_unique<Waves>(sim.engine, o.waves_path);
+  if (!o.waves_path.empty()) {
+    if (!std::ofstream(o.waves_path)) throw std::runtime_error(o.waves_path + ": cannot be written");
+    waves = std::make_unique<Waves>(sim.engine, o.waves_path);
+  }
 
   // (3) run
   sim.run();

@@ -24,7 +24,7 @@ struct ReplayOptions {
   EngineMode mode = EngineMode::kFast;
   std::string responses_path;  // pcap of the model's answers; empty: none
   std::string cqes_path;       // CSV of every completion; empty: none
-  std::string waves_path;      // VCD; empty: none. Needs kPerCycle
+  std::string waves_path;      // VCD, ends in .vcd; empty: none. Needs kPerCycle
   bool progress = false;
 };
 

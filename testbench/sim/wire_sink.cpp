@@ -40,7 +40,7 @@ Cycle WireSink::step(Cycle now) {
     sent = true;
   }
   const Cycle free{static_cast<std::uint64_t>(std::ceil(line_free_ps_ / static_cast<double>(period_ps_)))};
-  if (free > now) return rest(now, Activity::kBusy, free);
+  if (free > now) return rest(now, Activity::kBusy, free, Activity::kStarved, wire.empty() ? kNever : free);
   return rest(now, sent ? Activity::kBusy : Activity::kStarved, sent ? now + 1 : kNever);
 }
 

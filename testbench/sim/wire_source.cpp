@@ -53,9 +53,8 @@ Cycle WireSource::step(Cycle now) {
       have_item_ = false;
       continue;
     }
-    if (!wire.can_push(now) || !shared_.packets.available(PacketClass::kReceive)) {  // (R2)
-      return rest(now, Activity::kBlocked, now + 1);
-    }
+    if (!wire.can_push(now)) return rest(now, Activity::kBlocked, kNever);  // (R2)
+    if (!shared_.packets.available(PacketClass::kReceive)) return rest(now, Activity::kBlocked, now + 1);
     emit(now);
     have_item_ = false;
   }

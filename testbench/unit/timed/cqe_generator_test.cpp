@@ -23,8 +23,15 @@ CqContext cq_context(std::uint32_t slots = 16) {
   return c;
 }
 
-CqeGeneratorParams compressing(std::uint32_t max = 8, std::uint32_t timeout = 64) {
+// An event latency that fits into a test's cycles, whatever the default.
+CqeGeneratorParams test_params() {
   CqeGeneratorParams params;
+  params.event_latency_cycles = 8;
+  return params;
+}
+
+CqeGeneratorParams compressing(std::uint32_t max = 8, std::uint32_t timeout = 64) {
+  CqeGeneratorParams params = test_params();
   params.compression = true;
   params.compression_max = max;
   params.compression_timeout_cycles = timeout;
@@ -32,7 +39,7 @@ CqeGeneratorParams compressing(std::uint32_t max = 8, std::uint32_t timeout = 64
 }
 
 struct Rig {
-  explicit Rig(Bench& b, const CqeGeneratorParams& params = {}, const CqContext& cq = cq_context(),
+  explicit Rig(Bench& b, const CqeGeneratorParams& params = test_params(), const CqContext& cq = cq_context(),
                std::uint32_t dma_capacity = 8)
       : bench(b),
         host(b.keep<LocalMemory>()),
@@ -98,7 +105,7 @@ struct Rig {
 
 TEST(CqeGenerator, WriteAndPacketLeaveAfterLatencyCycles) {
   for (const std::uint32_t latency : {1u, 4u, 11u}) {
-    CqeGeneratorParams params;
+    CqeGeneratorParams params = test_params();
     params.latency_cycles = latency;
     Bench bench;
     Rig rig(bench, params);
@@ -138,7 +145,7 @@ TEST(CqeGenerator, TheCqeIsInItsSlot) {
 
 TEST(CqeGenerator, CompletionsOccupyItForCyclesPerCqe) {
   for (const std::uint32_t cycles : {1u, 3u}) {
-    CqeGeneratorParams params;
+    CqeGeneratorParams params = test_params();
     params.cycles_per_cqe = cycles;
     Bench bench;
     Rig rig(bench, params);

@@ -35,6 +35,7 @@ class Outsider final : public sc_core::sc_module {
   Outsider(const sc_core::sc_module_name& name, std::function<void()> body) : sc_module(name), body_(std::move(body)) {
     SC_HAS_PROCESS(Outsider);
     SC_THREAD(run);
+    set_stack_size(1 << 20);  // room for the frames of the sanitizers
   }
 
  private:

@@ -110,7 +110,7 @@ TEST(QpContextCache, MissReadsTheContext) {  // R2
   EXPECT_EQ(rig.out.cycle(0), Cycle{10 + kRead + 2});
   ASSERT_EQ(rig.memory.log().size(), 1u);
   EXPECT_EQ(rig.memory.log()[0].request.address, qp_context_address(Qpn{3}));
-  EXPECT_EQ(rig.memory.log()[0].request.bytes, 256u);
+  EXPECT_EQ(rig.memory.log()[0].request.bytes, sizeof(QpContext));
 }
 
 TEST(QpContextCache, LeastRecentlyUsedGivesWay) {  // R3

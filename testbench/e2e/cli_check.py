@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of rxnic: what it refuses, what it prints, what it writes."""
+import csv
+import json
+import re
+import struct
+import sys
+
+import e2e
+
+# What --help of a command mentions.
+OPTIONS = {
+    "replay": ["trace", "--config", "--set", "--receiver", "--host", "--psn", "--pace", "--out", "--cqes", "--seed",
+               "--step-all", "--per-cycle", "--waves", "--quiet", "--help"],
+    "params": ["section", "--config", "--set", "--evidence", "--json", "--toml", "--help"],
+    "report": ["run_dir", "--help"],
+    "run": ["program", "--help"],
+    "serve": ["--help"],
+}
+HOST_KEYS = ["receive=", "rq", "srq", "tm_srq", "depth=", "buffer=", "sges=", "layout=", "linked_list", "cyclic",
+             "refill=", "on_completion", "batch:", "cqes="]
+
+
+def refused(bench, code, arguments, *parts):
+    """The command ends with `code`, prints nothing on standard output and names each part on standard error."""
+    done = bench.rxnic(*arguments)
+    command = "rxnic " + " ".join(str(a) for a in arguments)
+    bench.expect_equal(done.returncode, code, f"{command}: exit code")
+    bench.expect_equal(done.stdout, "", f"{command}: standard output")
+    for part in parts:
+        bench.expect(part in done.stderr, f"{command}: does not name {part!r}: {done.stderr.strip()}")
+
+
+def usage(bench):
+    """A wrong command line exits 2 and names what was found."""
+    replay = ["replay", e2e.SAMPLE]
+    for arguments, *parts in [
+            ([], "no command", "replay"),
+            (["reply"], "reply"),
+            (["replay"], "trace"),
+            ([*replay, "--colour"], "--colour"),
+            ([*replay, "another.pcap"], "another.pcap"),
+            ([*replay, "--psn", "loose"], "--psn", "loose", "strict"),
+            ([*replay, "--seed", "many"], "--seed", "many"),
+            ([*replay, "--pace", "fast"], "--pace", "fast", "line-rate"),
+            ([*replay, "--pace", "-1"], "--pace", "-1"),
+            ([*replay, "--pace", "nan"], "--pace", "nan"),
+            ([*replay, "--receiver", "somebody"], "--receiver", "somebody"),
+            ([*replay, "--receiver", "10.9.9.9"], "--receiver", "10.9.9.9", "10.0.0.1", "10.0.0.2"),
+            ([*replay, "--host", "depth=0"], "--host", "depth", "0", "32767"),
+            ([*replay, "--host", "colour=red"], "--host", "colour", "receive"),
+            ([*replay, "--host", "depth"], "--host", "depth", "key=value"),
+            ([*replay, "--host", "depth=4,depth=5"], "--host", "depth", "second"),
+            ([*replay, "--step-all", "--per-cycle"], "--step-all", "--per-cycle"),
+            ([*replay, "--step-all", "--waves"], "--step-all", "--per-cycle"),
+            ([*replay, "--out", e2e.SAMPLE], "--out", "sample.pcap"),
+            (["params", "--json", "--toml"], "--json", "--toml"),
+            (["params", "colours"], "colours", "nic"),
+            (["report"], "run_dir"),
+            (["report", "nowhere"], "report.json"),
+    ]:
+        refused(bench, 2, arguments, *parts)
+    (bench.folder / "spoilt").mkdir()
+    (bench.folder / "spoilt" / "report.json").write_text("{", encoding="utf-8")
+    refused(bench, 2, ["report", "spoilt"], "spoilt/report.json")
+    # A run never writes over its own trace.
+    bench.replay(e2e.SAMPLE, out="again")
+    before = (bench.folder / "again/responses.pcap").read_bytes()
+    refused(bench, 2, ["replay", "again/responses.pcap", "--out", "again"], "again/responses.pcap", "itself")
+    refused(bench, 2, ["replay", "again/responses.pcap", "--cqes", "again/responses.pcap"], "itself")
+    bench.expect_equal((bench.folder / "again/responses.pcap").read_bytes(), before, "the trace")
+
+
+def config(bench):
+    """A wrong configuration exits 2 and names file, line, key and what was expected."""
+    toml = bench.rxnic("params", "--toml").stdout
+    lines = toml.splitlines()
+    at = lines.index("[nic]") + 1
+    number = next(i for i in range(at, len(lines)) if lines[i].startswith("link_gbps")) + 1
+    trace = ["replay", e2e.SAMPLE, "--config"]
+
+    def variant(name, replacement):
+        changed = lines[:number - 1] + ([] if replacement is None else [replacement]) + lines[number:]
+        (bench.folder / name).write_text("\n".join(changed) + "\n", encoding="utf-8")
+        return name
+
+    here = f":{number}: "
+    for name, line, *parts in [
+            ("range.toml", "link_gbps = 0", here, "nic.link_gbps", "found 0", "from 1 to"),
+            ("type.toml", 'link_gbps = "fast"', here, "nic.link_gbps", 'found "fast"', "an integer"),
+            ("unknown.toml", "link_gbs = 100", here, "nic.link_gbs", "unknown key", "link_gbps"),
+            ("syntax.toml", "link_gbps = = 100", here, "a TOML file"),
+            ("missing.toml", None, f":{at}: ", "nic.link_gbps", "no such key", "from 1 to"),
+            ("section.toml", "link_gbps = 100\n[nick]", f":{number + 1}: ", "nick", "unknown section", "nic"),
+    ]:
+        for command in ([*trace, variant(name, line)], ["params", "--config", variant(name, line)]):
+            refused(bench, 2, command, name, "expected", *parts)
+    for value, *parts in [
+            ("nic.link_gbps=0", "nic.link_gbps", "found 0", "from 1 to"),
+            ("nic.link_gbps=fast", "nic.link_gbps", '"fast"', "an integer"),
+            ("nic.link_gbs=1", "nic.link_gbs", "unknown key", "link_gbps"),
+            ("nick.link_gbps=1", "nick.link_gbps", "unknown section"),
+            ("link_gbps", "link_gbps", "section.key=value"),
+            ("srq_wqe_fetcher.srq_layout=linear", "srq_wqe_fetcher.srq_layout", "linear", "linked_list", "cyclic"),
+    ]:
+        refused(bench, 2, ["params", "--set", value], "--set", "expected", *parts)
+        refused(bench, 2, ["replay", e2e.SAMPLE, "--set", value], "--set", "expected", *parts)
+    refused(bench, 2, [*trace, "nic_101g"], "--config", "nic_101g", "nic_100g_gen3", "expected")
+    refused(bench, 2, [*trace, "absent.toml"], "--config", "absent.toml", "expected")
+
+
+def traces(bench):
+    """A trace that cannot be read exits 3 and is named; one that ends early is replayed with a warning."""
+    sample = e2e.SAMPLE.read_bytes()
+    for name, data in [
+            ("empty.pcap", b""),
+            ("text.pcap", b"this is no capture, whatever its name says\n"),
+            ("header.pcap", sample[:20]),
+            ("no_packet.pcap", sample[:24]),
+            ("wifi.pcap", sample[:20] + struct.pack("<I", 105) + sample[24:]),
+            ("any.pcap", sample[:20] + struct.pack("<I", 113) + sample[24:]),
+    ]:
+        (bench.folder / name).write_bytes(data)
+        refused(bench, 3, ["replay", name], name, "found", "expected")
+    refused(bench, 3, ["replay", "absent.pcap"], "absent.pcap", "No such file")
+    refused(bench, 3, ["replay", bench.folder], str(bench.folder), "regular file")
+    (bench.folder / "cut.pcap").write_bytes(sample[:-7])
+    done = bench.rxnic("replay", "cut.pcap")
+    bench.expect_equal(done.returncode, 0, "a cut capture: exit code")
+    bench.expect("ends early" in done.stdout, f"a cut capture: no warning: {done.stdout}")
+    # What cannot be written is no fault of the trace.
+    full = bench.folder / "full"
+    for name in ("responses.pcap", "report.json"):
+        full.mkdir(exist_ok=True)
+        (full / name).symlink_to("/dev/full")
+        refused(bench, 1, ["replay", e2e.SAMPLE, "--out", full], name)
+        (full / name).unlink()
+    (full / "waves.vcd").mkdir()
+    refused(bench, 1, ["replay", e2e.SAMPLE, "--out", full, "--waves"], "waves.vcd")
+    refused(bench, 1, ["replay", e2e.SAMPLE, "--cqes", "no/folder.csv"], "no/folder.csv")
+
+
+def absent(bench):
+    """run and serve are not there yet: they say so and exit 2."""
+    refused(bench, 2, ["run"], "run", "not there yet")
+    refused(bench, 2, ["run", "--", "./program", "--option"], "run", "not there yet")
+    refused(bench, 2, ["serve", "--socket", "x"], "serve", "not there yet")
+
+
+def params(bench):
+    """params prints a table, JSON, and a configuration that gives the same values again."""
+    for chosen in ("nic_100g_gen3", "nic_400g_gen5", "tiny"):
+        base = ["params", "--config", chosen]
+        text = bench.rxnic(*base, "--evidence").stdout
+        parsed = json.loads(bench.rxnic(*base, "--json").stdout)
+        keys = [(section, key) for section, body in parsed.items() for key in body if isinstance(body[key], dict)]
+        bench.expect(len(keys) > 50, f"{chosen}: --json holds {len(keys)} parameters")
+        for section, key in keys:
+            bench.expect(re.search(rf"\b{key}\b", text), f"{chosen}: the table has no {section}.{key}")
+            for field in ("value", "default"):
+                bench.expect(field in parsed[section][key], f"{chosen}: {section}.{key} has no {field}")
+        toml = bench.rxnic(*base, "--toml").stdout
+        (bench.folder / "same.toml").write_text(toml, encoding="utf-8")
+        bench.expect_equal(bench.rxnic("params", "--config", "same.toml", "--toml").stdout, toml, f"{chosen}: --toml")
+        again = json.loads(bench.rxnic("params", "--config", "same.toml", "--json").stdout)
+        bench.expect(again == parsed, f"{chosen}: --json of its own --toml differs")
+    one = bench.rxnic("params", "--set", "nic.link_gbps=50", "nic", "--json").stdout
+    bench.expect_equal(list(json.loads(one)), ["nic"], "params of one section")
+    bench.expect_equal(json.loads(one)["nic"]["link_gbps"]["value"], 50, "--set nic.link_gbps=50")
+
+
+def report(bench):
+    """`rxnic report` prints the summary of the run again."""
+    run = bench.rxnic("replay", e2e.SAMPLE, "--out", "run", "--cqes", "run/cqes.csv")
+    bench.expect_equal(run.returncode, 0, "replay: exit code")
+    summary, written = run.stdout.split("\nwritten: ")
+    for name in ("run/report.json", "run/responses.pcap", "run/cqes.csv"):
+        bench.expect(name in written and (bench.folder / name).exists(), f"{name} is not among what was written")
+    shown = bench.rxnic("report", "run")
+    bench.expect_equal(shown.returncode, 0, "report: exit code")
+    bench.expect_equal(shown.stdout, summary, "report")
+    bench.expect("\x1b" not in run.stdout, "colours in a pipe")
+
+
+def quiet(bench):
+    """--quiet prints nothing, whatever is written."""
+    for arguments in ([], ["--waves"], ["--step-all"], ["--cqes", "c.csv"]):
+        done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", *arguments)
+        bench.expect_equal((done.returncode, done.stdout, done.stderr), (0, "", ""), f"--quiet {arguments}")
+
+
+def help_(bench):
+    """--help of every command mentions its options."""
+    for command, options in OPTIONS.items():
+        done = bench.rxnic(command, "--help")
+        bench.expect_equal(done.returncode, 0, f"{command} --help: exit code")
+        for option in options:
+            bench.expect(option in done.stdout, f"{command} --help does not mention {option}")
+        for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", done.stdout):
+            bench.expect(option in [*options, "--help-all"], f"{command} --help mentions {option}, which this does not")
+    host = bench.rxnic("replay", "--help").stdout
+    for key in HOST_KEYS:
+        bench.expect(key in host, f"replay --help does not mention {key} of --host")
+    everything = bench.rxnic("--help-all").stdout
+    for command in OPTIONS:
+        bench.expect(command in bench.rxnic("--help").stdout, f"--help does not mention {command}")
+        bench.expect(command in everything, f"--help-all does not mention {command}")
+    version = bench.rxnic("--version")
+    bench.expect(re.fullmatch(r"rxnic \d+\.\d+\.\d+\n", version.stdout), f"--version: {version.stdout!r}")
+
+
+def repeat(bench):
+    """Equal input, configuration and seed: equal bytes."""
+    runs = []
+    for out in ("first", "second"):
+        bench.replay(e2e.SAMPLE, "--seed", "7", "--cqes", f"{out}.csv", out=out)
+        runs.append([(bench.folder / name).read_bytes() for name in
+                     (f"{out}/report.json", f"{out}/responses.pcap", f"{out}.csv")])
+    for name, one, two in zip(("report.json", "responses.pcap", "cqes"), *runs):
+        bench.expect(one == two, f"{name} differs from one run to the next")
+        bench.expect(len(one) > 500, f"{name} holds {len(one)} bytes")
+    # The engine's modes differ in nothing but the report's words about them.
+    base = bench.replay(e2e.SAMPLE)
+    for mode in ("--step-all", "--per-cycle"):
+        other = bench.replay(e2e.SAMPLE, mode, "--pace", "line-rate", out="mode")
+        fast = bench.replay(e2e.SAMPLE, "--pace", "line-rate", out="fast")
+        for key in ("cycles", "packets", "blocks", "latency_ns", "state_hash"):
+            bench.expect(other[key] == fast[key], f"{mode}: {key} differs")
+        bench.expect(other["state_hash"] != base["state_hash"], "--pace makes no difference")
+
+
+def cqes(bench):
+    """--cqes: every completion is a line of the table."""
+    result = bench.replay(e2e.SAMPLE, "--cqes", "cqes.csv")
+    with open(bench.folder / "cqes.csv", newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    bench.expect_equal(len(rows), result["cqes"], "lines")
+    bench.expect(len(rows) > 10, f"only {len(rows)} lines")
+    bench.expect(all(None not in row and None not in row.values() for row in rows), "a line with other columns")
+    times = [float(rows[i][next(iter(rows[i]))]) for i in range(len(rows))]
+    bench.expect(times == sorted(times), f"the first column ({next(iter(rows[0]))}) does not grow")
+
+
+def waves(bench):
+    """--waves writes a VCD that follows blocks and links, and changes no result."""
+    plain = bench.replay(e2e.SAMPLE, "--per-cycle", out="plain")
+    result = bench.replay(e2e.SAMPLE, "--waves", out="waves")
+    bench.expect(plain == result, "the report differs with --waves")
+    text = (bench.folder / "waves" / "waves.vcd").read_text(encoding="ascii")
+    bench.expect("$timescale" in text and re.search(r"\$enddefinitions\s+\$end", text), "waves.vcd is no VCD")
+    scopes = set(re.findall(r"\$scope module (\S+) \$end", text))
+    for block in result["blocks"]:
+        bench.expect(block in scopes, f"waves.vcd: no scope {block}")
+    changes = re.findall(r"^b[01]+ \S+$", text[text.index("$enddefinitions"):], re.M)
+    bench.expect(len(changes) > 200, f"waves.vcd: only {len(changes)} changes")
+    times = [int(t) for t in re.findall(r"^#(\d+)$", text, re.M)]
+    bench.expect(times == sorted(times), "waves.vcd: time runs backwards")
+    bench.expect(not times or times[-1] <= result["time_ps"], "waves.vcd ends after the run")
+
+
+CHECKS = {"usage": usage, "config": config, "traces": traces, "absent": absent, "params": params, "report": report,
+          "quiet": quiet, "help": help_, "repeat": repeat, "cqes": cqes, "waves": waves}
+
+if __name__ == "__main__":
+    sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""report.json of the sample and of every capture, both sides, against testbench/sim/report.schema.json."""
+import copy
+import json
+import sys
+
+import e2e
+
+SCHEMA = e2e.ROOT / "testbench" / "sim" / "report.schema.json"
+
+
+def validator():
+    try:
+        import jsonschema  # pylint: disable=import-outside-toplevel
+    except ImportError:
+        raise e2e.Skip("the Python module jsonschema") from None
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def fits(bench, report, schema, what):
+    for error in schema.iter_errors(report):
+        bench.expect(False, f"{what}: {'/'.join(map(str, error.absolute_path))}: {error.message}")
+    packets = report["packets"]
+    dropped = packets["dropped"]
+    bench.expect_equal(packets["accepted"] + packets["not_rdma"] + dropped["total"], packets["seen"], f"{what}: seen")
+    bench.expect_equal(sum(n for reason, n in dropped.items() if reason != "total"), dropped["total"],
+                       f"{what}: dropped")
+    answers = report["answers"]
+    bench.expect_equal(answers["equal"] + answers["different"], answers["compared"], f"{what}: answers")
+
+
+def both_sides(bench, traces):
+    schema = validator()
+    for trace in traces:
+        for side in bench.sides(trace):
+            report = bench.replay(trace, "--receiver", side)
+            if report is not None:
+                fits(bench, report, schema, f"{trace.name} {side}")
+
+
+def sample(bench):
+    """The project's own sample."""
+    both_sides(bench, [e2e.SAMPLE])
+
+
+def soft_roce(bench):
+    """The shared captures of software RoCE."""
+    both_sides(bench, e2e.shared_captures("soft_roce"))
+
+
+def nic(bench):
+    """The shared captures of hardware NICs."""
+    both_sides(bench, e2e.shared_captures("nic"))
+
+
+def self_check(bench):
+    """A report without one of its keys, with one more, or with one of another type does not fit."""
+    schema = validator()
+    report = bench.replay(e2e.SAMPLE)
+    bench.expect(schema.is_valid(report), "the report itself does not fit")
+
+    def objects(node, path):
+        if isinstance(node, dict):
+            yield path
+            for key, value in node.items():
+                yield from objects(value, [*path, key])
+
+    for path in objects(report, []):
+        # Open maps: parameters by section and key, counters by name.
+        if path[:2] == ["config", "values"] or path[:1] in (["transport"], ["events"]):
+            continue
+        if "counters" in path or "waiting" in path:
+            continue
+        for key in list(at(report, path)):
+            if path in (["blocks"], ["packets", "dropped"], ["answers", "uncompared"]) and key != "total":
+                continue
+            spoilt = copy.deepcopy(report)
+            del at(spoilt, path)[key]
+            bench.expect(not schema.is_valid(spoilt), f"the schema does without {'/'.join([*path, key])}")
+            spoilt = copy.deepcopy(report)
+            at(spoilt, path)[key] = None
+            bench.expect(not schema.is_valid(spoilt), f"the schema takes null as {'/'.join([*path, key])}")
+    for path in ([], ["packets"], ["answers"], ["latency_ns"], ["rates"]):
+        spoilt = copy.deepcopy(report)
+        at(spoilt, path)["colour"] = 1
+        bench.expect(not schema.is_valid(spoilt), f"the schema takes a colour in {'/'.join(path) or 'the report'}")
+
+
+def at(node, path):
+    for key in path:
+        node = node[key]
+    return node
+
+
+CHECKS = {"sample": sample, "soft_roce": soft_roce, "nic": nic, "self_check": self_check}
+
+if __name__ == "__main__":
+    sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))
