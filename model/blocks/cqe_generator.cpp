@@ -154,6 +154,13 @@ void CqeGenerator::send_flush_request(Cycle now) {  // (R6)
   flushes.push(now, h);
 }
 
+// The last packet of a message was squashed by a failure that did not complete the message's WQE (R4 of qp_error.h has
+// one squashed packet complete it: the first). The fetcher took it for ended and does not flush it.
+bool CqeGenerator::ends_open_message(const Packet& p) const {
+  return p.drop_reason == DropReason::kSquashed && !p.completes && p.ends_message && p.has(kSend) &&
+         p.wqe_slot != kNoWqeSlot && shared_.wqes.is_owner(p.wqe_slot, {raw(p.qp->qpn), p.message_sequence});
+}
+
 bool CqeGenerator::can_take() const {
   return !pipeline_.full() && writes_.room() >= kWritesOfPacket && events_.room() >= kEventsOfPacket &&
          !session_timers_.full();
@@ -165,6 +172,7 @@ void CqeGenerator::take(Cycle now) {
   ++counters_.packets;
   counters_.squashed += is_squashed(p) && p.drop_reason != DropReason::kSquashed;
   squash_when_behind(p);
+  if (ends_open_message(p)) p.completes = true;
   next_accept_ = now + (p.completes ? params_.cycles_per_cqe : 1u);  // (R2)
   const bool ends_wqe = p.completes && (p.ends_message || p.status != WcStatus::kSuccess);
   if (p.completes) complete(p, now);

@@ -15,7 +15,8 @@
 //       fetcher to flush the QP's receive queue, and when no completion tells of the error one kQpRequestError (NAK
 //       0x61), kQpAccessError (0x62) or kQpFatal event. The requests wait in a list and never hold up the packets.
 //   R7  kLastWqe: one kQpLastWqeReached event a QP.
-//   R8  With the completion of its message, good or bad, a WQE's slot in the store is released.
+//   R8  With the completion of its message, good or bad, a WQE's slot in the store is released. The last packet of a
+//       message that was squashed by something else than its own message completes it with kFlushed.
 //   R9  Within a cycle: writes, packets, events out; then a doorbell, timers, a flush request, the next packet.
 #pragma once
 
@@ -90,6 +91,7 @@ class CqeGenerator final : public Block {
   void run_timers(Cycle now);
   void send_flush_request(Cycle now);
   bool can_take() const;
+  bool ends_open_message(const Packet& p) const;
   void take(Cycle now);
   Cycle next_step(Cycle now, bool refused, bool stalled) const;
 

@@ -108,8 +108,9 @@ Cycle SrqWqeFetcher::step(Cycle now) {
 
 // Until the oldest packet is due or a link brings something.
 bool SrqWqeFetcher::nothing_to_take() const {
-  return doorbells.empty() && dma_done.empty() && flushes.empty() && late_flushes_.empty() && flush_queue_ == kNoWq &&
-         flush_request_ == kNoPacket && (pipeline_.full() || (in.empty() && tagged.empty()));
+  const bool flushing = flush_queue_ != kNoWq || flush_request_ != kNoPacket || !flush_requests_.empty() ||
+                        !late_flushes_.empty() || !flushes.empty();
+  return !flushing && doorbells.empty() && dma_done.empty() && (pipeline_.full() || (in.empty() && tagged.empty()));
 }
 
 void SrqWqeFetcher::ring(const Doorbell& d) {
@@ -192,6 +193,7 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::serve(Packet& p, Cycle now) {
 void SrqWqeFetcher::hold(Packet& p) {
   QpContext& qp = *p.qp;
   attach(p, p.wqe_slot);
+  if (p.takes_wqe) shared_.wqes.set_owner(p.wqe_slot, {raw(qp.qpn), p.message_sequence});
   if (p.has(kSend) && table_.exists(p.queue)) p.pd = table_.context(p.queue).pd;
   qp.wqe_slot = p.ends_message ? kNoWqeSlot : p.wqe_slot;
   qp.dirty = true;

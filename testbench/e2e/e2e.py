@@ -86,6 +86,8 @@ def run(parser, checks):
     """Runs the checks that the command line names; the exit code."""
     options = parser.parse_args()
     options.rxnic = options.rxnic.resolve()
+    if not options.rxnic.is_file():
+        parser.error(f"--rxnic: found nothing at {options.rxnic}; expected the program")
     unknown = [name for name in options.checks if name not in checks]
     if unknown:
         parser.error(f"no check {', '.join(unknown)}; expected {', '.join(checks)}")

@@ -215,7 +215,7 @@ TEST(CqeGenerator, IgnoringOverrunsItGoesRound) {
   Bench bench;
   CqContext cq = cq_context(2);
   cq.ignore_overrun = true;
-  Rig rig(bench, {}, cq);
+  Rig rig(bench, test_params(), cq);
   for (int i = 0; i < 5; ++i) rig.in.push(Cycle{9}, rig.packet());
   bench.run();
   EXPECT_EQ(rig.count(EventType::kCqError), 0u);
@@ -279,7 +279,7 @@ TEST(CqeGenerator, ModerationByCount) {
   Bench bench;
   CqContext cq = cq_context();
   cq.moderation_count = 3;
-  Rig rig(bench, {}, cq);
+  Rig rig(bench, test_params(), cq);
   rig.arm(Cycle{0}, 0);
   for (const std::uint64_t c : {9, 19, 29, 39}) rig.in.push(Cycle{c}, rig.packet());
   bench.run();
@@ -292,7 +292,7 @@ TEST(CqeGenerator, ModerationByPeriodToTheCycle) {
   CqContext cq = cq_context();
   cq.moderation_count = 3;
   cq.moderation_period_us = 2;
-  Rig rig(bench, {}, cq);  // 1 ns a cycle: 2000 cycles
+  Rig rig(bench, test_params(), cq);  // 1 ns a cycle: 2000 cycles
   rig.arm(Cycle{0}, 0);
   rig.in.push(Cycle{9}, rig.packet());
   rig.in.push(Cycle{500}, rig.packet());

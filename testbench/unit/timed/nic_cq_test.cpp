@@ -368,6 +368,22 @@ TEST_P(NicRequester, BadLocalBufferCompletesTheRequestInErrorWithoutANak) {
   EXPECT_EQ(dropped(DropReason::kQpTypeOrState), 1u);
 }
 
+// The answer fails between the packets of a message to us, the last of which is long past its WQE: that is flushed
+// once.
+TEST_P(NicRequester, MessageAroundABadAnswerIsFlushedOnce) {
+  make(3, 3000);
+  ours(CqeOpcode::kRdmaRead, 10, 5, 1, true, {40, 0x77700, 0x1000});
+  expect_written(buffer[0].address, send({.op = Op::kSendFirst, .psn = 100, .bytes = kMtu}));
+  answer(Op::kReadResponseOnly, 10, kAckSyndrome, 40);
+  send({.op = Op::kSendLast, .psn = 101, .bytes = 8});
+  run();
+  EXPECT_TRUE(answers.empty());
+  expect_sent(0, 5, CqeOpcode::kRdmaRead, WcStatus::kLocalProtection);
+  expect_flushed(1, kQpn, 0, xrc() ? 0 : 2);
+  EXPECT_EQ(cqes[1].cq, xrc() ? kSrqCq : kRecvCq);
+  EXPECT_EQ(events(EventType::kQpLastWqeReached), xrc() ? 1u : 0u);
+}
+
 // An answer behind a request that was refused is not squashed with it.
 TEST_P(NicRequester, AnswersGoOnBehindAnRnr) {
   make();

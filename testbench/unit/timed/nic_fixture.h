@@ -56,9 +56,9 @@ inline ByteVector little_endian(std::uint64_t value) {
 }
 
 // Does things at given times, as drivers and programs do.
-class Script final : public Block {
+class FrameScript final : public Block {
  public:
-  explicit Script(const sc_core::sc_module_name& name) : Block(name) {}
+  explicit FrameScript(const sc_core::sc_module_name& name) : Block(name) {}
   void at(Cycle when, std::function<void(Cycle)> what) { todo_.emplace(when, std::move(what)); }
   Cycle step(Cycle now) override {
     while (!todo_.empty() && todo_.begin()->first <= now) {
@@ -137,7 +137,7 @@ class NicTest : public testing::Test, StimulusStream, FrameObserver, CqeObserver
     o.cqes = this;
     period_ps_ = o.params.nic.clock_period_ps;
     sim_ = std::make_unique<Simulation>(o, static_cast<StimulusStream&>(*this));
-    script_ = std::make_unique<Script>("script");
+    script_ = std::make_unique<FrameScript>("script");
     sim_->engine.add(*script_);
     for (const Cqn cq : {kRecvCq, kSendCq, kSrqCq}) this->cq(cq, 256);
     return *sim_;
@@ -468,7 +468,7 @@ class NicTest : public testing::Test, StimulusStream, FrameObserver, CqeObserver
   std::map<std::uint64_t, std::uint64_t> pages_;  // virtual page: physical page
   std::map<std::uint64_t, ByteVector> expected_;  // by physical page
   std::unique_ptr<Simulation> sim_;
-  std::unique_ptr<Script> script_;
+  std::unique_ptr<FrameScript> script_;
 };
 
 // RC with an RQ, or XRC with an SRQ: one QP, WQEs of `bytes`, requests that name the SRQ.
