@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -50,31 +51,54 @@ struct Load {
   Pace pace{Pace::Kind::kLineRate, 0};
 };
 
+// Every tag of the traffic is posted once, with the buffers of the SRQ.
+TagListParams tags_of(const QueuePlan& queue, WqId id, const TrafficConfig& traffic) {
+  TagListParams tags;
+  tags.srq = id;
+  tags.srq_number = queue.context.number;
+  tags.entries = static_cast<std::uint32_t>(traffic.tags);
+  tags.buffers = queue.depth;
+  tags.buffer_bytes = queue.buffer_bytes;
+  tags.buffer_base = queue.buffers_va;
+  tags.lkey = queue.lkey;
+  return tags;
+}
+
 void replay(benchmark::State& state, const Load& load) {
   std::uint64_t cycles = 0;
   std::uint64_t packets = 0;
   std::uint64_t steps = 0;
+  std::uint64_t matches = 0;
   TrafficStream traffic(load.traffic, load.packets);
   PreparedStream stream(traffic, load.packets);
   for (auto _ : state) {
+    state.PauseTiming();  // building a NIC and its host is not replay
     stream.rewind();
     Simulation::Options options;
     options.params = load_config();
     options.pace = load.pace;
-    Simulation sim(options, stream);
-    set_up(sim, make_host_plan(traffic.survey(), load.host));
-    sim.run();
-    const LedgerCounters& ledger = sim.nic.shared.ledger.counters();
+    auto sim = std::make_unique<Simulation>(options, stream);
+    const HostPlan plan = make_host_plan(traffic.survey(), load.host);
+    const std::vector<WqId> queues = set_up(*sim, plan);
+    if (load.traffic.tag_matching) sim->host.add_tag_list(tags_of(plan.queues.front(), queues.front(), load.traffic));
+    state.ResumeTiming();
+    sim->run();
+    state.PauseTiming();
+    const LedgerCounters& ledger = sim->nic.shared.ledger.counters();
     if (ledger.accepted != load.packets) throw std::logic_error("the benchmark's traffic was not accepted");
     packets += ledger.seen;
-    cycles += sim.engine.now().count;
-    steps += sim.engine.steps();
+    cycles += sim->engine.now().count;
+    steps += sim->engine.steps();
+    matches += sim->nic.tag_match_cam.counters().matches;
+    sim.reset();
+    state.ResumeTiming();
   }
   using benchmark::Counter;
   state.counters["packets_per_s"] = Counter(static_cast<double>(packets), Counter::kIsRate);
   state.counters["cycles_per_s"] = Counter(static_cast<double>(cycles), Counter::kIsRate);
   state.counters["cycles_per_packet"] = static_cast<double>(cycles) / static_cast<double>(packets);
   state.counters["steps_per_packet"] = static_cast<double>(steps) / static_cast<double>(packets);
+  if (matches != 0) state.counters["matched"] = static_cast<double>(matches) / static_cast<double>(packets);
 }
 
 Load sends(std::uint32_t qps) {
