@@ -29,13 +29,6 @@ class Probe final : public Block {
   }
 };
 
-// AddressSanitizer does not know the stacks that SystemC switches an SC_THREAD to and takes their use for an overflow.
-#if defined(__SANITIZE_ADDRESS__)
-#define RXNIC_NEEDS_COROUTINES() GTEST_SKIP() << "SC_THREADs do not run under AddressSanitizer"
-#else
-#define RXNIC_NEEDS_COROUTINES() static_cast<void>(0)
-#endif
-
 // A SystemC process outside of the engine.
 class Outsider final : public sc_core::sc_module {
  public:
@@ -231,7 +224,6 @@ TEST(Engine, AnActivityLastsFromItsStepToTheNext) {
 
 // (R3) (R6) a thread pushes in the middle of a cycle, whatever the engine is doing
 TEST(Engine, APushFromOutsideIsSeenInTheNextCycle) {
-  RXNIC_NEEDS_COROUTINES();
   for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
     for (const bool busy : {false, true}) {
       Bench bench(mode, kPeriodPs);
@@ -256,7 +248,6 @@ TEST(Engine, APushFromOutsideIsSeenInTheNextCycle) {
 }
 
 TEST(Engine, ModesAgreeOnWhatComesFromOutside) {  // (R6)
-  RXNIC_NEEDS_COROUTINES();
   expect_equal_in_all_modes([](Bench& bench) {
     auto& link = bench.link<int>();
     auto& relay = bench.add<Relay>("relay", 3);
@@ -277,7 +268,6 @@ TEST(Engine, ModesAgreeOnWhatComesFromOutside) {  // (R6)
 }
 
 TEST(Engine, APushOnAClockEdgeIsNotLost) {  // (R6) not to be relied on for its cycle
-  RXNIC_NEEDS_COROUTINES();
   for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
     Bench bench(mode, kPeriodPs);
     bench.add<Probe>("busy").next = [](Cycle now) { return now.count < 500 ? now + 3 : kNever; };
@@ -296,7 +286,6 @@ TEST(Engine, APushOnAClockEdgeIsNotLost) {  // (R6) not to be relied on for its 
 }
 
 TEST(Engine, DoesNotRunAheadOfAProcessThatHasNotRunYet) {  // (R3) it may wait for anything
-  RXNIC_NEEDS_COROUTINES();
   Bench bench;
   bench.add<Probe>("busy").next = [](Cycle now) { return now.count < 100 ? now + 1 : kNever; };
   bench.keep<Outsider>("outsider", [&] {
@@ -321,7 +310,6 @@ class EarlyWaker final : public sc_core::sc_module {
 };
 
 TEST(Engine, AnOldNotificationDoesNotRunACycleBeforeItsTime) {  // (R3)
-  RXNIC_NEEDS_COROUTINES();
   Bench bench;  // for its kernel
   auto& sink = bench.keep<Sink<int>>("late_sink");
   bench.keep<EarlyWaker>("waker", sink);
@@ -360,7 +348,6 @@ TEST(Engine, StartsAgainWhenItIsWokenAfterNothingWasDue) {  // (R5)
 }
 
 TEST(Engine, ABlockWakesAProcessInTheMiddleOfItsCycle) {  // (R6)
-  RXNIC_NEEDS_COROUTINES();
   for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
     Bench bench(mode, kPeriodPs);
     auto& event = bench.keep<sc_core::sc_event>("event");
