@@ -8,7 +8,7 @@
 //             for an SRQ
 //   buffer    bytes of buffer behind each WQE, 1..2^30; default: the largest message that was seen
 //   sges      SGEs of each WQE, 1..32; the buffer is divided among them; default 1
-//   layout    of an SRQ: linked_list (default) or cyclic
+//   layout    of an SRQ: linked_list or cyclic (default: parameter srq_wqe_fetcher.srq_layout)
 //   refill    on_completion: a WQE is posted again when its completion was seen (default); batch:N: N together
 //   cqes      slots of each CQ, a power of two, 16..4194304; default 65536
 //

@@ -88,7 +88,6 @@ struct QpContext {
 
   // Kept by the WQE fetcher and the scatter engine: the WQE of the current message.
   std::uint32_t wqe_slot = 0xffffffff;  // in the fetcher's store of WQEs in use
-  std::uint64_t scattered = 0;          // bytes of it filled
 
   // Kept by the tag matcher: the message that is passing it.
   TagVerdict tag_verdict = TagVerdict::kNone;

@@ -32,7 +32,7 @@ class WireSink final : public Block {
   FrameObserver* observer_;
   double line_free_ps_ = 0;
   std::uint64_t frames_ = 0;
-  StateHash digest_;  // of all frames and when they left
+  StateHash digest_;  // of all frames' ends (their ICRCs) and when they left
 };
 
 }  // namespace rxnic

@@ -3,7 +3,6 @@
 #include "testbench/sim/replay.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -13,6 +12,7 @@
 #include "model/core/icrc.h"
 #include "testbench/sim/kernel.h"
 #include "testbench/sim/report.h"
+#include "testbench/unit/timed/temporary_folder.h"
 #include "traces/capture_reader.h"
 #include "traces/survey.h"
 
@@ -21,23 +21,6 @@ namespace {
 
 const std::string kSample = RXNIC_SOURCE_DIR "/traces/sample.pcap";
 const std::string kCaptures = RXNIC_SHARED_DIR "/captures/";
-
-// A folder of this test's own.
-class Folder {
- public:
-  Folder() {
-    const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    std::string name = std::string(info->test_suite_name()) + "." + info->name() + "." + std::to_string(getpid());
-    for (char& c : name) c = c == '/' ? '_' : c;
-    path_ = std::filesystem::temp_directory_path() / ("rxnic-" + name);
-    std::filesystem::create_directories(path_);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string file(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
 
 std::string contents(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -105,7 +88,7 @@ TEST(Replay, ReportReadsBack) {
 }
 
 TEST(Replay, EveryCompletionIsInTheCsv) {
-  const Folder folder;
+  const TemporaryFolder folder;
   ReplayOptions o;
   o.trace = kSample;
   o.config = "nic_100g_gen3";
@@ -117,7 +100,7 @@ TEST(Replay, EveryCompletionIsInTheCsv) {
 }
 
 TEST(Replay, AnswersAreInAPcapWithGoodIcrcs) {
-  const Folder folder;
+  const TemporaryFolder folder;
   ReplayOptions o;
   o.trace = kSample;
   o.config = "nic_100g_gen3";
@@ -144,7 +127,7 @@ TEST(Replay, UnknownReceiverIsRefusedWithTheKnownOnes) {
 }
 
 TEST(Replay, CutCaptureIsReplayedAsFarAsItGoesAndSaysSo) {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::string text = contents(kSample);
   text.resize(text.size() - 7);
   std::ofstream(folder.file("cut.pcap"), std::ios::binary) << text;
@@ -156,7 +139,7 @@ TEST(Replay, CutCaptureIsReplayedAsFarAsItGoesAndSaysSo) {
 }
 
 TEST(Replay, EmptyAndForeignFilesAreNamedErrors) {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::ofstream(folder.file("empty.pcap"), std::ios::binary);
   std::ofstream(folder.file("text.pcap"), std::ios::binary) << "this is no capture, whatever its name says\n";
   EXPECT_THROW(run(folder.file("empty.pcap")), TraceError);
