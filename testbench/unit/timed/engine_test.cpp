@@ -310,7 +310,7 @@ class EarlyWaker final : public sc_core::sc_module {
 };
 
 TEST(Engine, AnOldNotificationDoesNotRunACycleBeforeItsTime) {  // (R3)
-  Bench bench;  // for its kernel
+  Bench bench;                                                  // for its kernel
   auto& sink = bench.keep<Sink<int>>("late_sink");
   bench.keep<EarlyWaker>("waker", sink);
   auto& engine = bench.keep<Engine>("second", EngineParams{});
