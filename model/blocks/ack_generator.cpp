@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint8_t kRnrNakBit = 0x20;
 constexpr std::uint8_t kNakBits = 0x60;
 constexpr std::uint32_t kAtomicBytes = 8;
+constexpr std::uint8_t kSyndromeRemoteAccess = 0x62;
 
 bool is_behind_failure(const Packet& p) {
   if (is_squashed(p)) return true;
@@ -55,7 +56,12 @@ Cycle AckGenerator::step(Cycle now) {
   issue(now);
   // (6) the builder
   start_build(now);
-  // (7) rest
+  // (7) a QP that failed
+  if (!failed_.empty() && failures.can_push(now)) {
+    failures.push(now, failed_.front());
+    failed_.erase(failed_.begin());
+  }
+  // (8) rest
   return rest(now, activity_now(now, refused, stalled), next_step(now, refused, stalled));
 }
 
@@ -76,6 +82,7 @@ Cycle AckGenerator::next_step(Cycle now, bool refused, bool stalled) const {
   if (!dma_done.empty()) at(now);
   if (!atomics_.empty() && dma.can_push(now)) at(now);
   if (!issuing_.empty() && !on_their_way_.full() && gather.can_push(now)) at(now);
+  if (!failed_.empty() && failures.can_push(now)) at(now);
   if (!in.empty() && !(stalled && pending_ >= params_.queue_depth)) at(now);
   return next;
 }
@@ -129,6 +136,7 @@ void AckGenerator::answer(PacketHandle h, Cycle now) {
     job.request.bytes = kAtomicBytes;
     job.request.operand = p.h.swap_add;
     job.request.compare = p.h.compare;
+    job.region = p.h.rkey;
   }
   counters_.replays += replay;
   if (job.kind != Kind::kAnswer) {
@@ -338,6 +346,7 @@ void AckGenerator::make_nak(Packet& p, const Job& job, std::uint8_t syndrome) {
   ++counters_.memory_errors;
   p.h.opcode = answer_opcode(p.h.opcode, Operation::kAck);
   p.h.syndrome = syndrome;
+  tell_failure(*job.qp, syndrome);
   p.h.msn = request.undo.msn;
   // Packets behind have passed other blocks already: they are not squashed, they go on to their completions.
   QpContext& qp = *job.qp;
@@ -346,6 +355,18 @@ void AckGenerator::make_nak(Packet& p, const Job& job, std::uint8_t syndrome) {
   if (first || static_cast<std::int32_t>(request.sequence - qp.error_at) < 0) qp.error_at = request.sequence;
   qp.state = QpState::kError;
   qp.dirty = true;
+}
+
+void AckGenerator::tell_failure(QpContext& qp, std::uint8_t syndrome) {
+  if (!failures.bound() || qp.flush_requested) return;
+  ++qp.pins;
+  failed_.push_back({&qp, syndrome == kSyndromeRemoteAccess ? EventType::kQpAccessError : EventType::kQpFatal});
+}
+
+bool AckGenerator::has_atomic_on(Key region) const {
+  return std::any_of(jobs_.begin(), jobs_.end(), [&](const Job& job) {
+    return job.kind == Kind::kAtomic && !job.replay && !job.done && job.qp != nullptr && job.region == region;
+  });
 }
 
 void AckGenerator::fail_behind(Index at) {
@@ -378,6 +399,7 @@ void AckGenerator::free_first(Flow& f) {
   const Index at = f.first;
   if (jobs_[at].qp != nullptr) --jobs_[at].qp->pins;
   f.first = jobs_[at].next;
+  jobs_[at].qp = nullptr;
   free_jobs_.push_back(at);
 }
 

@@ -20,7 +20,7 @@
 //       atomic, is not held.
 //   R7  Memory that fails under a READ or an atomic: NAK 0x63 in its place (0x62 when its translation failed), the QP
 //       to the error state, no answer for what is behind (which is carried out and completed). So too for a NAK behind
-//       that of an error found later.
+//       that of an error found later. `failures` tells the completion generator.
 //   R8  ACKs and atomic responses are built in their request's own buffer, READ responses in buffers of their own. Who
 //       takes them from `tx` releases them.
 #pragma once
@@ -60,6 +60,10 @@ class AckGenerator final : public Block {
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
   const AckGeneratorCounters& counters() const { return counters_; }
+  // Packets that have retired.
+  std::uint64_t retired() const { return counters_.packets; }
+  // For the control plane: an atomic on memory of this region is still to be carried out.
+  bool has_atomic_on(Key region) const;
   void set_credit_source(const CreditSource& source) { credits_ = &source; }
 
   In<PacketHandle> in{"in"};
@@ -68,6 +72,7 @@ class AckGenerator final : public Block {
   Out<DmaRequest> dma{"dma"};
   In<DmaCompletion> dma_done{"dma_done"};
   Out<PacketHandle> tx{"tx"};
+  Out<QpFailure> failures{"failures"};
 
  private:
   using Index = std::uint32_t;
@@ -86,6 +91,7 @@ class AckGenerator final : public Block {
     std::uint32_t on_their_way = 0;  // READ: responses that wait for memory
     std::uint64_t original = 0;      // atomic: where DMA puts the value
     DmaRequest request;              // atomic
+    Key region{};                    // atomic: that its address was found by
     Index next = kNone;              // of the same QP
   };
   // A QP with answers that wait.
@@ -121,6 +127,7 @@ class AckGenerator final : public Block {
   void finish_atomic(Cycle now);
   void make_nak(Packet& p, const Job& job, std::uint8_t syndrome);
   void fail_behind(Index at);
+  void tell_failure(QpContext& qp, std::uint8_t syndrome);
   void make_ready(PacketHandle h) { ready_.push({h, next_ticket_++}, Cycle{}); }
   void discard(PacketHandle h);
   void build(PacketHandle h, std::uint32_t payload_bytes, Cycle now);
@@ -142,6 +149,7 @@ class AckGenerator final : public Block {
   std::vector<Flow> flows_;
   std::vector<Index> free_flows_;
   std::vector<Index> buckets_;
+  std::vector<QpFailure> failed_;     // to be told
   std::vector<Index> held_;           // flows with a held ACK, oldest first
   DelayLine<Index> issuing_;          // flows with READ data to ask for, in turn
   DelayLine<Index> atomics_;          // jobs to be sent to the DMA engine

@@ -366,6 +366,11 @@ void AddressTranslator::invalidate(const MptEntry& region) {  // (R9)
   forget_copies();
 }
 
+AddressTranslator::Translated AddressTranslator::translated() const {
+  const auto inside = [](const Lane& lane) { return lane.done.size() + (lane.head != kNoPacket); };
+  return {counters_.packets + inside(lanes_[0]), counters_.gathers + inside(lanes_[1])};
+}
+
 void AddressTranslator::forget_pages(std::uint64_t first, std::uint64_t last) {  // numbers of MTT lines
   if (last - first < mtt_.lines()) {
     for (std::uint64_t number = first; number <= last; ++number) {

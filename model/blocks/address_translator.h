@@ -61,6 +61,13 @@ class AddressTranslator final : public Block {
   // the key alone, all cached pages go when the entry itself is not cached.
   void invalidate(Key key);
   void invalidate(const MptEntry& region);
+  // Packets of each input that have bus addresses by now, all or some of them. What an invalidation comes too late for
+  // has been done when so many have been served.
+  struct Translated {
+    std::uint64_t packets = 0;
+    std::uint64_t gathers = 0;
+  };
+  Translated translated() const;
 
   In<PacketHandle> in;
   Out<PacketHandle> out;

@@ -24,6 +24,7 @@ CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGenerat
       params_(params),
       shared_(shared),
       clock_period_ps_(clock_period_ps),
+      cqs_(params.compression ? params.compression_max : 0),
       writes_(params.latency_cycles + 2 * kWritesOfPacket),
       pipeline_(params.latency_cycles),
       events_(kEventDepth),
@@ -42,17 +43,19 @@ Cycle CqeGenerator::step(Cycle now) {
   const bool refused = send_due(now);
   // (2) a doorbell
   if (doorbells.can_pop(now) && !events_.full()) ring_doorbell(now);
-  // (3) sessions time out, moderated events fall due
+  // (3) a QP that failed behind this block
+  if (failures.can_pop(now) && !events_.full()) take_failure(now);
+  // (4) sessions time out, moderated events fall due
   run_timers(now);
-  // (4) a flush request
-  if (!flush_list_.empty()) send_flush_request(now);
-  // (5) the next packet
+  // (5) a flush request, a notice to the requester
+  if (!flush_list_.empty() || !failed_list_.empty()) send_requests(now);
+  // (6) the next packet
   bool stalled = false;
   if (now >= next_accept_ && in.can_pop(now)) {
     stalled = !can_take();
     if (!stalled) take(now);
   }
-  // (6) rest
+  // (7) rest
   const Cycle next = next_step(now, refused, stalled);
   if (refused || stalled) return rest(now, Activity::kBlocked, next);
   const bool busy = !writes_.empty() || !pipeline_.empty() || now < next_accept_;
@@ -96,7 +99,7 @@ Cycle CqeGenerator::next_step(Cycle now, bool refused, bool stalled) const {
   if (events_.next_ready() > now || (events.bound() && events.can_push(now))) {
     next = earliest(next, latest(events_.next_ready(), now + 1));
   }
-  if (!doorbells.empty() || !flush_list_.empty()) next = now + 1;
+  if (!doorbells.empty() || !failures.empty() || !flush_list_.empty() || !failed_list_.empty()) next = now + 1;
   next = earliest(next, latest(session_timers_.next_ready(), now + 1));
   next = earliest(next, latest(next_moderation_, now + 1));
   if (now < next_accept_ && writes_.empty() && pipeline_.empty())
@@ -107,8 +110,8 @@ Cycle CqeGenerator::next_step(Cycle now, bool refused, bool stalled) const {
 
 void CqeGenerator::ring_doorbell(Cycle now) {
   const Doorbell d = doorbells.pop(now);
-  Cq* cq = lookup(Cqn{d.number});
-  if (cq == nullptr || cq->dead) return;
+  Cq* cq = cqs_.find(Cqn{d.number});
+  if (cq == nullptr || cq->dead || cq->closed) return;
   if (d.kind == DoorbellKind::kCqConsumer) cq->queue.consume(d.value);
   if (d.kind != DoorbellKind::kCqArm) return;
   cq->queue.arm(d.value, d.solicited_only, now);
@@ -144,8 +147,38 @@ void CqeGenerator::run_timers(Cycle now) {
   }
 }
 
-void CqeGenerator::send_flush_request(Cycle now) {  // (R6)
-  if (!flushes.can_push(now) || !shared_.packets.available(PacketClass::kInternal)) return;
+void CqeGenerator::take_failure(Cycle now) {  // (R6)
+  const QpFailure f = failures.pop(now);
+  if (!f.qp->flush_requested) {
+    request_flush(*f.qp, true);
+    raise(f.event, raw(f.qp->qpn), now);
+  }
+  --f.qp->pins;
+}
+
+void CqeGenerator::request_flush(QpContext& qp, bool tell_requester) {
+  qp.flush_requested = true;
+  qp.dirty = true;
+  ++counters_.flush_requests;
+  if (flushes.bound()) {
+    ++qp.pins;
+    flush_list_.push_back(&qp);
+  }
+  if (tell_requester && failed.bound()) failed_list_.push_back(qp.qpn);
+}
+
+void CqeGenerator::fail(QpContext& qp) {
+  if (qp.flush_requested) return;
+  request_flush(qp, false);
+  wake();
+}
+
+void CqeGenerator::send_requests(Cycle now) {  // (R6)
+  if (!failed_list_.empty() && failed.can_push(now)) {
+    failed.push(now, failed_list_.front());
+    failed_list_.erase(failed_list_.begin());
+  }
+  if (flush_list_.empty() || !flushes.can_push(now) || !shared_.packets.available(PacketClass::kInternal)) return;
   const PacketHandle h = shared_.packets.allocate(PacketClass::kInternal);
   Packet& p = shared_.packets[h];
   p.role = PacketRole::kFlush;
@@ -194,14 +227,15 @@ void CqeGenerator::take(Cycle now) {
 }
 
 void CqeGenerator::complete(Packet& p, Cycle now) {
-  Cq* found = lookup(p.cq);
-  if (found == nullptr) {
+  Cq* found = cqs_.find(p.cq);
+  if (found == nullptr || found->closed) {
     ++counters_.discarded;
     p.completes = false;
     return;
   }
   Cq& cq = *found;
   const Cqe cqe = make_cqe(p, srq_plus_1(p.queue), now);
+  if (observer_ != nullptr) observer_->on_completion(p.cq, cqe, p.posted, now);
   const bool compressible = cq.session_limit > 1 && cqe.status == WcStatus::kSuccess;
   if (!cq.session.empty() && !(compressible && cq.session.joins(cqe))) write_session(cq, now);  // (R5)
   if (cq.dead || !cq.queue.has_room(block_slots(cq.session.count() + 1))) {
@@ -218,8 +252,7 @@ void CqeGenerator::complete(Packet& p, Cycle now) {
   if (cq.session.count() == cq.session_limit) {
     write_session(cq, now);
   } else {
-    const auto index = static_cast<std::uint32_t>(&cq - cqs_.data());
-    session_timers_.push({index, cq.session_stamp}, now + params_.compression_timeout_cycles);
+    session_timers_.push({cqs_.place_of(cq), cq.session_stamp}, now + params_.compression_timeout_cycles);
   }
 }
 
@@ -299,6 +332,8 @@ void CqeGenerator::send(Cq& cq, std::uint8_t* block, std::uint32_t slots, Cycle 
   r.data = block;
   writes_.push(r, ready);
   counters_.slots += slots;
+  writes_made_ += run < slots ? 2 : 1;
+  cq.last_write = writes_made_;
 }
 
 void CqeGenerator::check_event(Cq& cq, Cycle now) {  // (R4)
@@ -312,7 +347,7 @@ void CqeGenerator::check_event(Cq& cq, Cycle now) {  // (R4)
   next_moderation_ = earliest(next_moderation_, due);
   if (cq.moderated) return;
   cq.moderated = true;
-  moderated_.push_back(static_cast<std::uint32_t>(&cq - cqs_.data()));
+  moderated_.push_back(cqs_.place_of(cq));
 }
 
 void CqeGenerator::handle_error(Packet& p, Cycle now) {  // (R6)
@@ -321,14 +356,10 @@ void CqeGenerator::handle_error(Packet& p, Cycle now) {  // (R6)
   // Packets ahead of the one that failed may still take WQEs: only it, or one behind it, may ask.
   const auto behind = static_cast<std::int32_t>(p.sequence - qp.error_at);
   const bool lost_completion = p.drop_reason == DropReason::kCqOverrun;
-  if ((p.role != PacketRole::kReceived || behind < 0) && !lost_completion) return;
-  qp.flush_requested = true;
-  qp.dirty = true;
-  ++counters_.flush_requests;
-  if (flushes.bound()) {
-    ++qp.pins;
-    flush_list_.push_back(&qp);
-  }
+  const bool by_requester =
+      p.role == PacketRole::kSendCompletion && p.status != WcStatus::kSuccess && p.status != WcStatus::kFlushed;
+  if ((p.role != PacketRole::kReceived || behind < 0) && !lost_completion && !by_requester) return;
+  request_flush(qp, !by_requester);
   if (p.completes) return;
   const bool own = behind == 0;
   const EventType type = own && p.syndrome == kNakInvalidRequest ? EventType::kQpRequestError
@@ -347,28 +378,23 @@ void CqeGenerator::raise(EventType type, std::uint32_t number, Cycle now) {
 
 void CqeGenerator::create(const CqContext& context) {
   destroy(context.number);
-  Cq cq{CompletionQueue(context, period_cycles(context.moderation_period_us)), {}, 0, 0, false, false};
-  if (params_.compression && context.compress) {
-    cq.session_limit = std::min(params_.compression_max, kMaxSession);
-    while (cq.session_limit > 1 && block_slots(cq.session_limit) > context.slots) --cq.session_limit;
-  }
-  const std::size_t at = raw(context.number);
-  if (at >= index_of_.size()) index_of_.resize(at + 1);
-  cqs_.push_back(cq);
-  index_of_[at] = static_cast<std::uint32_t>(cqs_.size());
+  cqs_.create(context, period_cycles(context.moderation_period_us));
 }
 
 void CqeGenerator::destroy(Cqn number) {
-  Cq* cq = lookup(number);
+  Cq* cq = cqs_.find(number);
   if (cq == nullptr) return;
-  cq->dead = true;
-  cq->queue.disarm();
-  cq->session.clear();
-  index_of_[raw(number)] = 0;
+  std::erase(moderated_, cqs_.place_of(*cq));
+  cqs_.destroy(number);
+}
+
+std::uint64_t CqeGenerator::last_write(Cqn number) const {
+  const Cq* cq = cqs_.find(number);
+  return cq == nullptr ? 0 : cq->last_write;
 }
 
 void CqeGenerator::set_moderation(Cqn number, std::uint16_t count, std::uint16_t period_us) {
-  if (Cq* cq = lookup(number)) cq->queue.set_moderation(count, period_cycles(period_us));
+  if (Cq* cq = cqs_.find(number)) cq->queue.set_moderation(count, period_cycles(period_us));
 }
 
 void CqeGenerator::attach_srq(WqId queue, Srqn srqn) {
@@ -382,13 +408,8 @@ std::uint64_t CqeGenerator::period_cycles(std::uint16_t period_us) const {
   return (std::uint64_t{period_us} * params_.moderation_unit_ps + clock_period_ps_ - 1) / clock_period_ps_;
 }
 
-CqeGenerator::Cq* CqeGenerator::lookup(Cqn number) {
-  const std::size_t at = raw(number);
-  return at < index_of_.size() && index_of_[at] != 0 ? &cqs_[index_of_[at] - 1] : nullptr;
-}
-
 const CompletionQueue* CqeGenerator::find(Cqn number) const {
-  const Cq* cq = const_cast<CqeGenerator*>(this)->lookup(number);
+  const Cq* cq = cqs_.find(number);
   return cq == nullptr ? nullptr : &cq->queue;
 }
 
@@ -398,13 +419,13 @@ void CqeGenerator::hash(StateHash& h) const {
                                 c.overruns, c.completion_events, c.qp_events, c.flush_requests, c.squashed}) {
     h.mix(n);
   }
-  for (const Cq& cq : cqs_) {
+  for (const Cq& cq : cqs_.places()) {
     h.mix(cq.queue.producer());
     h.mix(cq.queue.consumer());
     h.mix(cq.session.count());
   }
   h.mix(next_accept_.count);
-  h.mix(writes_.size() + pipeline_.size() + events_.size() + flush_list_.size());
+  h.mix(writes_.size() + pipeline_.size() + events_.size() + flush_list_.size() + failed_list_.size());
 }
 
 }  // namespace rxnic

@@ -13,19 +13,23 @@
 //       count what is written.
 //   R6  A packet that moved its QP to the error state, or the first one behind it: one request (kFlush) to the WQE
 //       fetcher to flush the QP's receive queue, and when no completion tells of the error one kQpRequestError (NAK
-//       0x61), kQpAccessError (0x62) or kQpFatal event. The requests wait in a list and never hold up the packets.
+//       0x61), kQpAccessError (0x62) or kQpFatal event. The requests wait in a list and never hold up the packets. So
+//       too for a completion of the requester that is in error and not flushed, and for what the answer generator found
+//       (`failures`). The requester is told of the QP (`failed`) unless it was who failed it.
 //   R7  kLastWqe: one kQpLastWqeReached event a QP.
 //   R8  With the completion of its message, good or bad, a WQE's slot in the store is released. The last packet of a
 //       message that was squashed by something else than its own message completes it with kFlushed.
-//   R9  Within a cycle: writes, packets, events out; then a doorbell, timers, a flush request, the next packet.
+//   R9  Within a cycle: writes, packets, events out; then a doorbell, a failure, timers, a flush request, the next
+//       packet.
+//   R10 A CQ that is closed gets nothing any more: its completions are discarded, its doorbells do nothing. One that is
+//       resized writes to its new ring from the next completion on (numbers: core/cq_move.h).
 #pragma once
 
 #include <vector>
 
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
-#include "model/core/completion_queue.h"
-#include "model/core/cqe_format.h"
+#include "model/core/cq_table.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
@@ -47,6 +51,14 @@ struct CqeGeneratorCounters {
   std::uint64_t squashed = 0;           // packets squashed here
 };
 
+// Told of each completion as its CQE is built; nothing in the model depends on it.
+class CompletionObserver {
+ public:
+  virtual ~CompletionObserver() = default;
+  // `posted`: when the sender's doorbell was rung, of a receive completion (0: not known).
+  virtual void on_completion(Cqn cq, const Cqe& cqe, Cycle posted, Cycle now) = 0;
+};
+
 class CqeGenerator final : public Block {
  public:
   CqeGenerator(const sc_core::sc_module_name& name, const CqeGeneratorParams& params, NicShared& shared,
@@ -58,14 +70,27 @@ class CqeGenerator final : public Block {
   // Control plane. Completions whose WQE comes from `queue` name the SRQ.
   void create(const CqContext& context);
   void destroy(Cqn number);
+  void close(Cqn number) { cqs_.close(number); }  // (R10)
+  // (R10) How what was not polled from `consumer` on is to be moved, once the writes up to last_write() are done.
+  CqMove resize(const CqContext& context, std::uint32_t consumer) { return cqs_.resize(context, consumer); }
+  // Writes handed to the DMA engine, in all and up to the last one to this CQ. They are counted as they are decided.
+  std::uint64_t writes() const { return writes_made_; }
+  std::uint64_t last_write(Cqn number) const;
+  // Asks for the flush of a QP in the error state that nothing is in flight of.
+  void fail(QpContext& qp);
   void set_moderation(Cqn number, std::uint16_t count, std::uint16_t period_us);
   void attach_srq(WqId queue, Srqn srqn);
+  void detach_srq(WqId queue) { srqs_[raw(queue)] = 0; }
+  std::uint32_t cqe_bytes() const { return params_.cqe_bytes; }
   const CompletionQueue* find(Cqn number) const;  // nullptr: no such CQ
+  void set_observer(CompletionObserver* observer) { observer_ = observer; }
 
   In<PacketHandle> in{"in"};
   Out<PacketHandle> out{"out"};
   Out<DmaRequest> dma{"dma"};
   Out<PacketHandle> flushes{"flushes"};
+  Out<Qpn> failed{"failed"};
+  In<QpFailure> failures{"failures"};
   Out<Event> events{"events"};
   In<Doorbell> doorbells{"doorbells"};
 
@@ -73,14 +98,7 @@ class CqeGenerator final : public Block {
   void end_of_elaboration() override;
 
  private:
-  struct Cq {
-    CompletionQueue queue;
-    CompressionSession session;
-    std::uint32_t session_limit = 0;  // completions a block may hold, 0: not compressed
-    std::uint32_t session_stamp = 0;  // changes whenever the session does
-    bool dead = false;
-    bool moderated = false;  // in moderated_
-  };
+  using Cq = CqState;
   struct SessionTimer {
     std::uint32_t cq = 0;
     std::uint32_t stamp = 0;
@@ -89,7 +107,9 @@ class CqeGenerator final : public Block {
   bool send_due(Cycle now);
   void ring_doorbell(Cycle now);
   void run_timers(Cycle now);
-  void send_flush_request(Cycle now);
+  void take_failure(Cycle now);
+  void request_flush(QpContext& qp, bool tell_requester);
+  void send_requests(Cycle now);
   bool can_take() const;
   bool ends_open_message(const Packet& p) const;
   void take(Cycle now);
@@ -104,17 +124,15 @@ class CqeGenerator final : public Block {
   void check_event(Cq& cq, Cycle now);
   void handle_error(Packet& p, Cycle now);
   void raise(EventType type, std::uint32_t number, Cycle now);
-  Cq* lookup(Cqn number);
   std::uint32_t srq_plus_1(WqId queue) const;
   std::uint64_t period_cycles(std::uint16_t period_us) const;
 
   CqeGeneratorParams params_;
   NicShared& shared_;
   std::uint32_t clock_period_ps_;
-  std::vector<Cq> cqs_;
-  std::vector<std::uint32_t> index_of_;  // by CQN: index in cqs_ + 1
-  std::vector<std::uint32_t> srqs_;      // by WqId: SRQN + 1
-  std::vector<std::uint8_t> buffers_;    // CQEs until the DMA engine has taken them, used in turn
+  CqTable cqs_;
+  std::vector<std::uint32_t> srqs_;    // by WqId: SRQN + 1
+  std::vector<std::uint8_t> buffers_;  // CQEs until the DMA engine has taken them, used in turn
   std::uint32_t buffer_slots_ = 0;
   std::uint32_t next_buffer_ = 0;
   DelayLine<DmaRequest> writes_;
@@ -124,6 +142,9 @@ class CqeGenerator final : public Block {
   std::vector<std::uint32_t> moderated_;  // CQs with an event due later
   Cycle next_moderation_ = kNever;        // not after the first of them
   std::vector<QpContext*> flush_list_;    // pinned, oldest first
+  std::vector<Qpn> failed_list_;          // to be told to the requester
+  std::uint64_t writes_made_ = 0;
+  CompletionObserver* observer_ = nullptr;
   Cycle next_accept_{};
   CqeGeneratorCounters counters_;
 };

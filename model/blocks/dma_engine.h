@@ -27,6 +27,7 @@
 
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
+#include "model/core/link_time.h"
 #include "model/core/pcie.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
@@ -57,6 +58,9 @@ class DmaEngine final : public Block {
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
   const DmaEngineCounters& counters() const { return counters_; }
+  // Requests of a client, and gather packets, that have touched memory.
+  std::uint64_t started(DmaClient c) const { return counters_.client_requests[static_cast<std::size_t>(c)]; }
+  std::uint64_t gathered_packets() const { return counters_.packets_gathered; }
   std::uint32_t tags_in_use() const { return params_.tags - tags_left_; }
 
   In<PacketHandle> payload;
@@ -105,9 +109,9 @@ class DmaEngine final : public Block {
   const DmaEngineParams params_;
   NicShared& shared_;
   HostMemory& memory_;
-  PcieTime time_;
-  PcieLink up_;
-  PcieLink down_;
+  LinkTime time_;
+  Line up_;
+  Line down_;
   Instant read_latency_;
   Instant write_latency_;
 

@@ -49,6 +49,13 @@ class Ledger {
   LedgerCounters counters_;
 };
 
+// A QP that went to the error state after its packet had passed the completion generator, which is told of it. The
+// context is pinned for it.
+struct QpFailure {
+  QpContext* qp = nullptr;
+  EventType event = EventType::kQpFatal;
+};
+
 // On-chip memories that several blocks of one NIC work on.
 struct NicShared {
   explicit NicShared(const PacketPool::Quotas& quotas) : packets(quotas), ledger(packets) {}

@@ -33,7 +33,7 @@ Cycle QpContextCache::step(Cycle now) {
   leave(now);
   // (3) one packet is taken, or the one that waits goes on
   if (dropped) {
-    again_ |= in.can_pop(now);
+    again_ |= more_to_take(now);
   } else {
     advance(now);
   }
@@ -43,6 +43,7 @@ Cycle QpContextCache::step(Cycle now) {
   make_request(now);
 
   in.listen(head_ != kNoPacket || !found_.full());
+  commands.listen(head_ == kNoPacket && !found_.full());
   Cycle next = again_ || head_has_no_way_ ? now + 1 : kNever;
   if (found_.empty()) {
     const Activity waits = head_has_no_way_ ? Activity::kWaitContextWay : Activity::kWaitContext;
@@ -69,11 +70,19 @@ bool QpContextCache::fill(std::uint32_t line, bool ok, Cycle now) {
   tags_.drop(line);
   states_[line] = LineState::kEmpty;
   if (head_ == kNoPacket || qpn_of(head_) != qpn) return false;
-  ++counters_.not_found;
-  shared_.ledger.drop(head_, DropReason::kQpNotFound, now);
+  give_up_head(now);
+  return true;
+}
+
+void QpContextCache::give_up_head(Cycle now) {  // (R6, R7)
+  if (shared_.packets[head_].role == PacketRole::kReceived) {
+    ++counters_.not_found;
+    shared_.ledger.drop(head_, DropReason::kQpNotFound, now);
+  } else {
+    shared_.packets.release(head_);
+  }
   head_ = kNoPacket;
   head_has_no_way_ = false;
-  return true;
 }
 
 void QpContextCache::leave(Cycle now) {
@@ -85,12 +94,22 @@ void QpContextCache::leave(Cycle now) {
   again_ |= found_.ready(now) && !out.full();
 }
 
+bool QpContextCache::take_head(Cycle now) {
+  if (commands.can_pop(now)) {  // (R7)
+    head_ = commands.pop(now);
+    ++counters_.commands;
+    return true;
+  }
+  if (!in.can_pop(now)) return false;
+  head_ = in.pop(now);
+  if (ahead_ > 0) --ahead_;
+  return true;
+}
+
 void QpContextCache::advance(Cycle now) {
   const bool waited = head_ != kNoPacket;
   if (!waited) {
-    if (found_.full() || !in.can_pop(now)) return;
-    head_ = in.pop(now);
-    if (ahead_ > 0) --ahead_;
+    if (found_.full() || !take_head(now)) return;
   }
   const Qpn qpn = qpn_of(head_);
   const std::uint32_t line = tags_.find(raw(qpn));
@@ -99,13 +118,18 @@ void QpContextCache::advance(Cycle now) {
   head_has_no_way_ = false;
   if (here) {
     Packet& p = shared_.packets[head_];
+    if (p.role != PacketRole::kReceived && lines_[line].context.state == QpState::kReset) {  // (R7)
+      give_up_head(now);
+      again_ |= more_to_take(now);
+      return;
+    }
     p.qp = &lines_[line].context;
     ++p.qp->pins;
     tags_.touch(line);
     last_found_ = now + params_.hit_cycles;
     found_.push(head_, last_found_);
     head_ = kNoPacket;
-    again_ |= in.can_pop(now) && !found_.full();
+    again_ |= more_to_take(now) && !found_.full();
   } else if (line == kNone && reading_ < params_.misses_in_flight) {
     head_has_no_way_ = !fetch(qpn);
   }
@@ -182,21 +206,44 @@ bool QpContextCache::forget(Qpn qpn) {
   return true;
 }
 
+QpContext* QpContextCache::bring(Qpn qpn, HostMemory& memory) {
+  if (QpContext* const here = find(qpn)) return here;
+  if (moving(qpn)) return nullptr;
+  const std::uint32_t line = tags_.place_for(
+      raw(qpn), [this](std::uint32_t l) { return states_[l] == LineState::kHere && lines_[l].context.pins == 0; });
+  if (line == kNone) return nullptr;
+  QpContext& context = lines_[line].context;
+  if (states_[line] == LineState::kHere && context.dirty) write_back(context, memory);
+  context = memory.load<QpContext>(qp_context_address(qpn));
+  context.pins = 0;
+  context.dirty = false;
+  tags_.drop(line);
+  tags_.assign(line, raw(qpn));
+  states_[line] = LineState::kHere;
+  wake();  // a packet may wait for it
+  return &context;
+}
+
+void QpContextCache::write_back(const QpContext& context, HostMemory& memory) {
+  QpContext image = context;
+  image.pins = 0;
+  image.dirty = false;
+  memory.store(qp_context_address(context.qpn), image);
+}
+
 void QpContextCache::flush_to(HostMemory& memory) {
   for (std::uint32_t line = 0; line < tags_.lines(); ++line) {
     QpContext& context = lines_[line].context;
     if (states_[line] != LineState::kHere || !context.dirty) continue;
     context.dirty = false;
-    QpContext image = context;
-    image.pins = 0;
-    memory.store(qp_context_address(context.qpn), image);
+    write_back(context, memory);
   }
 }
 
 void QpContextCache::hash(StateHash& h) const {
   const auto& c = counters_;
-  for (const std::uint64_t n :
-       {c.packets, c.hits, c.misses, c.reads, c.reads_ahead, c.write_backs, c.not_found, std::uint64_t{reading_}}) {
+  for (const std::uint64_t n : {c.packets, c.hits, c.misses, c.reads, c.reads_ahead, c.write_backs, c.not_found,
+                                c.commands, std::uint64_t{reading_}}) {
     h.mix(n);
   }
 }

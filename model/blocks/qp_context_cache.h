@@ -15,6 +15,9 @@
 //       it.
 //   R6  No such QP (valid == 0, or its memory is not mapped): the packet is dropped at once as qp_not_found, and
 //       nothing is kept of it, so that a QP that is created later is seen.
+//   R7  Internal packets (`commands`: completions of our own requests) go before those that have arrived, in their
+//       order, and get their contexts in the same way. One of a QP that does not exist or is in reset is given up
+//       without being counted as a drop.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +41,7 @@ struct QpContextCacheCounters {
   std::uint64_t reads_ahead = 0;  // of these, for packets that were not at the head
   std::uint64_t write_backs = 0;  // contexts written to host memory
   std::uint64_t not_found = 0;    // packets without a QP
+  std::uint64_t commands = 0;     // internal packets taken
 };
 
 class QpContextCache final : public Block {
@@ -51,6 +55,9 @@ class QpContextCache final : public Block {
   QpContext* find(Qpn qpn);
   // Whether it is on its way between here and host memory: a change on either side would be lost.
   bool moving(Qpn qpn) const;
+  // The context here, brought in at once when it is in host memory. nullptr, and nothing done, when it is moving or
+  // finds no place.
+  QpContext* bring(Qpn qpn, HostMemory& memory);
   // Forgets a context without writing it back (its QP is gone or was rewritten in host memory). False, and nothing
   // done, when it is pinned or moving.
   bool forget(Qpn qpn);
@@ -58,6 +65,7 @@ class QpContextCache final : public Block {
   void flush_to(HostMemory& memory);
 
   In<PacketHandle> in;
+  In<PacketHandle> commands;
   Out<PacketHandle> out;
   Out<DmaRequest> dma;
   In<DmaCompletion> dma_done;
@@ -70,6 +78,10 @@ class QpContextCache final : public Block {
     QpContext context;
   };
 
+  bool take_head(Cycle now);
+  bool more_to_take(Cycle now) const { return commands.can_pop(now) || in.can_pop(now); }
+  void give_up_head(Cycle now);
+  static void write_back(const QpContext& context, HostMemory& memory);
   bool fill(std::uint32_t line, bool ok, Cycle now);
   void leave(Cycle now);
   void advance(Cycle now);

@@ -39,6 +39,21 @@ void SrqWqeFetcher::forget_message(QpContext& qp) {
   qp.wqe_slot = kNoWqeSlot;
 }
 
+bool SrqWqeFetcher::destroy(WqId id) {
+  forget_flush(id);
+  return table_.destroy(id);
+}
+
+void SrqWqeFetcher::reset(WqId id) {
+  forget_flush(id);
+  table_.reset(id);
+}
+
+void SrqWqeFetcher::forget_flush(WqId id) {
+  std::erase(late_flushes_, id);
+  if (flush_queue_ == id && flush_request_ == kNoPacket) flush_queue_ = kNoWq;
+}
+
 Cycle SrqWqeFetcher::step(Cycle now) {
   bool background = false;  // work that no packet waits to see
   bool moved = false;
@@ -69,8 +84,7 @@ Cycle SrqWqeFetcher::step(Cycle now) {
     Packet& p = shared_.packets[h];
     const Verdict verdict = serve(p, now);
     if (verdict == Verdict::kLeaves) {
-      p.stamp(Station::kSrqWqeFetcher, now);
-      out.push(now, pipeline_.pop());
+      leave(pipeline_.pop(), now);
       moved = flush_turn_ = true;
       waiting_ = false;
     } else if (verdict == Verdict::kWaits) {
@@ -327,9 +341,18 @@ bool SrqWqeFetcher::flush(Cycle now) {  // (R9)
     p.wqe_index = table_.flush_one(flush_queue_);
   }
   ++counters_.flushed;
-  p.stamp(Station::kSrqWqeFetcher, now);
-  out.push(now, h);
+  leave(h, now);
+  if (!open) {
+    if (raw(flush_queue_) >= last_flushed_.size()) last_flushed_.resize(std::size_t{raw(flush_queue_)} + 1);
+    last_flushed_[raw(flush_queue_)] = left_;
+  }
   return true;
+}
+
+void SrqWqeFetcher::leave(PacketHandle h, Cycle now) {
+  shared_.packets[h].stamp(Station::kSrqWqeFetcher, now);
+  out.push(now, h);
+  ++left_;
 }
 
 bool SrqWqeFetcher::next_flush(Cycle now) {
@@ -388,8 +411,7 @@ void SrqWqeFetcher::finish_flush(Cycle now) {
     p.role = PacketRole::kLastWqe;
     p.outcome = Outcome::kDrop;
     p.completes = false;
-    p.stamp(Station::kSrqWqeFetcher, now);
-    out.push(now, h);
+    leave(h, now);
     return;
   }
   --p.qp->pins;

@@ -61,10 +61,14 @@ class SrqWqeFetcher final : public Block, public CreditSource {
 
   // Control plane.
   WqId create(const WqContext& context) { return table_.create(context); }
-  void destroy(WqId id) { table_.destroy(id); }
-  void reset(WqId id) { table_.reset(id); }
+  // False while reads of its WQEs are in flight: to be called again.
+  bool destroy(WqId id);
+  void reset(WqId id);
   std::uint32_t limit(WqId id) const { return table_.context(id).limit; }
   std::uint32_t posted(WqId id) const override { return table_.posted(id); }
+  // Packets that have left, in all and up to the last flushed WQE of a queue.
+  std::uint64_t left() const { return left_; }
+  std::uint64_t last_flushed(WqId id) const { return raw(id) < last_flushed_.size() ? last_flushed_[raw(id)] : 0; }
   // A QP goes away or is reset with nothing of it in flight: the WQE that it was filling is given up.
   void forget_message(QpContext& qp);
 
@@ -97,6 +101,8 @@ class SrqWqeFetcher final : public Block, public CreditSource {
   bool will_be_flushed(WqId id) const;
   PacketHandle flushed_packet(QpContext* qp, WqId queue);
   void finish_flush(Cycle now);
+  void forget_flush(WqId id);
+  void leave(PacketHandle h, Cycle now);
   bool read_ahead(Cycle now);
 
   SrqWqeFetcherParams params_;
@@ -115,7 +121,9 @@ class SrqWqeFetcher final : public Block, public CreditSource {
   WqId flush_queue_ = kNoWq;
   bool flush_turn_ = false;
   std::vector<WqId> late_flushes_;
-  bool lacks_packet_ = false;  // a flush waits for an internal packet, or for those of its QP
+  std::uint64_t left_ = 0;
+  std::vector<std::uint64_t> last_flushed_;  // by WqId: left_ after its last flushed WQE
+  bool lacks_packet_ = false;                // a flush waits for an internal packet, or for those of its QP
   SrqWqeFetcherCounters counters_;
 };
 

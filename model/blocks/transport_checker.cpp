@@ -52,6 +52,12 @@ Cycle TransportChecker::step(Cycle now) {
 void TransportChecker::accept(Cycle now) {
   const PacketHandle h = *in.peek(now);
   Packet& p = shared_.packets[h];
+  if (p.role == PacketRole::kSendCompletion) {
+    in.pop(now);
+    take_completion(h, now);
+    next_accept_ = now + params_.cycles_per_packet;
+    return;
+  }
   const DropReason reason = check_headers(p, *p.qp);
   if (reason != DropReason::kNone) {  // (R3)
     ++counters_.packets;
@@ -69,6 +75,10 @@ void TransportChecker::accept(Cycle now) {
     next_accept_ = now + params_.cycles_per_packet;
     return;
   }
+  if (p.has(kResponse) && answers.bound() && !answers.can_push(now)) {
+    no_internal_packet_ = true;
+    return;
+  }
   if (goes_first(p, now)) {
     next_accept_ = now + 1;
     return;
@@ -84,7 +94,8 @@ void TransportChecker::decide(PacketHandle h, Cycle now) {
   if (p.has(kResponse)) {
     ++counters_.answers;
     number(p);
-    requests_table_.check_answer(p);
+    const auto notice = requests_table_.check_answer(p);
+    if (notice && answers.bound()) answers.push(now, *notice);  // (R8)
   } else {
     ++counters_.requests;
     responder_.check(p);
@@ -93,6 +104,21 @@ void TransportChecker::decide(PacketHandle h, Cycle now) {
     shared_.ledger.drop(h, p.drop_reason, now);
     return;
   }
+  pipeline_.push(h, now + params_.latency_cycles);
+}
+
+void TransportChecker::take_completion(PacketHandle h, Cycle now) {  // (R9)
+  Packet& p = shared_.packets[h];
+  p.cq = p.qp->send_cq;
+  p.completes = requests_table_.accept_completion(p);
+  const bool fails = p.status != WcStatus::kSuccess && p.status != WcStatus::kFlushed;
+  if (fails) fail_requests(p);
+  if (!p.completes && !fails) {
+    shared_.ledger.retire(p, now);
+    shared_.packets.release(h);
+    return;
+  }
+  counters_.completions += p.completes;
   pipeline_.push(h, now + params_.latency_cycles);
 }
 
@@ -124,8 +150,10 @@ bool TransportChecker::complete_requests(Packet& answer, Cycle now) {  // (R5)
   completing_ = false;
   const PacketHandle h = internal_packet(answer, PacketRole::kSendCompletion);
   Packet& p = shared_.packets[h];
+  p.sequence = p.qp->checked;  // behind all that was checked
   p.cq = p.qp->send_cq;
   p.cqe_opcode = completed_.opcode;
+  p.message_sequence = completed_.wqe;
   p.wqe_index = completed_.wqe_index;
   p.byte_count = completed_.bytes;
   p.message_bytes = completed_.bytes;

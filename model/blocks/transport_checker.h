@@ -11,6 +11,9 @@
 //       no internal packet free they wait: blocked.
 //   R6  A notice of a request of ours is taken in each cycle in which there is one.
 //   R7  A CNP is counted and ends here.
+//   R8  What an answer means for the requester is told to it (`answers`) in the cycle in which it is decided.
+//   R9  A completion that the requester sent (PacketRole::kSendCompletion from `in`) goes on in its order, unless its
+//       WQE has been completed. One in error, not merely flushed, moves the QP to the error state.
 #pragma once
 
 #include "model/blocks/ledger.h"
@@ -27,7 +30,7 @@ struct TransportCheckerCounters {
   std::uint64_t requests = 0;     // packets for the responder
   std::uint64_t answers = 0;      // packets for the requester
   std::uint64_t cnps = 0;         // congestion notification packets
-  std::uint64_t completions = 0;  // internal packets that complete requests of ours
+  std::uint64_t completions = 0;  // internal packets that complete requests of ours, the requester's too
 };
 
 class TransportChecker final : public Block {
@@ -46,6 +49,7 @@ class TransportChecker final : public Block {
 
   In<PacketHandle> in{"in"};
   In<RequestNotice> requests{"requests"};
+  Out<AnswerNotice> answers{"answers"};  // may be left unbound
   Out<PacketHandle> to_cam{"to_cam"};
   Out<PacketHandle> to_fetcher{"to_fetcher"};
 
@@ -54,6 +58,7 @@ class TransportChecker final : public Block {
     return shared_.packets[h].qp->tag_matching ? to_cam : to_fetcher;
   }  // (R4)
   void accept(Cycle now);
+  void take_completion(PacketHandle h, Cycle now);
   bool goes_first(Packet& p, Cycle now);
   bool complete_requests(Packet& p, Cycle now);
   bool complete_truncated(Packet& p, Cycle now);
@@ -67,8 +72,8 @@ class TransportChecker final : public Block {
   RequestTable requests_table_;
   DelayLine<PacketHandle> pipeline_;
   Cycle next_accept_{};
-  bool no_internal_packet_ = false;
-  bool completing_ = false;  // `completed_` waits for an internal packet
+  bool no_internal_packet_ = false;  // or no room for a notice
+  bool completing_ = false;          // `completed_` waits for an internal packet
   RequestNotice completed_;
   TransportCheckerCounters counters_;
 };

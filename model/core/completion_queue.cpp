@@ -13,15 +13,15 @@ void CompletionQueue::consume(std::uint32_t index) {
 }
 
 void CompletionQueue::arm(std::uint32_t index, bool solicited_only, Cycle now) {
-  consume(index);
   armed_ = solicited_only ? CqArm::kSolicited : CqArm::kAny;
   counted_ = 0;
   due_ = kNever;
   // (R2, R4) What software has not seen. How many of them are solicited is not kept, only whether one is.
-  const std::uint32_t unseen = producer_ - consumer_;
+  const std::uint32_t seen = index - consumer_ <= producer_ - consumer_ ? index : consumer_;
+  const std::uint32_t unseen = producer_ - seen;
   if (!solicited_only) {
     count(unseen, now);
-  } else if (any_solicited_ && last_solicited_ - consumer_ - 1 < unseen) {
+  } else if (any_solicited_ && last_solicited_ - seen - 1 < unseen) {
     count(1, now);
   }
 }
@@ -40,6 +40,16 @@ void CompletionQueue::count(std::uint32_t completions, Cycle now) {  // (R3)
   if (counted_ == 0 && period_ != 0) due_ = now + period_;
   counted_ += completions;
   if (counted_ >= context_.moderation_count) due_ = earliest(due_, now);
+}
+
+void CompletionQueue::renumber(const CqContext& to, std::uint32_t first) {
+  context_.base = to.base;
+  context_.slots = to.slots;
+  const std::uint32_t unseen = producer_ - first;
+  any_solicited_ = any_solicited_ && last_solicited_ - first - 1 < unseen;
+  last_solicited_ -= first;
+  consumer_ = 0;
+  producer_ = unseen;
 }
 
 void CompletionQueue::disarm() {

@@ -3,11 +3,11 @@
 //
 //   R1  There is room for n slots when producer - consumer + n <= slots; a CQ that ignores overruns always has room.
 //   R2  Armed, the CQ raises one event and is disarmed by it. The CQEs that count for it are those with an index not
-//       before the consumer index that armed it; armed for solicited only: of them those that are solicited or in
-//       error.
+//       before the one that armed it: software knows of those up to there, polled or not. Armed for solicited only: of
+//       them those that are solicited or in error.
 //   R3  Moderation: the event is due when `moderation_count` CQEs that count are written, or when the first of them is
 //       `moderation_period` old, whichever comes first. A count of 0 or 1: with the first. A period of 0: no limit.
-//   R4  So arming a CQ that holds CQEs which software has not consumed is never lost (with R3, at the latest a period
+//   R4  So arming a CQ that holds CQEs which software has not yet seen is never lost (with R3, at the latest a period
 //       later).
 //   R5  The consumer index never passes the producer index: a doorbell that says so is ignored.
 #pragma once
@@ -39,6 +39,9 @@ class CompletionQueue {
   void arm(std::uint32_t index, bool solicited_only, Cycle now);
   // `slots` were written for `completions`, which are all solicited or all not.
   void produce(std::uint32_t slots, std::uint32_t completions, bool solicited, Cycle now);
+
+  // To another ring, in which CQE `first`, the oldest that software has not polled, is CQE 0.
+  void renumber(const CqContext& to, std::uint32_t first);
 
   // When the event is due, kNever when none is.
   Cycle event_due() const { return due_; }

@@ -13,14 +13,11 @@
 //       other.
 //   R4  A read request or a write goes up; a completion comes down. An atomic goes up with its operands (8 bytes, a
 //       compare and swap 16) and comes down with 8 bytes; it takes one tag.
-//   R5  Link time is exact: it is counted in fractions of a cycle that a byte and a picosecond are whole multiples of.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 
 #include "model/params/params.h"
-#include "model/types/ids.h"
 
 namespace rxnic {
 
@@ -36,57 +33,5 @@ inline TlpCount atomic_request_tlp(const DmaEngineParams& p, std::uint32_t opera
   return {1, p.read_header_bytes + operand_bytes};
 }
 inline TlpCount atomic_completion_tlp(const DmaEngineParams& p) { return {1, p.completion_header_bytes + 8u}; }
-
-// A point in time, or a span of time: cycles and a fraction, in units of PcieTime. (R5)
-struct Instant {
-  std::uint64_t cycle = 0;
-  std::uint64_t fraction = 0;
-  constexpr auto operator<=>(const Instant&) const = default;
-  constexpr Cycle floor() const { return Cycle{cycle}; }                      // the cycle that it lies in
-  constexpr Cycle ceiling() const { return Cycle{cycle + (fraction != 0)}; }  // the first that starts at or after it
-};
-
-// The unit of time in which one byte on the link and one picosecond are both whole: 1 / (rate in Mb/s) ps.
-class PcieTime {
- public:
-  PcieTime(std::uint32_t rate_mbps, std::uint32_t clock_period_ps)
-      : per_cycle_(std::uint64_t{rate_mbps} * clock_period_ps), per_ps_(rate_mbps) {}
-  Instant after_bytes(Instant from, std::uint64_t bytes) const { return after(from, bytes * kPerByte); }
-  Instant after_ps(Instant from, std::uint64_t ps) const { return after(from, ps * per_ps_); }
-  Instant after_span(Instant from, Instant span) const {
-    Instant to{from.cycle + span.cycle, from.fraction + span.fraction};
-    if (to.fraction >= per_cycle_) {
-      to.fraction -= per_cycle_;
-      ++to.cycle;
-    }
-    return to;
-  }
-
- private:
-  static constexpr std::uint64_t kPerByte = 8'000'000;  // 8 bits at 1 Mb/s take 8,000,000 ps
-  Instant after(Instant from, std::uint64_t units) const {
-    units += from.fraction;
-    if (units < per_cycle_) return {from.cycle, units};
-    return {from.cycle + units / per_cycle_, units % per_cycle_};
-  }
-  std::uint64_t per_cycle_;
-  std::uint64_t per_ps_;
-};
-
-// One direction of the link.
-class PcieLink {
- public:
-  explicit PcieLink(const PcieTime& time) : time_(time) {}
-  // Carries `bytes` from `earliest` on, or from when the link is free; returns when the last byte has passed.
-  Instant carry(Instant from, std::uint64_t bytes) {
-    free_ = time_.after_bytes(from < free_ ? free_ : from, bytes);
-    return free_;
-  }
-  Instant free() const { return free_; }
-
- private:
-  PcieTime time_;
-  Instant free_;
-};
 
 }  // namespace rxnic

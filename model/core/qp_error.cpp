@@ -43,12 +43,35 @@ void fail_qp(Packet& p, DropReason reason, std::uint8_t syndrome, WcStatus statu
   p.answer_msn = p.undo.msn;
   p.answer_psn = p.h.psn;
   p.completes = answer || p.wqe_slot != 0xffffffff;
+  if (answer && is_behind_failed_answer(p)) {
+    abandon_answer(p);
+    return;
+  }
   const bool first = qp.state != QpState::kError;
   if (first || static_cast<std::int32_t>(p.sequence - qp.error_at) < 0) qp.error_at = p.sequence;
   if (first) qp.state_before_error = qp.state;
-  if (answer) qp.state_before_error = QpState::kError;  // no RNR NAK of the responder takes it back
   qp.state = QpState::kError;
   squash_behind(p);
+  if (!answer) return;
+  qp.state_before_error = QpState::kError;  // no RNR NAK of the responder takes it back
+  qp.request_failed = true;
+  qp.failed_request = p.message_sequence;
+  qp.failed_answer_at = p.sequence;
+}
+
+void abandon_answer(Packet& p) {  // (R5)
+  const bool ends_another =
+      p.role == PacketRole::kSendCompletion || (p.ends_message && p.message_sequence != p.qp->failed_request);
+  p.fail(DropReason::kSquashed, Outcome::kDrop, 0, WcStatus::kFlushed);
+  p.completes = ends_another;
+}
+
+void fail_requests(Packet& p) {  // (R6)
+  QpContext& qp = *p.qp;
+  number(p);
+  p.segment_count = 0;
+  if (qp.state != QpState::kError || static_cast<std::int32_t>(p.sequence - qp.error_at) < 0) qp.error_at = p.sequence;
+  qp.state = qp.state_before_error = QpState::kError;
 }
 
 void fail_message(Packet& p, DropReason reason) {  // (R3)

@@ -9,8 +9,11 @@
 //   R3  UC, UD: only the rest of the packet's message is dropped.
 //   R4  A squashed packet that has taken a receive WQE completes it with kFlushed; others complete nothing. It
 //       answers nothing.
-//   R5  Answers to requests of our own are not squashed. One that fails sends no NAK: its request completes in
-//       error.
+//   R5  Answers to requests of our own are not squashed by what fails on the responder's side. One that fails sends no
+//       NAK: its request completes in error. Answers behind it write nothing; what completes behind it does so as
+//       flushed. The others are the requester's to complete.
+//   R6  A request that the requester found to fail moves the QP to the error state for good; what was checked before
+//       it completes.
 #pragma once
 
 #include "model/types/packet.h"
@@ -27,6 +30,8 @@ void fail_qp(Packet& p, DropReason reason, std::uint8_t syndrome, WcStatus statu
 void fail_message(Packet& p, DropReason reason);
 // No receive WQE: RNR NAK on RC and XRC, a drop on UC and UD.
 void fail_rnr(Packet& p);
+// `p` is a completion in error of the requester's (PacketRole::kSendCompletion): the QP follows.
+void fail_requests(Packet& p);
 
 // A packet that was checked before this one, or the beginning of its UC message, has failed.
 bool squashed_by_failure(const Packet& p);
@@ -36,9 +41,21 @@ inline bool is_squashed(const Packet& p) {
   return !no_failure && squashed_by_failure(p);
 }
 void squash(Packet& p);
+// An answer, or what it completes, behind an answer that failed (R5).
+inline bool is_behind_failed_answer(const Packet& p) {
+  if (p.qp == nullptr || !p.qp->request_failed) return false;
+  const auto behind = static_cast<std::int32_t>(p.sequence - p.qp->failed_answer_at);
+  if (p.role == PacketRole::kSendCompletion) return p.status != WcStatus::kFlushed && behind >= 0;
+  return p.role == PacketRole::kReceived && p.has(kResponse) && behind > 0;
+}
+void abandon_answer(Packet& p);
 // What every block does with a packet that it takes. May be repeated.
 inline void squash_when_behind(Packet& p) {
-  if (is_squashed(p)) squash(p);
+  if (is_squashed(p)) {
+    squash(p);
+  } else if (is_behind_failed_answer(p)) {
+    abandon_answer(p);
+  }
 }
 
 }  // namespace rxnic

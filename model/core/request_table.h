@@ -11,28 +11,26 @@
 //   R5  An answer that no request explains is dropped (kUnsolicitedAnswer), unless the QP resynchronises: then it is
 //       accepted and counted, because the capture began later or lost the request.
 //   R6  A request that is sent again is not a new one.
+//
+//   Unless the QP resynchronises:
+//   R7  Requests complete in their order. What is behind a READ or atomic without its answer is not completed; an
+//       answer to it tells the requester of a gap (kGap) at the first PSN that is missing. So does a READ response
+//       that is ahead (dropped: kPsnAhead); one that was there before is dropped as unsolicited. Each response but the
+//       last holds the MTU, the last the rest (else dropped: kInvalidRequest).
+//   R8  Every accepted answer is told to the requester. Not those of a QP whose requests have failed.
+//   R9  A completion that the requester sends (requests in error and flushed; all of UC and UD) is dropped when its
+//       WQE has been completed. The first in error ends the QP's requests: no answer completes anything after it.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <unordered_map>
 
 #include "model/types/packet.h"
+#include "model/types/requester_notice.h"
 
 namespace rxnic {
-
-// A request of ours that goes out: what the send queue tells the receive path.
-struct RequestNotice {
-  Qpn qpn{};
-  Psn first_psn;
-  std::uint32_t psn_count = 1;          // request packets, or responses of a READ
-  CqeOpcode opcode = CqeOpcode::kSend;  // kSend, kRdmaWrite, kRdmaRead, kCompareSwap, kFetchAdd
-  bool signaled = true;
-  std::uint32_t wqe_index = 0;
-  std::uint32_t bytes = 0;
-  std::uint64_t va = 0;  // READ, atomic: where the data goes
-  Key lkey{};
-};
 
 struct RequestCounters {
   std::uint64_t requests = 0;  // requests noted
@@ -40,6 +38,7 @@ struct RequestCounters {
   std::uint64_t completed = 0;
   std::uint64_t unexplained_answers = 0;  // accepted without a request (R5)
   std::uint64_t naks = 0;                 // NAK and RNR NAK received
+  std::uint64_t gaps = 0;                 // answers behind one that is missing (R7)
 };
 
 class RequestTable {
@@ -49,8 +48,10 @@ class RequestTable {
   // The oldest request that the answer completes besides the READ or atomic that it carries the data of, removed from
   // the table; false when there is none (any more). Call until false, then check_answer().
   bool take_completed(const Packet& answer, RequestNotice& completed);
-  // Decides on an answer packet: outcome, buffer, completion.
-  void check_answer(Packet& p);
+  // Decides on an answer packet: outcome, buffer, completion. What the requester is to be told, if anything.
+  std::optional<AnswerNotice> check_answer(Packet& p);
+  // Whether a completion that the requester sent is the first of its WQE (R9).
+  bool accept_completion(const Packet& p);
 
   const RequestCounters& counters() const { return counters_; }
   std::size_t outstanding(Qpn qpn) const;
@@ -60,10 +61,20 @@ class RequestTable {
     std::deque<RequestNotice> outstanding;
     Psn newest;  // last PSN noted
     bool any = false;
+    bool failed = false;          // (R9)
+    std::uint32_t next_wqe = 0;   // all before it are completed
+    std::uint32_t responses = 0;  // of the oldest READ that have come (R7)
   };
   static bool is_data(const RequestNotice& r) {
     return r.opcode == CqeOpcode::kRdmaRead || r.opcode == CqeOpcode::kCompareSwap || r.opcode == CqeOpcode::kFetchAdd;
   }
+  using Request = std::deque<RequestNotice>::iterator;
+  void remove(Queue& q, Request r);
+  std::optional<AnswerNotice> check_acknowledge(Packet& p, Queue& q);
+  std::optional<AnswerNotice> check_data(Packet& p, Queue& q, Request r);
+  std::optional<AnswerNotice> refuse(Packet& p, DropReason reason);
+  AnswerNotice gap(const Packet& p, const Queue& q);
+
   std::unordered_map<std::uint32_t, Queue> queues_;  // by QPN
   RequestCounters counters_;
 };

@@ -4,6 +4,7 @@
 #include <bit>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "model/core/wqe_format.h"
 
@@ -51,11 +52,17 @@ WqId WorkQueueTable::create(const WqContext& context) {
   return WqId{index};
 }
 
-void WorkQueueTable::destroy(WqId id) {
-  if (!exists(id)) return;
-  unbind(queues_[raw(id)]);
-  queues_[raw(id)].exists = false;
-  free_queues_.push_back(raw(id));
+bool WorkQueueTable::destroy(WqId id) {  // (R6)
+  if (raw(id) >= queues_.size()) return true;
+  Queue& q = queues_[raw(id)];
+  if (q.exists) {
+    unbind(q);
+    q.exists = false;
+    q.closing = true;
+  }
+  if (q.reads > 0) return false;
+  if (std::exchange(q.closing, false)) free_queues_.push_back(raw(id));
+  return true;
 }
 
 void WorkQueueTable::reset(WqId id) {
@@ -171,6 +178,8 @@ bool WorkQueueTable::start_read(std::uint32_t c, Read& read) {
   Flight& flight = reads_[id];
   flight.run = run;
   flight.context = c;
+  flight.queue = context.owner;
+  ++queues_[raw(flight.queue)].reads;
   const std::uint32_t bytes = run.count * q.context.stride;
   if (flight.bytes.size() < bytes) flight.bytes.resize(bytes);
   read = {id, wqe_address(q.context, run.slot), bytes, flight.bytes.data()};
@@ -181,6 +190,7 @@ bool WorkQueueTable::start_read(std::uint32_t c, Read& read) {
 
 void WorkQueueTable::arrived(std::uint32_t id, bool ok) {
   Flight& flight = reads_[id];
+  --queues_[raw(flight.queue)].reads;
   counters_.wqes_discarded += contexts_[flight.context].prefetch.arrived(flight.run, ok, flight.bytes.data());
   line_up(flight.context);
   free_reads_.push_back(id);

@@ -10,6 +10,7 @@
 //   R3  At most `reads` reads are in flight. Queues take turns, one read each, but what a packet waits for goes first.
 //   R4  SRQ limit (rules 2.3): reached when a WQE is taken and fewer than the limit stay posted. It is then disarmed.
 //   R5  An RQ in error hands out nothing; its posted WQEs are flushed one by one, in order, and those posted later too.
+//   R6  The number of a queue that is destroyed is given to another one only when no read of it is in flight any more.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,8 @@ class WorkQueueTable {
 
   // Control plane. Throws std::invalid_argument when slots or stride break work_queue.h, R1.
   WqId create(const WqContext& context);
-  void destroy(WqId id);
+  // False while reads of it are in flight: nothing more is read, and it is to be called again. (R6)
+  bool destroy(WqId id);
   void reset(WqId id);  // as if just created
   bool exists(WqId id) const { return raw(id) < queues_.size() && queues_[raw(id)].exists; }
   const WqContext& context(WqId id) const { return queues_[raw(id)].context; }
@@ -87,8 +89,10 @@ class WorkQueueTable {
     std::uint32_t taken = 0;
     std::uint32_t next_slot = 0;  // of WQE `taken`
     std::uint32_t prefetch = kNone;
+    std::uint32_t reads = 0;  // in flight
     Cqn flush_cq{};
     bool exists = false;
+    bool closing = false;
     bool failed = false;
   };
   struct Context {
@@ -100,6 +104,7 @@ class WorkQueueTable {
   struct Flight {
     WqePrefetch::Run run;
     std::uint32_t context = 0;
+    WqId queue = kNoWq;
     std::vector<std::uint8_t> bytes;
   };
 

@@ -69,35 +69,42 @@ Cycle Engine::tick() {
     pending_[w] = 0;
     if (timers_due || params_.mode == EngineMode::kStepAll) collect_due(w);
   }
-  const std::uint64_t soon = now_.count + 1;
-  for (std::size_t w = 0; w < words; ++w) {
-    Block* const* const blocks = blocks_.data() + w * kWordBits;
-    std::uint64_t* const timers = timers_.data() + w * kWordBits;
-    std::uint64_t again = 0;
-    std::uint64_t timed = timed_[w] & ~active_[w];
-    std::uint64_t earliest_timer = earliest_timer_;
-    steps_ += static_cast<std::uint64_t>(std::popcount(active_[w]));
-    for (std::uint64_t bits = active_[w]; bits != 0; bits &= bits - 1) {
-      const int i = std::countr_zero(bits);
-      const std::uint64_t next = blocks[i]->step(now_).count;
-      if (next <= soon) {
-        again |= bits & -bits;
-      } else if (next != kNever.count) {
-        timed |= bits & -bits;
-        timers[i] = next;
-        earliest_timer = std::min(earliest_timer, next);
-      }
-    }
-    pending_[w] |= again;
-    timed_[w] = timed;
-    earliest_timer_ = earliest_timer;
+  for (std::size_t w = 0; w + 1 < words; ++w) step(w, active_[w]);
+  if (words > 0) {  // the last block by itself: what the others answered is known by then (R7)
+    const std::uint64_t last = blocks_.back()->pending_bit_;
+    step(words - 1, active_[words - 1] & ~last);
+    step(words - 1, active_[words - 1] & last);
   }
   stepping_ = false;
   std::uint64_t any = 0;
   for (std::size_t w = 0; w < words; ++w) any |= pending_[w];
-  if (any != 0) return Cycle{soon};
+  if (any != 0) return now_ + 1;
   const Cycle next = next_timer();
-  return params_.mode == EngineMode::kStepAll && next != kNever ? Cycle{soon} : next;
+  return params_.mode == EngineMode::kStepAll && next != kNever ? now_ + 1 : next;
+}
+
+void Engine::step(std::size_t word, std::uint64_t active) {
+  Block* const* const blocks = blocks_.data() + word * kWordBits;
+  std::uint64_t* const timers = timers_.data() + word * kWordBits;
+  const std::uint64_t soon = now_.count + 1;
+  std::uint64_t again = 0;
+  std::uint64_t timed = timed_[word] & ~active;
+  std::uint64_t earliest_timer = earliest_timer_;
+  steps_ += static_cast<std::uint64_t>(std::popcount(active));
+  for (std::uint64_t bits = active; bits != 0; bits &= bits - 1) {
+    const int i = std::countr_zero(bits);
+    const std::uint64_t next = blocks[i]->step(now_).count;
+    if (next <= soon) {
+      again |= bits & -bits;
+    } else if (next != kNever.count) {
+      timed |= bits & -bits;
+      timers[i] = next;
+      earliest_timer = std::min(earliest_timer, next);
+    }
+  }
+  pending_[word] |= again;
+  timed_[word] = timed;
+  earliest_timer_ = earliest_timer;
 }
 
 // Adds the blocks of the word whose timers are due (all of them in kStepAll).
@@ -131,6 +138,24 @@ Cycle Engine::next_timer() const {
   if (next != kNever.count) return Cycle{next};
   for (const Block* block : blocks_) {
     if (block->until_ > now_) next = std::min(next, block->until_.count);
+  }
+  return Cycle{next};
+}
+
+// (R7) An announced change of an activity (block.h, R3) counts: in the other modes its block is stepped for it.
+Cycle Engine::next_due() const {
+  const std::size_t last_word = pending_.size() - 1;
+  const std::uint64_t last = blocks_.back()->pending_bit_;
+  std::uint64_t next = kNever.count;
+  for (std::size_t w = 0; w <= last_word; ++w) {
+    const std::uint64_t others = w == last_word ? ~last : ~std::uint64_t{0};
+    if ((pending_[w] & others) != 0) return now_ + 1;
+    for (std::uint64_t bits = timed_[w] & others; bits != 0; bits &= bits - 1) {
+      next = std::min(next, timers_[w * kWordBits + static_cast<std::size_t>(std::countr_zero(bits))]);
+    }
+  }
+  for (const Block* block : blocks_) {
+    if (block->until_ > now_ && block != blocks_.back()) next = std::min(next, block->until_.count);
   }
   return Cycle{next};
 }

@@ -11,6 +11,8 @@
 //   R6  A SystemC process outside acts between clock edges. What it pushes into a link with outside_now() is seen by
 //       the consumer in the next cycle. A step wakes such a process with notify(): it runs in the middle of the
 //       present cycle.
+//   R7  next_due() tells the block that was added last, while it is stepped, when the model would go on without it; the
+//       answer is the same in all modes.
 #pragma once
 
 #include <cstdint>
@@ -49,6 +51,9 @@ class Engine final : public sc_core::sc_module {
   std::uint32_t clock_period_ps() const { return params_.clock_period_ps; }
   EngineMode mode() const { return params_.mode; }
   sc_core::sc_time time_of(Cycle c) const;
+  // For the block that is stepped last: the earliest cycle in which another one has something to do, kNever when none
+  // has. What was pushed into a link in this cycle counts as due in the next. (R7)
+  Cycle next_due() const;
   // Ends the simulation after the current cycle.
   void stop() { stopped_ = true; }
 
@@ -66,6 +71,7 @@ class Engine final : public sc_core::sc_module {
   void activate();
   Cycle tick();
   void collect_due(std::size_t word);
+  void step(std::size_t word, std::uint64_t blocks);
   Cycle next_timer() const;
   std::uint64_t run_ahead_limit() const;
 

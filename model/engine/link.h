@@ -101,6 +101,14 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     return slot.pushed_in < now ? &slot.value : nullptr;
   }
   T& front() { return slots_[first_].value; }
+  // For the control plane: whether something in the link, visible yet or not, is as asked.
+  template <class Predicate>
+  bool any_of(Predicate is_so) const {
+    for (std::uint32_t n = 0; n < size_; ++n) {
+      if (is_so(slots_[(first_ + n) & mask_].value)) return true;
+    }
+    return false;
+  }
   T pop(Cycle now) {
     assert(can_pop(now));
     const T value = slots_[first_].value;

@@ -8,11 +8,12 @@ namespace {
 constexpr std::uint32_t kControlDepth = 64;  // doorbells, events, notices: posted, so that their senders need not wait
 
 // Buffers for everything that the path can hold at once, whatever the depths of its links.
-PacketPool::Quotas quotas(const Params& p) {
+PacketPool::Quotas quotas(const Params& p, const NicOptions& o) {
   PacketPool::Quotas q;
   q.receive = 1024;
   q.internal = 128;
   q.response = std::max(2 * p.ack_generator.read_responses_in_flight, 32u);
+  q.request = o.requester ? p.requester.packet_buffers : 0;
   return q;
 }
 
@@ -27,13 +28,17 @@ Link<T>& Nic::link(Engine& engine, const std::string& name, std::uint32_t capaci
   return ref;
 }
 
-Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memory, Engine& engine)
+Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memory, Engine& engine,
+         const NicOptions& options)
     : sc_module(name),
-      shared(quotas(p)),
+      shared(quotas(p, options)),
       wire_in(link<PacketHandle>(engine, "wire_in", 2)),
       wire_out(link<PacketHandle>(engine, "wire_out", p.ack_generator.queue_depth)),
+      requests_out(link<PacketHandle>(engine, "requests_out", 2)),
       requests(link<RequestNotice>(engine, "requests", kControlDepth)),
+      commands(link<PacketHandle>(engine, "commands", kControlDepth)),
       tag_operations(link<TagOperation>(engine, "tag_operations", kControlDepth)),
+      send_doorbells(link<Doorbell>(engine, "send_doorbells", kControlDepth)),
       receive_doorbells(link<Doorbell>(engine, "receive_doorbells", kControlDepth)),
       completion_doorbells(link<Doorbell>(engine, "completion_doorbells", kControlDepth)),
       landed(link<HostNotice>(engine, "landed", kControlDepth)),
@@ -50,14 +55,19 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
       address_translator("address_translator", p.address_translator, shared),
       dma_engine("dma_engine", p.dma_engine, p.nic.clock_period_ps, shared, memory),
       cqe_generator("cqe_generator", p.cqe_generator, shared, p.nic.clock_period_ps),
-      ack_generator("ack_generator", p.ack_generator, shared, p.nic.clock_period_ps) {
+      ack_generator("ack_generator", p.ack_generator, shared, p.nic.clock_period_ps),
+      requester(options.requester
+                    ? std::make_unique<Requester>("requester", p.requester, p.nic.clock_period_ps, shared, memory)
+                    : nullptr) {
   for (Block* block : blocks()) engine.add(*block);
 
-  const auto join = [&](auto& from, auto& to, std::uint32_t depth) {
-    auto& made =
-        link<PacketHandle>(engine, std::string(from.get_parent_object()->basename()) + "_" + from.basename(), depth);
+  const auto join_any = [&]<class T>(Out<T>& from, In<T>& to, std::uint32_t depth) {
+    auto& made = link<T>(engine, std::string(from.get_parent_object()->basename()) + "_" + from.basename(), depth);
     from.bind(made);
     to.bind(made);
+  };
+  const auto join = [&](Out<PacketHandle>& from, In<PacketHandle>& to, std::uint32_t depth) {
+    join_any(from, to, depth);
   };
   rx_buffer.in.bind(wire_in);
   join(rx_buffer.out, rx_parser.in, 2);
@@ -78,10 +88,10 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   ack_generator.set_credit_source(srq_wqe_fetcher);
   ack_generator.tx.bind(wire_out);
 
-  auto& tag_returns = link<TagReturn>(engine, "tag_returns", kControlDepth);
-  srq_wqe_fetcher.returned.bind(tag_returns);
-  tag_match_cam.returned.bind(tag_returns);
+  join_any(srq_wqe_fetcher.returned, tag_match_cam.returned, kControlDepth);
+  join_any(ack_generator.failures, cqe_generator.failures, kControlDepth);
   transport_checker.requests.bind(requests);
+  qp_context_cache.commands.bind(commands);
   tag_match_cam.operations.bind(tag_operations);
   srq_wqe_fetcher.doorbells.bind(receive_doorbells);
   cqe_generator.doorbells.bind(completion_doorbells);
@@ -106,11 +116,22 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   dma(DmaClient::kTranslation, address_translator.dma, &address_translator.dma_done);
   dma(DmaClient::kCqe, cqe_generator.dma, nullptr);
   dma(DmaClient::kResponse, ack_generator.dma, &ack_generator.dma_done);
+
+  if (requester == nullptr) return;
+  requester->doorbells.bind(send_doorbells);
+  requester->notices.bind(requests);
+  requester->tx.bind(requests_out);
+  requester->completions.bind(commands);
+  join_any(transport_checker.answers, requester->answers, kControlDepth);
+  join_any(cqe_generator.failed, requester->failed, kControlDepth);
 }
 
-std::array<Block*, 11> Nic::blocks() {
-  return {&rx_buffer,   &rx_parser,          &qp_context_cache, &transport_checker, &tag_match_cam, &srq_wqe_fetcher,
-          &grh_scatter, &address_translator, &dma_engine,       &cqe_generator,     &ack_generator};
+std::vector<Block*> Nic::blocks() {
+  std::vector<Block*> all{&rx_buffer,     &rx_parser,       &qp_context_cache, &transport_checker,
+                          &tag_match_cam, &srq_wqe_fetcher, &grh_scatter,      &address_translator,
+                          &dma_engine,    &cqe_generator,   &ack_generator};
+  if (requester != nullptr) all.push_back(requester.get());
+  return all;
 }
 
 }  // namespace rxnic

@@ -6,9 +6,11 @@
 //        cqe_generator <- dma_engine <- address_translator <- grh_scatter <---------------------------+
 //             |
 //             +-> ack_generator -> wire
+//
+// With a requester: doorbells -> requester -> wire; it tells transport_checker of its requests and is told of their
+// answers, and its completions enter the path at qp_context_cache.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +21,7 @@
 #include "model/blocks/dma_engine.h"
 #include "model/blocks/grh_scatter.h"
 #include "model/blocks/qp_context_cache.h"
+#include "model/blocks/requester.h"
 #include "model/blocks/rx_buffer.h"
 #include "model/blocks/rx_parser.h"
 #include "model/blocks/srq_wqe_fetcher.h"
@@ -28,9 +31,14 @@
 
 namespace rxnic {
 
+struct NicOptions {
+  bool requester = false;  // without: somebody else sends our requests and tells of them (`requests`)
+};
+
 class Nic final : public sc_core::sc_module {
  public:
-  Nic(const sc_core::sc_module_name& name, const Params& params, HostMemory& memory, Engine& engine);
+  Nic(const sc_core::sc_module_name& name, const Params& params, HostMemory& memory, Engine& engine,
+      const NicOptions& options = {});
 
   NicShared shared;
 
@@ -42,9 +50,12 @@ class Nic final : public sc_core::sc_module {
  public:
   // What the outside binds to.
   Link<PacketHandle>& wire_in;
-  Link<PacketHandle>& wire_out;
-  Link<RequestNotice>& requests;  // our own requests as they leave
+  Link<PacketHandle>& wire_out;      // answers
+  Link<PacketHandle>& requests_out;  // with a requester: its packets
+  Link<RequestNotice>& requests;     // our own requests as they leave; with a requester it is who tells
+  Link<PacketHandle>& commands;      // internal packets that enter the path: the requester's completions
   Link<TagOperation>& tag_operations;
+  Link<Doorbell>& send_doorbells;        // kSend, with a requester
   Link<Doorbell>& receive_doorbells;     // kReceive, kSrqLimit
   Link<Doorbell>& completion_doorbells;  // kCqConsumer, kCqArm
   Link<HostNotice>& landed;              // CQEs that are visible in host memory
@@ -62,9 +73,10 @@ class Nic final : public sc_core::sc_module {
   DmaEngine dma_engine;
   CqeGenerator cqe_generator;
   AckGenerator ack_generator;
+  std::unique_ptr<Requester> requester;  // nullptr: without
 
-  // The blocks in path order.
-  std::array<Block*, 11> blocks();
+  // The blocks in path order, the requester last.
+  std::vector<Block*> blocks();
 };
 
 }  // namespace rxnic

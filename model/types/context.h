@@ -78,9 +78,12 @@ struct QpContext {
   std::uint32_t failed_at = 0;       // UC: number of the packet that it was given up at
   std::uint32_t error_at = 0;        // number of the packet that moved the QP to the error state
   QpState state_before_error = QpState::kReset;
-  std::uint64_t message_start = 0;  // cycle in which the first packet of the current message arrived
-  std::uint64_t message_bytes = 0;  // received so far of the current message
-  std::uint64_t write_va = 0;       // next byte of a WRITE
+  bool request_failed = false;         // an answer's data could not be written
+  std::uint32_t failed_request = 0;    // number of the WQE that it answers
+  std::uint32_t failed_answer_at = 0;  // number of the packet
+  std::uint64_t message_start = 0;     // cycle in which the first packet of the current message arrived
+  std::uint64_t message_bytes = 0;     // received so far of the current message
+  std::uint64_t write_va = 0;          // next byte of a WRITE
   Key write_rkey{};
   std::uint32_t write_left = 0;  // bytes of the RETH's length still to come
   WqId message_queue = kNoWq;    // where the current SEND took its WQE (XRC: the SRQ of its first packet)

@@ -53,6 +53,7 @@ void Packet::reset() {
   role = PacketRole::kReceived;
   icrc_ok = false;
   id = 0;
+  posted = Cycle{};
   qp = nullptr;
   outcome = Outcome::kUndecided;
   drop_reason = DropReason::kNone;
@@ -83,8 +84,8 @@ void Packet::reset() {
 }
 
 PacketPool::PacketPool(const Quotas& q)
-    : capacity_(q.receive + q.internal + q.response),
-      left_{q.receive, q.internal, q.response},
+    : capacity_(q.receive + q.internal + q.response + q.request),
+      left_{q.receive, q.internal, q.response, q.request},
       packets_(std::make_unique<Packet[]>(capacity_)) {
   free_.reserve(capacity_);
   for (std::uint32_t i = capacity_; i-- > 0;) free_.push_back(PacketHandle{i});

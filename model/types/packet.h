@@ -86,6 +86,7 @@ enum class PacketRole : std::uint8_t {
   kTagOperation,    // internal: the completion of a tag list operation
   kTruncated,       // internal: completes a message whose end was never seen (resynchronised captures)
   kResponse,        // internal: a READ or atomic response being made
+  kRequest,         // a request of ours on its way out
 };
 
 // What the transport checker decided (and a later block may change through fail()).
@@ -121,7 +122,8 @@ struct ResponderUndo {
   std::uint64_t message_start = 0;
 };
 
-enum class PacketClass : std::uint8_t { kReceive, kInternal, kResponse };
+enum class PacketClass : std::uint8_t { kReceive, kInternal, kResponse, kRequest };
+inline constexpr std::size_t kPacketClasses = 4;
 
 struct alignas(64) Packet {
   // On arrival.
@@ -131,13 +133,14 @@ struct alignas(64) Packet {
   PacketRole role = PacketRole::kReceived;
   bool icrc_ok = false;
   std::uint64_t id = 0;  // number of arrival, counts from 0
+  Cycle posted{};        // in which its sender's doorbell was rung; 0: not known (it is not on the wire)
 
   // The QP and the decision.
   QpContext* qp = nullptr;  // pinned line of the context cache; nullptr when not found
   Outcome outcome = Outcome::kUndecided;
   DropReason drop_reason = DropReason::kNone;
   std::uint32_t sequence = 0;          // number within its QP, set when it was checked
-  std::uint32_t message_sequence = 0;  // number of its message within its QP
+  std::uint32_t message_sequence = 0;  // number of its message within its QP; of an answer: of the WQE of ours
   ResponderUndo undo;
   std::uint8_t syndrome = 0;  // of the answer (rules 6)
   bool acknowledge = false;   // an answer is due
@@ -204,6 +207,7 @@ class PacketPool {
     std::uint32_t receive = 512;
     std::uint32_t internal = 64;
     std::uint32_t response = 64;
+    std::uint32_t request = 0;
   };
   explicit PacketPool(const Quotas& quotas);
   Packet& operator[](PacketHandle h) { return packets_[raw(h)]; }
@@ -215,7 +219,7 @@ class PacketPool {
 
  private:
   std::uint32_t capacity_;
-  std::array<std::uint32_t, 3> left_;
+  std::array<std::uint32_t, kPacketClasses> left_;
   std::unique_ptr<Packet[]> packets_;
   std::vector<PacketHandle> free_;
 };

@@ -69,6 +69,7 @@ enum class DoorbellKind : std::uint8_t {
   kSrqLimit,    // number: WqId; value: limit to arm
   kCqConsumer,  // number: CQN; value: consumer index
   kCqArm,       // number: CQN; value: consumer index; solicited_only
+  kSend,        // number: QPN; value: producer index of the SQ
 };
 
 // A posted MMIO write to the UAR page.
@@ -77,6 +78,7 @@ struct Doorbell {
   bool solicited_only = false;
   std::uint32_t number = 0;
   std::uint32_t value = 0;
+  Cycle rung{};  // kSend: when it was rung
 };
 
 }  // namespace rxnic

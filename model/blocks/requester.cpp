@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/blocks/requester.h"
+
+#include <algorithm>
+#include <array>
+
+namespace rxnic {
+
+namespace {
+
+// Microseconds of the RNR timer codes (rules 6).
+constexpr std::array<std::uint32_t, 32> kRnrMicroseconds = {
+    655360, 10,   20,   30,   40,    60,    80,    120,   160,   240,   320,   480,    640,    960,    1280,   1920,
+    2560,   3840, 5120, 7680, 10240, 15360, 20480, 30720, 40960, 61440, 81920, 122880, 163840, 245760, 327680, 491520};
+constexpr std::uint64_t kPsPerMicrosecond = 1'000'000;
+constexpr std::uint64_t kTimeoutUnitPs = 4'096'000;
+constexpr std::uint32_t kGreatestTimeout = 31;
+
+std::uint64_t cycles_in(std::uint64_t ps, std::uint32_t clock_period_ps) {
+  return (ps + clock_period_ps - 1) / clock_period_ps;
+}
+
+}  // namespace
+
+Requester::Requester(const sc_core::sc_module_name& name, const RequesterParams& params, std::uint32_t clock_period_ps,
+                     NicShared& shared, HostMemory& memory)
+    : Block(name),
+      params_(params),
+      clock_period_ps_(clock_period_ps),
+      read_cycles_(cycles_in(params.read_latency_ps, clock_period_ps)),
+      shared_(shared),
+      port_(memory),
+      successes_(params.packet_buffers) {}
+
+Cycle Requester::step(Cycle now) {
+  // (1) what the receive path has found out, and what software has posted
+  while (answers.can_pop(now)) take_answer(answers.pop(now), now);
+  while (failed.can_pop(now)) fail(failed.pop(now));  // (R6)
+  while (doorbells.can_pop(now)) take_doorbell(doorbells.pop(now), now);
+  // (2) timers
+  if (now >= next_timer_) run_timers(now);
+  // (3) QPs that begin anew
+  send_resets(now);
+  // (4) a completion
+  const Turn completed = complete_one(now);
+  // (5) a packet
+  const Turn sent = send_one(now);
+  counters_.memory_reads = port_.reads();
+  // (6) rest
+  const bool refused = completed == Turn::kRefused || sent == Turn::kRefused;
+  Cycle next = next_timer_;
+  if (now < next_send_) {
+    next = earliest(next, next_send_);
+  } else if (turn_ != nullptr && sent != Turn::kRefused) {
+    next = earliest(next, next_ready_);
+  }
+  const bool without_buffer = refused && !shared_.packets.available(PacketClass::kRequest);
+  const bool more = completed != Turn::kRefused && (!successes_.empty() || !flushing_.empty());
+  if (completed == Turn::kSent || more || !resets_.empty() || without_buffer) next = now + 1;
+  if (refused) return rest(now, Activity::kBlocked, next);
+  if (completed == Turn::kSent || now < next_send_) return rest(now, Activity::kBusy, next);
+  if (turn_ != nullptr) return rest(now, Activity::kWaitDmaData, next);
+  return rest(now, awaiting_ > 0 ? Activity::kWaitResponse : Activity::kStarved, next);
+}
+
+// What comes in.
+
+void Requester::take_doorbell(const Doorbell& doorbell, Cycle now) {  // (R1)
+  Sq* q = find(Qpn{doorbell.number});
+  if (q == nullptr) return;
+  ++counters_.doorbells;
+  const Cycle soon = now + params_.latency_cycles;
+  q->post(doorbell.value, soon, soon + read_cycles_, doorbell.rung);
+  update(*q);
+}
+
+void Requester::take_answer(const AnswerNotice& notice, Cycle now) {
+  Sq* q = find(notice.qpn);
+  if (q == nullptr || q->failed()) return;
+  WcStatus status = WcStatus::kSuccess;
+  switch (q->queue().answer(notice, status)) {
+    case SendVerdict::kNothing:
+      return;
+    case SendVerdict::kFail:
+      fail(*q, status);
+      return;
+    case SendVerdict::kWait:
+      ++counters_.rnr_waits;
+      arm(*q, now + cycles_in(kRnrMicroseconds[notice.syndrome & 0x1f] * kPsPerMicrosecond, clock_period_ps_));
+      break;
+    case SendVerdict::kBack:
+      ++counters_.went_back;
+      q->not_before = now + read_cycles_;  // (R4)
+      restart_timer(*q, now);
+      break;
+    case SendVerdict::kProgress:
+      if (!q->queue().waiting()) restart_timer(*q, now);
+      break;
+  }
+  update(*q);
+}
+
+void Requester::fail(Sq& q, WcStatus status) {
+  q.fail(status);
+  disarm(q);
+  update(q);
+}
+
+// Timers. (R4)
+
+void Requester::run_timers(Cycle now) {
+  for (const auto& q : sqs_) {
+    if (q->deadline > now) continue;
+    WcStatus status = WcStatus::kSuccess;
+    if (q->queue().waiting()) {
+      q->queue().resume();
+    } else {
+      const SendVerdict verdict = q->queue().timeout(status);
+      ++counters_.timeouts;
+      if (verdict == SendVerdict::kFail) {
+        fail(*q, status);
+        continue;
+      }
+    }
+    ++counters_.went_back;
+    q->not_before = now + read_cycles_;
+    restart_timer(*q, now);
+    update(*q);
+  }
+  next_timer_ = kNever;
+  for (const auto& q : sqs_) next_timer_ = earliest(next_timer_, q->deadline);
+}
+
+void Requester::restart_timer(Sq& q, Cycle now) {
+  disarm(q);
+  if (q.queue().unanswered() && q.timeout_cycles != 0) arm(q, now + q.timeout_cycles);
+}
+
+void Requester::arm(Sq& q, Cycle deadline) {
+  armed_ += q.deadline == kNever;
+  q.deadline = deadline;
+  next_timer_ = earliest(next_timer_, deadline);
+}
+
+void Requester::disarm(Sq& q) {
+  if (q.deadline == kNever) return;
+  q.deadline = kNever;
+  if (--armed_ == 0) next_timer_ = kNever;
+}
+
+// Completions and resets, for the receive path.
+
+void Requester::send_resets(Cycle now) {
+  while (!resets_.empty() && notices.can_push(now)) {
+    RequestNotice notice;
+    notice.qpn = resets_.front();
+    notice.reset = true;
+    notices.push(now, notice);
+    resets_.erase(resets_.begin());
+  }
+}
+
+Requester::Turn Requester::complete_one(Cycle now) {
+  if (successes_.empty() && flushing_.empty()) return Turn::kNobody;
+  if (!completions.can_push(now) || !shared_.packets.available(PacketClass::kRequest)) return Turn::kRefused;
+  if (!successes_.empty()) {
+    push_completion(successes_.pop(), now);
+    ++counters_.completions;
+    return Turn::kSent;
+  }
+  Sq& q = *flushing_.front();  // (R6)
+  const SendCompletion c = q.take_flush();
+  push_completion(c, now);
+  ++(c.status == WcStatus::kFlushed ? counters_.flushed : counters_.errors);
+  if (!q.has_flush()) {
+    q.flushes = false;
+    flushing_.erase(flushing_.begin());
+  }
+  return Turn::kSent;
+}
+
+void Requester::push_completion(const SendCompletion& c, Cycle now) {  // (R7)
+  const PacketHandle h = shared_.packets.allocate(PacketClass::kRequest);
+  Packet& p = shared_.packets[h];
+  p.role = PacketRole::kSendCompletion;
+  p.h.destination_qp = c.qpn;
+  p.outcome = Outcome::kExecute;
+  p.completes = p.ends_message = true;
+  p.status = c.status;
+  p.cqe_opcode = c.opcode;
+  p.wqe_index = c.wqe_index;
+  p.byte_count = c.bytes;
+  p.message_bytes = c.bytes;
+  p.message_sequence = c.wqe;
+  p.message_start = now.count;
+  p.stamp(Station::kWire, now);
+  completions.push(now, h);
+}
+
+// What goes out.
+
+// What the block knows of a QP, brought up to date after anything that may change it.
+void Requester::update(Sq& q) {
+  const bool sends = q.has_packet();
+  if (q.stop_reached()) {  // (R5)
+    fail(q, q.stop_status());
+    return;
+  }
+  const bool awaits = q.reliable() && !q.queue().empty();
+  if (awaits != q.awaits) awaiting_ += awaits ? 1 : -1;
+  q.awaits = awaits;
+  if (q.has_flush() && !q.flushes) {
+    q.flushes = true;
+    flushing_.push_back(&q);
+  }
+  if (sends) {
+    join(q);
+  } else {
+    leave(q);
+  }
+}
+
+Requester::Turn Requester::send_one(Cycle now) {  // (R2)
+  if (now < next_send_ || turn_ == nullptr) return Turn::kNobody;
+  next_ready_ = kNever;
+  Sq* q = turn_;
+  do {
+    const Cycle ready = latest(q->not_before, q->ready(read_cycles_));
+    if (ready <= now) return send_packet(*q, now);
+    next_ready_ = earliest(next_ready_, ready);
+    q = q->next;
+  } while (q != turn_);
+  return Turn::kNobody;
+}
+
+Requester::Turn Requester::send_packet(Sq& q, Cycle now) {
+  const bool room = tx.can_push(now) && notices.can_push(now) && !successes_.full();
+  if (!room || !shared_.packets.available(PacketClass::kRequest)) return Turn::kRefused;
+  turn_ = q.next;
+  const bool begins = !q.queue().unsent();
+  counters_.wqes += begins;
+  next_send_ = now + (begins ? std::max(params_.cycles_per_wqe, params_.cycles_per_packet) : params_.cycles_per_packet);
+  RequestPacket packet;
+  Bytes payload;
+  if (q.make_packet(packet, payload)) {
+    if (begins && q.reliable()) notices.push(now, q.notice());  // (R3)
+    const PacketHandle h = shared_.packets.allocate(PacketClass::kRequest);
+    q.write_frame(packet, payload, shared_.packets[h]);
+    tx.push(now, h);
+    ++counters_.packets;
+    counters_.repeated += packet.repeated;
+    counters_.payload_bytes += payload.size();
+    const SendRequest request = q.queue().current();
+    const bool done = q.queue().sent();
+    if (done && !q.reliable() && q.signaled(request.flags)) successes_.push(q.success(request), now);  // (R3)
+    if (q.reliable() && q.deadline == kNever) restart_timer(q, now);
+  }
+  update(q);
+  return Turn::kSent;
+}
+
+// The circle of QPs with a packet: a QP joins behind all others.
+
+void Requester::join(Sq& q) {
+  if (q.next != nullptr) return;
+  if (turn_ == nullptr) {
+    turn_ = q.next = q.previous = &q;
+    return;
+  }
+  q.next = turn_;
+  q.previous = turn_->previous;
+  q.previous->next = q.next->previous = &q;
+}
+
+void Requester::leave(Sq& q) {
+  if (q.next == nullptr) return;
+  q.previous->next = q.next;
+  q.next->previous = q.previous;
+  if (turn_ == &q) turn_ = q.next == &q ? nullptr : q.next;
+  q.next = q.previous = nullptr;
+}
+
+// Control plane.
+
+void Requester::set_port(const MacAddress& mac, std::span<const SourceGid> gids) {
+  port_.mac = mac;
+  port_.gids.assign(gids.begin(), gids.end());
+}
+
+Requester::Sq* Requester::find(Qpn qpn) const {
+  const auto at = by_qpn_.find(raw(qpn));
+  return at == by_qpn_.end() ? nullptr : at->second;
+}
+
+void Requester::set_timeout(Sq& q) const {
+  const std::uint32_t code = std::min<std::uint32_t>(q.context().timeout, kGreatestTimeout);
+  q.timeout_cycles = code == 0 ? 0 : cycles_in(kTimeoutUnitPs << code, clock_period_ps_);
+}
+
+void Requester::create(const SendQpContext& context) {
+  sqs_.push_back(std::make_unique<Sq>(context, params_, port_));
+  Sq& q = *sqs_.back();
+  by_qpn_[raw(q.qpn())] = &q;
+  set_timeout(q);
+}
+
+void Requester::modify(const SendQpContext& context, bool set_sq_psn) {
+  Sq* q = find(context.qp.qpn);
+  if (q == nullptr) return;
+  q->configure(context);
+  set_timeout(*q);
+  if (set_sq_psn && q->queue().empty()) q->queue().set_psn(Psn{context.sq_psn});
+  if (context.qp.state == QpState::kError) {
+    fail(*q, WcStatus::kFlushed);
+  } else {
+    update(*q);
+  }
+  wake();
+}
+
+void Requester::fail(Qpn qpn) {
+  if (Sq* q = find(qpn)) fail(*q, WcStatus::kFlushed);
+  wake();
+}
+
+void Requester::reset(Qpn qpn) {
+  Sq* q = find(qpn);
+  if (q == nullptr) return;
+  q->reset();
+  q->not_before = Cycle{};
+  q->flushes = false;
+  std::erase(flushing_, q);
+  disarm(*q);
+  update(*q);
+  for (std::uint32_t n = successes_.size(); n > 0; --n) {
+    const SendCompletion c = successes_.pop();
+    if (c.qpn != qpn) successes_.push(c, Cycle{});
+  }
+  resets_.push_back(qpn);
+  wake();
+}
+
+void Requester::destroy(Qpn qpn) {
+  reset(qpn);
+  by_qpn_.erase(raw(qpn));
+  std::erase_if(sqs_, [&](const auto& q) { return q->qpn() == qpn; });
+}
+
+bool Requester::drained(Qpn qpn) const {
+  const Sq* q = find(qpn);
+  return q == nullptr || q->queue().empty();
+}
+
+void Requester::hash(StateHash& h) const {
+  const auto& c = counters_;
+  for (const std::uint64_t n : {c.doorbells, c.wqes, c.packets, c.payload_bytes, c.repeated, c.went_back, c.timeouts,
+                                c.rnr_waits, c.completions, c.errors, c.flushed}) {
+    h.mix(n);
+  }
+  h.mix(next_send_.count);
+}
+
+}  // namespace rxnic

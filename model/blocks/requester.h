@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requester: carries out what ibv_post_send asks for. Functionally complete; its timing is coarse: no PCIe bandwidth,
+// no caches, no address translation time. (The receive path is what is modelled by the cycle; this is what drives it.)
+// The decisions are model/core/send_qp and what it is made of: send_ring, send_wqe_format, send_queue, request_packet,
+// payload_reader.
+//
+//   R1  Doorbell taken in cycle n: its WQEs are in the device read_latency later, at once when it is one WQE of at most
+//       doorbell_wqe_bytes behind which nothing waits; their payload another read_latency later, unless it is inline or
+//       there is none. latency_cycles later the first packet can leave. What was posted before it leaves first.
+//   R2  One packet leaves in cycles_per_packet, the first of a WQE cycles_per_wqe after the packet before it at least.
+//       QPs with a packet to send take turns.
+//   R3  RC: a notice tells the receive path of a request in the cycle in which its first packet leaves, once. Answers
+//       come back as AnswerNotices. UC, UD: a signaled request completes when its last packet has left.
+//   R4  Going back (core/send_queue.h) costs a read_latency. Timers: a timeout of 4.096 us * 2^code without progress,
+//       the wait that an RNR NAK asks for. They are due in the cycle that step() returns.
+//   R5  A WQE that fails here (its SGEs, its opcode, its length) completes in error after all before it.
+//   R6  After a failure each WQE completes in order, one a cycle: the first with its status, the rest and what is
+//       posted later as flushed. When the receive path found the failure: all as flushed.
+//   R7  Completions are internal packets for the context cache: role kSendCompletion, h.destination_qp, status,
+//       cqe_opcode, wqe_index (slot), byte_count, message_sequence (the WQE's free-running number).
+//   R8  A producer index that would have more WQEs waiting than the queue has slots is a local QP operation error.
+//   R9  kSqd: what was begun goes on, no WQE is begun. Below kRts nothing is sent.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "model/blocks/ledger.h"
+#include "model/core/send_qp.h"
+#include "model/engine/delay_line.h"
+#include "model/engine/link.h"
+#include "model/params/params.h"
+#include "model/types/requester_notice.h"
+
+namespace rxnic {
+
+struct RequesterCounters {
+  std::uint64_t doorbells = 0;      // taken, of QPs that exist
+  std::uint64_t wqes = 0;           // begun
+  std::uint64_t packets = 0;        // sent, repetitions too
+  std::uint64_t payload_bytes = 0;  // in them
+  std::uint64_t repeated = 0;       // packets sent again
+  std::uint64_t went_back = 0;      // times that a QP went back
+  std::uint64_t timeouts = 0;       // of them because nothing came
+  std::uint64_t rnr_waits = 0;      // waits that an RNR NAK asked for
+  std::uint64_t completions = 0;    // internal packets sent: successes of UC and UD
+  std::uint64_t errors = 0;         // the same: WQEs that failed
+  std::uint64_t flushed = 0;        // the same: WQEs that were flushed
+  std::uint64_t memory_reads = 0;   // reads of host memory: WQEs and payload
+};
+
+class Requester final : public Block {
+ public:
+  Requester(const sc_core::sc_module_name& name, const RequesterParams& params, std::uint32_t clock_period_ps,
+            NicShared& shared, HostMemory& memory);
+  Cycle step(Cycle now) override;
+  void hash(StateHash& h) const override;
+  const RequesterCounters& counters() const { return counters_; }
+
+  // Control plane. The port's own addresses; before the first modify() to kRts.
+  void set_port(const MacAddress& mac, std::span<const SourceGid> gids);
+  void create(const SendQpContext& context);
+  // Replaces what software sets, the state too (kError: as fail). The SQ's PSN only when asked for.
+  void modify(const SendQpContext& context, bool set_sq_psn);
+  void fail(Qpn qpn);     // to the error state: all that is posted is flushed
+  void reset(Qpn qpn);    // as after create(); the receive path forgets its requests
+  void destroy(Qpn qpn);  // nothing of it is touched afterwards
+  // In kSqd: nothing that was begun is without its answer.
+  bool drained(Qpn qpn) const;
+
+  In<Doorbell> doorbells{"doorbells"};
+  In<AnswerNotice> answers{"answers"};
+  In<Qpn> failed{"failed"};  // QPs that the receive path moved to the error state
+  Out<RequestNotice> notices{"notices"};
+  Out<PacketHandle> completions{"completions"};
+  Out<PacketHandle> tx{"tx"};
+
+ private:
+  // A QP and its part in the block: its timer, its place in the circle of those with a packet.
+  struct Sq final : SendQp {
+    using SendQp::SendQp;
+    std::uint64_t timeout_cycles = 0;  // 0: never
+    Cycle deadline = kNever;
+    Cycle not_before{};    // for the next packet
+    bool awaits = false;   // counted in awaiting_
+    bool flushes = false;  // in flushing_
+    Sq* next = nullptr;    // nullptr: not in the circle
+    Sq* previous = nullptr;
+  };
+  enum class Turn : std::uint8_t { kNobody, kSent, kRefused };
+
+  void take_doorbell(const Doorbell& doorbell, Cycle now);
+  void take_answer(const AnswerNotice& notice, Cycle now);
+  void run_timers(Cycle now);
+  void restart_timer(Sq& q, Cycle now);
+  void arm(Sq& q, Cycle deadline);
+  void disarm(Sq& q);
+  void send_resets(Cycle now);
+  Turn complete_one(Cycle now);
+  void push_completion(const SendCompletion& c, Cycle now);
+  Turn send_one(Cycle now);
+  Turn send_packet(Sq& q, Cycle now);
+  void fail(Sq& q, WcStatus status);
+  void update(Sq& q);
+  void join(Sq& q);
+  void leave(Sq& q);
+  Sq* find(Qpn qpn) const;
+  void set_timeout(Sq& q) const;
+
+  RequesterParams params_;
+  std::uint32_t clock_period_ps_;
+  std::uint64_t read_cycles_;
+  NicShared& shared_;
+  SendPort port_;
+  std::vector<std::unique_ptr<Sq>> sqs_;
+  std::unordered_map<std::uint32_t, Sq*> by_qpn_;
+  Sq* turn_ = nullptr;                   // of the circle: whose turn it is
+  std::vector<Sq*> flushing_;            // in the order in which they failed
+  DelayLine<SendCompletion> successes_;  // of UC and UD, to be sent
+  std::vector<Qpn> resets_;              // to be told the receive path
+  std::uint32_t armed_ = 0;              // QPs with a timer
+  std::uint32_t awaiting_ = 0;           // QPs with requests that wait for answers
+  Cycle next_timer_ = kNever;            // no timer is before it
+  Cycle next_send_{};
+  Cycle next_ready_ = kNever;  // of the circle, when nobody could send
+  RequesterCounters counters_;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Send WQEs as bytes (model/types/send_work_queue.h): what the requester reads.
+//
+//   R1  An opcode is known and one of its transport (rules 4): UD sends; UC sends and writes; RC and XRC all.
+//   R2  Data segments, at most kMaxSge, lie within the slot. One of length 0 is passed over, whatever its lkey. Inline
+//       data lies within the slot; only SEND and WRITE have it.
+//   R3  READ and atomics have one data segment that is not empty; it says where the data goes. An atomic's is 8 bytes
+//       long, a READ of no bytes has none.
+//   R4  A message has at most kMaxSendBytes; on UD at most the MTU.
+//   R5  What breaks R1..R3 is a local QP operation error, what breaks R4 a local length error.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "model/types/completion.h"
+#include "model/types/opcode.h"
+#include "model/types/send_work_queue.h"
+
+namespace rxnic {
+
+// A quarter of the PSNs at the smallest MTU, so that PSNs of a message and of the next can be told apart.
+inline constexpr std::uint64_t kMaxSendBytes = std::uint64_t{1} << 30;
+
+// A send WQE after it was read.
+struct SendWqe {
+  SendOpcode opcode = SendOpcode::kSend;
+  std::uint8_t flags = 0;  // SendFlag
+  std::uint16_t sge_count = 0;
+  std::uint32_t bytes = 0;  // of the message
+  std::uint32_t immediate = 0;
+  std::uint32_t remote_qpn = 0, remote_qkey = 0, remote_srqn = 0;
+  RemoteSegment remote;                       // WRITE, READ, atomics
+  AddressVector address;                      // UD
+  const std::uint8_t* inline_data = nullptr;  // kSendInline: in the slot that was parsed
+  std::array<DataSegment, kMaxSge> sge;
+
+  std::span<const DataSegment> segments() const { return {sge.data(), sge_count}; }
+};
+
+constexpr bool is_send(SendOpcode o) { return o <= SendOpcode::kSendInvalidate; }
+constexpr bool is_write(SendOpcode o) { return o == SendOpcode::kWrite || o == SendOpcode::kWriteImm; }
+constexpr bool is_atomic(SendOpcode o) { return o == SendOpcode::kCompareSwap || o == SendOpcode::kFetchAdd; }
+// Its answer carries data.
+constexpr bool asks_for_data(SendOpcode o) { return o == SendOpcode::kRead || is_atomic(o); }
+
+// kSuccess, or how the WQE completes. `mtu`: bytes.
+WcStatus parse_send_wqe(std::span<const std::uint8_t> slot, Transport transport, std::uint32_t mtu, SendWqe& out);
+// The opcode of its completion, for whatever stands in the slot.
+CqeOpcode completion_opcode(SendOpcode opcode);
+// Bytes of the slot that hold something.
+std::uint32_t send_wqe_bytes(const SendWqe& wqe);
+
+}  // namespace rxnic

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/nic/fabric.h"
+
+#include <cassert>
+#include <cstring>
+#include <string>
+
+namespace rxnic {
+
+namespace {
+
+constexpr std::uint32_t kFcsBytes = 4;
+constexpr std::uint32_t kMbpsPerGbps = 1000;
+constexpr std::size_t kIpv4InAddress = 12;
+
+bool is_multicast(const Address& a) {
+  if (a.kind == Address::Kind::kIpv4) return (a.bytes[kIpv4InAddress] & 0xf0) == 0xe0;
+  return a.kind == Address::Kind::kIpv6 && a.bytes[0] == 0xff;
+}
+
+}  // namespace
+
+struct Fabric::Frame {
+  Instant first_byte;  // at the receiver's line
+  Cycle posted{};
+  std::uint32_t bytes = 0;
+  LinkLayer link = LinkLayer::kEthernet;
+  Frame* next = nullptr;  // in its queue, or free
+  std::array<std::uint8_t, kMaxFrameBytes> data;
+};
+
+// Frames of one sender for one receiver.
+struct Fabric::Queue {
+  Frame* first = nullptr;
+  Frame* last = nullptr;
+  std::uint32_t bytes = 0;
+};
+
+struct Fabric::Port {
+  Port(std::uint32_t n, std::uint32_t ports, const LinkTime& time)
+      : number(n),
+        answers(("answers_" + std::to_string(n)).c_str()),
+        requests(("requests_" + std::to_string(n)).c_str()),
+        wire(("wire_" + std::to_string(n)).c_str()),
+        tx(time),
+        rx(time),
+        queues(ports) {}
+  std::uint32_t number;
+  Nic* nic = nullptr;
+  In<PacketHandle> answers, requests;
+  Out<PacketHandle> wire;
+  // The NIC's line to the switch.
+  Line tx;
+  PacketHandle sending = kNoPacket;
+  std::uint32_t sending_to = FabricObserver::kNobody;
+  bool request_next = false;
+  bool pause_counted = false;
+  // The line to the NIC.
+  Line rx;
+  std::vector<Queue> queues;  // by sender
+  Frame* arriving = nullptr;
+  bool refused = false;  // the NIC has no packet buffer; nothing tells when it has
+};
+
+Fabric::Fabric(const sc_core::sc_module_name& name, const Params& params, Engine& engine, std::uint32_t nics)
+    : Block(name),
+      params_(params.fabric),
+      fixed_bytes_(kFcsBytes + params.wire.preamble_gap_bytes),
+      time_(params.nic.link_gbps * kMbpsPerGbps, params.nic.clock_period_ps),
+      across_(time_.after_ps({}, params.fabric.switch_latency_ps + 2 * params.fabric.cable_delay_ps)),
+      loopback_(time_.after_ps({}, params.fabric.loopback_latency_ps)) {
+  for (std::uint32_t n = 0; n < nics; ++n) ports_.push_back(std::make_unique<Port>(n, nics, time_));
+  engine.add(*this);
+}
+
+Fabric::~Fabric() = default;
+
+void Fabric::attach(Nic& nic, const PortAddress& address) {
+  assert(attached_ < ports_.size());
+  Port& port = *ports_[attached_];
+  port.nic = &nic;
+  port.answers.bind(nic.wire_out);
+  port.requests.bind(nic.requests_out);
+  port.wire.bind(nic.wire_in);
+  for (const Address& a : address.addresses) {
+    routes_[a] = attached_;
+    nic.rx_parser.add_address(a);
+  }
+  ++attached_;
+}
+
+Cycle Fabric::step(Cycle now) {
+  room_made_ = false;
+  // (1) each NIC's line: a frame leaves, the next one starts
+  for (auto& port : ports_) send(*port, now);
+  // (2) each line to a NIC: a frame arrives, the next one follows
+  for (auto& port : ports_) receive(*port, now);
+  // (3) rest
+  return rest(now, idle() ? Activity::kStarved : Activity::kBusy, next_step(now));
+}
+
+Cycle Fabric::next_step(Cycle now) const {
+  Cycle next = kNever;
+  for (const auto& p : ports_) {
+    if (p->sending != kNoPacket) next = earliest(next, Cycle{p->tx.free().ceiling().count - 1});
+    if (p->sending == kNoPacket && (room_made_ || p->tx.free() > Instant{now.count, 0}) &&
+        !(p->answers.empty() && p->requests.empty())) {
+      next = now + 1;
+    }
+    if (p->arriving != nullptr) {
+      const Cycle due = p->rx.free().ceiling();
+      if (due > now) next = earliest(next, due);
+      if (p->refused) next = now + 1;
+      continue;
+    }
+    for (const Queue& q : p->queues) {
+      if (q.first != nullptr) next = earliest(next, latest(q.first->first_byte.floor(), now + 1));
+    }
+  }
+  return next;
+}
+
+void Fabric::send(Port& from, Cycle now) {
+  const Instant next_cycle{now.count + 1, 0};
+  for (;;) {
+    if (from.sending != kNoPacket) {
+      if (from.tx.free() > next_cycle) return;
+      leave(from);  // (R7)
+    }
+    if (from.tx.free() >= next_cycle) return;
+    In<PacketHandle>* const input = next_input(from, now);
+    if (input == nullptr) return;
+    start(from, *input, now);
+  }
+}
+
+// Whose turn it is, of those that have a frame that may go. (R2)
+In<PacketHandle>* Fabric::next_input(Port& from, Cycle now) {
+  const bool answer = from.answers.can_pop(now);
+  bool request = from.requests.can_pop(now);
+  if (request && is_paused(from, from.nic->shared.packets[*from.requests.peek(now)])) {
+    request = false;
+    counters_.paused += !from.pause_counted;
+    from.pause_counted = true;
+  }
+  if (!answer && !request) return nullptr;
+  return request && (from.request_next || !answer) ? &from.requests : &from.answers;
+}
+
+bool Fabric::is_paused(const Port& from, const Packet& request) {  // (R5)
+  const std::uint32_t to = route(request.h.destination);
+  if (to == FabricObserver::kNobody) return false;
+  for (const auto& port : ports_) {
+    const bool receives = to == FabricObserver::kEverybody || port->number == to;
+    if (receives && port->queues[from.number].bytes >= params_.switch_buffer_bytes) return true;
+  }
+  return false;
+}
+
+void Fabric::start(Port& from, In<PacketHandle>& input, Cycle now) {  // (R1)
+  from.request_next = &input == &from.answers;
+  if (!from.request_next) from.pause_counted = false;
+  from.sending = input.pop(now);
+  const Packet& p = from.nic->shared.packets[from.sending];
+  const Instant begin = std::max(from.tx.free(), Instant{now.count, 0});
+  from.tx.carry(begin, p.frame_bytes + fixed_bytes_);
+  ++frames_in_flight_;
+  const std::uint32_t to = from.sending_to = route(p.h.destination);
+  counters_.bytes += p.frame_bytes;
+  if (to == FabricObserver::kNobody) {  // (R3)
+    ++counters_.unroutable;
+    return;
+  }
+  counters_.loopback += to == from.number;
+  counters_.frames += to != from.number;
+  for (const auto& port : ports_) {
+    if (to != FabricObserver::kEverybody && port->number != to) continue;
+    const bool own = port->number == from.number;  // (R4)
+    carry(from, *port, p, time_.after_span(begin, own ? loopback_ : across_));
+  }
+}
+
+void Fabric::carry(Port& from, Port& to, const Packet& p, Instant first_byte) {
+  Frame* const frame = allocate();
+  frame->first_byte = first_byte;
+  frame->posted = p.posted;
+  frame->bytes = p.frame_bytes;
+  frame->link = p.h.link;
+  std::memcpy(frame->data.data(), p.frame.data(), p.frame_bytes);
+  Queue& q = to.queues[from.number];
+  (q.first == nullptr ? q.first : q.last->next) = frame;
+  q.last = frame;
+  q.bytes += frame->bytes;
+}
+
+void Fabric::leave(Port& from) {
+  PacketPool& pool = from.nic->shared.packets;
+  if (observer_ != nullptr) {
+    observer_->on_frame(from.number, from.sending_to, pool[from.sending].frame_view(), time_.to_ps(from.tx.free()));
+  }
+  pool.release(from.sending);
+  from.sending = kNoPacket;
+  --frames_in_flight_;
+}
+
+void Fabric::receive(Port& to, Cycle now) {
+  while (to.arriving != nullptr || begin_arrival(to, now)) {
+    if (to.rx.free().ceiling() > now || !deliver(to, now)) return;
+  }
+}
+
+// The frame whose first byte comes first takes the line. (R6)
+bool Fabric::begin_arrival(Port& to, Cycle now) {
+  Queue* first = nullptr;
+  for (Queue& q : to.queues) {
+    if (q.first == nullptr || q.first->first_byte.floor() > now) continue;
+    if (first == nullptr || q.first->first_byte < first->first->first_byte) first = &q;
+  }
+  if (first == nullptr) return false;
+  to.arriving = first->first;
+  first->first = to.arriving->next;
+  first->bytes -= to.arriving->bytes;
+  to.rx.carry(to.arriving->first_byte, to.arriving->bytes + fixed_bytes_);
+  room_made_ = true;
+  return true;
+}
+
+bool Fabric::deliver(Port& to, Cycle now) {  // (R5)
+  PacketPool& pool = to.nic->shared.packets;
+  to.refused = !pool.available(PacketClass::kReceive);
+  if (to.refused || !to.wire.can_push(now)) return false;
+  Frame* const frame = to.arriving;
+  const PacketHandle h = pool.allocate(PacketClass::kReceive);
+  Packet& p = pool[h];
+  std::memcpy(p.frame.data(), frame->data.data(), frame->bytes);
+  p.frame_bytes = p.wire_bytes = frame->bytes;
+  p.h.link = frame->link;
+  p.id = ++deliveries_;
+  p.posted = frame->posted;
+  p.stamp(Station::kWire, now);
+  to.wire.push(now, h);
+  if (to.rx.free().ceiling() < now) to.rx.hold({now.count, 0});
+  std::uint64_t end = 0;
+  std::memcpy(&end, p.frame.data() + p.frame_bytes - sizeof end, sizeof end);
+  digest_.mix(now.count);
+  digest_.mix(end);
+  to.arriving = nullptr;
+  frame->next = free_frames_;
+  free_frames_ = frame;
+  --frames_in_flight_;
+  return true;
+}
+
+std::uint32_t Fabric::route(const Address& destination) const {  // (R3)
+  if (is_multicast(destination)) return FabricObserver::kEverybody;
+  const auto it = routes_.find(destination);
+  return it == routes_.end() ? FabricObserver::kNobody : it->second;
+}
+
+Fabric::Frame* Fabric::allocate() {
+  ++frames_in_flight_;
+  if (free_frames_ == nullptr) {
+    frames_.push_back(std::make_unique<Frame>());
+    free_frames_ = frames_.back().get();
+  }
+  Frame* const frame = free_frames_;
+  free_frames_ = frame->next;
+  frame->next = nullptr;
+  return frame;
+}
+
+void Fabric::hash(StateHash& h) const {
+  for (const std::uint64_t n : {counters_.frames, counters_.loopback, counters_.unroutable, counters_.bytes,
+                                counters_.paused, std::uint64_t{frames_in_flight_}}) {
+    h.mix(n);
+  }
+  h.mix(digest_.value());
+}
+
+}  // namespace rxnic

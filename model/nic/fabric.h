@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// N NICs joined by a switch.
+//
+//   R1  A frame takes its sender's line for its length at link_gbps (FCS, preamble and gap counted), then
+//       switch_latency and both cables' delay, then the receiver's line, which is free after the frame before.
+//       Cut-through: the receiver's line starts as the first byte comes; a frame to an idle receiver arrives, last
+//       byte, switch_latency + 2 * cable_delay after its last byte left.
+//   R2  Requests and answers of a NIC take turns on its line.
+//   R3  A frame goes to the NIC that has its destination address, a multicast frame to every other NIC and back to its
+//       sender, one to an unknown address nowhere (counted).
+//   R4  A frame to an address of the sender's own NIC does not leave it: it takes loopback_latency instead of the
+//       switch and the cables. The port's rate holds for it as well.
+//   R5  Nothing is lost: what a NIC cannot take waits on its line. While switch_buffer_bytes of a sender's frames wait
+//       for one NIC, that sender's requests to it are paused, and whatever requests are behind them. Answers are never
+//       paused: two NICs that could not answer each other would stand still for ever.
+//   R6  Frames for one NIC go in the order in which their first bytes come; of those that come at once the one of the
+//       NIC with the lowest number.
+//   R7  A sender's buffer is released in the cycle in which the last byte leaves; on the wires frames have buffers of
+//       their own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "model/core/link_time.h"
+#include "model/nic/nic.h"
+
+namespace rxnic {
+
+// One NIC's addresses. GIDs as on the wire: IPv4 as ::ffff:a.b.c.d.
+struct PortAddress {
+  std::array<std::uint8_t, 6> mac{};
+  std::vector<Address> addresses;
+};
+
+class FabricObserver {
+ public:
+  virtual ~FabricObserver() = default;
+  // A frame has left a NIC: `time_ps` of its last byte. from, to: NIC numbers (to: kNobody, kEverybody). The calls come
+  // in the order of their cycles.
+  virtual void on_frame(std::uint32_t from, std::uint32_t to, Bytes frame, std::uint64_t time_ps) = 0;
+  static constexpr std::uint32_t kNobody = ~0u, kEverybody = ~1u;
+};
+
+struct FabricCounters {
+  std::uint64_t frames = 0;      // carried between NICs
+  std::uint64_t loopback = 0;    // carried within one
+  std::uint64_t unroutable = 0;  // to an address that nobody has
+  std::uint64_t bytes = 0;       // of all frames that left a NIC, link header to ICRC
+  std::uint64_t paused = 0;      // requests that found their sender paused
+};
+
+class Fabric final : public Block {
+ public:
+  Fabric(const sc_core::sc_module_name& name, const Params& params, Engine& engine, std::uint32_t nics);
+  ~Fabric() override;
+  Cycle step(Cycle now) override;
+  void hash(StateHash& h) const override;
+
+  // NIC n's ports are bound to its links here, and its parser is told its addresses. Once for each NIC, in order,
+  // before the simulation starts.
+  void attach(Nic& nic, const PortAddress& address);
+  void set_observer(FabricObserver* observer) { observer_ = observer; }
+  // Nothing is on a line or in the switch.
+  bool idle() const { return frames_in_flight_ == 0; }
+  std::uint32_t frames_in_flight() const { return frames_in_flight_; }
+  const FabricCounters& counters() const { return counters_; }
+
+ private:
+  struct Frame;
+  struct Queue;
+  struct Port;
+
+  void send(Port& from, Cycle now);
+  In<PacketHandle>* next_input(Port& from, Cycle now);
+  bool is_paused(const Port& from, const Packet& request);
+  void start(Port& from, In<PacketHandle>& input, Cycle now);
+  void leave(Port& from);
+  void carry(Port& from, Port& to, const Packet& p, Instant first_byte);
+  void receive(Port& to, Cycle now);
+  bool begin_arrival(Port& to, Cycle now);
+  bool deliver(Port& to, Cycle now);
+  std::uint32_t route(const Address& destination) const;
+  Cycle next_step(Cycle now) const;
+  Frame* allocate();
+
+  const FabricParams params_;
+  const std::uint32_t fixed_bytes_;  // of a frame on a line besides link header to ICRC
+  LinkTime time_;
+  Instant across_;  // the switch and both cables
+  Instant loopback_;
+  std::vector<std::unique_ptr<Port>> ports_;
+  std::uint32_t attached_ = 0;
+  std::map<Address, std::uint32_t> routes_;  // NIC by address
+  std::vector<std::unique_ptr<Frame>> frames_;
+  Frame* free_frames_ = nullptr;
+  std::uint32_t frames_in_flight_ = 0;
+  std::uint64_t deliveries_ = 0;
+  bool room_made_ = false;  // in this step: who was paused may go on
+  FabricObserver* observer_ = nullptr;
+  FabricCounters counters_;
+  StateHash digest_;  // of all frames' ends (their ICRCs) and when they arrived
+};
+
+}  // namespace rxnic

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The NIC's command interface: what a driver asks for besides posting work. Changes what the blocks and the tables in
+// host memory hold. Takes no model time by itself.
+//
+//   R1  A command that has to wait for what is in flight answers kBusy and is to be repeated; it may already have
+//       begun: repeating it until kDone is not optional. Something is in flight while it is kBusy, so the wait ends.
+//   R2  A context is changed where it is: in the cache's line, otherwise in host memory; kBusy while it is moving.
+//   R3  free_*: afterwards the device touches neither the memory nor the rings of the object. Packets of a freed QP
+//       are dropped, its completions that were not written yet are lost.
+//   R4  fail_qp: the QP goes to the error state, what is posted to its receive and send queues is flushed. Packets of
+//       the QP that passed the transport checker before are carried out.
+//   R5  An object that does not exist is kDone at once. What uses an object is gone before it: QPs before their queues,
+//       CQs and regions.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+
+#include "model/blocks/requester.h"
+#include "model/nic/nic.h"
+
+namespace rxnic {
+
+enum class CommandResult : std::uint8_t { kDone, kBusy };
+
+class NicControl {
+ public:
+  NicControl(Nic& nic, HostMemory& memory) : nic_(nic), memory_(memory) {}
+
+  // `qp.valid` is set here. Its receive queue exists already.
+  void create_qp(const QpContext& qp, const SendQueueContext& queue = {});
+  // The context as it is now; kBusy: moving.
+  CommandResult read_qp(Qpn qpn, QpContext& out);
+  // Software's part of the context (context.h) and of the send side replaced; the state, too (not to kError: fail_qp,
+  // not to kReset: reset_qp). expected_psn is `rq_psn` when `set_rq_psn`, likewise the requester's.
+  CommandResult modify_qp(const SendQpContext& context, bool set_rq_psn, Psn rq_psn, bool set_sq_psn);
+  CommandResult fail_qp(Qpn qpn);
+  // Back to kReset: queues emptied, nothing in flight, as after create_qp.
+  CommandResult reset_qp(Qpn qpn);
+  CommandResult free_qp(Qpn qpn);
+
+  WqId create_queue(const WqContext& queue);  // RQ or SRQ
+  CommandResult free_queue(WqId id, const WqContext& queue);
+  void create_region(const MptEntry& entry, std::span<const BusAddress> pages);
+  CommandResult free_region(Key key);
+  void create_cq(const CqContext& cq);
+  // To another ring, which software filled with ones: CQEs that were not polled (from `consumer` on) are moved over, in
+  // order, and numbered from 0 on. kBusy while CQEs are on their way to the old ring.
+  CommandResult resize_cq(const CqContext& cq, std::uint32_t consumer);
+  CommandResult free_cq(Cqn number);
+
+ private:
+  static constexpr std::uint64_t kNoTicket = ~std::uint64_t{0};
+
+  bool exists(Qpn qpn);
+  CommandResult stop_qp(Qpn qpn);
+  bool in_flight(const QpContext& qp) const;
+
+  Nic& nic_;
+  HostMemory& memory_;
+  std::unordered_map<std::uint32_t, std::uint64_t>
+      stopping_;  // QPs: number of CQE writes to wait for, when it is known
+  std::unordered_map<std::uint32_t, AddressTranslator::Translated> freeing_;  // regions, by key
+  struct Resize {
+    CqMove move;
+    std::uint64_t after = 0;  // CQE writes to wait for
+  };
+  std::unordered_map<std::uint32_t, Resize> resizing_;  // CQs
+};
+
+}  // namespace rxnic

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device ABI, send side: what a driver writes into a send queue (SQ). Little-endian, naturally aligned.
+//
+//   R1  An SQ is a ring of slots, a power of two of them; WQE k is in slot k mod slots. A slot is `stride` bytes, a
+//       power of two, at least 64 + 16 * max_sge and 64 + max_inline.
+//   R2  A slot starts with SendControl (32 bytes) and RemoteSegment or AddressVector (32 bytes). Behind these are
+//       `sge_count` data segments (work_queue.h), or with kSendInline `inline_bytes` bytes of payload.
+//   R3  Doorbell: after the WQEs are visible the driver writes the SQ's producer index (a free-running count of WQEs
+//       posted) once per post call.
+//   R4  A WQE's slot is free again when its completion, or that of a later WQE of the same queue, was polled.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "model/types/ids.h"
+#include "model/types/work_queue.h"
+
+namespace rxnic {
+
+enum class SendOpcode : std::uint8_t {
+  kSend,
+  kSendImm,
+  kSendInvalidate,  // immediate: the rkey
+  kWrite,
+  kWriteImm,
+  kRead,
+  kCompareSwap,
+  kFetchAdd,
+  kLocalInvalidate,
+  kBindWindow,
+};
+
+enum SendFlag : std::uint8_t {
+  kSendSignaled = 1u << 0,
+  kSendSolicited = 1u << 1,
+  kSendFence = 1u << 2,  // starts after all earlier READs and atomics of the queue are complete
+  kSendInline = 1u << 3,
+};
+
+struct SendControl {
+  SendOpcode opcode = SendOpcode::kSend;
+  std::uint8_t flags = 0;          // SendFlag
+  std::uint16_t sge_count = 0;     // data segments
+  std::uint32_t inline_bytes = 0;  // kSendInline: bytes of payload in the WQE
+  std::uint32_t immediate = 0;     // host byte order (ImmDt), or the rkey to invalidate
+  std::uint32_t remote_qpn = 0;    // UD
+  std::uint32_t remote_qkey = 0;   // UD; the high bit set: the QP's own Q_Key is sent
+  std::uint32_t remote_srqn = 0;   // XRC
+  std::uint8_t reserved[8] = {};
+};
+static_assert(sizeof(SendControl) == 32);
+
+// RC, UC, XRC: WRITE, READ and atomics.
+struct RemoteSegment {
+  std::uint64_t va = 0;
+  std::uint32_t rkey = 0;
+  std::uint32_t reserved = 0;
+  std::uint64_t compare_add = 0;  // CMP_SWAP: compared; FETCH_ADD: added
+  std::uint64_t swap = 0;
+};
+static_assert(sizeof(RemoteSegment) == 32);
+
+// UD: where the datagram goes. Also what an address handle holds, and the path of a connected QP.
+struct AddressVector {
+  std::array<std::uint8_t, 16> destination_gid{};
+  std::array<std::uint8_t, 6> destination_mac{};
+  std::uint8_t source_gid_index = 0;
+  std::uint8_t traffic_class = 0;
+  std::uint32_t flow_label = 0;
+  std::uint8_t hop_limit = 64;
+  std::uint8_t service_level = 0;
+  std::uint16_t udp_source_port = 0;  // 0: the device chooses
+};
+static_assert(sizeof(AddressVector) == 32);
+
+inline constexpr std::uint32_t kSendHeaderBytes = 64;  // SendControl and what follows it
+inline constexpr std::uint32_t kMaxInlineBytes = 960;
+inline constexpr std::uint32_t kMaxSendStride = 1024;
+
+// A send queue as software describes it to the device.
+struct SendQueueContext {
+  BusAddress base{};
+  std::uint32_t slots = 0;    // power of two
+  std::uint32_t stride = 0;   // bytes
+  bool all_signaled = false;  // sq_sig_all
+};
+
+}  // namespace rxnic
