@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Control messages between a program (bridge/verbs) and the simulator (bridge/device): one fixed size, over a
+// SOCK_SEQPACKET socket, a reply for each request, in order. The data path does not use them (shared_mapping.h).
+//
+//   R1  A connection that opens a NIC is one device context of a program; its objects go with it.
+//   R2  The first request is kHello. Versions that differ are refused with EPROTO; the reply's `version` is the
+//       simulator's, so that the program can name both.
+//   R3  Reply: type, sequence and body of the request, results filled in; status is 0 or a positive errno, and then
+//       nothing was changed.
+//   R4  Numbers with "as verbs" have the values of the enum of that name in <infiniband/verbs.h>. The simulator checks
+//       every one of them: EINVAL.
+//   R5  Handles are the numbers that the device knows: QPN, CQN, SRQN, PDN, lkey. A handle of another connection is
+//       refused (EINVAL).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <type_traits>
+
+#include "bridge/channel/shared_mapping.h"
+#include "model/types/send_work_queue.h"
+
+namespace rxnic::channel {
+
+enum class Request : std::uint16_t {
+  kHello = 1,
+  kOpen,  // with 4 descriptors: mapping, eventfd, async events (write end), /proc/self/mem (or /dev/null)
+  kAllocatePd,
+  kFreePd,
+  kRegisterMemory,
+  kReregisterMemory,
+  kFreeMemory,
+  kCreateChannel,  // with 1 descriptor: the write end of the completion channel's pipe
+  kFreeChannel,
+  kCreateCq,
+  kResizeCq,
+  kModifyCq,
+  kFreeCq,
+  kCreateSrq,
+  kModifySrq,
+  kQuerySrq,
+  kFreeSrq,
+  kCreateQp,
+  kModifyQp,
+  kQueryQp,
+  kFreeQp,
+  kResolve,  // address handle: destination GID -> MAC
+  kAttachMulticast,
+  kDetachMulticast,
+  kReadClock,
+};
+
+inline constexpr std::uint32_t kMaxNics = 64;
+inline constexpr std::uint32_t kGids = 4;  // entries of a port's GID table; the last is empty
+enum class GidType : std::uint8_t { kNone, kRoceV1, kRoceV2 };
+
+struct Gid {
+  std::array<std::uint8_t, 16> bytes{};
+  GidType type = GidType::kNone;  // kNone: empty slot
+  std::uint8_t reserved[7] = {};
+};
+
+// What a program is told of a NIC when it opens it.
+struct DeviceAttributes {
+  std::uint64_t node_guid = 0;        // as 8 bytes in memory
+  std::array<std::uint8_t, 8> mac{};  // 6 used
+  std::array<Gid, kGids> gids{};
+  std::uint32_t link_mbps = 0;
+  std::uint32_t max_qps = 0, max_qp_wrs = 0, max_sge = 0, max_cqs = 0, max_cqes = 0, max_mrs = 0, max_pds = 0;
+  std::uint32_t max_srqs = 0, max_srq_wrs = 0, max_srq_sge = 0, max_ahs = 0, max_inline = 0;
+  std::uint32_t max_rd_atomic = 0;
+  std::uint32_t cqe_bytes = 64;      // stride of a CQ
+  std::uint32_t active_mtu = 4096;   // bytes
+  std::uint8_t srq_linked_list = 0;  // layout of SRQs (work_queue.h R2); 0: cyclic
+  std::uint8_t reserved[3] = {};
+  std::uint64_t core_clock_khz = 0;       // of completion timestamps
+  std::uint64_t timestamp_period_ps = 0;  // Cqe::timestamp * this = model time
+};
+
+struct Hello {  // request: pid, program; reply: the rest
+  std::uint32_t pid = 0;
+  std::uint32_t nics = 0;
+  std::uint32_t simulator_pid = 0;
+  char program[64] = {};                       // name, for messages and the log
+  std::array<std::uint64_t, 16> node_guids{};  // of the first 16 NICs; NIC n's is that of NIC 0 + n
+};
+struct Open {  // request: nic; reply: attributes
+  std::uint32_t nic = 0;
+  std::uint32_t client = 0;
+  DeviceAttributes attributes;
+};
+struct Handle {  // kAllocatePd, every kFree..., kCreateChannel/kFreeChannel: the number
+  std::uint32_t number = 0;
+};
+struct Memory {
+  std::uint32_t pd = 0;
+  std::uint32_t access = 0;       // as verbs: ibv_access_flags; flags of the optional range are ignored
+  std::uint64_t address = 0;      // in the program
+  std::uint64_t length = 0;       // bytes, may be 0
+  std::uint64_t iova = 0;         // address that SGEs and remote requests use
+  std::uint32_t rereg_flags = 0;  // as verbs: ibv_rereg_mr_flags
+  std::uint32_t lkey = 0;         // reply; request of kReregisterMemory
+  std::uint32_t rkey = 0;         // reply
+};
+struct CompletionQueue {
+  std::uint32_t cqn = 0;       // reply; request of kResizeCq, kModifyCq
+  std::uint32_t slots = 0;     // power of two
+  std::uint64_t ring = 0;      // offset in the mapping, 64-byte aligned; filled with ones by the program
+  std::uint32_t doorbell = 0;  // record of the boards kConsumer and kArm
+  std::uint32_t channel = 0;   // number of a completion channel, 0: none
+  std::uint32_t ignore_overrun = 0;
+  std::uint16_t moderation_count = 0, moderation_period_us = 0;  // kModifyCq
+  std::uint32_t consumer = 0;  // kResizeCq: index at which polling stands; reply: CQEs in the new ring begin here
+};
+struct SharedReceiveQueue {
+  std::uint32_t srqn = 0;  // reply; request of kModifySrq, kQuerySrq
+  std::uint32_t pd = 0;
+  std::uint32_t type = 0;      // as verbs: ibv_srq_type
+  std::uint32_t doorbell = 0;  // record of the board kReceive
+  std::uint64_t ring = 0;      // offset in the mapping
+  std::uint32_t slots = 0, stride = 0;
+  std::uint32_t limit = 0;  // kModifySrq, kQuerySrq
+  std::uint32_t cqn = 0, xrcd = 0;
+};
+struct QueuePair {
+  std::uint32_t qpn = 0;   // reply
+  std::uint32_t type = 0;  // as verbs: ibv_qp_type
+  std::uint32_t pd = 0, send_cq = 0, receive_cq = 0;
+  std::uint32_t srqn = 0, has_srq = 0;
+  std::uint32_t all_signaled = 0;
+  std::uint64_t send_ring = 0, receive_ring = 0;                              // offsets in the mapping
+  std::uint32_t send_slots = 0, send_stride = 0, send_doorbell = 0;           // record of the board kSend
+  std::uint32_t receive_slots = 0, receive_stride = 0, receive_doorbell = 0;  // of kReceive; slots 0: none
+};
+struct QpAttributes {  // kModifyQp, kQueryQp
+  std::uint32_t qpn = 0;
+  std::uint32_t mask = 0;                      // as verbs: ibv_qp_attr_mask
+  std::uint32_t state = 0, current_state = 0;  // as verbs: ibv_qp_state
+  std::uint32_t path_mtu = 0;                  // as verbs: ibv_mtu
+  std::uint32_t qkey = 0, rq_psn = 0, sq_psn = 0, remote_qpn = 0;
+  std::uint32_t access = 0;  // as verbs: ibv_access_flags
+  std::uint32_t port = 0, pkey_index = 0, is_global = 0, remote_lid = 0;
+  AddressVector path;
+  std::uint32_t max_rd_atomic = 0, max_dest_rd_atomic = 0, min_rnr_timer = 0, timeout = 0, retry_count = 0,
+                rnr_retry = 0, drained_notify = 0;
+};
+struct Resolve {
+  AddressVector path;  // request: destination_gid, source_gid_index; reply: destination_mac
+};
+struct Multicast {
+  std::uint32_t qpn = 0;
+  std::array<std::uint8_t, 16> gid{};
+};
+struct Clock {
+  std::uint64_t model_time_ps = 0;
+};
+
+struct Message {
+  std::uint32_t version = kVersion;
+  Request type{};
+  std::uint16_t reserved = 0;
+  std::uint32_t sequence = 0;
+  std::int32_t status = 0;
+  union Body {
+    Hello hello;
+    Open open;
+    Handle handle;
+    Memory memory;
+    CompletionQueue cq;
+    SharedReceiveQueue srq;
+    QueuePair qp;
+    QpAttributes attributes;
+    Resolve resolve;
+    Multicast multicast;
+    Clock clock;
+    std::array<std::uint8_t, 496> bytes;
+    Body() : bytes{} {}
+  } body;
+};
+static_assert(sizeof(Message) == 512);
+static_assert(std::is_trivially_copyable_v<Message>);
+
+// What comes through a completion channel or the pipe of asynchronous events.
+enum class EventKind : std::uint32_t {
+  kCompletion = 1,  // number: CQN
+  kCqError,         // CQN
+  kQpFatal,         // QPN, here and below
+  kQpAccessError,
+  kQpRequestError,
+  kQpLastWqeReached,
+  kQpSqDrained,
+  kSrqLimitReached,  // SRQN
+  kSrqError,
+  kDeviceFatal,  // the simulator goes away
+};
+struct EventRecord {  // written in one piece
+  EventKind kind{};
+  std::uint32_t number = 0;
+};
+static_assert(sizeof(EventRecord) == 8);
+
+inline constexpr const char* kSocketVariable = "RXNIC_SOCKET";  // path, or @name of the abstract name space
+inline constexpr const char* kNicVariable = "RXNIC_NIC";        // number of the only NIC that a program shall see
+
+}  // namespace rxnic::channel

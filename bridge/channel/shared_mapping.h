@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mapping that a program and the simulator share: one memfd per opened device, made and sealed by the program.
+// No system call is needed on the data path: WQE rings, CQs and doorbells are all in here.
+//
+//   offset 0            MappingHeader
+//   kBoardsOffset       four DoorbellBoards: send, receive, consumer, arm
+//   kHeapOffset         rings, laid out by the program; the simulator is told their offsets when queues are created
+//
+//   R1  The program fills in magic, version and sizes before it sends the descriptor; a simulator of another version
+//       refuses it and names both.
+//   R2  The descriptor is sealed against shrinking and growing (the simulator refuses it otherwise): the simulator
+//       can touch every byte of the mapping, whatever the program does.
+//   R3  A doorbell: store the value in its record, set its bit in `dirty`, then the header's `rung`; when
+//       `simulator_sleeps` is set then, write 1 to the eventfd. The fences are those of ring().
+//   R4  A doorbell record holds the newest value only: what was rung twice before the simulator looked is seen once.
+//   R5  The simulator takes send doorbells before receive doorbells and puts receive doorbells into effect first: a
+//       receive posted before a send by the same thread is never seen after it.
+//   R6  Nothing in here is trusted by the simulator: a program that scribbles over it hurts only itself.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace rxnic::channel {
+
+inline constexpr std::uint64_t kMagic = 0x316e686363696e78;  // "xnicchn1"
+inline constexpr std::uint32_t kVersion = 1;                 // of this header and protocol.h
+
+inline constexpr std::uint32_t kDoorbells = 16384;  // records of a board: queues of that kind that a program can have
+inline constexpr std::uint32_t kDirtyWords = kDoorbells / 64;
+inline constexpr std::uint64_t kMappingBytes = std::uint64_t{1} << 30;  // sparse: only what is touched is there
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
+
+struct DoorbellBoard {
+  std::atomic<std::uint64_t> dirty_words[kDirtyWords / 64];  // bit per word of `dirty`
+  std::atomic<std::uint64_t> dirty[kDirtyWords];             // bit per record
+  std::atomic<std::uint64_t> value[kDoorbells];              // producer or consumer index; kArm: | kArmSolicited
+};
+inline constexpr std::uint64_t kArmSolicited = std::uint64_t{1} << 32;
+
+enum class Board : std::uint8_t { kSend, kReceive, kConsumer, kArm, kCount };
+inline constexpr std::size_t kBoards = static_cast<std::size_t>(Board::kCount);
+
+struct MappingHeader {
+  // Written by the program before the descriptor is sent.
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t header_bytes;
+  std::uint64_t mapping_bytes;
+  // Written by the program.
+  alignas(64) std::atomic<std::uint32_t> rung;     // some doorbell was rung; the simulator sets it to 0 and looks
+  alignas(64) std::atomic<std::uint32_t> waiters;  // threads of the program that wait on `completions`
+  // Written by the simulator.
+  alignas(64) std::atomic<std::uint32_t> simulator_sleeps;  // a doorbell has to write to the eventfd
+  alignas(64) std::atomic<std::uint32_t> completions;       // CQEs made visible, modulo 2^32; a futex when `waiters`
+  alignas(64) std::atomic<std::uint64_t> model_time_ps;     // of the last look at the doorbells
+};
+
+inline constexpr std::uint64_t kBoardsOffset = 4096;
+inline constexpr std::uint64_t kBoardBytes = (sizeof(DoorbellBoard) + 4095) / 4096 * 4096;
+inline constexpr std::uint64_t kHeapOffset = kBoardsOffset + kBoards * kBoardBytes;
+static_assert(sizeof(MappingHeader) <= kBoardsOffset);
+static_assert(sizeof(DoorbellBoard) == 4 * 8 + 256 * 8 + 16384 * 8);
+static_assert(offsetof(MappingHeader, rung) == 64 && offsetof(MappingHeader, model_time_ps) == 320);
+
+inline DoorbellBoard& board(void* mapping, Board b) {
+  return *reinterpret_cast<DoorbellBoard*>(static_cast<char*>(mapping) + kBoardsOffset +
+                                           static_cast<std::size_t>(b) * kBoardBytes);
+}
+
+// The program's side of R3. True when the eventfd has to be written. `index` < kDoorbells.
+inline bool ring(void* mapping, Board b, std::uint32_t index, std::uint64_t value) {
+  auto& header = *static_cast<MappingHeader*>(mapping);
+  DoorbellBoard& records = board(mapping, b);
+  records.value[index].store(value, std::memory_order_release);
+  records.dirty[index / 64].fetch_or(std::uint64_t{1} << (index % 64), std::memory_order_release);
+  records.dirty_words[index / 4096].fetch_or(std::uint64_t{1} << (index / 64 % 64), std::memory_order_release);
+  header.rung.store(1, std::memory_order_seq_cst);
+  return b != Board::kConsumer && header.simulator_sleeps.load(std::memory_order_seq_cst) != 0;
+}
+
+// The simulator's side: calls take(index, value) for each doorbell of a board that was rung since the last call.
+template <class Take>
+void take_rung(DoorbellBoard& records, Take&& take) {
+  for (std::uint32_t s = 0; s < kDirtyWords / 64; ++s) {
+    if (records.dirty_words[s].load(std::memory_order_relaxed) == 0) continue;
+    std::uint64_t words = records.dirty_words[s].exchange(0, std::memory_order_acquire);
+    for (; words != 0; words &= words - 1) {
+      const std::uint32_t w = s * 64 + static_cast<std::uint32_t>(__builtin_ctzll(words));
+      std::uint64_t bits = records.dirty[w].exchange(0, std::memory_order_acquire);
+      for (; bits != 0; bits &= bits - 1) {
+        const std::uint32_t index = w * 64 + static_cast<std::uint32_t>(__builtin_ctzll(bits));
+        take(index, records.value[index].load(std::memory_order_acquire));
+      }
+    }
+  }
+}
+
+}  // namespace rxnic::channel

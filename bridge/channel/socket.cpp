@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/channel/socket.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace rxnic::channel {
+
+namespace {
+
+constexpr int kBacklog = 128;
+constexpr int kConnectSeconds = 10;
+
+struct Name {
+  sockaddr_un address{};
+  socklen_t bytes = 0;
+  bool file = false;
+};
+
+// R1.
+bool parse(const std::string& text, Name& name, std::string& error) {
+  const bool abstract = !text.empty() && text[0] == '@';
+  // A path ends with a zero byte; an abstract name starts with one and is as long as the length says.
+  if (text.size() <= (abstract ? 1u : 0u)) {
+    error = "the address of a socket is a path or @name, not '" + text + "'";
+    return false;
+  }
+  if (text.size() + (abstract ? 0u : 1u) > sizeof name.address.sun_path || text.find('\0') != std::string::npos) {
+    error = "'" + text + "' is too long for a socket: " + std::to_string(text.size()) + " bytes, at most " +
+            std::to_string(sizeof name.address.sun_path - (abstract ? 0u : 1u));
+    return false;
+  }
+  name.address.sun_family = AF_UNIX;
+  std::copy(text.begin(), text.end(), name.address.sun_path);
+  if (abstract) name.address.sun_path[0] = '\0';
+  name.bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + text.size() + (abstract ? 0u : 1u));
+  name.file = !abstract;
+  return true;
+}
+
+std::string because(int number) {
+  char text[128];
+  return strerror_r(number, text, sizeof text);  // the GNU one: the result need not be `text`
+}
+
+int gone(int number) { return number == ECONNRESET || number == ENOTCONN || number == ECONNREFUSED ? EPIPE : number; }
+
+Descriptor seqpacket(int flags = 0) { return Descriptor{socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0)}; }
+
+int connect_name(int socket, const Name& name) {
+  while (connect(socket, reinterpret_cast<const sockaddr*>(&name.address), name.bytes) != 0) {
+    if (errno == EINTR) continue;
+    return errno;
+  }
+  return 0;
+}
+
+bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
+
+// Held while a stale socket file is replaced: of two simulators that find it, only one shall. A lock on the folder
+// leaves nothing behind. Anybody may hold it for reasons of his own: after a second it is done without.
+Descriptor lock_folder(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  Descriptor lock{open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  for (int tries = 0; lock && tries < 100 && flock(lock.get(), LOCK_EX | LOCK_NB) != 0; ++tries) usleep(10'000);
+  return lock;
+}
+
+}  // namespace
+
+void Descriptor::reset(int number) {
+  if (number_ >= 0) {
+    const int kept = errno;
+    ::close(number_);  // never again after EINTR: Linux has freed the number
+    errno = kept;
+  }
+  number_ = number;
+}
+
+Descriptor connect_to(const std::string& address, std::string& error) {
+  Name name;
+  if (!parse(address, name, error)) return {};
+  Descriptor socket = seqpacket();
+  const timeval limit{kConnectSeconds, 0};  // of a full backlog: the listener is stopped
+  const timeval none{};
+  int result = socket ? 0 : errno;
+  if (result == 0) {
+    setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    result = connect_name(socket.get(), name);
+    setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
+  }
+  if (result == 0) return socket;
+  error = "no simulator answers at '" + address +
+          "': " + (result == EAGAIN ? "it does not accept connections" : because(result));
+  return {};
+}
+
+bool Listener::open(const std::string& address, std::string& error) {
+  close();
+  Name name;
+  if (!parse(address, name, error)) return false;
+  socket_ = seqpacket(SOCK_NONBLOCK);
+  const std::string cannot = "cannot listen at '" + address + "': ";
+  bool bound = static_cast<bool>(socket_);
+  if (!bound) {
+    error = cannot + because(errno);
+  } else if (name.file) {
+    bound = bind_file(address, error);
+  } else if (bind(socket_.get(), reinterpret_cast<const sockaddr*>(&name.address), name.bytes) != 0) {
+    error = cannot + (errno == EADDRINUSE ? "another simulator listens there" : because(errno));
+    bound = false;
+  }
+  if (bound && listen(socket_.get(), kBacklog) == 0) return true;
+  if (bound) error = cannot + because(errno);
+  close();
+  return false;
+}
+
+// R2.
+bool Listener::bind_file(const std::string& path, std::string& error) {
+  const std::string cannot = "cannot listen at '" + path + "': ";
+  Name name;
+  if (!parse(path, name, error)) return false;
+  const Descriptor lock = lock_folder(path);
+  struct stat found;
+  if (lstat(path.c_str(), &found) == 0) {
+    if (!S_ISSOCK(found.st_mode)) {
+      error = cannot + "there is a file of that name that is no socket";
+      return false;
+    }
+    // Non-blocking: a full backlog (EAGAIN) is a sign of life, too.
+    const Descriptor probe = seqpacket(SOCK_NONBLOCK);
+    const int answer = probe ? connect_name(probe.get(), name) : errno;
+    if (answer != ECONNREFUSED) {
+      const bool lives = answer == 0 || answer == EAGAIN || answer == EPROTOTYPE;
+      error = cannot + (lives ? "somebody listens there" : because(answer));
+      return false;
+    }
+    unlink(path.c_str());
+  }
+  // The mode of the socket's own inode is that of its file, less the umask.
+  if (fchmod(socket_.get(), 0600) != 0 ||
+      bind(socket_.get(), reinterpret_cast<const sockaddr*>(&name.address), name.bytes) != 0 ||
+      lstat(path.c_str(), &file_) != 0) {
+    error = cannot + because(errno);
+    return false;
+  }
+  path_ = path;
+  if ((file_.st_mode & 0777) != 0600) fchmodat(AT_FDCWD, path.c_str(), 0600, AT_SYMLINK_NOFOLLOW);
+  return true;
+}
+
+Descriptor Listener::accept() {
+  int number;
+  do number = accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  while (number < 0 && (errno == EINTR || errno == ECONNABORTED));
+  return Descriptor{number};
+}
+
+void Listener::close() {
+  struct stat found;
+  if (!path_.empty() && lstat(path_.c_str(), &found) == 0 && same_file(found, file_)) unlink(path_.c_str());
+  path_.clear();
+  socket_.reset();
+}
+
+bool peer_of(int socket, Peer& peer) {
+  ucred found{};
+  socklen_t bytes = sizeof found;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &found, &bytes) != 0 || bytes != sizeof found) return false;
+  peer = {found.pid, found.uid, found.gid};
+  return true;
+}
+
+int send_message(int socket, const Message& message, std::span<const int> descriptors, Waiting waiting) {
+  if (descriptors.size() > kMaxDescriptors) return EINVAL;
+  iovec data{const_cast<Message*>(&message), sizeof message};
+  alignas(cmsghdr) unsigned char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))] = {};
+  msghdr header{};
+  header.msg_iov = &data;
+  header.msg_iovlen = 1;
+  if (!descriptors.empty()) {
+    header.msg_control = control;
+    header.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+    cmsghdr* rights = CMSG_FIRSTHDR(&header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+    std::memcpy(CMSG_DATA(rights), descriptors.data(), descriptors.size_bytes());
+  }
+  const int flags = MSG_NOSIGNAL | (waiting == Waiting::kNo ? MSG_DONTWAIT : 0);
+  while (sendmsg(socket, &header, flags) < 0) {  // a packet goes as a whole or not at all
+    if (errno != EINTR) return gone(errno);
+  }
+  return 0;
+}
+
+int receive_message(int socket, Received& received, Waiting waiting) {
+  for (Descriptor& old : received.descriptors) old.reset();
+  received.descriptor_count = 0;
+  iovec data{&received.message, sizeof received.message};
+  alignas(cmsghdr) unsigned char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))];
+  msghdr header{};
+  header.msg_iov = &data;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  const int flags = MSG_CMSG_CLOEXEC | (waiting == Waiting::kNo ? MSG_DONTWAIT : 0);
+  ssize_t bytes;
+  do bytes = recvmsg(socket, &header, flags);
+  while (bytes < 0 && errno == EINTR);
+  if (bytes < 0) return gone(errno);
+
+  for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int number;
+      std::memcpy(&number, CMSG_DATA(c) + i * sizeof number, sizeof number);
+      Descriptor owned{number};  // closed when there is no room for it, which MSG_CTRUNC rules out
+      if (received.descriptor_count < kMaxDescriptors) {
+        received.descriptors[received.descriptor_count++] = std::move(owned);
+      }
+    }
+  }
+  const bool whole = bytes == sizeof(Message) && (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;  // R4
+  if (whole) return 0;
+  const bool ended = bytes == 0 && received.descriptor_count == 0;
+  for (Descriptor& surplus : received.descriptors) surplus.reset();
+  received.descriptor_count = 0;
+  return ended ? EPIPE : EBADMSG;
+}
+
+}  // namespace rxnic::channel

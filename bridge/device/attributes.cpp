@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/device/attributes.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace rxnic {
+
+namespace {
+
+constexpr std::size_t kInterface = 8;  // of a GID: where its interface identifier begins
+
+// EUI-64 of a MAC, universal/local bit inverted (RFC 4291, appendix A).
+std::array<std::uint8_t, 8> eui64(const Mac& m) {
+  return {static_cast<std::uint8_t>(m[0] ^ 2), m[1], m[2], 0xff, 0xfe, m[3], m[4], m[5]};
+}
+GidBytes link_local(std::uint32_t nic) {
+  GidBytes gid{0xfe, 0x80};
+  const auto id = eui64(nic_mac(nic));
+  std::copy(id.begin(), id.end(), gid.begin() + kInterface);
+  return gid;
+}
+GidBytes mapped_ipv4(std::uint32_t nic) {
+  return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, nic_mac(nic)[5]};
+}
+
+bool is_mapped_ipv4(const GidBytes& gid) {
+  static constexpr std::array<std::uint8_t, 12> kPrefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return std::equal(kPrefix.begin(), kPrefix.end(), gid.begin());
+}
+
+}  // namespace
+
+Mac nic_mac(std::uint32_t nic) { return {0x02, 0x72, 0x78, 0, 0, static_cast<std::uint8_t>(nic + 1)}; }
+
+std::array<channel::Gid, channel::kGids> nic_gids(std::uint32_t nic) {
+  std::array<channel::Gid, channel::kGids> gids{};
+  gids[0] = {link_local(nic), channel::GidType::kRoceV1, {}};
+  gids[1] = {link_local(nic), channel::GidType::kRoceV2, {}};
+  gids[2] = {mapped_ipv4(nic), channel::GidType::kRoceV2, {}};
+  return gids;
+}
+
+Address address_of(const GidBytes& gid, channel::GidType type) {
+  if (type == channel::GidType::kRoceV2 && is_mapped_ipv4(gid)) return Address::ipv4(load_be32(gid.data() + 12));
+  return Address::ipv6(gid);
+}
+
+PortAddress port_address(std::uint32_t nic) {
+  return {nic_mac(nic),
+          {Address::ipv6(link_local(nic)), address_of(mapped_ipv4(nic), channel::GidType::kRoceV2),
+           Address::ipv6(mapped_ipv4(nic))}};
+}
+
+std::vector<SourceGid> source_gids(std::uint32_t nic) {
+  std::vector<SourceGid> entries;
+  for (const channel::Gid& gid : nic_gids(nic)) {
+    SourceGid entry;
+    if (gid.type != channel::GidType::kNone) entry.address = address_of(gid.bytes, gid.type);
+    if (gid.type == channel::GidType::kRoceV1) entry.encapsulation = Encapsulation::kRoceV1;
+    if (gid.type == channel::GidType::kRoceV2) {
+      entry.encapsulation =
+          entry.address.kind == Address::Kind::kIpv4 ? Encapsulation::kRoceV2Ipv4 : Encapsulation::kRoceV2Ipv6;
+    }
+    entries.push_back(entry);
+  }
+  return entries;
+}
+
+std::uint64_t node_guid(std::uint32_t nic) {
+  const auto id = eui64(nic_mac(nic));
+  std::uint64_t guid = 0;
+  std::memcpy(&guid, id.data(), sizeof guid);
+  return guid;
+}
+
+channel::DeviceAttributes device_attributes(std::uint32_t nic, const Params& params) {
+  channel::DeviceAttributes a;
+  a.node_guid = node_guid(nic);
+  const Mac mac = nic_mac(nic);
+  std::copy(mac.begin(), mac.end(), a.mac.begin());
+  a.gids = nic_gids(nic);
+  a.link_mbps = params.nic.link_gbps * 1000;
+  a.max_qps = 8192;
+  a.max_qp_wrs = 32768;
+  a.max_sge = kMaxSge;
+  a.max_cqs = 8192;
+  a.max_cqes = (1u << 20) - 1;
+  a.max_mrs = 65536;
+  a.max_pds = 8192;
+  a.max_srqs = 4096;
+  a.max_srq_wrs = 32767;
+  a.max_srq_sge = kMaxSge - 1;  // a slot of 512 bytes with its next segment
+  a.max_ahs = 65536;
+  a.max_inline = kMaxInlineBytes;
+  a.max_rd_atomic = 16;
+  a.cqe_bytes = params.cqe_generator.cqe_bytes;
+  a.active_mtu = kMaxMtu;
+  a.srq_linked_list = params.srq_wqe_fetcher.srq_layout == SrqLayout::kLinkedList;
+  a.core_clock_khz = 1'000'000;  // completion timestamps are told to programs in ns of model time
+  a.timestamp_period_ps = params.nic.clock_period_ps;
+  return a;
+}
+
+bool is_multicast(const GidBytes& gid) { return gid[0] == 0xff || (is_mapped_ipv4(gid) && gid[12] >> 4 == 0xe); }
+
+std::optional<std::uint32_t> nic_of(const GidBytes& gid, std::uint32_t nics) {
+  for (std::uint32_t nic = 0; nic < nics; ++nic) {
+    if (gid == link_local(nic) || gid == mapped_ipv4(nic)) return nic;
+  }
+  return std::nullopt;
+}
+
+std::optional<Mac> resolve(const GidBytes& gid, std::uint32_t nics) {
+  if (const auto nic = nic_of(gid, nics)) return nic_mac(*nic);
+  if (gid[0] == 0xff) return Mac{0x33, 0x33, gid[12], gid[13], gid[14], gid[15]};
+  if (is_multicast(gid)) return Mac{0x01, 0x00, 0x5e, static_cast<std::uint8_t>(gid[13] & 0x7f), gid[14], gid[15]};
+  const std::uint8_t* id = gid.data() + kInterface;
+  if (gid[0] == 0xfe && gid[1] >> 6 == 2 && id[3] == 0xff && id[4] == 0xfe) {
+    return Mac{static_cast<std::uint8_t>(id[0] ^ 2), id[1], id[2], id[5], id[6], id[7]};
+  }
+  return std::nullopt;
+}
+
+}  // namespace rxnic

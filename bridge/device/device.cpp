@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/device/device.h"
+
+#include <bit>
+#include <cerrno>
+
+namespace rxnic {
+
+namespace {
+
+constexpr std::uint32_t kFirstQpn = 0x11;    // 0 and 1 are those of management
+constexpr std::uint32_t kLastQpn = 0x3ffff;  // numbers of all kinds: some times as many as a program can have
+constexpr std::uint32_t kLastNumber = 0x3ffff;
+constexpr std::uint32_t kFirstKeyIndex = 2;  // kInvalidKey is of index 1
+constexpr std::uint64_t kMttBytes = std::uint64_t{1} << 40;
+constexpr std::uint64_t kClockReadPs = 1'000'000;  // a read of a register: a PCIe round trip and the CPU's stall
+constexpr std::uint64_t kCommandPs = 20'000'000;  // the NIC's firmware: what was posted before is done by then
+
+bool command_time_is_over(Command& c, Cycle now, std::uint64_t clock_period_ps) {
+  if (c.due == Cycle{}) c.due = now + (kCommandPs + clock_period_ps - 1) / clock_period_ps;
+  return now >= c.due;
+}
+
+}  // namespace
+
+bool ring_fits(std::uint64_t offset, std::uint32_t slots, std::uint32_t stride) {
+  const std::uint64_t bytes = std::uint64_t{slots} * stride;
+  return std::has_single_bit(slots) && std::has_single_bit(stride) && offset % 64 == 0 &&
+         offset >= channel::kHeapOffset && offset <= channel::kMappingBytes && bytes <= channel::kMappingBytes - offset;
+}
+
+BusAddress ring_address(ClientId client, std::uint64_t offset) {
+  return program_address(client, ProgramMemory::kShared | offset);
+}
+
+Device::Device(std::uint32_t number, std::uint32_t nics, const Params& params, Nic& nic, HostMemory& memory)
+    : number_(number),
+      nics_(nics),
+      clock_period_ps_(params.nic.clock_period_ps),
+      attributes_(device_attributes(number, params)),
+      srq_layout_(attributes_.srq_linked_list != 0 ? WqLayout::kLinkedList : WqLayout::kCyclic),
+      nic_(nic),
+      control_(nic, memory),
+      receive_line_(nic.receive_doorbells),
+      completion_line_(nic.completion_doorbells),
+      send_line_(nic.send_doorbells),
+      pd_numbers_(1, kLastNumber),
+      key_indices_(kFirstKeyIndex, kLastNumber),
+      cq_numbers_(1, kLastNumber),
+      srq_numbers_(1, kLastNumber),
+      qp_numbers_(kFirstQpn, kLastQpn),
+      mtt_(kMttBytes) {
+  nic.requester->set_port(nic_mac(number), source_gids(number));
+}
+
+std::int32_t Device::open(ClientId client) { return clients_.emplace(client, Objects{}).second ? 0 : EINVAL; }
+
+CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
+  using channel::Request;
+  c.message.status = 0;
+  switch (c.message.type) {
+    case Request::kAllocatePd:
+      return allocate_pd(client, c);
+    case Request::kFreePd:
+      return free_pd(client, c);
+    case Request::kRegisterMemory:
+      return register_memory(client, c);
+    case Request::kReregisterMemory:
+      return reregister_memory(client, c);
+    case Request::kFreeMemory:
+      return free_memory(client, c);
+    case Request::kCreateChannel:
+      return create_channel(client, c);
+    case Request::kFreeChannel:
+      return free_channel(client, c);
+    case Request::kCreateCq:
+      return create_cq(client, c);
+    case Request::kResizeCq:
+      return command_time_is_over(c, now, clock_period_ps_) ? resize_cq(client, c) : CommandResult::kBusy;
+    case Request::kModifyCq:
+      return modify_cq(client, c);
+    case Request::kFreeCq:
+      return free_cq(client, c);
+    case Request::kCreateSrq:
+      return create_srq(client, c);
+    case Request::kModifySrq:
+      return modify_srq(client, c);
+    case Request::kQuerySrq:
+      return query_srq(client, c);
+    case Request::kFreeSrq:
+      return free_srq(client, c);
+    case Request::kCreateQp:
+      return create_qp(client, c);
+    case Request::kModifyQp:
+      return modify_qp(client, c);
+    case Request::kQueryQp:
+      return query_qp(client, c);
+    case Request::kFreeQp:
+      return free_qp(client, c);
+    case Request::kResolve:
+      return resolve_path(c);
+    case Request::kAttachMulticast:
+      return attach_multicast(client, c);
+    case Request::kDetachMulticast:
+      return detach_multicast(client, c);
+    case Request::kReadClock:
+      return read_clock(c, now);
+    case Request::kHello:
+    case Request::kOpen:
+      return refuse(c, EINVAL);  // the port's
+  }
+  return refuse(c, EOPNOTSUPP);
+}
+
+CommandResult Device::close(ClientId client) {
+  // QPs first, then what they refer to. Each kind is finished before the next is begun.
+  const auto all = [client](auto& objects, auto destroy) {
+    std::vector<std::uint32_t> numbers;
+    for (const auto& [number, object] : objects) {
+      if (object.owner == client) numbers.push_back(number);
+    }
+    bool done = true;
+    for (const std::uint32_t number : numbers) done = destroy(number) == CommandResult::kDone && done;
+    return done;
+  };
+  if (!all(qps_, [this](std::uint32_t n) { return destroy_qp(Qpn{n}); })) return CommandResult::kBusy;
+  if (!all(srqs_, [this](std::uint32_t n) { return destroy_srq(Srqn{n}); })) return CommandResult::kBusy;
+  if (!all(regions_, [this](std::uint32_t n) { return destroy_region(Key{n}); })) return CommandResult::kBusy;
+  if (!all(cqs_, [this](std::uint32_t n) { return destroy_cq(Cqn{n}); })) return CommandResult::kBusy;
+  std::erase_if(pds_, [client](const auto& pd) { return pd.second.owner == client; });
+  clients_.erase(client);
+  return CommandResult::kDone;
+}
+
+void Device::ring(ClientId client, channel::Board board, std::uint32_t index, std::uint64_t value, Cycle now,
+                  Cycle arrival) {
+  const auto it = clients_.find(client);
+  if (it == clients_.end()) return;
+  const Objects& own = it->second;
+  const Records& records = board == channel::Board::kSend      ? own.send
+                           : board == channel::Board::kReceive ? own.receive
+                                                               : own.completion;
+  if (index >= records.size() || !records[index].used) return;
+  Doorbell d;
+  d.number = records[index].number;
+  d.value = static_cast<std::uint32_t>(value);
+  d.rung = now;
+  switch (board) {
+    case channel::Board::kSend:
+      d.kind = DoorbellKind::kSend;
+      send_line_.push(d, arrival);
+      return;
+    case channel::Board::kReceive:
+      d.kind = DoorbellKind::kReceive;
+      receive_line_.push(d, arrival);
+      return;
+    case channel::Board::kConsumer:
+      d.kind = DoorbellKind::kCqConsumer;
+      completion_line_.push(d, arrival);
+      return;
+    case channel::Board::kArm:
+      d.kind = DoorbellKind::kCqArm;
+      d.solicited_only = (value & channel::kArmSolicited) != 0;
+      completion_line_.push(d, arrival);
+      return;
+    case channel::Board::kCount:
+      return;
+  }
+}
+
+std::optional<Device::Notice> Device::qp_notice(channel::EventKind kind, Qpn qpn) const {
+  const auto it = qps_.find(raw(qpn));
+  if (it == qps_.end() || it->second.teardown.step != 0) return std::nullopt;
+  return Notice{it->second.owner, 0, {kind, raw(qpn)}};
+}
+
+std::optional<Device::Notice> Device::notice_of(const Event& event) const {
+  using channel::EventKind;
+  switch (event.type) {
+    case EventType::kCompletion:
+    case EventType::kCqError: {
+      const auto it = cqs_.find(event.number);
+      if (it == cqs_.end() || it->second.teardown.step != 0) return std::nullopt;
+      if (event.type == EventType::kCqError) return Notice{it->second.owner, 0, {EventKind::kCqError, event.number}};
+      if (it->second.channel == 0) return std::nullopt;
+      return Notice{it->second.owner, it->second.channel, {EventKind::kCompletion, event.number}};
+    }
+    case EventType::kQpFatal:
+      return qp_notice(EventKind::kQpFatal, Qpn{event.number});
+    case EventType::kQpAccessError:
+      return qp_notice(EventKind::kQpAccessError, Qpn{event.number});
+    case EventType::kQpRequestError:
+      return qp_notice(EventKind::kQpRequestError, Qpn{event.number});
+    case EventType::kQpLastWqeReached:
+      return qp_notice(EventKind::kQpLastWqeReached, Qpn{event.number});
+    case EventType::kSrqLimitReached: {
+      const auto it = srqs_.find(event.number);
+      if (it == srqs_.end() || it->second.teardown.step != 0) return std::nullopt;
+      return Notice{it->second.owner, 0, {EventKind::kSrqLimitReached, event.number}};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<ClientId> Device::owner_of(Cqn cq) const {
+  const auto it = cqs_.find(raw(cq));
+  if (it == cqs_.end()) return std::nullopt;
+  return it->second.owner;
+}
+
+std::optional<ClientId> Device::owner_of(Qpn qpn) const {
+  const auto it = qps_.find(raw(qpn));
+  if (it == qps_.end()) return std::nullopt;
+  return it->second.owner;
+}
+
+CommandResult Device::resolve_path(Command& c) const {
+  AddressVector& path = c.message.body.resolve.path;
+  if (path.source_gid_index >= channel::kGids ||
+      attributes_.gids[path.source_gid_index].type == channel::GidType::kNone) {
+    return refuse(c, EINVAL);
+  }
+  const auto mac = resolve(path.destination_gid, nics_);
+  if (!mac) return refuse(c, EHOSTUNREACH);
+  path.destination_mac = *mac;
+  return CommandResult::kDone;
+}
+
+// The program waits for the reply as a CPU waits for a register of the device.
+CommandResult Device::read_clock(Command& c, Cycle now) const {
+  if (!c.begun) {
+    c.begun = true;
+    c.due = now + (kClockReadPs + clock_period_ps_ - 1) / clock_period_ps_;
+  }
+  if (now < c.due) return CommandResult::kBusy;
+  c.message.body.clock.model_time_ps = now.count * clock_period_ps_;
+  return CommandResult::kDone;
+}
+
+bool Device::is_free(const Records& records, std::uint32_t index) {
+  return index < channel::kDoorbells && (index >= records.size() || !records[index].used);
+}
+void Device::assign(Records& records, std::uint32_t index, std::uint32_t number) {
+  if (index == kNoRecord) return;
+  if (index >= records.size()) records.resize(index + 1);
+  records[index] = {true, number};
+}
+void Device::release(Records& records, std::uint32_t index) {
+  if (index < records.size()) records[index] = {};
+}
+
+}  // namespace rxnic

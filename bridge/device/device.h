@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// One NIC as its driver: the objects that programs create, the control requests of bridge/channel/protocol.h carried
+// out on the NIC's command interface, doorbell records, events to their owners.
+//
+//   R1  Nothing that comes from a program is trusted: every handle, number, offset and size is checked before anything
+//       is changed. Refusals: EINVAL (foreign, unknown or impossible), EBUSY (in use), ENOMEM (a limit is reached),
+//       EOPNOTSUPP, EHOSTUNREACH.
+//   R2  A ring lies in the heap of the client's mapping, aligned to 64 bytes, its slots and stride are powers of two
+//       that the device takes. A doorbell record belongs to one queue of each board at a time.
+//   R3  Keys are index << 8 | tag; the tag changes with each use of an index. lkey and rkey are equal.
+//   R4  A QP without a receive queue has one that nobody can post to.
+//   R5  A request that has to wait is executed again until it is done; what was checked is not checked again.
+//   R6  An object that is being destroyed takes no doorbells and raises no events.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "bridge/device/attributes.h"
+#include "bridge/device/doorbell_line.h"
+#include "bridge/device/numbers.h"
+#include "bridge/device/objects.h"
+#include "model/types/host_memory.h"
+
+namespace rxnic {
+
+// A control request on its way. `message` becomes the reply.
+struct Command {
+  channel::Message message;
+  bool begun = false;  // checked, and the NIC has been asked
+  Cycle due{};         // kReadClock, kResizeCq: of the reply
+  std::uint64_t mark = 0;
+};
+
+class Device {
+ public:
+  Device(std::uint32_t number, std::uint32_t nics, const Params& params, Nic& nic, HostMemory& memory);
+
+  const channel::DeviceAttributes& attributes() const { return attributes_; }
+  // 0, or the errno that the client is refused with.
+  std::int32_t open(ClientId client);
+  CommandResult execute(ClientId client, Command& command, Cycle now);  // (R5)
+  // Frees what the client has, in the order of their references.
+  CommandResult close(ClientId client);
+  // What a doorbell means to the NIC: it arrives there in `arrival`.
+  void ring(ClientId client, channel::Board board, std::uint32_t index, std::uint64_t value, Cycle now, Cycle arrival);
+
+  // RC and UC QPs that are connected to this one of that NIC.
+  std::vector<Qpn> connected_to(std::uint32_t nic, Qpn qpn) const;
+  std::vector<Qpn> connectable(ClientId client) const;  // its RC and UC QPs
+  bool is_connected(Qpn qpn) const;  // an RC or UC QP from kRtr on that is not being reset or destroyed
+  CommandResult fail(Qpn qpn) { return control_.fail_qp(qpn); }
+
+  // An event for a program. channel 0: the asynchronous one.
+  struct Notice {
+    ClientId client{};
+    std::uint32_t channel = 0;
+    channel::EventRecord record;
+  };
+  std::optional<Notice> notice_of(const Event& event) const;
+  std::optional<Notice> qp_notice(channel::EventKind kind, Qpn qpn) const;
+  // QPs in SQD whose owners asked to be told when the last request is answered; those that are told are forgotten.
+  bool draining() const { return !draining_.empty(); }
+  std::vector<Qpn> take_drained();
+  std::optional<ClientId> owner_of(Cqn cq) const;
+  std::optional<ClientId> owner_of(Qpn qpn) const;
+
+  DoorbellLine& receive_line() { return receive_line_; }
+  DoorbellLine& completion_line() { return completion_line_; }
+  DoorbellLine& send_line() { return send_line_; }
+  std::size_t objects() const { return pds_.size() + regions_.size() + cqs_.size() + srqs_.size() + qps_.size(); }
+
+ private:
+  using Objects = ClientObjects;
+  using Records = std::vector<ClientObjects::Record>;
+
+  // device_memory.cpp
+  CommandResult allocate_pd(ClientId client, Command& c);
+  CommandResult free_pd(ClientId client, Command& c);
+  CommandResult register_memory(ClientId client, Command& c);
+  CommandResult reregister_memory(ClientId client, Command& c);
+  CommandResult free_memory(ClientId client, Command& c);
+  std::int32_t check_region(ClientId client, const channel::Memory& m) const;
+  void install_region(Key key, const RegionObject& region);
+  CommandResult destroy_region(Key key);
+  // device_queues.cpp
+  CommandResult create_channel(ClientId client, Command& c);
+  CommandResult free_channel(ClientId client, Command& c);
+  CommandResult create_cq(ClientId client, Command& c);
+  CommandResult resize_cq(ClientId client, Command& c);
+  CommandResult modify_cq(ClientId client, Command& c);
+  CommandResult free_cq(ClientId client, Command& c);
+  CommandResult create_srq(ClientId client, Command& c);
+  CommandResult modify_srq(ClientId client, Command& c);
+  CommandResult query_srq(ClientId client, Command& c);
+  CommandResult free_srq(ClientId client, Command& c);
+  CommandResult destroy_cq(Cqn cq);
+  CommandResult destroy_srq(Srqn srq);
+  // device_qps.cpp
+  CommandResult create_qp(ClientId client, Command& c);
+  CommandResult modify_qp(ClientId client, Command& c);
+  CommandResult query_qp(ClientId client, Command& c);
+  CommandResult free_qp(ClientId client, Command& c);
+  std::int32_t check_qp(ClientId client, const channel::QueuePair& asked);
+  std::int32_t apply(const channel::QpAttributes& asked, QpState next, SendQpContext& context,
+                     channel::QpAttributes& set) const;
+  CommandResult reset_qp(QpObject& qp);
+  CommandResult destroy_qp(Qpn qpn);
+  bool doorbells_gone(QpObject& qp);
+  CommandResult attach_multicast(ClientId client, Command& c);
+  CommandResult detach_multicast(ClientId client, Command& c);
+  void leave_groups(const QpObject& qp);
+  // device.cpp
+  CommandResult resolve_path(Command& c) const;
+  CommandResult read_clock(Command& c, Cycle now) const;
+
+  template <class Map>
+  auto* owned(Map& objects, ClientId client, std::uint32_t number) const {
+    const auto it = objects.find(number);
+    return it != objects.end() && it->second.owner == client ? &it->second : nullptr;
+  }
+  static bool is_free(const Records& records, std::uint32_t index);
+  static void assign(Records& records, std::uint32_t index, std::uint32_t number);
+  static void release(Records& records, std::uint32_t index);
+
+  const std::uint32_t number_, nics_;
+  const std::uint64_t clock_period_ps_;
+  const channel::DeviceAttributes attributes_;
+  const WqLayout srq_layout_;
+  Nic& nic_;
+  NicControl control_;
+  DoorbellLine receive_line_, completion_line_, send_line_;
+
+  std::map<ClientId, Objects> clients_;
+  std::map<std::uint32_t, PdObject> pds_;
+  std::map<std::uint32_t, RegionObject> regions_;  // by key
+  std::map<std::uint32_t, CqObject> cqs_;
+  std::map<std::uint32_t, SrqObject> srqs_;
+  std::map<std::uint32_t, QpObject> qps_;
+  std::map<Address, Qpn> groups_;
+  std::vector<Qpn> draining_;
+  NumberPool pd_numbers_, key_indices_, cq_numbers_, srq_numbers_, qp_numbers_;
+  std::map<std::uint32_t, std::uint8_t> key_tags_;  // by index: of its last use
+  std::set<std::uint32_t> key_indices_used_;
+  RangePool mtt_;
+};
+
+// `c.message` is the reply: refused with a positive errno.
+inline CommandResult refuse(Command& c, std::int32_t error) {
+  c.message.status = error;
+  return CommandResult::kDone;
+}
+
+// Slots of receive queues (work_queue.h): kMaxSge segments and a next segment at most.
+inline constexpr std::uint32_t kMinReceiveStride = 32;
+inline constexpr std::uint32_t kMaxReceiveStride = 1024;
+
+// (R2) `slots` * `stride` bytes at this offset of the mapping.
+bool ring_fits(std::uint64_t offset, std::uint32_t slots, std::uint32_t stride);
+BusAddress ring_address(ClientId client, std::uint64_t offset);
+
+}  // namespace rxnic

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queue pairs and multicast groups.
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+
+#include "bridge/device/device.h"
+#include "bridge/device/qp_rules.h"
+
+namespace rxnic {
+
+namespace {
+
+constexpr std::uint32_t kMinSendStride = 64;
+
+constexpr bool has(const channel::QpAttributes& a, QpAttribute attribute) { return (a.mask & attribute) != 0; }
+
+}  // namespace
+
+std::int32_t Device::check_qp(ClientId client, const channel::QueuePair& asked) {
+  const Objects& own = clients_.at(client);
+  const auto type = static_cast<QpType>(asked.type);
+  if (type != QpType::kRc && type != QpType::kUc && type != QpType::kUd) return EOPNOTSUPP;
+  if (owned(pds_, client, asked.pd) == nullptr || owned(cqs_, client, asked.send_cq) == nullptr ||
+      owned(cqs_, client, asked.receive_cq) == nullptr) {
+    return EINVAL;
+  }
+  if (asked.has_srq != 0 && owned(srqs_, client, asked.srqn) == nullptr) return EINVAL;
+  const std::uint32_t most = std::bit_ceil(attributes_.max_qp_wrs);
+  if (asked.send_slots != 0) {
+    if (asked.send_slots > most || asked.send_stride < kMinSendStride || asked.send_stride > kMaxSendStride ||
+        !ring_fits(asked.send_ring, asked.send_slots, asked.send_stride) || !is_free(own.send, asked.send_doorbell)) {
+      return EINVAL;
+    }
+  }
+  if (asked.has_srq == 0 && asked.receive_slots != 0) {
+    if (asked.receive_slots > most || asked.receive_stride < kMinReceiveStride ||
+        asked.receive_stride > kMaxReceiveStride ||
+        !ring_fits(asked.receive_ring, asked.receive_slots, asked.receive_stride) ||
+        !is_free(own.receive, asked.receive_doorbell)) {
+      return EINVAL;
+    }
+  }
+  return own.qps == attributes_.max_qps ? ENOMEM : 0;
+}
+
+CommandResult Device::create_qp(ClientId client, Command& c) {
+  channel::QueuePair& asked = c.message.body.qp;
+  if (const std::int32_t error = check_qp(client, asked); error != 0) return refuse(c, error);
+  const auto number = qp_numbers_.take([this](std::uint32_t n) { return qps_.contains(n); });
+  if (!number) return refuse(c, ENOMEM);
+  Objects& own = clients_.at(client);
+  QpObject qp;
+  qp.owner = client;
+  qp.type = static_cast<QpType>(asked.type);
+  QpContext& context = qp.context.qp;
+  context.qpn = Qpn{*number};
+  context.transport = transport_of(qp.type);
+  context.pd = Pdn{asked.pd};
+  context.mtu = static_cast<std::uint16_t>(attributes_.active_mtu);  // UD: the port's; others are told theirs
+  context.send_cq = Cqn{asked.send_cq};
+  context.receive_cq = Cqn{asked.receive_cq};
+  context.uses_srq = asked.has_srq != 0;
+  if (context.uses_srq) {
+    SrqObject& srq = srqs_.at(asked.srqn);
+    context.receive_queue = srq.queue;
+    qp.srqn = asked.srqn;
+    ++srq.users;
+  } else {  // (R4)
+    WqContext queue;
+    queue.number = *number;
+    queue.pd = Pdn{asked.pd};
+    const bool posts = asked.receive_slots != 0;
+    queue.base = ring_address(client, posts ? asked.receive_ring : channel::kHeapOffset);
+    queue.slots = posts ? asked.receive_slots : 1;
+    queue.stride = posts ? asked.receive_stride : kMinReceiveStride;
+    if (posts) qp.receive_record = asked.receive_doorbell;
+    context.receive_queue = control_.create_queue(queue);
+    qp.own_queue = queue;
+    assign(own.receive, qp.receive_record, raw(context.receive_queue));
+  }
+  if (asked.send_slots != 0) {
+    qp.context.queue = {ring_address(client, asked.send_ring), asked.send_slots, asked.send_stride,
+                        asked.all_signaled != 0};
+    qp.send_record = asked.send_doorbell;
+    assign(own.send, qp.send_record, *number);
+  }
+  control_.create_qp(context, qp.context.queue);
+  qp.created = qp.context;
+  ++own.qps;
+  ++pds_.at(asked.pd).users;
+  ++cqs_.at(asked.send_cq).users;
+  ++cqs_.at(asked.receive_cq).users;
+  qps_[*number] = qp;
+  asked.qpn = *number;
+  return CommandResult::kDone;
+}
+
+// What the attributes mean to the NIC.
+std::int32_t Device::apply(const channel::QpAttributes& asked, QpState next, SendQpContext& context,
+                           channel::QpAttributes& set) const {
+  context.qp.state = next;
+  set.state = set.current_state = static_cast<std::uint32_t>(next);
+  if (has(asked, kAttrPort)) set.port = asked.port;
+  if (has(asked, kAttrPkeyIndex)) set.pkey_index = asked.pkey_index;
+  if (has(asked, kAttrAccess)) {
+    set.access = asked.access;
+    context.qp.access = static_cast<std::uint8_t>(asked.access & kAccessRights);
+  }
+  if (has(asked, kAttrQkey)) context.qp.qkey = set.qkey = asked.qkey;
+  if (has(asked, kAttrRemoteQpn)) {
+    set.remote_qpn = asked.remote_qpn;
+    context.qp.remote_qpn = Qpn{asked.remote_qpn};
+  }
+  if (has(asked, kAttrPathMtu)) {
+    set.path_mtu = asked.path_mtu;
+    context.qp.mtu = static_cast<std::uint16_t>(128u << asked.path_mtu);
+  }
+  if (has(asked, kAttrPath)) {
+    const auto mac = resolve(asked.path.destination_gid, nics_);
+    if (!mac) return EHOSTUNREACH;
+    if (is_multicast(asked.path.destination_gid)) return EINVAL;
+    set.path = asked.path;
+    set.path.destination_mac = *mac;
+    set.is_global = 1;
+    context.path = set.path;
+    const channel::Gid& source = attributes_.gids[asked.path.source_gid_index];
+    context.qp.local = address_of(source.bytes, source.type);
+    context.qp.remote = address_of(asked.path.destination_gid, source.type);
+    if (context.qp.remote.kind != context.qp.local.kind) return EINVAL;
+  }
+  const auto byte = [](std::uint32_t value) { return static_cast<std::uint8_t>(value); };
+  if (has(asked, kAttrMinRnrTimer)) context.qp.min_rnr_timer = byte(set.min_rnr_timer = asked.min_rnr_timer);
+  if (has(asked, kAttrMaxDestRdAtomic)) {
+    context.qp.max_dest_rd_atomic = byte(set.max_dest_rd_atomic = asked.max_dest_rd_atomic);
+  }
+  if (has(asked, kAttrMaxRdAtomic)) context.max_rd_atomic = byte(set.max_rd_atomic = asked.max_rd_atomic);
+  if (has(asked, kAttrTimeout)) context.timeout = byte(set.timeout = asked.timeout);
+  if (has(asked, kAttrRetryCount)) context.retry_count = byte(set.retry_count = asked.retry_count);
+  if (has(asked, kAttrRnrRetry)) context.rnr_retry = byte(set.rnr_retry = asked.rnr_retry);
+  if (has(asked, kAttrRqPsn)) set.rq_psn = asked.rq_psn;
+  if (has(asked, kAttrSqPsn)) context.sq_psn = set.sq_psn = asked.sq_psn;
+  return 0;
+}
+
+CommandResult Device::modify_qp(ClientId client, Command& c) {
+  channel::QpAttributes& asked = c.message.body.attributes;
+  QpObject* qp = owned(qps_, client, asked.qpn);
+  if (qp == nullptr) return refuse(c, EINVAL);
+  const bool to_reset = has(asked, kAttrState) && asked.state == static_cast<std::uint32_t>(QpState::kReset);
+  if (c.begun) {  // (R5) only these two are left half done
+    const CommandResult result = to_reset ? reset_qp(*qp) : control_.fail_qp(qp->qpn());
+    if (result == CommandResult::kBusy) return result;
+    qp->attributes.state = asked.state;
+    return CommandResult::kDone;
+  }
+  QpContext current;
+  if (control_.read_qp(qp->qpn(), current) == CommandResult::kBusy) return CommandResult::kBusy;
+  QpState next = current.state;
+  const int error = check_modify(qp->type, current.state, asked, attributes_.max_rd_atomic, next);
+  if (error != 0) return refuse(c, error);
+  if (has(asked, kAttrState) && (next == QpState::kReset || next == QpState::kError)) {
+    c.begun = true;
+    return modify_qp(client, c);
+  }
+  SendQpContext context = qp->context;
+  channel::QpAttributes set = qp->attributes;
+  if (const std::int32_t refused = apply(asked, next, context, set); refused != 0) return refuse(c, refused);
+  const CommandResult result =
+      control_.modify_qp(context, has(asked, kAttrRqPsn), Psn{asked.rq_psn}, has(asked, kAttrSqPsn));
+  if (result == CommandResult::kBusy) return result;
+  qp->context = context;
+  qp->attributes = set;
+  if (has(asked, kAttrDrainedNotify) && asked.drained_notify != 0) draining_.push_back(qp->qpn());
+  return CommandResult::kDone;
+}
+
+// Nothing of a doorbell that was rung before may reach the QP afterwards.
+bool Device::doorbells_gone(QpObject& qp) {
+  Teardown& t = qp.teardown;
+  if (t.mark == 0) {
+    send_line_.drop(raw(qp.qpn()));
+    if (qp.own_queue) receive_line_.drop(raw(qp.context.qp.receive_queue));
+    t.mark = send_line_.mark() + 1;
+    t.second_mark = receive_line_.mark();
+  }
+  return send_line_.passed(t.mark - 1) && receive_line_.passed(t.second_mark);
+}
+
+CommandResult Device::reset_qp(QpObject& qp) {
+  if (!doorbells_gone(qp)) return CommandResult::kBusy;
+  if (control_.reset_qp(qp.qpn()) == CommandResult::kBusy) return CommandResult::kBusy;
+  qp.teardown = {};
+  std::erase(draining_, qp.qpn());
+  qp.context = qp.created;
+  qp.attributes = {};
+  return CommandResult::kDone;
+}
+
+CommandResult Device::query_qp(ClientId client, Command& c) {
+  const std::uint32_t number = c.message.body.attributes.qpn;
+  const QpObject* qp = owned(qps_, client, number);
+  if (qp == nullptr) return refuse(c, EINVAL);
+  QpContext current;
+  if (control_.read_qp(qp->qpn(), current) == CommandResult::kBusy) return CommandResult::kBusy;
+  channel::QpAttributes found = qp->attributes;
+  found.qpn = number;
+  found.mask = c.message.body.attributes.mask;
+  found.state = found.current_state = static_cast<std::uint32_t>(current.state);
+  c.message.body.attributes = found;
+  return CommandResult::kDone;
+}
+
+CommandResult Device::free_qp(ClientId client, Command& c) {
+  const std::uint32_t number = c.message.body.handle.number;
+  const QpObject* qp = owned(qps_, client, number);
+  if (qp == nullptr) return refuse(c, EINVAL);
+  if (qp->groups != 0) return refuse(c, EBUSY);
+  return destroy_qp(Qpn{number});
+}
+
+CommandResult Device::destroy_qp(Qpn qpn) {
+  QpObject& qp = qps_.at(raw(qpn));
+  Objects& own = clients_.at(qp.owner);
+  Teardown& t = qp.teardown;
+  if (t.step == 0) {
+    leave_groups(qp);
+    std::erase(draining_, qpn);
+    release(own.send, qp.send_record);
+    release(own.receive, qp.receive_record);
+    t = {1, 0, 0};
+  }
+  if (t.step == 1) {
+    if (!doorbells_gone(qp) || control_.free_qp(qpn) == CommandResult::kBusy) return CommandResult::kBusy;
+    t.step = 2;
+  }
+  const QpContext& context = qp.context.qp;
+  if (qp.own_queue && control_.free_queue(context.receive_queue, *qp.own_queue) == CommandResult::kBusy) {
+    return CommandResult::kBusy;
+  }
+  --own.qps;
+  --pds_.at(raw(context.pd)).users;
+  --cqs_.at(raw(context.send_cq)).users;
+  --cqs_.at(raw(context.receive_cq)).users;
+  if (context.uses_srq) --srqs_.at(qp.srqn).users;
+  qps_.erase(raw(qpn));
+  return CommandResult::kDone;
+}
+
+std::vector<Qpn> Device::take_drained() {
+  std::vector<Qpn> drained;
+  std::erase_if(draining_, [&](Qpn qpn) {
+    QpContext current;
+    if (control_.read_qp(qpn, current) == CommandResult::kBusy) return false;
+    if (current.state != QpState::kSqd) return true;  // in error, or at work again: it is not told
+    const bool done = nic_.requester->drained(qpn);
+    if (done) drained.push_back(qpn);
+    return done;
+  });
+  return drained;
+}
+
+std::vector<Qpn> Device::connectable(ClientId client) const {
+  std::vector<Qpn> found;
+  for (const auto& [number, qp] : qps_) {
+    if (qp.owner == client && connects(qp.type)) found.push_back(Qpn{number});
+  }
+  return found;
+}
+
+bool Device::is_connected(Qpn qpn) const {
+  const auto it = qps_.find(raw(qpn));
+  if (it == qps_.end()) return false;
+  const QpObject& qp = it->second;
+  const bool stopping = qp.teardown.step != 0 || qp.teardown.mark != 0;
+  return connects(qp.type) && !stopping && qp.context.qp.state >= QpState::kRtr;
+}
+
+std::vector<Qpn> Device::connected_to(std::uint32_t nic, Qpn qpn) const {
+  std::vector<Qpn> found;
+  for (const auto& [number, qp] : qps_) {
+    if (!is_connected(Qpn{number}) || qp.context.qp.remote_qpn != qpn) continue;
+    if (nic_of(qp.context.path.destination_gid, nics_) == nic) found.push_back(Qpn{number});
+  }
+  return found;
+}
+
+// One QP a group (rx_parser.h R5): EBUSY for the second.
+CommandResult Device::attach_multicast(ClientId client, Command& c) {
+  const channel::Multicast& asked = c.message.body.multicast;
+  QpObject* qp = owned(qps_, client, asked.qpn);
+  if (qp == nullptr || qp->type != QpType::kUd || !is_multicast(asked.gid)) return refuse(c, EINVAL);
+  const Address group = address_of(asked.gid, channel::GidType::kRoceV2);
+  const auto [it, added] = groups_.emplace(group, qp->qpn());
+  if (!added) return it->second == qp->qpn() ? CommandResult::kDone : refuse(c, EBUSY);
+  nic_.rx_parser.attach_multicast(group, qp->qpn());
+  ++qp->groups;
+  return CommandResult::kDone;
+}
+
+CommandResult Device::detach_multicast(ClientId client, Command& c) {
+  const channel::Multicast& asked = c.message.body.multicast;
+  QpObject* qp = owned(qps_, client, asked.qpn);
+  const auto it = groups_.find(address_of(asked.gid, channel::GidType::kRoceV2));
+  if (qp == nullptr || it == groups_.end() || it->second != qp->qpn()) return refuse(c, EINVAL);
+  nic_.rx_parser.detach_multicast(it->first);
+  groups_.erase(it);
+  --qp->groups;
+  return CommandResult::kDone;
+}
+
+void Device::leave_groups(const QpObject& qp) {
+  std::erase_if(groups_, [&](const auto& group) {
+    if (group.second != qp.qpn()) return false;
+    nic_.rx_parser.detach_multicast(group.first);
+    return true;
+  });
+}
+
+}  // namespace rxnic

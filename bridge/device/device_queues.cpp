@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completion channels, completion queues and shared receive queues.
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+
+#include "bridge/device/device.h"
+
+namespace rxnic {
+
+// The port gives the number: the event pipe is its business.
+CommandResult Device::create_channel(ClientId client, Command& c) {
+  Objects& own = clients_.at(client);
+  const std::uint32_t number = c.message.body.handle.number;
+  if (number == 0 || !own.channels.insert(number).second) return refuse(c, EINVAL);
+  return CommandResult::kDone;
+}
+
+CommandResult Device::free_channel(ClientId client, Command& c) {
+  Objects& own = clients_.at(client);
+  const std::uint32_t number = c.message.body.handle.number;
+  if (!own.channels.contains(number)) return refuse(c, EINVAL);
+  if (own.channel_users[number] != 0) return refuse(c, EBUSY);
+  own.channels.erase(number);
+  own.channel_users.erase(number);
+  return CommandResult::kDone;
+}
+
+CommandResult Device::create_cq(ClientId client, Command& c) {
+  channel::CompletionQueue& asked = c.message.body.cq;
+  Objects& own = clients_.at(client);
+  if (asked.slots > std::bit_ceil(attributes_.max_cqes) || !ring_fits(asked.ring, asked.slots, attributes_.cqe_bytes) ||
+      !is_free(own.completion, asked.doorbell) || (asked.channel != 0 && !own.channels.contains(asked.channel))) {
+    return refuse(c, EINVAL);
+  }
+  const auto number = cq_numbers_.take([this](std::uint32_t n) { return cqs_.contains(n); });
+  if (own.cqs == attributes_.max_cqs || !number) return refuse(c, ENOMEM);
+  CqObject cq;
+  cq.owner = client;
+  cq.context.number = Cqn{*number};
+  cq.context.base = ring_address(client, asked.ring);
+  cq.context.slots = asked.slots;
+  cq.context.ignore_overrun = asked.ignore_overrun != 0;
+  cq.context.compress = true;  // as far as the NIC compresses at all
+  cq.channel = asked.channel;
+  cq.record = asked.doorbell;
+  control_.create_cq(cq.context);
+  ++own.cqs;
+  if (cq.channel != 0) ++own.channel_users[cq.channel];
+  assign(own.completion, cq.record, *number);
+  cqs_[*number] = cq;
+  asked.cqn = *number;
+  return CommandResult::kDone;
+}
+
+// Doorbells that were rung before go first: they are of the old ring.
+CommandResult Device::resize_cq(ClientId client, Command& c) {
+  channel::CompletionQueue& asked = c.message.body.cq;
+  CqObject* cq = owned(cqs_, client, asked.cqn);
+  if (!c.begun) {
+    if (cq == nullptr || asked.slots > std::bit_ceil(attributes_.max_cqes) ||
+        !ring_fits(asked.ring, asked.slots, attributes_.cqe_bytes)) {
+      return refuse(c, EINVAL);
+    }
+    const CompletionQueue* queue = nic_.cqe_generator.find(Cqn{asked.cqn});
+    if (queue == nullptr || queue->producer() - asked.consumer > std::min(asked.slots, cq->context.slots)) {
+      return refuse(c, EINVAL);  // the CQEs that were not polled do not fit
+    }
+    if (completion_line_.waits(asked.cqn)) return CommandResult::kBusy;
+    c.mark = completion_line_.mark();
+    c.begun = true;
+  }
+  if (!completion_line_.passed(c.mark)) return CommandResult::kBusy;
+  CqContext context = cq->context;
+  context.base = ring_address(client, asked.ring);
+  context.slots = asked.slots;
+  if (control_.resize_cq(context, asked.consumer) == CommandResult::kBusy) return CommandResult::kBusy;
+  cq->context = context;
+  asked.consumer = 0;  // CQEs of the new ring are numbered from 0
+  return CommandResult::kDone;
+}
+
+CommandResult Device::modify_cq(ClientId client, Command& c) {
+  const channel::CompletionQueue& asked = c.message.body.cq;
+  CqObject* cq = owned(cqs_, client, asked.cqn);
+  if (cq == nullptr) return refuse(c, EINVAL);
+  cq->context.moderation_count = asked.moderation_count;
+  cq->context.moderation_period_us = asked.moderation_period_us;
+  nic_.cqe_generator.set_moderation(Cqn{asked.cqn}, asked.moderation_count, asked.moderation_period_us);
+  return CommandResult::kDone;
+}
+
+CommandResult Device::free_cq(ClientId client, Command& c) {
+  const std::uint32_t number = c.message.body.handle.number;
+  const CqObject* cq = owned(cqs_, client, number);
+  if (cq == nullptr) return refuse(c, EINVAL);
+  if (cq->users != 0) return refuse(c, EBUSY);
+  return destroy_cq(Cqn{number});
+}
+
+CommandResult Device::destroy_cq(Cqn number) {
+  CqObject& cq = cqs_.at(raw(number));
+  Objects& own = clients_.at(cq.owner);
+  if (cq.teardown.step == 0) {
+    release(own.completion, cq.record);
+    completion_line_.drop(raw(number));
+    cq.teardown = {1, completion_line_.mark(), 0};
+  }
+  if (!completion_line_.passed(cq.teardown.mark)) return CommandResult::kBusy;
+  if (control_.free_cq(number) == CommandResult::kBusy) return CommandResult::kBusy;
+  --own.cqs;
+  if (cq.channel != 0) --own.channel_users[cq.channel];
+  cqs_.erase(raw(number));
+  return CommandResult::kDone;
+}
+
+CommandResult Device::create_srq(ClientId client, Command& c) {
+  channel::SharedReceiveQueue& asked = c.message.body.srq;
+  Objects& own = clients_.at(client);
+  if (asked.type != kSrqBasic) return refuse(c, EOPNOTSUPP);
+  PdObject* pd = owned(pds_, client, asked.pd);
+  if (pd == nullptr || asked.slots < 2 || asked.slots > std::bit_ceil(attributes_.max_srq_wrs) ||
+      asked.stride < kMinReceiveStride || asked.stride > kMaxReceiveStride ||
+      !ring_fits(asked.ring, asked.slots, asked.stride) || !is_free(own.receive, asked.doorbell)) {
+    return refuse(c, EINVAL);
+  }
+  const auto number = srq_numbers_.take([this](std::uint32_t n) { return srqs_.contains(n); });
+  if (own.srqs == attributes_.max_srqs || !number) return refuse(c, ENOMEM);
+  SrqObject srq;
+  srq.owner = client;
+  srq.context.kind = WqKind::kSrq;
+  srq.context.layout = srq_layout_;
+  srq.context.number = *number;
+  srq.context.base = ring_address(client, asked.ring);
+  srq.context.slots = asked.slots;
+  srq.context.stride = asked.stride;
+  srq.context.pd = Pdn{asked.pd};
+  srq.queue = control_.create_queue(srq.context);
+  srq.record = asked.doorbell;
+  ++own.srqs;
+  ++pd->users;
+  assign(own.receive, srq.record, raw(srq.queue));
+  srqs_[*number] = srq;
+  asked.srqn = *number;
+  return CommandResult::kDone;
+}
+
+// The limit is armed behind the doorbells that were rung before; the reply says that it is.
+CommandResult Device::modify_srq(ClientId client, Command& c) {
+  const channel::SharedReceiveQueue& asked = c.message.body.srq;
+  const SrqObject* srq = owned(srqs_, client, asked.srqn);
+  if (srq == nullptr || asked.limit >= srq->context.slots) return refuse(c, EINVAL);
+  if (!c.begun) {
+    Doorbell d;
+    d.kind = DoorbellKind::kSrqLimit;
+    d.number = raw(srq->queue);
+    d.value = asked.limit;
+    receive_line_.push(d, Cycle{});
+    c.begun = true;
+    return CommandResult::kBusy;
+  }
+  if (c.mark == 0) {
+    if (receive_line_.waits(raw(srq->queue))) return CommandResult::kBusy;
+    c.mark = receive_line_.mark();
+  }
+  return receive_line_.passed(c.mark) ? CommandResult::kDone : CommandResult::kBusy;
+}
+
+CommandResult Device::query_srq(ClientId client, Command& c) {
+  channel::SharedReceiveQueue& asked = c.message.body.srq;
+  const SrqObject* srq = owned(srqs_, client, asked.srqn);
+  if (srq == nullptr) return refuse(c, EINVAL);
+  asked.pd = raw(srq->context.pd);
+  asked.slots = srq->context.slots;
+  asked.stride = srq->context.stride;
+  asked.limit = nic_.srq_wqe_fetcher.limit(srq->queue);
+  return CommandResult::kDone;
+}
+
+CommandResult Device::free_srq(ClientId client, Command& c) {
+  const std::uint32_t number = c.message.body.handle.number;
+  const SrqObject* srq = owned(srqs_, client, number);
+  if (srq == nullptr) return refuse(c, EINVAL);
+  if (srq->users != 0) return refuse(c, EBUSY);
+  return destroy_srq(Srqn{number});
+}
+
+CommandResult Device::destroy_srq(Srqn number) {
+  SrqObject& srq = srqs_.at(raw(number));
+  Objects& own = clients_.at(srq.owner);
+  if (srq.teardown.step == 0) {
+    release(own.receive, srq.record);
+    receive_line_.drop(raw(srq.queue));
+    srq.teardown = {1, receive_line_.mark(), 0};
+  }
+  if (!receive_line_.passed(srq.teardown.mark)) return CommandResult::kBusy;
+  if (control_.free_queue(srq.queue, srq.context) == CommandResult::kBusy) return CommandResult::kBusy;
+  --own.srqs;
+  --pds_.at(raw(srq.context.pd)).users;
+  srqs_.erase(raw(number));
+  return CommandResult::kDone;
+}
+
+}  // namespace rxnic

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/device/host_bridge.h"
+
+#include <cerrno>
+#include <string>
+
+namespace rxnic {
+
+namespace {
+
+constexpr std::size_t kMaxWaitingRequests = 256;  // of a client; it is to wait for the reply to each
+
+constexpr std::uint64_t cycles_of(std::uint64_t ps, std::uint64_t period_ps) {
+  return (ps + period_ps - 1) / period_ps;
+}
+
+}  // namespace
+
+// One NIC: its links, its device, and when the senders of the receive completions on their way rang their doorbells.
+struct HostBridge::Port final : CompletionObserver {
+  Port(std::uint32_t n, std::uint32_t nics, const Params& params, const Attachment& attached)
+      : number(n),
+        device(n, nics, params, attached.nic, attached.memory),
+        landed(name("landed").c_str()),
+        receive_events(name("receive_events").c_str()),
+        completion_events(name("completion_events").c_str()),
+        receive(name("receive_doorbells").c_str()),
+        completion(name("completion_doorbells").c_str()),
+        send(name("send_doorbells").c_str()) {
+    landed.bind(attached.nic.landed);
+    receive_events.bind(attached.nic.receive_events);
+    completion_events.bind(attached.nic.completion_events);
+    receive.bind(attached.nic.receive_doorbells);
+    completion.bind(attached.nic.completion_doorbells);
+    send.bind(attached.nic.send_doorbells);
+    attached.nic.cqe_generator.set_observer(this);
+  }
+  std::string name(const char* stem) const { return stem + std::to_string(number); }
+
+  // A CQ's writes become visible in order. With compression one write shows several: the whole of them is then told
+  // with the first write behind them.
+  void on_completion(Cqn cq, const Cqe& cqe, Cycle posted, Cycle) override {
+    auto& on_the_way = written[raw(cq)];
+    if (on_the_way.size() < kMostOnTheWay) on_the_way.push_back({cqe.opcode >= CqeOpcode::kReceive, posted});
+  }
+
+  // More than there are within the latency of a write: further ones are of a CQ that is dead and never land.
+  static constexpr std::size_t kMostOnTheWay = 4096;
+  struct Written {
+    bool received = false;
+    Cycle posted{};
+  };
+  const std::uint32_t number;
+  Device device;
+  std::map<std::uint32_t, std::deque<Written>> written;  // by CQN
+  In<HostNotice> landed;
+  In<Event> receive_events, completion_events;
+  Out<Doorbell> receive, completion, send;
+};
+
+HostBridge::HostBridge(const sc_core::sc_module_name& name, const Params& params, Engine& engine, const Fabric& fabric,
+                       const std::vector<Attachment>& nics, HostPort& port, HostObserver* observer)
+    : Block(name),
+      engine_(engine),
+      fabric_(fabric),
+      port_(port),
+      observer_(observer),
+      doorbell_cycles_(
+          std::max<std::uint64_t>(1, cycles_of(params.host.doorbell_latency_ps, params.nic.clock_period_ps))),
+      timer_gap_cycles_(cycles_of(params.live.timer_gap_ps, params.nic.clock_period_ps)) {
+  const auto count = static_cast<std::uint32_t>(nics.size());
+  for (std::uint32_t n = 0; n < count; ++n) nics_.push_back(std::make_unique<Port>(n, count, params, nics[n]));
+  engine.add(*this);
+}
+
+HostBridge::~HostBridge() = default;
+
+const Device& HostBridge::device(std::uint32_t nic) const { return nics_[nic]->device; }
+
+// (1) tell the programs what has happened, (2) go on with requests that had to wait, (3) take events, (4) doorbells to
+// the NICs, (5) when to look again, or wait
+Cycle HostBridge::step(Cycle now) {
+  bool busy = false;
+  for (const auto& nic : nics_) {
+    busy |= tell_completions(*nic, now);
+    busy |= tell_events(*nic, now);
+  }
+  busy |= tell_drained(now);
+  if (retry(now)) {
+    busy = true;
+    look_ = now + 1;  // who waited for the answer goes on with it: when nothing is due, no time passes until then
+  }
+  const bool looks = now >= look_;
+  if (looks) busy |= take_events(now);
+  busy |= deliver_doorbells(now);
+  const Cycle own = busy ? now + 1 : next_own(now);
+  if (looks) {
+    const Cycle due = earliest(own, engine_.next_due());
+    const bool only_timers = due == kNever || due.count - now.count > timer_gap_cycles_;
+    const Cycle resume = only_timers && fabric_.idle() ? port_.wait(now, due) : port_.next_look(now);  // (R4)
+    if (resume == kNever && only_timers) engine_.stop();
+    look_ = latest(resume, now + 1);
+  }
+  return rest(now, busy ? Activity::kBusy : Activity::kStarved, earliest(earliest(own, ask_drained_), look_));
+}
+
+bool HostBridge::tell_completions(Port& nic, Cycle now) {
+  bool any = false;
+  while (nic.landed.can_pop(now)) {
+    const Cqn cq{nic.landed.pop(now).number};
+    any = true;
+    ++counters_.completions;
+    auto& written = nic.written[raw(cq)];
+    if (!written.empty()) {
+      const Port::Written first = written.front();
+      written.pop_front();
+      if (first.received && observer_ != nullptr) observer_->on_visible(now, nic.number, cq, first.posted);
+    }
+    if (const auto owner = nic.device.owner_of(cq)) {
+      port_.completed(*owner);
+    } else {
+      nic.written.erase(raw(cq));
+    }
+  }
+  return any;
+}
+
+bool HostBridge::tell_events(Port& nic, Cycle now) {
+  bool any = false;
+  for (In<Event>* events : {&nic.receive_events, &nic.completion_events}) {
+    while (events->can_pop(now)) {
+      any = true;
+      if (const auto notice = nic.device.notice_of(events->pop(now))) tell(*notice);
+    }
+  }
+  return any;
+}
+
+// QPs in SQD whose owners asked to be told. (R7)
+bool HostBridge::tell_drained(Cycle now) {
+  if (now < ask_drained_) return false;
+  ask_drained_ = kNever;
+  for (const auto& nic : nics_) {
+    for (const Qpn qpn : nic->device.take_drained()) {
+      if (const auto notice = nic->device.qp_notice(channel::EventKind::kQpSqDrained, qpn)) tell(*notice);
+    }
+    if (nic->device.draining()) ask_drained_ = now + kDrainCycles;
+  }
+  return true;
+}
+
+void HostBridge::tell(const Device::Notice& notice) {
+  const auto it = clients_.find(notice.client);
+  if (it == clients_.end() || it->second.closing) return;
+  ++counters_.notices;
+  port_.notify(notice.client, notice.channel, notice.record);
+}
+
+bool HostBridge::retry(Cycle now) {
+  bool any = false;
+  for (auto it = clients_.begin(); it != clients_.end();) {
+    const auto here = it++;  // the client may go
+    if (here->second.retry > now) continue;
+    any = true;
+    ++counters_.retries;
+    advance(here->first, here->second, now);
+  }
+  return any;
+}
+
+bool HostBridge::take_events(Cycle now) {
+  bool any = false;
+  while (port_.take(now, event_)) {
+    any = true;
+    ++counters_.events;
+    if (observer_ != nullptr) observer_->on_event(now, event_);
+    take(event_, now);
+  }
+  return any;
+}
+
+void HostBridge::take(const HostEvent& event, Cycle now) {
+  if (event.kind == HostEvent::Kind::kOpen) {
+    open(event);
+    return;
+  }
+  const auto it = clients_.find(event.client);
+  if (it == clients_.end() || it->second.closing) return;
+  Client& client = it->second;
+  switch (event.kind) {
+    case HostEvent::Kind::kOpen:
+      return;
+    case HostEvent::Kind::kDoorbell:
+      ++counters_.doorbells;
+      if (event.index < channel::kDoorbells) {
+        nics_[client.nic]->device.ring(event.client, event.board, event.index, event.value, now,
+                                       now + doorbell_cycles_);
+      }
+      return;
+    case HostEvent::Kind::kRequest: {
+      Command command;
+      command.message = event.message;
+      if (client.requests.size() == kMaxWaitingRequests) {
+        command.message.status = EAGAIN;
+        port_.reply(event.client, command.message);
+        return;
+      }
+      client.requests.push_back(command);
+      if (client.requests.size() == 1) advance(it->first, client, now);
+      return;
+    }
+    case HostEvent::Kind::kClose:  // (R6)
+      client.closing = true;
+      client.orderly = event.orderly;
+      if (!client.requests.empty()) client.requests.resize(client.requests.front().begun ? 1 : 0);
+      if (client.requests.empty()) advance(it->first, client, now);
+      return;
+  }
+}
+
+void HostBridge::open(const HostEvent& event) {
+  if (clients_.contains(event.client)) return;  // the port's mistake (host_port.h R2)
+  if (event.nic >= nics_.size()) {
+    port_.opened(event.client, ENODEV, {});
+    return;
+  }
+  Device& device = nics_[event.nic]->device;
+  const std::int32_t status = device.open(event.client);
+  if (status == 0) {
+    clients_[event.client].nic = event.nic;
+    ++counters_.opened;
+  }
+  port_.opened(event.client, status, device.attributes());
+}
+
+// Carries out the client's requests until one has to wait. False: the client is gone.
+bool HostBridge::advance(ClientId id, Client& client, Cycle now) {
+  client.retry = kNever;
+  Device& device = nics_[client.nic]->device;
+  while (!client.requests.empty()) {
+    Command& command = client.requests.front();
+    if (device.execute(id, command, now) == CommandResult::kBusy) {
+      client.retry = latest(now + kRetryCycles, command.due);
+      return true;
+    }
+    ++counters_.requests;
+    if (command.message.status != 0) ++counters_.refused;
+    if (!client.closing) port_.reply(id, command.message);
+    client.requests.pop_front();
+  }
+  if (device.draining()) ask_drained_ = earliest(ask_drained_, now + kDrainCycles);
+  if (!client.closing) return true;
+  if (close(id, client)) {
+    clients_.erase(id);
+    return false;
+  }
+  client.retry = now + kRetryCycles;
+  return true;
+}
+
+// (R6)
+bool HostBridge::close(ClientId id, Client& client) {
+  if (!client.peers_known && !client.orderly) find_peers(id, client);
+  client.peers_known = true;
+  while (!client.peers.empty()) {
+    const Client::Peer peer = client.peers.back();
+    Device& device = nics_[peer.nic]->device;
+    if (device.is_connected(peer.qpn)) {  // still
+      if (device.fail(peer.qpn) == CommandResult::kBusy) return false;
+      if (const auto notice = device.qp_notice(channel::EventKind::kQpFatal, peer.qpn)) tell(*notice);
+    }
+    client.peers.pop_back();
+  }
+  if (nics_[client.nic]->device.close(id) == CommandResult::kBusy) return false;
+  ++counters_.closed;
+  return true;
+}
+
+void HostBridge::find_peers(ClientId id, Client& client) {
+  for (const Qpn dying : nics_[client.nic]->device.connectable(id)) {
+    for (const auto& nic : nics_) {
+      for (const Qpn qpn : nic->device.connected_to(client.nic, dying)) {
+        if (nic->device.owner_of(qpn) != id) client.peers.push_back({nic->number, qpn});
+      }
+    }
+  }
+}
+
+// A receive that was posted before a send is never behind it: receive doorbells first. (shared_mapping.h R5)
+bool HostBridge::deliver_doorbells(Cycle now) {
+  bool any = false;
+  for (const auto& nic : nics_) {
+    any |= nic->device.receive_line().deliver(nic->receive, now);
+    any |= nic->device.completion_line().deliver(nic->completion, now);
+    any |= nic->device.send_line().deliver(nic->send, now);
+  }
+  return any;
+}
+
+Cycle HostBridge::next_own(Cycle now) const {
+  Cycle next = kNever;
+  for (const auto& [id, client] : clients_) next = earliest(next, client.retry);
+  for (const auto& nic : nics_) {
+    for (DoorbellLine* line : {&nic->device.receive_line(), &nic->device.completion_line(), &nic->device.send_line()}) {
+      next = earliest(next, line->next(now));
+    }
+  }
+  return next;
+}
+
+void HostBridge::hash(StateHash& h) const {
+  const HostBridgeCounters& c = counters_;
+  for (const std::uint64_t n :
+       {c.events, c.requests, c.refused, c.retries, c.doorbells, c.completions, c.notices, c.opened, c.closed}) {
+    h.mix(n);
+  }
+  for (const auto& nic : nics_) h.mix(nic->device.objects());
+}
+
+}  // namespace rxnic

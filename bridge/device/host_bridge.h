@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The programs' side of the simulation as a block: takes what they ask for from a HostPort, carries it out on the NICs
+// and tells them what happened.
+//
+//   R1  It is stepped last in a cycle, so that it sees whether anything else has something to do.
+//   R2  A doorbell reaches its NIC doorbell_latency after the event was taken; in order for each board.
+//   R3  A request is carried out in the cycle in which it was taken; one that has to wait (CommandResult::kBusy) is
+//       tried again every kRetryCycles, and the requests of its client behind it wait. Doorbells do not.
+//   R4  When nothing is due for longer than `timer_gap` and nothing is on a wire, what is due is a timer: it passes no
+//       faster than wall time (HostPort::wait).
+//   R5  The events and their cycles, and the programs' answers to DMA reads, determine every result: a run is repeated
+//       from them exactly.
+//   R6  A client that goes is cleaned up after: its objects are freed once the request that it was waiting for is done.
+//       When it did not go orderly the RC and UC QPs of other clients that are connected to its QPs go to the error
+//       state first, with a kQpFatal event each, as if the connection manager had told them.
+//   R7  Whether a send queue in SQD is drained is asked every kDrainCycles. That alone never keeps it from waiting.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "bridge/device/device.h"
+#include "bridge/device/host_observer.h"
+#include "bridge/device/host_port.h"
+#include "model/engine/engine.h"
+#include "model/nic/fabric.h"
+#include "model/nic/nic.h"
+
+namespace rxnic {
+
+struct HostBridgeCounters {
+  std::uint64_t events = 0;       // taken from the port
+  std::uint64_t requests = 0;     // carried out, refused ones too
+  std::uint64_t refused = 0;      // of them with an errno
+  std::uint64_t retries = 0;      // times that a request was tried again
+  std::uint64_t doorbells = 0;    // taken from the port
+  std::uint64_t completions = 0;  // CQEs that became visible
+  std::uint64_t notices = 0;      // events told to programs
+  std::uint64_t opened = 0;       // clients
+  std::uint64_t closed = 0;       // of them gone and cleaned up after
+};
+
+class HostBridge final : public Block {
+ public:
+  static constexpr std::uint64_t kRetryCycles = 64;
+  static constexpr std::uint64_t kDrainCycles = 1024;
+
+  struct Attachment {
+    Nic& nic;  // with a requester
+    HostMemory& memory;
+  };
+  // The NICs in order, each attached to the fabric with port_address(n). The bridge adds itself to the engine: it is to
+  // be built last.
+  HostBridge(const sc_core::sc_module_name& name, const Params& params, Engine& engine, const Fabric& fabric,
+             const std::vector<Attachment>& nics, HostPort& port, HostObserver* observer = nullptr);
+  ~HostBridge() override;
+  Cycle step(Cycle now) override;
+  void hash(StateHash& h) const override;
+  const HostBridgeCounters& counters() const { return counters_; }
+
+  std::uint32_t clients() const { return static_cast<std::uint32_t>(clients_.size()); }
+  const Device& device(std::uint32_t nic) const;
+
+ private:
+  struct Port;  // one NIC's links and its device
+  struct Client {
+    std::uint32_t nic = 0;
+    std::deque<Command> requests;  // the first one is being carried out
+    Cycle retry = kNever;          // when it is tried again
+    bool closing = false, orderly = true;
+    bool peers_known = false;
+    struct Peer {
+      std::uint32_t nic = 0;
+      Qpn qpn{};
+    };
+    std::vector<Peer> peers;  // to be moved to the error state
+  };
+  using Clients = std::map<ClientId, Client>;
+
+  bool tell_completions(Port& port, Cycle now);
+  bool tell_events(Port& port, Cycle now);
+  bool tell_drained(Cycle now);
+  void tell(const Device::Notice& notice);
+  bool retry(Cycle now);
+  bool take_events(Cycle now);
+  void take(const HostEvent& event, Cycle now);
+  void open(const HostEvent& event);
+  bool advance(ClientId id, Client& client, Cycle now);
+  bool close(ClientId id, Client& client);
+  void find_peers(ClientId id, Client& client);
+  bool deliver_doorbells(Cycle now);
+  Cycle next_own(Cycle now) const;
+
+  Engine& engine_;
+  const Fabric& fabric_;
+  HostPort& port_;
+  HostObserver* observer_;
+  const std::uint64_t doorbell_cycles_, timer_gap_cycles_;
+  std::vector<std::unique_ptr<Port>> nics_;
+  Clients clients_;
+  Cycle look_{};  // for events
+  Cycle ask_drained_ = kNever;
+  HostEvent event_;
+  HostBridgeCounters counters_;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is told of everything that a run is made of: for recording, reports and the status line. Nothing in the model
+// depends on it.
+#pragma once
+
+#include "bridge/device/host_port.h"
+
+namespace rxnic {
+
+class HostObserver {
+ public:
+  virtual ~HostObserver() = default;
+  virtual void on_event(Cycle now, const HostEvent& event) { (void)now, (void)event; }
+  virtual void on_read(Cycle now, ClientId client, std::uint64_t address, std::span<const std::uint8_t> data, bool ok) {
+    (void)now, (void)client, (void)address, (void)data, (void)ok;
+  }
+  virtual void on_write(Cycle now, ClientId client, std::uint64_t address, std::span<const std::uint8_t> data,
+                        bool ok) {
+    (void)now, (void)client, (void)address, (void)data, (void)ok;
+  }
+  // A receive completion has become visible; `posted`: cycle in which its sender rang the doorbell (0: not known).
+  virtual void on_visible(Cycle now, std::uint32_t nic, Cqn cq, Cycle posted) {
+    (void)now, (void)nic, (void)cq, (void)posted;
+  }
+};
+
+}  // namespace rxnic

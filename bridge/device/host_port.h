@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where programs come from: the sockets and mappings of live programs (live_port.h), or the log of a run that was
+// recorded (testbench/sim). Everything behind it is the same for both.
+//
+//   R1  What a program does is a sequence of HostEvents. With the answers to its DMA reads they determine everything
+//       that the model does.
+//   R2  A client is one opened device of one program. Its number is never used twice in a run.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "bridge/channel/protocol.h"
+#include "model/types/ids.h"
+
+namespace rxnic {
+
+enum class ClientId : std::uint16_t {};  // 1 .. 0x3fff
+
+struct HostEvent {
+  enum class Kind : std::uint8_t { kOpen, kRequest, kDoorbell, kClose } kind = Kind::kOpen;
+  ClientId client{};
+  // kOpen
+  std::uint32_t nic = 0;
+  std::uint32_t pid = 0;
+  std::string program;  // name
+  // kRequest: anything but kHello and kOpen. kCreateChannel carries the channel's number, given by the port.
+  channel::Message message;
+  // kDoorbell
+  channel::Board board{};
+  std::uint32_t index = 0;  // of the record, < kDoorbells
+  std::uint64_t value = 0;
+  // kClose: `orderly` when the program freed the device or ended by itself with nothing open.
+  bool orderly = true;
+};
+
+class HostPort {
+ public:
+  virtual ~HostPort() = default;
+  // The next event that is there in cycle `now`; false: none. Never waits.
+  virtual bool take(Cycle now, HostEvent& event) = 0;
+  // kOpen: the client may go on, with these attributes (a reply to its kOpen request); status != 0: refused.
+  virtual void opened(ClientId client, std::int32_t status, const channel::DeviceAttributes& attributes) = 0;
+  virtual void reply(ClientId client, const channel::Message& message) = 0;
+  // A CQE of this client is visible.
+  virtual void completed(ClientId client) = 0;
+  // channel 0: the asynchronous events.
+  virtual void notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) = 0;
+  // Nothing will happen in the model before cycle `due` (kNever: at all) unless a program asks for something. Returns
+  // the cycle to go on in, between now and due; kNever: no program is left, the run is over.
+  virtual Cycle wait(Cycle now, Cycle due) = 0;
+  // The next cycle in which to look for events while the model is at work.
+  virtual Cycle next_look(Cycle now) = 0;
+};
+
+// The memory of the programs. `address`: a virtual address below 2^47, or kShared | offset in the mapping.
+class ProgramMemory {
+ public:
+  static constexpr std::uint64_t kShared = std::uint64_t{1} << 47;
+  virtual ~ProgramMemory() = default;
+  // All or nothing; false: some byte is not mapped, or not writable (page protection counts).
+  virtual bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) = 0;
+  virtual bool write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) = 0;
+};
+
+// The bus address of a program's memory: client in bits 48..61, address below. (icm:: is above.)
+constexpr BusAddress program_address(ClientId client, std::uint64_t address) {
+  return BusAddress{std::uint64_t{static_cast<std::uint16_t>(client)} << 48 |
+                    (address & ((std::uint64_t{1} << 48) - 1))};
+}
+
+}  // namespace rxnic

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/device/live_client.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace rxnic {
+
+namespace {
+
+std::string link_of(int descriptor) {
+  char target[64];
+  const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+  const ssize_t bytes = readlink(link.c_str(), target, sizeof target);
+  return std::string(target, bytes < 0 ? 0 : static_cast<std::size_t>(bytes));
+}
+
+bool is_eventfd(int descriptor) { return link_of(descriptor) == "anon_inode:[eventfd]"; }
+
+// Any other file could be one that keeps its reader waiting.
+bool is_process_memory(int descriptor) {
+  struct statfs system;
+  return fstatfs(descriptor, &system) == 0 && system.f_type == PROC_SUPER_MAGIC &&
+         link_of(descriptor).ends_with("/mem");
+}
+
+}  // namespace
+
+int EventPipe::open(int descriptor) {
+  struct stat file;
+  if (fstat(descriptor, &file) != 0 || !S_ISFIFO(file.st_mode)) return EINVAL;
+  const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+  end_.reset(::open(link.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  return end_ ? 0 : errno;
+}
+
+bool EventPipe::write(const channel::EventRecord& event) {
+  if (backlog_.size() >= kBacklog) return false;
+  backlog_.push_back(event);
+  flush();
+  return true;
+}
+
+bool EventPipe::flush() {
+  while (!backlog_.empty()) {
+    // So short a write goes as a whole or not at all.
+    if (::write(end_.get(), &backlog_.front(), sizeof backlog_.front()) < 0) {
+      if (errno == EINTR) continue;
+      if (errno == EAGAIN) return false;
+      backlog_.clear();  // EPIPE: there is no reader
+      return true;
+    }
+    backlog_.pop_front();
+  }
+  return true;
+}
+
+int LiveClient::open(channel::Received& request, std::string& why) {
+  auto& [mapping, wake, events, own_memory] = request.descriptors;
+  if (request.descriptor_count != channel::kMaxDescriptors) {
+    why = std::to_string(request.descriptor_count) + " descriptors came to open a NIC, expected 4";
+    return EINVAL;
+  }
+  if (const int status = mapping_.open(mapping.get(), why); status != 0) return status;
+  if (!is_eventfd(wake.get())) {
+    why = "the second descriptor to open a NIC is no eventfd";
+    return EINVAL;
+  }
+  if (const int status = events_.open(events.get()); status != 0) {
+    why = "the third descriptor to open a NIC is no pipe to write to";
+    return status;
+  }
+  wake_ = std::move(wake);
+  if (is_process_memory(own_memory.get())) own_memory_ = std::move(own_memory);
+  return 0;
+}
+
+void LiveClient::woken() {
+  std::uint64_t count;
+  iovec data{&count, sizeof count};
+  [[maybe_unused]] const ssize_t bytes = preadv2(wake_.get(), &data, 1, -1, RWF_NOWAIT);  // (R2)
+}
+
+int LiveClient::add_channel(channel::Descriptor descriptor, std::uint32_t& number) {
+  if (channels_.size() >= kMostChannels) return EMFILE;
+  EventPipe pipe;
+  if (const int status = pipe.open(descriptor.get()); status != 0) return status;
+  number = ++last_channel_;
+  channels_.emplace(number, std::move(pipe));
+  return 0;
+}
+
+bool LiveClient::notify(std::uint32_t channel, const channel::EventRecord& event) {
+  if (channel == 0) return events_.write(event);
+  const auto found = channels_.find(channel);
+  return found == channels_.end() || found->second.write(event);
+}
+
+bool LiveClient::flush() {
+  bool done = events_.flush();
+  for (auto& [number, pipe] : channels_) done = pipe.flush() && done;
+  return done;
+}
+
+void LiveClient::carried_out(channel::Request type) {
+  using enum channel::Request;
+  switch (type) {
+    case kAllocatePd:
+    case kRegisterMemory:
+    case kCreateChannel:
+    case kCreateCq:
+    case kCreateSrq:
+    case kCreateQp:
+      ++objects_;
+      break;
+    case kFreePd:
+    case kFreeMemory:
+    case kFreeChannel:
+    case kFreeCq:
+    case kFreeSrq:
+    case kFreeQp:
+      if (objects_ != 0) --objects_;
+      break;
+    default:  // what is attached to a QP goes with it
+      break;
+  }
+}
+
+}  // namespace rxnic

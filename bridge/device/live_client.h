@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// One opened device of a live program, as the port keeps it: mapping, descriptors, pipes of events, count of objects.
+//
+//   R1  Descriptors are what they should be (mapping: live_mapping.h; eventfd; pipes) or the device is not opened. That
+//       of the program's memory may be anything else: then it is not used.
+//   R2  Nothing here waits for the program: pipes are opened anew, so that the program's flags do not count.
+//   R3  Events of a pipe stay in order. What does not fit waits, at most kBacklog events; what is beyond is lost and
+//       counted. Those of a pipe that nobody reads any more are dropped.
+//   R4  Channels have numbers from 1, never used twice; 0 is the pipe of asynchronous events. kMostChannels at once.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+
+#include "bridge/channel/protocol.h"
+#include "bridge/channel/socket.h"
+#include "bridge/device/host_port.h"
+#include "bridge/device/live_mapping.h"
+
+namespace rxnic {
+
+// The write end of a pipe of EventRecords. (R2, R3)
+class EventPipe {
+ public:
+  static constexpr std::size_t kBacklog = 65536;
+  // Does not take `descriptor`. 0 or a positive errno.
+  int open(int descriptor);
+  // False: the event is lost.
+  bool write(const channel::EventRecord& event);
+  // Writes what waits. False: some of it still does.
+  bool flush();
+
+ private:
+  channel::Descriptor end_;
+  std::deque<channel::EventRecord> backlog_;
+};
+
+class LiveClient {
+ public:
+  static constexpr std::size_t kMostChannels = 256;
+  LiveClient(ClientId id, pid_t pid, std::string program) : id_(id), pid_(pid), program_(std::move(program)) {}
+  // With the descriptors of a kOpen. 0, or a positive errno and why in words. (R1)
+  int open(channel::Received& request, std::string& why);
+
+  ClientId id() const { return id_; }
+  pid_t pid() const { return pid_; }  // 0: not known here
+  const std::string& program() const { return program_; }
+  const LiveMapping& mapping() const { return mapping_; }
+  // The program's /proc/self/mem; -1: it passed none.
+  int own_memory() const { return own_memory_.get(); }
+
+  int wake() const { return wake_.get(); }
+  // The program has written to its eventfd: resets it.
+  void woken();
+
+  // 0 or a positive errno.
+  int add_channel(channel::Descriptor descriptor, std::uint32_t& number);
+  void remove_channel(std::uint32_t number) { channels_.erase(number); }
+  // False: the event is lost.
+  bool notify(std::uint32_t channel, const channel::EventRecord& event);
+  // False: some events still wait.
+  bool flush();
+
+  // Keeps count of the objects that are open.
+  void carried_out(channel::Request type);
+  bool has_objects() const { return objects_ != 0; }
+
+ private:
+  ClientId id_;
+  pid_t pid_;
+  std::string program_;
+  LiveMapping mapping_;
+  channel::Descriptor wake_;
+  channel::Descriptor own_memory_;
+  EventPipe events_;
+  std::unordered_map<std::uint32_t, EventPipe> channels_;
+  std::uint32_t last_channel_ = 0;
+  std::uint64_t objects_ = 0;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// The connections of live_port.h: who is let in, what is answered here, how a client ends.
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "bridge/device/live_port.h"
+
+namespace rxnic {
+
+using channel::Message;
+using channel::Received;
+using channel::Request;
+using channel::Waiting;
+using std::chrono::nanoseconds;
+
+namespace {
+
+constexpr std::uint16_t kLastClient = 0x3fff;    // host_port.h
+constexpr std::uint32_t kMoreConnections = 64;   // than clients: those that list devices, or are refused with a reply
+constexpr int kMessagesAtOnce = 16;              // of a connection, then the others come
+constexpr nanoseconds kBacklogRetry{1'000'000};  // how often full pipes are tried again
+
+// What a program says of itself goes into messages.
+std::string printable(const char (&name)[64]) {
+  std::string text(name, strnlen(name, sizeof name));
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
+  return text;
+}
+
+int wait_for_events(int epoll, std::span<epoll_event> ready, nanoseconds longest) {
+  const int room = static_cast<int>(ready.size());
+  const bool for_ever = longest == nanoseconds::max();
+  const timespec timeout{for_ever ? 0 : static_cast<time_t>(longest.count() / 1'000'000'000),
+                         for_ever ? 0 : static_cast<long>(longest.count() % 1'000'000'000)};
+  const int count = epoll_pwait2(epoll, ready.data(), room, for_ever ? nullptr : &timeout, nullptr);
+  if (count >= 0 || errno != ENOSYS) return count;
+  // An old kernel, or a filter of system calls: by milliseconds, rounded up.
+  const auto ms = std::min<std::int64_t>((longest.count() + 999'999) / 1'000'000, 1'000'000);
+  return epoll_wait(epoll, ready.data(), room, for_ever ? -1 : static_cast<int>(ms));
+}
+
+}  // namespace
+
+bool LivePort::open(std::string& error) {
+  if (!listener_.open(options_.address, error)) return false;
+  epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
+  spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (watch(listener_.get(), Source::kListener, 0) && watch(stop_event_.get(), Source::kStop, 0) &&
+      (options_.extra < 0 || watch(options_.extra, Source::kExtra, 0))) {
+    return true;
+  }
+  error = "cannot wait for programs at '" + options_.address + "': " + std::strerror(errno);
+  listener_.close();
+  return false;
+}
+
+bool LivePort::watch(int descriptor, Source source, std::uint64_t serial) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = serial << 3 | static_cast<std::uint64_t>(source);
+  return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+// Before the descriptor is closed: the program may hold the same file open, and it would be watched for ever.
+void LivePort::unwatch(int descriptor) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr); }
+
+void LivePort::poll(nanoseconds longest) {
+  ++counters_.polls;
+  if (backlog_) {
+    bool done = true;
+    for (LiveClient* client : active_) done = client->flush() && done;
+    backlog_ = !done;
+    if (backlog_) longest = std::min(longest, kBacklogRetry);
+  }
+  if (options_.on_tick) longest = std::min<nanoseconds>(longest, std::chrono::milliseconds{options_.tick_ms});
+  epoll_event ready[64];
+  const int count = wait_for_events(epoll_.get(), ready, longest);
+  for (int i = 0; i < count; ++i) {
+    const auto source = static_cast<Source>(ready[i].data.u64 & 7);
+    if (source == Source::kListener) accept_all();
+    if (source == Source::kExtra && options_.on_extra) options_.on_extra();
+    // What came before it in this batch may have ended the connection: serials are never used twice.
+    const auto found = connections_.find(ready[i].data.u64 >> 3);
+    if (found == connections_.end() || found->second.gone) continue;
+    Connection& connection = found->second;
+    if (source == Source::kDoorbell) connection.client->woken();
+    if (source == Source::kProcess) disconnect(connection);
+    if (source == Source::kSocket) receive(connection);
+  }
+  if (stopping_.load(std::memory_order_relaxed) && !ended_) {
+    unwatch(stop_event_.get());
+    end_all(true);
+  }
+  for (const std::uint64_t serial : dead_) connections_.erase(serial);
+  dead_.clear();
+  if (options_.on_tick && Clock::now() >= next_tick_) {
+    next_tick_ = Clock::now() + std::chrono::milliseconds{options_.tick_ms};
+    options_.on_tick();
+  }
+}
+
+void LivePort::refuse(const Connection& connection, const std::string& why) {
+  ++counters_.refused;
+  std::string who = "process " + std::to_string(connection.peer.pid);
+  if (!connection.program.empty()) who += " (" + connection.program + ")";
+  options_.log("refused " + who + ": " + why);
+}
+
+void LivePort::accept_all() {
+  for (;;) {
+    channel::Descriptor socket = listener_.accept();
+    if (!socket) {
+      if ((errno != EMFILE && errno != ENFILE) || !spare_) return;
+      // Without a descriptor left it could not even be turned away, and would be announced again at once.
+      spare_.reset();
+      const bool turned_away = static_cast<bool>(listener_.accept());
+      spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+      ++counters_.refused;
+      options_.log("refused a program: the simulator has no file descriptor left");
+      if (!turned_away) return;
+      continue;
+    }
+    Connection connection;
+    const bool known = channel::peer_of(socket.get(), connection.peer);
+    if (!known || connection.peer.uid != geteuid()) {  // R1
+      refuse(connection, "it is of user " + std::to_string(connection.peer.uid) + ", this simulator of user " +
+                             std::to_string(geteuid()));
+      continue;
+    }
+    if (connections_.size() >= options_.most_clients + kMoreConnections) {
+      refuse(connection, "there are " + std::to_string(connections_.size()) + " connections already");
+      continue;
+    }
+    connection.serial = ++last_serial_;
+    connection.socket = std::move(socket);
+    if (connection.peer.pid != 0) {
+      connection.process.reset(static_cast<int>(syscall(SYS_pidfd_open, connection.peer.pid, 0)));
+    }
+    if (!watch(connection.socket.get(), Source::kSocket, connection.serial)) continue;
+    if (connection.process) watch(connection.process.get(), Source::kProcess, connection.serial);
+    const std::uint64_t serial = connection.serial;
+    receive(connections_.emplace(serial, std::move(connection)).first->second);  // often it has said hello already
+  }
+}
+
+void LivePort::receive(Connection& connection) {
+  for (int i = 0; i < kMessagesAtOnce && !connection.busy; ++i) {
+    Received received;
+    switch (channel::receive_message(connection.socket.get(), received, Waiting::kNo)) {
+      case 0:
+        handle(connection, received);
+        if (connection.gone) return;
+        break;
+      case EAGAIN:
+        return;
+      case EBADMSG:
+        refuse(connection, "it sent what is no message of the channel");
+        answer(connection, received.message, EPROTO);
+        [[fallthrough]];
+      default:
+        return disconnect(connection);
+    }
+  }
+}
+
+// R2.
+void LivePort::handle(Connection& connection, Received& received) {
+  Message& message = received.message;
+  if (message.version != channel::kVersion) {
+    refuse(connection, "it speaks version " + std::to_string(message.version) +
+                           " of the channel, this simulator version " + std::to_string(channel::kVersion));
+    return answer(connection, message, EPROTO);
+  }
+  if (message.type == Request::kHello) {
+    connection.program = printable(message.body.hello.program);
+    channel::Hello& hello = message.body.hello;
+    hello.nics = options_.nics;
+    hello.simulator_pid = static_cast<std::uint32_t>(getpid());
+    hello.node_guids = options_.node_guids;
+    return answer(connection, message, 0);
+  }
+  if (message.type == Request::kOpen) return handle_open(connection, received);
+  if (connection.state != State::kOpen || message.type < Request::kHello || message.type > Request::kReadClock) {
+    return answer(connection, message, EINVAL);
+  }
+  connection.request = message;
+  if (message.type == Request::kCreateChannel) {
+    std::uint32_t number = 0;
+    const int status = received.descriptor_count != 1
+                           ? EINVAL
+                           : connection.client->add_channel(std::move(received.descriptors[0]), number);
+    if (status != 0) return answer(connection, message, status);
+    connection.request.body.handle = {number};
+  }
+  connection.busy = true;
+  HostEvent& event = events_.emplace_back();
+  event.kind = HostEvent::Kind::kRequest;
+  event.client = connection.client->id();
+  event.message = connection.request;
+}
+
+void LivePort::handle_open(Connection& connection, Received& received) {
+  const Message& message = received.message;
+  if (connection.state != State::kNew) return answer(connection, message, EBUSY);
+  if (active_.size() >= options_.most_clients || clients_.size() > kLastClient) {
+    refuse(connection, "there are too many opened devices");
+    return answer(connection, message, EMFILE);
+  }
+  std::string why;
+  const ClientId id{static_cast<std::uint16_t>(clients_.size())};
+  auto client = std::make_unique<LiveClient>(id, connection.peer.pid, connection.program);
+  if (const int status = client->open(received, why); status != 0) {
+    refuse(connection, why);
+    return answer(connection, message, status);
+  }
+  connection.request = message;
+  connection.busy = true;
+  connection.state = State::kOpening;
+  HostEvent& event = events_.emplace_back();
+  event.kind = HostEvent::Kind::kOpen;
+  event.client = id;
+  event.nic = message.body.open.nic;
+  event.pid = static_cast<std::uint32_t>(connection.peer.pid);
+  event.program = connection.program;
+  clients_.push_back(client.get());
+  serials_.push_back(connection.serial);
+  connection.client = std::move(client);
+}
+
+void LivePort::opened(ClientId id, std::int32_t status, const channel::DeviceAttributes& attributes) {
+  Connection* connection = connection_of(id);
+  if (connection == nullptr || connection->state != State::kOpening) return;
+  LiveClient& client = *connection->client;
+  connection->busy = false;
+  Message message = connection->request;
+  message.body.open.client = raw(id);
+  message.body.open.attributes = attributes;
+  if (status != 0) {
+    refuse(*connection, "its NIC could not be opened: " + std::string(std::strerror(status)));
+    clients_[raw(id)] = nullptr;
+    connection->client.reset();
+    connection->state = State::kNew;
+    if (connection->gone) return forget(*connection);
+    return answer(*connection, connection->request, status);
+  }
+  ++counters_.clients;
+  connection->state = State::kOpen;
+  active_.push_back(&client);
+  if (connection->gone) return close_client(*connection);
+  watch(client.wake(), Source::kDoorbell, connection->serial);
+  answer(*connection, message, 0);
+}
+
+void LivePort::reply(ClientId id, const Message& message) {
+  Connection* connection = connection_of(id);
+  if (connection == nullptr || !connection->busy || connection->state != State::kOpen) return;
+  connection->busy = false;
+  const Message& request = connection->request;
+  LiveClient& client = *connection->client;
+  if (message.status == 0) client.carried_out(request.type);
+  if (request.type == (message.status == 0 ? Request::kFreeChannel : Request::kCreateChannel)) {
+    client.remove_channel(request.body.handle.number);
+  }
+  if (connection->gone) return close_client(*connection);
+  Message sent = message;
+  sent.type = request.type;
+  sent.sequence = request.sequence;
+  answer(*connection, sent, message.status);
+}
+
+void LivePort::answer(Connection& connection, Message message, std::int32_t status) {
+  message.version = channel::kVersion;
+  message.status = status;
+  // Full: it sends without reading the replies. EPIPE is seen by poll(), too, but then there may be something to read.
+  if (channel::send_message(connection.socket.get(), message, {}, Waiting::kNo) == EAGAIN) disconnect(connection);
+}
+
+// R5.
+void LivePort::disconnect(Connection& connection) {
+  if (connection.gone) return;
+  connection.gone = true;
+  unwatch(connection.socket.get());
+  connection.socket.reset();
+  if (connection.process) unwatch(connection.process.get());
+  connection.process.reset();
+  if (connection.state == State::kOpen) unwatch(connection.client->wake());
+  if (connection.state == State::kNew) {
+    dead_.push_back(connection.serial);  // the caller may still look at it
+  } else if (!connection.busy) {
+    close_client(connection);
+  }
+}
+
+void LivePort::close_client(Connection& connection) {
+  HostEvent& event = events_.emplace_back();
+  event.kind = HostEvent::Kind::kClose;
+  event.client = connection.client->id();
+  event.orderly = ended_ || !connection.client->has_objects();
+}
+
+void LivePort::forget(Connection& connection) {
+  if (connection.client) {
+    std::erase(active_, connection.client.get());
+    clients_[raw(connection.client->id())] = nullptr;
+  }
+  connections_.erase(connection.serial);
+}
+
+// R8.
+void LivePort::end_all(bool tell_model) {
+  ended_ = true;
+  listener_.close();
+  for (LiveClient* client : active_) {
+    client->notify(0, {channel::EventKind::kDeviceFatal, 0});
+    client->mapping().header().simulator_sleeps.store(0, std::memory_order_seq_cst);
+  }
+  std::vector<std::uint64_t> serials;
+  for (const auto& [serial, connection] : connections_) serials.push_back(serial);
+  std::sort(serials.begin(), serials.end());
+  for (const std::uint64_t serial : serials) {
+    if (const auto found = connections_.find(serial); found != connections_.end()) disconnect(found->second);
+  }
+  // Threads that wait for a completion find out at once.
+  for (const LiveClient* client : active_) client->mapping().completed();
+  if (!tell_model) connections_.clear();
+}
+
+LivePort::Connection* LivePort::connection_of(ClientId client) {
+  if (raw(client) >= clients_.size() || clients_[raw(client)] == nullptr) return nullptr;
+  return &connections_.at(serials_[raw(client)]);
+}
+
+}  // namespace rxnic

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulator's view of a program's shared mapping (bridge/channel/shared_mapping.h).
+//
+//   R1  Taken only when the descriptor is a memfd of ordinary pages, sealed against shrinking and growing, of the size
+//       that its header states: then every byte can be touched whatever the program does. Another version is EPROTO,
+//       anything else that does not fit EINVAL.
+//   R2  Nothing is read from the header again after that but `rung` and `waiters`, and neither decides more than
+//       whether to look or to wake.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "bridge/channel/shared_mapping.h"
+
+namespace rxnic {
+
+class LiveMapping {
+ public:
+  LiveMapping() = default;
+  LiveMapping(const LiveMapping&) = delete;
+  LiveMapping& operator=(const LiveMapping&) = delete;
+  ~LiveMapping();
+  // The descriptor can be closed afterwards. 0, or a positive errno and why in words.
+  int open(int descriptor, std::string& why);
+
+  channel::MappingHeader& header() const { return *static_cast<channel::MappingHeader*>(base_); }
+  void* base() const { return base_; }
+  std::uint64_t bytes() const { return bytes_; }
+  // A CQE is visible: whoever waits for one goes on.
+  void completed() const;
+
+ private:
+  void* base_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/device/live_memory.h"
+
+#include <fcntl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <string>
+
+#include "bridge/device/live_port.h"
+
+namespace rxnic {
+
+namespace {
+
+constexpr std::uint64_t kUnit = 64;  // R1
+
+bool inside(const LiveMapping& mapping, std::uint64_t offset, std::uint64_t bytes) {
+  return offset <= mapping.bytes() && bytes <= mapping.bytes() - offset;
+}
+
+void count(TransferCounters& counters, std::uint64_t bytes) {
+  ++counters.transfers;
+  counters.bytes += bytes;
+}
+
+// R1.
+void write_shared(std::uint8_t* base, std::uint64_t offset, std::span<const std::uint8_t> from) {
+  for (std::uint64_t end = offset + from.size(); end > offset;) {
+    const std::uint64_t begin = std::max(offset, (end - 1) / kUnit * kUnit);
+    const std::uint8_t* source = from.data() + (begin - offset);
+    const std::uint64_t bytes = end - begin;
+    std::memcpy(base + begin, source, bytes - 1);
+    std::atomic_ref<std::uint8_t>(base[end - 1]).store(source[bytes - 1], std::memory_order_release);
+    end = begin;
+  }
+}
+
+bool not_permitted(int number) { return number == EPERM || number == ENOSYS || number == EACCES; }
+
+// A line of /proc/PID/maps: "begin-end perms ..." in hexadecimal.
+struct Range {
+  std::uint64_t begin = 0, end = 0;
+  bool readable = false, writable = false;
+};
+bool parse_range(const char* line, const char* line_end, Range& range) {
+  const auto begin = std::from_chars(line, line_end, range.begin, 16);
+  if (begin.ec != std::errc{} || begin.ptr == line_end || *begin.ptr != '-') return false;
+  const auto end = std::from_chars(begin.ptr + 1, line_end, range.end, 16);
+  if (end.ec != std::errc{} || line_end - end.ptr < 5) return false;
+  range.readable = end.ptr[1] == 'r';
+  range.writable = end.ptr[2] == 'w';
+  return true;
+}
+
+}  // namespace
+
+bool LiveMemory::read(ClientId id, std::uint64_t address, std::span<std::uint8_t> to) {
+  const LiveClient* client = port_.find(id);
+  bool done = client != nullptr;
+  if (done && address >= kShared) {
+    done = inside(client->mapping(), address - kShared, to.size());
+    if (done) {
+      std::memcpy(to.data(), static_cast<const std::uint8_t*>(client->mapping().base()) + (address - kShared),
+                  to.size());
+      count(counters_.shared_reads, to.size());
+    }
+  } else if (done && !to.empty()) {
+    done = read_process(*client, address, to);
+  }
+  counters_.failures += done ? 0u : 1u;
+  return done;
+}
+
+bool LiveMemory::write(ClientId id, std::uint64_t address, std::span<const std::uint8_t> from) {
+  const LiveClient* client = port_.find(id);
+  bool done = client != nullptr;
+  if (done && address >= kShared) {
+    done = inside(client->mapping(), address - kShared, from.size());
+    if (done) {
+      write_shared(static_cast<std::uint8_t*>(client->mapping().base()), address - kShared, from);
+      count(counters_.shared_writes, from.size());
+    }
+  } else if (done && !from.empty()) {
+    done = write_process(*client, address, from);
+  }
+  counters_.failures += done ? 0u : 1u;
+  return done;
+}
+
+LiveMemory::Way& LiveMemory::way(const LiveClient& client) {
+  const std::size_t index = raw(client.id());
+  if (index >= ways_.size()) ways_.resize(index + 1);
+  Way& w = ways_[index];
+  if (!options_.process_vm || client.pid() == 0) w.by_descriptor = true;
+  return w;
+}
+
+bool LiveMemory::read_process(const LiveClient& client, std::uint64_t address, std::span<std::uint8_t> to) {
+  Way& w = way(client);
+  if (!w.by_descriptor) {
+    const iovec local{to.data(), to.size()};
+    const iovec remote{reinterpret_cast<void*>(address), to.size()};
+    const ssize_t moved = process_vm_readv(client.pid(), &local, 1, &remote, 1, 0);
+    if (moved == static_cast<ssize_t>(to.size())) {
+      count(counters_.process_reads, to.size());
+      return true;
+    }
+    if (moved >= 0 || !not_permitted(errno)) return false;
+    w.by_descriptor = true;
+  }
+  if (!permitted(w, client, address, to.size(), false)) return false;
+  for (std::size_t done = 0; done < to.size();) {
+    const ssize_t moved =
+        pread(client.own_memory(), to.data() + done, to.size() - done, static_cast<off_t>(address + done));
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved <= 0) return false;
+    done += static_cast<std::size_t>(moved);
+  }
+  count(counters_.descriptor_reads, to.size());
+  return true;
+}
+
+bool LiveMemory::write_process(const LiveClient& client, std::uint64_t address, std::span<const std::uint8_t> from) {
+  Way& w = way(client);
+  if (!w.by_descriptor) {
+    const iovec local{const_cast<std::uint8_t*>(from.data()), from.size()};
+    const iovec remote{reinterpret_cast<void*>(address), from.size()};
+    const ssize_t moved = process_vm_writev(client.pid(), &local, 1, &remote, 1, 0);
+    if (moved == static_cast<ssize_t>(from.size())) {
+      count(counters_.process_writes, from.size());
+      return true;
+    }
+    if (moved >= 0 || !not_permitted(errno)) return false;
+    w.by_descriptor = true;
+  }
+  if (!permitted(w, client, address, from.size(), true)) return false;
+  for (std::size_t done = 0; done < from.size();) {
+    const ssize_t moved =
+        pwrite(client.own_memory(), from.data() + done, from.size() - done, static_cast<off_t>(address + done));
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved <= 0) return false;
+    done += static_cast<std::size_t>(moved);
+  }
+  count(counters_.descriptor_writes, from.size());
+  return true;
+}
+
+// R2. The file is opened once: it stays that of the program even when its number is given to another process.
+bool LiveMemory::permitted(Way& w, const LiveClient& client, std::uint64_t address, std::uint64_t bytes, bool write) {
+  if (client.own_memory() < 0) return false;
+  if (!w.maps_tried && client.pid() != 0) {
+    w.maps.reset(open(("/proc/" + std::to_string(client.pid()) + "/maps").c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  w.maps_tried = true;
+  if (!w.maps) return !write;
+  // Ranges come in ascending order; `address` moves on as they cover it.
+  const std::uint64_t end = address + bytes;
+  if (end < address || lseek(w.maps.get(), 0, SEEK_SET) != 0) return false;
+  char buffer[16384];
+  std::size_t kept = 0;
+  while (address < end) {
+    const ssize_t got = ::read(w.maps.get(), buffer + kept, sizeof buffer - kept);
+    if (got <= 0) return false;
+    const char* line = buffer;
+    const char* const filled = buffer + kept + got;
+    for (const char* next; address < end && (next = std::find(line, filled, '\n')) != filled; line = next + 1) {
+      Range range;
+      if (!parse_range(line, next, range)) return false;
+      if (range.end <= address) continue;
+      if (range.begin > address || !(write ? range.writable : range.readable)) return false;
+      address = range.end;
+    }
+    kept = static_cast<std::size_t>(filled - line);
+    if (kept == sizeof buffer) return false;  // no line is so long
+    std::memmove(buffer, line, kept);
+  }
+  return true;
+}
+
+}  // namespace rxnic

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of live programs: the shared mapping directly, everything else by process_vm_readv and process_vm_writev.
+//
+//   R1  In the mapping every access is checked against its size. A write stores the last byte of each 64-byte unit
+//       after the rest of it, and the units from the last to the first: who finds the owner byte of a CQE changed finds
+//       it, and a compressed block behind it, whole (completion.h R2, R4).
+//   R2  Where process_vm_* is not permitted (Yama, another container) the descriptor of its own memory that the program
+//       passed is used; that is kept for the client's life. Such an access does not respect page protection by itself:
+//       /proc/PID/maps is read before each one, and without it a write is refused.
+//   R3  False: some byte could not be moved. Of a read the destination is undefined then; of a write the bytes before
+//       the first page that could not be written may have been written, and none behind it.
+//   R4  A program that is dead, or whose kClose was taken, has no memory.
+//   R5  A page that the program itself has to supply when it is touched (userfaultfd, FUSE) is waited for: registering
+//       such memory can hold up the simulator.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bridge/channel/socket.h"
+#include "bridge/device/host_port.h"
+#include "bridge/device/live_client.h"
+
+namespace rxnic {
+
+class LivePort;
+
+struct LiveMemoryOptions {
+  bool process_vm = true;  // false: R2's descriptor from the beginning
+};
+
+struct TransferCounters {
+  std::uint64_t transfers = 0;
+  std::uint64_t bytes = 0;
+};
+struct LiveMemoryCounters {
+  TransferCounters shared_reads, shared_writes;          // the mapping
+  TransferCounters process_reads, process_writes;        // process_vm_*
+  TransferCounters descriptor_reads, descriptor_writes;  // R2
+  std::uint64_t failures = 0;                            // answered false
+};
+
+class LiveMemory final : public ProgramMemory {
+ public:
+  explicit LiveMemory(const LivePort& port, const LiveMemoryOptions& options = {}) : port_(port), options_(options) {}
+  bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) override;
+  bool write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) override;
+  const LiveMemoryCounters& counters() const { return counters_; }
+
+ private:
+  // By client.
+  struct Way {
+    bool by_descriptor = false;
+    bool maps_tried = false;
+    channel::Descriptor maps;  // /proc/PID/maps
+  };
+  Way& way(const LiveClient& client);
+  bool permitted(Way& w, const LiveClient& client, std::uint64_t address, std::uint64_t bytes, bool write);
+  bool read_process(const LiveClient& client, std::uint64_t address, std::span<std::uint8_t> to);
+  bool write_process(const LiveClient& client, std::uint64_t address, std::span<const std::uint8_t> from);
+
+  const LivePort& port_;
+  LiveMemoryOptions options_;
+  LiveMemoryCounters counters_;
+  std::vector<Way> ways_;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events, doorbells and time; the connections are in live_connections.cpp.
+#include "bridge/device/live_port.h"
+
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+namespace rxnic {
+
+using channel::Board;
+using std::chrono::nanoseconds;
+
+LivePort::LivePort(LiveOptions options) : options_(std::move(options)) {
+  if (!options_.log) {
+    options_.log = [](const std::string& line) { std::fprintf(stderr, "rxnic: %s\n", line.c_str()); };
+  }
+  struct sigaction ignore = {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &ignore, &old_pipe_action_);
+  stop_event_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  clients_.push_back(nullptr);  // ids begin with 1
+  serials_.push_back(0);
+}
+
+LivePort::~LivePort() {
+  end_all(false);
+  sigaction(SIGPIPE, &old_pipe_action_, nullptr);
+}
+
+bool LivePort::take(Cycle now, HostEvent& event) {
+  if (!pending()) {
+    if (now < next_look_) return false;
+    look(now);
+  }
+  if (next_doorbell_ < doorbells_.size()) {
+    const Doorbell& d = doorbells_[next_doorbell_++];
+    event.kind = HostEvent::Kind::kDoorbell;
+    event.client = d.client;
+    event.board = d.board;
+    event.index = d.index;
+    event.value = d.value;
+    ++counters_.doorbells;
+    return true;
+  }
+  if (events_.empty()) return false;
+  event = std::move(events_.front());
+  events_.pop_front();
+  if (event.kind == HostEvent::Kind::kRequest) ++counters_.requests;
+  if (event.kind == HostEvent::Kind::kClose) forget(*connection_of(event.client));
+  return true;
+}
+
+// R4, R6.
+void LivePort::look(Cycle now) {
+  ++counters_.looks;
+  next_look_ = now + options_.look_cycles;
+  if (looks_to_poll_ == 0) {
+    looks_to_poll_ = options_.looks_per_poll;
+    poll(nanoseconds{0});
+  }
+  if (looks_to_poll_ != 0) --looks_to_poll_;
+
+  doorbells_.clear();
+  next_doorbell_ = 0;
+  const auto take_board = [this](LiveClient& client, Board b) {
+    auto& taken = taken_[static_cast<std::size_t>(b)];
+    channel::take_rung(channel::board(client.mapping().base(), b), [&](std::uint32_t index, std::uint64_t value) {
+      taken.push_back({client.id(), b, index, value});
+    });
+  };
+  bool any = false;
+  const std::uint64_t model_time_ps = now.count * options_.cycle_ps;
+  for (LiveClient* client : active_) {
+    channel::MappingHeader& header = client->mapping().header();
+    header.model_time_ps.store(model_time_ps, std::memory_order_relaxed);
+    if (header.rung.load(std::memory_order_relaxed) == 0) continue;
+    header.rung.exchange(0, std::memory_order_seq_cst);
+    take_board(*client, Board::kSend);
+    any = true;
+  }
+  if (!any) return;
+  // All clients once more: what one of them posted before another one's send was rung by now, if not before.
+  for (const Board b : {Board::kArm, Board::kReceive, Board::kConsumer}) {
+    for (LiveClient* client : active_) take_board(*client, b);
+  }
+  for (const Board b : {Board::kReceive, Board::kConsumer, Board::kArm, Board::kSend}) {
+    auto& taken = taken_[static_cast<std::size_t>(b)];
+    doorbells_.insert(doorbells_.end(), taken.begin(), taken.end());
+    taken.clear();
+  }
+}
+
+Cycle LivePort::next_look(Cycle now) { return pending() ? now + 1 : latest(next_look_, now + 1); }
+
+void LivePort::completed(ClientId client) {
+  if (const LiveClient* c = find(client)) {
+    ++counters_.completions;
+    c->mapping().completed();
+  }
+}
+
+void LivePort::notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) {
+  LiveClient* c = raw(client) < clients_.size() ? clients_[raw(client)] : nullptr;
+  if (c == nullptr) return;
+  ++counters_.events;
+  if (!c->notify(channel, event) && counters_.lost_events++ == 0) {
+    options_.log("process " + std::to_string(c->pid()) + " (" + c->program() +
+                 ") does not read its events: some are lost");
+  }
+  backlog_ = true;  // perhaps: poll() looks
+}
+
+bool LivePort::rung() const {
+  return std::any_of(active_.begin(), active_.end(), [](const LiveClient* client) {
+    return client->mapping().header().rung.load(std::memory_order_seq_cst) != 0;
+  });
+}
+
+void LivePort::tell_sleeping(bool sleeps) {
+  for (LiveClient* client : active_) {
+    client->mapping().header().simulator_sleeps.store(sleeps ? 1 : 0, std::memory_order_seq_cst);
+  }
+}
+
+// Programs that have something to do come first: yielding costs little, a sleep and a wake-up cost much.
+bool LivePort::spin(nanoseconds longest) const {
+  const auto end = Clock::now() + std::min<nanoseconds>(longest, std::chrono::microseconds{options_.spin_us});
+  do {
+    if (rung()) return true;
+    sched_yield();
+  } while (Clock::now() < end);
+  return rung();
+}
+
+bool LivePort::over() const { return connections_.empty() && !pending() && (ended_ || until_idle_); }
+
+// R7.
+Cycle LivePort::wait(Cycle now, Cycle due) {
+  ++counters_.waits;
+  constexpr nanoseconds kForEver = nanoseconds::max();
+  const auto begin = Clock::now();
+  const nanoseconds limit =
+      due == kNever ? kForEver
+                    : nanoseconds{static_cast<std::int64_t>(std::min<double>(
+                          static_cast<double>((due - now).count) * options_.cycle_ps / 1000.0 + 1.0, 1e18))};
+  nanoseconds waited{0};
+  if (connections_.empty()) poll(nanoseconds{0});  // somebody may stand at the door before it is over
+  bool asked = pending() || rung();
+  if (!asked && !over() && options_.spin_us != 0) asked = spin(limit);
+  while (!asked && !over() && (waited = Clock::now() - begin) < limit) {
+    tell_sleeping(true);
+    if (!rung()) {
+      ++counters_.sleeps;
+      poll(limit == kForEver ? kForEver : limit - waited);
+    }
+    tell_sleeping(false);
+    asked = pending() || rung();
+  }
+  waited = Clock::now() - begin;
+  counters_.waited_ns += static_cast<std::uint64_t>(waited.count());
+  if (!asked && over()) return kNever;
+  next_look_ = Cycle{};
+  if (due == kNever) return now;
+  if (waited >= limit) return due;
+  const auto cycles = static_cast<std::uint64_t>(static_cast<double>(waited.count()) * 1000.0 / options_.cycle_ps);
+  return earliest(now + cycles, due);
+}
+
+void LivePort::stop() {
+  stopping_.store(true, std::memory_order_relaxed);
+  const std::uint64_t one = 1;
+  const int saved = errno;
+  [[maybe_unused]] const ssize_t written = write(stop_event_.get(), &one, sizeof one);
+  errno = saved;
+}
+
+}  // namespace rxnic

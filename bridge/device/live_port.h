@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The live end of the channel: accepts programs, takes what they ask for, tells them what happened, and keeps model
+// time and wall time together. One thread but for stop().
+//
+//   R1  Only the user of the simulator is let in, by the kernel's credentials. Others are disconnected.
+//   R2  kHello and kOpen are checked here: version (EPROTO, with a line that names both), descriptors, limits (EMFILE).
+//       A packet that is no message ends its connection, a message out of place is answered EINVAL.
+//   R3  A client's requests are taken in order, the next one after the reply to the one before.
+//   R4  One look takes the doorbells of all clients: send, arm, receive, consumer. They take effect in the order
+//       receive, consumer, arm, send, and before the requests found in the same look: what a program, or two that talk
+//       to each other, did before a send is never seen after it (shared_mapping.h R5).
+//   R5  A client ends with its connection or with its process, whichever is first; kClose follows the reply to a
+//       request that is being carried out. It is orderly when no object was left.
+//   R6  While the model works, mappings are looked at every look_cycles, sockets with each looks_per_poll-th of these
+//       looks, for a system call costs more than the look.
+//   R7  wait(): the programs are told that doorbells have to wake the simulator, the mappings are looked at once more,
+//       then it sleeps. With a timer due model time advances as wall time does; with nothing due it stands still.
+//   R8  stop(): clients are told kDeviceFatal and disconnected, and closed in an orderly way; then wait() returns
+//       kNever. The same happens, without a word to the model, when the port is destroyed. Nothing is left behind.
+//   R9  SIGPIPE is ignored by the process while a port lives: a child has to be given the default back.
+#pragma once
+
+#include <signal.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "bridge/channel/socket.h"
+#include "bridge/device/host_port.h"
+#include "bridge/device/live_client.h"
+
+namespace rxnic {
+
+struct LiveOptions {
+  std::string address;                          // of the socket (socket.h R1)
+  std::uint32_t cycle_ps = 1000;                // of the model
+  std::uint32_t nics = 1;                       // told to programs
+  std::array<std::uint64_t, 16> node_guids{};   // the same, as in memory
+  std::uint64_t look_cycles = 64;               // R6
+  std::uint32_t looks_per_poll = 64;            // R6
+  std::uint32_t spin_us = 20;                   // looks at the mappings before it sleeps, yielding the CPU
+  std::uint32_t most_clients = 200;             // at once; each takes four descriptors and one per channel
+  std::uint32_t tick_ms = 100;                  // on_tick, at the least so far apart; busy or idle
+  std::function<void()> on_tick;                // a status line, say
+  int extra = -1;                               // a descriptor (signals): on_extra when it can be read
+  std::function<void()> on_extra;               // has to read it
+  std::function<void(const std::string&)> log;  // a line about a client; default: stderr
+};
+
+struct LiveCounters {
+  std::uint64_t clients = 0;      // opened devices until now
+  std::uint64_t refused = 0;      // connections and opens that were refused
+  std::uint64_t requests = 0;     // control messages carried out
+  std::uint64_t doorbells = 0;    // taken from mappings
+  std::uint64_t completions = 0;  // CQEs told to programs
+  std::uint64_t events = 0;       // written to pipes
+  std::uint64_t lost_events = 0;  // a program did not read its pipe
+  std::uint64_t looks = 0;        // at the mappings
+  std::uint64_t polls = 0;        // of the sockets
+  std::uint64_t waits = 0;        // calls of wait()
+  std::uint64_t sleeps = 0;       // those that gave up the CPU
+  std::uint64_t waited_ns = 0;    // wall time in wait()
+};
+
+class LivePort final : public HostPort {
+ public:
+  explicit LivePort(LiveOptions options);
+  LivePort(const LivePort&) = delete;
+  ~LivePort() override;
+  // Listens. On failure `error` says why.
+  bool open(std::string& error);
+
+  bool take(Cycle now, HostEvent& event) override;
+  void opened(ClientId client, std::int32_t status, const channel::DeviceAttributes& attributes) override;
+  void reply(ClientId client, const channel::Message& message) override;
+  void completed(ClientId client) override;
+  void notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) override;
+  Cycle wait(Cycle now, Cycle due) override;
+  Cycle next_look(Cycle now) override;
+
+  // From any thread or signal handler.
+  void stop();
+  // wait() returns kNever as soon as nobody is connected.
+  void end_when_idle() { until_idle_ = true; }
+
+  // Null: there is no such client, or its kClose was taken.
+  const LiveClient* find(ClientId client) const {
+    return raw(client) < clients_.size() ? clients_[raw(client)] : nullptr;
+  }
+  std::size_t clients() const { return active_.size(); }
+  const LiveCounters& counters() const { return counters_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class Source : std::uint8_t { kListener, kStop, kExtra, kSocket, kProcess, kDoorbell };
+  enum class State : std::uint8_t { kNew, kOpening, kOpen };
+  struct Connection {
+    std::uint64_t serial = 0;
+    channel::Descriptor socket;
+    channel::Descriptor process;  // pidfd; empty where that cannot be had
+    channel::Peer peer;
+    std::string program;
+    State state = State::kNew;
+    std::unique_ptr<LiveClient> client;  // kOpening, kOpen
+    channel::Message request;            // the one that is being carried out
+    bool busy = false;                   // there is one
+    bool gone = false;
+    bool orderly = true;  // kClose
+  };
+  struct Doorbell {
+    ClientId client;
+    channel::Board board;
+    std::uint32_t index;
+    std::uint64_t value;
+  };
+
+  void look(Cycle now);
+  bool rung() const;
+  bool spin(std::chrono::nanoseconds longest) const;
+  void tell_sleeping(bool sleeps);
+  bool pending() const { return next_doorbell_ < doorbells_.size() || !events_.empty(); }
+  bool over() const;
+
+  void poll(std::chrono::nanoseconds longest);
+  bool watch(int descriptor, Source source, std::uint64_t serial);
+  void unwatch(int descriptor);
+  void accept_all();
+  void receive(Connection& connection);
+  void handle(Connection& connection, channel::Received& received);
+  void handle_open(Connection& connection, channel::Received& received);
+  void answer(Connection& connection, channel::Message message, std::int32_t status);
+  void disconnect(Connection& connection);
+  void close_client(Connection& connection);
+  void forget(Connection& connection);
+  void end_all(bool tell_model);
+  Connection* connection_of(ClientId client);
+  void refuse(const Connection& connection, const std::string& why);
+
+  LiveOptions options_;
+  LiveCounters counters_;
+  channel::Listener listener_;
+  channel::Descriptor epoll_, stop_event_, spare_;
+  std::unordered_map<std::uint64_t, Connection> connections_;  // by serial
+  std::vector<LiveClient*> clients_;                           // by id; null: gone
+  std::vector<std::uint64_t> serials_;                         // by id
+  std::vector<LiveClient*> active_;                            // opened, kClose not taken
+  std::vector<Doorbell> doorbells_;                            // of the last look, in the order of effect
+  std::size_t next_doorbell_ = 0;
+  std::vector<Doorbell> taken_[channel::kBoards];  // while a look is under way
+  std::deque<HostEvent> events_;                   // but doorbells
+  std::vector<std::uint64_t> dead_;                // connections that poll() erases at its end
+  std::uint64_t last_serial_ = 0;
+  Cycle next_look_{};
+  std::uint32_t looks_to_poll_ = 0;
+  Clock::time_point next_tick_{};
+  bool backlog_ = false;  // events wait for room in a pipe
+  bool until_idle_ = false;
+  std::atomic<bool> stopping_{false};
+  bool ended_ = false;
+  struct sigaction old_pipe_action_ = {};
+};
+
+}  // namespace rxnic

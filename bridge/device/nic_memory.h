@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host memory that one NIC's DMA reaches: the device's own tables (model/types/context.h, icm), and the memory of
+// the programs.
+//
+//   R1  A bus address with one of bits 62 and 63 set is one of the device's tables: memory of its own, always there.
+//   R2  Any other belongs to the client in its bits 48..61. A range never reaches from one client to the next.
+//   R3  The observer is told of what is read and written in programs' memory, in order, and of what failed.
+#pragma once
+
+#include "bridge/device/host_observer.h"
+#include "bridge/device/host_port.h"
+#include "model/engine/engine.h"
+#include "model/types/host_memory.h"
+
+namespace rxnic {
+
+class NicMemory final : public HostMemory {
+ public:
+  NicMemory(const Engine& engine, ProgramMemory& programs, HostObserver* observer)
+      : engine_(engine), programs_(programs), observer_(observer) {}
+  bool read(BusAddress from, std::span<std::uint8_t> to) override;
+  bool write(BusAddress to, std::span<const std::uint8_t> from) override;
+  std::uint64_t tables_digest() const { return tables_.digest(); }
+
+ private:
+  const Engine& engine_;
+  ProgramMemory& programs_;
+  HostObserver* observer_;
+  LocalMemory tables_;
+};
+
+}  // namespace rxnic

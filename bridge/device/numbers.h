@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who gets which number: object numbers, and room in the table of pages.
+//
+//   R1  NumberPool hands out the numbers of a range in turn: one that was freed is not used again before all the others
+//       were.
+//   R2  RangePool hands out the lowest range that is free and long enough; neighbours that are free are joined.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+
+namespace rxnic {
+
+class NumberPool {
+ public:
+  NumberPool(std::uint32_t first, std::uint32_t last) : first_(first), last_(last), next_(first) {}
+  // A number for which used(number) does not hold; nothing when there is none.
+  template <class Used>
+  std::optional<std::uint32_t> take(Used used) {
+    for (std::uint64_t left = std::uint64_t{last_} - first_ + 1; left > 0; --left) {
+      const std::uint32_t number = next_;
+      next_ = next_ == last_ ? first_ : next_ + 1;
+      if (!used(number)) return number;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::uint32_t first_, last_, next_;
+};
+
+class RangePool {
+ public:
+  explicit RangePool(std::uint64_t bytes) { free_[0] = bytes; }
+  std::optional<std::uint64_t> take(std::uint64_t bytes) {
+    for (auto it = free_.begin(); it != free_.end(); ++it) {
+      if (it->second < bytes) continue;
+      const auto [at, length] = *it;
+      free_.erase(it);
+      if (length > bytes) free_[at + bytes] = length - bytes;
+      return at;
+    }
+    return std::nullopt;
+  }
+  void give_back(std::uint64_t at, std::uint64_t bytes) {
+    if (bytes == 0) return;
+    auto it = free_.emplace(at, bytes).first;
+    if (const auto next = std::next(it); next != free_.end() && at + bytes == next->first) {
+      it->second += next->second;
+      free_.erase(next);
+    }
+    if (it != free_.begin()) {
+      const auto before = std::prev(it);
+      if (before->first + before->second == at) {
+        before->second += it->second;
+        free_.erase(it);
+      }
+    }
+  }
+
+ private:
+  std::map<std::uint64_t, std::uint64_t> free_;  // by start: bytes
+};
+
+}  // namespace rxnic

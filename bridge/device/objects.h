@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What programs have created on one NIC.
+//
+//   R1  Every object has one owner, and its number one meaning on the NIC.
+//   R2  `users` counts the objects that refer to it: it cannot be destroyed before them.
+//   R3  Destroying one takes time (NicControl R1): `teardown` is the step that it has reached, 0 before its beginning.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "bridge/channel/protocol.h"
+#include "bridge/device/host_port.h"
+#include "bridge/device/verbs_numbers.h"
+#include "model/nic/nic_control.h"
+
+namespace rxnic {
+
+inline constexpr std::uint32_t kNoRecord = 0xffff'ffff;
+
+struct Teardown {
+  std::uint8_t step = 0;
+  std::uint64_t mark = 0, second_mark = 0;  // of the doorbell links
+};
+
+struct PdObject {
+  ClientId owner{};
+  std::uint32_t users = 0;
+};
+
+struct RegionObject {
+  ClientId owner{};
+  channel::Memory asked;
+  std::uint64_t mtt_offset = 0, pages = 0;
+};
+
+struct CqObject {
+  ClientId owner{};
+  CqContext context;
+  std::uint32_t channel = 0;  // 0: none
+  std::uint32_t record = kNoRecord;
+  std::uint32_t users = 0;
+  Teardown teardown;
+};
+
+struct SrqObject {
+  ClientId owner{};
+  WqContext context;
+  WqId queue = kNoWq;
+  std::uint32_t record = kNoRecord;
+  std::uint32_t users = 0;
+  Teardown teardown;
+};
+
+struct QpObject {
+  ClientId owner{};
+  QpType type = QpType::kRc;
+  SendQpContext created;               // what a reset goes back to
+  SendQpContext context;               // as last told to the NIC
+  channel::QpAttributes attributes;    // as software set them
+  std::optional<WqContext> own_queue;  // its RQ; nothing: it takes from an SRQ
+  std::uint32_t srqn = 0;
+  std::uint32_t send_record = kNoRecord, receive_record = kNoRecord;
+  std::uint32_t groups = 0;  // multicast groups that it is attached to
+  Teardown teardown;
+
+  Qpn qpn() const { return context.qp.qpn; }
+};
+
+// What one client has. Doorbell records: the object that each one belongs to.
+struct ClientObjects {
+  struct Record {
+    bool used = false;
+    std::uint32_t number = 0;  // QPN, WqId or CQN by board
+  };
+  std::vector<Record> send, receive, completion;
+  std::set<std::uint32_t> channels;
+  std::map<std::uint32_t, std::uint32_t> channel_users;  // by channel: CQs
+  std::uint32_t pds = 0, regions = 0, cqs = 0, srqs = 0, qps = 0;
+  std::uint64_t pages = 0;  // of its regions
+};
+
+}  // namespace rxnic

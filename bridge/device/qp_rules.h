@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ibv_modify_qp may ask for (InfiniBand Architecture Specification, volume 1, 11.2.5.2 and table 91;
+// ibv_modify_qp(3)).
+//
+//   R1  A change of state is one of the table; staying in Reset, Init, RTS, SQD or Error is, too.
+//   R2  All required attributes of the change are there, and no other than these and the optional ones (EINVAL).
+//   R3  kAttrCurrentState must name the state that the QP is in, and is only for changes from RTR, RTS, SQD and SQE.
+//   R4  Each attribute is within its range: port 1, P_Key index 0, MTU 256..4096, timeout and min_rnr_timer 0..31,
+//       retry counts 0..7, READs and atomics up to the device's limit, PSNs and QPNs of 24 bits, a path with a GRH from
+//       a GID that is there.
+//   R5  There is no path migration: an alternate path is refused.
+#pragma once
+
+#include <cstdint>
+
+#include "bridge/channel/protocol.h"
+#include "bridge/device/verbs_numbers.h"
+
+namespace rxnic {
+
+struct QpRule {
+  bool allowed = false;
+  std::uint32_t required = 0, optional = 0;  // QpAttribute, without kAttrState
+};
+QpRule qp_rule(QpType type, QpState from, QpState to);  // (R1)
+
+// Checks R1..R5 for a QP that is in `state`. 0, and the state it is to be in afterwards; or EINVAL.
+int check_modify(QpType type, QpState state, const channel::QpAttributes& asked, std::uint32_t max_rd_atomic,
+                 QpState& next);
+
+}  // namespace rxnic

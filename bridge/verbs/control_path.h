@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control path: one function for each operation, in the file that is named. The data path's are in data_path.h.
+//
+//   R1  As the manual page of ibv_<name>: 0 or a positive errno, or a pointer and errno, unless it says otherwise.
+//   R2  Structs whose size the caller gives (query_device_ex, query_port, query_gid_ex) are filled up to that size.
+//   R3  The simulator is gone: EIO. What frees an object succeeds.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rxnic::verbs {
+
+// device.cpp
+ibv_device** get_device_list(int* count);
+std::uint64_t get_device_guid(ibv_device* device);
+int get_device_index(ibv_device* device);
+ibv_context* open_device(ibv_device* device);
+int close_device(ibv_context* context);
+
+// port.cpp
+int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input, ibv_device_attr_ex* attributes,
+                    std::size_t bytes);
+int query_device(ibv_context* context, ibv_device_attr* attributes);
+int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes, std::size_t bytes);
+int query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* gid);  // -1 and errno
+int query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index, ibv_gid_entry* entry,
+                 std::uint32_t flags, std::size_t bytes);
+ssize_t query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t count, std::uint32_t flags,
+                        std::size_t bytes);                                        // number or -errno
+int query_pkey(ibv_context* context, std::uint8_t port, int index, __be16* pkey);  // -1 and errno
+int get_pkey_index(ibv_context* context, std::uint8_t port, __be16 pkey);          // index, or -1 and errno
+int query_rt_values(ibv_context* context, ibv_values_ex* values);
+
+// memory.cpp
+ibv_pd* alloc_pd(ibv_context* context);
+int dealloc_pd(ibv_pd* pd);
+ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova, unsigned access);
+int rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, std::size_t length,
+             int access);  // ibv_rereg_mr_err_code
+int dereg_mr(ibv_mr* mr);
+
+// address.cpp
+ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attributes);
+int destroy_ah(ibv_ah* ah);
+int init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* wc, ibv_grh* grh, ibv_ah_attr* attributes);
+int resolve_eth_l2_from_gid(ibv_context* context, ibv_ah_attr* attributes, std::uint8_t mac[6], std::uint16_t* vlan);
+int attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid);
+int detach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t lid);
+
+// cq_control.cpp
+ibv_comp_channel* create_comp_channel(ibv_context* context);
+int destroy_comp_channel(ibv_comp_channel* channel);
+ibv_cq* create_cq(ibv_context* context, int cqes, void* cq_context, ibv_comp_channel* channel, int vector);
+ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attributes);
+int resize_cq(ibv_cq* cq, int cqes);
+int modify_cq(ibv_cq* cq, ibv_modify_cq_attr* attributes);
+int destroy_cq(ibv_cq* cq);
+
+// srq_control.cpp
+ibv_srq* create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes);
+ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes);
+int modify_srq(ibv_srq* srq, ibv_srq_attr* attributes, int mask);
+int query_srq(ibv_srq* srq, ibv_srq_attr* attributes);
+int get_srq_num(ibv_srq* srq, std::uint32_t* number);
+int destroy_srq(ibv_srq* srq);
+
+// qp_control.cpp
+ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes);
+ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes);
+ibv_qp_ex* qp_to_qp_ex(ibv_qp* qp);
+int query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr* init);
+int modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask);
+int destroy_qp(ibv_qp* qp);
+
+}  // namespace rxnic::verbs

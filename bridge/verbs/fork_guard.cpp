@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/verbs/fork_guard.h"
+
+#include <pthread.h>
+
+#include <mutex>
+
+#include "bridge/verbs/connection.h"
+#include "bridge/verbs/objects.h"
+
+namespace rxnic::verbs {
+
+namespace {
+
+// All contexts of the process; pthread_atfork leaves no other way than one list a process.
+Lock list_lock;
+Context* first = nullptr;
+
+void prepare() { list_lock.lock(); }
+
+void parent() { list_lock.unlock(); }
+
+void child() {
+  list_lock.reset();
+  for (Context* context = first; context != nullptr; context = context->next) {
+    context->connection->become_child();
+    context->objects.reset();
+    context->qps.for_each([](Qp& qp) {
+      qp.send.lock.reset();
+      qp.receive.lock.reset();
+    });
+    context->cqs.for_each([](Cq& cq) { cq.lock.reset(); });
+    context->srqs.for_each([](Srq& srq) { srq.lock.reset(); });
+  }
+}
+
+}  // namespace
+
+void guard_fork(Context& context) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, [] { pthread_atfork(prepare, parent, child); });
+  const std::lock_guard guard(list_lock);
+  context.next = first;
+  first = &context;
+}
+
+void unguard_fork(Context& context) {
+  const std::lock_guard guard(list_lock);
+  for (Context** at = &first; *at != nullptr; at = &(*at)->next) {
+    if (*at != &context) continue;
+    *at = context.next;
+    return;
+  }
+}
+
+}  // namespace rxnic::verbs

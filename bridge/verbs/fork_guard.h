@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// fork: the mapping and the socket belong to one process. A forked child that uses its parent's context finds a device
+// that has failed (EIO, flushed WRs), cannot disturb the parent, and does not keep its connection open.
+//
+//   R1  No thread is between the members of a context while a process forks.
+//   R2  In the child every context is dead, its descriptors are closed, its mapping is private memory, its locks are
+//       free. The child may free the objects, and may open the device anew.
+//   R3  Registered memory needs no care: the simulator reaches it through the parent's address space, whatever is
+//       copied on write.
+#pragma once
+
+namespace rxnic::verbs {
+
+struct Context;
+
+void guard_fork(Context& context);    // the context was opened
+void unguard_fork(Context& context);  // it is about to be closed
+
+}  // namespace rxnic::verbs

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Protection domains and memory regions. Nothing is pinned: the simulator reaches the pages when it needs them.
+#include <cerrno>
+#include <new>
+
+#include "bridge/verbs/address_space.h"
+#include "bridge/verbs/connection.h"
+#include "bridge/verbs/control_path.h"
+#include "bridge/verbs/objects.h"
+
+namespace rxnic::verbs {
+
+namespace {
+
+constexpr unsigned kRights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                             IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_HUGETLB;
+
+// 0 or a positive errno. Flags of the optional range are dropped: what they ask for may be left out.
+int check_access(unsigned& access) {
+  access &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
+  if ((access & IBV_ACCESS_ON_DEMAND) != 0) return EOPNOTSUPP;
+  if ((access & ~(kRights | IBV_ACCESS_ZERO_BASED)) != 0) return EINVAL;
+  const bool remote_writes = (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0;
+  return remote_writes && (access & IBV_ACCESS_LOCAL_WRITE) == 0 ? EINVAL : 0;
+}
+
+int check_range(const void* address, std::size_t length, unsigned access) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  if (begin + length < begin) return EINVAL;
+  return is_mapped(begin, length, (access & IBV_ACCESS_LOCAL_WRITE) != 0) ? 0 : EFAULT;
+}
+
+}  // namespace
+
+ibv_pd* alloc_pd(ibv_context* context) {
+  auto* pd = new (std::nothrow) Pd;
+  channel::Message message = request(channel::Request::kAllocatePd);
+  const int status = pd == nullptr ? ENOMEM : call(context_of(context), message);
+  if (status != 0) {
+    delete pd;
+    errno = status;
+    return nullptr;
+  }
+  pd->pd.context = context;
+  pd->pd.handle = message.body.handle.number;
+  return &pd->pd;
+}
+
+int dealloc_pd(ibv_pd* pd) {
+  if (pd_of(pd).users.load() != 0) return EBUSY;
+  if (const int status = free_object(context_of(pd->context), channel::Request::kFreePd, pd->handle); status != 0) {
+    return status;
+  }
+  delete &pd_of(pd);
+  return 0;
+}
+
+ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova, unsigned access) {
+  int status = check_access(access);
+  if (status == 0) status = check_range(address, length, access);
+  auto* mr = status == 0 ? new (std::nothrow) Mr : nullptr;
+  if (status == 0 && mr == nullptr) status = ENOMEM;
+  channel::Message message = request(channel::Request::kRegisterMemory);
+  if (status == 0) {
+    channel::Memory& m = message.body.memory;
+    m = {};
+    m.pd = pd->handle;
+    m.access = access & kRights;
+    m.address = reinterpret_cast<std::uintptr_t>(address);
+    m.length = length;
+    m.iova = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : iova;
+    status = call(context_of(pd->context), message);
+  }
+  if (status != 0) {
+    delete mr;
+    errno = status;
+    return nullptr;
+  }
+  mr->access = static_cast<int>(access);
+  mr->mr = {
+      pd->context, pd, address, length, message.body.memory.lkey, message.body.memory.lkey, message.body.memory.rkey};
+  pd_of(pd).users.fetch_add(1);
+  return &mr->mr;
+}
+
+int rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, std::size_t length, int access) {
+  const bool moves = (flags & IBV_REREG_MR_CHANGE_TRANSLATION) != 0;
+  const bool changes_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0;
+  const bool changes_access = (flags & IBV_REREG_MR_CHANGE_ACCESS) != 0;
+  auto rights = static_cast<unsigned>(changes_access ? access : mr_of(mr).access);
+  int status = flags == 0 || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0 || (changes_pd && pd == nullptr) ? EINVAL : 0;
+  if (status == 0 && moves && (address == nullptr || length == 0)) status = EINVAL;
+  if (status == 0) status = check_access(rights);
+  void* const to = moves ? address : mr->addr;
+  const std::size_t bytes = moves ? length : mr->length;
+  if (status == 0) status = check_range(to, bytes, rights);
+  if (status != 0) {
+    errno = status;
+    return IBV_REREG_MR_ERR_INPUT;
+  }
+  channel::Message message = request(channel::Request::kReregisterMemory);
+  channel::Memory& m = message.body.memory;
+  m = {};
+  m.pd = (changes_pd ? pd : mr->pd)->handle;
+  m.access = rights & kRights;
+  m.address = m.iova = reinterpret_cast<std::uintptr_t>(to);
+  m.length = bytes;
+  m.rereg_flags = static_cast<std::uint32_t>(flags);
+  m.lkey = mr->lkey;
+  if (status = call(context_of(mr->context), message); status != 0) {
+    errno = status;
+    return status == EIO ? IBV_REREG_MR_ERR_CMD : IBV_REREG_MR_ERR_INPUT;  // a refusal has changed nothing
+  }
+  mr->addr = to;
+  mr->length = bytes;
+  mr->lkey = mr->handle = m.lkey;
+  mr->rkey = m.rkey;
+  mr_of(mr).access = static_cast<int>(rights);
+  if (changes_pd) {
+    pd_of(pd).users.fetch_add(1);
+    pd_of(mr->pd).users.fetch_sub(1);
+    mr->pd = pd;
+  }
+  return 0;
+}
+
+int dereg_mr(ibv_mr* mr) {
+  if (const int status = free_object(context_of(mr->context), channel::Request::kFreeMemory, mr->handle); status != 0) {
+    return status;
+  }
+  pd_of(mr->pd).users.fetch_sub(1);
+  delete &mr_of(mr);
+  return 0;
+}
+
+}  // namespace rxnic::verbs

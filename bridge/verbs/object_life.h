@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of an object's life that a QP, a CQ and an SRQ have in common.
+#pragma once
+
+#include <pthread.h>
+
+#include <bit>
+#include <cstdint>
+
+#include "bridge/channel/shared_mapping.h"
+#include "bridge/verbs/mapping.h"
+
+namespace rxnic::verbs {
+
+// Ring and doorbell record of a queue that is being created. What was not kept goes back.
+class QueueMemory {
+ public:
+  QueueMemory(Mapping& mapping, channel::Board board) : mapping_(mapping), board_(board) {}
+  QueueMemory(const QueueMemory&) = delete;
+  QueueMemory& operator=(const QueueMemory&) = delete;
+  ~QueueMemory() {
+    mapping_.free(ring_);
+    if (has_record_) mapping_.free_record(board_, record_);
+  }
+  bool allocate(std::uint64_t bytes) {
+    has_record_ = mapping_.allocate_record(board_, record_);
+    return has_record_ && mapping_.allocate(bytes, ring_);
+  }
+  void keep() {
+    ring_ = {};
+    has_record_ = false;
+  }
+  const Ring& ring() const { return ring_; }
+  std::uint32_t record() const { return record_; }
+
+ private:
+  Mapping& mapping_;
+  channel::Board board_;
+  Ring ring_;
+  std::uint32_t record_ = 0;
+  bool has_record_ = false;
+};
+
+// Its mutex, cond and counts of completed events are what programs know; `reported` does not grow any more.
+template <class Public>
+void wait_for_acks(Public& object, const std::uint32_t& completed, std::uint32_t reported) {
+  pthread_mutex_lock(&object.mutex);
+  while (completed != reported) pthread_cond_wait(&object.cond, &object.mutex);
+  pthread_mutex_unlock(&object.mutex);
+}
+
+// 0 stays 0.
+constexpr std::uint32_t power_of_two(std::uint32_t n) { return n == 0 ? 0 : std::bit_ceil(n); }
+
+}  // namespace rxnic::verbs

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// The library's objects: each begins with the public struct of <infiniband/verbs.h> that the program is given.
+//
+//   R1  Fields without a mark are set by the control path before the program sees the object, and do not change.
+//       [D] belongs to the data path (post, poll, events), under the lock named there. [C] changes in the control path.
+//   R2  Order of locks: Connection's own < Context::objects < Cq::lock (of two: the smaller address first) < Srq::lock,
+//       ReceiveQueue::lock < SendQueue::lock. Events are waited for with none held.
+//   R3  An object is in its table from the device's reply to its creation until just before its destruction. A QP is
+//       erased holding Context::objects and the locks of its CQs: a poll never sees half a QP.
+//   R4  Layouts begin as the ones that rdma-core's providers have (verbs_device, verbs_mr, verbs_qp...): vendors'
+//       libraries (mlx5dv, efadv) look just behind the public part to ask "is it mine?", and find "no".
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "bridge/channel/protocol.h"
+#include "bridge/verbs/lock.h"
+#include "bridge/verbs/number_table.h"
+#include "bridge/verbs/queues.h"
+#include "model/types/completion.h"
+#include "model/types/send_work_queue.h"
+
+namespace rxnic::verbs {
+
+class Connection;
+
+struct Device {
+  ibv_device device{};
+  const void* provider_ops = nullptr;  // (R4) none of theirs
+  std::uint32_t nic = 0;
+  std::uint64_t guid = 0;  // as in memory: network byte order
+};
+
+struct Pd {
+  ibv_pd pd{};
+  std::atomic<std::uint32_t> users{0};  // [C] MRs, QPs, SRQs and AHs in it
+};
+
+struct Mr {
+  ibv_mr mr{};
+  std::uint32_t type = 0;  // (R4)
+  int access = 0;          // [C] ibv_rereg_mr
+};
+
+struct Ah {
+  ibv_ah ah{};
+  AddressVector path;
+};
+
+struct Channel {
+  // fd: the read end of a pipe of EventRecords. refcnt: CQs with it, under Context::objects.
+  ibv_comp_channel channel{};
+  std::uint32_t number = 0;  // the device's
+  Lock lock;
+};
+
+struct Cq {
+  ibv_cq_ex cq{};
+  std::uint32_t number = 0;
+  std::uint32_t doorbell = 0;  // record of the boards kConsumer and kArm
+  Lock lock;
+  std::uint8_t* ring = nullptr;  // [C] under lock: ibv_resize_cq
+  std::uint32_t slots = 0;       // [C] under lock
+  std::uint32_t cqe_bytes = 64;
+  std::uint32_t consumer = 0;               // [D] lock: free-running index of the next CQE
+  Cqe title;                                // [D] lock: of the compressed block that is being polled
+  std::uint32_t minis_left = 0;             // [D] lock: completions of that block that are still to come
+  std::uint32_t next_mini = 0;              // [D] lock: in the slot at `consumer`
+  std::uint32_t told = 0;                   // [D] lock: the consumer index that the device knows
+  Completion current;                       // [D] lock: between start_poll and end_poll
+  bool flushing = false;                    // [D] lock: start_poll found the simulator dead, holds Context::objects
+  std::uint64_t wc_flags = 0;               // ibv_create_cq_ex
+  bool single_threaded = false;             // IBV_CREATE_CQ_ATTR_SINGLE_THREADED
+  std::atomic<bool> armed{false};           // [D] req_notify_cq was called since the last event
+  std::atomic<bool> event_taken{false};     // [D] since the last completion was polled
+  std::uint32_t comp_events_reported = 0;   // [D] Context::objects
+  std::uint32_t async_events_reported = 0;  // [D] Context::objects
+  std::uint32_t users = 0;                  // [C] Context::objects: QPs and SRQs with this CQ
+};
+
+struct Srq {
+  ibv_srq srq{};
+  std::uint32_t type = 0;  // (R4) ibv_srq_type
+  std::uint32_t number = 0;
+  Lock lock;
+  std::uint8_t* ring = nullptr;
+  std::uint32_t slots = 0, stride = 0, max_sge = 0, max_wr = 0, doorbell = 0;
+  bool linked_list = false;                 // work_queue.h R2; else cyclic
+  std::unique_ptr<std::uint64_t[]> wr_ids;  // [D] lock: by slot
+  std::unique_ptr<std::uint8_t[]> busy;     // [D] lock: by slot: posted, not yet polled
+  std::unique_ptr<std::uint16_t[]> next;    // [D] lock: linked list: by slot; control path: i -> i + 1
+  std::uint32_t head = 0, tail = 0;         // [D] lock: of the list of free slots; control path: 0, slots - 1
+  // Cyclic: WRs whose slot is not free yet wait in memory laid out as the ring. [D] lock
+  std::unique_ptr<std::uint8_t[]> waiting;
+  std::unique_ptr<std::uint64_t[]> waiting_wr_ids;
+  std::uint32_t accepted = 0;               // [D] lock: free-running count of WRs
+  std::uint32_t producer = 0;               // [D] lock: of WQEs in the ring
+  std::uint32_t posted = 0;                 // [D] lock: WRs that were accepted and not yet polled
+  std::uint32_t async_events_reported = 0;  // [D] Context::objects
+  std::uint32_t users = 0;                  // [C] Context::objects: QPs
+};
+
+struct Qp {
+  ibv_qp_ex qp{};
+  std::uint32_t comp_mask = 0;  // (R4)
+  void* xrcd = nullptr;         // (R4)
+  bool extended = false;        // made with send_ops_flags: ibv_qp_to_qp_ex works
+  bool all_signaled = false;
+  SendQueue send;
+  ReceiveQueue receive;
+  std::atomic<bool> fatal_told{false};      // [D] the simulator died: the first flushed WR had IBV_WC_FATAL_ERR
+  std::uint32_t async_events_reported = 0;  // [D] Context::objects
+};
+
+struct Context {
+  Device* device = nullptr;
+  Connection* connection = nullptr;
+  void* mapping = nullptr;  // channel::MappingHeader at its start
+  int wake_fd = -1;         // eventfd: written when channel::ring() says so
+  int socket_fd = -1;       // POLLHUP: the simulator is gone. Never read by the data path
+  std::uint32_t simulator_pid = 0;
+  channel::DeviceAttributes attributes;
+  std::atomic<bool> dead{false};        // the simulator is gone, or this is the child of a fork
+  std::atomic<bool> fatal_told{false};  // [D] IBV_EVENT_DEVICE_FATAL was returned
+  Lock objects;                         // tables, users, async_events_reported
+  NumberTable<Qp> qps;
+  NumberTable<Cq> cqs;
+  NumberTable<Srq> srqs;
+  Context* next = nullptr;  // fork_guard.cpp
+  verbs_context verbs{};    // last: the program has &verbs.context
+};
+
+inline Context& context_of(ibv_context* context) {
+  return *reinterpret_cast<Context*>(reinterpret_cast<char*>(context) - offsetof(Context, verbs) -
+                                     offsetof(verbs_context, context));
+}
+// The public struct is the first member.
+inline Device& device_of(ibv_device* p) { return *reinterpret_cast<Device*>(p); }
+inline Pd& pd_of(ibv_pd* p) { return *reinterpret_cast<Pd*>(p); }
+inline Mr& mr_of(ibv_mr* p) { return *reinterpret_cast<Mr*>(p); }
+inline Ah& ah_of(ibv_ah* p) { return *reinterpret_cast<Ah*>(p); }
+inline Channel& channel_of(ibv_comp_channel* p) { return *reinterpret_cast<Channel*>(p); }
+inline Cq& cq_of(ibv_cq* p) { return *reinterpret_cast<Cq*>(p); }
+inline Cq& cq_of(ibv_cq_ex* p) { return *reinterpret_cast<Cq*>(p); }
+inline Srq& srq_of(ibv_srq* p) { return *reinterpret_cast<Srq*>(p); }
+inline Qp& qp_of(ibv_qp* p) { return *reinterpret_cast<Qp*>(p); }
+inline Qp& qp_of(ibv_qp_ex* p) { return *reinterpret_cast<Qp*>(p); }
+
+}  // namespace rxnic::verbs

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/verbs/operations.h"
+
+#include <cerrno>
+#include <type_traits>
+
+#include "bridge/verbs/data_path.h"
+
+namespace rxnic::verbs {
+
+namespace {
+
+// What is not there. Takes the type of whatever it is assigned to.
+template <class Result, class... Arguments>
+Result unsupported(Arguments...) {
+  if constexpr (std::is_pointer_v<Result>) {
+    errno = EOPNOTSUPP;
+    return nullptr;
+  } else {
+    return EOPNOTSUPP;
+  }
+}
+
+}  // namespace
+
+const Operations kOperations = {
+    .get_device_list = get_device_list,
+    .get_device_guid = get_device_guid,
+    .get_device_index = get_device_index,
+    .open_device = open_device,
+    .close_device = close_device,
+    .import_device = unsupported,
+    .query_device = query_device,
+    .query_device_ex = query_device_ex,
+    .query_port = query_port,
+    .query_gid = query_gid,
+    .query_gid_ex = query_gid_ex,
+    .query_gid_table = query_gid_table,
+    .query_pkey = query_pkey,
+    .get_pkey_index = get_pkey_index,
+    .query_rt_values = query_rt_values,
+    .alloc_pd = alloc_pd,
+    .dealloc_pd = dealloc_pd,
+    .import_pd = unsupported,
+    .reg_mr = reg_mr,
+    .reg_dmabuf_mr = unsupported,
+    .import_mr = unsupported,
+    .rereg_mr = rereg_mr,
+    .dereg_mr = dereg_mr,
+    .import_dm = unsupported,
+    .create_ah = create_ah,
+    .destroy_ah = destroy_ah,
+    .init_ah_from_wc = init_ah_from_wc,
+    .resolve_eth_l2_from_gid = resolve_eth_l2_from_gid,
+    .attach_mcast = attach_mcast,
+    .detach_mcast = detach_mcast,
+    .create_comp_channel = create_comp_channel,
+    .destroy_comp_channel = destroy_comp_channel,
+    .create_cq = create_cq,
+    .create_cq_ex = create_cq_ex,
+    .resize_cq = resize_cq,
+    .modify_cq = modify_cq,
+    .destroy_cq = destroy_cq,
+    .create_srq = create_srq,
+    .create_srq_ex = create_srq_ex,
+    .modify_srq = modify_srq,
+    .query_srq = query_srq,
+    .get_srq_num = get_srq_num,
+    .destroy_srq = destroy_srq,
+    .create_qp = create_qp,
+    .create_qp_ex = create_qp_ex,
+    .qp_to_qp_ex = qp_to_qp_ex,
+    .query_qp = query_qp,
+    .modify_qp = modify_qp,
+    .destroy_qp = destroy_qp,
+    .query_ece = unsupported,
+    .set_ece = unsupported,
+    .query_qp_data_in_order = [](ibv_qp*, ibv_wr_opcode, std::uint32_t) { return 0; },
+    .post_send = post_send,
+    .post_recv = post_recv,
+    .post_srq_recv = post_srq_recv,
+    .poll_cq = poll_cq,
+    .req_notify_cq = req_notify_cq,
+    .get_cq_event = get_cq_event,
+    .ack_cq_events = ack_cq_events,
+    .get_async_event = get_async_event,
+    .ack_async_event = ack_async_event,
+};
+
+void fill(verbs_context& context) {
+  context.query_port = kOperations.query_port;
+  context.query_device_ex = kOperations.query_device_ex;
+  context.query_rt_values = kOperations.query_rt_values;
+  context.create_cq_ex = kOperations.create_cq_ex;
+  context.modify_cq = kOperations.modify_cq;
+  context.create_srq_ex = kOperations.create_srq_ex;
+  context.get_srq_num = kOperations.get_srq_num;
+  context.create_qp_ex = kOperations.create_qp_ex;
+  // Null means EOPNOTSUPP to callers, but these are called unchecked.
+  context.close_xrcd = unsupported;
+  context.context.ops.bind_mw = unsupported;
+  context.context.ops.dealloc_mw = unsupported;
+  context.context.ops.poll_cq = kOperations.poll_cq;
+  context.context.ops.req_notify_cq = kOperations.req_notify_cq;
+  context.context.ops.post_srq_recv = kOperations.post_srq_recv;
+  context.context.ops.post_send = kOperations.post_send;
+  context.context.ops.post_recv = kOperations.post_recv;
+  context.sz = sizeof context;
+}
+
+}  // namespace rxnic::verbs

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this library can do: one table, which the public shell (shell.cpp) and the function pointers of verbs_context
+// are filled from. What is not there yet is EOPNOTSUPP.
+#pragma once
+
+#include "bridge/verbs/control_path.h"
+
+namespace rxnic::verbs {
+
+struct Operations {
+  decltype(&verbs::get_device_list) get_device_list;
+  decltype(&verbs::get_device_guid) get_device_guid;
+  decltype(&verbs::get_device_index) get_device_index;
+  decltype(&verbs::open_device) open_device;
+  decltype(&verbs::close_device) close_device;
+  ibv_context* (*import_device)(int cmd_fd);
+  decltype(&verbs::query_device) query_device;
+  decltype(&verbs::query_device_ex) query_device_ex;
+  decltype(&verbs::query_port) query_port;
+  decltype(&verbs::query_gid) query_gid;
+  decltype(&verbs::query_gid_ex) query_gid_ex;
+  decltype(&verbs::query_gid_table) query_gid_table;
+  decltype(&verbs::query_pkey) query_pkey;
+  decltype(&verbs::get_pkey_index) get_pkey_index;
+  decltype(&verbs::query_rt_values) query_rt_values;
+  decltype(&verbs::alloc_pd) alloc_pd;
+  decltype(&verbs::dealloc_pd) dealloc_pd;
+  ibv_pd* (*import_pd)(ibv_context* context, std::uint32_t handle);
+  decltype(&verbs::reg_mr) reg_mr;
+  ibv_mr* (*reg_dmabuf_mr)(ibv_pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova, int fd,
+                           int access);
+  ibv_mr* (*import_mr)(ibv_pd* pd, std::uint32_t handle);
+  decltype(&verbs::rereg_mr) rereg_mr;
+  decltype(&verbs::dereg_mr) dereg_mr;
+  ibv_dm* (*import_dm)(ibv_context* context, std::uint32_t handle);
+  decltype(&verbs::create_ah) create_ah;
+  decltype(&verbs::destroy_ah) destroy_ah;
+  decltype(&verbs::init_ah_from_wc) init_ah_from_wc;
+  decltype(&verbs::resolve_eth_l2_from_gid) resolve_eth_l2_from_gid;
+  decltype(&verbs::attach_mcast) attach_mcast;
+  decltype(&verbs::detach_mcast) detach_mcast;
+  decltype(&verbs::create_comp_channel) create_comp_channel;
+  decltype(&verbs::destroy_comp_channel) destroy_comp_channel;
+  decltype(&verbs::create_cq) create_cq;
+  decltype(&verbs::create_cq_ex) create_cq_ex;
+  decltype(&verbs::resize_cq) resize_cq;
+  decltype(&verbs::modify_cq) modify_cq;
+  decltype(&verbs::destroy_cq) destroy_cq;
+  decltype(&verbs::create_srq) create_srq;
+  decltype(&verbs::create_srq_ex) create_srq_ex;
+  decltype(&verbs::modify_srq) modify_srq;
+  decltype(&verbs::query_srq) query_srq;
+  decltype(&verbs::get_srq_num) get_srq_num;
+  decltype(&verbs::destroy_srq) destroy_srq;
+  decltype(&verbs::create_qp) create_qp;
+  decltype(&verbs::create_qp_ex) create_qp_ex;
+  decltype(&verbs::qp_to_qp_ex) qp_to_qp_ex;
+  decltype(&verbs::query_qp) query_qp;
+  decltype(&verbs::modify_qp) modify_qp;
+  decltype(&verbs::destroy_qp) destroy_qp;
+  int (*query_ece)(ibv_qp* qp, ibv_ece* ece);
+  int (*set_ece)(ibv_qp* qp, ibv_ece* ece);
+  int (*query_qp_data_in_order)(ibv_qp* qp, ibv_wr_opcode opcode, std::uint32_t flags);  // 0: no promise
+  // data_path.h
+  int (*post_send)(ibv_qp*, ibv_send_wr*, ibv_send_wr**);
+  int (*post_recv)(ibv_qp*, ibv_recv_wr*, ibv_recv_wr**);
+  int (*post_srq_recv)(ibv_srq*, ibv_recv_wr*, ibv_recv_wr**);
+  int (*poll_cq)(ibv_cq*, int, ibv_wc*);
+  int (*req_notify_cq)(ibv_cq*, int);
+  int (*get_cq_event)(ibv_comp_channel*, ibv_cq**, void**);
+  void (*ack_cq_events)(ibv_cq*, unsigned);
+  int (*get_async_event)(ibv_context*, ibv_async_event*);
+  void (*ack_async_event)(ibv_async_event*);
+};
+
+extern const Operations kOperations;
+
+// The function pointers that inline functions of <infiniband/verbs.h> call.
+void fill(verbs_context& context);
+
+}  // namespace rxnic::verbs

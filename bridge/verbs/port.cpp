@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a NIC and its port are: fixed when the device is opened, so none of this asks the simulator, but for the clock.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "bridge/verbs/connection.h"
+#include "bridge/verbs/control_path.h"
+#include "bridge/verbs/data_path.h"
+#include "bridge/verbs/objects.h"
+#include "bridge/verbs/port_speed.h"
+
+namespace rxnic::verbs {
+
+namespace {
+
+constexpr std::uint8_t kPort = 1;  // a NIC has one
+constexpr std::uint16_t kDefaultPkey = 0xffff;
+constexpr std::uint32_t kVendorId = 0x027278;  // the first half of a NIC's MAC, locally administered
+constexpr std::uint32_t kMaxMessageBytes = 1u << 30;
+
+// control_path.h R2: `whole` into a struct of the caller's, of another release perhaps.
+template <class T>
+void copy_out(const T& whole, void* to, std::size_t bytes) {
+  std::memset(to, 0, bytes);
+  std::memcpy(to, &whole, std::min(bytes, sizeof whole));
+}
+
+ibv_mtu mtu_code(std::uint32_t bytes) {
+  if (bytes >= 4096) return IBV_MTU_4096;
+  if (bytes >= 2048) return IBV_MTU_2048;
+  if (bytes >= 1024) return IBV_MTU_1024;
+  return bytes >= 512 ? IBV_MTU_512 : IBV_MTU_256;
+}
+
+int as_int(std::uint32_t n) { return static_cast<int>(std::min<std::uint32_t>(n, 0x7fffffff)); }
+
+ibv_device_attr device_attributes(const Context& context) {
+  const channel::DeviceAttributes& a = context.attributes;
+  ibv_device_attr d{};
+  std::snprintf(d.fw_ver, sizeof d.fw_ver, "%u.0.0", channel::kVersion);
+  d.node_guid = d.sys_image_guid = a.node_guid;
+  d.max_mr_size = std::uint64_t{1} << 47;
+  d.page_size_cap = ~std::uint64_t{4095};
+  d.vendor_id = kVendorId;
+  d.vendor_part_id = 1;
+  d.max_qp = as_int(a.max_qps);
+  d.max_qp_wr = as_int(a.max_qp_wrs);
+  d.device_cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_CURR_QP_STATE_MOD |
+                       IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID;
+  d.max_sge = as_int(a.max_sge);
+  d.max_sge_rd = 1;
+  d.max_cq = as_int(a.max_cqs);
+  d.max_cqe = as_int(a.max_cqes);
+  d.max_mr = as_int(a.max_mrs);
+  d.max_pd = as_int(a.max_pds);
+  d.max_qp_rd_atom = d.max_qp_init_rd_atom = as_int(a.max_rd_atomic);
+  d.max_res_rd_atom = as_int(std::min<std::uint64_t>(std::uint64_t{a.max_rd_atomic} * a.max_qps, 0x7fffffff));
+  d.atomic_cap = IBV_ATOMIC_HCA;
+  d.max_mcast_grp = d.max_total_mcast_qp_attach = as_int(a.max_qps);
+  d.max_mcast_qp_attach = 1;
+  d.max_ah = as_int(a.max_ahs);
+  d.max_srq = as_int(a.max_srqs);
+  d.max_srq_wr = as_int(a.max_srq_wrs);
+  d.max_srq_sge = as_int(a.max_srq_sge);
+  d.max_pkeys = 1;
+  d.local_ca_ack_delay = 15;  // 4.096 us * 2^15: the simulator may be busy elsewhere
+  d.phys_port_cnt = 1;
+  return d;
+}
+
+bool valid_gid(const Context& context, std::uint32_t index) {
+  return index < channel::kGids && context.attributes.gids[index].type != channel::GidType::kNone;
+}
+
+ibv_gid_entry gid_entry(const Context& context, std::uint32_t index) {
+  const channel::Gid& gid = context.attributes.gids[index];
+  ibv_gid_entry entry{};
+  std::memcpy(entry.gid.raw, gid.bytes.data(), sizeof entry.gid.raw);
+  entry.gid_index = index;
+  entry.port_num = kPort;
+  entry.gid_type = gid.type == channel::GidType::kRoceV2 ? IBV_GID_TYPE_ROCE_V2 : IBV_GID_TYPE_ROCE_V1;
+  return entry;
+}
+
+}  // namespace
+
+int query_device(ibv_context* context, ibv_device_attr* attributes) {
+  *attributes = device_attributes(context_of(context));
+  return 0;
+}
+
+int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input, ibv_device_attr_ex* attributes,
+                    std::size_t bytes) {
+  if (input != nullptr && input->comp_mask != 0) return EINVAL;
+  if (bytes < sizeof attributes->orig_attr) return EINVAL;
+  ibv_device_attr_ex d{};
+  d.orig_attr = device_attributes(context_of(context));
+  d.completion_timestamp_mask = ~std::uint64_t{0};
+  d.hca_core_clock = context_of(context).attributes.core_clock_khz;
+  d.device_cap_flags_ex = d.orig_attr.device_cap_flags;
+  d.cq_mod_caps = {0xffff, 0xffff};
+  d.phys_port_cnt_ex = 1;
+  copy_out(d, attributes, bytes);
+  return 0;
+}
+
+int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes, std::size_t bytes) {
+  if (port != kPort) return EINVAL;
+  const Context& c = context_of(context);
+  const PortSpeed speed = port_speed(c.attributes.link_mbps);
+  ibv_port_attr p{};
+  p.state = c.dead.load(std::memory_order_acquire) ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
+  p.max_mtu = IBV_MTU_4096;
+  p.active_mtu = mtu_code(c.attributes.active_mtu);
+  p.gid_tbl_len = channel::kGids;
+  p.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
+  p.max_msg_sz = kMaxMessageBytes;
+  p.pkey_tbl_len = 1;
+  p.max_vl_num = 1;
+  p.active_width = speed.width;
+  p.active_speed = speed.speed;
+  p.phys_state = p.state == IBV_PORT_ACTIVE ? 5 : 3;  // LinkUp, Disabled
+  p.link_layer = IBV_LINK_LAYER_ETHERNET;
+  p.flags = IBV_QPF_GRH_REQUIRED;
+  copy_out(p, attributes, bytes);
+  return 0;
+}
+
+int query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* gid) {
+  if (port != kPort || index < 0 || static_cast<std::uint32_t>(index) >= channel::kGids) {
+    errno = EINVAL;
+    return -1;
+  }
+  // An empty slot reads as zeros.
+  *gid = gid_entry(context_of(context), static_cast<std::uint32_t>(index)).gid;
+  return 0;
+}
+
+int query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index, ibv_gid_entry* entry,
+                 std::uint32_t flags, std::size_t bytes) {
+  if (flags != 0) return EOPNOTSUPP;
+  if (port != kPort || index >= channel::kGids) return EINVAL;
+  if (!valid_gid(context_of(context), index)) return ENODATA;
+  copy_out(gid_entry(context_of(context), index), entry, bytes);
+  return 0;
+}
+
+ssize_t query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t count, std::uint32_t flags,
+                        std::size_t bytes) {
+  if (flags != 0) return -EOPNOTSUPP;
+  std::size_t found = 0;
+  for (std::uint32_t i = 0; i < channel::kGids; ++i) {
+    if (!valid_gid(context_of(context), i)) continue;
+    if (found == count) return -EINVAL;
+    copy_out(gid_entry(context_of(context), i), reinterpret_cast<char*>(entries) + found * bytes, bytes);
+    ++found;
+  }
+  return static_cast<ssize_t>(found);
+}
+
+int query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {
+  if (port != kPort || index != 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  *pkey = kDefaultPkey;
+  return 0;
+}
+
+int get_pkey_index(ibv_context*, std::uint8_t port, __be16 pkey) {
+  if (port == kPort && pkey == kDefaultPkey) return 0;
+  errno = EINVAL;
+  return -1;
+}
+
+int query_rt_values(ibv_context* context, ibv_values_ex* values) {
+  if ((values->comp_mask & ~std::uint32_t{IBV_VALUES_MASK_RAW_CLOCK}) != 0) return EINVAL;
+  if (values->comp_mask == 0) return 0;
+  channel::Message message = request(channel::Request::kReadClock);
+  Context& c = context_of(context);
+  if (const int status = call(c, message); status != 0) return status;
+  // All of it in tv_nsec: what other providers do, and right for whoever adds the seconds.
+  values->raw_clock.tv_sec = 0;
+  values->raw_clock.tv_nsec = static_cast<long>(clock_ticks(c.attributes, message.body.clock.model_time_ps));
+  return 0;
+}
+
+}  // namespace rxnic::verbs

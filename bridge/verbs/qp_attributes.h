@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// ibv_qp_attr and the channel's QpAttributes: the same fields under two names.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include "bridge/channel/protocol.h"
+
+namespace rxnic::verbs {
+
+// Everything that `mask` selects, but for the path, which has to be resolved (address.h).
+channel::QpAttributes to_channel(const ibv_qp_attr& attributes, int mask);
+ibv_qp_attr from_channel(const channel::QpAttributes& attributes);
+
+}  // namespace rxnic::verbs

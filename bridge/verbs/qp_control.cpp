@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queue pairs: creation, change and end. Posting is in the data path.
+//
+//   R1  The capabilities come back as what there is, never less than what was asked for; more than the device has is
+//       refused.
+//   R2  Which transition needs which attributes is the device's decision (bridge/device); here an attribute that the
+//       library does not know is refused, and a path is resolved.
+//   R3  RESET empties the queues: the doorbell records are 0 before the device is asked, its CQEs are removed after it
+//       has answered.
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+#include <new>
+
+#include "bridge/verbs/address.h"
+#include "bridge/verbs/connection.h"
+#include "bridge/verbs/control_path.h"
+#include "bridge/verbs/data_path.h"
+#include "bridge/verbs/object_life.h"
+#include "bridge/verbs/objects.h"
+#include "bridge/verbs/qp_attributes.h"
+
+namespace rxnic::verbs {
+
+namespace {
+
+constexpr int kAttributes = IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY | IBV_QP_ACCESS_FLAGS |
+                            IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY | IBV_QP_AV | IBV_QP_PATH_MTU |
+                            IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_RQ_PSN |
+                            IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | IBV_QP_SQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+                            IBV_QP_DEST_QPN;
+constexpr int kKnownAttributes = kAttributes | IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE | IBV_QP_CAP | IBV_QP_RATE_LIMIT;
+
+// Both CQs of a QP, in the order of objects.h R2.
+class CqLocks {
+ public:
+  CqLocks(Cq* a, Cq* b) : first_(std::min(a, b)), second_(a == b ? nullptr : std::max(a, b)) {
+    first_->lock.lock();
+    if (second_ != nullptr) second_->lock.lock();
+  }
+  CqLocks(const CqLocks&) = delete;
+  CqLocks& operator=(const CqLocks&) = delete;
+  ~CqLocks() {
+    if (second_ != nullptr) second_->lock.unlock();
+    first_->lock.unlock();
+  }
+
+ private:
+  Cq* first_;
+  Cq* second_;
+};
+
+int validate(ibv_context* context, const ibv_qp_init_attr_ex& a) {
+  const channel::DeviceAttributes& device = context_of(context).attributes;
+  constexpr std::uint32_t kKnown =
+      IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+  if ((a.comp_mask & ~kKnown) != 0) return EOPNOTSUPP;  // XRC, TSO, RSS
+  if ((a.comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && a.create_flags != 0) return EOPNOTSUPP;
+  if (a.qp_type != IBV_QPT_RC && a.qp_type != IBV_QPT_UC && a.qp_type != IBV_QPT_UD) return EOPNOTSUPP;
+  if ((a.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || a.pd == nullptr || a.pd->context != context) return EINVAL;
+  if (a.send_cq == nullptr || a.recv_cq == nullptr) return EINVAL;
+  if (a.send_cq->context != context || a.recv_cq->context != context) return EINVAL;
+  if (a.srq != nullptr && a.srq->context != context) return EINVAL;
+  const bool receives = a.srq == nullptr;  // with an SRQ the receive side's numbers are not looked at
+  if (a.cap.max_send_wr > device.max_qp_wrs || (receives && a.cap.max_recv_wr > device.max_qp_wrs)) return EINVAL;
+  if (a.cap.max_send_sge > device.max_sge || (receives && a.cap.max_recv_sge > device.max_sge)) return EINVAL;
+  return a.cap.max_inline_data > device.max_inline ? EINVAL : 0;
+}
+
+// Programs count on the room that hardware has by rounding up: `ib_send_lat -e` asks for one WR and posts the next
+// when the event of the one before has come, polled or not.
+constexpr std::uint32_t kMinSendSlots = 16;
+
+// R1. work_queue.h and send_work_queue.h tell the strides.
+void shape(Qp& qp, const ibv_qp_cap& asked, bool receives, std::uint32_t most_inline) {
+  SendQueue& s = qp.send;
+  s.max_sge = std::max(asked.max_send_sge, 1u);
+  s.slots = power_of_two(std::max(asked.max_send_wr, kMinSendSlots));
+  const std::uint32_t payload = std::max(s.max_sge * std::uint32_t{sizeof(DataSegment)}, asked.max_inline_data);
+  s.stride = power_of_two(kSendHeaderBytes + payload);
+  s.max_inline = std::min(s.stride - kSendHeaderBytes, most_inline);
+  if (!receives || asked.max_recv_wr == 0) return;
+  ReceiveQueue& r = qp.receive;
+  r.max_sge = std::max(asked.max_recv_sge, 1u);
+  r.slots = power_of_two(asked.max_recv_wr);
+  r.stride = power_of_two(std::max<std::uint32_t>(32, r.max_sge * std::uint32_t{sizeof(DataSegment)}));
+}
+
+ibv_qp_cap capabilities(const Qp& qp) {
+  return {qp.send.slots, qp.receive.slots, qp.send.max_sge, qp.receive.max_sge, qp.send.max_inline};
+}
+
+channel::Message creation(const Qp& qp, const QueueMemory& send, const QueueMemory& receive) {
+  const ibv_qp& p = qp.qp.qp_base;
+  channel::Message message = request(channel::Request::kCreateQp);
+  channel::QueuePair& q = message.body.qp;
+  q = {};
+  q.type = p.qp_type;
+  q.pd = p.pd->handle;
+  q.send_cq = p.send_cq->handle;
+  q.receive_cq = p.recv_cq->handle;
+  q.has_srq = p.srq != nullptr ? 1 : 0;
+  q.srqn = p.srq != nullptr ? p.srq->handle : 0;
+  q.all_signaled = qp.all_signaled ? 1 : 0;
+  q.send_ring = send.ring().offset;
+  q.send_slots = qp.send.slots;
+  q.send_stride = qp.send.stride;
+  q.send_doorbell = qp.send.doorbell;
+  q.receive_ring = receive.ring().offset;
+  q.receive_slots = qp.receive.slots;
+  q.receive_stride = qp.receive.stride;
+  q.receive_doorbell = qp.receive.doorbell;
+  return message;
+}
+
+// The device's part; the public part and the shape are there.
+int create(Context& context, Qp& qp) {
+  Mapping& mapping = context.connection->mapping();
+  QueueMemory send(mapping, channel::Board::kSend), receive(mapping, channel::Board::kReceive);
+  if (!send.allocate(std::uint64_t{qp.send.slots} * qp.send.stride) || !allocate_bookkeeping(qp)) return ENOMEM;
+  qp.send.ring = send.ring().memory;
+  qp.send.doorbell = send.record();
+  if (qp.receive.slots != 0) {
+    if (!receive.allocate(std::uint64_t{qp.receive.slots} * qp.receive.stride)) return ENOMEM;
+    qp.receive.ring = receive.ring().memory;
+    qp.receive.doorbell = receive.record();
+  }
+  channel::Message message = creation(qp, send, receive);
+  if (const int status = call(context, message); status != 0) return status;
+  ibv_qp& p = qp.qp.qp_base;
+  p.qp_num = p.handle = message.body.qp.qpn;
+  const std::lock_guard guard(context.objects);
+  if (!context.qps.set(p.qp_num, &qp)) {
+    free_object(context, channel::Request::kFreeQp, p.qp_num);
+    return ENOMEM;
+  }
+  ++cq_of(p.send_cq).users;
+  ++cq_of(p.recv_cq).users;
+  if (p.srq != nullptr) ++srq_of(p.srq).users;
+  send.keep();
+  receive.keep();
+  return 0;
+}
+
+Qp* create(ibv_context* context, const ibv_qp_init_attr_ex& a) {
+  int status = validate(context, a);
+  Qp* qp = status == 0 ? new (std::nothrow) Qp : nullptr;
+  if (status == 0 && qp == nullptr) status = ENOMEM;
+  if (status == 0) {
+    ibv_qp& p = qp->qp.qp_base;
+    p.context = context;
+    p.qp_context = a.qp_context;
+    p.pd = a.pd;
+    p.send_cq = a.send_cq;
+    p.recv_cq = a.recv_cq;
+    p.srq = a.srq;
+    p.state = IBV_QPS_RESET;
+    p.qp_type = a.qp_type;
+    pthread_mutex_init(&p.mutex, nullptr);
+    pthread_cond_init(&p.cond, nullptr);
+    qp->all_signaled = a.sq_sig_all != 0;
+    shape(*qp, a.cap, a.srq == nullptr, context_of(context).attributes.max_inline);
+    if ((a.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) {
+      status = set_up_qp_ex(*qp, a.send_ops_flags);
+      qp->extended = true;
+    }
+  }
+  if (status == 0) status = create(context_of(context), *qp);
+  if (status == 0) {
+    pd_of(a.pd).users.fetch_add(1);
+    return qp;
+  }
+  delete qp;
+  errno = status;
+  return nullptr;
+}
+
+void clear_doorbells(Context& context, const Qp& qp) {
+  Mapping& mapping = context.connection->mapping();
+  mapping.clear_record(channel::Board::kSend, qp.send.doorbell);
+  if (qp.receive.slots != 0) mapping.clear_record(channel::Board::kReceive, qp.receive.doorbell);
+}
+
+// CqLocks are held.
+void forget_all_completions(const ibv_qp& qp) {
+  Srq* srq = qp.srq == nullptr ? nullptr : &srq_of(qp.srq);
+  forget_completions(cq_of(qp.recv_cq), qp.qp_num, srq);
+  if (qp.send_cq != qp.recv_cq) forget_completions(cq_of(qp.send_cq), qp.qp_num, nullptr);
+}
+
+}  // namespace
+
+ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
+  // The struct may be a prefix of the extended one, or not: only the prefix is looked at.
+  ibv_qp_init_attr_ex a{};
+  a.qp_context = attributes->qp_context;
+  a.send_cq = attributes->send_cq;
+  a.recv_cq = attributes->recv_cq;
+  a.srq = attributes->srq;
+  a.cap = attributes->cap;
+  a.qp_type = attributes->qp_type;
+  a.sq_sig_all = attributes->sq_sig_all;
+  a.comp_mask = IBV_QP_INIT_ATTR_PD;
+  a.pd = pd;
+  Qp* qp = create(pd->context, a);
+  if (qp == nullptr) return nullptr;
+  attributes->cap = capabilities(*qp);
+  return &qp->qp.qp_base;
+}
+
+ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
+  Qp* qp = create(context, *attributes);
+  if (qp == nullptr) return nullptr;
+  attributes->cap = capabilities(*qp);
+  return &qp->qp.qp_base;
+}
+
+ibv_qp_ex* qp_to_qp_ex(ibv_qp* qp) { return qp_of(qp).extended ? &qp_of(qp).qp : nullptr; }
+
+int query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int, ibv_qp_init_attr* init) {
+  channel::Message message = request(channel::Request::kQueryQp);
+  message.body.attributes = {};
+  message.body.attributes.qpn = qp->qp_num;
+  if (const int status = call(context_of(qp->context), message); status != 0) return status;
+  *attributes = from_channel(message.body.attributes);
+  attributes->cap = capabilities(qp_of(qp));
+  *init = {};
+  init->qp_context = qp->qp_context;
+  init->send_cq = qp->send_cq;
+  init->recv_cq = qp->recv_cq;
+  init->srq = qp->srq;
+  init->cap = attributes->cap;
+  init->qp_type = qp->qp_type;
+  init->sq_sig_all = qp_of(qp).all_signaled ? 1 : 0;
+  __atomic_store_n(&qp->state, attributes->qp_state, __ATOMIC_RELAXED);
+  return 0;
+}
+
+int modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
+  if ((mask & ~kKnownAttributes) != 0) return EINVAL;
+  if ((mask & ~kAttributes) != 0) return EOPNOTSUPP;
+  Context& context = context_of(qp->context);
+  channel::Message message = request(channel::Request::kModifyQp);
+  message.body.attributes = to_channel(*attributes, mask);
+  message.body.attributes.qpn = qp->qp_num;
+  if ((mask & IBV_QP_AV) != 0 && qp->qp_type != IBV_QPT_UD) {
+    const int status = resolve(context, attributes->ah_attr, message.body.attributes.path);
+    if (status != 0) return status;
+  }
+  const bool resets = (mask & IBV_QP_STATE) != 0 && attributes->qp_state == IBV_QPS_RESET;
+  if (resets) clear_doorbells(context, qp_of(qp));  // R3
+  if (const int status = call(context, message); status != 0) return status;
+  if (resets) {
+    {
+      const CqLocks locks(&cq_of(qp->send_cq), &cq_of(qp->recv_cq));
+      forget_all_completions(*qp);
+    }
+    reset_queues(qp_of(qp));
+  }
+  if ((mask & IBV_QP_STATE) != 0) __atomic_store_n(&qp->state, attributes->qp_state, __ATOMIC_RELAXED);
+  return 0;
+}
+
+int destroy_qp(ibv_qp* qp) {
+  Qp& q = qp_of(qp);
+  Context& context = context_of(qp->context);
+  if (const int status = free_object(context, channel::Request::kFreeQp, qp->qp_num); status != 0) return status;
+  std::uint32_t reported;
+  {
+    const std::lock_guard guard(context.objects);
+    const CqLocks locks(&cq_of(qp->send_cq), &cq_of(qp->recv_cq));
+    forget_all_completions(*qp);
+    context.qps.erase(qp->qp_num);
+    --cq_of(qp->send_cq).users;
+    --cq_of(qp->recv_cq).users;
+    if (qp->srq != nullptr) --srq_of(qp->srq).users;
+    reported = q.async_events_reported;
+  }
+  wait_for_acks(*qp, qp->events_completed, reported);
+  pd_of(qp->pd).users.fetch_sub(1);
+  Mapping& mapping = context.connection->mapping();
+  mapping.free(q.send.ring, std::uint64_t{q.send.slots} * q.send.stride);
+  mapping.free_record(channel::Board::kSend, q.send.doorbell);
+  if (q.receive.slots != 0) {
+    mapping.free(q.receive.ring, std::uint64_t{q.receive.slots} * q.receive.stride);
+    mapping.free_record(channel::Board::kReceive, q.receive.doorbell);
+  }
+  delete &q;
+  return 0;
+}
+
+}  // namespace rxnic::verbs

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The queues of a QP and what is remembered about a WR in them. [D]: see objects.h R1.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "bridge/verbs/lock.h"
+#include "model/types/completion.h"
+
+namespace rxnic::verbs {
+
+// What the program is told of one CQE.
+struct Completion {
+  Cqe cqe;
+  std::uint64_t wr_id = 0;
+  ibv_wc_opcode opcode = IBV_WC_SEND;
+};
+
+struct ReceiveQueue {  // of a QP without an SRQ: cyclic
+  Lock lock;
+  std::uint8_t* ring = nullptr;
+  std::uint32_t slots = 0;  // 0: none
+  std::uint32_t stride = 0, max_sge = 0, doorbell = 0;
+  std::unique_ptr<std::uint64_t[]> wr_ids;  // [D] lock: by slot
+  std::atomic<std::uint32_t> producer{0};   // [D] lock; stored when the WQE and its wr_id are written
+  std::atomic<std::uint32_t> consumer{0};   // [D] the QP's receive CQ's lock: WQEs whose completion was polled
+};
+
+struct SentWr {  // what a completion has to tell about its WR
+  std::uint64_t wr_id = 0;
+  ibv_wc_opcode opcode = IBV_WC_SEND;
+};
+
+struct SendQueue {
+  Lock lock;
+  std::uint8_t* ring = nullptr;
+  std::uint32_t slots = 0;  // 0: none
+  std::uint32_t stride = 0, max_sge = 0, max_inline = 0, doorbell = 0;
+  std::unique_ptr<SentWr[]> sent;          // [D] lock: by slot
+  std::atomic<std::uint32_t> producer{0};  // [D] lock; stored when the WQE and what is in `sent` are written
+  std::atomic<std::uint32_t> consumer{0};  // [D] the QP's send CQ's lock: (send_work_queue.h R4)
+  // Between wr_start and wr_complete of ibv_qp_ex, lock held.
+  std::uint32_t building = 0;   // [D] producer index after the WR that is being built
+  std::uint8_t* wqe = nullptr;  // [D] the WQE that is being built
+  int build_error = 0;          // [D] first errno of this list
+};
+
+}  // namespace rxnic::verbs

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/verbs/send_queue.h"
+
+#include <endian.h>
+
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+
+#include "bridge/verbs/data_path.h"
+#include "bridge/verbs/wait.h"
+
+namespace rxnic::verbs {
+
+namespace {
+
+constexpr unsigned kUd = 1, kUc = 2, kRc = 4;
+
+struct OpcodeRule {
+  SendOpcode opcode;
+  ibv_wc_opcode completion;
+  unsigned transports;
+};
+constexpr unsigned kOpcodes = IBV_WR_SEND_WITH_INV + 1;
+// By ibv_wr_opcode (rules 4). Nobody has LOCAL_INV and BIND_MW: there are no memory windows.
+constexpr OpcodeRule kRules[kOpcodes] = {
+    {SendOpcode::kWrite, IBV_WC_RDMA_WRITE, kUc | kRc}, {SendOpcode::kWriteImm, IBV_WC_RDMA_WRITE, kUc | kRc},
+    {SendOpcode::kSend, IBV_WC_SEND, kUd | kUc | kRc},  {SendOpcode::kSendImm, IBV_WC_SEND, kUd | kUc | kRc},
+    {SendOpcode::kRead, IBV_WC_RDMA_READ, kRc},         {SendOpcode::kCompareSwap, IBV_WC_COMP_SWAP, kRc},
+    {SendOpcode::kFetchAdd, IBV_WC_FETCH_ADD, kRc},     {SendOpcode::kLocalInvalidate, IBV_WC_LOCAL_INV, 0},
+    {SendOpcode::kBindWindow, IBV_WC_BIND_MW, 0},       {SendOpcode::kSendInvalidate, IBV_WC_SEND, kUc | kRc},
+};
+
+constexpr unsigned transport_bit(ibv_qp_type type) {
+  return type == IBV_QPT_UD ? kUd : type == IBV_QPT_UC ? kUc : type == IBV_QPT_RC ? kRc : 0;
+}
+
+constexpr bool is_atomic(ibv_wr_opcode opcode) {
+  return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+constexpr bool takes_inline(ibv_wr_opcode opcode) { return opcode != IBV_WR_RDMA_READ && !is_atomic(opcode); }
+
+int add_inline_list(const SendQueue& queue, std::uint8_t* wqe, const ibv_sge* sges, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (const int error = add_inline(queue, wqe, reinterpret_cast<const void*>(sges[i].addr), sges[i].length)) {
+      return error;
+    }
+  }
+  return 0;
+}
+
+void write_remote(const ibv_send_wr& wr, std::uint8_t* wqe) {
+  RemoteSegment& remote = remote_of(wqe);
+  if (is_atomic(wr.opcode)) {
+    remote.va = wr.wr.atomic.remote_addr;
+    remote.rkey = wr.wr.atomic.rkey;
+    remote.compare_add = wr.wr.atomic.compare_add;
+    remote.swap = wr.wr.atomic.swap;
+  } else {
+    remote.va = wr.wr.rdma.remote_addr;
+    remote.rkey = wr.wr.rdma.rkey;
+  }
+}
+
+int write_wr(Qp& qp, std::uint32_t index, const ibv_send_wr& wr) {
+  const ibv_qp_type type = qp.qp.qp_base.qp_type;
+  SendQueue& queue = qp.send;
+  if (!may_send(qp)) return EINVAL;
+  if (!has_room(queue, index)) return ENOMEM;
+  if (const int error = check_opcode(type, wr.opcode)) return error;
+  if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > queue.max_sge) return EINVAL;
+  if ((wr.send_flags & IBV_SEND_IP_CSUM) != 0) return EINVAL;
+  const bool is_inline = (wr.send_flags & IBV_SEND_INLINE) != 0;
+  if (is_inline && !takes_inline(wr.opcode)) return EINVAL;
+  if (type == IBV_QPT_UD && wr.wr.ud.ah == nullptr) return EINVAL;
+
+  std::uint8_t* wqe = begin_wqe(queue, index, wr.opcode, wr.send_flags, wr.wr_id);
+  SendControl& control = control_of(wqe);
+  if (wr.opcode == IBV_WR_SEND_WITH_INV) {
+    control.immediate = wr.invalidate_rkey;
+  } else if (wr.opcode == IBV_WR_SEND_WITH_IMM || wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+    control.immediate = be32toh(wr.imm_data);
+  }
+  if (type == IBV_QPT_UD) {
+    control.remote_qpn = wr.wr.ud.remote_qpn;
+    control.remote_qkey = wr.wr.ud.remote_qkey;
+    address_of(wqe) = ah_of(wr.wr.ud.ah).path;
+  } else if (control.opcode >= SendOpcode::kWrite) {
+    write_remote(wr, wqe);
+  }
+  return is_inline ? add_inline_list(queue, wqe, wr.sg_list, wr.num_sge)
+                   : add_sges(queue, wqe, wr.sg_list, static_cast<std::size_t>(wr.num_sge));
+}
+
+}  // namespace
+
+bool may_send(const Qp& qp) {
+  const ibv_qp_state state = __atomic_load_n(&qp.qp.qp_base.state, __ATOMIC_RELAXED);
+  return state == IBV_QPS_RTS || state == IBV_QPS_SQD || state == IBV_QPS_SQE || state == IBV_QPS_ERR;
+}
+
+int check_opcode(ibv_qp_type type, ibv_wr_opcode opcode) {
+  if (opcode == IBV_WR_TSO || opcode == IBV_WR_DRIVER1 || opcode == IBV_WR_ATOMIC_WRITE) return EOPNOTSUPP;
+  if (static_cast<unsigned>(opcode) >= kOpcodes) return EINVAL;
+  if (opcode == IBV_WR_LOCAL_INV || opcode == IBV_WR_BIND_MW) return type == IBV_QPT_UD ? EINVAL : EOPNOTSUPP;
+  return (kRules[opcode].transports & transport_bit(type)) != 0 ? 0 : EINVAL;
+}
+
+std::uint8_t* begin_wqe(SendQueue& queue, std::uint32_t index, ibv_wr_opcode opcode, unsigned int send_flags,
+                        std::uint64_t wr_id) {
+  const OpcodeRule& rule = kRules[opcode];
+  queue.sent[index & (queue.slots - 1)] = {wr_id, rule.completion};
+  std::uint8_t* wqe = slot_of(queue, index);
+  std::memset(wqe, 0, kSendHeaderBytes);
+  SendControl& control = control_of(wqe);
+  control.opcode = rule.opcode;
+  control.flags = static_cast<std::uint8_t>(((send_flags & IBV_SEND_SIGNALED) != 0 ? kSendSignaled : 0) |
+                                            ((send_flags & IBV_SEND_SOLICITED) != 0 ? kSendSolicited : 0) |
+                                            ((send_flags & IBV_SEND_FENCE) != 0 ? kSendFence : 0) |
+                                            ((send_flags & IBV_SEND_INLINE) != 0 ? kSendInline : 0));
+  return wqe;
+}
+
+int add_sges(const SendQueue& queue, std::uint8_t* wqe, const ibv_sge* sges, std::size_t count) {
+  SendControl& control = control_of(wqe);
+  auto* segments = reinterpret_cast<DataSegment*>(wqe + kSendHeaderBytes);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (sges[i].length == 0) continue;  // (R2)
+    if (control.sge_count == queue.max_sge) return EINVAL;
+    segments[control.sge_count++] = {sges[i].length, sges[i].lkey, sges[i].addr};
+  }
+  return 0;
+}
+
+int add_inline(const SendQueue& queue, std::uint8_t* wqe, const void* data, std::size_t bytes) {
+  SendControl& control = control_of(wqe);
+  if (bytes > queue.max_inline - control.inline_bytes) return EINVAL;
+  control.flags |= kSendInline;
+  if (bytes != 0) std::memcpy(wqe + kSendHeaderBytes + control.inline_bytes, data, bytes);
+  control.inline_bytes += static_cast<std::uint32_t>(bytes);
+  return 0;
+}
+
+void publish(Context& context, SendQueue& queue, std::uint32_t producer) {
+  if (producer == queue.producer.load(std::memory_order_relaxed)) return;
+  queue.producer.store(producer, std::memory_order_release);
+  ring_doorbell(context, channel::Board::kSend, queue.doorbell, producer);
+  made_progress();
+}
+
+int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
+  Qp& q = qp_of(qp);
+  const std::lock_guard guard(q.send.lock);
+  std::uint32_t producer = q.send.producer.load(std::memory_order_relaxed);
+  int error = 0;
+  for (; wr != nullptr; wr = wr->next, ++producer) {
+    error = write_wr(q, producer, *wr);
+    if (error != 0) {
+      *bad_wr = wr;
+      break;
+    }
+  }
+  publish(context_of(qp->context), q.send, producer);
+  return error;
+}
+
+SentWr complete_send(SendQueue& queue, std::uint32_t slot) {
+  slot &= queue.slots - 1;
+  const std::uint32_t producer = queue.producer.load(std::memory_order_acquire);
+  const std::uint32_t consumer = queue.consumer.load(std::memory_order_relaxed);
+  const SentWr sent = queue.sent[slot];
+  const std::uint32_t distance = (slot - consumer) & (queue.slots - 1);
+  if (distance < producer - consumer) queue.consumer.store(consumer + distance + 1, std::memory_order_release);
+  return sent;
+}
+
+}  // namespace rxnic::verbs

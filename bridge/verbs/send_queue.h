@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program's side of a send queue: how WRs become WQEs (model/types/send_work_queue.h).
+//
+//   R1  Refused with EINVAL: a QP that is not in RTS, SQD, SQE or ERR; more SGEs than max_sge; more inline bytes than
+//       max_inline, or inline data of a READ or an atomic; an opcode that the transport does not have (rules 4); a UD
+//       WR without an address handle; IP_CSUM. With EOPNOTSUPP: opcodes that this device does not have.
+//       With ENOMEM: a full queue.
+//   R2  SGEs of length 0 are left out.
+//   R3  A slot is free again when its completion, or that of a later WQE of the queue, was polled.
+#pragma once
+
+#include "bridge/verbs/objects.h"
+
+namespace rxnic::verbs {
+
+bool may_send(const Qp& qp);
+// 0, EINVAL or EOPNOTSUPP.
+int check_opcode(ibv_qp_type type, ibv_wr_opcode opcode);
+
+inline bool has_room(const SendQueue& queue, std::uint32_t producer) {
+  return producer - queue.consumer.load(std::memory_order_acquire) < queue.slots;
+}
+inline std::uint8_t* slot_of(const SendQueue& queue, std::uint32_t index) {
+  return queue.ring + static_cast<std::size_t>(index & (queue.slots - 1)) * queue.stride;
+}
+// The parts of a WQE.
+inline SendControl& control_of(std::uint8_t* wqe) { return *reinterpret_cast<SendControl*>(wqe); }
+inline RemoteSegment& remote_of(std::uint8_t* wqe) {
+  return *reinterpret_cast<RemoteSegment*>(wqe + sizeof(SendControl));
+}
+inline AddressVector& address_of(std::uint8_t* wqe) {
+  return *reinterpret_cast<AddressVector*>(wqe + sizeof(SendControl));
+}
+
+// Begins a WQE at `index`, which has room: clears it but for its data, writes opcode and flags, notes the WR for its
+// completion. `opcode` was checked.
+std::uint8_t* begin_wqe(SendQueue& queue, std::uint32_t index, ibv_wr_opcode opcode, unsigned int send_flags,
+                        std::uint64_t wr_id);
+// Adds data. 0 or EINVAL.
+int add_sges(const SendQueue& queue, std::uint8_t* wqe, const ibv_sge* sges, std::size_t count);
+int add_inline(const SendQueue& queue, std::uint8_t* wqe, const void* data, std::size_t bytes);
+
+// WQEs up to `producer` are written: makes them visible, rings. The queue's lock is held.
+void publish(Context& context, SendQueue& queue, std::uint32_t producer);
+
+// The WQE in `slot` was completed (R3).
+SentWr complete_send(SendQueue& queue, std::uint32_t slot);
+
+}  // namespace rxnic::verbs

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared receive queues: creation, change and end (rules 2). Posting is in the data path.
+//
+//   R1  max_wr and max_sge come back as what there is, never less than what was asked for (rules 2.1).
+//   R2  A linked list of n slots holds n - 1 WQEs (work_queue.h R2).
+//   R3  A change is all or nothing; the size does not change (no IBV_DEVICE_SRQ_RESIZE).
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+#include <new>
+
+#include "bridge/verbs/connection.h"
+#include "bridge/verbs/control_path.h"
+#include "bridge/verbs/data_path.h"
+#include "bridge/verbs/object_life.h"
+#include "bridge/verbs/objects.h"
+
+namespace rxnic::verbs {
+
+namespace {
+
+void shape(Srq& srq, const ibv_srq_attr& asked, bool linked_list) {
+  const std::uint32_t head = linked_list ? std::uint32_t{sizeof(NextSegment)} : 0;
+  srq.linked_list = linked_list;
+  srq.max_sge = std::max(asked.max_sge, 1u);
+  srq.slots = power_of_two(asked.max_wr + (linked_list ? 1 : 0));  // R2
+  srq.max_wr = srq.slots - (linked_list ? 1 : 0);
+  srq.stride = power_of_two(std::max<std::uint32_t>(32, head + srq.max_sge * std::uint32_t{sizeof(DataSegment)}));
+}
+
+int create(Context& context, Srq& srq, const ibv_srq_attr& asked) {
+  const channel::DeviceAttributes& device = context.attributes;
+  if (asked.max_wr == 0 || asked.max_wr > device.max_srq_wrs || asked.max_sge > device.max_srq_sge) return EINVAL;
+  shape(srq, asked, device.srq_linked_list != 0);
+  QueueMemory memory(context.connection->mapping(), channel::Board::kReceive);
+  if (!memory.allocate(std::uint64_t{srq.slots} * srq.stride) || !allocate_bookkeeping(srq)) return ENOMEM;
+  srq.ring = memory.ring().memory;
+  srq.doorbell = memory.record();
+
+  channel::Message message = request(channel::Request::kCreateSrq);
+  channel::SharedReceiveQueue& q = message.body.srq;
+  q = {};
+  q.pd = srq.srq.pd->handle;
+  q.type = IBV_SRQT_BASIC;
+  q.doorbell = srq.doorbell;
+  q.ring = memory.ring().offset;
+  q.slots = srq.slots;
+  q.stride = srq.stride;
+  if (const int status = call(context, message); status != 0) return status;
+  srq.number = srq.srq.handle = q.srqn;
+  const std::lock_guard guard(context.objects);
+  if (!context.srqs.set(srq.number, &srq)) {
+    free_object(context, channel::Request::kFreeSrq, srq.number);
+    return ENOMEM;
+  }
+  memory.keep();
+  return 0;
+}
+
+}  // namespace
+
+ibv_srq* create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes) {
+  Context& context = context_of(pd->context);
+  auto* srq = new (std::nothrow) Srq;
+  int status = ENOMEM;
+  if (srq != nullptr) {
+    srq->srq.context = pd->context;
+    srq->srq.srq_context = attributes->srq_context;
+    srq->srq.pd = pd;
+    srq->type = IBV_SRQT_BASIC;
+    pthread_mutex_init(&srq->srq.mutex, nullptr);
+    pthread_cond_init(&srq->srq.cond, nullptr);
+    status = create(context, *srq, attributes->attr);
+  }
+  if (status != 0) {
+    delete srq;
+    errno = status;
+    return nullptr;
+  }
+  pd_of(pd).users.fetch_add(1);
+  attributes->attr.max_wr = srq->max_wr;  // R1
+  attributes->attr.max_sge = srq->max_sge;
+  return &srq->srq;
+}
+
+ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes) {
+  constexpr std::uint32_t kKnown = IBV_SRQ_INIT_ATTR_RESERVED - 1;
+  const std::uint32_t mask = attributes->comp_mask;
+  const ibv_srq_type type = (mask & IBV_SRQ_INIT_ATTR_TYPE) != 0 ? attributes->srq_type : IBV_SRQT_BASIC;
+  int status = 0;
+  if ((mask & ~kKnown) != 0) {
+    status = EOPNOTSUPP;
+  } else if ((mask & IBV_SRQ_INIT_ATTR_PD) == 0 || attributes->pd == nullptr || attributes->pd->context != context) {
+    status = EINVAL;
+  } else if (type != IBV_SRQT_BASIC) {
+    status = EOPNOTSUPP;  // XRC, tag matching
+  }
+  if (status != 0) {
+    errno = status;
+    return nullptr;
+  }
+  return create_srq(attributes->pd, reinterpret_cast<ibv_srq_init_attr*>(attributes));  // the same prefix
+}
+
+int modify_srq(ibv_srq* srq, ibv_srq_attr* attributes, int mask) {
+  if ((mask & ~IBV_SRQ_LIMIT) != 0) return EINVAL;  // R3
+  if (mask == 0) return 0;
+  if (attributes->srq_limit > srq_of(srq).max_wr) return EINVAL;
+  channel::Message message = request(channel::Request::kModifySrq);
+  message.body.srq = {};
+  message.body.srq.srqn = srq_of(srq).number;
+  message.body.srq.limit = attributes->srq_limit;
+  return call(context_of(srq->context), message);
+}
+
+int query_srq(ibv_srq* srq, ibv_srq_attr* attributes) {
+  channel::Message message = request(channel::Request::kQuerySrq);
+  message.body.srq = {};
+  message.body.srq.srqn = srq_of(srq).number;
+  if (const int status = call(context_of(srq->context), message); status != 0) return status;
+  *attributes = {srq_of(srq).max_wr, srq_of(srq).max_sge, message.body.srq.limit};
+  return 0;
+}
+
+int get_srq_num(ibv_srq* srq, std::uint32_t* number) {
+  *number = srq_of(srq).number;
+  return 0;
+}
+
+int destroy_srq(ibv_srq* srq) {
+  Srq& q = srq_of(srq);
+  Context& context = context_of(srq->context);
+  {
+    const std::lock_guard guard(context.objects);
+    if (q.users != 0) return EBUSY;
+  }
+  if (const int status = free_object(context, channel::Request::kFreeSrq, q.number); status != 0) return status;
+  std::uint32_t reported;
+  {
+    const std::lock_guard guard(context.objects);
+    context.srqs.erase(q.number);
+    reported = q.async_events_reported;
+  }
+  wait_for_acks(*srq, srq->events_completed, reported);
+  pd_of(srq->pd).users.fetch_sub(1);
+  Mapping& mapping = context.connection->mapping();
+  mapping.free(q.ring, std::uint64_t{q.slots} * q.stride);
+  mapping.free_record(channel::Board::kReceive, q.doorbell);
+  delete &q;
+  return 0;
+}
+
+}  // namespace rxnic::verbs

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a polling thread does while there is nothing to poll: gives its CPU to the simulator.
+//
+//   R1  Only a thread that does nothing else waits: kEmptyPolls polls in a row found nothing, it posted nothing between
+//       them, and they came within kEmptyPolls * kPollNs. Whoever does other work between two polls is never held up.
+//   R2  A wait ends with the next CQE of any CQ of the device (a futex on the mapping's `completions`), or after
+//       kFirstWaitUs, twice that the next time, up to kLongestWaitUs. A completion never comes between the look at the
+//       CQ and the wait unseen: the wait is for a change of what `completions` was before the look.
+//   R3  A thread that polls CQs of several devices waits for one of them kMixedWaitUs at most.
+//   R4  Whether the simulator lives is looked at when a wait timed out, and by threads that poll seldom with each
+//       kEmptyPolls-th poll; a thread does it every kLookNs at most.
+#pragma once
+
+#include <cstdint>
+
+#include "bridge/verbs/objects.h"
+
+namespace rxnic::verbs {
+
+inline constexpr std::uint32_t kEmptyPolls = 17;  // a prime: of several CQs polled in turn, each has its turn to wait
+inline constexpr std::uint64_t kPollNs = 4000;
+inline constexpr std::uint32_t kFirstWaitUs = 100;
+inline constexpr std::uint32_t kLongestWaitUs = 1000;
+inline constexpr std::uint32_t kMixedWaitUs = 20;
+inline constexpr std::uint64_t kLookNs = 50'000'000;
+
+// To be read before the look at a CQ.
+std::uint32_t completions_seen(const Context& context);
+// A poll found nothing.
+void found_nothing(Context& context, std::uint32_t seen);
+// A poll found something, or something was posted.
+void made_progress();
+
+// Rings a doorbell (shared_mapping.h R3), waking the simulator when it sleeps.
+void ring_doorbell(Context& context, channel::Board board, std::uint32_t index, std::uint64_t value);
+// The simulator's end of the socket is closed: Context::dead.
+void look_for_simulator(Context& context);
+
+}  // namespace rxnic::verbs
