@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// host.jsonl: everything that the programs of a run did to the model, and what the model did to their memory. One JSON
+// object a line; README.md of this folder lists the lines.
+//
+//   R1  The first line is `header`, the last one `end`. Every line's first key is "event", its kind.
+//   R2  Cycles never decrease. Within a cycle lines stand in the order in which things happened.
+//   R3  With the data of all reads and the success of all writes the log determines the run. Of what was written it
+//       keeps a digest.
+//   R4  A line that is not as documented, lines behind `end` and a file without `end` are TraceErrors that name the
+//       file and the line.
+//   R5  Memory does not depend on the length of the file but for its longest line.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/types/wire.h"
+#include "traces/trace_error.h"
+
+namespace rxnic {
+
+inline constexpr const char* kHostLogFormat = "rxnic.host_log";
+inline constexpr std::uint32_t kHostLogVersion = 1;
+
+// Digest of bytes: equal bytes, equal digest. Not for security.
+std::uint64_t digest_of(Bytes data);
+// Of a sequence.
+constexpr std::uint64_t mix_digest(std::uint64_t digest, std::uint64_t word) {
+  digest = (digest ^ word) * 0x9e3779b97f4a7c15u;
+  return digest ^ digest >> 29;
+}
+
+struct HostLogHeader {
+  std::uint32_t nics = 0;
+  std::uint64_t seed = 0;
+  std::vector<std::string> program;    // command line; empty: programs attached by themselves
+  std::string config;                  // name or file
+  std::vector<std::string> overrides;  // --set
+  std::string params;                  // the whole configuration, as TOML
+};
+
+struct HostLogEntry {
+  enum class Kind : std::uint8_t { kOpen, kRequest, kDoorbell, kClose, kRead, kWrite, kEnd } kind = Kind::kEnd;
+  std::uint64_t line = 0;
+  std::uint64_t cycle = 0;
+  std::uint32_t client = 0;
+  // kOpen
+  std::uint32_t nic = 0;
+  std::uint32_t pid = 0;
+  std::string program;
+  // kRequest
+  std::string type;
+  nlohmann::json body;
+  // kDoorbell
+  std::string board;
+  std::uint32_t index = 0;
+  std::uint64_t value = 0;
+  // kClose
+  bool orderly = true;
+  // kRead, kWrite
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  bool ok = true;
+  std::vector<std::uint8_t> data;  // kRead when ok
+  std::uint64_t digest = 0;        // kWrite: of its bytes; kEnd: of all writes
+  // kEnd
+  std::uint64_t reads = 0, writes = 0, frames = 0, cqes = 0;
+};
+
+using HostLogKinds = unsigned;  // set of kinds
+constexpr HostLogKinds host_log_kind(HostLogEntry::Kind k) { return 1u << static_cast<unsigned>(k); }
+inline constexpr HostLogKinds kHostLogMemory =
+    host_log_kind(HostLogEntry::Kind::kRead) | host_log_kind(HostLogEntry::Kind::kWrite);
+inline constexpr HostLogKinds kHostLogEvents =
+    host_log_kind(HostLogEntry::Kind::kOpen) | host_log_kind(HostLogEntry::Kind::kRequest) |
+    host_log_kind(HostLogEntry::Kind::kDoorbell) | host_log_kind(HostLogEntry::Kind::kClose);
+
+class HostLogReader {
+ public:
+  // Reads the header. Throws TraceError, as next() does.
+  explicit HostLogReader(const std::string& path);
+  // `file` becomes the reader's.
+  HostLogReader(std::FILE* file, std::string name);
+  HostLogReader(const HostLogReader&) = delete;
+  HostLogReader& operator=(const HostLogReader&) = delete;
+
+  const HostLogHeader& header() const { return header_; }
+  const std::string& name() const { return name_; }
+  // The next entry of these kinds or the end; the others are left out unread. Not to be called behind the end.
+  void next(HostLogEntry& out, HostLogKinds kinds);
+  [[noreturn]] void refuse(std::uint64_t line, std::string found, std::string expected) const;
+
+ private:
+  struct Closer {
+    void operator()(std::FILE* f) const { std::fclose(f); }
+  };
+  bool read_line();
+  std::string_view kind_of_line() const;
+  nlohmann::json parse_line() const;
+  void read_header();
+
+  std::string name_;
+  std::unique_ptr<std::FILE, Closer> file_;
+  HostLogHeader header_;
+  struct Line {  // the present one, of getline(3)
+    Line() = default;
+    Line(const Line&) = delete;
+    Line& operator=(const Line&) = delete;
+    ~Line() { std::free(text); }
+    char* text = nullptr;
+    std::size_t capacity = 0;
+  };
+  Line present_;
+  std::size_t length_ = 0;
+  std::uint64_t line_ = 0;
+  std::uint64_t cycle_ = 0;
+};
+
+class HostLogWriter {
+ public:
+  // Creates or empties the file. A write error is a TraceError, from close() at the latest.
+  HostLogWriter(const std::string& path, const HostLogHeader& header);
+
+  void open(std::uint64_t cycle, std::uint32_t client, std::uint32_t nic, std::uint32_t pid,
+            const std::string& program);
+  void request(std::uint64_t cycle, std::uint32_t client, std::string_view type, std::string_view body_json);
+  void doorbell(std::uint64_t cycle, std::uint32_t client, std::string_view board, std::uint32_t index,
+                std::uint64_t value);
+  void disconnect(std::uint64_t cycle, std::uint32_t client, bool orderly);
+  void read(std::uint64_t cycle, std::uint32_t client, std::uint64_t address, Bytes data, bool ok);
+  void written(std::uint64_t cycle, std::uint32_t client, std::uint64_t address, Bytes data, bool ok);
+  // The last line, with the counts and the digest of what came before.
+  void end(std::uint64_t cycle, std::uint64_t frames, std::uint64_t cqes);
+  void close();
+  const std::string& path() const { return path_; }
+
+ private:
+  struct Closer {
+    void operator()(std::FILE* f) const { std::fclose(f); }
+  };
+  template <class... Values>
+  void print(const char* format, const Values&... values);
+  void flush_when_full();
+  void flush();
+
+  std::string path_;
+  std::unique_ptr<std::FILE, Closer> file_;
+  std::string buffer_;
+  std::uint64_t reads_ = 0, writes_ = 0, digest_ = 0;
+};
+
+// What HostLogWriter::end() writes of all writes, one after the other.
+constexpr std::uint64_t digest_of_write(std::uint64_t digest, std::uint64_t cycle, std::uint32_t client,
+                                        std::uint64_t address, std::uint64_t bytes, std::uint64_t data_digest,
+                                        bool ok) {
+  for (const std::uint64_t word : {cycle, std::uint64_t{client}, address, bytes, ok ? data_digest : 0}) {
+    digest = mix_digest(digest, word);
+  }
+  return digest;
+}
+
+}  // namespace rxnic
