@@ -3,6 +3,7 @@
 """The command line of rxnic: what it refuses, what it prints, what it writes."""
 import csv
 import json
+import os
 import re
 import struct
 import sys
@@ -15,8 +16,8 @@ OPTIONS = {
                "--step-all", "--per-cycle", "--waves", "--quiet", "--help"],
     "params": ["section", "--config", "--set", "--evidence", "--json", "--toml", "--help"],
     "report": ["run_dir", "--help"],
-    "run": ["program", "--help"],
-    "serve": ["--help"],
+    "run": ["program", "--config", "--set", "--nics", "--nic", "--out", "--seed", "--record", "--quiet", "--help"],
+    "serve": ["--config", "--set", "--nics", "--out", "--seed", "--record", "--quiet", "--socket", "--help"],
 }
 HOST_KEYS = ["receive=", "rq", "srq", "tm_srq", "depth=", "buffer=", "sges=", "layout=", "linked_list", "cyclic",
              "refill=", "on_completion", "batch:", "cqes="]
@@ -124,7 +125,7 @@ def traces(bench):
         (bench.folder / name).write_bytes(data)
         refused(bench, 3, ["replay", name], name, "found", "expected")
     refused(bench, 3, ["replay", "absent.pcap"], "absent.pcap", "No such file")
-    refused(bench, 3, ["replay", bench.folder], str(bench.folder), "regular file")
+    refused(bench, 3, ["replay", bench.folder], str(bench.folder), "host.jsonl", "No such file")
     (bench.folder / "cut.pcap").write_bytes(sample[:-7])
     done = bench.rxnic("replay", "cut.pcap")
     bench.expect_equal(done.returncode, 0, "a cut capture: exit code")
@@ -141,11 +142,76 @@ def traces(bench):
     refused(bench, 1, ["replay", e2e.SAMPLE, "--cqes", "no/folder.csv"], "no/folder.csv")
 
 
-def absent(bench):
-    """run and serve are not there yet: they say so and exit 2."""
-    refused(bench, 2, ["run"], "run", "not there yet")
-    refused(bench, 2, ["run", "--", "./program", "--option"], "run", "not there yet")
-    refused(bench, 2, ["serve", "--socket", "x"], "serve", "not there yet")
+def programs(bench):
+    """run and serve: a wrong command line exits 2, a program that cannot be started 127 or 126, any other its own."""
+    for arguments, *parts in [
+            (["run"], "program", "-- PROGRAM"),
+            (["run", "--"], "program", "-- PROGRAM"),
+            (["run", "--colour", "--", "true"], "--colour"),
+            (["run", "--nics", "0", "--", "true"], "--nics", "0", "64"),
+            (["run", "--nics", "65", "--", "true"], "--nics", "65", "64"),
+            (["run", "--nics", "2", "--nic", "2", "--", "true"], "--nic", "2", "0 to 1"),
+            (["run", "--seed", "many", "--", "true"], "--seed", "many"),
+            (["run", "--config", "nic_101g", "--", "true"], "nic_101g", "nic_100g_gen3"),
+            (["run", "--set", "nic.link_gbps=0", "--", "true"], "nic.link_gbps", "from 1 to"),
+            (["run", "--out", e2e.SAMPLE, "--", "true"], "--out", "sample.pcap"),
+            (["serve"], "--socket"),
+            (["serve", "--nics", "0", "--socket", "s"], "--nics", "64"),
+            (["serve", "--set", "nic.link_gbs=1", "--socket", "s"], "nic.link_gbs", "unknown key"),
+    ]:
+        refused(bench, 2, arguments, *parts)
+    refused(bench, 1, ["serve", "--socket", "no/such/folder/socket"], "no/such/folder/socket")
+    refused(bench, 127, ["run", "--", "./absent", "--option"], "./absent", "No such file")
+    (bench.folder / "text").write_text("no program\n", encoding="utf-8")
+    refused(bench, 126, ["run", "--", "./text"], "./text", "Permission denied")
+    for command, status in ((["true"], 0), (["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -TERM $$"], 128 + 15),
+                            (["sh", "-c", "test \"$1\" = --", "sh", "--"], 0)):
+        done = bench.rxnic("run", "--quiet", "--", *command)
+        bench.expect_equal((done.returncode, done.stdout, done.stderr), (status, "", ""), f"run -- {command}")
+    said = bench.rxnic("run", "--nics", "3", "--nic", "2", "--out", "said", "--", "sh", "-c",
+                       "echo $RXNIC_NIC $RXNIC_SOCKET; test -e ${LD_LIBRARY_PATH%%:*}/libibverbs.so.1")
+    bench.expect(re.fullmatch(r"2 @rxnic-\d+-[0-9a-f]{16}\n", said.stdout), f"environment: {said.stdout!r}")
+    bench.expect_equal(said.returncode, 0, f"the library is not there: {said.stderr}")
+    bench.expect("said/report.json" in said.stderr, f"run does not name its report: {said.stderr!r}")
+    bench.expect("rxnic run -- sh -c" in bench.rxnic("report", "said").stdout, "report of a run")
+    # A library that is not there is named before anything is started.
+    done = bench.rxnic("run", "--", "touch", "started", env=dict(os.environ, RXNIC_LIBRARY_DIR="nowhere"))
+    bench.expect(done.returncode == 1 and "nowhere/libibverbs.so.1" in done.stderr, f"no library: {done.stderr}")
+    bench.expect(not (bench.folder / "started").exists(), "a program was started without its library")
+
+
+def records(bench):
+    """A recorded run is repeated; options of captures are refused with it, a damaged record exits 3 with its line."""
+    done = bench.rxnic("run", "--record", "--quiet", "--out", "run", "--", "true")
+    bench.expect_equal(done.returncode, 0, f"run --record: {done.stderr}")
+    again = bench.rxnic("replay", "run", "--out", "again")
+    bench.expect(again.returncode == 0 and "equal to the recorded run" in again.stdout, again.stdout + again.stderr)
+    bench.expect_equal((bench.folder / "again/report.json").read_bytes(),
+                       (bench.folder / "run/report.json").read_bytes(), "the report of the replay")
+    for option in (["--config", "tiny"], ["--set", "nic.link_gbps=50"], ["--receiver", "10.0.0.1"], ["--pace", "50"],
+                   ["--psn", "strict"], ["--host", "depth=4"], ["--seed", "2"], ["--cqes", "c.csv"], ["--waves"]):
+        refused(bench, 2, ["replay", "run", *option], option[0], "recorded run")
+    refused(bench, 2, ["replay", "run", "--out", "run"], "run", "itself")
+    log = (bench.folder / "run/host.jsonl").read_text(encoding="utf-8")
+    lines = log.splitlines(keepends=True)
+    bench.expect(len(lines) == 2, f"a run without verbs has {len(lines)} lines in its log")
+    for name, text, *parts in [
+            ("empty", "", ":1: ", "header"),
+            ("text", "no log\n", ":1: ", "event"),
+            ("version", log.replace('"version":1', '"version":2'), ":1: ", "version 2", "version 1"),
+            ("cut", lines[0], ":2: ", "end of the file"),
+            ("half", log[:-20], ":2: ", "cut off"),
+            ("more", log + lines[1], ":3: ", "behind the end"),
+            ("unknown", lines[0] + '{"event":"shout"}\n' + lines[1], ":2: ", "shout", "doorbell"),
+            ("param", log.replace("link_gbps = 100", "link_gbps = 0"), ":1: ", "nic.link_gbps", "from 1 to"),
+    ]:
+        folder = bench.folder / name
+        folder.mkdir()
+        (folder / "host.jsonl").write_text(text, encoding="utf-8")
+        (folder / "wire.pcap").write_bytes((bench.folder / "run/wire.pcap").read_bytes())
+        refused(bench, 3, ["replay", name], f"{name}/host.jsonl", "found", "expected", *parts)
+    (bench.folder / "run/wire.pcap").unlink()
+    refused(bench, 3, ["replay", "run"], "run/wire.pcap", "No such file")
 
 
 def params(bench):
@@ -259,7 +325,8 @@ def waves(bench):
     bench.expect(not times or times[-1] <= result["time_ps"], "waves.vcd ends after the run")
 
 
-CHECKS = {"usage": usage, "config": config, "traces": traces, "absent": absent, "params": params, "report": report,
+CHECKS = {"usage": usage, "config": config, "traces": traces, "programs": programs, "records": records,
+          "params": params, "report": report,
           "quiet": quiet, "help": help_, "repeat": repeat, "cqes": cqes, "waves": waves}
 
 if __name__ == "__main__":

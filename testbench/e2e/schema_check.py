@@ -56,6 +56,30 @@ def nic(bench):
     both_sides(bench, e2e.shared_captures("nic"))
 
 
+def programs(bench):
+    """A run of a program, without and with other NICs; and what is of a capture does not fit there."""
+    schema = validator()
+    for nics in ("1", "3"):
+        done = bench.rxnic("run", "--quiet", "--nics", nics, "--out", nics, "--", "true")
+        bench.expect_equal(done.returncode, 0, f"run: {done.stderr}")
+        report = json.loads((bench.folder / nics / "report.json").read_text(encoding="utf-8"))
+        for error in schema.iter_errors(report):
+            bench.expect(False, f"{nics} NICs: {'/'.join(map(str, error.absolute_path))}: {error.message}")
+        bench.expect_equal(len(report["nics"]), int(nics), "nics")
+        for key in list(report):
+            spoilt = {k: v for k, v in report.items() if k != key}
+            bench.expect(not schema.is_valid(spoilt), f"the schema does without {key}")
+        for key in list(report["nics"][0]):
+            spoilt = copy.deepcopy(report)
+            del spoilt["nics"][0][key]
+            bench.expect(not schema.is_valid(spoilt), f"the schema does without nics/0/{key}")
+    capture = bench.replay(e2e.SAMPLE)
+    for key in ("trace", "answers", "blocks"):
+        bench.expect(not schema.is_valid({**report, key: capture[key]}), f"the schema takes {key} of a capture")
+    for key in ("nics", "programs", "one_way_latency_ns"):
+        bench.expect(not schema.is_valid({**capture, key: report[key]}), f"the schema takes {key} with a capture")
+
+
 def self_check(bench):
     """A report without one of its keys, with one more, or with one of another type does not fit."""
     schema = validator()
@@ -95,7 +119,7 @@ def at(node, path):
     return node
 
 
-CHECKS = {"sample": sample, "soft_roce": soft_roce, "nic": nic, "self_check": self_check}
+CHECKS = {"sample": sample, "soft_roce": soft_roce, "nic": nic, "programs": programs, "self_check": self_check}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

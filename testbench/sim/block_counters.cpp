@@ -123,14 +123,25 @@ std::vector<NamedCount> counters(const AckGenerator& b) {
           {"suppressed", c.suppressed}};
 }
 
+std::vector<NamedCount> counters(const Requester& b) {
+  const auto& c = b.counters();
+  return {{"doorbells", c.doorbells},     {"wqes", c.wqes},
+          {"packets", c.packets},         {"payload_bytes", c.payload_bytes},
+          {"repeated", c.repeated},       {"went_back", c.went_back},
+          {"timeouts", c.timeouts},       {"rnr_waits", c.rnr_waits},
+          {"completions", c.completions}, {"errors", c.errors},
+          {"flushed", c.flushed},         {"memory_reads", c.memory_reads}};
+}
+
 }  // namespace
 
-void collect_counters(const Nic& nic, RunResult& r) {
-  const std::vector<NamedCount> by_block[] = {
+void collect_counters(const Nic& nic, NicResult& r) {
+  std::vector<std::vector<NamedCount>> by_block = {
       counters(nic.rx_buffer),         counters(nic.rx_parser),          counters(nic.qp_context_cache),
       counters(nic.transport_checker), counters(nic.tag_match_cam),      counters(nic.srq_wqe_fetcher),
       counters(nic.grh_scatter),       counters(nic.address_translator), counters(nic.dma_engine),
       counters(nic.cqe_generator),     counters(nic.ack_generator)};
+  if (nic.requester) by_block.push_back(counters(*nic.requester));
   for (std::size_t i = 0; i < r.blocks.size(); ++i) r.blocks[i].counters = by_block[i];
   const ResponderCounters& responder = nic.transport_checker.responder_counters();
   const RequestCounters& requests = nic.transport_checker.request_counters();

@@ -8,6 +8,6 @@
 namespace rxnic {
 
 // Fills r.transport and the counters of r.blocks, which are in the order of nic.blocks().
-void collect_counters(const Nic& nic, RunResult& r);
+void collect_counters(const Nic& nic, NicResult& r);
 
 }  // namespace rxnic

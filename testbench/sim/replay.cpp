@@ -12,9 +12,9 @@
 #include "model/engine/waves.h"
 #include "model/params/config.h"
 #include "testbench/sim/cqe_log.h"
-#include "testbench/sim/histogram.h"
 #include "testbench/sim/host_setup.h"
 #include "testbench/sim/replay_stream.h"
+#include "testbench/sim/retired.h"
 #include "testbench/sim/simulation.h"
 #include "traces/capture_writer.h"
 
@@ -47,27 +47,6 @@ std::string host_text(const HostOptions& o, const HostPlan& plan) {
   if (o.receive == ReceiveKind::kTagMatchingSrq) kind = "one tag-matching SRQ";
   return fmt::format("{}, {} WQEs deep", kind, depth);
 }
-
-// What leaves the path, for the report.
-class Retired final : public PacketObserver {
- public:
-  explicit Retired(std::uint64_t period_ps) : period_ps_(period_ps) {}
-  void on_retire(const Packet& p, Cycle) override {
-    if (p.role != PacketRole::kReceived || p.drop_reason != DropReason::kNone) return;
-    const bool executed = p.outcome == Outcome::kExecute;
-    if (executed || p.outcome == Outcome::kAnswer) bytes += p.has(kRead) ? p.local_bytes : p.h.payload_bytes;
-    if (!executed || !p.ends_message) return;
-    ++messages;
-    const std::uint64_t cycles = p.stamped(Station::kCqeGenerator).count - p.message_start;
-    latency_ns.add(cycles * period_ps_ / 1000);
-  }
-  std::uint64_t messages = 0;
-  std::uint64_t bytes = 0;
-  Histogram latency_ns;
-
- private:
-  std::uint64_t period_ps_;
-};
 
 // What the model sends: into responses.pcap, to the comparison, and an RNR NAK to the host that was late.
 class Answers final : public FrameObserver {
@@ -210,8 +189,7 @@ RunResult replay(const ReplayOptions& o) {
   r.to_others = stream.to_others();
   r.messages = retired.messages;
   r.bytes = retired.bytes;
-  const Histogram& l = retired.latency_ns;
-  r.latency_ns = {l.count(), l.percentile(0.5), l.percentile(0.9), l.percentile(0.99), l.percentile(0.999), l.max()};
+  r.latency_ns = latency_result(retired.latency_ns);
   compare.finish();
   const CompareCounts& c = compare.counts();
   r.answers = {c.compared, c.equal, c.different, {}, compare.differences()};

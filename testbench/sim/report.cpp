@@ -19,15 +19,16 @@ Json counts(const std::vector<NamedCount>& list) {
   return out;
 }
 
-Json packets(const RunResult& r) {
-  Json dropped = {{"total", r.packets.dropped_total()}};
+Json packets(const LedgerCounters& p) {
+  Json dropped = {{"total", p.dropped_total()}};
   for (std::size_t i = 1; i < kDropReasons; ++i) {
-    if (r.packets.dropped[i] != 0)
-      dropped[std::string(drop_reason_name(static_cast<DropReason>(i)))] = r.packets.dropped[i];
+    if (p.dropped[i] != 0) dropped[std::string(drop_reason_name(static_cast<DropReason>(i)))] = p.dropped[i];
   }
-  return {{"captured", r.captured}, {"from_receiver", r.from_receiver}, {"to_others", r.to_others},
-          {"seen", r.packets.seen}, {"accepted", r.packets.accepted},   {"not_rdma", r.packets.not_rdma},
-          {"dropped", dropped}};
+  return {{"seen", p.seen}, {"accepted", p.accepted}, {"not_rdma", p.not_rdma}, {"dropped", dropped}};
+}
+
+Json latency(const LatencyResult& l) {
+  return {{"count", l.count}, {"p50", l.p50}, {"p90", l.p90}, {"p99", l.p99}, {"p999", l.p999}, {"max", l.max}};
 }
 
 Json block(const BlockResult& b) {
@@ -41,6 +42,41 @@ Json block(const BlockResult& b) {
           {"blocked", cycles(Activity::kBlocked)},
           {"waiting", waiting},
           {"counters", counts(b.counters)}};
+}
+
+Json rates(const NicResult& r, double seconds) {
+  return {{"packets_per_s", seconds > 0 ? static_cast<double>(r.packets.accepted) / seconds : 0.0},
+          {"payload_gbps", seconds > 0 ? static_cast<double>(r.bytes) * 8e-9 / seconds : 0.0}};
+}
+
+// What is said of one NIC, and of all together.
+void add_nic(Json& j, const NicResult& r, bool of_programs, double seconds) {
+  j["packets"] = packets(r.packets);
+  j["messages"] = r.messages;
+  j["cqes"] = r.cqes;
+  j["error_cqes"] = r.error_cqes;
+  j["bytes"] = r.bytes;
+  j["rates"] = rates(r, seconds);
+  j["latency_ns"] = latency(r.latency_ns);
+  if (of_programs) j["one_way_latency_ns"] = latency(r.one_way_ns);
+  j["transport"] = counts(r.transport);
+  j["events"] = counts(r.events);
+  if (r.blocks.empty()) return;
+  j["blocks"] = Json::object();
+  for (const BlockResult& b : r.blocks) j["blocks"][b.stem] = block(b);
+}
+
+void add_capture(Json& j, const RunResult& r) {
+  j["trace"] = r.trace;
+  j["receiver"] = {{"address", r.receiver}, {"choice", r.receiver_choice}};
+}
+
+void add_programs(Json& j, const RunResult& r) {
+  j["command"] = r.command;
+  j["programs"] = Json::array();
+  for (const ProgramResult& p : r.programs) {
+    j["programs"].push_back({{"name", p.name}, {"nic", p.nic}, {"clients", p.clients}});
+  }
 }
 
 std::vector<NamedCount> named_counts(const Json& j) {
@@ -75,17 +111,58 @@ Params parse_params(const Json& values, const std::string& file) {
   }
 }
 
-void parse_packets(const Json& j, RunResult& r) {
-  r.captured = j.at("captured");
-  r.from_receiver = j.at("from_receiver");
-  r.to_others = j.at("to_others");
-  r.packets.seen = j.at("seen");
-  r.packets.accepted = j.at("accepted");
-  r.packets.not_rdma = j.at("not_rdma");
+void parse_packets(const Json& j, LedgerCounters& p) {
+  p.seen = j.at("seen");
+  p.accepted = j.at("accepted");
+  p.not_rdma = j.at("not_rdma");
   for (std::size_t i = 1; i < kDropReasons; ++i) {
-    r.packets.dropped[i] =
-        j.at("dropped").value(std::string(drop_reason_name(static_cast<DropReason>(i))), std::uint64_t{0});
+    p.dropped[i] = j.at("dropped").value(std::string(drop_reason_name(static_cast<DropReason>(i))), std::uint64_t{0});
   }
+}
+
+LatencyResult parse_latency(const Json& j) {
+  return {j.at("count"), j.at("p50"), j.at("p90"), j.at("p99"), j.at("p999"), j.at("max")};
+}
+
+void parse_nic(const Json& j, NicResult& r) {
+  parse_packets(j.at("packets"), r.packets);
+  r.messages = j.at("messages");
+  r.cqes = j.at("cqes");
+  r.error_cqes = j.at("error_cqes");
+  r.bytes = j.at("bytes");
+  r.latency_ns = parse_latency(j.at("latency_ns"));
+  if (j.contains("one_way_latency_ns")) r.one_way_ns = parse_latency(j.at("one_way_latency_ns"));
+  r.transport = named_counts(j.at("transport"));
+  r.events = named_counts(j.at("events"));
+  if (!j.contains("blocks")) return;
+  for (const auto& [stem, b] : j.at("blocks").items()) r.blocks.push_back(parse_block(stem, b));
+}
+
+void parse_capture(const Json& j, RunResult& r) {
+  r.trace = j.at("trace");
+  r.receiver = j.at("receiver").at("address");
+  r.receiver_choice = j.at("receiver").at("choice");
+  r.pace = j.at("run").at("pace");
+  r.psn = j.at("run").at("psn");
+  r.host = j.at("run").at("host");
+  r.assumptions = j.at("assumptions").get<std::vector<std::string>>();
+  r.captured = j.at("packets").at("captured");
+  r.from_receiver = j.at("packets").at("from_receiver");
+  r.to_others = j.at("packets").at("to_others");
+  const Json& answers = j.at("answers");
+  r.answers_sent = answers.at("sent");
+  r.answers.compared = answers.at("compared");
+  r.answers.equal = answers.at("equal");
+  r.answers.different = answers.at("different");
+  r.answers.uncompared = named_counts(answers.at("uncompared"));
+  r.answers.differences = answers.at("differences").get<std::vector<std::string>>();
+}
+
+void parse_programs(const Json& j, RunResult& r) {
+  r.command = j.at("command").get<std::vector<std::string>>();
+  for (const Json& p : j.at("programs")) r.programs.push_back({p.at("name"), p.at("nic"), p.at("clients")});
+  for (const Json& nic : j.at("nics")) parse_nic(nic, r.nics.emplace_back());
+  r.fabric = named_counts(j.at("fabric"));
 }
 
 }  // namespace
@@ -94,38 +171,39 @@ std::string report_json(const RunResult& r) {
   const double seconds = static_cast<double>(r.time_ps) * 1e-12;
   Json j;
   j["schema"] = kReportSchema;
-  j["trace"] = r.trace;
-  j["receiver"] = {{"address", r.receiver}, {"choice", r.receiver_choice}};
+  if (r.of_programs()) {
+    add_programs(j, r);
+  } else {
+    add_capture(j, r);
+  }
   j["config"] = {{"name", r.config}, {"overrides", r.overrides}, {"values", Json::parse(params_values_json(r.params))}};
   j["seed"] = r.seed;
-  j["run"] = {{"mode", r.mode}, {"pace", r.pace}, {"psn", r.psn}, {"host", r.host}};
-  j["assumptions"] = r.assumptions;
+  j["run"] = {{"mode", r.mode}};
+  if (!r.of_programs()) {
+    j["run"].update({{"pace", r.pace}, {"psn", r.psn}, {"host", r.host}});
+    j["assumptions"] = r.assumptions;
+  }
   j["warnings"] = r.warnings;
   j["cycles"] = r.cycles;
   j["time_ps"] = r.time_ps;
-  j["packets"] = packets(r);
-  j["messages"] = r.messages;
-  j["cqes"] = r.cqes;
-  j["error_cqes"] = r.error_cqes;
-  j["bytes"] = r.bytes;
-  j["rates"] = {{"packets_per_s", seconds > 0 ? static_cast<double>(r.packets.accepted) / seconds : 0.0},
-                {"payload_gbps", seconds > 0 ? static_cast<double>(r.bytes) * 8e-9 / seconds : 0.0}};
-  j["latency_ns"] = {{"count", r.latency_ns.count}, {"p50", r.latency_ns.p50},   {"p90", r.latency_ns.p90},
-                     {"p99", r.latency_ns.p99},     {"p999", r.latency_ns.p999}, {"max", r.latency_ns.max}};
-  j["answers"] = {{"sent", r.answers_sent},
-                  {"compared", r.answers.compared},
-                  {"equal", r.answers.equal},
-                  {"different", r.answers.different},
-                  {"uncompared", counts(r.answers.uncompared)},
-                  {"differences", r.answers.differences}};
-  j["transport"] = counts(r.transport);
-  j["events"] = counts(r.events);
-  j["blocks"] = Json::object();
-  for (const BlockResult& b : r.blocks) j["blocks"][b.stem] = block(b);
+  add_nic(j, r, r.of_programs(), seconds);
+  if (r.of_programs()) {
+    j["fabric"] = counts(r.fabric);
+    j["nics"] = Json::array();
+    for (const NicResult& nic : r.nics) add_nic(j["nics"].emplace_back(), nic, true, seconds);
+  } else {
+    j["packets"].update({{"captured", r.captured}, {"from_receiver", r.from_receiver}, {"to_others", r.to_others}});
+    j["answers"] = {{"sent", r.answers_sent},
+                    {"compared", r.answers.compared},
+                    {"equal", r.answers.equal},
+                    {"different", r.answers.different},
+                    {"uncompared", counts(r.answers.uncompared)},
+                    {"differences", r.answers.differences}};
+  }
   char hash[17];
   std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(r.state_hash));
   j["state_hash"] = hash;
-  return j.dump(2) + "\n";
+  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 RunResult parse_report(const std::string& text, const std::string& file) {
@@ -136,39 +214,20 @@ RunResult parse_report(const std::string& text, const std::string& file) {
     if (schema != kReportSchema) {
       throw std::invalid_argument(file + ": schema: found " + schema + ", expected " + kReportSchema);
     }
-    r.trace = j.at("trace");
-    r.receiver = j.at("receiver").at("address");
-    r.receiver_choice = j.at("receiver").at("choice");
     r.config = j.at("config").at("name");
     r.overrides = j.at("config").at("overrides").get<std::vector<std::string>>();
     r.params = parse_params(j.at("config").at("values"), file);
     r.seed = j.at("seed");
     r.mode = j.at("run").at("mode");
-    r.pace = j.at("run").at("pace");
-    r.psn = j.at("run").at("psn");
-    r.host = j.at("run").at("host");
-    r.assumptions = j.at("assumptions").get<std::vector<std::string>>();
     r.warnings = j.at("warnings").get<std::vector<std::string>>();
     r.cycles = j.at("cycles");
     r.time_ps = j.at("time_ps");
-    parse_packets(j.at("packets"), r);
-    r.messages = j.at("messages");
-    r.cqes = j.at("cqes");
-    r.error_cqes = j.at("error_cqes");
-    r.bytes = j.at("bytes");
-    const Json& latency = j.at("latency_ns");
-    r.latency_ns = {latency.at("count"), latency.at("p50"),  latency.at("p90"),
-                    latency.at("p99"),   latency.at("p999"), latency.at("max")};
-    const Json& answers = j.at("answers");
-    r.answers_sent = answers.at("sent");
-    r.answers.compared = answers.at("compared");
-    r.answers.equal = answers.at("equal");
-    r.answers.different = answers.at("different");
-    r.answers.uncompared = named_counts(answers.at("uncompared"));
-    r.answers.differences = answers.at("differences").get<std::vector<std::string>>();
-    r.transport = named_counts(j.at("transport"));
-    r.events = named_counts(j.at("events"));
-    for (const auto& [stem, b] : j.at("blocks").items()) r.blocks.push_back(parse_block(stem, b));
+    parse_nic(j, r);
+    if (j.contains("nics")) {
+      parse_programs(j, r);
+    } else {
+      parse_capture(j, r);
+    }
     r.state_hash = std::stoull(j.at("state_hash").get<std::string>(), nullptr, 16);
   } catch (const nlohmann::json::exception& e) {
     throw std::invalid_argument(file + ": is not a report: " + e.what());

@@ -34,40 +34,60 @@ struct AnswerResult {
   std::vector<std::string> differences;  // the first ones, in words
 };
 
-struct RunResult {
-  // What was run.
+// What one NIC did; in a RunResult: the sum over all of them.
+struct NicResult {
+  LedgerCounters packets;
+  std::uint64_t messages = 0;  // received in full
+  std::uint64_t cqes = 0;      // of a capture: polled by the host; of programs: written
+  std::uint64_t error_cqes = 0;
+  std::uint64_t bytes = 0;            // payload carried into or out of host memory
+  LatencyResult latency_ns;           // of messages: first packet's arrival to completion
+  LatencyResult one_way_ns;           // programs: the sender's doorbell to the receiver's CQE in its memory
+  std::vector<NamedCount> transport;  // PSN gaps, duplicates, NAKs ...
+  std::vector<NamedCount> events;
+  std::vector<BlockResult> blocks;  // of one NIC only
+};
+
+struct ProgramResult {
+  std::string name;
+  std::uint32_t nic = 0;
+  std::uint64_t clients = 0;  // how often programs of this name opened this NIC
+};
+
+struct RunResult : NicResult {
+  // What was run: a capture ...
   std::string trace;
   std::string receiver;         // address
   std::string receiver_choice;  // why this one
-  std::string config;           // name or file
-  std::vector<std::string> overrides;
-  Params params;
-  std::uint64_t seed = 0;
-  std::string mode;  // fast, step-all, per-cycle
   std::string pace;
   std::string psn;   // resynchronise, strict
   std::string host;  // the synthesised host in words
   std::vector<std::string> assumptions;
+  // ... or programs.
+  std::vector<std::string> command;     // empty: they attached by themselves
+  std::vector<ProgramResult> programs;  // in the order in which they came
+  std::vector<NicResult> nics;          // empty: a capture
+  bool of_programs() const { return !nics.empty(); }
+
+  std::string config;  // name or file
+  std::vector<std::string> overrides;
+  Params params;
+  std::uint64_t seed = 0;
+  std::string mode;  // fast, step-all, per-cycle
   std::vector<std::string> warnings;
 
   // What happened.
   std::uint64_t cycles = 0;
   std::uint64_t time_ps = 0;
+  std::uint64_t state_hash = 0;
+  // Captures.
   std::uint64_t captured = 0;       // frames in the trace
   std::uint64_t from_receiver = 0;  // of them RDMA packets that the receiver sent
   std::uint64_t to_others = 0;      // of them RDMA packets between other hosts
-  LedgerCounters packets;           // the rest: what the NIC saw
-  std::uint64_t messages = 0;       // received in full
-  std::uint64_t cqes = 0;           // polled by the host
-  std::uint64_t error_cqes = 0;
-  std::uint64_t bytes = 0;  // payload carried into or out of host memory
   std::uint64_t answers_sent = 0;
-  LatencyResult latency_ns;  // of messages: first packet's arrival to completion
   AnswerResult answers;
-  std::vector<NamedCount> transport;  // PSN gaps, duplicates, NAKs ...
-  std::vector<NamedCount> events;
-  std::vector<BlockResult> blocks;
-  std::uint64_t state_hash = 0;
+  // Programs.
+  std::vector<NamedCount> fabric;
 };
 
 }  // namespace rxnic

@@ -8,6 +8,7 @@ namespace rxnic {
 Simulation::Simulation(const Simulation::Options& o, StimulusStream& stimulus)
     : engine("engine", {o.params.nic.clock_period_ps, o.mode}),
       nic("nic", o.params, memory, engine),
+      control(nic, memory),
       source("wire_source", o.params, o.pace, nic.shared, stimulus),
       sink("wire_sink", o.params, nic.shared, o.frames),
       host("host", o.params, memory) {
@@ -27,34 +28,13 @@ Simulation::Simulation(const Simulation::Options& o, StimulusStream& stimulus)
   nic.shared.ledger.set_observer(o.packets);
 }
 
-void Simulation::create_qp(QpContext qp) {
-  qp.valid = 1;
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_clear_padding)
-  __builtin_clear_padding(&qp);  // the context is bytes in host memory: the same bytes in every run
-#endif
-#endif
-  memory.store(qp_context_address(qp.qpn), qp);
-}
-
-void Simulation::create_region(const MptEntry& entry, std::span<const BusAddress> pages) {
-  memory.store(mpt_address(Key{entry.key}), entry);
-  for (std::size_t n = 0; n < pages.size(); ++n) memory.store(BusAddress{entry.mtt_base} + n * 8, pages[n]);
-  nic.address_translator.invalidate(Key{entry.key});
-}
-
 void Simulation::create_cq(const CqContext& cq) {
-  nic.cqe_generator.create(cq);
+  control.create_cq(cq);
   host.add_cq(cq);
 }
 
 WqId Simulation::create_queue(ReceiveRingParams params, const std::vector<std::uint64_t>& hold_after) {
-  params.id = nic.srq_wqe_fetcher.create(params.queue);
-  if (params.queue.kind == WqKind::kSrq) {
-    nic.transport_checker.add_srq(Srqn{params.queue.number}, {params.id, params.queue.cq, params.queue.xrcd});
-    nic.cqe_generator.attach_srq(params.id, Srqn{params.queue.number});
-  }
-  if (params.queue.tag_matching) nic.tag_match_cam.create(params.id, params.queue);
+  params.id = control.create_queue(params.queue);
   host.add_queue(params, hold_after);
   return params.id;
 }

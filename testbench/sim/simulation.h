@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "model/nic/nic.h"
+#include "model/nic/nic_control.h"
 #include "testbench/sim/host_model.h"
 #include "testbench/sim/kernel.h"
 #include "testbench/sim/run_result.h"
@@ -27,9 +27,9 @@ class Simulation {
   Simulation(const Options& options, StimulusStream& stimulus);
 
   // Control plane, before run().
-  void create_qp(QpContext qp);
+  void create_qp(const QpContext& qp) { control.create_qp(qp); }
   // Registers a region whose page n is at pages[n]; also in the place of another one with the same key index.
-  void create_region(const MptEntry& entry, std::span<const BusAddress> pages);
+  void create_region(const MptEntry& entry, std::span<const BusAddress> pages) { control.create_region(entry, pages); }
   void create_cq(const CqContext& cq);
   // Gives the queue its id; the host fills it with WQEs (`hold_after`: HostModel::add_queue).
   WqId create_queue(ReceiveRingParams params, const std::vector<std::uint64_t>& hold_after = {});
@@ -47,6 +47,7 @@ class Simulation {
   LocalMemory memory;
   Engine engine;
   Nic nic;
+  NicControl control;
   WireSource source;
   WireSink sink;
   HostModel host;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "testbench/sim/report.h"
+#include "testbench/sim/units.h"
 
 namespace rxnic {
 
@@ -26,31 +27,9 @@ constexpr Part kWaiting{"▓", "\033[33m", "waiting"};
 constexpr Part kBlocked{"▒", "\033[31m", "blocked"};
 constexpr Part kStarved{"·", "\033[90m", "starved"};
 
-std::string count(std::uint64_t n) {  // 12 345 678
-  std::string digits = std::to_string(n);
-  for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), " ");
-  return digits;
-}
+std::string count(std::uint64_t n) { return count_text(n); }
 
-std::string scaled(double value, const char* unit) {
-  static constexpr const char* kPrefix[] = {"", "k", "M", "G", "T"};
-  std::size_t p = 0;
-  while (value >= 1000 && p + 1 < std::size(kPrefix)) {
-    value /= 1000;
-    ++p;
-  }
-  if (p == 0 && value == std::floor(value)) return fmt::format("{} {}", value, unit);
-  return fmt::format("{:.{}f} {}{}", value, value < 10 ? 2 : value < 100 ? 1 : 0, kPrefix[p], unit);
-}
-
-std::string model_time(std::uint64_t ps) {
-  const auto t = static_cast<double>(ps);
-  if (t < 1e6) return fmt::format("{:.1f} ns", t / 1e3);
-  if (t < 1e9) return fmt::format("{:.2f} us", t / 1e6);
-  if (t < 1e12) return fmt::format("{:.2f} ms", t / 1e9);
-  return fmt::format("{:.3f} s", t / 1e12);
-}
+std::string scaled(double value, const char* unit) { return with_prefix(value) + unit; }
 
 class Writer {
  public:
@@ -138,39 +117,31 @@ void cycle_stack(Writer& w, const std::string& stem, const Stack& s, bool leave_
                     w.paint(kStarved, columns[3]);
   for (std::size_t used = columns[0] + columns[1] + columns[2] + columns[3]; used < kBarColumns; ++used) bar += ' ';
   const std::string_view waits_for = activity_name(static_cast<Activity>(s.longest_wait)).substr(5);
-  w.raw(fmt::format("  {:<19}{} {:>6.2f} {:>7.2f} {:>7.2f} {:>7.2f}  {}\n", stem, bar, 100 * s.share(0),
-                    100 * s.share(1), 100 * s.share(2), 100 * s.share(3), s.parts[1] == 0 ? "" : waits_for));
+  w.raw(fmt::format("  {:<19}{} {:>6.2f} {:>7.2f} {:>7.2f} {:>7.2f}{}{}\n", stem, bar, 100 * s.share(0),
+                    100 * s.share(1), 100 * s.share(2), 100 * s.share(3), s.parts[1] == 0 ? "" : "  ",
+                    s.parts[1] == 0 ? "" : waits_for));
 }
 
-void cycle_stacks(Writer& w, const RunResult& r) {
+void cycle_stacks(Writer& w, const std::string& where, const std::vector<BlockResult>& blocks) {
   std::vector<Stack> stacks;
   double least_starved = 1;
-  for (const BlockResult& b : r.blocks) {
+  for (const BlockResult& b : blocks) {
     stacks.push_back(stack_of(b));
     least_starved = std::min(least_starved, stacks.back().share(3));
   }
   const bool idle = least_starved > kMostlyIdle;
-  w.heading(idle ? "where the cycles went (the path was idle most of the time: bars without starved cycles)"
-                 : "where the cycles went");
+  w.heading(where + (idle ? " (the path was idle most of the time: bars without starved cycles)" : ""));
   w.raw(fmt::format("  {:<19}{:<{}} {:>6} {:>7} {:>7} {:>7}  %, waiting for\n", "", "", kBarColumns, kBusy.name,
                     kWaiting.name, kBlocked.name, kStarved.name));
-  for (std::size_t i = 0; i < stacks.size(); ++i) cycle_stack(w, r.blocks[i].stem, stacks[i], idle);
+  for (std::size_t i = 0; i < stacks.size(); ++i) cycle_stack(w, blocks[i].stem, stacks[i], idle);
 }
 
-}  // namespace
+std::string latency_line(const LatencyResult& l) {
+  return fmt::format("p50 {} ns   p90 {}   p99 {}   p99.9 {}   max {}   of {} messages", count(l.p50), count(l.p90),
+                     count(l.p99), count(l.p999), count(l.max), count(l.count));
+}
 
-std::string report_summary(const RunResult& r, const SummaryStyle& style) {
-  Writer w(style);
-  const double seconds = static_cast<double>(r.time_ps) * 1e-12;
-  w.heading(fmt::format("rxnic replay {}", r.trace));
-  w.line("receiver", fmt::format("{} ({})", r.receiver, r.receiver_choice));
-  w.line("model", fmt::format("{}, pace {}, PSN {}, {}", r.config, r.pace, r.psn, r.host));
-  for (const std::string& text : r.assumptions) w.line("assumed", text);
-  for (const std::string& text : r.warnings) w.line("warning", text);
-
-  w.heading("what happened");
-  w.line("trace",
-         list({{"frames", r.captured}, {"sent by the receiver", r.from_receiver}, {"between others", r.to_others}}));
+void packets(Writer& w, const NicResult& r) {
   w.line("packets",
          fmt::format("seen {}   accepted {}   not RDMA {}   dropped {}", count(r.packets.seen),
                      count(r.packets.accepted), count(r.packets.not_rdma), count(r.packets.dropped_total())));
@@ -183,6 +154,9 @@ std::string report_summary(const RunResult& r, const SummaryStyle& style) {
                                  count(r.error_cqes), scaled(static_cast<double>(r.bytes), "B")));
   w.line("transport", list(r.transport));
   w.line("events", list(r.events));
+}
+
+void answers(Writer& w, const RunResult& r) {
   w.line("answers",
          fmt::format("sent {}   compared with the capture {}   equal {}   different {}", count(r.answers_sent),
                      count(r.answers.compared), count(r.answers.equal), count(r.answers.different)));
@@ -190,20 +164,76 @@ std::string report_summary(const RunResult& r, const SummaryStyle& style) {
   for (std::size_t i = 0; i < std::min<std::size_t>(r.answers.differences.size(), 5); ++i) {
     w.line("", r.answers.differences[i]);
   }
+}
 
+void speed(Writer& w, const RunResult& r) {
+  const double seconds = static_cast<double>(r.time_ps) * 1e-12;
   w.heading("how fast, in model time");
   w.line("time",
-         fmt::format("{}   {} cycles of {} ps", model_time(r.time_ps), count(r.cycles), r.params.nic.clock_period_ps));
+         fmt::format("{}   {} cycles of {} ps", time_text(r.time_ps), count(r.cycles), r.params.nic.clock_period_ps));
   if (seconds > 0) {
     w.line("rate",
            fmt::format("{}   payload {}", scaled(static_cast<double>(r.packets.accepted) / seconds, "packets/s"),
                        scaled(static_cast<double>(r.bytes) * 8 / seconds, "b/s")));
   }
-  w.line("latency", fmt::format("p50 {} ns   p90 {}   p99 {}   p99.9 {}   max {}   of {} messages",
-                                count(r.latency_ns.p50), count(r.latency_ns.p90), count(r.latency_ns.p99),
-                                count(r.latency_ns.p999), count(r.latency_ns.max), count(r.latency_ns.count)));
+  w.line("latency", latency_line(r.latency_ns));
+}
 
-  cycle_stacks(w, r);
+void capture_summary(Writer& w, const RunResult& r) {
+  w.heading(fmt::format("rxnic replay {}", r.trace));
+  w.line("receiver", fmt::format("{} ({})", r.receiver, r.receiver_choice));
+  w.line("model", fmt::format("{}, pace {}, PSN {}, {}", r.config, r.pace, r.psn, r.host));
+  for (const std::string& text : r.assumptions) w.line("assumed", text);
+  for (const std::string& text : r.warnings) w.line("warning", text);
+
+  w.heading("what happened");
+  w.line("trace",
+         list({{"frames", r.captured}, {"sent by the receiver", r.from_receiver}, {"between others", r.to_others}}));
+  packets(w, r);
+  answers(w, r);
+  speed(w, r);
+  cycle_stacks(w, "where the cycles went", r.blocks);
+}
+
+void program_summary(Writer& w, const RunResult& r) {
+  std::string command = r.command.empty() ? "rxnic serve" : "rxnic run --";
+  for (const std::string& part : r.command) command += " " + part;
+  w.heading(command);
+  w.line("model", fmt::format("{}, {} NIC{}", r.config, r.nics.size(), r.nics.size() == 1 ? "" : "s"));
+  for (const ProgramResult& p : r.programs) {
+    w.line("program", fmt::format("{} on NIC {}{}", p.name, p.nic,
+                                  p.clients == 1 ? std::string() : fmt::format(", {} times", count(p.clients))));
+  }
+  for (const std::string& text : r.warnings) w.line("warning", text);
+
+  w.heading("what happened");
+  packets(w, r);
+  w.line("fabric", list(r.fabric));
+  speed(w, r);
+  w.line("one way", latency_line(r.one_way_ns) + ", doorbell to CQE");
+  for (std::size_t n = 0; n < r.nics.size(); ++n) {
+    const NicResult& nic = r.nics[n];
+    if (r.nics.size() > 1) {
+      w.heading(fmt::format("NIC {}", n));
+      packets(w, nic);
+      w.line("latency", latency_line(nic.latency_ns));
+      w.line("one way", latency_line(nic.one_way_ns));
+    }
+    if (nic.packets.seen == 0) continue;
+    cycle_stacks(w, r.nics.size() > 1 ? fmt::format("where the cycles of NIC {} went", n) : "where the cycles went",
+                 nic.blocks);
+  }
+}
+
+}  // namespace
+
+std::string report_summary(const RunResult& r, const SummaryStyle& style) {
+  Writer w(style);
+  if (r.of_programs()) {
+    program_summary(w, r);
+  } else {
+    capture_summary(w, r);
+  }
   return w.text();
 }
 

@@ -31,12 +31,12 @@ FLOORS = {
     "bridge/verbs": ["bridge/channel"],
     "bridge/device": ["bridge/channel", "model/nic"],
     "bridge/dpi": ["bridge/channel", "model/core"],
-    "testbench": ["traces", "bridge/device", "bridge/dpi"],
+    "testbench": ["traces", "bridge/device", "bridge/dpi", "bridge/verbs"],
 }
 SYSTEMC_FLOORS = {"model/engine", "model/blocks", "model/nic", "bridge/device", "testbench"}
 VERBS_FLOORS = {"bridge/verbs", "testbench"}
 GENERATED = {"model/params/params.h"}
-NOT_BLOCKS = {"nic", "wire", "host"}  # sections of params.toml that are no block
+NOT_BLOCKS = {"nic", "wire", "host", "fabric", "live"}  # sections of params.toml that are no block
 CLANG_FORMAT = "14"
 
 

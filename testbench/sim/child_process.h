@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program of `rxnic run`, and the signals that concern it.
+//
+//   R1  Signals arrive through a descriptor, never as an interruption: SIGINT, SIGTERM, SIGHUP and SIGCHLD are blocked
+//       while a SignalDescriptor lives. The child gets the mask that there was before.
+//   R2  The child is told to end (SIGTERM) when this process dies, however it dies.
+//   R3  Processes that the child leaves behind become children of this process, so that kill_all() reaches them.
+//   R4  Exit status as a shell gives it: the program's own, 128 + signal when a signal ended it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bridge/channel/socket.h"
+
+namespace rxnic {
+
+class SignalDescriptor {
+ public:
+  SignalDescriptor();
+  ~SignalDescriptor();
+  SignalDescriptor(const SignalDescriptor&) = delete;
+  SignalDescriptor& operator=(const SignalDescriptor&) = delete;
+
+  struct Signal {
+    int number = 0;
+    bool from_terminal = false;  // the whole process group has got it
+  };
+  // Never waits.
+  std::optional<Signal> take();
+  int descriptor() const { return descriptor_.get(); }
+  // Undoes R1, in a child.
+  void release() const;
+
+ private:
+  channel::Descriptor descriptor_;
+};
+
+class ChildProcess {
+ public:
+  using Environment = std::vector<std::pair<std::string, std::string>>;
+  // Starts argv[0], searched in PATH, with `environment` set. start_error() is the reason when it cannot be started.
+  ChildProcess(const std::vector<std::string>& argv, const Environment& environment, const SignalDescriptor& signals);
+  ~ChildProcess() {
+    if (!ended_) kill_all();
+  }
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  int start_error() const { return start_error_; }  // errno, 0: it runs
+  // Takes notice of children that have ended.
+  void reap();
+  bool ended() const { return ended_; }
+  int status() const { return status_; }  // (R4), once it has ended
+  void send(int signal) const;
+  // Ends it and everything that it left behind, at once (R3).
+  void kill_all();
+
+ private:
+  pid_t pid_ = -1;
+  bool ended_ = true;
+  int status_ = 0;
+  int start_error_ = 0;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the commands of rxnic have in common: options, files, exit statuses.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "testbench/sim/report.h"
+
+namespace rxnic {
+
+enum ExitStatus : int { kDone = 0, kOther = 1, kUsage = 2, kTrace = 3 };
+
+struct CommonOptions {
+  std::string config;
+  std::vector<std::string> overrides;
+  CommonOptions();
+  void describe(CLI::App& app);
+};
+
+// Both throw std::runtime_error or std::invalid_argument that names the path.
+void write_file(const std::string& path, const std::string& text);
+void make_folder(const std::string& option, const std::string& path);
+std::string read_file(const std::string& path, const std::string& expected);
+
+// For a summary on this descriptor.
+SummaryStyle terminal_style(int descriptor);
+
+}  // namespace rxnic

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/sim/fabric_simulation.h"
+
+#include <string>
+
+#include "bridge/device/attributes.h"
+#include "testbench/sim/block_counters.h"
+
+namespace rxnic {
+
+struct FabricSimulation::Station {
+  Station(const Options& o, std::uint32_t number, Engine& engine, ProgramMemory& programs, HostObserver* observer)
+      : memory(engine, programs, observer),
+        nic(("nic" + std::to_string(number)).c_str(), o.params, memory, engine, NicOptions{.requester = true}),
+        retired(o.params.nic.clock_period_ps) {
+    nic.shared.ledger.set_observer(&retired);
+  }
+  NicMemory memory;
+  Nic nic;
+  Retired retired;
+};
+
+namespace {
+
+void add(std::vector<NamedCount>& to, const std::vector<NamedCount>& more) {
+  if (to.empty()) {
+    to = more;
+    return;
+  }
+  for (std::size_t i = 0; i < more.size(); ++i) to[i].second += more[i].second;
+}
+
+void add(NicResult& sum, const NicResult& one) {
+  sum.packets.seen += one.packets.seen;
+  sum.packets.accepted += one.packets.accepted;
+  sum.packets.not_rdma += one.packets.not_rdma;
+  for (std::size_t i = 0; i < kDropReasons; ++i) sum.packets.dropped[i] += one.packets.dropped[i];
+  sum.messages += one.messages;
+  sum.cqes += one.cqes;
+  sum.error_cqes += one.error_cqes;
+  sum.bytes += one.bytes;
+  add(sum.transport, one.transport);
+  add(sum.events, one.events);
+}
+
+}  // namespace
+
+FabricSimulation::FabricSimulation(const Options& o, HostPort& port, ProgramMemory& memory)
+    : engine("engine", {o.params.nic.clock_period_ps, o.mode}),
+      statistics_(o.nics, o.params.nic.clock_period_ps, o.host),
+      stations_([&] {
+        std::vector<std::unique_ptr<Station>> made;
+        for (std::uint32_t n = 0; n < o.nics; ++n) {
+          made.push_back(std::make_unique<Station>(o, n, engine, memory, &statistics_));
+        }
+        return made;
+      }()),
+      fabric_("fabric", o.params, engine, o.nics),
+      bridge_(
+          "host_bridge", o.params, engine, fabric_,
+          [&] {
+            std::vector<HostBridge::Attachment> attached;
+            for (std::uint32_t n = 0; n < o.nics; ++n) {
+              fabric_.attach(stations_[n]->nic, port_address(n));
+              attached.push_back({stations_[n]->nic, stations_[n]->memory});
+            }
+            return attached;
+          }(),
+          port, &statistics_) {
+  fabric_.set_observer(o.frames);
+}
+
+FabricSimulation::~FabricSimulation() = default;
+
+void FabricSimulation::run() { sc_core::sc_start(); }
+
+LiveFigures FabricSimulation::figures() const {
+  LiveFigures f;
+  f.time_ps = engine.now().count * engine.clock_period_ps();
+  for (const auto& station : stations_) {
+    f.packets += station->nic.shared.ledger.counters().seen;
+    f.bytes += station->retired.bytes;
+  }
+  f.clients = statistics_.clients();
+  return f;
+}
+
+void FabricSimulation::collect(RunResult& r) {
+  engine.settle();
+  r.cycles = engine.now().count + 1;
+  r.time_ps = r.cycles * engine.clock_period_ps();
+  r.programs = statistics_.programs();
+  Histogram latency, one_way;
+  for (std::uint32_t n = 0; n < stations_.size(); ++n) {
+    Nic& nic = stations_[n]->nic;
+    const Retired& retired = stations_[n]->retired;
+    NicResult& one = r.nics.emplace_back();
+    one.packets = nic.shared.ledger.counters();
+    one.messages = retired.messages;
+    one.bytes = retired.bytes;
+    one.cqes = nic.cqe_generator.counters().cqes;
+    one.error_cqes = nic.cqe_generator.counters().error_cqes;
+    one.latency_ns = latency_result(retired.latency_ns);
+    one.one_way_ns = latency_result(statistics_.one_way_ns(n));
+    one.events = {{"completion", nic.cqe_generator.counters().completion_events},
+                  {"srq_limit_reached", nic.srq_wqe_fetcher.counters().limit_events},
+                  {"cq_error", nic.cqe_generator.counters().overruns}};
+    for (Block* block : nic.blocks()) one.blocks.push_back({block->basename(), block->account(), {}});
+    collect_counters(nic, one);
+    add(r, one);
+    latency.add(retired.latency_ns);
+    one_way.add(statistics_.one_way_ns(n));
+  }
+  r.latency_ns = latency_result(latency);
+  r.one_way_ns = latency_result(one_way);
+  const FabricCounters& f = fabric_.counters();
+  r.fabric = {{"frames", f.frames},
+              {"loopback", f.loopback},
+              {"unroutable", f.unroutable},
+              {"bytes", f.bytes},
+              {"paused", f.paused}};
+  StateHash h;
+  h.mix(engine.state_hash());
+  for (const auto& station : stations_) h.mix(station->memory.tables_digest());
+  r.state_hash = h.value();
+}
+
+}  // namespace rxnic

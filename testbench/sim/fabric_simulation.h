@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// N NICs on a fabric and the programs that drive them, in a kernel of their own: what live runs and their replays have
+// in common. Where the programs come from is the HostPort's and the ProgramMemory's business.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "bridge/device/host_bridge.h"
+#include "bridge/device/nic_memory.h"
+#include "model/engine/engine.h"
+#include "model/nic/fabric.h"
+#include "model/nic/nic.h"
+#include "testbench/sim/kernel.h"
+#include "testbench/sim/live_statistics.h"
+#include "testbench/sim/retired.h"
+#include "testbench/sim/run_result.h"
+#include "testbench/sim/status_line.h"
+
+namespace rxnic {
+
+class FabricSimulation {
+ public:
+  struct Options {
+    Params params;
+    EngineMode mode = EngineMode::kFast;
+    std::uint32_t nics = 1;
+    HostObserver* host = nullptr;
+    FabricObserver* frames = nullptr;
+  };
+  FabricSimulation(const Options& options, HostPort& port, ProgramMemory& memory);
+  ~FabricSimulation();
+
+  // Until the port says that the run is over, or stop().
+  void run();
+  void stop() { engine.stop(); }
+  Cycle now() const { return engine.now(); }
+  LiveFigures figures() const;
+  // Everything of a report but what was run.
+  void collect(RunResult& result);
+
+ private:
+  Kernel kernel_;
+
+ public:
+  Engine engine;
+
+ private:
+  struct Station;  // a NIC and what belongs to it
+  LiveStatistics statistics_;
+  std::vector<std::unique_ptr<Station>> stations_;
+  Fabric fabric_;
+  HostBridge bridge_;
+};
+
+}  // namespace rxnic

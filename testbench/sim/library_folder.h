@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the drop-in libibverbs is.
+#pragma once
+
+#include <string>
+
+namespace rxnic {
+
+// RXNIC_LIBRARY_DIR, otherwise beside this program in its build folder; absolute. Throws std::runtime_error when there
+// is no libibverbs.so.1.
+std::string library_folder();
+// Of LD_LIBRARY_PATH: this folder, and what was there before.
+std::string library_path(const std::string& folder);
+
+}  // namespace rxnic

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/sim/live_host.h"
+
+#include <stdexcept>
+
+#include "bridge/device/attributes.h"
+
+namespace rxnic {
+
+namespace {
+
+LiveOptions port_options(const SessionOptions& o, const Params& params, const std::string& address) {
+  LiveOptions live;
+  live.address = address;
+  live.cycle_ps = params.nic.clock_period_ps;
+  live.nics = o.nics;
+  for (std::uint32_t nic = 0; nic < live.node_guids.size(); ++nic) live.node_guids[nic] = node_guid(nic);
+  return live;
+}
+
+}  // namespace
+
+LiveHost::LiveHost(const SessionOptions& o, const Params& params, const std::string& address, int signals,
+                   std::function<void()> on_signal, std::function<void()> on_tick)
+    : port([&] {
+        LiveOptions live = port_options(o, params, address);
+        live.extra = signals;
+        live.on_extra = std::move(on_signal);
+        live.on_tick = std::move(on_tick);
+        return live;
+      }()),
+      memory(port) {
+  std::string error;
+  if (!port.open(error)) throw std::runtime_error(error);
+}
+
+}  // namespace rxnic

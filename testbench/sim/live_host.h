@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// The port and the memory of live programs, as `rxnic run` and `rxnic serve` need them.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "bridge/device/live_memory.h"
+#include "bridge/device/live_port.h"
+#include "testbench/sim/live_session.h"
+
+namespace rxnic {
+
+struct LiveHost {
+  // Listens at `address`; throws std::runtime_error when that cannot be. `on_signal`: `signals` can be read.
+  LiveHost(const SessionOptions& options, const Params& params, const std::string& address, int signals,
+           std::function<void()> on_signal, std::function<void()> on_tick);
+
+  LivePort port;
+  LiveMemory memory;
+};
+
+}  // namespace rxnic

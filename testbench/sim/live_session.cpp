@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/sim/live_session.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "model/params/params_table.h"
+#include "testbench/sim/cli_options.h"
+#include "testbench/sim/report.h"
+#include "testbench/sim/units.h"
+
+namespace rxnic {
+
+namespace {
+
+std::unique_ptr<Recorder> make_recorder(const SessionOptions& o, const Params& params) {
+  if (!o.record) return nullptr;
+  return std::make_unique<Recorder>(
+      o.out, HostLogHeader{o.nics, o.seed, o.command, o.config, o.overrides, params_toml(params)});
+}
+
+}  // namespace
+
+LiveSession::LiveSession(const SessionOptions& options, const Params& params, HostPort& port, ProgramMemory& memory)
+    : options_(options),
+      params_(params),
+      status_(!options.quiet),
+      started_(StatusLine::Clock::now()),
+      recorder_(make_recorder(options, params)),
+      simulation_({params, EngineMode::kFast, options.nics, recorder_.get(), recorder_.get()}, port, memory) {}
+
+void LiveSession::say(const std::string& text) { fmt::print(stderr, "rxnic: {}\n", text); }
+
+void LiveSession::tick() {
+  const auto now = StatusLine::Clock::now();
+  if (status_.due(now)) status_.show(now, simulation_.figures());
+}
+
+void LiveSession::finish() {
+  status_.clear();
+  RunResult r;
+  r.command = options_.command;
+  r.config = options_.config;
+  r.overrides = options_.overrides;
+  r.params = params_;
+  r.seed = options_.seed;
+  r.mode = "fast";
+  simulation_.collect(r);
+  if (recorder_) recorder_->close(simulation_.now(), r.cqes);
+  const std::string report = std::filesystem::path(options_.out) / "report.json";
+  write_file(report, report_json(r));
+  if (options_.quiet) return;
+  const double wall_s = std::chrono::duration<double>(StatusLine::Clock::now() - started_).count();
+  const double model_s = static_cast<double>(r.time_ps) * 1e-12;
+  say(fmt::format("{} of model time in {:.2f} s (slowdown {:.0f}), {} packets, {} messages, {} completions; {}",
+                  time_text(r.time_ps), wall_s, model_s > 0 ? wall_s / model_s : 0, count_text(r.packets.seen),
+                  count_text(r.messages), count_text(r.cqes), report));
+}
+
+}  // namespace rxnic

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run of programs tells about itself while it goes on: who opened which NIC, and how long completions took.
+// Passes everything on to another observer.
+#pragma once
+
+#include <vector>
+
+#include "bridge/device/host_bridge.h"
+#include "testbench/sim/histogram.h"
+#include "testbench/sim/run_result.h"
+
+namespace rxnic {
+
+class LiveStatistics final : public HostObserver {
+ public:
+  LiveStatistics(std::uint32_t nics, std::uint64_t period_ps, HostObserver* next)
+      : period_ps_(period_ps), next_(next), one_way_ns_(nics) {}
+
+  void on_event(Cycle now, const HostEvent& event) override;
+  void on_read(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok) override;
+  void on_write(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok) override;
+  void on_visible(Cycle now, std::uint32_t nic, Cqn cq, Cycle posted) override;
+
+  const std::vector<ProgramResult>& programs() const { return programs_; }
+  const Histogram& one_way_ns(std::uint32_t nic) const { return one_way_ns_[nic]; }
+  std::uint64_t clients() const { return clients_; }
+
+ private:
+  std::uint64_t period_ps_;
+  HostObserver* next_;
+  std::vector<ProgramResult> programs_;
+  std::vector<Histogram> one_way_ns_;  // by receiving NIC
+  std::uint64_t clients_ = 0;          // now
+};
+
+}  // namespace rxnic

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/sim/recorded_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "model/params/config.h"
+#include "testbench/sim/fabric_simulation.h"
+#include "testbench/sim/log_port.h"
+#include "testbench/sim/recorder.h"
+#include "testbench/sim/report.h"
+#include "traces/capture_reader.h"
+
+namespace rxnic {
+
+namespace {
+
+constexpr std::uint64_t kPsPerNanosecond = 1000;
+constexpr std::uint32_t kParamsLine = 1;  // of the log: its header
+
+// The frames of a repeated run against those of wire.pcap.
+class FrameCheck final : public FabricObserver {
+ public:
+  FrameCheck(const std::string& path, ReplayState& state) : reader_(path), state_(state) {}
+
+  void on_frame(std::uint32_t, std::uint32_t, Bytes frame, std::uint64_t time_ps) override {
+    if (state_.over()) return;
+    ++frames_;
+    // As the reader gives times: whole nanoseconds since the first frame, never backwards.
+    const std::uint64_t whole = time_ps / kPsPerNanosecond * kPsPerNanosecond;
+    if (frames_ == 1) first_ps_ = whole;
+    time_ps_ = std::max(time_ps_, whole < first_ps_ ? 0 : whole - first_ps_);
+    CapturedFrame recorded;
+    if (!reader_.next(recorded)) {
+      state_.differs(fmt::format("found frame {} on the wire; recorded: {} frames{}", frames_, frames_ - 1,
+                                 reader_.cut_short() ? " (" + reader_.cut_reason() + ")" : ""));
+    } else if (recorded.time_ps != time_ps_) {
+      state_.differs(fmt::format("found frame {} on the wire {} ns after the first; recorded: {} ns", frames_,
+                                 time_ps_ / kPsPerNanosecond, recorded.time_ps / kPsPerNanosecond));
+    } else if (!std::equal(frame.begin(), frame.end(), recorded.bytes.begin(), recorded.bytes.end())) {
+      const auto [ours, theirs] =
+          std::mismatch(frame.begin(), frame.end(), recorded.bytes.begin(), recorded.bytes.end());
+      state_.differs(fmt::format("found other bytes in frame {} on the wire than were recorded, from byte {} on",
+                                 frames_, ours - frame.begin()));
+    }
+  }
+  void finish() {
+    if (state_.over()) return;
+    CapturedFrame recorded;
+    if (reader_.next(recorded)) {
+      state_.differs(
+          fmt::format("found no frame on the wire any more after {}; recorded: frame {}", frames_, recorded.number));
+    } else if (reader_.cut_short()) {
+      state_.differs(fmt::format("found {} frames on the wire; recorded: {}", frames_, reader_.cut_reason()));
+    }
+  }
+  std::uint64_t frames() const { return frames_; }
+
+ private:
+  CaptureReader reader_;
+  ReplayState& state_;
+  std::uint64_t frames_ = 0;
+  std::uint64_t first_ps_ = 0;
+  std::uint64_t time_ps_ = 0;
+};
+
+Params parse_params(const HostLogHeader& header, const std::string& log) {
+  try {
+    return parse_config(header.params, log);
+  } catch (const ConfigError& e) {
+    throw TraceError::at_line(log, kParamsLine, fmt::format("the parameter {}: {}", e.key(), e.found()), e.expected());
+  }
+}
+
+void expect_equal(ReplayState& state, const char* what, std::uint64_t found, std::uint64_t recorded) {
+  if (found != recorded) state.differs(fmt::format("found {} {} at the end; recorded: {}", found, what, recorded));
+}
+
+void compare_report(const std::string& path, RecordedRun& run, ReplayState& state) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in || state.over()) return;
+  std::stringstream recorded;
+  recorded << in.rdbuf();
+  run.report_compared = true;
+  if (recorded.str() == report_json(run.result)) return;
+  std::istringstream ours(report_json(run.result));
+  std::uint64_t number = 1;
+  std::string found, expected;
+  for (; std::getline(ours, found) && std::getline(recorded, expected) && found == expected;) ++number;
+  state.differs(
+      fmt::format("the report differs from {}: line {}: found {}; recorded: {}", path, number, found, expected));
+}
+
+}  // namespace
+
+std::string host_log_file(const std::string& folder) { return std::filesystem::path(folder) / kHostLogFile; }
+std::string wire_file(const std::string& folder) { return std::filesystem::path(folder) / kWireFile; }
+
+bool is_recorded_run(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+RecordedRun replay_recorded_run(const std::string& folder, EngineMode mode) {
+  const std::string log = host_log_file(folder);
+  ReplayState state;
+  LogPort port(log, state);
+  LogMemory memory(log, state);
+  FrameCheck frames(wire_file(folder), state);
+  const HostLogHeader& header = port.header();
+
+  RecordedRun run;
+  RunResult& r = run.result;
+  r.command = header.program;
+  r.config = header.config;
+  r.overrides = header.overrides;
+  r.params = parse_params(header, log);
+  r.seed = header.seed;
+  r.mode = "fast";  // the recorded run's
+  if (header.nics == 0 || header.nics > channel::kMaxNics) {
+    throw TraceError::at_line(log, kParamsLine, fmt::format("{} NICs", header.nics),
+                              fmt::format("1 to {}", channel::kMaxNics));
+  }
+
+  FabricSimulation simulation({r.params, mode, header.nics, nullptr, &frames}, port, memory);
+  state.connect([&simulation] { simulation.stop(); }, [&simulation] { return simulation.now(); });
+  simulation.run();
+  state.rethrow();
+
+  simulation.collect(r);
+  if (!state.over() && !port.finished()) state.differs("found the end of the run; recorded: events behind it");
+  memory.finish();
+  frames.finish();
+  if (!state.over()) {
+    expect_equal(state, "cycles", r.cycles, port.end().cycle + 1);
+    expect_equal(state, "CQEs", r.cqes, port.end().cqes);
+    expect_equal(state, "frames", frames.frames(), port.end().frames);
+    if (memory.digest() != port.end().digest) state.differs("found other writes than were recorded");
+  }
+  run.events = port.events();
+  run.reads = memory.reads();
+  run.writes = memory.writes();
+  run.frames = frames.frames();
+  compare_report((std::filesystem::path(folder) / "report.json").string(), run, state);
+  run.difference = state.difference();
+  return run;
+}
+
+}  // namespace rxnic

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Repeats a run of programs from its record (recorder.h), without the programs, and compares.
+//
+//   R1  Equal means: every access to the programs' memory in its cycle with its bytes (CQEs among them), every frame of
+//       the wire with its bytes and its time, the number of cycles and CQEs; and the report, byte for byte, when there
+//       is one.
+//   R2  A record that cannot be read is a TraceError.
+#pragma once
+
+#include <string>
+
+#include "model/engine/engine.h"
+#include "testbench/sim/run_result.h"
+
+namespace rxnic {
+
+// A folder that has a host log, or any folder at all (whose host log is then missed by name).
+bool is_recorded_run(const std::string& path);
+std::string host_log_file(const std::string& folder);
+std::string wire_file(const std::string& folder);
+
+struct RecordedRun {
+  RunResult result;
+  std::string difference;  // the first one, in words; empty: equal
+  std::uint64_t events = 0, reads = 0, writes = 0, frames = 0;
+  bool report_compared = false;
+};
+
+RecordedRun replay_recorded_run(const std::string& folder, EngineMode mode);
+
+}  // namespace rxnic

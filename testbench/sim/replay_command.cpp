@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/sim/replay_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <iostream>
+#include <stdexcept>
+
+#include "testbench/sim/recorded_run.h"
+#include "testbench/sim/units.h"
+
+namespace rxnic {
+
+namespace {
+
+// Options that say something about a capture: a recorded run says it itself.
+constexpr const char* kOfCaptures[] = {"--config", "--set",  "--receiver", "--host", "--psn",
+                                       "--pace",   "--cqes", "--seed",     "--waves"};
+
+// A run never writes over the trace that it reads.
+void refuse_trace_as_output(const std::string& trace, const std::string& written) {
+  std::error_code ignored;
+  if (!written.empty() && std::filesystem::equivalent(trace, written, ignored)) {
+    throw std::invalid_argument(fmt::format("{}: found the trace itself; expected another file to write", written));
+  }
+}
+
+Pace parse_pace(const std::string& text) {
+  if (text == "captured") return {Pace::Kind::kCaptured, 0};
+  if (text == "line-rate") return {Pace::Kind::kLineRate, 0};
+  std::size_t used = 0;
+  double gbps = 0;
+  try {
+    gbps = std::stod(text, &used);
+  } catch (const std::exception&) {
+    used = 0;
+  }
+  if (used != text.size() || text.empty() || !(gbps >= 0.001 && gbps <= 10000)) {
+    throw std::invalid_argument(
+        fmt::format("--pace: found '{}'; expected captured, line-rate, or a rate of 0.001 to 10000 Gb/s", text));
+  }
+  return {Pace::Kind::kRate, gbps};
+}
+
+}  // namespace
+
+void ReplayCommand::describe(CLI::App& app) {
+  app_ = &app;
+  common_.describe(app);
+  app.add_option("trace", options_.trace,
+                 "Capture to replay: pcap or pcapng; Ethernet with RoCEv2 or RoCEv1, or InfiniBand.\n"
+                 "Or the folder of a recorded run: it is repeated without its programs, and compared")
+      ->required()
+      ->type_name("TRACE");
+  app.add_option("--receiver", options_.receiver,
+                 "Address of the side that the model stands for: IPv4, IPv6, GID or lid:N\n"
+                 "(default: the busier side)");
+  app.add_option("--host", options_.host,
+                 "The synthesised host, key=value,...: receive=rq|srq|tm_srq, depth=N, buffer=BYTES, sges=N,\n"
+                 "layout=linked_list|cyclic, refill=on_completion|batch:N, cqes=N");
+  app.add_option("--psn", psn_,
+                 "A PSN ahead of the expected one: resynchronise (the sniffer lost packets) or\nstrict (NAK)")
+      ->check(CLI::IsMember({"resynchronise", "strict"}))
+      ->capture_default_str();
+  app.add_option("--pace", pace_, "When packets arrive: captured (as in the trace), line-rate, or a rate in Gb/s")
+      ->capture_default_str();
+  app.add_option("--out", out_, "Folder for report.json and responses.pcap; made when absent")->capture_default_str();
+  app.add_option("--cqes", options_.cqes_path, "Also write every completion to this file, as CSV")->type_name("FILE");
+  app.add_option("--seed", options_.seed, "Seed of everything random")->capture_default_str();
+  app.add_flag("--step-all", step_all_, "Step every block in every cycle: slower, same result");
+  app.add_flag("--per-cycle", per_cycle_, "One SystemC activation a cycle: slower, same result");
+  app.add_flag("--waves", waves_, "Write waves.vcd into the folder (implies --per-cycle)");
+  app.add_flag("--quiet", quiet_, "No summary, no progress");
+}
+
+bool ReplayCommand::reads(const std::string& file) const {
+  return file == options_.trace || file == wire_file(options_.trace) || file == host_log_file(options_.trace);
+}
+
+int ReplayCommand::run() {
+  options_.config = common_.config;
+  options_.overrides = common_.overrides;
+  options_.pace = parse_pace(pace_);
+  options_.strict_psn = psn_ == "strict";
+  if (step_all_ && (per_cycle_ || waves_)) {
+    throw std::invalid_argument("--step-all and --per-cycle exclude each other");
+  }
+  options_.mode = step_all_ ? EngineMode::kStepAll : per_cycle_ || waves_ ? EngineMode::kPerCycle : EngineMode::kFast;
+  options_.progress = !quiet_;
+  return is_recorded_run(options_.trace) ? replay_folder() : replay_capture();
+}
+
+int ReplayCommand::replay_capture() {
+  make_folder("--out", out_);
+  const std::filesystem::path folder(out_);
+  options_.responses_path = folder / "responses.pcap";
+  if (waves_) options_.waves_path = folder / "waves.vcd";
+  for (const std::string& file :
+       {options_.responses_path, (folder / "report.json").string(), options_.cqes_path, options_.waves_path}) {
+    refuse_trace_as_output(options_.trace, file);
+  }
+  const RunResult result = replay(options_);
+  write_file(folder / "report.json", report_json(result));
+  if (quiet_) return kDone;
+  std::cout << report_summary(result, terminal_style(STDOUT_FILENO));
+  std::cout << fmt::format("\nwritten: {}\n         {}\n", (folder / "report.json").string(), options_.responses_path);
+  if (!options_.cqes_path.empty()) std::cout << fmt::format("         {}\n", options_.cqes_path);
+  if (waves_) std::cout << fmt::format("         {}\n", options_.waves_path);
+  return kDone;
+}
+
+int ReplayCommand::replay_folder() {
+  for (const char* option : kOfCaptures) {
+    if (app_->get_option(option)->count() != 0) {
+      throw std::invalid_argument(
+          fmt::format("{}: found with the folder of a recorded run; expected only with a capture", option));
+    }
+  }
+  const bool writes = app_->get_option("--out")->count() != 0;
+  if (writes) {
+    make_folder("--out", out_);
+    refuse_trace_as_output(options_.trace, out_);
+  }
+  const RecordedRun run = replay_recorded_run(options_.trace, options_.mode);
+  if (writes) write_file(std::filesystem::path(out_) / "report.json", report_json(run.result));
+  if (!run.difference.empty()) {
+    std::cerr << fmt::format("rxnic: {}: differs from the recorded run: {}\n", options_.trace, run.difference);
+    return kOther;
+  }
+  if (quiet_) return kDone;
+  std::cout << report_summary(run.result, terminal_style(STDOUT_FILENO));
+  std::cout << fmt::format(
+      "\nequal to the recorded run: {} cycles, {} events of programs, {} reads and {} writes of their memory\n"
+      "({} CQEs among them), {} frames on the wire{}\n",
+      count_text(run.result.cycles), count_text(run.events), count_text(run.reads), count_text(run.writes),
+      count_text(run.result.cqes), count_text(run.frames), run.report_compared ? ", the report" : "");
+  return kDone;
+}
+
+}  // namespace rxnic

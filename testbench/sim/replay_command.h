@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// `rxnic replay TRACE`: a capture, or the folder of a recorded run.
+#pragma once
+
+#include "testbench/sim/cli_options.h"
+#include "testbench/sim/replay.h"
+
+namespace rxnic {
+
+class ReplayCommand {
+ public:
+  void describe(CLI::App& app);
+  int run();
+  // Whether `file` is what is replayed, not something that is written.
+  bool reads(const std::string& file) const;
+
+ private:
+  int replay_capture();
+  int replay_folder();
+
+  CLI::App* app_ = nullptr;
+  CommonOptions common_;
+  ReplayOptions options_;
+  std::string out_ = "rxnic-run";
+  std::string pace_ = "captured";
+  std::string psn_ = "resynchronise";
+  bool step_all_ = false, per_cycle_ = false, waves_ = false, quiet_ = false;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/sim/run_command.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "testbench/sim/run.h"
+#include "testbench/sim/serve.h"
+
+namespace rxnic {
+
+void LiveCommand::describe(CLI::App& app) {
+  common_.describe(app);
+  app.add_option("--nics", live_.nics, fmt::format("NICs on the fabric, 1 to {}", channel::kMaxNics))
+      ->check(CLI::Range(1u, channel::kMaxNics))
+      ->capture_default_str();
+  app.add_option("--out", out_,
+                 "Folder for report.json and, with --record, for wire.pcap and host.jsonl;\nmade when absent")
+      ->capture_default_str();
+  app.add_option("--seed", live_.seed, "Seed of everything random")->capture_default_str();
+  app.add_flag("--record", live_.record, "Record the run: rxnic replay repeats it without the programs");
+  app.add_flag("--quiet", live_.quiet, "Say nothing but errors; no status line");
+}
+
+SessionOptions LiveCommand::options() const {
+  SessionOptions o = live_;
+  o.config = common_.config;
+  o.overrides = common_.overrides;
+  o.out = out_;
+  return o;
+}
+
+void RunCommand::describe(CLI::App& app) {
+  LiveCommand::describe(app);
+  nic_option_ = app.add_option("--nic", nic_, "The only NIC that the program sees (default: all, or RXNIC_NIC)");
+  app.add_option("program", program_, "-- PROGRAM and its arguments")->type_name("");
+}
+
+int RunCommand::run() const {
+  if (program_.empty()) throw std::invalid_argument("run: found no program; expected -- PROGRAM [ARG...]");
+  RunOptions o;
+  static_cast<SessionOptions&>(o) = options();
+  o.command = program_;
+  if (nic_option_->count() != 0) {
+    if (nic_ >= o.nics) {
+      throw std::invalid_argument(
+          fmt::format("--nic: found {}; expected one of the {} NICs, 0 to {}", nic_, o.nics, o.nics - 1));
+    }
+    o.nic = nic_;
+  }
+  return run_verbs_program(o);
+}
+
+void ServeCommand::describe(CLI::App& app) {
+  LiveCommand::describe(app);
+  app.add_option("--socket", socket_, "Where programs attach: a path, or @name for one without a file")
+      ->required()
+      ->type_name("PATH");
+}
+
+int ServeCommand::run() const {
+  ServeOptions o;
+  static_cast<SessionOptions&>(o) = options();
+  o.socket = socket_;
+  return serve(o);
+}
+
+}  // namespace rxnic

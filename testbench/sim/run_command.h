@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// `rxnic run` and `rxnic serve`: their options.
+#pragma once
+
+#include "testbench/sim/cli_options.h"
+#include "testbench/sim/live_session.h"
+
+namespace rxnic {
+
+// Options of both.
+class LiveCommand {
+ public:
+  void describe(CLI::App& app);
+
+ protected:
+  // Checks what can be checked before anything is started; makes the folder.
+  SessionOptions options() const;
+
+ private:
+  CommonOptions common_;
+  SessionOptions live_;
+  std::string out_ = "rxnic-run";
+};
+
+class RunCommand : public LiveCommand {
+ public:
+  void describe(CLI::App& app);
+  // The program's status.
+  int run() const;
+
+ private:
+  CLI::Option* nic_option_ = nullptr;
+  std::uint32_t nic_ = 0;
+  std::vector<std::string> program_;
+};
+
+class ServeCommand : public LiveCommand {
+ public:
+  void describe(CLI::App& app);
+  int run() const;
+
+ private:
+  std::string socket_;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/sim/serve.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "model/params/config.h"
+#include "testbench/sim/child_process.h"
+#include "testbench/sim/cli_options.h"
+#include "testbench/sim/library_folder.h"
+#include "testbench/sim/live_host.h"
+
+namespace rxnic {
+
+namespace {
+
+// How a program attaches, as a shell would say it.
+std::string how_to_attach(const std::string& folder, const std::string& socket) {
+  const bool has_file = !socket.starts_with('@');
+  return fmt::format("LD_LIBRARY_PATH={} {}={} PROGRAM", folder, channel::kSocketVariable,
+                     has_file ? std::filesystem::absolute(socket).string() : socket);
+}
+
+}  // namespace
+
+int serve(const ServeOptions& o) {
+  const Params params = load_config(o.config, o.overrides);
+  const std::string folder = library_folder();
+  make_folder("--out", o.out);
+  SignalDescriptor signals;
+  LiveSession* session = nullptr;
+  LivePort* port = nullptr;
+  const auto on_signal = [&signals, &port] {
+    while (const auto signal = signals.take()) {
+      if (signal->number != SIGCHLD) port->stop();
+    }
+  };
+  LiveHost host(o, params, o.socket, signals.descriptor(), on_signal, [&session] { session->tick(); });
+  LiveSession serving(o, params, host.port, host.memory);
+  port = &host.port;
+  session = &serving;
+  if (!o.quiet) {
+    serving.say(fmt::format("{} NIC{}; programs attach with\n  {}", o.nics, o.nics == 1 ? "" : "s",
+                            how_to_attach(folder, o.socket)));
+  }
+  serving.run();
+  serving.finish();
+  return kDone;
+}
+
+}  // namespace rxnic
