@@ -84,8 +84,10 @@ TEST(CompletionQueue, ArmingWithUnseenCqesIsToldAtOnce) {
   CompletionQueue cq(context(), 0);
   cq.produce(2, 2, false, Cycle{1});
   cq.arm(2, false, Cycle{5});
-  EXPECT_EQ(cq.event_due(), kNever) << "all were seen";
-  cq.arm(1, false, Cycle{6});  // an old consumer index: nothing new
+  EXPECT_EQ(cq.event_due(), kNever) << "all were seen, none was consumed";
+  EXPECT_EQ(cq.consumer(), 0u);
+  cq.consume(2);
+  cq.arm(1, false, Cycle{6});  // an old index: nothing new
   EXPECT_EQ(cq.event_due(), kNever);
   cq.disarm();
   cq.produce(1, 1, false, Cycle{7});
@@ -144,6 +146,27 @@ TEST(CompletionQueue, ModerationCanBeChanged) {
   EXPECT_EQ(cq.event_due(), kNever);
   cq.produce(1, 1, false, Cycle{3});
   EXPECT_EQ(cq.event_due(), Cycle{3});
+}
+
+TEST(CompletionQueue, InAnotherRingItsNumbersBeginAtZero) {
+  CompletionQueue cq(context(3), 100);
+  cq.produce(1, 1, false, Cycle{1});
+  cq.produce(1, 1, true, Cycle{1});
+  cq.produce(1, 1, false, Cycle{1});
+  CqContext to = context(0);
+  to.base = BusAddress{0x7000};
+  to.slots = 2;
+  cq.renumber(to, 1);
+  EXPECT_EQ(cq.consumer(), 0u);
+  EXPECT_EQ(cq.producer(), 2u);
+  EXPECT_EQ(cq.context().base, BusAddress{0x7000});
+  EXPECT_EQ(cq.context().moderation_count, 3) << "how it is moderated stays";
+  EXPECT_FALSE(cq.has_room(1));
+  cq.arm(0, true, Cycle{5});
+  EXPECT_EQ(cq.event_due(), Cycle{105}) << "the solicited one is CQE 0 now, not seen yet";
+  cq.renumber(to, 1);
+  cq.arm(0, true, Cycle{5});
+  EXPECT_EQ(cq.event_due(), kNever) << "it was polled";
 }
 
 }  // namespace

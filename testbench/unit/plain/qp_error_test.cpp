@@ -259,6 +259,77 @@ TEST(QpError, AnAnswerThatFailsCompletesItsRequestAndSendsNoNak) {  // (R5)
   EXPECT_EQ(qp.state, QpState::kError);
 }
 
+TEST(QpError, AnswersBehindOneThatFailedWriteNothing) {  // (R5)
+  QpContext qp = make_qp(Transport::kRc);
+  auto p = checked(qp, 4, Operation::kReadResponseOnly);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    p[i]->message_sequence = i < 2 ? 5 : i + 4;  // the first two answer one request
+    p[i]->completes = p[i]->ends_message = i != 0 && i != 3;
+  }
+  squash_when_behind(*p[0]);
+  EXPECT_EQ(p[0]->outcome, Outcome::kAnswer);
+  fail_qp(*p[0], DropReason::kHostMemory, 0x63, WcStatus::kLocalProtection);
+  EXPECT_TRUE(qp.request_failed);
+  EXPECT_EQ(qp.failed_request, 5u);
+  for (std::uint32_t i = 0; i < 4; ++i) squash_when_behind(*p[i]);
+  EXPECT_TRUE(p[0]->completes);
+  EXPECT_EQ(p[0]->status, WcStatus::kLocalProtection);
+  EXPECT_FALSE(p[1]->completes) << "its request has completed in error";
+  EXPECT_TRUE(p[2]->completes) << "the table has done with its request";
+  EXPECT_EQ(p[2]->status, WcStatus::kFlushed);
+  EXPECT_FALSE(p[3]->completes) << "the requester will flush it";
+  for (std::uint32_t i = 1; i < 4; ++i) EXPECT_EQ(p[i]->outcome, Outcome::kDrop);
+}
+
+TEST(QpError, ACompletionBehindAnAnswerThatFailedIsFlushed) {  // (R5)
+  QpContext qp = make_qp(Transport::kRc);
+  auto p = checked(qp, 2, Operation::kReadResponseOnly);
+  fail_qp(*p[1], DropReason::kHostMemory, 0x63, WcStatus::kLocalProtection);
+  for (const auto& [behind, status] : {std::pair{false, WcStatus::kSuccess},
+                                       {true, WcStatus::kSuccess},
+                                       {false, WcStatus::kRetryExceeded},
+                                       {true, WcStatus::kRetryExceeded}}) {
+    Packet c;
+    c.role = PacketRole::kSendCompletion;
+    c.qp = &qp;
+    c.completes = true;
+    c.status = status;
+    c.sequence = p[behind ? 1 : 0]->sequence;  // of the packet before it
+    squash_when_behind(c);
+    EXPECT_TRUE(c.completes);
+    EXPECT_EQ(c.status, behind ? WcStatus::kFlushed : status);
+  }
+}
+
+TEST(QpError, ASecondAnswerThatFailsIsBehindTheFirst) {  // (R5)
+  QpContext qp = make_qp(Transport::kRc);
+  auto p = checked(qp, 3, Operation::kReadResponseOnly);
+  for (auto& one : p) one->message_sequence = 5;
+  fail_qp(*p[1], DropReason::kHostMemory, 0x63, WcStatus::kLocalProtection);
+  fail_qp(*p[2], DropReason::kHostMemory, 0x63, WcStatus::kLocalProtection);
+  EXPECT_TRUE(p[1]->completes);
+  EXPECT_FALSE(p[2]->completes);
+  squash_when_behind(*p[0]);
+  EXPECT_EQ(p[0]->outcome, Outcome::kAnswer) << "ahead of it";
+}
+
+TEST(QpError, AFailedRequestMovesTheQpForGood) {  // (R6)
+  QpContext qp = make_qp(Transport::kRc);
+  auto p = checked(qp, 1);
+  Packet c;
+  c.role = PacketRole::kSendCompletion;
+  c.qp = &qp;
+  c.status = WcStatus::kRetryExceeded;
+  c.completes = true;
+  fail_requests(c);
+  EXPECT_EQ(qp.state, QpState::kError);
+  EXPECT_EQ(qp.error_at, c.sequence);
+  EXPECT_TRUE(c.completes);
+  EXPECT_EQ(c.status, WcStatus::kRetryExceeded);
+  fail_rnr(*p[0]);
+  EXPECT_EQ(qp.state, QpState::kError);
+}
+
 TEST(QpError, InternalPacketsAreNotSquashed) {
   QpContext qp = make_qp(Transport::kRc);
   auto p = checked(qp, 2);

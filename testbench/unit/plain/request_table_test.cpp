@@ -21,6 +21,7 @@ class RequestTableTest : public testing::Test {
                .first_psn = Psn{psn},
                .psn_count = count,
                .opcode = opcode,
+               .wqe = wqe++,
                .wqe_index = psn,
                .bytes = bytes,
                .va = 0x50000,
@@ -32,8 +33,26 @@ class RequestTableTest : public testing::Test {
     std::vector<std::uint32_t> completed;
     RequestNotice notice;
     while (table.take_completed(*last, notice)) completed.push_back(notice.wqe_index);
-    table.check_answer(*last);
+    told = table.check_answer(*last);
     return completed;
+  }
+  std::vector<std::uint32_t> atomic_ack(std::uint32_t psn) {
+    return answer({.operation = Operation::kAtomicAck, .psn = psn, .syndrome = kAck});
+  }
+  // What the requester was told of the last answer.
+  testing::AssertionResult was_told(AnswerKind kind, std::uint32_t psn) const {
+    if (!told) return testing::AssertionFailure() << "nothing";
+    if (told->kind == kind && told->psn == Psn{psn} && told->qpn == qp.qpn) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "kind " << int(told->kind) << " psn " << told->psn.value;
+  }
+  // A completion that the requester sends for its WQE of that number.
+  bool completion(std::uint32_t number, WcStatus status = WcStatus::kFlushed) {
+    Packet p;
+    p.qp = &qp;
+    p.role = PacketRole::kSendCompletion;
+    p.status = status;
+    p.message_sequence = number;
+    return table.accept_completion(p);
   }
   std::vector<std::uint32_t> ack(std::uint32_t psn, std::uint8_t syndrome = kAck) {
     return answer({.operation = Operation::kAck, .psn = psn, .syndrome = syndrome});
@@ -45,6 +64,8 @@ class RequestTableTest : public testing::Test {
   QpContext qp = make_qp(Transport::kRc);
   RequestTable table;
   std::unique_ptr<Packet> last;
+  std::optional<AnswerNotice> told;
+  std::uint32_t wqe = 0;
   using Wqes = std::vector<std::uint32_t>;
 };
 
@@ -68,11 +89,23 @@ TEST_F(RequestTableTest, PsnsMayWrap) {  // (R1)
   EXPECT_EQ(ack(1), Wqes{0xfffffe});
 }
 
-TEST_F(RequestTableTest, AnAckDoesNotCompleteAReadBeforeIt) {  // (R1)
+TEST_F(RequestTableTest, AnAckDoesNotCompleteAReadBeforeItNorWhatIsBehind) {  // (R1) (R7)
+  request(9, 1);
   request(10, 2, CqeOpcode::kRdmaRead, 2 * kTestMtu);
   request(12, 1);
+  EXPECT_EQ(ack(12), Wqes{9});
+  EXPECT_EQ(last->outcome, Outcome::kAnswer);
+  EXPECT_TRUE(was_told(AnswerKind::kGap, 10));
+  EXPECT_EQ(table.outstanding(qp.qpn), 2u);
+  EXPECT_EQ(table.counters().gaps, 1u);
+  read_response(Operation::kReadResponseFirst, 10, kTestMtu);
+  EXPECT_TRUE(was_told(AnswerKind::kReadResponse, 10));
+  EXPECT_EQ(ack(12), Wqes{});
+  EXPECT_TRUE(was_told(AnswerKind::kGap, 11)) << "the first that is missing";
+  read_response(Operation::kReadResponseOnly, 11, kTestMtu);  // asked for again
+  EXPECT_TRUE(last->completes);
   EXPECT_EQ(ack(12), Wqes{12});
-  EXPECT_EQ(table.outstanding(qp.qpn), 1u);
+  EXPECT_TRUE(was_told(AnswerKind::kAck, 12));
 }
 
 TEST_F(RequestTableTest, InACaptureAReadWhoseAnswerWasLostIsDone) {  // (R1)
@@ -183,6 +216,114 @@ TEST_F(RequestTableTest, ARequestThatIsSentAgainIsNotNew) {  // (R6)
   EXPECT_EQ(table.counters().requests, 5u);
   EXPECT_EQ(table.counters().repeated, 3u);
   EXPECT_EQ(ack(12), (Wqes{10, 12}));
+}
+
+TEST_F(RequestTableTest, ReadResponsesAreTakenInOrder) {  // (R7)
+  request(10, 3, CqeOpcode::kRdmaRead, 3 * kTestMtu);
+  read_response(Operation::kReadResponseMiddle, 11, kTestMtu);
+  EXPECT_EQ(last->drop_reason, DropReason::kPsnAhead);
+  EXPECT_TRUE(was_told(AnswerKind::kGap, 10));
+  read_response(Operation::kReadResponseFirst, 10, kTestMtu);
+  EXPECT_EQ(last->outcome, Outcome::kAnswer);
+  read_response(Operation::kReadResponseFirst, 10, kTestMtu);
+  EXPECT_EQ(last->drop_reason, DropReason::kUnsolicitedAnswer) << "again";
+  EXPECT_FALSE(told);
+  read_response(Operation::kReadResponseLast, 12, kTestMtu);
+  EXPECT_EQ(last->drop_reason, DropReason::kPsnAhead);
+  EXPECT_TRUE(was_told(AnswerKind::kGap, 11));
+  EXPECT_EQ(table.outstanding(qp.qpn), 1u);
+}
+
+TEST_F(RequestTableTest, AReadBehindAnUnansweredOneWaitsForIt) {  // (R7)
+  request(10, 1, CqeOpcode::kFetchAdd, 8);
+  request(11, 1, CqeOpcode::kRdmaRead, 8);
+  read_response(Operation::kReadResponseOnly, 11, 8);
+  EXPECT_EQ(last->drop_reason, DropReason::kPsnAhead);
+  EXPECT_TRUE(was_told(AnswerKind::kGap, 10));
+  atomic_ack(10);
+  EXPECT_TRUE(was_told(AnswerKind::kAtomicAck, 10));
+  read_response(Operation::kReadResponseOnly, 11, 8);
+  EXPECT_TRUE(last->completes);
+}
+
+TEST_F(RequestTableTest, EachResponseHasTheLengthOfItsPlace) {  // (R7)
+  request(10, 2, CqeOpcode::kRdmaRead, kTestMtu + 5);
+  read_response(Operation::kReadResponseFirst, 10, kTestMtu - 4);
+  EXPECT_EQ(last->drop_reason, DropReason::kInvalidRequest);
+  EXPECT_FALSE(told);
+  read_response(Operation::kReadResponseFirst, 10, kTestMtu);
+  read_response(Operation::kReadResponseLast, 11, 4);
+  EXPECT_EQ(last->drop_reason, DropReason::kInvalidRequest);
+  read_response(Operation::kReadResponseLast, 11, 5);
+  EXPECT_TRUE(last->completes);
+}
+
+TEST_F(RequestTableTest, TheRequesterIsToldOfNaks) {  // (R8)
+  request(10, 1);
+  request(11, 1);
+  ack(11, kNakSequence);
+  EXPECT_TRUE(was_told(AnswerKind::kNak, 11));
+  EXPECT_EQ(told->syndrome, kNakSequence);
+  ack(11, kRnrNak);
+  EXPECT_TRUE(was_told(AnswerKind::kRnrNak, 11));
+  EXPECT_EQ(told->syndrome, kRnrNak);
+}
+
+TEST_F(RequestTableTest, ANakBehindAMissingResponseIsAGapUnlessItIsTheEnd) {  // (R7)
+  request(10, 1, CqeOpcode::kRdmaRead, 8);
+  request(11, 1);
+  for (const std::uint8_t syndrome : {kNakSequence, kRnrNak}) {
+    ack(11, syndrome);
+    EXPECT_TRUE(was_told(AnswerKind::kGap, 10));
+    ack(10, syndrome);
+    EXPECT_FALSE(was_told(AnswerKind::kGap, 10)) << "of the READ itself";
+  }
+  ack(11, 0x62);
+  EXPECT_TRUE(was_told(AnswerKind::kNak, 11)) << "no response will come any more";
+}
+
+TEST_F(RequestTableTest, WhatTheRequesterCompletesIsCompletedOnce) {  // (R9)
+  for (std::uint32_t psn = 10; psn < 14; ++psn) request(psn, 1);
+  EXPECT_EQ(ack(11), (Wqes{10, 11}));
+  EXPECT_FALSE(completion(1)) << "acknowledged meanwhile";
+  EXPECT_TRUE(completion(2));
+  EXPECT_FALSE(completion(2));
+  EXPECT_TRUE(completion(3));
+  EXPECT_TRUE(completion(4)) << "never sent";
+}
+
+TEST_F(RequestTableTest, AfterAFailureNoAnswerCompletesAnything) {  // (R8) (R9)
+  for (std::uint32_t psn = 10; psn < 13; ++psn) request(psn, 1);
+  EXPECT_TRUE(completion(0, WcStatus::kRetryExceeded));
+  EXPECT_EQ(ack(12), Wqes{});
+  EXPECT_FALSE(told);
+  request(13, 1);
+  EXPECT_EQ(ack(13), Wqes{});
+  EXPECT_EQ(table.outstanding(qp.qpn), 0u);
+}
+
+TEST_F(RequestTableTest, ARequestWhoseAnswerFailedIsNotFlushedAgain) {  // (R9)
+  request(10, 2, CqeOpcode::kRdmaRead, 2 * kTestMtu);
+  request(12, 1);
+  qp.request_failed = true;
+  qp.failed_request = 0;
+  EXPECT_FALSE(completion(0));
+  EXPECT_TRUE(completion(1));
+}
+
+TEST_F(RequestTableTest, SuccessesOfUcAndUdAllPass) {  // (R9)
+  for (std::uint32_t n = 0x7ffffff0; n < 0x80000010; ++n) ASSERT_TRUE(completion(n, WcStatus::kSuccess));
+  EXPECT_TRUE(completion(0x80000010, WcStatus::kLocalProtection));
+}
+
+TEST_F(RequestTableTest, AResetForgetsTheQp) {
+  request(10, 1);
+  completion(5, WcStatus::kLocalProtection);
+  table.add({.qpn = qp.qpn, .first_psn = {}, .reset = true});
+  wqe = 0;
+  request(3, 1);
+  EXPECT_EQ(ack(3), Wqes{3});
+  EXPECT_TRUE(completion(1));
 }
 
 TEST_F(RequestTableTest, QpsDoNotSeeEachOther) {

@@ -160,12 +160,33 @@ TEST(WorkQueueTable, WhatIsReadForAQueueThatIsGoneIsNotUsed) {
   EXPECT_FALSE(t.exists(q));
   EXPECT_EQ(t.supply(q), Supply::kNone);
   const WqId other = t.create(queue(WqLayout::kCyclic, 8));
-  EXPECT_EQ(other, q);
   t.post(other, 4);
   t.arrived(r.id, true);
   EXPECT_EQ(t.supply(other), Supply::kComing);
   EXPECT_EQ(t.counters().wqes_discarded, 4u);
   EXPECT_EQ(t.reads_in_flight(), 0u);
+}
+
+TEST(WorkQueueTable, ANumberIsFreeWhenNothingIsReadForItAnyMore) {  // R6
+  WorkQueueTable t({});
+  const WqId q = t.create(queue(WqLayout::kCyclic, 16));
+  ASSERT_TRUE(t.post(q, 16));
+  WorkQueueTable::Read first, second;
+  ASSERT_TRUE(t.next_read(kNoWq, first));
+  ASSERT_TRUE(t.next_read(kNoWq, second));
+  EXPECT_FALSE(t.destroy(q));
+  EXPECT_FALSE(t.exists(q));
+  WorkQueueTable::Read none;
+  EXPECT_FALSE(t.next_read(q, none)) << "nothing more is read";
+  const WqId other = t.create(queue(WqLayout::kCyclic, 16));
+  EXPECT_NE(other, q);
+  t.arrived(first.id, true);
+  EXPECT_FALSE(t.destroy(q));
+  t.arrived(second.id, true);
+  EXPECT_TRUE(t.destroy(q));
+  EXPECT_TRUE(t.destroy(q)) << "may be repeated";
+  EXPECT_EQ(t.create(queue(WqLayout::kCyclic, 16)), q);
+  EXPECT_TRUE(t.destroy(WqId{99})) << "no such queue";
 }
 
 }  // namespace

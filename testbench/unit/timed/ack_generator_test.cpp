@@ -739,5 +739,32 @@ TEST(AckGenerator, ModesAgreeAndEveryQpIsAnsweredInOrder) {
   });
 }
 
+TEST(AckGenerator, TheCompletionGeneratorIsToldOfAQpThatFailsHere) {  // R7
+  Bench bench;
+  Rig rig(bench);
+  auto& failures = bench.sink(rig.dut.failures);
+  rig.gather.fail_psn(Psn{7});
+  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 7));
+  bench.run();
+  ASSERT_EQ(rig.answers.size(), 1u);
+  EXPECT_EQ(rig.answers[0].syndrome, 0x62);
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures.value(0).qp, &rig.qp);
+  EXPECT_EQ(failures.value(0).event, EventType::kQpAccessError);
+  EXPECT_EQ(rig.qp.pins, 1u) << "for the one who is told";
+}
+
+TEST(AckGenerator, TellsWhetherAnAtomicIsStillToTouchARegion) {
+  Bench bench;
+  Rig rig(bench);
+  rig.in.push(Cycle{9}, rig.request(rig.qp, kFetchAdd, 7));
+  bench.run_to(Cycle{50});
+  EXPECT_TRUE(rig.dut.has_atomic_on(Key{0x500}));
+  EXPECT_FALSE(rig.dut.has_atomic_on(Key{0x600}));
+  bench.run();
+  EXPECT_FALSE(rig.dut.has_atomic_on(Key{0x500}));
+  EXPECT_EQ(rig.dut.retired(), 1u);
+}
+
 }  // namespace
 }  // namespace rxnic

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R9 of model/blocks/cqe_generator.h (rules 3.1 .. 3.5; rules 6: CQ full, flush, last WQE).
+// Rules R1..R10 of model/blocks/cqe_generator.h (rules 3.1 .. 3.5; rules 6: CQ full, flush, last WQE).
 #include "model/blocks/cqe_generator.h"
 
 #include <gtest/gtest.h>
@@ -663,6 +663,163 @@ TEST(CqeGenerator, ModesAgreeOnRandomTraffic) {
     h.mix(bench.state_hash());
     return h.value();
   });
+}
+
+// ---- The requester, the answer generator, the control plane.
+
+PacketHandle send_completion(Rig& rig, WcStatus status) {
+  const PacketHandle h = rig.shared.packets.allocate(PacketClass::kInternal);
+  Packet& p = rig[h];
+  p.role = PacketRole::kSendCompletion;
+  p.qp = &rig.qp;
+  ++rig.qp.pins;
+  number(p);
+  p.outcome = Outcome::kExecute;
+  p.completes = p.ends_message = true;
+  p.status = status;
+  p.cq = kCq;
+  p.cqe_opcode = CqeOpcode::kSend;
+  return h;
+}
+
+TEST(CqeGenerator, AFailedRequestAsksForTheFlushOnce) {  // R6
+  Bench bench;
+  Rig rig(bench);
+  auto& failed = bench.sink(rig.dut.failed);
+  rig.qp.state = QpState::kError;
+  const PacketHandle first = send_completion(rig, WcStatus::kRetryExceeded);
+  rig.qp.error_at = rig[first].sequence;
+  rig.in.push(Cycle{9}, first);
+  rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kFlushed));
+  bench.run();
+  ASSERT_EQ(rig.flushes.size(), 1u);
+  EXPECT_EQ(rig[rig.flushes.value(0)].role, PacketRole::kFlush);
+  EXPECT_EQ(rig[rig.flushes.value(0)].qp, &rig.qp);
+  EXPECT_EQ(failed.size(), 0u) << "the requester knows";
+  EXPECT_EQ(rig.events.size(), 0u) << "the completion tells";
+  EXPECT_EQ(rig.slot(0).status, WcStatus::kRetryExceeded);
+  EXPECT_EQ(rig.slot(1).status, WcStatus::kFlushed);
+}
+
+TEST(CqeGenerator, FlushedAndGoodRequestsAskForNothing) {  // R6
+  Bench bench;
+  Rig rig(bench);
+  auto& failed = bench.sink(rig.dut.failed);
+  rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kSuccess));
+  rig.qp.state = QpState::kError;
+  rig.qp.error_at = 100;  // the one that failed is still behind
+  rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kFlushed));
+  bench.run();
+  EXPECT_EQ(rig.flushes.size(), 0u);
+  EXPECT_EQ(failed.size(), 0u);
+}
+
+TEST(CqeGenerator, TheRequesterIsToldWhatTheReceivePathFound) {  // R6
+  Bench bench;
+  Rig rig(bench);
+  auto& failed = bench.sink(rig.dut.failed);
+  rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, true));
+  bench.run();
+  ASSERT_EQ(failed.size(), 1u);
+  EXPECT_EQ(failed.value(0), kTestQpn);
+  EXPECT_EQ(rig.flushes.size(), 1u);
+}
+
+TEST(CqeGenerator, AFailureBehindItIsFlushedAndRaised) {  // R6
+  Bench bench;
+  Rig rig(bench);
+  auto& failed = bench.sink(rig.dut.failed);
+  auto& failures = bench.source(rig.dut.failures);
+  rig.qp.state = QpState::kError;
+  for (int i = 0; i < 2; ++i) {
+    ++rig.qp.pins;
+    failures.push(Cycle{9}, {&rig.qp, EventType::kQpAccessError});
+  }
+  bench.run();
+  EXPECT_EQ(rig.flushes.size(), 1u) << "once";
+  EXPECT_EQ(failed.size(), 1u);
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(rig.events.value(0).type, EventType::kQpAccessError);
+  EXPECT_EQ(rig.events.value(0).number, raw(kTestQpn));
+  EXPECT_EQ(rig.qp.pins, 1u) << "the flush request's";
+}
+
+TEST(CqeGenerator, TheControlPlaneAsksForAFlushOnce) {
+  Bench bench;
+  Rig rig(bench);
+  auto& failed = bench.sink(rig.dut.failed);
+  rig.qp.state = QpState::kError;
+  bench.at(Cycle{20}, [&](Cycle) {
+    rig.dut.fail(rig.qp);
+    rig.dut.fail(rig.qp);
+  });
+  bench.run();
+  ASSERT_EQ(rig.flushes.size(), 1u);
+  EXPECT_EQ(rig.flushes.cycle(0), Cycle{21});
+  EXPECT_EQ(failed.size(), 0u);
+  EXPECT_EQ(rig.events.size(), 0u);
+}
+
+TEST(CqeGenerator, AClosedCqGetsNothingButIsThere) {  // R10
+  Bench bench;
+  Rig rig(bench);
+  rig.arm(Cycle{1}, 0);
+  rig.in.push(Cycle{9}, rig.packet());
+  bench.at(Cycle{20}, [&](Cycle) { rig.dut.close(kCq); });
+  rig.in.push(Cycle{29}, rig.packet());
+  rig.arm(Cycle{30}, 0);
+  bench.run();
+  EXPECT_EQ(rig.memory.log().size(), 1u);
+  EXPECT_EQ(rig.dut.last_write(kCq), 1u);
+  EXPECT_EQ(rig.dut.counters().discarded, 1u);
+  EXPECT_NE(rig.dut.find(kCq), nullptr);
+  EXPECT_EQ(rig.events.size(), 1u) << "of the first CQE, before it was closed";
+  EXPECT_EQ(rig.qp.state, QpState::kRts) << "no overrun";
+}
+
+TEST(CqeGenerator, AResizedCqGoesOnInItsNewRing) {  // R10
+  constexpr BusAddress kOther{0x20000};
+  Bench bench;
+  Rig rig(bench);
+  for (int i = 0; i < 3; ++i) rig.in.push(Cycle{9}, rig.packet());
+  CqMove move;
+  bench.at(Cycle{100}, [&](Cycle) {
+    CqContext to = cq_context(4);
+    to.base = kOther;
+    move = rig.dut.resize(to, 1);
+  });
+  for (int i = 0; i < 2; ++i) rig.in.push(Cycle{199}, rig.packet());
+  bench.run();
+  EXPECT_EQ(move.first, 1u);
+  EXPECT_EQ(move.count, 2u);
+  EXPECT_EQ(move.from, kRing);
+  EXPECT_EQ(move.to, kOther);
+  for (std::uint32_t n : {2u, 3u}) {
+    const auto cqe = rig.host.load<Cqe>(kOther + n * 64);
+    EXPECT_EQ(cqe.wqe_index, n + 1);
+    EXPECT_EQ(cqe.owner, 0);
+  }
+  EXPECT_EQ(rig.dut.find(kCq)->producer(), 4u);
+  EXPECT_EQ(rig.dut.writes(), 5u);
+}
+
+TEST(CqeGenerator, TheObserverIsToldWhenTheSenderRang) {
+  struct Observer final : CompletionObserver {
+    void on_completion(Cqn number, const Cqe& cqe, Cycle posted, Cycle now) override {
+      EXPECT_EQ(number, kCq);
+      seen.push_back({cqe.wqe_index, posted.count, now.count});
+    }
+    std::vector<std::array<std::uint64_t, 3>> seen;
+  } observer;
+  Bench bench;
+  Rig rig(bench);
+  rig.dut.set_observer(&observer);
+  const PacketHandle h = rig.packet();
+  rig[h].posted = Cycle{5};
+  rig.in.push(Cycle{9}, h);
+  bench.run();
+  ASSERT_EQ(observer.seen.size(), 1u);
+  EXPECT_EQ(observer.seen[0], (std::array<std::uint64_t, 3>{0, 5, 10}));
 }
 
 }  // namespace

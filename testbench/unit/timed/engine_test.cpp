@@ -103,6 +103,58 @@ TEST(Engine, SkipsCyclesInWhichNothingIsDue) {  // (R2)
   EXPECT_EQ(bench.engine().steps(), 6u + 1) << "and the script's one";
 }
 
+// A block whose activity changes in a cycle in which it need not be stepped.
+class Announcer final : public Block {
+ public:
+  explicit Announcer(const sc_core::sc_module_name& name) : Block(name) {}
+  Cycle step(Cycle now) override {
+    if (now < Cycle{40}) return rest(now, Activity::kStarved, Cycle{40});
+    if (now < Cycle{60}) return rest(now, Activity::kBusy, Cycle{60}, Activity::kStarved, kNever);
+    return rest(now, Activity::kStarved, kNever);
+  }
+};
+
+TEST(Engine, TellsTheLastBlockWhenAnotherOneIsDue) {  // (R7)
+  for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
+    Bench bench(mode);
+    for (int i = 0; i < 70; ++i) bench.add<Probe>(("idle" + std::to_string(i)).c_str());
+    bench.add<Probe>("timer").next = [](Cycle now) { return now < Cycle{100} ? Cycle{100} : kNever; };
+    bench.add<Announcer>("announcer");
+    auto& relay = bench.add<Relay>("relay", 0);
+    auto& source = bench.source(relay.in);
+    bench.sink(relay.out);
+    source.push(Cycle{20}, 5);
+    std::vector<std::uint64_t> due;
+    // The script is the last block; its own next call does not count.
+    for (const std::uint64_t c : {0, 10, 19, 20, 50, 60, 99, 100, 200}) {
+      bench.at(Cycle{c}, [&](Cycle) { due.push_back(bench.engine().next_due().count); });
+    }
+    bench.run();
+    const std::uint64_t never = kNever.count;
+    EXPECT_EQ(due, (std::vector<std::uint64_t>{20, 20, 20, 21, 60, 100, 100, never, never}));
+  }
+}
+
+TEST(Engine, NextDueIsTheSameInAllModesUnderTraffic) {  // (R7)
+  expect_equal_in_all_modes([](Bench& bench) -> std::uint64_t {
+    std::mt19937_64 random(7);
+    auto& first = bench.add<Relay>("first", 1);
+    auto& second = bench.add<Relay>("second", 2);
+    auto& source = bench.source(first.in, 2);
+    bench.connect(first.out, second.in, 2);
+    auto& sink = bench.sink(second.out, 2);
+    sink.accept_when([](Cycle now) { return now.count % 64 < 40; });
+    Cycle when{};
+    for (int i = 0; i < 300; ++i) source.push(when += random() % 40, i);
+    StateHash answers;
+    for (std::uint64_t c = 0; c < 8000; c += 1 + random() % 30) {
+      bench.at(Cycle{c}, [&](Cycle) { answers.mix(bench.engine().next_due().count); });
+    }
+    bench.run();
+    return answers.value();
+  });
+}
+
 TEST(Engine, StepAllStepsEveryBlockInEveryCycle) {  // (R4)
   Bench bench(EngineMode::kStepAll);
   auto& idle = bench.add<Probe>("idle");

@@ -239,5 +239,18 @@ TEST(Link, APortThatIsNotBoundHasNothing) {
   EXPECT_EQ(popper.in.peek(Cycle{5}), nullptr);
 }
 
+TEST(Link, TheControlPlaneSeesWhatIsInIt) {
+  Bench bench;
+  auto& link = bench.link<int>(4);
+  const auto has = [&](int n) { return link.any_of([n](int value) { return value == n; }); };
+  EXPECT_FALSE(has(5));
+  link.push(Cycle{1}, 5);
+  link.push(Cycle{1}, 6);
+  EXPECT_TRUE(has(5)) << "not yet to be popped, but there";
+  link.pop(Cycle{2});
+  EXPECT_FALSE(has(5));
+  EXPECT_TRUE(has(6));
+}
+
 }  // namespace
 }  // namespace rxnic

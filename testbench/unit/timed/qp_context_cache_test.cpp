@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R6 of model/blocks/qp_context_cache.h.
+// Rules R1..R7 of model/blocks/qp_context_cache.h.
 #include "model/blocks/qp_context_cache.h"
 
 #include <gtest/gtest.h>
@@ -37,6 +37,7 @@ struct Rig {
   void create(std::uint32_t n) {
     QpContext qp;
     qp.valid = 1;
+    qp.state = QpState::kRts;
     qp.qpn = Qpn{n};
     qp.qkey = 1000 + n;
     host.store(qp_context_address(Qpn{n}), qp);
@@ -340,6 +341,110 @@ TEST(QpContextCache, NoChangeIsLostUnderRandomTraffic) {
       return bench.state_hash() ^ rig.host.digest();
     });
   }
+}
+
+// ---- Internal packets.
+
+PacketHandle command(Rig& rig, std::uint32_t qpn) {
+  const PacketHandle h = rig.packet(qpn);
+  rig.shared.packets[h].role = PacketRole::kSendCompletion;
+  return h;
+}
+
+TEST(QpContextCache, CommandsGoFirst) {  // R7
+  Bench bench;
+  Rig rig(bench);
+  auto& commands = bench.source(rig.dut.commands);
+  rig.in.push(Cycle{0}, rig.packet(1));
+  std::vector<PacketHandle> expected;
+  for (int i = 0; i < 3; ++i) expected.push_back(command(rig, 1));
+  for (const PacketHandle h : expected) commands.push(Cycle{999}, h);
+  for (int i = 0; i < 2; ++i) {
+    expected.push_back(rig.packet(1));
+    rig.in.push(Cycle{999}, expected.back());
+  }
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 6u);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(rig.out.value(1 + i), expected[i]) << i;
+    EXPECT_EQ(rig.out.cycle(1 + i), Cycle{1002 + i}) << i;
+  }
+  EXPECT_EQ(rig.dut.counters().commands, 3u);
+}
+
+TEST(QpContextCache, ACommandWaitsForItsContextAndIsCountedByThePins) {  // R7
+  Bench bench;
+  Rig rig(bench);
+  auto& commands = bench.source(rig.dut.commands);
+  commands.push(Cycle{9}, command(rig, 3));
+  rig.in.push(Cycle{9}, rig.packet(5));  // read ahead meanwhile
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.out.cycle(0), Cycle{10 + kRead + 2});
+  EXPECT_EQ(rig.dut.find(Qpn{3})->pins, 1u);
+  EXPECT_EQ(rig.dut.counters().reads_ahead, 1u);
+}
+
+TEST(QpContextCache, ACommandWithoutAQpIsGivenUpAndNotCounted) {  // R7
+  Bench bench;
+  Rig rig(bench);
+  auto& commands = bench.source(rig.dut.commands);
+  commands.push(Cycle{0}, command(rig, 99));
+  rig.dut.bring(Qpn{5}, rig.host)->state = QpState::kReset;
+  commands.push(Cycle{500}, command(rig, 5));
+  rig.dut.bring(Qpn{6}, rig.host)->state = QpState::kError;
+  commands.push(Cycle{500}, command(rig, 6));
+  rig.in.push(Cycle{600}, rig.packet(5));  // the checker decides on packets from the wire
+  bench.run();
+  EXPECT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.shared.packets.in_use(), 2u);
+  EXPECT_EQ(rig.dut.counters().not_found, 0u);
+  EXPECT_EQ(rig.shared.ledger.counters().dropped_total(), 0u);
+}
+
+TEST(QpContextCache, AContextIsBroughtInAtOnce) {
+  Bench bench;
+  Rig rig(bench);
+  QpContext* const first = rig.dut.bring(Qpn{2}, rig.host);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first->qkey, 1002u);
+  EXPECT_EQ(rig.dut.bring(Qpn{2}, rig.host), first);
+  first->qkey = 77;
+  first->dirty = true;
+  // What gives way to it is written back, unless it is pinned.
+  ASSERT_NE(rig.dut.bring(Qpn{4}, rig.host), nullptr);
+  ++rig.dut.find(Qpn{4})->pins;
+  ASSERT_NE(rig.dut.bring(Qpn{6}, rig.host), nullptr);
+  EXPECT_EQ(rig.dut.find(Qpn{2}), nullptr);
+  EXPECT_EQ(rig.stored(2).qkey, 77u);
+  ++rig.dut.find(Qpn{6})->pins;
+  EXPECT_EQ(rig.dut.bring(Qpn{8}, rig.host), nullptr) << "no place";
+  EXPECT_EQ(rig.memory.log().size(), 0u) << "without DMA";
+}
+
+TEST(QpContextCache, AMovingContextIsNotBroughtIn) {
+  Bench bench;
+  Rig rig(bench);
+  rig.in.push(Cycle{0}, rig.packet(2));
+  bench.run_to(Cycle{50});
+  EXPECT_EQ(rig.dut.bring(Qpn{2}, rig.host), nullptr);
+  bench.run();
+  EXPECT_NE(rig.dut.bring(Qpn{2}, rig.host), nullptr);
+}
+
+TEST(QpContextCache, APacketThatWaitsForAWayFindsWhatWasBroughtIn) {
+  expect_equal_in_all_modes([](Bench& bench) {
+    QpContextCacheParams p = small();
+    p.misses_in_flight = 1;
+    auto& rig = bench.keep<Rig>(bench, p);
+    rig.in.push(Cycle{0}, rig.packet(1));  // the one read there may be
+    rig.in.push(Cycle{0}, rig.packet(2));
+    bench.at(Cycle{40}, [&rig](Cycle) { EXPECT_NE(rig.dut.bring(Qpn{2}, rig.host), nullptr); });
+    bench.run();
+    EXPECT_EQ(rig.out.size(), 2u);
+    EXPECT_EQ(rig.dut.counters().reads, 1u);
+    return bench.state_hash();
+  });
 }
 
 }  // namespace

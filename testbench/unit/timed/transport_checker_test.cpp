@@ -424,5 +424,102 @@ TEST(TransportChecker, ModesAgree) {
   }
 }
 
+TEST(TransportChecker, TheRequesterIsToldOfAnAnswerInTheCycleOfItsDecision) {  // (R8)
+  Bench bench;
+  Rig rig(bench);
+  auto& answers = bench.sink(rig.dut.answers);
+  QpContext qp = make_qp(Transport::kRc);
+  rig.request(5, qp, 50);
+  rig.request(6, qp, 51);
+  rig.arrive(10, qp, {.operation = O::kAck, .psn = 51, .syndrome = 0x1f});
+  rig.arrive(30, qp, {.operation = O::kAck, .psn = 99, .syndrome = 0x1f});
+  bench.run();
+  ASSERT_EQ(answers.size(), 1u) << "what no request explains is not told";
+  EXPECT_EQ(answers.cycle(0), Cycle{12}) << "behind the two completions";
+  EXPECT_EQ(answers.value(0).kind, AnswerKind::kAck);
+  EXPECT_EQ(answers.value(0).psn, Psn{51});
+  EXPECT_EQ(answers.value(0).qpn, qp.qpn);
+}
+
+TEST(TransportChecker, AnAnswerWaitsForRoomForItsNotice) {  // (R8)
+  Bench bench;
+  Rig rig(bench);
+  auto& answers = bench.sink(rig.dut.answers, 2);
+  answers.stall(Cycle{0}, Cycle{100});
+  QpContext qp = make_qp(Transport::kRc);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    rig.request(5, qp, 50 + i, false);
+    rig.arrive(20, qp, {.operation = O::kAck, .psn = 50 + i, .syndrome = 0x1f});
+  }
+  bench.run();
+  ASSERT_EQ(answers.size(), 4u);
+  ASSERT_EQ(rig.out.size(), 4u);
+  EXPECT_EQ(rig.out.cycle(1), Cycle{21 + kLatency});
+  EXPECT_EQ(rig.out.cycle(2), Cycle{101 + kLatency});
+}
+
+// A completion that the requester sent for its WQE of that number, at the checker in cycle `at`.
+PacketHandle complete(Rig& rig, std::uint64_t at, QpContext& qp, std::uint32_t wqe, WcStatus status) {
+  const PacketHandle h = rig.shared.packets.allocate(PacketClass::kInternal);
+  Packet& p = rig.shared.packets[h];
+  p.role = PacketRole::kSendCompletion;
+  p.outcome = Outcome::kExecute;
+  p.completes = p.ends_message = true;
+  p.qp = &qp;
+  ++qp.pins;
+  p.message_sequence = wqe;
+  p.status = status;
+  rig.in.push(Cycle{at - 1}, h);
+  return h;
+}
+
+TEST(TransportChecker, TheRequestersCompletionsGoOnInTheirOrder) {  // (R9)
+  Bench bench;
+  Rig rig(bench);
+  QpContext qp = make_qp(Transport::kUc);
+  rig.arrive(10, qp, {});
+  complete(rig, 10, qp, 0, WcStatus::kSuccess);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.out.cycle(1), Cycle{11 + kLatency});
+  EXPECT_EQ(rig.got(1).role, PacketRole::kSendCompletion);
+  EXPECT_EQ(rig.got(1).cq, kTestSendCq);
+  EXPECT_TRUE(rig.got(1).completes);
+  EXPECT_EQ(qp.state, QpState::kRts);
+  EXPECT_EQ(rig.dut.counters().completions, 1u);
+}
+
+TEST(TransportChecker, OneInErrorMovesTheQpAndFlushedOnesFollow) {  // (R9)
+  Bench bench;
+  Rig rig(bench);
+  QpContext qp = make_qp(Transport::kRc);
+  rig.request(5, qp, 50);
+  complete(rig, 10, qp, 0, WcStatus::kRetryExceeded);
+  complete(rig, 11, qp, 1, WcStatus::kFlushed);
+  rig.arrive(12, qp, {.operation = O::kAck, .psn = 50, .syndrome = 0x1f});
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.got(0).status, WcStatus::kRetryExceeded);
+  EXPECT_EQ(rig.got(1).status, WcStatus::kFlushed);
+  EXPECT_EQ(qp.state, QpState::kError);
+  EXPECT_EQ(qp.error_at, rig.got(0).sequence);
+  EXPECT_EQ(rig.dropped(DropReason::kQpTypeOrState), 1u) << "an answer to a QP in error";
+}
+
+TEST(TransportChecker, AWqeThatWasAnsweredIsNotFlushed) {  // (R9)
+  Bench bench;
+  Rig rig(bench);
+  QpContext qp = make_qp(Transport::kRc);
+  rig.request(5, qp, 50);
+  rig.arrive(10, qp, {.operation = O::kAck, .psn = 50, .syndrome = 0x1f});
+  complete(rig, 20, qp, 0, WcStatus::kFlushed);
+  complete(rig, 30, qp, 0, WcStatus::kRetryExceeded);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 3u) << "the completion, the ACK, the failure";
+  EXPECT_FALSE(rig.got(2).completes);
+  EXPECT_EQ(qp.state, QpState::kError) << "it fails all the same";
+  EXPECT_EQ(qp.pins, 3u) << "the dropped one let go of it";
+}
+
 }  // namespace
 }  // namespace rxnic

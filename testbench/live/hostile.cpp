@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// A hostile program: opens a NIC like any other, then scribbles over what it shares with the simulator, rings doorbells
+// with nonsense and sends garbage over its socket.
+//
+//   usage: hostile [CORRUPTIONS]    (default 10000; seed from RXNIC_SEED)
+//
+//   R1  It lives kLives times, each with a new connection and new queues: a simulator that throws it out is attacked
+//       again.
+//   R2  After every kBetweenLooks corruptions it asks something over a healthy connection: the simulator has taken
+//       what came before and still answers. Exit 1 when it does not.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "bridge/channel/protocol.h"
+#include "bridge/channel/socket.h"
+#include "testbench/live/verbs_world.h"
+
+namespace rxnic::live {
+namespace {
+
+constexpr int kLives = 10, kBetweenLooks = 20;
+constexpr std::uint64_t kBusyHeap = 1 << 20;  // of the heap's start, where the queues are
+
+// A connection with queues of every kind in use, and the raw view of what it shares with the simulator.
+class Attacker {
+ public:
+  Attacker() : world_(0), cq_(world_.cq(64)), arena_(world_, 4096) {
+    ibv_srq_init_attr init{};
+    init.attr = {64, 2, 0};
+    srq_ = own(ibv_create_srq(world_.pd.get(), &init), "ibv_create_srq");
+    QpShape on_srq;
+    on_srq.srq = srq_.get();
+    for (std::size_t i = 0; i < qps_.size(); ++i) {
+      qps_[i] = make_qp(world_, cq_.get(), cq_.get(), i % 2 == 0 ? QpShape{} : on_srq);
+    }
+    for (std::size_t i = 0; i < qps_.size(); i += 2) connect_both(qps_[i].get(), world_, qps_[i + 1].get(), world_);
+    std::array<ibv_sge, 1> list{arena_.sge(0, 64)};
+    for (int i = 0; i < 32; ++i) {
+      post_receive(srq_.get(), list);
+      for (std::size_t q = 0; q < qps_.size(); q += 2) post_receive(qps_[q].get(), list);
+    }
+    ibv_send_wr wr = send_wr(IBV_WR_SEND, list);
+    for (const Owned<ibv_qp>& qp : qps_) post(qp.get(), wr);
+    find_shared();
+  }
+  // What is left of it cannot be freed in order: its bookkeeping is ruined.
+  ~Attacker() {
+    for (Owned<ibv_qp>& qp : qps_) (void)qp.release();
+    (void)cq_.release(), (void)srq_.release(), (void)arena_.region.release();
+    (void)world_.pd.release(), (void)world_.context.release();
+    if (socket_ >= 0) close(socket_);
+  }
+  Attacker(const Attacker&) = delete;
+  Attacker& operator=(const Attacker&) = delete;
+
+  void corrupt(std::mt19937_64& random) {
+    switch (random() % 8) {
+      case 0:
+      case 1:
+      case 2:
+        return scribble(channel::kHeapOffset + random() % kBusyHeap, random);
+      case 3:
+        return scribble(random() % sizeof(channel::MappingHeader), random);
+      case 4:
+        return scribble(random() % channel::kHeapOffset, random);
+      case 5:
+      case 6:
+        return ring(random);
+      default:
+        return send_garbage(random);
+    }
+  }
+
+ private:
+  static std::set<std::uint64_t> mappings() {
+    std::set<std::uint64_t> found;
+    std::ifstream maps("/proc/self/maps");
+    for (std::string line; std::getline(maps, line);) {
+      if (line.find("memfd:rxnic") != std::string::npos) found.insert(std::stoull(line, nullptr, 16));
+    }
+    return found;
+  }
+  static std::set<int> sockets() {
+    std::set<int> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      const int fd = std::atoi(entry.path().filename().c_str());
+      int type = 0;
+      socklen_t size = sizeof type;
+      if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET) found.insert(fd);
+    }
+    return found;
+  }
+  // What is there now and was not before the NIC was opened.
+  void find_shared() {
+    for (const std::uint64_t address : mappings()) {
+      if (!mappings_before_.contains(address)) base_ = reinterpret_cast<std::uint8_t*>(address);
+    }
+    for (const int fd : sockets()) {
+      if (!sockets_before_.contains(fd)) socket_ = fd;
+    }
+    if (base_ == nullptr || socket_ < 0) throw std::runtime_error("found no mapping or no socket of ours");
+  }
+
+  // 1 to 64 random bytes anywhere; words that look like something are tried as often as noise.
+  void scribble(std::uint64_t offset, std::mt19937_64& random) {
+    const std::size_t length = 1 + random() % 64;
+    for (std::size_t i = 0; i < length; ++i) base_[offset + i] = static_cast<std::uint8_t>(random() >> (random() % 56));
+    wake();
+  }
+  std::uint64_t number(std::mt19937_64& random) {
+    const std::uint64_t favourites[] = {0, 1, 2, 63, 64, 65, 0x7fffffff, 0x80000000, 0xffffffff, ~std::uint64_t{0}};
+    return random() % 2 == 0 ? favourites[random() % std::size(favourites)] : random() >> (random() % 64);
+  }
+  void ring(std::mt19937_64& random) {
+    const auto board = static_cast<channel::Board>(random() % channel::kBoards);
+    const auto record = static_cast<std::uint32_t>(random() % (random() % 2 == 0 ? 16 : channel::kDoorbells));
+    channel::ring(base_, board, record, number(random));
+    wake();
+  }
+  void wake() {
+    auto& header = *reinterpret_cast<channel::MappingHeader*>(base_);
+    header.rung.store(1);
+  }
+
+  // A packet of noise, one of the wrong size, or a request whose body is nonsense.
+  void send_garbage(std::mt19937_64& random) {
+    std::array<std::uint8_t, 2 * sizeof(channel::Message)> bytes;
+    for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
+    std::size_t length = sizeof(channel::Message);
+    const auto kind = random() % 64;
+    if (kind == 0) length = random() % bytes.size();
+    if (kind > 1) {
+      channel::Message message;
+      for (std::size_t at = 0; at + 8 <= message.body.bytes.size(); at += 8) {
+        const std::uint64_t value = number(random);
+        std::memcpy(message.body.bytes.data() + at, &value, 8);
+      }
+      message.type = static_cast<channel::Request>(1 + random() % 26);
+      message.sequence = static_cast<std::uint32_t>(random());
+      std::memcpy(bytes.data(), &message, sizeof message);
+    }
+    // Answers are sometimes left unread, so that the simulator finds the socket full.
+    (void)send(socket_, bytes.data(), length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (random() % 3 != 0) {
+      while (recv(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {
+      }
+    }
+  }
+
+  const std::set<std::uint64_t> mappings_before_ = mappings();
+  const std::set<int> sockets_before_ = sockets();
+  World world_;
+  Owned<ibv_cq> cq_;
+  Arena arena_;
+  Owned<ibv_srq> srq_;
+  std::array<Owned<ibv_qp>, 4> qps_;
+  std::uint8_t* base_ = nullptr;
+  int socket_ = -1;
+};
+
+// Connections that say hello and then hand over descriptors that are no mapping.
+void open_with_wrong_descriptors(std::mt19937_64& random) {
+  const char* address = std::getenv(channel::kSocketVariable);
+  std::string error;
+  const channel::Descriptor socket = channel::connect_to(address == nullptr ? "" : address, error);
+  if (!socket) throw std::runtime_error(error);
+  channel::Message hello;
+  hello.type = channel::Request::kHello;
+  hello.sequence = 1;
+  (void)channel::send_message(socket.get(), hello, {}, channel::Waiting::kYes);
+  const channel::Descriptor null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const channel::Descriptor unsealed(memfd_create("unsealed", MFD_CLOEXEC));
+  if (random() % 2 == 0) (void)ftruncate(unsealed.get(), random() % 2 == 0 ? 4096 : channel::kMappingBytes);
+  std::array<int, channel::kMaxDescriptors> descriptors;
+  for (int& fd : descriptors) fd = random() % 2 == 0 ? null.get() : unsealed.get();
+  channel::Message open;
+  open.type = channel::Request::kOpen;
+  open.sequence = 2;
+  open.body.open.nic = static_cast<std::uint32_t>(random() % 4);
+  const auto count = static_cast<std::size_t>(random() % (descriptors.size() + 1));
+  (void)channel::send_message(socket.get(), open, std::span(descriptors).first(count), channel::Waiting::kYes);
+}
+
+void attack(int corruptions) {
+  std::mt19937_64 random(seed());
+  const World healthy(0);
+  int done = 0;
+  for (int life = 0; life < kLives; ++life) {
+    open_with_wrong_descriptors(random);
+    Attacker attacker;
+    for (; done < (life + 1) * corruptions / kLives; ++done) {
+      attacker.corrupt(random);
+      if (done % kBetweenLooks == 0) (void)own(ibv_alloc_pd(healthy.context.get()), "ibv_alloc_pd");  // R2
+    }
+  }
+  std::printf("hostile: %d corruptions in %d lives\n", done, kLives);
+}
+
+}  // namespace
+}  // namespace rxnic::live
+
+int main(int argc, char** argv) {
+  try {
+    rxnic::live::attack(argc > 1 ? std::atoi(argv[1]) : 10000);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "hostile: %s\n", error.what());
+    return 1;
+  }
+  std::fflush(stdout);
+  _exit(0);  // no destructors of the library: its memory is ruined
+}

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the live checks have in common: a fabric that programs attach to, programs as processes, what they leave behind.
+
+Everything has a time limit: what exceeds it is killed, and the check fails with what it had printed. Every check has a
+folder, a socket and TCP ports of its own, so that checks run side by side.
+"""
+import ctypes
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import e2e  # noqa: E402
+
+PATIENCE = float(os.environ.get("RXNIC_PATIENCE", "120"))  # seconds that one program may take
+POLL = 0.005  # seconds between two looks at something that makes no sound
+ORDINARY = 65534  # uid and gid of nobody
+CHECK_ICRC = e2e.ROOT / "scripts" / "check_icrc.py"
+# Dissectors that guess from the first bytes of a payload, which is anybody's data.
+GUESSES = [part for protocol in ("rpcordma", "infiniband.eoib") for part in ("--disable-protocol", protocol)]
+GUESSES += ["--disable-heuristic", "eth_over_ib"]
+
+
+def need(*programs):
+    """Skips the check by name when one of these is not installed."""
+    for program in programs:
+        if shutil.which(program) is None:
+            raise e2e.Skip(f"{program} is not installed")
+
+
+def wait_until(holds, what, limit=PATIENCE):
+    """Looks until holds() is true; fails after `limit` seconds."""
+    end = time.monotonic() + limit
+    while not (found := holds()):
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not within {limit:.0f} s")
+        time.sleep(POLL)
+    return found
+
+
+class Port:
+    """A TCP port that is ours while this lives: bound, so that nobody is given it, but not listened on."""
+
+    def __init__(self):
+        self.holder = socket.socket()
+        self.holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self.holder.bind(("", 0))
+        self.number = self.holder.getsockname()[1]
+
+    def is_listened_on(self):
+        for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+            if os.path.exists(table):
+                for line in pathlib.Path(table).read_text(encoding="ascii").splitlines()[1:]:
+                    local, state = line.split()[1], line.split()[3]
+                    if state == "0A" and int(local.rsplit(":", 1)[1], 16) == self.number:
+                        return True
+        return False
+
+    def close(self):
+        self.holder.close()
+
+
+def die_with_parent():
+    """A check that is killed takes its programs along."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+class Program:
+    """A process whose output goes to a file."""
+
+    def __init__(self, command, folder, name, environment, uid=None):
+        self.command = [str(part) for part in command]
+        self.output = pathlib.Path(folder) / f"{name}.txt"
+        who = {} if uid is None else {"user": uid, "group": uid, "extra_groups": []}
+        with open(self.output, "wb") as output:
+            self.process = subprocess.Popen(self.command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                                            stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+                                            preexec_fn=die_with_parent, **who)
+
+    def text(self):
+        return self.output.read_text(encoding="utf-8", errors="replace")
+
+    def ended(self):
+        return self.process.poll() is not None
+
+    def wait(self, limit=PATIENCE):
+        """Its exit code; -signal when it was killed, also by us because it took too long."""
+        try:
+            return self.process.wait(limit)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            with open(self.output, "a", encoding="utf-8") as output:
+                output.write(f"\n[killed: still running after {limit:.0f} s]\n")
+            return self.process.wait()
+
+    def signal(self, number):
+        if not self.ended():
+            self.process.send_signal(number)
+
+    def kill(self):
+        """With everything it has started."""
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+
+    def story(self):
+        return f"$ {' '.join(self.command)}\n[exit {self.process.poll()}] " + self.text()[-3000:]
+
+
+class Fabric:
+    """`rxnic serve`: NICs that programs attach to. with Fabric(bench) as fabric: fabric.pair(...)"""
+
+    serial = 0
+
+    def __init__(self, bench, nics=2, uid=None, record=True, arguments=(), address=None):
+        Fabric.serial += 1
+        self.bench, self.nics, self.uid, self.record = bench, nics, uid, record
+        self.folder = bench.folder / f"run{Fabric.serial}"
+        self.folder.mkdir()
+        bench.folder.chmod(0o755)
+        if uid is not None:
+            os.chown(self.folder, uid, uid)
+        self.socket = address or str(self.folder / "socket")
+        self.arguments = ["--out", self.folder / "out", *(["--record"] if record else []), *arguments]
+        self.programs = []
+        self.simulator = None
+        self.report = None
+
+    def __enter__(self):
+        self.open()
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.close()
+
+    def open(self):
+        options = self.bench.options
+        self.simulator = self.start("simulator", reachable(options.rxnic, self), "serve", "--quiet", "--nics",
+                                    self.nics, "--socket", self.socket, *self.arguments)
+        try:
+            wait_until(lambda: self.simulator.ended() or self.answers(), "the simulator's socket")
+        except AssertionError as late:
+            self.bench.expect(False, f"{late}: {self.simulator.story()}")
+
+    def close(self):
+        """Ends it as Ctrl-C does; what it leaves is checked, and `report` is there afterwards."""
+        for program in self.programs:
+            if program is not self.simulator and not program.ended():
+                program.kill()
+        if self.simulator.ended():
+            self.bench.expect(False, f"the simulator ended by itself: {self.simulator.story()}")
+            return
+        self.simulator.signal(signal.SIGINT)
+        code = self.simulator.wait()
+        self.bench.expect(code == 0, f"the simulator's exit code {code}; expected 0: {self.simulator.story()}")
+        self.bench.expect(not os.path.exists(self.socket), "the simulator left its socket behind")
+        report = self.folder / "out" / "report.json"
+        if code == 0 and report.is_file():
+            self.report = json.loads(report.read_text(encoding="utf-8"))
+        else:
+            self.bench.expect(False, f"no report: {self.simulator.story()}")
+
+    @property
+    def wire(self):
+        return self.folder / "out" / "wire.pcap"
+
+    def answers(self):
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
+                probe.connect("\0" + self.socket[1:] if self.socket.startswith("@") else self.socket)
+                return True
+        except OSError:
+            return False
+
+    def environment(self, **more):
+        """What makes a program find the drop-in and the fabric."""
+        options = self.bench.options
+        library = str(reachable(options.verbs, self).parent)
+        environment = {**os.environ, "RXNIC_SOCKET": self.socket, "LD_LIBRARY_PATH": library,
+                       "RXNIC_LIBRARY_DIR": library, **more}
+        if options.preload:
+            environment["LD_PRELOAD"] = str(options.preload)
+        return environment
+
+    def start(self, name, *command, **environment):
+        program = Program(command, self.folder, f"{len(self.programs)}-{name}", self.environment(**environment),
+                          self.uid)
+        self.programs.append(program)
+        return program
+
+    def run(self, *command, **environment):
+        """One program to its end, which must be a good one: what it printed."""
+        program = self.start("program", *command, **environment)
+        code = program.wait()
+        self.bench.expect(code == 0, f"exit code {code}: {program.story()}")
+        return program.text()
+
+    def pair(self, server, client, port):
+        """A server, and a client as soon as the server listens: both programs, which have ended."""
+        first = self.start("server", *server)
+        try:
+            wait_until(lambda: first.ended() or port.is_listened_on(), f"{server[0]} listening")
+        except AssertionError as late:
+            first.kill()
+            self.bench.expect(False, f"{late}: {first.story()}")
+        second = self.start("client", *client)
+        good = second.wait() == 0
+        # When the client has failed the server may wait for it for ever.
+        good &= first.wait(PATIENCE if good else 10) == 0
+        self.bench.expect(good, f"{first.story()}\n{second.story()}\n{self.simulator.story()}")
+        return good, first, second
+
+
+def reachable(file, fabric):
+    """`file`, or a copy in the fabric's folder when its user cannot read it where it is."""
+    if fabric.uid is None:
+        return file
+    looked = subprocess.run(["head", "-c1", str(file)], user=fabric.uid, group=fabric.uid, extra_groups=[],
+                            capture_output=True, check=False)
+    if looked.returncode == 0:
+        return file
+    copy = fabric.folder / file.name
+    if not copy.exists():
+        shutil.copy(file, copy)
+        copy.chmod(0o755)
+    return copy
+
+
+def counters(report, block):
+    """The sum over all NICs of each counter of a block."""
+    total = {}
+    for nic in report["nics"]:
+        for name, count in nic["blocks"][block]["counters"].items():
+            total[name] = total.get(name, 0) + count
+    return total
+
+
+class WireCheck:
+    """wire.pcap of several runs in the eyes of others: tshark and scripts/check_icrc.py."""
+
+    def __init__(self, bench):
+        self.bench = bench
+        self.frames = 0
+        self.all = bench.folder / "all.pcap"
+        self.all.unlink(missing_ok=True)
+
+    def add(self, capture):
+        """One more; all of them go through the tools together."""
+        data = capture.read_bytes() if capture.is_file() else b""
+        self.bench.expect(len(data) >= 24, f"{capture}: no capture")
+        with open(self.all, "ab") as together:
+            together.write(data if together.tell() == 0 else data[24:])
+        at = 24
+        while at < len(data):
+            at += 16 + struct.unpack_from("<I", data, at + 8)[0]
+            self.frames += 1
+
+    def finish(self, at_least):
+        self.bench.expect(self.frames >= at_least, f"only {self.frames} frames on the wire; expected {at_least}")
+        if self.frames == 0:
+            return
+        icrc = self.bench.start(sys.executable, "-B", CHECK_ICRC, "-v", self.all)
+        counts = re.search(r": (\d+) good, (\d+) bad, (\d+) not RDMA", icrc.stdout)
+        self.bench.expect(counts, f"check_icrc.py: {icrc.stdout}{icrc.stderr[-1000:]}")
+        if counts:
+            self.bench.expect_equal([int(n) for n in counts.groups()], [self.frames, 0, 0], "good, bad, not RDMA")
+        if shutil.which("tshark") is None:
+            print("tshark is not installed: malformed packets were not looked for")
+            return
+        shark = self.bench.start("tshark", *GUESSES, "-n", "-r", self.all, "-Y", "_ws.malformed || !infiniband.bth")
+        self.bench.expect_equal(shark.returncode, 0, f"tshark: {shark.stderr[-1000:]}")
+        self.bench.expect_equal(shark.stdout[:1000], "", "malformed, or without a BTH")
+
+
+def users():
+    """{name: uid} of those as whom the checks run: what we are, and an ordinary user when we are root."""
+    return {"root": None, "user": ORDINARY} if os.geteuid() == 0 else {"user": None}
+
+
+def parser_for(doc, checks):
+    parser = e2e.parser_for(doc, checks)
+    parser.add_argument("--verbs", required=True, type=lambda f: pathlib.Path(f).resolve(), metavar="FILE",
+                        help="the drop-in libibverbs.so.1")
+    parser.add_argument("--preload", metavar="FILE", help="a sanitizer's library for programs built without it")
+    return parser

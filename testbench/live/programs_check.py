@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs from Debian, unmodified: ibverbs-utils and perftest, server and client as two processes.
+
+Each row of the tables runs on one NIC and between two, as root (when we are root) and as an ordinary user (-a: at one
+of these places). Both programs must end well, the model's counters must equal what the programs saw, and the wire must
+be true RoCE.
+"""
+import re
+import sys
+
+import live
+from live import e2e
+
+ALL_SIZES = [1 << power for power in range(1, 24)]  # of perftest's -a
+
+
+class Row:
+    """One run of a server and a client. `seen` is what the programs saw, summed over both; None: not said."""
+
+    def __init__(self, options, wqes=None, payload=None, cqes=None, reads=None, atomics=None, more_cqes=0, wire=True):
+        self.options = options.split()
+        self.seen = {("srq_wqe_fetcher", "wqes"): wqes, ("grh_scatter", "bytes"): payload,
+                     ("cqe_generator", "cqes"): cqes, ("ack_generator", "reads"): reads,
+                     ("ack_generator", "atomics"): atomics}
+        self.slack = more_cqes  # requests that were on their way when the program had seen enough
+        self.wire = wire
+
+
+def pingpong(size, count, options="", extra=0, slack=0):
+    """`count` messages each way; `extra`: bytes in front of each datagram."""
+    return Row(f"-s {size} -n {count} {options}", wqes=2 * count, payload=2 * count * (size + extra),
+               cqes=4 * count, more_cqes=slack)
+
+
+def sends(size, count, options="", both=False, extra=0, qps=1):
+    """ib_send_*: a receive for each message and, with -Q 1, a completion for each send."""
+    total = count * (2 if both else 1) * qps
+    return Row(f"-s {size} -n {count} {options}", wqes=total, payload=total * (size + extra), cqes=2 * total, reads=0)
+
+
+def sends_of_all_sizes(count, options="", both=False, sizes=tuple(ALL_SIZES), extra=0):
+    total = count * (2 if both else 1)
+    return Row(f"-a -n {count} {options}", wqes=total * len(sizes),
+               payload=total * (sum(sizes) + extra * len(sizes)), cqes=2 * total * len(sizes), reads=0, wire=False)
+
+
+def writes(size, count, options="", both=False):
+    total = count * (2 if both else 1)
+    return Row(f"-s {size} -n {count} {options}", wqes=0, payload=total * size, cqes=total, reads=0)
+
+
+def writes_of_all_sizes(count, options="", both=False):
+    total = count * (2 if both else 1)
+    return Row(f"-a -n {count} {options}", wqes=0, payload=total * sum(ALL_SIZES), cqes=total * len(ALL_SIZES),
+               reads=0, wire=False)
+
+
+def reads(size, count, options=""):
+    return Row(f"-s {size} -n {count} {options}", wqes=0, payload=count * size, cqes=count, reads=count, atomics=0)
+
+
+def atomics(count, options=""):
+    return Row(f"-n {count} {options}", wqes=0, payload=count * 8, cqes=count, reads=0, atomics=count)
+
+
+PINGPONGS = {
+    "rc": [pingpong(1, 200, "-g 2"), pingpong(4096, 200, "-g 2 -c"), pingpong(65536, 20, "-g 1 -c -e"),
+           pingpong(1 << 20, 4, "-g 2 -c -m 4096"), pingpong(100, 100, "-g 0 -e"), pingpong(3000, 100, "-g 2 -N"),
+           pingpong(3000, 100, "-g 2 -t")],
+    "uc": [pingpong(1, 200, "-g 2"), pingpong(4096, 200, "-g 2 -c"), pingpong(65536, 20, "-g 1 -c -e"),
+           pingpong(1 << 20, 4, "-g 2 -c -m 4096"), pingpong(100, 100, "-g 0 -e")],
+    "ud": [pingpong(1, 200, "-g 2", 40), pingpong(2048, 200, "-g 2 -c", 40), pingpong(4096, 100, "-g 1 -c -e", 40),
+           pingpong(100, 100, "-g 0 -e", 40)],
+    # The 16 QPs share one count: each may have one more message on its way at the end.
+    "srq": [pingpong(1, 320, "-g 2 -q 16", slack=64), pingpong(4096, 320, "-g 2 -q 16 -c -e", slack=64),
+            pingpong(1 << 20, 20, "-g 1 -q 16 -c -m 4096", slack=64), pingpong(64, 100, "-g 0 -q 1 -e", slack=4)],
+}
+PERFTEST = {
+    "send_bw": [sends(64, 500, "-Q 1"), sends(65536, 50, "-Q 1 -e"), sends(100, 300, "-Q 1 --use-srq"),
+                sends(4096, 100, "-Q 1 -q 4 --use-srq", qps=4), sends_of_all_sizes(5, "-Q 1"),
+                sends(64, 200, "-Q 1 -c UC"),
+                sends(65536, 20, "-Q 1 -c UC -e"), sends_of_all_sizes(5, "-Q 1 -c UC"),
+                sends(64, 200, "-Q 1 -c UD", extra=40), sends(2048, 100, "-Q 1 -c UD -e --use-srq", extra=40),
+                sends_of_all_sizes(5, "-Q 1 -c UD", sizes=ALL_SIZES[:12], extra=40)],
+    "send_lat": [sends(32, 200, both=True), sends(65536, 20, "-e", True), sends(32, 100, "--use-srq", True),
+                 sends_of_all_sizes(5, "", True), sends(32, 100, "-c UC", True), sends(4096, 50, "-c UC -e", True),
+                 sends_of_all_sizes(5, "-c UC", True), sends(32, 100, "-c UD", True, 40),
+                 sends(1024, 50, "-c UD -e", True, 40),
+                 sends_of_all_sizes(5, "-c UD", True, ALL_SIZES[:12], 40)],
+    "write_bw": [writes(64, 500, "-Q 1"), writes(65536, 50, "-Q 1"), writes(64, 200, "-Q 1 -c UC"),
+                 writes_of_all_sizes(5, "-Q 1")],
+    "write_lat": [writes(32, 200, both=True), writes(65536, 20, both=True), writes(32, 100, "-c UC", True),
+                  writes_of_all_sizes(5, "", True)],
+    "read_bw": [reads(64, 500, "-Q 1"), reads(65536, 50, "-Q 1 -e"), Row("-a -n 5 -Q 1", wqes=0, wire=False)],
+    "read_lat": [reads(32, 200), reads(65536, 20, "-e"), Row("-a -n 5", wqes=0, wire=False)],
+    "atomic_bw": [atomics(300, "-Q 1 -A CMP_AND_SWAP"), atomics(300, "-Q 1 -A FETCH_AND_ADD"),
+                  atomics(100, "-Q 1 -e")],
+    "atomic_lat": [atomics(200, "-A CMP_AND_SWAP"), atomics(200, "-A FETCH_AND_ADD"), atomics(100, "-e")],
+}
+
+
+def check_counters(bench, row, report, what):
+    """The modelled blocks did what the programs saw done."""
+    for (block, name), seen in row.seen.items():
+        if seen is None:
+            continue
+        counted = live.counters(report, block).get(name)
+        if row.slack and counted is not None:
+            per_cqe = seen / row.seen["cqe_generator", "cqes"]
+            good = seen <= counted <= seen + row.slack * per_cqe
+        else:
+            good = counted == seen
+        bench.expect(good, f"{what}: {block}.{name} is {counted}; the programs saw {seen}")
+    bench.expect_equal(report["error_cqes"], 0, f"{what}: error CQEs")
+
+
+def check_output(bench, program, text, what):
+    """What a program says of itself: the counts, and the contents where it looked at them."""
+    bench.expect("invalid data" not in text, f"{what}: {text[-1000:]}")
+    if program.startswith("ibv_"):
+        bench.expect(re.search(r"\d+ iters in [\d.]+ seconds", text), f"{what}: no result: {text[-1000:]}")
+    else:
+        bench.expect(re.search(r"^ *\d+ +\d+ +[\d.]+ +[\d.]+", text, re.M), f"{what}: no result: {text[-1000:]}")
+
+
+def run_row(bench, wire, program, row, nics, uid, what):
+    port = live.Port()
+    try:
+        with live.Fabric(bench, nics, uid, record=row.wire) as fabric:
+            options = ["-p", port.number, *row.options, *([] if program.startswith("ibv_") else ["-F"])]
+            good, server, client = fabric.pair([program, "-d", "rxnic0", *options],
+                                               [program, "-d", f"rxnic{nics - 1}", *options, "127.0.0.1"], port)
+    finally:
+        port.close()
+    if not good or fabric.report is None:
+        return
+    check_output(bench, program, client.text(), what)
+    check_output(bench, program, server.text(), what) if program.startswith("ibv_") else None
+    check_counters(bench, row, fabric.report, what)
+    if row.wire:
+        wire.add(fabric.wire)
+
+
+def rows_at(rows, place, places, thorough):
+    """The rows that run at one of the places. perftest takes most of a second for each size of -a, in which it measures
+    the CPU's clock: unless all is asked for, such a row runs at one place, each at another."""
+    for number, row in enumerate(rows):
+        if thorough or "-a" not in row.options or number % places == place:
+            yield row
+
+
+def family(program, rows):
+    def check(bench):
+        live.need(program)
+        wire = live.WireCheck(bench)
+        places = [(user, uid, nics) for user, uid in live.users().items() for nics in (1, 2)]
+        for place, (user, uid, nics) in enumerate(places):
+            for row in rows_at(rows, place, len(places), bench.options.thorough):
+                failed = len(bench.failures)
+                what = f"{program} {' '.join(row.options)} ({user}, {nics} NICs)"
+                run_row(bench, wire, program, row, nics, uid, what)
+                if bench.options.verbose or len(bench.failures) > failed:
+                    print(f"{what}: {'FAILED' if len(bench.failures) > failed else 'good'}")
+        wire.finish(at_least=len(rows))
+
+    check.__doc__ = f"{program}, {len(rows)} rows"
+    return check
+
+
+def devices(bench):
+    """ibv_devices and ibv_devinfo -v"""
+    live.need("ibv_devices", "ibv_devinfo")
+    for uid in live.users().values():
+        with live.Fabric(bench, 2, uid, record=False) as fabric:
+            names = fabric.run("ibv_devices")
+            bench.expect(re.search(r"rxnic0\s+[0-9a-f]{16}\n\s+rxnic1\s+[0-9a-f]{16}\n", names), names)
+            one = fabric.run("ibv_devices", RXNIC_NIC="1")
+            bench.expect("rxnic1" in one and "rxnic0" not in one, f"RXNIC_NIC=1: {one}")
+            told = fabric.run("ibv_devinfo", "-v")
+            for wanted in (r"hca_id:\s+rxnic0", r"hca_id:\s+rxnic1", r"state:\s+PORT_ACTIVE", r"link_layer:\s+Ethernet",
+                           r"GID\[\s*0\]:\s+fe80:.*RoCE v1", r"GID\[\s*1\]:\s+fe80:.*RoCE v2",
+                           r"GID\[\s*2\]:\s+::ffff:10\.0\.0\.1, RoCE v2"):
+                bench.expect(re.search(wanted, told), f"ibv_devinfo -v: no {wanted!r} in {told}")
+            max_qp_wr = re.search(r"max_qp_wr:\s+(\d+)", told)
+            bench.expect(max_qp_wr and int(max_qp_wr[1]) >= 16384, f"max_qp_wr: {told}")
+        # Without a fabric there is no device, and it is said why.
+        nobody = fabric.start("orphan", "ibv_devices")
+        nobody.wait()
+        bench.expect("rxnic0" not in nobody.text() and str(fabric.socket) in nobody.text(), nobody.story())
+
+
+CHECKS = {"devices": devices}
+CHECKS |= {f"{kind}_pingpong": family(f"ibv_{kind}_pingpong", rows) for kind, rows in PINGPONGS.items()}
+CHECKS |= {name: family(f"ib_{name}", rows) for name, rows in PERFTEST.items()}
+
+if __name__ == "__main__":
+    parser = live.parser_for(__doc__, CHECKS)
+    parser.add_argument("--verbose", action="store_true", help="say every row")
+    parser.add_argument("--thorough", action="store_true", help="-a as every user and on one NIC and two")
+    sys.exit(e2e.run(parser, CHECKS))

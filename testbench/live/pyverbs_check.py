@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""rdma-core's own suite, as Debian's python3-pyverbs brings it, unmodified, on rxnic0: nothing fails, nothing hangs.
+
+What may be skipped is listed here by name with the reason; anything else that is skipped is a failure.
+"""
+import gzip
+import pathlib
+import re
+import shutil
+import sys
+
+import live
+from live import e2e
+
+SUITE = pathlib.Path("/usr/share/doc/rdma-core/tests")
+PYTHON = "/usr/bin/python3"  # Debian's packages are for Debian's Python
+MODULES = ("test_addr", "test_pd", "test_cq", "test_cq_events", "test_cqex", "test_fork", "test_relaxed_ordering",
+           "test_qpex", "test_qp")
+XRC, RAW, WINDOWS = "XRC", "RAW_PACKET", "memory windows"
+MAY_BE_SKIPPED = {
+    "test_xrc_traffic_cq_ex": XRC,
+    "test_ro_xrc_traffic": XRC,
+    "test_qp_ex_xrc_send": XRC,
+    "test_qp_ex_xrc_send_imm": XRC,
+    "test_qp_ex_rc_bind_mw": WINDOWS,
+    "test_qp_ex_rc_atomic_write": "ATOMIC_WRITE",
+    "test_create_raw_qp_no_attr": RAW,
+    "test_create_raw_qp_with_attr": RAW,
+    "test_create_raw_qp_ex_no_attr": RAW,
+    "test_create_raw_qp_ex_with_attr": RAW,
+    "test_create_raw_qp_ex_with_illegal_caps_max_send_wr": RAW,
+    "test_create_raw_qp_ex_with_illegal_caps_max_send_sge": RAW,
+    "test_create_raw_qp_ex_with_illegal_caps_max_recv_sge": RAW,
+    "test_create_raw_qp_ex_with_illegal_caps_max_recv_wr": RAW,
+    "test_query_raw_qp": RAW,
+}
+
+
+def unpack(folder):
+    """The suite with its compressed files unpacked."""
+    if not (SUITE / "run_tests.py").exists():
+        raise e2e.Skip("python3-pyverbs is not installed")
+    target = folder / "tests"
+    target.mkdir()
+    for file in SUITE.iterdir():
+        if file.suffix == ".gz":
+            with gzip.open(file) as packed, open(target / file.stem, "wb") as plain:
+                shutil.copyfileobj(packed, plain)
+        elif file.is_file():
+            shutil.copy(file, target)
+    return target
+
+
+def results(text):
+    """{test: ok, FAIL, ERROR or skipped...}: what unittest -v says, whatever the tests print in between."""
+    found, test = {}, None
+    for line in text.splitlines():
+        named = re.match(r"(test_\w+) \(tests\.", line)
+        test = named[1] if named else test
+        ended = re.search(r"(ok|FAIL|ERROR|skipped .*)$", line)
+        if test and ended:
+            found[test] = ended[1]
+            test = None
+    return found
+
+
+def module(name):
+    def check(bench):
+        tests = unpack(bench.folder)
+        for uid in live.users().values():
+            with live.Fabric(bench, 1, uid) as fabric:
+                # Some tests make the program wait for 10 s at most before they fail by themselves.
+                text = fabric.run(PYTHON, "-B", tests / "run_tests.py", "--dev", "rxnic0", "-v", f"tests.{name}")
+            found = results(text)
+            ran = re.search(r"^Ran (\d+) tests?", text, re.M)
+            bench.expect(ran and int(ran[1]) == len(found),
+                         f"{name}: {ran and ran[0]}, understood {len(found)}: {text}")
+            passed = 0
+            for test, result in found.items():
+                if result.startswith("skipped"):
+                    bench.expect(test in MAY_BE_SKIPPED, f"{test}: {result}")
+                    print(f"{test}: {result} ({MAY_BE_SKIPPED.get(test, 'not expected')})")
+                else:
+                    bench.expect(result == "ok", f"{test}: {result}")
+                    passed += result == "ok"
+            bench.expect(passed > 0, f"{name}: nothing passed: {text}")
+            print(f"{name}: {passed} of {len(found)} passed")
+
+    check.__doc__ = f"tests.{name}"
+    return check
+
+
+CHECKS = {name.removeprefix("test_"): module(name) for name in MODULES}
+
+if __name__ == "__main__":
+    sys.exit(e2e.run(live.parser_for(__doc__, CHECKS), CHECKS))

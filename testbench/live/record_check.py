@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Record and replay: the programs' run, repeated without the programs, is the same run."""
+import json
+import pathlib
+import re
+import shutil
+import sys
+
+import live
+from live import e2e
+
+# What a replay must repeat to the last digit.
+SAME = ("cycles", "time_ps", "packets", "messages", "cqes", "error_cqes", "bytes", "latency_ns", "one_way_latency_ns",
+        "transport", "events", "fabric", "nics", "state_hash")
+
+
+def replay_of(bench, fabric, what):
+    """Replays a recorded run: an equal report and an equal wire."""
+    recorded = fabric.folder / "out"
+    out = fabric.folder / "again"
+    done = bench.rxnic("replay", recorded, "--quiet", "--out", out)
+    bench.expect_equal(done.returncode, 0, f"{what}: replay: {done.stdout}{done.stderr}")
+    if done.returncode != 0 or fabric.report is None:
+        return
+    again = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    for key in SAME:
+        bench.expect(again.get(key) == fabric.report.get(key),
+                     f"{what}: {key}: {str(again.get(key))[:300]}; recorded {str(fabric.report.get(key))[:300]}")
+    if (out / "wire.pcap").exists():
+        bench.expect((out / "wire.pcap").read_bytes() == fabric.wire.read_bytes(), f"{what}: another wire")
+    loud = bench.rxnic("replay", recorded)
+    bench.expect(loud.returncode == 0 and re.search("equal|same", loud.stdout + loud.stderr),
+                 f"{what}: does not say that it is equal: {loud.stdout[-500:]}{loud.stderr[-500:]}")
+
+
+def pairs(bench):
+    """Programs from Debian."""
+    live.need("ibv_srq_pingpong", "ib_send_bw")
+    for command in (["ibv_srq_pingpong", "-g", "2", "-n", "200"], ["ibv_rc_pingpong", "-g", "1", "-n", "50", "-e"],
+                    ["ibv_ud_pingpong", "-g", "2", "-n", "50"], ["ib_send_bw", "-F", "-n", "300"],
+                    ["ib_read_bw", "-F", "-n", "100"], ["ib_atomic_bw", "-F", "-n", "100"]):
+        port = live.Port()
+        with live.Fabric(bench, 2) as fabric:
+            options = [*command[1:], "-p", port.number]
+            fabric.pair([command[0], "-d", "rxnic0", *options], [command[0], "-d", "rxnic1", *options, "127.0.0.1"],
+                        port)
+        port.close()
+        replay_of(bench, fabric, command[0])
+
+
+def suites(bench):
+    """Test programs of our own: all opcodes, errors, threads."""
+    for suite in ("Payload", "Protection", "Threads"):
+        with live.Fabric(bench, 2) as fabric:
+            fabric.run(bench.options.programs / "live_verbs", f"--gtest_filter=*{suite}.*", "--gtest_brief=1")
+        replay_of(bench, fabric, suite)
+
+
+def tampered(bench):
+    """A record that was changed is not called equal."""
+    live.need("ibv_rc_pingpong")
+    port = live.Port()
+    with live.Fabric(bench, 2) as fabric:
+        options = ["-g", "2", "-n", "10", "-p", port.number]
+        fabric.pair(["ibv_rc_pingpong", "-d", "rxnic0", *options],
+                    ["ibv_rc_pingpong", "-d", "rxnic1", *options, "127.0.0.1"], port)
+    port.close()
+    log = (fabric.folder / "out" / "host.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    doorbells = [number for number, line in enumerate(log) if '"doorbell"' in line]
+    bench.expect(len(doorbells) > 20, f"{len(doorbells)} doorbells in the log")
+    for what, lines, codes in (("a doorbell is missing", log[:doorbells[10]] + log[doorbells[10] + 1:], (1, 3)),
+                               ("cut off", log[:len(log) // 2], (3,)),
+                               ("a line is garbage", log[:5] + ["{]\n"] + log[5:], (3,))):
+        folder = bench.folder / "tampered"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(fabric.folder / "out", folder)
+        (folder / "host.jsonl").write_text("".join(lines), encoding="utf-8")
+        done = bench.rxnic("replay", folder, "--quiet")
+        bench.expect(done.returncode in codes, f"{what}: exit {done.returncode}; expected {codes}: {done.stderr}")
+        bench.expect(done.stderr.strip() != "", f"{what}: says nothing")
+
+
+CHECKS = {"pairs": pairs, "suites": suites, "tampered": tampered}
+
+if __name__ == "__main__":
+    parser = live.parser_for(__doc__, CHECKS)
+    parser.add_argument("--programs", required=True, type=lambda f: pathlib.Path(f).resolve(), metavar="FOLDER",
+                        help="where live_verbs is")
+    sys.exit(e2e.run(parser, CHECKS))

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`rxnic run` and `rxnic serve` as a user meets them: exit codes, Ctrl-C, whom the socket lets in, what is left."""
+import json
+import os
+import pathlib
+import re
+import signal
+import stat
+import sys
+
+import live
+from live import e2e
+
+PAIR = """
+ibv_rc_pingpong -d rxnic0 -g 2 -n 50 -p {port} & server=$!
+until grep -qi ':{port:04X} .* 0A ' /proc/net/tcp /proc/net/tcp6; do kill -0 $server || exit 99; done
+ibv_rc_pingpong -d rxnic1 -g 2 -n 50 -p {port} 127.0.0.1 && wait $server
+"""
+
+
+def ours(bench):
+    """What is left of a run: processes with the check's folder in their command line, sockets in it."""
+    left = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if str(bench.folder) in command and int(process.name) != os.getpid() and "_check.py" not in command:
+            left.append(command)
+    left += [str(path) for path in bench.folder.rglob("*") if stat.S_ISSOCK(path.lstat().st_mode)]
+    return left
+
+
+def run(bench, *command, arguments=("--nics", "2")):
+    done = bench.rxnic("run", "--quiet", *arguments, "--out", bench.folder / "out", "--", *command)
+    bench.expect_equal(ours(bench), [], "left behind")
+    return done
+
+
+def status(bench):
+    """`run` returns its program's status."""
+    for code in (0, 1, 7, 255):
+        bench.expect_equal(run(bench, "sh", "-c", f"exit {code}").returncode, code, "exit code")
+    bench.expect_equal(run(bench, "sh", "-c", "kill -9 $$").returncode, 128 + 9, "exit code of a killed program")
+    absent = run(bench, "/nonexistent/program")
+    bench.expect(absent.returncode != 0 and "/nonexistent/program" in absent.stderr, f"no program: {absent.stderr}")
+    live.need("ibv_devices")
+    listed = run(bench, "ibv_devices")
+    bench.expect("rxnic0" in listed.stdout and "rxnic1" in listed.stdout, listed.stdout)
+    one = run(bench, "ibv_devices", arguments=("--nics", "3", "--nic", "2"))
+    bench.expect(re.findall(r"rxnic\d", one.stdout) == ["rxnic2"], one.stdout)
+
+
+def ends(bench):
+    """A server and a client under one `run`: both end, the report is there, nothing else is."""
+    live.need("ibv_rc_pingpong")
+    port = live.Port()
+    done = run(bench, "sh", "-c", PAIR.format(port=port.number), arguments=("--nics", "2", "--record"))
+    port.close()
+    bench.expect(done.returncode == 0 and done.stdout.count("50 iters in") == 2, f"{done.stdout}{done.stderr}")
+    report = json.loads((bench.folder / "out" / "report.json").read_text(encoding="utf-8"))
+    bench.expect_equal(report["cqes"], 200, "CQEs")
+    replay = bench.rxnic("replay", bench.folder / "out", "--quiet")
+    bench.expect_equal(replay.returncode, 0, f"replay: {replay.stderr}")
+    # A program that leaves in the middle of everything takes nothing along.
+    port = live.Port()
+    early = run(bench, "sh", "-c", f"ibv_rc_pingpong -g 2 -p {port.number} & sleep 0.1; kill -9 $!; exit 3")
+    port.close()
+    bench.expect_equal(early.returncode, 3, f"exit code: {early.stderr}")
+
+
+def run_a_server(bench, port, name):
+    """`rxnic run` of a server that nobody comes to."""
+    command = [bench.options.rxnic, "run", "--quiet", "--nics", "1", "--out", bench.folder / "out", "--",
+               "ibv_rc_pingpong", "-g", "2", "-p", port.number]
+    simulator = live.Program(command, bench.folder, name, dict(os.environ))
+    live.wait_until(lambda: port.is_listened_on() or simulator.ended(), "the server listening")
+    return simulator
+
+
+def interrupt(bench):
+    """Ctrl-C ends the simulator and its programs, and leaves nothing behind."""
+    live.need("ibv_rc_pingpong")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        port = live.Port()
+        # As from a terminal: the signal goes to the whole group.
+        simulator = run_a_server(bench, port, f"signal{number}")
+        os.killpg(simulator.process.pid, number)
+        code = simulator.wait(10)
+        port.close()
+        bench.expect(code not in (0, -signal.SIGKILL), f"exit code {code}: {simulator.story()}")
+        bench.expect_equal(ours(bench), [], "left behind")
+        # The simulator alone: its program does not outlive it.
+        port = live.Port()
+        simulator = run_a_server(bench, port, f"alone{number}")
+        simulator.signal(number)
+        code = simulator.wait(10)
+        bench.expect(code not in (0, -signal.SIGKILL), f"exit code {code}: {simulator.story()}")
+        live.wait_until(lambda: not port.is_listened_on(), "the program's end", 5)
+        port.close()
+        bench.expect_equal(ours(bench), [], "left behind")
+
+
+def users(bench):
+    """The socket is its user's alone, by mode and by peer credentials; root does not enter another's either."""
+    live.need("ibv_devices")
+    if os.geteuid() != 0:
+        raise e2e.Skip("two users: we are not root")
+    for owner, stranger in ((None, live.ORDINARY), (live.ORDINARY, live.ORDINARY - 1), (live.ORDINARY, None)):
+        for address in (None, f"@rxnic-users-{os.getpid()}"):
+            with live.Fabric(bench, 1, owner, record=False, address=address) as fabric:
+                if address is None:
+                    mode = stat.S_IMODE(os.lstat(fabric.socket).st_mode)
+                    bench.expect_equal(oct(mode), "0o600", "mode of the socket")
+                bench.expect("rxnic0" in fabric.run("ibv_devices"), "its own user")
+                fabric.uid = stranger
+                refused = fabric.start("stranger", "env", "ibv_devices")
+                refused.wait(15)
+                bench.expect("rxnic0" not in refused.text(), f"user {stranger} at {owner}'s: {refused.story()}")
+                fabric.uid = owner
+                bench.expect("rxnic0" in fabric.run("ibv_devices"), "its own user, afterwards")
+
+
+def refused(bench):
+    """A socket that is in use, a path that cannot be, an unknown option: exit 2 or 1 and a reason."""
+    with live.Fabric(bench, 1, record=False) as fabric:
+        second = bench.rxnic("serve", "--socket", fabric.socket, "--out", bench.folder / "second")
+        bench.expect(second.returncode in (1, 2) and fabric.socket in second.stderr, f"in use: {second.stderr}")
+        bench.expect(fabric.answers(), "the first goes on")
+    for arguments in (["serve"], ["serve", "--socket", "/nonexistent/socket"], ["run"],
+                      ["run", "--nics", "0", "--", "true"], ["run", "--nics", "65", "--", "true"]):
+        done = bench.rxnic(*arguments)
+        bench.expect(done.returncode in (1, 2) and done.stderr.strip(), f"{arguments}: {done.returncode} {done.stderr}")
+
+
+CHECKS = {"status": status, "ends": ends, "interrupt": interrupt, "users": users, "refused": refused}
+
+if __name__ == "__main__":
+    sys.exit(e2e.run(live.parser_for(__doc__, CHECKS), CHECKS))

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Test programs of our own, against the system's <infiniband/verbs.h>, each suite on a fabric of two NICs."""
+import json
+import pathlib
+import re
+import sys
+
+import live
+import wire
+from live import e2e
+
+
+def suite(bench, fabric, name, tests=None, **environment):
+    """One suite of live_verbs; its output."""
+    text = fabric.run(bench.options.programs / "live_verbs", f"--gtest_filter={tests or f'*{name}.*'}",
+                      "--gtest_brief=1", **environment)
+    passed = re.search(r"\[  PASSED  \] (\d+) test", text)
+    bench.expect(passed and int(passed[1]) > 0, f"{name}: no test ran: {text[-2000:]}")
+    return text
+
+
+def payload(bench):
+    """Random messages over every transport and opcode: arenas, and wire.pcap against the buffers."""
+    log = bench.folder / "payloads.jsonl"
+    checked = live.WireCheck(bench)
+    for uid in live.users().values():
+        log.unlink(missing_ok=True)
+        with live.Fabric(bench, 2, uid) as fabric:
+            inside = fabric.folder / "payloads.jsonl"
+            suite(bench, fabric, "Payload", RXNIC_LIVE_PAYLOADS=str(inside))
+        with open(inside, encoding="ascii") as lines:
+            wanted = wire.logged(map(json.loads, lines))
+        found = wire.messages(fabric.wire)
+        compared = 0
+        for key, messages in wanted.items():
+            on_wire = found.get(key, [])
+            bench.expect_equal(len(on_wire), len(messages), f"nic, qpn, kind {key}: messages on the wire")
+            for number, (sent, seen) in enumerate(zip(messages, on_wire)):
+                compared += 1
+                if sent != seen:
+                    bench.expect(False, f"{key} message {number}: the wire differs from the program's buffer")
+                    break
+        bench.expect(compared > 2000, f"only {compared} messages were compared")
+        bench.expect_equal(sorted(set(found) - set(wanted)), [], "messages that nobody logged")
+        print(f"{compared} messages on the wire equal the programs' buffers")
+        checked.add(fabric.wire)
+    checked.finish(at_least=5000)
+
+
+def protection(bench):
+    """Wrong keys, bounds, rights, pages, PDs, freed and destroyed objects."""
+    checked = live.WireCheck(bench)
+    for uid in live.users().values():
+        with live.Fabric(bench, 2, uid) as fabric:
+            suite(bench, fabric, "Protection")
+        checked.add(fabric.wire)
+    checked.finish(at_least=200)
+
+
+def grh(bench):
+    """The 40 bytes in front of a datagram."""
+    with live.Fabric(bench, 2) as fabric:
+        suite(bench, fabric, "Grh")
+    checked = live.WireCheck(bench)
+    checked.add(fabric.wire)
+    checked.finish(at_least=6)
+
+
+def events(bench):
+    """Completion channels."""
+    with live.Fabric(bench, 2, record=False) as fabric:
+        suite(bench, fabric, "Events")
+
+
+def latency(bench):
+    """What a program measures with completion timestamps agrees with the report within 1 %."""
+    with live.Fabric(bench, 2, record=False) as fabric:
+        suite(bench, fabric, "Latency", "Latency.ClockAndTimestampsAgree")
+    with live.Fabric(bench, 2, record=False) as fabric:
+        text = suite(bench, fabric, "Latency", "Latency.MedianOfAPingPong")
+    said = re.search(r"one way: (\d+) samples, median ([\d.]+) ns to the CQE", text)
+    bench.expect(said, text)
+    if said is None or fabric.report is None:
+        return
+    # The timestamp is of the CQE's building, the report's latency ends when it can be polled: the write lies between.
+    values = fabric.report["config"]["values"]
+    dma, cqe = values["dma_engine"], values["cqe_generator"]
+    write = (cqe["latency_cycles"] * values["nic"]["clock_period_ps"] + dma["write_latency_ps"]) / 1000
+    write += (cqe["cqe_bytes"] + dma["write_header_bytes"]) * 8 / dma["tlp_rate_mbps"] * 1000
+    reported, measured = fabric.report["one_way_latency_ns"], float(said[2]) + write
+    print(f"one way, 32 bytes: the program measures {said[2]} ns to the CQE, whose write takes {write:.1f} ns: "
+          f"{measured:.1f} ns; the report says {reported['p50']} ns of {reported['count']} messages; "
+          "published 810-830 ns")
+    bench.expect_equal(reported["count"], int(said[1]), "messages in the report")
+    bench.expect(abs(measured - reported["p50"]) <= 0.01 * reported["p50"],
+                 f"median {measured:.1f} ns; the report says {reported['p50']} ns")
+
+
+def threads(bench):
+    """Many threads, many QPs; a program that forks."""
+    for uid in live.users().values():
+        with live.Fabric(bench, 2, uid, record=False) as fabric:
+            suite(bench, fabric, "Threads")
+
+
+def hostile(bench):
+    """10^4 corruptions of mapping and doorbells and garbage over the socket, while others work."""
+    live.need("ibv_rc_pingpong", "ib_send_bw")
+    with live.Fabric(bench, 2, record=False) as fabric:
+        attacker = fabric.start("hostile", bench.options.programs / "hostile", "10000")
+        rounds, good = 0, True
+        while good and (not attacker.ended() or rounds < 2):
+            port = live.Port()
+            options = ["-p", port.number, "-g", "2", "-n", "500", "-s", "5000", "-c"]
+            good, server, client = fabric.pair(["ibv_rc_pingpong", "-d", "rxnic0", *options],
+                                               ["ibv_rc_pingpong", "-d", "rxnic1", *options, "127.0.0.1"], port)
+            good = good and "invalid data" not in server.text() + client.text()
+            port.close()
+            rounds += 1
+        bench.expect(good, f"victims, round {rounds}")
+        code = attacker.wait()
+        bench.expect(code == 0 and "10000 corruptions" in attacker.text(), attacker.story())
+        suite(bench, fabric, "Payload")
+        print(f"{rounds} pairs ran to their end beside: {attacker.text().strip()}")
+
+
+CHECKS = {"payload": payload, "protection": protection, "grh": grh, "events": events, "latency": latency,
+          "threads": threads, "hostile": hostile}
+
+if __name__ == "__main__":
+    parser = live.parser_for(__doc__, CHECKS)
+    parser.add_argument("--programs", required=True, type=lambda f: pathlib.Path(f).resolve(), metavar="FOLDER",
+                        help="where live_verbs and hostile are")
+    sys.exit(e2e.run(parser, CHECKS))

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two connected QPs in one program, each with queues and memory of its own: on one NIC or on two.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "testbench/live/verbs_world.h"
+
+namespace rxnic::live {
+
+inline constexpr std::size_t kPage = 4096;
+
+struct Side {
+  explicit Side(std::uint32_t nic, std::size_t bytes = 64 * kPage)
+      : world(nic), send_cq(world.cq()), receive_cq(world.cq()), arena(world, bytes) {}
+
+  World world;
+  Owned<ibv_cq> send_cq, receive_cq;
+  Arena arena;
+  Owned<ibv_qp> qp;
+};
+
+// The parameter is the number of NICs that the pair is on.
+class PairTest : public testing::TestWithParam<std::uint32_t> {
+ protected:
+  // Fresh QPs, connected: those before may have gone to the error state.
+  void reconnect(const QpShape& shape = {}, const Path& path = {}) {
+    for (Side* side : {&a, &b}) {
+      side->qp = make_qp(side->world, side->send_cq.get(), side->receive_cq.get(), shape);
+    }
+    connect_both(a.qp.get(), a.world, b.qp.get(), b.world, path);
+  }
+
+  void expect_nothing_else_written() {
+    EXPECT_EQ(a.arena.differs(), "");
+    EXPECT_EQ(b.arena.differs(), "");
+  }
+
+  Side a{0}, b{GetParam() - 1};
+};
+
+inline std::string nics_of(const testing::TestParamInfo<std::uint32_t>& info) {
+  return info.param == 1 ? "OneNic" : "TwoNics";
+}
+#define RXNIC_ON_ONE_AND_TWO_NICS(suite) \
+  INSTANTIATE_TEST_SUITE_P(Live, suite, testing::Values(1u, 2u), rxnic::live::nics_of)
+
+}  // namespace rxnic::live

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of a wire.pcap, put together again: what the payload log of a test program is compared with.
+
+Frames are taken apart by scripts/check_icrc.py and by the few lines below, not by the model.
+"""
+import sys
+
+from live import e2e
+
+sys.path.insert(0, str(e2e.ROOT / "scripts"))
+import check_icrc  # noqa: E402
+
+OURS = bytes.fromhex("027278")  # first bytes of every MAC address of the model; the last two count from 1
+
+FIRST, MIDDLE, LAST, ONLY = range(4)
+# Low five bits of a BTH opcode: (kind, operation, place in the message, bytes of headers behind BTH and DETH).
+PARTS = {
+    0x00: ("request", "send", FIRST, 0), 0x01: ("request", "send", MIDDLE, 0), 0x02: ("request", "send", LAST, 0),
+    0x03: ("request", "send_imm", LAST, 4), 0x04: ("request", "send", ONLY, 0), 0x05: ("request", "send_imm", ONLY, 4),
+    0x06: ("request", "write", FIRST, 16), 0x07: ("request", "write", MIDDLE, 0), 0x08: ("request", "write", LAST, 0),
+    0x09: ("request", "write_imm", LAST, 4), 0x0A: ("request", "write", ONLY, 16),
+    0x0B: ("request", "write_imm", ONLY, 20),
+    0x0D: ("response", "", FIRST, 4), 0x0E: ("response", "", MIDDLE, 0), 0x0F: ("response", "", LAST, 4),
+    0x10: ("response", "", ONLY, 4),
+}
+COMPARE_SWAP, FETCH_ADD = 0x13, 0x14
+UD = 3  # of the opcode's high three bits
+
+
+def messages(path):
+    """{(nic, qpn, kind): [message, ...]} in order, without what was sent again.
+
+    A message: ("operation", bytes); kind "atomic": (compare, swap), compare 0 for FETCH_ADD.
+    """
+    found, open_messages, seen = {}, {}, set()
+    with open(path, "rb") as file:
+        data = file.read()
+    for link, frame in check_icrc.records(data):
+        if link != check_icrc.DLT_ETHERNET or frame[:3] != OURS:
+            continue
+        nic = check_icrc.be16(frame, 4) - 1
+        _, bth, end = check_icrc.ethernet(frame)
+        qpn = int.from_bytes(frame[bth + 5:bth + 8], "big")
+        psn = int.from_bytes(frame[bth + 9:bth + 12], "big")
+        opcode, pad = frame[bth], frame[bth + 1] >> 4 & 3
+        at = bth + 12 + (8 if opcode >> 5 == UD else 0)
+        if opcode & 31 in (COMPARE_SWAP, FETCH_ADD):
+            kind = "atomic"
+        elif opcode & 31 in PARTS:
+            kind, operation, place, headers = PARTS[opcode & 31]
+        else:
+            continue
+        # A datagram's PSN says nothing about its receiver's queue, and none is sent again.
+        if opcode >> 5 != UD:
+            if (nic, qpn, kind == "response", psn) in seen:
+                continue
+            seen.add((nic, qpn, kind == "response", psn))
+        key = (nic, qpn, kind)
+        if kind == "atomic":
+            swap, compare = (int.from_bytes(frame[at + n:at + n + 8], "big") for n in (12, 20))
+            found.setdefault(key, []).append((compare if opcode & 31 == COMPARE_SWAP else 0, swap))
+            continue
+        payload = frame[at + headers:end - 4 - pad]
+        if place in (FIRST, ONLY):
+            open_messages[key] = []
+        open_messages.setdefault(key, []).append(payload)
+        if place in (LAST, ONLY):
+            found.setdefault(key, []).append((operation, b"".join(open_messages.pop(key))))
+    return found
+
+
+def logged(lines):
+    """The same of a payload log (payload_log.h)."""
+    found = {}
+    for line in lines:
+        key = (line["nic"], line["qpn"], line["kind"])
+        if line["kind"] == "atomic":
+            message = (line["compare"], line["swap"])
+        else:
+            message = (line.get("opcode", ""), bytes.fromhex(line["hex"]))
+        found.setdefault(key, []).append(message)
+    return found

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules are those of bridge/device/nic_memory.h.
+#include "bridge/device/nic_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "model/types/context.h"
+#include "testbench/sim/kernel.h"
+
+namespace rxnic {
+namespace {
+
+struct Programs final : ProgramMemory {
+  struct Access {
+    bool write;
+    ClientId client;
+    std::uint64_t address;
+    std::size_t bytes;
+    bool operator==(const Access&) const = default;
+  };
+  bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) override {
+    log.push_back({false, client, address, to.size()});
+    return mapped;
+  }
+  bool write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) override {
+    log.push_back({true, client, address, from.size()});
+    return mapped;
+  }
+  std::vector<Access> log;
+  bool mapped = true;
+};
+
+struct Observer final : HostObserver {
+  void on_read(Cycle, ClientId, std::uint64_t, std::span<const std::uint8_t>, bool ok) override {
+    ++reads;
+    failed += !ok;
+  }
+  void on_write(Cycle, ClientId, std::uint64_t, std::span<const std::uint8_t>, bool ok) override {
+    ++writes;
+    failed += !ok;
+  }
+  int reads = 0, writes = 0, failed = 0;
+};
+
+class NicMemoryTest : public testing::Test {
+ protected:
+  Kernel kernel;
+  Engine engine{"engine", {}};
+  Programs programs;
+  Observer observer;
+  NicMemory memory{engine, programs, &observer};
+  std::array<std::uint8_t, 64> bytes{};
+};
+
+TEST_F(NicMemoryTest, TablesAreItsOwn) {  // R1
+  EXPECT_EQ(memory.load<std::uint64_t>(icm::kMpt + 64), 0u);
+  memory.store(icm::kMpt + 64, std::uint64_t{42});
+  EXPECT_EQ(memory.load<std::uint64_t>(icm::kMpt + 64), 42u);
+  for (const BusAddress table : {icm::kQpContexts, icm::kMtt, icm::kTagOverflow, BusAddress{~std::uint64_t{4095}}}) {
+    EXPECT_TRUE(memory.write(table, bytes));
+  }
+  EXPECT_TRUE(programs.log.empty());
+  EXPECT_EQ(observer.reads + observer.writes, 0);
+}
+
+TEST_F(NicMemoryTest, ProgramsAreFoundByTheirClient) {  // R2, R3
+  const ClientId first{1}, last{0x3fff};
+  EXPECT_TRUE(memory.read(program_address(first, 0x7fff'ffff'f000), bytes));
+  EXPECT_TRUE(memory.write(program_address(last, ProgramMemory::kShared | 4096), bytes));
+  const std::vector<Programs::Access> expected = {{false, first, 0x7fff'ffff'f000, 64},
+                                                  {true, last, ProgramMemory::kShared | 4096, 64}};
+  EXPECT_EQ(programs.log, expected);
+  EXPECT_EQ(observer.reads, 1);
+  EXPECT_EQ(observer.writes, 1);
+  EXPECT_EQ(observer.failed, 0);
+  programs.mapped = false;
+  EXPECT_FALSE(memory.read(program_address(first, 0), bytes));
+  EXPECT_FALSE(memory.write(program_address(first, 0), bytes));
+  EXPECT_EQ(observer.failed, 2);
+}
+
+TEST_F(NicMemoryTest, NoRangeReachesTheNextClient) {  // R2
+  const BusAddress end = program_address(ClientId{2}, 0);
+  EXPECT_TRUE(memory.read(BusAddress{raw(end) - 64}, bytes));
+  EXPECT_FALSE(memory.read(BusAddress{raw(end) - 63}, bytes));
+  EXPECT_FALSE(memory.write(BusAddress{raw(end) - 1}, bytes));
+  EXPECT_EQ(programs.log.size(), 1u);
+}
+
+}  // namespace
+}  // namespace rxnic
