@@ -14,7 +14,7 @@ constexpr std::uint32_t kLastNumber = 0x3ffff;
 constexpr std::uint32_t kFirstKeyIndex = 2;  // kInvalidKey is of index 1
 constexpr std::uint64_t kMttBytes = std::uint64_t{1} << 40;
 constexpr std::uint64_t kClockReadPs = 1'000'000;  // a read of a register: a PCIe round trip and the CPU's stall
-constexpr std::uint64_t kCommandPs = 20'000'000;  // the NIC's firmware: what was posted before is done by then
+constexpr std::uint64_t kCommandPs = 20'000'000;   // the NIC's firmware: what was posted before is done by then
 
 bool command_time_is_over(Command& c, Cycle now, std::uint64_t clock_period_ps) {
   if (c.due == Cycle{}) c.due = now + (kCommandPs + clock_period_ps - 1) / clock_period_ps;

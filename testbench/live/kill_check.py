@@ -18,18 +18,22 @@ from live import e2e
 
 AT_ONCE = 2.0  # seconds in which the one who is left has to end
 STOPPED = 3.0  # seconds
-# Traffic without an end, by what its programs wait in: polling, events, memory, many QPs. None of datagrams: their
-# receiver cannot know that the sender is gone.
+# Traffic without an end, by what its programs wait in: polling, events, memory. None of datagrams: their receiver
+# cannot know that the sender is gone.
 ENDLESS = [
     ["ibv_rc_pingpong", "-g", "2", "-n", "100000000"],
     ["ibv_rc_pingpong", "-g", "1", "-n", "100000000", "-e", "-s", "100000"],
     ["ibv_uc_pingpong", "-g", "2", "-n", "100000000"],
-    ["ibv_srq_pingpong", "-g", "2", "-n", "100000000"],
     ["ib_send_bw", "-F", "-n", "100000000", "-s", "1000"],
     ["ib_write_bw", "-F", "-n", "100000000", "-s", "100000"],
     ["ib_read_bw", "-F", "-n", "100000000", "-e"],
     ["ib_send_lat", "-F", "-n", "10000000"],
 ]
+
+
+# Receives on an SRQ are not flushed when a QP fails: of its peer's death the owner of an idle QP gets the asynchronous
+# event only, which this program does not look at. Of the simulator's it is told as everybody.
+ON_SRQ = ["ibv_srq_pingpong", "-g", "2", "-n", "100000000"]
 
 
 def shared_memory():
@@ -55,13 +59,17 @@ class Victims:
 
 
 def expect_end(bench, program, since, what):
-    """It ends in time, by itself, not well, and says something. The seconds it took."""
+    """It ends in time, by itself, not well, and says something. The seconds it took.
+
+    A program that was still exchanging addresses over TCP may end by SIGPIPE.
+    """
     code = program.wait(max(0.1, since + AT_ONCE - time.monotonic()))
     took = time.monotonic() - since
     bench.expect(code != -signal.SIGKILL, f"{what}: still runs {took:.1f} s later: {program.story()}")
     bench.expect(code != 0, f"{what}: ended as if nothing had happened: {program.story()}")
-    bench.expect(code >= 0, f"{what}: killed by signal {-code}: {program.story()}")
-    bench.expect(program.text().strip() != "", f"{what}: said nothing")
+    bench.expect(code >= 0 or code in (-signal.SIGPIPE, -signal.SIGKILL),
+                 f"{what}: killed by signal {-code}: {program.story()}")
+    bench.expect(program.text().strip() != "" or code == -signal.SIGPIPE, f"{what}: said nothing")
     return took
 
 
@@ -75,12 +83,12 @@ def next_run(bench, fabric, what):
     port.close()
 
 
-def rounds_of(bench):
+def rounds_of(bench, commands):
     seed = int(os.environ.get("RXNIC_SEED", "1"), 0)
     print(f"RXNIC_SEED={seed}")
     chance = random.Random(seed)
     for number in range(bench.options.rounds):
-        command = ENDLESS[number % len(ENDLESS)]
+        command = commands[number % len(commands)]
         delay = chance.choice((0.0, 0.01, 0.05, 0.2)) * chance.random()
         yield command, delay, f"round {number}, {command[0]} after {delay * 1000:.1f} ms"
 
@@ -89,7 +97,7 @@ def kill_program(bench, which):
     live.need("ibv_rc_pingpong", "ib_send_bw")
     before, slowest = shared_memory(), 0.0
     with live.Fabric(bench, 2, record=False) as fabric:
-        for command, delay, what in rounds_of(bench):
+        for command, delay, what in rounds_of(bench, ENDLESS):
             victims = Victims(fabric, command)
             dead, left = ((victims.server, victims.client) if which == "server" else (victims.client, victims.server))
             time.sleep(delay)  # the moment is the point
@@ -116,7 +124,7 @@ def simulator(bench):
     live.need("ibv_rc_pingpong", "ib_send_bw")
     before, slowest = shared_memory(), 0.0
     name = f"@rxnic-kill-{os.getpid()}"
-    for command, delay, what in rounds_of(bench):
+    for command, delay, what in rounds_of(bench, [*ENDLESS, ON_SRQ]):
         fabric = live.Fabric(bench, 2, record=False, address=name)
         fabric.open()
         victims = Victims(fabric, command)
