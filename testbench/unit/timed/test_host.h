@@ -154,17 +154,22 @@ struct TwoNics {
 // Repeats a command from cycle `from` on until it is done; `then` is called in that cycle. The count of kBusy.
 template <class Command>
 std::shared_ptr<std::uint32_t> repeat(Bench& bench, Cycle from, Command command, std::function<void(Cycle)> then = {}) {
-  auto busy = std::make_shared<std::uint32_t>(0);
-  auto again = std::make_shared<std::function<void(Cycle)>>();
-  *again = [&bench, busy, command, then, again](Cycle now) {
-    if (command() == CommandResult::kBusy) {
-      ++*busy;
-      bench.at(now + 10, *again);
-    } else if (then) {
-      then(now);
+  struct Attempt {
+    Bench& bench;
+    Command command;
+    std::function<void(Cycle)> then;
+    std::shared_ptr<std::uint32_t> busy;
+    void operator()(Cycle now) {
+      if (command() == CommandResult::kBusy) {
+        ++*busy;
+        bench.at(now + 10, *this);
+      } else if (then) {
+        then(now);
+      }
     }
   };
-  bench.at(from, *again);
+  auto busy = std::make_shared<std::uint32_t>(0);
+  bench.at(from, Attempt{bench, command, then, busy});
   return busy;
 }
 
