@@ -71,7 +71,7 @@ bool LiveMemory::read(ClientId id, std::uint64_t address, std::span<std::uint8_t
       count(counters_.shared_reads, to.size());
     }
   } else if (done && !to.empty()) {
-    done = read_process(*client, address, to);
+    done = move(*client, address, to.data(), to.size(), false);
   }
   counters_.failures += done ? 0u : 1u;
   return done;
@@ -87,7 +87,7 @@ bool LiveMemory::write(ClientId id, std::uint64_t address, std::span<const std::
       count(counters_.shared_writes, from.size());
     }
   } else if (done && !from.empty()) {
-    done = write_process(*client, address, from);
+    done = move(*client, address, const_cast<std::uint8_t*>(from.data()), from.size(), true);
   }
   counters_.failures += done ? 0u : 1u;
   return done;
@@ -101,53 +101,31 @@ LiveMemory::Way& LiveMemory::way(const LiveClient& client) {
   return w;
 }
 
-bool LiveMemory::read_process(const LiveClient& client, std::uint64_t address, std::span<std::uint8_t> to) {
+// `local` is only read when `write`.
+bool LiveMemory::move(const LiveClient& client, std::uint64_t address, std::uint8_t* local, std::size_t bytes,
+                      bool write) {
   Way& w = way(client);
   if (!w.by_descriptor) {
-    const iovec local{to.data(), to.size()};
-    const iovec remote{reinterpret_cast<void*>(address), to.size()};
-    const ssize_t moved = process_vm_readv(client.pid(), &local, 1, &remote, 1, 0);
-    if (moved == static_cast<ssize_t>(to.size())) {
-      count(counters_.process_reads, to.size());
+    const iovec here{local, bytes};
+    const iovec there{reinterpret_cast<void*>(address), bytes};
+    const ssize_t moved = (write ? process_vm_writev : process_vm_readv)(client.pid(), &here, 1, &there, 1, 0);
+    if (moved == static_cast<ssize_t>(bytes)) {
+      count(write ? counters_.process_writes : counters_.process_reads, bytes);
       return true;
     }
     if (moved >= 0 || !not_permitted(errno)) return false;
     w.by_descriptor = true;
   }
-  if (!permitted(w, client, address, to.size(), false)) return false;
-  for (std::size_t done = 0; done < to.size();) {
-    const ssize_t moved =
-        pread(client.own_memory(), to.data() + done, to.size() - done, static_cast<off_t>(address + done));
+  if (!permitted(w, client, address, bytes, write)) return false;
+  for (std::size_t done = 0; done < bytes;) {
+    const auto at = static_cast<off_t>(address + done);
+    const ssize_t moved = write ? pwrite(client.own_memory(), local + done, bytes - done, at)
+                                : pread(client.own_memory(), local + done, bytes - done, at);
     if (moved < 0 && errno == EINTR) continue;
     if (moved <= 0) return false;
     done += static_cast<std::size_t>(moved);
   }
-  count(counters_.descriptor_reads, to.size());
-  return true;
-}
-
-bool LiveMemory::write_process(const LiveClient& client, std::uint64_t address, std::span<const std::uint8_t> from) {
-  Way& w = way(client);
-  if (!w.by_descriptor) {
-    const iovec local{const_cast<std::uint8_t*>(from.data()), from.size()};
-    const iovec remote{reinterpret_cast<void*>(address), from.size()};
-    const ssize_t moved = process_vm_writev(client.pid(), &local, 1, &remote, 1, 0);
-    if (moved == static_cast<ssize_t>(from.size())) {
-      count(counters_.process_writes, from.size());
-      return true;
-    }
-    if (moved >= 0 || !not_permitted(errno)) return false;
-    w.by_descriptor = true;
-  }
-  if (!permitted(w, client, address, from.size(), true)) return false;
-  for (std::size_t done = 0; done < from.size();) {
-    const ssize_t moved =
-        pwrite(client.own_memory(), from.data() + done, from.size() - done, static_cast<off_t>(address + done));
-    if (moved < 0 && errno == EINTR) continue;
-    if (moved <= 0) return false;
-    done += static_cast<std::size_t>(moved);
-  }
-  count(counters_.descriptor_writes, from.size());
+  count(write ? counters_.descriptor_writes : counters_.descriptor_reads, bytes);
   return true;
 }
 

@@ -57,8 +57,7 @@ class LiveMemory final : public ProgramMemory {
   };
   Way& way(const LiveClient& client);
   bool permitted(Way& w, const LiveClient& client, std::uint64_t address, std::uint64_t bytes, bool write);
-  bool read_process(const LiveClient& client, std::uint64_t address, std::span<std::uint8_t> to);
-  bool write_process(const LiveClient& client, std::uint64_t address, std::span<const std::uint8_t> from);
+  bool move(const LiveClient& client, std::uint64_t address, std::uint8_t* local, std::size_t bytes, bool write);
 
   const LivePort& port_;
   LiveMemoryOptions options_;
