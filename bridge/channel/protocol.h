@@ -11,6 +11,8 @@
 //       every one of them: EINVAL.
 //   R5  Handles are the numbers that the device knows: QPN, CQN, SRQN, PDN, lkey. A handle of another connection is
 //       refused (EINVAL).
+//   R6  Of both pipes of kOpen the simulator gets the write end. Notices are lines of text for the program's user, at
+//       most kMaxNotice bytes each with the newline; the pipe's end is the simulator's.
 #pragma once
 
 #include <array>
@@ -24,7 +26,7 @@ namespace rxnic::channel {
 
 enum class Request : std::uint16_t {
   kHello = 1,
-  kOpen,  // with 4 descriptors: mapping, eventfd, async events (write end), /proc/self/mem (or /dev/null)
+  kOpen,  // with 5 descriptors: mapping, eventfd, async events, /proc/self/mem (or /dev/null), notices (R6)
   kAllocatePd,
   kFreePd,
   kRegisterMemory,
@@ -198,6 +200,8 @@ struct EventRecord {  // written in one piece
   std::uint32_t number = 0;
 };
 static_assert(sizeof(EventRecord) == 8);
+
+inline constexpr std::size_t kMaxNotice = 256;  // below PIPE_BUF: written in one piece
 
 inline constexpr const char* kSocketVariable = "RXNIC_SOCKET";  // path, or @name of the abstract name space
 inline constexpr const char* kNicVariable = "RXNIC_NIC";        // number of the only NIC that a program shall see

@@ -221,22 +221,22 @@ int receive_message(int socket, Received& received, Waiting waiting) {
   while (bytes < 0 && errno == EINTR);
   if (bytes < 0) return gone(errno);
 
+  bool surplus = false;  // without MSG_CTRUNC: the control buffer is rounded up
   for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
     const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (std::size_t i = 0; i < count; ++i) {
       int number;
       std::memcpy(&number, CMSG_DATA(c) + i * sizeof number, sizeof number);
-      Descriptor owned{number};  // closed when there is no room for it, which MSG_CTRUNC rules out
-      if (received.descriptor_count < kMaxDescriptors) {
-        received.descriptors[received.descriptor_count++] = std::move(owned);
-      }
+      Descriptor owned{number};  // closed when there is no room for it
+      surplus |= received.descriptor_count == kMaxDescriptors;
+      if (!surplus) received.descriptors[received.descriptor_count++] = std::move(owned);
     }
   }
-  const bool whole = bytes == sizeof(Message) && (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;  // R4
+  const bool whole = bytes == sizeof(Message) && (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 && !surplus;  // R4
   if (whole) return 0;
   const bool ended = bytes == 0 && received.descriptor_count == 0;
-  for (Descriptor& surplus : received.descriptors) surplus.reset();
+  for (Descriptor& of_no_use : received.descriptors) of_no_use.reset();
   received.descriptor_count = 0;
   return ended ? EPIPE : EBADMSG;
 }

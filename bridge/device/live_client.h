@@ -64,6 +64,8 @@ class LiveClient {
   bool notify(std::uint32_t channel, const channel::EventRecord& event);
   // False: some events still wait.
   bool flush();
+  // A line for its user; lost when nobody reads the pipe of notices.
+  void tell_user(const std::string& line);
 
   // Keeps count of the objects that are open.
   void carried_out(channel::Request type);
@@ -77,6 +79,7 @@ class LiveClient {
   channel::Descriptor wake_;
   channel::Descriptor own_memory_;
   EventPipe events_;
+  channel::Descriptor notices_;
   std::unordered_map<std::uint32_t, EventPipe> channels_;
   std::uint32_t last_channel_ = 0;
   std::uint64_t objects_ = 0;

@@ -108,11 +108,15 @@ void LivePort::poll(nanoseconds longest) {
   }
 }
 
-void LivePort::refuse(const Connection& connection, const std::string& why) {
-  ++counters_.refused;
+std::string LivePort::name_of(const Connection& connection) {
   std::string who = "process " + std::to_string(connection.peer.pid);
   if (!connection.program.empty()) who += " (" + connection.program + ")";
-  options_.log("refused " + who + ": " + why);
+  return who;
+}
+
+void LivePort::refuse(const Connection& connection, const std::string& why) {
+  ++counters_.refused;
+  options_.log("refused " + name_of(connection) + ": " + why);
 }
 
 void LivePort::accept_all() {
@@ -305,6 +309,11 @@ void LivePort::close_client(Connection& connection) {
   event.kind = HostEvent::Kind::kClose;
   event.client = connection.client->id();
   event.orderly = ended_ || !connection.client->has_objects();
+  if (event.orderly) return;
+  const std::string line = name_of(connection) + " has ended without closing its device";
+  for (LiveClient* other : active_) {
+    if (other != connection.client.get()) other->tell_user(line);
+  }
 }
 
 void LivePort::forget(Connection& connection) {

@@ -10,7 +10,8 @@
 //       receive, consumer, arm, send, and before the requests found in the same look: what a program, or two that talk
 //       to each other, did before a send is never seen after it (shared_mapping.h R5).
 //   R5  A client ends with its connection or with its process, whichever is first; kClose follows the reply to a
-//       request that is being carried out. It is orderly when no object was left.
+//       request that is being carried out. It is orderly when no object was left; otherwise the users of the other
+//       clients are told: a datagram's receiver has no other way to know.
 //   R6  While the model works, mappings are looked at every look_cycles, sockets with each looks_per_poll-th of these
 //       looks, for a system call costs more than the look.
 //   R7  wait(): the programs are told that doorbells have to wake the simulator, the mappings are looked at once more,
@@ -47,7 +48,7 @@ struct LiveOptions {
   std::uint64_t look_cycles = 64;               // R6
   std::uint32_t looks_per_poll = 64;            // R6
   std::uint32_t spin_us = 20;                   // looks at the mappings before it sleeps, yielding the CPU
-  std::uint32_t most_clients = 200;             // at once; each takes four descriptors and one per channel
+  std::uint32_t most_clients = 200;             // at once; each takes five descriptors and one per channel
   std::uint32_t tick_ms = 100;                  // on_tick, at the least so far apart; busy or idle
   std::function<void()> on_tick;                // a status line, say
   int extra = -1;                               // a descriptor (signals): on_extra when it can be read
@@ -142,6 +143,7 @@ class LivePort final : public HostPort {
   void forget(Connection& connection);
   void end_all(bool tell_model);
   Connection* connection_of(ClientId client);
+  static std::string name_of(const Connection& connection);
   void refuse(const Connection& connection, const std::string& why);
 
   LiveOptions options_;

@@ -69,9 +69,10 @@ int Connection::connect() {
 int Connection::open(std::uint32_t nic, Context& context) {
   if (const int status = mapping_.create(); status != 0) return status;
   wake_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  channel::Descriptor events, events_write, own_memory;
+  channel::Descriptor events, events_write, notices, notices_write, own_memory;
   if (!wake_) return errno;
   if (const int status = make_event_pipe(events, events_write); status != 0) return status;
+  if (const int status = make_event_pipe(notices, notices_write); status != 0) return status;
   // By these the simulator reaches registered memory: process_vm_readv where Yama allows it, else the descriptor.
   prctl(PR_SET_PTRACER, hello_.simulator_pid, 0, 0, 0);
   own_memory.reset(::open("/proc/self/mem", O_RDWR | O_CLOEXEC));
@@ -81,18 +82,19 @@ int Connection::open(std::uint32_t nic, Context& context) {
   channel::Message message = request(channel::Request::kOpen);
   message.body.open = {};
   message.body.open.nic = nic;
-  const int descriptors[] = {mapping_.descriptor(), wake_.get(), events_write.get(), own_memory.get()};
+  const int descriptors[] = {mapping_.descriptor(), wake_.get(), events_write.get(), own_memory.get(),
+                             notices_write.get()};
   if (const int status = exchange(message, descriptors); status != 0) return status;
   context_ = &context;
   context.connection = this;
   context.mapping = mapping_.base();
   context.wake_fd = wake_.get();
-  context.socket_fd = socket_.get();
   context.simulator_pid = hello_.simulator_pid;
   context.attributes = message.body.open.attributes;
   context.verbs.context.cmd_fd = socket_.get();
   context.verbs.context.async_fd = events.release();
-  return 0;
+  notices_write.reset();
+  return watcher_.start(context, std::move(notices));
 }
 
 int Connection::exchange(channel::Message& message, std::span<const int> descriptors) {
@@ -111,11 +113,10 @@ int Connection::call(channel::Message& message, std::span<const int> descriptors
   int status;
   {
     const std::lock_guard guard(lock_);
-    if (context_->dead.load(std::memory_order_acquire)) return EIO;
-    status = exchange(message, descriptors);
+    status = context_->dead.load(std::memory_order_acquire) ? EIO : exchange(message, descriptors);
   }
   // A reply is a positive errno; EIO is never one of a request's own.
-  if (status == EIO) simulator_gone(*context_);
+  if (status == EIO) tell_gone(*context_);
   return status;
 }
 
@@ -124,8 +125,9 @@ void Connection::become_child() {
   socket_.reset();
   wake_.reset();
   mapping_.become_child();
+  watcher_.become_child();
   if (context_ != nullptr) {
-    context_->socket_fd = context_->wake_fd = context_->verbs.context.cmd_fd = -1;
+    context_->wake_fd = context_->verbs.context.cmd_fd = -1;
     context_->dead.store(true, std::memory_order_release);
   }
 }
@@ -154,6 +156,11 @@ void simulator_gone(Context& context) {
   if (context.dead.exchange(true, std::memory_order_acq_rel)) return;
   std::fprintf(stderr, "rxnic: the simulator (process %u) is gone; %s has failed\n", context.simulator_pid,
                context.device->device.name);
+}
+
+void tell_gone(Context& context) {
+  simulator_gone(context);
+  context.told.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace rxnic::verbs

@@ -14,6 +14,7 @@
 #include "bridge/channel/socket.h"
 #include "bridge/verbs/lock.h"
 #include "bridge/verbs/mapping.h"
+#include "bridge/verbs/watcher.h"
 
 namespace rxnic::verbs {
 
@@ -25,7 +26,8 @@ class Connection {
   // errno; what went wrong is said on stderr, once.
   int connect();
   const channel::Hello& hello() const { return hello_; }
-  // kOpen of a NIC: makes the mapping and the event pipe; `context` gets what it has to know. 0 or a positive errno.
+  // kOpen of a NIC: makes the mapping, the pipes and the watcher; `context` gets what it has to know. 0 or a positive
+  // errno.
   int open(std::uint32_t nic, Context& context);
 
   // R2. `message` becomes the reply; its status is returned.
@@ -44,6 +46,7 @@ class Connection {
   Context* context_ = nullptr;
   Mapping mapping_;
   channel::Descriptor wake_;  // eventfd
+  Watcher watcher_;           // last: it ends first
 };
 
 inline channel::Message request(channel::Request type) {

@@ -123,7 +123,7 @@ int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
       case Read::kFailed:
         return -1;
       case Read::kEnd:
-        simulator_gone(context);
+        tell_gone(context);
         if (tell_armed(context, channel, cq, cq_context)) return 0;
         errno = EIO;
         return -1;
@@ -157,7 +157,7 @@ int get_async_event(ibv_context* context, ibv_async_event* event) {
       if (fill(c, record, *event)) return 0;
       continue;
     }
-    simulator_gone(c);
+    tell_gone(c);
     if (c.fatal_told.exchange(true)) {
       errno = EIO;
       return -1;

@@ -122,10 +122,10 @@ struct Context {
   Connection* connection = nullptr;
   void* mapping = nullptr;  // channel::MappingHeader at its start
   int wake_fd = -1;         // eventfd: written when channel::ring() says so
-  int socket_fd = -1;       // POLLHUP: the simulator is gone. Never read by the data path
   std::uint32_t simulator_pid = 0;
   channel::DeviceAttributes attributes;
   std::atomic<bool> dead{false};        // the simulator is gone, or this is the child of a fork
+  std::atomic<bool> told{false};        // dead, and the program was given an error or an event because of it
   std::atomic<bool> fatal_told{false};  // [D] IBV_EVENT_DEVICE_FATAL was returned
   Lock objects;                         // tables, users, async_events_reported
   NumberTable<Qp> qps;

@@ -128,6 +128,7 @@ void fill(const Completion& from, ibv_wc& wc) {
 
 // poll_cq of a CQ whose simulator is gone (R6).
 int poll_flushed(Context& context, Cq& cq, int entries, ibv_wc* wc) {
+  tell_gone(context);
   const std::lock_guard objects(context.objects);
   const std::lock_guard guard(cq.lock);
   int found = 0;

@@ -2,7 +2,6 @@
 #include "bridge/verbs/wait.h"
 
 #include <linux/futex.h>
-#include <poll.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,7 +19,6 @@ struct Idle {
   std::uint32_t polls = 0;        // in a row that found nothing
   std::uint32_t wait_us = 0;      // of the next wait
   std::uint64_t since = 0;        // ns: the first of them
-  std::uint64_t looked = 0;       // ns: last look for the simulator
   const void* context = nullptr;  // polled last; only compared
   bool mixed = false;             // (R3)
 };
@@ -36,15 +34,12 @@ channel::MappingHeader& header(const Context& context) {
   return *static_cast<channel::MappingHeader*>(context.mapping);
 }
 
-// False: it timed out.
-bool wait_for_completion(Context& context, std::uint32_t seen, std::uint32_t us) {
+void wait_for_completion(Context& context, std::uint32_t seen, std::uint32_t us) {
   channel::MappingHeader& h = header(context);
   h.waiters.fetch_add(1, std::memory_order_seq_cst);
   const timespec timeout{0, static_cast<long>(us) * 1000};
-  const long result = syscall(SYS_futex, &h.completions, FUTEX_WAIT, seen, &timeout, nullptr, 0);
-  const bool timed_out = result != 0 && errno == ETIMEDOUT;
+  syscall(SYS_futex, &h.completions, FUTEX_WAIT, seen, &timeout, nullptr, 0);
   h.waiters.fetch_sub(1, std::memory_order_seq_cst);
-  return !timed_out;
 }
 
 }  // namespace
@@ -63,25 +58,12 @@ void found_nothing(Context& context, std::uint32_t seen) {
   if (idle.polls++ == 0) idle.since = now_ns();
   if (idle.polls < kEmptyPolls) return;
   const int saved = errno;
-  std::uint64_t now = now_ns();
-  bool look = true;
-  if (now - idle.since < kEmptyPolls * kPollNs) {  // (R1)
+  if (now_ns() - idle.since < kEmptyPolls * kPollNs) {  // (R1)
     idle.wait_us = std::clamp(idle.wait_us * 2, kFirstWaitUs, kLongestWaitUs);
-    look = !wait_for_completion(context, seen, idle.mixed ? kMixedWaitUs : idle.wait_us);  // (R2, R3)
-    now = now_ns();
-  }
-  if (look && now - idle.looked >= kLookNs) {  // (R4)
-    idle.looked = now;
-    look_for_simulator(context);
+    wait_for_completion(context, seen, idle.mixed ? kMixedWaitUs : idle.wait_us);  // (R2, R3)
   }
   idle.polls = 0;
   errno = saved;
-}
-
-void look_for_simulator(Context& context) {
-  if (context.dead.load(std::memory_order_relaxed)) return;
-  pollfd p{context.socket_fd, 0, 0};
-  if (poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLERR)) != 0) simulator_gone(context);
 }
 
 void ring_doorbell(Context& context, channel::Board board, std::uint32_t index, std::uint64_t value) {

@@ -7,8 +7,6 @@
 //       kFirstWaitUs, twice that the next time, up to kLongestWaitUs. A completion never comes between the look at the
 //       CQ and the wait unseen: the wait is for a change of what `completions` was before the look.
 //   R3  A thread that polls CQs of several devices waits for one of them kMixedWaitUs at most.
-//   R4  Whether the simulator lives is looked at when a wait timed out, and by threads that poll seldom with each
-//       kEmptyPolls-th poll; a thread does it every kLookNs at most.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +20,6 @@ inline constexpr std::uint64_t kPollNs = 4000;
 inline constexpr std::uint32_t kFirstWaitUs = 100;
 inline constexpr std::uint32_t kLongestWaitUs = 1000;
 inline constexpr std::uint32_t kMixedWaitUs = 20;
-inline constexpr std::uint64_t kLookNs = 50'000'000;
 
 // To be read before the look at a CQ.
 std::uint32_t completions_seen(const Context& context);
@@ -33,7 +30,5 @@ void made_progress();
 
 // Rings a doorbell (shared_mapping.h R3), waking the simulator when it sleeps.
 void ring_doorbell(Context& context, channel::Board board, std::uint32_t index, std::uint64_t value);
-// The simulator's end of the socket is closed: Context::dead.
-void look_for_simulator(Context& context);
 
 }  // namespace rxnic::verbs

@@ -47,6 +47,10 @@ class Events : public PairTest {
     b.qp = make_qp(b.world, b.send_cq.get(), received_.cq.get());
     connect_both(a.qp.get(), a.world, b.qp.get(), b.world);
   }
+  ~Events() override {  // before the CQs that they use
+    a.qp.reset();
+    b.qp.reset();
+  }
   void send(std::size_t bytes, unsigned flags = 0) {
     std::array<ibv_sge, 1> source{a.arena.sge(0, bytes)}, sink{b.arena.sge(0, bytes)};
     post_receive(b.qp.get(), sink);

@@ -18,8 +18,7 @@ from live import e2e
 
 AT_ONCE = 2.0  # seconds in which the one who is left has to end
 STOPPED = 3.0  # seconds
-# Traffic without an end, by what its programs wait in: polling, events, memory. None of datagrams: their receiver
-# cannot know that the sender is gone.
+# Traffic without an end, of programs that look for errors while they wait: polling or in events.
 ENDLESS = [
     ["ibv_rc_pingpong", "-g", "2", "-n", "100000000"],
     ["ibv_rc_pingpong", "-g", "1", "-n", "100000000", "-e", "-s", "100000"],
@@ -31,9 +30,13 @@ ENDLESS = [
 ]
 
 
-# Receives on an SRQ are not flushed when a QP fails: of its peer's death the owner of an idle QP gets the asynchronous
-# event only, which this program does not look at. Of the simulator's it is told as everybody.
-ON_SRQ = ["ibv_srq_pingpong", "-g", "2", "-n", "100000000"]
+# Programs that cannot notice a peer's death, with any NIC: receives on an SRQ are not flushed with a QP, a datagram's
+# receiver knows no sender, ib_write_lat looks at nothing but its memory. Their users are told; they go on waiting.
+DEAF = [
+    ["ibv_srq_pingpong", "-g", "2", "-n", "100000000"],
+    ["ibv_ud_pingpong", "-g", "2", "-n", "100000000"],
+    ["ib_write_lat", "-F", "-n", "10000000"],
+]
 
 
 def shared_memory():
@@ -61,15 +64,31 @@ class Victims:
 def expect_end(bench, program, since, what):
     """It ends in time, by itself, not well, and says something. The seconds it took.
 
-    A program that was still exchanging addresses over TCP may end by SIGPIPE.
+    A program that was still exchanging addresses over TCP may end by SIGPIPE, one that only spins by the drop-in's
+    SIGTERM.
     """
     code = program.wait(max(0.1, since + AT_ONCE - time.monotonic()))
     took = time.monotonic() - since
+    if code == -signal.SIGTERM:
+        bench.expect("waits for what cannot come" in program.text(), f"{what}: SIGTERM: {program.story()}")
+        return took
     bench.expect(code != -signal.SIGKILL, f"{what}: still runs {took:.1f} s later: {program.story()}")
     bench.expect(code != 0, f"{what}: ended as if nothing had happened: {program.story()}")
     bench.expect(code >= 0 or code in (-signal.SIGPIPE, -signal.SIGKILL),
                  f"{what}: killed by signal {-code}: {program.story()}")
     bench.expect(program.text().strip() != "" or code == -signal.SIGPIPE, f"{what}: said nothing")
+    return took
+
+
+def expect_word(bench, program, since, what):
+    """Its user is told in time of the other program's death; or it ends. The seconds it took."""
+    try:
+        live.wait_until(lambda: program.ended() or "has ended without closing its device" in program.text(), what,
+                        max(0.1, since + AT_ONCE - time.monotonic()))
+    except AssertionError as silent:
+        bench.expect(False, f"{silent}: {program.story()}")
+    took = time.monotonic() - since
+    program.kill()
     return took
 
 
@@ -97,16 +116,17 @@ def kill_program(bench, which):
     live.need("ibv_rc_pingpong", "ib_send_bw")
     before, slowest = shared_memory(), 0.0
     with live.Fabric(bench, 2, record=False) as fabric:
-        for command, delay, what in rounds_of(bench, ENDLESS):
+        for command, delay, what in rounds_of(bench, [*ENDLESS, *DEAF]):
             victims = Victims(fabric, command)
             dead, left = ((victims.server, victims.client) if which == "server" else (victims.client, victims.server))
             time.sleep(delay)  # the moment is the point
             bench.expect(not dead.ended(), f"{what}: ended before it was killed: {victims.story()}")
             dead.kill()
-            slowest = max(slowest, expect_end(bench, left, time.monotonic(), what))
+            expect = expect_word if command in DEAF else expect_end
+            slowest = max(slowest, expect(bench, left, time.monotonic(), what))
             next_run(bench, fabric, what)
     bench.expect_equal(shared_memory(), before, "/dev/shm")
-    print(f"{bench.options.rounds} rounds; the other side ended after {slowest:.2f} s at most")
+    print(f"{bench.options.rounds} rounds; the other side ended, or was told, after {slowest:.2f} s at most")
 
 
 def server(bench):
@@ -124,7 +144,7 @@ def simulator(bench):
     live.need("ibv_rc_pingpong", "ib_send_bw")
     before, slowest = shared_memory(), 0.0
     name = f"@rxnic-kill-{os.getpid()}"
-    for command, delay, what in rounds_of(bench, [*ENDLESS, ON_SRQ]):
+    for command, delay, what in rounds_of(bench, [*ENDLESS, *DEAF]):
         fabric = live.Fabric(bench, 2, record=False, address=name)
         fabric.open()
         victims = Victims(fabric, command)

@@ -186,15 +186,14 @@ class Fabric:
         """What makes a program find the drop-in and the fabric."""
         options = self.bench.options
         library = str(reachable(options.verbs, self).parent)
-        environment = {**os.environ, "RXNIC_SOCKET": self.socket, "LD_LIBRARY_PATH": library,
-                       "RXNIC_LIBRARY_DIR": library, **more}
-        if options.preload:
-            environment["LD_PRELOAD"] = str(options.preload)
-        return environment
+        return {**os.environ, "RXNIC_SOCKET": self.socket, "LD_LIBRARY_PATH": library, "RXNIC_LIBRARY_DIR": library,
+                **more}
 
-    def start(self, name, *command, **environment):
-        program = Program(command, self.folder, f"{len(self.programs)}-{name}", self.environment(**environment),
-                          self.uid)
+    def start(self, name, *command, **more):
+        environment = self.environment(**more)
+        if is_of_others(command[0]):
+            environment |= sanitizer(self.bench)
+        program = Program(command, self.folder, f"{len(self.programs)}-{name}", environment, self.uid)
         self.programs.append(program)
         return program
 
@@ -219,6 +218,20 @@ class Fabric:
         good &= first.wait(PATIENCE if good else 10) == 0
         self.bench.expect(good, f"{first.story()}\n{second.story()}\n{self.simulator.story()}")
         return good, first, second
+
+
+def sanitizer(bench):
+    """What a program of others needs in its environment when the drop-in brings a sanitizer into it."""
+    if not bench.options.preload:
+        return {}
+    # What such a program leaks is its own affair.
+    return {"LD_PRELOAD": str(bench.options.preload),
+            "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+
+
+def is_of_others(program):
+    """A program that was not built here."""
+    return not os.path.isabs(program) or str(program).startswith("/usr/")
 
 
 def reachable(file, fabric):

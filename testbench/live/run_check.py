@@ -34,7 +34,8 @@ def ours(bench):
 
 
 def run(bench, *command, arguments=("--nics", "2")):
-    done = bench.rxnic("run", "--quiet", *arguments, "--out", bench.folder / "out", "--", *command)
+    done = bench.rxnic("run", "--quiet", *arguments, "--out", bench.folder / "out", "--", *command,
+                       env={**os.environ, **live.sanitizer(bench)})
     bench.expect_equal(ours(bench), [], "left behind")
     return done
 
@@ -75,7 +76,8 @@ def run_a_server(bench, port, name):
     """`rxnic run` of a server that nobody comes to."""
     command = [bench.options.rxnic, "run", "--quiet", "--nics", "1", "--out", bench.folder / "out", "--",
                "ibv_rc_pingpong", "-g", "2", "-p", port.number]
-    simulator = live.Program(command, bench.folder, name, dict(os.environ))
+    simulator = live.Program(command, bench.folder, name,
+                             {**os.environ, **live.sanitizer(bench)})
     live.wait_until(lambda: port.is_listened_on() or simulator.ended(), "the server listening")
     return simulator
 

@@ -117,7 +117,7 @@ class FakeSimulator {
     {
       const std::lock_guard guard(lock_);
       requests_.push_back(m);
-      const std::size_t first = m.type == Request::kCreateChannel ? 4 : 0;
+      const std::size_t first = m.type == Request::kCreateChannel ? channel::kMaxDescriptors : 0;
       for (std::size_t i = 0; i < received.descriptor_count; ++i) {
         descriptors_[first + i] = std::move(received.descriptors[i]);
       }

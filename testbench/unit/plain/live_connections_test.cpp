@@ -144,6 +144,8 @@ TEST_F(LiveConnectionsTest, DescriptorsThatAreNotWhatTheyShouldBeAreRefused) {
       {"mapping is a pipe", EINVAL, [](LiveProgram& p) { p.make(), p.memory_file.reset(dup(p.events.get())); }},
       {"eventfd is a pipe", EINVAL, [](LiveProgram& p) { p.make(), p.wake.reset(dup(p.events.get())); }},
       {"pipe is a memfd", EINVAL, [](LiveProgram& p) { p.make(), p.events_write.reset(dup(p.memory_file.get())); }},
+      {"notices are a memfd", EINVAL,
+       [](LiveProgram& p) { p.make(), p.notices_write.reset(dup(p.memory_file.get())); }},
   };
   for (const Case& c : cases) {
     LiveProgram program;
@@ -265,6 +267,24 @@ TEST_F(LiveConnectionsTest, AnEndWithObjectsIsNotOrderly) {  // R5
   carry_out(program, Request::kCreateQp);
   program.socket.reset();
   EXPECT_FALSE(take_one().orderly);
+}
+
+TEST_F(LiveConnectionsTest, TheOthersUsersAreToldOfWhoEndedWithObjects) {  // R5
+  LiveProgram clean, dying, other;
+  open_program(clean);
+  open_program(dying);
+  open_program(other);
+  carry_out(dying, Request::kCreateQp);
+  clean.socket.reset();
+  EXPECT_TRUE(take_one().orderly);
+  char line[2 * channel::kMaxNotice];
+  EXPECT_LT(read(other.notices.get(), line, sizeof line), 0) << "of whom it need not know";
+  dying.socket.reset();
+  EXPECT_FALSE(take_one().orderly);
+  const ssize_t bytes = read(other.notices.get(), line, sizeof line);
+  ASSERT_GT(bytes, 0);
+  EXPECT_THAT(std::string(line, static_cast<std::size_t>(bytes)),
+              testing::MatchesRegex("process " + std::to_string(getpid()) + ".* has ended without.*\n"));
 }
 
 TEST_F(LiveConnectionsTest, ARequestThatFailedCreatedNothing) {  // R5

@@ -65,6 +65,7 @@ struct LiveProgram {
     wake.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     make_pipe(events, events_write);
     own_memory.reset(open("/proc/self/mem", O_RDWR | O_CLOEXEC));
+    make_pipe(notices, notices_write);
   }
   ~LiveProgram() {
     if (mapping != nullptr) munmap(mapping, mapped);
@@ -89,7 +90,8 @@ struct LiveProgram {
     channel::Message message = message_of(channel::Request::kOpen);
     message.body.open = {};
     message.body.open.nic = nic;
-    send(message, {memory_file.get(), wake.get(), events_write.get(), own_memory.get()});
+    send(message, {memory_file.get(), wake.get(), events_write.get(), own_memory.get(), notices_write.get()});
+    notices_write.reset();
     events_write.reset();  // its end is noticed only when nobody else holds it
   }
   // EAGAIN, EPIPE, ... or 0 and the message.
@@ -114,7 +116,7 @@ struct LiveProgram {
   channel::MappingHeader& header() const { return *static_cast<channel::MappingHeader*>(mapping); }
   std::uint8_t* heap() const { return static_cast<std::uint8_t*>(mapping) + channel::kHeapOffset; }
 
-  channel::Descriptor socket, memory_file, wake, events, events_write, own_memory;
+  channel::Descriptor socket, memory_file, wake, events, events_write, own_memory, notices, notices_write;
   void* mapping = nullptr;
   std::uint64_t mapped = 0;
 };

@@ -120,7 +120,7 @@ TEST(Socket, WrongSizesAndSurplusDescriptorsAreRefusedAndNothingLeaks) {  // R4
     std::size_t bytes, descriptors;
   };
   for (const Packet& p : {Packet{1, 0}, Packet{511, 0}, Packet{513, 0}, Packet{4096, 0}, Packet{1, 4}, Packet{513, 2},
-                          Packet{512, 5}, Packet{512, 200}, Packet{511, 5}}) {
+                          Packet{512, kMaxDescriptors + 1}, Packet{512, 200}, Packet{511, 5}}) {
     send_raw(pair.a.get(), p.bytes, p.descriptors);
     Received received;
     EXPECT_EQ(receive_message(pair.b.get(), received, Waiting::kNo), EBADMSG) << p.bytes << " " << p.descriptors;

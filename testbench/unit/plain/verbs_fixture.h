@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <bit>
@@ -35,10 +34,6 @@ class VerbsTest : public ::testing::Test {
     std::strcpy(device.device.name, "rxnic0");
     context.device = &device;
     context.wake_fd = eventfd(0, EFD_NONBLOCK);
-    int sockets[2];
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
-    context.socket_fd = sockets[0];
-    simulator_fd_ = sockets[1];
     EXPECT_EQ(pipe(async_events), 0);
     context.verbs.context.async_fd = async_events[0];
     context.attributes.timestamp_period_ps = 2325;
@@ -47,7 +42,7 @@ class VerbsTest : public ::testing::Test {
   }
   ~VerbsTest() override {
     munmap(context.mapping, channel::kHeapOffset + kHeapBytes);
-    for (const int fd : {context.wake_fd, context.socket_fd, simulator_fd_, async_events[0], async_events[1]}) {
+    for (const int fd : {context.wake_fd, async_events[0], async_events[1]}) {
       if (fd >= 0) close(fd);
     }
   }
@@ -144,8 +139,6 @@ class VerbsTest : public ::testing::Test {
   }
   channel::MappingHeader& header() { return *static_cast<channel::MappingHeader*>(context.mapping); }
   void kill_simulator() {
-    close(simulator_fd_);
-    simulator_fd_ = -1;
     close(async_events[1]);
     async_events[1] = -1;
   }
@@ -222,7 +215,6 @@ class VerbsTest : public ::testing::Test {
  private:
   std::uint8_t* heap_ = nullptr;
   std::size_t used_ = 0;
-  int simulator_fd_ = -1;
   std::vector<std::unique_ptr<Cq>> cqs_;
   std::vector<std::unique_ptr<Srq>> srqs_;
   std::vector<std::unique_ptr<Qp>> qps_;

@@ -72,7 +72,7 @@ TEST_F(VerbsQueues, ExtendedCqChecksItsMasks) {
 TEST_F(VerbsQueues, ChannelInUseIsBusy) {
   ibv_comp_channel* channel = create_comp_channel(context);
   ASSERT_NE(channel, nullptr);
-  EXPECT_GE(fcntl(simulator.descriptor(4), F_GETFL) & O_NONBLOCK, 1);
+  EXPECT_GE(fcntl(simulator.descriptor(channel::kMaxDescriptors), F_GETFL) & O_NONBLOCK, 1);
   ibv_cq* with = create_cq(context, 4, nullptr, channel, 0);
   EXPECT_EQ(asked(Request::kCreateCq).cq.channel, channel_of(channel).number);
   EXPECT_EQ(destroy_comp_channel(channel), EBUSY);
@@ -84,7 +84,7 @@ TEST_F(VerbsQueues, DestructionWaitsForAcknowledgedEvents) {
   ibv_comp_channel* channel = create_comp_channel(context);
   ibv_cq* with = create_cq(context, 4, nullptr, channel, 0);
   const channel::EventRecord record{channel::EventKind::kCompletion, cq_of(with).number};
-  ASSERT_EQ(write(simulator.descriptor(4), &record, sizeof record), ssize_t{sizeof record});
+  ASSERT_EQ(write(simulator.descriptor(channel::kMaxDescriptors), &record, sizeof record), ssize_t{sizeof record});
   ibv_cq* told = nullptr;
   void* told_context = nullptr;
   ASSERT_EQ(get_cq_event(channel, &told, &told_context), 0);

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/verbs/watcher.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "bridge/channel/protocol.h"
+#include "bridge/verbs/data_path.h"
+
+namespace rxnic::verbs {
+
+namespace {
+
+constexpr int kBusyShare = 8;  // this part of a CPU: others may want it, too
+
+std::int64_t cpu_ms() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return std::int64_t{t.tv_sec} * 1000 + t.tv_nsec / 1'000'000;
+}
+
+bool stays() {
+  const char* wish = std::getenv("RXNIC_ON_LOSS");
+  return wish != nullptr && std::strcmp(wish, "stay") == 0;
+}
+
+}  // namespace
+
+int Watcher::start(Context& context, channel::Descriptor notices, int notice_ms) {
+  context_ = &context;
+  notice_ms_ = notice_ms;
+  notices_ = std::move(notices);
+  stop_.reset(eventfd(0, EFD_CLOEXEC));
+  if (!stop_) return errno;
+  sigset_t all, before;  // (R1)
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int status = pthread_create(&thread_, nullptr, run, this);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  running_ = status == 0;
+  return status;
+}
+
+void Watcher::stop() {
+  if (!running_) return;
+  running_ = false;
+  eventfd_write(stop_.get(), 1);
+  pthread_join(thread_, nullptr);
+}
+
+void Watcher::become_child() {
+  running_ = false;
+  notices_.reset();
+  stop_.reset();
+}
+
+void* Watcher::run(void* watcher) {
+  static_cast<Watcher*>(watcher)->watch();
+  return nullptr;
+}
+
+void Watcher::watch() {
+  pollfd ready[] = {{stop_.get(), POLLIN, 0}, {notices_.get(), POLLIN, 0}};
+  for (;;) {
+    if (poll(ready, 2, -1) < 0) continue;
+    if (ready[0].revents != 0) return;
+    if (show_lines()) continue;
+    simulator_gone(*context_);  // (R3)
+    const std::int64_t before = cpu_ms();
+    if (poll(ready, 1, notice_ms_) == 0 && cpu_ms() - before >= notice_ms_ / kBusyShare) end_spinning();  // (R4)
+    return;
+  }
+}
+
+// (R2) False: there is nobody any more who writes.
+bool Watcher::show_lines() {
+  char text[16 * channel::kMaxNotice];
+  const ssize_t bytes = read(notices_.get(), text, sizeof text);
+  if (bytes <= 0) return false;
+  // Lines are read as they were written: whole, but for the last of very many.
+  for (std::string_view rest(text, static_cast<std::size_t>(bytes)); !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    std::fprintf(stderr, "rxnic: %.*s\n", static_cast<int>(line.size()), line.data());
+  }
+  return true;
+}
+
+void Watcher::end_spinning() {
+  if (context_->told.load(std::memory_order_relaxed) || stays()) return;
+  std::fprintf(stderr,
+               "rxnic: the program waits for what cannot come any more: ended (RXNIC_ON_LOSS=stay: let it be)\n");
+  kill(getpid(), SIGTERM);
+}
+
+}  // namespace rxnic::verbs
