@@ -259,6 +259,7 @@ void LivePort::opened(ClientId id, std::int32_t status, const channel::DeviceAtt
   ++counters_.clients;
   connection->state = State::kOpen;
   active_.push_back(&client);
+  options_.note(name_of(*connection) + " has opened NIC " + std::to_string(message.body.open.nic));
   if (connection->gone) return close_client(*connection);
   watch(client.wake(), Source::kDoorbell, connection->serial);
   answer(*connection, message, 0);
@@ -309,8 +310,9 @@ void LivePort::close_client(Connection& connection) {
   event.kind = HostEvent::Kind::kClose;
   event.client = connection.client->id();
   event.orderly = ended_ || !connection.client->has_objects();
-  if (event.orderly) return;
+  if (event.orderly) return options_.note(name_of(connection) + " has closed its device");
   const std::string line = name_of(connection) + " has ended without closing its device";
+  options_.note(line);
   for (LiveClient* other : active_) {
     if (other != connection.client.get()) other->tell_user(line);
   }

@@ -21,6 +21,7 @@ LivePort::LivePort(LiveOptions options) : options_(std::move(options)) {
   if (!options_.log) {
     options_.log = [](const std::string& line) { std::fprintf(stderr, "rxnic: %s\n", line.c_str()); };
   }
+  if (!options_.note) options_.note = [](const std::string&) {};
   struct sigaction ignore = {};
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &ignore, &old_pipe_action_);

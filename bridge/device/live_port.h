@@ -41,19 +41,20 @@
 namespace rxnic {
 
 struct LiveOptions {
-  std::string address;                          // of the socket (socket.h R1)
-  std::uint32_t cycle_ps = 1000;                // of the model
-  std::uint32_t nics = 1;                       // told to programs
-  std::array<std::uint64_t, 16> node_guids{};   // the same, as in memory
-  std::uint64_t look_cycles = 64;               // R6
-  std::uint32_t looks_per_poll = 64;            // R6
-  std::uint32_t spin_us = 20;                   // looks at the mappings before it sleeps, yielding the CPU
-  std::uint32_t most_clients = 200;             // at once; each takes five descriptors and one per channel
-  std::uint32_t tick_ms = 100;                  // on_tick, at the least so far apart; busy or idle
-  std::function<void()> on_tick;                // a status line, say
-  int extra = -1;                               // a descriptor (signals): on_extra when it can be read
-  std::function<void()> on_extra;               // has to read it
-  std::function<void(const std::string&)> log;  // a line about a client; default: stderr
+  std::string address;                           // of the socket (socket.h R1)
+  std::uint32_t cycle_ps = 1000;                 // of the model
+  std::uint32_t nics = 1;                        // told to programs
+  std::array<std::uint64_t, 16> node_guids{};    // the same, as in memory
+  std::uint64_t look_cycles = 64;                // R6
+  std::uint32_t looks_per_poll = 64;             // R6
+  std::uint32_t spin_us = 20;                    // looks at the mappings before it sleeps, yielding the CPU
+  std::uint32_t most_clients = 200;              // at once; each takes five descriptors and one per channel
+  std::uint32_t tick_ms = 100;                   // on_tick, at the least so far apart; busy or idle
+  std::function<void()> on_tick;                 // a status line, say
+  int extra = -1;                                // a descriptor (signals): on_extra when it can be read
+  std::function<void()> on_extra;                // has to read it
+  std::function<void(const std::string&)> log;   // a line that the user should see; default: stderr
+  std::function<void(const std::string&)> note;  // a line on who came and went; default: nobody wants to know
 };
 
 struct LiveCounters {

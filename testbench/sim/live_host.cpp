@@ -22,11 +22,14 @@ LiveOptions port_options(const SessionOptions& o, const Params& params, const st
 
 LiveHost::LiveHost(const SessionOptions& o, const Params& params, const std::string& address, int signals,
                    std::function<void()> on_signal, std::function<void()> on_tick)
-    : port([&] {
+    : log(o.out),
+      port([&] {
         LiveOptions live = port_options(o, params, address);
         live.extra = signals;
         live.on_extra = std::move(on_signal);
         live.on_tick = std::move(on_tick);
+        live.log = [this](const std::string& line) { log.say(line); };
+        live.note = [this](const std::string& line) { log.note(line); };
         return live;
       }()),
       memory(port) {

@@ -7,15 +7,19 @@
 
 #include "bridge/device/live_memory.h"
 #include "bridge/device/live_port.h"
-#include "testbench/sim/live_session.h"
+#include "model/params/params.h"
+#include "testbench/sim/run_log.h"
+#include "testbench/sim/session_options.h"
 
 namespace rxnic {
 
 struct LiveHost {
-  // Listens at `address`; throws std::runtime_error when that cannot be. `on_signal`: `signals` can be read.
+  // Makes the log in the options' folder and listens at `address`; throws std::runtime_error when that cannot be.
+  // `on_signal`: `signals` can be read.
   LiveHost(const SessionOptions& options, const Params& params, const std::string& address, int signals,
            std::function<void()> on_signal, std::function<void()> on_tick);
 
+  RunLog log;
   LivePort port;
   LiveMemory memory;
 };

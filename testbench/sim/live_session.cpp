@@ -23,15 +23,16 @@ std::unique_ptr<Recorder> make_recorder(const SessionOptions& o, const Params& p
 
 }  // namespace
 
-LiveSession::LiveSession(const SessionOptions& options, const Params& params, HostPort& port, ProgramMemory& memory)
+LiveSession::LiveSession(const SessionOptions& options, const Params& params, LiveHost& host)
     : options_(options),
       params_(params),
+      log_(host.log),
       status_(!options.quiet),
       started_(StatusLine::Clock::now()),
       recorder_(make_recorder(options, params)),
-      simulation_({params, EngineMode::kFast, options.nics, recorder_.get(), recorder_.get()}, port, memory) {}
-
-void LiveSession::say(const std::string& text) { fmt::print(stderr, "rxnic: {}\n", text); }
+      simulation_({params, EngineMode::kFast, options.nics, recorder_.get(), recorder_.get()}, host.port, host.memory) {
+  log_.set_clock([this] { return simulation_.now().count * params_.nic.clock_period_ps; });
+}
 
 void LiveSession::tick() {
   const auto now = StatusLine::Clock::now();

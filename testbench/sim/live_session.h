@@ -4,34 +4,25 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "testbench/sim/fabric_simulation.h"
+#include "testbench/sim/live_host.h"
 #include "testbench/sim/recorder.h"
 #include "testbench/sim/status_line.h"
 
 namespace rxnic {
 
-struct SessionOptions {
-  std::string config;
-  std::vector<std::string> overrides;
-  std::uint32_t nics = 1;
-  std::string out;  // folder; exists
-  std::uint64_t seed = 1;
-  bool record = false;
-  bool quiet = false;
-  std::vector<std::string> command;  // empty: programs attach by themselves
-};
-
 class LiveSession {
  public:
   // Throws ConfigError, TraceError (of a file that cannot be written).
-  LiveSession(const SessionOptions& options, const Params& params, HostPort& port, ProgramMemory& memory);
+  LiveSession(const SessionOptions& options, const Params& params, LiveHost& host);
+  ~LiveSession() { log_.set_clock(nullptr); }
+  LiveSession(const LiveSession&) = delete;
 
   void run() { simulation_.run(); }
   void stop() { simulation_.stop(); }
-  // Something to say on standard error.
-  void say(const std::string& text);
+  // Something to say on standard error; the log has it, too.
+  void say(const std::string& text) { log_.say(text); }
   // Now and then, for the status line.
   void tick();
   // Ends the record, writes the report and says so.
@@ -40,6 +31,7 @@ class LiveSession {
  private:
   SessionOptions options_;
   Params params_;
+  RunLog& log_;
   StatusLine status_;
   StatusLine::Clock::time_point started_;
   std::unique_ptr<Recorder> recorder_;

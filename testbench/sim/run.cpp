@@ -99,7 +99,7 @@ int run_verbs_program(const RunOptions& o) {
   Keeper* keeper = nullptr;
   LiveHost host(
       o, params, address, signals.descriptor(), [&keeper] { keeper->on_signal(); }, [&keeper] { keeper->on_tick(); });
-  LiveSession session(o, params, host.port, host.memory);
+  LiveSession session(o, params, host);
   ChildProcess child(o.command, variables, signals);
   if (child.start_error() != 0) {
     session.say(fmt::format("{}: {}", o.command[0], std::strerror(child.start_error())));

@@ -16,7 +16,7 @@ void LiveCommand::describe(CLI::App& app) {
       ->check(CLI::Range(1u, channel::kMaxNics))
       ->capture_default_str();
   app.add_option("--out", out_,
-                 "Folder for report.json and, with --record, for wire.pcap and host.jsonl;\nmade when absent")
+                 "Folder for report.json, log.txt and, with --record, wire.pcap and host.jsonl;\nmade when absent")
       ->capture_default_str();
   app.add_option("--seed", live_.seed, "Seed of everything random")->capture_default_str();
   app.add_flag("--record", live_.record, "Record the run: rxnic replay repeats it without the programs");

@@ -38,7 +38,7 @@ int serve(const ServeOptions& o) {
     }
   };
   LiveHost host(o, params, o.socket, signals.descriptor(), on_signal, [&session] { session->tick(); });
-  LiveSession serving(o, params, host.port, host.memory);
+  LiveSession serving(o, params, host);
   port = &host.port;
   session = &serving;
   if (!o.quiet) {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// log.txt of a live run: which programs came and went, and all that was said, each line with its model time.
+#pragma once
+
+#include <cstdio>
+#include <functional>
+#include <string>
+
+namespace rxnic {
+
+inline constexpr const char* kRunLogFile = "log.txt";
+
+class RunLog {
+ public:
+  // Throws std::runtime_error when the file cannot be made in `folder`.
+  explicit RunLog(const std::string& folder);
+  RunLog(const RunLog&) = delete;
+  ~RunLog() { std::fclose(file_); }
+
+  // Model time of the lines to come, in ps. Without it they have none: nothing is simulated yet, or any more.
+  void set_clock(std::function<std::uint64_t()> time_ps) { time_ps_ = std::move(time_ps); }
+  void note(const std::string& text);
+  // Also on standard error.
+  void say(const std::string& text);
+
+ private:
+  std::FILE* file_;
+  std::function<std::uint64_t()> time_ps_;
+};
+
+}  // namespace rxnic

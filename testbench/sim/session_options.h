@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the user asked of a live run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rxnic {
+
+struct SessionOptions {
+  std::string config;
+  std::vector<std::string> overrides;
+  std::uint32_t nics = 1;
+  std::string out;  // folder; exists
+  std::uint64_t seed = 1;
+  bool record = false;
+  bool quiet = false;
+  std::vector<std::string> command;  // empty: programs attach by themselves
+};
+
+}  // namespace rxnic
