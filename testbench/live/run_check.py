@@ -65,8 +65,8 @@ def ends(bench):
     bench.expect_equal(report["cqes"], 200, "CQEs")
     log = (bench.folder / "out" / "log.txt").read_text(encoding="utf-8")
     for nic in (0, 1):
-        bench.expect(re.search(rf"^ *\d+\.\d{{3}} us  process \d+ \(ibv_rc_pingpong\) has opened NIC {nic}$", log, re.M),
-                     f"log.txt does not say who opened NIC {nic}: {log}")
+        opened = re.search(rf"^ *\d+\.\d{{3}} us  process \d+ \(ibv_rc_pingpong\) has opened NIC {nic}$", log, re.M)
+        bench.expect(opened, f"log.txt does not say who opened NIC {nic}: {log}")
     bench.expect_equal(log.count("has closed its device"), 2, f"devices closed: {log}")
     replay = bench.rxnic("replay", bench.folder / "out", "--quiet")
     bench.expect_equal(replay.returncode, 0, f"replay: {replay.stderr}")
