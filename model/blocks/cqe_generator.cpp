@@ -27,6 +27,7 @@ CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGenerat
       cqs_(params.compression ? params.compression_max : 0),
       writes_(params.latency_cycles + 2 * kWritesOfPacket),
       pipeline_(params.latency_cycles),
+      held_events_(kEventDepth),
       events_(kEventDepth),
       session_timers_(params.compression ? params.compression_timeout_cycles + 2 : 1) {}
 
@@ -39,12 +40,13 @@ void CqeGenerator::end_of_elaboration() {
 }
 
 Cycle CqeGenerator::step(Cycle now) {
-  // (1) what is due leaves: a write, the packet behind it, an event
+  // (1) what has landed lets go of the events behind it; what is due leaves: a write, the packet behind it, an event
+  take_landings(now);
   const bool refused = send_due(now);
   // (2) a doorbell
-  if (doorbells.can_pop(now) && !events_.full()) ring_doorbell(now);
+  if (doorbells.can_pop(now) && event_room() > 0) ring_doorbell(now);
   // (3) a QP that failed behind this block
-  if (failures.can_pop(now) && !events_.full()) take_failure(now);
+  if (failures.can_pop(now) && event_room() > 0) take_failure(now);
   // (4) sessions time out, moderated events fall due
   run_timers(now);
   // (5) a flush request, a notice to the requester
@@ -61,6 +63,15 @@ Cycle CqeGenerator::step(Cycle now) {
   const bool busy = !writes_.empty() || !pipeline_.empty() || now < next_accept_;
   return rest(now, busy ? Activity::kBusy : Activity::kStarved, next);
 }
+
+void CqeGenerator::take_landings(Cycle now) {  // (R4)
+  for (; dma_done.can_pop(now); ++blocks_landed_) dma_done.pop(now);
+  while (!held_events_.empty() && held_events_.front().behind <= blocks_landed_) {
+    events_.push(held_events_.pop().event, now + (params_.event_latency_cycles - 1));  // it has landed in now - 1
+  }
+}
+
+std::uint32_t CqeGenerator::event_room() const { return kEventDepth - held_events_.size() - events_.size(); }
 
 // True when something that is due finds no room.
 bool CqeGenerator::send_due(Cycle now) {  // (R1)
@@ -123,7 +134,7 @@ void CqeGenerator::run_timers(Cycle now) {
     const SessionTimer t = session_timers_.front();
     Cq& cq = cqs_[t.cq];
     if (cq.session_stamp == t.stamp && !cq.session.empty()) {
-      if (writes_.room() < kWritesOfPacket || events_.full()) break;
+      if (writes_.room() < kWritesOfPacket || event_room() == 0) break;
       write_session(cq, now);
     }
     session_timers_.pop();
@@ -133,7 +144,7 @@ void CqeGenerator::run_timers(Cycle now) {
   for (std::size_t i = 0; i < moderated_.size();) {
     Cq& cq = cqs_[moderated_[i]];
     const Cycle due = cq.queue.event_due();
-    if (due <= now && !events_.full()) {
+    if (due <= now && event_room() > 0) {
       raise(EventType::kCompletion, raw(cq.queue.context().number), now);
       cq.queue.disarm();
     } else if (due != kNever) {
@@ -195,7 +206,7 @@ bool CqeGenerator::ends_open_message(const Packet& p) const {
 }
 
 bool CqeGenerator::can_take() const {
-  return !pipeline_.full() && writes_.room() >= kWritesOfPacket && events_.room() >= kEventsOfPacket &&
+  return !pipeline_.full() && writes_.room() >= kWritesOfPacket && event_room() >= kEventsOfPacket &&
          !session_timers_.full();
 }
 
@@ -333,6 +344,7 @@ void CqeGenerator::send(Cq& cq, std::uint8_t* block, std::uint32_t slots, Cycle 
   writes_.push(r, ready);
   counters_.slots += slots;
   writes_made_ += run < slots ? 2 : 1;
+  ++blocks_made_;
   cq.last_write = writes_made_;
 }
 
@@ -373,7 +385,11 @@ void CqeGenerator::raise(EventType type, std::uint32_t number, Cycle now) {
   counters_.completion_events += completion;
   counters_.qp_events += !completion && type != EventType::kCqError;
   if (!events.bound()) return;
-  events_.push({type, number}, now + (params_.latency_cycles + params_.event_latency_cycles));
+  if (held_events_.empty() && blocks_landed_ == blocks_made_) {
+    events_.push({type, number}, now + (params_.latency_cycles + params_.event_latency_cycles));
+  } else {
+    held_events_.push({{type, number}, blocks_made_}, now);
+  }
 }
 
 void CqeGenerator::create(const CqContext& context) {
@@ -425,7 +441,8 @@ void CqeGenerator::hash(StateHash& h) const {
     h.mix(cq.session.count());
   }
   h.mix(next_accept_.count);
-  h.mix(writes_.size() + pipeline_.size() + events_.size() + flush_list_.size() + failed_list_.size());
+  h.mix(writes_.size() + pipeline_.size() + held_events_.size() + events_.size() + flush_list_.size() +
+        failed_list_.size());
 }
 
 }  // namespace rxnic

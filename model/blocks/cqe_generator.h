@@ -6,8 +6,9 @@
 //   R2  A packet with a completion occupies the block for cycles_per_cqe cycles, any other for one.
 //   R3  A CQ without room (core/completion_queue.h): one kCqError event, the CQ is dead, and every QP that completes on
 //       it goes to the error state (RC: NAK 0x63).
-//   R4  An event that falls due in cycle d leaves in cycle d + latency_cycles + event_latency_cycles: that of a CQE
-//       taken in cycle n, not moderated, event_latency_cycles after its write.
+//   R4  An event comes behind every CQE that was written before it fell due, as an interrupt does that is posted behind
+//       them: it leaves event_latency_cycles after the last of them has landed in host memory. When all of them have,
+//       an event that falls due in cycle d leaves in cycle d + latency_cycles + event_latency_cycles.
 //   R5  Compression, when both the parameter and the CQ ask for it: a session ends with a completion that does not
 //       join, at compression_max completions, and compression_timeout_cycles after the last one that joined. Events
 //       count what is written.
@@ -19,7 +20,8 @@
 //   R7  kLastWqe: one kQpLastWqeReached event a QP.
 //   R8  With the completion of its message, good or bad, a WQE's slot in the store is released. The last packet of a
 //       message that was squashed by something else than its own message completes it with kFlushed.
-//   R9  Within a cycle: writes, packets, events out; then a doorbell, a failure, timers, a flush request, the next
+//   R9  Within a cycle: landings; writes, packets, events out; then a doorbell, a failure, timers, a flush request, the
+//   next
 //       packet.
 //   R10 A CQ that is closed gets nothing any more: its completions are discarded, its doorbells do nothing. One that is
 //       resized writes to its new ring from the next completion on (numbers: core/cq_move.h).
@@ -88,6 +90,7 @@ class CqeGenerator final : public Block {
   In<PacketHandle> in{"in"};
   Out<PacketHandle> out{"out"};
   Out<DmaRequest> dma{"dma"};
+  In<DmaCompletion> dma_done{"dma_done"};  // CQEs that have landed
   Out<PacketHandle> flushes{"flushes"};
   Out<Qpn> failed{"failed"};
   In<QpFailure> failures{"failures"};
@@ -99,11 +102,16 @@ class CqeGenerator final : public Block {
 
  private:
   using Cq = CqState;
+  struct HeldEvent {
+    Event event;
+    std::uint64_t behind = 0;  // CQE writes that are to land before it
+  };
   struct SessionTimer {
     std::uint32_t cq = 0;
     std::uint32_t stamp = 0;
   };
 
+  void take_landings(Cycle now);
   bool send_due(Cycle now);
   void ring_doorbell(Cycle now);
   void run_timers(Cycle now);
@@ -111,6 +119,7 @@ class CqeGenerator final : public Block {
   void request_flush(QpContext& qp, bool tell_requester);
   void send_requests(Cycle now);
   bool can_take() const;
+  std::uint32_t event_room() const;
   bool ends_open_message(const Packet& p) const;
   void take(Cycle now);
   Cycle next_step(Cycle now, bool refused, bool stalled) const;
@@ -137,6 +146,7 @@ class CqeGenerator final : public Block {
   std::uint32_t next_buffer_ = 0;
   DelayLine<DmaRequest> writes_;
   DelayLine<PacketHandle> pipeline_;
+  DelayLine<HeldEvent> held_events_;  // (R4)
   DelayLine<Event> events_;
   DelayLine<SessionTimer> session_timers_;
   std::vector<std::uint32_t> moderated_;  // CQs with an event due later
@@ -144,6 +154,8 @@ class CqeGenerator final : public Block {
   std::vector<QpContext*> flush_list_;    // pinned, oldest first
   std::vector<Qpn> failed_list_;          // to be told to the requester
   std::uint64_t writes_made_ = 0;
+  std::uint64_t blocks_made_ = 0;    // CQEs and sessions: each is landed with one completion of its DMA
+  std::uint64_t blocks_landed_ = 0;  // of them
   CompletionObserver* observer_ = nullptr;
   Cycle next_accept_{};
   CqeGeneratorCounters counters_;

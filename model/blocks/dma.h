@@ -16,7 +16,7 @@ inline constexpr std::size_t kDmaClients = static_cast<std::size_t>(DmaClient::k
 
 struct DmaRequest {
   DmaKind kind = DmaKind::kRead;
-  bool notify_host = false;  // write: tell the host when it has landed (a CQE)
+  bool notify_host = false;  // write (a CQE): the host and the client are told when it has landed
   std::uint32_t cookie = 0;  // returned in the completion; with notify_host: the CQN
   BusAddress address{};
   std::uint32_t bytes = 0;       // > 0
@@ -26,7 +26,7 @@ struct DmaRequest {
   std::uint64_t compare = 0;
 };
 
-// For reads and atomics. Writes are posted and have none.
+// For reads, atomics, and writes that the host is told of. Other writes are posted and have none.
 struct DmaCompletion {
   std::uint32_t cookie = 0;
   bool ok = true;  // false: the memory is not mapped

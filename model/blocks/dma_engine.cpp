@@ -40,7 +40,7 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
 }  // namespace rxnic
 (std::make_index_sequence<kDmaClients + 1>())
 }
-, unlanded_(params.posted_credit_bytes / kCreditUnit), notices_(params.posted_credit_bytes / kCreditUnit) {}
+, unlanded_(params.posted_credit_bytes / kCreditUnit), landings_(params.posted_credit_bytes / kCreditUnit) {}
 
 Cycle DmaEngine::step(Cycle now) {
   // (1) what has come or left by now goes to whom it belongs
@@ -101,12 +101,15 @@ void DmaEngine::give_back(Cycle now) {
       output_blocked_ = true;
     }
   }
-  for (; notices_.ready(now); notices_.pop()) {  // (R4)
-    if (!landed.can_push(now)) {
+  for (; landings_.ready(now); landings_.pop()) {  // (R4)
+    const Landing& l = landings_.front();
+    auto& client = completions[l.client];
+    if ((landed.bound() && !landed.can_push(now)) || (client.bound() && !client.can_push(now))) {
       output_blocked_ = true;
       break;
     }
-    landed.push(now, notices_.front());
+    if (landed.bound()) landed.push(now, l.notice);
+    if (client.bound()) client.push(now, {l.notice.number, true});
   }
 }
 
@@ -212,12 +215,13 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
   if (request == nullptr) return false;
   const DmaRequest& r = *request;
   if (r.kind == DmaKind::kWrite) {
-    if (r.notify_host && notices_.full()) return false;
+    if (r.notify_host && landings_.full()) return false;
     if (!has_credit(now, client, r.bytes)) return false;
     const Instant left = send_write(now, r.address, r.bytes);
     if (!memory_.write(r.address, {r.data, r.bytes})) ++counters_.failed;
-    if (r.notify_host && landed.bound()) {
-      notices_.push({r.cookie}, time_.after_span(left, write_latency_).ceiling());  // (R4)
+    if (r.notify_host) {  // (R4)
+      landings_.push({{r.cookie}, static_cast<std::uint32_t>(client)},
+                     time_.after_span(left, write_latency_).ceiling());
     }
   } else {
     const bool is_read = r.kind == DmaKind::kRead;
@@ -307,7 +311,7 @@ Cycle DmaEngine::next_step(Cycle now, bool worked) {
     gives(answers_[static_cast<std::size_t>(std::countr_zero(bits))].next_ready());
   }
   gives(leaving_.next_ready());
-  gives(notices_.next_ready());
+  gives(landings_.next_ready());
   if ((worked && link_free(now)) || more_leaving_) return now + 1;
   if (lacks_credit_ != kNobody) at(unlanded_.next_ready());
   if (!link_free(now) && (!payload.empty() || !gather.empty() || requesters() != 0)) at(up_.free().floor());

@@ -9,7 +9,8 @@
 //       in which the last byte of its last segment has left (the first that begins at or after it), one packet a
 //       cycle, in the order of arrival. A packet that writes nothing is pushed one cycle after it was taken.
 //   R4  Posted writes stay in order over all requesters: what is started later lands later. `landed` gets a notice
-//       when such a write is visible: write_latency_ps after its last byte has left.
+//       when such a write is visible: write_latency_ps after its last byte has left. Its client gets a completion in
+//       the same cycle.
 //   R5  A read or an atomic takes as many tags as it has read requests (at most all of them), from its start to its
 //       completion. Its first byte comes read_latency_ps after its first request has left, or behind the data of the
 //       reads before it. It is completed in the first cycle that begins at or after its last byte.
@@ -85,6 +86,10 @@ class DmaEngine final : public Block {
     bool last = true;  // of its packet: something is pushed
     bool ok = true;
   };
+  struct Landing {  // of a write that the host is told of
+    HostNotice notice;
+    std::uint32_t client = 0;
+  };
   struct Stream {  // a packet whose segments are being started
     PacketHandle packet = kNoPacket;
     std::uint32_t segment = 0;
@@ -125,7 +130,7 @@ class DmaEngine final : public Block {
   DelayLine<PacketHandle> leaving_;                         // payload packets on the link (R3)
   std::array<DelayLine<Answer>, kDmaClients + 1> answers_;  // by client, then gather (R5, R9)
   DelayLine<std::uint64_t> unlanded_;                       // credit of writes that have not landed (R6)
-  DelayLine<HostNotice> notices_;                           // (R4)
+  DelayLine<Landing> landings_;                             // (R4)
   std::uint32_t awaiting_ = 0;                              // bit per line of answers_ that is not empty
   Cycle due_ = kNever;                                      // when the next of all these has something to give back
   bool more_leaving_ = false;                               // another packet is due, next cycle

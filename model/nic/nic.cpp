@@ -99,23 +99,22 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   cqe_generator.events.bind(completion_events);
   dma_engine.landed.bind(landed);
 
-  const auto dma = [&](DmaClient client, Out<DmaRequest>& request, In<DmaCompletion>* done) {
+  const auto dma = [&](DmaClient client, Out<DmaRequest>& request, In<DmaCompletion>& done) {
     const auto n = static_cast<std::size_t>(client);
     const std::string who = request.get_parent_object()->basename();
     auto& asks = link<DmaRequest>(engine, who + "_dma", p.dma_engine.queue_depth);
     request.bind(asks);
     dma_engine.requests[n].bind(asks);
-    if (done == nullptr) return;
     auto& answers = link<DmaCompletion>(engine, who + "_dma_done", p.dma_engine.queue_depth);
     dma_engine.completions[n].bind(answers);
-    done->bind(answers);
+    done.bind(answers);
   };
-  dma(DmaClient::kContext, qp_context_cache.dma, &qp_context_cache.dma_done);
-  dma(DmaClient::kWqe, srq_wqe_fetcher.dma, &srq_wqe_fetcher.dma_done);
-  dma(DmaClient::kTag, tag_match_cam.dma, &tag_match_cam.dma_done);
-  dma(DmaClient::kTranslation, address_translator.dma, &address_translator.dma_done);
-  dma(DmaClient::kCqe, cqe_generator.dma, nullptr);
-  dma(DmaClient::kResponse, ack_generator.dma, &ack_generator.dma_done);
+  dma(DmaClient::kContext, qp_context_cache.dma, qp_context_cache.dma_done);
+  dma(DmaClient::kWqe, srq_wqe_fetcher.dma, srq_wqe_fetcher.dma_done);
+  dma(DmaClient::kTag, tag_match_cam.dma, tag_match_cam.dma_done);
+  dma(DmaClient::kTranslation, address_translator.dma, address_translator.dma_done);
+  dma(DmaClient::kCqe, cqe_generator.dma, cqe_generator.dma_done);
+  dma(DmaClient::kResponse, ack_generator.dma, ack_generator.dma_done);
 
   if (requester == nullptr) return;
   requester->doorbells.bind(send_doorbells);

@@ -6,6 +6,7 @@
 
 #include <random>
 
+#include "model/blocks/dma_engine.h"
 #include "testbench/unit/request_packets.h"
 #include "testbench/unit/timed/harness.h"
 
@@ -22,6 +23,9 @@ CqContext cq_context(std::uint32_t slots = 16) {
   c.slots = slots;
   return c;
 }
+
+// From a CQE that is taken to its event: latency 4, a DMA write of 1 + 1 cycles, event latency 8.
+constexpr std::uint64_t kUncongested = 14;
 
 // An event latency that fits into a test's cycles, whatever the default.
 CqeGeneratorParams test_params() {
@@ -40,7 +44,7 @@ CqeGeneratorParams compressing(std::uint32_t max = 8, std::uint32_t timeout = 64
 
 struct Rig {
   explicit Rig(Bench& b, const CqeGeneratorParams& params = test_params(), const CqContext& cq = cq_context(),
-               std::uint32_t dma_capacity = 8)
+               std::uint32_t dma_capacity = 8, std::uint64_t dma_latency = 1)
       : bench(b),
         host(b.keep<LocalMemory>()),
         shared(b.keep<NicShared>(PacketPool::Quotas{})),
@@ -48,11 +52,12 @@ struct Rig {
         dut(b.add<CqeGenerator>("dut", params, shared, 1000u)),
         in(b.source(dut.in)),
         out(b.sink(dut.out)),
-        memory(b.add<TestMemory>("memory", host, 1u)),
+        memory(b.add<TestMemory>("memory", host, dma_latency)),
         flushes(b.sink(dut.flushes)),
         events(b.sink(dut.events)),
         doorbells(b.source(dut.doorbells)) {
     b.connect(dut.dma, memory.requests, dma_capacity);
+    b.connect(memory.completions, dut.dma_done);
     dut.create(cq);
     const std::vector<std::uint8_t> ones(64, 0xff);
     for (std::uint32_t i = 0; i < cq.slots; ++i) host.write(kRing + i * 64, ones);
@@ -224,21 +229,120 @@ TEST(CqeGenerator, IgnoringOverrunsItGoesRound) {
   EXPECT_EQ(rig.qp.state, QpState::kRts);
 }
 
-TEST(CqeGenerator, AnArmedCqRaisesOneEventAfterItsWrite) {
+TEST(CqeGenerator, AnArmedCqRaisesOneEventAfterItsCqeHasLanded) {  // R4
+  for (const std::uint64_t dma_latency : {1u, 7u, 300u}) {
+    Bench bench;
+    Rig rig(bench, test_params(), cq_context(), 8, dma_latency);  // latency 4, event latency 8
+    rig.arm(Cycle{0}, 0);
+    rig.in.push(Cycle{9}, rig.packet());
+    rig.in.push(Cycle{19}, rig.packet());
+    const std::uint64_t landed = 10 + 4 + 1 + dma_latency;
+    bench.run_to(Cycle{landed + 8});
+    EXPECT_EQ(rig.events.size(), 0u);
+    bench.run_to(Cycle{landed + 8 + 1});
+    ASSERT_EQ(rig.events.size(), 1u);
+    EXPECT_EQ(rig.events.cycle(0), Cycle{landed + 8});
+    EXPECT_EQ(rig.events.value(0).type, EventType::kCompletion);
+    EXPECT_EQ(rig.events.value(0).number, raw(kCq));
+    bench.run();
+    EXPECT_EQ(rig.events.size(), 1u);
+  }
+}
+
+// Armed between the write of a CQE and its landing: told when it has landed. Behind that: at once.
+TEST(CqeGenerator, AnEventArmedForACqeOnItsWayWaitsForIt) {  // R4
+  struct Case {
+    std::uint64_t armed, event;
+  };
+  // taken in 10, written in 14, landed in 115
+  for (const Case& c : {Case{12, 115 + 8}, Case{100, 115 + 8}, Case{115, 115 + 8}, Case{116, 116 + 12}}) {
+    Bench bench;
+    Rig rig(bench, test_params(), cq_context(), 8, 100);
+    rig.in.push(Cycle{9}, rig.packet());
+    rig.arm(Cycle{c.armed - 1}, 0);
+    bench.run();
+    ASSERT_EQ(rig.events.size(), 1u) << c.armed;
+    EXPECT_EQ(rig.events.cycle(0), Cycle{c.event}) << c.armed;
+  }
+}
+
+TEST(CqeGenerator, AModeratedEventWaitsForTheLastCqeBeforeIt) {  // R4
   Bench bench;
-  Rig rig(bench);  // latency 4, event latency 8
+  CqContext cq = cq_context();
+  cq.moderation_count = 3;
+  cq.moderation_period_us = 2;
+  Rig rig(bench, test_params(), cq, 8, 100);
   rig.arm(Cycle{0}, 0);
   rig.in.push(Cycle{9}, rig.packet());
-  rig.in.push(Cycle{19}, rig.packet());
-  bench.run_to(Cycle{10 + 4 + 8});
-  EXPECT_EQ(rig.events.size(), 0u);
-  bench.run_to(Cycle{10 + 4 + 8 + 1});
-  ASSERT_EQ(rig.events.size(), 1u);
-  EXPECT_EQ(rig.events.cycle(0), Cycle{22});
-  EXPECT_EQ(rig.events.value(0).type, EventType::kCompletion);
-  EXPECT_EQ(rig.events.value(0).number, raw(kCq));
+  rig.in.push(Cycle{1999}, rig.packet());  // written in 2004, lands in 2105; the event falls due in 2010
   bench.run();
-  EXPECT_EQ(rig.events.size(), 1u);
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(rig.events.cycle(0), Cycle{2105 + 8});
+}
+
+TEST(CqeGenerator, EventsOfQpsAreBehindTheirCqesToo) {  // R4
+  Bench bench;
+  Rig rig(bench, test_params(), cq_context(), 8, 100);
+  rig.in.push(Cycle{9}, rig.packet());
+  rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, false));
+  bench.run();
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(rig.events.value(0).type, EventType::kQpRequestError);
+  EXPECT_EQ(rig.events.cycle(0), Cycle{115 + 8});
+}
+
+// The generator before the DMA engine of the model, which payload and other clients keep busy.
+TEST(CqeGenerator, NoEventOvertakesItsCqeInACongestedDmaEngine) {  // R4
+  Bench bench;
+  CqeGeneratorParams params = test_params();
+  params.event_latency_cycles = 1;
+  DmaEngineParams slow;
+  slow.tlp_rate_mbps = 8000;  // a byte a cycle
+  slow.write_latency_ps = 50'000;
+  slow.posted_credit_bytes = 1024;
+  auto& host = bench.keep<LocalMemory>();
+  auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
+  auto& qp = bench.keep<QpContext>(test_qp(Transport::kRc));
+  auto& dut = bench.add<CqeGenerator>("dut", params, shared, 1000u);
+  auto& engine = bench.add<DmaEngine>("dma_engine", slow, 1000u, shared, host);
+  bench.connect(dut.dma, engine.requests[static_cast<std::size_t>(DmaClient::kCqe)]);
+  bench.connect(engine.completions[static_cast<std::size_t>(DmaClient::kCqe)], dut.dma_done);
+  auto& others = bench.source(engine.requests[static_cast<std::size_t>(DmaClient::kWqe)]);
+  auto& in = bench.source(dut.in);
+  auto& doorbells = bench.source(dut.doorbells);
+  bench.sink(dut.out);
+  auto& landed = bench.sink(engine.landed);
+  auto& events = bench.sink(dut.events);
+  dut.create(cq_context());
+
+  // Each event is answered as a program does: everything there is polled, and the CQ armed again behind it.
+  std::uint32_t polled = 0;
+  std::vector<std::uint32_t> found;
+  const auto arm = [&](Cycle now) { doorbells.push(now, {DoorbellKind::kCqArm, false, raw(kCq), polled}); };
+  events.on_value([&](Cycle now, const Event&) {
+    found.push_back(static_cast<std::uint32_t>(landed.size()) - polled);
+    polled = static_cast<std::uint32_t>(landed.size());
+    doorbells.push(now, {DoorbellKind::kCqConsumer, false, raw(kCq), polled});
+    arm(now);
+  });
+  arm(Cycle{0});
+  std::vector<std::uint8_t> block(1000);
+  for (int i = 0; i < 200; ++i) {
+    others.push(Cycle{0}, {DmaKind::kWrite, false, 0, BusAddress{0x100000}, 1000, block.data(), 0, 0});
+  }
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
+    Packet& p = shared.packets[h];
+    set_frame(p, request_headers(Encapsulation::kRoceV2Ipv4, qp.transport, Operation::kSendOnly, Psn{i}),
+              counting_bytes(8));
+    accept_packet(p, qp);
+    in.push(Cycle{10 + i / 4 * 6000}, h);
+  }
+  bench.run();
+  EXPECT_EQ(landed.size(), 60u);
+  EXPECT_EQ(polled, 60u) << "no event is lost";
+  EXPECT_GE(found.size(), 15u);
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_GT(found[i], 0u) << "event " << i << " has nothing to show";
 }
 
 TEST(CqeGenerator, SolicitedOnlyWaitsForASolicitedCqe) {
@@ -251,7 +355,7 @@ TEST(CqeGenerator, SolicitedOnlyWaitsForASolicitedCqe) {
   rig.in.push(Cycle{29}, solicited);
   bench.run();
   ASSERT_EQ(rig.events.size(), 1u);
-  EXPECT_EQ(rig.events.cycle(0), Cycle{30 + 12});
+  EXPECT_EQ(rig.events.cycle(0), Cycle{30 + kUncongested});
 }
 
 TEST(CqeGenerator, AnErrorCountsAsSolicited) {
@@ -262,7 +366,7 @@ TEST(CqeGenerator, AnErrorCountsAsSolicited) {
   rig.in.push(Cycle{29}, rig.failed(rig.qp, 0x61, true));
   bench.run();
   ASSERT_EQ(rig.count(EventType::kCompletion), 1u);
-  EXPECT_EQ(rig.events.cycle(0), Cycle{30 + 12});
+  EXPECT_EQ(rig.events.cycle(0), Cycle{30 + kUncongested});
 }
 
 TEST(CqeGenerator, ArmingBehindUnseenCqesRaisesTheEvent) {
@@ -284,7 +388,7 @@ TEST(CqeGenerator, ModerationByCount) {
   for (const std::uint64_t c : {9, 19, 29, 39}) rig.in.push(Cycle{c}, rig.packet());
   bench.run();
   ASSERT_EQ(rig.events.size(), 1u);
-  EXPECT_EQ(rig.events.cycle(0), Cycle{30 + 12});
+  EXPECT_EQ(rig.events.cycle(0), Cycle{30 + kUncongested});
 }
 
 TEST(CqeGenerator, ModerationByPeriodToTheCycle) {
@@ -421,7 +525,7 @@ TEST(CqeGenerator, AnEventOfACompressedCqFollowsTheWrite) {
   rig.in.push(Cycle{9}, rig.packet());
   bench.run();
   ASSERT_EQ(rig.events.size(), 1u);
-  EXPECT_EQ(rig.events.cycle(0), Cycle{10 + 50 + 12});
+  EXPECT_EQ(rig.events.cycle(0), Cycle{10 + 50 + kUncongested});
 }
 
 TEST(CqeGenerator, AHeldSessionCountsForTheRoom) {

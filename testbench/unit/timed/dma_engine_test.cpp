@@ -227,6 +227,9 @@ TEST(DmaEngine, NoticeComesWhenTheWriteIsVisible) {  // R4
   ASSERT_EQ(rig.landed.size(), 1u);
   EXPECT_EQ(rig.landed.value(0).number, 5u);
   EXPECT_EQ(rig.landed.cycle(0), Cycle{10 + 88 + 50});
+  ASSERT_EQ(rig.completions[kCqeClient]->size(), 1u) << "the other write is posted";
+  EXPECT_EQ(rig.completions[kCqeClient]->value(0).cookie, 5u);
+  EXPECT_EQ(rig.completions[kCqeClient]->cycle(0), Cycle{10 + 88 + 50});
 }
 
 TEST(DmaEngine, CompletionQueueEntryLandsAfterItsPayload) {  // R4
