@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/device/host_bridge.h"
 
+#include <cassert>
 #include <cerrno>
 #include <string>
 
@@ -37,22 +38,18 @@ struct HostBridge::Port final : CompletionObserver {
   }
   std::string name(const char* stem) const { return stem + std::to_string(number); }
 
-  // A CQ's writes become visible in order. With compression one write shows several: the whole of them is then told
-  // with the first write behind them.
-  void on_completion(Cqn cq, const Cqe& cqe, Cycle posted, Cycle) override {
-    auto& on_the_way = written[raw(cq)];
-    if (on_the_way.size() < kMostOnTheWay) on_the_way.push_back({cqe.opcode >= CqeOpcode::kReceive, posted});
+  // Writes become visible in their order, with compression several completions at once: the notice says how many.
+  void on_written(Cqn, CqeOpcode opcode, Cycle posted, Cycle) override {
+    written.push_back({opcode >= CqeOpcode::kReceive, posted});
   }
 
-  // More than there are within the latency of a write: further ones are of a CQ that is dead and never land.
-  static constexpr std::size_t kMostOnTheWay = 4096;
   struct Written {
     bool received = false;
     Cycle posted{};
   };
   const std::uint32_t number;
   Device device;
-  std::map<std::uint32_t, std::deque<Written>> written;  // by CQN
+  std::deque<Written> written;  // completions that have not landed
   In<HostNotice> landed;
   In<Event> receive_events, completion_events;
   Out<Doorbell> receive, completion, send;
@@ -76,6 +73,8 @@ HostBridge::HostBridge(const sc_core::sc_module_name& name, const Params& params
 HostBridge::~HostBridge() = default;
 
 const Device& HostBridge::device(std::uint32_t nic) const { return nics_[nic]->device; }
+
+std::size_t HostBridge::not_landed(std::uint32_t nic) const { return nics_[nic]->written.size(); }
 
 // (1) tell the programs what has happened, (2) go on with requests that had to wait, (3) take events, (4) doorbells to
 // the NICs, (5) when to look again, or wait
@@ -107,20 +106,17 @@ Cycle HostBridge::step(Cycle now) {
 bool HostBridge::tell_completions(Port& nic, Cycle now) {
   bool any = false;
   while (nic.landed.can_pop(now)) {
-    const Cqn cq{nic.landed.pop(now).number};
+    const HostNotice notice = nic.landed.pop(now);
+    const Cqn cq{notice.number};
     any = true;
-    ++counters_.completions;
-    auto& written = nic.written[raw(cq)];
-    if (!written.empty()) {
-      const Port::Written first = written.front();
-      written.pop_front();
+    counters_.completions += notice.completions;
+    assert(nic.written.size() >= notice.completions);
+    for (std::uint32_t n = 0; n < notice.completions; ++n) {
+      const Port::Written first = nic.written.front();
+      nic.written.pop_front();
       if (first.received && observer_ != nullptr) observer_->on_visible(now, nic.number, cq, first.posted);
     }
-    if (const auto owner = nic.device.owner_of(cq)) {
-      port_.completed(*owner);
-    } else {
-      nic.written.erase(raw(cq));
-    }
+    if (const auto owner = nic.device.owner_of(cq)) port_.completed(*owner);
   }
   return any;
 }

@@ -14,8 +14,11 @@
 //       When it did not go orderly the RC and UC QPs of other clients that are connected to its QPs go to the error
 //       state first, with a kQpFatal event each, as if the connection manager had told them.
 //   R7  Whether a send queue in SQD is drained is asked every kDrainCycles. That alone never keeps it from waiting.
+//   R8  The observer is told of each receive completion in the cycle in which its write has landed, compressed or not,
+//       with its own sender's doorbell.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <map>
 #include <memory>
@@ -62,6 +65,7 @@ class HostBridge final : public Block {
 
   std::uint32_t clients() const { return static_cast<std::uint32_t>(clients_.size()); }
   const Device& device(std::uint32_t nic) const;
+  std::size_t not_landed(std::uint32_t nic) const;  // completions that were written and are not visible yet
 
  private:
   struct Port;  // one NIC's links and its device

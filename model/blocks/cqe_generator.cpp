@@ -246,7 +246,6 @@ void CqeGenerator::complete(Packet& p, Cycle now) {
   }
   Cq& cq = *found;
   const Cqe cqe = make_cqe(p, srq_plus_1(p.queue), now);
-  if (observer_ != nullptr) observer_->on_completion(p.cq, cqe, p.posted, now);
   const bool compressible = cq.session_limit > 1 && cqe.status == WcStatus::kSuccess;
   if (!cq.session.empty() && !(compressible && cq.session.joins(cqe))) write_session(cq, now);  // (R5)
   if (cq.dead || !cq.queue.has_room(block_slots(cq.session.count() + 1))) {
@@ -255,9 +254,10 @@ void CqeGenerator::complete(Packet& p, Cycle now) {
   }
   counters_.error_cqes += cqe.status != WcStatus::kSuccess;
   if (!compressible) {
-    write_cqe(cq, cqe, now);
+    write_cqe(cq, cqe, p.posted, now);
     return;
   }
+  cq.posted[cq.session.count()] = p.posted;
   cq.session.add(cqe);
   ++cq.session_stamp;
   if (cq.session.count() == cq.session_limit) {
@@ -288,10 +288,11 @@ void CqeGenerator::overrun(Cq& cq, Packet& p, Cycle now) {  // (R3)
   p.completes = false;
 }
 
-void CqeGenerator::write_cqe(Cq& cq, const Cqe& cqe, Cycle now) {
+void CqeGenerator::write_cqe(Cq& cq, const Cqe& cqe, Cycle posted, Cycle now) {
+  if (observer_ != nullptr) observer_->on_written(cq.queue.context().number, cqe.opcode, posted, now);
   std::uint8_t* slot = take_buffer(1);
   write_slot(cqe, cq.queue.producer(), cq.queue.context().slots, params_.cqe_bytes, slot);
-  send(cq, slot, 1, now);
+  send(cq, slot, 1, 1, now);
   ++counters_.cqes;
   cq.queue.produce(1, 1, counts_as_solicited(cqe), now);
   check_event(cq, now);
@@ -300,9 +301,12 @@ void CqeGenerator::write_cqe(Cq& cq, const Cqe& cqe, Cycle now) {
 void CqeGenerator::write_session(Cq& cq, Cycle now) {
   const std::uint32_t completions = cq.session.count();
   const std::uint32_t slots = block_slots(completions);
+  for (std::uint32_t n = 0; observer_ != nullptr && n < completions; ++n) {
+    observer_->on_written(cq.queue.context().number, cq.session.title().opcode, cq.posted[n], now);
+  }
   std::uint8_t* block = take_buffer(slots);
   cq.session.write(cq.queue.producer(), cq.queue.context().slots, params_.cqe_bytes, block);
-  send(cq, block, slots, now);
+  send(cq, block, slots, completions, now);
   counters_.cqes += completions;
   if (completions > 1) {
     ++counters_.sessions;
@@ -322,7 +326,7 @@ std::uint8_t* CqeGenerator::take_buffer(std::uint32_t slots) {
 }
 
 // A block that wraps: what lies at the ring's start goes first, so that the title is written last.
-void CqeGenerator::send(Cq& cq, std::uint8_t* block, std::uint32_t slots, Cycle now) {
+void CqeGenerator::send(Cq& cq, std::uint8_t* block, std::uint32_t slots, std::uint32_t completions, Cycle now) {
   const CqContext& c = cq.queue.context();
   const std::uint32_t first = cq.queue.producer() & (c.slots - 1);
   const std::uint32_t run = std::min(slots, c.slots - first);
@@ -336,7 +340,7 @@ void CqeGenerator::send(Cq& cq, std::uint8_t* block, std::uint32_t slots, Cycle 
     r.data = block + std::size_t{run} * stride;
     writes_.push(r, ready);
   }
-  r.notify_host = true;
+  r.cqes = static_cast<std::uint16_t>(completions);
   r.cookie = raw(c.number);
   r.address = c.base + std::uint64_t{first} * stride;
   r.bytes = run * stride;

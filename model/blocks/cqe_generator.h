@@ -53,12 +53,13 @@ struct CqeGeneratorCounters {
   std::uint64_t squashed = 0;           // packets squashed here
 };
 
-// Told of each completion as its CQE is built; nothing in the model depends on it.
+// Told of each completion as its DMA write is made up, in the order in which they land (HostNotice); of one that is
+// never written it is not told. Nothing in the model depends on it.
 class CompletionObserver {
  public:
   virtual ~CompletionObserver() = default;
   // `posted`: when the sender's doorbell was rung, of a receive completion (0: not known).
-  virtual void on_completion(Cqn cq, const Cqe& cqe, Cycle posted, Cycle now) = 0;
+  virtual void on_written(Cqn cq, CqeOpcode opcode, Cycle posted, Cycle now) = 0;
 };
 
 class CqeGenerator final : public Block {
@@ -126,10 +127,10 @@ class CqeGenerator final : public Block {
 
   void complete(Packet& p, Cycle now);
   void overrun(Cq& cq, Packet& p, Cycle now);
-  void write_cqe(Cq& cq, const Cqe& cqe, Cycle now);
+  void write_cqe(Cq& cq, const Cqe& cqe, Cycle posted, Cycle now);
   void write_session(Cq& cq, Cycle now);
   std::uint8_t* take_buffer(std::uint32_t slots);
-  void send(Cq& cq, std::uint8_t* block, std::uint32_t slots, Cycle now);
+  void send(Cq& cq, std::uint8_t* block, std::uint32_t slots, std::uint32_t completions, Cycle now);
   void check_event(Cq& cq, Cycle now);
   void handle_error(Packet& p, Cycle now);
   void raise(EventType type, std::uint32_t number, Cycle now);

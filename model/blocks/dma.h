@@ -16,8 +16,8 @@ inline constexpr std::size_t kDmaClients = static_cast<std::size_t>(DmaClient::k
 
 struct DmaRequest {
   DmaKind kind = DmaKind::kRead;
-  bool notify_host = false;  // write (a CQE): the host and the client are told when it has landed
-  std::uint32_t cookie = 0;  // returned in the completion; with notify_host: the CQN
+  std::uint16_t cqes = 0;    // write: completions that it shows; if any, host and client are told when it has landed
+  std::uint32_t cookie = 0;  // returned in the completion; with cqes: the CQN
   BusAddress address{};
   std::uint32_t bytes = 0;       // > 0
   std::uint8_t* data = nullptr;  // device side; valid until the completion (read, atomic) or until accepted (write).
@@ -32,9 +32,10 @@ struct DmaCompletion {
   bool ok = true;  // false: the memory is not mapped
 };
 
-// A posted write that the host was to be told of is visible in its memory.
+// Completions are visible in host memory: those of one write.
 struct HostNotice {
-  std::uint32_t number = 0;  // CQN
+  std::uint32_t number = 0;       // CQN
+  std::uint32_t completions = 0;  // more than one: compressed
 };
 
 }  // namespace rxnic

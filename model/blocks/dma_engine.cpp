@@ -215,12 +215,12 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
   if (request == nullptr) return false;
   const DmaRequest& r = *request;
   if (r.kind == DmaKind::kWrite) {
-    if (r.notify_host && landings_.full()) return false;
+    if (r.cqes > 0 && landings_.full()) return false;
     if (!has_credit(now, client, r.bytes)) return false;
     const Instant left = send_write(now, r.address, r.bytes);
     if (!memory_.write(r.address, {r.data, r.bytes})) ++counters_.failed;
-    if (r.notify_host) {  // (R4)
-      landings_.push({{r.cookie}, static_cast<std::uint32_t>(client)},
+    if (r.cqes > 0) {  // (R4)
+      landings_.push({{r.cookie, r.cqes}, static_cast<std::uint32_t>(client)},
                      time_.after_span(left, write_latency_).ceiling());
     }
   } else {

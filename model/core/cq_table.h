@@ -7,6 +7,7 @@
 //   R3  A CQ that moves to another ring begins there with its number 0 (core/cq_move.h); its session goes with it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -20,9 +21,10 @@ struct CqState {
   explicit CqState(const CompletionQueue& made) : queue(made) {}
   CompletionQueue queue;
   CompressionSession session;
-  std::uint32_t session_limit = 0;  // completions a block may hold, 0: not compressed
-  std::uint32_t session_stamp = 0;  // changes whenever the session does
-  std::uint64_t last_write = 0;     // number of the last DMA write to its ring
+  std::array<Cycle, kMaxSession> posted{};  // by completion of the session: when its sender's doorbell was rung
+  std::uint32_t session_limit = 0;          // completions a block may hold, 0: not compressed
+  std::uint32_t session_stamp = 0;          // changes whenever the session does
+  std::uint64_t last_write = 0;             // number of the last DMA write to its ring
   bool closed = false;
   bool dead = false;       // overran
   bool moderated = false;  // an event of it is due later

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -104,10 +105,12 @@ class TestPort final : public HostPort {
 
 class Lab {
  public:
-  explicit Lab(std::uint32_t count, EngineMode mode = EngineMode::kFast, HostObserver* observer = nullptr)
-      : Lab(count, mode, observer, own_port, own_memory) {}
-  Lab(std::uint32_t count, EngineMode mode, HostObserver* observer, HostPort& port, ProgramMemory& programs)
-      : params(load_config()), engine("engine", {params.nic.clock_period_ps, mode}) {
+  explicit Lab(std::uint32_t count, EngineMode mode = EngineMode::kFast, HostObserver* observer = nullptr,
+               std::span<const std::string> overrides = {})
+      : Lab(count, mode, observer, own_port, own_memory, overrides) {}
+  Lab(std::uint32_t count, EngineMode mode, HostObserver* observer, HostPort& port, ProgramMemory& programs,
+      std::span<const std::string> overrides = {})
+      : params(load_config(kDefaultConfig, overrides)), engine("engine", {params.nic.clock_period_ps, mode}) {
     for (std::uint32_t n = 0; n < count; ++n) {
       memories.push_back(std::make_unique<NicMemory>(engine, programs, observer));
       nics.push_back(std::make_unique<Nic>(("nic" + std::to_string(n)).c_str(), params, *memories[n], engine,

@@ -72,10 +72,10 @@ struct Rig {
     return h;
   }
   DmaRequest read(std::uint32_t cookie, std::uint32_t bytes, std::uint64_t address = 0x1000) {
-    return {DmaKind::kRead, false, cookie, BusAddress{address}, bytes, buffer, 0, 0};
+    return {DmaKind::kRead, 0, cookie, BusAddress{address}, bytes, buffer, 0, 0};
   }
-  DmaRequest write(std::uint32_t cookie, std::uint32_t bytes, std::uint64_t address = 0x1000, bool notify = false) {
-    return {DmaKind::kWrite, notify, cookie, BusAddress{address}, bytes, buffer, 0, 0};
+  DmaRequest write(std::uint32_t cookie, std::uint32_t bytes, std::uint64_t address = 0x1000, std::uint16_t cqes = 0) {
+    return {DmaKind::kWrite, cqes, cookie, BusAddress{address}, bytes, buffer, 0, 0};
   }
   Bench& bench;
   LocalMemory& memory;
@@ -202,7 +202,7 @@ TEST(DmaEngine, AtomicsReturnTheOriginal) {  // R2, R5
   rig.memory.store(BusAddress{0x1000}, std::uint64_t{40});
   std::uint64_t added = 0, swapped = 0, kept = 0;
   const auto request = [](DmaKind kind, std::uint64_t& to, std::uint64_t operand, std::uint64_t compare) {
-    return DmaRequest{kind, false, 0, BusAddress{0x1000}, 8, reinterpret_cast<std::uint8_t*>(&to), operand, compare};
+    return DmaRequest{kind, 0, 0, BusAddress{0x1000}, 8, reinterpret_cast<std::uint8_t*>(&to), operand, compare};
   };
   auto& in = *rig.requests[static_cast<std::size_t>(DmaClient::kResponse)];
   in.push(Cycle{9}, request(DmaKind::kFetchAdd, added, 2, 0));
@@ -221,11 +221,12 @@ TEST(DmaEngine, AtomicsReturnTheOriginal) {  // R2, R5
 TEST(DmaEngine, NoticeComesWhenTheWriteIsVisible) {  // R4
   Bench bench;
   Rig rig(bench, byte_a_cycle());
-  rig.requests[kCqeClient]->push(Cycle{9}, rig.write(5, 64, 0x1000, true));
-  rig.requests[kCqeClient]->push(Cycle{9}, rig.write(6, 64, 0x1040, false));
+  rig.requests[kCqeClient]->push(Cycle{9}, rig.write(5, 64, 0x1000, 3));
+  rig.requests[kCqeClient]->push(Cycle{9}, rig.write(6, 64, 0x1040, 0));
   bench.run();
   ASSERT_EQ(rig.landed.size(), 1u);
   EXPECT_EQ(rig.landed.value(0).number, 5u);
+  EXPECT_EQ(rig.landed.value(0).completions, 3u);
   EXPECT_EQ(rig.landed.cycle(0), Cycle{10 + 88 + 50});
   ASSERT_EQ(rig.completions[kCqeClient]->size(), 1u) << "the other write is posted";
   EXPECT_EQ(rig.completions[kCqeClient]->value(0).cookie, 5u);
@@ -237,7 +238,7 @@ TEST(DmaEngine, CompletionQueueEntryLandsAfterItsPayload) {  // R4
   Rig rig(bench, byte_a_cycle());
   rig.payload.push(Cycle{9}, rig.packet({2048}));
   rig.payload_done.on_value(
-      [&](Cycle now, PacketHandle) { rig.requests[kCqeClient]->push(now, rig.write(5, 64, 0x1000, true)); });
+      [&](Cycle now, PacketHandle) { rig.requests[kCqeClient]->push(now, rig.write(5, 64, 0x1000, 3)); });
   bench.run();
   ASSERT_EQ(rig.landed.size(), 1u);
   const std::uint64_t payload_left = 10 + 2048 + 8 * 24;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 
 #include "testbench/unit/timed/bridge_program.h"
@@ -326,6 +327,48 @@ TEST(HostBridge, TheSendersDoorbellComesWithTheCompletion) {
     EXPECT_LT(ns, 4000u);  // the first one finds its caches empty
     RecordProperty("one_way_ns", static_cast<int>(ns));
   }
+}
+
+// Several receive completions in one write: each has its own sender's doorbell, and none is left over or told late.
+TEST(HostBridge, CompressedCompletionsAreToldWithTheirOwnDoorbells) {  // R8
+  struct Visible final : HostObserver {
+    void on_event(Cycle now, const HostEvent& event) override {
+      if (event.kind == HostEvent::Kind::kDoorbell && event.board == channel::Board::kSend) rung.push_back(now);
+    }
+    void on_visible(Cycle now, std::uint32_t, Cqn cq, Cycle posted) override { seen.push_back({cq, now, posted}); }
+    struct Seen {
+      Cqn cq;
+      Cycle at, posted;
+    };
+    std::vector<Cycle> rung;
+    std::vector<Seen> seen;
+  } observer;
+  const std::array<std::string, 3> compressed{"cqe_generator.compression=true", "cqe_generator.compression_max=4",
+                                              "cqe_generator.compression_timeout_cycles=5000"};
+  Lab lab(2, EngineMode::kFast, &observer, compressed);
+  ConnectedPair p(lab, QpType::kRc, 0, 1);
+  for (int i = 0; i < 10; ++i) p.b.post_receive(p.right.qp, p.right.sge(64));
+  p.b.ring_receive(p.right.qp);
+  lab.run(2000);
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    p.a.post_send(p.left.qp, {.sge = p.left.sge(32)});
+    p.a.ring_send(p.left.qp);
+    lab.run(1200);
+    const std::size_t told = i < 9 ? (i + 1) / 4 * 4 : 8;
+    EXPECT_EQ(observer.seen.size(), told) << "after message " << i;
+  }
+  lab.run(20'000);
+  ASSERT_EQ(observer.rung.size(), 10u);
+  ASSERT_EQ(observer.seen.size(), 10u);
+  for (std::size_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(observer.seen[i].cq, Cqn{p.right.cq.number});
+    EXPECT_EQ(observer.seen[i].posted, observer.rung[i]) << i;
+    const std::size_t last = i < 8 ? i / 4 * 4 + 3 : 9;  // of its block
+    EXPECT_EQ(observer.seen[i].at, observer.seen[last].at) << i;
+    EXPECT_GT(observer.seen[i].at, observer.rung[last]) << i;
+  }
+  EXPECT_EQ(lab.bridge->not_landed(0) + lab.bridge->not_landed(1), 0u);
+  EXPECT_EQ(lab.bridge->counters().completions, 20u) << "of the sender, too";
 }
 
 TEST(HostBridge, AResetQpBeginsAnew) {

@@ -227,9 +227,7 @@ TEST_F(TwoNicsTest, AReadOfMemoryThatIsNotThereFlushesTheResponder) {
 
 TEST_F(TwoNicsTest, TheReceiverKnowsWhenTheDoorbellWasRung) {
   struct Observer final : CompletionObserver {
-    void on_completion(Cqn, const Cqe& cqe, Cycle posted, Cycle now) override {
-      seen.push_back({static_cast<CqeOpcode>(cqe.opcode), posted, now});
-    }
+    void on_written(Cqn, CqeOpcode opcode, Cycle posted, Cycle now) override { seen.push_back({opcode, posted, now}); }
     struct Seen {
       CqeOpcode opcode;
       Cycle posted, now;
