@@ -208,7 +208,9 @@ bool QpContextCache::forget(Qpn qpn) {
 
 QpContext* QpContextCache::bring(Qpn qpn, HostMemory& memory) {
   if (QpContext* const here = find(qpn)) return here;
-  if (moving(qpn)) return nullptr;
+  const bool awaited =
+      head_ != kNoPacket && shared_.packets[head_].role != PacketRole::kReceived && qpn_of(head_) == qpn;
+  if (awaited || moving(qpn)) return nullptr;
   const std::uint32_t line = tags_.place_for(
       raw(qpn), [this](std::uint32_t l) { return states_[l] == LineState::kHere && lines_[l].context.pins == 0; });
   if (line == kNone) return nullptr;

@@ -55,8 +55,8 @@ class QpContextCache final : public Block {
   QpContext* find(Qpn qpn);
   // Whether it is on its way between here and host memory: a change on either side would be lost.
   bool moving(Qpn qpn) const;
-  // The context here, brought in at once when it is in host memory. nullptr, and nothing done, when it is moving or
-  // finds no place.
+  // The context here, brought in at once when it is in host memory. nullptr, and nothing done, when it is moving, finds
+  // no place, or an internal packet waits for it: that is in flight and has not pinned it yet.
   QpContext* bring(Qpn qpn, HostMemory& memory);
   // Forgets a context without writing it back (its QP is gone or was rewritten in host memory). False, and nothing
   // done, when it is pinned or moving.

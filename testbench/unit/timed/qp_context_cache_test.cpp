@@ -432,6 +432,27 @@ TEST(QpContextCache, AMovingContextIsNotBroughtIn) {
   EXPECT_NE(rig.dut.bring(Qpn{2}, rig.host), nullptr);
 }
 
+// The command has left its link and has pinned nothing yet. Were the context brought in, its QP would look quiet, could
+// be freed and made anew with the same number, and the command would complete a WQE of the new one.
+TEST(QpContextCache, WhatACommandWaitsForIsNotBroughtIn) {
+  Bench bench;
+  QpContextCacheParams p = small();
+  p.sets = p.ways = 1;
+  Rig rig(bench, p);
+  auto& commands = bench.source(rig.dut.commands);
+  rig.in.push(Cycle{0}, rig.packet(1));  // pins the only way
+  commands.push(Cycle{200}, command(rig, 2));
+  bench.at(Cycle{300}, [&](Cycle) {
+    --rig.dut.find(Qpn{1})->pins;
+    EXPECT_FALSE(rig.dut.moving(Qpn{2}));
+    EXPECT_EQ(rig.dut.bring(Qpn{2}, rig.host), nullptr);
+  });
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 2u);
+  ASSERT_NE(rig.dut.bring(Qpn{2}, rig.host), nullptr) << "it has its context";
+  EXPECT_EQ(rig.dut.find(Qpn{2})->pins, 1u);
+}
+
 TEST(QpContextCache, APacketThatWaitsForAWayFindsWhatWasBroughtIn) {
   expect_equal_in_all_modes([](Bench& bench) {
     QpContextCacheParams p = small();
