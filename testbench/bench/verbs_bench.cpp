@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a message costs the program in the library alone: posting and polling, against a device that completes at once.
+// What the library alone costs a program: a message's posting and polling, against a device that completes at once; its
+// loading.
 #include <benchmark/benchmark.h>
+#include <dlfcn.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 
 #include "bridge/verbs/data_path.h"
@@ -87,6 +92,39 @@ void post_and_poll(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 BENCHMARK(post_and_poll)->ArgNames({"batch", "inline"})->Args({1, 0})->Args({1, 1})->Args({16, 0})->Args({64, 0});
+
+// Seconds that dlopen() takes, with all symbols resolved; < 0: it failed. In a process of its own: the library stays in
+// memory once it is there.
+double load_once() {
+  int ends[2];
+  if (pipe(ends) != 0) return -1;
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto before = std::chrono::steady_clock::now();
+    const void* library = dlopen(RXNIC_VERBS_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
+    const double seconds = library == nullptr ? -1 : took.count();
+    _exit(write(ends[1], &seconds, sizeof seconds) == sizeof seconds ? 0 : 1);
+  }
+  close(ends[1]);
+  double seconds = -1;
+  if (child < 0 || read(ends[0], &seconds, sizeof seconds) != sizeof seconds) seconds = -1;
+  close(ends[0]);
+  if (child > 0) waitpid(child, nullptr, 0);
+  return seconds;
+}
+
+void load_library(benchmark::State& state) {
+  for (auto _ : state) {
+    const double seconds = load_once();
+    if (seconds < 0) {
+      state.SkipWithError("the library cannot be loaded");
+      break;
+    }
+    state.SetIterationTime(seconds);
+  }
+}
+BENCHMARK(load_library)->UseManualTime()->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace rxnic::verbs

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <set>
@@ -86,12 +85,9 @@ TEST(VerbsLibrary, ShowsNothingElseAndNeedsOnlyTheCLibrary) {
   EXPECT_EQ(needed, std::set<std::string>{"libc.so.6"});
 }
 
-TEST(VerbsLibrary, EverySymbolResolvesAndItLoadsInMilliseconds) {
-  const auto before = std::chrono::steady_clock::now();
+TEST(VerbsLibrary, EverySymbolResolves) {
   void* library = dlopen(kOurs.c_str(), RTLD_NOW | RTLD_LOCAL);
-  const auto took = std::chrono::steady_clock::now() - before;
   ASSERT_NE(library, nullptr) << dlerror();
-  EXPECT_LT(took, std::chrono::milliseconds(50)) << "some ms, and room for a busy machine";
   dlclose(library);
 }
 
