@@ -172,6 +172,8 @@ bool SrqWqeFetcher::read_ahead(Cycle now) {
 
 SrqWqeFetcher::Verdict SrqWqeFetcher::serve(Packet& p, Cycle now) {
   if (p.qp == nullptr) return Verdict::kLeaves;
+  // What waits is judged again when its WQE is there: nothing tells this block that it has been squashed meanwhile.
+  if (waiting_ && table_.supply(p.queue) == WorkQueueTable::Supply::kComing) return Verdict::kWaits;
   QpContext& qp = *p.qp;
   if (is_squashed(p)) {
     if (give_back(p, now) == Verdict::kBlocked) return Verdict::kBlocked;

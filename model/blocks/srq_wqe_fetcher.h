@@ -3,8 +3,8 @@
 // event. The decisions are model/core/work_queue_table, wqe_prefetch and wqe_format.
 //
 //   R1  A packet taken in cycle n leaves in cycle n + hit_cycles when its WQE is on the chip by then, otherwise in the
-//       cycle in which the read that brings it completes. In order; one is taken and one leaves a cycle; `in` and
-//       `tagged` take turns.
+//       cycle in which the read that brings it completes, also when it is squashed while it waits. In order; one is
+//       taken and one leaves a cycle; `in` and `tagged` take turns.
 //   R2  In each cycle one doorbell, one completion of a read and one read are handled, in this order, the packets
 //       between the last two: a doorbell taken in cycle n counts for the packet that leaves in n, and its read starts
 //       in n.

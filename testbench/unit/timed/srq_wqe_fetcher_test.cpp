@@ -870,6 +870,29 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, Totals& total) {
   return h.value();
 }
 
+// Another block squashes it and wakes nobody: every mode sees it in the same cycle.
+TEST(SrqWqeFetcher, APacketThatIsSquashedWhileItWaitsLeavesWhenItsWqeComes) {  // R1
+  for (const bool squashed : {false, true}) {
+    for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll}) {
+      Bench bench(mode);
+      Rig rig(bench);
+      Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+      const PacketHandle before = rig.send(Cycle{5}, q, Operation::kWriteOnly);
+      const PacketHandle waits = rig.send(Cycle{6}, q);
+      rig.post(q, 1, Cycle{5});
+      bench.at(Cycle{100}, [&](Cycle) {
+        if (squashed) fail_qp(rig.shared.packets[before], DropReason::kRemoteAccess, 0x62, WcStatus::kRemoteAccess);
+      });
+      bench.run();
+      ASSERT_EQ(rig.out.size(), 2u);
+      EXPECT_EQ(rig.out.value(1), waits);
+      EXPECT_EQ(rig.out.cycle(1), Cycle{6 + kReadLatency + 2});
+      EXPECT_EQ(rig.shared.packets[waits].drop_reason, squashed ? DropReason::kSquashed : DropReason::kNone);
+      EXPECT_EQ(rig.shared.wqes.in_use(), squashed ? 0u : 1u);
+    }
+  }
+}
+
 TEST(SrqWqeFetcher, AllEngineModesAgreeOnRandomTraffic) {
   const std::uint64_t seed = test_seed(11);
   Totals total;
