@@ -75,7 +75,7 @@ void Flow::count_request(const Headers& h) {
   std::uint64_t bytes = message_bytes;
   if (traits & kHasReth) bytes = std::max<std::uint64_t>(bytes, h.length);
   if (traits & kRead) largest_read = std::max<std::uint64_t>(largest_read, h.length);
-  if (traits & kAtomic) largest_read = std::max<std::uint64_t>(largest_read, bytes = sizeof(std::uint64_t));
+  if (traits & kHasAtomicEth) largest_read = std::max<std::uint64_t>(largest_read, bytes = sizeof(std::uint64_t));
   largest_message = std::max(largest_message, bytes);
   if (traits & (kLast | kOnly)) {
     if (ends.size() < kEndsKept) {

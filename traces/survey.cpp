@@ -148,10 +148,10 @@ void SurveyState::request(std::uint32_t index, const Headers& h, std::uint64_t n
       slot.flows[slot.count++] = index;
     }
   }
-  if (traits & kWrite)
+  if (traits & (kWrite | kAtomicWrite))
     use_region(f.destination, h, traits & kHasReth ? h.length : 0, kLocalWrite | kRemoteWrite, number);
   if (traits & kRead) use_region(f.destination, h, h.length, kRemoteRead, number);
-  if (traits & kAtomic) {
+  if (traits & kHasAtomicEth) {
     use_region(f.destination, h, sizeof(std::uint64_t), kLocalWrite | kRemoteAtomic, number);
     use_atomic(index, h);
   }

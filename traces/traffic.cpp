@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint32_t kMixUc = 0b11011;  // by bit of Message: SEND, SEND_IMM, WRITE, WRITE_IMM
 constexpr std::uint32_t kMixUd = 0b00011;
+constexpr std::uint32_t kMixXrc = 0b011111111;  // all but ATOMIC WRITE
 constexpr double kFrameGapBytes = 24;
 constexpr double kPsPerBitAtOneGbps = 1000;
 constexpr std::size_t kTmhBytes = 16;
@@ -26,7 +27,7 @@ Traffic::Traffic(const TrafficConfig& config)
     throw std::invalid_argument("traffic needs a QP, min_bytes <= max_bytes <= 2^30, an MTU up to 4096 and a tag");
   }
   const TrafficMix& m = config.mix;
-  weights_ = {m.send, m.send_imm, m.send_inv, m.write, m.write_imm, m.read, m.swap, m.add};
+  weights_ = {m.send, m.send_imm, m.send_inv, m.write, m.write_imm, m.read, m.swap, m.add, m.atomic_write};
   if (config_.receive_buffer == 0) config_.receive_buffer = config.max_bytes;
   for (std::uint8_t& b : pattern_) b = static_cast<std::uint8_t>(random() >> 56);
   for (std::uint32_t i = 0; i < config.rc_qps; ++i) add_stream(Transport::kRc);
@@ -97,6 +98,7 @@ void Traffic::begin(Stream& s) {
   std::uint32_t allowed = ~0u;
   if (s.transport == Transport::kUc) allowed = kMixUc;
   if (s.transport == Transport::kUd) allowed = kMixUd;
+  if (s.transport == Transport::kXrc) allowed = kMixXrc;
   std::uint32_t sum = 0;
   for (std::uint32_t i = 0; i < weights_.size(); ++i) sum += allowed >> i & 1 ? weights_[i] : 0;
   s.message = Message::kSend;
@@ -171,6 +173,13 @@ std::uint32_t Traffic::advance(Stream& s, Headers& h) {
       h.rkey = traffic::kDataKey;
       h.swap_add = random() >> 48;
       h.compare = below(4);
+      s.in_message = false;
+      break;
+    case Message::kAtomicWrite:
+      h.opcode = code(Operation::kAtomicWrite);
+      h.va = traffic::kDataVa + 8ull * below(64);
+      h.rkey = traffic::kDataKey;
+      h.length = payload = sizeof(std::uint64_t);
       s.in_message = false;
       break;
     default: {

@@ -58,8 +58,10 @@ const char* injected_name(Injected i);
 bool is_fatal(Injected i);  // to an RC or XRC QP
 inline constexpr std::uint64_t kAllCauses = (std::uint64_t{1} << kInjectedCauses) - 2;
 
-struct TrafficMix {  // weights of the kinds of message; UC leaves READ, atomics and INV out, UD all but SENDs
-  std::uint32_t send = 1, send_imm = 0, send_inv = 0, write = 0, write_imm = 0, read = 0, swap = 0, add = 0;
+// Weights of the kinds of message. UC leaves READ, atomics and INV out, UD all but SENDs, XRC ATOMIC WRITE.
+struct TrafficMix {
+  std::uint32_t send = 1, send_imm = 0, send_inv = 0, write = 0, write_imm = 0, read = 0, swap = 0, add = 0,
+                atomic_write = 0;
 };
 
 struct TrafficConfig {
@@ -101,7 +103,18 @@ class Traffic {
   ReceiverSurvey survey() const;
 
  private:
-  enum class Message : std::uint8_t { kSend, kSendImm, kSendInv, kWrite, kWriteImm, kRead, kSwap, kAdd, kCount };
+  enum class Message : std::uint8_t {
+    kSend,
+    kSendImm,
+    kSendInv,
+    kWrite,
+    kWriteImm,
+    kRead,
+    kSwap,
+    kAdd,
+    kAtomicWrite,
+    kCount
+  };
   struct Stream {
     Qpn qpn{};
     Transport transport = Transport::kRc;

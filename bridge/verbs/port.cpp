@@ -19,6 +19,8 @@ constexpr std::uint8_t kPort = 1;  // a NIC has one
 constexpr std::uint16_t kDefaultPkey = 0xffff;
 constexpr std::uint32_t kVendorId = 0x027278;  // the first half of a NIC's MAC, locally administered
 constexpr std::uint32_t kMaxMessageBytes = 1u << 30;
+// IB_UVERBS_DEVICE_ATOMIC_WRITE of Linux 6.2: verbs.h of rdma-core 44 does not name it.
+constexpr std::uint64_t kDeviceAtomicWrite = std::uint64_t{1} << 40;
 
 // control_path.h R2: `whole` into a struct of the caller's, of another release perhaps.
 template <class T>
@@ -99,7 +101,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   d.orig_attr = device_attributes(context_of(context));
   d.completion_timestamp_mask = ~std::uint64_t{0};
   d.hca_core_clock = context_of(context).attributes.core_clock_khz;
-  d.device_cap_flags_ex = d.orig_attr.device_cap_flags;
+  d.device_cap_flags_ex = d.orig_attr.device_cap_flags | kDeviceAtomicWrite;
   d.cq_mod_caps = {0xffff, 0xffff};
   d.phys_port_cnt_ex = 1;
   copy_out(d, attributes, bytes);

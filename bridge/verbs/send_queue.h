@@ -2,9 +2,9 @@
 // The program's side of a send queue: how WRs become WQEs (model/types/send_work_queue.h).
 //
 //   R1  Refused with EINVAL: a QP that is not in RTS, SQD, SQE or ERR; more SGEs than max_sge; more inline bytes than
-//       max_inline, or inline data of a READ or an atomic; an opcode that the transport does not have (rules 4); a UD
-//       WR without an address handle; IP_CSUM. With EOPNOTSUPP: opcodes that this device does not have.
-//       With ENOMEM: a full queue.
+//       max_inline, or inline data of what brings data (READ, COMP_SWAP, FETCH_ADD); an opcode that the transport does
+//       not have (rules 4); a UD WR without an address handle; IP_CSUM. With EOPNOTSUPP: opcodes that this device does
+//       not have. With ENOMEM: a full queue.
 //   R2  SGEs of length 0 are left out.
 //   R3  A slot is free again when its completion, or that of a later WQE of the queue, was polled.
 #pragma once

@@ -21,8 +21,8 @@ namespace {
 constexpr std::uint64_t kUdOps = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
 constexpr std::uint64_t kUcOps =
     kUdOps | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND_WITH_INV;
-constexpr std::uint64_t kRcOps =
-    kUcOps | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+constexpr std::uint64_t kRcOps = kUcOps | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+                                 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_ATOMIC_WRITE;
 
 // Begins the next WQE of the list. False: the list has failed.
 bool begin(ibv_qp_ex* ex, ibv_wr_opcode opcode, std::uint8_t*& wqe) {
@@ -69,6 +69,11 @@ void wr_atomic_cmp_swp(ibv_qp_ex* ex, std::uint32_t rkey, std::uint64_t va, std:
 void wr_atomic_fetch_add(ibv_qp_ex* ex, std::uint32_t rkey, std::uint64_t va, std::uint64_t add) {
   remote(ex, IBV_WR_ATOMIC_FETCH_AND_ADD, rkey, va, add);
 }
+void wr_atomic_write(ibv_qp_ex* ex, std::uint32_t rkey, std::uint64_t va, const void* value) {
+  remote(ex, IBV_WR_ATOMIC_WRITE, rkey, va);
+  SendQueue& queue = qp_of(ex).send;
+  if (queue.wqe != nullptr) queue.build_error = add_inline(queue, queue.wqe, value, sizeof(std::uint64_t));
+}
 void wr_rdma_read(ibv_qp_ex* ex, std::uint32_t rkey, std::uint64_t va) { remote(ex, IBV_WR_RDMA_READ, rkey, va); }
 void wr_rdma_write(ibv_qp_ex* ex, std::uint32_t rkey, std::uint64_t va) { remote(ex, IBV_WR_RDMA_WRITE, rkey, va); }
 void wr_rdma_write_imm(ibv_qp_ex* ex, std::uint32_t rkey, std::uint64_t va, __be32 immediate) {
@@ -81,7 +86,6 @@ void wr_send_inv(ibv_qp_ex* ex, std::uint32_t rkey) { send(ex, IBV_WR_SEND_WITH_
 void wr_bind_mw(ibv_qp_ex* ex, ibv_mw*, std::uint32_t, const ibv_mw_bind_info*) { unsupported(ex); }
 void wr_local_inv(ibv_qp_ex* ex, std::uint32_t) { unsupported(ex); }
 void wr_send_tso(ibv_qp_ex* ex, void*, std::uint16_t, std::uint16_t) { unsupported(ex); }
-void wr_atomic_write(ibv_qp_ex* ex, std::uint32_t, std::uint64_t, const void*) { unsupported(ex); }
 void wr_set_xrc_srqn(ibv_qp_ex* ex, std::uint32_t) { unsupported(ex); }
 
 void wr_set_ud_addr(ibv_qp_ex* ex, ibv_ah* ah, std::uint32_t remote_qpn, std::uint32_t remote_qkey) {
@@ -121,7 +125,8 @@ void wr_set_inline_data_list(ibv_qp_ex* ex, std::size_t count, const ibv_data_bu
   std::uint8_t* wqe = emptied(queue);
   if (wqe == nullptr) return;
   const SendOpcode opcode = control_of(wqe).opcode;
-  if (opcode > SendOpcode::kWriteImm) queue.build_error = EINVAL;  // a READ or an atomic
+  const bool has_data = opcode <= SendOpcode::kWriteImm || opcode == SendOpcode::kAtomicWrite;
+  if (!has_data) queue.build_error = EINVAL;
   for (std::size_t i = 0; i < count && queue.build_error == 0; ++i) {
     queue.build_error = add_inline(queue, wqe, buffers[i].addr, buffers[i].length);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "model/core/qp_error.h"
 
@@ -19,6 +20,22 @@ bool is_behind_failure(const Packet& p) {
   if (is_squashed(p)) return true;
   return p.role == PacketRole::kReceived && p.qp != nullptr && p.qp->state == QpState::kError &&
          static_cast<std::int32_t>(p.sequence - p.qp->error_at) > 0;
+}
+
+// What an atomic asks of memory. (R5)
+DmaRequest atomic_request(const Packet& p) {
+  DmaRequest r;
+  r.address = p.segments[0].bus;
+  r.bytes = kAtomicBytes;
+  if (p.has(kAtomicWrite)) {
+    r.kind = DmaKind::kSwap;
+    std::memcpy(&r.operand, p.payload().data(), kAtomicBytes);
+    return r;
+  }
+  r.kind = p.op().operation == Operation::kFetchAdd ? DmaKind::kFetchAdd : DmaKind::kCompareSwap;
+  r.operand = p.h.swap_add;
+  r.compare = p.h.compare;
+  return r;
 }
 
 }  // namespace
@@ -127,15 +144,11 @@ void AckGenerator::answer(PacketHandle h, Cycle now) {
     if (p.h.length > 0) job.kind = Kind::kRead;
     job.read = {p.h.va, p.h.rkey, p.h.length, qp.mtu, p.answer_psn, false};
   } else if (p.has(kAtomic) && !nak) {
-    a.opcode = answer_opcode(p.h.opcode, Operation::kAtomicAck);
+    const bool write = p.has(kAtomicWrite);
+    a.opcode = answer_opcode(p.h.opcode, write ? Operation::kReadResponseOnly : Operation::kAtomicAck);
     job.kind = Kind::kAtomic;
     job.replay = replay;
-    job.request.kind =
-        p.h.opcode == opcode_of(p.op().transport, Operation::kFetchAdd) ? DmaKind::kFetchAdd : DmaKind::kCompareSwap;
-    job.request.address = p.segments[0].bus;
-    job.request.bytes = kAtomicBytes;
-    job.request.operand = p.h.swap_add;
-    job.request.compare = p.h.compare;
+    if (!replay) job.request = atomic_request(p);
     job.region = p.h.rkey;
   }
   counters_.replays += replay;
@@ -222,7 +235,7 @@ void AckGenerator::advance(Index flow) {
     } else if (job.replay) {  // (R5)
       Packet& p = shared_.packets[job.packet];
       const ResponderResource& saved = shared_.resources[p.resource];
-      job.done = saved.atomic && saved.done;
+      job.done = saved.atomic() && saved.done;
       job.failed = !job.done;
       p.h.original = saved.original;
       continue;
@@ -329,7 +342,7 @@ void AckGenerator::finish_atomic(Cycle now) {  // (R5)
   if (done.ok) {
     p.h.original = job.original;
     ResponderResource& saved = shared_.resources[p.resource];
-    if (saved.atomic && saved.first_psn == p.h.psn) {  // not taken by a newer request
+    if (saved.atomic() && saved.first_psn == p.h.psn) {  // not taken by a newer request
       saved.original = job.original;
       saved.done = true;
     }

@@ -14,6 +14,7 @@
 //       order of `gather`.
 //   R5  Atomic: done when all before it in its QP is answered; segments[0].bus is where. The result is saved in the
 //       packet's resource before it is answered. A replay answers with the saved result; nothing when there is none.
+//       An ATOMIC WRITE likewise: its answer is a READ RESPONSE ONLY without data, sent when the write is done.
 //   R6  Coalescing: an ACK is held until coalesce_packets requests of its QP are acknowledged by it, coalesce_timer
 //       after the first of them, or until another answer of the QP is due, which it precedes. The newest PSN and MSN
 //       are those that go. Half of queue_depth QPs can be held; an ACK that finds no place, or one behind a READ or an
@@ -44,9 +45,9 @@ struct AckGeneratorCounters {
   std::uint64_t rnr_naks = 0;          // RNR NAKs sent
   std::uint64_t coalesced = 0;         // ACKs that a later one made superfluous
   std::uint64_t reads = 0;             // READs answered, replays too
-  std::uint64_t read_responses = 0;    // packets of those answers
+  std::uint64_t read_responses = 0;    // packets of those answers, and the answers to ATOMIC WRITEs
   std::uint64_t read_bytes = 0;        // payload of them
-  std::uint64_t atomics = 0;           // atomics carried out
+  std::uint64_t atomics = 0;           // atomics carried out, ATOMIC WRITEs too
   std::uint64_t atomic_responses = 0;  // ATOMIC ACKs sent, replays too
   std::uint64_t replays = 0;           // duplicate READs and atomics answered again
   std::uint64_t memory_errors = 0;     // READs and atomics whose memory failed

@@ -8,7 +8,7 @@
 
 namespace rxnic {
 
-enum class DmaKind : std::uint8_t { kRead, kWrite, kFetchAdd, kCompareSwap };
+enum class DmaKind : std::uint8_t { kRead, kWrite, kFetchAdd, kCompareSwap, kSwap };
 
 // Who asks: each client has a request link and a completion link of its own.
 enum class DmaClient : std::uint8_t { kContext, kWqe, kTag, kTranslation, kCqe, kResponse, kCount };
@@ -21,8 +21,8 @@ struct DmaRequest {
   BusAddress address{};
   std::uint32_t bytes = 0;       // > 0
   std::uint8_t* data = nullptr;  // device side; valid until the completion (read, atomic) or until accepted (write).
-                                 // Atomics: receives the original value, 8 bytes
-  std::uint64_t operand = 0;     // FETCH_ADD: added; COMPARE_SWAP: swapped in
+                                 // Atomics: receives the original value, 8 bytes; kSwap: not used
+  std::uint64_t operand = 0;     // FETCH_ADD: added; COMPARE_SWAP, SWAP: swapped in
   std::uint64_t compare = 0;
 };
 

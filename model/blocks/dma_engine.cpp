@@ -201,12 +201,15 @@ void DmaEngine::send_read(Cycle now, std::size_t to, const TlpCount& up, const T
 
 // A read or an atomic, in memory. (R2)
 bool DmaEngine::perform(const DmaRequest& r) {
-  if (!memory_.read(r.address, {r.data, r.bytes})) return false;
-  if (r.kind == DmaKind::kRead) return true;
-  std::uint64_t original = 0;
-  std::memcpy(&original, r.data, sizeof original);
-  if (r.kind == DmaKind::kCompareSwap && original != r.compare) return true;
-  const std::uint64_t result = r.kind == DmaKind::kFetchAdd ? original + r.operand : r.operand;
+  std::uint64_t result = r.operand;
+  if (r.kind != DmaKind::kSwap) {
+    if (!memory_.read(r.address, {r.data, r.bytes})) return false;
+    if (r.kind == DmaKind::kRead) return true;
+    std::uint64_t original = 0;
+    std::memcpy(&original, r.data, sizeof original);
+    if (r.kind == DmaKind::kCompareSwap && original != r.compare) return true;
+    if (r.kind == DmaKind::kFetchAdd) result += original;
+  }
   return memory_.write(r.address, {reinterpret_cast<const std::uint8_t*>(&result), sizeof result});
 }
 

@@ -36,6 +36,8 @@ Operation operation_of(SendOpcode opcode, bool first, bool last) {  // (R3)
       return Operation::kCompareSwap;
     case SendOpcode::kFetchAdd:
       return Operation::kFetchAdd;
+    case SendOpcode::kAtomicWrite:
+      return Operation::kAtomicWrite;
     default:
       return is_write(opcode) ? write_operation(opcode, first, last) : send_operation(opcode, first, last);
   }

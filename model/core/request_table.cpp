@@ -17,7 +17,10 @@ bool holds(const RequestNotice& r, Psn psn) { return psn - r.first_psn >= 0 && p
 bool is_nak(std::uint8_t syndrome) { return (syndrome & kNakBits) != 0; }
 bool is_rnr(std::uint8_t syndrome) { return (syndrome & kNakBits) == kRnrBits; }
 bool is_fatal(std::uint8_t syndrome) { return is_nak(syndrome) && !is_rnr(syndrome) && syndrome != kSequenceError; }
-bool is_atomic(const RequestNotice& r) { return r.opcode != CqeOpcode::kRdmaRead; }
+// Answered by an ATOMIC ACK; of what is_data().
+bool is_atomic(const RequestNotice& r) {
+  return r.opcode == CqeOpcode::kCompareSwap || r.opcode == CqeOpcode::kFetchAdd;
+}
 
 // The last PSN that an answer says something good of. (R4)
 Psn good_until(const Packet& answer) {
@@ -123,8 +126,9 @@ std::optional<AnswerNotice> RequestTable::check_data(Packet& p, Queue& q, Reques
     }
   }
   if (!is_atomic(*r)) {
-    const bool too_long = offset + p.h.payload_bytes > r->bytes;
-    const bool too_short = in_order && p.h.payload_bytes != (last ? r->bytes - offset : p.qp->mtu);
+    const std::uint64_t asked = r->opcode == CqeOpcode::kRdmaRead ? r->bytes : 0;
+    const bool too_long = offset + p.h.payload_bytes > asked;
+    const bool too_short = in_order && p.h.payload_bytes != (last ? asked - offset : p.qp->mtu);
     if (too_long || too_short) return refuse(p, DropReason::kInvalidRequest);
   }
   p.message_sequence = r->wqe;

@@ -6,7 +6,8 @@
 //       it whose answer did not come is not completed by it, unless the QP resynchronises: a capture lost the answer.
 //   R2  A READ response belongs to the READ whose PSN range holds its PSN; its data goes to the request's buffer at
 //       the offset of that PSN. LAST and ONLY complete the READ, and with it every SEND and WRITE before.
-//   R3  An ATOMIC ACK completes the atomic of its PSN; the original value goes to the request's buffer.
+//   R3  An ATOMIC ACK completes the atomic of its PSN; the original value goes to the request's buffer. A READ RESPONSE
+//       without data completes the ATOMIC WRITE of its PSN; in all else that is an atomic.
 //   R4  A NAK or RNR NAK completes what is before its PSN and nothing else: the requester repeats the rest.
 //   R5  An answer that no request explains is dropped (kUnsolicitedAnswer), unless the QP resynchronises: then it is
 //       accepted and counted, because the capture began later or lost the request.
@@ -65,8 +66,10 @@ class RequestTable {
     std::uint32_t next_wqe = 0;   // all before it are completed
     std::uint32_t responses = 0;  // of the oldest READ that have come (R7)
   };
+  // A READ or an atomic.
   static bool is_data(const RequestNotice& r) {
-    return r.opcode == CqeOpcode::kRdmaRead || r.opcode == CqeOpcode::kCompareSwap || r.opcode == CqeOpcode::kFetchAdd;
+    return r.opcode == CqeOpcode::kRdmaRead || r.opcode == CqeOpcode::kCompareSwap ||
+           r.opcode == CqeOpcode::kFetchAdd || r.opcode == CqeOpcode::kAtomicWrite;
   }
   using Request = std::deque<RequestNotice>::iterator;
   void remove(Queue& q, Request r);

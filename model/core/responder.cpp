@@ -11,6 +11,7 @@ constexpr std::uint8_t kNakSequence = 0x60;
 constexpr std::uint8_t kNakInvalidRequest = 0x61;
 constexpr std::uint8_t kAckUnlimited = 0x1f;
 constexpr std::uint32_t kMaxRethLength = 1u << 31;
+constexpr std::uint32_t kAtomicBytes = 8;
 
 bool is_reliable(const QpContext& qp) { return qp.transport == Transport::kRc || qp.transport == Transport::kXrc; }
 bool starts_message(const Packet& p) { return p.has(kFirst | kOnly); }
@@ -22,7 +23,7 @@ ResponderUndo undo_of(const QpContext& qp) {
 }
 
 std::uint8_t access_needed(const Packet& p) {
-  if (p.has(kWrite)) return kRemoteWrite;
+  if (p.has(kWrite | kAtomicWrite)) return kRemoteWrite;
   if (p.has(kRead)) return kRemoteRead;
   if (p.has(kAtomic)) return kRemoteAtomic;
   return 0;
@@ -162,17 +163,16 @@ void Responder::duplicate(Packet& p) {
   p.resource = resources_.find(qp.qpn, p.h.psn);
   if (p.resource == kNoResource) return drop(p, DropReason::kDuplicateUnsaved);
   const ResponderResource& saved = resources_[p.resource];
-  const bool same = p.has(kAtomic)
-                        ? saved.atomic
-                        : !saved.atomic && p.h.rkey == saved.rkey && p.h.va >= saved.va &&
-                              p.h.va - saved.va <= saved.bytes && p.h.length <= saved.bytes - (p.h.va - saved.va);
-  if (!same) return drop(p, DropReason::kDuplicateUnsaved);
+  const bool within =
+      p.has(kAtomic) || (p.h.rkey == saved.rkey && p.h.va >= saved.va && p.h.va - saved.va <= saved.bytes &&
+                         p.h.length <= saved.bytes - (p.h.va - saved.va));
+  if (p.op().operation != saved.operation || !within) return drop(p, DropReason::kDuplicateUnsaved);
   p.outcome = Outcome::kReplay;
   p.acknowledge = true;
   p.answer_psn = p.h.psn;
   p.local_va = p.h.va;
   p.local_key = p.h.rkey;
-  p.local_bytes = p.has(kAtomic) ? 8 : p.h.length;
+  p.local_bytes = p.has(kAtomic) ? kAtomicBytes : p.h.length;
   p.access = access_needed(p);
 }
 
@@ -227,7 +227,10 @@ bool Responder::in_sequence(const Packet& p) const {
 bool Responder::length_is_legal(const Packet& p) const {  // (R6)
   const QpContext& qp = *p.qp;
   const std::uint32_t payload = p.h.payload_bytes;
-  if (p.has(kAtomic)) return p.h.va % 8 == 0 && payload == 0;
+  if (p.has(kAtomic)) {
+    const bool whole = p.has(kAtomicWrite) ? payload == kAtomicBytes && p.h.length == kAtomicBytes : payload == 0;
+    return whole && p.h.va % kAtomicBytes == 0;
+  }
   if (p.has(kRead)) return p.h.length <= kMaxRethLength && payload == 0;
   if (p.has(kFirst | kMiddle) ? payload != qp.mtu : payload > qp.mtu) return false;
   if (p.has(kLast) && payload == 0) return false;
@@ -315,9 +318,9 @@ void Responder::take_read_or_atomic(Packet& p) {  // (R7) (R8)
   QpContext& qp = *p.qp;
   const bool atomic = p.has(kAtomic);
   ResponderResource r;
-  r.atomic = atomic;
+  r.operation = p.op().operation;
   r.first_psn = p.h.psn;
-  r.bytes = atomic ? 8 : p.h.length;
+  r.bytes = atomic ? kAtomicBytes : p.h.length;
   r.psn_count = atomic ? 1 : read_responses(p.h.length, qp.mtu);
   r.va = p.h.va;
   r.rkey = p.h.rkey;

@@ -7,7 +7,8 @@
 //       resynchronises (captures) the packet is taken as it is and the gap counted, unless an RNR NAK of ours made
 //       it.
 //   R2  RC, XRC. PSN behind: SEND and WRITE are acknowledged again and not executed again; READ and atomics are
-//       replayed from the saved resources, dropped when those are gone or the READ asks for more than was saved.
+//       replayed from the saved resources, dropped when those are gone or of another operation, or the READ asks for
+//       more than was saved.
 //   R3  RC, XRC. Opcode out of sequence, not enabled, or of illegal length: NAK 0x61, QP to the error state.
 //   R4  UC. PSN not the expected one: dropped until a FIRST or ONLY, which restarts. A FIRST or ONLY inside a
 //       message: on an RQ the message is given up and its WQE used again; on an SRQ its WQE completes with
@@ -15,7 +16,8 @@
 //       SEND's WQE completes so if it is an SRQ's.
 //   R5  UD. SEND ONLY of at most the MTU; everything else is dropped.
 //   R6  Lengths: FIRST and MIDDLE exactly the MTU, LAST 1..MTU, ONLY at most the MTU; a WRITE's packets add up to
-//       its RETH length; RETH length at most 2^31; atomics are 8-byte aligned.
+//       its RETH length; RETH length at most 2^31; atomics are 8-byte aligned; an ATOMIC WRITE's payload and RETH
+//       length are 8 bytes.
 //   R7  A READ advances the PSN by its number of responses, at least one. MSN counts at the end of each message (24
 //       bits).
 //   R8  An answer is due when BTH.A is set, and for every READ and atomic.

@@ -98,7 +98,7 @@ WcStatus SendQp::check() {
   if (context_.qp.transport == Transport::kUd) set_path(wqe_.address, Qpn{wqe_.remote_qpn});
   const bool data = asks_for_data(wqe_.opcode);
   const bool has_path = path_.encapsulation != Encapsulation::kNone;
-  if (!has_path || (data && context_.max_rd_atomic == 0)) return WcStatus::kLocalQpOperation;
+  if (!has_path || (has_response(wqe_.opcode) && context_.max_rd_atomic == 0)) return WcStatus::kLocalQpOperation;
   if (wqe_.inline_data != nullptr) return WcStatus::kSuccess;
   const std::uint8_t access = data ? kLocalWrite : 0;
   return port_.reader.check(wqe_.segments(), context_.qp.pd, access) ? WcStatus::kSuccess : WcStatus::kLocalProtection;

@@ -54,7 +54,7 @@ SendHold SendQueue::hold(SendOpcode opcode, std::uint8_t flags, std::uint32_t by
   if (outstanding > 0 && outstanding + static_cast<std::int32_t>(packets_of(opcode, bytes)) > kPsnSpan) {
     return SendHold::kWindow;
   }
-  if (asks_for_data(opcode) && data_ >= limits_.max_rd_atomic) return SendHold::kData;
+  if (has_response(opcode) && data_ >= limits_.max_rd_atomic) return SendHold::kData;
   if ((flags & kSendFence) != 0 && data_ > 0) return SendHold::kFence;
   return SendHold::kNone;
 }
@@ -67,7 +67,7 @@ const SendRequest& SendQueue::begin(const SendRequest& request) {
   r.packets = asks_for_data(r.opcode) ? 1 : r.psn_count;
   r.first_psn = next_psn_;
   next_psn_ = next_psn_ + r.psn_count;
-  data_ += asks_for_data(r.opcode);
+  data_ += has_response(r.opcode);
   cursor_number_ = 0;
   return r;
 }
@@ -125,7 +125,7 @@ bool SendQueue::sent() {
 
 void SendQueue::pop() {
   const SendRequest& r = at(0);
-  data_ -= asks_for_data(r.opcode);
+  data_ -= has_response(r.opcode);
   if (cursor_ > 0) {
     --cursor_;
     extra_ -= r.psn_count - r.packets;

@@ -14,6 +14,7 @@ bool is_reliable(Transport t) { return t == Transport::kRc || t == Transport::kX
 bool allowed(SendOpcode opcode, Transport transport) {  // (R1)
   if (opcode == SendOpcode::kSend || opcode == SendOpcode::kSendImm) return true;
   if (opcode == SendOpcode::kSendInvalidate || is_write(opcode)) return transport != Transport::kUd;
+  if (opcode == SendOpcode::kAtomicWrite) return transport == Transport::kRc;
   return asks_for_data(opcode) && is_reliable(transport);
 }
 
@@ -65,7 +66,8 @@ WcStatus parse_send_wqe(std::span<const std::uint8_t> slot, Transport transport,
     return WcStatus::kLocalQpOperation;
   }
   if (asks_for_data(out.opcode) && out.sge_count > 1) return WcStatus::kLocalQpOperation;  // (R3)
-  if (is_atomic(out.opcode) && bytes != kAtomicBytes) return WcStatus::kLocalQpOperation;
+  const bool atomic = is_atomic(out.opcode) || out.opcode == SendOpcode::kAtomicWrite;
+  if (atomic && bytes != kAtomicBytes) return WcStatus::kLocalQpOperation;
   if (bytes > (transport == Transport::kUd ? mtu : kMaxSendBytes)) return WcStatus::kLocalLength;  // (R4)
   out.bytes = static_cast<std::uint32_t>(bytes);
   return WcStatus::kSuccess;
@@ -82,6 +84,8 @@ CqeOpcode completion_opcode(SendOpcode opcode) {
       return CqeOpcode::kCompareSwap;
     case SendOpcode::kFetchAdd:
       return CqeOpcode::kFetchAdd;
+    case SendOpcode::kAtomicWrite:
+      return CqeOpcode::kAtomicWrite;
     case SendOpcode::kLocalInvalidate:
       return CqeOpcode::kLocalInvalidate;
     default:

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Send WQEs as bytes (model/types/send_work_queue.h): what the requester reads.
 //
-//   R1  An opcode is known and one of its transport (rules 4): UD sends; UC sends and writes; RC and XRC all.
+//   R1  An opcode is known and one of its transport (rules 4): UD sends; UC sends and writes; RC and XRC all, but
+//       ATOMIC WRITE RC only.
 //   R2  Data segments, at most kMaxSge, lie within the slot. One of length 0 is passed over, whatever its lkey. Inline
-//       data lies within the slot; only SEND and WRITE have it.
-//   R3  READ and atomics have one data segment that is not empty; it says where the data goes. An atomic's is 8 bytes
-//       long, a READ of no bytes has none.
+//       data lies within the slot; only SEND, WRITE and ATOMIC WRITE have it.
+//   R3  READ, COMPARE_SWAP and FETCH_ADD have one data segment that is not empty; it says where the data goes. An
+//       atomic's is 8 bytes long, a READ of no bytes has none. An ATOMIC WRITE's data is 8 bytes, as a WRITE's.
 //   R4  A message has at most kMaxSendBytes; on UD at most the MTU.
 //   R5  What breaks R1..R3 is a local QP operation error, what breaks R4 a local length error.
 #pragma once
@@ -44,6 +45,8 @@ constexpr bool is_write(SendOpcode o) { return o == SendOpcode::kWrite || o == S
 constexpr bool is_atomic(SendOpcode o) { return o == SendOpcode::kCompareSwap || o == SendOpcode::kFetchAdd; }
 // Its answer carries data.
 constexpr bool asks_for_data(SendOpcode o) { return o == SendOpcode::kRead || is_atomic(o); }
+// It is answered by a response of its own, not by any ACK, and is one of max_rd_atomic.
+constexpr bool has_response(SendOpcode o) { return asks_for_data(o) || o == SendOpcode::kAtomicWrite; }
 
 // kSuccess, or how the WQE completes. `mtu`: bytes.
 WcStatus parse_send_wqe(std::span<const std::uint8_t> slot, Transport transport, std::uint32_t mtu, SendWqe& out);

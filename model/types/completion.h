@@ -43,6 +43,7 @@ enum class CqeOpcode : std::uint8_t {
   kCompareSwap,
   kFetchAdd,
   kLocalInvalidate,
+  kAtomicWrite,
   kReceive = 0x10,
   kReceiveWriteImm,
   kTagAdd,

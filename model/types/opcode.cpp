@@ -50,6 +50,7 @@ constexpr std::array kOperations{
     OperationRow{Operation::kSendLastInv, "SEND_LAST_WITH_INVALIDATE", kSend | kLast | kRequestData | kHasIeth},
     OperationRow{Operation::kSendOnlyInv, "SEND_ONLY_WITH_INVALIDATE",
                  kSend | kOnly | kRequestData | kHasIeth | kTakesWqe},
+    OperationRow{Operation::kAtomicWrite, "ATOMIC_WRITE", kAtomic | kAtomicWrite | kOnly | kRequestData | kHasReth},
 };
 
 constexpr std::uint8_t kCnpReservedBytes = 16;
@@ -70,8 +71,9 @@ constexpr std::uint8_t bytes_of(std::uint32_t traits) {
 constexpr bool allowed(Transport transport, const OperationRow& row) {
   switch (transport) {
     case Transport::kRc:
-    case Transport::kXrc:
       return true;
+    case Transport::kXrc:
+      return row.operation != Operation::kAtomicWrite;
     case Transport::kUc:
       return (row.traits & (kSend | kWrite)) != 0 && (row.traits & kHasIeth) == 0;
     case Transport::kUd:

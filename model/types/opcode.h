@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BTH opcodes (IBTA volume 1, table 38; annexes for XRC, CNP): three bits of transport, five of operation.
+// BTH opcodes (IBTA volume 1, table 38; annexes for XRC, CNP, ATOMIC WRITE): three bits of transport, five of
+// operation.
 #pragma once
 
 #include <array>
@@ -33,6 +34,7 @@ enum class Operation : std::uint8_t {
   kFetchAdd = 0x14,
   kSendLastInv = 0x16,
   kSendOnlyInv = 0x17,
+  kAtomicWrite = 0x1d,
   kCnp = 0x1f,      // not an opcode of the table: stands for 0x81
   kUnknown = 0x1e,  // undefined by the table
 };
@@ -47,7 +49,7 @@ enum OpcodeTrait : std::uint32_t {
   kWrite = 1u << 5,
   kRead = 1u << 6,  // READ request
   kReadResponse = 1u << 7,
-  kAtomic = 1u << 8,   // either atomic request
+  kAtomic = 1u << 8,   // COMPARE_SWAP, FETCH_ADD, ATOMIC_WRITE
   kAckKind = 1u << 9,  // ACK or ATOMIC ACK
   kHasReth = 1u << 10,
   kHasAeth = 1u << 11,
@@ -63,6 +65,7 @@ enum OpcodeTrait : std::uint32_t {
   kResponse = 1u << 21,  // consumed by a requester
   kTakesWqe = 1u << 22,  // takes a receive WQE at this packet: SEND FIRST/ONLY, WRITE LAST/ONLY with immediate
   kIsCnp = 1u << 23,
+  kAtomicWrite = 1u << 24,
 };
 
 struct OpcodeInfo {

@@ -14,7 +14,7 @@ struct RequestNotice {
   Qpn qpn{};
   Psn first_psn;
   std::uint32_t psn_count = 1;          // request packets, or responses of a READ
-  CqeOpcode opcode = CqeOpcode::kSend;  // kSend, kRdmaWrite, kRdmaRead, kCompareSwap, kFetchAdd
+  CqeOpcode opcode = CqeOpcode::kSend;  // of a send queue
   bool signaled = true;
   bool reset = false;           // not a request: forget everything of this QP (it was reset or destroyed)
   std::uint32_t wqe = 0;        // free-running number of the WQE in its SQ
@@ -26,7 +26,8 @@ struct RequestNotice {
 
 enum class AnswerKind : std::uint8_t {
   kAck,           // everything up to and with `psn` is acknowledged
-  kReadResponse,  // the READ response with `psn` was accepted; everything before it is acknowledged
+  kReadResponse,  // the READ response with `psn` was accepted (an ATOMIC WRITE has one too); everything before it is
+                  // acknowledged
   kAtomicAck,     // the same for an atomic
   kNak,           // `syndrome`; everything before `psn` is acknowledged
   kRnrNak,        // the same; the timer code is in `syndrome`

@@ -29,6 +29,7 @@ enum class SendOpcode : std::uint8_t {
   kFetchAdd,
   kLocalInvalidate,
   kBindWindow,
+  kAtomicWrite,
 };
 
 enum SendFlag : std::uint8_t {
@@ -51,7 +52,7 @@ struct SendControl {
 };
 static_assert(sizeof(SendControl) == 32);
 
-// RC, UC, XRC: WRITE, READ and atomics.
+// RC, UC, XRC: WRITE, READ and atomics (ATOMIC WRITE is one; its data is the WQE's, 8 bytes).
 struct RemoteSegment {
   std::uint64_t va = 0;
   std::uint32_t rkey = 0;

@@ -3,7 +3,8 @@
 // is set. wire_check.py compares it with wire.pcap. Lines with the same nic, qpn and kind are in order of posting.
 //
 //   {"nic": N, "qpn": N, "kind": "request", "opcode": "send", "hex": "..."}   payload of one message to that QP
-//   {"nic": N, "qpn": N, "kind": "response", "hex": "..."}                    what a READ of that QP has fetched
+//   {"nic": N, "qpn": N, "kind": "response", "hex": "..."}                    what a READ of that QP has fetched;
+//   ATOMIC WRITE: ""
 //   {"nic": N, "qpn": N, "kind": "atomic", "compare": N, "swap": N}           AtomicETH to that QP
 #pragma once
 

@@ -19,12 +19,16 @@ constexpr int kBatches = 60;
 constexpr std::size_t kBatch = 8;
 
 constexpr const char* kNames[] = {"write", "write_imm", "send", "send_imm", "read", "compare_swap", "fetch_add"};
+const char* name_of(ibv_wr_opcode opcode) { return opcode == IBV_WR_ATOMIC_WRITE ? "atomic_write" : kNames[opcode]; }
 
 bool is_atomic(ibv_wr_opcode opcode) {
   return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 bool takes_receive(ibv_wr_opcode opcode) {
   return opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+bool takes_inline(ibv_wr_opcode opcode) {
+  return opcode == IBV_WR_SEND || opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_ATOMIC_WRITE;
 }
 bool has_immediate(ibv_wr_opcode opcode) {
   return opcode == IBV_WR_SEND_WITH_IMM || opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
@@ -41,7 +45,7 @@ class Payload : public PairTest {
   std::size_t below(std::size_t bound) { return random_() % bound; }
 
   std::size_t length_for(ibv_qp_type type, ibv_wr_opcode opcode) {
-    if (is_atomic(opcode)) return 8;
+    if (is_atomic(opcode) || opcode == IBV_WR_ATOMIC_WRITE) return 8;
     const std::size_t favourites[] = {0, 1, 3, 4, 60, 64, kMtu - 1, kMtu, kMtu + 1, 2 * kMtu, kMtu * 4 + 1};
     const std::size_t length = below(2) == 0 ? favourites[below(std::size(favourites))] : below(16000);
     return type == IBV_QPT_UD ? std::min(length, kMtu) : length;
@@ -84,7 +88,7 @@ class Payload : public PairTest {
     m.local = carve(from.arena, from_cursor_, m.length, answered ? read_sges_ : 8);
     m.wr = send_wr(opcode, m.local, random_());
     m.wr.imm_data = static_cast<std::uint32_t>(random_());
-    if (below(3) == 0 && m.length <= 64 && (opcode == IBV_WR_SEND || opcode == IBV_WR_RDMA_WRITE)) {
+    if (below(3) == 0 && m.length <= 64 && takes_inline(opcode)) {
       m.wr.send_flags |= IBV_SEND_INLINE;
     }
     if (is_atomic(opcode)) {
@@ -97,6 +101,7 @@ class Payload : public PairTest {
       to_cursor_ += 8;
     } else if (opcode != IBV_WR_SEND && opcode != IBV_WR_SEND_WITH_IMM) {
       to_cursor_ += below(100) + 1;
+      if (opcode == IBV_WR_ATOMIC_WRITE) to_cursor_ = (to_cursor_ + 7) / 8 * 8;
       m.wr.wr.rdma = {to.arena.address(to_cursor_), to.arena.region->rkey};
       to_cursor_ += m.length;
     }
@@ -127,8 +132,9 @@ class Payload : public PairTest {
       log_.response(from.world.nic, from.qp->qp_num, remote);
     } else {
       const std::vector<std::uint8_t> bytes = gather(m.local);
-      log_.request(to.world.nic, to.qp->qp_num, kNames[opcode], bytes);
-      if (opcode == IBV_WR_RDMA_WRITE || opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+      log_.request(to.world.nic, to.qp->qp_num, name_of(opcode), bytes);
+      if (opcode == IBV_WR_ATOMIC_WRITE) log_.response(from.world.nic, from.qp->qp_num, {});
+      if (opcode != IBV_WR_SEND && opcode != IBV_WR_SEND_WITH_IMM) {
         to.arena.expect(m.wr.wr.rdma.remote_addr - to.arena.address(0), bytes);
       } else if (to.qp->qp_type == IBV_QPT_UD) {
         std::vector<std::uint8_t> with_grh(kGrh);
@@ -183,7 +189,8 @@ class Payload : public PairTest {
     post(from.qp.get(), messages.front().wr);
     for (const Message& m : messages) {
       const ibv_wc wc = take(from.send_cq.get());
-      ASSERT_EQ(wc.status, IBV_WC_SUCCESS) << ibv_wc_status_str(wc.status) << ", " << kNames[m.wr.opcode];
+      ASSERT_EQ(wc.status, IBV_WC_SUCCESS) << ibv_wc_status_str(wc.status) << ", " << name_of(m.wr.opcode);
+      EXPECT_EQ(wc.opcode == IBV_WC_ATOMIC_WRITE, m.wr.opcode == IBV_WR_ATOMIC_WRITE);
       EXPECT_EQ(wc.wr_id, m.wr.wr_id);
     }
     for (const Message& m : messages) {
@@ -225,8 +232,9 @@ class Payload : public PairTest {
 };
 
 TEST_P(Payload, ReliableConnection) {
-  run(IBV_QPT_RC, std::array{IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM,
-                             IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD});
+  run(IBV_QPT_RC,
+      std::array{IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_READ,
+                 IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_WRITE});
 }
 
 TEST_P(Payload, UnreliableConnection) {

@@ -188,6 +188,27 @@ TEST_P(Protection, WrongRkey) {
   }
 }
 
+TEST_P(Protection, AnAtomicWriteIsOfEightAlignedBytesAndNeedsTheRightToWrite) {
+  const auto write = [&](std::uint64_t address, std::uint32_t rkey, std::size_t bytes = 8) {
+    ibv_send_wr wr = with(IBV_WR_ATOMIC_WRITE, a.arena.sge(24, bytes));
+    wr.wr.rdma = {address, rkey};
+    return wr;
+  };
+  const std::uint32_t rkey = b.arena.region->rkey;
+  expect_failure(write(b.arena.address(64), rkey ^ 0x5a5a00), {IBV_WC_REM_ACCESS_ERR});
+  expect_failure(write(b.arena.address(68), rkey), {IBV_WC_REM_INV_REQ_ERR});
+  for (const std::size_t bytes : {std::size_t{4}, std::size_t{16}}) {
+    expect_failure(write(b.arena.address(64), rkey, bytes), {IBV_WC_LOC_QP_OP_ERR});
+  }
+  const Arena others(b.world, kPage, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+  expect_failure(write(others.address(64), others.region->rkey), {IBV_WC_REM_ACCESS_ERR});
+  EXPECT_EQ(others.differs(), "");
+  Arena pages(b.world, kPage);
+  ASSERT_EQ(mprotect(pages.at(0), kPage, PROT_READ), 0);
+  expect_failure(write(pages.address(64), pages.region->rkey), {IBV_WC_REM_OP_ERR});
+  EXPECT_EQ(pages.differs(), "");
+}
+
 TEST_P(Protection, RemoteMemoryOneByteOutOfBounds) {
   Arena part(b.world, 6 * kPage, Arena::kAllRights, kBegin, kLength);
   for (const ibv_wr_opcode opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {

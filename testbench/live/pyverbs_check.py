@@ -24,7 +24,6 @@ MAY_BE_SKIPPED = {
     "test_qp_ex_xrc_send": XRC,
     "test_qp_ex_xrc_send_imm": XRC,
     "test_qp_ex_rc_bind_mw": WINDOWS,
-    "test_qp_ex_rc_atomic_write": "ATOMIC_WRITE",
     "test_create_raw_qp_no_attr": RAW,
     "test_create_raw_qp_with_attr": RAW,
     "test_create_raw_qp_ex_no_attr": RAW,

@@ -58,6 +58,15 @@ def protection(bench):
     checked.finish(at_least=200)
 
 
+def atomic_write(bench):
+    """ATOMIC WRITE by ibv_post_send and ibv_wr_atomic_write."""
+    with live.Fabric(bench, 2) as fabric:
+        suite(bench, fabric, "AtomicWrite")
+    checked = live.WireCheck(bench)
+    checked.add(fabric.wire)
+    checked.finish(at_least=20)
+
+
 def grh(bench):
     """The 40 bytes in front of a datagram."""
     with live.Fabric(bench, 2) as fabric:
@@ -125,8 +134,8 @@ def hostile(bench):
         print(f"{rounds} pairs ran to their end beside: {attacker.text().strip()}")
 
 
-CHECKS = {"payload": payload, "protection": protection, "grh": grh, "events": events, "latency": latency,
-          "threads": threads, "hostile": hostile}
+CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "events": events,
+          "latency": latency, "threads": threads, "hostile": hostile}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)

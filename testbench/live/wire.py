@@ -20,6 +20,7 @@ PARTS = {
     0x06: ("request", "write", FIRST, 16), 0x07: ("request", "write", MIDDLE, 0), 0x08: ("request", "write", LAST, 0),
     0x09: ("request", "write_imm", LAST, 4), 0x0A: ("request", "write", ONLY, 16),
     0x0B: ("request", "write_imm", ONLY, 20),
+    0x1D: ("request", "atomic_write", ONLY, 16),
     0x0D: ("response", "", FIRST, 4), 0x0E: ("response", "", MIDDLE, 0), 0x0F: ("response", "", LAST, 4),
     0x10: ("response", "", ONLY, 4),
 }

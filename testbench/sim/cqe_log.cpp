@@ -55,6 +55,8 @@ const char* cqe_opcode_name(CqeOpcode o) {
       return "FETCH_ADD";
     case CqeOpcode::kLocalInvalidate:
       return "LOCAL_INV";
+    case CqeOpcode::kAtomicWrite:
+      return "ATOMIC_WRITE";
     case CqeOpcode::kReceive:
       return "RECV";
     case CqeOpcode::kReceiveWriteImm:

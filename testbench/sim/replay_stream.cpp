@@ -17,6 +17,7 @@ CqeOpcode completion_of(const OpcodeInfo& op) {
   if ((op.traits & kRead) != 0) return CqeOpcode::kRdmaRead;
   if (op.operation == Operation::kCompareSwap) return CqeOpcode::kCompareSwap;
   if (op.operation == Operation::kFetchAdd) return CqeOpcode::kFetchAdd;
+  if (op.operation == Operation::kAtomicWrite) return CqeOpcode::kAtomicWrite;
   return (op.traits & kWrite) != 0 ? CqeOpcode::kRdmaWrite : CqeOpcode::kSend;
 }
 

@@ -17,7 +17,8 @@ struct Expected {
   unsigned extension_bytes;
 };
 
-// IBTA volume 1, table 38, written out a second time: RC, UC, UD; XRC from annex A14; CNP from annex A17.
+// IBTA volume 1, table 38, written out a second time: RC, UC, UD; XRC from annex A14; CNP from annex A17;
+// ATOMIC_WRITE from the annex on memory placement extensions.
 constexpr Expected kTable[] = {
     {0x00, "RC SEND_FIRST", 0},
     {0x01, "RC SEND_MIDDLE", 0},
@@ -42,6 +43,7 @@ constexpr Expected kTable[] = {
     {0x14, "RC FETCH_ADD", 28},
     {0x16, "RC SEND_LAST_WITH_INVALIDATE", 4},
     {0x17, "RC SEND_ONLY_WITH_INVALIDATE", 4},
+    {0x1d, "RC ATOMIC_WRITE", 16},
     {0x20, "UC SEND_FIRST", 0},
     {0x21, "UC SEND_MIDDLE", 0},
     {0x22, "UC SEND_LAST", 0},
@@ -126,7 +128,8 @@ TEST(Opcode, EachStandsAtOnePlaceInItsMessageAndGoesOneWay) {
     EXPECT_EQ(std::popcount(info.traits & (kFirst | kMiddle | kLast | kOnly)), 1) << e.name;
     EXPECT_EQ(std::popcount(info.traits & (kRequest | kResponse)), 1) << e.name;
     EXPECT_EQ(std::popcount(info.traits & (kSend | kWrite | kRead | kReadResponse | kAtomic | kAckKind)), 1) << e.name;
-    EXPECT_EQ((info.traits & kHasPayload) != 0, (info.traits & (kSend | kWrite | kReadResponse)) != 0) << e.name;
+    EXPECT_EQ((info.traits & kHasPayload) != 0, (info.traits & (kSend | kWrite | kReadResponse | kAtomicWrite)) != 0)
+        << e.name;
   }
 }
 

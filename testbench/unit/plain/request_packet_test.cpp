@@ -113,6 +113,7 @@ TEST_F(RequestHeadersTest, FirstMiddleLastOnly) {  // (R3)
   EXPECT_EQ(operation(S::kRead, true, true), O::kReadRequest);
   EXPECT_EQ(operation(S::kCompareSwap, true, true), O::kCompareSwap);
   EXPECT_EQ(operation(S::kFetchAdd, true, true), O::kFetchAdd);
+  EXPECT_EQ(operation(S::kAtomicWrite, true, true), O::kAtomicWrite);
 }
 
 TEST_F(RequestHeadersTest, BthIsTheQps) {

@@ -167,6 +167,35 @@ TEST_F(RequestTableTest, AnAtomicAckGoesToTheBufferOfItsAtomic) {  // (R3)
   EXPECT_EQ(last->local_bytes, 8u);
 }
 
+TEST_F(RequestTableTest, AReadResponseWithoutDataCompletesAnAtomicWrite) {  // (R3)
+  request(9, 1);
+  request(10, 1, CqeOpcode::kAtomicWrite, 8);
+  EXPECT_EQ(read_response(Operation::kReadResponseOnly, 10, 0), Wqes{9});
+  EXPECT_EQ(last->outcome, Outcome::kAnswer);
+  EXPECT_TRUE(last->completes && last->ends_message);
+  EXPECT_EQ(last->cqe_opcode, CqeOpcode::kAtomicWrite);
+  EXPECT_EQ(last->byte_count, 8u);
+  EXPECT_EQ(last->local_bytes, 0u) << "it brings nothing";
+  EXPECT_TRUE(was_told(AnswerKind::kReadResponse, 10));
+  EXPECT_EQ(table.outstanding(qp.qpn), 0u);
+  read_response(Operation::kReadResponseOnly, 10, 0);
+  EXPECT_EQ(last->drop_reason, DropReason::kUnsolicitedAnswer) << "again";
+}
+
+TEST_F(RequestTableTest, NothingElseCompletesAnAtomicWrite) {  // (R1) (R3) (R7)
+  request(10, 1, CqeOpcode::kAtomicWrite, 8);
+  request(11, 1);
+  EXPECT_EQ(ack(11), Wqes{});
+  EXPECT_TRUE(was_told(AnswerKind::kGap, 10));
+  atomic_ack(10);
+  EXPECT_EQ(last->drop_reason, DropReason::kUnsolicitedAnswer);
+  for (const std::uint32_t bytes : {1u, 8u}) {
+    read_response(Operation::kReadResponseOnly, 10, bytes);
+    EXPECT_EQ(last->drop_reason, DropReason::kInvalidRequest) << bytes;
+  }
+  EXPECT_EQ(table.outstanding(qp.qpn), 2u);
+}
+
 TEST_F(RequestTableTest, AnAtomicAckIsNotForARead) {  // (R3)
   request(10, 1, CqeOpcode::kRdmaRead, 8);
   answer({.operation = Operation::kAtomicAck, .psn = 10});

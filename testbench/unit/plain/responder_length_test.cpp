@@ -129,6 +129,26 @@ TEST_F(ResponderLength, AnAtomicIsAlignedToEightBytes) {  // (R6)
   }
 }
 
+TEST_F(ResponderLength, AnAtomicWriteIsEightAlignedBytes) {  // (R6)
+  for (std::uint64_t va = 0x10000; va < 0x10009; ++va) {
+    restart();
+    Packet& p = check({.operation = O::kAtomicWrite, .payload = 8, .length = 8, .va = va});
+    if (va % 8 == 0) {
+      expect_executed(p);
+    } else {
+      expect_refused(p);
+    }
+  }
+  for (const std::uint32_t wrong : {0u, 4u, 7u, 9u, 12u, 16u}) {
+    restart();
+    expect_refused(check({.operation = O::kAtomicWrite, .payload = wrong, .length = 8}));
+    restart();
+    expect_refused(check({.operation = O::kAtomicWrite, .payload = 8, .length = wrong}));
+    restart();
+    expect_refused(check({.operation = O::kAtomicWrite, .payload = wrong, .length = wrong}));
+  }
+}
+
 TEST_F(ResponderLength, RequestsWithoutPayloadCarryNone) {  // (R6)
   for (const O operation : {O::kReadRequest, O::kCompareSwap, O::kFetchAdd}) {
     restart();

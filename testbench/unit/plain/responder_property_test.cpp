@@ -18,7 +18,7 @@ using O = Operation;
 constexpr O kOperations[] = {O::kSendFirst,   O::kSendMiddle,   O::kSendLast,    O::kSendLastImm,  O::kSendOnly,
                              O::kSendOnlyImm, O::kSendLastInv,  O::kSendOnlyInv, O::kWriteFirst,   O::kWriteMiddle,
                              O::kWriteLast,   O::kWriteLastImm, O::kWriteOnly,   O::kWriteOnlyImm, O::kReadRequest,
-                             O::kCompareSwap, O::kFetchAdd};
+                             O::kCompareSwap, O::kFetchAdd,     O::kAtomicWrite};
 
 std::uint64_t seed() {
   const char* text = std::getenv("RXNIC_SEED");
@@ -51,6 +51,7 @@ class RandomResponder : public ResponderFixture {
       s.payload = qp.write_left;
     s.length = (traits & kFirst) != 0 ? kTestMtu * (1 + below(4)) + 1 + below(kTestMtu) : s.payload;
     if ((traits & kRead) != 0) s.length = below(5000);
+    if ((traits & kAtomicWrite) != 0) s.payload = s.length = 8;
     if (one_in(60)) s.payload = below(2 * kTestMtu);
     if (one_in(60)) s.length = static_cast<std::uint32_t>(random());
     if ((traits & kAtomic) != 0 && one_in(20)) s.va += below(8);

@@ -99,12 +99,13 @@ TEST(ResponderResources, DepthZeroStillHoldsOne) {
 TEST(ResponderResources, KeepsTheResultOfAnAtomic) {
   ResponderResources resources;
   ResponderResource r = read(10);
-  r.atomic = true;
+  r.operation = Operation::kAtomicWrite;
   const std::uint32_t a = resources.add(kQp, 2, r);
   resources[a].original = 77;
   resources.add(kOther, 8, read(1));
   EXPECT_EQ(resources[resources.find(kQp, Psn{10})].original, 77u);
-  EXPECT_TRUE(resources[a].atomic);
+  EXPECT_TRUE(resources[a].atomic());
+  EXPECT_FALSE(read(10).atomic());
 }
 
 }  // namespace

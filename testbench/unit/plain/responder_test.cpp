@@ -91,7 +91,7 @@ TEST_F(ResponderRc, AReadIsSavedAndAnsweredUnasked) {  // (R8)
   EXPECT_EQ(p.access, kRemoteRead);
   EXPECT_EQ(p.local_bytes, 3u * kTestMtu);
   const ResponderResource& saved = resources[p.resource];
-  EXPECT_FALSE(saved.atomic);
+  EXPECT_FALSE(saved.atomic());
   EXPECT_EQ(saved.first_psn, Psn{kFirstPsn});
   EXPECT_EQ(saved.psn_count, 3u);
 }
@@ -117,9 +117,24 @@ TEST_F(ResponderRc, BothAtomicsAreSavedAndAnsweredUnasked) {  // (R8)
     EXPECT_TRUE(p.acknowledge && p.ends_message);
     EXPECT_EQ(p.access, kRemoteAtomic);
     EXPECT_EQ(p.local_bytes, 8u);
-    EXPECT_TRUE(resources[p.resource].atomic);
+    EXPECT_EQ(resources[p.resource].operation, operation);
     EXPECT_EQ(qp.expected_psn, Psn{kFirstPsn + 1});
   }
+}
+
+TEST_F(ResponderRc, AnAtomicWriteIsSavedAndAnsweredUnaskedAndTakesNoWqe) {  // (R8)
+  Packet& p = check({.operation = O::kAtomicWrite, .payload = 8, .length = 8});
+  expect_executed(p);
+  EXPECT_TRUE(p.acknowledge && p.ends_message);
+  EXPECT_FALSE(p.takes_wqe || p.completes);
+  EXPECT_EQ(p.access, kRemoteWrite);
+  EXPECT_EQ(p.local_va, 0x10000u);
+  EXPECT_EQ(p.local_bytes, 8u);
+  EXPECT_EQ(resources[p.resource].operation, O::kAtomicWrite);
+  EXPECT_EQ(resources[p.resource].first_psn, Psn{kFirstPsn});
+  EXPECT_EQ(qp.expected_psn, Psn{kFirstPsn + 1});
+  EXPECT_EQ(p.answer_msn, 1u);
+  EXPECT_EQ(p.message_bytes, 8u);
 }
 
 TEST_F(ResponderRc, NoAckUnlessAsked) {  // (R8)
@@ -245,11 +260,30 @@ TEST_F(ResponderRc, ADuplicateAtomicIsReplayedFromItsResource) {  // (R2)
   }
 }
 
+TEST_F(ResponderRc, ADuplicateAtomicWriteIsReplayedFromItsResource) {  // (R2)
+  const PacketSpec write{.operation = O::kAtomicWrite, .psn = 100, .payload = 8, .length = 8};
+  const std::uint32_t resource = check(write).resource;
+  check({.operation = O::kFetchAdd, .psn = 101});
+  Packet& again = check(write);
+  EXPECT_EQ(again.outcome, Outcome::kReplay);
+  EXPECT_EQ(again.resource, resource);
+  EXPECT_TRUE(again.acknowledge);
+  EXPECT_EQ(again.answer_psn, Psn{100});
+  EXPECT_EQ(again.answer_msn, 2u);
+  const PacketSpec others[] = {{.operation = O::kAtomicWrite, .psn = 99, .payload = 8, .length = 8},   // never saved
+                               {.operation = O::kAtomicWrite, .psn = 101, .payload = 8, .length = 8},  // was an ADD
+                               {.operation = O::kFetchAdd, .psn = 100},
+                               {.operation = O::kReadRequest, .psn = 100, .length = 8}};
+  for (const PacketSpec& spec : others) expect_dropped(check(spec), DropReason::kDuplicateUnsaved);
+}
+
 TEST_F(ResponderRc, ResourcesThatWereOverwrittenAreNotReplayed) {  // (R2)
   qp.max_dest_rd_atomic = 2;
   for (std::uint32_t psn = 100; psn < 103; ++psn) check({.operation = O::kFetchAdd, .psn = psn});
   expect_dropped(check({.operation = O::kFetchAdd, .psn = 100}), DropReason::kDuplicateUnsaved);
   EXPECT_EQ(check({.operation = O::kFetchAdd, .psn = 101}).outcome, Outcome::kReplay);
+  check({.operation = O::kAtomicWrite, .psn = 103, .payload = 8, .length = 8});
+  expect_dropped(check({.operation = O::kFetchAdd, .psn = 101}), DropReason::kDuplicateUnsaved);
 }
 
 // --- opcode sequence
@@ -258,7 +292,7 @@ TEST_F(ResponderRc, OnlyTheOpcodesThatContinueAMessageMayFollow) {  // (R3)
   constexpr O kAll[] = {O::kSendFirst,   O::kSendMiddle,   O::kSendLast,    O::kSendLastImm,  O::kSendOnly,
                         O::kSendOnlyImm, O::kSendLastInv,  O::kSendOnlyInv, O::kWriteFirst,   O::kWriteMiddle,
                         O::kWriteLast,   O::kWriteLastImm, O::kWriteOnly,   O::kWriteOnlyImm, O::kReadRequest,
-                        O::kCompareSwap, O::kFetchAdd};
+                        O::kCompareSwap, O::kFetchAdd,     O::kAtomicWrite};
   for (const MessageKind inside : {MessageKind::kNone, MessageKind::kSend, MessageKind::kWrite}) {
     for (const O operation : kAll) {
       restart();
@@ -306,15 +340,16 @@ TEST_F(ResponderRc, WhatSoftwareDidNotAllowIsRefused) {  // (R3)
   };
   for (const Row row :
        {Row{O::kWriteOnly, kRemoteWrite}, Row{O::kWriteOnlyImm, kRemoteWrite}, Row{O::kReadRequest, kRemoteRead},
-        Row{O::kCompareSwap, kRemoteAtomic}, Row{O::kFetchAdd, kRemoteAtomic}}) {
+        Row{O::kCompareSwap, kRemoteAtomic}, Row{O::kFetchAdd, kRemoteAtomic}, Row{O::kAtomicWrite, kRemoteWrite}}) {
+    const std::uint32_t bytes = row.operation == O::kAtomicWrite ? 8 : 0;
     restart();
     qp.access = static_cast<std::uint8_t>(0xff & ~row.right);
-    Packet& p = check({.operation = row.operation});
+    Packet& p = check({.operation = row.operation, .payload = bytes, .length = bytes});
     expect_refused(p);
     EXPECT_FALSE(p.takes_wqe) << "refused before a WQE is looked for";
     restart();
     qp.access = row.right;
-    expect_executed(check({.operation = row.operation}));
+    expect_executed(check({.operation = row.operation, .payload = bytes, .length = bytes}));
   }
   restart();
   qp.access = 0;
@@ -322,10 +357,11 @@ TEST_F(ResponderRc, WhatSoftwareDidNotAllowIsRefused) {  // (R3)
 }
 
 TEST_F(ResponderRc, ReadsAndAtomicsNeedResources) {  // (R3)
-  for (const O operation : {O::kReadRequest, O::kCompareSwap, O::kFetchAdd}) {
+  for (const O operation : {O::kReadRequest, O::kCompareSwap, O::kFetchAdd, O::kAtomicWrite}) {
     restart();
     qp.max_dest_rd_atomic = 0;
-    expect_refused(check({.operation = operation}));
+    const std::uint32_t bytes = operation == O::kAtomicWrite ? 8 : 0;
+    expect_refused(check({.operation = operation, .payload = bytes, .length = bytes}));
   }
 }
 

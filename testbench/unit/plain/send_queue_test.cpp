@@ -156,6 +156,25 @@ TEST_F(SendQueueTest, ReadsAndAtomicsHaveALimitOfTheirOwn) {  // (R2)
   EXPECT_EQ(hold(S::kRead), SendHold::kNone);
 }
 
+TEST_F(SendQueueTest, AnAtomicWriteIsOnePacketAndOneOfTheAtomics) {  // (R1) (R2)
+  start({.max_rd_atomic = 2});
+  EXPECT_EQ(begin(S::kAtomicWrite, 8).psn_count, 1u);
+  const RequestPacket p = send();
+  EXPECT_TRUE(p.first && p.last && p.ack_request);
+  EXPECT_EQ(p.bytes, 8u) << "of payload";
+  post(S::kAtomicWrite, 8);
+  EXPECT_EQ(hold(S::kAtomicWrite), SendHold::kData);
+  EXPECT_EQ(hold(S::kRead), SendHold::kData);
+  EXPECT_EQ(hold(S::kWrite), SendHold::kNone);
+  EXPECT_EQ(hold(S::kSend, 8, kSendFence), SendHold::kFence);
+  answer(AnswerKind::kReadResponse, 100);
+  EXPECT_EQ(hold(S::kAtomicWrite), SendHold::kNone);
+  EXPECT_EQ(hold(S::kSend, 8, kSendFence), SendHold::kFence);
+  answer(AnswerKind::kReadResponse, 101);
+  EXPECT_EQ(hold(S::kSend, 8, kSendFence), SendHold::kNone);
+  EXPECT_TRUE(q.empty());
+}
+
 TEST_F(SendQueueTest, AFencedRequestWaitsForReadsAndAtomics) {  // (R2)
   start({.max_rd_atomic = 2});
   post(S::kSend);

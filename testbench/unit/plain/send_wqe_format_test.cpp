@@ -37,6 +37,7 @@ TEST(SendWqeFormat, OpcodesAreThoseOfTheTransport) {  // (R1)
                            {S::kFetchAdd, false, false, true},
                            {S::kLocalInvalidate, false, false, false},
                            {S::kBindWindow, false, false, false},
+                           {S::kAtomicWrite, false, false, true},
                            {S{200}, false, false, false}};
   for (const Row& row : kRows) {
     const WqeSpec spec{.opcode = row.opcode, .sge = {{8, 1, 0x1000}}};
@@ -44,7 +45,7 @@ TEST(SendWqeFormat, OpcodesAreThoseOfTheTransport) {  // (R1)
     EXPECT_EQ(parse(spec, Transport::kUd), good(row.ud)) << int(row.opcode);
     EXPECT_EQ(parse(spec, Transport::kUc), good(row.uc)) << int(row.opcode);
     EXPECT_EQ(parse(spec, Transport::kRc), good(row.rc)) << int(row.opcode);
-    EXPECT_EQ(parse(spec, Transport::kXrc), good(row.rc)) << int(row.opcode);
+    EXPECT_EQ(parse(spec, Transport::kXrc), good(row.rc && row.opcode != S::kAtomicWrite)) << int(row.opcode);
   }
 }
 
@@ -125,6 +126,18 @@ TEST(SendWqeFormat, AReadOrAtomicHasOneSegment) {  // (R3)
     EXPECT_EQ(parse({.opcode = atomic, .sge = {{7, 1, 0}}}, Transport::kRc), WcStatus::kLocalQpOperation);
     EXPECT_EQ(parse({.opcode = atomic}, Transport::kRc), WcStatus::kLocalQpOperation);
   }
+}
+
+TEST(SendWqeFormat, AnAtomicWriteHasEightBytesOfData) {  // (R2) (R3)
+  constexpr auto kWrite = SendOpcode::kAtomicWrite;
+  for (const std::uint32_t bytes : {0u, 4u, 7u, 8u, 9u, 16u}) {
+    const WcStatus expected = bytes == 8 ? WcStatus::kSuccess : WcStatus::kLocalQpOperation;
+    EXPECT_EQ(parse({.opcode = kWrite, .sge = {{bytes, 1, 0}}}, Transport::kRc), expected) << bytes;
+    EXPECT_EQ(parse({.opcode = kWrite, .inline_data = std::vector<std::uint8_t>(bytes)}, Transport::kRc), expected);
+  }
+  EXPECT_EQ(parse({.opcode = kWrite, .sge = {{3, 1, 0}, {5, 1, 0}}}, Transport::kRc), WcStatus::kSuccess) << "gathered";
+  EXPECT_EQ(completion_opcode(kWrite), CqeOpcode::kAtomicWrite);
+  EXPECT_TRUE(has_response(kWrite) && !asks_for_data(kWrite));
 }
 
 TEST(SendWqeFormat, AMessageHasAGreatestLength) {  // (R4)

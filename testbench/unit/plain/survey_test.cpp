@@ -340,6 +340,23 @@ TEST(Survey, RegionsSpanWhatIsUsedWithTheRightsUsed) {
   EXPECT_TRUE(f.survey.of_receiver(kPeer).regions.empty());
 }
 
+TEST(Survey, AnAtomicWriteUsesItsRegionAsAWriteAndHasNoResult) {
+  Feed f;
+  Headers write = f.packet(true, 0x21, Operation::kAtomicWrite, 0);
+  write.rkey = Key{0x500};
+  write.va = 0x10000;
+  write.length = write.payload_bytes = 8;
+  f.add(write);
+  f.add(f.packet(false, 0x11, Operation::kReadResponseOnly, 0));
+  const ReceiverSurvey r = f.survey.of_receiver(kReceiver);
+  ASSERT_EQ(r.regions.size(), 1u);
+  EXPECT_EQ(r.regions[0].end, 0x10008u);
+  EXPECT_EQ(r.regions[0].access, kLocalWrite | kRemoteWrite);
+  EXPECT_TRUE(r.atomics.empty());
+  EXPECT_EQ(r.atomics_unanswered, 0u);
+  EXPECT_EQ(r.qps[0].largest_message, 8u);
+}
+
 TEST(Survey, AtomicsKeepTheFirstResultOfEachAddress) {
   Feed f;
   const auto atomic = [&f](std::uint32_t psn, std::uint64_t va, std::uint64_t original) {

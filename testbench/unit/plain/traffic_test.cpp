@@ -16,7 +16,7 @@
 namespace rxnic {
 namespace {
 
-constexpr TrafficMix kEverything{4, 1, 1, 2, 1, 1, 1, 1};
+constexpr TrafficMix kEverything{4, 1, 1, 2, 1, 1, 1, 1, 1};
 
 TrafficConfig everything(std::uint32_t errors_per_million = 0) {
   TrafficConfig c;

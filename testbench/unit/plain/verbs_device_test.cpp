@@ -188,6 +188,7 @@ TEST_F(VerbsDevice, PortAndDevice) {
   EXPECT_EQ(device.orig_attr.phys_port_cnt, 1);
   EXPECT_EQ(device.hca_core_clock, 1'000'000u);
   EXPECT_EQ(device.completion_timestamp_mask, ~std::uint64_t{0});
+  EXPECT_EQ(device.device_cap_flags_ex >> 32, 1u << 8) << "ATOMIC_WRITE";
   ibv_port_attr port;
   EXPECT_EQ(query_port(context, 1, &port, sizeof port), 0);
   EXPECT_EQ(port.state, IBV_PORT_ACTIVE);

@@ -69,7 +69,8 @@ TEST_F(VerbsSendQueue, DeviceReadsEveryOpcodeOfRc) {
                         {IBV_WR_RDMA_WRITE_WITH_IMM, SendOpcode::kWriteImm, IBV_WC_RDMA_WRITE},
                         {IBV_WR_RDMA_READ, SendOpcode::kRead, IBV_WC_RDMA_READ},
                         {IBV_WR_ATOMIC_CMP_AND_SWP, SendOpcode::kCompareSwap, IBV_WC_COMP_SWAP},
-                        {IBV_WR_ATOMIC_FETCH_AND_ADD, SendOpcode::kFetchAdd, IBV_WC_FETCH_ADD}};
+                        {IBV_WR_ATOMIC_FETCH_AND_ADD, SendOpcode::kFetchAdd, IBV_WC_FETCH_ADD},
+                        {IBV_WR_ATOMIC_WRITE, SendOpcode::kAtomicWrite, IBV_WC_ATOMIC_WRITE}};
   std::uint32_t index = 0;
   for (const Case& c : cases) {
     ibv_send_wr wr = make_wr(c.opcode);
@@ -155,11 +156,14 @@ TEST_F(VerbsSendQueue, InlineHasALimitAndItsOpcodes) {
   piece.length = 65;
   EXPECT_EQ(post(rc, wr), EINVAL);
   piece.length = 8;
+  wr.opcode = IBV_WR_ATOMIC_WRITE;
+  EXPECT_EQ(post(rc, wr), 0);
+  EXPECT_EQ(parsed(rc, 1, Transport::kRc).bytes, 8u);
   for (const auto opcode : {IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD}) {
     wr.opcode = opcode;
     EXPECT_EQ(post(rc, wr), EINVAL);
   }
-  EXPECT_EQ(doorbell(channel::Board::kSend, rc.send.doorbell), 1u);
+  EXPECT_EQ(doorbell(channel::Board::kSend, rc.send.doorbell), 2u);
 }
 
 TEST_F(VerbsSendQueue, OpcodesByTransport) {  // rules 4
@@ -176,7 +180,12 @@ TEST_F(VerbsSendQueue, OpcodesByTransport) {  // rules 4
           << t << ' ' << opcode;
     }
     EXPECT_EQ(check_opcode(types[t], IBV_WR_TSO), EOPNOTSUPP);
-    EXPECT_EQ(check_opcode(types[t], IBV_WR_ATOMIC_WRITE), EOPNOTSUPP);
+    EXPECT_EQ(check_opcode(types[t], IBV_WR_DRIVER1), EOPNOTSUPP);
+    EXPECT_EQ(check_opcode(types[t], IBV_WR_ATOMIC_WRITE), types[t] == IBV_QPT_RC ? 0 : EINVAL);
+    for (int gap = IBV_WR_DRIVER1 + 1; gap < IBV_WR_ATOMIC_WRITE; ++gap) {
+      EXPECT_EQ(check_opcode(types[t], static_cast<ibv_wr_opcode>(gap)), EINVAL) << gap;
+    }
+    EXPECT_EQ(check_opcode(types[t], static_cast<ibv_wr_opcode>(IBV_WR_ATOMIC_WRITE + 1)), EINVAL);
     EXPECT_EQ(check_opcode(types[t], static_cast<ibv_wr_opcode>(99)), EINVAL);
   }
 }

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "bridge/verbs/send_queue.h"
 #include "testbench/unit/plain/verbs_fixture.h"
 
 namespace rxnic::verbs {
@@ -98,6 +99,34 @@ TEST_F(VerbsWorkRequest, InlineDataIsCopiedAtOnce) {
   EXPECT_EQ(std::memcmp(list.inline_data, "abef", 4), 0);
 }
 
+TEST_F(VerbsWorkRequest, AnAtomicWriteCopiesItsEightBytesAtOnce) {
+  char value[] = "12345678";
+  qp->wr_id = 5;
+  ibv_wr_start(qp);
+  ibv_wr_atomic_write(qp, 0x99, 0x5000, value);
+  std::memset(value, 'x', 8);
+  ibv_wr_atomic_write(qp, 0x99, 0x5008, value);
+  ibv_wr_set_sge(qp, 7, 0x3000, 8);  // (R3)
+  ibv_wr_atomic_write(qp, 0x99, 0x5010, value);
+  ibv_wr_set_inline_data(qp, value + 1, 7);
+  ASSERT_EQ(ibv_wr_complete(qp), 0);
+  SendWqe wqe = parsed(rc, 0, Transport::kRc);
+  EXPECT_EQ(wqe.opcode, SendOpcode::kAtomicWrite);
+  EXPECT_EQ(wqe.flags, kSendSignaled | kSendInline);
+  EXPECT_EQ(wqe.remote.va, 0x5000u);
+  EXPECT_EQ(wqe.remote.rkey, 0x99u);
+  ASSERT_EQ(wqe.bytes, 8u);
+  EXPECT_EQ(std::memcmp(wqe.inline_data, "12345678", 8), 0);
+  wqe = parsed(rc, 1, Transport::kRc);
+  EXPECT_EQ(wqe.inline_data, nullptr);
+  EXPECT_EQ(wqe.sge[0].address, 0x3000u);
+  EXPECT_EQ(control_of(slot_of(rc.send, 2)).inline_bytes, 7u) << "the device refuses it";
+  write_cqe(cq, send_cqe(rc, 0, CqeOpcode::kAtomicWrite));
+  const ibv_wc wc = poll(cq).at(0);
+  EXPECT_EQ(wc.wr_id, 5u);
+  EXPECT_EQ(wc.opcode, IBV_WC_ATOMIC_WRITE);
+}
+
 TEST_F(VerbsWorkRequest, LastSetterCounts) {
   char text[] = "abcdef";
   ibv_wr_start(qp);
@@ -162,17 +191,22 @@ TEST_F(VerbsWorkRequest, FullQueueAndWrongState) {
 TEST_F(VerbsWorkRequest, WhatATransportDoesNotHaveIsRefused) {
   EXPECT_EQ(set_up_qp_ex(ud, IBV_QP_EX_WITH_RDMA_WRITE), EOPNOTSUPP);
   EXPECT_EQ(set_up_qp_ex(make_qp(IBV_QPT_UC, cq, cq), IBV_QP_EX_WITH_RDMA_READ), EOPNOTSUPP);
+  EXPECT_EQ(set_up_qp_ex(make_qp(IBV_QPT_UC, cq, cq), IBV_QP_EX_WITH_ATOMIC_WRITE), EOPNOTSUPP);
+  EXPECT_EQ(set_up_qp_ex(ud, IBV_QP_EX_WITH_ATOMIC_WRITE), EOPNOTSUPP);
   for (const std::uint64_t op : {std::uint64_t{IBV_QP_EX_WITH_LOCAL_INV}, std::uint64_t{IBV_QP_EX_WITH_BIND_MW},
                                  std::uint64_t{IBV_QP_EX_WITH_TSO}, std::uint64_t{1} << 40}) {
     EXPECT_EQ(set_up_qp_ex(rc, IBV_QP_EX_WITH_SEND | op), EOPNOTSUPP);
   }
-  EXPECT_EQ(
-      set_up_qp_ex(rc, IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
-                           IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-                           IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_SEND_WITH_INV),
-      0);
+  EXPECT_EQ(set_up_qp_ex(rc, IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
+                                 IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ |
+                                 IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD |
+                                 IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_ATOMIC_WRITE),
+            0);
   ibv_wr_start(&ud.qp);
   ibv_wr_rdma_write(&ud.qp, 1, 2);
+  EXPECT_EQ(ibv_wr_complete(&ud.qp), EINVAL);
+  ibv_wr_start(&ud.qp);
+  ibv_wr_atomic_write(&ud.qp, 1, 8, "8 bytes");
   EXPECT_EQ(ibv_wr_complete(&ud.qp), EINVAL);
   ibv_wr_start(qp);
   ibv_wr_send_tso(qp, nullptr, 0, 0);

@@ -90,7 +90,7 @@ struct Rig {
     if (p.has(kAtomic)) {
       p.segments[0].bus = BusAddress{va};
       ResponderResource r;
-      r.atomic = true;
+      r.operation = operation;
       r.first_psn = Psn{psn};
       p.resource = shared.resources.add(of.qpn, 4, r);
     }
@@ -497,6 +497,59 @@ TEST(AckGenerator, AReplayedAtomicAnswersWithTheSavedResult) {
   rig.expect_clean();
 }
 
+TEST(AckGenerator, AnAtomicWriteIsDoneThenAnsweredByAReadResponseWithoutData) {  // (R5)
+  Bench bench;
+  Rig rig(bench);
+  const auto around = rig.host_bytes(0x2ff8, 24);
+  const PacketHandle h = rig.request(rig.qp, kAtomicWrite, 5, 8, 0x3000);
+  const std::uint32_t resource = rig[h].resource;
+  rig.in.push(Cycle{9}, h);
+  rig.in.push(Cycle{9}, rig.send(6));
+  bench.run();
+  ASSERT_EQ(rig.answers.size(), 2u);
+  EXPECT_EQ(rig.operation(0), kReadResponseOnly);
+  EXPECT_EQ(rig.answers[0].syndrome, 0x1f);
+  EXPECT_EQ(rig.answers[0].msn, 1u);
+  EXPECT_EQ(rig.psn(0), 5u);
+  EXPECT_TRUE(rig.payloads[0].empty());
+  EXPECT_EQ(rig.psn(1), 6u) << "waits for it";
+  auto expected = around;
+  const auto data = counting_bytes(8);
+  std::copy(data.begin(), data.end(), expected.begin() + 8);
+  EXPECT_EQ(rig.host_bytes(0x2ff8, 24), expected);
+  EXPECT_TRUE(rig.shared.resources[resource].done);
+  EXPECT_EQ(rig.memory.log().size(), 1u) << "one access";
+  EXPECT_EQ(rig.dut.counters().atomics, 1u);
+  EXPECT_EQ(rig.dut.counters().read_responses, 1u);
+  // As a FETCH_ADD: asked for in 10, carried out in 11, completed 100 later, seen in 112.
+  EXPECT_EQ(rig.tx.cycle(0), Cycle{116});
+  rig.expect_clean();
+}
+
+TEST(AckGenerator, AReplayedAtomicWriteIsAnsweredAndNotWrittenAgain) {  // (R5)
+  Bench bench;
+  Rig rig(bench);
+  const PacketHandle h = rig.request(rig.qp, kAtomicWrite, 5, 8, 0x3000);
+  const PacketHandle add = rig.request(rig.qp, kFetchAdd, 6, 8, 0x3000);
+  rig[add].h.swap_add = 1;
+  const PacketHandle again = rig.request(rig.qp, kAtomicWrite, 5, 8, 0x3000);
+  rig[again].outcome = Outcome::kReplay;
+  rig[again].resource = rig[h].resource;
+  const PacketHandle unsaved = rig.request(rig.qp, kAtomicWrite, 4, 8, 0x3000);
+  rig[unsaved].outcome = Outcome::kReplay;
+  for (const PacketHandle p : {h, add, again, unsaved}) rig.in.push(Cycle{9}, p);
+  bench.run();
+  ASSERT_EQ(rig.answers.size(), 3u);
+  EXPECT_EQ(rig.operation(2), kReadResponseOnly);
+  EXPECT_EQ(rig.psn(2), 5u);
+  std::uint64_t written = 0;
+  std::memcpy(&written, counting_bytes(8).data(), 8);
+  EXPECT_EQ(rig.answers[1].original, written) << "in order: written before it is added to";
+  EXPECT_EQ(rig.host.load<std::uint64_t>(BusAddress{0x3000}), written + 1) << "written once";
+  EXPECT_EQ(rig.dut.counters().replays, 2u);
+  rig.expect_clean();
+}
+
 TEST(AckGenerator, AReplayWithoutASavedResultIsNotAnswered) {
   Bench bench;
   Rig rig(bench);
@@ -707,12 +760,13 @@ TEST(AckGenerator, ModesAgreeAndEveryQpIsAnsweredInOrder) {
     std::uint64_t unanswered = 0;
     for (int i = 0; i < 600; ++i) {
       const std::uint32_t n = below(qps.size());
-      const std::uint32_t kind = broken[n] ? 4 : below(12);
+      const std::uint32_t kind = broken[n] ? 4 : below(13);
       const std::uint32_t bytes = below(3) == 0 ? below(5000) : below(64);
-      const Operation operation = kind == 0   ? kReadRequest
-                                  : kind == 1 ? kFetchAdd
-                                  : kind == 2 ? kCompareSwap
-                                              : kSendOnly;
+      const Operation operation = kind == 0    ? kReadRequest
+                                  : kind == 1  ? kFetchAdd
+                                  : kind == 2  ? kCompareSwap
+                                  : kind == 12 ? kAtomicWrite
+                                               : kSendOnly;
       const PacketHandle h = rig.request(qps[n], operation, next_psn[n], kind == 0 ? bytes : 8, below(8000) * 8);
       rig[h].h.udp_source_port = static_cast<std::uint16_t>(n + 1);
       next_psn[n] += kind == 0 ? std::max(1u, (bytes + 1023) / 1024) : 1;

@@ -267,6 +267,32 @@ TEST(AddressTranslator, AtomicGetsItsBusAddress) {  // R3
   EXPECT_EQ(rig.at(h).segments[0].bus, BusAddress{Rig::bus(1, 3) + 8});
 }
 
+TEST(AddressTranslator, AtomicWriteNeedsTheRightToWriteAndIsNotLookedUpAgain) {  // R3, R6
+  Bench bench;
+  Rig rig(bench);
+  rig.region(1, kRemoteWrite);
+  rig.region(2, kRemoteAtomic | kRemoteRead);
+  const auto packet = [&](std::uint32_t region, Outcome outcome) {
+    const PacketHandle h = rig.packet(Transport::kRc, Operation::kAtomicWrite);
+    rig.at(h).outcome = outcome;
+    rig.at(h).local_key = Rig::key(region);
+    rig.at(h).local_va = Rig::va(region) + 4096 * 3 + 8;
+    rig.at(h).local_bytes = 8;
+    rig.at(h).access = kRemoteWrite;
+    rig.in.push(Cycle{0}, h);
+    return h;
+  };
+  const PacketHandle good = packet(1, Outcome::kExecute), replay = packet(9, Outcome::kReplay),
+                     bad = packet(2, Outcome::kExecute);
+  bench.run();
+  EXPECT_EQ(rig.at(good).outcome, Outcome::kExecute);
+  EXPECT_EQ(rig.at(good).segment_count, 0u);
+  EXPECT_EQ(rig.at(good).segments[0].bus, BusAddress{Rig::bus(1, 3) + 8});
+  EXPECT_EQ(rig.at(replay).outcome, Outcome::kReplay);
+  EXPECT_EQ(rig.at(bad).drop_reason, DropReason::kRemoteAccess);
+  EXPECT_EQ(rig.at(bad).syndrome, 0x62);
+}
+
 TEST(AddressTranslator, BadLkeyIsALocalErrorWithNak63) {  // R4
   Bench bench;
   Rig rig(bench);

@@ -218,6 +218,27 @@ TEST(DmaEngine, AtomicsReturnTheOriginal) {  // R2, R5
   EXPECT_EQ(out.cycle(0), Cycle{10 + 32 + 100 + 28});
 }
 
+TEST(DmaEngine, ASwapWritesEightBytesAndCompletesAsAnAtomic) {  // R2, R5, R8
+  Bench bench;
+  Rig rig(bench, byte_a_cycle());
+  rig.memory.store(BusAddress{0x1000}, std::uint64_t{40});
+  rig.memory.store(BusAddress{0x1008}, std::uint64_t{41});
+  std::uint64_t unused = 7;
+  auto& in = *rig.requests[static_cast<std::size_t>(DmaClient::kResponse)];
+  in.push(Cycle{9}, {DmaKind::kSwap, false, 3, BusAddress{0x1000}, 8, reinterpret_cast<std::uint8_t*>(&unused),
+                     0x1122334455667788, 0});
+  bench.run();
+  EXPECT_EQ(rig.memory.load<std::uint64_t>(BusAddress{0x1000}), 0x1122334455667788u);
+  EXPECT_EQ(rig.memory.load<std::uint64_t>(BusAddress{0x1008}), 41u);
+  EXPECT_EQ(unused, 7u) << "the original value is not asked for";
+  auto& out = *rig.completions[static_cast<std::size_t>(DmaClient::kResponse)];
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(out.value(0).cookie, 3u);
+  EXPECT_TRUE(out.value(0).ok);
+  EXPECT_EQ(out.cycle(0), Cycle{10 + 32 + 100 + 28}) << "that of FETCH_ADD";
+  EXPECT_EQ(rig.dut.counters().atomics, 1u);
+}
+
 TEST(DmaEngine, NoticeComesWhenTheWriteIsVisible) {  // R4
   Bench bench;
   Rig rig(bench, byte_a_cycle());

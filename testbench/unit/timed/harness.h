@@ -147,8 +147,12 @@ class TestMemory final : public Block {
       if (r.cqes > 0 && completions.bound()) due_.emplace_back(now + latency_, done);
       return;
     }
-    done.ok = host_.read(r.address, {r.data, r.bytes});
-    if (r.kind != DmaKind::kRead && done.ok) {
+    if (r.kind == DmaKind::kSwap) {
+      done.ok = host_.write(r.address, {reinterpret_cast<const std::uint8_t*>(&r.operand), r.bytes});
+    } else {
+      done.ok = host_.read(r.address, {r.data, r.bytes});
+    }
+    if (r.kind != DmaKind::kRead && r.kind != DmaKind::kSwap && done.ok) {
       std::uint64_t original = 0;
       std::memcpy(&original, r.data, sizeof original);
       if (r.kind == DmaKind::kFetchAdd) host_.store(r.address, original + r.operand);

@@ -24,7 +24,7 @@ TrafficConfig everything(std::uint64_t seed) {
   t.ud_qps = 3;
   t.xrc_qps = 3;
   t.spare_qps = 200;
-  t.mix = {6, 2, 1, 4, 2, 2, 1, 1};
+  t.mix = {6, 2, 1, 4, 2, 2, 1, 1, 1};
   t.min_bytes = 8;
   t.max_bytes = 5000;
   t.mtu = 1024;

@@ -269,7 +269,7 @@ struct FreedRegionTest : NicControlTest, testing::WithParamInterface<SendOpcode>
 TEST_P(FreedRegionTest, IsNotTouchedAnyMore) {  // R1, R3
   const auto [qa, qb] = nics.connected(Transport::kRc, 256);
   const HostRegion mine = a.region(64 * 1024), theirs = b.region(64 * 1024);
-  const bool atomic = GetParam() == SendOpcode::kFetchAdd;
+  const bool atomic = GetParam() == SendOpcode::kFetchAdd || GetParam() == SendOpcode::kAtomicWrite;
   const std::uint32_t bytes = atomic ? 8 : 900;
   for (std::uint32_t i = 0; i < 200; ++i) {
     if (GetParam() == SendOpcode::kSend) b.receive(*qb, theirs.piece(i * 300, bytes));
@@ -304,12 +304,13 @@ TEST_P(FreedRegionTest, IsNotTouchedAnyMore) {  // R1, R3
 
 INSTANTIATE_TEST_SUITE_P(NicControl, FreedRegionTest,
                          testing::Values(SendOpcode::kSend, SendOpcode::kWrite, SendOpcode::kRead,
-                                         SendOpcode::kFetchAdd),
+                                         SendOpcode::kFetchAdd, SendOpcode::kAtomicWrite),
                          [](const auto& kind) {
-                           return kind.param == SendOpcode::kSend    ? "Send"
-                                  : kind.param == SendOpcode::kWrite ? "Write"
-                                  : kind.param == SendOpcode::kRead  ? "Read"
-                                                                     : "Atomic";
+                           return kind.param == SendOpcode::kSend       ? "Send"
+                                  : kind.param == SendOpcode::kWrite    ? "Write"
+                                  : kind.param == SendOpcode::kRead     ? "Read"
+                                  : kind.param == SendOpcode::kFetchAdd ? "Atomic"
+                                                                        : "AtomicWrite";
                          });
 
 TEST_F(NicControlTest, ARegionMayBeRegisteredAgainUnderItsKey) {  // R3

@@ -407,6 +407,45 @@ TEST_P(NicErrors, AtomicWithoutTheRight) {
   const Region r = region(64, {kLocalWrite | kRemoteWrite | kRemoteRead});
   burst([&] { send({.op = Op::kCompareSwap, .psn = kFaultPsn, .va = r.va, .rkey = r.key}); }, no_access());
 }
+TEST_F(NicTest, AtomicWriteFaultsAreThoseOfAWriteAndOfAnAtomic) {
+  struct Row {
+    const char* what;
+    std::uint8_t syndrome;
+    std::function<void(Request&, const Region&, QpContext&)> spoil;
+  };
+  const Region good = region(64), unwritable = region(64, {kLocalWrite | kRemoteRead | kRemoteAtomic}),
+               foreign = region(64, {kAllRights, kOtherPd}), small = region(15);
+  const Row rows[] = {
+      {"misaligned", 0x61, [](Request& w, const Region&, QpContext&) { w.va += 4; }},
+      {"four bytes", 0x61, [](Request& w, const Region&, QpContext&) { w.bytes = 4; }},
+      {"RETH length", 0x61, [](Request& w, const Region&, QpContext&) { w.length = 16; }},
+      {"not enabled", 0x61, [](Request&, const Region&, QpContext& q) { q.access = kAllRights & ~kRemoteWrite; }},
+      {"no resources", 0x61, [](Request&, const Region&, QpContext& q) { q.max_dest_rd_atomic = 0; }},
+      {"wrong rkey", 0x62, [](Request& w, const Region&, QpContext&) { w.rkey = Key{0xdead00}; }},
+      {"no right", 0x62, [&](Request& w, const Region&, QpContext&) { w.va = unwritable.va, w.rkey = unwritable.key; }},
+      {"another PD", 0x62, [&](Request& w, const Region&, QpContext&) { w.va = foreign.va, w.rkey = foreign.key; }},
+      {"out of bounds", 0x62, [&](Request& w, const Region&, QpContext&) { w.va = small.va + 8, w.rkey = small.key; }},
+      {"alignment before rkey", 0x61, [](Request& w, const Region&, QpContext&) { w.va += 1, w.rkey = Key{0xdead00}; }},
+  };
+  std::uint32_t qpn = 0x21;
+  for (const Row& row : rows) {
+    QpContext& q = qp(Transport::kRc, qpn++);
+    Request w{.op = Op::kAtomicWrite, .psn = 100, .bytes = 8, .va = good.va, .rkey = good.key};
+    row.spoil(w, good, q);
+    send(q, w);
+    send(q, {.op = Op::kAtomicWrite, .psn = 101, .bytes = 8, .va = good.va, .rkey = good.key});  // behind: nothing
+  }
+  run();
+  ASSERT_EQ(answers.size(), std::size(rows));
+  for (const Answer& a : answers) {
+    const std::size_t n = raw(a.h.destination_qp) - 0x1021;
+    ASSERT_LT(n, std::size(rows));
+    EXPECT_TRUE(a.is(Operation::kAck));
+    EXPECT_EQ(a.h.psn.value, 100u) << rows[n].what;
+    EXPECT_EQ(a.h.syndrome, rows[n].syndrome) << rows[n].what;
+    EXPECT_EQ(a.h.msn, 0u) << rows[n].what;
+  }
+}
 TEST_P(NicErrors, AtomicPartlyBehindItsRegion) {
   make();
   const Region r = region(63);

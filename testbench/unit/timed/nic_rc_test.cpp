@@ -224,6 +224,90 @@ TEST_P(NicReliable, AtomicsChangeMemoryOnceAndReturnTheOldValue) {
   }
 }
 
+// ATOMIC WRITE is of RC alone: not of the suite.
+class NicAtomicWrite : public NicTest {
+ protected:
+  static constexpr std::uint32_t kQpn = 0x21;
+  const QpContext& connected() { return qp(Transport::kRc, kQpn); }
+  void expect_answer(std::size_t n, std::uint32_t psn, std::uint32_t msn) {
+    ASSERT_GT(answers.size(), n);
+    EXPECT_TRUE(answers[n].is(Operation::kReadResponseOnly)) << opcode_name(answers[n].h.opcode);
+    EXPECT_EQ(answers[n].h.psn.value, psn);
+    EXPECT_EQ(answers[n].h.msn, msn);
+    EXPECT_EQ(answers[n].h.syndrome, kAckSyndrome);
+    EXPECT_TRUE(answers[n].payload.empty());
+    EXPECT_EQ(answers[n].h.destination_qp, Qpn{kQpn + 0x1000});
+  }
+};
+
+TEST_F(NicAtomicWrite, LandsOnceAndIsAnsweredByAnEmptyReadResponse) {
+  const QpContext& q = connected();
+  const Region r = region(24, {kLocalWrite | kRemoteWrite, kPd, 4088});  // the middle word begins a page
+  const auto write = [&](std::uint32_t psn, std::uint64_t offset, int ack = -1) {
+    return send(
+        q, {.op = Operation::kAtomicWrite, .psn = psn, .bytes = 8, .ack = ack, .va = r.va + offset, .rkey = r.key});
+  };
+  expect_written(r.va, write(100, 0));
+  write(101, 8);
+  expect_written(r.va + 8, write(102, 8, 0));  // answered without BTH.A
+  write(100, 0);                               // duplicates
+  write(101, 8);
+  write(102, 16);
+  run();
+  expect_answers(6);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    expect_answer(i, 100 + i, 1 + i);
+    expect_answer(3 + i, 100 + i, 3);
+  }
+  EXPECT_TRUE(cqes.empty()) << "no receive completion";
+  EXPECT_EQ(ledger().dropped_total(), 0u);
+}
+
+// Atomics of both kinds are carried out in their order; WRITEs before them are there.
+TEST_F(NicAtomicWrite, IsInOrderWithWhatCameBefore) {
+  const QpContext& q = connected();
+  const Region r = region(64);
+  send(q, {.op = Operation::kWriteOnly, .psn = 100, .bytes = 8, .va = r.va, .rkey = r.key});
+  send(q, {.op = Operation::kFetchAdd, .psn = 101, .va = r.va, .rkey = r.key, .swap_add = 1});
+  send(q, {.op = Operation::kAtomicWrite,
+           .psn = 102,
+           .bytes = 8,
+           .va = r.va,
+           .rkey = r.key,
+           .payload = little_endian(500)});
+  send(q, {.op = Operation::kFetchAdd, .psn = 103, .va = r.va, .rkey = r.key, .swap_add = 7});
+  send(q, {.op = Operation::kReadRequest, .psn = 104, .va = r.va, .rkey = r.key, .length = 8});
+  expect_written(r.va, little_endian(507));
+  run();
+  expect_answers(5);
+  expect_answer(2, 102, 3);
+  EXPECT_EQ(answers[3].h.original, 500u);
+  EXPECT_EQ(answers[4].payload, little_endian(507));
+}
+
+TEST_F(NicAtomicWrite, UnreliableTransportsDoNotHaveIt) {
+  Queue& rc = rq(0x31);
+  const QpContext& uc = qp(Transport::kUc, 0x31, &rc);
+  const QpContext& ud = qp(Transport::kUd, 0x32);
+  const QpContext& xrc = qp(Transport::kXrc, 0x33);
+  const Region r = region(64);
+  for (const QpContext* q : {&uc, &ud, &xrc}) {
+    // Built as a WRITE: the builder does not know the other either.
+    send(*q, {.op = q == &ud ? Operation::kSendOnly : Operation::kWriteOnly,
+              .psn = 100,
+              .bytes = 8,
+              .va = r.va,
+              .rkey = r.key,
+              .damage = [&](ByteVector& frame, const Headers& h) {
+                frame[h.bth_offset] = opcode_of(q->transport, Operation::kAtomicWrite);
+                seal(frame, h);
+              }});
+  }
+  run();
+  EXPECT_EQ(dropped(DropReason::kUnknownOpcode), 3u);
+  expect_answers(0);
+}
+
 // A duplicate atomic behind, in front of and among others: the value of the first execution, whatever memory holds.
 TEST_P(NicReliable, DuplicateAtomicReplaysTheFirstValue) {
   for (const std::uint64_t later : {0u, 5000u}) {

@@ -221,6 +221,9 @@ TEST(RequesterErrors, AWqeThatFailsHereEndsAfterAllBeforeIt) {  // (R5)
   expect_local_failure({.opcode = S::kRead, .sge = {wrong_key}}, kProtection);
   expect_local_failure({.opcode = S::kBindWindow}, kOperation);
   expect_local_failure({.opcode = S::kFetchAdd, .sge = {Rig::segment(4)}}, kOperation);
+  expect_local_failure({.opcode = S::kAtomicWrite, .sge = {Rig::segment(4)}}, kOperation);
+  expect_local_failure({.opcode = S::kAtomicWrite, .sge = {wrong_key}}, kProtection);
+  expect_local_failure({.opcode = S::kAtomicWrite, .sge = {Rig::segment(8)}}, kOperation, Transport::kUc);
   expect_local_failure({.opcode = S::kWrite, .sge = {wrong_key}}, kProtection, Transport::kUc);
   expect_local_failure({.opcode = S::kRead, .sge = {Rig::segment(4)}}, kOperation, Transport::kUc);
   const AddressVector to = Rig::path();

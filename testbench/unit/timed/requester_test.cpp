@@ -206,9 +206,11 @@ TEST(Requester, EveryOpcodeHasItsFrame) {
                            {S::kWriteImm, Operation::kWriteOnlyImm, 61},
                            {S::kRead, Operation::kReadRequest, 61},
                            {S::kCompareSwap, Operation::kCompareSwap, 8},
-                           {S::kFetchAdd, Operation::kFetchAdd, 8}};
+                           {S::kFetchAdd, Operation::kFetchAdd, 8},
+                           {S::kAtomicWrite, Operation::kAtomicWrite, 8}};
   for (const Transport transport : {Transport::kRc, Transport::kXrc}) {
     for (const Row& row : kRows) {
+      if (transport == Transport::kXrc && row.opcode == S::kAtomicWrite) continue;  // RC only
       Bench bench;
       Rig rig(bench);
       rig.create(Rig::context(transport));
@@ -241,10 +243,30 @@ TEST(Requester, EveryOpcodeHasItsFrame) {
         EXPECT_EQ(h.rkey, Key{0x666});
       }
       const auto payload = rig.payload(0);
-      EXPECT_EQ(payload.size(), (traits & (kSend | kWrite)) != 0 ? row.bytes : 0u);
+      EXPECT_EQ(payload.size(), (traits & kHasPayload) != 0 ? row.bytes : 0u);
       for (std::size_t i = 0; i < payload.size(); ++i) ASSERT_EQ(payload[i], Rig::byte_at(0x300 + i));
     }
   }
+}
+
+TEST(Requester, AnAtomicWriteIsTheseBytes) {
+  Bench bench;
+  Rig rig(bench);
+  rig.create(Rig::context());
+  rig.post(10, {{.opcode = S::kAtomicWrite,
+                 .remote = {.va = 0x1122334455667788, .rkey = 0x99aabbcc},
+                 .inline_data = {1, 2, 3, 4, 5, 6, 7, 8}}});
+  bench.run();
+  ASSERT_EQ(rig.tx.size(), 1u);
+  const Packet& p = rig.shared.packets[rig.tx.value(0)];
+  const std::size_t bth = 14 + 20 + 8;
+  ASSERT_EQ(p.frame_bytes, bth + 12 + 16 + 8 + 4) << "BTH, RETH, payload, ICRC";
+  EXPECT_EQ(p.frame[bth], 0x1d);
+  EXPECT_EQ(p.frame[bth + 1] & 0x30, 0) << "no pad";
+  EXPECT_EQ(p.frame[bth + 8] & 0x80, 0x80) << "BTH.A";
+  const std::array<std::uint8_t, 24> expected{0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc,
+                                              0,    0,    0,    8,    1,    2,    3,    4,    5,    6,    7,    8};
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), p.frame.begin() + bth + 12));
 }
 
 TEST(Requester, EveryEncapsulationHasItsFrame) {

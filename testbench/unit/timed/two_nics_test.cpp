@@ -140,6 +140,29 @@ TEST_F(TwoNicsTest, AtomicsChangeTheValueAndReturnTheOldOne) {
   expect(a, 2, *qa, CqeOpcode::kCompareSwap, 2, 8);
 }
 
+TEST_F(TwoNicsTest, AnAtomicWriteStoresEightBytes) {
+  const auto [qa, qb] = nics.connected(Transport::kRc);
+  const HostRegion from = a.region(64), to = b.region(64);
+  const ByteVector data = bytes_of(64, 5);
+  a.write(from.va, data);
+  const std::uint64_t at = to.va + 8 - to.va % 8;
+  for (std::uint32_t n = 0; n < 3; ++n) {
+    a.send(*qa, {.opcode = SendOpcode::kAtomicWrite,
+                 .sges = {from.piece(n * 16, 3), from.piece(n * 16 + 8, 5)},
+                 .va = at + n * 8,
+                 .rkey = to.key});
+  }
+  run();
+  for (std::uint32_t n = 0; n < 3; ++n) {
+    ByteVector expected(data.begin() + n * 16, data.begin() + n * 16 + 3);
+    expected.insert(expected.end(), data.begin() + n * 16 + 8, data.begin() + n * 16 + 13);
+    EXPECT_EQ(b.read(at + n * 8, 8), expected);
+  }
+  EXPECT_TRUE(b.completions.empty());
+  ASSERT_EQ(a.completions.size(), 3u);
+  for (std::uint32_t n = 0; n < 3; ++n) expect(a, n, *qa, CqeOpcode::kAtomicWrite, n, 8);
+}
+
 TEST_F(TwoNicsTest, UnreliableConnectionsSendAndWrite) {
   const auto [qa, qb] = nics.connected(Transport::kUc);
   const HostRegion from = a.region(8192), to = b.region(8192);
@@ -270,12 +293,13 @@ TEST(TwoNics, AllModesAgree) {
       const auto bytes = static_cast<std::uint32_t>(random() % 6000 + 8);
       const std::uint64_t mine = random() % 100'000, theirs = 100'000 + random() % 90'000;
       Work work;
-      work.opcode = std::array{SendOpcode::kSend, SendOpcode::kWrite, SendOpcode::kRead,
-                               SendOpcode::kFetchAdd}[random() % (reliable ? 4u : 2u)];
-      work.sges = {regions[from].piece(mine, work.opcode == SendOpcode::kFetchAdd ? 8 : bytes)};
+      work.opcode = std::array{SendOpcode::kSend, SendOpcode::kWrite, SendOpcode::kRead, SendOpcode::kFetchAdd,
+                               SendOpcode::kAtomicWrite}[random() % (reliable ? 5u : 2u)];
+      const bool atomic = work.opcode == SendOpcode::kFetchAdd || work.opcode == SendOpcode::kAtomicWrite;
+      work.sges = {regions[from].piece(mine, atomic ? 8 : bytes)};
       work.rkey = regions[1 - from].key;
       work.va = regions[1 - from].va + theirs;
-      if (work.opcode == SendOpcode::kFetchAdd) work.va -= work.va % 8;
+      if (atomic) work.va -= work.va % 8;
       work.compare_add = 3;
       TestHost& here = *hosts[from];
       TestHost& there = *hosts[1 - from];
