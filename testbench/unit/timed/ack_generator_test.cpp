@@ -529,14 +529,14 @@ TEST(AckGenerator, AnAtomicWriteIsDoneThenAnsweredByAReadResponseWithoutData) { 
 TEST(AckGenerator, AReplayedAtomicWriteIsAnsweredAndNotWrittenAgain) {  // (R5)
   Bench bench;
   Rig rig(bench);
+  const PacketHandle unsaved = rig.request(rig.qp, kAtomicWrite, 4, 8, 0x3000);
+  rig[unsaved].outcome = Outcome::kReplay;
   const PacketHandle h = rig.request(rig.qp, kAtomicWrite, 5, 8, 0x3000);
-  const PacketHandle add = rig.request(rig.qp, kFetchAdd, 6, 8, 0x3000);
-  rig[add].h.swap_add = 1;
   const PacketHandle again = rig.request(rig.qp, kAtomicWrite, 5, 8, 0x3000);
   rig[again].outcome = Outcome::kReplay;
   rig[again].resource = rig[h].resource;
-  const PacketHandle unsaved = rig.request(rig.qp, kAtomicWrite, 4, 8, 0x3000);
-  rig[unsaved].outcome = Outcome::kReplay;
+  const PacketHandle add = rig.request(rig.qp, kFetchAdd, 6, 8, 0x3000);
+  rig[add].h.swap_add = 1;
   for (const PacketHandle p : {h, add, again, unsaved}) rig.in.push(Cycle{9}, p);
   bench.run();
   ASSERT_EQ(rig.answers.size(), 3u);
