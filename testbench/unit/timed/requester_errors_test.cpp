@@ -248,6 +248,24 @@ TEST(RequesterErrors, AReadNeedsTheRightToWriteAndReadsToBeAllowed) {  // (R5)
   }
 }
 
+TEST(RequesterErrors, AnAtomicWriteOnlyReadsItsBufferAndNeedsAtomicsToBeAllowed) {  // (R5)
+  for (const std::uint8_t allowed : {1, 0}) {
+    Bench bench;
+    Rig rig(bench);
+    SendQpContext c = Rig::context();
+    c.max_rd_atomic = allowed;
+    rig.create(c);
+    const std::uint64_t pages[] = {0x200000};
+    put_region(rig.memory, Rig::kLkey, Rig::kPd, 0, Rig::kVa, 0x100, pages, 0x900000);
+    rig.post(10, {{.opcode = S::kAtomicWrite, .sge = {Rig::segment(8)}}});
+    bench.run();
+    EXPECT_EQ(rig.tx.size(), std::size_t{allowed});
+    if (allowed == 0) {
+      EXPECT_EQ(rig.ended(), (Ends{{0, WcStatus::kLocalQpOperation}}));
+    }
+  }
+}
+
 TEST(RequesterErrors, ARegionThatGoesAwayDuringAMessageFailsIt) {  // (R5)
   Bench bench;
   Rig rig(bench);
