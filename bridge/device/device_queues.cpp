@@ -42,6 +42,7 @@ CommandResult Device::create_cq(ClientId client, Command& c) {
   cq.context.slots = asked.slots;
   cq.context.ignore_overrun = asked.ignore_overrun != 0;
   cq.context.compress = true;  // as far as the NIC compresses at all
+  cq.context.polled_only = asked.channel == 0;
   cq.channel = asked.channel;
   cq.record = asked.doorbell;
   control_.create_cq(cq.context);

@@ -341,6 +341,7 @@ void CqeGenerator::send(Cq& cq, std::uint8_t* block, std::uint32_t slots, std::u
     writes_.push(r, ready);
   }
   r.cqes = static_cast<std::uint16_t>(completions);
+  r.told = !c.polled_only;
   r.cookie = raw(c.number);
   r.address = c.base + std::uint64_t{first} * stride;
   r.bytes = run * stride;
@@ -348,7 +349,7 @@ void CqeGenerator::send(Cq& cq, std::uint8_t* block, std::uint32_t slots, std::u
   writes_.push(r, ready);
   counters_.slots += slots;
   writes_made_ += run < slots ? 2 : 1;
-  ++blocks_made_;
+  blocks_made_ += r.told;
   cq.last_write = writes_made_;
 }
 

@@ -8,7 +8,8 @@
 //       it goes to the error state (RC: NAK 0x63).
 //   R4  An event comes behind every CQE that was written before it fell due, as an interrupt does that is posted behind
 //       them: it leaves event_latency_cycles after the last of them has landed in host memory. When all of them have,
-//       an event that falls due in cycle d leaves in cycle d + latency_cycles + event_latency_cycles.
+//       an event that falls due in cycle d leaves in cycle d + latency_cycles + event_latency_cycles. CQEs of CQs that
+//       are polled only are not waited for, and cost no notice.
 //   R5  Compression, when both the parameter and the CQ ask for it: a session ends with a completion that does not
 //       join, at compression_max completions, and compression_timeout_cycles after the last one that joined. Events
 //       count what is written.
@@ -155,7 +156,7 @@ class CqeGenerator final : public Block {
   std::vector<QpContext*> flush_list_;    // pinned, oldest first
   std::vector<Qpn> failed_list_;          // to be told to the requester
   std::uint64_t writes_made_ = 0;
-  std::uint64_t blocks_made_ = 0;    // CQEs and sessions: each is landed with one completion of its DMA
+  std::uint64_t blocks_made_ = 0;    // CQEs and sessions whose landing is told, each with one completion of its DMA
   std::uint64_t blocks_landed_ = 0;  // of them
   CompletionObserver* observer_ = nullptr;
   Cycle next_accept_{};

@@ -16,7 +16,8 @@ inline constexpr std::size_t kDmaClients = static_cast<std::size_t>(DmaClient::k
 
 struct DmaRequest {
   DmaKind kind = DmaKind::kRead;
-  std::uint16_t cqes = 0;    // write: completions that it shows; if any, host and client are told when it has landed
+  bool told = false;         // write: the client has a completion when it has landed
+  std::uint16_t cqes = 0;    // write: completions that it shows; if any, the host is told when it has landed
   std::uint32_t cookie = 0;  // returned in the completion; with cqes: the CQN
   BusAddress address{};
   std::uint32_t bytes = 0;       // > 0
@@ -26,7 +27,7 @@ struct DmaRequest {
   std::uint64_t compare = 0;
 };
 
-// For reads, atomics, and writes that the host is told of. Other writes are posted and have none.
+// For reads, atomics, and writes that ask for it. Other writes are posted and have none.
 struct DmaCompletion {
   std::uint32_t cookie = 0;
   bool ok = true;  // false: the memory is not mapped

@@ -103,13 +103,13 @@ void DmaEngine::give_back(Cycle now) {
   }
   for (; landings_.ready(now); landings_.pop()) {  // (R4)
     const Landing& l = landings_.front();
-    auto& client = completions[l.client];
-    if ((landed.bound() && !landed.can_push(now)) || (client.bound() && !client.can_push(now))) {
+    const bool shows = l.notice.completions > 0 && landed.bound();
+    if ((shows && !landed.can_push(now)) || (l.told && !completions[l.client].can_push(now))) {
       output_blocked_ = true;
       break;
     }
-    if (landed.bound()) landed.push(now, l.notice);
-    if (client.bound()) client.push(now, {l.notice.number, true});
+    if (shows) landed.push(now, l.notice);
+    if (l.told) completions[l.client].push(now, {l.notice.number, true});
   }
 }
 
@@ -218,12 +218,13 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
   if (request == nullptr) return false;
   const DmaRequest& r = *request;
   if (r.kind == DmaKind::kWrite) {
-    if (r.cqes > 0 && landings_.full()) return false;
+    const bool lands = r.told || (r.cqes > 0 && landed.bound());
+    if (lands && landings_.full()) return false;
     if (!has_credit(now, client, r.bytes)) return false;
     const Instant left = send_write(now, r.address, r.bytes);
     if (!memory_.write(r.address, {r.data, r.bytes})) ++counters_.failed;
-    if (r.cqes > 0) {  // (R4)
-      landings_.push({{r.cookie, r.cqes}, static_cast<std::uint32_t>(client)},
+    if (lands) {  // (R4)
+      landings_.push({{r.cookie, r.cqes}, static_cast<std::uint32_t>(client), r.told},
                      time_.after_span(left, write_latency_).ceiling());
     }
   } else {

@@ -10,7 +10,7 @@
 //       cycle, in the order of arrival. A packet that writes nothing is pushed one cycle after it was taken.
 //   R4  Posted writes stay in order over all requesters: what is started later lands later. `landed` gets a notice
 //       when such a write is visible: write_latency_ps after its last byte has left. Its client gets a completion in
-//       the same cycle.
+//       the same cycle, when it wants to be told.
 //   R5  A read or an atomic takes as many tags as it has read requests (at most all of them), from its start to its
 //       completion. Its first byte comes read_latency_ps after its first request has left, or behind the data of the
 //       reads before it. It is completed in the first cycle that begins at or after its last byte.
@@ -86,9 +86,10 @@ class DmaEngine final : public Block {
     bool last = true;  // of its packet: something is pushed
     bool ok = true;
   };
-  struct Landing {  // of a write that the host is told of
+  struct Landing {  // of a write that the host and perhaps its client are told of
     HostNotice notice;
     std::uint32_t client = 0;
+    bool told = false;
   };
   struct Stream {  // a packet whose segments are being started
     PacketHandle packet = kNoPacket;

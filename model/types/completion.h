@@ -112,6 +112,7 @@ struct CqContext {
   std::uint32_t slots = 0;  // power of two
   bool ignore_overrun = false;
   bool compress = false;
+  bool polled_only = false;                // nobody is told of its completions: it is never armed
   std::uint16_t moderation_count = 0;      // events: CQEs per event, 0 or 1: every CQE
   std::uint16_t moderation_period_us = 0;  // events: longest delay
 };

@@ -291,6 +291,20 @@ TEST(CqeGenerator, EventsOfQpsAreBehindTheirCqesToo) {  // R4
   EXPECT_EQ(rig.events.cycle(0), Cycle{115 + 8});
 }
 
+TEST(CqeGenerator, NobodyIsToldOfTheLandingsOfACqThatIsPolledOnly) {  // R4
+  Bench bench;
+  CqContext cq = cq_context();
+  cq.polled_only = true;
+  Rig rig(bench, test_params(), cq, 8, 100);
+  rig.in.push(Cycle{9}, rig.packet());
+  rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, false));
+  bench.run();
+  EXPECT_FALSE(rig.memory.log()[0].request.told);
+  EXPECT_EQ(rig.memory.log()[0].request.cqes, 1u) << "the host is";
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_LT(rig.events.cycle(0), Cycle{115}) << "an event of a QP does not wait for them";
+}
+
 // The generator before the DMA engine of the model, which payload and other clients keep busy.
 TEST(CqeGenerator, NoEventOvertakesItsCqeInACongestedDmaEngine) {  // R4
   Bench bench;
@@ -328,7 +342,7 @@ TEST(CqeGenerator, NoEventOvertakesItsCqeInACongestedDmaEngine) {  // R4
   arm(Cycle{0});
   std::vector<std::uint8_t> block(1000);
   for (int i = 0; i < 200; ++i) {
-    others.push(Cycle{0}, {DmaKind::kWrite, 0, 0, BusAddress{0x100000}, 1000, block.data(), 0, 0});
+    others.push(Cycle{0}, {DmaKind::kWrite, false, 0, 0, BusAddress{0x100000}, 1000, block.data(), 0, 0});
   }
   for (std::uint32_t i = 0; i < 60; ++i) {
     const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);

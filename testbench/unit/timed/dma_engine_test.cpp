@@ -72,10 +72,10 @@ struct Rig {
     return h;
   }
   DmaRequest read(std::uint32_t cookie, std::uint32_t bytes, std::uint64_t address = 0x1000) {
-    return {DmaKind::kRead, 0, cookie, BusAddress{address}, bytes, buffer, 0, 0};
+    return {DmaKind::kRead, false, 0, cookie, BusAddress{address}, bytes, buffer, 0, 0};
   }
   DmaRequest write(std::uint32_t cookie, std::uint32_t bytes, std::uint64_t address = 0x1000, std::uint16_t cqes = 0) {
-    return {DmaKind::kWrite, cqes, cookie, BusAddress{address}, bytes, buffer, 0, 0};
+    return {DmaKind::kWrite, cqes > 0, cqes, cookie, BusAddress{address}, bytes, buffer, 0, 0};
   }
   Bench& bench;
   LocalMemory& memory;
@@ -202,7 +202,7 @@ TEST(DmaEngine, AtomicsReturnTheOriginal) {  // R2, R5
   rig.memory.store(BusAddress{0x1000}, std::uint64_t{40});
   std::uint64_t added = 0, swapped = 0, kept = 0;
   const auto request = [](DmaKind kind, std::uint64_t& to, std::uint64_t operand, std::uint64_t compare) {
-    return DmaRequest{kind, 0, 0, BusAddress{0x1000}, 8, reinterpret_cast<std::uint8_t*>(&to), operand, compare};
+    return DmaRequest{kind, false, 0, 0, BusAddress{0x1000}, 8, reinterpret_cast<std::uint8_t*>(&to), operand, compare};
   };
   auto& in = *rig.requests[static_cast<std::size_t>(DmaClient::kResponse)];
   in.push(Cycle{9}, request(DmaKind::kFetchAdd, added, 2, 0));
@@ -225,7 +225,7 @@ TEST(DmaEngine, ASwapWritesEightBytesAndCompletesAsAnAtomic) {  // R2, R5, R8
   rig.memory.store(BusAddress{0x1008}, std::uint64_t{41});
   std::uint64_t unused = 7;
   auto& in = *rig.requests[static_cast<std::size_t>(DmaClient::kResponse)];
-  in.push(Cycle{9}, {DmaKind::kSwap, false, 3, BusAddress{0x1000}, 8, reinterpret_cast<std::uint8_t*>(&unused),
+  in.push(Cycle{9}, {DmaKind::kSwap, false, 0, 3, BusAddress{0x1000}, 8, reinterpret_cast<std::uint8_t*>(&unused),
                      0x1122334455667788, 0});
   bench.run();
   EXPECT_EQ(rig.memory.load<std::uint64_t>(BusAddress{0x1000}), 0x1122334455667788u);
@@ -252,6 +252,18 @@ TEST(DmaEngine, NoticeComesWhenTheWriteIsVisible) {  // R4
   ASSERT_EQ(rig.completions[kCqeClient]->size(), 1u) << "the other write is posted";
   EXPECT_EQ(rig.completions[kCqeClient]->value(0).cookie, 5u);
   EXPECT_EQ(rig.completions[kCqeClient]->cycle(0), Cycle{10 + 88 + 50});
+}
+
+TEST(DmaEngine, TheHostIsToldWithoutTheClient) {  // R4
+  Bench bench;
+  Rig rig(bench, byte_a_cycle());
+  DmaRequest write = rig.write(5, 64, 0x1000, 1);
+  write.told = false;
+  rig.requests[kCqeClient]->push(Cycle{9}, write);
+  bench.run();
+  ASSERT_EQ(rig.landed.size(), 1u);
+  EXPECT_EQ(rig.landed.cycle(0), Cycle{10 + 88 + 50});
+  EXPECT_EQ(rig.completions[kCqeClient]->size(), 0u);
 }
 
 TEST(DmaEngine, CompletionQueueEntryLandsAfterItsPayload) {  // R4
