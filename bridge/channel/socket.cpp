@@ -111,23 +111,22 @@ bool Listener::open(const std::string& address, std::string& error) {
   if (!parse(address, name, error)) return false;
   socket_ = seqpacket(SOCK_NONBLOCK);
   const std::string cannot = "cannot listen at '" + address + "': ";
-  bool bound = static_cast<bool>(socket_);
-  if (!bound) {
+  if (!socket_) {
     error = cannot + because(errno);
   } else if (name.file) {
-    bound = bind_file(address, error);
-  } else if (bind(socket_.get(), reinterpret_cast<const sockaddr*>(&name.address), name.bytes) != 0) {
+    if (listen_at_file(address, error)) return true;
+  } else if (bind(socket_.get(), reinterpret_cast<const sockaddr*>(&name.address), name.bytes) == 0 &&
+             listen(socket_.get(), kBacklog) == 0) {
+    return true;
+  } else {
     error = cannot + (errno == EADDRINUSE ? "another simulator listens there" : because(errno));
-    bound = false;
   }
-  if (bound && listen(socket_.get(), kBacklog) == 0) return true;
-  if (bound) error = cannot + because(errno);
   close();
   return false;
 }
 
-// R2.
-bool Listener::bind_file(const std::string& path, std::string& error) {
+// R2. The folder is locked until it listens: between bind() and listen() it would be taken for one whose owner is gone.
+bool Listener::listen_at_file(const std::string& path, std::string& error) {
   const std::string cannot = "cannot listen at '" + path + "': ";
   Name name;
   if (!parse(path, name, error)) return false;
@@ -157,7 +156,9 @@ bool Listener::bind_file(const std::string& path, std::string& error) {
   }
   path_ = path;
   if ((file_.st_mode & 0777) != 0600) fchmodat(AT_FDCWD, path.c_str(), 0600, AT_SYMLINK_NOFOLLOW);
-  return true;
+  if (listen(socket_.get(), kBacklog) == 0) return true;
+  error = cannot + because(errno);
+  return false;
 }
 
 Descriptor Listener::accept() {

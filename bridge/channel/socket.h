@@ -67,7 +67,7 @@ class Listener {
   int get() const { return socket_.get(); }
 
  private:
-  bool bind_file(const std::string& path, std::string& error);
+  bool listen_at_file(const std::string& path, std::string& error);
   Descriptor socket_;
   std::string path_;       // empty: no file
   struct stat file_ = {};  // of the socket file: another's is not removed
