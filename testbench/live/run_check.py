@@ -13,9 +13,9 @@ import live
 from live import e2e
 
 PAIR = """
-ibv_rc_pingpong -d rxnic0 -g 2 -n 50 -p {port} & server=$!
+{env} ibv_rc_pingpong -d rxnic0 -g 2 -n 50 -p {port} & server=$!
 until grep -qi ':{port:04X} .* 0A ' /proc/net/tcp /proc/net/tcp6; do kill -0 $server || exit 99; done
-ibv_rc_pingpong -d rxnic1 -g 2 -n 50 -p {port} 127.0.0.1 && wait $server
+{env} ibv_rc_pingpong -d rxnic1 -g 2 -n 50 -p {port} 127.0.0.1 && wait $server
 """
 
 
@@ -33,9 +33,13 @@ def ours(bench):
     return left
 
 
+def env(bench):
+    """The beginning of a verbs program's command line. A shell is not to have its variables: libtsan crashes it."""
+    return ["env", *(f"{name}={value}" for name, value in live.sanitizer(bench).items())]
+
+
 def run(bench, *command, arguments=("--nics", "2")):
-    done = bench.rxnic("run", "--quiet", *arguments, "--out", bench.folder / "out", "--", *command,
-                       env={**os.environ, **live.sanitizer(bench)})
+    done = bench.rxnic("run", "--quiet", *arguments, "--out", bench.folder / "out", "--", *command)
     bench.expect_equal(ours(bench), [], "left behind")
     return done
 
@@ -48,9 +52,9 @@ def status(bench):
     absent = run(bench, "/nonexistent/program")
     bench.expect(absent.returncode != 0 and "/nonexistent/program" in absent.stderr, f"no program: {absent.stderr}")
     live.need("ibv_devices")
-    listed = run(bench, "ibv_devices")
+    listed = run(bench, *env(bench), "ibv_devices")
     bench.expect("rxnic0" in listed.stdout and "rxnic1" in listed.stdout, listed.stdout)
-    one = run(bench, "ibv_devices", arguments=("--nics", "3", "--nic", "2"))
+    one = run(bench, *env(bench), "ibv_devices", arguments=("--nics", "3", "--nic", "2"))
     bench.expect(re.findall(r"rxnic\d", one.stdout) == ["rxnic2"], one.stdout)
 
 
@@ -58,7 +62,8 @@ def ends(bench):
     """A server and a client under one `run`: both end, the report is there, nothing else is."""
     live.need("ibv_rc_pingpong")
     port = live.Port()
-    done = run(bench, "sh", "-c", PAIR.format(port=port.number), arguments=("--nics", "2", "--record"))
+    pair = PAIR.format(env=" ".join(env(bench)), port=port.number)
+    done = run(bench, "sh", "-c", pair, arguments=("--nics", "2", "--record"))
     port.close()
     bench.expect(done.returncode == 0 and done.stdout.count("50 iters in") == 2, f"{done.stdout}{done.stderr}")
     report = json.loads((bench.folder / "out" / "report.json").read_text(encoding="utf-8"))
@@ -72,7 +77,8 @@ def ends(bench):
     bench.expect_equal(replay.returncode, 0, f"replay: {replay.stderr}")
     # A program that leaves in the middle of everything takes nothing along.
     port = live.Port()
-    early = run(bench, "sh", "-c", f"ibv_rc_pingpong -g 2 -p {port.number} & sleep 0.1; kill -9 $!; exit 3")
+    early = run(bench, "sh", "-c", f"{' '.join(env(bench))} ibv_rc_pingpong -g 2 -p {port.number} & "
+                "sleep 0.1; kill -9 $!; exit 3")
     port.close()
     bench.expect_equal(early.returncode, 3, f"exit code: {early.stderr}")
 
@@ -80,9 +86,8 @@ def ends(bench):
 def run_a_server(bench, port, name):
     """`rxnic run` of a server that nobody comes to."""
     command = [bench.options.rxnic, "run", "--quiet", "--nics", "1", "--out", bench.folder / "out", "--",
-               "ibv_rc_pingpong", "-g", "2", "-p", port.number]
-    simulator = live.Program(command, bench.folder, name,
-                             {**os.environ, **live.sanitizer(bench)})
+               *env(bench), "ibv_rc_pingpong", "-g", "2", "-p", port.number]
+    simulator = live.Program(command, bench.folder, name, dict(os.environ))
     live.wait_until(lambda: port.is_listened_on() or simulator.ended(), "the server listening")
     return simulator
 
