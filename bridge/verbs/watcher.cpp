@@ -2,6 +2,7 @@
 #include "bridge/verbs/watcher.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -42,13 +43,16 @@ int Watcher::start(Context& context, channel::Descriptor notices, int notice_ms)
   notice_ms_ = notice_ms;
   notices_ = std::move(notices);
   stop_.reset(eventfd(0, EFD_CLOEXEC));
-  if (!stop_) return errno;
+  stopped_.reset(eventfd(0, EFD_CLOEXEC));
+  if (!stop_ || !stopped_) return errno;
   sigset_t all, before;  // (R1)
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int status = pthread_create(&thread_, nullptr, run, this);
+  pthread_t thread{};
+  const int status = pthread_create(&thread, nullptr, run, this);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   running_ = status == 0;
+  if (running_) pthread_detach(thread);
   return status;
 }
 
@@ -56,17 +60,22 @@ void Watcher::stop() {
   if (!running_) return;
   running_ = false;
   eventfd_write(stop_.get(), 1);
-  pthread_join(thread_, nullptr);
+  eventfd_t ended;
+  while (eventfd_read(stopped_.get(), &ended) != 0 && errno == EINTR) continue;
 }
 
 void Watcher::become_child() {
   running_ = false;
   notices_.reset();
   stop_.reset();
+  stopped_.reset();
 }
 
 void* Watcher::run(void* watcher) {
-  static_cast<Watcher*>(watcher)->watch();
+  auto& self = *static_cast<Watcher*>(watcher);
+  const int stopped = self.stopped_.get();
+  self.watch();
+  eventfd_write(stopped, 1);
   return nullptr;
 }
 

@@ -2,15 +2,13 @@
 // A thread for each opened device that waits for what no call of the program waits for: what the simulator has to say
 // to the user, and its end.
 //
-//   R1  It sleeps until there is something. The program's signals are not its own; no other thread waits for it but
-//       stop().
+//   R1  It sleeps until there is something. The program's signals are not its own. It is detached: a program that ends
+//       with its devices open owes it nothing.
 //   R2  A line of the simulator (protocol.h R6) is shown on stderr.
 //   R3  The end of the pipe is the simulator's: simulator_gone().
 //   R4  A program that kept a CPU busy for kNotice after that and was told of nothing (Context::told) spins on its own
 //       memory, as ib_write_lat does, and would for ever: SIGTERM ends it. RXNIC_ON_LOSS=stay lets it be.
 #pragma once
-
-#include <pthread.h>
 
 #include "bridge/channel/socket.h"
 
@@ -41,9 +39,8 @@ class Watcher {
 
   Context* context_ = nullptr;
   channel::Descriptor notices_;
-  channel::Descriptor stop_;  // eventfd
+  channel::Descriptor stop_, stopped_;  // eventfds: it shall end; it touches nothing of this any more
   int notice_ms_ = kNoticeMs;
-  pthread_t thread_{};
   bool running_ = false;
 };
 

@@ -191,8 +191,7 @@ class Fabric:
 
     def start(self, name, *command, **more):
         environment = self.environment(**more)
-        if is_of_others(command[0]):
-            environment |= sanitizer(self.bench)
+        environment |= sanitizer(self.bench, is_of_others(command[0]))
         program = Program(command, self.folder, f"{len(self.programs)}-{name}", environment, self.uid)
         self.programs.append(program)
         return program
@@ -220,13 +219,16 @@ class Fabric:
         return good, first, second
 
 
-def sanitizer(bench):
-    """What a program of others needs in its environment when the drop-in brings a sanitizer into it."""
+def sanitizer(bench, others=True):
+    """What a program needs in its environment when the drop-in brings a sanitizer into it."""
     if not bench.options.preload:
         return {}
-    # What such a program leaks is its own affair.
-    return {"LD_PRELOAD": str(bench.options.preload),
-            "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+    # Children of programs with threads open devices, too; and nobody is to wait for a second at every end.
+    environment = {"TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", "") + ":die_after_fork=0:atexit_sleep_ms=0"}
+    if others:  # built without it; what it leaks is its own affair
+        environment["LD_PRELOAD"] = str(bench.options.preload)
+        environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    return environment
 
 
 def is_of_others(program):
