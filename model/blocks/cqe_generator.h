@@ -22,8 +22,7 @@
 //   R8  With the completion of its message, good or bad, a WQE's slot in the store is released. The last packet of a
 //       message that was squashed by something else than its own message completes it with kFlushed.
 //   R9  Within a cycle: landings; writes, packets, events out; then a doorbell, a failure, timers, a flush request, the
-//   next
-//       packet.
+//       next packet.
 //   R10 A CQ that is closed gets nothing any more: its completions are discarded, its doorbells do nothing. One that is
 //       resized writes to its new ring from the next completion on (numbers: core/cq_move.h).
 #pragma once

@@ -6,8 +6,7 @@
 //       go with it, or an empty entry of the GID table, gives no path (encapsulation kNone).
 //   R2  UDP source port: the path's; when that is 0 a hash of both QPNs in 0xc000..0xffff, one flow in one direction.
 //   R3  FIRST, MIDDLEs, LAST, or ONLY. RETH on a WRITE's first packet and on an ATOMIC WRITE; immediate data and IETH
-//   on the last. A READ
-//       asks from its packet's offset on.
+//       on the last. A READ asks from its packet's offset on.
 //   R4  SE on the last packet of a solicited SEND or WRITE with immediate.
 //   R5  UD: Q_Key, destination QP from the WQE; a Q_Key with its high bit set stands for the QP's own.
 #pragma once
