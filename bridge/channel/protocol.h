@@ -12,7 +12,11 @@
 //   R5  Handles are the numbers that the device knows: QPN, CQN, SRQN, PDN, lkey. A handle of another connection is
 //       refused (EINVAL).
 //   R6  Of both pipes of kOpen the simulator gets the write end. Notices are lines of text for the program's user, at
-//       most kMaxNotice bytes each with the newline; the pipe's end is the simulator's.
+//       most kMaxNotice bytes each with the newline: another program has ended without closing its device. The pipe's
+//       end is the simulator's.
+//   R7  kQueryPeers: how many programs are left to a client, after a notice. Two clients are peers when a QP of one is
+//       connected to a QP of the other or has sent its last datagram there. A client with a UD QP that has
+//       sent none yet is the peer of every client with a UD QP on a NIC that it has resolved a path to.
 #pragma once
 
 #include <array>
@@ -50,7 +54,9 @@ enum class Request : std::uint16_t {
   kAttachMulticast,
   kDetachMulticast,
   kReadClock,
+  kQueryPeers,  // (R7)
 };
+inline constexpr Request kLastRequest = Request::kQueryPeers;
 
 inline constexpr std::uint32_t kMaxNics = 64;
 inline constexpr std::uint32_t kGids = 4;  // entries of a port's GID table; the last is empty
@@ -156,6 +162,11 @@ struct Multicast {
 struct Clock {
   std::uint64_t model_time_ps = 0;
 };
+struct Peers {                 // reply
+  std::uint64_t lost = 0;      // number of the last loss of a peer that QPs of the client have suffered; 0: none
+  std::uint64_t living = 0;    // peers that are there
+  std::uint64_t activity = 0;  // the client's doorbells and other requests
+};
 
 struct Message {
   std::uint32_t version = kVersion;
@@ -175,6 +186,7 @@ struct Message {
     Resolve resolve;
     Multicast multicast;
     Clock clock;
+    Peers peers;
     std::array<std::uint8_t, 496> bytes;
     Body() : bytes{} {}
   } body;

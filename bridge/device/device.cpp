@@ -98,7 +98,7 @@ CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
     case Request::kFreeQp:
       return free_qp(client, c);
     case Request::kResolve:
-      return resolve_path(c);
+      return resolve_path(client, c);
     case Request::kAttachMulticast:
       return attach_multicast(client, c);
     case Request::kDetachMulticast:
@@ -108,6 +108,8 @@ CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
     case Request::kHello:
     case Request::kOpen:
       return refuse(c, EINVAL);  // the port's
+    case Request::kQueryPeers:
+      return refuse(c, EINVAL);  // the bridge's
   }
   return refuse(c, EOPNOTSUPP);
 }
@@ -214,7 +216,7 @@ std::optional<ClientId> Device::owner_of(Qpn qpn) const {
   return it->second.owner;
 }
 
-CommandResult Device::resolve_path(Command& c) const {
+CommandResult Device::resolve_path(ClientId client, Command& c) {
   AddressVector& path = c.message.body.resolve.path;
   if (path.source_gid_index >= channel::kGids ||
       attributes_.gids[path.source_gid_index].type == channel::GidType::kNone) {
@@ -223,6 +225,7 @@ CommandResult Device::resolve_path(Command& c) const {
   const auto mac = resolve(path.destination_gid, nics_);
   if (!mac) return refuse(c, EHOSTUNREACH);
   path.destination_mac = *mac;
+  if (const auto nic = nic_of(path.destination_gid, nics_)) clients_.at(client).resolved.insert(*nic);
   return CommandResult::kDone;
 }
 

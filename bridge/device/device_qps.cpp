@@ -194,6 +194,7 @@ CommandResult Device::reset_qp(QpObject& qp) {
   std::erase(draining_, qp.qpn());
   qp.context = qp.created;
   qp.attributes = {};
+  qp.loss = 0;
   return CommandResult::kDone;
 }
 
@@ -260,14 +261,6 @@ std::vector<Qpn> Device::take_drained() {
   return drained;
 }
 
-std::vector<Qpn> Device::connectable(ClientId client) const {
-  std::vector<Qpn> found;
-  for (const auto& [number, qp] : qps_) {
-    if (qp.owner == client && connects(qp.type)) found.push_back(Qpn{number});
-  }
-  return found;
-}
-
 bool Device::is_connected(Qpn qpn) const {
   const auto it = qps_.find(raw(qpn));
   if (it == qps_.end()) return false;
@@ -276,13 +269,53 @@ bool Device::is_connected(Qpn qpn) const {
   return connects(qp.type) && !stopping && qp.context.qp.state >= QpState::kRtr;
 }
 
-std::vector<Qpn> Device::connected_to(std::uint32_t nic, Qpn qpn) const {
-  std::vector<Qpn> found;
+std::vector<Device::Link> Device::links() const {
+  std::vector<Link> found;
   for (const auto& [number, qp] : qps_) {
-    if (!is_connected(Qpn{number}) || qp.context.qp.remote_qpn != qpn) continue;
-    if (nic_of(qp.context.path.destination_gid, nics_) == nic) found.push_back(Qpn{number});
+    const auto add = [&](const AddressVector& path, Qpn remote) {
+      if (const auto nic = nic_of(path.destination_gid, nics_)) found.push_back({qp.qpn(), qp.owner, *nic, remote});
+    };
+    if (is_connected(qp.qpn())) add(qp.context.path, qp.context.qp.remote_qpn);
+    if (qp.type != QpType::kUd) continue;
+    if (const SendWqe* wqe = nic_.requester->last_wqe(qp.qpn())) add(wqe->address, Qpn{wqe->remote_qpn});
   }
   return found;
+}
+
+std::set<ClientId> Device::datagram_clients() const {
+  std::set<ClientId> found;
+  for (const auto& [number, qp] : qps_) {
+    if (qp.type == QpType::kUd) found.insert(qp.owner);
+  }
+  return found;
+}
+
+std::set<std::pair<ClientId, std::uint32_t>> Device::silent_clients() const {
+  std::set<std::pair<ClientId, std::uint32_t>> found;
+  for (const auto& [number, qp] : qps_) {
+    const SendWqe* wqe = qp.type == QpType::kUd ? nic_.requester->last_wqe(qp.qpn()) : nullptr;
+    if (wqe == nullptr || wqe->address.destination_gid != GidBytes{}) continue;
+    for (const std::uint32_t nic : clients_.at(qp.owner).resolved) found.emplace(qp.owner, nic);
+  }
+  return found;
+}
+
+void Device::suffer_loss(Qpn qpn, std::uint64_t number) {
+  if (const auto it = qps_.find(raw(qpn)); it != qps_.end()) it->second.loss = number;
+}
+
+void Device::suffer_loss(ClientId client, std::uint64_t number) {
+  for (auto& [qpn, qp] : qps_) {
+    if (qp.owner == client && qp.type == QpType::kUd) qp.loss = number;
+  }
+}
+
+std::uint64_t Device::last_loss(ClientId client) const {
+  std::uint64_t last = 0;
+  for (const auto& [number, qp] : qps_) {
+    if (qp.owner == client) last = std::max(last, qp.loss);
+  }
+  return last;
 }
 
 // One QP a group (rx_parser.h R5): EBUSY for the second.

@@ -188,6 +188,7 @@ void HostBridge::take(const HostEvent& event, Cycle now) {
       return;
     case HostEvent::Kind::kDoorbell:
       ++counters_.doorbells;
+      ++client.activity;
       if (event.index < channel::kDoorbells) {
         nics_[client.nic]->device.ring(event.client, event.board, event.index, event.value, now,
                                        now + doorbell_cycles_);
@@ -196,6 +197,7 @@ void HostBridge::take(const HostEvent& event, Cycle now) {
     case HostEvent::Kind::kRequest: {
       Command command;
       command.message = event.message;
+      client.activity += event.message.type != channel::Request::kQueryPeers;
       if (client.requests.size() == kMaxWaitingRequests) {
         command.message.status = EAGAIN;
         port_.reply(event.client, command.message);
@@ -235,7 +237,10 @@ bool HostBridge::advance(ClientId id, Client& client, Cycle now) {
   Device& device = nics_[client.nic]->device;
   while (!client.requests.empty()) {
     Command& command = client.requests.front();
-    if (device.execute(id, command, now) == CommandResult::kBusy) {
+    if (command.message.type == channel::Request::kQueryPeers) {
+      command.message.status = 0;
+      command.message.body.peers = peers_of(id, client);
+    } else if (device.execute(id, command, now) == CommandResult::kBusy) {
       client.retry = latest(now + kRetryCycles, command.due);
       return true;
     }
@@ -256,7 +261,7 @@ bool HostBridge::advance(ClientId id, Client& client, Cycle now) {
 
 // (R6)
 bool HostBridge::close(ClientId id, Client& client) {
-  if (!client.peers_known && !client.orderly) find_peers(id, client);
+  if (!client.peers_known && !client.orderly) lose(id, client);
   client.peers_known = true;
   while (!client.peers.empty()) {
     const Client::Peer peer = client.peers.back();
@@ -272,14 +277,55 @@ bool HostBridge::close(ClientId id, Client& client) {
   return true;
 }
 
-void HostBridge::find_peers(ClientId id, Client& client) {
-  for (const Qpn dying : nics_[client.nic]->device.connectable(id)) {
-    for (const auto& nic : nics_) {
-      for (const Qpn qpn : nic->device.connected_to(client.nic, dying)) {
-        if (nic->device.owner_of(qpn) != id) client.peers.push_back({nic->number, qpn});
+std::vector<HostBridge::Link> HostBridge::links() const {
+  std::vector<Link> found;
+  for (const auto& nic : nics_) {
+    for (const Device::Link& l : nic->device.links()) {
+      const auto remote = nics_[l.remote_nic]->device.owner_of(l.remote_qpn);
+      if (remote && *remote != l.owner) {
+        found.push_back({{nic->number, l.qpn}, {l.remote_nic, l.remote_qpn}, l.owner, *remote});
       }
     }
   }
+  return found;
+}
+
+std::set<ClientId> HostBridge::silent_peers(ClientId id, const Client& client) const {
+  std::set<ClientId> found;
+  const bool receives = nics_[client.nic]->device.datagram_clients().contains(id);
+  for (const auto& nic : nics_) {
+    for (const auto& [owner, reached] : nic->device.silent_clients()) {
+      if (owner == id) {
+        found.merge(nics_[reached]->device.datagram_clients());
+      } else if (receives && reached == client.nic) {
+        found.insert(owner);
+      }
+    }
+  }
+  found.erase(id);
+  return found;
+}
+
+void HostBridge::lose(ClientId id, Client& client) {
+  ++losses_;
+  for (const Link& link : links()) {
+    if (link.owner != id && link.remote != id) continue;
+    const Client::Peer peer = link.owner == id ? link.remote_qp : link.qp;
+    Device& device = nics_[peer.nic]->device;
+    device.suffer_loss(peer.qpn, losses_);
+    if (link.remote == id && device.is_connected(peer.qpn)) client.peers.push_back(peer);
+  }
+  for (const ClientId peer : silent_peers(id, client)) nics_[clients_.at(peer).nic]->device.suffer_loss(peer, losses_);
+}
+
+channel::Peers HostBridge::peers_of(ClientId id, const Client& client) const {
+  std::set<ClientId> peers = silent_peers(id, client);
+  for (const Link& link : links()) {
+    if (link.owner == id) peers.insert(link.remote);
+    if (link.remote == id) peers.insert(link.owner);
+  }
+  std::erase_if(peers, [this](ClientId peer) { return clients_.at(peer).closing; });
+  return {nics_[client.nic]->device.last_loss(id), peers.size(), client.activity};
 }
 
 // A receive that was posted before a send is never behind it: receive doorbells first. (shared_mapping.h R5)

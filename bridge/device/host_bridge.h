@@ -11,8 +11,8 @@
 //   R5  The events and their cycles, and the programs' answers to DMA reads, determine every result: a run is repeated
 //       from them exactly.
 //   R6  A client that goes is cleaned up after: its objects are freed once the request that it was waiting for is done.
-//       When it did not go orderly the RC and UC QPs of other clients that are connected to its QPs go to the error
-//       state first, with a kQpFatal event each, as if the connection manager had told them.
+//       When it did not go orderly its peers (protocol.h R7) have lost it: their RC and UC QPs that are connected to
+//       its QPs go to the error state first, with a kQpFatal event each, as if the connection manager had told them.
 //   R7  Whether a send queue in SQD is drained is asked every kDrainCycles. That alone never keeps it from waiting.
 //   R8  The observer is told of each receive completion in the cycle in which its write has landed, compressed or not,
 //       with its own sender's doorbell.
@@ -22,6 +22,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "bridge/device/device.h"
@@ -74,6 +75,7 @@ class HostBridge final : public Block {
     std::deque<Command> requests;  // the first one is being carried out
     Cycle retry = kNever;          // when it is tried again
     bool closing = false, orderly = true;
+    std::uint64_t activity = 0;  // doorbells and requests, but for kQueryPeers
     bool peers_known = false;
     struct Peer {
       std::uint32_t nic = 0;
@@ -93,7 +95,14 @@ class HostBridge final : public Block {
   void open(const HostEvent& event);
   bool advance(ClientId id, Client& client, Cycle now);
   bool close(ClientId id, Client& client);
-  void find_peers(ClientId id, Client& client);
+  struct Link {  // Device::Link between two clients that are there
+    Client::Peer qp, remote_qp;
+    ClientId owner{}, remote{};
+  };
+  std::vector<Link> links() const;
+  std::set<ClientId> silent_peers(ClientId id, const Client& client) const;
+  void lose(ClientId id, Client& client);
+  channel::Peers peers_of(ClientId id, const Client& client) const;
   bool deliver_doorbells(Cycle now);
   Cycle next_own(Cycle now) const;
 
@@ -106,6 +115,7 @@ class HostBridge final : public Block {
   Clients clients_;
   Cycle look_{};  // for events
   Cycle ask_drained_ = kNever;
+  std::uint64_t losses_ = 0;  // clients that did not go orderly
   HostEvent event_;
   HostBridgeCounters counters_;
 };

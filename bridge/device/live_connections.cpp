@@ -193,7 +193,7 @@ void LivePort::handle(Connection& connection, Received& received) {
     return answer(connection, message, 0);
   }
   if (message.type == Request::kOpen) return handle_open(connection, received);
-  if (connection.state != State::kOpen || message.type < Request::kHello || message.type > Request::kReadClock) {
+  if (connection.state != State::kOpen || message.type < Request::kHello || message.type > channel::kLastRequest) {
     return answer(connection, message, EINVAL);
   }
   connection.request = message;

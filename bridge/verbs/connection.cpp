@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -109,16 +110,19 @@ int Connection::exchange(channel::Message& message, std::span<const int> descrip
   return message.status;
 }
 
+int Connection::ask(channel::Message& message, std::span<const int> descriptors) {
+  const std::lock_guard guard(lock_);
+  return context_->dead.load(std::memory_order_acquire) ? EIO : exchange(message, descriptors);
+}
+
 int Connection::call(channel::Message& message, std::span<const int> descriptors) {
-  int status;
-  {
-    const std::lock_guard guard(lock_);
-    status = context_->dead.load(std::memory_order_acquire) ? EIO : exchange(message, descriptors);
-  }
+  const int status = ask(message, descriptors);
   // A reply is a positive errno; EIO is never one of a request's own.
   if (status == EIO) tell_gone(*context_);
   return status;
 }
+
+void Connection::hang_up() { shutdown(socket_.get(), SHUT_RDWR); }
 
 void Connection::become_child() {
   lock_.reset();
@@ -154,6 +158,8 @@ int make_event_pipe(channel::Descriptor& read_end, channel::Descriptor& write_en
 
 void simulator_gone(Context& context) {
   if (context.dead.exchange(true, std::memory_order_acq_rel)) return;
+  context.told.store(false, std::memory_order_relaxed);
+  if (context.given_up.load(std::memory_order_relaxed)) return;
   std::fprintf(stderr, "rxnic: the simulator (process %u) is gone; %s has failed\n", context.simulator_pid,
                context.device->device.name);
 }

@@ -30,8 +30,12 @@ class Connection {
   // errno.
   int open(std::uint32_t nic, Context& context);
 
-  // R2. `message` becomes the reply; its status is returned.
+  // R2. `message` becomes the reply; its status is returned. call: and EIO is told to the program.
   int call(channel::Message& message, std::span<const int> descriptors = {});
+  int ask(channel::Message& message, std::span<const int> descriptors = {});
+
+  // To the simulator it is as if the program had ended: all ends of pipes follow, and EIO.
+  void hang_up();
 
   Mapping& mapping() { return mapping_; }
   void become_child();  // R3

@@ -154,8 +154,9 @@ int get_async_event(ibv_context* context, ibv_async_event* event) {
         break;
     }
     if (record.kind != EventKind::kDeviceFatal) {
-      if (fill(c, record, *event)) return 0;
-      continue;
+      if (!fill(c, record, *event)) continue;
+      c.told.store(true, std::memory_order_relaxed);
+      return 0;
     }
     tell_gone(c);
     if (c.fatal_told.exchange(true)) {

@@ -53,4 +53,12 @@ void unguard_fork(Context& context) {
   }
 }
 
+bool has_another(const Context& context) {
+  const std::lock_guard guard(list_lock);
+  for (const Context* other = first; other != nullptr; other = other->next) {
+    if (other != &context && !other->dead.load(std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
+
 }  // namespace rxnic::verbs

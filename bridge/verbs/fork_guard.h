@@ -15,5 +15,7 @@ struct Context;
 
 void guard_fork(Context& context);    // the context was opened
 void unguard_fork(Context& context);  // it is about to be closed
+// Whether the process has another device open that has not failed.
+bool has_another(const Context& context);
 
 }  // namespace rxnic::verbs

@@ -88,6 +88,7 @@ ibv_wc_opcode receive_opcode(CqeOpcode opcode) {
 // Completes the WQE that `out.cqe` names (R2). False: nobody's.
 bool complete(Context& context, Completion& out) {
   const Cqe& cqe = out.cqe;
+  if (cqe.status != WcStatus::kSuccess) context.told.store(true, std::memory_order_relaxed);
   Qp* qp = context.qps.find(cqe.qp_number);
   if (qp == nullptr) return false;  // (R3)
   if (cqe.opcode < CqeOpcode::kReceive) {

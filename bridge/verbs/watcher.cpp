@@ -17,7 +17,9 @@
 #include <utility>
 
 #include "bridge/channel/protocol.h"
+#include "bridge/verbs/connection.h"
 #include "bridge/verbs/data_path.h"
+#include "bridge/verbs/fork_guard.h"
 
 namespace rxnic::verbs {
 
@@ -42,6 +44,7 @@ int Watcher::start(Context& context, channel::Descriptor notices, int notice_ms)
   context_ = &context;
   notice_ms_ = notice_ms;
   notices_ = std::move(notices);
+  stays_ = stays();
   stop_.reset(eventfd(0, EFD_CLOEXEC));
   stopped_.reset(eventfd(0, EFD_CLOEXEC));
   if (!stop_ || !stopped_) return errno;
@@ -81,13 +84,17 @@ void* Watcher::run(void* watcher) {
 
 void Watcher::watch() {
   pollfd ready[] = {{stop_.get(), POLLIN, 0}, {notices_.get(), POLLIN, 0}};
-  for (;;) {
-    if (poll(ready, 2, -1) < 0) continue;
+  for (bool doubts = false;;) {
+    const int found = poll(ready, 2, doubts ? notice_ms_ : -1);
+    if (found < 0) continue;
     if (ready[0].revents != 0) return;
-    if (show_lines()) continue;
+    if (found == 0 || show_lines()) {
+      doubts = may_wait_in_vain(found == 0);
+      continue;
+    }
     simulator_gone(*context_);  // (R3)
     const std::int64_t before = cpu_ms();
-    if (poll(ready, 1, notice_ms_) == 0 && cpu_ms() - before >= notice_ms_ / kBusyShare) end_spinning();  // (R4)
+    if (poll(ready, 1, notice_ms_) == 0 && cpu_ms() - before >= notice_ms_ / kBusyShare) end_spinning();  // (R5)
     return;
   }
 }
@@ -102,12 +109,34 @@ bool Watcher::show_lines() {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     std::fprintf(stderr, "rxnic: %.*s\n", static_cast<int>(line.size()), line.data());
+    context_->told.store(false, std::memory_order_relaxed);
   }
   return true;
 }
 
+// (R4) False: it does not. True: to be asked again, `waited` for so long.
+bool Watcher::may_wait_in_vain(bool waited) {
+  const std::optional<std::uint64_t> before = std::exchange(activity_, std::nullopt);
+  channel::Message message = request(channel::Request::kQueryPeers);
+  if (stays_ || context_->connection->ask(message) != 0) return false;
+  const channel::Peers& peers = message.body.peers;
+  if (peers.lost == settled_) return false;
+  if (peers.living == 0 && !context_->told.load(std::memory_order_relaxed)) {
+    activity_ = peers.activity;
+    if (!waited || before != activity_) return true;
+    std::fprintf(stderr,
+                 "rxnic: every program that this one exchanges messages with has ended: %s has failed "
+                 "(RXNIC_ON_LOSS=stay: keep it)\n",
+                 context_->device->device.name);
+    context_->given_up.store(true, std::memory_order_relaxed);
+    context_->connection->hang_up();
+  }
+  settled_ = peers.lost;
+  return false;
+}
+
 void Watcher::end_spinning() {
-  if (context_->told.load(std::memory_order_relaxed) || stays()) return;
+  if (stays_ || context_->told.load(std::memory_order_relaxed) || has_another(*context_)) return;
   std::fprintf(stderr,
                "rxnic: the program waits for what cannot come any more: ended (RXNIC_ON_LOSS=stay: let it be)\n");
   kill(getpid(), SIGTERM);

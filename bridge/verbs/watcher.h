@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // A thread for each opened device that waits for what no call of the program waits for: what the simulator has to say
-// to the user, and its end.
+// to the user, and its end. And it sees to it that no program waits for ever for what cannot come.
 //
 //   R1  It sleeps until there is something. The program's signals are not its own. It is detached: a program that ends
 //       with its devices open owes it nothing.
-//   R2  A line of the simulator (protocol.h R6) is shown on stderr.
+//   R2  A line of the simulator (protocol.h R6), another program's death, is shown on stderr.
 //   R3  The end of the pipe is the simulator's: simulator_gone().
-//   R4  A program that kept a CPU busy for kNotice after that and was told of nothing (Context::told) spins on its own
-//       memory, as ib_write_lat does, and would for ever: SIGTERM ends it. RXNIC_ON_LOSS=stay lets it be.
+//   R4  The program that died was a peer of this one (protocol.h R7), no peer is left, the program is told of nothing
+//       (Context::told) and asks the device for nothing for kNotice: it waits for what cannot come, as ibv_srq_pingpong
+//       does, whose SRQ's receives are not flushed with a QP, or any receiver of datagrams. Its device is given up:
+//       everything goes on as if the simulator were gone.
+//   R5  A program that kept a CPU busy for kNotice after the device's end, was told of nothing and has no other device
+//       spins on its own memory, as ib_write_lat does, and would for ever: SIGTERM ends it.
+//   R6  RXNIC_ON_LOSS=stay: neither R4 nor R5.
 #pragma once
+
+#include <cstdint>
+#include <optional>
 
 #include "bridge/channel/socket.h"
 
@@ -16,7 +24,7 @@ namespace rxnic::verbs {
 
 struct Context;
 
-inline constexpr int kNoticeMs = 1000;  // R4
+inline constexpr int kNoticeMs = 500;  // R4, R5
 
 class Watcher {
  public:
@@ -35,12 +43,16 @@ class Watcher {
   static void* run(void* watcher);
   void watch();
   bool show_lines();
+  bool may_wait_in_vain(bool waited);
   void end_spinning();
 
   Context* context_ = nullptr;
   channel::Descriptor notices_;
   channel::Descriptor stop_, stopped_;  // eventfds: it shall end; it touches nothing of this any more
   int notice_ms_ = kNoticeMs;
+  bool stays_ = false;                     // R6
+  std::uint64_t settled_ = 0;              // the last loss that is no business of R4's any more
+  std::optional<std::uint64_t> activity_;  // of the program, when it was asked for last
   bool running_ = false;
 };
 

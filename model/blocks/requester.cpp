@@ -351,6 +351,11 @@ bool Requester::drained(Qpn qpn) const {
   return q == nullptr || q->queue().empty();
 }
 
+const SendWqe* Requester::last_wqe(Qpn qpn) const {
+  const Sq* q = find(qpn);
+  return q == nullptr ? nullptr : &q->last_wqe();
+}
+
 void Requester::hash(StateHash& h) const {
   const auto& c = counters_;
   for (const std::uint64_t n : {c.doorbells, c.wqes, c.packets, c.payload_bytes, c.repeated, c.went_back, c.timeouts,

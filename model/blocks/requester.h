@@ -70,6 +70,8 @@ class Requester final : public Block {
   void destroy(Qpn qpn);  // nothing of it is touched afterwards
   // In kSqd: nothing that was begun is without its answer.
   bool drained(Qpn qpn) const;
+  // SendQp::last_wqe(); nullptr: there is no such QP.
+  const SendWqe* last_wqe(Qpn qpn) const;
 
   In<Doorbell> doorbells{"doorbells"};
   In<AnswerNotice> answers{"answers"};

@@ -40,6 +40,7 @@ void SendQp::reset() {
   ring_.reset();
   queue_.restart(queue_.next_psn());
   has_wqe_ = stopped_ = failed_ = false;
+  wqe_ = {};
   payload_bytes_ = 0;
   next_completion_ = 0;
 }

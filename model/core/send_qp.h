@@ -99,6 +99,8 @@ class SendQp {
   Qpn qpn() const { return context_.qp.qpn; }
   const SendQpContext& context() const { return context_; }
   SendQueue& queue() { return queue_; }
+  // The WQE that was looked at last; of a new QP, or one that was reset: all zero.
+  const SendWqe& last_wqe() const { return wqe_; }
   const SendQueue& queue() const { return queue_; }
 
  private:

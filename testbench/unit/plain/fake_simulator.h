@@ -59,7 +59,7 @@ class FakeSimulator {
     }
     return found;
   }
-  // Of the newest kOpen (0..3) and kCreateChannel (4).
+  // Of the newest kOpen (0..4) and kCreateChannel (5).
   int descriptor(std::size_t index) {
     const std::lock_guard guard(lock_);
     return descriptors_[index].get();
@@ -175,7 +175,7 @@ class FakeSimulator {
   int stop_[2] = {-1, -1};
   std::mutex lock_;
   std::vector<Message> requests_;
-  std::array<channel::Descriptor, 5> descriptors_;
+  std::array<channel::Descriptor, channel::kMaxDescriptors + 1> descriptors_;
   std::thread thread_;
 };
 

@@ -4,11 +4,15 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <string>
 #include <thread>
 
+#include "bridge/verbs/fork_guard.h"
+#include "testbench/unit/plain/verbs_control_fixture.h"
 #include "testbench/unit/plain/verbs_fixture.h"
 
 namespace rxnic::verbs {
@@ -23,12 +27,14 @@ class VerbsWatcher : public VerbsTest {
     simulator.reset(ends[1]);
   }
 
-  // The status of a child whose simulator dies and that spins without a call of ours, for four times the grace; `told`:
-  // it polls once before.
-  int life_of_a_spinner(bool told) {
+  // The status of a child whose simulator dies and that spins without a call of ours, for four times the grace. `told`:
+  // it is told before. `another`: it has another device.
+  int life_of_a_spinner(bool told, bool another = false) {
     static constexpr int kGraceMs = 100;
     const pid_t child = fork();
     if (child == 0) {
+      Context other;
+      if (another) guard_fork(other);
       if (watcher.start(context, std::move(notices), kGraceMs) != 0) _exit(1);
       simulator.reset();
       while (!context.dead.load()) {
@@ -50,20 +56,6 @@ class VerbsWatcher : public VerbsTest {
   Watcher watcher;
 };
 
-TEST_F(VerbsWatcher, LinesAreShownAndTheEndIsTheSimulators) {  // R2, R3
-  testing::internal::CaptureStderr();
-  ASSERT_EQ(watcher.start(context, std::move(notices)), 0);
-  const std::string lines = "somebody has died\nsomebody else, too\n";
-  ASSERT_EQ(write(simulator.get(), lines.data(), lines.size()), static_cast<ssize_t>(lines.size()));
-  EXPECT_FALSE(context.dead.load());
-  simulator.reset();
-  while (!context.dead.load()) std::this_thread::yield();
-  watcher.stop();
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_EQ(said.find("rxnic: somebody has died\nrxnic: somebody else, too\nrxnic: the simulator"), 0u) << said;
-  EXPECT_FALSE(context.told.load());
-}
-
 TEST_F(VerbsWatcher, StopDoesNotWaitForTheSimulator) {
   ASSERT_EQ(watcher.start(context, std::move(notices)), 0);
   watcher.stop();
@@ -83,21 +75,154 @@ TEST_F(VerbsWatcher, SignalsAreTheProgramsOwn) {  // R1
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-TEST_F(VerbsWatcher, WhoSpinsWithoutAWordIsEnded) {  // R4
+TEST_F(VerbsWatcher, WhoSpinsWithoutAWordIsEnded) {  // R5
   const int status = life_of_a_spinner(false);
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << status;
 }
 
-TEST_F(VerbsWatcher, WhoWasToldDecidesItself) {  // R4
+TEST_F(VerbsWatcher, WhoWasToldDecidesItself) {  // R5
   const int status = life_of_a_spinner(true);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
 }
 
-TEST_F(VerbsWatcher, AWishToStayIsRespected) {  // R4
+TEST_F(VerbsWatcher, WhoHasAnotherDeviceIsNotEnded) {  // R5
+  const int status = life_of_a_spinner(false, true);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+}
+
+TEST_F(VerbsWatcher, AWishToStayIsRespected) {  // R6
   setenv("RXNIC_ON_LOSS", "stay", 1);
   const int status = life_of_a_spinner(false);
   unsetenv("RXNIC_ON_LOSS");
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
+}
+
+// A device of a simulator that answers kQueryPeers; its lines come from the test.
+class VerbsLoss : public VerbsControlTest {
+ protected:
+  using Peers = channel::Peers;
+  using Answers = std::vector<Peers>;
+  static constexpr int kGraceMs = 20;
+
+  VerbsLoss() {
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    notices_.reset(ends[0]);
+    simulators_end.reset(ends[1]);
+    testing::internal::CaptureStderr();
+  }
+  ~VerbsLoss() override {
+    watcher_.stop();
+    testing::internal::GetCapturedStderr();
+  }
+
+  // The simulator answers so from now on, the last one again and again, and tells of a death.
+  void lose(Answers answers, bool told = false) {
+    asked = 0;
+    simulator.edit_reply = [this, told, answers = std::move(answers)](channel::Message& m) {
+      if (m.type != Request::kQueryPeers) return;
+      const std::size_t n = asked++;
+      m.body.peers = answers[std::min(n, answers.size() - 1)];
+      if (told) ours().told.store(true);
+    };
+    if (notices_) {
+      EXPECT_EQ(watcher_.start(ours(), std::move(notices_), kGraceMs), 0);
+    }
+    announce();
+  }
+  void announce() {
+    const std::string line = "somebody has died\n";
+    ASSERT_EQ(write(simulators_end.get(), line.data(), line.size()), static_cast<ssize_t>(line.size()));
+  }
+  std::string all_that_was_said() {
+    watcher_.stop();
+    const std::string said = testing::internal::GetCapturedStderr();
+    testing::internal::CaptureStderr();
+    return said;
+  }
+  bool given_up() { return ours().given_up.load(); }
+  // For much longer than the grace.
+  bool given_up_in_the_end() {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(10 * kGraceMs);
+    while (std::chrono::steady_clock::now() < end) std::this_thread::yield();
+    return given_up();
+  }
+  Context& ours() { return context_of(context); }
+
+  channel::Descriptor simulators_end;
+  std::atomic<std::size_t> asked = 0;
+
+ private:
+  channel::Descriptor notices_;
+  Watcher watcher_;
+};
+
+TEST_F(VerbsLoss, LinesAreShownAndTheEndIsTheSimulators) {  // R2, R3
+  lose({Peers{}});
+  announce();
+  EXPECT_FALSE(ours().dead.load());
+  simulators_end.reset();
+  while (!ours().dead.load()) std::this_thread::yield();
+  const std::string said = all_that_was_said();
+  EXPECT_EQ(said.find("rxnic: somebody has died\nrxnic: somebody has died\nrxnic: the simulator"), 0u) << said;
+  EXPECT_FALSE(ours().told.load());
+}
+
+TEST_F(VerbsLoss, WhoWaitsInVainLosesItsDevice) {  // R4
+  const auto begin = std::chrono::steady_clock::now();
+  lose({{.lost = 1, .living = 0, .activity = 7}});
+  while (!given_up()) std::this_thread::yield();
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(kGraceMs));
+  const std::string said = all_that_was_said();
+  EXPECT_EQ(asked, 2u);
+  // The simulator sees the program's end; the program sees the simulator's.
+  EXPECT_EQ(alloc_pd(context), nullptr);
+  EXPECT_EQ(errno, EIO);
+  EXPECT_TRUE(ours().dead.load());
+  EXPECT_NE(said.find("rxnic: every program that this one exchanges messages with has ended: rxnic0 has failed"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(said.find("the simulator"), std::string::npos) << said;
+}
+
+TEST_F(VerbsLoss, WhoHasLostNobodyKeepsIt) {  // R4
+  lose({{.lost = 0, .living = 0, .activity = 7}});
+  EXPECT_FALSE(given_up_in_the_end());
+  EXPECT_EQ(asked, 1u);
+}
+
+TEST_F(VerbsLoss, WhoHasAnotherPeerKeepsIt) {  // R4
+  lose({{.lost = 1, .living = 1, .activity = 7}, {.lost = 1, .living = 0, .activity = 7}});
+  EXPECT_FALSE(given_up_in_the_end());
+  EXPECT_EQ(asked, 1u);
+  lose({{.lost = 1, .living = 0, .activity = 7}});  // somebody else's death
+  EXPECT_FALSE(given_up_in_the_end());
+  lose({{.lost = 3, .living = 0, .activity = 7}});
+  while (!given_up()) std::this_thread::yield();
+}
+
+TEST_F(VerbsLoss, WhoWasToldKeepsIt) {  // R4
+  lose({{.lost = 1, .living = 0, .activity = 7}}, true);
+  EXPECT_FALSE(given_up_in_the_end());
+  EXPECT_EQ(asked, 1u);
+  lose({{.lost = 2, .living = 0, .activity = 7}});  // told of the last one only
+  while (!given_up()) std::this_thread::yield();
+}
+
+TEST_F(VerbsLoss, WhoIsAtWorkKeepsIt) {  // R4
+  Answers answers;
+  for (std::uint64_t n = 0; n < 4; ++n) answers.push_back({.lost = 1, .living = 0, .activity = n});
+  lose(answers);
+  while (!given_up()) std::this_thread::yield();
+  EXPECT_EQ(asked, 5u);  // the last answer twice
+}
+
+TEST_F(VerbsLoss, AWishToStayIsRespected) {  // R6
+  setenv("RXNIC_ON_LOSS", "stay", 1);
+  lose({{.lost = 1, .living = 0, .activity = 7}});
+  unsetenv("RXNIC_ON_LOSS");
+  EXPECT_FALSE(given_up_in_the_end());
+  EXPECT_EQ(asked, 0u);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ Message random_message(Request type, std::mt19937& random) {
 
 TEST(MessageFields, EveryTypeHasANameOfItsOwn) {
   std::set<std::string> names;
-  const auto last = static_cast<std::uint16_t>(Request::kReadClock);
+  const auto last = static_cast<std::uint16_t>(channel::kLastRequest);
   for (std::uint16_t type = 1; type <= last; ++type) {
     const std::string name = request_name(static_cast<Request>(type));
     EXPECT_EQ(name.find("request_"), std::string::npos) << type;
@@ -39,7 +39,7 @@ TEST(MessageFields, EveryTypeHasANameOfItsOwn) {
 TEST(MessageFields, EveryMessageComesBack) {
   std::mt19937 random(1);
   for (int round = 0; round < 100; ++round) {
-    for (std::uint16_t type = 1; type <= static_cast<std::uint16_t>(Request::kReadClock) + 1; ++type) {
+    for (std::uint16_t type = 1; type <= static_cast<std::uint16_t>(channel::kLastRequest) + 1; ++type) {
       const Message m = random_message(static_cast<Request>(type), random);
       const std::string text = body_text(m);
       const Message back = parse_message(request_name(m.type), json::parse(text));
@@ -67,7 +67,8 @@ TEST(MessageFields, EveryByteOfABodyIsInTheText) {
                          {Request::kModifyQp, sizeof(QpAttributes), 0},
                          {Request::kResolve, sizeof(Resolve), 0},
                          {Request::kAttachMulticast, sizeof(Multicast), 0},
-                         {Request::kReadClock, sizeof(Clock), 0}};
+                         {Request::kReadClock, sizeof(Clock), 0},
+                         {Request::kQueryPeers, sizeof(Peers), 0}};
   for (const Body& body : bodies) {
     Message m;
     m.type = body.type;

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs that die, and those that exchange messages with them (HostBridge R6, protocol.h R7).
+#include <gtest/gtest.h>
+
+#include "testbench/unit/timed/bridge_program.h"
+
+namespace rxnic {
+namespace {
+
+using channel::EventKind;
+using channel::Request;
+
+channel::Peers peers_of(Program& p) { return p.call(Request::kQueryPeers).body.peers; }
+
+// What the one knows whose peer has died.
+void expect_loss(Program& p, std::uint64_t lost, std::uint64_t living) {
+  const channel::Peers peers = peers_of(p);
+  EXPECT_EQ(peers.lost, lost);
+  EXPECT_EQ(peers.living, living);
+}
+
+void die(Lab& lab, Program& p, bool orderly = false) {
+  const std::uint64_t before = lab.bridge->counters().closed;
+  p.close(orderly);
+  ASSERT_TRUE(lab.run_until([&] { return lab.bridge->counters().closed == before + 1; }));
+}
+
+void send_datagram(ConnectedPair& p) {
+  p.b.post_receive(p.right.qp, p.right.sge(140));
+  p.b.ring_receive(p.right.qp);
+  p.a.post_send(p.left.qp, {.sge = p.left.sge(100), .path = Program::path_to(1), .remote_qpn = p.right.qp.number},
+                true);
+  p.a.ring_send(p.left.qp);
+  EXPECT_EQ(p.b.wait_for(p.right.cq).status, WcStatus::kSuccess);
+}
+
+void resolve(Program& p, std::uint32_t nic) {
+  EXPECT_EQ(p.call(Request::kResolve, [&](auto& b) { b.resolve.path = Program::path_to(nic); }).status, 0);
+}
+
+// R6: died in the middle of a transfer.
+TEST(HostBridgePeers, PeersOfAProgramThatDiedAreTold) {
+  for (const bool orderly : {false, true}) {
+    Lab lab(2);
+    ConnectedPair p(lab, QpType::kRc, 0, 1);
+    Program bystander(lab, 1);
+    const auto pd = bystander.create_pd();
+    auto cq = bystander.create_cq();
+    bystander.create_qp(QpType::kRc, pd, cq);
+    for (int i = 0; i < 8; ++i) p.b.post_receive(p.right.qp, p.right.sge(60000));
+    p.b.ring_receive(p.right.qp);
+    for (int i = 0; i < 16; ++i) p.a.post_send(p.left.qp, {.sge = p.left.sge(60000)});
+    p.a.ring_send(p.left.qp);
+    p.b.wait_for(p.right.cq);
+    p.a.close(orderly);
+    ASSERT_TRUE(lab.run_until([&] { return lab.bridge->counters().closed == 1; }));
+    lab.run(100'000);
+    EXPECT_EQ(lab.bridge->device(0).objects(), 0u);
+    EXPECT_EQ(p.b.notices(EventKind::kQpFatal), orderly ? 0u : 1u);
+    EXPECT_EQ(p.b.state(p.right.qp), orderly ? QpState::kRts : QpState::kError);
+    EXPECT_TRUE(bystander.notices().empty());
+    Cqe cqe;
+    std::size_t flushed = 0, good = 1;
+    while (p.b.poll(p.right.cq, cqe)) {
+      if (cqe.status == WcStatus::kSuccess) {
+        EXPECT_EQ(flushed, 0u);
+        ++good;
+      } else {
+        EXPECT_EQ(cqe.status, WcStatus::kFlushed);
+        ++flushed;
+      }
+    }
+    if (!orderly) {
+      EXPECT_EQ(good + flushed, 8u);
+      EXPECT_GT(flushed, 0u);
+    }
+    // And the NIC goes on: a new program on the same NIC talks to the old one.
+    EXPECT_EQ(p.b.to_state(p.right.qp, QpState::kReset), 0);
+    Program again(lab, 0);
+    const auto pd2 = again.create_pd();
+    auto cq2 = again.create_cq();
+    auto qp2 = again.create_qp(QpType::kRc, pd2, cq2);
+    const auto buffer = again.local(4096);
+    const auto lkey = again.create_mr(pd2, buffer, 4096);
+    auto right = p.b.create_qp(QpType::kRc, p.right.pd, p.right.cq);
+    again.connect(qp2, QpType::kRc, 1, right.number);
+    p.b.connect(right, QpType::kRc, 0, qp2.number);
+    p.b.post_receive(right, p.right.sge(64));
+    p.b.ring_receive(right);
+    again.post_send(qp2, {.sge = {64, lkey, buffer}});
+    again.ring_send(qp2);
+    EXPECT_EQ(again.wait_for(cq2).status, WcStatus::kSuccess);
+  }
+}
+
+// Two programs die at once, and a peer frees its QP meanwhile: nobody waits for anybody.
+TEST(HostBridgePeers, BothSidesMayDieTogether) {
+  Lab lab(2);
+  ConnectedPair p(lab, QpType::kRc, 0, 1);
+  ConnectedPair q(lab, QpType::kUc, 0, 0);
+  p.a.post_send(p.left.qp, {.sge = p.left.sge(60000)});
+  p.a.ring_send(p.left.qp);
+  lab.run(700);
+  channel::Message free_qp;
+  free_qp.type = Request::kFreeQp;
+  free_qp.body.handle.number = q.right.qp.number;
+  p.a.close(false);
+  p.b.close(false);
+  q.b.send(free_qp);
+  q.a.close(false);
+  ASSERT_TRUE(lab.run_until([&] { return lab.bridge->counters().closed == 3; }));
+  EXPECT_EQ(q.b.notices(EventKind::kQpFatal), 0u);
+  EXPECT_EQ(lab.own_port.replies[q.b.id].back().status, 0);
+  q.b.close();
+  ASSERT_TRUE(lab.run_until([&] { return lab.bridge->counters().closed == 4; }));
+  EXPECT_EQ(lab.bridge->device(0).objects() + lab.bridge->device(1).objects(), 0u);
+}
+
+TEST(HostBridgePeers, AConnectionIsOne) {
+  for (const QpType type : {QpType::kRc, QpType::kUc}) {
+    Lab lab(2);
+    ConnectedPair p(lab, type, 0, 1), q(lab, type, 0, 1);
+    expect_loss(p.b, 0, 1);
+    expect_loss(q.b, 0, 1);
+    die(lab, p.a);
+    expect_loss(p.b, 1, 0);
+    expect_loss(q.b, 0, 1);
+    die(lab, q.b);
+    expect_loss(q.a, 2, 0);
+    expect_loss(p.b, 1, 0);  // not its loss
+    // A QP that begins anew has lost nobody.
+    EXPECT_EQ(p.b.to_state(p.right.qp, QpState::kReset), 0);
+    expect_loss(p.b, 0, 0);
+    EXPECT_EQ(q.a.free(Request::kFreeQp, q.left.qp.number), 0);
+    expect_loss(q.a, 0, 0);
+  }
+}
+
+TEST(HostBridgePeers, WhoLeavesInOrderIsNoLoss) {
+  Lab lab(2);
+  ConnectedPair p(lab, QpType::kRc, 0, 1);
+  die(lab, p.a, true);
+  expect_loss(p.b, 0, 0);
+}
+
+TEST(HostBridgePeers, AnotherPeerIsStillThere) {
+  Lab lab(2);
+  ConnectedPair p(lab, QpType::kRc, 0, 1);
+  Program c(lab, 0);
+  const auto pd = c.create_pd();
+  auto cq = c.create_cq();
+  auto one = c.create_qp(QpType::kRc, pd, cq);
+  auto other = p.b.create_qp(QpType::kRc, p.right.pd, p.right.cq);
+  c.connect(one, QpType::kRc, 1, other.number);
+  p.b.connect(other, QpType::kRc, 0, one.number);
+  expect_loss(p.b, 0, 2);
+  die(lab, p.a);
+  expect_loss(p.b, 1, 1);
+  c.close(true);
+  expect_loss(p.b, 1, 0);
+}
+
+TEST(HostBridgePeers, TheLastDatagramIsOne) {
+  for (const bool sender_dies : {false, true}) {
+    Lab lab(2);
+    ConnectedPair p(lab, QpType::kUd, 0, 1), q(lab, QpType::kUd, 0, 1);
+    expect_loss(p.b, 0, 0);
+    send_datagram(p);
+    expect_loss(p.a, 0, 1);
+    expect_loss(p.b, 0, 1);
+    expect_loss(q.b, 0, 0);
+    die(lab, sender_dies ? p.a : p.b);
+    expect_loss(sender_dies ? p.b : p.a, 1, 0);
+    expect_loss(q.a, 0, 0);
+    expect_loss(q.b, 0, 0);
+    if (sender_dies) continue;
+    EXPECT_EQ(p.a.to_state(p.left.qp, QpState::kReset), 0);
+    expect_loss(p.a, 0, 0);
+  }
+}
+
+// Before the first datagram an address handle is all that is known.
+TEST(HostBridgePeers, AResolvedPathIsOneUntilTheFirstDatagram) {
+  Lab lab(2);
+  ConnectedPair p(lab, QpType::kUd, 0, 1), q(lab, QpType::kUd, 0, 1);
+  resolve(p.a, 1);
+  expect_loss(p.a, 0, 2);
+  expect_loss(p.b, 0, 1);
+  expect_loss(q.b, 0, 1);
+  expect_loss(q.a, 0, 0);
+  send_datagram(p);
+  expect_loss(p.a, 0, 1);
+  expect_loss(q.b, 0, 0);
+  resolve(q.a, 1);
+  die(lab, q.a);
+  expect_loss(p.b, 1, 1);
+  expect_loss(q.b, 1, 0);
+  resolve(q.b, 0);
+  expect_loss(q.b, 1, 1);
+  die(lab, p.a);
+  expect_loss(p.b, 2, 0);
+  expect_loss(q.b, 2, 0);
+}
+
+TEST(HostBridgePeers, ActivityIsDoorbellsAndOtherRequests) {
+  Lab lab(2);
+  ConnectedPair p(lab, QpType::kRc, 0, 1);
+  const std::uint64_t before = peers_of(p.b).activity;
+  EXPECT_EQ(peers_of(p.b).activity, before);
+  p.b.post_receive(p.right.qp, p.right.sge(64));
+  p.b.ring_receive(p.right.qp);
+  EXPECT_EQ(peers_of(p.b).activity, before + 1);
+  p.b.query(p.right.qp);
+  EXPECT_EQ(peers_of(p.b).activity, before + 2);
+}
+
+}  // namespace
+}  // namespace rxnic
