@@ -54,6 +54,11 @@ class HostPort {
   virtual Cycle next_look(Cycle now) = 0;
 };
 
+struct ProgramWrite {
+  std::uint64_t address;
+  std::span<const std::uint8_t> from;
+};
+
 // The memory of the programs. `address`: a virtual address below 2^47, or kShared | offset in the mapping.
 class ProgramMemory {
  public:
@@ -62,6 +67,12 @@ class ProgramMemory {
   // All or nothing; false: some byte is not mapped, or not writable (page protection counts).
   virtual bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) = 0;
   virtual bool write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) = 0;
+  // As HostMemory::write_all.
+  virtual std::size_t write_all(ClientId client, std::span<const ProgramWrite> writes) {
+    std::size_t n = 0;
+    while (n < writes.size() && write(client, writes[n].address, writes[n].from)) ++n;
+    return n;
+  }
 };
 
 // The bus address of a program's memory: client in bits 48..61, address below. (icm:: is above.)

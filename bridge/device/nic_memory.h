@@ -4,8 +4,11 @@
 //
 //   R1  A bus address with one of bits 62 and 63 set is one of the device's tables: memory of its own, always there.
 //   R2  Any other belongs to the client in its bits 48..61. A range never reaches from one client to the next.
-//   R3  The observer is told of what is read and written in programs' memory, in order, and of what failed.
+//   R3  The observer is told of what is read and written in programs' memory, in order, and of what failed; of each
+//       range by itself.
 #pragma once
+
+#include <vector>
 
 #include "bridge/device/host_observer.h"
 #include "bridge/device/host_port.h"
@@ -20,6 +23,7 @@ class NicMemory final : public HostMemory {
       : engine_(engine), programs_(programs), observer_(observer) {}
   bool read(BusAddress from, std::span<std::uint8_t> to) override;
   bool write(BusAddress to, std::span<const std::uint8_t> from) override;
+  std::size_t write_all(std::span<const HostWrite> writes) override;
   std::uint64_t tables_digest() const { return tables_.digest(); }
 
  private:
@@ -27,6 +31,7 @@ class NicMemory final : public HostMemory {
   ProgramMemory& programs_;
   HostObserver* observer_;
   LocalMemory tables_;
+  std::vector<ProgramWrite> writes_;  // of write_all
 };
 
 }  // namespace rxnic

@@ -124,7 +124,7 @@ bool DmaEngine::take_packets(Cycle now) {
       leaving_.push(h, now + 1);
       passed = true;
     } else {
-      writing_ = {h, 0};
+      writing_ = {h};
     }
   }
   auto& answers = answers_[kDmaClients];
@@ -135,7 +135,7 @@ bool DmaEngine::take_packets(Cycle now) {
       awaiting_ |= 1u << kDmaClients;
       passed = true;
     } else {
-      gathering_ = {h, 0};
+      gathering_ = {h};
     }
   }
   return passed;
@@ -248,13 +248,23 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
   return true;
 }
 
+// How many segments were written, one after the other. (R2)
+std::uint32_t DmaEngine::write_segments(const Packet& p) {
+  if (p.segment_count == 1) return memory_.write(p.segments[0].bus, {p.segments[0].data, p.segments[0].bytes}) ? 1 : 0;
+  for (std::uint32_t i = 0; i < p.segment_count; ++i) {
+    writes_[i] = {p.segments[i].bus, {p.segments[i].data, p.segments[i].bytes}};
+  }
+  return static_cast<std::uint32_t>(memory_.write_all({writes_.data(), p.segment_count}));
+}
+
 bool DmaEngine::start_payload(Cycle now) {
   if (writing_.packet == kNoPacket) return false;
   Packet& p = shared_.packets[writing_.packet];
   const Segment& s = p.segments[writing_.segment];
   if (!has_credit(now, kPayload, s.bytes)) return false;
   const Instant left = send_write(now, s.bus, s.bytes);
-  if (!memory_.write(s.bus, {s.data, s.bytes})) {  // (R8)
+  if (writing_.segment == 0) writing_.written = write_segments(p);
+  if (writing_.segment >= writing_.written) {  // (R8)
     ++counters_.failed;
     fail_qp(p, DropReason::kHostMemory, kRemoteOperationError, WcStatus::kLocalProtection);
   }

@@ -4,7 +4,8 @@
 //   R1  One request is started in a cycle: a client's, the next segment of the payload packet at hand, or that of the
 //       gather packet at hand. It starts in the cycle in which the link up becomes free, or in that in which it can be
 //       popped; its bytes follow those before it without a gap. The requesters take turns (round robin).
-//   R2  Memory is touched in the cycle of the start, in the order of the starts; a write's data is moved then.
+//   R2  Memory is touched in the cycle of the start, in the order of the starts; a write's data is moved then,
+//       a payload packet's all together with its first segment.
 //   R3  A packet is taken when the link is free; it waits for its turn then. It is pushed to payload_done in the cycle
 //       in which the last byte of its last segment has left (the first that begins at or after it), one packet a
 //       cycle, in the order of arrival. A packet that writes nothing is pushed one cycle after it was taken.
@@ -94,6 +95,7 @@ class DmaEngine final : public Block {
   struct Stream {  // a packet whose segments are being started
     PacketHandle packet = kNoPacket;
     std::uint32_t segment = 0;
+    std::uint32_t written = 0;  // segments whose data is moved (R2)
   };
 
   void give_back(Cycle now);
@@ -103,6 +105,7 @@ class DmaEngine final : public Block {
   bool start_payload(Cycle now);
   bool start_gather(Cycle now);
   bool perform(const DmaRequest& r);
+  std::uint32_t write_segments(const Packet& p);
   bool has_credit(Cycle now, std::size_t who, std::uint32_t bytes);
   bool has_tags(std::size_t who, std::uint32_t tags);
   Instant send_write(Cycle now, BusAddress address, std::uint32_t bytes);
@@ -127,6 +130,7 @@ class DmaEngine final : public Block {
   std::size_t lacks_tags_ = kNobody;
   std::size_t lacks_credit_ = kNobody;
   Stream writing_;
+  std::array<HostWrite, kMaxSegments> writes_;  // of the packet whose first segment starts
   Stream gathering_;
   DelayLine<PacketHandle> leaving_;                         // payload packets on the link (R3)
   std::array<DelayLine<Answer>, kDmaClients + 1> answers_;  // by client, then gather (R5, R9)

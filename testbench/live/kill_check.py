@@ -18,9 +18,9 @@ from live import e2e
 
 AT_ONCE = 2.0  # seconds in which the one who is left has to end
 STOPPED = 3.0  # seconds
-# Traffic without an end. The first seven look for errors while they wait, polling or in events. The others cannot notice
-# a peer's death with any NIC: receives on an SRQ are not flushed with a QP, a datagram's receiver knows no sender,
-# ib_write_lat looks at nothing but its memory. (bridge/verbs/watcher.h R4, R5)
+# Traffic without an end. The first seven look for errors while they wait, polling or in events. The others cannot
+# notice a peer's death with any NIC: receives on an SRQ are not flushed with a QP, a datagram's receiver knows no
+# sender, ib_write_lat looks at nothing but its memory. (bridge/verbs/watcher.h R4, R5)
 ENDLESS = [
     ["ibv_rc_pingpong", "-g", "2", "-n", "100000000"],
     ["ibv_rc_pingpong", "-g", "1", "-n", "100000000", "-e", "-s", "100000"],

@@ -38,6 +38,24 @@ class UnmappedMemory final : public HostMemory {
   bool write(BusAddress, std::span<const std::uint8_t>) override { return false; }
 };
 
+// Refuses what is at one address, and remembers what was written together.
+class PickyMemory final : public HostMemory {
+ public:
+  bool read(BusAddress, std::span<std::uint8_t>) override { return true; }
+  bool write(BusAddress to, std::span<const std::uint8_t>) override {
+    if (to == refused) return false;
+    written.push_back(to);
+    return true;
+  }
+  std::size_t write_all(std::span<const HostWrite> writes) override {
+    together.push_back(writes.size());
+    return HostMemory::write_all(writes);
+  }
+  BusAddress refused{};
+  std::vector<BusAddress> written;
+  std::vector<std::size_t> together;
+};
+
 // An engine with all its ports connected.
 struct Rig {
   explicit Rig(Bench& b, const DmaEngineParams& params, std::uint32_t period_ps = 1000, HostMemory* other = nullptr)
@@ -400,6 +418,29 @@ TEST(DmaEngine, UnmappedMemoryFailsWhoAsked) {  // R8
   EXPECT_EQ(rig.shared.packets[read].outcome, Outcome::kNak);
   EXPECT_EQ(rig.shared.packets[read].drop_reason, DropReason::kHostMemory);
   EXPECT_EQ(rig.dut.counters().failed, 3u);
+}
+
+TEST(DmaEngine, APacketsSegmentsAreWrittenTogether) {  // R2, R8
+  for (const bool refuses : {false, true}) {
+    PickyMemory memory;
+    Bench bench;
+    Rig rig(bench, byte_a_cycle(), 1000, &memory);
+    const PacketHandle one = rig.packet({4}), three = rig.packet({4, 8, 4}, 0x20000);
+    const Packet& p = rig.shared.packets[three];
+    if (refuses) memory.refused = p.segments[1].bus;
+    const BusAddress first = p.segments[0].bus, last = p.segments[2].bus;
+    rig.payload.push(Cycle{0}, one);
+    rig.payload.push(Cycle{0}, three);
+    bench.run();
+    EXPECT_EQ(memory.together, (std::vector<std::size_t>{3}));
+    ASSERT_EQ(memory.written.size(), refuses ? 2u : 4u);
+    EXPECT_EQ(memory.written[1], first);
+    EXPECT_EQ(memory.written.back(), refuses ? first : last);
+    EXPECT_EQ(rig.dut.counters().failed, refuses ? 1u : 0u);
+    EXPECT_EQ(rig.dut.counters().writes, refuses ? 3u : 4u);
+    EXPECT_EQ(p.drop_reason, refuses ? DropReason::kHostMemory : DropReason::kNone);
+    EXPECT_EQ(rig.payload_done.size(), 2u);
+  }
 }
 
 // Payload in Gb/s that a saturated engine moves, by bytes of a transfer; clock of 430 MHz.
