@@ -14,9 +14,10 @@
 //   R6  Of both pipes of kOpen the simulator gets the write end. Notices are lines of text for the program's user, at
 //       most kMaxNotice bytes each with the newline: another program has ended without closing its device. The pipe's
 //       end is the simulator's.
-//   R7  kQueryPeers: how many programs are left to a client, after a notice. Two clients are peers when a QP of one is
-//       connected to a QP of the other or has sent its last datagram there. A client with a UD QP that has
-//       sent none yet is the peer of every client with a UD QP on a NIC that it has resolved a path to.
+//   R7  kQueryPeers: how many programs are left to a client, after a notice. Its peers are those that own the other QPs
+//       that its QPs are connected to, or have sent their last datagram to; those whose last datagram went to a UD QP
+//       of its own; and while a UD QP of its own has sent nothing, those with a UD QP on a NIC that it has resolved a
+//       path to. What another client says of itself alone makes nobody a peer.
 #pragma once
 
 #include <array>

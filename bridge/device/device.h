@@ -53,8 +53,10 @@ class Device {
     ClientId owner{};
     std::uint32_t remote_nic = 0;
     Qpn remote_qpn{};
+    bool datagram = false;
   };
   std::vector<Link> links() const;
+  bool takes_datagrams(Qpn qpn) const;
   // Clients with a UD QP: all, and those with one that has sent nothing yet, by the NICs that they can reach.
   std::set<ClientId> datagram_clients() const;
   std::set<std::pair<ClientId, std::uint32_t>> silent_clients() const;

@@ -272,14 +272,21 @@ bool Device::is_connected(Qpn qpn) const {
 std::vector<Device::Link> Device::links() const {
   std::vector<Link> found;
   for (const auto& [number, qp] : qps_) {
+    const bool datagram = qp.type == QpType::kUd;
     const auto add = [&](const AddressVector& path, Qpn remote) {
-      if (const auto nic = nic_of(path.destination_gid, nics_)) found.push_back({qp.qpn(), qp.owner, *nic, remote});
+      const auto nic = nic_of(path.destination_gid, nics_);
+      if (nic) found.push_back({qp.qpn(), qp.owner, *nic, remote, datagram});
     };
     if (is_connected(qp.qpn())) add(qp.context.path, qp.context.qp.remote_qpn);
-    if (qp.type != QpType::kUd) continue;
+    if (!datagram) continue;
     if (const SendWqe* wqe = nic_.requester->last_wqe(qp.qpn())) add(wqe->address, Qpn{wqe->remote_qpn});
   }
   return found;
+}
+
+bool Device::takes_datagrams(Qpn qpn) const {
+  const auto it = qps_.find(raw(qpn));
+  return it != qps_.end() && it->second.type == QpType::kUd;
 }
 
 std::set<ClientId> Device::datagram_clients() const {

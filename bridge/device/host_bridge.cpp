@@ -277,55 +277,50 @@ bool HostBridge::close(ClientId id, Client& client) {
   return true;
 }
 
-std::vector<HostBridge::Link> HostBridge::links() const {
-  std::vector<Link> found;
+std::vector<HostBridge::Bond> HostBridge::bonds() const {
+  std::vector<Bond> found;
   for (const auto& nic : nics_) {
     for (const Device::Link& l : nic->device.links()) {
-      const auto remote = nics_[l.remote_nic]->device.owner_of(l.remote_qpn);
-      if (remote && *remote != l.owner) {
-        found.push_back({{nic->number, l.qpn}, {l.remote_nic, l.remote_qpn}, l.owner, *remote});
+      const Device& far = nics_[l.remote_nic]->device;
+      const auto remote = far.owner_of(l.remote_qpn);
+      if (!remote || *remote == l.owner) continue;
+      found.push_back({l.owner, {nic->number, l.qpn}, *remote});
+      if (l.datagram && far.takes_datagrams(l.remote_qpn)) {
+        found.push_back({*remote, {l.remote_nic, l.remote_qpn}, l.owner});
       }
     }
   }
-  return found;
-}
-
-std::set<ClientId> HostBridge::silent_peers(ClientId id, const Client& client) const {
-  std::set<ClientId> found;
-  const bool receives = nics_[client.nic]->device.datagram_clients().contains(id);
-  for (const auto& nic : nics_) {
-    for (const auto& [owner, reached] : nic->device.silent_clients()) {
-      if (owner == id) {
-        found.merge(nics_[reached]->device.datagram_clients());
-      } else if (receives && reached == client.nic) {
-        found.insert(owner);
-      }
-    }
-  }
-  found.erase(id);
   return found;
 }
 
 void HostBridge::lose(ClientId id, Client& client) {
   ++losses_;
-  for (const Link& link : links()) {
-    if (link.owner != id && link.remote != id) continue;
-    const Client::Peer peer = link.owner == id ? link.remote_qp : link.qp;
-    Device& device = nics_[peer.nic]->device;
-    device.suffer_loss(peer.qpn, losses_);
-    if (link.remote == id && device.is_connected(peer.qpn)) client.peers.push_back(peer);
+  for (const Bond& bond : bonds()) {
+    if (bond.peer != id) continue;
+    Device& device = nics_[bond.qp.nic]->device;
+    device.suffer_loss(bond.qp.qpn, losses_);
+    if (device.is_connected(bond.qp.qpn)) client.peers.push_back(bond.qp);
   }
-  for (const ClientId peer : silent_peers(id, client)) nics_[clients_.at(peer).nic]->device.suffer_loss(peer, losses_);
+  if (!nics_[client.nic]->device.datagram_clients().contains(id)) return;
+  for (const auto& nic : nics_) {
+    for (const auto& [silent, reached] : nic->device.silent_clients()) {
+      if (reached == client.nic) nic->device.suffer_loss(silent, losses_);
+    }
+  }
 }
 
 channel::Peers HostBridge::peers_of(ClientId id, const Client& client) const {
-  std::set<ClientId> peers = silent_peers(id, client);
-  for (const Link& link : links()) {
-    if (link.owner == id) peers.insert(link.remote);
-    if (link.remote == id) peers.insert(link.owner);
+  const Device& device = nics_[client.nic]->device;
+  std::set<ClientId> peers;
+  for (const Bond& bond : bonds()) {
+    if (bond.client == id) peers.insert(bond.peer);
   }
+  for (const auto& [silent, reached] : device.silent_clients()) {
+    if (silent == id) peers.merge(nics_[reached]->device.datagram_clients());
+  }
+  peers.erase(id);
   std::erase_if(peers, [this](ClientId peer) { return clients_.at(peer).closing; });
-  return {nics_[client.nic]->device.last_loss(id), peers.size(), client.activity};
+  return {device.last_loss(id), peers.size(), client.activity};
 }
 
 // A receive that was posted before a send is never behind it: receive doorbells first. (shared_mapping.h R5)

@@ -95,12 +95,12 @@ class HostBridge final : public Block {
   void open(const HostEvent& event);
   bool advance(ClientId id, Client& client, Cycle now);
   bool close(ClientId id, Client& client);
-  struct Link {  // Device::Link between two clients that are there
-    Client::Peer qp, remote_qp;
-    ClientId owner{}, remote{};
+  struct Bond {  // why a client has a peer that is there: a QP of the client's
+    ClientId client{};
+    Client::Peer qp;
+    ClientId peer{};
   };
-  std::vector<Link> links() const;
-  std::set<ClientId> silent_peers(ClientId id, const Client& client) const;
+  std::vector<Bond> bonds() const;
   void lose(ClientId id, Client& client);
   channel::Peers peers_of(ClientId id, const Client& client) const;
   bool deliver_doorbells(Cycle now);

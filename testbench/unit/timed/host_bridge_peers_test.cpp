@@ -185,21 +185,49 @@ TEST(HostBridgePeers, AResolvedPathIsOneUntilTheFirstDatagram) {
   ConnectedPair p(lab, QpType::kUd, 0, 1), q(lab, QpType::kUd, 0, 1);
   resolve(p.a, 1);
   expect_loss(p.a, 0, 2);
-  expect_loss(p.b, 0, 1);
-  expect_loss(q.b, 0, 1);
-  expect_loss(q.a, 0, 0);
+  expect_loss(p.b, 0, 0);  // it has done nothing
   send_datagram(p);
   expect_loss(p.a, 0, 1);
-  expect_loss(q.b, 0, 0);
+  expect_loss(p.b, 0, 1);
   resolve(q.a, 1);
-  die(lab, q.a);
-  expect_loss(p.b, 1, 1);
-  expect_loss(q.b, 1, 0);
-  resolve(q.b, 0);
-  expect_loss(q.b, 1, 1);
+  die(lab, p.b);
+  expect_loss(p.a, 1, 0);
+  expect_loss(q.a, 1, 1);
   die(lab, p.a);
-  expect_loss(p.b, 2, 0);
-  expect_loss(q.b, 2, 0);
+  expect_loss(q.a, 1, 1);  // no loss of its own
+}
+
+// Who waits for its first peer has not lost it, whatever others said that they would do with it.
+TEST(HostBridgePeers, AStrangersDeathIsNoLoss) {
+  for (const QpType type : {QpType::kUd, QpType::kRc}) {
+    Lab lab(2);
+    Program waits(lab, 1), stranger(lab, 0);
+    const auto qp_of = [type](Program& p) {
+      const auto pd = p.create_pd();
+      auto cq = p.create_cq();
+      return p.create_qp(type, pd, cq);
+    };
+    const Program::Qp waiting = qp_of(waits);
+    EXPECT_EQ(waits.modify(Program::to_init(waiting, type)), 0);
+    Program::Qp strange = qp_of(stranger);
+    stranger.connect(strange, type, 1, waiting.number);
+    resolve(stranger, 1);
+    expect_loss(waits, 0, 0);
+    // A datagram to a QP that takes none.
+    Program other(lab, 0);
+    const auto pd = other.create_pd();
+    auto cq = other.create_cq();
+    Program::Qp datagrams = other.create_qp(QpType::kUd, pd, cq);
+    other.connect(datagrams, QpType::kUd, 1, 0);
+    other.post_send(datagrams, {.path = Program::path_to(1), .remote_qpn = waiting.number}, true);
+    other.ring_send(datagrams);
+    other.wait_for(cq);
+    expect_loss(waits, 0, type == QpType::kUd ? 1 : 0);
+    die(lab, stranger);
+    expect_loss(waits, 0, type == QpType::kUd ? 1 : 0);
+    die(lab, other);
+    expect_loss(waits, type == QpType::kUd ? 2 : 0, 0);
+  }
 }
 
 TEST(HostBridgePeers, ActivityIsDoorbellsAndOtherRequests) {
