@@ -12,12 +12,13 @@
 //   R5  Handles are the numbers that the device knows: QPN, CQN, SRQN, PDN, lkey. A handle of another connection is
 //       refused (EINVAL).
 //   R6  Of both pipes of kOpen the simulator gets the write end. Notices are lines of text for the program's user, at
-//       most kMaxNotice bytes each with the newline: another program has ended without closing its device. The pipe's
+//       most kMaxNotice bytes each with the newline: another program has left without closing its device. The pipe's
 //       end is the simulator's.
-//   R7  kQueryPeers: how many programs are left to a client, after a notice. Its peers are those that own the other QPs
-//       that its QPs are connected to, or have sent their last datagram to; those whose last datagram went to a UD QP
-//       of its own; and while a UD QP of its own has sent nothing, those with a UD QP on a NIC that it has resolved a
-//       path to. What another client says of itself alone makes nobody a peer.
+//   R7  kQueryPeers: how many programs are left to a client that has suffered a loss behind the one that it names in
+//       the request; otherwise only `lost` is told. Its peers are those that own the other QPs that its QPs are
+//       connected to, or have sent their last datagram to; those whose last datagram went to a UD QP of its own; and
+//       while a UD QP of its own has sent nothing, those with a UD QP on a NIC that it has resolved a path to. What
+//       another client says of itself alone makes nobody a peer.
 #pragma once
 
 #include <array>
@@ -163,10 +164,10 @@ struct Multicast {
 struct Clock {
   std::uint64_t model_time_ps = 0;
 };
-struct Peers {                 // reply
+struct Peers {
   std::uint64_t lost = 0;      // number of the last loss of a peer that QPs of the client have suffered; 0: none
-  std::uint64_t living = 0;    // peers that are there
-  std::uint64_t activity = 0;  // the client's doorbells and other requests
+  std::uint64_t living = 0;    // reply: peers that are there
+  std::uint64_t activity = 0;  // reply: the client's doorbells and other requests
 };
 
 struct Message {

@@ -54,9 +54,10 @@ class Device {
     std::uint32_t remote_nic = 0;
     Qpn remote_qpn{};
     bool datagram = false;
+    std::uint32_t qkey = 0;  // of it
   };
   std::vector<Link> links() const;
-  bool takes_datagrams(Qpn qpn) const;
+  bool takes_datagrams(Qpn qpn, std::uint32_t qkey) const;
   // Clients with a UD QP: all, and those with one that has sent nothing yet, by the NICs that they can reach.
   std::set<ClientId> datagram_clients() const;
   std::set<std::pair<ClientId, std::uint32_t>> silent_clients() const;

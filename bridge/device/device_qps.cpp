@@ -6,6 +6,7 @@
 
 #include "bridge/device/device.h"
 #include "bridge/device/qp_rules.h"
+#include "model/core/request_packet.h"
 
 namespace rxnic {
 
@@ -272,21 +273,22 @@ bool Device::is_connected(Qpn qpn) const {
 std::vector<Device::Link> Device::links() const {
   std::vector<Link> found;
   for (const auto& [number, qp] : qps_) {
-    const bool datagram = qp.type == QpType::kUd;
-    const auto add = [&](const AddressVector& path, Qpn remote) {
+    const SendWqe* wqe = qp.type == QpType::kUd ? nic_.requester->last_wqe(qp.qpn()) : nullptr;
+    const auto add = [&](const AddressVector& path, Qpn remote, std::uint32_t qkey) {
       const auto nic = nic_of(path.destination_gid, nics_);
-      if (nic) found.push_back({qp.qpn(), qp.owner, *nic, remote, datagram});
+      if (nic) found.push_back({qp.qpn(), qp.owner, *nic, remote, wqe != nullptr, qkey});
     };
-    if (is_connected(qp.qpn())) add(qp.context.path, qp.context.qp.remote_qpn);
-    if (!datagram) continue;
-    if (const SendWqe* wqe = nic_.requester->last_wqe(qp.qpn())) add(wqe->address, Qpn{wqe->remote_qpn});
+    if (wqe != nullptr) add(wqe->address, Qpn{wqe->remote_qpn}, qkey_of(*wqe, qp.context.qp));
+    if (is_connected(qp.qpn())) add(qp.context.path, qp.context.qp.remote_qpn, 0);
   }
   return found;
 }
 
-bool Device::takes_datagrams(Qpn qpn) const {
+bool Device::takes_datagrams(Qpn qpn, std::uint32_t qkey) const {
   const auto it = qps_.find(raw(qpn));
-  return it != qps_.end() && it->second.type == QpType::kUd;
+  if (it == qps_.end() || it->second.type != QpType::kUd) return false;
+  const QpContext& qp = it->second.context.qp;
+  return qp.state >= QpState::kRtr && qp.qkey == qkey;
 }
 
 std::set<ClientId> Device::datagram_clients() const {

@@ -239,7 +239,7 @@ bool HostBridge::advance(ClientId id, Client& client, Cycle now) {
     Command& command = client.requests.front();
     if (command.message.type == channel::Request::kQueryPeers) {
       command.message.status = 0;
-      command.message.body.peers = peers_of(id, client);
+      command.message.body.peers = peers_of(id, client, command.message.body.peers.lost);
     } else if (device.execute(id, command, now) == CommandResult::kBusy) {
       client.retry = latest(now + kRetryCycles, command.due);
       return true;
@@ -285,7 +285,7 @@ std::vector<HostBridge::Bond> HostBridge::bonds() const {
       const auto remote = far.owner_of(l.remote_qpn);
       if (!remote || *remote == l.owner) continue;
       found.push_back({l.owner, {nic->number, l.qpn}, *remote});
-      if (l.datagram && far.takes_datagrams(l.remote_qpn)) {
+      if (l.datagram && far.takes_datagrams(l.remote_qpn, l.qkey)) {
         found.push_back({*remote, {l.remote_nic, l.remote_qpn}, l.owner});
       }
     }
@@ -309,8 +309,10 @@ void HostBridge::lose(ClientId id, Client& client) {
   }
 }
 
-channel::Peers HostBridge::peers_of(ClientId id, const Client& client) const {
+channel::Peers HostBridge::peers_of(ClientId id, const Client& client, std::uint64_t settled) const {
   const Device& device = nics_[client.nic]->device;
+  const std::uint64_t lost = device.last_loss(id);
+  if (lost <= settled) return {lost, 0, client.activity};
   std::set<ClientId> peers;
   for (const Bond& bond : bonds()) {
     if (bond.client == id) peers.insert(bond.peer);
@@ -320,7 +322,7 @@ channel::Peers HostBridge::peers_of(ClientId id, const Client& client) const {
   }
   peers.erase(id);
   std::erase_if(peers, [this](ClientId peer) { return clients_.at(peer).closing; });
-  return {device.last_loss(id), peers.size(), client.activity};
+  return {lost, peers.size(), client.activity};
 }
 
 // A receive that was posted before a send is never behind it: receive doorbells first. (shared_mapping.h R5)

@@ -102,7 +102,7 @@ class HostBridge final : public Block {
   };
   std::vector<Bond> bonds() const;
   void lose(ClientId id, Client& client);
-  channel::Peers peers_of(ClientId id, const Client& client) const;
+  channel::Peers peers_of(ClientId id, const Client& client, std::uint64_t settled) const;
   bool deliver_doorbells(Cycle now);
   Cycle next_own(Cycle now) const;
 

@@ -311,7 +311,7 @@ void LivePort::close_client(Connection& connection) {
   event.client = connection.client->id();
   event.orderly = ended_ || !connection.client->has_objects();
   if (event.orderly) return options_.note(name_of(connection) + " has closed its device");
-  const std::string line = name_of(connection) + " has ended without closing its device";
+  const std::string line = name_of(connection) + " has left without closing its device";
   options_.note(line);
   for (LiveClient* other : active_) {
     if (other != connection.client.get()) other->tell_user(line);

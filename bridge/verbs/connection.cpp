@@ -158,7 +158,6 @@ int make_event_pipe(channel::Descriptor& read_end, channel::Descriptor& write_en
 
 void simulator_gone(Context& context) {
   if (context.dead.exchange(true, std::memory_order_acq_rel)) return;
-  context.told.store(false, std::memory_order_relaxed);
   if (context.given_up.load(std::memory_order_relaxed)) return;
   std::fprintf(stderr, "rxnic: the simulator (process %u) is gone; %s has failed\n", context.simulator_pid,
                context.device->device.name);

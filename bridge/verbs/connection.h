@@ -4,7 +4,8 @@
 //   R1  One Connection and one Mapping for each opened device. Listing devices takes a connection of its own, for a
 //       moment.
 //   R2  call() sends a request and waits for its reply. Any number of threads; one request is on the way at a time.
-//   R3  EIO: the simulator is gone (simulator_gone is called), or this is a forked child. Nothing comes after it.
+//   R3  EIO: the simulator is gone (call(): simulator_gone is called), or this is a forked child. Nothing comes after
+//       it.
 //   R4  Another version of the channel is refused; the message names both.
 #pragma once
 

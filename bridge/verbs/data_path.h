@@ -6,8 +6,8 @@
 //       WR that failed, the earlier ones stay posted; one doorbell a call.
 //   R2  poll_cq that finds nothing repeatedly waits on the mapping's `completions`, never longer than about 1 ms, so
 //       that the simulator gets a CPU; a CQE of a QP that is no more is skipped (its SRQ slot is freed).
-//   R3  A simulator that died (Context::dead, found by the watcher, by EOF of an event pipe, or by a control call):
-//   every posted WR of a polled CQ completes with IBV_WC_WR_FLUSH_ERR, the
+//   R3  A simulator that died (Context::dead, found by the watcher, by EOF of an event pipe, or by a control call), and
+//       a device that the watcher gave up: every posted WR of a polled CQ completes with IBV_WC_WR_FLUSH_ERR, the
 //       first of a QP with IBV_WC_FATAL_ERR; IBV_EVENT_DEVICE_FATAL comes once; channels give an event for each CQ
 //       that was armed.
 #pragma once

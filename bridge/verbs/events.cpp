@@ -104,6 +104,8 @@ bool fill(Context& context, const EventRecord& record, ibv_async_event& event) {
   }
 }
 
+bool is_error(EventKind kind) { return kind != EventKind::kQpSqDrained && kind != EventKind::kSrqLimitReached; }
+
 // Counts an acknowledged event; the object's destruction waits for it.
 template <class Object>
 void acknowledge(Object& object, std::uint32_t& completed, std::uint32_t events) {
@@ -155,7 +157,7 @@ int get_async_event(ibv_context* context, ibv_async_event* event) {
     }
     if (record.kind != EventKind::kDeviceFatal) {
       if (!fill(c, record, *event)) continue;
-      c.told.store(true, std::memory_order_relaxed);
+      if (is_error(record.kind)) c.warned.store(true, std::memory_order_relaxed);
       return 0;
     }
     tell_gone(c);

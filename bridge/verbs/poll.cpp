@@ -88,9 +88,9 @@ ibv_wc_opcode receive_opcode(CqeOpcode opcode) {
 // Completes the WQE that `out.cqe` names (R2). False: nobody's.
 bool complete(Context& context, Completion& out) {
   const Cqe& cqe = out.cqe;
-  if (cqe.status != WcStatus::kSuccess) context.told.store(true, std::memory_order_relaxed);
   Qp* qp = context.qps.find(cqe.qp_number);
   if (qp == nullptr) return false;  // (R3)
+  if (cqe.status != WcStatus::kSuccess) context.warned.store(true, std::memory_order_relaxed);
   if (cqe.opcode < CqeOpcode::kReceive) {
     if (qp->send.slots == 0) return false;
     const SentWr sent = complete_send(qp->send, cqe.wqe_index);

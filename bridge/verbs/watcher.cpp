@@ -63,6 +63,7 @@ void Watcher::stop() {
   if (!running_) return;
   running_ = false;
   eventfd_write(stop_.get(), 1);
+  if (context_->connection != nullptr) context_->connection->hang_up();  // it may be waiting for an answer
   eventfd_t ended;
   while (eventfd_read(stopped_.get(), &ended) != 0 && errno == EINTR) continue;
 }
@@ -109,8 +110,8 @@ bool Watcher::show_lines() {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     std::fprintf(stderr, "rxnic: %.*s\n", static_cast<int>(line.size()), line.data());
-    context_->told.store(false, std::memory_order_relaxed);
   }
+  if (!activity_) context_->warned.store(false, std::memory_order_relaxed);
   return true;
 }
 
@@ -118,10 +119,11 @@ bool Watcher::show_lines() {
 bool Watcher::may_wait_in_vain(bool waited) {
   const std::optional<std::uint64_t> before = std::exchange(activity_, std::nullopt);
   channel::Message message = request(channel::Request::kQueryPeers);
+  message.body.peers.lost = settled_;
   if (stays_ || context_->connection->ask(message) != 0) return false;
   const channel::Peers& peers = message.body.peers;
-  if (peers.lost == settled_) return false;
-  if (peers.living == 0 && !context_->told.load(std::memory_order_relaxed)) {
+  if (peers.lost <= settled_) return false;  // it falls when QPs begin anew
+  if (peers.living == 0 && !context_->warned.load(std::memory_order_relaxed)) {
     activity_ = peers.activity;
     if (!waited || before != activity_) return true;
     std::fprintf(stderr,

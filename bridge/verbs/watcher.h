@@ -6,13 +6,15 @@
 //       with its devices open owes it nothing.
 //   R2  A line of the simulator (protocol.h R6), another program's death, is shown on stderr.
 //   R3  The end of the pipe is the simulator's: simulator_gone().
-//   R4  The program that died was a peer of this one (protocol.h R7), no peer is left, the program is told of nothing
-//       (Context::told) and asks the device for nothing for kNotice: it waits for what cannot come, as ibv_srq_pingpong
-//       does, whose SRQ's receives are not flushed with a QP, or any receiver of datagrams. Its device is given up:
-//       everything goes on as if the simulator were gone.
-//   R5  A program that kept a CPU busy for kNotice after the device's end, was told of nothing and has no other device
-//       spins on its own memory, as ib_write_lat does, and would for ever: SIGTERM ends it.
+//   R4  The program that died was a peer of this one (protocol.h R7), no peer was left then, the program is given no
+//       error (Context::warned) and asks the device for nothing for kNotice: it waits for what cannot come, as
+//       ibv_srq_pingpong does, whose SRQ's receives are not flushed with a QP, or any receiver of datagrams. Its device
+//       is given up: everything goes on as if the simulator were gone.
+//   R5  A program that kept a CPU busy for kNotice after the device's end, was told of nothing (Context::told) and has
+//       no other device spins on its own memory, as ib_write_lat does, and would for ever: SIGTERM ends it. One that
+//       computes looks the same.
 //   R6  RXNIC_ON_LOSS=stay: neither R4 nor R5.
+//   R7  Not found out: the receivers of a multicast group whose sender died, and of datagrams before the first one.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +26,7 @@ namespace rxnic::verbs {
 
 struct Context;
 
-inline constexpr int kNoticeMs = 500;  // R4, R5
+inline constexpr int kNoticeMs = 400;  // R4, R5
 
 class Watcher {
  public:

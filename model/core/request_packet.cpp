@@ -96,10 +96,14 @@ void set_request_headers(Headers& h, const QpContext& qp, const SendRequest& r, 
   }
 }
 
+std::uint32_t qkey_of(const SendWqe& wqe, const QpContext& qp) {
+  return (wqe.remote_qkey & kOwnQkey) != 0 ? qp.qkey : wqe.remote_qkey;
+}
+
 void set_datagram_headers(Headers& h, const QpContext& qp, const SendWqe& wqe) {  // (R5)
   h.destination_qp = Qpn{wqe.remote_qpn};
   h.source_qp = qp.qpn;
-  h.qkey = (wqe.remote_qkey & kOwnQkey) != 0 ? qp.qkey : wqe.remote_qkey;
+  h.qkey = qkey_of(wqe, qp);
 }
 
 }  // namespace rxnic

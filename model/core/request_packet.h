@@ -35,7 +35,8 @@ std::uint16_t flow_source_port(Qpn local, Qpn remote);
 Headers path_headers(const AddressVector& path, const SourceGid& source, const MacAddress& mac, Qpn local, Qpn remote);
 // Sets BTH and extension headers for one packet of a request of `qp`; the headers below are in `h` (R3, R4).
 void set_request_headers(Headers& h, const QpContext& qp, const SendRequest& request, const RequestPacket& packet);
-// UD: destination and DETH (R5).
+// UD: the Q_Key that the datagram carries; destination and DETH (R5).
+std::uint32_t qkey_of(const SendWqe& wqe, const QpContext& qp);
 void set_datagram_headers(Headers& h, const QpContext& qp, const SendWqe& wqe);
 
 }  // namespace rxnic

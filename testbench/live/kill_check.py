@@ -177,6 +177,6 @@ CHECKS = {"server": server, "client": client, "simulator": simulator, "stop": st
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)
-    parser.add_argument("--rounds", type=int, default=int(os.environ.get("RXNIC_KILL_ROUNDS", "10")), metavar="N",
-                        help="default: $RXNIC_KILL_ROUNDS or 10")
+    parser.add_argument("--rounds", type=int, default=int(os.environ.get("RXNIC_KILL_ROUNDS", len(ENDLESS))),
+                        metavar="N", help="default: $RXNIC_KILL_ROUNDS or one of each program")
     sys.exit(e2e.run(parser, CHECKS))

@@ -22,7 +22,7 @@ void LiveCommand::describe(CLI::App& app) {
   app.add_flag("--record", live_.record, "Record the run: rxnic replay repeats it without the programs");
   app.add_flag("--quiet", live_.quiet, "Say nothing but errors; no status line");
   app.footer(
-      "A program whose peers have all died fails after half a second, so that nothing waits for ever; with\n"
+      "A program whose peers have all died fails after 0.4 s of doing nothing, so that nothing waits for ever; with\n"
       "RXNIC_ON_LOSS=stay in its environment it is told, and let be.");
 }
 

@@ -269,7 +269,7 @@ TEST_F(LiveConnectionsTest, AnEndWithObjectsIsNotOrderly) {  // R5
   EXPECT_FALSE(take_one().orderly);
 }
 
-TEST_F(LiveConnectionsTest, TheOthersUsersAreToldOfWhoEndedWithObjects) {  // R5
+TEST_F(LiveConnectionsTest, TheOthersUsersAreToldOfWhoLeftObjects) {  // R5
   LiveProgram clean, dying, other;
   open_program(clean);
   open_program(dying);
@@ -284,7 +284,7 @@ TEST_F(LiveConnectionsTest, TheOthersUsersAreToldOfWhoEndedWithObjects) {  // R5
   const ssize_t bytes = read(other.notices.get(), line, sizeof line);
   ASSERT_GT(bytes, 0);
   EXPECT_THAT(std::string(line, static_cast<std::size_t>(bytes)),
-              testing::MatchesRegex("process " + std::to_string(getpid()) + ".* has ended without.*\n"));
+              testing::MatchesRegex("process " + std::to_string(getpid()) + ".* has left without.*\n"));
 }
 
 TEST_F(LiveConnectionsTest, ARequestThatFailedCreatedNothing) {  // R5

@@ -53,6 +53,8 @@ TEST(HostBridgePeers, PeersOfAProgramThatDiedAreTold) {
     p.a.ring_send(p.left.qp);
     p.b.wait_for(p.right.cq);
     p.a.close(orderly);
+    expect_loss(p.b, orderly ? 0 : 1, 0);  // at once, while it is being cleaned up after
+    EXPECT_EQ(lab.bridge->counters().closed, 0u);
     ASSERT_TRUE(lab.run_until([&] { return lab.bridge->counters().closed == 1; }));
     lab.run(100'000);
     EXPECT_EQ(lab.bridge->device(0).objects(), 0u);
@@ -120,11 +122,10 @@ TEST(HostBridgePeers, AConnectionIsOne) {
   for (const QpType type : {QpType::kRc, QpType::kUc}) {
     Lab lab(2);
     ConnectedPair p(lab, type, 0, 1), q(lab, type, 0, 1);
-    expect_loss(p.b, 0, 1);
-    expect_loss(q.b, 0, 1);
+    expect_loss(p.b, 0, 0);
     die(lab, p.a);
     expect_loss(p.b, 1, 0);
-    expect_loss(q.b, 0, 1);
+    expect_loss(q.b, 0, 0);
     die(lab, q.b);
     expect_loss(q.a, 2, 0);
     expect_loss(p.b, 1, 0);  // not its loss
@@ -153,7 +154,6 @@ TEST(HostBridgePeers, AnotherPeerIsStillThere) {
   auto other = p.b.create_qp(QpType::kRc, p.right.pd, p.right.cq);
   c.connect(one, QpType::kRc, 1, other.number);
   p.b.connect(other, QpType::kRc, 0, one.number);
-  expect_loss(p.b, 0, 2);
   die(lab, p.a);
   expect_loss(p.b, 1, 1);
   c.close(true);
@@ -164,11 +164,7 @@ TEST(HostBridgePeers, TheLastDatagramIsOne) {
   for (const bool sender_dies : {false, true}) {
     Lab lab(2);
     ConnectedPair p(lab, QpType::kUd, 0, 1), q(lab, QpType::kUd, 0, 1);
-    expect_loss(p.b, 0, 0);
     send_datagram(p);
-    expect_loss(p.a, 0, 1);
-    expect_loss(p.b, 0, 1);
-    expect_loss(q.b, 0, 0);
     die(lab, sender_dies ? p.a : p.b);
     expect_loss(sender_dies ? p.b : p.a, 1, 0);
     expect_loss(q.a, 0, 0);
@@ -182,19 +178,22 @@ TEST(HostBridgePeers, TheLastDatagramIsOne) {
 // Before the first datagram an address handle is all that is known.
 TEST(HostBridgePeers, AResolvedPathIsOneUntilTheFirstDatagram) {
   Lab lab(2);
-  ConnectedPair p(lab, QpType::kUd, 0, 1), q(lab, QpType::kUd, 0, 1);
+  ConnectedPair p(lab, QpType::kUd, 0, 1), q(lab, QpType::kUd, 0, 1), r(lab, QpType::kUd, 0, 1);
   resolve(p.a, 1);
-  expect_loss(p.a, 0, 2);
+  die(lab, r.b);
+  expect_loss(p.a, 1, 2);
   expect_loss(p.b, 0, 0);  // it has done nothing
+  expect_loss(q.a, 0, 0);
   send_datagram(p);
-  expect_loss(p.a, 0, 1);
-  expect_loss(p.b, 0, 1);
+  expect_loss(p.a, 1, 1);
+  die(lab, q.b);
+  expect_loss(p.a, 1, 1);
   resolve(q.a, 1);
   die(lab, p.b);
-  expect_loss(p.a, 1, 0);
-  expect_loss(q.a, 1, 1);
+  expect_loss(p.a, 3, 0);
+  expect_loss(q.a, 3, 0);
   die(lab, p.a);
-  expect_loss(q.a, 1, 1);  // no loss of its own
+  expect_loss(q.a, 3, 0);  // no loss of its own
 }
 
 // Who waits for its first peer has not lost it, whatever others said that they would do with it.
@@ -209,10 +208,12 @@ TEST(HostBridgePeers, AStrangersDeathIsNoLoss) {
     };
     const Program::Qp waiting = qp_of(waits);
     EXPECT_EQ(waits.modify(Program::to_init(waiting, type)), 0);
+    if (type == QpType::kUd) {
+      EXPECT_EQ(waits.modify(Program::to_rtr(waiting, type, 0, 0)), 0);
+    }
     Program::Qp strange = qp_of(stranger);
     stranger.connect(strange, type, 1, waiting.number);
     resolve(stranger, 1);
-    expect_loss(waits, 0, 0);
     // A datagram to a QP that takes none.
     Program other(lab, 0);
     const auto pd = other.create_pd();
@@ -222,12 +223,39 @@ TEST(HostBridgePeers, AStrangersDeathIsNoLoss) {
     other.post_send(datagrams, {.path = Program::path_to(1), .remote_qpn = waiting.number}, true);
     other.ring_send(datagrams);
     other.wait_for(cq);
-    expect_loss(waits, 0, type == QpType::kUd ? 1 : 0);
     die(lab, stranger);
-    expect_loss(waits, 0, type == QpType::kUd ? 1 : 0);
+    expect_loss(waits, 0, 0);
     die(lab, other);
     expect_loss(waits, type == QpType::kUd ? 2 : 0, 0);
   }
+}
+
+// A datagram that is not taken makes nobody a peer.
+TEST(HostBridgePeers, TheKeyMustFit) {
+  Lab lab(2);
+  ConnectedPair p(lab, QpType::kUd, 0, 1);
+  channel::QpAttributes a;
+  a.qpn = p.right.qp.number;
+  a.mask = kAttrQkey;
+  a.qkey = 0x2222'2222;
+  EXPECT_EQ(p.b.modify(a), 0);
+  p.a.post_send(p.left.qp, {.path = Program::path_to(1), .remote_qpn = p.right.qp.number}, true);
+  p.a.ring_send(p.left.qp);
+  p.a.wait_for(p.left.cq);
+  die(lab, p.a);
+  expect_loss(p.b, 0, 0);
+}
+
+TEST(HostBridgePeers, WhatIsSettledIsNotLookedAt) {
+  Lab lab(2);
+  ConnectedPair p(lab, QpType::kRc, 0, 1), q(lab, QpType::kRc, 0, 1);
+  auto other = p.b.create_qp(QpType::kRc, p.right.pd, p.right.cq);
+  p.b.connect(other, QpType::kRc, 0, q.left.qp.number);
+  die(lab, p.a);
+  expect_loss(p.b, 1, 1);
+  const auto settled = p.b.call(Request::kQueryPeers, [](auto& b) { b.peers.lost = 1; }).body.peers;
+  EXPECT_EQ(settled.lost, 1u);
+  EXPECT_EQ(settled.living, 0u);
 }
 
 TEST(HostBridgePeers, ActivityIsDoorbellsAndOtherRequests) {
