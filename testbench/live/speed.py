@@ -16,6 +16,7 @@ from live import e2e
 
 ROWS = [  # what, command, messages, bytes of payload a message, what was asked for
     ("send -s 64", ["ib_send_bw", "-F", "-s", "64", "-n", "200000"], 200000, 64, "50 k messages/s"),
+    ("send -s 64, UD", ["ib_send_bw", "-F", "-s", "64", "-n", "200000", "-c", "UD"], 200000, 64, ""),
     ("send -s 65536", ["ib_send_bw", "-F", "-s", "65536", "-n", "5000"], 5000, 65536, "2 Gb/s"),
     ("ping-pong -s 64", ["ibv_rc_pingpong", "-g", "2", "-s", "64", "-n", "20000"], 40000, 64, "5 k round trips/s"),
     ("write -s 65536", ["ib_write_bw", "-F", "-s", "65536", "-n", "5000"], 5000, 65536, ""),
