@@ -34,6 +34,9 @@ ENDLESS = [
     ["ib_write_lat", "-F", "-n", "10000000"],
     ["ib_send_lat", "-F", "-n", "10000000", "-c", "UD"],
 ]
+# Reads its peer's addresses from a TCP socket in a loop that does not look for the socket's end: killed while they are
+# exchanged the other side spins in there for ever, before anything of RDMA has begun.
+LOOPS = ["ibv_srq_pingpong"]
 
 
 def shared_memory():
@@ -52,6 +55,9 @@ class Victims:
         # A server accepts one client and listens no more.
         live.wait_until(lambda: self.server.ended() or self.client.ended() or not self.port.is_listened_on(),
                         "a client that is let in")
+        if command[0] in LOOPS:
+            live.wait_until(lambda: self.server.ended() or self.client.ended() or not self.port.is_connected(),
+                            "the end of the exchange of addresses")
         self.port.close()
 
     def story(self):

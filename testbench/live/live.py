@@ -46,6 +46,9 @@ def wait_until(holds, what, limit=PATIENCE):
     return found
 
 
+LISTENS, ESTABLISHED = "0A", "01"  # states in /proc/net/tcp
+
+
 class Port:
     """A TCP port that is ours while this lives: bound, so that nobody is given it, but not listened on."""
 
@@ -56,13 +59,21 @@ class Port:
         self.number = self.holder.getsockname()[1]
 
     def is_listened_on(self):
+        return LISTENS in self.states()
+
+    def is_connected(self):
+        return ESTABLISHED in self.states()
+
+    def states(self):
+        """Of the sockets with this port at their own end, as the kernel writes them."""
+        found = []
         for table in ("/proc/net/tcp", "/proc/net/tcp6"):
             if os.path.exists(table):
                 for line in pathlib.Path(table).read_text(encoding="ascii").splitlines()[1:]:
                     local, state = line.split()[1], line.split()[3]
-                    if state == "0A" and int(local.rsplit(":", 1)[1], 16) == self.number:
-                        return True
-        return False
+                    if int(local.rsplit(":", 1)[1], 16) == self.number:
+                        found.append(state)
+        return found
 
     def close(self):
         self.holder.close()
