@@ -58,6 +58,7 @@ class Device {
   };
   std::vector<Link> links() const;
   bool takes_datagrams(Qpn qpn, std::uint32_t qkey) const;
+  std::vector<Qpn> qps_of(ClientId client) const;
   // Clients with a UD QP: all, and those with one that has sent nothing yet, by the NICs that they can reach.
   std::set<ClientId> datagram_clients() const;
   std::set<std::pair<ClientId, std::uint32_t>> silent_clients() const;

@@ -291,6 +291,14 @@ bool Device::takes_datagrams(Qpn qpn, std::uint32_t qkey) const {
   return qp.state >= QpState::kRtr && qp.qkey == qkey;
 }
 
+std::vector<Qpn> Device::qps_of(ClientId client) const {
+  std::vector<Qpn> found;
+  for (const auto& [number, qp] : qps_) {
+    if (qp.owner == client) found.push_back(qp.qpn());
+  }
+  return found;
+}
+
 std::set<ClientId> Device::datagram_clients() const {
   std::set<ClientId> found;
   for (const auto& [number, qp] : qps_) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/device/host_bridge.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cerrno>
 #include <string>
@@ -295,6 +296,8 @@ std::vector<HostBridge::Bond> HostBridge::bonds() const {
 
 void HostBridge::lose(ClientId id, Client& client) {
   ++losses_;
+  std::erase_if(lost_qps_, [this](const auto& lost) { return lost.second + kLossesKept <= losses_; });
+  for (const Qpn qpn : nics_[client.nic]->device.qps_of(id)) lost_qps_[{client.nic, qpn}] = losses_;
   for (const Bond& bond : bonds()) {
     if (bond.peer != id) continue;
     Device& device = nics_[bond.qp.nic]->device;
@@ -311,7 +314,12 @@ void HostBridge::lose(ClientId id, Client& client) {
 
 channel::Peers HostBridge::peers_of(ClientId id, const Client& client, std::uint64_t settled) const {
   const Device& device = nics_[client.nic]->device;
-  const std::uint64_t lost = device.last_loss(id);
+  std::uint64_t lost = device.last_loss(id);
+  for (const Device::Link& l : device.links()) {
+    if (l.owner != id) continue;
+    const auto it = lost_qps_.find({l.remote_nic, l.remote_qpn});
+    if (it != lost_qps_.end()) lost = std::max(lost, it->second);
+  }
   if (lost <= settled) return {lost, 0, client.activity};
   std::set<ClientId> peers;
   for (const Bond& bond : bonds()) {

@@ -13,6 +13,7 @@
 //   R6  A client that goes is cleaned up after: its objects are freed once the request that it was waiting for is done.
 //       When it did not go orderly its peers (protocol.h R7) have lost it: their RC and UC QPs that are connected to
 //       its QPs go to the error state first, with a kQpFatal event each, as if the connection manager had told them.
+//       Who connects or sends to a QP of its only later has lost it, too.
 //   R7  Whether a send queue in SQD is drained is asked every kDrainCycles. That alone never keeps it from waiting.
 //   R8  The observer is told of each receive completion in the cycle in which its write has landed, compressed or not,
 //       with its own sender's doorbell.
@@ -50,6 +51,7 @@ class HostBridge final : public Block {
  public:
   static constexpr std::uint64_t kRetryCycles = 64;
   static constexpr std::uint64_t kDrainCycles = 1024;
+  static constexpr std::uint64_t kLossesKept = 16;
 
   struct Attachment {
     Nic& nic;  // with a requester
@@ -116,6 +118,8 @@ class HostBridge final : public Block {
   Cycle look_{};  // for events
   Cycle ask_drained_ = kNever;
   std::uint64_t losses_ = 0;  // clients that did not go orderly
+  // Number of the loss by NIC and QPN, of the last kLossesKept: who speaks to these later has lost them, too.
+  std::map<std::pair<std::uint32_t, Qpn>, std::uint64_t> lost_qps_;
   HostEvent event_;
   HostBridgeCounters counters_;
 };

@@ -90,6 +90,7 @@ void Watcher::watch() {
     if (found < 0) continue;
     if (ready[0].revents != 0) return;
     if (found == 0 || show_lines()) {
+      if (found != 0) looks_ = kLooks;
       doubts = may_wait_in_vain(found == 0);
       continue;
     }
@@ -122,7 +123,7 @@ bool Watcher::may_wait_in_vain(bool waited) {
   message.body.peers.lost = settled_;
   if (stays_ || context_->connection->ask(message) != 0) return false;
   const channel::Peers& peers = message.body.peers;
-  if (peers.lost <= settled_) return false;  // it falls when QPs begin anew
+  if (peers.lost <= settled_) return --looks_ > 0;  // it falls when QPs begin anew
   if (peers.living == 0 && !context_->warned.load(std::memory_order_relaxed)) {
     activity_ = peers.activity;
     if (!waited || before != activity_) return true;

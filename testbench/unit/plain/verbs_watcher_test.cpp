@@ -197,8 +197,14 @@ TEST_F(VerbsLoss, AnotherDeathIsNoReasonToWaitLess) {  // R4
 
 TEST_F(VerbsLoss, WhoHasLostNobodyKeepsIt) {  // R4
   lose({{.lost = 0, .living = 0, .activity = 7}});
-  EXPECT_FALSE(given_up_in_the_end());
-  EXPECT_EQ(asked, 1u);
+  EXPECT_FALSE(given_up_in_the_end(kLooks));
+  EXPECT_EQ(asked, std::size_t{kLooks});
+}
+
+TEST_F(VerbsLoss, WhoSpeaksToTheDeadLosesItsDevice) {  // R4
+  lose({{}, {}, {.lost = 1, .living = 0, .activity = 7}});
+  while (!given_up()) std::this_thread::yield();
+  EXPECT_EQ(asked, 4u);
 }
 
 TEST_F(VerbsLoss, WhoHasAnotherPeerKeepsIt) {  // R4

@@ -230,6 +230,36 @@ TEST(HostBridgePeers, AStrangersDeathIsNoLoss) {
   }
 }
 
+// It was about to speak to the dead one.
+TEST(HostBridgePeers, WhoSpeaksToALostQpHasLostItToo) {
+  for (const QpType type : {QpType::kUc, QpType::kUd}) {
+    Lab lab(2);
+    ConnectedPair p(lab, QpType::kUc, 0, 1);
+    Program c(lab, 0);
+    const auto pd = c.create_pd();
+    auto cq = c.create_cq();
+    auto qp = c.create_qp(type, pd, cq);
+    die(lab, p.b);
+    expect_loss(c, 0, 0);
+    c.connect(qp, type, 1, p.right.qp.number);
+    if (type == QpType::kUd) {
+      expect_loss(c, 0, 0);
+      c.post_send(qp, {.path = Program::path_to(1), .remote_qpn = p.right.qp.number}, true);
+      c.ring_send(qp);
+      c.wait_for(cq);
+    }
+    expect_loss(c, 1, 0);
+    for (std::uint64_t n = 0; n < HostBridge::kLossesKept; ++n) {  // not for ever
+      expect_loss(c, 1, 0);
+      Program other(lab, 0);
+      other.create_pd();
+      die(lab, other);
+    }
+    expect_loss(c, 0, 0);
+    EXPECT_EQ(c.to_state(qp, QpState::kReset), 0);
+  }
+}
+
 // A datagram that is not taken makes nobody a peer.
 TEST(HostBridgePeers, TheKeyMustFit) {
   Lab lab(2);
