@@ -59,7 +59,7 @@ class Attacker {
     for (Owned<ibv_qp>& qp : qps_) (void)qp.release();
     (void)cq_.release(), (void)srq_.release(), (void)arena_.region.release();
     (void)world_.pd.release(), (void)world_.context.release();
-    if (socket_ >= 0) close(socket_);
+    if (socket_ >= 0) shutdown(socket_, SHUT_RDWR);  // the library's threads still have it
   }
   Attacker(const Attacker&) = delete;
   Attacker& operator=(const Attacker&) = delete;
