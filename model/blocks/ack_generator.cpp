@@ -5,8 +5,6 @@
 #include <bit>
 #include <cstring>
 
-#include "model/core/qp_error.h"
-
 namespace rxnic {
 
 namespace {
@@ -15,12 +13,6 @@ constexpr std::uint8_t kRnrNakBit = 0x20;
 constexpr std::uint8_t kNakBits = 0x60;
 constexpr std::uint32_t kAtomicBytes = 8;
 constexpr std::uint8_t kSyndromeRemoteAccess = 0x62;
-
-bool is_behind_failure(const Packet& p) {
-  if (is_squashed(p)) return true;
-  return p.role == PacketRole::kReceived && p.qp != nullptr && p.qp->state == QpState::kError &&
-         static_cast<std::int32_t>(p.sequence - p.qp->error_at) > 0;
-}
 
 // What an atomic asks of memory. (R5)
 DmaRequest atomic_request(const Packet& p) {
@@ -74,6 +66,7 @@ Cycle AckGenerator::step(Cycle now) {
   // (6) the builder
   start_build(now);
   // (7) a QP that failed
+  refused_.report(refusals, now);
   if (!failed_.empty() && failures.can_push(now)) {
     failures.push(now, failed_.front());
     failed_.erase(failed_.begin());
@@ -113,7 +106,7 @@ bool AckGenerator::take(Cycle now) {  // (R1)
   in.pop(now);
   ++counters_.packets;
   p.stamp(Station::kAckGenerator, now);
-  if (is_behind_failure(p)) {  // (R7) what it did is done and completed: only its answer is not sent
+  if (refused_.refuses(p)) {  // (R7) what it did is done and completed: only its answer is not sent
     counters_.suppressed += p.acknowledge;
     p.acknowledge = false;
   }
@@ -135,7 +128,7 @@ void AckGenerator::answer(PacketHandle h, Cycle now) {
   Headers a = answer_headers(p.h, qp.remote_qpn);
   a.psn = p.answer_psn;
   a.msn = p.answer_msn;
-  a.syndrome = nak ? p.syndrome : ack_syndrome(qp);
+  a.syndrome = nak ? p.syndrome : ack_syndrome(p);
   Job job;
   job.packet = h;
   if (p.has(kRead) && !nak) {
@@ -149,12 +142,13 @@ void AckGenerator::answer(PacketHandle h, Cycle now) {
     job.kind = Kind::kAtomic;
     job.replay = replay;
     if (!replay) job.request = atomic_request(p);
+    if (p.resource >= results_.size()) results_.resize(std::size_t{p.resource} + 1);
     job.region = p.h.rkey;
   }
   counters_.replays += replay;
   if (job.kind != Kind::kAnswer) {
     job.qp = &qp;
-    ++qp.pins;
+    qp.pins.add();
   }
   const std::uint32_t qpn = raw(qp.qpn);
   shared_.ledger.retire(p, now);
@@ -172,7 +166,7 @@ void AckGenerator::answer(PacketHandle h, Cycle now) {
   if (job.kind == Kind::kAnswer && !waits) {
     make_ready(h);
   } else {
-    append(qpn, job);
+    append(qpn, job, now);
   }
 }
 
@@ -201,7 +195,7 @@ void AckGenerator::unhold(Index flow) {
   free_if_empty(flow);
 }
 
-void AckGenerator::append(std::uint32_t qpn, const Job& job) {
+void AckGenerator::append(std::uint32_t qpn, const Job& job, Cycle now) {
   Index flow = find_flow(qpn);
   if (flow == kNone) flow = make_flow(qpn);
   const Index at = free_jobs_.back();
@@ -214,11 +208,11 @@ void AckGenerator::append(std::uint32_t qpn, const Job& job) {
     jobs_[f.last].next = at;
   }
   f.last = at;
-  advance(flow);
+  advance(flow, now);
 }
 
 // Moves on what its QP no longer holds up. (R3)
-void AckGenerator::advance(Index flow) {
+void AckGenerator::advance(Index flow, Cycle now) {
   Flow& f = flows_[flow];
   while (f.first != kNone) {
     Job& job = jobs_[f.first];
@@ -234,8 +228,8 @@ void AckGenerator::advance(Index flow) {
       break;
     } else if (job.replay) {  // (R5)
       Packet& p = shared_.packets[job.packet];
-      const ResponderResource& saved = shared_.resources[p.resource];
-      job.done = saved.atomic() && saved.done;
+      const AtomicResult& saved = results_[p.resource];
+      job.done = saved.done && saved.psn == p.h.psn;
       job.failed = !job.done;
       p.h.original = saved.original;
       continue;
@@ -244,7 +238,7 @@ void AckGenerator::advance(Index flow) {
       atomics_.push(f.first, Cycle{});
       break;
     }
-    free_first(f);
+    free_first(f, now);
   }
   if (!f.listed && readable(f) != kNone) {
     f.listed = true;
@@ -293,7 +287,6 @@ void AckGenerator::issue_read(Index flow, Index at, Cycle now) {  // (R4)
   response.qp = job.qp;  // pinned by the job
   response.pd = request.pd;
   response.access = kRemoteRead;
-  response.sequence = request.sequence;
   response.id = request.id;
   next_read_response(response, request.h, job.read);
   ++job.on_their_way;
@@ -330,7 +323,7 @@ void AckGenerator::build_read_response(Cycle now) {
     counters_.read_bytes += p.h.payload_bytes;
     build(h, p.h.payload_bytes, now);
   }
-  if (job.read.bytes_left == 0 && job.on_their_way == 0) advance(from.flow);
+  if (job.read.bytes_left == 0 && job.on_their_way == 0) advance(from.flow, now);
 }
 
 void AckGenerator::finish_atomic(Cycle now) {  // (R5)
@@ -341,16 +334,12 @@ void AckGenerator::finish_atomic(Cycle now) {  // (R5)
   job.done = true;
   if (done.ok) {
     p.h.original = job.original;
-    ResponderResource& saved = shared_.resources[p.resource];
-    if (saved.atomic() && saved.first_psn == p.h.psn) {  // not taken by a newer request
-      saved.original = job.original;
-      saved.done = true;
-    }
+    results_[p.resource] = {true, p.h.psn, job.original};
   } else {
     make_nak(p, job, kSyndromeRemoteOperation);
     fail_behind(done.cookie);
   }
-  advance(flow);
+  advance(flow, now);
 }
 
 // Turns a response whose memory failed into a NAK. (R7)
@@ -361,18 +350,12 @@ void AckGenerator::make_nak(Packet& p, const Job& job, std::uint8_t syndrome) {
   p.h.syndrome = syndrome;
   tell_failure(*job.qp, syndrome);
   p.h.msn = request.undo.msn;
-  // Packets behind have passed other blocks already: they are not squashed, they go on to their completions.
-  QpContext& qp = *job.qp;
-  const bool first = qp.state != QpState::kError;
-  if (first) qp.state_before_error = qp.state;
-  if (first || static_cast<std::int32_t>(request.sequence - qp.error_at) < 0) qp.error_at = request.sequence;
-  qp.state = QpState::kError;
-  qp.dirty = true;
+  refused_.fail_requests(*job.qp);  // what is behind has passed the other blocks: only its answers are not sent
 }
 
 void AckGenerator::tell_failure(QpContext& qp, std::uint8_t syndrome) {
-  if (!failures.bound() || qp.flush_requested) return;
-  ++qp.pins;
+  if (!failures.bound()) return;
+  qp.pins.add();
   failed_.push_back({&qp, syndrome == kSyndromeRemoteAccess ? EventType::kQpAccessError : EventType::kQpFatal});
 }
 
@@ -408,9 +391,9 @@ void AckGenerator::build(PacketHandle h, std::uint32_t payload_bytes, Cycle now)
   next_start_ = now + params_.response_cycles;
 }
 
-void AckGenerator::free_first(Flow& f) {
+void AckGenerator::free_first(Flow& f, Cycle now) {
   const Index at = f.first;
-  if (jobs_[at].qp != nullptr) --jobs_[at].qp->pins;
+  if (jobs_[at].qp != nullptr) jobs_[at].qp->pins.remove(now);
   f.first = jobs_[at].next;
   jobs_[at].qp = nullptr;
   free_jobs_.push_back(at);
@@ -446,9 +429,9 @@ void AckGenerator::free_if_empty(Index flow) {
   free_flows_.push_back(flow);
 }
 
-std::uint8_t AckGenerator::ack_syndrome(const QpContext& qp) const {
-  const bool counted = params_.credits == AckCredits::kCounted && credits_ != nullptr && !qp.uses_srq;
-  return counted ? credit_code(credits_->posted(qp.receive_queue)) : kCreditsUnlimited;
+std::uint8_t AckGenerator::ack_syndrome(const Packet& p) const {
+  const bool counted = params_.credits == AckCredits::kCounted && !p.qp->uses_srq;
+  return counted ? credit_code(p.posted_wqes) : kCreditsUnlimited;
 }
 
 void AckGenerator::hash(StateHash& h) const {

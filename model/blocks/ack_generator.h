@@ -12,25 +12,26 @@
 //       in the cycle in which the request is taken; at most read_responses_in_flight are on their way. Data taken in
 //       cycle m leaves in cycle m + latency_cycles at the earliest. READs of one QP may overlap. `gathered` keeps the
 //       order of `gather`.
-//   R5  Atomic: done when all before it in its QP is answered; segments[0].bus is where. The result is saved in the
-//       packet's resource before it is answered. A replay answers with the saved result; nothing when there is none.
+//   R5  Atomic: done when all before it in its QP is answered; segments[0].bus is where. The result is saved, by the
+//       packet's resource, before it is answered. A replay answers with the saved result; nothing when there is none.
 //       An ATOMIC WRITE likewise: its answer is a READ RESPONSE ONLY without data, sent when the write is done.
 //   R6  Coalescing: an ACK is held until coalesce_packets requests of its QP are acknowledged by it, coalesce_timer
 //       after the first of them, or until another answer of the QP is due, which it precedes. The newest PSN and MSN
 //       are those that go. Half of queue_depth QPs can be held; an ACK that finds no place, or one behind a READ or an
 //       atomic, is not held.
 //   R7  Memory that fails under a READ or an atomic: NAK 0x63 in its place (0x62 when its translation failed), the QP
-//       to the error state, no answer for what is behind (which is carried out and completed). So too for a NAK behind
-//       that of an error found later. `failures` tells the completion generator.
+//       to the error state, no answer for what is behind (which is carried out and completed, unless the WQE fetcher
+//       flushes it). So too for a NAK behind that of an error found later. `failures` notifies the completion
+//       generator, `refusals` the transport checker.
 //   R8  ACKs and atomic responses are built in their request's own buffer, READ responses in buffers of their own. Who
 //       takes them from `tx` releases them.
 #pragma once
 
 #include <vector>
 
-#include "model/blocks/credit_source.h"
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
+#include "model/core/refusal.h"
 #include "model/core/response.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
@@ -65,7 +66,6 @@ class AckGenerator final : public Block {
   std::uint64_t retired() const { return counters_.packets; }
   // For the control plane: an atomic on memory of this region is still to be carried out.
   bool has_atomic_on(Key region) const;
-  void set_credit_source(const CreditSource& source) { credits_ = &source; }
 
   In<PacketHandle> in{"in"};
   Out<PacketHandle> gather{"gather"};
@@ -74,6 +74,7 @@ class AckGenerator final : public Block {
   In<DmaCompletion> dma_done{"dma_done"};
   Out<PacketHandle> tx{"tx"};
   Out<QpFailure> failures{"failures"};
+  Out<Refusal> refusals{"refusals"};
 
  private:
   using Index = std::uint32_t;
@@ -109,6 +110,11 @@ class AckGenerator final : public Block {
     PacketHandle packet = kNoPacket;
     std::uint64_t ticket = 0;
   };
+  struct AtomicResult {
+    bool done = false;
+    Psn psn;
+    std::uint64_t original = 0;
+  };
   struct OnItsWay {
     Index flow = kNone, job = kNone;
     std::uint64_t ticket = 0;
@@ -118,8 +124,8 @@ class AckGenerator final : public Block {
   void answer(PacketHandle h, Cycle now);
   void hold(PacketHandle h, Index flow, std::uint32_t qpn, Cycle now);
   void unhold(Index flow);
-  void append(std::uint32_t qpn, const Job& job);
-  void advance(Index flow);
+  void append(std::uint32_t qpn, const Job& job, Cycle now);
+  void advance(Index flow, Cycle now);
   Index readable(const Flow& f) const;
   void issue(Cycle now);
   void issue_read(Index flow, Index at, Cycle now);
@@ -132,19 +138,20 @@ class AckGenerator final : public Block {
   void make_ready(PacketHandle h) { ready_.push({h, next_ticket_++}, Cycle{}); }
   void discard(PacketHandle h);
   void build(PacketHandle h, std::uint32_t payload_bytes, Cycle now);
-  void free_first(Flow& f);
+  void free_first(Flow& f, Cycle now);
   std::size_t bucket(std::uint32_t qpn) const;
   Index find_flow(std::uint32_t qpn) const;
   Index make_flow(std::uint32_t qpn);
   void free_if_empty(Index flow);
-  std::uint8_t ack_syndrome(const QpContext& qp) const;
+  std::uint8_t ack_syndrome(const Packet& p) const;
   Activity activity_now(Cycle now, bool refused, bool stalled) const;
   Cycle next_step(Cycle now, bool refused, bool stalled) const;
 
   AckGeneratorParams params_;
   NicShared& shared_;
   std::uint64_t hold_cycles_;
-  const CreditSource* credits_ = nullptr;
+  Refusals refused_;
+  std::vector<AtomicResult> results_;  // by handle of the responder resource
   std::vector<Job> jobs_;
   std::vector<Index> free_jobs_;
   std::vector<Flow> flows_;

@@ -5,8 +5,6 @@
 #include <cstring>
 #include <span>
 
-#include "model/core/qp_error.h"
-
 namespace rxnic {
 
 namespace {
@@ -29,24 +27,24 @@ std::uint8_t segment_rights(const Packet& p) {  // (R4, R5)
   return p.role == PacketRole::kResponse || is_remote(p) ? p.access : std::uint8_t{kLocalWrite};
 }
 
-bool fail_remote(Packet& p) {  // (R3, R5): true when it was a remote error
+}  // namespace
+
+bool AddressTranslator::fail(Packet& p) {  // (R3, R5): true when it was a remote error
   if (p.role == PacketRole::kResponse) {
     p.fail(DropReason::kRemoteAccess, Outcome::kNak, kRemoteAccessError, WcStatus::kRemoteAccess);
     return true;
   }
   if (!is_remote(p)) {
-    fail_qp(p, DropReason::kLocalOperation, kRemoteOperationError, WcStatus::kLocalProtection);
+    refused_.fail_qp(p, DropReason::kLocalOperation, kRemoteOperationError, WcStatus::kLocalProtection);
     return false;
   }
   if (p.qp->transport == Transport::kUc) {
-    fail_message(p, DropReason::kRemoteAccess);
+    refused_.fail_message(p, DropReason::kRemoteAccess);
   } else {
-    fail_qp(p, DropReason::kRemoteAccess, kRemoteAccessError, WcStatus::kRemoteAccess);
+    refused_.fail_qp(p, DropReason::kRemoteAccess, kRemoteAccessError, WcStatus::kRemoteAccess);
   }
   return true;
 }
-
-}  // namespace
 
 AddressTranslator::AddressTranslator(const sc_core::sc_module_name& name, const AddressTranslatorParams& params,
                                      NicShared& shared)
@@ -176,7 +174,7 @@ void AddressTranslator::advance(Lane& lane, Cycle now) {
     lane.head = lane.in.pop(now);
     if (lane.ahead > 0) --lane.ahead;
     Packet& p = shared_.packets[lane.head];
-    if (p.outcome != Outcome::kNak && p.outcome != Outcome::kDrop && is_squashed(p)) squash(p);
+    refused_.squash_when_behind(p);
     lane.range_checked = lane.missed = lane.has_region = lane.has_pages = false;
     lane.segment = 0;
     lane.walk = kNoWalk;
@@ -190,7 +188,8 @@ void AddressTranslator::advance(Lane& lane, Cycle now) {
     const Found found = resolve(lane, p, now);
     if (found == Found::kWait) return;
     if (found == Found::kNowhere) {
-      ++(fail_remote(p) ? counters_.remote_errors : counters_.local_errors);
+      ++(fail(p) ? counters_.remote_errors : counters_.local_errors);
+      refused_.report(refusals, now);
       lookups = 1;
     }
   }

@@ -28,6 +28,7 @@
 
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
+#include "model/core/refusal.h"
 #include "model/core/set_cache.h"
 #include "model/core/translation.h"
 #include "model/engine/delay_line.h"
@@ -73,6 +74,7 @@ class AddressTranslator final : public Block {
   Out<PacketHandle> out;
   In<PacketHandle> gather_in;
   Out<PacketHandle> gather_out;
+  Out<Refusal> refusals;
   Out<DmaRequest> dma;
   In<DmaCompletion> dma_done;
 
@@ -114,6 +116,7 @@ class AddressTranslator final : public Block {
   };
 
   void fill(std::uint32_t walk, bool ok);
+  bool fail(Packet& p);
   void leave(Lane& lane, Cycle now);
   void advance(Lane& lane, Cycle now);
   Found resolve(Lane& lane, Packet& p, Cycle now);
@@ -136,6 +139,7 @@ class AddressTranslator final : public Block {
   std::vector<PageLine> mtt_lines_;
   std::vector<Walk> walks_;
   std::vector<std::uint32_t> free_walks_;
+  Refusals refused_;
   std::array<Lane, 2> lanes_;  // main path, gather
   bool started_ = false;       // a walk, in this cycle
   bool again_ = false;         // something is left to start in the next cycle

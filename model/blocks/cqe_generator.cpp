@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "model/core/qp_error.h"
-
 namespace rxnic {
 
 namespace {
@@ -164,15 +162,14 @@ void CqeGenerator::take_failure(Cycle now) {  // (R6)
     request_flush(*f.qp, true);
     raise(f.event, raw(f.qp->qpn), now);
   }
-  --f.qp->pins;
+  f.qp->pins.remove(now);
 }
 
 void CqeGenerator::request_flush(QpContext& qp, bool tell_requester) {
   qp.flush_requested = true;
-  qp.dirty = true;
   ++counters_.flush_requests;
   if (flushes.bound()) {
-    ++qp.pins;
+    qp.pins.add();
     flush_list_.push_back(&qp);
   }
   if (tell_requester && failed.bound()) failed_list_.push_back(qp.qpn);
@@ -189,8 +186,8 @@ void CqeGenerator::send_requests(Cycle now) {  // (R6)
     failed.push(now, failed_list_.front());
     failed_list_.erase(failed_list_.begin());
   }
-  if (flush_list_.empty() || !flushes.can_push(now) || !shared_.packets.available(PacketClass::kInternal)) return;
-  const PacketHandle h = shared_.packets.allocate(PacketClass::kInternal);
+  if (flush_list_.empty() || !flushes.can_push(now) || !shared_.packets.available(PacketClass::kCqeGenerator)) return;
+  const PacketHandle h = shared_.packets.allocate(PacketClass::kCqeGenerator);
   Packet& p = shared_.packets[h];
   p.role = PacketRole::kFlush;
   p.qp = flush_list_.front();
@@ -198,11 +195,19 @@ void CqeGenerator::send_requests(Cycle now) {  // (R6)
   flushes.push(now, h);
 }
 
-// The last packet of a message was squashed by a failure that did not complete the message's WQE (R4 of qp_error.h has
-// one squashed packet complete it: the first). The fetcher took it for ended and does not flush it.
-bool CqeGenerator::ends_open_message(const Packet& p) const {
-  return p.drop_reason == DropReason::kSquashed && !p.completes && p.ends_message && p.has(kSend) &&
-         p.wqe_slot != kNoWqeSlot && shared_.wqes.is_owner(p.wqe_slot, {raw(p.qp->qpn), p.message_sequence});
+// The packet's WQE is completed by it unless that was done before, and is released when nobody behind uses it. (R8)
+void CqeGenerator::settle_wqe(Packet& p) {
+  const std::uint32_t slot = p.wqe_slot;
+  if (slot >= completed_.size()) completed_.resize(std::size_t{slot} * 2 + 1);
+  if (completed_[slot]) {
+    p.completes = false;
+  } else if (p.releases_wqe && !p.completes) {
+    p.completes = true;
+    if (p.status == WcStatus::kSuccess) {
+      p.status = p.drop_reason == DropReason::kRemoteAccess ? WcStatus::kRemoteAccess : WcStatus::kFlushed;
+    }
+  }
+  completed_[slot] = !p.releases_wqe && (completed_[slot] || (p.completes && p.status != WcStatus::kSuccess));
 }
 
 bool CqeGenerator::can_take() const {
@@ -214,23 +219,18 @@ void CqeGenerator::take(Cycle now) {
   const PacketHandle h = in.pop(now);
   Packet& p = shared_.packets[h];
   ++counters_.packets;
-  counters_.squashed += is_squashed(p) && p.drop_reason != DropReason::kSquashed;
-  squash_when_behind(p);
-  if (ends_open_message(p)) p.completes = true;
+  const bool squashed_before = p.drop_reason == DropReason::kSquashed;
+  counters_.squashed += refused_.squash_when_behind(p) && !squashed_before;
+  if (p.wqe_slot != kNoWqeSlot) settle_wqe(p);
   next_accept_ = now + (p.completes ? params_.cycles_per_cqe : 1u);  // (R2)
-  const bool ends_wqe = p.completes && (p.ends_message || p.status != WcStatus::kSuccess);
   if (p.completes) complete(p, now);
   if (p.qp != nullptr) handle_error(p, now);
+  refused_.report(refusals, now);
   if (p.role == PacketRole::kLastWqe && !p.qp->last_wqe_event_sent) {  // (R7)
     p.qp->last_wqe_event_sent = true;
-    p.qp->dirty = true;
     raise(EventType::kQpLastWqeReached, raw(p.qp->qpn), now);
   }
-  if (ends_wqe && p.wqe_slot != kNoWqeSlot) {  // (R8)
-    if (p.qp != nullptr && p.qp->wqe_slot == p.wqe_slot) {
-      p.qp->wqe_slot = kNoWqeSlot;
-      p.qp->dirty = true;
-    }
+  if (p.releases_wqe && p.wqe_slot != kNoWqeSlot) {  // (R8)
     shared_.wqes.release(p.wqe_slot);
     p.wqe_slot = kNoWqeSlot;
   }
@@ -275,14 +275,13 @@ void CqeGenerator::overrun(Cq& cq, Packet& p, Cycle now) {  // (R3)
     ++counters_.overruns;
     raise(EventType::kCqError, raw(cq.queue.context().number), now);
   }
-  if (p.qp != nullptr && p.qp->state != QpState::kError) {
+  if (p.qp != nullptr && !p.qp->flush_requested && !p.fails_qp) {
     if (p.role == PacketRole::kReceived) {
-      fail_qp(p, DropReason::kCqOverrun, kNakRemoteOperation, WcStatus::kGeneral);
+      refused_.fail_qp(p, DropReason::kCqOverrun, kNakRemoteOperation, WcStatus::kGeneral);
       p.acknowledge = p.acknowledge && p.has(kRequest);
     } else {
       p.drop_reason = DropReason::kCqOverrun;
-      p.qp->state = QpState::kError;
-      p.qp->dirty = true;
+      refused_.fail_requests(*p.qp);
     }
   }
   p.completes = false;
@@ -369,19 +368,16 @@ void CqeGenerator::check_event(Cq& cq, Cycle now) {  // (R4)
 
 void CqeGenerator::handle_error(Packet& p, Cycle now) {  // (R6)
   QpContext& qp = *p.qp;
-  if (qp.state != QpState::kError || qp.flush_requested) return;
-  // Packets ahead of the one that failed may still take WQEs: only it, or one behind it, may ask.
-  const auto behind = static_cast<std::int32_t>(p.sequence - qp.error_at);
+  if (qp.flush_requested) return;
   const bool lost_completion = p.drop_reason == DropReason::kCqOverrun;
   const bool by_requester =
       p.role == PacketRole::kSendCompletion && p.status != WcStatus::kSuccess && p.status != WcStatus::kFlushed;
-  if ((p.role != PacketRole::kReceived || behind < 0) && !lost_completion && !by_requester) return;
+  if (!p.fails_qp && !lost_completion && !by_requester) return;
   request_flush(qp, !by_requester);
   if (p.completes) return;
-  const bool own = behind == 0;
-  const EventType type = own && p.syndrome == kNakInvalidRequest ? EventType::kQpRequestError
-                         : own && p.syndrome == kNakRemoteAccess ? EventType::kQpAccessError
-                                                                 : EventType::kQpFatal;
+  const EventType type = p.fails_qp && p.syndrome == kNakInvalidRequest ? EventType::kQpRequestError
+                         : p.fails_qp && p.syndrome == kNakRemoteAccess ? EventType::kQpAccessError
+                                                                        : EventType::kQpFatal;
   raise(type, raw(qp.qpn), now);
 }
 

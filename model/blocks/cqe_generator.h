@@ -13,14 +13,16 @@
 //   R5  Compression, when both the parameter and the CQ ask for it: a session ends with a completion that does not
 //       join, at compression_max completions, and compression_timeout_cycles after the last one that joined. Events
 //       count what is written.
-//   R6  A packet that moved its QP to the error state, or the first one behind it: one request (kFlush) to the WQE
-//       fetcher to flush the QP's receive queue, and when no completion tells of the error one kQpRequestError (NAK
-//       0x61), kQpAccessError (0x62) or kQpFatal event. The requests wait in a list and never hold up the packets. So
-//       too for a completion of the requester that is in error and not flushed, and for what the answer generator found
-//       (`failures`). The requester is told of the QP (`failed`) unless it was who failed it.
+//   R6  A packet that moves its QP to the error state: one request (kFlush) to the WQE fetcher to flush the QP's
+//   receive
+//       queue, and when no completion reports the error one kQpRequestError (NAK 0x61), kQpAccessError (0x62) or
+//       kQpFatal event. The requests wait in a list and never hold up the packets. So too for a completion of the
+//       requester that is in error and not flushed, and for what the ACK generator found (`failures`). The requester is
+//       notified of the QP (`failed`) unless it was who failed it.
 //   R7  kLastWqe: one kQpLastWqeReached event a QP.
-//   R8  With the completion of its message, good or bad, a WQE's slot in the store is released. The last packet of a
-//       message that was squashed by something else than its own message completes it with kFlushed.
+//   R8  A WQE completes once: an error in the middle of its message is its completion, and what comes later of the
+//       message completes nothing. Its slot in the store is released with the last packet that uses it (releases_wqe),
+//       which completes it, as flushed when it was squashed, when nothing else has.
 //   R9  Within a cycle: landings; writes, packets, events out; then a doorbell, a failure, timers, a flush request, the
 //       next packet.
 //   R10 A CQ that is closed gets nothing any more: its completions are discarded, its doorbells do nothing. One that is
@@ -32,6 +34,7 @@
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
 #include "model/core/cq_table.h"
+#include "model/core/refusal.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
@@ -94,6 +97,7 @@ class CqeGenerator final : public Block {
   In<DmaCompletion> dma_done{"dma_done"};  // CQEs that have landed
   Out<PacketHandle> flushes{"flushes"};
   Out<Qpn> failed{"failed"};
+  Out<Refusal> refusals{"refusals"};
   In<QpFailure> failures{"failures"};
   Out<Event> events{"events"};
   In<Doorbell> doorbells{"doorbells"};
@@ -121,7 +125,7 @@ class CqeGenerator final : public Block {
   void send_requests(Cycle now);
   bool can_take() const;
   std::uint32_t event_room() const;
-  bool ends_open_message(const Packet& p) const;
+  void settle_wqe(Packet& p);
   void take(Cycle now);
   Cycle next_step(Cycle now, bool refused, bool stalled) const;
 
@@ -141,7 +145,9 @@ class CqeGenerator final : public Block {
   NicShared& shared_;
   std::uint32_t clock_period_ps_;
   CqTable cqs_;
-  std::vector<std::uint32_t> srqs_;    // by WqId: SRQN + 1
+  std::vector<std::uint32_t> srqs_;  // by WqId: SRQN + 1
+  std::vector<bool> completed_;      // by slot of the WQE store: completed in error and still in use (R8)
+  Refusals refused_;
   std::vector<std::uint8_t> buffers_;  // CQEs until the DMA engine has taken them, used in turn
   std::uint32_t buffer_slots_ = 0;
   std::uint32_t next_buffer_ = 0;

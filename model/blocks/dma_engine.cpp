@@ -5,8 +5,6 @@
 #include <bit>
 #include <cstring>
 
-#include "model/core/qp_error.h"
-
 namespace rxnic {
 
 namespace {
@@ -119,7 +117,7 @@ bool DmaEngine::take_packets(Cycle now) {
   if (writing_.packet == kNoPacket && payload.can_pop(now) && !leaving_.full()) {
     const PacketHandle h = payload.pop(now);
     Packet& p = shared_.packets[h];
-    if (p.outcome != Outcome::kNak && p.outcome != Outcome::kDrop && is_squashed(p)) squash(p);
+    refused_.squash_when_behind(p);
     if (p.segment_count == 0) {
       leaving_.push(h, now + 1);
       passed = true;
@@ -266,7 +264,8 @@ bool DmaEngine::start_payload(Cycle now) {
   if (writing_.segment == 0) writing_.written = write_segments(p);
   if (writing_.segment >= writing_.written) {  // (R8)
     ++counters_.failed;
-    fail_qp(p, DropReason::kHostMemory, kRemoteOperationError, WcStatus::kLocalProtection);
+    refused_.fail_qp(p, DropReason::kHostMemory, kRemoteOperationError, WcStatus::kLocalProtection);
+    refused_.report(refusals, now);
   }
   if (++writing_.segment >= p.segment_count) {
     leaving_.push(writing_.packet, latest(left.ceiling(), now + 1));

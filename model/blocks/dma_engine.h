@@ -31,6 +31,7 @@
 #include "model/blocks/ledger.h"
 #include "model/core/link_time.h"
 #include "model/core/pcie.h"
+#include "model/core/refusal.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/types/host_memory.h"
@@ -72,6 +73,7 @@ class DmaEngine final : public Block {
   std::array<In<DmaRequest>, kDmaClients> requests;
   std::array<Out<DmaCompletion>, kDmaClients> completions;
   Out<HostNotice> landed;
+  Out<Refusal> refusals;
 
  private:
   // Requesters in the order of their turns: the clients, then the two packet streams.
@@ -129,6 +131,7 @@ class DmaEngine final : public Block {
   std::size_t turn_ = 0;
   std::size_t lacks_tags_ = kNobody;
   std::size_t lacks_credit_ = kNobody;
+  Refusals refused_;
   Stream writing_;
   std::array<HostWrite, kMaxSegments> writes_;  // of the packet whose first segment starts
   Stream gathering_;

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "model/core/qp_error.h"
-
 namespace rxnic {
 
 GrhScatter::GrhScatter(const sc_core::sc_module_name& name, const GrhScatterParams& params, NicShared& shared)
@@ -41,8 +39,8 @@ Cycle GrhScatter::step(Cycle now) {
 void GrhScatter::take(Cycle now) {
   const PacketHandle h = in.pop(now);
   Packet& p = shared_.packets[h];
-  counters_.squashed += is_squashed(p) && p.drop_reason != DropReason::kSquashed;
-  squash_when_behind(p);  // (R4)
+  const bool squashed_before = p.drop_reason == DropReason::kSquashed;
+  counters_.squashed += refused_.squash_when_behind(p) && !squashed_before;  // (R4)
   ReceiveWqe* wqe = nullptr;
   ScatterCursor* cursor = nullptr;
   if (p.wqe_slot != kNoWqeSlot) {  // (R3)
@@ -51,7 +49,8 @@ void GrhScatter::take(Cycle now) {
     cursor = &cursors_[p.wqe_slot];
   }
   const DropReason before = p.drop_reason;
-  const ScatterWork work = plan_scatter(p, wqe, cursor);
+  const ScatterWork work = plan_scatter(p, wqe, cursor, refused_);
+  refused_.report(refusals, now);
   pipeline_.push(h, now + params_.latency_cycles);  // (R1)
   next_accept_ = now + cycles_of(work);
   ++counters_.packets;

@@ -6,7 +6,7 @@
 //   R2  It occupies the engine for max(1, ceil(bytes moved / bytes_per_cycle), ceil(elements looked at /
 //       sges_per_cycle)) cycles; the next packet is taken no earlier than after them. The bytes of the GRH area count.
 //   R3  How far a WQE is filled is kept by its slot of the WQE store, from the packet that takes the WQE on.
-//   R4  A packet behind one of its QP that failed is squashed. Failed and squashed packets go on in order, without
+//   R4  A packet behind one of its QP that failed here is squashed. Failed and squashed packets go on in order, without
 //       segments.
 #pragma once
 
@@ -39,6 +39,7 @@ class GrhScatter final : public Block {
 
   In<PacketHandle> in{"in"};
   Out<PacketHandle> out{"out"};
+  Out<Refusal> refusals{"refusals"};
 
  private:
   void take(Cycle now);
@@ -47,7 +48,8 @@ class GrhScatter final : public Block {
   GrhScatterParams params_;
   NicShared& shared_;
   std::vector<ScatterCursor> cursors_;  // by slot of the WQE store (R3)
-  DelayLine<PacketHandle> pipeline_;    // at most one packet enters a cycle
+  Refusals refused_;
+  DelayLine<PacketHandle> pipeline_;  // at most one packet enters a cycle
   Cycle next_accept_{};
   GrhScatterCounters counters_;
 };

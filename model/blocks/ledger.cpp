@@ -19,7 +19,7 @@ void Ledger::retire(Packet& p, Cycle now) {
   }
   if (observer_ != nullptr) observer_->on_retire(p, now);
   if (p.qp != nullptr) {
-    --p.qp->pins;
+    p.qp->pins.remove(now);
     p.qp = nullptr;
   }
 }

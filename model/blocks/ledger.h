@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 
-#include "model/core/responder_resources.h"
 #include "model/core/wqe_store.h"
 #include "model/engine/state_hash.h"
 #include "model/types/packet.h"
@@ -58,11 +57,12 @@ struct QpFailure {
 
 // On-chip memories that several blocks of one NIC work on.
 struct NicShared {
-  explicit NicShared(const PacketPool::Quotas& quotas) : packets(quotas), ledger(packets) {}
+  // `now`: the present cycle (PacketPool).
+  explicit NicShared(const PacketPool::Quotas& quotas, const Cycle* now = nullptr)
+      : packets(quotas, now), ledger(packets) {}
   PacketPool packets;
   Ledger ledger;
   WqeStore wqes;
-  ResponderResources resources;
 };
 
 }  // namespace rxnic

@@ -8,6 +8,17 @@ namespace rxnic {
 
 static_assert(std::is_trivially_copyable_v<QpContext>, "contexts are moved by DMA");
 
+namespace {
+
+// As it lies in host memory.
+void leave_chip(QpContext& context) {
+  context.pins = {};
+  context.line = context.residence = 0;
+  context.dirty = false;
+}
+
+}  // namespace
+
 QpContextCache::QpContextCache(const sc_core::sc_module_name& name, const QpContextCacheParams& params,
                                NicShared& shared)
     : Block(name),
@@ -57,9 +68,8 @@ Cycle QpContextCache::step(Cycle now) {
 
 // True when the packet at the head was dropped for it.
 bool QpContextCache::fill(std::uint32_t line, bool ok, Cycle now) {
-  QpContext& context = lines_[line].context;
-  context.pins = 0;
-  context.dirty = false;
+  settle(line);
+  const QpContext& context = lines_[line].context;
   displaced_[line] = kNone;
   --reading_;
   if (ok && context.valid != 0) {
@@ -72,6 +82,15 @@ bool QpContextCache::fill(std::uint32_t line, bool ok, Cycle now) {
   if (head_ == kNoPacket || qpn_of(head_) != qpn) return false;
   give_up_head(now);
   return true;
+}
+
+// A context has come to the line.
+void QpContextCache::settle(std::uint32_t line) {
+  QpContext& context = lines_[line].context;
+  context.pins = {};
+  context.line = line;
+  context.dirty = false;
+  renew(context);
 }
 
 void QpContextCache::give_up_head(Cycle now) {  // (R6, R7)
@@ -124,14 +143,14 @@ void QpContextCache::advance(Cycle now) {
       return;
     }
     p.qp = &lines_[line].context;
-    ++p.qp->pins;
+    p.qp->pins.add();
     tags_.touch(line);
     last_found_ = now + params_.hit_cycles;
     found_.push(head_, last_found_);
     head_ = kNoPacket;
     again_ |= more_to_take(now) && !found_.full();
   } else if (line == kNone && reading_ < params_.misses_in_flight) {
-    head_has_no_way_ = !fetch(qpn);
+    head_has_no_way_ = !fetch(qpn, now);
   }
 }
 
@@ -142,24 +161,24 @@ void QpContextCache::look_ahead(Cycle now) {  // (R5)
   const Qpn qpn = qpn_of(*h);
   if (tags_.find(raw(qpn)) == kNone) {
     if (reading_ >= params_.misses_in_flight) return;  // a completion leads here again
-    counters_.reads_ahead += fetch(qpn);
+    counters_.reads_ahead += fetch(qpn, now);
   }
   ++ahead_;
   again_ |= in.peek(now, ahead_) != nullptr;
 }
 
 // False when no way of its set can be had. (R3, R4)
-bool QpContextCache::fetch(Qpn qpn) {
+bool QpContextCache::fetch(Qpn qpn, Cycle now) {
   const std::uint32_t line = tags_.place_for(
-      raw(qpn), [this](std::uint32_t l) { return states_[l] == LineState::kHere && lines_[l].context.pins == 0; });
+      raw(qpn), [&](std::uint32_t l) { return states_[l] == LineState::kHere && !lines_[l].context.pins.held(now); });
   if (line == kNone) return false;
   QpContext& context = lines_[line].context;
   DmaRequest request;
   request.cookie = line;
-  request.bytes = sizeof(QpContext);
+  request.bytes = kQpContextBytes;
   request.data = reinterpret_cast<std::uint8_t*>(&lines_[line]);
   if (states_[line] == LineState::kHere && context.dirty) {
-    context.dirty = false;
+    leave_chip(context);
     displaced_[line] = static_cast<std::uint32_t>(tags_.key(line));
     request.kind = DmaKind::kWrite;
     request.address = qp_context_address(Qpn{displaced_[line]});
@@ -200,7 +219,7 @@ bool QpContextCache::forget(Qpn qpn) {
   if (moving(qpn)) return false;
   const std::uint32_t line = tags_.find(raw(qpn));
   if (line == kNone) return true;
-  if (lines_[line].context.pins > 0) return false;
+  if (lines_[line].context.pins.count() > 0) return false;
   tags_.drop(line);
   states_[line] = LineState::kEmpty;
   return true;
@@ -211,25 +230,24 @@ QpContext* QpContextCache::bring(Qpn qpn, HostMemory& memory) {
   const bool awaited =
       head_ != kNoPacket && shared_.packets[head_].role != PacketRole::kReceived && qpn_of(head_) == qpn;
   if (awaited || moving(qpn)) return nullptr;
-  const std::uint32_t line = tags_.place_for(
-      raw(qpn), [this](std::uint32_t l) { return states_[l] == LineState::kHere && lines_[l].context.pins == 0; });
+  const std::uint32_t line = tags_.place_for(raw(qpn), [this](std::uint32_t l) {
+    return states_[l] == LineState::kHere && lines_[l].context.pins.count() == 0;
+  });
   if (line == kNone) return nullptr;
   QpContext& context = lines_[line].context;
   if (states_[line] == LineState::kHere && context.dirty) write_back(context, memory);
   context = memory.load<QpContext>(qp_context_address(qpn));
-  context.pins = 0;
-  context.dirty = false;
   tags_.drop(line);
   tags_.assign(line, raw(qpn));
   states_[line] = LineState::kHere;
+  settle(line);
   wake();  // a packet may wait for it
   return &context;
 }
 
 void QpContextCache::write_back(const QpContext& context, HostMemory& memory) {
   QpContext image = context;
-  image.pins = 0;
-  image.dirty = false;
+  leave_chip(image);
   memory.store(qp_context_address(context.qpn), image);
 }
 

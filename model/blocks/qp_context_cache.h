@@ -61,6 +61,8 @@ class QpContextCache final : public Block {
   // Forgets a context without writing it back (its QP is gone or was rewritten in host memory). False, and nothing
   // done, when it is pinned or moving.
   bool forget(Qpn qpn);
+  // The context was reset: what the blocks remember of it is not about it any more (core/refusal.h, R6).
+  void renew(QpContext& context) { context.residence = ++residences_; }
   // Writes all changed contexts to host memory, at once.
   void flush_to(HostMemory& memory);
 
@@ -83,10 +85,11 @@ class QpContextCache final : public Block {
   void give_up_head(Cycle now);
   static void write_back(const QpContext& context, HostMemory& memory);
   bool fill(std::uint32_t line, bool ok, Cycle now);
+  void settle(std::uint32_t line);
   void leave(Cycle now);
   void advance(Cycle now);
   void look_ahead(Cycle now);
-  bool fetch(Qpn qpn);
+  bool fetch(Qpn qpn, Cycle now);
   void make_request(Cycle now);
   Qpn qpn_of(PacketHandle h) const { return shared_.packets[h].h.destination_qp; }
 
@@ -102,7 +105,8 @@ class QpContextCache final : public Block {
   PacketHandle head_ = kNoPacket;         // waits for its context
   bool head_has_no_way_ = false;          // (R3) asked again in every cycle: nobody tells when a pin goes
   std::uint32_t reading_ = 0;
-  std::uint32_t ahead_ = 0;  // packets behind the head that were looked at
+  std::uint32_t residences_ = 0;  // contexts that have been here
+  std::uint32_t ahead_ = 0;       // packets behind the head that were looked at
   bool again_ = false;
   QpContextCacheCounters counters_;
 };

@@ -4,20 +4,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/core/qp_error.h"
-
 namespace rxnic {
 
 namespace {
 
-constexpr std::uint8_t kNakSequence = 0x60;
 constexpr std::uint8_t kNakInvalidRequest = 0x61;
 constexpr std::uint8_t kNakRemoteOperation = 0x63;
 
 bool is_unreliable(const Packet& p) { return p.qp->transport == Transport::kUc; }
-bool fails_qp(const Packet& p) {
-  return p.outcome == Outcome::kNak && (p.syndrome & 0xe0) == kNakSequence && p.syndrome != kNakSequence;
-}
 
 }  // namespace
 
@@ -70,6 +64,10 @@ Cycle SrqWqeFetcher::step(Cycle now) {
     table_.arrived(done.cookie, done.ok);
     background = true;
   }
+  if (flushes.can_pop(now)) {
+    take_flush_requests(now);
+    background = true;
+  }
   // (3) the oldest packet, or a flushed WQE, leaves
   Activity activity = Activity::kStarved;
   const bool head_is_ready = pipeline_.ready(now);
@@ -83,6 +81,7 @@ Cycle SrqWqeFetcher::step(Cycle now) {
     const PacketHandle h = pipeline_.front();
     Packet& p = shared_.packets[h];
     const Verdict verdict = serve(p, now);
+    refused_.report(refusals, now);
     if (verdict == Verdict::kLeaves) {
       leave(pipeline_.pop(), now);
       moved = flush_turn_ = true;
@@ -172,17 +171,16 @@ bool SrqWqeFetcher::read_ahead(Cycle now) {
 
 SrqWqeFetcher::Verdict SrqWqeFetcher::serve(Packet& p, Cycle now) {
   if (p.qp == nullptr) return Verdict::kLeaves;
-  // What waits is judged again when its WQE is there: nothing tells this block that it has been squashed meanwhile.
-  if (waiting_ && table_.supply(p.queue) == WorkQueueTable::Supply::kComing) return Verdict::kWaits;
   QpContext& qp = *p.qp;
-  if (is_squashed(p)) {
+  if (refused_.refuses(p)) {
     if (give_back(p, now) == Verdict::kBlocked) return Verdict::kBlocked;
-    counters_.squashed += p.drop_reason != DropReason::kSquashed;
+    ++counters_.squashed;
     squash(p);
     return Verdict::kLeaves;
   }
+  if (waiting_ && table_.supply(p.queue) == WorkQueueTable::Supply::kComing) return Verdict::kWaits;
   const bool received = p.role == PacketRole::kReceived;
-  if (p.role == PacketRole::kTruncated || (received && (fails_qp(p) || (p.outcome == Outcome::kDrop && p.completes)))) {
+  if (p.role == PacketRole::kTruncated || (received && (p.fails_qp || (p.outcome == Outcome::kDrop && p.completes)))) {
     use_open_wqe(p);  // (R6)
     return Verdict::kLeaves;
   }
@@ -195,7 +193,7 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::serve(Packet& p, Cycle now) {
   } else if (p.has(kSend)) {
     p.wqe_slot = qp.wqe_slot;  // (R6)
     if (p.wqe_slot == kNoWqeSlot) {
-      fail_qp(p, DropReason::kLocalOperation, kNakRemoteOperation, WcStatus::kLocalQpOperation);
+      refused_.fail_qp(p, DropReason::kLocalOperation, kNakRemoteOperation, WcStatus::kLocalQpOperation);
       return Verdict::kLeaves;
     }
   } else {
@@ -209,18 +207,19 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::serve(Packet& p, Cycle now) {
 void SrqWqeFetcher::hold(Packet& p) {
   QpContext& qp = *p.qp;
   attach(p, p.wqe_slot);
-  if (p.takes_wqe) shared_.wqes.set_owner(p.wqe_slot, {raw(qp.qpn), p.message_sequence});
   if (p.has(kSend) && table_.exists(p.queue)) p.pd = table_.context(p.queue).pd;
-  qp.wqe_slot = p.ends_message ? kNoWqeSlot : p.wqe_slot;
-  qp.dirty = true;
+  qp.wqe_slot = p.wqe_slot;
+  qp.wqe_queue = p.queue;
+  qp.wqe_cq = p.cq;
+  qp.wqe_matched = p.tag_verdict == TagVerdict::kMatched;
+  if (p.ends_message || p.bad_length) close(p);
   if (p.bad_length) {
-    qp.wqe_slot = kNoWqeSlot;
     if (is_unreliable(p)) {
-      fail_message(p, DropReason::kInvalidRequest);
+      refused_.fail_message(p, DropReason::kInvalidRequest);
       p.completes = true;
       p.status = WcStatus::kRemoteInvalidRequest;
     } else {
-      fail_qp(p, DropReason::kInvalidRequest, kNakInvalidRequest, WcStatus::kRemoteInvalidRequest);
+      refused_.fail_qp(p, DropReason::kInvalidRequest, kNakInvalidRequest, WcStatus::kRemoteInvalidRequest);
     }
   } else if (is_unreliable(p) && p.has(kSend)) {
     check_unreliable_length(p);
@@ -233,30 +232,36 @@ void SrqWqeFetcher::attach(Packet& p, std::uint32_t slot) {
   p.wqe_index = shared_.wqes[slot].wqe_index;
 }
 
+// Nobody behind the packet uses its WQE. (R11)
+void SrqWqeFetcher::close(Packet& p) {
+  p.releases_wqe = true;
+  p.qp->wqe_slot = kNoWqeSlot;
+}
+
 void SrqWqeFetcher::check_unreliable_length(Packet& p) {  // (R7)
   const std::uint32_t slot = p.wqe_slot;
   if (p.message_bytes <= shared_.wqes[slot].total_bytes) return;
   ++counters_.too_long;
-  fail_message(p, DropReason::kMessageTooLong);
+  refused_.fail_message(p, DropReason::kMessageTooLong);
   if (p.qp->uses_srq) {
     p.completes = true;
     p.status = WcStatus::kLocalLength;
-    p.qp->wqe_slot = kNoWqeSlot;
+    close(p);
   } else {
     p.wqe_slot = kNoWqeSlot;
+    p.releases_wqe = false;
     p.qp->wqe_slot = slot;
   }
 }
 
 void SrqWqeFetcher::use_open_wqe(Packet& p) {
   QpContext& qp = *p.qp;
-  // A QP in error that this packet did not bring there: what did completes the WQE.
-  p.completes = qp.wqe_slot != kNoWqeSlot && (qp.state != QpState::kError || fails_qp(p));
+  p.completes = qp.wqe_slot != kNoWqeSlot;
   if (!p.completes) return;
   if (p.queue == kNoWq) p.queue = qp.receive_queue;
-  attach(p, std::exchange(qp.wqe_slot, kNoWqeSlot));
-  if (fails_qp(p) && p.status == WcStatus::kSuccess) p.status = WcStatus::kFlushed;
-  qp.dirty = true;
+  attach(p, qp.wqe_slot);
+  close(p);
+  if (p.fails_qp && p.status == WcStatus::kSuccess) p.status = WcStatus::kFlushed;
 }
 
 SrqWqeFetcher::Verdict SrqWqeFetcher::take_wqe(Packet& p, Cycle now) {
@@ -270,7 +275,7 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::take_wqe(Packet& p, Cycle now) {
   if (supply == WorkQueueTable::Supply::kNone) {  // (R4)
     if (give_back(p, now) == Verdict::kBlocked) return Verdict::kBlocked;
     ++counters_.no_wqe;
-    fail_rnr(p);
+    refused_.fail_rnr(p);
     return Verdict::kLeaves;
   }
   const bool reaches_limit = table_.take_reaches_limit(p.queue);
@@ -291,8 +296,9 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::take_wqe(Packet& p, Cycle now) {
   attach(p, slot);
   if (!wqe.valid) {  // (R5)
     ++counters_.bad_wqes;
-    fail_qp(p, DropReason::kLocalOperation, kNakRemoteOperation,
-            wqe_error_ == WqeErrorStatus::kLocProt ? WcStatus::kLocalProtection : WcStatus::kLocalQpOperation);
+    p.releases_wqe = true;
+    refused_.fail_qp(p, DropReason::kLocalOperation, kNakRemoteOperation,
+                     wqe_error_ == WqeErrorStatus::kLocProt ? WcStatus::kLocalProtection : WcStatus::kLocalQpOperation);
   }
   return Verdict::kLeaves;
 }
@@ -321,7 +327,7 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::give_back(Packet& p, Cycle now) {  // (R10
 
 // A flushed WQE, or the end of a flush. True when something was done.
 bool SrqWqeFetcher::flush(Cycle now) {  // (R9)
-  if (flush_queue_ == kNoWq && flush_request_ == kNoPacket && !next_flush(now)) return false;
+  if (flush_queue_ == kNoWq && flush_request_ == kNoPacket && !next_flush()) return false;
   QpContext* qp = flush_request_ == kNoPacket ? nullptr : shared_.packets[flush_request_].qp;
   const bool open = qp != nullptr && qp->wqe_slot != kNoWqeSlot;
   const bool rq = flush_queue_ != kNoWq && table_.exists(flush_queue_) && table_.failed(flush_queue_);
@@ -329,16 +335,16 @@ bool SrqWqeFetcher::flush(Cycle now) {  // (R9)
     finish_flush(now);
     return true;
   }
-  lacks_packet_ = !shared_.packets.available(PacketClass::kInternal);
+  lacks_packet_ = !shared_.packets.available(PacketClass::kSrqWqeFetcher);
   if (lacks_packet_) return false;
   const PacketHandle h = flushed_packet(qp, flush_queue_);
   Packet& p = shared_.packets[h];
   if (open) {
-    attach(p, std::exchange(qp->wqe_slot, kNoWqeSlot));
-    p.queue = qp->message_queue;
-    p.cq = qp->message_cq;
-    if (qp->tag_verdict == TagVerdict::kMatched) p.cqe_opcode = CqeOpcode::kTagReceive;
-    qp->dirty = true;
+    attach(p, qp->wqe_slot);
+    close(p);
+    p.queue = qp->wqe_queue;
+    p.cq = qp->wqe_cq;
+    if (qp->wqe_matched) p.cqe_opcode = CqeOpcode::kTagReceive;
   } else {
     p.wqe_index = table_.flush_one(flush_queue_);
   }
@@ -352,31 +358,35 @@ bool SrqWqeFetcher::flush(Cycle now) {  // (R9)
 }
 
 void SrqWqeFetcher::leave(PacketHandle h, Cycle now) {
-  shared_.packets[h].stamp(Station::kSrqWqeFetcher, now);
+  Packet& p = shared_.packets[h];
+  p.stamp(Station::kSrqWqeFetcher, now);
+  if (p.acknowledge && !p.qp->uses_srq && table_.exists(p.qp->receive_queue)) {  // (R12)
+    p.posted_wqes = table_.posted(p.qp->receive_queue);
+  }
   out.push(now, h);
   ++left_;
 }
 
-bool SrqWqeFetcher::next_flush(Cycle now) {
+void SrqWqeFetcher::take_flush_requests(Cycle now) {  // (R9)
   while (flushes.can_pop(now)) {
     const PacketHandle h = flushes.pop(now);
     const QpContext& qp = *shared_.packets[h].qp;
     const WqId queue = qp.receive_queue;
+    refused_.refuse_requests(qp);
     if (table_.exists(queue) && table_.context(queue).kind == WqKind::kRq && !qp.uses_srq) {
       table_.fail(queue, qp.receive_cq);
     }
     flush_requests_.push_back(h);
   }
-  for (auto at = flush_requests_.begin(); at != flush_requests_.end(); ++at) {
-    const QpContext& qp = *shared_.packets[*at].qp;
-    // A packet of the QP that is behind the fetcher may still complete the message's WQE. Nothing tells when it has.
-    if (qp.wqe_slot != kNoWqeSlot && qp.pins > 1) continue;
-    flush_request_ = *at;
-    flush_queue_ = qp.receive_queue;
-    flush_requests_.erase(at);
+}
+
+bool SrqWqeFetcher::next_flush() {
+  if (!flush_requests_.empty()) {
+    flush_request_ = flush_requests_.front();
+    flush_queue_ = shared_.packets[flush_request_].qp->receive_queue;
+    flush_requests_.erase(flush_requests_.begin());
     return true;
   }
-  lacks_packet_ |= !flush_requests_.empty();
   if (late_flushes_.empty()) return false;
   flush_queue_ = late_flushes_.front();
   late_flushes_.erase(late_flushes_.begin());
@@ -384,7 +394,7 @@ bool SrqWqeFetcher::next_flush(Cycle now) {
 }
 
 PacketHandle SrqWqeFetcher::flushed_packet(QpContext* qp, WqId queue) {
-  const PacketHandle h = shared_.packets.allocate(PacketClass::kInternal);
+  const PacketHandle h = shared_.packets.allocate(PacketClass::kSrqWqeFetcher);
   Packet& p = shared_.packets[h];
   p.role = PacketRole::kFlush;
   p.outcome = Outcome::kDrop;
@@ -394,7 +404,7 @@ PacketHandle SrqWqeFetcher::flushed_packet(QpContext* qp, WqId queue) {
   p.queue = queue;
   p.qp = qp;
   if (qp != nullptr) {
-    ++qp->pins;
+    qp->pins.add();
     p.cq = qp->receive_cq;
     p.h.destination_qp = qp->qpn;
   } else {
@@ -416,7 +426,7 @@ void SrqWqeFetcher::finish_flush(Cycle now) {
     leave(h, now);
     return;
   }
-  --p.qp->pins;
+  p.qp->pins.remove(now);
   shared_.packets.release(h);
 }
 

@@ -3,8 +3,8 @@
 // event. The decisions are model/core/work_queue_table, wqe_prefetch and wqe_format.
 //
 //   R1  A packet taken in cycle n leaves in cycle n + hit_cycles when its WQE is on the chip by then, otherwise in the
-//       cycle in which the read that brings it completes, also when it is squashed while it waits. In order; one is
-//       taken and one leaves a cycle; `in` and `tagged` take turns.
+//       cycle in which the read that brings it completes, or in that in which its QP's flush is asked for. In order;
+//       one is taken and one leaves a cycle; `in` and `tagged` take turns.
 //   R2  In each cycle one doorbell, one completion of a read and one read are handled, in this order, the packets
 //       between the last two: a doorbell taken in cycle n counts for the packet that leaves in n, and its read starts
 //       in n.
@@ -19,16 +19,19 @@
 //   R8  SRQ limit: an event when a WQE is taken and fewer than the limit stay posted, once for each arming (rules 2.3).
 //   R9  Flush of an RQ: one completion kFlushed for each posted WQE, in order, one a cycle, and for those posted later
 //       as their doorbells come. Those carry no QP context, only its number. The WQEs of an SRQ are not flushed. A QP
-//       that was stopped in the middle of a message has that message's WQE flushed first, as soon as nothing else of
-//       the QP is in flight.
+//       that was stopped in the middle of a message has that message's WQE flushed first; requests of the QP that come
+//       later are squashed.
 //   R10 Tag matching: a match, or an unexpected message, that is refused or squashed here goes back to the tag matcher.
+//   R11 A packet that is the last to use its WQE says so (releases_wqe): the end of its message, a failure found up to
+//       here, a flush.
+//   R12 Each packet of a QP with an RQ carries how many WQEs were posted when it left, for the credit field of its ACK.
 #pragma once
 
 #include <vector>
 
-#include "model/blocks/credit_source.h"
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
+#include "model/core/refusal.h"
 #include "model/core/work_queue_table.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
@@ -50,7 +53,7 @@ struct SrqWqeFetcherCounters {
   std::uint64_t squashed = 0;      // packets squashed here
 };
 
-class SrqWqeFetcher final : public Block, public CreditSource {
+class SrqWqeFetcher final : public Block {
  public:
   SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFetcherParams& params, NicShared& shared,
                 UdTooLongPolicy ud_too_long, WqeErrorStatus wqe_error);
@@ -65,7 +68,7 @@ class SrqWqeFetcher final : public Block, public CreditSource {
   bool destroy(WqId id);
   void reset(WqId id);
   std::uint32_t limit(WqId id) const { return table_.context(id).limit; }
-  std::uint32_t posted(WqId id) const override { return table_.posted(id); }
+  std::uint32_t posted(WqId id) const { return table_.posted(id); }
   // Packets that have left, in all and up to the last flushed WQE of a queue.
   std::uint64_t left() const { return left_; }
   std::uint64_t last_flushed(WqId id) const { return raw(id) < last_flushed_.size() ? last_flushed_[raw(id)] : 0; }
@@ -81,6 +84,7 @@ class SrqWqeFetcher final : public Block, public CreditSource {
   In<DmaCompletion> dma_done{"dma_done"};
   Out<Event> events{"events"};
   Out<TagReturn> returned{"returned"};  // to the tag matcher; may stay unbound
+  Out<Refusal> refusals{"refusals"};
 
  private:
   enum class Verdict : std::uint8_t { kLeaves, kWaits, kBlocked };
@@ -93,11 +97,13 @@ class SrqWqeFetcher final : public Block, public CreditSource {
   void check_unreliable_length(Packet& p);
   void hold(Packet& p);
   void attach(Packet& p, std::uint32_t slot);
+  void close(Packet& p);
   void use_open_wqe(Packet& p);
   Verdict give_back(Packet& p, Cycle now);
   bool accept(Cycle now);
   bool flush(Cycle now);
-  bool next_flush(Cycle now);
+  bool next_flush();
+  void take_flush_requests(Cycle now);
   bool will_be_flushed(WqId id) const;
   PacketHandle flushed_packet(QpContext* qp, WqId queue);
   void finish_flush(Cycle now);
@@ -110,6 +116,7 @@ class SrqWqeFetcher final : public Block, public CreditSource {
   UdTooLongPolicy ud_too_long_;
   WqeErrorStatus wqe_error_;
   WorkQueueTable table_;
+  Refusals refused_;
   DelayLine<PacketHandle> pipeline_;
   bool look_ahead_;
   bool tagged_next_ = false;
@@ -117,13 +124,13 @@ class SrqWqeFetcher final : public Block, public CreditSource {
   WqId wanted_ = kNoWq;   // the queue whose WQE it waits for
   // The flush at hand and those that are due because of late doorbells.
   PacketHandle flush_request_ = kNoPacket;
-  std::vector<PacketHandle> flush_requests_;  // to be served; some wait for packets of their QP to leave the path
+  std::vector<PacketHandle> flush_requests_;  // to be served, the oldest first
   WqId flush_queue_ = kNoWq;
   bool flush_turn_ = false;
   std::vector<WqId> late_flushes_;
   std::uint64_t left_ = 0;
   std::vector<std::uint64_t> last_flushed_;  // by WqId: left_ after its last flushed WQE
-  bool lacks_packet_ = false;                // a flush waits for an internal packet, or for those of its QP
+  bool lacks_packet_ = false;                // a flush waits for an internal packet
   SrqWqeFetcherCounters counters_;
 };
 

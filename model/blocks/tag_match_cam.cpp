@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "model/core/qp_error.h"
-
 namespace rxnic {
 
 TagMatchCam::TagMatchCam(const sc_core::sc_module_name& name, const TagMatchCamParams& params, NicShared& shared)
@@ -116,10 +114,6 @@ void TagMatchCam::accept_packet(Cycle now) {
   const PacketHandle h = in.pop(now);
   Packet& p = shared_.packets[h];
   ++counters_.packets;
-  if (is_squashed(p)) {
-    counters_.squashed += p.drop_reason != DropReason::kSquashed;
-    squash(p);
-  }
   Result result{h, false};
   const WqId srq = p.qp == nullptr ? kNoWq : p.qp->receive_queue;
   if (exists(srq)) {
@@ -136,7 +130,6 @@ bool TagMatchCam::search(Packet& p, WqId srq) {
   List& list = *lists_[raw(srq)];
   TagMatchList& tags = list.tags;
   QpContext& qp = *p.qp;
-  qp.dirty = true;
   p.cq = list.srq.cq;
   Tmh tmh;
   const bool has_tmh = p.has(kFirst | kOnly) && p.h.payload_bytes >= kTmhBytes;
@@ -232,7 +225,7 @@ bool TagMatchCam::accept_operation(Cycle now) {
     ++counters_.failed_operations;
     return true;
   }
-  lacks_packet_ = !shared_.packets.available(PacketClass::kInternal);
+  lacks_packet_ = !shared_.packets.available(PacketClass::kTagMatchCam);
   lacks_dma_ = !dma.can_push(now);
   if (lacks_packet_ || lacks_dma_) return false;
   List& list = *lists_[raw(op.srq)];
@@ -277,7 +270,7 @@ bool TagMatchCam::add(List& list, const TagOperation& op, Cycle now) {
 }
 
 void TagMatchCam::complete(const TagOperation& op, const List& list, bool ok, Cycle when) {
-  const PacketHandle h = shared_.packets.allocate(PacketClass::kInternal);
+  const PacketHandle h = shared_.packets.allocate(PacketClass::kTagMatchCam);
   Packet& p = shared_.packets[h];
   p.role = PacketRole::kTagOperation;
   p.outcome = Outcome::kExecute;
@@ -303,7 +296,7 @@ void TagMatchCam::hash(StateHash& h) const {
   for (const std::uint64_t n :
        {counters_.packets, counters_.searches, counters_.matches, counters_.unexpected, counters_.untagged,
         counters_.operations, counters_.failed_operations, counters_.overflow_appends, counters_.walks,
-        counters_.walk_reads, counters_.promotions, counters_.returned, counters_.squashed}) {
+        counters_.walk_reads, counters_.promotions, counters_.returned}) {
     h.mix(n);
   }
   for (const auto& list : lists_) {

@@ -56,7 +56,6 @@ struct TagMatchCamCounters {
   std::uint64_t walk_reads = 0;         // reads that these made
   std::uint64_t promotions = 0;         // entries moved from the overflow into the CAM
   std::uint64_t returned = 0;           // decisions taken back
-  std::uint64_t squashed = 0;           // packets squashed here
 };
 
 class TagMatchCam final : public Block {

@@ -2,7 +2,6 @@
 #include "model/blocks/transport_checker.h"
 
 #include "model/core/header_check.h"
-#include "model/core/qp_error.h"
 
 namespace rxnic {
 
@@ -11,12 +10,19 @@ TransportChecker::TransportChecker(const sc_core::sc_module_name& name, const Tr
     : Block(name),
       params_(params),
       shared_(shared),
-      responder_(shared.resources, srqs_),
+      responder_(resources_, srqs_),
       pipeline_(params.latency_cycles) {}  // one place a stage: internal packets enter in every cycle
 
 Cycle TransportChecker::step(Cycle now) {
   bool blocked = false;
-  // (1) notices of our own requests
+  // (1) what was refused behind; notices of our own requests
+  for (auto& refused : refusals) {
+    for (; refused.can_pop(now); refused.pop(now)) {
+      const Refusal& r = *refused.peek(now);
+      responder_.apply(r);  // (R10)
+      r.qp->pins.remove(now);
+    }
+  }
   while (requests.can_pop(now)) requests_table_.add(requests.pop(now));
   // (2) packets whose latency has passed leave, in order
   if (pipeline_.ready(now)) {
@@ -93,7 +99,7 @@ void TransportChecker::decide(PacketHandle h, Cycle now) {
   Packet& p = shared_.packets[h];
   if (p.has(kResponse)) {
     ++counters_.answers;
-    number(p);
+    admit(p);
     const auto notice = requests_table_.check_answer(p);
     if (notice && answers.bound()) answers.push(now, *notice);  // (R8)
   } else {
@@ -112,7 +118,7 @@ void TransportChecker::take_completion(PacketHandle h, Cycle now) {  // (R9)
   p.cq = p.qp->send_cq;
   p.completes = requests_table_.accept_completion(p);
   const bool fails = p.status != WcStatus::kSuccess && p.status != WcStatus::kFlushed;
-  if (fails) fail_requests(p);
+  if (fails) fail_for_good(*p.qp);
   if (!p.completes && !fails) {
     shared_.ledger.retire(p, now);
     shared_.packets.release(h);
@@ -128,11 +134,11 @@ bool TransportChecker::goes_first(Packet& p, Cycle now) {
 }
 
 PacketHandle TransportChecker::internal_packet(const Packet& cause, PacketRole role) {
-  const PacketHandle h = shared_.packets.allocate(PacketClass::kInternal);
+  const PacketHandle h = shared_.packets.allocate(PacketClass::kTransportChecker);
   Packet& p = shared_.packets[h];
   p.role = role;
   p.qp = cause.qp;
-  ++p.qp->pins;
+  p.qp->pins.add();
   p.outcome = Outcome::kExecute;
   p.completes = true;
   p.ends_message = true;
@@ -146,11 +152,10 @@ bool TransportChecker::complete_requests(Packet& answer, Cycle now) {  // (R5)
     if (!requests_table_.take_completed(answer, completed_)) return false;
     completing_ = completed_.signaled;
   }
-  if (!shared_.packets.available(PacketClass::kInternal)) return no_internal_packet_ = true;
+  if (!shared_.packets.available(PacketClass::kTransportChecker)) return no_internal_packet_ = true;
   completing_ = false;
   const PacketHandle h = internal_packet(answer, PacketRole::kSendCompletion);
   Packet& p = shared_.packets[h];
-  p.sequence = p.qp->checked;  // behind all that was checked
   p.cq = p.qp->send_cq;
   p.cqe_opcode = completed_.opcode;
   p.message_sequence = completed_.wqe;
@@ -166,7 +171,7 @@ bool TransportChecker::complete_truncated(Packet& next, Cycle now) {
   if (!responder_.abandons_message(next)) return false;
   QpContext& qp = *next.qp;
   if (qp.message == MessageKind::kSend) {
-    if (!shared_.packets.available(PacketClass::kInternal)) return no_internal_packet_ = true;
+    if (!shared_.packets.available(PacketClass::kTransportChecker)) return no_internal_packet_ = true;
     const PacketHandle h = internal_packet(next, PacketRole::kTruncated);
     Packet& p = shared_.packets[h];
     p.cq = qp.message_cq;

@@ -14,7 +14,10 @@
 //   R8  What an answer means for the requester is told to it (`answers`) in the cycle in which it is decided.
 //   R9  A completion that the requester sent (PacketRole::kSendCompletion from `in`) goes on in its order, unless its
 //       WQE has been completed. One in error, not merely flushed, moves the QP to the error state.
+//   R10 What the blocks behind refuse (`refusals`) is taken in the cycle in which it comes, before anything else.
 #pragma once
+
+#include <array>
 
 #include "model/blocks/ledger.h"
 #include "model/core/request_table.h"
@@ -24,6 +27,8 @@
 #include "model/params/params.h"
 
 namespace rxnic {
+
+inline constexpr std::size_t kRefusers = 6;
 
 struct TransportCheckerCounters {
   std::uint64_t packets = 0;      // taken
@@ -42,6 +47,8 @@ class TransportChecker final : public Block {
   // Control plane: SRQs that packets name (XRC). QPs on a tag-matching SRQ have its CQ as their receive_cq.
   void add_srq(Srqn srqn, const SrqEntry& entry) { srqs_[raw(srqn)] = entry; }
   void remove_srq(Srqn srqn) { srqs_.erase(raw(srqn)); }
+  // A QP was reset: no READ or atomic of it is asked for again.
+  void forget(Qpn qpn) { resources_.forget(qpn); }
 
   const TransportCheckerCounters& counters() const { return counters_; }
   const ResponderCounters& responder_counters() const { return responder_.counters(); }
@@ -52,6 +59,7 @@ class TransportChecker final : public Block {
   Out<AnswerNotice> answers{"answers"};  // may be left unbound
   Out<PacketHandle> to_cam{"to_cam"};
   Out<PacketHandle> to_fetcher{"to_fetcher"};
+  std::array<In<Refusal>, kRefusers> refusals;  // a link for each block that may refuse a packet
 
  private:
   Out<PacketHandle>& way_out(PacketHandle h) {
@@ -68,6 +76,7 @@ class TransportChecker final : public Block {
   TransportCheckerParams params_;
   NicShared& shared_;
   SrqTable srqs_;
+  ResponderResources resources_;
   Responder responder_;
   RequestTable requests_table_;
   DelayLine<PacketHandle> pipeline_;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/responder.h"
 
-#include "model/core/qp_error.h"
-
 namespace rxnic {
 
 namespace {
@@ -52,7 +50,7 @@ void Responder::abandon_message(QpContext& qp) {
 
 void Responder::check(Packet& p) {
   QpContext& qp = *p.qp;
-  number(p);
+  admit(p);
   p.undo = undo_of(qp);
   p.pd = qp.pd;
   p.cq = qp.receive_cq;
@@ -334,13 +332,42 @@ void Responder::take_read_or_atomic(Packet& p) {  // (R7) (R8)
   qp.expected_psn = p.h.psn + r.psn_count;
 }
 
+void Responder::apply(const Refusal& refusal) {  // (R12)
+  QpContext& qp = *refusal.qp;
+  if (refusal.kind != Refusal::Kind::kNotReady) {
+    fail_for_good(qp);
+    if (refusal.kind != Refusal::Kind::kRequestError) return;
+    qp.request_failed = true;
+    qp.failed_request = refusal.request;
+    return;
+  }
+  const ResponderUndo& before = refusal.undo;
+  ++qp.epoch;
+  qp.expected_psn = before.expected_psn;
+  qp.msn = before.msn;
+  qp.message = before.message;
+  qp.message_start = before.message_start;
+  qp.message_bytes = before.message_bytes;
+  qp.write_va = before.write_va;
+  qp.write_rkey = before.write_rkey;
+  qp.write_left = before.write_left;
+  qp.nak_sent = true;
+  if (qp.own_error) qp.state = qp.state_before_error;
+  qp.own_error = false;
+  qp.dirty = true;
+}
+
 void Responder::refuse(Packet& p) {
+  QpContext& qp = *p.qp;
   ++counters_.invalid_requests;
   if (p.undo.message == MessageKind::kSend) {  // it completes the WQE that the message holds
-    p.queue = p.qp->message_queue;
-    p.cq = p.qp->message_cq;
+    p.queue = qp.message_queue;
+    p.cq = qp.message_cq;
   }
-  fail_qp(p, DropReason::kInvalidRequest, kNakInvalidRequest, WcStatus::kRemoteInvalidRequest);
+  mark_failed(p, DropReason::kInvalidRequest, kNakInvalidRequest, WcStatus::kRemoteInvalidRequest);
+  qp.state_before_error = qp.state;
+  qp.own_error = true;
+  qp.state = QpState::kError;
 }
 
 void Responder::drop(Packet& p, DropReason reason) {

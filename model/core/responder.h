@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The responder's decisions on one request packet (rules 6): PSN, opcode sequence, opcode enabled, length; then the
-// QP moves on. What needs memory (WQE, keys, data) is decided by the blocks behind, which may take it back
-// (core/qp_error.h).
+// QP moves on. What needs memory (WQE, keys, data) is decided by the blocks behind, which report what they refuse
+// (core/refusal.h).
 //
 //   R1  RC, XRC. PSN ahead: one NAK 0x60 with the expected PSN, then silence until it comes. When the QP
 //       resynchronises (captures) the packet is taken as it is and the gap counted, unless an RNR NAK of ours made
@@ -27,11 +27,15 @@
 //   R11 A QP that resynchronises and sees a MIDDLE or LAST without its FIRST: a SEND takes its WQE there and then
 //       and completes with what is left of it; a WRITE, whose address is not known, is acknowledged and counted, not
 //       written.
+//   R12 A packet refused for want of a WQE: the QP is again what it was before it, in a new epoch, and silent until the
+//       packet's PSN comes. An error state that a packet behind it caused here is taken back. Other refusals move the
+//       QP to the error state for good.
 #pragma once
 
 #include <cstdint>
 #include <unordered_map>
 
+#include "model/core/refusal.h"
 #include "model/core/responder_resources.h"
 #include "model/types/packet.h"
 
@@ -68,6 +72,8 @@ class Responder {
   // Decides on a request packet that passed check_headers(); p.qp is set. Outcome kDrop without `completes` may leave
   // at once.
   void check(Packet& p);
+  // A block behind refused a packet (R12).
+  void apply(const Refusal& refusal);
 
   const ResponderCounters& counters() const { return counters_; }
 
@@ -93,6 +99,18 @@ class Responder {
   const SrqTable& srqs_;
   ResponderCounters counters_;
 };
+
+// The packet belongs to the QP's present epoch.
+inline void admit(Packet& p) {
+  p.epoch = p.qp->epoch;
+  p.qp->dirty = true;
+}
+// To the error state, and no RNR NAK takes that back.
+inline void fail_for_good(QpContext& qp) {
+  qp.state = QpState::kError;
+  qp.own_error = false;
+  qp.dirty = true;
+}
 
 // Number of response packets of a READ, at least 1.
 constexpr std::uint32_t read_responses(std::uint32_t bytes, std::uint32_t mtu) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// READ and atomic requests (ATOMIC WRITE is one) that a responder may be asked to repeat, and the saved results of
-// atomics (IBTA volume 1, 9.4.5, 9.7.5.1.5). On-chip memory; one ring of max_dest_rd_atomic entries for each QP.
+// READ and atomic requests (ATOMIC WRITE is one) that a responder may be asked to repeat (IBTA volume 1, 9.4.5,
+// 9.7.5.1.5). On-chip memory; one ring of max_dest_rd_atomic entries for each QP. The results of atomics are kept by
+// who carries them out (blocks/ack_generator.h, R5).
 //
 //   R1  A new request overwrites the oldest entry.
 //   R2  A search finds the entry whose PSN range holds the PSN, the newest first.
@@ -20,13 +21,11 @@ namespace rxnic {
 struct ResponderResource {
   bool valid = false;
   Operation operation = Operation::kReadRequest;
-  bool done = false;  // atomic: carried out; `original` holds the result
   Psn first_psn;
   std::uint32_t psn_count = 1;  // READ: number of responses
   std::uint64_t va = 0;
   Key rkey{};
   std::uint32_t bytes = 0;
-  std::uint64_t original = 0;
 
   bool atomic() const { return operation != Operation::kReadRequest; }
 };

@@ -5,8 +5,6 @@
 #include <cassert>
 #include <cstring>
 
-#include "model/core/qp_error.h"
-
 namespace rxnic {
 
 namespace {
@@ -47,24 +45,24 @@ void fill(Packet& p, const ReceiveWqe& wqe, ScatterCursor& at, const std::uint8_
   }
 }
 
-void too_long(Packet& p) {  // (R5)
+void too_long(Packet& p, Refusals& refused) {  // (R5)
   if (is_reliable(p)) {
-    fail_qp(p, DropReason::kMessageTooLong, kNakInvalidRequest, WcStatus::kLocalLength);
+    refused.fail_qp(p, DropReason::kMessageTooLong, kNakInvalidRequest, WcStatus::kLocalLength);
     return;
   }
-  fail_message(p, DropReason::kMessageTooLong);
+  refused.fail_message(p, DropReason::kMessageTooLong);
   p.completes = true;
   p.status = WcStatus::kLocalLength;
 }
 
-ScatterWork plan_send(Packet& p, const ReceiveWqe& wqe, ScatterCursor& at) {
+ScatterWork plan_send(Packet& p, const ReceiveWqe& wqe, ScatterCursor& at, Refusals& refused) {
   ScatterWork work;
   if (p.takes_wqe || p.has(kFirst | kOnly)) at = {};
   const std::uint32_t head = is_datagram(p) ? kGrhBytes : 0;
   const std::uint32_t strip = std::min(p.strip_bytes, p.h.payload_bytes);  // (R3)
   const std::uint32_t data = p.h.payload_bytes - strip;
   if (at.bytes + head + data > wqe.total_bytes) {
-    too_long(p);
+    too_long(p, refused);
     return work;
   }
   const std::uint32_t first = at.element;
@@ -96,12 +94,12 @@ void append_range(Packet& p, std::uint64_t va, Key key, const std::uint8_t* data
   }
 }
 
-ScatterWork plan_scatter(Packet& p, const ReceiveWqe* wqe, ScatterCursor* cursor) {
+ScatterWork plan_scatter(Packet& p, const ReceiveWqe* wqe, ScatterCursor* cursor, Refusals& refused) {
   p.segment_count = 0;
   if (p.role == PacketRole::kTruncated && cursor != nullptr) p.byte_count = static_cast<std::uint32_t>(cursor->bytes);
   if (p.role != PacketRole::kReceived) return {};
   if (p.outcome == Outcome::kExecute) {
-    if (p.has(kSend) && wqe != nullptr) return plan_send(p, *wqe, *cursor);
+    if (p.has(kSend) && wqe != nullptr) return plan_send(p, *wqe, *cursor, refused);
     if (p.has(kWrite)) {
       if (p.ends_message) p.byte_count = static_cast<std::uint32_t>(p.message_bytes);
       return plan_range(p, p.frame.data() + p.h.payload_offset, p.h.payload_bytes);

@@ -19,6 +19,7 @@
 
 #include <cstdint>
 
+#include "model/core/refusal.h"
 #include "model/types/packet.h"
 
 namespace rxnic {
@@ -38,8 +39,9 @@ struct ScatterWork {
   std::uint32_t elements = 0;  // elements of the list looked at
 };
 
-// Fills p.segments (or fails the packet). `wqe` and `cursor`: those of p.wqe_slot, nullptr when it has none.
-ScatterWork plan_scatter(Packet& p, const ReceiveWqe* wqe, ScatterCursor* cursor);
+// Fills p.segments (or has `refused` fail the packet). `wqe` and `cursor`: those of p.wqe_slot, nullptr when it has
+// none.
+ScatterWork plan_scatter(Packet& p, const ReceiveWqe* wqe, ScatterCursor* cursor, Refusals& refused);
 
 // Appends the segments of one contiguous range.
 void append_range(Packet& p, std::uint64_t va, Key key, const std::uint8_t* data, std::uint32_t bytes);

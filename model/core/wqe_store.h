@@ -27,29 +27,14 @@ class WqeStore {
   }
   void release(std::uint32_t slot) {
     --in_use_;
-    set_owner(slot, {});
     free_.push_back(slot);
   }
   ReceiveWqe& operator[](std::uint32_t slot) { return wqes_[slot]; }
   std::uint32_t in_use() const { return in_use_; }
-  // The message that a slot is used for: a packet that was long on its way finds out whether it still is.
-  struct Owner {
-    std::uint32_t qpn = 0;  // 0: nobody
-    std::uint32_t message = 0;
-    bool operator==(const Owner&) const = default;
-  };
-  void set_owner(std::uint32_t slot, const Owner& owner) {
-    if (slot >= owners_.size()) owners_.resize(std::size_t{slot} * 2 + 1);
-    owners_[slot] = owner;
-  }
-  bool is_owner(std::uint32_t slot, const Owner& owner) const {
-    return slot < owners_.size() && owners_[slot] == owner;
-  }
 
  private:
   std::deque<ReceiveWqe> wqes_;
   std::vector<std::uint32_t> free_;
-  std::vector<Owner> owners_;
   std::uint32_t in_use_ = 0;
 };
 

@@ -43,7 +43,7 @@ class Engine final : public sc_core::sc_module {
   // Called after each active cycle in kPerCycle.
   void add_probe(std::function<void(Cycle)> probe) { probes_.push_back(std::move(probe)); }
 
-  Cycle now() const { return now_; }
+  const Cycle& now() const { return now_; }
   // For SystemC processes outside: the cycle that sc_time_stamp() is in.
   Cycle outside_now() const;
   // For blocks: notifies the event half a cycle after the beginning of now().

@@ -7,6 +7,9 @@ namespace {
 
 constexpr std::uint32_t kControlDepth = 64;  // doorbells, events, notices: posted, so that their senders need not wait
 
+constexpr std::uint32_t kRefusalDepth =
+    8;  // a block refuses two packets a cycle at most, the checker takes all that is there
+
 // Buffers for everything that the path can hold at once, whatever the depths of its links.
 PacketPool::Quotas quotas(const Params& p, const NicOptions& o) {
   PacketPool::Quotas q;
@@ -31,7 +34,7 @@ Link<T>& Nic::link(Engine& engine, const std::string& name, std::uint32_t capaci
 Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memory, Engine& engine,
          const NicOptions& options)
     : sc_module(name),
-      shared(quotas(p, options)),
+      shared(quotas(p, options), &engine.now()),
       wire_in(link<PacketHandle>(engine, "wire_in", 2)),
       wire_out(link<PacketHandle>(engine, "wire_out", p.ack_generator.queue_depth)),
       requests_out(link<PacketHandle>(engine, "requests_out", 2)),
@@ -85,11 +88,14 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   join(ack_generator.gather, address_translator.gather_in, p.ack_generator.queue_depth);
   join(address_translator.gather_out, dma_engine.gather, p.address_translator.queue_depth);
   join(dma_engine.gathered, ack_generator.gathered, p.dma_engine.queue_depth);
-  ack_generator.set_credit_source(srq_wqe_fetcher);
   ack_generator.tx.bind(wire_out);
 
   join_any(srq_wqe_fetcher.returned, tag_match_cam.returned, kControlDepth);
   join_any(ack_generator.failures, cqe_generator.failures, kControlDepth);
+  Out<Refusal>* const refusers[kRefusers] = {&srq_wqe_fetcher.refusals,    &grh_scatter.refusals,
+                                             &address_translator.refusals, &dma_engine.refusals,
+                                             &cqe_generator.refusals,      &ack_generator.refusals};
+  for (std::size_t n = 0; n < kRefusers; ++n) join_any(*refusers[n], transport_checker.refusals[n], kRefusalDepth);
   transport_checker.requests.bind(requests);
   qp_context_cache.commands.bind(commands);
   tag_match_cam.operations.bind(tag_operations);

@@ -20,6 +20,7 @@ void clear_padding(QpContext& qp) {
 // What ibv_modify_qp may change.
 void take_attributes(QpContext& qp, const QpContext& from) {
   qp.state = from.state;
+  qp.own_error = false;
   qp.access = from.access;
   qp.remote_qpn = from.remote_qpn;
   qp.local = from.local;
@@ -99,13 +100,11 @@ CommandResult NicControl::fail_qp(Qpn qpn) {  // (R4)
   if (qp == nullptr) return CommandResult::kBusy;
   if (qp->state != QpState::kError) {
     // The packets that were checked come before the failure, and no RNR NAK of theirs takes it back.
-    qp->state = qp->state_before_error = QpState::kError;
-    qp->error_at = qp->checked + 1;
-    qp->dirty = true;
+    fail_for_good(*qp);
     if (nic_.requester != nullptr) nic_.requester->fail(qpn);
   }
   if (qp->flush_requested) return CommandResult::kDone;
-  if (qp->pins > 0) return CommandResult::kBusy;
+  if (qp->pins.count() > 0) return CommandResult::kBusy;
   nic_.cqe_generator.fail(*qp);
   return CommandResult::kDone;
 }
@@ -115,7 +114,7 @@ bool NicControl::in_flight(const QpContext& qp) const {
   const auto of_qp = [&](PacketHandle h) { return nic_.shared.packets[h].h.destination_qp == qp.qpn; };
   const auto of_sq = [&](const Doorbell& d) { return d.number == raw(qp.qpn); };
   const auto of_rq = [&](const Doorbell& d) { return !qp.uses_srq && d.number == raw(qp.receive_queue); };
-  return qp.pins > 0 || nic_.commands.any_of(of_qp) || nic_.send_doorbells.any_of(of_sq) ||
+  return qp.pins.count() > 0 || nic_.commands.any_of(of_qp) || nic_.send_doorbells.any_of(of_sq) ||
          nic_.receive_doorbells.any_of(of_rq) ||
          (!qp.uses_srq && nic_.ack_generator.retired() < nic_.srq_wqe_fetcher.last_flushed(qp.receive_queue));
 }
@@ -136,10 +135,13 @@ CommandResult NicControl::stop_qp(Qpn qpn) {
   stopping_.erase(stop);
   nic_.srq_wqe_fetcher.forget_message(*qp);
   if (!qp->uses_srq && qp->receive_queue != kNoWq) nic_.srq_wqe_fetcher.reset(qp->receive_queue);
-  nic_.shared.resources.forget(qpn);
+  nic_.transport_checker.forget(qpn);
+  const std::uint32_t line = qp->line;
   *qp = fresh(*qp);
   clear_padding(*qp);
+  qp->line = line;
   qp->dirty = true;
+  nic_.qp_context_cache.renew(*qp);
   return CommandResult::kDone;
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "model/types/ids.h"
@@ -39,8 +40,30 @@ enum class MessageKind : std::uint8_t { kNone, kSend, kWrite, kSkip /* the rest 
 // What the tag matcher found for a message (rules 5).
 enum class TagVerdict : std::uint8_t { kNone, kMatched, kUnexpected, kNoTag, kOrdinary };
 
-// One queue pair's context: what software set and what the receive path keeps. The device writes it back when its cache
-// line is evicted.
+// Who refers to a cached context: packets in flight and notices. It is given up by the context cache only when nobody
+// does.
+//   R1  A pin taken off in cycle n still holds in cycle n: whoever asks in n gets the same answer, whatever the order
+//   in
+//       which the blocks are stepped.
+//   R2  A pin is added only by who holds one already, by the context cache, and by the control plane between cycles.
+class ContextPins {
+ public:
+  void add() { ++count_; }
+  void remove(Cycle now) {
+    --count_;
+    removed_in_ = now;
+  }
+  bool held(Cycle now) const { return count_ > 0 || removed_in_ == now; }
+  std::uint32_t count() const { return count_; }  // at the end of a cycle
+
+ private:
+  std::uint32_t count_ = 0;
+  Cycle removed_in_ = kNever;
+};
+
+// One queue pair's context: what software set, and a part for each block that keeps something of a QP. A part is
+// written and read by its block alone (and, between cycles, by the control plane). The device writes the context back
+// when its cache line is evicted.
 struct QpContext {
   // Set by software.
   std::uint8_t valid = 0;
@@ -58,48 +81,52 @@ struct QpContext {
   Cqn receive_cq{}, send_cq{};
   WqId receive_queue = kNoWq;  // an RQ, or the SRQ
   bool uses_srq = false;
-  bool tag_matching = false;   // its SRQ is a TM SRQ
-  bool resynchronise = false;  // take a PSN ahead of the expected one as it is and count the gap (captures)
-  bool last_wqe_event_sent = false;
-  bool flush_requested = false;    // in the error state: its receive queue is being flushed
+  bool tag_matching = false;       // its SRQ is a TM SRQ
+  bool resynchronise = false;      // take a PSN ahead of the expected one as it is and count the gap (captures)
   std::uint8_t min_rnr_timer = 0;  // code of rules.md
   std::uint8_t max_dest_rd_atomic = 16;
 
-  // Kept by the transport checker (responder side).
+  // The transport checker's.
+  std::uint16_t epoch = 0;  // of the packets that it checks (core/refusal.h)
+  bool own_error = false;   // it moved the QP to the error state itself, in this epoch
+  QpState state_before_error = QpState::kReset;
   Psn expected_psn;
   std::uint32_t msn = 0;  // 24 bits, messages completed
   bool nak_sent = false;  // silent until expected_psn comes
   MessageKind message = MessageKind::kNone;
-  std::uint32_t checked = 0;       // packets that passed the checker
-  std::uint32_t squash_after = 0;  // packets numbered in (squash_after, squash_until] are squashed
-  std::uint32_t squash_until = 0;
+  bool request_failed = false;       // an answer's data could not be written
+  std::uint32_t failed_request = 0;  // number of the WQE that it answers
   std::uint32_t messages = 0;        // messages begun
-  std::uint32_t failed_message = 0;  // UC: number of the message that was given up, its rest is dropped
-  std::uint32_t failed_at = 0;       // UC: number of the packet that it was given up at
-  std::uint32_t error_at = 0;        // number of the packet that moved the QP to the error state
-  QpState state_before_error = QpState::kReset;
-  bool request_failed = false;         // an answer's data could not be written
-  std::uint32_t failed_request = 0;    // number of the WQE that it answers
-  std::uint32_t failed_answer_at = 0;  // number of the packet
-  std::uint64_t message_start = 0;     // cycle in which the first packet of the current message arrived
-  std::uint64_t message_bytes = 0;     // received so far of the current message
-  std::uint64_t write_va = 0;          // next byte of a WRITE
+  std::uint64_t message_start = 0;   // cycle in which the first packet of the current message arrived
+  std::uint64_t message_bytes = 0;   // received so far of the current message
+  std::uint64_t write_va = 0;        // next byte of a WRITE
   Key write_rkey{};
   std::uint32_t write_left = 0;  // bytes of the RETH's length still to come
   WqId message_queue = kNoWq;    // where the current SEND took its WQE (XRC: the SRQ of its first packet)
   Cqn message_cq{};              // where it completes
 
-  // Kept by the WQE fetcher and the scatter engine: the WQE of the current message.
-  std::uint32_t wqe_slot = 0xffffffff;  // in the fetcher's store of WQEs in use
+  // The WQE fetcher's: the WQE of the message that is passing it.
+  std::uint32_t wqe_slot = 0xffffffff;  // in the store of WQEs in use
+  WqId wqe_queue = kNoWq;               // that it was taken from
+  Cqn wqe_cq{};                         // where it completes
+  bool wqe_matched = false;             // it is the buffer of a tag
 
-  // Kept by the tag matcher: the message that is passing it.
+  // The tag matcher's: the message that is passing it.
   TagVerdict tag_verdict = TagVerdict::kNone;
   std::uint32_t tag_context = 0;
   std::uint64_t tag = 0;
 
-  std::uint16_t pins = 0;  // packets in flight that refer to the cached copy
-  bool dirty = false;      // differs from the copy in host memory
+  // The completion generator's.
+  bool last_wqe_event_sent = false;
+  bool flush_requested = false;  // in the error state: its receive queue is being flushed
+
+  // The context cache's, not in host memory.
+  ContextPins pins;
+  std::uint32_t line = 0;       // where it is cached
+  std::uint32_t residence = 0;  // number of its stay there: another one after each read, and after a reset
+  bool dirty = false;           // differs from the copy in host memory; set by the transport checker
 };
+inline constexpr std::size_t kQpContextBytes = offsetof(QpContext, pins);  // what is in host memory
 static_assert(sizeof(QpContext) <= 256);
 
 struct MptEntry {

@@ -57,10 +57,11 @@ void Packet::reset() {
   qp = nullptr;
   outcome = Outcome::kUndecided;
   drop_reason = DropReason::kNone;
-  sequence = message_sequence = 0;
+  epoch = 0;
+  message_sequence = 0;
   undo = ResponderUndo{};
   syndrome = access = 0;
-  acknowledge = takes_wqe = ends_message = completes = resynchronised = bad_length = false;
+  acknowledge = takes_wqe = ends_message = completes = releases_wqe = fails_qp = resynchronised = bad_length = false;
   status = WcStatus::kSuccess;
   cqe_opcode = CqeOpcode::kReceive;
   cq = Cqn{};
@@ -70,7 +71,7 @@ void Packet::reset() {
   message_start = message_bytes = 0;
   queue = kNoWq;
   wqe_slot = 0xffffffff;
-  wqe_index = byte_count = 0;
+  wqe_index = posted_wqes = byte_count = 0;
   cqe_flags = strip_bytes = 0;
   tag = 0;
   tag_context = 0;
@@ -83,17 +84,21 @@ void Packet::reset() {
   stamps = {};
 }
 
-PacketPool::PacketPool(const Quotas& q)
-    : capacity_(q.receive + q.internal + q.response + q.request),
-      left_{q.receive, q.internal, q.response, q.request},
-      packets_(std::make_unique<Packet[]>(capacity_)) {
+PacketPool::PacketPool(const Quotas& q, const Cycle* now) : now_(now) {
+  const std::array<std::uint32_t, kPacketClasses> sizes = {q.receive,  q.internal, q.internal, q.internal,
+                                                           q.internal, q.response, q.request};
+  for (std::size_t c = 0; c < kPacketClasses; ++c) {
+    quotas_[c].left = sizes[c];
+    capacity_ += sizes[c];
+  }
+  packets_ = std::make_unique<Packet[]>(capacity_);
   free_.reserve(capacity_);
   for (std::uint32_t i = capacity_; i-- > 0;) free_.push_back(PacketHandle{i});
 }
 
 PacketHandle PacketPool::allocate(PacketClass c) {
   assert(available(c));
-  --left_[static_cast<std::size_t>(c)];
+  --quotas_[static_cast<std::size_t>(c)].left;
   const PacketHandle h = free_.back();
   free_.pop_back();
   Packet& p = packets_[raw(h)];
@@ -103,7 +108,15 @@ PacketHandle PacketPool::allocate(PacketClass c) {
 }
 
 void PacketPool::release(PacketHandle h) {
-  ++left_[static_cast<std::size_t>(packets_[raw(h)].pool_class)];
+  Quota& q = quotas_[static_cast<std::size_t>(packets_[raw(h)].pool_class)];
+  ++q.left;
+  if (now_ != nullptr) {  // (R1)
+    if (q.released_in != *now_) {
+      q.released_in = *now_;
+      q.released = 0;
+    }
+    ++q.released;
+  }
   free_.push_back(h);
 }
 

@@ -122,8 +122,17 @@ struct ResponderUndo {
   std::uint64_t message_start = 0;
 };
 
-enum class PacketClass : std::uint8_t { kReceive, kInternal, kResponse, kRequest };
-inline constexpr std::size_t kPacketClasses = 4;
+// Who allocates a buffer: one block each.
+enum class PacketClass : std::uint8_t {
+  kReceive,  // the wire
+  kTransportChecker,
+  kTagMatchCam,
+  kSrqWqeFetcher,
+  kCqeGenerator,
+  kResponse,  // the ACK generator, for the responses of READs
+  kRequest,   // the requester
+};
+inline constexpr std::size_t kPacketClasses = 7;
 
 struct alignas(64) Packet {
   // On arrival.
@@ -139,7 +148,7 @@ struct alignas(64) Packet {
   QpContext* qp = nullptr;  // pinned line of the context cache; nullptr when not found
   Outcome outcome = Outcome::kUndecided;
   DropReason drop_reason = DropReason::kNone;
-  std::uint32_t sequence = 0;          // number within its QP, set when it was checked
+  std::uint16_t epoch = 0;             // of its QP when it was checked (core/refusal.h)
   std::uint32_t message_sequence = 0;  // number of its message within its QP; of an answer: of the WQE of ours
   ResponderUndo undo;
   std::uint8_t syndrome = 0;  // of the answer (rules 6)
@@ -147,6 +156,8 @@ struct alignas(64) Packet {
   bool takes_wqe = false;
   bool ends_message = false;
   bool completes = false;       // a CQE is due
+  bool releases_wqe = false;    // nobody behind it uses `wqe_slot`
+  bool fails_qp = false;        // its failure moves the QP to the error state
   bool resynchronised = false;  // its PSN was ahead and taken as it is
   bool bad_length = false;      // fails with 0x61 once its WQE is there (rules 6: WQE before length)
   WcStatus status = WcStatus::kSuccess;
@@ -162,7 +173,8 @@ struct alignas(64) Packet {
   WqId queue = kNoWq;               // where it takes or took its WQE
   std::uint32_t wqe_slot = 0xffffffff;
   std::uint32_t wqe_index = 0;
-  std::uint32_t byte_count = 0;  // for the CQE
+  std::uint32_t posted_wqes = 0;  // in its QP's receive queue when it passed the WQE fetcher, for the credit field
+  std::uint32_t byte_count = 0;   // for the CQE
   std::uint16_t cqe_flags = 0;
   std::uint16_t strip_bytes = 0;  // tag matching: TMH (and more) taken off the payload
   std::uint64_t tag = 0;
@@ -201,25 +213,36 @@ struct alignas(64) Packet {
 };
 
 // Fixed set of packet buffers, with a quota for each class so that arrivals can never starve what must drain.
+//   R1  A buffer that is released in cycle n can be allocated from cycle n + 1 on.
 class PacketPool {
  public:
   struct Quotas {
     std::uint32_t receive = 512;
-    std::uint32_t internal = 64;
+    std::uint32_t internal = 64;  // each of the blocks that make packets of their own
     std::uint32_t response = 64;
     std::uint32_t request = 0;
   };
-  explicit PacketPool(const Quotas& quotas);
+  // `now`: the present cycle; nullptr: what is released can be allocated at once.
+  explicit PacketPool(const Quotas& quotas, const Cycle* now = nullptr);
   Packet& operator[](PacketHandle h) { return packets_[raw(h)]; }
   const Packet& operator[](PacketHandle h) const { return packets_[raw(h)]; }
-  bool available(PacketClass c) const { return left_[static_cast<std::size_t>(c)] > 0; }
+  bool available(PacketClass c) const {
+    const Quota& q = quotas_[static_cast<std::size_t>(c)];
+    return q.left > (now_ != nullptr && q.released_in == *now_ ? q.released : 0);
+  }
   PacketHandle allocate(PacketClass c);  // precondition: available(c)
   void release(PacketHandle h);
   std::uint32_t in_use() const { return capacity_ - static_cast<std::uint32_t>(free_.size()); }
 
  private:
-  std::uint32_t capacity_;
-  std::array<std::uint32_t, kPacketClasses> left_;
+  struct Quota {
+    std::uint32_t left = 0;
+    std::uint32_t released = 0;  // of them in cycle released_in
+    Cycle released_in = kNever;
+  };
+  const Cycle* now_;
+  std::uint32_t capacity_ = 0;
+  std::array<Quota, kPacketClasses> quotas_;
   std::unique_ptr<Packet[]> packets_;
   std::vector<PacketHandle> free_;
 };

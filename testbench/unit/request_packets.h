@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/core/icrc.h"
-#include "model/core/qp_error.h"
+#include "model/core/responder.h"
 #include "model/types/packet.h"
 
 namespace rxnic {
@@ -77,8 +77,8 @@ inline QpContext test_qp(Transport transport) {
 // The checker's verdict on the next packet of `qp`: it is carried out.
 inline void accept_packet(Packet& p, QpContext& qp) {
   p.qp = &qp;
-  ++qp.pins;
-  number(p);
+  qp.pins.add();
+  admit(p);
   if (p.has(kFirst | kOnly | kRead | kAtomic)) {
     ++qp.messages;
     qp.message_bytes = 0;

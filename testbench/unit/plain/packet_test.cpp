@@ -46,7 +46,8 @@ TEST(Packet, ResetForgetsEverythingThatADecisionReads) {
   fill_packet(p, qp, {.operation = Operation::kSendOnly, .payload = 64, .ack_request = true});
   p.role = PacketRole::kTruncated;
   p.fail(DropReason::kRemoteAccess, Outcome::kNak, 0x62, WcStatus::kRemoteAccess);
-  p.sequence = p.message_sequence = 9;
+  p.epoch = 9;
+  p.message_sequence = 9;
   p.acknowledge = p.takes_wqe = p.ends_message = p.completes = p.resynchronised = p.bad_length = true;
   p.wqe_slot = p.resource = p.local_bytes = p.byte_count = 5;
   p.cqe_flags = kCqeSolicited;
@@ -60,7 +61,7 @@ TEST(Packet, ResetForgetsEverythingThatADecisionReads) {
   EXPECT_EQ(p.drop_reason, DropReason::kNone);
   EXPECT_EQ(p.status, WcStatus::kSuccess);
   EXPECT_EQ(p.syndrome, 0u);
-  EXPECT_EQ(p.sequence + p.message_sequence, 0u);
+  EXPECT_EQ(p.epoch + p.message_sequence, 0u);
   EXPECT_FALSE(p.icrc_ok || p.acknowledge || p.takes_wqe || p.ends_message || p.completes || p.resynchronised ||
                p.bad_length);
   EXPECT_EQ(p.wqe_slot, 0xffffffffu);
@@ -82,7 +83,7 @@ TEST(PacketPool, AClassCannotTakeWhatAnotherNeeds) {
   pool.allocate(PacketClass::kReceive);
   const PacketHandle second = pool.allocate(PacketClass::kReceive);
   EXPECT_FALSE(pool.available(PacketClass::kReceive));
-  EXPECT_TRUE(pool.available(PacketClass::kInternal));
+  EXPECT_TRUE(pool.available(PacketClass::kSrqWqeFetcher));
   EXPECT_TRUE(pool.available(PacketClass::kResponse));
   EXPECT_EQ(pool.in_use(), 2u);
   pool.release(second);
@@ -93,11 +94,11 @@ TEST(PacketPool, AClassCannotTakeWhatAnotherNeeds) {
 TEST(PacketPool, ReleaseGivesThePlaceBackToTheClassThatItWasTakenFor) {
   PacketPool pool({.receive = 1, .internal = 1, .response = 0});
   const PacketHandle a = pool.allocate(PacketClass::kReceive);
-  const PacketHandle b = pool.allocate(PacketClass::kInternal);
+  const PacketHandle b = pool.allocate(PacketClass::kSrqWqeFetcher);
   EXPECT_NE(a, b);
   pool.release(b);
   EXPECT_FALSE(pool.available(PacketClass::kReceive));
-  EXPECT_TRUE(pool.available(PacketClass::kInternal));
+  EXPECT_TRUE(pool.available(PacketClass::kSrqWqeFetcher));
   EXPECT_FALSE(pool.available(PacketClass::kResponse));
 }
 

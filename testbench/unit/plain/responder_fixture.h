@@ -7,9 +7,10 @@
 #include <memory>
 #include <vector>
 
-#include "model/core/qp_error.h"
+#include "model/core/refusal.h"
 #include "model/core/responder.h"
 #include "testbench/unit/plain/packet_builder.h"
+#include "testbench/unit/reports.h"
 
 namespace rxnic {
 
@@ -42,7 +43,29 @@ class ResponderFixture : public testing::Test {
     check({.operation = Operation::kWriteFirst, .psn = qp.expected_psn.value, .payload = kTestMtu, .length = length});
   }
   // The QP as new, whatever happened before.
-  void restart() { qp = make_qp(qp.transport); }
+  void restart() {
+    const std::uint32_t residence = qp.residence + 1;
+    qp = make_qp(qp.transport);
+    qp.residence = residence;
+  }
+  // A block behind the checker, whose reports the checker takes at once.
+  void fail_rnr(Packet& p) {
+    block.fail_rnr(p);
+    report();
+  }
+  void fail_qp(Packet& p, DropReason reason, std::uint8_t syndrome, WcStatus status) {
+    block.fail_qp(p, reason, syndrome, status);
+    report();
+  }
+  bool is_squashed(const Packet& p) const { return block.refuses(p); }  // were it the next to come there
+  void report() {
+    Reports reports;
+    block.report(reports, Cycle{});
+    for (const Refusal& r : reports.all) {
+      responder.apply(r);
+      r.qp->pins.remove(Cycle{});
+    }
+  }
 
   static constexpr std::uint32_t kSrq = 5;
   static constexpr std::uint32_t kOtherSrq = 6;
@@ -51,6 +74,7 @@ class ResponderFixture : public testing::Test {
   SrqTable srqs;
   ResponderResources resources;
   Responder responder{resources, srqs};
+  Refusals block;
   std::vector<std::unique_ptr<Packet>> packets;
   unsigned abandoned = 0;
 };

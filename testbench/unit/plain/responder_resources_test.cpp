@@ -101,9 +101,9 @@ TEST(ResponderResources, KeepsTheResultOfAnAtomic) {
   ResponderResource r = read(10);
   r.operation = Operation::kAtomicWrite;
   const std::uint32_t a = resources.add(kQp, 2, r);
-  resources[a].original = 77;
+  resources[a].va = 77;
   resources.add(kOther, 8, read(1));
-  EXPECT_EQ(resources[resources.find(kQp, Psn{10})].original, 77u);
+  EXPECT_EQ(resources[resources.find(kQp, Psn{10})].va, 77u);
   EXPECT_TRUE(resources[a].atomic());
   EXPECT_FALSE(read(10).atomic());
 }

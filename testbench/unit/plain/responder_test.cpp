@@ -402,7 +402,7 @@ TEST_F(ResponderXrc, TheRestIsAsOnRc) {
   expect_refused(check({.operation = O::kSendLast, .psn = 101, .payload = 1}));
 }
 
-// --- RNR: taken back by a block behind (core/qp_error.h)
+// --- RNR: taken back by a block behind (core/refusal.h)
 
 TEST_F(ResponderRc, AnRnrNakOfASendFirstOrOnlyChangesNothing) {
   for (const O operation : {O::kSendFirst, O::kSendOnly}) {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <random>
 
-#include "model/core/qp_error.h"
+#include "model/core/refusal.h"
 #include "testbench/unit/request_packets.h"
 
 namespace rxnic {
@@ -29,13 +29,14 @@ struct Scene {
     accept_packet(*p, qp);
     if (p->has(kSend)) p->wqe_slot = qp.wqe_slot = 0;
   }
-  ScatterWork plan() { return plan_scatter(*p, &wqe, &cursor); }
+  ScatterWork plan() { return plan_scatter(*p, &wqe, &cursor, refused); }
 
   QpContext qp;
   std::unique_ptr<Packet> p;
   std::vector<std::uint8_t> payload;
   ReceiveWqe wqe = wqe_of({8192});
   ScatterCursor cursor;
+  Refusals refused;
 };
 
 using Written = std::map<std::uint64_t, std::uint8_t>;  // by virtual address
@@ -228,7 +229,7 @@ TEST(ScatterPlan, AWriteGoesToItsRange) {
   s.p->local_va = 0x7000 - 100;
   s.p->local_key = Key{0x4242};
   s.p->message_bytes = 5000;
-  plan_scatter(*s.p, nullptr, nullptr);
+  plan_scatter(*s.p, nullptr, nullptr, s.refused);
   ASSERT_EQ(s.p->segment_count, 2u);
   EXPECT_EQ(s.p->segments[0].bytes, 100u);
   EXPECT_EQ(s.p->segments[1].va, 0x7000u);
@@ -243,7 +244,7 @@ TEST(ScatterPlan, AnAnswersDataGoesToTheRequestersBuffer) {
   s.p->local_va = 0x9000;
   s.p->local_key = Key{0x500};
   s.p->local_bytes = 1024;
-  plan_scatter(*s.p, nullptr, nullptr);
+  plan_scatter(*s.p, nullptr, nullptr, s.refused);
   ASSERT_EQ(s.p->segment_count, 1u);
   EXPECT_EQ(s.p->segments[0].va, 0x9000u);
   EXPECT_EQ(std::memcmp(s.p->segments[0].data, s.payload.data(), 1024), 0);
@@ -255,7 +256,7 @@ TEST(ScatterPlan, AnAtomicAnswerIsEightBytesInHostOrder) {
   s.p->h.original = 0x1122334455667788;
   s.p->local_va = 0x9000;
   s.p->local_bytes = 8;
-  plan_scatter(*s.p, nullptr, nullptr);
+  plan_scatter(*s.p, nullptr, nullptr, s.refused);
   ASSERT_EQ(s.p->segment_count, 1u);
   ASSERT_EQ(s.p->segments[0].bytes, 8u);
   std::uint64_t value = 0;
@@ -266,7 +267,7 @@ TEST(ScatterPlan, AnAtomicAnswerIsEightBytesInHostOrder) {
 TEST(ScatterPlan, AnAnswerWithoutABufferWritesNothing) {
   Scene s(Transport::kRc, Operation::kReadResponseOnly, 64);
   s.p->outcome = Outcome::kAnswer;
-  plan_scatter(*s.p, nullptr, nullptr);
+  plan_scatter(*s.p, nullptr, nullptr, s.refused);
   EXPECT_EQ(s.p->segment_count, 0u);
 }
 
@@ -293,7 +294,7 @@ TEST(ScatterPlan, OneByteMoreThanTheWqeFailsAReliableQp) {
     EXPECT_EQ(s.p->status, WcStatus::kLocalLength);
     EXPECT_EQ(s.p->drop_reason, DropReason::kMessageTooLong);
     EXPECT_EQ(s.p->segment_count, 0u);
-    EXPECT_EQ(s.qp.state, QpState::kError);
+    EXPECT_TRUE(s.p->fails_qp);
   }
 }
 
@@ -316,9 +317,9 @@ TEST(ScatterPlan, TheRestOfAUcMessageThatIsTooLongIsSquashed) {
   s.wqe = wqe_of({1023});
   s.plan();
   s.next(Operation::kSendLast, 10);
-  EXPECT_TRUE(is_squashed(*s.p));
+  EXPECT_TRUE(s.refused.refuses(*s.p));
   s.next(Operation::kSendOnly, 10);
-  EXPECT_FALSE(is_squashed(*s.p));
+  EXPECT_FALSE(s.refused.refuses(*s.p));
 }
 
 TEST(ScatterPlan, ThePacketThatGoesBeyondTheWqeIsTheOneThatFails) {
@@ -337,7 +338,7 @@ TEST(ScatterPlan, AMessageWhoseEndWasNeverSeenHasWhatCame) {
   Packet internal;
   internal.role = PacketRole::kTruncated;
   internal.qp = &s.qp;
-  plan_scatter(internal, &s.wqe, &s.cursor);
+  plan_scatter(internal, &s.wqe, &s.cursor, s.refused);
   EXPECT_EQ(internal.byte_count, 1024u);
   EXPECT_EQ(internal.segment_count, 0u);
 }

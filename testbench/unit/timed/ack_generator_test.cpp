@@ -89,17 +89,14 @@ struct Rig {
     p.acknowledge = true;
     if (p.has(kAtomic)) {
       p.segments[0].bus = BusAddress{va};
-      ResponderResource r;
-      r.operation = operation;
-      r.first_psn = Psn{psn};
-      p.resource = shared.resources.add(of.qpn, 4, r);
+      p.resource = raw(of.qpn) % 16 * 4 + psn % 4;
     }
     return h;
   }
   PacketHandle send(std::uint32_t psn) { return request(qp, kSendOnly, psn); }
   PacketHandle nak(QpContext& of, std::uint32_t psn, std::uint8_t syndrome) {
     const PacketHandle h = request(of, kSendOnly, psn);
-    fail_qp((*this)[h], DropReason::kInvalidRequest, syndrome, WcStatus::kRemoteInvalidRequest);
+    mark_failed((*this)[h], DropReason::kInvalidRequest, syndrome, WcStatus::kRemoteInvalidRequest);
     return h;
   }
   // Every answer: parses, has a good ICRC, and its buffer is released.
@@ -124,7 +121,7 @@ struct Rig {
   // Nothing is left behind.
   void expect_clean() {
     EXPECT_EQ(shared.packets.in_use(), 0u);
-    EXPECT_EQ(qp.pins, 0u);
+    EXPECT_EQ(qp.pins.count(), 0u);
   }
   Packet& operator[](PacketHandle h) { return shared.packets[h]; }
 
@@ -244,7 +241,7 @@ TEST(AckGenerator, AnRnrNakCarriesItsTimer) {
   Rig rig(bench);
   rig.qp.min_rnr_timer = 0x0c;
   const PacketHandle h = rig.send(9);
-  fail_rnr(rig[h]);
+  Refusals().fail_rnr(rig[h]);
   rig.in.push(Cycle{9}, h);
   bench.run();
   ASSERT_EQ(rig.answers.size(), 1u);
@@ -267,19 +264,24 @@ TEST(AckGenerator, ADuplicateIsAcknowledgedAgain) {
   EXPECT_EQ(rig.answers[0].msn, 11u);
 }
 
-TEST(AckGenerator, OnlyTheFirstErrorOfAQpIsAnswered) {
+TEST(AckGenerator, NothingIsAnsweredBehindAReadThatFailsHere) {  // R7
   Bench bench;
   Rig rig(bench);
-  const PacketHandle first = rig.send(1);
-  const PacketHandle second = rig.nak(rig.qp, 2, 0x61);  // found early
-  const PacketHandle third = rig.send(3);
-  fail_qp(rig[first], DropReason::kRemoteAccess, 0x62, WcStatus::kRemoteAccess);  // found late
-  for (const PacketHandle h : {first, second, third}) rig.in.push(Cycle{9}, h);
+  auto& refusals = bench.sink(rig.dut.refusals);
+  rig.gather.fail_psn(Psn{1});
+  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 1));
+  rig.in.push(Cycle{9}, rig.nak(rig.qp, 2, 0x61));  // found earlier
+  rig.in.push(Cycle{9}, rig.send(3));
+  rig.in.push(Cycle{2000}, rig.send(4));
   bench.run();
   ASSERT_EQ(rig.answers.size(), 1u);
   EXPECT_EQ(rig.answers[0].syndrome, 0x62);
-  EXPECT_EQ(rig.dut.counters().suppressed, 2u);
-  rig.expect_clean();
+  EXPECT_EQ(rig.dut.counters().suppressed, 3u);
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(refusals.value(0).kind, Refusal::Kind::kError);
+  EXPECT_EQ(refusals.value(0).qp, &rig.qp);
+  EXPECT_EQ(rig.shared.packets.in_use(), 0u);
+  EXPECT_EQ(rig.qp.pins.count(), 1u) << "the report's";
 }
 
 struct ReadCase {
@@ -445,7 +447,6 @@ TEST(AckGenerator, AFetchAddIsDoneSavedAndAnswered) {
   rig.host.store(BusAddress{0x3000}, std::uint64_t{1000});
   const PacketHandle h = rig.request(rig.qp, kFetchAdd, 5, 8, 0x3000);
   rig[h].h.swap_add = 7;
-  const std::uint32_t resource = rig[h].resource;
   rig.in.push(Cycle{9}, h);
   bench.run();
   ASSERT_EQ(rig.answers.size(), 1u);
@@ -454,8 +455,6 @@ TEST(AckGenerator, AFetchAddIsDoneSavedAndAnswered) {
   EXPECT_EQ(rig.answers[0].syndrome, 0x1f);
   EXPECT_EQ(rig.psn(0), 5u);
   EXPECT_EQ(rig.host.load<std::uint64_t>(BusAddress{0x3000}), 1007u);
-  EXPECT_TRUE(rig.shared.resources[resource].done);
-  EXPECT_EQ(rig.shared.resources[resource].original, 1000u);
   // Asked for in 10, carried out in 11, completed 100 later, seen in 112.
   EXPECT_EQ(rig.tx.cycle(0), Cycle{116});
   rig.expect_clean();
@@ -502,7 +501,6 @@ TEST(AckGenerator, AnAtomicWriteIsDoneThenAnsweredByAReadResponseWithoutData) { 
   Rig rig(bench);
   const auto around = rig.host_bytes(0x2ff8, 24);
   const PacketHandle h = rig.request(rig.qp, kAtomicWrite, 5, 8, 0x3000);
-  const std::uint32_t resource = rig[h].resource;
   rig.in.push(Cycle{9}, h);
   rig.in.push(Cycle{9}, rig.send(6));
   bench.run();
@@ -517,7 +515,6 @@ TEST(AckGenerator, AnAtomicWriteIsDoneThenAnsweredByAReadResponseWithoutData) { 
   const auto data = counting_bytes(8);
   std::copy(data.begin(), data.end(), expected.begin() + 8);
   EXPECT_EQ(rig.host_bytes(0x2ff8, 24), expected);
-  EXPECT_TRUE(rig.shared.resources[resource].done);
   EXPECT_EQ(rig.memory.log().size(), 1u) << "one access";
   EXPECT_EQ(rig.dut.counters().atomics, 1u);
   EXPECT_EQ(rig.dut.counters().read_responses, 1u);
@@ -644,6 +641,7 @@ TEST(AckGenerator, AcksOfDifferentQpsAreNotJoined) {
 TEST(AckGenerator, MemoryThatFailsUnderAReadIsANak) {
   Bench bench;
   Rig rig(bench);
+  auto& refusals = bench.sink(rig.dut.refusals);
   const PacketHandle read = rig.request(rig.qp, kReadRequest, 10, 4096);
   const PacketHandle ack = rig.send(14);
   const PacketHandle second = rig.request(rig.qp, kReadRequest, 15, 1024);
@@ -659,9 +657,10 @@ TEST(AckGenerator, MemoryThatFailsUnderAReadIsANak) {
   EXPECT_EQ(rig.operation(1), kAck);
   EXPECT_EQ(rig.answers[1].syndrome, 0x62);
   EXPECT_EQ(rig.psn(1), 11u);
-  EXPECT_EQ(rig.qp.state, QpState::kError);
+  EXPECT_EQ(refusals.size(), 1u);
   EXPECT_EQ(rig.dut.counters().atomics, 0u);
-  rig.expect_clean();
+  EXPECT_EQ(rig.shared.packets.in_use(), 0u);
+  EXPECT_EQ(rig.qp.pins.count(), 1u) << "the report's";
 }
 
 class UnmappedMemory final : public HostMemory {
@@ -677,6 +676,7 @@ TEST(AckGenerator, MemoryThatFailsUnderAnAtomicIsANak) {
   auto& dut = bench.add<AckGenerator>("dut", AckGeneratorParams{}, shared, 1000u);
   auto& in = bench.source(dut.in);
   auto& tx = bench.sink(dut.tx);
+  auto& refusals = bench.sink(dut.refusals);
   bench.memory(dut.dma, dut.dma_done, unmapped, 10);
   bench.connect(dut.gather, bench.add<GatherMemory>("gather", unmapped, shared, 1u).in);
   QpContext qp = test_qp(Transport::kRc);
@@ -684,30 +684,28 @@ TEST(AckGenerator, MemoryThatFailsUnderAnAtomicIsANak) {
   set_frame(shared.packets[h], request_headers(Encapsulation::kRoceV2Ipv4, Transport::kRc, kFetchAdd, Psn{3}), {});
   accept_packet(shared.packets[h], qp);
   shared.packets[h].acknowledge = true;
-  shared.packets[h].resource = shared.resources.add(kTestQpn, 1, {});
+  shared.packets[h].resource = 0;
   in.push(Cycle{9}, h);
   bench.run();
   ASSERT_EQ(tx.size(), 1u);
   EXPECT_EQ(shared.packets[h].h.syndrome, 0x63);
-  EXPECT_EQ(qp.state, QpState::kError);
-  EXPECT_EQ(qp.pins, 0);
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(refusals.value(0).kind, Refusal::Kind::kError);
+  EXPECT_EQ(qp.pins.count(), 1u) << "the report's";
 }
-
-struct FixedCredits final : CreditSource {
-  std::uint32_t posted(WqId) const override { return 100; }
-};
 
 TEST(AckGenerator, CreditsAreCountedWhenAskedFor) {
   AckGeneratorParams params;
   params.credits = AckCredits::kCounted;
   Bench bench;
   Rig rig(bench, params);
-  const FixedCredits credits;
-  rig.dut.set_credit_source(credits);
   QpContext on_srq = test_qp(Transport::kRc);
   on_srq.uses_srq = true;
-  rig.in.push(Cycle{9}, rig.send(1));
-  rig.in.push(Cycle{9}, rig.request(on_srq, kSendOnly, 2));
+  for (QpContext* const of : {&rig.qp, &on_srq}) {
+    const PacketHandle h = rig.request(*of, kSendOnly, of == &rig.qp ? 1 : 2);
+    rig[h].posted_wqes = 100;
+    rig.in.push(Cycle{9}, h);
+  }
   bench.run();
   EXPECT_EQ(rig.answers[0].syndrome, credit_code(100));
   EXPECT_EQ(rig.answers[1].syndrome, 0x1f);
@@ -756,7 +754,10 @@ TEST(AckGenerator, ModesAgreeAndEveryQpIsAnsweredInOrder) {
     });
     std::uint64_t cycle = 0;
     std::vector<bool> broken(qps.size());
-    for (std::size_t i = 0; i < qps.size(); ++i) qps[i].qpn = Qpn{static_cast<std::uint32_t>(100 + i)};
+    for (std::uint32_t i = 0; i < qps.size(); ++i) {
+      qps[i].qpn = Qpn{100 + i};
+      qps[i].line = i;
+    }
     std::uint64_t unanswered = 0;
     for (int i = 0; i < 600; ++i) {
       const std::uint32_t n = below(qps.size());
@@ -772,7 +773,7 @@ TEST(AckGenerator, ModesAgreeAndEveryQpIsAnsweredInOrder) {
       next_psn[n] += kind == 0 ? std::max(1u, (bytes + 1023) / 1024) : 1;
       if (kind == 4 || (kind == 5 && below(40) == 0)) {
         broken[n] = kind == 5 || broken[n];
-        if (kind == 5) fail_qp(rig[h], DropReason::kInvalidRequest, 0x61, WcStatus::kGeneral);
+        if (kind == 5) mark_failed(rig[h], DropReason::kInvalidRequest, 0x61, WcStatus::kGeneral);
         if (kind == 4) rig[h].acknowledge = false;
         unanswered += kind == 4;
       }
@@ -786,7 +787,7 @@ TEST(AckGenerator, ModesAgreeAndEveryQpIsAnsweredInOrder) {
     EXPECT_GT(rig.dut.counters().atomics, 10u);
     EXPECT_LT(unanswered, 600u);
     rig.expect_clean();
-    for (const QpContext& qp : qps) EXPECT_EQ(qp.pins, 0);
+    for (const QpContext& qp : qps) EXPECT_EQ(qp.pins.count(), 0u);
     digest.mix(rig.host.digest());
     digest.mix(bench.state_hash());
     return digest.value();
@@ -805,7 +806,7 @@ TEST(AckGenerator, TheCompletionGeneratorIsToldOfAQpThatFailsHere) {  // R7
   ASSERT_EQ(failures.size(), 1u);
   EXPECT_EQ(failures.value(0).qp, &rig.qp);
   EXPECT_EQ(failures.value(0).event, EventType::kQpAccessError);
-  EXPECT_EQ(rig.qp.pins, 1u) << "for the one who is told";
+  EXPECT_EQ(rig.qp.pins.count(), 1u) << "for the one who is told";
 }
 
 TEST(AckGenerator, TellsWhetherAnAtomicIsStillToTouchARegion) {

@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "model/core/qp_error.h"
+#include "model/core/refusal.h"
 #include "testbench/unit/timed/harness.h"
 
 namespace rxnic {
@@ -67,7 +67,6 @@ struct Rig {
     Packet& p = shared.packets[h];
     p.h.opcode = opcode_of(transport, operation);
     p.qp = transport == Transport::kUc ? &uc : &rc;
-    p.sequence = ++p.qp->checked;
     p.message_sequence = ++p.qp->messages;
     p.outcome = Outcome::kExecute;
     p.pd = kPd;
@@ -182,6 +181,7 @@ TEST(AddressTranslator, RemoteRangeIsCheckedWhole) {  // R3
   Bench bench;
   Rig rig(bench);
   rig.region(1);
+  auto& refusals = bench.sink(rig.dut.refusals);
   const PacketHandle good = rig.write(Transport::kRc, 1, 0, 1024);
   rig.at(good).local_bytes = 16 * 4096;  // FIRST: the RETH's length
   const PacketHandle bad = rig.write(Transport::kRc, 1, 0, 1024);
@@ -195,7 +195,9 @@ TEST(AddressTranslator, RemoteRangeIsCheckedWhole) {  // R3
   EXPECT_EQ(rig.at(bad).syndrome, 0x62);
   EXPECT_EQ(rig.at(bad).drop_reason, DropReason::kRemoteAccess);
   EXPECT_EQ(rig.at(bad).segment_count, 0u);
-  EXPECT_EQ(rig.rc.state, QpState::kError);
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(refusals.value(0).kind, Refusal::Kind::kError);
+  EXPECT_EQ(refusals.value(0).qp, &rig.rc);
   EXPECT_EQ(rig.dut.counters().remote_errors, 1u);
 }
 
@@ -388,13 +390,13 @@ TEST(AddressTranslator, SquashedAndFailedPacketsPass) {  // R6
   Bench bench;
   Rig rig(bench);
   const PacketHandle first = rig.send(1, {0}), second = rig.send(1, {0});
-  fail_qp(rig.at(first), DropReason::kInvalidRequest, 0x61, WcStatus::kSuccess);
+  mark_failed(rig.at(first), DropReason::kInvalidRequest, 0x61, WcStatus::kSuccess);
+  squash(rig.at(second));
   rig.in.push(Cycle{9}, first);
   rig.in.push(Cycle{9}, second);
   bench.run();
   EXPECT_EQ(rig.out.cycle(0), Cycle{12});
   EXPECT_EQ(rig.out.cycle(1), Cycle{13});
-  EXPECT_EQ(rig.at(second).drop_reason, DropReason::kSquashed);
   EXPECT_EQ(rig.dut.counters().walks, 0u);
 }
 
@@ -518,6 +520,7 @@ TEST(AddressTranslator, CreatedRegionIsSeenWithoutInvalidate) {
   Rig rig(bench);
   const PacketHandle before = rig.send(1, {0}), after = rig.send(1, {0});
   rig.at(after).qp = &rig.uc;
+  rig.uc.line = 1;
   rig.in.push(Cycle{0}, before);
   bench.at(Cycle{500}, [&](Cycle) { rig.region(1); });
   rig.in.push(Cycle{1000}, after);

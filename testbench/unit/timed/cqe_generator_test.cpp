@@ -78,7 +78,8 @@ struct Rig {
     const PacketHandle h = packet(of);
     Packet& p = (*this)[h];
     if (with_wqe) p.wqe_slot = shared.wqes.allocate();
-    fail_qp(p, DropReason::kInvalidRequest, syndrome, WcStatus::kRemoteInvalidRequest);
+    p.releases_wqe = with_wqe;
+    mark_failed(p, DropReason::kInvalidRequest, syndrome, WcStatus::kRemoteInvalidRequest);
     return h;
   }
   void arm(Cycle when, std::uint32_t consumer, bool solicited_only = false) {
@@ -182,6 +183,8 @@ TEST(CqeGenerator, AFullCqIsDeadAndItsQpsFail) {
   Rig rig(bench, {}, cq_context(2));
   QpContext other = test_qp(Transport::kRc);
   other.qpn = Qpn{0x12};
+  other.line = 1;
+  auto& refusals = bench.sink(rig.dut.refusals);
   rig.arm(Cycle{0}, 0);
   for (int i = 0; i < 2; ++i) rig.in.push(Cycle{10}, rig.packet());
   const PacketHandle overrun = rig.packet();
@@ -196,10 +199,11 @@ TEST(CqeGenerator, AFullCqIsDeadAndItsQpsFail) {
   EXPECT_EQ(rig[overrun].syndrome, 0x63);
   EXPECT_EQ(rig[overrun].drop_reason, DropReason::kCqOverrun);
   EXPECT_FALSE(rig[overrun].completes);
-  EXPECT_EQ(rig[behind].drop_reason, DropReason::kSquashed);
   EXPECT_EQ(rig[others].drop_reason, DropReason::kCqOverrun);
-  EXPECT_EQ(rig.qp.state, QpState::kError);
-  EXPECT_EQ(other.state, QpState::kError);
+  EXPECT_EQ(rig[behind].drop_reason, DropReason::kSquashed);
+  ASSERT_EQ(refusals.size(), 2u);
+  EXPECT_EQ(refusals.value(0).qp, &rig.qp);
+  EXPECT_EQ(refusals.value(1).qp, &other);
   EXPECT_EQ(rig.count(EventType::kQpFatal), 2u);
   EXPECT_EQ(rig.flushes.size(), 2u);
   EXPECT_EQ(rig.dut.counters().overruns, 1u);
@@ -563,18 +567,18 @@ TEST(CqeGenerator, AQpErrorAsksForOneFlush) {
   const PacketHandle before = rig.packet();
   const PacketHandle failing = rig.packet();
   const PacketHandle behind = rig.packet();
-  fail_qp(rig[failing], DropReason::kRemoteAccess, 0x62, WcStatus::kRemoteAccess);
-  const std::uint16_t pins = rig.qp.pins;
+  mark_failed(rig[failing], DropReason::kRemoteAccess, 0x62, WcStatus::kRemoteAccess);
+  squash(rig[behind]);  // by who refused the one before it
+  const std::uint32_t pins = rig.qp.pins.count();
   for (const PacketHandle h : {before, failing, behind}) rig.in.push(Cycle{9}, h);
   bench.run();
   ASSERT_EQ(rig.flushes.size(), 1u);
-  EXPECT_EQ(rig.flushes.cycle(0), Cycle{12}) << "not with the packet before, though the QP is in error by then";
+  EXPECT_EQ(rig.flushes.cycle(0), Cycle{12}) << "not with the packet before";
   const Packet& request = rig[rig.flushes.value(0)];
   EXPECT_EQ(request.role, PacketRole::kFlush);
   EXPECT_EQ(request.qp, &rig.qp);
-  EXPECT_EQ(rig.qp.pins, pins + 1);
+  EXPECT_EQ(rig.qp.pins.count(), pins + 1);
   EXPECT_EQ(rig.memory.log().size(), 1u) << "the one before completes";
-  EXPECT_EQ(rig[behind].drop_reason, DropReason::kSquashed);
 }
 
 TEST(CqeGenerator, AnErrorWithoutACompletionIsAnEvent) {
@@ -607,8 +611,8 @@ TEST(CqeGenerator, AFlushRequestWaitsForABufferAndHoldsUpNothing) {
   Bench bench;
   Rig rig(bench);
   std::vector<PacketHandle> taken;
-  while (rig.shared.packets.available(PacketClass::kInternal)) {
-    taken.push_back(rig.shared.packets.allocate(PacketClass::kInternal));
+  while (rig.shared.packets.available(PacketClass::kCqeGenerator)) {
+    taken.push_back(rig.shared.packets.allocate(PacketClass::kCqeGenerator));
   }
   rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, false));
   bench.at(Cycle{49}, [&](Cycle) { rig.shared.packets.release(taken.back()); });  // after the blocks of cycle 49
@@ -622,7 +626,7 @@ TEST(CqeGenerator, AnRnrNakIsNoError) {
   Bench bench;
   Rig rig(bench);
   const PacketHandle h = rig.packet();
-  fail_rnr(rig[h]);
+  Refusals().fail_rnr(rig[h]);
   rig.in.push(Cycle{9}, h);
   bench.run();
   EXPECT_EQ(rig.flushes.size(), 0u);
@@ -634,7 +638,7 @@ TEST(CqeGenerator, LastWqeReachedIsRaisedOnce) {
   Bench bench;
   Rig rig(bench);
   for (int i = 0; i < 2; ++i) {
-    const PacketHandle h = rig.shared.packets.allocate(PacketClass::kInternal);
+    const PacketHandle h = rig.shared.packets.allocate(PacketClass::kCqeGenerator);
     rig[h].role = PacketRole::kLastWqe;
     rig[h].outcome = Outcome::kDrop;
     rig[h].qp = &rig.qp;
@@ -650,7 +654,7 @@ TEST(CqeGenerator, LastWqeReachedIsRaisedOnce) {
 TEST(CqeGenerator, AFlushedWqeCompletes) {
   Bench bench;
   Rig rig(bench);
-  const PacketHandle h = rig.shared.packets.allocate(PacketClass::kInternal);
+  const PacketHandle h = rig.shared.packets.allocate(PacketClass::kCqeGenerator);
   Packet& p = rig[h];
   p.role = PacketRole::kFlush;
   p.outcome = Outcome::kDrop;
@@ -672,23 +676,51 @@ TEST(CqeGenerator, AWqeIsGivenBackWithItsMessagesCompletion) {
   const auto hold = [&](PacketHandle h, std::uint32_t slot) { rig[h].wqe_slot = slot; };
   const PacketHandle good = rig.packet();
   hold(good, rig.shared.wqes.allocate());
+  rig[good].releases_wqe = true;
   // A tag match of two packets: the first completes and keeps the WQE.
   const PacketHandle first = rig.packet(rig.qp, Operation::kSendFirst, 1024);
   rig[first].completes = true;
   hold(first, rig.shared.wqes.allocate());
-  rig.qp.wqe_slot = rig[first].wqe_slot;
   rig.in.push(Cycle{9}, good);
   rig.in.push(Cycle{9}, first);
   bench.run_to(Cycle{50});
   EXPECT_EQ(rig.shared.wqes.in_use(), 1u);
-  EXPECT_EQ(rig.qp.wqe_slot, rig[first].wqe_slot);
   const PacketHandle failing = rig.packet(rig.qp, Operation::kSendLast, 10);
   hold(failing, rig[first].wqe_slot);
-  fail_qp(rig[failing], DropReason::kMessageTooLong, 0x61, WcStatus::kLocalLength);
+  rig[failing].releases_wqe = true;
+  mark_failed(rig[failing], DropReason::kMessageTooLong, 0x61, WcStatus::kLocalLength);
   rig.in.push(Cycle{100}, failing);
   bench.run();
   EXPECT_EQ(rig.shared.wqes.in_use(), 0u);
-  EXPECT_EQ(rig.qp.wqe_slot, kNoWqeSlot);
+}
+
+// The message's third packet fails; a later one of it was squashed and is the last to use the WQE.
+TEST(CqeGenerator, AWqeCompletesOnce) {  // R8
+  for (const bool failed_before : {false, true}) {
+    Bench bench;
+    Rig rig(bench);
+    const std::uint32_t slot = rig.shared.wqes.allocate();
+    const PacketHandle middle = rig.packet(rig.qp, Operation::kSendMiddle, 1024);
+    const PacketHandle last = rig.packet(rig.qp, Operation::kSendLast, 10);
+    rig[middle].wqe_slot = rig[last].wqe_slot = slot;
+    if (failed_before) mark_failed(rig[middle], DropReason::kLocalOperation, 0x63, WcStatus::kLocalProtection);
+    squash(rig[last]);
+    rig[last].releases_wqe = true;
+    rig.in.push(Cycle{9}, middle);
+    rig.in.push(Cycle{9}, last);
+    bench.run_to(Cycle{50});
+    EXPECT_EQ(rig.memory.log().size(), 1u);
+    EXPECT_EQ(rig.slot(0).status, failed_before ? WcStatus::kLocalProtection : WcStatus::kFlushed);
+    EXPECT_EQ(rig.shared.wqes.in_use(), 0u);
+    // Its slot is as new.
+    const PacketHandle next = rig.packet();
+    rig[next].wqe_slot = rig.shared.wqes.allocate();
+    rig[next].releases_wqe = true;
+    EXPECT_EQ(rig[next].wqe_slot, slot);
+    rig.in.push(Cycle{60}, next);
+    bench.run();
+    EXPECT_EQ(rig.slot(1).status, WcStatus::kSuccess);
+  }
 }
 
 TEST(CqeGenerator, AnSrqsWqesAreNamedByTheirSrq) {
@@ -789,12 +821,11 @@ TEST(CqeGenerator, ModesAgreeOnRandomTraffic) {
 // ---- The requester, the answer generator, the control plane.
 
 PacketHandle send_completion(Rig& rig, WcStatus status) {
-  const PacketHandle h = rig.shared.packets.allocate(PacketClass::kInternal);
+  const PacketHandle h = rig.shared.packets.allocate(PacketClass::kCqeGenerator);
   Packet& p = rig[h];
   p.role = PacketRole::kSendCompletion;
   p.qp = &rig.qp;
-  ++rig.qp.pins;
-  number(p);
+  rig.qp.pins.add();
   p.outcome = Outcome::kExecute;
   p.completes = p.ends_message = true;
   p.status = status;
@@ -809,7 +840,6 @@ TEST(CqeGenerator, AFailedRequestAsksForTheFlushOnce) {  // R6
   auto& failed = bench.sink(rig.dut.failed);
   rig.qp.state = QpState::kError;
   const PacketHandle first = send_completion(rig, WcStatus::kRetryExceeded);
-  rig.qp.error_at = rig[first].sequence;
   rig.in.push(Cycle{9}, first);
   rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kFlushed));
   bench.run();
@@ -828,7 +858,6 @@ TEST(CqeGenerator, FlushedAndGoodRequestsAskForNothing) {  // R6
   auto& failed = bench.sink(rig.dut.failed);
   rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kSuccess));
   rig.qp.state = QpState::kError;
-  rig.qp.error_at = 100;  // the one that failed is still behind
   rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kFlushed));
   bench.run();
   EXPECT_EQ(rig.flushes.size(), 0u);
@@ -853,7 +882,7 @@ TEST(CqeGenerator, AFailureBehindItIsFlushedAndRaised) {  // R6
   auto& failures = bench.source(rig.dut.failures);
   rig.qp.state = QpState::kError;
   for (int i = 0; i < 2; ++i) {
-    ++rig.qp.pins;
+    rig.qp.pins.add();
     failures.push(Cycle{9}, {&rig.qp, EventType::kQpAccessError});
   }
   bench.run();
@@ -862,7 +891,7 @@ TEST(CqeGenerator, AFailureBehindItIsFlushedAndRaised) {  // R6
   ASSERT_EQ(rig.events.size(), 1u);
   EXPECT_EQ(rig.events.value(0).type, EventType::kQpAccessError);
   EXPECT_EQ(rig.events.value(0).number, raw(kTestQpn));
-  EXPECT_EQ(rig.qp.pins, 1u) << "the flush request's";
+  EXPECT_EQ(rig.qp.pins.count(), 1u) << "the flush request's";
 }
 
 TEST(CqeGenerator, TheControlPlaneAsksForAFlushOnce) {

@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "model/core/qp_error.h"
+#include "model/core/refusal.h"
 #include "testbench/unit/timed/harness.h"
 
 namespace rxnic {
@@ -77,7 +77,7 @@ struct Rig {
     const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
     Packet& p = shared.packets[h];
     p.qp = &qp;
-    p.sequence = ++qp.checked;
+    p.message_sequence = ++qp.messages;
     p.outcome = Outcome::kExecute;
     std::uint32_t offset = 0;
     for (const std::uint32_t bytes : segment_bytes) {
@@ -172,17 +172,20 @@ TEST(DmaEngine, PacketsKeepTheirOrder) {  // R3
   EXPECT_EQ(rig.payload_done.values(), sent);
 }
 
-TEST(DmaEngine, SquashedPacketWritesNothing) {
+TEST(DmaEngine, WhatIsBehindAPacketThatFailedHereWritesNothing) {  // R8
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
+  UnmappedMemory nothing;
+  Rig rig(bench, byte_a_cycle(), 1000, &nothing);
+  auto& refusals = bench.sink(rig.dut.refusals);
   const PacketHandle first = rig.packet({8}), second = rig.packet({8}, 0x20000);
-  rig.shared.packets[second].frame[0] = 0xff;
-  fail_qp(rig.shared.packets[first], DropReason::kRemoteAccess, 0x62, WcStatus::kRemoteAccess);
+  rig.payload.push(Cycle{0}, first);
   rig.payload.push(Cycle{0}, second);
   bench.run();
-  EXPECT_EQ(rig.dut.counters().writes, 0u);
+  EXPECT_EQ(rig.dut.counters().writes, 1u);
+  EXPECT_EQ(rig.shared.packets[first].drop_reason, DropReason::kHostMemory);
   EXPECT_EQ(rig.shared.packets[second].drop_reason, DropReason::kSquashed);
-  EXPECT_EQ(rig.memory.load<std::uint8_t>(BusAddress{0x20000}), 0u);
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(refusals.value(0).kind, Refusal::Kind::kError);
 }
 
 TEST(DmaEngine, ReadCompletesAfterRoundTripAndData) {  // R5
@@ -412,7 +415,7 @@ TEST(DmaEngine, UnmappedMemoryFailsWhoAsked) {  // R8
   bench.run();
   EXPECT_FALSE(rig.completions[kWqeClient]->value(0).ok);
   EXPECT_EQ(rig.shared.packets[written].drop_reason, DropReason::kHostMemory);
-  EXPECT_EQ(rig.qp.state, QpState::kError);
+  EXPECT_TRUE(rig.shared.packets[written].fails_qp);
   EXPECT_EQ(rig.dut.counters().writes, 1u);
   ASSERT_EQ(rig.gathered.size(), 1u);
   EXPECT_EQ(rig.shared.packets[read].outcome, Outcome::kNak);
@@ -512,10 +515,6 @@ TEST(DmaEngine, AllModesAgreeOnRandomTraffic) {
             const std::uint64_t address = random() % 100000;
             if (who == kDmaClients && rig.shared.packets.available(PacketClass::kReceive)) {
               const PacketHandle h = random() % 5 == 0 ? rig.packet({}) : rig.packet({bytes, 64}, address);
-              if (random() % 50 == 0) {
-                bench.at(Cycle{random() % 2000},
-                         [&rig, h](Cycle) { fail_message(rig.shared.packets[h], DropReason::kUcSequence); });
-              }
               rig.payload.push(later(when[who]), h);
             } else if (who > kDmaClients && rig.shared.packets.available(PacketClass::kReceive)) {
               rig.gather.push(later(when[who]), rig.packet({bytes, bytes}, address));

@@ -52,7 +52,7 @@ struct Rig {
   void retire_after(Bench& bench, std::uint64_t hold, bool change = false) {
     out.on_value([this, &bench, hold, change](Cycle now, PacketHandle h) {
       if (change) {
-        ++shared.packets[h].qp->checked;
+        ++shared.packets[h].qp->messages;
         shared.packets[h].qp->dirty = true;
       }
       bench.at(now + hold, [this, h](Cycle then) {
@@ -85,7 +85,7 @@ TEST(QpContextCache, HitComesAfterHitCycles) {  // R1
   EXPECT_EQ(rig.dut.counters().hits, 1u);
   ASSERT_NE(rig.shared.packets[h].qp, nullptr);
   EXPECT_EQ(rig.shared.packets[h].qp->qkey, 1001u);
-  EXPECT_EQ(rig.shared.packets[h].qp->pins, 2u);
+  EXPECT_EQ(rig.shared.packets[h].qp->pins.count(), 2u);
   EXPECT_EQ(rig.dut.find(Qpn{1}), rig.shared.packets[h].qp);
 }
 
@@ -111,7 +111,7 @@ TEST(QpContextCache, MissReadsTheContext) {  // R2
   EXPECT_EQ(rig.out.cycle(0), Cycle{10 + kRead + 2});
   ASSERT_EQ(rig.memory.log().size(), 1u);
   EXPECT_EQ(rig.memory.log()[0].request.address, qp_context_address(Qpn{3}));
-  EXPECT_EQ(rig.memory.log()[0].request.bytes, sizeof(QpContext));
+  EXPECT_EQ(rig.memory.log()[0].request.bytes, kQpContextBytes);
 }
 
 TEST(QpContextCache, LeastRecentlyUsedGivesWay) {  // R3
@@ -159,11 +159,11 @@ TEST(QpContextCache, ChangedContextIsWrittenBackFirst) {  // R4
   EXPECT_EQ(rig.memory.log()[1].request.address, qp_context_address(Qpn{1}));
   EXPECT_EQ(rig.memory.log()[2].request.kind, DmaKind::kRead);
   EXPECT_EQ(rig.dut.counters().write_backs, 2u);
-  EXPECT_EQ(rig.dut.find(Qpn{1})->checked, 2u);
-  EXPECT_EQ(rig.stored(1).checked, 1u);
-  EXPECT_EQ(rig.stored(1).pins, 0u);
+  EXPECT_EQ(rig.dut.find(Qpn{1})->messages, 2u);
+  EXPECT_EQ(rig.stored(1).messages, 1u);
+  EXPECT_EQ(rig.stored(1).pins.count(), 0u);
   EXPECT_FALSE(rig.stored(1).dirty);
-  EXPECT_EQ(rig.stored(2).checked, 1u);
+  EXPECT_EQ(rig.stored(2).messages, 1u);
 }
 
 TEST(QpContextCache, UnchangedContextIsNotWritten) {  // R4
@@ -267,7 +267,7 @@ TEST(QpContextCache, FlushWritesChangedContexts) {
   rig.dut.find(Qpn{1})->dirty = true;
   rig.dut.flush_to(rig.host);
   EXPECT_EQ(rig.stored(1).msn, 77u);
-  EXPECT_EQ(rig.stored(1).pins, 0u);
+  EXPECT_EQ(rig.stored(1).pins.count(), 0u);
 }
 
 // The write-back and the read that follows it use the same line: over the real DMA engine, which a small link keeps
@@ -288,7 +288,7 @@ TEST(QpContextCache, WriteBackIsNotOverwrittenByTheReadBehindIt) {  // R4
   auto& in = bench.source(dut.in);
   auto& out = bench.sink(dut.out);
   out.on_value([&](Cycle now, PacketHandle h) {
-    ++shared.packets[h].qp->checked;
+    ++shared.packets[h].qp->messages;
     shared.packets[h].qp->dirty = true;
     shared.ledger.retire(shared.packets[h], now);
   });
@@ -307,7 +307,7 @@ TEST(QpContextCache, WriteBackIsNotOverwrittenByTheReadBehindIt) {  // R4
   dut.flush_to(host);
   for (std::uint32_t n = 1; n <= 3; ++n) {
     const auto stored = host.load<QpContext>(qp_context_address(Qpn{n}));
-    EXPECT_EQ(stored.checked, 10u);
+    EXPECT_EQ(stored.messages, 10u);
     EXPECT_EQ(stored.qpn, Qpn{n});
   }
 }
@@ -336,7 +336,7 @@ TEST(QpContextCache, NoChangeIsLostUnderRandomTraffic) {
       }
       bench.run();
       rig.dut.flush_to(rig.host);
-      for (std::uint32_t qpn = 1; qpn <= 12; ++qpn) EXPECT_EQ(rig.stored(qpn).checked, sent[qpn]) << qpn;
+      for (std::uint32_t qpn = 1; qpn <= 12; ++qpn) EXPECT_EQ(rig.stored(qpn).messages, sent[qpn]) << qpn;
       EXPECT_EQ(rig.dut.counters().not_found, sent[13] + sent[14]);
       return bench.state_hash() ^ rig.host.digest();
     });
@@ -381,7 +381,7 @@ TEST(QpContextCache, ACommandWaitsForItsContextAndIsCountedByThePins) {  // R7
   bench.run();
   ASSERT_EQ(rig.out.size(), 2u);
   EXPECT_EQ(rig.out.cycle(0), Cycle{10 + kRead + 2});
-  EXPECT_EQ(rig.dut.find(Qpn{3})->pins, 1u);
+  EXPECT_EQ(rig.dut.find(Qpn{3})->pins.count(), 1u);
   EXPECT_EQ(rig.dut.counters().reads_ahead, 1u);
 }
 
@@ -413,11 +413,11 @@ TEST(QpContextCache, AContextIsBroughtInAtOnce) {
   first->dirty = true;
   // What gives way to it is written back, unless it is pinned.
   ASSERT_NE(rig.dut.bring(Qpn{4}, rig.host), nullptr);
-  ++rig.dut.find(Qpn{4})->pins;
+  rig.dut.find(Qpn{4})->pins.add();
   ASSERT_NE(rig.dut.bring(Qpn{6}, rig.host), nullptr);
   EXPECT_EQ(rig.dut.find(Qpn{2}), nullptr);
   EXPECT_EQ(rig.stored(2).qkey, 77u);
-  ++rig.dut.find(Qpn{6})->pins;
+  rig.dut.find(Qpn{6})->pins.add();
   EXPECT_EQ(rig.dut.bring(Qpn{8}, rig.host), nullptr) << "no place";
   EXPECT_EQ(rig.memory.log().size(), 0u) << "without DMA";
 }
@@ -442,15 +442,15 @@ TEST(QpContextCache, WhatACommandWaitsForIsNotBroughtIn) {
   auto& commands = bench.source(rig.dut.commands);
   rig.in.push(Cycle{0}, rig.packet(1));  // pins the only way
   commands.push(Cycle{200}, command(rig, 2));
-  bench.at(Cycle{300}, [&](Cycle) {
-    --rig.dut.find(Qpn{1})->pins;
+  bench.at(Cycle{300}, [&](Cycle now) {
+    rig.dut.find(Qpn{1})->pins.remove(now);
     EXPECT_FALSE(rig.dut.moving(Qpn{2}));
     EXPECT_EQ(rig.dut.bring(Qpn{2}, rig.host), nullptr);
   });
   bench.run();
   ASSERT_EQ(rig.out.size(), 2u);
   ASSERT_NE(rig.dut.bring(Qpn{2}, rig.host), nullptr) << "it has its context";
-  EXPECT_EQ(rig.dut.find(Qpn{2})->pins, 1u);
+  EXPECT_EQ(rig.dut.find(Qpn{2})->pins.count(), 1u);
 }
 
 TEST(QpContextCache, APacketThatWaitsForAWayFindsWhatWasBroughtIn) {

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "model/core/qp_error.h"
+#include "model/core/refusal.h"
 #include "testbench/unit/timed/harness.h"
 
 namespace rxnic {
@@ -63,7 +63,6 @@ struct Rig {
     build_tmh({static_cast<std::uint8_t>(opcode), 0xabc, tag}, p.frame.data() + 64);
     p.outcome = Outcome::kExecute;
     p.queue = kSrq;
-    number(p);
     p.takes_wqe = p.has(kTakesWqe);
     p.ends_message = p.has(kLast | kOnly);
     p.completes = p.ends_message && p.has(kSend);
@@ -432,19 +431,6 @@ TEST(TagMatchCam, DecisionsAreTakenBack) {  // R11
   bench.run();
   EXPECT_EQ(rig.at(2).wqe_index, 0u);  // as old as it was
   EXPECT_EQ(rig.list().unexpected(), 0u);
-}
-
-TEST(TagMatchCam, SquashedPacketsAreNotSearched) {
-  Bench bench;
-  Rig rig(bench);
-  rig.add(Cycle{1}, 0, 7);
-  const PacketHandle failed = rig.packet(1);
-  const PacketHandle behind = rig.packet(7);
-  fail_rnr(rig.shared.packets[failed]);
-  rig.in.push(Cycle{9}, behind);
-  bench.run();
-  EXPECT_EQ(rig.at(0).drop_reason, DropReason::kSquashed);
-  EXPECT_EQ(rig.list().size(), 1u);
 }
 
 TEST(TagMatchCam, TheCamIsSharedByAllLists) {  // R5

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to a QP, and to the packets behind, when a block finds that a packet cannot be carried out.
+//
+// The path is in order within a QP. So a block that refuses a packet remembers that, by QP, and refuses what follows;
+// it reports the refusal to the transport checker, which owns the QP's state. Nobody else needs to know.
+//
+//   R1  A packet that fails on RC moves its QP to the error state. What comes behind it to the block that refused it is
+//       squashed, also what has failed itself before; what is ahead of it completes.
+//   R2  RNR: the transport checker goes back to the packet and begins a new epoch. Packets of the old epoch are
+//       squashed, and an error state that one of them caused in the checker is taken back; the QP stays usable and is
+//       silent until the packet's PSN comes again (rules 6).
+//   R3  UC, UD: only the rest of the packet's message is dropped.
+//   R4  A squashed packet completes and answers nothing. Its WQE, when it has one, is flushed with the last packet that
+//       uses it (blocks/cqe_generator.h, R8).
+//   R5  Answers to requests of our own are not squashed by what fails on the responder's side. One that fails sends no
+//       NAK: its request completes in error. Answers behind it write nothing; what completes behind it does so as
+//       flushed. The others are the requester's to complete.
+//   R6  What is remembered of a QP is forgotten when its context leaves the chip or is reset: nothing of it is in
+//       flight then.
+#pragma once
+
+#include <vector>
+
+#include "model/types/packet.h"
+
+namespace rxnic {
+
+// What a block reports to the transport checker. Its context is pinned until the checker has taken it.
+struct Refusal {
+  enum class Kind : std::uint8_t {
+    kNotReady,      // R2
+    kError,         // R1
+    kRequestError,  // R5
+  };
+  Kind kind = Kind::kError;
+  QpContext* qp = nullptr;
+  std::uint32_t request = 0;  // kRequestError: number of the WQE of ours
+  ResponderUndo undo;         // kNotReady
+};
+
+// Of one block: what it refuses of each QP. Refusals that are to be reported wait in `reports`.
+class Refusals {
+ public:
+  // What a block does first with a packet that it takes: squashes it, or gives the answer up, when it is behind one
+  // that was refused here. True when that is so.
+  bool squash_when_behind(Packet& p);
+  bool refuses(const Packet& p) const;  // it is a request that squash_when_behind() would squash
+
+  // RC, XRC and local errors of any transport: QP to the error state. The packet answers `syndrome` (RC, XRC) and, when
+  // it holds a WQE, completes it with `status`.
+  void fail_qp(Packet& p, DropReason reason, std::uint8_t syndrome, WcStatus status);
+  // UC, UD: the message is given up.
+  void fail_message(Packet& p, DropReason reason);
+  // No receive WQE: RNR NAK on RC and XRC, a drop on UC and UD.
+  void fail_rnr(Packet& p);
+  // The QP fails for something that is not a packet at hand: requests that come from now on are refused.
+  void fail_requests(QpContext& qp);
+  // The same without a report: the transport checker knows.
+  void refuse_requests(const QpContext& qp) { record(qp).requests = true; }
+
+  bool has_report() const { return !reports_.empty(); }
+  // Sends what is to be reported; `port` is an Out<Refusal>, which may be unbound: then nobody wants to know.
+  template <class Port>
+  void report(Port& port, Cycle now) {
+    for (const Refusal& r : reports_) {
+      if (!port.bound()) continue;
+      r.qp->pins.add();
+      port.push(now, r);
+    }
+    reports_.clear();
+  }
+
+ private:
+  struct Record {
+    std::uint32_t residence = 0;  // of the context that it is about
+    std::uint32_t message = 0;    // refused (R3), 0: none
+    std::uint32_t request = 0;    // of ours that failed (R5)
+    std::uint16_t epoch = 0;      // refused (R2), when has_epoch
+    bool has_epoch = false;
+    bool requests = false;  // all are refused (R1)
+    bool answers = false;   // and what completes requests of ours (R5)
+  };
+  Record& record(const QpContext& qp);
+  const Record* find(const QpContext& qp) const;  // nullptr: nothing is refused
+
+  std::vector<Record> records_;  // by line of the context cache
+  std::vector<Refusal> reports_;
+};
+
+void squash(Packet& p);
+// The packet fails by itself, whatever follows from it for the QP: the outcome of fail_qp().
+void mark_failed(Packet& p, DropReason reason, std::uint8_t syndrome, WcStatus status);
+
+}  // namespace rxnic
