@@ -68,7 +68,7 @@ HostBridge::HostBridge(const sc_core::sc_module_name& name, const Params& params
       timer_gap_cycles_(cycles_of(params.live.timer_gap_ps, params.nic.clock_period_ps)) {
   const auto count = static_cast<std::uint32_t>(nics.size());
   for (std::uint32_t n = 0; n < count; ++n) nics_.push_back(std::make_unique<Port>(n, count, params, nics[n]));
-  engine.add(*this);
+  engine.add_outside(*this);
 }
 
 HostBridge::~HostBridge() = default;

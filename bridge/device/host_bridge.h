@@ -2,7 +2,8 @@
 // The programs' side of the simulation as a block: takes what they ask for from a HostPort, carries it out on the NICs
 // and tells them what happened.
 //
-//   R1  It is stepped last in a cycle, so that it sees whether anything else has something to do.
+//   R1  It is the engine's block outside (engine.h R7): stepped after all others, so that it sees whether anything else
+//       has something to do.
 //   R2  A doorbell reaches its NIC doorbell_latency after the event was taken; in order for each board.
 //   R3  A request is carried out in the cycle in which it was taken; one that has to wait (CommandResult::kBusy) is
 //       tried again every kRetryCycles, and the requests of its client behind it wait. Doorbells do not.

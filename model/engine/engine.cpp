@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 
 #include "model/engine/link.h"
 
@@ -19,6 +20,7 @@ Engine::Engine(const sc_core::sc_module_name& name, const EngineParams& params) 
 }
 
 void Engine::add(Block& block) {
+  assert(outside_ == nullptr && "the block outside is added last");
   block.engine_ = this;
   block.stepping_ = &stepping_;
   block.may_announce_ = params_.mode == EngineMode::kFast;
@@ -30,6 +32,11 @@ void Engine::add(Block& block) {
   timed_.resize(pending_.size());
   pending_.back() |= block.pending_bit_;  // every block is stepped once at the start
   for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i]->pending_ = &pending_[i / kWordBits];
+}
+
+void Engine::add_outside(Block& block) {
+  add(block);
+  outside_ = &block;
 }
 
 sc_core::sc_time Engine::time_of(Cycle c) const {
@@ -69,18 +76,33 @@ Cycle Engine::tick() {
     pending_[w] = 0;
     if (timers_due || params_.mode == EngineMode::kStepAll) collect_due(w);
   }
-  for (std::size_t w = 0; w + 1 < words; ++w) step(w, active_[w]);
-  if (words > 0) {  // the last block by itself: what the others answered is known by then (R7)
-    const std::uint64_t last = blocks_.back()->pending_bit_;
-    step(words - 1, active_[words - 1] & ~last);
-    step(words - 1, active_[words - 1] & last);
+  const std::uint64_t outside = outside_ != nullptr ? active_.back() & outside_->pending_bit_ : 0;
+  if (outside != 0) active_.back() &= ~outside;
+  if (params_.order.kind == StepOrder::Kind::kPath) {
+    for (std::size_t w = 0; w < words; ++w) step(w, active_[w]);
+  } else {
+    step_in_order();
   }
+  if (outside != 0) step(words - 1, outside);  // what the others answered is known by now (R7)
   stepping_ = false;
   std::uint64_t any = 0;
   for (std::size_t w = 0; w < words; ++w) any |= pending_[w];
   if (any != 0) return now_ + 1;
   const Cycle next = next_timer();
   return params_.mode == EngineMode::kStepAll && next != kNever ? now_ + 1 : next;
+}
+
+// (R1) Steps who is due in another order than the path's.
+void Engine::step_in_order() {
+  due_.clear();
+  for (std::size_t w = 0; w < active_.size(); ++w) {
+    for (std::uint64_t bits = active_[w]; bits != 0; bits &= bits - 1) {
+      const std::size_t block = w * kWordBits + static_cast<std::size_t>(std::countr_zero(bits));
+      due_.push_back({params_.order.key(now_, block), block});
+    }
+  }
+  std::sort(due_.begin(), due_.end(), [](const Due& a, const Due& b) { return a.key < b.key; });
+  for (const Due& due : due_) step(due.block / kWordBits, std::uint64_t{1} << (due.block % kWordBits));
 }
 
 void Engine::step(std::size_t word, std::uint64_t active) {
@@ -144,8 +166,9 @@ Cycle Engine::next_timer() const {
 
 // (R7) An announced change of an activity (block.h, R3) counts: in the other modes its block is stepped for it.
 Cycle Engine::next_due() const {
+  assert(outside_ != nullptr);
   const std::size_t last_word = pending_.size() - 1;
-  const std::uint64_t last = blocks_.back()->pending_bit_;
+  const std::uint64_t last = outside_->pending_bit_;
   std::uint64_t next = kNever.count;
   for (std::size_t w = 0; w <= last_word; ++w) {
     const std::uint64_t others = w == last_word ? ~last : ~std::uint64_t{0};
@@ -155,7 +178,7 @@ Cycle Engine::next_due() const {
     }
   }
   for (const Block* block : blocks_) {
-    if (block->until_ > now_ && block != blocks_.back()) next = std::min(next, block->until_.count);
+    if (block->until_ > now_ && block != outside_) next = std::min(next, block->until_.count);
   }
   return Cycle{next};
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle engine: one SC_METHOD that steps the blocks of a clock domain.
 //
-//   R1  In each cycle the blocks that have something to do are stepped in the order in which they were added.
+//   R1  In each cycle the blocks that have something to do are stepped in the step order (step_order.h). No order gives
+//       another result than the others: a link shows what was pushed in earlier cycles only. A difference means that a
+//       block reads or writes what belongs to another one.
 //   R2  When nothing is due in the next cycle the engine jumps to the earliest cycle in which something is.
 //   R3  One activation runs ahead up to the next pending SystemC activity or the quantum; sc_time_stamp() is stale
 //       meanwhile, now() is not.
@@ -11,8 +13,10 @@
 //   R6  A SystemC process outside acts between clock edges. What it pushes into a link with outside_now() is seen by
 //       the consumer in the next cycle. A step wakes such a process with notify(): it runs in the middle of the
 //       present cycle.
-//   R7  next_due() tells the block that was added last, while it is stepped, when the model would go on without it; the
-//       answer is the same in all modes.
+//   R7  The block that was added with add_outside() acts for the world outside the clock domain: programs, or a test.
+//       It is stepped after all the others, whatever the order, because what they have done in the cycle decides
+//       whether it may let time pass: next_due() gives the cycle in which the model goes on without it. The answer is
+//       the same in all modes and orders.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +25,7 @@
 #include <vector>
 
 #include "model/engine/block.h"
+#include "model/engine/step_order.h"
 
 namespace rxnic {
 
@@ -29,6 +34,7 @@ enum class EngineMode : std::uint8_t { kFast, kStepAll, kPerCycle };
 struct EngineParams {
   std::uint32_t clock_period_ps = 1000;
   EngineMode mode = EngineMode::kFast;
+  StepOrder order{};
   std::uint64_t quantum_cycles = 1u << 20;  // longest run-ahead of one activation
 };
 
@@ -39,6 +45,7 @@ class Engine final : public sc_core::sc_module {
   Engine(const sc_core::sc_module_name& name, const EngineParams& params);
 
   void add(Block& block);
+  void add_outside(Block& block);  // at most one, after all others (R7)
   void add(LinkBase& link) { links_.push_back(&link); }
   // Called after each active cycle in kPerCycle.
   void add_probe(std::function<void(Cycle)> probe) { probes_.push_back(std::move(probe)); }
@@ -51,8 +58,8 @@ class Engine final : public sc_core::sc_module {
   std::uint32_t clock_period_ps() const { return params_.clock_period_ps; }
   EngineMode mode() const { return params_.mode; }
   sc_core::sc_time time_of(Cycle c) const;
-  // For the block that is stepped last: the earliest cycle in which another one has something to do, kNever when none
-  // has. What was pushed into a link in this cycle counts as due in the next. (R7)
+  // For the block outside: the earliest cycle in which another one has something to do, kNever when none has. What was
+  // pushed into a link in this cycle counts as due in the next. (R7)
   Cycle next_due() const;
   // Ends the simulation after the current cycle.
   void stop() { stopped_ = true; }
@@ -71,12 +78,14 @@ class Engine final : public sc_core::sc_module {
   void activate();
   Cycle tick();
   void collect_due(std::size_t word);
+  void step_in_order();
   void step(std::size_t word, std::uint64_t blocks);
   Cycle next_timer() const;
   std::uint64_t run_ahead_limit() const;
 
   EngineParams params_;
   std::vector<Block*> blocks_;
+  Block* outside_ = nullptr;  // the last of them, when there is one (R7)
   std::vector<LinkBase*> links_;
   std::vector<std::function<void(Cycle)>> probes_;
   std::vector<std::uint64_t> timers_;            // by block: its own next cycle, when its bit in timed_ is set
@@ -84,6 +93,11 @@ class Engine final : public sc_core::sc_module {
   std::uint64_t earliest_timer_ = kNever.count;  // no timer is before it
   std::vector<std::uint64_t> pending_;           // bit per block: to be stepped in the next cycle
   std::vector<std::uint64_t> active_;            // bit per block: to be stepped in this cycle
+  struct Due {
+    std::uint64_t key;
+    std::size_t block;
+  };
+  std::vector<Due> due_;  // of this cycle, in the step order
   sc_core::sc_event external_;
   Cycle now_{};
   Cycle next_{};

@@ -13,11 +13,13 @@ import e2e
 # What --help of a command mentions.
 OPTIONS = {
     "replay": ["trace", "--config", "--set", "--receiver", "--host", "--psn", "--pace", "--out", "--cqes", "--seed",
-               "--step-all", "--per-cycle", "--waves", "--quiet", "--help"],
+               "--step-all", "--per-cycle", "--step-order", "--waves", "--quiet", "--help"],
     "params": ["section", "--config", "--set", "--evidence", "--json", "--toml", "--help"],
     "report": ["run_dir", "--help"],
-    "run": ["program", "--config", "--set", "--nics", "--nic", "--out", "--seed", "--record", "--quiet", "--help"],
-    "serve": ["--config", "--set", "--nics", "--out", "--seed", "--record", "--quiet", "--socket", "--help"],
+    "run": ["program", "--config", "--set", "--nics", "--nic", "--out", "--seed", "--step-order", "--record", "--quiet",
+            "--help"],
+    "serve": ["--config", "--set", "--nics", "--out", "--seed", "--step-order", "--record", "--quiet", "--socket",
+              "--help"],
 }
 HOST_KEYS = ["receive=", "rq", "srq", "tm_srq", "depth=", "buffer=", "sges=", "layout=", "linked_list", "cyclic",
              "refill=", "on_completion", "batch:", "cqes="]
@@ -55,6 +57,10 @@ def usage(bench):
             ([*replay, "--host", "depth=4,depth=5"], "--host", "depth", "second"),
             ([*replay, "--step-all", "--per-cycle"], "--step-all", "--per-cycle"),
             ([*replay, "--step-all", "--waves"], "--step-all", "--per-cycle"),
+            ([*replay, "--step-order", "backwards"], "--step-order", "backwards", "path", "reverse"),
+            ([*replay, "--step-order", "-1"], "--step-order", "-1"),
+            ([*replay, "--step-order", "7x"], "--step-order", "7x"),
+            (["run", "--step-order", "backwards", "--", "true"], "--step-order", "backwards"),
             ([*replay, "--out", e2e.SAMPLE], "--out", "sample.pcap"),
             (["params", "--json", "--toml"], "--json", "--toml"),
             (["params", "colours"], "colours", "nic"),
@@ -294,6 +300,10 @@ def repeat(bench):
         for key in ("cycles", "packets", "blocks", "latency_ns", "state_hash"):
             bench.expect(other[key] == fast[key], f"{mode}: {key} differs")
         bench.expect(other["state_hash"] != base["state_hash"], "--pace makes no difference")
+    # Nor does the order in which the blocks are stepped, not even in those.
+    for order in ("reverse", "1", "2"):
+        other = bench.replay(e2e.SAMPLE, "--step-order", order, out="order")
+        bench.expect(other == base, f"--step-order {order} differs")
 
 
 def cqes(bench):

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -24,6 +25,26 @@ void CommonOptions::describe(CLI::App& app) {
   app.add_option("--set", overrides, "One parameter, section.key=value; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
+}
+
+void StepOrderOption::describe(CLI::App& app) {
+  app.add_option("--step-order", text,
+                 "Order in which the blocks are stepped within a cycle: path, reverse, or the seed of a random\n"
+                 "order in every cycle; same result")
+      ->type_name("path|reverse|SEED")
+      ->capture_default_str();
+}
+
+StepOrder StepOrderOption::order() const {
+  if (text == "path") return {};
+  if (text == "reverse") return {StepOrder::Kind::kReverse, 0};
+  StepOrder order{StepOrder::Kind::kRandom, 0};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), order.seed);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    throw std::invalid_argument(
+        fmt::format("--step-order: found '{}'; expected path, reverse, or a seed of 0 to 2^64-1", text));
+  }
+  return order;
 }
 
 void write_file(const std::string& path, const std::string& text) {

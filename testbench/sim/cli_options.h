@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/engine/step_order.h"
 #include "testbench/sim/report.h"
 
 namespace rxnic {
@@ -17,6 +18,13 @@ struct CommonOptions {
   std::vector<std::string> overrides;
   CommonOptions();
   void describe(CLI::App& app);
+};
+
+// --step-order.
+struct StepOrderOption {
+  std::string text = "path";
+  void describe(CLI::App& app);
+  StepOrder order() const;  // throws std::invalid_argument
 };
 
 // Both throw std::runtime_error or std::invalid_argument that names the path.

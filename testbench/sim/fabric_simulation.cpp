@@ -46,7 +46,7 @@ void add(NicResult& sum, const NicResult& one) {
 }  // namespace
 
 FabricSimulation::FabricSimulation(const Options& o, HostPort& port, ProgramMemory& memory)
-    : engine("engine", {o.params.nic.clock_period_ps, o.mode}),
+    : engine("engine", {o.params.nic.clock_period_ps, o.mode, o.order}),
       statistics_(o.nics, o.params.nic.clock_period_ps, o.host),
       stations_([&] {
         std::vector<std::unique_ptr<Station>> made;

@@ -28,6 +28,7 @@ class FabricSimulation {
     std::uint32_t nics = 1;
     HostObserver* host = nullptr;
     FabricObserver* frames = nullptr;
+    StepOrder order{};
   };
   FabricSimulation(const Options& options, HostPort& port, ProgramMemory& memory);
   ~FabricSimulation();

@@ -30,7 +30,8 @@ LiveSession::LiveSession(const SessionOptions& options, const Params& params, Li
       status_(!options.quiet),
       started_(StatusLine::Clock::now()),
       recorder_(make_recorder(options, params)),
-      simulation_({params, EngineMode::kFast, options.nics, recorder_.get(), recorder_.get()}, host.port, host.memory) {
+      simulation_({params, EngineMode::kFast, options.nics, recorder_.get(), recorder_.get(), options.order}, host.port,
+                  host.memory) {
   log_.set_clock([this] { return simulation_.now().count * params_.nic.clock_period_ps; });
 }
 

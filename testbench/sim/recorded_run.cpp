@@ -105,7 +105,7 @@ bool is_recorded_run(const std::string& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-RecordedRun replay_recorded_run(const std::string& folder, EngineMode mode) {
+RecordedRun replay_recorded_run(const std::string& folder, EngineMode mode, StepOrder order) {
   const std::string log = host_log_file(folder);
   ReplayState state;
   LogPort port(log, state);
@@ -126,7 +126,7 @@ RecordedRun replay_recorded_run(const std::string& folder, EngineMode mode) {
                               fmt::format("1 to {}", channel::kMaxNics));
   }
 
-  FabricSimulation simulation({r.params, mode, header.nics, nullptr, &frames}, port, memory);
+  FabricSimulation simulation({r.params, mode, header.nics, nullptr, &frames, order}, port, memory);
   state.connect([&simulation] { simulation.stop(); }, [&simulation] { return simulation.now(); });
   simulation.run();
   state.rethrow();

@@ -26,6 +26,6 @@ struct RecordedRun {
   bool report_compared = false;
 };
 
-RecordedRun replay_recorded_run(const std::string& folder, EngineMode mode);
+RecordedRun replay_recorded_run(const std::string& folder, EngineMode mode, StepOrder order = {});
 
 }  // namespace rxnic

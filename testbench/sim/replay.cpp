@@ -165,7 +165,7 @@ RunResult replay(const ReplayOptions& o) {
   Retired retired(r.params.nic.clock_period_ps);
   std::unique_ptr<CqeLog> cqes;
   if (!o.cqes_path.empty()) cqes = std::make_unique<CqeLog>(o.cqes_path, r.params.nic.clock_period_ps);
-  Simulation::Options simulation{r.params, o.mode, o.pace, &answers, cqes.get(), &retired};
+  Simulation::Options simulation{r.params, o.mode, o.pace, &answers, cqes.get(), &retired, o.order};
   Simulation sim(simulation, stream);
   answers.set_simulation(sim);
   stream.set_install([&sim](const RegionPlan& region) { sim.create_region(region.mpt, region.pages); });

@@ -22,6 +22,7 @@ struct ReplayOptions {
   std::vector<std::string> overrides;
   std::uint64_t seed = 1;
   EngineMode mode = EngineMode::kFast;
+  StepOrder order{};
   std::string responses_path;  // pcap of the model's answers; empty: none
   std::string cqes_path;       // CSV of every completion; empty: none
   std::string waves_path;      // VCD, ends in .vcd; empty: none. Needs kPerCycle

@@ -71,6 +71,7 @@ void ReplayCommand::describe(CLI::App& app) {
   app.add_option("--seed", options_.seed, "Seed of everything random")->capture_default_str();
   app.add_flag("--step-all", step_all_, "Step every block in every cycle: slower, same result");
   app.add_flag("--per-cycle", per_cycle_, "One SystemC activation a cycle: slower, same result");
+  step_order_.describe(app);
   app.add_flag("--waves", waves_, "Write waves.vcd into the folder (implies --per-cycle)");
   app.add_flag("--quiet", quiet_, "No summary, no progress");
 }
@@ -88,6 +89,7 @@ int ReplayCommand::run() {
     throw std::invalid_argument("--step-all and --per-cycle exclude each other");
   }
   options_.mode = step_all_ ? EngineMode::kStepAll : per_cycle_ || waves_ ? EngineMode::kPerCycle : EngineMode::kFast;
+  options_.order = step_order_.order();
   options_.progress = !quiet_;
   return is_recorded_run(options_.trace) ? replay_folder() : replay_capture();
 }
@@ -123,7 +125,7 @@ int ReplayCommand::replay_folder() {
     make_folder("--out", out_);
     refuse_trace_as_output(options_.trace, out_);
   }
-  const RecordedRun run = replay_recorded_run(options_.trace, options_.mode);
+  const RecordedRun run = replay_recorded_run(options_.trace, options_.mode, options_.order);
   if (writes) write_file(std::filesystem::path(out_) / "report.json", report_json(run.result));
   if (!run.difference.empty()) {
     std::cerr << fmt::format("rxnic: {}: differs from the recorded run: {}\n", options_.trace, run.difference);

@@ -20,6 +20,7 @@ class ReplayCommand {
 
   CLI::App* app_ = nullptr;
   CommonOptions common_;
+  StepOrderOption step_order_;
   ReplayOptions options_;
   std::string out_ = "rxnic-run";
   std::string pace_ = "captured";

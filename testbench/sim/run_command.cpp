@@ -19,6 +19,7 @@ void LiveCommand::describe(CLI::App& app) {
                  "Folder for report.json, log.txt and, with --record, wire.pcap and host.jsonl;\nmade when absent")
       ->capture_default_str();
   app.add_option("--seed", live_.seed, "Seed of everything random")->capture_default_str();
+  step_order_.describe(app);
   app.add_flag("--record", live_.record, "Record the run: rxnic replay repeats it without the programs");
   app.add_flag("--quiet", live_.quiet, "Say nothing but errors; no status line");
   app.footer(
@@ -30,6 +31,7 @@ SessionOptions LiveCommand::options() const {
   SessionOptions o = live_;
   o.config = common_.config;
   o.overrides = common_.overrides;
+  o.order = step_order_.order();
   o.out = out_;
   return o;
 }

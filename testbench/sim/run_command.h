@@ -18,6 +18,7 @@ class LiveCommand {
 
  private:
   CommonOptions common_;
+  StepOrderOption step_order_;
   SessionOptions live_;
   std::string out_ = "rxnic-run";
 };

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "model/engine/step_order.h"
+
 namespace rxnic {
 
 struct SessionOptions {
@@ -14,6 +16,7 @@ struct SessionOptions {
   std::uint32_t nics = 1;
   std::string out;  // folder; exists
   std::uint64_t seed = 1;
+  StepOrder order{};
   bool record = false;
   bool quiet = false;
   std::vector<std::string> command;  // empty: programs attach by themselves

@@ -6,7 +6,7 @@
 namespace rxnic {
 
 Simulation::Simulation(const Simulation::Options& o, StimulusStream& stimulus)
-    : engine("engine", {o.params.nic.clock_period_ps, o.mode}),
+    : engine("engine", {o.params.nic.clock_period_ps, o.mode, o.order}),
       nic("nic", o.params, memory, engine),
       control(nic, memory),
       source("wire_source", o.params, o.pace, nic.shared, stimulus),

@@ -23,6 +23,7 @@ class Simulation {
     FrameObserver* frames = nullptr;
     CqeObserver* cqes = nullptr;
     PacketObserver* packets = nullptr;
+    StepOrder order{};
   };
   Simulation(const Options& options, StimulusStream& stimulus);
 

@@ -8,26 +8,10 @@
 #include <random>
 #include <vector>
 
-#include "testbench/unit/timed/harness.h"
+#include "testbench/unit/timed/engine_fixture.h"
 
 namespace rxnic {
 namespace {
-
-constexpr std::uint64_t kPeriodPs = 1000;
-
-// Records its steps and does what the test says in them.
-class Probe final : public Block {
- public:
-  explicit Probe(const sc_core::sc_module_name& name) : Block(name) {}
-  std::function<Cycle(Cycle)> next = [](Cycle) { return kNever; };
-  std::vector<Cycle> steps;
-  std::vector<sc_core::sc_time> times;  // sc_time_stamp() in each
-  Cycle step(Cycle now) override {
-    steps.push_back(now);
-    times.push_back(sc_core::sc_time_stamp());
-    return rest(now, Activity::kBusy, next(now));
-  }
-};
 
 // A SystemC process outside of the engine.
 class Outsider final : public sc_core::sc_module {
@@ -43,54 +27,6 @@ class Outsider final : public sc_core::sc_module {
 };
 void wait_ps(std::uint64_t ps) { sc_core::wait(sc_core::sc_time(static_cast<double>(ps), sc_core::SC_PS)); }
 
-// Keeps what it takes for a while and passes it on: work that blocks and wakes in every way.
-class Relay final : public Block {
- public:
-  Relay(const sc_core::sc_module_name& name, std::uint64_t key) : Block(name), key_(key) {}
-  In<int> in{"in"};
-  Out<int> out{"out"};
-  void hash(StateHash& h) const override { h.mix(passed_); }
-  Cycle step(Cycle now) override {
-    if (holding_ && now >= ready_) {
-      if (!out.can_push(now)) return rest(now, Activity::kBlocked, kNever);
-      out.push(now, value_);
-      holding_ = false;
-      ++passed_;
-    }
-    if (!holding_ && in.can_pop(now)) {
-      value_ = in.pop(now);
-      holding_ = true;
-      const std::uint64_t mixed = (static_cast<std::uint64_t>(value_) + key_) * 0x9e3779b97f4a7c15u;
-      ready_ = now + 1 + (mixed >> 60);
-    }
-    if (holding_) return rest(now, Activity::kBusy, ready_);
-    return rest(now, Activity::kStarved, in.empty() ? kNever : now + 1);
-  }
-
- private:
-  std::uint64_t key_;
-  int value_ = 0;
-  bool holding_ = false;
-  Cycle ready_{};
-  std::uint64_t passed_ = 0;
-};
-
-TEST(Engine, StepsBlocksInTheOrderInWhichTheyWereAdded) {  // (R1)
-  for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
-    Bench bench(mode);
-    std::vector<int> order;
-    for (int i = 0; i < 70; ++i) {  // more than a word of the set of active blocks
-      bench.add<Probe>(("p" + std::to_string(i)).c_str()).next = [&order, i](Cycle now) {
-        order.push_back(i);
-        return now.count < 3 ? now + 1 : kNever;
-      };
-    }
-    bench.run();
-    ASSERT_EQ(order.size(), 4u * 70);
-    for (std::size_t i = 0; i < order.size(); ++i) ASSERT_EQ(order[i], static_cast<int>(i % 70));
-  }
-}
-
 TEST(Engine, SkipsCyclesInWhichNothingIsDue) {  // (R2)
   Bench bench;
   auto& probe = bench.add<Probe>("probe");
@@ -101,58 +37,6 @@ TEST(Engine, SkipsCyclesInWhichNothingIsDue) {  // (R2)
   EXPECT_EQ(probe.steps, expected);
   EXPECT_EQ(bench.engine().now(), Cycle{5000});
   EXPECT_EQ(bench.engine().steps(), 6u + 1) << "and the script's one";
-}
-
-// A block whose activity changes in a cycle in which it need not be stepped.
-class Announcer final : public Block {
- public:
-  explicit Announcer(const sc_core::sc_module_name& name) : Block(name) {}
-  Cycle step(Cycle now) override {
-    if (now < Cycle{40}) return rest(now, Activity::kStarved, Cycle{40});
-    if (now < Cycle{60}) return rest(now, Activity::kBusy, Cycle{60}, Activity::kStarved, kNever);
-    return rest(now, Activity::kStarved, kNever);
-  }
-};
-
-TEST(Engine, TellsTheLastBlockWhenAnotherOneIsDue) {  // (R7)
-  for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
-    Bench bench(mode);
-    for (int i = 0; i < 70; ++i) bench.add<Probe>(("idle" + std::to_string(i)).c_str());
-    bench.add<Probe>("timer").next = [](Cycle now) { return now < Cycle{100} ? Cycle{100} : kNever; };
-    bench.add<Announcer>("announcer");
-    auto& relay = bench.add<Relay>("relay", 0);
-    auto& source = bench.source(relay.in);
-    bench.sink(relay.out);
-    source.push(Cycle{20}, 5);
-    std::vector<std::uint64_t> due;
-    // The script is the last block; its own next call does not count.
-    for (const std::uint64_t c : {0, 10, 19, 20, 50, 60, 99, 100, 200}) {
-      bench.at(Cycle{c}, [&](Cycle) { due.push_back(bench.engine().next_due().count); });
-    }
-    bench.run();
-    const std::uint64_t never = kNever.count;
-    EXPECT_EQ(due, (std::vector<std::uint64_t>{20, 20, 20, 21, 60, 100, 100, never, never}));
-  }
-}
-
-TEST(Engine, NextDueIsTheSameInAllModesUnderTraffic) {  // (R7)
-  expect_equal_in_all_modes([](Bench& bench) -> std::uint64_t {
-    std::mt19937_64 random(7);
-    auto& first = bench.add<Relay>("first", 1);
-    auto& second = bench.add<Relay>("second", 2);
-    auto& source = bench.source(first.in, 2);
-    bench.connect(first.out, second.in, 2);
-    auto& sink = bench.sink(second.out, 2);
-    sink.accept_when([](Cycle now) { return now.count % 64 < 40; });
-    Cycle when{};
-    for (int i = 0; i < 300; ++i) source.push(when += random() % 40, i);
-    StateHash answers;
-    for (std::uint64_t c = 0; c < 8000; c += 1 + random() % 30) {
-      bench.at(Cycle{c}, [&](Cycle) { answers.mix(bench.engine().next_due().count); });
-    }
-    bench.run();
-    return answers.value();
-  });
 }
 
 TEST(Engine, StepAllStepsEveryBlockInEveryCycle) {  // (R4)
@@ -218,27 +102,7 @@ TEST(Engine, ProbesBelongToPerCycleMode) {  // (R4)
 TEST(Engine, TheThreeModesAgree) {  // (R4)
   const std::uint64_t seed = test_seed(5);
   for (std::uint64_t round = 0; round < 30; ++round) {
-    expect_equal_in_all_modes([&](Bench& bench) {
-      std::mt19937_64 random(seed + round);
-      auto& source = bench.add<Source<int>>("source");
-      Out<int>* out = &source.out;
-      for (int i = 0; i < 5; ++i) {
-        auto& relay = bench.add<Relay>(("relay" + std::to_string(i)).c_str(), random());
-        bench.connect(*out, relay.in, 1 + random() % 4);
-        out = &relay.out;
-      }
-      auto& sink = bench.sink(*out, 1 + random() % 4);
-      const std::uint64_t key = random();
-      sink.accept_when([key](Cycle now) { return ((now.count * 0x9e3779b97f4a7c15u) ^ key) >> 62 != 0; });
-      Cycle at{0};
-      for (int i = 0; i < 300; ++i) {
-        at += random() % 3 == 0 ? random() % 200 : random() % 3;
-        source.push(at, i);
-      }
-      bench.run();
-      EXPECT_EQ(sink.size(), 300u);
-      return bench.state_hash();
-    });
+    expect_equal_in_all_modes([&](Bench& bench) { return relay_chain(bench, seed + round); });
   }
 }
 

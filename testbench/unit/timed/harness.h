@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a timed test needs around the block under test: a fresh SystemC kernel and an engine (Bench), a block that
 // pushes given values in given cycles (Source), one that records when values come (Sink), host memory with a fixed
-// latency (TestMemory), and the comparison of the three engine modes.
+// latency (TestMemory), and the comparison of the engine modes and step orders.
 //
 //   TEST(GrhScatter, ResultComesAfterLatency) {
 //     Bench bench;                                                 // EngineMode::kFast, 1000 ps
@@ -197,7 +197,7 @@ class Script final : public Block {
 // A SystemC kernel of its own, with an engine and what is built in it. One at a time.
 class Bench {
  public:
-  explicit Bench(EngineMode mode = EngineMode::kFast, std::uint32_t clock_period_ps = 1000)
+  explicit Bench(EngineMode mode = EngineMode::kFast, std::uint32_t clock_period_ps = 1000, StepOrder order = {})
       : outer_(sc_core::sc_curr_simcontext),
         outer_default_(sc_core::sc_default_global_context),
         kernel_(std::make_unique<sc_core::sc_simcontext>()) {
@@ -205,6 +205,7 @@ class Bench {
     EngineParams params;
     params.clock_period_ps = clock_period_ps;
     params.mode = mode;
+    params.order = order;
     engine_ = std::make_unique<Engine>("engine", params);
     script_ = &keep<Script>("script");
     deadline_ = std::make_unique<sc_core::sc_event>("deadline");
@@ -282,7 +283,7 @@ class Bench {
   }
   // Cycles up to and with `last` are done.
   void run_to(Cycle last) {
-    if (!script_added_) engine_->add(*script_);
+    if (!script_added_) engine_->add_outside(*script_);
     script_added_ = true;
     const sc_core::sc_time half = engine_->time_of(Cycle{1}) / 2;
     const sc_core::sc_time span = engine_->time_of(last) + half - sc_core::sc_time_stamp();
@@ -317,6 +318,23 @@ void expect_equal_in_all_modes(Scenario scenario, std::uint32_t clock_period_ps 
   const std::uint64_t fast = digest(EngineMode::kFast);
   EXPECT_EQ(digest(EngineMode::kStepAll), fast) << "step-all differs from fast";
   EXPECT_EQ(digest(EngineMode::kPerCycle), fast) << "per-cycle differs from fast";
+}
+
+// The same in all modes with each of several step orders.
+template <class Scenario>
+void expect_equal_in_all_orders(Scenario scenario, std::uint32_t clock_period_ps = 1000) {
+  const auto digest = [&](EngineMode mode, StepOrder order) -> std::uint64_t {
+    Bench bench(mode, clock_period_ps, order);
+    return scenario(bench);
+  };
+  using Kind = StepOrder::Kind;
+  const std::uint64_t path = digest(EngineMode::kFast, {});
+  for (const StepOrder order : {StepOrder{}, {Kind::kReverse, 0}, {Kind::kRandom, 1}, {Kind::kRandom, 2}}) {
+    for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
+      EXPECT_EQ(digest(mode, order), path)
+          << "order " << static_cast<int>(order.kind) << " seed " << order.seed << " mode " << static_cast<int>(mode);
+    }
+  }
 }
 
 // Seed of a random test: RXNIC_SEED or `fallback`; printed, so that a failure can be repeated.

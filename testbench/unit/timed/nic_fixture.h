@@ -138,7 +138,7 @@ class NicTest : public testing::Test, StimulusStream, FrameObserver, CqeObserver
     period_ps_ = o.params.nic.clock_period_ps;
     sim_ = std::make_unique<Simulation>(o, static_cast<StimulusStream&>(*this));
     script_ = std::make_unique<FrameScript>("script");
-    sim_->engine.add(*script_);
+    sim_->engine.add_outside(*script_);
     for (const Cqn cq : {kRecvCq, kSendCq, kSrqCq}) this->cq(cq, 256);
     return *sim_;
   }

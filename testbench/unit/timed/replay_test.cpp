@@ -12,6 +12,7 @@
 #include "model/core/icrc.h"
 #include "testbench/sim/kernel.h"
 #include "testbench/sim/report.h"
+#include "testbench/unit/timed/captures.h"
 #include "testbench/unit/timed/temporary_folder.h"
 #include "traces/capture_reader.h"
 #include "traces/survey.h"
@@ -20,7 +21,6 @@ namespace rxnic {
 namespace {
 
 const std::string kSample = RXNIC_SOURCE_DIR "/traces/sample.pcap";
-const std::string kCaptures = RXNIC_SHARED_DIR "/captures/";
 
 std::string contents(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
@@ -158,13 +158,7 @@ TEST(Replay, PaceStretchesTimeAndNothingElse) {
   EXPECT_NE(captured.cycles, slow.cycles);
 }
 
-struct Side {
-  std::string file;
-  std::string receiver;
-};
-void PrintTo(const Side& s, std::ostream* out) { *out << s.file << " " << s.receiver; }
-
-class Capture : public testing::TestWithParam<Side> {
+class Capture : public testing::TestWithParam<CaptureSide> {
  protected:
   void SetUp() override {
     path_ = kCaptures + GetParam().file;
@@ -205,32 +199,8 @@ TEST_P(Capture, GivesOneResultInAllModes) {
   EXPECT_EQ(run(path_, GetParam().receiver, EngineMode::kPerCycle).state_hash, fast.state_hash);
 }
 
-std::vector<Side> sides() {
-  const std::string a = "10.1.16.61";
-  const std::string b = "10.1.16.62";
-  std::vector<Side> all;
-  for (const char* name : {"pingpong_rc", "pingpong_uc", "pingpong_ud", "rdma_atomic_bw", "rdma_cm", "rdma_read_bw",
-                           "rdma_send_bw", "rdma_write_bw", "rping"}) {
-    for (const auto& side : {a, b}) all.push_back({"soft_roce/" + std::string(name) + ".pcap", side});
-  }
-  for (const char* side : {"172.30.0.11", "172.30.0.12", "172.30.0.25"}) {
-    all.push_back({"soft_roce/ring2_node0.pcap", side});
-  }
-  for (const char* name : {"nic_read", "nic_write", "send_32qp_with_losses"}) {
-    for (const char* side : {"172.17.242.47", "172.17.242.56"}) {
-      all.push_back({"nic/" + std::string(name) + ".pcap", side});
-    }
-  }
-  for (const char* side : {"172.16.0.103", "172.16.0.110"}) all.push_back({"nic/nvmeof_discover.pcap", side});
-  return all;
-}
-
-INSTANTIATE_TEST_SUITE_P(Shared, Capture, testing::ValuesIn(sides()), [](const testing::TestParamInfo<Side>& side) {
-  const std::string& file = side.param.file;
-  std::string name = file.substr(file.find('/') + 1) + "_" + side.param.receiver;
-  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Shared, Capture, testing::ValuesIn(capture_sides()),
+                         [](const testing::TestParamInfo<CaptureSide>& side) { return side_name(side.param); });
 
 TEST(Replay, LossesOfTheSnifferAreResynchronisedOrRefused) {
   const std::string path = kCaptures + "nic/send_32qp_with_losses.pcap";

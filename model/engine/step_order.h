@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The order in which the engine steps the blocks that are due in a cycle.
+//
+//   R1  kPath is the order in which the blocks were added, kReverse the opposite.
+//   R2  kRandom draws an order from the seed, the cycle and the blocks' places alone: two blocks that are due in a
+//   cycle
+//       are stepped in the same sequence whoever else is due, so in every engine mode.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "model/types/ids.h"
+
+namespace rxnic {
+
+struct StepOrder {
+  enum class Kind : std::uint8_t { kPath, kReverse, kRandom };
+  Kind kind = Kind::kPath;
+  std::uint64_t seed = 0;  // of kRandom
+
+  // What the n-th added block is sorted by in a cycle, smallest first.
+  std::uint64_t key(Cycle now, std::size_t n) const {
+    if (kind == Kind::kRandom) return mixed(mixed(mixed(seed) ^ now.count) ^ n);
+    return kind == Kind::kReverse ? ~std::uint64_t{n} : n;
+  }
+
+ private:
+  // One step of the generator splitmix64 (Steele, Lea and Flood, OOPSLA 2014): a bijection of 64 bits.
+  static std::uint64_t mixed(std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+  }
+};
+
+}  // namespace rxnic
