@@ -59,7 +59,7 @@ struct QpFailure {
 struct NicShared {
   // `now`: the present cycle (PacketPool).
   explicit NicShared(const PacketPool::Quotas& quotas, const Cycle* now = nullptr)
-      : packets(quotas, now), ledger(packets) {}
+      : packets(quotas, now), ledger(packets), wqes(now) {}
   PacketPool packets;
   Ledger ledger;
   WqeStore wqes;

@@ -172,7 +172,7 @@ bool TagMatchCam::search(Packet& p, WqId srq) {
 void TagMatchCam::match(Packet& p, const List& list, std::uint32_t handle) {  // (R7)
   ++counters_.matches;
   const TagEntry& entry = list.tags.entry(handle);
-  p.wqe_slot = shared_.wqes.allocate();
+  p.wqe_slot = shared_.wqes.allocate(WqeUser::kTagMatchCam);
   ReceiveWqe& wqe = shared_.wqes[p.wqe_slot];
   wqe.wqe_index = handle;
   wqe.sge[0] = entry.buffer;

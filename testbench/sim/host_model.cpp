@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testbench/sim/host_model.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace rxnic {
@@ -26,6 +27,7 @@ HostModel::HostModel(const sc_core::sc_module_name& name, const Params& params, 
       doorbell_latency_(cycles(params.host.doorbell_latency_ps)),
       memory_(memory),
       tag_appends_(kMaxScheduled),
+      naks_(kMaxScheduled),
       polls_(kMaxScheduled),
       posts_(kMaxScheduled),
       doorbells_(kMaxScheduled) {}
@@ -79,18 +81,26 @@ bool HostModel::send_append(const TagAppend& append, Cycle now) {  // (R5)
 }
 
 void HostModel::on_rnr_nak(Qpn qpn, Cycle now) {
+  naks_.push(qpn, now + 1);
+  wake();
+}
+
+void HostModel::lift_hold(Qpn qpn, Cycle now) {
   const auto it = queue_index_.find(queue_key(false, raw(qpn)));
   if (it == queue_index_.end() || holds_[it->second].empty()) return;
   auto& holds = holds_[it->second];
   holds.pop_back();
   queues_[it->second].set_limit(holds.empty() ? ~std::uint64_t{0} : holds.back());
   schedule_post(it->second, now);
-  wake();
 }
 
 Cycle HostModel::step(Cycle now) {
   bool worked = false;
-  // (1) events
+  // (1) RNR NAKs, events
+  while (naks_.ready(now)) {
+    lift_hold(naks_.pop(), now);
+    worked = true;
+  }
   for (auto* events : {&receive_events, &completion_events}) {
     while (events->can_pop(now)) {
       ++counters_.events[static_cast<std::size_t>(events->pop(now).type)];
@@ -99,7 +109,9 @@ Cycle HostModel::step(Cycle now) {
   }
   // (2) CQEs that became visible
   while (landed.can_pop(now)) {
-    const std::uint32_t index = cq_index_.at(landed.pop(now).number);
+    const HostNotice notice = landed.pop(now);
+    const std::uint32_t index = cq_index_.at(notice.number);
+    cqs_[index].visible += notice.completions;
     worked = true;
     if (cqs_[index].polled_soon) continue;
     cqs_[index].polled_soon = true;
@@ -141,7 +153,7 @@ Cycle HostModel::step(Cycle now) {
   }
   // (7) rest
   Cycle next = earliest(earliest(polls_.next_ready(), posts_.next_ready()),
-                        earliest(doorbells_.next_ready(), tag_appends_.next_ready()));
+                        earliest(earliest(doorbells_.next_ready(), tag_appends_.next_ready()), naks_.next_ready()));
   if (full || tags_full) next = now + 1;
   if (worked) return rest(now, Activity::kBusy, now + 1, Activity::kStarved, next);
   return rest(now, Activity::kStarved, next);
@@ -165,16 +177,18 @@ bool HostModel::ring(const Due& due, Cycle now) {
 void HostModel::poll(std::uint32_t index, Cycle now) {
   Cq& cq = cqs_[index];
   const std::uint32_t before = cq.consumer;
-  for (;;) {
+  while (cq.visible > 0) {  // (R1)
     const std::uint32_t slot = cq.consumer & (cq.context.slots - 1);
     const std::uint8_t expected = (cq.consumer & cq.context.slots) != 0;
     const Cqe cqe = memory_.load<Cqe>(cqe_address(cq.context, slot));
     if (cqe.owner != expected) break;
     ++cq.consumer;
     if (cqe.format != CqeFormat::kTitle) {
+      --cq.visible;
       take(cq, cqe, now);
       continue;
     }
+    cq.visible -= std::min<std::uint32_t>(cq.visible, cqe.mini_count);
     for (std::uint32_t n = 0; n < cqe.mini_count; ++n) {
       const std::uint32_t mini_slot = (cq.consumer + n / kMiniCqesPerSlot) % cq.context.slots;
       const auto minis = memory_.load<MiniCqeSlot>(cqe_address(cq.context, mini_slot));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host of a bare capture: a driver and a program that polls its CQs and posts its buffers again.
 //
-//   R1  A CQE is polled poll_latency after it became visible; everything visible by then is polled together.
+//   R1  A CQE is polled poll_latency after it became visible; everything visible by then is polled together. Visible is
+//       what `landed` has reported, not what the device has merely begun to write.
 //   R2  A polled receive's buffer is posted again repost_latency later; its doorbell arrives doorbell_latency after
 //       that.
 //   R3  Each poll moves the consumer index with one doorbell per CQ.
@@ -64,7 +65,7 @@ class HostModel final : public Block {
   // the next entry counts, after the last there is no limit.
   void add_queue(const ReceiveRingParams& params, const std::vector<std::uint64_t>& hold_after = {});
   void add_tag_list(const TagListParams& params);
-  // The device sent an RNR NAK for a message of this RQ's QP in cycle `now`.
+  // The device sent an RNR NAK for a message of this RQ's QP in cycle `now`; the program knows in the next one.
   void on_rnr_nak(Qpn qpn, Cycle now);
   void set_observer(CqeObserver* observer) { observer_ = observer; }
   const HostCounters& counters() const { return counters_; }
@@ -80,6 +81,7 @@ class HostModel final : public Block {
   struct Cq {
     CqContext context;
     std::uint32_t consumer = 0;  // slots
+    std::uint32_t visible = 0;   // completions that have landed and are not polled
     bool polled_soon = false;    // a poll is scheduled
   };
   struct Due {
@@ -102,6 +104,7 @@ class HostModel final : public Block {
   bool send_append(const TagAppend& append, Cycle now);
   void append_tag(std::uint32_t list, std::uint32_t entry, Cycle when);
   void schedule_post(std::uint32_t queue, Cycle now);
+  void lift_hold(Qpn qpn, Cycle now);
   Cycle cycles(std::uint64_t ps) const { return Cycle{(ps + period_ps_ - 1) / period_ps_}; }
 
   std::uint64_t period_ps_;
@@ -118,6 +121,7 @@ class HostModel final : public Block {
   std::vector<TagList> tag_lists_;
   std::unordered_map<std::uint32_t, std::uint32_t> tag_index_;  // by SRQN
   DelayLine<TagAppend> tag_appends_;
+  DelayLine<Qpn> naks_;
   DelayLine<Due> polls_, posts_, doorbells_;
   HostCounters counters_;
   StateHash digest_;  // of all CQEs and when they were polled
