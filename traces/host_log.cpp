@@ -115,7 +115,6 @@ void parse_entry(const json& j, HostLogEntry& e) {
       e.value = number(j, "value", k64);
       break;
     case Kind::kClose:
-      e.orderly = boolean(j, "orderly");
       break;
     case Kind::kRead:
       e.address = hexadecimal(j, "address");
@@ -308,10 +307,10 @@ void HostLogWriter::doorbell(std::uint64_t cycle, std::uint32_t client, std::str
   flush_when_full();
 }
 
-void HostLogWriter::disconnect(std::uint64_t cycle, std::uint32_t client, bool orderly) {
-  print(R"({{"event":"close","cycle":{},"client":{},"orderly":{}}})"
+void HostLogWriter::disconnect(std::uint64_t cycle, std::uint32_t client) {
+  print(R"({{"event":"close","cycle":{},"client":{}}})"
         "\n",
-        cycle, client, orderly);
+        cycle, client);
   flush_when_full();
 }
 

@@ -25,7 +25,7 @@
 namespace rxnic {
 
 inline constexpr const char* kHostLogFormat = "rxnic.host_log";
-inline constexpr std::uint32_t kHostLogVersion = 1;
+inline constexpr std::uint32_t kHostLogVersion = 2;
 
 // Digest of bytes: equal bytes, equal digest. Not for security.
 std::uint64_t digest_of(Bytes data);
@@ -60,8 +60,6 @@ struct HostLogEntry {
   std::string board;
   std::uint32_t index = 0;
   std::uint64_t value = 0;
-  // kClose
-  bool orderly = true;
   // kRead, kWrite
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
@@ -131,7 +129,7 @@ class HostLogWriter {
   void request(std::uint64_t cycle, std::uint32_t client, std::string_view type, std::string_view body_json);
   void doorbell(std::uint64_t cycle, std::uint32_t client, std::string_view board, std::uint32_t index,
                 std::uint64_t value);
-  void disconnect(std::uint64_t cycle, std::uint32_t client, bool orderly);
+  void disconnect(std::uint64_t cycle, std::uint32_t client);
   void read(std::uint64_t cycle, std::uint32_t client, std::uint64_t address, Bytes data, bool ok);
   void written(std::uint64_t cycle, std::uint32_t client, std::uint64_t address, Bytes data, bool ok);
   // The last line, with the counts and the digest of what came before.

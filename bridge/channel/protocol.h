@@ -11,14 +11,7 @@
 //       every one of them: EINVAL.
 //   R5  Handles are the numbers that the device knows: QPN, CQN, SRQN, PDN, lkey. A handle of another connection is
 //       refused (EINVAL).
-//   R6  Of both pipes of kOpen the simulator gets the write end. Notices are lines of text for the program's user, at
-//       most kMaxNotice bytes each with the newline: another program has left without closing its device. The pipe's
-//       end is the simulator's.
-//   R7  kQueryPeers: how many programs are left to a client that has suffered a loss behind the one that it names in
-//       the request; otherwise only `lost` is told. Its peers are those that own the other QPs that its QPs are
-//       connected to, or have sent their last datagram to; those whose last datagram went to a UD QP of its own; and
-//       while a UD QP of its own has sent nothing, those with a UD QP on a NIC that it has resolved a path to. What
-//       another client says of itself alone makes nobody a peer.
+//   R6  Of the pipe of kOpen the simulator gets the write end: the pipe ends when the simulator does.
 #pragma once
 
 #include <array>
@@ -32,7 +25,7 @@ namespace rxnic::channel {
 
 enum class Request : std::uint16_t {
   kHello = 1,
-  kOpen,  // with 5 descriptors: mapping, eventfd, async events, /proc/self/mem (or /dev/null), notices (R6)
+  kOpen,  // with 4 descriptors: mapping, eventfd, asynchronous events (R6), /proc/self/mem (or /dev/null)
   kAllocatePd,
   kFreePd,
   kRegisterMemory,
@@ -56,9 +49,8 @@ enum class Request : std::uint16_t {
   kAttachMulticast,
   kDetachMulticast,
   kReadClock,
-  kQueryPeers,  // (R7)
 };
-inline constexpr Request kLastRequest = Request::kQueryPeers;
+inline constexpr Request kLastRequest = Request::kReadClock;
 
 inline constexpr std::uint32_t kMaxNics = 64;
 inline constexpr std::uint32_t kGids = 4;  // entries of a port's GID table; the last is empty
@@ -164,11 +156,6 @@ struct Multicast {
 struct Clock {
   std::uint64_t model_time_ps = 0;
 };
-struct Peers {
-  std::uint64_t lost = 0;      // number of the last loss of a peer that QPs of the client have suffered; 0: none
-  std::uint64_t living = 0;    // reply: peers that are there
-  std::uint64_t activity = 0;  // reply: the client's doorbells and other requests
-};
 
 struct Message {
   std::uint32_t version = kVersion;
@@ -188,7 +175,6 @@ struct Message {
     Resolve resolve;
     Multicast multicast;
     Clock clock;
-    Peers peers;
     std::array<std::uint8_t, 496> bytes;
     Body() : bytes{} {}
   } body;
@@ -214,8 +200,6 @@ struct EventRecord {  // written in one piece
   std::uint32_t number = 0;
 };
 static_assert(sizeof(EventRecord) == 8);
-
-inline constexpr std::size_t kMaxNotice = 256;  // below PIPE_BUF: written in one piece
 
 inline constexpr const char* kSocketVariable = "RXNIC_SOCKET";  // path, or @name of the abstract name space
 inline constexpr const char* kNicVariable = "RXNIC_NIC";        // number of the only NIC that a program shall see

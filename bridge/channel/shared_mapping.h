@@ -16,6 +16,8 @@
 //   R5  The simulator takes send doorbells before receive doorbells and puts receive doorbells into effect first: a
 //       receive posted before a send by the same thread is never seen after it.
 //   R6  Nothing in here is trusted by the simulator: a program that scribbles over it hurts only itself.
+//   R7  A program sets `left` when it closes the device, and when it ends by exit() or a return from main. A connection
+//       that ends without it is that of a program that was killed.
 #pragma once
 
 #include <atomic>
@@ -25,7 +27,7 @@
 namespace rxnic::channel {
 
 inline constexpr std::uint64_t kMagic = 0x316e686363696e78;  // "xnicchn1"
-inline constexpr std::uint32_t kVersion = 3;                 // of this header and protocol.h
+inline constexpr std::uint32_t kVersion = 4;                 // of this header and protocol.h
 
 inline constexpr std::uint32_t kDoorbells = 16384;  // records of a board: queues of that kind that a program can have
 inline constexpr std::uint32_t kDirtyWords = kDoorbells / 64;
@@ -52,6 +54,7 @@ struct MappingHeader {
   // Written by the program.
   alignas(64) std::atomic<std::uint32_t> rung;     // some doorbell was rung; the simulator sets it to 0 and looks
   alignas(64) std::atomic<std::uint32_t> waiters;  // threads of the program that wait on `completions`
+  std::atomic<std::uint32_t> left;                 // R7
   // Written by the simulator.
   alignas(64) std::atomic<std::uint32_t> simulator_sleeps;  // a doorbell has to write to the eventfd
   alignas(64) std::atomic<std::uint32_t> completions;       // CQEs made visible, modulo 2^32; a futex when `waiters`

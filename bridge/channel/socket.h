@@ -24,7 +24,7 @@
 
 namespace rxnic::channel {
 
-inline constexpr std::size_t kMaxDescriptors = 5;
+inline constexpr std::size_t kMaxDescriptors = 4;
 
 // A file descriptor with an owner.
 class Descriptor {

@@ -32,8 +32,6 @@ channel::DeviceAttributes device_attributes(std::uint32_t nic, const Params& par
 bool is_multicast(const GidBytes& gid);
 // As the destination or source address of packets from that entry of the GID table.
 Address address_of(const GidBytes& gid, channel::GidType type);
-// Which of `nics` NICs has it.
-std::optional<std::uint32_t> nic_of(const GidBytes& gid, std::uint32_t nics);
 std::optional<Mac> resolve(const GidBytes& gid, std::uint32_t nics);  // (R3)
 
 }  // namespace rxnic

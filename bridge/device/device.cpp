@@ -98,7 +98,7 @@ CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
     case Request::kFreeQp:
       return free_qp(client, c);
     case Request::kResolve:
-      return resolve_path(client, c);
+      return resolve_path(c);
     case Request::kAttachMulticast:
       return attach_multicast(client, c);
     case Request::kDetachMulticast:
@@ -108,8 +108,6 @@ CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
     case Request::kHello:
     case Request::kOpen:
       return refuse(c, EINVAL);  // the port's
-    case Request::kQueryPeers:
-      return refuse(c, EINVAL);  // the bridge's
   }
   return refuse(c, EOPNOTSUPP);
 }
@@ -210,13 +208,7 @@ std::optional<ClientId> Device::owner_of(Cqn cq) const {
   return it->second.owner;
 }
 
-std::optional<ClientId> Device::owner_of(Qpn qpn) const {
-  const auto it = qps_.find(raw(qpn));
-  if (it == qps_.end()) return std::nullopt;
-  return it->second.owner;
-}
-
-CommandResult Device::resolve_path(ClientId client, Command& c) {
+CommandResult Device::resolve_path(Command& c) const {
   AddressVector& path = c.message.body.resolve.path;
   if (path.source_gid_index >= channel::kGids ||
       attributes_.gids[path.source_gid_index].type == channel::GidType::kNone) {
@@ -225,7 +217,6 @@ CommandResult Device::resolve_path(ClientId client, Command& c) {
   const auto mac = resolve(path.destination_gid, nics_);
   if (!mac) return refuse(c, EHOSTUNREACH);
   path.destination_mac = *mac;
-  if (const auto nic = nic_of(path.destination_gid, nics_)) clients_.at(client).resolved.insert(*nic);
   return CommandResult::kDone;
 }
 

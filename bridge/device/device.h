@@ -47,27 +47,6 @@ class Device {
   // What a doorbell means to the NIC: it arrives there in `arrival`.
   void ring(ClientId client, channel::Board board, std::uint32_t index, std::uint64_t value, Cycle now, Cycle arrival);
 
-  // A QP and a QP that it is connected to (is_connected) or has sent its last datagram to; it need not be there.
-  struct Link {
-    Qpn qpn{};
-    ClientId owner{};
-    std::uint32_t remote_nic = 0;
-    Qpn remote_qpn{};
-    bool datagram = false;
-    std::uint32_t qkey = 0;  // of it
-  };
-  std::vector<Link> links() const;
-  bool takes_datagrams(Qpn qpn, std::uint32_t qkey) const;
-  std::vector<Qpn> qps_of(ClientId client) const;
-  // Clients with a UD QP: all, and those with one that has sent nothing yet, by the NICs that they can reach.
-  std::set<ClientId> datagram_clients() const;
-  std::set<std::pair<ClientId, std::uint32_t>> silent_clients() const;
-  bool is_connected(Qpn qpn) const;  // an RC or UC QP from kRtr on that is not being reset or destroyed
-  void suffer_loss(Qpn qpn, std::uint64_t number);
-  void suffer_loss(ClientId client, std::uint64_t number);  // its UD QPs
-  std::uint64_t last_loss(ClientId client) const;           // of its QPs; 0: none
-  CommandResult fail(Qpn qpn) { return control_.fail_qp(qpn); }
-
   // An event for a program. channel 0: the asynchronous one.
   struct Notice {
     ClientId client{};
@@ -80,7 +59,6 @@ class Device {
   bool draining() const { return !draining_.empty(); }
   std::vector<Qpn> take_drained();
   std::optional<ClientId> owner_of(Cqn cq) const;
-  std::optional<ClientId> owner_of(Qpn qpn) const;
 
   DoorbellLine& receive_line() { return receive_line_; }
   DoorbellLine& completion_line() { return completion_line_; }
@@ -128,7 +106,7 @@ class Device {
   CommandResult detach_multicast(ClientId client, Command& c);
   void leave_groups(const QpObject& qp);
   // device.cpp
-  CommandResult resolve_path(ClientId client, Command& c);
+  CommandResult resolve_path(Command& c) const;
   CommandResult read_clock(Command& c, Cycle now) const;
 
   template <class Map>

@@ -6,7 +6,6 @@
 
 #include "bridge/device/device.h"
 #include "bridge/device/qp_rules.h"
-#include "model/core/request_packet.h"
 
 namespace rxnic {
 
@@ -195,7 +194,6 @@ CommandResult Device::reset_qp(QpObject& qp) {
   std::erase(draining_, qp.qpn());
   qp.context = qp.created;
   qp.attributes = {};
-  qp.loss = 0;
   return CommandResult::kDone;
 }
 
@@ -260,79 +258,6 @@ std::vector<Qpn> Device::take_drained() {
     return done;
   });
   return drained;
-}
-
-bool Device::is_connected(Qpn qpn) const {
-  const auto it = qps_.find(raw(qpn));
-  if (it == qps_.end()) return false;
-  const QpObject& qp = it->second;
-  const bool stopping = qp.teardown.step != 0 || qp.teardown.mark != 0;
-  return connects(qp.type) && !stopping && qp.context.qp.state >= QpState::kRtr;
-}
-
-std::vector<Device::Link> Device::links() const {
-  std::vector<Link> found;
-  for (const auto& [number, qp] : qps_) {
-    const SendWqe* wqe = qp.type == QpType::kUd ? nic_.requester->last_wqe(qp.qpn()) : nullptr;
-    const auto add = [&](const AddressVector& path, Qpn remote, std::uint32_t qkey) {
-      const auto nic = nic_of(path.destination_gid, nics_);
-      if (nic) found.push_back({qp.qpn(), qp.owner, *nic, remote, wqe != nullptr, qkey});
-    };
-    if (wqe != nullptr) add(wqe->address, Qpn{wqe->remote_qpn}, qkey_of(*wqe, qp.context.qp));
-    if (is_connected(qp.qpn())) add(qp.context.path, qp.context.qp.remote_qpn, 0);
-  }
-  return found;
-}
-
-bool Device::takes_datagrams(Qpn qpn, std::uint32_t qkey) const {
-  const auto it = qps_.find(raw(qpn));
-  if (it == qps_.end() || it->second.type != QpType::kUd) return false;
-  const QpContext& qp = it->second.context.qp;
-  return qp.state >= QpState::kRtr && qp.qkey == qkey;
-}
-
-std::vector<Qpn> Device::qps_of(ClientId client) const {
-  std::vector<Qpn> found;
-  for (const auto& [number, qp] : qps_) {
-    if (qp.owner == client) found.push_back(qp.qpn());
-  }
-  return found;
-}
-
-std::set<ClientId> Device::datagram_clients() const {
-  std::set<ClientId> found;
-  for (const auto& [number, qp] : qps_) {
-    if (qp.type == QpType::kUd) found.insert(qp.owner);
-  }
-  return found;
-}
-
-std::set<std::pair<ClientId, std::uint32_t>> Device::silent_clients() const {
-  std::set<std::pair<ClientId, std::uint32_t>> found;
-  for (const auto& [number, qp] : qps_) {
-    const SendWqe* wqe = qp.type == QpType::kUd ? nic_.requester->last_wqe(qp.qpn()) : nullptr;
-    if (wqe == nullptr || wqe->address.destination_gid != GidBytes{}) continue;
-    for (const std::uint32_t nic : clients_.at(qp.owner).resolved) found.emplace(qp.owner, nic);
-  }
-  return found;
-}
-
-void Device::suffer_loss(Qpn qpn, std::uint64_t number) {
-  if (const auto it = qps_.find(raw(qpn)); it != qps_.end()) it->second.loss = number;
-}
-
-void Device::suffer_loss(ClientId client, std::uint64_t number) {
-  for (auto& [qpn, qp] : qps_) {
-    if (qp.owner == client && qp.type == QpType::kUd) qp.loss = number;
-  }
-}
-
-std::uint64_t Device::last_loss(ClientId client) const {
-  std::uint64_t last = 0;
-  for (const auto& [number, qp] : qps_) {
-    if (qp.owner == client) last = std::max(last, qp.loss);
-  }
-  return last;
 }
 
 // One QP a group (rx_parser.h R5): EBUSY for the second.

@@ -189,7 +189,6 @@ void HostBridge::take(const HostEvent& event, Cycle now) {
       return;
     case HostEvent::Kind::kDoorbell:
       ++counters_.doorbells;
-      ++client.activity;
       if (event.index < channel::kDoorbells) {
         nics_[client.nic]->device.ring(event.client, event.board, event.index, event.value, now,
                                        now + doorbell_cycles_);
@@ -198,7 +197,6 @@ void HostBridge::take(const HostEvent& event, Cycle now) {
     case HostEvent::Kind::kRequest: {
       Command command;
       command.message = event.message;
-      client.activity += event.message.type != channel::Request::kQueryPeers;
       if (client.requests.size() == kMaxWaitingRequests) {
         command.message.status = EAGAIN;
         port_.reply(event.client, command.message);
@@ -210,7 +208,6 @@ void HostBridge::take(const HostEvent& event, Cycle now) {
     }
     case HostEvent::Kind::kClose:  // (R6)
       client.closing = true;
-      client.orderly = event.orderly;
       if (!client.requests.empty()) client.requests.resize(client.requests.front().begun ? 1 : 0);
       if (client.requests.empty()) advance(it->first, client, now);
       return;
@@ -238,10 +235,7 @@ bool HostBridge::advance(ClientId id, Client& client, Cycle now) {
   Device& device = nics_[client.nic]->device;
   while (!client.requests.empty()) {
     Command& command = client.requests.front();
-    if (command.message.type == channel::Request::kQueryPeers) {
-      command.message.status = 0;
-      command.message.body.peers = peers_of(id, client, command.message.body.peers.lost);
-    } else if (device.execute(id, command, now) == CommandResult::kBusy) {
+    if (device.execute(id, command, now) == CommandResult::kBusy) {
       client.retry = latest(now + kRetryCycles, command.due);
       return true;
     }
@@ -252,85 +246,13 @@ bool HostBridge::advance(ClientId id, Client& client, Cycle now) {
   }
   if (device.draining()) ask_drained_ = earliest(ask_drained_, now + kDrainCycles);
   if (!client.closing) return true;
-  if (close(id, client)) {
-    clients_.erase(id);
-    return false;
+  if (device.close(id) == CommandResult::kBusy) {
+    client.retry = now + kRetryCycles;
+    return true;
   }
-  client.retry = now + kRetryCycles;
-  return true;
-}
-
-// (R6)
-bool HostBridge::close(ClientId id, Client& client) {
-  if (!client.peers_known && !client.orderly) lose(id, client);
-  client.peers_known = true;
-  while (!client.peers.empty()) {
-    const Client::Peer peer = client.peers.back();
-    Device& device = nics_[peer.nic]->device;
-    if (device.is_connected(peer.qpn)) {  // still
-      if (device.fail(peer.qpn) == CommandResult::kBusy) return false;
-      if (const auto notice = device.qp_notice(channel::EventKind::kQpFatal, peer.qpn)) tell(*notice);
-    }
-    client.peers.pop_back();
-  }
-  if (nics_[client.nic]->device.close(id) == CommandResult::kBusy) return false;
   ++counters_.closed;
-  return true;
-}
-
-std::vector<HostBridge::Bond> HostBridge::bonds() const {
-  std::vector<Bond> found;
-  for (const auto& nic : nics_) {
-    for (const Device::Link& l : nic->device.links()) {
-      const Device& far = nics_[l.remote_nic]->device;
-      const auto remote = far.owner_of(l.remote_qpn);
-      if (!remote || *remote == l.owner) continue;
-      found.push_back({l.owner, {nic->number, l.qpn}, *remote});
-      if (l.datagram && far.takes_datagrams(l.remote_qpn, l.qkey)) {
-        found.push_back({*remote, {l.remote_nic, l.remote_qpn}, l.owner});
-      }
-    }
-  }
-  return found;
-}
-
-void HostBridge::lose(ClientId id, Client& client) {
-  ++losses_;
-  std::erase_if(lost_qps_, [this](const auto& lost) { return lost.second + kLossesKept <= losses_; });
-  for (const Qpn qpn : nics_[client.nic]->device.qps_of(id)) lost_qps_[{client.nic, qpn}] = losses_;
-  for (const Bond& bond : bonds()) {
-    if (bond.peer != id) continue;
-    Device& device = nics_[bond.qp.nic]->device;
-    device.suffer_loss(bond.qp.qpn, losses_);
-    if (device.is_connected(bond.qp.qpn)) client.peers.push_back(bond.qp);
-  }
-  if (!nics_[client.nic]->device.datagram_clients().contains(id)) return;
-  for (const auto& nic : nics_) {
-    for (const auto& [silent, reached] : nic->device.silent_clients()) {
-      if (reached == client.nic) nic->device.suffer_loss(silent, losses_);
-    }
-  }
-}
-
-channel::Peers HostBridge::peers_of(ClientId id, const Client& client, std::uint64_t settled) const {
-  const Device& device = nics_[client.nic]->device;
-  std::uint64_t lost = device.last_loss(id);
-  for (const Device::Link& l : device.links()) {
-    if (l.owner != id) continue;
-    const auto it = lost_qps_.find({l.remote_nic, l.remote_qpn});
-    if (it != lost_qps_.end()) lost = std::max(lost, it->second);
-  }
-  if (lost <= settled) return {lost, 0, client.activity};
-  std::set<ClientId> peers;
-  for (const Bond& bond : bonds()) {
-    if (bond.client == id) peers.insert(bond.peer);
-  }
-  for (const auto& [silent, reached] : device.silent_clients()) {
-    if (silent == id) peers.merge(nics_[reached]->device.datagram_clients());
-  }
-  peers.erase(id);
-  std::erase_if(peers, [this](ClientId peer) { return clients_.at(peer).closing; });
-  return {lost, peers.size(), client.activity};
+  clients_.erase(id);
+  return false;
 }
 
 // A receive that was posted before a send is never behind it: receive doorbells first. (shared_mapping.h R5)

@@ -11,10 +11,8 @@
 //       faster than wall time (HostPort::wait).
 //   R5  The events and their cycles, and the programs' answers to DMA reads, determine every result: a run is repeated
 //       from them exactly.
-//   R6  A client that goes is cleaned up after: its objects are freed once the request that it was waiting for is done.
-//       When it did not go orderly its peers (protocol.h R7) have lost it: their RC and UC QPs that are connected to
-//       its QPs go to the error state first, with a kQpFatal event each, as if the connection manager had told them.
-//       Who connects or sends to a QP of its only later has lost it, too.
+//   R6  The objects of a client that is gone are freed, once the request that it was waiting for is done. The QPs that
+//       were connected to its QPs find out as with hardware: what they send is not acknowledged (retry exceeded).
 //   R7  Whether a send queue in SQD is drained is asked every kDrainCycles. That alone never keeps it from waiting.
 //   R8  The observer is told of each receive completion in the cycle in which its write has landed, compressed or not,
 //       with its own sender's doorbell.
@@ -24,7 +22,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <set>
 #include <vector>
 
 #include "bridge/device/device.h"
@@ -52,7 +49,6 @@ class HostBridge final : public Block {
  public:
   static constexpr std::uint64_t kRetryCycles = 64;
   static constexpr std::uint64_t kDrainCycles = 1024;
-  static constexpr std::uint64_t kLossesKept = 16;
 
   struct Attachment {
     Nic& nic;  // with a requester
@@ -77,14 +73,7 @@ class HostBridge final : public Block {
     std::uint32_t nic = 0;
     std::deque<Command> requests;  // the first one is being carried out
     Cycle retry = kNever;          // when it is tried again
-    bool closing = false, orderly = true;
-    std::uint64_t activity = 0;  // doorbells and requests, but for kQueryPeers
-    bool peers_known = false;
-    struct Peer {
-      std::uint32_t nic = 0;
-      Qpn qpn{};
-    };
-    std::vector<Peer> peers;  // to be moved to the error state
+    bool closing = false;
   };
   using Clients = std::map<ClientId, Client>;
 
@@ -97,15 +86,6 @@ class HostBridge final : public Block {
   void take(const HostEvent& event, Cycle now);
   void open(const HostEvent& event);
   bool advance(ClientId id, Client& client, Cycle now);
-  bool close(ClientId id, Client& client);
-  struct Bond {  // why a client has a peer that is there: a QP of the client's
-    ClientId client{};
-    Client::Peer qp;
-    ClientId peer{};
-  };
-  std::vector<Bond> bonds() const;
-  void lose(ClientId id, Client& client);
-  channel::Peers peers_of(ClientId id, const Client& client, std::uint64_t settled) const;
   bool deliver_doorbells(Cycle now);
   Cycle next_own(Cycle now) const;
 
@@ -118,9 +98,6 @@ class HostBridge final : public Block {
   Clients clients_;
   Cycle look_{};  // for events
   Cycle ask_drained_ = kNever;
-  std::uint64_t losses_ = 0;  // clients that did not go orderly
-  // Number of the loss by NIC and QPN, of the last kLossesKept: who speaks to these later has lost them, too.
-  std::map<std::pair<std::uint32_t, Qpn>, std::uint64_t> lost_qps_;
   HostEvent event_;
   HostBridgeCounters counters_;
 };

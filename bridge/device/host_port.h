@@ -31,8 +31,6 @@ struct HostEvent {
   channel::Board board{};
   std::uint32_t index = 0;  // of the record, < kDoorbells
   std::uint64_t value = 0;
-  // kClose: `orderly` when the program freed the device or ended by itself with nothing open.
-  bool orderly = true;
 };
 
 class HostPort {

@@ -31,18 +31,15 @@ bool is_process_memory(int descriptor) {
          link_of(descriptor).ends_with("/mem");
 }
 
-// (R2) 0 or a positive errno.
-int open_write_end(int pipe, channel::Descriptor& end) {
-  struct stat file;
-  if (fstat(pipe, &file) != 0 || !S_ISFIFO(file.st_mode)) return EINVAL;
-  const std::string link = "/proc/self/fd/" + std::to_string(pipe);
-  end.reset(::open(link.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
-  return end ? 0 : errno;
-}
-
 }  // namespace
 
-int EventPipe::open(int descriptor) { return open_write_end(descriptor, end_); }
+int EventPipe::open(int descriptor) {  // (R2)
+  struct stat file;
+  if (fstat(descriptor, &file) != 0 || !S_ISFIFO(file.st_mode)) return EINVAL;
+  const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
+  end_.reset(::open(link.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  return end_ ? 0 : errno;
+}
 
 bool EventPipe::write(const channel::EventRecord& event) {
   if (backlog_.size() >= kBacklog) return false;
@@ -66,7 +63,7 @@ bool EventPipe::flush() {
 }
 
 int LiveClient::open(channel::Received& request, std::string& why) {
-  auto& [mapping, wake, events, own_memory, notices] = request.descriptors;
+  auto& [mapping, wake, events, own_memory] = request.descriptors;
   if (request.descriptor_count != channel::kMaxDescriptors) {
     why = std::to_string(request.descriptor_count) + " descriptors came to open a NIC, expected " +
           std::to_string(channel::kMaxDescriptors);
@@ -79,10 +76,6 @@ int LiveClient::open(channel::Received& request, std::string& why) {
   }
   if (const int status = events_.open(events.get()); status != 0) {
     why = "the third descriptor to open a NIC is no pipe to write to";
-    return status;
-  }
-  if (const int status = open_write_end(notices.get(), notices_); status != 0) {
-    why = "the fifth descriptor to open a NIC is no pipe to write to";
     return status;
   }
   wake_ = std::move(wake);
@@ -115,35 +108,6 @@ bool LiveClient::flush() {
   bool done = events_.flush();
   for (auto& [number, pipe] : channels_) done = pipe.flush() && done;
   return done;
-}
-
-void LiveClient::tell_user(const std::string& line) {
-  const std::string text = line.substr(0, channel::kMaxNotice - 1) + "\n";
-  [[maybe_unused]] const ssize_t bytes = ::write(notices_.get(), text.data(), text.size());
-}
-
-void LiveClient::carried_out(channel::Request type) {
-  using enum channel::Request;
-  switch (type) {
-    case kAllocatePd:
-    case kRegisterMemory:
-    case kCreateChannel:
-    case kCreateCq:
-    case kCreateSrq:
-    case kCreateQp:
-      ++objects_;
-      break;
-    case kFreePd:
-    case kFreeMemory:
-    case kFreeChannel:
-    case kFreeCq:
-    case kFreeSrq:
-    case kFreeQp:
-      if (objects_ != 0) --objects_;
-      break;
-    default:  // what is attached to a QP goes with it
-      break;
-  }
 }
 
 }  // namespace rxnic

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One opened device of a live program, as the port keeps it: mapping, descriptors, pipes of events, count of objects.
+// One opened device of a live program, as the port keeps it: mapping, descriptors, pipes of events.
 //
 //   R1  Descriptors are what they should be (mapping: live_mapping.h; eventfd; pipes) or the device is not opened. That
 //       of the program's memory may be anything else: then it is not used.
@@ -64,12 +64,6 @@ class LiveClient {
   bool notify(std::uint32_t channel, const channel::EventRecord& event);
   // False: some events still wait.
   bool flush();
-  // A line for its user; lost when nobody reads the pipe of notices.
-  void tell_user(const std::string& line);
-
-  // Keeps count of the objects that are open.
-  void carried_out(channel::Request type);
-  bool has_objects() const { return objects_ != 0; }
 
  private:
   ClientId id_;
@@ -79,10 +73,8 @@ class LiveClient {
   channel::Descriptor wake_;
   channel::Descriptor own_memory_;
   EventPipe events_;
-  channel::Descriptor notices_;
   std::unordered_map<std::uint32_t, EventPipe> channels_;
   std::uint32_t last_channel_ = 0;
-  std::uint64_t objects_ = 0;
 };
 
 }  // namespace rxnic

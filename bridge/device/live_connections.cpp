@@ -270,10 +270,8 @@ void LivePort::reply(ClientId id, const Message& message) {
   if (connection == nullptr || !connection->busy || connection->state != State::kOpen) return;
   connection->busy = false;
   const Message& request = connection->request;
-  LiveClient& client = *connection->client;
-  if (message.status == 0) client.carried_out(request.type);
   if (request.type == (message.status == 0 ? Request::kFreeChannel : Request::kCreateChannel)) {
-    client.remove_channel(request.body.handle.number);
+    connection->client->remove_channel(request.body.handle.number);
   }
   if (connection->gone) return close_client(*connection);
   Message sent = message;
@@ -309,13 +307,11 @@ void LivePort::close_client(Connection& connection) {
   HostEvent& event = events_.emplace_back();
   event.kind = HostEvent::Kind::kClose;
   event.client = connection.client->id();
-  event.orderly = ended_ || !connection.client->has_objects();
-  if (event.orderly) return options_.note(name_of(connection) + " has closed its device");
-  const std::string line = name_of(connection) + " has left without closing its device";
-  options_.note(line);
-  for (LiveClient* other : active_) {
-    if (other != connection.client.get()) other->tell_user(line);
-  }
+  if (ended_) return;  // by the port
+  const std::string who = name_of(connection);
+  if (connection.client->mapping().left()) return options_.note(who + " has closed its device");
+  options_.note(who + " has died with its device open");
+  options_.on_death(who);
 }
 
 void LivePort::forget(Connection& connection) {

@@ -4,8 +4,9 @@
 //   R1  Taken only when the descriptor is a memfd of ordinary pages, sealed against shrinking and growing, of the size
 //       that its header states: then every byte can be touched whatever the program does. Another version is EPROTO,
 //       anything else that does not fit EINVAL.
-//   R2  Nothing is read from the header again after that but `rung` and `waiters`, and neither decides more than
-//       whether to look or to wake.
+//   R2  Nothing is read from the header again after that but `rung`, `waiters` and `left`, and none of them decides
+//   more
+//       than whether to look, to wake, or to call the end of the program its death.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +28,8 @@ class LiveMapping {
   channel::MappingHeader& header() const { return *static_cast<channel::MappingHeader*>(base_); }
   void* base() const { return base_; }
   std::uint64_t bytes() const { return bytes_; }
+  // shared_mapping.h R7.
+  bool left() const { return header().left.load(std::memory_order_acquire) != 0; }
   // A CQE is visible: whoever waits for one goes on.
   void completed() const;
 

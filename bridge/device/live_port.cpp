@@ -44,6 +44,7 @@ LivePort::LivePort(LiveOptions options) : options_(std::move(options)) {
   }
   ask_for_short_slices();
   if (!options_.note) options_.note = [](const std::string&) {};
+  if (!options_.on_death) options_.on_death = [](const std::string&) {};
   struct sigaction ignore = {};
   ignore.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &ignore, &old_pipe_action_);

@@ -10,13 +10,12 @@
 //       receive, consumer, arm, send, and before the requests found in the same look: what a program, or two that talk
 //       to each other, did before a send is never seen after it (shared_mapping.h R5).
 //   R5  A client ends with its connection or with its process, whichever is first; kClose follows the reply to a
-//       request that is being carried out. It is orderly when no object was left; otherwise the users of the other
-//       clients are told: a datagram's receiver has no other way to know.
+//       request that is being carried out. One that ends without having left (shared_mapping.h R7) has died: on_death.
 //   R6  While the model works, mappings are looked at every look_cycles, sockets with each looks_per_poll-th of these
 //       looks, for a system call costs more than the look.
 //   R7  wait(): the programs are told that doorbells have to wake the simulator, the mappings are looked at once more,
 //       then it sleeps. With a timer due model time advances as wall time does; with nothing due it stands still.
-//   R8  stop(): clients are told kDeviceFatal and disconnected, and closed in an orderly way; then wait() returns
+//   R8  stop(): clients are told kDeviceFatal and disconnected, and closed; then wait() returns
 //       kNever. The same happens, without a word to the model, when the port is destroyed. Nothing is left behind.
 //   R9  SIGPIPE is ignored by the process while a port lives: a child has to be given the default back.
 #pragma once
@@ -41,20 +40,21 @@
 namespace rxnic {
 
 struct LiveOptions {
-  std::string address;                           // of the socket (socket.h R1)
-  std::uint32_t cycle_ps = 1000;                 // of the model
-  std::uint32_t nics = 1;                        // told to programs
-  std::array<std::uint64_t, 16> node_guids{};    // the same, as in memory
-  std::uint64_t look_cycles = 64;                // R6
-  std::uint32_t looks_per_poll = 64;             // R6
-  std::uint32_t spin_us = 20;                    // looks at the mappings before it sleeps, yielding the CPU
-  std::uint32_t most_clients = 200;              // at once; each takes five descriptors and one per channel
-  std::uint32_t tick_ms = 100;                   // on_tick, at the least so far apart; busy or idle
-  std::function<void()> on_tick;                 // a status line, say
-  int extra = -1;                                // a descriptor (signals): on_extra when it can be read
-  std::function<void()> on_extra;                // has to read it
-  std::function<void(const std::string&)> log;   // a line that the user should see; default: stderr
-  std::function<void(const std::string&)> note;  // a line on who came and went; default: nobody wants to know
+  std::string address;                               // of the socket (socket.h R1)
+  std::uint32_t cycle_ps = 1000;                     // of the model
+  std::uint32_t nics = 1;                            // told to programs
+  std::array<std::uint64_t, 16> node_guids{};        // the same, as in memory
+  std::uint64_t look_cycles = 64;                    // R6
+  std::uint32_t looks_per_poll = 64;                 // R6
+  std::uint32_t spin_us = 20;                        // looks at the mappings before it sleeps, yielding the CPU
+  std::uint32_t most_clients = 200;                  // at once; each takes five descriptors and one per channel
+  std::uint32_t tick_ms = 100;                       // on_tick, at the least so far apart; busy or idle
+  std::function<void()> on_tick;                     // a status line, say
+  int extra = -1;                                    // a descriptor (signals): on_extra when it can be read
+  std::function<void()> on_extra;                    // has to read it
+  std::function<void(const std::string&)> log;       // a line that the user should see; default: stderr
+  std::function<void(const std::string&)> note;      // a line on who came and went; default: nobody wants to know
+  std::function<void(const std::string&)> on_death;  // of "process 12 (name)" (R5); default: nobody wants to know
 };
 
 struct LiveCounters {
@@ -115,7 +115,6 @@ class LivePort final : public HostPort {
     channel::Message request;            // the one that is being carried out
     bool busy = false;                   // there is one
     bool gone = false;
-    bool orderly = true;  // kClose
   };
   struct Doorbell {
     ClientId client;

@@ -65,7 +65,6 @@ struct QpObject {
   std::uint32_t srqn = 0;
   std::uint32_t send_record = kNoRecord, receive_record = kNoRecord;
   std::uint32_t groups = 0;  // multicast groups that it is attached to
-  std::uint64_t loss = 0;    // number of the last loss of a peer that it has suffered (HostBridge R6)
   Teardown teardown;
 
   Qpn qpn() const { return context.qp.qpn; }
@@ -79,7 +78,6 @@ struct ClientObjects {
   };
   std::vector<Record> send, receive, completion;
   std::set<std::uint32_t> channels;
-  std::set<std::uint32_t> resolved;                      // NICs that it has asked the address of
   std::map<std::uint32_t, std::uint32_t> channel_users;  // by channel: CQs
   std::uint32_t pds = 0, regions = 0, cqs = 0, srqs = 0, qps = 0;
   std::uint64_t pages = 0;  // of its regions

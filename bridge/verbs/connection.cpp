@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -70,10 +69,9 @@ int Connection::connect() {
 int Connection::open(std::uint32_t nic, Context& context) {
   if (const int status = mapping_.create(); status != 0) return status;
   wake_.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  channel::Descriptor events, events_write, notices, notices_write, own_memory;
+  channel::Descriptor events, events_write, own_memory;
   if (!wake_) return errno;
   if (const int status = make_event_pipe(events, events_write); status != 0) return status;
-  if (const int status = make_event_pipe(notices, notices_write); status != 0) return status;
   // By these the simulator reaches registered memory: process_vm_readv where Yama allows it, else the descriptor.
   prctl(PR_SET_PTRACER, hello_.simulator_pid, 0, 0, 0);
   own_memory.reset(::open("/proc/self/mem", O_RDWR | O_CLOEXEC));
@@ -83,8 +81,7 @@ int Connection::open(std::uint32_t nic, Context& context) {
   channel::Message message = request(channel::Request::kOpen);
   message.body.open = {};
   message.body.open.nic = nic;
-  const int descriptors[] = {mapping_.descriptor(), wake_.get(), events_write.get(), own_memory.get(),
-                             notices_write.get()};
+  const int descriptors[] = {mapping_.descriptor(), wake_.get(), events_write.get(), own_memory.get()};
   if (const int status = exchange(message, descriptors); status != 0) return status;
   context_ = &context;
   context.connection = this;
@@ -94,8 +91,7 @@ int Connection::open(std::uint32_t nic, Context& context) {
   context.attributes = message.body.open.attributes;
   context.verbs.context.cmd_fd = socket_.get();
   context.verbs.context.async_fd = events.release();
-  notices_write.reset();
-  return watcher_.start(context, std::move(notices));
+  return 0;
 }
 
 int Connection::exchange(channel::Message& message, std::span<const int> descriptors) {
@@ -110,26 +106,19 @@ int Connection::exchange(channel::Message& message, std::span<const int> descrip
   return message.status;
 }
 
-int Connection::ask(channel::Message& message, std::span<const int> descriptors) {
-  const std::lock_guard guard(lock_);
-  return context_->dead.load(std::memory_order_acquire) ? EIO : exchange(message, descriptors);
-}
-
 int Connection::call(channel::Message& message, std::span<const int> descriptors) {
-  const int status = ask(message, descriptors);
+  const std::lock_guard guard(lock_);
+  const int status = context_->dead.load(std::memory_order_acquire) ? EIO : exchange(message, descriptors);
   // A reply is a positive errno; EIO is never one of a request's own.
-  if (status == EIO) tell_gone(*context_);
+  if (status == EIO) simulator_gone(*context_);
   return status;
 }
-
-void Connection::hang_up() { shutdown(socket_.get(), SHUT_RDWR); }
 
 void Connection::become_child() {
   lock_.reset();
   socket_.reset();
   wake_.reset();
   mapping_.become_child();
-  watcher_.become_child();
   if (context_ != nullptr) {
     context_->wake_fd = context_->verbs.context.cmd_fd = -1;
     context_->dead.store(true, std::memory_order_release);
@@ -158,14 +147,8 @@ int make_event_pipe(channel::Descriptor& read_end, channel::Descriptor& write_en
 
 void simulator_gone(Context& context) {
   if (context.dead.exchange(true, std::memory_order_acq_rel)) return;
-  if (context.given_up.load(std::memory_order_relaxed)) return;
   std::fprintf(stderr, "rxnic: the simulator (process %u) is gone; %s has failed\n", context.simulator_pid,
                context.device->device.name);
-}
-
-void tell_gone(Context& context) {
-  simulator_gone(context);
-  context.told.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace rxnic::verbs

@@ -15,7 +15,6 @@
 #include "bridge/channel/socket.h"
 #include "bridge/verbs/lock.h"
 #include "bridge/verbs/mapping.h"
-#include "bridge/verbs/watcher.h"
 
 namespace rxnic::verbs {
 
@@ -27,16 +26,12 @@ class Connection {
   // errno; what went wrong is said on stderr, once.
   int connect();
   const channel::Hello& hello() const { return hello_; }
-  // kOpen of a NIC: makes the mapping, the pipes and the watcher; `context` gets what it has to know. 0 or a positive
+  // kOpen of a NIC: makes the mapping and the pipe of events; `context` gets what it has to know. 0 or a positive
   // errno.
   int open(std::uint32_t nic, Context& context);
 
-  // R2. `message` becomes the reply; its status is returned. call: and EIO is told to the program.
+  // R2. `message` becomes the reply; its status is returned.
   int call(channel::Message& message, std::span<const int> descriptors = {});
-  int ask(channel::Message& message, std::span<const int> descriptors = {});
-
-  // To the simulator it is as if the program had ended: all ends of pipes follow, and EIO.
-  void hang_up();
 
   Mapping& mapping() { return mapping_; }
   void become_child();  // R3
@@ -51,7 +46,6 @@ class Connection {
   Context* context_ = nullptr;
   Mapping mapping_;
   channel::Descriptor wake_;  // eventfd
-  Watcher watcher_;           // last: it ends first
 };
 
 inline channel::Message request(channel::Request type) {

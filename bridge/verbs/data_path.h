@@ -6,10 +6,9 @@
 //       WR that failed, the earlier ones stay posted; one doorbell a call.
 //   R2  poll_cq that finds nothing repeatedly waits on the mapping's `completions`, never longer than about 1 ms, so
 //       that the simulator gets a CPU; a CQE of a QP that is no more is skipped (its SRQ slot is freed).
-//   R3  A simulator that died (Context::dead, found by the watcher, by EOF of an event pipe, or by a control call), and
-//       a device that the watcher gave up: every posted WR of a polled CQ completes with IBV_WC_WR_FLUSH_ERR, the
-//       first of a QP with IBV_WC_FATAL_ERR; IBV_EVENT_DEVICE_FATAL comes once; channels give an event for each CQ
-//       that was armed.
+//   R3  A simulator that died (Context::dead; found by wait.h R4, by EOF of an event pipe, or by a control call): every
+//       posted WR of a polled CQ completes with IBV_WC_WR_FLUSH_ERR, the first of a QP with IBV_WC_FATAL_ERR;
+//       IBV_EVENT_DEVICE_FATAL comes once; channels give an event for each CQ that was armed.
 #pragma once
 
 #include "bridge/verbs/objects.h"
@@ -51,7 +50,5 @@ std::uint64_t clock_ticks(const channel::DeviceAttributes& attributes, std::uint
 
 // Control path, for the data path (connection.cpp): the simulator is gone; once a context; prints one line on stderr.
 void simulator_gone(Context& context);
-// The same, and the caller gives the program an error or an event because of it (Context::told).
-void tell_gone(Context& context);
 
 }  // namespace rxnic::verbs

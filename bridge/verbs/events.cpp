@@ -104,8 +104,6 @@ bool fill(Context& context, const EventRecord& record, ibv_async_event& event) {
   }
 }
 
-bool is_error(EventKind kind) { return kind != EventKind::kQpSqDrained && kind != EventKind::kSrqLimitReached; }
-
 // Counts an acknowledged event; the object's destruction waits for it.
 template <class Object>
 void acknowledge(Object& object, std::uint32_t& completed, std::uint32_t events) {
@@ -125,7 +123,7 @@ int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
       case Read::kFailed:
         return -1;
       case Read::kEnd:
-        tell_gone(context);
+        simulator_gone(context);
         if (tell_armed(context, channel, cq, cq_context)) return 0;
         errno = EIO;
         return -1;
@@ -157,10 +155,9 @@ int get_async_event(ibv_context* context, ibv_async_event* event) {
     }
     if (record.kind != EventKind::kDeviceFatal) {
       if (!fill(c, record, *event)) continue;
-      if (is_error(record.kind)) c.warned.store(true, std::memory_order_relaxed);
       return 0;
     }
-    tell_gone(c);
+    simulator_gone(c);
     if (c.fatal_told.exchange(true)) {
       errno = EIO;
       return -1;

@@ -16,6 +16,15 @@ namespace {
 Lock list_lock;
 Context* first = nullptr;
 
+void leave(Context& context) {  // (R4)
+  static_cast<channel::MappingHeader*>(context.mapping)->left.store(1, std::memory_order_release);
+}
+
+__attribute__((destructor)) void leave_all() {
+  const std::lock_guard guard(list_lock);
+  for (Context* context = first; context != nullptr; context = context->next) leave(*context);
+}
+
 void prepare() { list_lock.lock(); }
 
 void parent() { list_lock.unlock(); }
@@ -45,20 +54,13 @@ void guard_fork(Context& context) {
 }
 
 void unguard_fork(Context& context) {
+  leave(context);
   const std::lock_guard guard(list_lock);
   for (Context** at = &first; *at != nullptr; at = &(*at)->next) {
     if (*at != &context) continue;
     *at = context.next;
     return;
   }
-}
-
-bool has_another(const Context& context) {
-  const std::lock_guard guard(list_lock);
-  for (const Context* other = first; other != nullptr; other = other->next) {
-    if (other != &context && !other->dead.load(std::memory_order_relaxed)) return true;
-  }
-  return false;
 }
 
 }  // namespace rxnic::verbs

@@ -124,10 +124,7 @@ struct Context {
   int wake_fd = -1;         // eventfd: written when channel::ring() says so
   std::uint32_t simulator_pid = 0;
   channel::DeviceAttributes attributes;
-  std::atomic<bool> dead{false};        // the simulator is gone, the device was given up, or this is a forked child
-  std::atomic<bool> given_up{false};    // by the watcher (watcher.h R4)
-  std::atomic<bool> told{false};        // dead, and the program was given an error or an event because of it
-  std::atomic<bool> warned{false};      // the program was given an error or the event of one since the watcher's look
+  std::atomic<bool> dead{false};        // the simulator is gone, or this is a forked child
   std::atomic<bool> fatal_told{false};  // [D] IBV_EVENT_DEVICE_FATAL was returned
   Lock objects;                         // tables, users, async_events_reported
   NumberTable<Qp> qps;

@@ -43,7 +43,6 @@ int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attr) {
   end(context, q);
   if (!context.dead.load(std::memory_order_acquire)) found_nothing(context, seen);
   if (!context.dead.load(std::memory_order_acquire)) return ENOENT;
-  tell_gone(context);
   context.objects.lock();
   q.lock.lock();
   q.flushing = true;

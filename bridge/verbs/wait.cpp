@@ -2,6 +2,7 @@
 #include "bridge/verbs/wait.h"
 
 #include <linux/futex.h>
+#include <poll.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,12 +35,21 @@ channel::MappingHeader& header(const Context& context) {
   return *static_cast<channel::MappingHeader*>(context.mapping);
 }
 
-void wait_for_completion(Context& context, std::uint32_t seen, std::uint32_t us) {
+// False: no CQE came.
+bool wait_for_completion(Context& context, std::uint32_t seen, std::uint32_t us) {
   channel::MappingHeader& h = header(context);
   h.waiters.fetch_add(1, std::memory_order_seq_cst);
   const timespec timeout{0, static_cast<long>(us) * 1000};
-  syscall(SYS_futex, &h.completions, FUTEX_WAIT, seen, &timeout, nullptr, 0);
+  const bool woken = syscall(SYS_futex, &h.completions, FUTEX_WAIT, seen, &timeout, nullptr, 0) == 0;
   h.waiters.fetch_sub(1, std::memory_order_seq_cst);
+  return woken;
+}
+
+// Nobody holds the other end of the socket. No cancellation point, as the write() below.
+bool simulator_has_ended(const Context& context) {
+  pollfd socket{context.verbs.context.cmd_fd, 0, 0};
+  const timespec at_once{};
+  return syscall(SYS_ppoll, &socket, 1, &at_once, nullptr, 0) == 1 && (socket.revents & POLLHUP) != 0;
 }
 
 }  // namespace
@@ -58,10 +68,12 @@ void found_nothing(Context& context, std::uint32_t seen) {
   if (idle.polls++ == 0) idle.since = now_ns();
   if (idle.polls < kEmptyPolls) return;
   const int saved = errno;
+  bool woken = false;
   if (now_ns() - idle.since < kEmptyPolls * kPollNs) {  // (R1)
     idle.wait_us = std::clamp(idle.wait_us * 2, kFirstWaitUs, kLongestWaitUs);
-    wait_for_completion(context, seen, idle.mixed ? kMixedWaitUs : idle.wait_us);  // (R2, R3)
+    woken = wait_for_completion(context, seen, idle.mixed ? kMixedWaitUs : idle.wait_us);  // (R2, R3)
   }
+  if (!woken && simulator_has_ended(context)) simulator_gone(context);  // (R4)
   idle.polls = 0;
   errno = saved;
 }

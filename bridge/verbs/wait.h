@@ -7,6 +7,7 @@
 //       kFirstWaitUs, twice that the next time, up to kLongestWaitUs. A completion never comes between the look at the
 //       CQ and the wait unseen: the wait is for a change of what `completions` was before the look.
 //   R3  A thread that polls CQs of several devices waits for one of them kMixedWaitUs at most.
+//   R4  After kEmptyPolls polls in a row, and a wait that no CQE ended, it looks whether the simulator is still there.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program or the simulator is killed at a random moment, or stopped for three seconds.
 
-Whoever is left must end within 2 s with something to say, the next run must work, and nothing may be left behind.
-RXNIC_SEED chooses the moments; --rounds says how often (100 for the full proof).
+Under `rxnic run` whatever is left ends by itself or is ended: SIGTERM after --grace, SIGKILL after the same time again,
+with messages that say so. Under `rxnic serve` and with --grace off it is let be. Nothing is left behind. RXNIC_SEED
+chooses the moments; --rounds says how often (100 for the full proof).
 """
 import os
 import pathlib
@@ -16,11 +17,11 @@ import time
 import live
 from live import e2e
 
-AT_ONCE = 2.0  # seconds in which the one who is left has to end
+MARGIN = 2.0  # seconds that a busy machine may take for what takes none
 STOPPED = 3.0  # seconds
-# Traffic without an end. The first seven look for errors while they wait, polling or in events. The others cannot
-# notice a peer's death with any NIC: receives on an SRQ are not flushed with a QP, a datagram's receiver knows no
-# sender, ib_write_lat looks at nothing but its memory. (bridge/verbs/watcher.h R4, R5)
+LET_BE = 4.0  # seconds after which --grace off, or serve, has not ended a program
+# Traffic without an end. Some notice a peer's death by an error completion; others wait for what cannot come: for the
+# receive of an UC or UD QP or of an SRQ, or for a change of their own memory (ib_write_lat).
 ENDLESS = [
     ["ibv_rc_pingpong", "-g", "2", "-n", "100000000"],
     ["ibv_rc_pingpong", "-g", "1", "-n", "100000000", "-e", "-s", "100000"],
@@ -34,13 +35,189 @@ ENDLESS = [
     ["ib_write_lat", "-F", "-n", "10000000"],
     ["ib_send_lat", "-F", "-n", "10000000", "-c", "UD"],
 ]
-# Reads its peer's addresses from a TCP socket in a loop that does not look for the socket's end: killed while they are
-# exchanged the other side spins in there for ever, before anything of RDMA has begun.
-LOOPS = ["ibv_srq_pingpong"]
+SILENT = ["ibv_uc_pingpong", "-g", "2", "-n", "100000000"]  # never notices
+# Server and client are children of a shell that waits for both. {ignore}: empty, or what makes all deaf to SIGTERM.
+PAIR = """{ignore}
+{server} &
+server=$!
+until grep -qi ':{port:04X} .* 0A ' /proc/net/tcp /proc/net/tcp6; do kill -0 $server || exit 99; done
+{client}
+status=$?
+wait $server || exit
+exit $status
+"""
 
 
 def shared_memory():
     return sorted(os.listdir("/dev/shm")) if os.path.isdir("/dev/shm") else []
+
+
+def processes():
+    """pid: (parent, state, name) of all there are."""
+    found = {}
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            before, after = (folder / "stat").read_text(encoding="utf-8", errors="replace").rsplit(") ", 1)
+        except OSError:
+            continue
+        found[int(folder.name)] = (int(after.split()[1]), after[0], before.split("(", 1)[1])
+    return found
+
+
+class Run:
+    """`rxnic run` of a server and a client that are at work."""
+
+    serial = 0
+
+    def __init__(self, bench, command, *arguments, deaf=False):
+        Run.serial += 1
+        self.bench, self.port = bench, live.Port()
+        self.folder = bench.folder / f"owned{Run.serial}"
+        self.folder.mkdir()
+        environment = " ".join(["env", *(f"{name}={value}" for name, value in live.sanitizer(bench).items())])
+        server, client = (f"{environment} {command[0]} -d rxnic{nic} {' '.join(command[1:])} -p {self.port.number}"
+                          for nic in (0, 1))
+        script = PAIR.format(server=server, client=client + " 127.0.0.1", port=self.port.number,
+                             ignore="trap '' TERM" if deaf else "")
+        library = str(bench.options.verbs.parent)
+        self.program = live.Program([bench.options.rxnic, "run", "--quiet", "--nics", "2", "--out", self.folder / "out",
+                                     *arguments, "--", "sh", "-c", script], self.folder, "run",
+                                    {**os.environ, "RXNIC_LIBRARY_DIR": library})
+        self.supervisor = self.program.process.pid
+        opened = lambda: len(self.opened()) == 2 and not self.port.is_listened_on()  # noqa: E731
+        live.wait_until(lambda: self.program.ended() or opened(), f"{command[0]} at work")
+        if not self.program.ended():
+            self.server, self.client = (self.opened()[nic] for nic in (0, 1))
+            self.simulator = next((pid for pid, (parent, _, _) in processes().items() if parent == self.supervisor), 0)
+        self.members = self.descendants()
+
+    def opened(self):
+        log = self.folder / "out" / "log.txt"
+        text = log.read_text(encoding="utf-8") if log.exists() else ""
+        return {int(nic): int(pid) for pid, nic in re.findall(r"process (\d+) \(.*\) has opened NIC (\d)$", text, re.M)}
+
+    def descendants(self):
+        found, everybody = [self.supervisor], processes()
+        for parent in found:
+            found += [pid for pid, process in everybody.items() if process[0] == parent]
+        return found
+
+    def left(self):
+        """Those of its processes that have not ended."""
+        everybody = processes()
+        return [f"{pid} ({everybody[pid][2]})" for pid in self.members if pid in everybody and everybody[pid][1] != "Z"]
+
+    def kill(self, who):
+        self.members = self.descendants()
+        os.kill(who, signal.SIGKILL)
+        return time.monotonic()
+
+    def wait(self, since, limit, what):
+        """Until all of its processes have ended, in time. The seconds it took."""
+        while self.left() and time.monotonic() < since + limit:
+            self.program.ended()
+            time.sleep(live.POLL)
+        took = time.monotonic() - since
+        self.bench.expect(not self.left(), f"{what}: {', '.join(self.left())} still there {took:.1f} s later: {self}")
+        return took
+
+    def close(self):
+        for pid in self.members:
+            if pid in processes():
+                os.kill(pid, signal.SIGKILL)
+        self.program.wait()
+        self.port.close()
+
+    def __str__(self):
+        return self.program.story()
+
+
+def rounds_of(bench):
+    seed = int(os.environ.get("RXNIC_SEED", "1"), 0)
+    print(f"RXNIC_SEED={seed}")
+    chance = random.Random(seed)
+    for number in range(bench.options.rounds):
+        command = ENDLESS[number % len(ENDLESS)]
+        delay = chance.choice((0.0, 0.01, 0.05, 0.2)) * chance.random()
+        yield number, command, delay, f"round {number}, {command[0]} after {delay * 1000:.1f} ms"
+
+
+def kill_one_of_a_run(bench, choose, expect):
+    """In each round choose(run, number) is killed; expect(run, number, took, what) looks at what came of it."""
+    live.need("ibv_rc_pingpong", "ib_send_bw")
+    before, slowest, grace = shared_memory(), 0.0, bench.options.grace
+    for number, command, delay, what in rounds_of(bench):
+        deaf = number % 5 == 4  # SIGKILL has to end these
+        run = Run(bench, command, "--grace", str(grace), deaf=deaf)
+        try:
+            time.sleep(delay)  # the moment is the point
+            bench.expect(not run.program.ended(), f"{what}: ended before it was killed: {run}")
+            killed = run.kill(choose(run, number))
+            took = run.wait(killed, (2 if deaf else 1) * grace + MARGIN, what)
+            slowest = max(slowest, took)
+            expect(run, number, what)
+            if took > grace + MARGIN / 2 and not deaf:
+                bench.expect("sent SIGTERM: process" in run.program.text(), f"{what}: says nothing of SIGTERM: {run}")
+        finally:
+            run.close()
+    bench.expect_equal(shared_memory(), before, "/dev/shm")
+    print(f"{bench.options.rounds} rounds; everything had ended after {slowest:.2f} s at most")
+
+
+def program_died(bench, run, nic, what):
+    code = run.program.wait()
+    bench.expect(code > 0, f"{what}: status {code}: {run}")
+    pid = (run.server, run.client)[nic]
+    bench.expect(f"process {pid} " in run.program.text() and "has died with its device open" in run.program.text(),
+                 f"{what}: does not say who has died: {run}")
+
+
+def server(bench):
+    """The server of a run is killed."""
+    kill_one_of_a_run(bench, lambda run, _: run.server, lambda run, _, what: program_died(bench, run, 0, what))
+
+
+def client(bench):
+    """The client of a run is killed."""
+    kill_one_of_a_run(bench, lambda run, _: run.client, lambda run, _, what: program_died(bench, run, 1, what))
+
+
+def simulator(bench):
+    """The simulator of a run is killed, in every third round its supervisor."""
+    def choose(run, number):
+        return run.supervisor if number % 3 == 2 else run.simulator
+
+    def expect(run, number, what):
+        code, text = run.program.wait(), run.program.text()
+        if number % 3 == 2:
+            bench.expect_equal(code, -signal.SIGKILL, f"{what}: status")
+            return
+        bench.expect_equal(code, 128 + signal.SIGKILL, f"{what}: status: {run}")
+        bench.expect(f"the simulator (process {run.simulator}) was killed by signal 9" in text,
+                     f"{what}: does not say that the simulator has died: {run}")
+
+    kill_one_of_a_run(bench, choose, expect)
+
+
+def off(bench):
+    """--grace off: what waits for a dead program goes on waiting, and Ctrl-C ends it."""
+    live.need("ibv_uc_pingpong")
+    for who in ("server", "simulator"):
+        # Without its simulator it is a program that does not look: one that is stopped.
+        run = Run(bench, SILENT, "--grace", "off")
+        try:
+            if who == "simulator":
+                os.kill(run.client, signal.SIGSTOP)
+            run.kill(getattr(run, who))
+            time.sleep(LET_BE)
+            bench.expect(any(f"{run.client} " in one for one in run.left()), f"{who}: the client has ended: {run}")
+            bench.expect("is let be (--grace off)" in run.program.text(), f"{who}: says nothing: {run}")
+            for _ in range(2):  # the second one kills
+                run.program.signal(signal.SIGINT)
+                time.sleep(0.3)
+            run.wait(time.monotonic(), MARGIN, who)
+        finally:
+            run.close()
 
 
 class Victims:
@@ -52,35 +229,13 @@ class Victims:
         self.server = fabric.start("server", command[0], "-d", "rxnic0", *command[1:])
         live.wait_until(lambda: self.server.ended() or self.port.is_listened_on(), f"{command[0]} listening")
         self.client = fabric.start("client", command[0], "-d", "rxnic1", *command[1:], "127.0.0.1")
-        # A server accepts one client and listens no more.
-        live.wait_until(lambda: self.server.ended() or self.client.ended() or not self.port.is_listened_on(),
-                        "a client that is let in")
-        if command[0] in LOOPS:
-            live.wait_until(lambda: self.server.ended() or self.client.ended() or not self.port.is_connected(),
-                            "the end of the exchange of addresses")
+        # A server accepts one client and listens no more; the connection is for the exchange of addresses.
+        live.wait_until(lambda: self.server.ended() or self.client.ended()
+                        or not (self.port.is_listened_on() or self.port.is_connected()), "a pair at work")
         self.port.close()
 
     def story(self):
         return f"{self.server.story()}\n{self.client.story()}"
-
-
-def expect_end(bench, program, since, what):
-    """It ends in time, by itself, not well, and says something. The seconds it took.
-
-    A program that was still exchanging addresses over TCP may end by SIGPIPE, one that only spins by the drop-in's
-    SIGTERM.
-    """
-    code = program.wait(max(0.1, since + AT_ONCE - time.monotonic()))
-    took = time.monotonic() - since
-    if code == -signal.SIGTERM:
-        bench.expect("waits for what cannot come" in program.text(), f"{what}: SIGTERM: {program.story()}")
-        return took
-    bench.expect(code != -signal.SIGKILL, f"{what}: still runs {took:.1f} s later: {program.story()}")
-    bench.expect(code != 0, f"{what}: ended as if nothing had happened: {program.story()}")
-    bench.expect(code >= 0 or code in (-signal.SIGPIPE, -signal.SIGKILL),
-                 f"{what}: killed by signal {-code}: {program.story()}")
-    bench.expect(program.text().strip() != "" or code == -signal.SIGPIPE, f"{what}: said nothing")
-    return took
 
 
 def next_run(bench, fabric, what):
@@ -93,63 +248,32 @@ def next_run(bench, fabric, what):
     port.close()
 
 
-def rounds_of(bench):
-    seed = int(os.environ.get("RXNIC_SEED", "1"), 0)
-    print(f"RXNIC_SEED={seed}")
-    chance = random.Random(seed)
-    for number in range(bench.options.rounds):
-        command = ENDLESS[number % len(ENDLESS)]
-        delay = chance.choice((0.0, 0.01, 0.05, 0.2)) * chance.random()
-        yield command, delay, f"round {number}, {command[0]} after {delay * 1000:.1f} ms"
-
-
-def kill_program(bench, which):
-    live.need("ibv_rc_pingpong", "ib_send_bw")
-    before, slowest = shared_memory(), 0.0
+def serve(bench):
+    """Under `serve` a death is what hardware shows: retries exceeded to who sends over RC, nothing to anybody else."""
+    live.need("ibv_uc_pingpong", "ibv_rc_pingpong")
     with live.Fabric(bench, 2, record=False) as fabric:
-        for command, delay, what in rounds_of(bench):
-            victims = Victims(fabric, command)
-            dead, left = ((victims.server, victims.client) if which == "server" else (victims.client, victims.server))
-            time.sleep(delay)  # the moment is the point
-            bench.expect(not dead.ended(), f"{what}: ended before it was killed: {victims.story()}")
-            dead.kill()
-            slowest = max(slowest, expect_end(bench, left, time.monotonic(), what))
-            next_run(bench, fabric, what)
-    bench.expect_equal(shared_memory(), before, "/dev/shm")
-    print(f"{bench.options.rounds} rounds; the other side ended after {slowest:.2f} s at most")
-
-
-def server(bench):
-    """The server is killed."""
-    kill_program(bench, "server")
-
-
-def client(bench):
-    """The client is killed."""
-    kill_program(bench, "client")
-
-
-def simulator(bench):
-    """The simulator is killed; the next one takes the same socket."""
-    live.need("ibv_rc_pingpong", "ib_send_bw")
-    before, slowest = shared_memory(), 0.0
-    name = f"@rxnic-kill-{os.getpid()}"
-    for command, delay, what in rounds_of(bench):
-        fabric = live.Fabric(bench, 2, record=False, address=name)
-        fabric.open()
-        victims = Victims(fabric, command)
-        time.sleep(delay)
+        pairs = [Victims(fabric, SILENT), Victims(fabric, ["ibv_rc_pingpong", "-g", "2", "-n", "100000000", "-r", "2"])]
+        for pair in pairs:
+            pair.server.kill()
+        # The server of the RC pair may have died before or after it acknowledged the last ping.
+        time.sleep(LET_BE)
+        uc, rc = (pair.client for pair in pairs)
+        bench.expect(not uc.ended(), f"nobody ends it: {uc.story()}")
+        if rc.ended():
+            bench.expect("transport retry counter exceeded" in rc.text(), f"an RC client: {rc.story()}")
+        for pair in pairs:
+            pair.client.kill()
+        next_run(bench, fabric, "after two deaths")
+        log = (fabric.folder / "out" / "log.txt").read_text(encoding="utf-8")
+        bench.expect_equal(log.count("has died with its device open"), 4, f"deaths in the log: {log}")
+        # A simulator that dies: who looks finds out.
+        pair = Victims(fabric, ["ibv_rc_pingpong", "-g", "2", "-n", "100000000"])
         fabric.simulator.kill()
-        killed = time.monotonic()
-        slowest = max(slowest, expect_end(bench, victims.server, killed, what),
-                      expect_end(bench, victims.client, killed, what))
-        said = victims.server.text() + victims.client.text()
-        bench.expect(re.search(r"rxnic: .*simulator", said), f"{what}: nobody says that the simulator is gone: {said}")
-        bench.expect(name not in pathlib.Path("/proc/net/unix").read_text(encoding="utf-8"), f"{what}: socket left")
-        with live.Fabric(bench, 2, record=False, address=name) as again:
-            next_run(bench, again, what)
-    bench.expect_equal(shared_memory(), before, "/dev/shm")
-    print(f"{bench.options.rounds} rounds; the programs ended after {slowest:.2f} s at most")
+        for program in (pair.server, pair.client):
+            bench.expect(program.wait(MARGIN) > 0 and re.search(r"rxnic: .*simulator.* is gone", program.text()),
+                         f"the simulator has died: {program.story()}")
+        fabric.open()
+        next_run(bench, fabric, "a new simulator")
 
 
 def stop(bench):
@@ -179,10 +303,11 @@ def stop(bench):
             fabric.close()
 
 
-CHECKS = {"server": server, "client": client, "simulator": simulator, "stop": stop}
+CHECKS = {"server": server, "client": client, "simulator": simulator, "off": off, "serve": serve, "stop": stop}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)
     parser.add_argument("--rounds", type=int, default=int(os.environ.get("RXNIC_KILL_ROUNDS", len(ENDLESS))),
                         metavar="N", help="default: $RXNIC_KILL_ROUNDS or one of each program")
+    parser.add_argument("--grace", type=float, default=1.0, metavar="S", help="of the runs; default: 1")
     sys.exit(e2e.run(parser, CHECKS))

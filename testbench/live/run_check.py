@@ -48,7 +48,9 @@ def status(bench):
     """`run` returns its program's status."""
     for code in (0, 1, 7, 255):
         bench.expect_equal(run(bench, "sh", "-c", f"exit {code}").returncode, code, "exit code")
-    bench.expect_equal(run(bench, "sh", "-c", "kill -9 $$").returncode, 128 + 9, "exit code of a killed program")
+    killed = run(bench, "sh", "-c", "kill -9 $$")
+    bench.expect_equal(killed.returncode, 128 + 9, "exit code of a killed program")
+    bench.expect("sh was killed by signal 9 (Killed); what else" in killed.stderr, f"says nothing: {killed.stderr}")
     absent = run(bench, "/nonexistent/program")
     bench.expect(absent.returncode != 0 and "/nonexistent/program" in absent.stderr, f"no program: {absent.stderr}")
     live.need("ibv_devices")
@@ -142,7 +144,8 @@ def refused(bench):
         bench.expect(second.returncode in (1, 2) and fabric.socket in second.stderr, f"in use: {second.stderr}")
         bench.expect(fabric.answers(), "the first goes on")
     for arguments in (["serve"], ["serve", "--socket", "/nonexistent/socket"], ["run"],
-                      ["run", "--nics", "0", "--", "true"], ["run", "--nics", "65", "--", "true"]):
+                      ["run", "--nics", "0", "--", "true"], ["run", "--nics", "65", "--", "true"],
+                      ["run", "--grace", "soon", "--", "true"]):
         done = bench.rxnic(*arguments)
         bench.expect(done.returncode in (1, 2) and done.stderr.strip(), f"{arguments}: {done.returncode} {done.stderr}")
 

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,16 +10,15 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <stdexcept>
+
+#include "testbench/sim/process_tree.h"
 
 namespace rxnic {
 
 namespace {
 
 constexpr int kNotStarted = 127;  // what a shell says
-constexpr int kGenerations = 100;
 
 sigset_t our_signals() {
   sigset_t set;
@@ -29,27 +27,11 @@ sigset_t our_signals() {
   return set;
 }
 
+}  // namespace
+
 int status_of(int wait_status) {
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
-
-std::vector<pid_t> children() {
-  std::vector<pid_t> out;
-  std::error_code gone;  // a process may end while it is looked at
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", gone)) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::ifstream stat(entry.path() / "stat");
-    std::string text;
-    std::getline(stat, text);
-    const std::size_t after_name = text.rfind(") ");  // "pid (name) state parent ..."
-    if (after_name == std::string::npos || text.size() < after_name + 5) continue;
-    if (std::strtol(text.c_str() + after_name + 4, nullptr, 10) == getpid()) out.push_back(std::stoi(name));
-  }
-  return out;
-}
-
-}  // namespace
 
 SignalDescriptor::SignalDescriptor() {
   const sigset_t set = our_signals();
@@ -81,15 +63,12 @@ ChildProcess::ChildProcess(const std::vector<std::string>& argv, const Environme
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error(std::string("pipe2: ") + std::strerror(errno));
   channel::Descriptor why(ends[0]);  // the child writes errno here when it cannot become the program
   channel::Descriptor child_end(ends[1]);
-  prctl(PR_SET_CHILD_SUBREAPER, 1);  // (R3)
-  const pid_t parent = getpid();
+  adopt_orphans();  // (R2)
   pid_ = fork();
   if (pid_ < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
   if (pid_ == 0) {
     signals.release();
-    ::signal(SIGPIPE, SIG_DFL);                   // ignored while there is a LivePort
-    prctl(PR_SET_PDEATHSIG, SIGTERM);             // (R2)
-    if (getppid() != parent) _exit(kNotStarted);  // it died before
+    ::signal(SIGPIPE, SIG_DFL);  // ignored while there is a LivePort
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> arguments;
     for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -112,13 +91,16 @@ ChildProcess::ChildProcess(const std::vector<std::string>& argv, const Environme
   status_ = kNotStarted;
 }
 
+void ChildProcess::on_end(pid_t pid, int status) {
+  if (pid != pid_) return;
+  ended_ = true;
+  status_ = status_of(status);
+  signal_ = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
 void ChildProcess::reap() {
   int status = 0;
-  for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-    if (pid != pid_) continue;
-    ended_ = true;
-    status_ = status_of(status);
-  }
+  for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) on_end(pid, status);
 }
 
 void ChildProcess::send(int signal) const {
@@ -126,19 +108,7 @@ void ChildProcess::send(int signal) const {
 }
 
 void ChildProcess::kill_all() {
-  // What those that are killed leave behind comes here in turn.
-  for (int generation = 0; generation < kGenerations; ++generation) {
-    bool any = false;
-    for (const pid_t pid : children()) {
-      if (::kill(pid, SIGKILL) != 0) continue;  // another user's
-      any = true;
-      int status = 0;
-      if (waitpid(pid, &status, 0) != pid || pid != pid_) continue;
-      ended_ = true;
-      status_ = status_of(status);
-    }
-    if (!any) return;
-  }
+  kill_descendants([this](pid_t pid, int status) { on_end(pid, status); });
 }
 
 }  // namespace rxnic

@@ -3,9 +3,8 @@
 //
 //   R1  Signals arrive through a descriptor, never as an interruption: SIGINT, SIGTERM, SIGHUP and SIGCHLD are blocked
 //       while a SignalDescriptor lives. The child gets the mask that there was before.
-//   R2  The child is told to end (SIGTERM) when this process dies, however it dies.
-//   R3  Processes that the child leaves behind become children of this process, so that kill_all() reaches them.
-//   R4  Exit status as a shell gives it: the program's own, 128 + signal when a signal ended it.
+//   R2  Processes that the child leaves behind become children of this process (process_tree.h R1).
+//   R3  Exit status as a shell gives it: the program's own, 128 + signal when a signal ended it.
 #pragma once
 
 #include <sys/types.h>
@@ -18,6 +17,8 @@
 #include "bridge/channel/socket.h"
 
 namespace rxnic {
+
+int status_of(int wait_status);  // (R3)
 
 class SignalDescriptor {
  public:
@@ -52,18 +53,21 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   int start_error() const { return start_error_; }  // errno, 0: it runs
-  // Takes notice of children that have ended.
+  // Takes notice of children that have ended; of one, with its status as of waitpid.
   void reap();
+  void on_end(pid_t pid, int status);
   bool ended() const { return ended_; }
-  int status() const { return status_; }  // (R4), once it has ended
+  int status() const { return status_; }  // (R3), once it has ended
+  int signal() const { return signal_; }  // that ended it, 0: none
   void send(int signal) const;
-  // Ends it and everything that it left behind, at once (R3).
+  // Ends it and everything that it has started, at once (process_tree.h).
   void kill_all();
 
  private:
   pid_t pid_ = -1;
   bool ended_ = true;
   int status_ = 0;
+  int signal_ = 0;
   int start_error_ = 0;
 };
 

@@ -20,14 +20,14 @@ LiveOptions port_options(const SessionOptions& o, const Params& params, const st
 
 }  // namespace
 
-LiveHost::LiveHost(const SessionOptions& o, const Params& params, const std::string& address, int signals,
-                   std::function<void()> on_signal, std::function<void()> on_tick)
+LiveHost::LiveHost(const SessionOptions& o, const Params& params, const std::string& address, Hooks hooks)
     : log(o.out),
       port([&] {
         LiveOptions live = port_options(o, params, address);
-        live.extra = signals;
-        live.on_extra = std::move(on_signal);
-        live.on_tick = std::move(on_tick);
+        live.extra = hooks.signals;
+        live.on_extra = std::move(hooks.on_signal);
+        live.on_tick = std::move(hooks.on_tick);
+        live.on_death = std::move(hooks.on_death);
         live.log = [this](const std::string& line) { log.say(line); };
         live.note = [this](const std::string& line) { log.note(line); };
         return live;

@@ -14,10 +14,14 @@
 namespace rxnic {
 
 struct LiveHost {
+  struct Hooks {
+    int signals = -1;                                    // a descriptor
+    std::function<void()> on_signal;                     // it can be read
+    std::function<void()> on_tick;                       // every now and then
+    std::function<void(const std::string&)> on_death{};  // of a program (live_port.h R5)
+  };
   // Makes the log in the options' folder and listens at `address`; throws std::runtime_error when that cannot be.
-  // `on_signal`: `signals` can be read.
-  LiveHost(const SessionOptions& options, const Params& params, const std::string& address, int signals,
-           std::function<void()> on_signal, std::function<void()> on_tick);
+  LiveHost(const SessionOptions& options, const Params& params, const std::string& address, Hooks hooks);
 
   RunLog log;
   LivePort port;

@@ -68,7 +68,6 @@ HostEvent LogPort::event_of(const HostLogEntry& entry) const {
         break;
       default:
         e.kind = HostEvent::Kind::kClose;
-        e.orderly = entry.orderly;
         break;
     }
   } catch (const std::invalid_argument& wrong) {

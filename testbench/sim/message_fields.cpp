@@ -48,7 +48,6 @@ constexpr RequestName kRequests[] = {
     {Request::kAttachMulticast, "attach_multicast"},
     {Request::kDetachMulticast, "detach_multicast"},
     {Request::kReadClock, "read_clock"},
-    {Request::kQueryPeers, "query_peers"},
 };
 static_assert(std::size(kRequests) == static_cast<std::size_t>(channel::kLastRequest));
 constexpr const char* kUnknown = "request_";
@@ -164,12 +163,6 @@ template <class V>
 void fields(V& v, channel::Clock& c) {
   v("model_time_ps", c.model_time_ps);
 }
-template <class V>
-void fields(V& v, channel::Peers& p) {
-  v("lost", p.lost);
-  v("living", p.living);
-  v("activity", p.activity);
-}
 
 // Calls f with the part of the body that the message's type uses.
 template <class F>
@@ -207,8 +200,6 @@ void with_body(Message& m, F&& f) {
       return f(m.body.multicast);
     case Request::kReadClock:
       return f(m.body.clock);
-    case Request::kQueryPeers:
-      return f(m.body.peers);
     case Request::kHello:
     case Request::kOpen:
       return;

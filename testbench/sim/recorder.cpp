@@ -24,7 +24,7 @@ void Recorder::on_event(Cycle now, const HostEvent& e) {
     case HostEvent::Kind::kDoorbell:
       return log_.doorbell(now.count, raw(e.client), board_name(e.board), e.index, e.value);
     case HostEvent::Kind::kClose:
-      return log_.disconnect(now.count, raw(e.client), e.orderly);
+      return log_.disconnect(now.count, raw(e.client));
   }
 }
 

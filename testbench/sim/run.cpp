@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <memory>
 #include <random>
 
 #include "bridge/device/attributes.h"
@@ -15,12 +16,11 @@
 #include "testbench/sim/cli_options.h"
 #include "testbench/sim/library_folder.h"
 #include "testbench/sim/live_host.h"
+#include "testbench/sim/supervisor.h"
 
 namespace rxnic {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
@@ -31,52 +31,55 @@ std::string private_address() {
   return fmt::format("@rxnic-{}-{:08x}{:08x}", getpid(), random(), random());
 }
 
-// The program's life, seen from the run. (R3, R4)
+// The program's life, seen from the run. (R3, R4, R5)
 class Keeper {
  public:
-  Keeper(ChildProcess& child, SignalDescriptor& signals) : child_(child), signals_(signals) {}
-  void connect(LivePort& port, LiveSession& session) {
-    port_ = &port;
-    session_ = &session;
-  }
+  Keeper(const RunOptions& o, ChildProcess& child, SignalDescriptor& signals, LivePort& port, LiveSession& session)
+      : child_(child),
+        signals_(signals),
+        port_(port),
+        session_(session),
+        name_(o.command[0]),
+        ending_(
+            o.grace, [this](const std::string& line) { session_.say(line); },
+            [this](pid_t pid, int status) { child_.on_end(pid, status); }) {}
 
   void on_signal() {
     while (const auto signal = signals_.take()) {
       if (signal->number == SIGCHLD) {
         child_.reap();
       } else if (interrupted_) {
-        end_now();
+        ending_.finish();
       } else {
         interrupted_ = true;
-        deadline_ = Clock::now() + kGrace;
         if (!signal->from_terminal) child_.send(signal->number);
+        ending_.begin("");
       }
     }
-    if (child_.ended()) port_->end_when_idle();
+    if (child_.signal() != 0)
+      ending_.begin(fmt::format("{} was killed by signal {}", name_, signal_text(child_.signal())));
+    if (child_.ended()) port_.end_when_idle();
+    if (ending_.finished()) port_.stop();
   }
 
+  void on_death(const std::string& who) { ending_.begin(who + " has died with its device open"); }
+
   void on_tick() {
-    session_->tick();
-    if (interrupted_ && !ending_ && Clock::now() >= deadline_) end_now();
+    session_.tick();
+    ending_.advance();
+    if (ending_.finished()) port_.stop();
   }
 
   bool interrupted() const { return interrupted_; }
 
  private:
-  void end_now() {
-    if (ending_) return;
-    ending_ = true;
-    child_.kill_all();
-    port_->stop();
-  }
-
   ChildProcess& child_;
   SignalDescriptor& signals_;
-  LivePort* port_ = nullptr;
-  LiveSession* session_ = nullptr;
+  LivePort& port_;
+  LiveSession& session_;
+  std::string name_;
+  Ending ending_;
   bool interrupted_ = false;
-  bool ending_ = false;
-  Clock::time_point deadline_;
 };
 
 ChildProcess::Environment environment(const RunOptions& o, const std::string& address) {
@@ -89,6 +92,7 @@ ChildProcess::Environment environment(const RunOptions& o, const std::string& ad
 }  // namespace
 
 int run_verbs_program(const RunOptions& o) {
+  if (const auto status = supervise(o.grace)) return *status;
   const Params params = load_config(o.config, o.overrides);
   const std::string address = private_address();
   const ChildProcess::Environment variables = environment(o, address);
@@ -96,25 +100,24 @@ int run_verbs_program(const RunOptions& o) {
 
   // (1) listen, (2) set the fabric up, (3) start the program
   SignalDescriptor signals;
-  Keeper* keeper = nullptr;
-  LiveHost host(
-      o, params, address, signals.descriptor(), [&keeper] { keeper->on_signal(); }, [&keeper] { keeper->on_tick(); });
+  std::unique_ptr<Keeper> keeper;
+  LiveHost host(o, params, address,
+                {signals.descriptor(), [&] { keeper->on_signal(); }, [&] { keeper->on_tick(); },
+                 [&](const std::string& who) { keeper->on_death(who); }});
   LiveSession session(o, params, host);
   ChildProcess child(o.command, variables, signals);
   if (child.start_error() != 0) {
     session.say(fmt::format("{}: {}", o.command[0], std::strerror(child.start_error())));
     return child.start_error() == ENOENT ? kNotFound : kNotExecutable;
   }
-  Keeper keeps(child, signals);
-  keeps.connect(host.port, session);
-  keeper = &keeps;
+  keeper = std::make_unique<Keeper>(o, child, signals, host.port, session);
 
   // (4) simulate until the program has ended and nobody is left
   session.run();
   while (!child.ended()) {  // the simulation ended by itself: it was stopped
     child.kill_all();
   }
-  if (keeps.interrupted()) child.kill_all();
+  if (keeper->interrupted()) child.kill_all();
   session.finish();
   return child.status();
 }

@@ -4,23 +4,26 @@
 //   R1  The program finds the drop-in library through LD_LIBRARY_PATH: in RXNIC_LIBRARY_DIR, otherwise beside this
 //       program in its build folder. It is told the socket and, when one is chosen, the NIC (protocol.h).
 //   R2  The socket is in the abstract name space: whatever ends the simulator, no file is left.
-//   R3  The run ends when the program has ended and no program has a NIC open any more. Its status is the program's,
+//   R3  The run ends when the program has ended and nobody has a NIC open any more. Its status is the program's,
 //       128 + signal when a signal ended it, 127 when there is no such program, 126 when it cannot be executed.
-//   R4  SIGINT, SIGTERM and SIGHUP are passed on to the program (unless the terminal has done that); what has not ended
-//       kGrace later, or at the second signal, is killed with everything that it started.
+//   R4  The run owns the program and everything that this starts, as mpirun does. When the program is killed by a
+//       signal, or one of those that have a NIC open dies (live_port.h R5), the others see what hardware would show
+//       them, and what has not ended `grace` later is ended (ending.h). When the simulator dies the supervisor does so.
+//   R5  SIGINT, SIGTERM and SIGHUP are passed on to the program (unless the terminal has done that); what has not ended
+//       `grace` later is ended, at the second signal it is killed.
 #pragma once
 
 #include <chrono>
 #include <optional>
 
+#include "testbench/sim/ending.h"
 #include "testbench/sim/live_session.h"
 
 namespace rxnic {
 
-inline constexpr auto kGrace = std::chrono::seconds(3);
-
 struct RunOptions : SessionOptions {
   std::optional<std::uint32_t> nic;  // the only one that the program sees
+  Ending::Grace grace = std::chrono::seconds(2);
 };
 
 int run_verbs_program(const RunOptions& options);

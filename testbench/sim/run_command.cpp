@@ -22,9 +22,6 @@ void LiveCommand::describe(CLI::App& app) {
   step_order_.describe(app);
   app.add_flag("--record", live_.record, "Record the run: rxnic replay repeats it without the programs");
   app.add_flag("--quiet", live_.quiet, "Say nothing but errors; no status line");
-  app.footer(
-      "A program whose peers have all died fails after 0.4 s of doing nothing, so that nothing waits for ever; with\n"
-      "RXNIC_ON_LOSS=stay in its environment it is told, and let be.");
 }
 
 SessionOptions LiveCommand::options() const {
@@ -39,6 +36,11 @@ SessionOptions LiveCommand::options() const {
 void RunCommand::describe(CLI::App& app) {
   LiveCommand::describe(app);
   nic_option_ = app.add_option("--nic", nic_, "The only NIC that the program sees (default: all, or RXNIC_NIC)");
+  app.add_option("--grace", grace_,
+                 "When a program of the run dies, or the simulator: seconds until the rest is sent SIGTERM,\n"
+                 "and again until it is killed; off: it is let be")
+      ->capture_default_str()
+      ->type_name("SECONDS");
   app.add_option("program", program_, "-- PROGRAM and its arguments")->type_name("");
 }
 
@@ -47,6 +49,7 @@ int RunCommand::run() const {
   RunOptions o;
   static_cast<SessionOptions&>(o) = options();
   o.command = program_;
+  o.grace = parse_grace(grace_);
   if (nic_option_->count() != 0) {
     if (nic_ >= o.nics) {
       throw std::invalid_argument(

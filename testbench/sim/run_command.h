@@ -32,6 +32,7 @@ class RunCommand : public LiveCommand {
  private:
   CLI::Option* nic_option_ = nullptr;
   std::uint32_t nic_ = 0;
+  std::string grace_ = "2";
   std::vector<std::string> program_;
 };
 

@@ -37,7 +37,7 @@ int serve(const ServeOptions& o) {
       if (signal->number != SIGCHLD) port->stop();
     }
   };
-  LiveHost host(o, params, o.socket, signals.descriptor(), on_signal, [&session] { session->tick(); });
+  LiveHost host(o, params, o.socket, {signals.descriptor(), on_signal, [&session] { session->tick(); }});
   LiveSession serving(o, params, host);
   port = &host.port;
   session = &serving;

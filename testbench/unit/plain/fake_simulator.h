@@ -59,7 +59,7 @@ class FakeSimulator {
     }
     return found;
   }
-  // Of the newest kOpen (0..4) and kCreateChannel (5).
+  // Of the newest kOpen (0..3) and kCreateChannel (4).
   int descriptor(std::size_t index) {
     const std::lock_guard guard(lock_);
     return descriptors_[index].get();

@@ -144,8 +144,6 @@ TEST_F(LiveConnectionsTest, DescriptorsThatAreNotWhatTheyShouldBeAreRefused) {
       {"mapping is a pipe", EINVAL, [](LiveProgram& p) { p.make(), p.memory_file.reset(dup(p.events.get())); }},
       {"eventfd is a pipe", EINVAL, [](LiveProgram& p) { p.make(), p.wake.reset(dup(p.events.get())); }},
       {"pipe is a memfd", EINVAL, [](LiveProgram& p) { p.make(), p.events_write.reset(dup(p.memory_file.get())); }},
-      {"notices are a memfd", EINVAL,
-       [](LiveProgram& p) { p.make(), p.notices_write.reset(dup(p.memory_file.get())); }},
   };
   for (const Case& c : cases) {
     LiveProgram program;
@@ -243,59 +241,32 @@ TEST_F(LiveConnectionsTest, TooManyDevicesAreRefused) {  // R2
   EXPECT_EQ(reply.status, EMFILE);
 }
 
-TEST_F(LiveConnectionsTest, ACleanCloseIsOrderly) {  // R5
+TEST_F(LiveConnectionsTest, AClientEndsWithItsConnection) {  // R5
   LiveProgram program;
   const ClientId client = open_program(program);
-  carry_out(program, Request::kAllocatePd);
   carry_out(program, Request::kCreateQp);
-  carry_out(program, Request::kFreeQp);
-  carry_out(program, Request::kFreePd);
   program.socket.reset();
   const HostEvent event = take_one();
   EXPECT_EQ(event.kind, Kind::kClose);
   EXPECT_EQ(event.client, client);
-  EXPECT_TRUE(event.orderly);
   EXPECT_EQ(port->find(client), nullptr);
   EXPECT_EQ(port->clients(), 0u);
   port->completed(client);
   port->notify(client, 0, {});
 }
 
-TEST_F(LiveConnectionsTest, AnEndWithObjectsIsNotOrderly) {  // R5
-  LiveProgram program;
-  open_program(program);
-  carry_out(program, Request::kCreateQp);
-  program.socket.reset();
-  EXPECT_FALSE(take_one().orderly);
-}
-
-TEST_F(LiveConnectionsTest, TheOthersUsersAreToldOfWhoLeftObjects) {  // R5
-  LiveProgram clean, dying, other;
-  open_program(clean);
-  open_program(dying);
-  open_program(other);
-  carry_out(dying, Request::kCreateQp);
-  clean.socket.reset();
-  EXPECT_TRUE(take_one().orderly);
-  char line[2 * channel::kMaxNotice];
-  EXPECT_LT(read(other.notices.get(), line, sizeof line), 0) << "of whom it need not know";
-  dying.socket.reset();
-  EXPECT_FALSE(take_one().orderly);
-  const ssize_t bytes = read(other.notices.get(), line, sizeof line);
-  ASSERT_GT(bytes, 0);
-  EXPECT_THAT(std::string(line, static_cast<std::size_t>(bytes)),
-              testing::MatchesRegex("process " + std::to_string(getpid()) + ".* has left without.*\n"));
-}
-
-TEST_F(LiveConnectionsTest, ARequestThatFailedCreatedNothing) {  // R5
-  LiveProgram program;
-  open_program(program);
-  program.send(message_of(Request::kCreateQp));
-  HostEvent event = take_one();
-  event.message.status = ENOMEM;
-  port->reply(event.client, event.message);
-  program.socket.reset();
-  EXPECT_TRUE(take_one().orderly);
+TEST_F(LiveConnectionsTest, OneThatHasNotLeftHasDied) {  // R5
+  LiveProgram leaves, dies;
+  open_program(leaves);
+  open_program(dies);
+  carry_out(leaves, Request::kCreateQp);
+  leaves.header().left.store(1);
+  leaves.socket.reset();
+  EXPECT_EQ(take_one().kind, Kind::kClose);
+  EXPECT_THAT(deaths, testing::IsEmpty());
+  dies.socket.reset();
+  EXPECT_EQ(take_one().kind, Kind::kClose);
+  EXPECT_THAT(deaths, testing::ElementsAre("process " + std::to_string(getpid())));
 }
 
 TEST_F(LiveConnectionsTest, CloseFollowsTheReply) {  // R5
@@ -306,7 +277,7 @@ TEST_F(LiveConnectionsTest, CloseFollowsTheReply) {  // R5
   program.socket.reset();
   EXPECT_TRUE(take().empty());
   port->reply(client, event.message);
-  EXPECT_FALSE(take_one().orderly) << "the QP exists";
+  EXPECT_EQ(take_one().kind, Kind::kClose);
 }
 
 TEST_F(LiveConnectionsTest, CloseOfAKilledProgramFollowsTheReplyAsWell) {  // R5
@@ -328,9 +299,7 @@ TEST_F(LiveConnectionsTest, CloseOfAKilledProgramFollowsTheReplyAsWell) {  // R5
   child.status();
   EXPECT_TRUE(take().empty());
   port->reply(event.client, event.message);
-  const HostEvent close = take_one();
-  EXPECT_EQ(close.kind, Kind::kClose);
-  EXPECT_FALSE(close.orderly);
+  EXPECT_EQ(take_one().kind, Kind::kClose);
 }
 
 TEST_F(LiveConnectionsTest, AProgramThatGoesWhileItIsOpenedIsClosed) {  // R5
@@ -387,7 +356,7 @@ TEST_F(LiveConnectionsTest, AtTheEndEveryClientIsTold) {  // R8
   EXPECT_FALSE(channel::connect_to(options.address, error));
 }
 
-TEST_F(LiveConnectionsTest, StopClosesTheClientsOrderly) {  // R8
+TEST_F(LiveConnectionsTest, StopClosesTheClients) {  // R8
   LiveProgram program;
   const ClientId client = open_program(program);
   carry_out(program, Request::kCreateQp);
@@ -395,7 +364,7 @@ TEST_F(LiveConnectionsTest, StopClosesTheClientsOrderly) {  // R8
   const HostEvent event = take_one();
   EXPECT_EQ(event.kind, Kind::kClose);
   EXPECT_EQ(event.client, client);
-  EXPECT_TRUE(event.orderly);
+  EXPECT_THAT(deaths, testing::IsEmpty());
   EXPECT_EQ(LiveProgram::read_events(program.events.get()).at(0).kind, EventKind::kDeviceFatal);
   EXPECT_EQ(port->wait(now, kNever), kNever);
 }

@@ -65,7 +65,6 @@ struct LiveProgram {
     wake.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     make_pipe(events, events_write);
     own_memory.reset(open("/proc/self/mem", O_RDWR | O_CLOEXEC));
-    make_pipe(notices, notices_write);
   }
   ~LiveProgram() {
     if (mapping != nullptr) munmap(mapping, mapped);
@@ -90,8 +89,7 @@ struct LiveProgram {
     channel::Message message = message_of(channel::Request::kOpen);
     message.body.open = {};
     message.body.open.nic = nic;
-    send(message, {memory_file.get(), wake.get(), events_write.get(), own_memory.get(), notices_write.get()});
-    notices_write.reset();
+    send(message, {memory_file.get(), wake.get(), events_write.get(), own_memory.get()});
     events_write.reset();  // its end is noticed only when nobody else holds it
   }
   // EAGAIN, EPIPE, ... or 0 and the message.
@@ -116,7 +114,7 @@ struct LiveProgram {
   channel::MappingHeader& header() const { return *static_cast<channel::MappingHeader*>(mapping); }
   std::uint8_t* heap() const { return static_cast<std::uint8_t*>(mapping) + channel::kHeapOffset; }
 
-  channel::Descriptor socket, memory_file, wake, events, events_write, own_memory, notices, notices_write;
+  channel::Descriptor socket, memory_file, wake, events, events_write, own_memory;
   void* mapping = nullptr;
   std::uint64_t mapped = 0;
 };
@@ -127,6 +125,7 @@ class LivePortTest : public testing::Test {
   explicit LivePortTest(LiveOptions o = {}) : options(std::move(o)) {
     if (options.address.empty()) options.address = unused_address();
     options.log = [this](const std::string& line) { log += line + "\n"; };
+    options.on_death = [this](const std::string& who) { deaths.push_back(who); };
     options.looks_per_poll = 1;
     options.nics = 3;
     start();
@@ -181,6 +180,7 @@ class LivePortTest : public testing::Test {
 
   LiveOptions options;
   std::string log;
+  std::vector<std::string> deaths;
   std::unique_ptr<LivePort> port;
   Cycle now{};
 };

@@ -91,7 +91,7 @@ TEST_F(VerbsDevice, OpenHandsOverASealedMappingAndItsDescriptors) {  // mapping.
   ASSERT_EQ(pread(mapping, static_cast<void*>(&header_bytes), 24, 0), 24);
   EXPECT_EQ(header_bytes.magic, channel::kMagic);
   EXPECT_EQ(header_bytes.version, channel::kVersion);
-  for (const std::size_t i : {1, 2, 3, 4}) EXPECT_GE(fcntl(simulator.descriptor(i), F_GETFD), 0);
+  for (const std::size_t i : {1, 2, 3}) EXPECT_GE(fcntl(simulator.descriptor(i), F_GETFD), 0);
 }
 
 TEST_F(VerbsDevice, ARefusedOpenIsNullWithItsErrno) {
@@ -118,6 +118,33 @@ TEST_F(VerbsDevice, SimulatorGoneIsEioAndFreesSucceed) {  // connection.h R3
   EXPECT_EQ(query_port(context, 1, &port, sizeof port), 0);
   EXPECT_EQ(port.state, IBV_PORT_DOWN);
   EXPECT_EQ(destroy_cq(cq), 0);
+}
+
+// fork_guard.h R4: a child opens a NIC of its own; the one of this process is still open.
+TEST_F(VerbsDevice, WhoClosesOrExitsHasLeftWhoIsKilledHasNot) {
+  enum class End { kClose, kExit, kSignal, kImmediate };
+  const auto has_left = [&](int mapping) {
+    channel::MappingHeader header_bytes;
+    EXPECT_EQ(pread(mapping, static_cast<void*>(&header_bytes), sizeof header_bytes, 0), ssize_t{sizeof header_bytes});
+    return header_bytes.left.load() != 0;
+  };
+  const channel::Descriptor parents(dup(simulator.descriptor(0)));
+  for (const End end : {End::kClose, End::kExit, End::kSignal, End::kImmediate}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      ibv_context* own = open_device(context->device);
+      if (own == nullptr) _exit(1);
+      if (end == End::kClose) close_device(own);
+      if (end == End::kExit) std::exit(0);
+      if (end == End::kSignal) raise(SIGKILL);
+      _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(WIFSIGNALED(status), end == End::kSignal);
+    EXPECT_EQ(has_left(simulator.descriptor(0)), end == End::kClose || end == End::kExit) << static_cast<int>(end);
+    EXPECT_FALSE(has_left(parents.get()));
+  }
 }
 
 TEST_F(VerbsDevice, QuestionsOfManyThreadsDoNotMix) {  // connection.h R2

@@ -36,6 +36,7 @@ class VerbsTest : public ::testing::Test {
     context.wake_fd = eventfd(0, EFD_NONBLOCK);
     EXPECT_EQ(pipe(async_events), 0);
     context.verbs.context.async_fd = async_events[0];
+    context.verbs.context.cmd_fd = -1;
     context.attributes.timestamp_period_ps = 2325;
     context.attributes.core_clock_khz = 1'000'000;
     made_progress();

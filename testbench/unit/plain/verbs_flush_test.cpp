@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program sees of a simulator that died: data_path.h R3, poll.h R6.
+#include <sys/socket.h>
+#include <time.h>
+
 #include <cerrno>
 #include <set>
 #include <thread>
@@ -92,29 +95,42 @@ TEST_F(VerbsFlush, SrqsAreFlushedForOneOfTheirQps) {
   }
 }
 
-TEST_F(VerbsFlush, AThreadThatPollsFindsOut) {
+TEST_F(VerbsFlush, AThreadThatPollsFindsOut) {  // wait.h R4
   Qp& qp = make_qp(IBV_QPT_RC, cq, cq);
   send(qp, 1);
-  std::thread watcher([&] {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+  context.verbs.context.cmd_fd = ends[0];
+  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(poll(cq).empty());
+  EXPECT_FALSE(context.dead.load());
+  std::thread simulator([&] {
     while (header().waiters.load() == 0) std::this_thread::yield();
-    simulator_gone(context);
+    close(ends[1]);
   });
   int polls = 0;
   while (poll(cq, 1).empty() && ++polls < 100000) {
   }
-  watcher.join();
+  simulator.join();
+  close(ends[0]);
   EXPECT_LT(polls, 100000);
-  EXPECT_TRUE(context.told.load());
+  EXPECT_TRUE(context.dead.load());
   EXPECT_EQ(header().waiters.load(), 0u);
 }
 
-TEST_F(VerbsFlush, WhoIsToldNothingIsNotTakenForTold) {
-  for (int i = 0; i < 1000; ++i) EXPECT_TRUE(poll(cq).empty());
-  EXPECT_FALSE(context.dead.load());
-  simulator_gone(context);
-  EXPECT_FALSE(context.told.load());
-  poll(cq);
-  EXPECT_TRUE(context.told.load());
+// One that works between its polls, so that it never waits.
+TEST_F(VerbsFlush, AThreadThatSeldomPollsFindsOut) {  // wait.h R4
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+  context.verbs.context.cmd_fd = ends[0];
+  close(ends[1]);
+  for (std::uint32_t i = 0; i < kEmptyPolls; ++i) {
+    EXPECT_FALSE(context.dead.load());
+    timespec work{0, 2 * kPollNs};
+    nanosleep(&work, nullptr);
+    poll(cq);
+  }
+  EXPECT_TRUE(context.dead.load());
+  close(ends[0]);
 }
 
 }  // namespace

@@ -70,13 +70,15 @@ class Program {
   std::int32_t free(channel::Request type, std::uint32_t number) {
     return call(type, [&](auto& b) { b.handle.number = number; }).status;
   }
-  void close(bool orderly = true) {
+  void close() {
     HostEvent event;
     event.kind = HostEvent::Kind::kClose;
     event.client = id;
-    event.orderly = orderly;
     port_.events.push_back(event);
-    if (!orderly) lab_.own_memory.spaces.erase(id);
+  }
+  void die() {  // its memory goes with it
+    close();
+    lab_.own_memory.spaces.erase(id);
   }
 
   std::uint32_t create_pd() {

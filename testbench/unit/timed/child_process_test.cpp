@@ -72,6 +72,16 @@ TEST(ChildProcess, SignalsComeThroughTheDescriptor) {
   EXPECT_FALSE(signal->from_terminal);
 }
 
+TEST(ChildProcess, ASignalThatEndedItIsKnown) {
+  SignalDescriptor signals;
+  ChildProcess killed({"sh", "-c", "kill -KILL $$"}, {}, signals);
+  status_of(killed, signals);
+  EXPECT_EQ(killed.signal(), SIGKILL);
+  ChildProcess left({"sh", "-c", "exit 137"}, {}, signals);
+  EXPECT_EQ(status_of(left, signals), 128 + SIGKILL);
+  EXPECT_EQ(left.signal(), 0);
+}
+
 // What the child leaves behind dies with it.
 TEST(ChildProcess, KillAllReachesGrandchildren) {
   const TemporaryFolder folder;

@@ -80,8 +80,8 @@ class Hostile : public testing::Test {
     ASSERT_TRUE(honest.b.notices().empty());
   }
   void expect_clean_end() {
-    hostile.close(false);
-    accomplice.close(false);
+    hostile.die();
+    accomplice.die();
     ASSERT_TRUE(lab.run_until([&] { return lab.bridge->counters().closed == 2; }));
     expect_honest_unharmed();
     EXPECT_EQ(lab.bridge->device(0).objects(), 4u);

@@ -113,7 +113,7 @@ void use(Lab& lab) {
   EXPECT_EQ(rc.a.wait_for(rc.left.cq).status, WcStatus::kRemoteAccess);
   EXPECT_EQ(rc.a.wait_for(rc.left.cq).status, WcStatus::kFlushed);
   rc.a.call(Request::kReadClock);
-  uc.a.close(false);
+  uc.a.die();
   EXPECT_EQ(rc.b.to_state(rc.right.qp, QpState::kReset), 0);
   lab.run(5000);
   rc.a.close();

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/sim/process_tree.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "bridge/channel/socket.h"
+
+namespace rxnic {
+
+namespace {
+
+constexpr int kGenerations = 100;
+
+struct Process {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  std::string name;
+};
+
+// Nothing: there is no such process, or it has ended and waits for its parent to take notice.
+std::optional<Process> look_at(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  const std::string text(std::istreambuf_iterator<char>(file), {});  // "pid (name) state parent ..."
+  const std::size_t name = text.find('('), after_name = text.rfind(") ");
+  if (name == std::string::npos || after_name == std::string::npos || text.size() < after_name + 5) return std::nullopt;
+  const char state = text[after_name + 2];
+  if (state == 'Z' || state == 'X') return std::nullopt;
+  return Process{pid, std::atoi(text.c_str() + after_name + 4), text.substr(name + 1, after_name - name - 1)};
+}
+
+// Parents before their children.
+std::vector<Process> descendants() {
+  std::vector<Process> all;
+  std::error_code gone;  // a process may end while it is looked at
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", gone)) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    if (auto process = look_at(std::atoi(name.c_str()))) all.push_back(std::move(*process));
+  }
+  std::vector<Process> below = {{getpid(), 0, {}}};
+  for (std::size_t i = 0; i < below.size(); ++i) {
+    std::copy_if(all.begin(), all.end(), std::back_inserter(below),
+                 [parent = below[i].pid](const Process& p) { return p.parent == parent; });
+  }
+  below.erase(below.begin());
+  return below;
+}
+
+// (R2) The descriptor holds the process; it is the one that was found as long as it has the same parent.
+bool send(const Process& process, int signal) {
+  const channel::Descriptor held(static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0)));
+  const auto now = look_at(process.pid);
+  return held && now && now->parent == process.parent &&
+         syscall(SYS_pidfd_send_signal, held.get(), signal, nullptr, 0) == 0;
+}
+
+std::string name_of(const Process& p) { return fmt::format("process {} ({})", p.pid, p.name); }
+
+// Those that it has reached.
+std::vector<Process> send_to_all(int signal) {
+  std::vector<Process> all = descendants();
+  std::erase_if(all, [signal](const Process& p) { return !send(p, signal); });
+  return all;
+}
+
+}  // namespace
+
+void adopt_orphans() { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+std::vector<std::string> signal_descendants(int signal) {
+  std::vector<std::string> names;
+  for (const Process& p : send_to_all(signal)) names.push_back(name_of(p));
+  return names;
+}
+
+std::vector<std::string> kill_descendants(const std::function<void(pid_t, int)>& on_end) {
+  // What was started meanwhile comes in turn, and whose parents had to end first.
+  std::vector<std::string> names;
+  for (int generation = 0; generation < kGenerations; ++generation) {
+    const std::vector<Process> killed = send_to_all(SIGKILL);
+    if (killed.empty()) break;
+    for (const Process& p : killed) {
+      if (const std::string name = name_of(p); std::find(names.begin(), names.end(), name) == names.end()) {
+        names.push_back(name);
+      }
+      int status = 0;
+      if (waitpid(p.pid, &status, 0) == p.pid) on_end(p.pid, status);
+    }
+  }
+  return names;
+}
+
+}  // namespace rxnic
