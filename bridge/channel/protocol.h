@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control messages between a program (bridge/verbs) and the simulator (bridge/device): one fixed size, over a
+// Control messages between a program (bridge/verbs) and the simulator (bridge/live): one fixed size, over a
 // SOCK_SEQPACKET socket, a reply for each request, in order. The data path does not use them (shared_mapping.h).
 //
 //   R1  A connection that opens a NIC is one device context of a program; its objects go with it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where programs come from: the sockets and mappings of live programs (live_port.h), or the log of a run that was
+// Where programs come from: the sockets and mappings of live programs (bridge/live), or the log of a run that was
 // recorded (testbench/sim). Everything behind it is the same for both.
 //
 //   R1  What a program does is a sequence of HostEvents. With the answers to its DMA reads they determine everything

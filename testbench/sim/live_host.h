@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "bridge/device/live_memory.h"
-#include "bridge/device/live_port.h"
+#include "bridge/live/live_memory.h"
+#include "bridge/live/live_port.h"
 #include "model/params/params.h"
 #include "testbench/sim/run_log.h"
 #include "testbench/sim/session_options.h"

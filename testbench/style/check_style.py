@@ -30,8 +30,9 @@ FLOORS = {
     "bridge/channel": ["model/types"],
     "bridge/verbs": ["bridge/channel"],
     "bridge/device": ["bridge/channel", "model/nic"],
+    "bridge/live": ["bridge/device"],
     "bridge/dpi": ["bridge/channel", "model/core"],
-    "testbench": ["traces", "bridge/device", "bridge/dpi", "bridge/verbs"],
+    "testbench": ["traces", "bridge/live", "bridge/dpi", "bridge/verbs"],
 }
 SYSTEMC_FLOORS = {"model/engine", "model/blocks", "model/nic", "bridge/device", "testbench"}
 VERBS_FLOORS = {"bridge/verbs", "testbench"}

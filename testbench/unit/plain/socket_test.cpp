@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "testbench/unit/plain/live_program.h"
+#include "testbench/unit/plain/live/live_program.h"
 
 namespace rxnic::channel {
 namespace {

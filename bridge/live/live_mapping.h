@@ -4,9 +4,8 @@
 //   R1  Taken only when the descriptor is a memfd of ordinary pages, sealed against shrinking and growing, of the size
 //       that its header states: then every byte can be touched whatever the program does. Another version is EPROTO,
 //       anything else that does not fit EINVAL.
-//   R2  Nothing is read from the header again after that but `rung`, `waiters` and `left`, and none of them decides
-//   more
-//       than whether to look, to wake, or to call the end of the program its death.
+//   R2  Nothing is read from the header again after that but `rung`, `waiters` and `left`. They decide whether to look,
+//       whether to wake, and whether the end of the program is called its death; no more.
 #pragma once
 
 #include <cstdint>

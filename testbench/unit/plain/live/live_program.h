@@ -20,7 +20,7 @@
 
 #include "bridge/channel/shared_mapping.h"
 #include "bridge/channel/socket.h"
-#include "bridge/device/live_port.h"
+#include "bridge/live/live_port.h"
 
 namespace rxnic {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/device/live_client.h"
+#include "bridge/live/live_client.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/device/live_memory.h"
+#include "bridge/live/live_memory.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -17,9 +17,9 @@
 #include <thread>
 #include <vector>
 
-#include "bridge/device/live_port.h"
+#include "bridge/live/live_port.h"
 #include "model/types/completion.h"
-#include "testbench/unit/plain/live_program.h"
+#include "testbench/unit/plain/live/live_program.h"
 
 namespace rxnic {
 namespace {

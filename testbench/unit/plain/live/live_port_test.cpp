@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests, doorbells, events. Who is let in, and how a client ends: live_connections_test.cpp. Time:
 // live_wait_test.cpp.
-#include "bridge/device/live_port.h"
+#include "bridge/live/live_port.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "testbench/unit/plain/live_program.h"
+#include "testbench/unit/plain/live/live_program.h"
 
 namespace rxnic {
 namespace {

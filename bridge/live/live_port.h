@@ -15,8 +15,8 @@
 //       looks, for a system call costs more than the look.
 //   R7  wait(): the programs are told that doorbells have to wake the simulator, the mappings are looked at once more,
 //       then it sleeps. With a timer due model time advances as wall time does; with nothing due it stands still.
-//   R8  stop(): clients are told kDeviceFatal and disconnected, and closed; then wait() returns
-//       kNever. The same happens, without a word to the model, when the port is destroyed. Nothing is left behind.
+//   R8  stop(): clients are told kDeviceFatal, disconnected and closed; then wait() returns kNever. The same happens,
+//       without a word to the model, when the port is destroyed. Nothing is left behind.
 //   R9  SIGPIPE is ignored by the process while a port lives: a child has to be given the default back.
 #pragma once
 
@@ -35,7 +35,7 @@
 
 #include "bridge/channel/socket.h"
 #include "bridge/device/host_port.h"
-#include "bridge/device/live_client.h"
+#include "bridge/live/live_client.h"
 
 namespace rxnic {
 

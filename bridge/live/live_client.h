@@ -19,7 +19,7 @@
 #include "bridge/channel/protocol.h"
 #include "bridge/channel/socket.h"
 #include "bridge/device/host_port.h"
-#include "bridge/device/live_mapping.h"
+#include "bridge/live/live_mapping.h"
 
 namespace rxnic {
 

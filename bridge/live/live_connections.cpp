@@ -11,7 +11,7 @@
 #include <span>
 #include <utility>
 
-#include "bridge/device/live_port.h"
+#include "bridge/live/live_port.h"
 
 namespace rxnic {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/device/live_memory.h"
+#include "bridge/live/live_memory.h"
 
 #include <fcntl.h>
 #include <sys/uio.h>
@@ -13,7 +13,7 @@
 #include <cstring>
 #include <string>
 
-#include "bridge/device/live_port.h"
+#include "bridge/live/live_port.h"
 
 namespace rxnic {
 

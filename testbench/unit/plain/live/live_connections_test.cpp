@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // live_port.h: who is let in (R1, R2), how a client ends (R5), how the port ends (R8).
-#include "bridge/device/live_port.h"
+#include "bridge/live/live_port.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include <functional>
 #include <random>
 
-#include "testbench/unit/plain/live_program.h"
+#include "testbench/unit/plain/live/live_program.h"
 
 namespace rxnic {
 namespace {

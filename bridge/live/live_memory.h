@@ -23,7 +23,7 @@
 
 #include "bridge/channel/socket.h"
 #include "bridge/device/host_port.h"
-#include "bridge/device/live_client.h"
+#include "bridge/live/live_client.h"
 
 namespace rxnic {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/device/live_mapping.h"
+#include "bridge/live/live_mapping.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "bridge/device/live_port.h"
-#include "testbench/unit/plain/live_program.h"
+#include "bridge/live/live_port.h"
+#include "testbench/unit/plain/live/live_program.h"
 
 namespace rxnic {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Events, doorbells and time; the connections are in live_connections.cpp.
-#include "bridge/device/live_port.h"
+#include "bridge/live/live_port.h"
 
 #include <sched.h>
 #include <sys/epoll.h>
