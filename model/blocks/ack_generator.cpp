@@ -2,7 +2,6 @@
 #include "model/blocks/ack_generator.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 namespace rxnic {
@@ -13,6 +12,7 @@ constexpr std::uint8_t kRnrNakBit = 0x20;
 constexpr std::uint8_t kNakBits = 0x60;
 constexpr std::uint32_t kAtomicBytes = 8;
 constexpr std::uint8_t kSyndromeRemoteAccess = 0x62;
+constexpr std::uint8_t kNakInvalidRequest = 0x61;
 
 // What an atomic asks of memory. (R5)
 DmaRequest atomic_request(const Packet& p) {
@@ -38,17 +38,16 @@ AckGenerator::AckGenerator(const sc_core::sc_module_name& name, const AckGenerat
       params_(params),
       shared_(shared),
       hold_cycles_((std::uint64_t{params.coalesce_timer_ps} + clock_period_ps - 1) / clock_period_ps),
-      jobs_(params.queue_depth),
-      flows_(std::size_t{params.queue_depth} * 2),
-      buckets_(std::bit_ceil(params.queue_depth) * 2, kNone),
-      issuing_(params.queue_depth * 2),
-      atomics_(params.queue_depth),
-      ready_(params.queue_depth),
+      answers_(params.queue_depth + params.answers_waiting),
+      atomic_requests_(answers_.room()),
+      atomic_regions_(answers_.room()),
+      served_(params.reads_in_progress),
+      unserved_(2 * answers_.room()),
+      atomics_(answers_.room()),
+      ready_(answers_.room()),
       on_their_way_(params.read_responses_in_flight),
       line_(params.latency_cycles) {
-  for (auto i = static_cast<Index>(jobs_.size()); i-- > 0;) free_jobs_.push_back(i);
-  for (auto i = static_cast<Index>(flows_.size()); i-- > 0;) free_flows_.push_back(i);
-  held_.reserve(flows_.size());
+  held_.reserve(params.queue_depth);
 }
 
 Cycle AckGenerator::step(Cycle now) {
@@ -58,10 +57,11 @@ Cycle AckGenerator::step(Cycle now) {
   // (2) an atomic was carried out
   if (dma_done.can_pop(now)) finish_atomic(now);
   // (3) ACKs that were held long enough
-  while (!held_.empty() && flows_[held_.front()].held_until <= now) unhold(held_.front());
+  while (!held_.empty() && answers_.flow(held_.front()).held_until <= now) unhold(held_.front());
   // (4) a packet retires
   const bool stalled = take(now);
   // (5) READ data and atomics are asked for
+  wants_buffer_ = false;
   issue(now);
   // (6) the builder
   start_build(now);
@@ -79,30 +79,37 @@ Activity AckGenerator::activity_now(Cycle now, bool refused, bool stalled) const
   if (refused) return Activity::kBlocked;
   if (stalled || wants_buffer_) return Activity::kWaitResponse;
   if (!line_.empty() || !ready_.empty() || now < next_start_) return Activity::kBusy;
-  return pending_ > held_.size() ? Activity::kWaitDmaData : Activity::kStarved;
+  return waiting_ > 0 ? Activity::kWaitDmaData : Activity::kStarved;
 }
 
-Cycle AckGenerator::next_step(Cycle now, bool refused, bool stalled) const {
+Cycle AckGenerator::next_step(Cycle now, bool refused, bool stalled) {
   Cycle next = kNever;
   const auto at = [&](Cycle c) { next = earliest(next, latest(c, now + 1)); };
   if (!refused) at(line_.next_ready());
   if (now < next_start_ && line_.empty() && ready_.empty()) at(next_start_);  // busy till then
   if (!line_.full() && (!ready_.empty() || !gathered.empty())) at(next_start_);
-  if (!held_.empty()) at(flows_[held_.front()].held_until);
+  if (!held_.empty()) at(answers_.flow(held_.front()).held_until);
   if (!dma_done.empty()) at(now);
   if (!atomics_.empty() && dma.can_push(now)) at(now);
-  if (!issuing_.empty() && !on_their_way_.full() && gather.can_push(now)) at(now);
+  if (!served_.empty() && !on_their_way_.full() && gather.can_push(now)) at(now);
   if (!failed_.empty() && failures.can_push(now)) at(now);
-  if (!in.empty() && !(stalled && pending_ >= params_.queue_depth)) at(now);
+  if (!in.empty() && !(stalled && !has_room(shared_.packets[*in.peek(now)]))) at(now);
   return next;
 }
 
-// False unless a packet must wait for a pending answer.
+bool AckGenerator::has_room(const Packet& p) const {  // (R1)
+  if (!p.acknowledge) return true;
+  const Index flow = p.qp == nullptr ? kNone : answers_.find(raw(p.qp->qpn));
+  const bool waits = p.has(kRead | kAtomic) || (flow != kNone && answers_.flow(flow).first != kNone);
+  return waits ? waiting_ < params_.answers_waiting : ready_plain_ < params_.queue_depth;
+}
+
+// True when a packet must wait for room.
 bool AckGenerator::take(Cycle now) {  // (R1)
   if (!in.can_pop(now)) return false;
   const PacketHandle h = *in.peek(now);
   Packet& p = shared_.packets[h];
-  if (p.acknowledge && pending_ >= params_.queue_depth) return true;
+  if (!has_room(p)) return true;
   in.pop(now);
   ++counters_.packets;
   p.stamp(Station::kAckGenerator, now);
@@ -110,271 +117,328 @@ bool AckGenerator::take(Cycle now) {  // (R1)
     counters_.suppressed += p.acknowledge;
     p.acknowledge = false;
   }
-  if (p.acknowledge && p.qp != nullptr && p.role == PacketRole::kReceived && p.has(kRequest)) {
-    answer(h, now);
-  } else {
-    shared_.ledger.retire(p, now);
-    shared_.packets.release(h);
-  }
+  if (p.acknowledge && p.qp != nullptr && p.role == PacketRole::kReceived && p.has(kRequest)) answer(p, now);
+  shared_.ledger.retire(p, now);
+  shared_.packets.release(h);
   return false;
 }
 
-void AckGenerator::answer(PacketHandle h, Cycle now) {
-  Packet& p = shared_.packets[h];
-  QpContext& qp = *p.qp;
+// What the packet is to be answered with.
+OwedAnswer AckGenerator::owed(const Packet& p) {
+  const QpContext& qp = *p.qp;
   const bool nak = p.outcome == Outcome::kNak;
-  const bool replay = p.outcome == Outcome::kReplay;
-  const bool may_be_held = p.outcome == Outcome::kExecute && !p.has(kRead | kAtomic);
-  Headers a = answer_headers(p.h, qp.remote_qpn);
-  a.psn = p.answer_psn;
-  a.msn = p.answer_msn;
-  a.syndrome = nak ? p.syndrome : ack_syndrome(p);
-  Job job;
-  job.packet = h;
+  OwedAnswer a;
+  a.h = answer_headers(p.h, qp.remote_qpn);
+  a.h.psn = p.answer_psn;
+  a.h.msn = p.answer_msn;
+  a.h.syndrome = nak ? p.syndrome : ack_syndrome(p);
+  a.id = p.id;
+  a.pd = p.pd;
+  a.msn_before = p.undo.msn;
+  a.replay = p.outcome == Outcome::kReplay;
+  a.resource = p.resource;
   if (p.has(kRead) && !nak) {
     ++counters_.reads;
-    a.opcode = answer_opcode(p.h.opcode, Operation::kReadResponseOnly);
-    if (p.h.length > 0) job.kind = Kind::kRead;
-    job.read = {p.h.va, p.h.rkey, p.h.length, qp.mtu, p.answer_psn, false};
+    a.h.opcode = answer_opcode(p.h.opcode, Operation::kReadResponseOnly);
+    if (p.h.length > 0) a.needs = AnswerNeeds::kRead;
+    a.read = {p.h.va, p.h.rkey, p.h.length, qp.mtu, p.answer_psn, false};
   } else if (p.has(kAtomic) && !nak) {
     const bool write = p.has(kAtomicWrite);
-    a.opcode = answer_opcode(p.h.opcode, write ? Operation::kReadResponseOnly : Operation::kAtomicAck);
-    job.kind = Kind::kAtomic;
-    job.replay = replay;
-    if (!replay) job.request = atomic_request(p);
-    if (p.resource >= results_.size()) results_.resize(std::size_t{p.resource} + 1);
-    job.region = p.h.rkey;
+    a.h.opcode = answer_opcode(p.h.opcode, write ? Operation::kReadResponseOnly : Operation::kAtomicAck);
+    a.needs = AnswerNeeds::kAtomic;
+  } else {
+    a.gives_way = !nak;
   }
-  counters_.replays += replay;
-  if (job.kind != Kind::kAnswer) {
-    job.qp = &qp;
-    qp.pins.add();
-  }
-  const std::uint32_t qpn = raw(qp.qpn);
-  shared_.ledger.retire(p, now);
-  p.h = a;
-  p.role = PacketRole::kResponse;
-  p.segment_count = 0;
-  ++pending_;
-  const Index flow = find_flow(qpn);
-  const bool waits = flow != kNone && flows_[flow].first != kNone;
-  if (may_be_held && !waits && params_.coalesce_packets > 1) {
-    hold(h, flow, qpn, now);
+  counters_.replays += a.replay;
+  return a;
+}
+
+void AckGenerator::answer(const Packet& p, Cycle now) {
+  QpContext& qp = *p.qp;
+  const Index flow = answers_.find(raw(qp.qpn));
+  const bool waits = flow != kNone && answers_.flow(flow).first != kNone;
+  OwedAnswer a = owed(p);
+  const bool plain = a.needs == AnswerNeeds::kNothing;
+  const bool may_be_held = a.gives_way && p.outcome == Outcome::kExecute;
+  if (waits && a.gives_way && answers_[answers_.flow(flow).last].gives_way) {  // (R3)
+    ++counters_.coalesced;
+    answers_[answers_.flow(flow).last] = a;
     return;
   }
-  if (flow != kNone && flows_[flow].held != kNoPacket) unhold(flow);  // (R6)
-  if (job.kind == Kind::kAnswer && !waits) {
-    make_ready(h);
+  if (!plain) {
+    a.qp = &qp;
+    qp.pins.add();
+    if (waits && answers_.flow(flow).count >= params_.answers_per_qp) {  // (R3)
+      ++counters_.too_many;
+      a.failed = true;
+    }
+  }
+  const bool too_many = a.failed;
+  a.failed = false;
+  const Index at = answers_.add(a);
+  if (too_many) {
+    make_nak(answers_[at], kNakInvalidRequest);
+    answers_[at].done = true;
+    answers_[at].needs = AnswerNeeds::kAtomic;  // a NAK in its place
+  } else if (a.needs == AnswerNeeds::kAtomic) {
+    if (!a.replay) {
+      atomic_requests_[at] = atomic_request(p);
+      atomic_regions_[at] = p.h.rkey;
+    }
+    if (a.resource >= results_.size()) results_.resize(std::size_t{a.resource} + 1);
+  }
+  if (may_be_held && !waits && params_.coalesce_packets > 1) {
+    ++ready_plain_;
+    hold(answers_.find_or_make(raw(qp.qpn)), at, now);
+    return;
+  }
+  if (flow != kNone && answers_.flow(flow).held != kNone) unhold(flow);  // (R6)
+  if (plain && !waits) {
+    ++ready_plain_;
+    make_ready(at, true);
   } else {
-    append(qpn, job, now);
+    append(answers_.find_or_make(raw(qp.qpn)), at, now);
   }
 }
 
-void AckGenerator::hold(PacketHandle h, Index flow, std::uint32_t qpn, Cycle now) {  // (R6)
-  if (flow == kNone || flows_[flow].held == kNoPacket) {
+void AckGenerator::hold(Index flow, Index answer, Cycle now) {  // (R6)
+  AnswerTable::Flow& f = answers_.flow(flow);
+  if (f.held == kNone) {
     if (held_.size() >= params_.queue_depth / 2) {
-      make_ready(h);
+      make_ready(answer, true);
+      answers_.free_if_empty(flow);
       return;
     }
-    if (flow == kNone) flow = make_flow(qpn);
-    flows_[flow].held_requests = 0;
-    flows_[flow].held_until = now + hold_cycles_;
+    f.held_requests = 0;
+    f.held_until = now + hold_cycles_;
     held_.push_back(flow);
   } else {
     ++counters_.coalesced;
-    discard(flows_[flow].held);
+    --ready_plain_;
+    answers_.remove(f.held);
   }
-  flows_[flow].held = h;
-  if (++flows_[flow].held_requests >= params_.coalesce_packets) unhold(flow);
+  f.held = answer;
+  if (++f.held_requests >= params_.coalesce_packets) unhold(flow);
 }
 
 void AckGenerator::unhold(Index flow) {
-  make_ready(flows_[flow].held);
-  flows_[flow].held = kNoPacket;
+  AnswerTable::Flow& f = answers_.flow(flow);
+  make_ready(f.held, true);
+  f.held = kNone;
   held_.erase(std::find(held_.begin(), held_.end(), flow));
-  free_if_empty(flow);
+  answers_.free_if_empty(flow);
 }
 
-void AckGenerator::append(std::uint32_t qpn, const Job& job, Cycle now) {
-  Index flow = find_flow(qpn);
-  if (flow == kNone) flow = make_flow(qpn);
-  const Index at = free_jobs_.back();
-  free_jobs_.pop_back();
-  jobs_[at] = job;
-  Flow& f = flows_[flow];
-  if (f.first == kNone) {
-    f.first = at;
-  } else {
-    jobs_[f.last].next = at;
-  }
-  f.last = at;
+void AckGenerator::append(Index flow, Index answer, Cycle now) {
+  answers_.append(flow, answer);
+  ++waiting_;
   advance(flow, now);
 }
 
 // Moves on what its QP no longer holds up. (R3)
 void AckGenerator::advance(Index flow, Cycle now) {
-  Flow& f = flows_[flow];
+  AnswerTable::Flow& f = answers_.flow(flow);
   while (f.first != kNone) {
-    Job& job = jobs_[f.first];
-    if (job.kind == Kind::kRead) {
-      if (job.read.bytes_left > 0 || job.on_their_way > 0) break;
-      discard(job.packet);
-    } else if (job.failed && !job.issued) {
+    OwedAnswer& a = answers_[f.first];
+    if (a.needs == AnswerNeeds::kRead) {
+      if (a.read.bytes_left > 0 || a.on_their_way > 0) break;
+      discard(answers_.take_first(flow), now);
+    } else if (a.failed && !a.issued) {
       ++counters_.suppressed;
-      discard(job.packet);
-    } else if (job.kind == Kind::kAnswer || job.done) {
-      make_ready(job.packet);
-    } else if (job.issued) {
+      discard(answers_.take_first(flow), now);
+    } else if (a.needs == AnswerNeeds::kNothing || a.done) {
+      const Index at = answers_.take_first(flow);
+      --waiting_;
+      if (a.qp != nullptr) a.qp->pins.remove(now);
+      make_ready(at, false);
+    } else if (a.issued) {
       break;
-    } else if (job.replay) {  // (R5)
-      Packet& p = shared_.packets[job.packet];
-      const AtomicResult& saved = results_[p.resource];
-      job.done = saved.done && saved.psn == p.h.psn;
-      job.failed = !job.done;
-      p.h.original = saved.original;
-      continue;
+    } else if (a.replay) {  // (R5)
+      const AtomicResult& saved = results_[a.resource];
+      a.done = saved.done && saved.psn == a.h.psn;
+      a.failed = !a.done;
+      a.h.original = saved.original;
     } else {
-      job.issued = true;
+      a.issued = true;
       atomics_.push(f.first, Cycle{});
       break;
     }
-    free_first(f, now);
   }
   if (!f.listed && readable(f) != kNone) {
     f.listed = true;
-    issuing_.push(flow, Cycle{});
+    f.turns = 0;
+    if (served_.full()) {
+      unserved_.push(flow, Cycle{});
+    } else {
+      served_.push(flow, Cycle{});
+    }
   }
-  free_if_empty(flow);
+  answers_.free_if_empty(flow);
 }
 
 // The READ of the QP whose data is to be asked for next: those before it are READs asked for to their end.
-AckGenerator::Index AckGenerator::readable(const Flow& f) const {
+AckGenerator::Index AckGenerator::readable(const AnswerTable::Flow& f) const {
+  const auto is_read = [&](Index at) { return at != kNone && answers_[at].needs == AnswerNeeds::kRead; };
   Index at = f.first;
-  while (at != kNone && jobs_[at].kind == Kind::kRead && jobs_[at].read.bytes_left == 0) at = jobs_[at].next;
-  return at != kNone && jobs_[at].kind == Kind::kRead ? at : kNone;
+  while (is_read(at) && answers_[at].read.bytes_left == 0) at = answers_.next(at);
+  return is_read(at) ? at : kNone;
 }
 
 void AckGenerator::issue(Cycle now) {
-  wants_buffer_ = false;
   if (!atomics_.empty() && dma.can_push(now)) {
     const Index at = atomics_.pop();
-    jobs_[at].request.cookie = at;
-    jobs_[at].request.data = reinterpret_cast<std::uint8_t*>(&jobs_[at].original);
-    dma.push(now, jobs_[at].request);
+    DmaRequest& request = atomic_requests_[at];
+    request.cookie = at;
+    request.data = reinterpret_cast<std::uint8_t*>(&answers_[at].original);
+    dma.push(now, request);
     ++counters_.atomics;
   }
-  while (!issuing_.empty() && readable(flows_[issuing_.front()]) == kNone) {  // what failed meanwhile
-    const Index flow = issuing_.pop();
-    flows_[flow].listed = false;
-    free_if_empty(flow);
+  const auto leave = [&] {  // the flow at the front has nothing to ask for any more
+    const Index flow = served_.pop();
+    answers_.flow(flow).listed = false;
+    answers_.free_if_empty(flow);
+    if (!unserved_.empty()) served_.push(unserved_.pop(), Cycle{});
+  };
+  while (!served_.empty() && readable(answers_.flow(served_.front())) == kNone) leave();  // what failed meanwhile
+  if (served_.empty() || on_their_way_.full() || !gather.can_push(now)) return;
+  if (!shared_.packets.available(PacketClass::kResponse)) {
+    wants_buffer_ = true;
+    return;
   }
-  if (issuing_.empty() || on_their_way_.full() || !gather.can_push(now)) return;
-  wants_buffer_ = !shared_.packets.available(PacketClass::kResponse);
-  if (wants_buffer_) return;
-  const Index flow = issuing_.pop();
-  issue_read(flow, readable(flows_[flow]), now);
-  flows_[flow].listed = readable(flows_[flow]) != kNone;
-  if (flows_[flow].listed) issuing_.push(flow, Cycle{});
+  const Index flow = served_.front();
+  AnswerTable::Flow& f = answers_.flow(flow);
+  issue_read(flow, readable(f), now);
+  if (readable(f) == kNone) {
+    leave();
+  } else if (++f.turns >= params_.responses_per_turn) {  // (R4)
+    f.turns = 0;
+    served_.push(served_.pop(), Cycle{});
+  }
 }
 
 void AckGenerator::issue_read(Index flow, Index at, Cycle now) {  // (R4)
   const PacketHandle h = shared_.packets.allocate(PacketClass::kResponse);
   Packet& response = shared_.packets[h];
-  Job& job = jobs_[at];
-  const Packet& request = shared_.packets[job.packet];
+  OwedAnswer& a = answers_[at];
   response.role = PacketRole::kResponse;
   response.outcome = Outcome::kExecute;
-  response.qp = job.qp;  // pinned by the job
-  response.pd = request.pd;
+  response.qp = a.qp;  // pinned by the answer
+  response.pd = a.pd;
   response.access = kRemoteRead;
-  response.id = request.id;
-  next_read_response(response, request.h, job.read);
-  ++job.on_their_way;
-  on_their_way_.push({flow, at, next_ticket_++}, Cycle{});
+  response.id = a.id;
+  if (!a.read.begun) a.after = next_ticket_;
+  next_read_response(response, a.h, a.read);
+  ++a.on_their_way;
+  on_their_way_.push({flow, at}, Cycle{});
   gather.push(now, h);
 }
 
 void AckGenerator::start_build(Cycle now) {  // (R2)
   if (now < next_start_ || line_.full()) return;
   const bool data = gathered.can_pop(now);
-  if (data && (ready_.empty() || on_their_way_.front().ticket < ready_.front().ticket)) {
+  const auto may_go_first = [&] {  // (R3) what was ready when its READ began is of its QP, perhaps
+    return data_next_ && ready_.front().ticket >= answers_[on_their_way_.front().answer].after;
+  };
+  if (data && (ready_.empty() || may_go_first())) {
+    data_next_ = false;
     build_read_response(now);
   } else if (!ready_.empty()) {
-    --pending_;
-    build(ready_.pop().packet, 0, now);
+    build_plain(now);
   }
+}
+
+void AckGenerator::build_plain(Cycle now) {
+  if (!shared_.packets.available(PacketClass::kResponse)) {  // (R8)
+    wants_buffer_ = true;
+    return;
+  }
+  data_next_ = true;
+  const Ready ready = ready_.pop();
+  ready_plain_ -= ready.plain;
+  const PacketHandle h = shared_.packets.allocate(PacketClass::kResponse);
+  Packet& p = shared_.packets[h];
+  p.role = PacketRole::kResponse;
+  p.id = answers_[ready.answer].id;
+  p.h = answers_[ready.answer].h;
+  answers_.remove(ready.answer);
+  build(h, 0, now);
 }
 
 void AckGenerator::build_read_response(Cycle now) {
   const PacketHandle h = gathered.pop(now);
   const OnItsWay from = on_their_way_.pop();
   Packet& p = shared_.packets[h];
-  Job& job = jobs_[from.job];
-  --job.on_their_way;
+  OwedAnswer& a = answers_[from.answer];
+  --a.on_their_way;
   p.qp = nullptr;
-  if (job.failed) {
+  if (a.failed) {
     ++counters_.suppressed;
     shared_.packets.release(h);
   } else if (p.outcome == Outcome::kNak || p.drop_reason != DropReason::kNone) {  // (R7)
-    make_nak(p, job, p.syndrome != 0 ? p.syndrome : kSyndromeRemoteOperation);
-    fail_behind(from.job);
+    const Headers nak = p.h;
+    make_nak(a, p.syndrome != 0 ? p.syndrome : kSyndromeRemoteOperation);
+    p.h = a.h;
+    p.h.psn = nak.psn;
+    fail_behind(from.answer);
     build(h, 0, now);
   } else {
     counters_.read_bytes += p.h.payload_bytes;
     build(h, p.h.payload_bytes, now);
   }
-  if (job.read.bytes_left == 0 && job.on_their_way == 0) advance(from.flow, now);
+  if (a.read.bytes_left == 0 && a.on_their_way == 0) advance(from.flow, now);
 }
 
 void AckGenerator::finish_atomic(Cycle now) {  // (R5)
   const DmaCompletion done = dma_done.pop(now);
-  Job& job = jobs_[done.cookie];
-  Packet& p = shared_.packets[job.packet];
-  const Index flow = find_flow(raw(job.qp->qpn));
-  job.done = true;
+  OwedAnswer& a = answers_[done.cookie];
+  a.done = true;
   if (done.ok) {
-    p.h.original = job.original;
-    results_[p.resource] = {true, p.h.psn, job.original};
+    a.h.original = a.original;
+    results_[a.resource] = {true, a.h.psn, a.original};
   } else {
-    make_nak(p, job, kSyndromeRemoteOperation);
+    make_nak(a, kSyndromeRemoteOperation);
     fail_behind(done.cookie);
   }
-  advance(flow, now);
+  advance(answers_.find(raw(a.qp->qpn)), now);
 }
 
-// Turns a response whose memory failed into a NAK. (R7)
-void AckGenerator::make_nak(Packet& p, const Job& job, std::uint8_t syndrome) {
-  const Packet& request = shared_.packets[job.packet];
+// Turns an answer into a NAK, and its QP to the error state. (R7)
+void AckGenerator::make_nak(OwedAnswer& a, std::uint8_t syndrome) {
   ++counters_.memory_errors;
-  p.h.opcode = answer_opcode(p.h.opcode, Operation::kAck);
-  p.h.syndrome = syndrome;
-  tell_failure(*job.qp, syndrome);
-  p.h.msn = request.undo.msn;
-  refused_.fail_requests(*job.qp);  // what is behind has passed the other blocks: only its answers are not sent
-}
-
-void AckGenerator::tell_failure(QpContext& qp, std::uint8_t syndrome) {
-  if (!failures.bound()) return;
-  qp.pins.add();
-  failed_.push_back({&qp, syndrome == kSyndromeRemoteAccess ? EventType::kQpAccessError : EventType::kQpFatal});
+  a.h.opcode = answer_opcode(a.h.opcode, Operation::kAck);
+  a.h.syndrome = syndrome;
+  a.h.msn = a.msn_before;
+  if (failures.bound()) {
+    a.qp->pins.add();
+    failed_.push_back({a.qp, syndrome == kSyndromeRemoteAccess ? EventType::kQpAccessError
+                             : syndrome == kNakInvalidRequest  ? EventType::kQpRequestError
+                                                               : EventType::kQpFatal});
+  }
+  refused_.fail_requests(*a.qp);  // what is behind has passed the other blocks: only its answers are not sent
 }
 
 bool AckGenerator::has_atomic_on(Key region) const {
-  return std::any_of(jobs_.begin(), jobs_.end(), [&](const Job& job) {
-    return job.kind == Kind::kAtomic && !job.replay && !job.done && job.qp != nullptr && job.region == region;
-  });
+  for (Index at = 0; at < atomic_regions_.size(); ++at) {
+    const OwedAnswer& a = answers_[at];
+    if (a.needs == AnswerNeeds::kAtomic && !a.replay && !a.done && a.qp != nullptr && atomic_regions_[at] == region) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void AckGenerator::fail_behind(Index at) {
-  for (; at != kNone; at = jobs_[at].next) {
-    jobs_[at].failed = true;
-    jobs_[at].read.bytes_left = 0;
+  for (; at != kNone; at = answers_.next(at)) {
+    answers_[at].failed = true;
+    answers_[at].read.bytes_left = 0;
   }
 }
 
-void AckGenerator::discard(PacketHandle h) {
-  shared_.packets.release(h);
-  --pending_;
+// An answer that was in a flow is not owed any more.
+void AckGenerator::discard(Index at, Cycle now) {
+  --waiting_;
+  if (answers_[at].qp != nullptr) answers_[at].qp->pins.remove(now);
+  answers_.remove(at);
 }
 
 void AckGenerator::build(PacketHandle h, std::uint32_t payload_bytes, Cycle now) {
@@ -391,44 +455,6 @@ void AckGenerator::build(PacketHandle h, std::uint32_t payload_bytes, Cycle now)
   next_start_ = now + params_.response_cycles;
 }
 
-void AckGenerator::free_first(Flow& f, Cycle now) {
-  const Index at = f.first;
-  if (jobs_[at].qp != nullptr) jobs_[at].qp->pins.remove(now);
-  f.first = jobs_[at].next;
-  jobs_[at].qp = nullptr;
-  free_jobs_.push_back(at);
-}
-
-std::size_t AckGenerator::bucket(std::uint32_t qpn) const {
-  return (std::size_t{qpn} * 0x9e3779b1u >> 8) & (buckets_.size() - 1);
-}
-
-AckGenerator::Index AckGenerator::find_flow(std::uint32_t qpn) const {
-  Index at = buckets_[bucket(qpn)];
-  while (at != kNone && flows_[at].qpn != qpn) at = flows_[at].next_in_bucket;
-  return at;
-}
-
-AckGenerator::Index AckGenerator::make_flow(std::uint32_t qpn) {
-  const Index at = free_flows_.back();
-  free_flows_.pop_back();
-  flows_[at] = {};
-  flows_[at].qpn = qpn;
-  Index& head = buckets_[bucket(qpn)];
-  flows_[at].next_in_bucket = head;
-  head = at;
-  return at;
-}
-
-void AckGenerator::free_if_empty(Index flow) {
-  const Flow& f = flows_[flow];
-  if (f.first != kNone || f.held != kNoPacket || f.listed) return;
-  Index* link = &buckets_[bucket(f.qpn)];
-  while (*link != flow) link = &flows_[*link].next_in_bucket;
-  *link = f.next_in_bucket;
-  free_flows_.push_back(flow);
-}
-
 std::uint8_t AckGenerator::ack_syndrome(const Packet& p) const {
   const bool counted = params_.credits == AckCredits::kCounted && !p.qp->uses_srq;
   return counted ? credit_code(p.posted_wqes) : kCreditsUnlimited;
@@ -441,8 +467,8 @@ void AckGenerator::hash(StateHash& h) const {
         c.atomic_responses, c.replays, c.memory_errors, c.suppressed}) {
     h.mix(n);
   }
-  h.mix(pending_);
-  h.mix(next_ticket_);
+  h.mix(counters_.too_many);
+  h.mix(std::uint64_t{waiting_} << 32 | ready_plain_);
   h.mix(next_start_.count);
 }
 

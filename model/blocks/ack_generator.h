@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Answer generator: where packets retire, and what goes back for them: ACK, NAK, RNR NAK, READ and atomic responses.
 //
-//   R1  One packet retires a cycle, in the cycle in which it is taken. One that asks for an answer is not taken while
-//       queue_depth answers are pending (being prepared, waiting for memory, or waiting for the builder).
-//   R2  The builder starts an answer every response_cycles at most, the one that became ready first; it leaves
-//       latency_cycles after its start. With nothing in its way the ACK of a packet taken in cycle n leaves in cycle n
-//       + latency_cycles.
+//   R1  One packet retires a cycle, in the cycle in which it is taken; its buffer is free then. One that asks for an
+//       answer is not taken while queue_depth answers are ready and not started, one whose answer has to wait (R3) not
+//       while answers_waiting do.
+//   R2  The builder starts an answer every response_cycles at most; it leaves latency_cycles after its start. With
+//   nothing
+//       in its way the ACK of a packet taken in cycle n leaves in cycle n + latency_cycles. Answers without data, the
+//       one that became ready first, and READ data that has come take turns.
 //   R3  Answers of a QP leave in the order of its packets: what follows a READ or an atomic waits for its last
-//       response.
-//   R4  READ: one response's data is asked for (`gather`) in a cycle, the QPs taking turns, the first at the earliest
-//       in the cycle in which the request is taken; at most read_responses_in_flight are on their way. Data taken in
-//       cycle m leaves in cycle m + latency_cycles at the earliest. READs of one QP may overlap. `gathered` keeps the
-//       order of `gather`.
+//       response. Nothing waits for the answers of another QP (core/answer_table.h). An ACK that waits so gives way to
+//       the next one of its QP. A QP whose answers_per_qp answers wait and that asks for one more fails with NAK 0x61.
+//   R4  READ: one response's data is asked for (`gather`) in a cycle, the first at the earliest in the cycle in which
+//       the request is taken; at most read_responses_in_flight are on their way. At most reads_in_progress QPs are
+//       served together; they take turns, responses_per_turn each. Data taken in cycle m leaves in cycle m +
+//       latency_cycles at the earliest. READs of one QP may overlap. `gathered` keeps the order of `gather`.
 //   R5  Atomic: done when all before it in its QP is answered; segments[0].bus is where. The result is saved, by the
 //       packet's resource, before it is answered. A replay answers with the saved result; nothing when there is none.
 //       An ATOMIC WRITE likewise: its answer is a READ RESPONSE ONLY without data, sent when the write is done.
@@ -23,16 +26,16 @@
 //       to the error state, no answer for what is behind (which is carried out and completed, unless the WQE fetcher
 //       flushes it). So too for a NAK behind that of an error found later. `failures` notifies the completion
 //       generator, `refusals` the transport checker.
-//   R8  ACKs and atomic responses are built in their request's own buffer, READ responses in buffers of their own. Who
-//       takes them from `tx` releases them.
+//   R8  An answer is built in a buffer of its own: without a free one the builder waits (wait_response). Who takes it
+//       from `tx` releases it.
 #pragma once
 
 #include <vector>
 
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
+#include "model/core/answer_table.h"
 #include "model/core/refusal.h"
-#include "model/core/response.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
@@ -53,6 +56,7 @@ struct AckGeneratorCounters {
   std::uint64_t replays = 0;           // duplicate READs and atomics answered again
   std::uint64_t memory_errors = 0;     // READs and atomics whose memory failed
   std::uint64_t suppressed = 0;        // answers not sent: behind a failure
+  std::uint64_t too_many = 0;          // requests refused: answers_per_qp of their QP wait
 };
 
 class AckGenerator final : public Block {
@@ -77,37 +81,11 @@ class AckGenerator final : public Block {
   Out<Refusal> refusals{"refusals"};
 
  private:
-  using Index = std::uint32_t;
-  static constexpr Index kNone = ~Index{0};
-  enum class Kind : std::uint8_t { kAnswer, kRead, kAtomic };
-  // An answer that is not ready or must wait for one of its QP.
-  struct Job {
-    Kind kind = Kind::kAnswer;
-    bool failed = false;              // something before it in its QP failed: no answer
-    bool issued = false;              // atomic: asked for
-    bool done = false;                // atomic: `original` of the answer is known, or it is a NAK
-    bool replay = false;              // atomic: answered with what was saved
-    PacketHandle packet = kNoPacket;  // the request; its headers are those of the answer
-    QpContext* qp = nullptr;          // READ, atomic: pinned
-    ReadInProgress read;
-    std::uint32_t on_their_way = 0;  // READ: responses that wait for memory
-    std::uint64_t original = 0;      // atomic: where DMA puts the value
-    DmaRequest request;              // atomic
-    Key region{};                    // atomic: that its address was found by
-    Index next = kNone;              // of the same QP
-  };
-  // A QP with answers that wait.
-  struct Flow {
-    std::uint32_t qpn = 0;
-    Index first = kNone, last = kNone;  // jobs
-    Index next_in_bucket = kNone;
-    bool listed = false;            // in issuing_
-    PacketHandle held = kNoPacket;  // a coalesced ACK
-    std::uint32_t held_requests = 0;
-    Cycle held_until = kNever;
-  };
+  using Index = AnswerTable::Index;
+  static constexpr Index kNone = AnswerTable::kNone;
   struct Ready {
-    PacketHandle packet = kNoPacket;
+    Index answer = kNone;
+    bool plain = true;  // counted in ready_plain_
     std::uint64_t ticket = 0;
   };
   struct AtomicResult {
@@ -116,58 +94,55 @@ class AckGenerator final : public Block {
     std::uint64_t original = 0;
   };
   struct OnItsWay {
-    Index flow = kNone, job = kNone;
-    std::uint64_t ticket = 0;
+    Index flow = kNone, answer = kNone;
   };
 
   bool take(Cycle now);
-  void answer(PacketHandle h, Cycle now);
-  void hold(PacketHandle h, Index flow, std::uint32_t qpn, Cycle now);
+  bool has_room(const Packet& p) const;
+  void answer(const Packet& p, Cycle now);
+  OwedAnswer owed(const Packet& p);
+  void hold(Index flow, Index answer, Cycle now);
   void unhold(Index flow);
-  void append(std::uint32_t qpn, const Job& job, Cycle now);
+  void append(Index flow, Index answer, Cycle now);
   void advance(Index flow, Cycle now);
-  Index readable(const Flow& f) const;
+  Index readable(const AnswerTable::Flow& f) const;
   void issue(Cycle now);
   void issue_read(Index flow, Index at, Cycle now);
   void start_build(Cycle now);
   void build_read_response(Cycle now);
+  void build_plain(Cycle now);
+  void make_ready(Index at, bool plain) { ready_.push({at, plain, next_ticket_++}, Cycle{}); }
   void finish_atomic(Cycle now);
-  void make_nak(Packet& p, const Job& job, std::uint8_t syndrome);
+  void make_nak(OwedAnswer& answer, std::uint8_t syndrome);
   void fail_behind(Index at);
-  void tell_failure(QpContext& qp, std::uint8_t syndrome);
-  void make_ready(PacketHandle h) { ready_.push({h, next_ticket_++}, Cycle{}); }
-  void discard(PacketHandle h);
+  void discard(Index at, Cycle now);
   void build(PacketHandle h, std::uint32_t payload_bytes, Cycle now);
-  void free_first(Flow& f, Cycle now);
-  std::size_t bucket(std::uint32_t qpn) const;
-  Index find_flow(std::uint32_t qpn) const;
-  Index make_flow(std::uint32_t qpn);
-  void free_if_empty(Index flow);
   std::uint8_t ack_syndrome(const Packet& p) const;
   Activity activity_now(Cycle now, bool refused, bool stalled) const;
-  Cycle next_step(Cycle now, bool refused, bool stalled) const;
+  Cycle next_step(Cycle now, bool refused, bool stalled);
 
   AckGeneratorParams params_;
   NicShared& shared_;
   std::uint64_t hold_cycles_;
   Refusals refused_;
-  std::vector<AtomicResult> results_;  // by handle of the responder resource
-  std::vector<Job> jobs_;
-  std::vector<Index> free_jobs_;
-  std::vector<Flow> flows_;
-  std::vector<Index> free_flows_;
-  std::vector<Index> buckets_;
-  std::vector<QpFailure> failed_;     // to be told
-  std::vector<Index> held_;           // flows with a held ACK, oldest first
-  DelayLine<Index> issuing_;          // flows with READ data to ask for, in turn
-  DelayLine<Index> atomics_;          // jobs to be sent to the DMA engine
-  DelayLine<Ready> ready_;            // answers waiting for the builder
-  DelayLine<OnItsWay> on_their_way_;  // READ data asked for
-  DelayLine<PacketHandle> line_;      // the builder's pipeline
-  std::uint32_t pending_ = 0;         // answers accepted and not started (R1)
+  AnswerTable answers_;
+  std::vector<AtomicResult> results_;        // by handle of the responder resource
+  std::vector<DmaRequest> atomic_requests_;  // by answer
+  std::vector<Key> atomic_regions_;          // by answer: that its address was found by
+  std::vector<QpFailure> failed_;            // to be reported
+  std::vector<Index> held_;                  // flows with a held ACK, oldest first
+  DelayLine<Index> served_;                  // flows with READ data to ask for, in turn
+  DelayLine<Index> unserved_;                // those that wait for their turn to be served
+  DelayLine<Index> atomics_;                 // answers to be carried out by the DMA engine
+  DelayLine<Ready> ready_;                   // answers without data, waiting for the builder
+  DelayLine<OnItsWay> on_their_way_;         // READ data asked for
+  DelayLine<PacketHandle> line_;             // the builder's pipeline
+  std::uint32_t ready_plain_ = 0;            // answers that did not wait, ready or held (R1)
+  std::uint32_t waiting_ = 0;                // answers in flows
   std::uint64_t next_ticket_ = 0;
+  bool data_next_ = false;                   // whose turn it is (R2)
   Cycle next_start_{};
-  bool wants_buffer_ = false;  // no response buffer was free: nothing tells when one is
+  bool wants_buffer_ = false;  // no response buffer was free
   AckGeneratorCounters counters_;
 };
 

@@ -36,7 +36,7 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
     : sc_module(name),
       shared(quotas(p, options), &engine.now()),
       wire_in(link<PacketHandle>(engine, "wire_in", 2)),
-      wire_out(link<PacketHandle>(engine, "wire_out", p.ack_generator.queue_depth)),
+      wire_out(link<PacketHandle>(engine, "wire_out", p.ack_generator.tx_depth)),
       requests_out(link<PacketHandle>(engine, "requests_out", 2)),
       requests(link<RequestNotice>(engine, "requests", kControlDepth)),
       commands(link<PacketHandle>(engine, "commands", kControlDepth)),

@@ -421,24 +421,117 @@ TEST(AckGenerator, AReadWaitsForAResponseBuffer) {
   EXPECT_GT(rig.dut.account()[static_cast<std::size_t>(Activity::kWaitResponse)], 100u);
 }
 
-TEST(AckGenerator, ARequestWaitsWhileTooManyAnswersArePending) {
+TEST(AckGenerator, ARequestWaitsWhileTooManyAnswersWait) {  // R1
   AckGeneratorParams params;
-  params.queue_depth = 2;
+  params.answers_waiting = 2;
   Bench bench;
   Rig rig(bench, params, 100);
-  const PacketHandle third = rig.send(3);
+  const PacketHandle third = rig.request(rig.qp, kReadRequest, 3, 8);
   const PacketHandle quiet = rig.send(4);
   rig[quiet].acknowledge = false;
   rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 1, 8));
-  rig.in.push(Cycle{9}, rig.send(2));
+  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 2, 8));
   rig.in.push(Cycle{9}, third);
   rig.in.push(Cycle{9}, quiet);
   bench.run();
-  // The READ's data is taken in 112 and makes room; its ACK is started in 114.
-  EXPECT_EQ(rig[third].stamped(Station::kAckGenerator), Cycle{113});
+  // The first READ's data is taken in 112 and makes room.
   EXPECT_EQ(rig[quiet].stamped(Station::kAckGenerator), Cycle{114});
   EXPECT_EQ(rig.answers.size(), 3u);
   EXPECT_EQ(rig.dut.account()[static_cast<std::size_t>(Activity::kWaitResponse)], 101u);
+  rig.expect_clean();
+}
+
+TEST(AckGenerator, ARequestWaitsWhileTooManyAnswersAreReady) {  // R1
+  AckGeneratorParams params;
+  params.queue_depth = 2;
+  params.response_cycles = 50;
+  Bench bench;
+  Rig rig(bench, params);
+  std::vector<PacketHandle> sent;
+  for (std::uint32_t i = 0; i < 5; ++i) sent.push_back(rig.send(i));
+  for (const PacketHandle h : sent) rig.in.push(Cycle{9}, h);
+  bench.run();
+  // The first is started at once, two are ready; the last finds room when the third is started in 110.
+  EXPECT_EQ(rig[sent[4]].stamped(Station::kAckGenerator), Cycle{111});
+  EXPECT_EQ(rig.answers.size(), 5u);
+}
+
+// 32 READs of 256 KiB of one QP are pending; their data comes as fast as it is asked for.
+TEST(AckGenerator, AnAckWaitsForNoReadOfAnotherQp) {  // R2, R3
+  Bench bench;
+  Rig rig(bench, {}, 100);
+  QpContext other = test_qp(Transport::kRc);
+  other.qpn = Qpn{0x12};
+  other.line = 1;
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, i * 256, 256 * 1024, 0x1000));
+  }
+  const PacketHandle write = rig.request(other, kWriteOnly, 5, 64);
+  rig.in.push(Cycle{5000}, write);
+  Cycle acknowledged{};
+  rig.tx.on_value([&](Cycle now, const PacketHandle& h) {
+    if (rig[h].op().operation == kAck) acknowledged = now;
+    rig.shared.packets.release(h);
+  });
+  bench.run();
+  EXPECT_EQ(rig.dut.counters().read_responses, 32u * 256);
+  const AckGeneratorParams params;
+  // One response before it, its own build, the sink.
+  EXPECT_LE(acknowledged.count, 5001 + 2 * params.response_cycles + params.latency_cycles + 2);
+  EXPECT_GE(acknowledged.count, 5001 + params.latency_cycles);
+}
+
+TEST(AckGenerator, AnAckBehindAReadGivesWayToTheNextOne) {  // R3
+  Bench bench;
+  Rig rig(bench);
+  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 1, 8));
+  for (std::uint32_t i = 2; i < 50; ++i) rig.in.push(Cycle{9}, rig.send(i));
+  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 50, 8));
+  rig.in.push(Cycle{9}, rig.send(51));
+  bench.run();
+  ASSERT_EQ(rig.answers.size(), 4u);
+  for (const auto& [n, psn] : {std::pair{0u, 1u}, {1u, 49u}, {2u, 50u}, {3u, 51u}}) EXPECT_EQ(rig.psn(n), psn);
+  EXPECT_EQ(rig.dut.counters().coalesced, 47u);
+  rig.expect_clean();
+}
+
+TEST(AckGenerator, AQpThatAsksForMoreThanItsShareFails) {  // R3
+  AckGeneratorParams params;
+  params.answers_per_qp = 3;
+  Bench bench;
+  Rig rig(bench, params);
+  auto& failures = bench.sink(rig.dut.failures);
+  for (std::uint32_t i = 1; i < 6; ++i) rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, i, 8));
+  bench.run();
+  ASSERT_EQ(rig.answers.size(), 4u);
+  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(rig.operation(i), kReadResponseOnly);
+  EXPECT_EQ(rig.answers[3].syndrome, 0x61);
+  EXPECT_EQ(rig.psn(3), 4u);
+  EXPECT_EQ(rig.dut.counters().too_many, 1u);
+  EXPECT_EQ(rig.dut.counters().suppressed, 1u);
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures.value(0).event, EventType::kQpRequestError);
+}
+
+TEST(AckGenerator, QpsTakeTurnsAndOnlySoManyTogether) {  // R4
+  for (const auto& [together, a_turn] : {std::pair{2u, 1u}, {1u, 1u}, {2u, 2u}}) {
+    AckGeneratorParams params;
+    params.reads_in_progress = together;
+    params.responses_per_turn = a_turn;
+    Bench bench;
+    Rig rig(bench, params);
+    std::vector<QpContext> qps(2, test_qp(Transport::kRc));
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      qps[i].qpn = Qpn{20 + i};
+      qps[i].line = i;
+      rig.in.push(Cycle{9}, rig.request(qps[i], kReadRequest, 100 * i, 4 * 1024));
+    }
+    bench.run();
+    ASSERT_EQ(rig.answers.size(), 8u);
+    std::string order;
+    for (std::uint32_t n = 0; n < 8; ++n) order += rig.psn(n) < 100 ? 'a' : 'b';
+    EXPECT_EQ(order, together == 1 ? "aaaabbbb" : a_turn == 1 ? "aababab" "b" : "aabbaabb");
+  }
 }
 
 TEST(AckGenerator, AFetchAddIsDoneSavedAndAnswered) {
