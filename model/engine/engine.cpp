@@ -65,10 +65,12 @@ void Engine::wake_from_outside() {
   external_.notify(time_of(next_) - sc_core::sc_time_stamp());
 }
 
-// (1) collect who is due, (2) step them in order, (3) find the next cycle in which somebody is due
+// (1) collect who is due, (2) step them in order, (3) find the next cycle in which somebody is due. kWords: of the sets
+// of blocks, 0 when it is not known beforehand; a NIC by itself has one.
+template <std::size_t kWords>
 Cycle Engine::tick() {
   stepping_ = true;
-  const std::size_t words = pending_.size();
+  const std::size_t words = kWords != 0 ? kWords : pending_.size();
   const bool timers_due = earliest_timer_ <= now_.count;
   if (timers_due) earliest_timer_ = kNever.count;
   for (std::size_t w = 0; w < words; ++w) {
@@ -76,14 +78,11 @@ Cycle Engine::tick() {
     pending_[w] = 0;
     if (timers_due || params_.mode == EngineMode::kStepAll) collect_due(w);
   }
-  const std::uint64_t outside = outside_ != nullptr ? active_.back() & outside_->pending_bit_ : 0;
-  if (outside != 0) active_.back() &= ~outside;
-  if (params_.order.kind == StepOrder::Kind::kPath) {
+  if (params_.order.kind == StepOrder::Kind::kPath) {  // the block outside is the last of them (R7)
     for (std::size_t w = 0; w < words; ++w) step(w, active_[w]);
   } else {
     step_in_order();
   }
-  if (outside != 0) step(words - 1, outside);  // what the others answered is known by now (R7)
   stepping_ = false;
   std::uint64_t any = 0;
   for (std::size_t w = 0; w < words; ++w) any |= pending_[w];
@@ -92,7 +91,7 @@ Cycle Engine::tick() {
   return params_.mode == EngineMode::kStepAll && next != kNever ? now_ + 1 : next;
 }
 
-// (R1) Steps who is due in another order than the path's.
+// (R1) Steps who is due in another order than the path's, and then the block outside (R7).
 void Engine::step_in_order() {
   due_.clear();
   for (std::size_t w = 0; w < active_.size(); ++w) {
@@ -101,36 +100,37 @@ void Engine::step_in_order() {
       due_.push_back({params_.order.key(now_, block), block});
     }
   }
-  std::sort(due_.begin(), due_.end(), [](const Due& a, const Due& b) { return a.key < b.key; });
+  const bool outside = !due_.empty() && blocks_[due_.back().block] == outside_;
+  std::sort(due_.begin(), due_.end() - outside, [](const Due& a, const Due& b) { return a.key < b.key; });
   for (const Due& due : due_) step(due.block / kWordBits, std::uint64_t{1} << (due.block % kWordBits));
 }
 
-void Engine::step(std::size_t word, std::uint64_t active) {
+// What a step answers is noted at once: the block outside asks for it (R7).
+inline void Engine::step(std::size_t word, std::uint64_t active) {
   Block* const* const blocks = blocks_.data() + word * kWordBits;
   std::uint64_t* const timers = timers_.data() + word * kWordBits;
-  const std::uint64_t soon = now_.count + 1;
-  std::uint64_t again = 0;
-  std::uint64_t timed = timed_[word] & ~active;
-  std::uint64_t earliest_timer = earliest_timer_;
-  steps_ += static_cast<std::uint64_t>(std::popcount(active));
+  std::uint64_t& pending = pending_[word];
+  std::uint64_t& timed = timed_[word];
+  const Cycle now = now_;
+  std::uint64_t steps = 0;  // counted here: a set's size takes a call of a function
+  timed &= ~active;
   for (std::uint64_t bits = active; bits != 0; bits &= bits - 1) {
     const int i = std::countr_zero(bits);
-    const std::uint64_t next = blocks[i]->step(now_).count;
-    if (next <= soon) {
-      again |= bits & -bits;
+    ++steps;
+    const std::uint64_t next = blocks[i]->step(now).count;
+    if (next <= now.count + 1) {
+      pending |= bits & -bits;
     } else if (next != kNever.count) {
       timed |= bits & -bits;
       timers[i] = next;
-      earliest_timer = std::min(earliest_timer, next);
+      if (next < earliest_timer_) earliest_timer_ = next;
     }
   }
-  pending_[word] |= again;
-  timed_[word] = timed;
-  earliest_timer_ = earliest_timer;
+  steps_ += steps;
 }
 
 // Adds the blocks of the word whose timers are due (all of them in kStepAll).
-void Engine::collect_due(std::size_t word) {
+inline void Engine::collect_due(std::size_t word) {
   std::uint64_t due = 0;
   std::uint64_t later = kNever.count;  // the earliest of those that are not due
   for (std::uint64_t bits = timed_[word]; bits != 0; bits &= bits - 1) {
@@ -145,7 +145,7 @@ void Engine::collect_due(std::size_t word) {
     due = ~std::uint64_t{0} >> (kWordBits - std::min(kWordBits, blocks_.size() - word * kWordBits));
   }
   active_[word] |= due;
-  earliest_timer_ = std::min(earliest_timer_, later);
+  if (later < earliest_timer_) earliest_timer_ = later;
 }
 
 // When nobody was woken. The end of the last announced change (block.h, R3) counts: a run ends when nothing changes any
@@ -204,9 +204,10 @@ void Engine::activate() {
   }
   const std::uint64_t limit = run_ahead_limit();
   run_ahead_ = true;
+  const bool one_word = pending_.size() == 1;
   while (next_.count < limit && run_ahead_ && !stopped_) {
     now_ = next_;
-    next_ = tick();
+    next_ = one_word ? tick<1>() : tick<0>();
     if (params_.mode == EngineMode::kPerCycle) {
       for (const auto& probe : probes_) probe(now_);
     }

@@ -76,6 +76,7 @@ class Engine final : public sc_core::sc_module {
   friend class Block;
   void wake_from_outside();
   void activate();
+  template <std::size_t kWords>
   Cycle tick();
   void collect_due(std::size_t word);
   void step_in_order();
