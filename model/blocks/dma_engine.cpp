@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstring>
 
+#include "model/types/bits.h"
+
 namespace rxnic {
 
 namespace {
@@ -38,7 +40,9 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
 }  // namespace rxnic
 (std::make_index_sequence<kDmaClients + 1>())
 }
-, unlanded_(params.posted_credit_bytes / kCreditUnit), landings_(params.posted_credit_bytes / kCreditUnit) {}
+, unlanded_(params.posted_credit_bytes / kCreditUnit), landings_(params.posted_credit_bytes / kCreditUnit) {
+  for (std::size_t c = 0; c < kDmaClients; ++c) requests[c].show_in(asking_, bit_of(c));
+}
 
 Cycle DmaEngine::step(Cycle now) {
   // (1) what has come or left by now goes to whom it belongs
@@ -297,8 +301,7 @@ bool DmaEngine::start_gather(Cycle now) {
 
 // Bit by requester: has something to start, perhaps only in the next cycle.
 std::uint32_t DmaEngine::requesters() const {
-  std::uint32_t bits = 0;
-  for (std::size_t c = 0; c < kDmaClients; ++c) bits |= std::uint32_t{!requests[c].empty()} << c;
+  auto bits = static_cast<std::uint32_t>(asking_);
   bits |= std::uint32_t{writing_.packet != kNoPacket} << kPayload;
   return bits | std::uint32_t{gathering_.packet != kNoPacket} << kGather;
 }

@@ -139,6 +139,7 @@ class DmaEngine final : public Block {
   std::array<DelayLine<Answer>, kDmaClients + 1> answers_;  // by client, then gather (R5, R9)
   DelayLine<std::uint64_t> unlanded_;                       // credit of writes that have not landed (R6)
   DelayLine<Landing> landings_;                             // (R4)
+  std::uint64_t asking_ = 0;                                // bit by client whose link is not empty
   std::uint32_t awaiting_ = 0;                              // bit per line of answers_ that is not empty
   Cycle due_ = kNever;                                      // when the next of all these has something to give back
   bool more_leaving_ = false;                               // another packet is due, next cycle

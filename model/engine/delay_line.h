@@ -22,18 +22,19 @@ class DelayLine {
   std::uint32_t room() const { return capacity_ - size_; }
   void push(const T& value, Cycle ready) {
     assert(!full());
+    if (size_ == 0) next_ready_ = ready;
     slots_[(first_ + size_) & mask_] = {value, ready};
     ++size_;
   }
-  bool ready(Cycle now) const { return size_ > 0 && slots_[first_].ready <= now; }
-  Cycle next_ready() const { return size_ == 0 ? kNever : slots_[first_].ready; }
+  bool ready(Cycle now) const { return next_ready_ <= now; }
+  Cycle next_ready() const { return next_ready_; }
   T& front() { return slots_[first_].value; }
   T& at(std::uint32_t n) { return slots_[(first_ + n) & mask_].value; }
   T pop() {
     assert(size_ > 0);
     const T value = slots_[first_].value;
     first_ = (first_ + 1) & mask_;
-    --size_;
+    next_ready_ = --size_ == 0 ? kNever : slots_[first_].ready;
     return value;
   }
 
@@ -42,6 +43,7 @@ class DelayLine {
     T value{};
     Cycle ready{};
   };
+  Cycle next_ready_ = kNever;  // of the front: asked far more often than it changes
   std::uint32_t capacity_;
   std::vector<Slot> slots_;
   std::uint32_t mask_;

@@ -5,9 +5,10 @@
 //   R2  Room that a pop makes in cycle n can be used from cycle n + 1 on.
 //   R3  So the order in which the two blocks are stepped within a cycle cannot change a result.
 //   R4  A push wakes the consumer for the next cycle; a pop from a full link wakes the producer for the next cycle.
-//   R5  A consumer that could take nothing may ask not to be woken (listen); when it listens again it is woken if there
-//   is
-//       something.
+//   R5  A consumer that could take nothing may ask not to be woken (listen). When it listens again it is woken if there
+//       is something.
+//   R6  A consumer of many links may have each show in a bit whether it is empty (show_in), so that the consumer looks
+//       only at those that hold something, visible yet or not.
 //   One transfer a cycle needs a capacity of at least 2.
 #pragma once
 
@@ -34,6 +35,11 @@ class LinkBase : public sc_core::sc_object {
   }
   void set_consumer(Block& b) { consumer_ = &b; }
   void set_producer(Block& b) { producer_ = &b; }
+  // Keeps `bit` set in `word` while the link is not empty. (R6)
+  void show_in(std::uint64_t& word, std::uint64_t bit) {
+    shown_in_ = &word;
+    shown_bit_ = bit;
+  }
   // Whether a push wakes the consumer. One that could not take anything says no (R5).
   void set_listening(bool listens) {
     if (listens && !listening_ && size_ > 0) consumer_->wake();  // what was pushed meanwhile
@@ -52,6 +58,9 @@ class LinkBase : public sc_core::sc_object {
   Cycle freed_in_ = kNever;
   std::uint64_t transfers_ = 0;
   std::uint64_t history_ = 0;  // digest of the cycles of all pushes
+  std::uint64_t unshown_ = 0;  // where nobody looks
+  std::uint64_t* shown_in_ = &unshown_;
+  std::uint64_t shown_bit_ = 0;
 };
 
 template <class T>
@@ -85,6 +94,10 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
   }
   void push(Cycle now, const T& value) {
     assert(can_push(now));
+    if (size_ == 0) {
+      first_pushed_in_ = now;
+      *shown_in_ |= shown_bit_;
+    }
     slots_[(first_ + size_) & mask_] = {value, now};
     ++size_;
     const std::uint32_t taken = size_ + (freed_in_ == now ? freed_ : 0);  // whoever is stepped first (R3)
@@ -93,7 +106,7 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     history_ = (history_ ^ now.count) * 0x9e3779b97f4a7c15u;
     if (listening_ && consumer_ != nullptr) consumer_->wake();
   }
-  bool can_pop(Cycle now) const { return size_ > 0 && slots_[first_].pushed_in < now; }
+  bool can_pop(Cycle now) const { return first_pushed_in_ < now; }
   // The n-th value that can be popped, nullptr when there are fewer.
   T* peek(Cycle now, std::uint32_t n = 0) {
     if (n >= size_) return nullptr;
@@ -119,7 +132,12 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     if (size_ + freed_ == capacity_ && producer_ != nullptr) producer_->wake();
     ++freed_;
     first_ = (first_ + 1) & mask_;
-    --size_;
+    if (--size_ == 0) {
+      first_pushed_in_ = kNever;
+      *shown_in_ &= ~shown_bit_;
+    } else {
+      first_pushed_in_ = slots_[first_].pushed_in;
+    }
     return value;
   }
 
@@ -128,6 +146,7 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     T value{};
     Cycle pushed_in{};
   };
+  Cycle first_pushed_in_ = kNever;  // of the first: asked far more often than it changes
   std::vector<Slot> slots_;
   std::uint32_t mask_;
   std::uint32_t first_ = 0;
@@ -155,16 +174,24 @@ class In final : public sc_core::sc_port<LinkIn<T>, 1, sc_core::SC_ZERO_OR_MORE_
   void listen(bool on) {  // (R5)
     if (link_ != nullptr) link_->set_listening(on);
   }
+  // Before the simulation starts; `word` lives as long as the port. (R6)
+  void show_in(std::uint64_t& word, std::uint64_t bit) {
+    word_ = &word;
+    bit_ = bit;
+  }
 
  protected:
   void end_of_elaboration() override {
     if (this->size() == 0) return;
     link_ = &(*this)[0]->link();
     link_->set_consumer(detail::block_of(this->get_parent_object()));
+    if (word_ != nullptr) link_->show_in(*word_, bit_);
   }
 
  private:
   Link<T>* link_ = nullptr;
+  std::uint64_t* word_ = nullptr;
+  std::uint64_t bit_ = 0;
 };
 
 template <class T>

@@ -227,6 +227,39 @@ TEST(Link, TheOrderOfSteppingDoesNotChangeAResult) {
   }
 }
 
+// Takes nothing: what its links hold is the test's business.
+class Watcher final : public Block {
+ public:
+  explicit Watcher(const sc_core::sc_module_name& name) : Block(name) {
+    first.show_in(holding, 1);
+    second.show_in(holding, std::uint64_t{1} << 63);
+  }
+  In<int> first{"first"}, second{"second"};
+  std::uint64_t holding = 0;
+  Cycle step(Cycle now) override { return rest(now, Activity::kStarved, kNever); }
+};
+
+TEST(Link, ShowsInABitWhetherItIsEmpty) {  // (R6)
+  Bench bench;
+  auto& watcher = bench.add<Watcher>("watcher");
+  auto& first = bench.link<int>(2);
+  auto& second = bench.link<int>(2);
+  watcher.first.bind(first);
+  watcher.second.bind(second);
+  bench.run_to(Cycle{0});
+  EXPECT_EQ(watcher.holding, 0u);
+  second.push(Cycle{5}, 1);
+  EXPECT_EQ(watcher.holding, std::uint64_t{1} << 63) << "from the cycle of the push on";
+  first.push(Cycle{5}, 2);
+  first.push(Cycle{6}, 3);
+  first.pop(Cycle{7});
+  EXPECT_EQ(watcher.holding, std::uint64_t{1} << 63 | 1) << "one is left";
+  first.pop(Cycle{7});
+  EXPECT_EQ(watcher.holding, std::uint64_t{1} << 63);
+  second.pop(Cycle{8});
+  EXPECT_EQ(watcher.holding, 0u);
+}
+
 TEST(Link, APortThatIsNotBoundHasNothing) {
   Bench bench;
   auto& popper = bench.add<Popper>("popper");
