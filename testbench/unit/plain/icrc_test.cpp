@@ -223,6 +223,24 @@ TEST(Icrc, SealedFramesMatchAndOneWrongBitDoesNot) {
   }
 }
 
+// R1 to R3, at every length: the CRC-32 of Ethernet, bit by bit, of the frame with what is masked set to ones.
+TEST(Icrc, FollowsItsPolynomialAtEveryLength) {
+  for (const std::size_t payload_bytes : {0, 4, 60, 64, 224, 228, 232, 236, 240, 244, 248, 252, 256, 260, 264, 1024}) {
+    Headers h;
+    const Frame frame = built(Encapsulation::kRoceV2Ipv4, h, payload_bytes);
+    Frame masked(8, 0xff);
+    masked.insert(masked.end(), frame.begin() + h.network_offset, frame.begin() + h.icrc_offset);
+    for (const std::size_t at : {1, 8, 10, 11}) masked[8 + at] = 0xff;  // TOS, TTL, checksum
+    for (const std::size_t at : {26, 27}) masked[8 + at] = 0xff;        // UDP checksum
+    masked[8 + (h.bth_offset - h.network_offset) + 4u] = 0xff;          // reserved byte of the BTH
+    std::uint32_t crc = ~0u;
+    for (const std::uint8_t byte : masked) {
+      for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (((crc ^ byte >> bit) & 1) != 0 ? 0xedb88320u : 0u);
+    }
+    EXPECT_EQ(icrc(frame, h), ~crc) << payload_bytes;
+  }
+}
+
 // R4: the table against the definition, bit by bit.
 TEST(Icrc, VcrcOfEveryLengthFollowsItsPolynomial) {
   const char* text = std::getenv("RXNIC_SEED");
