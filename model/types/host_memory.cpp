@@ -15,21 +15,29 @@ struct LocalMemory::Chunk {
 LocalMemory::LocalMemory() = default;
 LocalMemory::~LocalMemory() = default;
 
-LocalMemory::Chunk* LocalMemory::find(std::uint64_t index) {
+LocalMemory::Region* LocalMemory::find_region(std::uint64_t index) {
   Recent& r = recent(index);
-  if (r.index == index) return r.chunk;
-  const auto it = chunks_.find(index);
-  if (it == chunks_.end()) return nullptr;
+  if (r.index == index) return r.region;
+  const auto it = regions_.find(index);
+  if (it == regions_.end()) return nullptr;
   r = {index, it->second.get()};
-  return r.chunk;
+  return r.region;
+}
+
+LocalMemory::Chunk* LocalMemory::find(std::uint64_t index) {
+  const Region* region = find_region(index / kRegionChunks);
+  return region == nullptr ? nullptr : (*region)[index % kRegionChunks].get();
 }
 
 LocalMemory::Chunk& LocalMemory::touch(std::uint64_t index) {
-  if (Chunk* chunk = find(index)) return *chunk;
-  auto& slot = chunks_[index];
-  slot = std::make_unique<Chunk>();
-  recent(index) = {index, slot.get()};
-  return *slot;
+  Region* region = find_region(index / kRegionChunks);
+  if (region == nullptr) region = (regions_[index / kRegionChunks] = std::make_unique<Region>()).get();
+  std::unique_ptr<Chunk>& chunk = (*region)[index % kRegionChunks];
+  if (chunk == nullptr) {
+    chunk = std::make_unique<Chunk>();
+    ++chunks_;
+  }
+  return *chunk;
 }
 
 bool LocalMemory::read(BusAddress from, std::span<std::uint8_t> to) {
@@ -62,18 +70,21 @@ bool LocalMemory::write(BusAddress to, std::span<const std::uint8_t> from) {
 
 std::uint64_t LocalMemory::digest() const {
   std::vector<std::uint64_t> order;
-  order.reserve(chunks_.size());
-  for (const auto& [index, chunk] : chunks_) order.push_back(index);
+  order.reserve(regions_.size());
+  for (const auto& [index, region] : regions_) order.push_back(index);
   std::sort(order.begin(), order.end());
   std::uint64_t hash = 0xcbf29ce484222325u;
   const auto mix = [&hash](std::uint64_t word) { hash = (hash ^ word) * 0x100000001b3u; };
   for (const std::uint64_t index : order) {
-    mix(index);
-    const auto& bytes = chunks_.at(index)->bytes;
-    for (std::size_t i = 0; i < kChunkBytes; i += 8) {
-      std::uint64_t word;
-      std::memcpy(&word, bytes.data() + i, 8);
-      mix(word);
+    const Region& region = *regions_.at(index);
+    for (std::uint64_t n = 0; n < kRegionChunks; ++n) {
+      if (region[n] == nullptr) continue;
+      mix(index * kRegionChunks + n);
+      for (std::size_t i = 0; i < kChunkBytes; i += 8) {
+        std::uint64_t word;
+        std::memcpy(&word, region[n]->bytes.data() + i, 8);
+        mix(word);
+      }
     }
   }
   return hash;

@@ -53,21 +53,25 @@ class LocalMemory final : public HostMemory {
   ~LocalMemory() override;
   bool read(BusAddress from, std::span<std::uint8_t> to) override;
   bool write(BusAddress to, std::span<const std::uint8_t> from) override;
-  std::size_t resident_bytes() const { return chunks_.size() * kChunkBytes; }
+  std::size_t resident_bytes() const { return chunks_ * kChunkBytes; }
   // FNV-1a over all touched chunks in address order: equal contents, equal digest.
   std::uint64_t digest() const;
 
  private:
   struct Chunk;
+  static constexpr std::uint64_t kRegionChunks = 1024;
+  using Region = std::array<std::unique_ptr<Chunk>, kRegionChunks>;  // by chunk; null: never written
+  Region* find_region(std::uint64_t index);
   Chunk* find(std::uint64_t index);
   Chunk& touch(std::uint64_t index);
-  std::unordered_map<std::uint64_t, std::unique_ptr<Chunk>> chunks_;
-  // Chunks found lately, by a hash of their index.
+  std::unordered_map<std::uint64_t, std::unique_ptr<Region>> regions_;  // by chunk number / kRegionChunks
+  std::size_t chunks_ = 0;                                              // touched
+  // Regions found lately, by a hash of their index: all of the some thousand queues of a big run.
   struct Recent {
     std::uint64_t index = ~std::uint64_t{0};
-    Chunk* chunk = nullptr;
+    Region* region = nullptr;
   };
-  static constexpr unsigned kRecentBits = 6;
+  static constexpr unsigned kRecentBits = 8;
   Recent& recent(std::uint64_t index) { return recent_[index * 0x9e3779b97f4a7c15u >> (64 - kRecentBits)]; }
   std::array<Recent, std::size_t{1} << kRecentBits> recent_;
 };

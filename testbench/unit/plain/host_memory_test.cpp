@@ -62,6 +62,19 @@ TEST(LocalMemory, FarAddressesCostOnlyWhatIsTouched) {
   EXPECT_EQ(memory.resident_bytes(), 2 * kChunk);
 }
 
+TEST(LocalMemory, ManyFarPlacesKeepWhatIsWritten) {  // more than are remembered as found lately
+  LocalMemory memory;
+  constexpr std::uint64_t kPlaces = 2000, kApart = 0x1234'5000 * kChunk + 8;
+  for (std::uint64_t i = 0; i < kPlaces; ++i) memory.store(BusAddress{i * kApart}, i + 1);
+  for (std::uint64_t round = 0; round < 2; ++round) {
+    for (std::uint64_t i = 0; i < kPlaces; ++i) {
+      EXPECT_EQ(memory.load<std::uint64_t>(BusAddress{i * kApart}), i + 1);
+      EXPECT_EQ(memory.load<std::uint64_t>(BusAddress{i * kApart + kChunk}), 0u);
+    }
+  }
+  EXPECT_EQ(memory.resident_bytes(), kPlaces * kChunk) << "reading touches nothing";
+}
+
 TEST(LocalMemory, DigestTellsContentsApartAndNotTheOrderOfWrites) {
   LocalMemory a, b, c;
   a.store(BusAddress{0}, 1u);
