@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/nic/fabric.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 #include <string>
+
+#include "model/types/bits.h"
 
 namespace rxnic {
 
@@ -58,6 +61,7 @@ struct Fabric::Port {
   // The line to the NIC.
   Line rx;
   std::vector<Queue> queues;  // by sender
+  std::uint64_t waiting = 0;  // bit by sender whose queue is not empty
   Frame* arriving = nullptr;
   bool refused = false;  // the NIC has no packet buffer; nothing tells when it has
 };
@@ -69,7 +73,12 @@ Fabric::Fabric(const sc_core::sc_module_name& name, const Params& params, Engine
       time_(params.nic.link_gbps * kMbpsPerGbps, params.nic.clock_period_ps),
       across_(time_.after_ps({}, params.fabric.switch_latency_ps + 2 * params.fabric.cable_delay_ps)),
       loopback_(time_.after_ps({}, params.fabric.loopback_latency_ps)) {
-  for (std::uint32_t n = 0; n < nics; ++n) ports_.push_back(std::make_unique<Port>(n, nics, time_));
+  assert(nics <= kMaxPorts);
+  for (std::uint32_t n = 0; n < nics; ++n) {
+    Port& port = *ports_.emplace_back(std::make_unique<Port>(n, nics, time_));
+    port.answers.show_in(answering_, bit_of(n));
+    port.requests.show_in(requesting_, bit_of(n));
+  }
   engine.add(*this);
 }
 
@@ -92,31 +101,35 @@ void Fabric::attach(Nic& nic, const PortAddress& address) {
 Cycle Fabric::step(Cycle now) {
   room_made_ = false;
   // (1) each NIC's line: a frame leaves, the next one starts
-  for (auto& port : ports_) send(*port, now);
+  for_each_bit(senders(), [&](std::size_t n) { send(*ports_[n], now); });
   // (2) each line to a NIC: a frame arrives, the next one follows
-  for (auto& port : ports_) receive(*port, now);
+  for_each_bit(receiving_, [&](std::size_t n) { receive(*ports_[n], now); });
   // (3) rest
   return rest(now, idle() ? Activity::kStarved : Activity::kBusy, next_step(now));
 }
 
 Cycle Fabric::next_step(Cycle now) const {
   Cycle next = kNever;
-  for (const auto& p : ports_) {
-    if (p->sending != kNoPacket) next = earliest(next, Cycle{p->tx.free().ceiling().count - 1});
-    if (p->sending == kNoPacket && (room_made_ || p->tx.free() > Instant{now.count, 0}) &&
-        !(p->answers.empty() && p->requests.empty())) {
+  for_each_bit(senders(), [&](std::size_t n) {
+    const Port& p = *ports_[n];
+    if (p.sending != kNoPacket) {
+      next = earliest(next, Cycle{p.tx.free().ceiling().count - 1});
+    } else if (room_made_ || p.tx.free() > Instant{now.count, 0}) {
       next = now + 1;
     }
-    if (p->arriving != nullptr) {
-      const Cycle due = p->rx.free().ceiling();
+  });
+  for_each_bit(receiving_, [&](std::size_t n) {
+    const Port& p = *ports_[n];
+    if (p.arriving != nullptr) {
+      const Cycle due = p.rx.free().ceiling();
       if (due > now) next = earliest(next, due);
-      if (p->refused) next = now + 1;
-      continue;
+      if (p.refused) next = now + 1;
+      return;
     }
-    for (const Queue& q : p->queues) {
-      if (q.first != nullptr) next = earliest(next, latest(q.first->first_byte.floor(), now + 1));
-    }
-  }
+    for_each_bit(p.waiting, [&](std::size_t sender) {
+      next = earliest(next, latest(p.queues[sender].first->first_byte.floor(), now + 1));
+    });
+  });
   return next;
 }
 
@@ -150,17 +163,15 @@ In<PacketHandle>* Fabric::next_input(Port& from, Cycle now) {
 bool Fabric::is_paused(const Port& from, const Packet& request) {  // (R5)
   const std::uint32_t to = route(request.h.destination);
   if (to == FabricObserver::kNobody) return false;
-  for (const auto& port : ports_) {
-    const bool receives = to == FabricObserver::kEverybody || port->number == to;
-    if (receives && port->queues[from.number].bytes >= params_.switch_buffer_bytes) return true;
-  }
-  return false;
+  const auto is_full = [&](const auto& port) { return port->queues[from.number].bytes >= params_.switch_buffer_bytes; };
+  return to == FabricObserver::kEverybody ? std::any_of(ports_.begin(), ports_.end(), is_full) : is_full(ports_[to]);
 }
 
 void Fabric::start(Port& from, In<PacketHandle>& input, Cycle now) {  // (R1)
   from.request_next = &input == &from.answers;
   if (!from.request_next) from.pause_counted = false;
   from.sending = input.pop(now);
+  sending_ |= bit_of(from.number);
   const Packet& p = from.nic->shared.packets[from.sending];
   const Instant begin = std::max(from.tx.free(), Instant{now.count, 0});
   from.tx.carry(begin, p.frame_bytes + fixed_bytes_);
@@ -173,10 +184,14 @@ void Fabric::start(Port& from, In<PacketHandle>& input, Cycle now) {  // (R1)
   }
   counters_.loopback += to == from.number;
   counters_.frames += to != from.number;
-  for (const auto& port : ports_) {
-    if (to != FabricObserver::kEverybody && port->number != to) continue;
-    const bool own = port->number == from.number;  // (R4)
-    carry(from, *port, p, time_.after_span(begin, own ? loopback_ : across_));
+  const auto carry_to = [&](Port& port) {
+    const bool own = port.number == from.number;  // (R4)
+    carry(from, port, p, time_.after_span(begin, own ? loopback_ : across_));
+  };
+  if (to == FabricObserver::kEverybody) {
+    for (const auto& port : ports_) carry_to(*port);
+  } else {
+    carry_to(*ports_[to]);
   }
 }
 
@@ -191,6 +206,8 @@ void Fabric::carry(Port& from, Port& to, const Packet& p, Instant first_byte) {
   (q.first == nullptr ? q.first : q.last->next) = frame;
   q.last = frame;
   q.bytes += frame->bytes;
+  to.waiting |= bit_of(from.number);
+  receiving_ |= bit_of(to.number);
 }
 
 void Fabric::leave(Port& from) {
@@ -200,6 +217,7 @@ void Fabric::leave(Port& from) {
   }
   pool.release(from.sending);
   from.sending = kNoPacket;
+  sending_ &= ~bit_of(from.number);
   --frames_in_flight_;
 }
 
@@ -212,14 +230,19 @@ void Fabric::receive(Port& to, Cycle now) {
 // The frame whose first byte comes first takes the line. (R6)
 bool Fabric::begin_arrival(Port& to, Cycle now) {
   Queue* first = nullptr;
-  for (Queue& q : to.queues) {
-    if (q.first == nullptr || q.first->first_byte.floor() > now) continue;
-    if (first == nullptr || q.first->first_byte < first->first->first_byte) first = &q;
-  }
+  std::size_t sender = 0;
+  for_each_bit(to.waiting, [&](std::size_t s) {
+    Queue& q = to.queues[s];
+    if (q.first->first_byte.floor() > now) return;
+    if (first != nullptr && q.first->first_byte >= first->first->first_byte) return;
+    first = &q;
+    sender = s;
+  });
   if (first == nullptr) return false;
   to.arriving = first->first;
   first->first = to.arriving->next;
   first->bytes -= to.arriving->bytes;
+  if (first->first == nullptr) to.waiting &= ~bit_of(sender);
   to.rx.carry(to.arriving->first_byte, to.arriving->bytes + fixed_bytes_);
   room_made_ = true;
   return true;
@@ -245,6 +268,7 @@ bool Fabric::deliver(Port& to, Cycle now) {  // (R5)
   digest_.mix(now.count);
   digest_.mix(end);
   to.arriving = nullptr;
+  if (to.waiting == 0) receiving_ &= ~bit_of(to.number);
   frame->next = free_frames_;
   free_frames_ = frame;
   --frames_in_flight_;

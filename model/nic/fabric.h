@@ -55,6 +55,7 @@ struct FabricCounters {
 
 class Fabric final : public Block {
  public:
+  // nics: 1 to 64.
   Fabric(const sc_core::sc_module_name& name, const Params& params, Engine& engine, std::uint32_t nics);
   ~Fabric() override;
   Cycle step(Cycle now) override;
@@ -86,6 +87,9 @@ class Fabric final : public Block {
   std::uint32_t route(const Address& destination) const;
   Cycle next_step(Cycle now) const;
   Frame* allocate();
+  static constexpr std::uint32_t kMaxPorts = 64;
+  // Ports that have something to send or to get: the others cost nothing.
+  std::uint64_t senders() const { return answering_ | requesting_ | sending_; }
 
   const FabricParams params_;
   const std::uint32_t fixed_bytes_;  // of a frame on a line besides link header to ICRC
@@ -93,6 +97,9 @@ class Fabric final : public Block {
   Instant across_;  // the switch and both cables
   Instant loopback_;
   std::vector<std::unique_ptr<Port>> ports_;
+  std::uint64_t answering_ = 0, requesting_ = 0;  // bit by port whose link from the NIC is not empty
+  std::uint64_t sending_ = 0;                     // bit by port whose line from the NIC carries a frame
+  std::uint64_t receiving_ = 0;                   // bit by port that frames are on their way to
   std::uint32_t attached_ = 0;
   std::map<Address, std::uint32_t> routes_;  // NIC by address
   std::vector<std::unique_ptr<Frame>> frames_;

@@ -254,6 +254,22 @@ TEST(Fabric, SendersShareAReceiversLineEvenly) {  // R1, R6
   }
 }
 
+TEST(Fabric, TheLastOfSixtyFourNicsTalksToTheFirst) {
+  Bench bench;
+  Rig rig(bench, slow_link(), 64);
+  rig.requests[63]->push({Cycle{9}, 0, 64, 1});
+  rig.requests[0]->push({Cycle{9}, 63, 64, 2});
+  rig.answers[31]->push({Cycle{9}, 32, 4, 3});
+  bench.run();
+  for (const auto& [to, id] : {std::pair{0u, 1u}, std::pair{63u, 2u}, std::pair{32u, 3u}}) {
+    ASSERT_EQ(rig.arrivals(to).size(), 1u) << to;
+    EXPECT_EQ(rig.arrivals(to)[0].id, id);
+    EXPECT_EQ(rig.arrivals(to)[0].when.count, 10 + FrameSource::line_bytes(id == 3 ? 4 : 64) + kAcross);
+  }
+  EXPECT_EQ(rig.fabric->counters().frames, 3u);
+  EXPECT_TRUE(rig.fabric->idle());
+}
+
 TEST(Fabric, TheFirstToComeIsTheFirstToArrive) {  // R6
   Bench bench;
   Rig rig(bench, slow_link(), 3);
