@@ -27,7 +27,7 @@
 namespace rxnic::channel {
 
 inline constexpr std::uint64_t kMagic = 0x316e686363696e78;  // "xnicchn1"
-inline constexpr std::uint32_t kVersion = 4;                 // of this header and protocol.h
+inline constexpr std::uint32_t kVersion = 5;                 // of this header and protocol.h
 
 inline constexpr std::uint32_t kDoorbells = 16384;  // records of a board: queues of that kind that a program can have
 inline constexpr std::uint32_t kDirtyWords = kDoorbells / 64;
@@ -53,11 +53,12 @@ struct MappingHeader {
   std::uint64_t mapping_bytes;
   // Written by the program.
   alignas(64) std::atomic<std::uint32_t> rung;     // some doorbell was rung; the simulator sets it to 0 and looks
-  alignas(64) std::atomic<std::uint32_t> waiters;  // threads of the program that wait on `completions`
+  alignas(64) std::atomic<std::uint32_t> waiting;  // a thread may wait on `completions`; the simulator sets it to 0 and
+                                                   // wakes all that do
   std::atomic<std::uint32_t> left;                 // R7
   // Written by the simulator.
   alignas(64) std::atomic<std::uint32_t> simulator_sleeps;  // a doorbell has to write to the eventfd
-  alignas(64) std::atomic<std::uint32_t> completions;       // CQEs made visible, modulo 2^32; a futex when `waiters`
+  alignas(64) std::atomic<std::uint32_t> completions;       // CQEs made visible, modulo 2^32; a futex
   alignas(64) std::atomic<std::uint64_t> model_time_ps;     // of the last look at the doorbells
 };
 

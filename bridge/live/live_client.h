@@ -50,6 +50,7 @@ class LiveClient {
   pid_t pid() const { return pid_; }  // 0: not known here
   const std::string& program() const { return program_; }
   const LiveMapping& mapping() const { return mapping_; }
+  LiveMapping& mapping() { return mapping_; }
   // The program's /proc/self/mem; -1: it passed none.
   int own_memory() const { return own_memory_.get(); }
 

@@ -337,7 +337,10 @@ void LivePort::end_all(bool tell_model) {
     if (const auto found = connections_.find(serial); found != connections_.end()) disconnect(found->second);
   }
   // Threads that wait for a completion find out at once.
-  for (const LiveClient* client : active_) client->mapping().completed();
+  for (LiveClient* client : active_) {
+    client->mapping().completed();
+    client->mapping().wake();
+  }
   if (!tell_model) connections_.clear();
 }
 

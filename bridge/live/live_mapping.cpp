@@ -71,12 +71,17 @@ int LiveMapping::open(int descriptor, std::string& why) {
   return 0;
 }
 
-void LiveMapping::completed() const {
+void LiveMapping::completed() {
+  header().completions.fetch_add(1, std::memory_order_seq_cst);
+  completed_ = true;
+}
+
+void LiveMapping::wake() {  // (R3)
+  if (!completed_) return;
+  completed_ = false;
   channel::MappingHeader& h = header();
-  h.completions.fetch_add(1, std::memory_order_seq_cst);
-  if (h.waiters.load(std::memory_order_seq_cst) != 0) {
-    syscall(SYS_futex, &h.completions, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-  }
+  if (h.waiting.load(std::memory_order_seq_cst) == 0 || h.waiting.exchange(0, std::memory_order_seq_cst) == 0) return;
+  syscall(SYS_futex, &h.completions, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 }  // namespace rxnic

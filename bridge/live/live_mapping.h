@@ -4,8 +4,10 @@
 //   R1  Taken only when the descriptor is a memfd of ordinary pages, sealed against shrinking and growing, of the size
 //       that its header states: then every byte can be touched whatever the program does. Another version is EPROTO,
 //       anything else that does not fit EINVAL.
-//   R2  Nothing is read from the header again after that but `rung`, `waiters` and `left`. They decide whether to look,
+//   R2  Nothing is read from the header again after that but `rung`, `waiting` and `left`. They decide whether to look,
 //       whether to wake, and whether the end of the program is called its death; no more.
+//   R3  wake() is one system call for all the completions since the last one, and none when no thread waits: the first
+//       wake-up takes `waiting`, so that threads on their way to the CPU are not woken again.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +31,14 @@ class LiveMapping {
   std::uint64_t bytes() const { return bytes_; }
   // shared_mapping.h R7.
   bool left() const { return header().left.load(std::memory_order_acquire) != 0; }
-  // A CQE is visible: whoever waits for one goes on.
-  void completed() const;
+  // A CQE is visible. Whoever begins to wait for one now goes on at once, whoever waits already with wake().
+  void completed();
+  void wake();
 
  private:
   void* base_ = nullptr;
   std::uint64_t bytes_ = 0;
+  bool completed_ = false;  // since the last wake()
 };
 
 }  // namespace rxnic

@@ -90,6 +90,8 @@ void LivePort::look(Cycle now) {
     poll(nanoseconds{0});
   }
   if (looks_to_poll_ != 0) --looks_to_poll_;
+  if (looks_to_wake_ != 0) --looks_to_wake_;
+  if (wake_due_ && looks_to_wake_ == 0) wake_programs();
 
   doorbells_.clear();
   next_doorbell_ = 0;
@@ -124,10 +126,18 @@ void LivePort::look(Cycle now) {
 Cycle LivePort::next_look(Cycle now) { return pending() ? now + 1 : latest(next_look_, now + 1); }
 
 void LivePort::completed(ClientId client) {
-  if (const LiveClient* c = find(client)) {
-    ++counters_.completions;
-    c->mapping().completed();
-  }
+  LiveClient* const c = raw(client) < clients_.size() ? clients_[raw(client)] : nullptr;
+  if (c == nullptr) return;
+  ++counters_.completions;
+  c->mapping().completed();
+  wake_due_ = true;
+}
+
+void LivePort::wake_programs() {  // (R10)
+  wake_due_ = false;
+  looks_to_wake_ = options_.looks_per_wake;
+  ++counters_.wakes;
+  for (LiveClient* client : active_) client->mapping().wake();
 }
 
 void LivePort::notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) {
@@ -168,6 +178,7 @@ bool LivePort::over() const { return connections_.empty() && !pending() && (ende
 // R7.
 Cycle LivePort::wait(Cycle now, Cycle due) {
   ++counters_.waits;
+  if (wake_due_) wake_programs();
   constexpr nanoseconds kForEver = nanoseconds::max();
   const auto begin = Clock::now();
   const nanoseconds limit =

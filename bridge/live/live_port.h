@@ -18,6 +18,8 @@
 //   R8  stop(): clients are told kDeviceFatal, disconnected and closed; then wait() returns kNever. The same happens,
 //       without a word to the model, when the port is destroyed. Nothing is left behind.
 //   R9  SIGPIPE is ignored by the process while a port lives: a child has to be given the default back.
+//   R10 Threads that wait for a completion are woken by the look after it, not more often than with each
+//       looks_per_wake-th look and at the latest before the model waits (R7): a wake-up costs more than a message.
 #pragma once
 
 #include <signal.h>
@@ -46,6 +48,7 @@ struct LiveOptions {
   std::array<std::uint64_t, 16> node_guids{};        // the same, as in memory
   std::uint64_t look_cycles = 64;                    // R6
   std::uint32_t looks_per_poll = 64;                 // R6
+  std::uint32_t looks_per_wake = 16;                 // R10
   std::uint32_t spin_us = 20;                        // looks at the mappings before it sleeps, yielding the CPU
   std::uint32_t most_clients = 200;                  // at once; each takes five descriptors and one per channel
   std::uint32_t tick_ms = 100;                       // on_tick, at the least so far apart; busy or idle
@@ -63,6 +66,7 @@ struct LiveCounters {
   std::uint64_t requests = 0;     // control messages carried out
   std::uint64_t doorbells = 0;    // taken from mappings
   std::uint64_t completions = 0;  // CQEs told to programs
+  std::uint64_t wakes = 0;        // times that programs with completions were woken, if they waited
   std::uint64_t events = 0;       // written to pipes
   std::uint64_t lost_events = 0;  // a program did not read its pipe
   std::uint64_t looks = 0;        // at the mappings
@@ -124,6 +128,7 @@ class LivePort final : public HostPort {
   };
 
   void look(Cycle now);
+  void wake_programs();
   bool rung() const;
   bool spin(std::chrono::nanoseconds longest) const;
   void tell_sleeping(bool sleeps);
@@ -162,6 +167,8 @@ class LivePort final : public HostPort {
   std::uint64_t last_serial_ = 0;
   Cycle next_look_{};
   std::uint32_t looks_to_poll_ = 0;
+  std::uint32_t looks_to_wake_ = 0;
+  bool wake_due_ = false;  // a program has completions that it was not woken for
   Clock::time_point next_tick_{};
   bool backlog_ = false;  // events wait for room in a pipe
   bool until_idle_ = false;

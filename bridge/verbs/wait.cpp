@@ -38,11 +38,12 @@ channel::MappingHeader& header(const Context& context) {
 // False: no CQE came.
 bool wait_for_completion(Context& context, std::uint32_t seen, std::uint32_t us) {
   channel::MappingHeader& h = header(context);
-  h.waiters.fetch_add(1, std::memory_order_seq_cst);
+  // Before the kernel compares `completions` with `seen`: a completion that it does not see finds this set. Whoever
+  // wakes takes it. After a wait without a wake-up it stays: another thread may wait, and the next wake-up is for
+  // nobody.
+  h.waiting.store(1, std::memory_order_seq_cst);
   const timespec timeout{0, static_cast<long>(us) * 1000};
-  const bool woken = syscall(SYS_futex, &h.completions, FUTEX_WAIT, seen, &timeout, nullptr, 0) == 0;
-  h.waiters.fetch_sub(1, std::memory_order_seq_cst);
-  return woken;
+  return syscall(SYS_futex, &h.completions, FUTEX_WAIT, seen, &timeout, nullptr, 0) == 0;
 }
 
 // Nobody holds the other end of the socket. No cancellation point, as the write() below.

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -130,6 +131,14 @@ TEST_F(LiveWaitTest, TheExtraDescriptorAndTheTickAreServedInASleep) {
   EXPECT_GE(ticks, 3);
 }
 
+// As a thread of the program waits, but for ever: a wake-up that is lost hangs the test.
+void wait_for_change(LiveProgram& program, std::uint32_t seen) {
+  while (program.header().completions == seen) {
+    program.header().waiting = 1;
+    syscall(SYS_futex, &program.header().completions, FUTEX_WAIT, seen, nullptr, nullptr, 0);
+  }
+}
+
 // A program rings and waits for the completion, the port waits for the doorbell: neither may sleep past the other.
 // With every wake-up that is lost the test hangs.
 void wake_each_other(LivePort& port, ClientId client, LiveProgram& program, std::uint32_t rounds) {
@@ -137,11 +146,7 @@ void wake_each_other(LivePort& port, ClientId client, LiveProgram& program, std:
     for (std::uint32_t i = 1; i <= rounds; ++i) {
       const std::uint32_t seen = program.header().completions;
       program.ring(i % 2 == 0 ? Board::kReceive : Board::kArm, i % channel::kDoorbells, i);
-      program.header().waiters.fetch_add(1);
-      while (program.header().completions == seen) {
-        syscall(SYS_futex, &program.header().completions, FUTEX_WAIT, seen, nullptr, nullptr, 0);
-      }
-      program.header().waiters.fetch_sub(1);
+      wait_for_change(program, seen);
     }
   });
   Cycle now{};
@@ -154,6 +159,7 @@ void wake_each_other(LivePort& port, ClientId client, LiveProgram& program, std:
       port.completed(client);
     }
   }
+  port.wait(now, now + 1);  // wakes for the last one (R10)
   thread.join();
 }
 
@@ -175,6 +181,101 @@ TEST_F(LiveWaitTest, NoWakeUpIsLostAtTheEdgeOfASpin) {
   LiveProgram program;
   const ClientId client = open_program(program);
   wake_each_other(*port, client, program, 30'000);
+}
+
+TEST_F(LiveWaitTest, OneWakeUpIsForAllCompletionsOfSeveralLooks) {  // R10
+  options.look_cycles = 1;
+  options.looks_per_wake = 16;
+  start();
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  const auto look = [&] {
+    HostEvent event;
+    EXPECT_FALSE(port->take(now, event));
+    now += 1;
+  };
+  for (int i = 0; i < 20; ++i) look();
+  EXPECT_EQ(port->counters().wakes, 0u) << "there was no completion";
+  program.header().waiting = 1;
+  for (int i = 0; i < 5; ++i) port->completed(client);
+  EXPECT_EQ(program.header().completions, 5u) << "visible at once";
+  EXPECT_EQ(program.header().waiting, 1u);
+  look();
+  EXPECT_EQ(program.header().waiting, 0u) << "the first wake-up does not wait";
+  for (int i = 0; i < 15; ++i) {
+    program.header().waiting = 1;
+    port->completed(client);
+    look();
+    EXPECT_EQ(program.header().waiting, 1u) << "look " << i;
+  }
+  look();
+  EXPECT_EQ(program.header().waiting, 0u);
+  EXPECT_EQ(port->counters().wakes, 2u);
+}
+
+TEST_F(LiveWaitTest, TheProgramsAreWokenBeforeTheModelWaits) {  // R10
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  for (int i = 0; i < 3; ++i) {
+    program.header().waiting = 1;
+    port->completed(client);
+    EXPECT_EQ(port->wait(now, now + 1), now + 1);
+    EXPECT_EQ(program.header().waiting, 0u);
+    now += 1;
+  }
+}
+
+TEST_F(LiveWaitTest, AWakeUpIsForEveryThreadThatWaits) {  // R10
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  constexpr std::uint32_t kThreads = 4, kRounds = 2000;
+  std::atomic<std::uint32_t> ready{0}, rounds{0};
+  std::vector<std::thread> threads;
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (std::uint32_t i = 0; i < kRounds; ++i) {
+        const std::uint32_t seen = program.header().completions;
+        ++ready;
+        wait_for_change(program, seen);
+        ++rounds;
+        while (rounds < kThreads * (i + 1)) sched_yield();
+      }
+    });
+  }
+  for (std::uint32_t i = 0; i < kRounds; ++i) {
+    while (ready < kThreads * (i + 1)) sched_yield();
+    port->completed(client);
+    now = port->wait(now, now + 1);
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(rounds, kThreads * kRounds);
+}
+
+TEST_F(LiveWaitTest, WhoWaitsForACompletionFindsOutThatTheSimulatorStops) {  // R8
+  LiveProgram program;
+  open_program(program);
+  std::thread thread([&] { wait_for_change(program, program.header().completions); });
+  while (program.header().waiting == 0) sched_yield();
+  port->stop();
+  EXPECT_EQ(wait_for_one().kind, Kind::kClose);
+  thread.join();
+}
+
+TEST_F(LiveWaitTest, AProgramThatHasEndedIsNotWoken) {  // R5, R10
+  LiveProgram program, other;
+  const ClientId gone = open_program(program);
+  const ClientId stays = open_program(other);
+  port->completed(gone);
+  port->completed(stays);
+  program.header().waiting = other.header().waiting = 1;
+  program.socket.reset();
+  EXPECT_EQ(wait_for_one().kind, Kind::kClose);
+  EXPECT_EQ(other.header().waiting, 0u);
+  port->completed(gone);
+  port->completed(stays);
+  other.header().waiting = 1;
+  now = port->wait(now, now + 1);
+  EXPECT_EQ(other.header().waiting, 0u);
 }
 
 TEST_F(LiveWaitTest, AnEventThatWaitsForItsPipeIsTriedAgainInASleep) {  // live_client.h R3
