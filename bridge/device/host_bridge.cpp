@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <string>
 
+#include "model/types/bits.h"
+
 namespace rxnic {
 
 namespace {
@@ -67,7 +69,13 @@ HostBridge::HostBridge(const sc_core::sc_module_name& name, const Params& params
           std::max<std::uint64_t>(1, cycles_of(params.host.doorbell_latency_ps, params.nic.clock_period_ps))),
       timer_gap_cycles_(cycles_of(params.live.timer_gap_ps, params.nic.clock_period_ps)) {
   const auto count = static_cast<std::uint32_t>(nics.size());
-  for (std::uint32_t n = 0; n < count; ++n) nics_.push_back(std::make_unique<Port>(n, count, params, nics[n]));
+  assert(count <= channel::kMaxNics && channel::kMaxNics <= 64);
+  for (std::uint32_t n = 0; n < count; ++n) {
+    Port& made = *nics_.emplace_back(std::make_unique<Port>(n, count, params, nics[n]));
+    made.landed.show_in(landed_, bit_of(n));
+    made.receive_events.show_in(receive_events_, bit_of(n));
+    made.completion_events.show_in(completion_events_, bit_of(n));
+  }
   engine.add_outside(*this);
 }
 
@@ -81,10 +89,10 @@ std::size_t HostBridge::not_landed(std::uint32_t nic) const { return nics_[nic]-
 // the NICs, (5) when to look again, or wait
 Cycle HostBridge::step(Cycle now) {
   bool busy = false;
-  for (const auto& nic : nics_) {
-    busy |= tell_completions(*nic, now);
-    busy |= tell_events(*nic, now);
-  }
+  for_each_bit(landed_ | receive_events_ | completion_events_, [&](std::size_t n) {
+    busy |= tell_completions(*nics_[n], now);
+    busy |= tell_events(*nics_[n], now);
+  });
   busy |= tell_drained(now);
   if (retry(now)) {
     busy = true;
@@ -154,10 +162,15 @@ void HostBridge::tell(const Device::Notice& notice) {
 }
 
 bool HostBridge::retry(Cycle now) {
+  if (next_retry_ > now) return false;
+  next_retry_ = kNever;
   bool any = false;
   for (auto it = clients_.begin(); it != clients_.end();) {
     const auto here = it++;  // the client may go
-    if (here->second.retry > now) continue;
+    if (here->second.retry > now) {
+      next_retry_ = earliest(next_retry_, here->second.retry);
+      continue;
+    }
     any = true;
     ++counters_.retries;
     advance(here->first, here->second, now);
@@ -192,6 +205,7 @@ void HostBridge::take(const HostEvent& event, Cycle now) {
       if (event.index < channel::kDoorbells) {
         nics_[client.nic]->device.ring(event.client, event.board, event.index, event.value, now,
                                        now + doorbell_cycles_);
+        ringing_ |= bit_of(client.nic);
       }
       return;
     case HostEvent::Kind::kRequest: {
@@ -232,11 +246,13 @@ void HostBridge::open(const HostEvent& event) {
 // Carries out the client's requests until one has to wait. False: the client is gone.
 bool HostBridge::advance(ClientId id, Client& client, Cycle now) {
   client.retry = kNever;
+  ringing_ |= bit_of(client.nic);  // some requests ring doorbells
   Device& device = nics_[client.nic]->device;
   while (!client.requests.empty()) {
     Command& command = client.requests.front();
     if (device.execute(id, command, now) == CommandResult::kBusy) {
       client.retry = latest(now + kRetryCycles, command.due);
+      next_retry_ = earliest(next_retry_, client.retry);
       return true;
     }
     ++counters_.requests;
@@ -248,6 +264,7 @@ bool HostBridge::advance(ClientId id, Client& client, Cycle now) {
   if (!client.closing) return true;
   if (device.close(id) == CommandResult::kBusy) {
     client.retry = now + kRetryCycles;
+    next_retry_ = earliest(next_retry_, client.retry);
     return true;
   }
   ++counters_.closed;
@@ -258,22 +275,26 @@ bool HostBridge::advance(ClientId id, Client& client, Cycle now) {
 // A receive that was posted before a send is never behind it: receive doorbells first. (shared_mapping.h R5)
 bool HostBridge::deliver_doorbells(Cycle now) {
   bool any = false;
-  for (const auto& nic : nics_) {
-    any |= nic->device.receive_line().deliver(nic->receive, now);
-    any |= nic->device.completion_line().deliver(nic->completion, now);
-    any |= nic->device.send_line().deliver(nic->send, now);
-  }
+  for_each_bit(ringing_, [&](std::size_t n) {
+    Port& nic = *nics_[n];
+    DoorbellLine &receive = nic.device.receive_line(), &completion = nic.device.completion_line(),
+                 &send = nic.device.send_line();
+    any |= receive.deliver(nic.receive, now);
+    any |= completion.deliver(nic.completion, now);
+    any |= send.deliver(nic.send, now);
+    if (receive.size() + completion.size() + send.size() == 0) ringing_ &= ~bit_of(n);
+  });
   return any;
 }
 
 Cycle HostBridge::next_own(Cycle now) const {
-  Cycle next = kNever;
-  for (const auto& [id, client] : clients_) next = earliest(next, client.retry);
-  for (const auto& nic : nics_) {
-    for (DoorbellLine* line : {&nic->device.receive_line(), &nic->device.completion_line(), &nic->device.send_line()}) {
+  Cycle next = next_retry_;
+  for_each_bit(ringing_, [&](std::size_t n) {
+    Device& device = nics_[n]->device;
+    for (const DoorbellLine* line : {&device.receive_line(), &device.completion_line(), &device.send_line()}) {
       next = earliest(next, line->next(now));
     }
-  }
+  });
   return next;
 }
 

@@ -95,9 +95,12 @@ class HostBridge final : public Block {
   HostObserver* observer_;
   const std::uint64_t doorbell_cycles_, timer_gap_cycles_;
   std::vector<std::unique_ptr<Port>> nics_;
+  // Bit by NIC: its link of notices or events is not empty, it has doorbells on their way. The others cost nothing.
+  std::uint64_t landed_ = 0, receive_events_ = 0, completion_events_ = 0, ringing_ = 0;
   Clients clients_;
   Cycle look_{};  // for events
   Cycle ask_drained_ = kNever;
+  Cycle next_retry_ = kNever;  // of all clients
   HostEvent event_;
   HostBridgeCounters counters_;
 };
