@@ -148,6 +148,7 @@ Load tag_matching() {
 
 BENCHMARK_CAPTURE(replay, send_64B_1qp, sends(1))->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(replay, send_64B_256qp, sends(256))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(replay, send_64B_4096qp, sends(4096))->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(replay, send_64B_1qp_5_percent, light(1))->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(replay, mixed_64B_4KiB, mixed())->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(replay, ud_64B, datagrams())->Unit(benchmark::kMillisecond);
