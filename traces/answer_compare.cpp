@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "model/types/syndrome.h"
+
 namespace rxnic {
 namespace {
 
@@ -17,19 +19,14 @@ constexpr std::size_t kSettledKept = 64;  // answers of the model kept for repet
 constexpr std::size_t kLookedThrough = 256;
 constexpr std::int32_t kLongPassed = 1024;  // PSNs after which no captured answer is waited for
 
-enum class Kind : std::uint8_t { kPositive, kRnr, kNak };
-Kind kind_of(std::uint8_t syndrome) {
-  return syndrome >> 5 == 0 ? Kind::kPositive : syndrome >> 5 == 1 ? Kind::kRnr : Kind::kNak;
-}
-
 bool has(std::uint8_t opcode, std::uint32_t traits) { return (opcode_info(opcode).traits & traits) != 0; }
 bool is_plain_ack(std::uint8_t opcode) { return has(opcode, kAckKind) && !has(opcode, kHasAtomicAckEth); }
 
 std::string words(std::uint8_t opcode, std::uint8_t syndrome) {
-  switch (has(opcode, kHasAeth) ? kind_of(syndrome) : Kind::kPositive) {
-    case Kind::kRnr:
+  switch (has(opcode, kHasAeth) ? ack_kind(syndrome) : AckKind::kAck) {
+    case AckKind::kRnrNak:
       return "RNR NAK";
-    case Kind::kNak:
+    case AckKind::kNak:
       return fmt::format("NAK {:#04x}", syndrome);
     default:
       return opcode_name(opcode);
@@ -52,7 +49,7 @@ std::size_t AnswerCompare::Hash::operator()(const std::pair<Address, std::uint32
 
 AnswerCompare::AnswerCompare(const ReceiverSurvey& survey, const CompareOptions& options) : options_(options) {
   for (const SurveyedQp& qp : survey.qps) {
-    if (qp.transport != Transport::kRc && qp.transport != Transport::kXrc) continue;
+    if (!is_reliable(qp.transport)) continue;
     Lane& lane = lanes_.emplace_back();
     lane.name = fmt::format("{} QP {:#x}", qp.peer.text(), raw(qp.peer_qpn));
     lane.mtu = qp.mtu;
@@ -85,11 +82,11 @@ bool AnswerCompare::requested(const Lane& lane, Psn psn) {
 
 void AnswerCompare::request(const Headers& h) {
   const OpcodeInfo& op = opcode_info(h.opcode);
-  if (!(op.traits & kRequest) || (op.transport != Transport::kRc && op.transport != Transport::kXrc)) return;
+  if (!(op.traits & kRequest) || !is_reliable(op.transport)) return;
   const auto found = by_own_.find({h.source, raw(h.destination_qp)});
   if (found == by_own_.end()) return;
   Lane& lane = *found->second;
-  const std::uint32_t psns = op.traits & kRead ? std::max(1u, (h.length + lane.mtu - 1u) / lane.mtu) : 1;
+  const std::uint32_t psns = op.traits & kRead ? packets_of(h.length, lane.mtu) : 1;
   const Range range{h.psn, h.psn + psns};
   const std::int32_t ahead = lane.requested.empty() ? 0 : h.psn - lane.requested.back().end;
   if (lane.requested.empty() || ahead > 0) {
@@ -135,7 +132,7 @@ void AnswerCompare::captured(const Headers& h, std::uint64_t packet) {
   make_room(*lane, lane->pending);
   ++held_;
   // A sequence NAK names a request that did not arrive.
-  if (requested(*lane, h.psn) || (h.syndrome == 0x60 && (op.traits & kHasAeth))) {
+  if (requested(*lane, h.psn) || (h.syndrome == kNakSequence && (op.traits & kHasAeth))) {
     lane->pending.push_back(a);
   } else {
     lane->unasked.push_back(a);
@@ -155,7 +152,7 @@ void AnswerCompare::model(const Headers& h, std::uint64_t number) {
   make_room(*lane, lane->of_model);
   ++held_;
   lane->of_model.push_back(answer_of(h, number));
-  if (kind_of(h.syndrome) == Kind::kPositive) {
+  if (ack_kind(h.syndrome) == AckKind::kAck) {
     if (!lane->model_acked || h.psn - lane->model_high > 0) lane->model_high = h.psn;
     lane->model_acked = true;
   }
@@ -167,7 +164,7 @@ void AnswerCompare::settle_ready(Lane& lane) {
   while (lane.of_model.size() > kSettledKept && lane.captured_any) {
     const Answer& a = lane.of_model.front();
     if (!lane.pending.empty() && a.psn - lane.pending.front().psn >= 0 && !a.matched) break;
-    const bool covered = is_plain_ack(a.opcode) && kind_of(a.syndrome) == Kind::kPositive;
+    const bool covered = is_plain_ack(a.opcode) && ack_kind(a.syndrome) == AckKind::kAck;
     const std::int32_t behind = lane.captured_high - a.psn;
     if (!a.matched && behind < (covered ? 0 : kLongPassed)) break;
     settle_model(lane, a);
@@ -183,7 +180,7 @@ AnswerCompare::Answer* AnswerCompare::exact(Lane& lane, const Answer& captured) 
   std::size_t looked = 0;
   for (Answer& a : lane.of_model) {
     if (++looked > kLookedThrough && a.psn - captured.psn > 0) break;
-    if (a.psn != captured.psn || kind_of(a.syndrome) != kind_of(captured.syndrome)) continue;
+    if (a.psn != captured.psn || ack_kind(a.syndrome) != ack_kind(captured.syndrome)) continue;
     found = &a;
     if (!a.matched) break;
   }
@@ -196,26 +193,25 @@ AnswerCompare::Settled AnswerCompare::settle(Lane& lane, const Answer& captured,
     model->matched = true;
     return Settled::kYes;
   }
-  const Kind kind = has(captured.opcode, kHasAeth) ? kind_of(captured.syndrome) : Kind::kPositive;
+  const AckKind kind = has(captured.opcode, kHasAeth) ? ack_kind(captured.syndrome) : AckKind::kAck;
   const bool passed = lane.model_acked && captured.psn - lane.model_high <= 0;
   if (!passed && !at_end) return Settled::kWait;
-  if (passed && kind == Kind::kPositive && is_plain_ack(captured.opcode)) {  // R1
+  if (passed && kind == AckKind::kAck && is_plain_ack(captured.opcode)) {  // R1
     ++counts_.covered;
     equal();
     return Settled::kYes;
   }
-  if (passed && kind == Kind::kPositive && lane.forgot_answers && captured.psn - lane.forgotten_high <= 0) {  // R6
+  if (passed && kind == AckKind::kAck && lane.forgot_answers && captured.psn - lane.forgotten_high <= 0) {  // R6
     ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kTooFarBehind)];
     return Settled::kYes;
   }
   if (passed) {
-    differ(lane, captured, "captured",
-           kind == Kind::kPositive ? "the model did not send it" : "the model acknowledged");
+    differ(lane, captured, "captured", kind == AckKind::kAck ? "the model did not send it" : "the model acknowledged");
     return Settled::kYes;
   }
   std::string instead = "the model did not answer";
   for (const Answer& a : lane.of_model) {
-    if (kind_of(a.syndrome) != Kind::kPositive) {
+    if (ack_kind(a.syndrome) != AckKind::kAck) {
       instead = fmt::format("the model sent {} at PSN {}", words(a.opcode, a.syndrome), a.psn.value);
     }
   }
@@ -227,7 +223,7 @@ AnswerCompare::Settled AnswerCompare::settle(Lane& lane, const Answer& captured,
 void AnswerCompare::compare_exact(Lane& lane, const Answer& captured, const Answer& model) {
   const auto different = [&](const std::string& what) { differ(lane, captured, "captured", what); };
   const bool aeth = has(captured.opcode, kHasAeth);
-  if (aeth && kind_of(captured.syndrome) == Kind::kNak && captured.syndrome != model.syndrome) {
+  if (aeth && ack_kind(captured.syndrome) == AckKind::kNak && captured.syndrome != model.syndrome) {
     return different(fmt::format("the model sent {}", words(model.opcode, model.syndrome)));
   }
   if (opcode_info(captured.opcode).operation != opcode_info(model.opcode).operation) {
@@ -243,13 +239,13 @@ void AnswerCompare::compare_exact(Lane& lane, const Answer& captured, const Answ
       lane.gaps.pop_front();
       rebase = true;
     }
-    const std::uint32_t ahead = (captured.msn - model.msn) & 0xffffff;
+    const std::uint32_t ahead = (captured.msn - model.msn) & k24Bits;
     if (rebase) {
       counts_.msn_rebased += ahead != lane.msn_ahead;
       lane.msn_ahead = ahead;
     }
     if (ahead != lane.msn_ahead) {
-      return different(fmt::format("MSN {}, the model {}", captured.msn, (model.msn + lane.msn_ahead) & 0xffffff));
+      return different(fmt::format("MSN {}, the model {}", captured.msn, (model.msn + lane.msn_ahead) & k24Bits));
     }
   }
   if (has(captured.opcode, kHasAtomicAckEth)) {
@@ -266,8 +262,8 @@ void AnswerCompare::compare_exact(Lane& lane, const Answer& captured, const Answ
 void AnswerCompare::settle_model(Lane& lane, const Answer& model) {
   if (model.matched) return;
   const bool passed = lane.captured_any && model.psn - lane.captured_high <= 0;
-  const Kind kind = has(model.opcode, kHasAeth) ? kind_of(model.syndrome) : Kind::kPositive;
-  if (passed && kind != Kind::kPositive) return differ(lane, model, "the model's", "the captured receiver sent none");
+  const AckKind kind = has(model.opcode, kHasAeth) ? ack_kind(model.syndrome) : AckKind::kAck;
+  if (passed && kind != AckKind::kAck) return differ(lane, model, "the model's", "the captured receiver sent none");
   if (passed && is_plain_ack(model.opcode)) return;  // a later one covers it
   ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kNoAnswer)];
 }

@@ -23,8 +23,7 @@ std::optional<CmMessage> parse_cm(Bytes mad) {
     m.local_qpn = Qpn{load_be24(p + 32)};
     m.responder_resources = p[35];
     m.starting_psn = Psn{load_be24(p + 44)};
-    const unsigned code = p[50] >> 4;  // 1: 256 bytes ... 5: 4096
-    if (code >= 1 && code <= 5) m.mtu = static_cast<std::uint16_t>(128u << code);
+    if (const unsigned code = p[50] >> 4; is_mtu_code(code)) m.mtu = mtu_of_code(code);
   } else {
     m.reply = true;
     m.remote_id = load_be32(p + 4);

@@ -11,7 +11,6 @@
 
 namespace rxnic {
 
-inline constexpr Qpn kGsiQpn{1};
 inline constexpr std::uint32_t kGsiQkey = 0x80010000;
 inline constexpr std::uint32_t kMadBytes = 256;
 

@@ -3,12 +3,9 @@
 
 #include <algorithm>
 
-namespace rxnic {
-namespace {
-constexpr std::uint32_t kMinMtu = 256;
+#include "model/types/syndrome.h"
 
-std::uint32_t responses(std::uint32_t bytes, std::uint32_t mtu) { return std::max(1u, (bytes + mtu - 1) / mtu); }
-}  // namespace
+namespace rxnic {
 
 void Flow::count(const Headers& h) {
   const OpcodeInfo& op = opcode_info(h.opcode);
@@ -48,8 +45,8 @@ void Flow::advance(const Headers& h, std::uint32_t traits) {
     last_read = h.length;
     last_read_psn = h.psn;
     // Without a known MTU anything from 4096 down to 256 may be.
-    next_low = h.psn + responses(h.length, full_payload ? full_payload : static_cast<std::uint32_t>(kMaxMtu));
-    next_high = h.psn + responses(h.length, full_payload ? full_payload : kMinMtu);
+    next_low = h.psn + packets_of(h.length, full_payload ? full_payload : std::uint32_t{kMaxMtu});
+    next_high = h.psn + packets_of(h.length, full_payload ? full_payload : std::uint32_t{kMinMtu});
     if (full_payload) last_read = 0;
   }
 }
@@ -75,7 +72,7 @@ void Flow::count_request(const Headers& h) {
   std::uint64_t bytes = message_bytes;
   if (traits & kHasReth) bytes = std::max<std::uint64_t>(bytes, h.length);
   if (traits & kRead) largest_read = std::max<std::uint64_t>(largest_read, h.length);
-  if (traits & kHasAtomicEth) largest_read = std::max<std::uint64_t>(largest_read, bytes = sizeof(std::uint64_t));
+  if (traits & kHasAtomicEth) largest_read = std::max<std::uint64_t>(largest_read, bytes = kAtomicBytes);
   largest_message = std::max(largest_message, bytes);
   if (traits & (kLast | kOnly)) {
     if (ends.size() < kEndsKept) {
@@ -92,7 +89,7 @@ void Flow::count_request(const Headers& h) {
 
 void Flow::count_answer(const Headers& h) {
   ++answers;
-  const bool positive = (opcode_info(h.opcode).traits & kHasAeth) != 0 && h.syndrome >> 5 == 0;
+  const bool positive = (opcode_info(h.opcode).traits & kHasAeth) != 0 && ack_kind(h.syndrome) == AckKind::kAck;
   if (positive && first_answers.size() < kAnswersKept) first_answers.push_back({h.psn, h.msn});
 }
 

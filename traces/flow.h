@@ -41,7 +41,7 @@ struct Flow {
   std::uint32_t destination = 0;
   Qpn qpn{};
   Transport transport = Transport::kNone;
-  std::uint16_t pkey = 0xffff;
+  std::uint16_t pkey = kDefaultPkey;
   std::uint32_t qkey = 0;
   std::array<Port, kPortsKept> ports{};
   std::uint32_t full_payload = 0;     // largest of a FIRST or MIDDLE

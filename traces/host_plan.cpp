@@ -254,7 +254,7 @@ class Planner {
     c.expected_psn = s.first_psn;
     c.msn = s.initial_msn;
     q.queue = queue;
-    q.answer_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(s.largest_local_read, 0x8000'0000u));
+    q.answer_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(s.largest_local_read, kMaxMessageBytes));
     plan_.qps.push_back(std::move(q));
   }
 

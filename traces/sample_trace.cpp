@@ -5,6 +5,8 @@
 #include <array>
 #include <utility>
 
+#include "model/types/syndrome.h"
+
 namespace rxnic {
 namespace {
 
@@ -12,8 +14,7 @@ constexpr std::uint32_t kPeer = 0x0a000001;      // 10.0.0.1
 constexpr std::uint32_t kReceiver = 0x0a000002;  // 10.0.0.2
 constexpr std::uint32_t kMtu = 1024;
 constexpr std::uint64_t kGapPs = 1'500'000;
-constexpr std::uint8_t kAckNoCredits = 0x1f;
-constexpr std::uint8_t kRnr640us = 0x20 | 12;
+constexpr std::uint8_t kRnr640us = rnr_nak(12);
 constexpr std::uint64_t kRnrPs = 900'000'000;  // above the timer's 640 us
 constexpr Key kDataKey{0x1234};
 constexpr std::uint64_t kDataVa = 0x7f00'0001'0000;
@@ -40,11 +41,11 @@ class Scene {
     h.source = Address::ipv4(to_receiver ? kPeer : kReceiver);
     h.destination = Address::ipv4(to_receiver ? kReceiver : kPeer);
     h.traffic_class = 0x02;  // ECN capable
-    h.hop_limit = 64;
+    h.hop_limit = kDefaultHopLimit;
     h.udp_source_port = e.port;
     h.opcode = op == Operation::kCnp ? kOpcodeCnp : opcode_of(e.transport, op);
     h.migrated = true;
-    h.pkey = 0xffff;
+    h.pkey = kDefaultPkey;
     h.destination_qp = to_receiver ? e.own_qpn : e.peer_qpn;
     h.source_qp = e.transport == Transport::kUd ? e.peer_qpn : Qpn{};
     h.psn = psn;
@@ -91,7 +92,7 @@ class Scene {
 
   void acknowledge(End& e, bool new_message = true) {
     if (new_message) ++e.msn;
-    answer(e, Operation::kAck, e.to_receiver.previous(), kAckNoCredits, 0);
+    answer(e, Operation::kAck, e.to_receiver.previous(), kAckUnlimited, 0);
   }
 
   void answer(const End& e, Operation op, Psn psn, std::uint8_t syndrome, std::uint32_t bytes,
@@ -112,7 +113,7 @@ class Scene {
     h.compare = compare;
     add(h, 0);
     ++e.msn;
-    answer(e, Operation::kAtomicAck, e.to_receiver, kAckNoCredits, 0, original);
+    answer(e, Operation::kAtomicAck, e.to_receiver, kAckUnlimited, 0, original);
     e.to_receiver = e.to_receiver + 1;
   }
 
@@ -160,8 +161,8 @@ std::vector<SampleFrame> sample_frames(SealFrame seal) {
   read.length = 1500;
   s.add(read, 0);
   ++rc.msn;
-  s.answer(rc, Operation::kReadResponseFirst, rc.to_receiver, kAckNoCredits, kMtu);
-  s.answer(rc, Operation::kReadResponseLast, rc.to_receiver + 1, kAckNoCredits, 1500 - kMtu);
+  s.answer(rc, Operation::kReadResponseFirst, rc.to_receiver, kAckUnlimited, kMtu);
+  s.answer(rc, Operation::kReadResponseLast, rc.to_receiver + 1, kAckUnlimited, 1500 - kMtu);
   rc.to_receiver = rc.to_receiver + 2;
 
   s.atomic(rc, Operation::kFetchAdd, 5, 0, 41);
@@ -200,7 +201,7 @@ std::vector<SampleFrame> sample_frames(SealFrame seal) {
   own.ack_request = true;
   s.add(own, 48);
   Headers ack = s.headers(rc, true, Operation::kAck, rc.to_peer);
-  ack.syndrome = kAckNoCredits;
+  ack.syndrome = kAckUnlimited;
   ack.msn = 1;
   s.add(ack, 0);
   Headers own_read = s.headers(rc, false, Operation::kReadRequest, rc.to_peer + 1);
@@ -212,7 +213,7 @@ std::vector<SampleFrame> sample_frames(SealFrame seal) {
   for (const bool last : {false, true}) {
     const Operation op = last ? Operation::kReadResponseLast : Operation::kReadResponseFirst;
     Headers response = s.headers(rc, true, op, rc.to_peer + (last ? 2 : 1));
-    response.syndrome = kAckNoCredits;
+    response.syndrome = kAckUnlimited;
     response.msn = 2;
     s.add(response, last ? 1400 - kMtu : kMtu);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/types/syndrome.h"
 #include "traces/survey_state.h"
 
 namespace rxnic {
@@ -11,19 +12,6 @@ constexpr std::size_t kCmKept = 65536;
 constexpr std::uint64_t kVotesEnough = 1024;
 constexpr std::uint32_t kCertainVote = 4;  // only one flow had that PSN
 }  // namespace
-
-bool is_multicast(const Address& a) {
-  switch (a.kind) {
-    case Address::Kind::kIpv4:
-      return a.bytes[12] >> 4 == 14;
-    case Address::Kind::kIpv6:
-      return a.bytes[0] == 0xff;
-    case Address::Kind::kLid:
-      return a.bytes[14] >= 0xc0;
-    default:
-      return false;
-  }
-}
 
 const char* paired_by_name(PairedBy p) {
   constexpr std::array kNames{"none", "connection management", "PSN", "UDP port", "only pair"};
@@ -152,7 +140,7 @@ void SurveyState::request(std::uint32_t index, const Headers& h, std::uint64_t n
     use_region(f.destination, h, traits & kHasReth ? h.length : 0, kLocalWrite | kRemoteWrite, number);
   if (traits & kRead) use_region(f.destination, h, h.length, kRemoteRead, number);
   if (traits & kHasAtomicEth) {
-    use_region(f.destination, h, sizeof(std::uint64_t), kLocalWrite | kRemoteAtomic, number);
+    use_region(f.destination, h, kAtomicBytes, kLocalWrite | kRemoteAtomic, number);
     use_atomic(index, h);
   }
 }
@@ -169,7 +157,7 @@ void SurveyState::answer(std::uint32_t index, const Headers& h) {
     f.votes_cast += matches != 0;
     for (std::uint32_t i = 0; i < matches; ++i) f.vote(slot.flows[i], matches == 1 ? kCertainVote : 1);
   }
-  if (h.syndrome >> 5 == 1) {  // RNR NAK
+  if (ack_kind(h.syndrome) == AckKind::kRnrNak) {
     Flow* refused = nullptr;
     std::uint32_t best = 0;
     for (std::uint32_t i = 0; i < matches; ++i) {
@@ -244,7 +232,7 @@ std::optional<Address> CaptureSurvey::busier_receiver() const {
                       ~s.first_as_destination[i]);
   };
   for (std::size_t i = 0; i < s.endpoints.size(); ++i) {
-    if (s.endpoints[i].packets_received == 0 || is_multicast(s.endpoints[i].address)) continue;
+    if (s.endpoints[i].packets_received == 0 || s.endpoints[i].address.is_multicast()) continue;
     if (best == s.endpoints.size() || rank(i) > rank(best)) best = i;
   }
   if (best == s.endpoints.size()) return std::nullopt;

@@ -50,10 +50,10 @@ struct SurveyedQp {
   Address peer;  // RC, UC, XRC; of UD the first sender
   Qpn peer_qpn{};
   PairedBy paired_by = PairedBy::kNone;
-  std::uint16_t mtu = 256;
+  std::uint16_t mtu = kMinMtu;
   MtuFrom mtu_from = MtuFrom::kAssumed;
   bool assumed = true;  // no CM exchange for it was seen: its state before the first packet is a guess
-  std::uint16_t pkey = 0xffff;
+  std::uint16_t pkey = kDefaultPkey;
   std::uint32_t qkey = 0;                 // UD
   std::uint8_t responder_resources = 16;  // READs and atomics in flight
   bool has_requests = false;

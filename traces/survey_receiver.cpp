@@ -9,7 +9,6 @@ namespace rxnic {
 namespace {
 
 using FlowIndex = std::uint32_t;
-constexpr std::uint32_t kMinMtu = 256;
 constexpr FlowIndex kNoFlow = SurveyState::kNone;
 
 bool pairs_up(const Flow& f) {
@@ -116,7 +115,7 @@ void find_msn(const Flow& in, const Flow& answers, SurveyedQp& qp) {
     if (in.requests == 0 || a.psn - in.first_psn < 0) continue;
     const auto ended = static_cast<std::uint32_t>(
         std::count_if(in.ends.begin(), in.ends.end(), [&a](Psn end) { return end - a.psn <= 0; }));
-    qp.initial_msn = (a.msn - ended) & 0xffffff;
+    qp.initial_msn = (a.msn - ended) & k24Bits;
     const bool all_counted = !in.more_ends || a.psn - in.ends.back() <= 0;
     qp.msn_known = all_counted && !(in.gap_seen && a.psn - in.first_gap >= 0);
     return;
@@ -234,7 +233,7 @@ void find_qps(const SurveyState& s, std::uint32_t me, ReceiverSurvey& result) {
   std::map<std::uint32_t, std::size_t> by_qpn;
   for (FlowIndex i = 0; i < s.flows.size(); ++i) {
     const Flow& f = s.flows[i];
-    if (f.destination != me || raw(f.qpn) == 0 || raw(f.qpn) == 0xffffff) continue;
+    if (f.destination != me || raw(f.qpn) == 0 || f.qpn == kMulticastQpn) continue;
     const auto [at, fresh] = by_qpn.try_emplace(raw(f.qpn), chosen.size());
     if (fresh) chosen.push_back({i});
     Chosen& c = chosen[at->second];

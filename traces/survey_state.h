@@ -84,6 +84,4 @@ struct SurveyState {
   void answer_atomic(const Flow& answers, const Headers& h);
 };
 
-bool is_multicast(const Address& a);
-
 }  // namespace rxnic

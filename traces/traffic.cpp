@@ -5,6 +5,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "model/types/send_work_queue.h"
+#include "model/types/tag_matching.h"
 #include "traces/traffic_layout.h"
 
 namespace rxnic {
@@ -15,15 +17,13 @@ constexpr std::uint32_t kMixUd = 0b00011;
 constexpr std::uint32_t kMixXrc = 0b011111111;  // all but ATOMIC WRITE
 constexpr double kFrameGapBytes = 24;
 constexpr double kPsPerBitAtOneGbps = 1000;
-constexpr std::size_t kTmhBytes = 16;
-constexpr std::uint8_t kTmhEager = 3;
 
 }  // namespace
 
 Traffic::Traffic(const TrafficConfig& config)
     : config_(config), common_(common()), state_(config.seed * 0x9e3779b97f4a7c15u + 1) {
   if (config.rc_qps + config.uc_qps + config.ud_qps + config.xrc_qps == 0 || config.min_bytes > config.max_bytes ||
-      config.max_bytes > 1u << 30 || config.mtu == 0 || config.mtu > kMaxMtu || config.tags == 0) {
+      config.max_bytes > kMaxSendBytes || config.mtu == 0 || config.mtu > kMaxMtu || config.tags == 0) {
     throw std::invalid_argument("traffic needs a QP, min_bytes <= max_bytes <= 2^30, an MTU up to 4096 and a tag");
   }
   const TrafficMix& m = config.mix;
@@ -128,10 +128,10 @@ Headers Traffic::common() const {
     h.destination_mac = {2, 0, 0, 0, 0, 2};
   }
   if (!local) {
-    h.hop_limit = 64;
+    h.hop_limit = kDefaultHopLimit;
     h.traffic_class = 0x02;
   }
-  h.pkey = 0xffff;
+  h.pkey = kDefaultPkey;
   return h;
 }
 
@@ -163,7 +163,7 @@ std::uint32_t Traffic::advance(Stream& s, Headers& h) {
       h.va = traffic::kDataVa + random() % (room + 1);
       h.rkey = traffic::kDataKey;
       h.length = s.bytes;
-      psns = std::max(1u, (s.bytes + config_.mtu - 1) / config_.mtu);
+      psns = packets_of(s.bytes, config_.mtu);
       s.in_message = false;
       break;
     case Message::kSwap:
@@ -179,7 +179,7 @@ std::uint32_t Traffic::advance(Stream& s, Headers& h) {
       h.opcode = code(Operation::kAtomicWrite);
       h.va = traffic::kDataVa + 8ull * below(64);
       h.rkey = traffic::kDataKey;
-      h.length = payload = sizeof(std::uint64_t);
+      h.length = payload = kAtomicBytes;
       s.in_message = false;
       break;
     default: {
@@ -212,8 +212,7 @@ std::uint32_t Traffic::advance(Stream& s, Headers& h) {
       break;
     }
   }
-  const bool connected = s.transport == Transport::kRc || s.transport == Transport::kXrc;
-  h.ack_request = connected && !s.in_message;
+  h.ack_request = is_reliable(s.transport) && !s.in_message;
   s.psn = s.psn + psns;
   return payload;
 }
@@ -225,10 +224,7 @@ void Traffic::put_payload(std::span<std::uint8_t> out, const Headers& h, std::ui
   std::memcpy(p, pattern_.data() + below(room + 1), bytes);
   const std::uint32_t traits = opcode_info(h.opcode).traits;
   if (!config_.tag_matching || !(traits & kSend) || !(traits & (kFirst | kOnly)) || bytes < kTmhBytes) return;
-  std::memset(p, 0, kTmhBytes);
-  p[0] = kTmhEager;
-  store_be32(p + 4, raw(h.destination_qp));
-  store_be64(p + 8, next_tag_);
+  build_tmh({static_cast<std::uint8_t>(TmhOpcode::kEager), raw(h.destination_qp), next_tag_}, p);
   next_tag_ = (next_tag_ + 1) % config_.tags;
 }
 

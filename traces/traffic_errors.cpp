@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 
+#include "model/types/syndrome.h"
 #include "traces/traffic.h"
 #include "traces/traffic_layout.h"
 
@@ -11,8 +12,6 @@ namespace {
 
 constexpr std::uint32_t kMillion = 1'000'000;
 constexpr std::size_t kRoomAfterBth = 8;
-
-bool is_acknowledged(Transport t) { return t == Transport::kRc || t == Transport::kXrc; }
 
 }  // namespace
 
@@ -87,7 +86,7 @@ Injected Traffic::choose_cause(Stream& s) {
       return cause;
   }
   if (busy) return Injected::kNone;
-  if (is_acknowledged(s.transport)) {  // R3: the spare one is set aside now
+  if (is_reliable(s.transport)) {  // R3: the spare one is set aside now
     if (s.transport != Transport::kRc || next_spare_ == qps_.size()) return Injected::kNone;
     s.replacement = next_spare_++;
   }
@@ -100,7 +99,7 @@ bool Traffic::inject_before(std::size_t i, Injected cause, Headers& h, std::uint
   const auto make = [&](Operation op, std::uint32_t bytes) {
     base(s, h);
     h.opcode = opcode_of(s.transport, op);
-    h.ack_request = is_acknowledged(s.transport);
+    h.ack_request = is_reliable(s.transport);
     payload = bytes;
     s.psn = s.psn + 1;
     return true;
@@ -118,7 +117,7 @@ bool Traffic::inject_before(std::size_t i, Injected cause, Headers& h, std::uint
       payload = last_[i].payload;
       return true;
     case Injected::kPsnAhead: {  // R4
-      if (is_acknowledged(s.transport)) {
+      if (is_reliable(s.transport)) {
         last_[i].checkpoint = s;
         s.ahead_left = 1 + below(3);
       }
@@ -130,7 +129,7 @@ bool Traffic::inject_before(std::size_t i, Injected cause, Headers& h, std::uint
     case Injected::kLength:
       if (below(2) == 0 && config_.mtu < kMaxMtu) return make(Operation::kSendOnly, config_.mtu + 4);
       make_write(traffic::kDataKey, traffic::kDataVa, 64);
-      h.length = 0x80000001;
+      h.length = kMaxMessageBytes + 1;
       return true;
     case Injected::kBadRkey:
       return make_write(traffic::kNoKey, traffic::kDataVa, 64);
@@ -153,7 +152,7 @@ bool Traffic::inject_before(std::size_t i, Injected cause, Headers& h, std::uint
       base(s, h);
       h.opcode = opcode_of(Transport::kRc, Operation::kAck);
       h.psn = Psn{static_cast<std::uint32_t>(random() >> 40)};
-      h.syndrome = 0x1f;
+      h.syndrome = kAckUnlimited;
       return true;
     case Injected::kCnp:
       base(s, h);
@@ -204,7 +203,7 @@ void Traffic::inject_header(Injected cause, const Stream& s, Headers& h) {
       h.destination_qp = Qpn{0};
       break;
     case Injected::kMulticast:
-      h.destination_qp = Qpn{0xffffff};
+      h.destination_qp = kMulticastQpn;
       break;
     case Injected::kUnknownQpn:
       h.destination_qp = Qpn{0xfffff0};
@@ -281,7 +280,7 @@ void Traffic::after(std::size_t i, Injected cause) {
     return;
   }
   const bool fatal = is_fatal(cause) && cause != Injected::kTooLarge;
-  if (is_acknowledged(s.transport)) {
+  if (is_reliable(s.transport)) {
     const bool large_done = s.too_large && !s.in_message;
     if (fatal || large_done) s.doomed_left = 1 + below(4);
   }

@@ -102,14 +102,14 @@ channel::DeviceAttributes device_attributes(std::uint32_t nic, const Params& par
   return a;
 }
 
-bool is_multicast(const GidBytes& gid) { return gid[0] == 0xff || (is_mapped_ipv4(gid) && gid[12] >> 4 == 0xe); }
-
 std::optional<Mac> resolve(const GidBytes& gid, std::uint32_t nics) {
   for (std::uint32_t nic = 0; nic < nics; ++nic) {
     if (gid == link_local(nic) || gid == mapped_ipv4(nic)) return nic_mac(nic);
   }
-  if (gid[0] == 0xff) return Mac{0x33, 0x33, gid[12], gid[13], gid[14], gid[15]};
-  if (is_multicast(gid)) return Mac{0x01, 0x00, 0x5e, static_cast<std::uint8_t>(gid[13] & 0x7f), gid[14], gid[15]};
+  if (const Address group = address_of(gid, channel::GidType::kRoceV2); group.is_multicast()) {
+    if (group.kind == Address::Kind::kIpv6) return Mac{0x33, 0x33, gid[12], gid[13], gid[14], gid[15]};
+    return Mac{0x01, 0x00, 0x5e, static_cast<std::uint8_t>(gid[13] & 0x7f), gid[14], gid[15]};
+  }
   const std::uint8_t* id = gid.data() + kInterface;
   if (gid[0] == 0xfe && gid[1] >> 6 == 2 && id[3] == 0xff && id[4] == 0xfe) {
     return Mac{static_cast<std::uint8_t>(id[0] ^ 2), id[1], id[2], id[5], id[6], id[7]};

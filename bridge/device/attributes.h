@@ -29,7 +29,6 @@ std::vector<SourceGid> source_gids(std::uint32_t nic);  // for Requester::set_po
 std::uint64_t node_guid(std::uint32_t nic);             // as 8 bytes in memory: network byte order
 channel::DeviceAttributes device_attributes(std::uint32_t nic, const Params& params);
 
-bool is_multicast(const GidBytes& gid);
 // As the destination or source address of packets from that entry of the GID table.
 Address address_of(const GidBytes& gid, channel::GidType type);
 std::optional<Mac> resolve(const GidBytes& gid, std::uint32_t nics);  // (R3)

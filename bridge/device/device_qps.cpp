@@ -114,12 +114,12 @@ std::int32_t Device::apply(const channel::QpAttributes& asked, QpState next, Sen
   }
   if (has(asked, kAttrPathMtu)) {
     set.path_mtu = asked.path_mtu;
-    context.qp.mtu = static_cast<std::uint16_t>(128u << asked.path_mtu);
+    context.qp.mtu = mtu_of_code(asked.path_mtu);
   }
   if (has(asked, kAttrPath)) {
     const auto mac = resolve(asked.path.destination_gid, nics_);
     if (!mac) return EHOSTUNREACH;
-    if (is_multicast(asked.path.destination_gid)) return EINVAL;
+    if (address_of(asked.path.destination_gid, channel::GidType::kRoceV2).is_multicast()) return EINVAL;
     set.path = asked.path;
     set.path.destination_mac = *mac;
     set.is_global = 1;
@@ -264,8 +264,8 @@ std::vector<Qpn> Device::take_drained() {
 CommandResult Device::attach_multicast(ClientId client, Command& c) {
   const channel::Multicast& asked = c.message.body.multicast;
   QpObject* qp = owned(qps_, client, asked.qpn);
-  if (qp == nullptr || qp->type != QpType::kUd || !is_multicast(asked.gid)) return refuse(c, EINVAL);
   const Address group = address_of(asked.gid, channel::GidType::kRoceV2);
+  if (qp == nullptr || qp->type != QpType::kUd || !group.is_multicast()) return refuse(c, EINVAL);
   const auto [it, added] = groups_.emplace(group, qp->qpn());
   if (!added) return it->second == qp->qpn() ? CommandResult::kDone : refuse(c, EBUSY);
   nic_.rx_parser.attach_multicast(group, qp->qpn());

@@ -16,8 +16,6 @@ namespace rxnic::verbs {
 
 namespace {
 
-constexpr std::uint8_t kProtocolUdp = 17;
-constexpr std::uint8_t kNextHeaderIba = 0x1b;  // a GRH of RoCEv1
 constexpr std::uint16_t kNoVlan = 0xffff;
 
 bool is_ipv4(const std::uint8_t header[20]) {
@@ -63,7 +61,7 @@ int resolve(Context& context, const ibv_ah_attr& attributes, AddressVector& path
   p.source_gid_index = grh.sgid_index;
   p.traffic_class = grh.traffic_class;
   p.flow_label = grh.flow_label & 0xfffff;
-  p.hop_limit = grh.hop_limit != 0 ? grh.hop_limit : 64;  // 0 would end at the first switch
+  p.hop_limit = grh.hop_limit != 0 ? grh.hop_limit : kDefaultHopLimit;  // 0 would end at the first switch
   p.service_level = attributes.sl;
   if (const int status = call(context, message); status != 0) return status;
   path = p;
@@ -86,7 +84,7 @@ ibv_ah_attr attributes_of(const AddressVector& path, std::uint32_t port) {
 Route parse_grh(const ibv_grh& grh) {
   Route route{};
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(&grh);
-  if (const std::uint8_t* ipv4 = bytes + 20; is_ipv4(ipv4)) {
+  if (const std::uint8_t* ipv4 = bytes + (kGrhBytes - kIpv4Bytes); is_ipv4(ipv4)) {
     map_ipv4(ipv4 + 12, route.source);
     map_ipv4(ipv4 + 16, route.destination);
     route.traffic_class = ipv4[1];
@@ -148,7 +146,7 @@ int init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* wc, ibv_grh
   attributes->grh.sgid_index = static_cast<std::uint8_t>(index);
   attributes->grh.flow_label = route.flow_label;
   attributes->grh.traffic_class = route.traffic_class;
-  attributes->grh.hop_limit = 64;
+  attributes->grh.hop_limit = kDefaultHopLimit;
   return 0;
 }
 

@@ -15,10 +15,8 @@ namespace rxnic::verbs {
 
 namespace {
 
-constexpr std::uint8_t kPort = 1;  // a NIC has one
-constexpr std::uint16_t kDefaultPkey = 0xffff;
+constexpr std::uint8_t kPort = 1;              // a NIC has one
 constexpr std::uint32_t kVendorId = 0x027278;  // the first half of a NIC's MAC, locally administered
-constexpr std::uint32_t kMaxMessageBytes = 1u << 30;
 // IB_UVERBS_DEVICE_ATOMIC_WRITE of Linux 6.2: verbs.h of rdma-core 44 does not name it.
 constexpr std::uint64_t kDeviceAtomicWrite = std::uint64_t{1} << 40;
 
@@ -29,12 +27,7 @@ void copy_out(const T& whole, void* to, std::size_t bytes) {
   std::memcpy(to, &whole, std::min(bytes, sizeof whole));
 }
 
-ibv_mtu mtu_code(std::uint32_t bytes) {
-  if (bytes >= 4096) return IBV_MTU_4096;
-  if (bytes >= 2048) return IBV_MTU_2048;
-  if (bytes >= 1024) return IBV_MTU_1024;
-  return bytes >= 512 ? IBV_MTU_512 : IBV_MTU_256;
-}
+static_assert(IBV_MTU_256 == mtu_code(256) && IBV_MTU_4096 == mtu_code(4096));
 
 int as_int(std::uint32_t n) { return static_cast<int>(std::min<std::uint32_t>(n, 0x7fffffff)); }
 
@@ -114,11 +107,11 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attribute
   const PortSpeed speed = port_speed(c.attributes.link_mbps);
   ibv_port_attr p{};
   p.state = c.dead.load(std::memory_order_acquire) ? IBV_PORT_DOWN : IBV_PORT_ACTIVE;
-  p.max_mtu = IBV_MTU_4096;
-  p.active_mtu = mtu_code(c.attributes.active_mtu);
+  p.max_mtu = static_cast<ibv_mtu>(kMaxMtuCode);
+  p.active_mtu = static_cast<ibv_mtu>(mtu_code(c.attributes.active_mtu));
   p.gid_tbl_len = channel::kGids;
   p.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
-  p.max_msg_sz = kMaxMessageBytes;
+  p.max_msg_sz = kMaxSendBytes;
   p.pkey_tbl_len = 1;
   p.max_vl_num = 1;
   p.active_width = speed.width;

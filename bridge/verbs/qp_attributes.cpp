@@ -24,8 +24,8 @@ channel::QpAttributes to_channel(const ibv_qp_attr& a, int mask) {
   if (has(IBV_QP_TIMEOUT)) c.timeout = a.timeout;
   if (has(IBV_QP_RETRY_CNT)) c.retry_count = a.retry_cnt;
   if (has(IBV_QP_RNR_RETRY)) c.rnr_retry = a.rnr_retry;
-  if (has(IBV_QP_RQ_PSN)) c.rq_psn = a.rq_psn & 0xffffff;
-  if (has(IBV_QP_SQ_PSN)) c.sq_psn = a.sq_psn & 0xffffff;
+  if (has(IBV_QP_RQ_PSN)) c.rq_psn = a.rq_psn & k24Bits;
+  if (has(IBV_QP_SQ_PSN)) c.sq_psn = a.sq_psn & k24Bits;
   if (has(IBV_QP_MAX_QP_RD_ATOMIC)) c.max_rd_atomic = a.max_rd_atomic;
   if (has(IBV_QP_MAX_DEST_RD_ATOMIC)) c.max_dest_rd_atomic = a.max_dest_rd_atomic;
   if (has(IBV_QP_MIN_RNR_TIMER)) c.min_rnr_timer = a.min_rnr_timer;

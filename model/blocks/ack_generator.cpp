@@ -4,15 +4,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "model/types/syndrome.h"
+
 namespace rxnic {
 
 namespace {
-
-constexpr std::uint8_t kRnrNakBit = 0x20;
-constexpr std::uint8_t kNakBits = 0x60;
-constexpr std::uint32_t kAtomicBytes = 8;
-constexpr std::uint8_t kSyndromeRemoteAccess = 0x62;
-constexpr std::uint8_t kNakInvalidRequest = 0x61;
 
 // What an atomic asks of memory. (R5)
 DmaRequest atomic_request(const Packet& p) {
@@ -376,7 +372,7 @@ void AckGenerator::build_read_response(Cycle now) {
     shared_.packets.release(h);
   } else if (p.outcome == Outcome::kNak || p.drop_reason != DropReason::kNone) {  // (R7)
     const Headers nak = p.h;
-    make_nak(a, p.syndrome != 0 ? p.syndrome : kSyndromeRemoteOperation);
+    make_nak(a, p.syndrome != 0 ? p.syndrome : kNakRemoteOperation);
     p.h = a.h;
     p.h.psn = nak.psn;
     fail_behind(from.answer);
@@ -396,7 +392,7 @@ void AckGenerator::finish_atomic(Cycle now) {  // (R5)
     a.h.original = a.original;
     results_[a.resource] = {true, a.h.psn, a.original};
   } else {
-    make_nak(a, kSyndromeRemoteOperation);
+    make_nak(a, kNakRemoteOperation);
     fail_behind(done.cookie);
   }
   advance(answers_.find(raw(a.qp->qpn)), now);
@@ -410,7 +406,7 @@ void AckGenerator::make_nak(OwedAnswer& a, std::uint8_t syndrome) {
   a.h.msn = a.msn_before;
   if (failures.bound()) {
     a.qp->pins.add();
-    failed_.push_back({a.qp, syndrome == kSyndromeRemoteAccess ? EventType::kQpAccessError
+    failed_.push_back({a.qp, syndrome == kNakRemoteAccess ? EventType::kQpAccessError
                              : syndrome == kNakInvalidRequest  ? EventType::kQpRequestError
                                                                : EventType::kQpFatal});
   }
@@ -445,19 +441,19 @@ void AckGenerator::build(PacketHandle h, std::uint32_t payload_bytes, Cycle now)
   Packet& p = shared_.packets[h];
   build_answer(p, payload_bytes);
   const bool ack = (p.op().traits & (kAckKind | kHasAtomicAckEth)) == kAckKind;
-  const std::uint8_t kind = p.h.syndrome & kNakBits;
+  const AckKind kind = ack_kind(p.h.syndrome);
   counters_.read_responses += p.has(kReadResponse);
   counters_.atomic_responses += p.has(kHasAtomicAckEth);
-  counters_.acks += ack && kind == 0;
-  counters_.rnr_naks += ack && kind == kRnrNakBit;
-  counters_.naks += ack && kind == kNakBits;
+  counters_.acks += ack && kind == AckKind::kAck;
+  counters_.rnr_naks += ack && kind == AckKind::kRnrNak;
+  counters_.naks += ack && kind == AckKind::kNak;
   line_.push(h, now + params_.latency_cycles);
   next_start_ = now + params_.response_cycles;
 }
 
 std::uint8_t AckGenerator::ack_syndrome(const Packet& p) const {
   const bool counted = params_.credits == AckCredits::kCounted && !p.qp->uses_srq;
-  return counted ? credit_code(p.posted_wqes) : kCreditsUnlimited;
+  return counted ? credit_code(p.posted_wqes) : kAckUnlimited;
 }
 
 void AckGenerator::hash(StateHash& h) const {

@@ -5,12 +5,11 @@
 #include <cstring>
 #include <span>
 
+#include "model/types/syndrome.h"
+
 namespace rxnic {
 
 namespace {
-
-constexpr std::uint8_t kRemoteAccessError = 0x62;
-constexpr std::uint8_t kRemoteOperationError = 0x63;
 
 // What the packet does names memory of ours by rkey.
 bool is_remote(const Packet& p) {
@@ -31,17 +30,17 @@ std::uint8_t segment_rights(const Packet& p) {  // (R4, R5)
 
 bool AddressTranslator::fail(Packet& p) {  // (R3, R5): true when it was a remote error
   if (p.role == PacketRole::kResponse) {
-    p.fail(DropReason::kRemoteAccess, Outcome::kNak, kRemoteAccessError, WcStatus::kRemoteAccess);
+    p.fail(DropReason::kRemoteAccess, Outcome::kNak, kNakRemoteAccess, WcStatus::kRemoteAccess);
     return true;
   }
   if (!is_remote(p)) {
-    refused_.fail_qp(p, DropReason::kLocalOperation, kRemoteOperationError, WcStatus::kLocalProtection);
+    refused_.fail_qp(p, DropReason::kLocalOperation, kNakRemoteOperation, WcStatus::kLocalProtection);
     return false;
   }
   if (p.qp->transport == Transport::kUc) {
     refused_.fail_message(p, DropReason::kRemoteAccess);
   } else {
-    refused_.fail_qp(p, DropReason::kRemoteAccess, kRemoteAccessError, WcStatus::kRemoteAccess);
+    refused_.fail_qp(p, DropReason::kRemoteAccess, kNakRemoteAccess, WcStatus::kRemoteAccess);
   }
   return true;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "model/types/syndrome.h"
+
 namespace rxnic {
 
 namespace {
@@ -10,9 +12,6 @@ namespace {
 constexpr std::uint32_t kWritesOfPacket = 3;  // a session's block that wraps, and a plain CQE
 constexpr std::uint32_t kEventsOfPacket = 4;  // two completion events, CQ error, QP error
 constexpr std::uint32_t kEventDepth = 64;
-constexpr std::uint8_t kNakInvalidRequest = 0x61;
-constexpr std::uint8_t kNakRemoteAccess = 0x62;
-constexpr std::uint8_t kNakRemoteOperation = 0x63;
 
 }  // namespace
 

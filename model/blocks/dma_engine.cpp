@@ -6,13 +6,13 @@
 #include <cstring>
 
 #include "model/types/bits.h"
+#include "model/types/syndrome.h"
 
 namespace rxnic {
 
 namespace {
 
 constexpr std::uint32_t kCreditUnit = 16;  // bytes: what PCI Express counts posted data in
-constexpr std::uint8_t kRemoteOperationError = 0x63;
 
 std::uint64_t credit_of(const DmaEngineParams& p, std::uint32_t bytes) {  // (R6)
   const std::uint64_t units = std::max(1u, (bytes + kCreditUnit - 1) / kCreditUnit);
@@ -268,7 +268,7 @@ bool DmaEngine::start_payload(Cycle now) {
   if (writing_.segment == 0) writing_.written = write_segments(p);
   if (writing_.segment >= writing_.written) {  // (R8)
     ++counters_.failed;
-    refused_.fail_qp(p, DropReason::kHostMemory, kRemoteOperationError, WcStatus::kLocalProtection);
+    refused_.fail_qp(p, DropReason::kHostMemory, kNakRemoteOperation, WcStatus::kLocalProtection);
     refused_.report(refusals, now);
   }
   if (++writing_.segment >= p.segment_count) {
@@ -289,7 +289,7 @@ bool DmaEngine::start_gather(Cycle now) {
   const bool ok = memory_.read(s.bus, {const_cast<std::uint8_t*>(s.data), s.bytes});
   if (!ok) {  // (R8)
     ++counters_.failed;
-    p.fail(DropReason::kHostMemory, Outcome::kNak, kRemoteOperationError, WcStatus::kLocalProtection);
+    p.fail(DropReason::kHostMemory, Outcome::kNak, kNakRemoteOperation, WcStatus::kLocalProtection);
   }
   const bool last = ++gathering_.segment >= p.segment_count;
   ++counters_.reads;

@@ -2,16 +2,13 @@
 #include "model/blocks/requester.h"
 
 #include <algorithm>
-#include <array>
+
+#include "model/types/syndrome.h"
 
 namespace rxnic {
 
 namespace {
 
-// Microseconds of the RNR timer codes (rules 6).
-constexpr std::array<std::uint32_t, 32> kRnrMicroseconds = {
-    655360, 10,   20,   30,   40,    60,    80,    120,   160,   240,   320,   480,    640,    960,    1280,   1920,
-    2560,   3840, 5120, 7680, 10240, 15360, 20480, 30720, 40960, 61440, 81920, 122880, 163840, 245760, 327680, 491520};
 constexpr std::uint64_t kPsPerMicrosecond = 1'000'000;
 constexpr std::uint64_t kTimeoutUnitPs = 4'096'000;
 constexpr std::uint32_t kGreatestTimeout = 31;
@@ -86,7 +83,7 @@ void Requester::take_answer(const AnswerNotice& notice, Cycle now) {
       return;
     case SendVerdict::kWait:
       ++counters_.rnr_waits;
-      arm(*q, now + cycles_in(kRnrMicroseconds[notice.syndrome & 0x1f] * kPsPerMicrosecond, clock_period_ps_));
+      arm(*q, now + cycles_in(rnr_timer_us(notice.syndrome) * kPsPerMicrosecond, clock_period_ps_));
       break;
     case SendVerdict::kBack:
       ++counters_.went_back;

@@ -10,7 +10,6 @@ namespace rxnic {
 namespace {
 
 constexpr std::uint8_t kCongestionExperienced = 3;
-constexpr std::size_t kIpv4InAddress = 12;
 
 DropReason reason_of(ParseStatus status) {
   switch (status) {
@@ -27,11 +26,6 @@ DropReason reason_of(ParseStatus status) {
     default:
       return DropReason::kNone;
   }
-}
-
-bool is_multicast(const Address& a) {
-  if (a.kind == Address::Kind::kIpv4) return (a.bytes[kIpv4InAddress] & 0xf0) == 0xe0;
-  return a.kind == Address::Kind::kIpv6 && a.bytes[0] == 0xff;
 }
 
 }  // namespace
@@ -88,7 +82,7 @@ DropReason RxParser::judge(Packet& p, ParseStatus status) {  // (R3)
   const bool has_bth = status == ParseStatus::kUnknownOpcode || status == ParseStatus::kMissingHeaders;
   if (status != ParseStatus::kOk && !has_bth) return reason_of(status);
   const bool multicast = p.h.destination_qp == kMulticastQpn;
-  if (!(multicast && is_multicast(p.h.destination)) && !is_own(p.h.destination)) {  // (R4)
+  if (!(multicast && p.h.destination.is_multicast()) && !is_own(p.h.destination)) {  // (R4)
     return DropReason::kDestinationAddress;
   }
   if (status != ParseStatus::kOk) return reason_of(status);

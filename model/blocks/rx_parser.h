@@ -24,8 +24,6 @@
 
 namespace rxnic {
 
-inline constexpr Qpn kMulticastQpn{0xffffff};
-
 struct RxParserCounters {
   std::uint64_t packets = 0;      // frames taken
   std::uint64_t beats = 0;        // beats taken

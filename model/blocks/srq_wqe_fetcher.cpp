@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/types/syndrome.h"
+
 namespace rxnic {
 
 namespace {
-
-constexpr std::uint8_t kNakInvalidRequest = 0x61;
-constexpr std::uint8_t kNakRemoteOperation = 0x63;
 
 bool is_unreliable(const Packet& p) { return p.qp->transport == Transport::kUc; }
 

@@ -10,10 +10,6 @@
 namespace rxnic {
 namespace {
 
-constexpr std::size_t kLrhBytes = 8;
-constexpr std::size_t kMaxIpv4Bytes = 60;
-constexpr std::size_t kUdpBytes = 8;
-constexpr std::size_t kVcrcBytes = 2;
 constexpr std::size_t kMaxPrefixBytes = kLrhBytes + kMaxIpv4Bytes + kUdpBytes + kBthBytes;
 constexpr std::size_t kMaxCopiedBytes = 256;  // behind the BTH: to copy them takes less time than a second CRC call
 

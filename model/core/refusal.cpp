@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/refusal.h"
 
+#include "model/types/syndrome.h"
+
 namespace rxnic {
 
 namespace {
-
-constexpr std::uint8_t kRnrNak = 0x20;
-
-bool is_reliable(const QpContext& qp) { return qp.transport == Transport::kRc || qp.transport == Transport::kXrc; }
 
 void abandon_answer(Packet& p, std::uint32_t failed_request) {  // (R5)
   const bool ends_another =
@@ -61,12 +59,11 @@ void Refusals::fail_message(Packet& p, DropReason reason) {  // (R3)
 
 void Refusals::fail_rnr(Packet& p) {  // (R2)
   const QpContext& qp = *p.qp;
-  if (!is_reliable(qp)) {
+  if (!is_reliable(qp.transport)) {
     fail_message(p, DropReason::kNoReceiveWqe);
     return;
   }
-  p.fail(DropReason::kNoReceiveWqe, Outcome::kNak, static_cast<std::uint8_t>(kRnrNak | qp.min_rnr_timer),
-         WcStatus::kSuccess);
+  p.fail(DropReason::kNoReceiveWqe, Outcome::kNak, rnr_nak(qp.min_rnr_timer), WcStatus::kSuccess);
   p.acknowledge = true;
   p.completes = false;
   p.answer_psn = p.h.psn;
@@ -105,7 +102,7 @@ void squash(Packet& p) {  // (R4)
 
 void mark_failed(Packet& p, DropReason reason, std::uint8_t syndrome, WcStatus status) {  // (R1)
   const bool answer = p.has(kResponse);                                                   // (R5)
-  const bool reliable = is_reliable(*p.qp) && !answer;
+  const bool reliable = is_reliable(p.qp->transport) && !answer;
   p.fail(reason, reliable ? Outcome::kNak : Outcome::kDrop, syndrome, status);
   p.acknowledge = reliable;
   p.answer_msn = p.undo.msn;

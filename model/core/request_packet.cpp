@@ -7,7 +7,6 @@ namespace rxnic {
 
 namespace {
 
-constexpr std::uint8_t kDefaultHopLimit = 64;
 constexpr std::uint32_t kOwnQkey = 1u << 31;
 
 // ::ffff:a.b.c.d, or a multicast GID that holds an IPv4 group likewise.

@@ -3,20 +3,15 @@
 
 #include <algorithm>
 
+#include "model/types/syndrome.h"
+
 namespace rxnic {
 
 namespace {
 
-constexpr std::uint8_t kSequenceError = 0x60;
-constexpr std::uint8_t kNakBits = 0x60;
-constexpr std::uint8_t kRnrBits = 0x20;
-constexpr std::uint32_t kAtomicBytes = 8;
-
 Psn last_psn(const RequestNotice& r) { return r.first_psn + (r.psn_count - 1); }
 bool holds(const RequestNotice& r, Psn psn) { return psn - r.first_psn >= 0 && psn - last_psn(r) <= 0; }
-bool is_nak(std::uint8_t syndrome) { return (syndrome & kNakBits) != 0; }
-bool is_rnr(std::uint8_t syndrome) { return (syndrome & kNakBits) == kRnrBits; }
-bool is_fatal(std::uint8_t syndrome) { return is_nak(syndrome) && !is_rnr(syndrome) && syndrome != kSequenceError; }
+bool is_nak(std::uint8_t syndrome) { return ack_kind(syndrome) != AckKind::kAck; }
 // Answered by an ATOMIC ACK; of what is_data().
 bool is_atomic(const RequestNotice& r) {
   return r.opcode == CqeOpcode::kCompareSwap || r.opcode == CqeOpcode::kFetchAdd;
@@ -106,9 +101,11 @@ std::optional<AnswerNotice> RequestTable::check_acknowledge(Packet& p, Queue& q)
   if (q.failed) return std::nullopt;  // (R8)
   const bool data_missing = !p.qp->resynchronise && !q.outstanding.empty() && is_data(q.outstanding.front()) &&
                             good_until(p) - (q.outstanding.front().first_psn + q.responses) >= 0;
-  if (data_missing && !is_fatal(p.h.syndrome)) return gap(p, q);  // (R7)
+  if (data_missing && !ends_qp(p.h.syndrome)) return gap(p, q);  // (R7)
   AnswerNotice notice{p.qp->qpn, p.h.psn, AnswerKind::kAck, p.h.syndrome};
-  if (is_nak(p.h.syndrome)) notice.kind = is_rnr(p.h.syndrome) ? AnswerKind::kRnrNak : AnswerKind::kNak;
+  if (is_nak(p.h.syndrome)) {
+    notice.kind = ack_kind(p.h.syndrome) == AckKind::kRnrNak ? AnswerKind::kRnrNak : AnswerKind::kNak;
+  }
   return notice;
 }
 

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/responder.h"
 
+#include "model/types/syndrome.h"
+
 namespace rxnic {
 
 namespace {
 
-constexpr std::uint8_t kNakSequence = 0x60;
-constexpr std::uint8_t kNakInvalidRequest = 0x61;
-constexpr std::uint8_t kAckUnlimited = 0x1f;
-constexpr std::uint32_t kMaxRethLength = 1u << 31;
-constexpr std::uint32_t kAtomicBytes = 8;
-
-bool is_reliable(const QpContext& qp) { return qp.transport == Transport::kRc || qp.transport == Transport::kXrc; }
 bool starts_message(const Packet& p) { return p.has(kFirst | kOnly); }
 bool is_inside(const QpContext& qp) { return qp.message == MessageKind::kSend || qp.message == MessageKind::kWrite; }
 
@@ -38,7 +33,7 @@ void begin_message(Packet& p) {
 
 bool Responder::abandons_message(const Packet& p) const {
   const QpContext& qp = *p.qp;
-  return qp.resynchronise && is_reliable(qp) && is_inside(qp) && p.h.psn - qp.expected_psn > 0 &&
+  return qp.resynchronise && is_reliable(qp.transport) && is_inside(qp) && p.h.psn - qp.expected_psn > 0 &&
          !(p.has(kMiddle | kLast) && in_sequence(p));
 }
 
@@ -213,7 +208,7 @@ bool Responder::in_sequence(const Packet& p) const {
     case MessageKind::kNone:
       return starts_message(p);
     case MessageKind::kSkip:  // (R11); UC: only a new message ends it
-      return starts_message(p) || (is_reliable(qp) && p.has(kWrite));
+      return starts_message(p) || (is_reliable(qp.transport) && p.has(kWrite));
     case MessageKind::kSend:
       return p.has(kSend) && p.has(kMiddle | kLast);
     case MessageKind::kWrite:
@@ -229,12 +224,12 @@ bool Responder::length_is_legal(const Packet& p) const {  // (R6)
     const bool whole = p.has(kAtomicWrite) ? payload == kAtomicBytes && p.h.length == kAtomicBytes : payload == 0;
     return whole && p.h.va % kAtomicBytes == 0;
   }
-  if (p.has(kRead)) return p.h.length <= kMaxRethLength && payload == 0;
+  if (p.has(kRead)) return p.h.length <= kMaxMessageBytes && payload == 0;
   if (p.has(kFirst | kMiddle) ? payload != qp.mtu : payload > qp.mtu) return false;
   if (p.has(kLast) && payload == 0) return false;
   if (!p.has(kWrite)) return true;
   if (qp.message == MessageKind::kSkip && !starts_message(p)) return true;  // (R11)
-  if (p.has(kFirst | kOnly) && p.h.length > kMaxRethLength) return false;
+  if (p.has(kFirst | kOnly) && p.h.length > kMaxMessageBytes) return false;
   const std::uint32_t left = p.has(kFirst | kOnly) ? p.h.length : qp.write_left;
   return p.has(kOnly | kLast) ? payload == left : payload < left;
 }
@@ -284,7 +279,7 @@ void Responder::take(Packet& p) {
   }
   if (p.ends_message) {
     qp.message = MessageKind::kNone;
-    qp.msn = (qp.msn + 1) & 0xffffff;  // (R7)
+    qp.msn = (qp.msn + 1) & k24Bits;  // (R7)
     ++counters_.messages;
   }
   p.answer_msn = qp.msn;
@@ -319,7 +314,7 @@ void Responder::take_read_or_atomic(Packet& p) {  // (R7) (R8)
   r.operation = p.op().operation;
   r.first_psn = p.h.psn;
   r.bytes = atomic ? kAtomicBytes : p.h.length;
-  r.psn_count = atomic ? 1 : read_responses(p.h.length, qp.mtu);
+  r.psn_count = atomic ? 1 : packets_of(p.h.length, qp.mtu);
   r.va = p.h.va;
   r.rkey = p.h.rkey;
   p.resource = resources_.add(qp.qpn, qp.max_dest_rd_atomic, r);

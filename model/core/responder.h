@@ -112,9 +112,4 @@ inline void fail_for_good(QpContext& qp) {
   qp.dirty = true;
 }
 
-// Number of response packets of a READ, at least 1.
-constexpr std::uint32_t read_responses(std::uint32_t bytes, std::uint32_t mtu) {
-  return bytes == 0 ? 1 : (bytes + mtu - 1) / mtu;
-}
-
 }  // namespace rxnic

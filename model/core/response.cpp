@@ -6,18 +6,18 @@
 
 #include "model/core/icrc.h"
 #include "model/core/scatter_plan.h"
+#include "model/types/syndrome.h"
 
 namespace rxnic {
 
 namespace {
 
-constexpr std::uint8_t kHopLimit = 64;
 constexpr std::uint8_t kDscpMask = 0xfc;
 constexpr std::uint8_t kEcnMask = 0x03;
 constexpr std::uint8_t kEct0 = 2;
 
 // Number of credits of each code below 0x1f.
-constexpr std::array<std::uint32_t, kCreditsUnlimited> kCredits = {
+constexpr std::array<std::uint32_t, kAckUnlimited> kCredits = {
     0,   1,   2,   3,   4,    6,    8,    12,   16,   24,   32,   48,    64,    96,    128,  192,
     256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768};
 
@@ -40,7 +40,7 @@ Headers answer_headers(const Headers& request, Qpn peer) {  // (R1)
   h.has_grh = request.has_grh;
   h.traffic_class = request.traffic_class & kDscpMask;
   if ((request.traffic_class & kEcnMask) != 0) h.traffic_class |= kEct0;
-  h.hop_limit = kHopLimit;
+  h.hop_limit = kDefaultHopLimit;
   h.service_level = request.service_level;
   h.virtual_lane = request.virtual_lane;
   h.vlan_tags = request.vlan_tags;

@@ -18,9 +18,6 @@
 
 namespace rxnic {
 
-inline constexpr std::uint8_t kCreditsUnlimited = 0x1f;
-inline constexpr std::uint8_t kSyndromeRemoteOperation = 0x63;
-
 // Largest code that promises no more than `wqes` receive WQEs (R4).
 std::uint8_t credit_code(std::uint32_t wqes);
 

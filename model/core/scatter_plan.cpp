@@ -5,24 +5,20 @@
 #include <cassert>
 #include <cstring>
 
+#include "model/types/syndrome.h"
+
 namespace rxnic {
 
 namespace {
 
-constexpr std::uint8_t kNakInvalidRequest = 0x61;
-constexpr std::uint32_t kIpv4HeaderBytes = 20;
-constexpr std::uint32_t kAtomicBytes = 8;
-
 bool is_datagram(const Packet& p) { return p.qp->transport == Transport::kUd; }
-bool is_reliable(const Packet& p) { return p.qp->transport == Transport::kRc || p.qp->transport == Transport::kXrc; }
 
 // The bytes of the GRH area, nullptr when the packet has none (R2).
 const std::uint8_t* grh_area(Packet& p) {
   if (p.h.has_grh) return p.frame.data() + p.h.network_offset;
   if (p.h.encapsulation != Encapsulation::kRoceV2Ipv4) return nullptr;
-  std::memset(p.grh_area.data(), 0, kGrhBytes - kIpv4HeaderBytes);
-  std::memcpy(p.grh_area.data() + (kGrhBytes - kIpv4HeaderBytes), p.frame.data() + p.h.network_offset,
-              kIpv4HeaderBytes);
+  std::memset(p.grh_area.data(), 0, kGrhBytes - kIpv4Bytes);
+  std::memcpy(p.grh_area.data() + (kGrhBytes - kIpv4Bytes), p.frame.data() + p.h.network_offset, kIpv4Bytes);
   return p.grh_area.data();
 }
 
@@ -46,7 +42,7 @@ void fill(Packet& p, const ReceiveWqe& wqe, ScatterCursor& at, const std::uint8_
 }
 
 void too_long(Packet& p, Refusals& refused) {  // (R5)
-  if (is_reliable(p)) {
+  if (is_reliable(p.qp->transport)) {
     refused.fail_qp(p, DropReason::kMessageTooLong, kNakInvalidRequest, WcStatus::kLocalLength);
     return;
   }

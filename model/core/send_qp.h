@@ -95,7 +95,7 @@ class SendQp {
   SendCompletion success(const SendRequest& request) const;
 
   bool signaled(std::uint8_t flags) const { return ring_.context().all_signaled || (flags & kSendSignaled) != 0; }
-  bool reliable() const { return context_.qp.transport == Transport::kRc || context_.qp.transport == Transport::kXrc; }
+  bool reliable() const { return is_reliable(context_.qp.transport); }
   Qpn qpn() const { return context_.qp.qpn; }
   const SendQpContext& context() const { return context_; }
   SendQueue& queue() { return queue_; }

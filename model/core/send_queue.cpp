@@ -5,19 +5,21 @@
 #include <bit>
 #include <cassert>
 
+#include "model/types/syndrome.h"
+#include "model/types/wire_constants.h"
+
 namespace rxnic {
 
 namespace {
 
 constexpr std::uint8_t kForEver = 7;
-constexpr std::uint8_t kSequenceError = 0x60;
 constexpr std::int32_t kPsnSpan = (1 << 23) - 1;  // PSNs that far apart can be told which is first
 
 WcStatus nak_status(std::uint8_t syndrome) {  // (R8)
   switch (syndrome) {
-    case 0x62:
+    case kNakRemoteAccess:
       return WcStatus::kRemoteAccess;
-    case 0x63:
+    case kNakRemoteOperation:
       return WcStatus::kRemoteOperation;
     default:
       return WcStatus::kRemoteInvalidRequest;
@@ -42,8 +44,7 @@ void SendQueue::restart(Psn psn) {
 }
 
 std::uint32_t SendQueue::packets_of(SendOpcode opcode, std::uint32_t bytes) const {  // (R1)
-  if (is_atomic(opcode) || bytes == 0) return 1;
-  return (bytes + limits_.mtu - 1) / limits_.mtu;
+  return is_atomic(opcode) ? 1 : rxnic::packets_of(bytes, limits_.mtu);
 }
 
 SendHold SendQueue::hold(SendOpcode opcode, std::uint8_t flags, std::uint32_t bytes) const {  // (R2)
@@ -175,7 +176,7 @@ SendVerdict SendQueue::answer(const AnswerNotice& notice, WcStatus& status) {
   const bool progress = acknowledge(positive ? notice.psn + 1 : notice.psn);
   const SendVerdict other = progress ? SendVerdict::kProgress : SendVerdict::kNothing;
   if (positive) return other;
-  if (notice.kind == AnswerKind::kNak && notice.syndrome != kSequenceError) {
+  if (notice.kind == AnswerKind::kNak && notice.syndrome != kNakSequence) {
     if (notice.psn - sent_end_ >= 0 || notice.psn - unacked_ < 0) return other;
     status = nak_status(notice.syndrome);
     return SendVerdict::kFail;

@@ -3,13 +3,11 @@
 
 #include <cstring>
 
+#include "model/types/wire_constants.h"
+
 namespace rxnic {
 
 namespace {
-
-constexpr std::uint32_t kAtomicBytes = 8;
-
-bool is_reliable(Transport t) { return t == Transport::kRc || t == Transport::kXrc; }
 
 bool allowed(SendOpcode opcode, Transport transport) {  // (R1)
   if (opcode == SendOpcode::kSend || opcode == SendOpcode::kSendImm) return true;
@@ -44,9 +42,9 @@ WcStatus parse_send_wqe(std::span<const std::uint8_t> slot, Transport transport,
   out.opcode = control.opcode;
   out.flags = control.flags;
   out.immediate = control.immediate;
-  out.remote_qpn = control.remote_qpn & 0xffffff;
+  out.remote_qpn = control.remote_qpn & k24Bits;
   out.remote_qkey = control.remote_qkey;
-  out.remote_srqn = control.remote_srqn & 0xffffff;
+  out.remote_srqn = control.remote_srqn & k24Bits;
   out.sge_count = 0;
   out.bytes = 0;
   out.inline_data = nullptr;

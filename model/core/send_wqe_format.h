@@ -21,9 +21,6 @@
 
 namespace rxnic {
 
-// A quarter of the PSNs at the smallest MTU, so that PSNs of a message and of the next can be told apart.
-inline constexpr std::uint64_t kMaxSendBytes = std::uint64_t{1} << 30;
-
 // A send WQE after it was read.
 struct SendWqe {
   SendOpcode opcode = SendOpcode::kSend;

@@ -12,11 +12,10 @@
 #include <cstdint>
 #include <span>
 
+#include "model/types/wire_constants.h"
 #include "model/types/work_queue.h"
 
 namespace rxnic {
-
-inline constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 31;
 
 // Bytes of a slot in front of the data segments.
 constexpr std::uint32_t wqe_header_bytes(WqLayout layout) {

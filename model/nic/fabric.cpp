@@ -12,14 +12,7 @@ namespace rxnic {
 
 namespace {
 
-constexpr std::uint32_t kFcsBytes = 4;
 constexpr std::uint32_t kMbpsPerGbps = 1000;
-constexpr std::size_t kIpv4InAddress = 12;
-
-bool is_multicast(const Address& a) {
-  if (a.kind == Address::Kind::kIpv4) return (a.bytes[kIpv4InAddress] & 0xf0) == 0xe0;
-  return a.kind == Address::Kind::kIpv6 && a.bytes[0] == 0xff;
-}
 
 }  // namespace
 
@@ -276,7 +269,7 @@ bool Fabric::deliver(Port& to, Cycle now) {  // (R5)
 }
 
 std::uint32_t Fabric::route(const Address& destination) const {  // (R3)
-  if (is_multicast(destination)) return FabricObserver::kEverybody;
+  if (destination.is_multicast()) return FabricObserver::kEverybody;
   const auto it = routes_.find(destination);
   return it == routes_.end() ? FabricObserver::kNobody : it->second;
 }

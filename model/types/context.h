@@ -76,7 +76,7 @@ struct QpContext {
   Xrcdn xrcd{};
   Address local, remote;     // RC, UC: packets from elsewhere are dropped
   std::uint16_t mtu = 1024;  // bytes
-  std::uint16_t pkey = 0xffff;
+  std::uint16_t pkey = kDefaultPkey;
   std::uint32_t qkey = 0;  // UD
   Cqn receive_cq{}, send_cq{};
   WqId receive_queue = kNoWq;  // an RQ, or the SRQ

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "model/types/ids.h"
+#include "model/types/wire_constants.h"
 #include "model/types/work_queue.h"
 
 namespace rxnic {
@@ -69,12 +70,14 @@ struct AddressVector {
   std::uint8_t source_gid_index = 0;
   std::uint8_t traffic_class = 0;
   std::uint32_t flow_label = 0;
-  std::uint8_t hop_limit = 64;
+  std::uint8_t hop_limit = kDefaultHopLimit;
   std::uint8_t service_level = 0;
   std::uint16_t udp_source_port = 0;  // 0: the device chooses
 };
 static_assert(sizeof(AddressVector) == 32);
 
+// Of a message: a quarter of the PSNs at the smallest MTU, so that PSNs of a message and of the next can be told apart.
+inline constexpr std::uint32_t kMaxSendBytes = 1u << 30;
 inline constexpr std::uint32_t kSendHeaderBytes = 64;  // SendControl and what follows it
 inline constexpr std::uint32_t kMaxInlineBytes = 960;
 inline constexpr std::uint32_t kMaxSendStride = 1024;

@@ -7,23 +7,11 @@
 namespace rxnic {
 namespace {
 
-constexpr std::uint16_t kEtherTypeIpv4 = 0x0800;
-constexpr std::uint16_t kEtherTypeIpv6 = 0x86dd;
-constexpr std::uint16_t kEtherTypeVlan = 0x8100;
-constexpr std::uint16_t kEtherTypeServiceVlan = 0x88a8;
-constexpr std::uint8_t kProtocolUdp = 17;
-constexpr std::uint8_t kNextHeaderIba = 0x1b;
-constexpr std::uint16_t kVxlanPort = 4789;
 constexpr std::size_t kMacHeaderBytes = 12;  // both addresses, before the first EtherType
 constexpr std::size_t kMaxVlanTags = 2;
-constexpr std::size_t kIpv4Bytes = 20;
-constexpr std::size_t kIpv6Bytes = 40;
-constexpr std::size_t kUdpBytes = 8;
-constexpr std::size_t kVxlanBytes = 8;
-constexpr std::size_t kLrhBytes = 8;
 constexpr std::size_t kMaxEnd = 0xffff;  // offsets are 16 bits wide
 
-std::uint32_t load_be24(const std::uint8_t* p) { return load_be32(p) & 0xffffffu; }  // p[0] is another field
+std::uint32_t load_be24(const std::uint8_t* p) { return load_be32(p) & k24Bits; }  // p[0] is another field
 
 // Everything from the BTH on; `end` is the packet's end by its own lengths, already found to be inside the frame and to
 // leave room for BTH and ICRC.
@@ -56,34 +44,34 @@ ParseStatus parse_transport(Bytes frame, std::size_t end, Headers& h) {
   p += kBthBytes;
   if (traits & kHasXrceth) {
     h.xrc_srq = Srqn{load_be24(p)};
-    p += 4;
+    p += kXrcethBytes;
   }
   if (traits & kHasDeth) {
     h.qkey = load_be32(p);
     h.source_qp = Qpn{load_be24(p + 4)};
-    p += 8;
+    p += kDethBytes;
   }
   if (traits & kHasReth) {
     h.va = load_be64(p);
     h.rkey = Key{load_be32(p + 8)};
     h.length = load_be32(p + 12);
-    p += 16;
+    p += kRethBytes;
   }
   if (traits & kHasAtomicEth) {
     h.va = load_be64(p);
     h.rkey = Key{load_be32(p + 8)};
     h.swap_add = load_be64(p + 12);
     h.compare = load_be64(p + 20);
-    p += 28;
+    p += kAtomicEthBytes;
   }
   if (traits & kHasAeth) {
     h.syndrome = p[0];
     h.msn = load_be24(p);
-    p += 4;
+    p += kAethBytes;
   }
   if (traits & kHasAtomicAckEth) {
     h.original = load_be64(p);
-    p += 8;
+    p += kAtomicAckEthBytes;
   }
   if (traits & (kHasImm | kHasIeth)) h.immediate = load_be32(p);
   return ParseStatus::kOk;

@@ -18,17 +18,12 @@
 
 #include "model/types/ids.h"
 #include "model/types/opcode.h"
+#include "model/types/wire_constants.h"
 
 namespace rxnic {
 
 using Bytes = std::span<const std::uint8_t>;
 
-inline constexpr std::uint16_t kRoceV2Port = 4791;
-inline constexpr std::uint16_t kEtherTypeRoceV1 = 0x8915;
-inline constexpr std::size_t kIcrcBytes = 4;
-inline constexpr std::size_t kGrhBytes = 40;
-inline constexpr std::size_t kBthBytes = 12;
-inline constexpr std::size_t kMaxMtu = 4096;
 inline constexpr std::size_t kMaxFrameBytes = 4352;  // MTU 4096 with every header, two VLAN tags, ICRC, FCS
 
 enum class LinkLayer : std::uint8_t { kEthernet, kInfiniband };
@@ -43,6 +38,8 @@ struct Address {
   static Address ipv4(std::uint32_t host_order);
   static Address ipv6(Bytes sixteen);
   static Address lid(std::uint16_t lid);
+  // An IPv4 or IPv6 group (RFC 1112, RFC 4291), or a multicast LID: 0xc000..0xfffe (IBTA volume 1, 4.1.3).
+  bool is_multicast() const;
   static Address parse(const std::string& text);  // "10.1.16.61", "fe80::1", "lid:5"; throws std::invalid_argument
   std::string text() const;
 };
@@ -61,7 +58,7 @@ struct Headers {
   bool has_grh = false;            // an IPv6 header or a GRH stands before the BTH (RoCEv2/IPv4: false)
   bool may_fragment = false;       // IPv4: DF is clear (RoCEv2 asks for DF)
   std::uint8_t traffic_class = 0;  // with ECN in the low two bits
-  std::uint8_t hop_limit = 0;      // senders start from 64
+  std::uint8_t hop_limit = 0;
   std::uint8_t service_level = 0;  // LRH
   std::uint8_t virtual_lane = 0;   // LRH
   std::uint8_t vlan_tags = 0;      // 0..2; build writes one as well when only `vlan` is set

@@ -11,11 +11,6 @@
 namespace rxnic {
 namespace {
 
-constexpr std::size_t kIpv4Bytes = 20;
-constexpr std::size_t kIpv6Bytes = 40;
-constexpr std::size_t kUdpBytes = 8;
-constexpr std::size_t kLrhBytes = 8;
-constexpr std::size_t kVcrcBytes = 2;
 constexpr std::size_t kMaxEnd = 0xffff;
 constexpr std::size_t kMaxLrhWords = 0x7ff;
 
@@ -70,15 +65,15 @@ void write_mac(Headers& h, std::uint8_t* p) {
     p += 4;
   }
   if (h.vlan_tags >= 1) {
-    store_be16(p, 0x8100);
+    store_be16(p, kEtherTypeVlan);
     store_be16(p + 2, h.vlan);
     p += 4;
   }
   switch (h.encapsulation) {
     case Encapsulation::kRoceV2Ipv4:
-      return store_be16(p, 0x0800);
+      return store_be16(p, kEtherTypeIpv4);
     case Encapsulation::kRoceV2Ipv6:
-      return store_be16(p, 0x86dd);
+      return store_be16(p, kEtherTypeIpv6);
     default:
       return store_be16(p, kEtherTypeRoceV1);
   }
@@ -91,7 +86,7 @@ void write_ipv4(const Headers& h, std::size_t total, std::uint8_t* p) {
   store_be16(p + 4, h.ip_identification);
   store_be16(p + 6, h.may_fragment ? 0 : 0x4000);
   p[8] = h.hop_limit;
-  p[9] = 17;
+  p[9] = kProtocolUdp;
   store_be16(p + 10, 0);
   std::memcpy(p + 12, &h.source.bytes[12], 4);
   std::memcpy(p + 16, &h.destination.bytes[12], 4);
@@ -121,7 +116,6 @@ void write_udp(const Headers& h, std::size_t length, std::uint8_t* p) {
 
 // BTH and extension headers.
 void write_transport(const Headers& h, std::uint8_t* p) {
-  constexpr std::uint32_t k24Bits = 0xffffff;
   p[0] = h.opcode;
   p[1] = static_cast<std::uint8_t>(h.solicited << 7 | h.migrated << 6 | h.pad << 4 | (h.version & 15));
   store_be16(p + 2, h.pkey);
@@ -132,33 +126,33 @@ void write_transport(const Headers& h, std::uint8_t* p) {
   if (info.traits & kIsCnp) std::memset(p, 0, info.extension_bytes);
   if (info.traits & kHasXrceth) {
     store_be32(p, raw(h.xrc_srq) & k24Bits);
-    p += 4;
+    p += kXrcethBytes;
   }
   if (info.traits & kHasDeth) {
     store_be32(p, h.qkey);
     store_be32(p + 4, raw(h.source_qp) & k24Bits);
-    p += 8;
+    p += kDethBytes;
   }
   if (info.traits & kHasReth) {
     store_be64(p, h.va);
     store_be32(p + 8, raw(h.rkey));
     store_be32(p + 12, h.length);
-    p += 16;
+    p += kRethBytes;
   }
   if (info.traits & kHasAtomicEth) {
     store_be64(p, h.va);
     store_be32(p + 8, raw(h.rkey));
     store_be64(p + 12, h.swap_add);
     store_be64(p + 20, h.compare);
-    p += 28;
+    p += kAtomicEthBytes;
   }
   if (info.traits & kHasAeth) {
     store_be32(p, std::uint32_t{h.syndrome} << 24 | (h.msn & k24Bits));
-    p += 4;
+    p += kAethBytes;
   }
   if (info.traits & kHasAtomicAckEth) {
     store_be64(p, h.original);
-    p += 8;
+    p += kAtomicAckEthBytes;
   }
   if (info.traits & (kHasImm | kHasIeth)) store_be32(p, h.immediate);
 }
@@ -207,7 +201,7 @@ std::size_t build_in_place(Headers& h, std::size_t payload_bytes, std::span<std:
       break;
     case Encapsulation::kRoceV1:
     case Encapsulation::kIbGlobal:
-      write_ipv6(h, end - network - kGrhBytes, 0x1b, p + network);
+      write_ipv6(h, end - network - kGrhBytes, kNextHeaderIba, p + network);
       break;
     default:
       break;
@@ -245,6 +239,19 @@ Address Address::lid(std::uint16_t lid) {
   a.kind = Kind::kLid;
   store_be16(&a.bytes[14], lid);
   return a;
+}
+
+bool Address::is_multicast() const {
+  switch (kind) {
+    case Kind::kIpv4:
+      return bytes[12] >> 4 == 14;
+    case Kind::kIpv6:
+      return bytes[0] == 0xff;
+    case Kind::kLid:
+      return bytes[14] >= 0xc0 && lid_of(*this) != 0xffff;
+    default:
+      return false;
+  }
 }
 
 Address Address::parse(const std::string& text) {

@@ -11,6 +11,7 @@
 #include "model/core/icrc.h"
 #include "model/engine/waves.h"
 #include "model/params/config.h"
+#include "model/types/syndrome.h"
 #include "testbench/sim/cqe_log.h"
 #include "testbench/sim/host_setup.h"
 #include "testbench/sim/replay_stream.h"
@@ -65,7 +66,7 @@ class Answers final : public FrameObserver {
       throw std::logic_error("an answer of the model does not parse");
     }
     compare_.model(h, ++sent_);
-    const bool rnr = (opcode_info(h.opcode).traits & kAckKind) != 0 && (h.syndrome & 0xe0) == 0x20;
+    const bool rnr = (opcode_info(h.opcode).traits & kAckKind) != 0 && ack_kind(h.syndrome) == AckKind::kRnrNak;
     if (!rnr) return;
     const auto it = local_.find({h.destination, raw(h.destination_qp)});
     if (it != local_.end()) simulation_->host.on_rnr_nak(it->second, simulation_->engine.now());

@@ -21,26 +21,15 @@ CqeOpcode completion_of(const OpcodeInfo& op) {
   return (op.traits & kWrite) != 0 ? CqeOpcode::kRdmaWrite : CqeOpcode::kSend;
 }
 
-bool is_multicast(const Address& a) {
-  switch (a.kind) {
-    case Address::Kind::kIpv4:
-      return a.bytes[12] >= 224;
-    case Address::Kind::kIpv6:
-      return a.bytes[0] == 0xff;
-    default:
-      return a.bytes[14] >= 0xc0;  // LIDs from 0xc000 on
-  }
-}
-
 }  // namespace
 
 ReplayStream::ReplayStream(CaptureReader& reader, const Address& receiver, const HostPlan& plan, AnswerCompare& compare,
                            Progress& progress)
     : reader_(reader), receiver_(receiver), compare_(compare), progress_(progress) {
   for (const QpPlan& qp : plan.qps) {
-    const bool reliable = qp.context.transport == Transport::kRc || qp.context.transport == Transport::kXrc;
-    if (reliable && raw(qp.context.remote_qpn) != 0)
+    if (is_reliable(qp.context.transport) && raw(qp.context.remote_qpn) != 0) {
       by_peer_[{qp.context.remote, raw(qp.context.remote_qpn)}].plan = &qp;
+    }
   }
   for (const RegionPlan& region : plan.regions) {
     if (region.install_before != 0) installs_.push_back(&region);
@@ -96,7 +85,7 @@ void ReplayStream::control(const Stimulus&) {
 // A unicast packet between other hosts: a switch would not have brought it to the receiver's port.
 bool ReplayStream::is_for_another(const Headers& h) const {
   if (h.destination.kind == Address::Kind::kNone || h.destination == receiver_) return false;
-  return receiver_.kind != Address::Kind::kNone && !is_multicast(h.destination);
+  return receiver_.kind != Address::Kind::kNone && !h.destination.is_multicast();
 }
 
 bool ReplayStream::from_receiver(const Headers& h, Stimulus& item) {
@@ -126,10 +115,10 @@ bool ReplayStream::request(const Headers& h, RequestNotice& out) {
   out.bytes = local.message_bytes;
   out.wqe_index = local.wqe_index;
   if ((op.traits & kRead) != 0) {
-    out.psn_count = read_responses(h.length, local.plan->context.mtu);
+    out.psn_count = packets_of(h.length, local.plan->context.mtu);
     out.bytes = std::min(h.length, local.plan->answer_bytes);
   } else if ((op.traits & kAtomic) != 0) {
-    out.bytes = 8;
+    out.bytes = kAtomicBytes;
   }
   out.va = local.plan->answer_va;
   out.lkey = local.plan->answer_lkey;

@@ -7,10 +7,6 @@
 
 namespace rxnic {
 
-namespace {
-constexpr std::uint64_t kFcsBytes = 4;
-}
-
 WireSink::WireSink(const sc_core::sc_module_name& name, const Params& params, NicShared& shared,
                    FrameObserver* observer)
     : Block(name),

@@ -7,10 +7,6 @@
 
 namespace rxnic {
 
-namespace {
-constexpr std::uint64_t kFcsBytes = 4;
-}
-
 WireSource::WireSource(const sc_core::sc_module_name& name, const Params& params, const Pace& pace, NicShared& shared,
                        StimulusStream& stream)
     : Block(name),

@@ -109,7 +109,7 @@ TEST_F(RandomResponder, StateIsConsistentAfterEveryPacket) {
         ASSERT_EQ(p.ends_message, qp.message == MessageKind::kNone);
         ASSERT_EQ(qp.msn, (before.msn + (p.ends_message ? 1 : 0)) & 0xffffff);
         ASSERT_EQ(p.answer_msn, qp.msn);
-        ASSERT_EQ(qp.expected_psn, p.h.psn + (p.has(kRead) ? read_responses(p.h.length, kTestMtu) : 1));
+        ASSERT_EQ(qp.expected_psn, p.h.psn + (p.has(kRead) ? packets_of(p.h.length, kTestMtu) : 1));
         ASSERT_FALSE(p.completes && !p.ends_message);
         ASSERT_TRUE(!p.takes_wqe || p.has(kTakesWqe));
         break;

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "model/core/scatter_plan.h"
+#include "model/types/syndrome.h"
 #include "testbench/unit/request_packets.h"
 
 namespace rxnic {
@@ -36,7 +37,7 @@ TEST(Response, AnAckGoesBackTheWayItsRequestCame) {
     Headers answer = answer_headers(p->h, kTestPeer);
     answer.psn = Psn{0x123456};
     answer.msn = 0xabcdef;
-    answer.syndrome = kCreditsUnlimited;
+    answer.syndrome = kAckUnlimited;
     p->h = answer;
     build_answer(*p, 0);
     const Headers h = parsed(*p);
@@ -100,7 +101,7 @@ TEST(Response, AReadIsCutIntoPacketsOfTheMtu) {
     Headers request = request_headers(Encapsulation::kRoceV2Ipv4, Transport::kRc, kReadRequest, Psn{0xffffff});
     Headers shared = answer_headers(request, kTestPeer);
     shared.msn = 5;
-    shared.syndrome = kCreditsUnlimited;
+    shared.syndrome = kAckUnlimited;
     ReadInProgress read{0x10000 - 100, Key{0x700}, c.bytes, kMtu, Psn{0xffffff}, false};
     std::uint64_t va = 0x10000 - 100;
     Psn psn{0xffffff};
