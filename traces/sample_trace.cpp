@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "model/types/send_opcode.h"
 #include "model/types/syndrome.h"
 
 namespace rxnic {
@@ -64,20 +65,15 @@ class Scene {
   }
 
   // A message from 10.0.0.1 in as many packets as it takes; the last one asks for an ACK.
-  void message(End& e, Operation first, std::uint32_t bytes, std::uint32_t immediate = 0) {
-    const bool write = first == Operation::kWriteOnly || first == Operation::kWriteOnlyImm;
-    const bool imm = first == Operation::kSendOnlyImm || first == Operation::kWriteOnlyImm;
-    const auto part = [&](unsigned of_send) {  // an operation of SEND is 6 below that of WRITE
-      return static_cast<Operation>(of_send + (write ? 6 : 0));
-    };
+  void message(End& e, SendOpcode opcode, std::uint32_t bytes, std::uint32_t immediate = 0) {
+    const bool imm = has(opcode, kHasImm);
     for (std::uint32_t at = 0; at < bytes || at == 0; at += kMtu) {
       const bool is_first = at == 0;
       const bool is_last = at + kMtu >= bytes;
-      const Operation op = is_first && is_last ? first : is_first ? part(0) : !is_last ? part(1) : part(imm ? 3 : 2);
-      Headers h = headers(e, true, op, e.to_receiver);
+      Headers h = headers(e, true, operation_of(opcode, is_first, is_last), e.to_receiver);
       h.ack_request = is_last && e.transport != Transport::kUd;
       h.solicited = is_last && imm;
-      if (write && is_first) {
+      if (is_first && has(opcode, kWrite)) {
         h.va = kDataVa + 64;
         h.rkey = kDataKey;
         h.length = bytes;
@@ -143,14 +139,14 @@ std::vector<SampleFrame> sample_frames(SealFrame seal) {
   End ud{Transport::kUd, Qpn{0x13}, Qpn{0x23}, 49154, Psn{7}, Psn{0}, 0};
 
   s.arp_request();
-  s.message(rc, Operation::kSendOnlyImm, 64, 0xcafe);
+  s.message(rc, SendOpcode::kSendImm, 64, 0xcafe);
   s.acknowledge(rc);
-  s.message(rc, Operation::kSendOnly, 3000);
+  s.message(rc, SendOpcode::kSend, 3000);
   s.acknowledge(rc);
-  s.message(rc, Operation::kWriteOnly, 2500);
+  s.message(rc, SendOpcode::kWrite, 2500);
   s.acknowledge(rc);
-  s.message(ud, Operation::kSendOnly, 200);
-  s.message(rc, Operation::kWriteOnlyImm, 255, 0xbeef);
+  s.message(ud, SendOpcode::kSend, 200);
+  s.message(rc, SendOpcode::kWriteImm, 255, 0xbeef);
   s.acknowledge(rc);
 
   // A READ of two responses.
@@ -167,25 +163,25 @@ std::vector<SampleFrame> sample_frames(SealFrame seal) {
 
   s.atomic(rc, Operation::kFetchAdd, 5, 0, 41);
   s.atomic(rc, Operation::kCompareSwap, 1000, 46, 46);
-  s.message(ud, Operation::kSendOnlyImm, 1024, 0x1234);
+  s.message(ud, SendOpcode::kSendImm, 1024, 0x1234);
 
   // The ACK comes late: the SEND is repeated and acknowledged again.
-  s.message(rc, Operation::kSendOnly, 512);
+  s.message(rc, SendOpcode::kSend, 512);
   s.acknowledge(rc);
   s.wait(kRnrPs);
   rc.to_receiver = rc.to_receiver.previous();
-  s.message(rc, Operation::kSendOnly, 512);
+  s.message(rc, SendOpcode::kSend, 512);
   s.acknowledge(rc, false);
 
   // No receive WQE: RNR NAK, and the SEND again.
-  s.message(rc, Operation::kSendOnly, 100);
+  s.message(rc, SendOpcode::kSend, 100);
   rc.to_receiver = rc.to_receiver.previous();
   s.answer(rc, Operation::kAck, rc.to_receiver, kRnr640us, 0);
   s.wait(kRnrPs);
-  s.message(rc, Operation::kSendOnly, 100);
+  s.message(rc, SendOpcode::kSend, 100);
   s.acknowledge(rc);
 
-  s.message(xrc, Operation::kSendOnly, 777);
+  s.message(xrc, SendOpcode::kSend, 777);
   s.acknowledge(xrc);
   Headers cnp = s.headers(rc, true, Operation::kCnp, Psn{0});
   cnp.becn = true;
@@ -194,7 +190,7 @@ std::vector<SampleFrame> sample_frames(SealFrame seal) {
   damaged.qkey = 0x11111111;
   s.add(damaged, 300, true);
   ud.to_receiver = ud.to_receiver + 1;
-  s.message(ud, Operation::kSendOnly, 33);
+  s.message(ud, SendOpcode::kSend, 33);
 
   // Requests of 10.0.0.2 itself, across the end of the PSNs, and their answers.
   Headers own = s.headers(rc, false, Operation::kSendOnly, rc.to_peer);

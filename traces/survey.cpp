@@ -11,6 +11,17 @@ namespace {
 constexpr std::size_t kCmKept = 65536;
 constexpr std::uint64_t kVotesEnough = 1024;
 constexpr std::uint32_t kCertainVote = 4;  // only one flow had that PSN
+
+// Bytes of the region that a request names in this packet.
+std::uint64_t bytes_named(const OpcodeInfo& op, const Headers& h) {
+  if (op.traits & kHasReth) return h.length;
+  return op.traits & kHasAtomicEth ? kAtomicBytes : 0;
+}
+// A region that others may change must be one that its owner may write (ibv_reg_mr).
+std::uint8_t region_rights(std::uint8_t access) {
+  return access & (kRemoteWrite | kRemoteAtomic) ? access | kLocalWrite : access;
+}
+
 }  // namespace
 
 const char* paired_by_name(PairedBy p) {
@@ -113,7 +124,7 @@ void SurveyState::answer_atomic(const Flow& answers, const Headers& h) {
 
 void SurveyState::request(std::uint32_t index, const Headers& h, std::uint64_t number) {
   Flow& f = flows[index];
-  const std::uint32_t traits = opcode_info(h.opcode).traits;
+  const OpcodeInfo& op = opcode_info(h.opcode);
   f.count_request(h);
   const bool gsi = h.destination_qp == kGsiQpn;
   EndpointCounts& to = endpoints[f.destination];
@@ -136,13 +147,8 @@ void SurveyState::request(std::uint32_t index, const Headers& h, std::uint64_t n
       slot.flows[slot.count++] = index;
     }
   }
-  if (traits & (kWrite | kAtomicWrite))
-    use_region(f.destination, h, traits & kHasReth ? h.length : 0, kLocalWrite | kRemoteWrite, number);
-  if (traits & kRead) use_region(f.destination, h, h.length, kRemoteRead, number);
-  if (traits & kHasAtomicEth) {
-    use_region(f.destination, h, kAtomicBytes, kLocalWrite | kRemoteAtomic, number);
-    use_atomic(index, h);
-  }
+  if (op.access != 0) use_region(f.destination, h, bytes_named(op, h), region_rights(op.access), number);
+  if (op.traits & kHasAtomicEth) use_atomic(index, h);
 }
 
 // R3

@@ -5,18 +5,36 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "model/types/send_work_queue.h"
+#include "model/types/opcode_table.h"
 #include "model/types/tag_matching.h"
 #include "traces/traffic_layout.h"
 
 namespace rxnic {
 namespace {
 
-constexpr std::uint32_t kMixUc = 0b11011;  // by bit of Message: SEND, SEND_IMM, WRITE, WRITE_IMM
-constexpr std::uint32_t kMixUd = 0b00011;
-constexpr std::uint32_t kMixXrc = 0b011111111;  // all but ATOMIC WRITE
 constexpr double kFrameGapBytes = 24;
 constexpr double kPsPerBitAtOneGbps = 1000;
+
+using Weights = std::array<std::uint32_t, static_cast<std::size_t>(SendOpcode::kCount)>;
+
+static_assert(sizeof(TrafficMix) / sizeof(std::uint32_t) ==
+                  std::count_if(opcode_table::kSends.begin(), opcode_table::kSends.end(),
+                                [](const opcode_table::SendRow& row) { return row.only != Operation::kUnknown; }),
+              "every SendOpcode that has packets has a weight");
+Weights weights_of(const TrafficMix& m) {
+  Weights weights{};
+  const auto set = [&weights](SendOpcode o, std::uint32_t weight) { weights[static_cast<std::size_t>(o)] = weight; };
+  set(SendOpcode::kSend, m.send);
+  set(SendOpcode::kSendImm, m.send_imm);
+  set(SendOpcode::kSendInvalidate, m.send_inv);
+  set(SendOpcode::kWrite, m.write);
+  set(SendOpcode::kWriteImm, m.write_imm);
+  set(SendOpcode::kRead, m.read);
+  set(SendOpcode::kCompareSwap, m.swap);
+  set(SendOpcode::kFetchAdd, m.add);
+  set(SendOpcode::kAtomicWrite, m.atomic_write);
+  return weights;
+}
 
 }  // namespace
 
@@ -26,8 +44,7 @@ Traffic::Traffic(const TrafficConfig& config)
       config.max_bytes > kMaxSendBytes || config.mtu == 0 || config.mtu > kMaxMtu || config.tags == 0) {
     throw std::invalid_argument("traffic needs a QP, min_bytes <= max_bytes <= 2^30, an MTU up to 4096 and a tag");
   }
-  const TrafficMix& m = config.mix;
-  weights_ = {m.send, m.send_imm, m.send_inv, m.write, m.write_imm, m.read, m.swap, m.add, m.atomic_write};
+  weights_ = weights_of(config.mix);
   if (config_.receive_buffer == 0) config_.receive_buffer = config.max_bytes;
   for (std::uint8_t& b : pattern_) b = static_cast<std::uint8_t>(random() >> 56);
   for (std::uint32_t i = 0; i < config.rc_qps; ++i) add_stream(Transport::kRc);
@@ -95,17 +112,16 @@ ReceiverSurvey Traffic::survey() const {
 }
 
 void Traffic::begin(Stream& s) {
-  std::uint32_t allowed = ~0u;
-  if (s.transport == Transport::kUc) allowed = kMixUc;
-  if (s.transport == Transport::kUd) allowed = kMixUd;
-  if (s.transport == Transport::kXrc) allowed = kMixXrc;
+  const auto weight_of = [&](std::uint32_t i) {
+    return is_legal(static_cast<SendOpcode>(i), s.transport) ? weights_[i] : 0;
+  };
   std::uint32_t sum = 0;
-  for (std::uint32_t i = 0; i < weights_.size(); ++i) sum += allowed >> i & 1 ? weights_[i] : 0;
-  s.message = Message::kSend;
+  for (std::uint32_t i = 0; i < weights_.size(); ++i) sum += weight_of(i);
+  s.message = SendOpcode::kSend;
   std::uint32_t at = sum > 1 ? below(sum) : 0;
   for (std::uint32_t i = 0; sum != 0 && i < weights_.size(); ++i) {
-    const std::uint32_t weight = allowed >> i & 1 ? weights_[i] : 0;
-    s.message = static_cast<Message>(i);
+    const std::uint32_t weight = weight_of(i);
+    s.message = static_cast<SendOpcode>(i);
     if (at < weight) break;
     at -= weight;
   }
@@ -153,67 +169,48 @@ void Traffic::base(const Stream& s, Headers& h) const {
 std::uint32_t Traffic::advance(Stream& s, Headers& h) {
   if (!s.in_message) begin(s);
   base(s, h);
-  const auto code = [&s](Operation op) { return opcode_of(s.transport, op); };
+  const std::uint32_t traits = request_info(s.message).traits;
   const std::uint64_t room = traffic::region_bytes(largest_message()) - s.bytes;
-  std::uint32_t psns = 1;
+  if (traits & (kSend | kWrite)) return advance_message(s, h, traits, room);
+  h.opcode = opcode_of(s.transport, operation_of(s.message, true, true));
+  h.rkey = traffic::kDataKey;
   std::uint32_t payload = 0;
-  switch (s.message) {
-    case Message::kRead:
-      h.opcode = code(Operation::kReadRequest);
-      h.va = traffic::kDataVa + random() % (room + 1);
-      h.rkey = traffic::kDataKey;
-      h.length = s.bytes;
-      psns = packets_of(s.bytes, config_.mtu);
-      s.in_message = false;
-      break;
-    case Message::kSwap:
-    case Message::kAdd:
-      h.opcode = code(s.message == Message::kSwap ? Operation::kCompareSwap : Operation::kFetchAdd);
-      h.va = traffic::kDataVa + 8ull * below(64);
-      h.rkey = traffic::kDataKey;
+  if (traits & kAtomic) {
+    h.va = traffic::kDataVa + 8ull * below(64);
+    if (traits & kHasAtomicEth) {
       h.swap_add = random() >> 48;
       h.compare = below(4);
-      s.in_message = false;
-      break;
-    case Message::kAtomicWrite:
-      h.opcode = code(Operation::kAtomicWrite);
-      h.va = traffic::kDataVa + 8ull * below(64);
-      h.rkey = traffic::kDataKey;
+    } else {
       h.length = payload = kAtomicBytes;
-      s.in_message = false;
-      break;
-    default: {
-      const bool write = s.message == Message::kWrite || s.message == Message::kWriteImm;
-      const bool imm = s.message == Message::kSendImm || s.message == Message::kWriteImm;
-      const bool inv = s.message == Message::kSendInv;
-      const bool first = s.sent == 0;
-      payload = std::min<std::uint32_t>(config_.mtu, s.bytes - s.sent);
-      const bool last = s.sent + payload == s.bytes;
-      const Operation op = first && last ? (imm   ? Operation::kSendOnlyImm
-                                            : inv ? Operation::kSendOnlyInv
-                                                  : Operation::kSendOnly)
-                           : first       ? Operation::kSendFirst
-                           : !last       ? Operation::kSendMiddle
-                           : imm         ? Operation::kSendLastImm
-                           : inv         ? Operation::kSendLastInv
-                                         : Operation::kSendLast;
-      // WRITE's operations are those of SEND plus 6.
-      h.opcode = code(static_cast<Operation>(static_cast<unsigned>(op) + (write ? 6 : 0)));
-      if (write && first) {
-        h.va = traffic::kDataVa + random() % (room + 1);
-        h.rkey = traffic::kDataKey;
-        h.length = s.bytes;
-      }
-      if (last && imm) h.immediate = static_cast<std::uint32_t>(s.psn.value);
-      if (last && inv) h.immediate = raw(traffic::kInvalidatedKey);
-      h.solicited = last && imm;
-      s.sent += payload;
-      s.in_message = !last;
-      break;
     }
+  } else {
+    h.va = traffic::kDataVa + random() % (room + 1);
+    h.length = s.bytes;
   }
-  h.ack_request = is_reliable(s.transport) && !s.in_message;
-  s.psn = s.psn + psns;
+  s.in_message = false;
+  h.ack_request = is_reliable(s.transport);
+  s.psn = s.psn + (traits & kRead ? packets_of(s.bytes, config_.mtu) : 1);
+  return payload;
+}
+
+// One of the packets of a SEND or WRITE.
+std::uint32_t Traffic::advance_message(Stream& s, Headers& h, std::uint32_t traits, std::uint64_t room) {
+  const bool first = s.sent == 0;
+  const std::uint32_t payload = std::min<std::uint32_t>(config_.mtu, s.bytes - s.sent);
+  const bool last = s.sent + payload == s.bytes;
+  h.opcode = opcode_of(s.transport, operation_of(s.message, first, last));
+  if ((traits & kWrite) && first) {
+    h.va = traffic::kDataVa + random() % (room + 1);
+    h.rkey = traffic::kDataKey;
+    h.length = s.bytes;
+  }
+  if (last && (traits & kHasImm)) h.immediate = static_cast<std::uint32_t>(s.psn.value);
+  if (last && (traits & kHasIeth)) h.immediate = raw(traffic::kInvalidatedKey);
+  h.solicited = last && (traits & kHasImm);
+  s.sent += payload;
+  s.in_message = !last;
+  h.ack_request = is_reliable(s.transport) && last;
+  s.psn = s.psn + 1;
   return payload;
 }
 

@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "model/types/send_opcode.h"
 #include "model/types/wire.h"
 #include "traces/survey.h"
 
@@ -58,7 +59,7 @@ const char* injected_name(Injected i);
 bool is_fatal(Injected i);  // to an RC or XRC QP
 inline constexpr std::uint64_t kAllCauses = (std::uint64_t{1} << kInjectedCauses) - 2;
 
-// Weights of the kinds of message. UC leaves READ, atomics and INV out, UD all but SENDs, XRC ATOMIC WRITE.
+// Weights of the kinds of message; a QP leaves out those that its transport does not have.
 struct TrafficMix {
   std::uint32_t send = 1, send_imm = 0, send_inv = 0, write = 0, write_imm = 0, read = 0, swap = 0, add = 0,
                 atomic_write = 0;
@@ -103,23 +104,11 @@ class Traffic {
   ReceiverSurvey survey() const;
 
  private:
-  enum class Message : std::uint8_t {
-    kSend,
-    kSendImm,
-    kSendInv,
-    kWrite,
-    kWriteImm,
-    kRead,
-    kSwap,
-    kAdd,
-    kAtomicWrite,
-    kCount
-  };
   struct Stream {
     Qpn qpn{};
     Transport transport = Transport::kRc;
     Psn psn;
-    Message message = Message::kSend;
+    SendOpcode message = SendOpcode::kSend;
     std::uint32_t bytes = 0;  // of the current message
     std::uint32_t sent = 0;
     bool in_message = false;
@@ -142,6 +131,7 @@ class Traffic {
   Headers common() const;
   void base(const Stream& s, Headers& h) const;
   std::uint32_t advance(Stream& s, Headers& h);
+  std::uint32_t advance_message(Stream& s, Headers& h, std::uint32_t traits, std::uint64_t room);
   Injected choose_cause(Stream& s);
   bool inject_before(std::size_t i, Injected cause, Headers& h, std::uint32_t& payload);
   static void inject_header(Injected cause, const Stream& s, Headers& h);
@@ -154,7 +144,7 @@ class Traffic {
 
   TrafficConfig config_;
   Headers common_;
-  std::array<std::uint32_t, static_cast<std::size_t>(Message::kCount)> weights_{};
+  std::array<std::uint32_t, static_cast<std::size_t>(SendOpcode::kCount)> weights_{};
   std::uint64_t state_;
   std::vector<Stream> streams_;
   std::vector<Last> last_;

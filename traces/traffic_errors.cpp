@@ -139,7 +139,7 @@ bool Traffic::inject_before(std::size_t i, Injected cause, Headers& h, std::uint
       return make_write(traffic::kReadOnlyKey, traffic::kReadOnlyVa, 64);
     case Injected::kTooLarge:
       begin(s);
-      s.message = Message::kSend;
+      s.message = SendOpcode::kSend;
       s.bytes = largest_buffer() + 1 + below(config_.mtu);
       s.too_large = true;
       return false;

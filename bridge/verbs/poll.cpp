@@ -13,6 +13,7 @@
 #include "bridge/verbs/receive_queue.h"
 #include "bridge/verbs/send_queue.h"
 #include "bridge/verbs/wait.h"
+#include "model/types/opcode_table.h"
 
 namespace rxnic::verbs {
 
@@ -67,22 +68,8 @@ bool next_cqe(Cq& cq, Cqe& out) {
 }
 
 ibv_wc_opcode receive_opcode(CqeOpcode opcode) {
-  switch (opcode) {
-    case CqeOpcode::kReceiveWriteImm:
-      return IBV_WC_RECV_RDMA_WITH_IMM;
-    case CqeOpcode::kTagAdd:
-      return IBV_WC_TM_ADD;
-    case CqeOpcode::kTagDelete:
-      return IBV_WC_TM_DEL;
-    case CqeOpcode::kTagSync:
-      return IBV_WC_TM_SYNC;
-    case CqeOpcode::kTagReceive:
-      return IBV_WC_TM_RECV;
-    case CqeOpcode::kTagNoTag:
-      return IBV_WC_TM_NO_TAG;
-    default:
-      return IBV_WC_RECV;
-  }
+  const opcode_table::CompletionRow* row = opcode_table::row_of(opcode);
+  return row == nullptr ? IBV_WC_RECV : static_cast<ibv_wc_opcode>(row->wc);
 }
 
 // Completes the WQE that `out.cqe` names (R2). False: nobody's.

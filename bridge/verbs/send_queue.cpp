@@ -3,6 +3,7 @@
 
 #include <endian.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -10,41 +11,48 @@
 
 #include "bridge/verbs/data_path.h"
 #include "bridge/verbs/wait.h"
+#include "model/types/opcode_table.h"
 
 namespace rxnic::verbs {
 
 namespace {
 
-constexpr unsigned kUd = 1, kUc = 2, kRc = 4;
-
+// Facts of a WR by its ibv_wr_opcode (rules 4). What is not here nobody has: there are no memory windows.
 struct OpcodeRule {
   SendOpcode opcode = SendOpcode::kSend;
   ibv_wc_opcode completion = IBV_WC_SEND;
-  unsigned transports = 0;
+  unsigned transports = 0;  // as OperationRow
+  std::uint32_t traits = 0;
 };
-// By ibv_wr_opcode (rules 4). What is not here nobody has: there are no memory windows.
+constexpr std::size_t kWrOpcodes = [] {
+  unsigned greatest = 0;
+  for (const opcode_table::SendRow& send : opcode_table::kSends) greatest = std::max(greatest, send.wr);
+  return greatest + 1;
+}();
 constexpr auto kRules = [] {
-  std::array<OpcodeRule, IBV_WR_ATOMIC_WRITE + 1> rules{};
-  rules[IBV_WR_RDMA_WRITE] = {SendOpcode::kWrite, IBV_WC_RDMA_WRITE, kUc | kRc};
-  rules[IBV_WR_RDMA_WRITE_WITH_IMM] = {SendOpcode::kWriteImm, IBV_WC_RDMA_WRITE, kUc | kRc};
-  rules[IBV_WR_SEND] = {SendOpcode::kSend, IBV_WC_SEND, kUd | kUc | kRc};
-  rules[IBV_WR_SEND_WITH_IMM] = {SendOpcode::kSendImm, IBV_WC_SEND, kUd | kUc | kRc};
-  rules[IBV_WR_RDMA_READ] = {SendOpcode::kRead, IBV_WC_RDMA_READ, kRc};
-  rules[IBV_WR_ATOMIC_CMP_AND_SWP] = {SendOpcode::kCompareSwap, IBV_WC_COMP_SWAP, kRc};
-  rules[IBV_WR_ATOMIC_FETCH_AND_ADD] = {SendOpcode::kFetchAdd, IBV_WC_FETCH_ADD, kRc};
-  rules[IBV_WR_SEND_WITH_INV] = {SendOpcode::kSendInvalidate, IBV_WC_SEND, kUc | kRc};
-  rules[IBV_WR_ATOMIC_WRITE] = {SendOpcode::kAtomicWrite, IBV_WC_ATOMIC_WRITE, kRc};
+  std::array<OpcodeRule, kWrOpcodes> rules{};
+  for (const opcode_table::SendRow& send : opcode_table::kSends) {
+    const opcode_table::OperationRow* operation = opcode_table::row_of(send.only);
+    if (operation == nullptr) continue;
+    const auto completion = static_cast<ibv_wc_opcode>(opcode_table::row_of(send.completion)->wc);
+    rules[send.wr] = {send.opcode, completion, operation->transports, operation->traits};
+  }
   return rules;
 }();
+constexpr bool has(ibv_wr_opcode opcode, std::uint32_t traits) { return (kRules[opcode].traits & traits) != 0; }
 
 constexpr unsigned transport_bit(ibv_qp_type type) {
-  return type == IBV_QPT_UD ? kUd : type == IBV_QPT_UC ? kUc : type == IBV_QPT_RC ? kRc : 0;
+  switch (type) {
+    case IBV_QPT_UD:
+      return opcode_table::bit(Transport::kUd);
+    case IBV_QPT_UC:
+      return opcode_table::bit(Transport::kUc);
+    case IBV_QPT_RC:
+      return opcode_table::bit(Transport::kRc);
+    default:
+      return 0;
+  }
 }
-
-constexpr bool is_atomic(ibv_wr_opcode opcode) {
-  return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-}
-constexpr bool takes_inline(ibv_wr_opcode opcode) { return opcode != IBV_WR_RDMA_READ && !is_atomic(opcode); }
 
 int add_inline_list(const SendQueue& queue, std::uint8_t* wqe, const ibv_sge* sges, int count) {
   for (int i = 0; i < count; ++i) {
@@ -57,7 +65,7 @@ int add_inline_list(const SendQueue& queue, std::uint8_t* wqe, const ibv_sge* sg
 
 void write_remote(const ibv_send_wr& wr, std::uint8_t* wqe) {
   RemoteSegment& remote = remote_of(wqe);
-  if (is_atomic(wr.opcode)) {
+  if (has(wr.opcode, kHasAtomicEth)) {
     remote.va = wr.wr.atomic.remote_addr;
     remote.rkey = wr.wr.atomic.rkey;
     remote.compare_add = wr.wr.atomic.compare_add;
@@ -77,21 +85,21 @@ int write_wr(Qp& qp, std::uint32_t index, const ibv_send_wr& wr) {
   if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > queue.max_sge) return EINVAL;
   if ((wr.send_flags & IBV_SEND_IP_CSUM) != 0) return EINVAL;
   const bool is_inline = (wr.send_flags & IBV_SEND_INLINE) != 0;
-  if (is_inline && !takes_inline(wr.opcode)) return EINVAL;
+  if (is_inline && !has(wr.opcode, kHasPayload)) return EINVAL;
   if (type == IBV_QPT_UD && wr.wr.ud.ah == nullptr) return EINVAL;
 
   std::uint8_t* wqe = begin_wqe(queue, index, wr.opcode, wr.send_flags, wr.wr_id);
   SendControl& control = control_of(wqe);
-  if (wr.opcode == IBV_WR_SEND_WITH_INV) {
+  if (has(wr.opcode, kHasIeth)) {
     control.immediate = wr.invalidate_rkey;
-  } else if (wr.opcode == IBV_WR_SEND_WITH_IMM || wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+  } else if (has(wr.opcode, kHasImm)) {
     control.immediate = be32toh(wr.imm_data);
   }
   if (type == IBV_QPT_UD) {
     control.remote_qpn = wr.wr.ud.remote_qpn;
     control.remote_qkey = wr.wr.ud.remote_qkey;
     address_of(wqe) = ah_of(wr.wr.ud.ah).path;
-  } else if (control.opcode >= SendOpcode::kWrite) {
+  } else if (has(wr.opcode, kHasReth | kHasAtomicEth)) {
     write_remote(wr, wqe);
   }
   return is_inline ? add_inline_list(queue, wqe, wr.sg_list, wr.num_sge)
@@ -108,8 +116,15 @@ bool may_send(const Qp& qp) {
 int check_opcode(ibv_qp_type type, ibv_wr_opcode opcode) {
   if (opcode == IBV_WR_TSO || opcode == IBV_WR_DRIVER1) return EOPNOTSUPP;
   if (static_cast<unsigned>(opcode) >= kRules.size()) return EINVAL;
-  if (opcode == IBV_WR_LOCAL_INV || opcode == IBV_WR_BIND_MW) return type == IBV_QPT_UD ? EINVAL : EOPNOTSUPP;
-  return (kRules[opcode].transports & transport_bit(type)) != 0 ? 0 : EINVAL;
+  if ((kRules[opcode].transports & transport_bit(type)) != 0) return 0;
+  // The manual page gives these to UC and RC. There are no memory windows, and UC's wire has no SEND with invalidate.
+  const bool named = opcode == IBV_WR_LOCAL_INV || opcode == IBV_WR_BIND_MW || opcode == IBV_WR_SEND_WITH_INV;
+  return named && type != IBV_QPT_UD ? EOPNOTSUPP : EINVAL;
+}
+
+bool takes_inline(SendOpcode opcode) {
+  const opcode_table::SendRow& send = opcode_table::kSends[static_cast<std::size_t>(opcode)];
+  return (opcode_table::row_of(send.only)->traits & kHasPayload) != 0;
 }
 
 std::uint8_t* begin_wqe(SendQueue& queue, std::uint32_t index, ibv_wr_opcode opcode, unsigned int send_flags,

@@ -4,7 +4,7 @@
 //   R1  Refused with EINVAL: a QP that is not in RTS, SQD, SQE or ERR; more SGEs than max_sge; more inline bytes than
 //       max_inline, or inline data of what brings data (READ, COMP_SWAP, FETCH_ADD); an opcode that the transport does
 //       not have (rules 4); a UD WR without an address handle; IP_CSUM. With EOPNOTSUPP: opcodes that this device does
-//       not have. With ENOMEM: a full queue.
+//       not have, though the manual page gives them to the transport. With ENOMEM: a full queue.
 //   R2  SGEs of length 0 are left out.
 //   R3  A slot is free again when its completion, or that of a later WQE of the queue, was polled.
 #pragma once
@@ -16,6 +16,7 @@ namespace rxnic::verbs {
 bool may_send(const Qp& qp);
 // 0, EINVAL or EOPNOTSUPP.
 int check_opcode(ibv_qp_type type, ibv_wr_opcode opcode);
+bool takes_inline(SendOpcode opcode);  // `opcode` is of a WQE that was begun
 
 inline bool has_room(const SendQueue& queue, std::uint32_t producer) {
   return producer - queue.consumer.load(std::memory_order_acquire) < queue.slots;

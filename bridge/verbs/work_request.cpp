@@ -18,11 +18,20 @@ namespace rxnic::verbs {
 
 namespace {
 
-constexpr std::uint64_t kUdOps = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
-constexpr std::uint64_t kUcOps =
-    kUdOps | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND_WITH_INV;
-constexpr std::uint64_t kRcOps = kUcOps | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-                                 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_ATOMIC_WRITE;
+// What ibv_qp_ex has a function for (verbs.h names its flag and its opcode apart).
+struct ExOperation {
+  std::uint64_t flag;
+  ibv_wr_opcode opcode;
+};
+constexpr ExOperation kExOperations[] = {{IBV_QP_EX_WITH_SEND, IBV_WR_SEND},
+                                         {IBV_QP_EX_WITH_SEND_WITH_IMM, IBV_WR_SEND_WITH_IMM},
+                                         {IBV_QP_EX_WITH_SEND_WITH_INV, IBV_WR_SEND_WITH_INV},
+                                         {IBV_QP_EX_WITH_RDMA_WRITE, IBV_WR_RDMA_WRITE},
+                                         {IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM},
+                                         {IBV_QP_EX_WITH_RDMA_READ, IBV_WR_RDMA_READ},
+                                         {IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_CMP_AND_SWP},
+                                         {IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_FETCH_AND_ADD},
+                                         {IBV_QP_EX_WITH_ATOMIC_WRITE, IBV_WR_ATOMIC_WRITE}};
 
 // Begins the next WQE of the list. False: the list has failed.
 bool begin(ibv_qp_ex* ex, ibv_wr_opcode opcode, std::uint8_t*& wqe) {
@@ -124,9 +133,7 @@ void wr_set_inline_data_list(ibv_qp_ex* ex, std::size_t count, const ibv_data_bu
   SendQueue& queue = qp_of(ex).send;
   std::uint8_t* wqe = emptied(queue);
   if (wqe == nullptr) return;
-  const SendOpcode opcode = control_of(wqe).opcode;
-  const bool has_data = opcode <= SendOpcode::kWriteImm || opcode == SendOpcode::kAtomicWrite;
-  if (!has_data) queue.build_error = EINVAL;
+  if (!takes_inline(control_of(wqe).opcode)) queue.build_error = EINVAL;
   for (std::size_t i = 0; i < count && queue.build_error == 0; ++i) {
     queue.build_error = add_inline(queue, wqe, buffers[i].addr, buffers[i].length);
   }
@@ -159,7 +166,10 @@ void wr_abort(ibv_qp_ex* ex) { qp_of(ex).send.lock.unlock(); }
 int set_up_qp_ex(Qp& qp, std::uint64_t send_ops_flags) {
   ibv_qp_ex& ex = qp.qp;
   const ibv_qp_type type = ex.qp_base.qp_type;
-  const std::uint64_t possible = type == IBV_QPT_UD ? kUdOps : type == IBV_QPT_UC ? kUcOps : kRcOps;
+  std::uint64_t possible = 0;
+  for (const ExOperation& operation : kExOperations) {
+    if (check_opcode(type, operation.opcode) == 0) possible |= operation.flag;
+  }
   if ((send_ops_flags & ~possible) != 0) return EOPNOTSUPP;
   ex.wr_atomic_cmp_swp = wr_atomic_cmp_swp;
   ex.wr_atomic_fetch_add = wr_atomic_fetch_add;

@@ -15,7 +15,7 @@ DmaRequest atomic_request(const Packet& p) {
   DmaRequest r;
   r.address = p.segments[0].bus;
   r.bytes = kAtomicBytes;
-  if (p.has(kAtomicWrite)) {
+  if (p.op().operation == Operation::kAtomicWrite) {
     r.kind = DmaKind::kSwap;
     std::memcpy(&r.operand, p.payload().data(), kAtomicBytes);
     return r;
@@ -128,6 +128,7 @@ OwedAnswer AckGenerator::owed(const Packet& p) {
   a.h.psn = p.answer_psn;
   a.h.msn = p.answer_msn;
   a.h.syndrome = nak ? p.syndrome : ack_syndrome(p);
+  if (!nak) a.h.opcode = answer_opcode(p.h.opcode, p.op().answer);
   a.id = p.id;
   a.pd = p.pd;
   a.msn_before = p.undo.msn;
@@ -135,12 +136,9 @@ OwedAnswer AckGenerator::owed(const Packet& p) {
   a.resource = p.resource;
   if (p.has(kRead) && !nak) {
     ++counters_.reads;
-    a.h.opcode = answer_opcode(p.h.opcode, Operation::kReadResponseOnly);
     if (p.h.length > 0) a.needs = AnswerNeeds::kRead;
     a.read = {p.h.va, p.h.rkey, p.h.length, qp.mtu, p.answer_psn, false};
   } else if (p.has(kAtomic) && !nak) {
-    const bool write = p.has(kAtomicWrite);
-    a.h.opcode = answer_opcode(p.h.opcode, write ? Operation::kReadResponseOnly : Operation::kAtomicAck);
     a.needs = AnswerNeeds::kAtomic;
   } else {
     a.gives_way = !nak;

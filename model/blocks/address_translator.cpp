@@ -13,7 +13,7 @@ namespace {
 
 // What the packet does names memory of ours by rkey.
 bool is_remote(const Packet& p) {
-  return p.role == PacketRole::kReceived && p.outcome != Outcome::kAnswer && p.has(kWrite | kRead | kAtomic);
+  return p.role == PacketRole::kReceived && p.outcome != Outcome::kAnswer && p.op().access != 0;
 }
 
 bool does_something(const Packet& p) {  // (R6)

@@ -14,34 +14,6 @@ bool holds_ipv4(const std::array<std::uint8_t, 16>& gid) {
   return gid[10] == 0xff && gid[11] == 0xff && (gid[0] == 0 || gid[0] == 0xff);
 }
 
-Operation send_operation(SendOpcode opcode, bool first, bool last) {
-  if (!last) return first ? Operation::kSendFirst : Operation::kSendMiddle;
-  if (opcode == SendOpcode::kSendImm) return first ? Operation::kSendOnlyImm : Operation::kSendLastImm;
-  if (opcode == SendOpcode::kSendInvalidate) return first ? Operation::kSendOnlyInv : Operation::kSendLastInv;
-  return first ? Operation::kSendOnly : Operation::kSendLast;
-}
-
-Operation write_operation(SendOpcode opcode, bool first, bool last) {
-  if (!last) return first ? Operation::kWriteFirst : Operation::kWriteMiddle;
-  if (opcode == SendOpcode::kWriteImm) return first ? Operation::kWriteOnlyImm : Operation::kWriteLastImm;
-  return first ? Operation::kWriteOnly : Operation::kWriteLast;
-}
-
-Operation operation_of(SendOpcode opcode, bool first, bool last) {  // (R3)
-  switch (opcode) {
-    case SendOpcode::kRead:
-      return Operation::kReadRequest;
-    case SendOpcode::kCompareSwap:
-      return Operation::kCompareSwap;
-    case SendOpcode::kFetchAdd:
-      return Operation::kFetchAdd;
-    case SendOpcode::kAtomicWrite:
-      return Operation::kAtomicWrite;
-    default:
-      return is_write(opcode) ? write_operation(opcode, first, last) : send_operation(opcode, first, last);
-  }
-}
-
 }  // namespace
 
 std::uint16_t flow_source_port(Qpn local, Qpn remote) {  // (R2)
@@ -72,9 +44,9 @@ Headers path_headers(const AddressVector& path, const SourceGid& source, const M
 }
 
 void set_request_headers(Headers& h, const QpContext& qp, const SendRequest& r, const RequestPacket& p) {
-  h.opcode = opcode_of(qp.transport, operation_of(r.opcode, p.first, p.last));
-  const bool takes_wqe = is_send(r.opcode) || r.opcode == SendOpcode::kWriteImm;
-  h.solicited = p.last && takes_wqe && (r.flags & kSendSolicited) != 0;  // (R4)
+  const OpcodeInfo& op = request_info(r.opcode);
+  h.opcode = opcode_of(qp.transport, operation_of(r.opcode, p.first, p.last));              // (R3)
+  h.solicited = p.last && (op.traits & kTakesWqe) != 0 && (r.flags & kSendSolicited) != 0;  // (R4)
   h.ack_request = p.ack_request;
   h.pkey = qp.pkey;
   h.psn = p.psn;
@@ -84,13 +56,13 @@ void set_request_headers(Headers& h, const QpContext& qp, const SendRequest& r, 
   h.rkey = Key{r.remote.rkey};
   h.va = r.remote.va;
   h.length = r.bytes;
-  if (r.opcode == SendOpcode::kRead) {
+  if ((op.traits & kRead) != 0) {
     h.va += p.offset;
     h.length = p.bytes;
-  } else if (r.opcode == SendOpcode::kCompareSwap) {
+  } else if (op.operation == Operation::kCompareSwap) {
     h.compare = r.remote.compare_add;
     h.swap_add = r.remote.swap;
-  } else if (r.opcode == SendOpcode::kFetchAdd) {
+  } else if (op.operation == Operation::kFetchAdd) {
     h.swap_add = r.remote.compare_add;
   }
 }

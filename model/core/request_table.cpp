@@ -13,9 +13,7 @@ Psn last_psn(const RequestNotice& r) { return r.first_psn + (r.psn_count - 1); }
 bool holds(const RequestNotice& r, Psn psn) { return psn - r.first_psn >= 0 && psn - last_psn(r) <= 0; }
 bool is_nak(std::uint8_t syndrome) { return ack_kind(syndrome) != AckKind::kAck; }
 // Answered by an ATOMIC ACK; of what is_data().
-bool is_atomic(const RequestNotice& r) {
-  return r.opcode == CqeOpcode::kCompareSwap || r.opcode == CqeOpcode::kFetchAdd;
-}
+bool is_atomic(const RequestNotice& r) { return request_info(r.opcode).answer == Operation::kAtomicAck; }
 
 // The last PSN that an answer says something good of. (R4)
 Psn good_until(const Packet& answer) {
@@ -123,7 +121,7 @@ std::optional<AnswerNotice> RequestTable::check_data(Packet& p, Queue& q, Reques
     }
   }
   if (!is_atomic(*r)) {
-    const std::uint64_t asked = r->opcode == CqeOpcode::kRdmaRead ? r->bytes : 0;
+    const std::uint64_t asked = (request_info(r->opcode).traits & kReturnsData) != 0 ? r->bytes : 0;
     const bool too_long = offset + p.h.payload_bytes > asked;
     const bool too_short = in_order && p.h.payload_bytes != (last ? asked - offset : p.qp->mtu);
     if (too_long || too_short) return refuse(p, DropReason::kInvalidRequest);

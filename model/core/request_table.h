@@ -30,6 +30,7 @@
 
 #include "model/types/packet.h"
 #include "model/types/requester_notice.h"
+#include "model/types/send_opcode.h"
 
 namespace rxnic {
 
@@ -67,10 +68,7 @@ class RequestTable {
     std::uint32_t responses = 0;  // of the oldest READ that have come (R7)
   };
   // A READ or an atomic.
-  static bool is_data(const RequestNotice& r) {
-    return r.opcode == CqeOpcode::kRdmaRead || r.opcode == CqeOpcode::kCompareSwap ||
-           r.opcode == CqeOpcode::kFetchAdd || r.opcode == CqeOpcode::kAtomicWrite;
-  }
+  static bool is_data(const RequestNotice& r) { return (request_info(r.opcode).traits & kSaved) != 0; }
   using Request = std::deque<RequestNotice>::iterator;
   void remove(Queue& q, Request r);
   std::optional<AnswerNotice> check_acknowledge(Packet& p, Queue& q);

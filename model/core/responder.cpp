@@ -15,13 +15,6 @@ ResponderUndo undo_of(const QpContext& qp) {
           qp.write_left,   qp.message_bytes, qp.write_va, qp.message_start};
 }
 
-std::uint8_t access_needed(const Packet& p) {
-  if (p.has(kWrite | kAtomicWrite)) return kRemoteWrite;
-  if (p.has(kRead)) return kRemoteRead;
-  if (p.has(kAtomic)) return kRemoteAtomic;
-  return 0;
-}
-
 void begin_message(Packet& p) {
   QpContext& qp = *p.qp;
   ++qp.messages;
@@ -74,8 +67,7 @@ void Responder::check_reliable(Packet& p) {
     begin_in_the_middle(p);  // the first packet of a capture
   }
   qp.nak_sent = false;
-  const std::uint8_t access = access_needed(p);
-  const bool enabled = (access & ~qp.access) == 0 && (!p.has(kRead | kAtomic) || qp.max_dest_rd_atomic > 0);
+  const bool enabled = (p.op().access & ~qp.access) == 0 && (!p.has(kSaved) || qp.max_dest_rd_atomic > 0);
   if (!in_sequence(p) || !enabled) return refuse(p);  // (R3)
   if (!length_is_legal(p)) {
     if (!p.has(kTakesWqe) && !p.takes_wqe) return refuse(p);
@@ -109,7 +101,7 @@ void Responder::check_unreliable(Packet& p) {  // (R4)
   const bool in_place = starts ? !(qp.uses_srq && qp.message == MessageKind::kSend) : in_sequence(p);
   if (!in_place) return give_up(p, DropReason::kUcSequence);
   if (starts) qp.message = MessageKind::kNone;
-  if ((access_needed(p) & ~qp.access) != 0) return give_up(p, DropReason::kInvalidRequest);
+  if ((p.op().access & ~qp.access) != 0) return give_up(p, DropReason::kInvalidRequest);
   if (!length_is_legal(p)) {
     if (!p.has(kTakesWqe) || !qp.uses_srq) return give_up(p, DropReason::kInvalidRequest);
     p.bad_length = true;  // (R9)
@@ -147,7 +139,7 @@ void Responder::duplicate(Packet& p) {
   QpContext& qp = *p.qp;
   ++counters_.duplicates;
   p.answer_msn = qp.msn;
-  if (!p.has(kRead | kAtomic)) {
+  if (!p.has(kSaved)) {
     p.outcome = Outcome::kAckAgain;
     p.acknowledge = true;
     p.answer_psn = qp.expected_psn.previous();
@@ -166,7 +158,7 @@ void Responder::duplicate(Packet& p) {
   p.local_va = p.h.va;
   p.local_key = p.h.rkey;
   p.local_bytes = p.has(kAtomic) ? kAtomicBytes : p.h.length;
-  p.access = access_needed(p);
+  p.access = p.op().access;
 }
 
 // The packet's place in the stream is believed. What the gap swallowed is not known: a message goes on when the packet
@@ -220,11 +212,15 @@ bool Responder::in_sequence(const Packet& p) const {
 bool Responder::length_is_legal(const Packet& p) const {  // (R6)
   const QpContext& qp = *p.qp;
   const std::uint32_t payload = p.h.payload_bytes;
-  if (p.has(kAtomic)) {
-    const bool whole = p.has(kAtomicWrite) ? payload == kAtomicBytes && p.h.length == kAtomicBytes : payload == 0;
-    return whole && p.h.va % kAtomicBytes == 0;
+  if (p.has(kAtomic) && p.h.va % kAtomicBytes != 0) return false;
+  switch (p.op().length) {
+    case LengthRule::kNone:
+      return payload == 0 && p.h.length <= kMaxMessageBytes;
+    case LengthRule::kOperand:
+      return payload == kAtomicBytes && p.h.length == kAtomicBytes;
+    case LengthRule::kPart:
+      break;
   }
-  if (p.has(kRead)) return p.h.length <= kMaxMessageBytes && payload == 0;
   if (p.has(kFirst | kMiddle) ? payload != qp.mtu : payload > qp.mtu) return false;
   if (p.has(kLast) && payload == 0) return false;
   if (!p.has(kWrite)) return true;
@@ -255,8 +251,9 @@ void Responder::take(Packet& p) {
   p.message_sequence = qp.messages;
   p.message_start = qp.message_start;
   p.takes_wqe = p.takes_wqe || p.has(kTakesWqe);
+  p.cqe_opcode = p.op().received;
   p.ends_message = p.has(kLast | kOnly);
-  if (p.has(kRead | kAtomic)) {
+  if (p.has(kSaved)) {
     take_read_or_atomic(p);
   } else {
     qp.message_bytes += p.h.payload_bytes;
@@ -287,7 +284,6 @@ void Responder::take(Packet& p) {
 
 void Responder::take_write(Packet& p, bool starts) {
   QpContext& qp = *p.qp;
-  p.cqe_opcode = CqeOpcode::kReceiveWriteImm;
   p.completes = p.has(kHasImm);
   if (qp.message == MessageKind::kSkip && !starts) {  // (R11)
     p.h.payload_bytes = 0;
@@ -314,7 +310,7 @@ void Responder::take_read_or_atomic(Packet& p) {  // (R7) (R8)
   r.operation = p.op().operation;
   r.first_psn = p.h.psn;
   r.bytes = atomic ? kAtomicBytes : p.h.length;
-  r.psn_count = atomic ? 1 : packets_of(p.h.length, qp.mtu);
+  r.psn_count = p.has(kRead) ? packets_of(p.h.length, qp.mtu) : 1;
   r.va = p.h.va;
   r.rkey = p.h.rkey;
   p.resource = resources_.add(qp.qpn, qp.max_dest_rd_atomic, r);
@@ -322,7 +318,7 @@ void Responder::take_read_or_atomic(Packet& p) {  // (R7) (R8)
   p.local_va = r.va;
   p.local_key = r.rkey;
   p.local_bytes = r.bytes;
-  p.access = access_needed(p);
+  p.access = p.op().access;
   qp.message_bytes = r.bytes;
   qp.expected_psn = p.h.psn + r.psn_count;
 }

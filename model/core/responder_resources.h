@@ -27,7 +27,7 @@ struct ResponderResource {
   Key rkey{};
   std::uint32_t bytes = 0;
 
-  bool atomic() const { return operation != Operation::kReadRequest; }
+  bool atomic() const { return (opcode_info(opcode_of(Transport::kRc, operation)).traits & kAtomic) != 0; }
 };
 
 inline constexpr std::uint32_t kNoResource = 0xffffffff;

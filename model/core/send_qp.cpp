@@ -68,7 +68,7 @@ bool SendQp::has_packet() {
 
 Cycle SendQp::ready(std::uint64_t read_cycles) const {
   if (queue_.unsent()) return Cycle{};
-  const bool has_payload = wqe_.bytes > 0 && wqe_.inline_data == nullptr && !asks_for_data(wqe_.opcode);
+  const bool has_payload = wqe_.bytes > 0 && wqe_.inline_data == nullptr && !has(wqe_.opcode, kReturnsData);
   return ring_.ready() + (has_payload ? read_cycles : 0);
 }
 
@@ -97,9 +97,9 @@ bool SendQp::load(std::uint32_t wqe) {  // (R2)
 
 WcStatus SendQp::check() {
   if (context_.qp.transport == Transport::kUd) set_path(wqe_.address, Qpn{wqe_.remote_qpn});
-  const bool data = asks_for_data(wqe_.opcode);
+  const bool data = has(wqe_.opcode, kReturnsData);
   const bool has_path = path_.encapsulation != Encapsulation::kNone;
-  if (!has_path || (has_response(wqe_.opcode) && context_.max_rd_atomic == 0)) return WcStatus::kLocalQpOperation;
+  if (!has_path || (has(wqe_.opcode, kSaved) && context_.max_rd_atomic == 0)) return WcStatus::kLocalQpOperation;
   if (wqe_.inline_data != nullptr) return WcStatus::kSuccess;
   const std::uint8_t access = data ? kLocalWrite : 0;
   return port_.reader.check(wqe_.segments(), context_.qp.pd, access) ? WcStatus::kSuccess : WcStatus::kLocalProtection;
@@ -124,7 +124,7 @@ bool SendQp::make_packet(RequestPacket& packet, Bytes& payload) {
   if (!queue_.unsent()) begin();
   packet = queue_.packet();
   payload = {};
-  return packet.bytes == 0 || asks_for_data(queue_.current().opcode) || find_payload(packet, payload);
+  return packet.bytes == 0 || has(queue_.current().opcode, kReturnsData) || find_payload(packet, payload);
 }
 
 bool SendQp::find_payload(const RequestPacket& packet, Bytes& payload) {
@@ -179,7 +179,7 @@ RequestNotice SendQp::notice() const {
   n.wqe = r.wqe;
   n.wqe_index = ring_.slot_index(r.wqe);
   n.bytes = r.bytes;
-  if (asks_for_data(r.opcode) && wqe_.sge_count > 0) {
+  if (has(r.opcode, kReturnsData) && wqe_.sge_count > 0) {
     n.va = wqe_.sge[0].address;
     n.lkey = Key{wqe_.sge[0].lkey};
   }

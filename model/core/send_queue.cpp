@@ -44,7 +44,7 @@ void SendQueue::restart(Psn psn) {
 }
 
 std::uint32_t SendQueue::packets_of(SendOpcode opcode, std::uint32_t bytes) const {  // (R1)
-  return is_atomic(opcode) ? 1 : rxnic::packets_of(bytes, limits_.mtu);
+  return has(opcode, kAtomic) ? 1 : rxnic::packets_of(bytes, limits_.mtu);
 }
 
 SendHold SendQueue::hold(SendOpcode opcode, std::uint8_t flags, std::uint32_t bytes) const {  // (R2)
@@ -55,7 +55,7 @@ SendHold SendQueue::hold(SendOpcode opcode, std::uint8_t flags, std::uint32_t by
   if (outstanding > 0 && outstanding + static_cast<std::int32_t>(packets_of(opcode, bytes)) > kPsnSpan) {
     return SendHold::kWindow;
   }
-  if (has_response(opcode) && data_ >= limits_.max_rd_atomic) return SendHold::kData;
+  if (has(opcode, kSaved) && data_ >= limits_.max_rd_atomic) return SendHold::kData;
   if ((flags & kSendFence) != 0 && data_ > 0) return SendHold::kFence;
   return SendHold::kNone;
 }
@@ -65,10 +65,10 @@ const SendRequest& SendQueue::begin(const SendRequest& request) {
   SendRequest& r = at(size_++);
   r = request;
   r.psn_count = packets_of(r.opcode, r.bytes);
-  r.packets = asks_for_data(r.opcode) ? 1 : r.psn_count;
+  r.packets = has(r.opcode, kReturnsData) ? 1 : r.psn_count;
   r.first_psn = next_psn_;
   next_psn_ = next_psn_ + r.psn_count;
-  data_ += has_response(r.opcode);
+  data_ += has(r.opcode, kSaved);
   cursor_number_ = 0;
   return r;
 }
@@ -77,7 +77,7 @@ const SendRequest& SendQueue::begin(const SendRequest& request) {
 std::uint32_t SendQueue::in_flight() const {
   if (size_ == 0) return 0;
   const SendRequest& front = at(0);
-  const bool data = asks_for_data(front.opcode);
+  const bool data = has(front.opcode, kReturnsData);
   const std::uint32_t answered = data ? 0 : static_cast<std::uint32_t>(unacked_ - front.first_psn);
   if (cursor_ == 0) return data ? 0 : cursor_number_ - answered;
   const Psn next = cursor_ == size_ ? next_psn_ : at(cursor_).first_psn + cursor_number_;
@@ -92,7 +92,7 @@ RequestPacket SendQueue::packet() const {
   p.offset = cursor_number_ * limits_.mtu;
   p.first = cursor_number_ == 0;
   p.repeated = p.psn - sent_end_ < 0;
-  if (asks_for_data(r.opcode)) {
+  if (has(r.opcode, kReturnsData)) {
     p.bytes = r.bytes - p.offset;  // (R7)
     p.last = true;
   } else {
@@ -126,7 +126,7 @@ bool SendQueue::sent() {
 
 void SendQueue::pop() {
   const SendRequest& r = at(0);
-  data_ -= has_response(r.opcode);
+  data_ -= has(r.opcode, kSaved);
   if (cursor_ > 0) {
     --cursor_;
     extra_ -= r.psn_count - r.packets;

@@ -9,13 +9,6 @@ namespace rxnic {
 
 namespace {
 
-bool allowed(SendOpcode opcode, Transport transport) {  // (R1)
-  if (opcode == SendOpcode::kSend || opcode == SendOpcode::kSendImm) return true;
-  if (opcode == SendOpcode::kSendInvalidate || is_write(opcode)) return transport != Transport::kUd;
-  if (opcode == SendOpcode::kAtomicWrite) return transport == Transport::kRc;
-  return asks_for_data(opcode) && is_reliable(transport);
-}
-
 template <class T>
 void load(std::span<const std::uint8_t> slot, std::size_t offset, T& to) {
   std::memcpy(&to, slot.data() + offset, sizeof to);
@@ -48,7 +41,7 @@ WcStatus parse_send_wqe(std::span<const std::uint8_t> slot, Transport transport,
   out.sge_count = 0;
   out.bytes = 0;
   out.inline_data = nullptr;
-  if (!allowed(out.opcode, transport)) return WcStatus::kLocalQpOperation;
+  if (!is_legal(out.opcode, transport)) return WcStatus::kLocalQpOperation;  // (R1)
   if (transport == Transport::kUd) {
     load(slot, sizeof control, out.address);
   } else {
@@ -58,37 +51,16 @@ WcStatus parse_send_wqe(std::span<const std::uint8_t> slot, Transport transport,
   if ((out.flags & kSendInline) != 0) {
     bytes = control.inline_bytes;
     const bool fits = bytes <= slot.size() - kSendHeaderBytes;
-    if (!fits || asks_for_data(out.opcode)) return WcStatus::kLocalQpOperation;  // (R2)
+    if (!fits || !has(out.opcode, kHasPayload)) return WcStatus::kLocalQpOperation;  // (R2)
     out.inline_data = slot.data() + kSendHeaderBytes;
   } else if (!parse_segments(slot, control.sge_count, out, bytes)) {
     return WcStatus::kLocalQpOperation;
   }
-  if (asks_for_data(out.opcode) && out.sge_count > 1) return WcStatus::kLocalQpOperation;  // (R3)
-  const bool atomic = is_atomic(out.opcode) || out.opcode == SendOpcode::kAtomicWrite;
-  if (atomic && bytes != kAtomicBytes) return WcStatus::kLocalQpOperation;
+  if (has(out.opcode, kReturnsData) && out.sge_count > 1) return WcStatus::kLocalQpOperation;  // (R3)
+  if (has(out.opcode, kAtomic) && bytes != kAtomicBytes) return WcStatus::kLocalQpOperation;
   if (bytes > (transport == Transport::kUd ? mtu : kMaxSendBytes)) return WcStatus::kLocalLength;  // (R4)
   out.bytes = static_cast<std::uint32_t>(bytes);
   return WcStatus::kSuccess;
-}
-
-CqeOpcode completion_opcode(SendOpcode opcode) {
-  switch (opcode) {
-    case SendOpcode::kWrite:
-    case SendOpcode::kWriteImm:
-      return CqeOpcode::kRdmaWrite;
-    case SendOpcode::kRead:
-      return CqeOpcode::kRdmaRead;
-    case SendOpcode::kCompareSwap:
-      return CqeOpcode::kCompareSwap;
-    case SendOpcode::kFetchAdd:
-      return CqeOpcode::kFetchAdd;
-    case SendOpcode::kAtomicWrite:
-      return CqeOpcode::kAtomicWrite;
-    case SendOpcode::kLocalInvalidate:
-      return CqeOpcode::kLocalInvalidate;
-    default:
-      return CqeOpcode::kSend;
-  }
 }
 
 std::uint32_t send_wqe_bytes(const SendWqe& wqe) {

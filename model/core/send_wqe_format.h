@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Send WQEs as bytes (model/types/send_work_queue.h): what the requester reads.
 //
-//   R1  An opcode is known and one of its transport (rules 4): UD sends; UC sends and writes; RC and XRC all, but
-//       ATOMIC WRITE RC only.
+//   R1  An opcode is known and one of its transport (rules 4; types/opcode_table.h).
 //   R2  Data segments, at most kMaxSge, lie within the slot. One of length 0 is passed over, whatever its lkey. Inline
 //       data lies within the slot; only SEND, WRITE and ATOMIC WRITE have it.
 //   R3  READ, COMPARE_SWAP and FETCH_ADD have one data segment that is not empty; it says where the data goes. An
@@ -16,7 +15,7 @@
 #include <span>
 
 #include "model/types/completion.h"
-#include "model/types/opcode.h"
+#include "model/types/send_opcode.h"
 #include "model/types/send_work_queue.h"
 
 namespace rxnic {
@@ -37,18 +36,8 @@ struct SendWqe {
   std::span<const DataSegment> segments() const { return {sge.data(), sge_count}; }
 };
 
-constexpr bool is_send(SendOpcode o) { return o <= SendOpcode::kSendInvalidate; }
-constexpr bool is_write(SendOpcode o) { return o == SendOpcode::kWrite || o == SendOpcode::kWriteImm; }
-constexpr bool is_atomic(SendOpcode o) { return o == SendOpcode::kCompareSwap || o == SendOpcode::kFetchAdd; }
-// Its answer carries data.
-constexpr bool asks_for_data(SendOpcode o) { return o == SendOpcode::kRead || is_atomic(o); }
-// It is answered by a response of its own, not by any ACK, and is one of max_rd_atomic.
-constexpr bool has_response(SendOpcode o) { return asks_for_data(o) || o == SendOpcode::kAtomicWrite; }
-
 // kSuccess, or how the WQE completes. `mtu`: bytes.
 WcStatus parse_send_wqe(std::span<const std::uint8_t> slot, Transport transport, std::uint32_t mtu, SendWqe& out);
-// The opcode of its completion, for whatever stands in the slot.
-CqeOpcode completion_opcode(SendOpcode opcode);
 // Bytes of the slot that hold something.
 std::uint32_t send_wqe_bytes(const SendWqe& wqe);
 

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "model/types/access.h"
 #include "model/types/ids.h"
 #include "model/types/opcode.h"
 #include "model/types/wire.h"
@@ -26,13 +27,6 @@ inline constexpr BusAddress kTagOverflow{0x7000'0000'0000'0000u};
 }  // namespace icm
 
 enum class QpState : std::uint8_t { kReset, kInit, kRtr, kRts, kSqd, kSqe, kError };
-
-enum AccessFlag : std::uint8_t {  // bits as enum ibv_access_flags
-  kLocalWrite = 1u << 0,
-  kRemoteWrite = 1u << 1,
-  kRemoteRead = 1u << 2,
-  kRemoteAtomic = 1u << 3,
-};
 
 // Message that a responder is in the middle of.
 enum class MessageKind : std::uint8_t { kNone, kSend, kWrite, kSkip /* the rest of a UC message that was given up */ };

@@ -1,86 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
+// opcode_table.h laid out by opcode byte, by WQE opcode and by CQE opcode, and checked.
 #include "model/types/opcode.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <string_view>
+
+#include "model/types/opcode_table.h"
+#include "model/types/send_opcode.h"
 
 namespace rxnic {
 namespace {
 
-constexpr std::uint32_t kRequestData = kRequest | kHasPayload;
-constexpr std::uint32_t kResponseData = kResponse | kHasPayload;
-
-struct OperationRow {
-  Operation operation;
-  std::string_view name;
-  std::uint32_t traits;
-};
-
-// IBTA volume 1, table 38, for a transport without headers of its own (RC).
-constexpr std::array kOperations{
-    OperationRow{Operation::kSendFirst, "SEND_FIRST", kSend | kFirst | kRequestData | kTakesWqe},
-    OperationRow{Operation::kSendMiddle, "SEND_MIDDLE", kSend | kMiddle | kRequestData},
-    OperationRow{Operation::kSendLast, "SEND_LAST", kSend | kLast | kRequestData},
-    OperationRow{Operation::kSendLastImm, "SEND_LAST_WITH_IMMEDIATE", kSend | kLast | kRequestData | kHasImm},
-    OperationRow{Operation::kSendOnly, "SEND_ONLY", kSend | kOnly | kRequestData | kTakesWqe},
-    OperationRow{Operation::kSendOnlyImm, "SEND_ONLY_WITH_IMMEDIATE",
-                 kSend | kOnly | kRequestData | kHasImm | kTakesWqe},
-    OperationRow{Operation::kWriteFirst, "RDMA_WRITE_FIRST", kWrite | kFirst | kRequestData | kHasReth},
-    OperationRow{Operation::kWriteMiddle, "RDMA_WRITE_MIDDLE", kWrite | kMiddle | kRequestData},
-    OperationRow{Operation::kWriteLast, "RDMA_WRITE_LAST", kWrite | kLast | kRequestData},
-    OperationRow{Operation::kWriteLastImm, "RDMA_WRITE_LAST_WITH_IMMEDIATE",
-                 kWrite | kLast | kRequestData | kHasImm | kTakesWqe},
-    OperationRow{Operation::kWriteOnly, "RDMA_WRITE_ONLY", kWrite | kOnly | kRequestData | kHasReth},
-    OperationRow{Operation::kWriteOnlyImm, "RDMA_WRITE_ONLY_WITH_IMMEDIATE",
-                 kWrite | kOnly | kRequestData | kHasReth | kHasImm | kTakesWqe},
-    OperationRow{Operation::kReadRequest, "RDMA_READ_REQUEST", kRead | kOnly | kRequest | kHasReth},
-    OperationRow{Operation::kReadResponseFirst, "RDMA_READ_RESPONSE_FIRST",
-                 kReadResponse | kFirst | kResponseData | kHasAeth},
-    OperationRow{Operation::kReadResponseMiddle, "RDMA_READ_RESPONSE_MIDDLE", kReadResponse | kMiddle | kResponseData},
-    OperationRow{Operation::kReadResponseLast, "RDMA_READ_RESPONSE_LAST",
-                 kReadResponse | kLast | kResponseData | kHasAeth},
-    OperationRow{Operation::kReadResponseOnly, "RDMA_READ_RESPONSE_ONLY",
-                 kReadResponse | kOnly | kResponseData | kHasAeth},
-    OperationRow{Operation::kAck, "ACKNOWLEDGE", kAckKind | kOnly | kResponse | kHasAeth},
-    OperationRow{Operation::kAtomicAck, "ATOMIC_ACKNOWLEDGE",
-                 kAckKind | kOnly | kResponse | kHasAeth | kHasAtomicAckEth},
-    OperationRow{Operation::kCompareSwap, "COMPARE_SWAP", kAtomic | kOnly | kRequest | kHasAtomicEth},
-    OperationRow{Operation::kFetchAdd, "FETCH_ADD", kAtomic | kOnly | kRequest | kHasAtomicEth},
-    OperationRow{Operation::kSendLastInv, "SEND_LAST_WITH_INVALIDATE", kSend | kLast | kRequestData | kHasIeth},
-    OperationRow{Operation::kSendOnlyInv, "SEND_ONLY_WITH_INVALIDATE",
-                 kSend | kOnly | kRequestData | kHasIeth | kTakesWqe},
-    OperationRow{Operation::kAtomicWrite, "ATOMIC_WRITE", kAtomic | kAtomicWrite | kOnly | kRequestData | kHasReth},
-};
-
-constexpr std::uint8_t kCnpReservedBytes = 16;
+using namespace opcode_table;
 
 constexpr std::uint8_t bytes_of(std::uint32_t traits) {
-  unsigned bytes = 0;
-  if (traits & kHasXrceth) bytes += 4;
-  if (traits & kHasDeth) bytes += 8;
-  if (traits & kHasReth) bytes += 16;
-  if (traits & kHasAtomicEth) bytes += 28;
-  if (traits & kHasAeth) bytes += 4;
-  if (traits & kHasAtomicAckEth) bytes += 8;
-  if (traits & kHasImm) bytes += 4;
-  if (traits & kHasIeth) bytes += 4;
+  std::size_t bytes = 0;
+  if (traits & kHasXrceth) bytes += kXrcethBytes;
+  if (traits & kHasDeth) bytes += kDethBytes;
+  if (traits & kHasReth) bytes += kRethBytes;
+  if (traits & kHasAtomicEth) bytes += kAtomicEthBytes;
+  if (traits & kHasAeth) bytes += kAethBytes;
+  if (traits & kHasAtomicAckEth) bytes += kAtomicAckEthBytes;
+  if (traits & kHasImm) bytes += kImmDtBytes;
+  if (traits & kHasIeth) bytes += kIethBytes;
   return static_cast<std::uint8_t>(bytes);
-}
-
-constexpr bool allowed(Transport transport, const OperationRow& row) {
-  switch (transport) {
-    case Transport::kRc:
-      return true;
-    case Transport::kXrc:
-      return row.operation != Operation::kAtomicWrite;
-    case Transport::kUc:
-      return (row.traits & (kSend | kWrite)) != 0 && (row.traits & kHasIeth) == 0;
-    case Transport::kUd:
-      return row.operation == Operation::kSendOnly || row.operation == Operation::kSendOnlyImm;
-    default:
-      return false;
-  }
 }
 
 // Headers that the transport adds to an operation: XRCETH stands on requests only (annex A14).
@@ -90,18 +36,62 @@ constexpr std::uint32_t added_by(Transport transport, std::uint32_t traits) {
   return 0;
 }
 
+constexpr bool asks_for(const SendRow& row, Operation o) {
+  return o != Op::kUnknown && (row.only == o || row.first == o || row.middle == o || row.last == o);
+}
+constexpr const SendRow* asked_for_by(Operation o) {
+  const auto row = std::find_if(kSends.begin(), kSends.end(), [o](const SendRow& r) { return asks_for(r, o); });
+  return row == kSends.end() ? nullptr : &*row;
+}
+
+// What has to hold of the rows. A row that breaks it does not compile.
+constexpr bool is_sound(const OperationRow& row) {
+  const auto count = [&row](std::uint32_t traits) { return std::popcount(row.traits & traits); };
+  const bool request = (row.traits & kRequest) != 0;
+  const bool names_memory = (row.traits & (kHasReth | kHasAtomicEth | kWrite)) != 0;
+  const OperationRow* answer = row_of(row.answer);
+  return count(kFirst | kMiddle | kLast | kOnly) == 1 && count(kRequest | kResponse) == 1 && row.transports != 0 &&
+         count(kSend | kWrite | kRead | kReadResponse | kAtomic | kAckKind) == 1 && row_of(row.received) != nullptr &&
+         row_of(row.operation) == &row && request == (asked_for_by(row.operation) != nullptr) &&
+         names_memory == (row.access != 0) && request == (answer != nullptr) &&
+         (!request ||
+          ((answer->traits & kResponse) != 0 && ((row.traits & kSaved) != 0) == (row.answer != Op::kAck))) &&
+         (!request || ((row.traits & kHasPayload) != 0) == (row.length != LengthRule::kNone));
+}
+constexpr bool is_sound(const SendRow& row) {
+  const auto has = [](Operation o, std::uint32_t traits) {
+    return o == Op::kUnknown || (row_of(o) != nullptr && (row_of(o)->traits & traits) == traits);
+  };
+  const bool divisible = row.first != Op::kUnknown;
+  return row_of(row.completion) != nullptr &&
+         static_cast<std::size_t>(&row - kSends.data()) == static_cast<std::size_t>(row.opcode) &&
+         has(row.only, kOnly | kRequest) && has(row.first, kFirst | kRequest) && has(row.middle, kMiddle | kRequest) &&
+         has(row.last, kLast | kRequest) && divisible == (row.middle != Op::kUnknown) &&
+         divisible == (row.last != Op::kUnknown);
+}
+static_assert(std::all_of(kOperations.begin(), kOperations.end(), [](const OperationRow& r) { return is_sound(r); }));
+static_assert(std::all_of(kSends.begin(), kSends.end(), [](const SendRow& r) { return is_sound(r); }));
+static_assert(kSends.size() == static_cast<std::size_t>(SendOpcode::kCount), "every SendOpcode has a row, in order");
+
 constexpr std::array kTransports{Transport::kRc, Transport::kUc, Transport::kUd, Transport::kXrc};
 
 constexpr auto kInfo = [] {
   std::array<OpcodeInfo, 256> table{};
   for (const Transport transport : kTransports) {
     for (const OperationRow& row : kOperations) {
-      if (!allowed(transport, row)) continue;
+      if ((row.transports & bit(transport)) == 0) continue;
       const std::uint32_t traits = row.traits | kKnown | added_by(transport, row.traits);
-      table[opcode_of(transport, row.operation)] = {traits, transport, row.operation, bytes_of(traits)};
+      OpcodeInfo& info = table[opcode_of(transport, row.operation)];
+      info = {traits,     transport,  row.operation,    bytes_of(traits), row.length,
+              row.access, row.answer, CqeOpcode::kSend, row.received};
+      if (const SendRow* send = asked_for_by(row.operation)) info.completion = send->completion;
     }
   }
-  table[kOpcodeCnp] = {kKnown | kIsCnp, Transport::kCnp, Operation::kCnp, kCnpReservedBytes};
+  OpcodeInfo& cnp = table[kOpcodeCnp];
+  cnp.traits = kKnown | kIsCnp;
+  cnp.transport = Transport::kCnp;
+  cnp.operation = Operation::kCnp;
+  cnp.extension_bytes = kCnpReservedBytes;
   return table;
 }();
 
@@ -132,9 +122,7 @@ constexpr auto kNames = [] {
           append(table[opcode], at, "RC ");
           break;
       }
-      for (const OperationRow& row : kOperations) {
-        if (row.operation == info.operation) append(table[opcode], at, row.name);
-      }
+      append(table[opcode], at, row_of(info.operation)->name);
     } else {
       constexpr std::string_view kDigits = "0123456789abcdef";
       append(table[opcode], at, "unknown 0x");
@@ -145,9 +133,58 @@ constexpr auto kNames = [] {
   return table;
 }();
 
+// One row more for bytes that are no opcode.
+constexpr auto kSendInfo = [] {
+  std::array<OpcodeInfo, kSends.size() + 1> table{};
+  for (const SendRow& row : kSends) {
+    if (row.only != Op::kUnknown)
+      table[static_cast<std::size_t>(row.opcode)] = kInfo[opcode_of(Transport::kRc, row.only)];
+  }
+  return table;
+}();
+constexpr std::size_t index_of(SendOpcode o) { return std::min(static_cast<std::size_t>(o), kSends.size()); }
+
+// Every CqeOpcode is below this.
+constexpr std::size_t kCqeOpcodes = 32;
+static_assert(std::all_of(kCompletions.begin(), kCompletions.end(),
+                          [](const CompletionRow& r) { return static_cast<std::size_t>(r.opcode) < kCqeOpcodes - 1; }));
+constexpr std::size_t index_of(CqeOpcode o) { return std::min(static_cast<std::size_t>(o), kCqeOpcodes - 1); }
+constexpr auto kRequestInfo = [] {
+  std::array<OpcodeInfo, kCqeOpcodes> table{};
+  for (const SendRow& row : kSends) {
+    OpcodeInfo& info = table[index_of(row.completion)];
+    if (row.only != Op::kUnknown && info.traits == 0) info = kInfo[opcode_of(Transport::kRc, row.only)];
+  }
+  return table;
+}();
+
 }  // namespace
 
 constinit const std::array<OpcodeInfo, 256> kOpcodeTable = kInfo;
 const char* opcode_name(std::uint8_t opcode) { return kNames[opcode].data(); }
+
+const OpcodeInfo& request_info(SendOpcode o) { return kSendInfo[index_of(o)]; }
+const OpcodeInfo& request_info(CqeOpcode o) { return kRequestInfo[index_of(o)]; }
+
+Operation operation_of(SendOpcode o, bool first, bool last) {
+  if (index_of(o) == kSends.size()) return Operation::kUnknown;
+  const SendRow& row = kSends[index_of(o)];
+  if (row.first == Op::kUnknown) return row.only;  // a READ is asked for again from its middle on
+  if (first) return last ? row.only : row.first;
+  return last ? row.last : row.middle;
+}
+
+bool is_legal(SendOpcode o, Transport transport) {
+  return (opcode_info(opcode_of(transport, operation_of(o, true, true))).traits & kKnown) != 0;
+}
+
+CqeOpcode completion_opcode(SendOpcode o) {
+  return index_of(o) == kSends.size() ? CqeOpcode::kSend : kSends[index_of(o)].completion;
+}
+
+const char* cqe_opcode_name(CqeOpcode o) {
+  const CompletionRow* row = row_of(o);
+  return row == nullptr ? "?" : row->name.data();
+}
 
 }  // namespace rxnic

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// BTH opcodes (IBTA volume 1, table 38; annexes for XRC, CNP, ATOMIC WRITE): three bits of transport, five of
-// operation.
+// BTH opcodes: three bits of transport, five of operation. What each means is in opcode_table.h; here is how it is
+// asked for.
 #pragma once
 
 #include <array>
 #include <cstdint>
+
+#include "model/types/access.h"
+#include "model/types/completion.h"
 
 namespace rxnic {
 
@@ -41,7 +44,7 @@ enum class Operation : std::uint8_t {
   kUnknown = 0x1e,  // undefined by the table
 };
 
-// What an opcode carries and where it stands in its message. A bit set.
+// What an opcode carries, where it stands in its message, and what it is to those who handle it. A bit set.
 enum OpcodeTrait : std::uint32_t {
   kFirst = 1u << 0,
   kMiddle = 1u << 1,
@@ -49,9 +52,9 @@ enum OpcodeTrait : std::uint32_t {
   kOnly = 1u << 3,
   kSend = 1u << 4,
   kWrite = 1u << 5,
-  kRead = 1u << 6,  // READ request
+  kRead = 1u << 6,  // READ request: takes the PSNs of its responses, as many packets as its RETH length is
   kReadResponse = 1u << 7,
-  kAtomic = 1u << 8,   // COMPARE_SWAP, FETCH_ADD, ATOMIC_WRITE
+  kAtomic = 1u << 8,   // carried out on one aligned operand of kAtomicBytes: COMPARE_SWAP, FETCH_ADD, ATOMIC_WRITE
   kAckKind = 1u << 9,  // ACK or ATOMIC ACK
   kHasReth = 1u << 10,
   kHasAeth = 1u << 11,
@@ -67,7 +70,17 @@ enum OpcodeTrait : std::uint32_t {
   kResponse = 1u << 21,  // consumed by a requester
   kTakesWqe = 1u << 22,  // takes a receive WQE at this packet: SEND FIRST/ONLY, WRITE LAST/ONLY with immediate
   kIsCnp = 1u << 23,
-  kAtomicWrite = 1u << 24,
+  // Answered by a response of its own, not by any ACK; in order with others of its kind; one of max_rd_atomic at the
+  // requester and of max_dest_rd_atomic at the responder, which replays a duplicate from what it saved.
+  kSaved = 1u << 24,
+  kReturnsData = 1u << 25,  // that response carries data for a buffer of the requester
+};
+
+// Which payload is legal (rules 6, lengths).
+enum class LengthRule : std::uint8_t {
+  kNone,     // none
+  kPart,     // of a message: FIRST and MIDDLE the MTU, LAST 1..MTU, ONLY at most the MTU; all add up to the RETH length
+  kOperand,  // kAtomicBytes, and so is the RETH length
 };
 
 struct OpcodeInfo {
@@ -75,6 +88,11 @@ struct OpcodeInfo {
   Transport transport = Transport::kNone;
   Operation operation = Operation::kUnknown;
   std::uint8_t extension_bytes = 0;  // extension headers between BTH and payload
+  LengthRule length = LengthRule::kNone;
+  std::uint8_t access = 0;  // AccessFlag: of the QP and of the region that a request names; 0: it names none
+  Operation answer = Operation::kUnknown;    // on a reliable transport, to a request that was carried out
+  CqeOpcode completion = CqeOpcode::kSend;   // of a request, at the requester
+  CqeOpcode received = CqeOpcode::kReceive;  // of the receive WQE that its message takes
 };
 
 inline constexpr std::uint8_t kOpcodeCnp = 0x81;
@@ -85,7 +103,7 @@ constexpr std::uint8_t opcode_of(Transport t, Operation o) {
 extern const std::array<OpcodeInfo, 256> kOpcodeTable;
 // Facts about a BTH opcode byte; traits without kKnown when the table does not define it.
 inline const OpcodeInfo& opcode_info(std::uint8_t opcode) { return kOpcodeTable[opcode]; }
-// The table's name: "RC SEND_FIRST", "CNP", "unknown 0x5f".
+// "RC SEND_FIRST", "CNP", "unknown 0x5f".
 const char* opcode_name(std::uint8_t opcode);
 
 }  // namespace rxnic

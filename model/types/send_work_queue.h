@@ -31,6 +31,7 @@ enum class SendOpcode : std::uint8_t {
   kLocalInvalidate,
   kBindWindow,
   kAtomicWrite,
+  kCount
 };
 
 enum SendFlag : std::uint8_t {

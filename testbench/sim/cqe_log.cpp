@@ -7,6 +7,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "model/types/send_opcode.h"
+
 namespace rxnic {
 
 const char* wc_status_name(WcStatus s) {
@@ -37,40 +39,6 @@ const char* wc_status_name(WcStatus s) {
       return "TM_ERR";
     case WcStatus::kRendezvousIncomplete:
       return "TM_RNDV_INCOMPLETE";
-  }
-  return "?";
-}
-
-const char* cqe_opcode_name(CqeOpcode o) {
-  switch (o) {
-    case CqeOpcode::kSend:
-      return "SEND";
-    case CqeOpcode::kRdmaWrite:
-      return "RDMA_WRITE";
-    case CqeOpcode::kRdmaRead:
-      return "RDMA_READ";
-    case CqeOpcode::kCompareSwap:
-      return "COMP_SWAP";
-    case CqeOpcode::kFetchAdd:
-      return "FETCH_ADD";
-    case CqeOpcode::kLocalInvalidate:
-      return "LOCAL_INV";
-    case CqeOpcode::kAtomicWrite:
-      return "ATOMIC_WRITE";
-    case CqeOpcode::kReceive:
-      return "RECV";
-    case CqeOpcode::kReceiveWriteImm:
-      return "RECV_RDMA_WITH_IMM";
-    case CqeOpcode::kTagAdd:
-      return "TM_ADD";
-    case CqeOpcode::kTagDelete:
-      return "TM_DEL";
-    case CqeOpcode::kTagSync:
-      return "TM_SYNC";
-    case CqeOpcode::kTagReceive:
-      return "TM_RECV";
-    case CqeOpcode::kTagNoTag:
-      return "TM_NO_TAG";
   }
   return "?";
 }

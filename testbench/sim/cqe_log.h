@@ -10,8 +10,7 @@
 
 namespace rxnic {
 
-const char* wc_status_name(WcStatus s);    // as ibv_wc_status_str's enumerators: "SUCCESS", "LOC_LEN_ERR"
-const char* cqe_opcode_name(CqeOpcode o);  // "RECV", "TM_RECV"
+const char* wc_status_name(WcStatus s);  // as ibv_wc_status_str's enumerators: "SUCCESS", "LOC_LEN_ERR"
 
 class CqeLog final : public CqeObserver {
  public:

@@ -13,14 +13,6 @@ namespace {
 
 constexpr std::uint64_t kProgressFrames = 4096;
 
-CqeOpcode completion_of(const OpcodeInfo& op) {
-  if ((op.traits & kRead) != 0) return CqeOpcode::kRdmaRead;
-  if (op.operation == Operation::kCompareSwap) return CqeOpcode::kCompareSwap;
-  if (op.operation == Operation::kFetchAdd) return CqeOpcode::kFetchAdd;
-  if (op.operation == Operation::kAtomicWrite) return CqeOpcode::kAtomicWrite;
-  return (op.traits & kWrite) != 0 ? CqeOpcode::kRdmaWrite : CqeOpcode::kSend;
-}
-
 }  // namespace
 
 ReplayStream::ReplayStream(CaptureReader& reader, const Address& receiver, const HostPlan& plan, AnswerCompare& compare,
@@ -108,7 +100,7 @@ bool ReplayStream::request(const Headers& h, RequestNotice& out) {
   out = RequestNotice{};
   out.qpn = local.plan->context.qpn;
   out.first_psn = h.psn;
-  out.opcode = completion_of(op);
+  out.opcode = op.completion;
   out.signaled = (op.traits & (kLast | kOnly)) != 0;
   if ((op.traits & kFirst) != 0 || (op.traits & kOnly) != 0) local.message_bytes = 0;
   local.message_bytes += h.payload_bytes;

@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+#include "model/types/send_opcode.h"
+
 namespace rxnic {
 namespace {
 
@@ -128,7 +130,8 @@ TEST(Opcode, EachStandsAtOnePlaceInItsMessageAndGoesOneWay) {
     EXPECT_EQ(std::popcount(info.traits & (kFirst | kMiddle | kLast | kOnly)), 1) << e.name;
     EXPECT_EQ(std::popcount(info.traits & (kRequest | kResponse)), 1) << e.name;
     EXPECT_EQ(std::popcount(info.traits & (kSend | kWrite | kRead | kReadResponse | kAtomic | kAckKind)), 1) << e.name;
-    EXPECT_EQ((info.traits & kHasPayload) != 0, (info.traits & (kSend | kWrite | kReadResponse | kAtomicWrite)) != 0)
+    EXPECT_EQ((info.traits & kHasPayload) != 0,
+              (info.traits & (kSend | kWrite | kReadResponse)) != 0 || info.operation == Operation::kAtomicWrite)
         << e.name;
   }
 }
@@ -156,6 +159,59 @@ TEST(Opcode, DatagramsCarryDeth) {
   EXPECT_TRUE(has(opcode_info(0x64), kHasDeth | kSend | kOnly | kRequest));
   EXPECT_TRUE(has(opcode_info(0x65), kHasDeth | kHasImm));
   EXPECT_FALSE(opcode_info(0x04).traits & kHasDeth);
+}
+
+// What the responder asks for, what it answers, and what it keeps for a duplicate (rules 6).
+TEST(Opcode, RightsAnswersAndSavedResourcesOfRequests) {
+  struct Row {
+    std::uint8_t opcode;
+    std::uint8_t access, answer;
+    bool saved, returns_data;
+  };
+  const Row rows[] = {
+      {0x00, 0, 0x11, false, false},             // SEND FIRST
+      {0x17, 0, 0x11, false, false},             // SEND ONLY with invalidate
+      {0x06, kRemoteWrite, 0x11, false, false},  // WRITE FIRST
+      {0x07, kRemoteWrite, 0x11, false, false},  // WRITE MIDDLE
+      {0x0b, kRemoteWrite, 0x11, false, false},  // WRITE ONLY with immediate
+      {0x0c, kRemoteRead, 0x10, true, true},     // READ
+      {0x13, kRemoteAtomic, 0x12, true, true},   // COMPARE_SWAP
+      {0x14, kRemoteAtomic, 0x12, true, true},   // FETCH_ADD
+      {0x1d, kRemoteWrite, 0x10, true, false},   // ATOMIC_WRITE
+  };
+  for (const Row& row : rows) {
+    const OpcodeInfo& info = opcode_info(row.opcode);
+    SCOPED_TRACE(opcode_name(row.opcode));
+    EXPECT_EQ(info.access, row.access);
+    EXPECT_EQ(opcode_of(Transport::kRc, info.answer), row.answer);
+    EXPECT_EQ((info.traits & kSaved) != 0, row.saved);
+    EXPECT_EQ((info.traits & kReturnsData) != 0, row.returns_data);
+  }
+}
+
+TEST(Opcode, CompletionsOfBothSides) {
+  EXPECT_EQ(opcode_info(0x02).completion, CqeOpcode::kSend);
+  EXPECT_EQ(opcode_info(0x08).completion, CqeOpcode::kRdmaWrite);
+  EXPECT_EQ(opcode_info(0x0c).completion, CqeOpcode::kRdmaRead);
+  EXPECT_EQ(opcode_info(0x1d).completion, CqeOpcode::kAtomicWrite);
+  EXPECT_EQ(opcode_info(0x05).received, CqeOpcode::kReceive);
+  EXPECT_EQ(opcode_info(0x09).received, CqeOpcode::kReceiveWriteImm);
+  EXPECT_STREQ(cqe_opcode_name(CqeOpcode::kFetchAdd), "FETCH_ADD");
+  EXPECT_STREQ(cqe_opcode_name(CqeOpcode{0x0f}), "?");
+  EXPECT_STREQ(cqe_opcode_name(CqeOpcode{0xff}), "?");
+}
+
+TEST(Opcode, WhatIsNoSendOpcodeIsLegalNowhere) {
+  for (const unsigned byte : {8u, 9u, 11u, 200u, 255u}) {
+    const auto opcode = static_cast<SendOpcode>(byte);
+    EXPECT_EQ(request_info(opcode).traits, 0u) << byte;
+    EXPECT_EQ(operation_of(opcode, true, true), Operation::kUnknown) << byte;
+    for (const Transport t : {Transport::kRc, Transport::kUc, Transport::kUd, Transport::kXrc}) {
+      EXPECT_FALSE(is_legal(opcode, t)) << byte;
+    }
+  }
+  EXPECT_EQ(operation_of(SendOpcode::kRead, false, true), Operation::kReadRequest)
+      << "asked for again from its middle on";
 }
 
 }  // namespace

@@ -5,14 +5,13 @@
 
 #include <vector>
 
+#include "model/types/syndrome.h"
 #include "testbench/unit/plain/packet_builder.h"
 
 namespace rxnic {
 namespace {
 
-constexpr std::uint8_t kAck = 0x1f;
-constexpr std::uint8_t kNakSequence = 0x60;
-constexpr std::uint8_t kRnrNak = 0x2e;
+constexpr std::uint8_t kRnrNak = rnr_nak(14);
 
 class RequestTableTest : public testing::Test {
  protected:
@@ -37,7 +36,7 @@ class RequestTableTest : public testing::Test {
     return completed;
   }
   std::vector<std::uint32_t> atomic_ack(std::uint32_t psn) {
-    return answer({.operation = Operation::kAtomicAck, .psn = psn, .syndrome = kAck});
+    return answer({.operation = Operation::kAtomicAck, .psn = psn, .syndrome = kAckUnlimited});
   }
   // What the requester was told of the last answer.
   testing::AssertionResult was_told(AnswerKind kind, std::uint32_t psn) const {
@@ -54,11 +53,11 @@ class RequestTableTest : public testing::Test {
     p.message_sequence = number;
     return table.accept_completion(p);
   }
-  std::vector<std::uint32_t> ack(std::uint32_t psn, std::uint8_t syndrome = kAck) {
+  std::vector<std::uint32_t> ack(std::uint32_t psn, std::uint8_t syndrome = kAckUnlimited) {
     return answer({.operation = Operation::kAck, .psn = psn, .syndrome = syndrome});
   }
   std::vector<std::uint32_t> read_response(Operation operation, std::uint32_t psn, std::uint32_t bytes) {
-    return answer({.operation = operation, .psn = psn, .payload = bytes, .syndrome = kAck});
+    return answer({.operation = operation, .psn = psn, .payload = bytes, .syndrome = kAckUnlimited});
   }
 
   QpContext qp = make_qp(Transport::kRc);
@@ -159,8 +158,10 @@ TEST_F(RequestTableTest, AResponseWithMoreThanWasAskedForIsDropped) {
 
 TEST_F(RequestTableTest, AnAtomicAckGoesToTheBufferOfItsAtomic) {  // (R3)
   request(10, 1, CqeOpcode::kFetchAdd, 8);
-  EXPECT_EQ(answer({.operation = Operation::kAtomicAck, .psn = 10, .syndrome = kAck, .original = 0x1122334455667788}),
-            Wqes{});
+  EXPECT_EQ(
+      answer(
+          {.operation = Operation::kAtomicAck, .psn = 10, .syndrome = kAckUnlimited, .original = 0x1122334455667788}),
+      Wqes{});
   EXPECT_TRUE(last->completes);
   EXPECT_EQ(last->cqe_opcode, CqeOpcode::kFetchAdd);
   EXPECT_EQ(last->local_va, 0x50000u);

@@ -9,14 +9,11 @@
 
 #include "model/core/refusal.h"
 #include "model/core/responder.h"
+#include "model/types/syndrome.h"
 #include "testbench/unit/plain/packet_builder.h"
 #include "testbench/unit/reports.h"
 
 namespace rxnic {
-
-inline constexpr std::uint8_t kAckSyndrome = 0x1f;
-inline constexpr std::uint8_t kNakSequence = 0x60;
-inline constexpr std::uint8_t kNakInvalid = 0x61;
 
 class ResponderFixture : public testing::Test {
  protected:
@@ -86,7 +83,7 @@ inline void expect_executed(const Packet& p) {
 inline void expect_refused(const Packet& p) {  // NAK 0x61
   EXPECT_EQ(p.outcome, Outcome::kNak) << opcode_name(p.h.opcode);
   EXPECT_EQ(p.drop_reason, DropReason::kInvalidRequest);
-  EXPECT_EQ(p.syndrome, kNakInvalid);
+  EXPECT_EQ(p.syndrome, kNakInvalidRequest);
   EXPECT_TRUE(p.acknowledge);
   EXPECT_EQ(p.status, WcStatus::kRemoteInvalidRequest);
   EXPECT_EQ(p.answer_psn, p.h.psn);

@@ -51,7 +51,7 @@ class RandomResponder : public ResponderFixture {
       s.payload = qp.write_left;
     s.length = (traits & kFirst) != 0 ? kTestMtu * (1 + below(4)) + 1 + below(kTestMtu) : s.payload;
     if ((traits & kRead) != 0) s.length = below(5000);
-    if ((traits & kAtomicWrite) != 0) s.payload = s.length = 8;
+    if (s.operation == O::kAtomicWrite) s.payload = s.length = 8;
     if (one_in(60)) s.payload = below(2 * kTestMtu);
     if (one_in(60)) s.length = static_cast<std::uint32_t>(random());
     if ((traits & kAtomic) != 0 && one_in(20)) s.va += below(8);
@@ -136,7 +136,7 @@ TEST_F(RandomResponder, StateIsConsistentAfterEveryPacket) {
       ASSERT_EQ(qp.write_left, before.write_left);
       ASSERT_EQ(qp.message, before.message);
     } else if (p.bad_length) {  // the block behind finds out
-      fail_qp(p, DropReason::kInvalidRequest, kNakInvalid, WcStatus::kRemoteInvalidRequest);
+      fail_qp(p, DropReason::kInvalidRequest, kNakInvalidRequest, WcStatus::kRemoteInvalidRequest);
     } else if (p.takes_wqe && one_in(8)) {
       ++rnrs;
       bytes -= p.h.payload_bytes;

@@ -31,7 +31,7 @@ TEST_F(ResponderRc, ASendOnlyTakesAWqeAndCompletes) {
   EXPECT_EQ(p.cqe_flags, kCqeSolicited);
   EXPECT_EQ(p.message_bytes, 64u);
   EXPECT_EQ(p.message_start, 17u);
-  EXPECT_EQ(p.syndrome, kAckSyndrome);
+  EXPECT_EQ(p.syndrome, kAckUnlimited);
   EXPECT_EQ(p.answer_psn, Psn{kFirstPsn});
   EXPECT_EQ(p.answer_msn, 1u);
   EXPECT_EQ(qp.expected_psn, Psn{kFirstPsn + 1});

@@ -29,7 +29,7 @@ TEST(SendWqeFormat, OpcodesAreThoseOfTheTransport) {  // (R1)
   };
   constexpr Row kRows[] = {{S::kSend, true, true, true},
                            {S::kSendImm, true, true, true},
-                           {S::kSendInvalidate, false, true, true},
+                           {S::kSendInvalidate, false, false, true},
                            {S::kWrite, false, true, true},
                            {S::kWriteImm, false, true, true},
                            {S::kRead, false, false, true},
@@ -137,7 +137,7 @@ TEST(SendWqeFormat, AnAtomicWriteHasEightBytesOfData) {  // (R2) (R3)
   }
   EXPECT_EQ(parse({.opcode = kWrite, .sge = {{3, 1, 0}, {5, 1, 0}}}, Transport::kRc), WcStatus::kSuccess) << "gathered";
   EXPECT_EQ(completion_opcode(kWrite), CqeOpcode::kAtomicWrite);
-  EXPECT_TRUE(has_response(kWrite) && !asks_for_data(kWrite));
+  EXPECT_TRUE(has(kWrite, kSaved) && !has(kWrite, kReturnsData));
 }
 
 TEST(SendWqeFormat, AMessageHasAGreatestLength) {  // (R4)

@@ -192,6 +192,7 @@ TEST_F(VerbsWorkRequest, WhatATransportDoesNotHaveIsRefused) {
   EXPECT_EQ(set_up_qp_ex(ud, IBV_QP_EX_WITH_RDMA_WRITE), EOPNOTSUPP);
   EXPECT_EQ(set_up_qp_ex(make_qp(IBV_QPT_UC, cq, cq), IBV_QP_EX_WITH_RDMA_READ), EOPNOTSUPP);
   EXPECT_EQ(set_up_qp_ex(make_qp(IBV_QPT_UC, cq, cq), IBV_QP_EX_WITH_ATOMIC_WRITE), EOPNOTSUPP);
+  EXPECT_EQ(set_up_qp_ex(make_qp(IBV_QPT_UC, cq, cq), IBV_QP_EX_WITH_SEND_WITH_INV), EOPNOTSUPP);
   EXPECT_EQ(set_up_qp_ex(ud, IBV_QP_EX_WITH_ATOMIC_WRITE), EOPNOTSUPP);
   for (const std::uint64_t op : {std::uint64_t{IBV_QP_EX_WITH_LOCAL_INV}, std::uint64_t{IBV_QP_EX_WITH_BIND_MW},
                                  std::uint64_t{IBV_QP_EX_WITH_TSO}, std::uint64_t{1} << 40}) {

@@ -283,7 +283,7 @@ TEST_P(NicRequester, OneAckCompletesAllBeforeIt) {
   ours(CqeOpcode::kSend, 14, 2, 1, false);
   ours(CqeOpcode::kSend, 15, 3);
   ours(CqeOpcode::kSend, 16, 4);
-  answer(Op::kAck, 15, kAckSyndrome);
+  answer(Op::kAck, 15, kAckUnlimited);
   run();
   ASSERT_EQ(cqes.size(), 3u);
   expect_sent(0, 0, CqeOpcode::kSend);
@@ -307,11 +307,11 @@ TEST_P(NicRequester, ReadResponsesFillTheBuffer) {
   const Region r = region(3 * kMtu, {kLocalWrite, kPd, 3000});
   ours(CqeOpcode::kSend, 9, 4);
   ours(CqeOpcode::kRdmaRead, 10, 5, 3, true, r.piece(7, 2 * kMtu + 50));
-  answer(Op::kReadResponseFirst, 10, kAckSyndrome, kMtu);
+  answer(Op::kReadResponseFirst, 10, kAckUnlimited, kMtu);
   expect_written(r.va + 7, last_);
   answer(Op::kReadResponseMiddle, 11, 0, kMtu);
   expect_written(r.va + 7 + kMtu, last_);
-  answer(Op::kReadResponseLast, 12, kAckSyndrome, 50);
+  answer(Op::kReadResponseLast, 12, kAckUnlimited, 50);
   expect_written(r.va + 7 + 2 * kMtu, last_);
   run();
   ASSERT_EQ(cqes.size(), 2u);
@@ -324,7 +324,7 @@ TEST_P(NicRequester, AtomicAckBringsTheOldValue) {
   make();
   const Region r = region(24, {kLocalWrite, kPd, 4080});
   ours(CqeOpcode::kCompareSwap, 10, 6, 1, true, r.piece(8, 8));
-  answer(Op::kAtomicAck, 10, kAckSyndrome, 0, 0x1234567890abcdef);
+  answer(Op::kAtomicAck, 10, kAckUnlimited, 0, 0x1234567890abcdef);
   expect_written(r.va + 8, little_endian(0x1234567890abcdef));
   run();
   ASSERT_EQ(cqes.size(), 1u);
@@ -334,9 +334,9 @@ TEST_P(NicRequester, AtomicAckBringsTheOldValue) {
 
 TEST_P(NicRequester, AnswerThatNothingAskedForIsDropped) {
   make();
-  answer(Op::kAck, 10, kAckSyndrome);
-  answer(Op::kReadResponseOnly, 11, kAckSyndrome, 20);
-  answer(Op::kAtomicAck, 12, kAckSyndrome, 0, 5);
+  answer(Op::kAck, 10, kAckUnlimited);
+  answer(Op::kReadResponseOnly, 11, kAckUnlimited, 20);
+  answer(Op::kAtomicAck, 12, kAckUnlimited, 0, 5);
   run();
   EXPECT_TRUE(cqes.empty());
   EXPECT_EQ(dropped(DropReason::kUnsolicitedAnswer), 3u);
@@ -346,7 +346,7 @@ TEST_P(NicRequester, ReadResponseLongerThanAskedForWritesNothing) {
   make();
   const Region r = region(100);
   ours(CqeOpcode::kRdmaRead, 10, 5, 1, true, r.piece(0, 40));
-  answer(Op::kReadResponseOnly, 10, kAckSyndrome, 41);
+  answer(Op::kReadResponseOnly, 10, kAckUnlimited, 41);
   run();
   EXPECT_EQ(ledger().dropped_total(), 1u);
 }
@@ -356,7 +356,7 @@ TEST_P(NicRequester, BadLocalBufferCompletesTheRequestInErrorWithoutANak) {
   make(2, 64);
   const Region r = region(64, {kRemoteRead});
   ours(CqeOpcode::kRdmaRead, 10, 5, 1, true, r.piece(0, 40));
-  answer(Op::kReadResponseOnly, 10, kAckSyndrome, 40);
+  answer(Op::kReadResponseOnly, 10, kAckUnlimited, 40);
   send({.psn = 100, .bytes = 8});
   at(50'000);
   send({.psn = 100, .bytes = 8});
@@ -374,7 +374,7 @@ TEST_P(NicRequester, MessageAroundABadAnswerIsFlushedOnce) {
   make(3, 3000);
   ours(CqeOpcode::kRdmaRead, 10, 5, 1, true, {40, 0x77700, 0x1000});
   expect_written(buffer[0].address, send({.op = Op::kSendFirst, .psn = 100, .bytes = kMtu}));
-  answer(Op::kReadResponseOnly, 10, kAckSyndrome, 40);
+  answer(Op::kReadResponseOnly, 10, kAckUnlimited, 40);
   send({.op = Op::kSendLast, .psn = 101, .bytes = 8});
   run();
   EXPECT_TRUE(answers.empty());
@@ -389,7 +389,7 @@ TEST_P(NicRequester, AnswersGoOnBehindAnRnr) {
   make();
   ours(CqeOpcode::kSend, 10, 1);
   send({.psn = 100, .bytes = 8});
-  answer(Op::kAck, 10, kAckSyndrome);
+  answer(Op::kAck, 10, kAckUnlimited);
   run();
   expect_answers(1);
   expect_ack(0, 100, 0, 0x20 | kRnrTimer);

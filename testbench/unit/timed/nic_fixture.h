@@ -23,6 +23,7 @@
 #include "model/core/icrc.h"
 #include "model/core/wqe_format.h"
 #include "model/params/config.h"
+#include "model/types/syndrome.h"
 #include "testbench/sim/simulation.h"
 #include "testbench/unit/request_packets.h"
 
@@ -40,7 +41,6 @@ inline constexpr std::uint32_t kMtu = 1024;
 inline constexpr std::uint32_t kFirstPsn = 100;
 inline constexpr std::uint32_t kQkey = 0x11111111;
 inline constexpr std::uint8_t kRnrTimer = 9;
-inline constexpr std::uint8_t kAckSyndrome = 0x1f;
 inline constexpr std::uint8_t kAllRights = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic;
 
 // Bytes of the packet with that PSN.
@@ -342,7 +342,7 @@ class NicTest : public testing::Test, StimulusStream, FrameObserver, CqeObserver
   // What is in the page does not matter.
   void ignore_page(std::uint64_t va) { expected_.erase(bus(va) & ~kPageMask); }
   void expect_answers(std::size_t n) const { ASSERT_EQ(answers.size(), n); }
-  void expect_ack(std::size_t n, std::uint32_t psn, std::uint32_t msn, std::uint8_t syndrome = kAckSyndrome) const {
+  void expect_ack(std::size_t n, std::uint32_t psn, std::uint32_t msn, std::uint8_t syndrome = kAckUnlimited) const {
     ASSERT_GT(answers.size(), n);
     EXPECT_TRUE(answers[n].is(Operation::kAck)) << opcode_name(answers[n].h.opcode);
     EXPECT_EQ(answers[n].h.psn.value, psn) << "answer " << n;

@@ -85,7 +85,7 @@ TEST_P(NicReliable, ReadsOfAllSizesReturnMemory) {
       EXPECT_EQ(a.h.psn.value, psn);
       if (k == 0 || k + 1 == packets) {
         EXPECT_EQ(a.h.msn, i + 1);
-        EXPECT_EQ(a.h.syndrome, kAckSyndrome);
+        EXPECT_EQ(a.h.syndrome, kAckUnlimited);
       }
       EXPECT_EQ(a.payload.size(), k + 1 == packets ? kSizes[i] - k * kMtu : kMtu);
       got.insert(got.end(), a.payload.begin(), a.payload.end());
@@ -220,7 +220,7 @@ TEST_P(NicReliable, AtomicsChangeMemoryOnceAndReturnTheOldValue) {
     EXPECT_EQ(answers[i].h.original, originals[i]);
     EXPECT_EQ(answers[i].h.psn.value, 100 + i);
     EXPECT_EQ(answers[i].h.msn, i + 1);
-    EXPECT_EQ(answers[i].h.syndrome, kAckSyndrome);
+    EXPECT_EQ(answers[i].h.syndrome, kAckUnlimited);
   }
 }
 
@@ -234,7 +234,7 @@ class NicAtomicWrite : public NicTest {
     EXPECT_TRUE(answers[n].is(Operation::kReadResponseOnly)) << opcode_name(answers[n].h.opcode);
     EXPECT_EQ(answers[n].h.psn.value, psn);
     EXPECT_EQ(answers[n].h.msn, msn);
-    EXPECT_EQ(answers[n].h.syndrome, kAckSyndrome);
+    EXPECT_EQ(answers[n].h.syndrome, kAckUnlimited);
     EXPECT_TRUE(answers[n].payload.empty());
     EXPECT_EQ(answers[n].h.destination_qp, Qpn{kQpn + 0x1000});
   }

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rights to memory, of a region and of what a QP's peer may do.
+#pragma once
+
+#include <cstdint>
+
+namespace rxnic {
+
+enum AccessFlag : std::uint8_t {  // bits as enum ibv_access_flags
+  kLocalWrite = 1u << 0,
+  kRemoteWrite = 1u << 1,
+  kRemoteRead = 1u << 2,
+  kRemoteAtomic = 1u << 3,
+};
+
+}  // namespace rxnic
