@@ -113,7 +113,10 @@ CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
 }
 
 CommandResult Device::close(ClientId client) {
-  // QPs first, then what they refer to. Each kind is finished before the next is begun.
+  // QPs first, all of them silent at once, then what they refer to. Each kind is finished before the next is begun.
+  for (const auto& [number, qp] : qps_) {
+    if (qp.owner == client) control_.silence_qp(Qpn{number});
+  }
   const auto all = [client](auto& objects, auto destroy) {
     std::vector<std::uint32_t> numbers;
     for (const auto& [number, object] : objects) {

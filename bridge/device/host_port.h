@@ -65,6 +65,8 @@ class ProgramMemory {
   // All or nothing; false: some byte is not mapped, or not writable (page protection counts).
   virtual bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) = 0;
   virtual bool write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) = 0;
+  // False: the program has ended, and its memory with it.
+  virtual bool exists(ClientId /*client*/) { return true; }
   // As HostMemory::write_all.
   virtual std::size_t write_all(ClientId client, std::span<const ProgramWrite> writes) {
     std::size_t n = 0;

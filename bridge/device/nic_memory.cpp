@@ -21,7 +21,11 @@ constexpr bool within_client(BusAddress a, std::size_t bytes) {
 bool NicMemory::read(BusAddress from, std::span<std::uint8_t> to) {
   if (is_table(from)) return tables_.read(from, to);
   const std::uint64_t address = raw(from) & kWithinClient;
-  const bool ok = within_client(from, to.size()) && programs_.read(client_of(from), address, to);
+  bool ok = within_client(from, to.size()) && programs_.read(client_of(from), address, to);
+  if (!ok && !programs_.exists(client_of(from))) {  // (R4)
+    std::fill(to.begin(), to.end(), std::uint8_t{0});
+    ok = true;
+  }
   if (observer_ != nullptr) observer_->on_read(engine_.now(), client_of(from), address, to, ok);
   return ok;
 }
@@ -29,7 +33,8 @@ bool NicMemory::read(BusAddress from, std::span<std::uint8_t> to) {
 bool NicMemory::write(BusAddress to, std::span<const std::uint8_t> from) {
   if (is_table(to)) return tables_.write(to, from);
   const std::uint64_t address = raw(to) & kWithinClient;
-  const bool ok = within_client(to, from.size()) && programs_.write(client_of(to), address, from);
+  const bool ok = (within_client(to, from.size()) && programs_.write(client_of(to), address, from)) ||
+                  !programs_.exists(client_of(to));  // (R4)
   if (observer_ != nullptr) observer_->on_write(engine_.now(), client_of(to), address, from, ok);
   return ok;
 }
@@ -44,7 +49,8 @@ std::size_t NicMemory::write_all(std::span<const HostWrite> writes) {
     }
     writes_.push_back({raw(w.to) & kWithinClient, w.from});
   }
-  const std::size_t written = programs_.write_all(client, writes_);
+  std::size_t written = programs_.write_all(client, writes_);
+  if (written < writes.size() && !programs_.exists(client)) written = writes.size();  // (R4)
   for (std::size_t i = 0; observer_ != nullptr && i < std::min(written + 1, writes.size()); ++i) {
     observer_->on_write(engine_.now(), client, writes_[i].address, writes_[i].from, i < written);
   }

@@ -6,6 +6,8 @@
 //   R2  Any other belongs to the client in its bits 48..61. A range never reaches from one client to the next.
 //   R3  The observer is told of what is read and written in programs' memory, in order, and of what failed; of each
 //       range by itself.
+//   R4  What is registered stays pinned until the device lets go of it: the memory of a program that has ended takes
+//       what is written, to no effect, and reads as zeros.
 #pragma once
 
 #include <vector>

@@ -109,6 +109,7 @@ std::size_t LiveMemory::write_all(ClientId id, std::span<const ProgramWrite> wri
   if (!together) return ProgramMemory::write_all(id, writes);
   const ssize_t moved = process_vm_writev(client->pid(), here_.data(), here_.size(), there_.data(), there_.size(), 0);
   if (moved < 0 && not_permitted(errno)) return ProgramMemory::write_all(id, writes);
+  way(*client).gone = moved < 0 && errno == ESRCH;
   if (moved == static_cast<ssize_t>(bytes)) {
     count(counters_.process_writes, bytes);
     return writes.size();
@@ -119,6 +120,11 @@ std::size_t LiveMemory::write_all(ClientId id, std::span<const ProgramWrite> wri
     left -= here_[whole].iov_len;
   }
   return whole;
+}
+
+bool LiveMemory::exists(ClientId id) {  // (R4)
+  const LiveClient* client = port_.find(id);
+  return client != nullptr && !way(*client).gone;
 }
 
 LiveMemory::Way& LiveMemory::way(const LiveClient& client) {
@@ -141,6 +147,7 @@ bool LiveMemory::move(const LiveClient& client, std::uint64_t address, std::uint
       count(write ? counters_.process_writes : counters_.process_reads, bytes);
       return true;
     }
+    w.gone = moved < 0 && errno == ESRCH;
     if (moved >= 0 || !not_permitted(errno)) return false;
     w.by_descriptor = true;
   }
@@ -150,6 +157,7 @@ bool LiveMemory::move(const LiveClient& client, std::uint64_t address, std::uint
     const ssize_t moved = write ? pwrite(client.own_memory(), local + done, bytes - done, at)
                                 : pread(client.own_memory(), local + done, bytes - done, at);
     if (moved < 0 && errno == EINTR) continue;
+    w.gone = moved == 0;  // no address space any more
     if (moved <= 0) return false;
     done += static_cast<std::size_t>(moved);
   }

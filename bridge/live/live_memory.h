@@ -9,7 +9,7 @@
 //       /proc/PID/maps is read before each one, and without it a write is refused.
 //   R3  False: some byte could not be moved. Of a read the destination is undefined then; of a write the bytes before
 //       the first page that could not be written may have been written, and none behind it.
-//   R4  A program that is dead, or whose kClose was taken, has no memory.
+//   R4  A program that is dead, or whose kClose was taken, has no memory and does not exist.
 //   R5  Several writes of process memory are one call, up to the first page that cannot be written.
 //   R6  A page that the program itself has to supply when it is touched (userfaultfd, FUSE) is waited for: registering
 //       such memory can hold up the simulator.
@@ -50,6 +50,7 @@ class LiveMemory final : public ProgramMemory {
   bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) override;
   bool write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) override;
   std::size_t write_all(ClientId client, std::span<const ProgramWrite> writes) override;
+  bool exists(ClientId client) override;
   const LiveMemoryCounters& counters() const { return counters_; }
 
  private:
@@ -57,6 +58,7 @@ class LiveMemory final : public ProgramMemory {
   struct Way {
     bool by_descriptor = false;
     bool maps_tried = false;
+    bool gone = false;  // the kernel knows no such process any more
     channel::Descriptor maps;  // /proc/PID/maps
   };
   Way& way(const LiveClient& client);

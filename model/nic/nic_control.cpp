@@ -119,16 +119,24 @@ bool NicControl::in_flight(const QpContext& qp) const {
          (!qp.uses_srq && nic_.ack_generator.retired() < nic_.srq_wqe_fetcher.last_flushed(qp.receive_queue));
 }
 
+void NicControl::begin_stop(QpContext& qp) {
+  if (!stopping_.try_emplace(raw(qp.qpn), kNoTicket).second) return;
+  qp.state = QpState::kReset;
+  qp.dirty = true;
+  if (nic_.requester != nullptr) nic_.requester->reset(qp.qpn);
+}
+
+void NicControl::silence_qp(Qpn qpn) {
+  if (!exists(qpn)) return;
+  if (QpContext* const qp = nic_.qp_context_cache.bring(qpn, memory_)) begin_stop(*qp);
+}
+
 // To kReset: its packets are dropped from now on. Done when nothing of it is in flight and all its CQEs are written.
 CommandResult NicControl::stop_qp(Qpn qpn) {
   QpContext* const qp = nic_.qp_context_cache.bring(qpn, memory_);
   if (qp == nullptr) return CommandResult::kBusy;
-  const auto [stop, begins] = stopping_.try_emplace(raw(qpn), kNoTicket);
-  if (begins) {
-    qp->state = QpState::kReset;
-    qp->dirty = true;
-    if (nic_.requester != nullptr) nic_.requester->reset(qpn);
-  }
+  begin_stop(*qp);
+  const auto stop = stopping_.find(raw(qpn));
   if (in_flight(*qp)) return CommandResult::kBusy;
   if (stop->second == kNoTicket) stop->second = nic_.cqe_generator.writes();
   if (nic_.dma_engine.started(DmaClient::kCqe) < stop->second) return CommandResult::kBusy;

@@ -36,6 +36,9 @@ class NicControl {
   // not to kReset: reset_qp). expected_psn is `rq_psn` when `set_rq_psn`, likewise the requester's.
   CommandResult modify_qp(const SendQpContext& context, bool set_rq_psn, Psn rq_psn, bool set_sq_psn);
   CommandResult fail_qp(Qpn qpn);
+  // Its packets are dropped and nothing of it is sent from now on; reset_qp() or free_qp() is to follow. May have no effect
+  // while its context is moving.
+  void silence_qp(Qpn qpn);
   // Back to kReset: queues emptied, nothing in flight, as after create_qp.
   CommandResult reset_qp(Qpn qpn);
   CommandResult free_qp(Qpn qpn);
@@ -54,6 +57,7 @@ class NicControl {
   static constexpr std::uint64_t kNoTicket = ~std::uint64_t{0};
 
   bool exists(Qpn qpn);
+  void begin_stop(QpContext& qp);
   CommandResult stop_qp(Qpn qpn);
   bool in_flight(const QpContext& qp) const;
 

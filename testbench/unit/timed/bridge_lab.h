@@ -47,6 +47,7 @@ class TestPrograms final : public ProgramMemory {
     std::memcpy(to, from.data(), from.size());
     return true;
   }
+  bool exists(ClientId client) override { return spaces.contains(client); }
   std::uint8_t* find(ClientId client, std::uint64_t address, std::size_t bytes) {
     const auto it = spaces.find(client);
     if (it == spaces.end()) return nullptr;
