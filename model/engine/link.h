@@ -9,17 +9,20 @@
 //       is something.
 //   R6  A consumer of many links may have each show in a bit whether it is empty (show_in), so that the consumer looks
 //       only at those that hold something, visible yet or not.
+//   R7  What is pushed fits the widths of its descriptor; checked where assertions are on.
 //   One transfer a cycle needs a capacity of at least 2.
 #pragma once
 
 #include <bit>
 #include <cassert>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <systemc>
 #include <vector>
 
 #include "model/engine/block.h"
+#include "model/types/descriptor_text.h"
 
 namespace rxnic {
 
@@ -33,6 +36,10 @@ class LinkBase : public sc_core::sc_object {
     h.mix(transfers_);
     h.mix(history_);
   }
+  // For each number of the descriptor at the head, visible yet or not; in an empty link, of a descriptor of defaults.
+  // None when what the link carries is not described.
+  using NumberVisitor = std::function<void(const FieldPath& at, std::uint64_t number)>;
+  virtual void for_each_head_number(const NumberVisitor& f) const = 0;
   void set_consumer(Block& b) { consumer_ = &b; }
   void set_producer(Block& b) { producer_ = &b; }
   // Keeps `bit` set in `word` while the link is not empty. (R6)
@@ -94,6 +101,7 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
   }
   void push(Cycle now, const T& value) {
     assert(can_push(now));
+    assert(check_widths(name(), value));  // (R7)
     if (size_ == 0) {
       first_pushed_in_ = now;
       *shown_in_ |= shown_bit_;
@@ -121,6 +129,9 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
       if (is_so(slots_[(first_ + n) & mask_].value)) return true;
     }
     return false;
+  }
+  void for_each_head_number(const NumberVisitor& f) const override {
+    if constexpr (Described<T>) for_each_number(f, size_ > 0 ? slots_[first_].value : T{});
   }
   T pop(Cycle now) {
     assert(can_pop(now));

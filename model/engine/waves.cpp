@@ -29,7 +29,8 @@ Waves::Waves(Engine& engine, const std::string& path)
     : engine_(engine),
       file_(sc_core::sc_create_vcd_trace_file(stem_of(engine, path).c_str())),
       activities_(engine.blocks().size()),
-      occupancies_(engine.links().size()) {
+      occupancies_(engine.links().size()),
+      pushed_(engine.links().size()) {
   file_->set_time_unit(1, sc_core::SC_PS);
   for (std::size_t i = 0; i < activities_.size(); ++i) {
     sc_core::sc_trace(file_, activities_[i], std::string(engine.blocks()[i]->name()) + ".activity", kActivityBits);
@@ -38,6 +39,16 @@ Waves::Waves(Engine& engine, const std::string& path)
     const LinkBase& link = *engine.links()[i];
     sc_core::sc_trace(file_, occupancies_[i], std::string(link.name()) + ".occupancy",
                       static_cast<int>(std::bit_width(link.capacity())));
+    head_at_.push_back(heads_.size());
+    link.for_each_head_number([&](const FieldPath&, std::uint64_t number) { heads_.push_back(number); });
+  }
+  for (std::size_t i = 0; i < occupancies_.size(); ++i) {
+    const LinkBase& link = *engine.links()[i];
+    std::size_t at = head_at_[i];
+    link.for_each_head_number([&](const FieldPath& where, std::uint64_t) {
+      sc_core::sc_trace(file_, heads_[at++], std::string(link.name()) + ".head." + text_of(where),
+                        static_cast<int>(where.field.bits));
+    });
   }
   engine.add_probe([this](Cycle) { sample(); });
 }
@@ -48,7 +59,14 @@ void Waves::sample() {
   for (std::size_t i = 0; i < activities_.size(); ++i) {
     activities_[i] = static_cast<unsigned>(engine_.blocks()[i]->activity());
   }
-  for (std::size_t i = 0; i < occupancies_.size(); ++i) occupancies_[i] = engine_.links()[i]->size();
+  for (std::size_t i = 0; i < occupancies_.size(); ++i) {
+    const LinkBase& link = *engine_.links()[i];
+    if (link.size() == occupancies_[i] && link.transfers() == pushed_[i]) continue;
+    occupancies_[i] = link.size();
+    pushed_[i] = link.transfers();
+    std::size_t at = head_at_[i];
+    link.for_each_head_number([&](const FieldPath&, std::uint64_t number) { heads_[at++] = number; });
+  }
 }
 
 }  // namespace rxnic

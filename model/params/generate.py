@@ -11,6 +11,8 @@ import re
 import sys
 import tomllib
 
+from emit import DescriptionError, banner, camel, is_plain_text, is_sentence, write_if_changed
+
 HERE = pathlib.Path(__file__).resolve().parent
 KINDS = ("width", "depth", "latency", "policy")
 EVIDENCE = ("documented", "measured", "assumed")
@@ -25,20 +27,15 @@ EXTRA_FIELDS = {
 }
 
 
-class ParamError(Exception):
-    """A flaw of params.toml, told by key."""
-
-
-def camel(snake):
-    return "".join(part.capitalize() for part in snake.split("_"))
+BANNER = banner("model/params/params.toml", "model/params/generate.py")
 
 
 def check(section, key, p):
-    """Raises ParamError unless the parameter is well formed."""
+    """Raises DescriptionError unless the parameter is well formed."""
 
     def need(condition, expected):
         if not condition:
-            raise ParamError(f"params.toml: {section}.{key}: expected {expected}")
+            raise DescriptionError(f"params.toml: {section}.{key}: expected {expected}")
 
     need(re.fullmatch(r"[a-z][a-z0-9_]*", key), "a snake_case key")
     need(p.get("type") in EXTRA_FIELDS, f"a type of {', '.join(EXTRA_FIELDS)}")
@@ -49,8 +46,8 @@ def check(section, key, p):
     need(p["kind"] in KINDS, f"a kind of {', '.join(KINDS)}")
     need(p["evidence"] in EVIDENCE, f"evidence of {', '.join(EVIDENCE)}")
     for field in ("unit", "sentence", "source"):
-        need(isinstance(p[field], str) and '"' not in p[field] and "\\" not in p[field], f"'{field}' to be plain text")
-    need(p["sentence"].endswith("."), "a sentence that ends with a full stop")
+        need(is_plain_text(p[field]), f"'{field}' to be plain text")
+    need(is_sentence(p["sentence"]), "a sentence that ends with a full stop")
     need(p["source"] != "", "a source")
     default = p["default"]
     if p["type"] in TYPE_LIMITS:
@@ -77,14 +74,14 @@ def load(path):
     for section, body in data.items():
         about = body.pop("about", None)
         if not isinstance(about, str):
-            raise ParamError(f"params.toml: {section}: expected about = a sentence")
+            raise DescriptionError(f"params.toml: {section}: expected about = a sentence")
         for key, p in body.items():
             if not isinstance(p, dict):
-                raise ParamError(f"params.toml: {section}.{key}: expected a table")
+                raise DescriptionError(f"params.toml: {section}.{key}: expected a table")
             check(section, key, p)
             if p["type"] == "enum":
                 if p["name"] in enums:
-                    raise ParamError(f"params.toml: {section}.{key}: the enum name '{p['name']}' is used twice")
+                    raise DescriptionError(f"params.toml: {section}.{key}: the enum name '{p['name']}' is used twice")
                 enums.add(p["name"])
         sections[section] = (about, body)
     return sections
@@ -115,14 +112,8 @@ def range_text(p):
     return f", {p['range'][0]}..{p['range'][1]}{', power of two' if p.get('power_of_two') else ''}"
 
 
-def banner(mark="//"):
-    return (f"{mark} SPDX-License-Identifier: Apache-2.0\n"
-            f"{mark} Made from model/params/params.toml by: model/params/generate.py --out <build>/generated\n"
-            f"{mark} Do not edit.\n")
-
-
 def header(sections):
-    out = [banner(), "#pragma once\n\n#include <cstdint>\n\nnamespace rxnic {\n"]
+    out = [BANNER, "#pragma once\n\n#include <cstdint>\n\nnamespace rxnic {\n"]
     for section, (about, params) in sections.items():
         for p in params.values():
             if p["type"] == "enum":
@@ -141,7 +132,7 @@ def header(sections):
 
 
 def descriptors(sections):
-    out = [banner(), '#include "model/params/descriptor.h"\n\nnamespace rxnic {\nnamespace {\n\n']
+    out = [BANNER, '#include "model/params/descriptor.h"\n\nnamespace rxnic {\nnamespace {\n\n']
     rows = []
     for section, (_, params) in sections.items():
         for key, p in params.items():
@@ -170,7 +161,7 @@ def descriptors(sections):
 
 
 def named_configs(paths):
-    out = [banner(), '#include "model/params/config.h"\n\nnamespace rxnic {\nnamespace {\n\n'
+    out = [BANNER, '#include "model/params/config.h"\n\nnamespace rxnic {\nnamespace {\n\n'
            "constexpr NamedConfig kConfigs[] = {\n"]
     for path in paths:
         out.append(f'    {{"{path.stem}", "model/params/configs/{path.name}", R"toml({path.read_text()})toml"}},\n')
@@ -180,7 +171,7 @@ def named_configs(paths):
 
 
 def sv_package(sections):
-    out = [banner(), "package rxnic_params_pkg;\n"]
+    out = [BANNER, "package rxnic_params_pkg;\n"]
     for section, (about, params) in sections.items():
         out.append(f"\n  // {about}\n")
         for key, p in params.items():
@@ -193,14 +184,6 @@ def sv_package(sections):
                        f"  localparam {sv_type} {camel(section)}{camel(key)} = {width}'d{number(p)};\n")
     out.append("\nendpackage : rxnic_params_pkg\n")
     return "".join(out)
-
-
-def write_if_changed(path, text):
-    if path.exists() and path.read_text() == text:
-        return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    return True
 
 
 def toml_value(p):
@@ -233,7 +216,7 @@ def main():
     configs = sorted((HERE / "configs").glob("*.toml"))
     try:
         sections = load(HERE / "params.toml")
-    except (ParamError, tomllib.TOMLDecodeError) as error:
+    except (DescriptionError, tomllib.TOMLDecodeError) as error:
         sys.exit(f"generate.py: {error}")
     if args.complete:
         for path in configs:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device ABI, completion side: CQEs and events as the device writes them. Little-endian.
+// Device ABI, completion side: CQEs as the device writes them. Little-endian. Their codes and the events lie in
+// descriptors.toml.
 //
 //   R1  A CQ is a ring of slots, a power of two of them. CQE k is in slot k mod slots. A slot has cqe_bytes, 64 or
 //       128; of a 128-byte slot the CQE is the second half.
@@ -15,43 +16,11 @@
 #include <array>
 #include <cstdint>
 
+#include "model/types/completion_codes.h"
+#include "model/types/event.h"
 #include "model/types/ids.h"
 
 namespace rxnic {
-
-// Numbered as enum ibv_wc_status.
-enum class WcStatus : std::uint8_t {
-  kSuccess = 0,
-  kLocalLength = 1,
-  kLocalQpOperation = 2,
-  kLocalProtection = 4,
-  kFlushed = 5,
-  kRemoteInvalidRequest = 9,
-  kRemoteAccess = 10,
-  kRemoteOperation = 11,
-  kRetryExceeded = 12,
-  kRnrRetryExceeded = 13,
-  kGeneral = 21,
-  kTagMatch = 22,
-  kRendezvousIncomplete = 23,
-};
-
-enum class CqeOpcode : std::uint8_t {
-  kSend,
-  kRdmaWrite,
-  kRdmaRead,
-  kCompareSwap,
-  kFetchAdd,
-  kLocalInvalidate,
-  kAtomicWrite,
-  kReceive = 0x10,
-  kReceiveWriteImm,
-  kTagAdd,
-  kTagDelete,
-  kTagSync,
-  kTagReceive,
-  kTagNoTag,
-};
 
 enum CqeFlag : std::uint16_t {
   kCqeGrh = 1u << 0,
@@ -115,22 +84,6 @@ struct CqContext {
   bool polled_only = false;                // nobody is told of its completions: it is never armed
   std::uint16_t moderation_count = 0;      // events: CQEs per event, 0 or 1: every CQE
   std::uint16_t moderation_period_us = 0;  // events: longest delay
-};
-
-enum class EventType : std::uint8_t {
-  kCompletion,        // a CQ that was armed has a CQE; number: CQN
-  kCqError,           // overrun; number: CQN
-  kQpFatal,           // number: QPN
-  kQpAccessError,     // number: QPN
-  kQpRequestError,    // number: QPN
-  kQpLastWqeReached,  // number: QPN
-  kSrqLimitReached,   // number: SRQN
-};
-
-// One entry of the device's event queue: what an interrupt tells.
-struct Event {
-  EventType type = EventType::kCompletion;
-  std::uint32_t number = 0;
 };
 
 }  // namespace rxnic

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "model/types/ids.h"
+#include "model/types/tag_operation.h"
 #include "model/types/wire.h"
 #include "model/types/work_queue.h"
 
@@ -45,33 +46,7 @@ constexpr void build_rvh(const Rvh& rvh, std::uint8_t* to) {
 
 inline constexpr std::uint32_t kNoTag = 0xffffffff;  // no entry
 
-// A posted tag: messages whose (tag & mask) equals `tag` go to `buffer`.
-struct TagEntry {
-  std::uint32_t handle = kNoTag;
-  std::uint64_t tag = 0;
-  std::uint64_t mask = 0;
-  DataSegment buffer;
-};
-
-enum class TagOpcode : std::uint8_t { kAdd, kDelete, kSync };
-
-// An operation on the tag list of a TM SRQ (rules 5.4).
-struct TagOperation {
-  TagOpcode opcode = TagOpcode::kSync;
-  bool signaled = false;
-  bool tm_sync = false;                // unexpected_count is valid
-  std::uint16_t unexpected_count = 0;  // unexpected messages that software has seen, modulo 2^16
-  WqId srq = kNoWq;
-  std::uint32_t wqe_index = 0;  // comes back in the operation's completion
-  TagEntry entry;               // kDelete: only the handle
-};
-
-// From the fetcher to the tag matcher: what a search had decided did not come about, because the message is refused or
-// squashed and will be sent again.
-struct TagReturn {
-  WqId srq = kNoWq;
-  std::uint32_t handle = kNoTag;  // the entry to be put back; kNoTag: one unexpected message less
-};
+static_assert(TagEntry{}.handle == kNoTag && TagReturn{}.handle == kNoTag);
 
 // An entry of a list's overflow as it lies in memory. Entry n of the overflow of list `srq` is at
 // icm::kTagOverflow + (srq * max_tags + n) * sizeof(TagOverflowEntry), the oldest first.

@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "model/types/data_segment.h"
+#include "model/types/doorbell.h"
 #include "model/types/ids.h"
 
 namespace rxnic {
@@ -27,11 +29,6 @@ struct NextSegment {
 };
 static_assert(sizeof(NextSegment) == 16);
 
-struct DataSegment {
-  std::uint32_t length = 0;  // bytes
-  std::uint32_t lkey = 0;
-  std::uint64_t address = 0;
-};
 static_assert(sizeof(DataSegment) == 16);
 
 inline constexpr std::uint32_t kMaxSge = 32;
@@ -62,23 +59,6 @@ struct ReceiveWqe {
   bool valid = false;             // false: the slot could not be parsed (a bad WQE: NAK 0x63)
   std::uint64_t total_bytes = 0;  // sum of the SGE lengths
   std::array<DataSegment, kMaxSge> sge;
-};
-
-enum class DoorbellKind : std::uint8_t {
-  kReceive,     // number: WqId; value: producer index
-  kSrqLimit,    // number: WqId; value: limit to arm
-  kCqConsumer,  // number: CQN; value: consumer index
-  kCqArm,       // number: CQN; value: consumer index; solicited_only
-  kSend,        // number: QPN; value: producer index of the SQ
-};
-
-// A posted MMIO write to the UAR page.
-struct Doorbell {
-  DoorbellKind kind = DoorbellKind::kReceive;
-  bool solicited_only = false;
-  std::uint32_t number = 0;
-  std::uint32_t value = 0;
-  Cycle rung{};  // kSend: when it was rung
 };
 
 }  // namespace rxnic

@@ -36,7 +36,8 @@ FLOORS = {
 }
 SYSTEMC_FLOORS = {"model/engine", "model/blocks", "model/nic", "bridge/device", "testbench"}
 VERBS_FLOORS = {"bridge/verbs", "testbench"}
-GENERATED = {"model/params/params.h"}
+GENERATED = {"model/params/params.h", "model/types/descriptors.h"}  # and a header for each group of descriptors.toml
+DESCRIPTORS = "model/types/descriptors.toml"
 NOT_BLOCKS = {"nic", "wire", "host", "fabric", "live"}  # sections of params.toml that are no block
 CLANG_FORMAT = "14"
 
@@ -77,6 +78,9 @@ def allowed(floor):
 
 def check_floors(tree):
     """Includes are rooted and point to the same floor or to one below; SystemC and verbs stay on theirs."""
+    generated = set(GENERATED)
+    if DESCRIPTORS in tree.files:
+        generated |= {f"model/types/{group}.h" for group in tomllib.loads(tree.text(DESCRIPTORS))}
     for name in tree.named(".h", ".cpp"):
         floor = floor_of(name)
         if floor is None:
@@ -94,7 +98,7 @@ def check_floors(tree):
                     yield f"{where}: {floor} includes <{path}>: verbs belong to {', '.join(sorted(VERBS_FLOORS))}"
                 continue
             target = floor_of(path)
-            if target is None or (path not in GENERATED and path not in tree.files):
+            if target is None or (path not in generated and path not in tree.files):
                 yield f'{where}: "{path}" is no file of the project, named from its root'
             elif target not in allowed(floor):
                 yield f'{where}: {floor} includes "{path}" of {target}, which is not below it'

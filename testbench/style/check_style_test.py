@@ -75,6 +75,12 @@ class CheckStyle(unittest.TestCase):
         self.write("model/core/list.h", LICENCE + '#include "model/types/gone.h"\n')
         self.assert_one("floors", "gone.h")
 
+    def test_include_of_a_generated_group(self):
+        self.write("model/core/list.h", LICENCE + '#include "model/types/ring.h"\n')
+        self.assert_one("floors", "ring.h")
+        self.write("model/types/descriptors.toml", '# SPDX-License-Identifier: Apache-2.0\n[ring]\nabout = "A ring."\n')
+        self.assertEqual(self.offences("floors"), [])
+
     def test_systemc_below_the_engine(self):
         self.write("model/core/list.h", LICENCE + "#include <systemc>\n")
         self.assert_one("floors", "model/core/list.h:2", "<systemc>")

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "model/types/event.h"
 #include "testbench/unit/timed/harness.h"
 
 namespace rxnic {
@@ -283,6 +284,18 @@ TEST(Link, TheControlPlaneSeesWhatIsInIt) {
   link.pop(Cycle{2});
   EXPECT_FALSE(has(5));
   EXPECT_TRUE(has(6));
+}
+
+// (R7)
+TEST(LinkDeathTest, WhatDoesNotFitItsPortIsNotPushed) {
+#ifdef NDEBUG
+  GTEST_SKIP() << "assertions are off";
+#endif
+  Bench bench;
+  auto& link = bench.link<Event>(4);
+  link.push(Cycle{1}, {EventType::kQpFatal, 0xffffff});
+  EXPECT_DEATH(link.push(Cycle{1}, {EventType::kQpFatal, 0x1000000}),
+               "link0: Event: number: 16777216 has more than 24 bits");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "model/types/event.h"
 #include "testbench/unit/timed/harness.h"
 
 namespace rxnic {
@@ -101,6 +102,27 @@ TEST_F(WavesTest, EveryBlockAndLinkIsTraced) {  // (R3)
     bench.run();
   }
   EXPECT_EQ(read_vcd(path).size(), expected);
+}
+
+TEST_F(WavesTest, HeadOfALinkIsTracedByField) {  // (R1)
+  {
+    Bench bench(EngineMode::kPerCycle, 1000);
+    auto& source = bench.add<Source<Event>>("source");
+    auto& sink = bench.add<Sink<Event>>("sink");
+    bench.connect(source.out, sink.in, 2);
+    sink.stall(Cycle{0}, Cycle{40});
+    source.push(Cycle{10}, {EventType::kQpFatal, 5});
+    source.push(Cycle{10}, {EventType::kCqError, 0x800000});
+    Waves waves(bench.engine(), path);
+    bench.run();
+  }
+  const auto signals = read_vcd(path);
+  const auto type = [](EventType t) { return static_cast<unsigned>(t); };
+  ASSERT_TRUE(signals.contains("link0.head.type"));
+  ASSERT_TRUE(signals.contains("link0.head.number"));
+  EXPECT_EQ(signals.at("link0.head.type"),
+            (Changes{{0, 0}, {10000, type(EventType::kQpFatal)}, {40000, type(EventType::kCqError)}, {41000, 0}}));
+  EXPECT_EQ(signals.at("link0.head.number"), (Changes{{0, 0}, {10000, 5}, {40000, 0x800000}, {41000, 0}}));
 }
 
 TEST_F(WavesTest, NeedsPerCycleModeAndAProperName) {
