@@ -455,13 +455,7 @@ std::uint8_t AckGenerator::ack_syndrome(const Packet& p) const {
 }
 
 void AckGenerator::hash(StateHash& h) const {
-  const auto& c = counters_;
-  for (const std::uint64_t n :
-       {c.packets, c.acks, c.naks, c.rnr_naks, c.coalesced, c.reads, c.read_responses, c.read_bytes, c.atomics,
-        c.atomic_responses, c.replays, c.memory_errors, c.suppressed}) {
-    h.mix(n);
-  }
-  h.mix(counters_.too_many);
+  h.mix(counters_);
   h.mix(std::uint64_t{waiting_} << 32 | ready_plain_);
   h.mix(next_start_.count);
 }

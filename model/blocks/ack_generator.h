@@ -39,25 +39,9 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/ack_generator_counters.h"
 
 namespace rxnic {
-
-struct AckGeneratorCounters {
-  std::uint64_t packets = 0;           // packets retired
-  std::uint64_t acks = 0;              // ACKs sent
-  std::uint64_t naks = 0;              // NAKs sent, RNR excluded
-  std::uint64_t rnr_naks = 0;          // RNR NAKs sent
-  std::uint64_t coalesced = 0;         // ACKs that a later one made superfluous
-  std::uint64_t reads = 0;             // READs answered, replays too
-  std::uint64_t read_responses = 0;    // packets of those answers, and the answers to ATOMIC WRITEs
-  std::uint64_t read_bytes = 0;        // payload of them
-  std::uint64_t atomics = 0;           // atomics carried out, ATOMIC WRITEs too
-  std::uint64_t atomic_responses = 0;  // ATOMIC ACKs sent, replays too
-  std::uint64_t replays = 0;           // duplicate READs and atomics answered again
-  std::uint64_t memory_errors = 0;     // READs and atomics whose memory failed
-  std::uint64_t suppressed = 0;        // answers not sent: behind a failure
-  std::uint64_t too_many = 0;          // requests refused: answers_per_qp of their QP wait
-};
 
 class AckGenerator final : public Block {
  public:

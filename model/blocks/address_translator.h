@@ -34,22 +34,9 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/address_translator_counters.h"
 
 namespace rxnic {
-
-struct AddressTranslatorCounters {
-  std::uint64_t packets = 0;   // of the main path
-  std::uint64_t gathers = 0;   // responses being made
-  std::uint64_t mpt_hits = 0;  // regions looked up and found
-  std::uint64_t mpt_misses = 0;
-  std::uint64_t mtt_hits = 0;  // pages looked up and found
-  std::uint64_t mtt_misses = 0;
-  std::uint64_t walks = 0;          // reads of host memory
-  std::uint64_t walks_ahead = 0;    // of these, for packets that were not at the head
-  std::uint64_t remote_errors = 0;  // packets failed by R3, R5
-  std::uint64_t local_errors = 0;   // packets failed by R4
-  std::uint64_t invalidations = 0;
-};
 
 class AddressTranslator final : public Block {
  public:

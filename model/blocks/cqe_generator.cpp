@@ -430,11 +430,7 @@ const CompletionQueue* CqeGenerator::find(Cqn number) const {
 }
 
 void CqeGenerator::hash(StateHash& h) const {
-  const auto& c = counters_;
-  for (const std::uint64_t n : {c.packets, c.cqes, c.error_cqes, c.slots, c.compressed, c.sessions, c.discarded,
-                                c.overruns, c.completion_events, c.qp_events, c.flush_requests, c.squashed}) {
-    h.mix(n);
-  }
+  h.mix(counters_);
   for (const Cq& cq : cqs_.places()) {
     h.mix(cq.queue.producer());
     h.mix(cq.queue.consumer());

@@ -38,23 +38,9 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/cqe_generator_counters.h"
 
 namespace rxnic {
-
-struct CqeGeneratorCounters {
-  std::uint64_t packets = 0;            // packets taken
-  std::uint64_t cqes = 0;               // completions written, those in mini CQEs too
-  std::uint64_t error_cqes = 0;         // of them with a status other than success
-  std::uint64_t slots = 0;              // CQ slots written
-  std::uint64_t compressed = 0;         // completions written as mini CQEs
-  std::uint64_t sessions = 0;           // compressed blocks written
-  std::uint64_t discarded = 0;          // completions lost: CQ dead or unknown
-  std::uint64_t overruns = 0;           // CQs that overran
-  std::uint64_t completion_events = 0;  // events of armed CQs
-  std::uint64_t qp_events = 0;          // events of QPs
-  std::uint64_t flush_requests = 0;     // QPs whose receive queue was asked to be flushed
-  std::uint64_t squashed = 0;           // packets squashed here
-};
 
 // Told of each completion as its DMA write is made up, in the order in which they land (HostNotice); of one that is
 // never written it is not told. Nothing in the model depends on it.

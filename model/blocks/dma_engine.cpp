@@ -335,12 +335,7 @@ Cycle DmaEngine::next_step(Cycle now, bool worked) {
 }
 
 void DmaEngine::hash(StateHash& h) const {
-  const auto& c = counters_;
-  for (const std::uint64_t n : {c.writes, c.reads, c.atomics, c.write_bytes, c.read_bytes, c.tlps_up, c.tlps_down,
-                                c.link_bytes_up, c.link_bytes_down, c.packets_written, c.packets_gathered, c.failed}) {
-    h.mix(n);
-  }
-  for (const std::uint64_t n : c.client_requests) h.mix(n);
+  h.mix(counters_);
   h.mix(up_.free().cycle);
   h.mix(up_.free().fraction);
   h.mix(down_.free().cycle);

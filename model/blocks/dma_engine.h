@@ -34,25 +34,10 @@
 #include "model/core/refusal.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
+#include "model/types/dma_engine_counters.h"
 #include "model/types/host_memory.h"
 
 namespace rxnic {
-
-struct DmaEngineCounters {
-  std::uint64_t writes = 0;  // client writes and payload segments
-  std::uint64_t reads = 0;   // client reads and gather segments
-  std::uint64_t atomics = 0;
-  std::uint64_t write_bytes = 0;      // payload of the writes
-  std::uint64_t read_bytes = 0;       // payload of the reads
-  std::uint64_t tlps_up = 0;          // from the NIC: MWr, MRd, atomics
-  std::uint64_t tlps_down = 0;        // to the NIC: CplD
-  std::uint64_t link_bytes_up = 0;    // with headers
-  std::uint64_t link_bytes_down = 0;  // with headers
-  std::uint64_t packets_written = 0;  // payload packets, those that write nothing too
-  std::uint64_t packets_gathered = 0;
-  std::uint64_t failed = 0;  // accesses to memory that is not mapped
-  std::array<std::uint64_t, kDmaClients> client_requests{};
-};
 
 class DmaEngine final : public Block {
  public:

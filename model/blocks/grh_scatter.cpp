@@ -68,10 +68,7 @@ std::uint32_t GrhScatter::cycles_of(const ScatterWork& work) const {  // (R2)
 }
 
 void GrhScatter::hash(StateHash& h) const {
-  for (const std::uint64_t n : {counters_.packets, counters_.segments, counters_.bytes, counters_.elements,
-                                counters_.grh_areas, counters_.failed, counters_.squashed}) {
-    h.mix(n);
-  }
+  h.mix(counters_);
   h.mix(pipeline_.size());
   h.mix(next_accept_.count);
 }

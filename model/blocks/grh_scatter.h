@@ -17,18 +17,9 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/grh_scatter_counters.h"
 
 namespace rxnic {
-
-struct GrhScatterCounters {
-  std::uint64_t packets = 0;    // packets taken
-  std::uint64_t segments = 0;   // pieces made of them
-  std::uint64_t bytes = 0;      // bytes laid out, GRH areas too
-  std::uint64_t elements = 0;   // scatter elements looked at
-  std::uint64_t grh_areas = 0;  // UD packets, whose list begins with 40 bytes for the GRH
-  std::uint64_t failed = 0;     // packets that failed here: longer than the WQE
-  std::uint64_t squashed = 0;   // packets squashed here
-};
 
 class GrhScatter final : public Block {
  public:

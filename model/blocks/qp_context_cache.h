@@ -30,19 +30,9 @@
 #include "model/engine/link.h"
 #include "model/params/params.h"
 #include "model/types/host_memory.h"
+#include "model/types/qp_context_cache_counters.h"
 
 namespace rxnic {
-
-struct QpContextCacheCounters {
-  std::uint64_t packets = 0;      // that went on with a context
-  std::uint64_t hits = 0;         // packets whose context was there
-  std::uint64_t misses = 0;       // packets that had to wait for theirs
-  std::uint64_t reads = 0;        // contexts read from host memory
-  std::uint64_t reads_ahead = 0;  // of these, for packets that were not at the head
-  std::uint64_t write_backs = 0;  // contexts written to host memory
-  std::uint64_t not_found = 0;    // packets without a QP
-  std::uint64_t commands = 0;     // internal packets taken
-};
 
 class QpContextCache final : public Block {
  public:

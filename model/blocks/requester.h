@@ -33,24 +33,10 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/requester_counters.h"
 #include "model/types/requester_notice.h"
 
 namespace rxnic {
-
-struct RequesterCounters {
-  std::uint64_t doorbells = 0;      // taken, of QPs that exist
-  std::uint64_t wqes = 0;           // begun
-  std::uint64_t packets = 0;        // sent, repetitions too
-  std::uint64_t payload_bytes = 0;  // in them
-  std::uint64_t repeated = 0;       // packets sent again
-  std::uint64_t went_back = 0;      // times that a QP went back
-  std::uint64_t timeouts = 0;       // of them because nothing came
-  std::uint64_t rnr_waits = 0;      // waits that an RNR NAK asked for
-  std::uint64_t completions = 0;    // internal packets sent: successes of UC and UD
-  std::uint64_t errors = 0;         // the same: WQEs that failed
-  std::uint64_t flushed = 0;        // the same: WQEs that were flushed
-  std::uint64_t memory_reads = 0;   // reads of host memory: WQEs and payload
-};
 
 class Requester final : public Block {
  public:

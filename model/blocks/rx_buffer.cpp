@@ -50,10 +50,6 @@ Cycle RxBuffer::step(Cycle now) {
   return rest(now, Activity::kBusy, now + 1);
 }
 
-void RxBuffer::hash(StateHash& h) const {
-  h.mix(counters_.packets);
-  h.mix(counters_.dropped);
-  h.mix(counters_.high_water_bytes);
-}
+void RxBuffer::hash(StateHash& h) const { h.mix(counters_); }
 
 }  // namespace rxnic

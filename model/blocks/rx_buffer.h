@@ -13,14 +13,9 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/rx_buffer_counters.h"
 
 namespace rxnic {
-
-struct RxBufferCounters {
-  std::uint64_t packets = 0;  // taken from the wire
-  std::uint64_t dropped = 0;  // of them dropped for want of room
-  std::uint64_t high_water_bytes = 0;
-};
 
 class RxBuffer final : public Block {
  public:

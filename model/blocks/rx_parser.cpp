@@ -130,10 +130,7 @@ void RxParser::detach_multicast(const Address& group) {
 }
 
 void RxParser::hash(StateHash& h) const {
-  for (const std::uint64_t n : {counters_.packets, counters_.beats, counters_.bytes, counters_.passed,
-                                counters_.dropped, counters_.not_rdma, counters_.icrc_errors, counters_.ecn_marked}) {
-    h.mix(n);
-  }
+  h.mix(counters_);
   h.mix(pipeline_.size());
   h.mix(next_accept_.count);
 }

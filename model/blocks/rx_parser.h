@@ -21,19 +21,10 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/rx_parser_counters.h"
 
 namespace rxnic {
 
-struct RxParserCounters {
-  std::uint64_t packets = 0;      // frames taken
-  std::uint64_t beats = 0;        // beats taken
-  std::uint64_t bytes = 0;        // bytes of the frames taken
-  std::uint64_t passed = 0;       // packets handed on
-  std::uint64_t dropped = 0;      // packets dropped; the ledger has the reasons
-  std::uint64_t not_rdma = 0;     // frames of other protocols
-  std::uint64_t icrc_errors = 0;  // packets handed on with a wrong ICRC
-  std::uint64_t ecn_marked = 0;   // packets handed on with Congestion Experienced
-};
 
 class RxParser final : public Block {
  public:

@@ -430,13 +430,8 @@ void SrqWqeFetcher::finish_flush(Cycle now) {
 }
 
 void SrqWqeFetcher::hash(StateHash& h) const {
-  const WorkQueueTableCounters& t = table_.counters();
-  for (const std::uint64_t n :
-       {counters_.packets, counters_.wqes, counters_.waits, counters_.no_wqe, counters_.bad_wqes, counters_.too_long,
-        counters_.doorbells, counters_.limit_events, counters_.flushed, counters_.squashed, t.reads, t.wqes_read,
-        t.wqes_discarded, t.evictions, t.bad_doorbells}) {
-    h.mix(n);
-  }
+  h.mix(counters_);
+  h.mix(table_.counters());
   h.mix(pipeline_.size());
   h.mix(table_.reads_in_flight());
 }

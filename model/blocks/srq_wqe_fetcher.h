@@ -36,22 +36,10 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/srq_wqe_fetcher_counters.h"
 #include "model/types/tag_matching.h"
 
 namespace rxnic {
-
-struct SrqWqeFetcherCounters {
-  std::uint64_t packets = 0;       // packets taken
-  std::uint64_t wqes = 0;          // WQEs that packets took
-  std::uint64_t waits = 0;         // packets that had to wait for their WQE
-  std::uint64_t no_wqe = 0;        // packets refused because none was posted
-  std::uint64_t bad_wqes = 0;      // WQEs that could not be read or parsed
-  std::uint64_t too_long = 0;      // UC and UD messages longer than their WQE
-  std::uint64_t doorbells = 0;     // doorbells, refused ones too
-  std::uint64_t limit_events = 0;  // SRQ limits reached
-  std::uint64_t flushed = 0;       // WQEs flushed
-  std::uint64_t squashed = 0;      // packets squashed here
-};
 
 class SrqWqeFetcher final : public Block {
  public:

@@ -293,12 +293,7 @@ BusAddress TagMatchCam::overflow_address(WqId srq, std::uint32_t position) const
 }
 
 void TagMatchCam::hash(StateHash& h) const {
-  for (const std::uint64_t n :
-       {counters_.packets, counters_.searches, counters_.matches, counters_.unexpected, counters_.untagged,
-        counters_.operations, counters_.failed_operations, counters_.overflow_appends, counters_.walks,
-        counters_.walk_reads, counters_.promotions, counters_.returned}) {
-    h.mix(n);
-  }
+  h.mix(counters_);
   for (const auto& list : lists_) {
     if (list != nullptr) h.mix(std::uint64_t{list->tags.size()} << 32 | list->tags.unexpected());
   }

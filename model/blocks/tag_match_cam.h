@@ -39,24 +39,10 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/tag_match_cam_counters.h"
 #include "model/types/tag_matching.h"
 
 namespace rxnic {
-
-struct TagMatchCamCounters {
-  std::uint64_t packets = 0;            // packets taken
-  std::uint64_t searches = 0;           // messages searched for
-  std::uint64_t matches = 0;            // messages that matched
-  std::uint64_t unexpected = 0;         // messages that did not, and count as unexpected
-  std::uint64_t untagged = 0;           // messages not searched for: NO_TAG, FIN, unknown, too short
-  std::uint64_t operations = 0;         // list operations
-  std::uint64_t failed_operations = 0;  // appends to a full list, removals of what is not there
-  std::uint64_t overflow_appends = 0;   // entries written to memory
-  std::uint64_t walks = 0;              // searches that went on in memory
-  std::uint64_t walk_reads = 0;         // reads that these made
-  std::uint64_t promotions = 0;         // entries moved from the overflow into the CAM
-  std::uint64_t returned = 0;           // decisions taken back
-};
 
 class TagMatchCam final : public Block {
  public:

@@ -185,12 +185,9 @@ bool TransportChecker::complete_truncated(Packet& next, Cycle now) {
 }
 
 void TransportChecker::hash(StateHash& h) const {
-  for (const std::uint64_t n :
-       {counters_.packets, counters_.requests, counters_.answers, counters_.cnps, counters_.completions,
-        responder_counters().psn_gaps, responder_counters().duplicates, responder_counters().sequence_naks,
-        responder_counters().invalid_requests, responder_counters().messages, request_counters().completed}) {
-    h.mix(n);
-  }
+  h.mix(counters_);
+  h.mix(responder_counters());
+  h.mix(request_counters());
   shared_.ledger.hash(h);
 }
 

@@ -25,18 +25,11 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/transport_checker_counters.h"
 
 namespace rxnic {
 
 inline constexpr std::size_t kRefusers = 6;
-
-struct TransportCheckerCounters {
-  std::uint64_t packets = 0;      // taken
-  std::uint64_t requests = 0;     // packets for the responder
-  std::uint64_t answers = 0;      // packets for the requester
-  std::uint64_t cnps = 0;         // congestion notification packets
-  std::uint64_t completions = 0;  // internal packets that complete requests of ours, the requester's too
-};
 
 class TransportChecker final : public Block {
  public:

@@ -29,19 +29,11 @@
 #include <unordered_map>
 
 #include "model/types/packet.h"
+#include "model/types/request_counters.h"
 #include "model/types/requester_notice.h"
 #include "model/types/send_opcode.h"
 
 namespace rxnic {
-
-struct RequestCounters {
-  std::uint64_t requests = 0;  // requests noted
-  std::uint64_t repeated = 0;  // of them sent again (not noted twice)
-  std::uint64_t completed = 0;
-  std::uint64_t unexplained_answers = 0;  // accepted without a request (R5)
-  std::uint64_t naks = 0;                 // NAK and RNR NAK received
-  std::uint64_t gaps = 0;                 // answers behind one that is missing (R7)
-};
 
 class RequestTable {
  public:

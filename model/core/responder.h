@@ -38,6 +38,7 @@
 #include "model/core/refusal.h"
 #include "model/core/responder_resources.h"
 #include "model/types/packet.h"
+#include "model/types/responder_counters.h"
 
 namespace rxnic {
 
@@ -48,16 +49,6 @@ struct SrqEntry {
   Xrcdn xrcd{};
 };
 using SrqTable = std::unordered_map<std::uint32_t, SrqEntry>;  // by SRQN
-
-struct ResponderCounters {
-  std::uint64_t psn_gaps = 0;            // jumps ahead that were resynchronised
-  std::uint64_t psn_gap_packets = 0;     // packets missing in them
-  std::uint64_t truncated_messages = 0;  // messages whose end (or start) fell into a gap
-  std::uint64_t duplicates = 0;          // packets behind the expected PSN
-  std::uint64_t sequence_naks = 0;       // NAK 0x60
-  std::uint64_t invalid_requests = 0;    // NAK 0x61 and UC/UD drops for the same causes
-  std::uint64_t messages = 0;            // messages whose last packet was taken
-};
 
 class Responder {
  public:

@@ -19,16 +19,9 @@
 
 #include "model/core/wqe_prefetch.h"
 #include "model/types/work_queue.h"
+#include "model/types/work_queue_table_counters.h"
 
 namespace rxnic {
-
-struct WorkQueueTableCounters {
-  std::uint64_t reads = 0;           // reads of WQEs
-  std::uint64_t wqes_read = 0;       // WQEs that they brought
-  std::uint64_t wqes_discarded = 0;  // WQEs of them read in vain: wrong guesses, evicted queues
-  std::uint64_t evictions = 0;       // queues that lost their prefetch context
-  std::uint64_t bad_doorbells = 0;   // refused
-};
 
 class WorkQueueTable {
  public:

@@ -12,33 +12,17 @@
 
 #include <array>
 #include <cstdint>
-#include <string_view>
 #include <systemc>
 
 #include "model/engine/state_hash.h"
+#include "model/types/activity.h"
 #include "model/types/ids.h"
 
 namespace rxnic {
 
 class Engine;
 
-enum class Activity : std::uint8_t {
-  kStarved,          // no input
-  kBusy,             // work is being done
-  kBlocked,          // no room downstream
-  kWaitContext,      // QP context on its way from host memory
-  kWaitContextWay,   // every way of the set holds a pinned context
-  kWaitWqe,          // receive WQE on its way
-  kWaitTag,          // tag search or overflow walk
-  kWaitTranslation,  // MPT or MTT entry on its way
-  kWaitDmaTag,       // no PCIe tag free
-  kWaitDmaCredit,    // no posted credit
-  kWaitDmaData,      // read data on its way
-  kWaitResponse,     // READ or atomic response slots taken
-  kCount,
-};
 inline constexpr std::size_t kActivities = static_cast<std::size_t>(Activity::kCount);
-std::string_view activity_name(Activity a);  // "busy", "wait_wqe", ...
 
 using CycleAccount = std::array<std::uint64_t, kActivities>;
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "model/types/counter.h"
+
 namespace rxnic {
 
 class StateHash {
@@ -11,6 +13,10 @@ class StateHash {
   void mix(std::uint64_t word) {
     value_ = (value_ ^ word) * 0x9e3779b97f4a7c15u;
     value_ ^= value_ >> 29;
+  }
+  template <Counted C>
+  void mix(const C& counters) {
+    Counters<C>::for_each([this](const CounterInfo&, std::uint64_t n) { mix(n); }, counters);
   }
   std::uint64_t value() const { return value_; }
 

@@ -287,10 +287,8 @@ Fabric::Frame* Fabric::allocate() {
 }
 
 void Fabric::hash(StateHash& h) const {
-  for (const std::uint64_t n : {counters_.frames, counters_.loopback, counters_.unroutable, counters_.bytes,
-                                counters_.paused, std::uint64_t{frames_in_flight_}}) {
-    h.mix(n);
-  }
+  h.mix(counters_);
+  h.mix(std::uint64_t{frames_in_flight_});
   h.mix(digest_.value());
 }
 

@@ -27,6 +27,7 @@
 
 #include "model/core/link_time.h"
 #include "model/nic/nic.h"
+#include "model/types/fabric_counters.h"
 
 namespace rxnic {
 
@@ -43,14 +44,6 @@ class FabricObserver {
   // in the order of their cycles.
   virtual void on_frame(std::uint32_t from, std::uint32_t to, Bytes frame, std::uint64_t time_ps) = 0;
   static constexpr std::uint32_t kNobody = ~0u, kEverybody = ~1u;
-};
-
-struct FabricCounters {
-  std::uint64_t frames = 0;      // carried between NICs
-  std::uint64_t loopback = 0;    // carried within one
-  std::uint64_t unroutable = 0;  // to an address that nobody has
-  std::uint64_t bytes = 0;       // of all frames that left a NIC, link header to ICRC
-  std::uint64_t paused = 0;      // requests that found their sender paused
 };
 
 class Fabric final : public Block {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the C++ and SystemVerilog forms of model/types/descriptors.toml.
+"""Makes the C++ and SystemVerilog forms of descriptors.toml and the C++ form of counters.toml.
 
 usage: generate.py --out DIR     write DIR/model/types/*.h and DIR/rtl/rxnic_link_pkg.sv, only what changed
 """
@@ -13,6 +13,7 @@ import tomllib
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "params"))
 
+import counters  # noqa: E402
 from emit import DescriptionError, banner, camel, is_plain_text, is_sentence, snake, write_if_changed  # noqa: E402
 
 BANNER = banner("model/types/descriptors.toml", "model/types/generate.py")
@@ -42,8 +43,8 @@ wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor x
 
 
 class Enumeration:
-    def __init__(self, group, name, about, values):
-        self.group, self.name, self.about = group, name, about
+    def __init__(self, group, name, about, values, has_count):
+        self.group, self.name, self.about, self.has_count = group, name, about, has_count
         self.values = []  # (key, number, sentence)
         following = 0
         for key, value in values.items():
@@ -172,9 +173,10 @@ def load(path):
             where = f"{group}.{name}"
             need(re.fullmatch(r"[A-Z][A-Za-z0-9]*", name) and name not in types, where, "the name of a new C++ type")
             need(isinstance(p, dict) and is_sentence(p.get("about")), where, "about = a sentence")
-            need(p.keys() in ({"about", "fields"}, {"about", "values"}), where, "fields or values")
+            need(p.keys() == {"about", "fields"} or p.keys() | {"count"} == {"about", "values", "count"}, where,
+                 "fields or values")
             made = (Struct(group, name, p["about"], p["fields"], types) if "fields" in p
-                    else Enumeration(group, name, p["about"], p["values"]))
+                    else Enumeration(group, name, p["about"], p["values"], p.get("count", False)))
             types[name] = made
             groups[group][1].append(made)
     return groups
@@ -187,6 +189,8 @@ def cpp_enumeration(e):
         value = "" if number == following else f" = {number}"
         out.append(f"  k{camel(key)}{value},{f'  // {sentence}' if sentence else ''}\n")
         following = number + 1
+    if e.has_count:
+        out.append("  kCount\n")
     out.append(f"}};\ntemplate <>\nstruct Enumeration<{e.name}> {{\n"
                f'  static constexpr std::string_view kName = "{e.name}";\n'
                f'  static constexpr std::string_view kSentence = "{e.about}";\n'
@@ -281,11 +285,16 @@ def main():
     out = parser.parse_args().out
     try:
         groups = load(HERE / "descriptors.toml")
+        enumerations = {e.name: e for _, entries in groups.values() for e in entries if isinstance(e, Enumeration)}
+        sections = counters.load(HERE / "counters.toml", enumerations)
     except (DescriptionError, tomllib.TOMLDecodeError) as error:
         sys.exit(f"generate.py: {error}")
     for group, (about, entries) in groups.items():
         write_if_changed(out / "model" / "types" / f"{group}.h", cpp_header(group, about, entries))
     write_if_changed(out / "model" / "types" / "descriptors.h", cpp_all(groups))
+    for section in sections:
+        write_if_changed(out / "model" / "types" / f"{section.name}_counters.h", counters.cpp_header(section))
+    write_if_changed(out / "model" / "types" / "all_counters.h", counters.cpp_all(sections))
     write_if_changed(out / "rtl" / "rxnic_link_pkg.sv", sv_package(groups))
 
 

@@ -3,50 +3,6 @@
 
 namespace rxnic {
 
-std::string_view station_name(Station s) {
-  static constexpr std::array<std::string_view, kStations> kNames = {
-      "wire",        "rx_parser",          "qp_context_cache", "transport_checker", "tag_match_cam", "srq_wqe_fetcher",
-      "grh_scatter", "address_translator", "dma_engine",       "cqe_generator",     "ack_generator"};
-  return kNames[static_cast<std::size_t>(s)];
-}
-
-std::string_view drop_reason_name(DropReason r) {
-  static constexpr std::array<std::string_view, kDropReasons> kNames = {
-      "none",
-      "rx_buffer_full",
-      "truncated_in_capture",
-      "too_long",
-      "too_short",
-      "bad_length",
-      "fragment",
-      "destination_address",
-      "unknown_opcode",
-      "missing_headers",
-      "version",
-      "qpn_zero",
-      "multicast_not_attached",
-      "qp_not_found",
-      "qp_type_or_state",
-      "qp_address",
-      "pkey",
-      "qkey",
-      "icrc",
-      "psn_ahead",
-      "uc_sequence",
-      "invalid_request",
-      "no_receive_wqe",
-      "remote_access",
-      "local_operation",
-      "message_too_long",
-      "squashed",
-      "duplicate_unsaved",
-      "unsolicited_answer",
-      "cq_overrun",
-      "host_memory",
-  };
-  return kNames[static_cast<std::size_t>(r)];
-}
-
 void Packet::reset() {
   h = Headers{};
   frame_bytes = wire_bytes = 0;

@@ -10,72 +10,20 @@
 #include <cassert>
 #include <cstdint>
 #include <memory>
-#include <string_view>
 #include <vector>
 
 #include "model/types/completion.h"
 #include "model/types/context.h"
+#include "model/types/drop_reason.h"
 #include "model/types/ids.h"
+#include "model/types/station.h"
 #include "model/types/wire.h"
 #include "model/types/work_queue.h"
 
 namespace rxnic {
 
-// The blocks that a packet passes, in order; Packet::stamps holds the cycle in which it left each.
-enum class Station : std::uint8_t {
-  kWire,  // arrival of the last byte
-  kRxParser,
-  kQpContextCache,
-  kTransportChecker,
-  kTagMatchCam,
-  kSrqWqeFetcher,
-  kGrhScatter,
-  kAddressTranslator,
-  kDmaEngine,
-  kCqeGenerator,
-  kAckGenerator,
-  kCount,
-};
 inline constexpr std::size_t kStations = static_cast<std::size_t>(Station::kCount);
-std::string_view station_name(Station s);
-
-// Why a packet was dropped, in the order in which the checks are made (rules 6).
-enum class DropReason : std::uint8_t {
-  kNone,
-  kRxBufferFull,
-  kTruncatedInCapture,  // the capture holds less than was on the wire
-  kTooLong,             // longer than any legal packet
-  kTooShort,            // shorter than a BTH
-  kBadLength,           // IP, UDP, GRH or LRH length disagrees with the frame
-  kFragment,
-  kDestinationAddress,  // for somebody else
-  kUnknownOpcode,
-  kMissingHeaders,
-  kVersion,  // TVER
-  kQpnZero,
-  kMulticastNotAttached,
-  kQpNotFound,
-  kQpTypeOrState,
-  kQpAddress,  // RC, UC: not from the peer
-  kPkey,
-  kQkey,
-  kIcrc,
-  kPsnAhead,           // RC: after a NAK or not, silence until the expected one comes
-  kUcSequence,         // UC: gap, or no FIRST/ONLY yet
-  kInvalidRequest,     // opcode sequence, not enabled, length
-  kNoReceiveWqe,       // RC: with RNR NAK
-  kRemoteAccess,       // rkey, bounds, rights
-  kLocalOperation,     // bad WQE, lkey
-  kMessageTooLong,     // longer than the WQE
-  kSquashed,           // behind a packet of its QP that failed
-  kDuplicateUnsaved,   // duplicate atomic or READ whose resources are gone
-  kUnsolicitedAnswer,  // answers no request of ours
-  kCqOverrun,
-  kHostMemory,  // DMA reached memory that is not mapped
-  kCount,
-};
 inline constexpr std::size_t kDropReasons = static_cast<std::size_t>(DropReason::kCount);
-std::string_view drop_reason_name(DropReason r);  // snake_case key of the report
 
 // What the packet stands for inside the path.
 enum class PacketRole : std::uint8_t {
@@ -189,7 +137,7 @@ struct alignas(64) Packet {
 
   PacketClass pool_class = PacketClass::kReceive;
   std::uint16_t segment_count = 0;
-  std::array<Cycle, kStations> stamps{};
+  std::array<Cycle, kStations> stamps{};  // the cycle in which it left each station
   std::array<Segment, kMaxSegments> segments;
   alignas(64) std::array<std::uint8_t, kGrhBytes> grh_area;
   alignas(64) std::array<std::uint8_t, kMaxFrameBytes> frame;

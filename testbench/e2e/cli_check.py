@@ -15,6 +15,7 @@ OPTIONS = {
     "replay": ["trace", "--config", "--set", "--receiver", "--host", "--psn", "--pace", "--out", "--cqes", "--seed",
                "--step-all", "--per-cycle", "--step-order", "--waves", "--quiet", "--help"],
     "params": ["section", "--config", "--set", "--evidence", "--json", "--toml", "--help"],
+    "counters": ["section", "--json", "--help"],
     "report": ["run_dir", "--help"],
     "run": ["program", "--config", "--set", "--nics", "--nic", "--out", "--seed", "--step-order", "--record", "--quiet",
             "--help"],
@@ -64,6 +65,7 @@ def usage(bench):
             ([*replay, "--out", e2e.SAMPLE], "--out", "sample.pcap"),
             (["params", "--json", "--toml"], "--json", "--toml"),
             (["params", "colours"], "colours", "nic"),
+            (["counters", "colours"], "colours", "rx_parser"),
             (["report"], "run_dir"),
             (["report", "nowhere"], "report.json"),
     ]:

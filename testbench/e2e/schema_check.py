@@ -4,10 +4,13 @@
 import copy
 import json
 import sys
+import tomllib
 
 import e2e
 
 SCHEMA = e2e.ROOT / "testbench" / "sim" / "report.schema.json"
+COUNTERS = e2e.ROOT / "model" / "types" / "counters.toml"
+ALSO_IN_TRANSPORT = {"rnr_naks", "cnps"}  # counted by blocks, and shown next to what they are compared with
 
 
 def validator():
@@ -18,6 +21,22 @@ def validator():
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
+
+
+def counted(bench, report, what):
+    """The report of a NIC has the counters of counters.toml, each in its place, and no others."""
+    described = json.loads(bench.rxnic("counters", "--json").stdout)
+    places = {"transport": set(ALSO_IN_TRANSPORT)}
+    for name in tomllib.loads(COUNTERS.read_text(encoding="utf-8")):
+        places.setdefault(described[name]["report"], set()).update(described[name]["counters"])
+    for place, keys in places.items():
+        path = place.split(".")
+        if path[:2] == ["blocks", "requester"] and "requester" not in report["blocks"] or path == ["fabric"]:
+            continue
+        bench.expect_equal(sorted(at(report, path)), sorted(keys), f"{what}: {place}")
+    unknown = [stem for stem in report["blocks"] if f"blocks.{stem}.counters" not in places]
+    bench.expect_equal(unknown, [], f"{what}: blocks without a section")
+    return places
 
 
 def fits(bench, report, schema, what):
@@ -39,6 +58,7 @@ def both_sides(bench, traces):
             report = bench.replay(trace, "--receiver", side)
             if report is not None:
                 fits(bench, report, schema, f"{trace.name} {side}")
+                counted(bench, report, f"{trace.name} {side}")
 
 
 def sample(bench):
@@ -66,6 +86,9 @@ def programs(bench):
         for error in schema.iter_errors(report):
             bench.expect(False, f"{nics} NICs: {'/'.join(map(str, error.absolute_path))}: {error.message}")
         bench.expect_equal(len(report["nics"]), int(nics), "nics")
+        for one in report["nics"]:
+            places = counted(bench, one, f"{nics} NICs")
+        bench.expect_equal(sorted(report["fabric"]), sorted(places["fabric"]), "fabric")
         for key in list(report):
             spoilt = {k: v for k, v in report.items() if k != key}
             bench.expect(not schema.is_valid(spoilt), f"the schema does without {key}")

@@ -15,6 +15,7 @@
 #include "model/params/config.h"
 #include "model/params/params_table.h"
 #include "testbench/sim/cli_options.h"
+#include "testbench/sim/counters_table.h"
 #include "testbench/sim/replay_command.h"
 #include "testbench/sim/report.h"
 #include "testbench/sim/run_command.h"
@@ -33,7 +34,8 @@ constexpr const char* kAbout =
     "  rxnic replay capture.pcap                     what a receive path would have done with a capture\n"
     "  rxnic replay --set dma_engine.read_latency_ps=900000 capture.pcap\n"
     "                                                the same behind a slower PCIe\n"
-    "  rxnic params                                  every size, width and latency, and where its value comes from\n";
+    "  rxnic params                                  every size, width and latency, and where its value comes from\n"
+    "  rxnic counters                                what each number of a report counts\n";
 
 struct ParamsCommand {
   CommonOptions common;
@@ -61,6 +63,21 @@ struct ParamsCommand {
   }
 };
 
+struct CountersCommand {
+  std::string section;
+  bool json = false;
+
+  void describe(CLI::App& app) {
+    app.add_option("section", section, "Only this section");
+    app.add_flag("--json", json, "As JSON");
+  }
+
+  int run() const {
+    std::cout << (json ? counters_json(section) : counters_text(section));
+    return kDone;
+  }
+};
+
 int show_report(const std::string& folder) {
   const std::string path = std::filesystem::path(folder) / "report.json";
   std::cout << report_summary(parse_report(read_file(path, "the report of a run"), path),
@@ -82,6 +99,9 @@ int run_program(int argc, const char* const* argv) {
   ParamsCommand params_command;
   CLI::App* params_app = app.add_subcommand("params", "Print every parameter: value, unit, range, evidence");
   params_command.describe(*params_app);
+  CountersCommand counters_command;
+  CLI::App* counters_app = app.add_subcommand("counters", "Print every counter: unit, meaning, place in the report");
+  counters_command.describe(*counters_app);
   std::string folder;
   CLI::App* report_app = app.add_subcommand("report", "Show the report of a run again");
   report_app->add_option("run_dir", folder, "Folder that a run wrote")->required()->type_name("RUN_DIR");
@@ -96,10 +116,11 @@ int run_program(int argc, const char* const* argv) {
     app.parse(argc, argv);
     if (replay_app->parsed()) return replay_command.run();
     if (params_app->parsed()) return params_command.run();
+    if (counters_app->parsed()) return counters_command.run();
     if (report_app->parsed()) return show_report(folder);
     if (run_app->parsed()) return run_command.run();
     if (serve_app->parsed()) return serve_command.run();
-    std::cerr << "rxnic: found no command; expected run, serve, replay, params or report (rxnic --help)\n";
+    std::cerr << "rxnic: found no command; expected run, serve, replay, params, counters or report (rxnic --help)\n";
     return kUsage;
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : kUsage;

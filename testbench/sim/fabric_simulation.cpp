@@ -113,12 +113,7 @@ void FabricSimulation::collect(RunResult& r) {
   }
   r.latency_ns = latency_result(latency);
   r.one_way_ns = latency_result(one_way);
-  const FabricCounters& f = fabric_.counters();
-  r.fabric = {{"frames", f.frames},
-              {"loopback", f.loopback},
-              {"unroutable", f.unroutable},
-              {"bytes", f.bytes},
-              {"paused", f.paused}};
+  r.fabric = named_counts(fabric_.counters());
   StateHash h;
   h.mix(engine.state_hash());
   for (const auto& station : stations_) h.mix(station->memory.tables_digest());

@@ -22,7 +22,7 @@ Json counts(const std::vector<NamedCount>& list) {
 Json packets(const LedgerCounters& p) {
   Json dropped = {{"total", p.dropped_total()}};
   for (std::size_t i = 1; i < kDropReasons; ++i) {
-    if (p.dropped[i] != 0) dropped[std::string(drop_reason_name(static_cast<DropReason>(i)))] = p.dropped[i];
+    if (p.dropped[i] != 0) dropped[std::string(name_of(static_cast<DropReason>(i)))] = p.dropped[i];
   }
   return {{"seen", p.seen}, {"accepted", p.accepted}, {"not_rdma", p.not_rdma}, {"dropped", dropped}};
 }
@@ -35,7 +35,7 @@ Json block(const BlockResult& b) {
   const auto cycles = [&b](Activity a) { return b.account[static_cast<std::size_t>(a)]; };
   Json waiting = Json::object();
   for (std::size_t i = static_cast<std::size_t>(Activity::kWaitContext); i < kActivities; ++i) {
-    if (b.account[i] != 0) waiting[std::string(activity_name(static_cast<Activity>(i)).substr(5))] = b.account[i];
+    if (b.account[i] != 0) waiting[std::string(name_of(static_cast<Activity>(i)).substr(5))] = b.account[i];
   }
   return {{"busy", cycles(Activity::kBusy)},
           {"starved", cycles(Activity::kStarved)},
@@ -90,7 +90,7 @@ BlockResult parse_block(const std::string& stem, const Json& j) {
   b.stem = stem;
   b.counters = named_counts(j.at("counters"));
   for (std::size_t i = 0; i < kActivities; ++i) {
-    const std::string name(activity_name(static_cast<Activity>(i)));
+    const std::string name(name_of(static_cast<Activity>(i)));
     const bool waits = i >= static_cast<std::size_t>(Activity::kWaitContext);
     b.account[i] = waits ? j.at("waiting").value(name.substr(5), std::uint64_t{0}) : j.at(name).get<std::uint64_t>();
   }
@@ -116,7 +116,7 @@ void parse_packets(const Json& j, LedgerCounters& p) {
   p.accepted = j.at("accepted");
   p.not_rdma = j.at("not_rdma");
   for (std::size_t i = 1; i < kDropReasons; ++i) {
-    p.dropped[i] = j.at("dropped").value(std::string(drop_reason_name(static_cast<DropReason>(i))), std::uint64_t{0});
+    p.dropped[i] = j.at("dropped").value(std::string(name_of(static_cast<DropReason>(i))), std::uint64_t{0});
   }
 }
 

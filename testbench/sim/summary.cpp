@@ -116,7 +116,7 @@ void cycle_stack(Writer& w, const std::string& stem, const Stack& s, bool leave_
   std::string bar = w.paint(kBusy, columns[0]) + w.paint(kWaiting, columns[1]) + w.paint(kBlocked, columns[2]) +
                     w.paint(kStarved, columns[3]);
   for (std::size_t used = columns[0] + columns[1] + columns[2] + columns[3]; used < kBarColumns; ++used) bar += ' ';
-  const std::string_view waits_for = activity_name(static_cast<Activity>(s.longest_wait)).substr(5);
+  const std::string_view waits_for = name_of(static_cast<Activity>(s.longest_wait)).substr(5);
   w.raw(fmt::format("  {:<19}{} {:>6.2f} {:>7.2f} {:>7.2f} {:>7.2f}{}{}\n", stem, bar, 100 * s.share(0),
                     100 * s.share(1), 100 * s.share(2), 100 * s.share(3), s.parts[1] == 0 ? "" : "  ",
                     s.parts[1] == 0 ? "" : waits_for));
@@ -147,12 +147,14 @@ void packets(Writer& w, const NicResult& r) {
                      count(r.packets.accepted), count(r.packets.not_rdma), count(r.packets.dropped_total())));
   std::vector<NamedCount> dropped;
   for (std::size_t i = 1; i < kDropReasons; ++i) {
-    dropped.emplace_back(drop_reason_name(static_cast<DropReason>(i)), r.packets.dropped[i]);
+    dropped.emplace_back(name_of(static_cast<DropReason>(i)), r.packets.dropped[i]);
   }
   if (r.packets.dropped_total() != 0) w.line("dropped", list(dropped));
   w.line("messages", fmt::format("{}   completions {} (in error {})   payload {}", count(r.messages), count(r.cqes),
                                  count(r.error_cqes), scaled(static_cast<double>(r.bytes), "B")));
-  w.line("transport", list(r.transport));
+  std::vector<NamedCount> transport = r.transport;
+  std::erase_if(transport, [](const NamedCount& c) { return c.first == "messages"; });  // in the line above
+  w.line("transport", list(transport));
   w.line("events", list(r.events));
 }
 

@@ -36,8 +36,8 @@ FLOORS = {
 }
 SYSTEMC_FLOORS = {"model/engine", "model/blocks", "model/nic", "bridge/device", "testbench"}
 VERBS_FLOORS = {"bridge/verbs", "testbench"}
-GENERATED = {"model/params/params.h", "model/types/descriptors.h"}  # and a header for each group of descriptors.toml
-DESCRIPTORS = "model/types/descriptors.toml"
+GENERATED = {"model/params/params.h", "model/types/descriptors.h", "model/types/all_counters.h"}
+DESCRIPTORS, COUNTERS = "model/types/descriptors.toml", "model/types/counters.toml"  # a header for each group, section
 NOT_BLOCKS = {"nic", "wire", "host", "fabric", "live"}  # sections of params.toml that are no block
 CLANG_FORMAT = "14"
 
@@ -81,6 +81,8 @@ def check_floors(tree):
     generated = set(GENERATED)
     if DESCRIPTORS in tree.files:
         generated |= {f"model/types/{group}.h" for group in tomllib.loads(tree.text(DESCRIPTORS))}
+    if COUNTERS in tree.files:
+        generated |= {f"model/types/{section}_counters.h" for section in tomllib.loads(tree.text(COUNTERS))}
     for name in tree.named(".h", ".cpp"):
         floor = floor_of(name)
         if floor is None:
@@ -213,6 +215,21 @@ def check_params(tree):
                 continue
             if not any(re.search(rf"\b{section}\.{key}\b", text) for text in code.values()):
                 yield f"{section}.{key}: is in params.toml, but nothing reads it"
+
+
+def check_counters(tree):
+    """Every counter of counters.toml is counted where its struct is a member."""
+    if COUNTERS not in tree.files:
+        return
+    code = {name: tree.text(name) for name in tree.named(".h", ".cpp", under="model/")}
+    for section, body in tomllib.loads(tree.text(COUNTERS)).items():
+        struct = section.title().replace("_", "") + "Counters"
+        owners = {name.rsplit(".", 1)[0] for name, text in code.items() if re.search(rf"\b{struct} \w+_;", text)}
+        own = "".join(text for name, text in code.items() if name.rsplit(".", 1)[0] in owners)
+        for member in body["counters"]:
+            at = rf"\.{member}\b(\[[^]]*\])*"
+            if not re.search(rf"\+\+[^;]*{at}|{at}( \+= | = |\+\+)", own):
+                yield f"{section}.{member}: is in counters.toml, but nothing counts it"
 
 
 CHECKS = {name.removeprefix("check_"): check for name, check in list(globals().items()) if name.startswith("check_")}

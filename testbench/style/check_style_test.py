@@ -176,6 +176,18 @@ class CheckStyle(unittest.TestCase):
         self.write("model/blocks/cam.cpp", LICENCE + '#include "model/blocks/cam.h"\n')
         self.assert_one("params", "cam.entries")
 
+    def test_counter_that_nothing_counts(self):
+        self.write("model/types/counters.toml", '# SPDX-License-Identifier: Apache-2.0\n[cam.counters]\n'
+                   'hits = { unit = "tags" }\nwaits = { unit = "tags" }\n')
+        self.write("model/blocks/cam.h", LICENCE + "class Cam final : public Block { CamCounters counters_; };\n")
+        for counting in ("++counters_.waits;", "counters_.waits += 2;", "counters_.waits = 7;",
+                         "++(late ? counters_.waits : counters_.hits);", "++counters_.waits[i];"):
+            self.write("model/blocks/cam.cpp", LICENCE + f"void f() {{ ++counters_.hits; {counting} }}\n")
+            self.assertEqual(self.offences("counters"), [], counting)
+        for reading in ("g(counters_.waits);", "if (counters_.waits == 3) g();"):
+            self.write("model/blocks/cam.cpp", LICENCE + f"void f() {{ ++counters_.hits; {reading} }}\n")
+            self.assert_one("counters", "cam.waits")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -5,13 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "model/types/descriptor_text.h"
 #include "model/types/descriptors.h"
+#include "testbench/unit/plain/generator_fixture.h"
 
 namespace rxnic {
 
@@ -171,22 +169,9 @@ TEST(Descriptors, DefaultsFitAndWidthsAddUp) {
   EXPECT_GE(seen, 9u);
 }
 
-std::string contents(const std::filesystem::path& path) {
-  std::ostringstream out;
-  out << std::ifstream(path).rdbuf();
-  return out.str();
-}
-
-class GeneratedDescriptors : public testing::Test {
+class GeneratedDescriptors : public GeneratorFixture {
  protected:
-  const std::filesystem::path types_ = std::filesystem::path(RXNIC_SOURCE_DIR) / "model/types";
   const std::filesystem::path package_ = std::filesystem::path(RXNIC_BINARY_DIR) / "generated/rtl/rxnic_link_pkg.sv";
-  const std::filesystem::path folder_ =
-      std::filesystem::path(testing::TempDir()) /
-      (std::string("rxnic_descriptors_") + testing::UnitTest::GetInstance()->current_test_info()->name());
-
-  void SetUp() override { std::filesystem::create_directories(folder_); }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   // Verilator's findings in the package and a module, which it elaborates.
   std::string lint(const std::filesystem::path& package, const std::string& module) const {
@@ -197,21 +182,7 @@ class GeneratedDescriptors : public testing::Test {
     return "verilator: " + contents(folder_ / "lint");
   }
   static bool has_verilator() { return std::system("command -v verilator >/dev/null") == 0; }
-
-  // Runs generate.py on descriptors of a test; true when it takes them.
-  bool generate(const std::string& descriptors) const {
-    std::filesystem::create_directories(folder_ / "model/types");
-    std::filesystem::create_directories(folder_ / "model/params");
-    const auto again = std::filesystem::copy_options::overwrite_existing;
-    std::filesystem::copy_file(types_ / "generate.py", folder_ / "model/types/generate.py", again);
-    std::filesystem::copy_file(types_.parent_path() / "params/emit.py", folder_ / "model/params/emit.py", again);
-    std::ofstream(folder_ / "model/types/descriptors.toml") << "[ids]\nPsn = { bits = 24, hex = true }\n"
-                                                            << descriptors;
-    return std::system((std::string(RXNIC_PYTHON) + " -B " + (folder_ / "model/types/generate.py").string() +
-                        " --out " + (folder_ / "out").string() + " 2>" + (folder_ / "stderr").string())
-                           .c_str()) == 0;
-  }
-  std::string made(const char* name) const { return contents(folder_ / "out" / name); }
+  bool generate(const std::string& descriptors) const { return GeneratorFixture::generate(descriptors, ""); }
 };
 
 TEST_F(GeneratedDescriptors, SystemVerilogWidthsAreThoseOfTheTraits) {
@@ -279,7 +250,7 @@ pointer = { opaque = "const int*", sentence = "Pointer." }
 )";
 
 TEST_F(GeneratedDescriptors, EveryKindOfFieldHasItsForm) {
-  ASSERT_TRUE(generate(kParcel)) << contents(folder_ / "stderr");
+  ASSERT_TRUE(generate(kParcel)) << complaint();
   const std::string header = made("model/types/parcel.h");
   EXPECT_THAT(header, HasSubstr("enum class Colour : std::uint8_t {\n  kRed,  // Red.\n  kBlue = 9,\n};"));
   EXPECT_THAT(header, HasSubstr("  Colour colour = Colour::kBlue;\n"));
@@ -316,7 +287,7 @@ TEST_F(GeneratedDescriptors, FlawsAreRefusedByName) {
     const std::size_t at = text.find(from);
     ASSERT_NE(at, std::string::npos) << from;
     EXPECT_FALSE(generate(text.replace(at, from.size(), to))) << to;
-    EXPECT_THAT(contents(folder_ / "stderr"), HasSubstr("descriptors.toml: " + because));
+    EXPECT_THAT(complaint(), HasSubstr("descriptors.toml: " + because));
   };
   refused("\"Psn\"", "\"Psm\"", "Piece.psn: expected a type that is known");
   refused("bits = 12", "bits = 17", "Parcel.context: expected 1 to 16 bits");

@@ -20,24 +20,24 @@ bool is_snake_case(std::string_view s) {
 TEST(Packet, EveryDropReasonHasANameOfItsOwn) {
   std::set<std::string> names;
   for (std::size_t i = 0; i < kDropReasons; ++i) {
-    const std::string name{drop_reason_name(static_cast<DropReason>(i))};
+    const std::string name{name_of(static_cast<DropReason>(i))};
     EXPECT_TRUE(is_snake_case(name)) << i;
     EXPECT_TRUE(names.insert(name).second) << name;
   }
-  EXPECT_EQ(drop_reason_name(DropReason::kNone), "none");
-  EXPECT_EQ(drop_reason_name(DropReason::kPsnAhead), "psn_ahead");
-  EXPECT_EQ(drop_reason_name(DropReason::kHostMemory), "host_memory");
+  EXPECT_EQ(name_of(DropReason::kNone), "none");
+  EXPECT_EQ(name_of(DropReason::kPsnAhead), "psn_ahead");
+  EXPECT_EQ(name_of(DropReason::kHostMemory), "host_memory");
 }
 
 TEST(Packet, EveryStationHasANameOfItsOwn) {
   std::set<std::string> names;
   for (std::size_t i = 0; i < kStations; ++i) {
-    const std::string name{station_name(static_cast<Station>(i))};
+    const std::string name{name_of(static_cast<Station>(i))};
     EXPECT_TRUE(is_snake_case(name)) << i;
     EXPECT_TRUE(names.insert(name).second) << name;
   }
-  EXPECT_EQ(station_name(Station::kWire), "wire");
-  EXPECT_EQ(station_name(Station::kAckGenerator), "ack_generator");
+  EXPECT_EQ(name_of(Station::kWire), "wire");
+  EXPECT_EQ(name_of(Station::kAckGenerator), "ack_generator");
 }
 
 TEST(Packet, ResetForgetsEverythingThatADecisionReads) {

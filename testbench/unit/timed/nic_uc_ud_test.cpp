@@ -438,7 +438,7 @@ TEST_F(NicDrops, FirstFaultIsCountedAndNothingElseHappens) {
   }
   for (std::size_t i = 0; i < kDropReasons; ++i) {
     const auto reason = static_cast<DropReason>(i);
-    EXPECT_EQ(dropped(reason), expected[reason]) << drop_reason_name(reason);
+    EXPECT_EQ(dropped(reason), expected[reason]) << name_of(reason);
   }
 }
 

@@ -50,7 +50,7 @@ struct Rig {
     in.push(Cycle{0}, h);
     bench.run();
     EXPECT_EQ(out.size(), 0u);
-    EXPECT_EQ(dropped(reason), 1u) << drop_reason_name(reason);
+    EXPECT_EQ(dropped(reason), 1u) << name_of(reason);
     EXPECT_EQ(shared.ledger.counters().seen, 1u);
     EXPECT_EQ(dut.counters().dropped, 1u);
     EXPECT_EQ(shared.packets.in_use(), 0u);

@@ -138,7 +138,7 @@ TEST(TransportChecker, SilentFailuresEndHere) {  // (R3)
     row.spoil(rig.shared.packets[h], qp);
     bench.run();
     EXPECT_EQ(rig.out.size(), 0u);
-    EXPECT_EQ(rig.dropped(row.reason), 1u) << drop_reason_name(row.reason);
+    EXPECT_EQ(rig.dropped(row.reason), 1u) << name_of(row.reason);
     EXPECT_EQ(rig.shared.ledger.counters().dropped_total(), 1u);
     EXPECT_EQ(rig.shared.packets.in_use(), 0u);
     EXPECT_EQ(qp.pins.count(), 0u);

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters as loops see them. counters.toml describes each one; what generate.py makes from it is, besides the structs,
+// a specialisation of Counters for each.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace rxnic {
+
+struct CounterInfo {
+  std::string_view key;  // in the report
+  std::string_view unit;
+  std::string_view sentence;
+  bool high_water = false;  // the greatest value seen, not a count
+};
+
+// Specialised for each struct of counters:
+//   kSection, kSentence  who counts, and what
+//   kReport              where they lie in report.json: "blocks.rx_parser.counters"
+//   kAll                 one CounterInfo a counter; a counter of an enumeration has one a value
+//   for_each(f, c...)    f(kAll[i], c.member...) for each, the members of all objects c
+template <class C>
+struct Counters {};
+template <class C>
+concept Counted = requires {
+  Counters<C>::kAll;
+};
+
+// What was counted since `before`, the same counters at an earlier time; a high-water mark stays as it is.
+template <Counted C>
+constexpr C operator-(C now, const C& before) {
+  Counters<C>::for_each(
+      [](const CounterInfo& info, std::uint64_t& n, const std::uint64_t& earlier) {
+        if (!info.high_water) n -= earlier;
+      },
+      now, before);
+  return now;
+}
+
+}  // namespace rxnic
