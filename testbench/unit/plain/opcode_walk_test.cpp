@@ -145,7 +145,7 @@ TEST(OpcodeWalk, TheRequesterMakesEveryRequestOfTheTransport) {
       SendRequest r;
       r.opcode = row.opcode;
       r.bytes = wqe.bytes;
-      set_request_headers(h, qp, r, {.bytes = wqe.bytes, .first = true, .last = true});
+      set_request_headers(h, qp, r, {.psn = {}, .bytes = wqe.bytes, .first = true, .last = true});
       EXPECT_EQ(h.opcode, opcode_of(t, row.only));
       if (traits & (kHasReth | kHasAtomicEth)) {
         EXPECT_TRUE(h.length == wqe.bytes) << "RETH";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two NICs: whatever fails and whenever, each send WQE completes exactly once and in order (rules R5, R6 of
-// model/blocks/requester.h, R9 of model/core/request_table.h, R5 of model/core/qp_error.h).
+// model/blocks/requester.h, R9 of model/core/request_table.h, R5 of model/core/refusal.h).
 #include <gtest/gtest.h>
 
 #include <random>
