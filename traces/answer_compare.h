@@ -7,8 +7,8 @@
 //   R2  Exact match: same kind of answer (ACK, READ response with its position, atomic acknowledge), same MSN, same
 //       payload length, same atomic result. AETH credits and RNR timers are free choices and not compared.
 //   R3  A captured NAK is equal when the model sends one with the same code and PSN, an RNR NAK when the model sends
-//   one
-//       with the same PSN. One that only the model sends is a difference as soon as the captured receiver went past it.
+//       one with the same PSN. One that only the model sends is a difference as soon as the captured receiver went past
+//       it.
 //   R4  After a gap in the captured requests the model has seen fewer messages end: the first exact match after it sets
 //       the distance between the MSNs anew (counted). Atomic results are compared until the first gap.
 //   R5  Not compared, and counted by reason: captured answers to requests that are not in the capture, answers of the

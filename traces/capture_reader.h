@@ -8,8 +8,7 @@
 //   R2  Time counts from the file's first frame. A frame that is older than the one before it, or later than 2^63 ps,
 //       gets the time of the one before it; how many there were is counted.
 //   R3  A file that ends in the middle of a record, or goes on with something that is no record, gives the frames
-//   before
-//       it and then says cut_short(). A file without a readable header is a TraceError.
+//       before it and then says cut_short(). A file without a readable header is a TraceError.
 //   R4  Memory does not depend on the length of the file: a frame's bytes are valid until the next call.
 #pragma once
 

@@ -3,8 +3,7 @@
 // plays the host writes it into memory and tells the device.
 //
 //   R1  Every QP of the survey exists in state RTS with all rights, in one protection domain. The QP contexts' queue
-//   and
-//       CQ numbers are indices into `queues` and `cqs`.
+//       and CQ numbers are indices into `queues` and `cqs`.
 //   R2  Queues: an RQ for each QP, or one SRQ for all; XRC target QPs have none, each XRC SRQ of the packets is a queue
 //       of its own. QP1 has an RQ in any case, with buffers for one MAD and the 40 bytes of a GRH.
 //   R3  Buffers hold the largest message seen on the queue (UD: and 40 bytes) unless the options say otherwise; each

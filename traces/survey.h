@@ -12,8 +12,7 @@
 //   R4  MTU: the largest FIRST or MIDDLE payload between the pair; without one the path MTU of the CM REQ; without that
 //       what the PSNs after a READ tell; without that the smallest that fits what was seen, which is an assumption.
 //   R5  A PSN gap is a request whose PSN is ahead of the one after its predecessor's on that QP. A READ moves the PSN
-//   on
-//       by its number of responses. A PSN behind is a repetition.
+//       on by its number of responses. A PSN behind is a repetition.
 //   R6  The MSN before the first request is that of the first answer less the messages that ended in between.
 //   R7  Memory depends on the number of QPs, addresses and regions, each bounded (SurveyLimits); what is beyond is
 //       counted in `ignored`.

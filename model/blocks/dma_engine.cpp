@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "model/types/bits.h"
 #include "model/types/syndrome.h"
@@ -17,6 +18,12 @@ constexpr std::uint32_t kCreditUnit = 16;  // bytes: what PCI Express counts pos
 std::uint64_t credit_of(const DmaEngineParams& p, std::uint32_t bytes) {  // (R6)
   const std::uint64_t units = std::max(1u, (bytes + kCreditUnit - 1) / kCreditUnit);
   return std::min<std::uint64_t>(units * kCreditUnit, p.posted_credit_bytes);
+}
+
+// As many lines as there are indices, each of the same depth.
+template <class Line, std::size_t... I>
+std::array<Line, sizeof...(I)> lines_of(std::uint32_t depth, std::index_sequence<I...>) {
+  return {((void)I, Line(depth))...};
 }
 
 }  // namespace
@@ -35,12 +42,9 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
       tags_left_(params.tags),
       credit_left_(params.posted_credit_bytes),
       leaving_(kLeaving),
-      answers_{[&]<std::size_t... I>(std::index_sequence<I...>){
-          return std::array<DelayLine<Answer>, sizeof...(I)>{((void)I, DelayLine<Answer>(params.tags))...};
-}  // namespace rxnic
-(std::make_index_sequence<kDmaClients + 1>())
-}
-, unlanded_(params.posted_credit_bytes / kCreditUnit), landings_(params.posted_credit_bytes / kCreditUnit) {
+      answers_(lines_of<DelayLine<Answer>>(params.tags, std::make_index_sequence<kDmaClients + 1>())),
+      unlanded_(params.posted_credit_bytes / kCreditUnit),
+      landings_(params.posted_credit_bytes / kCreditUnit) {
   for (std::size_t c = 0; c < kDmaClients; ++c) requests[c].show_in(asking_, bit_of(c));
 }
 

@@ -3,8 +3,7 @@
 //
 //   R1  A packet that arrives in cycle n can leave from cycle n + 1 on; one leaves a cycle, in order.
 //   R2  The buffer holds at most rx_buffer_bytes of frames, and at most 512 of them. What does not fit waits on the
-//   wire (kPause: link-level
-//       flow control) or is dropped and counted (kDrop).
+//       wire (kPause: link-level flow control) or is dropped and counted (kDrop).
 #pragma once
 
 #include <algorithm>

@@ -3,13 +3,12 @@
 // header to the pad, with the fields that change on the way taken as ones.
 //
 //   R1  Before the network header stand 8 bytes of ones: RoCE has no LRH, and a router replaces that of a packet with a
-//   GRH.
-//       A local InfiniBand packet counts its LRH, with the VL taken as ones.
+//       GRH. A local InfiniBand packet counts its LRH, with the VL taken as ones.
 //   R2  Masked: IPv4 TOS, TTL, header checksum; IPv6 traffic class, flow label, hop limit; GRH likewise; UDP checksum;
 //       BTH byte 4 (FECN, BECN, reserved).
 //   R3  The result is stored with its least significant byte first.
 //   R4  An InfiniBand packet ends with a VCRC (7.8.2): CRC-16 over all bytes from LRH to ICRC, none masked, stored
-//   likewise.
+//       likewise.
 #pragma once
 
 #include <cstdint>

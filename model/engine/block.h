@@ -5,9 +5,8 @@
 //       own accord, kNever when only a link can wake it. It may be called in any cycle: a call with nothing to do
 //       changes nothing.
 //   R2  Each cycle counts as exactly one activity: the one that the last step at or before it gave.
-//   R3  A block whose activity will change in cycle n without a link event returns at most n, or says so beforehand:
-//   `from n on
-//       the activity is another one` needs no step in n.
+//   R3  A block whose activity will change in cycle n without a link event returns at most n, or announces the change
+//       beforehand ("from n on the activity is ..."), which needs no step in n.
 #pragma once
 
 #include <array>

@@ -10,7 +10,8 @@
 //   R6  A consumer of many links may have each show in a bit whether it is empty (show_in), so that the consumer looks
 //       only at those that hold something, visible yet or not.
 //   R7  What is pushed fits the widths of its descriptor; checked where assertions are on.
-//   One transfer a cycle needs a capacity of at least 2.
+//
+// One transfer a cycle needs a capacity of at least 2.
 #pragma once
 
 #include <bit>
