@@ -68,7 +68,7 @@ SurveyState::Recent& SurveyState::recent_slot(std::uint32_t source, std::uint32_
 
 void SurveyState::use_region(std::uint32_t destination, const Headers& h, std::uint64_t bytes, std::uint8_t access,
                              std::uint64_t number) {
-  if (bytes == 0) return;  // a zero-length request looks at no region (rules 6)
+  if (bytes == 0) return;  // a zero-length request looks at no region (rules 6.3)
   const std::uint64_t key = std::uint64_t{destination} << 32 | raw(h.rkey);
   const std::uint64_t end = h.va + bytes < h.va ? ~std::uint64_t{0} : h.va + bytes;
   const auto found = region_index.find(key);

@@ -77,7 +77,7 @@ struct QpContext {
   bool uses_srq = false;
   bool tag_matching = false;       // its SRQ is a TM SRQ
   bool resynchronise = false;      // take a PSN ahead of the expected one as it is and count the gap (captures)
-  std::uint8_t min_rnr_timer = 0;  // code of rules.md
+  std::uint8_t min_rnr_timer = 0;  // code (rules 6.9)
   std::uint8_t max_dest_rd_atomic = 16;
 
   // The transport checker's.

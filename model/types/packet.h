@@ -99,7 +99,7 @@ struct alignas(64) Packet {
   std::uint16_t epoch = 0;             // of its QP when it was checked (core/refusal.h)
   std::uint32_t message_sequence = 0;  // number of its message within its QP; of an answer: of the WQE of ours
   ResponderUndo undo;
-  std::uint8_t syndrome = 0;  // of the answer (rules 6)
+  std::uint8_t syndrome = 0;  // of the answer (rules 6.8)
   bool acknowledge = false;   // an answer is due
   bool takes_wqe = false;
   bool ends_message = false;
@@ -107,7 +107,7 @@ struct alignas(64) Packet {
   bool releases_wqe = false;    // nobody behind it uses `wqe_slot`
   bool fails_qp = false;        // its failure moves the QP to the error state
   bool resynchronised = false;  // its PSN was ahead and taken as it is
-  bool bad_length = false;      // fails with 0x61 once its WQE is there (rules 6: WQE before length)
+  bool bad_length = false;      // fails with 0x61 once its WQE is there (rules 6.2: WQE before length)
   WcStatus status = WcStatus::kSuccess;
   CqeOpcode cqe_opcode = CqeOpcode::kReceive;
   Cqn cq{};  // where its CQE goes

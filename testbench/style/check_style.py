@@ -232,6 +232,36 @@ def check_counters(tree):
                 yield f"{section}.{member}: is in counters.toml, but nothing counts it"
 
 
+def check_citations(tree):
+    """Every `rules N.M` is a point of model/RULES.md, and what follows `NUMBERS.md,` one of its headings."""
+    points, section = set(), ""
+    for line in tree.text("model/RULES.md").splitlines() if "model/RULES.md" in tree.files else []:
+        if heading := re.match(r"## (\d+) ", line):
+            section = heading[1]
+            points.add(section)
+        elif point := re.match(r"(\d+)\. ", line):
+            points.add(f"{section}.{point[1]}")
+    numbers = tree.text("model/NUMBERS.md") if "model/NUMBERS.md" in tree.files else ""
+    headings = tuple(re.findall(r"^## (.+)$", numbers, re.M))
+    gap = r"\s+(?:(?://|#|\*)\s*)?"  # a citation may go on in the next line of a comment
+    rules = re.compile(rf"\b[Rr]ules{gap}(\d+(?:\.\d+)?(?:(?:,{gap}(?:and )?|{gap}and{gap}|\s*\.\.\s*)\d+(?:\.\d+)?)*)")
+    for name in tree.files:
+        if not name.endswith((".h", ".cpp", ".py", ".sv", ".md", ".toml", ".txt")):
+            continue
+        text = tree.text(name)
+        for cited in rules.finditer(text):
+            for point in re.findall(r"\d+(?:\.\d+)?", cited[1]):
+                if point not in points:
+                    yield f"{name}:{text.count(chr(10), 0, cited.start()) + 1}: model/RULES.md has no point {point}"
+        for cited in re.finditer(rf"\bNUMBERS\.md,{gap}", text):
+            if not text.startswith(headings, cited.end()):
+                found = text[cited.end():cited.end() + 30].split("\n")[0]
+                yield f"{name}:{text.count(chr(10), 0, cited.start()) + 1}: model/NUMBERS.md has no heading {found!r}"
+        for cited in re.finditer(r"\b(rules|numbers)\.md\b", text):
+            yield (f"{name}:{text.count(chr(10), 0, cited.start()) + 1}: {cited[0]}: expected a citation of "
+                   "model/RULES.md (rules N.M) or of a heading of model/NUMBERS.md")
+
+
 CHECKS = {name.removeprefix("check_"): check for name, check in list(globals().items()) if name.startswith("check_")}
 
 

@@ -15,6 +15,8 @@ GOOD = {
     "CMakePresets.json": "{}\n",
     "LICENSE": "text\n",
     "model/params/params.toml": PARAMS,
+    "model/RULES.md": "# Rules\n## 1 Posting\n1. First.\n2. Second.\n## 2 Polling\n1. First.\n",
+    "model/NUMBERS.md": "# Numbers\n## Line rate\n",
     "model/types/ids.h": LICENCE + '#include <cstdint>\n\n#include "model/params/params.h"\n',
     "model/engine/block.h": LICENCE + '#include <systemc>\n\n#include "model/types/ids.h"\n',
     "model/core/list.h": LICENCE + '#include "model/types/ids.h"\n',
@@ -187,6 +189,34 @@ class CheckStyle(unittest.TestCase):
         for reading in ("g(counters_.waits);", "if (counters_.waits == 3) g();"):
             self.write("model/blocks/cam.cpp", LICENCE + f"void f() {{ ++counters_.hits; {reading} }}\n")
             self.assert_one("counters", "cam.waits")
+
+    def test_citations_of_what_exists(self):
+        for text in ("rules 1", "rules 1.2, 2 and 2.1", "rules 1.1 .. 1.2", "rules\n//       2.1", "rules R7",
+                     "NUMBERS.md, Line rate"):
+            with self.subTest(text):
+                self.write("model/core/list.h", LICENCE + f"// see {text}; the rest\n")
+                self.assertEqual(self.offences("citations"), [])
+
+    def test_citation_of_a_rule_that_does_not_exist(self):
+        for cited, missing in (("3", "3"), ("1.3", "1.3"), ("1.1, 2.2", "2.2"), ("1 and 4", "4"), ("1 .. 1.9", "1.9")):
+            for name in ("model/core/list.h", "testbench/unit/timed/cam_test.cpp", "model/core/README.md",
+                         "model/params/params.toml"):
+                with self.subTest(cited + " in " + name):
+                    self.write(name, f"// see rules {cited}\n")
+                    self.assert_one("citations", f"{name}:1", f"no point {missing}")
+                    self.write(name, "")
+
+    def test_citation_that_goes_on_in_the_next_line(self):
+        self.write("model/core/list.h", LICENCE + "// and so on (rules\n//       7.1)\n")
+        self.assert_one("citations", "model/core/list.h:2", "no point 7.1")
+
+    def test_citation_of_a_heading_that_does_not_exist(self):
+        self.write("model/core/list.h", LICENCE + "// NUMBERS" + ".md, Wire rate\n")
+        self.assert_one("citations", "model/core/list.h:2", "Wire rate")
+
+    def test_citation_of_a_page_by_another_name(self):
+        self.write("model/core/list.h", LICENCE + "// code of rules" + ".md\n")
+        self.assert_one("citations", "model/core/list.h:2", "expected a citation")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@
 namespace rxnic {
 namespace {
 
-constexpr std::uint64_t kReadLatency = 548;  // with the two links 550 cycles of 1 ns from read to read (numbers.md)
+// With the two links 550 cycles of 1 ns from read to read (NUMBERS.md, SRQ against RQ).
+constexpr std::uint64_t kReadLatency = 548;
 
 // Memory that is not there.
 class NoMemory final : public HostMemory {
@@ -257,7 +258,7 @@ TEST(SrqWqeFetcher, TheTwoInputsTakeTurns) {  // R1
   EXPECT_EQ(rig.out.values(), expected);
 }
 
-TEST(SrqWqeFetcher, LinkedListPaysOneDependentReadForEachWqe) {  // numbers.md, SRQ against RQ
+TEST(SrqWqeFetcher, LinkedListPaysOneDependentReadForEachWqe) {  // NUMBERS.md, SRQ against RQ
   SrqWqeFetcherParams p = defaults();
   p.sequential_prefetch = false;
   const double list = cycles_per_wqe(p, WqKind::kSrq, WqLayout::kLinkedList, true);
@@ -265,7 +266,7 @@ TEST(SrqWqeFetcher, LinkedListPaysOneDependentReadForEachWqe) {  // numbers.md, 
   EXPECT_DOUBLE_EQ(list, kReadLatency + 2);
 }
 
-TEST(SrqWqeFetcher, CyclicIsAtLeastThreeTimesAsFastAsALinkedList) {  // numbers.md, SRQ against RQ
+TEST(SrqWqeFetcher, CyclicIsAtLeastThreeTimesAsFastAsALinkedList) {  // NUMBERS.md, SRQ against RQ
   SrqWqeFetcherParams p = defaults();
   p.sequential_prefetch = false;
   const double list = cycles_per_wqe(p, WqKind::kSrq, WqLayout::kLinkedList, true);
@@ -275,7 +276,7 @@ TEST(SrqWqeFetcher, CyclicIsAtLeastThreeTimesAsFastAsALinkedList) {  // numbers.
   EXPECT_DOUBLE_EQ(rq, cyclic);
 }
 
-TEST(SrqWqeFetcher, SequentialPrefetchHelpsOnlyWhereWqesAreHandedOutInOrder) {  // numbers.md, rules 1.5
+TEST(SrqWqeFetcher, SequentialPrefetchHelpsOnlyWhereWqesAreHandedOutInOrder) {  // NUMBERS.md, SRQ against RQ; rules 1.5
   SrqWqeFetcherParams p = defaults();
   p.sequential_prefetch = true;
   const double cyclic = cycles_per_wqe(p, WqKind::kSrq, WqLayout::kCyclic, true);
