@@ -124,7 +124,7 @@ class AckGenerator final : public Block {
   std::uint32_t ready_plain_ = 0;            // answers that did not wait, ready or held (R1)
   std::uint32_t waiting_ = 0;                // answers in flows
   std::uint64_t next_ticket_ = 0;
-  bool data_next_ = false;                   // whose turn it is (R2)
+  bool data_next_ = false;  // whose turn it is (R2)
   Cycle next_start_{};
   bool wants_buffer_ = false;  // no response buffer was free
   AckGeneratorCounters counters_;

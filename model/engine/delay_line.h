@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is inside a block's pipeline: values that become ready in a known cycle, in the order in which they went in.
+// A push into a full line ends the program, in every build (overflow.h).
 #pragma once
 
 #include <bit>
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "model/engine/overflow.h"
 #include "model/types/ids.h"
 
 namespace rxnic {
@@ -20,8 +22,9 @@ class DelayLine {
   bool full() const { return size_ == capacity_; }
   std::uint32_t size() const { return size_; }
   std::uint32_t room() const { return capacity_ - size_; }
-  void push(const T& value, Cycle ready) {
-    assert(!full());
+  void push(const T& value, Cycle ready, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    if (full()) [[unlikely]]
+      delay_line_overflows(capacity_, file, line);
     if (size_ == 0) next_ready_ = ready;
     slots_[(first_ + size_) & mask_] = {value, ready};
     ++size_;

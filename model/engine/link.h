@@ -2,7 +2,8 @@
 // A bounded FIFO between two blocks, with ready/valid meaning and registered visibility.
 //
 //   R1  What is pushed in cycle n can be popped from cycle n + 1 on.
-//   R2  Room that a pop makes in cycle n can be used from cycle n + 1 on.
+//   R2  Room that a pop makes in cycle n can be used from cycle n + 1 on. A push without room ends the program, in
+//       every build (overflow.h).
 //   R3  So the order in which the two blocks are stepped within a cycle cannot change a result.
 //   R4  A push wakes the consumer for the next cycle; a pop from a full link wakes the producer for the next cycle.
 //   R5  A consumer that could take nothing may ask not to be woken (listen). When it listens again it is woken if there
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "model/engine/block.h"
+#include "model/engine/overflow.h"
 #include "model/types/descriptor_text.h"
 
 namespace rxnic {
@@ -101,7 +103,8 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     return false;
   }
   void push(Cycle now, const T& value) {
-    assert(can_push(now));
+    if (!can_push(now)) [[unlikely]]
+      link_overflows(name(), capacity_, now);  // (R2)
     assert(check_widths(name(), value));  // (R7)
     if (size_ == 0) {
       first_pushed_in_ = now;

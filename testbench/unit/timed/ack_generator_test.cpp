@@ -530,7 +530,10 @@ TEST(AckGenerator, QpsTakeTurnsAndOnlySoManyTogether) {  // R4
     ASSERT_EQ(rig.answers.size(), 8u);
     std::string order;
     for (std::uint32_t n = 0; n < 8; ++n) order += rig.psn(n) < 100 ? 'a' : 'b';
-    EXPECT_EQ(order, together == 1 ? "aaaabbbb" : a_turn == 1 ? "aababab" "b" : "aabbaabb");
+    EXPECT_EQ(order, together == 1 ? "aaaabbbb"
+                     : a_turn == 1 ? "aababab"
+                                     "b"
+                                   : "aabbaabb");
   }
 }
 

@@ -42,5 +42,13 @@ TEST(DelayLine, HoldsAsManyAsItSays) {
   }
 }
 
+TEST(DelayLineDeathTest, APushIntoAFullLineEndsTheProgramAndNamesItsPlace) {
+  DelayLine<int> line(3);  // its ring has four slots: the fourth push would overwrite nothing
+  for (int i = 0; i < 3; ++i) line.push(i, Cycle{0});
+  EXPECT_DEATH(
+      line.push(3, Cycle{0}),
+      "^rxnic: a delay line overflows: all of its 3 places are taken; pushed at .*delay_line_test.cpp:[0-9]+\n$");
+}
+
 }  // namespace
 }  // namespace rxnic

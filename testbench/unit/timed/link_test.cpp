@@ -261,6 +261,17 @@ TEST(Link, ShowsInABitWhetherItIsEmpty) {  // (R6)
   EXPECT_EQ(watcher.holding, 0u);
 }
 
+TEST(LinkDeathTest, APushIntoAFullLinkEndsTheProgramAndNamesTheLink) {  // (R2)
+  Bench bench;
+  auto& link = bench.keep<Link<int>>("narrow", 2u);
+  link.push(Cycle{5}, 1);
+  link.push(Cycle{5}, 2);
+  EXPECT_DEATH(link.push(Cycle{6}, 3), "^rxnic: link narrow overflows in cycle 6: all of its 2 places are taken\n$");
+  link.pop(Cycle{7});
+  EXPECT_DEATH(link.push(Cycle{7}, 3), "link narrow overflows in cycle 7") << "the room comes a cycle later (R2)";
+  link.push(Cycle{8}, 3);
+}
+
 TEST(Link, APortThatIsNotBoundHasNothing) {
   Bench bench;
   auto& popper = bench.add<Popper>("popper");
