@@ -63,6 +63,7 @@ ibv_device** get_device_list(int* count) {
   Connection connection;
   const int status = connection.connect();  // ENODEV and the like: an empty list is no failure
   const std::uint32_t nics = status != 0 ? 0 : connection.hello().nics;
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
   auto** list = static_cast<ibv_device**>(std::calloc(channel::kMaxNics + 1, sizeof(ibv_device*)));
   if (list == nullptr) {
     errno = ENOMEM;

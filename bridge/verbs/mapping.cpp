@@ -82,8 +82,8 @@ void Mapping::become_child() {
   lock_.reset();
   file_.reset();
   if (base_ == nullptr) return;
-  mmap(base_, channel::kMappingBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-       -1, 0);
+  (void)mmap(base_, channel::kMappingBytes, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 }  // namespace rxnic::verbs

@@ -197,7 +197,7 @@ std::uint64_t Engine::run_ahead_limit() const {
 
 void Engine::activate() {
   if (stopped_ || next_ == kNever) return;
-  const sc_core::sc_time present = sc_core::sc_time_stamp();
+  const sc_core::sc_time& present = sc_core::sc_time_stamp();
   if (time_of(next_) > present) {  // an old notification: what is due has moved on
     next_trigger(time_of(next_) - present, external_);
     return;

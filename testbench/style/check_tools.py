@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Linters over the tree, each file only when it has changed.
+
+usage: check_tools.py [--root DIR] --build DIR TOOL
+
+TOOL is clang_tidy, flake8 or shellcheck. A file that passes gets a stamp in DIR/style/TOOL: a digest of the file, of
+the project's headers that it includes (clang_tidy), of the tool's configuration, version and arguments. A file whose
+stamp fits is not looked at again. clang_tidy takes the folders and definitions of each source from
+DIR/compile_commands.json.
+
+Exits 0 when all is well, 1 when something offends, 77 when the tool is not installed.
+"""
+import argparse
+import concurrent.futures
+import dataclasses
+import functools
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+from check_style import SKIPPED, Tree
+
+# What clang-tidy looks at: the sources of these folders, and the headers that they include. Tests are left out: they
+# are as many lines again, would take twice the time, and are the place where an error shows itself.
+TIDIED = ("model/", "traces/", "bridge/", "testbench/sim/")
+
+
+@dataclasses.dataclass(frozen=True)
+class Tool:
+    programs: tuple  # the first one that is installed is taken
+    version: str  # what `--version` must say
+    config: str  # file at the root of the tree; passed on with --config-file or found by the tool itself
+
+
+TOOLS = {
+    "clang_tidy": Tool(("clang-tidy-14", "clang-tidy"), "version 14.", ".clang-tidy"),
+    "flake8": Tool(("flake8",), "", ".flake8"),
+    "shellcheck": Tool(("shellcheck",), "", ".shellcheckrc"),
+}
+
+
+def interpreter(tree, name):
+    """The first line of a script, or nothing."""
+    with open(tree.root / name, "rb") as file:
+        start = file.readline(200)
+    return start.decode(errors="replace").strip() if start.startswith(b"#!") else ""
+
+
+def files_of(tool, tree):
+    if tool == "clang_tidy":
+        return [name for name in tree.named(".cpp") if name.startswith(TIDIED)]
+    if tool == "flake8":
+        return [name for name in tree.files
+                if name.endswith(".py") or re.search(r"\bpython3?$", interpreter(tree, name))]
+    return [name for name in tree.files if name.endswith(".sh") or re.search(r"\b(ba)?sh$", interpreter(tree, name))]
+
+
+class Headers:
+    """The project's headers that a file includes, directly and through others: written ones and generated ones."""
+
+    def __init__(self, tree, build):
+        self.roots = (tree.root, build / "generated")
+
+    @functools.cache
+    def direct(self, path):
+        found = []
+        for name in re.findall(r'^\s*#\s*include\s*"([^"]+)"', path.read_text(errors="replace"), re.M):
+            found += [root / name for root in self.roots if (root / name).is_file()][:1]
+        return found
+
+    def all(self, path):
+        seen, waiting = {path}, [path]
+        while waiting:
+            for header in self.direct(waiting.pop()):
+                if header not in seen:
+                    seen.add(header)
+                    waiting.append(header)
+        return sorted(seen)
+
+
+def compile_arguments(build):
+    """By source: what clang-tidy must know of its command; warnings and optimization it need not."""
+    arguments = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        words = shlex.split(entry["command"])
+        kept, isystem = [], False
+        for word in words:
+            if isystem or word == "-isystem" or re.match(r"-[ID]|-std=", word):
+                kept.append(word)
+            isystem = word == "-isystem"
+        arguments[entry["file"]] = kept
+    return arguments
+
+
+class Job:
+    """One file, what is run for it, and its stamp."""
+
+    def __init__(self, name, command, parts, stamp):
+        self.name, self.command, self.stamp = name, command, stamp
+        digest = hashlib.sha256()
+        for part in parts:
+            data = part.read_bytes() if isinstance(part, pathlib.Path) else part.encode()
+            digest.update(len(data).to_bytes(8, "little") + data)
+        self.digest = digest.hexdigest()
+
+    def is_due(self):
+        return not self.stamp.is_file() or self.stamp.read_text() != self.digest
+
+    def run(self, root):
+        """What the tool has to say; a stamp when that is nothing."""
+        done = subprocess.run(self.command, cwd=root, capture_output=True, text=True)
+        if done.returncode == 0:
+            self.stamp.parent.mkdir(parents=True, exist_ok=True)
+            self.stamp.write_text(self.digest)
+            return ""
+        return done.stdout + ("" if done.stdout.strip() else done.stderr)
+
+
+def jobs_of(tool, tree, build, program, version):
+    config = tree.root / TOOLS[tool].config
+    common = [version, *([config] if config.is_file() else [])]
+    tidy = tool == "clang_tidy"
+    headers, arguments = Headers(tree, build), compile_arguments(build) if tidy else {}
+    for name in files_of(tool, tree):
+        path = tree.root / name
+        command, parts = [program, name], [path]
+        if tidy:
+            if str(path) not in arguments:
+                continue  # no target is made of it
+            command = [program, "--quiet", "--warnings-as-errors=*", name, "--", *arguments[str(path)]]
+            parts = headers.all(path)
+        stamp = build / "style" / tool / (name.replace("/", "+") + ".stamp")
+        yield Job(name, command, [*common, *command, *parts], stamp)
+
+
+def installed(tool):
+    """The program and the version that it says, or nothing."""
+    for name in tool.programs:
+        program = shutil.which(name)
+        version = subprocess.run([program, "--version"], capture_output=True, text=True).stdout if program else ""
+        if program and tool.version in version:
+            return program, version
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", default=pathlib.Path(__file__).resolve().parents[2])
+    parser.add_argument("--build", required=True, type=pathlib.Path, help="build folder: stamps, generated headers")
+    parser.add_argument("tool", choices=TOOLS, metavar="TOOL", help=", ".join(TOOLS))
+    args = parser.parse_args()
+    found = installed(TOOLS[args.tool])
+    if not found:
+        print(f"skipped: {TOOLS[args.tool].programs[0]} is not installed")
+        return SKIPPED
+    jobs = list(jobs_of(args.tool, Tree(args.root), args.build.resolve(), *found))
+    due = [job for job in jobs if job.is_due()]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        said = list(pool.map(lambda job: job.run(args.root), due))
+    # clang-tidy reports a header's fault once for every source that includes it.
+    lines = dict.fromkeys(line for text in said for line in text.splitlines())
+    print("\n".join(lines) if lines else f"{len(jobs)} files, of which {len(due)} were looked at: nothing offends")
+    return 1 if lines or not jobs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

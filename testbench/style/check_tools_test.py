@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""check_tools.py runs a tool for what has changed and for nothing else, and each tool finds what is planted."""
+import contextlib
+import io
+import json
+import os
+import pathlib
+import shutil
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import check_tools
+
+# Stands for a tool: writes down which file it was run for (the last argument before --), and finds fault with a file
+# that holds the word "fault".
+FAKE = """#!/bin/sh
+if [ "$1" = --version ]; then echo "fake version 14.0.6"; exit 0; fi
+for word in "$@"; do [ "$word" = -- ] && break; file=$word; done
+echo "$file" >> "$RAN"
+if grep -q fault "$file"; then echo "$file: a fault"; exit 1; fi
+"""
+
+
+class CheckTools(unittest.TestCase):
+    def setUp(self):
+        self.root = pathlib.Path(tempfile.mkdtemp()).resolve()
+        self.addCleanup(shutil.rmtree, self.root)
+        self.build = self.root / "build" / "dev"
+        self.ran = self.root / "build" / "ran"
+        self.write(".clang-tidy", "Checks: '*'\n")
+        self.write("model/core/list.h", '#include "model/types/ids.h"\n')
+        self.write("model/types/ids.h", '#include "model/params/params.h"\n')
+        self.write("build/dev/generated/model/params/params.h", "inline constexpr int kWidth = 8;\n")
+        self.write("model/core/list.cpp", '#include "model/core/list.h"\n')
+        self.write("model/core/other.cpp", "int other;\n")
+        self.write("testbench/unit/list_test.cpp", "// fault: tests are not looked at\n")
+        self.commands()
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    def commands(self, flags="-O1 -DX=1"):
+        files = [self.root / "model/core" / name for name in ("list.cpp", "other.cpp")]
+        self.write("build/dev/compile_commands.json", json.dumps(
+            [{"file": str(f), "command": f"c++ {flags} -I{self.root} -std=c++20 -c {f} -o x.o"} for f in files]))
+
+    def check(self, tool):
+        """The exit code, and what was printed."""
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), mock.patch.object(
+                sys, "argv", ["check_tools.py", "--root", str(self.root), "--build", str(self.build), tool]):
+            return check_tools.main(), said.getvalue()
+
+    def use_fake(self, name):
+        folder = self.root / "build" / "bin"
+        self.write(f"build/bin/{name}", FAKE)
+        (folder / name).chmod(0o755)
+        patch = mock.patch.dict(os.environ, PATH=f"{folder}:{os.environ['PATH']}", RAN=str(self.ran))
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def looked_at(self, tool="clang_tidy", status=0):
+        """The files that one check runs the tool for."""
+        self.ran.parent.mkdir(exist_ok=True)
+        self.ran.write_text("")
+        found, said = self.check(tool)
+        self.assertEqual(found, status, said)
+        return sorted(self.ran.read_text().split())
+
+    def test_unchanged_files_are_looked_at_once(self):
+        self.use_fake("clang-tidy-14")
+        self.assertEqual(self.looked_at(), ["model/core/list.cpp", "model/core/other.cpp"])
+        self.assertEqual(self.looked_at(), [])
+
+    def test_a_changed_source_is_looked_at_again(self):
+        self.use_fake("clang-tidy-14")
+        self.looked_at()
+        self.write("model/core/other.cpp", "int another;\n")
+        self.assertEqual(self.looked_at(), ["model/core/other.cpp"])
+
+    def test_a_changed_header_has_what_includes_it_looked_at(self):
+        self.use_fake("clang-tidy-14")
+        self.looked_at()
+        for name in ("model/core/list.h", "model/types/ids.h", "build/dev/generated/model/params/params.h"):
+            with self.subTest(name):
+                self.write(name, (self.root / name).read_text() + "// more\n")
+                self.assertEqual(self.looked_at(), ["model/core/list.cpp"])
+
+    def test_a_changed_configuration_or_argument_has_everything_looked_at(self):
+        self.use_fake("clang-tidy-14")
+        self.looked_at()
+        self.write(".clang-tidy", "Checks: '-*'\n")
+        self.assertEqual(len(self.looked_at()), 2)
+        self.commands("-O1 -DX=2")
+        self.assertEqual(len(self.looked_at()), 2)
+        self.commands("-O3 -DX=2")
+        self.assertEqual(self.looked_at(), [], "optimization is nothing to a linter")
+
+    def test_a_file_with_a_fault_is_looked_at_until_it_is_mended(self):
+        self.use_fake("clang-tidy-14")
+        self.write("model/core/other.cpp", "// fault\n")
+        self.looked_at(status=1)
+        self.assertIn("model/core/other.cpp: a fault", self.check("clang_tidy")[1])
+        self.assertEqual(self.looked_at(status=1), ["model/core/other.cpp"])
+        self.write("model/core/other.cpp", "int other;\n")
+        self.assertEqual(self.looked_at(), ["model/core/other.cpp"])
+
+    def test_a_missing_tool_is_named_and_skipped(self):
+        with mock.patch.dict(os.environ, PATH=str(self.root)):
+            for tool in check_tools.TOOLS:
+                status, said = self.check(tool)
+                self.assertEqual(status, 77)
+                self.assertRegex(said, "skipped: .* is not installed")
+
+    def test_scripts_are_known_by_their_first_line(self):
+        self.write("scripts/run", "#!/usr/bin/env bash\necho $1\n")
+        self.write("scripts/plot", "#!/usr/bin/env python3\nimport os\n")
+        self.write("scripts/README.md", "echo $1\n")
+        for tool, name in (("shellcheck", "scripts/run"), ("flake8", "scripts/plot")):
+            with self.subTest(tool):
+                self.use_fake(tool)
+                self.assertEqual(self.looked_at(tool), [name])
+
+    def finds(self, tool, *words):
+        status, said = self.check(tool)
+        if status == 77:
+            self.skipTest(said)
+        self.assertEqual(status, 1, said)
+        for word in words:
+            self.assertIn(word, said)
+
+    def test_shellcheck_finds_what_is_planted(self):
+        self.write("scripts/run", "#!/usr/bin/env bash\nrm -rf $1/*\n")
+        self.finds("shellcheck", "scripts/run", "SC2086")
+
+    def test_flake8_finds_what_is_planted(self):
+        self.write("scripts/plot", "#!/usr/bin/env python3\nimport os\n")
+        self.finds("flake8", "scripts/plot:2:1", "F401")
+
+    def test_clang_tidy_finds_what_is_planted_in_a_source_and_in_a_header(self):
+        shutil.copy(pathlib.Path(__file__).resolve().parents[2] / ".clang-tidy", self.root)
+        self.write("model/core/other.cpp", "int f(int n) { return n > 1 ? n : n; }\n")
+        self.write("model/core/list.h", "struct List { void Append(); };\n")
+        self.finds("clang_tidy", "model/core/other.cpp:1", "misc-redundant-expression", "model/core/list.h:1",
+                   "invalid case style for function 'Append'")
+
+
+if __name__ == "__main__":
+    unittest.main()
