@@ -17,7 +17,7 @@ import tomllib
 
 SKIPPED = 77
 TOP_LEVEL = {"model", "rtl", "bridge", "testbench", "traces", "scripts", "CMakeLists.txt", "CMakePresets.json",
-             "README.md", "LICENSE"}
+             "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"}
 # What a floor may include besides itself and what those include in turn; the longest prefix of a path is its floor.
 FLOORS = {
     "model/params": [],
@@ -151,14 +151,17 @@ def check_blocks(tree):
 
 
 def check_readmes(tree):
-    """Every folder has a README.md of one page."""
+    """Every folder has a README.md of one page, or a link or a `name` in that of a folder above."""
     folders = {str(parent) for name in tree.files for parent in pathlib.PurePath(name).parents}
     for folder in sorted(folders):
         if any(part.startswith(".") and part != "." for part in pathlib.PurePath(folder).parts):
             continue
         readme = "README.md" if folder == "." else f"{folder}/README.md"
         if readme not in tree.files:
-            yield f"{folder}: there is no README.md"
+            above = next((p for p in pathlib.PurePath(folder).parents if str(p / "README.md") in tree.files), None)
+            name = pathlib.PurePath(folder).relative_to(above).as_posix() if above is not None else ""
+            if not name or not re.search(rf"[`(]{re.escape(name)}[`)]", tree.text(str(above / "README.md"))):
+                yield f"{folder}: there is no README.md, nor does one above name it"
         elif folder != "." and len(tree.text(readme).splitlines()) > 80:
             yield f"{readme}: is longer than one page (80 lines)"
 

@@ -14,6 +14,8 @@ GOOD = {
     "CMakeLists.txt": "# SPDX-License-Identifier: Apache-2.0\n",
     "CMakePresets.json": "{}\n",
     "LICENSE": "text\n",
+    "CHANGELOG.md": "page\n",
+    "CONTRIBUTING.md": "page\n",
     "model/params/params.toml": PARAMS,
     "model/RULES.md": "# Rules\n## 1 Posting\n1. First.\n2. Second.\n## 2 Polling\n1. First.\n",
     "model/NUMBERS.md": "# Numbers\n## Line rate\n",
@@ -138,6 +140,14 @@ class CheckStyle(unittest.TestCase):
     def test_folder_without_readme(self):
         (self.root / "model/core/README.md").unlink()
         self.assert_one("readmes", "model/core")
+
+    def test_folder_that_the_readme_above_names(self):
+        self.write("model/core/lists/deep/list.h", LICENCE)
+        self.assertEqual(len(self.offences("readmes")), 2)
+        self.write("model/core/README.md", "page on `lists/deep`\n")
+        self.assert_one("readmes", "model/core/lists")
+        self.write("model/core/README.md", "page on [lists](lists) and `lists/deep`\n")
+        self.assertEqual(self.offences("readmes"), [])
 
     def test_readme_of_more_than_a_page(self):
         self.write("model/core/README.md", "line\n" * 81)
