@@ -91,7 +91,7 @@ class AnswerCompare {
     std::deque<Range> requested;  // PSNs of the captured requests
     std::deque<Range> late;       // that came after later ones
     bool forgot_requests = false;
-    std::deque<Psn> gaps;         // PSNs behind gaps, R4
+    std::deque<Psn> gaps;         // first PSNs after gaps, R4
     std::uint32_t msn_ahead = 0;  // captured MSN less the model's
     std::deque<Answer> pending;   // captured, not settled
     std::deque<Answer> unasked;   // captured, without a request so far

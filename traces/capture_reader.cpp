@@ -56,7 +56,7 @@ void CaptureReader::open() {
   const bool described = fileno(file) >= 0 && fstat(fileno(file), &status) == 0;
   if (described && !S_ISREG(status.st_mode)) {
     std::fclose(file);
-    refuse("what is no regular file", "a capture file (it is read more than once)");
+    refuse("something other than a regular file", "a capture file (it is read more than once)");
   }
   std::fseek(file, 0, SEEK_END);
   size_ = static_cast<std::uint64_t>(std::max(std::ftell(file), 0L));

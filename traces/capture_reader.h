@@ -7,7 +7,7 @@
 //       ERF records that hold no packet (types 27 and 48) are left out. Anything else is a TraceError that names it.
 //   R2  Time counts from the file's first frame. A frame that is older than the one before it, or later than 2^63 ps,
 //       gets the time of the one before it; how many there were is counted.
-//   R3  A file that ends in the middle of a record, or goes on with something that is no record, gives the frames
+//   R3  A file that ends in the middle of a record, or in which something other than a record follows, gives the frames
 //       before it and then says cut_short(). A file without a readable header is a TraceError.
 //   R4  Memory does not depend on the length of the file: a frame's bytes are valid until the next call.
 #pragma once
@@ -28,7 +28,7 @@ struct CapturedFrame {
   std::uint64_t time_ps = 0;     // since the first frame of the file
   std::uint64_t number = 0;      // counts from 1, as capture tools do
   Bytes bytes;                   // from the link header on; may end with an FCS or a VCRC
-  std::uint32_t wire_bytes = 0;  // its length on the wire, as the capture tells
+  std::uint32_t wire_bytes = 0;  // its length on the wire, as the capture says
   bool truncated = false;        // the capture holds less than was on the wire
   LinkLayer link = LinkLayer::kEthernet;
 };

@@ -3,7 +3,7 @@
 //
 //   R1  Frames are written as they come; time_ps is rounded down to nanoseconds since 1970-01-01.
 //   R2  A full disk or any other write error is a TraceError: from write() when it shows there, from close() at the
-//       latest. A writer that is destroyed without close() closes the file and tells nobody.
+//       latest. A writer that is destroyed without close() closes the file and reports no error.
 #pragma once
 
 #include <memory>

@@ -83,7 +83,7 @@ struct Flow {
   void vote(std::uint32_t flow, std::uint32_t weight);
   std::uint32_t votes_for(std::uint32_t flow) const;
   bool shares_port_with(const Flow& other) const;
-  // How many receives came before the request with that PSN; false when it is not known any more.
+  // How many receives came before the request with that PSN; false when that is no longer known.
   bool receives_before(Psn psn, std::uint64_t& count) const;
 
  private:

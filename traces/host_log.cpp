@@ -53,13 +53,13 @@ std::uint64_t number(const json& object, const char* key, std::uint64_t largest)
 
 std::string text(const json& object, const char* key) {
   const json& value = member(object, key);
-  if (!value.is_string()) throw Refusal{"\"" + std::string(key) + "\" that is none", "a string"};
+  if (!value.is_string()) throw Refusal{"\"" + std::string(key) + "\" of another type", "a string"};
   return value.get<std::string>();
 }
 
 bool boolean(const json& object, const char* key) {
   const json& value = member(object, key);
-  if (!value.is_boolean()) throw Refusal{"\"" + std::string(key) + "\" that is neither", "true or false"};
+  if (!value.is_boolean()) throw Refusal{"\"" + std::string(key) + "\" of another type", "true or false"};
   return value.get<bool>();
 }
 
@@ -80,7 +80,7 @@ std::vector<std::string> strings(const json& object, const char* key) {
   std::vector<std::string> out;
   const bool good =
       list.is_array() && std::all_of(list.begin(), list.end(), [](const json& j) { return j.is_string(); });
-  if (!good) throw Refusal{"\"" + std::string(key) + "\" that is none", "a list of strings"};
+  if (!good) throw Refusal{"\"" + std::string(key) + "\" of another type", "a list of strings"};
   for (const json& value : list) out.push_back(value.get<std::string>());
   return out;
 }
@@ -107,7 +107,7 @@ void parse_entry(const json& j, HostLogEntry& e) {
     case Kind::kRequest:
       e.type = text(j, "type");
       e.body = member(j, "body");
-      if (!e.body.is_object()) throw Refusal{"\"body\" that is none", "an object"};
+      if (!e.body.is_object()) throw Refusal{"\"body\" of another type", "an object"};
       break;
     case Kind::kDoorbell:
       e.board = text(j, "board");
@@ -124,7 +124,7 @@ void parse_entry(const json& j, HostLogEntry& e) {
         e.data.clear();
         break;
       }
-      if (!parse_base64(text(j, "data"), e.data)) throw Refusal{"\"data\" that is none", "base64"};
+      if (!parse_base64(text(j, "data"), e.data)) throw Refusal{"\"data\" in another form", "base64"};
       e.bytes = e.data.size();
       break;
     case Kind::kWrite:
@@ -244,7 +244,7 @@ void HostLogReader::next(HostLogEntry& out, HostLogKinds kinds) {
       refuse(line_, r.found, r.expected);
     }
     cycle_ = out.cycle;
-    if (out.kind == Kind::kEnd && read_line()) refuse(line_, "a line behind the end", "none");
+    if (out.kind == Kind::kEnd && read_line()) refuse(line_, "a line after the end", "none");
     return;
   }
 }

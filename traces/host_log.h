@@ -6,7 +6,7 @@
 //   R2  Cycles never decrease. Within a cycle lines stand in the order in which things happened.
 //   R3  With the data of all reads and the success of all writes the log determines the run. Of what was written it
 //       keeps a digest.
-//   R4  A line that is not as documented, lines behind `end` and a file without `end` are TraceErrors that name the
+//   R4  A line that is not as documented, lines after `end` and a file without `end` are TraceErrors that name the
 //       file and the line.
 //   R5  Memory does not depend on the length of the file but for its longest line.
 #pragma once
@@ -89,7 +89,7 @@ class HostLogReader {
 
   const HostLogHeader& header() const { return header_; }
   const std::string& name() const { return name_; }
-  // The next entry of these kinds or the end; the others are left out unread. Not to be called behind the end.
+  // The next entry of these kinds or the end; the others are left out unread. Not to be called after the end.
   void next(HostLogEntry& out, HostLogKinds kinds);
   [[noreturn]] void refuse(std::uint64_t line, std::string found, std::string expected) const;
 

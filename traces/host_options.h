@@ -12,7 +12,7 @@
 //   refill    on_completion: a WQE is posted again when its completion was seen (default); batch:N: N together
 //   cqes      slots of each CQ, a power of two, 16..4194304; default 65536
 //
-//   R1  A key comes at most once. What is wrong is an OptionError that names the key, what was found and what was
+//   R1  A key may stand there once. Every fault is an OptionError that names the key, what was found and what was
 //       expected.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host side of a bare capture: QPs, work queues, CQs and memory that fit what a survey found. Plain data; whoever
-// plays the host writes it into memory and tells the device.
+// The host side of a bare capture: QPs, work queues, CQs and memory that fit what a survey found. Plain data: the host
+// model writes it into memory and hands it to the device.
 //
 //   R1  Every QP of the survey exists in state RTS with all rights, in one protection domain. The QP contexts' queue
 //       and CQ numbers are indices into `queues` and `cqs`.

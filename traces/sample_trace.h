@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The project's own sample capture: two hosts, a little of everything that a receiver can meet.
+// The project's own sample capture: two hosts, and an example of each thing that a receiver can meet.
 //
 //   R1  Deterministic: the same frames on every machine.
 //   R2  10.0.0.2 is the receiver to look at: it gets SENDs of one and several packets, with immediate and without,

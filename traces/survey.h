@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a capture tells about the two ends of its connections, gathered in one pass over its frames.
+// What a capture shows of the two ends of its connections, gathered in one pass over its frames.
 //
 //   R1  Only frames that parse as RDMA, and that the caller's check (an ICRC check) accepts, are looked at.
 //   R2  The busier receiver is the unicast address that gets the most request packets, those to QP1 (connection
@@ -8,11 +8,11 @@
 //   R3  A QP of ours is paired with the peer's QP that our answers go to: answers (to the peer's QP) carry the PSNs of
 //       the requests (to ours). In this order: a CM REQ and REP that name both; most answers whose PSN is that of a
 //       recent request; equal UDP source ports both ways; the only two QPs left between the two addresses. Each QP is
-//       paired once. What remains is unpaired and says so.
+//       paired once. QPs that remain are reported as unpaired.
 //   R4  MTU: the largest FIRST or MIDDLE payload between the pair; without one the path MTU of the CM REQ; without that
-//       what the PSNs after a READ tell; without that the smallest that fits what was seen, which is an assumption.
+//       what the PSNs after a READ imply; without that the smallest that fits what was seen, which is an assumption.
 //   R5  A PSN gap is a request whose PSN is ahead of the one after its predecessor's on that QP. A READ moves the PSN
-//       on by its number of responses. A PSN behind is a repetition.
+//       on by its number of responses. A PSN behind the expected one is a repetition.
 //   R6  The MSN before the first request is that of the first answer less the messages that ended in between.
 //   R7  Memory depends on the number of QPs, addresses and regions, each bounded (SurveyLimits); what is beyond is
 //       counted in `ignored`.

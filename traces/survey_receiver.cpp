@@ -122,7 +122,7 @@ void find_msn(const Flow& in, const Flow& answers, SurveyedQp& qp) {
   }
 }
 
-// What connection management tells about a QP of the receiver.
+// What connection management says about a QP of the receiver.
 struct CmQp {
   bool has_peer = false;
   Qpn peer_qpn{};
@@ -135,7 +135,7 @@ CmQps find_cm(const SurveyState& s, std::uint32_t me) {
   CmQps result;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, const SurveyState::CmEnd*> reqs;
   for (const SurveyState::CmEnd& end : s.cm) {
-    // Alone it tells about its own QP only.
+    // Alone it says something about its own QP only.
     if (end.source == me) {
       result[{end.destination, raw(end.message.local_qpn)}] = {false, Qpn{}, end.message.mtu, end.message};
     }

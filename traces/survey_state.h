@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of CaptureSurvey: what survey.cpp gathers and survey_receiver.cpp reads.
+// The state of CaptureSurvey: survey.cpp gathers it, survey_receiver.cpp reads it.
 #pragma once
 
 #include <array>
@@ -47,7 +47,7 @@ struct SurveyState {
     std::uint32_t atomic = 0;
     Psn psn;
   };
-  struct CmEnd {  // what one REQ or REP told
+  struct CmEnd {  // what one REQ or REP says
     std::uint32_t source = 0;
     std::uint32_t destination = 0;
     CmMessage message;

@@ -3,7 +3,7 @@
 //
 //   R1  The same configuration gives the same frames. Nothing is allocated for a frame.
 //   R2  Without errors every packet is one that a receiver accepts: PSNs in sequence, messages cut at the MTU, within
-//       the regions and rights that survey() tells, and READs and atomics like any other request.
+//       the regions and rights that survey() returns, and READs and atomics like any other request.
 //   R3  With errors, about errors_per_million of the packets have one of the causes in `causes`. A cause that moves an
 //       RC QP to the error state (is_fatal) is only used while a spare QP is left: up to three more packets go to the
 //       QP, then a spare one takes its place.
@@ -25,7 +25,7 @@ namespace rxnic {
 
 enum class Injected : std::uint8_t {
   kNone,
-  kCutInCapture,    // wire_bytes tells of more than there is
+  kCutInCapture,    // wire_bytes is larger than what was captured
   kTooShort,        // ends in the BTH
   kBadLength,       // UDP or GRH length
   kFragment,        // IPv4; otherwise as kVersion

@@ -271,7 +271,7 @@ void Traffic::damage(std::span<std::uint8_t> frame, TrafficFrame& f) {
   }
 }
 
-// R3, R4: where the stream goes on.
+// R3, R4: where the stream continues.
 void Traffic::after(std::size_t i, Injected cause) {
   Stream& s = streams_[i];
   if (s.ahead_left != 0 && --s.ahead_left == 0) {

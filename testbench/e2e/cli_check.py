@@ -209,7 +209,7 @@ def records(bench):
             ("version", log.replace('"version":1', '"version":2'), ":1: ", "version 2", "version 1"),
             ("cut", lines[0], ":2: ", "end of the file"),
             ("half", log[:-20], ":2: ", "cut off"),
-            ("more", log + lines[1], ":3: ", "behind the end"),
+            ("more", log + lines[1], ":3: ", "after the end"),
             ("unknown", lines[0] + '{"event":"shout"}\n' + lines[1], ":2: ", "shout", "doorbell"),
             ("param", log.replace("link_gbps = 100", "link_gbps = 0"), ":1: ", "nic.link_gbps", "from 1 to"),
     ]:

@@ -29,12 +29,12 @@ constexpr const char* kAbout =
     "rxnic: a cycle-level model of an RDMA NIC's receive path.\n"
     "\n"
     "  rxnic run --nics 2 -- PROGRAM [ARG...]        a verbs program on the model\n"
-    "  rxnic run --record -- PROGRAM [ARG...]        the same, to be repeated:\n"
-    "  rxnic replay rxnic-run                        without the program, with the same result\n"
+    "  rxnic run --record -- PROGRAM [ARG...]        the same, and record it\n"
+    "  rxnic replay rxnic-run                        repeat the recorded run without the program\n"
     "  rxnic replay capture.pcap                     what a receive path would have done with a capture\n"
     "  rxnic replay --set dma_engine.read_latency_ps=900000 capture.pcap\n"
     "                                                the same behind a slower PCIe\n"
-    "  rxnic params                                  every size, width and latency, and where its value comes from\n"
+    "  rxnic params                                  every size, width and latency of the model\n"
     "  rxnic counters                                what each number of a report counts\n";
 
 struct ParamsCommand {
@@ -44,10 +44,10 @@ struct ParamsCommand {
 
   void describe(CLI::App& app) {
     common.describe(app);
-    app.add_option("section", section, "Only this section");
-    app.add_flag("--evidence", evidence, "Also show where each default comes from");
-    auto* as_json = app.add_flag("--json", json, "As JSON, with every field");
-    app.add_flag("--toml", toml, "As a complete configuration file")->excludes(as_json);
+    app.add_option("section", section, "Print this section only");
+    app.add_flag("--evidence", evidence, "Also print what each default is based on");
+    auto* as_json = app.add_flag("--json", json, "Print JSON, with every field");
+    app.add_flag("--toml", toml, "Print a complete configuration file")->excludes(as_json);
   }
 
   int run() const {
@@ -91,7 +91,7 @@ int run_program(int argc, const char* const* argv) {
   CLI::App app(kAbout, "rxnic");
   app.require_subcommand(0, 1);  // none: refused below, after what was found instead
   app.set_version_flag("--version", "rxnic 0.1.0");
-  app.set_help_all_flag("--help-all", "Help of every command");
+  app.set_help_all_flag("--help-all", "Print the help of all commands");
 
   ReplayCommand replay_command;
   CLI::App* replay_app = app.add_subcommand("replay", "Replay a capture into the receive path");
@@ -103,7 +103,7 @@ int run_program(int argc, const char* const* argv) {
   CLI::App* counters_app = app.add_subcommand("counters", "Print every counter: unit, meaning, place in the report");
   counters_command.describe(*counters_app);
   std::string folder;
-  CLI::App* report_app = app.add_subcommand("report", "Show the report of a run again");
+  CLI::App* report_app = app.add_subcommand("report", "Print the summary of an earlier run");
   report_app->add_option("run_dir", folder, "Folder that a run wrote")->required()->type_name("RUN_DIR");
   RunCommand run_command;
   CLI::App* run_app = app.add_subcommand("run", "Run a verbs program on the model: rxnic run [OPTIONS] -- PROGRAM ...");

@@ -8,7 +8,7 @@
 //   R3  Each poll moves the consumer index with one doorbell per CQ.
 //   R4  A completion in error ends the posting to an RQ: its QP is in the error state.
 //   R5  A tag list is kept full: an entry that was matched is appended again repost_latency after its completion was
-//       polled. Each append tells how many unexpected messages were polled (rules 5.5).
+//       polled. Each append carries the number of unexpected messages polled so far (rules 5.5).
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A SystemC kernel of one's own: SystemC elaborates once a process, and tests and benchmarks simulate many NICs.
+// A SystemC kernel for one simulation: SystemC elaborates once in a process, but tests and benchmarks run many
+// simulations.
 #pragma once
 
 #include <memory>

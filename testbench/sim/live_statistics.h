@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run of programs tells about itself while it goes on: who opened which NIC, and how long completions took.
-// Passes everything on to another observer.
+// Statistics of a live run while it goes on: which program opened which NIC, and how long completions took. Passes
+// every notification on to another observer.
 #pragma once
 
 #include <vector>

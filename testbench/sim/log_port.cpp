@@ -20,7 +20,7 @@ std::string text(Kind kind, std::uint32_t client, std::uint64_t address, std::ui
 }
 
 std::string text(const HostLogEntry& e) {
-  if (e.kind == Kind::kEnd) return fmt::format("no access any more (the end in cycle {})", e.cycle);
+  if (e.kind == Kind::kEnd) return fmt::format("no further access: the record ends in cycle {}", e.cycle);
   return fmt::format("{} in cycle {}", text(e.kind, e.client, e.address, e.bytes), e.cycle);
 }
 
@@ -84,8 +84,9 @@ bool LogPort::take(Cycle now, HostEvent& event) {
   if (finished() && now.count >= next_.cycle) state_.stop();
   if (finished() || next_.cycle > now.count) return false;
   if (next_.cycle < now.count) {
-    state_.differs(fmt::format("found no look at the programs in cycle {}, when event {} (line {}) was taken",
-                               next_.cycle, events_ + 1, next_.line));
+    state_.differs(
+        fmt::format("programs were not asked for events in cycle {}, in which event {} (line {}) was recorded",
+                    next_.cycle, events_ + 1, next_.line));
     return false;
   }
   try {
@@ -147,7 +148,7 @@ void LogMemory::finish() {
   if (state_.over()) return;
   reader_.next(next_, kHostLogMemory);
   if (next_.kind != Kind::kEnd) {
-    state_.differs(fmt::format("found no access any more; recorded (line {}): {}", next_.line, text(next_)));
+    state_.differs(fmt::format("found no further access; recorded (line {}): {}", next_.line, text(next_)));
   }
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A recorded run (traces/host_log.h) in the place of live programs: their events, and the answers of their memory.
+// Plays a recorded run (traces/host_log.h) in the place of live programs: their events and the content of their memory.
 //
 //   R1  An event is given in the cycle in which it was recorded. The run ends in the cycle in which the recorded one
 //       ended.
 //   R2  Every access to the programs' memory has to be the next one of the log: the same cycle, client, address and
-//       length, for a write the same bytes. The first that is not is the run's first difference; nothing behind it
-//       means anything, so the run ends.
+//       length, for a write the same bytes. The first access that differs ends the run: what would follow it cannot be
+//       compared.
 //   R3  A damaged log ends the run, too; rethrow() then throws its TraceError.
 #pragma once
 

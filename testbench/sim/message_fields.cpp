@@ -255,7 +255,7 @@ class Reader {
     const json& found = take(name);
     constexpr std::uint64_t kLargest = std::numeric_limits<T>::max();
     if (!found.is_number_unsigned() || found.get<std::uint64_t>() > kLargest) {
-      refuse(name, "that is none", fmt::format("an integer from 0 to {}", kLargest));
+      refuse(name, "with another value", fmt::format("an integer from 0 to {}", kLargest));
     }
     value = static_cast<T>(found.get<std::uint64_t>());
   }
@@ -268,13 +268,13 @@ class Reader {
       const char* const at = digits.data() + 2 * i;
       good = std::from_chars(at, at + 2, bytes[i], 16).ptr == at + 2;
     }
-    if (!good) refuse(name, "that is none", fmt::format("{} hexadecimal digits", 2 * N));
+    if (!good) refuse(name, "with another value", fmt::format("{} hexadecimal digits", 2 * N));
   }
   template <class T>
   requires std::is_class_v<T>
   void operator()(const char* name, T& nested) {
     const json& found = take(name);
-    if (!found.is_object()) refuse(name, "that is none", "an object");
+    if (!found.is_object()) refuse(name, "with another value", "an object");
     Reader(found).object(nested);
   }
   template <class T>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A progress bar on the terminal for work that takes longer than two seconds. Nothing of it reaches a result.
+// A progress bar on the terminal for work that takes longer than two seconds. It has no effect on the results.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@ class Progress {
   // Draws on standard error when `enabled` and when that is a terminal.
   Progress(std::string what, bool enabled);
   ~Progress();
-  // `done` of `total`, with a text behind the bar. Cheap: looks at the clock, draws ten times a second at most.
+  // `done` of `total`, with a text after the bar. Cheap: reads the clock, draws ten times a second at most.
   void update(std::uint64_t done, std::uint64_t total, const std::string& text);
   bool drawing() const { return enabled_; }
 

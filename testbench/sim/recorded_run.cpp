@@ -53,7 +53,7 @@ class FrameCheck final : public FabricObserver {
     CapturedFrame recorded;
     if (reader_.next(recorded)) {
       state_.differs(
-          fmt::format("found no frame on the wire any more after {}; recorded: frame {}", frames_, recorded.number));
+          fmt::format("found no frame on the wire after frame {}; recorded: frame {}", frames_, recorded.number));
     } else if (reader_.cut_short()) {
       state_.differs(fmt::format("found {} frames on the wire; recorded: {}", frames_, reader_.cut_reason()));
     }
@@ -132,7 +132,7 @@ RecordedRun replay_recorded_run(const std::string& folder, EngineMode mode, Step
   state.rethrow();
 
   simulation.collect(r);
-  if (!state.over() && !port.finished()) state.differs("found the end of the run; recorded: events behind it");
+  if (!state.over() && !port.finished()) state.differs("found the end of the run; recorded: further events");
   memory.finish();
   frames.finish();
   if (!state.over()) {

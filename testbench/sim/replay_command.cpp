@@ -50,30 +50,32 @@ void ReplayCommand::describe(CLI::App& app) {
   app_ = &app;
   common_.describe(app);
   app.add_option("trace", options_.trace,
-                 "Capture to replay: pcap or pcapng; Ethernet with RoCEv2 or RoCEv1, or InfiniBand.\n"
-                 "Or the folder of a recorded run: it is repeated without its programs, and compared")
+                 "Capture to replay: pcap or pcapng; Ethernet with RoCEv2 or RoCEv1, or InfiniBand;\n"
+                 "or the folder of a recorded run, which is repeated without its programs and compared")
       ->required()
       ->type_name("TRACE");
   app.add_option("--receiver", options_.receiver,
-                 "Address of the side that the model stands for: IPv4, IPv6, GID or lid:N\n"
-                 "(default: the busier side)");
+                 "Address of the host whose NIC is modelled: IPv4, IPv6, GID or lid:N\n"
+                 "(default: the host that gets the most requests)");
   app.add_option("--host", options_.host,
                  "The synthesised host, key=value,...: receive=rq|srq|tm_srq, depth=N, buffer=BYTES, sges=N,\n"
                  "layout=linked_list|cyclic, refill=on_completion|batch:N, cqes=N");
   app.add_option("--psn", psn_,
-                 "A PSN ahead of the expected one: resynchronise (the sniffer lost packets) or\nstrict (NAK)")
+                 "When a PSN is ahead of the expected one: resynchronise (accept it: the capture lost\npackets) or "
+                 "strict (answer with a NAK)")
       ->check(CLI::IsMember({"resynchronise", "strict"}))
       ->capture_default_str();
   app.add_option("--pace", pace_, "When packets arrive: captured (as in the trace), line-rate, or a rate in Gb/s")
       ->capture_default_str();
-  app.add_option("--out", out_, "Folder for report.json and responses.pcap; made when absent")->capture_default_str();
+  app.add_option("--out", out_, "Folder for report.json and responses.pcap; created when it does not exist")
+      ->capture_default_str();
   app.add_option("--cqes", options_.cqes_path, "Also write every completion to this file, as CSV")->type_name("FILE");
-  app.add_option("--seed", options_.seed, "Seed of everything random")->capture_default_str();
-  app.add_flag("--step-all", step_all_, "Step every block in every cycle: slower, same result");
-  app.add_flag("--per-cycle", per_cycle_, "One SystemC activation a cycle: slower, same result");
+  app.add_option("--seed", options_.seed, "Seed of all random numbers")->capture_default_str();
+  app.add_flag("--step-all", step_all_, "Step every block in every cycle: slower, with the same result");
+  app.add_flag("--per-cycle", per_cycle_, "One SystemC activation a cycle: slower, with the same result");
   step_order_.describe(app);
   app.add_flag("--waves", waves_, "Write waves.vcd into the folder (implies --per-cycle)");
-  app.add_flag("--quiet", quiet_, "No summary, no progress");
+  app.add_flag("--quiet", quiet_, "Print no summary and no progress");
 }
 
 bool ReplayCommand::reads(const std::string& file) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A capture as the NIC's stimulus: what is for the receiver goes onto the wire, what the receiver sent becomes requests
-// of our own and answers to compare with.
+// A capture as the NIC's stimulus: frames for the receiver go onto the wire; frames that the receiver sent become
+// requests of its host and answers to compare with.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What leaves one NIC's receive path, for the report.
+// Counts what leaves the receive path of one NIC, for the report.
 #pragma once
 
 #include "model/blocks/ledger.h"

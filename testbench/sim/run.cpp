@@ -112,7 +112,7 @@ int run_verbs_program(const RunOptions& o) {
   }
   keeper = std::make_unique<Keeper>(o, child, signals, host.port, session);
 
-  // (4) simulate until the program has ended and nobody is left
+  // (4) simulate until the program has ended and no program has a NIC open
   session.run();
   while (!child.ended()) {  // the simulation ended by itself: it was stopped
     child.kill_all();

@@ -2,7 +2,7 @@
 // `rxnic run`: a verbs program on the model, from its start to its end.
 //
 //   R1  The program finds the drop-in library through LD_LIBRARY_PATH: in RXNIC_LIBRARY_DIR, otherwise beside this
-//       program in its build folder. It is told the socket and, when one is chosen, the NIC (protocol.h).
+//       program in its build folder. Its environment names the socket and, when one is chosen, the NIC (protocol.h).
 //   R2  The socket is in the abstract name space: whatever ends the simulator, no file is left.
 //   R3  The run ends when the program has ended and nobody has a NIC open any more. Its status is the program's,
 //       128 + signal when a signal ended it, 127 when there is no such program, 126 when it cannot be executed.

@@ -16,12 +16,13 @@ void LiveCommand::describe(CLI::App& app) {
       ->check(CLI::Range(1u, channel::kMaxNics))
       ->capture_default_str();
   app.add_option("--out", out_,
-                 "Folder for report.json, log.txt and, with --record, wire.pcap and host.jsonl;\nmade when absent")
+                 "Folder for report.json, log.txt and, with --record, wire.pcap and host.jsonl;\ncreated when it does "
+                 "not exist")
       ->capture_default_str();
-  app.add_option("--seed", live_.seed, "Seed of everything random")->capture_default_str();
+  app.add_option("--seed", live_.seed, "Seed of all random numbers")->capture_default_str();
   step_order_.describe(app);
   app.add_flag("--record", live_.record, "Record the run: rxnic replay repeats it without the programs");
-  app.add_flag("--quiet", live_.quiet, "Say nothing but errors; no status line");
+  app.add_flag("--quiet", live_.quiet, "Print errors only, and no status line");
 }
 
 SessionOptions LiveCommand::options() const {

@@ -14,7 +14,7 @@ RunLog::RunLog(const std::string& folder) {
   const std::string path = std::filesystem::path(folder) / kRunLogFile;
   file_ = std::fopen(path.c_str(), "we");
   if (file_ == nullptr) throw std::runtime_error(fmt::format("{}: {}", path, std::strerror(errno)));
-  std::setvbuf(file_, nullptr, _IOLBF, 0);  // to be read while it goes on, and whole when it is killed
+  std::setvbuf(file_, nullptr, _IOLBF, 0);  // readable during the run, and complete when it is killed
 }
 
 void RunLog::note(const std::string& text) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// log.txt of a live run: which programs came and went, and all that was said, each line with its model time.
+// log.txt of a live run: which programs attached and left, and every message printed, each line with its model time.
 #pragma once
 
 #include <cstdio>
@@ -17,7 +17,7 @@ class RunLog {
   RunLog(const RunLog&) = delete;
   ~RunLog() { std::fclose(file_); }
 
-  // Model time of the lines to come, in ps. Without it they have none: nothing is simulated yet, or any more.
+  // Model time of the following lines, in ps. Without a value they have none: before and after the simulation.
   void set_clock(std::function<std::uint64_t()> time_ps) { time_ps_ = std::move(time_ps); }
   void note(const std::string& text);
   // Also on standard error.

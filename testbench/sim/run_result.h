@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a run found: the data of the report, without its looks.
+// The results of a run: the data of the report, without its formatting.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the user asked of a live run.
+// The options of a live run.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line on the terminal that says how a live run is doing. Nothing of it reaches a result.
+// One line on the terminal that shows the progress of a live run. It has no effect on the results.
 //
-//   R1  It is there only when enabled and when standard error is a terminal, four times a second at most.
-//   R2  It is the terminal's last line, which is taken out of the part that scrolls: what the program prints goes on as
-//       if it was not there. At the end of the run the terminal is as before.
+//   R1  It is shown when it is enabled and standard error is a terminal, and updated at most four times a second.
+//   R2  It occupies the terminal's last line, which does not scroll; the program's own output scrolls above it. At the
+//       end of the run the terminal is as before.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries the NIC's answers away at the line's rate and shows each frame to an observer.
+// Takes the frames that the NIC sends, at the rate of the link, and passes each to an observer.
 #pragma once
 
 #include "model/blocks/ledger.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts a stream of frames on the NIC's wire at its pace, and tells the NIC of requests that the host sends meanwhile.
+// Puts a stream of frames on the NIC's wire at its pace, and notifies the NIC of the requests that its host sends.
 //
 //   R1  A frame's last byte arrives when the line has carried it (link rate, preamble and gap counted), and not before
 //       its time in the capture when the pace is kCaptured.
-//   R2  What the NIC cannot take waits on the line; the line's time goes on from there.
+//   R2  A frame that the NIC cannot accept yet waits on the line and delays the frames after it.
 //   R3  A control item waits until everything before it has left the path.
-//   R4  Requests of our own reach the NIC in the order of the stream, before any later frame.
+//   R4  Requests that the NIC's own host sends reach the NIC in the order of the stream, before any later frame.
 #pragma once
 
 #include <cstdint>

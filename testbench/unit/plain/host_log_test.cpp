@@ -160,7 +160,7 @@ TEST_F(HostLog, ALogWithoutItsEndIsRefused) {
   replace(whole.substr(0, last + 40));
   EXPECT_EQ(refusal(), ":10: found no JSON object, or one that is cut off; expected one JSON object a line");
   replace(whole + "{\"event\":\"end\"}\n");
-  EXPECT_EQ(refusal(), ":11: found a line behind the end; expected none");
+  EXPECT_EQ(refusal(), ":11: found a line after the end; expected none");
 }
 
 TEST_F(HostLog, EachFaultNamesItsLine) {
@@ -174,18 +174,20 @@ TEST_F(HostLog, EachFaultNamesItsLine) {
       {R"({"event":"doorbell","cycle":5,"client":0})", ":4: found \"client\": 0; expected a number from 1 on"},
       {R"({"event":"doorbell","cycle":5,"client":16384})",
        ":4: found \"client\": 16384; expected an integer from 0 to"},
-      {R"({"event":"doorbell","cycle":5,"client":1,"board":4})", ":4: found \"board\" that is none; expected a string"},
+      {R"({"event":"doorbell","cycle":5,"client":1,"board":4})",
+       ":4: found \"board\" of another type; expected a string"},
       {R"({"event":"read","cycle":5,"client":1,"address":"0x1","ok":1})",
-       ":4: found \"ok\" that is neither; expected true"},
-      {R"({"event":"request","cycle":5,"client":1,"type":"x","body":[]})", ":4: found \"body\" that is none; expected"},
+       ":4: found \"ok\" of another type; expected true"},
+      {R"({"event":"request","cycle":5,"client":1,"type":"x","body":[]})",
+       ":4: found \"body\" of another type; expected"},
       {R"({"event":"read","cycle":5,"client":1,"address":"0x","ok":true})",
        ":4: found \"address\": \"0x\"; expected 0x"},
       {R"({"event":"read","cycle":5,"client":1,"address":"12","ok":true})",
        ":4: found \"address\": \"12\"; expected 0x"},
       {R"({"event":"read","cycle":5,"client":1,"address":"0x1","ok":true,"data":"abc"})",
-       ":4: found \"data\" that is none; expected base64"},
+       ":4: found \"data\" in another form; expected base64"},
       {R"({"event":"write","cycle":5,"client":1,"address":"0x1","ok":true,"bytes":4,"digest":7})",
-       ":4: found \"digest\" that is none; expected a string"},
+       ":4: found \"digest\" of another type; expected a string"},
   };
   for (const auto& [line, expected] : faults) EXPECT_THAT(refusal_with(4, line), testing::StartsWith(expected));
 }

@@ -96,18 +96,20 @@ TEST(MessageFields, ARefusalNamesTheField) {
   EXPECT_EQ(refusal("free_pd", R"({"number":4})"), "none");
   EXPECT_EQ(refusal("free_pd", R"({})"), "number that is missing; expected it");
   EXPECT_EQ(refusal("free_pd", R"({"number":4294967296})"),
-            "number that is none; expected an integer from 0 to 4294967295");
-  EXPECT_EQ(refusal("free_pd", R"({"number":"4"})"), "number that is none; expected an integer from 0 to 4294967295");
+            "number with another value; expected an integer from 0 to 4294967295");
+  EXPECT_EQ(refusal("free_pd", R"({"number":"4"})"),
+            "number with another value; expected an integer from 0 to 4294967295");
   EXPECT_EQ(refusal("free_pd", R"({"number":4,"colour":1})"), "a field that is not known; expected 1 fields");
   EXPECT_EQ(refusal("make_pd", R"({})"), "type 'make_pd'; expected the name of a request");
   EXPECT_EQ(refusal("request_", R"({})"), "type 'request_'; expected the name of a request");
   EXPECT_EQ(refusal("request_70000", R"({})"), "type 'request_70000'; expected the name of a request");
   EXPECT_EQ(refusal("request_700", R"({})"), "none");
   EXPECT_EQ(refusal("request_700", R"({"a":1})"), "body with fields; expected none for this type");
-  EXPECT_EQ(refusal("attach_multicast", R"({"qpn":1,"gid":"ff"})"), "gid that is none; expected 32 hexadecimal digits");
+  EXPECT_EQ(refusal("attach_multicast", R"({"qpn":1,"gid":"ff"})"),
+            "gid with another value; expected 32 hexadecimal digits");
   EXPECT_EQ(refusal("attach_multicast", R"({"qpn":1,"gid":"zz0102030405060708090a0b0c0d0e0f"})"),
-            "gid that is none; expected 32 hexadecimal digits");
-  EXPECT_EQ(refusal("resolve", R"({"path":3})"), "path that is none; expected an object");
+            "gid with another value; expected 32 hexadecimal digits");
+  EXPECT_EQ(refusal("resolve", R"({"path":3})"), "path with another value; expected an object");
 }
 
 TEST(MessageFields, BoardsHaveNames) {
