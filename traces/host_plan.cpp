@@ -255,7 +255,7 @@ class Planner {
     c.msn = s.initial_msn;
     q.queue = queue;
     q.answer_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(s.largest_local_read, kMaxMessageBytes));
-    plan_.qps.push_back(std::move(q));
+    plan_.qps.push_back(q);
   }
 
   // R7
