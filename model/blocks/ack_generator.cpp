@@ -404,9 +404,9 @@ void AckGenerator::make_nak(OwedAnswer& a, std::uint8_t syndrome) {
   a.h.msn = a.msn_before;
   if (failures.bound()) {
     a.qp->pins.add();
-    failed_.push_back({a.qp, syndrome == kNakRemoteAccess ? EventType::kQpAccessError
-                             : syndrome == kNakInvalidRequest  ? EventType::kQpRequestError
-                                                               : EventType::kQpFatal});
+    failed_.push_back({a.qp, syndrome == kNakRemoteAccess     ? EventType::kQpAccessError
+                             : syndrome == kNakInvalidRequest ? EventType::kQpRequestError
+                                                              : EventType::kQpFatal});
   }
   refused_.fail_requests(*a.qp);  // what is behind has passed the other blocks: only its answers are not sent
 }

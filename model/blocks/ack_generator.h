@@ -5,9 +5,8 @@
 //       answer is not taken while queue_depth answers are ready and not started, one whose answer has to wait (R3) not
 //       while answers_waiting do.
 //   R2  The builder starts an answer every response_cycles at most; it leaves latency_cycles after its start. With
-//   nothing
-//       in its way the ACK of a packet taken in cycle n leaves in cycle n + latency_cycles. Answers without data, the
-//       one that became ready first, and READ data that has come take turns.
+//       nothing in its way the ACK of a packet taken in cycle n leaves in cycle n + latency_cycles. Answers without
+//       data, the one that became ready first, and READ data that has come take turns.
 //   R3  Answers of a QP leave in the order of its packets: what follows a READ or an atomic waits for its last
 //       response. Nothing waits for the answers of another QP (core/answer_table.h). An ACK that waits so gives way to
 //       the next one of its QP. A QP whose answers_per_qp answers wait and that asks for one more fails with NAK 0x61.

@@ -14,9 +14,8 @@
 //       join, at compression_max completions, and compression_timeout_cycles after the last one that joined. Events
 //       count what is written.
 //   R6  A packet that moves its QP to the error state: one request (kFlush) to the WQE fetcher to flush the QP's
-//   receive
-//       queue, and when no completion reports the error one kQpRequestError (NAK 0x61), kQpAccessError (0x62) or
-//       kQpFatal event. The requests wait in a list and never hold up the packets. So too for a completion of the
+//       receive queue, and when no completion reports the error one kQpRequestError (NAK 0x61), kQpAccessError (0x62)
+//       or kQpFatal event. The requests wait in a list and never hold up the packets. So too for a completion of the
 //       requester that is in error and not flushed, and for what the ACK generator found (`failures`). The requester is
 //       notified of the QP (`failed`) unless it was who failed it.
 //   R7  kLastWqe: one kQpLastWqeReached event a QP.

@@ -3,8 +3,7 @@
 //
 //   R1  kPath is the order in which the blocks were added, kReverse the opposite.
 //   R2  kRandom draws an order from the seed, the cycle and the blocks' places alone: two blocks that are due in a
-//   cycle
-//       are stepped in the same sequence whoever else is due, so in every engine mode.
+//       cycle are stepped in the same sequence whoever else is due, so in every engine mode.
 #pragma once
 
 #include <cstddef>

@@ -37,8 +37,7 @@ enum class TagVerdict : std::uint8_t { kNone, kMatched, kUnexpected, kNoTag, kOr
 // Who refers to a cached context: packets in flight and notices. It is given up by the context cache only when nobody
 // does.
 //   R1  A pin taken off in cycle n still holds in cycle n: whoever asks in n gets the same answer, whatever the order
-//   in
-//       which the blocks are stepped.
+//       in which the blocks are stepped.
 //   R2  A pin is added only by who holds one already, by the context cache, and by the control plane between cycles.
 class ContextPins {
  public:
