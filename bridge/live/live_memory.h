@@ -58,7 +58,7 @@ class LiveMemory final : public ProgramMemory {
   struct Way {
     bool by_descriptor = false;
     bool maps_tried = false;
-    bool gone = false;  // the kernel knows no such process any more
+    bool gone = false;         // the kernel knows no such process any more
     channel::Descriptor maps;  // /proc/PID/maps
   };
   Way& way(const LiveClient& client);

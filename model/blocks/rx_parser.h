@@ -25,7 +25,6 @@
 
 namespace rxnic {
 
-
 class RxParser final : public Block {
  public:
   RxParser(const sc_core::sc_module_name& name, const RxParserParams& params, NicShared& shared);

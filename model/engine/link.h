@@ -105,7 +105,7 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
   void push(Cycle now, const T& value) {
     if (!can_push(now)) [[unlikely]]
       link_overflows(name(), capacity_, now);  // (R2)
-    assert(check_widths(name(), value));  // (R7)
+    assert(check_widths(name(), value));       // (R7)
     if (size_ == 0) {
       first_pushed_in_ = now;
       *shown_in_ |= shown_bit_;

@@ -36,8 +36,8 @@ class NicControl {
   // not to kReset: reset_qp). expected_psn is `rq_psn` when `set_rq_psn`, likewise the requester's.
   CommandResult modify_qp(const SendQpContext& context, bool set_rq_psn, Psn rq_psn, bool set_sq_psn);
   CommandResult fail_qp(Qpn qpn);
-  // Its packets are dropped and nothing of it is sent from now on; reset_qp() or free_qp() is to follow. May have no effect
-  // while its context is moving.
+  // Its packets are dropped and nothing of it is sent from now on; reset_qp() or free_qp() is to follow. May have no
+  // effect while its context is moving.
   void silence_qp(Qpn qpn);
   // Back to kReset: queues emptied, nothing in flight, as after create_qp.
   CommandResult reset_qp(Qpn qpn);
