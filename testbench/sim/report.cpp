@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testbench/sim/report.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -101,7 +103,8 @@ Params parse_params(const Json& values, const std::string& file) {
   std::vector<std::string> overrides;
   for (const auto& [section, keys] : values.items()) {
     for (const auto& [key, value] : keys.items()) {
-      overrides.push_back(section + "." + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump()));
+      overrides.push_back(
+          fmt::format("{}.{}={}", section, key, value.is_string() ? value.get<std::string>() : value.dump()));
     }
   }
   try {

@@ -15,7 +15,8 @@ class GeneratorFixture : public testing::Test {
  protected:
   const std::filesystem::path folder_ =
       std::filesystem::path(testing::TempDir()) /
-      (std::string("rxnic_generate_") + testing::UnitTest::GetInstance()->current_test_info()->name());
+      (std::string("rxnic_generate_") + testing::UnitTest::GetInstance()->current_test_info()->test_suite_name() + "_" +
+       testing::UnitTest::GetInstance()->current_test_info()->name());
 
   void SetUp() override {
     const std::filesystem::path model = std::filesystem::path(RXNIC_SOURCE_DIR) / "model";

@@ -8,7 +8,8 @@ namespace {
 class NicReads : public NicTest {
  protected:
   static constexpr std::uint32_t kReadBytes = 256 * 1024;
-  // Nanoseconds from the arrival of a WRITE of 64 bytes to its ACK, with `reads` READs of 256 KiB pending on another QP.
+  // Nanoseconds from the arrival of a WRITE of 64 bytes to its ACK, with `reads` READs of 256 KiB pending on another
+  // QP.
   std::uint64_t ack_of_a_write(std::uint32_t reads) {
     const QpContext& reader = qp(Transport::kRc, 0x21);
     const QpContext& writer = qp(Transport::kRc, 0x22);
@@ -26,11 +27,9 @@ class NicReads : public NicTest {
                     .length = kReadBytes});
     }
     at(40'000);
-    expect_written(target.va, send(writer, {.op = Operation::kWriteOnly,
-                                            .psn = 101,
-                                            .bytes = 64,
-                                            .va = target.va,
-                                            .rkey = target.key}));
+    expect_written(
+        target.va,
+        send(writer, {.op = Operation::kWriteOnly, .psn = 101, .bytes = 64, .va = target.va, .rkey = target.key}));
     run();
     EXPECT_EQ(sim().nic.ack_generator.counters().read_bytes, 8 + std::uint64_t{reads} * kReadBytes);
     for (const Answer& a : answers) {
