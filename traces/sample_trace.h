@@ -14,7 +14,7 @@
 
 namespace rxnic {
 
-// Writes the ICRC: model/core/icrc.h has one.
+// Writes the ICRC: model/core/wire/icrc.h has one.
 using SealFrame = void (*)(std::span<std::uint8_t> frame, const Headers& h);
 
 struct SampleFrame {

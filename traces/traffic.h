@@ -10,7 +10,7 @@
 //   R4  kPsnAhead on RC: one packet is left out, up to three follow, then all of them come once more, as after a NAK.
 //   R5  Frames leave back to back at `gbps` and at `load` of its rate, 24 bytes (preamble, FCS, gap) between them.
 //
-// A frame is written without its ICRC: the caller seals it (model/core/icrc.h) when `rdma`, then calls damage().
+// A frame is written without its ICRC: the caller seals it (model/core/wire/icrc.h) when `rdma`, then calls damage().
 #pragma once
 
 #include <array>

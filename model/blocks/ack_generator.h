@@ -8,8 +8,9 @@
 //       nothing in its way the ACK of a packet taken in cycle n leaves in cycle n + latency_cycles. Answers without
 //       data, the one that became ready first, and READ data that has come take turns.
 //   R3  Answers of a QP leave in the order of its packets: what follows a READ or an atomic waits for its last
-//       response. Nothing waits for the answers of another QP (core/answer_table.h). An ACK that waits so gives way to
-//       the next one of its QP. A QP whose answers_per_qp answers wait and that asks for one more fails with NAK 0x61.
+//       response. Nothing waits for the answers of another QP (core/responder/answer_table.h). An ACK that waits so
+//       gives way to the next one of its QP. A QP whose answers_per_qp answers wait and that asks for one more fails
+//       with NAK 0x61.
 //   R4  READ: one response's data is asked for (`gather`) in a cycle, the first at the earliest in the cycle in which
 //       the request is taken; at most read_responses_in_flight are on their way. At most reads_in_progress QPs are
 //       served together; they take turns, responses_per_turn each. Data taken in cycle m leaves in cycle m +
@@ -33,8 +34,8 @@
 
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
-#include "model/core/answer_table.h"
-#include "model/core/refusal.h"
+#include "model/core/responder/answer_table.h"
+#include "model/core/responder/refusal.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"

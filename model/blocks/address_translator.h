@@ -28,9 +28,9 @@
 
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
-#include "model/core/refusal.h"
-#include "model/core/set_cache.h"
-#include "model/core/translation.h"
+#include "model/core/memory/set_cache.h"
+#include "model/core/memory/translation.h"
+#include "model/core/responder/refusal.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"

@@ -4,8 +4,8 @@
 //   R1  A packet taken in cycle n is decided in cycle n. Its CQE's DMA write leaves in cycle n + latency_cycles (one
 //       write a cycle), the packet in the same cycle, or with the last write that is due before it.
 //   R2  A packet with a completion occupies the block for cycles_per_cqe cycles, any other for one.
-//   R3  A CQ without room (core/completion_queue.h): one kCqError event, the CQ is dead, and every QP that completes on
-//       it goes to the error state (RC: NAK 0x63).
+//   R3  A CQ without room (core/completion/completion_queue.h): one kCqError event, the CQ is dead, and every QP that
+//       completes on it goes to the error state (RC: NAK 0x63).
 //   R4  An event comes behind every CQE that was written before it fell due, as an interrupt does that is posted behind
 //       them: it leaves event_latency_cycles after the last of them has landed in host memory. When all of them have,
 //       an event that falls due in cycle d leaves in cycle d + latency_cycles + event_latency_cycles. CQEs of CQs that
@@ -25,15 +25,15 @@
 //   R9  Within a cycle: landings; writes, packets, events out; then a doorbell, a failure, timers, a flush request, the
 //       next packet.
 //   R10 A CQ that is closed gets nothing any more: its completions are discarded, its doorbells do nothing. One that is
-//       resized writes to its new ring from the next completion on (numbers: core/cq_move.h).
+//       resized writes to its new ring from the next completion on (numbers: core/completion/cq_move.h).
 #pragma once
 
 #include <vector>
 
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
-#include "model/core/cq_table.h"
-#include "model/core/refusal.h"
+#include "model/core/completion/cq_table.h"
+#include "model/core/responder/refusal.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"

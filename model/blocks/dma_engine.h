@@ -29,9 +29,9 @@
 
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
-#include "model/core/link_time.h"
-#include "model/core/pcie.h"
-#include "model/core/refusal.h"
+#include "model/core/memory/pcie.h"
+#include "model/core/responder/refusal.h"
+#include "model/core/wire/link_time.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/types/dma_engine_counters.h"

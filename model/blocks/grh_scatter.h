@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scatter engine: lays each packet's bytes over the scatter list of its receive WQE, or over the range that it names.
-// The decisions are model/core/scatter_plan.
+// The decisions are model/core/memory/scatter_plan.
 //
 //   R1  A packet taken in cycle n is planned in cycle n and leaves in cycle n + latency_cycles.
 //   R2  It occupies the engine for max(1, ceil(bytes moved / bytes_per_cycle), ceil(elements looked at /
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "model/blocks/ledger.h"
-#include "model/core/scatter_plan.h"
+#include "model/core/memory/scatter_plan.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "model/core/wqe_store.h"
+#include "model/core/receive_queue/wqe_store.h"
 #include "model/engine/state_hash.h"
 #include "model/types/packet.h"
 

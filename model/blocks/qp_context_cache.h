@@ -25,7 +25,7 @@
 
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
-#include "model/core/set_cache.h"
+#include "model/core/memory/set_cache.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
@@ -51,7 +51,7 @@ class QpContextCache final : public Block {
   // Forgets a context without writing it back (its QP is gone or was rewritten in host memory). False, and nothing
   // done, when it is pinned or moving.
   bool forget(Qpn qpn);
-  // The context was reset: what the blocks remember of it is not about it any more (core/refusal.h, R6).
+  // The context was reset: what the blocks remember of it is not about it any more (core/responder/refusal.h, R6).
   void renew(QpContext& context) { context.residence = ++residences_; }
   // Writes all changed contexts to host memory, at once.
   void flush_to(HostMemory& memory);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requester: carries out what ibv_post_send asks for. Functionally complete; its timing is coarse: no PCIe bandwidth,
 // no caches, no address translation time. (The receive path is what is modelled by the cycle; this is what drives it.)
-// The decisions are model/core/send_qp and what it is made of: send_ring, send_wqe_format, send_queue, request_packet,
-// payload_reader.
+// The decisions are model/core/requester/send_qp and what it is made of: send_ring, send_wqe_format, send_queue,
+// request_packet, payload_reader.
 //
 //   R1  Doorbell taken in cycle n: its WQEs are in the device read_latency later, at once when it is one WQE of at most
 //       doorbell_wqe_bytes behind which nothing waits; their payload another read_latency later, unless it is inline or
@@ -11,8 +11,8 @@
 //       QPs with a packet to send take turns.
 //   R3  RC: a notice tells the receive path of a request in the cycle in which its first packet leaves, once. Answers
 //       come back as AnswerNotices. UC, UD: a signaled request completes when its last packet has left.
-//   R4  Going back (core/send_queue.h) costs a read_latency. Timers: a timeout of 4.096 us * 2^code without progress,
-//       the wait that an RNR NAK asks for. They are due in the cycle that step() returns.
+//   R4  Going back (core/requester/send_queue.h) costs a read_latency. Timers: a timeout of 4.096 us * 2^code without
+//       progress, the wait that an RNR NAK asks for. They are due in the cycle that step() returns.
 //   R5  A WQE that fails here (its SGEs, its opcode, its length) completes in error after all before it.
 //   R6  After a failure each WQE completes in order, one a cycle: the first with its status, the rest and what is
 //       posted later as flushed. When the receive path found the failure: all as flushed.
@@ -29,7 +29,7 @@
 #include <vector>
 
 #include "model/blocks/ledger.h"
-#include "model/core/send_qp.h"
+#include "model/core/requester/send_qp.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "model/core/icrc.h"
+#include "model/core/wire/icrc.h"
 
 namespace rxnic {
 

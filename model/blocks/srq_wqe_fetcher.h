@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receive WQE fetcher: doorbells, prefetch of WQEs from SRQs and RQs, the WQE of each message, flush, the SRQ limit
-// event. The decisions are model/core/work_queue_table, wqe_prefetch and wqe_format.
+// event. The decisions are model/core/receive_queue/work_queue_table, wqe_prefetch and wqe_format.
 //
 //   R1  A packet taken in cycle n leaves in cycle n + hit_cycles when its WQE is on the chip by then, otherwise in the
 //       cycle in which the read that brings it completes, or in that in which its QP's flush is asked for. In order;
@@ -31,8 +31,8 @@
 
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
-#include "model/core/refusal.h"
-#include "model/core/work_queue_table.h"
+#include "model/core/receive_queue/work_queue_table.h"
+#include "model/core/responder/refusal.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"

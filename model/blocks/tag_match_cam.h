@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tag matching of TM SRQs: a CAM with the oldest tags of each list, the rest in an overflow list in memory. All packets
-// of QPs on a TM SRQ pass here; the first packet of a SEND is searched. The decisions are model/core/tag_match_list.
+// of QPs on a TM SRQ pass here; the first packet of a SEND is searched. The decisions are
+// model/core/tag_matching/tag_match_list.
 //
 //   R1  A search decides in the cycle n in which its packet is taken and has its result in cycle n + search_cycles,
 //       when the packet leaves. Packets that need no search take as long. One packet is taken a cycle.
@@ -35,7 +36,7 @@
 
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
-#include "model/core/tag_match_list.h"
+#include "model/core/tag_matching/tag_match_list.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"

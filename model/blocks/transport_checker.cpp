@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/blocks/transport_checker.h"
 
-#include "model/core/header_check.h"
+#include "model/core/responder/header_check.h"
 
 namespace rxnic {
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transport checker: is the packet for this QP, and is it the one that the QP expects? The decisions are
-// model/core/header_check, responder and request_table.
+// model/core/responder/header_check, responder and request_table.
 //
 //   R1  A packet taken in cycle n is decided in cycle n and leaves in cycle n + latency_cycles.
 //   R2  Packets are taken cycles_per_packet apart at least.
 //   R3  What fails silently leaves the path here; what is to be answered or completed in error travels on in order.
 //   R4  Packets of QPs on a tag-matching SRQ leave through `to_cam`, all others through `to_fetcher`.
 //   R5  An answer to a request of ours completes the requests before it by internal packets, one a cycle, ahead of
-//       itself. So does a packet in front of which a capture lost the end of a SEND (R11 of core/responder.h). With
-//       no internal packet free they wait: blocked.
+//       itself. So does a packet in front of which a capture lost the end of a SEND (R11 of
+//       core/responder/responder.h). With no internal packet free they wait: blocked.
 //   R6  A notice of a request of ours is taken in each cycle in which there is one.
 //   R7  A CNP is counted and ends here.
 //   R8  What an answer means for the requester is told to it (`answers`) in the cycle in which it is decided.
@@ -20,8 +20,8 @@
 #include <array>
 
 #include "model/blocks/ledger.h"
-#include "model/core/request_table.h"
-#include "model/core/responder.h"
+#include "model/core/requester/request_table.h"
+#include "model/core/responder/responder.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"

@@ -25,7 +25,7 @@
 #include <memory>
 #include <vector>
 
-#include "model/core/link_time.h"
+#include "model/core/wire/link_time.h"
 #include "model/nic/nic.h"
 #include "model/types/fabric_counters.h"
 

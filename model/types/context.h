@@ -80,7 +80,7 @@ struct QpContext {
   std::uint8_t max_dest_rd_atomic = 16;
 
   // The transport checker's.
-  std::uint16_t epoch = 0;  // of the packets that it checks (core/refusal.h)
+  std::uint16_t epoch = 0;  // of the packets that it checks (core/responder/refusal.h)
   bool own_error = false;   // it moved the QP to the error state itself, in this epoch
   QpState state_before_error = QpState::kReset;
   Psn expected_psn;

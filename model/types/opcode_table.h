@@ -4,7 +4,8 @@
 // send_opcode.h; bridge/verbs, which links nothing, takes these rows.
 //
 //   R1  A new operation is a row of kOperations; the WQE that asks for it is a row of kSends, the CQE that ends it one
-//       of kCompletions. What it does at the responder is a rule of core/responder.h and of the blocks behind it.
+//       of kCompletions. What it does at the responder is a rule of core/responder/responder.h and of the blocks behind
+//       it.
 //   R2  Numbers "as verbs" are those of <infiniband/verbs.h>, which this floor does not include.
 #pragma once
 

@@ -96,7 +96,7 @@ struct alignas(64) Packet {
   QpContext* qp = nullptr;  // pinned line of the context cache; nullptr when not found
   Outcome outcome = Outcome::kUndecided;
   DropReason drop_reason = DropReason::kNone;
-  std::uint16_t epoch = 0;             // of its QP when it was checked (core/refusal.h)
+  std::uint16_t epoch = 0;             // of its QP when it was checked (core/responder/refusal.h)
   std::uint32_t message_sequence = 0;  // number of its message within its QP; of an answer: of the WQE of ours
   ResponderUndo undo;
   std::uint8_t syndrome = 0;  // of the answer (rules 6.8)

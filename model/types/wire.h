@@ -125,9 +125,9 @@ Bytes vxlan_inner(Bytes frame);
 inline Bytes payload_of(Bytes frame, const Headers& h) { return frame.subspan(h.payload_offset, h.payload_bytes); }
 
 // Writes a whole frame (link header to ICRC, with pad, IP checksum and lengths, without Ethernet padding and FCS; with
-// room for a VCRC on InfiniBand) from `h` and the payload. The ICRC is left zero: model/core/icrc.h seals the frame.
-// Offsets, link, has_grh and pad in `h` are set here. Returns the number of bytes, 0 when it does not fit into `out` or
-// into the length fields, or when `h` has no encapsulation.
+// room for a VCRC on InfiniBand) from `h` and the payload. The ICRC is left zero: model/core/wire/icrc.h seals the
+// frame. Offsets, link, has_grh and pad in `h` are set here. Returns the number of bytes, 0 when it does not fit into
+// `out` or into the length fields, or when `h` has no encapsulation.
 std::size_t build(Headers& h, Bytes payload, std::span<std::uint8_t> out);
 
 // Same with the payload already in place at payload_offset_for(h): nothing is copied.

@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "bridge/verbs/data_path.h"
-#include "model/core/cqe_format.h"
+#include "model/core/completion/cqe_format.h"
 
 namespace rxnic::verbs {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <exception>
 
-#include "model/core/icrc.h"
+#include "model/core/wire/icrc.h"
 #include "traces/capture_writer.h"
 #include "traces/traffic.h"
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "model/core/icrc.h"
+#include "model/core/wire/icrc.h"
 #include "model/types/wire.h"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "model/core/icrc.h"
+#include "model/core/wire/icrc.h"
 #include "traces/capture_writer.h"
 #include "traces/sample_trace.h"
 

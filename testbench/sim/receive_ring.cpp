@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "model/core/wqe_format.h"
+#include "model/core/receive_queue/wqe_format.h"
 
 namespace rxnic {
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "model/core/icrc.h"
+#include "model/core/wire/icrc.h"
 #include "model/engine/waves.h"
 #include "model/params/config.h"
 #include "model/types/syndrome.h"

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "model/core/responder.h"
+#include "model/core/responder/responder.h"
 
 namespace rxnic {
 

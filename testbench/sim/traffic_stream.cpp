@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testbench/sim/traffic_stream.h"
 
-#include "model/core/icrc.h"
+#include "model/core/wire/icrc.h"
 
 namespace rxnic {
 

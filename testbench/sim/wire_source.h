@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "model/blocks/ledger.h"
-#include "model/core/request_table.h"
+#include "model/core/requester/request_table.h"
 #include "model/engine/engine.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"

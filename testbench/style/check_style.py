@@ -142,7 +142,8 @@ def check_blocks(tree):
     if "model/params/params.toml" in tree.files:
         stems |= set(tomllib.loads(tree.text("model/params/params.toml"))) - NOT_BLOCKS
     for stem in sorted(stems):
-        for name in (f"model/blocks/{stem}.h", f"model/blocks/{stem}.cpp", f"testbench/unit/timed/{stem}_test.cpp"):
+        for name in (f"model/blocks/{stem}.h", f"model/blocks/{stem}.cpp",
+                     f"testbench/unit/model/blocks/{stem}_test.cpp"):
             if name not in tree.files:
                 yield f"{stem}: there is no {name}"
     for name in tree.named(".sv", under="rtl/"):

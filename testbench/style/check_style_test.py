@@ -28,10 +28,11 @@ GOOD = {
     "bridge/README.md": "page\n",
     "rtl/cam.sv": LICENCE,
     "scripts/run": "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n",
-    "testbench/unit/timed/cam_test.cpp": LICENCE + '#include "model/blocks/cam.h"\n',
+    "testbench/unit/model/blocks/cam_test.cpp": LICENCE + '#include "model/blocks/cam.h"\n',
     **{f"{folder}README.md": "page\n" for folder in
        ("", "model/", "model/params/", "model/types/", "model/engine/", "model/core/", "model/blocks/", "traces/",
-        "rtl/", "scripts/", "testbench/", "testbench/unit/", "testbench/unit/timed/")},
+        "rtl/", "scripts/", "testbench/", "testbench/unit/", "testbench/unit/model/",
+        "testbench/unit/model/blocks/")},
 }
 
 
@@ -121,7 +122,7 @@ class CheckStyle(unittest.TestCase):
         self.assert_one("blocks", "cam", "no model/blocks/cam.cpp")
 
     def test_block_without_test(self):
-        (self.root / "testbench/unit/timed/cam_test.cpp").unlink()
+        (self.root / "testbench/unit/model/blocks/cam_test.cpp").unlink()
         self.assert_one("blocks", "cam_test.cpp")
 
     def test_block_unknown_to_the_parameters_without_test(self):
@@ -209,7 +210,7 @@ class CheckStyle(unittest.TestCase):
 
     def test_citation_of_a_rule_that_does_not_exist(self):
         for cited, missing in (("3", "3"), ("1.3", "1.3"), ("1.1, 2.2", "2.2"), ("1 and 4", "4"), ("1 .. 1.9", "1.9")):
-            for name in ("model/core/list.h", "testbench/unit/timed/cam_test.cpp", "model/core/README.md",
+            for name in ("model/core/list.h", "testbench/unit/model/blocks/cam_test.cpp", "model/core/README.md",
                          "model/params/params.toml"):
                 with self.subTest(cited + " in " + name):
                     self.write(name, f"// see rules {cited}\n")

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a block reports of the packets that it refused (core/refusal.h), in place of the link to the transport checker.
+// What a block reports of the packets that it refused (core/responder/refusal.h), in place of the link to the transport
+// checker.
 #pragma once
 
 #include <vector>
 
-#include "model/core/refusal.h"
+#include "model/core/responder/refusal.h"
 
 namespace rxnic {
 

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <vector>
 
-#include "model/core/icrc.h"
-#include "model/core/responder.h"
+#include "model/core/responder/responder.h"
+#include "model/core/wire/icrc.h"
 #include "model/types/packet.h"
 
 namespace rxnic {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the bytes of a packet go: a receive WQE's scatter list, the range of a WRITE, the buffer of an answered
+// request.
+//
+//   R1  The elements of a WQE are filled in their order, each to its end, message after message's byte; empty elements
+//       are passed over. A segment never crosses a 4 KiB boundary of the virtual address.
+//   R2  UD: the first 40 bytes of the list are the GRH's. RoCEv2 over IPv4: 20 zero bytes and the IPv4 header's first
+//       20; IPv6, RoCEv1, InfiniBand with a GRH: those 40 bytes; without any: left as they were. The payload starts at
+//       40, and byte_count counts the 40 (rules 1.3).
+//   R3  Tag matching: strip_bytes at the start of the payload go nowhere and are not counted.
+//   R4  WRITE: the packet's payload goes to local_va under local_key. So does the payload of a READ response and the
+//       original value (8 bytes, little-endian) of an ATOMIC ACK.
+//   R5  A message longer than its WQE, found with the packet that goes beyond it: LOC_LEN_ERR. RC and XRC fail the QP
+//       with NAK 0x61; UC and UD give the message up. Nothing of the packet is written. (UC on an RQ, and UD where the
+//       policy is to drop, never come here: the WQE fetcher, which can keep the WQE, has dropped them.)
+//   R6  byte_count of a completion: the bytes put into the WQE, or those of the WRITE. A message whose end was never
+//       seen (PacketRole::kTruncated) has what was put there so far.
+#pragma once
+
+#include <cstdint>
+
+#include "model/core/responder/refusal.h"
+#include "model/types/packet.h"
+
+namespace rxnic {
+
+inline constexpr std::uint64_t kScatterPageBytes = 4096;
+
+// How far the WQE of a message is filled.
+struct ScatterCursor {
+  std::uint64_t bytes = 0;           // of the message so far
+  std::uint32_t element = 0;         // next to be written ...
+  std::uint32_t element_offset = 0;  // ... from this byte of it on
+};
+
+// What the packet costs.
+struct ScatterWork {
+  std::uint32_t bytes = 0;     // moved
+  std::uint32_t elements = 0;  // elements of the list looked at
+};
+
+// Fills p.segments (or has `refused` fail the packet). `wqe` and `cursor`: those of p.wqe_slot, nullptr when it has
+// none.
+ScatterWork plan_scatter(Packet& p, const ReceiveWqe* wqe, ScatterCursor* cursor, Refusals& refused);
+
+// Appends the segments of one contiguous range.
+void append_range(Packet& p, std::uint64_t va, Key key, const std::uint8_t* data, std::uint32_t bytes);
+
+}  // namespace rxnic

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/core/receive_queue/wqe_prefetch.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "model/core/receive_queue/wqe_format.h"
+
+namespace rxnic {
+
+WqePrefetch::WqePrefetch(std::uint32_t depth)
+    : depth_(depth), mask_(std::bit_ceil(depth) - 1), entries_(std::bit_ceil(depth)) {}
+
+void WqePrefetch::bind(const WqContext& queue, std::uint32_t first, std::uint32_t slot) {
+  ++epoch_;
+  layout_ = queue.layout;
+  slots_ = queue.slots;
+  stride_ = queue.stride;
+  if (bytes_.size() < entries_.size() * stride_) bytes_.resize(entries_.size() * stride_);
+  first_ = confirmed_ = fetch_ = first;
+  fetch_slot_ = slot;
+}
+
+bool WqePrefetch::next_run(std::uint32_t producer, std::uint32_t wqes_per_read, bool sequential, Run& run) const {
+  const std::uint32_t posted = producer - fetch_;
+  if (posted == 0) return false;  // (R1)
+  std::uint32_t most = std::min(wqes_per_read, std::max(1u, depth_ / 2));
+  if (layout_ == WqLayout::kLinkedList && !sequential) {  // (R4)
+    if (fetch_ != confirmed_) return false;
+    most = 1;
+  }
+  const std::uint32_t count = std::min({most, posted, slots_ - fetch_slot_});
+  const std::uint32_t room = depth_ - (fetch_ - first_);
+  if (count > room) return false;  // (R2)
+  run = {fetch_, fetch_slot_, count, epoch_};
+  return true;
+}
+
+void WqePrefetch::started(const Run& run) {
+  for (std::uint32_t i = 0; i < run.count; ++i) entry(run.number + i) = {run.slot + i, 0, State::kReading};
+  fetch_ = run.number + run.count;
+  fetch_slot_ = after(run.slot + run.count - 1);  // (R3) (R5)
+}
+
+std::uint32_t WqePrefetch::arrived(const Run& run, bool ok, const std::uint8_t* bytes) {
+  if (run.epoch != epoch_) return run.count;
+  for (std::uint32_t i = 0; i < run.count; ++i) {
+    const std::uint32_t number = run.number + i;
+    Entry& e = entry(number);
+    e.state = ok ? State::kHeld : State::kUnreadable;
+    e.next = after(e.slot);  // (R3) (R7)
+    if (!ok) continue;
+    std::uint8_t* to = bytes_.data() + std::size_t{number & mask_} * stride_;
+    std::memcpy(to, bytes + std::size_t{i} * stride_, stride_);
+    if (layout_ == WqLayout::kLinkedList) e.next = next_wqe_index({to, stride_}, slots_);
+  }
+  return confirm();
+}
+
+std::uint32_t WqePrefetch::confirm() {
+  while (confirmed_ != fetch_ && entry(confirmed_).state != State::kReading) {
+    const std::uint32_t next = entry(confirmed_).next;
+    ++confirmed_;
+    if (confirmed_ == fetch_) {
+      fetch_slot_ = next;
+    } else if (entry(confirmed_).slot != next) {  // (R5)
+      std::uint32_t in_vain = 0;
+      for (std::uint32_t n = confirmed_; n != fetch_; ++n) in_vain += entry(n).state != State::kReading;
+      ++epoch_;
+      fetch_ = confirmed_;
+      fetch_slot_ = next;
+      return in_vain;
+    }
+  }
+  return 0;
+}
+
+WqePrefetch::Wqe WqePrefetch::front() const {
+  const Entry& e = entry(first_);
+  return {{bytes_.data() + std::size_t{first_ & mask_} * stride_, stride_}, e.slot, e.state == State::kHeld};
+}
+
+std::uint32_t WqePrefetch::pop() { return entry(first_++).next; }
+
+}  // namespace rxnic

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/core/requester/request_table.h"
+
+#include <algorithm>
+
+#include "model/types/syndrome.h"
+
+namespace rxnic {
+
+namespace {
+
+Psn last_psn(const RequestNotice& r) { return r.first_psn + (r.psn_count - 1); }
+bool holds(const RequestNotice& r, Psn psn) { return psn - r.first_psn >= 0 && psn - last_psn(r) <= 0; }
+bool is_nak(std::uint8_t syndrome) { return ack_kind(syndrome) != AckKind::kAck; }
+// Answered by an ATOMIC ACK; of what is_data().
+bool is_atomic(const RequestNotice& r) { return request_info(r.opcode).answer == Operation::kAtomicAck; }
+
+// The last PSN that an answer says something good of. (R4)
+Psn good_until(const Packet& answer) {
+  const bool nak = answer.has(kAckKind) && is_nak(answer.h.syndrome);
+  return nak ? answer.h.psn.previous() : answer.h.psn;
+}
+
+}  // namespace
+
+void RequestTable::add(const RequestNotice& request) {
+  if (request.reset) {
+    queues_.erase(raw(request.qpn));
+    return;
+  }
+  Queue& q = queues_[raw(request.qpn)];
+  ++counters_.requests;
+  if (q.any && request.first_psn - q.newest <= 0) {  // (R6)
+    ++counters_.repeated;
+    return;
+  }
+  q.any = true;
+  q.newest = last_psn(request);
+  if (!q.failed) q.outstanding.push_back(request);
+}
+
+std::size_t RequestTable::outstanding(Qpn qpn) const {
+  const auto it = queues_.find(raw(qpn));
+  return it == queues_.end() ? 0 : it->second.outstanding.size();
+}
+
+void RequestTable::remove(Queue& q, Request r) {
+  q.next_wqe = r->wqe + 1;
+  if (is_data(*r)) q.responses = 0;
+  q.outstanding.erase(r);
+  ++counters_.completed;
+}
+
+bool RequestTable::take_completed(const Packet& answer, RequestNotice& completed) {
+  const auto it = queues_.find(raw(answer.qp->qpn));
+  if (it == queues_.end()) return false;
+  auto& outstanding = it->second.outstanding;
+  const Psn limit = good_until(answer);  // (R1) (R2) (R4)
+  for (auto r = outstanding.begin(); r != outstanding.end(); ++r) {
+    if (last_psn(*r) - limit > 0) return false;
+    if (is_data(*r)) {
+      if (!answer.qp->resynchronise) return false;  // (R7)
+      // Its answer is this packet, or was lost: in a capture that loses packets it is done all the same.
+      if (holds(*r, answer.h.psn)) continue;
+    }
+    completed = *r;
+    remove(it->second, r);
+    return true;
+  }
+  return false;
+}
+
+std::optional<AnswerNotice> RequestTable::check_answer(Packet& p) {
+  QpContext& qp = *p.qp;
+  p.outcome = Outcome::kAnswer;
+  p.pd = qp.pd;
+  p.cq = qp.send_cq;
+  p.acknowledge = false;
+  Queue& q = queues_[raw(qp.qpn)];
+  if (p.has(kAckKind) && !p.has(kHasAtomicAckEth)) {
+    if (is_nak(p.h.syndrome)) ++counters_.naks;
+    // An ACK for what has already been completed is a repetition, one for what was never sent explains nothing.
+    const bool known = q.any && p.h.psn - q.newest <= 0;
+    if (known) return check_acknowledge(p, q);
+  } else {
+    const bool atomic = p.has(kHasAtomicAckEth);
+    const auto r = std::find_if(q.outstanding.begin(), q.outstanding.end(), [&](const RequestNotice& n) {
+      return is_data(n) && is_atomic(n) == atomic && holds(n, p.h.psn);
+    });
+    if (r != q.outstanding.end()) return check_data(p, q, r);
+  }
+  if (!qp.resynchronise) return refuse(p, DropReason::kUnsolicitedAnswer);  // (R5)
+  ++counters_.unexplained_answers;
+  p.h.payload_bytes = 0;
+  return std::nullopt;
+}
+
+std::optional<AnswerNotice> RequestTable::check_acknowledge(Packet& p, Queue& q) {
+  if (q.failed) return std::nullopt;  // (R8)
+  const bool data_missing = !p.qp->resynchronise && !q.outstanding.empty() && is_data(q.outstanding.front()) &&
+                            good_until(p) - (q.outstanding.front().first_psn + q.responses) >= 0;
+  if (data_missing && !ends_qp(p.h.syndrome)) return gap(p, q);  // (R7)
+  AnswerNotice notice{p.qp->qpn, p.h.psn, AnswerKind::kAck, p.h.syndrome};
+  if (is_nak(p.h.syndrome)) {
+    notice.kind = ack_kind(p.h.syndrome) == AckKind::kRnrNak ? AnswerKind::kRnrNak : AnswerKind::kNak;
+  }
+  return notice;
+}
+
+std::optional<AnswerNotice> RequestTable::check_data(Packet& p, Queue& q, Request r) {
+  const bool in_order = !p.qp->resynchronise;
+  const auto number = static_cast<std::uint32_t>(p.h.psn - r->first_psn);
+  const std::uint64_t offset = std::uint64_t{number} * p.qp->mtu;
+  const bool last = number + 1 == r->psn_count;
+  if (in_order) {  // (R7)
+    const bool first = r == q.outstanding.begin();
+    if (first && number < q.responses) return refuse(p, DropReason::kUnsolicitedAnswer);
+    if (!first || number > q.responses) {
+      refuse(p, DropReason::kPsnAhead);
+      return gap(p, q);
+    }
+  }
+  if (!is_atomic(*r)) {
+    const std::uint64_t asked = (request_info(r->opcode).traits & kReturnsData) != 0 ? r->bytes : 0;
+    const bool too_long = offset + p.h.payload_bytes > asked;
+    const bool too_short = in_order && p.h.payload_bytes != (last ? asked - offset : p.qp->mtu);
+    if (too_long || too_short) return refuse(p, DropReason::kInvalidRequest);
+  }
+  p.message_sequence = r->wqe;
+  p.local_va = r->va + (is_atomic(*r) ? 0 : offset);  // (R2)
+  p.local_key = r->lkey;
+  p.local_bytes = is_atomic(*r) ? kAtomicBytes : p.h.payload_bytes;  // (R3)
+  p.access = kLocalWrite;
+  p.message_bytes = r->bytes;
+  p.ends_message = is_atomic(*r) || (in_order ? last : p.has(kLast | kOnly));
+  p.wqe_index = r->wqe_index;
+  p.byte_count = r->bytes;
+  p.cqe_opcode = r->opcode;
+  p.completes = p.ends_message && r->signaled;
+  const AnswerNotice notice{p.qp->qpn, p.h.psn, is_atomic(*r) ? AnswerKind::kAtomicAck : AnswerKind::kReadResponse, 0};
+  ++q.responses;
+  if (p.ends_message) remove(q, r);
+  return notice;
+}
+
+std::optional<AnswerNotice> RequestTable::refuse(Packet& p, DropReason reason) {
+  p.fail(reason, Outcome::kDrop, 0, WcStatus::kSuccess);
+  return std::nullopt;
+}
+
+// What is missing is of the oldest request that answers did not complete: a READ or an atomic.
+AnswerNotice RequestTable::gap(const Packet& p, const Queue& q) {
+  ++counters_.gaps;
+  return {p.qp->qpn, q.outstanding.front().first_psn + q.responses, AnswerKind::kGap, p.h.syndrome};
+}
+
+bool RequestTable::accept_completion(const Packet& p) {  // (R9)
+  Queue& q = queues_[raw(p.qp->qpn)];
+  const std::uint32_t wqe = p.message_sequence;
+  if (p.status == WcStatus::kSuccess) {
+    q.next_wqe = wqe + 1;
+    return true;
+  }
+  q.failed = true;
+  q.outstanding.clear();
+  q.responses = 0;
+  if (static_cast<std::int32_t>(wqe - q.next_wqe) < 0) return false;
+  q.next_wqe = wqe + 1;
+  return !p.qp->request_failed || p.qp->failed_request != wqe;
+}
+
+}  // namespace rxnic

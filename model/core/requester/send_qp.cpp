@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/core/requester/send_qp.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "model/core/wire/icrc.h"
+
+namespace rxnic {
+
+SendQp::SendQp(const SendQpContext& context, const RequesterParams& params, SendPort& port)
+    : params_(params), port_(port), context_(context), ring_(context.queue, params.wqes_per_read) {
+  configure(context);
+  queue_.restart(Psn{context.sq_psn});
+}
+
+void SendQp::configure(const SendQpContext& context) {
+  context_ = context;
+  context_.queue = ring_.context();
+  if (failed_) context_.qp.state = QpState::kError;
+  SendQueueLimits limits;
+  limits.mtu = context.qp.mtu;
+  limits.reliable = reliable();
+  limits.window = params_.window_packets;
+  limits.ack_every = params_.ack_every_packets;
+  limits.max_rd_atomic = context.max_rd_atomic;
+  limits.retry_count = context.retry_count;
+  limits.rnr_retry = context.rnr_retry;
+  queue_.set_limits(limits);
+  set_path(context.path, context.qp.remote_qpn);
+}
+
+void SendQp::set_path(const AddressVector& path, Qpn remote) {
+  const std::size_t gid = path.source_gid_index;
+  path_ = gid < port_.gids.size() ? path_headers(path, port_.gids[gid], port_.mac, qpn(), remote) : Headers{};
+}
+
+void SendQp::reset() {
+  context_.qp.state = QpState::kReset;
+  ring_.reset();
+  queue_.restart(queue_.next_psn());
+  has_wqe_ = stopped_ = failed_ = false;
+  wqe_ = {};
+  payload_bytes_ = 0;
+  next_completion_ = 0;
+}
+
+void SendQp::post(std::uint32_t producer, Cycle soon, Cycle ready, Cycle rung) {
+  if (context_.qp.state == QpState::kReset) return;
+  const bool idle = context_.qp.state == QpState::kRts && !stopped_ && !ring_.pending() && !queue_.unsent();
+  const bool alone = idle && producer - ring_.producer() == 1;
+  if (!ring_.ring(producer, oldest(), ready, rung)) {  // (R5)
+    if (!failed_ && ring_.ring(ring_.producer() + 1, oldest(), ready, rung)) {
+      stop_at(ring_.producer() - 1, WcStatus::kLocalQpOperation);
+    }
+    return;
+  }
+  if (alone && load(ring_.next()) && send_wqe_bytes(wqe_) <= params_.doorbell_wqe_bytes) ring_.hurry(soon);
+}
+
+bool SendQp::has_packet() {
+  const QpState state = context_.qp.state;
+  if (failed_ || (state != QpState::kRts && state != QpState::kSqd)) return false;  // (R1)
+  if (queue_.unsent()) return queue_.has_packet() && !(stopped_ && queue_.current().wqe == stop_wqe_);
+  if (state != QpState::kRts || stopped_ || !ring_.pending() || !load(ring_.next())) return false;
+  return queue_.hold(wqe_.opcode, wqe_.flags, wqe_.bytes) == SendHold::kNone;
+}
+
+Cycle SendQp::ready(std::uint64_t read_cycles) const {
+  if (queue_.unsent()) return Cycle{};
+  const bool has_payload = wqe_.bytes > 0 && wqe_.inline_data == nullptr && !has(wqe_.opcode, kReturnsData);
+  return ring_.ready() + (has_payload ? read_cycles : 0);
+}
+
+std::span<const std::uint8_t> SendQp::slot(std::uint32_t wqe) {
+  const std::uint64_t before = ring_.reads();
+  const auto bytes = ring_.slot(wqe, port_.memory);
+  port_.slot_reads += ring_.reads() - before;
+  return bytes;
+}
+
+// Makes wqe_ the WQE of that number; false: it cannot be carried out.
+bool SendQp::load(std::uint32_t wqe) {  // (R2)
+  if (has_wqe_ && loaded_ == wqe) return true;
+  has_wqe_ = false;
+  const auto bytes = slot(wqe);
+  WcStatus status =
+      bytes.empty() ? WcStatus::kLocalQpOperation : parse_send_wqe(bytes, context_.qp.transport, context_.qp.mtu, wqe_);
+  if (status == WcStatus::kSuccess) status = check();
+  if (status != WcStatus::kSuccess) {
+    stop_at(wqe, status);
+    return false;
+  }
+  loaded_ = wqe;
+  return has_wqe_ = true;
+}
+
+WcStatus SendQp::check() {
+  if (context_.qp.transport == Transport::kUd) set_path(wqe_.address, Qpn{wqe_.remote_qpn});
+  const bool data = has(wqe_.opcode, kReturnsData);
+  const bool has_path = path_.encapsulation != Encapsulation::kNone;
+  if (!has_path || (has(wqe_.opcode, kSaved) && context_.max_rd_atomic == 0)) return WcStatus::kLocalQpOperation;
+  if (wqe_.inline_data != nullptr) return WcStatus::kSuccess;
+  const std::uint8_t access = data ? kLocalWrite : 0;
+  return port_.reader.check(wqe_.segments(), context_.qp.pd, access) ? WcStatus::kSuccess : WcStatus::kLocalProtection;
+}
+
+// Begins WQE ring_.next(), which is loaded.
+void SendQp::begin() {
+  SendRequest r;
+  r.wqe = ring_.next();
+  r.opcode = wqe_.opcode;
+  r.flags = wqe_.flags;
+  r.bytes = wqe_.bytes;
+  r.immediate = wqe_.immediate;
+  r.remote_srqn = wqe_.remote_srqn;
+  r.remote = wqe_.remote;
+  r.posted = ring_.rung();
+  queue_.begin(r);
+  ring_.take();
+}
+
+bool SendQp::make_packet(RequestPacket& packet, Bytes& payload) {
+  if (!queue_.unsent()) begin();
+  packet = queue_.packet();
+  payload = {};
+  return packet.bytes == 0 || has(queue_.current().opcode, kReturnsData) || find_payload(packet, payload);
+}
+
+bool SendQp::find_payload(const RequestPacket& packet, Bytes& payload) {
+  const SendRequest& r = queue_.current();
+  const bool here = payload_wqe_ == r.wqe && packet.offset >= payload_offset_ &&
+                    packet.offset + packet.bytes <= payload_offset_ + payload_bytes_;
+  if (!here) {
+    if (!load(r.wqe)) return false;
+    if (wqe_.bytes != r.bytes || wqe_.opcode != r.opcode) {  // (R3)
+      stop_at(r.wqe, WcStatus::kLocalQpOperation);
+      return false;
+    }
+    if (wqe_.inline_data != nullptr) {
+      payload = {wqe_.inline_data + packet.offset, packet.bytes};
+      return true;
+    }
+    payload_wqe_ = r.wqe;
+    payload_offset_ = packet.offset;
+    payload_bytes_ = std::min(r.bytes - packet.offset, params_.payload_read_bytes);
+    if (payload_.size() < payload_bytes_) payload_.resize(payload_bytes_);
+    if (!port_.reader.read(wqe_.segments(), context_.qp.pd, packet.offset, {payload_.data(), payload_bytes_})) {
+      payload_bytes_ = 0;
+      stop_at(r.wqe, WcStatus::kLocalProtection);
+      return false;
+    }
+  }
+  payload = {payload_.data() + (packet.offset - payload_offset_), packet.bytes};
+  return true;
+}
+
+void SendQp::write_frame(const RequestPacket& packet, Bytes payload, Packet& p) const {
+  const SendRequest& r = queue_.current();
+  p.role = PacketRole::kRequest;
+  p.posted = r.posted;
+  p.h = path_;
+  if (context_.qp.transport == Transport::kUd) set_datagram_headers(p.h, context_.qp, wqe_);
+  set_request_headers(p.h, context_.qp, r, packet);
+  if (!payload.empty()) std::memcpy(p.frame.data() + payload_offset_for(p.h), payload.data(), payload.size());
+  const std::size_t bytes = build_in_place(p.h, payload.size(), p.frame);
+  seal({p.frame.data(), bytes}, p.h);
+  p.frame_bytes = p.wire_bytes = static_cast<std::uint32_t>(bytes);
+}
+
+RequestNotice SendQp::notice() const {
+  const SendRequest& r = queue_.current();
+  RequestNotice n;
+  n.qpn = qpn();
+  n.first_psn = r.first_psn;
+  n.psn_count = r.psn_count;
+  n.opcode = completion_opcode(r.opcode);
+  n.signaled = signaled(r.flags);
+  n.wqe = r.wqe;
+  n.wqe_index = ring_.slot_index(r.wqe);
+  n.bytes = r.bytes;
+  if (has(r.opcode, kReturnsData) && wqe_.sge_count > 0) {
+    n.va = wqe_.sge[0].address;
+    n.lkey = Key{wqe_.sge[0].lkey};
+  }
+  return n;
+}
+
+void SendQp::stop_at(std::uint32_t wqe, WcStatus status) {  // (R3)
+  if (stopped_ && static_cast<std::int32_t>(stop_wqe_ - wqe) <= 0) return;
+  stopped_ = true;
+  stop_wqe_ = wqe;
+  stop_status_ = status;
+}
+
+void SendQp::fail(WcStatus status) {  // (R4)
+  if (failed_) return;
+  next_completion_ = oldest();
+  failed_ = true;
+  stopped_ = false;
+  fail_status_ = status;
+  context_.qp.state = QpState::kError;
+  queue_.restart(queue_.next_psn());
+}
+
+SendCompletion SendQp::take_flush() {
+  const std::uint32_t wqe = next_completion_++;
+  SendCompletion c{qpn(), wqe, ring_.slot_index(wqe), 0, CqeOpcode::kSend, fail_status_};
+  const auto bytes = slot(wqe);
+  if (!bytes.empty()) c.opcode = completion_opcode(static_cast<SendOpcode>(bytes[0]));
+  fail_status_ = WcStatus::kFlushed;
+  return c;
+}
+
+SendCompletion SendQp::success(const SendRequest& r) const {
+  return {qpn(), r.wqe, ring_.slot_index(r.wqe), r.bytes, completion_opcode(r.opcode), WcStatus::kSuccess};
+}
+
+}  // namespace rxnic

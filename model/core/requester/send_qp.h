@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// The send side of one QP: what was posted, what is outstanding, and the next packet with its bytes. The requester
+// (model/blocks/requester.h) adds ports, turns and timers.
+//
+//   R1  Packets are sent in the states kRts and kSqd. In kSqd no WQE is begun; what was begun goes on.
+//   R2  A WQE is looked at when it is the next to be begun: its format (send_wqe_format.h), its path, its segments
+//       (payload_reader.h; READ and atomics: the right to write there). Its payload is read as its packets are made,
+//       up to payload_read_bytes at a time.
+//   R3  A WQE that cannot be carried out stops the queue: nothing of it is sent any more. It fails when all before it
+//       are answered. So does one that software changed after it was begun.
+//   R4  Having failed, all WQEs that are not finished complete in order: the first with its status, the others and what
+//       is posted later as flushed.
+//   R5  A producer index that send_ring.h refuses counts as one more WQE, which cannot be carried out; with no slot
+//       left for it, as none.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/core/requester/payload_reader.h"
+#include "model/core/requester/request_packet.h"
+#include "model/core/requester/send_ring.h"
+#include "model/params/params.h"
+#include "model/types/packet.h"
+
+namespace rxnic {
+
+// What software tells the requester of a QP. MTU, P_Key, remote QPN and PD come from the QpContext, addresses from
+// `path` and the port's GID table.
+struct SendQpContext {
+  QpContext qp;
+  SendQueueContext queue;
+  AddressVector path;              // RC, UC
+  std::uint8_t max_rd_atomic = 1;  // READs and atomics in flight
+  std::uint8_t timeout = 14;       // code: 4.096 us * 2^timeout, 0: never
+  std::uint8_t retry_count = 7;    // 0..7
+  std::uint8_t rnr_retry = 7;      // 0..7, 7: for ever
+  std::uint32_t sq_psn = 0;
+};
+
+// What the QPs of a port have in common.
+struct SendPort {
+  explicit SendPort(HostMemory& m) : memory(m), reader(m) {}
+  HostMemory& memory;
+  PayloadReader reader;
+  MacAddress mac{};
+  std::vector<SourceGid> gids;
+  std::uint64_t slot_reads = 0;  // of SQs
+
+  std::uint64_t reads() const { return slot_reads + reader.reads(); }
+};
+
+// How a WQE ends that the requester completes.
+struct SendCompletion {
+  Qpn qpn{};
+  std::uint32_t wqe = 0;  // free-running number
+  std::uint32_t wqe_index = 0;
+  std::uint32_t bytes = 0;
+  CqeOpcode opcode = CqeOpcode::kSend;
+  WcStatus status = WcStatus::kSuccess;
+};
+
+class SendQp {
+ public:
+  SendQp(const SendQpContext& context, const RequesterParams& params, SendPort& port);
+
+  // Software's side. configure: everything but the ring; a QP that has failed stays so.
+  void configure(const SendQpContext& context);
+  void reset();  // as it was created
+  // A doorbell's WQEs will be in the device in `ready`; in `soon` when it is one that waits for nothing and no longer
+  // than doorbell_wqe_bytes.
+  void post(std::uint32_t producer, Cycle soon, Cycle ready, Cycle rung);
+
+  // There is a packet to send; may read memory and find that a WQE cannot be carried out.
+  bool has_packet();
+  // When the next packet's WQE and payload are in the device. Precondition: has_packet().
+  Cycle ready(std::uint64_t read_cycles) const;
+  // Begins the next WQE when no packet is left of those before. False when the packet's payload cannot be read.
+  bool make_packet(RequestPacket& packet, Bytes& payload);
+  // Writes the frame of the packet just made.
+  void write_frame(const RequestPacket& packet, Bytes payload, Packet& p) const;
+  // What the receive path is to be told of the packet's request.
+  RequestNotice notice() const;
+
+  // All before the WQE that stopped the queue are answered (R3).
+  bool stop_reached() const { return stopped_ && !failed_ && oldest() == stop_wqe_; }
+  WcStatus stop_status() const { return stop_status_; }
+  void fail(WcStatus status);
+  bool failed() const { return failed_; }
+  // Failed: there is a WQE to complete, and which (R4).
+  bool has_flush() const { return failed_ && next_completion_ != ring_.producer(); }
+  SendCompletion take_flush();
+  // UC, UD: how a request ends well.
+  SendCompletion success(const SendRequest& request) const;
+
+  bool signaled(std::uint8_t flags) const { return ring_.context().all_signaled || (flags & kSendSignaled) != 0; }
+  bool reliable() const { return is_reliable(context_.qp.transport); }
+  Qpn qpn() const { return context_.qp.qpn; }
+  const SendQpContext& context() const { return context_; }
+  SendQueue& queue() { return queue_; }
+  // The WQE that was looked at last; of a new QP, or one that was reset: all zero.
+  const SendWqe& last_wqe() const { return wqe_; }
+  const SendQueue& queue() const { return queue_; }
+
+ private:
+  // The first WQE that is not finished.
+  std::uint32_t oldest() const {
+    if (failed_) return next_completion_;
+    return queue_.empty() ? ring_.next() : queue_.oldest().wqe;
+  }
+  std::span<const std::uint8_t> slot(std::uint32_t wqe);
+  bool load(std::uint32_t wqe);
+  WcStatus check();
+  void set_path(const AddressVector& path, Qpn remote);
+  void begin();
+  bool find_payload(const RequestPacket& packet, Bytes& payload);
+  void stop_at(std::uint32_t wqe, WcStatus status);
+
+  const RequesterParams& params_;
+  SendPort& port_;
+  SendQpContext context_;
+  SendRing ring_;
+  SendQueue queue_;
+  Headers path_;  // below the BTH; UD: of the WQE at hand
+  SendWqe wqe_;   // WQE `loaded_`
+  std::uint32_t loaded_ = 0;
+  bool has_wqe_ = false;
+  std::vector<std::uint8_t> payload_;  // of WQE payload_wqe_, payload_bytes_ from payload_offset_ on
+  std::uint32_t payload_wqe_ = 0, payload_offset_ = 0, payload_bytes_ = 0;
+  bool stopped_ = false;  // (R3)
+  std::uint32_t stop_wqe_ = 0;
+  WcStatus stop_status_ = WcStatus::kSuccess;
+  bool failed_ = false;                        // (R4)
+  WcStatus fail_status_ = WcStatus::kFlushed;  // of the next completion
+  std::uint32_t next_completion_ = 0;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answers that a responder owes, QP by QP in the order of their requests. No time in it: the ACK generator
+// (model/blocks/ack_generator.h) says when.
+//
+//   R1  Answers of a QP are due in their order. One without memory to read or change is due as soon as it is the first
+//       of its QP, a READ with its data, an atomic when it has been carried out.
+//   R2  A QP's answers lie in a list of its own: nothing of one QP waits for another.
+//   R3  An ACK that is the last of its QP's waiting answers gives way to the next one, which acknowledges what it did.
+//   R4  `capacity` answers in all.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/core/responder/response.h"
+
+namespace rxnic {
+
+// A READ or an atomic is an answer that needs memory.
+enum class AnswerNeeds : std::uint8_t { kNothing, kRead, kAtomic };
+
+struct OwedAnswer {
+  Headers h;             // of the answer
+  std::uint64_t id = 0;  // of the request packet, for observers
+  AnswerNeeds needs = AnswerNeeds::kNothing;
+  bool gives_way = false;          // a plain ACK (R3)
+  bool failed = false;             // something before it in its QP failed: no answer
+  bool issued = false;             // atomic: asked for
+  bool done = false;               // atomic: `h.original` is known, or it is a NAK
+  bool replay = false;             // atomic: answered with what was saved
+  QpContext* qp = nullptr;         // READ, atomic: pinned
+  Pdn pd{};                        // READ: that its memory must be in
+  std::uint32_t msn_before = 0;    // of a NAK in its place
+  ReadInProgress read;             // READ
+  std::uint32_t on_their_way = 0;  // READ: responses that wait for memory
+  std::uint64_t after = 0;         // READ: answers that were ready before go before it
+  std::uint64_t original = 0;      // atomic: where DMA puts the value
+  std::uint32_t resource = 0;      // atomic: handle of the responder resource
+};
+
+class AnswerTable {
+ public:
+  using Index = std::uint32_t;
+  static constexpr Index kNone = ~Index{0};
+
+  // A QP with answers.
+  struct Flow {
+    std::uint32_t qpn = 0;
+    Index first = kNone, last = kNone;
+    std::uint32_t count = 0;
+    std::uint32_t turns = 0;  // responses of it asked for since its turn began
+    bool listed = false;      // in the block's list of those with READ data to ask for
+    Index held = kNone;       // a coalesced ACK, not in the list
+    std::uint32_t held_requests = 0;
+    Cycle held_until = kNever;
+  };
+
+  explicit AnswerTable(std::uint32_t capacity);
+
+  std::uint32_t room() const { return static_cast<std::uint32_t>(free_answers_.size()); }
+  OwedAnswer& operator[](Index at) { return answers_[at].owed; }
+  const OwedAnswer& operator[](Index at) const { return answers_[at].owed; }
+  Flow& flow(Index at) { return flows_[at]; }
+  const Flow& flow(Index at) const { return flows_[at]; }
+
+  Index find(std::uint32_t qpn) const;  // the QP's flow; kNone: it has none
+  Index find_or_make(std::uint32_t qpn);
+  void free_if_empty(Index flow);
+
+  Index add(const OwedAnswer& answer);  // precondition: room() > 0. In no flow yet
+  void append(Index flow, Index answer);
+  Index next(Index answer) const { return answers_[answer].next; }
+  Index take_first(Index flow);  // out of its flow; the answer stays
+  void remove(Index answer);
+
+ private:
+  struct Entry {
+    OwedAnswer owed;
+    Index next = kNone;  // of the same QP
+  };
+  std::size_t bucket(std::uint32_t qpn) const { return (std::size_t{qpn} * 0x9e3779b1u >> 8) & (buckets_.size() - 1); }
+
+  std::vector<Entry> answers_;
+  std::vector<Index> free_answers_;
+  std::vector<Flow> flows_;
+  std::vector<Index> next_in_bucket_;  // by flow
+  std::vector<Index> free_flows_;
+  std::vector<Index> buckets_;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/core/responder/header_check.h"
+
+namespace rxnic {
+
+namespace {
+
+bool type_and_state_fit(const Packet& p, const QpContext& qp) {
+  const OpcodeInfo& op = p.op();
+  if ((op.traits & kIsCnp) != 0) return qp.transport != Transport::kUd && qp.state != QpState::kReset;  // (R4)
+  if (op.transport != qp.transport) return false;
+  const bool can_receive =
+      qp.state == QpState::kRtr || qp.state == QpState::kRts || qp.state == QpState::kSqd || qp.state == QpState::kSqe;
+  if (!can_receive) return false;
+  return (op.traits & kResponse) == 0 || qp.state != QpState::kRtr;  // (R2)
+}
+
+}  // namespace
+
+DropReason check_headers(const Packet& p, const QpContext& qp) {  // (R1)
+  if (!type_and_state_fit(p, qp)) return DropReason::kQpTypeOrState;
+  if (qp.transport != Transport::kUd) {
+    const bool from_peer = qp.remote.kind == Address::Kind::kNone || qp.remote == p.h.source;
+    const bool to_us = qp.local.kind == Address::Kind::kNone || qp.local == p.h.destination;
+    if (!from_peer || !to_us) return DropReason::kQpAddress;
+  }
+  if (!pkeys_match(p.h.pkey, qp.pkey)) return DropReason::kPkey;
+  if (qp.transport == Transport::kUd && p.h.qkey != qp.qkey) return DropReason::kQkey;
+  if (!p.icrc_ok) return DropReason::kIcrc;
+  return DropReason::kNone;
+}
+
+}  // namespace rxnic

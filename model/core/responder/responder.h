@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The responder's decisions on one request packet (rules 6): PSN, opcode sequence, opcode enabled, length; then the
+// QP moves on. What needs memory (WQE, keys, data) is decided by the blocks behind, which report what they refuse
+// (core/responder/refusal.h).
+//
+//   R1  RC, XRC. PSN ahead: one NAK 0x60 with the expected PSN, then silence until it comes. When the QP
+//       resynchronises (captures) the packet is taken as it is and the gap counted, unless an RNR NAK of ours made
+//       it.
+//   R2  RC, XRC. PSN behind: SEND and WRITE are acknowledged again and not executed again; READ and atomics are
+//       replayed from the saved resources, dropped when those are gone or of another operation, or the READ asks for
+//       more than was saved.
+//   R3  RC, XRC. Opcode out of sequence, not enabled, or of illegal length: NAK 0x61, QP to the error state.
+//   R4  UC. PSN not the expected one: dropped until a FIRST or ONLY, which restarts. A FIRST or ONLY inside a
+//       message: on an RQ the message is given up and its WQE used again; on an SRQ its WQE completes with
+//       REM_INV_REQ and the new message is dropped. Other sequence or length errors drop the rest of the message; a
+//       SEND's WQE completes so if it is an SRQ's.
+//   R5  UD. SEND ONLY of at most the MTU; everything else is dropped.
+//   R6  Lengths: FIRST and MIDDLE exactly the MTU, LAST 1..MTU, ONLY at most the MTU; a WRITE's packets add up to
+//       its RETH length; RETH length at most 2^31; atomics are 8-byte aligned; an ATOMIC WRITE's payload and RETH
+//       length are 8 bytes.
+//   R7  A READ advances the PSN by its number of responses, at least one. MSN counts at the end of each message (24
+//       bits).
+//   R8  An answer is due when BTH.A is set, and for every READ and atomic.
+//   R9  A packet that takes a WQE is not judged by its length before it has one (`bad_length`).
+//   R10 XRC: the message's WQE comes from the SRQ that XRCETH names; an SRQ that does not exist, is in another XRC
+//       domain or changes within a SEND: NAK 0x61.
+//   R11 A QP that resynchronises and sees a MIDDLE or LAST without its FIRST: a SEND takes its WQE there and then
+//       and completes with what is left of it; a WRITE, whose address is not known, is acknowledged and counted, not
+//       written.
+//   R12 A packet refused for want of a WQE: the QP is again what it was before it, in a new epoch, and silent until the
+//       packet's PSN comes. An error state that a packet behind it caused here is taken back. Other refusals move the
+//       QP to the error state for good.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "model/core/responder/refusal.h"
+#include "model/core/responder/responder_resources.h"
+#include "model/types/packet.h"
+#include "model/types/responder_counters.h"
+
+namespace rxnic {
+
+// What the responder must know of an SRQ that packets name (XRC).
+struct SrqEntry {
+  WqId queue = kNoWq;
+  Cqn cq{};
+  Xrcdn xrcd{};
+};
+using SrqTable = std::unordered_map<std::uint32_t, SrqEntry>;  // by SRQN
+
+class Responder {
+ public:
+  Responder(ResponderResources& resources, const SrqTable& srqs) : resources_(resources), srqs_(srqs) {}
+
+  // A capture lost the end of the message that the QP is in: it must be completed (PacketRole::kTruncated) before
+  // check().
+  bool abandons_message(const Packet& p) const;
+  // Called for that; the QP is between messages afterwards.
+  void abandon_message(QpContext& qp);
+
+  // Decides on a request packet that passed check_headers(); p.qp is set. Outcome kDrop without `completes` may leave
+  // at once.
+  void check(Packet& p);
+  // A block behind refused a packet (R12).
+  void apply(const Refusal& refusal);
+
+  const ResponderCounters& counters() const { return counters_; }
+
+ private:
+  void check_reliable(Packet& p);
+  void check_unreliable(Packet& p);
+  void check_datagram(Packet& p);
+  void duplicate(Packet& p);
+  void refuse_ahead(Packet& p);
+  void resynchronise(Packet& p, std::uint32_t missing);
+  void begin_in_the_middle(Packet& p);
+  bool in_sequence(const Packet& p) const;
+  bool length_is_legal(const Packet& p) const;
+  bool find_queue(Packet& p) const;
+  void take(Packet& p);
+  void take_read_or_atomic(Packet& p);
+  void take_write(Packet& p, bool starts);
+  void refuse(Packet& p);
+  void give_up(Packet& p, DropReason reason);
+  void drop(Packet& p, DropReason reason);
+
+  ResponderResources& resources_;
+  const SrqTable& srqs_;
+  ResponderCounters counters_;
+};
+
+// The packet belongs to the QP's present epoch.
+inline void admit(Packet& p) {
+  p.epoch = p.qp->epoch;
+  p.qp->dirty = true;
+}
+// To the error state, and no RNR NAK takes that back.
+inline void fail_for_good(QpContext& qp) {
+  qp.state = QpState::kError;
+  qp.own_error = false;
+  qp.dirty = true;
+}
+
+}  // namespace rxnic

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/core/wire/icrc.h"
+
+#include <libdeflate.h>
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+namespace rxnic {
+namespace {
+
+constexpr std::size_t kMaxPrefixBytes = kLrhBytes + kMaxIpv4Bytes + kUdpBytes + kBthBytes;
+constexpr std::size_t kMaxCopiedBytes = 256;  // behind the BTH: to copy them takes less time than a second CRC call
+
+// R2 for the 40 bytes of an IPv6 header or a GRH.
+void mask_ipv6(std::uint8_t* p) {
+  p[0] |= 0x0f;
+  p[1] = p[2] = p[3] = 0xff;
+  p[7] = 0xff;
+}
+
+void mask_network(Encapsulation encapsulation, std::size_t network_bytes, std::uint8_t* p) {
+  switch (encapsulation) {
+    case Encapsulation::kRoceV2Ipv4:
+      p[1] = 0xff;
+      p[8] = 0xff;
+      p[10] = p[11] = 0xff;
+      break;
+    case Encapsulation::kRoceV2Ipv6:
+    case Encapsulation::kRoceV1:
+    case Encapsulation::kIbGlobal:
+      mask_ipv6(p);
+      break;
+    default:
+      return;
+  }
+  if (encapsulation == Encapsulation::kRoceV2Ipv4 || encapsulation == Encapsulation::kRoceV2Ipv6) {
+    p[network_bytes - 2] = p[network_bytes - 1] = 0xff;  // UDP checksum
+  }
+}
+
+// CRC-16 with polynomial 0x100B, least significant bit first, eight bytes at a time: row k of the table holds the
+// effect of a byte that is followed by k more.
+constexpr std::uint16_t kVcrcPolynomial = 0xd008;  // 0x100B with its bits reversed
+constexpr std::size_t kSlices = 8;
+using VcrcTable = std::array<std::array<std::uint16_t, 256>, kSlices>;
+
+constexpr VcrcTable kVcrcTable = [] {
+  VcrcTable table{};
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    unsigned crc = byte;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) ? kVcrcPolynomial : 0u);
+    table[0][byte] = static_cast<std::uint16_t>(crc);
+  }
+  for (std::size_t slice = 1; slice < kSlices; ++slice) {
+    for (unsigned byte = 0; byte < 256; ++byte) {
+      const std::uint16_t before = table[slice - 1][byte];
+      table[slice][byte] = static_cast<std::uint16_t>(before >> 8 ^ table[0][before & 0xff]);
+    }
+  }
+  return table;
+}();
+
+std::uint32_t load_le32(const std::uint8_t* p) {
+  return std::uint32_t{p[3]} << 24 | std::uint32_t{p[2]} << 16 | std::uint32_t{p[1]} << 8 | p[0];
+}
+
+}  // namespace
+
+std::uint32_t icrc(Bytes frame, const Headers& h) {
+  // The prefix with masked fields is a copy, and so is a short rest behind it; a long one is hashed where it lies.
+  std::uint8_t prefix[kMaxPrefixBytes + kMaxCopiedBytes];
+  const std::size_t network_bytes = std::size_t{h.bth_offset} - h.network_offset;
+  if (h.encapsulation == Encapsulation::kIbLocal) {  // R1
+    std::memcpy(prefix, frame.data(), kLrhBytes);
+    prefix[0] |= 0xf0;
+  } else {
+    std::memset(prefix, 0xff, kLrhBytes);
+  }
+  std::uint8_t* network = prefix + kLrhBytes;
+  std::memcpy(network, frame.data() + h.network_offset, network_bytes + kBthBytes);
+  mask_network(h.encapsulation, network_bytes, network);
+  network[network_bytes + 4] = 0xff;
+  const std::size_t rest = std::size_t{h.bth_offset} + kBthBytes;
+  const std::size_t rest_bytes = h.icrc_offset - rest;
+  const std::size_t prefix_bytes = kLrhBytes + network_bytes + kBthBytes;
+  if (rest_bytes <= kMaxCopiedBytes) {
+    std::memcpy(prefix + prefix_bytes, frame.data() + rest, rest_bytes);
+    return libdeflate_crc32(0, prefix, prefix_bytes + rest_bytes);
+  }
+  const std::uint32_t crc = libdeflate_crc32(0, prefix, prefix_bytes);
+  return libdeflate_crc32(crc, frame.data() + rest, rest_bytes);
+}
+
+bool icrc_matches(Bytes frame, const Headers& h) {
+  return load_le32(frame.data() + h.icrc_offset) == icrc(frame, h);  // R3
+}
+
+std::uint16_t vcrc(Bytes packet) {
+  unsigned crc = 0xffff;
+  const std::uint8_t* p = packet.data();
+  std::size_t left = packet.size();
+  for (; left >= kSlices; left -= kSlices, p += kSlices) {
+    crc = kVcrcTable[7][p[0] ^ (crc & 0xff)] ^ kVcrcTable[6][p[1] ^ (crc >> 8)] ^ kVcrcTable[5][p[2]] ^
+          kVcrcTable[4][p[3]] ^ kVcrcTable[3][p[4]] ^ kVcrcTable[2][p[5]] ^ kVcrcTable[1][p[6]] ^ kVcrcTable[0][p[7]];
+  }
+  for (; left > 0; --left, ++p) crc = crc >> 8 ^ kVcrcTable[0][(crc ^ *p) & 0xff];
+  return static_cast<std::uint16_t>(~crc);
+}
+
+void seal(std::span<std::uint8_t> frame, const Headers& h) {
+  const std::uint32_t value = icrc(frame, h);
+  std::uint8_t* p = frame.data() + h.icrc_offset;
+  for (int byte = 0; byte < 4; ++byte) p[byte] = static_cast<std::uint8_t>(value >> (8 * byte));  // R3
+  const std::size_t end = h.icrc_offset + kIcrcBytes;
+  if (h.link != LinkLayer::kInfiniband || frame.size() < end + kVcrcBytes) return;
+  const std::uint16_t variant = vcrc(frame.first(end));  // R4
+  p[4] = static_cast<std::uint8_t>(variant);
+  p[5] = static_cast<std::uint8_t>(variant >> 8);
+}
+
+}  // namespace rxnic

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules are those of bridge/device/device.h: what is refused, and with what; what a refusal leaves behind.
+#include "bridge/device/device.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <limits>
+#include <set>
+
+#include "testbench/unit/bridge/device/bridge_program.h"
+
+namespace rxnic {
+namespace {
+
+using channel::Request;
+
+class DeviceTest : public testing::Test {
+ protected:
+  DeviceTest() : lab(2), a(lab, 0), other(lab, 0), pd(a.create_pd()), cq(a.create_cq()) {}
+  template <class Change>
+  std::int32_t create_cq(Change change) {
+    auto asked = a.cq_request();
+    change(asked);
+    return a.call(Request::kCreateCq, [&](auto& b) { b.cq = asked; }).status;
+  }
+  template <class Change>
+  std::int32_t create_srq(Change change) {
+    auto asked = a.srq_request(pd);
+    change(asked);
+    return a.call(Request::kCreateSrq, [&](auto& b) { b.srq = asked; }).status;
+  }
+  template <class Change>
+  std::int32_t create_qp(Change change) {
+    auto asked = a.qp_request(QpType::kRc, pd, cq.number, cq.number);
+    change(asked);
+    return a.call(Request::kCreateQp, [&](auto& b) { b.qp = asked; }).status;
+  }
+  std::size_t objects() const { return lab.bridge->device(0).objects(); }
+
+  Lab lab;
+  Program a, other;
+  std::uint32_t pd;
+  Program::Cq cq;
+};
+
+TEST_F(DeviceTest, ANicThatIsNotThereIsRefused) {
+  HostEvent open;
+  open.kind = HostEvent::Kind::kOpen;
+  open.client = ClientId{9};
+  open.nic = 2;
+  lab.own_port.events.push_back(open);
+  lab.run(500);
+  EXPECT_EQ(lab.own_port.open_status.at(ClientId{9}), ENODEV);
+  EXPECT_EQ(lab.bridge->clients(), 2u);
+}
+
+TEST_F(DeviceTest, AClientIsToldWhatItsNicIs) {
+  const auto& t = lab.own_port.attributes;
+  EXPECT_EQ(t.mac, (std::array<std::uint8_t, 8>{2, 0x72, 0x78, 0, 0, 1, 0, 0}));
+  EXPECT_EQ(t.gids[0].type, channel::GidType::kRoceV1);
+  EXPECT_EQ(t.gids[1].type, channel::GidType::kRoceV2);
+  EXPECT_EQ(t.gids[0].bytes, (GidBytes{0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0x72, 0x78, 0xff, 0xfe, 0, 0, 1}));
+  EXPECT_EQ(t.gids[2].bytes, (GidBytes{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1}));
+  EXPECT_EQ(t.gids[3].type, channel::GidType::kNone);
+  EXPECT_GE(t.max_qp_wrs, 16384u);
+  EXPECT_EQ(t.timestamp_period_ps, lab.params.nic.clock_period_ps);
+}
+
+TEST_F(DeviceTest, ForeignAndUnknownHandlesAreRefused) {
+  const auto foreign_pd = other.create_pd();
+  const auto foreign_cq = other.create_cq();
+  EXPECT_EQ(a.free(Request::kFreePd, foreign_pd), EINVAL);
+  EXPECT_EQ(a.free(Request::kFreePd, 12345), EINVAL);
+  EXPECT_EQ(a.free(Request::kFreeCq, foreign_cq.number), EINVAL);
+  EXPECT_EQ(a.free(Request::kFreeQp, 0), EINVAL);
+  EXPECT_EQ(a.free(Request::kFreeSrq, 1), EINVAL);
+  EXPECT_EQ(a.free(Request::kFreeMemory, 0x100), EINVAL);
+  EXPECT_EQ(a.free(Request::kFreeChannel, 3), EINVAL);
+  EXPECT_EQ(create_qp([&](auto& q) { q.pd = foreign_pd; }), EINVAL);
+  EXPECT_EQ(create_qp([&](auto& q) { q.send_cq = foreign_cq.number; }), EINVAL);
+  EXPECT_EQ(create_qp([&](auto& q) { q.receive_cq = foreign_cq.number; }), EINVAL);
+  EXPECT_EQ(create_srq([&](auto& q) { q.pd = foreign_pd; }), EINVAL);
+  EXPECT_EQ(a.register_memory(foreign_pd, a.local(64), 64, 1).status, EINVAL);
+  channel::QpAttributes modify;
+  modify.qpn = 0x11;
+  EXPECT_EQ(a.modify(modify), EINVAL);
+  EXPECT_EQ(a.call(Request::kQueryQp).status, EINVAL);
+  EXPECT_EQ(a.call(Request::kQuerySrq).status, EINVAL);
+  EXPECT_EQ(a.call(Request::kModifyCq).status, EINVAL);
+  EXPECT_EQ(a.call(Request::kModifySrq).status, EINVAL);
+  EXPECT_EQ(a.call(Request::kResizeCq).status, EINVAL);
+  EXPECT_EQ(a.call(Request::kReregisterMemory).status, EINVAL);
+  EXPECT_EQ(a.call(Request::kHello).status, EINVAL);
+  EXPECT_EQ(a.call(static_cast<Request>(999)).status, EOPNOTSUPP);
+  EXPECT_EQ(objects(), 4u);
+}
+
+TEST_F(DeviceTest, WhatIsInUseStays) {
+  const auto srq = a.create_srq(pd);
+  auto asked = a.qp_request(QpType::kRc, pd, cq.number, cq.number);
+  asked.has_srq = 1;
+  asked.srqn = srq.number;
+  const auto qp = a.create_qp(asked);
+  const auto key = a.create_mr(pd, a.local(4096), 4096);
+  EXPECT_EQ(a.free(Request::kFreeCq, cq.number), EBUSY);
+  EXPECT_EQ(a.free(Request::kFreeSrq, srq.number), EBUSY);
+  EXPECT_EQ(a.free(Request::kFreePd, pd), EBUSY);
+  EXPECT_EQ(a.free(Request::kFreeQp, qp.number), 0);
+  EXPECT_EQ(a.free(Request::kFreeCq, cq.number), 0);
+  EXPECT_EQ(a.free(Request::kFreePd, pd), EBUSY);
+  EXPECT_EQ(a.free(Request::kFreeSrq, srq.number), 0);
+  EXPECT_EQ(a.free(Request::kFreeMemory, key), 0);
+  EXPECT_EQ(a.free(Request::kFreePd, pd), 0);
+  EXPECT_EQ(a.free(Request::kFreePd, pd), EINVAL);
+  EXPECT_EQ(objects(), 0u);
+}
+
+TEST_F(DeviceTest, RingsOutsideTheHeapAreRefused) {  // R2
+  const std::size_t before = objects();
+  EXPECT_EQ(create_cq([](auto& q) { q.ring = 0; }), EINVAL);
+  EXPECT_EQ(create_cq([](auto& q) { q.ring = channel::kHeapOffset - 64; }), EINVAL);
+  EXPECT_EQ(create_cq([](auto& q) { q.ring += 32; }), EINVAL);
+  EXPECT_EQ(create_cq([](auto& q) { q.ring = channel::kMappingBytes - 64; }), EINVAL);
+  EXPECT_EQ(create_cq([](auto& q) { q.ring = ~std::uint64_t{63}; }), EINVAL);
+  EXPECT_EQ(create_cq([](auto& q) { q.slots = 0; }), EINVAL);
+  EXPECT_EQ(create_cq([](auto& q) { q.slots = 63; }), EINVAL);
+  EXPECT_EQ(create_cq([](auto& q) { q.slots = 1u << 31; }), EINVAL);
+  EXPECT_EQ(create_cq([](auto& q) { q.channel = 5; }), EINVAL);
+  EXPECT_EQ(create_srq([](auto& q) { q.ring = channel::kMappingBytes; }), EINVAL);
+  EXPECT_EQ(create_srq([](auto& q) { q.slots = 1; }), EINVAL);
+  EXPECT_EQ(create_srq([](auto& q) { q.slots = 1u << 16; }), EINVAL);
+  EXPECT_EQ(create_srq([](auto& q) { q.stride = 16; }), EINVAL);
+  EXPECT_EQ(create_srq([](auto& q) { q.stride = 96; }), EINVAL);
+  EXPECT_EQ(create_srq([](auto& q) { q.stride = 2048; }), EINVAL);
+  EXPECT_EQ(create_srq([](auto& q) { q.type = 1; }), EOPNOTSUPP);
+  EXPECT_EQ(create_qp([](auto& q) { q.send_stride = 32; }), EINVAL);
+  EXPECT_EQ(create_qp([](auto& q) { q.send_stride = 2048; }), EINVAL);
+  EXPECT_EQ(create_qp([](auto& q) { q.send_slots = 100; }), EINVAL);
+  EXPECT_EQ(create_qp([](auto& q) { q.send_ring = 4096; }), EINVAL);
+  EXPECT_EQ(create_qp([](auto& q) { q.receive_stride = 0; }), EINVAL);
+  EXPECT_EQ(create_qp([](auto& q) { q.receive_slots = 1u << 20; }), EINVAL);
+  EXPECT_EQ(create_qp([](auto& q) { q.receive_ring = 1; }), EINVAL);
+  EXPECT_EQ(create_qp([](auto& q) { q.type = 9; }), EOPNOTSUPP);
+  EXPECT_EQ(create_qp([](auto& q) { q.has_srq = 1; }), EINVAL);
+  EXPECT_EQ(objects(), before);
+}
+
+TEST_F(DeviceTest, ADoorbellRecordHasOneUserAtATime) {  // R2
+  EXPECT_EQ(create_cq([&](auto& q) { q.doorbell = cq.record; }), EINVAL);
+  EXPECT_EQ(create_cq([](auto& q) { q.doorbell = channel::kDoorbells; }), EINVAL);
+  const auto qp = a.create_qp(QpType::kRc, pd, cq);
+  EXPECT_EQ(create_qp([&](auto& q) { q.send_doorbell = qp.send_record; }), EINVAL);
+  EXPECT_EQ(create_qp([&](auto& q) { q.receive_doorbell = qp.receive_record; }), EINVAL);
+  EXPECT_EQ(create_srq([&](auto& q) { q.doorbell = qp.receive_record; }), EINVAL);
+  EXPECT_EQ(a.free(Request::kFreeQp, qp.number), 0);
+  EXPECT_EQ(create_qp([&](auto& q) { q.send_doorbell = qp.send_record; }), 0);
+  EXPECT_EQ(create_srq([&](auto& q) { q.doorbell = qp.receive_record; }), 0);
+}
+
+TEST_F(DeviceTest, RegionsAreChecked) {
+  const auto address = a.local(8192);
+  const auto status = [&](auto change) {
+    channel::Memory m;
+    m.pd = pd;
+    m.access = 0xf;
+    m.address = m.iova = address;
+    m.length = 8192;
+    change(m);
+    return a.call(Request::kRegisterMemory, [&](auto& b) { b.memory = m; }).status;
+  };
+  EXPECT_EQ(status([](auto&) {}), 0);
+  EXPECT_EQ(status([](auto& m) { m.length = 0; }), 0);
+  EXPECT_EQ(status([](auto& m) { m.access = 0; }), 0);
+  EXPECT_EQ(status([](auto& m) { m.access = kRemoteRead; }), 0);
+  EXPECT_EQ(status([](auto& m) { m.access = kRemoteWrite; }), EINVAL);
+  EXPECT_EQ(status([](auto& m) { m.access = kRemoteAtomic; }), EINVAL);
+  EXPECT_EQ(status([](auto& m) { m.access = kRemoteAtomic | kLocalWrite; }), 0);
+  EXPECT_EQ(status([](auto& m) { m.access |= 1u << 20; }), 0);      // relaxed ordering
+  EXPECT_EQ(status([](auto& m) { m.access |= 1u << 6; }), EINVAL);  // on demand
+  EXPECT_EQ(status([](auto& m) { m.access |= 1u << 31; }), EINVAL);
+  EXPECT_EQ(status([](auto& m) { m.iova = 0x1000; }), 0);
+  EXPECT_EQ(status([](auto& m) { m.iova += 8; }), EINVAL);
+  EXPECT_EQ(status([](auto& m) { m.iova = ~std::uint64_t{4095}; }), EINVAL);
+  EXPECT_EQ(status([](auto& m) { m.address = m.iova = ProgramMemory::kShared; }), EINVAL);
+  EXPECT_EQ(status([](auto& m) { m.length = ProgramMemory::kShared; }), EINVAL);
+  EXPECT_EQ(status([](auto& m) { m.length = std::numeric_limits<std::uint64_t>::max(); }), EINVAL);
+  EXPECT_EQ(status([](auto& m) { m.address = m.iova = 0, m.length = std::uint64_t{1} << 40; }), ENOMEM);
+  EXPECT_EQ(status([](auto& m) { m.pd = 0; }), EINVAL);
+}
+
+TEST_F(DeviceTest, KeysAndNumbersAreNotReusedSoon) {  // R3
+  std::set<std::uint32_t> keys, numbers;
+  const auto address = a.local(64);
+  for (int i = 0; i < 200; ++i) {
+    const auto key = a.create_mr(pd, address, 64);
+    EXPECT_NE(key & 0xff, 0u);
+    EXPECT_GT(key >> 8, 1u);
+    EXPECT_TRUE(keys.insert(key).second);
+    EXPECT_EQ(a.free(Request::kFreeMemory, key), 0);
+    const auto qp = a.create_qp(a.qp_request(QpType::kRc, pd, cq.number, cq.number, 2));
+    EXPECT_GT(qp.number, 0x10u);
+    EXPECT_TRUE(numbers.insert(qp.number).second);
+    EXPECT_EQ(a.free(Request::kFreeQp, qp.number), 0);
+  }
+}
+
+TEST_F(DeviceTest, AnUnusedNumberTakesItsTurn) {
+  NumberPool pool(5, 7);
+  std::set<std::uint32_t> used;
+  const auto take = [&] { return pool.take([&](std::uint32_t n) { return used.contains(n); }); };
+  for (const std::uint32_t expected : {5u, 6u, 7u, 5u}) EXPECT_EQ(take(), expected);
+  used = {6, 7};
+  EXPECT_EQ(take(), 5u);
+  used = {5, 6, 7};
+  EXPECT_FALSE(take());
+}
+
+TEST_F(DeviceTest, FreeRangesAreJoined) {
+  RangePool pool(100);
+  const auto first = pool.take(40), second = pool.take(40), third = pool.take(20);
+  EXPECT_EQ(*first + 40, *second);
+  EXPECT_FALSE(pool.take(1));
+  pool.give_back(*first, 40);
+  pool.give_back(*third, 20);
+  EXPECT_FALSE(pool.take(41));
+  pool.give_back(*second, 40);
+  EXPECT_EQ(pool.take(100), 0u);
+}
+
+TEST_F(DeviceTest, ReregistrationChangesWhatIsAsked) {
+  const auto address = a.local(8192);
+  const auto key = a.create_mr(pd, address, 4096, kLocalWrite);
+  const auto second_pd = a.create_pd();
+  channel::Memory m;
+  m.lkey = key;
+  m.rereg_flags = kReregPd | kReregAccess;
+  m.pd = second_pd;
+  m.access = kRemoteWrite;
+  const auto rereg = [&] { return a.call(Request::kReregisterMemory, [&](auto& b) { b.memory = m; }).status; };
+  EXPECT_EQ(rereg(), EINVAL);
+  EXPECT_EQ(a.free(Request::kFreePd, pd), EBUSY);
+  m.access = kRemoteWrite | kLocalWrite;
+  EXPECT_EQ(rereg(), 0);
+  EXPECT_EQ(a.free(Request::kFreePd, second_pd), EBUSY);
+  EXPECT_EQ(a.free(Request::kFreePd, pd), 0);
+  m.rereg_flags = kReregTranslation;
+  m.address = m.iova = address + 4096;
+  m.length = 100;
+  EXPECT_EQ(rereg(), 0);
+  const auto entry = lab.memories[0]->load<MptEntry>(mpt_address(Key{key}));
+  EXPECT_EQ(entry.key, key);
+  EXPECT_EQ(entry.va, address + 4096);
+  EXPECT_EQ(entry.length, 100u);
+  EXPECT_EQ(entry.pd, second_pd);
+  EXPECT_EQ(entry.access, kRemoteWrite | kLocalWrite);
+  EXPECT_EQ(lab.memories[0]->load<std::uint64_t>(BusAddress{entry.mtt_base}),
+            raw(program_address(a.id, address + 4096)));
+  m.rereg_flags = 0;
+  EXPECT_EQ(rereg(), EINVAL);
+}
+
+TEST_F(DeviceTest, AFreedRegionIsGone) {
+  const auto key = a.create_mr(pd, a.local(4096), 4096);
+  EXPECT_EQ(a.free(Request::kFreeMemory, key), 0);
+  EXPECT_EQ(lab.memories[0]->load<MptEntry>(mpt_address(Key{key})).valid, 0);
+}
+
+TEST_F(DeviceTest, ModifyFollowsTheStateThatTheQpIsIn) {
+  const auto qp = a.create_qp(QpType::kRc, pd, cq);
+  EXPECT_EQ(a.state(qp), QpState::kReset);
+  EXPECT_EQ(a.to_state(qp, QpState::kError), EINVAL);
+  EXPECT_EQ(a.modify(Program::to_rtr(qp, QpType::kRc, 1, 0x11)), EINVAL);
+  EXPECT_EQ(a.modify(Program::to_init(qp, QpType::kRc)), 0);
+  auto rtr = Program::to_rtr(qp, QpType::kRc, 1, 0x11);
+  rtr.path.destination_gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 192, 168, 0, 1};
+  EXPECT_EQ(a.modify(rtr), EHOSTUNREACH);
+  rtr.path.destination_gid[12] = 0xe0;  // multicast
+  EXPECT_EQ(a.modify(rtr), EINVAL);
+  rtr.path.destination_gid = nic_gids(1)[0].bytes;  // IPv6 from an IPv4 address
+  EXPECT_EQ(a.modify(rtr), EINVAL);
+  EXPECT_EQ(a.state(qp), QpState::kInit);
+  EXPECT_EQ(a.modify(Program::to_rtr(qp, QpType::kRc, 1, 0x11)), 0);
+  const auto found = a.query(qp);
+  EXPECT_EQ(found.path_mtu, 3u);
+  EXPECT_EQ(found.remote_qpn, 0x11u);
+  EXPECT_EQ(found.path.destination_mac, nic_mac(1));
+  EXPECT_EQ(found.access, 0xfu);
+  EXPECT_EQ(a.to_state(qp, QpState::kError), 0);
+  EXPECT_EQ(a.modify(Program::to_rts(qp, QpType::kRc)), EINVAL);
+  EXPECT_EQ(a.to_state(qp, QpState::kReset), 0);
+  EXPECT_EQ(a.query(qp).path_mtu, 0u);
+}
+
+TEST_F(DeviceTest, AResetQpIsAsItWasCreated) {
+  const auto qp = a.create_qp(QpType::kUd, pd, cq);
+  const auto context = [&] {
+    NicControl control(*lab.nics[0], *lab.memories[0]);
+    QpContext found;
+    EXPECT_EQ(control.read_qp(Qpn{qp.number}, found), CommandResult::kDone);
+    return found;
+  };
+  for (int life = 0; life < 2; ++life) {
+    EXPECT_EQ(a.modify(Program::to_init(qp, QpType::kUd)), 0);
+    EXPECT_EQ(a.modify(Program::to_rtr(qp, QpType::kUd, 1, 0)), 0);
+    EXPECT_EQ(a.modify(Program::to_rts(qp, QpType::kUd)), 0);
+    EXPECT_EQ(context().mtu, 4096);  // the port's
+    EXPECT_EQ(context().qkey, 0x1111'1111u);
+    EXPECT_EQ(a.to_state(qp, QpState::kReset), 0);
+    EXPECT_EQ(context().state, QpState::kReset);
+    EXPECT_EQ(context().qkey, 0u);
+  }
+}
+
+TEST_F(DeviceTest, GidsResolve) {  // attributes.h R3
+  const auto mac_of = [&](const GidBytes& gid, std::uint8_t source = 2) {
+    const auto reply = a.call(Request::kResolve, [&](auto& b) {
+      b.resolve = {};
+      b.resolve.path.destination_gid = gid;
+      b.resolve.path.source_gid_index = source;
+    });
+    return std::pair{reply.status, reply.body.resolve.path.destination_mac};
+  };
+  for (const std::size_t gid : {0, 1, 2}) EXPECT_EQ(mac_of(nic_gids(1)[gid].bytes), (std::pair{0, nic_mac(1)}));
+  EXPECT_EQ(mac_of(nic_gids(1)[0].bytes, 3).first, EINVAL);
+  EXPECT_EQ(mac_of(nic_gids(1)[0].bytes, 200).first, EINVAL);
+  EXPECT_EQ(mac_of(nic_gids(5)[0].bytes), (std::pair{0, nic_mac(5)}));  // the MAC in it, nobody's
+  EXPECT_EQ(mac_of(nic_gids(5)[2].bytes).first, EHOSTUNREACH);
+  EXPECT_EQ(mac_of({}).first, EHOSTUNREACH);
+  EXPECT_EQ(mac_of({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 0x81, 2, 3}),
+            (std::pair{0, Mac{1, 0, 0x5e, 1, 2, 3}}));
+  EXPECT_EQ(mac_of({0xff, 0x12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4}),
+            (std::pair{0, Mac{0x33, 0x33, 1, 2, 3, 4}}));
+}
+
+TEST_F(DeviceTest, MulticastGroupsHaveOneQp) {
+  const auto qp = a.create_qp(QpType::kUd, pd, cq), second = a.create_qp(QpType::kUd, pd, cq);
+  const auto rc = a.create_qp(QpType::kRc, pd, cq);
+  const GidBytes group{0xff, 0x12, 1};
+  const auto ask = [&](Request type, const Program::Qp& q, const GidBytes& gid) {
+    return a.call(type, [&](auto& b) { b.multicast = {q.number, gid}; }).status;
+  };
+  EXPECT_EQ(ask(Request::kAttachMulticast, rc, group), EINVAL);
+  EXPECT_EQ(ask(Request::kAttachMulticast, qp, nic_gids(0)[0].bytes), EINVAL);
+  EXPECT_EQ(ask(Request::kAttachMulticast, qp, group), 0);
+  EXPECT_EQ(ask(Request::kAttachMulticast, qp, group), 0);
+  EXPECT_EQ(ask(Request::kAttachMulticast, second, group), EBUSY);
+  EXPECT_EQ(ask(Request::kDetachMulticast, second, group), EINVAL);
+  EXPECT_EQ(a.free(Request::kFreeQp, qp.number), EBUSY);
+  EXPECT_EQ(ask(Request::kDetachMulticast, qp, group), 0);
+  EXPECT_EQ(ask(Request::kDetachMulticast, qp, group), EINVAL);
+  EXPECT_EQ(ask(Request::kAttachMulticast, second, group), 0);
+  EXPECT_EQ(a.free(Request::kFreeQp, qp.number), 0);
+}
+
+TEST_F(DeviceTest, LimitsAreOfAClient) {
+  const std::uint32_t most = lab.own_port.attributes.max_pds;
+  for (std::uint32_t n = 1; n < most; ++n) ASSERT_NE(a.create_pd(), 0u);
+  EXPECT_EQ(a.call(Request::kAllocatePd).status, ENOMEM);
+  EXPECT_EQ(other.call(Request::kAllocatePd).status, 0);
+}
+
+TEST_F(DeviceTest, ACompletionChannelIsTheOneOfItsClient) {
+  EXPECT_EQ(a.free(Request::kCreateChannel, 0), EINVAL);
+  EXPECT_EQ(a.free(Request::kCreateChannel, 4), 0);
+  EXPECT_EQ(a.free(Request::kCreateChannel, 4), EINVAL);
+  EXPECT_EQ(other.free(Request::kFreeChannel, 4), EINVAL);
+  EXPECT_EQ(other.free(Request::kCreateChannel, 4), 0);
+  EXPECT_EQ(a.free(Request::kFreeChannel, 4), 0);
+}
+
+TEST_F(DeviceTest, AClosedClientLeavesNothing) {
+  const auto srq = other.create_srq(other.create_pd());
+  (void)srq;
+  const auto qp = a.create_qp(QpType::kUd, pd, cq);
+  a.create_mr(pd, a.local(100), 100);
+  a.create_srq(pd);
+  EXPECT_EQ(a.call(Request::kAttachMulticast, [&](auto& b) { b.multicast = {qp.number, GidBytes{0xff}}; }).status, 0);
+  a.close();
+  EXPECT_TRUE(lab.run_until([&] { return lab.bridge->counters().closed == 1; }));
+  EXPECT_EQ(objects(), 2u);
+  const auto before = lab.own_port.replies[a.id].size();
+  channel::Message late;
+  late.type = Request::kAllocatePd;
+  a.send(late);
+  a.ring(channel::Board::kSend, 0, 1);
+  lab.run(1000);
+  EXPECT_EQ(lab.own_port.replies[a.id].size(), before);
+}
+
+TEST_F(DeviceTest, ManyRequestsAreAnsweredInOrder) {
+  channel::Message m;
+  for (std::uint32_t i = 0; i < 50; ++i) {
+    m.type = i % 2 == 0 ? Request::kReadClock : Request::kAllocatePd;
+    m.sequence = i;
+    a.send(m);
+  }
+  const auto& replies = lab.own_port.replies[a.id];
+  const std::size_t before = replies.size();
+  lab.run_until([&] { return replies.size() == before + 50; });
+  ASSERT_EQ(replies.size(), before + 50);
+  for (std::uint32_t i = 0; i < 50; ++i) EXPECT_EQ(replies[before + i].sequence, i);
+}
+
+}  // namespace
+}  // namespace rxnic

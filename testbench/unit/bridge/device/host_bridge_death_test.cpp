@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs that die, and those that exchange messages with them (HostBridge R6).
+#include <gtest/gtest.h>
+
+#include "testbench/unit/bridge/device/bridge_program.h"
+
+namespace rxnic {
+namespace {
+
+using channel::EventKind;
+using channel::Request;
+
+void wait_for_closed(Lab& lab, std::uint64_t clients) {
+  ASSERT_TRUE(lab.run_until([&] { return lab.bridge->counters().closed == clients; }));
+}
+
+// A new program on the NIC of the dead one sends to the one that was left.
+void expect_a_new_peer_is_served(Lab& lab, Program& left, ConnectedPair::Side& side) {
+  Program again(lab, 0);
+  const auto pd = again.create_pd();
+  auto cq = again.create_cq();
+  auto sender = again.create_qp(QpType::kRc, pd, cq);
+  const auto buffer = again.local(4096);
+  const auto lkey = again.create_mr(pd, buffer, 4096);
+  auto receiver = left.create_qp(QpType::kRc, side.pd, side.cq);
+  again.connect(sender, QpType::kRc, 1, receiver.number);
+  left.connect(receiver, QpType::kRc, 0, sender.number);
+  left.post_receive(receiver, side.sge(64));
+  left.ring_receive(receiver);
+  again.post_send(sender, {.sge = {64, lkey, buffer}});
+  again.ring_send(sender);
+  EXPECT_EQ(again.wait_for(cq).status, WcStatus::kSuccess);
+}
+
+// The sender dies in the middle of a transfer.
+TEST(HostBridgeDeath, WhoReceivesIsNotNotified) {
+  Lab lab(2);
+  ConnectedPair p(lab, QpType::kRc, 0, 1);
+  for (int i = 0; i < 8; ++i) p.b.post_receive(p.right.qp, p.right.sge(60000));
+  p.b.ring_receive(p.right.qp);
+  for (int i = 0; i < 16; ++i) p.a.post_send(p.left.qp, {.sge = p.left.sge(60000)});
+  p.a.ring_send(p.left.qp);
+  p.b.wait_for(p.right.cq);
+  p.a.die();
+  wait_for_closed(lab, 1);
+  EXPECT_EQ(lab.bridge->device(0).objects(), 0u);
+  lab.run(5'000'000);
+  EXPECT_EQ(p.b.state(p.right.qp), QpState::kRts);
+  EXPECT_TRUE(p.b.notices().empty());
+  Cqe cqe;
+  std::size_t received = 1;
+  for (; p.b.poll(p.right.cq, cqe); ++received) EXPECT_EQ(cqe.status, WcStatus::kSuccess);
+  EXPECT_LT(received, 8u);
+  expect_a_new_peer_is_served(lab, p.b, p.right);
+}
+
+// The receiver dies in the middle of a transfer.
+TEST(HostBridgeDeath, WhoSendsOverRcHasItsRetriesExceeded) {
+  Lab lab(2);
+  ConnectedPair p(lab, QpType::kRc, 1, 0);
+  for (int i = 0; i < 2; ++i) p.b.post_receive(p.right.qp, p.right.sge(60000));
+  p.b.ring_receive(p.right.qp);
+  for (int i = 0; i < 3; ++i) p.a.post_send(p.left.qp, {.sge = p.left.sge(60000)});
+  p.a.ring_send(p.left.qp);
+  EXPECT_EQ(p.a.wait_for(p.left.cq).status, WcStatus::kSuccess);
+  p.b.die();
+  const Cycle begin = lab.at();
+  Cqe cqe = p.a.wait_for(p.left.cq);
+  if (cqe.status == WcStatus::kSuccess) cqe = p.a.wait_for(p.left.cq);
+  EXPECT_EQ(cqe.status, WcStatus::kRetryExceeded);
+  // timeout 8, retry_count 3: by the transport timer, not at once.
+  EXPECT_GT((lab.at().count - begin.count) * lab.params.nic.clock_period_ps, 4 * 4096ull * 256 * 1000);
+  EXPECT_EQ(p.a.state(p.left.qp), QpState::kError);
+  EXPECT_EQ(p.a.notices(EventKind::kQpFatal), 0u);
+}
+
+// Two programs die at once, and the peer of one of them frees its QP meanwhile: nobody waits for anybody.
+TEST(HostBridgeDeath, BothSidesMayDieTogether) {
+  Lab lab(2);
+  ConnectedPair p(lab, QpType::kRc, 0, 1);
+  ConnectedPair q(lab, QpType::kUc, 0, 0);
+  p.a.post_send(p.left.qp, {.sge = p.left.sge(60000)});
+  p.a.ring_send(p.left.qp);
+  lab.run(700);
+  channel::Message free_qp;
+  free_qp.type = Request::kFreeQp;
+  free_qp.body.handle.number = q.right.qp.number;
+  p.a.die();
+  p.b.die();
+  q.b.send(free_qp);
+  q.a.die();
+  wait_for_closed(lab, 3);
+  EXPECT_TRUE(q.b.notices().empty());
+  EXPECT_EQ(lab.own_port.replies[q.b.id].back().status, 0);
+  q.b.close();
+  wait_for_closed(lab, 4);
+  EXPECT_EQ(lab.bridge->device(0).objects() + lab.bridge->device(1).objects(), 0u);
+}
+
+}  // namespace
+}  // namespace rxnic

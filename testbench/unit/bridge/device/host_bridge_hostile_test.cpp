@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that sends garbage, or scribbles over its rings and doorbells, hurts only itself (device.h R1): two others
+// go on as if it were not there.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "testbench/unit/bridge/device/bridge_program.h"
+#include "testbench/unit/model/engine/harness.h"
+
+namespace rxnic {
+namespace {
+
+using channel::Request;
+
+class Hostile : public testing::Test {
+ protected:
+  Hostile() : lab(2), honest(lab, QpType::kRc, 0, 1), hostile(lab, 0), accomplice(lab, 1), random(test_seed(20261121)) {
+    for (Program* p : {&hostile, &accomplice}) {
+      pds.push_back(p->create_pd());
+      cqs.push_back(p->create_cq());
+      buffers.push_back(p->local(1 << 16));
+      keys.push_back(p->create_mr(pds.back(), buffers.back(), 1 << 16));
+    }
+  }
+  std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); }
+  // A number as attackers like them.
+  std::uint64_t number() {
+    static constexpr std::uint64_t kNice[] = {0,
+                                              1,
+                                              2,
+                                              3,
+                                              63,
+                                              64,
+                                              4096,
+                                              0x11,
+                                              0x12,
+                                              0x13,
+                                              0xff'ffff,
+                                              0xffff'ffff,
+                                              ~std::uint64_t{0},
+                                              channel::kHeapOffset,
+                                              channel::kMappingBytes};
+    switch (below(4)) {
+      case 0:
+        return random();
+      case 1:
+        return kNice[below(std::size(kNice))];
+      case 2:
+        return std::uint64_t{1} << below(64);
+      default:
+        return below(256);
+    }
+  }
+  // Bytes at random, here and there, or all of them.
+  void scribble(std::uint8_t* at, std::size_t bytes) {
+    const std::uint32_t pieces = below(4) == 0 ? 200 : 1 + below(6);
+    for (std::uint32_t i = 0; i < pieces; ++i) {
+      const std::uint64_t value = number();
+      const std::size_t n = std::min<std::size_t>(bytes, std::size_t{1} << below(4));
+      std::memcpy(at + below(static_cast<std::uint32_t>(bytes - n + 1)), &value, n);
+    }
+  }
+  void expect_honest_unharmed() {
+    for (ConnectedPair::Side* side : {&honest.left, &honest.right}) {
+      std::memset((side == &honest.left ? honest.a : honest.b).bytes(side->buffer), 0, ConnectedPair::kBytes);
+    }
+    for (std::uint32_t i = 0; i < 3000; ++i) {
+      honest.a.bytes(honest.left.buffer)[i] = static_cast<std::uint8_t>(random());
+    }
+    honest.b.post_receive(honest.right.qp, honest.right.sge(3000));
+    honest.b.ring_receive(honest.right.qp);
+    honest.a.post_send(honest.left.qp, {.sge = honest.left.sge(3000)});
+    honest.a.ring_send(honest.left.qp);
+    ASSERT_EQ(honest.b.wait_for(honest.right.cq).status, WcStatus::kSuccess);
+    ASSERT_EQ(honest.a.wait_for(honest.left.cq).status, WcStatus::kSuccess);
+    ASSERT_EQ(
+        std::memcmp(honest.a.bytes(honest.left.buffer), honest.b.bytes(honest.right.buffer), ConnectedPair::kBytes), 0);
+    ASSERT_TRUE(honest.a.notices().empty());
+    ASSERT_TRUE(honest.b.notices().empty());
+  }
+  void expect_clean_end() {
+    hostile.die();
+    accomplice.die();
+    ASSERT_TRUE(lab.run_until([&] { return lab.bridge->counters().closed == 2; }));
+    expect_honest_unharmed();
+    EXPECT_EQ(lab.bridge->device(0).objects(), 4u);
+    EXPECT_EQ(lab.bridge->device(1).objects(), 4u);
+  }
+
+  Lab lab;
+  ConnectedPair honest;
+  Program hostile, accomplice;
+  std::vector<std::uint32_t> pds, keys;
+  std::vector<Program::Cq> cqs;
+  std::vector<std::uint64_t> buffers;
+  std::mt19937_64 random;
+};
+
+TEST_F(Hostile, RandomRequestsHurtNobodyElse) {
+  std::uint64_t accepted = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    channel::Message m;
+    m.type = static_cast<Request>(1 + below(27));
+    // These two take model time of their own; what is behind them waits.
+    if (m.type == Request::kReadClock && below(8) != 0) continue;
+    if (m.type == Request::kResizeCq && below(128) != 0) continue;
+    switch (below(3)) {
+      case 0:
+        for (auto& byte : m.body.bytes) byte = static_cast<std::uint8_t>(random());
+        break;
+      case 1:
+        break;
+      default:  // nearly right
+        switch (m.type) {
+          case Request::kCreateCq:
+            m.body.cq = hostile.cq_request(1u << below(8));
+            break;
+          case Request::kCreateSrq:
+            m.body.srq = hostile.srq_request(pds[0], 1u << below(8));
+            break;
+          case Request::kCreateQp:
+            m.body.qp = hostile.qp_request(static_cast<QpType>(2 + below(3)), pds[0], cqs[0].number, cqs[0].number,
+                                           1u << below(6));
+            break;
+          case Request::kModifyQp: {
+            const auto type = static_cast<QpType>(2 + below(3));
+            const Program::Qp qp{0x11 + below(64), 0, 0, 0, 0, 0, 0, 0};
+            m.body.attributes = below(4) == 0   ? Program::to_rts(qp, type)
+                                : below(3) == 0 ? Program::to_rtr(qp, type, below(2), 0x11 + below(64))
+                                                : Program::to_init(qp, type);
+            break;
+          }
+          case Request::kRegisterMemory:
+            m.body.memory.pd = pds[0];
+            m.body.memory.access = below(16);
+            m.body.memory.address = m.body.memory.iova = buffers[0] + below(4096);
+            m.body.memory.length = below(1 << 20);
+            break;
+          default:
+            m.body.handle.number = below(100);
+        }
+        if (below(2) == 0) scribble(m.body.bytes.data(), 64);
+    }
+    hostile.send(m);
+    if (i % 16 == 0) lab.run(400);
+    accepted = lab.bridge->counters().requests - lab.bridge->counters().refused;
+    if (i % 2000 == 0) expect_honest_unharmed();
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(accepted, 1000u);
+  expect_clean_end();
+}
+
+TEST_F(Hostile, RandomRingsAndDoorbellsHurtNobodyElse) {
+  std::vector<Program::Qp> qps;
+  std::vector<std::uint32_t> targets;  // a QPN of somebody else with a PSN that fits would be his: RC cannot tell
+  for (const QpType type : {QpType::kRc, QpType::kUc, QpType::kUd}) {
+    for (int k = 0; k < 2; ++k) {
+      const auto mine = hostile.create_qp(type, pds[0], cqs[0]);
+      const auto theirs = accomplice.create_qp(type, pds[1], cqs[1]);
+      hostile.connect(mine, type, 1, theirs.number);
+      accomplice.connect(theirs, type, 0, mine.number);
+      qps.push_back(mine);
+      targets.push_back(theirs.number);
+    }
+  }
+  auto srq = hostile.create_srq(pds[0]);
+  for (int i = 0; i < 10'000; ++i) {
+    Program::Qp& qp = qps[below(static_cast<std::uint32_t>(qps.size()))];
+    if (below(2) == 0) {
+      Program::Wr wr;
+      wr.opcode = static_cast<SendOpcode>(below(12));
+      wr.flags = static_cast<std::uint8_t>(random());
+      wr.sge = {below(70000), keys[0], buffers[0]};
+      wr.remote = {buffers[1], keys[1], 0, 1, 2};
+      wr.remote_qpn = 0x11 + below(32);
+      const std::uint64_t slot = qp.send_ring + std::uint64_t{qp.posted_sends % qp.slots} * Program::kSendStride;
+      hostile.post_send(qp, wr);
+      if (below(2) == 0) scribble(hostile.at(slot), Program::kSendStride);
+      hostile.post_receive(qp, {below(5000), keys[0], buffers[0] + below(1 << 17)});
+    }
+    if (below(4) == 0) scribble(hostile.at(qp.receive_ring), 64 * Program::kReceiveStride);
+    if (below(4) == 0) scribble(hostile.at(srq.ring), 64 * Program::kReceiveStride);
+    if (below(8) == 0) scribble(hostile.at(cqs[0].ring), 64 * 64);
+    const auto board = static_cast<channel::Board>(below(4));
+    const std::uint32_t index = below(16) == 0 ? static_cast<std::uint32_t>(number()) : below(12);
+    switch (below(4)) {
+      case 0:
+        hostile.ring(board, index, number());
+        break;
+      case 1:
+        hostile.ring_send(qp);
+        break;
+      case 2:
+        hostile.ring_receive(qp);
+        break;
+      default:
+        hostile.ring(channel::Board::kConsumer, cqs[0].record, below(1000));
+        break;
+    }
+    if (i % 8 == 0) lab.run(100);
+    if (i % 256 == 0) {  // from the error state to a new life
+      const QpType type = qp.number == qps[0].number || qp.number == qps[1].number   ? QpType::kRc
+                          : qp.number == qps[2].number || qp.number == qps[3].number ? QpType::kUc
+                                                                                     : QpType::kUd;
+      EXPECT_EQ(hostile.to_state(qp, QpState::kReset), 0);
+      qp.posted_sends = qp.posted_receives = 0;
+      hostile.modify(Program::to_init(qp, type));
+      hostile.modify(Program::to_rtr(qp, type, 1, targets[below(static_cast<std::uint32_t>(targets.size()))]));
+      hostile.modify(Program::to_rts(qp, type));
+    }
+    if (i % 2000 == 0) expect_honest_unharmed();
+    if (HasFatalFailure()) return;
+  }
+  expect_clean_end();
+}
+
+// The same with unmapped memory below everything: every DMA of the program fails.
+TEST_F(Hostile, MemoryThatGoesAwayHurtsNobodyElse) {
+  std::vector<Program::Qp> mine;
+  for (int k = 0; k < 4; ++k) {
+    mine.push_back(hostile.create_qp(QpType::kRc, pds[0], cqs[0]));
+    const auto theirs = accomplice.create_qp(QpType::kRc, pds[1], cqs[1]);
+    hostile.connect(mine[k], QpType::kRc, 1, theirs.number);
+    accomplice.connect(theirs, QpType::kRc, 0, mine[k].number);
+    for (int i = 0; i < 4; ++i) hostile.post_send(mine[k], {.sge = {60000, keys[0], buffers[0]}});
+    hostile.ring_send(mine[k]);
+  }
+  lab.run(1000);
+  lab.own_memory.spaces[hostile.id] = std::make_unique<TestPrograms::Space>();
+  lab.own_memory.spaces[hostile.id]->heap.clear();
+  lab.own_memory.spaces[hostile.id]->local.clear();
+  lab.run(20'000);
+  expect_honest_unharmed();
+  expect_clean_end();
+}
+
+}  // namespace
+}  // namespace rxnic

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: Apache-2.0
+// live_port.h: who is let in (R1, R2), how a client ends (R5), how the port ends (R8).
+#include "bridge/live/live_port.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <functional>
+#include <random>
+
+#include "testbench/unit/bridge/live/live_program.h"
+
+namespace rxnic {
+namespace {
+
+using channel::EventKind;
+using channel::Message;
+using channel::Request;
+using channel::Waiting;
+using testing::HasSubstr;
+using Kind = HostEvent::Kind;
+
+class LiveConnectionsTest : public LivePortTest {};
+
+// A program in a process of its own; it ends with the test.
+class Child {
+ public:
+  explicit Child(const std::function<int()>& program) : pid_(fork()) {
+    if (pid_ != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    _exit(program());
+  }
+  ~Child() {
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      status();
+    }
+  }
+  int status() {
+    int result = -1;
+    waitpid(pid_, &result, 0);
+    pid_ = -1;
+    return result;
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+TEST_F(LiveConnectionsTest, HelloTellsNicsAndProcess) {  // R2
+  LiveProgram program;
+  program.connect(options.address);
+  program.send(message_of(Request::kHello, 9));
+  EXPECT_TRUE(take().empty());
+  Message reply;
+  ASSERT_EQ(program.receive(reply), 0);
+  EXPECT_EQ(reply.status, 0);
+  EXPECT_EQ(reply.sequence, 9u);
+  EXPECT_EQ(reply.body.hello.nics, 3u);
+  EXPECT_EQ(reply.body.hello.simulator_pid, static_cast<std::uint32_t>(getpid()));
+}
+
+TEST_F(LiveConnectionsTest, AnotherVersionIsRefusedAndBothAreNamed) {  // R2
+  LiveProgram program;
+  program.connect(options.address);
+  Message hello = message_of(Request::kHello);
+  hello.version = 99;
+  program.send(hello);
+  EXPECT_TRUE(take().empty());
+  Message reply;
+  ASSERT_EQ(program.receive(reply), 0);
+  EXPECT_EQ(reply.status, EPROTO);
+  EXPECT_EQ(reply.version, channel::kVersion);
+  EXPECT_THAT(log, HasSubstr("version 99"));
+  EXPECT_THAT(log, HasSubstr("version " + std::to_string(channel::kVersion)));
+}
+
+TEST_F(LiveConnectionsTest, OpenIsAnsweredWithWhatTheDeviceSays) {
+  LiveProgram program;
+  program.make();
+  program.connect(options.address);
+  Message hello = message_of(Request::kHello);
+  hello.body.hello = {};
+  std::strcpy(hello.body.hello.program, "pro\ngram");
+  program.send(hello);
+  program.send_open(2);
+  const HostEvent event = take_one();
+  ASSERT_EQ(event.kind, Kind::kOpen);
+  EXPECT_EQ(event.nic, 2u);
+  EXPECT_EQ(event.pid, static_cast<std::uint32_t>(getpid()));
+  EXPECT_EQ(event.program, "pro?gram");
+  channel::DeviceAttributes attributes;
+  attributes.max_qps = 12345;
+  port->opened(event.client, 0, attributes);
+  Message reply;
+  ASSERT_EQ(program.receive(reply), 0);  // of kHello
+  ASSERT_EQ(program.receive(reply), 0);
+  EXPECT_EQ(reply.type, Request::kOpen);
+  EXPECT_EQ(reply.body.open.attributes.max_qps, 12345u);
+  EXPECT_EQ(reply.body.open.client, raw(event.client));
+  EXPECT_EQ(port->clients(), 1u);
+}
+
+TEST_F(LiveConnectionsTest, ADeviceThatRefusesLeavesNoClient) {
+  LiveProgram program;
+  program.make();
+  program.connect(options.address);
+  program.send_open(7);
+  const HostEvent event = take_one();
+  port->opened(event.client, ENODEV, {});
+  Message reply;
+  ASSERT_EQ(program.receive(reply), 0);
+  EXPECT_EQ(reply.status, ENODEV);
+  EXPECT_EQ(port->clients(), 0u);
+  EXPECT_EQ(port->find(event.client), nullptr);
+  program.socket.reset();
+  EXPECT_TRUE(take().empty());
+}
+
+// R2; live_mapping.h R1, live_client.h R1.
+TEST_F(LiveConnectionsTest, DescriptorsThatAreNotWhatTheyShouldBeAreRefused) {
+  struct Case {
+    const char* name;
+    int status;
+    std::function<void(LiveProgram&)> spoil;
+  };
+  const std::uint64_t bytes = LiveProgram::kBytes;
+  const std::vector<Case> cases = {
+      {"no seal", EINVAL, [&](LiveProgram& p) { p.make(bytes, 0); }},
+      {"may shrink", EINVAL, [&](LiveProgram& p) { p.make(bytes, F_SEAL_GROW); }},
+      {"may grow", EINVAL, [&](LiveProgram& p) { p.make(bytes, F_SEAL_SHRINK); }},
+      {"short", EINVAL, [&](LiveProgram& p) { p.make(channel::kHeapOffset - 1); }},
+      {"other version", EPROTO, [](LiveProgram& p) { p.make(), p.header().version = 98; }},
+      {"no magic", EINVAL, [](LiveProgram& p) { p.make(), p.header().magic = 1; }},
+      {"wrong size stated", EINVAL, [](LiveProgram& p) { p.make(), p.header().mapping_bytes += 4096; }},
+      {"wrong header stated", EINVAL, [](LiveProgram& p) { p.make(), p.header().header_bytes = 8; }},
+      {"mapping is a pipe", EINVAL, [](LiveProgram& p) { p.make(), p.memory_file.reset(dup(p.events.get())); }},
+      {"eventfd is a pipe", EINVAL, [](LiveProgram& p) { p.make(), p.wake.reset(dup(p.events.get())); }},
+      {"pipe is a memfd", EINVAL, [](LiveProgram& p) { p.make(), p.events_write.reset(dup(p.memory_file.get())); }},
+  };
+  for (const Case& c : cases) {
+    LiveProgram program;
+    c.spoil(program);
+    program.connect(options.address);
+    program.send_open();
+    EXPECT_TRUE(take().empty()) << c.name;
+    Message reply;
+    ASSERT_EQ(program.receive(reply), 0) << c.name;
+    EXPECT_EQ(reply.status, c.status) << c.name;
+  }
+  EXPECT_THAT(log, HasSubstr("of version 98"));
+  LiveProgram program;
+  program.make();
+  program.connect(options.address);
+  program.send(message_of(Request::kOpen), {program.memory_file.get(), program.wake.get()});
+  EXPECT_TRUE(take().empty());
+  Message reply;
+  ASSERT_EQ(program.receive(reply), 0);
+  EXPECT_EQ(reply.status, EINVAL);
+  EXPECT_EQ(port->counters().refused, cases.size() + 1);
+}
+
+TEST_F(LiveConnectionsTest, AMessageOutOfPlaceIsEinval) {  // R2
+  LiveProgram program;
+  program.connect(options.address);
+  Message reply;
+  program.send(message_of(Request::kAllocatePd));
+  EXPECT_TRUE(take().empty());
+  ASSERT_EQ(program.receive(reply), 0);
+  EXPECT_EQ(reply.status, EINVAL);
+
+  LiveProgram opened;
+  open_program(opened);
+  for (const auto type : {Request{0}, Request{200}, Request{0xffff}}) {
+    opened.send(message_of(type));
+    EXPECT_TRUE(take().empty());
+    ASSERT_EQ(opened.receive(reply), 0);
+    EXPECT_EQ(reply.status, EINVAL);
+  }
+  opened.send(message_of(Request::kOpen));
+  EXPECT_TRUE(take().empty());
+  ASSERT_EQ(opened.receive(reply), 0);
+  EXPECT_EQ(reply.status, EBUSY);
+}
+
+TEST_F(LiveConnectionsTest, APacketThatIsNoMessageEndsItsConnectionOnly) {  // R2
+  LiveProgram good, bad;
+  const ClientId client = open_program(good);
+  open_program(bad);
+  ASSERT_EQ(::send(bad.socket.get(), "garbage", 7, 0), 7);
+  const HostEvent event = take_one();
+  EXPECT_EQ(event.kind, Kind::kClose);
+  EXPECT_NE(event.client, client);
+  Message reply;
+  EXPECT_EQ(bad.receive(reply), 0);
+  EXPECT_EQ(reply.status, EPROTO);
+  EXPECT_EQ(bad.receive(reply), EPIPE);
+  carry_out(good, Request::kAllocatePd);
+}
+
+TEST_F(LiveConnectionsTest, AnotherUserIsDisconnected) {  // R1
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  Child child([&] {
+    if (setgid(65534) != 0 || setuid(65534) != 0) return 2;
+    LiveProgram program;
+    std::string error;
+    program.socket = channel::connect_to(options.address, error);
+    if (!program.socket) return 3;
+    Message reply;
+    return program.receive(reply, Waiting::kYes) == EPIPE ? 0 : 4;
+  });
+  while (port->counters().refused == 0) {
+    now += options.look_cycles;
+    HostEvent event;
+    ASSERT_FALSE(port->take(now, event));
+    sched_yield();
+  }
+  EXPECT_EQ(child.status(), 0);
+  EXPECT_THAT(log, HasSubstr("user 65534"));
+}
+
+TEST_F(LiveConnectionsTest, TooManyDevicesAreRefused) {  // R2
+  options.most_clients = 2;
+  start();
+  LiveProgram a, b, c;
+  open_program(a);
+  open_program(b);
+  c.make();
+  c.connect(options.address);
+  c.send_open();
+  EXPECT_TRUE(take().empty());
+  Message reply;
+  ASSERT_EQ(c.receive(reply), 0);
+  EXPECT_EQ(reply.status, EMFILE);
+}
+
+TEST_F(LiveConnectionsTest, AClientEndsWithItsConnection) {  // R5
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  carry_out(program, Request::kCreateQp);
+  program.socket.reset();
+  const HostEvent event = take_one();
+  EXPECT_EQ(event.kind, Kind::kClose);
+  EXPECT_EQ(event.client, client);
+  EXPECT_EQ(port->find(client), nullptr);
+  EXPECT_EQ(port->clients(), 0u);
+  port->completed(client);
+  port->notify(client, 0, {});
+}
+
+TEST_F(LiveConnectionsTest, OneThatHasNotLeftHasDied) {  // R5
+  LiveProgram leaves, dies;
+  open_program(leaves);
+  open_program(dies);
+  carry_out(leaves, Request::kCreateQp);
+  leaves.header().left.store(1);
+  leaves.socket.reset();
+  EXPECT_EQ(take_one().kind, Kind::kClose);
+  EXPECT_THAT(deaths, testing::IsEmpty());
+  dies.socket.reset();
+  EXPECT_EQ(take_one().kind, Kind::kClose);
+  EXPECT_THAT(deaths, testing::ElementsAre("process " + std::to_string(getpid())));
+}
+
+TEST_F(LiveConnectionsTest, CloseFollowsTheReply) {  // R5
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  program.send(message_of(Request::kCreateQp));
+  const HostEvent event = take_one();
+  program.socket.reset();
+  EXPECT_TRUE(take().empty());
+  port->reply(client, event.message);
+  EXPECT_EQ(take_one().kind, Kind::kClose);
+}
+
+TEST_F(LiveConnectionsTest, CloseOfAKilledProgramFollowsTheReplyAsWell) {  // R5
+  Child child([&] {
+    LiveProgram program;
+    program.make();
+    program.connect(options.address);
+    program.send_open();
+    Message reply;
+    program.receive(reply, Waiting::kYes);
+    program.send(message_of(Request::kCreateQp));
+    return pause();
+  });
+  HostEvent event = wait_for_one();
+  port->opened(event.client, 0, {});
+  event = wait_for_one();
+  ASSERT_EQ(event.kind, Kind::kRequest);
+  kill(child.pid(), SIGKILL);
+  child.status();
+  EXPECT_TRUE(take().empty());
+  port->reply(event.client, event.message);
+  EXPECT_EQ(take_one().kind, Kind::kClose);
+}
+
+TEST_F(LiveConnectionsTest, AProgramThatGoesWhileItIsOpenedIsClosed) {  // R5
+  LiveProgram program;
+  program.make();
+  program.connect(options.address);
+  program.send_open();
+  program.socket.reset();
+  const HostEvent event = take_one();
+  ASSERT_EQ(event.kind, Kind::kOpen);
+  port->opened(event.client, 0, {});
+  EXPECT_EQ(take_one().kind, Kind::kClose);
+}
+
+TEST_F(LiveConnectionsTest, DeathIsSeenThoughAForkedChildHoldsTheSocket) {  // R5
+  int hold[2];
+  ASSERT_EQ(pipe2(hold, O_CLOEXEC), 0);
+  Child child([&] {
+    LiveProgram program;
+    program.make();
+    program.connect(options.address);
+    program.send_open();
+    close(hold[1]);
+    if (fork() == 0) {  // has the socket, too, until the test lets go of the pipe
+      char byte;
+      _exit(read(hold[0], &byte, 1) == 0 ? 0 : 1);
+    }
+    Message reply;
+    program.receive(reply, Waiting::kYes);
+    return pause();
+  });
+  close(hold[0]);
+  const HostEvent event = wait_for_one();
+  ASSERT_EQ(event.kind, Kind::kOpen);
+  EXPECT_EQ(event.pid, static_cast<std::uint32_t>(child.pid()));
+  port->opened(event.client, 0, {});
+  kill(child.pid(), SIGKILL);
+  EXPECT_EQ(wait_for_one().kind, Kind::kClose);
+  close(hold[1]);
+}
+
+TEST_F(LiveConnectionsTest, AtTheEndEveryClientIsTold) {  // R8
+  LiveProgram program;
+  open_program(program);
+  port.reset();
+  const auto events = LiveProgram::read_events(program.events.get());
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind, EventKind::kDeviceFatal);
+  char byte;
+  EXPECT_EQ(read(program.events.get(), &byte, 1), 0) << "end of file";
+  Message reply;
+  EXPECT_EQ(program.receive(reply), EPIPE);
+  std::string error;
+  EXPECT_FALSE(channel::connect_to(options.address, error));
+}
+
+TEST_F(LiveConnectionsTest, StopClosesTheClients) {  // R8
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  carry_out(program, Request::kCreateQp);
+  port->stop();
+  const HostEvent event = take_one();
+  EXPECT_EQ(event.kind, Kind::kClose);
+  EXPECT_EQ(event.client, client);
+  EXPECT_THAT(deaths, testing::IsEmpty());
+  EXPECT_EQ(LiveProgram::read_events(program.events.get()).at(0).kind, EventKind::kDeviceFatal);
+  EXPECT_EQ(port->wait(now, kNever), kNever);
+}
+
+TEST_F(LiveConnectionsTest, NothingIsLeftOfManyClients) {
+  const auto descriptors = [] {
+    std::size_t count = 0;
+    for (int i = 0; i < 1024; ++i) count += fcntl(i, F_GETFD) >= 0 ? 1u : 0u;
+    return count;
+  };
+  const std::size_t before = descriptors();
+  for (int i = 0; i < 300; ++i) {
+    LiveProgram program;
+    open_program(program);
+    channel::Descriptor read_end, write_end;
+    LiveProgram::make_pipe(read_end, write_end);
+    carry_out(program, Request::kCreateChannel, {write_end.get()});
+    program.socket.reset();
+    EXPECT_EQ(take_one().kind, Kind::kClose);
+  }
+  take();
+  EXPECT_EQ(descriptors(), before);
+}
+
+TEST_F(LiveConnectionsTest, RandomMessagesAreAnsweredOrTheirSenderLeaves) {
+  std::mt19937_64 random(random_seed());
+  LiveProgram good;
+  open_program(good);
+  for (int i = 0; i < 3000; ++i) {
+    LiveProgram bad;
+    open_program(bad);
+    Message m;
+    auto* bytes = reinterpret_cast<std::uint8_t*>(&m);
+    for (std::size_t k = 0; k < sizeof m; ++k) bytes[k] = static_cast<std::uint8_t>(random());
+    if (random() % 4 != 0) m.version = channel::kVersion;
+    if (random() % 4 != 0) m.type = static_cast<Request>(random() % 30);
+    const std::size_t size = random() % 8 == 0 ? random() % sizeof m : sizeof m;
+    std::vector<int> descriptors(random() % 5, bad.wake.get());
+    if (size == sizeof m) {
+      bad.send(m, descriptors);
+    } else {
+      ::send(bad.socket.get(), &m, size, MSG_NOSIGNAL);
+    }
+    bool closed = false;
+    for (HostEvent event : take()) {
+      closed |= event.kind == Kind::kClose;
+      if (event.kind == Kind::kRequest) port->reply(event.client, event.message);
+    }
+    Message reply;
+    const int result = bad.receive(reply);
+    ASSERT_TRUE(result == 0 || (closed && result == EPIPE)) << result;
+    bad.socket.reset();
+    take();
+    ASSERT_EQ(port->clients(), 1u);
+  }
+  carry_out(good, Request::kAllocatePd);
+}
+
+}  // namespace
+}  // namespace rxnic

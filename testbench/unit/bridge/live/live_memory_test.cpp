@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/live/live_memory.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "bridge/live/live_port.h"
+#include "model/types/completion.h"
+#include "testbench/unit/bridge/live/live_program.h"
+
+namespace rxnic {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+// Pages of the program: readable and writable, then read-only, then without any right, then not mapped, then writable.
+struct Pages {
+  static constexpr std::uint64_t kCount = 6;
+  Pages() : base(static_cast<std::uint8_t*>(map(kCount * kPage))) {
+    std::memset(base, 0x11, kCount * kPage);
+    mprotect(at(2), kPage, PROT_READ);
+    mprotect(at(3), kPage, PROT_NONE);
+    munmap(at(4), kPage);
+  }
+  ~Pages() { munmap(base, kCount * kPage); }
+  static void* map(std::uint64_t bytes) {
+    return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  }
+  std::uint8_t* at(std::uint64_t page, std::uint64_t offset = 0) const { return base + page * kPage + offset; }
+  std::uint8_t* base;
+};
+
+std::uint64_t address(const void* p) { return reinterpret_cast<std::uint64_t>(p); }
+
+std::vector<std::uint8_t> pattern(std::size_t bytes, std::uint8_t first = 1) {
+  std::vector<std::uint8_t> data(bytes);
+  std::iota(data.begin(), data.end(), first);
+  return data;
+}
+
+class LiveMemoryTest : public LivePortTest {
+ protected:
+  LiveMemoryTest() : client(open_program(program)) {}
+  LiveProgram program;
+  ClientId client;
+};
+
+TEST_F(LiveMemoryTest, TheMappingIsReadAndWritten) {  // R1
+  LiveMemory memory(*port);
+  for (const std::uint64_t offset : {channel::kHeapOffset, channel::kHeapOffset + 61, LiveProgram::kBytes - 300}) {
+    for (const std::size_t bytes : {1u, 2u, 3u, 63u, 64u, 65u, 128u, 300u}) {
+      const auto data = pattern(bytes, static_cast<std::uint8_t>(bytes + offset));
+      ASSERT_TRUE(memory.write(client, ProgramMemory::kShared | offset, data));
+      EXPECT_EQ(std::memcmp(static_cast<std::uint8_t*>(program.mapping) + offset, data.data(), bytes), 0);
+      std::vector<std::uint8_t> read(bytes);
+      ASSERT_TRUE(memory.read(client, ProgramMemory::kShared | offset, read));
+      EXPECT_EQ(read, data);
+    }
+  }
+  EXPECT_EQ(memory.counters().shared_writes.transfers, 24u);
+  EXPECT_EQ(memory.counters().process_writes.transfers, 0u);
+}
+
+TEST_F(LiveMemoryTest, NotOneByteBehindTheMappingIsTouched) {  // R1
+  LiveMemory memory(*port);
+  auto data = pattern(64);
+  for (const std::uint64_t offset :
+       {LiveProgram::kBytes - 63, LiveProgram::kBytes, LiveProgram::kBytes + 4096, (std::uint64_t{1} << 47) - 1}) {
+    EXPECT_FALSE(memory.write(client, ProgramMemory::kShared | offset, data));
+    EXPECT_FALSE(memory.read(client, ProgramMemory::kShared | offset, data));
+  }
+  EXPECT_FALSE(memory.read(client, ~std::uint64_t{0} - 10, data));
+  EXPECT_TRUE(memory.write(client, ProgramMemory::kShared | (LiveProgram::kBytes - 64), data));
+  EXPECT_EQ(memory.counters().failures, 9u);
+}
+
+// The simulator's view of one page cannot be written until the first attempt, which looks at the page behind it.
+struct Trap {
+  static void spring(int) {
+    whole = std::all_of(behind, behind + kPage, [](std::uint8_t byte) { return byte == 7; });
+    mprotect(page, kPage, PROT_READ | PROT_WRITE);
+  }
+  static inline std::uint8_t* page = nullptr;
+  static inline const std::uint8_t* behind = nullptr;  // in the program's view
+  static inline bool whole = false;
+};
+
+// completion.h R2 and R4: who finds the owner byte of the first slot finds the slots behind it.
+TEST_F(LiveMemoryTest, SlotsAreWrittenFromTheLastToTheFirst) {  // R1
+  LiveMemory memory(*port);
+  constexpr std::uint64_t kPages = channel::kHeapOffset / kPage;
+  Trap::page = static_cast<std::uint8_t*>(port->find(client)->mapping().base()) + kPages * kPage;
+  Trap::behind = program.heap() + kPage;
+  struct sigaction trap = {}, old = {};
+  trap.sa_handler = Trap::spring;
+  ASSERT_EQ(sigaction(SIGSEGV, &trap, &old), 0);
+  ASSERT_EQ(mprotect(Trap::page, kPage, PROT_READ), 0);
+  const std::vector<std::uint8_t> slots(2 * kPage, 7);
+  EXPECT_TRUE(memory.write(client, ProgramMemory::kShared | channel::kHeapOffset, slots));
+  sigaction(SIGSEGV, &old, nullptr);
+  EXPECT_TRUE(Trap::whole);
+}
+
+// completion.h R2: who finds the owner byte of a slot finds the slot.
+TEST_F(LiveMemoryTest, TheOwnerByteIsWrittenLast) {  // R1
+  LiveMemory memory(*port);
+  constexpr std::uint32_t kRounds = 5000;
+  const auto value_of = [](std::uint32_t round) { return static_cast<std::uint8_t>(round % 255 + 1); };
+  std::atomic<std::uint32_t> seen{0};
+  std::uint32_t torn = 0;
+  std::thread poller([&] {
+    std::atomic_ref<std::uint8_t> owner(program.heap()[63]);
+    for (std::uint32_t i = 1; i <= kRounds; ++i) {
+      for (int polls = 0; owner.load(std::memory_order_acquire) != value_of(i);) {
+        if (++polls % 256 == 0) sched_yield();
+      }
+      for (std::uint64_t k = 0; k < 64; ++k) torn += program.heap()[k] != value_of(i) ? 1u : 0u;
+      seen = i;
+    }
+  });
+  for (std::uint32_t i = 1; i <= kRounds; ++i) {
+    const std::vector<std::uint8_t> slot(64, value_of(i));
+    memory.write(client, ProgramMemory::kShared | channel::kHeapOffset, slot);
+    while (seen != i) sched_yield();
+  }
+  poller.join();
+  EXPECT_EQ(torn, 0u);
+}
+
+TEST_F(LiveMemoryTest, AClientThatIsGoneHasNoMemory) {  // R4
+  LiveMemory memory(*port);
+  std::vector<std::uint8_t> data(64);
+  EXPECT_FALSE(memory.read(ClientId{9}, ProgramMemory::kShared, data));
+  program.socket.reset();
+  EXPECT_EQ(take_one().kind, HostEvent::Kind::kClose);
+  EXPECT_FALSE(memory.read(client, ProgramMemory::kShared, data));
+  EXPECT_FALSE(memory.write(client, address(data.data()), data));
+}
+
+// Both ways into a process have to give the same answers.
+class LiveProcessMemoryTest : public LiveMemoryTest, public testing::WithParamInterface<bool> {
+ protected:
+  LiveMemory memory{*port, {.process_vm = GetParam()}};
+  Pages pages;
+};
+INSTANTIATE_TEST_SUITE_P(Way, LiveProcessMemoryTest, testing::Bool(),
+                         [](const auto& way) { return way.param ? "ProcessVm" : "Descriptor"; });
+
+TEST_P(LiveProcessMemoryTest, MovesAnyNumberOfBytes) {
+  for (const std::size_t bytes : {1u, 64u, 4096u, 5000u, 8192u}) {
+    const auto data = pattern(bytes, static_cast<std::uint8_t>(bytes));
+    ASSERT_TRUE(memory.write(client, address(pages.at(0)), data));
+    EXPECT_EQ(std::memcmp(pages.base, data.data(), bytes), 0);
+    std::vector<std::uint8_t> read(bytes);
+    ASSERT_TRUE(memory.read(client, address(pages.at(0)), read));
+    EXPECT_EQ(read, data);
+  }
+  EXPECT_TRUE(memory.read(client, 0, {})) << "no byte is anywhere";
+  const LiveMemoryCounters& c = memory.counters();
+  EXPECT_EQ(c.process_writes.transfers, GetParam() ? 5u : 0u);
+  EXPECT_EQ(c.descriptor_writes.transfers, GetParam() ? 0u : 5u);
+  EXPECT_EQ((GetParam() ? c.process_reads : c.descriptor_reads).bytes, 1u + 64 + 4096 + 5000 + 8192);
+}
+
+TEST_P(LiveProcessMemoryTest, AReadOnlyPageIsReadButNotWritten) {  // R2
+  auto data = pattern(64);
+  EXPECT_FALSE(memory.write(client, address(pages.at(2, 100)), data));
+  EXPECT_EQ(*pages.at(2, 100), 0x11);
+  EXPECT_TRUE(memory.read(client, address(pages.at(2, 100)), data));
+  EXPECT_EQ(data, std::vector<std::uint8_t>(64, 0x11));
+}
+
+TEST_P(LiveProcessMemoryTest, APageWithoutRightsOrWithoutMappingIsNeither) {
+  auto data = pattern(64);
+  for (const std::uint64_t page : {3u, 4u}) {
+    EXPECT_FALSE(memory.write(client, address(pages.at(page)), data));
+    EXPECT_FALSE(memory.read(client, address(pages.at(page)), data));
+  }
+  EXPECT_FALSE(memory.read(client, 0, data));
+  EXPECT_FALSE(memory.read(client, (std::uint64_t{1} << 47) - 64, data)) << "the last page of user space";
+  EXPECT_EQ(memory.counters().failures, 6u);
+}
+
+TEST_P(LiveProcessMemoryTest, AcrossABoundaryEveryPageCounts) {  // R3
+  const auto data = pattern(64);
+  EXPECT_TRUE(memory.write(client, address(pages.at(1, kPage)) - kPage - 32, data)) << "two writable pages";
+  EXPECT_FALSE(memory.write(client, address(pages.at(2)) - 32, data));
+  EXPECT_EQ(*pages.at(2), 0x11) << "the read-only one is as it was";
+  EXPECT_FALSE(memory.write(client, address(pages.at(5)) - 32, data));
+  EXPECT_EQ(*pages.at(5), 0x11) << "nothing behind a page that is not there";
+  std::vector<std::uint8_t> read(64);
+  EXPECT_TRUE(memory.read(client, address(pages.at(2)) - 32, read));
+  EXPECT_FALSE(memory.read(client, address(pages.at(3)) - 32, read));
+  EXPECT_TRUE(memory.write(client, address(pages.at(2)) - 64, data)) << "up to the last byte before it";
+}
+
+TEST_P(LiveProcessMemoryTest, SeveralWritesAreOneCall) {  // R5
+  const auto a = pattern(40, 1), b = pattern(100, 2), c = pattern(1, 3);
+  const ProgramWrite good[] = {
+      {address(pages.at(0)), a}, {address(pages.at(1, 500)), b}, {address(pages.at(0, 40)), c}};
+  EXPECT_EQ(memory.write_all(client, good), 3u);
+  EXPECT_EQ(std::memcmp(pages.at(0), a.data(), 40), 0);
+  EXPECT_EQ(std::memcmp(pages.at(1, 500), b.data(), 100), 0);
+  EXPECT_EQ(*pages.at(0, 40), c[0]);
+  const LiveMemoryCounters& counters = memory.counters();
+  const TransferCounters& way = GetParam() ? counters.process_writes : counters.descriptor_writes;
+  EXPECT_EQ(way.transfers, GetParam() ? 1u : 3u);
+  EXPECT_EQ(way.bytes, 141u);
+  EXPECT_EQ(counters.failures, 0u);
+  EXPECT_EQ(memory.write_all(client, {}), 0u);
+  EXPECT_EQ(memory.write_all(ClientId{9}, good), 0u);
+}
+
+TEST_P(LiveProcessMemoryTest, NoneOfSeveralIsWrittenBehindTheFirstThatCannotBe) {  // R5
+  const auto data = pattern(64, 5);
+  const std::uint64_t first = address(pages.at(0)), last = address(pages.at(0, 200)),
+                      refused[] = {address(pages.at(2)), address(pages.at(3)), address(pages.at(4)),
+                                   address(pages.at(2)) - 32};
+  for (const std::uint64_t bad : refused) {
+    std::memset(pages.at(0), 0x11, kPage);
+    const std::uint64_t before = memory.counters().failures;
+    const ProgramWrite writes[] = {{first, data}, {bad, data}, {last, data}};
+    EXPECT_EQ(memory.write_all(client, writes), 1u);
+    EXPECT_EQ(std::memcmp(pages.at(0), data.data(), 64), 0);
+    EXPECT_EQ(*pages.at(0, 200), 0x11);
+    EXPECT_EQ(memory.counters().failures, before + 1);
+    EXPECT_EQ(memory.write_all(client, std::span(writes).subspan(1)), 0u);
+  }
+  EXPECT_EQ(*pages.at(2), 0x11);
+}
+
+TEST_P(LiveProcessMemoryTest, SomeOfSeveralMayBeInTheMapping) {  // R1, R5
+  const auto data = pattern(64, 5);
+  const ProgramWrite writes[] = {{address(pages.at(0)), data}, {ProgramMemory::kShared | channel::kHeapOffset, data}};
+  EXPECT_EQ(memory.write_all(client, writes), 2u);
+  EXPECT_EQ(std::memcmp(pages.at(0), data.data(), 64), 0);
+  EXPECT_EQ(std::memcmp(program.heap(), data.data(), 64), 0);
+}
+
+TEST_P(LiveProcessMemoryTest, RightsThatChangeAreSeen) {  // R2: nothing is remembered
+  const auto data = pattern(64);
+  EXPECT_TRUE(memory.write(client, address(pages.at(0)), data));
+  mprotect(pages.at(0), kPage, PROT_READ);
+  EXPECT_FALSE(memory.write(client, address(pages.at(0)), data));
+  mprotect(pages.at(0), kPage, PROT_READ | PROT_WRITE);
+  EXPECT_TRUE(memory.write(client, address(pages.at(0)), data));
+  munmap(pages.at(1), kPage);
+  EXPECT_FALSE(memory.write(client, address(pages.at(1)), data));
+}
+
+TEST_P(LiveProcessMemoryTest, NoByteOutsideIsTouched) {
+  std::mt19937_64 random(random_seed());
+  std::vector<std::uint8_t> expected(2 * kPage, 0x11);
+  for (int i = 0; i < 500; ++i) {
+    const std::uint64_t begin = random() % (2 * kPage), bytes = 1 + random() % (2 * kPage - begin);
+    const auto data = pattern(bytes, static_cast<std::uint8_t>(random()));
+    std::copy(data.begin(), data.end(), expected.begin() + static_cast<std::ptrdiff_t>(begin));
+    ASSERT_TRUE(memory.write(client, address(pages.base) + begin, data));
+    ASSERT_EQ(std::memcmp(pages.base, expected.data(), expected.size()), 0);
+  }
+}
+
+// With thousands of ranges the file of them comes in pieces, and lines are cut anywhere.
+TEST_P(LiveProcessMemoryTest, APageAmongThousandsOfRangesIsFound) {
+  constexpr std::uint64_t kRanges = 3000;
+  auto* many = static_cast<std::uint8_t*>(Pages::map(kRanges * kPage));
+  for (std::uint64_t i = 0; i < kRanges; i += 2) mprotect(many + i * kPage, kPage, PROT_READ);
+  const auto data = pattern(16);
+  for (std::uint64_t i = 0; i < kRanges; i += 7) {
+    EXPECT_EQ(memory.write(client, address(many + i * kPage), data), i % 2 == 1) << i;
+  }
+  munmap(many, kRanges * kPage);
+}
+
+TEST_F(LivePortTest, WithoutEitherWayNothingIsMoved) {  // live_memory.h R2
+  LiveProgram program;
+  program.make();
+  program.own_memory.reset(open("/dev/null", O_RDWR | O_CLOEXEC));
+  program.connect(options.address);
+  program.send_open();
+  const ClientId client = take_one().client;
+  port->opened(client, 0, {});
+  LiveMemory memory(*port, {.process_vm = false});
+  auto data = pattern(64);
+  EXPECT_FALSE(memory.read(client, address(data.data()), data));
+  EXPECT_FALSE(memory.write(client, address(data.data()), data));
+}
+
+// Another process, of an ordinary user, that cannot be traced: process_vm_* and /proc/PID/maps are refused.
+TEST_F(LivePortTest, AProgramThatCannotBeTracedIsReadByItsDescriptorAndNotWritten) {  // live_memory.h R2
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  port.reset();
+  const pid_t child = fork();
+  if (child == 0) {
+    if (setgid(65534) != 0 || setuid(65534) != 0) _exit(2);
+    start();
+    static std::uint8_t target[64] = {1, 2, 3};
+    const pid_t tested = fork();
+    if (tested == 0) {
+      prctl(PR_SET_DUMPABLE, 1);  // as of a program that was executed
+      LiveProgram program;
+      program.make();
+      prctl(PR_SET_DUMPABLE, 0);
+      program.connect(options.address);
+      program.send_open();
+      channel::Message reply;
+      program.receive(reply, channel::Waiting::kYes);
+      program.receive(reply, channel::Waiting::kYes);  // the end of the simulator
+      _exit(0);
+    }
+    const HostEvent event = wait_for_one();
+    port->opened(event.client, 0, {});
+    LiveMemory memory(*port);
+    std::uint8_t data[64] = {};
+    const bool read = memory.read(event.client, address(target), data) && data[2] == 3;
+    const bool written = memory.write(event.client, address(target), data);
+    const bool by_descriptor = memory.counters().descriptor_reads.transfers == 1;
+    port.reset();
+    int status = -1;
+    waitpid(tested, &status, 0);
+    _exit(status != 0 ? 3 : !read ? 4 : written ? 5 : !by_descriptor ? 6 : 0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace rxnic

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests, doorbells, events. Who is let in, and how a client ends: live_connections_test.cpp. Time:
+// live_wait_test.cpp.
+#include "bridge/live/live_port.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "testbench/unit/bridge/live/live_program.h"
+
+namespace rxnic {
+namespace {
+
+using channel::Board;
+using channel::EventKind;
+using channel::EventRecord;
+using channel::Message;
+using channel::Request;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Kind = HostEvent::Kind;
+
+TEST_F(LivePortTest, RequestsComeOneByOne) {  // R3
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    Message m = message_of(Request::kAllocatePd, 100 + i);
+    m.body.handle = {i};
+    program.send(m);
+  }
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    HostEvent event = take_one();
+    ASSERT_EQ(event.kind, Kind::kRequest);
+    EXPECT_EQ(event.client, client);
+    EXPECT_EQ(event.message.body.handle.number, i);
+    EXPECT_TRUE(take().empty()) << "the one before is not answered";
+    event.message.body.handle.number = 1000 + i;
+    event.message.status = static_cast<std::int32_t>(i);
+    event.message.sequence = 0;  // the port's affair
+    port->reply(client, event.message);
+    Message reply;
+    ASSERT_EQ(program.receive(reply), 0);
+    EXPECT_EQ(reply.sequence, 100 + i);
+    EXPECT_EQ(reply.body.handle.number, 1000 + i);
+    EXPECT_EQ(reply.status, static_cast<std::int32_t>(i));
+  }
+}
+
+std::vector<std::string> names(const std::vector<HostEvent>& events) {
+  std::vector<std::string> result;
+  for (const HostEvent& e : events) {
+    static const char* const kBoard[] = {"send", "receive", "consumer", "arm"};
+    const std::string client = std::to_string(raw(e.client));
+    result.push_back(e.kind == Kind::kDoorbell ? std::string(kBoard[static_cast<int>(e.board)]) + " " + client + ":" +
+                                                     std::to_string(e.index) + "=" + std::to_string(e.value)
+                                               : "request " + client);
+  }
+  return result;
+}
+
+TEST_F(LivePortTest, DoorbellsTakeEffectReceivesFirstSendsLast) {  // R4
+  LiveProgram a, b;
+  open_program(a);
+  open_program(b);
+  a.send(message_of(Request::kAllocatePd));
+  a.ring(Board::kSend, 3, 30);
+  a.ring(Board::kArm, 4, 40);
+  b.ring(Board::kSend, 16383, 7);
+  b.ring(Board::kReceive, 5, 50);
+  a.ring(Board::kConsumer, 4, 41);
+  a.ring(Board::kReceive, 64, 60);
+  EXPECT_THAT(names(take()), ElementsAre("receive 1:64=60", "receive 2:5=50", "consumer 1:4=41", "arm 1:4=40",
+                                         "send 1:3=30", "send 2:16383=7", "request 1"));
+  EXPECT_TRUE(take().empty());
+}
+
+TEST_F(LivePortTest, ADoorbellRungTwiceIsSeenOnceWithTheNewestValue) {  // shared_mapping.h R4
+  LiveProgram program;
+  open_program(program);
+  program.ring(Board::kSend, 1, 1);
+  program.ring(Board::kSend, 1, 2);
+  EXPECT_THAT(names(take()), ElementsAre("send 1:1=2"));
+  program.ring(Board::kSend, 1, 2);
+  EXPECT_THAT(names(take()), ElementsAre("send 1:1=2"));
+}
+
+// R4: two threads, each with a device; what the one receives is posted before the other one sends it.
+TEST_F(LivePortTest, AReceiveIsNeverSeenAfterASendThatFollowedIt) {
+  LiveProgram receiver, sender;
+  const ClientId second = open_program(sender);  // looked at first
+  const ClientId first = open_program(receiver);
+  constexpr std::uint64_t kMessages = 50'000;
+  std::thread program([&] {
+    for (std::uint64_t i = 1; i <= kMessages; ++i) {
+      receiver.ring(Board::kReceive, 0, i);
+      sender.ring(Board::kSend, 0, i);
+    }
+  });
+  std::uint64_t received = 0, sent = 0;
+  while (sent < kMessages) {
+    for (const HostEvent& e : take()) {
+      if (e.client == first) received = e.value;
+      if (e.client == second) sent = e.value;
+      ASSERT_LE(sent, received);
+    }
+  }
+  program.join();
+}
+
+TEST_F(LivePortTest, MappingsAreLookedAtEveryLookCyclesOnly) {  // R6
+  LiveProgram program;
+  open_program(program);
+  program.ring(Board::kSend, 1, 1);
+  HostEvent event;
+  EXPECT_EQ(port->next_look(now), now + options.look_cycles);
+  EXPECT_FALSE(port->take(now + (options.look_cycles - 1), event));
+  EXPECT_TRUE(port->take(now + options.look_cycles, event));
+}
+
+TEST_F(LivePortTest, ModelTimeIsThatOfTheLastLook) {
+  options.cycle_ps = 2325;
+  start();
+  LiveProgram program;
+  open_program(program);
+  now = Cycle{1'000'000};
+  take();
+  EXPECT_EQ(program.header().model_time_ps, now.count * 2325);
+}
+
+TEST_F(LivePortTest, EventsGoToTheirPipes) {
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  channel::Descriptor ends[2][2];
+  for (auto& [read_end, write_end] : ends) {
+    LiveProgram::make_pipe(read_end, write_end);
+    carry_out(program, Request::kCreateChannel, {write_end.get()});
+  }
+  port->notify(client, 0, {EventKind::kQpFatal, 5});
+  port->notify(client, 1, {EventKind::kCompletion, 6});
+  port->notify(client, 2, {EventKind::kCompletion, 7});
+  port->notify(client, 3, {EventKind::kCompletion, 8});  // there is none
+  const auto asynchronous = LiveProgram::read_events(program.events.get());
+  ASSERT_EQ(asynchronous.size(), 1u);
+  EXPECT_EQ(asynchronous[0].kind, EventKind::kQpFatal);
+  EXPECT_EQ(LiveProgram::read_events(ends[0][0].get()).at(0).number, 6u);
+  EXPECT_EQ(LiveProgram::read_events(ends[1][0].get()).at(0).number, 7u);
+
+  // A channel that is freed is closed, one that could not be created as well.
+  Message free = message_of(Request::kFreeChannel);
+  free.body.handle = {1};
+  program.send(free);
+  port->reply(client, take_one().message);
+  ends[0][1].reset();
+  char byte;
+  EXPECT_EQ(read(ends[0][0].get(), &byte, 1), 0) << "end of file";
+  channel::Descriptor refused[2];
+  LiveProgram::make_pipe(refused[0], refused[1]);
+  program.send(message_of(Request::kCreateChannel), {refused[1].get()});
+  HostEvent event = take_one();
+  EXPECT_EQ(event.message.body.handle.number, 3u) << "numbers are not used twice";
+  event.message.status = ENOMEM;
+  port->reply(client, event.message);
+  refused[1].reset();
+  EXPECT_EQ(read(refused[0].get(), &byte, 1), 0);
+}
+
+TEST_F(LivePortTest, AChannelNeedsAPipe) {
+  LiveProgram program;
+  open_program(program);
+  Message reply;
+  for (const std::vector<int>& descriptors : {std::vector<int>{}, {program.wake.get()}}) {
+    program.send(message_of(Request::kCreateChannel), descriptors);
+    EXPECT_TRUE(take().empty());
+    ASSERT_EQ(program.receive(reply), 0);
+    EXPECT_EQ(reply.status, EINVAL);
+  }
+}
+
+TEST_F(LivePortTest, EventsThatDoNotFitWaitInOrderAndAreBounded) {  // live_client.h R3
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  constexpr std::uint32_t kEvents = 30'000;
+  for (std::uint32_t i = 0; i < kEvents; ++i) port->notify(client, 0, {EventKind::kCompletion, i});
+  EXPECT_EQ(port->counters().lost_events, 0u);
+  std::uint32_t next = 0;
+  while (next < kEvents) {
+    const auto records = LiveProgram::read_events(program.events.get());
+    ASSERT_FALSE(records.empty()) << next;
+    for (const EventRecord& r : records) ASSERT_EQ(r.number, next++);
+    EXPECT_TRUE(take().empty());  // sends what waits
+  }
+  for (std::uint32_t i = 0; i < 100'000; ++i) port->notify(client, 0, {EventKind::kCompletion, i});
+  EXPECT_GT(port->counters().lost_events, 0u);
+  EXPECT_THAT(log, HasSubstr("does not read its events"));
+}
+
+TEST_F(LivePortTest, APipeThatNobodyReadsHurtsNobody) {  // R9
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  program.events.reset();
+  port->notify(client, 0, {EventKind::kQpFatal, 1});
+  EXPECT_TRUE(take().empty());
+}
+
+// shared_mapping.h R6.
+TEST_F(LivePortTest, AProgramThatScribblesOverItsMappingHurtsOnlyItself) {
+  std::mt19937_64 random(random_seed());
+  LiveProgram good, bad;
+  const ClientId client = open_program(good);
+  const ClientId other = open_program(bad);
+  auto* bytes = static_cast<std::uint8_t*>(bad.mapping);
+  for (std::uint64_t i = 1; i <= 10'000; ++i) {
+    // A few bytes anywhere, a whole board now and then.
+    for (int k = 0; k < 16; ++k) bytes[random() % channel::kHeapOffset] = static_cast<std::uint8_t>(random());
+    for (int k = 0; k < 4; ++k) bytes[random() % 4096] = static_cast<std::uint8_t>(random());
+    if (i % 500 == 0) {
+      for (std::uint64_t k = 0; k < channel::kHeapOffset; ++k) bytes[k] = static_cast<std::uint8_t>(random());
+    }
+    good.ring(Board::kSend, 1, i);
+    bool seen = false;
+    for (const HostEvent& e : take()) {
+      ASSERT_EQ(e.kind, Kind::kDoorbell);
+      ASSERT_LT(e.index, channel::kDoorbells);
+      ASSERT_TRUE(e.client == client || e.client == other);
+      seen |= e.client == client && e.index == 1 && e.value == i;
+    }
+    ASSERT_TRUE(seen) << i;
+    port->completed(other);
+    port->completed(client);
+    if (i % 16 == 0) port->wait(now, now + 10);
+  }
+  carry_out(good, Request::kAllocatePd);
+}
+
+}  // namespace
+}  // namespace rxnic

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// live_port.h R7: model time and wall time, sleeping and waking. Nothing here waits for a length of time to pass but
+// wait() itself.
+#include <gtest/gtest.h>
+#include <linux/futex.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "bridge/live/live_port.h"
+#include "testbench/unit/bridge/live/live_program.h"
+
+namespace rxnic {
+namespace {
+
+using channel::Board;
+using channel::Request;
+using std::chrono::nanoseconds;
+using std::chrono::steady_clock;
+using Kind = HostEvent::Kind;
+
+class LiveWaitTest : public LivePortTest {
+ protected:
+  static std::uint64_t ns_since(steady_clock::time_point begin) {
+    return static_cast<std::uint64_t>(nanoseconds{steady_clock::now() - begin}.count());
+  }
+};
+
+TEST_F(LiveWaitTest, ModelTimeStandsStillWhenNothingIsDue) {
+  LiveProgram program;
+  open_program(program);
+  std::thread thread([&] {
+    while (program.header().simulator_sleeps == 0) sched_yield();
+    program.ring(Board::kSend, 0, 1);
+  });
+  const Cycle before = now;
+  EXPECT_EQ(port->wait(now, kNever), before);
+  thread.join();
+  HostEvent event;
+  ASSERT_TRUE(port->take(now, event)) << "after wait() it is looked at once, whatever look_cycles says";
+  EXPECT_EQ(event.kind, Kind::kDoorbell);
+  EXPECT_EQ(program.header().simulator_sleeps, 0u);
+}
+
+TEST_F(LiveWaitTest, ATimerTakesItsTime) {
+  LiveProgram program;
+  open_program(program);
+  for (const std::uint64_t us : {1u, 50u, 3000u}) {
+    const auto begin = steady_clock::now();
+    const Cycle due = now + us * 1000;  // a cycle is a nanosecond here
+    EXPECT_EQ(port->wait(now, due), due);
+    EXPECT_GE(ns_since(begin), us * 1000);
+    now = due;
+  }
+}
+
+TEST_F(LiveWaitTest, ModelTimeIsNeverAheadOfWallTime) {
+  options.cycle_ps = 2325;
+  start();
+  LiveProgram program;
+  open_program(program);
+  std::atomic<bool> done{false};
+  std::thread thread([&] {
+    for (std::uint64_t i = 1; !done; ++i) {
+      while (program.header().simulator_sleeps == 0 && !done) sched_yield();
+      program.ring(Board::kSend, 0, i);
+    }
+  });
+  const auto begin = steady_clock::now();
+  const Cycle first = now;
+  for (int i = 0; i < 300; ++i) {
+    const Cycle due = now + 1'000'000;
+    const Cycle next = port->wait(now, due);
+    ASSERT_GE(next, now);
+    ASSERT_LE(next, due);
+    now = next;
+    ASSERT_LE((now - first).count * 2325 / 1000, ns_since(begin));
+    for (HostEvent event; port->take(now, event);) continue;
+  }
+  done = true;
+  thread.join();
+}
+
+TEST_F(LiveWaitTest, ItIsOverOnlyWhenToldAndNobodyIsThere) {
+  const Cycle due = now + 1000;
+  EXPECT_EQ(port->wait(now, due), due) << "a program may still come";
+  LiveProgram program;
+  open_program(program);
+  port->end_when_idle();
+  EXPECT_EQ(port->wait(now, due), due) << "a program is there";
+  program.socket.reset();
+  EXPECT_EQ(wait_for_one().kind, Kind::kClose);
+  LiveProgram at_the_door;
+  at_the_door.connect(options.address);
+  EXPECT_EQ(port->wait(now, due), due) << "another one has just come";
+  at_the_door.socket.reset();
+  EXPECT_EQ(port->wait(now, kNever), kNever);
+}
+
+TEST_F(LiveWaitTest, StopEndsASleep) {  // R8
+  std::thread thread([&] { port->stop(); });
+  EXPECT_EQ(port->wait(now, kNever), kNever);
+  thread.join();
+}
+
+TEST_F(LiveWaitTest, TheExtraDescriptorAndTheTickAreServedInASleep) {
+  const channel::Descriptor signal{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  int signals = 0, ticks = 0;
+  options.extra = signal.get();
+  options.on_extra = [&] {
+    std::uint64_t count;
+    ASSERT_EQ(read(signal.get(), &count, sizeof count), 8);
+    ++signals;
+  };
+  options.tick_ms = 1;
+  options.on_tick = [&] {
+    const std::uint64_t one = 1;
+    if (++ticks == 3) {
+      ASSERT_EQ(write(signal.get(), &one, sizeof one), 8);
+    }
+    if (signals != 0) port->stop();
+  };
+  start();
+  EXPECT_EQ(port->wait(now, kNever), kNever);
+  EXPECT_EQ(signals, 1);
+  EXPECT_GE(ticks, 3);
+}
+
+// As a thread of the program waits, but for ever: a wake-up that is lost hangs the test.
+void wait_for_change(LiveProgram& program, std::uint32_t seen) {
+  while (program.header().completions == seen) {
+    program.header().waiting = 1;
+    syscall(SYS_futex, &program.header().completions, FUTEX_WAIT, seen, nullptr, nullptr, 0);
+  }
+}
+
+// A program rings and waits for the completion, the port waits for the doorbell: neither may sleep past the other.
+// With every wake-up that is lost the test hangs.
+void wake_each_other(LivePort& port, ClientId client, LiveProgram& program, std::uint32_t rounds) {
+  std::thread thread([&] {
+    for (std::uint32_t i = 1; i <= rounds; ++i) {
+      const std::uint32_t seen = program.header().completions;
+      program.ring(i % 2 == 0 ? Board::kReceive : Board::kArm, i % channel::kDoorbells, i);
+      wait_for_change(program, seen);
+    }
+  });
+  Cycle now{};
+  for (std::uint32_t i = 1; i <= rounds;) {
+    now = port.wait(now, kNever);
+    HostEvent event;
+    while (port.take(now, event)) {
+      EXPECT_EQ(event.value, i);
+      ++i;
+      port.completed(client);
+    }
+  }
+  port.wait(now, now + 1);  // wakes for the last one (R10)
+  thread.join();
+}
+
+TEST_F(LiveWaitTest, NoWakeUpIsLost) {
+  options.spin_us = 0;
+  start();
+  // With many mappings it takes a while to tell all programs that the simulator sleeps; the last one rings meanwhile.
+  std::vector<LiveProgram> idle(60);
+  for (LiveProgram& other : idle) open_program(other);
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  wake_each_other(*port, client, program, 30'000);
+  EXPECT_GT(port->counters().sleeps, 0u);
+}
+
+TEST_F(LiveWaitTest, NoWakeUpIsLostAtTheEdgeOfASpin) {
+  options.spin_us = 1;
+  start();
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  wake_each_other(*port, client, program, 30'000);
+}
+
+TEST_F(LiveWaitTest, OneWakeUpIsForAllCompletionsOfSeveralLooks) {  // R10
+  options.look_cycles = 1;
+  options.looks_per_wake = 16;
+  start();
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  const auto look = [&] {
+    HostEvent event;
+    EXPECT_FALSE(port->take(now, event));
+    now += 1;
+  };
+  for (int i = 0; i < 20; ++i) look();
+  EXPECT_EQ(port->counters().wakes, 0u) << "there was no completion";
+  program.header().waiting = 1;
+  for (int i = 0; i < 5; ++i) port->completed(client);
+  EXPECT_EQ(program.header().completions, 5u) << "visible at once";
+  EXPECT_EQ(program.header().waiting, 1u);
+  look();
+  EXPECT_EQ(program.header().waiting, 0u) << "the first wake-up does not wait";
+  for (int i = 0; i < 15; ++i) {
+    program.header().waiting = 1;
+    port->completed(client);
+    look();
+    EXPECT_EQ(program.header().waiting, 1u) << "look " << i;
+  }
+  look();
+  EXPECT_EQ(program.header().waiting, 0u);
+  EXPECT_EQ(port->counters().wakes, 2u);
+}
+
+TEST_F(LiveWaitTest, TheProgramsAreWokenBeforeTheModelWaits) {  // R10
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  for (int i = 0; i < 3; ++i) {
+    program.header().waiting = 1;
+    port->completed(client);
+    EXPECT_EQ(port->wait(now, now + 1), now + 1);
+    EXPECT_EQ(program.header().waiting, 0u);
+    now += 1;
+  }
+}
+
+TEST_F(LiveWaitTest, AWakeUpIsForEveryThreadThatWaits) {  // R10
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  constexpr std::uint32_t kThreads = 4, kRounds = 2000;
+  std::atomic<std::uint32_t> ready{0}, rounds{0};
+  std::vector<std::thread> threads;
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      for (std::uint32_t i = 0; i < kRounds; ++i) {
+        const std::uint32_t seen = program.header().completions;
+        ++ready;
+        wait_for_change(program, seen);
+        ++rounds;
+        while (rounds < kThreads * (i + 1)) sched_yield();
+      }
+    });
+  }
+  for (std::uint32_t i = 0; i < kRounds; ++i) {
+    while (ready < kThreads * (i + 1)) sched_yield();
+    port->completed(client);
+    now = port->wait(now, now + 1);
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(rounds, kThreads * kRounds);
+}
+
+TEST_F(LiveWaitTest, WhoWaitsForACompletionFindsOutThatTheSimulatorStops) {  // R8
+  LiveProgram program;
+  open_program(program);
+  std::thread thread([&] { wait_for_change(program, program.header().completions); });
+  while (program.header().waiting == 0) sched_yield();
+  port->stop();
+  EXPECT_EQ(wait_for_one().kind, Kind::kClose);
+  thread.join();
+}
+
+TEST_F(LiveWaitTest, AProgramThatHasEndedIsNotWoken) {  // R5, R10
+  LiveProgram program, other;
+  const ClientId gone = open_program(program);
+  const ClientId stays = open_program(other);
+  port->completed(gone);
+  port->completed(stays);
+  program.header().waiting = other.header().waiting = 1;
+  program.socket.reset();
+  EXPECT_EQ(wait_for_one().kind, Kind::kClose);
+  EXPECT_EQ(other.header().waiting, 0u);
+  port->completed(gone);
+  port->completed(stays);
+  other.header().waiting = 1;
+  now = port->wait(now, now + 1);
+  EXPECT_EQ(other.header().waiting, 0u);
+}
+
+TEST_F(LiveWaitTest, AnEventThatWaitsForItsPipeIsTriedAgainInASleep) {  // live_client.h R3
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  constexpr std::uint32_t kEvents = 20'000;
+  for (std::uint32_t i = 0; i < kEvents; ++i) port->notify(client, 0, {channel::EventKind::kCompletion, i});
+  std::thread reader([&] {
+    for (std::size_t got = 0; got < kEvents;) {
+      got += LiveProgram::read_events(program.events.get()).size();
+      sched_yield();
+    }
+    program.ring(Board::kSend, 0, 1);
+  });
+  EXPECT_EQ(wait_for_one().kind, Kind::kDoorbell);
+  reader.join();
+}
+
+}  // namespace
+}  // namespace rxnic

@@ -1,0 +1,1016 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules R1..R10 of model/blocks/cqe_generator.h (rules 3.1 .. 3.5; rules 6: CQ full, flush, last WQE).
+#include "model/blocks/cqe_generator.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "model/blocks/dma_engine.h"
+#include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/request_packets.h"
+
+namespace rxnic {
+namespace {
+
+constexpr BusAddress kRing{0x8000};
+constexpr Cqn kCq{4};
+
+CqContext cq_context(std::uint32_t slots = 16) {
+  CqContext c;
+  c.number = kCq;
+  c.base = kRing;
+  c.slots = slots;
+  return c;
+}
+
+// From a CQE that is taken to its event: latency 4, a DMA write of 1 + 1 cycles, event latency 8.
+constexpr std::uint64_t kUncongested = 14;
+
+// An event latency that fits into a test's cycles, whatever the default.
+CqeGeneratorParams test_params() {
+  CqeGeneratorParams params;
+  params.event_latency_cycles = 8;
+  return params;
+}
+
+CqeGeneratorParams compressing(std::uint32_t max = 8, std::uint32_t timeout = 64) {
+  CqeGeneratorParams params = test_params();
+  params.compression = true;
+  params.compression_max = max;
+  params.compression_timeout_cycles = timeout;
+  return params;
+}
+
+struct Rig {
+  explicit Rig(Bench& b, const CqeGeneratorParams& params = test_params(), const CqContext& cq = cq_context(),
+               std::uint32_t dma_capacity = 8, std::uint64_t dma_latency = 1)
+      : bench(b),
+        host(b.keep<LocalMemory>()),
+        shared(b.keep<NicShared>(PacketPool::Quotas{})),
+        qp(b.keep<QpContext>(test_qp(Transport::kRc))),
+        dut(b.add<CqeGenerator>("dut", params, shared, 1000u)),
+        in(b.source(dut.in)),
+        out(b.sink(dut.out)),
+        memory(b.add<TestMemory>("memory", host, dma_latency)),
+        flushes(b.sink(dut.flushes)),
+        events(b.sink(dut.events)),
+        doorbells(b.source(dut.doorbells)) {
+    b.connect(dut.dma, memory.requests, dma_capacity);
+    b.connect(memory.completions, dut.dma_done);
+    dut.create(cq);
+    const std::vector<std::uint8_t> ones(64, 0xff);
+    for (std::uint32_t i = 0; i < cq.slots; ++i) host.write(kRing + i * 64, ones);
+  }
+
+  PacketHandle packet(QpContext& of, Operation operation = Operation::kSendOnly, std::uint32_t bytes = 64) {
+    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
+    Packet& p = shared.packets[h];
+    set_frame(p, request_headers(Encapsulation::kRoceV2Ipv4, of.transport, operation, Psn{1}), counting_bytes(bytes));
+    accept_packet(p, of);
+    p.byte_count = bytes;
+    p.wqe_index = next_wqe++;
+    return h;
+  }
+  PacketHandle packet() { return packet(qp); }
+  // One that failed its QP, with a WQE or without.
+  PacketHandle failed(QpContext& of, std::uint8_t syndrome, bool with_wqe) {
+    const PacketHandle h = packet(of);
+    Packet& p = (*this)[h];
+    if (with_wqe) p.wqe_slot = shared.wqes.allocate();
+    p.releases_wqe = with_wqe;
+    mark_failed(p, DropReason::kInvalidRequest, syndrome, WcStatus::kRemoteInvalidRequest);
+    return h;
+  }
+  void arm(Cycle when, std::uint32_t consumer, bool solicited_only = false) {
+    doorbells.push(when, {DoorbellKind::kCqArm, solicited_only, raw(kCq), consumer});
+  }
+  void consume(Cycle when, std::uint32_t consumer) {
+    doorbells.push(when, {DoorbellKind::kCqConsumer, false, raw(kCq), consumer});
+  }
+  Cqe slot(std::uint32_t n) { return host.load<Cqe>(kRing + n * 64); }
+  std::size_t count(EventType type) const {
+    return static_cast<std::size_t>(
+        std::count_if(events.values().begin(), events.values().end(), [&](const Event& e) { return e.type == type; }));
+  }
+  Packet& operator[](PacketHandle h) { return shared.packets[h]; }
+
+  Bench& bench;
+  LocalMemory& host;
+  NicShared& shared;
+  QpContext& qp;
+  CqeGenerator& dut;
+  Source<PacketHandle>& in;
+  Sink<PacketHandle>& out;
+  TestMemory& memory;
+  Sink<PacketHandle>& flushes;
+  Sink<Event>& events;
+  Source<Doorbell>& doorbells;
+  std::uint32_t next_wqe = 0;
+};
+
+TEST(CqeGenerator, WriteAndPacketLeaveAfterLatencyCycles) {
+  for (const std::uint32_t latency : {1u, 4u, 11u}) {
+    CqeGeneratorParams params = test_params();
+    params.latency_cycles = latency;
+    Bench bench;
+    Rig rig(bench, params);
+    const PacketHandle h = rig.packet();
+    rig.in.push(Cycle{9}, h);           // taken in cycle 10
+    bench.run_to(Cycle{10 + latency});  // sinks take it one later
+    EXPECT_EQ(rig.out.size(), 0u);
+    EXPECT_EQ(rig.memory.log().size(), 0u);
+    bench.run_to(Cycle{10 + latency + 1});
+    ASSERT_EQ(rig.out.size(), 1u);
+    ASSERT_EQ(rig.memory.log().size(), 1u);
+    EXPECT_EQ(rig.out.cycle(0), Cycle{10 + latency});
+    EXPECT_EQ(rig.memory.log()[0].taken, Cycle{10 + latency + 1});
+    EXPECT_EQ(rig[h].stamped(Station::kCqeGenerator), Cycle{10 + latency});
+  }
+}
+
+TEST(CqeGenerator, TheCqeIsInItsSlot) {
+  Bench bench;
+  Rig rig(bench);
+  rig.in.push(Cycle{9}, rig.packet());
+  rig.in.push(Cycle{9}, rig.packet(rig.qp, Operation::kSendOnly, 65));
+  bench.run();
+  EXPECT_EQ(rig.slot(0).owner, 0);
+  EXPECT_EQ(rig.slot(0).byte_count, 64u);
+  EXPECT_EQ(rig.slot(0).wqe_index, 0u);
+  EXPECT_EQ(rig.slot(0).qp_number, raw(kTestQpn));
+  EXPECT_EQ(rig.slot(0).timestamp, 10u);
+  EXPECT_EQ(rig.slot(1).byte_count, 65u);
+  EXPECT_EQ(rig.slot(2).owner, 0xff) << "not yet written";
+  const TestMemory::Record& write = rig.memory.log()[0];
+  EXPECT_EQ(write.request.cqes, 1u);
+  EXPECT_EQ(write.request.cookie, raw(kCq));
+  EXPECT_EQ(write.request.address, kRing);
+  EXPECT_EQ(write.request.bytes, 64u);
+}
+
+TEST(CqeGenerator, CompletionsOccupyItForCyclesPerCqe) {
+  for (const std::uint32_t cycles : {1u, 3u}) {
+    CqeGeneratorParams params = test_params();
+    params.cycles_per_cqe = cycles;
+    Bench bench;
+    Rig rig(bench, params);
+    rig.in.push(Cycle{0}, rig.packet());
+    rig.in.push(Cycle{0}, rig.packet(rig.qp, Operation::kSendFirst, 1024));
+    rig.in.push(Cycle{0}, rig.packet());
+    bench.run();
+    EXPECT_EQ(rig.out.cycle(1).count - rig.out.cycle(0).count, cycles);
+    EXPECT_EQ(rig.out.cycle(2).count - rig.out.cycle(1).count, 1u) << "completes nothing";
+    EXPECT_EQ(rig.dut.counters().cqes, 2u);
+  }
+}
+
+TEST(CqeGenerator, TheOwnerBitTurnsAtTheRingsEnd) {
+  Bench bench;
+  Rig rig(bench, {}, cq_context(4));
+  for (int i = 0; i < 4; ++i) rig.in.push(Cycle{0}, rig.packet());
+  rig.consume(Cycle{50}, 4);
+  for (int i = 0; i < 2; ++i) rig.in.push(Cycle{60}, rig.packet());
+  bench.run();
+  EXPECT_EQ(rig.slot(0).owner, 1);
+  EXPECT_EQ(rig.slot(1).owner, 1);
+  EXPECT_EQ(rig.slot(2).owner, 0);
+  EXPECT_EQ(rig.slot(1).wqe_index, 5u);
+}
+
+TEST(CqeGenerator, AFullCqIsDeadAndItsQpsFail) {
+  Bench bench;
+  Rig rig(bench, {}, cq_context(2));
+  QpContext other = test_qp(Transport::kRc);
+  other.qpn = Qpn{0x12};
+  other.line = 1;
+  auto& refusals = bench.sink(rig.dut.refusals);
+  rig.arm(Cycle{0}, 0);
+  for (int i = 0; i < 2; ++i) rig.in.push(Cycle{10}, rig.packet());
+  const PacketHandle overrun = rig.packet();
+  const PacketHandle behind = rig.packet();
+  const PacketHandle others = rig.packet(other);
+  for (const PacketHandle h : {overrun, behind, others}) rig.in.push(Cycle{10}, h);
+  rig.consume(Cycle{100}, 2);
+  bench.run();
+  EXPECT_EQ(rig.memory.log().size(), 2u);
+  EXPECT_EQ(rig.count(EventType::kCqError), 1u);
+  EXPECT_EQ(rig[overrun].outcome, Outcome::kNak);
+  EXPECT_EQ(rig[overrun].syndrome, 0x63);
+  EXPECT_EQ(rig[overrun].drop_reason, DropReason::kCqOverrun);
+  EXPECT_FALSE(rig[overrun].completes);
+  EXPECT_EQ(rig[others].drop_reason, DropReason::kCqOverrun);
+  EXPECT_EQ(rig[behind].drop_reason, DropReason::kSquashed);
+  ASSERT_EQ(refusals.size(), 2u);
+  EXPECT_EQ(refusals.value(0).qp, &rig.qp);
+  EXPECT_EQ(refusals.value(1).qp, &other);
+  EXPECT_EQ(rig.count(EventType::kQpFatal), 2u);
+  EXPECT_EQ(rig.flushes.size(), 2u);
+  EXPECT_EQ(rig.dut.counters().overruns, 1u);
+}
+
+TEST(CqeGenerator, ItsConsumerIndexMakesRoomInTime) {
+  Bench bench;
+  Rig rig(bench, {}, cq_context(2));
+  for (int i = 0; i < 2; ++i) rig.in.push(Cycle{9}, rig.packet());
+  rig.consume(Cycle{49}, 1);
+  rig.in.push(Cycle{49}, rig.packet());  // in the same cycle: the doorbell goes first (R9)
+  bench.run();
+  EXPECT_EQ(rig.count(EventType::kCqError), 0u);
+  EXPECT_EQ(rig.memory.log().size(), 3u);
+}
+
+TEST(CqeGenerator, IgnoringOverrunsItGoesRound) {
+  Bench bench;
+  CqContext cq = cq_context(2);
+  cq.ignore_overrun = true;
+  Rig rig(bench, test_params(), cq);
+  for (int i = 0; i < 5; ++i) rig.in.push(Cycle{9}, rig.packet());
+  bench.run();
+  EXPECT_EQ(rig.count(EventType::kCqError), 0u);
+  EXPECT_EQ(rig.slot(0).wqe_index, 4u);
+  EXPECT_EQ(rig.slot(1).wqe_index, 3u);
+  EXPECT_EQ(rig.qp.state, QpState::kRts);
+}
+
+TEST(CqeGenerator, AnArmedCqRaisesOneEventAfterItsCqeHasLanded) {  // R4
+  for (const std::uint64_t dma_latency : {1u, 7u, 300u}) {
+    Bench bench;
+    Rig rig(bench, test_params(), cq_context(), 8, dma_latency);  // latency 4, event latency 8
+    rig.arm(Cycle{0}, 0);
+    rig.in.push(Cycle{9}, rig.packet());
+    rig.in.push(Cycle{19}, rig.packet());
+    const std::uint64_t landed = 10 + 4 + 1 + dma_latency;
+    bench.run_to(Cycle{landed + 8});
+    EXPECT_EQ(rig.events.size(), 0u);
+    bench.run_to(Cycle{landed + 8 + 1});
+    ASSERT_EQ(rig.events.size(), 1u);
+    EXPECT_EQ(rig.events.cycle(0), Cycle{landed + 8});
+    EXPECT_EQ(rig.events.value(0).type, EventType::kCompletion);
+    EXPECT_EQ(rig.events.value(0).number, raw(kCq));
+    bench.run();
+    EXPECT_EQ(rig.events.size(), 1u);
+  }
+}
+
+// Armed between the write of a CQE and its landing: told when it has landed. Behind that: at once.
+TEST(CqeGenerator, AnEventArmedForACqeOnItsWayWaitsForIt) {  // R4
+  struct Case {
+    std::uint64_t armed, event;
+  };
+  // taken in 10, written in 14, landed in 115
+  for (const Case& c : {Case{12, 115 + 8}, Case{100, 115 + 8}, Case{115, 115 + 8}, Case{116, 116 + 12}}) {
+    Bench bench;
+    Rig rig(bench, test_params(), cq_context(), 8, 100);
+    rig.in.push(Cycle{9}, rig.packet());
+    rig.arm(Cycle{c.armed - 1}, 0);
+    bench.run();
+    ASSERT_EQ(rig.events.size(), 1u) << c.armed;
+    EXPECT_EQ(rig.events.cycle(0), Cycle{c.event}) << c.armed;
+  }
+}
+
+TEST(CqeGenerator, AModeratedEventWaitsForTheLastCqeBeforeIt) {  // R4
+  Bench bench;
+  CqContext cq = cq_context();
+  cq.moderation_count = 3;
+  cq.moderation_period_us = 2;
+  Rig rig(bench, test_params(), cq, 8, 100);
+  rig.arm(Cycle{0}, 0);
+  rig.in.push(Cycle{9}, rig.packet());
+  rig.in.push(Cycle{1999}, rig.packet());  // written in 2004, lands in 2105; the event falls due in 2010
+  bench.run();
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(rig.events.cycle(0), Cycle{2105 + 8});
+}
+
+TEST(CqeGenerator, EventsOfQpsAreBehindTheirCqesToo) {  // R4
+  Bench bench;
+  Rig rig(bench, test_params(), cq_context(), 8, 100);
+  rig.in.push(Cycle{9}, rig.packet());
+  rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, false));
+  bench.run();
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(rig.events.value(0).type, EventType::kQpRequestError);
+  EXPECT_EQ(rig.events.cycle(0), Cycle{115 + 8});
+}
+
+TEST(CqeGenerator, NobodyIsToldOfTheLandingsOfACqThatIsPolledOnly) {  // R4
+  Bench bench;
+  CqContext cq = cq_context();
+  cq.polled_only = true;
+  Rig rig(bench, test_params(), cq, 8, 100);
+  rig.in.push(Cycle{9}, rig.packet());
+  rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, false));
+  bench.run();
+  EXPECT_FALSE(rig.memory.log()[0].request.told);
+  EXPECT_EQ(rig.memory.log()[0].request.cqes, 1u) << "the host is";
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_LT(rig.events.cycle(0), Cycle{115}) << "an event of a QP does not wait for them";
+}
+
+// The generator before the DMA engine of the model, which payload and other clients keep busy.
+TEST(CqeGenerator, NoEventOvertakesItsCqeInACongestedDmaEngine) {  // R4
+  Bench bench;
+  CqeGeneratorParams params = test_params();
+  params.event_latency_cycles = 1;
+  DmaEngineParams slow;
+  slow.tlp_rate_mbps = 8000;  // a byte a cycle
+  slow.write_latency_ps = 50'000;
+  slow.posted_credit_bytes = 1024;
+  auto& host = bench.keep<LocalMemory>();
+  auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
+  auto& qp = bench.keep<QpContext>(test_qp(Transport::kRc));
+  auto& dut = bench.add<CqeGenerator>("dut", params, shared, 1000u);
+  auto& engine = bench.add<DmaEngine>("dma_engine", slow, 1000u, shared, host);
+  bench.connect(dut.dma, engine.requests[static_cast<std::size_t>(DmaClient::kCqe)]);
+  bench.connect(engine.completions[static_cast<std::size_t>(DmaClient::kCqe)], dut.dma_done);
+  auto& others = bench.source(engine.requests[static_cast<std::size_t>(DmaClient::kWqe)]);
+  auto& in = bench.source(dut.in);
+  auto& doorbells = bench.source(dut.doorbells);
+  bench.sink(dut.out);
+  auto& landed = bench.sink(engine.landed);
+  auto& events = bench.sink(dut.events);
+  dut.create(cq_context());
+
+  // Each event is answered as a program does: everything there is polled, and the CQ armed again behind it.
+  std::uint32_t polled = 0;
+  std::vector<std::uint32_t> found;
+  const auto arm = [&](Cycle now) { doorbells.push(now, {DoorbellKind::kCqArm, false, raw(kCq), polled}); };
+  events.on_value([&](Cycle now, const Event&) {
+    found.push_back(static_cast<std::uint32_t>(landed.size()) - polled);
+    polled = static_cast<std::uint32_t>(landed.size());
+    doorbells.push(now, {DoorbellKind::kCqConsumer, false, raw(kCq), polled});
+    arm(now);
+  });
+  arm(Cycle{0});
+  std::vector<std::uint8_t> block(1000);
+  for (int i = 0; i < 200; ++i) {
+    others.push(Cycle{0}, {DmaKind::kWrite, false, 0, 0, BusAddress{0x100000}, 1000, block.data(), 0, 0});
+  }
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
+    Packet& p = shared.packets[h];
+    set_frame(p, request_headers(Encapsulation::kRoceV2Ipv4, qp.transport, Operation::kSendOnly, Psn{i}),
+              counting_bytes(8));
+    accept_packet(p, qp);
+    in.push(Cycle{10 + i / 4 * 6000}, h);
+  }
+  bench.run();
+  EXPECT_EQ(landed.size(), 60u);
+  EXPECT_EQ(polled, 60u) << "no event is lost";
+  EXPECT_GE(found.size(), 15u);
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_GT(found[i], 0u) << "event " << i << " has nothing to show";
+}
+
+TEST(CqeGenerator, SolicitedOnlyWaitsForASolicitedCqe) {
+  Bench bench;
+  Rig rig(bench);
+  rig.arm(Cycle{0}, 0, true);
+  rig.in.push(Cycle{9}, rig.packet());
+  const PacketHandle solicited = rig.packet();
+  rig[solicited].h.solicited = true;
+  rig.in.push(Cycle{29}, solicited);
+  bench.run();
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(rig.events.cycle(0), Cycle{30 + kUncongested});
+}
+
+TEST(CqeGenerator, AnErrorCountsAsSolicited) {
+  Bench bench;
+  Rig rig(bench);
+  rig.arm(Cycle{0}, 0, true);
+  rig.in.push(Cycle{9}, rig.packet());
+  rig.in.push(Cycle{29}, rig.failed(rig.qp, 0x61, true));
+  bench.run();
+  ASSERT_EQ(rig.count(EventType::kCompletion), 1u);
+  EXPECT_EQ(rig.events.cycle(0), Cycle{30 + kUncongested});
+}
+
+TEST(CqeGenerator, ArmingBehindUnseenCqesRaisesTheEvent) {
+  Bench bench;
+  Rig rig(bench);
+  rig.in.push(Cycle{9}, rig.packet());
+  rig.arm(Cycle{49}, 0);
+  bench.run();
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(rig.events.cycle(0), Cycle{50 + 12});
+}
+
+TEST(CqeGenerator, ModerationByCount) {
+  Bench bench;
+  CqContext cq = cq_context();
+  cq.moderation_count = 3;
+  Rig rig(bench, test_params(), cq);
+  rig.arm(Cycle{0}, 0);
+  for (const std::uint64_t c : {9, 19, 29, 39}) rig.in.push(Cycle{c}, rig.packet());
+  bench.run();
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(rig.events.cycle(0), Cycle{30 + kUncongested});
+}
+
+TEST(CqeGenerator, ModerationByPeriodToTheCycle) {
+  Bench bench;
+  CqContext cq = cq_context();
+  cq.moderation_count = 3;
+  cq.moderation_period_us = 2;
+  Rig rig(bench, test_params(), cq);  // 1 ns a cycle: 2000 cycles
+  rig.arm(Cycle{0}, 0);
+  rig.in.push(Cycle{9}, rig.packet());
+  rig.in.push(Cycle{500}, rig.packet());
+  bench.run_to(Cycle{10 + 2000 + 12});
+  EXPECT_EQ(rig.events.size(), 0u);
+  bench.run_to(Cycle{10 + 2000 + 12 + 1});
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(rig.events.cycle(0), Cycle{2022});
+  bench.run();
+  EXPECT_EQ(rig.events.size(), 1u);
+}
+
+TEST(CqeGenerator, ManyModeratedCqsKeepTheirPeriods) {
+  Bench bench;
+  Rig rig(bench);
+  std::vector<QpContext> qps(6, test_qp(Transport::kRc));
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    CqContext cq = cq_context();
+    cq.number = Cqn{10 + i};
+    cq.moderation_count = 100;
+    cq.moderation_period_us = static_cast<std::uint16_t>(6 - i);
+    rig.dut.create(cq);
+    qps[i].receive_cq = cq.number;
+    rig.doorbells.push(Cycle{0}, {DoorbellKind::kCqArm, false, 10 + i, 0});
+    rig.in.push(Cycle{99}, rig.packet(qps[i]));
+  }
+  bench.run();
+  ASSERT_EQ(rig.events.size(), 6u);
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(rig.events.value(i).number, 15 - i);
+    EXPECT_EQ(rig.events.cycle(i), Cycle{100 + (5 - i) + (i + 1) * 1000 + 12});
+  }
+}
+
+TEST(CqeGenerator, ASessionEndsAtItsMaximum) {
+  Bench bench;
+  CqContext cq = cq_context();
+  cq.compress = true;
+  Rig rig(bench, compressing(8), cq);
+  for (int i = 0; i < 8; ++i) rig.in.push(Cycle{9}, rig.packet());
+  bench.run();
+  ASSERT_EQ(rig.memory.log().size(), 1u);
+  EXPECT_EQ(rig.memory.log()[0].taken, Cycle{10 + 7 + 4 + 1});
+  EXPECT_EQ(rig.memory.log()[0].request.bytes, 3 * 64u);
+  EXPECT_EQ(rig.memory.log()[0].request.cqes, 8u);
+  EXPECT_EQ(rig.slot(0).format, CqeFormat::kTitle);
+  EXPECT_EQ(rig.slot(0).mini_count, 8);
+  const auto minis = rig.host.load<MiniCqeSlot>(kRing + 128);
+  EXPECT_EQ(minis.format, CqeFormat::kMini);
+  EXPECT_EQ(minis.mini[0].wqe_index, 7u);
+  EXPECT_EQ(rig.dut.counters().cqes, 8u);
+  EXPECT_EQ(rig.dut.counters().slots, 3u);
+}
+
+TEST(CqeGenerator, ASessionEndsWithACqeThatDoesNotJoin) {
+  Bench bench;
+  CqContext cq = cq_context();
+  cq.compress = true;
+  Rig rig(bench, compressing(), cq);
+  for (int i = 0; i < 3; ++i) rig.in.push(Cycle{9}, rig.packet());
+  const PacketHandle other = rig.packet();
+  rig[other].h.solicited = true;
+  rig.in.push(Cycle{9}, other);
+  rig.in.push(Cycle{29}, rig.failed(rig.qp, 0x61, true));
+  bench.run();
+  ASSERT_EQ(rig.memory.log().size(), 3u);
+  EXPECT_EQ(rig.slot(0).mini_count, 3);
+  EXPECT_EQ(rig.memory.log()[0].request.cqes, 3u);
+  EXPECT_EQ(rig.memory.log()[1].request.cqes, 1u);
+  EXPECT_EQ(rig.memory.log()[0].taken, Cycle{13 + 4 + 1});
+  EXPECT_EQ(rig.slot(2).format, CqeFormat::kPlain) << "a session of one";
+  EXPECT_EQ(rig.slot(2).flags, kCqeSolicited);
+  EXPECT_EQ(rig.slot(3).status, WcStatus::kRemoteInvalidRequest);
+  EXPECT_EQ(rig.dut.counters().sessions, 1u);
+}
+
+TEST(CqeGenerator, ASessionEndsAfterItsTimeoutToTheCycle) {
+  Bench bench;
+  CqContext cq = cq_context();
+  cq.compress = true;
+  Rig rig(bench, compressing(8, 50), cq);
+  rig.in.push(Cycle{9}, rig.packet());
+  rig.in.push(Cycle{39}, rig.packet());  // taken in 40: 50 cycles more
+  bench.run_to(Cycle{40 + 50 + 4});
+  EXPECT_EQ(rig.memory.log().size(), 0u);
+  EXPECT_EQ(rig.out.size(), 2u) << "the packets do not wait for it";
+  bench.run_to(Cycle{40 + 50 + 4 + 1});
+  ASSERT_EQ(rig.memory.log().size(), 1u);
+  EXPECT_EQ(rig.slot(0).mini_count, 2);
+}
+
+TEST(CqeGenerator, ABlockThatPassesTheRingsEndHasItsTitleWrittenLast) {
+  Bench bench;
+  CqContext cq = cq_context(4);
+  cq.compress = true;
+  Rig rig(bench, compressing(8), cq);
+  rig.in.push(Cycle{9}, rig.packet());  // one plain CQE after the timeout
+  for (int i = 0; i < 2; ++i) rig.in.push(Cycle{199}, rig.packet());
+  rig.consume(Cycle{399}, 3);
+  for (int i = 0; i < 8; ++i) rig.in.push(Cycle{499}, rig.packet());  // slots 3, 0, 1
+  bench.run();
+  const auto& log = rig.memory.log();
+  ASSERT_EQ(log.size(), 4u);
+  EXPECT_EQ(log[2].request.address, kRing);
+  EXPECT_EQ(log[2].request.bytes, 128u);
+  EXPECT_EQ(log[2].request.cqes, 0u);
+  EXPECT_EQ(log[3].request.address, kRing + 192);
+  EXPECT_EQ(log[3].request.cqes, 8u);
+  EXPECT_EQ(rig.slot(3).format, CqeFormat::kTitle);
+  EXPECT_EQ(rig.slot(3).owner, 0);
+  EXPECT_EQ(rig.slot(0).format, CqeFormat::kMini);
+  EXPECT_EQ(rig.slot(0).owner, 1);
+}
+
+TEST(CqeGenerator, OnlyACqThatAsksForItIsCompressed) {
+  Bench bench;
+  Rig rig(bench, compressing());
+  for (int i = 0; i < 3; ++i) rig.in.push(Cycle{9}, rig.packet());
+  bench.run();
+  EXPECT_EQ(rig.memory.log().size(), 3u);
+}
+
+TEST(CqeGenerator, AnEventOfACompressedCqFollowsTheWrite) {
+  Bench bench;
+  CqContext cq = cq_context();
+  cq.compress = true;
+  Rig rig(bench, compressing(8, 50), cq);
+  rig.arm(Cycle{0}, 0);
+  rig.in.push(Cycle{9}, rig.packet());
+  bench.run();
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(rig.events.cycle(0), Cycle{10 + 50 + kUncongested});
+}
+
+TEST(CqeGenerator, AHeldSessionCountsForTheRoom) {
+  Bench bench;
+  CqContext cq = cq_context(2);
+  cq.compress = true;
+  Rig rig(bench, compressing(7, 1000), cq);
+  for (int i = 0; i < 7; ++i) rig.in.push(Cycle{9}, rig.packet());  // 2 slots
+  rig.in.push(Cycle{9}, rig.packet());                              // a third
+  bench.run();
+  EXPECT_EQ(rig.slot(0).mini_count, 7);
+  EXPECT_EQ(rig.count(EventType::kCqError), 1u);
+}
+
+TEST(CqeGenerator, AQpErrorAsksForOneFlush) {
+  Bench bench;
+  Rig rig(bench);
+  const PacketHandle before = rig.packet();
+  const PacketHandle failing = rig.packet();
+  const PacketHandle behind = rig.packet();
+  mark_failed(rig[failing], DropReason::kRemoteAccess, 0x62, WcStatus::kRemoteAccess);
+  squash(rig[behind]);  // by who refused the one before it
+  const std::uint32_t pins = rig.qp.pins.count();
+  for (const PacketHandle h : {before, failing, behind}) rig.in.push(Cycle{9}, h);
+  bench.run();
+  ASSERT_EQ(rig.flushes.size(), 1u);
+  EXPECT_EQ(rig.flushes.cycle(0), Cycle{12}) << "not with the packet before";
+  const Packet& request = rig[rig.flushes.value(0)];
+  EXPECT_EQ(request.role, PacketRole::kFlush);
+  EXPECT_EQ(request.qp, &rig.qp);
+  EXPECT_EQ(rig.qp.pins.count(), pins + 1);
+  EXPECT_EQ(rig.memory.log().size(), 1u) << "the one before completes";
+}
+
+TEST(CqeGenerator, AnErrorWithoutACompletionIsAnEvent) {
+  const std::vector<std::pair<std::uint8_t, EventType>> cases{
+      {0x61, EventType::kQpRequestError}, {0x62, EventType::kQpAccessError}, {0x63, EventType::kQpFatal}};
+  for (const auto& [syndrome, type] : cases) {
+    Bench bench;
+    Rig rig(bench);
+    rig.in.push(Cycle{9}, rig.failed(rig.qp, syndrome, false));
+    bench.run();
+    ASSERT_EQ(rig.events.size(), 1u);
+    EXPECT_EQ(rig.events.value(0).type, type);
+    EXPECT_EQ(rig.events.value(0).number, raw(kTestQpn));
+    EXPECT_EQ(rig.events.cycle(0), Cycle{10 + 12});
+  }
+}
+
+TEST(CqeGenerator, AnErrorWithACompletionIsNoEvent) {
+  Bench bench;
+  Rig rig(bench);
+  rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, true));
+  bench.run();
+  EXPECT_EQ(rig.events.size(), 0u);
+  EXPECT_EQ(rig.slot(0).status, WcStatus::kRemoteInvalidRequest);
+  EXPECT_EQ(rig.slot(0).vendor_error, static_cast<std::uint8_t>(DropReason::kInvalidRequest));
+  EXPECT_EQ(rig.flushes.size(), 1u);
+}
+
+TEST(CqeGenerator, AFlushRequestWaitsForABufferAndHoldsUpNothing) {
+  Bench bench;
+  Rig rig(bench);
+  std::vector<PacketHandle> taken;
+  while (rig.shared.packets.available(PacketClass::kCqeGenerator)) {
+    taken.push_back(rig.shared.packets.allocate(PacketClass::kCqeGenerator));
+  }
+  rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, false));
+  bench.at(Cycle{49}, [&](Cycle) { rig.shared.packets.release(taken.back()); });  // after the blocks of cycle 49
+  bench.run();
+  EXPECT_EQ(rig.out.cycle(0), Cycle{14});
+  ASSERT_EQ(rig.flushes.size(), 1u);
+  EXPECT_EQ(rig.flushes.cycle(0), Cycle{50});
+}
+
+TEST(CqeGenerator, AnRnrNakIsNoError) {
+  Bench bench;
+  Rig rig(bench);
+  const PacketHandle h = rig.packet();
+  Refusals().fail_rnr(rig[h]);
+  rig.in.push(Cycle{9}, h);
+  bench.run();
+  EXPECT_EQ(rig.flushes.size(), 0u);
+  EXPECT_EQ(rig.events.size(), 0u);
+  EXPECT_EQ(rig.memory.log().size(), 0u);
+}
+
+TEST(CqeGenerator, LastWqeReachedIsRaisedOnce) {
+  Bench bench;
+  Rig rig(bench);
+  for (int i = 0; i < 2; ++i) {
+    const PacketHandle h = rig.shared.packets.allocate(PacketClass::kCqeGenerator);
+    rig[h].role = PacketRole::kLastWqe;
+    rig[h].outcome = Outcome::kDrop;
+    rig[h].qp = &rig.qp;
+    rig.in.push(Cycle{9}, h);
+  }
+  bench.run();
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(rig.events.value(0).type, EventType::kQpLastWqeReached);
+  EXPECT_EQ(rig.events.value(0).number, raw(kTestQpn));
+  EXPECT_EQ(rig.out.size(), 2u);
+}
+
+TEST(CqeGenerator, AFlushedWqeCompletes) {
+  Bench bench;
+  Rig rig(bench);
+  const PacketHandle h = rig.shared.packets.allocate(PacketClass::kCqeGenerator);
+  Packet& p = rig[h];
+  p.role = PacketRole::kFlush;
+  p.outcome = Outcome::kDrop;
+  p.completes = p.ends_message = true;
+  p.status = WcStatus::kFlushed;
+  p.cq = kCq;
+  p.wqe_index = 31;
+  p.h.destination_qp = Qpn{0x55};
+  rig.in.push(Cycle{9}, h);
+  bench.run();
+  EXPECT_EQ(rig.slot(0).status, WcStatus::kFlushed);
+  EXPECT_EQ(rig.slot(0).wqe_index, 31u);
+  EXPECT_EQ(rig.slot(0).qp_number, 0x55u);
+}
+
+TEST(CqeGenerator, AWqeIsGivenBackWithItsMessagesCompletion) {
+  Bench bench;
+  Rig rig(bench);
+  const auto hold = [&](PacketHandle h, std::uint32_t slot) { rig[h].wqe_slot = slot; };
+  const PacketHandle good = rig.packet();
+  hold(good, rig.shared.wqes.allocate());
+  rig[good].releases_wqe = true;
+  // A tag match of two packets: the first completes and keeps the WQE.
+  const PacketHandle first = rig.packet(rig.qp, Operation::kSendFirst, 1024);
+  rig[first].completes = true;
+  hold(first, rig.shared.wqes.allocate());
+  rig.in.push(Cycle{9}, good);
+  rig.in.push(Cycle{9}, first);
+  bench.run_to(Cycle{50});
+  EXPECT_EQ(rig.shared.wqes.in_use(), 1u);
+  const PacketHandle failing = rig.packet(rig.qp, Operation::kSendLast, 10);
+  hold(failing, rig[first].wqe_slot);
+  rig[failing].releases_wqe = true;
+  mark_failed(rig[failing], DropReason::kMessageTooLong, 0x61, WcStatus::kLocalLength);
+  rig.in.push(Cycle{100}, failing);
+  bench.run();
+  EXPECT_EQ(rig.shared.wqes.in_use(), 0u);
+}
+
+// The message's third packet fails; a later one of it was squashed and is the last to use the WQE.
+TEST(CqeGenerator, AWqeCompletesOnce) {  // R8
+  for (const bool failed_before : {false, true}) {
+    Bench bench;
+    Rig rig(bench);
+    const std::uint32_t slot = rig.shared.wqes.allocate();
+    const PacketHandle middle = rig.packet(rig.qp, Operation::kSendMiddle, 1024);
+    const PacketHandle last = rig.packet(rig.qp, Operation::kSendLast, 10);
+    rig[middle].wqe_slot = rig[last].wqe_slot = slot;
+    if (failed_before) mark_failed(rig[middle], DropReason::kLocalOperation, 0x63, WcStatus::kLocalProtection);
+    squash(rig[last]);
+    rig[last].releases_wqe = true;
+    rig.in.push(Cycle{9}, middle);
+    rig.in.push(Cycle{9}, last);
+    bench.run_to(Cycle{50});
+    EXPECT_EQ(rig.memory.log().size(), 1u);
+    EXPECT_EQ(rig.slot(0).status, failed_before ? WcStatus::kLocalProtection : WcStatus::kFlushed);
+    EXPECT_EQ(rig.shared.wqes.in_use(), 0u);
+    // Its slot is as new.
+    const PacketHandle next = rig.packet();
+    rig[next].wqe_slot = rig.shared.wqes.allocate();
+    rig[next].releases_wqe = true;
+    EXPECT_EQ(rig[next].wqe_slot, slot);
+    rig.in.push(Cycle{60}, next);
+    bench.run();
+    EXPECT_EQ(rig.slot(1).status, WcStatus::kSuccess);
+  }
+}
+
+TEST(CqeGenerator, AnSrqsWqesAreNamedByTheirSrq) {
+  Bench bench;
+  Rig rig(bench);
+  rig.dut.attach_srq(WqId{3}, Srqn{0x77});
+  const PacketHandle h = rig.packet();
+  rig[h].queue = WqId{3};
+  rig.in.push(Cycle{9}, h);
+  bench.run();
+  EXPECT_EQ(rig.slot(0).srq_number, 0x77u);
+  EXPECT_EQ(rig.slot(0).flags, kCqeSrq);
+}
+
+TEST(CqeGenerator, ADestroyedCqGetsNothing) {
+  Bench bench;
+  Rig rig(bench);
+  rig.dut.destroy(kCq);
+  rig.in.push(Cycle{9}, rig.packet());
+  bench.run();
+  EXPECT_EQ(rig.memory.log().size(), 0u);
+  EXPECT_EQ(rig.dut.counters().discarded, 1u);
+  EXPECT_EQ(rig.dut.find(kCq), nullptr);
+}
+
+TEST(CqeGenerator, AFullDmaLinkHoldsThePacketsBack) {
+  Bench bench;
+  Rig rig(bench, {}, cq_context(64), 1);  // one write every two cycles
+  for (int i = 0; i < 20; ++i) rig.in.push(Cycle{9}, rig.packet());
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 20u);
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    EXPECT_GE(rig.out.cycle(i).count + 1, rig.memory.log()[i].taken.count);
+    EXPECT_EQ(rig.slot(i).wqe_index, i) << "its data stayed until the write was taken";
+  }
+  rig.dut.settle(Cycle{100});
+  EXPECT_GT(rig.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 10u);
+}
+
+TEST(CqeGenerator, ModesAgreeOnRandomTraffic) {
+  const std::uint64_t seed = test_seed(13);
+  expect_equal_in_all_modes([seed](Bench& bench) {
+    std::mt19937_64 random(seed);
+    const auto below = [&](std::uint64_t n) { return static_cast<std::uint32_t>(random() % n); };
+    CqeGeneratorParams params = compressing(2 + below(20), 16 + below(100));
+    params.cycles_per_cqe = 1 + below(3);
+    params.latency_cycles = 1 + below(6);
+    Rig rig(bench, params, cq_context(16), 1 + below(4));
+    std::vector<QpContext> qps;
+    std::vector<std::uint32_t> consumed(8, 0);
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      CqContext cq = cq_context(32);
+      cq.number = Cqn{i + 10};
+      cq.base = BusAddress{0x100000 * (i + 1)};
+      cq.compress = i % 2 == 0;
+      cq.moderation_count = static_cast<std::uint16_t>(i);
+      cq.moderation_period_us = static_cast<std::uint16_t>(i % 3);
+      cq.ignore_overrun = i == 7;
+      rig.dut.create(cq);
+    }
+    for (std::uint32_t i = 0; i < 24; ++i) {
+      qps.push_back(test_qp(i % 4 == 0 ? Transport::kUc : Transport::kRc));
+      qps.back().qpn = Qpn{100 + i};
+      qps.back().receive_cq = Cqn{10 + i % 8};
+    }
+    rig.out.accept_when([](Cycle c) { return c.count / 32 % 4 != 0; });
+    rig.events.accept_when([](Cycle c) { return c.count / 64 % 3 != 0; });
+    rig.out.on_value([&](Cycle, const PacketHandle& h) { rig.shared.packets.release(h); });
+    std::uint64_t cycle = 0;
+    for (int i = 0; i < 500; ++i) {
+      QpContext& qp = qps[below(qps.size())];
+      const bool fails = below(60) == 0 && qp.state != QpState::kError;
+      const PacketHandle h =
+          fails ? rig.failed(qp, static_cast<std::uint8_t>(0x61 + below(3)), below(2) == 0)
+                : rig.packet(qp, below(4) == 0 ? Operation::kWriteOnly : Operation::kSendOnly, below(100));
+      rig[h].h.solicited = below(8) == 0;
+      cycle += below(5) == 0 ? below(300) : below(3);
+      rig.in.push(Cycle{cycle}, h);
+      if (below(3) == 0) {
+        const std::uint32_t cq = below(8);
+        consumed[cq] += below(4);
+        rig.doorbells.push(Cycle{cycle}, {below(2) == 0 ? DoorbellKind::kCqArm : DoorbellKind::kCqConsumer,
+                                          below(2) == 0, 10 + cq, consumed[cq]});
+      }
+    }
+    bench.run();
+    EXPECT_EQ(rig.out.size(), 500u);
+    EXPECT_GT(rig.dut.counters().compressed, 0u);
+    EXPECT_GT(rig.dut.counters().completion_events, 10u);
+    EXPECT_GT(rig.dut.counters().flush_requests, 0u);
+    StateHash h;
+    h.mix(rig.host.digest());
+    h.mix(bench.state_hash());
+    return h.value();
+  });
+}
+
+// ---- The requester, the answer generator, the control plane.
+
+PacketHandle send_completion(Rig& rig, WcStatus status) {
+  const PacketHandle h = rig.shared.packets.allocate(PacketClass::kCqeGenerator);
+  Packet& p = rig[h];
+  p.role = PacketRole::kSendCompletion;
+  p.qp = &rig.qp;
+  rig.qp.pins.add();
+  p.outcome = Outcome::kExecute;
+  p.completes = p.ends_message = true;
+  p.status = status;
+  p.cq = kCq;
+  p.cqe_opcode = CqeOpcode::kSend;
+  return h;
+}
+
+TEST(CqeGenerator, AFailedRequestAsksForTheFlushOnce) {  // R6
+  Bench bench;
+  Rig rig(bench);
+  auto& failed = bench.sink(rig.dut.failed);
+  rig.qp.state = QpState::kError;
+  const PacketHandle first = send_completion(rig, WcStatus::kRetryExceeded);
+  rig.in.push(Cycle{9}, first);
+  rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kFlushed));
+  bench.run();
+  ASSERT_EQ(rig.flushes.size(), 1u);
+  EXPECT_EQ(rig[rig.flushes.value(0)].role, PacketRole::kFlush);
+  EXPECT_EQ(rig[rig.flushes.value(0)].qp, &rig.qp);
+  EXPECT_EQ(failed.size(), 0u) << "the requester knows";
+  EXPECT_EQ(rig.events.size(), 0u) << "the completion tells";
+  EXPECT_EQ(rig.slot(0).status, WcStatus::kRetryExceeded);
+  EXPECT_EQ(rig.slot(1).status, WcStatus::kFlushed);
+}
+
+TEST(CqeGenerator, FlushedAndGoodRequestsAskForNothing) {  // R6
+  Bench bench;
+  Rig rig(bench);
+  auto& failed = bench.sink(rig.dut.failed);
+  rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kSuccess));
+  rig.qp.state = QpState::kError;
+  rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kFlushed));
+  bench.run();
+  EXPECT_EQ(rig.flushes.size(), 0u);
+  EXPECT_EQ(failed.size(), 0u);
+}
+
+TEST(CqeGenerator, TheRequesterIsToldWhatTheReceivePathFound) {  // R6
+  Bench bench;
+  Rig rig(bench);
+  auto& failed = bench.sink(rig.dut.failed);
+  rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, true));
+  bench.run();
+  ASSERT_EQ(failed.size(), 1u);
+  EXPECT_EQ(failed.value(0), kTestQpn);
+  EXPECT_EQ(rig.flushes.size(), 1u);
+}
+
+TEST(CqeGenerator, AFailureBehindItIsFlushedAndRaised) {  // R6
+  Bench bench;
+  Rig rig(bench);
+  auto& failed = bench.sink(rig.dut.failed);
+  auto& failures = bench.source(rig.dut.failures);
+  rig.qp.state = QpState::kError;
+  for (int i = 0; i < 2; ++i) {
+    rig.qp.pins.add();
+    failures.push(Cycle{9}, {&rig.qp, EventType::kQpAccessError});
+  }
+  bench.run();
+  EXPECT_EQ(rig.flushes.size(), 1u) << "once";
+  EXPECT_EQ(failed.size(), 1u);
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(rig.events.value(0).type, EventType::kQpAccessError);
+  EXPECT_EQ(rig.events.value(0).number, raw(kTestQpn));
+  EXPECT_EQ(rig.qp.pins.count(), 1u) << "the flush request's";
+}
+
+TEST(CqeGenerator, TheControlPlaneAsksForAFlushOnce) {
+  Bench bench;
+  Rig rig(bench);
+  auto& failed = bench.sink(rig.dut.failed);
+  rig.qp.state = QpState::kError;
+  bench.at(Cycle{20}, [&](Cycle) {
+    rig.dut.fail(rig.qp);
+    rig.dut.fail(rig.qp);
+  });
+  bench.run();
+  ASSERT_EQ(rig.flushes.size(), 1u);
+  EXPECT_EQ(rig.flushes.cycle(0), Cycle{21});
+  EXPECT_EQ(failed.size(), 0u);
+  EXPECT_EQ(rig.events.size(), 0u);
+}
+
+TEST(CqeGenerator, AClosedCqGetsNothingButIsThere) {  // R10
+  Bench bench;
+  Rig rig(bench);
+  rig.arm(Cycle{1}, 0);
+  rig.in.push(Cycle{9}, rig.packet());
+  bench.at(Cycle{20}, [&](Cycle) { rig.dut.close(kCq); });
+  rig.in.push(Cycle{29}, rig.packet());
+  rig.arm(Cycle{30}, 0);
+  bench.run();
+  EXPECT_EQ(rig.memory.log().size(), 1u);
+  EXPECT_EQ(rig.dut.last_write(kCq), 1u);
+  EXPECT_EQ(rig.dut.counters().discarded, 1u);
+  EXPECT_NE(rig.dut.find(kCq), nullptr);
+  EXPECT_EQ(rig.events.size(), 1u) << "of the first CQE, before it was closed";
+  EXPECT_EQ(rig.qp.state, QpState::kRts) << "no overrun";
+}
+
+TEST(CqeGenerator, AResizedCqGoesOnInItsNewRing) {  // R10
+  constexpr BusAddress kOther{0x20000};
+  Bench bench;
+  Rig rig(bench);
+  for (int i = 0; i < 3; ++i) rig.in.push(Cycle{9}, rig.packet());
+  CqMove move;
+  bench.at(Cycle{100}, [&](Cycle) {
+    CqContext to = cq_context(4);
+    to.base = kOther;
+    move = rig.dut.resize(to, 1);
+  });
+  for (int i = 0; i < 2; ++i) rig.in.push(Cycle{199}, rig.packet());
+  bench.run();
+  EXPECT_EQ(move.first, 1u);
+  EXPECT_EQ(move.count, 2u);
+  EXPECT_EQ(move.from, kRing);
+  EXPECT_EQ(move.to, kOther);
+  for (std::uint32_t n : {2u, 3u}) {
+    const auto cqe = rig.host.load<Cqe>(kOther + n * 64);
+    EXPECT_EQ(cqe.wqe_index, n + 1);
+    EXPECT_EQ(cqe.owner, 0);
+  }
+  EXPECT_EQ(rig.dut.find(kCq)->producer(), 4u);
+  EXPECT_EQ(rig.dut.writes(), 5u);
+}
+
+struct Written final : CompletionObserver {
+  struct One {
+    std::uint32_t cq;
+    std::uint64_t posted, now;
+    bool operator==(const One&) const = default;
+  };
+  void on_written(Cqn cq, CqeOpcode, Cycle posted, Cycle now) override {
+    seen.push_back({raw(cq), posted.count, now.count});
+  }
+  std::vector<One> seen;
+};
+
+TEST(CqeGenerator, TheObserverIsToldWhenTheSenderRang) {
+  Written observer;
+  Bench bench;
+  Rig rig(bench);
+  rig.dut.set_observer(&observer);
+  const PacketHandle h = rig.packet();
+  rig[h].posted = Cycle{5};
+  rig.in.push(Cycle{9}, h);
+  bench.run();
+  EXPECT_EQ(observer.seen, (std::vector<Written::One>{{raw(kCq), 5, 10}}));
+}
+
+// Held in a session of one CQ while another CQ's is written; the last one of the session is never written.
+TEST(CqeGenerator, TheObserverIsToldInTheOrderOfTheWrites) {
+  Written observer;
+  Bench bench;
+  CqContext cq = cq_context();
+  cq.compress = true;
+  Rig rig(bench, compressing(2, 1000), cq);
+  CqContext plain = cq_context();
+  plain.number = Cqn{9};
+  plain.base = kRing + 0x1000;
+  rig.dut.create(plain);
+  rig.dut.set_observer(&observer);
+  std::uint64_t posted = 100;
+  for (const Cqn to : {kCq, Cqn{9}, kCq, kCq}) {
+    const PacketHandle h = rig.packet();
+    rig[h].cq = to;
+    rig[h].posted = Cycle{posted++};
+    rig.in.push(Cycle{9}, h);
+  }
+  bench.at(Cycle{100}, [&](Cycle) { rig.dut.close(kCq); });
+  bench.run();
+  EXPECT_EQ(observer.seen, (std::vector<Written::One>{{9, 101, 11}, {raw(kCq), 100, 12}, {raw(kCq), 102, 12}}));
+}
+
+TEST(CqeGenerator, TheObserverIsNotToldOfWhatFindsNoRoom) {
+  Written observer;
+  Bench bench;
+  Rig rig(bench, {}, cq_context(2));
+  rig.dut.set_observer(&observer);
+  for (int i = 0; i < 5; ++i) rig.in.push(Cycle{9}, rig.packet());
+  bench.run();
+  EXPECT_EQ(rig.memory.log().size(), 2u);
+  EXPECT_EQ(observer.seen.size(), 2u);
+}
+
+}  // namespace
+}  // namespace rxnic

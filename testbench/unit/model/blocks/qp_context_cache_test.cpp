@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules R1..R7 of model/blocks/qp_context_cache.h.
+#include "model/blocks/qp_context_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "model/blocks/dma_engine.h"
+#include "testbench/unit/model/engine/harness.h"
+
+namespace rxnic {
+namespace {
+
+constexpr std::uint64_t kLatency = 100;        // of the test memory, from taking a request to its completion
+constexpr std::uint64_t kRead = kLatency + 2;  // from a read's start to the cycle in which the context is used
+
+QpContextCacheParams small() {
+  QpContextCacheParams p;
+  p.sets = 2;
+  p.ways = 2;
+  p.hit_cycles = 2;
+  p.misses_in_flight = 4;
+  return p;
+}
+
+struct Rig {
+  explicit Rig(Bench& b, const QpContextCacheParams& params = small())
+      : host(b.keep<LocalMemory>()),
+        shared(b.keep<NicShared>(PacketPool::Quotas{})),
+        dut(b.add<QpContextCache>("dut", params, shared)),
+        in(b.source(dut.in)),
+        out(b.sink(dut.out)),
+        memory(b.memory(dut.dma, dut.dma_done, host, kLatency)) {
+    for (std::uint32_t n = 1; n <= 12; ++n) create(n);
+  }
+  void create(std::uint32_t n) {
+    QpContext qp;
+    qp.valid = 1;
+    qp.state = QpState::kRts;
+    qp.qpn = Qpn{n};
+    qp.qkey = 1000 + n;
+    host.store(qp_context_address(Qpn{n}), qp);
+  }
+  QpContext stored(std::uint32_t n) { return host.load<QpContext>(qp_context_address(Qpn{n})); }
+  PacketHandle packet(std::uint32_t qpn) {
+    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
+    shared.packets[h].h.destination_qp = Qpn{qpn};
+    return h;
+  }
+  // Every packet that comes out is retired `hold` cycles later.
+  void retire_after(Bench& bench, std::uint64_t hold, bool change = false) {
+    out.on_value([this, &bench, hold, change](Cycle now, PacketHandle h) {
+      if (change) {
+        ++shared.packets[h].qp->messages;
+        shared.packets[h].qp->dirty = true;
+      }
+      bench.at(now + hold, [this, h](Cycle then) {
+        shared.ledger.retire(shared.packets[h], then);
+        shared.packets.release(h);
+      });
+    });
+  }
+  LocalMemory& host;
+  NicShared& shared;
+  QpContextCache& dut;
+  Source<PacketHandle>& in;
+  Sink<PacketHandle>& out;
+  TestMemory& memory;
+};
+
+TEST(QpContextCache, HitComesAfterHitCycles) {  // R1
+  Bench bench;
+  Rig rig(bench);
+  rig.in.push(Cycle{0}, rig.packet(1));
+  const PacketHandle h = rig.packet(1);
+  rig.in.push(Cycle{999}, h);
+  bench.run_to(Cycle{1001});
+  EXPECT_EQ(bench.engine().links()[1]->transfers(), 1u);  // the link at `out`
+  bench.run_to(Cycle{1002});
+  EXPECT_EQ(bench.engine().links()[1]->transfers(), 2u);
+  bench.run();
+  EXPECT_EQ(rig.out.cycle(1), Cycle{1002});
+  EXPECT_EQ(rig.shared.packets[h].stamped(Station::kQpContextCache), Cycle{1002});
+  EXPECT_EQ(rig.dut.counters().hits, 1u);
+  ASSERT_NE(rig.shared.packets[h].qp, nullptr);
+  EXPECT_EQ(rig.shared.packets[h].qp->qkey, 1001u);
+  EXPECT_EQ(rig.shared.packets[h].qp->pins.count(), 2u);
+  EXPECT_EQ(rig.dut.find(Qpn{1}), rig.shared.packets[h].qp);
+}
+
+TEST(QpContextCache, OnePacketACycle) {  // R1
+  Bench bench;
+  Rig rig(bench);
+  rig.in.push(Cycle{0}, rig.packet(1));
+  for (int i = 0; i < 6; ++i) rig.in.push(Cycle{999}, rig.packet(1));
+  bench.run();
+  for (std::uint64_t i = 0; i < 6; ++i) EXPECT_EQ(rig.out.cycle(1 + i), Cycle{1002 + i});
+}
+
+TEST(QpContextCache, MissReadsTheContext) {  // R2
+  Bench bench;
+  Rig rig(bench);
+  rig.in.push(Cycle{9}, rig.packet(3));
+  bench.run_to(Cycle{10 + kRead - 1});
+  EXPECT_EQ(rig.dut.activity(), Activity::kWaitContext);
+  EXPECT_TRUE(rig.dut.moving(Qpn{3}));
+  EXPECT_EQ(rig.dut.find(Qpn{3}), nullptr);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 1u);
+  EXPECT_EQ(rig.out.cycle(0), Cycle{10 + kRead + 2});
+  ASSERT_EQ(rig.memory.log().size(), 1u);
+  EXPECT_EQ(rig.memory.log()[0].request.address, qp_context_address(Qpn{3}));
+  EXPECT_EQ(rig.memory.log()[0].request.bytes, kQpContextBytes);
+}
+
+TEST(QpContextCache, LeastRecentlyUsedGivesWay) {  // R3
+  Bench bench;
+  Rig rig(bench);
+  rig.retire_after(bench, 1);
+  std::uint64_t when = 0;
+  for (const std::uint32_t qpn : {2, 4, 2, 6}) rig.in.push(Cycle{when += 500}, rig.packet(qpn));  // one set of two
+  bench.run();
+  EXPECT_NE(rig.dut.find(Qpn{2}), nullptr);
+  EXPECT_EQ(rig.dut.find(Qpn{4}), nullptr);
+  EXPECT_NE(rig.dut.find(Qpn{6}), nullptr);
+}
+
+TEST(QpContextCache, PinnedContextsAreNotEvicted) {  // R3
+  Bench bench;
+  Rig rig(bench);
+  rig.in.push(Cycle{0}, rig.packet(2));
+  rig.in.push(Cycle{0}, rig.packet(4));
+  rig.in.push(Cycle{500}, rig.packet(6));
+  bench.run_to(Cycle{2000});
+  EXPECT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.dut.activity(), Activity::kWaitContextWay);
+  EXPECT_EQ(rig.dut.counters().reads, 2u);
+  bench.at(Cycle{3000}, [&](Cycle now) { rig.shared.ledger.retire(rig.shared.packets[rig.out.value(1)], now); });
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 3u);
+  EXPECT_EQ(rig.out.cycle(2), Cycle{3001 + kRead + 2});
+  EXPECT_NE(rig.dut.find(Qpn{2}), nullptr);
+  EXPECT_EQ(rig.dut.find(Qpn{4}), nullptr);
+}
+
+TEST(QpContextCache, ChangedContextIsWrittenBackFirst) {  // R4
+  QpContextCacheParams p = small();
+  p.sets = p.ways = 1;
+  Bench bench;
+  Rig rig(bench, p);
+  rig.retire_after(bench, 1, true);
+  rig.in.push(Cycle{0}, rig.packet(1));
+  rig.in.push(Cycle{1000}, rig.packet(2));
+  rig.in.push(Cycle{2000}, rig.packet(1));
+  bench.run();
+  ASSERT_EQ(rig.memory.log().size(), 5u);
+  EXPECT_EQ(rig.memory.log()[1].request.kind, DmaKind::kWrite);
+  EXPECT_EQ(rig.memory.log()[1].request.address, qp_context_address(Qpn{1}));
+  EXPECT_EQ(rig.memory.log()[2].request.kind, DmaKind::kRead);
+  EXPECT_EQ(rig.dut.counters().write_backs, 2u);
+  EXPECT_EQ(rig.dut.find(Qpn{1})->messages, 2u);
+  EXPECT_EQ(rig.stored(1).messages, 1u);
+  EXPECT_EQ(rig.stored(1).pins.count(), 0u);
+  EXPECT_FALSE(rig.stored(1).dirty);
+  EXPECT_EQ(rig.stored(2).messages, 1u);
+}
+
+TEST(QpContextCache, UnchangedContextIsNotWritten) {  // R4
+  QpContextCacheParams p = small();
+  p.sets = p.ways = 1;
+  Bench bench;
+  Rig rig(bench, p);
+  rig.retire_after(bench, 1);
+  rig.in.push(Cycle{0}, rig.packet(1));
+  rig.in.push(Cycle{1000}, rig.packet(2));
+  bench.run();
+  EXPECT_EQ(rig.memory.count(DmaKind::kWrite), 0u);
+}
+
+TEST(QpContextCache, MissesOverlap) {  // R5
+  Bench bench;
+  Rig rig(bench);
+  for (std::uint32_t n = 1; n <= 4; ++n) rig.in.push(Cycle{9}, rig.packet(n));
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 4u);
+  EXPECT_LE(rig.out.cycle(3), Cycle{10 + kRead + 2 + 4});
+  EXPECT_EQ(rig.dut.counters().reads_ahead, 3u);
+}
+
+TEST(QpContextCache, MissesInFlightAreBounded) {  // R5
+  QpContextCacheParams p = small();
+  p.misses_in_flight = 1;
+  Bench bench;
+  Rig rig(bench, p);
+  for (std::uint32_t n = 1; n <= 4; ++n) rig.in.push(Cycle{9}, rig.packet(n));
+  bench.run();
+  EXPECT_GE(rig.out.cycle(3), Cycle{10 + 4 * kRead});
+}
+
+TEST(QpContextCache, ContextIsReadOnceForAllThatWait) {  // R5
+  Bench bench;
+  Rig rig(bench);
+  for (int i = 0; i < 6; ++i) rig.in.push(Cycle{9}, rig.packet(1));
+  bench.run();
+  EXPECT_EQ(rig.dut.counters().reads, 1u);
+  EXPECT_EQ(rig.out.size(), 6u);
+}
+
+TEST(QpContextCache, PacketsKeepTheirOrder) {  // R1
+  Bench bench;
+  Rig rig(bench);
+  rig.retire_after(bench, 3);
+  std::vector<PacketHandle> sent;
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    sent.push_back(rig.packet(1 + i * 7 % 12));
+    rig.in.push(Cycle{0}, sent.back());
+  }
+  bench.run();
+  EXPECT_EQ(rig.out.values(), sent);
+}
+
+TEST(QpContextCache, UnknownQpIsDropped) {  // R6
+  Bench bench;
+  Rig rig(bench);
+  rig.in.push(Cycle{0}, rig.packet(99));
+  rig.in.push(Cycle{0}, rig.packet(99));
+  rig.in.push(Cycle{0}, rig.packet(1));
+  bench.run();
+  EXPECT_EQ(rig.shared.ledger.counters().dropped[static_cast<std::size_t>(DropReason::kQpNotFound)], 2u);
+  EXPECT_EQ(rig.out.size(), 1u);
+  EXPECT_EQ(rig.dut.counters().not_found, 2u);
+  EXPECT_EQ(rig.shared.packets.in_use(), 1u);
+}
+
+TEST(QpContextCache, QpThatIsCreatedLaterIsSeen) {  // R6
+  Bench bench;
+  Rig rig(bench);
+  rig.in.push(Cycle{0}, rig.packet(99));
+  bench.at(Cycle{500}, [&](Cycle) { rig.create(99); });
+  rig.in.push(Cycle{1000}, rig.packet(99));
+  bench.run();
+  EXPECT_EQ(rig.out.size(), 1u);
+}
+
+TEST(QpContextCache, ForgetDropsWhatIsNotPinned) {
+  Bench bench;
+  Rig rig(bench);
+  rig.in.push(Cycle{0}, rig.packet(1));
+  bench.run_to(Cycle{50});
+  EXPECT_FALSE(rig.dut.forget(Qpn{1}));  // moving
+  bench.run();
+  EXPECT_FALSE(rig.dut.forget(Qpn{1}));  // pinned
+  rig.shared.ledger.retire(rig.shared.packets[rig.out.value(0)], bench.engine().now());
+  EXPECT_TRUE(rig.dut.forget(Qpn{1}));
+  EXPECT_EQ(rig.dut.find(Qpn{1}), nullptr);
+}
+
+TEST(QpContextCache, FlushWritesChangedContexts) {
+  Bench bench;
+  Rig rig(bench);
+  rig.in.push(Cycle{0}, rig.packet(1));
+  bench.run();
+  rig.dut.find(Qpn{1})->msn = 77;
+  rig.dut.flush_to(rig.host);
+  EXPECT_EQ(rig.stored(1).msn, 0u);  // nobody said that it changed
+  rig.dut.find(Qpn{1})->dirty = true;
+  rig.dut.flush_to(rig.host);
+  EXPECT_EQ(rig.stored(1).msn, 77u);
+  EXPECT_EQ(rig.stored(1).pins.count(), 0u);
+}
+
+// The write-back and the read that follows it use the same line: over the real DMA engine, which a small link keeps
+// busy.
+TEST(QpContextCache, WriteBackIsNotOverwrittenByTheReadBehindIt) {  // R4
+  QpContextCacheParams p = small();
+  p.sets = p.ways = 1;
+  DmaEngineParams slow;
+  slow.tlp_rate_mbps = 1000;
+  Bench bench;
+  LocalMemory host;
+  NicShared shared{PacketPool::Quotas{}};
+  auto& dut = bench.add<QpContextCache>("dut", p, shared);
+  auto& engine = bench.add<DmaEngine>("dma", slow, 1000u, shared, host);
+  constexpr auto kClient = static_cast<std::size_t>(DmaClient::kContext);
+  bench.connect(dut.dma, engine.requests[kClient], 2);
+  bench.connect(engine.completions[kClient], dut.dma_done, 2);
+  auto& in = bench.source(dut.in);
+  auto& out = bench.sink(dut.out);
+  out.on_value([&](Cycle now, PacketHandle h) {
+    ++shared.packets[h].qp->messages;
+    shared.packets[h].qp->dirty = true;
+    shared.ledger.retire(shared.packets[h], now);
+  });
+  for (std::uint32_t n = 1; n <= 3; ++n) {
+    QpContext qp;
+    qp.valid = 1;
+    qp.qpn = Qpn{n};
+    host.store(qp_context_address(Qpn{n}), qp);
+  }
+  for (std::uint32_t i = 0; i < 30; ++i) {
+    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
+    shared.packets[h].h.destination_qp = Qpn{1 + i % 3};
+    in.push(Cycle{0}, h);
+  }
+  bench.run();
+  dut.flush_to(host);
+  for (std::uint32_t n = 1; n <= 3; ++n) {
+    const auto stored = host.load<QpContext>(qp_context_address(Qpn{n}));
+    EXPECT_EQ(stored.messages, 10u);
+    EXPECT_EQ(stored.qpn, Qpn{n});
+  }
+}
+
+// Whatever is evicted and read again: each packet finds the count that the packets of its QP before it left behind.
+TEST(QpContextCache, NoChangeIsLostUnderRandomTraffic) {
+  const std::uint64_t seed = test_seed(1);
+  for (std::uint64_t round = 0; round < 10; ++round) {
+    expect_equal_in_all_modes([&](Bench& bench) {
+      std::mt19937_64 random(seed + round);
+      QpContextCacheParams p = small();
+      p.sets = 1u << random() % 3;
+      p.ways = static_cast<std::uint32_t>(1 + random() % 3);
+      p.hit_cycles = static_cast<std::uint32_t>(1 + random() % 4);
+      p.misses_in_flight = static_cast<std::uint32_t>(1 + random() % 4);
+      Rig rig(bench, p);
+      rig.retire_after(bench, 1 + random() % 50, true);
+      rig.out.accept_when([](Cycle c) { return c.count % 64 < 40; });
+      Cycle when;
+      std::array<std::uint32_t, 15> sent{};
+      for (int i = 0; i < 400; ++i) {
+        const auto qpn = static_cast<std::uint32_t>(1 + random() % 14);  // two of them do not exist
+        when += random() % 8 == 0 ? random() % 300 : random() % 3;
+        ++sent[qpn];
+        rig.in.push(when, rig.packet(qpn));
+      }
+      bench.run();
+      rig.dut.flush_to(rig.host);
+      for (std::uint32_t qpn = 1; qpn <= 12; ++qpn) EXPECT_EQ(rig.stored(qpn).messages, sent[qpn]) << qpn;
+      EXPECT_EQ(rig.dut.counters().not_found, sent[13] + sent[14]);
+      return bench.state_hash() ^ rig.host.digest();
+    });
+  }
+}
+
+// ---- Internal packets.
+
+PacketHandle command(Rig& rig, std::uint32_t qpn) {
+  const PacketHandle h = rig.packet(qpn);
+  rig.shared.packets[h].role = PacketRole::kSendCompletion;
+  return h;
+}
+
+TEST(QpContextCache, CommandsGoFirst) {  // R7
+  Bench bench;
+  Rig rig(bench);
+  auto& commands = bench.source(rig.dut.commands);
+  rig.in.push(Cycle{0}, rig.packet(1));
+  std::vector<PacketHandle> expected;
+  for (int i = 0; i < 3; ++i) expected.push_back(command(rig, 1));
+  for (const PacketHandle h : expected) commands.push(Cycle{999}, h);
+  for (int i = 0; i < 2; ++i) {
+    expected.push_back(rig.packet(1));
+    rig.in.push(Cycle{999}, expected.back());
+  }
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 6u);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(rig.out.value(1 + i), expected[i]) << i;
+    EXPECT_EQ(rig.out.cycle(1 + i), Cycle{1002 + i}) << i;
+  }
+  EXPECT_EQ(rig.dut.counters().commands, 3u);
+}
+
+TEST(QpContextCache, ACommandWaitsForItsContextAndIsCountedByThePins) {  // R7
+  Bench bench;
+  Rig rig(bench);
+  auto& commands = bench.source(rig.dut.commands);
+  commands.push(Cycle{9}, command(rig, 3));
+  rig.in.push(Cycle{9}, rig.packet(5));  // read ahead meanwhile
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.out.cycle(0), Cycle{10 + kRead + 2});
+  EXPECT_EQ(rig.dut.find(Qpn{3})->pins.count(), 1u);
+  EXPECT_EQ(rig.dut.counters().reads_ahead, 1u);
+}
+
+TEST(QpContextCache, ACommandWithoutAQpIsGivenUpAndNotCounted) {  // R7
+  Bench bench;
+  Rig rig(bench);
+  auto& commands = bench.source(rig.dut.commands);
+  commands.push(Cycle{0}, command(rig, 99));
+  rig.dut.bring(Qpn{5}, rig.host)->state = QpState::kReset;
+  commands.push(Cycle{500}, command(rig, 5));
+  rig.dut.bring(Qpn{6}, rig.host)->state = QpState::kError;
+  commands.push(Cycle{500}, command(rig, 6));
+  rig.in.push(Cycle{600}, rig.packet(5));  // the checker decides on packets from the wire
+  bench.run();
+  EXPECT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.shared.packets.in_use(), 2u);
+  EXPECT_EQ(rig.dut.counters().not_found, 0u);
+  EXPECT_EQ(rig.shared.ledger.counters().dropped_total(), 0u);
+}
+
+TEST(QpContextCache, AContextIsBroughtInAtOnce) {
+  Bench bench;
+  Rig rig(bench);
+  QpContext* const first = rig.dut.bring(Qpn{2}, rig.host);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first->qkey, 1002u);
+  EXPECT_EQ(rig.dut.bring(Qpn{2}, rig.host), first);
+  first->qkey = 77;
+  first->dirty = true;
+  // What gives way to it is written back, unless it is pinned.
+  ASSERT_NE(rig.dut.bring(Qpn{4}, rig.host), nullptr);
+  rig.dut.find(Qpn{4})->pins.add();
+  ASSERT_NE(rig.dut.bring(Qpn{6}, rig.host), nullptr);
+  EXPECT_EQ(rig.dut.find(Qpn{2}), nullptr);
+  EXPECT_EQ(rig.stored(2).qkey, 77u);
+  rig.dut.find(Qpn{6})->pins.add();
+  EXPECT_EQ(rig.dut.bring(Qpn{8}, rig.host), nullptr) << "no place";
+  EXPECT_EQ(rig.memory.log().size(), 0u) << "without DMA";
+}
+
+TEST(QpContextCache, AMovingContextIsNotBroughtIn) {
+  Bench bench;
+  Rig rig(bench);
+  rig.in.push(Cycle{0}, rig.packet(2));
+  bench.run_to(Cycle{50});
+  EXPECT_EQ(rig.dut.bring(Qpn{2}, rig.host), nullptr);
+  bench.run();
+  EXPECT_NE(rig.dut.bring(Qpn{2}, rig.host), nullptr);
+}
+
+// The command has left its link and has pinned nothing yet. Were the context brought in, its QP would look quiet, could
+// be freed and made anew with the same number, and the command would complete a WQE of the new one.
+TEST(QpContextCache, WhatACommandWaitsForIsNotBroughtIn) {
+  Bench bench;
+  QpContextCacheParams p = small();
+  p.sets = p.ways = 1;
+  Rig rig(bench, p);
+  auto& commands = bench.source(rig.dut.commands);
+  rig.in.push(Cycle{0}, rig.packet(1));  // pins the only way
+  commands.push(Cycle{200}, command(rig, 2));
+  bench.at(Cycle{300}, [&](Cycle now) {
+    rig.dut.find(Qpn{1})->pins.remove(now);
+    EXPECT_FALSE(rig.dut.moving(Qpn{2}));
+    EXPECT_EQ(rig.dut.bring(Qpn{2}, rig.host), nullptr);
+  });
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 2u);
+  ASSERT_NE(rig.dut.bring(Qpn{2}, rig.host), nullptr) << "it has its context";
+  EXPECT_EQ(rig.dut.find(Qpn{2})->pins.count(), 1u);
+}
+
+TEST(QpContextCache, APacketThatWaitsForAWayFindsWhatWasBroughtIn) {
+  expect_equal_in_all_modes([](Bench& bench) {
+    QpContextCacheParams p = small();
+    p.misses_in_flight = 1;
+    auto& rig = bench.keep<Rig>(bench, p);
+    rig.in.push(Cycle{0}, rig.packet(1));  // the one read there may be
+    rig.in.push(Cycle{0}, rig.packet(2));
+    bench.at(Cycle{40}, [&rig](Cycle) { EXPECT_NE(rig.dut.bring(Qpn{2}, rig.host), nullptr); });
+    bench.run();
+    EXPECT_EQ(rig.out.size(), 2u);
+    EXPECT_EQ(rig.dut.counters().reads, 1u);
+    return bench.state_hash();
+  });
+}
+
+}  // namespace
+}  // namespace rxnic

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/blocks/rx_buffer.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "testbench/unit/model/engine/harness.h"
+
+namespace rxnic {
+namespace {
+
+constexpr std::uint32_t kSmallest = 16384;  // bytes, the least that rx_buffer_bytes may be
+
+struct Rig {
+  Rig(Bench& bench, RxFullPolicy policy, std::uint32_t out_capacity = 8)
+      : shared(bench.keep<NicShared>(PacketPool::Quotas{.receive = 600, .internal = 1, .response = 1})),
+        dut(bench.add<RxBuffer>("dut", WireParams{.rx_buffer_bytes = kSmallest, .rx_full = policy}, shared)),
+        in(bench.source(dut.in, 64)),
+        out(bench.sink(dut.out, out_capacity)) {}
+  PacketHandle frame(std::uint32_t bytes) {
+    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
+    shared.packets[h].frame_bytes = bytes;
+    shared.packets[h].id = next_id++;
+    return h;
+  }
+  std::uint64_t id(std::size_t n) { return shared.packets[out.value(n)].id; }
+  std::uint64_t dropped() const {
+    return shared.ledger.counters().dropped[static_cast<std::size_t>(DropReason::kRxBufferFull)];
+  }
+  NicShared& shared;
+  RxBuffer& dut;
+  Source<PacketHandle>& in;
+  Sink<PacketHandle>& out;
+  std::uint64_t next_id = 0;
+};
+
+TEST(RxBuffer, APacketLeavesOneCycleAfterItCameNotBefore) {  // (R1)
+  Bench bench;
+  Rig rig(bench, RxFullPolicy::kPause);
+  rig.in.push(Cycle{9}, rig.frame(64));  // comes in cycle 10
+  bench.run_to(Cycle{11});
+  EXPECT_EQ(rig.out.size(), 0u);  // the sink sees in 12 what left in 11
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 1u);
+  EXPECT_EQ(rig.out.cycle(0), Cycle{11});
+}
+
+TEST(RxBuffer, OneLeavesACycleInOrder) {  // (R1)
+  Bench bench;
+  Rig rig(bench, RxFullPolicy::kPause);
+  for (int i = 0; i < 20; ++i) rig.in.push(Cycle{9}, rig.frame(64));
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 20u);
+  for (std::size_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(rig.out.cycle(i), Cycle{11 + i});
+    EXPECT_EQ(rig.id(i), i);
+  }
+  EXPECT_EQ(rig.dut.counters().packets, 20u);
+  EXPECT_EQ(rig.dut.counters().high_water_bytes, 20u * 64);
+}
+
+TEST(RxBuffer, WhatDoesNotFitIsDroppedAndCounted) {  // (R2)
+  Bench bench;
+  Rig rig(bench, RxFullPolicy::kDrop, 1);
+  rig.out.stall(Cycle{0}, Cycle{100});
+  for (int i = 0; i < 6; ++i) rig.in.push(Cycle{9 + 2ull * i}, rig.frame(4096));
+  bench.run();
+  // The first has gone on into the link; four are in the buffer; one found no room.
+  EXPECT_EQ(rig.dropped(), 1u);
+  EXPECT_EQ(rig.dut.counters().dropped, 1u);
+  EXPECT_EQ(rig.shared.ledger.counters().seen, 1u) << "the parser counts the others";
+  EXPECT_EQ(rig.out.size(), 5u);
+  EXPECT_EQ(rig.dut.counters().high_water_bytes, kSmallest);
+  EXPECT_EQ(rig.shared.packets.in_use(), 5u) << "its buffer is free again";
+}
+
+TEST(RxBuffer, TheLastByteThatFitsIsTaken) {  // (R2)
+  for (const std::uint32_t last : {64u, 65u}) {
+    Bench bench;
+    Rig rig(bench, RxFullPolicy::kDrop, 1);
+    rig.out.stall(Cycle{0}, Cycle{100});
+    rig.in.push(Cycle{5}, rig.frame(64));  // fills the link behind
+    for (int i = 0; i < 4; ++i) rig.in.push(Cycle{10}, rig.frame(4080));
+    rig.in.push(Cycle{20}, rig.frame(last));
+    bench.run();
+    EXPECT_EQ(rig.dropped(), last == 64 ? 0u : 1u);
+  }
+}
+
+TEST(RxBuffer, WithPauseItWaitsOnTheWire) {  // (R2)
+  Bench bench;
+  Rig rig(bench, RxFullPolicy::kPause, 1);
+  rig.out.stall(Cycle{0}, Cycle{100});
+  for (int i = 0; i < 50; ++i) rig.in.push(Cycle{9}, rig.frame(4096));
+  bench.run_to(Cycle{99});
+  EXPECT_EQ(rig.dut.counters().packets, 5u);
+  EXPECT_EQ(rig.dut.activity(), Activity::kBlocked);
+  bench.run();
+  EXPECT_EQ(rig.dropped(), 0u);
+  ASSERT_EQ(rig.out.size(), 50u);
+  for (std::size_t i = 0; i < 50; ++i) EXPECT_EQ(rig.id(i), i);
+  EXPECT_LE(rig.dut.counters().high_water_bytes, kSmallest);
+}
+
+TEST(RxBuffer, EveryCycleIsAccountedFor) {
+  Bench bench;
+  Rig rig(bench, RxFullPolicy::kPause);
+  for (int i = 0; i < 3; ++i) rig.in.push(Cycle{9}, rig.frame(64));
+  bench.run();
+  bench.engine().settle();
+  const CycleAccount& a = rig.dut.account();
+  EXPECT_EQ(a[static_cast<std::size_t>(Activity::kBusy)], 4u) << "10 to 13: three came, one left in each of 11, 12, 13";
+  EXPECT_EQ(a[static_cast<std::size_t>(Activity::kStarved)], bench.engine().now().count + 1 - 4);
+}
+
+TEST(RxBuffer, ModesAgree) {
+  const std::uint64_t seed = test_seed(3);
+  for (const RxFullPolicy policy : {RxFullPolicy::kPause, RxFullPolicy::kDrop}) {
+    expect_equal_in_all_modes([seed, policy](Bench& bench) {
+      std::mt19937_64 random(seed);
+      Rig rig(bench, policy, 2);
+      rig.out.accept_when([](Cycle now) { return now.count / 64 % 3 == 0; });
+      Cycle at{0};
+      for (int i = 0; i < 500; ++i) {
+        at += random() % 8 == 0 ? random() % 300 : random() % 2;
+        rig.in.push(at, rig.frame(64 + static_cast<std::uint32_t>(random() % 4000)));
+      }
+      bench.run();
+      EXPECT_EQ(rig.out.size() + rig.dropped(), 500u);
+      EXPECT_EQ(rig.dropped() > 0, policy == RxFullPolicy::kDrop);
+      return bench.state_hash();
+    });
+  }
+}
+
+}  // namespace
+}  // namespace rxnic

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules R1..R7 of model/blocks/rx_parser.h.
+#include "model/blocks/rx_parser.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/request_packets.h"
+
+namespace rxnic {
+namespace {
+
+constexpr Encapsulation kV4 = Encapsulation::kRoceV2Ipv4;
+
+Headers send_headers(Encapsulation e = kV4) { return request_headers(e, Transport::kRc, Operation::kSendOnly, Psn{1}); }
+
+struct Rig {
+  explicit Rig(Bench& b, const RxParserParams& params = {})
+      : bench(b),
+        shared(b.keep<NicShared>(PacketPool::Quotas{})),
+        dut(b.add<RxParser>("dut", params, shared)),
+        in(b.source(dut.in)),
+        out(b.sink(dut.out)) {}
+
+  // A packet as it comes from the wire: only its bytes are known.
+  PacketHandle frame(const Headers& h, Bytes payload) {
+    const PacketHandle handle = shared.packets.allocate(PacketClass::kReceive);
+    Packet& p = shared.packets[handle];
+    set_frame(p, h, payload);
+    const LinkLayer link = p.h.link;
+    p.h = {};
+    p.h.link = link;
+    p.icrc_ok = false;
+    return handle;
+  }
+  PacketHandle raw_frame(const std::vector<std::uint8_t>& bytes) {
+    const PacketHandle handle = shared.packets.allocate(PacketClass::kReceive);
+    Packet& p = shared.packets[handle];
+    std::memcpy(p.frame.data(), bytes.data(), bytes.size());
+    p.frame_bytes = p.wire_bytes = static_cast<std::uint32_t>(bytes.size());
+    return handle;
+  }
+  Packet& operator[](PacketHandle h) { return shared.packets[h]; }
+  std::uint64_t dropped(DropReason r) const { return shared.ledger.counters().dropped[static_cast<std::size_t>(r)]; }
+  // Runs one frame that must be dropped for `reason`.
+  void expect_drop(PacketHandle h, DropReason reason) {
+    in.push(Cycle{0}, h);
+    bench.run();
+    EXPECT_EQ(out.size(), 0u);
+    EXPECT_EQ(dropped(reason), 1u) << name_of(reason);
+    EXPECT_EQ(shared.ledger.counters().seen, 1u);
+    EXPECT_EQ(dut.counters().dropped, 1u);
+    EXPECT_EQ(shared.packets.in_use(), 0u);
+  }
+
+  Bench& bench;
+  NicShared& shared;
+  RxParser& dut;
+  Source<PacketHandle>& in;
+  Sink<PacketHandle>& out;
+};
+
+TEST(RxParser, APacketLeavesHeaderCyclesAfterItsLastBeat) {
+  for (const std::uint32_t header_cycles : {1u, 4u, 9u}) {
+    for (const std::uint32_t payload : {0u, 6u, 7u, 70u, 1000u}) {  // 58 bytes of headers and ICRC
+      RxParserParams params;
+      params.header_cycles = header_cycles;
+      Bench bench;
+      Rig rig(bench, params);
+      const PacketHandle h = rig.frame(send_headers(), counting_bytes(payload));
+      const std::uint64_t beats = (rig[h].frame_bytes + 63) / 64;
+      rig.in.push(Cycle{9}, h);  // accepted in cycle 10
+      const std::uint64_t due = 10 + beats - 1 + header_cycles;
+      bench.run_to(Cycle{due});  // the sink takes it one later
+      EXPECT_EQ(rig.out.size(), 0u);
+      bench.run_to(Cycle{due + 1});
+      ASSERT_EQ(rig.out.size(), 1u);
+      EXPECT_EQ(rig.out.cycle(0), Cycle{due});
+      EXPECT_EQ(rig[h].stamped(Station::kRxParser), Cycle{due});
+    }
+  }
+}
+
+TEST(RxParser, TheNextFrameFollowsTheLastBeatWithoutAGap) {
+  Bench bench;
+  Rig rig(bench);
+  std::vector<std::uint64_t> expected;
+  std::uint64_t start = 10;
+  for (const std::uint32_t payload : {64u, 6u, 6u, 1024u, 0u, 128u}) {
+    const PacketHandle h = rig.frame(send_headers(), counting_bytes(payload));
+    const std::uint64_t beats = (rig[h].frame_bytes + 63) / 64;
+    rig.in.push(Cycle{9}, h);
+    expected.push_back(start + beats - 1 + 4);
+    start += beats;
+  }
+  bench.run();
+  ASSERT_EQ(rig.out.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(rig.out.cycle(i).count, expected[i]);
+}
+
+TEST(RxParser, ItsHeadersAndItsIcrcAreFound) {
+  Bench bench;
+  Rig rig(bench);
+  const PacketHandle good = rig.frame(send_headers(), counting_bytes(33));
+  const PacketHandle bad = rig.frame(send_headers(), counting_bytes(33));
+  rig[bad].frame[60] ^= 1;
+  rig.in.push(Cycle{0}, good);
+  rig.in.push(Cycle{0}, bad);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 2u);  // (R6) the checker drops the second
+  EXPECT_TRUE(rig[good].icrc_ok);
+  EXPECT_FALSE(rig[bad].icrc_ok);
+  EXPECT_EQ(rig[good].h.payload_bytes, 33);
+  EXPECT_EQ(rig[good].h.destination_qp, kTestQpn);
+  EXPECT_EQ(rig.dut.counters().icrc_errors, 1u);
+  EXPECT_EQ(rig.shared.ledger.counters().seen, 2u);
+}
+
+TEST(RxParser, OtherProtocolsAreCountedAndNotDropped) {
+  Bench bench;
+  Rig rig(bench);
+  std::vector<std::uint8_t> arp(60, 0);
+  arp[12] = 0x08;
+  arp[13] = 0x06;
+  const PacketHandle h = rig.raw_frame(arp);
+  rig[h].drop_reason = DropReason::kTruncatedInCapture;  // (R2) whatever else is wrong with it
+  rig.in.push(Cycle{0}, h);
+  bench.run();
+  EXPECT_EQ(rig.dut.counters().not_rdma, 1u);
+  EXPECT_EQ(rig.shared.ledger.counters().not_rdma, 1u);
+  EXPECT_EQ(rig.shared.ledger.counters().dropped_total(), 0u);
+  EXPECT_EQ(rig.shared.packets.in_use(), 0u);
+}
+
+TEST(RxParser, WhatTheCaptureCutShortIsDropped) {
+  Bench bench;
+  Rig rig(bench);
+  const PacketHandle h = rig.frame(send_headers(), counting_bytes(200));
+  rig[h].wire_bytes = rig[h].frame_bytes;
+  rig[h].frame_bytes = 90;
+  rig[h].drop_reason = DropReason::kTruncatedInCapture;
+  rig.expect_drop(h, DropReason::kTruncatedInCapture);
+}
+
+TEST(RxParser, TooLongIsDropped) {
+  Bench bench;
+  Rig rig(bench);
+  const PacketHandle h = rig.frame(send_headers(), counting_bytes(8));
+  rig[h].wire_bytes = kMaxFrameBytes + 1;
+  rig.expect_drop(h, DropReason::kTooLong);
+}
+
+TEST(RxParser, TooShortIsDropped) {
+  Bench bench;
+  Rig rig(bench);
+  const PacketHandle h = rig.frame(send_headers(), {});
+  rig[h].frame_bytes = 14 + 20 + 8 + 12;  // no ICRC
+  rig.expect_drop(h, DropReason::kTooShort);
+}
+
+TEST(RxParser, ALengthThatDisagreesIsDropped) {
+  Bench bench;
+  Rig rig(bench);
+  const PacketHandle h = rig.frame(send_headers(), counting_bytes(64));
+  rig[h].frame_bytes -= 4;
+  rig.expect_drop(h, DropReason::kBadLength);
+}
+
+TEST(RxParser, AFragmentIsDropped) {
+  Bench bench;
+  Rig rig(bench);
+  const PacketHandle h = rig.frame(send_headers(), counting_bytes(64));
+  rig[h].frame[14 + 6] = 0x20;  // more fragments
+  rig.expect_drop(h, DropReason::kFragment);
+}
+
+TEST(RxParser, AnUnknownOpcodeIsDropped) {
+  Bench bench;
+  Rig rig(bench);
+  const PacketHandle h = rig.frame(send_headers(), counting_bytes(64));
+  rig[h].frame[14 + 20 + 8] = 0x1e;
+  rig.expect_drop(h, DropReason::kUnknownOpcode);
+}
+
+TEST(RxParser, MissingHeadersAreDropped) {
+  Bench bench;
+  Rig rig(bench);
+  const PacketHandle h = rig.frame(send_headers(), counting_bytes(4));
+  rig[h].frame[14 + 20 + 8] = opcode_of(Transport::kRc, Operation::kWriteOnly);  // needs 16 bytes of RETH
+  rig.expect_drop(h, DropReason::kMissingHeaders);
+}
+
+TEST(RxParser, AnotherTransportVersionIsDropped) {
+  Bench bench;
+  Rig rig(bench);
+  Headers h = send_headers();
+  h.version = 1;
+  rig.expect_drop(rig.frame(h, {}), DropReason::kVersion);
+}
+
+TEST(RxParser, QpnZeroIsDropped) {
+  Bench bench;
+  Rig rig(bench);
+  Headers h = send_headers();
+  h.destination_qp = Qpn{0};
+  rig.expect_drop(rig.frame(h, {}), DropReason::kQpnZero);
+}
+
+TEST(RxParser, AnAddressOfSomebodyElseIsDroppedFirst) {
+  Bench bench;
+  Rig rig(bench);
+  rig.dut.add_address(Address::ipv4(0x0a000099));
+  Headers h = send_headers();
+  h.version = 1;
+  h.destination_qp = Qpn{0};
+  rig.expect_drop(rig.frame(h, {}), DropReason::kDestinationAddress);
+}
+
+TEST(RxParser, TheFirstCauseIsTheReason) {  // TVER before QPN
+  Bench bench;
+  Rig rig(bench);
+  Headers h = send_headers();
+  h.version = 1;
+  h.destination_qp = Qpn{0};
+  rig.expect_drop(rig.frame(h, {}), DropReason::kVersion);
+}
+
+TEST(RxParser, EachOwnAddressIsAccepted) {
+  Bench bench;
+  Rig rig(bench);
+  for (const Encapsulation e : {kV4, Encapsulation::kRoceV2Ipv6, Encapsulation::kIbLocal}) {
+    rig.dut.add_address(send_headers(e).destination);
+  }
+  rig.dut.remove_address(send_headers(Encapsulation::kRoceV2Ipv6).destination);
+  for (const Encapsulation e : {kV4, Encapsulation::kRoceV2Ipv6, Encapsulation::kIbLocal}) {
+    rig.in.push(Cycle{0}, rig.frame(send_headers(e), counting_bytes(5)));
+  }
+  bench.run();
+  EXPECT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.dropped(DropReason::kDestinationAddress), 1u);
+}
+
+Headers multicast_headers() {
+  Headers h = request_headers(kV4, Transport::kUd, Operation::kSendOnly, Psn{1});
+  h.destination = Address::ipv4(0xe0000005);
+  h.destination_qp = kMulticastQpn;
+  return h;
+}
+
+TEST(RxParser, MulticastWithoutAQpIsDropped) {
+  Bench bench;
+  Rig rig(bench);
+  rig.dut.add_address(Address::ipv4(0x0a000002));
+  rig.expect_drop(rig.frame(multicast_headers(), {}), DropReason::kMulticastNotAttached);
+}
+
+TEST(RxParser, MulticastGoesToTheQpAttachedToItsGroup) {
+  Bench bench;
+  Rig rig(bench);
+  rig.dut.add_address(Address::ipv4(0x0a000002));
+  rig.dut.attach_multicast(Address::ipv4(0xe0000004), Qpn{0x1});
+  rig.dut.attach_multicast(Address::ipv4(0xe0000005), Qpn{0x2});
+  rig.dut.attach_multicast(Address::ipv4(0xe0000005), Qpn{0x44});
+  const PacketHandle h = rig.frame(multicast_headers(), counting_bytes(4));
+  rig.in.push(Cycle{0}, h);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 1u);
+  EXPECT_EQ(rig[h].h.destination_qp, Qpn{0x44});
+  EXPECT_TRUE(rig[h].icrc_ok);
+}
+
+TEST(RxParser, AMulticastAddressWithAnOrdinaryQpnIsForSomebodyElse) {
+  Bench bench;
+  Rig rig(bench);
+  rig.dut.add_address(Address::ipv4(0x0a000002));
+  Headers h = multicast_headers();
+  h.destination_qp = kTestQpn;
+  rig.expect_drop(rig.frame(h, {}), DropReason::kDestinationAddress);
+}
+
+TEST(RxParser, ACnpGoesOn) {
+  Bench bench;
+  Rig rig(bench);
+  Headers h = send_headers();
+  h.opcode = kOpcodeCnp;
+  rig.in.push(Cycle{0}, rig.frame(h, {}));
+  bench.run();
+  EXPECT_EQ(rig.out.size(), 1u);
+}
+
+TEST(RxParser, CongestionMarksAreCounted) {
+  Bench bench;
+  Rig rig(bench);
+  Headers h = send_headers();
+  h.traffic_class |= 3;
+  rig.in.push(Cycle{0}, rig.frame(h, {}));
+  rig.in.push(Cycle{0}, rig.frame(send_headers(), {}));
+  bench.run();
+  EXPECT_EQ(rig.dut.counters().ecn_marked, 1u);
+}
+
+TEST(RxParser, ADropLeavesWhenItsPacketWouldHaveLeftAndNeedsNoRoom) {  // (R7)
+  Bench bench;
+  Rig rig(bench);
+  Headers bad = send_headers();
+  bad.version = 1;
+  const PacketHandle h = rig.frame(bad, counting_bytes(100));  // 3 beats
+  rig.out.accept_when([](Cycle) { return false; });
+  rig.in.push(Cycle{9}, h);
+  bench.run_to(Cycle{10 + 2 + 4 - 1});
+  EXPECT_EQ(rig.dropped(DropReason::kVersion), 0u);
+  bench.run_to(Cycle{10 + 2 + 4});
+  EXPECT_EQ(rig.dropped(DropReason::kVersion), 1u);
+}
+
+TEST(RxParser, EveryCycleIsAccountedFor) {
+  Bench bench;
+  auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
+  auto& dut = bench.add<RxParser>("dut", RxParserParams{}, shared);
+  auto& in = bench.source(dut.in);
+  auto& out = bench.sink(dut.out, 1);
+  out.stall(Cycle{0}, Cycle{41});
+  for (int i = 0; i < 2; ++i) {
+    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
+    set_frame(shared.packets[h], send_headers(), {});
+    in.push(Cycle{9}, h);
+  }
+  bench.at(Cycle{100}, [](Cycle) {});
+  bench.run();
+  dut.settle(Cycle{100});
+  const CycleAccount& account = dut.account();
+  const auto spent = [&](Activity a) { return account[static_cast<std::size_t>(a)]; };
+  // 58 bytes: one beat each, taken in 10 and 11; the first leaves in 14, the second finds the link full from 15 until
+  // the pop of cycle 41 makes room for cycle 42.
+  EXPECT_EQ(spent(Activity::kBusy), 5u);
+  EXPECT_EQ(spent(Activity::kBlocked), 27u);
+  EXPECT_EQ(spent(Activity::kStarved), 100u - 32u);
+}
+
+TEST(RxParser, EveryEncapsulationIsUnderstood) {
+  Bench bench;
+  Rig rig(bench);
+  for (const Encapsulation e :
+       {kV4, Encapsulation::kRoceV2Ipv6, Encapsulation::kRoceV1, Encapsulation::kIbLocal, Encapsulation::kIbGlobal}) {
+    rig.in.push(Cycle{0}, rig.frame(send_headers(e), counting_bytes(21)));
+  }
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 5u);
+  for (const PacketHandle h : rig.out.values()) {
+    EXPECT_TRUE(rig[h].icrc_ok);
+    EXPECT_EQ(rig[h].h.payload_bytes, 21);
+  }
+}
+
+TEST(RxParser, ModesAgreeOnRandomFrames) {
+  const std::uint64_t seed = test_seed(11);
+  expect_equal_in_all_modes([seed](Bench& bench) {
+    std::mt19937_64 random(seed);
+    RxParserParams params;
+    params.header_cycles = 1 + random() % 6;
+    Rig rig(bench, params);
+    rig.dut.add_address(send_headers().destination);
+    const std::uint64_t slow = 1 + random() % 12;
+    rig.out.accept_when([slow](Cycle c) { return c.count / 8 % slow < 2; });
+    rig.out.on_value([&rig](Cycle, const PacketHandle& h) { rig.shared.packets.release(h); });
+    std::uint64_t cycle = 0;
+    for (int i = 0; i < 400; ++i) {
+      Headers h = send_headers(random() % 5 == 0 ? Encapsulation::kRoceV2Ipv6 : kV4);
+      const PacketHandle handle = rig.frame(h, counting_bytes(random() % 1500));
+      for (std::uint64_t flips = random() % 3; flips > 0; --flips) {
+        rig[handle].frame[random() % rig[handle].frame_bytes] ^= static_cast<std::uint8_t>(1 << random() % 8);
+      }
+      cycle += random() % 3 == 0 ? random() % 60 : 0;
+      rig.in.push(Cycle{cycle}, handle);
+    }
+    bench.run();
+    const LedgerCounters& c = rig.shared.ledger.counters();
+    EXPECT_EQ(c.seen, 400u);
+    EXPECT_EQ(rig.dut.counters().passed + c.dropped_total() + c.not_rdma, 400u);
+    EXPECT_EQ(rig.shared.packets.in_use(), 0u);
+    EXPECT_GT(rig.dut.counters().passed, 100u);
+    StateHash h;
+    rig.shared.ledger.hash(h);
+    h.mix(bench.state_hash());
+    return h.value();
+  });
+}
+
+}  // namespace
+}  // namespace rxnic

@@ -1,0 +1,961 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/blocks/srq_wqe_fetcher.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+#include "model/core/receive_queue/wqe_format.h"
+#include "model/core/responder/responder.h"
+#include "testbench/unit/model/engine/harness.h"
+
+namespace rxnic {
+namespace {
+
+// With the two links 550 cycles of 1 ns from read to read (NUMBERS.md, SRQ against RQ).
+constexpr std::uint64_t kReadLatency = 548;
+
+// Memory that is not there.
+class NoMemory final : public HostMemory {
+ public:
+  bool read(BusAddress, std::span<std::uint8_t>) override { return false; }
+  bool write(BusAddress, std::span<const std::uint8_t>) override { return false; }
+};
+
+// The driver's side of one queue.
+struct Queue {
+  WqContext context;
+  WqId id = kNoWq;
+  std::vector<std::uint32_t> order;  // linked list: slot of WQE k
+  std::uint32_t producer = 0;
+};
+
+SrqWqeFetcherParams defaults() {
+  SrqWqeFetcherParams p;
+  p.prefetch_depth = 16;
+  p.queues = 64;
+  p.wqes_per_read = 4;
+  p.reads_in_flight = 16;
+  p.hit_cycles = 2;
+  p.queue_depth = 4;
+  p.sequential_prefetch = true;
+  return p;
+}
+
+struct Rig {
+  explicit Rig(Bench& b, const SrqWqeFetcherParams& params = defaults(), HostMemory* other = nullptr,
+               UdTooLongPolicy ud = UdTooLongPolicy::kDrop)
+      : bench(b),
+        shared(b.keep<NicShared>(PacketPool::Quotas{512, 64, 1})),
+        host(b.keep<LocalMemory>()),
+        dut(b.add<SrqWqeFetcher>("dut", params, shared, ud, WqeErrorStatus::kLocProt)),
+        in(b.source(dut.in)),
+        tagged(b.source(dut.tagged)),
+        flushes(b.source(dut.flushes)),
+        doorbells(b.source(dut.doorbells)),
+        out(b.sink(dut.out)),
+        events(b.sink(dut.events)),
+        returned(b.sink(dut.returned)),
+        memory(b.memory(dut.dma, dut.dma_done, other == nullptr ? host : *other, kReadLatency)) {
+    for (std::uint32_t i = 0; i < qps.size(); ++i) {
+      qps[i].qpn = Qpn{100 + i};
+      qps[i].transport = Transport::kRc;
+      qps[i].state = QpState::kRts;
+      qps[i].min_rnr_timer = 12;
+      qps[i].pins.add();  // so that no test ends with none
+      qps[i].line = i;
+    }
+  }
+
+  Queue make(WqKind kind, WqLayout layout, std::uint32_t slots, std::uint32_t limit = 0) {
+    Queue q;
+    q.context.kind = kind;
+    q.context.layout = layout;
+    q.context.number = 7;
+    q.context.base = BusAddress{0x10000000u * ++queues};
+    q.context.slots = slots;
+    q.context.stride = 64;
+    q.context.pd = Pdn{33};
+    q.context.limit = limit;
+    q.order.resize(slots);
+    std::iota(q.order.begin(), q.order.end(), 0u);
+    q.id = dut.create(q.context);
+    return q;
+  }
+  std::uint32_t slot_of(const Queue& q, std::uint32_t k) const { return q.order[k % q.context.slots]; }
+  // Writes n WQEs of `bytes` bytes and rings the doorbell in `when`.
+  void post(Queue& q, std::uint32_t n, Cycle when, std::uint32_t bytes = 4096, std::uint32_t lkey = 0x777) {
+    for (std::uint32_t i = 0; i < n; ++i, ++q.producer) {
+      std::array<std::uint8_t, 64> slot{};
+      const DataSegment sge{bytes, lkey, 0x1000 * (q.producer + 1ull)};
+      write_wqe(slot, q.context.layout, slot_of(q, q.producer + 1), {&sge, 1});
+      host.write(wqe_address(q.context, slot_of(q, q.producer)), slot);
+    }
+    ring(q, when, q.producer);
+  }
+  void ring(const Queue& q, Cycle when, std::uint32_t producer) {
+    doorbells.push(when, {DoorbellKind::kReceive, false, raw(q.id), producer});
+  }
+  // A packet as the checker hands it on.
+  PacketHandle packet(const Queue& q, Operation op = Operation::kSendOnly, std::uint32_t qp = 0) {
+    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
+    Packet& p = shared.packets[h];
+    p.qp = &qps[qp];
+    p.qp->pins.add();
+    p.qp->receive_queue = q.id;
+    p.qp->uses_srq = q.context.kind == WqKind::kSrq;
+    p.h.opcode = opcode_of(p.qp->transport, op);
+    p.h.payload_bytes = 64;
+    p.outcome = Outcome::kExecute;
+    p.queue = q.id;
+    admit(p);
+    if (p.has(kFirst | kOnly)) p.qp->message_bytes = 0, ++p.qp->messages;
+    p.message_sequence = p.qp->messages;
+    p.message_bytes = p.qp->message_bytes += 64;
+    p.takes_wqe = p.has(kTakesWqe);
+    p.ends_message = p.has(kLast | kOnly);
+    p.completes = p.ends_message && (p.has(kSend) || p.has(kHasImm));
+    return h;
+  }
+  PacketHandle send(Cycle when, const Queue& q, Operation op = Operation::kSendOnly, std::uint32_t qp = 0) {
+    const PacketHandle h = packet(q, op, qp);
+    in.push(when, h);
+    return h;
+  }
+  PacketHandle ask_flush(Cycle when, std::uint32_t qp = 0) {
+    const PacketHandle h = shared.packets.allocate(PacketClass::kCqeGenerator);
+    shared.packets[h].role = PacketRole::kFlush;
+    shared.packets[h].qp = &qps[qp];
+    qps[qp].pins.add();
+    flushes.push(when, h);
+    return h;
+  }
+  // For tests in steps: lets everything come to rest and returns the present.
+  Cycle settle() {
+    present += 10'000;
+    bench.run_to(present);
+    return present;
+  }
+  const Packet& at(std::size_t n) { return shared.packets[out.value(n)]; }
+
+  Bench& bench;
+  NicShared& shared;
+  LocalMemory& host;
+  SrqWqeFetcher& dut;
+  Source<PacketHandle>& in;
+  Source<PacketHandle>& tagged;
+  Source<PacketHandle>& flushes;
+  Source<Doorbell>& doorbells;
+  Sink<PacketHandle>& out;
+  Sink<Event>& events;
+  Sink<TagReturn>& returned;
+  TestMemory& memory;
+  std::array<QpContext, 16> qps{};
+  std::uint64_t queues = 0;
+  Cycle present{};
+};
+
+// Cycles per WQE when `n` packets wait for as many posted WQEs.
+double cycles_per_wqe(const SrqWqeFetcherParams& params, WqKind kind, WqLayout layout, bool contiguous) {
+  Bench bench;
+  Rig rig(bench, params);
+  constexpr std::uint32_t kPackets = 400;
+  Queue q = rig.make(kind, layout, 512);
+  if (!contiguous) {  // as completions of many QPs would hand them out
+    std::mt19937 random(1);
+    std::shuffle(q.order.begin() + 1, q.order.end(), random);
+  }
+  rig.post(q, kPackets, Cycle{1});
+  for (std::uint32_t i = 0; i < kPackets; ++i) rig.send(Cycle{2 + i}, q);
+  bench.run();
+  EXPECT_EQ(rig.out.size(), kPackets);
+  for (std::uint32_t i = 0; i < kPackets; ++i) {
+    EXPECT_EQ(rig.at(i).wqe_index, rig.slot_of(q, i));
+    EXPECT_EQ(rig.shared.wqes[rig.at(i).wqe_slot].sge[0].address, 0x1000u * (i + 1));
+  }
+  return static_cast<double>(rig.out.cycle(kPackets - 1).count - rig.out.cycle(0).count) / (kPackets - 1);
+}
+
+TEST(SrqWqeFetcher, HitLeavesAfterHitCyclesAndNotBefore) {  // R1
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  rig.post(q, 4, Cycle{1});
+  rig.send(Cycle{999}, q);  // taken in cycle 1000
+  const std::uint64_t due = 1000 + defaults().hit_cycles;
+  bench.run_to(Cycle{due});  // a push in cycle n is seen by the sink in n + 1
+  EXPECT_EQ(rig.out.size(), 0u);
+  bench.run_to(Cycle{due + 1});
+  ASSERT_EQ(rig.out.size(), 1u);
+  EXPECT_EQ(rig.out.cycle(0), Cycle{due});
+  EXPECT_EQ(rig.at(0).stamped(Station::kSrqWqeFetcher), Cycle{due});
+  EXPECT_EQ(rig.dut.counters().waits, 0u);
+}
+
+TEST(SrqWqeFetcher, MissLeavesInTheCycleInWhichItsReadCompletes) {  // R1, R2
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  rig.post(q, 1, Cycle{9});  // taken in 10, its read starts in 10, is taken by memory in 11
+  rig.send(Cycle{9}, q);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 1u);
+  ASSERT_EQ(rig.memory.log().size(), 1u);
+  EXPECT_EQ(rig.memory.log()[0].taken, Cycle{11});
+  EXPECT_EQ(rig.out.cycle(0), Cycle{11 + kReadLatency + 1});
+  EXPECT_EQ(rig.dut.account()[static_cast<std::size_t>(Activity::kWaitWqe)], kReadLatency);  // from 12 on
+  EXPECT_EQ(rig.dut.counters().waits, 1u);
+}
+
+TEST(SrqWqeFetcher, OnePacketLeavesInEachCycle) {  // R1
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  rig.post(q, 8, Cycle{1});
+  for (std::uint64_t i = 0; i < 8; ++i) rig.send(Cycle{1999 + i}, q);
+  bench.run();
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(rig.out.cycle(i), Cycle{2000 + defaults().hit_cycles + i});
+}
+
+TEST(SrqWqeFetcher, PacketsThatNeedNoWqeTakeAsLongAndKeepTheirPlace) {  // R1
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  const PacketHandle read = rig.send(Cycle{4}, q, Operation::kReadRequest);
+  rig.post(q, 1, Cycle{9});
+  const PacketHandle send = rig.send(Cycle{9}, q);
+  const PacketHandle behind = rig.send(Cycle{9}, q, Operation::kReadRequest, 1);
+  bench.run();
+  EXPECT_EQ(rig.out.values(), (std::vector{read, send, behind}));
+  EXPECT_EQ(rig.out.cycle(0), Cycle{5 + defaults().hit_cycles});
+}
+
+TEST(SrqWqeFetcher, BlockedOutputIsToldAndLosesNothing) {
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 64);
+  rig.out.stall(Cycle{0}, Cycle{3000});
+  rig.post(q, 32, Cycle{1});
+  for (std::uint64_t i = 0; i < 32; ++i) rig.send(Cycle{2000 + i}, q);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 32u);
+  for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(rig.at(i).wqe_index, i);
+  EXPECT_GT(rig.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 900u);
+}
+
+TEST(SrqWqeFetcher, TheTwoInputsTakeTurns) {  // R1
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  std::vector<PacketHandle> expected;
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    expected.push_back(rig.send(Cycle{1}, q, Operation::kReadRequest));
+    expected.push_back(rig.packet(q, Operation::kReadRequest));
+    rig.tagged.push(Cycle{1}, expected.back());
+  }
+  bench.run();
+  EXPECT_EQ(rig.out.values(), expected);
+}
+
+TEST(SrqWqeFetcher, LinkedListPaysOneDependentReadForEachWqe) {  // NUMBERS.md, SRQ against RQ
+  SrqWqeFetcherParams p = defaults();
+  p.sequential_prefetch = false;
+  const double list = cycles_per_wqe(p, WqKind::kSrq, WqLayout::kLinkedList, true);
+  EXPECT_NEAR(1e3 / list, 1.79, 0.05) << "M WQE/s";  // 1 ns a cycle
+  EXPECT_DOUBLE_EQ(list, kReadLatency + 2);
+}
+
+TEST(SrqWqeFetcher, CyclicIsAtLeastThreeTimesAsFastAsALinkedList) {  // NUMBERS.md, SRQ against RQ
+  SrqWqeFetcherParams p = defaults();
+  p.sequential_prefetch = false;
+  const double list = cycles_per_wqe(p, WqKind::kSrq, WqLayout::kLinkedList, true);
+  const double cyclic = cycles_per_wqe(p, WqKind::kSrq, WqLayout::kCyclic, true);
+  const double rq = cycles_per_wqe(p, WqKind::kRq, WqLayout::kCyclic, true);
+  EXPECT_LT(3 * cyclic, list);
+  EXPECT_DOUBLE_EQ(rq, cyclic);
+}
+
+TEST(SrqWqeFetcher, SequentialPrefetchHelpsOnlyWhereWqesAreHandedOutInOrder) {  // NUMBERS.md, SRQ against RQ; rules 1.5
+  SrqWqeFetcherParams p = defaults();
+  p.sequential_prefetch = true;
+  const double cyclic = cycles_per_wqe(p, WqKind::kSrq, WqLayout::kCyclic, true);
+  EXPECT_DOUBLE_EQ(cycles_per_wqe(p, WqKind::kSrq, WqLayout::kLinkedList, true), cyclic);
+  EXPECT_GT(cycles_per_wqe(p, WqKind::kSrq, WqLayout::kLinkedList, false), 0.95 * kReadLatency);
+}
+
+TEST(SrqWqeFetcher, WrongGuessesAreDiscardedAndCounted) {
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kSrq, WqLayout::kLinkedList, 8);
+  q.order = {0, 4, 5, 2, 1, 7, 6, 3};
+  rig.post(q, 6, Cycle{1});
+  for (int i = 0; i < 6; ++i) rig.send(Cycle{2}, q);
+  bench.run();
+  for (std::uint32_t i = 0; i < 6; ++i) EXPECT_EQ(rig.at(i).wqe_index, q.order[i]);
+  const auto& c = rig.dut.prefetch_counters();
+  EXPECT_GT(c.wqes_discarded, 0u);
+  EXPECT_EQ(c.wqes_read - c.wqes_discarded, 6u);
+}
+
+TEST(SrqWqeFetcher, AListHoldsOneLessThanItsSlots) {  // work_queue.h R2
+  Bench bench;
+  Rig rig(bench);
+  Queue list = rig.make(WqKind::kSrq, WqLayout::kLinkedList, 8);
+  Queue ring = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+  rig.ring(list, Cycle{1}, 8);
+  rig.ring(ring, Cycle{2}, 9);
+  rig.settle();
+  EXPECT_EQ(rig.dut.prefetch_counters().bad_doorbells, 2u);
+  EXPECT_EQ(rig.dut.posted(list.id), 0u);
+  rig.ring(list, rig.present + 1, 7);
+  rig.ring(ring, rig.present + 2, 8);
+  rig.settle();
+  EXPECT_EQ(rig.dut.posted(list.id), 7u);
+  EXPECT_EQ(rig.dut.posted(ring.id), 8u);
+  rig.ring(ring, rig.present + 1, 7);  // goes back
+  rig.doorbells.push(rig.present + 2, {DoorbellKind::kReceive, false, 99, 1});
+  rig.settle();
+  EXPECT_EQ(rig.dut.prefetch_counters().bad_doorbells, 4u);
+}
+
+TEST(SrqWqeFetcher, RingWrapsManyTimes) {
+  for (const WqLayout layout : {WqLayout::kCyclic, WqLayout::kLinkedList}) {
+    Bench bench;
+    Rig rig(bench);
+    Queue q = rig.make(WqKind::kSrq, layout, 8);
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      bench.at(Cycle{1 + 2000 * i}, [&](Cycle now) {
+        rig.post(q, 5, now);
+        for (int n = 0; n < 5; ++n) rig.send(now, q);
+      });
+    }
+    bench.run();
+    ASSERT_EQ(rig.out.size(), 500u);
+    for (std::uint32_t i = 0; i < 500; ++i) {
+      ASSERT_EQ(rig.at(i).wqe_index, i % 8);
+      ASSERT_EQ(rig.shared.wqes[rig.at(i).wqe_slot].sge[0].address, 0x1000u * (i + 1));
+    }
+    EXPECT_EQ(rig.dut.prefetch_counters().wqes_discarded, 0u);
+  }
+}
+
+TEST(SrqWqeFetcher, WqesInOneReadAreContiguousAndNeverCrossTheRingsEnd) {  // wqe_prefetch R2
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  rig.post(q, 14, Cycle{1});
+  for (int i = 0; i < 14; ++i) rig.send(Cycle{2}, q);
+  rig.settle();
+  rig.post(q, 8, rig.present + 1);
+  rig.settle();
+  std::vector<std::uint32_t> bytes;
+  for (const auto& r : rig.memory.log()) {
+    bytes.push_back(r.request.bytes / 64);
+    EXPECT_LE(raw(r.request.address) + r.request.bytes, raw(q.context.base) + 16 * 64);
+  }
+  EXPECT_EQ(bytes, (std::vector<std::uint32_t>{4, 4, 4, 2, 2, 4, 2}));
+}
+
+TEST(SrqWqeFetcher, NoMoreReadsAreInFlightThanTheDeviceHas) {  // R3
+  SrqWqeFetcherParams p = defaults();
+  p.reads_in_flight = 2;
+  p.wqes_per_read = 1;
+  Bench bench;
+  Rig rig(bench, p);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  rig.post(q, 6, Cycle{1});
+  bench.run();
+  const auto& log = rig.memory.log();
+  ASSERT_EQ(log.size(), 6u);
+  for (std::size_t i = 2; i < 6; ++i) EXPECT_GE(log[i].taken.count, log[i - 2].taken.count + kReadLatency);
+  EXPECT_LT(log[1].taken.count, log[0].taken.count + 10);
+}
+
+TEST(SrqWqeFetcher, EvictedQueuesAreReadAgain) {  // work_queue_table R2
+  SrqWqeFetcherParams p = defaults();
+  p.queues = 2;
+  for (const WqLayout layout : {WqLayout::kCyclic, WqLayout::kLinkedList}) {
+    Bench bench;
+    Rig rig(bench, p);
+    std::vector<Queue> queues;
+    for (int i = 0; i < 3; ++i) queues.push_back(rig.make(WqKind::kSrq, layout, 16));
+    for (Queue& q : queues) rig.post(q, 10, Cycle{1});
+    for (int i = 0; i < 30; ++i) rig.send(Cycle{2}, queues[i % 3]);
+    bench.run();
+    ASSERT_EQ(rig.out.size(), 30u);
+    for (std::uint32_t i = 0; i < 30; ++i) {
+      EXPECT_EQ(rig.at(i).wqe_index, i / 3);
+      EXPECT_EQ(rig.shared.wqes[rig.at(i).wqe_slot].sge[0].address, 0x1000u * (i / 3 + 1));
+    }
+    EXPECT_GE(rig.dut.prefetch_counters().evictions, 28u);
+  }
+}
+
+TEST(SrqWqeFetcher, SrqLimitIsRaisedExactlyOnceWhenItIsPassed) {  // rules 2.3: post 10, limit 7, 4 sends
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kSrq, WqLayout::kLinkedList, 16, 7);
+  rig.post(q, 10, Cycle{1});
+  for (int i = 0; i < 3; ++i) rig.send(Cycle{5000}, q);
+  rig.settle();
+  EXPECT_EQ(rig.events.size(), 0u);
+  rig.send(rig.present + 10, q);
+  rig.settle();
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(rig.events.value(0).type, EventType::kSrqLimitReached);
+  EXPECT_EQ(rig.events.value(0).number, 7u);
+  EXPECT_EQ(rig.events.cycle(0), rig.out.cycle(3));  // checked as the WQE is taken
+  EXPECT_EQ(rig.dut.limit(q.id), 0u);                // a query returns 0
+  for (int i = 0; i < 3; ++i) rig.send(rig.present + 10, q);
+  rig.settle();
+  EXPECT_EQ(rig.events.size(), 1u);  // one-shot
+  rig.doorbells.push(rig.present + 10, {DoorbellKind::kSrqLimit, false, raw(q.id), 3});
+  rig.settle();
+  EXPECT_EQ(rig.events.size(), 1u);  // armed again: at the next WQE
+  rig.send(rig.present + 10, q);
+  rig.settle();
+  EXPECT_EQ(rig.events.size(), 2u);
+}
+
+TEST(SrqWqeFetcher, NoWqeIsAnRnrNakThatUsesNothing) {  // R4
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  const PacketHandle h = rig.packet(q);
+  rig.shared.packets[h].h.psn = Psn{77};
+  rig.shared.packets[h].undo.expected_psn = Psn{77};
+  rig.in.push(Cycle{1}, h);
+  const PacketHandle behind = rig.send(Cycle{1}, q, Operation::kReadRequest);
+  rig.settle();
+  const Packet& p = rig.at(0);
+  EXPECT_EQ(rig.out.cycle(0), Cycle{2 + defaults().hit_cycles});
+  EXPECT_EQ(p.outcome, Outcome::kNak);
+  EXPECT_EQ(p.syndrome, 0x20 | 12);
+  EXPECT_EQ(p.answer_psn, Psn{77});
+  EXPECT_FALSE(p.completes);
+  EXPECT_EQ(p.wqe_slot, kNoWqeSlot);
+  EXPECT_EQ(rig.shared.wqes.in_use(), 0u);
+  EXPECT_EQ(rig.qps[0].state, QpState::kRts);
+  EXPECT_EQ(rig.shared.packets[behind].drop_reason, DropReason::kSquashed);
+  // The doorbell comes, the peer tries again.
+  ++rig.qps[0].epoch;  // by the transport checker
+  rig.post(q, 1, rig.present + 10);
+  rig.send(rig.present + 20, q);
+  rig.settle();
+  EXPECT_EQ(rig.at(2).outcome, Outcome::kExecute);
+  EXPECT_EQ(rig.at(2).wqe_index, 0u);
+}
+
+TEST(SrqWqeFetcher, NoWqeIsADropOnUcAndUd) {  // R4
+  for (const Transport t : {Transport::kUc, Transport::kUd}) {
+    Bench bench;
+    Rig rig(bench);
+    rig.qps[0].transport = t;
+    Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+    rig.send(Cycle{1}, q);
+    bench.run();
+    EXPECT_EQ(rig.at(0).outcome, Outcome::kDrop);
+    EXPECT_EQ(rig.at(0).drop_reason, DropReason::kNoReceiveWqe);
+    EXPECT_FALSE(rig.at(0).completes);
+  }
+}
+
+TEST(SrqWqeFetcher, ADoorbellOfTheSameCycleCounts) {  // R2
+  for (const std::uint64_t late : {0u, 1u}) {
+    Bench bench;
+    Rig rig(bench);
+    Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+    rig.send(Cycle{9}, q);  // taken in 10, decided in 10 + hit_cycles
+    rig.post(q, 1, Cycle{9 + defaults().hit_cycles + late});
+    bench.run();
+    EXPECT_EQ(rig.at(0).outcome, late ? Outcome::kNak : Outcome::kExecute);
+  }
+}
+
+TEST(SrqWqeFetcher, ABadWqeIsUsedAndFailsItsQp) {  // R5
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  rig.post(q, 1, Cycle{1}, 4096, 0);
+  rig.send(Cycle{1}, q);
+  bench.run();
+  const Packet& p = rig.at(0);
+  EXPECT_EQ(p.outcome, Outcome::kNak);
+  EXPECT_EQ(p.syndrome, 0x63);
+  EXPECT_EQ(p.drop_reason, DropReason::kLocalOperation);
+  EXPECT_TRUE(p.completes);
+  EXPECT_EQ(p.status, WcStatus::kLocalProtection);
+  EXPECT_NE(p.wqe_slot, kNoWqeSlot);
+  EXPECT_TRUE(rig.at(0).fails_qp);
+  EXPECT_EQ(rig.qps[0].wqe_slot, kNoWqeSlot);
+  EXPECT_EQ(rig.dut.posted(q.id), 0u);
+}
+
+TEST(SrqWqeFetcher, AWqeThatCannotBeReadIsBad) {  // R5
+  NoMemory nothing;
+  Bench bench;
+  Rig rig(bench, defaults(), &nothing);
+  Queue q = rig.make(WqKind::kSrq, WqLayout::kLinkedList, 16);
+  rig.post(q, 3, Cycle{1});
+  rig.send(Cycle{1}, q, Operation::kSendOnly, 0);
+  rig.send(Cycle{1}, q, Operation::kSendOnly, 1);
+  bench.run();
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(rig.at(i).drop_reason, DropReason::kLocalOperation);
+    EXPECT_EQ(rig.at(i).wqe_index, i);
+  }
+}
+
+TEST(SrqWqeFetcher, LaterPacketsOfAMessageGetItsWqe) {  // R6
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 16);
+  rig.post(q, 4, Cycle{1});
+  rig.send(Cycle{2000}, q, Operation::kSendFirst, 0);
+  rig.send(Cycle{2000}, q, Operation::kSendFirst, 1);
+  rig.send(Cycle{2000}, q, Operation::kSendMiddle, 0);
+  rig.send(Cycle{2000}, q, Operation::kSendLast, 1);
+  rig.send(Cycle{2000}, q, Operation::kSendOnly, 1);
+  rig.send(Cycle{2000}, q, Operation::kSendLast, 0);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 6u);
+  std::vector<std::uint32_t> indices;
+  for (std::size_t i = 0; i < 6; ++i) indices.push_back(rig.at(i).wqe_index);
+  EXPECT_EQ(indices, (std::vector<std::uint32_t>{0, 1, 0, 1, 2, 0}));
+  EXPECT_EQ(rig.at(2).wqe_slot, rig.at(0).wqe_slot);
+  EXPECT_EQ(rig.at(5).pd, Pdn{33});
+  EXPECT_EQ(rig.qps[0].wqe_slot, kNoWqeSlot);
+}
+
+TEST(SrqWqeFetcher, AFailureInTheMiddleOfAMessageCompletesItsWqe) {  // R6
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  rig.post(q, 4, Cycle{1});
+  rig.send(Cycle{2000}, q, Operation::kSendFirst);
+  const PacketHandle ahead = rig.packet(q, Operation::kSendLast);
+  Packet& sequence_nak = rig.shared.packets[ahead];
+  sequence_nak.outcome = Outcome::kNak;
+  sequence_nak.syndrome = 0x60;
+  sequence_nak.completes = false;
+  rig.in.push(Cycle{2100}, ahead);
+  const PacketHandle bad = rig.packet(q, Operation::kWriteOnly);
+  mark_failed(rig.shared.packets[bad], DropReason::kInvalidRequest, 0x61, WcStatus::kRemoteInvalidRequest);
+  rig.in.push(Cycle{2200}, bad);
+  bench.run();
+  EXPECT_FALSE(rig.at(1).completes);
+  EXPECT_EQ(rig.at(1).wqe_slot, kNoWqeSlot);
+  EXPECT_TRUE(rig.at(2).completes);
+  EXPECT_EQ(rig.at(2).wqe_slot, rig.at(0).wqe_slot);
+  EXPECT_EQ(rig.at(2).status, WcStatus::kRemoteInvalidRequest);
+  EXPECT_EQ(rig.qps[0].wqe_slot, kNoWqeSlot);
+}
+
+TEST(SrqWqeFetcher, AMessageWhoseEndWasNeverSeenCompletesItsWqe) {  // R6
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  rig.post(q, 4, Cycle{1});
+  rig.send(Cycle{2000}, q, Operation::kSendFirst);
+  for (int i = 0; i < 2; ++i) {
+    const PacketHandle h = rig.packet(q);
+    rig.shared.packets[h].role = PacketRole::kTruncated;
+    rig.in.push(Cycle{2001}, h);
+  }
+  bench.run();
+  EXPECT_TRUE(rig.at(1).completes);
+  EXPECT_EQ(rig.at(1).wqe_slot, rig.at(0).wqe_slot);
+  EXPECT_FALSE(rig.at(2).completes);  // there is no message any more
+}
+
+TEST(SrqWqeFetcher, ABadLengthIsRefusedOnlyWhenThereIsAWqe) {  // rules 6: WQE before length
+  for (const bool posted : {false, true}) {
+    Bench bench;
+    Rig rig(bench);
+    Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+    if (posted) rig.post(q, 1, Cycle{1});
+    const PacketHandle h = rig.packet(q);
+    rig.shared.packets[h].bad_length = true;
+    rig.in.push(Cycle{2000}, h);
+    bench.run();
+    EXPECT_EQ(rig.at(0).syndrome, posted ? 0x61 : 0x2c);
+    EXPECT_EQ(rig.at(0).completes, posted);
+  }
+}
+
+TEST(SrqWqeFetcher, UcLeavesTheWqeOfAMessageThatEndsEarlyToTheNext) {  // R7
+  Bench bench;
+  Rig rig(bench);
+  rig.qps[0].transport = Transport::kUc;
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  rig.post(q, 4, Cycle{1});
+  rig.send(Cycle{2000}, q, Operation::kSendFirst);
+  rig.send(Cycle{2000}, q, Operation::kSendFirst);  // a gap swallowed the rest
+  rig.send(Cycle{2000}, q, Operation::kSendLast);
+  rig.send(Cycle{2000}, q, Operation::kSendOnly);
+  bench.run();
+  EXPECT_EQ(rig.at(1).wqe_slot, rig.at(0).wqe_slot);
+  EXPECT_EQ(rig.at(2).wqe_slot, rig.at(0).wqe_slot);
+  EXPECT_EQ(rig.at(3).wqe_index, 1u);
+  EXPECT_EQ(rig.dut.posted(q.id), 2u);
+}
+
+TEST(SrqWqeFetcher, UcLongerThanTheWqeIsDroppedOnAnRqAndCompletesOnAnSrq) {  // R7
+  for (const WqKind kind : {WqKind::kRq, WqKind::kSrq}) {
+    Bench bench;
+    Rig rig(bench);
+    rig.qps[0].transport = Transport::kUc;
+    Queue q = rig.make(kind, WqLayout::kCyclic, 16);
+    rig.post(q, 2, Cycle{1}, 128);
+    rig.send(Cycle{2000}, q, Operation::kSendFirst);
+    rig.send(Cycle{2000}, q, Operation::kSendMiddle);
+    rig.send(Cycle{2000}, q, Operation::kSendMiddle);  // 192 bytes
+    rig.send(Cycle{2000}, q, Operation::kSendLast);
+    rig.send(Cycle{2000}, q, Operation::kSendOnly);
+    bench.run();
+    const bool srq = kind == WqKind::kSrq;
+    EXPECT_EQ(rig.at(1).outcome, Outcome::kExecute);
+    EXPECT_EQ(rig.at(2).drop_reason, DropReason::kMessageTooLong);
+    EXPECT_EQ(rig.at(2).completes, srq);
+    EXPECT_EQ(rig.at(2).wqe_slot, srq ? rig.at(0).wqe_slot : kNoWqeSlot);
+    if (srq) {
+      EXPECT_EQ(rig.at(2).status, WcStatus::kLocalLength);
+    }
+    EXPECT_EQ(rig.at(3).drop_reason, DropReason::kSquashed);
+    EXPECT_FALSE(rig.at(3).completes);
+    EXPECT_EQ(rig.at(4).outcome, Outcome::kExecute);
+    EXPECT_EQ(rig.at(4).wqe_index, srq ? 1u : 0u);
+  }
+}
+
+TEST(SrqWqeFetcher, UdLongerThanTheWqeKeepsItOrNotByPolicy) {  // R7
+  for (const auto policy : {UdTooLongPolicy::kDrop, UdTooLongPolicy::kErrorCqe}) {
+    Bench bench;
+    Rig rig(bench, defaults(), nullptr, policy);
+    rig.qps[0].transport = Transport::kUd;
+    Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+    rig.post(q, 1, Cycle{1}, 103);  // one less than 64 and the GRH area
+    rig.send(Cycle{2000}, q);
+    bench.run();
+    const bool drop = policy == UdTooLongPolicy::kDrop;
+    EXPECT_EQ(rig.at(0).outcome, drop ? Outcome::kDrop : Outcome::kExecute);  // grh_scatter does the rest
+    EXPECT_EQ(rig.dut.posted(q.id), drop ? 1u : 0u);
+    EXPECT_EQ(rig.shared.wqes.in_use(), drop ? 0u : 1u);
+  }
+}
+
+TEST(SrqWqeFetcher, FlushOfAnRqGivesOneForEachPostedWqeInOrder) {  // R9
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 8);
+  rig.qps[0].receive_cq = Cqn{5};
+  q.context.number = 100;
+  rig.post(q, 6, Cycle{1});
+  for (int i = 0; i < 2; ++i) rig.send(Cycle{2000}, q);
+  rig.settle();
+  const std::uint32_t pins = rig.qps[0].pins.count();
+  const auto ask = rig.present + 10;
+  rig.ask_flush(ask);
+  rig.settle();
+  ASSERT_EQ(rig.out.size(), 6u);
+  for (std::uint32_t i = 2; i < 6; ++i) {
+    EXPECT_EQ(rig.at(i).role, PacketRole::kFlush);
+    EXPECT_TRUE(rig.at(i).completes);
+    EXPECT_EQ(rig.at(i).status, WcStatus::kFlushed);
+    EXPECT_EQ(rig.at(i).wqe_index, i);
+    EXPECT_EQ(rig.at(i).cq, Cqn{5});
+    EXPECT_EQ(rig.at(i).qp, &rig.qps[0]);
+    EXPECT_EQ(rig.out.cycle(i).count, ask.count + i - 1);  // one a cycle
+  }
+  EXPECT_EQ(rig.qps[0].pins.count(), pins + 4);  // the asking packet is gone
+  EXPECT_EQ(rig.dut.counters().flushed, 4u);
+  // What is posted now is flushed too.
+  rig.post(q, 2, rig.present + 10);
+  rig.settle();
+  ASSERT_EQ(rig.out.size(), 8u);
+  EXPECT_EQ(rig.at(6).wqe_index, 6u);
+  EXPECT_EQ(rig.at(7).wqe_index, 7u);
+  EXPECT_EQ(rig.at(7).status, WcStatus::kFlushed);
+  EXPECT_EQ(rig.at(7).cq, Cqn{5});
+  EXPECT_EQ(rig.at(7).qp, nullptr);
+  EXPECT_EQ(rig.at(7).h.destination_qp, Qpn{7});
+}
+
+TEST(SrqWqeFetcher, FlushWaitsForPacketBuffers) {  // R9
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 128);
+  rig.packet(q);  // sets the QP up
+  rig.ring(q, Cycle{1}, 128);
+  rig.ask_flush(Cycle{2000});
+  rig.out.on_value([&](Cycle, const PacketHandle& h) { rig.shared.packets.release(h); });
+  rig.out.accept_when([](Cycle now) { return now.count % 5 == 0; });
+  bench.run();
+  EXPECT_EQ(rig.out.size(), 128u);
+}
+
+TEST(SrqWqeFetcher, SrqWqesAreNotFlushedButTheLastWqeIsTold) {  // R9
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+  rig.post(q, 6, Cycle{1});
+  rig.send(Cycle{2000}, q);
+  rig.settle();
+  const PacketHandle ask = rig.ask_flush(rig.present + 10);
+  rig.settle();
+  ASSERT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.out.value(1), ask);
+  EXPECT_EQ(rig.at(1).role, PacketRole::kLastWqe);
+  EXPECT_FALSE(rig.at(1).completes);
+  EXPECT_EQ(rig.dut.posted(q.id), 5u);
+}
+
+TEST(SrqWqeFetcher, AQpStoppedInTheMiddleOfAMessageHasThatWqeFlushedFirst) {  // R9
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 8);
+  rig.post(q, 2, Cycle{1});
+  rig.send(Cycle{2000}, q, Operation::kSendFirst);
+  rig.settle();
+  EXPECT_FALSE(rig.at(0).releases_wqe) << "the message goes on";
+  rig.ask_flush(rig.present + 10);
+  rig.settle();
+  const PacketHandle late = rig.send(rig.present + 10, q, Operation::kSendLast);  // checked before the QP failed
+  rig.settle();
+  ASSERT_EQ(rig.out.size(), 4u);
+  EXPECT_EQ(rig.at(1).wqe_index, 0u);
+  EXPECT_EQ(rig.at(1).wqe_slot, rig.at(0).wqe_slot);
+  EXPECT_TRUE(rig.at(1).releases_wqe);
+  EXPECT_EQ(rig.at(2).wqe_index, 1u);
+  EXPECT_EQ(rig.out.value(3), late);
+  EXPECT_EQ(rig.at(3).drop_reason, DropReason::kSquashed);
+  EXPECT_EQ(rig.at(3).wqe_slot, kNoWqeSlot);
+}
+
+TEST(SrqWqeFetcher, TheLastPacketThatUsesAWqeSaysSo) {  // R11
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 8);
+  rig.post(q, 4, Cycle{1});
+  for (const Operation o : {Operation::kSendFirst, Operation::kSendMiddle, Operation::kSendLast, Operation::kSendOnly,
+                            Operation::kWriteOnlyImm, Operation::kWriteOnly}) {
+    rig.send(Cycle{2000}, q, o);
+  }
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 6u);
+  const bool last[] = {false, false, true, true, true, false};
+  for (std::size_t n = 0; n < 6; ++n) EXPECT_EQ(rig.at(n).releases_wqe, last[n]) << n;
+}
+
+TEST(SrqWqeFetcher, APacketCarriesHowManyWqesItsQpHasLeft) {  // R12
+  Bench bench;
+  Rig rig(bench);
+  Queue rq = rig.make(WqKind::kRq, WqLayout::kCyclic, 8);
+  Queue srq = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+  rig.post(rq, 5, Cycle{1});
+  rig.post(srq, 5, Cycle{1});
+  for (const bool shared : {false, true}) {
+    const PacketHandle h = rig.packet(shared ? srq : rq, Operation::kSendOnly, shared ? 1 : 0);
+    rig.shared.packets[h].acknowledge = true;
+    rig.in.push(Cycle{2000}, h);
+  }
+  bench.run();
+  EXPECT_EQ(rig.at(0).posted_wqes, 4u) << "its own is taken";
+  EXPECT_EQ(rig.at(1).posted_wqes, 0u) << "an SRQ's are not its QP's";
+}
+
+TEST(SrqWqeFetcher, AnRnrNakIsReportedWithTheStateBefore) {  // R4
+  Bench bench;
+  Rig rig(bench);
+  auto& refusals = bench.sink(rig.dut.refusals);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  const PacketHandle h = rig.packet(q);
+  rig.shared.packets[h].undo.msn = 7;
+  rig.in.push(Cycle{1}, h);
+  rig.settle();
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(refusals.cycle(0), rig.out.cycle(0)) << "in the cycle in which the packet leaves";
+  EXPECT_EQ(refusals.value(0).kind, Refusal::Kind::kNotReady);
+  EXPECT_EQ(refusals.value(0).qp, &rig.qps[0]);
+  EXPECT_EQ(refusals.value(0).undo.msn, 7u);
+  EXPECT_EQ(rig.qps[0].pins.count(), 3u) << "the test's, the packet's, the report's";
+}
+
+TEST(SrqWqeFetcher, AMatchThatIsSquashedGoesBackToTheTagMatcher) {  // R10
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+  rig.tagged.push(Cycle{1}, rig.packet(q));  // RNR
+  rig.shared.packets[PacketHandle{0}].tag_verdict = TagVerdict::kUnexpected;
+  const PacketHandle h = rig.packet(q);
+  Packet& p = rig.shared.packets[h];
+  p.tag_verdict = TagVerdict::kMatched;
+  p.takes_wqe = false;
+  p.wqe_slot = rig.shared.wqes.allocate();
+  p.wqe_index = 42;
+  rig.tagged.push(Cycle{1}, h);
+  bench.run();
+  ASSERT_EQ(rig.returned.size(), 2u);
+  EXPECT_EQ(rig.returned.value(0).handle, kNoTag);  // an unexpected message less
+  EXPECT_EQ(rig.returned.value(1).handle, 42u);
+  EXPECT_EQ(rig.returned.value(1).srq, q.id);
+  EXPECT_EQ(p.drop_reason, DropReason::kSquashed);
+  EXPECT_FALSE(p.completes);
+  EXPECT_EQ(rig.shared.wqes.in_use(), 0u);
+}
+
+TEST(SrqWqeFetcher, AMatchPassesWithItsOwnWqe) {
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+  const PacketHandle h = rig.packet(q, Operation::kSendFirst);
+  Packet& p = rig.shared.packets[h];
+  p.tag_verdict = TagVerdict::kMatched;
+  p.takes_wqe = false;
+  p.wqe_slot = rig.shared.wqes.allocate();
+  rig.shared.wqes[p.wqe_slot].wqe_index = p.wqe_index = 42;
+  rig.tagged.push(Cycle{1}, h);
+  rig.tagged.push(Cycle{1}, rig.packet(q, Operation::kSendLast));
+  bench.run();
+  EXPECT_TRUE(p.takes_wqe);  // from here on it completes in error when it fails
+  EXPECT_EQ(rig.at(1).wqe_slot, p.wqe_slot);
+  EXPECT_EQ(rig.at(1).wqe_index, 42u);
+  EXPECT_EQ(rig.returned.size(), 0u);
+}
+
+// Calls in the order of time, each scheduled by the one before.
+struct Play {
+  std::vector<std::pair<Cycle, std::function<void(Cycle)>>> calls;
+  std::size_t next = 0;
+  void at(Cycle when, std::function<void(Cycle)> f) { calls.emplace_back(when, std::move(f)); }
+  void start(Bench& bench) {
+    if (next == calls.size()) return;
+    bench.at(calls[next].first, [this, &bench](Cycle now) {
+      while (next < calls.size() && calls[next].first <= now) calls[next++].second(now);
+      start(bench);
+    });
+  }
+};
+
+// Random queues, doorbells, messages, errors, flushes and stalls.
+struct Totals {
+  SrqWqeFetcherCounters c;
+  WorkQueueTableCounters t;
+};
+std::uint64_t random_run(Bench& bench, std::uint64_t seed, Totals& total) {
+  std::mt19937_64 random(seed);
+  SrqWqeFetcherParams params = defaults();
+  params.queues = static_cast<std::uint32_t>(2 + random() % 8);
+  params.prefetch_depth = static_cast<std::uint32_t>(1 + random() % 8);
+  params.wqes_per_read = static_cast<std::uint32_t>(1 + random() % 5);
+  params.reads_in_flight = static_cast<std::uint32_t>(1 + random() % 4);
+  params.sequential_prefetch = random() % 2;
+  params.hit_cycles = static_cast<std::uint32_t>(1 + random() % 4);
+  Rig& rig = bench.keep<Rig>(bench, params);
+  rig.memory.set_latency(20 + random() % 80);
+  auto& queues = bench.keep<std::vector<Queue>>();
+  for (int i = 0; i < 6; ++i) {
+    const bool list = random() % 2;
+    queues.push_back(rig.make(list || random() % 2 ? WqKind::kSrq : WqKind::kRq,
+                              list ? WqLayout::kLinkedList : WqLayout::kCyclic, 16, random() % 8));
+    if (random() % 2) std::shuffle(queues.back().order.begin(), queues.back().order.end(), random);
+    queues.back().context.first_wqe = queues.back().order[0];
+    rig.dut.destroy(queues.back().id);
+    queues.back().id = rig.dut.create(queues.back().context);
+  }
+  Cycle when{1};
+  auto& play = bench.keep<Play>();
+  std::array<bool, 16> inside{};
+  for (int i = 0; i < 3000; ++i) {
+    when += random() % 4 == 0 ? random() % 100 : random() % 2;
+    const auto qp = static_cast<std::uint32_t>(random() % 6);
+    Queue& q = queues[qp];
+    const std::uint64_t choice = random() % 100;
+    if (choice < 15) {
+      const auto n = static_cast<std::uint32_t>(1 + random() % 5);
+      play.at(when, [&rig, &q, n](Cycle now) {
+        const std::uint32_t room = q.context.layout == WqLayout::kLinkedList ? 15 : 16;
+        const std::uint32_t free = room - rig.dut.posted(q.id);
+        rig.post(q, std::min(n, free), now);
+      });
+    } else if (choice < 16) {
+      play.at(when, [&rig, qp](Cycle now) {
+        if (rig.shared.packets.available(PacketClass::kCqeGenerator)) rig.ask_flush(now, qp);
+      });
+    } else {
+      const Operation op = inside[qp]     ? (random() % 2 ? Operation::kSendMiddle : Operation::kSendLast)
+                           : random() % 3 ? (random() % 3 ? Operation::kSendOnly : Operation::kReadRequest)
+                                          : Operation::kSendFirst;
+      if (op != Operation::kReadRequest) inside[qp] = op == Operation::kSendFirst || op == Operation::kSendMiddle;
+      const bool fails = random() % 100 == 0;
+      const bool tagged = qp % 2;
+      play.at(when, [&rig, &q, op, qp, fails, tagged](Cycle now) {
+        if (!rig.shared.packets.available(PacketClass::kReceive)) return;
+        const PacketHandle h = rig.packet(q, op, qp);
+        if (fails)
+          mark_failed(rig.shared.packets[h], DropReason::kInvalidRequest, 0x61, WcStatus::kRemoteInvalidRequest);
+        (tagged ? rig.tagged : rig.in).push(now, h);
+      });
+    }
+  }
+  const std::uint64_t stalls = random();
+  rig.out.accept_when([stalls](Cycle now) { return (stalls >> (now.count / 16 % 64) & 1) != 0 || now.count % 3 == 0; });
+  rig.out.on_value([&rig](Cycle now, const PacketHandle& h) {
+    Packet& p = rig.shared.packets[h];
+    if (p.releases_wqe) rig.shared.wqes.release(p.wqe_slot);
+    if (p.qp != nullptr) p.qp->pins.remove(now);
+    rig.shared.packets.release(h);
+  });
+  play.start(bench);
+  bench.run();
+  const SrqWqeFetcherCounters& c = rig.dut.counters();
+  total.c.wqes += c.wqes;
+  total.c.waits += c.waits;
+  total.c.no_wqe += c.no_wqe;
+  total.c.flushed += c.flushed;
+  total.c.squashed += c.squashed;
+  total.c.limit_events += c.limit_events;
+  total.t.wqes_discarded += rig.dut.prefetch_counters().wqes_discarded;
+  total.t.evictions += rig.dut.prefetch_counters().evictions;
+  StateHash h;
+  h.mix(bench.state_hash());
+  for (std::size_t i = 0; i < rig.out.size(); ++i) h.mix(rig.out.cycle(i).count << 16 | raw(rig.out.value(i)));
+  return h.value();
+}
+
+TEST(SrqWqeFetcher, APacketThatWaitsLeavesAtOnceWhenItsQpIsFlushed) {  // R1
+  for (const bool flushed : {false, true}) {
+    for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll}) {
+      Bench bench(mode);
+      Rig rig(bench);
+      Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 16);
+      const PacketHandle waits = rig.send(Cycle{6}, q);
+      rig.post(q, 1, Cycle{5});
+      if (flushed) rig.ask_flush(Cycle{100});
+      bench.run();
+      ASSERT_EQ(rig.out.size(), flushed ? 2u : 1u);
+      EXPECT_EQ(rig.out.value(0), waits);
+      EXPECT_EQ(rig.out.cycle(0), flushed ? Cycle{101} : Cycle{6 + kReadLatency + 2});
+      EXPECT_EQ(rig.shared.packets[waits].drop_reason, flushed ? DropReason::kSquashed : DropReason::kNone);
+      EXPECT_EQ(rig.shared.wqes.in_use(), flushed ? 0u : 1u);
+    }
+  }
+}
+
+TEST(SrqWqeFetcher, AllEngineModesAgreeOnRandomTraffic) {
+  const std::uint64_t seed = test_seed(11);
+  Totals total;
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    expect_equal_in_all_modes([&](Bench& bench) { return random_run(bench, seed + i, total); });
+  }
+  // It compared something of everything.
+  for (const std::uint64_t n : {total.c.wqes, total.c.waits, total.c.no_wqe, total.c.flushed, total.c.squashed,
+                                total.t.wqes_discarded, total.t.evictions}) {
+    EXPECT_GT(n, 20u);
+  }
+  EXPECT_GT(total.c.limit_events, 5u);
+}
+
+}  // namespace
+}  // namespace rxnic

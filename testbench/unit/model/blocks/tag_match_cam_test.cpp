@@ -1,0 +1,574 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/blocks/tag_match_cam.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "model/core/responder/refusal.h"
+#include "testbench/unit/model/engine/harness.h"
+
+namespace rxnic {
+namespace {
+
+constexpr std::uint64_t kReadLatency = 100;
+constexpr std::uint64_t kExact = ~std::uint64_t{0};
+constexpr WqId kSrq{3};
+
+TagMatchCamParams defaults() {
+  TagMatchCamParams p;
+  p.entries = 8;
+  p.max_tags = 32;
+  p.search_cycles = 4;
+  p.append_cycles = 1;
+  p.overflow_entries_per_read = 4;
+  p.unexpected_status = UnexpectedStatus::kTmRecv;
+  p.queue_depth = 8;
+  return p;
+}
+
+struct Rig {
+  explicit Rig(Bench& b, const TagMatchCamParams& params = defaults())
+      : bench(b),
+        shared(b.keep<NicShared>(PacketPool::Quotas{512, 64, 1})),
+        host(b.keep<LocalMemory>()),
+        dut(b.add<TagMatchCam>("dut", params, shared)),
+        in(b.source(dut.in)),
+        operations(b.source(dut.operations)),
+        returned(b.source(dut.returned)),
+        out(b.sink(dut.out)),
+        memory(b.memory(dut.dma, dut.dma_done, host, kReadLatency)) {
+    WqContext srq;
+    srq.kind = WqKind::kSrq;
+    srq.tag_matching = true;
+    srq.number = 9;
+    srq.cq = Cqn{50};
+    srq.pd = Pdn{60};
+    dut.create(kSrq, srq);
+    for (QpContext& qp : qps) {
+      qp.transport = Transport::kRc;
+      qp.state = QpState::kRts;
+      qp.tag_matching = qp.uses_srq = true;
+      qp.receive_queue = kSrq;
+    }
+  }
+  PacketHandle packet(std::uint64_t tag, TmhOpcode opcode = TmhOpcode::kEager, Operation op = Operation::kSendOnly,
+                      std::uint32_t qp = 0) {
+    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
+    Packet& p = shared.packets[h];
+    p.qp = &qps[qp];
+    p.h.opcode = opcode_of(Transport::kRc, op);
+    p.h.payload_offset = 64;
+    p.h.payload_bytes = 80;
+    build_tmh({static_cast<std::uint8_t>(opcode), 0xabc, tag}, p.frame.data() + 64);
+    p.outcome = Outcome::kExecute;
+    p.queue = kSrq;
+    p.takes_wqe = p.has(kTakesWqe);
+    p.ends_message = p.has(kLast | kOnly);
+    p.completes = p.ends_message && p.has(kSend);
+    return h;
+  }
+  PacketHandle send(Cycle when, std::uint64_t tag, TmhOpcode opcode = TmhOpcode::kEager,
+                    Operation op = Operation::kSendOnly, std::uint32_t qp = 0) {
+    const PacketHandle h = packet(tag, opcode, op, qp);
+    in.push(when, h);
+    return h;
+  }
+  TagOperation operation(TagOpcode opcode, std::uint32_t handle, std::uint64_t tag = 0, bool signaled = false) {
+    TagOperation op;
+    op.opcode = opcode;
+    op.signaled = signaled;
+    op.srq = kSrq;
+    op.wqe_index = 1000 + handle;
+    op.entry = {handle, tag, kExact, {4096, 0x777, 0x10000 * (handle + 1ull)}};
+    return op;
+  }
+  void add(Cycle when, std::uint32_t handle, std::uint64_t tag, bool signaled = false) {
+    operations.push(when, operation(TagOpcode::kAdd, handle, tag, signaled));
+  }
+  const Packet& at(std::size_t n) { return shared.packets[out.value(n)]; }
+  const TagMatchList& list() const { return *dut.list(kSrq); }
+
+  Bench& bench;
+  NicShared& shared;
+  LocalMemory& host;
+  TagMatchCam& dut;
+  Source<PacketHandle>& in;
+  Source<TagOperation>& operations;
+  Source<TagReturn>& returned;
+  Sink<PacketHandle>& out;
+  TestMemory& memory;
+  std::array<QpContext, 4> qps{};
+};
+
+TEST(TagMatchCam, ResultComesAfterSearchCyclesAndNotBefore) {  // R1
+  Bench bench;
+  Rig rig(bench);
+  rig.add(Cycle{1}, 2, 7);
+  rig.send(Cycle{19}, 7);   // taken in cycle 20
+  bench.run_to(Cycle{24});  // a push in cycle n is seen by the sink in n + 1
+  EXPECT_EQ(rig.out.size(), 0u);
+  bench.run_to(Cycle{25});
+  ASSERT_EQ(rig.out.size(), 1u);
+  EXPECT_EQ(rig.out.cycle(0), Cycle{24});
+  EXPECT_EQ(rig.at(0).stamped(Station::kTagMatchCam), Cycle{24});
+}
+
+TEST(TagMatchCam, OneSearchACycle) {  // R1
+  Bench bench;
+  Rig rig(bench);
+  for (std::uint64_t i = 0; i < 6; ++i) rig.send(Cycle{19 + i}, i);
+  bench.run();
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(rig.out.cycle(i), Cycle{24 + i});
+  EXPECT_EQ(rig.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 0u);
+}
+
+TEST(TagMatchCam, PacketsWithoutSearchKeepTheirPlace) {  // R1, R4
+  Bench bench;
+  Rig rig(bench);
+  const PacketHandle a = rig.send(Cycle{1}, 7, TmhOpcode::kEager, Operation::kSendFirst);
+  const PacketHandle b = rig.send(Cycle{1}, 0, TmhOpcode::kEager, Operation::kReadRequest, 1);
+  const PacketHandle c = rig.send(Cycle{1}, 0, TmhOpcode::kEager, Operation::kSendLast);
+  bench.run();
+  EXPECT_EQ(rig.out.values(), (std::vector{a, b, c}));
+  EXPECT_EQ(rig.dut.counters().searches, 1u);
+  EXPECT_EQ(rig.at(1).cqe_opcode, CqeOpcode::kReceive);
+}
+
+TEST(TagMatchCam, SearchDoesNotSeeAnAppendOfTheSameCycle) {  // R2
+  for (const std::uint64_t later : {0u, 1u}) {
+    Bench bench;
+    Rig rig(bench);
+    rig.add(Cycle{9}, 0, 7);
+    rig.send(Cycle{9 + later}, 7);
+    bench.run();
+    EXPECT_EQ((rig.at(0).cqe_flags & kCqeTagMatch) != 0, later == 1);
+  }
+}
+
+TEST(TagMatchCam, AnAppendOccupiesTheCam) {  // R3
+  TagMatchCamParams p = defaults();
+  p.append_cycles = 10;
+  Bench bench;
+  Rig rig(bench, p);
+  rig.add(Cycle{9}, 0, 7, true);  // taken in 10, completes in 20
+  rig.send(Cycle{10}, 7);         // taken in 20
+  bench.run_to(Cycle{20});
+  EXPECT_EQ(rig.out.size(), 0u);
+  bench.run();
+  EXPECT_EQ(rig.out.cycle(0), Cycle{20});
+  EXPECT_EQ(rig.at(0).role, PacketRole::kTagOperation);
+  EXPECT_EQ(rig.out.cycle(1), Cycle{24});
+}
+
+TEST(TagMatchCam, OneCompletionForAMatchOfOnePacket) {  // R7, rules 5.6
+  Bench bench;
+  Rig rig(bench);
+  rig.add(Cycle{1}, 2, 7);
+  rig.send(Cycle{9}, 7);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 1u);
+  const Packet& p = rig.at(0);
+  EXPECT_TRUE(p.completes);
+  EXPECT_FALSE(p.takes_wqe);
+  EXPECT_EQ(p.cqe_opcode, CqeOpcode::kTagReceive);
+  EXPECT_EQ(p.cqe_flags & (kCqeTagMatch | kCqeTagDataValid), kCqeTagMatch | kCqeTagDataValid);
+  EXPECT_EQ(p.strip_bytes, 16u);
+  EXPECT_EQ(p.wqe_index, 2u);
+  EXPECT_EQ(p.tag, 7u);
+  EXPECT_EQ(p.tag_context, 0xabcu);
+  EXPECT_EQ(p.cq, Cqn{50});
+  EXPECT_EQ(p.pd, Pdn{60});
+  const ReceiveWqe& wqe = rig.shared.wqes[p.wqe_slot];
+  EXPECT_EQ(wqe.sge_count, 1u);
+  EXPECT_EQ(wqe.sge[0].address, 0x30000u);
+  EXPECT_EQ(wqe.total_bytes, 4096u);
+}
+
+TEST(TagMatchCam, TwoCompletionsForAMatchOfSeveralPackets) {  // R7, rules 5.6
+  Bench bench;
+  Rig rig(bench);
+  rig.add(Cycle{1}, 2, 7);
+  rig.send(Cycle{9}, 7, TmhOpcode::kEager, Operation::kSendFirst);
+  rig.send(Cycle{9}, 0, TmhOpcode::kNoTag, Operation::kSendOnly, 1);  // another QP in between
+  rig.send(Cycle{9}, 0, TmhOpcode::kNoTag, Operation::kSendMiddle);
+  rig.send(Cycle{9}, 0, TmhOpcode::kNoTag, Operation::kSendLast);
+  bench.run();
+  EXPECT_TRUE(rig.at(0).completes);
+  EXPECT_EQ(rig.at(0).cqe_flags & (kCqeTagMatch | kCqeTagDataValid), kCqeTagMatch);
+  EXPECT_FALSE(rig.at(2).completes);
+  EXPECT_EQ(rig.at(2).strip_bytes, 0u);
+  EXPECT_TRUE(rig.at(3).completes);
+  EXPECT_EQ(rig.at(3).cqe_flags & (kCqeTagMatch | kCqeTagDataValid), kCqeTagDataValid);
+  EXPECT_EQ(rig.at(3).cqe_opcode, CqeOpcode::kTagReceive);
+  EXPECT_EQ(rig.at(3).tag, 7u);
+  EXPECT_EQ(rig.at(3).tag_context, 0xabcu);
+  EXPECT_EQ(rig.dut.counters().searches, 1u);
+}
+
+TEST(TagMatchCam, AMissTakesAWqeAndIsUnexpected) {  // R8
+  for (const auto status : {UnexpectedStatus::kTmRecv, UnexpectedStatus::kRecv}) {
+    TagMatchCamParams params = defaults();
+    params.unexpected_status = status;
+    Bench bench;
+    Rig rig(bench, params);
+    rig.add(Cycle{1}, 2, 8);
+    rig.send(Cycle{9}, 7);
+    bench.run();
+    const Packet& p = rig.at(0);
+    EXPECT_TRUE(p.takes_wqe);
+    EXPECT_EQ(p.strip_bytes, 0u);
+    EXPECT_EQ(p.wqe_slot, kNoWqeSlot);
+    EXPECT_EQ(p.cqe_opcode, status == UnexpectedStatus::kTmRecv ? CqeOpcode::kTagReceive : CqeOpcode::kReceive);
+    EXPECT_EQ(p.cqe_flags, 0);
+    EXPECT_EQ(p.tag, 7u);
+    EXPECT_EQ(rig.list().unexpected(), 1u);
+  }
+}
+
+TEST(TagMatchCam, NoTagFinUnknownAndShortAreNotCounted) {  // R8
+  Bench bench;
+  Rig rig(bench);
+  rig.add(Cycle{1}, 0, 7);
+  rig.send(Cycle{9}, 7, TmhOpcode::kNoTag);
+  rig.send(Cycle{9}, 7, TmhOpcode::kFinish);
+  rig.send(Cycle{9}, 7, static_cast<TmhOpcode>(77));
+  rig.shared.packets[rig.send(Cycle{9}, 7)].h.payload_bytes = 15;
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 4u);
+  const CqeOpcode expected[] = {CqeOpcode::kTagNoTag, CqeOpcode::kReceive, CqeOpcode::kTagNoTag, CqeOpcode::kTagNoTag};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_TRUE(rig.at(i).takes_wqe);
+    EXPECT_EQ(rig.at(i).cqe_opcode, expected[i]) << i;
+  }
+  EXPECT_EQ(rig.list().unexpected(), 0u);
+  EXPECT_EQ(rig.list().size(), 1u);
+}
+
+TEST(TagMatchCam, RendezvousIsUnexpectedForNow) {  // R8
+  Bench bench;
+  Rig rig(bench);
+  rig.add(Cycle{1}, 0, 7);
+  rig.send(Cycle{9}, 7, TmhOpcode::kRendezvous);
+  bench.run();
+  EXPECT_TRUE(rig.at(0).takes_wqe);
+  EXPECT_EQ(rig.list().size(), 1u);
+  EXPECT_EQ(rig.list().unexpected(), 1u);
+}
+
+TEST(TagMatchCam, OnlySignaledAndFailedOperationsComplete) {  // R10, rules 5.4
+  Bench bench;
+  Rig rig(bench);
+  rig.add(Cycle{1}, 0, 7);
+  rig.add(Cycle{2}, 1, 8, true);
+  rig.operations.push(Cycle{3}, rig.operation(TagOpcode::kDelete, 1));
+  rig.operations.push(Cycle{4}, rig.operation(TagOpcode::kSync, 5, 0, true));
+  rig.operations.push(Cycle{5}, rig.operation(TagOpcode::kDelete, 0, 0, true));
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 3u);
+  const CqeOpcode expected[] = {CqeOpcode::kTagAdd, CqeOpcode::kTagSync, CqeOpcode::kTagDelete};
+  const std::uint32_t indices[] = {1001, 1005, 1000};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(rig.at(i).cqe_opcode, expected[i]);
+    EXPECT_EQ(rig.at(i).wqe_index, indices[i]);
+    EXPECT_EQ(rig.at(i).status, WcStatus::kSuccess);
+    EXPECT_EQ(rig.at(i).cq, Cqn{50});
+    EXPECT_EQ(rig.at(i).cqe_flags & kCqeTagSyncRequest, 0);
+  }
+  EXPECT_EQ(rig.list().size(), 0u);
+}
+
+TEST(TagMatchCam, DeletingAConsumedEntryFails) {  // R10, rules 5.4
+  Bench bench;
+  Rig rig(bench);
+  rig.add(Cycle{1}, 0, 7);
+  rig.send(Cycle{9}, 7);
+  rig.operations.push(Cycle{20}, rig.operation(TagOpcode::kDelete, 0));
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.at(1).cqe_opcode, CqeOpcode::kTagDelete);
+  EXPECT_EQ(rig.at(1).status, WcStatus::kTagMatch);
+}
+
+TEST(TagMatchCam, AppendToAFullListFails) {  // R10
+  Bench bench;
+  Rig rig(bench);
+  for (std::uint32_t i = 0; i < 32; ++i) rig.add(Cycle{1}, i, i);
+  rig.add(Cycle{1}, 32, 7);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 1u);
+  EXPECT_EQ(rig.at(0).status, WcStatus::kTagMatch);
+  EXPECT_EQ(rig.list().size(), 32u);
+}
+
+TEST(TagMatchCam, PhasesAreToldInTheCompletionsOfOperations) {  // R9, rules 5.5
+  Bench bench;
+  Rig rig(bench);
+  rig.send(Cycle{1}, 7);  // unexpected
+  rig.add(Cycle{10}, 0, 7, true);
+  rig.send(Cycle{20}, 7);  // software has not seen the first: no match
+  TagOperation sync = rig.operation(TagOpcode::kSync, 1, 0, true);
+  sync.unexpected_count = 2;
+  rig.operations.push(Cycle{30}, sync);  // without TM_SYNC the count is not valid
+  sync.tm_sync = true;
+  rig.operations.push(Cycle{40}, sync);
+  rig.send(Cycle{50}, 7);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 6u);
+  EXPECT_NE(rig.at(1).cqe_flags & kCqeTagSyncRequest, 0);
+  EXPECT_EQ(rig.at(2).tag_verdict, TagVerdict::kUnexpected);
+  EXPECT_NE(rig.at(3).cqe_flags & kCqeTagSyncRequest, 0);
+  EXPECT_EQ(rig.at(4).cqe_flags & kCqeTagSyncRequest, 0);
+  EXPECT_EQ(rig.at(5).tag_verdict, TagVerdict::kMatched);
+}
+
+TEST(TagMatchCam, AnUnexpectedMessageAsksForASyncBeyond0x3fff) {  // R9, rules 5.5
+  Bench bench;
+  Rig rig(bench);
+  TagOperation sync = rig.operation(TagOpcode::kSync, 0);
+  sync.tm_sync = true;
+  sync.unexpected_count = static_cast<std::uint16_t>(0u - 0x3ffe);
+  rig.operations.push(Cycle{1}, sync);
+  for (std::uint64_t i = 0; i < 2; ++i) rig.send(Cycle{9}, 7);
+  bench.run();
+  EXPECT_EQ(rig.at(0).cqe_flags & kCqeTagSyncRequest, 0);  // 0x3fff not acknowledged
+  EXPECT_NE(rig.at(1).cqe_flags & kCqeTagSyncRequest, 0);
+}
+
+TEST(TagMatchCam, WhatDoesNotFitIsWrittenToMemory) {  // R5
+  Bench bench;
+  Rig rig(bench);
+  for (std::uint32_t i = 0; i < 10; ++i) rig.add(Cycle{1}, i, 100 + i);
+  bench.run();
+  ASSERT_EQ(rig.memory.count(DmaKind::kWrite), 2u);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    const auto e = rig.host.load<TagOverflowEntry>(icm::kTagOverflow + (raw(kSrq) * 32ull + i) * 64);
+    EXPECT_EQ(e.tag, 108u + i);
+    EXPECT_EQ(e.handle, 8u + i);
+    EXPECT_EQ(e.mask, kExact);
+    EXPECT_EQ(e.buffer.address, 0x10000u * (9 + i));
+  }
+}
+
+TEST(TagMatchCam, AWalkCostsOneDependentReadForSoManyEntries) {  // R6
+  struct Case {
+    std::uint64_t tag;
+    std::uint64_t reads;
+  };
+  // 8 entries in the CAM, 10 in the overflow, 4 entries a read.
+  for (const Case c : {Case{107, 0}, Case{108, 1}, Case{111, 1}, Case{112, 2}, Case{117, 3}, Case{999, 3}}) {
+    Bench bench;
+    Rig rig(bench);
+    for (std::uint32_t i = 0; i < 18; ++i) rig.add(Cycle{1}, i, 100 + i);
+    rig.send(Cycle{999}, c.tag);  // taken in cycle 1000
+    const PacketHandle behind = rig.send(Cycle{999}, 0, TmhOpcode::kEager, Operation::kReadRequest, 1);
+    bench.run();
+    // A read: one cycle to memory, the latency, one cycle back.
+    const std::uint64_t due = 1004 + c.reads * (kReadLatency + 2);
+    EXPECT_EQ(rig.out.cycle(0), Cycle{due}) << c.tag;
+    EXPECT_EQ(rig.memory.count(DmaKind::kRead), c.reads);
+    EXPECT_EQ(rig.at(0).tag_verdict, c.tag == 999 ? TagVerdict::kUnexpected : TagVerdict::kMatched);
+    EXPECT_EQ(rig.out.value(1), behind);
+    EXPECT_EQ(rig.out.cycle(1).count, c.reads == 0 ? 1005 : due + 4);  // taken when the walk has ended
+  }
+}
+
+TEST(TagMatchCam, AWalkReadsTheOverflowInOrder) {  // R6
+  Bench bench;
+  Rig rig(bench);
+  for (std::uint32_t i = 0; i < 14; ++i) rig.add(Cycle{1}, i, 100 + i);
+  rig.send(Cycle{999}, 1);
+  bench.run();
+  std::vector<TestMemory::Record> reads;
+  for (const auto& r : rig.memory.log()) {
+    if (r.request.kind == DmaKind::kRead) reads.push_back(r);
+  }
+  ASSERT_EQ(reads.size(), 2u);
+  const std::uint64_t base = raw(icm::kTagOverflow) + raw(kSrq) * 32ull * 64;
+  EXPECT_EQ(raw(reads[0].request.address), base);
+  EXPECT_EQ(reads[0].request.bytes, 256u);
+  EXPECT_EQ(raw(reads[1].request.address), base + 256);
+  EXPECT_EQ(reads[1].request.bytes, 128u);
+}
+
+TEST(TagMatchCam, WalkedEntriesMoveIntoTheCamWhileThereIsRoom) {  // R6
+  Bench bench;
+  Rig rig(bench);
+  for (std::uint32_t i = 0; i < 14; ++i) rig.add(Cycle{1}, i, 100 + i);
+  for (std::uint32_t i = 0; i < 3; ++i) rig.send(Cycle{499}, 100 + i);  // room for three
+  rig.send(Cycle{999}, 113);
+  rig.send(Cycle{1999}, 110);  // was promoted
+  rig.send(Cycle{2999}, 111);  // was not
+  bench.run();
+  EXPECT_EQ(rig.dut.counters().promotions, 3u);
+  EXPECT_EQ(rig.out.cycle(4), Cycle{2004});
+  EXPECT_EQ(rig.out.cycle(5), Cycle{3004 + kReadLatency + 2});
+}
+
+TEST(TagMatchCam, OperationsGoOnDuringAWalk) {  // R6: nothing is searched meanwhile, but lists may change
+  Bench bench;
+  Rig rig(bench);
+  for (std::uint32_t i = 0; i < 9; ++i) rig.add(Cycle{1}, i, 100 + i);
+  rig.send(Cycle{999}, 50);     // walks
+  rig.add(Cycle{1010}, 9, 50);  // too late for it
+  rig.operations.push(Cycle{1020}, rig.operation(TagOpcode::kDelete, 0));
+  bench.run();
+  EXPECT_EQ(rig.at(0).tag_verdict, TagVerdict::kUnexpected);
+  EXPECT_EQ(rig.list().size(), 9u);
+}
+
+TEST(TagMatchCam, DecisionsAreTakenBack) {  // R11
+  Bench bench;
+  Rig rig(bench);
+  rig.add(Cycle{1}, 0, 7);
+  rig.add(Cycle{1}, 1, 7);
+  rig.send(Cycle{9}, 7);
+  rig.send(Cycle{9}, 99);
+  rig.returned.push(Cycle{30}, {kSrq, 0});
+  rig.returned.push(Cycle{30}, {kSrq, kNoTag});
+  rig.returned.push(Cycle{30}, {WqId{77}, 0});  // an SRQ that is gone
+  rig.send(Cycle{40}, 7);
+  bench.run();
+  EXPECT_EQ(rig.at(2).wqe_index, 0u);  // as old as it was
+  EXPECT_EQ(rig.list().unexpected(), 0u);
+}
+
+TEST(TagMatchCam, TheCamIsSharedByAllLists) {  // R5
+  Bench bench;
+  Rig rig(bench);
+  WqContext other;
+  rig.dut.create(WqId{0}, other);
+  for (std::uint32_t i = 0; i < 6; ++i) rig.add(Cycle{1}, i, i);
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    TagOperation op = rig.operation(TagOpcode::kAdd, i, i);
+    op.srq = WqId{0};
+    rig.operations.push(Cycle{20}, op);
+  }
+  bench.run();
+  EXPECT_EQ(rig.list().in_cam(), 6u);
+  EXPECT_EQ(rig.dut.list(WqId{0})->in_cam(), 2u);
+  EXPECT_EQ(rig.dut.list(WqId{0})->in_overflow(), 4u);
+}
+
+TEST(TagMatchCam, BlockedOutputLosesNothing) {
+  Bench bench;
+  Rig rig(bench);
+  rig.out.stall(Cycle{0}, Cycle{500});
+  for (std::uint32_t i = 0; i < 16; ++i) rig.add(Cycle{1}, i, i, true);
+  std::vector<PacketHandle> sent;
+  for (std::uint64_t i = 0; i < 40; ++i) sent.push_back(rig.send(Cycle{2 + i}, i));
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 56u);
+  std::vector<PacketHandle> got;
+  for (const PacketHandle h : rig.out.values()) {
+    if (rig.shared.packets[h].role == PacketRole::kReceived) got.push_back(h);
+  }
+  EXPECT_EQ(got, sent);
+  EXPECT_GT(rig.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 400u);
+}
+
+// Calls in the order of time, each scheduled by the one before.
+struct Play {
+  std::vector<std::pair<Cycle, std::function<void(Cycle)>>> calls;
+  std::size_t next = 0;
+  void at(Cycle when, std::function<void(Cycle)> f) { calls.emplace_back(when, std::move(f)); }
+  void start(Bench& bench) {
+    if (next == calls.size()) return;
+    bench.at(calls[next].first, [this, &bench](Cycle now) {
+      while (next < calls.size() && calls[next].first <= now) calls[next++].second(now);
+      start(bench);
+    });
+  }
+};
+
+std::uint64_t random_run(Bench& bench, std::uint64_t seed, TagMatchCamCounters& total) {
+  std::mt19937_64 random(seed);
+  TagMatchCamParams params = defaults();
+  params.search_cycles = static_cast<std::uint32_t>(1 + random() % 6);
+  params.append_cycles = static_cast<std::uint32_t>(1 + random() % 6);
+  params.entries = static_cast<std::uint32_t>(1 + random() % 12);
+  params.overflow_entries_per_read = static_cast<std::uint32_t>(1 + random() % 4);
+  Rig& rig = bench.keep<Rig>(bench, params);
+  rig.memory.set_latency(5 + random() % 40);
+  Cycle when{1};
+  auto& play = bench.keep<Play>();
+  bool inside = false;
+  for (int i = 0; i < 4000; ++i) {
+    when += random() % 8 == 0 ? random() % 200 : random() % 3;
+    const std::uint64_t tag = random() % 12;
+    const auto handle = static_cast<std::uint32_t>(random() % 33);
+    switch (random() % 10) {
+      case 0:
+      case 1:
+      case 2: {
+        TagOperation op = rig.operation(TagOpcode::kAdd, handle, tag, random() % 4 == 0);
+        if (random() % 4 == 0) {
+          op.entry.mask = random() % 32;
+          op.entry.tag &= op.entry.mask;
+        }
+        play.at(when, [&rig, op](Cycle now) { rig.operations.push(now, op); });
+        break;
+      }
+      case 3:
+        play.at(when,
+                [&rig, handle](Cycle now) { rig.operations.push(now, rig.operation(TagOpcode::kDelete, handle)); });
+        break;
+      case 4:
+      case 5:
+        play.at(when, [&rig, signaled = random() % 2 == 0](Cycle now) {
+          TagOperation op = rig.operation(TagOpcode::kSync, 0, 0, signaled);
+          op.tm_sync = true;
+          op.unexpected_count = rig.list().unexpected();
+          rig.operations.push(now, op);
+        });
+        break;
+      default: {
+        const Operation op = inside         ? (random() % 2 ? Operation::kSendMiddle : Operation::kSendLast)
+                             : random() % 2 ? Operation::kSendOnly
+                                            : Operation::kSendFirst;
+        inside = op == Operation::kSendFirst || op == Operation::kSendMiddle;
+        const auto opcode = static_cast<TmhOpcode>(random() % 8 < 6 ? 3 : random() % 4);
+        play.at(when, [&rig, tag, opcode, op](Cycle now) {
+          if (rig.shared.packets.available(PacketClass::kReceive)) rig.send(now, tag, opcode, op);
+        });
+      }
+    }
+  }
+  const std::uint64_t stalls = random();
+  rig.out.accept_when([stalls](Cycle now) { return (stalls >> (now.count / 16 % 64) & 1) != 0 || now.count % 3 == 0; });
+  rig.out.on_value([&rig](Cycle, const PacketHandle& h) {
+    const Packet& p = rig.shared.packets[h];
+    if (p.wqe_slot != kNoWqeSlot) rig.shared.wqes.release(p.wqe_slot);
+    rig.shared.packets.release(h);
+  });
+  play.start(bench);
+  bench.run();
+  const TagMatchCamCounters& c = rig.dut.counters();
+  total.matches += c.matches;
+  total.unexpected += c.unexpected;
+  total.untagged += c.untagged;
+  total.operations += c.operations;
+  total.failed_operations += c.failed_operations;
+  total.walks += c.walks;
+  total.promotions += c.promotions;
+  StateHash h;
+  h.mix(bench.state_hash());
+  for (std::size_t i = 0; i < rig.out.size(); ++i) h.mix(rig.out.cycle(i).count << 16 | raw(rig.out.value(i)));
+  return h.value();
+}
+
+TEST(TagMatchCam, AllEngineModesAgreeOnRandomTraffic) {
+  const std::uint64_t seed = test_seed(21);
+  TagMatchCamCounters total;
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    expect_equal_in_all_modes([&](Bench& bench) { return random_run(bench, seed + i, total); });
+  }
+  // It compared something of everything.
+  for (const std::uint64_t n : {total.matches, total.unexpected, total.untagged, total.operations,
+                                total.failed_operations, total.walks, total.promotions}) {
+    EXPECT_GT(n, 300u);
+  }
+}
+
+}  // namespace
+}  // namespace rxnic

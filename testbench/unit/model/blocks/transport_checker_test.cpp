@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time, order and routing of the transport checker; its decisions are tested in testbench/unit/model/core.
+#include "model/blocks/transport_checker.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+
+#include "testbench/unit/model/core/packet_builder.h"
+#include "testbench/unit/model/engine/harness.h"
+
+namespace rxnic {
+namespace {
+
+using O = Operation;
+
+constexpr std::uint32_t kLatency = 6;
+
+TransportCheckerParams params(std::uint32_t cycles_per_packet = 1, std::uint32_t latency = kLatency) {
+  TransportCheckerParams p;
+  p.cycles_per_packet = cycles_per_packet;
+  p.latency_cycles = latency;
+  return p;
+}
+
+struct Rig {
+  explicit Rig(Bench& b, const TransportCheckerParams& p = params(), std::uint32_t internal = 64)
+      : bench(b),
+        shared(b.keep<NicShared>(PacketPool::Quotas{.receive = 3000, .internal = internal, .response = 1})),
+        dut(b.add<TransportChecker>("dut", p, shared)),
+        in(b.source(dut.in, 4)),
+        requests(b.source(dut.requests, 4)),
+        to_cam(b.sink(dut.to_cam, 2)),
+        out(b.sink(dut.to_fetcher, 2)) {}
+  PacketHandle packet(QpContext& qp, const PacketSpec& spec) {
+    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
+    fill_packet(shared.packets[h], qp, spec);
+    qp.pins.add();
+    return h;
+  }
+  // The packet is at the checker in cycle `at`.
+  PacketHandle arrive(std::uint64_t at, QpContext& qp, const PacketSpec& spec) {
+    const PacketHandle h = packet(qp, spec);
+    in.push(Cycle{at - 1}, h);
+    return h;
+  }
+  void request(std::uint64_t at, QpContext& qp, std::uint32_t psn, bool signaled = true,
+               CqeOpcode opcode = CqeOpcode::kSend) {
+    requests.push(Cycle{at - 1}, {.qpn = qp.qpn,
+                                  .first_psn = Psn{psn},
+                                  .opcode = opcode,
+                                  .signaled = signaled,
+                                  .wqe_index = psn,
+                                  .bytes = 10 * psn});
+  }
+  Packet& got(std::size_t n) { return shared.packets[out.value(n)]; }
+  std::uint64_t dropped(DropReason r) const { return shared.ledger.counters().dropped[static_cast<std::size_t>(r)]; }
+  std::uint64_t cycles(Activity a) {
+    bench.engine().settle();
+    return dut.account()[static_cast<std::size_t>(a)];
+  }
+
+  Bench& bench;
+  NicShared& shared;
+  TransportChecker& dut;
+  Source<PacketHandle>& in;
+  Source<RequestNotice>& requests;
+  Sink<PacketHandle>& to_cam;
+  Sink<PacketHandle>& out;
+};
+
+TEST(TransportChecker, APacketLeavesAfterItsLatencyNotBefore) {  // (R1)
+  for (const std::uint32_t latency : {1u, 2u, 6u, 40u}) {
+    Bench bench;
+    Rig rig(bench, params(1, latency));
+    QpContext qp = make_qp(Transport::kRc);
+    rig.arrive(10, qp, {});
+    bench.run_to(Cycle{10 + latency});
+    EXPECT_EQ(rig.out.size(), 0u);  // the sink sees one cycle later what left
+    bench.run_to(Cycle{10 + latency + 1});
+    ASSERT_EQ(rig.out.size(), 1u);
+    EXPECT_EQ(rig.out.cycle(0), Cycle{10 + latency});
+    EXPECT_EQ(rig.got(0).stamped(Station::kTransportChecker), Cycle{10 + latency});
+    EXPECT_EQ(rig.got(0).outcome, Outcome::kExecute);
+    bench.run();
+  }
+}
+
+TEST(TransportChecker, PacketsAreTakenSoManyCyclesApartNotFewer) {  // (R2)
+  for (const std::uint32_t apart : {1u, 2u, 7u, 20u}) {
+    Bench bench;
+    Rig rig(bench, params(apart));
+    QpContext qp = make_qp(Transport::kRc);
+    for (std::uint32_t i = 0; i < 30; ++i) rig.arrive(10, qp, {.psn = kFirstPsn + i});
+    bench.run();
+    ASSERT_EQ(rig.out.size(), 30u);
+    for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(rig.out.cycle(i), Cycle{10 + kLatency + i * apart});
+  }
+}
+
+TEST(TransportChecker, APacketThatIsDroppedTakesItsTimeToo) {  // (R2)
+  Bench bench;
+  Rig rig(bench, params(4));
+  QpContext qp = make_qp(Transport::kRc);
+  QpContext reset = make_qp(Transport::kRc);
+  reset.state = QpState::kReset;
+  rig.arrive(10, reset, {});
+  rig.arrive(10, qp, {.operation = O::kCnp});
+  rig.arrive(10, qp, {});
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 1u);
+  EXPECT_EQ(rig.out.cycle(0), Cycle{10 + 2 * 4 + kLatency});
+}
+
+TEST(TransportChecker, SilentFailuresEndHere) {  // (R3)
+  struct Row {
+    DropReason reason;
+    void (*spoil)(Packet&, QpContext&);
+  };
+  constexpr Row kRows[] = {
+      {DropReason::kQpTypeOrState, [](Packet&, QpContext& qp) { qp.state = QpState::kInit; }},
+      {DropReason::kQpAddress, [](Packet& p, QpContext&) { p.h.source = Address::ipv4(1); }},
+      {DropReason::kPkey, [](Packet& p, QpContext&) { p.h.pkey = 1; }},
+      {DropReason::kIcrc, [](Packet& p, QpContext&) { p.icrc_ok = false; }},
+      {DropReason::kPsnAhead, [](Packet& p, QpContext& qp) { p.h.psn = p.h.psn + 1, qp.nak_sent = true; }},
+      {DropReason::kDuplicateUnsaved,
+       [](Packet& p, QpContext&) {
+         p.h.psn = p.h.psn.previous(), p.h.opcode = opcode_of(Transport::kRc, O::kFetchAdd);
+       }},
+      {DropReason::kUnsolicitedAnswer, [](Packet& p, QpContext&) { p.h.opcode = opcode_of(Transport::kRc, O::kAck); }},
+  };
+  for (const Row& row : kRows) {
+    Bench bench;
+    Rig rig(bench);
+    QpContext qp = make_qp(Transport::kRc);
+    const PacketHandle h = rig.arrive(10, qp, {});
+    row.spoil(rig.shared.packets[h], qp);
+    bench.run();
+    EXPECT_EQ(rig.out.size(), 0u);
+    EXPECT_EQ(rig.dropped(row.reason), 1u) << name_of(row.reason);
+    EXPECT_EQ(rig.shared.ledger.counters().dropped_total(), 1u);
+    EXPECT_EQ(rig.shared.packets.in_use(), 0u);
+    EXPECT_EQ(qp.pins.count(), 0u);
+    EXPECT_EQ(rig.dut.counters().packets, 1u);
+  }
+}
+
+TEST(TransportChecker, UcAndUdFailuresEndHereToo) {  // (R3)
+  Bench bench;
+  Rig rig(bench);
+  QpContext uc = make_qp(Transport::kUc);
+  QpContext ud = make_qp(Transport::kUd);
+  rig.arrive(10, uc, {.operation = O::kSendLast, .payload = 1});
+  rig.arrive(11, ud, {.payload = kTestMtu + 1});
+  const PacketHandle h = rig.arrive(12, ud, {});
+  rig.shared.packets[h].h.qkey = 0;
+  bench.run();
+  EXPECT_EQ(rig.out.size(), 0u);
+  EXPECT_EQ(rig.dropped(DropReason::kUcSequence), 1u);
+  EXPECT_EQ(rig.dropped(DropReason::kInvalidRequest), 1u);
+  EXPECT_EQ(rig.dropped(DropReason::kQkey), 1u);
+}
+
+TEST(TransportChecker, WhatIsToBeAnsweredTravelsOnInOrder) {  // (R3)
+  Bench bench;
+  Rig rig(bench);
+  QpContext qp = make_qp(Transport::kRc);
+  rig.arrive(10, qp, {.psn = 100});
+  rig.arrive(10, qp, {.psn = 105});                                           // NAK 0x60
+  rig.arrive(10, qp, {.psn = 106});                                           // silence
+  rig.arrive(10, qp, {.psn = 100});                                           // duplicate
+  rig.arrive(10, qp, {.operation = O::kSendLast, .psn = 101, .payload = 1});  // NAK 0x61
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 4u);
+  EXPECT_EQ(rig.got(0).outcome, Outcome::kExecute);
+  EXPECT_EQ(rig.got(1).syndrome, 0x60u);
+  EXPECT_EQ(rig.got(2).outcome, Outcome::kAckAgain);
+  EXPECT_EQ(rig.got(3).syndrome, 0x61u);
+  EXPECT_EQ(rig.dut.counters().requests, 5u);
+}
+
+TEST(TransportChecker, AUcErrorCompletionTravelsOn) {  // (R3)
+  Bench bench;
+  Rig rig(bench);
+  QpContext qp = make_qp(Transport::kUc);
+  qp.uses_srq = true;
+  rig.arrive(10, qp, {.operation = O::kSendFirst, .psn = 100, .payload = kTestMtu});
+  rig.arrive(10, qp, {.operation = O::kSendOnly, .psn = 101});
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.got(1).outcome, Outcome::kDrop);
+  EXPECT_TRUE(rig.got(1).completes);
+}
+
+TEST(TransportChecker, TagMatchingQpsGoThroughTheCam) {  // (R4)
+  Bench bench;
+  Rig rig(bench);
+  QpContext tm = make_qp(Transport::kRc);
+  tm.tag_matching = true;
+  QpContext other = make_qp(Transport::kRc);
+  rig.arrive(10, tm, {});
+  rig.arrive(10, other, {});
+  rig.arrive(10, tm, {.operation = O::kReadRequest, .psn = kFirstPsn + 1, .length = 8});
+  bench.run();
+  ASSERT_EQ(rig.to_cam.size(), 2u) << "all packets of the QP, so that they stay in order";
+  ASSERT_EQ(rig.out.size(), 1u);
+  EXPECT_EQ(rig.got(0).qp, &other);
+  EXPECT_EQ(rig.to_cam.cycle(0), Cycle{10 + kLatency});
+}
+
+TEST(TransportChecker, AnAckCompletesRequestsOneACycleAheadOfItself) {  // (R5)
+  for (const std::uint32_t apart : {1u, 3u}) {
+    Bench bench;
+    Rig rig(bench, params(apart));
+    QpContext qp = make_qp(Transport::kRc);
+    for (std::uint32_t psn = 1; psn <= 12; ++psn) rig.request(2 + psn, qp, psn, psn != 2);
+    rig.arrive(40, qp, {.operation = O::kAck, .psn = 11, .syndrome = 0x1f});
+    bench.run();
+    ASSERT_EQ(rig.out.size(), 11u) << "ten signaled ones and the ACK; 12 is not acknowledged";
+    for (std::size_t i = 0; i < 10; ++i) {
+      const Packet& p = rig.got(i);
+      const std::uint32_t psn = i == 0 ? 1 : static_cast<std::uint32_t>(i) + 2;
+      EXPECT_EQ(rig.out.cycle(i), Cycle{40 + kLatency + i});
+      EXPECT_EQ(p.role, PacketRole::kSendCompletion);
+      EXPECT_EQ(p.wqe_index, psn);
+      EXPECT_EQ(p.byte_count, 10 * psn);
+      EXPECT_EQ(p.cqe_opcode, CqeOpcode::kSend);
+      EXPECT_EQ(p.cq, kTestSendCq);
+      EXPECT_EQ(p.status, WcStatus::kSuccess);
+      EXPECT_TRUE(p.completes);
+      EXPECT_EQ(p.pool_class, PacketClass::kTransportChecker);
+    }
+    EXPECT_EQ(rig.got(10).outcome, Outcome::kAnswer);
+    EXPECT_EQ(rig.out.cycle(10), Cycle{40 + kLatency + 10});
+    EXPECT_EQ(qp.pins.count(), 11u) << "each of them holds the context";
+    EXPECT_EQ(rig.dut.counters().completions, 10u);
+    EXPECT_EQ(rig.dut.counters().answers, 1u);
+  }
+}
+
+TEST(TransportChecker, ANoticeIsTakenInTheCycleInWhichItComes) {  // (R6)
+  for (const std::uint64_t late : {0u, 1u}) {
+    Bench bench;
+    Rig rig(bench);
+    QpContext qp = make_qp(Transport::kRc);
+    rig.request(40 + late, qp, 1);
+    rig.arrive(40, qp, {.operation = O::kAck, .psn = 1, .syndrome = 0x1f});
+    bench.run();
+    EXPECT_EQ(rig.out.size(), late == 0 ? 2u : 0u) << "an answer a cycle before its request answers nothing";
+  }
+}
+
+TEST(TransportChecker, NoticesAreTakenWhilePacketsAreBlocked) {  // (R6)
+  Bench bench;
+  Rig rig(bench);
+  rig.out.stall(Cycle{0}, Cycle{500});
+  QpContext qp = make_qp(Transport::kRc);
+  for (std::uint32_t i = 0; i < 40; ++i) rig.arrive(10, qp, {.psn = kFirstPsn + i});
+  for (std::uint32_t psn = 1; psn <= 20; ++psn) rig.request(100 + psn, qp, psn);
+  bench.run_to(Cycle{200});
+  EXPECT_EQ(rig.dut.request_counters().requests, 20u);
+  EXPECT_EQ(rig.dut.activity(), Activity::kBlocked);
+  bench.run();
+  EXPECT_EQ(rig.out.size(), 40u);
+}
+
+TEST(TransportChecker, WithoutAnInternalPacketTheAnswerWaits) {  // (R5)
+  Bench bench;
+  Rig rig(bench, params(), 1);
+  QpContext qp = make_qp(Transport::kRc);
+  for (std::uint32_t psn = 1; psn <= 2; ++psn) rig.request(2 + psn, qp, psn);
+  rig.arrive(40, qp, {.operation = O::kAck, .psn = 2, .syndrome = 0x1f});
+  bench.at(Cycle{100}, [&](Cycle now) {  // after the blocks' steps: the checker sees it in 101
+    EXPECT_EQ(rig.out.size(), 1u);
+    EXPECT_EQ(rig.dut.activity(), Activity::kBlocked);
+    rig.shared.ledger.retire(rig.got(0), now);
+    rig.shared.packets.release(rig.out.value(0));
+  });
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 3u);
+  EXPECT_EQ(rig.out.cycle(0), Cycle{40 + kLatency});
+  EXPECT_EQ(rig.out.cycle(1), Cycle{101 + kLatency});
+  EXPECT_EQ(rig.cycles(Activity::kBlocked), 101u - 41u);
+}
+
+TEST(TransportChecker, ACnpIsCountedAndEndsHere) {  // (R7)
+  Bench bench;
+  Rig rig(bench);
+  QpContext qp = make_qp(Transport::kRc);
+  rig.arrive(10, qp, {.operation = O::kCnp});
+  bench.run();
+  EXPECT_EQ(rig.out.size(), 0u);
+  EXPECT_EQ(rig.dut.counters().cnps, 1u);
+  EXPECT_EQ(rig.shared.ledger.counters().accepted, 1u);
+  EXPECT_EQ(rig.shared.packets.in_use(), 0u);
+  EXPECT_EQ(qp.pins.count(), 0u);
+  EXPECT_EQ(qp.expected_psn, Psn{kFirstPsn});
+}
+
+TEST(TransportChecker, ASendWhoseEndACaptureLostCompletesAhead) {  // (R5)
+  for (const Transport transport : {Transport::kRc, Transport::kXrc}) {
+    Bench bench;
+    Rig rig(bench);
+    QpContext qp = make_qp(transport);
+    qp.resynchronise = true;
+    rig.dut.add_srq(Srqn{9}, {.queue = WqId{50}, .cq = Cqn{60}, .xrcd = qp.xrcd});
+    rig.arrive(10, qp, {.operation = O::kSendFirst, .psn = 100, .payload = kTestMtu, .srq = 9, .arrived = 7});
+    rig.arrive(20, qp, {.operation = O::kSendOnly, .psn = 110, .payload = 8, .srq = 9, .arrived = 17});
+    bench.run();
+    ASSERT_EQ(rig.out.size(), 3u);
+    const Packet& p = rig.got(1);
+    EXPECT_EQ(p.role, PacketRole::kTruncated);
+    EXPECT_TRUE(p.completes);
+    EXPECT_EQ(p.status, WcStatus::kSuccess);
+    EXPECT_EQ(p.message_bytes, kTestMtu);
+    EXPECT_EQ(p.message_start, 7u);
+    EXPECT_EQ(p.queue, transport == Transport::kXrc ? WqId{50} : kTestQueue);
+    EXPECT_EQ(p.cq, transport == Transport::kXrc ? Cqn{60} : kTestReceiveCq);
+    EXPECT_EQ(rig.out.cycle(1), Cycle{20 + kLatency});
+    EXPECT_EQ(rig.out.cycle(2), Cycle{20 + kLatency + 1});
+    EXPECT_TRUE(rig.got(2).resynchronised);
+    EXPECT_EQ(rig.dut.responder_counters().truncated_messages, 1u);
+  }
+}
+
+TEST(TransportChecker, AWriteWhoseEndACaptureLostCompletesNothing) {  // (R5)
+  Bench bench;
+  Rig rig(bench);
+  QpContext qp = make_qp(Transport::kRc);
+  qp.resynchronise = true;
+  rig.arrive(10, qp, {.operation = O::kWriteFirst, .psn = 100, .payload = kTestMtu, .length = 3 * kTestMtu});
+  rig.arrive(20, qp, {.operation = O::kSendOnly, .psn = 110});
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.got(1).outcome, Outcome::kExecute);
+}
+
+TEST(TransportChecker, XrcSrqsComeAndGo) {
+  Bench bench;
+  Rig rig(bench);
+  QpContext qp = make_qp(Transport::kXrc);
+  rig.dut.add_srq(Srqn{9}, {.queue = WqId{50}, .cq = Cqn{60}, .xrcd = qp.xrcd});
+  rig.arrive(10, qp, {.psn = 100, .srq = 9});
+  rig.arrive(20, qp, {.psn = 101, .srq = 9});
+  bench.at(Cycle{15}, [&](Cycle) { rig.dut.remove_srq(Srqn{9}); });
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.got(0).queue, WqId{50});
+  EXPECT_EQ(rig.got(1).syndrome, 0x61u);
+}
+
+TEST(TransportChecker, NothingIsLostBehindABlockedLink) {
+  Bench bench;
+  Rig rig(bench);
+  rig.out.stall(Cycle{0}, Cycle{200});
+  QpContext qp = make_qp(Transport::kRc);
+  for (std::uint32_t i = 0; i < 50; ++i) rig.arrive(10, qp, {.psn = kFirstPsn + i});
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 50u);
+  for (std::uint32_t i = 0; i < 50; ++i) EXPECT_EQ(rig.got(i).h.psn, Psn{kFirstPsn + i});
+  EXPECT_GT(rig.cycles(Activity::kBlocked), 150u);
+}
+
+TEST(TransportChecker, ItIsBusyFromTakingAPacketUntilThePacketLeaves) {
+  for (const std::uint32_t apart : {1u, 20u}) {
+    Bench bench;
+    Rig rig(bench, params(apart));
+    QpContext qp = make_qp(Transport::kRc);
+    rig.arrive(10, qp, {});
+    bench.run();
+    EXPECT_EQ(rig.cycles(Activity::kBusy), std::max(kLatency, apart));
+    EXPECT_EQ(rig.cycles(Activity::kStarved), bench.engine().now().count + 1 - std::max(kLatency, apart));
+  }
+}
+
+TEST(TransportChecker, ModesAgree) {
+  const std::uint64_t seed = test_seed(17);
+  for (std::uint64_t round = 0; round < 6; ++round) {
+    expect_equal_in_all_modes([&](Bench& bench) {
+      std::mt19937_64 random(seed + round);
+      Rig rig(bench, params(1 + round % 3, 1 + static_cast<std::uint32_t>(random() % 9)), 4);
+      std::array<QpContext, 4> qps = {make_qp(Transport::kRc), make_qp(Transport::kUc), make_qp(Transport::kUd),
+                                      make_qp(Transport::kRc)};
+      qps[3].resynchronise = qps[3].tag_matching = true;
+      for (std::uint32_t i = 0; i < qps.size(); ++i) qps[i].qpn = Qpn{100 + i};
+      const auto retire = [&](Cycle now, PacketHandle h) {
+        rig.shared.ledger.retire(rig.shared.packets[h], now);
+        rig.shared.packets.release(h);
+      };
+      rig.out.on_value(retire);
+      rig.to_cam.on_value(retire);
+      rig.out.accept_when([](Cycle now) { return now.count % 7 < 4; });
+      constexpr O kOperations[] = {O::kSendOnly,    O::kSendFirst, O::kSendMiddle, O::kSendLast, O::kWriteOnly,
+                                   O::kReadRequest, O::kAck,       O::kFetchAdd,   O::kCnp};
+      std::array<std::uint32_t, 4> psn{kFirstPsn, kFirstPsn, kFirstPsn, kFirstPsn};
+      std::uint64_t at = 10;
+      for (std::uint32_t i = 0; i < 2500; ++i) {
+        at += random() % 16 == 0 ? random() % 50 : random() % 3;
+        const std::size_t q = random() % qps.size();
+        O operation = kOperations[random() % std::size(kOperations)];
+        const std::uint32_t traits = opcode_info(opcode_of(Transport::kRc, operation)).traits;
+        const bool full = (traits & (kFirst | kMiddle)) != 0;
+        // No sequence errors on the first QP: it is to last. UC and UD have fewer opcodes.
+        if (q == 0 && (traits & (kFirst | kMiddle | kLast)) != 0) continue;
+        if (q == 1 && (traits & kSend) == 0) continue;
+        if (q == 2) operation = O::kSendOnly;
+        if (random() % 12 == 0) psn[q] += random() % 3;
+        rig.arrive(at, qps[q],
+                   {.operation = operation,
+                    .psn = operation == O::kAck ? i / 8 : psn[q]++,
+                    .payload = full                        ? kTestMtu
+                               : operation == O::kSendLast ? 9u
+                                                           : 0u});
+        if (i % 8 == 0) rig.request(at, qps[0], i / 8);
+      }
+      bench.run();
+      EXPECT_EQ(rig.shared.packets.in_use(), 0u);
+      EXPECT_GT(rig.shared.ledger.counters().accepted, 300u);
+      EXPECT_GT(rig.dut.counters().completions, 10u);
+      for (const QpContext& qp : qps) EXPECT_EQ(qp.pins.count(), 0u);
+      return bench.state_hash();
+    });
+  }
+}
+
+TEST(TransportChecker, TheRequesterIsToldOfAnAnswerInTheCycleOfItsDecision) {  // (R8)
+  Bench bench;
+  Rig rig(bench);
+  auto& answers = bench.sink(rig.dut.answers);
+  QpContext qp = make_qp(Transport::kRc);
+  rig.request(5, qp, 50);
+  rig.request(6, qp, 51);
+  rig.arrive(10, qp, {.operation = O::kAck, .psn = 51, .syndrome = 0x1f});
+  rig.arrive(30, qp, {.operation = O::kAck, .psn = 99, .syndrome = 0x1f});
+  bench.run();
+  ASSERT_EQ(answers.size(), 1u) << "what no request explains is not told";
+  EXPECT_EQ(answers.cycle(0), Cycle{12}) << "behind the two completions";
+  EXPECT_EQ(answers.value(0).kind, AnswerKind::kAck);
+  EXPECT_EQ(answers.value(0).psn, Psn{51});
+  EXPECT_EQ(answers.value(0).qpn, qp.qpn);
+}
+
+TEST(TransportChecker, AnAnswerWaitsForRoomForItsNotice) {  // (R8)
+  Bench bench;
+  Rig rig(bench);
+  auto& answers = bench.sink(rig.dut.answers, 2);
+  answers.stall(Cycle{0}, Cycle{100});
+  QpContext qp = make_qp(Transport::kRc);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    rig.request(5, qp, 50 + i, false);
+    rig.arrive(20, qp, {.operation = O::kAck, .psn = 50 + i, .syndrome = 0x1f});
+  }
+  bench.run();
+  ASSERT_EQ(answers.size(), 4u);
+  ASSERT_EQ(rig.out.size(), 4u);
+  EXPECT_EQ(rig.out.cycle(1), Cycle{21 + kLatency});
+  EXPECT_EQ(rig.out.cycle(2), Cycle{101 + kLatency});
+}
+
+// A completion that the requester sent for its WQE of that number, at the checker in cycle `at`.
+PacketHandle complete(Rig& rig, std::uint64_t at, QpContext& qp, std::uint32_t wqe, WcStatus status) {
+  const PacketHandle h = rig.shared.packets.allocate(PacketClass::kTransportChecker);
+  Packet& p = rig.shared.packets[h];
+  p.role = PacketRole::kSendCompletion;
+  p.outcome = Outcome::kExecute;
+  p.completes = p.ends_message = true;
+  p.qp = &qp;
+  qp.pins.add();
+  p.message_sequence = wqe;
+  p.status = status;
+  rig.in.push(Cycle{at - 1}, h);
+  return h;
+}
+
+TEST(TransportChecker, TheRequestersCompletionsGoOnInTheirOrder) {  // (R9)
+  Bench bench;
+  Rig rig(bench);
+  QpContext qp = make_qp(Transport::kUc);
+  rig.arrive(10, qp, {});
+  complete(rig, 10, qp, 0, WcStatus::kSuccess);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.out.cycle(1), Cycle{11 + kLatency});
+  EXPECT_EQ(rig.got(1).role, PacketRole::kSendCompletion);
+  EXPECT_EQ(rig.got(1).cq, kTestSendCq);
+  EXPECT_TRUE(rig.got(1).completes);
+  EXPECT_EQ(qp.state, QpState::kRts);
+  EXPECT_EQ(rig.dut.counters().completions, 1u);
+}
+
+TEST(TransportChecker, OneInErrorMovesTheQpAndFlushedOnesFollow) {  // (R9)
+  Bench bench;
+  Rig rig(bench);
+  QpContext qp = make_qp(Transport::kRc);
+  rig.request(5, qp, 50);
+  complete(rig, 10, qp, 0, WcStatus::kRetryExceeded);
+  complete(rig, 11, qp, 1, WcStatus::kFlushed);
+  rig.arrive(12, qp, {.operation = O::kAck, .psn = 50, .syndrome = 0x1f});
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.got(0).status, WcStatus::kRetryExceeded);
+  EXPECT_EQ(rig.got(1).status, WcStatus::kFlushed);
+  EXPECT_EQ(qp.state, QpState::kError);
+  EXPECT_EQ(rig.dropped(DropReason::kQpTypeOrState), 1u) << "an answer to a QP in error";
+}
+
+TEST(TransportChecker, AWqeThatWasAnsweredIsNotFlushed) {  // (R9)
+  Bench bench;
+  Rig rig(bench);
+  QpContext qp = make_qp(Transport::kRc);
+  rig.request(5, qp, 50);
+  rig.arrive(10, qp, {.operation = O::kAck, .psn = 50, .syndrome = 0x1f});
+  complete(rig, 20, qp, 0, WcStatus::kFlushed);
+  complete(rig, 30, qp, 0, WcStatus::kRetryExceeded);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 3u) << "the completion, the ACK, the failure";
+  EXPECT_FALSE(rig.got(2).completes);
+  EXPECT_EQ(qp.state, QpState::kError) << "it fails all the same";
+  EXPECT_EQ(qp.pins.count(), 3u) << "the dropped one let go of it";
+}
+
+}  // namespace
+}  // namespace rxnic

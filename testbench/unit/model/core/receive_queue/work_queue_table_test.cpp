@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/core/receive_queue/work_queue_table.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <stdexcept>
+
+namespace rxnic {
+namespace {
+
+using Supply = WorkQueueTable::Supply;
+
+WqContext queue(WqLayout layout, std::uint32_t slots, std::uint32_t stride = 64) {
+  WqContext c;
+  c.kind = layout == WqLayout::kLinkedList ? WqKind::kSrq : WqKind::kRq;
+  c.layout = layout;
+  c.slots = slots;
+  c.stride = stride;
+  return c;
+}
+
+// Brings what the table asks for, all zero.
+std::uint32_t serve_reads(WorkQueueTable& t) {
+  std::uint32_t n = 0;
+  WorkQueueTable::Read r;
+  while (t.next_read(kNoWq, r)) {
+    std::memset(r.data, 0, r.bytes);
+    t.arrived(r.id, true);
+    ++n;
+  }
+  return n;
+}
+
+TEST(WorkQueueTable, RefusesSizesThatTheLayoutDoesNotKnow) {
+  WorkQueueTable t({});
+  EXPECT_THROW(t.create(queue(WqLayout::kCyclic, 12)), std::invalid_argument);
+  EXPECT_THROW(t.create(queue(WqLayout::kCyclic, 0)), std::invalid_argument);
+  EXPECT_THROW(t.create(queue(WqLayout::kLinkedList, 1)), std::invalid_argument);
+  EXPECT_THROW(t.create(queue(WqLayout::kLinkedList, 1u << 17)), std::invalid_argument);
+  EXPECT_THROW(t.create(queue(WqLayout::kCyclic, 16, 48)), std::invalid_argument);
+  EXPECT_THROW(t.create(queue(WqLayout::kCyclic, 16, 16)), std::invalid_argument);
+  EXPECT_NO_THROW(t.create(queue(WqLayout::kLinkedList, 1u << 16)));
+}
+
+TEST(WorkQueueTable, DoorbellsThatMakeNoSenseChangeNothing) {  // R1
+  WorkQueueTable t({});
+  const WqId q = t.create(queue(WqLayout::kCyclic, 8));
+  const WqId list = t.create(queue(WqLayout::kLinkedList, 8));
+  EXPECT_TRUE(t.post(q, 8));
+  EXPECT_FALSE(t.post(q, 9));
+  EXPECT_FALSE(t.post(q, 7));
+  EXPECT_TRUE(t.post(q, 8));  // nothing new
+  EXPECT_FALSE(t.post(list, 8));
+  EXPECT_TRUE(t.post(list, 7));
+  EXPECT_FALSE(t.post(WqId{99}, 1));
+  EXPECT_FALSE(t.arm_limit(WqId{99}, 1));
+  EXPECT_EQ(t.counters().bad_doorbells, 5u);
+  EXPECT_EQ(t.posted(q), 8u);
+}
+
+TEST(WorkQueueTable, DoorbellsTakeFreeContextsOnlyAndPacketsTheLeastRecentlyUsed) {  // R2
+  WorkQueueTable::Sizes sizes;
+  sizes.contexts = 2;
+  WorkQueueTable t(sizes);
+  WqId q[3];
+  for (WqId& id : q) id = t.create(queue(WqLayout::kCyclic, 8));
+  for (const WqId id : q) t.post(id, 4);
+  EXPECT_EQ(serve_reads(t), 2u);  // q[2] found no free context
+  EXPECT_EQ(t.supply(q[0]), Supply::kReady);
+  EXPECT_EQ(t.supply(q[1]), Supply::kReady);
+  EXPECT_EQ(t.supply(q[0]), Supply::kReady);
+  EXPECT_EQ(t.supply(q[2]), Supply::kComing);  // q[1]'s
+  EXPECT_EQ(t.counters().evictions, 1u);
+  EXPECT_EQ(serve_reads(t), 1u);
+  EXPECT_EQ(t.supply(q[2]), Supply::kReady);
+  EXPECT_EQ(t.supply(q[0]), Supply::kReady);
+  EXPECT_EQ(t.supply(q[1]), Supply::kComing);
+}
+
+TEST(WorkQueueTable, QueuesTakeTurnsButWhatAPacketWaitsForGoesFirst) {  // R3
+  WorkQueueTable::Sizes sizes;
+  sizes.wqes_per_read = 1;
+  WorkQueueTable t(sizes);
+  const WqContext c = queue(WqLayout::kCyclic, 8);
+  WqId q[3];
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    WqContext own = c;
+    own.base = BusAddress{0x1000 * i};
+    q[i] = t.create(own);
+    t.post(q[i], 4);
+  }
+  WorkQueueTable::Read r;
+  std::vector<std::uint64_t> order;
+  for (const WqId wanted : {kNoWq, kNoWq, kNoWq, kNoWq, q[2], q[2], kNoWq}) {
+    ASSERT_TRUE(t.next_read(wanted, r));
+    order.push_back(raw(r.where) / 0x1000);
+  }
+  EXPECT_EQ(order, (std::vector<std::uint64_t>{0, 1, 2, 0, 2, 2, 1}));
+}
+
+TEST(WorkQueueTable, ReadsAreLimited) {  // R3
+  WorkQueueTable::Sizes sizes;
+  sizes.reads = 2;
+  sizes.wqes_per_read = 1;
+  WorkQueueTable t(sizes);
+  const WqId q = t.create(queue(WqLayout::kCyclic, 8));
+  t.post(q, 8);
+  WorkQueueTable::Read a, b, c;
+  EXPECT_TRUE(t.next_read(kNoWq, a));
+  EXPECT_TRUE(t.next_read(kNoWq, b));
+  EXPECT_FALSE(t.next_read(q, c));
+  t.arrived(b.id, true);
+  EXPECT_TRUE(t.next_read(kNoWq, c));
+}
+
+TEST(WorkQueueTable, TheLimitIsReachedOnceWhenFewerStayPosted) {  // R4
+  WorkQueueTable t({});
+  WqContext c = queue(WqLayout::kCyclic, 16);
+  c.limit = 7;
+  const WqId q = t.create(c);
+  t.post(q, 10);
+  serve_reads(t);
+  for (const bool reached : {false, false, false, true, false, false}) {
+    EXPECT_EQ(t.take_reaches_limit(q), reached);
+    ASSERT_EQ(t.supply(q), Supply::kReady);
+    t.take(q);
+  }
+  EXPECT_EQ(t.context(q).limit, 0u);
+}
+
+TEST(WorkQueueTable, AFailedRqHandsOutNothingAndFlushesInOrder) {  // R5
+  WorkQueueTable t({});
+  const WqId q = t.create(queue(WqLayout::kCyclic, 8));
+  t.post(q, 6);
+  serve_reads(t);
+  ASSERT_EQ(t.supply(q), Supply::kReady);
+  t.take(q);
+  t.fail(q, Cqn{3});
+  EXPECT_EQ(t.supply(q), Supply::kNone);
+  EXPECT_EQ(t.posted(q), 5u);
+  for (std::uint32_t slot = 1; slot < 6; ++slot) EXPECT_EQ(t.flush_one(q), slot);
+  EXPECT_EQ(t.posted(q), 0u);
+  EXPECT_TRUE(t.post(q, 9));
+  EXPECT_EQ(serve_reads(t), 0u);
+  EXPECT_EQ(t.flush_one(q), 6u);
+  t.reset(q);
+  EXPECT_FALSE(t.failed(q));
+  EXPECT_TRUE(t.post(q, 1));
+  EXPECT_EQ(serve_reads(t), 1u);
+}
+
+TEST(WorkQueueTable, WhatIsReadForAQueueThatIsGoneIsNotUsed) {
+  WorkQueueTable t({});
+  const WqId q = t.create(queue(WqLayout::kCyclic, 8));
+  t.post(q, 4);
+  WorkQueueTable::Read r;
+  ASSERT_TRUE(t.next_read(kNoWq, r));
+  t.destroy(q);
+  EXPECT_FALSE(t.exists(q));
+  EXPECT_EQ(t.supply(q), Supply::kNone);
+  const WqId other = t.create(queue(WqLayout::kCyclic, 8));
+  t.post(other, 4);
+  t.arrived(r.id, true);
+  EXPECT_EQ(t.supply(other), Supply::kComing);
+  EXPECT_EQ(t.counters().wqes_discarded, 4u);
+  EXPECT_EQ(t.reads_in_flight(), 0u);
+}
+
+TEST(WorkQueueTable, ANumberIsFreeWhenNothingIsReadForItAnyMore) {  // R6
+  WorkQueueTable t({});
+  const WqId q = t.create(queue(WqLayout::kCyclic, 16));
+  ASSERT_TRUE(t.post(q, 16));
+  WorkQueueTable::Read first, second;
+  ASSERT_TRUE(t.next_read(kNoWq, first));
+  ASSERT_TRUE(t.next_read(kNoWq, second));
+  EXPECT_FALSE(t.destroy(q));
+  EXPECT_FALSE(t.exists(q));
+  WorkQueueTable::Read none;
+  EXPECT_FALSE(t.next_read(q, none)) << "nothing more is read";
+  const WqId other = t.create(queue(WqLayout::kCyclic, 16));
+  EXPECT_NE(other, q);
+  t.arrived(first.id, true);
+  EXPECT_FALSE(t.destroy(q));
+  t.arrived(second.id, true);
+  EXPECT_TRUE(t.destroy(q));
+  EXPECT_TRUE(t.destroy(q)) << "may be repeated";
+  EXPECT_EQ(t.create(queue(WqLayout::kCyclic, 16)), q);
+  EXPECT_TRUE(t.destroy(WqId{99})) << "no such queue";
+}
+
+}  // namespace
+}  // namespace rxnic

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules R1..R5 of model/core/requester/send_wqe_format.h.
+#include "model/core/requester/send_wqe_format.h"
+
+#include <gtest/gtest.h>
+
+#include "testbench/unit/send_wqes.h"
+
+namespace rxnic {
+namespace {
+
+constexpr std::uint32_t kMtu = 1024;
+
+WcStatus parse(const WqeSpec& spec, Transport transport, SendWqe& out, std::uint32_t stride = 256) {
+  static std::vector<std::uint8_t> slot;  // `out` may point into it
+  slot = wqe_bytes(spec, stride, transport == Transport::kUd);
+  return parse_send_wqe(slot, transport, kMtu, out);
+}
+WcStatus parse(const WqeSpec& spec, Transport transport) {
+  SendWqe out;
+  return parse(spec, transport, out);
+}
+
+TEST(SendWqeFormat, OpcodesAreThoseOfTheTransport) {  // (R1)
+  using S = SendOpcode;
+  struct Row {
+    S opcode;
+    bool ud, uc, rc;
+  };
+  constexpr Row kRows[] = {{S::kSend, true, true, true},
+                           {S::kSendImm, true, true, true},
+                           {S::kSendInvalidate, false, false, true},
+                           {S::kWrite, false, true, true},
+                           {S::kWriteImm, false, true, true},
+                           {S::kRead, false, false, true},
+                           {S::kCompareSwap, false, false, true},
+                           {S::kFetchAdd, false, false, true},
+                           {S::kLocalInvalidate, false, false, false},
+                           {S::kBindWindow, false, false, false},
+                           {S::kAtomicWrite, false, false, true},
+                           {S{200}, false, false, false}};
+  for (const Row& row : kRows) {
+    const WqeSpec spec{.opcode = row.opcode, .sge = {{8, 1, 0x1000}}};
+    const auto good = [](bool is) { return is ? WcStatus::kSuccess : WcStatus::kLocalQpOperation; };
+    EXPECT_EQ(parse(spec, Transport::kUd), good(row.ud)) << int(row.opcode);
+    EXPECT_EQ(parse(spec, Transport::kUc), good(row.uc)) << int(row.opcode);
+    EXPECT_EQ(parse(spec, Transport::kRc), good(row.rc)) << int(row.opcode);
+    EXPECT_EQ(parse(spec, Transport::kXrc), good(row.rc && row.opcode != S::kAtomicWrite)) << int(row.opcode);
+  }
+}
+
+TEST(SendWqeFormat, FieldsAreThoseThatTheDriverWrote) {
+  SendWqe w;
+  ASSERT_EQ(parse({.opcode = SendOpcode::kWriteImm,
+                   .flags = kSendSignaled | kSendFence,
+                   .immediate = 0x11223344,
+                   .remote_srqn = 0x55,
+                   .remote = {.va = 0x123456789a, .rkey = 0x777},
+                   .sge = {{5, 1, 0x1000}, {6, 2, 0x2000}}},
+                  Transport::kRc, w),
+            WcStatus::kSuccess);
+  EXPECT_EQ(w.opcode, SendOpcode::kWriteImm);
+  EXPECT_EQ(w.flags, kSendSignaled | kSendFence);
+  EXPECT_EQ(w.immediate, 0x11223344u);
+  EXPECT_EQ(w.remote_srqn, 0x55u);
+  EXPECT_EQ(w.remote.va, 0x123456789au);
+  EXPECT_EQ(w.remote.rkey, 0x777u);
+  EXPECT_EQ(w.bytes, 11u);
+  ASSERT_EQ(w.segments().size(), 2u);
+  EXPECT_EQ(w.segments()[1].address, 0x2000u);
+  EXPECT_EQ(send_wqe_bytes(w), 64u + 2 * 16);
+
+  AddressVector to;
+  to.source_gid_index = 2;
+  ASSERT_EQ(parse({.remote_qpn = 0xff123456, .remote_qkey = 9, .address = to}, Transport::kUd, w), WcStatus::kSuccess);
+  EXPECT_EQ(w.remote_qpn, 0x123456u) << "24 bits";
+  EXPECT_EQ(w.remote_qkey, 9u);
+  EXPECT_EQ(w.address.source_gid_index, 2u);
+}
+
+TEST(SendWqeFormat, EmptySegmentsArePassedOver) {  // (R2)
+  SendWqe w;
+  ASSERT_EQ(parse({.sge = {{0, 0, 0}, {5, 1, 0x1000}, {0, 7, 7}, {6, 2, 0x2000}}}, Transport::kRc, w),
+            WcStatus::kSuccess);
+  ASSERT_EQ(w.segments().size(), 2u);
+  EXPECT_EQ(w.segments()[0].address, 0x1000u);
+  EXPECT_EQ(w.segments()[1].address, 0x2000u);
+  EXPECT_EQ(w.bytes, 11u);
+}
+
+TEST(SendWqeFormat, SegmentsThatLeaveTheSlotAreRefused) {  // (R2)
+  SendWqe w;
+  WqeSpec spec;
+  spec.sge.assign(4, {1, 1, 0x1000});
+  EXPECT_EQ(parse(spec, Transport::kRc, w, 128), WcStatus::kSuccess);
+  auto slot = wqe_bytes(spec, 128);
+  slot[2] = 5;  // SendControl::sge_count
+  EXPECT_EQ(parse_send_wqe(slot, Transport::kRc, kMtu, w), WcStatus::kLocalQpOperation);
+  slot.resize(kMaxSendStride);
+  slot[2] = kMaxSge + 1;
+  EXPECT_EQ(parse_send_wqe(slot, Transport::kRc, kMtu, w), WcStatus::kLocalQpOperation);
+  EXPECT_EQ(parse_send_wqe({slot.data(), 63}, Transport::kRc, kMtu, w), WcStatus::kLocalQpOperation);
+}
+
+TEST(SendWqeFormat, InlineDataIsInTheSlot) {  // (R2)
+  SendWqe w;
+  const std::vector<std::uint8_t> data{1, 2, 3};
+  ASSERT_EQ(parse({.inline_data = data}, Transport::kRc, w), WcStatus::kSuccess);
+  EXPECT_EQ(w.bytes, 3u);
+  EXPECT_EQ(std::vector<std::uint8_t>(w.inline_data, w.inline_data + 3), data);
+  EXPECT_EQ(send_wqe_bytes(w), 67u);
+  auto slot = wqe_bytes({.inline_data = std::vector<std::uint8_t>(64)}, 128);
+  EXPECT_EQ(parse_send_wqe(slot, Transport::kRc, kMtu, w), WcStatus::kSuccess);
+  slot[4] = 65;  // SendControl::inline_bytes
+  EXPECT_EQ(parse_send_wqe(slot, Transport::kRc, kMtu, w), WcStatus::kLocalQpOperation);
+  EXPECT_EQ(parse({.opcode = SendOpcode::kRead, .inline_data = data}, Transport::kRc), WcStatus::kLocalQpOperation);
+}
+
+TEST(SendWqeFormat, AReadOrAtomicHasOneSegment) {  // (R3)
+  using S = SendOpcode;
+  EXPECT_EQ(parse({.opcode = S::kRead, .sge = {{5, 1, 0}, {0, 0, 0}}}, Transport::kRc), WcStatus::kSuccess);
+  EXPECT_EQ(parse({.opcode = S::kRead, .sge = {{5, 1, 0}, {6, 1, 0}}}, Transport::kRc), WcStatus::kLocalQpOperation);
+  EXPECT_EQ(parse({.opcode = S::kRead}, Transport::kRc), WcStatus::kSuccess) << "no bytes";
+  for (const S atomic : {S::kCompareSwap, S::kFetchAdd}) {
+    EXPECT_EQ(parse({.opcode = atomic, .sge = {{8, 1, 0}}}, Transport::kRc), WcStatus::kSuccess);
+    EXPECT_EQ(parse({.opcode = atomic, .sge = {{7, 1, 0}}}, Transport::kRc), WcStatus::kLocalQpOperation);
+    EXPECT_EQ(parse({.opcode = atomic}, Transport::kRc), WcStatus::kLocalQpOperation);
+  }
+}
+
+TEST(SendWqeFormat, AnAtomicWriteHasEightBytesOfData) {  // (R2) (R3)
+  constexpr auto kWrite = SendOpcode::kAtomicWrite;
+  for (const std::uint32_t bytes : {0u, 4u, 7u, 8u, 9u, 16u}) {
+    const WcStatus expected = bytes == 8 ? WcStatus::kSuccess : WcStatus::kLocalQpOperation;
+    EXPECT_EQ(parse({.opcode = kWrite, .sge = {{bytes, 1, 0}}}, Transport::kRc), expected) << bytes;
+    EXPECT_EQ(parse({.opcode = kWrite, .inline_data = std::vector<std::uint8_t>(bytes)}, Transport::kRc), expected);
+  }
+  EXPECT_EQ(parse({.opcode = kWrite, .sge = {{3, 1, 0}, {5, 1, 0}}}, Transport::kRc), WcStatus::kSuccess) << "gathered";
+  EXPECT_EQ(completion_opcode(kWrite), CqeOpcode::kAtomicWrite);
+  EXPECT_TRUE(has(kWrite, kSaved) && !has(kWrite, kReturnsData));
+}
+
+TEST(SendWqeFormat, AMessageHasAGreatestLength) {  // (R4)
+  const auto longest = static_cast<std::uint32_t>(kMaxSendBytes);
+  EXPECT_EQ(parse({.sge = {{longest - 1, 1, 0}, {1, 1, 0}}}, Transport::kRc), WcStatus::kSuccess);
+  EXPECT_EQ(parse({.sge = {{longest, 1, 0}, {1, 1, 0}}}, Transport::kRc), WcStatus::kLocalLength);
+  EXPECT_EQ(parse({.sge = {{~0u, 1, 0}, {~0u, 1, 0}}}, Transport::kUc), WcStatus::kLocalLength) << "no wrap";
+  EXPECT_EQ(parse({.sge = {{kMtu, 1, 0}}}, Transport::kUd), WcStatus::kSuccess);
+  EXPECT_EQ(parse({.sge = {{kMtu, 1, 0}, {1, 1, 0}}}, Transport::kUd), WcStatus::kLocalLength);
+}
+
+TEST(SendWqeFormat, CompletionsSayWhatWasAskedFor) {
+  EXPECT_EQ(completion_opcode(SendOpcode::kSendImm), CqeOpcode::kSend);
+  EXPECT_EQ(completion_opcode(SendOpcode::kWriteImm), CqeOpcode::kRdmaWrite);
+  EXPECT_EQ(completion_opcode(SendOpcode::kRead), CqeOpcode::kRdmaRead);
+  EXPECT_EQ(completion_opcode(SendOpcode::kCompareSwap), CqeOpcode::kCompareSwap);
+  EXPECT_EQ(completion_opcode(SendOpcode::kFetchAdd), CqeOpcode::kFetchAdd);
+  EXPECT_EQ(completion_opcode(SendOpcode{99}), CqeOpcode::kSend) << "garbage";
+}
+
+}  // namespace
+}  // namespace rxnic

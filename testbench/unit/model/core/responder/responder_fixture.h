@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// One QP and its responder, fed packet by packet. The packets stay, so that a later block's verdict can be played.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "model/core/responder/refusal.h"
+#include "model/core/responder/responder.h"
+#include "model/types/syndrome.h"
+#include "testbench/unit/model/core/packet_builder.h"
+#include "testbench/unit/reports.h"
+
+namespace rxnic {
+
+class ResponderFixture : public testing::Test {
+ protected:
+  explicit ResponderFixture(Transport transport) : qp(make_qp(transport)) {
+    srqs[kSrq] = {.queue = WqId{50}, .cq = Cqn{60}, .xrcd = qp.xrcd};
+    srqs[kOtherSrq] = {.queue = WqId{51}, .cq = Cqn{61}, .xrcd = qp.xrcd};
+    srqs[kForeignSrq] = {.queue = WqId{52}, .cq = Cqn{62}, .xrcd = Xrcdn{99}};
+  }
+  // Makes the packet and has it checked, as the transport checker does.
+  Packet& check(PacketSpec spec) {
+    if (spec.srq == 0) spec.srq = kSrq;
+    packets.push_back(make_packet(qp, spec));
+    Packet& p = *packets.back();
+    if (responder.abandons_message(p)) {
+      responder.abandon_message(qp);
+      ++abandoned;
+    }
+    responder.check(p);
+    return p;
+  }
+  // The first packet of a message that goes on.
+  void in_send() { check({.operation = Operation::kSendFirst, .psn = qp.expected_psn.value, .payload = kTestMtu}); }
+  void in_write(std::uint32_t length = 3 * kTestMtu) {
+    check({.operation = Operation::kWriteFirst, .psn = qp.expected_psn.value, .payload = kTestMtu, .length = length});
+  }
+  // The QP as new, whatever happened before.
+  void restart() {
+    const std::uint32_t residence = qp.residence + 1;
+    qp = make_qp(qp.transport);
+    qp.residence = residence;
+  }
+  // A block behind the checker, whose reports the checker takes at once.
+  void fail_rnr(Packet& p) {
+    block.fail_rnr(p);
+    report();
+  }
+  void fail_qp(Packet& p, DropReason reason, std::uint8_t syndrome, WcStatus status) {
+    block.fail_qp(p, reason, syndrome, status);
+    report();
+  }
+  bool is_squashed(const Packet& p) const { return block.refuses(p); }  // were it the next to come there
+  void report() {
+    Reports reports;
+    block.report(reports, Cycle{});
+    for (const Refusal& r : reports.all) {
+      responder.apply(r);
+      r.qp->pins.remove(Cycle{});
+    }
+  }
+
+  static constexpr std::uint32_t kSrq = 5;
+  static constexpr std::uint32_t kOtherSrq = 6;
+  static constexpr std::uint32_t kForeignSrq = 7;
+  QpContext qp;
+  SrqTable srqs;
+  ResponderResources resources;
+  Responder responder{resources, srqs};
+  Refusals block;
+  std::vector<std::unique_ptr<Packet>> packets;
+  unsigned abandoned = 0;
+};
+
+inline void expect_executed(const Packet& p) {
+  EXPECT_EQ(p.outcome, Outcome::kExecute) << opcode_name(p.h.opcode);
+  EXPECT_EQ(p.drop_reason, DropReason::kNone);
+}
+inline void expect_refused(const Packet& p) {  // NAK 0x61
+  EXPECT_EQ(p.outcome, Outcome::kNak) << opcode_name(p.h.opcode);
+  EXPECT_EQ(p.drop_reason, DropReason::kInvalidRequest);
+  EXPECT_EQ(p.syndrome, kNakInvalidRequest);
+  EXPECT_TRUE(p.acknowledge);
+  EXPECT_EQ(p.status, WcStatus::kRemoteInvalidRequest);
+  EXPECT_EQ(p.answer_psn, p.h.psn);
+  EXPECT_EQ(p.qp->state, QpState::kError);
+}
+inline void expect_dropped(const Packet& p, DropReason reason) {
+  EXPECT_EQ(p.outcome, Outcome::kDrop) << opcode_name(p.h.opcode);
+  EXPECT_EQ(p.drop_reason, reason);
+  EXPECT_FALSE(p.acknowledge);
+}
+
+}  // namespace rxnic

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/core/tag_matching/tag_match_list.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace rxnic {
+namespace {
+
+constexpr std::uint64_t kExact = ~std::uint64_t{0};
+
+TagEntry entry(std::uint32_t handle, std::uint64_t tag, std::uint64_t mask = kExact) {
+  return {handle, tag, mask, {64, 1, handle * 0x100}};
+}
+
+TEST(TagMatchList, OldestOfTwoMatchesWins) {  // R1
+  TagMatchList list(8);
+  ASSERT_TRUE(list.append(entry(5, 7), true));
+  ASSERT_TRUE(list.append(entry(2, 7), true));
+  EXPECT_EQ(list.search(7).handle, 5u);
+  EXPECT_EQ(list.search(7).handle, 2u);
+  EXPECT_EQ(list.search(7).handle, kNoTag);
+}
+
+TEST(TagMatchList, OldestWinsAcrossMasks) {  // R1
+  TagMatchList list(8);
+  list.append(entry(0, 0x10, 0xf0), true);
+  list.append(entry(1, 0x17), true);
+  list.append(entry(2, 0, 0), true);
+  EXPECT_EQ(list.search(0x17).handle, 0u);
+  EXPECT_EQ(list.search(0x17).handle, 1u);
+  EXPECT_EQ(list.search(0x17).handle, 2u);
+}
+
+TEST(TagMatchList, MaskIsAppliedToTheTagNotToTheEntry) {  // rules 5.2
+  TagMatchList list(8);
+  list.append(entry(0, 0x1f, 0xf0), true);  // its tag has bits outside its mask: it can never match
+  EXPECT_EQ(list.search(0x1f).handle, kNoTag);
+  list.append(entry(1, 0x10, 0xf0), true);
+  EXPECT_EQ(list.search(0x1f).handle, 1u);
+}
+
+TEST(TagMatchList, AMatchIsConsumed) {  // R1
+  TagMatchList list(2);
+  list.append(entry(0, 7), true);
+  list.search(7);
+  EXPECT_EQ(list.size(), 0u);
+  EXPECT_FALSE(list.remove(0));
+}
+
+TEST(TagMatchList, FullAndDoubleHandlesAreRefused) {  // R2
+  TagMatchList list(2);
+  EXPECT_FALSE(list.append(entry(2, 1), true));
+  EXPECT_TRUE(list.append(entry(0, 1), true));
+  EXPECT_FALSE(list.append(entry(0, 2), true));
+  EXPECT_TRUE(list.append(entry(1, 2), true));
+  EXPECT_FALSE(list.append(entry(1, 3), true));
+  EXPECT_TRUE(list.remove(0));
+  EXPECT_FALSE(list.remove(0));
+  EXPECT_TRUE(list.append(entry(0, 3), true));
+}
+
+TEST(TagMatchList, EntriesAddedOutOfPhaseMatchNothingUntilSoftwareHasSeenAll) {  // R3
+  TagMatchList list(8);
+  list.append(entry(0, 1), true);
+  list.count_unexpected();
+  EXPECT_FALSE(list.in_phase());
+  list.append(entry(1, 1), true);
+  list.append(entry(2, 2), true);
+  EXPECT_EQ(list.search(2).handle, kNoTag);
+  EXPECT_EQ(list.search(1).handle, 0u);  // the older one goes on matching
+  EXPECT_EQ(list.search(1).handle, kNoTag);
+  list.count_unexpected();
+  list.acknowledge(1);
+  EXPECT_EQ(list.search(2).handle, kNoTag);
+  list.acknowledge(2);
+  EXPECT_EQ(list.search(2).handle, 2u);
+  EXPECT_EQ(list.search(1).handle, 1u);
+}
+
+TEST(TagMatchList, WhatMatchedInAnEarlierPhaseGoesOnMatching) {  // R3
+  TagMatchList list(8);
+  list.count_unexpected();
+  list.append(entry(0, 1), true);
+  list.acknowledge(1);
+  list.count_unexpected();
+  list.append(entry(1, 1), true);
+  EXPECT_EQ(list.search(1).handle, 0u);
+  EXPECT_EQ(list.search(1).handle, kNoTag);
+}
+
+TEST(TagMatchList, ASyncIsWantedBeyond0x3fffUnacknowledged) {  // R4
+  TagMatchList list(2);
+  for (int i = 0; i < 0x3fff; ++i) list.count_unexpected();
+  EXPECT_FALSE(list.wants_sync());
+  list.count_unexpected();
+  EXPECT_TRUE(list.wants_sync());
+  list.acknowledge(1);
+  EXPECT_FALSE(list.wants_sync());
+}
+
+TEST(TagMatchList, CountsAreModulo2To16) {  // R4
+  TagMatchList list(2);
+  list.acknowledge(0xfff0);
+  for (int i = 0; i < 0xfff0; ++i) list.count_unexpected();
+  EXPECT_TRUE(list.in_phase());
+  for (int i = 0; i < 0x20; ++i) list.count_unexpected();
+  EXPECT_FALSE(list.wants_sync());
+  list.acknowledge(0x10);
+  EXPECT_TRUE(list.in_phase());
+}
+
+TEST(TagMatchList, OnceOneIsInTheOverflowAllLaterOnesAre) {  // R5
+  TagMatchList list(8);
+  list.append(entry(0, 0), true);
+  list.append(entry(1, 1), false);
+  list.append(entry(2, 2), true);
+  EXPECT_FALSE(list.in_overflow(0));
+  EXPECT_TRUE(list.in_overflow(2));
+  EXPECT_EQ(list.in_cam(), 1u);
+  EXPECT_EQ(list.in_overflow(), 2u);
+}
+
+TEST(TagMatchList, AWalkGoesUpToTheMatchOrTheEnd) {  // R5
+  TagMatchList list(8);
+  for (std::uint32_t i = 0; i < 6; ++i) list.append(entry(i, i), i < 2);
+  EXPECT_EQ(list.search(1).overflow_walked, 0u);
+  EXPECT_EQ(list.search(99).overflow_walked, 4u);
+  EXPECT_EQ(list.search(3).overflow_walked, 2u);
+  EXPECT_EQ(list.search(5).overflow_walked, 3u);
+}
+
+TEST(TagMatchList, PromotionMovesTheOldestOfTheOverflow) {  // R5
+  TagMatchList list(8);
+  for (std::uint32_t i = 0; i < 4; ++i) list.append(entry(i, i), i < 1);
+  list.promote(2);
+  EXPECT_EQ(list.in_cam(), 3u);
+  EXPECT_FALSE(list.in_overflow(2));
+  EXPECT_TRUE(list.in_overflow(3));
+  EXPECT_EQ(list.search(2).overflow_walked, 0u);
+  EXPECT_EQ(list.search(3).overflow_walked, 1u);
+}
+
+TEST(TagMatchList, ARestoredEntryIsAsOldAsItWas) {  // R6
+  TagMatchList list(8);
+  list.append(entry(0, 7), true);
+  list.append(entry(1, 7), true);
+  ASSERT_EQ(list.search(7).handle, 0u);
+  list.restore(0);
+  list.restore(0);  // only once
+  EXPECT_EQ(list.size(), 2u);
+  EXPECT_EQ(list.search(7).handle, 0u);
+  EXPECT_EQ(list.search(7).handle, 1u);
+}
+
+// The same rules as a plain list that is searched from its start.
+class Reference {
+ public:
+  explicit Reference(std::uint32_t max) : max_(max) {}
+  bool append(const TagEntry& e, bool held) {
+    if (e.handle >= max_ || find(e.handle) != entries_.end()) return false;
+    entries_.push_back({e, held});
+    return true;
+  }
+  bool remove(std::uint32_t handle) {
+    const auto it = find(handle);
+    if (it == entries_.end()) return false;
+    entries_.erase(it);
+    return true;
+  }
+  std::uint32_t search(std::uint64_t tag) {
+    for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+      if (it->held || (tag & it->entry.mask) != it->entry.tag) continue;
+      const std::uint32_t handle = it->entry.handle;
+      consumed_.emplace(it->entry, static_cast<std::size_t>(it - entries_.begin()));
+      entries_.erase(it);
+      return handle;
+    }
+    return kNoTag;
+  }
+  void restore() {
+    entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(consumed_->second), {consumed_->first, false});
+  }
+  void release() {
+    for (Held& h : entries_) h.held = false;
+  }
+
+ private:
+  struct Held {
+    TagEntry entry;
+    bool held;
+  };
+  std::vector<Held>::iterator find(std::uint32_t handle) {
+    return std::find_if(entries_.begin(), entries_.end(), [&](const Held& h) { return h.entry.handle == handle; });
+  }
+  std::uint32_t max_;
+  std::vector<Held> entries_;
+  std::optional<std::pair<TagEntry, std::size_t>> consumed_;
+};
+
+TEST(TagMatchList, RandomOperationsAgreeWithAPlainList) {
+  const char* text = std::getenv("RXNIC_SEED");
+  const std::uint64_t seed = text == nullptr ? 3 : std::strtoull(text, nullptr, 0);
+  std::cout << "RXNIC_SEED=" << seed << '\n';
+  std::mt19937_64 random(seed);
+  constexpr std::uint32_t kMax = 48;
+  TagMatchList list(kMax);
+  Reference reference(kMax);
+  std::size_t matches = 0, misses = 0, refused = 0, restored = 0;
+  for (int i = 0; i < 200000; ++i) {
+    const auto handle = static_cast<std::uint32_t>(random() % (kMax + 2));
+    const std::uint64_t tag = random() % 8;
+    switch (random() % 8) {
+      case 0:
+      case 1:
+      case 2: {
+        const std::uint64_t mask = random() % 2 ? kExact : random() % 8;
+        const TagEntry e = entry(handle, tag & mask, mask);
+        const bool ok = reference.append(e, !list.in_phase());
+        ASSERT_EQ(list.append(e, list.in_cam() < 16), ok) << "step " << i;
+        refused += !ok;
+        break;
+      }
+      case 3: {
+        const bool ok = reference.remove(handle);
+        ASSERT_EQ(list.remove(handle), ok) << "step " << i;
+        break;
+      }
+      case 4:
+        list.count_unexpected();
+        break;
+      case 5:
+        list.acknowledge(list.unexpected());
+        reference.release();
+        break;
+      default: {
+        const std::uint32_t expected = reference.search(tag);
+        const auto got = list.search(tag);
+        ASSERT_EQ(got.handle, expected) << "step " << i;
+        (expected == kNoTag ? misses : matches)++;
+        if (got.overflow_walked > 0) list.promote(static_cast<std::uint32_t>(random() % 3));
+        if (expected != kNoTag && random() % 4 == 0) {
+          list.restore(expected);
+          reference.restore();
+          ++restored;
+        }
+      }
+    }
+  }
+  EXPECT_GT(matches, 10000u);
+  EXPECT_GT(misses, 1000u);
+  EXPECT_GT(refused, 1000u);
+  EXPECT_GT(restored, 1000u);
+}
+
+TEST(TagMatchList, SixtyFourThousandEntriesAreNotSearchedOneByOne) {
+  constexpr std::uint32_t kMany = 1u << 16;
+  TagMatchList list(kMany);
+  for (std::uint32_t i = 0; i < kMany; ++i) ASSERT_TRUE(list.append(entry(i, i % 64 ? i : 3, kExact), true));
+  // Quadratic work would take minutes.
+  for (std::uint32_t i = kMany - 1; i > 0; --i) ASSERT_EQ(list.search(i % 64 ? i : 3).handle == kNoTag, false);
+}
+
+}  // namespace
+}  // namespace rxnic

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole captures through the whole path: the project's own sample always, the shared captures where they are.
+#include "testbench/sim/replay.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "model/core/wire/icrc.h"
+#include "testbench/sim/kernel.h"
+#include "testbench/sim/report.h"
+#include "testbench/unit/sim/captures.h"
+#include "testbench/unit/sim/temporary_folder.h"
+#include "traces/capture_reader.h"
+#include "traces/survey.h"
+
+namespace rxnic {
+namespace {
+
+const std::string kSample = RXNIC_SOURCE_DIR "/traces/sample.pcap";
+
+std::string contents(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+RunResult run(const std::string& trace, const std::string& receiver = "", EngineMode mode = EngineMode::kFast) {
+  ReplayOptions o;
+  o.trace = trace;
+  o.receiver = receiver;
+  o.config = "nic_100g_gen3";
+  o.mode = mode;
+  return replay(o);
+}
+
+std::uint64_t count(const std::vector<NamedCount>& counts, const std::string& name) {
+  for (const auto& [key, value] : counts) {
+    if (key == name) return value;
+  }
+  ADD_FAILURE() << "no counter " << name;
+  return 0;
+}
+
+void expect_accounted(const RunResult& r) {
+  EXPECT_EQ(r.packets.seen, r.packets.accepted + r.packets.not_rdma + r.packets.dropped_total());
+  EXPECT_EQ(r.captured, r.packets.seen + r.from_receiver + r.to_others);
+  for (const BlockResult& b : r.blocks) {
+    std::uint64_t cycles = 0;
+    for (const std::uint64_t n : b.account) cycles += n;
+    EXPECT_EQ(cycles, r.cycles) << b.stem;
+  }
+}
+
+TEST(Replay, SampleShowsWhatItWasMadeOf) {
+  const RunResult r = run(kSample);
+  expect_accounted(r);
+  EXPECT_EQ(r.receiver, "10.0.0.2");
+  EXPECT_EQ(r.packets.dropped[static_cast<std::size_t>(DropReason::kIcrc)], 1u);
+  EXPECT_EQ(r.packets.dropped[static_cast<std::size_t>(DropReason::kNoReceiveWqe)], 1u);
+  EXPECT_EQ(r.packets.dropped_total(), 2u);
+  EXPECT_EQ(r.packets.not_rdma, 1u);
+  EXPECT_EQ(count(r.transport, "duplicates"), 1u);
+  EXPECT_EQ(count(r.transport, "cnps"), 1u);
+  EXPECT_EQ(count(r.transport, "rnr_naks"), 1u);
+  EXPECT_GE(r.answers.compared, 10u);
+  EXPECT_EQ(r.answers.different, 0u);
+}
+
+TEST(Replay, SampleIsTheSameTwice) {
+  const std::string first = report_json(run(kSample));
+  EXPECT_EQ(first, report_json(run(kSample)));
+  EXPECT_GT(first.size(), 1000u);
+}
+
+TEST(Replay, ReportReadsBack) {
+  const RunResult r = run(kSample);
+  const std::string text = report_json(r);
+  const RunResult back = parse_report(text, "report.json");
+  EXPECT_EQ(report_json(back), text);
+  EXPECT_EQ(report_summary(back), report_summary(r));
+  EXPECT_THROW(parse_report("{}", "x"), std::invalid_argument);
+  EXPECT_THROW(parse_report("{\"schema\": \"other/9\"}", "x"), std::invalid_argument);
+}
+
+TEST(Replay, EveryCompletionIsInTheCsv) {
+  const TemporaryFolder folder;
+  ReplayOptions o;
+  o.trace = kSample;
+  o.config = "nic_100g_gen3";
+  o.cqes_path = folder.file("cqes.csv");
+  const RunResult r = replay(o);
+  const std::string text = contents(o.cqes_path);
+  EXPECT_EQ(static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n')), r.cqes + 1);
+  EXPECT_NE(text.find("RECV,SUCCESS"), std::string::npos);
+}
+
+TEST(Replay, AnswersAreInAPcapWithGoodIcrcs) {
+  const TemporaryFolder folder;
+  ReplayOptions o;
+  o.trace = kSample;
+  o.config = "nic_100g_gen3";
+  o.responses_path = folder.file("responses.pcap");
+  const RunResult r = replay(o);
+  CaptureReader reader(o.responses_path);
+  std::uint64_t frames = 0;
+  for (CapturedFrame frame; reader.next(frame); ++frames) {
+    Headers h;
+    ASSERT_EQ(parse(frame.bytes, frame.link, h), ParseStatus::kOk);
+    EXPECT_TRUE(icrc_matches(frame.bytes, h));
+  }
+  EXPECT_EQ(frames, r.answers_sent);
+  EXPECT_GT(frames, 10u);
+}
+
+TEST(Replay, UnknownReceiverIsRefusedWithTheKnownOnes) {
+  try {
+    run(kSample, "10.9.9.9");
+    FAIL() << "no error";
+  } catch (const std::invalid_argument& e) {
+    EXPECT_NE(std::string(e.what()).find("10.0.0.2"), std::string::npos) << e.what();
+  }
+}
+
+TEST(Replay, CutCaptureIsReplayedAsFarAsItGoesAndSaysSo) {
+  const TemporaryFolder folder;
+  std::string text = contents(kSample);
+  text.resize(text.size() - 7);
+  std::ofstream(folder.file("cut.pcap"), std::ios::binary) << text;
+  const RunResult whole = run(kSample);
+  const RunResult cut = run(folder.file("cut.pcap"));
+  EXPECT_EQ(cut.captured, whole.captured - 1);
+  ASSERT_EQ(cut.warnings.size(), 1u);
+  expect_accounted(cut);
+}
+
+TEST(Replay, EmptyAndForeignFilesAreNamedErrors) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.file("empty.pcap"), std::ios::binary);
+  std::ofstream(folder.file("text.pcap"), std::ios::binary) << "this is no capture, whatever its name says\n";
+  EXPECT_THROW(run(folder.file("empty.pcap")), TraceError);
+  EXPECT_THROW(run(folder.file("text.pcap")), TraceError);
+  EXPECT_THROW(run(folder.file("absent.pcap")), TraceError);
+}
+
+TEST(Replay, PaceStretchesTimeAndNothingElse) {
+  ReplayOptions o;
+  o.trace = kSample;
+  o.config = "nic_100g_gen3";
+  const RunResult captured = replay(o);
+  o.pace = {Pace::Kind::kRate, 1.0};
+  const RunResult slow = replay(o);
+  EXPECT_EQ(captured.packets.accepted, slow.packets.accepted);
+  EXPECT_NE(captured.cycles, slow.cycles);
+}
+
+class Capture : public testing::TestWithParam<CaptureSide> {
+ protected:
+  void SetUp() override {
+    path_ = kCaptures + GetParam().file;
+    if (!std::filesystem::exists(path_)) GTEST_SKIP() << "no ../shared/captures/" << GetParam().file;
+  }
+  std::string path_;
+};
+
+// Packets and compared answers of each side, counted in the captures with another tool.
+TEST_P(Capture, DropsNothingAndAnswersAsTheReceiverDid) {
+  const RunResult r = run(path_, GetParam().receiver);
+  expect_accounted(r);
+  EXPECT_EQ(r.packets.dropped_total(), 0u);
+  EXPECT_EQ(r.answers.different, 0u) << (r.answers.differences.empty() ? "" : r.answers.differences[0]);
+  EXPECT_EQ(r.answers.compared, r.answers.equal);
+  if (GetParam().file.find("losses") == std::string::npos) {
+    // Nothing was lost: what the receiver answered is what the model answers.
+    EXPECT_EQ(r.answers.compared, r.answers_sent);
+    EXPECT_TRUE(r.answers.uncompared.empty());
+    EXPECT_EQ(count(r.transport, "psn_gaps"), 0u);
+  }
+}
+
+TEST_P(Capture, GivesOneResultInAllModes) {
+  const RunResult fast = run(path_, GetParam().receiver);
+  ReplayOptions o;
+  o.trace = path_;
+  o.receiver = GetParam().receiver;
+  o.config = "nic_100g_gen3";
+  o.pace = {Pace::Kind::kLineRate, 0};  // stepping through every idle cycle of a capture would take minutes
+  const auto hash = [&o](EngineMode mode) {
+    o.mode = mode;
+    return replay(o).state_hash;
+  };
+  const std::uint64_t at_line_rate = hash(EngineMode::kFast);
+  EXPECT_EQ(hash(EngineMode::kStepAll), at_line_rate);
+  EXPECT_EQ(hash(EngineMode::kPerCycle), at_line_rate);
+  EXPECT_EQ(run(path_, GetParam().receiver, EngineMode::kPerCycle).state_hash, fast.state_hash);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shared, Capture, testing::ValuesIn(capture_sides()),
+                         [](const testing::TestParamInfo<CaptureSide>& side) { return side_name(side.param); });
+
+TEST(Replay, LossesOfTheSnifferAreResynchronisedOrRefused) {
+  const std::string path = kCaptures + "nic/send_32qp_with_losses.pcap";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no ../shared/captures/nic/send_32qp_with_losses.pcap";
+  const std::map<std::string, std::uint64_t> gaps = {{"172.17.242.56", 157}, {"172.17.242.47", 154}};
+  for (const auto& [receiver, expected] : gaps) {
+    const RunResult r = run(path, receiver);
+    EXPECT_EQ(count(r.transport, "psn_gaps"), expected);
+    EXPECT_EQ(count(r.transport, "sequence_naks"), 0u);
+    ReplayOptions o;
+    o.trace = path;
+    o.receiver = receiver;
+    o.config = "nic_100g_gen3";
+    o.strict_psn = true;
+    const RunResult strict = replay(o);
+    expect_accounted(strict);
+    EXPECT_EQ(count(strict.transport, "psn_gaps"), 0u);
+    // One NAK for each QP that lost something, then silence: the capture never goes back.
+    EXPECT_GT(count(strict.transport, "sequence_naks"), 0u);
+    EXPECT_LE(count(strict.transport, "sequence_naks"), 32u);
+    EXPECT_GT(strict.packets.dropped[static_cast<std::size_t>(DropReason::kPsnAhead)], 0u);
+  }
+}
+
+}  // namespace
+}  // namespace rxnic
