@@ -18,7 +18,7 @@ OPTIONS = {
     "counters": ["section", "--json", "--help"],
     "report": ["run_dir", "--help"],
     "run": ["program", "--config", "--set", "--nics", "--nic", "--out", "--seed", "--step-order", "--record", "--quiet",
-            "--help"],
+            "--help", "--grace"],
     "serve": ["--config", "--set", "--nics", "--out", "--seed", "--step-order", "--record", "--quiet", "--socket",
               "--help"],
 }
@@ -172,10 +172,13 @@ def programs(bench):
     refused(bench, 127, ["run", "--", "./absent", "--option"], "./absent", "No such file")
     (bench.folder / "text").write_text("no program\n", encoding="utf-8")
     refused(bench, 126, ["run", "--", "./text"], "./text", "Permission denied")
-    for command, status in ((["true"], 0), (["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -TERM $$"], 128 + 15),
+    for command, status in ((["true"], 0), (["sh", "-c", "exit 7"], 7),
                             (["sh", "-c", "test \"$1\" = --", "sh", "--"], 0)):
         done = bench.rxnic("run", "--quiet", "--", *command)
         bench.expect_equal((done.returncode, done.stdout, done.stderr), (status, "", ""), f"run -- {command}")
+    killed = bench.rxnic("run", "--quiet", "--", "sh", "-c", "kill -TERM $$")
+    bench.expect_equal((killed.returncode, killed.stdout), (128 + 15, ""), "a killed program: exit code and output")
+    bench.expect("sh was killed by signal 15 (Terminated)" in killed.stderr, f"a killed program: {killed.stderr!r}")
     said = bench.rxnic("run", "--nics", "3", "--nic", "2", "--out", "said", "--", "sh", "-c",
                        "echo $RXNIC_NIC $RXNIC_SOCKET; test -e ${LD_LIBRARY_PATH%%:*}/libibverbs.so.1")
     bench.expect(re.fullmatch(r"2 @rxnic-\d+-[0-9a-f]{16}\n", said.stdout), f"environment: {said.stdout!r}")
@@ -206,7 +209,7 @@ def records(bench):
     for name, text, *parts in [
             ("empty", "", ":1: ", "header"),
             ("text", "no log\n", ":1: ", "event"),
-            ("version", log.replace('"version":1', '"version":2'), ":1: ", "version 2", "version 1"),
+            ("version", log.replace('"version":2', '"version":3'), ":1: ", "version 3", "version 2"),
             ("cut", lines[0], ":2: ", "end of the file"),
             ("half", log[:-20], ":2: ", "cut off"),
             ("more", log + lines[1], ":3: ", "after the end"),
