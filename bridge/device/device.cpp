@@ -13,14 +13,6 @@ constexpr std::uint32_t kLastQpn = 0x3ffff;  // numbers of all kinds: some times
 constexpr std::uint32_t kLastNumber = 0x3ffff;
 constexpr std::uint32_t kFirstKeyIndex = 2;  // kInvalidKey is of index 1
 constexpr std::uint64_t kMttBytes = std::uint64_t{1} << 40;
-constexpr std::uint64_t kClockReadPs = 1'000'000;  // a read of a register: a PCIe round trip and the CPU's stall
-constexpr std::uint64_t kCommandPs = 20'000'000;   // the NIC's firmware: what was posted before is done by then
-
-bool command_time_is_over(Command& c, Cycle now, std::uint64_t clock_period_ps) {
-  if (c.due == Cycle{}) c.due = now + (kCommandPs + clock_period_ps - 1) / clock_period_ps;
-  return now >= c.due;
-}
-
 }  // namespace
 
 bool ring_fits(std::uint64_t offset, std::uint32_t slots, std::uint32_t stride) {
@@ -36,7 +28,7 @@ BusAddress ring_address(ClientId client, std::uint64_t offset) {
 Device::Device(std::uint32_t number, std::uint32_t nics, const Params& params, Nic& nic, HostMemory& memory)
     : number_(number),
       nics_(nics),
-      clock_period_ps_(params.nic.clock_period_ps),
+      timing_(params.nic),
       attributes_(device_attributes(number, params)),
       srq_layout_(attributes_.srq_linked_list != 0 ? WqLayout::kLinkedList : WqLayout::kCyclic),
       nic_(nic),
@@ -76,7 +68,7 @@ CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
     case Request::kCreateCq:
       return create_cq(client, c);
     case Request::kResizeCq:
-      return command_time_is_over(c, now, clock_period_ps_) ? resize_cq(client, c) : CommandResult::kBusy;
+      return command_time_is_over(c, now) ? resize_cq(client, c) : CommandResult::kBusy;
     case Request::kModifyCq:
       return modify_cq(client, c);
     case Request::kFreeCq:
@@ -223,14 +215,24 @@ CommandResult Device::resolve_path(Command& c) const {
   return CommandResult::kDone;
 }
 
+Cycle Device::after(Cycle now, std::uint64_t ps) const {
+  return now + (ps + timing_.clock_period_ps - 1) / timing_.clock_period_ps;
+}
+
+// What was posted before a command is done by then.
+bool Device::command_time_is_over(Command& c, Cycle now) const {
+  if (c.due == Cycle{}) c.due = after(now, timing_.command_ps);
+  return now >= c.due;
+}
+
 // The program waits for the reply as a CPU waits for a register of the device.
 CommandResult Device::read_clock(Command& c, Cycle now) const {
   if (!c.begun) {
     c.begun = true;
-    c.due = now + (kClockReadPs + clock_period_ps_ - 1) / clock_period_ps_;
+    c.due = after(now, timing_.register_read_ps);
   }
   if (now < c.due) return CommandResult::kBusy;
-  c.message.body.clock.model_time_ps = now.count * clock_period_ps_;
+  c.message.body.clock.model_time_ps = now.count * timing_.clock_period_ps;
   return CommandResult::kDone;
 }
 

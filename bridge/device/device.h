@@ -108,6 +108,8 @@ class Device {
   // device.cpp
   CommandResult resolve_path(Command& c) const;
   CommandResult read_clock(Command& c, Cycle now) const;
+  bool command_time_is_over(Command& c, Cycle now) const;
+  Cycle after(Cycle now, std::uint64_t ps) const;
 
   template <class Map>
   auto* owned(Map& objects, ClientId client, std::uint32_t number) const {
@@ -119,7 +121,7 @@ class Device {
   static void release(Records& records, std::uint32_t index);
 
   const std::uint32_t number_, nics_;
-  const std::uint64_t clock_period_ps_;
+  const NicParams timing_;
   const channel::DeviceAttributes attributes_;
   const WqLayout srq_layout_;
   Nic& nic_;

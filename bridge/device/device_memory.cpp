@@ -11,7 +11,7 @@ namespace {
 constexpr unsigned kPageShift = 12;
 constexpr std::uint64_t kPageBytes = std::uint64_t{1} << kPageShift;
 constexpr std::uint64_t kMttLineBytes = 64;                  // lists of pages do not share lines
-constexpr std::uint64_t kMaxPages = std::uint64_t{1} << 22;  // of all regions of a client: 16 GiB
+constexpr std::uint64_t kMaxPages = std::uint64_t{1} << 22;  // of all regions of a client: 16 GiB; guards the simulator
 
 std::uint64_t pages_of(const channel::Memory& m) {
   return m.length == 0 ? 0 : (m.address % kPageBytes + m.length + kPageBytes - 1) / kPageBytes;

@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::uint32_t kWritesOfPacket = 3;  // a session's block that wraps, and a plain CQE
 constexpr std::uint32_t kEventsOfPacket = 4;  // two completion events, CQ error, QP error
-constexpr std::uint32_t kEventDepth = 64;
 
 }  // namespace
 
@@ -22,17 +21,18 @@ CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGenerat
       shared_(shared),
       clock_period_ps_(clock_period_ps),
       cqs_(params.compression ? params.compression_max : 0),
-      writes_(params.latency_cycles + 2 * kWritesOfPacket),
+      writes_(params.write_depth),
       pipeline_(params.latency_cycles),
-      held_events_(kEventDepth),
-      events_(kEventDepth),
+      held_events_(params.event_depth),
+      events_(params.event_depth),
+      // No hardware: a CQ has one time at which its session ends; here it is one for each completion that joined.
       session_timers_(params.compression ? params.compression_timeout_cycles + 2 : 1) {}
 
 // A write's data must stay until the DMA engine has taken the request from the link.
 void CqeGenerator::end_of_elaboration() {
   const std::uint32_t block = params_.compression ? block_slots(params_.compression_max) : 1;
   const std::uint32_t link = dma.size() > 0 ? dma[0]->link().capacity() : 0;
-  buffer_slots_ = (link + params_.latency_cycles + 2 * kWritesOfPacket + 2) * block;
+  buffer_slots_ = (link + params_.write_depth + 2) * block;
   buffers_.resize(std::size_t{buffer_slots_} * params_.cqe_bytes);
 }
 
@@ -68,7 +68,7 @@ void CqeGenerator::take_landings(Cycle now) {  // (R4)
   }
 }
 
-std::uint32_t CqeGenerator::event_room() const { return kEventDepth - held_events_.size() - events_.size(); }
+std::uint32_t CqeGenerator::event_room() const { return params_.event_depth - held_events_.size() - events_.size(); }
 
 // True when something that is due finds no room.
 bool CqeGenerator::send_due(Cycle now) {  // (R1)

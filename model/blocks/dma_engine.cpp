@@ -41,7 +41,7 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
       write_latency_(time_.after_ps({}, params.write_latency_ps)),
       tags_left_(params.tags),
       credit_left_(params.posted_credit_bytes),
-      leaving_(kLeaving),
+      leaving_(params.leaving_depth),
       answers_(lines_of<DelayLine<Answer>>(params.tags, std::make_index_sequence<kDmaClients + 1>())),
       unlanded_(params.posted_credit_bytes / kCreditUnit),
       landings_(params.posted_credit_bytes / kCreditUnit) {

@@ -66,7 +66,6 @@ class DmaEngine final : public Block {
   static constexpr std::size_t kGather = kDmaClients + 1;
   static constexpr std::size_t kRequesters = kDmaClients + 2;
   static constexpr std::size_t kNobody = kRequesters;
-  static constexpr std::uint32_t kLeaving = 8;  // payload packets between their start and payload_done
 
   struct Answer {          // of a read or an atomic
     std::uint32_t id = 0;  // cookie, or packet handle
@@ -120,7 +119,7 @@ class DmaEngine final : public Block {
   Stream writing_;
   std::array<HostWrite, kMaxSegments> writes_;  // of the packet whose first segment starts
   Stream gathering_;
-  DelayLine<PacketHandle> leaving_;                         // payload packets on the link (R3)
+  DelayLine<PacketHandle> leaving_;                         // payload packets on the link, leaving_depth of them (R3)
   std::array<DelayLine<Answer>, kDmaClients + 1> answers_;  // by client, then gather (R5, R9)
   DelayLine<std::uint64_t> unlanded_;                       // credit of writes that have not landed (R6)
   DelayLine<Landing> landings_;                             // (R4)

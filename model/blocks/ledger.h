@@ -58,8 +58,8 @@ struct QpFailure {
 // On-chip memories that several blocks of one NIC work on.
 struct NicShared {
   // `now`: the present cycle (PacketPool).
-  explicit NicShared(const PacketPool::Quotas& quotas, const Cycle* now = nullptr)
-      : packets(quotas, now), ledger(packets), wqes(now) {}
+  explicit NicShared(const PacketPool::Quotas& quotas, const Cycle* now = nullptr, const WqeStore::Sizes& store = {})
+      : packets(quotas, now), ledger(packets), wqes(store, now) {}
   PacketPool packets;
   Ledger ledger;
   WqeStore wqes;

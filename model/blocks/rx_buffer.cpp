@@ -9,10 +9,11 @@ Cycle RxBuffer::step(Cycle now) {
   bool moved = false;
   bool paused = false;
   // (1) the oldest packet leaves
-  const bool ready = held_.ready(now);
+  const bool ready = !held_.empty() && held_.front().ready <= now;
   const bool blocked = ready && !out.can_push(now);
   if (ready && !blocked) {
-    const PacketHandle h = held_.pop();
+    const PacketHandle h = held_.front().packet;
+    held_.pop_front();
     out.push(now, h);
     bytes_ -= shared_.packets[h].frame_bytes;
     moved = true;
@@ -21,7 +22,7 @@ Cycle RxBuffer::step(Cycle now) {
   while (in.can_pop(now)) {
     const PacketHandle h = *in.peek(now);
     const std::uint32_t bytes = shared_.packets[h].frame_bytes;
-    if (bytes_ + bytes > params_.rx_buffer_bytes || held_.full()) {  // (R2)
+    if (bytes_ + bytes > params_.rx_buffer_bytes) {  // (R2)
       if (params_.rx_full == RxFullPolicy::kPause) {
         paused = true;
         break;
@@ -35,11 +36,11 @@ Cycle RxBuffer::step(Cycle now) {
     }
     in.pop(now);
     ++counters_.packets;
-    held_.push(h, now + 1);
+    held_.push_back({h, now + 1});
     bytes_ += bytes;
     counters_.high_water_bytes = std::max(counters_.high_water_bytes, bytes_);
   }
-  in.listen(!paused && (params_.rx_full != RxFullPolicy::kPause || !held_.full()));
+  in.listen(!paused);
   // (3) rest
   if (blocked || paused) return rest(now, Activity::kBlocked, blocked ? kNever : now + 1);
   if (held_.empty()) {

@@ -2,14 +2,13 @@
 // Packet buffer of the port: what has arrived and not yet been taken by the parser.
 //
 //   R1  A packet that arrives in cycle n can leave from cycle n + 1 on; one leaves a cycle, in order.
-//   R2  The buffer holds at most rx_buffer_bytes of frames, and at most 512 of them. What does not fit waits on the
-//       wire (kPause: link-level flow control) or is dropped and counted (kDrop).
+//   R2  The buffer holds at most rx_buffer_bytes of frames. What does not fit waits on the wire (kPause: link-level
+//       flow control) or is dropped and counted (kDrop).
 #pragma once
 
-#include <algorithm>
+#include <deque>
 
 #include "model/blocks/ledger.h"
-#include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
 #include "model/types/rx_buffer_counters.h"
@@ -19,10 +18,7 @@ namespace rxnic {
 class RxBuffer final : public Block {
  public:
   RxBuffer(const sc_core::sc_module_name& name, const WireParams& params, NicShared& shared)
-      : Block(name),
-        params_(params),
-        shared_(shared),
-        held_(std::min(params.rx_buffer_bytes / kLeastFrameBytes + 1, kMostPackets)) {}
+      : Block(name), params_(params), shared_(shared) {}
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
   const RxBufferCounters& counters() const { return counters_; }
@@ -31,11 +27,13 @@ class RxBuffer final : public Block {
   Out<PacketHandle> out{"out"};
 
  private:
-  static constexpr std::uint32_t kMostPackets = 512;     // fewer than the pool has: it never holds up the wire
-  static constexpr std::uint32_t kLeastFrameBytes = 16;  // the parser drops what is shorter; nothing shorter is sent
+  struct Held {
+    PacketHandle packet = kNoPacket;
+    Cycle ready{};
+  };
   WireParams params_;
   NicShared& shared_;
-  DelayLine<PacketHandle> held_;
+  std::deque<Held> held_;
   std::uint64_t bytes_ = 0;
   RxBufferCounters counters_;
 };

@@ -23,13 +23,13 @@ SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFe
       wqe_error_(wqe_error),
       table_({params.queues, params.prefetch_depth, params.wqes_per_read, params.reads_in_flight,
               params.sequential_prefetch}),
-      pipeline_(std::max(params.hit_cycles + 1, params.queue_depth)),
-      look_ahead_(params.queues > std::max(params.hit_cycles + 1, params.queue_depth)) {}
+      pipeline_(params.pipeline_depth),
+      look_ahead_(params.queues > params.pipeline_depth) {}
 
 void SrqWqeFetcher::forget_message(QpContext& qp) {
   if (qp.wqe_slot == kNoWqeSlot) return;
   shared_.wqes.release(qp.wqe_slot);
-  qp.wqe_slot = kNoWqeSlot;
+  keep_open(qp, kNoWqeSlot);
 }
 
 bool SrqWqeFetcher::destroy(WqId id) {
@@ -50,7 +50,7 @@ void SrqWqeFetcher::forget_flush(WqId id) {
 Cycle SrqWqeFetcher::step(Cycle now) {
   bool background = false;  // work that no packet waits to see
   bool moved = false;
-  lacks_packet_ = false;
+  lacks_packet_ = lacks_slot_ = false;
   wanted_ = kNoWq;
   // (1) a doorbell
   if (doorbells.can_pop(now)) {
@@ -86,10 +86,12 @@ Cycle SrqWqeFetcher::step(Cycle now) {
       moved = flush_turn_ = true;
       waiting_ = false;
     } else if (verdict == Verdict::kWaits) {
-      activity = Activity::kWaitWqe;
-      wanted_ = p.queue;
-      counters_.waits += !waiting_;
-      waiting_ = true;
+      activity = lacks_slot_ ? Activity::kWaitWqeStore : Activity::kWaitWqe;
+      if (!lacks_slot_) {
+        wanted_ = p.queue;
+        counters_.waits += !waiting_;
+        waiting_ = true;
+      }
     } else {
       activity = Activity::kBlocked;
     }
@@ -104,13 +106,13 @@ Cycle SrqWqeFetcher::step(Cycle now) {
   // (6) rest
   in.listen(!pipeline_.full());
   tagged.listen(!pipeline_.full());
-  if (moved && !background && !lacks_packet_ && nothing_to_take()) {
+  if (moved && !background && !lacks_packet_ && !lacks_slot_ && nothing_to_take()) {
     if (pipeline_.empty()) return rest(now, Activity::kBusy, now + 1, Activity::kStarved, kNever);
     const Cycle due = latest(pipeline_.next_ready(), now + 1);
     if (out.full()) return rest(now, Activity::kBusy, due, Activity::kBlocked, kNever);
     return rest(now, Activity::kBusy, due);
   }
-  Cycle next = moved || background || lacks_packet_ ? now + 1 : kNever;
+  Cycle next = moved || background || lacks_packet_ || lacks_slot_ ? now + 1 : kNever;
   if (!head_is_ready) next = earliest(next, pipeline_.next_ready());
   if (moved) return rest(now, Activity::kBusy, next);
   if (activity != Activity::kStarved) return rest(now, activity, next);
@@ -184,8 +186,9 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::serve(Packet& p, Cycle now) {
     return Verdict::kLeaves;
   }
   if (!received || p.outcome != Outcome::kExecute) return Verdict::kLeaves;
-  if (p.wqe_slot != kNoWqeSlot) {  // a match of the tag matcher
-    p.takes_wqe = true;
+  if (p.tag_verdict == TagVerdict::kMatched) {
+    const Verdict verdict = take_match(p, now);
+    if (verdict != Verdict::kLeaves || p.outcome != Outcome::kExecute) return verdict;
   } else if (p.takes_wqe) {
     const Verdict verdict = take_wqe(p, now);
     if (verdict != Verdict::kLeaves || p.outcome != Outcome::kExecute) return verdict;
@@ -207,7 +210,7 @@ void SrqWqeFetcher::hold(Packet& p) {
   QpContext& qp = *p.qp;
   attach(p, p.wqe_slot);
   if (p.has(kSend) && table_.exists(p.queue)) p.pd = table_.context(p.queue).pd;
-  qp.wqe_slot = p.wqe_slot;
+  keep_open(qp, p.wqe_slot);
   qp.wqe_queue = p.queue;
   qp.wqe_cq = p.cq;
   qp.wqe_matched = p.tag_verdict == TagVerdict::kMatched;
@@ -234,7 +237,13 @@ void SrqWqeFetcher::attach(Packet& p, std::uint32_t slot) {
 // Nobody behind the packet uses its WQE. (R11)
 void SrqWqeFetcher::close(Packet& p) {
   p.releases_wqe = true;
-  p.qp->wqe_slot = kNoWqeSlot;
+  keep_open(*p.qp, kNoWqeSlot);
+}
+
+void SrqWqeFetcher::keep_open(QpContext& qp, std::uint32_t slot) {
+  open_ += slot != kNoWqeSlot;
+  open_ -= qp.wqe_slot != kNoWqeSlot;
+  qp.wqe_slot = slot;
 }
 
 void SrqWqeFetcher::check_unreliable_length(Packet& p) {  // (R7)
@@ -249,7 +258,7 @@ void SrqWqeFetcher::check_unreliable_length(Packet& p) {  // (R7)
   } else {
     p.wqe_slot = kNoWqeSlot;
     p.releases_wqe = false;
-    p.qp->wqe_slot = slot;
+    keep_open(*p.qp, slot);
   }
 }
 
@@ -271,15 +280,11 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::take_wqe(Packet& p, Cycle now) {
   }
   const WorkQueueTable::Supply supply = table_.supply(p.queue);
   if (supply == WorkQueueTable::Supply::kComing) return Verdict::kWaits;
-  if (supply == WorkQueueTable::Supply::kNone) {  // (R4)
-    if (give_back(p, now) == Verdict::kBlocked) return Verdict::kBlocked;
-    ++counters_.no_wqe;
-    refused_.fail_rnr(p);
-    return Verdict::kLeaves;
-  }
+  if (supply == WorkQueueTable::Supply::kNone) return refuse(p, DropReason::kNoReceiveWqe, now);  // (R4)
+  if (!shared_.wqes.available(p.queue)) return lack_slot(p, now);
   const bool reaches_limit = table_.take_reaches_limit(p.queue);
   if (reaches_limit && events.bound() && !events.can_push(now)) return Verdict::kBlocked;
-  const std::uint32_t slot = shared_.wqes.allocate();
+  const std::uint32_t slot = shared_.wqes.allocate(p.queue);
   ReceiveWqe& wqe = shared_.wqes[slot];
   table_.read_front(p.queue, wqe);
   if (!fits_datagram(p, wqe)) {
@@ -302,6 +307,32 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::take_wqe(Packet& p, Cycle now) {
   return Verdict::kLeaves;
 }
 
+// A match of the tag matcher: the entry's buffer is the WQE.
+SrqWqeFetcher::Verdict SrqWqeFetcher::take_match(Packet& p, Cycle now) {
+  if (!shared_.wqes.available(p.queue)) return lack_slot(p, now);
+  p.wqe_slot = shared_.wqes.allocate(p.queue);
+  ReceiveWqe& wqe = shared_.wqes[p.wqe_slot];
+  wqe.wqe_index = p.wqe_index;
+  wqe.sge[0] = p.tag_buffer;
+  wqe.sge_count = p.tag_buffer.length > 0 ? 1 : 0;
+  wqe.total_bytes = p.tag_buffer.length;
+  wqe.valid = true;
+  p.takes_wqe = true;
+  return Verdict::kLeaves;
+}
+
+SrqWqeFetcher::Verdict SrqWqeFetcher::lack_slot(Packet& p, Cycle now) {  // (R13)
+  lacks_slot_ = shared_.wqes.occupied() > open_;
+  return lacks_slot_ ? Verdict::kWaits : refuse(p, DropReason::kWqeStoreFull, now);
+}
+
+SrqWqeFetcher::Verdict SrqWqeFetcher::refuse(Packet& p, DropReason reason, Cycle now) {  // (R4)
+  if (give_back(p, now) == Verdict::kBlocked) return Verdict::kBlocked;
+  counters_.no_wqe += reason == DropReason::kNoReceiveWqe;
+  refused_.fail_rnr(p, reason);
+  return Verdict::kLeaves;
+}
+
 // False: a UD message that is longer than its WQE and is dropped without taking it (R7).
 bool SrqWqeFetcher::fits_datagram(Packet& p, const ReceiveWqe& wqe) {
   if (p.qp->transport != Transport::kUd || ud_too_long_ != UdTooLongPolicy::kDrop || !wqe.valid) return true;
@@ -313,14 +344,12 @@ bool SrqWqeFetcher::fits_datagram(Packet& p, const ReceiveWqe& wqe) {
 }
 
 SrqWqeFetcher::Verdict SrqWqeFetcher::give_back(Packet& p, Cycle now) {  // (R10)
-  const bool match = p.tag_verdict == TagVerdict::kMatched && p.wqe_slot != kNoWqeSlot;
+  const bool match = p.tag_verdict == TagVerdict::kMatched;
   if (!match && p.tag_verdict != TagVerdict::kUnexpected) return Verdict::kLeaves;
   if (returned.bound()) {
     if (!returned.can_push(now)) return Verdict::kBlocked;
     returned.push(now, {p.queue, match ? p.wqe_index : kNoTag});
   }
-  if (match) shared_.wqes.release(p.wqe_slot);
-  p.wqe_slot = kNoWqeSlot;
   return Verdict::kLeaves;
 }
 

@@ -25,6 +25,11 @@
 //   R11 A packet that is the last to use its WQE says so (releases_wqe): the end of its message, a failure found up to
 //       here, a flush.
 //   R12 Each packet of a QP with an RQ carries how many WQEs were posted when it left, for the credit field of its ACK.
+//   R13 A WQE that a packet takes, or the buffer of a tag that it matched, needs a slot of core/wqe_store.h. Without
+//       one the packet waits (kWaitWqeStore) as long as a slot is in use by a message whose last packet has left: that
+//       slot will be released, whatever becomes of the packets here. When every slot is of a message that has not
+//       ended, waiting could hold up the packets that would end them: the packet is refused as in R4
+//       (kWqeStoreFull), takes no WQE, and its sender repeats it.
 #pragma once
 
 #include <vector>
@@ -84,7 +89,11 @@ class SrqWqeFetcher final : public Block {
   bool fits_datagram(Packet& p, const ReceiveWqe& wqe);
   void check_unreliable_length(Packet& p);
   void hold(Packet& p);
+  Verdict take_match(Packet& p, Cycle now);
+  Verdict lack_slot(Packet& p, Cycle now);
+  Verdict refuse(Packet& p, DropReason reason, Cycle now);
   void attach(Packet& p, std::uint32_t slot);
+  void keep_open(QpContext& qp, std::uint32_t slot);
   void close(Packet& p);
   void use_open_wqe(Packet& p);
   Verdict give_back(Packet& p, Cycle now);
@@ -108,7 +117,7 @@ class SrqWqeFetcher final : public Block {
   DelayLine<PacketHandle> pipeline_;
   bool look_ahead_;
   bool tagged_next_ = false;
-  bool waiting_ = false;  // the oldest packet has been found waiting (counted once)
+  bool waiting_ = false;  // the oldest packet has been found waiting for its WQE (counted once)
   WqId wanted_ = kNoWq;   // the queue whose WQE it waits for
   // The flush at hand and those that are due because of late doorbells.
   PacketHandle flush_request_ = kNoPacket;
@@ -119,6 +128,8 @@ class SrqWqeFetcher final : public Block {
   std::uint64_t left_ = 0;
   std::vector<std::uint64_t> last_flushed_;  // by WqId: left_ after its last flushed WQE
   bool lacks_packet_ = false;                // a flush waits for an internal packet
+  bool lacks_slot_ = false;                  // the oldest packet waits for a slot of the store
+  std::uint32_t open_ = 0;                   // slots of messages that have not ended: those in QP contexts
   SrqWqeFetcherCounters counters_;
 };
 

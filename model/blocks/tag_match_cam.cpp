@@ -9,8 +9,11 @@ TagMatchCam::TagMatchCam(const sc_core::sc_module_name& name, const TagMatchCamP
     : Block(name),
       params_(params),
       shared_(shared),
-      pipeline_(2 * std::max({params.search_cycles, params.append_cycles, params.queue_depth}) + 2),
+      pipeline_(params.pipeline_depth),
       walk_buffer_(std::size_t{params.overflow_entries_per_read} * sizeof(TagOverflowEntry)) {}
+
+// On the link to the DMA engine an entry is its own data; here it must stay until the engine has taken the request.
+void TagMatchCam::end_of_elaboration() { write_buffers_.resize((dma.size() > 0 ? dma[0]->link().capacity() : 0) + 1); }
 
 void TagMatchCam::create(WqId srq, const WqContext& context) {
   if (raw(srq) >= lists_.size()) lists_.resize(raw(srq) + 1);
@@ -172,13 +175,6 @@ bool TagMatchCam::search(Packet& p, WqId srq) {
 void TagMatchCam::match(Packet& p, const List& list, std::uint32_t handle) {  // (R7)
   ++counters_.matches;
   const TagEntry& entry = list.tags.entry(handle);
-  p.wqe_slot = shared_.wqes.allocate(WqeUser::kTagMatchCam);
-  ReceiveWqe& wqe = shared_.wqes[p.wqe_slot];
-  wqe.wqe_index = handle;
-  wqe.sge[0] = entry.buffer;
-  wqe.sge_count = entry.buffer.length > 0 ? 1 : 0;
-  wqe.total_bytes = entry.buffer.length;
-  wqe.valid = true;
   p.wqe_index = handle;
   p.takes_wqe = false;
   p.strip_bytes = kTmhBytes;
@@ -254,7 +250,7 @@ bool TagMatchCam::add(List& list, const TagOperation& op, Cycle now) {
   cam_used_ += tags.in_cam() - before;
   if (!tags.in_overflow(op.entry.handle)) return true;
   TagOverflowEntry& record = write_buffers_[next_write_buffer_];  // (R5)
-  next_write_buffer_ = (next_write_buffer_ + 1) % kWriteBuffers;
+  next_write_buffer_ = (next_write_buffer_ + 1) % write_buffers_.size();
   record.tag = op.entry.tag;
   record.mask = op.entry.mask;
   record.buffer = op.entry.buffer;

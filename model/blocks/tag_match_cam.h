@@ -17,9 +17,9 @@
 //       end. Nothing is searched meanwhile. The result is there in the cycle in which the last read has come. What was
 //       walked over moves into the CAM while there is room. The list in memory is taken as compact: closing gaps costs
 //       nothing.
-//   R7  Match: the packet takes a WQE slot of its own with the entry's buffer, the TMH is stripped. One packet: one
-//       completion, MATCH and DATA_VALID. Several: the first completes with MATCH, the last with DATA_VALID (rules
-//       5.6).
+//   R7  Match: the entry's buffer is the message's WQE, for which the WQE fetcher finds room; the TMH is stripped.
+//       One packet: one completion, MATCH and DATA_VALID. Several: the first completes with MATCH, the last with
+//       DATA_VALID (rules 5.6).
 //   R8  Miss: the message goes on to take a WQE, headers and all. It counts as unexpected; NO_TAG, FIN, an opcode that
 //       is not known and a message without a whole TMH do not. Rendezvous requests are searched by nobody yet: always
 //       unexpected.
@@ -30,7 +30,6 @@
 //       was delivered; it is taken at once.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <vector>
 
@@ -64,12 +63,14 @@ class TagMatchCam final : public Block {
   Out<DmaRequest> dma{"dma"};
   In<DmaCompletion> dma_done{"dma_done"};
 
+ protected:
+  void end_of_elaboration() override;
+
  private:
   struct List {
     WqContext srq;
     TagMatchList tags;
   };
-  static constexpr std::uint32_t kWriteBuffers = 256;  // more than can be on the way to the DMA engine
 
   bool exists(WqId srq) const { return raw(srq) < lists_.size() && lists_[raw(srq)] != nullptr; }
   struct Result {
@@ -100,8 +101,8 @@ class TagMatchCam final : public Block {
   std::uint32_t walk_promotes_ = 0;  // entries that it passes over
   bool walk_waits_ = false;          // a read is on its way
   std::vector<std::uint8_t> walk_buffer_;
-  std::array<TagOverflowEntry, kWriteBuffers> write_buffers_;
-  std::uint32_t next_write_buffer_ = 0;
+  std::vector<TagOverflowEntry> write_buffers_;  // used in turn
+  std::size_t next_write_buffer_ = 0;
   bool lacks_packet_ = false;  // an operation waits for an internal packet
   bool lacks_dma_ = false;     // an operation waits for room in the link to the DMA engine
   TagMatchCamCounters counters_;

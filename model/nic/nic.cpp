@@ -5,17 +5,19 @@ namespace rxnic {
 
 namespace {
 
-constexpr std::uint32_t kControlDepth = 64;  // doorbells, events, notices: posted, so that their senders need not wait
+constexpr std::uint32_t kRegister = 2;  // places of a link that only passes one value a cycle on
 
-constexpr std::uint32_t kRefusalDepth =
-    8;  // a block refuses two packets a cycle at most, the checker takes all that is there
+// Never full, so nothing to be chosen: a block refuses two packets a cycle at most, the checker takes all in the next.
+constexpr std::uint32_t kRefusals = 8;
 
-// Buffers for everything that the path can hold at once, whatever the depths of its links.
+// No hardware, and never full: by it the host sees what is in its memory, and takes it in the next cycle.
+constexpr std::uint32_t kLanded = 64;
+
 PacketPool::Quotas quotas(const Params& p, const NicOptions& o) {
   PacketPool::Quotas q;
-  q.receive = 1024;
-  q.internal = 128;
-  q.response = std::max(2 * p.ack_generator.read_responses_in_flight, 32u);
+  q.receive = PacketPool::kNoLimit;
+  q.internal = p.nic.internal_packets;
+  q.response = p.ack_generator.packet_buffers;
   q.request = o.requester ? p.requester.packet_buffers : 0;
   return q;
 }
@@ -24,7 +26,7 @@ PacketPool::Quotas quotas(const Params& p, const NicOptions& o) {
 
 template <class T>
 Link<T>& Nic::link(Engine& engine, const std::string& name, std::uint32_t capacity) {
-  auto made = std::make_unique<Link<T>>(name.c_str(), std::max(capacity, 2u));
+  auto made = std::make_unique<Link<T>>(name.c_str(), capacity);
   Link<T>& ref = *made;
   engine.add(ref);
   links_.push_back(std::move(made));
@@ -34,19 +36,20 @@ Link<T>& Nic::link(Engine& engine, const std::string& name, std::uint32_t capaci
 Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memory, Engine& engine,
          const NicOptions& options)
     : sc_module(name),
-      shared(quotas(p, options), &engine.now()),
-      wire_in(link<PacketHandle>(engine, "wire_in", 2)),
+      shared(quotas(p, options), &engine.now(),
+             {p.srq_wqe_fetcher.wqe_store_entries, p.srq_wqe_fetcher.wqe_store_share, p.srq_wqe_fetcher.queues}),
+      wire_in(link<PacketHandle>(engine, "wire_in", kRegister)),
       wire_out(link<PacketHandle>(engine, "wire_out", p.ack_generator.tx_depth)),
-      requests_out(link<PacketHandle>(engine, "requests_out", 2)),
-      requests(link<RequestNotice>(engine, "requests", kControlDepth)),
-      commands(link<PacketHandle>(engine, "commands", kControlDepth)),
-      tag_operations(link<TagOperation>(engine, "tag_operations", kControlDepth)),
-      send_doorbells(link<Doorbell>(engine, "send_doorbells", kControlDepth)),
-      receive_doorbells(link<Doorbell>(engine, "receive_doorbells", kControlDepth)),
-      completion_doorbells(link<Doorbell>(engine, "completion_doorbells", kControlDepth)),
-      landed(link<HostNotice>(engine, "landed", kControlDepth)),
-      receive_events(link<Event>(engine, "receive_events", kControlDepth)),
-      completion_events(link<Event>(engine, "completion_events", kControlDepth)),
+      requests_out(link<PacketHandle>(engine, "requests_out", kRegister)),
+      requests(link<RequestNotice>(engine, "requests", p.nic.notice_depth)),
+      commands(link<PacketHandle>(engine, "commands", p.nic.notice_depth)),
+      tag_operations(link<TagOperation>(engine, "tag_operations", p.nic.doorbell_depth)),
+      send_doorbells(link<Doorbell>(engine, "send_doorbells", p.nic.doorbell_depth)),
+      receive_doorbells(link<Doorbell>(engine, "receive_doorbells", p.nic.doorbell_depth)),
+      completion_doorbells(link<Doorbell>(engine, "completion_doorbells", p.nic.doorbell_depth)),
+      landed(link<HostNotice>(engine, "landed", kLanded)),
+      receive_events(link<Event>(engine, "receive_events", p.nic.event_depth)),
+      completion_events(link<Event>(engine, "completion_events", p.nic.event_depth)),
       rx_buffer("rx_buffer", p.wire, shared),
       rx_parser("rx_parser", p.rx_parser, shared),
       qp_context_cache("qp_context_cache", p.qp_context_cache, shared),
@@ -73,7 +76,7 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
     join_any(from, to, depth);
   };
   rx_buffer.in.bind(wire_in);
-  join(rx_buffer.out, rx_parser.in, 2);
+  join(rx_buffer.out, rx_parser.in, kRegister);
   join(rx_parser.out, qp_context_cache.in, p.rx_parser.out_depth);
   join(qp_context_cache.out, transport_checker.in, p.qp_context_cache.queue_depth);
   join(transport_checker.to_cam, tag_match_cam.in, p.transport_checker.queue_depth);
@@ -84,18 +87,18 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   join(address_translator.out, dma_engine.payload, p.address_translator.queue_depth);
   join(dma_engine.payload_done, cqe_generator.in, p.dma_engine.queue_depth);
   join(cqe_generator.out, ack_generator.in, p.cqe_generator.queue_depth);
-  join(cqe_generator.flushes, srq_wqe_fetcher.flushes, kControlDepth);
+  join(cqe_generator.flushes, srq_wqe_fetcher.flushes, p.nic.notice_depth);
   join(ack_generator.gather, address_translator.gather_in, p.ack_generator.queue_depth);
   join(address_translator.gather_out, dma_engine.gather, p.address_translator.queue_depth);
   join(dma_engine.gathered, ack_generator.gathered, p.dma_engine.queue_depth);
   ack_generator.tx.bind(wire_out);
 
-  join_any(srq_wqe_fetcher.returned, tag_match_cam.returned, kControlDepth);
-  join_any(ack_generator.failures, cqe_generator.failures, kControlDepth);
+  join_any(srq_wqe_fetcher.returned, tag_match_cam.returned, p.nic.notice_depth);
+  join_any(ack_generator.failures, cqe_generator.failures, p.nic.notice_depth);
   Out<Refusal>* const refusers[kRefusers] = {&srq_wqe_fetcher.refusals,    &grh_scatter.refusals,
                                              &address_translator.refusals, &dma_engine.refusals,
                                              &cqe_generator.refusals,      &ack_generator.refusals};
-  for (std::size_t n = 0; n < kRefusers; ++n) join_any(*refusers[n], transport_checker.refusals[n], kRefusalDepth);
+  for (std::size_t n = 0; n < kRefusers; ++n) join_any(*refusers[n], transport_checker.refusals[n], kRefusals);
   transport_checker.requests.bind(requests);
   qp_context_cache.commands.bind(commands);
   tag_match_cam.operations.bind(tag_operations);
@@ -127,8 +130,8 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   requester->notices.bind(requests);
   requester->tx.bind(requests_out);
   requester->completions.bind(commands);
-  join_any(transport_checker.answers, requester->answers, kControlDepth);
-  join_any(cqe_generator.failed, requester->failed, kControlDepth);
+  join_any(transport_checker.answers, requester->answers, p.nic.notice_depth);
+  join_any(cqe_generator.failed, requester->failed, p.nic.notice_depth);
 }
 
 std::vector<Block*> Nic::blocks() {

@@ -43,28 +43,27 @@ void Packet::reset() {
 PacketPool::PacketPool(const Quotas& q, const Cycle* now) : now_(now) {
   const std::array<std::uint32_t, kPacketClasses> sizes = {q.receive,  q.internal, q.internal, q.internal,
                                                            q.internal, q.response, q.request};
-  for (std::size_t c = 0; c < kPacketClasses; ++c) {
-    quotas_[c].left = sizes[c];
-    capacity_ += sizes[c];
-  }
-  packets_ = std::make_unique<Packet[]>(capacity_);
-  free_.reserve(capacity_);
-  for (std::uint32_t i = capacity_; i-- > 0;) free_.push_back(PacketHandle{i});
+  for (std::size_t c = 0; c < kPacketClasses; ++c) quotas_[c].left = sizes[c];
 }
 
 PacketHandle PacketPool::allocate(PacketClass c) {
   assert(available(c));
   --quotas_[static_cast<std::size_t>(c)].left;
+  if (free_.empty()) {
+    const auto first = static_cast<std::uint32_t>(chunks_.size()) * kChunk;
+    chunks_.push_back(std::make_unique<Packet[]>(kChunk));
+    for (std::uint32_t i = kChunk; i-- > 0;) free_.push_back(PacketHandle{first + i});
+  }
   const PacketHandle h = free_.back();
   free_.pop_back();
-  Packet& p = packets_[raw(h)];
+  Packet& p = (*this)[h];
   p.reset();
   p.pool_class = c;
   return h;
 }
 
 void PacketPool::release(PacketHandle h) {
-  Quota& q = quotas_[static_cast<std::size_t>(packets_[raw(h)].pool_class)];
+  Quota& q = quotas_[static_cast<std::size_t>((*this)[h].pool_class)];
   ++q.left;
   if (now_ != nullptr) {  // (R1)
     if (q.released_in != *now_) {

@@ -160,10 +160,13 @@ struct alignas(64) Packet {
   void reset();
 };
 
-// Fixed set of packet buffers, with a quota for each class so that arrivals can never starve what must drain.
-//   R1  A buffer that is released in cycle n can be allocated from cycle n + 1 on.
+// Packets, with a quota for each class so that arrivals can never starve what must drain.
+//   R1  A packet that is released in cycle n can be allocated from cycle n + 1 on.
+//   R2  A class may be without a limit. So is kReceive in a NIC: what bounds it are the bytes of the packet buffer and
+//       the places in the links and blocks behind it. The memory for packets grows with those that are in use.
 class PacketPool {
  public:
+  static constexpr std::uint32_t kNoLimit = 0xffffffff;
   struct Quotas {
     std::uint32_t receive = 512;
     std::uint32_t internal = 64;  // each of the blocks that make packets of their own
@@ -172,15 +175,15 @@ class PacketPool {
   };
   // `now`: the present cycle; nullptr: what is released can be allocated at once.
   explicit PacketPool(const Quotas& quotas, const Cycle* now = nullptr);
-  Packet& operator[](PacketHandle h) { return packets_[raw(h)]; }
-  const Packet& operator[](PacketHandle h) const { return packets_[raw(h)]; }
+  Packet& operator[](PacketHandle h) { return chunks_[raw(h) / kChunk][raw(h) % kChunk]; }
+  const Packet& operator[](PacketHandle h) const { return chunks_[raw(h) / kChunk][raw(h) % kChunk]; }
   bool available(PacketClass c) const {
     const Quota& q = quotas_[static_cast<std::size_t>(c)];
     return q.left > (now_ != nullptr && q.released_in == *now_ ? q.released : 0);
   }
   PacketHandle allocate(PacketClass c);  // precondition: available(c)
   void release(PacketHandle h);
-  std::uint32_t in_use() const { return capacity_ - static_cast<std::uint32_t>(free_.size()); }
+  std::uint32_t in_use() const { return static_cast<std::uint32_t>(chunks_.size() * kChunk - free_.size()); }
 
  private:
   struct Quota {
@@ -188,10 +191,10 @@ class PacketPool {
     std::uint32_t released = 0;  // of them in cycle released_in
     Cycle released_in = kNever;
   };
+  static constexpr std::uint32_t kChunk = 64;  // packets for which memory is got at once
   const Cycle* now_;
-  std::uint32_t capacity_ = 0;
   std::array<Quota, kPacketClasses> quotas_;
-  std::unique_ptr<Packet[]> packets_;
+  std::vector<std::unique_ptr<Packet[]>> chunks_;
   std::vector<PacketHandle> free_;
 };
 

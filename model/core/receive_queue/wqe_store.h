@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receive WQEs in use: on-chip memory that holds the buffer list of each message that is being received.
+// Receive WQEs in use: on-chip memory that holds the buffer list of each message that is being received. The WQE
+// fetcher allocates its slots, the completion generator releases them.
 //
 //   R1  A slot that is released in cycle n can be allocated from cycle n + 1 on.
-//   R2  Each block that allocates has slots of its own; it gets the free one with the lowest number. So the numbers do
-//       not depend on the order in which the blocks are stepped.
-//   R3  The store grows when no slot is free; references stay valid.
+//   R2  The free slot with the lowest number is allocated.
+//   R3  There are `entries` slots. Of them `share` are kept for each of `queues` queues: a queue takes from its share
+//       first, whichever queues the others are. What is left is the pool, which all queues share.
+//   R4  References stay valid.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cstdint>
 #include <deque>
 #include <vector>
@@ -19,57 +22,99 @@ namespace rxnic {
 
 inline constexpr std::uint32_t kNoWqeSlot = 0xffffffff;
 
-enum class WqeUser : std::uint8_t { kSrqWqeFetcher, kTagMatchCam };
-
 class WqeStore {
  public:
+  struct Sizes {
+    std::uint32_t entries = 1024;
+    std::uint32_t share = 0;
+    std::uint32_t queues = 0;
+  };
   // `now`: the present cycle; nullptr: what is released can be allocated at once.
-  explicit WqeStore(const Cycle* now = nullptr) : now_(now) {}
+  WqeStore(const Sizes& sizes, const Cycle* now)
+      : now_(now),
+        entries_(sizes.entries),
+        share_(sizes.share),
+        kept_(static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(std::uint64_t{sizes.share} * sizes.queues, sizes.entries))) {}
 
-  std::uint32_t allocate(WqeUser user = WqeUser::kSrqWqeFetcher) {
-    Share& share = shares_[static_cast<std::size_t>(user)];
-    if (now_ == nullptr || share.released_in != *now_) settle(share);
-    ++in_use_;
+  // Whether there is a slot for a WQE of `queue`.
+  bool available(WqId queue) {
+    settle_earlier();
+    return has_share(queue) || in_pool_ < entries_ - kept_;
+  }
+  std::uint32_t allocate(WqId queue = WqId{0}) {  // precondition: available(queue)
+    settle_earlier();
+    const bool of_share = has_share(queue);
+    if (of_share) {
+      if (raw(queue) >= shares_.size()) shares_.resize(std::size_t{raw(queue)} + 1);
+      ++shares_[raw(queue)];
+      ++in_shares_;
+    } else {
+      ++in_pool_;
+    }
+    assert(occupied() <= entries_);
     std::size_t word = 0;
-    while (word < share.free.size() && share.free[word] == 0) ++word;
-    if (word == share.free.size()) grow(share);
-    const auto bit = static_cast<std::uint32_t>(std::countr_zero(share.free[word]));
-    share.free[word] &= share.free[word] - 1;
-    return (static_cast<std::uint32_t>(word) * kWordBits + bit) * kUsers + static_cast<std::uint32_t>(user);
+    while (word < free_.size() && free_[word] == 0) ++word;
+    if (word == free_.size()) grow();
+    const auto bit = static_cast<std::uint32_t>(std::countr_zero(free_[word]));  // (R2)
+    free_[word] &= free_[word] - 1;
+    const std::uint32_t slot = static_cast<std::uint32_t>(word) * kWordBits + bit;
+    slots_[slot].queue = queue;
+    slots_[slot].of_share = of_share;
+    return slot;
   }
   void release(std::uint32_t slot) {
-    Share& share = shares_[slot % kUsers];
-    if (now_ != nullptr && share.released_in != *now_) {
-      settle(share);
-      share.released_in = *now_;
-    }
-    --in_use_;
-    share.released.push_back(slot / kUsers);  // (R1)
+    settle_earlier();
+    if (now_ != nullptr) released_in_ = *now_;
+    released_.push_back(slot);  // (R1)
   }
-  ReceiveWqe& operator[](std::uint32_t slot) { return shares_[slot % kUsers].wqes[slot / kUsers]; }
-  std::uint32_t in_use() const { return in_use_; }
+  ReceiveWqe& operator[](std::uint32_t slot) { return slots_[slot].wqe; }
+  // Slots that cannot be allocated in this cycle.
+  std::uint32_t occupied() {
+    settle_earlier();
+    return in_shares_ + in_pool_;
+  }
+  std::uint32_t in_use() const { return in_shares_ + in_pool_ - static_cast<std::uint32_t>(released_.size()); }
 
  private:
-  static constexpr std::uint32_t kUsers = 2;
   static constexpr std::uint32_t kWordBits = 64;
-  struct Share {
-    std::deque<ReceiveWqe> wqes;
-    std::vector<std::uint64_t> free;      // bit per WQE
-    std::vector<std::uint32_t> released;  // in cycle released_in
-    Cycle released_in = kNever;
+  struct Slot {
+    ReceiveWqe wqe;
+    WqId queue{};
+    bool of_share = false;
   };
-  static void settle(Share& share) {
-    for (const std::uint32_t at : share.released) share.free[at / kWordBits] |= std::uint64_t{1} << at % kWordBits;
-    share.released.clear();
+  bool has_share(WqId queue) const {
+    return in_shares_ < kept_ && (raw(queue) >= shares_.size() ? share_ > 0 : shares_[raw(queue)] < share_);
   }
-  static void grow(Share& share) {
-    share.free.push_back(~std::uint64_t{0});
-    share.wqes.resize(share.wqes.size() + kWordBits);
+  void settle_earlier() {
+    if (released_.empty() || (now_ != nullptr && released_in_ == *now_)) return;
+    for (const std::uint32_t at : released_) {
+      free_[at / kWordBits] |= std::uint64_t{1} << at % kWordBits;
+      if (slots_[at].of_share) {
+        --shares_[raw(slots_[at].queue)];
+        --in_shares_;
+      } else {
+        --in_pool_;
+      }
+    }
+    released_.clear();
+  }
+  void grow() {
+    free_.push_back(~std::uint64_t{0});
+    slots_.resize(slots_.size() + kWordBits);
   }
 
   const Cycle* now_;
-  std::array<Share, kUsers> shares_;
-  std::uint32_t in_use_ = 0;
+  const std::uint32_t entries_;
+  const std::uint32_t share_;
+  const std::uint32_t kept_;           // of all shares together (R3)
+  std::deque<Slot> slots_;             // as many as were ever in use
+  std::vector<std::uint64_t> free_;    // bit per slot
+  std::vector<std::uint32_t> shares_;  // by WqId: in use of its share
+  std::uint32_t in_shares_ = 0;
+  std::uint32_t in_pool_ = 0;
+  std::vector<std::uint32_t> released_;  // in cycle released_in_
+  Cycle released_in_ = kNever;
 };
 
 }  // namespace rxnic

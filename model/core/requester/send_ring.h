@@ -44,7 +44,7 @@ class SendRing {
   const SendQueueContext& context() const { return queue_; }
 
  private:
-  static constexpr std::uint32_t kMaxDoorbells = 256;  // power of two
+  static constexpr std::uint32_t kMaxDoorbells = 256;  // power of two; no hardware: times that the model remembers
   struct Rung {
     std::uint32_t producer = 0;
     Cycle ready{}, rung{};

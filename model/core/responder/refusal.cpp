@@ -57,13 +57,13 @@ void Refusals::fail_message(Packet& p, DropReason reason) {  // (R3)
   record(*p.qp).message = p.message_sequence;
 }
 
-void Refusals::fail_rnr(Packet& p) {  // (R2)
+void Refusals::fail_rnr(Packet& p, DropReason reason) {  // (R2)
   const QpContext& qp = *p.qp;
   if (!is_reliable(qp.transport)) {
-    fail_message(p, DropReason::kNoReceiveWqe);
+    fail_message(p, reason);
     return;
   }
-  p.fail(DropReason::kNoReceiveWqe, Outcome::kNak, rnr_nak(qp.min_rnr_timer), WcStatus::kSuccess);
+  p.fail(reason, Outcome::kNak, rnr_nak(qp.min_rnr_timer), WcStatus::kSuccess);
   p.acknowledge = true;
   p.completes = false;
   p.answer_psn = p.h.psn;

@@ -51,8 +51,8 @@ class Refusals {
   void fail_qp(Packet& p, DropReason reason, std::uint8_t syndrome, WcStatus status);
   // UC, UD: the message is given up.
   void fail_message(Packet& p, DropReason reason);
-  // No receive WQE: RNR NAK on RC and XRC, a drop on UC and UD.
-  void fail_rnr(Packet& p);
+  // No receive WQE, or no room for it: RNR NAK on RC and XRC, a drop on UC and UD.
+  void fail_rnr(Packet& p, DropReason reason = DropReason::kNoReceiveWqe);
   // The QP fails for something that is not a packet at hand: requests that come from now on are refused.
   void fail_requests(QpContext& qp);
   // The same without a report: the transport checker knows.

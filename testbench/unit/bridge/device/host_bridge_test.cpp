@@ -191,17 +191,38 @@ TEST(HostBridge, ADoorbellArrivesAfterItsLatencyAndNotBefore) {  // R2
   EXPECT_EQ(rung(), 1u);
 }
 
-TEST(HostBridge, ReadingTheClockTakesAMicrosecond) {
-  Lab lab(1);
-  Program a(lab, 0);
-  const std::uint64_t period = lab.params.nic.clock_period_ps;
-  std::uint64_t last = a.call(Request::kReadClock).body.clock.model_time_ps;
-  for (int i = 0; i < 3; ++i) {
-    const std::uint64_t next = a.call(Request::kReadClock).body.clock.model_time_ps;
-    EXPECT_GE(next - last, 1'000'000u);
-    EXPECT_LE(next - last, 1'000'000u + 2000 * period);
-    EXPECT_EQ(next % period, 0u);
-    last = next;
+TEST(HostBridge, ReadingTheClockTakesAsLongAsARegister) {
+  for (const std::uint64_t ps : {1'000'000u, 30'000'000u}) {
+    const std::vector<std::string> overrides{"nic.register_read_ps=" + std::to_string(ps)};
+    Lab lab(1, EngineMode::kFast, nullptr, overrides);
+    Program a(lab, 0);
+    const std::uint64_t period = lab.params.nic.clock_period_ps;
+    std::uint64_t last = a.call(Request::kReadClock).body.clock.model_time_ps;
+    for (int i = 0; i < 3; ++i) {
+      const std::uint64_t next = a.call(Request::kReadClock).body.clock.model_time_ps;
+      EXPECT_GE(next - last, ps);
+      EXPECT_LE(next - last, ps + 2000 * period);
+      EXPECT_EQ(next % period, 0u);
+      last = next;
+    }
+  }
+}
+
+TEST(HostBridge, ResizingACqTakesTheTimeOfACommand) {
+  for (const std::uint64_t ps : {0u, 20'000'000u, 50'000'000u}) {
+    const std::vector<std::string> overrides{"nic.command_ps=" + std::to_string(ps)};
+    Lab lab(1, EngineMode::kFast, nullptr, overrides);
+    Program a(lab, 0);
+    const auto cq = a.create_cq();
+    channel::CompletionQueue asked;
+    asked.cqn = cq.number;
+    asked.slots = 128;
+    asked.ring = a.heap(128 * 64, 0xff);
+    const std::uint64_t before = lab.at().count;
+    EXPECT_EQ(a.call(Request::kResizeCq, [&](auto& b) { b.cq = asked; }).status, 0);
+    const std::uint64_t took_ps = (lab.at().count - before) * lab.params.nic.clock_period_ps;
+    EXPECT_GE(took_ps, ps);
+    EXPECT_LE(took_ps, ps + 2000 * lab.params.nic.clock_period_ps);
   }
 }
 

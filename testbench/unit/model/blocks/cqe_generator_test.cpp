@@ -129,6 +129,35 @@ TEST(CqeGenerator, WriteAndPacketLeaveAfterLatencyCycles) {
   }
 }
 
+TEST(CqeGenerator, APacketWaitsForRoomForItsWrites) {  // write_depth
+  for (const std::uint32_t depth : {3u, 10u}) {
+    CqeGeneratorParams params = test_params();
+    params.write_depth = depth;
+    Bench bench;
+    Rig rig(bench, params);
+    for (int i = 0; i < 2; ++i) rig.in.push(Cycle{9}, rig.packet());
+    bench.run();
+    ASSERT_EQ(rig.out.size(), 2u);
+    EXPECT_EQ(rig.out.cycle(0), Cycle{14});
+    EXPECT_EQ(rig.out.cycle(1), depth == 3 ? Cycle{18} : Cycle{15}) << "taken when the first write has left";
+  }
+}
+
+TEST(CqeGenerator, APacketWaitsForRoomForItsEvents) {  // event_depth
+  for (const std::uint32_t depth : {4u, 64u}) {
+    CqeGeneratorParams params = test_params();
+    params.event_depth = depth;
+    Bench bench;
+    Rig rig(bench, params);
+    auto& other = bench.keep<QpContext>(test_qp(Transport::kRc));
+    rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, false));
+    rig.in.push(Cycle{9}, rig.failed(other, 0x61, false));
+    bench.run();
+    ASSERT_EQ(rig.events.size(), 2u);
+    EXPECT_EQ(rig.out.cycle(1), depth == 4 ? Cycle{26} : Cycle{15}) << "taken when the first event has left";
+  }
+}
+
 TEST(CqeGenerator, TheCqeIsInItsSlot) {
   Bench bench;
   Rig rig(bench);

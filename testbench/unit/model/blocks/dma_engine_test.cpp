@@ -138,6 +138,22 @@ TEST(DmaEngine, PayloadBytesAreInMemory) {  // R2
   EXPECT_EQ(rig.memory.load<std::uint16_t>(BusAddress{0x12000}), 'l' | 'o' << 8);
 }
 
+TEST(DmaEngine, SoManyPacketsWaitToBeHandedOn) {  // leaving_depth
+  for (const std::uint32_t depth : {1u, 8u}) {
+    Bench bench;
+    DmaEngineParams params = byte_a_cycle();
+    params.leaving_depth = depth;
+    Rig rig(bench, params);
+    rig.payload_done.stall(Cycle{0}, Cycle{200});
+    for (int i = 0; i < 40; ++i) rig.payload.push(Cycle{9}, rig.packet({}));
+    bench.run_to(Cycle{199});
+    EXPECT_EQ(rig.payload.pushed(), 8 + depth + 8) << "8 in each of the two links";
+    EXPECT_EQ(rig.dut.activity(), Activity::kBlocked);
+    bench.run();
+    EXPECT_EQ(rig.payload_done.size(), 40u);
+  }
+}
+
 TEST(DmaEngine, SegmentsFollowEachOtherWithoutAGap) {  // R1
   Bench bench;
   Rig rig(bench, byte_a_cycle());

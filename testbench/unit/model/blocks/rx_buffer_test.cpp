@@ -14,7 +14,8 @@ constexpr std::uint32_t kSmallest = 16384;  // bytes, the least that rx_buffer_b
 
 struct Rig {
   Rig(Bench& bench, RxFullPolicy policy, std::uint32_t out_capacity = 8)
-      : shared(bench.keep<NicShared>(PacketPool::Quotas{.receive = 600, .internal = 1, .response = 1})),
+      : shared(
+            bench.keep<NicShared>(PacketPool::Quotas{.receive = PacketPool::kNoLimit, .internal = 1, .response = 1})),
         dut(bench.add<RxBuffer>("dut", WireParams{.rx_buffer_bytes = kSmallest, .rx_full = policy}, shared)),
         in(bench.source(dut.in, 64)),
         out(bench.sink(dut.out, out_capacity)) {}
@@ -85,6 +86,19 @@ TEST(RxBuffer, TheLastByteThatFitsIsTaken) {  // (R2)
     rig.in.push(Cycle{20}, rig.frame(last));
     bench.run();
     EXPECT_EQ(rig.dropped(), last == 64 ? 0u : 1u);
+  }
+}
+
+TEST(RxBuffer, BytesAloneDecideWhatFits) {  // (R2)
+  for (const std::uint32_t bytes : {1u, 16u, 64u}) {
+    Bench bench;
+    Rig rig(bench, RxFullPolicy::kDrop, 1);
+    rig.out.stall(Cycle{0}, Cycle{40'000});
+    const std::uint32_t fit = kSmallest / bytes;
+    for (std::uint32_t i = 0; i < fit + 2; ++i) rig.in.push(Cycle{9}, rig.frame(bytes));  // one is in the link behind
+    bench.run();
+    EXPECT_EQ(rig.dropped(), 1u) << bytes << " bytes";
+    EXPECT_EQ(rig.dut.counters().high_water_bytes, kSmallest);
   }
 }
 

@@ -39,6 +39,7 @@ SrqWqeFetcherParams defaults() {
   p.reads_in_flight = 16;
   p.hit_cycles = 2;
   p.queue_depth = 4;
+  p.pipeline_depth = 4;
   p.sequential_prefetch = true;
   return p;
 }
@@ -47,7 +48,8 @@ struct Rig {
   explicit Rig(Bench& b, const SrqWqeFetcherParams& params = defaults(), HostMemory* other = nullptr,
                UdTooLongPolicy ud = UdTooLongPolicy::kDrop)
       : bench(b),
-        shared(b.keep<NicShared>(PacketPool::Quotas{512, 64, 1})),
+        shared(b.keep<NicShared>(PacketPool::Quotas{512, 64, 1}, &b.engine().now(),
+                                 WqeStore::Sizes{params.wqe_store_entries, params.wqe_store_share, params.queues})),
         host(b.keep<LocalMemory>()),
         dut(b.add<SrqWqeFetcher>("dut", params, shared, ud, WqeErrorStatus::kLocProt)),
         in(b.source(dut.in)),
@@ -792,7 +794,6 @@ TEST(SrqWqeFetcher, AMatchThatIsSquashedGoesBackToTheTagMatcher) {  // R10
   Packet& p = rig.shared.packets[h];
   p.tag_verdict = TagVerdict::kMatched;
   p.takes_wqe = false;
-  p.wqe_slot = rig.shared.wqes.allocate();
   p.wqe_index = 42;
   rig.tagged.push(Cycle{1}, h);
   bench.run();
@@ -813,15 +814,125 @@ TEST(SrqWqeFetcher, AMatchPassesWithItsOwnWqe) {
   Packet& p = rig.shared.packets[h];
   p.tag_verdict = TagVerdict::kMatched;
   p.takes_wqe = false;
-  p.wqe_slot = rig.shared.wqes.allocate();
-  rig.shared.wqes[p.wqe_slot].wqe_index = p.wqe_index = 42;
+  p.wqe_index = 42;
+  p.tag_buffer = {4096, 0x777, 0x30000};
   rig.tagged.push(Cycle{1}, h);
   rig.tagged.push(Cycle{1}, rig.packet(q, Operation::kSendLast));
   bench.run();
   EXPECT_TRUE(p.takes_wqe);  // from here on it completes in error when it fails
   EXPECT_EQ(rig.at(1).wqe_slot, p.wqe_slot);
   EXPECT_EQ(rig.at(1).wqe_index, 42u);
+  const ReceiveWqe& wqe = rig.shared.wqes[p.wqe_slot];
+  EXPECT_EQ(wqe.sge_count, 1u);
+  EXPECT_EQ(wqe.sge[0].address, 0x30000u);
+  EXPECT_EQ(wqe.total_bytes, 4096u);
   EXPECT_EQ(rig.returned.size(), 0u);
+}
+
+// A store of `entries`, of which `share` are kept for each of two queues.
+SrqWqeFetcherParams store_of(std::uint32_t entries, std::uint32_t share = 0) {
+  SrqWqeFetcherParams p = defaults();
+  p.queues = 2;
+  p.wqe_store_entries = entries;
+  p.wqe_store_share = share;
+  return p;
+}
+
+TEST(SrqWqeFetcher, AFullStoreHoldsThePacketUntilASlotIsReleased) {  // R13
+  Bench bench;
+  Rig rig(bench, store_of(2));
+  Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+  rig.post(q, 8, Cycle{1});
+  for (int i = 0; i < 3; ++i) rig.send(Cycle{2000}, q);
+  bench.run_to(Cycle{2100});
+  ASSERT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.dut.activity(), Activity::kWaitWqeStore);
+  bench.at(Cycle{2150}, [&](Cycle) { rig.shared.wqes.release(rig.at(0).wqe_slot); });  // after the blocks of the cycle
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 3u);
+  EXPECT_EQ(rig.out.cycle(2), Cycle{2151});
+  EXPECT_EQ(rig.at(2).wqe_slot, rig.at(0).wqe_slot);
+  EXPECT_EQ(rig.at(2).outcome, Outcome::kExecute);
+  EXPECT_EQ(rig.dut.counters().waits, 0u) << "its WQE was there";
+}
+
+TEST(SrqWqeFetcher, AStoreFullOfMessagesThatHaveNotEndedRefuses) {  // R13
+  for (const bool match : {false, true}) {
+    Bench bench;
+    Rig rig(bench, store_of(2));
+    Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+    rig.post(q, 8, Cycle{1});
+    rig.send(Cycle{2000}, q, Operation::kSendFirst, 0);
+    rig.send(Cycle{2000}, q, Operation::kSendFirst, 1);
+    const PacketHandle third = rig.send(Cycle{2000}, q, Operation::kSendFirst, 2);
+    if (match) {
+      rig.shared.packets[third].tag_verdict = TagVerdict::kMatched;
+      rig.shared.packets[third].takes_wqe = false;
+      rig.shared.packets[third].wqe_index = 42;
+    }
+    rig.send(Cycle{2000}, q, Operation::kSendLast, 2);
+    rig.send(Cycle{2000}, q, Operation::kSendLast, 1);
+    bench.run_to(Cycle{2100});
+    ASSERT_EQ(rig.out.size(), 5u) << "those that end a message pass";
+    EXPECT_EQ(rig.at(2).drop_reason, DropReason::kWqeStoreFull);
+    EXPECT_EQ(rig.at(2).outcome, Outcome::kNak);
+    EXPECT_EQ(rig.at(2).syndrome, 0x20u | 12u) << "RNR NAK";
+    EXPECT_EQ(rig.at(3).drop_reason, DropReason::kSquashed);
+    EXPECT_EQ(rig.at(4).wqe_slot, rig.at(1).wqe_slot);
+    EXPECT_TRUE(rig.at(4).releases_wqe);
+    EXPECT_EQ(rig.dut.posted(q.id), 6u) << "no WQE is used";
+    EXPECT_EQ(rig.returned.size(), match ? 1u : 0u);
+    // One has ended now: who comes waits for its slot.
+    rig.qps[3].epoch = 7;
+    rig.send(Cycle{2100}, q, Operation::kSendOnly, 3);
+    bench.run_to(Cycle{2200});
+    EXPECT_EQ(rig.dut.activity(), Activity::kWaitWqeStore);
+    bench.at(Cycle{2200}, [&](Cycle) { rig.shared.wqes.release(rig.at(4).wqe_slot); });
+    bench.run();
+    ASSERT_EQ(rig.out.size(), 6u);
+    EXPECT_EQ(rig.at(5).outcome, Outcome::kExecute);
+  }
+}
+
+TEST(SrqWqeFetcher, AQueueKeepsItsShareOfTheStore) {  // R13
+  for (const std::uint32_t share : {0u, 1u}) {
+    Bench bench;
+    Rig rig(bench, store_of(4, share));
+    Queue greedy = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+    Queue other = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+    rig.post(greedy, 8, Cycle{1});
+    rig.post(other, 8, Cycle{1});
+    for (std::uint32_t qp = 0; qp < 5; ++qp) rig.send(Cycle{2000}, greedy, Operation::kSendFirst, qp);
+    rig.send(Cycle{2100}, other, Operation::kSendFirst, 5);
+    bench.run();
+    ASSERT_EQ(rig.out.size(), 6u);
+    const auto refused = [&](std::size_t n) { return rig.at(n).drop_reason == DropReason::kWqeStoreFull; };
+    EXPECT_FALSE(refused(2));
+    EXPECT_EQ(refused(3), share == 1) << "its own share, and the pool of two";
+    EXPECT_TRUE(refused(4));
+    EXPECT_EQ(refused(5), share == 0);
+  }
+}
+
+TEST(SrqWqeFetcher, ThePipelineHoldsSoManyPackets) {
+  for (const std::uint32_t depth : {1u, 4u}) {
+    for (const bool stalled : {false, true}) {
+      Bench bench;
+      SrqWqeFetcherParams params = defaults();
+      params.pipeline_depth = depth;
+      Rig rig(bench, params);
+      Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 16);
+      rig.post(q, 16, Cycle{1});
+      for (int i = 0; i < 16; ++i) rig.send(Cycle{2000}, q);
+      if (stalled) rig.out.stall(Cycle{0}, Cycle{2100});
+      bench.run_to(Cycle{2099});
+      EXPECT_EQ(rig.dut.counters().packets, stalled ? 8 + depth : 16) << "8 are in the link behind";
+      bench.run();
+      if (stalled) continue;
+      const std::uint64_t cycles = rig.out.cycle(15).count - rig.out.cycle(11).count;
+      EXPECT_EQ(cycles, depth == 1 ? 4u * params.hit_cycles : 4u) << "one at a time, or one a cycle";
+    }
+  }
 }
 
 // Calls in the order of time, each scheduled by the one before.

@@ -91,6 +91,18 @@ TEST(PacketPool, AClassCannotTakeWhatAnotherNeeds) {
   EXPECT_EQ(pool.in_use(), 1u);
 }
 
+TEST(PacketPool, AClassWithoutALimitGrowsAndPacketsStay) {  // R2
+  PacketPool pool({.receive = PacketPool::kNoLimit, .internal = 1, .response = 1});
+  const PacketHandle first = pool.allocate(PacketClass::kReceive);
+  Packet* const place = &pool[first];
+  for (int i = 0; i < 999; ++i) {
+    ASSERT_TRUE(pool.available(PacketClass::kReceive));
+    pool.allocate(PacketClass::kReceive);
+  }
+  EXPECT_EQ(pool.in_use(), 1000u);
+  EXPECT_EQ(&pool[first], place);
+}
+
 TEST(PacketPool, ReleaseGivesThePlaceBackToTheClassThatItWasTakenFor) {
   PacketPool pool({.receive = 1, .internal = 1, .response = 0});
   const PacketHandle a = pool.allocate(PacketClass::kReceive);
