@@ -43,6 +43,7 @@ class LinkBase : public sc_core::sc_object {
   // None when what the link carries is not described.
   using NumberVisitor = std::function<void(const FieldPath& at, std::uint64_t number)>;
   virtual void for_each_head_number(const NumberVisitor& f) const = 0;
+  virtual std::uint32_t value_bits() const = 0;  // of a value on the port; 0: not described
   void set_consumer(Block& b) { consumer_ = &b; }
   void set_producer(Block& b) { producer_ = &b; }
   // Keeps `bit` set in `word` while the link is not empty. (R6)
@@ -136,6 +137,13 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
   }
   void for_each_head_number(const NumberVisitor& f) const override {
     if constexpr (Described<T>) for_each_number(f, size_ > 0 ? slots_[first_].value : T{});
+  }
+  std::uint32_t value_bits() const override {
+    if constexpr (Described<T>) {
+      return Descriptor<T>::kBits;
+    } else {
+      return 0;
+    }
   }
   T pop(Cycle now) {
     assert(can_pop(now));

@@ -77,6 +77,8 @@ class Nic final : public sc_core::sc_module {
 
   // The blocks in path order, the requester last.
   std::vector<Block*> blocks();
+  // All FIFOs between blocks and to the outside.
+  const std::vector<std::unique_ptr<LinkBase>>& links() const { return links_; }
 };
 
 }  // namespace rxnic

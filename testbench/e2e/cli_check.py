@@ -14,7 +14,7 @@ import e2e
 OPTIONS = {
     "replay": ["trace", "--config", "--set", "--receiver", "--host", "--psn", "--pace", "--out", "--cqes", "--seed",
                "--step-all", "--per-cycle", "--step-order", "--waves", "--quiet", "--help"],
-    "params": ["section", "--config", "--set", "--evidence", "--json", "--toml", "--help"],
+    "params": ["section", "--config", "--set", "--evidence", "--json", "--toml", "--memory", "--help"],
     "counters": ["section", "--json", "--help"],
     "report": ["run_dir", "--help"],
     "run": ["program", "--config", "--set", "--nics", "--nic", "--out", "--seed", "--step-order", "--record", "--quiet",
@@ -64,6 +64,7 @@ def usage(bench):
             (["run", "--step-order", "backwards", "--", "true"], "--step-order", "backwards"),
             ([*replay, "--out", e2e.SAMPLE], "--out", "sample.pcap"),
             (["params", "--json", "--toml"], "--json", "--toml"),
+            (["params", "--memory", "--toml"], "--memory", "--toml"),
             (["params", "colours"], "colours", "nic"),
             (["counters", "colours"], "colours", "rx_parser"),
             (["report"], "run_dir"),
@@ -247,6 +248,29 @@ def params(bench):
     bench.expect_equal(json.loads(one)["nic"]["link_gbps"]["value"], 50, "--set nic.link_gbps=50")
 
 
+def memory(bench):
+    """params --memory lists every on-chip memory; the sums are those of the entries."""
+    sums = {}
+    for chosen in ("nic_100g_gen3", "nic_400g_gen5", "tiny"):
+        base = ["params", "--memory", "--config", chosen]
+        listed = json.loads(bench.rxnic(*base, "--json").stdout)
+        text = bench.rxnic(*base).stdout
+        blocks = dict.fromkeys(listed["blocks"], 0)
+        for m in listed["memories"]:
+            bits = (m["entries"] or 0) * (m["entry_bits"] or 0)
+            bench.expect_equal(m["bits"] or 0, bits, f"{chosen}: bits of {m['block']}.{m['name']}")
+            blocks[m["block"]] += bits
+            bench.expect(f"  {m['name']} " in text, f"{chosen}: the table has no {m['name']}")
+        bench.expect_equal(listed["blocks"], blocks, f"{chosen}: sums by block")
+        bench.expect_equal(listed["bits"], sum(blocks.values()), f"{chosen}: sum")
+        sums[chosen] = listed["bits"]
+    bench.expect(sums["tiny"] < sums["nic_100g_gen3"] < sums["nic_400g_gen5"], f"sums in order: {sums}")
+    one = json.loads(bench.rxnic("params", "--memory", "--json", "--config", "tiny", "--set",
+                                 "srq_wqe_fetcher.wqe_store_entries=32").stdout)
+    store = [m for m in one["memories"] if m["name"] == "wqe_store"]
+    bench.expect_equal([m["entries"] for m in store], [32], "entries of the store that was set")
+
+
 def report(bench):
     """`rxnic report` prints the summary of the run again."""
     run = bench.rxnic("replay", e2e.SAMPLE, "--out", "run", "--cqes", "run/cqes.csv")
@@ -341,7 +365,7 @@ def waves(bench):
 
 
 CHECKS = {"usage": usage, "config": config, "traces": traces, "programs": programs, "records": records,
-          "params": params, "report": report,
+          "params": params, "memory": memory, "report": report,
           "quiet": quiet, "help": help_, "repeat": repeat, "cqes": cqes, "waves": waves}
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@
 #include "model/params/params_table.h"
 #include "testbench/sim/cli_options.h"
 #include "testbench/sim/counters_table.h"
+#include "testbench/sim/memory_table.h"
 #include "testbench/sim/replay_command.h"
 #include "testbench/sim/report.h"
 #include "testbench/sim/run_command.h"
@@ -35,24 +36,29 @@ constexpr const char* kAbout =
     "  rxnic replay --set dma_engine.read_latency_ps=900000 capture.pcap\n"
     "                                                the same behind a slower PCIe\n"
     "  rxnic params                                  every size, width and latency of the model\n"
+    "  rxnic params --memory --config nic_400g_gen5  the bits of every on-chip memory\n"
     "  rxnic counters                                what each number of a report counts\n";
 
 struct ParamsCommand {
   CommonOptions common;
   std::string section;
-  bool evidence = false, json = false, toml = false;
+  bool evidence = false, json = false, toml = false, memory = false;
 
   void describe(CLI::App& app) {
     common.describe(app);
     app.add_option("section", section, "Print this section only");
     app.add_flag("--evidence", evidence, "Also print what each default is based on");
     auto* as_json = app.add_flag("--json", json, "Print JSON, with every field");
-    app.add_flag("--toml", toml, "Print a complete configuration file")->excludes(as_json);
+    auto* as_toml = app.add_flag("--toml", toml, "Print a complete configuration file")->excludes(as_json);
+    app.add_flag("--memory", memory, "Print the bits of every on-chip memory instead, by block")->excludes(as_toml);
   }
 
   int run() const {
     const Params params = load_config(common.config, common.overrides);
-    if (toml) {
+    if (memory) {
+      const std::vector<OnChipMemory> memories = memories_of(params);
+      std::cout << (json ? memory_json(memories) + '\n' : memory_text(memories));
+    } else if (toml) {
       std::cout << params_toml(params);
     } else if (json) {
       std::cout << params_json(params, {section, evidence}) << '\n';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memories of the NIC that are filled to their size, and drained again.
-#include "testbench/unit/timed/nic_fixture.h"
+#include "testbench/unit/model/nic/nic_fixture.h"
 
 namespace rxnic {
 namespace {

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/nic/on_chip_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "model/params/config.h"
+#include "model/types/doorbell.h"
+#include "testbench/unit/model/engine/harness.h"
+
+namespace rxnic {
+namespace {
+
+struct Rig {
+  explicit Rig(const std::vector<std::string>& overrides = {})
+      : params(load_config("tiny", overrides)),
+        nic("nic", params, bench.keep<LocalMemory>(), bench.engine(), NicOptions{.requester = true}),
+        memories(on_chip_memories(params, nic)) {}
+  const OnChipMemory* find(const std::string& block, const std::string& name) const {
+    for (const OnChipMemory& m : memories) {
+      if (m.block == block && m.name == name) return &m;
+    }
+    return nullptr;
+  }
+  std::uint64_t bits(const std::string& block, const std::string& name) const {
+    const OnChipMemory* const m = find(block, name);
+    EXPECT_NE(m, nullptr) << block << "." << name;
+    return m == nullptr ? 0 : m->bits();
+  }
+  Bench bench;
+  Params params;
+  Nic nic;
+  std::vector<OnChipMemory> memories;
+};
+
+TEST(OnChipMemory, EveryBlockIsListed) {
+  Rig rig;
+  std::set<std::string> owners;
+  for (const OnChipMemory& m : rig.memories) owners.insert(m.block);
+  for (const Block* block : rig.nic.blocks()) EXPECT_TRUE(owners.contains(block->basename())) << block->basename();
+  EXPECT_EQ(owners.size(), rig.nic.blocks().size() + 1) << "and the links";
+}
+
+TEST(OnChipMemory, EveryLinkIsListed) {
+  Rig rig;
+  for (const LinkBase* link : rig.bench.engine().links()) {
+    if (link == &rig.nic.landed) continue;
+    const OnChipMemory* const m = rig.find("links", link->basename());
+    ASSERT_NE(m, nullptr) << link->basename();
+    EXPECT_EQ(m->entries, link->capacity());
+    EXPECT_EQ(m->entry_bits, link->value_bits());
+  }
+  EXPECT_EQ(rig.find("links", "receive_doorbells")->entry_bits, Descriptor<Doorbell>::kBits);
+}
+
+TEST(OnChipMemory, NamesAreUnique) {
+  Rig rig;
+  std::set<std::string> names;
+  for (const OnChipMemory& m : rig.memories) EXPECT_TRUE(names.insert(m.block + "." + m.name).second) << m.name;
+}
+
+TEST(OnChipMemory, TinyAddsUp) {  // by hand, from configs/tiny.toml
+  Rig rig;
+  EXPECT_EQ(rig.bits("rx_buffer", "frames"), 16384u * 8);
+  EXPECT_EQ(rig.bits("qp_context_cache", "contexts"), 2u * 2 * kQpContextBytes * 8);
+  EXPECT_EQ(rig.bits("qp_context_cache", "tags"), 4u * (23 + 1 + 1 + 1))
+      << "QPN without its lowest bit, valid, age, dirty";
+  EXPECT_EQ(rig.bits("tag_match_cam", "values") + rig.bits("tag_match_cam", "masks"), 4u * 128);
+  EXPECT_EQ(rig.bits("tag_match_cam", "buffers"), 4u * 128);
+  EXPECT_EQ(rig.bits("tag_match_cam", "ages"), 4u * (4 + 4 + 24 + 1)) << "age and handle below 16, SRQ, valid";
+  EXPECT_EQ(rig.bits("tag_match_cam", "walk_buffer"), 2u * 512);
+  EXPECT_EQ(rig.bits("srq_wqe_fetcher", "prefetched"), 2u * 2 * (528 * 8 + 16 + 2)) << "33 segments of 16 bytes";
+  EXPECT_EQ(rig.bits("srq_wqe_fetcher", "wqe_store"), 16u * (16 + 6 + 32 + 32 * 128 + 1 + 24 + 1));
+  EXPECT_EQ(rig.bits("address_translator", "mpt_entries"), 2u * 2 * 512);
+  EXPECT_EQ(rig.bits("address_translator", "mtt_lines"), 4u * 2 * 512);
+  EXPECT_EQ(rig.bits("address_translator", "mtt_tags"), 8u * (58 - 2 + 1 + 1)) << "the address of a line of 64 bytes";
+  EXPECT_EQ(rig.bits("address_translator", "walks"), 2u * (512 + 64 + 3));
+  EXPECT_EQ(rig.bits("dma_engine", "read_data"), 4u * 512 * 8);
+  EXPECT_EQ(rig.bits("dma_engine", "refused"), 4u * (16 + 32 + 32 + 3));
+  EXPECT_EQ(rig.bits("cqe_generator", "writes"), 10u * (512 + 64));
+  EXPECT_EQ(rig.bits("transport_checker", "responder_resources"), 0u) << "not limited yet: in no sum";
+}
+
+TEST(OnChipMemory, ParametersAct) {
+  const Rig rig({"srq_wqe_fetcher.wqe_store_entries=48", "nic.doorbell_depth=9"});
+  EXPECT_EQ(rig.find("srq_wqe_fetcher", "wqe_store")->entries, 48u);
+  EXPECT_EQ(rig.find("grh_scatter", "cursors")->entries, 48u);
+  EXPECT_EQ(rig.find("links", "receive_doorbells")->entries, 9u);
+}
+
+}  // namespace
+}  // namespace rxnic
