@@ -213,7 +213,7 @@ void SrqWqeFetcher::hold(Packet& p) {
   keep_open(qp, p.wqe_slot);
   qp.wqe_queue = p.queue;
   qp.wqe_cq = p.cq;
-  qp.wqe_matched = p.tag_verdict == TagVerdict::kMatched;
+  if (p.takes_wqe) qp.wqe_matched = p.tag_verdict == TagVerdict::kMatched;
   if (p.ends_message || p.bad_length) close(p);
   if (p.bad_length) {
     if (is_unreliable(p)) {

@@ -829,6 +829,27 @@ TEST(SrqWqeFetcher, AMatchPassesWithItsOwnWqe) {
   EXPECT_EQ(rig.returned.size(), 0u);
 }
 
+TEST(SrqWqeFetcher, AMatchThatIsFlushedInItsMiddleIsReportedAsOne) {  // R9
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+  const PacketHandle h = rig.packet(q, Operation::kSendFirst);
+  Packet& p = rig.shared.packets[h];
+  p.tag_verdict = TagVerdict::kMatched;
+  p.takes_wqe = false;
+  p.wqe_index = 42;
+  p.tag_buffer = {4096, 0x777, 0x30000};
+  rig.tagged.push(Cycle{1}, h);
+  rig.tagged.push(Cycle{1}, rig.packet(q, Operation::kSendMiddle));
+  rig.settle();
+  rig.ask_flush(rig.present + 10);
+  rig.settle();
+  ASSERT_GE(rig.out.size(), 3u);
+  EXPECT_EQ(rig.at(2).role, PacketRole::kFlush);
+  EXPECT_EQ(rig.at(2).wqe_index, 42u);
+  EXPECT_EQ(rig.at(2).cqe_opcode, CqeOpcode::kTagReceive);
+}
+
 // A store of `entries`, of which `share` are kept for each of two queues.
 SrqWqeFetcherParams store_of(std::uint32_t entries, std::uint32_t share = 0) {
   SrqWqeFetcherParams p = defaults();
