@@ -370,6 +370,7 @@ void AckGenerator::build_read_response(Cycle now) {
     shared_.packets.release(h);
   } else if (p.outcome == Outcome::kNak || p.drop_reason != DropReason::kNone) {  // (R7)
     const Headers nak = p.h;
+    ++counters_.memory_errors;
     make_nak(a, p.syndrome != 0 ? p.syndrome : kNakRemoteOperation);
     p.h = a.h;
     p.h.psn = nak.psn;
@@ -390,6 +391,7 @@ void AckGenerator::finish_atomic(Cycle now) {  // (R5)
     a.h.original = a.original;
     results_[a.resource] = {true, a.h.psn, a.original};
   } else {
+    ++counters_.memory_errors;
     make_nak(a, kNakRemoteOperation);
     fail_behind(done.cookie);
   }
@@ -398,7 +400,6 @@ void AckGenerator::finish_atomic(Cycle now) {  // (R5)
 
 // Turns an answer into a NAK, and its QP to the error state. (R7)
 void AckGenerator::make_nak(OwedAnswer& a, std::uint8_t syndrome) {
-  ++counters_.memory_errors;
   a.h.opcode = answer_opcode(a.h.opcode, Operation::kAck);
   a.h.syndrome = syndrome;
   a.h.msn = a.msn_before;

@@ -508,6 +508,7 @@ TEST(AckGenerator, AQpThatAsksForMoreThanItsShareFails) {  // R3
   EXPECT_EQ(rig.answers[3].syndrome, 0x61);
   EXPECT_EQ(rig.psn(3), 4u);
   EXPECT_EQ(rig.dut.counters().too_many, 1u);
+  EXPECT_EQ(rig.dut.counters().memory_errors, 0u) << "no memory failed";
   EXPECT_EQ(rig.dut.counters().suppressed, 1u);
   ASSERT_EQ(failures.size(), 1u);
   EXPECT_EQ(failures.value(0).event, EventType::kQpRequestError);
