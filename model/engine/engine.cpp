@@ -123,7 +123,10 @@ inline void Engine::step(std::size_t word, std::uint64_t active) {
     } else if (next != kNever.count) {
       timed |= bits & -bits;
       timers[i] = next;
-      if (next < earliest_timer_) earliest_timer_ = next;
+      if (next < earliest_timer_) {
+        earliest_timer_ = next;
+        earliest_block_ = word * kWordBits + static_cast<std::size_t>(i);
+      }
     }
   }
   steps_ += steps;
@@ -132,31 +135,37 @@ inline void Engine::step(std::size_t word, std::uint64_t active) {
 // Adds the blocks of the word whose timers are due (all of them in kStepAll).
 inline void Engine::collect_due(std::size_t word) {
   std::uint64_t due = 0;
-  std::uint64_t later = kNever.count;  // the earliest of those that are not due
   for (std::uint64_t bits = timed_[word]; bits != 0; bits &= bits - 1) {
-    const std::uint64_t timer = timers_[word * kWordBits + static_cast<std::size_t>(std::countr_zero(bits))];
-    if (timer <= now_.count) {
+    const std::size_t block = word * kWordBits + static_cast<std::size_t>(std::countr_zero(bits));
+    if (timers_[block] <= now_.count) {
       due |= bits & -bits;
-    } else if (timer < later) {
-      later = timer;
+    } else if (timers_[block] < earliest_timer_) {
+      earliest_timer_ = timers_[block];
+      earliest_block_ = block;
     }
   }
   if (params_.mode == EngineMode::kStepAll) {
     due = ~std::uint64_t{0} >> (kWordBits - std::min(kWordBits, blocks_.size() - word * kWordBits));
   }
   active_[word] |= due;
-  if (later < earliest_timer_) earliest_timer_ = later;
 }
 
 // When nobody was woken. The end of the last announced change (block.h, R3) counts: a run ends when nothing changes any
 // more.
-Cycle Engine::next_timer() const {
-  std::uint64_t next = kNever.count;
+Cycle Engine::next_timer() {
+  const bool known = earliest_timer_ != kNever.count && timers_[earliest_block_] == earliest_timer_ &&
+                     (timed_[earliest_block_ / kWordBits] >> (earliest_block_ % kWordBits) & 1) != 0;
+  if (known) return Cycle{earliest_timer_};
+  earliest_timer_ = kNever.count;
   for (std::size_t w = 0; w < timed_.size(); ++w) {
     for (std::uint64_t bits = timed_[w]; bits != 0; bits &= bits - 1) {
-      next = std::min(next, timers_[w * kWordBits + static_cast<std::size_t>(std::countr_zero(bits))]);
+      const std::size_t block = w * kWordBits + static_cast<std::size_t>(std::countr_zero(bits));
+      if (timers_[block] >= earliest_timer_) continue;
+      earliest_timer_ = timers_[block];
+      earliest_block_ = block;
     }
   }
+  std::uint64_t next = earliest_timer_;
   if (next != kNever.count) return Cycle{next};
   for (const Block* block : blocks_) {
     if (block->until_ > now_) next = std::min(next, block->until_.count);

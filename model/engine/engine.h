@@ -81,7 +81,7 @@ class Engine final : public sc_core::sc_module {
   void collect_due(std::size_t word);
   void step_in_order();
   void step(std::size_t word, std::uint64_t blocks);
-  Cycle next_timer() const;
+  Cycle next_timer();
   std::uint64_t run_ahead_limit() const;
 
   EngineParams params_;
@@ -92,6 +92,7 @@ class Engine final : public sc_core::sc_module {
   std::vector<std::uint64_t> timers_;            // by block: its own next cycle, when its bit in timed_ is set
   std::vector<std::uint64_t> timed_;             // bit per block
   std::uint64_t earliest_timer_ = kNever.count;  // no timer is before it
+  std::size_t earliest_block_ = 0;               // whose timer it was; that block may have been stepped since
   std::vector<std::uint64_t> pending_;           // bit per block: to be stepped in the next cycle
   std::vector<std::uint64_t> active_;            // bit per block: to be stepped in this cycle
   struct Due {
