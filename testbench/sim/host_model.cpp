@@ -34,7 +34,7 @@ HostModel::HostModel(const sc_core::sc_module_name& name, const Params& params, 
       doorbells_(kMaxScheduled) {}
 
 void HostModel::add_cq(const CqContext& cq) {
-  cq_index_[raw(cq.number)] = static_cast<std::uint32_t>(cqs_.size());
+  cq_index_.insert(raw(cq.number), static_cast<std::uint32_t>(cqs_.size()));
   cqs_.push_back({cq});
   const std::vector<std::uint8_t> ones(cqe_bytes_, 0xff);
   for (std::uint32_t i = 0; i < cq.slots; ++i) memory_.write(cq.base + std::uint64_t{i} * cqe_bytes_, ones);
@@ -42,7 +42,7 @@ void HostModel::add_cq(const CqContext& cq) {
 
 void HostModel::add_queue(const ReceiveRingParams& params, const std::vector<std::uint64_t>& hold_after) {
   const auto index = static_cast<std::uint32_t>(queues_.size());
-  queue_index_[queue_key(params.queue.kind == WqKind::kSrq, params.queue.number)] = index;
+  queue_index_.insert(queue_key(params.queue.kind == WqKind::kSrq, params.queue.number), index);
   queues_.emplace_back(params);
   post_soon_.push_back(0);
   holds_.emplace_back(hold_after.rbegin(), hold_after.rend());
@@ -87,12 +87,12 @@ void HostModel::on_rnr_nak(Qpn qpn, Cycle now) {
 }
 
 void HostModel::lift_hold(Qpn qpn, Cycle now) {
-  const auto it = queue_index_.find(queue_key(false, raw(qpn)));
-  if (it == queue_index_.end() || holds_[it->second].empty()) return;
-  auto& holds = holds_[it->second];
+  const std::uint32_t queue = queue_index_.find(queue_key(false, raw(qpn)));
+  if (queue == FlatIndex::kNone || holds_[queue].empty()) return;
+  auto& holds = holds_[queue];
   holds.pop_back();
-  queues_[it->second].set_limit(holds.empty() ? ~std::uint64_t{0} : holds.back());
-  schedule_post(it->second, now);
+  queues_[queue].set_limit(holds.empty() ? ~std::uint64_t{0} : holds.back());
+  schedule_post(queue, now);
 }
 
 Cycle HostModel::step(Cycle now) {
@@ -225,15 +225,15 @@ void HostModel::take(const Cq& cq, const Cqe& cqe, Cycle now) {
   if (!is_receive(cqe.opcode) && !unexpected) return;
   if (!failed) counters_.receive_bytes += cqe.byte_count;
   const bool srq = (cqe.flags & kCqeSrq) != 0;
-  const auto it = queue_index_.find(queue_key(srq, srq ? cqe.srq_number : cqe.qp_number));
-  if (it == queue_index_.end()) return;
-  queues_[it->second].complete(cqe.wqe_index);
+  const std::uint32_t queue = queue_index_.find(queue_key(srq, srq ? cqe.srq_number : cqe.qp_number));
+  if (queue == FlatIndex::kNone) return;
+  queues_[queue].complete(cqe.wqe_index);
   if (failed && !srq) {  // (R4)
-    queues_[it->second].set_limit(0);
-    holds_[it->second].clear();
+    queues_[queue].set_limit(0);
+    holds_[queue].clear();
     return;
   }
-  schedule_post(it->second, now);
+  schedule_post(queue, now);
 }
 
 void HostModel::schedule_post(std::uint32_t queue, Cycle now) {  // (R2)

@@ -22,6 +22,7 @@
 #include "model/params/params.h"
 #include "model/types/completion.h"
 #include "model/types/tag_matching.h"
+#include "testbench/sim/flat_index.h"
 #include "testbench/sim/receive_ring.h"
 
 namespace rxnic {
@@ -113,11 +114,11 @@ class HostModel final : public Block {
   HostMemory& memory_;
   CqeObserver* observer_ = nullptr;
   std::vector<Cq> cqs_;
-  std::unordered_map<std::uint32_t, std::uint32_t> cq_index_;  // by CQN
+  FlatIndex cq_index_;  // by CQN
   std::vector<ReceiveRing> queues_;
-  std::vector<std::vector<std::uint64_t>> holds_;                 // by queue: what is left of hold_after, last first
-  std::vector<std::uint8_t> post_soon_;                           // by queue: a post is scheduled
-  std::unordered_map<std::uint64_t, std::uint32_t> queue_index_;  // by kind and number
+  std::vector<std::vector<std::uint64_t>> holds_;  // by queue: what is left of hold_after, last first
+  std::vector<std::uint8_t> post_soon_;            // by queue: a post is scheduled
+  FlatIndex queue_index_;                          // by kind and number
   std::vector<TagList> tag_lists_;
   std::unordered_map<std::uint32_t, std::uint32_t> tag_index_;  // by SRQN
   DelayLine<TagAppend> tag_appends_;

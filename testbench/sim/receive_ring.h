@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "model/types/host_memory.h"
@@ -29,7 +30,8 @@ struct ReceiveRingParams {
   std::uint32_t refill_batch = 1;  // WQEs per post call, at least (the first fill apart)
 };
 
-class ReceiveRing {
+// Rings of thousands of QPs are touched in any order, so each keeps what it needs in few cache lines.
+class alignas(64) ReceiveRing {
  public:
   explicit ReceiveRing(const ReceiveRingParams& params);
 
@@ -44,21 +46,25 @@ class ReceiveRing {
   const ReceiveRingParams& params() const { return params_; }
 
  private:
+  static constexpr std::uint32_t kNoBuffer = 0xffffffff;
+  // One cache line serves a slot and the buffer that is posted in it, when the completions come in order.
+  struct Place {
+    std::uint32_t buffer = kNoBuffer;  // of the WQE posted in this slot
+    std::uint32_t next = 0;            // linked list: the slot behind this one
+    std::uint32_t free = 0;            // a place of the queue of free buffers
+  };
   void write(HostMemory& memory, std::uint32_t slot, std::uint32_t buffer, std::uint32_t next);
+  void write(HostMemory& memory, std::uint32_t slot, std::uint32_t next, std::span<const DataSegment> sges);
 
-  ReceiveRingParams params_;
-  std::vector<DataSegment> sges_;            // of the WQE being written,
-  std::vector<std::uint8_t> wqe_;            // and its bytes: what is behind the list's end stays zero
-  std::vector<std::uint32_t> free_buffers_;  // a queue: taken at first_free_, returned at the end
-  std::size_t first_free_ = 0;
-  std::size_t free_count_ = 0;
-  std::vector<std::uint32_t> buffer_of_;  // by slot
-  std::vector<std::uint8_t> busy_;        // by slot
-  std::vector<std::uint32_t> next_;       // linked list
-  std::uint32_t head_ = 0, tail_ = 0;     // of the free list
-  std::uint64_t limit_ = ~std::uint64_t{0};
+  std::vector<Place> places_;          // by slot; the first params_.wqes hold the queue of free buffers, too
+  std::uint32_t first_free_ = 0;       // where the next buffer is taken; it is returned at the queue's end
+  std::uint32_t free_count_ = 0;       // buffers in the queue
+  std::uint32_t head_ = 0, tail_ = 0;  // of the list of free slots
   std::uint32_t producer_ = 0;
   std::uint32_t outstanding_ = 0;
+  std::uint64_t limit_ = ~std::uint64_t{0};
+  ReceiveRingParams params_;
+  std::vector<DataSegment> pieces_;  // of the WQE being written, when it has several
 };
 
 }  // namespace rxnic
