@@ -17,7 +17,8 @@ constexpr std::size_t kLateKept = 256;
 constexpr std::size_t kUnaskedKept = 64;
 constexpr std::size_t kSettledKept = 64;  // answers of the model kept for repetitions
 constexpr std::size_t kLookedThrough = 256;
-constexpr std::int32_t kLongPassed = 1024;  // PSNs after which no captured answer is waited for
+constexpr std::int64_t kPsnsCompared = 1 << 23;  // PSNs that are further apart have no order
+constexpr std::int32_t kLongPassed = 1024;       // PSNs after which no captured answer is waited for
 
 bool has(std::uint8_t opcode, std::uint32_t traits) { return (opcode_info(opcode).traits & traits) != 0; }
 bool is_plain_ack(std::uint8_t opcode) { return has(opcode, kAckKind) && !has(opcode, kHasAtomicAckEth); }
@@ -150,8 +151,7 @@ void AnswerCompare::model(const Headers& h, std::uint64_t number) {
   Lane* lane = find(h.destination, h.destination_qp);
   if (!lane) return;
   make_room(*lane, lane->of_model);
-  ++held_;
-  lane->of_model.push_back(answer_of(h, number));
+  keep_model(*lane, answer_of(h, number));
   if (ack_kind(h.syndrome) == AckKind::kAck) {
     if (!lane->model_acked || h.psn - lane->model_high > 0) lane->model_high = h.psn;
     lane->model_acked = true;
@@ -170,12 +170,27 @@ void AnswerCompare::settle_ready(Lane& lane) {
     settle_model(lane, a);
     if (!lane.forgot_answers || a.psn - lane.forgotten_high > 0) lane.forgotten_high = a.psn;
     lane.forgot_answers = true;
-    forget(lane.of_model);
+    forget_model(lane);
   }
+}
+
+// The answer of the model with that PSN, when each has a later one than the one before.
+AnswerCompare::Answer* AnswerCompare::find_ordered(Lane& lane, Psn psn) {
+  std::deque<Answer>& all = lane.of_model;
+  if (all.empty() || psn - all.front().psn < 0 || psn - all.back().psn > 0) return nullptr;
+  const auto at = static_cast<std::size_t>(psn - all.front().psn);
+  if (at < all.size() && all[at].psn == psn) return &all[at];  // there is one for each PSN, as a rule
+  const auto found =
+      std::lower_bound(all.begin(), all.end(), psn, [](const Answer& a, Psn b) { return a.psn - b < 0; });
+  return found != all.end() && found->psn == psn ? &*found : nullptr;
 }
 
 // An answer of the model of the same PSN and kind; one that nothing was compared with yet is preferred.
 AnswerCompare::Answer* AnswerCompare::exact(Lane& lane, const Answer& captured) {
+  if (lane.backwards == 0 && lane.psns_spanned < kPsnsCompared) {
+    Answer* a = find_ordered(lane, captured.psn);
+    return a != nullptr && ack_kind(a->syndrome) == ack_kind(captured.syndrome) ? a : nullptr;
+  }
   Answer* found = nullptr;
   std::size_t looked = 0;
   for (Answer& a : lane.of_model) {
@@ -268,6 +283,25 @@ void AnswerCompare::settle_model(Lane& lane, const Answer& model) {
   ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kNoAnswer)];
 }
 
+void AnswerCompare::keep_model(Lane& lane, const Answer& a) {
+  if (!lane.of_model.empty()) {
+    const std::int32_t step = a.psn - lane.of_model.back().psn;
+    lane.backwards += step <= 0;
+    lane.psns_spanned += step;
+  }
+  lane.of_model.push_back(a);
+  ++held_;
+}
+
+void AnswerCompare::forget_model(Lane& lane) {
+  if (lane.of_model.size() > 1) {
+    const std::int32_t step = lane.of_model[1].psn - lane.of_model[0].psn;
+    lane.backwards -= step <= 0;
+    lane.psns_spanned -= step;
+  }
+  forget(lane.of_model);
+}
+
 void AnswerCompare::forget(std::deque<Answer>& from) {
   from.pop_front();
   --held_;
@@ -279,7 +313,7 @@ void AnswerCompare::make_room(Lane& lane, std::deque<Answer>& in) {
   const bool model = !lane.of_model.empty() && (&in == &lane.of_model || lane.pending.empty());
   if (model) {
     settle_model(lane, lane.of_model.front());
-    forget(lane.of_model);
+    forget_model(lane);
   } else if (!lane.pending.empty()) {
     settle(lane, lane.pending.front(), true);
     forget(lane.pending);
@@ -294,6 +328,8 @@ void AnswerCompare::finish() {
     lane.pending.clear();
     lane.unasked.clear();
     lane.of_model.clear();
+    lane.backwards = 0;
+    lane.psns_spanned = 0;
   }
   held_ = 0;
 }

@@ -91,11 +91,13 @@ class AnswerCompare {
     std::deque<Range> requested;  // PSNs of the captured requests
     std::deque<Range> late;       // that came after later ones
     bool forgot_requests = false;
-    std::deque<Psn> gaps;         // first PSNs after gaps, R4
-    std::uint32_t msn_ahead = 0;  // captured MSN less the model's
-    std::deque<Answer> pending;   // captured, not settled
-    std::deque<Answer> unasked;   // captured, without a request so far
-    std::deque<Answer> of_model;  // in the order they were sent
+    std::deque<Psn> gaps;           // first PSNs after gaps, R4
+    std::uint32_t msn_ahead = 0;    // captured MSN less the model's
+    std::deque<Answer> pending;     // captured, not settled
+    std::deque<Answer> unasked;     // captured, without a request so far
+    std::deque<Answer> of_model;    // in the order they were sent
+    std::uint32_t backwards = 0;    // of them: whose PSN is not after that of the one before
+    std::int64_t psns_spanned = 0;  // from the first of them to the last, each step counted
     bool model_acked = false, captured_any = false;
     Psn model_high, captured_high;  // acknowledged up to
     bool forgot_answers = false;
@@ -109,6 +111,9 @@ class AnswerCompare {
   void settle_ready(Lane& lane);
   Settled settle(Lane& lane, const Answer& captured, bool at_end);
   Answer* exact(Lane& lane, const Answer& captured);
+  static Answer* find_ordered(Lane& lane, Psn psn);
+  void keep_model(Lane& lane, const Answer& a);
+  void forget_model(Lane& lane);
   void compare_exact(Lane& lane, const Answer& captured, const Answer& model);
   void settle_model(Lane& lane, const Answer& model);
   void forget(std::deque<Answer>& from);
