@@ -65,12 +65,14 @@ void CaptureReader::open() {
     std::fclose(file);
     refuse("an empty file", "a capture in pcap or pcapng format");
   }
+  plain_.open(file);
   char why[PCAP_ERRBUF_SIZE] = "";
   pcap_.reset(pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, why));
   if (!pcap_) {
     std::fclose(file);
     refuse(why, "a capture in pcap or pcapng format");
   }
+  plain_.begin(static_cast<std::uint32_t>(std::max(pcap_snapshot(pcap_.get()), 0)));
   const int type = pcap_datalink(pcap_.get());
   erf_ = type == DLT_ERF;
   switch (type) {  // R1
@@ -131,23 +133,30 @@ bool CaptureReader::strip_erf(CapturedFrame& out) const {
   return true;
 }
 
+bool CaptureReader::next_record(PcapRecord& out) {
+  if (plain_.reads() && plain_.next(out)) return true;
+  pcap_pkthdr* header = nullptr;
+  const u_char* data = nullptr;
+  const int got = pcap_next_ex(pcap_.get(), &header, &data);
+  if (got == PCAP_ERROR_BREAK) return false;  // the end
+  if (got != 1) {                             // R3
+    cut_reason_ = pcap_geterr(pcap_.get());
+    if (cut_reason_.empty()) cut_reason_ = "unreadable record";
+    return false;
+  }
+  out = {header->ts.tv_sec, header->ts.tv_usec, header->len, {data, header->caplen}};
+  return true;
+}
+
 bool CaptureReader::next(CapturedFrame& out) {
-  while (!cut_short()) {
-    pcap_pkthdr* header = nullptr;
-    const u_char* data = nullptr;
-    const int got = pcap_next_ex(pcap_.get(), &header, &data);
-    if (got == PCAP_ERROR_BREAK) return false;  // the end
-    if (got != 1) {                             // R3
-      cut_reason_ = pcap_geterr(pcap_.get());
-      if (cut_reason_.empty()) cut_reason_ = "unreadable record";
-      return false;
-    }
+  for (PcapRecord record; !cut_short() && next_record(record);) {
     ++records_;
-    out.bytes = {data, header->caplen};
-    out.wire_bytes = std::max(header->len, header->caplen);
-    out.truncated = header->caplen < header->len;
+    const auto kept = static_cast<std::uint32_t>(record.bytes.size());
+    out.bytes = record.bytes;
+    out.wire_bytes = std::max(record.wire_bytes, kept);
+    out.truncated = kept < record.wire_bytes;
     out.link = link_;
-    out.time_ps = time_of(header->ts.tv_sec, header->ts.tv_usec);
+    out.time_ps = time_of(record.seconds, record.nanoseconds);
     if (erf_) {
       if (!strip_erf(out)) continue;
       link_ = out.link;
@@ -160,6 +169,7 @@ bool CaptureReader::next(CapturedFrame& out) {
 }
 
 std::uint64_t CaptureReader::position() const {
+  if (plain_.reads()) return plain_.position();
   const long at = std::ftell(pcap_file(pcap_.get()));
   return at < 0 ? size_ : static_cast<std::uint64_t>(at);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of a capture, one after the other, through libpcap: pcap (microseconds and nanoseconds, both byte orders) and
-// pcapng.
+// Frames of a capture, one after the other: pcap (microseconds and nanoseconds, both byte orders) and pcapng, through
+// libpcap, except the ordinary records of a pcap file (pcap_records.h).
 //
 //   R1  Link types: Ethernet; InfiniBand (DLT_INFINIBAND, 247: from the LRH on); ERF (197) records of type 21
 //       (InfiniBand) and 2 (Ethernet), without their ERF header, extension headers and Ethernet's two bytes of padding.
@@ -18,6 +18,7 @@
 #include <string>
 
 #include "model/types/wire.h"
+#include "traces/pcap_records.h"
 #include "traces/trace_error.h"
 
 struct pcap;
@@ -61,6 +62,7 @@ class CaptureReader {
     void operator()(::pcap* p) const;
   };
   void open();
+  bool next_record(PcapRecord& out);
   bool strip_erf(CapturedFrame& out) const;
   std::uint64_t time_of(std::int64_t seconds, std::int64_t nanoseconds);
   [[noreturn]] void refuse(std::string found, std::string expected) const;
@@ -68,6 +70,7 @@ class CaptureReader {
   Opener opener_;
   std::string name_;
   std::unique_ptr<::pcap, Closer> pcap_;
+  PcapRecords plain_;
   LinkLayer link_ = LinkLayer::kEthernet;
   bool erf_ = false;
   std::uint64_t size_ = 0;

@@ -144,6 +144,35 @@ TEST_F(CaptureReaderTest, ReadsMicrosecondsAndNanosecondsInBothByteOrders) {
   }
 }
 
+// pcap_records.h, R2: a time with its highest bit set is left to libpcap, and so is all that follows.
+TEST_F(CaptureReaderTest, ARecordOutOfTheOrdinaryLosesNoFrame) {
+  for (const bool big : {false, true}) {
+    std::vector<Record> records;
+    for (std::uint8_t n = 0; n < 9; ++n) records.push_back({10u + n, n == 4 ? 0x80000000u : 5u, Blob(60u + n, n)});
+    CaptureReader reader(file(pcap_file(kMicro, big, 1, records)));
+    CapturedFrame f;
+    for (const Record& r : records) {
+      ASSERT_TRUE(reader.next(f));
+      EXPECT_EQ(Blob(f.bytes.begin(), f.bytes.end()), r.bytes);
+    }
+    EXPECT_FALSE(reader.next(f));
+    EXPECT_FALSE(reader.cut_short());
+    EXPECT_EQ(reader.position(), reader.size());
+  }
+}
+
+TEST_F(CaptureReaderTest, FramesOnTheEdgeOfABlockAreWhole) {
+  std::vector<Record> records;
+  for (std::uint32_t n = 0; n < 3000; ++n) records.push_back({n, 0, Blob(60 + n % 1500, static_cast<std::uint8_t>(n))});
+  CaptureReader reader(file(pcap_file(kNano, false, 1, records)));
+  CapturedFrame f;
+  for (const Record& r : records) {
+    ASSERT_TRUE(reader.next(f));
+    ASSERT_EQ(Blob(f.bytes.begin(), f.bytes.end()), r.bytes) << "frame " << f.number;
+  }
+  EXPECT_FALSE(reader.next(f));
+}
+
 TEST_F(CaptureReaderTest, ReadsPcapngWithNanoseconds) {
   CaptureReader reader(file(pcapng_file(1, {{1700000000, 3, kFrame}, {1700000000, 1004, kFrame}})));
   CapturedFrame f;

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/pcap_records.h"
+
+#include <array>
+#include <cstring>
+
+namespace rxnic {
+namespace {
+
+constexpr std::size_t kBlockBytes = std::size_t{1} << 17;
+constexpr std::size_t kFileHeaderBytes = 24;
+constexpr std::size_t kRecordHeaderBytes = 16;
+constexpr std::uint32_t kMicroseconds = 0xa1b2c3d4;
+constexpr std::uint32_t kNanoseconds = 0xa1b23c4d;
+
+}  // namespace
+
+void PcapRecords::open(std::FILE* file) {
+  file_ = file;
+  reads_ = false;
+  std::array<std::uint8_t, kFileHeaderBytes> header{};
+  if (std::fread(header.data(), 1, header.size(), file) == header.size()) {
+    std::uint32_t magic = 0;
+    std::memcpy(&magic, header.data(), sizeof magic);
+    swapped_ = magic == __builtin_bswap32(kMicroseconds) || magic == __builtin_bswap32(kNanoseconds);
+    if (swapped_) magic = __builtin_bswap32(magic);
+    std::array<std::uint16_t, 2> version{};
+    std::memcpy(version.data(), header.data() + sizeof magic, sizeof version);
+    if (swapped_) version = {__builtin_bswap16(version[0]), __builtin_bswap16(version[1])};
+    reads_ = (magic == kMicroseconds || magic == kNanoseconds) && version[0] == 2 && version[1] == 4;
+    unit_ns_ = magic == kMicroseconds ? 1000 : 1;
+  }
+  std::rewind(file);
+}
+
+void PcapRecords::begin(std::uint32_t snapshot) {
+  snapshot_ = snapshot;
+  offset_ = kFileHeaderBytes;
+  at_ = end_ = 0;
+  if (reads_) block_.resize(kBlockBytes);
+}
+
+std::uint32_t PcapRecords::word(std::size_t at) const {
+  std::uint32_t value = 0;
+  std::memcpy(&value, block_.data() + at_ + at, sizeof value);
+  return swapped_ ? __builtin_bswap32(value) : value;
+}
+
+// Sees to it that the block holds so many bytes more. False: the file does not.
+bool PcapRecords::fill(std::size_t bytes) {
+  if (end_ - at_ >= bytes) return true;
+  std::memmove(block_.data(), block_.data() + at_, end_ - at_);
+  offset_ += at_;
+  end_ -= at_;
+  at_ = 0;
+  if (bytes > block_.size()) block_.resize(bytes);
+  end_ += std::fread(block_.data() + end_, 1, block_.size() - end_, file_);
+  return end_ >= bytes;
+}
+
+bool PcapRecords::give_up() {
+  reads_ = false;
+  std::clearerr(file_);
+  std::fseek(file_, static_cast<long>(position()), SEEK_SET);
+  return false;
+}
+
+bool PcapRecords::next(PcapRecord& out) {
+  if (!fill(kRecordHeaderBytes)) return give_up();
+  const std::uint32_t seconds = word(0);
+  const std::uint32_t fraction = word(4);
+  const std::uint32_t kept = word(8);
+  constexpr std::uint32_t kHighest = 0x80000000;
+  if (((seconds | fraction) & kHighest) != 0 || kept > snapshot_ || !fill(kRecordHeaderBytes + kept)) return give_up();
+  out.seconds = seconds;
+  out.nanoseconds = std::int64_t{fraction} * unit_ns_;
+  out.wire_bytes = word(12);
+  out.bytes = {block_.data() + at_ + kRecordHeaderBytes, kept};
+  at_ += kRecordHeaderBytes + kept;
+  return true;
+}
+
+}  // namespace rxnic
