@@ -35,8 +35,14 @@ const char* mtu_from_name(MtuFrom m) {
 }
 
 std::uint32_t SurveyState::endpoint(const Address& a) {
+  for (const std::uint32_t last : last_endpoints) {
+    if (last < endpoints.size() && endpoints[last].address == a) return last;
+  }
   const auto found = endpoint_index.find(a);
-  if (found != endpoint_index.end()) return found->second;
+  if (found != endpoint_index.end()) {
+    last_endpoints = {found->second, last_endpoints[0]};
+    return found->second;
+  }
   if (endpoints.size() >= limits.endpoints) return kNone;
   const auto index = static_cast<std::uint32_t>(endpoints.size());
   endpoint_index.emplace(a, index);

@@ -69,6 +69,8 @@ struct SurveyState {
   std::vector<PendingAtomic> pending_atomics;
   std::vector<CmEnd> cm;
 
+  std::array<std::uint32_t, 2> last_endpoints{};  // looked up: the two ends of the last packet, as a rule
+
   std::uint32_t endpoint(const Address& a);  // kNone beyond the limit
   std::uint32_t flow(std::uint32_t source, std::uint32_t destination, Qpn qpn);
   // Address indices fit into 20 bits (the limit sees to it), so keys are exact.
