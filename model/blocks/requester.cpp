@@ -105,27 +105,49 @@ void Requester::fail(Sq& q, WcStatus status) {
 
 // Timers. (R4)
 
+// In the order in which the QPs were created. Only those whose entry has come up are looked at.
 void Requester::run_timers(Cycle now) {
-  for (const auto& q : sqs_) {
-    if (q->deadline > now) continue;
-    WcStatus status = WcStatus::kSuccess;
-    if (q->queue().waiting()) {
-      q->queue().resume();
+  due_.clear();
+  while (timers_.earliest() <= now) {
+    Sq& q = timers_.front();
+    timers_.remove(q);
+    if (q.deadline > now) {
+      queue_timer(q);
     } else {
-      const SendVerdict verdict = q->queue().timeout(status);
-      ++counters_.timeouts;
-      if (verdict == SendVerdict::kFail) {
-        fail(*q, status);
-        continue;
-      }
+      due_.push_back(&q);
     }
-    ++counters_.went_back;
-    q->not_before = now + read_cycles_;
-    restart_timer(*q, now);
-    update(*q);
   }
-  next_timer_ = kNever;
-  for (const auto& q : sqs_) next_timer_ = earliest(next_timer_, q->deadline);
+  std::sort(due_.begin(), due_.end(), [](const Sq* a, const Sq* b) { return a->number < b->number; });
+  for (Sq* q : due_) time_out(*q, now);
+  while (!timers_.empty() && timers_.earliest() != timers_.front().deadline) {
+    Sq& q = timers_.front();
+    timers_.remove(q);
+    queue_timer(q);
+  }
+  next_timer_ = timers_.earliest();
+}
+
+void Requester::time_out(Sq& q, Cycle now) {
+  if (q.queue().waiting()) {
+    q.queue().resume();
+  } else {
+    WcStatus status = WcStatus::kSuccess;
+    const SendVerdict verdict = q.queue().timeout(status);
+    ++counters_.timeouts;
+    if (verdict == SendVerdict::kFail) {
+      fail(q, status);
+      return;
+    }
+  }
+  ++counters_.went_back;
+  q.not_before = now + read_cycles_;
+  restart_timer(q, now);
+  update(q);
+}
+
+// Every answer restarts a timer: its entry stays where it is, and is put right when it comes up.
+void Requester::queue_timer(Sq& q) {
+  if (q.deadline < q.timer.at) timers_.set(q, q.deadline);
 }
 
 void Requester::restart_timer(Sq& q, Cycle now) {
@@ -136,6 +158,7 @@ void Requester::restart_timer(Sq& q, Cycle now) {
 void Requester::arm(Sq& q, Cycle deadline) {
   armed_ += q.deadline == kNever;
   q.deadline = deadline;
+  queue_timer(q);
   next_timer_ = earliest(next_timer_, deadline);
 }
 
@@ -297,6 +320,7 @@ void Requester::set_timeout(Sq& q) const {
 void Requester::create(const SendQpContext& context) {
   sqs_.push_back(std::make_unique<Sq>(context, params_, port_));
   Sq& q = *sqs_.back();
+  q.number = created_++;
   by_qpn_[raw(q.qpn())] = &q;
   set_timeout(q);
 }
@@ -339,6 +363,9 @@ void Requester::reset(Qpn qpn) {
 
 void Requester::destroy(Qpn qpn) {
   reset(qpn);
+  for (const auto& q : sqs_) {
+    if (q->qpn() == qpn) timers_.remove(*q);
+  }
   by_qpn_.erase(raw(qpn));
   std::erase_if(sqs_, [&](const auto& q) { return q->qpn() == qpn; });
 }

@@ -30,6 +30,7 @@
 
 #include "model/blocks/ledger.h"
 #include "model/core/requester/send_qp.h"
+#include "model/core/requester/timer_heap.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
@@ -72,10 +73,12 @@ class Requester final : public Block {
     using SendQp::SendQp;
     std::uint64_t timeout_cycles = 0;  // 0: never
     Cycle deadline = kNever;
-    Cycle not_before{};    // for the next packet
-    bool awaits = false;   // counted in awaiting_
-    bool flushes = false;  // in flushing_
-    Sq* next = nullptr;    // nullptr: not in the circle
+    TimerEntry timer;          // not after the deadline
+    Cycle not_before{};        // for the next packet
+    std::uint64_t number = 0;  // QPs are numbered as they are created
+    bool awaits = false;       // counted in awaiting_
+    bool flushes = false;      // in flushing_
+    Sq* next = nullptr;        // nullptr: not in the circle
     Sq* previous = nullptr;
   };
   enum class Turn : std::uint8_t { kNobody, kSent, kRefused };
@@ -86,6 +89,8 @@ class Requester final : public Block {
   void restart_timer(Sq& q, Cycle now);
   void arm(Sq& q, Cycle deadline);
   void disarm(Sq& q);
+  void queue_timer(Sq& q);
+  void time_out(Sq& q, Cycle now);
   void send_resets(Cycle now);
   Turn complete_one(Cycle now);
   void push_completion(const SendCompletion& c, Cycle now);
@@ -109,6 +114,9 @@ class Requester final : public Block {
   std::vector<Sq*> flushing_;            // in the order in which they failed
   DelayLine<SendCompletion> successes_;  // of UC and UD, to be sent
   std::vector<Qpn> resets_;              // to be told the receive path
+  TimerHeap<Sq> timers_;                 // of a timer that was stopped or moved on until its entry comes up, too
+  std::vector<Sq*> due_;                 // of one call of run_timers()
+  std::uint64_t created_ = 0;            // QPs
   std::uint32_t armed_ = 0;              // QPs with a timer
   std::uint32_t awaiting_ = 0;           // QPs with requests that wait for answers
   Cycle next_timer_ = kNever;            // no timer is before it
