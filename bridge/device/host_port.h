@@ -52,11 +52,6 @@ class HostPort {
   virtual Cycle next_look(Cycle now) = 0;
 };
 
-struct ProgramWrite {
-  std::uint64_t address;
-  std::span<const std::uint8_t> from;
-};
-
 // The memory of the programs. `address`: a virtual address below 2^47, or kShared | offset in the mapping.
 class ProgramMemory {
  public:
@@ -67,12 +62,6 @@ class ProgramMemory {
   virtual bool write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) = 0;
   // False: the program has ended, and its memory with it.
   virtual bool exists(ClientId /*client*/) { return true; }
-  // As HostMemory::write_all.
-  virtual std::size_t write_all(ClientId client, std::span<const ProgramWrite> writes) {
-    std::size_t n = 0;
-    while (n < writes.size() && write(client, writes[n].address, writes[n].from)) ++n;
-    return n;
-  }
 };
 
 // The bus address of a program's memory: client in bits 48..61, address below. (icm:: is above.)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/device/nic_memory.h"
 
-#include <algorithm>
-
 namespace rxnic {
 
 namespace {
@@ -37,24 +35,6 @@ bool NicMemory::write(BusAddress to, std::span<const std::uint8_t> from) {
                   !programs_.exists(client_of(to));  // (R4)
   if (observer_ != nullptr) observer_->on_write(engine_.now(), client_of(to), address, from, ok);
   return ok;
-}
-
-std::size_t NicMemory::write_all(std::span<const HostWrite> writes) {
-  if (writes.empty()) return 0;
-  const ClientId client = client_of(writes[0].to);
-  writes_.clear();
-  for (const HostWrite& w : writes) {
-    if (is_table(w.to) || client_of(w.to) != client || !within_client(w.to, w.from.size())) {
-      return HostMemory::write_all(writes);
-    }
-    writes_.push_back({raw(w.to) & kWithinClient, w.from});
-  }
-  std::size_t written = programs_.write_all(client, writes_);
-  if (written < writes.size() && !programs_.exists(client)) written = writes.size();  // (R4)
-  for (std::size_t i = 0; observer_ != nullptr && i < std::min(written + 1, writes.size()); ++i) {
-    observer_->on_write(engine_.now(), client, writes_[i].address, writes_[i].from, i < written);
-  }
-  return written;
 }
 
 }  // namespace rxnic

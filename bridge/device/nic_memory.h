@@ -10,8 +10,6 @@
 //       what is written, to no effect, and reads as zeros.
 #pragma once
 
-#include <vector>
-
 #include "bridge/device/host_observer.h"
 #include "bridge/device/host_port.h"
 #include "model/engine/engine.h"
@@ -25,7 +23,6 @@ class NicMemory final : public HostMemory {
       : engine_(engine), programs_(programs), observer_(observer) {}
   bool read(BusAddress from, std::span<std::uint8_t> to) override;
   bool write(BusAddress to, std::span<const std::uint8_t> from) override;
-  std::size_t write_all(std::span<const HostWrite> writes) override;
   std::uint64_t tables_digest() const { return tables_.digest(); }
 
  private:
@@ -33,7 +30,6 @@ class NicMemory final : public HostMemory {
   ProgramMemory& programs_;
   HostObserver* observer_;
   LocalMemory tables_;
-  std::vector<ProgramWrite> writes_;  // of write_all
 };
 
 }  // namespace rxnic

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <climits>
 #include <cstring>
 #include <string>
 
@@ -92,34 +91,6 @@ bool LiveMemory::write(ClientId id, std::uint64_t address, std::span<const std::
   }
   counters_.failures += done ? 0u : 1u;
   return done;
-}
-
-std::size_t LiveMemory::write_all(ClientId id, std::span<const ProgramWrite> writes) {  // (R5)
-  const LiveClient* client = port_.find(id);
-  bool together = client != nullptr && writes.size() <= IOV_MAX && !way(*client).by_descriptor;
-  std::size_t bytes = 0;
-  here_.clear();
-  there_.clear();
-  for (const ProgramWrite& w : writes) {
-    together = together && w.address < kShared;
-    here_.push_back({const_cast<std::uint8_t*>(w.from.data()), w.from.size()});
-    there_.push_back({reinterpret_cast<void*>(w.address), w.from.size()});
-    bytes += w.from.size();
-  }
-  if (!together) return ProgramMemory::write_all(id, writes);
-  const ssize_t moved = process_vm_writev(client->pid(), here_.data(), here_.size(), there_.data(), there_.size(), 0);
-  if (moved < 0 && not_permitted(errno)) return ProgramMemory::write_all(id, writes);
-  way(*client).gone = moved < 0 && errno == ESRCH;
-  if (moved == static_cast<ssize_t>(bytes)) {
-    count(counters_.process_writes, bytes);
-    return writes.size();
-  }
-  ++counters_.failures;
-  std::size_t whole = 0;
-  for (std::size_t left = moved < 0 ? 0 : static_cast<std::size_t>(moved); left >= here_[whole].iov_len; ++whole) {
-    left -= here_[whole].iov_len;
-  }
-  return whole;
 }
 
 bool LiveMemory::exists(ClientId id) {  // (R4)

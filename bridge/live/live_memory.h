@@ -10,12 +10,9 @@
 //   R3  False: some byte could not be moved. Of a read the destination is undefined then; of a write the bytes before
 //       the first page that could not be written may have been written, and none behind it.
 //   R4  A program that is dead, or whose kClose was taken, has no memory and does not exist.
-//   R5  Several writes of process memory are one call, up to the first page that cannot be written.
-//   R6  A page that the program itself has to supply when it is touched (userfaultfd, FUSE) is waited for: registering
+//   R5  A page that the program itself has to supply when it is touched (userfaultfd, FUSE) is waited for: registering
 //       such memory can hold up the simulator.
 #pragma once
-
-#include <sys/uio.h>
 
 #include <cstdint>
 #include <span>
@@ -49,7 +46,6 @@ class LiveMemory final : public ProgramMemory {
   explicit LiveMemory(const LivePort& port, const LiveMemoryOptions& options = {}) : port_(port), options_(options) {}
   bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) override;
   bool write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) override;
-  std::size_t write_all(ClientId client, std::span<const ProgramWrite> writes) override;
   bool exists(ClientId client) override;
   const LiveMemoryCounters& counters() const { return counters_; }
 
@@ -69,7 +65,6 @@ class LiveMemory final : public ProgramMemory {
   LiveMemoryOptions options_;
   LiveMemoryCounters counters_;
   std::vector<Way> ways_;
-  std::vector<iovec> here_, there_;  // of write_all
 };
 
 }  // namespace rxnic

@@ -11,18 +11,16 @@ namespace rxnic {
 namespace {
 
 // What an atomic asks of memory. (R5)
-DmaRequest atomic_request(const Packet& p) {
+DmaRequest atomic_request(const AckRequest& p) {
   DmaRequest r;
-  r.address = p.segments[0].bus;
+  const Operation operation = p.op().operation;
+  r.kind = operation == Operation::kAtomicWrite ? DmaKind::kSwap
+           : operation == Operation::kFetchAdd  ? DmaKind::kFetchAdd
+                                                : DmaKind::kCompareSwap;
+  r.address = p.bus;
   r.bytes = kAtomicBytes;
-  if (p.op().operation == Operation::kAtomicWrite) {
-    r.kind = DmaKind::kSwap;
-    std::memcpy(&r.operand, p.payload().data(), kAtomicBytes);
-    return r;
-  }
-  r.kind = p.op().operation == Operation::kFetchAdd ? DmaKind::kFetchAdd : DmaKind::kCompareSwap;
-  r.operand = p.h.swap_add;
-  r.compare = p.h.compare;
+  r.operand = p.operand;
+  r.compare = p.compare;
   return r;
 }
 
@@ -33,6 +31,7 @@ AckGenerator::AckGenerator(const sc_core::sc_module_name& name, const AckGenerat
     : Block(name),
       params_(params),
       shared_(shared),
+      contexts_(shared.contexts),
       hold_cycles_((std::uint64_t{params.coalesce_timer_ps} + clock_period_ps - 1) / clock_period_ps),
       answers_(params.queue_depth + params.answers_waiting),
       atomic_requests_(answers_.room()),
@@ -87,15 +86,16 @@ Cycle AckGenerator::next_step(Cycle now, bool refused, bool stalled) {
   if (!held_.empty()) at(answers_.flow(held_.front()).held_until);
   if (!dma_done.empty()) at(now);
   if (!atomics_.empty() && dma.can_push(now)) at(now);
-  if (!served_.empty() && !on_their_way_.full() && gather.can_push(now)) at(now);
+  const bool asks = next_piece_ < pieces_.size() || (!served_.empty() && !on_their_way_.full());
+  if (asks && gather.can_push(now)) at(now);
   if (!failed_.empty() && failures.can_push(now)) at(now);
-  if (!in.empty() && !(stalled && !has_room(shared_.packets[*in.peek(now)]))) at(now);
+  if (!in.empty() && !(stalled && !has_room(*in.peek(now)))) at(now);
   return next;
 }
 
-bool AckGenerator::has_room(const Packet& p) const {  // (R1)
+bool AckGenerator::has_room(const AckRequest& p) const {  // (R1)
   if (!p.acknowledge) return true;
-  const Index flow = p.qp == nullptr ? kNone : answers_.find(raw(p.qp->qpn));
+  const Index flow = p.line == kNoLine ? kNone : answers_.find(raw(p.qpn));
   const bool waits = p.has(kRead | kAtomic) || (flow != kNone && answers_.flow(flow).first != kNone);
   return waits ? waiting_ < params_.answers_waiting : ready_plain_ < params_.queue_depth;
 }
@@ -103,41 +103,47 @@ bool AckGenerator::has_room(const Packet& p) const {  // (R1)
 // True when a packet must wait for room.
 bool AckGenerator::take(Cycle now) {  // (R1)
   if (!in.can_pop(now)) return false;
-  const PacketHandle h = *in.peek(now);
-  Packet& p = shared_.packets[h];
+  AckRequest& p = *in.peek(now);
   if (!has_room(p)) return true;
-  in.pop(now);
   ++counters_.packets;
-  p.stamp(Station::kAckGenerator, now);
+  shared_.stamp(p.buffer, Station::kAckGenerator, now);
   if (refused_.refuses(p)) {  // (R7) what it did is done and completed: only its answer is not sent
     counters_.suppressed += p.acknowledge;
     p.acknowledge = false;
   }
-  if (p.acknowledge && p.qp != nullptr && p.role == PacketRole::kReceived && p.has(kRequest)) answer(p, now);
+  if (p.acknowledge && p.line != kNoLine && p.role == PacketRole::kReceived && p.has(kRequest)) answer(p, now);
   shared_.ledger.retire(p, now);
-  shared_.packets.release(h);
+  in.drop(now);
   return false;
 }
 
+// Of the request, from its frame: the way back.
+Headers AckGenerator::headers_of(const AckRequest& p) const {
+  const Packet& buffer = shared_.packets[p.buffer];
+  Headers h;
+  parse(buffer.frame_view(), buffer.link, h);
+  return h;
+}
+
 // What the packet is to be answered with.
-OwedAnswer AckGenerator::owed(const Packet& p) {
-  const QpContext& qp = *p.qp;
+OwedAnswer AckGenerator::owed(const AckRequest& p) {
   const bool nak = p.outcome == Outcome::kNak;
   OwedAnswer a;
-  a.h = answer_headers(p.h, qp.remote_qpn);
+  a.h = answer_headers(headers_of(p), p.remote_qpn);
   a.h.psn = p.answer_psn;
   a.h.msn = p.answer_msn;
   a.h.syndrome = nak ? p.syndrome : ack_syndrome(p);
-  if (!nak) a.h.opcode = answer_opcode(p.h.opcode, p.op().answer);
+  if (!nak) a.h.opcode = answer_opcode(p.opcode, p.op().answer);
   a.id = p.id;
   a.pd = p.pd;
-  a.msn_before = p.undo.msn;
+  a.msn_before = p.msn_before;
+  a.qpn = p.qpn;
   a.replay = p.outcome == Outcome::kReplay;
   a.resource = p.resource;
   if (p.has(kRead) && !nak) {
     ++counters_.reads;
-    if (p.h.length > 0) a.needs = AnswerNeeds::kRead;
-    a.read = {p.h.va, p.h.rkey, p.h.length, qp.mtu, p.answer_psn, false};
+    if (p.local_bytes > 0) a.needs = AnswerNeeds::kRead;
+    a.read = {p.local_va, p.local_key, p.local_bytes, p.mtu, p.answer_psn, false};
   } else if (p.has(kAtomic) && !nak) {
     a.needs = AnswerNeeds::kAtomic;
   } else {
@@ -147,9 +153,8 @@ OwedAnswer AckGenerator::owed(const Packet& p) {
   return a;
 }
 
-void AckGenerator::answer(const Packet& p, Cycle now) {
-  QpContext& qp = *p.qp;
-  const Index flow = answers_.find(raw(qp.qpn));
+void AckGenerator::answer(const AckRequest& p, Cycle now) {
+  const Index flow = answers_.find(raw(p.qpn));
   const bool waits = flow != kNone && answers_.flow(flow).first != kNone;
   OwedAnswer a = owed(p);
   const bool plain = a.needs == AnswerNeeds::kNothing;
@@ -160,8 +165,9 @@ void AckGenerator::answer(const Packet& p, Cycle now) {
     return;
   }
   if (!plain) {
-    a.qp = &qp;
-    qp.pins.add();
+    a.line = p.line;
+    a.residence = p.residence;
+    contexts_.pin(a.line);
     if (waits && answers_.flow(flow).count >= params_.answers_per_qp) {  // (R3)
       ++counters_.too_many;
       a.failed = true;
@@ -177,13 +183,13 @@ void AckGenerator::answer(const Packet& p, Cycle now) {
   } else if (a.needs == AnswerNeeds::kAtomic) {
     if (!a.replay) {
       atomic_requests_[at] = atomic_request(p);
-      atomic_regions_[at] = p.h.rkey;
+      atomic_regions_[at] = p.local_key;
     }
     if (a.resource >= results_.size()) results_.resize(std::size_t{a.resource} + 1);
   }
   if (may_be_held && !waits && params_.coalesce_packets > 1) {
     ++ready_plain_;
-    hold(answers_.find_or_make(raw(qp.qpn)), at, now);
+    hold(answers_.find_or_make(raw(p.qpn)), at, now);
     return;
   }
   if (flow != kNone && answers_.flow(flow).held != kNone) unhold(flow);  // (R6)
@@ -191,7 +197,7 @@ void AckGenerator::answer(const Packet& p, Cycle now) {
     ++ready_plain_;
     make_ready(at, true);
   } else {
-    append(answers_.find_or_make(raw(qp.qpn)), at, now);
+    append(answers_.find_or_make(raw(p.qpn)), at, now);
   }
 }
 
@@ -243,7 +249,7 @@ void AckGenerator::advance(Index flow, Cycle now) {
     } else if (a.needs == AnswerNeeds::kNothing || a.done) {
       const Index at = answers_.take_first(flow);
       --waiting_;
-      if (a.qp != nullptr) a.qp->pins.remove(now);
+      if (a.line != kNoLine) contexts_.unpin(a.line, now);
       make_ready(at, false);
     } else if (a.issued) {
       break;
@@ -270,63 +276,6 @@ void AckGenerator::advance(Index flow, Cycle now) {
   answers_.free_if_empty(flow);
 }
 
-// The READ of the QP whose data is to be asked for next: those before it are READs asked for to their end.
-AckGenerator::Index AckGenerator::readable(const AnswerTable::Flow& f) const {
-  const auto is_read = [&](Index at) { return at != kNone && answers_[at].needs == AnswerNeeds::kRead; };
-  Index at = f.first;
-  while (is_read(at) && answers_[at].read.bytes_left == 0) at = answers_.next(at);
-  return is_read(at) ? at : kNone;
-}
-
-void AckGenerator::issue(Cycle now) {
-  if (!atomics_.empty() && dma.can_push(now)) {
-    const Index at = atomics_.pop();
-    DmaRequest& request = atomic_requests_[at];
-    request.cookie = at;
-    request.data = reinterpret_cast<std::uint8_t*>(&answers_[at].original);
-    dma.push(now, request);
-    ++counters_.atomics;
-  }
-  const auto leave = [&] {  // the flow at the front has nothing to ask for any more
-    const Index flow = served_.pop();
-    answers_.flow(flow).listed = false;
-    answers_.free_if_empty(flow);
-    if (!unserved_.empty()) served_.push(unserved_.pop(), Cycle{});
-  };
-  while (!served_.empty() && readable(answers_.flow(served_.front())) == kNone) leave();  // what failed meanwhile
-  if (served_.empty() || on_their_way_.full() || !gather.can_push(now)) return;
-  if (!shared_.packets.available(PacketClass::kResponse)) {
-    wants_buffer_ = true;
-    return;
-  }
-  const Index flow = served_.front();
-  AnswerTable::Flow& f = answers_.flow(flow);
-  issue_read(flow, readable(f), now);
-  if (readable(f) == kNone) {
-    leave();
-  } else if (++f.turns >= params_.responses_per_turn) {  // (R4)
-    f.turns = 0;
-    served_.push(served_.pop(), Cycle{});
-  }
-}
-
-void AckGenerator::issue_read(Index flow, Index at, Cycle now) {  // (R4)
-  const PacketHandle h = shared_.packets.allocate(PacketClass::kResponse);
-  Packet& response = shared_.packets[h];
-  OwedAnswer& a = answers_[at];
-  response.role = PacketRole::kResponse;
-  response.outcome = Outcome::kExecute;
-  response.qp = a.qp;  // pinned by the answer
-  response.pd = a.pd;
-  response.access = kRemoteRead;
-  response.id = a.id;
-  if (!a.read.begun) a.after = next_ticket_;
-  next_read_response(response, a.h, a.read);
-  ++a.on_their_way;
-  on_their_way_.push({flow, at}, Cycle{});
-  gather.push(now, h);
-}
-
 void AckGenerator::start_build(Cycle now) {  // (R2)
   if (now < next_start_ || line_.full()) return;
   const bool data = gathered.can_pop(now);
@@ -351,36 +300,10 @@ void AckGenerator::build_plain(Cycle now) {
   ready_plain_ -= ready.plain;
   const PacketHandle h = shared_.packets.allocate(PacketClass::kResponse);
   Packet& p = shared_.packets[h];
-  p.role = PacketRole::kResponse;
   p.id = answers_[ready.answer].id;
   p.h = answers_[ready.answer].h;
   answers_.remove(ready.answer);
   build(h, 0, now);
-}
-
-void AckGenerator::build_read_response(Cycle now) {
-  const PacketHandle h = gathered.pop(now);
-  const OnItsWay from = on_their_way_.pop();
-  Packet& p = shared_.packets[h];
-  OwedAnswer& a = answers_[from.answer];
-  --a.on_their_way;
-  p.qp = nullptr;
-  if (a.failed) {
-    ++counters_.suppressed;
-    shared_.packets.release(h);
-  } else if (p.outcome == Outcome::kNak || p.drop_reason != DropReason::kNone) {  // (R7)
-    const Headers nak = p.h;
-    ++counters_.memory_errors;
-    make_nak(a, p.syndrome != 0 ? p.syndrome : kNakRemoteOperation);
-    p.h = a.h;
-    p.h.psn = nak.psn;
-    fail_behind(from.answer);
-    build(h, 0, now);
-  } else {
-    counters_.read_bytes += p.h.payload_bytes;
-    build(h, p.h.payload_bytes, now);
-  }
-  if (a.read.bytes_left == 0 && a.on_their_way == 0) advance(from.flow, now);
 }
 
 void AckGenerator::finish_atomic(Cycle now) {  // (R5)
@@ -395,7 +318,7 @@ void AckGenerator::finish_atomic(Cycle now) {  // (R5)
     make_nak(a, kNakRemoteOperation);
     fail_behind(done.cookie);
   }
-  advance(answers_.find(raw(a.qp->qpn)), now);
+  advance(answers_.find(raw(a.qpn)), now);
 }
 
 // Turns an answer into a NAK, and its QP to the error state. (R7)
@@ -404,18 +327,19 @@ void AckGenerator::make_nak(OwedAnswer& a, std::uint8_t syndrome) {
   a.h.syndrome = syndrome;
   a.h.msn = a.msn_before;
   if (failures.bound()) {
-    a.qp->pins.add();
-    failed_.push_back({a.qp, syndrome == kNakRemoteAccess     ? EventType::kQpAccessError
-                             : syndrome == kNakInvalidRequest ? EventType::kQpRequestError
-                                                              : EventType::kQpFatal});
+    contexts_.pin(a.line);
+    failed_.push_back({a.line, syndrome == kNakRemoteAccess     ? EventType::kQpAccessError
+                               : syndrome == kNakInvalidRequest ? EventType::kQpRequestError
+                                                                : EventType::kQpFatal});
   }
-  refused_.fail_requests(*a.qp);  // what is behind has passed the other blocks: only its answers are not sent
+  refused_.fail_requests(a.line,
+                         a.residence);  // what is behind has passed the other blocks: only its answers are not sent
 }
 
 bool AckGenerator::has_atomic_on(Key region) const {
   for (Index at = 0; at < atomic_regions_.size(); ++at) {
     const OwedAnswer& a = answers_[at];
-    if (a.needs == AnswerNeeds::kAtomic && !a.replay && !a.done && a.qp != nullptr && atomic_regions_[at] == region) {
+    if (a.needs == AnswerNeeds::kAtomic && !a.replay && !a.done && a.line != kNoLine && atomic_regions_[at] == region) {
       return true;
     }
   }
@@ -432,26 +356,27 @@ void AckGenerator::fail_behind(Index at) {
 // An answer that was in a flow is not owed any more.
 void AckGenerator::discard(Index at, Cycle now) {
   --waiting_;
-  if (answers_[at].qp != nullptr) answers_[at].qp->pins.remove(now);
+  if (answers_[at].line != kNoLine) contexts_.unpin(answers_[at].line, now);
   answers_.remove(at);
 }
 
 void AckGenerator::build(PacketHandle h, std::uint32_t payload_bytes, Cycle now) {
   Packet& p = shared_.packets[h];
-  build_answer(p, payload_bytes);
-  const bool ack = (p.op().traits & (kAckKind | kHasAtomicAckEth)) == kAckKind;
+  const WireFrame frame = build_answer(h, p, payload_bytes);
+  const std::uint32_t traits = opcode_info(p.h.opcode).traits;
+  const bool ack = (traits & (kAckKind | kHasAtomicAckEth)) == kAckKind;
   const AckKind kind = ack_kind(p.h.syndrome);
-  counters_.read_responses += p.has(kReadResponse);
-  counters_.atomic_responses += p.has(kHasAtomicAckEth);
+  counters_.read_responses += (traits & kReadResponse) != 0;
+  counters_.atomic_responses += (traits & kHasAtomicAckEth) != 0;
   counters_.acks += ack && kind == AckKind::kAck;
   counters_.rnr_naks += ack && kind == AckKind::kRnrNak;
   counters_.naks += ack && kind == AckKind::kNak;
-  line_.push(h, now + params_.latency_cycles);
+  line_.push(frame, now + params_.latency_cycles);
   next_start_ = now + params_.response_cycles;
 }
 
-std::uint8_t AckGenerator::ack_syndrome(const Packet& p) const {
-  const bool counted = params_.credits == AckCredits::kCounted && !p.qp->uses_srq;
+std::uint8_t AckGenerator::ack_syndrome(const AckRequest& p) const {
+  const bool counted = params_.credits == AckCredits::kCounted && !p.uses_srq;
   return counted ? credit_code(p.posted_wqes) : kAckUnlimited;
 }
 

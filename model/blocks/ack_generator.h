@@ -11,11 +11,12 @@
 //       response. Nothing waits for the answers of another QP (core/responder/answer_table.h). An ACK that waits so
 //       gives way to the next one of its QP. A QP whose answers_per_qp answers wait and that asks for one more fails
 //       with NAK 0x61.
-//   R4  READ: one response's data is asked for (`gather`) in a cycle, the first at the earliest in the cycle in which
-//       the request is taken; at most read_responses_in_flight are on their way. At most reads_in_progress QPs are
+//   R4  READ: one piece of a response's data is asked for (`gather`) in a cycle, two pieces when it crosses a page, one
+//       after the other; the first at the earliest in the cycle in which the request is taken. At most
+//       read_responses_in_flight responses are on their way. At most reads_in_progress QPs are
 //       served together; they take turns, responses_per_turn each. Data taken in cycle m leaves in cycle m +
 //       latency_cycles at the earliest. READs of one QP may overlap. `gathered` keeps the order of `gather`.
-//   R5  Atomic: done when all before it in its QP is answered; segments[0].bus is where. The result is saved, by the
+//   R5  Atomic: done when all before it in its QP is answered; the packet's `bus` is where. The result is saved, by the
 //       packet's resource, before it is answered. A replay answers with the saved result; nothing when there is none.
 //       An ATOMIC WRITE likewise: its answer is a READ RESPONSE ONLY without data, sent when the write is done.
 //   R6  Coalescing: an ACK is held until coalesce_packets requests of its QP are acknowledged by it, coalesce_timer
@@ -55,12 +56,12 @@ class AckGenerator final : public Block {
   // For the control plane: an atomic on memory of this region is still to be carried out.
   bool has_atomic_on(Key region) const;
 
-  In<PacketHandle> in{"in"};
-  Out<PacketHandle> gather{"gather"};
-  In<PacketHandle> gathered{"gathered"};
+  In<AckRequest> in{"in"};
+  Out<GatherSegment> gather{"gather"};
+  In<GatheredData> gathered{"gathered"};
   Out<DmaRequest> dma{"dma"};
   In<DmaCompletion> dma_done{"dma_done"};
-  Out<PacketHandle> tx{"tx"};
+  Out<WireFrame> tx{"tx"};
   Out<QpFailure> failures{"failures"};
   Out<Refusal> refusals{"refusals"};
 
@@ -82,9 +83,9 @@ class AckGenerator final : public Block {
   };
 
   bool take(Cycle now);
-  bool has_room(const Packet& p) const;
-  void answer(const Packet& p, Cycle now);
-  OwedAnswer owed(const Packet& p);
+  bool has_room(const AckRequest& p) const;
+  void answer(const AckRequest& p, Cycle now);
+  OwedAnswer owed(const AckRequest& p);
   void hold(Index flow, Index answer, Cycle now);
   void unhold(Index flow);
   void append(Index flow, Index answer, Cycle now);
@@ -92,6 +93,8 @@ class AckGenerator final : public Block {
   Index readable(const AnswerTable::Flow& f) const;
   void issue(Cycle now);
   void issue_read(Index flow, Index at, Cycle now);
+  void ask_piece(Cycle now);
+  Headers headers_of(const AckRequest& p) const;
   void start_build(Cycle now);
   void build_read_response(Cycle now);
   void build_plain(Cycle now);
@@ -101,12 +104,13 @@ class AckGenerator final : public Block {
   void fail_behind(Index at);
   void discard(Index at, Cycle now);
   void build(PacketHandle h, std::uint32_t payload_bytes, Cycle now);
-  std::uint8_t ack_syndrome(const Packet& p) const;
+  std::uint8_t ack_syndrome(const AckRequest& p) const;
   Activity activity_now(Cycle now, bool refused, bool stalled) const;
   Cycle next_step(Cycle now, bool refused, bool stalled);
 
   AckGeneratorParams params_;
   NicShared& shared_;
+  QpPinPort contexts_;
   std::uint64_t hold_cycles_;
   Refusals refused_;
   AnswerTable answers_;
@@ -120,9 +124,12 @@ class AckGenerator final : public Block {
   DelayLine<Index> atomics_;                 // answers to be carried out by the DMA engine
   DelayLine<Ready> ready_;                   // answers without data, waiting for the builder
   DelayLine<OnItsWay> on_their_way_;         // READ data asked for
-  DelayLine<PacketHandle> line_;             // the builder's pipeline
-  std::uint32_t ready_plain_ = 0;            // answers that did not wait, ready or held (R1)
-  std::uint32_t waiting_ = 0;                // answers in flows
+  DelayLine<WireFrame> line_;                // the builder's pipeline
+  PieceList pieces_;                         // of the response that is being asked for
+  std::uint32_t next_piece_ = 0;
+  GatherSegment asking_;
+  std::uint32_t ready_plain_ = 0;  // answers that did not wait, ready or held (R1)
+  std::uint32_t waiting_ = 0;      // answers in flows
   std::uint64_t next_ticket_ = 0;
   bool data_next_ = false;  // whose turn it is (R2)
   Cycle next_start_{};

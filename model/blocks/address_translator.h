@@ -2,20 +2,19 @@
 // Keys and virtual addresses become bus addresses: region checks from the MPT, pages from the MTT, a cache of each, and
 // walkers that read host memory for both.
 //
-//   R1  A packet that is taken in cycle n with k segments, all found in the caches, is pushed in cycle n + max(1, k) -
-//       1 + hit_cycles, and the next one is taken in cycle n + max(1, k) at the earliest.
-//   R2  A miss is read from memory: MPT first, then the MTT line of 8 pages. When a line comes in cycle m, the packet
+//   R1  A segment that is taken in cycle n and found in the caches is pushed in cycle n + hit_cycles, and the next one
+//       is taken in cycle n + 1.
+//   R2  A miss is read from memory: MPT first, then the MTT line of 8 pages. When a line comes in cycle m, the segment
 //       goes on in m with what it still has to look up, as if it had been taken then.
-//   R3  Local range (local_bytes > 0): the whole of it is checked with the packet's access flags before anything else.
-//       It fails RC and XRC with NAK 0x62, UC by giving up the message; an answer to a request of ours is a local
-//       error. A READ or WRITE of length zero is not checked. An atomic has its bus address left in segments[0].bus,
-//       its segment_count stays 0.
+//   R3  Local range (local_bytes > 0): the whole of it is checked with the packet's access flags before the packet's
+//       first segment. It fails RC and XRC with NAK 0x62, UC by giving up the message; an answer to a request of ours
+//       is a local error. A READ or WRITE of length zero is not checked. An atomic has its bus address left in `bus`.
 //   R4  Segments: of a WRITE as R3, with its access flags; of a SEND or an answer local write and the packet's PD are
-//       asked for, and a failure is a local error (NAK 0x63, kLocalProtection). All are good before the packet goes
-//       on.
-//   R5  Packets of `gather_in` (responses being made) that fail come out with outcome kNak, drop reason kRemoteAccess,
-//       syndrome 0x62 and no segments.
-//   R6  Packets that do nothing (failed, squashed, internal) pass in hit_cycles.
+//       asked for, and a failure is a local error (NAK 0x63, kLocalProtection). What is before the segment that fails
+//       has gone on and is written; the packet goes on with the one that fails, without bytes, and its other segments
+//       end here.
+//   R5  Segments of `gather_in` (responses being made) ask for remote read. Those that fail go on as `failed`.
+//   R6  Packets that do nothing (failed, squashed, internal) pass in hit_cycles, without bytes.
 //   R7  Each input keeps its order. The two share caches and walkers and nothing else.
 //   R8  While a packet waits, the packets behind it are looked at, one a cycle, and what they miss is read as well, up
 //       to walks_in_flight reads together, one started in a cycle. A line is read once however many wait for it.
@@ -35,6 +34,7 @@
 #include "model/engine/link.h"
 #include "model/params/params.h"
 #include "model/types/address_translator_counters.h"
+#include "model/types/segment.h"
 
 namespace rxnic {
 
@@ -49,21 +49,21 @@ class AddressTranslator final : public Block {
   // the key alone, all cached pages go when the entry itself is not cached.
   void invalidate(Key key);
   void invalidate(const MptEntry& region);
-  // Packets of each input that have bus addresses by now, all or some of them. What an invalidation comes too late for
-  // has been done when so many have been served.
+  // Packets and gather segments that were begun by now: what an invalidation comes too late for has been done when so
+  // many have been served.
   struct Translated {
     std::uint64_t packets = 0;
     std::uint64_t gathers = 0;
   };
   Translated translated() const;
 
-  In<PacketHandle> in;
-  Out<PacketHandle> out;
-  In<PacketHandle> gather_in;
-  Out<PacketHandle> gather_out;
-  Out<Refusal> refusals;
-  Out<DmaRequest> dma;
-  In<DmaCompletion> dma_done;
+  In<ScatteredSegment> in{"in"};
+  Out<SegmentWrite> out{"out"};
+  In<GatherSegment> gather_in{"gather_in"};
+  Out<GatherRead> gather_out{"gather_out"};
+  Out<Refusal> refusals{"refusals"};
+  Out<DmaRequest> dma{"dma"};
+  In<DmaCompletion> dma_done{"dma_done"};
 
  private:
   static constexpr std::uint32_t kNoWalk = 0xffffffff;
@@ -77,16 +77,9 @@ class AddressTranslator final : public Block {
     bool busy = false;
     bool stale = false;  // invalidated meanwhile
   };
-  struct Lane {  // one input with its output, and the packet at its head
-    Lane(In<PacketHandle>& from, Out<PacketHandle>& to, std::uint32_t depth) : in(from), out(to), done(depth) {}
-    In<PacketHandle>& in;
-    Out<PacketHandle>& out;
-    DelayLine<PacketHandle> done;  // translated, on the way out
-    Cycle last_done{};             // when the last of them is due
-    Cycle free_at{};               // when the next packet may be taken
-    PacketHandle head = kNoPacket;
+  // What has to be found for the segment at the head of an input.
+  struct Lookup {
     bool range_checked = false;
-    std::uint16_t segment = 0;     // next to translate
     bool missed = false;           // the lookup at hand was counted as a miss
     std::uint32_t walk = kNoWalk;  // that the head waits for
     Key wanted{};
@@ -97,23 +90,50 @@ class AddressTranslator final : public Block {
     bool pages_ok = false;
     std::uint64_t pages_address = 0;
     PageLine pages{};
-    std::uint32_t ahead = 0;  // packets that were looked at since the last line came, the head is the first
-    bool more_due = false;
-    bool idle() const { return head == kNoPacket && done.empty() && in.empty(); }
+    std::uint32_t ahead = 0;  // segments that were looked at since the last line came, the head is the first
   };
+  template <class From, class To>
+  struct Lane : Lookup {  // one input with its output, and the segment at its head
+    Lane(In<From>& input, Out<To>& output, std::uint32_t depth) : in(input), out(output), done(depth) {}
+    In<From>& in;
+    Out<To>& out;
+    DelayLine<To> done;  // translated, on the way out
+    Cycle last_done{};   // when the last of them is due
+    Cycle free_at{};     // when the next segment may be taken
+    From head;
+    bool has_head = false;
+    bool more_due = false;
+    bool idle() const { return !has_head && done.empty() && in.empty(); }
+  };
+  struct Rest;  // of a step: what the lanes say of it
 
   void fill(std::uint32_t walk, bool ok);
-  bool fail(Packet& p);
-  void leave(Lane& lane, Cycle now);
-  void advance(Lane& lane, Cycle now);
-  Found resolve(Lane& lane, Packet& p, Cycle now);
-  Found find_region(Lane& lane, Key key, Cycle now);
-  Found find_bus(Lane& lane, std::uint64_t va, Cycle now, BusAddress& bus);
-  void wait_for(Lane& lane, Table table, std::uint64_t address, Cycle now);
+  void fill_region(Lookup& at, const Walk& walk, const MptEntry& entry);
+  void fill_pages(Lookup& at, const Walk& walk, const PageLine& pages, bool ok);
+  template <class From, class To>
+  void leave(Lane<From, To>& lane, Cycle now);
+  template <class From, class To>
+  void advance(Lane<From, To>& lane, Cycle now);
+  template <class From, class To>
+  void look_ahead(Lane<From, To>& lane, Cycle now);
+  template <class From, class To>
+  void add_to(Rest& rest, const Lane<From, To>& lane, Cycle now);
+  bool take(ScatteredSegment& s);
+  bool take(GatherSegment& s);
+  Found resolve(Lookup& at, ScatteredSegment& s, Cycle now, BusAddress& bus);
+  Found resolve(Lookup& at, GatherSegment& s, Cycle now, BusAddress& bus);
+  SegmentWrite result(ScatteredSegment& s, bool found, BusAddress bus, Cycle now);
+  GatherRead result(const GatherSegment& s, bool found, BusAddress bus, Cycle now);
+  bool fail(ScatteredSegment& s);
+  void count(const SegmentWrite& s, Cycle now);
+  void count(const GatherRead& s, Cycle now);
+  Found find_region(Lookup& at, Key key, Cycle now);
+  Found find_bus(Lookup& at, std::uint64_t va, Cycle now, BusAddress& bus);
+  void wait_for(Lookup& at, Table table, std::uint64_t address, Cycle now);
   std::uint32_t pending(Table table, std::uint64_t address) const;
   std::uint32_t start(Table table, std::uint64_t address, Cycle now);
-  void look_ahead(Lane& lane, Cycle now);
-  bool read_ahead(const Packet& p, Cycle now);
+  bool read_ahead(const ScatteredSegment& s, Cycle now);
+  bool read_ahead(const GatherSegment& s, Cycle now);
   bool read_ahead(Key key, const std::uint64_t* va, Cycle now);
   void forget_pages(std::uint64_t first, std::uint64_t last);
   void forget_copies();
@@ -127,9 +147,13 @@ class AddressTranslator final : public Block {
   std::vector<Walk> walks_;
   std::vector<std::uint32_t> free_walks_;
   Refusals refused_;
-  std::array<Lane, 2> lanes_;  // main path, gather
-  bool started_ = false;       // a walk, in this cycle
-  bool again_ = false;         // something is left to start in the next cycle
+  Lane<ScatteredSegment, SegmentWrite> main_;
+  Lane<GatherSegment, GatherRead> gather_;
+  Translated begun_;
+  bool swallows_ = false;       // the other segments of a packet that failed
+  bool gather_failed_ = false;  // a segment of the response at `gather_in`
+  bool started_ = false;        // a walk, in this cycle
+  bool again_ = false;          // something is left to start in the next cycle
   AddressTranslatorCounters counters_;
 };
 

@@ -19,6 +19,7 @@ CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGenerat
     : Block(name),
       params_(params),
       shared_(shared),
+      contexts_(shared.contexts),
       clock_period_ps_(clock_period_ps),
       cqs_(params.compression ? params.compression_max : 0),
       writes_(params.write_depth),
@@ -82,9 +83,9 @@ bool CqeGenerator::send_due(Cycle now) {  // (R1)
   }
   if (pipeline_.ready(now) && !writes_.ready(now)) {
     if (out.can_push(now)) {
-      const PacketHandle h = pipeline_.pop();
-      shared_.packets[h].stamp(Station::kCqeGenerator, now);
-      out.push(now, h);
+      shared_.stamp(pipeline_.front().buffer, Station::kCqeGenerator, now);
+      out.push(now, pipeline_.front());
+      pipeline_.drop();
     } else {
       blocked = true;
     }
@@ -155,88 +156,34 @@ void CqeGenerator::run_timers(Cycle now) {
   }
 }
 
-void CqeGenerator::take_failure(Cycle now) {  // (R6)
-  const QpFailure f = failures.pop(now);
-  if (!f.qp->flush_requested) {
-    request_flush(*f.qp, true);
-    raise(f.event, raw(f.qp->qpn), now);
-  }
-  f.qp->pins.remove(now);
-}
-
-void CqeGenerator::request_flush(QpContext& qp, bool tell_requester) {
-  qp.flush_requested = true;
-  ++counters_.flush_requests;
-  if (flushes.bound()) {
-    qp.pins.add();
-    flush_list_.push_back(&qp);
-  }
-  if (tell_requester && failed.bound()) failed_list_.push_back(qp.qpn);
-}
-
-void CqeGenerator::fail(QpContext& qp) {
-  if (qp.flush_requested) return;
-  request_flush(qp, false);
-  wake();
-}
-
-void CqeGenerator::send_requests(Cycle now) {  // (R6)
-  if (!failed_list_.empty() && failed.can_push(now)) {
-    failed.push(now, failed_list_.front());
-    failed_list_.erase(failed_list_.begin());
-  }
-  if (flush_list_.empty() || !flushes.can_push(now) || !shared_.packets.available(PacketClass::kCqeGenerator)) return;
-  const PacketHandle h = shared_.packets.allocate(PacketClass::kCqeGenerator);
-  Packet& p = shared_.packets[h];
-  p.role = PacketRole::kFlush;
-  p.qp = flush_list_.front();
-  flush_list_.erase(flush_list_.begin());
-  flushes.push(now, h);
-}
-
-// The packet's WQE is completed by it unless that was done before, and is released when nobody behind uses it. (R8)
-void CqeGenerator::settle_wqe(Packet& p) {
-  const std::uint32_t slot = p.wqe_slot;
-  if (slot >= completed_.size()) completed_.resize(std::size_t{slot} * 2 + 1);
-  if (completed_[slot]) {
-    p.completes = false;
-  } else if (p.releases_wqe && !p.completes) {
-    p.completes = true;
-    if (p.status == WcStatus::kSuccess) {
-      p.status = p.drop_reason == DropReason::kRemoteAccess ? WcStatus::kRemoteAccess : WcStatus::kFlushed;
-    }
-  }
-  completed_[slot] = !p.releases_wqe && (completed_[slot] || (p.completes && p.status != WcStatus::kSuccess));
-}
-
 bool CqeGenerator::can_take() const {
   return !pipeline_.full() && writes_.room() >= kWritesOfPacket && event_room() >= kEventsOfPacket &&
          !session_timers_.full();
 }
 
 void CqeGenerator::take(Cycle now) {
-  const PacketHandle h = in.pop(now);
-  Packet& p = shared_.packets[h];
+  CompletionRequest& p = *in.peek(now);
   ++counters_.packets;
   const bool squashed_before = p.drop_reason == DropReason::kSquashed;
   counters_.squashed += refused_.squash_when_behind(p) && !squashed_before;
   if (p.wqe_slot != kNoWqeSlot) settle_wqe(p);
   next_accept_ = now + (p.completes ? params_.cycles_per_cqe : 1u);  // (R2)
   if (p.completes) complete(p, now);
-  if (p.qp != nullptr) handle_error(p, now);
+  if (p.line != kNoLine) handle_error(p, now);
   refused_.report(refusals, now);
-  if (p.role == PacketRole::kLastWqe && !p.qp->last_wqe_event_sent) {  // (R7)
-    p.qp->last_wqe_event_sent = true;
-    raise(EventType::kQpLastWqeReached, raw(p.qp->qpn), now);
+  if (p.role == PacketRole::kLastWqe && !contexts_[p.line].last_wqe_event_sent) {  // (R7)
+    contexts_[p.line].last_wqe_event_sent = true;
+    raise(EventType::kQpLastWqeReached, raw(p.qpn), now);
   }
   if (p.releases_wqe && p.wqe_slot != kNoWqeSlot) {  // (R8)
     shared_.wqes.release(p.wqe_slot);
     p.wqe_slot = kNoWqeSlot;
   }
-  pipeline_.push(h, now + params_.latency_cycles);
+  pipeline_.push(p, now + params_.latency_cycles);
+  in.drop(now);
 }
 
-void CqeGenerator::complete(Packet& p, Cycle now) {
+void CqeGenerator::complete(CompletionRequest& p, Cycle now) {
   Cq* found = cqs_.find(p.cq);
   if (found == nullptr || found->closed) {
     ++counters_.discarded;
@@ -264,26 +211,6 @@ void CqeGenerator::complete(Packet& p, Cycle now) {
   } else {
     session_timers_.push({cqs_.place_of(cq), cq.session_stamp}, now + params_.compression_timeout_cycles);
   }
-}
-
-void CqeGenerator::overrun(Cq& cq, Packet& p, Cycle now) {  // (R3)
-  ++counters_.discarded;
-  if (!cq.dead) {
-    cq.dead = true;
-    cq.queue.disarm();
-    ++counters_.overruns;
-    raise(EventType::kCqError, raw(cq.queue.context().number), now);
-  }
-  if (p.qp != nullptr && !p.qp->flush_requested && !p.fails_qp) {
-    if (p.role == PacketRole::kReceived) {
-      refused_.fail_qp(p, DropReason::kCqOverrun, kNakRemoteOperation, WcStatus::kGeneral);
-      p.acknowledge = p.acknowledge && p.has(kRequest);
-    } else {
-      p.drop_reason = DropReason::kCqOverrun;
-      refused_.fail_requests(*p.qp);
-    }
-  }
-  p.completes = false;
 }
 
 void CqeGenerator::write_cqe(Cq& cq, const Cqe& cqe, Cycle posted, Cycle now) {
@@ -363,21 +290,6 @@ void CqeGenerator::check_event(Cq& cq, Cycle now) {  // (R4)
   if (cq.moderated) return;
   cq.moderated = true;
   moderated_.push_back(cqs_.place_of(cq));
-}
-
-void CqeGenerator::handle_error(Packet& p, Cycle now) {  // (R6)
-  QpContext& qp = *p.qp;
-  if (qp.flush_requested) return;
-  const bool lost_completion = p.drop_reason == DropReason::kCqOverrun;
-  const bool by_requester =
-      p.role == PacketRole::kSendCompletion && p.status != WcStatus::kSuccess && p.status != WcStatus::kFlushed;
-  if (!p.fails_qp && !lost_completion && !by_requester) return;
-  request_flush(qp, !by_requester);
-  if (p.completes) return;
-  const EventType type = p.fails_qp && p.syndrome == kNakInvalidRequest ? EventType::kQpRequestError
-                         : p.fails_qp && p.syndrome == kNakRemoteAccess ? EventType::kQpAccessError
-                                                                        : EventType::kQpFatal;
-  raise(type, raw(qp.qpn), now);
 }
 
 void CqeGenerator::raise(EventType type, std::uint32_t number, Cycle now) {

@@ -68,7 +68,7 @@ class CqeGenerator final : public Block {
   std::uint64_t writes() const { return writes_made_; }
   std::uint64_t last_write(Cqn number) const;
   // Asks for the flush of a QP in the error state that nothing is in flight of.
-  void fail(QpContext& qp);
+  void fail(std::uint32_t line);
   void set_moderation(Cqn number, std::uint16_t count, std::uint16_t period_us);
   void attach_srq(WqId queue, Srqn srqn);
   void detach_srq(WqId queue) { srqs_[raw(queue)] = 0; }
@@ -76,11 +76,11 @@ class CqeGenerator final : public Block {
   const CompletionQueue* find(Cqn number) const;  // nullptr: no such CQ
   void set_observer(CompletionObserver* observer) { observer_ = observer; }
 
-  In<PacketHandle> in{"in"};
-  Out<PacketHandle> out{"out"};
+  In<CompletionRequest> in{"in"};
+  Out<AckRequest> out{"out"};
   Out<DmaRequest> dma{"dma"};
   In<DmaCompletion> dma_done{"dma_done"};  // CQEs that have landed
-  Out<PacketHandle> flushes{"flushes"};
+  Out<FlushRequest> flushes{"flushes"};
   Out<Qpn> failed{"failed"};
   Out<Refusal> refusals{"refusals"};
   In<QpFailure> failures{"failures"};
@@ -106,28 +106,29 @@ class CqeGenerator final : public Block {
   void ring_doorbell(Cycle now);
   void run_timers(Cycle now);
   void take_failure(Cycle now);
-  void request_flush(QpContext& qp, bool tell_requester);
+  void request_flush(std::uint32_t line, bool tell_requester);
   void send_requests(Cycle now);
   bool can_take() const;
   std::uint32_t event_room() const;
-  void settle_wqe(Packet& p);
+  void settle_wqe(CompletionRequest& p);
   void take(Cycle now);
   Cycle next_step(Cycle now, bool refused, bool stalled) const;
 
-  void complete(Packet& p, Cycle now);
-  void overrun(Cq& cq, Packet& p, Cycle now);
+  void complete(CompletionRequest& p, Cycle now);
+  void overrun(Cq& cq, CompletionRequest& p, Cycle now);
   void write_cqe(Cq& cq, const Cqe& cqe, Cycle posted, Cycle now);
   void write_session(Cq& cq, Cycle now);
   std::uint8_t* take_buffer(std::uint32_t slots);
   void send(Cq& cq, std::uint8_t* block, std::uint32_t slots, std::uint32_t completions, Cycle now);
   void check_event(Cq& cq, Cycle now);
-  void handle_error(Packet& p, Cycle now);
+  void handle_error(CompletionRequest& p, Cycle now);
   void raise(EventType type, std::uint32_t number, Cycle now);
   std::uint32_t srq_plus_1(WqId queue) const;
   std::uint64_t period_cycles(std::uint16_t period_us) const;
 
   CqeGeneratorParams params_;
   NicShared& shared_;
+  QpContextPort<CompletionContext> contexts_;
   std::uint32_t clock_period_ps_;
   CqTable cqs_;
   std::vector<std::uint32_t> srqs_;  // by WqId: SRQN + 1
@@ -137,13 +138,13 @@ class CqeGenerator final : public Block {
   std::uint32_t buffer_slots_ = 0;
   std::uint32_t next_buffer_ = 0;
   DelayLine<DmaRequest> writes_;
-  DelayLine<PacketHandle> pipeline_;
+  DelayLine<AckRequest> pipeline_;
   DelayLine<HeldEvent> held_events_;  // (R4)
   DelayLine<Event> events_;
   DelayLine<SessionTimer> session_timers_;
   std::vector<std::uint32_t> moderated_;  // CQs with an event due later
   Cycle next_moderation_ = kNever;        // not after the first of them
-  std::vector<QpContext*> flush_list_;    // pinned, oldest first
+  std::vector<FlushRequest> flush_list_;  // pinned, oldest first
   std::vector<Qpn> failed_list_;          // to be told to the requester
   std::uint64_t writes_made_ = 0;
   std::uint64_t blocks_made_ = 0;    // CQEs and sessions whose landing is told, each with one completion of its DMA

@@ -53,8 +53,9 @@ Cycle DmaEngine::step(Cycle now) {
   if (due_ <= now) give_back(now);
   bool worked = false;
   if (link_free(now)) {
-    // (2) the next packets come to hand
-    worked = take_packets(now);
+    // (2) the next segments come to hand
+    worked = take_payload(now);
+    worked |= take_gather(now);
     // (3) one request is started
     worked |= start_one(now);
   }
@@ -72,13 +73,13 @@ void DmaEngine::give_back(Cycle now) {
     if (c == kDmaClients) break;
     auto& answers = answers_[c];
     for (; answers.ready(now); answers.pop()) {
-      if (!completions[c].can_push(now)) {
+      const Answer& a = answers.front();
+      if (a.last && !completions[c].can_push(now)) {
         output_blocked_ = true;
         break;
       }
-      const Answer& a = answers.front();
-      completions[c].push(now, {a.id, a.ok});
-      tags_left_ += a.tags;
+      if (a.last) completions[c].push(now, {a.id, a.ok});
+      tags_left_ += a.takes_tag;
     }
     if (answers.empty()) awaiting_ &= ~(1u << c);
   }
@@ -90,18 +91,20 @@ void DmaEngine::give_back(Cycle now) {
         break;
       }
       ++counters_.packets_gathered;
-      gathered.push(now, PacketHandle{a.id});
+      gathered.push(now, {PacketHandle{a.id}, a.syndrome});
     }
-    tags_left_ += a.tags;
+    gathered_segments_ += a.ends_segment;
+    tags_left_ += a.takes_tag;
   }
   if (answers_[kDmaClients].empty()) awaiting_ &= ~(1u << kDmaClients);
   more_leaving_ = false;
   if (leaving_.ready(now)) {  // (R3)
     if (payload_done.can_push(now)) {
-      const PacketHandle h = leaving_.pop();
-      shared_.packets[h].stamp(Station::kDmaEngine, now);
+      const CompletionRequest& p = leaving_.front();
+      shared_.stamp(p.buffer, Station::kDmaEngine, now);
       ++counters_.packets_written;
-      payload_done.push(now, h);
+      payload_done.push(now, p);
+      leaving_.drop();
       more_leaving_ = leaving_.ready(now);
     } else {
       output_blocked_ = true;
@@ -119,32 +122,32 @@ void DmaEngine::give_back(Cycle now) {
   }
 }
 
-// True when a packet passed that moves nothing.
-bool DmaEngine::take_packets(Cycle now) {
-  bool passed = false;
-  if (writing_.packet == kNoPacket && payload.can_pop(now) && !leaving_.full()) {
-    const PacketHandle h = payload.pop(now);
-    Packet& p = shared_.packets[h];
-    refused_.squash_when_behind(p);
-    if (p.segment_count == 0) {
-      leaving_.push(h, now + 1);
-      passed = true;
-    } else {
-      writing_ = {h};
-    }
+// This one and the next: true when what was taken moves nothing.
+bool DmaEngine::take_payload(Cycle now) {
+  if (has_writing_ || !payload.can_pop(now) || leaving_.full()) return false;
+  writing_ = *payload.peek(now);
+  payload.drop(now);
+  if (swallows_) {
+    swallows_ = !writing_.last;
+    return true;
   }
+  refused_.squash_when_behind(writing_);
+  has_writing_ = writing_.bytes > 0 && writing_.outcome != Outcome::kDrop;
+  if (!has_writing_ && writing_.last) leaving_.push(writing_, now + 1);
+  return !has_writing_;
+}
+
+bool DmaEngine::take_gather(Cycle now) {
   auto& answers = answers_[kDmaClients];
-  if (gathering_.packet == kNoPacket && gather.can_pop(now) && !answers.full()) {
-    const PacketHandle h = gather.pop(now);
-    if (shared_.packets[h].segment_count == 0) {
-      answers.push({raw(h), 0, true, true}, now + 1);
-      awaiting_ |= 1u << kDmaClients;
-      passed = true;
-    } else {
-      gathering_ = {h};
-    }
-  }
-  return passed;
+  if (has_gathering_ || !gather.can_pop(now) || answers.full()) return false;
+  gathering_ = gather.pop(now);
+  if (gathering_.failed && gather_syndrome_ == 0) gather_syndrome_ = kNakRemoteAccess;
+  has_gathering_ = gather_syndrome_ == 0;  // (R8)
+  if (has_gathering_) return false;
+  answers.push({raw(gathering_.buffer), false, gathering_.last, true, gather_syndrome_, true}, now + 1);
+  awaiting_ |= 1u << kDmaClients;
+  if (gathering_.last) gather_syndrome_ = 0;
+  return true;
 }
 
 bool DmaEngine::start_one(Cycle now) {  // (R1)
@@ -171,32 +174,31 @@ bool DmaEngine::has_credit(Cycle now, std::size_t who, std::uint32_t bytes) {  /
   return lacks_credit_ == kNobody;
 }
 
-bool DmaEngine::has_tags(std::size_t who, std::uint32_t tags) {  // (R5, R7)
+bool DmaEngine::has_tag(std::size_t who) {  // (R5, R7)
   if (lacks_tags_ != kNobody && lacks_tags_ != who) return false;
-  lacks_tags_ = tags_left_ >= tags ? kNobody : who;
+  lacks_tags_ = tags_left_ > 0 ? kNobody : who;
   return lacks_tags_ == kNobody;
 }
 
-Instant DmaEngine::send_write(Cycle now, BusAddress address, std::uint32_t bytes) {
-  const TlpCount up = write_tlps(params_, raw(address), bytes);
+// One TLP.
+Instant DmaEngine::send_write(Cycle now, std::uint32_t bytes) {
+  const TlpCount up = write_tlp(params_, bytes);
   const Instant left = up_.carry({now.count, 0}, up.link_bytes);
   const std::uint64_t credit = credit_of(params_, bytes);
   credit_left_ -= credit;
   unlanded_.push(credit, time_.after_span(left, write_latency_).ceiling());
-  ++counters_.writes;
   counters_.write_bytes += bytes;
   counters_.tlps_up += up.tlps;
   counters_.link_bytes_up += up.link_bytes;
   return left;
 }
 
-void DmaEngine::send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down, Answer answer) {  // (R5)
-  const std::uint64_t first_tlp = up.link_bytes / up.tlps;
-  const Instant first_left = up_.carry({now.count, 0}, first_tlp);
-  if (up.tlps > 1) up_.carry(first_left, up.link_bytes - first_tlp);
-  const Instant done = down_.carry(time_.after_span(first_left, read_latency_), down.link_bytes);
-  answer.tags = std::min(up.tlps, params_.tags);
-  tags_left_ -= answer.tags;
+// One TLP, and what answers it.
+void DmaEngine::send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down,
+                          const Answer& answer) {  // (R5)
+  const Instant left = up_.carry({now.count, 0}, up.link_bytes);
+  const Instant done = down_.carry(time_.after_span(left, read_latency_), down.link_bytes);
+  --tags_left_;
   answers_[to].push(answer, done.ceiling());
   awaiting_ |= 1u << to;
   counters_.tlps_up += up.tlps;
@@ -223,91 +225,110 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
   const DmaRequest* const request = requests[client].peek(now);
   if (request == nullptr) return false;
   const DmaRequest& r = *request;
+  Progress& done = progress_[client];
+  const BusAddress at = r.address + done.bytes;
+  std::uint32_t bytes = r.bytes - done.bytes;
   if (r.kind == DmaKind::kWrite) {
+    bytes = std::min(bytes, write_tlp_room(params_, raw(at)));
     const bool lands = r.told || (r.cqes > 0 && landed.bound());
     if (lands && landings_.full()) return false;
-    if (!has_credit(now, client, r.bytes)) return false;
-    const Instant left = send_write(now, r.address, r.bytes);
-    if (!memory_.write(r.address, {r.data, r.bytes})) ++counters_.failed;
+    if (!has_credit(now, client, bytes)) return false;
+    const Instant left = send_write(now, bytes);
+    if (done.bytes == 0 && !memory_.write(r.address, {r.data, r.bytes})) ++counters_.failed;
+    done.bytes += bytes;
+    if (done.bytes < r.bytes) return true;
+    ++counters_.writes;
     if (lands) {  // (R4)
       landings_.push({{r.cookie, r.cqes}, static_cast<std::uint32_t>(client), r.told},
                      time_.after_span(left, write_latency_).ceiling());
     }
   } else {
-    const bool is_read = r.kind == DmaKind::kRead;
-    const TlpCount up = is_read ? read_request_tlps(params_, raw(r.address), r.bytes)
-                                : atomic_request_tlp(params_, r.kind == DmaKind::kCompareSwap ? 16 : 8);
-    if (!has_tags(client, std::min(up.tlps, params_.tags))) return false;
-    const TlpCount down = is_read ? completion_tlps(params_, raw(r.address), r.bytes) : atomic_completion_tlp(params_);
-    const bool ok = perform(r);
-    counters_.failed += !ok;
-    send_read(now, client, up, down, {r.cookie, 0, true, ok});
-    if (is_read) {
+    if (!has_tag(client)) return false;
+    if (done.bytes == 0) {
+      done.ok = perform(r);
+      counters_.failed += !done.ok;
+    }
+    if (r.kind == DmaKind::kRead) {
+      bytes = std::min(bytes, read_tlp_room(params_, raw(at)));
+      const bool last = done.bytes + bytes == r.bytes;
+      send_read(now, client, read_request_tlp(params_), completion_tlps(params_, raw(at), bytes),
+                {r.cookie, true, last, done.ok, 0});
+      counters_.read_bytes += bytes;
+      done.bytes += bytes;
+      if (!last) return true;
       ++counters_.reads;
-      counters_.read_bytes += r.bytes;
     } else {
+      send_read(now, client, atomic_request_tlp(params_, r.kind == DmaKind::kCompareSwap ? 16 : 8),
+                atomic_completion_tlp(params_), {r.cookie, true, true, done.ok, 0});
       ++counters_.atomics;
     }
   }
+  done = {};
   ++counters_.client_requests[client];
-  requests[client].pop(now);
+  requests[client].drop(now);
   return true;
-}
-
-// How many segments were written, one after the other. (R2)
-std::uint32_t DmaEngine::write_segments(const Packet& p) {
-  if (p.segment_count == 1) return memory_.write(p.segments[0].bus, {p.segments[0].data, p.segments[0].bytes}) ? 1 : 0;
-  for (std::uint32_t i = 0; i < p.segment_count; ++i) {
-    writes_[i] = {p.segments[i].bus, {p.segments[i].data, p.segments[i].bytes}};
-  }
-  return static_cast<std::uint32_t>(memory_.write_all({writes_.data(), p.segment_count}));
 }
 
 bool DmaEngine::start_payload(Cycle now) {
-  if (writing_.packet == kNoPacket) return false;
-  Packet& p = shared_.packets[writing_.packet];
-  const Segment& s = p.segments[writing_.segment];
-  if (!has_credit(now, kPayload, s.bytes)) return false;
-  const Instant left = send_write(now, s.bus, s.bytes);
-  if (writing_.segment == 0) writing_.written = write_segments(p);
-  if (writing_.segment >= writing_.written) {  // (R8)
+  if (!has_writing_) return false;
+  SegmentWrite& s = writing_;
+  Progress& done = progress_[kPayload];
+  const BusAddress at = s.address + done.bytes;
+  const std::uint32_t bytes = std::min(s.bytes - done.bytes, write_tlp_room(params_, raw(at)));
+  if (!has_credit(now, kPayload, bytes)) return false;
+  const Instant left = send_write(now, bytes);
+  if (done.bytes == 0 && !memory_.write(s.address, bytes_of(s))) {  // (R8)
     ++counters_.failed;
-    refused_.fail_qp(p, DropReason::kHostMemory, kNakRemoteOperation, WcStatus::kLocalProtection);
+    refused_.fail_qp(s, DropReason::kHostMemory, kNakRemoteOperation, WcStatus::kLocalProtection);
     refused_.report(refusals, now);
+    swallows_ = !s.last;
+    s.last = true;
   }
-  if (++writing_.segment >= p.segment_count) {
-    leaving_.push(writing_.packet, latest(left.ceiling(), now + 1));
-    writing_ = {};
-  }
+  done.bytes += bytes;
+  if (done.bytes < s.bytes) return true;
+  ++counters_.writes;
+  if (s.last) leaving_.push(s, latest(left.ceiling(), now + 1));
+  done = {};
+  has_writing_ = false;
   return true;
+}
+
+std::span<const std::uint8_t> DmaEngine::bytes_of(const SegmentWrite& s) const {
+  const Packet& p = shared_.packets[s.buffer];
+  return {(s.area == BufferArea::kFrame ? p.frame.data() : p.scratch.data()) + s.offset, s.bytes};
 }
 
 bool DmaEngine::start_gather(Cycle now) {
   auto& answers = answers_[kDmaClients];
-  if (gathering_.packet == kNoPacket || answers.full()) return false;
-  Packet& p = shared_.packets[gathering_.packet];
-  const Segment& s = p.segments[gathering_.segment];
-  const TlpCount up = read_request_tlps(params_, raw(s.bus), s.bytes);
-  if (!has_tags(kGather, std::min(up.tlps, params_.tags))) return false;
-  // The packet owns what its segments point to; they are constant for the many that are written from.
-  const bool ok = memory_.read(s.bus, {const_cast<std::uint8_t*>(s.data), s.bytes});
-  if (!ok) {  // (R8)
-    ++counters_.failed;
-    p.fail(DropReason::kHostMemory, Outcome::kNak, kNakRemoteOperation, WcStatus::kLocalProtection);
+  if (!has_gathering_ || answers.full()) return false;
+  const GatherRead& s = gathering_;
+  Progress& done = progress_[kGather];
+  const BusAddress at = s.address + done.bytes;
+  const std::uint32_t bytes = std::min(s.bytes - done.bytes, read_tlp_room(params_, raw(at)));
+  if (!has_tag(kGather)) return false;
+  if (done.bytes == 0 && !memory_.read(s.address, {shared_.packets[s.buffer].frame.data() + s.offset, s.bytes})) {
+    ++counters_.failed;  // (R8)
+    gather_syndrome_ = kNakRemoteOperation;
   }
-  const bool last = ++gathering_.segment >= p.segment_count;
+  done.bytes += bytes;
+  const bool all = done.bytes == s.bytes;
+  const bool last = all && s.last;
+  send_read(now, kDmaClients, read_request_tlp(params_), completion_tlps(params_, raw(at), bytes),
+            {raw(s.buffer), true, last, true, gather_syndrome_, all});
+  counters_.read_bytes += bytes;
+  if (!all) return true;
   ++counters_.reads;
-  counters_.read_bytes += s.bytes;
-  send_read(now, kDmaClients, up, completion_tlps(params_, raw(s.bus), s.bytes), {raw(gathering_.packet), 0, last, ok});
-  if (last) gathering_ = {};
+  done = {};
+  has_gathering_ = false;
+  if (last) gather_syndrome_ = 0;
   return true;
 }
 
 // Bit by requester: has something to start, perhaps only in the next cycle.
 std::uint32_t DmaEngine::requesters() const {
   auto bits = static_cast<std::uint32_t>(asking_);
-  bits |= std::uint32_t{writing_.packet != kNoPacket} << kPayload;
-  return bits | std::uint32_t{gathering_.packet != kNoPacket} << kGather;
+  bits |= std::uint32_t{has_writing_} << kPayload;
+  return bits | std::uint32_t{has_gathering_} << kGather;
 }
 
 Activity DmaEngine::activity_of_idle_link() const {

@@ -6,26 +6,29 @@
 namespace rxnic {
 
 GrhScatter::GrhScatter(const sc_core::sc_module_name& name, const GrhScatterParams& params, NicShared& shared)
-    : Block(name), params_(params), shared_(shared), pipeline_(params.latency_cycles) {}
+    : Block(name),
+      params_(params),
+      shared_(shared),
+      stages_(params.latency_cycles * params.sges_per_cycle),
+      pipeline_(stages_ + static_cast<std::uint32_t>(kMaxPieces)) {}
 
 Cycle GrhScatter::step(Cycle now) {
-  // (1) the oldest planned packet leaves
+  // (1) the oldest pieces leave
   bool blocked = false;
-  if (pipeline_.ready(now)) {
-    if (out.can_push(now)) {
-      const PacketHandle h = pipeline_.pop();
-      shared_.packets[h].stamp(Station::kGrhScatter, now);
-      out.push(now, h);
-    } else {
-      blocked = true;
-    }
+  for (std::uint32_t n = 0; n < params_.sges_per_cycle && pipeline_.ready(now) && !blocked; ++n) {
+    blocked = !out.can_push(now);
+    if (blocked) break;
+    const ScatteredSegment& s = pipeline_.front();
+    if (s.last) shared_.stamp(s.buffer, Station::kGrhScatter, now);
+    out.push(now, s);
+    pipeline_.drop();
   }
   // (2) the next packet is planned
-  if (now >= next_accept_ && !pipeline_.full() && in.can_pop(now)) take(now);
-  in.listen(!pipeline_.full());
+  if (now >= next_accept_ && !full() && in.can_pop(now)) take(now);
+  in.listen(!full());
   // (3) rest
   Cycle next = kNever;
-  if (!in.empty() && !pipeline_.full()) next = latest(next_accept_, now + 1);
+  if (!in.empty() && !full()) next = latest(next_accept_, now + 1);
   if (blocked) return rest(now, Activity::kBlocked, next);
   if (!pipeline_.empty()) {
     const Cycle due = latest(pipeline_.next_ready(), now + 1);
@@ -37,8 +40,7 @@ Cycle GrhScatter::step(Cycle now) {
 }
 
 void GrhScatter::take(Cycle now) {
-  const PacketHandle h = in.pop(now);
-  Packet& p = shared_.packets[h];
+  ScatterJob p = in.pop(now);
   const bool squashed_before = p.drop_reason == DropReason::kSquashed;
   counters_.squashed += refused_.squash_when_behind(p) && !squashed_before;  // (R4)
   ReceiveWqe* wqe = nullptr;
@@ -49,21 +51,44 @@ void GrhScatter::take(Cycle now) {
     cursor = &cursors_[p.wqe_slot];
   }
   const DropReason before = p.drop_reason;
-  const ScatterWork work = plan_scatter(p, wqe, cursor, refused_);
+  Packet* const buffer = p.buffer == kNoPacket ? nullptr : &shared_.packets[p.buffer];
+  const ScatterWork work = plan_scatter(p, buffer, wqe, cursor, refused_, pieces_);
   refused_.report(refusals, now);
-  pipeline_.push(h, now + params_.latency_cycles);  // (R1)
+  send(p, now);
   next_accept_ = now + cycles_of(work);
   ++counters_.packets;
-  counters_.segments += p.segment_count;
+  counters_.segments += pieces_.size();
   counters_.bytes += work.bytes;
   counters_.elements += work.elements;
   counters_.failed += p.drop_reason != before;
-  counters_.grh_areas += p.segment_count > 0 && p.has(kHasDeth);
+  counters_.grh_areas += pieces_.size() > 0 && p.has(kHasDeth);
+}
+
+void GrhScatter::send(const ScatterJob& p, Cycle now) {  // (R1)
+  ScatteredSegment s;
+  static_cast<CompletionRequest&>(s) = p;
+  s.access = p.access;
+  Cycle ready = now + params_.latency_cycles;
+  const std::uint32_t count = pieces_.size();
+  if (count == 0) pipeline_.push(s, ready);
+  for (std::uint32_t n = 0; n < count; ++n) {
+    const Piece& piece = pieces_[n];
+    s.first = n == 0;
+    s.last = n + 1 == count;
+    s.area = piece.area;
+    s.offset = piece.offset;
+    s.key = piece.key;
+    s.va = piece.va;
+    s.bytes = piece.bytes;
+    pipeline_.push(s, ready);
+    if ((n + 1) % params_.sges_per_cycle == 0) ready += 1;
+  }
 }
 
 std::uint32_t GrhScatter::cycles_of(const ScatterWork& work) const {  // (R2)
   const std::uint32_t beats = (work.bytes + params_.bytes_per_cycle - 1) / params_.bytes_per_cycle;
-  const std::uint32_t looks = (work.elements + params_.sges_per_cycle - 1) / params_.sges_per_cycle;
+  const std::uint32_t looks =
+      (std::max(work.elements, pieces_.size()) + params_.sges_per_cycle - 1) / params_.sges_per_cycle;
   return std::max({1u, beats, looks});
 }
 

@@ -2,12 +2,15 @@
 // Scatter engine: lays each packet's bytes over the scatter list of its receive WQE, or over the range that it names.
 // The decisions are model/core/memory/scatter_plan.
 //
-//   R1  A packet taken in cycle n is planned in cycle n and leaves in cycle n + latency_cycles.
-//   R2  It occupies the engine for max(1, ceil(bytes moved / bytes_per_cycle), ceil(elements looked at /
-//       sges_per_cycle)) cycles; the next packet is taken no earlier than after them. The bytes of the GRH area count.
+//   R1  A packet taken in cycle n is planned in cycle n; its first piece leaves in cycle n + latency_cycles, then
+//       sges_per_cycle pieces in each cycle. Each piece lies within one page and carries the packet's descriptor; a
+//       packet that writes nothing leaves as one without bytes.
+//   R2  It occupies the engine for max(1, ceil(bytes moved / bytes_per_cycle), ceil(n / sges_per_cycle)) cycles, n
+//       elements looked at or pieces, whichever is more; the next packet is taken no earlier than after them. The bytes
+//       of the GRH area count.
 //   R3  How far a WQE is filled is kept by its slot of the WQE store, from the packet that takes the WQE on.
 //   R4  A packet behind one of its QP that failed here is squashed. Failed and squashed packets go on in order, without
-//       segments.
+//       bytes.
 #pragma once
 
 #include <vector>
@@ -28,19 +31,23 @@ class GrhScatter final : public Block {
   void hash(StateHash& h) const override;
   const GrhScatterCounters& counters() const { return counters_; }
 
-  In<PacketHandle> in{"in"};
-  Out<PacketHandle> out{"out"};
+  In<ScatterJob> in{"in"};
+  Out<ScatteredSegment> out{"out"};
   Out<Refusal> refusals{"refusals"};
 
  private:
   void take(Cycle now);
+  void send(const ScatterJob& p, Cycle now);
   std::uint32_t cycles_of(const ScatterWork& work) const;
+  bool full() const { return pipeline_.size() >= stages_; }
 
   GrhScatterParams params_;
   NicShared& shared_;
   std::vector<ScatterCursor> cursors_;  // by slot of the WQE store (R3)
   Refusals refused_;
-  DelayLine<PacketHandle> pipeline_;  // at most one packet enters a cycle
+  PieceList pieces_;  // of the packet at hand
+  const std::uint32_t stages_;
+  DelayLine<ScatteredSegment> pipeline_;  // the stages, and the pieces of the last packet
   Cycle next_accept_{};
   GrhScatterCounters counters_;
 };

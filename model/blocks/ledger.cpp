@@ -9,32 +9,30 @@ std::uint64_t LedgerCounters::dropped_total() const {
   return std::accumulate(dropped.begin(), dropped.end(), std::uint64_t{0});
 }
 
-void Ledger::retire(Packet& p, Cycle now) {
-  if (p.role == PacketRole::kReceived) {
-    if (p.drop_reason == DropReason::kNone) {
-      ++counters_.accepted;
-    } else {
-      ++counters_.dropped[static_cast<std::size_t>(p.drop_reason)];
-    }
+void Ledger::retire(const AckRequest& p, Cycle now) {
+  if (p.line != kNoLine) contexts_.unpin(p.line, now);
+  if (p.buffer == kNoPacket) return;
+  if (p.drop_reason == DropReason::kNone) {
+    ++counters_.accepted;
+  } else {
+    ++counters_.dropped[static_cast<std::size_t>(p.drop_reason)];
   }
-  if (observer_ != nullptr) observer_->on_retire(p, now);
-  if (p.qp != nullptr) {
-    p.qp->pins.remove(now);
-    p.qp = nullptr;
-  }
+  if (observer_ != nullptr) observer_->on_retire(p, pool_[p.buffer], now);
+  pool_.release(p.buffer);
 }
 
-void Ledger::drop(PacketHandle h, DropReason reason, Cycle now) {
-  Packet& p = pool_[h];
-  p.drop_reason = reason;
+void Ledger::drop(PacketHandle buffer, DropReason reason, Cycle now, std::uint32_t line) {
+  AckRequest p;
+  p.buffer = buffer;
+  p.line = line;
   p.outcome = Outcome::kDrop;
+  p.drop_reason = reason;
   retire(p, now);
-  pool_.release(h);
 }
 
-void Ledger::drop_not_rdma(PacketHandle h) {
+void Ledger::drop_not_rdma(PacketHandle buffer) {
   ++counters_.not_rdma;
-  pool_.release(h);
+  pool_.release(buffer);
 }
 
 void Ledger::hash(StateHash& h) const {

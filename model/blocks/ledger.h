@@ -5,9 +5,11 @@
 #include <array>
 #include <cstdint>
 
+#include "model/core/memory/qp_context_memory.h"
 #include "model/core/receive_queue/wqe_store.h"
 #include "model/engine/state_hash.h"
 #include "model/types/packet.h"
+#include "model/types/receive_path.h"
 
 namespace rxnic {
 
@@ -19,48 +21,49 @@ struct LedgerCounters {
   std::uint64_t dropped_total() const;
 };
 
-// Told of every packet that leaves; nothing in the model depends on it.
+// Told of every packet that arrived and leaves; nothing in the model depends on it. Of one that was dropped before the
+// transport checker only the outcome and the reason are known.
 class PacketObserver {
  public:
   virtual ~PacketObserver() = default;
-  virtual void on_retire(const Packet& p, Cycle now) = 0;
+  virtual void on_retire(const AckRequest& p, const Packet& buffer, Cycle now) = 0;
 };
 
 class Ledger {
  public:
-  explicit Ledger(PacketPool& pool) : pool_(pool) {}
+  Ledger(PacketPool& pool, QpContextMemory& contexts) : pool_(pool), contexts_(contexts) {}
   void set_observer(PacketObserver* observer) { observer_ = observer; }
 
   void arrived() { ++counters_.seen; }
-  // The packet has passed the path: counted by its drop_reason (kNone: accepted) and its context unpinned. The buffer
-  // stays the caller's: reuse it for the answer, or release it.
-  void retire(Packet& p, Cycle now);
-  // Retires for `reason` (or as not RDMA) and releases the buffer.
-  void drop(PacketHandle h, DropReason reason, Cycle now);
-  void drop_not_rdma(PacketHandle h);
+  // The packet has passed the path: counted by its drop_reason (kNone: accepted), its context unpinned and its buffer
+  // released. Internal packets are unpinned only.
+  void retire(const AckRequest& p, Cycle now);
+  // Retires for `reason` (or as not RDMA). `line`: of the context cache, when it has been pinned.
+  void drop(PacketHandle buffer, DropReason reason, Cycle now, std::uint32_t line = kNoLine);
+  void drop_not_rdma(PacketHandle buffer);
 
   const LedgerCounters& counters() const { return counters_; }
   void hash(StateHash& h) const;
 
  private:
   PacketPool& pool_;
+  QpContextMemory& contexts_;
   PacketObserver* observer_ = nullptr;
   LedgerCounters counters_;
-};
-
-// A QP that went to the error state after its packet had passed the completion generator, which is told of it. The
-// context is pinned for it.
-struct QpFailure {
-  QpContext* qp = nullptr;
-  EventType event = EventType::kQpFatal;
 };
 
 // On-chip memories that several blocks of one NIC work on.
 struct NicShared {
   // `now`: the present cycle (PacketPool).
-  explicit NicShared(const PacketPool::Quotas& quotas, const Cycle* now = nullptr, const WqeStore::Sizes& store = {})
-      : packets(quotas, now), ledger(packets), wqes(store, now) {}
+  explicit NicShared(const PacketPool::Quotas& quotas, const Cycle* now = nullptr, const WqeStore::Sizes& store = {},
+                     std::uint32_t context_lines = 64)
+      : packets(quotas, now), contexts(context_lines), ledger(packets, contexts), wqes(store, now) {}
+  // The packet has left the station; internal packets have no buffer to note it in.
+  void stamp(PacketHandle buffer, Station station, Cycle now) {
+    if (buffer != kNoPacket) packets[buffer].stamp(station, now);
+  }
   PacketPool packets;
+  QpContextMemory contexts;
   Ledger ledger;
   WqeStore wqes;
 };

@@ -8,24 +8,13 @@ namespace rxnic {
 
 static_assert(std::is_trivially_copyable_v<QpContext>, "contexts are moved by DMA");
 
-namespace {
-
-// As it lies in host memory.
-void leave_chip(QpContext& context) {
-  context.pins = {};
-  context.line = context.residence = 0;
-  context.dirty = false;
-}
-
-}  // namespace
-
 QpContextCache::QpContextCache(const sc_core::sc_module_name& name, const QpContextCacheParams& params,
                                NicShared& shared)
     : Block(name),
       params_(params),
       shared_(shared),
       tags_(params.sets, params.ways),
-      lines_(tags_.lines()),
+      lines_(shared.contexts),
       states_(tags_.lines(), LineState::kEmpty),
       displaced_(tags_.lines(), kNone),
       requests_(2 * params.misses_in_flight),
@@ -53,12 +42,12 @@ Cycle QpContextCache::step(Cycle now) {
   // (5) one DMA request is made
   make_request(now);
 
-  in.listen(head_ != kNoPacket || !found_.full());
-  commands.listen(head_ == kNoPacket && !found_.full());
+  in.listen(has_head_ || !found_.full());
+  commands.listen(!has_head_ && !found_.full());
   Cycle next = again_ || head_has_no_way_ ? now + 1 : kNever;
   if (found_.empty()) {
     const Activity waits = head_has_no_way_ ? Activity::kWaitContextWay : Activity::kWaitContext;
-    return rest(now, head_ != kNoPacket ? waits : Activity::kStarved, next);
+    return rest(now, has_head_ ? waits : Activity::kStarved, next);
   }
   if (last_found_ <= now) return rest(now, Activity::kBlocked, next);
   const Cycle due = found_.next_ready();
@@ -69,7 +58,7 @@ Cycle QpContextCache::step(Cycle now) {
 // True when the packet at the head was dropped for it.
 bool QpContextCache::fill(std::uint32_t line, bool ok, Cycle now) {
   settle(line);
-  const QpContext& context = lines_[line].context;
+  const QpContext& context = lines_[line];
   displaced_[line] = kNone;
   --reading_;
   if (ok && context.valid != 0) {
@@ -79,14 +68,14 @@ bool QpContextCache::fill(std::uint32_t line, bool ok, Cycle now) {
   const Qpn qpn{static_cast<std::uint32_t>(tags_.key(line))};  // (R6)
   tags_.drop(line);
   states_[line] = LineState::kEmpty;
-  if (head_ == kNoPacket || qpn_of(head_) != qpn) return false;
+  if (!has_head_ || head_.destination_qp != qpn) return false;
   give_up_head(now);
   return true;
 }
 
 // A context has come to the line.
 void QpContextCache::settle(std::uint32_t line) {
-  QpContext& context = lines_[line].context;
+  QpContext& context = lines_[line];
   context.pins = {};
   context.line = line;
   context.dirty = false;
@@ -94,60 +83,65 @@ void QpContextCache::settle(std::uint32_t line) {
 }
 
 void QpContextCache::give_up_head(Cycle now) {  // (R6, R7)
-  if (shared_.packets[head_].role == PacketRole::kReceived) {
+  if (!head_.is_completion) {
     ++counters_.not_found;
-    shared_.ledger.drop(head_, DropReason::kQpNotFound, now);
-  } else {
-    shared_.packets.release(head_);
+    shared_.ledger.drop(head_.buffer, DropReason::kQpNotFound, now);
   }
-  head_ = kNoPacket;
+  has_head_ = false;
   head_has_no_way_ = false;
 }
 
 void QpContextCache::leave(Cycle now) {
   if (!found_.ready(now) || !out.can_push(now)) return;
-  const PacketHandle h = found_.pop();
-  shared_.packets[h].stamp(Station::kQpContextCache, now);
+  shared_.stamp(found_.front().buffer, Station::kQpContextCache, now);
   ++counters_.packets;
-  out.push(now, h);
+  out.push(now, found_.front());
+  found_.drop();
   again_ |= found_.ready(now) && !out.full();
 }
 
 bool QpContextCache::take_head(Cycle now) {
   if (commands.can_pop(now)) {  // (R7)
-    head_ = commands.pop(now);
+    head_ = ContextPacket{};
+    head_.is_completion = true;
+    head_.completion = commands.pop(now);
+    head_.destination_qp = head_.completion.qpn;
+    has_head_ = true;
     ++counters_.commands;
     return true;
   }
   if (!in.can_pop(now)) return false;
-  head_ = in.pop(now);
+  if (head_.is_completion) head_ = ContextPacket{};
+  static_cast<ParsedPacket&>(head_) = *in.peek(now);
+  in.drop(now);
+  has_head_ = true;
   if (ahead_ > 0) --ahead_;
   return true;
 }
 
 void QpContextCache::advance(Cycle now) {
-  const bool waited = head_ != kNoPacket;
+  const bool waited = has_head_;
   if (!waited) {
     if (found_.full() || !take_head(now)) return;
   }
-  const Qpn qpn = qpn_of(head_);
+  const Qpn qpn = head_.destination_qp;
   const std::uint32_t line = tags_.find(raw(qpn));
   const bool here = line != kNone && states_[line] == LineState::kHere;
   if (!waited) ++(here ? counters_.hits : counters_.misses);
   head_has_no_way_ = false;
   if (here) {
-    Packet& p = shared_.packets[head_];
-    if (p.role != PacketRole::kReceived && lines_[line].context.state == QpState::kReset) {  // (R7)
+    if (head_.is_completion && lines_[line].state == QpState::kReset) {  // (R7)
       give_up_head(now);
       again_ |= more_to_take(now);
       return;
     }
-    p.qp = &lines_[line].context;
-    p.qp->pins.add();
+    head_.line = line;
+    head_.residence = lines_[line].residence;
+    lines_.pin(line);
     tags_.touch(line);
     last_found_ = now + params_.hit_cycles;
     found_.push(head_, last_found_);
-    head_ = kNoPacket;
+    has_head_ = false;
     again_ |= more_to_take(now) && !found_.full();
   } else if (line == kNone && reading_ < params_.misses_in_flight) {
     head_has_no_way_ = !fetch(qpn, now);
@@ -155,10 +149,10 @@ void QpContextCache::advance(Cycle now) {
 }
 
 void QpContextCache::look_ahead(Cycle now) {  // (R5)
-  if (head_ == kNoPacket) return;
-  const PacketHandle* const h = in.peek(now, ahead_);
-  if (h == nullptr) return;
-  const Qpn qpn = qpn_of(*h);
+  if (!has_head_) return;
+  const ParsedPacket* const p = in.peek(now, ahead_);
+  if (p == nullptr) return;
+  const Qpn qpn = p->destination_qp;
   if (tags_.find(raw(qpn)) == kNone) {
     if (reading_ >= params_.misses_in_flight) return;  // a completion leads here again
     counters_.reads_ahead += fetch(qpn, now);
@@ -170,15 +164,14 @@ void QpContextCache::look_ahead(Cycle now) {  // (R5)
 // False when no way of its set can be had. (R3, R4)
 bool QpContextCache::fetch(Qpn qpn, Cycle now) {
   const std::uint32_t line = tags_.place_for(
-      raw(qpn), [&](std::uint32_t l) { return states_[l] == LineState::kHere && !lines_[l].context.pins.held(now); });
+      raw(qpn), [&](std::uint32_t l) { return states_[l] == LineState::kHere && !lines_[l].pins.held(now); });
   if (line == kNone) return false;
-  QpContext& context = lines_[line].context;
+  QpContext& context = lines_[line];
   DmaRequest request;
   request.cookie = line;
   request.bytes = kQpContextBytes;
-  request.data = reinterpret_cast<std::uint8_t*>(&lines_[line]);
+  request.data = reinterpret_cast<std::uint8_t*>(static_cast<StoredQpContext*>(&context));
   if (states_[line] == LineState::kHere && context.dirty) {
-    leave_chip(context);
     displaced_[line] = static_cast<std::uint32_t>(tags_.key(line));
     request.kind = DmaKind::kWrite;
     request.address = qp_context_address(Qpn{displaced_[line]});
@@ -206,7 +199,7 @@ void QpContextCache::make_request(Cycle now) {
 
 QpContext* QpContextCache::find(Qpn qpn) {
   const std::uint32_t line = tags_.find(raw(qpn));
-  return line != kNone && states_[line] == LineState::kHere ? &lines_[line].context : nullptr;
+  return line != kNone && states_[line] == LineState::kHere ? &lines_[line] : nullptr;
 }
 
 bool QpContextCache::moving(Qpn qpn) const {
@@ -219,7 +212,7 @@ bool QpContextCache::forget(Qpn qpn) {
   if (moving(qpn)) return false;
   const std::uint32_t line = tags_.find(raw(qpn));
   if (line == kNone) return true;
-  if (lines_[line].context.pins.count() > 0) return false;
+  if (lines_[line].pins.count() > 0) return false;
   tags_.drop(line);
   states_[line] = LineState::kEmpty;
   return true;
@@ -227,16 +220,14 @@ bool QpContextCache::forget(Qpn qpn) {
 
 QpContext* QpContextCache::bring(Qpn qpn, HostMemory& memory) {
   if (QpContext* const here = find(qpn)) return here;
-  const bool awaited =
-      head_ != kNoPacket && shared_.packets[head_].role != PacketRole::kReceived && qpn_of(head_) == qpn;
+  const bool awaited = has_head_ && head_.is_completion && head_.destination_qp == qpn;
   if (awaited || moving(qpn)) return nullptr;
-  const std::uint32_t line = tags_.place_for(raw(qpn), [this](std::uint32_t l) {
-    return states_[l] == LineState::kHere && lines_[l].context.pins.count() == 0;
-  });
+  const std::uint32_t line = tags_.place_for(
+      raw(qpn), [this](std::uint32_t l) { return states_[l] == LineState::kHere && lines_[l].pins.count() == 0; });
   if (line == kNone) return nullptr;
-  QpContext& context = lines_[line].context;
+  QpContext& context = lines_[line];
   if (states_[line] == LineState::kHere && context.dirty) write_back(context, memory);
-  context = memory.load<QpContext>(qp_context_address(qpn));
+  static_cast<StoredQpContext&>(context) = memory.load<StoredQpContext>(qp_context_address(qpn));
   tags_.drop(line);
   tags_.assign(line, raw(qpn));
   states_[line] = LineState::kHere;
@@ -246,14 +237,12 @@ QpContext* QpContextCache::bring(Qpn qpn, HostMemory& memory) {
 }
 
 void QpContextCache::write_back(const QpContext& context, HostMemory& memory) {
-  QpContext image = context;
-  leave_chip(image);
-  memory.store(qp_context_address(context.qpn), image);
+  memory.store(qp_context_address(context.qpn), static_cast<const StoredQpContext&>(context));
 }
 
 void QpContextCache::flush_to(HostMemory& memory) {
   for (std::uint32_t line = 0; line < tags_.lines(); ++line) {
-    QpContext& context = lines_[line].context;
+    QpContext& context = lines_[line];
     if (states_[line] != LineState::kHere || !context.dirty) continue;
     context.dirty = false;
     write_back(context, memory);

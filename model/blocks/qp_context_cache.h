@@ -30,6 +30,7 @@
 #include "model/engine/link.h"
 #include "model/params/params.h"
 #include "model/types/host_memory.h"
+#include "model/types/parsed_packet.h"
 #include "model/types/qp_context_cache_counters.h"
 
 namespace rxnic {
@@ -56,19 +57,15 @@ class QpContextCache final : public Block {
   // Writes all changed contexts to host memory, at once.
   void flush_to(HostMemory& memory);
 
-  In<PacketHandle> in;
-  In<PacketHandle> commands;
-  Out<PacketHandle> out;
-  Out<DmaRequest> dma;
-  In<DmaCompletion> dma_done;
+  In<ParsedPacket> in{"in"};
+  In<SendCompletion> commands{"commands"};
+  Out<ContextPacket> out{"out"};
+  Out<DmaRequest> dma{"dma"};
+  In<DmaCompletion> dma_done{"dma_done"};
 
  private:
   enum class LineState : std::uint8_t { kEmpty, kReading, kHere };
   static constexpr std::uint32_t kNone = SetCache::kNoLine;
-  static constexpr std::uint32_t kSlotBytes = 256;
-  struct alignas(kSlotBytes) Line {  // a context as it is in host memory
-    QpContext context;
-  };
 
   bool take_head(Cycle now);
   bool more_to_take(Cycle now) const { return commands.can_pop(now) || in.can_pop(now); }
@@ -81,19 +78,19 @@ class QpContextCache final : public Block {
   void look_ahead(Cycle now);
   bool fetch(Qpn qpn, Cycle now);
   void make_request(Cycle now);
-  Qpn qpn_of(PacketHandle h) const { return shared_.packets[h].h.destination_qp; }
 
   const QpContextCacheParams params_;
   NicShared& shared_;
   SetCache tags_;  // by QPN
-  std::vector<Line> lines_;
+  QpContextMemory& lines_;
   std::vector<LineState> states_;
   std::vector<std::uint32_t> displaced_;  // by line that is read: QPN that is written back before, or kNone
   DelayLine<DmaRequest> requests_;        // to be made, one a cycle
-  DelayLine<PacketHandle> found_;         // on the way out
+  DelayLine<ContextPacket> found_;        // on the way out
   Cycle last_found_{};                    // when the last of them is due
-  PacketHandle head_ = kNoPacket;         // waits for its context
-  bool head_has_no_way_ = false;          // (R3) asked again in every cycle: nobody tells when a pin goes
+  ContextPacket head_;                    // waits for its context
+  bool has_head_ = false;
+  bool head_has_no_way_ = false;  // (R3) asked again in every cycle: nobody tells when a pin goes
   std::uint32_t reading_ = 0;
   std::uint32_t residences_ = 0;  // contexts that have been here
   std::uint32_t ahead_ = 0;       // packets behind the head that were looked at

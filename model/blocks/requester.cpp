@@ -182,7 +182,7 @@ void Requester::send_resets(Cycle now) {
 
 Requester::Turn Requester::complete_one(Cycle now) {
   if (successes_.empty() && flushing_.empty()) return Turn::kNobody;
-  if (!completions.can_push(now) || !shared_.packets.available(PacketClass::kRequest)) return Turn::kRefused;
+  if (!completions.can_push(now)) return Turn::kRefused;
   if (!successes_.empty()) {
     push_completion(successes_.pop(), now);
     ++counters_.completions;
@@ -199,22 +199,9 @@ Requester::Turn Requester::complete_one(Cycle now) {
   return Turn::kSent;
 }
 
-void Requester::push_completion(const SendCompletion& c, Cycle now) {  // (R7)
-  const PacketHandle h = shared_.packets.allocate(PacketClass::kRequest);
-  Packet& p = shared_.packets[h];
-  p.role = PacketRole::kSendCompletion;
-  p.h.destination_qp = c.qpn;
-  p.outcome = Outcome::kExecute;
-  p.completes = p.ends_message = true;
-  p.status = c.status;
-  p.cqe_opcode = c.opcode;
-  p.wqe_index = c.wqe_index;
-  p.byte_count = c.bytes;
-  p.message_bytes = c.bytes;
-  p.message_sequence = c.wqe;
-  p.message_start = now.count;
-  p.stamp(Station::kWire, now);
-  completions.push(now, h);
+void Requester::push_completion(SendCompletion c, Cycle now) {  // (R7)
+  c.sent = now;
+  completions.push(now, c);
 }
 
 // What goes out.
@@ -265,8 +252,7 @@ Requester::Turn Requester::send_packet(Sq& q, Cycle now) {
   if (q.make_packet(packet, payload)) {
     if (begins && q.reliable()) notices.push(now, q.notice());  // (R3)
     const PacketHandle h = shared_.packets.allocate(PacketClass::kRequest);
-    q.write_frame(packet, payload, shared_.packets[h]);
-    tx.push(now, h);
+    tx.push(now, q.write_frame(packet, payload, h, shared_.packets[h]));
     ++counters_.packets;
     counters_.repeated += packet.repeated;
     counters_.payload_bytes += payload.size();

@@ -16,8 +16,7 @@
 //   R5  A WQE that fails here (its SGEs, its opcode, its length) completes in error after all before it.
 //   R6  After a failure each WQE completes in order, one a cycle: the first with its status, the rest and what is
 //       posted later as flushed. When the receive path found the failure: all as flushed.
-//   R7  Completions are internal packets for the context cache: role kSendCompletion, h.destination_qp, status,
-//       cqe_opcode, wqe_index (slot), byte_count, message_sequence (the WQE's free-running number).
+//   R7  Completions go to the context cache and wait there for their turn (SendCompletion).
 //   R8  A producer index that would have more WQEs waiting than the queue has slots is a local QP operation error.
 //   R9  kSqd: what was begun goes on, no WQE is begun. Below kRts nothing is sent.
 #pragma once
@@ -64,8 +63,8 @@ class Requester final : public Block {
   In<AnswerNotice> answers{"answers"};
   In<Qpn> failed{"failed"};  // QPs that the receive path moved to the error state
   Out<RequestNotice> notices{"notices"};
-  Out<PacketHandle> completions{"completions"};
-  Out<PacketHandle> tx{"tx"};
+  Out<SendCompletion> completions{"completions"};
+  Out<WireFrame> tx{"tx"};
 
  private:
   // A QP and its part in the block: its timer, its place in the circle of those with a packet.
@@ -93,7 +92,7 @@ class Requester final : public Block {
   void time_out(Sq& q, Cycle now);
   void send_resets(Cycle now);
   Turn complete_one(Cycle now);
-  void push_completion(const SendCompletion& c, Cycle now);
+  void push_completion(SendCompletion c, Cycle now);
   Turn send_one(Cycle now);
   Turn send_packet(Sq& q, Cycle now);
   void fail(Sq& q, WcStatus status);

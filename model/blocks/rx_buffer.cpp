@@ -12,16 +12,15 @@ Cycle RxBuffer::step(Cycle now) {
   const bool ready = !held_.empty() && held_.front().ready <= now;
   const bool blocked = ready && !out.can_push(now);
   if (ready && !blocked) {
-    const PacketHandle h = held_.front().packet;
+    out.push(now, held_.front().frame);
+    bytes_ -= held_.front().frame.bytes;
     held_.pop_front();
-    out.push(now, h);
-    bytes_ -= shared_.packets[h].frame_bytes;
     moved = true;
   }
   // (2) packets arrive
   while (in.can_pop(now)) {
-    const PacketHandle h = *in.peek(now);
-    const std::uint32_t bytes = shared_.packets[h].frame_bytes;
+    const WireFrame frame = *in.peek(now);
+    const std::uint32_t bytes = frame.bytes;
     if (bytes_ + bytes > params_.rx_buffer_bytes) {  // (R2)
       if (params_.rx_full == RxFullPolicy::kPause) {
         paused = true;
@@ -31,12 +30,12 @@ Cycle RxBuffer::step(Cycle now) {
       ++counters_.packets;
       ++counters_.dropped;
       shared_.ledger.arrived();
-      shared_.ledger.drop(h, DropReason::kRxBufferFull, now);
+      shared_.ledger.drop(frame.buffer, DropReason::kRxBufferFull, now);
       continue;
     }
     in.pop(now);
     ++counters_.packets;
-    held_.push_back({h, now + 1});
+    held_.push_back({frame, now + 1});
     bytes_ += bytes;
     counters_.high_water_bytes = std::max(counters_.high_water_bytes, bytes_);
   }

@@ -23,12 +23,12 @@ class RxBuffer final : public Block {
   void hash(StateHash& h) const override;
   const RxBufferCounters& counters() const { return counters_; }
 
-  In<PacketHandle> in{"in"};
-  Out<PacketHandle> out{"out"};
+  In<WireFrame> in{"in"};
+  Out<WireFrame> out{"out"};
 
  private:
   struct Held {
-    PacketHandle packet = kNoPacket;
+    WireFrame frame;
     Cycle ready{};
   };
   WireParams params_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/core/wire/icrc.h"
+#include "model/core/wire/parsed.h"
 
 namespace rxnic {
 
@@ -58,62 +59,70 @@ Cycle RxParser::step(Cycle now) {
 }
 
 void RxParser::take(Cycle now) {
-  const PacketHandle h = in.pop(now);
-  Packet& p = shared_.packets[h];
+  const WireFrame frame = in.pop(now);
+  const Packet& buffer = shared_.packets[frame.buffer];
   shared_.ledger.arrived();
-  const std::uint32_t beats = std::max(1u, (p.frame_bytes + params_.beat_bytes - 1) / params_.beat_bytes);
+  const std::uint32_t beats = std::max(1u, (frame.bytes + params_.beat_bytes - 1) / params_.beat_bytes);
   ++counters_.packets;
   counters_.beats += beats;
-  counters_.bytes += p.frame_bytes;
+  counters_.bytes += frame.bytes;
   next_accept_ = now + beats;
-  Parsed parsed{h, true, DropReason::kNone};
-  const ParseStatus status = parse(p.frame_view(), p.h.link, p.h);
+  Parsed parsed;
+  parsed.packet.buffer = frame.buffer;
+  h_ = Headers{};
+  const ParseStatus status = parse(buffer.frame_view(), frame.link, h_);
   if (status == ParseStatus::kNotRdma) {  // (R2)
     parsed.rdma = false;
   } else {
-    parsed.reason = judge(p, status);
+    parsed.reason = judge(frame, status, parsed.packet);
+    parsed.packet.id = buffer.id;
+    parsed.packet.posted = buffer.posted;
+    parsed.packet.arrived = buffer.stamped(Station::kWire);
   }
   pipeline_.push(parsed, now + (beats - 1 + params_.header_cycles));  // (R1)
 }
 
-DropReason RxParser::judge(Packet& p, ParseStatus status) {  // (R3)
-  if (p.drop_reason != DropReason::kNone) return p.drop_reason;
-  if (p.wire_bytes > kMaxFrameBytes) return DropReason::kTooLong;
+DropReason RxParser::judge(const WireFrame& frame, ParseStatus status, ParsedPacket& p) {  // (R3)
+  if (frame.too_long) return DropReason::kTooLong;
+  if (frame.cut_short) return DropReason::kTruncatedInCapture;
   const bool has_bth = status == ParseStatus::kUnknownOpcode || status == ParseStatus::kMissingHeaders;
   if (status != ParseStatus::kOk && !has_bth) return reason_of(status);
-  const bool multicast = p.h.destination_qp == kMulticastQpn;
-  if (!(multicast && p.h.destination.is_multicast()) && !is_own(p.h.destination)) {  // (R4)
+  const bool multicast = h_.destination_qp == kMulticastQpn;
+  if (!(multicast && h_.destination.is_multicast()) && !is_own(h_.destination)) {  // (R4)
     return DropReason::kDestinationAddress;
   }
   if (status != ParseStatus::kOk) return reason_of(status);
-  if (p.h.version != 0) return DropReason::kVersion;
-  if (p.h.destination_qp == Qpn{0}) return DropReason::kQpnZero;
-  p.icrc_ok = icrc_matches(p.frame_view(), p.h);  // (R6)
+  if (h_.version != 0) return DropReason::kVersion;
+  if (h_.destination_qp == Qpn{0}) return DropReason::kQpnZero;
+  const Bytes bytes = shared_.packets[frame.buffer].frame_view();
+  describe(bytes, h_, p);
+  p.icrc_ok = icrc_matches(bytes, h_);  // (R6)
+  p.congested = (h_.traffic_class & kCongestionExperienced) == kCongestionExperienced;
   if (!multicast) return DropReason::kNone;
   const auto group =
-      std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.address == p.h.destination; });
+      std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.address == h_.destination; });
   if (group == groups_.end()) return DropReason::kMulticastNotAttached;
-  p.h.destination_qp = group->qpn;  // (R5)
+  p.destination_qp = group->qpn;  // (R5)
   return DropReason::kNone;
 }
 
 void RxParser::leave(Cycle now, const Parsed& parsed) {
+  const ParsedPacket& p = parsed.packet;
   if (!parsed.rdma) {
     ++counters_.not_rdma;
-    shared_.ledger.drop_not_rdma(parsed.packet);
+    shared_.ledger.drop_not_rdma(p.buffer);
     return;
   }
   if (parsed.reason != DropReason::kNone) {  // (R7)
     ++counters_.dropped;
-    shared_.ledger.drop(parsed.packet, parsed.reason, now);
+    shared_.ledger.drop(p.buffer, parsed.reason, now);
     return;
   }
-  Packet& p = shared_.packets[parsed.packet];
   ++counters_.passed;
   counters_.icrc_errors += !p.icrc_ok;
-  counters_.ecn_marked += (p.h.traffic_class & kCongestionExperienced) == kCongestionExperienced;
-  p.stamp(Station::kRxParser, now);
-  out.push(now, parsed.packet);
+  counters_.ecn_marked += p.congested;
+  shared_.stamp(p.buffer, Station::kRxParser, now);
+  out.push(now, p);
 }
 
 bool RxParser::is_own(const Address& destination) const {

@@ -21,6 +21,7 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/parsed_packet.h"
 #include "model/types/rx_parser_counters.h"
 
 namespace rxnic {
@@ -38,8 +39,8 @@ class RxParser final : public Block {
   void attach_multicast(const Address& group, Qpn qpn);
   void detach_multicast(const Address& group);
 
-  In<PacketHandle> in{"in"};
-  Out<PacketHandle> out{"out"};
+  In<WireFrame> in{"in"};
+  Out<ParsedPacket> out{"out"};
 
  private:
   struct Group {
@@ -47,14 +48,14 @@ class RxParser final : public Block {
     Qpn qpn{};
   };
   struct Parsed {
-    PacketHandle packet = kNoPacket;
+    ParsedPacket packet;
     bool rdma = true;
     DropReason reason = DropReason::kNone;
     bool passes() const { return rdma && reason == DropReason::kNone; }
   };
   void take(Cycle now);
   void leave(Cycle now, const Parsed& parsed);
-  DropReason judge(Packet& p, ParseStatus status);
+  DropReason judge(const WireFrame& frame, ParseStatus status, ParsedPacket& p);
   bool is_own(const Address& destination) const;
 
   RxParserParams params_;
@@ -63,6 +64,7 @@ class RxParser final : public Block {
   std::vector<Group> groups_;
   DelayLine<Parsed> pipeline_;  // at most one frame enters a cycle, so header_cycles of them are inside
   Cycle next_accept_{};
+  Headers h_;  // of the frame at hand
   RxParserCounters counters_;
 };
 

@@ -66,12 +66,12 @@ class SrqWqeFetcher final : public Block {
   std::uint64_t left() const { return left_; }
   std::uint64_t last_flushed(WqId id) const { return raw(id) < last_flushed_.size() ? last_flushed_[raw(id)] : 0; }
   // A QP goes away or is reset with nothing of it in flight: the WQE that it was filling is given up.
-  void forget_message(QpContext& qp);
+  void forget_message(OpenWqe& qp);
 
-  In<PacketHandle> in{"in"};
-  In<PacketHandle> tagged{"tagged"};
-  In<PacketHandle> flushes{"flushes"};
-  Out<PacketHandle> out{"out"};
+  In<WqeRequest> in{"in"};
+  In<WqeRequest> tagged{"tagged"};
+  In<FlushRequest> flushes{"flushes"};
+  Out<ScatterJob> out{"out"};
   In<Doorbell> doorbells{"doorbells"};
   Out<DmaRequest> dma{"dma"};
   In<DmaCompletion> dma_done{"dma_done"};
@@ -82,52 +82,53 @@ class SrqWqeFetcher final : public Block {
  private:
   enum class Verdict : std::uint8_t { kLeaves, kWaits, kBlocked };
 
+  bool flush_asked() const { return flush_request_.line != kNoLine; }
   bool nothing_to_take() const;
   void ring(const Doorbell& d);
-  Verdict serve(Packet& p, Cycle now);
-  Verdict take_wqe(Packet& p, Cycle now);
-  bool fits_datagram(Packet& p, const ReceiveWqe& wqe);
-  void check_unreliable_length(Packet& p);
-  void hold(Packet& p);
-  Verdict take_match(Packet& p, Cycle now);
-  Verdict lack_slot(Packet& p, Cycle now);
-  Verdict refuse(Packet& p, DropReason reason, Cycle now);
-  void attach(Packet& p, std::uint32_t slot);
-  void keep_open(QpContext& qp, std::uint32_t slot);
-  void close(Packet& p);
-  void use_open_wqe(Packet& p);
-  Verdict give_back(Packet& p, Cycle now);
+  Verdict serve(WqeRequest& p, Cycle now);
+  Verdict take_wqe(WqeRequest& p, Cycle now);
+  bool fits_datagram(WqeRequest& p, const ReceiveWqe& wqe);
+  void check_unreliable_length(WqeRequest& p);
+  void hold(WqeRequest& p);
+  Verdict take_match(WqeRequest& p, Cycle now);
+  Verdict lack_slot(WqeRequest& p, Cycle now);
+  Verdict refuse(WqeRequest& p, DropReason reason, Cycle now);
+  void attach(WqeRequest& p, std::uint32_t slot);
+  void keep_open(OpenWqe& qp, std::uint32_t slot);
+  void close(WqeRequest& p);
+  void use_open_wqe(WqeRequest& p);
+  Verdict give_back(WqeRequest& p, Cycle now);
   bool accept(Cycle now);
   bool flush(Cycle now);
   bool next_flush();
   void take_flush_requests(Cycle now);
   bool will_be_flushed(WqId id) const;
-  PacketHandle flushed_packet(QpContext* qp, WqId queue);
+  WqeRequest flushed_packet();
   void finish_flush(Cycle now);
   void forget_flush(WqId id);
-  void leave(PacketHandle h, Cycle now);
+  void leave(WqeRequest& p, Cycle now);
   bool read_ahead(Cycle now);
 
   SrqWqeFetcherParams params_;
   NicShared& shared_;
+  QpContextPort<OpenWqe> contexts_;
   UdTooLongPolicy ud_too_long_;
   WqeErrorStatus wqe_error_;
   WorkQueueTable table_;
   Refusals refused_;
-  DelayLine<PacketHandle> pipeline_;
+  DelayLine<WqeRequest> pipeline_;
   bool look_ahead_;
   bool tagged_next_ = false;
   bool waiting_ = false;  // the oldest packet has been found waiting for its WQE (counted once)
   WqId wanted_ = kNoWq;   // the queue whose WQE it waits for
   // The flush at hand and those that are due because of late doorbells.
-  PacketHandle flush_request_ = kNoPacket;
-  std::vector<PacketHandle> flush_requests_;  // to be served, the oldest first
+  FlushRequest flush_request_;                // line kNoLine: none
+  std::vector<FlushRequest> flush_requests_;  // to be served, the oldest first
   WqId flush_queue_ = kNoWq;
   bool flush_turn_ = false;
   std::vector<WqId> late_flushes_;
   std::uint64_t left_ = 0;
   std::vector<std::uint64_t> last_flushed_;  // by WqId: left_ after its last flushed WQE
-  bool lacks_packet_ = false;                // a flush waits for an internal packet
   bool lacks_slot_ = false;                  // the oldest packet waits for a slot of the store
   std::uint32_t open_ = 0;                   // slots of messages that have not ended: those in QP contexts
   SrqWqeFetcherCounters counters_;

@@ -9,6 +9,7 @@ TagMatchCam::TagMatchCam(const sc_core::sc_module_name& name, const TagMatchCamP
     : Block(name),
       params_(params),
       shared_(shared),
+      contexts_(shared.contexts),
       pipeline_(params.pipeline_depth),
       walk_buffer_(std::size_t{params.overflow_entries_per_read} * sizeof(TagOverflowEntry)) {}
 
@@ -30,7 +31,7 @@ void TagMatchCam::destroy(WqId srq) {
 Cycle TagMatchCam::step(Cycle now) {
   bool worked = false;
   bool blocked = false;
-  lacks_packet_ = lacks_dma_ = false;
+  lacks_dma_ = false;
   // (1) decisions taken back (R11)
   while (returned.can_pop(now)) {
     take_back(returned.pop(now));
@@ -48,9 +49,10 @@ Cycle TagMatchCam::step(Cycle now) {
   if (head_is_ready && !pipeline_.front().walks) {
     blocked = !out.can_push(now);
     if (!blocked) {
-      const PacketHandle h = pipeline_.pop().packet;
-      shared_.packets[h].stamp(Station::kTagMatchCam, now);
-      out.push(now, h);
+      const WqeRequest& p = pipeline_.front().packet;
+      shared_.stamp(p.buffer, Station::kTagMatchCam, now);
+      out.push(now, p);
+      pipeline_.drop();
       worked = true;
     }
   }
@@ -64,10 +66,10 @@ Cycle TagMatchCam::step(Cycle now) {
   }
   // (5) rest
   if (worked) return rest(now, Activity::kBusy, now + 1);
-  Cycle next = lacks_packet_ ? now + 1 : kNever;
+  Cycle next = kNever;
   if (!head_is_ready) next = earliest(next, pipeline_.next_ready());
   if (now < cam_free_) next = earliest(next, cam_free_);
-  if (blocked || lacks_packet_ || lacks_dma_) return rest(now, Activity::kBlocked, next);
+  if (blocked || lacks_dma_) return rest(now, Activity::kBlocked, next);
   if (!pipeline_.empty()) return rest(now, Activity::kWaitTag, next);
   return rest(now, now < cam_free_ ? Activity::kBusy : Activity::kStarved, next);
 }
@@ -114,11 +116,10 @@ bool TagMatchCam::walk(Cycle now) {  // (R6)
 }
 
 void TagMatchCam::accept_packet(Cycle now) {
-  const PacketHandle h = in.pop(now);
-  Packet& p = shared_.packets[h];
+  Result result{in.pop(now), false};
+  WqeRequest& p = result.packet;
   ++counters_.packets;
-  Result result{h, false};
-  const WqId srq = p.qp == nullptr ? kNoWq : p.qp->receive_queue;
+  const WqId srq = p.receive_queue;
   if (exists(srq)) {
     const bool received = p.role == PacketRole::kReceived;
     const bool starts = received && p.outcome == Outcome::kExecute && p.has(kSend) && p.takes_wqe;
@@ -129,14 +130,14 @@ void TagMatchCam::accept_packet(Cycle now) {
 }
 
 // True when the search must walk the overflow.
-bool TagMatchCam::search(Packet& p, WqId srq) {
+bool TagMatchCam::search(WqeRequest& p, WqId srq) {
   List& list = *lists_[raw(srq)];
   TagMatchList& tags = list.tags;
-  QpContext& qp = *p.qp;
+  TagContext& qp = contexts_[p.line];
   p.cq = list.srq.cq;
   Tmh tmh;
-  const bool has_tmh = p.has(kFirst | kOnly) && p.h.payload_bytes >= kTmhBytes;
-  if (has_tmh) tmh = parse_tmh(p.payload().data());
+  const bool has_tmh = p.has(kFirst | kOnly) && p.payload_bytes >= kTmhBytes;
+  if (has_tmh) tmh = parse_tmh(shared_.packets[p.buffer].frame.data() + p.payload_offset);
   const auto opcode = static_cast<TmhOpcode>(tmh.opcode);
   qp.tag = p.tag = tmh.tag;
   qp.tag_context = p.tag_context = tmh.app_context;
@@ -172,7 +173,7 @@ bool TagMatchCam::search(Packet& p, WqId srq) {
   return walks;
 }
 
-void TagMatchCam::match(Packet& p, const List& list, std::uint32_t handle) {  // (R7)
+void TagMatchCam::match(WqeRequest& p, const List& list, std::uint32_t handle) {  // (R7)
   ++counters_.matches;
   const TagEntry& entry = list.tags.entry(handle);
   p.wqe_index = handle;
@@ -184,13 +185,13 @@ void TagMatchCam::match(Packet& p, const List& list, std::uint32_t handle) {  //
   p.cqe_flags |= kCqeTagMatch;
   if (p.ends_message) p.cqe_flags |= kCqeTagDataValid;
   p.completes = true;
-  p.tag_verdict = p.qp->tag_verdict = TagVerdict::kMatched;
+  p.tag_verdict = contexts_[p.line].tag_verdict = TagVerdict::kMatched;
 }
 
 // What the completion of a message's packet says, on success or failure.
-void TagMatchCam::label_end(Packet& p) const {
-  const QpContext& qp = *p.qp;
-  const List& list = *lists_[raw(qp.receive_queue)];
+void TagMatchCam::label_end(WqeRequest& p) const {
+  const TagContext& qp = contexts_[p.line];
+  const List& list = *lists_[raw(p.receive_queue)];
   p.cq = list.srq.cq;
   p.tag = qp.tag;
   p.tag_context = qp.tag_context;
@@ -221,9 +222,8 @@ bool TagMatchCam::accept_operation(Cycle now) {
     ++counters_.failed_operations;
     return true;
   }
-  lacks_packet_ = !shared_.packets.available(PacketClass::kTagMatchCam);
   lacks_dma_ = !dma.can_push(now);
-  if (lacks_packet_ || lacks_dma_) return false;
+  if (lacks_dma_) return false;
   List& list = *lists_[raw(op.srq)];
   ++counters_.operations;
   if (op.tm_sync) list.tags.acknowledge(op.unexpected_count);
@@ -266,8 +266,8 @@ bool TagMatchCam::add(List& list, const TagOperation& op, Cycle now) {
 }
 
 void TagMatchCam::complete(const TagOperation& op, const List& list, bool ok, Cycle when) {
-  const PacketHandle h = shared_.packets.allocate(PacketClass::kTagMatchCam);
-  Packet& p = shared_.packets[h];
+  Result result;
+  WqeRequest& p = result.packet;
   p.role = PacketRole::kTagOperation;
   p.outcome = Outcome::kExecute;
   p.completes = true;
@@ -281,7 +281,7 @@ void TagMatchCam::complete(const TagOperation& op, const List& list, bool ok, Cy
                                                    : CqeOpcode::kTagSync;
   p.cqe_flags = kCqeSrq;
   if (!list.tags.in_phase()) p.cqe_flags |= kCqeTagSyncRequest;  // (R9)
-  pipeline_.push({h, false}, when);
+  pipeline_.push(result, when);
 }
 
 BusAddress TagMatchCam::overflow_address(WqId srq, std::uint32_t position) const {

@@ -56,8 +56,8 @@ class TagMatchCam final : public Block {
   void destroy(WqId srq);
   const TagMatchList* list(WqId srq) const { return exists(srq) ? &lists_[raw(srq)]->tags : nullptr; }
 
-  In<PacketHandle> in{"in"};
-  Out<PacketHandle> out{"out"};
+  In<WqeRequest> in{"in"};
+  Out<WqeRequest> out{"out"};
   In<TagOperation> operations{"operations"};
   In<TagReturn> returned{"returned"};
   Out<DmaRequest> dma{"dma"};
@@ -74,16 +74,16 @@ class TagMatchCam final : public Block {
 
   bool exists(WqId srq) const { return raw(srq) < lists_.size() && lists_[raw(srq)] != nullptr; }
   struct Result {
-    PacketHandle packet = kNoPacket;
+    WqeRequest packet;
     bool walks = false;  // its search goes on in memory
   };
 
   void take_back(const TagReturn& r);
   bool walk(Cycle now);
   void accept_packet(Cycle now);
-  bool search(Packet& p, WqId srq);
-  void match(Packet& p, const List& list, std::uint32_t handle);
-  void label_end(Packet& p) const;
+  bool search(WqeRequest& p, WqId srq);
+  void match(WqeRequest& p, const List& list, std::uint32_t handle);
+  void label_end(WqeRequest& p) const;
   bool accept_operation(Cycle now);
   bool add(List& list, const TagOperation& op, Cycle now);
   void complete(const TagOperation& op, const List& list, bool ok, Cycle now);
@@ -91,6 +91,7 @@ class TagMatchCam final : public Block {
 
   TagMatchCamParams params_;
   NicShared& shared_;
+  QpContextPort<TagContext> contexts_;
   std::vector<std::unique_ptr<List>> lists_;  // by WqId
   std::uint32_t cam_used_ = 0;
   DelayLine<Result> pipeline_;
@@ -103,8 +104,7 @@ class TagMatchCam final : public Block {
   std::vector<std::uint8_t> walk_buffer_;
   std::vector<TagOverflowEntry> write_buffers_;  // used in turn
   std::size_t next_write_buffer_ = 0;
-  bool lacks_packet_ = false;  // an operation waits for an internal packet
-  bool lacks_dma_ = false;     // an operation waits for room in the link to the DMA engine
+  bool lacks_dma_ = false;  // an operation waits for room in the link to the DMA engine
   TagMatchCamCounters counters_;
 };
 

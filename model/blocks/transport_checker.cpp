@@ -10,6 +10,7 @@ TransportChecker::TransportChecker(const sc_core::sc_module_name& name, const Tr
     : Block(name),
       params_(params),
       shared_(shared),
+      contexts_(shared.contexts),
       responder_(resources_, srqs_),
       pipeline_(params.latency_cycles) {}  // one place a stage: internal packets enter in every cycle
 
@@ -19,26 +20,27 @@ Cycle TransportChecker::step(Cycle now) {
   for (auto& refused : refusals) {
     for (; refused.can_pop(now); refused.pop(now)) {
       const Refusal& r = *refused.peek(now);
-      responder_.apply(r);  // (R10)
-      r.qp->pins.remove(now);
+      ResponderUndo undo;
+      if (r.kind == RefusalKind::kNotReady) undo = undo_[raw(r.buffer)];
+      responder_.apply(r, contexts_[r.line], undo);  // (R10)
+      contexts_.set_dirty(r.line);
     }
   }
   while (requests.can_pop(now)) requests_table_.add(requests.pop(now));
   // (2) packets whose latency has passed leave, in order
   if (pipeline_.ready(now)) {
-    const PacketHandle h = pipeline_.front();
-    Packet& p = shared_.packets[h];
-    auto& out = way_out(h);
+    const WqeRequest& p = pipeline_.front();
+    auto& out = way_out(p);
     if (out.can_push(now)) {
-      p.stamp(Station::kTransportChecker, now);
-      out.push(now, h);
-      pipeline_.pop();
+      shared_.stamp(p.buffer, Station::kTransportChecker, now);
+      out.push(now, p);
+      pipeline_.drop();
     } else {
       blocked = true;
     }
   }
   // (3) accept a packet
-  no_internal_packet_ = false;
+  no_room_for_notice_ = false;
   if (now >= next_accept_ && in.can_pop(now) && !pipeline_.full()) accept(now);
   in.listen(!pipeline_.full());
   // (4) rest
@@ -46,7 +48,7 @@ Cycle TransportChecker::step(Cycle now) {
   if (!in.empty() && !pipeline_.full()) next = latest(next_accept_, now + 1);
   if (blocked) return rest(now, Activity::kBlocked, next);
   const Cycle due = pipeline_.empty() ? kNever : latest(pipeline_.next_ready(), now + 1);
-  if (no_internal_packet_) return rest(now, Activity::kBlocked, earliest(next, due));
+  if (no_room_for_notice_) return rest(now, Activity::kBlocked, earliest(next, due));
   if (!pipeline_.empty()) {
     if (way_out(pipeline_.front()).full()) return rest(now, Activity::kBusy, due, Activity::kBlocked, next);
     return rest(now, Activity::kBusy, earliest(next, due));
@@ -56,47 +58,39 @@ Cycle TransportChecker::step(Cycle now) {
 }
 
 void TransportChecker::accept(Cycle now) {
-  const PacketHandle h = *in.peek(now);
-  Packet& p = shared_.packets[h];
-  if (p.role == PacketRole::kSendCompletion) {
-    in.pop(now);
-    take_completion(h, now);
+  const ContextPacket& arrived = *in.peek(now);
+  CheckedPacket p = examine(arrived, contexts_[arrived.line]);
+  if (arrived.is_completion) {
+    take_completion(p, arrived.completion, now);
+    in.drop(now);
     next_accept_ = now + params_.cycles_per_packet;
     return;
   }
   const DropReason reason = check_headers(p, *p.qp);
-  if (reason != DropReason::kNone) {  // (R3)
+  if (reason != DropReason::kNone || p.has(kIsCnp)) {  // (R3, R7)
     ++counters_.packets;
-    in.pop(now);
-    shared_.ledger.drop(h, reason, now);
-    next_accept_ = now + params_.cycles_per_packet;
-    return;
-  }
-  if (p.has(kIsCnp)) {  // (R7)
-    ++counters_.packets;
-    ++counters_.cnps;
-    in.pop(now);
-    shared_.ledger.retire(p, now);
-    shared_.packets.release(h);
+    counters_.cnps += reason == DropReason::kNone;
+    in.drop(now);
+    shared_.ledger.drop(p.buffer, reason, now, p.line);
     next_accept_ = now + params_.cycles_per_packet;
     return;
   }
   if (p.has(kResponse) && answers.bound() && !answers.can_push(now)) {
-    no_internal_packet_ = true;
+    no_room_for_notice_ = true;
     return;
   }
   if (goes_first(p, now)) {
     next_accept_ = now + 1;
     return;
   }
-  in.pop(now);
+  in.drop(now);
   ++counters_.packets;
-  decide(h, now);
+  decide(p, now);
   next_accept_ = now + params_.cycles_per_packet;
 }
 
-void TransportChecker::decide(PacketHandle h, Cycle now) {
-  Packet& p = shared_.packets[h];
+void TransportChecker::decide(CheckedPacket& p, Cycle now) {
+  contexts_.set_dirty(p.line);
   if (p.has(kResponse)) {
     ++counters_.answers;
     admit(p);
@@ -105,82 +99,92 @@ void TransportChecker::decide(PacketHandle h, Cycle now) {
   } else {
     ++counters_.requests;
     responder_.check(p);
+    if (raw(p.buffer) >= undo_.size()) undo_.resize(std::size_t{raw(p.buffer)} * 2 + 1);
+    undo_[raw(p.buffer)] = p.undo;
   }
   if (p.outcome == Outcome::kDrop && !p.completes) {  // (R3)
-    shared_.ledger.drop(h, p.drop_reason, now);
+    shared_.ledger.drop(p.buffer, p.drop_reason, now, p.line);
     return;
   }
-  pipeline_.push(h, now + params_.latency_cycles);
+  pipeline_.push(p, now + params_.latency_cycles);
 }
 
-void TransportChecker::take_completion(PacketHandle h, Cycle now) {  // (R9)
-  Packet& p = shared_.packets[h];
+void TransportChecker::take_completion(CheckedPacket& p, const SendCompletion& completion, Cycle now) {  // (R9)
+  describe_qp(p, *p.qp);
+  p.role = PacketRole::kSendCompletion;
+  p.outcome = Outcome::kExecute;
+  p.ends_message = true;
+  p.status = completion.status;
+  p.cqe_opcode = completion.opcode;
+  p.wqe_index = completion.wqe_index;
+  p.byte_count = completion.bytes;
+  p.message_bytes = completion.bytes;
+  p.message_sequence = completion.wqe;
+  p.message_start = completion.sent.count;
   p.cq = p.qp->send_cq;
   p.completes = requests_table_.accept_completion(p);
   const bool fails = p.status != WcStatus::kSuccess && p.status != WcStatus::kFlushed;
-  if (fails) fail_for_good(*p.qp);
+  if (fails) {
+    fail_for_good(*p.qp);
+    contexts_.set_dirty(p.line);
+  }
   if (!p.completes && !fails) {
-    shared_.ledger.retire(p, now);
-    shared_.packets.release(h);
+    contexts_.unpin(p.line, now);
     return;
   }
   counters_.completions += p.completes;
-  pipeline_.push(h, now + params_.latency_cycles);
+  pipeline_.push(p, now + params_.latency_cycles);
 }
 
 // An internal packet that completes something goes first, in a cycle of its own.
-bool TransportChecker::goes_first(Packet& p, Cycle now) {
+bool TransportChecker::goes_first(CheckedPacket& p, Cycle now) {
   return p.has(kResponse) ? complete_requests(p, now) : complete_truncated(p, now);
 }
 
-PacketHandle TransportChecker::internal_packet(const Packet& cause, PacketRole role) {
-  const PacketHandle h = shared_.packets.allocate(PacketClass::kTransportChecker);
-  Packet& p = shared_.packets[h];
+WqeRequest TransportChecker::internal_packet(const CheckedPacket& cause, PacketRole role) {
+  WqeRequest p;
+  describe_qp(p, *cause.qp);
   p.role = role;
-  p.qp = cause.qp;
-  p.qp->pins.add();
+  p.line = cause.line;
+  p.residence = cause.residence;
+  contexts_.pin(p.line);
   p.outcome = Outcome::kExecute;
   p.completes = true;
   p.ends_message = true;
-  p.stamps = cause.stamps;
-  p.message_start = p.stamped(Station::kWire).count;
-  return h;
+  p.message_start = cause.h.arrived.count;
+  return p;
 }
 
-bool TransportChecker::complete_requests(Packet& answer, Cycle now) {  // (R5)
-  while (!completing_) {
-    if (!requests_table_.take_completed(answer, completed_)) return false;
-    completing_ = completed_.signaled;
-  }
-  if (!shared_.packets.available(PacketClass::kTransportChecker)) return no_internal_packet_ = true;
-  completing_ = false;
-  const PacketHandle h = internal_packet(answer, PacketRole::kSendCompletion);
-  Packet& p = shared_.packets[h];
-  p.cq = p.qp->send_cq;
-  p.cqe_opcode = completed_.opcode;
-  p.message_sequence = completed_.wqe;
-  p.wqe_index = completed_.wqe_index;
-  p.byte_count = completed_.bytes;
-  p.message_bytes = completed_.bytes;
+bool TransportChecker::complete_requests(CheckedPacket& answer, Cycle now) {  // (R5)
+  RequestNotice completed;
+  do {
+    if (!requests_table_.take_completed(answer, completed)) return false;
+  } while (!completed.signaled);
+  WqeRequest p = internal_packet(answer, PacketRole::kSendCompletion);
+  p.cq = answer.qp->send_cq;
+  p.cqe_opcode = completed.opcode;
+  p.message_sequence = completed.wqe;
+  p.wqe_index = completed.wqe_index;
+  p.byte_count = completed.bytes;
+  p.message_bytes = completed.bytes;
   ++counters_.completions;
-  pipeline_.push(h, now + params_.latency_cycles);
+  pipeline_.push(p, now + params_.latency_cycles);
   return true;
 }
 
-bool TransportChecker::complete_truncated(Packet& next, Cycle now) {
+bool TransportChecker::complete_truncated(CheckedPacket& next, Cycle now) {
   if (!responder_.abandons_message(next)) return false;
-  QpContext& qp = *next.qp;
+  ResponderContext& qp = *next.qp;
   if (qp.message == MessageKind::kSend) {
-    if (!shared_.packets.available(PacketClass::kTransportChecker)) return no_internal_packet_ = true;
-    const PacketHandle h = internal_packet(next, PacketRole::kTruncated);
-    Packet& p = shared_.packets[h];
+    WqeRequest p = internal_packet(next, PacketRole::kTruncated);
     p.cq = qp.message_cq;
     p.queue = qp.message_queue;
     p.message_start = qp.message_start;
     p.message_bytes = qp.message_bytes;
-    pipeline_.push(h, now + params_.latency_cycles);
+    pipeline_.push(p, now + params_.latency_cycles);
   }
   responder_.abandon_message(qp);
+  contexts_.set_dirty(next.line);
   return true;
 }
 

@@ -8,16 +8,17 @@
 //   R4  Packets of QPs on a tag-matching SRQ leave through `to_cam`, all others through `to_fetcher`.
 //   R5  An answer to a request of ours completes the requests before it by internal packets, one a cycle, ahead of
 //       itself. So does a packet in front of which a capture lost the end of a SEND (R11 of
-//       core/responder/responder.h). With no internal packet free they wait: blocked.
+//       core/responder/responder.h).
 //   R6  A notice of a request of ours is taken in each cycle in which there is one.
 //   R7  A CNP is counted and ends here.
 //   R8  What an answer means for the requester is told to it (`answers`) in the cycle in which it is decided.
-//   R9  A completion that the requester sent (PacketRole::kSendCompletion from `in`) goes on in its order, unless its
+//   R9  A completion that the requester sent (`is_completion`) goes on in its order, unless its
 //       WQE has been completed. One in error, not merely flushed, moves the QP to the error state.
 //   R10 What the blocks behind refuse (`refusals`) is taken in the cycle in which it comes, before anything else.
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "model/blocks/ledger.h"
 #include "model/core/requester/request_table.h"
@@ -47,36 +48,36 @@ class TransportChecker final : public Block {
   const ResponderCounters& responder_counters() const { return responder_.counters(); }
   const RequestCounters& request_counters() const { return requests_table_.counters(); }
 
-  In<PacketHandle> in{"in"};
+  In<ContextPacket> in{"in"};
   In<RequestNotice> requests{"requests"};
   Out<AnswerNotice> answers{"answers"};  // may be left unbound
-  Out<PacketHandle> to_cam{"to_cam"};
-  Out<PacketHandle> to_fetcher{"to_fetcher"};
+  Out<WqeRequest> to_cam{"to_cam"};
+  Out<WqeRequest> to_fetcher{"to_fetcher"};
   std::array<In<Refusal>, kRefusers> refusals;  // a link for each block that may refuse a packet
 
  private:
-  Out<PacketHandle>& way_out(PacketHandle h) {
-    return shared_.packets[h].qp->tag_matching ? to_cam : to_fetcher;
-  }  // (R4)
+  Out<WqeRequest>& way_out(const WqeRequest& p) {  // (R4)
+    return contexts_.attributes(p.line).tag_matching ? to_cam : to_fetcher;
+  }
   void accept(Cycle now);
-  void take_completion(PacketHandle h, Cycle now);
-  bool goes_first(Packet& p, Cycle now);
-  bool complete_requests(Packet& p, Cycle now);
-  bool complete_truncated(Packet& p, Cycle now);
-  PacketHandle internal_packet(const Packet& cause, PacketRole role);
-  void decide(PacketHandle h, Cycle now);
+  void take_completion(CheckedPacket& p, const SendCompletion& completion, Cycle now);
+  bool goes_first(CheckedPacket& p, Cycle now);
+  bool complete_requests(CheckedPacket& p, Cycle now);
+  bool complete_truncated(CheckedPacket& p, Cycle now);
+  WqeRequest internal_packet(const CheckedPacket& cause, PacketRole role);
+  void decide(CheckedPacket& p, Cycle now);
 
   TransportCheckerParams params_;
   NicShared& shared_;
+  QpContextPort<ResponderContext> contexts_;
   SrqTable srqs_;
   ResponderResources resources_;
+  std::vector<ResponderUndo> undo_;  // by packet buffer
   Responder responder_;
   RequestTable requests_table_;
-  DelayLine<PacketHandle> pipeline_;
+  DelayLine<WqeRequest> pipeline_;
   Cycle next_accept_{};
-  bool no_internal_packet_ = false;  // or no room for a notice
-  bool completing_ = false;          // `completed_` waits for an internal packet
-  RequestNotice completed_;
+  bool no_room_for_notice_ = false;
   TransportCheckerCounters counters_;
 };
 

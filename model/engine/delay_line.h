@@ -34,11 +34,15 @@ class DelayLine {
   T& front() { return slots_[first_].value; }
   T& at(std::uint32_t n) { return slots_[(first_ + n) & mask_].value; }
   T pop() {
-    assert(size_ > 0);
     const T value = slots_[first_].value;
+    drop();
+    return value;
+  }
+  // pop() for who has looked at front().
+  void drop() {
+    assert(size_ > 0);
     first_ = (first_ + 1) & mask_;
     next_ready_ = --size_ == 0 ? kNever : slots_[first_].ready;
-    return value;
   }
 
  private:

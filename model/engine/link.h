@@ -146,8 +146,13 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     }
   }
   T pop(Cycle now) {
-    assert(can_pop(now));
     const T value = slots_[first_].value;
+    drop(now);
+    return value;
+  }
+  // pop() for who has peeked.
+  void drop(Cycle now) {
+    assert(can_pop(now));
     if (freed_in_ != now) {
       freed_in_ = now;
       freed_ = 0;
@@ -161,7 +166,6 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     } else {
       first_pushed_in_ = slots_[first_].pushed_in;
     }
-    return value;
   }
 
  private:
@@ -193,6 +197,7 @@ class In final : public sc_core::sc_port<LinkIn<T>, 1, sc_core::SC_ZERO_OR_MORE_
   bool can_pop(Cycle now) const { return link_ != nullptr && link_->can_pop(now); }
   T* peek(Cycle now, std::uint32_t n = 0) { return link_ == nullptr ? nullptr : link_->peek(now, n); }
   T pop(Cycle now) { return link_->pop(now); }
+  void drop(Cycle now) { link_->drop(now); }
   bool empty() const { return link_ == nullptr || link_->size() == 0; }
   void listen(bool on) {  // (R5)
     if (link_ != nullptr) link_->set_listening(on);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/engine/waves.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <stdexcept>
@@ -21,6 +22,14 @@ std::string stem_of(const Engine& engine, const std::string& path) {
     throw std::invalid_argument("waves: the engine must be in per-cycle mode");
   if (!path.ends_with(kSuffix)) throw std::invalid_argument("waves: " + path + ": expected a name that ends in .vcd");
   return path.substr(0, path.size() - kSuffix.size());
+}
+
+// Elements of arrays in round brackets: viewers take square ones for bits of a vector.
+std::string wave_name(const FieldPath& where) {
+  std::string name = text_of(where);
+  std::replace(name.begin(), name.end(), '[', '(');
+  std::replace(name.begin(), name.end(), ']', ')');
+  return name;
 }
 
 }  // namespace
@@ -46,7 +55,7 @@ Waves::Waves(Engine& engine, const std::string& path)
     const LinkBase& link = *engine.links()[i];
     std::size_t at = head_at_[i];
     link.for_each_head_number([&](const FieldPath& where, std::uint64_t) {
-      sc_core::sc_trace(file_, heads_[at++], std::string(link.name()) + ".head." + text_of(where),
+      sc_core::sc_trace(file_, heads_[at++], std::string(link.name()) + ".head." + wave_name(where),
                         static_cast<int>(where.field.bits));
     });
   }

@@ -43,8 +43,8 @@ struct Fabric::Port {
         queues(ports) {}
   std::uint32_t number;
   Nic* nic = nullptr;
-  In<PacketHandle> answers, requests;
-  Out<PacketHandle> wire;
+  In<WireFrame> answers, requests;
+  Out<WireFrame> wire;
   // The NIC's line to the switch.
   Line tx;
   PacketHandle sending = kNoPacket;
@@ -134,17 +134,17 @@ void Fabric::send(Port& from, Cycle now) {
       leave(from);  // (R7)
     }
     if (from.tx.free() >= next_cycle) return;
-    In<PacketHandle>* const input = next_input(from, now);
+    In<WireFrame>* const input = next_input(from, now);
     if (input == nullptr) return;
     start(from, *input, now);
   }
 }
 
 // Whose turn it is, of those that have a frame that may go. (R2)
-In<PacketHandle>* Fabric::next_input(Port& from, Cycle now) {
+In<WireFrame>* Fabric::next_input(Port& from, Cycle now) {
   const bool answer = from.answers.can_pop(now);
   bool request = from.requests.can_pop(now);
-  if (request && is_paused(from, from.nic->shared.packets[*from.requests.peek(now)])) {
+  if (request && is_paused(from, from.nic->shared.packets[from.requests.peek(now)->buffer])) {
     request = false;
     counters_.paused += !from.pause_counted;
     from.pause_counted = true;
@@ -160,10 +160,10 @@ bool Fabric::is_paused(const Port& from, const Packet& request) {  // (R5)
   return to == FabricObserver::kEverybody ? std::any_of(ports_.begin(), ports_.end(), is_full) : is_full(ports_[to]);
 }
 
-void Fabric::start(Port& from, In<PacketHandle>& input, Cycle now) {  // (R1)
+void Fabric::start(Port& from, In<WireFrame>& input, Cycle now) {  // (R1)
   from.request_next = &input == &from.answers;
   if (!from.request_next) from.pause_counted = false;
-  from.sending = input.pop(now);
+  from.sending = input.pop(now).buffer;
   sending_ |= bit_of(from.number);
   const Packet& p = from.nic->shared.packets[from.sending];
   const Instant begin = std::max(from.tx.free(), Instant{now.count, 0});
@@ -249,12 +249,12 @@ bool Fabric::deliver(Port& to, Cycle now) {  // (R5)
   const PacketHandle h = pool.allocate(PacketClass::kReceive);
   Packet& p = pool[h];
   std::memcpy(p.frame.data(), frame->data.data(), frame->bytes);
-  p.frame_bytes = p.wire_bytes = frame->bytes;
-  p.h.link = frame->link;
+  p.frame_bytes = frame->bytes;
+  p.link = frame->link;
   p.id = ++deliveries_;
   p.posted = frame->posted;
   p.stamp(Station::kWire, now);
-  to.wire.push(now, h);
+  to.wire.push(now, {h, static_cast<std::uint16_t>(frame->bytes), frame->link, false, false});
   if (to.rx.free().ceiling() < now) to.rx.hold({now.count, 0});
   std::uint64_t end = 0;
   std::memcpy(&end, p.frame.data() + p.frame_bytes - sizeof end, sizeof end);

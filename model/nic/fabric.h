@@ -69,9 +69,9 @@ class Fabric final : public Block {
   struct Port;
 
   void send(Port& from, Cycle now);
-  In<PacketHandle>* next_input(Port& from, Cycle now);
+  In<WireFrame>* next_input(Port& from, Cycle now);
   bool is_paused(const Port& from, const Packet& request);
-  void start(Port& from, In<PacketHandle>& input, Cycle now);
+  void start(Port& from, In<WireFrame>& input, Cycle now);
   void leave(Port& from);
   void carry(Port& from, Port& to, const Packet& p, Instant first_byte);
   void receive(Port& to, Cycle now);

@@ -16,7 +16,6 @@ constexpr std::uint32_t kLanded = 64;
 PacketPool::Quotas quotas(const Params& p, const NicOptions& o) {
   PacketPool::Quotas q;
   q.receive = PacketPool::kNoLimit;
-  q.internal = p.nic.internal_packets;
   q.response = p.ack_generator.packet_buffers;
   q.request = o.requester ? p.requester.packet_buffers : 0;
   return q;
@@ -37,12 +36,13 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
          const NicOptions& options)
     : sc_module(name),
       shared(quotas(p, options), &engine.now(),
-             {p.srq_wqe_fetcher.wqe_store_entries, p.srq_wqe_fetcher.wqe_store_share, p.srq_wqe_fetcher.queues}),
-      wire_in(link<PacketHandle>(engine, "wire_in", kRegister)),
-      wire_out(link<PacketHandle>(engine, "wire_out", p.ack_generator.tx_depth)),
-      requests_out(link<PacketHandle>(engine, "requests_out", kRegister)),
+             {p.srq_wqe_fetcher.wqe_store_entries, p.srq_wqe_fetcher.wqe_store_share, p.srq_wqe_fetcher.queues},
+             p.qp_context_cache.sets * p.qp_context_cache.ways),
+      wire_in(link<WireFrame>(engine, "wire_in", kRegister)),
+      wire_out(link<WireFrame>(engine, "wire_out", p.ack_generator.tx_depth)),
+      requests_out(link<WireFrame>(engine, "requests_out", kRegister)),
       requests(link<RequestNotice>(engine, "requests", p.nic.notice_depth)),
-      commands(link<PacketHandle>(engine, "commands", p.nic.notice_depth)),
+      commands(link<SendCompletion>(engine, "commands", p.nic.notice_depth)),
       tag_operations(link<TagOperation>(engine, "tag_operations", p.nic.doorbell_depth)),
       send_doorbells(link<Doorbell>(engine, "send_doorbells", p.nic.doorbell_depth)),
       receive_doorbells(link<Doorbell>(engine, "receive_doorbells", p.nic.doorbell_depth)),
@@ -67,13 +67,10 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
                     : nullptr) {
   for (Block* block : blocks()) engine.add(*block);
 
-  const auto join_any = [&]<class T>(Out<T>& from, In<T>& to, std::uint32_t depth) {
+  const auto join = [&]<class T>(Out<T>& from, In<T>& to, std::uint32_t depth) {
     auto& made = link<T>(engine, std::string(from.get_parent_object()->basename()) + "_" + from.basename(), depth);
     from.bind(made);
     to.bind(made);
-  };
-  const auto join = [&](Out<PacketHandle>& from, In<PacketHandle>& to, std::uint32_t depth) {
-    join_any(from, to, depth);
   };
   rx_buffer.in.bind(wire_in);
   join(rx_buffer.out, rx_parser.in, kRegister);
@@ -93,12 +90,12 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   join(dma_engine.gathered, ack_generator.gathered, p.dma_engine.queue_depth);
   ack_generator.tx.bind(wire_out);
 
-  join_any(srq_wqe_fetcher.returned, tag_match_cam.returned, p.nic.notice_depth);
-  join_any(ack_generator.failures, cqe_generator.failures, p.nic.notice_depth);
+  join(srq_wqe_fetcher.returned, tag_match_cam.returned, p.nic.notice_depth);
+  join(ack_generator.failures, cqe_generator.failures, p.nic.notice_depth);
   Out<Refusal>* const refusers[kRefusers] = {&srq_wqe_fetcher.refusals,    &grh_scatter.refusals,
                                              &address_translator.refusals, &dma_engine.refusals,
                                              &cqe_generator.refusals,      &ack_generator.refusals};
-  for (std::size_t n = 0; n < kRefusers; ++n) join_any(*refusers[n], transport_checker.refusals[n], kRefusals);
+  for (std::size_t n = 0; n < kRefusers; ++n) join(*refusers[n], transport_checker.refusals[n], kRefusals);
   transport_checker.requests.bind(requests);
   qp_context_cache.commands.bind(commands);
   tag_match_cam.operations.bind(tag_operations);
@@ -130,8 +127,8 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   requester->notices.bind(requests);
   requester->tx.bind(requests_out);
   requester->completions.bind(commands);
-  join_any(transport_checker.answers, requester->answers, p.nic.notice_depth);
-  join_any(cqe_generator.failed, requester->failed, p.nic.notice_depth);
+  join(transport_checker.answers, requester->answers, p.nic.notice_depth);
+  join(cqe_generator.failed, requester->failed, p.nic.notice_depth);
 }
 
 std::vector<Block*> Nic::blocks() {

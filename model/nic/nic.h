@@ -49,11 +49,11 @@ class Nic final : public sc_core::sc_module {
 
  public:
   // What the outside binds to.
-  Link<PacketHandle>& wire_in;
-  Link<PacketHandle>& wire_out;      // answers
-  Link<PacketHandle>& requests_out;  // with a requester: its packets
-  Link<RequestNotice>& requests;     // our own requests as they leave; with a requester it is who tells
-  Link<PacketHandle>& commands;      // internal packets that enter the path: the requester's completions
+  Link<WireFrame>& wire_in;
+  Link<WireFrame>& wire_out;       // answers
+  Link<WireFrame>& requests_out;   // with a requester: its packets
+  Link<RequestNotice>& requests;   // our own requests as they leave; with a requester it is who tells
+  Link<SendCompletion>& commands;  // the requester's completions, which enter the path
   Link<TagOperation>& tag_operations;
   Link<Doorbell>& send_doorbells;        // kSend, with a requester
   Link<Doorbell>& receive_doorbells;     // kReceive, kSrqLimit

@@ -8,7 +8,7 @@ namespace {
 constexpr CommandResult done_when(bool condition) { return condition ? CommandResult::kDone : CommandResult::kBusy; }
 
 // The bytes between the members, too: the context is bytes in host memory, the same bytes in every run.
-void clear_padding(QpContext& qp) {
+void clear_padding(StoredQpContext& qp) {
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_clear_padding)
   __builtin_clear_padding(&qp);
@@ -18,7 +18,7 @@ void clear_padding(QpContext& qp) {
 }
 
 // What ibv_modify_qp may change.
-void take_attributes(QpContext& qp, const QpContext& from) {
+void take_attributes(ResponderContext& qp, const ResponderContext& from) {
   qp.state = from.state;
   qp.own_error = false;
   qp.access = from.access;
@@ -33,8 +33,8 @@ void take_attributes(QpContext& qp, const QpContext& from) {
 }
 
 // A QP as it was created.
-QpContext fresh(const QpContext& qp) {
-  QpContext made;
+StoredQpContext fresh(const StoredQpContext& qp) {
+  StoredQpContext made;
   made.valid = 1;
   made.transport = qp.transport;
   made.qpn = qp.qpn;
@@ -56,26 +56,32 @@ void NicControl::create_qp(const QpContext& qp, const SendQueueContext& queue) {
   context.qp = qp;
   context.qp.valid = 1;
   context.queue = queue;
-  clear_padding(context.qp);
-  memory_.store(qp_context_address(qp.qpn), context.qp);
+  StoredQpContext stored = context.qp;
+  clear_padding(stored);
+  memory_.store(qp_context_address(qp.qpn), stored);
   if (nic_.requester != nullptr) nic_.requester->create(context);
 }
 
 bool NicControl::exists(Qpn qpn) {
-  return nic_.qp_context_cache.find(qpn) != nullptr || memory_.load<QpContext>(qp_context_address(qpn)).valid != 0;
+  return nic_.qp_context_cache.find(qpn) != nullptr ||
+         memory_.load<StoredQpContext>(qp_context_address(qpn)).valid != 0;
 }
 
 CommandResult NicControl::read_qp(Qpn qpn, QpContext& out) {  // (R2)
   if (nic_.qp_context_cache.moving(qpn)) return CommandResult::kBusy;
   const QpContext* const here = nic_.qp_context_cache.find(qpn);
-  out = here != nullptr ? *here : memory_.load<QpContext>(qp_context_address(qpn));
+  if (here != nullptr) {
+    out = *here;
+  } else {
+    static_cast<StoredQpContext&>(out) = memory_.load<StoredQpContext>(qp_context_address(qpn));
+  }
   return CommandResult::kDone;
 }
 
 CommandResult NicControl::modify_qp(const SendQpContext& context, bool set_rq_psn, Psn rq_psn, bool set_sq_psn) {
   const Qpn qpn = context.qp.qpn;
   if (nic_.qp_context_cache.moving(qpn)) return CommandResult::kBusy;  // (R2)
-  const auto change = [&](QpContext& qp) {
+  const auto change = [&](ResponderContext& qp) {
     take_attributes(qp, context.qp);
     if (!set_rq_psn) return;
     qp.expected_psn = rq_psn;
@@ -85,10 +91,10 @@ CommandResult NicControl::modify_qp(const SendQpContext& context, bool set_rq_ps
     change(*here);
     here->dirty = true;
   } else {
-    auto qp = memory_.load<QpContext>(qp_context_address(qpn));
-    if (qp.valid == 0) return CommandResult::kDone;  // (R5)
-    change(qp);
-    memory_.store(qp_context_address(qpn), qp);
+    auto stored = memory_.load<StoredQpContext>(qp_context_address(qpn));
+    if (stored.valid == 0) return CommandResult::kDone;  // (R5)
+    change(stored);
+    memory_.store(qp_context_address(qpn), stored);
   }
   if (nic_.requester != nullptr) nic_.requester->modify(context, set_sq_psn);
   return CommandResult::kDone;
@@ -101,17 +107,18 @@ CommandResult NicControl::fail_qp(Qpn qpn) {  // (R4)
   if (qp->state != QpState::kError) {
     // The packets that were checked come before the failure, and no RNR NAK of theirs takes it back.
     fail_for_good(*qp);
+    qp->dirty = true;
     if (nic_.requester != nullptr) nic_.requester->fail(qpn);
   }
   if (qp->flush_requested) return CommandResult::kDone;
   if (qp->pins.count() > 0) return CommandResult::kBusy;
-  nic_.cqe_generator.fail(*qp);
+  nic_.cqe_generator.fail(qp->line);
   return CommandResult::kDone;
 }
 
 // Something that refers to the QP, or to its WQEs, is on its way.
 bool NicControl::in_flight(const QpContext& qp) const {
-  const auto of_qp = [&](PacketHandle h) { return nic_.shared.packets[h].h.destination_qp == qp.qpn; };
+  const auto of_qp = [&](const SendCompletion& c) { return c.qpn == qp.qpn; };
   const auto of_sq = [&](const Doorbell& d) { return d.number == raw(qp.qpn); };
   const auto of_rq = [&](const Doorbell& d) { return !qp.uses_srq && d.number == raw(qp.receive_queue); };
   return qp.pins.count() > 0 || nic_.commands.any_of(of_qp) || nic_.send_doorbells.any_of(of_sq) ||
@@ -144,10 +151,9 @@ CommandResult NicControl::stop_qp(Qpn qpn) {
   nic_.srq_wqe_fetcher.forget_message(*qp);
   if (!qp->uses_srq && qp->receive_queue != kNoWq) nic_.srq_wqe_fetcher.reset(qp->receive_queue);
   nic_.transport_checker.forget(qpn);
-  const std::uint32_t line = qp->line;
-  *qp = fresh(*qp);
-  clear_padding(*qp);
-  qp->line = line;
+  StoredQpContext made = fresh(*qp);
+  clear_padding(made);
+  static_cast<StoredQpContext&>(*qp) = made;
   qp->dirty = true;
   nic_.qp_context_cache.renew(*qp);
   return CommandResult::kDone;
@@ -163,7 +169,7 @@ CommandResult NicControl::free_qp(Qpn qpn) {  // (R3)
   if (stop_qp(qpn) == CommandResult::kBusy) return CommandResult::kBusy;
   if (nic_.requester != nullptr) nic_.requester->destroy(qpn);
   nic_.qp_context_cache.forget(qpn);
-  QpContext none;
+  StoredQpContext none;
   clear_padding(none);
   memory_.store(qp_context_address(qpn), none);
   return CommandResult::kDone;
@@ -208,7 +214,7 @@ CommandResult NicControl::free_region(Key key) {  // (R3)
   // An atomic touches memory after its packet has retired.
   const AddressTranslator::Translated& before = region->second;
   const bool unused = nic_.ack_generator.retired() >= before.packets &&
-                      nic_.dma_engine.gathered_packets() >= before.gathers && !nic_.ack_generator.has_atomic_on(key);
+                      nic_.dma_engine.gathered_segments() >= before.gathers && !nic_.ack_generator.has_atomic_on(key);
   if (unused) freeing_.erase(region);
   return done_when(unused);
 }

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "model/core/memory/scatter_plan.h"
 #include "model/core/memory/translation.h"
 #include "model/types/completion.h"
+#include "model/types/parsed_packet.h"
+#include "model/types/segment.h"
 #include "model/types/tag_matching.h"
 
 namespace rxnic {
@@ -31,6 +34,9 @@ constexpr std::uint64_t kRefused = 16 + 32 + 32 + 3;
 // QPN, PSN, MSN, syndrome, opcode, flags, and what is left of a READ: address, key, length, next PSN.
 constexpr std::uint64_t kAnswer = 3 * kNumber + 3 * 8 + kAddress + kKey + kLength + kNumber;
 
+// core/responder/checked_packet.h, ResponderUndo: two numbers, the message, and of a WRITE address, key and lengths.
+constexpr std::uint64_t kUndo = 2 * kNumber + 2 + kAddress + kKey + 3 * kLength;
+
 // A number below n.
 constexpr std::uint64_t index_bits(std::uint64_t n) {
   return n <= 1 ? 0 : static_cast<std::uint64_t>(std::bit_width(n - 1));
@@ -50,6 +56,7 @@ class List {
     add("rx_parser", "payload", packets_in_path(), 8 * kMaxFrameBytes,
         "Frames of the packets in the links and blocks from the parser to the DMA engine.");
     add("rx_parser", "own_addresses", 0, 128, "Addresses of the NIC and its multicast groups.");
+    pipeline<ParsedPacket>("rx_parser", p_.rx_parser.header_cycles);
     const auto& c = p_.qp_context_cache;
     add("qp_context_cache", "contexts", qps(), 8 * kQpContextBytes, "QP contexts over those in host memory.");
     add("qp_context_cache", "tags", qps(), tag_bits(kNumber, c.sets, c.ways) + 1, "QPN of each line, and dirty.");
@@ -57,6 +64,9 @@ class List {
         "Packets and notices that refer to each line.");
     add("qp_context_cache", "misses", c.misses_in_flight, kNumber + index_bits(qps()) + kNumber,
         "Contexts on their way from memory: QPN, line, QPN of the one that made room.");
+    pipeline<ContextPacket>("qp_context_cache", c.hit_cycles + 1 + 1);
+    pipeline<WqeRequest>("transport_checker", p_.transport_checker.latency_cycles);
+    add("transport_checker", "undo", packets_in_path(), kUndo, "What a QP was before each packet in the path.");
     add("transport_checker", "responder_resources", 0, kNumber + kNumber + kAddress + kKey + kLength + 4,
         "READ and atomic requests that may be asked for again, max_dest_rd_atomic for each QP.");
     add("transport_checker", "own_requests", 0, kNumber + kNumber + kAddress + kKey + kLength + 8,
@@ -66,9 +76,12 @@ class List {
   }
 
   void memory() {
+    const auto& s = p_.grh_scatter;
     const auto& t = p_.address_translator;
     const std::uint64_t mpt = std::uint64_t{t.mpt_sets} * t.mpt_ways, mtt = std::uint64_t{t.mtt_sets} * t.mtt_ways;
     add("grh_scatter", "cursors", p_.srq_wqe_fetcher.wqe_store_entries, kCursor, "How far each WQE in use is filled.");
+    pipeline<ScatteredSegment>("grh_scatter", s.latency_cycles * s.sges_per_cycle);
+    add("grh_scatter", "pieces", kMaxPieces, kAddress + kKey + 13 + 1 + 13, "Pieces of the packet at hand.");
     refusals("grh_scatter");
     add("address_translator", "mpt_entries", mpt, 8 * sizeof(MptEntry), "Memory regions over those in host memory.");
     add("address_translator", "mpt_tags", mpt, tag_bits(kNumber, t.mpt_sets, t.mpt_ways), "Key of each line.");
@@ -77,12 +90,16 @@ class List {
         "Address of each line.");
     add("address_translator", "walks", t.walks_in_flight, 8 * kMttLineBytes + kAddress + 3,
         "Lines on their way from memory.");
+    pipeline<SegmentWrite>("address_translator", t.hit_cycles + 1);
+    add("address_translator", "gathers", t.hit_cycles + 1, Descriptor<GatherRead>::kBits,
+        "Segments of READ responses.");
     refusals("address_translator");
     const auto& d = p_.dma_engine;
-    add("dma_engine", "tags", d.tags, 32 + index_bits(kDmaClients + 1) + index_bits(d.tags + 1) + 2,
-        "Read requests in flight: cookie, client, requests of the same read.");
+    add("dma_engine", "tags", d.tags, 32 + index_bits(kDmaClients + 1) + 8 + 4,
+        "Read requests in flight: cookie, client, syndrome, whether it ends its segment and its read.");
     add("dma_engine", "read_data", d.tags, 8ull * d.mrrs_bytes, "Data of reads until all of it has come, in order.");
-    add("dma_engine", "leaving", d.leaving_depth, 0, "Payload packets whose last write has started.");
+    add("dma_engine", "leaving", d.leaving_depth, Descriptor<CompletionRequest>::kBits,
+        "Payload packets whose last write has started.");
     refusals("dma_engine");
   }
 
@@ -96,6 +113,7 @@ class List {
         "WQEs in use that were completed in error.");
     add("cqe_generator", "cq_contexts", 0, kNumber + kAddress + 2 * kLength + kLength + 8,
         "Completion queues: ring, indices, arming, moderation, session.");
+    pipeline<AckRequest>("cqe_generator", c.latency_cycles);
     refusals("cqe_generator");
     const auto& a = p_.ack_generator;
     const std::uint64_t answers = std::uint64_t{a.queue_depth} + a.answers_waiting;
@@ -120,6 +138,10 @@ class List {
   void add(const char* block, const char* name, std::uint64_t entries, std::uint64_t bits, const char* holds) {
     list_.push_back({block, name, entries, bits, holds});
   }
+  template <class T>
+  void pipeline(const char* block, std::uint64_t depth) {
+    add(block, "pipeline", depth, Descriptor<T>::kBits, "Descriptors in the block.");
+  }
   void refusals(const char* block) { add(block, "refused", qps(), kRefused, "What it refuses of each cached QP."); }
   std::uint64_t qps() const { return std::uint64_t{p_.qp_context_cache.sets} * p_.qp_context_cache.ways; }
 
@@ -132,7 +154,8 @@ class List {
         "Age, handle and SRQ of each entry.");
     add("tag_match_cam", "walk_buffer", t.overflow_entries_per_read, 8 * sizeof(TagOverflowEntry),
         "Overflow entries that a read has brought.");
-    add("tag_match_cam", "results", t.pipeline_depth, 0, "Packets and completions of operations in the block.");
+    add("tag_match_cam", "results", t.pipeline_depth, Descriptor<WqeRequest>::kBits + 1,
+        "Packets and completions of operations in the block.");
     add("tag_match_cam", "lists", 0, 2 * 16 + 2 * index_bits(t.max_tags + 1), "State of each TM SRQ's list.");
   }
   void wqes() {
@@ -144,7 +167,7 @@ class List {
     add("srq_wqe_fetcher", "reads", f.reads_in_flight, f.wqes_per_read * kReceiveWqe + index_bits(f.queues) + 32,
         "WQEs on their way from memory.");
     add("srq_wqe_fetcher", "wqe_store", f.wqe_store_entries, kWqeInUse + kNumber + 1, "WQEs in use.");
-    add("srq_wqe_fetcher", "packets", f.pipeline_depth, 0, "Packets in the block.");
+    pipeline<WqeRequest>("srq_wqe_fetcher", f.pipeline_depth);
     add("srq_wqe_fetcher", "queue_contexts", 0, kAddress + 4 * 32 + 2 * kNumber + kSlot + kLength,
         "RQs and SRQs: ring, indices, limit.");
     refusals("srq_wqe_fetcher");

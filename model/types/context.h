@@ -15,6 +15,7 @@
 #include "model/types/access.h"
 #include "model/types/ids.h"
 #include "model/types/opcode.h"
+#include "model/types/receive_path.h"
 #include "model/types/wire.h"
 
 namespace rxnic {
@@ -30,9 +31,6 @@ enum class QpState : std::uint8_t { kReset, kInit, kRtr, kRts, kSqd, kSqe, kErro
 
 // Message that a responder is in the middle of.
 enum class MessageKind : std::uint8_t { kNone, kSend, kWrite, kSkip /* the rest of a UC message that was given up */ };
-
-// What the tag matcher found for a message (rules 5).
-enum class TagVerdict : std::uint8_t { kNone, kMatched, kUnexpected, kNoTag, kOrdinary };
 
 // Who refers to a cached context: packets in flight and notices. It is given up by the context cache only when nobody
 // does.
@@ -54,15 +52,15 @@ class ContextPins {
   Cycle removed_in_ = kNever;
 };
 
-// One queue pair's context: what software set, and a part for each block that keeps something of a QP. A part is
-// written and read by its block alone (and, between cycles, by the control plane). The device writes the context back
-// when its cache line is evicted.
-struct QpContext {
-  // Set by software.
+inline constexpr std::uint32_t kNoLine = 0xffffff;
+inline constexpr std::uint32_t kNoWqeSlot = 0xffffffff;
+
+// What software says of a queue pair. No block changes it.
+struct QpAttributes {
   std::uint8_t valid = 0;
-  QpState state = QpState::kReset;
   Transport transport = Transport::kNone;
-  std::uint8_t access = 0;  // AccessFlag: what remote requests may do
+  std::uint8_t access = 0;         // AccessFlag: what remote requests may do
+  std::uint8_t min_rnr_timer = 0;  // code (rules 6.9)
   Qpn qpn{};
   Qpn remote_qpn{};  // RC, UC
   Pdn pd{};
@@ -74,20 +72,22 @@ struct QpContext {
   Cqn receive_cq{}, send_cq{};
   WqId receive_queue = kNoWq;  // an RQ, or the SRQ
   bool uses_srq = false;
-  bool tag_matching = false;       // its SRQ is a TM SRQ
-  bool resynchronise = false;      // take a PSN ahead of the expected one as it is and count the gap (captures)
-  std::uint8_t min_rnr_timer = 0;  // code (rules 6.9)
+  bool tag_matching = false;   // its SRQ is a TM SRQ
+  bool resynchronise = false;  // take a PSN ahead of the expected one as it is and count the gap (captures)
   std::uint8_t max_dest_rd_atomic = 16;
+};
 
-  // The transport checker's.
-  std::uint16_t epoch = 0;  // of the packets that it checks (core/responder/refusal.h)
+// The transport checker's part: the responder, and what has become of requests of ours.
+struct ResponderContext : QpAttributes {
+  QpState state = QpState::kReset;
   bool own_error = false;   // it moved the QP to the error state itself, in this epoch
+  std::uint16_t epoch = 0;  // of the packets that it checks (core/responder/refusal.h)
   QpState state_before_error = QpState::kReset;
-  Psn expected_psn;
-  std::uint32_t msn = 0;  // 24 bits, messages completed
   bool nak_sent = false;  // silent until expected_psn comes
   MessageKind message = MessageKind::kNone;
-  bool request_failed = false;       // an answer's data could not be written
+  bool request_failed = false;  // an answer's data could not be written
+  Psn expected_psn;
+  std::uint32_t msn = 0;             // 24 bits, messages completed
   std::uint32_t failed_request = 0;  // number of the WQE that it answers
   std::uint32_t messages = 0;        // messages begun
   std::uint64_t message_start = 0;   // cycle in which the first packet of the current message arrived
@@ -97,29 +97,43 @@ struct QpContext {
   std::uint32_t write_left = 0;  // bytes of the RETH's length still to come
   WqId message_queue = kNoWq;    // where the current SEND took its WQE (XRC: the SRQ of its first packet)
   Cqn message_cq{};              // where it completes
+};
 
-  // The WQE fetcher's: the WQE of the message that is passing it.
-  std::uint32_t wqe_slot = 0xffffffff;  // in the store of WQEs in use
+// The WQE fetcher's part: the WQE of the message that is passing it.
+struct OpenWqe {
+  std::uint32_t wqe_slot = kNoWqeSlot;  // in the store of WQEs in use
   WqId wqe_queue = kNoWq;               // that it was taken from
   Cqn wqe_cq{};                         // where it completes
   bool wqe_matched = false;             // it is the buffer of a tag
+};
 
-  // The tag matcher's: the message that is passing it.
+// The tag matcher's part: the message that is passing it.
+struct TagContext {
   TagVerdict tag_verdict = TagVerdict::kNone;
   std::uint32_t tag_context = 0;
   std::uint64_t tag = 0;
+};
 
-  // The completion generator's.
+// The completion generator's part.
+struct CompletionContext {
   bool last_wqe_event_sent = false;
   bool flush_requested = false;  // in the error state: its receive queue is being flushed
+};
 
-  // The context cache's, not in host memory.
-  ContextPins pins;
+// One queue pair's context: what software set, and a part for each block that keeps something of a QP, which it alone
+// reads and writes (and, between cycles, the control plane). Whole cache lines of the host.
+struct alignas(64) StoredQpContext : ResponderContext, OpenWqe, TagContext, CompletionContext {};
+inline constexpr std::size_t kQpContextBytes = sizeof(StoredQpContext);  // in host memory
+
+// The same on the chip.
+struct QpContext : StoredQpContext {
+  // On a cache line of its own: a compiler may put members into the padding at the end of the stored context, which is
+  // read and written as a whole.
+  alignas(64) ContextPins pins;
   std::uint32_t line = 0;       // where it is cached
   std::uint32_t residence = 0;  // number of its stay there: another one after each read, and after a reset
-  bool dirty = false;           // differs from the copy in host memory; set by the transport checker
+  bool dirty = false;           // differs from the copy in host memory
 };
-inline constexpr std::size_t kQpContextBytes = offsetof(QpContext, pins);  // what is in host memory
 static_assert(sizeof(QpContext) <= 256);
 
 struct MptEntry {

@@ -20,7 +20,8 @@ BANNER = banner("model/types/descriptors.toml", "model/types/generate.py")
 SCALARS = {"bool": ("bool", 1), "u8": ("std::uint8_t", 8), "u16": ("std::uint16_t", 16), "u32": ("std::uint32_t", 32),
            "u64": ("std::uint64_t", 64)}
 FIELD_KEYS = {"type", "bits", "sentence", "default", "hex", "array", "bytes", "observer", "opaque"}
-# A field of such a name has an underscore behind it in SystemVerilog (IEEE 1800-2017, annex B).
+# A field of such a name has an underscore behind it in SystemVerilog (IEEE 1800-2017, annex B; the last line: what
+# Verilator warns of because it is a name of its C++).
 SV_KEYWORDS = set("""
 accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind bins
 binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config const
@@ -39,6 +40,7 @@ soft solve specify specparam static string strong strong0 strong1 struct super s
 sync_reject_on table tagged task this throughout time timeprecision timeunit tran tranif0 tranif1 tri tri0 tri1 triand
 trior trireg type typedef union unique unique0 unsigned until until_with untyped use uwire var vectored virtual void
 wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor
+queue
 """.split())
 
 
@@ -143,9 +145,15 @@ class Field:
 
 
 class Struct:
-    def __init__(self, group, name, about, fields, types):
-        self.group, self.name, self.about = group, name, about
-        self.fields = [Field(f"{name}.{key}", key, p, types) for key, p in fields.items()]
+    def __init__(self, group, name, p, types):
+        self.group, self.name, self.about, self.mixin = group, name, p["about"], p.get("mixin")
+        self.base = types.get(p.get("extends"))
+        need(self.base is None and "extends" not in p or isinstance(self.base, Struct), name, "extends = a descriptor")
+        need(self.mixin is None or self.base is None, name, "mixin only without extends")
+        self.own = [Field(f"{name}.{key}", key, field, types) for key, field in p["fields"].items()]
+        self.fields = (self.base.fields if self.base else []) + self.own
+        keys = [f.key for f in self.fields]
+        need(len(keys) == len(set(keys)), name, "each field once, those of what it extends included")
         need(any(f.on_port() for f in self.fields), name, "a field on the port at least")
         self.bits = sum(f.bits * max(f.count, 1) for f in self.fields if f.on_port())
         self.cpp, self.sv, self.hex = name, snake(name) + "_t", False
@@ -173,9 +181,9 @@ def load(path):
             where = f"{group}.{name}"
             need(re.fullmatch(r"[A-Z][A-Za-z0-9]*", name) and name not in types, where, "the name of a new C++ type")
             need(isinstance(p, dict) and is_sentence(p.get("about")), where, "about = a sentence")
-            need(p.keys() == {"about", "fields"} or p.keys() | {"count"} == {"about", "values", "count"}, where,
-                 "fields or values")
-            made = (Struct(group, name, p["about"], p["fields"], types) if "fields" in p
+            of_struct = {"about", "fields"} <= p.keys() <= {"about", "fields", "extends", "mixin"}
+            need(of_struct or p.keys() | {"count"} == {"about", "values", "count"}, where, "fields or values")
+            made = (Struct(group, name, p, types) if of_struct
                     else Enumeration(group, name, p["about"], p["values"], p.get("count", False)))
             types[name] = made
             groups[group][1].append(made)
@@ -202,8 +210,9 @@ def cpp_enumeration(e):
 
 
 def cpp_struct(s):
-    out = [f"\n// {s.about}\nstruct {s.name} {{\n"]
-    for f in s.fields:
+    base = s.base.name if s.base else f"{s.mixin}<{s.name}>" if s.mixin else ""
+    out = [f"\n// {s.about}\nstruct {s.name}{' : ' if base else ''}{base} {{\n"]
+    for f in s.own:
         out.append(f"  // {f.sentence} {f.note()}\n  {f.member()}\n")
     out.append(f"}};\nstatic_assert(std::is_trivially_copyable_v<{s.name}>);\n"
                f"template <>\nstruct Descriptor<{s.name}> {{\n"
@@ -230,7 +239,10 @@ def cpp_struct(s):
 def cpp_header(group, about, entries):
     used = [f.type for s in entries if isinstance(s, Struct) for f in s.fields if f.type]
     includes = {"model/types/descriptor.h"}
+    structs = [s for s in entries if isinstance(s, Struct)]
     includes |= {f"model/types/{t.group}.h" for t in used if t.group not in (None, group)}
+    includes |= {f"model/types/{s.base.group}.h" for s in structs if s.base and s.base.group != group}
+    includes |= {f"model/types/{snake(s.mixin)}.h" for s in structs if s.mixin}
     if any(isinstance(t, Number) and t.is_id for t in used):
         includes.add("model/types/ids.h")
     out = [BANNER, f"// {about}\n#pragma once\n\n#include <array>\n#include <cstdint>\n#include <string_view>\n"

@@ -14,24 +14,12 @@
 
 namespace rxnic {
 
-struct HostWrite {
-  BusAddress to;
-  std::span<const std::uint8_t> from;
-};
-
 class HostMemory {
  public:
   virtual ~HostMemory() = default;
   // False when any byte of the range is not mapped (or not writable); then nothing was moved.
   virtual bool read(BusAddress from, std::span<std::uint8_t> to) = 0;
   virtual bool write(BusAddress to, std::span<const std::uint8_t> from) = 0;
-  // In order, in one go where the memory can. How many were written; of the next one, which write() would refuse, the
-  // beginning may be, and none behind it.
-  virtual std::size_t write_all(std::span<const HostWrite> writes) {
-    std::size_t n = 0;
-    while (n < writes.size() && write(writes[n].to, writes[n].from)) ++n;
-    return n;
-  }
 
   template <class T>
   T load(BusAddress from) {

@@ -8,10 +8,10 @@
 
 #include "model/types/access.h"
 #include "model/types/completion.h"
+#include "model/types/transport.h"
 
 namespace rxnic {
 
-enum class Transport : std::uint8_t { kRc = 0, kUc = 1, kRd = 2, kUd = 3, kCnp = 4, kXrc = 5, kNone = 7 };
 // Its requests are answered, and repeated until they are.
 constexpr bool is_reliable(Transport t) { return t == Transport::kRc || t == Transport::kXrc; }
 

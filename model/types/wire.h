@@ -13,43 +13,20 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 
+#include "model/types/address.h"
 #include "model/types/ids.h"
 #include "model/types/opcode.h"
 #include "model/types/wire_constants.h"
+#include "model/types/wire_frame.h"
 
 namespace rxnic {
 
-using Bytes = std::span<const std::uint8_t>;
-
 inline constexpr std::size_t kMaxFrameBytes = 4352;  // MTU 4096 with every header, two VLAN tags, ICRC, FCS
 
-enum class LinkLayer : std::uint8_t { kEthernet, kInfiniband };
 enum class Encapsulation : std::uint8_t { kNone, kRoceV2Ipv4, kRoceV2Ipv6, kRoceV1, kIbLocal, kIbGlobal };
-
-// An endpoint: IPv4 (as ::ffff:a.b.c.d), IPv6 or GID, or an InfiniBand LID (in the last two bytes).
-struct Address {
-  enum class Kind : std::uint8_t { kNone, kIpv4, kIpv6, kLid };
-  std::array<std::uint8_t, 16> bytes{};
-  Kind kind = Kind::kNone;
-  auto operator<=>(const Address&) const = default;
-  bool operator==(const Address& o) const {  // two words: the default calls memcmp
-    std::array<std::uint64_t, 2> mine, other;
-    std::memcpy(mine.data(), bytes.data(), sizeof mine);
-    std::memcpy(other.data(), o.bytes.data(), sizeof other);
-    return kind == o.kind && ((mine[0] ^ other[0]) | (mine[1] ^ other[1])) == 0;
-  }
-  static Address ipv4(std::uint32_t host_order);
-  static Address ipv6(Bytes sixteen);
-  static Address lid(std::uint16_t lid);
-  // An IPv4 or IPv6 group (RFC 1112, RFC 4291), or a multicast LID: 0xc000..0xfffe (IBTA volume 1, 4.1.3).
-  bool is_multicast() const;
-  static Address parse(const std::string& text);  // "10.1.16.61", "fe80::1", "lid:5"; throws std::invalid_argument
-  std::string text() const;
-};
 
 // All header fields of one packet, host byte order. Fields of headers that are absent are zero.
 struct Headers {

@@ -15,13 +15,13 @@ inline LatencyResult latency_result(const Histogram& h) {
 class Retired final : public PacketObserver {
  public:
   explicit Retired(std::uint64_t period_ps) : period_ps_(period_ps) {}
-  void on_retire(const Packet& p, Cycle) override {
-    if (p.role != PacketRole::kReceived || p.drop_reason != DropReason::kNone) return;
+  void on_retire(const AckRequest& p, const Packet& buffer, Cycle) override {
+    if (p.drop_reason != DropReason::kNone) return;
     const bool executed = p.outcome == Outcome::kExecute;
-    if (executed || p.outcome == Outcome::kAnswer) bytes += p.has(kRead) ? p.local_bytes : p.h.payload_bytes;
+    if (executed || p.outcome == Outcome::kAnswer) bytes += p.has(kRead) ? p.local_bytes : p.payload_bytes;
     if (!executed || !p.ends_message) return;
     ++messages;
-    const std::uint64_t cycles = p.stamped(Station::kCqeGenerator).count - p.message_start;
+    const std::uint64_t cycles = buffer.stamped(Station::kCqeGenerator).count - p.message_start;
     latency_ns.add(cycles * period_ps_ / 1000);
   }
   std::uint64_t messages = 0;

@@ -20,7 +20,7 @@ Cycle WireSink::step(Cycle now) {
   const double now_ps = static_cast<double>(now.count * period_ps_);
   bool sent = false;
   while (line_free_ps_ <= now_ps && wire.can_pop(now)) {
-    const PacketHandle h = wire.pop(now);
+    const PacketHandle h = wire.pop(now).buffer;
     const Packet& p = shared_.packets[h];
     line_free_ps_ = std::max(line_free_ps_, now_ps) + static_cast<double>(p.frame_bytes + fixed_bytes_) * ps_per_byte_;
     const auto left_ps = static_cast<std::uint64_t>(std::llround(line_free_ps_));

@@ -22,7 +22,7 @@ class WireSink final : public Block {
   void hash(StateHash& h) const override;
   std::uint64_t frames() const { return frames_; }
 
-  In<PacketHandle> wire{"wire"};
+  In<WireFrame> wire{"wire"};
 
  private:
   std::uint64_t period_ps_;

@@ -62,19 +62,16 @@ void WireSource::emit(Cycle now) {
   const std::size_t kept = std::min(item_.bytes.size(), p.frame.size());
   std::memcpy(p.frame.data(), item_.bytes.data(), kept);
   p.frame_bytes = static_cast<std::uint32_t>(kept);
-  p.wire_bytes = item_.wire_bytes;
-  p.h.link = item_.link;
+  p.link = item_.link;
   p.id = item_.id;
-  if (item_.bytes.size() > p.frame.size()) {
-    p.drop_reason = DropReason::kTooLong;
-  } else if (item_.wire_bytes > item_.bytes.size()) {
-    p.drop_reason = DropReason::kTruncatedInCapture;
-  }
+  WireFrame frame{h, static_cast<std::uint16_t>(kept), item_.link, false, false};
+  frame.too_long = item_.bytes.size() > p.frame.size();
+  frame.cut_short = item_.wire_bytes > item_.bytes.size();
   p.stamp(Station::kWire, now);
   // A frame that was held up holds up the line.
   line_free_ps_ = std::max(line_free_ps_,
                            static_cast<double>(now.count - (now.count == 0 ? 0 : 1)) * static_cast<double>(period_ps_));
-  wire.push(now, h);
+  wire.push(now, frame);
   ++frames_;
 }
 

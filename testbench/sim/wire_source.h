@@ -54,7 +54,7 @@ class WireSource final : public Block {
   void hash(StateHash& h) const override { h.mix(frames_); }
   std::uint64_t frames() const { return frames_; }
 
-  Out<PacketHandle> wire{"wire"};
+  Out<WireFrame> wire{"wire"};
   Out<RequestNotice> requests{"requests"};
 
  private:

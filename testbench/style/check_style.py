@@ -38,6 +38,25 @@ SYSTEMC_FLOORS = {"model/engine", "model/blocks", "model/nic", "bridge/device", 
 VERBS_FLOORS = {"bridge/verbs", "testbench"}
 GENERATED = {"model/params/params.h", "model/types/descriptors.h", "model/types/all_counters.h"}
 DESCRIPTORS, COUNTERS = "model/types/descriptors.toml", "model/types/counters.toml"  # a header for each group, section
+# What a block reaches besides its links: memories on the chip (NicShared), each through its own interface, and its part
+# of the QP contexts. Everything else goes over a port.
+MEMORIES = {
+    "ack_generator": {"packets", "ledger"},
+    "address_translator": set(),
+    "cqe_generator": {"wqes"},
+    "dma_engine": {"packets"},
+    "grh_scatter": {"packets", "wqes"},
+    "qp_context_cache": {"ledger", "contexts"},
+    "requester": {"packets"},
+    "rx_buffer": {"ledger"},
+    "rx_parser": {"packets", "ledger"},
+    "srq_wqe_fetcher": {"wqes"},
+    "tag_match_cam": {"packets"},
+    "transport_checker": {"ledger"},
+}
+CONTEXT_PARTS = {"transport_checker": "ResponderContext", "srq_wqe_fetcher": "OpenWqe", "tag_match_cam": "TagContext",
+                 "cqe_generator": "CompletionContext"}
+OF_ALL_BLOCKS = {"model/blocks/dma.h", "model/blocks/ledger.h"}
 NOT_BLOCKS = {"nic", "wire", "host", "fabric", "live"}  # sections of params.toml that are no block
 CLANG_FORMAT = "14"
 
@@ -151,6 +170,36 @@ def check_blocks(tree):
             yield f"{name}: there is no block of that stem"
 
 
+def check_ports(tree):
+    """A block reaches nothing of another one but over its links, and of the shared memories only what is its own."""
+    stems = {pathlib.PurePath(name).stem for name in tree.named(".h", under="model/blocks/")
+             if re.search(r":\s*public\s+Block\b", tree.text(name))}
+    for name in tree.named(".h", ".cpp", under="model/blocks/"):
+        file = pathlib.PurePath(name).stem
+        stem = max((s for s in stems if f"{file}_".startswith(f"{s}_")), key=len, default=None)
+        if stem is None:
+            continue
+        own = MEMORIES.get(stem, set())
+        for number, line in enumerate(tree.text(name).splitlines(), 1):
+            code = line.split("//")[0]
+            where = f"{name}:{number}"
+            include = re.match(r'#include "(model/blocks/[^"]+)"', code)
+            if include and include[1] not in OF_ALL_BLOCKS | {f"model/blocks/{stem}.h"}:
+                yield f"{where}: includes another block's {include[1]}"
+            for memory in re.findall(r"\bshared_?\.(\w+)", code):
+                port = memory == "contexts" and re.search(r"\bcontexts_\(shared\.contexts\)", code)
+                if memory != "stamp" and memory not in own and not port:
+                    yield f"{where}: shared_.{memory} is not among the memories of {stem}"
+            for part in re.findall(r"\bQpContextPort<(\w+)>", code):
+                if CONTEXT_PARTS.get(stem) != part:
+                    yield f"{where}: {part} is not the part of a QP context that {stem} owns"
+            if stem != "qp_context_cache" and re.search(r"\bQpContext(Memory)?\b", code):
+                yield f"{where}: the whole QP context: only the context cache moves it"
+            for other in sorted(stems - {stem}):
+                if re.search(rf"\b{''.join(word.capitalize() for word in other.split('_'))}\s*[&*]", code):
+                    yield f"{where}: refers to the block {other}"
+
+
 def check_readmes(tree):
     """Every folder has a README.md of one page, or a link or a `name` in that of a folder above."""
     folders = {str(parent) for name in tree.files for parent in pathlib.PurePath(name).parents}
@@ -203,6 +252,11 @@ def check_text(tree):
                 yield f"{where}: {len(line)} columns"
 
 
+def of_stem(name, stems):
+    """`name` is the header or a source of one of the stems: X.h, X.cpp, X_<subject>.cpp."""
+    return any(name.startswith(stem) and re.fullmatch(r"\.h|(_\w+)?\.cpp", name[len(stem):]) for stem in stems)
+
+
 def check_params(tree):
     """Every key of params.toml is read where its section's struct is used, or somewhere as section.key."""
     if "model/params/params.toml" not in tree.files:
@@ -213,7 +267,7 @@ def check_params(tree):
         struct = section.title().replace("_", "") + "Params"
         users = {name.rsplit(".", 1)[0] for name, text in code.items() if re.search(rf"\b{struct}\b", text)}
         own = "".join(text for name, text in code.items()
-                      if name.rsplit(".", 1)[0] in users or re.fullmatch(rf"model/\w+/{section}\.(h|cpp)", name))
+                      if of_stem(name, users) or re.fullmatch(rf"model/\w+/{section}\.(h|cpp)", name))
         for key in body:
             if key == "about" or re.search(rf"\.{key}\b", own):
                 continue
@@ -229,7 +283,7 @@ def check_counters(tree):
     for section, body in tomllib.loads(tree.text(COUNTERS)).items():
         struct = section.title().replace("_", "") + "Counters"
         owners = {name.rsplit(".", 1)[0] for name, text in code.items() if re.search(rf"\b{struct} \w+_;", text)}
-        own = "".join(text for name, text in code.items() if name.rsplit(".", 1)[0] in owners)
+        own = "".join(text for name, text in code.items() if of_stem(name, owners))
         for member in body["counters"]:
             at = rf"\.{member}\b(\[[^]]*\])*"
             if not re.search(rf"\+\+[^;]*{at}|{at}( \+= | = |\+\+)", own):

@@ -134,6 +134,26 @@ class CheckStyle(unittest.TestCase):
         self.write("model/params/params.toml", PARAMS + '[gone]\nabout = "A block."\n')
         self.assertEqual(len(self.offences("blocks")), 3)
 
+    def test_block_that_reaches_another_one(self):
+        self.write("model/blocks/other.h", LICENCE + "class Other final : public Block {};\n")
+        self.write("model/blocks/cam.cpp", LICENCE + '#include "model/blocks/other.h"\n\nvoid f(Other& other);\n')
+        found = self.offences("ports")
+        self.assertEqual(len(found), 2, found)
+        self.assertIn("includes another block's model/blocks/other.h", found[0])
+        self.assertIn("refers to the block other", found[1])
+
+    def test_block_that_reaches_a_memory_that_is_not_its_own(self):
+        self.write("model/blocks/cam.cpp", LICENCE + "void f() { shared_.wqes.release(3); }\n")
+        self.assert_one("ports", "cam.cpp:2", "shared_.wqes")
+
+    def test_block_that_reaches_another_ones_part_of_a_context(self):
+        self.write("model/blocks/cam.h", LICENCE + "class Cam final : public Block {\n  QpContextPort<OpenWqe> port_;\n"
+                   "  QpContextMemory& all_;\n};\n")
+        found = self.offences("ports")
+        self.assertEqual(len(found), 2, found)
+        self.assertIn("OpenWqe is not the part", found[0])
+        self.assertIn("whole QP context", found[1])
+
     def test_module_without_block(self):
         self.write("rtl/other.sv", LICENCE)
         self.assert_one("blocks", "rtl/other.sv")

@@ -5,9 +5,13 @@
 #include <numeric>
 #include <vector>
 
+#include "model/blocks/ledger.h"
 #include "model/core/responder/responder.h"
 #include "model/core/wire/icrc.h"
+#include "model/core/wire/parsed.h"
 #include "model/types/packet.h"
+#include "model/types/segment.h"
+#include "model/types/work_queue.h"
 
 namespace rxnic {
 
@@ -52,12 +56,18 @@ inline std::vector<std::uint8_t> counting_bytes(std::size_t n, unsigned first = 
   return bytes;
 }
 
+// The frame of `h` in a buffer, sealed.
 inline void set_frame(Packet& p, const Headers& h, Bytes payload) {
   p.h = h;
   const std::size_t n = build(p.h, payload, p.frame);
   seal({p.frame.data(), n}, p.h);
-  p.frame_bytes = p.wire_bytes = static_cast<std::uint32_t>(n);
-  p.icrc_ok = true;
+  p.frame_bytes = static_cast<std::uint32_t>(n);
+  p.link = p.h.link;
+}
+inline PacketHandle place_frame(NicShared& shared, const Headers& h, Bytes payload) {
+  const PacketHandle at = shared.packets.allocate(PacketClass::kReceive);
+  set_frame(shared.packets[at], h, payload);
+  return at;
 }
 
 inline QpContext test_qp(Transport transport) {
@@ -74,28 +84,57 @@ inline QpContext test_qp(Transport transport) {
   return qp;
 }
 
-// The checker's verdict on the next packet of `qp`: it is carried out.
-inline void accept_packet(Packet& p, QpContext& qp) {
-  p.qp = &qp;
-  qp.pins.add();
+// A QP on the first line of the context memory that is free.
+inline QpContext& place_qp(NicShared& shared, const QpContext& qp) {
+  std::uint32_t line = 0;
+  while (shared.contexts[line].valid != 0) ++line;
+  static_cast<StoredQpContext&>(shared.contexts[line]) = qp;
+  return shared.contexts[line];
+}
+
+// What the parser and the context cache say of the frame in a buffer.
+inline ContextPacket context_packet(NicShared& shared, const QpContext& qp, PacketHandle at) {
+  const Packet& buffer = shared.packets[at];
+  Headers h;
+  parse(buffer.frame_view(), buffer.link, h);
+  ContextPacket p;
+  describe(buffer.frame_view(), h, p);
+  p.buffer = at;
+  p.icrc_ok = true;
+  p.line = qp.line;
+  p.residence = qp.residence;
+  return p;
+}
+
+// The checker's verdict on the next packet of `qp`, which is in the context memory: it is carried out.
+inline WqeRequest accept_packet(NicShared& shared, QpContext& qp, PacketHandle at) {
+  CheckedPacket p = examine(context_packet(shared, qp, at), qp);
+  shared.contexts.pin(qp.line);
   admit(p);
   if (p.has(kFirst | kOnly | kRead | kAtomic)) {
     ++qp.messages;
     qp.message_bytes = 0;
   }
   p.message_sequence = qp.messages;
-  qp.message_bytes += p.h.payload_bytes;
+  qp.message_bytes += p.payload_bytes;
   p.message_bytes = qp.message_bytes;
   p.outcome = Outcome::kExecute;
   p.pd = qp.pd;
   p.cq = qp.receive_cq;
-  p.undo.msn = qp.msn;
+  p.msn_before = qp.msn;
   p.ends_message = p.has(kLast | kOnly | kRead | kAtomic);
   if (p.ends_message) ++qp.msn;
   p.takes_wqe = p.has(kTakesWqe);
   p.completes = p.ends_message && (p.has(kSend) || (p.has(kWrite) && p.has(kHasImm)));
   p.answer_psn = p.h.psn;
   p.answer_msn = qp.msn;
+  p.access = p.op().access;
+  if (p.access != 0) {
+    p.local_va = p.h.va;
+    p.local_key = p.h.rkey;
+    p.local_bytes = p.has(kAtomic) ? kAtomicBytes : p.h.length;
+  }
+  return p;
 }
 
 // A WQE with elements of these lengths, 1 MiB apart from `va` on; the lkey of element i is (i + 1) << 8.
@@ -109,6 +148,11 @@ inline ReceiveWqe wqe_of(const std::vector<std::uint32_t>& lengths, std::uint64_
     wqe.total_bytes += lengths[i];
   }
   return wqe;
+}
+
+// Where the bytes of a piece of a packet are.
+inline const std::uint8_t* area_of(const Packet& buffer, BufferArea area) {
+  return area == BufferArea::kFrame ? buffer.frame.data() : buffer.scratch.data();
 }
 
 }  // namespace rxnic

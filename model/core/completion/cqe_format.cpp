@@ -22,24 +22,24 @@ void put(Entry entry, std::uint32_t index, std::uint32_t slots, std::uint32_t st
 }
 
 // A received message's part of the CQE.
-void add_receive_fields(const Packet& p, Cqe& cqe) {
+void add_receive_fields(const CompletionRequest& p, Cqe& cqe) {
   if (p.has(kHasImm | kHasIeth) && p.ends_message) {
-    cqe.immediate_or_rkey = p.h.immediate;
+    cqe.immediate_or_rkey = p.immediate;
     cqe.flags |= p.has(kHasImm) ? kCqeImmediate : kCqeInvalidated;
   }
-  if (p.h.solicited) cqe.flags |= kCqeSolicited;
+  if (p.solicited) cqe.flags |= kCqeSolicited;
   if (!p.has(kHasDeth)) return;
-  cqe.source_qp = raw(p.h.source_qp);
-  cqe.source_lid = p.h.source_lid;
-  cqe.service_level = p.h.service_level;
-  if (p.h.has_grh || p.h.encapsulation == Encapsulation::kRoceV2Ipv4) cqe.flags |= kCqeGrh;  // (R2)
+  cqe.source_qp = raw(p.source_qp);
+  cqe.source_lid = p.source_lid;
+  cqe.service_level = p.service_level;
+  if (p.network_header != NetworkHeader::kNone) cqe.flags |= kCqeGrh;  // (R2)
 }
 
 }  // namespace
 
-Cqe make_cqe(const Packet& p, std::uint32_t srq_plus_1, Cycle now) {  // (R1)
+Cqe make_cqe(const CompletionRequest& p, std::uint32_t srq_plus_1, Cycle now) {  // (R1)
   Cqe cqe;
-  cqe.qp_number = raw(p.qp == nullptr ? p.h.destination_qp : p.qp->qpn);
+  cqe.qp_number = raw(p.qpn);
   cqe.wqe_index = p.wqe_index;
   cqe.status = p.status;
   cqe.timestamp = now.count;

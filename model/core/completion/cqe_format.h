@@ -14,14 +14,15 @@
 #include <array>
 #include <cstdint>
 
-#include "model/types/packet.h"
+#include "model/types/completion.h"
+#include "model/types/receive_path.h"
 
 namespace rxnic {
 
 inline constexpr std::uint32_t kMaxSession = 64;  // completions in a compressed block
 
 // `srq`: SRQN + 1 of the SRQ that wqe_index belongs to, 0 for an RQ.
-Cqe make_cqe(const Packet& p, std::uint32_t srq_plus_1, Cycle now);
+Cqe make_cqe(const CompletionRequest& p, std::uint32_t srq_plus_1, Cycle now);
 
 // Solicited events: an error counts as solicited.
 constexpr bool counts_as_solicited(const Cqe& cqe) {

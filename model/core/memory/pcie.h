@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PCI Express as arithmetic: which TLPs a transfer takes, how many bytes they are on the link, and when the link has
-// carried them. Everything is computed for a whole transfer, not TLP by TLP.
+// carried them.
 //
 //   R1  A write is cut every MPS bytes and at 4 KiB boundaries; a read request every MRRS bytes and at 4 KiB
 //       boundaries. Each read request takes one tag.
@@ -26,8 +26,13 @@ struct TlpCount {
   std::uint64_t link_bytes = 0;  // headers and payload
 };
 
-TlpCount write_tlps(const DmaEngineParams& p, std::uint64_t address, std::uint32_t bytes);
-TlpCount read_request_tlps(const DmaEngineParams& p, std::uint64_t address, std::uint32_t bytes);
+// How much of what begins at `address` one write, and one read request, covers (R1).
+std::uint32_t write_tlp_room(const DmaEngineParams& p, std::uint64_t address);
+std::uint32_t read_tlp_room(const DmaEngineParams& p, std::uint64_t address);
+
+inline TlpCount write_tlp(const DmaEngineParams& p, std::uint32_t bytes) { return {1, p.write_header_bytes + bytes}; }
+inline TlpCount read_request_tlp(const DmaEngineParams& p) { return {1, p.read_header_bytes}; }
+// What answers one read request (R2).
 TlpCount completion_tlps(const DmaEngineParams& p, std::uint64_t address, std::uint32_t bytes);
 inline TlpCount atomic_request_tlp(const DmaEngineParams& p, std::uint32_t operand_bytes) {
   return {1, p.read_header_bytes + operand_bytes};

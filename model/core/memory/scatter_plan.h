@@ -19,12 +19,39 @@
 
 #include <cstdint>
 
+#include <array>
+#include <cassert>
+
 #include "model/core/responder/refusal.h"
 #include "model/types/packet.h"
+#include "model/types/segment.h"
+#include "model/types/work_queue.h"
 
 namespace rxnic {
 
 inline constexpr std::uint64_t kScatterPageBytes = 4096;
+inline constexpr std::size_t kMaxPieces = 2 * kMaxSge + 4;  // every SGE of a WQE split once, and the GRH's
+
+// One contiguous piece of a packet's data within one page.
+struct Piece {
+  std::uint64_t va = 0;
+  Key key{};
+  std::uint32_t bytes = 0;
+  BufferArea area = BufferArea::kFrame;  // where its bytes are in the packet buffer ...
+  std::uint16_t offset = 0;              // ... from this one on
+};
+class PieceList {
+ public:
+  std::uint32_t size() const { return size_; }
+  const Piece& operator[](std::uint32_t n) const { return pieces_[n]; }
+  void clear() { size_ = 0; }
+  // Appends those of one contiguous range.
+  void append(std::uint64_t va, Key key, BufferArea area, std::uint32_t offset, std::uint32_t bytes);
+
+ private:
+  std::array<Piece, kMaxPieces> pieces_;
+  std::uint32_t size_ = 0;
+};
 
 // How far the WQE of a message is filled.
 struct ScatterCursor {
@@ -39,11 +66,9 @@ struct ScatterWork {
   std::uint32_t elements = 0;  // elements of the list looked at
 };
 
-// Fills p.segments (or has `refused` fail the packet). `wqe` and `cursor`: those of p.wqe_slot, nullptr when it has
-// none.
-ScatterWork plan_scatter(Packet& p, const ReceiveWqe* wqe, ScatterCursor* cursor, Refusals& refused);
-
-// Appends the segments of one contiguous range.
-void append_range(Packet& p, std::uint64_t va, Key key, const std::uint8_t* data, std::uint32_t bytes);
+// Fills `pieces` (or has `refused` fail the packet). `wqe` and `cursor`: those of p.wqe_slot, nullptr when it has none.
+// `buffer`: the packet's, for what is made up in its scratch area; nullptr of an internal packet.
+ScatterWork plan_scatter(ScatterJob& p, Packet* buffer, const ReceiveWqe* wqe, ScatterCursor* cursor, Refusals& refused,
+                         PieceList& pieces);
 
 }  // namespace rxnic

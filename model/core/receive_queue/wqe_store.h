@@ -16,11 +16,10 @@
 #include <deque>
 #include <vector>
 
+#include "model/types/context.h"
 #include "model/types/work_queue.h"
 
 namespace rxnic {
-
-inline constexpr std::uint32_t kNoWqeSlot = 0xffffffff;
 
 class WqeStore {
  public:

@@ -16,7 +16,7 @@ bool is_nak(std::uint8_t syndrome) { return ack_kind(syndrome) != AckKind::kAck;
 bool is_atomic(const RequestNotice& r) { return request_info(r.opcode).answer == Operation::kAtomicAck; }
 
 // The last PSN that an answer says something good of. (R4)
-Psn good_until(const Packet& answer) {
+Psn good_until(const CheckedPacket& answer) {
   const bool nak = answer.has(kAckKind) && is_nak(answer.h.syndrome);
   return nak ? answer.h.psn.previous() : answer.h.psn;
 }
@@ -51,7 +51,7 @@ void RequestTable::remove(Queue& q, Request r) {
   ++counters_.completed;
 }
 
-bool RequestTable::take_completed(const Packet& answer, RequestNotice& completed) {
+bool RequestTable::take_completed(const CheckedPacket& answer, RequestNotice& completed) {
   const auto it = queues_.find(raw(answer.qp->qpn));
   if (it == queues_.end()) return false;
   auto& outstanding = it->second.outstanding;
@@ -70,8 +70,8 @@ bool RequestTable::take_completed(const Packet& answer, RequestNotice& completed
   return false;
 }
 
-std::optional<AnswerNotice> RequestTable::check_answer(Packet& p) {
-  QpContext& qp = *p.qp;
+std::optional<AnswerNotice> RequestTable::check_answer(CheckedPacket& p) {
+  ResponderContext& qp = *p.qp;
   p.outcome = Outcome::kAnswer;
   p.pd = qp.pd;
   p.cq = qp.send_cq;
@@ -91,11 +91,11 @@ std::optional<AnswerNotice> RequestTable::check_answer(Packet& p) {
   }
   if (!qp.resynchronise) return refuse(p, DropReason::kUnsolicitedAnswer);  // (R5)
   ++counters_.unexplained_answers;
-  p.h.payload_bytes = 0;
+  p.payload_bytes = 0;
   return std::nullopt;
 }
 
-std::optional<AnswerNotice> RequestTable::check_acknowledge(Packet& p, Queue& q) {
+std::optional<AnswerNotice> RequestTable::check_acknowledge(CheckedPacket& p, Queue& q) {
   if (q.failed) return std::nullopt;  // (R8)
   const bool data_missing = !p.qp->resynchronise && !q.outstanding.empty() && is_data(q.outstanding.front()) &&
                             good_until(p) - (q.outstanding.front().first_psn + q.responses) >= 0;
@@ -107,7 +107,7 @@ std::optional<AnswerNotice> RequestTable::check_acknowledge(Packet& p, Queue& q)
   return notice;
 }
 
-std::optional<AnswerNotice> RequestTable::check_data(Packet& p, Queue& q, Request r) {
+std::optional<AnswerNotice> RequestTable::check_data(CheckedPacket& p, Queue& q, Request r) {
   const bool in_order = !p.qp->resynchronise;
   const auto number = static_cast<std::uint32_t>(p.h.psn - r->first_psn);
   const std::uint64_t offset = std::uint64_t{number} * p.qp->mtu;
@@ -143,18 +143,18 @@ std::optional<AnswerNotice> RequestTable::check_data(Packet& p, Queue& q, Reques
   return notice;
 }
 
-std::optional<AnswerNotice> RequestTable::refuse(Packet& p, DropReason reason) {
+std::optional<AnswerNotice> RequestTable::refuse(CheckedPacket& p, DropReason reason) {
   p.fail(reason, Outcome::kDrop, 0, WcStatus::kSuccess);
   return std::nullopt;
 }
 
 // What is missing is of the oldest request that answers did not complete: a READ or an atomic.
-AnswerNotice RequestTable::gap(const Packet& p, const Queue& q) {
+AnswerNotice RequestTable::gap(const CheckedPacket& p, const Queue& q) {
   ++counters_.gaps;
   return {p.qp->qpn, q.outstanding.front().first_psn + q.responses, AnswerKind::kGap, p.h.syndrome};
 }
 
-bool RequestTable::accept_completion(const Packet& p) {  // (R9)
+bool RequestTable::accept_completion(const CheckedPacket& p) {  // (R9)
   Queue& q = queues_[raw(p.qp->qpn)];
   const std::uint32_t wqe = p.message_sequence;
   if (p.status == WcStatus::kSuccess) {

@@ -28,7 +28,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "model/types/packet.h"
+#include "model/core/responder/checked_packet.h"
 #include "model/types/request_counters.h"
 #include "model/types/requester_notice.h"
 #include "model/types/send_opcode.h"
@@ -41,11 +41,11 @@ class RequestTable {
 
   // The oldest request that the answer completes besides the READ or atomic that it carries the data of, removed from
   // the table; false when there is none (any more). Call until false, then check_answer().
-  bool take_completed(const Packet& answer, RequestNotice& completed);
+  bool take_completed(const CheckedPacket& answer, RequestNotice& completed);
   // Decides on an answer packet: outcome, buffer, completion. What the requester is to be told, if anything.
-  std::optional<AnswerNotice> check_answer(Packet& p);
+  std::optional<AnswerNotice> check_answer(CheckedPacket& p);
   // Whether a completion that the requester sent is the first of its WQE (R9).
-  bool accept_completion(const Packet& p);
+  bool accept_completion(const CheckedPacket& p);
 
   const RequestCounters& counters() const { return counters_; }
   std::size_t outstanding(Qpn qpn) const;
@@ -63,10 +63,10 @@ class RequestTable {
   static bool is_data(const RequestNotice& r) { return (request_info(r.opcode).traits & kSaved) != 0; }
   using Request = std::deque<RequestNotice>::iterator;
   void remove(Queue& q, Request r);
-  std::optional<AnswerNotice> check_acknowledge(Packet& p, Queue& q);
-  std::optional<AnswerNotice> check_data(Packet& p, Queue& q, Request r);
-  std::optional<AnswerNotice> refuse(Packet& p, DropReason reason);
-  AnswerNotice gap(const Packet& p, const Queue& q);
+  std::optional<AnswerNotice> check_acknowledge(CheckedPacket& p, Queue& q);
+  std::optional<AnswerNotice> check_data(CheckedPacket& p, Queue& q, Request r);
+  std::optional<AnswerNotice> refuse(CheckedPacket& p, DropReason reason);
+  AnswerNotice gap(const CheckedPacket& p, const Queue& q);
 
   std::unordered_map<std::uint32_t, Queue> queues_;  // by QPN
   RequestCounters counters_;

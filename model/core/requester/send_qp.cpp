@@ -155,9 +155,8 @@ bool SendQp::find_payload(const RequestPacket& packet, Bytes& payload) {
   return true;
 }
 
-void SendQp::write_frame(const RequestPacket& packet, Bytes payload, Packet& p) const {
+WireFrame SendQp::write_frame(const RequestPacket& packet, Bytes payload, PacketHandle h, Packet& p) const {
   const SendRequest& r = queue_.current();
-  p.role = PacketRole::kRequest;
   p.posted = r.posted;
   p.h = path_;
   if (context_.qp.transport == Transport::kUd) set_datagram_headers(p.h, context_.qp, wqe_);
@@ -165,7 +164,8 @@ void SendQp::write_frame(const RequestPacket& packet, Bytes payload, Packet& p) 
   if (!payload.empty()) std::memcpy(p.frame.data() + payload_offset_for(p.h), payload.data(), payload.size());
   const std::size_t bytes = build_in_place(p.h, payload.size(), p.frame);
   seal({p.frame.data(), bytes}, p.h);
-  p.frame_bytes = p.wire_bytes = static_cast<std::uint32_t>(bytes);
+  p.frame_bytes = static_cast<std::uint32_t>(bytes);
+  return {h, static_cast<std::uint16_t>(bytes), p.h.link, false, false};
 }
 
 RequestNotice SendQp::notice() const {

@@ -22,7 +22,9 @@
 #include "model/core/requester/request_packet.h"
 #include "model/core/requester/send_ring.h"
 #include "model/params/params.h"
+#include "model/types/context.h"
 #include "model/types/packet.h"
+#include "model/types/send_completion.h"
 
 namespace rxnic {
 
@@ -51,16 +53,6 @@ struct SendPort {
   std::uint64_t reads() const { return slot_reads + reader.reads(); }
 };
 
-// How a WQE ends that the requester completes.
-struct SendCompletion {
-  Qpn qpn{};
-  std::uint32_t wqe = 0;  // free-running number
-  std::uint32_t wqe_index = 0;
-  std::uint32_t bytes = 0;
-  CqeOpcode opcode = CqeOpcode::kSend;
-  WcStatus status = WcStatus::kSuccess;
-};
-
 class SendQp {
  public:
   SendQp(const SendQpContext& context, const RequesterParams& params, SendPort& port);
@@ -79,7 +71,7 @@ class SendQp {
   // Begins the next WQE when no packet is left of those before. False when the packet's payload cannot be read.
   bool make_packet(RequestPacket& packet, Bytes& payload);
   // Writes the frame of the packet just made.
-  void write_frame(const RequestPacket& packet, Bytes payload, Packet& p) const;
+  WireFrame write_frame(const RequestPacket& packet, Bytes payload, PacketHandle h, Packet& p) const;
   // What the receive path is to be told of the packet's request.
   RequestNotice notice() const;
 

@@ -69,7 +69,7 @@ AnswerTable::Index AnswerTable::take_first(Index flow) {
 }
 
 void AnswerTable::remove(Index answer) {
-  answers_[answer].owed.qp = nullptr;
+  answers_[answer].owed.line = kNoLine;
   free_answers_.push_back(answer);
 }
 

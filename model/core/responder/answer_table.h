@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/core/responder/response.h"
+#include "model/types/context.h"
 
 namespace rxnic {
 
@@ -23,12 +24,14 @@ struct OwedAnswer {
   Headers h;             // of the answer
   std::uint64_t id = 0;  // of the request packet, for observers
   AnswerNeeds needs = AnswerNeeds::kNothing;
-  bool gives_way = false;          // a plain ACK (R3)
-  bool failed = false;             // something before it in its QP failed: no answer
-  bool issued = false;             // atomic: asked for
-  bool done = false;               // atomic: `h.original` is known, or it is a NAK
-  bool replay = false;             // atomic: answered with what was saved
-  QpContext* qp = nullptr;         // READ, atomic: pinned
+  bool gives_way = false;  // a plain ACK (R3)
+  bool failed = false;     // something before it in its QP failed: no answer
+  bool issued = false;     // atomic: asked for
+  bool done = false;       // atomic: `h.original` is known, or it is a NAK
+  bool replay = false;     // atomic: answered with what was saved
+  Qpn qpn{};
+  std::uint32_t line = kNoLine;  // READ, atomic: pinned
+  std::uint32_t residence = 0;
   Pdn pd{};                        // READ: that its memory must be in
   std::uint32_t msn_before = 0;    // of a NAK in its place
   ReadInProgress read;             // READ

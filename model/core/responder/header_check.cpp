@@ -5,7 +5,7 @@ namespace rxnic {
 
 namespace {
 
-bool type_and_state_fit(const Packet& p, const QpContext& qp) {
+bool type_and_state_fit(const CheckedPacket& p, const ResponderContext& qp) {
   const OpcodeInfo& op = p.op();
   if ((op.traits & kIsCnp) != 0) return qp.transport != Transport::kUd && qp.state != QpState::kReset;  // (R4)
   if (op.transport != qp.transport) return false;
@@ -17,7 +17,7 @@ bool type_and_state_fit(const Packet& p, const QpContext& qp) {
 
 }  // namespace
 
-DropReason check_headers(const Packet& p, const QpContext& qp) {  // (R1)
+DropReason check_headers(const CheckedPacket& p, const ResponderContext& qp) {  // (R1)
   if (!type_and_state_fit(p, qp)) return DropReason::kQpTypeOrState;
   if (qp.transport != Transport::kUd) {
     const bool from_peer = qp.remote.kind == Address::Kind::kNone || qp.remote == p.h.source;
@@ -26,7 +26,7 @@ DropReason check_headers(const Packet& p, const QpContext& qp) {  // (R1)
   }
   if (!pkeys_match(p.h.pkey, qp.pkey)) return DropReason::kPkey;
   if (qp.transport == Transport::kUd && p.h.qkey != qp.qkey) return DropReason::kQkey;
-  if (!p.icrc_ok) return DropReason::kIcrc;
+  if (!p.h.icrc_ok) return DropReason::kIcrc;
   return DropReason::kNone;
 }
 

@@ -9,12 +9,12 @@
 //   R4  A CNP is for a QP of any connected type; it has no Q_Key.
 #pragma once
 
-#include "model/types/packet.h"
+#include "model/core/responder/checked_packet.h"
 
 namespace rxnic {
 
 // kNone when the packet may go on.
-DropReason check_headers(const Packet& p, const QpContext& qp);
+DropReason check_headers(const CheckedPacket& p, const ResponderContext& qp);
 
 constexpr bool pkeys_match(std::uint16_t a, std::uint16_t b) {
   return (a & 0x7fff) != 0 && (a & 0x7fff) == (b & 0x7fff) && ((a | b) & 0x8000) != 0;

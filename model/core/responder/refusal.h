@@ -21,51 +21,37 @@
 
 #include <vector>
 
-#include "model/types/packet.h"
+#include "model/types/receive_path.h"
+#include "model/types/refusal.h"
 
 namespace rxnic {
-
-// What a block reports to the transport checker. Its context is pinned until the checker has taken it.
-struct Refusal {
-  enum class Kind : std::uint8_t {
-    kNotReady,      // R2
-    kError,         // R1
-    kRequestError,  // R5
-  };
-  Kind kind = Kind::kError;
-  QpContext* qp = nullptr;
-  std::uint32_t request = 0;  // kRequestError: number of the WQE of ours
-  ResponderUndo undo;         // kNotReady
-};
 
 // Of one block: what it refuses of each QP. Refusals that are to be reported wait in `reports`.
 class Refusals {
  public:
   // What a block does first with a packet that it takes: squashes it, or gives the answer up, when it is behind one
   // that was refused here. True when that is so.
-  bool squash_when_behind(Packet& p);
-  bool refuses(const Packet& p) const;  // it is a request that squash_when_behind() would squash
+  bool squash_when_behind(PathPacket& p);
+  bool refuses(const PathPacket& p) const;  // it is a request that squash_when_behind() would squash
 
   // RC, XRC and local errors of any transport: QP to the error state. The packet answers `syndrome` (RC, XRC) and, when
   // it holds a WQE, completes it with `status`.
-  void fail_qp(Packet& p, DropReason reason, std::uint8_t syndrome, WcStatus status);
+  void fail_qp(PathPacket& p, DropReason reason, std::uint8_t syndrome, WcStatus status);
   // UC, UD: the message is given up.
-  void fail_message(Packet& p, DropReason reason);
-  // No receive WQE, or no room for it: RNR NAK on RC and XRC, a drop on UC and UD.
-  void fail_rnr(Packet& p, DropReason reason = DropReason::kNoReceiveWqe);
+  void fail_message(PathPacket& p, DropReason reason);
+  // No receive WQE, or no room for it: RNR NAK with the timer code on RC and XRC, a drop on UC and UD.
+  void fail_rnr(PathPacket& p, std::uint8_t timer, DropReason reason = DropReason::kNoReceiveWqe);
   // The QP fails for something that is not a packet at hand: requests that come from now on are refused.
-  void fail_requests(QpContext& qp);
+  void fail_requests(std::uint32_t line, std::uint32_t residence);
   // The same without a report: the transport checker knows.
-  void refuse_requests(const QpContext& qp) { record(qp).requests = true; }
+  void refuse_requests(std::uint32_t line, std::uint32_t residence) { record(line, residence).requests = true; }
 
   bool has_report() const { return !reports_.empty(); }
   // Sends what is to be reported; `port` is an Out<Refusal>, which may be unbound: then nobody wants to know.
   template <class Port>
   void report(Port& port, Cycle now) {
     for (const Refusal& r : reports_) {
-      if (!port.bound()) continue;
-      r.qp->pins.add();
-      port.push(now, r);
+      if (port.bound()) port.push(now, r);
     }
     reports_.clear();
   }
@@ -80,15 +66,15 @@ class Refusals {
     bool requests = false;  // all are refused (R1)
     bool answers = false;   // and what completes requests of ours (R5)
   };
-  Record& record(const QpContext& qp);
-  const Record* find(const QpContext& qp) const;  // nullptr: nothing is refused
+  Record& record(std::uint32_t line, std::uint32_t residence);
+  const Record* find(const PathPacket& p) const;  // nullptr: nothing is refused
 
   std::vector<Record> records_;  // by line of the context cache
   std::vector<Refusal> reports_;
 };
 
-void squash(Packet& p);
+void squash(PathPacket& p);
 // The packet fails by itself, whatever follows from it for the QP: the outcome of fail_qp().
-void mark_failed(Packet& p, DropReason reason, std::uint8_t syndrome, WcStatus status);
+void mark_failed(PathPacket& p, DropReason reason, std::uint8_t syndrome, WcStatus status);
 
 }  // namespace rxnic

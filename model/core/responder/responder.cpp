@@ -7,39 +7,41 @@ namespace rxnic {
 
 namespace {
 
-bool starts_message(const Packet& p) { return p.has(kFirst | kOnly); }
-bool is_inside(const QpContext& qp) { return qp.message == MessageKind::kSend || qp.message == MessageKind::kWrite; }
+bool starts_message(const CheckedPacket& p) { return p.has(kFirst | kOnly); }
+bool is_inside(const ResponderContext& qp) {
+  return qp.message == MessageKind::kSend || qp.message == MessageKind::kWrite;
+}
 
-ResponderUndo undo_of(const QpContext& qp) {
+ResponderUndo undo_of(const ResponderContext& qp) {
   return {qp.expected_psn, qp.msn,           qp.message,  qp.write_rkey,
           qp.write_left,   qp.message_bytes, qp.write_va, qp.message_start};
 }
 
-void begin_message(Packet& p) {
-  QpContext& qp = *p.qp;
+void begin_message(CheckedPacket& p) {
+  ResponderContext& qp = *p.qp;
   ++qp.messages;
-  qp.message_start = p.stamped(Station::kWire).count;
+  qp.message_start = p.h.arrived.count;
   qp.message_bytes = 0;
 }
 
 }  // namespace
 
-bool Responder::abandons_message(const Packet& p) const {
-  const QpContext& qp = *p.qp;
+bool Responder::abandons_message(const CheckedPacket& p) const {
+  const ResponderContext& qp = *p.qp;
   return qp.resynchronise && is_reliable(qp.transport) && is_inside(qp) && p.h.psn - qp.expected_psn > 0 &&
          !(p.has(kMiddle | kLast) && in_sequence(p));
 }
 
-void Responder::abandon_message(QpContext& qp) {
+void Responder::abandon_message(ResponderContext& qp) {
   qp.message = MessageKind::kNone;
-  qp.dirty = true;
   ++counters_.truncated_messages;
 }
 
-void Responder::check(Packet& p) {
-  QpContext& qp = *p.qp;
+void Responder::check(CheckedPacket& p) {
+  ResponderContext& qp = *p.qp;
   admit(p);
   p.undo = undo_of(qp);
+  p.msn_before = qp.msn;
   p.pd = qp.pd;
   p.cq = qp.receive_cq;
   p.syndrome = kAckUnlimited;
@@ -56,8 +58,8 @@ void Responder::check(Packet& p) {
   }
 }
 
-void Responder::check_reliable(Packet& p) {
-  QpContext& qp = *p.qp;
+void Responder::check_reliable(CheckedPacket& p) {
+  ResponderContext& qp = *p.qp;
   const std::int32_t distance = p.h.psn - qp.expected_psn;
   if (distance < 0) return duplicate(p);  // (R2)
   if (distance > 0) {                     // (R1)
@@ -77,8 +79,8 @@ void Responder::check_reliable(Packet& p) {
   take(p);
 }
 
-void Responder::refuse_ahead(Packet& p) {
-  QpContext& qp = *p.qp;
+void Responder::refuse_ahead(CheckedPacket& p) {
+  ResponderContext& qp = *p.qp;
   p.drop_reason = DropReason::kPsnAhead;
   p.outcome = Outcome::kDrop;
   if (qp.nak_sent) return;
@@ -91,8 +93,8 @@ void Responder::refuse_ahead(Packet& p) {
   p.answer_msn = qp.msn;
 }
 
-void Responder::check_unreliable(Packet& p) {  // (R4)
-  QpContext& qp = *p.qp;
+void Responder::check_unreliable(CheckedPacket& p) {  // (R4)
+  ResponderContext& qp = *p.qp;
   const bool starts = starts_message(p);
   if (!starts && p.h.psn != qp.expected_psn) {
     if (is_inside(qp)) qp.message = MessageKind::kSkip;
@@ -111,8 +113,8 @@ void Responder::check_unreliable(Packet& p) {  // (R4)
 }
 
 // UC: the packet and the rest of its message are dropped; the WQE of an SRQ that the QP holds completes in error.
-void Responder::give_up(Packet& p, DropReason reason) {
-  QpContext& qp = *p.qp;
+void Responder::give_up(CheckedPacket& p, DropReason reason) {
+  ResponderContext& qp = *p.qp;
   const bool holds_srq_wqe = qp.uses_srq && qp.message == MessageKind::kSend;
   drop(p, reason);
   qp.expected_psn = p.h.psn + 1;
@@ -124,8 +126,8 @@ void Responder::give_up(Packet& p, DropReason reason) {
   p.status = WcStatus::kRemoteInvalidRequest;
 }
 
-void Responder::check_datagram(Packet& p) {  // (R5)
-  QpContext& qp = *p.qp;
+void Responder::check_datagram(CheckedPacket& p) {  // (R5)
+  ResponderContext& qp = *p.qp;
   if (!p.has(kOnly) || !p.has(kSend) || p.h.payload_bytes > qp.mtu) {
     ++counters_.invalid_requests;
     return drop(p, DropReason::kInvalidRequest);
@@ -135,8 +137,8 @@ void Responder::check_datagram(Packet& p) {  // (R5)
   p.acknowledge = false;
 }
 
-void Responder::duplicate(Packet& p) {
-  QpContext& qp = *p.qp;
+void Responder::duplicate(CheckedPacket& p) {
+  ResponderContext& qp = *p.qp;
   ++counters_.duplicates;
   p.answer_msn = qp.msn;
   if (!p.has(kSaved)) {
@@ -163,8 +165,8 @@ void Responder::duplicate(Packet& p) {
 
 // The packet's place in the stream is believed. What the gap swallowed is not known: a message goes on when the packet
 // can belong to it.
-void Responder::resynchronise(Packet& p, std::uint32_t missing) {
-  QpContext& qp = *p.qp;
+void Responder::resynchronise(CheckedPacket& p, std::uint32_t missing) {
+  ResponderContext& qp = *p.qp;
   if (!qp.nak_sent) {
     ++counters_.psn_gaps;
     counters_.psn_gap_packets += missing;
@@ -187,15 +189,15 @@ void Responder::resynchronise(Packet& p, std::uint32_t missing) {
   begin_in_the_middle(p);
 }
 
-void Responder::begin_in_the_middle(Packet& p) {  // (R11)
+void Responder::begin_in_the_middle(CheckedPacket& p) {  // (R11)
   ++counters_.truncated_messages;
   begin_message(p);
   p.takes_wqe = p.has(kSend);
   p.qp->message = p.has(kSend) ? MessageKind::kSend : MessageKind::kSkip;
 }
 
-bool Responder::in_sequence(const Packet& p) const {
-  const QpContext& qp = *p.qp;
+bool Responder::in_sequence(const CheckedPacket& p) const {
+  const ResponderContext& qp = *p.qp;
   switch (qp.message) {
     case MessageKind::kNone:
       return starts_message(p);
@@ -209,8 +211,8 @@ bool Responder::in_sequence(const Packet& p) const {
   return false;
 }
 
-bool Responder::length_is_legal(const Packet& p) const {  // (R6)
-  const QpContext& qp = *p.qp;
+bool Responder::length_is_legal(const CheckedPacket& p) const {  // (R6)
+  const ResponderContext& qp = *p.qp;
   const std::uint32_t payload = p.h.payload_bytes;
   if (p.has(kAtomic) && p.h.va % kAtomicBytes != 0) return false;
   switch (p.op().length) {
@@ -230,8 +232,8 @@ bool Responder::length_is_legal(const Packet& p) const {  // (R6)
   return p.has(kOnly | kLast) ? payload == left : payload < left;
 }
 
-bool Responder::find_queue(Packet& p) const {
-  const QpContext& qp = *p.qp;
+bool Responder::find_queue(CheckedPacket& p) const {
+  const ResponderContext& qp = *p.qp;
   p.queue = qp.receive_queue;
   if (qp.transport != Transport::kXrc || !p.has(kSend | kHasImm)) return true;
   const auto it = srqs_.find(raw(p.h.xrc_srq));
@@ -241,8 +243,8 @@ bool Responder::find_queue(Packet& p) const {
   return p.takes_wqe || p.has(kTakesWqe) || p.queue == qp.message_queue;
 }
 
-void Responder::take(Packet& p) {
-  QpContext& qp = *p.qp;
+void Responder::take(CheckedPacket& p) {
+  ResponderContext& qp = *p.qp;
   const bool starts = starts_message(p);
   if (starts) begin_message(p);
   p.outcome = Outcome::kExecute;
@@ -282,11 +284,11 @@ void Responder::take(Packet& p) {
   p.answer_msn = qp.msn;
 }
 
-void Responder::take_write(Packet& p, bool starts) {
-  QpContext& qp = *p.qp;
+void Responder::take_write(CheckedPacket& p, bool starts) {
+  ResponderContext& qp = *p.qp;
   p.completes = p.has(kHasImm);
   if (qp.message == MessageKind::kSkip && !starts) {  // (R11)
-    p.h.payload_bytes = 0;
+    p.payload_bytes = 0;
     return;
   }
   if (starts) {
@@ -303,8 +305,8 @@ void Responder::take_write(Packet& p, bool starts) {
   if (!p.ends_message) qp.message = MessageKind::kWrite;
 }
 
-void Responder::take_read_or_atomic(Packet& p) {  // (R7) (R8)
-  QpContext& qp = *p.qp;
+void Responder::take_read_or_atomic(CheckedPacket& p) {  // (R7) (R8)
+  ResponderContext& qp = *p.qp;
   const bool atomic = p.has(kAtomic);
   ResponderResource r;
   r.operation = p.op().operation;
@@ -323,16 +325,14 @@ void Responder::take_read_or_atomic(Packet& p) {  // (R7) (R8)
   qp.expected_psn = p.h.psn + r.psn_count;
 }
 
-void Responder::apply(const Refusal& refusal) {  // (R12)
-  QpContext& qp = *refusal.qp;
-  if (refusal.kind != Refusal::Kind::kNotReady) {
+void Responder::apply(const Refusal& refusal, ResponderContext& qp, const ResponderUndo& before) {  // (R12)
+  if (refusal.kind != RefusalKind::kNotReady) {
     fail_for_good(qp);
-    if (refusal.kind != Refusal::Kind::kRequestError) return;
+    if (refusal.kind != RefusalKind::kRequestError) return;
     qp.request_failed = true;
     qp.failed_request = refusal.request;
     return;
   }
-  const ResponderUndo& before = refusal.undo;
   ++qp.epoch;
   qp.expected_psn = before.expected_psn;
   qp.msn = before.msn;
@@ -345,11 +345,10 @@ void Responder::apply(const Refusal& refusal) {  // (R12)
   qp.nak_sent = true;
   if (qp.own_error) qp.state = qp.state_before_error;
   qp.own_error = false;
-  qp.dirty = true;
 }
 
-void Responder::refuse(Packet& p) {
-  QpContext& qp = *p.qp;
+void Responder::refuse(CheckedPacket& p) {
+  ResponderContext& qp = *p.qp;
   ++counters_.invalid_requests;
   if (p.undo.message == MessageKind::kSend) {  // it completes the WQE that the message holds
     p.queue = qp.message_queue;
@@ -361,7 +360,7 @@ void Responder::refuse(Packet& p) {
   qp.state = QpState::kError;
 }
 
-void Responder::drop(Packet& p, DropReason reason) {
+void Responder::drop(CheckedPacket& p, DropReason reason) {
   p.fail(reason, Outcome::kDrop, 0, WcStatus::kSuccess);
   p.acknowledge = false;
 }

@@ -35,9 +35,9 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "model/core/responder/checked_packet.h"
 #include "model/core/responder/refusal.h"
 #include "model/core/responder/responder_resources.h"
-#include "model/types/packet.h"
 #include "model/types/responder_counters.h"
 
 namespace rxnic {
@@ -56,51 +56,45 @@ class Responder {
 
   // A capture lost the end of the message that the QP is in: it must be completed (PacketRole::kTruncated) before
   // check().
-  bool abandons_message(const Packet& p) const;
+  bool abandons_message(const CheckedPacket& p) const;
   // Called for that; the QP is between messages afterwards.
-  void abandon_message(QpContext& qp);
+  void abandon_message(ResponderContext& qp);
 
   // Decides on a request packet that passed check_headers(); p.qp is set. Outcome kDrop without `completes` may leave
   // at once.
-  void check(Packet& p);
-  // A block behind refused a packet (R12).
-  void apply(const Refusal& refusal);
+  void check(CheckedPacket& p);
+  // A block behind refused a packet (R12). `undo`: the QP before it (kNotReady).
+  void apply(const Refusal& refusal, ResponderContext& qp, const ResponderUndo& undo);
 
   const ResponderCounters& counters() const { return counters_; }
 
  private:
-  void check_reliable(Packet& p);
-  void check_unreliable(Packet& p);
-  void check_datagram(Packet& p);
-  void duplicate(Packet& p);
-  void refuse_ahead(Packet& p);
-  void resynchronise(Packet& p, std::uint32_t missing);
-  void begin_in_the_middle(Packet& p);
-  bool in_sequence(const Packet& p) const;
-  bool length_is_legal(const Packet& p) const;
-  bool find_queue(Packet& p) const;
-  void take(Packet& p);
-  void take_read_or_atomic(Packet& p);
-  void take_write(Packet& p, bool starts);
-  void refuse(Packet& p);
-  void give_up(Packet& p, DropReason reason);
-  void drop(Packet& p, DropReason reason);
+  void check_reliable(CheckedPacket& p);
+  void check_unreliable(CheckedPacket& p);
+  void check_datagram(CheckedPacket& p);
+  void duplicate(CheckedPacket& p);
+  void refuse_ahead(CheckedPacket& p);
+  void resynchronise(CheckedPacket& p, std::uint32_t missing);
+  void begin_in_the_middle(CheckedPacket& p);
+  bool in_sequence(const CheckedPacket& p) const;
+  bool length_is_legal(const CheckedPacket& p) const;
+  bool find_queue(CheckedPacket& p) const;
+  void take(CheckedPacket& p);
+  void take_read_or_atomic(CheckedPacket& p);
+  void take_write(CheckedPacket& p, bool starts);
+  void refuse(CheckedPacket& p);
+  void give_up(CheckedPacket& p, DropReason reason);
+  void drop(CheckedPacket& p, DropReason reason);
 
   ResponderResources& resources_;
   const SrqTable& srqs_;
   ResponderCounters counters_;
 };
 
-// The packet belongs to the QP's present epoch.
-inline void admit(Packet& p) {
-  p.epoch = p.qp->epoch;
-  p.qp->dirty = true;
-}
 // To the error state, and no RNR NAK takes that back.
-inline void fail_for_good(QpContext& qp) {
+inline void fail_for_good(ResponderContext& qp) {
   qp.state = QpState::kError;
   qp.own_error = false;
-  qp.dirty = true;
 }
 
 }  // namespace rxnic

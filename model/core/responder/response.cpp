@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "model/core/memory/scatter_plan.h"
 #include "model/core/wire/icrc.h"
 #include "model/types/syndrome.h"
 
@@ -62,29 +61,26 @@ Headers answer_headers(const Headers& request, Qpn peer) {  // (R1)
   return h;
 }
 
-void next_read_response(Packet& p, const Headers& shared, ReadInProgress& read) {  // (R2)
+void next_read_response(Packet& p, const Headers& shared, ReadInProgress& read, PieceList& pieces) {  // (R2)
   const std::uint32_t bytes = std::min(read.bytes_left, read.mtu);
   const bool last = bytes == read.bytes_left;
   p.h = shared;
   p.h.opcode = answer_opcode(shared.opcode, position(!read.begun, last));
   p.h.psn = read.psn;
   p.h.payload_bytes = static_cast<std::uint16_t>(bytes);
-  p.local_va = read.va;
-  p.local_key = read.key;
-  p.local_bytes = bytes;
-  p.segment_count = 0;
-  append_range(p, read.va, read.key, p.frame.data() + payload_offset_for(p.h), bytes);  // (R3)
+  pieces.clear();
+  pieces.append(read.va, read.key, BufferArea::kFrame, static_cast<std::uint32_t>(payload_offset_for(p.h)),
+                bytes);  // (R3)
   read.va += bytes;
   read.bytes_left -= bytes;
   read.psn = read.psn + 1;
   read.begun = true;
 }
 
-void build_answer(Packet& p, std::uint32_t payload_bytes) {
-  const std::size_t bytes = build_in_place(p.h, payload_bytes, p.frame);
-  p.frame_bytes = static_cast<std::uint32_t>(bytes);
-  p.wire_bytes = p.frame_bytes;
-  seal({p.frame.data(), bytes}, p.h);  // (R5)
+WireFrame build_answer(PacketHandle h, Packet& p, std::uint32_t payload_bytes) {
+  p.frame_bytes = static_cast<std::uint32_t>(build_in_place(p.h, payload_bytes, p.frame));
+  seal({p.frame.data(), p.frame_bytes}, p.h);  // (R5)
+  return {h, static_cast<std::uint16_t>(p.frame_bytes), p.h.link, false, false};
 }
 
 }  // namespace rxnic

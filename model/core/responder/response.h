@@ -14,6 +14,7 @@
 
 #include <cstdint>
 
+#include "model/core/memory/scatter_plan.h"
 #include "model/types/packet.h"
 
 namespace rxnic {
@@ -38,11 +39,11 @@ struct ReadInProgress {
   bool begun = false;  // FIRST was made
 };
 
-// Makes `p` the next response of a READ with bytes left (R2): headers as in `shared`, segments that say where the data
-// is to be read from and to (R3). build_answer() completes it when the data is there.
-void next_read_response(Packet& p, const Headers& shared, ReadInProgress& read);
+// Makes `p` the next response of a READ with bytes left (R2): headers as in `shared`, and in `pieces` where the data is
+// to be read from and where in the frame it goes (R3). build_answer() completes it when the data is there.
+void next_read_response(Packet& p, const Headers& shared, ReadInProgress& read, PieceList& pieces);
 
 // Writes and seals the frame from p.h; `payload_bytes` of it are in place.
-void build_answer(Packet& p, std::uint32_t payload_bytes);
+WireFrame build_answer(PacketHandle h, Packet& p, std::uint32_t payload_bytes);
 
 }  // namespace rxnic

@@ -29,14 +29,8 @@ struct Programs final : ProgramMemory {
     log.push_back({true, client, address, from.size()});
     return mapped;
   }
-  std::size_t write_all(ClientId client, std::span<const ProgramWrite> writes) override {
-    ++together;
-    return ProgramMemory::write_all(client, writes.first(std::min(most, writes.size())));
-  }
   std::vector<Access> log;
   bool mapped = true;
-  int together = 0;
-  std::size_t most = 100;  // of write_all
 };
 
 struct Observer final : HostObserver {
@@ -86,38 +80,6 @@ TEST_F(NicMemoryTest, ProgramsAreFoundByTheirClient) {  // R2, R3
   EXPECT_FALSE(memory.read(program_address(first, 0), bytes));
   EXPECT_FALSE(memory.write(program_address(first, 0), bytes));
   EXPECT_EQ(observer.failed, 2);
-}
-
-TEST_F(NicMemoryTest, SeveralWritesOfAClientGoTogether) {  // R3
-  const ClientId client{5};
-  const HostWrite writes[] = {{program_address(client, 0x1000), bytes},
-                              {program_address(client, 0x9000), bytes},
-                              {program_address(client, 0x5000), bytes}};
-  EXPECT_EQ(memory.write_all(writes), 3u);
-  const std::vector<Programs::Access> expected = {
-      {true, client, 0x1000, 64}, {true, client, 0x9000, 64}, {true, client, 0x5000, 64}};
-  EXPECT_EQ(programs.log, expected);
-  EXPECT_EQ(programs.together, 1);
-  EXPECT_EQ(observer.writes, 3);
-  EXPECT_EQ(observer.failed, 0);
-  programs.most = 1;  // the second one is refused
-  EXPECT_EQ(memory.write_all(writes), 1u);
-  EXPECT_EQ(observer.writes, 5);
-  EXPECT_EQ(observer.failed, 1);
-  EXPECT_EQ(memory.write_all({}), 0u);
-}
-
-TEST_F(NicMemoryTest, WhatIsNotOneClientsGoesByItself) {  // R1, R2
-  const HostWrite tables[] = {{icm::kMpt, bytes}, {program_address(ClientId{5}, 0x1000), bytes}};
-  const HostWrite two[] = {{program_address(ClientId{5}, 0), bytes}, {program_address(ClientId{6}, 0), bytes}};
-  const HostWrite beyond[] = {{program_address(ClientId{5}, 0), bytes},
-                              {BusAddress{raw(program_address(ClientId{6}, 0)) - 1}, bytes}};
-  EXPECT_EQ(memory.write_all(tables), 2u);
-  EXPECT_EQ(memory.write_all(two), 2u);
-  EXPECT_EQ(memory.write_all(beyond), 1u);
-  EXPECT_EQ(programs.together, 0);
-  EXPECT_EQ(programs.log.size(), 4u);
-  EXPECT_EQ(observer.failed, 1);
 }
 
 TEST_F(NicMemoryTest, NoRangeReachesTheNextClient) {  // R2

@@ -207,49 +207,6 @@ TEST_P(LiveProcessMemoryTest, AcrossABoundaryEveryPageCounts) {  // R3
   EXPECT_TRUE(memory.write(client, address(pages.at(2)) - 64, data)) << "up to the last byte before it";
 }
 
-TEST_P(LiveProcessMemoryTest, SeveralWritesAreOneCall) {  // R5
-  const auto a = pattern(40, 1), b = pattern(100, 2), c = pattern(1, 3);
-  const ProgramWrite good[] = {
-      {address(pages.at(0)), a}, {address(pages.at(1, 500)), b}, {address(pages.at(0, 40)), c}};
-  EXPECT_EQ(memory.write_all(client, good), 3u);
-  EXPECT_EQ(std::memcmp(pages.at(0), a.data(), 40), 0);
-  EXPECT_EQ(std::memcmp(pages.at(1, 500), b.data(), 100), 0);
-  EXPECT_EQ(*pages.at(0, 40), c[0]);
-  const LiveMemoryCounters& counters = memory.counters();
-  const TransferCounters& way = GetParam() ? counters.process_writes : counters.descriptor_writes;
-  EXPECT_EQ(way.transfers, GetParam() ? 1u : 3u);
-  EXPECT_EQ(way.bytes, 141u);
-  EXPECT_EQ(counters.failures, 0u);
-  EXPECT_EQ(memory.write_all(client, {}), 0u);
-  EXPECT_EQ(memory.write_all(ClientId{9}, good), 0u);
-}
-
-TEST_P(LiveProcessMemoryTest, NoneOfSeveralIsWrittenBehindTheFirstThatCannotBe) {  // R5
-  const auto data = pattern(64, 5);
-  const std::uint64_t first = address(pages.at(0)), last = address(pages.at(0, 200)),
-                      refused[] = {address(pages.at(2)), address(pages.at(3)), address(pages.at(4)),
-                                   address(pages.at(2)) - 32};
-  for (const std::uint64_t bad : refused) {
-    std::memset(pages.at(0), 0x11, kPage);
-    const std::uint64_t before = memory.counters().failures;
-    const ProgramWrite writes[] = {{first, data}, {bad, data}, {last, data}};
-    EXPECT_EQ(memory.write_all(client, writes), 1u);
-    EXPECT_EQ(std::memcmp(pages.at(0), data.data(), 64), 0);
-    EXPECT_EQ(*pages.at(0, 200), 0x11);
-    EXPECT_EQ(memory.counters().failures, before + 1);
-    EXPECT_EQ(memory.write_all(client, std::span(writes).subspan(1)), 0u);
-  }
-  EXPECT_EQ(*pages.at(2), 0x11);
-}
-
-TEST_P(LiveProcessMemoryTest, SomeOfSeveralMayBeInTheMapping) {  // R1, R5
-  const auto data = pattern(64, 5);
-  const ProgramWrite writes[] = {{address(pages.at(0)), data}, {ProgramMemory::kShared | channel::kHeapOffset, data}};
-  EXPECT_EQ(memory.write_all(client, writes), 2u);
-  EXPECT_EQ(std::memcmp(pages.at(0), data.data(), 64), 0);
-  EXPECT_EQ(std::memcmp(program.heap(), data.data(), 64), 0);
-}
-
 TEST_P(LiveProcessMemoryTest, RightsThatChangeAreSeen) {  // R2: nothing is remembered
   const auto data = pattern(64);
   EXPECT_TRUE(memory.write(client, address(pages.at(0)), data));

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <random>
 
+#include "model/types/syndrome.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
@@ -15,31 +17,29 @@ namespace {
 
 using enum Operation;
 
-// Translator and DMA engine behind the gather port: bus addresses are virtual ones, each packet takes `latency` cycles.
+// Translator and DMA engine behind the gather port: bus addresses are virtual ones, a response's data comes `latency`
+// cycles after its last piece was taken.
 class GatherMemory final : public Block {
  public:
   GatherMemory(const sc_core::sc_module_name& name, HostMemory& host, NicShared& shared, std::uint64_t latency)
       : Block(name), host_(host), shared_(shared), latency_(latency), waiting_(512) {}
-  In<PacketHandle> in{"in"};
-  Out<PacketHandle> out{"out"};
+  In<GatherSegment> in{"in"};
+  Out<GatheredData> out{"out"};
 
-  void fail_psn(Psn psn) { failing_ = psn.value; }
-  const std::vector<Cycle>& taken() const { return taken_; }
-  std::size_t most_waiting() const { return most_; }
+  // The piece that holds this byte fails so.
+  void fail_at(std::uint64_t va, std::uint8_t syndrome = kNakRemoteAccess) {
+    failing_ = va;
+    failing_syndrome_ = syndrome;
+  }
+  // Takes something only in cycles for which `ready` holds.
+  void accept_when(std::function<bool(Cycle)> ready) { ready_ = std::move(ready); }
+  const std::vector<GatherSegment>& pieces() const { return pieces_; }
+  const std::vector<Cycle>& taken() const { return taken_; }  // the cycle of each of them
+  std::size_t most_responses() const { return most_; }        // that were waited for
   Cycle step(Cycle now) override {
     if (waiting_.ready(now) && out.can_push(now)) out.push(now, waiting_.pop());
-    if (in.can_pop(now)) {
-      const PacketHandle h = in.pop(now);
-      Packet& p = shared_.packets[h];
-      for (std::size_t s = 0; s < p.segment_count; ++s) {
-        const Segment& segment = p.segments[s];
-        host_.read(BusAddress{segment.va}, {const_cast<std::uint8_t*>(segment.data), segment.bytes});
-      }
-      if (p.h.psn.value == failing_) p.fail(DropReason::kRemoteAccess, Outcome::kNak, 0x62, WcStatus::kRemoteAccess);
-      taken_.push_back(now);
-      waiting_.push(h, now + latency_);
-      most_ = std::max(most_, std::size_t{waiting_.size()});
-    }
+    const bool takes = in.can_pop(now) && (!ready_ || ready_(now));
+    if (takes) take(now);
     const Cycle due = waiting_.next_ready();
     Cycle next = due > now ? due : out.can_push(now) ? now + 1 : kNever;
     if (!in.empty()) next = now + 1;
@@ -47,69 +47,103 @@ class GatherMemory final : public Block {
   }
 
  private:
+  void take(Cycle now) {
+    const GatherSegment s = in.pop(now);
+    EXPECT_TRUE(begins_ || s.buffer == pieces_.back().buffer) << "pieces of a response come one after the other";
+    EXPECT_EQ(s.va / 4096, (s.va + s.bytes - 1) / 4096) << "within one page";
+    EXPECT_GT(s.bytes, 0u);
+    if (begins_) syndrome_ = 0;
+    begins_ = s.last;
+    host_.read(BusAddress{s.va}, {shared_.packets[s.buffer].frame.data() + s.offset, s.bytes});
+    if (failing_ >= s.va && failing_ < s.va + s.bytes && syndrome_ == 0) syndrome_ = failing_syndrome_;
+    pieces_.push_back(s);
+    taken_.push_back(now);
+    if (s.last) waiting_.push({s.buffer, syndrome_}, now + latency_);
+    most_ = std::max(most_, waiting_.size() + std::size_t{!begins_});
+  }
   HostMemory& host_;
   NicShared& shared_;
   std::uint64_t latency_;
-  DelayLine<PacketHandle> waiting_;
-  std::uint32_t failing_ = ~0u;
+  std::function<bool(Cycle)> ready_;
+  DelayLine<GatheredData> waiting_;
+  std::uint64_t failing_ = ~std::uint64_t{0};
+  std::uint8_t failing_syndrome_ = 0;
+  bool begins_ = true;
+  std::uint8_t syndrome_ = 0;
+  std::vector<GatherSegment> pieces_;
   std::vector<Cycle> taken_;
   std::size_t most_ = 0;
 };
 
-struct Rig {
+struct Rig : PacketObserver {
   explicit Rig(Bench& b, const AckGeneratorParams& params = {}, std::uint64_t memory_latency = 100,
-               std::uint32_t tx_capacity = 8, const PacketPool::Quotas& quotas = {})
+               std::uint32_t tx_capacity = 8, const PacketPool::Quotas& quotas = {}, HostMemory* other = nullptr)
       : bench(b),
         host(b.keep<LocalMemory>()),
-        shared(b.keep<NicShared>(quotas)),
-        qp(b.keep<QpContext>(test_qp(Transport::kRc))),
+        shared(b.keep<NicShared>(quotas, &b.engine().now())),
+        qp(place_qp(shared, test_qp(Transport::kRc))),
         dut(b.add<AckGenerator>("dut", params, shared, 1000u)),
         in(b.source(dut.in)),
         tx(b.sink(dut.tx, tx_capacity)),
-        gather(b.add<GatherMemory>("gather", host, shared, memory_latency)),
-        memory(b.memory(dut.dma, dut.dma_done, host, memory_latency)) {
+        gather(b.add<GatherMemory>("gather", other == nullptr ? host : *other, shared, memory_latency)),
+        memory(b.memory(dut.dma, dut.dma_done, other == nullptr ? host : *other, memory_latency)) {
     b.connect(dut.gather, gather.in);
     b.connect(gather.out, dut.gathered);
     for (std::uint64_t at = 0; at < 0x10000; at += 8) host.store(BusAddress{at}, at * 0x9e3779b97f4a7c15u);
-    tx.on_value([this](Cycle, const PacketHandle& h) { check(h); });
+    tx.on_value([this](Cycle, const WireFrame& frame) { check(frame); });
+    shared.ledger.set_observer(this);
   }
 
-  PacketHandle request(QpContext& of, Operation operation, std::uint32_t psn, std::uint32_t bytes = 8,
-                       std::uint64_t va = 0x1000) {
-    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
-    Packet& p = shared.packets[h];
-    Headers headers = request_headers(Encapsulation::kRoceV2Ipv4, of.transport, operation, Psn{psn});
+  // A QP besides `qp`.
+  QpContext& add_qp(Qpn qpn, bool uses_srq = false) {
+    QpContext more = test_qp(Transport::kRc);
+    more.qpn = qpn;
+    more.uses_srq = uses_srq;
+    return place_qp(shared, more);
+  }
+  AckRequest request(QpContext& of, Operation operation, std::uint32_t psn, std::uint32_t bytes = 8,
+                     std::uint64_t va = 0x1000, Encapsulation encapsulation = Encapsulation::kRoceV2Ipv4,
+                     std::uint16_t udp_source_port = 0xc123) {
+    Headers headers = request_headers(encapsulation, of.transport, operation, Psn{psn});
     headers.destination_qp = of.qpn;
+    headers.udp_source_port = udp_source_port;
     headers.va = va;
     headers.rkey = Key{0x500};
     headers.length = bytes;
     const bool data = (opcode_info(headers.opcode).traits & kHasPayload) != 0;
-    set_frame(p, headers, counting_bytes(data ? bytes : 0));
-    accept_packet(p, of);
+    const PacketHandle h = place_frame(shared, headers, counting_bytes(data ? bytes : 0));
+    AckRequest p = accept_packet(shared, of, h);
+    shared.packets[h].h = {};  // of what was received there is only the frame
     p.acknowledge = true;
     if (p.has(kAtomic)) {
-      p.segments[0].bus = BusAddress{va};
+      p.bus = BusAddress{va};
       p.resource = raw(of.qpn) % 16 * 4 + psn % 4;
     }
-    return h;
+    return p;
   }
-  PacketHandle send(std::uint32_t psn) { return request(qp, kSendOnly, psn); }
-  PacketHandle nak(QpContext& of, std::uint32_t psn, std::uint8_t syndrome) {
-    const PacketHandle h = request(of, kSendOnly, psn);
-    mark_failed((*this)[h], DropReason::kInvalidRequest, syndrome, WcStatus::kRemoteInvalidRequest);
-    return h;
+  AckRequest send(std::uint32_t psn) { return request(qp, kSendOnly, psn); }
+  AckRequest nak(QpContext& of, std::uint32_t psn, std::uint8_t syndrome) {
+    AckRequest p = request(of, kSendOnly, psn);
+    mark_failed(p, DropReason::kInvalidRequest, syndrome, WcStatus::kRemoteInvalidRequest);
+    return p;
   }
   // Every answer: parses, has a good ICRC, and its buffer is released.
-  void check(PacketHandle h) {
-    Packet& p = shared.packets[h];
+  void check(const WireFrame& frame) {
+    Packet& p = shared.packets[frame.buffer];
+    EXPECT_EQ(frame.bytes, p.frame_bytes);
+    EXPECT_FALSE(frame.too_long || frame.cut_short);
     Headers parsed;
-    EXPECT_EQ(parse(p.frame_view(), p.h.link, parsed), ParseStatus::kOk);
+    EXPECT_EQ(parse(p.frame_view(), frame.link, parsed), ParseStatus::kOk);
     EXPECT_TRUE(icrc_matches(p.frame_view(), parsed));
     EXPECT_EQ(parsed.destination_qp, kTestPeer);
     answers.push_back(parsed);
     payloads.emplace_back(p.frame.begin() + parsed.payload_offset,
                           p.frame.begin() + parsed.payload_offset + parsed.payload_bytes);
-    shared.packets.release(h);
+    shared.packets.release(frame.buffer);
+  }
+  void on_retire(const AckRequest& p, const Packet& buffer, Cycle now) override {
+    EXPECT_EQ(buffer.stamped(Station::kAckGenerator), now);
+    retired_in[p.psn.value] = now;
   }
   Operation operation(std::size_t n) const { return opcode_info(answers[n].opcode).operation; }
   std::uint32_t psn(std::size_t n) const { return answers[n].psn.value; }
@@ -123,19 +157,19 @@ struct Rig {
     EXPECT_EQ(shared.packets.in_use(), 0u);
     EXPECT_EQ(qp.pins.count(), 0u);
   }
-  Packet& operator[](PacketHandle h) { return shared.packets[h]; }
 
   Bench& bench;
   LocalMemory& host;
   NicShared& shared;
   QpContext& qp;
   AckGenerator& dut;
-  Source<PacketHandle>& in;
-  Sink<PacketHandle>& tx;
+  Source<AckRequest>& in;
+  Sink<WireFrame>& tx;
   GatherMemory& gather;
   TestMemory& memory;
   std::vector<Headers> answers;
   std::vector<std::vector<std::uint8_t>> payloads;
+  std::map<std::uint32_t, Cycle> retired_in;  // by PSN
 };
 
 TEST(AckGenerator, AnAckLeavesAfterLatencyCycles) {
@@ -177,27 +211,27 @@ TEST(AckGenerator, AnswersStartResponseCyclesApart) {
 TEST(AckGenerator, APacketWithoutAnAnswerRetires) {
   Bench bench;
   Rig rig(bench);
-  const PacketHandle quiet = rig.send(1);
-  rig[quiet].acknowledge = false;
-  const PacketHandle dropped = rig.send(2);
-  rig[dropped].acknowledge = false;
-  rig[dropped].drop_reason = DropReason::kUcSequence;
-  rig[dropped].outcome = Outcome::kDrop;
+  AckRequest quiet = rig.send(1);
+  quiet.acknowledge = false;
+  AckRequest dropped = rig.send(2);
+  dropped.acknowledge = false;
+  dropped.drop_reason = DropReason::kUcSequence;
+  dropped.outcome = Outcome::kDrop;
   rig.in.push(Cycle{9}, quiet);
   rig.in.push(Cycle{9}, dropped);
   bench.run();
   EXPECT_EQ(rig.answers.size(), 0u);
   EXPECT_EQ(rig.shared.ledger.counters().accepted, 1u);
   EXPECT_EQ(rig.shared.ledger.counters().dropped[static_cast<std::size_t>(DropReason::kUcSequence)], 1u);
-  EXPECT_EQ(rig[quiet].stamped(Station::kAckGenerator), Cycle{10});
+  EXPECT_EQ(rig.retired_in[quiet.psn.value], Cycle{10});
   rig.expect_clean();
 }
 
 TEST(AckGenerator, AnAnswerToAnAnswerIsNeverSent) {
   Bench bench;
   Rig rig(bench);
-  const PacketHandle h = rig.request(rig.qp, kReadResponseOnly, 1);
-  rig[h].outcome = Outcome::kNak;  // whatever a block made of it
+  AckRequest h = rig.request(rig.qp, kReadResponseOnly, 1);
+  h.outcome = Outcome::kNak;  // whatever a block made of it
   rig.in.push(Cycle{9}, h);
   bench.run();
   EXPECT_EQ(rig.answers.size(), 0u);
@@ -222,12 +256,11 @@ TEST(AckGenerator, NaksCarryTheirSyndrome) {
 TEST(AckGenerator, ASequenceNakNamesTheExpectedPsn) {
   Bench bench;
   Rig rig(bench);
-  const PacketHandle h = rig.send(9);
-  Packet& p = rig[h];
-  p.outcome = Outcome::kNak;
-  p.syndrome = 0x60;
-  p.answer_psn = Psn{5};
-  p.answer_msn = 3;
+  AckRequest h = rig.send(9);
+  h.outcome = Outcome::kNak;
+  h.syndrome = 0x60;
+  h.answer_psn = Psn{5};
+  h.answer_msn = 3;
   rig.in.push(Cycle{9}, h);
   bench.run();
   ASSERT_EQ(rig.answers.size(), 1u);
@@ -239,9 +272,8 @@ TEST(AckGenerator, ASequenceNakNamesTheExpectedPsn) {
 TEST(AckGenerator, AnRnrNakCarriesItsTimer) {
   Bench bench;
   Rig rig(bench);
-  rig.qp.min_rnr_timer = 0x0c;
-  const PacketHandle h = rig.send(9);
-  Refusals().fail_rnr(rig[h]);
+  AckRequest h = rig.send(9);
+  Refusals().fail_rnr(h, 0x0c);
   rig.in.push(Cycle{9}, h);
   bench.run();
   ASSERT_EQ(rig.answers.size(), 1u);
@@ -253,10 +285,10 @@ TEST(AckGenerator, AnRnrNakCarriesItsTimer) {
 TEST(AckGenerator, ADuplicateIsAcknowledgedAgain) {
   Bench bench;
   Rig rig(bench);
-  const PacketHandle h = rig.send(3);
-  rig[h].outcome = Outcome::kAckAgain;
-  rig[h].answer_psn = Psn{17};
-  rig[h].answer_msn = 11;
+  AckRequest h = rig.send(3);
+  h.outcome = Outcome::kAckAgain;
+  h.answer_psn = Psn{17};
+  h.answer_msn = 11;
   rig.in.push(Cycle{9}, h);
   bench.run();
   ASSERT_EQ(rig.answers.size(), 1u);
@@ -267,21 +299,28 @@ TEST(AckGenerator, ADuplicateIsAcknowledgedAgain) {
 TEST(AckGenerator, NothingIsAnsweredBehindAReadThatFailsHere) {  // R7
   Bench bench;
   Rig rig(bench);
+  rig.qp.residence = 5;
+  auto& failures = bench.sink(rig.dut.failures);
   auto& refusals = bench.sink(rig.dut.refusals);
-  rig.gather.fail_psn(Psn{1});
+  rig.gather.fail_at(0x1000);
   rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 1));
   rig.in.push(Cycle{9}, rig.nak(rig.qp, 2, 0x61));  // found earlier
   rig.in.push(Cycle{9}, rig.send(3));
   rig.in.push(Cycle{2000}, rig.send(4));
+  AckRequest another = rig.send(5);
+  another.residence = 6;  // another QP on the line
+  rig.in.push(Cycle{3000}, another);
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 1u);
+  ASSERT_EQ(rig.answers.size(), 2u);
+  EXPECT_EQ(rig.psn(1), 5u);
   EXPECT_EQ(rig.answers[0].syndrome, 0x62);
   EXPECT_EQ(rig.dut.counters().suppressed, 3u);
   ASSERT_EQ(refusals.size(), 1u);
-  EXPECT_EQ(refusals.value(0).kind, Refusal::Kind::kError);
-  EXPECT_EQ(refusals.value(0).qp, &rig.qp);
+  EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
+  EXPECT_EQ(refusals.value(0).line, rig.qp.line);
   EXPECT_EQ(rig.shared.packets.in_use(), 0u);
-  EXPECT_EQ(rig.qp.pins.count(), 1u) << "the report's";
+  EXPECT_EQ(failures.size(), 1u);
+  EXPECT_EQ(rig.qp.pins.count(), 1u) << "for the completion generator";
 }
 
 struct ReadCase {
@@ -300,8 +339,8 @@ TEST(AckGenerator, AReadOfAnyLengthIsAnswered) {
     for (const Outcome outcome : {Outcome::kExecute, Outcome::kReplay}) {
       Bench bench;
       Rig rig(bench);
-      const PacketHandle h = rig.request(rig.qp, kReadRequest, 0xfffffe, c.bytes, 0x2345);
-      rig[h].outcome = outcome;
+      AckRequest h = rig.request(rig.qp, kReadRequest, 0xfffffe, c.bytes, 0x2345);
+      h.outcome = outcome;
       rig.in.push(Cycle{9}, h);
       bench.run();
       ASSERT_EQ(rig.answers.size(), c.operations.size()) << c.bytes;
@@ -334,6 +373,106 @@ TEST(AckGenerator, ReadDataIsAskedForAtOnceAndSentAfterLatencyCycles) {
   EXPECT_EQ(rig.tx.cycle(1), Cycle{118});
 }
 
+TEST(AckGenerator, AResponseThatCrossesAPageIsAskedForInTwoCycles) {  // R4
+  Bench bench;
+  Rig rig(bench);
+  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 1, 2500, 0x2f00));  // 256 + 768 | 1024 | 452
+  bench.run();
+  const std::vector<GatherSegment>& asked = rig.gather.pieces();
+  ASSERT_EQ(asked.size(), 4u);
+  struct Expected {
+    std::uint64_t va;
+    std::uint32_t bytes;
+    bool last;
+  };
+  std::size_t n = 0;
+  for (const Expected& e :
+       {Expected{0x2f00, 256, false}, {0x3000, 768, true}, {0x3300, 1024, true}, {0x3700, 452, true}}) {
+    EXPECT_EQ(asked[n].va, e.va);
+    EXPECT_EQ(asked[n].bytes, e.bytes);
+    EXPECT_EQ(asked[n].last, e.last);
+    EXPECT_EQ(asked[n].key, Key{0x500});
+    EXPECT_EQ(asked[n].pd, rig.qp.pd);
+    EXPECT_EQ(rig.gather.taken()[n], Cycle{11 + n}) << "one piece a cycle";
+    ++n;
+  }
+  EXPECT_EQ(asked[0].buffer, asked[1].buffer);
+  EXPECT_NE(asked[1].buffer, asked[2].buffer);
+  EXPECT_EQ(asked[1].offset, asked[0].offset + 256);
+  ASSERT_EQ(rig.answers.size(), 3u);
+  EXPECT_EQ(asked[0].offset, rig.answers[0].payload_offset);
+  EXPECT_EQ(asked[2].offset, rig.answers[1].payload_offset);
+  EXPECT_EQ(rig.tx.cycle(0), Cycle{117}) << "one cycle later than a response of one piece";
+  std::vector<std::uint8_t> data;
+  for (const auto& payload : rig.payloads) data.insert(data.end(), payload.begin(), payload.end());
+  EXPECT_EQ(data, rig.host_bytes(0x2f00, 2500));
+  rig.expect_clean();
+}
+
+TEST(AckGenerator, NoTurnComesBetweenThePiecesOfAResponse) {  // R4
+  Bench bench;
+  Rig rig(bench);
+  QpContext& other = rig.add_qp(Qpn{0x12});
+  rig.gather.accept_when([](Cycle now) { return now.count % 4 == 0 && now > Cycle{100}; });
+  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 100, 8 * 1024, 0x2f00));
+  rig.in.push(Cycle{9}, rig.request(other, kReadRequest, 200, 8 * 1024, 0x5f80));
+  bench.run();
+  EXPECT_EQ(rig.answers.size(), 16u);
+  EXPECT_EQ(rig.gather.pieces().size(), 16u + 2 * 2) << "two pages begin inside each READ";
+  std::string turns;
+  for (const GatherSegment& s : rig.gather.pieces()) turns += s.va < 0x5f80 ? 'a' : 'b';
+  EXPECT_EQ(turns.substr(0, 10), "aaabbababa") << "two pieces, one more response before the other QP's READ came";
+  rig.expect_clean();
+}
+
+TEST(AckGenerator, AResponseOfWhichOnePieceFailsIsANak) {  // R7
+  for (const std::uint64_t failing : {0x2ffeu, 0x3000u}) {
+    for (const std::uint8_t syndrome : {kNakRemoteAccess, kNakRemoteOperation}) {
+      Bench bench;
+      Rig rig(bench);
+      auto& failures = bench.sink(rig.dut.failures);
+      rig.gather.fail_at(failing, syndrome);
+      rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 7, 600, 0x2f00));
+      bench.run();
+      ASSERT_EQ(rig.answers.size(), 1u);
+      EXPECT_EQ(rig.answers[0].syndrome, syndrome);
+      EXPECT_EQ(rig.answers[0].msn, 0u);
+      EXPECT_EQ(rig.answers[0].payload_bytes, 0u);
+      EXPECT_EQ(rig.psn(0), 7u);
+      EXPECT_EQ(rig.dut.counters().memory_errors, 1u);
+      ASSERT_EQ(failures.size(), 1u);
+      EXPECT_EQ(failures.value(0).event,
+                syndrome == kNakRemoteAccess ? EventType::kQpAccessError : EventType::kQpFatal);
+    }
+  }
+}
+
+TEST(AckGenerator, TheWayBackIsReadFromTheFrame) {  // core/responder/response.h, R1
+  for (const Encapsulation e : {Encapsulation::kRoceV2Ipv4, Encapsulation::kRoceV2Ipv6, Encapsulation::kRoceV1,
+                                Encapsulation::kIbLocal, Encapsulation::kIbGlobal}) {
+    Bench bench;
+    Rig rig(bench);
+    const Headers request = request_headers(e, Transport::kRc, kSendOnly, Psn{1});
+    rig.in.push(Cycle{9}, rig.request(rig.qp, kSendOnly, 1, 8, 0x1000, e));
+    rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 2, 8, 0x1000, e));
+    bench.run();
+    ASSERT_EQ(rig.answers.size(), 2u);
+    for (const Headers& h : rig.answers) {
+      EXPECT_EQ(h.encapsulation, e);
+      EXPECT_EQ(h.source, request.destination);
+      EXPECT_EQ(h.destination, request.source);
+      if (h.link == LinkLayer::kEthernet) {
+        EXPECT_EQ(h.destination_mac, request.source_mac);
+      } else {
+        EXPECT_EQ(h.destination_lid, request.source_lid);
+      }
+      EXPECT_EQ(h.pkey, request.pkey);
+    }
+    EXPECT_EQ(rig.payloads[1], rig.host_bytes(0x1000, 8));
+    rig.expect_clean();
+  }
+}
+
 TEST(AckGenerator, AnAckBehindAReadWaitsForItsLastResponse) {
   Bench bench;
   Rig rig(bench);
@@ -351,8 +490,7 @@ TEST(AckGenerator, AnAckBehindAReadWaitsForItsLastResponse) {
 TEST(AckGenerator, AnAckOfAnotherQpDoesNotWait) {
   Bench bench;
   Rig rig(bench);
-  QpContext other = test_qp(Transport::kRc);
-  other.qpn = Qpn{0x12};
+  QpContext& other = rig.add_qp(Qpn{0x12});
   rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 1, 2048));
   rig.in.push(Cycle{9}, rig.request(other, kSendOnly, 77));
   bench.run();
@@ -387,8 +525,7 @@ TEST(AckGenerator, ReadsOfOneQpOverlap) {
 TEST(AckGenerator, QpsTakeTurnsInAskingForReadData) {
   Bench bench;
   Rig rig(bench);
-  QpContext other = test_qp(Transport::kRc);
-  other.qpn = Qpn{0x12};
+  QpContext& other = rig.add_qp(Qpn{0x12});
   rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 100, 4096));
   rig.in.push(Cycle{9}, rig.request(other, kReadRequest, 200, 4096));
   bench.run();
@@ -405,7 +542,7 @@ TEST(AckGenerator, NoMoreReadsWaitForMemoryThanAllowed) {
   rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 0, 10240));
   bench.run();
   EXPECT_EQ(rig.answers.size(), 10u);
-  EXPECT_EQ(rig.gather.most_waiting(), 3u);
+  EXPECT_EQ(rig.gather.most_responses(), 3u);
 }
 
 TEST(AckGenerator, AReadWaitsForAResponseBuffer) {
@@ -426,16 +563,16 @@ TEST(AckGenerator, ARequestWaitsWhileTooManyAnswersWait) {  // R1
   params.answers_waiting = 2;
   Bench bench;
   Rig rig(bench, params, 100);
-  const PacketHandle third = rig.request(rig.qp, kReadRequest, 3, 8);
-  const PacketHandle quiet = rig.send(4);
-  rig[quiet].acknowledge = false;
+  AckRequest third = rig.request(rig.qp, kReadRequest, 3, 8);
+  AckRequest quiet = rig.send(4);
+  quiet.acknowledge = false;
   rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 1, 8));
   rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 2, 8));
   rig.in.push(Cycle{9}, third);
   rig.in.push(Cycle{9}, quiet);
   bench.run();
   // The first READ's data is taken in 112 and makes room.
-  EXPECT_EQ(rig[quiet].stamped(Station::kAckGenerator), Cycle{114});
+  EXPECT_EQ(rig.retired_in[quiet.psn.value], Cycle{114});
   EXPECT_EQ(rig.answers.size(), 3u);
   EXPECT_EQ(rig.dut.account()[static_cast<std::size_t>(Activity::kWaitResponse)], 101u);
   rig.expect_clean();
@@ -447,12 +584,10 @@ TEST(AckGenerator, ARequestWaitsWhileTooManyAnswersAreReady) {  // R1
   params.response_cycles = 50;
   Bench bench;
   Rig rig(bench, params);
-  std::vector<PacketHandle> sent;
-  for (std::uint32_t i = 0; i < 5; ++i) sent.push_back(rig.send(i));
-  for (const PacketHandle h : sent) rig.in.push(Cycle{9}, h);
+  for (std::uint32_t i = 0; i < 5; ++i) rig.in.push(Cycle{9}, rig.send(i));
   bench.run();
   // The first is started at once, two are ready; the last finds room when the third is started in 110.
-  EXPECT_EQ(rig[sent[4]].stamped(Station::kAckGenerator), Cycle{111});
+  EXPECT_EQ(rig.retired_in[4], Cycle{111});
   EXPECT_EQ(rig.answers.size(), 5u);
 }
 
@@ -460,18 +595,18 @@ TEST(AckGenerator, ARequestWaitsWhileTooManyAnswersAreReady) {  // R1
 TEST(AckGenerator, AnAckWaitsForNoReadOfAnotherQp) {  // R2, R3
   Bench bench;
   Rig rig(bench, {}, 100);
-  QpContext other = test_qp(Transport::kRc);
-  other.qpn = Qpn{0x12};
-  other.line = 1;
+  QpContext& other = rig.add_qp(Qpn{0x12});
   for (std::uint32_t i = 0; i < 32; ++i) {
     rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, i * 256, 256 * 1024, 0x1000));
   }
-  const PacketHandle write = rig.request(other, kWriteOnly, 5, 64);
+  AckRequest write = rig.request(other, kWriteOnly, 5, 64);
   rig.in.push(Cycle{5000}, write);
   Cycle acknowledged{};
-  rig.tx.on_value([&](Cycle now, const PacketHandle& h) {
-    if (rig[h].op().operation == kAck) acknowledged = now;
-    rig.shared.packets.release(h);
+  rig.tx.on_value([&](Cycle now, const WireFrame& frame) {
+    Headers answer;
+    parse(rig.shared.packets[frame.buffer].frame_view(), frame.link, answer);
+    if (opcode_info(answer.opcode).operation == kAck) acknowledged = now;
+    rig.shared.packets.release(frame.buffer);
   });
   bench.run();
   EXPECT_EQ(rig.dut.counters().read_responses, 32u * 256);
@@ -521,11 +656,8 @@ TEST(AckGenerator, QpsTakeTurnsAndOnlySoManyTogether) {  // R4
     params.responses_per_turn = a_turn;
     Bench bench;
     Rig rig(bench, params);
-    std::vector<QpContext> qps(2, test_qp(Transport::kRc));
     for (std::uint32_t i = 0; i < 2; ++i) {
-      qps[i].qpn = Qpn{20 + i};
-      qps[i].line = i;
-      rig.in.push(Cycle{9}, rig.request(qps[i], kReadRequest, 100 * i, 4 * 1024));
+      rig.in.push(Cycle{9}, rig.request(rig.add_qp(Qpn{20 + i}), kReadRequest, 100 * i, 4 * 1024));
     }
     bench.run();
     ASSERT_EQ(rig.answers.size(), 8u);
@@ -542,8 +674,8 @@ TEST(AckGenerator, AFetchAddIsDoneSavedAndAnswered) {
   Bench bench;
   Rig rig(bench);
   rig.host.store(BusAddress{0x3000}, std::uint64_t{1000});
-  const PacketHandle h = rig.request(rig.qp, kFetchAdd, 5, 8, 0x3000);
-  rig[h].h.swap_add = 7;
+  AckRequest h = rig.request(rig.qp, kFetchAdd, 5, 8, 0x3000);
+  h.operand = 7;
   rig.in.push(Cycle{9}, h);
   bench.run();
   ASSERT_EQ(rig.answers.size(), 1u);
@@ -562,9 +694,9 @@ TEST(AckGenerator, ACompareSwapSwapsOnlyWhenEqual) {
     Bench bench;
     Rig rig(bench);
     rig.host.store(BusAddress{0x3000}, std::uint64_t{1000});
-    const PacketHandle h = rig.request(rig.qp, kCompareSwap, 5, 8, 0x3000);
-    rig[h].h.swap_add = 7;
-    rig[h].h.compare = compare;
+    AckRequest h = rig.request(rig.qp, kCompareSwap, 5, 8, 0x3000);
+    h.operand = 7;
+    h.compare = compare;
     rig.in.push(Cycle{9}, h);
     bench.run();
     ASSERT_EQ(rig.answers.size(), 1u);
@@ -577,11 +709,11 @@ TEST(AckGenerator, AReplayedAtomicAnswersWithTheSavedResult) {
   Bench bench;
   Rig rig(bench);
   rig.host.store(BusAddress{0x3000}, std::uint64_t{1000});
-  const PacketHandle h = rig.request(rig.qp, kFetchAdd, 5, 8, 0x3000);
-  rig[h].h.swap_add = 7;
-  const PacketHandle again = rig.request(rig.qp, kFetchAdd, 5, 8, 0x3000);
-  rig[again].outcome = Outcome::kReplay;
-  rig[again].resource = rig[h].resource;
+  AckRequest h = rig.request(rig.qp, kFetchAdd, 5, 8, 0x3000);
+  h.operand = 7;
+  AckRequest again = rig.request(rig.qp, kFetchAdd, 5, 8, 0x3000);
+  again.outcome = Outcome::kReplay;
+  again.resource = h.resource;
   rig.in.push(Cycle{9}, h);
   rig.in.push(Cycle{9}, again);  // while the first is on its way
   bench.run();
@@ -597,7 +729,7 @@ TEST(AckGenerator, AnAtomicWriteIsDoneThenAnsweredByAReadResponseWithoutData) { 
   Bench bench;
   Rig rig(bench);
   const auto around = rig.host_bytes(0x2ff8, 24);
-  const PacketHandle h = rig.request(rig.qp, kAtomicWrite, 5, 8, 0x3000);
+  AckRequest h = rig.request(rig.qp, kAtomicWrite, 5, 8, 0x3000);
   rig.in.push(Cycle{9}, h);
   rig.in.push(Cycle{9}, rig.send(6));
   bench.run();
@@ -623,15 +755,15 @@ TEST(AckGenerator, AnAtomicWriteIsDoneThenAnsweredByAReadResponseWithoutData) { 
 TEST(AckGenerator, AReplayedAtomicWriteIsAnsweredAndNotWrittenAgain) {  // (R5)
   Bench bench;
   Rig rig(bench);
-  const PacketHandle unsaved = rig.request(rig.qp, kAtomicWrite, 4, 8, 0x3000);
-  rig[unsaved].outcome = Outcome::kReplay;
-  const PacketHandle h = rig.request(rig.qp, kAtomicWrite, 5, 8, 0x3000);
-  const PacketHandle again = rig.request(rig.qp, kAtomicWrite, 5, 8, 0x3000);
-  rig[again].outcome = Outcome::kReplay;
-  rig[again].resource = rig[h].resource;
-  const PacketHandle add = rig.request(rig.qp, kFetchAdd, 6, 8, 0x3000);
-  rig[add].h.swap_add = 1;
-  for (const PacketHandle p : {h, add, again, unsaved}) rig.in.push(Cycle{9}, p);
+  AckRequest unsaved = rig.request(rig.qp, kAtomicWrite, 4, 8, 0x3000);
+  unsaved.outcome = Outcome::kReplay;
+  AckRequest h = rig.request(rig.qp, kAtomicWrite, 5, 8, 0x3000);
+  AckRequest again = rig.request(rig.qp, kAtomicWrite, 5, 8, 0x3000);
+  again.outcome = Outcome::kReplay;
+  again.resource = h.resource;
+  AckRequest add = rig.request(rig.qp, kFetchAdd, 6, 8, 0x3000);
+  add.operand = 1;
+  for (const AckRequest& p : {h, add, again, unsaved}) rig.in.push(Cycle{9}, p);
   bench.run();
   ASSERT_EQ(rig.answers.size(), 3u);
   EXPECT_EQ(rig.operation(2), kReadResponseOnly);
@@ -647,8 +779,8 @@ TEST(AckGenerator, AReplayedAtomicWriteIsAnsweredAndNotWrittenAgain) {  // (R5)
 TEST(AckGenerator, AReplayWithoutASavedResultIsNotAnswered) {
   Bench bench;
   Rig rig(bench);
-  const PacketHandle h = rig.request(rig.qp, kFetchAdd, 5);
-  rig[h].outcome = Outcome::kReplay;
+  AckRequest h = rig.request(rig.qp, kFetchAdd, 5);
+  h.outcome = Outcome::kReplay;
   rig.in.push(Cycle{9}, h);
   rig.in.push(Cycle{9}, rig.send(6));
   bench.run();
@@ -724,10 +856,8 @@ TEST(AckGenerator, AnotherAnswerPushesTheHeldAckOut) {
 TEST(AckGenerator, AcksOfDifferentQpsAreNotJoined) {
   Bench bench;
   Rig rig(bench, coalescing(2, 1000));
-  std::vector<QpContext> qps(20, test_qp(Transport::kRc));
   for (std::uint32_t i = 0; i < 20; ++i) {  // more than can be held: half of queue_depth
-    qps[i].qpn = Qpn{100 + i};
-    rig.in.push(Cycle{9}, rig.request(qps[i], kSendOnly, i));
+    rig.in.push(Cycle{9}, rig.request(rig.add_qp(Qpn{100 + i}), kSendOnly, i));
   }
   bench.run();
   EXPECT_EQ(rig.answers.size(), 20u);
@@ -738,14 +868,15 @@ TEST(AckGenerator, AcksOfDifferentQpsAreNotJoined) {
 TEST(AckGenerator, MemoryThatFailsUnderAReadIsANak) {
   Bench bench;
   Rig rig(bench);
+  auto& failures = bench.sink(rig.dut.failures);
   auto& refusals = bench.sink(rig.dut.refusals);
-  const PacketHandle read = rig.request(rig.qp, kReadRequest, 10, 4096);
-  const PacketHandle ack = rig.send(14);
-  const PacketHandle second = rig.request(rig.qp, kReadRequest, 15, 1024);
-  const PacketHandle atomic = rig.request(rig.qp, kFetchAdd, 16);
-  rig.gather.fail_psn(Psn{11});
-  const PacketHandle late = rig.send(17);
-  for (const PacketHandle h : {read, ack, second, atomic}) rig.in.push(Cycle{9}, h);
+  AckRequest read = rig.request(rig.qp, kReadRequest, 10, 4096);
+  AckRequest ack = rig.send(14);
+  AckRequest second = rig.request(rig.qp, kReadRequest, 15, 1024);
+  AckRequest atomic = rig.request(rig.qp, kFetchAdd, 16);
+  rig.gather.fail_at(0x1400);  // in the second response
+  AckRequest late = rig.send(17);
+  for (const AckRequest& h : {read, ack, second, atomic}) rig.in.push(Cycle{9}, h);
   rig.in.push(Cycle{999}, late);
   bench.run();
   EXPECT_EQ(rig.shared.ledger.counters().accepted, 5u);
@@ -757,7 +888,8 @@ TEST(AckGenerator, MemoryThatFailsUnderAReadIsANak) {
   EXPECT_EQ(refusals.size(), 1u);
   EXPECT_EQ(rig.dut.counters().atomics, 0u);
   EXPECT_EQ(rig.shared.packets.in_use(), 0u);
-  EXPECT_EQ(rig.qp.pins.count(), 1u) << "the report's";
+  EXPECT_EQ(failures.size(), 1u);
+  EXPECT_EQ(rig.qp.pins.count(), 1u) << "for the completion generator";
 }
 
 class UnmappedMemory final : public HostMemory {
@@ -768,27 +900,19 @@ class UnmappedMemory final : public HostMemory {
 
 TEST(AckGenerator, MemoryThatFailsUnderAnAtomicIsANak) {
   Bench bench;
-  auto& unmapped = bench.keep<UnmappedMemory>();
-  auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
-  auto& dut = bench.add<AckGenerator>("dut", AckGeneratorParams{}, shared, 1000u);
-  auto& in = bench.source(dut.in);
-  auto& tx = bench.sink(dut.tx);
-  auto& refusals = bench.sink(dut.refusals);
-  bench.memory(dut.dma, dut.dma_done, unmapped, 10);
-  bench.connect(dut.gather, bench.add<GatherMemory>("gather", unmapped, shared, 1u).in);
-  QpContext qp = test_qp(Transport::kRc);
-  const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
-  set_frame(shared.packets[h], request_headers(Encapsulation::kRoceV2Ipv4, Transport::kRc, kFetchAdd, Psn{3}), {});
-  accept_packet(shared.packets[h], qp);
-  shared.packets[h].acknowledge = true;
-  shared.packets[h].resource = 0;
-  in.push(Cycle{9}, h);
+  Rig rig(bench, {}, 10, 8, {}, &bench.keep<UnmappedMemory>());
+  auto& refusals = bench.sink(rig.dut.refusals);
+  auto& failures = bench.sink(rig.dut.failures);
+  rig.in.push(Cycle{9}, rig.request(rig.qp, kFetchAdd, 3));
   bench.run();
-  ASSERT_EQ(tx.size(), 1u);
-  EXPECT_EQ(shared.packets[h].h.syndrome, 0x63);
+  ASSERT_EQ(rig.answers.size(), 1u);
+  EXPECT_EQ(rig.operation(0), kAck);
+  EXPECT_EQ(rig.answers[0].syndrome, 0x63);
   ASSERT_EQ(refusals.size(), 1u);
-  EXPECT_EQ(refusals.value(0).kind, Refusal::Kind::kError);
-  EXPECT_EQ(qp.pins.count(), 1u) << "the report's";
+  EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures.value(0).event, EventType::kQpFatal);
+  EXPECT_EQ(rig.qp.pins.count(), 1u) << "for the completion generator";
 }
 
 TEST(AckGenerator, CreditsAreCountedWhenAskedFor) {
@@ -796,11 +920,10 @@ TEST(AckGenerator, CreditsAreCountedWhenAskedFor) {
   params.credits = AckCredits::kCounted;
   Bench bench;
   Rig rig(bench, params);
-  QpContext on_srq = test_qp(Transport::kRc);
-  on_srq.uses_srq = true;
+  QpContext& on_srq = rig.add_qp(Qpn{0x12}, true);
   for (QpContext* const of : {&rig.qp, &on_srq}) {
-    const PacketHandle h = rig.request(*of, kSendOnly, of == &rig.qp ? 1 : 2);
-    rig[h].posted_wqes = 100;
+    AckRequest h = rig.request(*of, kSendOnly, of == &rig.qp ? 1 : 2);
+    h.posted_wqes = 100;
     rig.in.push(Cycle{9}, h);
   }
   bench.run();
@@ -821,9 +944,9 @@ TEST(AckGenerator, EveryCycleIsAccountedFor) {
   EXPECT_EQ(spent(Activity::kStarved), 94u);
 }
 
-TEST(AckGenerator, ModesAgreeAndEveryQpIsAnsweredInOrder) {
+TEST(AckGenerator, ModesAndOrdersAgreeAndEveryQpIsAnsweredInOrder) {
   const std::uint64_t seed = test_seed(14);
-  expect_equal_in_all_modes([seed](Bench& bench) {
+  expect_equal_in_all_orders([seed](Bench& bench) {
     std::mt19937_64 random(seed);
     const auto below = [&](std::uint64_t n) { return static_cast<std::uint32_t>(random() % n); };
     AckGeneratorParams params = coalescing(1 + below(4), 1 + below(300));
@@ -835,14 +958,16 @@ TEST(AckGenerator, ModesAgreeAndEveryQpIsAnsweredInOrder) {
     quotas.response = 1 + below(8);
     quotas.receive = 700;
     Rig rig(bench, params, 1 + below(200), 1 + below(4), quotas);
-    std::vector<QpContext> qps(12, test_qp(Transport::kRc));
+    std::vector<QpContext*> qps;
+    for (std::uint32_t i = 0; i < 12; ++i) qps.push_back(&rig.add_qp(Qpn{100 + i}));
     std::vector<std::uint32_t> next_psn(qps.size(), 0);
     std::map<std::uint32_t, std::uint32_t> last_psn;  // by UDP source port, which names the QP
     StateHash digest;
     rig.tx.accept_when([](Cycle c) { return c.count / 32 % 4 != 0; });
-    rig.tx.on_value([&](Cycle now, const PacketHandle& h) {
-      const std::uint32_t port = rig[h].h.udp_source_port;
-      rig.check(h);
+    rig.gather.accept_when([](Cycle c) { return c.count / 16 % 5 != 0; });
+    rig.tx.on_value([&](Cycle now, const WireFrame& frame) {
+      rig.check(frame);
+      const std::uint32_t port = rig.answers.back().udp_source_port;
       const std::uint32_t psn = rig.answers.back().psn.value + 1;
       EXPECT_GT(psn, last_psn[port]);
       last_psn[port] = psn;
@@ -851,10 +976,6 @@ TEST(AckGenerator, ModesAgreeAndEveryQpIsAnsweredInOrder) {
     });
     std::uint64_t cycle = 0;
     std::vector<bool> broken(qps.size());
-    for (std::uint32_t i = 0; i < qps.size(); ++i) {
-      qps[i].qpn = Qpn{100 + i};
-      qps[i].line = i;
-    }
     std::uint64_t unanswered = 0;
     for (int i = 0; i < 600; ++i) {
       const std::uint32_t n = below(qps.size());
@@ -865,13 +986,13 @@ TEST(AckGenerator, ModesAgreeAndEveryQpIsAnsweredInOrder) {
                                   : kind == 2  ? kCompareSwap
                                   : kind == 12 ? kAtomicWrite
                                                : kSendOnly;
-      const PacketHandle h = rig.request(qps[n], operation, next_psn[n], kind == 0 ? bytes : 8, below(8000) * 8);
-      rig[h].h.udp_source_port = static_cast<std::uint16_t>(n + 1);
+      AckRequest h = rig.request(*qps[n], operation, next_psn[n], kind == 0 ? bytes : 8, below(8000) * 8,
+                                 Encapsulation::kRoceV2Ipv4, static_cast<std::uint16_t>(n + 1));
       next_psn[n] += kind == 0 ? std::max(1u, (bytes + 1023) / 1024) : 1;
       if (kind == 4 || (kind == 5 && below(40) == 0)) {
         broken[n] = kind == 5 || broken[n];
-        if (kind == 5) mark_failed(rig[h], DropReason::kInvalidRequest, 0x61, WcStatus::kGeneral);
-        if (kind == 4) rig[h].acknowledge = false;
+        if (kind == 5) mark_failed(h, DropReason::kInvalidRequest, 0x61, WcStatus::kGeneral);
+        if (kind == 4) h.acknowledge = false;
         unanswered += kind == 4;
       }
       cycle += below(4) == 0 ? below(200) : below(3);
@@ -884,7 +1005,7 @@ TEST(AckGenerator, ModesAgreeAndEveryQpIsAnsweredInOrder) {
     EXPECT_GT(rig.dut.counters().atomics, 10u);
     EXPECT_LT(unanswered, 600u);
     rig.expect_clean();
-    for (const QpContext& qp : qps) EXPECT_EQ(qp.pins.count(), 0u);
+    for (const QpContext* of : qps) EXPECT_EQ(of->pins.count(), 0u);
     digest.mix(rig.host.digest());
     digest.mix(bench.state_hash());
     return digest.value();
@@ -895,13 +1016,13 @@ TEST(AckGenerator, TheCompletionGeneratorIsToldOfAQpThatFailsHere) {  // R7
   Bench bench;
   Rig rig(bench);
   auto& failures = bench.sink(rig.dut.failures);
-  rig.gather.fail_psn(Psn{7});
+  rig.gather.fail_at(0x1000);
   rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 7));
   bench.run();
   ASSERT_EQ(rig.answers.size(), 1u);
   EXPECT_EQ(rig.answers[0].syndrome, 0x62);
   ASSERT_EQ(failures.size(), 1u);
-  EXPECT_EQ(failures.value(0).qp, &rig.qp);
+  EXPECT_EQ(failures.value(0).line, rig.qp.line);
   EXPECT_EQ(failures.value(0).event, EventType::kQpAccessError);
   EXPECT_EQ(rig.qp.pins.count(), 1u) << "for the one who is told";
 }

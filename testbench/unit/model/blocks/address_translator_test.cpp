@@ -8,6 +8,7 @@
 
 #include "model/core/responder/refusal.h"
 #include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/request_packets.h"
 
 namespace rxnic {
 namespace {
@@ -28,6 +29,9 @@ AddressTranslatorParams small() {
   return p;
 }
 
+using Segments = std::vector<ScatteredSegment>;     // of one packet
+using GatherSegments = std::vector<GatherSegment>;  // of one response
+
 struct Rig {
   explicit Rig(Bench& b, const AddressTranslatorParams& params = small())
       : bench(b),
@@ -38,14 +42,13 @@ struct Rig {
         out(b.sink(dut.out)),
         gather_in(b.source(dut.gather_in)),
         gather_out(b.sink(dut.gather_out)),
-        memory(b.memory(dut.dma, dut.dma_done, host, kLatency)) {
-    rc.transport = Transport::kRc;
-    uc.transport = Transport::kUc;
-  }
+        memory(b.memory(dut.dma, dut.dma_done, host, kLatency)),
+        rc(place_qp(shared, test_qp(Transport::kRc))),
+        uc(place_qp(shared, test_qp(Transport::kUc))) {}
   static Key key(std::uint32_t n) { return Key{n << 8 | 0x42}; }
   static std::uint64_t va(std::uint32_t n) { return std::uint64_t{n} << 32; }
-  static std::uint64_t bus(std::uint32_t n, std::uint64_t page) {
-    return 0x1'0000'0000u * n + 0x100'0000u + page * 0x2000u;
+  static BusAddress bus(std::uint32_t n, std::uint64_t page, std::uint64_t offset = 0) {
+    return BusAddress{0x1'0000'0000u * n + 0x100'0000u + page * 0x2000u + offset};
   }
   // Region n: `pages` pages of 4 KiB at va(n), page i at bus(n, i).
   MptEntry region(std::uint32_t n, std::uint8_t access = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic,
@@ -59,75 +62,134 @@ struct Rig {
     e.length = pages * 4096;
     e.mtt_base = raw(icm::kMtt) + std::uint64_t{n} * 0x10000;
     host.store(mpt_address(key(n)), e);
-    for (std::uint64_t i = 0; i < pages; ++i) host.store(BusAddress{e.mtt_base + 8 * i}, bus(n, i));
+    for (std::uint64_t i = 0; i < pages; ++i) host.store(BusAddress{e.mtt_base + 8 * i}, raw(bus(n, i)));
     return e;
   }
-  PacketHandle packet(Transport transport, Operation operation) {
-    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
-    Packet& p = shared.packets[h];
-    p.h.opcode = opcode_of(transport, operation);
-    p.qp = transport == Transport::kUc ? &uc : &rc;
-    p.message_sequence = ++p.qp->messages;
-    p.outcome = Outcome::kExecute;
-    p.pd = kPd;
-    return h;
+  // A packet that writes nothing.
+  Segments packet(QpContext& qp, Operation operation, Outcome outcome = Outcome::kExecute) {
+    ScatteredSegment s;
+    s.buffer = shared.packets.allocate(PacketClass::kReceive);
+    s.opcode = opcode_of(qp.transport, operation);
+    s.transport = qp.transport;
+    s.qpn = qp.qpn;
+    s.line = qp.line;
+    s.residence = qp.residence;
+    s.message_sequence = ++qp.messages;
+    s.outcome = outcome;
+    s.acknowledge = is_reliable(qp.transport);
+    s.pd = kPd;
+    return {s};
+  }
+  static void add(Segments& p, Key key, std::uint64_t va, std::uint32_t bytes) {
+    if (p.back().bytes > 0) {
+      p.push_back(p.back());
+      p.back().first = p[p.size() - 2].last = false;
+      p.back().offset = static_cast<std::uint16_t>(p.back().offset + p.back().bytes);
+    }
+    p.back().key = key;
+    p.back().va = va;
+    p.back().bytes = bytes;
   }
   // A SEND with one segment in each of `pages` of region n.
-  PacketHandle send(std::uint32_t n, std::initializer_list<std::uint64_t> pages, std::uint32_t bytes = 64) {
-    const PacketHandle h = packet(Transport::kRc, Operation::kSendOnly);
-    Packet& p = shared.packets[h];
+  Segments send(QpContext& qp, std::uint32_t n, const std::vector<std::uint64_t>& pages, std::uint32_t bytes = 64) {
+    Segments p = packet(qp, Operation::kSendOnly);
+    for (const std::uint64_t page : pages) add(p, key(n), va(n) + 4096 * page + 16, bytes);
+    return p;
+  }
+  Segments send(std::uint32_t n, const std::vector<std::uint64_t>& pages, std::uint32_t bytes = 64) {
+    return send(rc, n, pages, bytes);
+  }
+  // A packet that names a range of region n: of `range` bytes, of which it writes `bytes`.
+  Segments with_range(QpContext& qp, Operation operation, std::uint32_t n, std::uint64_t offset, std::uint32_t range,
+                      std::uint8_t access, Outcome outcome = Outcome::kExecute) {
+    Segments p = packet(qp, operation, outcome);
+    p[0].local_key = key(n);
+    p[0].local_va = va(n) + offset;
+    p[0].local_bytes = range;
+    p[0].access = access;
+    return p;
+  }
+  Segments write(QpContext& qp, std::uint32_t n, std::uint64_t offset, std::uint32_t bytes, std::uint32_t range) {
+    Segments p = with_range(qp, Operation::kWriteOnly, n, offset, range, kRemoteWrite);
+    for (std::uint32_t done = 0; done < bytes;) {
+      const std::uint64_t at = va(n) + offset + done;
+      const auto piece = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes - done, 4096 - at % 4096));
+      add(p, key(n), at, piece);
+      done += piece;
+    }
+    return p;
+  }
+  Segments write(QpContext& qp, std::uint32_t n, std::uint64_t offset, std::uint32_t bytes) {
+    return write(qp, n, offset, bytes, bytes);
+  }
+  // A READ response being made, from `pages` of region n.
+  GatherSegments response(std::uint32_t n, const std::vector<std::uint64_t>& pages, std::uint32_t bytes = 64) {
+    GatherSegments r;
+    const PacketHandle buffer = shared.packets.allocate(PacketClass::kReceive);
     for (const std::uint64_t page : pages) {
-      Segment& s = p.segments[p.segment_count++];
-      s.va = va(n) + 4096 * page + 16;
-      s.key = key(n);
-      s.bytes = bytes;
+      const auto offset = static_cast<std::uint16_t>(58 + bytes * r.size());
+      r.push_back({buffer, false, offset, kPd, key(n), va(n) + 4096 * page + 16, bytes});
     }
-    return h;
+    r.back().last = true;
+    return r;
   }
-  PacketHandle write(Transport transport, std::uint32_t n, std::uint64_t offset, std::uint32_t bytes) {
-    const PacketHandle h = packet(transport, Operation::kWriteOnly);
-    Packet& p = shared.packets[h];
-    p.local_key = key(n);
-    p.local_va = va(n) + offset;
-    p.local_bytes = bytes;
-    p.access = kRemoteWrite;
-    if (bytes > 0) {
-      p.segment_count = 1;
-      p.segments[0].va = p.local_va;
-      p.segments[0].key = p.local_key;
-      p.segments[0].bytes = bytes;
-    }
-    return h;
+  void push(Cycle when, const Segments& p) {
+    for (const ScatteredSegment& s : p) in.push(when, s);
   }
-  Packet& at(PacketHandle h) { return shared.packets[h]; }
+  void push(Cycle when, const GatherSegments& r) {
+    for (const GatherSegment& s : r) gather_in.push(when, s);
+  }
+  // What left of a packet.
+  std::vector<SegmentWrite> left(const Segments& p) const {
+    std::vector<SegmentWrite> found;
+    std::copy_if(out.values().begin(), out.values().end(), std::back_inserter(found),
+                 [&](const SegmentWrite& w) { return w.buffer == p[0].buffer; });
+    return found;
+  }
+  SegmentWrite only(const Segments& p) const {  // of one that leaves as one segment
+    const std::vector<SegmentWrite> found = left(p);
+    EXPECT_EQ(found.size(), 1u);
+    if (found.size() != 1) return {};
+    EXPECT_TRUE(found[0].last);
+    return found[0];
+  }
+  std::size_t packets_out() const {
+    return static_cast<std::size_t>(
+        std::count_if(out.values().begin(), out.values().end(), [](const SegmentWrite& w) { return w.last; }));
+  }
+  std::size_t responses_out() const {
+    return static_cast<std::size_t>(std::count_if(gather_out.values().begin(), gather_out.values().end(),
+                                                  [](const GatherRead& r) { return r.last; }));
+  }
 
   Bench& bench;
   LocalMemory& host;
   NicShared& shared;
   AddressTranslator& dut;
-  Source<PacketHandle>& in;
-  Sink<PacketHandle>& out;
-  Source<PacketHandle>& gather_in;
-  Sink<PacketHandle>& gather_out;
+  Source<ScatteredSegment>& in;
+  Sink<SegmentWrite>& out;
+  Source<GatherSegment>& gather_in;
+  Sink<GatherRead>& gather_out;
   TestMemory& memory;
-  QpContext rc, uc;
+  QpContext& rc;
+  QpContext& uc;
 };
 
 TEST(AddressTranslator, HitComesAfterHitCycles) {  // R1
   Bench bench;
   Rig rig(bench);
   rig.region(1);
-  rig.in.push(Cycle{0}, rig.send(1, {0}));  // fills the caches
-  const PacketHandle h = rig.send(1, {1});
-  rig.in.push(Cycle{999}, h);
+  rig.push(Cycle{0}, rig.send(1, {0}));  // fills the caches
+  const Segments p = rig.send(1, {1});
+  rig.push(Cycle{999}, p);
   bench.run_to(Cycle{1001});
   EXPECT_EQ(bench.engine().links()[1]->transfers(), 1u);  // the link at `out`
   bench.run_to(Cycle{1002});
   EXPECT_EQ(bench.engine().links()[1]->transfers(), 2u);
   bench.run();
   EXPECT_EQ(rig.out.cycle(1), Cycle{1002});
-  EXPECT_EQ(rig.at(h).segments[0].bus, BusAddress{Rig::bus(1, 1) + 16});
-  EXPECT_EQ(rig.at(h).stamped(Station::kAddressTranslator), Cycle{1002});
+  EXPECT_EQ(rig.only(p).address, Rig::bus(1, 1, 16));
+  EXPECT_EQ(rig.shared.packets[p[0].buffer].stamped(Station::kAddressTranslator), Cycle{1002});
   EXPECT_EQ(rig.dut.counters().mpt_hits, 1u);
   EXPECT_EQ(rig.dut.counters().mtt_hits, 1u);
 }
@@ -136,29 +198,55 @@ TEST(AddressTranslator, EachSegmentTakesACycle) {  // R1
   Bench bench;
   Rig rig(bench);
   rig.region(1);
-  rig.in.push(Cycle{0}, rig.send(1, {0}));
-  rig.in.push(Cycle{999}, rig.send(1, {0, 1, 2, 3}));
-  rig.in.push(Cycle{999}, rig.send(1, {0}));
-  rig.in.push(Cycle{999}, rig.send(1, {0}));
+  rig.push(Cycle{0}, rig.send(1, {0, 8}));
+  Segments p = rig.send(1, {0, 1, 2, 9});
+  rig.push(Cycle{999}, p);
+  rig.push(Cycle{999}, rig.send(1, {0}));
+  rig.push(Cycle{999}, rig.send(1, {0}));
   bench.run();
-  ASSERT_EQ(rig.out.size(), 4u);
-  EXPECT_EQ(rig.out.cycle(1), Cycle{1000 + 3 + 2});
-  EXPECT_EQ(rig.out.cycle(2), Cycle{1000 + 4 + 2});
-  EXPECT_EQ(rig.out.cycle(3), Cycle{1000 + 5 + 2});
+  ASSERT_EQ(rig.out.size(), 2 + 4 + 2u);
+  for (std::uint32_t n = 0; n < 6; ++n) EXPECT_EQ(rig.out.cycle(2 + n), Cycle{1000 + n + 2});
+  EXPECT_EQ(rig.dut.counters().packets, 4u);
+  EXPECT_EQ(rig.shared.packets[p[0].buffer].stamped(Station::kAddressTranslator), Cycle{1005}) << "with its last one";
+}
+
+TEST(AddressTranslator, SegmentsGoOnWithTheirAddressAndTheirPacket) {  // R1
+  Bench bench;
+  Rig rig(bench);
+  rig.region(1);
+  Segments p = rig.send(1, {3, 8, 5}, 100);
+  for (ScatteredSegment& s : p) {
+    s.completes = true;
+    s.byte_count = 300;
+    s.area = s.first ? BufferArea::kScratch : BufferArea::kFrame;
+  }
+  rig.push(Cycle{0}, p);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 3u);
+  const std::uint64_t pages[] = {3, 8, 5};
+  for (std::uint32_t n = 0; n < 3; ++n) {
+    const SegmentWrite& w = rig.out.value(n);
+    EXPECT_EQ(w.address, Rig::bus(1, pages[n], 16));
+    EXPECT_EQ(w.bytes, 100u);
+    EXPECT_EQ(w.offset, 100 * n);
+    EXPECT_EQ(w.area, n == 0 ? BufferArea::kScratch : BufferArea::kFrame);
+    EXPECT_EQ(w.last, n == 2);
+    EXPECT_EQ(first_difference<CompletionRequest>(w, p[n]), "");
+  }
 }
 
 TEST(AddressTranslator, MissReadsTheRegionAndThenThePage) {  // R2
   Bench bench;
   Rig rig(bench);
   rig.region(1);
-  const PacketHandle h = rig.send(1, {9});
-  rig.in.push(Cycle{9}, h);
+  const Segments p = rig.send(1, {9});
+  rig.push(Cycle{9}, p);
   bench.run_to(Cycle{10 + 2 * kWalk - 1});
   EXPECT_EQ(rig.dut.activity(), Activity::kWaitTranslation);
   bench.run();
   ASSERT_EQ(rig.out.size(), 1u);
   EXPECT_EQ(rig.out.cycle(0), Cycle{10 + 2 * kWalk + 2});
-  EXPECT_EQ(rig.at(h).segments[0].bus, BusAddress{Rig::bus(1, 9) + 16});
+  EXPECT_EQ(rig.only(p).address, Rig::bus(1, 9, 16));
   ASSERT_EQ(rig.memory.log().size(), 2u);
   EXPECT_EQ(rig.memory.log()[0].request.address, mpt_address(Rig::key(1)));
   EXPECT_EQ(rig.memory.log()[1].request.address, icm::kMtt + (0x10000 + 64));
@@ -166,15 +254,28 @@ TEST(AddressTranslator, MissReadsTheRegionAndThenThePage) {  // R2
   EXPECT_EQ(rig.dut.counters().mtt_misses, 1u);
 }
 
+TEST(AddressTranslator, WhatIsBeforeAMissGoesOn) {  // R2
+  Bench bench;
+  Rig rig(bench);
+  rig.region(1);
+  rig.push(Cycle{0}, rig.send(1, {0}));
+  rig.push(Cycle{999}, rig.send(1, {0, 9, 1}));
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 4u);
+  EXPECT_EQ(rig.out.cycle(1), Cycle{1002});
+  EXPECT_EQ(rig.out.cycle(2), Cycle{1001 + kWalk + 2});
+  EXPECT_EQ(rig.out.cycle(3), Cycle{1001 + kWalk + 3});
+}
+
 TEST(AddressTranslator, OneMttLineHoldsEightPages) {  // R2
   Bench bench;
   Rig rig(bench);
   rig.region(1);
-  const PacketHandle h = rig.send(1, {0, 1, 2, 3, 4, 5, 6, 7});
-  rig.in.push(Cycle{0}, h);
+  rig.push(Cycle{0}, rig.send(1, {0, 1, 2, 3, 4, 5, 6, 7}));
   bench.run();
   EXPECT_EQ(rig.dut.counters().walks, 2u);
-  for (std::uint64_t i = 0; i < 8; ++i) EXPECT_EQ(rig.at(h).segments[i].bus, BusAddress{Rig::bus(1, i) + 16});
+  ASSERT_EQ(rig.out.size(), 8u);
+  for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(rig.out.value(i).address, Rig::bus(1, i, 16));
 }
 
 TEST(AddressTranslator, RemoteRangeIsCheckedWhole) {  // R3
@@ -182,23 +283,49 @@ TEST(AddressTranslator, RemoteRangeIsCheckedWhole) {  // R3
   Rig rig(bench);
   rig.region(1);
   auto& refusals = bench.sink(rig.dut.refusals);
-  const PacketHandle good = rig.write(Transport::kRc, 1, 0, 1024);
-  rig.at(good).local_bytes = 16 * 4096;  // FIRST: the RETH's length
-  const PacketHandle bad = rig.write(Transport::kRc, 1, 0, 1024);
-  rig.at(bad).local_bytes = 16 * 4096 + 1;
-  rig.in.push(Cycle{0}, good);
-  rig.in.push(Cycle{0}, bad);
+  const Segments good = rig.write(rig.rc, 1, 0, 1024, 16 * 4096);  // FIRST: the RETH's length
+  const Segments bad = rig.write(rig.rc, 1, 0, 1024, 16 * 4096 + 1);
+  rig.push(Cycle{0}, good);
+  rig.push(Cycle{0}, bad);
   bench.run();
-  EXPECT_EQ(rig.at(good).outcome, Outcome::kExecute);
-  EXPECT_EQ(rig.at(good).segments[0].bus, BusAddress{Rig::bus(1, 0)});
-  EXPECT_EQ(rig.at(bad).outcome, Outcome::kNak);
-  EXPECT_EQ(rig.at(bad).syndrome, 0x62);
-  EXPECT_EQ(rig.at(bad).drop_reason, DropReason::kRemoteAccess);
-  EXPECT_EQ(rig.at(bad).segment_count, 0u);
+  EXPECT_EQ(rig.only(good).outcome, Outcome::kExecute);
+  EXPECT_EQ(rig.only(good).address, Rig::bus(1, 0));
+  EXPECT_EQ(rig.only(bad).outcome, Outcome::kNak);
+  EXPECT_EQ(rig.only(bad).syndrome, 0x62);
+  EXPECT_EQ(rig.only(bad).drop_reason, DropReason::kRemoteAccess);
+  EXPECT_EQ(rig.only(bad).bytes, 0u);
   ASSERT_EQ(refusals.size(), 1u);
-  EXPECT_EQ(refusals.value(0).kind, Refusal::Kind::kError);
-  EXPECT_EQ(refusals.value(0).qp, &rig.rc);
+  EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
+  EXPECT_EQ(refusals.value(0).line, rig.rc.line);
   EXPECT_EQ(rig.dut.counters().remote_errors, 1u);
+}
+
+TEST(AddressTranslator, ARangeThatFailsWritesNothingOfItsPacket) {  // R3: before the packet's first segment
+  Bench bench;
+  Rig rig(bench);
+  rig.region(1);
+  const Segments bad = rig.write(rig.rc, 1, 4096 - 512, 1024, 16 * 4096);  // two segments, each of which is allowed
+  ASSERT_EQ(bad.size(), 2u);
+  rig.push(Cycle{0}, bad);
+  bench.run();
+  EXPECT_EQ(rig.only(bad).syndrome, 0x62);
+  EXPECT_EQ(rig.only(bad).bytes, 0u);
+}
+
+TEST(AddressTranslator, TheRangeIsCheckedOnceAPacket) {  // R3
+  Bench bench;
+  Rig rig(bench);
+  rig.region(1);
+  rig.push(Cycle{0}, rig.send(1, {0}));
+  Segments p = rig.write(rig.rc, 1, 4096 - 512, 1024);
+  p[1].local_bytes = 17 * 4096;  // at which nobody looks
+  rig.push(Cycle{999}, p);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 3u);
+  EXPECT_EQ(rig.out.cycle(1), Cycle{1002});
+  EXPECT_EQ(rig.out.cycle(2), Cycle{1003});
+  EXPECT_EQ(rig.out.value(2).address, Rig::bus(1, 1));
+  EXPECT_EQ(rig.dut.counters().remote_errors, 0u);
 }
 
 TEST(AddressTranslator, RemoteRightsKeyAndDomainAreChecked) {  // R3
@@ -206,35 +333,44 @@ TEST(AddressTranslator, RemoteRightsKeyAndDomainAreChecked) {  // R3
     Bench bench;
     Rig rig(bench);
     rig.region(1, what == 0 ? kLocalWrite | kRemoteRead : kLocalWrite | kRemoteWrite);
-    const PacketHandle h = rig.write(Transport::kRc, 1, 0, 64);
-    if (what == 1) rig.at(h).local_key = Key{raw(Rig::key(1)) ^ 1};
-    if (what == 2) rig.at(h).pd = Pdn{8};
-    rig.in.push(Cycle{0}, h);
+    Segments p = rig.write(rig.rc, 1, 0, 64);
+    if (what == 1) p[0].local_key = Key{raw(Rig::key(1)) ^ 1};
+    if (what == 2) p[0].pd = Pdn{8};
+    rig.push(Cycle{0}, p);
     bench.run();
-    EXPECT_EQ(rig.at(h).syndrome, 0x62) << what;
+    EXPECT_EQ(rig.only(p).syndrome, 0x62) << what;
+    EXPECT_EQ(rig.only(p).bytes, 0u) << what;
   }
 }
 
 TEST(AddressTranslator, UcGivesUpTheMessageOnly) {  // R3
   Bench bench;
   Rig rig(bench);
+  auto& refusals = bench.sink(rig.dut.refusals);
   rig.region(1, kLocalWrite);
-  const PacketHandle h = rig.write(Transport::kUc, 1, 0, 64);
-  rig.in.push(Cycle{0}, h);
+  const Segments bad = rig.write(rig.uc, 1, 0, 64);
+  Segments same = rig.write(rig.uc, 1, 64, 64);
+  same[0].message_sequence = bad[0].message_sequence;
+  const Segments next = rig.send(rig.uc, 1, {0});
+  for (const Segments& p : {bad, same, next}) rig.push(Cycle{0}, p);
   bench.run();
-  EXPECT_EQ(rig.at(h).outcome, Outcome::kDrop);
-  EXPECT_EQ(rig.at(h).drop_reason, DropReason::kRemoteAccess);
-  EXPECT_FALSE(rig.at(h).acknowledge);
-  EXPECT_NE(rig.uc.state, QpState::kError);
+  EXPECT_EQ(rig.only(bad).outcome, Outcome::kDrop);
+  EXPECT_EQ(rig.only(bad).drop_reason, DropReason::kRemoteAccess);
+  EXPECT_FALSE(rig.only(bad).acknowledge);
+  EXPECT_FALSE(rig.only(bad).fails_qp);
+  EXPECT_EQ(rig.only(same).drop_reason, DropReason::kSquashed);
+  EXPECT_EQ(rig.only(same).bytes, 0u);
+  EXPECT_EQ(rig.only(next).outcome, Outcome::kExecute);
+  EXPECT_EQ(refusals.size(), 0u) << "the QP stays as it is";
 }
 
 TEST(AddressTranslator, LengthZeroIsNotChecked) {  // R3
   Bench bench;
   Rig rig(bench);
-  const PacketHandle h = rig.write(Transport::kRc, 99, 0, 0);
-  rig.in.push(Cycle{9}, h);
+  const Segments p = rig.write(rig.rc, 99, 0, 0);
+  rig.push(Cycle{9}, p);
   bench.run();
-  EXPECT_EQ(rig.at(h).outcome, Outcome::kExecute);
+  EXPECT_EQ(rig.only(p).outcome, Outcome::kExecute);
   EXPECT_EQ(rig.out.cycle(0), Cycle{12});
   EXPECT_EQ(rig.dut.counters().walks, 0u);
 }
@@ -242,31 +378,51 @@ TEST(AddressTranslator, LengthZeroIsNotChecked) {  // R3
 TEST(AddressTranslator, AnswerIntoABadBufferIsALocalError) {  // R3
   Bench bench;
   Rig rig(bench);
+  auto& refusals = bench.sink(rig.dut.refusals);
   rig.region(1, kRemoteRead);
-  const PacketHandle h = rig.packet(Transport::kRc, Operation::kReadResponseOnly);
-  rig.at(h).outcome = Outcome::kAnswer;
-  rig.at(h).local_key = Rig::key(1);
-  rig.at(h).local_va = Rig::va(1);
-  rig.at(h).local_bytes = 64;
-  rig.in.push(Cycle{0}, h);
+  Segments p = rig.with_range(rig.rc, Operation::kReadResponseOnly, 1, 0, 64, 0, Outcome::kAnswer);
+  Rig::add(p, Rig::key(1), Rig::va(1), 64);
+  rig.push(Cycle{0}, p);
   bench.run();
-  EXPECT_EQ(rig.at(h).drop_reason, DropReason::kLocalOperation);
-  EXPECT_EQ(rig.at(h).status, WcStatus::kLocalProtection);
+  EXPECT_EQ(rig.only(p).drop_reason, DropReason::kLocalOperation);
+  EXPECT_EQ(rig.only(p).status, WcStatus::kLocalProtection);
+  EXPECT_EQ(rig.only(p).bytes, 0u);
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(refusals.value(0).kind, RefusalKind::kRequestError);
+  EXPECT_EQ(refusals.value(0).request, p[0].message_sequence);
+}
+
+TEST(AddressTranslator, AnswersBehindOneThatFailedWriteNothing) {  // R6 (core/responder/refusal.h, R5)
+  Bench bench;
+  Rig rig(bench);
+  rig.region(1, kRemoteRead);
+  rig.region(2);
+  const auto answer = [&](std::uint32_t n) {
+    Segments p = rig.with_range(rig.rc, Operation::kReadResponseOnly, n, 0, 128, 0, Outcome::kAnswer);
+    Rig::add(p, Rig::key(n), Rig::va(n), 64);
+    Rig::add(p, Rig::key(n), Rig::va(n) + 4096, 64);
+    rig.push(Cycle{0}, p);
+    return p;
+  };
+  answer(1);
+  const Segments behind = answer(2);
+  bench.run();
+  for (const SegmentWrite& w : rig.left(behind)) {
+    EXPECT_EQ(w.outcome, Outcome::kDrop);
+    EXPECT_EQ(w.bytes, 0u);
+  }
+  EXPECT_TRUE(rig.left(behind).back().last);
 }
 
 TEST(AddressTranslator, AtomicGetsItsBusAddress) {  // R3
   Bench bench;
   Rig rig(bench);
   rig.region(1);
-  const PacketHandle h = rig.packet(Transport::kRc, Operation::kFetchAdd);
-  rig.at(h).local_key = Rig::key(1);
-  rig.at(h).local_va = Rig::va(1) + 4096 * 3 + 8;
-  rig.at(h).local_bytes = 8;
-  rig.at(h).access = kRemoteAtomic;
-  rig.in.push(Cycle{0}, h);
+  const Segments p = rig.with_range(rig.rc, Operation::kFetchAdd, 1, 4096 * 3 + 8, 8, kRemoteAtomic);
+  rig.push(Cycle{0}, p);
   bench.run();
-  EXPECT_EQ(rig.at(h).segment_count, 0u);
-  EXPECT_EQ(rig.at(h).segments[0].bus, BusAddress{Rig::bus(1, 3) + 8});
+  EXPECT_EQ(rig.only(p).bytes, 0u);
+  EXPECT_EQ(rig.only(p).bus, Rig::bus(1, 3, 8));
 }
 
 TEST(AddressTranslator, AtomicWriteNeedsTheRightToWriteAndIsNotLookedUpAgain) {  // R3, R6
@@ -275,50 +431,105 @@ TEST(AddressTranslator, AtomicWriteNeedsTheRightToWriteAndIsNotLookedUpAgain) { 
   rig.region(1, kRemoteWrite);
   rig.region(2, kRemoteAtomic | kRemoteRead);
   const auto packet = [&](std::uint32_t region, Outcome outcome) {
-    const PacketHandle h = rig.packet(Transport::kRc, Operation::kAtomicWrite);
-    rig.at(h).outcome = outcome;
-    rig.at(h).local_key = Rig::key(region);
-    rig.at(h).local_va = Rig::va(region) + 4096 * 3 + 8;
-    rig.at(h).local_bytes = 8;
-    rig.at(h).access = kRemoteWrite;
-    rig.in.push(Cycle{0}, h);
-    return h;
+    Segments p = rig.with_range(rig.rc, Operation::kAtomicWrite, region, 4096 * 3 + 8, 8, kRemoteWrite, outcome);
+    rig.push(Cycle{0}, p);
+    return p;
   };
-  const PacketHandle good = packet(1, Outcome::kExecute), replay = packet(9, Outcome::kReplay),
-                     bad = packet(2, Outcome::kExecute);
+  const Segments good = packet(1, Outcome::kExecute), replay = packet(9, Outcome::kReplay),
+                 bad = packet(2, Outcome::kExecute);
   bench.run();
-  EXPECT_EQ(rig.at(good).outcome, Outcome::kExecute);
-  EXPECT_EQ(rig.at(good).segment_count, 0u);
-  EXPECT_EQ(rig.at(good).segments[0].bus, BusAddress{Rig::bus(1, 3) + 8});
-  EXPECT_EQ(rig.at(replay).outcome, Outcome::kReplay);
-  EXPECT_EQ(rig.at(bad).drop_reason, DropReason::kRemoteAccess);
-  EXPECT_EQ(rig.at(bad).syndrome, 0x62);
+  EXPECT_EQ(rig.only(good).outcome, Outcome::kExecute);
+  EXPECT_EQ(rig.only(good).bytes, 0u);
+  EXPECT_EQ(rig.only(good).bus, Rig::bus(1, 3, 8));
+  EXPECT_EQ(rig.only(replay).outcome, Outcome::kReplay);
+  EXPECT_EQ(rig.only(bad).drop_reason, DropReason::kRemoteAccess);
+  EXPECT_EQ(rig.only(bad).syndrome, 0x62);
 }
 
 TEST(AddressTranslator, BadLkeyIsALocalErrorWithNak63) {  // R4
   Bench bench;
   Rig rig(bench);
   rig.region(1, kRemoteWrite);  // no local write
-  const PacketHandle h = rig.send(1, {0});
-  rig.at(h).wqe_slot = 5;
-  rig.in.push(Cycle{0}, h);
+  Segments p = rig.send(1, {0});
+  p[0].wqe_slot = 5;
+  rig.push(Cycle{0}, p);
   bench.run();
-  EXPECT_EQ(rig.at(h).syndrome, 0x63);
-  EXPECT_EQ(rig.at(h).status, WcStatus::kLocalProtection);
-  EXPECT_TRUE(rig.at(h).completes);
+  EXPECT_EQ(rig.only(p).syndrome, 0x63);
+  EXPECT_EQ(rig.only(p).status, WcStatus::kLocalProtection);
+  EXPECT_TRUE(rig.only(p).completes);
+  EXPECT_EQ(rig.only(p).bytes, 0u);
   EXPECT_EQ(rig.dut.counters().local_errors, 1u);
 }
 
-TEST(AddressTranslator, OneBadSegmentOfManyWritesNothing) {  // R4
+TEST(AddressTranslator, WhatIsBeforeASegmentThatFailsHasGoneOnAndTheRestEndsHere) {  // R4
+  Bench bench;
+  Rig rig(bench);
+  auto& refusals = bench.sink(rig.dut.refusals);
+  rig.region(1);
+  rig.push(Cycle{0}, rig.send(1, {0, 8}));
+  Segments p = rig.send(1, {0, 1, 2, 3, 4});
+  p[2].va = Rig::va(1) + 16 * 4096 - 63;  // one byte beyond
+  const Segments behind = rig.send(1, {0, 1}), others = rig.send(rig.uc, 1, {0});
+  rig.push(Cycle{999}, p);
+  rig.push(Cycle{999}, behind);
+  rig.push(Cycle{999}, others);
+  bench.run();
+  const std::vector<SegmentWrite> left = rig.left(p);
+  ASSERT_EQ(left.size(), 3u);
+  for (std::uint32_t n = 0; n < 2; ++n) {
+    EXPECT_EQ(left[n].outcome, Outcome::kExecute);
+    EXPECT_EQ(left[n].bytes, 64u);
+    EXPECT_EQ(left[n].address, Rig::bus(1, n, 16));
+    EXPECT_FALSE(left[n].last);
+  }
+  EXPECT_EQ(left[2].outcome, Outcome::kNak);
+  EXPECT_EQ(left[2].syndrome, 0x63);
+  EXPECT_EQ(left[2].bytes, 0u);
+  EXPECT_TRUE(left[2].last) << "the packet goes on with it";
+  EXPECT_EQ(rig.out.cycle(4), Cycle{1000 + 2 + 2});
+  for (const SegmentWrite& w : rig.left(behind)) {
+    EXPECT_EQ(w.drop_reason, DropReason::kSquashed);
+    EXPECT_EQ(w.bytes, 0u);
+  }
+  EXPECT_TRUE(rig.left(behind).back().last);
+  EXPECT_EQ(rig.only(others).bytes, 64u) << "another QP's";
+  EXPECT_EQ(rig.out.cycle(rig.out.size() - 1), Cycle{1000 + 7 + 2}) << "a segment that ends here takes a cycle";
+  EXPECT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(rig.dut.counters().local_errors, 1u);
+  EXPECT_EQ(rig.dut.counters().packets, 4u);
+}
+
+TEST(AddressTranslator, TheRestOfAPacketThatFailedEndsHereWheneverItComes) {  // R4
+  Bench bench;
+  Rig rig(bench);
+  rig.region(1, kLocalWrite);
+  const Segments p = rig.write(rig.uc, 1, 4096 - 64, 4096 + 128);
+  ASSERT_EQ(p.size(), 3u);
+  const Segments next = rig.send(rig.uc, 1, {0});
+  rig.in.push(Cycle{0}, p[0]);
+  rig.in.push(Cycle{1000}, p[1]);
+  rig.in.push(Cycle{2000}, p[2]);
+  rig.push(Cycle{3000}, next);
+  bench.run();
+  EXPECT_EQ(rig.only(p).drop_reason, DropReason::kRemoteAccess);
+  EXPECT_EQ(rig.only(next).bytes, 64u) << "another message";
+  EXPECT_EQ(rig.out.cycle(1), Cycle{3001 + kWalk + 2});
+}
+
+TEST(AddressTranslator, APacketBehindAFailedLastSegmentIsWhole) {  // R4
   Bench bench;
   Rig rig(bench);
   rig.region(1);
-  const PacketHandle h = rig.send(1, {0, 1, 2});
-  rig.at(h).segments[2].va = Rig::va(1) + 16 * 4096 - 63;  // one byte beyond
-  rig.in.push(Cycle{0}, h);
+  Segments p = rig.send(1, {0, 1});
+  p[1].key = Rig::key(9);
+  const Segments next = rig.send(rig.uc, 1, {0, 1});
+  rig.push(Cycle{0}, p);
+  rig.push(Cycle{0}, next);
   bench.run();
-  EXPECT_EQ(rig.at(h).segment_count, 0u);
-  EXPECT_EQ(rig.at(h).outcome, Outcome::kNak);
+  EXPECT_EQ(rig.left(p).size(), 2u);
+  EXPECT_EQ(rig.left(p)[1].outcome, Outcome::kNak);
+  ASSERT_EQ(rig.left(next).size(), 2u);
+  EXPECT_EQ(rig.left(next)[1].address, Rig::bus(1, 1, 16));
 }
 
 TEST(AddressTranslator, UnmappedPageTableIsAnError) {  // R4
@@ -339,7 +550,7 @@ TEST(AddressTranslator, UnmappedPageTableIsAnError) {  // R4
   auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
   auto& dut = bench.add<AddressTranslator>("dut", small(), shared);
   auto& in = bench.source(dut.in);
-  bench.sink(dut.out);
+  auto& out = bench.sink(dut.out);
   bench.memory(dut.dma, dut.dma_done, no_mtt, kLatency);
   MptEntry e;
   e.key = 0x142;
@@ -348,55 +559,76 @@ TEST(AddressTranslator, UnmappedPageTableIsAnError) {  // R4
   e.length = 4096;
   e.mtt_base = raw(icm::kMtt);
   host.store(mpt_address(Key{0x142}), e);
-  QpContext qp;
-  qp.transport = Transport::kRc;
-  const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
-  Packet& p = shared.packets[h];
-  p.qp = &qp;
-  p.outcome = Outcome::kExecute;
-  p.h.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
-  p.segment_count = 1;
-  p.segments[0].key = Key{0x142};
-  p.segments[0].va = 0;
-  p.segments[0].bytes = 8;
-  in.push(Cycle{0}, h);
+  ScatteredSegment s;
+  s.line = place_qp(shared, test_qp(Transport::kRc)).line;
+  s.transport = Transport::kRc;
+  s.outcome = Outcome::kExecute;
+  s.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
+  s.key = Key{0x142};
+  s.bytes = 8;
+  in.push(Cycle{0}, s);
   bench.run();
-  EXPECT_EQ(p.drop_reason, DropReason::kLocalOperation);
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(out.value(0).drop_reason, DropReason::kLocalOperation);
+  EXPECT_EQ(out.value(0).bytes, 0u);
 }
 
-TEST(AddressTranslator, ResponseThatMayNotBeReadComesBackAsNak) {  // R5
+TEST(AddressTranslator, SegmentsOfAResponseThatMayNotBeReadGoOnAsFailed) {  // R5
   Bench bench;
   Rig rig(bench);
   rig.region(1, kLocalWrite);
   rig.region(2);
-  PacketHandle made[2];
-  for (std::uint32_t i = 0; i < 2; ++i) {
-    made[i] = rig.send(i + 1, {0, 1});
-    rig.at(made[i]).role = PacketRole::kResponse;
-    rig.at(made[i]).access = kRemoteRead;
-    rig.at(made[i]).qp = nullptr;
-    rig.gather_in.push(Cycle{0}, made[i]);
-  }
+  const GatherSegments forbidden = rig.response(1, {0, 1}), allowed = rig.response(2, {0, 1});
+  GatherSegments half = rig.response(2, {0, 1});
+  half[1].va = Rig::va(2) + 16 * 4096 - 63;  // one byte beyond
+  for (const GatherSegments& r : {forbidden, allowed, half}) rig.push(Cycle{0}, r);
   bench.run();
-  EXPECT_EQ(rig.at(made[0]).outcome, Outcome::kNak);
-  EXPECT_EQ(rig.at(made[0]).syndrome, 0x62);
-  EXPECT_EQ(rig.at(made[0]).segment_count, 0u);
-  EXPECT_EQ(rig.at(made[1]).outcome, Outcome::kExecute);
-  EXPECT_EQ(rig.at(made[1]).segments[1].bus, BusAddress{Rig::bus(2, 1) + 16});
-  EXPECT_EQ(rig.gather_out.values(), (std::vector{made[0], made[1]}));
+  ASSERT_EQ(rig.gather_out.size(), 6u);
+  const bool failed[] = {true, true, false, false, false, true};
+  for (std::uint32_t n = 0; n < 6; ++n) {
+    const GatherRead& r = rig.gather_out.value(n);
+    const GatherSegments& of = n < 2 ? forbidden : n < 4 ? allowed : half;
+    EXPECT_EQ(r.failed, failed[n]) << n;
+    EXPECT_EQ(r.buffer, of[0].buffer);
+    EXPECT_EQ(r.last, n % 2 == 1);
+    EXPECT_EQ(r.offset, of[n % 2].offset);
+    EXPECT_EQ(r.bytes, 64u);
+    if (!r.failed) {
+      EXPECT_EQ(r.address, Rig::bus(2, n % 2, 16));
+    }
+  }
+  EXPECT_EQ(rig.dut.counters().gathers, 3u) << "responses";
+  EXPECT_EQ(rig.dut.counters().remote_errors, 2u) << "responses, too";
+}
+
+TEST(AddressTranslator, TheDomainOfAResponseIsChecked) {  // R5
+  Bench bench;
+  Rig rig(bench);
+  rig.region(1);
+  GatherSegments r = rig.response(1, {0});
+  r[0].pd = Pdn{8};
+  rig.push(Cycle{0}, r);
+  bench.run();
+  ASSERT_EQ(rig.gather_out.size(), 1u);
+  EXPECT_TRUE(rig.gather_out.value(0).failed);
 }
 
 TEST(AddressTranslator, SquashedAndFailedPacketsPass) {  // R6
   Bench bench;
   Rig rig(bench);
-  const PacketHandle first = rig.send(1, {0}), second = rig.send(1, {0});
-  mark_failed(rig.at(first), DropReason::kInvalidRequest, 0x61, WcStatus::kSuccess);
-  squash(rig.at(second));
-  rig.in.push(Cycle{9}, first);
-  rig.in.push(Cycle{9}, second);
+  Segments first = rig.send(1, {}), second = rig.send(1, {});
+  mark_failed(first[0], DropReason::kInvalidRequest, 0x61, WcStatus::kSuccess);
+  squash(second[0]);
+  ScatteredSegment internal;
+  internal.role = PacketRole::kLastWqe;
+  rig.push(Cycle{9}, first);
+  rig.push(Cycle{9}, second);
+  rig.in.push(Cycle{9}, internal);
   bench.run();
-  EXPECT_EQ(rig.out.cycle(0), Cycle{12});
-  EXPECT_EQ(rig.out.cycle(1), Cycle{13});
+  ASSERT_EQ(rig.out.size(), 3u);
+  for (std::uint32_t n = 0; n < 3; ++n) EXPECT_EQ(rig.out.cycle(n), Cycle{12 + n});
+  EXPECT_EQ(rig.only(first).drop_reason, DropReason::kInvalidRequest);
+  EXPECT_EQ(rig.only(second).drop_reason, DropReason::kSquashed);
   EXPECT_EQ(rig.dut.counters().walks, 0u);
 }
 
@@ -405,11 +637,9 @@ TEST(AddressTranslator, MissOnOneInputDoesNotHoldUpTheOther) {  // R7
   Rig rig(bench);
   rig.region(1);
   rig.region(2);
-  const PacketHandle warm = rig.send(2, {0}), hit = rig.send(2, {0});
-  rig.at(warm).role = rig.at(hit).role = PacketRole::kResponse;
-  rig.gather_in.push(Cycle{0}, warm);
-  rig.in.push(Cycle{999}, rig.send(1, {0}));
-  rig.gather_in.push(Cycle{999}, hit);
+  rig.push(Cycle{0}, rig.response(2, {0}));
+  rig.push(Cycle{999}, rig.send(1, {0}));
+  rig.push(Cycle{999}, rig.response(2, {0}));
   bench.run();
   EXPECT_EQ(rig.gather_out.cycle(1), Cycle{1002});
   EXPECT_EQ(rig.out.cycle(0), Cycle{1000 + 2 * kWalk + 2});
@@ -420,8 +650,23 @@ TEST(AddressTranslator, MissesOfWaitingPacketsOverlap) {  // R8
   Rig rig(bench);
   for (std::uint32_t n = 1; n <= 8; ++n) {
     rig.region(n);
-    rig.in.push(Cycle{9}, rig.send(n, {0}));
+    rig.push(Cycle{9}, rig.send(n, {0}));
   }
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 8u);
+  EXPECT_EQ(rig.dut.counters().walks, 16u);
+  EXPECT_LT(rig.out.cycle(7), Cycle{10 + 2 * kWalk + 40});
+}
+
+TEST(AddressTranslator, MissesOfAPacketsSegmentsOverlap) {  // R8
+  Bench bench;
+  Rig rig(bench);
+  Segments p = rig.packet(rig.rc, Operation::kSendOnly);
+  for (std::uint32_t n = 1; n <= 8; ++n) {
+    rig.region(n);
+    Rig::add(p, Rig::key(n), Rig::va(n), 64);
+  }
+  rig.push(Cycle{9}, p);
   bench.run();
   ASSERT_EQ(rig.out.size(), 8u);
   EXPECT_EQ(rig.dut.counters().walks, 16u);
@@ -435,7 +680,7 @@ TEST(AddressTranslator, WalksInFlightAreBounded) {  // R8
   Rig rig(bench, p);
   for (std::uint32_t n = 1; n <= 8; ++n) {
     rig.region(n);
-    rig.in.push(Cycle{9}, rig.send(n, {0}));
+    rig.push(Cycle{9}, rig.send(n, {0}));
   }
   bench.run();
   ASSERT_EQ(rig.out.size(), 8u);
@@ -446,14 +691,12 @@ TEST(AddressTranslator, LineIsReadOnceForAllThatWait) {  // R8
   Bench bench;
   Rig rig(bench);
   rig.region(1);
-  for (int i = 0; i < 6; ++i) rig.in.push(Cycle{9}, rig.send(1, {0, 1}));
-  const PacketHandle response = rig.send(1, {2});
-  rig.at(response).role = PacketRole::kResponse;
-  rig.gather_in.push(Cycle{9}, response);
+  for (int i = 0; i < 6; ++i) rig.push(Cycle{9}, rig.send(1, {0, 1}));
+  rig.push(Cycle{9}, rig.response(1, {2}));
   bench.run();
   EXPECT_EQ(rig.dut.counters().walks, 2u);
-  EXPECT_EQ(rig.out.size(), 6u);
-  EXPECT_EQ(rig.gather_out.size(), 1u);
+  EXPECT_EQ(rig.packets_out(), 6u);
+  EXPECT_EQ(rig.responses_out(), 1u);
 }
 
 TEST(AddressTranslator, SmallestCachesStillMakeProgress) {
@@ -463,17 +706,15 @@ TEST(AddressTranslator, SmallestCachesStillMakeProgress) {
   Rig rig(bench, p);
   for (std::uint32_t n = 1; n <= 4; ++n) rig.region(n);
   for (std::uint32_t i = 0; i < 40; ++i) {
-    const PacketHandle h = rig.send(1 + i % 4, {0, 8, 0, 8});
     if (i % 2 == 0) {
-      rig.in.push(Cycle{0}, h);
+      rig.push(Cycle{0}, rig.send(1 + i % 4, {0, 8, 0, 8}));
     } else {
-      rig.at(h).role = PacketRole::kResponse;
-      rig.gather_in.push(Cycle{0}, h);
+      rig.push(Cycle{0}, rig.response(1 + i % 4, {0, 8, 0, 8}));
     }
   }
   bench.run(Cycle{1'000'000});
-  EXPECT_EQ(rig.out.size(), 20u);
-  EXPECT_EQ(rig.gather_out.size(), 20u);
+  EXPECT_EQ(rig.packets_out(), 20u);
+  EXPECT_EQ(rig.responses_out(), 20u);
 }
 
 TEST(AddressTranslator, InvalidatedRegionIsReadAgain) {  // R9
@@ -481,22 +722,22 @@ TEST(AddressTranslator, InvalidatedRegionIsReadAgain) {  // R9
     Bench bench;
     Rig rig(bench);
     MptEntry e = rig.region(1);
-    const PacketHandle before = rig.send(1, {0}), moved = rig.send(1, {0}), gone = rig.send(1, {0});
-    rig.in.push(Cycle{0}, before);
+    const Segments before = rig.send(1, {0}), moved = rig.send(1, {0}), gone = rig.send(1, {0});
+    rig.push(Cycle{0}, before);
     bench.at(Cycle{500}, [&](Cycle) {  // another page
       rig.host.store(BusAddress{e.mtt_base}, std::uint64_t{0xabc000});
       by_key ? rig.dut.invalidate(Rig::key(1)) : rig.dut.invalidate(e);
     });
-    rig.in.push(Cycle{1000}, moved);
+    rig.push(Cycle{1000}, moved);
     bench.at(Cycle{1500}, [&](Cycle) {
       rig.host.store(mpt_address(Rig::key(1)), MptEntry{});
       by_key ? rig.dut.invalidate(Rig::key(1)) : rig.dut.invalidate(e);
     });
-    rig.in.push(Cycle{2000}, gone);
+    rig.push(Cycle{2000}, gone);
     bench.run();
-    EXPECT_EQ(rig.at(before).segments[0].bus, BusAddress{Rig::bus(1, 0) + 16});
-    EXPECT_EQ(rig.at(moved).segments[0].bus, BusAddress{0xabc010});
-    EXPECT_EQ(rig.at(gone).outcome, Outcome::kNak);
+    EXPECT_EQ(rig.only(before).address, Rig::bus(1, 0, 16));
+    EXPECT_EQ(rig.only(moved).address, BusAddress{0xabc010});
+    EXPECT_EQ(rig.only(gone).outcome, Outcome::kNak);
   }
 }
 
@@ -504,54 +745,76 @@ TEST(AddressTranslator, WalkThatIsInvalidatedOnItsWayIsRepeated) {  // R9
   Bench bench;
   Rig rig(bench);
   rig.region(1);
-  const PacketHandle h = rig.send(1, {0});
-  rig.in.push(Cycle{0}, h);
+  const Segments p = rig.send(1, {0});
+  rig.push(Cycle{0}, p);
   bench.at(Cycle{50}, [&](Cycle) {
     rig.host.store(mpt_address(Rig::key(1)), MptEntry{});
     rig.dut.invalidate(Rig::key(1));
   });
   bench.run();
   EXPECT_EQ(rig.dut.counters().walks, 2u);
-  EXPECT_EQ(rig.at(h).outcome, Outcome::kNak);
+  EXPECT_EQ(rig.only(p).outcome, Outcome::kNak);
 }
 
 TEST(AddressTranslator, CreatedRegionIsSeenWithoutInvalidate) {
   Bench bench;
   Rig rig(bench);
-  const PacketHandle before = rig.send(1, {0}), after = rig.send(1, {0});
-  rig.at(after).qp = &rig.uc;
-  rig.uc.line = 1;
-  rig.in.push(Cycle{0}, before);
+  const Segments before = rig.send(1, {0}), after = rig.send(rig.uc, 1, {0});
+  rig.push(Cycle{0}, before);
   bench.at(Cycle{500}, [&](Cycle) { rig.region(1); });
-  rig.in.push(Cycle{1000}, after);
+  rig.push(Cycle{1000}, after);
   bench.run();
-  EXPECT_EQ(rig.at(before).outcome, Outcome::kNak);
-  EXPECT_EQ(rig.at(after).segments[0].bus, BusAddress{Rig::bus(1, 0) + 16});
+  EXPECT_EQ(rig.only(before).outcome, Outcome::kNak);
+  EXPECT_EQ(rig.only(after).address, Rig::bus(1, 0, 16));
 }
 
-TEST(AddressTranslator, AllModesAgreeOnRandomTraffic) {
+TEST(AddressTranslator, WhatWasBegunIsKnownToTheControlPlane) {
+  Bench bench;
+  Rig rig(bench);
+  rig.region(1);
+  Segments failing = rig.send(1, {0, 1, 2});
+  failing[1].key = Rig::key(9);
+  rig.push(Cycle{0}, rig.send(1, {0, 1}));
+  rig.push(Cycle{0}, failing);
+  rig.push(Cycle{0}, rig.send(rig.uc, 1, {0}));
+  rig.push(Cycle{0}, rig.response(1, {0, 1}));
+  bench.run_to(Cycle{10});
+  EXPECT_EQ(rig.dut.translated().packets, 1u) << "which waits for its region";
+  EXPECT_EQ(rig.dut.translated().gathers, 1u);
+  bench.run();
+  EXPECT_EQ(rig.dut.translated().packets, 3u);
+  EXPECT_EQ(rig.dut.translated().gathers, 2u) << "segments";
+}
+
+TEST(AddressTranslator, AllModesAndOrdersAgreeOnRandomTraffic) {
   const std::uint64_t seed = test_seed(1);
   for (std::uint64_t round = 0; round < 10; ++round) {
-    expect_equal_in_all_modes([&](Bench& bench) {
+    expect_equal_in_all_orders([&](Bench& bench) {
       std::mt19937_64 random(seed + round);
-      AddressTranslatorParams p = small();
-      p.mpt_sets = 1u << random() % 3;
-      p.mtt_sets = 1u << random() % 4;
-      p.walks_in_flight = static_cast<std::uint32_t>(1 + random() % 4);
-      p.hit_cycles = static_cast<std::uint32_t>(1 + random() % 4);
-      Rig rig(bench, p);
+      AddressTranslatorParams params = small();
+      params.mpt_sets = 1u << random() % 3;
+      params.mtt_sets = 1u << random() % 4;
+      params.walks_in_flight = static_cast<std::uint32_t>(1 + random() % 4);
+      params.hit_cycles = static_cast<std::uint32_t>(1 + random() % 4);
+      Rig rig(bench, params);
       for (std::uint32_t n = 1; n <= 12; ++n) rig.region(n);
       Cycle when[2] = {};
+      std::size_t packets = 0, responses = 0;
       for (int i = 0; i < 400; ++i) {
         const std::uint64_t lane = random() % 2;
         const auto n = static_cast<std::uint32_t>(1 + random() % 13);  // 13 does not exist
-        const PacketHandle h =
-            random() % 3 == 0 ? rig.write(random() % 2 == 0 ? Transport::kRc : Transport::kUc, n, random() % 70000, 512)
-                              : rig.send(n, {random() % 16, random() % 17, random() % 16});
-        if (random() % 40 != 0) rig.at(h).qp = &rig.uc;
+        QpContext& qp = random() % 40 != 0 ? rig.uc : rig.rc;
+        const std::vector<std::uint64_t> pages{random() % 16, random() % 17, random() % 16};
+        const bool writes = random() % 3 == 0;
+        const std::uint64_t offset = random() % 70000;
         when[lane] += random() % 8 == 0 ? random() % 400 : random() % 3;
-        if (lane == 1) rig.at(h).role = PacketRole::kResponse;
-        (lane == 0 ? rig.in : rig.gather_in).push(when[lane], h);
+        if (lane == 1) {
+          rig.push(when[1], rig.response(n, pages));
+          ++responses;
+        } else {
+          rig.push(when[0], writes ? rig.write(qp, n, offset, 512) : rig.send(qp, n, pages));
+          ++packets;
+        }
       }
       for (int i = 0; i < 5; ++i) {
         const Key key = Rig::key(static_cast<std::uint32_t>(1 + random() % 12));
@@ -559,10 +822,16 @@ TEST(AddressTranslator, AllModesAgreeOnRandomTraffic) {
       }
       rig.out.accept_when([](Cycle c) { return c.count % 64 < 40; });
       bench.run();
-      EXPECT_EQ(rig.out.size() + rig.gather_out.size(), 400u);
+      EXPECT_EQ(rig.packets_out(), packets);
+      EXPECT_EQ(rig.responses_out(), responses);
+      EXPECT_GT(rig.dut.counters().local_errors + rig.dut.counters().remote_errors, 0u);
       StateHash h;
       h.mix(bench.state_hash());
-      for (const PacketHandle x : rig.out.values()) h.mix(static_cast<std::uint64_t>(rig.at(x).outcome));
+      for (const SegmentWrite& w : rig.out.values()) {
+        h.mix(static_cast<std::uint64_t>(w.outcome) << 32 | w.last << 16 | w.bytes);
+        h.mix(raw(w.address));
+      }
+      for (const GatherRead& r : rig.gather_out.values()) h.mix(raw(r.address) << 1 | r.failed);
       return h.value();
     });
   }

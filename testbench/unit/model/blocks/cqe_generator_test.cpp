@@ -48,7 +48,7 @@ struct Rig {
       : bench(b),
         host(b.keep<LocalMemory>()),
         shared(b.keep<NicShared>(PacketPool::Quotas{})),
-        qp(b.keep<QpContext>(test_qp(Transport::kRc))),
+        qp(place_qp(shared, test_qp(Transport::kRc))),
         dut(b.add<CqeGenerator>("dut", params, shared, 1000u)),
         in(b.source(dut.in)),
         out(b.sink(dut.out)),
@@ -63,24 +63,29 @@ struct Rig {
     for (std::uint32_t i = 0; i < cq.slots; ++i) host.write(kRing + i * 64, ones);
   }
 
-  PacketHandle packet(QpContext& of, Operation operation = Operation::kSendOnly, std::uint32_t bytes = 64) {
-    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
-    Packet& p = shared.packets[h];
-    set_frame(p, request_headers(Encapsulation::kRoceV2Ipv4, of.transport, operation, Psn{1}), counting_bytes(bytes));
-    accept_packet(p, of);
+  CompletionRequest packet(QpContext& of, Operation operation = Operation::kSendOnly, std::uint32_t bytes = 64) {
+    const Headers h = request_headers(Encapsulation::kRoceV2Ipv4, of.transport, operation, Psn{1});
+    CompletionRequest p = accept_packet(shared, of, place_frame(shared, h, counting_bytes(bytes)));
     p.byte_count = bytes;
     p.wqe_index = next_wqe++;
-    return h;
+    return p;
   }
-  PacketHandle packet() { return packet(qp); }
+  CompletionRequest packet() { return packet(qp); }
   // One that failed its QP, with a WQE or without.
-  PacketHandle failed(QpContext& of, std::uint8_t syndrome, bool with_wqe) {
-    const PacketHandle h = packet(of);
-    Packet& p = (*this)[h];
+  CompletionRequest failed(QpContext& of, std::uint8_t syndrome, bool with_wqe) {
+    CompletionRequest p = packet(of);
     if (with_wqe) p.wqe_slot = shared.wqes.allocate();
     p.releases_wqe = with_wqe;
     mark_failed(p, DropReason::kInvalidRequest, syndrome, WcStatus::kRemoteInvalidRequest);
-    return h;
+    return p;
+  }
+  // The packet as it left.
+  AckRequest left(const CompletionRequest& p) const {
+    for (const AckRequest& a : out.values()) {
+      if (a.buffer == p.buffer) return a;
+    }
+    ADD_FAILURE() << "has not left";
+    return {};
   }
   void arm(Cycle when, std::uint32_t consumer, bool solicited_only = false) {
     doorbells.push(when, {DoorbellKind::kCqArm, solicited_only, raw(kCq), consumer});
@@ -93,17 +98,16 @@ struct Rig {
     return static_cast<std::size_t>(
         std::count_if(events.values().begin(), events.values().end(), [&](const Event& e) { return e.type == type; }));
   }
-  Packet& operator[](PacketHandle h) { return shared.packets[h]; }
 
   Bench& bench;
   LocalMemory& host;
   NicShared& shared;
   QpContext& qp;
   CqeGenerator& dut;
-  Source<PacketHandle>& in;
-  Sink<PacketHandle>& out;
+  Source<CompletionRequest>& in;
+  Sink<AckRequest>& out;
   TestMemory& memory;
-  Sink<PacketHandle>& flushes;
+  Sink<FlushRequest>& flushes;
   Sink<Event>& events;
   Source<Doorbell>& doorbells;
   std::uint32_t next_wqe = 0;
@@ -115,8 +119,8 @@ TEST(CqeGenerator, WriteAndPacketLeaveAfterLatencyCycles) {
     params.latency_cycles = latency;
     Bench bench;
     Rig rig(bench, params);
-    const PacketHandle h = rig.packet();
-    rig.in.push(Cycle{9}, h);           // taken in cycle 10
+    const CompletionRequest p = rig.packet();
+    rig.in.push(Cycle{9}, p);           // taken in cycle 10
     bench.run_to(Cycle{10 + latency});  // sinks take it one later
     EXPECT_EQ(rig.out.size(), 0u);
     EXPECT_EQ(rig.memory.log().size(), 0u);
@@ -125,7 +129,7 @@ TEST(CqeGenerator, WriteAndPacketLeaveAfterLatencyCycles) {
     ASSERT_EQ(rig.memory.log().size(), 1u);
     EXPECT_EQ(rig.out.cycle(0), Cycle{10 + latency});
     EXPECT_EQ(rig.memory.log()[0].taken, Cycle{10 + latency + 1});
-    EXPECT_EQ(rig[h].stamped(Station::kCqeGenerator), Cycle{10 + latency});
+    EXPECT_EQ(rig.shared.packets[p.buffer].stamped(Station::kCqeGenerator), Cycle{10 + latency});
   }
 }
 
@@ -149,7 +153,7 @@ TEST(CqeGenerator, APacketWaitsForRoomForItsEvents) {  // event_depth
     params.event_depth = depth;
     Bench bench;
     Rig rig(bench, params);
-    auto& other = bench.keep<QpContext>(test_qp(Transport::kRc));
+    QpContext& other = place_qp(rig.shared, test_qp(Transport::kRc));
     rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, false));
     rig.in.push(Cycle{9}, rig.failed(other, 0x61, false));
     bench.run();
@@ -210,29 +214,30 @@ TEST(CqeGenerator, TheOwnerBitTurnsAtTheRingsEnd) {
 TEST(CqeGenerator, AFullCqIsDeadAndItsQpsFail) {
   Bench bench;
   Rig rig(bench, {}, cq_context(2));
-  QpContext other = test_qp(Transport::kRc);
+  QpContext& other = place_qp(rig.shared, test_qp(Transport::kRc));
   other.qpn = Qpn{0x12};
-  other.line = 1;
   auto& refusals = bench.sink(rig.dut.refusals);
   rig.arm(Cycle{0}, 0);
   for (int i = 0; i < 2; ++i) rig.in.push(Cycle{10}, rig.packet());
-  const PacketHandle overrun = rig.packet();
-  const PacketHandle behind = rig.packet();
-  const PacketHandle others = rig.packet(other);
-  for (const PacketHandle h : {overrun, behind, others}) rig.in.push(Cycle{10}, h);
+  const CompletionRequest overrun = rig.packet();
+  const CompletionRequest behind = rig.packet();
+  const CompletionRequest others = rig.packet(other);
+  for (const CompletionRequest& p : {overrun, behind, others}) rig.in.push(Cycle{10}, p);
   rig.consume(Cycle{100}, 2);
   bench.run();
   EXPECT_EQ(rig.memory.log().size(), 2u);
   EXPECT_EQ(rig.count(EventType::kCqError), 1u);
-  EXPECT_EQ(rig[overrun].outcome, Outcome::kNak);
-  EXPECT_EQ(rig[overrun].syndrome, 0x63);
-  EXPECT_EQ(rig[overrun].drop_reason, DropReason::kCqOverrun);
-  EXPECT_FALSE(rig[overrun].completes);
-  EXPECT_EQ(rig[others].drop_reason, DropReason::kCqOverrun);
-  EXPECT_EQ(rig[behind].drop_reason, DropReason::kSquashed);
+  EXPECT_EQ(rig.left(overrun).outcome, Outcome::kNak);
+  EXPECT_EQ(rig.left(overrun).syndrome, 0x63);
+  EXPECT_EQ(rig.left(overrun).drop_reason, DropReason::kCqOverrun);
+  EXPECT_FALSE(rig.left(overrun).completes);
+  EXPECT_EQ(rig.left(others).drop_reason, DropReason::kCqOverrun);
+  EXPECT_EQ(rig.left(behind).drop_reason, DropReason::kSquashed);
   ASSERT_EQ(refusals.size(), 2u);
-  EXPECT_EQ(refusals.value(0).qp, &rig.qp);
-  EXPECT_EQ(refusals.value(1).qp, &other);
+  EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
+  EXPECT_EQ(refusals.value(0).line, rig.qp.line);
+  EXPECT_EQ(refusals.value(1).kind, RefusalKind::kError);
+  EXPECT_EQ(refusals.value(1).line, other.line);
   EXPECT_EQ(rig.count(EventType::kQpFatal), 2u);
   EXPECT_EQ(rig.flushes.size(), 2u);
   EXPECT_EQ(rig.dut.counters().overruns, 1u);
@@ -254,12 +259,13 @@ TEST(CqeGenerator, IgnoringOverrunsItGoesRound) {
   CqContext cq = cq_context(2);
   cq.ignore_overrun = true;
   Rig rig(bench, test_params(), cq);
+  auto& refusals = bench.sink(rig.dut.refusals);
   for (int i = 0; i < 5; ++i) rig.in.push(Cycle{9}, rig.packet());
   bench.run();
   EXPECT_EQ(rig.count(EventType::kCqError), 0u);
   EXPECT_EQ(rig.slot(0).wqe_index, 4u);
   EXPECT_EQ(rig.slot(1).wqe_index, 3u);
-  EXPECT_EQ(rig.qp.state, QpState::kRts);
+  EXPECT_EQ(refusals.size(), 0u);
 }
 
 TEST(CqeGenerator, AnArmedCqRaisesOneEventAfterItsCqeHasLanded) {  // R4
@@ -349,7 +355,7 @@ TEST(CqeGenerator, NoEventOvertakesItsCqeInACongestedDmaEngine) {  // R4
   slow.posted_credit_bytes = 1024;
   auto& host = bench.keep<LocalMemory>();
   auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
-  auto& qp = bench.keep<QpContext>(test_qp(Transport::kRc));
+  QpContext& qp = place_qp(shared, test_qp(Transport::kRc));
   auto& dut = bench.add<CqeGenerator>("dut", params, shared, 1000u);
   auto& engine = bench.add<DmaEngine>("dma_engine", slow, 1000u, shared, host);
   bench.connect(dut.dma, engine.requests[static_cast<std::size_t>(DmaClient::kCqe)]);
@@ -378,12 +384,8 @@ TEST(CqeGenerator, NoEventOvertakesItsCqeInACongestedDmaEngine) {  // R4
     others.push(Cycle{0}, {DmaKind::kWrite, false, 0, 0, BusAddress{0x100000}, 1000, block.data(), 0, 0});
   }
   for (std::uint32_t i = 0; i < 60; ++i) {
-    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
-    Packet& p = shared.packets[h];
-    set_frame(p, request_headers(Encapsulation::kRoceV2Ipv4, qp.transport, Operation::kSendOnly, Psn{i}),
-              counting_bytes(8));
-    accept_packet(p, qp);
-    in.push(Cycle{10 + i / 4 * 6000}, h);
+    const Headers h = request_headers(Encapsulation::kRoceV2Ipv4, qp.transport, Operation::kSendOnly, Psn{i});
+    in.push(Cycle{10 + i / 4 * 6000}, accept_packet(shared, qp, place_frame(shared, h, counting_bytes(8))));
   }
   bench.run();
   EXPECT_EQ(landed.size(), 60u);
@@ -397,8 +399,8 @@ TEST(CqeGenerator, SolicitedOnlyWaitsForASolicitedCqe) {
   Rig rig(bench);
   rig.arm(Cycle{0}, 0, true);
   rig.in.push(Cycle{9}, rig.packet());
-  const PacketHandle solicited = rig.packet();
-  rig[solicited].h.solicited = true;
+  CompletionRequest solicited = rig.packet();
+  solicited.solicited = true;
   rig.in.push(Cycle{29}, solicited);
   bench.run();
   ASSERT_EQ(rig.events.size(), 1u);
@@ -459,16 +461,16 @@ TEST(CqeGenerator, ModerationByPeriodToTheCycle) {
 TEST(CqeGenerator, ManyModeratedCqsKeepTheirPeriods) {
   Bench bench;
   Rig rig(bench);
-  std::vector<QpContext> qps(6, test_qp(Transport::kRc));
   for (std::uint32_t i = 0; i < 6; ++i) {
     CqContext cq = cq_context();
     cq.number = Cqn{10 + i};
     cq.moderation_count = 100;
     cq.moderation_period_us = static_cast<std::uint16_t>(6 - i);
     rig.dut.create(cq);
-    qps[i].receive_cq = cq.number;
+    QpContext& qp = place_qp(rig.shared, test_qp(Transport::kRc));
+    qp.receive_cq = cq.number;
     rig.doorbells.push(Cycle{0}, {DoorbellKind::kCqArm, false, 10 + i, 0});
-    rig.in.push(Cycle{99}, rig.packet(qps[i]));
+    rig.in.push(Cycle{99}, rig.packet(qp));
   }
   bench.run();
   ASSERT_EQ(rig.events.size(), 6u);
@@ -504,8 +506,8 @@ TEST(CqeGenerator, ASessionEndsWithACqeThatDoesNotJoin) {
   cq.compress = true;
   Rig rig(bench, compressing(), cq);
   for (int i = 0; i < 3; ++i) rig.in.push(Cycle{9}, rig.packet());
-  const PacketHandle other = rig.packet();
-  rig[other].h.solicited = true;
+  CompletionRequest other = rig.packet();
+  other.solicited = true;
   rig.in.push(Cycle{9}, other);
   rig.in.push(Cycle{29}, rig.failed(rig.qp, 0x61, true));
   bench.run();
@@ -590,24 +592,41 @@ TEST(CqeGenerator, AHeldSessionCountsForTheRoom) {
   EXPECT_EQ(rig.count(EventType::kCqError), 1u);
 }
 
-TEST(CqeGenerator, AQpErrorAsksForOneFlush) {
+TEST(CqeGenerator, AQpErrorAsksForOneFlush) {  // R6
   Bench bench;
   Rig rig(bench);
-  const PacketHandle before = rig.packet();
-  const PacketHandle failing = rig.packet();
-  const PacketHandle behind = rig.packet();
-  mark_failed(rig[failing], DropReason::kRemoteAccess, 0x62, WcStatus::kRemoteAccess);
-  squash(rig[behind]);  // by who refused the one before it
+  const CompletionRequest before = rig.packet();
+  CompletionRequest failing = rig.packet();
+  CompletionRequest behind = rig.packet();
+  mark_failed(failing, DropReason::kRemoteAccess, 0x62, WcStatus::kRemoteAccess);
+  squash(behind);  // by who refused the one before it
   const std::uint32_t pins = rig.qp.pins.count();
-  for (const PacketHandle h : {before, failing, behind}) rig.in.push(Cycle{9}, h);
+  for (const CompletionRequest& p : {before, failing, behind}) rig.in.push(Cycle{9}, p);
   bench.run();
   ASSERT_EQ(rig.flushes.size(), 1u);
   EXPECT_EQ(rig.flushes.cycle(0), Cycle{12}) << "not with the packet before";
-  const Packet& request = rig[rig.flushes.value(0)];
-  EXPECT_EQ(request.role, PacketRole::kFlush);
-  EXPECT_EQ(request.qp, &rig.qp);
+  EXPECT_EQ(rig.flushes.value(0).line, rig.qp.line);
   EXPECT_EQ(rig.qp.pins.count(), pins + 1);
   EXPECT_EQ(rig.memory.log().size(), 1u) << "the one before completes";
+}
+
+TEST(CqeGenerator, AFlushRequestSaysWhatTheFetcherNeedsOfTheQp) {  // R6
+  Bench bench;
+  Rig rig(bench);
+  auto& failures = bench.source(rig.dut.failures);
+  QpContext qp = test_qp(Transport::kXrc);
+  qp.qpn = Qpn{0x99};
+  qp.uses_srq = true;
+  qp.receive_queue = WqId{6};
+  qp.receive_cq = Cqn{8};
+  QpContext& placed = place_qp(rig.shared, qp);
+  placed.residence = 5;
+  rig.shared.contexts.pin(placed.line);
+  failures.push(Cycle{9}, {placed.line, EventType::kQpFatal});
+  bench.run();
+  ASSERT_EQ(rig.flushes.size(), 1u);
+  const FlushRequest expected{placed.line, 5, Qpn{0x99}, Transport::kXrc, true, WqId{6}, Cqn{8}};
+  EXPECT_EQ(first_difference(rig.flushes.value(0), expected), "");
 }
 
 TEST(CqeGenerator, AnErrorWithoutACompletionIsAnEvent) {
@@ -636,42 +655,62 @@ TEST(CqeGenerator, AnErrorWithACompletionIsNoEvent) {
   EXPECT_EQ(rig.flushes.size(), 1u);
 }
 
-TEST(CqeGenerator, AFlushRequestWaitsForABufferAndHoldsUpNothing) {
+TEST(CqeGenerator, FlushRequestsWaitForRoomAndHoldUpNothing) {  // R6
   Bench bench;
   Rig rig(bench);
-  std::vector<PacketHandle> taken;
-  while (rig.shared.packets.available(PacketClass::kCqeGenerator)) {
-    taken.push_back(rig.shared.packets.allocate(PacketClass::kCqeGenerator));
+  auto& failed = bench.sink(rig.dut.failed);
+  rig.flushes.stall(Cycle{0}, Cycle{100});
+  failed.stall(Cycle{0}, Cycle{200});
+  std::vector<std::uint32_t> lines;
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    QpContext& qp = place_qp(rig.shared, test_qp(Transport::kRc));
+    qp.qpn = Qpn{100 + i};
+    lines.push_back(qp.line);
+    rig.in.push(Cycle{9}, rig.failed(qp, 0x61, false));
   }
-  rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, false));
-  bench.at(Cycle{49}, [&](Cycle) { rig.shared.packets.release(taken.back()); });  // after the blocks of cycle 49
   bench.run();
-  EXPECT_EQ(rig.out.cycle(0), Cycle{14});
-  ASSERT_EQ(rig.flushes.size(), 1u);
-  EXPECT_EQ(rig.flushes.cycle(0), Cycle{50});
+  ASSERT_EQ(rig.out.size(), 20u);
+  ASSERT_EQ(rig.flushes.size(), 20u);
+  ASSERT_EQ(failed.size(), 20u);
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(rig.out.cycle(i), Cycle{14 + i});
+    EXPECT_EQ(rig.flushes.value(i).line, lines[i]) << "oldest first";
+    EXPECT_EQ(rig.flushes.cycle(i), Cycle{99 + i}) << "one a cycle";
+    EXPECT_EQ(failed.value(i), Qpn{100 + i});
+    EXPECT_EQ(failed.cycle(i), Cycle{199 + i});
+  }
 }
 
 TEST(CqeGenerator, AnRnrNakIsNoError) {
   Bench bench;
   Rig rig(bench);
-  const PacketHandle h = rig.packet();
-  Refusals().fail_rnr(rig[h]);
-  rig.in.push(Cycle{9}, h);
+  CompletionRequest p = rig.packet();
+  Refusals().fail_rnr(p, 12);
+  rig.in.push(Cycle{9}, p);
   bench.run();
   EXPECT_EQ(rig.flushes.size(), 0u);
   EXPECT_EQ(rig.events.size(), 0u);
   EXPECT_EQ(rig.memory.log().size(), 0u);
 }
 
-TEST(CqeGenerator, LastWqeReachedIsRaisedOnce) {
+// A packet that stands for something else than a frame: without a buffer.
+CompletionRequest internal(const QpContext& qp, PacketRole role) {
+  CompletionRequest p;
+  p.role = role;
+  p.line = qp.line;
+  p.residence = qp.residence;
+  p.qpn = qp.qpn;
+  p.transport = qp.transport;
+  return p;
+}
+
+TEST(CqeGenerator, LastWqeReachedIsRaisedOnce) {  // R7
   Bench bench;
   Rig rig(bench);
   for (int i = 0; i < 2; ++i) {
-    const PacketHandle h = rig.shared.packets.allocate(PacketClass::kCqeGenerator);
-    rig[h].role = PacketRole::kLastWqe;
-    rig[h].outcome = Outcome::kDrop;
-    rig[h].qp = &rig.qp;
-    rig.in.push(Cycle{9}, h);
+    CompletionRequest p = internal(rig.qp, PacketRole::kLastWqe);
+    p.outcome = Outcome::kDrop;
+    rig.in.push(Cycle{9}, p);
   }
   bench.run();
   ASSERT_EQ(rig.events.size(), 1u);
@@ -683,16 +722,15 @@ TEST(CqeGenerator, LastWqeReachedIsRaisedOnce) {
 TEST(CqeGenerator, AFlushedWqeCompletes) {
   Bench bench;
   Rig rig(bench);
-  const PacketHandle h = rig.shared.packets.allocate(PacketClass::kCqeGenerator);
-  Packet& p = rig[h];
+  CompletionRequest p;
   p.role = PacketRole::kFlush;
   p.outcome = Outcome::kDrop;
   p.completes = p.ends_message = true;
   p.status = WcStatus::kFlushed;
   p.cq = kCq;
   p.wqe_index = 31;
-  p.h.destination_qp = Qpn{0x55};
-  rig.in.push(Cycle{9}, h);
+  p.qpn = Qpn{0x55};
+  rig.in.push(Cycle{9}, p);
   bench.run();
   EXPECT_EQ(rig.slot(0).status, WcStatus::kFlushed);
   EXPECT_EQ(rig.slot(0).wqe_index, 31u);
@@ -702,22 +740,23 @@ TEST(CqeGenerator, AFlushedWqeCompletes) {
 TEST(CqeGenerator, AWqeIsGivenBackWithItsMessagesCompletion) {
   Bench bench;
   Rig rig(bench);
-  const auto hold = [&](PacketHandle h, std::uint32_t slot) { rig[h].wqe_slot = slot; };
-  const PacketHandle good = rig.packet();
-  hold(good, rig.shared.wqes.allocate());
-  rig[good].releases_wqe = true;
+  CompletionRequest good = rig.packet();
+  good.wqe_slot = rig.shared.wqes.allocate();
+  good.releases_wqe = true;
   // A tag match of two packets: the first completes and keeps the WQE.
-  const PacketHandle first = rig.packet(rig.qp, Operation::kSendFirst, 1024);
-  rig[first].completes = true;
-  hold(first, rig.shared.wqes.allocate());
+  CompletionRequest first = rig.packet(rig.qp, Operation::kSendFirst, 1024);
+  first.completes = true;
+  first.wqe_slot = rig.shared.wqes.allocate();
   rig.in.push(Cycle{9}, good);
   rig.in.push(Cycle{9}, first);
   bench.run_to(Cycle{50});
   EXPECT_EQ(rig.shared.wqes.in_use(), 1u);
-  const PacketHandle failing = rig.packet(rig.qp, Operation::kSendLast, 10);
-  hold(failing, rig[first].wqe_slot);
-  rig[failing].releases_wqe = true;
-  mark_failed(rig[failing], DropReason::kMessageTooLong, 0x61, WcStatus::kLocalLength);
+  EXPECT_EQ(rig.left(good).wqe_slot, kNoWqeSlot);
+  EXPECT_EQ(rig.left(first).wqe_slot, first.wqe_slot);
+  CompletionRequest failing = rig.packet(rig.qp, Operation::kSendLast, 10);
+  failing.wqe_slot = first.wqe_slot;
+  failing.releases_wqe = true;
+  mark_failed(failing, DropReason::kMessageTooLong, 0x61, WcStatus::kLocalLength);
   rig.in.push(Cycle{100}, failing);
   bench.run();
   EXPECT_EQ(rig.shared.wqes.in_use(), 0u);
@@ -729,12 +768,12 @@ TEST(CqeGenerator, AWqeCompletesOnce) {  // R8
     Bench bench;
     Rig rig(bench);
     const std::uint32_t slot = rig.shared.wqes.allocate();
-    const PacketHandle middle = rig.packet(rig.qp, Operation::kSendMiddle, 1024);
-    const PacketHandle last = rig.packet(rig.qp, Operation::kSendLast, 10);
-    rig[middle].wqe_slot = rig[last].wqe_slot = slot;
-    if (failed_before) mark_failed(rig[middle], DropReason::kLocalOperation, 0x63, WcStatus::kLocalProtection);
-    squash(rig[last]);
-    rig[last].releases_wqe = true;
+    CompletionRequest middle = rig.packet(rig.qp, Operation::kSendMiddle, 1024);
+    CompletionRequest last = rig.packet(rig.qp, Operation::kSendLast, 10);
+    middle.wqe_slot = last.wqe_slot = slot;
+    if (failed_before) mark_failed(middle, DropReason::kLocalOperation, 0x63, WcStatus::kLocalProtection);
+    squash(last);
+    last.releases_wqe = true;
     rig.in.push(Cycle{9}, middle);
     rig.in.push(Cycle{9}, last);
     bench.run_to(Cycle{50});
@@ -742,10 +781,10 @@ TEST(CqeGenerator, AWqeCompletesOnce) {  // R8
     EXPECT_EQ(rig.slot(0).status, failed_before ? WcStatus::kLocalProtection : WcStatus::kFlushed);
     EXPECT_EQ(rig.shared.wqes.in_use(), 0u);
     // Its slot is as new.
-    const PacketHandle next = rig.packet();
-    rig[next].wqe_slot = rig.shared.wqes.allocate();
-    rig[next].releases_wqe = true;
-    EXPECT_EQ(rig[next].wqe_slot, slot);
+    CompletionRequest next = rig.packet();
+    next.wqe_slot = rig.shared.wqes.allocate();
+    next.releases_wqe = true;
+    EXPECT_EQ(next.wqe_slot, slot);
     rig.in.push(Cycle{60}, next);
     bench.run();
     EXPECT_EQ(rig.slot(1).status, WcStatus::kSuccess);
@@ -756,9 +795,9 @@ TEST(CqeGenerator, AnSrqsWqesAreNamedByTheirSrq) {
   Bench bench;
   Rig rig(bench);
   rig.dut.attach_srq(WqId{3}, Srqn{0x77});
-  const PacketHandle h = rig.packet();
-  rig[h].queue = WqId{3};
-  rig.in.push(Cycle{9}, h);
+  CompletionRequest p = rig.packet();
+  p.queue = WqId{3};
+  rig.in.push(Cycle{9}, p);
   bench.run();
   EXPECT_EQ(rig.slot(0).srq_number, 0x77u);
   EXPECT_EQ(rig.slot(0).flags, kCqeSrq);
@@ -789,16 +828,17 @@ TEST(CqeGenerator, AFullDmaLinkHoldsThePacketsBack) {
   EXPECT_GT(rig.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 10u);
 }
 
-TEST(CqeGenerator, ModesAgreeOnRandomTraffic) {
+TEST(CqeGenerator, ModesAndOrdersAgreeOnRandomTraffic) {
   const std::uint64_t seed = test_seed(13);
-  expect_equal_in_all_modes([seed](Bench& bench) {
+  expect_equal_in_all_orders([seed](Bench& bench) {
     std::mt19937_64 random(seed);
     const auto below = [&](std::uint64_t n) { return static_cast<std::uint32_t>(random() % n); };
     CqeGeneratorParams params = compressing(2 + below(20), 16 + below(100));
     params.cycles_per_cqe = 1 + below(3);
     params.latency_cycles = 1 + below(6);
     Rig rig(bench, params, cq_context(16), 1 + below(4));
-    std::vector<QpContext> qps;
+    std::vector<QpContext*> qps;
+    std::vector<bool> has_failed(24, false);
     std::vector<std::uint32_t> consumed(8, 0);
     for (std::uint32_t i = 0; i < 8; ++i) {
       CqContext cq = cq_context(32);
@@ -811,23 +851,24 @@ TEST(CqeGenerator, ModesAgreeOnRandomTraffic) {
       rig.dut.create(cq);
     }
     for (std::uint32_t i = 0; i < 24; ++i) {
-      qps.push_back(test_qp(i % 4 == 0 ? Transport::kUc : Transport::kRc));
-      qps.back().qpn = Qpn{100 + i};
-      qps.back().receive_cq = Cqn{10 + i % 8};
+      qps.push_back(&place_qp(rig.shared, test_qp(i % 4 == 0 ? Transport::kUc : Transport::kRc)));
+      qps.back()->qpn = Qpn{100 + i};
+      qps.back()->receive_cq = Cqn{10 + i % 8};
     }
     rig.out.accept_when([](Cycle c) { return c.count / 32 % 4 != 0; });
     rig.events.accept_when([](Cycle c) { return c.count / 64 % 3 != 0; });
-    rig.out.on_value([&](Cycle, const PacketHandle& h) { rig.shared.packets.release(h); });
+    rig.out.on_value([&](Cycle, const AckRequest& p) { rig.shared.packets.release(p.buffer); });
     std::uint64_t cycle = 0;
     for (int i = 0; i < 500; ++i) {
-      QpContext& qp = qps[below(qps.size())];
-      const bool fails = below(60) == 0 && qp.state != QpState::kError;
-      const PacketHandle h =
-          fails ? rig.failed(qp, static_cast<std::uint8_t>(0x61 + below(3)), below(2) == 0)
-                : rig.packet(qp, below(4) == 0 ? Operation::kWriteOnly : Operation::kSendOnly, below(100));
-      rig[h].h.solicited = below(8) == 0;
+      const std::uint32_t n = below(qps.size());
+      const bool fails = below(60) == 0 && !has_failed[n];
+      has_failed[n] = has_failed[n] || fails;
+      CompletionRequest p =
+          fails ? rig.failed(*qps[n], static_cast<std::uint8_t>(0x61 + below(3)), below(2) == 0)
+                : rig.packet(*qps[n], below(4) == 0 ? Operation::kWriteOnly : Operation::kSendOnly, below(100));
+      p.solicited = below(8) == 0;
       cycle += below(5) == 0 ? below(300) : below(3);
-      rig.in.push(Cycle{cycle}, h);
+      rig.in.push(Cycle{cycle}, p);
       if (below(3) == 0) {
         const std::uint32_t cq = below(8);
         consumed[cq] += below(4);
@@ -849,32 +890,26 @@ TEST(CqeGenerator, ModesAgreeOnRandomTraffic) {
 
 // ---- The requester, the answer generator, the control plane.
 
-PacketHandle send_completion(Rig& rig, WcStatus status) {
-  const PacketHandle h = rig.shared.packets.allocate(PacketClass::kCqeGenerator);
-  Packet& p = rig[h];
-  p.role = PacketRole::kSendCompletion;
-  p.qp = &rig.qp;
-  rig.qp.pins.add();
+CompletionRequest send_completion(Rig& rig, WcStatus status) {
+  CompletionRequest p = internal(rig.qp, PacketRole::kSendCompletion);
+  rig.shared.contexts.pin(p.line);
   p.outcome = Outcome::kExecute;
   p.completes = p.ends_message = true;
   p.status = status;
   p.cq = kCq;
   p.cqe_opcode = CqeOpcode::kSend;
-  return h;
+  return p;
 }
 
 TEST(CqeGenerator, AFailedRequestAsksForTheFlushOnce) {  // R6
   Bench bench;
   Rig rig(bench);
   auto& failed = bench.sink(rig.dut.failed);
-  rig.qp.state = QpState::kError;
-  const PacketHandle first = send_completion(rig, WcStatus::kRetryExceeded);
-  rig.in.push(Cycle{9}, first);
+  rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kRetryExceeded));
   rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kFlushed));
   bench.run();
   ASSERT_EQ(rig.flushes.size(), 1u);
-  EXPECT_EQ(rig[rig.flushes.value(0)].role, PacketRole::kFlush);
-  EXPECT_EQ(rig[rig.flushes.value(0)].qp, &rig.qp);
+  EXPECT_EQ(rig.flushes.value(0).line, rig.qp.line);
   EXPECT_EQ(failed.size(), 0u) << "the requester knows";
   EXPECT_EQ(rig.events.size(), 0u) << "the completion tells";
   EXPECT_EQ(rig.slot(0).status, WcStatus::kRetryExceeded);
@@ -886,7 +921,6 @@ TEST(CqeGenerator, FlushedAndGoodRequestsAskForNothing) {  // R6
   Rig rig(bench);
   auto& failed = bench.sink(rig.dut.failed);
   rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kSuccess));
-  rig.qp.state = QpState::kError;
   rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kFlushed));
   bench.run();
   EXPECT_EQ(rig.flushes.size(), 0u);
@@ -909,10 +943,9 @@ TEST(CqeGenerator, AFailureBehindItIsFlushedAndRaised) {  // R6
   Rig rig(bench);
   auto& failed = bench.sink(rig.dut.failed);
   auto& failures = bench.source(rig.dut.failures);
-  rig.qp.state = QpState::kError;
   for (int i = 0; i < 2; ++i) {
-    rig.qp.pins.add();
-    failures.push(Cycle{9}, {&rig.qp, EventType::kQpAccessError});
+    rig.shared.contexts.pin(rig.qp.line);
+    failures.push(Cycle{9}, {rig.qp.line, EventType::kQpAccessError});
   }
   bench.run();
   EXPECT_EQ(rig.flushes.size(), 1u) << "once";
@@ -927,10 +960,9 @@ TEST(CqeGenerator, TheControlPlaneAsksForAFlushOnce) {
   Bench bench;
   Rig rig(bench);
   auto& failed = bench.sink(rig.dut.failed);
-  rig.qp.state = QpState::kError;
   bench.at(Cycle{20}, [&](Cycle) {
-    rig.dut.fail(rig.qp);
-    rig.dut.fail(rig.qp);
+    rig.dut.fail(rig.qp.line);
+    rig.dut.fail(rig.qp.line);
   });
   bench.run();
   ASSERT_EQ(rig.flushes.size(), 1u);
@@ -939,9 +971,34 @@ TEST(CqeGenerator, TheControlPlaneAsksForAFlushOnce) {
   EXPECT_EQ(rig.events.size(), 0u);
 }
 
+TEST(CqeGenerator, ARequestWhoseCompletionFindsNoRoomFailsItsQp) {  // R3, R6
+  Bench bench;
+  Rig rig(bench, test_params(), cq_context(2));
+  auto& failed = bench.sink(rig.dut.failed);
+  auto& refusals = bench.sink(rig.dut.refusals);
+  for (int i = 0; i < 3; ++i) rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kSuccess));
+  const CompletionRequest behind = rig.packet();
+  rig.in.push(Cycle{9}, behind);
+  bench.run();
+  EXPECT_EQ(rig.memory.log().size(), 2u);
+  ASSERT_EQ(rig.out.size(), 4u);
+  EXPECT_EQ(rig.out.value(2).drop_reason, DropReason::kCqOverrun);
+  EXPECT_FALSE(rig.out.value(2).completes);
+  EXPECT_EQ(rig.left(behind).drop_reason, DropReason::kSquashed);
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
+  EXPECT_EQ(refusals.value(0).line, rig.qp.line);
+  EXPECT_EQ(rig.count(EventType::kCqError), 1u);
+  EXPECT_EQ(rig.count(EventType::kQpFatal), 1u);
+  EXPECT_EQ(rig.flushes.size(), 1u);
+  ASSERT_EQ(failed.size(), 1u);
+  EXPECT_EQ(failed.value(0), kTestQpn);
+}
+
 TEST(CqeGenerator, AClosedCqGetsNothingButIsThere) {  // R10
   Bench bench;
   Rig rig(bench);
+  auto& refusals = bench.sink(rig.dut.refusals);
   rig.arm(Cycle{1}, 0);
   rig.in.push(Cycle{9}, rig.packet());
   bench.at(Cycle{20}, [&](Cycle) { rig.dut.close(kCq); });
@@ -953,7 +1010,7 @@ TEST(CqeGenerator, AClosedCqGetsNothingButIsThere) {  // R10
   EXPECT_EQ(rig.dut.counters().discarded, 1u);
   EXPECT_NE(rig.dut.find(kCq), nullptr);
   EXPECT_EQ(rig.events.size(), 1u) << "of the first CQE, before it was closed";
-  EXPECT_EQ(rig.qp.state, QpState::kRts) << "no overrun";
+  EXPECT_EQ(refusals.size(), 0u) << "no overrun";
 }
 
 TEST(CqeGenerator, AResizedCqGoesOnInItsNewRing) {  // R10
@@ -999,9 +1056,9 @@ TEST(CqeGenerator, TheObserverIsToldWhenTheSenderRang) {
   Bench bench;
   Rig rig(bench);
   rig.dut.set_observer(&observer);
-  const PacketHandle h = rig.packet();
-  rig[h].posted = Cycle{5};
-  rig.in.push(Cycle{9}, h);
+  CompletionRequest p = rig.packet();
+  p.posted = Cycle{5};
+  rig.in.push(Cycle{9}, p);
   bench.run();
   EXPECT_EQ(observer.seen, (std::vector<Written::One>{{raw(kCq), 5, 10}}));
 }
@@ -1020,10 +1077,10 @@ TEST(CqeGenerator, TheObserverIsToldInTheOrderOfTheWrites) {
   rig.dut.set_observer(&observer);
   std::uint64_t posted = 100;
   for (const Cqn to : {kCq, Cqn{9}, kCq, kCq}) {
-    const PacketHandle h = rig.packet();
-    rig[h].cq = to;
-    rig[h].posted = Cycle{posted++};
-    rig.in.push(Cycle{9}, h);
+    CompletionRequest p = rig.packet();
+    p.cq = to;
+    p.posted = Cycle{posted++};
+    rig.in.push(Cycle{9}, p);
   }
   bench.at(Cycle{100}, [&](Cycle) { rig.dut.close(kCq); });
   bench.run();

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <random>
 
 #include "testbench/unit/model/engine/harness.h"
@@ -17,42 +18,58 @@ struct Rig {
                std::uint32_t out_capacity = 8)
       : bench(b),
         shared(b.keep<NicShared>(PacketPool::Quotas{})),
-        qp(b.keep<QpContext>(test_qp(transport))),
+        qp(place_qp(shared, test_qp(transport))),
         dut(b.add<GrhScatter>("dut", params, shared)),
         in(b.source(dut.in)),
         out(b.sink(dut.out, out_capacity)) {}
 
-  PacketHandle packet(Operation operation, std::uint32_t payload, Encapsulation e = Encapsulation::kRoceV2Ipv4) {
+  ScatterJob packet(Operation operation, std::uint32_t payload, Encapsulation e = Encapsulation::kRoceV2Ipv4) {
     return packet(qp, operation, payload, e);
   }
-  PacketHandle packet(QpContext& of, Operation operation, std::uint32_t payload,
-                      Encapsulation e = Encapsulation::kRoceV2Ipv4) {
-    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
-    Packet& p = shared.packets[h];
-    set_frame(p, request_headers(e, of.transport, operation, Psn{1}), counting_bytes(payload));
-    accept_packet(p, of);
-    return h;
+  ScatterJob packet(QpContext& of, Operation operation, std::uint32_t payload,
+                    Encapsulation e = Encapsulation::kRoceV2Ipv4) {
+    const Headers h = request_headers(e, of.transport, operation, Psn{1});
+    return accept_packet(shared, of, place_frame(shared, h, counting_bytes(payload)));
   }
-  // A SEND with a WQE of its own.
-  PacketHandle send(std::uint32_t payload, const std::vector<std::uint32_t>& lengths,
-                    Operation operation = Operation::kSendOnly) {
-    const PacketHandle h = packet(operation, payload);
-    Packet& p = shared.packets[h];
+  // A packet with a WQE of its own.
+  ScatterJob with_wqe(ScatterJob p, const ReceiveWqe& wqe) {
     p.wqe_slot = shared.wqes.allocate();
-    shared.wqes[p.wqe_slot] = wqe_of(lengths);
-    return h;
+    shared.wqes[p.wqe_slot] = wqe;
+    return p;
   }
-  Packet& operator[](PacketHandle h) { return shared.packets[h]; }
+  ScatterJob send(std::uint32_t payload, const std::vector<std::uint32_t>& lengths,
+                  Operation operation = Operation::kSendOnly) {
+    return with_wqe(packet(operation, payload), wqe_of(lengths));
+  }
+  // The pieces of a packet, in the order in which they left.
+  std::vector<ScatteredSegment> pieces_of(const ScatterJob& p) const {
+    std::vector<ScatteredSegment> found;
+    std::copy_if(out.values().begin(), out.values().end(), std::back_inserter(found),
+                 [&](const ScatteredSegment& s) { return s.buffer == p.buffer; });
+    return found;
+  }
+  // Of a packet that writes nothing, or one piece.
+  ScatteredSegment only_piece_of(const ScatterJob& p) const {
+    const std::vector<ScatteredSegment> pieces = pieces_of(p);
+    EXPECT_EQ(pieces.size(), 1u);
+    if (pieces.size() != 1) return {};
+    EXPECT_TRUE(pieces[0].first && pieces[0].last);
+    return pieces[0];
+  }
+  const ReceiveWqe& wqe(const ScatterJob& p) const { return shared.wqes[p.wqe_slot]; }
+  const std::uint8_t* data(const ScatteredSegment& s) const {
+    return area_of(shared.packets[s.buffer], s.area) + s.offset;
+  }
 
   Bench& bench;
   NicShared& shared;
   QpContext& qp;
   GrhScatter& dut;
-  Source<PacketHandle>& in;
-  Sink<PacketHandle>& out;
+  Source<ScatterJob>& in;
+  Sink<ScatteredSegment>& out;
 };
 
-TEST(GrhScatter, APacketLeavesAfterLatencyCycles) {
+TEST(GrhScatter, APacketLeavesAfterLatencyCycles) {  // R1
   for (const std::uint32_t latency : {1u, 4u, 9u}) {
     GrhScatterParams params;
     params.latency_cycles = latency;
@@ -64,22 +81,106 @@ TEST(GrhScatter, APacketLeavesAfterLatencyCycles) {
     bench.run_to(Cycle{10 + latency + 1});
     ASSERT_EQ(rig.out.size(), 1u);
     EXPECT_EQ(rig.out.cycle(0), Cycle{10 + latency});
-    EXPECT_EQ(rig[rig.out.value(0)].stamped(Station::kGrhScatter), Cycle{10 + latency});
+    EXPECT_EQ(rig.shared.packets[rig.out.value(0).buffer].stamped(Station::kGrhScatter), Cycle{10 + latency});
   }
 }
 
-// Cycles between a packet and the next one.
-std::uint64_t occupation(Bench& bench, const GrhScatterParams& params, std::uint32_t payload,
-                         const std::vector<std::uint32_t>& lengths, Transport transport = Transport::kRc) {
-  Rig rig(bench, params, transport);
-  rig.in.push(Cycle{0}, rig.send(payload, lengths));
-  rig.in.push(Cycle{0}, rig.send(0, {64}));
-  bench.run();
-  EXPECT_EQ(rig.out.size(), 2u);
-  return rig.out.cycle(1).count - rig.out.cycle(0).count;
+TEST(GrhScatter, ItsPiecesLeaveSgesPerCycle) {  // R1
+  for (const std::uint32_t per_cycle : {1u, 2u, 3u, 5u}) {
+    for (const std::uint32_t latency : {1u, 4u}) {
+      GrhScatterParams params;
+      params.latency_cycles = latency;
+      params.sges_per_cycle = per_cycle;
+      Bench bench;
+      Rig rig(bench, params, Transport::kRc, 16);
+      rig.out.set_width(8);
+      const ScatterJob p = rig.send(7, {1, 1, 1, 1, 1, 1, 1});
+      const ScatterJob next = rig.send(1, {1});
+      rig.in.push(Cycle{9}, p);
+      rig.in.push(Cycle{9}, next);
+      bench.run();
+      ASSERT_EQ(rig.out.size(), 8u);
+      for (std::uint32_t n = 0; n < 7; ++n) {
+        const ScatteredSegment& s = rig.out.value(n);
+        EXPECT_EQ(rig.out.cycle(n), Cycle{10 + latency + n / per_cycle}) << per_cycle;
+        EXPECT_EQ(s.first, n == 0);
+        EXPECT_EQ(s.last, n == 6);
+        EXPECT_EQ(s.va, rig.wqe(p).sge[n].address);
+        EXPECT_EQ(s.key, Key{(n + 1) << 8});
+        EXPECT_EQ(s.bytes, 1u);
+        EXPECT_EQ(*rig.data(s), counting_bytes(7)[n]);
+      }
+      EXPECT_EQ(rig.out.value(7).buffer, next.buffer);
+      EXPECT_EQ(rig.out.cycle(7), Cycle{10 + latency + (7 + per_cycle - 1) / per_cycle});
+      EXPECT_EQ(rig.shared.packets[p.buffer].stamped(Station::kGrhScatter), rig.out.cycle(6)) << "with its last piece";
+    }
+  }
 }
 
-TEST(GrhScatter, BytesOccupyIt) {
+TEST(GrhScatter, PiecesLieWithinAPageAndCarryThePacket) {  // R1
+  Bench bench;
+  Rig rig(bench);
+  ScatterJob p = rig.with_wqe(rig.packet(Operation::kSendOnly, 1000), wqe_of({1000}, 0x100000 + 4096 - 300));
+  p.access = kRemoteWrite;
+  p.cqe_flags = kCqeTagMatch;
+  rig.in.push(Cycle{9}, p);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.out.value(0).bytes, 300u);
+  EXPECT_EQ(rig.out.value(1).va, 0x100000u + 4096);
+  EXPECT_EQ(rig.out.value(1).bytes, 700u);
+  CompletionRequest expected = p;
+  expected.byte_count = 1000;
+  for (const ScatteredSegment& s : rig.out.values()) {
+    EXPECT_EQ(s.access, kRemoteWrite);
+    EXPECT_EQ(first_difference<CompletionRequest>(s, expected), "");
+  }
+  EXPECT_EQ(rig.dut.counters().segments, 2u);
+  EXPECT_EQ(rig.dut.counters().packets, 1u);
+}
+
+TEST(GrhScatter, APacketThatWritesNothingLeavesAsOnePieceWithoutBytes) {  // R1
+  Bench bench;
+  Rig rig(bench);
+  const ScatterJob empty = rig.send(0, {64});
+  const ScatterJob read = rig.packet(Operation::kReadRequest, 0);
+  ScatterJob internal;  // without a buffer
+  internal.role = PacketRole::kLastWqe;
+  internal.line = rig.qp.line;
+  for (const ScatterJob& p : {empty, read, internal}) rig.in.push(Cycle{9}, p);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 3u);
+  for (std::uint32_t n = 0; n < 3; ++n) {
+    EXPECT_EQ(rig.out.cycle(n), Cycle{10 + GrhScatterParams{}.latency_cycles + n});
+    EXPECT_TRUE(rig.out.value(n).first && rig.out.value(n).last);
+    EXPECT_EQ(rig.out.value(n).bytes, 0u);
+  }
+  EXPECT_EQ(rig.out.value(2).role, PacketRole::kLastWqe);
+  EXPECT_EQ(rig.out.value(2).line, rig.qp.line);
+  EXPECT_EQ(rig.dut.counters().segments, 0u);
+}
+
+// Cycles between a packet's first piece and the next packet's.
+std::uint64_t occupation_by(Bench& bench, const GrhScatterParams& params, std::uint32_t payload, const ReceiveWqe& wqe,
+                            Transport transport = Transport::kRc) {
+  Rig rig(bench, params, transport, 64);
+  rig.out.set_width(16);
+  const ScatterJob p = rig.with_wqe(rig.packet(Operation::kSendOnly, payload), wqe);
+  const ScatterJob next = rig.send(0, {64});
+  rig.in.push(Cycle{0}, p);
+  rig.in.push(Cycle{0}, next);
+  bench.run();
+  const std::size_t pieces = rig.pieces_of(p).size();
+  EXPECT_EQ(rig.out.size(), pieces + 1);
+  EXPECT_EQ(rig.out.values().back().buffer, next.buffer);
+  return rig.out.cycle(pieces).count - rig.out.cycle(0).count;
+}
+std::uint64_t occupation(Bench& bench, const GrhScatterParams& params, std::uint32_t payload,
+                         const std::vector<std::uint32_t>& lengths, Transport transport = Transport::kRc) {
+  return occupation_by(bench, params, payload, wqe_of(lengths), transport);
+}
+
+TEST(GrhScatter, BytesOccupyIt) {  // R2
   const std::vector<std::pair<std::uint32_t, std::uint64_t>> cases{{0, 1},  {1, 1},     {64, 1},
                                                                    {65, 2}, {1024, 16}, {1025, 17}};
   for (const auto& [payload, cycles] : cases) {
@@ -88,7 +189,7 @@ TEST(GrhScatter, BytesOccupyIt) {
   }
 }
 
-TEST(GrhScatter, ElementsOccupyIt) {
+TEST(GrhScatter, ElementsOccupyIt) {  // R2
   for (const std::uint32_t per_cycle : {1u, 2u, 5u}) {
     for (std::uint32_t n = 1; n <= 16; ++n) {
       GrhScatterParams params;
@@ -99,89 +200,119 @@ TEST(GrhScatter, ElementsOccupyIt) {
   }
 }
 
-TEST(GrhScatter, TheGrhAreaOccupiesItToo) {
+TEST(GrhScatter, ElementsThatArePassedOverOccupyIt) {  // R2
   Bench bench;
-  EXPECT_EQ(occupation(bench, {}, 24, {4096}, Transport::kUd), 1u);
+  EXPECT_EQ(occupation(bench, {}, 1, {0, 0, 0, 0, 1}), 5u);
+}
+
+TEST(GrhScatter, PiecesOccupyItWhenTheyAreMoreThanElements) {  // R2
+  for (const std::uint32_t per_cycle : {1u, 2u, 3u}) {
+    for (std::uint32_t n = 1; n <= 16; ++n) {
+      GrhScatterParams params;
+      params.sges_per_cycle = per_cycle;
+      Bench bench;  // each element lies across a page
+      const ReceiveWqe wqe = wqe_of(std::vector<std::uint32_t>(n, 2), 0x100000 + 4095);
+      EXPECT_EQ(occupation_by(bench, params, 2 * n, wqe), (2 * n + per_cycle - 1) / per_cycle);
+    }
+  }
+}
+
+TEST(GrhScatter, TheGrhAreaOccupiesItToo) {  // R2
+  Bench bench;
+  EXPECT_EQ(occupation(bench, {}, 24, {4096}, Transport::kUd), 2u) << "two pieces";
   Bench other;
   EXPECT_EQ(occupation(other, {}, 25, {4096}, Transport::kUd), 2u);
+  GrhScatterParams wide;
+  wide.sges_per_cycle = 2;
+  Bench third;
+  EXPECT_EQ(occupation(third, wide, 24, {4096}, Transport::kUd), 1u);
+  Bench fourth;
+  EXPECT_EQ(occupation(fourth, wide, 25, {4096}, Transport::kUd), 2u) << "65 bytes";
 }
 
-TEST(GrhScatter, AMessageFillsItsWqePacketByPacket) {
+TEST(GrhScatter, AMessageFillsItsWqePacketByPacket) {  // R3
   Bench bench;
   Rig rig(bench);
-  const PacketHandle first = rig.send(1024, {1500, 1500}, Operation::kSendFirst);
-  const PacketHandle last = rig.packet(Operation::kSendLast, 1000);
-  rig[last].wqe_slot = rig[first].wqe_slot;
-  QpContext other = test_qp(Transport::kRc);
-  const PacketHandle between = rig.packet(other, Operation::kSendOnly, 10);  // of another QP
-  rig[between].wqe_slot = rig.shared.wqes.allocate();
-  rig.shared.wqes[rig[between].wqe_slot] = wqe_of({64});
-  for (const PacketHandle h : {first, between, last}) rig.in.push(Cycle{0}, h);
+  const ScatterJob first = rig.send(1024, {1500, 1500}, Operation::kSendFirst);
+  ScatterJob last = rig.packet(Operation::kSendLast, 1000);
+  last.wqe_slot = first.wqe_slot;
+  QpContext& other = place_qp(rig.shared, test_qp(Transport::kRc));
+  const ScatterJob between = rig.with_wqe(rig.packet(other, Operation::kSendOnly, 10), wqe_of({64}));
+  for (const ScatterJob& p : {first, between, last}) rig.in.push(Cycle{0}, p);
   bench.run();
-  ASSERT_EQ(rig[last].segment_count, 2u);
-  EXPECT_EQ(rig[last].segments[0].va, rig.shared.wqes[rig[first].wqe_slot].sge[0].address + 1024);
-  EXPECT_EQ(rig[last].segments[0].bytes, 476u);
-  EXPECT_EQ(rig[last].segments[1].bytes, 524u);
-  EXPECT_EQ(rig[last].byte_count, 2024u);
-  EXPECT_EQ(rig[between].byte_count, 10u);
+  const std::vector<ScatteredSegment> pieces = rig.pieces_of(last);
+  ASSERT_EQ(pieces.size(), 2u);
+  EXPECT_EQ(pieces[0].va, rig.wqe(first).sge[0].address + 1024);
+  EXPECT_EQ(pieces[0].bytes, 476u);
+  EXPECT_EQ(pieces[1].va, rig.wqe(first).sge[1].address);
+  EXPECT_EQ(pieces[1].bytes, 524u);
+  EXPECT_EQ(pieces[1].byte_count, 2024u);
+  EXPECT_EQ(rig.only_piece_of(between).byte_count, 10u);
 }
 
-TEST(GrhScatter, TheNextMessageMayTakeTheSameSlot) {
+TEST(GrhScatter, TheNextMessageMayTakeTheSameSlot) {  // R3
   Bench bench;
   Rig rig(bench);
-  const PacketHandle a = rig.send(100, {200});
-  const PacketHandle b = rig.packet(Operation::kSendOnly, 50);
-  rig[b].wqe_slot = rig[a].wqe_slot;
+  const ScatterJob a = rig.send(100, {200});
+  ScatterJob b = rig.packet(Operation::kSendOnly, 50);
+  b.wqe_slot = a.wqe_slot;
   rig.in.push(Cycle{0}, a);
   rig.in.push(Cycle{0}, b);
   bench.run();
-  EXPECT_EQ(rig[b].byte_count, 50u);
-  EXPECT_EQ(rig[b].segments[0].va, rig[a].segments[0].va);
+  EXPECT_EQ(rig.only_piece_of(b).byte_count, 50u);
+  EXPECT_EQ(rig.only_piece_of(b).va, rig.only_piece_of(a).va);
 }
 
-TEST(GrhScatter, AMessageLongerThanItsWqeFailsAndThoseBehindAreSquashed) {
+TEST(GrhScatter, AMessageLongerThanItsWqeFailsAndThoseBehindAreSquashed) {  // R4
   Bench bench;
   Rig rig(bench);
-  const PacketHandle before = rig.send(64, {64});
-  const PacketHandle failing = rig.send(65, {64});
-  const PacketHandle behind = rig.send(10, {64});
-  for (const PacketHandle h : {before, failing, behind}) rig.in.push(Cycle{0}, h);
+  auto& refusals = bench.sink(rig.dut.refusals);
+  const ScatterJob before = rig.send(64, {64});
+  const ScatterJob failing = rig.send(65, {64});
+  const ScatterJob behind = rig.send(10, {64});
+  for (const ScatterJob& p : {before, failing, behind}) rig.in.push(Cycle{0}, p);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 3u);  // (R4) in order
-  EXPECT_EQ(rig.out.values(), (std::vector{before, failing, behind}));
-  EXPECT_EQ(rig[before].outcome, Outcome::kExecute);
-  EXPECT_EQ(rig[before].segment_count, 1u);
-  EXPECT_EQ(rig[failing].outcome, Outcome::kNak);
-  EXPECT_EQ(rig[failing].status, WcStatus::kLocalLength);
-  EXPECT_EQ(rig[behind].drop_reason, DropReason::kSquashed);
-  EXPECT_EQ(rig[behind].segment_count, 0u);
-  EXPECT_EQ(rig[behind].status, WcStatus::kFlushed);
-  EXPECT_FALSE(rig[behind].completes) << "its WQE is flushed by the completion generator";
+  ASSERT_EQ(rig.out.size(), 3u);  // in order
+  EXPECT_EQ(rig.out.value(0).buffer, before.buffer);
+  EXPECT_EQ(rig.out.value(0).outcome, Outcome::kExecute);
+  EXPECT_EQ(rig.out.value(0).bytes, 64u);
+  EXPECT_EQ(rig.out.value(1).buffer, failing.buffer);
+  EXPECT_EQ(rig.out.value(1).outcome, Outcome::kNak);
+  EXPECT_EQ(rig.out.value(1).status, WcStatus::kLocalLength);
+  EXPECT_EQ(rig.out.value(1).bytes, 0u);
+  EXPECT_EQ(rig.out.value(2).buffer, behind.buffer);
+  EXPECT_EQ(rig.out.value(2).drop_reason, DropReason::kSquashed);
+  EXPECT_EQ(rig.out.value(2).bytes, 0u);
+  EXPECT_EQ(rig.out.value(2).status, WcStatus::kFlushed);
+  EXPECT_FALSE(rig.out.value(2).completes) << "its WQE is flushed by the completion generator";
   EXPECT_EQ(rig.dut.counters().failed, 1u);
   EXPECT_EQ(rig.dut.counters().squashed, 1u);
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
+  EXPECT_EQ(refusals.value(0).line, rig.qp.line);
 }
 
 TEST(GrhScatter, UdOfEveryEncapsulationHas40BytesMore) {
   Bench bench;
   Rig rig(bench, {}, Transport::kUd);
-  std::vector<PacketHandle> sent;
+  std::vector<ScatterJob> sent;
   for (const Encapsulation e : {Encapsulation::kRoceV2Ipv4, Encapsulation::kRoceV2Ipv6, Encapsulation::kRoceV1}) {
-    const PacketHandle h = rig.packet(Operation::kSendOnly, 100, e);
-    rig[h].wqe_slot = rig.shared.wqes.allocate();
-    rig.shared.wqes[rig[h].wqe_slot] = wqe_of({40, 100});
-    rig.in.push(Cycle{0}, h);
-    sent.push_back(h);
+    sent.push_back(rig.with_wqe(rig.packet(Operation::kSendOnly, 100, e), wqe_of({40, 100})));
+    rig.in.push(Cycle{0}, sent.back());
   }
   bench.run();
-  for (const PacketHandle h : sent) {
-    const Packet& p = rig[h];
-    ASSERT_EQ(p.segment_count, 2u);
-    EXPECT_EQ(p.segments[0].bytes, 40u);
-    EXPECT_EQ(p.segments[1].data, p.frame.data() + p.h.payload_offset);
-    EXPECT_EQ(p.byte_count, 140u);
-    const std::uint8_t* header = p.frame.data() + p.h.network_offset;
-    const bool v4 = p.h.encapsulation == Encapsulation::kRoceV2Ipv4;
-    EXPECT_EQ(std::memcmp(p.segments[0].data + (v4 ? 20 : 0), header, v4 ? 20 : 40), 0);
+  for (const ScatterJob& p : sent) {
+    const std::vector<ScatteredSegment> pieces = rig.pieces_of(p);
+    ASSERT_EQ(pieces.size(), 2u);
+    EXPECT_EQ(pieces[0].bytes, 40u);
+    EXPECT_EQ(pieces[1].area, BufferArea::kFrame);
+    EXPECT_EQ(pieces[1].offset, p.payload_offset);
+    EXPECT_EQ(pieces[1].bytes, 100u);
+    EXPECT_EQ(pieces[1].byte_count, 140u);
+    const std::uint8_t* header = rig.shared.packets[p.buffer].frame.data() + p.network_offset;
+    const bool v4 = p.network_header == NetworkHeader::kIpv4;
+    EXPECT_EQ(pieces[0].area, v4 ? BufferArea::kScratch : BufferArea::kFrame);
+    EXPECT_EQ(std::memcmp(rig.data(pieces[0]) + (v4 ? 20 : 0), header, v4 ? 20 : 40), 0);
   }
   EXPECT_EQ(rig.dut.counters().grh_areas, 3u);
 }
@@ -203,53 +334,77 @@ TEST(GrhScatter, EveryCycleIsAccountedFor) {
   EXPECT_EQ(spent(Activity::kStarved), 68u);
 }
 
-TEST(GrhScatter, ModesAgreeOnRandomTraffic) {
+TEST(GrhScatter, AFullLinkHoldsPiecesAndPacketsBack) {  // R1: none is lost, and they stay in order
+  for (const std::uint32_t per_cycle : {1u, 3u}) {
+    GrhScatterParams params;
+    params.sges_per_cycle = per_cycle;
+    Bench bench;
+    Rig rig(bench, params, Transport::kRc, 2);
+    rig.out.accept_when([](Cycle c) { return c.count % 5 == 0; });
+    std::vector<ScatterJob> sent;
+    for (int i = 0; i < 30; ++i) {
+      sent.push_back(rig.send(8, std::vector<std::uint32_t>(static_cast<std::size_t>(1 + i % 8), 8 / (1 + i % 8) + 1)));
+      rig.in.push(Cycle{0}, sent.back());
+    }
+    bench.run();
+    std::size_t n = 0;
+    for (const ScatterJob& p : sent) {
+      std::uint32_t bytes = 0;
+      do {
+        ASSERT_LT(n, rig.out.size());
+        ASSERT_EQ(rig.out.value(n).buffer, p.buffer);
+        ASSERT_EQ(rig.out.value(n).first, bytes == 0);
+        bytes += rig.out.value(n).bytes;
+      } while (!rig.out.value(n++).last);
+      EXPECT_EQ(bytes, 8u);
+    }
+    EXPECT_EQ(n, rig.out.size());
+  }
+}
+
+TEST(GrhScatter, ModesAndOrdersAgreeOnRandomTraffic) {
   const std::uint64_t seed = test_seed(12);
-  expect_equal_in_all_modes([seed](Bench& bench) {
+  expect_equal_in_all_orders([seed](Bench& bench) {
     std::mt19937_64 random(seed);
     const auto below = [&](std::uint64_t n) { return static_cast<std::uint32_t>(random() % n); };
     GrhScatterParams params;
     params.latency_cycles = 1 + below(6);
     params.sges_per_cycle = 1 + below(3);
     Rig rig(bench, params);
-    std::vector<QpContext> qps;
+    std::vector<QpContext*> qps;
     for (const Transport t : {Transport::kRc, Transport::kUc, Transport::kUd, Transport::kXrc}) {
-      for (int i = 0; i < 8; ++i) {
-        qps.push_back(test_qp(t));
-        qps.back().line = static_cast<std::uint32_t>(qps.size() - 1);
-      }
+      for (int i = 0; i < 8; ++i) qps.push_back(&place_qp(rig.shared, test_qp(t)));
     }
     StateHash digest;
+    std::size_t packets = 0;
     rig.out.accept_when([](Cycle c) { return c.count / 16 % 3 != 0; });
-    rig.out.on_value([&](Cycle now, const PacketHandle& h) {
-      const Packet& p = rig[h];
+    rig.out.on_value([&](Cycle now, const ScatteredSegment& s) {
       digest.mix(now.count);
-      digest.mix(static_cast<std::uint64_t>(p.outcome) << 32 | p.segment_count);
-      for (std::size_t s = 0; s < p.segment_count; ++s) digest.mix(p.segments[s].va << 16 ^ p.segments[s].bytes);
-      if (p.completes && p.wqe_slot != kNoWqeSlot) rig.shared.wqes.release(p.wqe_slot);
-      rig.shared.packets.release(h);
+      digest.mix(static_cast<std::uint64_t>(s.outcome) << 32 | s.first << 1 | s.last);
+      digest.mix(s.va << 16 ^ s.bytes);
+      if (!s.last) return;
+      ++packets;
+      if (s.completes && s.wqe_slot != kNoWqeSlot) rig.shared.wqes.release(s.wqe_slot);
+      rig.shared.packets.release(s.buffer);
     });
     std::uint64_t cycle = 0;
     for (int i = 0; i < 500; ++i) {
-      QpContext& qp = qps[below(qps.size())];
-      const PacketHandle h =
-          rig.packet(qp, below(4) == 0 && qp.transport != Transport::kUd ? Operation::kWriteOnly : Operation::kSendOnly,
-                     below(1025));
-      Packet& p = rig[h];
-      if (p.has(kWrite)) {
+      QpContext& qp = *qps[below(qps.size())];
+      const bool writes = below(4) == 0 && qp.transport != Transport::kUd;
+      ScatterJob p = rig.packet(qp, writes ? Operation::kWriteOnly : Operation::kSendOnly, below(1025));
+      if (writes) {
         p.local_va = random();
         p.local_key = Key{5};
       } else {
         std::vector<std::uint32_t> lengths(1 + below(6));
         for (auto& length : lengths) length = below(700);
-        p.wqe_slot = rig.shared.wqes.allocate();
-        rig.shared.wqes[p.wqe_slot] = wqe_of(lengths, below(5000));
+        p = rig.with_wqe(p, wqe_of(lengths, below(5000)));
       }
       cycle += below(40);
-      rig.in.push(Cycle{cycle}, h);
+      rig.in.push(Cycle{cycle}, p);
     }
     bench.run();
-    EXPECT_EQ(rig.out.size(), 500u);
+    EXPECT_EQ(packets, 500u);
     EXPECT_GT(rig.dut.counters().failed, 10u);
     EXPECT_GT(rig.dut.counters().squashed, 10u);
     digest.mix(bench.state_hash());

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "model/blocks/dma_engine.h"
@@ -35,58 +36,90 @@ struct Rig {
     for (std::uint32_t n = 1; n <= 12; ++n) create(n);
   }
   void create(std::uint32_t n) {
-    QpContext qp;
+    auto qp = StoredQpContext();  // zero between the members, too
     qp.valid = 1;
     qp.state = QpState::kRts;
     qp.qpn = Qpn{n};
     qp.qkey = 1000 + n;
     host.store(qp_context_address(Qpn{n}), qp);
   }
-  QpContext stored(std::uint32_t n) { return host.load<QpContext>(qp_context_address(Qpn{n})); }
-  PacketHandle packet(std::uint32_t qpn) {
-    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
-    shared.packets[h].h.destination_qp = Qpn{qpn};
-    return h;
+  StoredQpContext stored(std::uint32_t n) { return host.load<StoredQpContext>(qp_context_address(Qpn{n})); }
+  // Behind the context's last member its place in host memory is still zero: nothing of the chip (pins, line,
+  // residence, whether it was changed) got there.
+  bool is_clean_behind(std::uint32_t n) {
+    const auto image = host.load<std::array<std::uint8_t, QpContextMemory::kLineBytes>>(qp_context_address(Qpn{n}));
+    static const StoredQpContext last;
+    const auto end = reinterpret_cast<const char*>(&last.flush_requested + 1) - reinterpret_cast<const char*>(&last);
+    return std::all_of(image.begin() + end, image.end(), [](std::uint8_t byte) { return byte == 0; });
+  }
+  ParsedPacket packet(std::uint32_t qpn) {
+    ParsedPacket p;
+    p.buffer = shared.packets.allocate(PacketClass::kReceive);
+    p.destination_qp = Qpn{qpn};
+    p.psn = Psn{++packets};  // so that no two are equal
+    return p;
+  }
+  QpContext& context(std::size_t n) { return shared.contexts[out.value(n).line]; }  // of the n-th that came out
+  void retire(const ContextPacket& p, Cycle now) {
+    AckRequest done;
+    done.buffer = p.buffer;
+    done.line = p.line;
+    shared.ledger.retire(done, now);
   }
   // Every packet that comes out is retired `hold` cycles later.
   void retire_after(Bench& bench, std::uint64_t hold, bool change = false) {
-    out.on_value([this, &bench, hold, change](Cycle now, PacketHandle h) {
+    out.on_value([this, &bench, hold, change](Cycle now, const ContextPacket& p) {
       if (change) {
-        ++shared.packets[h].qp->messages;
-        shared.packets[h].qp->dirty = true;
+        ++shared.contexts[p.line].messages;
+        shared.contexts[p.line].dirty = true;
       }
-      bench.at(now + hold, [this, h](Cycle then) {
-        shared.ledger.retire(shared.packets[h], then);
-        shared.packets.release(h);
-      });
+      bench.at(now + hold, [this, p](Cycle then) { retire(p, then); });
     });
   }
   LocalMemory& host;
   NicShared& shared;
   QpContextCache& dut;
-  Source<PacketHandle>& in;
-  Sink<PacketHandle>& out;
+  Source<ParsedPacket>& in;
+  Sink<ContextPacket>& out;
   TestMemory& memory;
+  std::uint32_t packets = 0;
 };
 
 TEST(QpContextCache, HitComesAfterHitCycles) {  // R1
   Bench bench;
   Rig rig(bench);
   rig.in.push(Cycle{0}, rig.packet(1));
-  const PacketHandle h = rig.packet(1);
-  rig.in.push(Cycle{999}, h);
+  ParsedPacket second = rig.packet(1);
+  second.id = 41;
+  rig.in.push(Cycle{999}, second);
   bench.run_to(Cycle{1001});
   EXPECT_EQ(bench.engine().links()[1]->transfers(), 1u);  // the link at `out`
   bench.run_to(Cycle{1002});
   EXPECT_EQ(bench.engine().links()[1]->transfers(), 2u);
   bench.run();
   EXPECT_EQ(rig.out.cycle(1), Cycle{1002});
-  EXPECT_EQ(rig.shared.packets[h].stamped(Station::kQpContextCache), Cycle{1002});
+  EXPECT_EQ(rig.shared.packets[second.buffer].stamped(Station::kQpContextCache), Cycle{1002});
   EXPECT_EQ(rig.dut.counters().hits, 1u);
-  ASSERT_NE(rig.shared.packets[h].qp, nullptr);
-  EXPECT_EQ(rig.shared.packets[h].qp->qkey, 1001u);
-  EXPECT_EQ(rig.shared.packets[h].qp->pins.count(), 2u);
-  EXPECT_EQ(rig.dut.find(Qpn{1}), rig.shared.packets[h].qp);
+  const ContextPacket& p = rig.out.value(1);
+  EXPECT_EQ(static_cast<const ParsedPacket&>(p), second) << "as it came";
+  EXPECT_EQ(p.id, 41u);
+  EXPECT_FALSE(p.is_completion);
+  ASSERT_NE(p.line, kNoLine);
+  EXPECT_EQ(rig.context(1).qkey, 1001u);
+  EXPECT_EQ(rig.context(1).pins.count(), 2u);
+  EXPECT_EQ(rig.dut.find(Qpn{1}), &rig.context(1));
+  EXPECT_EQ(p.residence, rig.context(1).residence);
+}
+
+TEST(QpContextCache, TheContextIsPinnedFromTheCycleOfTheHit) {  // R1
+  Bench bench;
+  Rig rig(bench);
+  rig.in.push(Cycle{0}, rig.packet(1));
+  rig.in.push(Cycle{999}, rig.packet(1));  // taken in 1000
+  bench.run_to(Cycle{999});
+  EXPECT_EQ(rig.dut.find(Qpn{1})->pins.count(), 1u);
+  bench.run_to(Cycle{1000});
+  EXPECT_EQ(rig.dut.find(Qpn{1})->pins.count(), 2u);
 }
 
 TEST(QpContextCache, OnePacketACycle) {  // R1
@@ -136,7 +169,7 @@ TEST(QpContextCache, PinnedContextsAreNotEvicted) {  // R3
   EXPECT_EQ(rig.out.size(), 2u);
   EXPECT_EQ(rig.dut.activity(), Activity::kWaitContextWay);
   EXPECT_EQ(rig.dut.counters().reads, 2u);
-  bench.at(Cycle{3000}, [&](Cycle now) { rig.shared.ledger.retire(rig.shared.packets[rig.out.value(1)], now); });
+  bench.at(Cycle{3000}, [&](Cycle now) { rig.retire(rig.out.value(1), now); });
   bench.run();
   ASSERT_EQ(rig.out.size(), 3u);
   EXPECT_EQ(rig.out.cycle(2), Cycle{3001 + kRead + 2});
@@ -161,9 +194,32 @@ TEST(QpContextCache, ChangedContextIsWrittenBackFirst) {  // R4
   EXPECT_EQ(rig.dut.counters().write_backs, 2u);
   EXPECT_EQ(rig.dut.find(Qpn{1})->messages, 2u);
   EXPECT_EQ(rig.stored(1).messages, 1u);
-  EXPECT_EQ(rig.stored(1).pins.count(), 0u);
-  EXPECT_FALSE(rig.stored(1).dirty);
+  EXPECT_TRUE(rig.is_clean_behind(1));
   EXPECT_EQ(rig.stored(2).messages, 1u);
+}
+
+TEST(QpContextCache, EachStayOnALineHasANumberOfItsOwn) {  // refusal.h R6: what is remembered goes with the stay
+  QpContextCacheParams p = small();
+  p.sets = p.ways = 1;
+  Bench bench;
+  Rig rig(bench, p);
+  rig.retire_after(bench, 1);
+  std::uint64_t when = 0;
+  for (const std::uint32_t qpn : {1, 1, 2, 1}) rig.in.push(Cycle{when += 1000}, rig.packet(qpn));
+  bench.run_to(Cycle{5000});
+  ASSERT_EQ(rig.out.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(rig.out.value(i).line, 0u);
+  EXPECT_EQ(rig.out.value(1).residence, rig.out.value(0).residence);
+  EXPECT_NE(rig.out.value(2).residence, rig.out.value(1).residence);
+  EXPECT_NE(rig.out.value(3).residence, rig.out.value(2).residence);
+  EXPECT_NE(rig.out.value(3).residence, rig.out.value(0).residence);
+  // A QP that was reset where it is.
+  const std::uint32_t before = rig.out.value(3).residence;
+  rig.dut.renew(*rig.dut.find(Qpn{1}));
+  rig.in.push(Cycle{5010}, rig.packet(1));
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 5u);
+  EXPECT_NE(rig.out.value(4).residence, before);
 }
 
 TEST(QpContextCache, UnchangedContextIsNotWritten) {  // R4
@@ -211,13 +267,16 @@ TEST(QpContextCache, PacketsKeepTheirOrder) {  // R1
   Bench bench;
   Rig rig(bench);
   rig.retire_after(bench, 3);
-  std::vector<PacketHandle> sent;
+  std::vector<ParsedPacket> sent;
   for (std::uint32_t i = 0; i < 60; ++i) {
     sent.push_back(rig.packet(1 + i * 7 % 12));
     rig.in.push(Cycle{0}, sent.back());
   }
   bench.run();
-  EXPECT_EQ(rig.out.values(), sent);
+  ASSERT_EQ(rig.out.size(), sent.size());
+  for (std::size_t i = 0; i < sent.size(); ++i) {
+    EXPECT_EQ(static_cast<const ParsedPacket&>(rig.out.value(i)), sent[i]) << i;
+  }
 }
 
 TEST(QpContextCache, UnknownQpIsDropped) {  // R6
@@ -251,7 +310,7 @@ TEST(QpContextCache, ForgetDropsWhatIsNotPinned) {
   EXPECT_FALSE(rig.dut.forget(Qpn{1}));  // moving
   bench.run();
   EXPECT_FALSE(rig.dut.forget(Qpn{1}));  // pinned
-  rig.shared.ledger.retire(rig.shared.packets[rig.out.value(0)], bench.engine().now());
+  rig.retire(rig.out.value(0), bench.engine().now());
   EXPECT_TRUE(rig.dut.forget(Qpn{1}));
   EXPECT_EQ(rig.dut.find(Qpn{1}), nullptr);
 }
@@ -267,7 +326,8 @@ TEST(QpContextCache, FlushWritesChangedContexts) {
   rig.dut.find(Qpn{1})->dirty = true;
   rig.dut.flush_to(rig.host);
   EXPECT_EQ(rig.stored(1).msn, 77u);
-  EXPECT_EQ(rig.stored(1).pins.count(), 0u);
+  EXPECT_EQ(rig.dut.find(Qpn{1})->pins.count(), 1u) << "here it is pinned";
+  EXPECT_TRUE(rig.is_clean_behind(1));
 }
 
 // The write-back and the read that follows it use the same line: over the real DMA engine, which a small link keeps
@@ -287,26 +347,27 @@ TEST(QpContextCache, WriteBackIsNotOverwrittenByTheReadBehindIt) {  // R4
   bench.connect(engine.completions[kClient], dut.dma_done, 2);
   auto& in = bench.source(dut.in);
   auto& out = bench.sink(dut.out);
-  out.on_value([&](Cycle now, PacketHandle h) {
-    ++shared.packets[h].qp->messages;
-    shared.packets[h].qp->dirty = true;
-    shared.ledger.retire(shared.packets[h], now);
+  out.on_value([&](Cycle now, const ContextPacket& packet) {
+    ++shared.contexts[packet.line].messages;
+    shared.contexts[packet.line].dirty = true;
+    shared.contexts.unpin(packet.line, now);
   });
   for (std::uint32_t n = 1; n <= 3; ++n) {
-    QpContext qp;
+    StoredQpContext qp;
     qp.valid = 1;
     qp.qpn = Qpn{n};
     host.store(qp_context_address(Qpn{n}), qp);
   }
   for (std::uint32_t i = 0; i < 30; ++i) {
-    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
-    shared.packets[h].h.destination_qp = Qpn{1 + i % 3};
-    in.push(Cycle{0}, h);
+    ParsedPacket packet;
+    packet.buffer = shared.packets.allocate(PacketClass::kReceive);
+    packet.destination_qp = Qpn{1 + i % 3};
+    in.push(Cycle{0}, packet);
   }
   bench.run();
   dut.flush_to(host);
   for (std::uint32_t n = 1; n <= 3; ++n) {
-    const auto stored = host.load<QpContext>(qp_context_address(Qpn{n}));
+    const auto stored = host.load<StoredQpContext>(qp_context_address(Qpn{n}));
     EXPECT_EQ(stored.messages, 10u);
     EXPECT_EQ(stored.qpn, Qpn{n});
   }
@@ -343,12 +404,16 @@ TEST(QpContextCache, NoChangeIsLostUnderRandomTraffic) {
   }
 }
 
-// ---- Internal packets.
+// ---- Completions of our own requests.
 
-PacketHandle command(Rig& rig, std::uint32_t qpn) {
-  const PacketHandle h = rig.packet(qpn);
-  rig.shared.packets[h].role = PacketRole::kSendCompletion;
-  return h;
+SendCompletion command(std::uint32_t qpn, std::uint32_t wqe = 5) {
+  SendCompletion c;
+  c.qpn = Qpn{qpn};
+  c.wqe = wqe;
+  c.wqe_index = wqe % 4;
+  c.bytes = 100 + wqe;
+  c.status = WcStatus::kRemoteAccess;
+  return c;
 }
 
 TEST(QpContextCache, CommandsGoFirst) {  // R7
@@ -356,16 +421,22 @@ TEST(QpContextCache, CommandsGoFirst) {  // R7
   Rig rig(bench);
   auto& commands = bench.source(rig.dut.commands);
   rig.in.push(Cycle{0}, rig.packet(1));
-  std::vector<PacketHandle> expected;
-  for (int i = 0; i < 3; ++i) expected.push_back(command(rig, 1));
-  for (const PacketHandle h : expected) commands.push(Cycle{999}, h);
-  for (int i = 0; i < 2; ++i) {
-    expected.push_back(rig.packet(1));
-    rig.in.push(Cycle{999}, expected.back());
+  std::vector<ContextPacket> expected(5);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    expected[i].is_completion = true;
+    expected[i].completion = command(1, i);
+    expected[i].destination_qp = Qpn{1};
+    commands.push(Cycle{999}, expected[i].completion);
+  }
+  for (std::size_t i = 3; i < 5; ++i) {  // nothing is left in them of the completions
+    static_cast<ParsedPacket&>(expected[i]) = rig.packet(1);
+    rig.in.push(Cycle{999}, expected[i]);
   }
   bench.run();
   ASSERT_EQ(rig.out.size(), 6u);
   for (std::size_t i = 0; i < expected.size(); ++i) {
+    expected[i].line = rig.dut.find(Qpn{1})->line;
+    expected[i].residence = rig.dut.find(Qpn{1})->residence;
     EXPECT_EQ(rig.out.value(1 + i), expected[i]) << i;
     EXPECT_EQ(rig.out.cycle(1 + i), Cycle{1002 + i}) << i;
   }
@@ -376,11 +447,14 @@ TEST(QpContextCache, ACommandWaitsForItsContextAndIsCountedByThePins) {  // R7
   Bench bench;
   Rig rig(bench);
   auto& commands = bench.source(rig.dut.commands);
-  commands.push(Cycle{9}, command(rig, 3));
+  commands.push(Cycle{9}, command(3));
   rig.in.push(Cycle{9}, rig.packet(5));  // read ahead meanwhile
   bench.run();
   ASSERT_EQ(rig.out.size(), 2u);
   EXPECT_EQ(rig.out.cycle(0), Cycle{10 + kRead + 2});
+  EXPECT_TRUE(rig.out.value(0).is_completion);
+  EXPECT_EQ(rig.out.value(0).completion, command(3));
+  EXPECT_FALSE(rig.out.value(1).is_completion);
   EXPECT_EQ(rig.dut.find(Qpn{3})->pins.count(), 1u);
   EXPECT_EQ(rig.dut.counters().reads_ahead, 1u);
 }
@@ -389,15 +463,19 @@ TEST(QpContextCache, ACommandWithoutAQpIsGivenUpAndNotCounted) {  // R7
   Bench bench;
   Rig rig(bench);
   auto& commands = bench.source(rig.dut.commands);
-  commands.push(Cycle{0}, command(rig, 99));
+  commands.push(Cycle{0}, command(99));
   rig.dut.bring(Qpn{5}, rig.host)->state = QpState::kReset;
-  commands.push(Cycle{500}, command(rig, 5));
+  commands.push(Cycle{500}, command(5));
   rig.dut.bring(Qpn{6}, rig.host)->state = QpState::kError;
-  commands.push(Cycle{500}, command(rig, 6));
+  commands.push(Cycle{500}, command(6));
   rig.in.push(Cycle{600}, rig.packet(5));  // the checker decides on packets from the wire
   bench.run();
-  EXPECT_EQ(rig.out.size(), 2u);
-  EXPECT_EQ(rig.shared.packets.in_use(), 2u);
+  ASSERT_EQ(rig.out.size(), 2u);
+  EXPECT_TRUE(rig.out.value(0).is_completion);
+  EXPECT_EQ(rig.out.value(0).completion.qpn, Qpn{6});
+  EXPECT_FALSE(rig.out.value(1).is_completion);
+  EXPECT_EQ(rig.shared.packets.in_use(), 1u);
+  EXPECT_EQ(rig.dut.find(Qpn{5})->pins.count(), 1u) << "of the packet from the wire";
   EXPECT_EQ(rig.dut.counters().not_found, 0u);
   EXPECT_EQ(rig.shared.ledger.counters().dropped_total(), 0u);
 }
@@ -441,7 +519,7 @@ TEST(QpContextCache, WhatACommandWaitsForIsNotBroughtIn) {
   Rig rig(bench, p);
   auto& commands = bench.source(rig.dut.commands);
   rig.in.push(Cycle{0}, rig.packet(1));  // pins the only way
-  commands.push(Cycle{200}, command(rig, 2));
+  commands.push(Cycle{200}, command(2));
   bench.at(Cycle{300}, [&](Cycle now) {
     rig.dut.find(Qpn{1})->pins.remove(now);
     EXPECT_FALSE(rig.dut.moving(Qpn{2}));

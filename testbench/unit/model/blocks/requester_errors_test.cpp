@@ -147,7 +147,7 @@ TEST(RequesterErrors, ANakOfTheResponderFailsItsRequest) {  // (R6) (R7)
     EXPECT_EQ(rig.completions.cycle(0), Cycle{500});
     EXPECT_EQ(rig.completions.cycle(1), Cycle{501});
     EXPECT_EQ(rig.completions.cycle(2), Cycle{1000});
-    EXPECT_EQ(rig.completion(0).cqe_opcode, CqeOpcode::kRdmaWrite);
+    EXPECT_EQ(rig.completion(0).opcode, CqeOpcode::kRdmaWrite);
     EXPECT_EQ(rig.completion(0).wqe_index, 1u);
     EXPECT_EQ(rig.psns(), (Psns{100, 101, 102})) << "nothing more is sent";
     EXPECT_EQ(rig.dut.counters().errors, 1u);
@@ -350,7 +350,7 @@ TEST(RequesterErrors, GarbageInTheRingHurtsNobodyElse) {  // (R8)
     bench.run(Cycle{100'000});
     std::size_t good = 0;
     for (std::size_t n = 0; n < rig.completions.size(); ++n) {
-      good += rig.completion(n).h.destination_qp == Qpn{9} && rig.completion(n).status == WcStatus::kSuccess;
+      good += rig.completion(n).qpn == Qpn{9} && rig.completion(n).status == WcStatus::kSuccess;
     }
     EXPECT_EQ(good, 5u);
   }
@@ -360,7 +360,7 @@ TEST(RequesterErrors, GarbageInTheRingHurtsNobodyElse) {  // (R8)
 class LossyPeer {
  public:
   LossyPeer(Rig& rig, std::uint64_t seed, double loss) : rig_(rig), random_(seed), loss_(loss) {
-    rig.tx.on_value([this](Cycle now, PacketHandle h) { take(rig_.shared.packets[h], now); });
+    rig.tx.on_value([this](Cycle now, const WireFrame& f) { take(rig_.shared.packets[f.buffer], now); });
   }
   std::vector<std::uint8_t> received;
   std::uint32_t reads_done = 0;
@@ -394,7 +394,7 @@ class LossyPeer {
   void take(const Packet& p, Cycle now) {
     if (lost()) return;
     const std::uint32_t psn = p.h.psn.value;
-    const bool read = p.has(kRead);
+    const bool read = (opcode_info(p.h.opcode).traits & kRead) != 0;
     const std::uint32_t count = read ? (p.h.length + Rig::kMtu - 1) / Rig::kMtu : 1;
     if (psn > expected) {
       if (!nak_sent_) tell(now, AnswerKind::kNak, expected, 0x60);
@@ -406,7 +406,7 @@ class LossyPeer {
       nak_sent_ = false;
       expected = psn + count;
       if (read) reads_[psn] = count;
-      const Bytes payload = p.payload();
+      const Bytes payload = payload_of(p.frame_view(), p.h);
       received.insert(received.end(), payload.begin(), payload.end());
     }
     if (read) {

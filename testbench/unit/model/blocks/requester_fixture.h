@@ -41,7 +41,7 @@ struct RequesterRig {
 
   explicit RequesterRig(Bench& b, const RequesterParams& p = params(), std::uint32_t tx_capacity = 8)
       : bench(b),
-        shared(b.keep<NicShared>(PacketPool::Quotas{.receive = 1, .internal = 1, .response = 1, .request = 4000})),
+        shared(b.keep<NicShared>(PacketPool::Quotas{.receive = 1, .response = 1, .request = 4000})),
         memory(b.keep<LocalMemory>()),
         dut(b.add<Requester>("dut", p, 1000, shared, memory)),
         doorbells(b.source(dut.doorbells)),
@@ -118,15 +118,15 @@ struct RequesterRig {
     answers.push(Cycle{at - 1}, {qpn, Psn{psn}, kind, syndrome});
   }
 
-  Packet& sent(std::size_t n) { return shared.packets[tx.value(n)]; }
-  Packet& completion(std::size_t n) { return shared.packets[completions.value(n)]; }
+  Packet& sent(std::size_t n) { return shared.packets[tx.value(n).buffer]; }
+  const SendCompletion& completion(std::size_t n) const { return completions.value(n); }
   // The n-th frame, parsed; its ICRC is good.
   Headers frame(std::size_t n) {
     Headers h;
     const Packet& p = sent(n);
     EXPECT_EQ(parse(p.frame_view(), LinkLayer::kEthernet, h), ParseStatus::kOk);
     EXPECT_TRUE(icrc_matches(p.frame_view(), h));
-    EXPECT_EQ(p.wire_bytes, p.frame_bytes);
+    EXPECT_EQ(tx.value(n).bytes, p.frame_bytes);
     return h;
   }
   std::vector<std::uint8_t> payload(std::size_t n) {
@@ -146,7 +146,7 @@ struct RequesterRig {
   std::vector<Ended> ended() {
     std::vector<Ended> all;
     for (std::size_t n = 0; n < completions.size(); ++n) {
-      all.push_back({completion(n).message_sequence, completion(n).status});
+      all.push_back({completion(n).wqe, completion(n).status});
     }
     return all;
   }
@@ -158,9 +158,9 @@ struct RequesterRig {
   Source<Doorbell>& doorbells;
   Source<AnswerNotice>& answers;
   Source<Qpn>& failed;
-  Sink<PacketHandle>& tx;
+  Sink<WireFrame>& tx;
   Sink<RequestNotice>& notices;
-  Sink<PacketHandle>& completions;
+  Sink<SendCompletion>& completions;
   std::map<std::uint32_t, SendQpContext> contexts;
   std::map<std::uint32_t, std::uint32_t> producers;
 };

@@ -181,14 +181,13 @@ TEST(Requester, UnreliableRequestsCompleteWhenTheirLastPacketHasLeft) {  // (R3)
   EXPECT_EQ(rig.notices.size(), 0u);
   ASSERT_EQ(rig.completions.size(), 2u) << "the second is not signaled";
   EXPECT_EQ(rig.completions.cycle(0), rig.tx.cycle(1) + 1);
-  const Packet& p = rig.completion(0);
-  EXPECT_EQ(p.role, PacketRole::kSendCompletion);
-  EXPECT_EQ(p.h.destination_qp, Rig::kQpn);
-  EXPECT_EQ(p.status, WcStatus::kSuccess);
-  EXPECT_EQ(p.cqe_opcode, CqeOpcode::kRdmaWrite);
-  EXPECT_EQ(p.byte_count, 2 * Rig::kMtu);
-  EXPECT_EQ(p.message_sequence, 0u);
-  EXPECT_TRUE(p.completes);
+  const SendCompletion& c = rig.completion(0);
+  EXPECT_EQ(c.qpn, Rig::kQpn);
+  EXPECT_EQ(c.status, WcStatus::kSuccess);
+  EXPECT_EQ(c.opcode, CqeOpcode::kRdmaWrite);
+  EXPECT_EQ(c.bytes, 2 * Rig::kMtu);
+  EXPECT_EQ(c.wqe, 0u);
+  EXPECT_EQ(c.sent, rig.completions.cycle(0));
   EXPECT_EQ(rig.completion(1).wqe_index, 2u);
   EXPECT_EQ(rig.dut.counters().completions, 2u);
 }
@@ -258,7 +257,7 @@ TEST(Requester, AnAtomicWriteIsTheseBytes) {
                  .inline_data = {1, 2, 3, 4, 5, 6, 7, 8}}});
   bench.run();
   ASSERT_EQ(rig.tx.size(), 1u);
-  const Packet& p = rig.shared.packets[rig.tx.value(0)];
+  const Packet& p = rig.shared.packets[rig.tx.value(0).buffer];
   const std::size_t bth = 14 + 20 + 8;
   ASSERT_EQ(p.frame_bytes, bth + 12 + 16 + 8 + 4) << "BTH, RETH, payload, ICRC";
   EXPECT_EQ(p.frame[bth], 0x1d);

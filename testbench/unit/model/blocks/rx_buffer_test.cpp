@@ -14,25 +14,23 @@ constexpr std::uint32_t kSmallest = 16384;  // bytes, the least that rx_buffer_b
 
 struct Rig {
   Rig(Bench& bench, RxFullPolicy policy, std::uint32_t out_capacity = 8)
-      : shared(
-            bench.keep<NicShared>(PacketPool::Quotas{.receive = PacketPool::kNoLimit, .internal = 1, .response = 1})),
+      : shared(bench.keep<NicShared>(PacketPool::Quotas{.receive = PacketPool::kNoLimit, .response = 1})),
         dut(bench.add<RxBuffer>("dut", WireParams{.rx_buffer_bytes = kSmallest, .rx_full = policy}, shared)),
         in(bench.source(dut.in, 64)),
         out(bench.sink(dut.out, out_capacity)) {}
-  PacketHandle frame(std::uint32_t bytes) {
+  WireFrame frame(std::uint32_t bytes) {
     const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
-    shared.packets[h].frame_bytes = bytes;
     shared.packets[h].id = next_id++;
-    return h;
+    return {h, static_cast<std::uint16_t>(bytes), LinkLayer::kEthernet, false, false};
   }
-  std::uint64_t id(std::size_t n) { return shared.packets[out.value(n)].id; }
+  std::uint64_t id(std::size_t n) { return shared.packets[out.value(n).buffer].id; }
   std::uint64_t dropped() const {
     return shared.ledger.counters().dropped[static_cast<std::size_t>(DropReason::kRxBufferFull)];
   }
   NicShared& shared;
   RxBuffer& dut;
-  Source<PacketHandle>& in;
-  Sink<PacketHandle>& out;
+  Source<WireFrame>& in;
+  Sink<WireFrame>& out;
   std::uint64_t next_id = 0;
 };
 

@@ -27,27 +27,27 @@ struct Rig {
 
   // A packet as it comes from the wire: only its bytes are known.
   PacketHandle frame(const Headers& h, Bytes payload) {
-    const PacketHandle handle = shared.packets.allocate(PacketClass::kReceive);
-    Packet& p = shared.packets[handle];
-    set_frame(p, h, payload);
-    const LinkLayer link = p.h.link;
-    p.h = {};
-    p.h.link = link;
-    p.icrc_ok = false;
+    const PacketHandle handle = place_frame(shared, h, payload);
+    shared.packets[handle].h = {};
     return handle;
   }
   PacketHandle raw_frame(const std::vector<std::uint8_t>& bytes) {
     const PacketHandle handle = shared.packets.allocate(PacketClass::kReceive);
     Packet& p = shared.packets[handle];
     std::memcpy(p.frame.data(), bytes.data(), bytes.size());
-    p.frame_bytes = p.wire_bytes = static_cast<std::uint32_t>(bytes.size());
+    p.frame_bytes = static_cast<std::uint32_t>(bytes.size());
     return handle;
   }
   Packet& operator[](PacketHandle h) { return shared.packets[h]; }
+  WireFrame wire(PacketHandle h) const {
+    const Packet& p = shared.packets[h];
+    return {h, static_cast<std::uint16_t>(p.frame_bytes), p.link, false, false};
+  }
   std::uint64_t dropped(DropReason r) const { return shared.ledger.counters().dropped[static_cast<std::size_t>(r)]; }
   // Runs one frame that must be dropped for `reason`.
-  void expect_drop(PacketHandle h, DropReason reason) {
-    in.push(Cycle{0}, h);
+  void expect_drop(PacketHandle h, DropReason reason) { expect_drop(wire(h), reason); }
+  void expect_drop(const WireFrame& frame, DropReason reason) {
+    in.push(Cycle{0}, frame);
     bench.run();
     EXPECT_EQ(out.size(), 0u);
     EXPECT_EQ(dropped(reason), 1u) << name_of(reason);
@@ -59,8 +59,8 @@ struct Rig {
   Bench& bench;
   NicShared& shared;
   RxParser& dut;
-  Source<PacketHandle>& in;
-  Sink<PacketHandle>& out;
+  Source<WireFrame>& in;
+  Sink<ParsedPacket>& out;
 };
 
 TEST(RxParser, APacketLeavesHeaderCyclesAfterItsLastBeat) {
@@ -72,7 +72,7 @@ TEST(RxParser, APacketLeavesHeaderCyclesAfterItsLastBeat) {
       Rig rig(bench, params);
       const PacketHandle h = rig.frame(send_headers(), counting_bytes(payload));
       const std::uint64_t beats = (rig[h].frame_bytes + 63) / 64;
-      rig.in.push(Cycle{9}, h);  // accepted in cycle 10
+      rig.in.push(Cycle{9}, rig.wire(h));  // accepted in cycle 10
       const std::uint64_t due = 10 + beats - 1 + header_cycles;
       bench.run_to(Cycle{due});  // the sink takes it one later
       EXPECT_EQ(rig.out.size(), 0u);
@@ -92,7 +92,7 @@ TEST(RxParser, TheNextFrameFollowsTheLastBeatWithoutAGap) {
   for (const std::uint32_t payload : {64u, 6u, 6u, 1024u, 0u, 128u}) {
     const PacketHandle h = rig.frame(send_headers(), counting_bytes(payload));
     const std::uint64_t beats = (rig[h].frame_bytes + 63) / 64;
-    rig.in.push(Cycle{9}, h);
+    rig.in.push(Cycle{9}, rig.wire(h));
     expected.push_back(start + beats - 1 + 4);
     start += beats;
   }
@@ -107,16 +107,90 @@ TEST(RxParser, ItsHeadersAndItsIcrcAreFound) {
   const PacketHandle good = rig.frame(send_headers(), counting_bytes(33));
   const PacketHandle bad = rig.frame(send_headers(), counting_bytes(33));
   rig[bad].frame[60] ^= 1;
-  rig.in.push(Cycle{0}, good);
-  rig.in.push(Cycle{0}, bad);
+  rig.in.push(Cycle{0}, rig.wire(good));
+  rig.in.push(Cycle{0}, rig.wire(bad));
   bench.run();
   ASSERT_EQ(rig.out.size(), 2u);  // (R6) the checker drops the second
-  EXPECT_TRUE(rig[good].icrc_ok);
-  EXPECT_FALSE(rig[bad].icrc_ok);
-  EXPECT_EQ(rig[good].h.payload_bytes, 33);
-  EXPECT_EQ(rig[good].h.destination_qp, kTestQpn);
+  EXPECT_EQ(rig.out.value(0).buffer, good);
+  EXPECT_TRUE(rig.out.value(0).icrc_ok);
+  EXPECT_FALSE(rig.out.value(1).icrc_ok);
+  EXPECT_EQ(rig.out.value(0).payload_bytes, 33);
+  EXPECT_EQ(rig.out.value(0).destination_qp, kTestQpn);
   EXPECT_EQ(rig.dut.counters().icrc_errors, 1u);
   EXPECT_EQ(rig.shared.ledger.counters().seen, 2u);
+}
+
+// What the checker decides from is what the headers say.
+TEST(RxParser, EachFieldIsTold) {
+  struct Row {
+    Transport transport;
+    Operation operation;
+  };
+  for (const Row row : {Row{Transport::kRc, Operation::kWriteOnlyImm}, Row{Transport::kRc, Operation::kCompareSwap},
+                        Row{Transport::kUd, Operation::kSendOnlyImm}, Row{Transport::kXrc, Operation::kSendOnly},
+                        Row{Transport::kRc, Operation::kAtomicAck}, Row{Transport::kRc, Operation::kAtomicWrite}}) {
+    for (const Encapsulation e : {kV4, Encapsulation::kRoceV2Ipv6, Encapsulation::kIbLocal}) {
+      Bench bench;
+      Rig rig(bench);
+      Headers h = request_headers(e, row.transport, row.operation, Psn{0x123456});
+      h.ack_request = h.solicited = true;
+      h.pkey = 0x8123;
+      h.va = 0x1122334455667788;
+      h.rkey = Key{0x4200};
+      h.length = 777;
+      h.swap_add = 0x1111;
+      h.compare = 0x2222;
+      h.original = 0x3333;
+      h.syndrome = 0x1f;
+      h.qkey = 0x44;
+      h.immediate = 0x55;
+      h.xrc_srq = Srqn{0x66};
+      const PacketHandle at = rig.frame(h, counting_bytes(8));
+      rig[at].id = 9;
+      rig[at].posted = Cycle{3};
+      rig[at].stamp(Station::kWire, Cycle{4});
+      Headers told;  // zero where there is no such header
+      ASSERT_EQ(parse(rig[at].frame_view(), rig[at].link, told), ParseStatus::kOk);
+      rig.in.push(Cycle{9}, rig.wire(at));
+      bench.run();
+      ASSERT_EQ(rig.out.size(), 1u);
+      const ParsedPacket& p = rig.out.value(0);
+      const bool v4 = e == kV4;
+      EXPECT_EQ(p.network_header, v4                             ? NetworkHeader::kIpv4
+                                  : e == Encapsulation::kIbLocal ? NetworkHeader::kNone
+                                                                 : NetworkHeader::kGrh);
+      EXPECT_EQ(p.network_offset, told.network_offset);
+      EXPECT_EQ(p.payload_offset, told.payload_offset);
+      EXPECT_EQ(p.payload_bytes, told.payload_bytes);
+      EXPECT_EQ(p.source, told.source);
+      EXPECT_EQ(p.destination, told.destination);
+      EXPECT_EQ(p.source_lid, told.source_lid);
+      EXPECT_EQ(p.service_level, told.service_level);
+      EXPECT_EQ(p.opcode, told.opcode);
+      EXPECT_TRUE(p.solicited && p.ack_request);
+      EXPECT_EQ(p.pkey, 0x8123u);
+      EXPECT_EQ(p.destination_qp, kTestQpn);
+      EXPECT_EQ(p.psn, Psn{0x123456});
+      EXPECT_EQ(p.syndrome, told.syndrome);
+      EXPECT_EQ(p.va, told.va);
+      EXPECT_EQ(p.rkey, told.rkey);
+      EXPECT_EQ(p.length, told.length);
+      if (row.operation == Operation::kAtomicWrite) {
+        EXPECT_EQ(std::memcmp(&p.swap_add, counting_bytes(8).data(), 8), 0);
+      } else {
+        EXPECT_EQ(p.swap_add, told.swap_add);
+      }
+      EXPECT_EQ(p.compare, told.compare);
+      EXPECT_EQ(p.original, told.original);
+      EXPECT_EQ(p.qkey, told.qkey);
+      EXPECT_EQ(p.source_qp, told.source_qp);
+      EXPECT_EQ(p.immediate, told.immediate);
+      EXPECT_EQ(p.xrc_srq, told.xrc_srq);
+      EXPECT_EQ(p.id, 9u);
+      EXPECT_EQ(p.posted, Cycle{3});
+      EXPECT_EQ(p.arrived, Cycle{4});
+    }
+  }
 }
 
 TEST(RxParser, OtherProtocolsAreCountedAndNotDropped) {
@@ -126,8 +200,9 @@ TEST(RxParser, OtherProtocolsAreCountedAndNotDropped) {
   arp[12] = 0x08;
   arp[13] = 0x06;
   const PacketHandle h = rig.raw_frame(arp);
-  rig[h].drop_reason = DropReason::kTruncatedInCapture;  // (R2) whatever else is wrong with it
-  rig.in.push(Cycle{0}, h);
+  WireFrame cut = rig.wire(h);
+  cut.cut_short = true;  // (R2) whatever else is wrong with it
+  rig.in.push(Cycle{0}, cut);
   bench.run();
   EXPECT_EQ(rig.dut.counters().not_rdma, 1u);
   EXPECT_EQ(rig.shared.ledger.counters().not_rdma, 1u);
@@ -139,18 +214,19 @@ TEST(RxParser, WhatTheCaptureCutShortIsDropped) {
   Bench bench;
   Rig rig(bench);
   const PacketHandle h = rig.frame(send_headers(), counting_bytes(200));
-  rig[h].wire_bytes = rig[h].frame_bytes;
   rig[h].frame_bytes = 90;
-  rig[h].drop_reason = DropReason::kTruncatedInCapture;
-  rig.expect_drop(h, DropReason::kTruncatedInCapture);
+  WireFrame cut = rig.wire(h);
+  cut.cut_short = true;
+  rig.expect_drop(cut, DropReason::kTruncatedInCapture);
 }
 
 TEST(RxParser, TooLongIsDropped) {
   Bench bench;
   Rig rig(bench);
   const PacketHandle h = rig.frame(send_headers(), counting_bytes(8));
-  rig[h].wire_bytes = kMaxFrameBytes + 1;
-  rig.expect_drop(h, DropReason::kTooLong);
+  WireFrame longer = rig.wire(h);
+  longer.too_long = longer.cut_short = true;
+  rig.expect_drop(longer, DropReason::kTooLong);
 }
 
 TEST(RxParser, TooShortIsDropped) {
@@ -236,7 +312,7 @@ TEST(RxParser, EachOwnAddressIsAccepted) {
   }
   rig.dut.remove_address(send_headers(Encapsulation::kRoceV2Ipv6).destination);
   for (const Encapsulation e : {kV4, Encapsulation::kRoceV2Ipv6, Encapsulation::kIbLocal}) {
-    rig.in.push(Cycle{0}, rig.frame(send_headers(e), counting_bytes(5)));
+    rig.in.push(Cycle{0}, rig.wire(rig.frame(send_headers(e), counting_bytes(5))));
   }
   bench.run();
   EXPECT_EQ(rig.out.size(), 2u);
@@ -265,11 +341,11 @@ TEST(RxParser, MulticastGoesToTheQpAttachedToItsGroup) {
   rig.dut.attach_multicast(Address::ipv4(0xe0000005), Qpn{0x2});
   rig.dut.attach_multicast(Address::ipv4(0xe0000005), Qpn{0x44});
   const PacketHandle h = rig.frame(multicast_headers(), counting_bytes(4));
-  rig.in.push(Cycle{0}, h);
+  rig.in.push(Cycle{0}, rig.wire(h));
   bench.run();
   ASSERT_EQ(rig.out.size(), 1u);
-  EXPECT_EQ(rig[h].h.destination_qp, Qpn{0x44});
-  EXPECT_TRUE(rig[h].icrc_ok);
+  EXPECT_EQ(rig.out.value(0).destination_qp, Qpn{0x44});
+  EXPECT_TRUE(rig.out.value(0).icrc_ok);
 }
 
 TEST(RxParser, AMulticastAddressWithAnOrdinaryQpnIsForSomebodyElse) {
@@ -286,7 +362,7 @@ TEST(RxParser, ACnpGoesOn) {
   Rig rig(bench);
   Headers h = send_headers();
   h.opcode = kOpcodeCnp;
-  rig.in.push(Cycle{0}, rig.frame(h, {}));
+  rig.in.push(Cycle{0}, rig.wire(rig.frame(h, {})));
   bench.run();
   EXPECT_EQ(rig.out.size(), 1u);
 }
@@ -296,8 +372,8 @@ TEST(RxParser, CongestionMarksAreCounted) {
   Rig rig(bench);
   Headers h = send_headers();
   h.traffic_class |= 3;
-  rig.in.push(Cycle{0}, rig.frame(h, {}));
-  rig.in.push(Cycle{0}, rig.frame(send_headers(), {}));
+  rig.in.push(Cycle{0}, rig.wire(rig.frame(h, {})));
+  rig.in.push(Cycle{0}, rig.wire(rig.frame(send_headers(), {})));
   bench.run();
   EXPECT_EQ(rig.dut.counters().ecn_marked, 1u);
 }
@@ -309,7 +385,7 @@ TEST(RxParser, ADropLeavesWhenItsPacketWouldHaveLeftAndNeedsNoRoom) {  // (R7)
   bad.version = 1;
   const PacketHandle h = rig.frame(bad, counting_bytes(100));  // 3 beats
   rig.out.accept_when([](Cycle) { return false; });
-  rig.in.push(Cycle{9}, h);
+  rig.in.push(Cycle{9}, rig.wire(h));
   bench.run_to(Cycle{10 + 2 + 4 - 1});
   EXPECT_EQ(rig.dropped(DropReason::kVersion), 0u);
   bench.run_to(Cycle{10 + 2 + 4});
@@ -324,9 +400,9 @@ TEST(RxParser, EveryCycleIsAccountedFor) {
   auto& out = bench.sink(dut.out, 1);
   out.stall(Cycle{0}, Cycle{41});
   for (int i = 0; i < 2; ++i) {
-    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
-    set_frame(shared.packets[h], send_headers(), {});
-    in.push(Cycle{9}, h);
+    const PacketHandle h = place_frame(shared, send_headers(), {});
+    in.push(Cycle{9},
+            {h, static_cast<std::uint16_t>(shared.packets[h].frame_bytes), LinkLayer::kEthernet, false, false});
   }
   bench.at(Cycle{100}, [](Cycle) {});
   bench.run();
@@ -345,13 +421,13 @@ TEST(RxParser, EveryEncapsulationIsUnderstood) {
   Rig rig(bench);
   for (const Encapsulation e :
        {kV4, Encapsulation::kRoceV2Ipv6, Encapsulation::kRoceV1, Encapsulation::kIbLocal, Encapsulation::kIbGlobal}) {
-    rig.in.push(Cycle{0}, rig.frame(send_headers(e), counting_bytes(21)));
+    rig.in.push(Cycle{0}, rig.wire(rig.frame(send_headers(e), counting_bytes(21))));
   }
   bench.run();
   ASSERT_EQ(rig.out.size(), 5u);
-  for (const PacketHandle h : rig.out.values()) {
-    EXPECT_TRUE(rig[h].icrc_ok);
-    EXPECT_EQ(rig[h].h.payload_bytes, 21);
+  for (const ParsedPacket& p : rig.out.values()) {
+    EXPECT_TRUE(p.icrc_ok);
+    EXPECT_EQ(p.payload_bytes, 21);
   }
 }
 
@@ -365,7 +441,7 @@ TEST(RxParser, ModesAgreeOnRandomFrames) {
     rig.dut.add_address(send_headers().destination);
     const std::uint64_t slow = 1 + random() % 12;
     rig.out.accept_when([slow](Cycle c) { return c.count / 8 % slow < 2; });
-    rig.out.on_value([&rig](Cycle, const PacketHandle& h) { rig.shared.packets.release(h); });
+    rig.out.on_value([&rig](Cycle, const ParsedPacket& p) { rig.shared.packets.release(p.buffer); });
     std::uint64_t cycle = 0;
     for (int i = 0; i < 400; ++i) {
       Headers h = send_headers(random() % 5 == 0 ? Encapsulation::kRoceV2Ipv6 : kV4);
@@ -374,7 +450,7 @@ TEST(RxParser, ModesAgreeOnRandomFrames) {
         rig[handle].frame[random() % rig[handle].frame_bytes] ^= static_cast<std::uint8_t>(1 << random() % 8);
       }
       cycle += random() % 3 == 0 ? random() % 60 : 0;
-      rig.in.push(Cycle{cycle}, handle);
+      rig.in.push(Cycle{cycle}, rig.wire(handle));
     }
     bench.run();
     const LedgerCounters& c = rig.shared.ledger.counters();

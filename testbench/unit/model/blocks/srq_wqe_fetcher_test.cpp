@@ -48,7 +48,7 @@ struct Rig {
   explicit Rig(Bench& b, const SrqWqeFetcherParams& params = defaults(), HostMemory* other = nullptr,
                UdTooLongPolicy ud = UdTooLongPolicy::kDrop)
       : bench(b),
-        shared(b.keep<NicShared>(PacketPool::Quotas{512, 64, 1}, &b.engine().now(),
+        shared(b.keep<NicShared>(PacketPool::Quotas{}, &b.engine().now(),
                                  WqeStore::Sizes{params.wqe_store_entries, params.wqe_store_share, params.queues})),
         host(b.keep<LocalMemory>()),
         dut(b.add<SrqWqeFetcher>("dut", params, shared, ud, WqeErrorStatus::kLocProt)),
@@ -60,15 +60,16 @@ struct Rig {
         events(b.sink(dut.events)),
         returned(b.sink(dut.returned)),
         memory(b.memory(dut.dma, dut.dma_done, other == nullptr ? host : *other, kReadLatency)) {
-    for (std::uint32_t i = 0; i < qps.size(); ++i) {
-      qps[i].qpn = Qpn{100 + i};
-      qps[i].transport = Transport::kRc;
-      qps[i].state = QpState::kRts;
-      qps[i].min_rnr_timer = 12;
-      qps[i].pins.add();  // so that no test ends with none
-      qps[i].line = i;
+    for (std::uint32_t line = 0; line < 16; ++line) {
+      qp(line).qpn = Qpn{100 + line};
+      qp(line).transport = Transport::kRc;
+      qp(line).state = QpState::kRts;
+      qp(line).min_rnr_timer = 12;
+      qp(line).residence = 1;
+      qp(line).pins.add();  // so that no test ends with none
     }
   }
+  QpContext& qp(std::uint32_t line) { return shared.contexts[line]; }
 
   Queue make(WqKind kind, WqLayout layout, std::uint32_t slots, std::uint32_t limit = 0) {
     Queue q;
@@ -99,39 +100,54 @@ struct Rig {
   void ring(const Queue& q, Cycle when, std::uint32_t producer) {
     doorbells.push(when, {DoorbellKind::kReceive, false, raw(q.id), producer});
   }
-  // A packet as the checker hands it on.
-  PacketHandle packet(const Queue& q, Operation op = Operation::kSendOnly, std::uint32_t qp = 0) {
-    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
-    Packet& p = shared.packets[h];
-    p.qp = &qps[qp];
-    p.qp->pins.add();
-    p.qp->receive_queue = q.id;
-    p.qp->uses_srq = q.context.kind == WqKind::kSrq;
-    p.h.opcode = opcode_of(p.qp->transport, op);
-    p.h.payload_bytes = 64;
+  // Something of the QP on a line, as the checker hands it on.
+  WqeRequest of_qp(std::uint32_t line) {
+    WqeRequest p;
+    p.line = line;
+    p.residence = qp(line).residence;
+    p.epoch = qp(line).epoch;
+    describe_qp(p, qp(line));
+    shared.contexts.pin(line);
+    return p;
+  }
+  WqeRequest packet(const Queue& q, Operation op = Operation::kSendOnly, std::uint32_t line = 0) {
+    qp(line).receive_queue = q.id;
+    qp(line).uses_srq = q.context.kind == WqKind::kSrq;
+    WqeRequest p = of_qp(line);
+    p.buffer = shared.packets.allocate(PacketClass::kReceive);
+    p.opcode = opcode_of(p.transport, op);
+    p.payload_bytes = 64;
     p.outcome = Outcome::kExecute;
     p.queue = q.id;
-    admit(p);
-    if (p.has(kFirst | kOnly)) p.qp->message_bytes = 0, ++p.qp->messages;
-    p.message_sequence = p.qp->messages;
-    p.message_bytes = p.qp->message_bytes += 64;
+    if (p.has(kFirst | kOnly)) qp(line).message_bytes = 0, ++qp(line).messages;
+    p.message_sequence = qp(line).messages;
+    p.message_bytes = qp(line).message_bytes += 64;
     p.takes_wqe = p.has(kTakesWqe);
     p.ends_message = p.has(kLast | kOnly);
     p.completes = p.ends_message && (p.has(kSend) || p.has(kHasImm));
-    return h;
+    return p;
   }
-  PacketHandle send(Cycle when, const Queue& q, Operation op = Operation::kSendOnly, std::uint32_t qp = 0) {
-    const PacketHandle h = packet(q, op, qp);
-    in.push(when, h);
-    return h;
+  // Returns what was sent.
+  WqeRequest send(Cycle when, const Queue& q, Operation op = Operation::kSendOnly, std::uint32_t line = 0) {
+    const WqeRequest p = packet(q, op, line);
+    in.push(when, p);
+    return p;
   }
-  PacketHandle ask_flush(Cycle when, std::uint32_t qp = 0) {
-    const PacketHandle h = shared.packets.allocate(PacketClass::kCqeGenerator);
-    shared.packets[h].role = PacketRole::kFlush;
-    shared.packets[h].qp = &qps[qp];
-    qps[qp].pins.add();
-    flushes.push(when, h);
-    return h;
+  // A packet that the tag matcher has found the buffer of entry 42 for.
+  WqeRequest match(const Queue& q, Operation op = Operation::kSendOnly, std::uint32_t line = 0) {
+    WqeRequest p = packet(q, op, line);
+    p.tag_verdict = TagVerdict::kMatched;
+    p.takes_wqe = false;
+    p.wqe_index = 42;
+    p.tag_buffer = {4096, 0x777, 0x30000};
+    return p;
+  }
+  FlushRequest ask_flush(Cycle when, std::uint32_t line = 0) {
+    const QpContext& of = qp(line);
+    const FlushRequest r{line, of.residence, of.qpn, of.transport, of.uses_srq, of.receive_queue, of.receive_cq};
+    shared.contexts.pin(line);
+    flushes.push(when, r);
+    return r;
   }
   // For tests in steps: lets everything come to rest and returns the present.
   Cycle settle() {
@@ -139,21 +155,26 @@ struct Rig {
     bench.run_to(present);
     return present;
   }
-  const Packet& at(std::size_t n) { return shared.packets[out.value(n)]; }
+  const ScatterJob& at(std::size_t n) const { return out.value(n); }
+  // The buffers of what came out, in order.
+  std::vector<PacketHandle> buffers() const {
+    std::vector<PacketHandle> all;
+    for (const ScatterJob& p : out.values()) all.push_back(p.buffer);
+    return all;
+  }
 
   Bench& bench;
   NicShared& shared;
   LocalMemory& host;
   SrqWqeFetcher& dut;
-  Source<PacketHandle>& in;
-  Source<PacketHandle>& tagged;
-  Source<PacketHandle>& flushes;
+  Source<WqeRequest>& in;
+  Source<WqeRequest>& tagged;
+  Source<FlushRequest>& flushes;
   Source<Doorbell>& doorbells;
-  Sink<PacketHandle>& out;
+  Sink<ScatterJob>& out;
   Sink<Event>& events;
   Sink<TagReturn>& returned;
   TestMemory& memory;
-  std::array<QpContext, 16> qps{};
   std::uint64_t queues = 0;
   Cycle present{};
 };
@@ -191,7 +212,7 @@ TEST(SrqWqeFetcher, HitLeavesAfterHitCyclesAndNotBefore) {  // R1
   bench.run_to(Cycle{due + 1});
   ASSERT_EQ(rig.out.size(), 1u);
   EXPECT_EQ(rig.out.cycle(0), Cycle{due});
-  EXPECT_EQ(rig.at(0).stamped(Station::kSrqWqeFetcher), Cycle{due});
+  EXPECT_EQ(rig.shared.packets[rig.at(0).buffer].stamped(Station::kSrqWqeFetcher), Cycle{due});
   EXPECT_EQ(rig.dut.counters().waits, 0u);
 }
 
@@ -224,12 +245,13 @@ TEST(SrqWqeFetcher, PacketsThatNeedNoWqeTakeAsLongAndKeepTheirPlace) {  // R1
   Bench bench;
   Rig rig(bench);
   Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-  const PacketHandle read = rig.send(Cycle{4}, q, Operation::kReadRequest);
+  const WqeRequest read = rig.send(Cycle{4}, q, Operation::kReadRequest);
   rig.post(q, 1, Cycle{9});
-  const PacketHandle send = rig.send(Cycle{9}, q);
-  const PacketHandle behind = rig.send(Cycle{9}, q, Operation::kReadRequest, 1);
+  const WqeRequest send = rig.send(Cycle{9}, q);
+  const WqeRequest behind = rig.send(Cycle{9}, q, Operation::kReadRequest, 1);
   bench.run();
-  EXPECT_EQ(rig.out.values(), (std::vector{read, send, behind}));
+  EXPECT_EQ(rig.buffers(), (std::vector{read.buffer, send.buffer, behind.buffer}));
+  EXPECT_EQ(rig.at(0), static_cast<const ScatterJob&>(read)) << "as it came";
   EXPECT_EQ(rig.out.cycle(0), Cycle{5 + defaults().hit_cycles});
 }
 
@@ -252,12 +274,13 @@ TEST(SrqWqeFetcher, TheTwoInputsTakeTurns) {  // R1
   Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
   std::vector<PacketHandle> expected;
   for (std::uint64_t i = 0; i < 3; ++i) {
-    expected.push_back(rig.send(Cycle{1}, q, Operation::kReadRequest));
-    expected.push_back(rig.packet(q, Operation::kReadRequest));
-    rig.tagged.push(Cycle{1}, expected.back());
+    expected.push_back(rig.send(Cycle{1}, q, Operation::kReadRequest).buffer);
+    const WqeRequest other = rig.packet(q, Operation::kReadRequest);
+    expected.push_back(other.buffer);
+    rig.tagged.push(Cycle{1}, other);
   }
   bench.run();
-  EXPECT_EQ(rig.out.values(), expected);
+  EXPECT_EQ(rig.buffers(), expected);
 }
 
 TEST(SrqWqeFetcher, LinkedListPaysOneDependentReadForEachWqe) {  // NUMBERS.md, SRQ against RQ
@@ -424,24 +447,29 @@ TEST(SrqWqeFetcher, NoWqeIsAnRnrNakThatUsesNothing) {  // R4
   Bench bench;
   Rig rig(bench);
   Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-  const PacketHandle h = rig.packet(q);
-  rig.shared.packets[h].h.psn = Psn{77};
-  rig.shared.packets[h].undo.expected_psn = Psn{77};
-  rig.in.push(Cycle{1}, h);
-  const PacketHandle behind = rig.send(Cycle{1}, q, Operation::kReadRequest);
+  WqeRequest first = rig.packet(q);
+  first.psn = Psn{77};
+  first.msn_before = 5;
+  first.answer_msn = 6;
+  rig.in.push(Cycle{1}, first);
+  rig.send(Cycle{1}, q, Operation::kReadRequest);
   rig.settle();
-  const Packet& p = rig.at(0);
+  ASSERT_EQ(rig.out.size(), 2u);
+  const ScatterJob p = rig.at(0);
   EXPECT_EQ(rig.out.cycle(0), Cycle{2 + defaults().hit_cycles});
   EXPECT_EQ(p.outcome, Outcome::kNak);
   EXPECT_EQ(p.syndrome, 0x20 | 12);
   EXPECT_EQ(p.answer_psn, Psn{77});
+  EXPECT_EQ(p.answer_msn, 5u);
+  EXPECT_TRUE(p.acknowledge);
   EXPECT_FALSE(p.completes);
   EXPECT_EQ(p.wqe_slot, kNoWqeSlot);
   EXPECT_EQ(rig.shared.wqes.in_use(), 0u);
-  EXPECT_EQ(rig.qps[0].state, QpState::kRts);
-  EXPECT_EQ(rig.shared.packets[behind].drop_reason, DropReason::kSquashed);
+  EXPECT_EQ(rig.qp(0).state, QpState::kRts);
+  EXPECT_EQ(rig.at(1).drop_reason, DropReason::kSquashed);
+  EXPECT_EQ(rig.dut.counters().squashed, 1u);
   // The doorbell comes, the peer tries again.
-  ++rig.qps[0].epoch;  // by the transport checker
+  ++rig.qp(0).epoch;  // by the transport checker
   rig.post(q, 1, rig.present + 10);
   rig.send(rig.present + 20, q);
   rig.settle();
@@ -449,11 +477,40 @@ TEST(SrqWqeFetcher, NoWqeIsAnRnrNakThatUsesNothing) {  // R4
   EXPECT_EQ(rig.at(2).wqe_index, 0u);
 }
 
+TEST(SrqWqeFetcher, TheTimerOfAnRnrNakIsThePacketsQps) {  // R4
+  Bench bench;
+  Rig rig(bench);
+  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  rig.qp(1).min_rnr_timer = 31;
+  rig.qp(2).min_rnr_timer = 0;
+  for (const std::uint32_t line : {0u, 1u, 2u}) rig.send(Cycle{1}, q, Operation::kSendOnly, line);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 3u);
+  EXPECT_EQ(rig.at(0).syndrome, 0x20 | 12);
+  EXPECT_EQ(rig.at(1).syndrome, 0x20 | 31);
+  EXPECT_EQ(rig.at(2).syndrome, 0x20);
+}
+
+TEST(SrqWqeFetcher, ARefusalIsForgottenWithTheStayOfItsContext) {  // refusal.h R6
+  for (const bool renewed : {false, true}) {
+    Bench bench;
+    Rig rig(bench);
+    Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+    rig.send(Cycle{1}, q);  // RNR
+    rig.settle();
+    if (renewed) ++rig.qp(0).residence;  // by the context cache
+    rig.send(rig.present + 10, q, Operation::kReadRequest);
+    rig.settle();
+    ASSERT_EQ(rig.out.size(), 2u);
+    EXPECT_EQ(rig.at(1).drop_reason, renewed ? DropReason::kNone : DropReason::kSquashed);
+  }
+}
+
 TEST(SrqWqeFetcher, NoWqeIsADropOnUcAndUd) {  // R4
   for (const Transport t : {Transport::kUc, Transport::kUd}) {
     Bench bench;
     Rig rig(bench);
-    rig.qps[0].transport = t;
+    rig.qp(0).transport = t;
     Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
     rig.send(Cycle{1}, q);
     bench.run();
@@ -479,19 +536,29 @@ TEST(SrqWqeFetcher, ABadWqeIsUsedAndFailsItsQp) {  // R5
   Bench bench;
   Rig rig(bench);
   Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  auto& refusals = bench.sink(rig.dut.refusals);
   rig.post(q, 1, Cycle{1}, 4096, 0);
   rig.send(Cycle{1}, q);
+  rig.send(Cycle{1}, q);
   bench.run();
-  const Packet& p = rig.at(0);
+  ASSERT_EQ(rig.out.size(), 2u);
+  const ScatterJob& p = rig.at(0);
   EXPECT_EQ(p.outcome, Outcome::kNak);
   EXPECT_EQ(p.syndrome, 0x63);
   EXPECT_EQ(p.drop_reason, DropReason::kLocalOperation);
   EXPECT_TRUE(p.completes);
   EXPECT_EQ(p.status, WcStatus::kLocalProtection);
   EXPECT_NE(p.wqe_slot, kNoWqeSlot);
-  EXPECT_TRUE(rig.at(0).fails_qp);
-  EXPECT_EQ(rig.qps[0].wqe_slot, kNoWqeSlot);
+  EXPECT_TRUE(p.fails_qp);
+  EXPECT_TRUE(p.releases_wqe);
+  EXPECT_EQ(rig.qp(0).wqe_slot, kNoWqeSlot);
   EXPECT_EQ(rig.dut.posted(q.id), 0u);
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(refusals.cycle(0), rig.out.cycle(0));
+  EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
+  EXPECT_EQ(refusals.value(0).line, 0u);
+  EXPECT_EQ(rig.at(1).drop_reason, DropReason::kSquashed);
+  EXPECT_EQ(rig.at(1).wqe_slot, kNoWqeSlot);
 }
 
 TEST(SrqWqeFetcher, AWqeThatCannotBeReadIsBad) {  // R5
@@ -527,7 +594,7 @@ TEST(SrqWqeFetcher, LaterPacketsOfAMessageGetItsWqe) {  // R6
   EXPECT_EQ(indices, (std::vector<std::uint32_t>{0, 1, 0, 1, 2, 0}));
   EXPECT_EQ(rig.at(2).wqe_slot, rig.at(0).wqe_slot);
   EXPECT_EQ(rig.at(5).pd, Pdn{33});
-  EXPECT_EQ(rig.qps[0].wqe_slot, kNoWqeSlot);
+  EXPECT_EQ(rig.qp(0).wqe_slot, kNoWqeSlot);
 }
 
 TEST(SrqWqeFetcher, AFailureInTheMiddleOfAMessageCompletesItsWqe) {  // R6
@@ -536,14 +603,13 @@ TEST(SrqWqeFetcher, AFailureInTheMiddleOfAMessageCompletesItsWqe) {  // R6
   Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
   rig.post(q, 4, Cycle{1});
   rig.send(Cycle{2000}, q, Operation::kSendFirst);
-  const PacketHandle ahead = rig.packet(q, Operation::kSendLast);
-  Packet& sequence_nak = rig.shared.packets[ahead];
+  WqeRequest sequence_nak = rig.packet(q, Operation::kSendLast);
   sequence_nak.outcome = Outcome::kNak;
   sequence_nak.syndrome = 0x60;
   sequence_nak.completes = false;
-  rig.in.push(Cycle{2100}, ahead);
-  const PacketHandle bad = rig.packet(q, Operation::kWriteOnly);
-  mark_failed(rig.shared.packets[bad], DropReason::kInvalidRequest, 0x61, WcStatus::kRemoteInvalidRequest);
+  rig.in.push(Cycle{2100}, sequence_nak);
+  WqeRequest bad = rig.packet(q, Operation::kWriteOnly);
+  mark_failed(bad, DropReason::kInvalidRequest, 0x61, WcStatus::kRemoteInvalidRequest);
   rig.in.push(Cycle{2200}, bad);
   bench.run();
   EXPECT_FALSE(rig.at(1).completes);
@@ -551,7 +617,7 @@ TEST(SrqWqeFetcher, AFailureInTheMiddleOfAMessageCompletesItsWqe) {  // R6
   EXPECT_TRUE(rig.at(2).completes);
   EXPECT_EQ(rig.at(2).wqe_slot, rig.at(0).wqe_slot);
   EXPECT_EQ(rig.at(2).status, WcStatus::kRemoteInvalidRequest);
-  EXPECT_EQ(rig.qps[0].wqe_slot, kNoWqeSlot);
+  EXPECT_EQ(rig.qp(0).wqe_slot, kNoWqeSlot);
 }
 
 TEST(SrqWqeFetcher, AMessageWhoseEndWasNeverSeenCompletesItsWqe) {  // R6
@@ -561,11 +627,17 @@ TEST(SrqWqeFetcher, AMessageWhoseEndWasNeverSeenCompletesItsWqe) {  // R6
   rig.post(q, 4, Cycle{1});
   rig.send(Cycle{2000}, q, Operation::kSendFirst);
   for (int i = 0; i < 2; ++i) {
-    const PacketHandle h = rig.packet(q);
-    rig.shared.packets[h].role = PacketRole::kTruncated;
-    rig.in.push(Cycle{2001}, h);
+    WqeRequest end = rig.of_qp(0);  // internal: without a buffer
+    end.role = PacketRole::kTruncated;
+    end.outcome = Outcome::kDrop;
+    end.completes = end.ends_message = true;
+    rig.in.push(Cycle{2001}, end);
   }
   bench.run();
+  ASSERT_EQ(rig.out.size(), 3u);
+  EXPECT_EQ(rig.at(1).queue, q.id);
+  EXPECT_EQ(rig.at(1).wqe_index, 0u);
+  EXPECT_TRUE(rig.at(1).releases_wqe);
   EXPECT_TRUE(rig.at(1).completes);
   EXPECT_EQ(rig.at(1).wqe_slot, rig.at(0).wqe_slot);
   EXPECT_FALSE(rig.at(2).completes);  // there is no message any more
@@ -577,9 +649,9 @@ TEST(SrqWqeFetcher, ABadLengthIsRefusedOnlyWhenThereIsAWqe) {  // rules 6: WQE b
     Rig rig(bench);
     Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
     if (posted) rig.post(q, 1, Cycle{1});
-    const PacketHandle h = rig.packet(q);
-    rig.shared.packets[h].bad_length = true;
-    rig.in.push(Cycle{2000}, h);
+    WqeRequest p = rig.packet(q);
+    p.bad_length = true;
+    rig.in.push(Cycle{2000}, p);
     bench.run();
     EXPECT_EQ(rig.at(0).syndrome, posted ? 0x61 : 0x2c);
     EXPECT_EQ(rig.at(0).completes, posted);
@@ -589,7 +661,7 @@ TEST(SrqWqeFetcher, ABadLengthIsRefusedOnlyWhenThereIsAWqe) {  // rules 6: WQE b
 TEST(SrqWqeFetcher, UcLeavesTheWqeOfAMessageThatEndsEarlyToTheNext) {  // R7
   Bench bench;
   Rig rig(bench);
-  rig.qps[0].transport = Transport::kUc;
+  rig.qp(0).transport = Transport::kUc;
   Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
   rig.post(q, 4, Cycle{1});
   rig.send(Cycle{2000}, q, Operation::kSendFirst);
@@ -607,7 +679,7 @@ TEST(SrqWqeFetcher, UcLongerThanTheWqeIsDroppedOnAnRqAndCompletesOnAnSrq) {  // 
   for (const WqKind kind : {WqKind::kRq, WqKind::kSrq}) {
     Bench bench;
     Rig rig(bench);
-    rig.qps[0].transport = Transport::kUc;
+    rig.qp(0).transport = Transport::kUc;
     Queue q = rig.make(kind, WqLayout::kCyclic, 16);
     rig.post(q, 2, Cycle{1}, 128);
     rig.send(Cycle{2000}, q, Operation::kSendFirst);
@@ -635,7 +707,7 @@ TEST(SrqWqeFetcher, UdLongerThanTheWqeKeepsItOrNotByPolicy) {  // R7
   for (const auto policy : {UdTooLongPolicy::kDrop, UdTooLongPolicy::kErrorCqe}) {
     Bench bench;
     Rig rig(bench, defaults(), nullptr, policy);
-    rig.qps[0].transport = Transport::kUd;
+    rig.qp(0).transport = Transport::kUd;
     Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
     rig.post(q, 1, Cycle{1}, 103);  // one less than 64 and the GRH area
     rig.send(Cycle{2000}, q);
@@ -651,12 +723,12 @@ TEST(SrqWqeFetcher, FlushOfAnRqGivesOneForEachPostedWqeInOrder) {  // R9
   Bench bench;
   Rig rig(bench);
   Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 8);
-  rig.qps[0].receive_cq = Cqn{5};
+  rig.qp(0).receive_cq = Cqn{5};
   q.context.number = 100;
   rig.post(q, 6, Cycle{1});
   for (int i = 0; i < 2; ++i) rig.send(Cycle{2000}, q);
   rig.settle();
-  const std::uint32_t pins = rig.qps[0].pins.count();
+  const std::uint32_t pins = rig.qp(0).pins.count();
   const auto ask = rig.present + 10;
   rig.ask_flush(ask);
   rig.settle();
@@ -667,10 +739,17 @@ TEST(SrqWqeFetcher, FlushOfAnRqGivesOneForEachPostedWqeInOrder) {  // R9
     EXPECT_EQ(rig.at(i).status, WcStatus::kFlushed);
     EXPECT_EQ(rig.at(i).wqe_index, i);
     EXPECT_EQ(rig.at(i).cq, Cqn{5});
-    EXPECT_EQ(rig.at(i).qp, &rig.qps[0]);
+    EXPECT_EQ(rig.at(i).queue, q.id);
+    EXPECT_EQ(rig.at(i).buffer, kNoPacket);
+    EXPECT_EQ(rig.at(i).wqe_slot, kNoWqeSlot);
+    EXPECT_EQ(rig.at(i).line, 0u);
+    EXPECT_EQ(rig.at(i).residence, 1u);
+    EXPECT_EQ(rig.at(i).qpn, Qpn{100});
+    EXPECT_EQ(rig.at(i).transport, Transport::kRc);
+    EXPECT_FALSE(rig.at(i).uses_srq);
     EXPECT_EQ(rig.out.cycle(i).count, ask.count + i - 1);  // one a cycle
   }
-  EXPECT_EQ(rig.qps[0].pins.count(), pins + 4);  // the asking packet is gone
+  EXPECT_EQ(rig.qp(0).pins.count(), pins + 4);  // the request's is gone
   EXPECT_EQ(rig.dut.counters().flushed, 4u);
   // What is posted now is flushed too.
   rig.post(q, 2, rig.present + 10);
@@ -680,21 +759,46 @@ TEST(SrqWqeFetcher, FlushOfAnRqGivesOneForEachPostedWqeInOrder) {  // R9
   EXPECT_EQ(rig.at(7).wqe_index, 7u);
   EXPECT_EQ(rig.at(7).status, WcStatus::kFlushed);
   EXPECT_EQ(rig.at(7).cq, Cqn{5});
-  EXPECT_EQ(rig.at(7).qp, nullptr);
-  EXPECT_EQ(rig.at(7).h.destination_qp, Qpn{7});
+  EXPECT_EQ(rig.at(7).line, kNoLine);
+  EXPECT_EQ(rig.at(7).qpn, Qpn{7});
+  EXPECT_EQ(rig.qp(0).pins.count(), pins + 4);
 }
 
-TEST(SrqWqeFetcher, FlushWaitsForPacketBuffers) {  // R9
+TEST(SrqWqeFetcher, AFlushWaitsForRoomInItsLink) {  // R9
   Bench bench;
   Rig rig(bench);
   Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 128);
   rig.packet(q);  // sets the QP up
   rig.ring(q, Cycle{1}, 128);
   rig.ask_flush(Cycle{2000});
-  rig.out.on_value([&](Cycle, const PacketHandle& h) { rig.shared.packets.release(h); });
   rig.out.accept_when([](Cycle now) { return now.count % 5 == 0; });
   bench.run();
-  EXPECT_EQ(rig.out.size(), 128u);
+  ASSERT_EQ(rig.out.size(), 128u);
+  for (std::uint32_t i = 0; i < 128; ++i) EXPECT_EQ(rig.at(i).wqe_index, i);
+  EXPECT_GT(rig.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 400u);
+}
+
+TEST(SrqWqeFetcher, ManyFlushesAreServedOneAfterTheOther) {  // R9
+  Bench bench;
+  Rig rig(bench);
+  std::vector<Queue> queues;
+  for (std::uint32_t line = 0; line < 3; ++line) {
+    queues.push_back(rig.make(WqKind::kRq, WqLayout::kCyclic, 8));
+    rig.qp(line).receive_cq = Cqn{50 + line};
+    rig.packet(queues[line], Operation::kSendOnly, line);  // sets the QP up
+    rig.post(queues[line], 2, Cycle{1});
+  }
+  for (std::uint32_t line = 0; line < 3; ++line) rig.ask_flush(Cycle{2000}, line);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 6u);
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(rig.at(i).line, i / 2);
+    EXPECT_EQ(rig.at(i).qpn, Qpn{100 + i / 2});
+    EXPECT_EQ(rig.at(i).queue, queues[i / 2].id);
+    EXPECT_EQ(rig.at(i).cq, Cqn{50 + i / 2});
+    EXPECT_EQ(rig.at(i).wqe_index, i % 2);
+  }
+  for (std::uint32_t line = 0; line < 3; ++line) EXPECT_EQ(rig.qp(line).pins.count(), 2u + 2u) << "and of no request";
 }
 
 TEST(SrqWqeFetcher, SrqWqesAreNotFlushedButTheLastWqeIsTold) {  // R9
@@ -704,11 +808,17 @@ TEST(SrqWqeFetcher, SrqWqesAreNotFlushedButTheLastWqeIsTold) {  // R9
   rig.post(q, 6, Cycle{1});
   rig.send(Cycle{2000}, q);
   rig.settle();
-  const PacketHandle ask = rig.ask_flush(rig.present + 10);
+  const std::uint32_t pins = rig.qp(0).pins.count();
+  rig.ask_flush(rig.present + 10);
   rig.settle();
   ASSERT_EQ(rig.out.size(), 2u);
-  EXPECT_EQ(rig.out.value(1), ask);
   EXPECT_EQ(rig.at(1).role, PacketRole::kLastWqe);
+  EXPECT_EQ(rig.at(1).buffer, kNoPacket);
+  EXPECT_EQ(rig.at(1).line, 0u);
+  EXPECT_EQ(rig.at(1).residence, 1u);
+  EXPECT_EQ(rig.at(1).qpn, Qpn{100});
+  EXPECT_TRUE(rig.at(1).uses_srq);
+  EXPECT_EQ(rig.qp(0).pins.count(), pins + 1) << "it has one, and the request none any more";
   EXPECT_FALSE(rig.at(1).completes);
   EXPECT_EQ(rig.dut.posted(q.id), 5u);
 }
@@ -723,14 +833,14 @@ TEST(SrqWqeFetcher, AQpStoppedInTheMiddleOfAMessageHasThatWqeFlushedFirst) {  //
   EXPECT_FALSE(rig.at(0).releases_wqe) << "the message goes on";
   rig.ask_flush(rig.present + 10);
   rig.settle();
-  const PacketHandle late = rig.send(rig.present + 10, q, Operation::kSendLast);  // checked before the QP failed
+  const WqeRequest late = rig.send(rig.present + 10, q, Operation::kSendLast);  // checked before the QP failed
   rig.settle();
   ASSERT_EQ(rig.out.size(), 4u);
   EXPECT_EQ(rig.at(1).wqe_index, 0u);
   EXPECT_EQ(rig.at(1).wqe_slot, rig.at(0).wqe_slot);
   EXPECT_TRUE(rig.at(1).releases_wqe);
   EXPECT_EQ(rig.at(2).wqe_index, 1u);
-  EXPECT_EQ(rig.out.value(3), late);
+  EXPECT_EQ(rig.at(3).buffer, late.buffer);
   EXPECT_EQ(rig.at(3).drop_reason, DropReason::kSquashed);
   EXPECT_EQ(rig.at(3).wqe_slot, kNoWqeSlot);
 }
@@ -758,51 +868,47 @@ TEST(SrqWqeFetcher, APacketCarriesHowManyWqesItsQpHasLeft) {  // R12
   rig.post(rq, 5, Cycle{1});
   rig.post(srq, 5, Cycle{1});
   for (const bool shared : {false, true}) {
-    const PacketHandle h = rig.packet(shared ? srq : rq, Operation::kSendOnly, shared ? 1 : 0);
-    rig.shared.packets[h].acknowledge = true;
-    rig.in.push(Cycle{2000}, h);
+    WqeRequest p = rig.packet(shared ? srq : rq, Operation::kSendOnly, shared ? 1 : 0);
+    p.acknowledge = true;
+    rig.in.push(Cycle{2000}, p);
   }
   bench.run();
   EXPECT_EQ(rig.at(0).posted_wqes, 4u) << "its own is taken";
   EXPECT_EQ(rig.at(1).posted_wqes, 0u) << "an SRQ's are not its QP's";
 }
 
-TEST(SrqWqeFetcher, AnRnrNakIsReportedWithTheStateBefore) {  // R4
+TEST(SrqWqeFetcher, AnRnrNakIsReportedWithItsPacketsBuffer) {  // R4
   Bench bench;
   Rig rig(bench);
   auto& refusals = bench.sink(rig.dut.refusals);
   Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-  const PacketHandle h = rig.packet(q);
-  rig.shared.packets[h].undo.msn = 7;
-  rig.in.push(Cycle{1}, h);
+  rig.packet(q);  // another one has the first buffer
+  const WqeRequest p = rig.send(Cycle{1}, q);
   rig.settle();
   ASSERT_EQ(refusals.size(), 1u);
   EXPECT_EQ(refusals.cycle(0), rig.out.cycle(0)) << "in the cycle in which the packet leaves";
-  EXPECT_EQ(refusals.value(0).kind, Refusal::Kind::kNotReady);
-  EXPECT_EQ(refusals.value(0).qp, &rig.qps[0]);
-  EXPECT_EQ(refusals.value(0).undo.msn, 7u);
-  EXPECT_EQ(rig.qps[0].pins.count(), 3u) << "the test's, the packet's, the report's";
+  EXPECT_EQ(refusals.value(0).kind, RefusalKind::kNotReady);
+  EXPECT_EQ(refusals.value(0).line, 0u);
+  EXPECT_EQ(refusals.value(0).buffer, p.buffer) << "by which the checker finds the state before";
+  EXPECT_EQ(rig.qp(0).pins.count(), 3u) << "the test's and the packets': the report has none of its own";
 }
 
 TEST(SrqWqeFetcher, AMatchThatIsSquashedGoesBackToTheTagMatcher) {  // R10
   Bench bench;
   Rig rig(bench);
   Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
-  rig.tagged.push(Cycle{1}, rig.packet(q));  // RNR
-  rig.shared.packets[PacketHandle{0}].tag_verdict = TagVerdict::kUnexpected;
-  const PacketHandle h = rig.packet(q);
-  Packet& p = rig.shared.packets[h];
-  p.tag_verdict = TagVerdict::kMatched;
-  p.takes_wqe = false;
-  p.wqe_index = 42;
-  rig.tagged.push(Cycle{1}, h);
+  WqeRequest unexpected = rig.packet(q);  // RNR
+  unexpected.tag_verdict = TagVerdict::kUnexpected;
+  rig.tagged.push(Cycle{1}, unexpected);
+  rig.tagged.push(Cycle{1}, rig.match(q));
   bench.run();
+  ASSERT_EQ(rig.out.size(), 2u);
   ASSERT_EQ(rig.returned.size(), 2u);
   EXPECT_EQ(rig.returned.value(0).handle, kNoTag);  // an unexpected message less
   EXPECT_EQ(rig.returned.value(1).handle, 42u);
   EXPECT_EQ(rig.returned.value(1).srq, q.id);
-  EXPECT_EQ(p.drop_reason, DropReason::kSquashed);
-  EXPECT_FALSE(p.completes);
+  EXPECT_EQ(rig.at(1).drop_reason, DropReason::kSquashed);
+  EXPECT_FALSE(rig.at(1).completes);
   EXPECT_EQ(rig.shared.wqes.in_use(), 0u);
 }
 
@@ -810,15 +916,11 @@ TEST(SrqWqeFetcher, AMatchPassesWithItsOwnWqe) {
   Bench bench;
   Rig rig(bench);
   Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
-  const PacketHandle h = rig.packet(q, Operation::kSendFirst);
-  Packet& p = rig.shared.packets[h];
-  p.tag_verdict = TagVerdict::kMatched;
-  p.takes_wqe = false;
-  p.wqe_index = 42;
-  p.tag_buffer = {4096, 0x777, 0x30000};
-  rig.tagged.push(Cycle{1}, h);
+  rig.tagged.push(Cycle{1}, rig.match(q, Operation::kSendFirst));
   rig.tagged.push(Cycle{1}, rig.packet(q, Operation::kSendLast));
   bench.run();
+  ASSERT_EQ(rig.out.size(), 2u);
+  const ScatterJob& p = rig.at(0);
   EXPECT_TRUE(p.takes_wqe);  // from here on it completes in error when it fails
   EXPECT_EQ(rig.at(1).wqe_slot, p.wqe_slot);
   EXPECT_EQ(rig.at(1).wqe_index, 42u);
@@ -833,13 +935,7 @@ TEST(SrqWqeFetcher, AMatchThatIsFlushedInItsMiddleIsReportedAsOne) {  // R9
   Bench bench;
   Rig rig(bench);
   Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
-  const PacketHandle h = rig.packet(q, Operation::kSendFirst);
-  Packet& p = rig.shared.packets[h];
-  p.tag_verdict = TagVerdict::kMatched;
-  p.takes_wqe = false;
-  p.wqe_index = 42;
-  p.tag_buffer = {4096, 0x777, 0x30000};
-  rig.tagged.push(Cycle{1}, h);
+  rig.tagged.push(Cycle{1}, rig.match(q, Operation::kSendFirst));
   rig.tagged.push(Cycle{1}, rig.packet(q, Operation::kSendMiddle));
   rig.settle();
   rig.ask_flush(rig.present + 10);
@@ -885,12 +981,7 @@ TEST(SrqWqeFetcher, AStoreFullOfMessagesThatHaveNotEndedRefuses) {  // R13
     rig.post(q, 8, Cycle{1});
     rig.send(Cycle{2000}, q, Operation::kSendFirst, 0);
     rig.send(Cycle{2000}, q, Operation::kSendFirst, 1);
-    const PacketHandle third = rig.send(Cycle{2000}, q, Operation::kSendFirst, 2);
-    if (match) {
-      rig.shared.packets[third].tag_verdict = TagVerdict::kMatched;
-      rig.shared.packets[third].takes_wqe = false;
-      rig.shared.packets[third].wqe_index = 42;
-    }
+    rig.in.push(Cycle{2000}, match ? rig.match(q, Operation::kSendFirst, 2) : rig.packet(q, Operation::kSendFirst, 2));
     rig.send(Cycle{2000}, q, Operation::kSendLast, 2);
     rig.send(Cycle{2000}, q, Operation::kSendLast, 1);
     bench.run_to(Cycle{2100});
@@ -904,7 +995,7 @@ TEST(SrqWqeFetcher, AStoreFullOfMessagesThatHaveNotEndedRefuses) {  // R13
     EXPECT_EQ(rig.dut.posted(q.id), 6u) << "no WQE is used";
     EXPECT_EQ(rig.returned.size(), match ? 1u : 0u);
     // One has ended now: who comes waits for its slot.
-    rig.qps[3].epoch = 7;
+    rig.qp(3).epoch = 7;
     rig.send(Cycle{2100}, q, Operation::kSendOnly, 3);
     bench.run_to(Cycle{2200});
     EXPECT_EQ(rig.dut.activity(), Activity::kWaitWqeStore);
@@ -1012,9 +1103,7 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, Totals& total) {
         rig.post(q, std::min(n, free), now);
       });
     } else if (choice < 16) {
-      play.at(when, [&rig, qp](Cycle now) {
-        if (rig.shared.packets.available(PacketClass::kCqeGenerator)) rig.ask_flush(now, qp);
-      });
+      play.at(when, [&rig, qp](Cycle now) { rig.ask_flush(now, qp); });
     } else {
       const Operation op = inside[qp]     ? (random() % 2 ? Operation::kSendMiddle : Operation::kSendLast)
                            : random() % 3 ? (random() % 3 ? Operation::kSendOnly : Operation::kReadRequest)
@@ -1024,20 +1113,17 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, Totals& total) {
       const bool tagged = qp % 2;
       play.at(when, [&rig, &q, op, qp, fails, tagged](Cycle now) {
         if (!rig.shared.packets.available(PacketClass::kReceive)) return;
-        const PacketHandle h = rig.packet(q, op, qp);
-        if (fails)
-          mark_failed(rig.shared.packets[h], DropReason::kInvalidRequest, 0x61, WcStatus::kRemoteInvalidRequest);
-        (tagged ? rig.tagged : rig.in).push(now, h);
+        WqeRequest p = rig.packet(q, op, qp);
+        if (fails) mark_failed(p, DropReason::kInvalidRequest, 0x61, WcStatus::kRemoteInvalidRequest);
+        (tagged ? rig.tagged : rig.in).push(now, p);
       });
     }
   }
   const std::uint64_t stalls = random();
   rig.out.accept_when([stalls](Cycle now) { return (stalls >> (now.count / 16 % 64) & 1) != 0 || now.count % 3 == 0; });
-  rig.out.on_value([&rig](Cycle now, const PacketHandle& h) {
-    Packet& p = rig.shared.packets[h];
+  rig.out.on_value([&rig](Cycle now, const ScatterJob& p) {
     if (p.releases_wqe) rig.shared.wqes.release(p.wqe_slot);
-    if (p.qp != nullptr) p.qp->pins.remove(now);
-    rig.shared.packets.release(h);
+    rig.shared.ledger.retire(p, now);
   });
   play.start(bench);
   bench.run();
@@ -1052,7 +1138,7 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, Totals& total) {
   total.t.evictions += rig.dut.prefetch_counters().evictions;
   StateHash h;
   h.mix(bench.state_hash());
-  for (std::size_t i = 0; i < rig.out.size(); ++i) h.mix(rig.out.cycle(i).count << 16 | raw(rig.out.value(i)));
+  mix_all_of(h, rig.out);
   return h.value();
 }
 
@@ -1062,14 +1148,14 @@ TEST(SrqWqeFetcher, APacketThatWaitsLeavesAtOnceWhenItsQpIsFlushed) {  // R1
       Bench bench(mode);
       Rig rig(bench);
       Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 16);
-      const PacketHandle waits = rig.send(Cycle{6}, q);
+      const WqeRequest waits = rig.send(Cycle{6}, q);
       rig.post(q, 1, Cycle{5});
       if (flushed) rig.ask_flush(Cycle{100});
       bench.run();
       ASSERT_EQ(rig.out.size(), flushed ? 2u : 1u);
-      EXPECT_EQ(rig.out.value(0), waits);
+      EXPECT_EQ(rig.at(0).buffer, waits.buffer);
       EXPECT_EQ(rig.out.cycle(0), flushed ? Cycle{101} : Cycle{6 + kReadLatency + 2});
-      EXPECT_EQ(rig.shared.packets[waits].drop_reason, flushed ? DropReason::kSquashed : DropReason::kNone);
+      EXPECT_EQ(rig.at(0).drop_reason, flushed ? DropReason::kSquashed : DropReason::kNone);
       EXPECT_EQ(rig.shared.wqes.in_use(), flushed ? 0u : 1u);
     }
   }

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "model/core/responder/refusal.h"
+#include "model/core/responder/responder.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic {
@@ -31,7 +31,7 @@ TagMatchCamParams defaults() {
 struct Rig {
   explicit Rig(Bench& b, const TagMatchCamParams& params = defaults())
       : bench(b),
-        shared(b.keep<NicShared>(PacketPool::Quotas{512, 64, 1})),
+        shared(b.keep<NicShared>(PacketPool::Quotas{})),
         host(b.keep<LocalMemory>()),
         dut(b.add<TagMatchCam>("dut", params, shared)),
         in(b.source(dut.in)),
@@ -46,34 +46,44 @@ struct Rig {
     srq.cq = Cqn{50};
     srq.pd = Pdn{60};
     dut.create(kSrq, srq);
-    for (QpContext& qp : qps) {
+    for (std::uint32_t line = 0; line < 4; ++line) {
+      QpContext& qp = shared.contexts[line];
+      qp.qpn = Qpn{100 + line};
       qp.transport = Transport::kRc;
       qp.state = QpState::kRts;
       qp.tag_matching = qp.uses_srq = true;
       qp.receive_queue = kSrq;
+      qp.residence = 1;
     }
   }
-  PacketHandle packet(std::uint64_t tag, TmhOpcode opcode = TmhOpcode::kEager, Operation op = Operation::kSendOnly,
-                      std::uint32_t qp = 0) {
-    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
-    Packet& p = shared.packets[h];
-    p.qp = &qps[qp];
-    p.h.opcode = opcode_of(Transport::kRc, op);
-    p.h.payload_offset = 64;
-    p.h.payload_bytes = 80;
-    build_tmh({static_cast<std::uint8_t>(opcode), 0xabc, tag}, p.frame.data() + 64);
+  // Something of the QP on a line, as the checker hands it on.
+  WqeRequest of_qp(std::uint32_t line) {
+    WqeRequest p;
+    p.line = line;
+    p.residence = shared.contexts[line].residence;
+    describe_qp(p, shared.contexts[line]);
+    return p;
+  }
+  WqeRequest packet(std::uint64_t tag, TmhOpcode opcode = TmhOpcode::kEager, Operation op = Operation::kSendOnly,
+                    std::uint32_t line = 0) {
+    WqeRequest p = of_qp(line);
+    p.buffer = shared.packets.allocate(PacketClass::kReceive);
+    p.opcode = opcode_of(Transport::kRc, op);
+    p.payload_offset = 64;
+    p.payload_bytes = 80;
+    build_tmh({static_cast<std::uint8_t>(opcode), 0xabc, tag}, shared.packets[p.buffer].frame.data() + 64);
     p.outcome = Outcome::kExecute;
     p.queue = kSrq;
     p.takes_wqe = p.has(kTakesWqe);
     p.ends_message = p.has(kLast | kOnly);
     p.completes = p.ends_message && p.has(kSend);
-    return h;
+    return p;
   }
-  PacketHandle send(Cycle when, std::uint64_t tag, TmhOpcode opcode = TmhOpcode::kEager,
-                    Operation op = Operation::kSendOnly, std::uint32_t qp = 0) {
-    const PacketHandle h = packet(tag, opcode, op, qp);
-    in.push(when, h);
-    return h;
+  WqeRequest send(Cycle when, std::uint64_t tag, TmhOpcode opcode = TmhOpcode::kEager,
+                  Operation op = Operation::kSendOnly, std::uint32_t line = 0) {
+    const WqeRequest p = packet(tag, opcode, op, line);
+    in.push(when, p);
+    return p;
   }
   TagOperation operation(TagOpcode opcode, std::uint32_t handle, std::uint64_t tag = 0, bool signaled = false) {
     TagOperation op;
@@ -87,19 +97,18 @@ struct Rig {
   void add(Cycle when, std::uint32_t handle, std::uint64_t tag, bool signaled = false) {
     operations.push(when, operation(TagOpcode::kAdd, handle, tag, signaled));
   }
-  const Packet& at(std::size_t n) { return shared.packets[out.value(n)]; }
+  const WqeRequest& at(std::size_t n) const { return out.value(n); }
   const TagMatchList& list() const { return *dut.list(kSrq); }
 
   Bench& bench;
   NicShared& shared;
   LocalMemory& host;
   TagMatchCam& dut;
-  Source<PacketHandle>& in;
+  Source<WqeRequest>& in;
   Source<TagOperation>& operations;
   Source<TagReturn>& returned;
-  Sink<PacketHandle>& out;
+  Sink<WqeRequest>& out;
   TestMemory& memory;
-  std::array<QpContext, 4> qps{};
 };
 
 TEST(TagMatchCam, ResultComesAfterSearchCyclesAndNotBefore) {  // R1
@@ -112,7 +121,7 @@ TEST(TagMatchCam, ResultComesAfterSearchCyclesAndNotBefore) {  // R1
   bench.run_to(Cycle{25});
   ASSERT_EQ(rig.out.size(), 1u);
   EXPECT_EQ(rig.out.cycle(0), Cycle{24});
-  EXPECT_EQ(rig.at(0).stamped(Station::kTagMatchCam), Cycle{24});
+  EXPECT_EQ(rig.shared.packets[rig.at(0).buffer].stamped(Station::kTagMatchCam), Cycle{24});
 }
 
 TEST(TagMatchCam, OneSearchACycle) {  // R1
@@ -127,13 +136,36 @@ TEST(TagMatchCam, OneSearchACycle) {  // R1
 TEST(TagMatchCam, PacketsWithoutSearchKeepTheirPlace) {  // R1, R4
   Bench bench;
   Rig rig(bench);
-  const PacketHandle a = rig.send(Cycle{1}, 7, TmhOpcode::kEager, Operation::kSendFirst);
-  const PacketHandle b = rig.send(Cycle{1}, 0, TmhOpcode::kEager, Operation::kReadRequest, 1);
-  const PacketHandle c = rig.send(Cycle{1}, 0, TmhOpcode::kEager, Operation::kSendLast);
+  const WqeRequest a = rig.send(Cycle{1}, 7, TmhOpcode::kEager, Operation::kSendFirst);
+  const WqeRequest b = rig.send(Cycle{1}, 0, TmhOpcode::kEager, Operation::kReadRequest, 1);
+  const WqeRequest c = rig.send(Cycle{1}, 0, TmhOpcode::kEager, Operation::kSendLast);
   bench.run();
-  EXPECT_EQ(rig.out.values(), (std::vector{a, b, c}));
+  ASSERT_EQ(rig.out.size(), 3u);
+  EXPECT_EQ(rig.at(0).buffer, a.buffer);
+  EXPECT_EQ(rig.at(1), b) << "as it came";
+  EXPECT_EQ(rig.at(2).buffer, c.buffer);
   EXPECT_EQ(rig.dut.counters().searches, 1u);
   EXPECT_EQ(rig.at(1).cqe_opcode, CqeOpcode::kReceive);
+}
+
+TEST(TagMatchCam, PacketsThatAreNotOfATmSrqPassAsTheyCame) {  // R1, R4
+  Bench bench;
+  Rig rig(bench);
+  rig.add(Cycle{1}, 0, 7);
+  std::vector<WqeRequest> sent;
+  for (const WqId queue : {WqId{1}, WqId{99}, kNoWq}) {  // below the only list, above it, none
+    sent.push_back(rig.packet(7));
+    sent.back().receive_queue = sent.back().queue = queue;
+    rig.in.push(Cycle{9}, sent.back());
+  }
+  sent.push_back(rig.of_qp(1));  // internal, without a buffer
+  sent.back().role = PacketRole::kSendCompletion;
+  sent.back().completes = true;
+  rig.in.push(Cycle{9}, sent.back());
+  bench.run();
+  EXPECT_EQ(rig.out.values(), sent);
+  for (std::size_t i = 0; i < rig.out.size(); ++i) EXPECT_EQ(rig.out.cycle(i), Cycle{14 + i});
+  EXPECT_EQ(rig.list().size(), 1u);
 }
 
 TEST(TagMatchCam, SearchDoesNotSeeAnAppendOfTheSameCycle) {  // R2
@@ -169,7 +201,8 @@ TEST(TagMatchCam, OneCompletionForAMatchOfOnePacket) {  // R7, rules 5.6
   rig.send(Cycle{9}, 7);
   bench.run();
   ASSERT_EQ(rig.out.size(), 1u);
-  const Packet& p = rig.at(0);
+  const WqeRequest& p = rig.at(0);
+  EXPECT_EQ(p.tag_verdict, TagVerdict::kMatched);
   EXPECT_TRUE(p.completes);
   EXPECT_FALSE(p.takes_wqe);
   EXPECT_EQ(p.cqe_opcode, CqeOpcode::kTagReceive);
@@ -206,6 +239,32 @@ TEST(TagMatchCam, TwoCompletionsForAMatchOfSeveralPackets) {  // R7, rules 5.6
   EXPECT_EQ(rig.dut.counters().searches, 1u);
 }
 
+TEST(TagMatchCam, AMessageWhoseEndWasNeverSeenEndsAsItBegan) {  // R7, R8
+  for (const bool matches : {true, false}) {
+    Bench bench;
+    Rig rig(bench);
+    if (matches) rig.add(Cycle{1}, 2, 7);
+    rig.send(Cycle{9}, 7, TmhOpcode::kEager, Operation::kSendFirst);
+    rig.send(Cycle{9}, 8, TmhOpcode::kNoTag, Operation::kSendFirst, 1);
+    for (const std::uint32_t line : {0u, 1u}) {
+      WqeRequest end = rig.of_qp(line);
+      end.role = PacketRole::kTruncated;
+      end.ends_message = true;
+      rig.in.push(Cycle{9}, end);
+    }
+    bench.run();
+    ASSERT_EQ(rig.out.size(), 4u);
+    EXPECT_EQ(rig.at(2).cqe_opcode, CqeOpcode::kTagReceive);
+    EXPECT_EQ(rig.at(2).cqe_flags, matches ? kCqeTagDataValid : 0);
+    EXPECT_EQ(rig.at(2).tag, 7u);
+    EXPECT_EQ(rig.at(2).tag_context, 0xabcu);
+    EXPECT_EQ(rig.at(2).cq, Cqn{50});
+    EXPECT_EQ(rig.at(3).cqe_opcode, CqeOpcode::kTagNoTag);
+    EXPECT_EQ(rig.at(3).tag, 8u);
+    EXPECT_EQ(rig.list().unexpected(), matches ? 0u : 1u) << "the first packet is counted";
+  }
+}
+
 TEST(TagMatchCam, AMissTakesAWqeAndIsUnexpected) {  // R8
   for (const auto status : {UnexpectedStatus::kTmRecv, UnexpectedStatus::kRecv}) {
     TagMatchCamParams params = defaults();
@@ -215,7 +274,8 @@ TEST(TagMatchCam, AMissTakesAWqeAndIsUnexpected) {  // R8
     rig.add(Cycle{1}, 2, 8);
     rig.send(Cycle{9}, 7);
     bench.run();
-    const Packet& p = rig.at(0);
+    const WqeRequest& p = rig.at(0);
+    EXPECT_EQ(p.tag_verdict, TagVerdict::kUnexpected);
     EXPECT_TRUE(p.takes_wqe);
     EXPECT_EQ(p.strip_bytes, 0u);
     EXPECT_EQ(p.wqe_slot, kNoWqeSlot);
@@ -233,7 +293,9 @@ TEST(TagMatchCam, NoTagFinUnknownAndShortAreNotCounted) {  // R8
   rig.send(Cycle{9}, 7, TmhOpcode::kNoTag);
   rig.send(Cycle{9}, 7, TmhOpcode::kFinish);
   rig.send(Cycle{9}, 7, static_cast<TmhOpcode>(77));
-  rig.shared.packets[rig.send(Cycle{9}, 7)].h.payload_bytes = 15;
+  WqeRequest too_short = rig.packet(7);
+  too_short.payload_bytes = 15;
+  rig.in.push(Cycle{9}, too_short);
   bench.run();
   ASSERT_EQ(rig.out.size(), 4u);
   const CqeOpcode expected[] = {CqeOpcode::kTagNoTag, CqeOpcode::kReceive, CqeOpcode::kTagNoTag, CqeOpcode::kTagNoTag};
@@ -273,6 +335,10 @@ TEST(TagMatchCam, OnlySignaledAndFailedOperationsComplete) {  // R10, rules 5.4
     EXPECT_EQ(rig.at(i).wqe_index, indices[i]);
     EXPECT_EQ(rig.at(i).status, WcStatus::kSuccess);
     EXPECT_EQ(rig.at(i).cq, Cqn{50});
+    EXPECT_EQ(rig.at(i).queue, kSrq);
+    EXPECT_TRUE(rig.at(i).completes);
+    EXPECT_EQ(rig.at(i).buffer, kNoPacket);
+    EXPECT_EQ(rig.at(i).line, kNoLine) << "of no QP";
     EXPECT_EQ(rig.at(i).cqe_flags & kCqeTagSyncRequest, 0);
   }
   EXPECT_EQ(rig.list().size(), 0u);
@@ -361,7 +427,7 @@ TEST(TagMatchCam, AWalkCostsOneDependentReadForSoManyEntries) {  // R6
     Rig rig(bench);
     for (std::uint32_t i = 0; i < 18; ++i) rig.add(Cycle{1}, i, 100 + i);
     rig.send(Cycle{999}, c.tag);  // taken in cycle 1000
-    const PacketHandle behind = rig.send(Cycle{999}, 0, TmhOpcode::kEager, Operation::kReadRequest, 1);
+    const WqeRequest behind = rig.send(Cycle{999}, 0, TmhOpcode::kEager, Operation::kReadRequest, 1);
     bench.run();
     // A read: one cycle to memory, the latency, one cycle back.
     const std::uint64_t due = 1004 + c.reads * (kReadLatency + 2);
@@ -456,12 +522,12 @@ TEST(TagMatchCam, BlockedOutputLosesNothing) {
   rig.out.stall(Cycle{0}, Cycle{500});
   for (std::uint32_t i = 0; i < 16; ++i) rig.add(Cycle{1}, i, i, true);
   std::vector<PacketHandle> sent;
-  for (std::uint64_t i = 0; i < 40; ++i) sent.push_back(rig.send(Cycle{2 + i}, i));
+  for (std::uint64_t i = 0; i < 40; ++i) sent.push_back(rig.send(Cycle{2 + i}, i).buffer);
   bench.run();
   ASSERT_EQ(rig.out.size(), 56u);
   std::vector<PacketHandle> got;
-  for (const PacketHandle h : rig.out.values()) {
-    if (rig.shared.packets[h].role == PacketRole::kReceived) got.push_back(h);
+  for (const WqeRequest& p : rig.out.values()) {
+    if (p.role == PacketRole::kReceived) got.push_back(p.buffer);
   }
   EXPECT_EQ(got, sent);
   EXPECT_GT(rig.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 400u);
@@ -536,7 +602,9 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, TagMatchCamCounters& 
   }
   const std::uint64_t stalls = random();
   rig.out.accept_when([stalls](Cycle now) { return (stalls >> (now.count / 16 % 64) & 1) != 0 || now.count % 3 == 0; });
-  rig.out.on_value([&rig](Cycle, const PacketHandle& h) { rig.shared.packets.release(h); });
+  rig.out.on_value([&rig](Cycle, const WqeRequest& p) {
+    if (p.buffer != kNoPacket) rig.shared.packets.release(p.buffer);
+  });
   play.start(bench);
   bench.run();
   const TagMatchCamCounters& c = rig.dut.counters();
@@ -549,7 +617,7 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, TagMatchCamCounters& 
   total.promotions += c.promotions;
   StateHash h;
   h.mix(bench.state_hash());
-  for (std::size_t i = 0; i < rig.out.size(); ++i) h.mix(rig.out.cycle(i).count << 16 | raw(rig.out.value(i)));
+  mix_all_of(h, rig.out);
   return h.value();
 }
 

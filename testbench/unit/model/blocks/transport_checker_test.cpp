@@ -25,36 +25,38 @@ TransportCheckerParams params(std::uint32_t cycles_per_packet = 1, std::uint32_t
 }
 
 struct Rig {
-  explicit Rig(Bench& b, const TransportCheckerParams& p = params(), std::uint32_t internal = 64)
+  explicit Rig(Bench& b, const TransportCheckerParams& p = params())
       : bench(b),
-        shared(b.keep<NicShared>(PacketPool::Quotas{.receive = 3000, .internal = internal, .response = 1})),
+        shared(b.keep<NicShared>(PacketPool::Quotas{.receive = 3000, .response = 1})),
         dut(b.add<TransportChecker>("dut", p, shared)),
         in(b.source(dut.in, 4)),
         requests(b.source(dut.requests, 4)),
         to_cam(b.sink(dut.to_cam, 2)),
         out(b.sink(dut.to_fetcher, 2)) {}
-  PacketHandle packet(QpContext& qp, const PacketSpec& spec) {
-    const PacketHandle h = shared.packets.allocate(PacketClass::kReceive);
-    fill_packet(shared.packets[h], qp, spec);
-    qp.pins.add();
-    return h;
+  // A QP in the context memory.
+  QpContext& qp(Transport transport) {
+    QpContext& made = shared.contexts[qps++];
+    static_cast<StoredQpContext&>(made) = make_qp(transport);
+    return made;
+  }
+  ContextPacket packet(QpContext& of, const PacketSpec& spec) {
+    ContextPacket p = arrived_packet(of, spec);
+    p.buffer = shared.packets.allocate(PacketClass::kReceive);
+    of.pins.add();
+    return p;
   }
   // The packet is at the checker in cycle `at`.
-  PacketHandle arrive(std::uint64_t at, QpContext& qp, const PacketSpec& spec) {
-    const PacketHandle h = packet(qp, spec);
-    in.push(Cycle{at - 1}, h);
-    return h;
-  }
-  void request(std::uint64_t at, QpContext& qp, std::uint32_t psn, bool signaled = true,
+  void arrive(std::uint64_t at, QpContext& of, const PacketSpec& spec) { in.push(Cycle{at - 1}, packet(of, spec)); }
+  void request(std::uint64_t at, QpContext& of, std::uint32_t psn, bool signaled = true,
                CqeOpcode opcode = CqeOpcode::kSend) {
-    requests.push(Cycle{at - 1}, {.qpn = qp.qpn,
+    requests.push(Cycle{at - 1}, {.qpn = of.qpn,
                                   .first_psn = Psn{psn},
                                   .opcode = opcode,
                                   .signaled = signaled,
                                   .wqe_index = psn,
                                   .bytes = 10 * psn});
   }
-  Packet& got(std::size_t n) { return shared.packets[out.value(n)]; }
+  const WqeRequest& got(std::size_t n) const { return out.value(n); }
   std::uint64_t dropped(DropReason r) const { return shared.ledger.counters().dropped[static_cast<std::size_t>(r)]; }
   std::uint64_t cycles(Activity a) {
     bench.engine().settle();
@@ -64,24 +66,25 @@ struct Rig {
   Bench& bench;
   NicShared& shared;
   TransportChecker& dut;
-  Source<PacketHandle>& in;
+  Source<ContextPacket>& in;
   Source<RequestNotice>& requests;
-  Sink<PacketHandle>& to_cam;
-  Sink<PacketHandle>& out;
+  Sink<WqeRequest>& to_cam;
+  Sink<WqeRequest>& out;
+  std::uint32_t qps = 0;
 };
 
 TEST(TransportChecker, APacketLeavesAfterItsLatencyNotBefore) {  // (R1)
   for (const std::uint32_t latency : {1u, 2u, 6u, 40u}) {
     Bench bench;
     Rig rig(bench, params(1, latency));
-    QpContext qp = make_qp(Transport::kRc);
+    QpContext& qp = rig.qp(Transport::kRc);
     rig.arrive(10, qp, {});
     bench.run_to(Cycle{10 + latency});
     EXPECT_EQ(rig.out.size(), 0u);  // the sink sees one cycle later what left
     bench.run_to(Cycle{10 + latency + 1});
     ASSERT_EQ(rig.out.size(), 1u);
     EXPECT_EQ(rig.out.cycle(0), Cycle{10 + latency});
-    EXPECT_EQ(rig.got(0).stamped(Station::kTransportChecker), Cycle{10 + latency});
+    EXPECT_EQ(rig.shared.packets[rig.got(0).buffer].stamped(Station::kTransportChecker), Cycle{10 + latency});
     EXPECT_EQ(rig.got(0).outcome, Outcome::kExecute);
     bench.run();
   }
@@ -91,7 +94,7 @@ TEST(TransportChecker, PacketsAreTakenSoManyCyclesApartNotFewer) {  // (R2)
   for (const std::uint32_t apart : {1u, 2u, 7u, 20u}) {
     Bench bench;
     Rig rig(bench, params(apart));
-    QpContext qp = make_qp(Transport::kRc);
+    QpContext& qp = rig.qp(Transport::kRc);
     for (std::uint32_t i = 0; i < 30; ++i) rig.arrive(10, qp, {.psn = kFirstPsn + i});
     bench.run();
     ASSERT_EQ(rig.out.size(), 30u);
@@ -102,8 +105,8 @@ TEST(TransportChecker, PacketsAreTakenSoManyCyclesApartNotFewer) {  // (R2)
 TEST(TransportChecker, APacketThatIsDroppedTakesItsTimeToo) {  // (R2)
   Bench bench;
   Rig rig(bench, params(4));
-  QpContext qp = make_qp(Transport::kRc);
-  QpContext reset = make_qp(Transport::kRc);
+  QpContext& qp = rig.qp(Transport::kRc);
+  QpContext& reset = rig.qp(Transport::kRc);
   reset.state = QpState::kReset;
   rig.arrive(10, reset, {});
   rig.arrive(10, qp, {.operation = O::kCnp});
@@ -116,26 +119,28 @@ TEST(TransportChecker, APacketThatIsDroppedTakesItsTimeToo) {  // (R2)
 TEST(TransportChecker, SilentFailuresEndHere) {  // (R3)
   struct Row {
     DropReason reason;
-    void (*spoil)(Packet&, QpContext&);
+    void (*spoil)(ContextPacket&, QpContext&);
   };
   constexpr Row kRows[] = {
-      {DropReason::kQpTypeOrState, [](Packet&, QpContext& qp) { qp.state = QpState::kInit; }},
-      {DropReason::kQpAddress, [](Packet& p, QpContext&) { p.h.source = Address::ipv4(1); }},
-      {DropReason::kPkey, [](Packet& p, QpContext&) { p.h.pkey = 1; }},
-      {DropReason::kIcrc, [](Packet& p, QpContext&) { p.icrc_ok = false; }},
-      {DropReason::kPsnAhead, [](Packet& p, QpContext& qp) { p.h.psn = p.h.psn + 1, qp.nak_sent = true; }},
+      {DropReason::kQpTypeOrState, [](ContextPacket&, QpContext& qp) { qp.state = QpState::kInit; }},
+      {DropReason::kQpAddress, [](ContextPacket& p, QpContext&) { p.source = Address::ipv4(1); }},
+      {DropReason::kPkey, [](ContextPacket& p, QpContext&) { p.pkey = 1; }},
+      {DropReason::kIcrc, [](ContextPacket& p, QpContext&) { p.icrc_ok = false; }},
+      {DropReason::kPsnAhead, [](ContextPacket& p, QpContext& qp) { p.psn = p.psn + 1, qp.nak_sent = true; }},
       {DropReason::kDuplicateUnsaved,
-       [](Packet& p, QpContext&) {
-         p.h.psn = p.h.psn.previous(), p.h.opcode = opcode_of(Transport::kRc, O::kFetchAdd);
+       [](ContextPacket& p, QpContext&) {
+         p.psn = p.psn.previous(), p.opcode = opcode_of(Transport::kRc, O::kFetchAdd);
        }},
-      {DropReason::kUnsolicitedAnswer, [](Packet& p, QpContext&) { p.h.opcode = opcode_of(Transport::kRc, O::kAck); }},
+      {DropReason::kUnsolicitedAnswer,
+       [](ContextPacket& p, QpContext&) { p.opcode = opcode_of(Transport::kRc, O::kAck); }},
   };
   for (const Row& row : kRows) {
     Bench bench;
     Rig rig(bench);
-    QpContext qp = make_qp(Transport::kRc);
-    const PacketHandle h = rig.arrive(10, qp, {});
-    row.spoil(rig.shared.packets[h], qp);
+    QpContext& qp = rig.qp(Transport::kRc);
+    ContextPacket p = rig.packet(qp, {});
+    row.spoil(p, qp);
+    rig.in.push(Cycle{9}, p);
     bench.run();
     EXPECT_EQ(rig.out.size(), 0u);
     EXPECT_EQ(rig.dropped(row.reason), 1u) << name_of(row.reason);
@@ -149,12 +154,13 @@ TEST(TransportChecker, SilentFailuresEndHere) {  // (R3)
 TEST(TransportChecker, UcAndUdFailuresEndHereToo) {  // (R3)
   Bench bench;
   Rig rig(bench);
-  QpContext uc = make_qp(Transport::kUc);
-  QpContext ud = make_qp(Transport::kUd);
+  QpContext& uc = rig.qp(Transport::kUc);
+  QpContext& ud = rig.qp(Transport::kUd);
   rig.arrive(10, uc, {.operation = O::kSendLast, .payload = 1});
   rig.arrive(11, ud, {.payload = kTestMtu + 1});
-  const PacketHandle h = rig.arrive(12, ud, {});
-  rig.shared.packets[h].h.qkey = 0;
+  ContextPacket p = rig.packet(ud, {});
+  p.qkey = 0;
+  rig.in.push(Cycle{11}, p);
   bench.run();
   EXPECT_EQ(rig.out.size(), 0u);
   EXPECT_EQ(rig.dropped(DropReason::kUcSequence), 1u);
@@ -165,7 +171,7 @@ TEST(TransportChecker, UcAndUdFailuresEndHereToo) {  // (R3)
 TEST(TransportChecker, WhatIsToBeAnsweredTravelsOnInOrder) {  // (R3)
   Bench bench;
   Rig rig(bench);
-  QpContext qp = make_qp(Transport::kRc);
+  QpContext& qp = rig.qp(Transport::kRc);
   rig.arrive(10, qp, {.psn = 100});
   rig.arrive(10, qp, {.psn = 105});                                           // NAK 0x60
   rig.arrive(10, qp, {.psn = 106});                                           // silence
@@ -183,7 +189,7 @@ TEST(TransportChecker, WhatIsToBeAnsweredTravelsOnInOrder) {  // (R3)
 TEST(TransportChecker, AUcErrorCompletionTravelsOn) {  // (R3)
   Bench bench;
   Rig rig(bench);
-  QpContext qp = make_qp(Transport::kUc);
+  QpContext& qp = rig.qp(Transport::kUc);
   qp.uses_srq = true;
   rig.arrive(10, qp, {.operation = O::kSendFirst, .psn = 100, .payload = kTestMtu});
   rig.arrive(10, qp, {.operation = O::kSendOnly, .psn = 101});
@@ -193,19 +199,78 @@ TEST(TransportChecker, AUcErrorCompletionTravelsOn) {  // (R3)
   EXPECT_TRUE(rig.got(1).completes);
 }
 
+TEST(TransportChecker, ARefusalOfABlockBehindTakesThePacketBack) {  // (R10)
+  Bench bench;
+  Rig rig(bench);
+  auto& refusals = bench.source(rig.dut.refusals[2]);
+  QpContext& qp = rig.qp(Transport::kRc);
+  for (std::uint32_t i = 0; i < 3; ++i) rig.arrive(10, qp, {.psn = kFirstPsn + i});
+  bench.run_to(Cycle{100});
+  ASSERT_EQ(rig.out.size(), 3u);
+  const std::uint16_t epoch = qp.epoch;
+  refusals.push(Cycle{110}, {RefusalKind::kNotReady, qp.line, 0, rig.got(1).buffer});
+  bench.run_to(Cycle{111});
+  EXPECT_EQ(qp.expected_psn, Psn{kFirstPsn + 1});
+  EXPECT_EQ(qp.msn, 1u);
+  EXPECT_EQ(qp.epoch, epoch + 1);
+  EXPECT_TRUE(qp.nak_sent && qp.dirty);
+  EXPECT_EQ(qp.state, QpState::kRts);
+  refusals.push(Cycle{120}, {RefusalKind::kError, qp.line, 0, kNoPacket});
+  bench.run();
+  EXPECT_EQ(qp.state, QpState::kError);
+}
+
+TEST(TransportChecker, ADescriptorSaysWhatTheHeadersAndTheQpSay) {
+  Bench bench;
+  Rig rig(bench);
+  QpContext& qp = rig.qp(Transport::kRc);
+  qp.residence = 9;
+  qp.min_rnr_timer = 5;
+  qp.uses_srq = true;
+  ContextPacket in = rig.packet(qp, {.operation = O::kSendOnlyImm, .payload = 40, .ack_request = true});
+  in.immediate = 0x1234;
+  in.solicited = true;
+  in.payload_offset = 54;
+  in.id = 3;
+  in.posted = Cycle{2};
+  rig.in.push(Cycle{9}, in);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 1u);
+  const WqeRequest& p = rig.got(0);
+  EXPECT_EQ(p.buffer, in.buffer);
+  EXPECT_EQ(p.transport, Transport::kRc);
+  EXPECT_EQ(p.opcode, in.opcode);
+  EXPECT_EQ(p.psn, Psn{kFirstPsn});
+  EXPECT_EQ(p.qpn, qp.qpn);
+  EXPECT_EQ(p.line, qp.line);
+  EXPECT_EQ(p.residence, 9u);
+  EXPECT_EQ(p.remote_qpn, qp.remote_qpn);
+  EXPECT_EQ(p.mtu, kTestMtu);
+  EXPECT_EQ(p.min_rnr_timer, 5u);
+  EXPECT_TRUE(p.uses_srq && p.solicited && p.acknowledge && p.takes_wqe && p.completes);
+  EXPECT_EQ(p.receive_queue, kTestQueue);
+  EXPECT_EQ(p.payload_offset, 54u);
+  EXPECT_EQ(p.payload_bytes, 40u);
+  EXPECT_EQ(p.immediate, 0x1234u);
+  EXPECT_EQ(p.msn_before, 0u);
+  EXPECT_EQ(p.answer_msn, 1u);
+  EXPECT_EQ(p.id, 3u);
+  EXPECT_EQ(p.posted, Cycle{2});
+}
+
 TEST(TransportChecker, TagMatchingQpsGoThroughTheCam) {  // (R4)
   Bench bench;
   Rig rig(bench);
-  QpContext tm = make_qp(Transport::kRc);
+  QpContext& tm = rig.qp(Transport::kRc);
   tm.tag_matching = true;
-  QpContext other = make_qp(Transport::kRc);
+  QpContext& other = rig.qp(Transport::kRc);
   rig.arrive(10, tm, {});
   rig.arrive(10, other, {});
   rig.arrive(10, tm, {.operation = O::kReadRequest, .psn = kFirstPsn + 1, .length = 8});
   bench.run();
   ASSERT_EQ(rig.to_cam.size(), 2u) << "all packets of the QP, so that they stay in order";
   ASSERT_EQ(rig.out.size(), 1u);
-  EXPECT_EQ(rig.got(0).qp, &other);
+  EXPECT_EQ(rig.got(0).line, other.line);
   EXPECT_EQ(rig.to_cam.cycle(0), Cycle{10 + kLatency});
 }
 
@@ -213,13 +278,13 @@ TEST(TransportChecker, AnAckCompletesRequestsOneACycleAheadOfItself) {  // (R5)
   for (const std::uint32_t apart : {1u, 3u}) {
     Bench bench;
     Rig rig(bench, params(apart));
-    QpContext qp = make_qp(Transport::kRc);
+    QpContext& qp = rig.qp(Transport::kRc);
     for (std::uint32_t psn = 1; psn <= 12; ++psn) rig.request(2 + psn, qp, psn, psn != 2);
     rig.arrive(40, qp, {.operation = O::kAck, .psn = 11, .syndrome = 0x1f});
     bench.run();
     ASSERT_EQ(rig.out.size(), 11u) << "ten signaled ones and the ACK; 12 is not acknowledged";
     for (std::size_t i = 0; i < 10; ++i) {
-      const Packet& p = rig.got(i);
+      const WqeRequest& p = rig.got(i);
       const std::uint32_t psn = i == 0 ? 1 : static_cast<std::uint32_t>(i) + 2;
       EXPECT_EQ(rig.out.cycle(i), Cycle{40 + kLatency + i});
       EXPECT_EQ(p.role, PacketRole::kSendCompletion);
@@ -229,7 +294,8 @@ TEST(TransportChecker, AnAckCompletesRequestsOneACycleAheadOfItself) {  // (R5)
       EXPECT_EQ(p.cq, kTestSendCq);
       EXPECT_EQ(p.status, WcStatus::kSuccess);
       EXPECT_TRUE(p.completes);
-      EXPECT_EQ(p.pool_class, PacketClass::kTransportChecker);
+      EXPECT_EQ(p.buffer, kNoPacket);
+      EXPECT_EQ(p.line, qp.line);
     }
     EXPECT_EQ(rig.got(10).outcome, Outcome::kAnswer);
     EXPECT_EQ(rig.out.cycle(10), Cycle{40 + kLatency + 10});
@@ -243,7 +309,7 @@ TEST(TransportChecker, ANoticeIsTakenInTheCycleInWhichItComes) {  // (R6)
   for (const std::uint64_t late : {0u, 1u}) {
     Bench bench;
     Rig rig(bench);
-    QpContext qp = make_qp(Transport::kRc);
+    QpContext& qp = rig.qp(Transport::kRc);
     rig.request(40 + late, qp, 1);
     rig.arrive(40, qp, {.operation = O::kAck, .psn = 1, .syndrome = 0x1f});
     bench.run();
@@ -255,7 +321,7 @@ TEST(TransportChecker, NoticesAreTakenWhilePacketsAreBlocked) {  // (R6)
   Bench bench;
   Rig rig(bench);
   rig.out.stall(Cycle{0}, Cycle{500});
-  QpContext qp = make_qp(Transport::kRc);
+  QpContext& qp = rig.qp(Transport::kRc);
   for (std::uint32_t i = 0; i < 40; ++i) rig.arrive(10, qp, {.psn = kFirstPsn + i});
   for (std::uint32_t psn = 1; psn <= 20; ++psn) rig.request(100 + psn, qp, psn);
   bench.run_to(Cycle{200});
@@ -265,29 +331,10 @@ TEST(TransportChecker, NoticesAreTakenWhilePacketsAreBlocked) {  // (R6)
   EXPECT_EQ(rig.out.size(), 40u);
 }
 
-TEST(TransportChecker, WithoutAnInternalPacketTheAnswerWaits) {  // (R5)
-  Bench bench;
-  Rig rig(bench, params(), 1);
-  QpContext qp = make_qp(Transport::kRc);
-  for (std::uint32_t psn = 1; psn <= 2; ++psn) rig.request(2 + psn, qp, psn);
-  rig.arrive(40, qp, {.operation = O::kAck, .psn = 2, .syndrome = 0x1f});
-  bench.at(Cycle{100}, [&](Cycle now) {  // after the blocks' steps: the checker sees it in 101
-    EXPECT_EQ(rig.out.size(), 1u);
-    EXPECT_EQ(rig.dut.activity(), Activity::kBlocked);
-    rig.shared.ledger.retire(rig.got(0), now);
-    rig.shared.packets.release(rig.out.value(0));
-  });
-  bench.run();
-  ASSERT_EQ(rig.out.size(), 3u);
-  EXPECT_EQ(rig.out.cycle(0), Cycle{40 + kLatency});
-  EXPECT_EQ(rig.out.cycle(1), Cycle{101 + kLatency});
-  EXPECT_EQ(rig.cycles(Activity::kBlocked), 101u - 41u);
-}
-
 TEST(TransportChecker, ACnpIsCountedAndEndsHere) {  // (R7)
   Bench bench;
   Rig rig(bench);
-  QpContext qp = make_qp(Transport::kRc);
+  QpContext& qp = rig.qp(Transport::kRc);
   rig.arrive(10, qp, {.operation = O::kCnp});
   bench.run();
   EXPECT_EQ(rig.out.size(), 0u);
@@ -302,14 +349,14 @@ TEST(TransportChecker, ASendWhoseEndACaptureLostCompletesAhead) {  // (R5)
   for (const Transport transport : {Transport::kRc, Transport::kXrc}) {
     Bench bench;
     Rig rig(bench);
-    QpContext qp = make_qp(transport);
+    QpContext& qp = rig.qp(transport);
     qp.resynchronise = true;
     rig.dut.add_srq(Srqn{9}, {.queue = WqId{50}, .cq = Cqn{60}, .xrcd = qp.xrcd});
     rig.arrive(10, qp, {.operation = O::kSendFirst, .psn = 100, .payload = kTestMtu, .srq = 9, .arrived = 7});
     rig.arrive(20, qp, {.operation = O::kSendOnly, .psn = 110, .payload = 8, .srq = 9, .arrived = 17});
     bench.run();
     ASSERT_EQ(rig.out.size(), 3u);
-    const Packet& p = rig.got(1);
+    const WqeRequest& p = rig.got(1);
     EXPECT_EQ(p.role, PacketRole::kTruncated);
     EXPECT_TRUE(p.completes);
     EXPECT_EQ(p.status, WcStatus::kSuccess);
@@ -319,7 +366,6 @@ TEST(TransportChecker, ASendWhoseEndACaptureLostCompletesAhead) {  // (R5)
     EXPECT_EQ(p.cq, transport == Transport::kXrc ? Cqn{60} : kTestReceiveCq);
     EXPECT_EQ(rig.out.cycle(1), Cycle{20 + kLatency});
     EXPECT_EQ(rig.out.cycle(2), Cycle{20 + kLatency + 1});
-    EXPECT_TRUE(rig.got(2).resynchronised);
     EXPECT_EQ(rig.dut.responder_counters().truncated_messages, 1u);
   }
 }
@@ -327,7 +373,7 @@ TEST(TransportChecker, ASendWhoseEndACaptureLostCompletesAhead) {  // (R5)
 TEST(TransportChecker, AWriteWhoseEndACaptureLostCompletesNothing) {  // (R5)
   Bench bench;
   Rig rig(bench);
-  QpContext qp = make_qp(Transport::kRc);
+  QpContext& qp = rig.qp(Transport::kRc);
   qp.resynchronise = true;
   rig.arrive(10, qp, {.operation = O::kWriteFirst, .psn = 100, .payload = kTestMtu, .length = 3 * kTestMtu});
   rig.arrive(20, qp, {.operation = O::kSendOnly, .psn = 110});
@@ -339,7 +385,7 @@ TEST(TransportChecker, AWriteWhoseEndACaptureLostCompletesNothing) {  // (R5)
 TEST(TransportChecker, XrcSrqsComeAndGo) {
   Bench bench;
   Rig rig(bench);
-  QpContext qp = make_qp(Transport::kXrc);
+  QpContext& qp = rig.qp(Transport::kXrc);
   rig.dut.add_srq(Srqn{9}, {.queue = WqId{50}, .cq = Cqn{60}, .xrcd = qp.xrcd});
   rig.arrive(10, qp, {.psn = 100, .srq = 9});
   rig.arrive(20, qp, {.psn = 101, .srq = 9});
@@ -354,11 +400,11 @@ TEST(TransportChecker, NothingIsLostBehindABlockedLink) {
   Bench bench;
   Rig rig(bench);
   rig.out.stall(Cycle{0}, Cycle{200});
-  QpContext qp = make_qp(Transport::kRc);
+  QpContext& qp = rig.qp(Transport::kRc);
   for (std::uint32_t i = 0; i < 50; ++i) rig.arrive(10, qp, {.psn = kFirstPsn + i});
   bench.run();
   ASSERT_EQ(rig.out.size(), 50u);
-  for (std::uint32_t i = 0; i < 50; ++i) EXPECT_EQ(rig.got(i).h.psn, Psn{kFirstPsn + i});
+  for (std::uint32_t i = 0; i < 50; ++i) EXPECT_EQ(rig.got(i).psn, Psn{kFirstPsn + i});
   EXPECT_GT(rig.cycles(Activity::kBlocked), 150u);
 }
 
@@ -366,7 +412,7 @@ TEST(TransportChecker, ItIsBusyFromTakingAPacketUntilThePacketLeaves) {
   for (const std::uint32_t apart : {1u, 20u}) {
     Bench bench;
     Rig rig(bench, params(apart));
-    QpContext qp = make_qp(Transport::kRc);
+    QpContext& qp = rig.qp(Transport::kRc);
     rig.arrive(10, qp, {});
     bench.run();
     EXPECT_EQ(rig.cycles(Activity::kBusy), std::max(kLatency, apart));
@@ -379,15 +425,12 @@ TEST(TransportChecker, ModesAgree) {
   for (std::uint64_t round = 0; round < 6; ++round) {
     expect_equal_in_all_modes([&](Bench& bench) {
       std::mt19937_64 random(seed + round);
-      Rig rig(bench, params(1 + round % 3, 1 + static_cast<std::uint32_t>(random() % 9)), 4);
-      std::array<QpContext, 4> qps = {make_qp(Transport::kRc), make_qp(Transport::kUc), make_qp(Transport::kUd),
-                                      make_qp(Transport::kRc)};
-      qps[3].resynchronise = qps[3].tag_matching = true;
-      for (std::uint32_t i = 0; i < qps.size(); ++i) qps[i].qpn = Qpn{100 + i};
-      const auto retire = [&](Cycle now, PacketHandle h) {
-        rig.shared.ledger.retire(rig.shared.packets[h], now);
-        rig.shared.packets.release(h);
-      };
+      Rig rig(bench, params(1 + round % 3, 1 + static_cast<std::uint32_t>(random() % 9)));
+      const std::array<QpContext*, 4> qps = {&rig.qp(Transport::kRc), &rig.qp(Transport::kUc), &rig.qp(Transport::kUd),
+                                             &rig.qp(Transport::kRc)};
+      qps[3]->resynchronise = qps[3]->tag_matching = true;
+      for (std::uint32_t i = 0; i < qps.size(); ++i) qps[i]->qpn = Qpn{100 + i};
+      const auto retire = [&](Cycle now, const WqeRequest& p) { rig.shared.ledger.retire(p, now); };
       rig.out.on_value(retire);
       rig.to_cam.on_value(retire);
       rig.out.accept_when([](Cycle now) { return now.count % 7 < 4; });
@@ -406,19 +449,19 @@ TEST(TransportChecker, ModesAgree) {
         if (q == 1 && (traits & kSend) == 0) continue;
         if (q == 2) operation = O::kSendOnly;
         if (random() % 12 == 0) psn[q] += random() % 3;
-        rig.arrive(at, qps[q],
+        rig.arrive(at, *qps[q],
                    {.operation = operation,
                     .psn = operation == O::kAck ? i / 8 : psn[q]++,
                     .payload = full                        ? kTestMtu
                                : operation == O::kSendLast ? 9u
                                                            : 0u});
-        if (i % 8 == 0) rig.request(at, qps[0], i / 8);
+        if (i % 8 == 0) rig.request(at, *qps[0], i / 8);
       }
       bench.run();
       EXPECT_EQ(rig.shared.packets.in_use(), 0u);
       EXPECT_GT(rig.shared.ledger.counters().accepted, 300u);
       EXPECT_GT(rig.dut.counters().completions, 10u);
-      for (const QpContext& qp : qps) EXPECT_EQ(qp.pins.count(), 0u);
+      for (const QpContext* qp : qps) EXPECT_EQ(qp->pins.count(), 0u);
       return bench.state_hash();
     });
   }
@@ -428,7 +471,7 @@ TEST(TransportChecker, TheRequesterIsToldOfAnAnswerInTheCycleOfItsDecision) {  /
   Bench bench;
   Rig rig(bench);
   auto& answers = bench.sink(rig.dut.answers);
-  QpContext qp = make_qp(Transport::kRc);
+  QpContext& qp = rig.qp(Transport::kRc);
   rig.request(5, qp, 50);
   rig.request(6, qp, 51);
   rig.arrive(10, qp, {.operation = O::kAck, .psn = 51, .syndrome = 0x1f});
@@ -446,7 +489,7 @@ TEST(TransportChecker, AnAnswerWaitsForRoomForItsNotice) {  // (R8)
   Rig rig(bench);
   auto& answers = bench.sink(rig.dut.answers, 2);
   answers.stall(Cycle{0}, Cycle{100});
-  QpContext qp = make_qp(Transport::kRc);
+  QpContext& qp = rig.qp(Transport::kRc);
   for (std::uint32_t i = 0; i < 4; ++i) {
     rig.request(5, qp, 50 + i, false);
     rig.arrive(20, qp, {.operation = O::kAck, .psn = 50 + i, .syndrome = 0x1f});
@@ -459,24 +502,25 @@ TEST(TransportChecker, AnAnswerWaitsForRoomForItsNotice) {  // (R8)
 }
 
 // A completion that the requester sent for its WQE of that number, at the checker in cycle `at`.
-PacketHandle complete(Rig& rig, std::uint64_t at, QpContext& qp, std::uint32_t wqe, WcStatus status) {
-  const PacketHandle h = rig.shared.packets.allocate(PacketClass::kTransportChecker);
-  Packet& p = rig.shared.packets[h];
-  p.role = PacketRole::kSendCompletion;
-  p.outcome = Outcome::kExecute;
-  p.completes = p.ends_message = true;
-  p.qp = &qp;
+void complete(Rig& rig, std::uint64_t at, QpContext& qp, std::uint32_t wqe, WcStatus status) {
+  ContextPacket p;
+  p.is_completion = true;
+  p.line = qp.line;
+  p.residence = qp.residence;
+  p.completion.qpn = qp.qpn;
+  p.completion.wqe = wqe;
+  p.completion.wqe_index = 100 + wqe;
+  p.completion.bytes = 77;
+  p.completion.opcode = CqeOpcode::kRdmaWrite;
+  p.completion.status = status;
   qp.pins.add();
-  p.message_sequence = wqe;
-  p.status = status;
-  rig.in.push(Cycle{at - 1}, h);
-  return h;
+  rig.in.push(Cycle{at - 1}, p);
 }
 
 TEST(TransportChecker, TheRequestersCompletionsGoOnInTheirOrder) {  // (R9)
   Bench bench;
   Rig rig(bench);
-  QpContext qp = make_qp(Transport::kUc);
+  QpContext& qp = rig.qp(Transport::kUc);
   rig.arrive(10, qp, {});
   complete(rig, 10, qp, 0, WcStatus::kSuccess);
   bench.run();
@@ -485,6 +529,9 @@ TEST(TransportChecker, TheRequestersCompletionsGoOnInTheirOrder) {  // (R9)
   EXPECT_EQ(rig.got(1).role, PacketRole::kSendCompletion);
   EXPECT_EQ(rig.got(1).cq, kTestSendCq);
   EXPECT_TRUE(rig.got(1).completes);
+  EXPECT_EQ(rig.got(1).wqe_index, 100u);
+  EXPECT_EQ(rig.got(1).byte_count, 77u);
+  EXPECT_EQ(rig.got(1).cqe_opcode, CqeOpcode::kRdmaWrite);
   EXPECT_EQ(qp.state, QpState::kRts);
   EXPECT_EQ(rig.dut.counters().completions, 1u);
 }
@@ -492,7 +539,7 @@ TEST(TransportChecker, TheRequestersCompletionsGoOnInTheirOrder) {  // (R9)
 TEST(TransportChecker, OneInErrorMovesTheQpAndFlushedOnesFollow) {  // (R9)
   Bench bench;
   Rig rig(bench);
-  QpContext qp = make_qp(Transport::kRc);
+  QpContext& qp = rig.qp(Transport::kRc);
   rig.request(5, qp, 50);
   complete(rig, 10, qp, 0, WcStatus::kRetryExceeded);
   complete(rig, 11, qp, 1, WcStatus::kFlushed);
@@ -508,7 +555,7 @@ TEST(TransportChecker, OneInErrorMovesTheQpAndFlushedOnesFollow) {  // (R9)
 TEST(TransportChecker, AWqeThatWasAnsweredIsNotFlushed) {  // (R9)
   Bench bench;
   Rig rig(bench);
-  QpContext qp = make_qp(Transport::kRc);
+  QpContext& qp = rig.qp(Transport::kRc);
   rig.request(5, qp, 50);
   rig.arrive(10, qp, {.operation = O::kAck, .psn = 50, .syndrome = 0x1f});
   complete(rig, 20, qp, 0, WcStatus::kFlushed);

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "model/types/packet.h"
+#include "model/core/responder/responder.h"
 
 namespace rxnic {
 
@@ -51,7 +51,6 @@ struct PacketSpec {
   std::uint64_t va = 0x10000;
   std::uint32_t rkey = 0x4200;
   std::uint8_t syndrome = 0;  // AETH
-  std::uint32_t msn = 0;      // AETH
   std::uint64_t original = 0;
   std::uint32_t srq = 0;  // XRCETH
   bool ack_request = false;
@@ -59,36 +58,38 @@ struct PacketSpec {
   std::uint64_t arrived = 0;  // cycle
 };
 
-// Fills a packet that the QP's peer sends it; its ICRC is good. `p` is as it was after reset().
-inline void fill_packet(Packet& p, QpContext& qp, const PacketSpec& spec) {
-  p.qp = &qp;
+// A packet that the QP's peer sends it, as the parser and the context cache hand it on; its ICRC is good.
+inline ContextPacket arrived_packet(const QpContext& qp, const PacketSpec& spec) {
+  ContextPacket p;
+  p.line = qp.line;
+  p.residence = qp.residence;
   p.icrc_ok = true;
-  p.h.opcode = spec.operation == Operation::kCnp ? kOpcodeCnp : opcode_of(qp.transport, spec.operation);
-  p.h.destination_qp = qp.qpn;
-  p.h.source = Address::ipv4(0x0a000002);
-  p.h.destination = Address::ipv4(0x0a000001);
-  p.h.pkey = 0xffff;
-  p.h.psn = Psn{spec.psn};
-  p.h.payload_bytes = static_cast<std::uint16_t>(spec.payload);
-  p.h.ack_request = spec.ack_request;
-  p.h.solicited = spec.solicited;
-  if (p.has(kHasReth | kHasAtomicEth)) {
-    p.h.va = spec.va;
-    p.h.rkey = Key{spec.rkey};
-    p.h.length = spec.length;
+  p.opcode = spec.operation == Operation::kCnp ? kOpcodeCnp : opcode_of(qp.transport, spec.operation);
+  p.destination_qp = qp.qpn;
+  p.source = Address::ipv4(0x0a000002);
+  p.destination = Address::ipv4(0x0a000001);
+  p.pkey = 0xffff;
+  p.psn = Psn{spec.psn};
+  p.payload_bytes = static_cast<std::uint16_t>(spec.payload);
+  p.ack_request = spec.ack_request;
+  p.solicited = spec.solicited;
+  const std::uint32_t traits = opcode_info(p.opcode).traits;
+  if ((traits & (kHasReth | kHasAtomicEth)) != 0) {
+    p.va = spec.va;
+    p.rkey = Key{spec.rkey};
+    p.length = spec.length;
   }
-  if (p.has(kHasDeth)) p.h.qkey = qp.qkey;
-  p.h.syndrome = spec.syndrome;
-  p.h.msn = spec.msn;
-  p.h.original = spec.original;
-  p.h.xrc_srq = Srqn{spec.srq};
-  p.stamp(Station::kWire, Cycle{spec.arrived});
+  if ((traits & kHasDeth) != 0) p.qkey = qp.qkey;
+  p.syndrome = spec.syndrome;
+  p.original = spec.original;
+  p.xrc_srq = Srqn{spec.srq};
+  p.arrived = Cycle{spec.arrived};
+  return p;
 }
 
-inline std::unique_ptr<Packet> make_packet(QpContext& qp, const PacketSpec& spec) {
-  auto p = std::make_unique<Packet>();
-  fill_packet(*p, qp, spec);
-  return p;
+// The same in the checker.
+inline std::unique_ptr<CheckedPacket> make_packet(QpContext& qp, const PacketSpec& spec) {
+  return std::make_unique<CheckedPacket>(examine(arrived_packet(qp, spec), qp));
 }
 
 }  // namespace rxnic

@@ -36,6 +36,8 @@
 #include "model/blocks/dma.h"
 #include "model/engine/engine.h"
 #include "model/engine/link.h"
+#include "model/engine/state_hash.h"
+#include "model/types/descriptor.h"
 #include "model/types/host_memory.h"
 
 namespace rxnic {
@@ -69,8 +71,8 @@ class Source final : public Block {
   std::size_t next_ = 0;
 };
 
-// Takes one value a cycle and records it with the cycle in which the block under test pushed it (the one before the pop
-// unless the sink was stalled).
+// Takes one value a cycle (or set_width) and records it with the cycle in which the block under test pushed it (the one
+// before the pop unless the sink was stalled).
 template <class T>
 class Sink final : public Block {
  public:
@@ -83,6 +85,8 @@ class Sink final : public Block {
   }
   // Takes something only in cycles for which `ready` holds; a function of the cycle alone.
   void accept_when(std::function<bool(Cycle)> ready) { ready_ = std::move(ready); }
+  // Takes up to so many values in a cycle.
+  void set_width(std::uint32_t values) { width_ = values; }
   // Called for each value as it is taken.
   void on_value(std::function<void(Cycle, const T&)> f) { on_value_ = std::move(f); }
 
@@ -93,9 +97,11 @@ class Sink final : public Block {
   Cycle step(Cycle now) override {
     if (!in.can_pop(now)) return rest(now, Activity::kStarved, kNever);
     if (ready_ && !ready_(now)) return rest(now, Activity::kBlocked, now + 1);
-    values_.push_back(in.pop(now));
-    popped_in_.push_back(now);
-    if (on_value_) on_value_(now, values_.back());
+    for (std::uint32_t n = 0; n < width_ && in.can_pop(now); ++n) {
+      values_.push_back(in.pop(now));
+      popped_in_.push_back(now);
+      if (on_value_) on_value_(now, values_.back());
+    }
     return rest(now, Activity::kBusy, now + 1);
   }
 
@@ -104,7 +110,17 @@ class Sink final : public Block {
   std::function<void(Cycle, const T&)> on_value_;
   std::vector<T> values_;
   std::vector<Cycle> popped_in_;
+  std::uint32_t width_ = 1;
 };
+
+// What came out, and when: every number on the port.
+template <Described T>
+void mix_all_of(StateHash& h, const Sink<T>& sink) {
+  for (std::size_t i = 0; i < sink.size(); ++i) {
+    h.mix(sink.cycle(i).count);
+    for_each_number([&](const FieldPath&, std::uint64_t number) { h.mix(number); }, sink.value(i));
+  }
+}
 
 // Host memory behind a client's DMA ports: takes one request a cycle, does it at once and completes it `latency` cycles
 // later. The requests are on record.

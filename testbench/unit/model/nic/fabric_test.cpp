@@ -49,7 +49,7 @@ struct Sent {
 class FrameSource final : public Block {
  public:
   FrameSource(const sc_core::sc_module_name& name, Nic& nic) : Block(name), nic_(nic) {}
-  Out<PacketHandle> out{"out"};
+  Out<WireFrame> out{"out"};
   void push(const Sent& frame) { frames_.push_back(frame); }
   // Bytes of its frame on a line.
   static std::uint64_t line_bytes(std::uint32_t payload) { return 14 + 20 + 8 + 12 + payload + 4 + 4 + 20; }
@@ -64,7 +64,7 @@ class FrameSource final : public Block {
       if (f.to == kEverybody) header.destination_qp = Qpn{0xffffff};
       set_frame(pool[h], header, counting_bytes(f.payload, f.id));
       pool[h].posted = Cycle{1000 + f.id};
-      out.push(now, h);
+      out.push(now, {h, static_cast<std::uint16_t>(pool[h].frame_bytes), LinkLayer::kEthernet, false, false});
     }
     return rest(now, Activity::kStarved, next_ < frames_.size() ? frames_[next_].when : kNever);
   }
@@ -85,10 +85,12 @@ struct Arrival {
 // What came to a NIC: nobody is at home, so that every packet ends as dropped.
 class Inbox final : public PacketObserver {
  public:
-  void on_retire(const Packet& p, Cycle) override {
-    const Bytes payload = p.payload();
-    arrivals.push_back({p.stamped(Station::kWire), p.h.psn.value, p.posted,
-                        std::vector<std::uint8_t>(payload.begin(), payload.end())});
+  void on_retire(const AckRequest&, const Packet& p, Cycle) override {
+    Headers h;
+    ASSERT_EQ(parse(p.frame_view(), p.link, h), ParseStatus::kOk);
+    const Bytes payload = payload_of(p.frame_view(), h);
+    arrivals.push_back(
+        {p.stamped(Station::kWire), h.psn.value, p.posted, std::vector<std::uint8_t>(payload.begin(), payload.end())});
   }
   std::vector<Arrival> arrivals;
 };

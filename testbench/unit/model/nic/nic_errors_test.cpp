@@ -484,12 +484,22 @@ TEST_P(NicErrors, WqeOneByteBeforeItsRegion) {
 TEST_P(NicErrors, WqeOneByteBehindItsRegionMattersOnceItIsReached) {
   make();
   const Region r = region(100, {kAllRights, kPd, 4090});
-  burst([&] { send({.psn = kFaultPsn, .bytes = 101}); }, bad_local(), {{kBuffer, raw(r.key), r.va}});
+  burst(
+      [&] {
+        const ByteVector bytes = send({.psn = kFaultPsn, .bytes = 101});
+        expect_written(r.va, {bytes.begin(), bytes.begin() + (0x1000 - (r.va & 0xfff)) % 0x1000});  // its first page
+      },
+      bad_local(), {{kBuffer, raw(r.key), r.va}});
 }
-TEST_P(NicErrors, BadSecondElementSparesTheFirst) {  // all of a packet's memory is good before any is written
+TEST_P(NicErrors, BadSecondElementComesBehindTheFirst) {  // which is written, the rest of the packet is not
   make();
   const Region r = region(kBuffer);
-  burst([&] { send({.psn = kFaultPsn, .bytes = 500}); }, bad_local(), {r.piece(0, 400), {400, 0x77700, 0x1000}});
+  burst(
+      [&] {
+        const ByteVector bytes = send({.psn = kFaultPsn, .bytes = 500});
+        expect_written(r.va, {bytes.begin(), bytes.begin() + 400});
+      },
+      bad_local(), {r.piece(0, 400), {400, 0x77700, 0x1000}});
 }
 TEST_P(NicErrors, LkeyErrorInALaterPacket) {
   make();

@@ -83,7 +83,7 @@ using OpcodeWalkChecker = Checker;
 TEST_F(OpcodeWalkChecker, CarriesOutEveryRequestOfTheTransport) {
   for_each_request([&](const OperationRow& row, Transport t) {
     const std::uint32_t psn = qp.expected_psn.value;
-    const Packet& p = check(legal(row, psn));
+    const CheckedPacket& p = check(legal(row, psn));
     expect_executed(p);
     EXPECT_FALSE(p.bad_length);
     EXPECT_EQ(p.takes_wqe, (row.traits & kTakesWqe) != 0);
@@ -105,7 +105,7 @@ TEST_F(OpcodeWalkChecker, ReplaysADuplicateOfWhatIsSavedAndAcknowledgesEveryOthe
     if (!is_reliable(t)) return;
     const std::uint32_t psn = qp.expected_psn.value;
     check(legal(row, psn));
-    const Packet& again = check(legal(row, psn));
+    const CheckedPacket& again = check(legal(row, psn));
     EXPECT_EQ(again.outcome, row.traits & kSaved ? Outcome::kReplay : Outcome::kAckAgain);
   });
 }
@@ -114,7 +114,7 @@ TEST_F(OpcodeWalkChecker, AsksForTheRightOfTheRow) {
   for_each_request([&](const OperationRow& row, Transport t) {
     if (t == Transport::kUd) return;
     qp.access = static_cast<std::uint8_t>(kAllRights & ~row.access);
-    const Packet& p = check(legal(row, qp.expected_psn.value));
+    const CheckedPacket& p = check(legal(row, qp.expected_psn.value));
     EXPECT_EQ(p.outcome == Outcome::kExecute, row.access == 0);
   });
 }
@@ -123,7 +123,7 @@ TEST_F(OpcodeWalkChecker, RefusesPayloadThatTheRowForbids) {
   for_each_request([&](const OperationRow& row, Transport) {
     PacketSpec spec = legal(row, qp.expected_psn.value);
     spec.payload += row.length == LengthRule::kPart ? kTestMtu : kAtomicBytes;
-    const Packet& p = check(spec);
+    const CheckedPacket& p = check(spec);
     EXPECT_TRUE(p.bad_length || p.outcome != Outcome::kExecute);
   });
 }

@@ -3,12 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <set>
 #include <string>
-#include <type_traits>
 
-#include "testbench/unit/model/core/packet_builder.h"
+#include "model/types/receive_path.h"
 
 namespace rxnic {
 namespace {
@@ -40,50 +38,38 @@ TEST(Packet, EveryStationHasANameOfItsOwn) {
   EXPECT_EQ(name_of(Station::kAckGenerator), "ack_generator");
 }
 
-TEST(Packet, ResetForgetsEverythingThatADecisionReads) {
-  QpContext qp = make_qp(Transport::kRc);
+TEST(Packet, ResetForgetsEverythingButTheBytes) {
   Packet p;
-  fill_packet(p, qp, {.operation = Operation::kSendOnly, .payload = 64, .ack_request = true});
-  p.role = PacketRole::kTruncated;
-  p.fail(DropReason::kRemoteAccess, Outcome::kNak, 0x62, WcStatus::kRemoteAccess);
-  p.epoch = 9;
-  p.message_sequence = 9;
-  p.acknowledge = p.takes_wqe = p.ends_message = p.completes = p.resynchronised = p.bad_length = true;
-  p.wqe_slot = p.resource = p.local_bytes = p.byte_count = 5;
-  p.cqe_flags = kCqeSolicited;
-  p.strip_bytes = 16;
-  p.segment_count = 3;
+  p.frame_bytes = 64;
+  p.frame[3] = 7;
+  p.id = 5;
+  p.posted = Cycle{9};
+  p.stamp(Station::kWire, Cycle{10});
   p.reset();
-  EXPECT_EQ(p.qp, nullptr);
-  EXPECT_EQ(p.h, Headers{});
-  EXPECT_EQ(p.role, PacketRole::kReceived);
-  EXPECT_EQ(p.outcome, Outcome::kUndecided);
-  EXPECT_EQ(p.drop_reason, DropReason::kNone);
-  EXPECT_EQ(p.status, WcStatus::kSuccess);
-  EXPECT_EQ(p.syndrome, 0u);
-  EXPECT_EQ(p.epoch + p.message_sequence, 0u);
-  EXPECT_FALSE(p.icrc_ok || p.acknowledge || p.takes_wqe || p.ends_message || p.completes || p.resynchronised ||
-               p.bad_length);
-  EXPECT_EQ(p.wqe_slot, 0xffffffffu);
-  EXPECT_EQ(p.resource + p.local_bytes + p.byte_count + p.cqe_flags + p.strip_bytes + p.segment_count, 0u);
+  EXPECT_EQ(p.frame_bytes, 0u);
+  EXPECT_EQ(p.id, 0u);
+  EXPECT_EQ(p.posted, Cycle{0});
   EXPECT_EQ(p.stamped(Station::kWire), Cycle{0});
+  EXPECT_EQ(p.frame[3], 7u);
 }
 
-TEST(Packet, FailureLeavesNothingToBeWritten) {
-  Packet p;
-  p.segment_count = 2;
+TEST(PathPacket, AFailureIsOutcomeReasonAnswerAndStatus) {
+  PathPacket p;
+  p.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
+  EXPECT_TRUE(p.has(kSend | kRead));
+  EXPECT_FALSE(p.has(kRead));
   p.fail(DropReason::kRemoteAccess, Outcome::kNak, 0x62, WcStatus::kRemoteAccess);
-  EXPECT_EQ(p.segment_count, 0u);
-  EXPECT_EQ(p.syndrome, 0x62u);
+  EXPECT_EQ(p.drop_reason, DropReason::kRemoteAccess);
   EXPECT_EQ(p.outcome, Outcome::kNak);
+  EXPECT_EQ(p.syndrome, 0x62u);
+  EXPECT_EQ(p.status, WcStatus::kRemoteAccess);
 }
 
 TEST(PacketPool, AClassCannotTakeWhatAnotherNeeds) {
-  PacketPool pool({.receive = 2, .internal = 1, .response = 1});
+  PacketPool pool({.receive = 2, .response = 1});
   pool.allocate(PacketClass::kReceive);
   const PacketHandle second = pool.allocate(PacketClass::kReceive);
   EXPECT_FALSE(pool.available(PacketClass::kReceive));
-  EXPECT_TRUE(pool.available(PacketClass::kSrqWqeFetcher));
   EXPECT_TRUE(pool.available(PacketClass::kResponse));
   EXPECT_EQ(pool.in_use(), 2u);
   pool.release(second);
@@ -92,7 +78,7 @@ TEST(PacketPool, AClassCannotTakeWhatAnotherNeeds) {
 }
 
 TEST(PacketPool, AClassWithoutALimitGrowsAndPacketsStay) {  // R2
-  PacketPool pool({.receive = PacketPool::kNoLimit, .internal = 1, .response = 1});
+  PacketPool pool({.receive = PacketPool::kNoLimit, .response = 1});
   const PacketHandle first = pool.allocate(PacketClass::kReceive);
   Packet* const place = &pool[first];
   for (int i = 0; i < 999; ++i) {
@@ -104,25 +90,23 @@ TEST(PacketPool, AClassWithoutALimitGrowsAndPacketsStay) {  // R2
 }
 
 TEST(PacketPool, ReleaseGivesThePlaceBackToTheClassThatItWasTakenFor) {
-  PacketPool pool({.receive = 1, .internal = 1, .response = 0});
+  PacketPool pool({.receive = 1, .response = 1, .request = 0});
   const PacketHandle a = pool.allocate(PacketClass::kReceive);
-  const PacketHandle b = pool.allocate(PacketClass::kSrqWqeFetcher);
+  const PacketHandle b = pool.allocate(PacketClass::kResponse);
   EXPECT_NE(a, b);
   pool.release(b);
   EXPECT_FALSE(pool.available(PacketClass::kReceive));
-  EXPECT_TRUE(pool.available(PacketClass::kSrqWqeFetcher));
-  EXPECT_FALSE(pool.available(PacketClass::kResponse));
+  EXPECT_TRUE(pool.available(PacketClass::kResponse));
+  EXPECT_FALSE(pool.available(PacketClass::kRequest));
 }
 
 TEST(PacketPool, AnAllocatedPacketIsAsNew) {
-  PacketPool pool({.receive = 1, .internal = 0, .response = 0});
+  PacketPool pool({.receive = 1, .response = 0});
   const PacketHandle first = pool.allocate(PacketClass::kReceive);
-  pool[first].outcome = Outcome::kDrop;
-  pool[first].h.opcode = 4;
+  pool[first].id = 7;
   pool.release(first);
   const PacketHandle again = pool.allocate(PacketClass::kReceive);
-  EXPECT_EQ(pool[again].outcome, Outcome::kUndecided);
-  EXPECT_EQ(pool[again].h.opcode, 0u);
+  EXPECT_EQ(pool[again].id, 0u);
 }
 
 }  // namespace

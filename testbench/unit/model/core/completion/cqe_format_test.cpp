@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <memory>
 
 #include "testbench/unit/request_packets.h"
 
@@ -14,18 +13,17 @@ namespace {
 
 struct Received {
   explicit Received(Transport transport, Operation operation = Operation::kSendOnly,
-                    Encapsulation encapsulation = Encapsulation::kRoceV2Ipv4)
-      : qp(test_qp(transport)) {
+                    Encapsulation encapsulation = Encapsulation::kRoceV2Ipv4) {
     Headers h = request_headers(encapsulation, transport, operation, Psn{1});
     h.immediate = 0xabcd1234;
-    set_frame(p, h, counting_bytes(64));
-    accept_packet(p, qp);
+    NicShared shared{PacketPool::Quotas{}};
+    QpContext& qp = place_qp(shared, test_qp(transport));
+    p = accept_packet(shared, qp, place_frame(shared, h, counting_bytes(64)));
     p.wqe_index = 12;
     p.byte_count = 64;
   }
-  Cqe cqe(std::uint32_t srq_plus_1 = 0) { return make_cqe(p, srq_plus_1, Cycle{77}); }
-  QpContext qp;
-  Packet p;
+  Cqe cqe(std::uint32_t srq_plus_1 = 0) const { return make_cqe(p, srq_plus_1, Cycle{77}); }
+  CompletionRequest p;
 };
 
 template <class T>
@@ -36,8 +34,8 @@ T entry_at(const std::vector<std::uint8_t>& ring, std::size_t at) {
 }
 
 TEST(CqeFormat, AReceiveSaysWhatWasReceived) {
-  auto r = std::make_unique<Received>(Transport::kRc);
-  const Cqe cqe = r->cqe();
+  Received r(Transport::kRc);
+  const Cqe cqe = r.cqe();
   EXPECT_EQ(cqe.qp_number, raw(kTestQpn));
   EXPECT_EQ(cqe.wqe_index, 12u);
   EXPECT_EQ(cqe.byte_count, 64u);
@@ -49,10 +47,10 @@ TEST(CqeFormat, AReceiveSaysWhatWasReceived) {
 }
 
 TEST(CqeFormat, ImmediateAndInvalidatedKeyAreTold) {
-  const Cqe imm = std::make_unique<Received>(Transport::kRc, Operation::kSendOnlyImm)->cqe();
+  const Cqe imm = Received(Transport::kRc, Operation::kSendOnlyImm).cqe();
   EXPECT_EQ(imm.flags, kCqeImmediate);
   EXPECT_EQ(imm.immediate_or_rkey, 0xabcd1234u);
-  const Cqe inv = std::make_unique<Received>(Transport::kRc, Operation::kSendOnlyInv)->cqe();
+  const Cqe inv = Received(Transport::kRc, Operation::kSendOnlyInv).cqe();
   EXPECT_EQ(inv.flags, kCqeInvalidated);
   EXPECT_EQ(inv.immediate_or_rkey, 0xabcd1234u);
 }
@@ -60,7 +58,7 @@ TEST(CqeFormat, ImmediateAndInvalidatedKeyAreTold) {
 TEST(CqeFormat, UdTellsItsSourceAndItsGrh) {
   for (const Encapsulation e : {Encapsulation::kRoceV2Ipv4, Encapsulation::kRoceV2Ipv6, Encapsulation::kRoceV1,
                                 Encapsulation::kIbGlobal, Encapsulation::kIbLocal}) {
-    const Cqe cqe = std::make_unique<Received>(Transport::kUd, Operation::kSendOnly, e)->cqe();
+    const Cqe cqe = Received(Transport::kUd, Operation::kSendOnly, e).cqe();
     EXPECT_EQ((cqe.flags & kCqeGrh) != 0, e != Encapsulation::kIbLocal);
     EXPECT_EQ(cqe.source_qp, 0x77u);
     if (e == Encapsulation::kIbLocal) {
@@ -71,43 +69,43 @@ TEST(CqeFormat, UdTellsItsSourceAndItsGrh) {
 }
 
 TEST(CqeFormat, OnlyFourFieldsAreValidOnAnError) {
-  auto r = std::make_unique<Received>(Transport::kRc, Operation::kSendOnlyImm);
-  r->p.h.solicited = true;
-  r->p.status = WcStatus::kLocalLength;
-  r->p.drop_reason = DropReason::kMessageTooLong;
+  Received r(Transport::kRc, Operation::kSendOnlyImm);
+  r.p.solicited = true;
+  r.p.status = WcStatus::kLocalLength;
+  r.p.drop_reason = DropReason::kMessageTooLong;
   Cqe expected;
   expected.qp_number = raw(kTestQpn);
   expected.wqe_index = 12;
   expected.status = WcStatus::kLocalLength;
   expected.vendor_error = static_cast<std::uint8_t>(DropReason::kMessageTooLong);
   expected.timestamp = 77;
-  const Cqe cqe = r->cqe();
+  const Cqe cqe = r.cqe();
   EXPECT_EQ(std::memcmp(&cqe, &expected, sizeof cqe), 0);
 }
 
 TEST(CqeFormat, AnSrqIsNamedAlsoOnAnError) {
-  auto r = std::make_unique<Received>(Transport::kRc);
-  EXPECT_EQ(r->cqe(6).srq_number, 5u);
-  EXPECT_EQ(r->cqe(6).flags, kCqeSrq);
-  r->p.status = WcStatus::kFlushed;
-  EXPECT_EQ(r->cqe(6).flags, kCqeSrq);
+  Received r(Transport::kRc);
+  EXPECT_EQ(r.cqe(6).srq_number, 5u);
+  EXPECT_EQ(r.cqe(6).flags, kCqeSrq);
+  r.p.status = WcStatus::kFlushed;
+  EXPECT_EQ(r.cqe(6).flags, kCqeSrq);
 }
 
 TEST(CqeFormat, AFlushedWqeWithoutContextNamesItsQp) {
-  auto p = std::make_unique<Packet>();
-  p->role = PacketRole::kFlush;
-  p->status = WcStatus::kFlushed;
-  p->h.destination_qp = Qpn{0x99};
-  EXPECT_EQ(make_cqe(*p, 0, Cycle{1}).qp_number, 0x99u);
+  CompletionRequest p;
+  p.role = PacketRole::kFlush;
+  p.status = WcStatus::kFlushed;
+  p.qpn = Qpn{0x99};
+  EXPECT_EQ(make_cqe(p, 0, Cycle{1}).qp_number, 0x99u);
 }
 
 TEST(CqeFormat, TagMatchingFieldsAreThere) {
-  auto r = std::make_unique<Received>(Transport::kRc);
-  r->p.cqe_opcode = CqeOpcode::kTagReceive;
-  r->p.cqe_flags = kCqeTagMatch | kCqeTagDataValid;
-  r->p.tag = 0x123456789;
-  r->p.tag_context = 42;
-  const Cqe cqe = r->cqe();
+  Received r(Transport::kRc);
+  r.p.cqe_opcode = CqeOpcode::kTagReceive;
+  r.p.cqe_flags = kCqeTagMatch | kCqeTagDataValid;
+  r.p.tag = 0x123456789;
+  r.p.tag_context = 42;
+  const Cqe cqe = r.cqe();
   EXPECT_EQ(cqe.opcode, CqeOpcode::kTagReceive);
   EXPECT_EQ(cqe.flags, kCqeTagMatch | kCqeTagDataValid);
   EXPECT_EQ(cqe.tag, 0x123456789u);
@@ -151,10 +149,10 @@ TEST(CqeFormat, ABlockNeverTakesMoreSlotsThanPlainCqes) {
 }
 
 TEST(CompressionSession, JoinsWhatDiffersInLengthWqeAndTimeOnly) {
-  auto r = std::make_unique<Received>(Transport::kRc);
+  Received r(Transport::kRc);
   CompressionSession session;
-  session.add(r->cqe());
-  Cqe next = r->cqe();
+  session.add(r.cqe());
+  Cqe next = r.cqe();
   next.byte_count = 1;
   next.wqe_index = 2;
   next.timestamp = 3;
@@ -182,9 +180,9 @@ TEST(CompressionSession, AnErrorJoinsNothing) {
 }
 
 TEST(CompressionSession, OneCompletionIsAPlainCqe) {
-  auto r = std::make_unique<Received>(Transport::kRc);
+  Received r(Transport::kRc);
   CompressionSession session;
-  session.add(r->cqe());
+  session.add(r.cqe());
   std::vector<std::uint8_t> ring(64);
   session.write(0, 16, 64, ring.data());
   const Cqe cqe = entry_at<Cqe>(ring, 0);
@@ -194,13 +192,13 @@ TEST(CompressionSession, OneCompletionIsAPlainCqe) {
 }
 
 TEST(CompressionSession, TheTitleIsFollowedByAllCompletions) {
-  auto r = std::make_unique<Received>(Transport::kRc);
+  Received r(Transport::kRc);
   for (std::uint32_t n = 2; n <= kMaxSession; ++n) {
     CompressionSession session;
     for (std::uint32_t i = 0; i < n; ++i) {
-      r->p.byte_count = 100 + i;
-      r->p.wqe_index = 200 + i;
-      session.add(r->cqe());
+      r.p.byte_count = 100 + i;
+      r.p.wqe_index = 200 + i;
+      session.add(r.cqe());
     }
     std::vector<std::uint8_t> ring(block_slots(n) * 64);
     session.write(13, 16, 64, ring.data());  // passes the ring's end

@@ -6,7 +6,6 @@
 
 #include <cstring>
 #include <map>
-#include <memory>
 #include <random>
 
 #include "model/core/responder/refusal.h"
@@ -15,43 +14,47 @@
 namespace rxnic {
 namespace {
 
+using Written = std::map<std::uint64_t, std::uint8_t>;  // by virtual address
+
 // A packet under test with its QP, WQE and cursor.
 struct Scene {
   explicit Scene(Transport transport, Operation operation = Operation::kSendOnly, std::size_t payload_bytes = 100,
                  Encapsulation encapsulation = Encapsulation::kRoceV2Ipv4)
-      : qp(test_qp(transport)) {
+      : qp(place_qp(shared, test_qp(transport))) {
     next(operation, payload_bytes, encapsulation);
   }
   void next(Operation operation, std::size_t payload_bytes, Encapsulation e = Encapsulation::kRoceV2Ipv4) {
-    p = std::make_unique<Packet>();
     payload = counting_bytes(payload_bytes);
-    set_frame(*p, request_headers(e, qp.transport, operation, Psn{1}), payload);
-    accept_packet(*p, qp);
-    if (p->has(kSend)) p->wqe_slot = qp.wqe_slot = 0;
+    p = accept_packet(shared, qp, place_frame(shared, request_headers(e, qp.transport, operation, Psn{1}), payload));
+    if (p.has(kSend)) p.wqe_slot = 0;
   }
-  ScatterWork plan() { return plan_scatter(*p, &wqe, &cursor, refused); }
+  Packet& buffer() { return shared.packets[p.buffer]; }
+  ScatterWork plan() { return plan_scatter(p, &buffer(), &wqe, &cursor, refused, pieces); }
+  ScatterWork plan_without_wqe() { return plan_scatter(p, &buffer(), nullptr, nullptr, refused, pieces); }
 
-  QpContext qp;
-  std::unique_ptr<Packet> p;
+  const std::uint8_t* data(std::uint32_t piece) { return area_of(buffer(), pieces[piece].area) + pieces[piece].offset; }
+  const std::uint8_t* network_header() { return buffer().frame.data() + p.network_offset; }
+  // What the pieces write; each byte once, no piece across a page.
+  void write_to(Written& memory) {
+    for (std::uint32_t n = 0; n < pieces.size(); ++n) {
+      const Piece& piece = pieces[n];
+      ASSERT_GT(piece.bytes, 0u);
+      ASSERT_EQ(piece.va / kScatterPageBytes, (piece.va + piece.bytes - 1) / kScatterPageBytes);
+      for (std::uint32_t i = 0; i < piece.bytes; ++i) {
+        ASSERT_TRUE(memory.emplace(piece.va + i, data(n)[i]).second) << "written twice";
+      }
+    }
+  }
+
+  NicShared shared{PacketPool::Quotas{}};
+  QpContext& qp;
+  ScatterJob p;
   std::vector<std::uint8_t> payload;
   ReceiveWqe wqe = wqe_of({8192});
   ScatterCursor cursor;
   Refusals refused;
+  PieceList pieces;
 };
-
-using Written = std::map<std::uint64_t, std::uint8_t>;  // by virtual address
-
-// What the segments write; each byte once, no segment across a page.
-void write_segments(const Packet& p, Written& memory) {
-  for (std::size_t s = 0; s < p.segment_count; ++s) {
-    const Segment& segment = p.segments[s];
-    ASSERT_GT(segment.bytes, 0u);
-    ASSERT_EQ(segment.va / kScatterPageBytes, (segment.va + segment.bytes - 1) / kScatterPageBytes);
-    for (std::uint32_t i = 0; i < segment.bytes; ++i) {
-      ASSERT_TRUE(memory.emplace(segment.va + i, segment.data[i]).second) << "written twice";
-    }
-  }
-}
 
 std::vector<std::uint8_t> bytes_in(const Written& memory) {
   std::vector<std::uint8_t> bytes;
@@ -62,12 +65,12 @@ std::vector<std::uint8_t> bytes_in(const Written& memory) {
 TEST(ScatterPlan, ASendGoesToTheFirstBytesOfItsWqe) {
   Scene s(Transport::kRc);
   const ScatterWork work = s.plan();
-  ASSERT_EQ(s.p->segment_count, 1u);
-  EXPECT_EQ(s.p->segments[0].va, s.wqe.sge[0].address);
-  EXPECT_EQ(s.p->segments[0].bytes, 100u);
-  EXPECT_EQ(s.p->segments[0].key, Key{0x100});
-  EXPECT_EQ(std::memcmp(s.p->segments[0].data, s.payload.data(), 100), 0);
-  EXPECT_EQ(s.p->byte_count, 100u);
+  ASSERT_EQ(s.pieces.size(), 1u);
+  EXPECT_EQ(s.pieces[0].va, s.wqe.sge[0].address);
+  EXPECT_EQ(s.pieces[0].bytes, 100u);
+  EXPECT_EQ(s.pieces[0].key, Key{0x100});
+  EXPECT_EQ(std::memcmp(s.data(0), s.payload.data(), 100), 0);
+  EXPECT_EQ(s.p.byte_count, 100u);
   EXPECT_EQ(work.bytes, 100u);
   EXPECT_EQ(work.elements, 1u);
 }
@@ -79,11 +82,11 @@ TEST(ScatterPlan, EveryNumberOfElementsIsFilledInOrder) {
     lengths.back() += 1024 % n;
     s.wqe = wqe_of(lengths);
     EXPECT_EQ(s.plan().elements, n);
-    ASSERT_EQ(s.p->segment_count, n);
+    ASSERT_EQ(s.pieces.size(), n);
     Written memory;
-    write_segments(*s.p, memory);
+    s.write_to(memory);
     EXPECT_EQ(bytes_in(memory), s.payload);
-    for (std::uint32_t i = 0; i < n; ++i) EXPECT_EQ(s.p->segments[i].key, Key{(i + 1) << 8});
+    for (std::uint32_t i = 0; i < n; ++i) EXPECT_EQ(s.pieces[i].key, Key{(i + 1) << 8});
   }
 }
 
@@ -94,9 +97,9 @@ TEST(ScatterPlan, EverySplitAroundAPageIsTwoSegments) {
     s.wqe = wqe_of({8192}, 0x100000 + 8192 - before);
     s.plan();
     Written memory;
-    ASSERT_NO_FATAL_FAILURE(write_segments(*s.p, memory)) << before;
+    ASSERT_NO_FATAL_FAILURE(s.write_to(memory)) << before;
     ASSERT_EQ(bytes_in(memory), s.payload) << before;
-    ASSERT_EQ(s.p->segment_count, before % 4096 == 0 ? 1 : 2) << before;
+    ASSERT_EQ(s.pieces.size(), before % 4096 == 0 ? 1 : 2) << before;
   }
 }
 
@@ -107,19 +110,33 @@ TEST(ScatterPlan, ElementsThatMeetAtAnyOffsetOfAPageLoseNothing) {
       s.wqe = wqe_of({first, 1, 5000}, 0x100000 + 17);
       s.plan();
       Written memory;
-      ASSERT_NO_FATAL_FAILURE(write_segments(*s.p, memory)) << first;
+      ASSERT_NO_FATAL_FAILURE(s.write_to(memory)) << first;
       ASSERT_EQ(bytes_in(memory), s.payload) << first;
     }
   }
+}
+
+// The most pieces that a packet can have: every element lies across a page, and the GRH area ends within one.
+TEST(ScatterPlan, EveryElementOfTheLongestListMayLieAcrossAPage) {
+  Scene s(Transport::kUd, Operation::kSendOnly, 4096);
+  s.wqe = wqe_of(std::vector<std::uint32_t>(kMaxSge, 4136 / kMaxSge + 1), 0x100000 + 4096 - 65);
+  EXPECT_EQ(s.plan().elements, kMaxSge);
+  EXPECT_EQ(s.pieces.size(), 2 * kMaxSge + 1);
+  EXPECT_LE(s.pieces.size(), kMaxPieces);
+  Written memory;
+  ASSERT_NO_FATAL_FAILURE(s.write_to(memory));
+  const std::vector<std::uint8_t> bytes = bytes_in(memory);
+  ASSERT_EQ(bytes.size(), 4136u);
+  EXPECT_EQ(std::memcmp(&bytes[40], s.payload.data(), 4096), 0);
 }
 
 TEST(ScatterPlan, EmptyElementsArePassedOver) {
   Scene s(Transport::kRc, Operation::kSendOnly, 30);
   s.wqe = wqe_of({0, 10, 0, 0, 20, 0});
   EXPECT_EQ(s.plan().elements, 5u);
-  ASSERT_EQ(s.p->segment_count, 2u);
-  EXPECT_EQ(s.p->segments[0].key, Key{0x200});
-  EXPECT_EQ(s.p->segments[1].key, Key{0x500});
+  ASSERT_EQ(s.pieces.size(), 2u);
+  EXPECT_EQ(s.pieces[0].key, Key{0x200});
+  EXPECT_EQ(s.pieces[1].key, Key{0x500});
 }
 
 TEST(ScatterPlan, AMessageGoesOnWhereItsLastPacketEnded) {
@@ -130,16 +147,16 @@ TEST(ScatterPlan, AMessageGoesOnWhereItsLastPacketEnded) {
   const auto put = [&] {
     s.plan();
     sent.insert(sent.end(), s.payload.begin(), s.payload.end());
-    write_segments(*s.p, memory);
+    s.write_to(memory);
   };
   put();
-  EXPECT_EQ(s.p->byte_count, 0u);
+  EXPECT_EQ(s.p.byte_count, 0u);
   s.next(Operation::kSendMiddle, 1024);
   put();
   s.next(Operation::kSendLast, 700);
   put();
   EXPECT_EQ(bytes_in(memory), sent);
-  EXPECT_EQ(s.p->byte_count, 2748u);
+  EXPECT_EQ(s.p.byte_count, 2748u);
 }
 
 TEST(ScatterPlan, ANewMessageStartsFromTheBeginning) {
@@ -147,31 +164,31 @@ TEST(ScatterPlan, ANewMessageStartsFromTheBeginning) {
   s.plan();
   s.next(Operation::kSendOnly, 10);
   s.plan();
-  EXPECT_EQ(s.p->segments[0].va, s.wqe.sge[0].address);
-  EXPECT_EQ(s.p->byte_count, 10u);
+  EXPECT_EQ(s.pieces[0].va, s.wqe.sge[0].address);
+  EXPECT_EQ(s.p.byte_count, 10u);
 }
 
 TEST(ScatterPlan, AMessageThatBeginsInTheMiddleStartsFromTheBeginning) {  // a resynchronised capture
   Scene s(Transport::kRc, Operation::kSendOnly, 10);
   s.plan();
   s.next(Operation::kSendLast, 10);
-  s.p->takes_wqe = true;
+  s.p.takes_wqe = true;
   s.plan();
-  EXPECT_EQ(s.p->segments[0].va, s.wqe.sge[0].address);
+  EXPECT_EQ(s.pieces[0].va, s.wqe.sge[0].address);
 }
 
 TEST(ScatterPlan, UdOverIpv4HasTheIpv4HeaderAtByte20) {
   Scene s(Transport::kUd);
   s.plan();
   Written memory;
-  write_segments(*s.p, memory);
+  s.write_to(memory);
   const std::vector<std::uint8_t> bytes = bytes_in(memory);
   ASSERT_EQ(bytes.size(), 140u);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(bytes[static_cast<std::size_t>(i)], 0);
-  EXPECT_EQ(std::memcmp(&bytes[20], s.p->frame.data() + s.p->h.network_offset, 20), 0);
+  EXPECT_EQ(std::memcmp(&bytes[20], s.network_header(), 20), 0);
   EXPECT_EQ(bytes[20], 0x45);
   EXPECT_EQ(std::memcmp(&bytes[40], s.payload.data(), 100), 0);
-  EXPECT_EQ(s.p->byte_count, 140u);
+  EXPECT_EQ(s.p.byte_count, 140u);
 }
 
 TEST(ScatterPlan, UdOverIpv6AndGrhHasThe40Bytes) {
@@ -179,13 +196,13 @@ TEST(ScatterPlan, UdOverIpv6AndGrhHasThe40Bytes) {
     Scene s(Transport::kUd, Operation::kSendOnly, 100, e);
     s.plan();
     Written memory;
-    write_segments(*s.p, memory);
+    s.write_to(memory);
     const std::vector<std::uint8_t> bytes = bytes_in(memory);
     ASSERT_EQ(bytes.size(), 140u);
-    EXPECT_EQ(std::memcmp(bytes.data(), s.p->frame.data() + s.p->h.network_offset, 40), 0);
+    EXPECT_EQ(std::memcmp(bytes.data(), s.network_header(), 40), 0);
     EXPECT_EQ(bytes[0] >> 4, 6);
     EXPECT_EQ(std::memcmp(&bytes[40], s.payload.data(), 100), 0);
-    EXPECT_EQ(s.p->byte_count, 140u);
+    EXPECT_EQ(s.p.byte_count, 140u);
   }
 }
 
@@ -193,9 +210,9 @@ TEST(ScatterPlan, UdWithoutAGrhLeaves40BytesAlone) {
   Scene s(Transport::kUd, Operation::kSendOnly, 100, Encapsulation::kIbLocal);
   s.wqe = wqe_of({16, 8000});
   s.plan();
-  ASSERT_EQ(s.p->segment_count, 1u);
-  EXPECT_EQ(s.p->segments[0].va, s.wqe.sge[1].address + 24);
-  EXPECT_EQ(s.p->byte_count, 140u);
+  ASSERT_EQ(s.pieces.size(), 1u);
+  EXPECT_EQ(s.pieces[0].va, s.wqe.sge[1].address + 24);
+  EXPECT_EQ(s.p.byte_count, 140u);
 }
 
 TEST(ScatterPlan, TheGrhAreaMayLieInElementsOfAnyLength) {
@@ -204,71 +221,71 @@ TEST(ScatterPlan, TheGrhAreaMayLieInElementsOfAnyLength) {
     s.wqe = wqe_of({first, first, 200});
     s.plan();
     Written memory;
-    write_segments(*s.p, memory);
+    s.write_to(memory);
     const std::vector<std::uint8_t> bytes = bytes_in(memory);
     ASSERT_EQ(bytes.size(), 140u);
-    EXPECT_EQ(std::memcmp(&bytes[20], s.p->frame.data() + s.p->h.network_offset, 20), 0);
+    EXPECT_EQ(std::memcmp(&bytes[20], s.network_header(), 20), 0);
     EXPECT_EQ(std::memcmp(&bytes[40], s.payload.data(), 100), 0);
   }
 }
 
 TEST(ScatterPlan, TheTagMatchingHeaderIsStripped) {
   Scene s(Transport::kRc, Operation::kSendFirst, 1024);
-  s.p->strip_bytes = 16;
+  s.p.strip_bytes = 16;
   s.plan();
-  EXPECT_EQ(s.p->segments[0].bytes, 1008u);
-  EXPECT_EQ(std::memcmp(s.p->segments[0].data, s.payload.data() + 16, 1008), 0);
+  EXPECT_EQ(s.pieces[0].bytes, 1008u);
+  EXPECT_EQ(std::memcmp(s.data(0), s.payload.data() + 16, 1008), 0);
   s.next(Operation::kSendLast, 100);
   s.plan();
-  EXPECT_EQ(s.p->segments[0].va, s.wqe.sge[0].address + 1008);
-  EXPECT_EQ(s.p->byte_count, 1108u);
+  EXPECT_EQ(s.pieces[0].va, s.wqe.sge[0].address + 1008);
+  EXPECT_EQ(s.p.byte_count, 1108u);
 }
 
 TEST(ScatterPlan, AWriteGoesToItsRange) {
   Scene s(Transport::kRc, Operation::kWriteLastImm, 300);
-  s.p->local_va = 0x7000 - 100;
-  s.p->local_key = Key{0x4242};
-  s.p->message_bytes = 5000;
-  plan_scatter(*s.p, nullptr, nullptr, s.refused);
-  ASSERT_EQ(s.p->segment_count, 2u);
-  EXPECT_EQ(s.p->segments[0].bytes, 100u);
-  EXPECT_EQ(s.p->segments[1].va, 0x7000u);
-  EXPECT_EQ(s.p->segments[1].bytes, 200u);
-  EXPECT_EQ(s.p->segments[1].key, Key{0x4242});
-  EXPECT_EQ(s.p->byte_count, 5000u);
+  s.p.local_va = 0x7000 - 100;
+  s.p.local_key = Key{0x4242};
+  s.p.message_bytes = 5000;
+  s.plan_without_wqe();
+  ASSERT_EQ(s.pieces.size(), 2u);
+  EXPECT_EQ(s.pieces[0].bytes, 100u);
+  EXPECT_EQ(s.pieces[1].va, 0x7000u);
+  EXPECT_EQ(s.pieces[1].bytes, 200u);
+  EXPECT_EQ(s.pieces[1].key, Key{0x4242});
+  EXPECT_EQ(s.p.byte_count, 5000u);
 }
 
 TEST(ScatterPlan, AnAnswersDataGoesToTheRequestersBuffer) {
   Scene s(Transport::kRc, Operation::kReadResponseMiddle, 1024);
-  s.p->outcome = Outcome::kAnswer;
-  s.p->local_va = 0x9000;
-  s.p->local_key = Key{0x500};
-  s.p->local_bytes = 1024;
-  plan_scatter(*s.p, nullptr, nullptr, s.refused);
-  ASSERT_EQ(s.p->segment_count, 1u);
-  EXPECT_EQ(s.p->segments[0].va, 0x9000u);
-  EXPECT_EQ(std::memcmp(s.p->segments[0].data, s.payload.data(), 1024), 0);
+  s.p.outcome = Outcome::kAnswer;
+  s.p.local_va = 0x9000;
+  s.p.local_key = Key{0x500};
+  s.p.local_bytes = 1024;
+  s.plan_without_wqe();
+  ASSERT_EQ(s.pieces.size(), 1u);
+  EXPECT_EQ(s.pieces[0].va, 0x9000u);
+  EXPECT_EQ(std::memcmp(s.data(0), s.payload.data(), 1024), 0);
 }
 
 TEST(ScatterPlan, AnAtomicAnswerIsEightBytesInHostOrder) {
   Scene s(Transport::kRc, Operation::kAtomicAck, 0);
-  s.p->outcome = Outcome::kAnswer;
-  s.p->h.original = 0x1122334455667788;
-  s.p->local_va = 0x9000;
-  s.p->local_bytes = 8;
-  plan_scatter(*s.p, nullptr, nullptr, s.refused);
-  ASSERT_EQ(s.p->segment_count, 1u);
-  ASSERT_EQ(s.p->segments[0].bytes, 8u);
+  s.p.outcome = Outcome::kAnswer;
+  s.p.original = 0x1122334455667788;
+  s.p.local_va = 0x9000;
+  s.p.local_bytes = 8;
+  s.plan_without_wqe();
+  ASSERT_EQ(s.pieces.size(), 1u);
+  ASSERT_EQ(s.pieces[0].bytes, 8u);
   std::uint64_t value = 0;
-  std::memcpy(&value, s.p->segments[0].data, 8);
+  std::memcpy(&value, s.data(0), 8);
   EXPECT_EQ(value, 0x1122334455667788u);
 }
 
 TEST(ScatterPlan, AnAnswerWithoutABufferWritesNothing) {
   Scene s(Transport::kRc, Operation::kReadResponseOnly, 64);
-  s.p->outcome = Outcome::kAnswer;
-  plan_scatter(*s.p, nullptr, nullptr, s.refused);
-  EXPECT_EQ(s.p->segment_count, 0u);
+  s.p.outcome = Outcome::kAnswer;
+  s.plan_without_wqe();
+  EXPECT_EQ(s.pieces.size(), 0u);
 }
 
 TEST(ScatterPlan, AMessageAsLongAsItsWqeFits) {
@@ -276,9 +293,9 @@ TEST(ScatterPlan, AMessageAsLongAsItsWqeFits) {
     Scene s(t);
     s.wqe = wqe_of({50, t == Transport::kUd ? 90u : 50u});
     s.plan();
-    EXPECT_EQ(s.p->outcome, Outcome::kExecute);
-    EXPECT_EQ(s.p->status, WcStatus::kSuccess);
-    EXPECT_EQ(s.p->byte_count, s.wqe.total_bytes);
+    EXPECT_EQ(s.p.outcome, Outcome::kExecute);
+    EXPECT_EQ(s.p.status, WcStatus::kSuccess);
+    EXPECT_EQ(s.p.byte_count, s.wqe.total_bytes);
   }
 }
 
@@ -287,14 +304,14 @@ TEST(ScatterPlan, OneByteMoreThanTheWqeFailsAReliableQp) {
     Scene s(t);
     s.wqe = wqe_of({50, 49});
     s.plan();
-    EXPECT_EQ(s.p->outcome, Outcome::kNak);
-    EXPECT_EQ(s.p->syndrome, 0x61);
-    EXPECT_TRUE(s.p->acknowledge);
-    EXPECT_TRUE(s.p->completes);
-    EXPECT_EQ(s.p->status, WcStatus::kLocalLength);
-    EXPECT_EQ(s.p->drop_reason, DropReason::kMessageTooLong);
-    EXPECT_EQ(s.p->segment_count, 0u);
-    EXPECT_TRUE(s.p->fails_qp);
+    EXPECT_EQ(s.p.outcome, Outcome::kNak);
+    EXPECT_EQ(s.p.syndrome, 0x61);
+    EXPECT_TRUE(s.p.acknowledge);
+    EXPECT_TRUE(s.p.completes);
+    EXPECT_EQ(s.p.status, WcStatus::kLocalLength);
+    EXPECT_EQ(s.p.drop_reason, DropReason::kMessageTooLong);
+    EXPECT_EQ(s.pieces.size(), 0u);
+    EXPECT_TRUE(s.p.fails_qp);
   }
 }
 
@@ -303,12 +320,13 @@ TEST(ScatterPlan, OneByteMoreThanTheWqeGivesAnUnreliableMessageUp) {
     Scene s(t);
     s.wqe = wqe_of({t == Transport::kUd ? 139u : 99u});
     s.plan();
-    EXPECT_EQ(s.p->outcome, Outcome::kDrop);
-    EXPECT_FALSE(s.p->acknowledge);
-    EXPECT_TRUE(s.p->completes);
-    EXPECT_EQ(s.p->status, WcStatus::kLocalLength);
-    EXPECT_EQ(s.p->segment_count, 0u);
-    EXPECT_EQ(s.qp.state, QpState::kRts);
+    EXPECT_EQ(s.p.outcome, Outcome::kDrop);
+    EXPECT_FALSE(s.p.acknowledge);
+    EXPECT_TRUE(s.p.completes);
+    EXPECT_EQ(s.p.status, WcStatus::kLocalLength);
+    EXPECT_EQ(s.pieces.size(), 0u);
+    EXPECT_FALSE(s.p.fails_qp);
+    EXPECT_FALSE(s.refused.has_report()) << "the QP stays as it is";
   }
 }
 
@@ -317,38 +335,38 @@ TEST(ScatterPlan, TheRestOfAUcMessageThatIsTooLongIsSquashed) {
   s.wqe = wqe_of({1023});
   s.plan();
   s.next(Operation::kSendLast, 10);
-  EXPECT_TRUE(s.refused.refuses(*s.p));
+  EXPECT_TRUE(s.refused.refuses(s.p));
   s.next(Operation::kSendOnly, 10);
-  EXPECT_FALSE(s.refused.refuses(*s.p));
+  EXPECT_FALSE(s.refused.refuses(s.p));
 }
 
 TEST(ScatterPlan, ThePacketThatGoesBeyondTheWqeIsTheOneThatFails) {
   Scene s(Transport::kRc, Operation::kSendFirst, 1024);
   s.wqe = wqe_of({2047});
   s.plan();
-  EXPECT_EQ(s.p->outcome, Outcome::kExecute);
+  EXPECT_EQ(s.p.outcome, Outcome::kExecute);
   s.next(Operation::kSendLast, 1024);
   s.plan();
-  EXPECT_EQ(s.p->outcome, Outcome::kNak);
+  EXPECT_EQ(s.p.outcome, Outcome::kNak);
 }
 
 TEST(ScatterPlan, AMessageWhoseEndWasNeverSeenHasWhatCame) {
   Scene s(Transport::kRc, Operation::kSendFirst, 1024);
   s.plan();
-  Packet internal;
+  ScatterJob internal;  // which has no buffer
   internal.role = PacketRole::kTruncated;
-  internal.qp = &s.qp;
-  plan_scatter(internal, &s.wqe, &s.cursor, s.refused);
+  internal.line = s.qp.line;
+  plan_scatter(internal, nullptr, &s.wqe, &s.cursor, s.refused, s.pieces);
   EXPECT_EQ(internal.byte_count, 1024u);
-  EXPECT_EQ(internal.segment_count, 0u);
+  EXPECT_EQ(s.pieces.size(), 0u);
 }
 
 TEST(ScatterPlan, FailedPacketsHaveNoSegments) {
   for (const Outcome o : {Outcome::kNak, Outcome::kDrop, Outcome::kAckAgain, Outcome::kReplay}) {
     Scene s(Transport::kRc);
-    s.p->outcome = o;
+    s.p.outcome = o;
     s.plan();
-    EXPECT_EQ(s.p->segment_count, 0u);
+    EXPECT_EQ(s.pieces.size(), 0u);
   }
 }
 
@@ -368,9 +386,9 @@ TEST(ScatterPlan, RandomListsReceiveRandomMessages) {
     for (int packet = 0;; ++packet) {
       if (packet > 0) s.next(Operation::kSendMiddle, 4096);
       s.plan();
-      if (s.p->outcome != Outcome::kExecute) break;
+      if (s.p.outcome != Outcome::kExecute) break;
       sent.insert(sent.end(), s.payload.begin(), s.payload.end());
-      ASSERT_NO_FATAL_FAILURE(write_segments(*s.p, memory));
+      ASSERT_NO_FATAL_FAILURE(s.write_to(memory));
     }
     ASSERT_EQ(bytes_in(memory), sent);
     ASSERT_GT(sent.size() + 4096, s.wqe.total_bytes);

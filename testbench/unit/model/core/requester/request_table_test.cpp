@@ -46,7 +46,7 @@ class RequestTableTest : public testing::Test {
   }
   // A completion that the requester sends for its WQE of that number.
   bool completion(std::uint32_t number, WcStatus status = WcStatus::kFlushed) {
-    Packet p;
+    CheckedPacket p;
     p.qp = &qp;
     p.role = PacketRole::kSendCompletion;
     p.status = status;
@@ -62,7 +62,7 @@ class RequestTableTest : public testing::Test {
 
   QpContext qp = make_qp(Transport::kRc);
   RequestTable table;
-  std::unique_ptr<Packet> last;
+  std::unique_ptr<CheckedPacket> last;
   std::optional<AnswerNotice> told;
   std::uint32_t wqe = 0;
   using Wqes = std::vector<std::uint32_t>;
@@ -231,7 +231,7 @@ TEST_F(RequestTableTest, InACaptureItIsAcceptedAndCounted) {  // (R5)
   read_response(Operation::kReadResponseOnly, 10, 8);
   EXPECT_EQ(last->outcome, Outcome::kAnswer);
   EXPECT_EQ(last->local_bytes, 0u);
-  EXPECT_EQ(last->h.payload_bytes, 0u) << "nowhere to put it";
+  EXPECT_EQ(last->payload_bytes, 0u) << "nowhere to put it";
   EXPECT_FALSE(last->completes);
   EXPECT_EQ(table.counters().unexplained_answers, 1u);
 }

@@ -20,18 +20,18 @@ TEST(HeaderCheck, AGoodPacketOfEachTransportGoesOn) {
 TEST(HeaderCheck, TheFirstFaultInOrderCounts) {
   QpContext qp = make_qp(Transport::kRc);
   auto p = make_packet(qp, {});
-  p->h.opcode = opcode_of(Transport::kUc, Operation::kSendOnly);
+  p->opcode = opcode_of(Transport::kUc, Operation::kSendOnly);
   p->h.source = Address::ipv4(0x0a000003);
   p->h.pkey = 0x8001;
-  p->icrc_ok = false;
+  p->h.icrc_ok = false;
   EXPECT_EQ(check_headers(*p, qp), DropReason::kQpTypeOrState);
-  p->h.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
+  p->opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
   EXPECT_EQ(check_headers(*p, qp), DropReason::kQpAddress);
   p->h.source = Address::ipv4(0x0a000002);
   EXPECT_EQ(check_headers(*p, qp), DropReason::kPkey);
   p->h.pkey = 0xffff;
   EXPECT_EQ(check_headers(*p, qp), DropReason::kIcrc);
-  p->icrc_ok = true;
+  p->h.icrc_ok = true;
   EXPECT_EQ(check_headers(*p, qp), DropReason::kNone);
 }
 
@@ -40,7 +40,7 @@ TEST(HeaderCheck, UdLooksAtPkeyThenQkeyThenIcrc) {
   auto p = make_packet(qp, {});
   p->h.pkey = 0x8001;
   p->h.qkey = qp.qkey + 1;
-  p->icrc_ok = false;
+  p->h.icrc_ok = false;
   EXPECT_EQ(check_headers(*p, qp), DropReason::kPkey);
   p->h.pkey = 0xffff;
   EXPECT_EQ(check_headers(*p, qp), DropReason::kQkey);

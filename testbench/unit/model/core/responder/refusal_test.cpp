@@ -12,17 +12,17 @@
 namespace rxnic {
 namespace {
 
-using Held = std::unique_ptr<Packet>;
+using Held = std::unique_ptr<CheckedPacket>;
 
 // Packets of one QP as they leave the checker, one message each.
 std::vector<Held> checked(QpContext& qp, std::size_t count, Operation operation = Operation::kSendOnly) {
   std::vector<Held> packets;
   for (std::size_t i = 0; i < count; ++i) {
     packets.push_back(make_packet(qp, {.operation = operation, .psn = qp.expected_psn.value}));
-    Packet& p = *packets.back();
-    p.epoch = qp.epoch;
-    p.undo.expected_psn = qp.expected_psn;
-    p.undo.msn = qp.msn;
+    CheckedPacket& p = *packets.back();
+    p.buffer = PacketHandle{qp.messages};
+    admit(p);
+    p.msn_before = qp.msn;
     p.message_sequence = ++qp.messages;
     p.outcome = p.has(kResponse) ? Outcome::kAnswer : Outcome::kExecute;
     p.takes_wqe = p.has(kTakesWqe);
@@ -39,7 +39,7 @@ struct RefusalTest : testing::Test {
     block.report(reports, Cycle{7});
     return reports.all;
   }
-  void fail(Packet& p) { block.fail_qp(p, DropReason::kRemoteAccess, 0x62, WcStatus::kRemoteAccess); }
+  void fail(CheckedPacket& p) { block.fail_qp(p, DropReason::kRemoteAccess, 0x62, WcStatus::kRemoteAccess); }
   QpContext qp = make_qp(Transport::kRc);
   Refusals block;
 };
@@ -59,9 +59,8 @@ TEST_F(RefusalTest, RcFailureAnswersCompletesAndIsReported) {  // (R1)
   EXPECT_EQ(qp.state, QpState::kRts) << "the transport checker's";
   const auto reports = reported();
   ASSERT_EQ(reports.size(), 1u);
-  EXPECT_EQ(reports[0].kind, Refusal::Kind::kError);
-  EXPECT_EQ(reports[0].qp, &qp);
-  EXPECT_EQ(qp.pins.count(), 1u) << "until the checker has taken it";
+  EXPECT_EQ(reports[0].kind, RefusalKind::kError);
+  EXPECT_EQ(reports[0].line, qp.line);
   EXPECT_TRUE(reported().empty()) << "once";
 }
 
@@ -108,8 +107,8 @@ TEST_F(RefusalTest, RnrSquashesItsEpochOnly) {  // (R2)
   qp.min_rnr_timer = 14;
   qp.epoch = 0xffff;  // wraps
   auto p = checked(qp, 3);
-  p[0]->undo = {Psn{kFirstPsn}, 41, MessageKind::kWrite, Key{0x77}, 12, 500, 0x9000, 33};
-  block.fail_rnr(*p[0]);
+  p[0]->msn_before = 41;
+  block.fail_rnr(*p[0], qp.min_rnr_timer);
   EXPECT_EQ(p[0]->outcome, Outcome::kNak);
   EXPECT_EQ(p[0]->syndrome, 0x20u | 14u);
   EXPECT_EQ(p[0]->answer_psn, Psn{kFirstPsn});
@@ -119,13 +118,13 @@ TEST_F(RefusalTest, RnrSquashesItsEpochOnly) {  // (R2)
   EXPECT_TRUE(block.refuses(*p[1]) && block.refuses(*p[2]));
   const auto reports = reported();
   ASSERT_EQ(reports.size(), 1u);
-  EXPECT_EQ(reports[0].kind, Refusal::Kind::kNotReady);
-  EXPECT_EQ(reports[0].undo.msn, 41u);
+  EXPECT_EQ(reports[0].kind, RefusalKind::kNotReady);
+  EXPECT_EQ(reports[0].buffer, p[0]->buffer) << "of which the checker keeps what was before it";
   ++qp.epoch;
   auto again = checked(qp, 2);
   EXPECT_FALSE(block.refuses(*again[0]));
   EXPECT_TRUE(block.refuses(*p[2])) << "still on its way";
-  block.fail_rnr(*again[0]);
+  block.fail_rnr(*again[0], qp.min_rnr_timer);
   EXPECT_TRUE(block.refuses(*again[1]));
 }
 
@@ -133,7 +132,7 @@ TEST_F(RefusalTest, WithoutAWqeUcAndUdDropTheMessageInSilence) {  // (R3)
   for (const Transport t : {Transport::kUc, Transport::kUd}) {
     qp = make_qp(t);
     auto p = checked(qp, 1);
-    block.fail_rnr(*p[0]);
+    block.fail_rnr(*p[0], qp.min_rnr_timer);
     EXPECT_EQ(p[0]->outcome, Outcome::kDrop);
     EXPECT_EQ(p[0]->drop_reason, DropReason::kNoReceiveWqe);
     EXPECT_FALSE(p[0]->acknowledge || p[0]->completes);
@@ -182,7 +181,7 @@ TEST_F(RefusalTest, AnAnswerThatFailsCompletesItsRequestAndSendsNoNak) {  // (R5
   EXPECT_EQ(p[0]->status, WcStatus::kLocalProtection);
   const auto reports = reported();
   ASSERT_EQ(reports.size(), 1u);
-  EXPECT_EQ(reports[0].kind, Refusal::Kind::kRequestError);
+  EXPECT_EQ(reports[0].kind, RefusalKind::kRequestError);
   EXPECT_EQ(reports[0].request, 5u);
   auto request = checked(qp, 1);
   EXPECT_TRUE(block.refuses(*request[0])) << "its QP is in error";
@@ -210,9 +209,9 @@ TEST_F(RefusalTest, ACompletionBehindAnAnswerThatFailedIsFlushed) {  // (R5)
   for (const bool behind : {false, true}) {
     if (behind) block.fail_qp(*p[0], DropReason::kHostMemory, 0x63, WcStatus::kLocalProtection);
     for (const WcStatus status : {WcStatus::kSuccess, WcStatus::kRetryExceeded}) {
-      Packet c;
+      CheckedPacket c;
       c.role = PacketRole::kSendCompletion;
-      c.qp = &qp;
+      c.line = qp.line;
       c.completes = true;
       c.status = status;
       block.squash_when_behind(c);
@@ -229,7 +228,7 @@ TEST_F(RefusalTest, InternalPacketsAndThoseWithoutAQpAreNotSquashed) {
   EXPECT_FALSE(block.squash_when_behind(*p[1]));
   p[1]->role = PacketRole::kReceived;
   EXPECT_TRUE(block.refuses(*p[1]));
-  p[1]->qp = nullptr;
+  p[1]->line = kNoLine;
   EXPECT_FALSE(block.refuses(*p[1]));
 }
 
@@ -242,7 +241,7 @@ TEST_F(RefusalTest, EachQpHasItsOwnAndANewContextHasNone) {  // (R6)
   EXPECT_FALSE(block.refuses(*others[0]));
   fail(*others[0]);
   EXPECT_TRUE(block.refuses(*p[1]));
-  qp.residence = 1;
+  p[1]->residence = 1;
   EXPECT_FALSE(block.refuses(*p[1])) << "another context in the line";
 }
 

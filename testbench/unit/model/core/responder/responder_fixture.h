@@ -23,10 +23,11 @@ class ResponderFixture : public testing::Test {
     srqs[kForeignSrq] = {.queue = WqId{52}, .cq = Cqn{62}, .xrcd = Xrcdn{99}};
   }
   // Makes the packet and has it checked, as the transport checker does.
-  Packet& check(PacketSpec spec) {
+  CheckedPacket& check(PacketSpec spec) {
     if (spec.srq == 0) spec.srq = kSrq;
     packets.push_back(make_packet(qp, spec));
-    Packet& p = *packets.back();
+    CheckedPacket& p = *packets.back();
+    p.buffer = PacketHandle{static_cast<std::uint32_t>(packets.size() - 1)};
     if (responder.abandons_message(p)) {
       responder.abandon_message(qp);
       ++abandoned;
@@ -46,21 +47,21 @@ class ResponderFixture : public testing::Test {
     qp.residence = residence;
   }
   // A block behind the checker, whose reports the checker takes at once.
-  void fail_rnr(Packet& p) {
-    block.fail_rnr(p);
+  void fail_rnr(CheckedPacket& p) {
+    block.fail_rnr(p, p.min_rnr_timer);
     report();
   }
-  void fail_qp(Packet& p, DropReason reason, std::uint8_t syndrome, WcStatus status) {
+  void fail_qp(CheckedPacket& p, DropReason reason, std::uint8_t syndrome, WcStatus status) {
     block.fail_qp(p, reason, syndrome, status);
     report();
   }
-  bool is_squashed(const Packet& p) const { return block.refuses(p); }  // were it the next to come there
+  bool is_squashed(const CheckedPacket& p) const { return block.refuses(p); }  // were it the next to come there
   void report() {
     Reports reports;
     block.report(reports, Cycle{});
     for (const Refusal& r : reports.all) {
-      responder.apply(r);
-      r.qp->pins.remove(Cycle{});
+      const bool back = r.kind == RefusalKind::kNotReady;
+      responder.apply(r, qp, back ? packets[raw(r.buffer)]->undo : ResponderUndo{});
     }
   }
 
@@ -72,15 +73,15 @@ class ResponderFixture : public testing::Test {
   ResponderResources resources;
   Responder responder{resources, srqs};
   Refusals block;
-  std::vector<std::unique_ptr<Packet>> packets;
+  std::vector<std::unique_ptr<CheckedPacket>> packets;
   unsigned abandoned = 0;
 };
 
-inline void expect_executed(const Packet& p) {
+inline void expect_executed(const CheckedPacket& p) {
   EXPECT_EQ(p.outcome, Outcome::kExecute) << opcode_name(p.h.opcode);
   EXPECT_EQ(p.drop_reason, DropReason::kNone);
 }
-inline void expect_refused(const Packet& p) {  // NAK 0x61
+inline void expect_refused(const CheckedPacket& p) {  // NAK 0x61
   EXPECT_EQ(p.outcome, Outcome::kNak) << opcode_name(p.h.opcode);
   EXPECT_EQ(p.drop_reason, DropReason::kInvalidRequest);
   EXPECT_EQ(p.syndrome, kNakInvalidRequest);
@@ -89,7 +90,7 @@ inline void expect_refused(const Packet& p) {  // NAK 0x61
   EXPECT_EQ(p.answer_psn, p.h.psn);
   EXPECT_EQ(p.qp->state, QpState::kError);
 }
-inline void expect_dropped(const Packet& p, DropReason reason) {
+inline void expect_dropped(const CheckedPacket& p, DropReason reason) {
   EXPECT_EQ(p.outcome, Outcome::kDrop) << opcode_name(p.h.opcode);
   EXPECT_EQ(p.drop_reason, reason);
   EXPECT_FALSE(p.acknowledge);

@@ -16,7 +16,7 @@ class ResponderLength : public ResponderFixture {
 TEST_F(ResponderLength, FirstAndMiddleAreExactlyTheMtu) {  // (R6)
   for (const std::uint32_t bytes : {0u, kTestMtu - 1u, kTestMtu + 1u}) {
     restart();
-    Packet& first = check({.operation = O::kSendFirst, .payload = bytes});
+    CheckedPacket& first = check({.operation = O::kSendFirst, .payload = bytes});
     EXPECT_TRUE(first.bad_length) << bytes << ": judged when it has its WQE (R9)";
     EXPECT_EQ(first.outcome, Outcome::kExecute);
     restart();
@@ -39,7 +39,7 @@ TEST_F(ResponderLength, LastIsOneByteToTheMtu) {  // (R6)
     for (const std::uint32_t bytes : {0u, 1u, std::uint32_t{kTestMtu}, kTestMtu + 1u}) {
       restart();
       in_send();
-      Packet& p = check({.operation = last, .psn = 101, .payload = bytes});
+      CheckedPacket& p = check({.operation = last, .psn = 101, .payload = bytes});
       if (bytes >= 1 && bytes <= kTestMtu) {
         expect_executed(p);
       } else {
@@ -54,7 +54,7 @@ TEST_F(ResponderLength, OnlyIsAtMostTheMtu) {  // (R6)
     restart();
     EXPECT_EQ(check({.operation = O::kSendOnly, .payload = bytes}).bad_length, bytes > kTestMtu) << bytes;
     restart();
-    Packet& p = check({.operation = O::kWriteOnly, .payload = bytes, .length = bytes});
+    CheckedPacket& p = check({.operation = O::kWriteOnly, .payload = bytes, .length = bytes});
     if (bytes <= kTestMtu) {
       expect_executed(p);
     } else {
@@ -73,7 +73,7 @@ TEST_F(ResponderLength, AWriteAddsUpToItsRethLength) {  // (R6)
   for (const std::uint32_t bytes : {9u, 10u, 11u}) {
     restart();
     in_write(kTestMtu + 10);
-    Packet& p = check({.operation = O::kWriteLast, .psn = 101, .payload = bytes});
+    CheckedPacket& p = check({.operation = O::kWriteLast, .psn = 101, .payload = bytes});
     if (bytes == 10) {
       expect_executed(p);
     } else {
@@ -86,7 +86,7 @@ TEST_F(ResponderLength, AWriteAddsUpToItsRethLength) {  // (R6)
 }
 
 TEST_F(ResponderLength, AWriteWithImmediateIsJudgedWithItsWqe) {  // (R9)
-  Packet& only = check({.operation = O::kWriteOnlyImm, .payload = 8, .length = 9});
+  CheckedPacket& only = check({.operation = O::kWriteOnlyImm, .payload = 8, .length = 9});
   EXPECT_TRUE(only.bad_length && only.takes_wqe);
   EXPECT_EQ(only.outcome, Outcome::kExecute);
   EXPECT_EQ(qp.state, QpState::kRts);
@@ -110,8 +110,8 @@ TEST_F(ResponderLength, ARethLengthIsAtMost2To31) {  // (R6)
 }
 
 TEST_F(ResponderLength, AZeroLengthReadOrWriteAsksForNoRkeyCheck) {
-  Packet& read = check({.operation = O::kReadRequest, .psn = 100, .length = 0});
-  Packet& write = check({.operation = O::kWriteOnly, .psn = 101, .length = 0});
+  CheckedPacket& read = check({.operation = O::kReadRequest, .psn = 100, .length = 0});
+  CheckedPacket& write = check({.operation = O::kWriteOnly, .psn = 101, .length = 0});
   expect_executed(read);
   expect_executed(write);
   EXPECT_EQ(read.local_bytes + write.local_bytes, 0u);
@@ -120,7 +120,7 @@ TEST_F(ResponderLength, AZeroLengthReadOrWriteAsksForNoRkeyCheck) {
 TEST_F(ResponderLength, AnAtomicIsAlignedToEightBytes) {  // (R6)
   for (std::uint64_t va = 0x10000; va < 0x10009; ++va) {
     restart();
-    Packet& p = check({.operation = O::kFetchAdd, .va = va});
+    CheckedPacket& p = check({.operation = O::kFetchAdd, .va = va});
     if (va % 8 == 0) {
       expect_executed(p);
     } else {
@@ -132,7 +132,7 @@ TEST_F(ResponderLength, AnAtomicIsAlignedToEightBytes) {  // (R6)
 TEST_F(ResponderLength, AnAtomicWriteIsEightAlignedBytes) {  // (R6)
   for (std::uint64_t va = 0x10000; va < 0x10009; ++va) {
     restart();
-    Packet& p = check({.operation = O::kAtomicWrite, .payload = 8, .length = 8, .va = va});
+    CheckedPacket& p = check({.operation = O::kAtomicWrite, .payload = 8, .length = 8, .va = va});
     if (va % 8 == 0) {
       expect_executed(p);
     } else {

@@ -92,7 +92,7 @@ TEST_F(RandomResponder, StateIsConsistentAfterEveryPacket) {
       qp.msn = below(1u << 24);
     }
     const QpContext before = qp;
-    Packet& p = check(next_spec());
+    CheckedPacket& p = check(next_spec());
     const std::int32_t distance = p.h.psn - before.expected_psn;
     switch (p.outcome) {
       case Outcome::kExecute: {
@@ -170,7 +170,7 @@ TEST_F(RandomResponder, AnRnrNakInFlightPutsTheQpBackToBefore) {
       check(next_spec());
     }
     const std::uint32_t n = below(static_cast<std::uint32_t>(packets.size()));
-    Packet& p = *packets[n];
+    CheckedPacket& p = *packets[n];
     if (p.outcome == Outcome::kExecute && p.takes_wqe) {
       ++taken_back;
       fail_rnr(p);

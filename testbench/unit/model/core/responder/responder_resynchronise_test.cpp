@@ -24,7 +24,7 @@ class ResponderResynchronise : public ResponderFixture {
 };
 
 TEST_F(ResponderResynchronise, AGapBetweenMessagesIsCounted) {
-  Packet& p = check({.operation = O::kSendOnly, .psn = 104, .ack_request = true});
+  CheckedPacket& p = check({.operation = O::kSendOnly, .psn = 104, .ack_request = true});
   expect_executed(p);
   EXPECT_TRUE(p.resynchronised && p.takes_wqe);
   EXPECT_EQ(p.answer_psn, Psn{104});
@@ -37,8 +37,8 @@ TEST_F(ResponderResynchronise, AGapBetweenMessagesIsCounted) {
 
 TEST_F(ResponderResynchronise, AGapInsideASendIsPassedOver) {
   check({.operation = O::kSendFirst, .psn = 101, .payload = kTestMtu});
-  Packet& p = check({.operation = O::kSendMiddle, .psn = 105, .payload = kTestMtu});
-  Packet& last = check({.operation = O::kSendLast, .psn = 106, .payload = 1});
+  CheckedPacket& p = check({.operation = O::kSendMiddle, .psn = 105, .payload = kTestMtu});
+  CheckedPacket& last = check({.operation = O::kSendLast, .psn = 106, .payload = 1});
   expect_executed(p);
   expect_executed(last);
   EXPECT_FALSE(p.takes_wqe) << "the message goes on";
@@ -52,8 +52,8 @@ TEST_F(ResponderResynchronise, AGapInsideAWriteKeepsItsPlace) {
     restart_capture();
     const std::uint32_t length = 5 * kTestMtu + 7;
     check({.operation = O::kWriteFirst, .psn = 101, .payload = kTestMtu, .length = length});
-    Packet& p = at_last ? check({.operation = O::kWriteLastImm, .psn = 106, .payload = 7})
-                        : check({.operation = O::kWriteMiddle, .psn = 104, .payload = kTestMtu});
+    CheckedPacket& p = at_last ? check({.operation = O::kWriteLastImm, .psn = 106, .payload = 7})
+                               : check({.operation = O::kWriteMiddle, .psn = 104, .payload = kTestMtu});
     expect_executed(p);
     EXPECT_EQ(p.local_va, 0x10000u + (at_last ? 5u : 3u) * kTestMtu);
     EXPECT_EQ(p.local_bytes, at_last ? 7u : kTestMtu);
@@ -73,19 +73,19 @@ TEST_F(ResponderResynchronise, APieceThatDoesNotFitIsOfAnotherWrite) {
     check({.operation = O::kWriteFirst, .psn = 101, .payload = kTestMtu, .length = 3 * kTestMtu});
     PacketSpec shifted = spec;
     if (spec.psn == 102) shifted.psn = 103;
-    Packet& p = check(shifted);
+    CheckedPacket& p = check(shifted);
     expect_executed(p);
     EXPECT_EQ(p.local_bytes, 0u) << "its address is not known";
-    EXPECT_EQ(p.h.payload_bytes, 0u);
+    EXPECT_EQ(p.payload_bytes, 0u);
     EXPECT_EQ(responder.counters().truncated_messages, ++truncated);
   }
 }
 
 TEST_F(ResponderResynchronise, ASendWithoutItsFirstTakesAWqe) {  // (R11)
-  Packet& p = check({.operation = O::kSendMiddle, .psn = 103, .payload = kTestMtu, .arrived = 9});
-  Packet& middle = check({.operation = O::kSendMiddle, .psn = 104, .payload = kTestMtu});
-  Packet& last = check({.operation = O::kSendLast, .psn = 105, .payload = 3});
-  for (const Packet* q : {&p, &middle, &last}) expect_executed(*q);
+  CheckedPacket& p = check({.operation = O::kSendMiddle, .psn = 103, .payload = kTestMtu, .arrived = 9});
+  CheckedPacket& middle = check({.operation = O::kSendMiddle, .psn = 104, .payload = kTestMtu});
+  CheckedPacket& last = check({.operation = O::kSendLast, .psn = 105, .payload = 3});
+  for (const CheckedPacket* q : {&p, &middle, &last}) expect_executed(*q);
   EXPECT_TRUE(p.takes_wqe && !middle.takes_wqe && !last.takes_wqe);
   EXPECT_TRUE(last.completes);
   EXPECT_EQ(last.message_bytes, 2u * kTestMtu + 3);
@@ -93,19 +93,19 @@ TEST_F(ResponderResynchronise, ASendWithoutItsFirstTakesAWqe) {  // (R11)
   EXPECT_EQ(qp.msn, 2u);
   EXPECT_EQ(responder.counters().truncated_messages, 1u);
   restart_capture();
-  Packet& only_last = check({.operation = O::kSendLast, .psn = 103, .payload = 3});
+  CheckedPacket& only_last = check({.operation = O::kSendLast, .psn = 103, .payload = 3});
   EXPECT_TRUE(only_last.takes_wqe && only_last.completes);
 }
 
 TEST_F(ResponderResynchronise, AWriteWithoutItsFirstIsAcknowledgedNotWritten) {  // (R11)
-  Packet& p = check({.operation = O::kWriteMiddle, .psn = 103, .payload = kTestMtu, .ack_request = true});
-  Packet& middle = check({.operation = O::kWriteMiddle, .psn = 104, .payload = kTestMtu});
-  Packet& last =
+  CheckedPacket& p = check({.operation = O::kWriteMiddle, .psn = 103, .payload = kTestMtu, .ack_request = true});
+  CheckedPacket& middle = check({.operation = O::kWriteMiddle, .psn = 104, .payload = kTestMtu});
+  CheckedPacket& last =
       check({.operation = O::kWriteLastImm, .psn = 105, .payload = 3, .ack_request = true, .solicited = true});
-  for (const Packet* q : {&p, &middle, &last}) {
+  for (const CheckedPacket* q : {&p, &middle, &last}) {
     expect_executed(*q);
     EXPECT_EQ(q->local_bytes, 0u);
-    EXPECT_EQ(q->h.payload_bytes, 0u);
+    EXPECT_EQ(q->payload_bytes, 0u);
   }
   EXPECT_TRUE(p.acknowledge && !p.takes_wqe);
   EXPECT_TRUE(last.takes_wqe && last.completes && last.acknowledge);
@@ -150,7 +150,7 @@ TEST_F(ResponderResynchronise, ACaptureMayStartInsideAMessage) {  // (R11)
   for (const O operation : {O::kSendMiddle, O::kSendLast, O::kWriteMiddle, O::kWriteLast}) {
     restart();
     qp.resynchronise = true;
-    Packet& p = check({.operation = operation, .psn = kFirstPsn, .payload = kTestMtu});
+    CheckedPacket& p = check({.operation = operation, .psn = kFirstPsn, .payload = kTestMtu});
     expect_executed(p);
     EXPECT_FALSE(p.resynchronised) << "no gap is known of";
     EXPECT_EQ(p.takes_wqe, p.has(kSend));
@@ -164,9 +164,9 @@ TEST_F(ResponderResynchronise, WithoutAGapASequenceErrorIsOne) {
 }
 
 TEST_F(ResponderResynchronise, WhatAnRnrNakTookBackIsNoGap) {  // (R1)
-  Packet& p = check({.operation = O::kSendOnly, .psn = 101});
+  CheckedPacket& p = check({.operation = O::kSendOnly, .psn = 101});
   fail_rnr(p);
-  Packet& next = check({.operation = O::kSendOnly, .psn = 102});
+  CheckedPacket& next = check({.operation = O::kSendOnly, .psn = 102});
   expect_executed(next);
   EXPECT_FALSE(is_squashed(next));
   expect_gap(0, 0);
@@ -185,7 +185,7 @@ class ResynchroniseXrc : public ResponderFixture {
 };
 
 TEST_F(ResynchroniseXrc, ASendWithoutItsFirstTakesItsWqeFromThePacketsSrq) {  // (R10) (R11)
-  Packet& p = check({.operation = O::kSendMiddle, .psn = 103, .payload = kTestMtu, .srq = kOtherSrq});
+  CheckedPacket& p = check({.operation = O::kSendMiddle, .psn = 103, .payload = kTestMtu, .srq = kOtherSrq});
   expect_executed(p);
   EXPECT_EQ(p.queue, WqId{51});
   EXPECT_EQ(qp.message_queue, WqId{51});

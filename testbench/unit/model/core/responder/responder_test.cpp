@@ -21,7 +21,8 @@ class ResponderXrc : public ResponderFixture {
 // --- what a packet that is taken asks for
 
 TEST_F(ResponderRc, ASendOnlyTakesAWqeAndCompletes) {
-  Packet& p = check({.operation = O::kSendOnly, .payload = 64, .ack_request = true, .solicited = true, .arrived = 17});
+  CheckedPacket& p =
+      check({.operation = O::kSendOnly, .payload = 64, .ack_request = true, .solicited = true, .arrived = 17});
   expect_executed(p);
   EXPECT_TRUE(p.takes_wqe && p.ends_message && p.completes && p.acknowledge);
   EXPECT_EQ(p.queue, kTestQueue);
@@ -38,10 +39,10 @@ TEST_F(ResponderRc, ASendOnlyTakesAWqeAndCompletes) {
 }
 
 TEST_F(ResponderRc, ALongSendTakesOneWqeAndCompletesOnce) {
-  Packet& first = check({.operation = O::kSendFirst, .psn = 100, .payload = kTestMtu, .arrived = 5});
-  Packet& middle = check({.operation = O::kSendMiddle, .psn = 101, .payload = kTestMtu, .arrived = 6});
-  Packet& last = check({.operation = O::kSendLastImm, .psn = 102, .payload = 1, .arrived = 7});
-  for (const Packet* p : {&first, &middle, &last}) expect_executed(*p);
+  CheckedPacket& first = check({.operation = O::kSendFirst, .psn = 100, .payload = kTestMtu, .arrived = 5});
+  CheckedPacket& middle = check({.operation = O::kSendMiddle, .psn = 101, .payload = kTestMtu, .arrived = 6});
+  CheckedPacket& last = check({.operation = O::kSendLastImm, .psn = 102, .payload = 1, .arrived = 7});
+  for (const CheckedPacket* p : {&first, &middle, &last}) expect_executed(*p);
   EXPECT_TRUE(first.takes_wqe && !middle.takes_wqe && !last.takes_wqe);
   EXPECT_TRUE(!first.completes && !middle.completes && last.completes);
   EXPECT_EQ(last.cqe_flags, kCqeImmediate);
@@ -52,8 +53,8 @@ TEST_F(ResponderRc, ALongSendTakesOneWqeAndCompletesOnce) {
 }
 
 TEST_F(ResponderRc, AWriteWithoutImmediateTakesNoWqe) {
-  Packet& first = check({.operation = O::kWriteFirst, .psn = 100, .payload = kTestMtu, .length = kTestMtu + 6});
-  Packet& last = check({.operation = O::kWriteLast, .psn = 101, .payload = 6});
+  CheckedPacket& first = check({.operation = O::kWriteFirst, .psn = 100, .payload = kTestMtu, .length = kTestMtu + 6});
+  CheckedPacket& last = check({.operation = O::kWriteLast, .psn = 101, .payload = 6});
   expect_executed(first);
   expect_executed(last);
   EXPECT_FALSE(first.takes_wqe || first.completes || last.takes_wqe || last.completes);
@@ -66,25 +67,25 @@ TEST_F(ResponderRc, AWriteWithoutImmediateTakesNoWqe) {
 }
 
 TEST_F(ResponderRc, AWriteWithImmediateTakesItsWqeAtItsEnd) {  // rules 6
-  Packet& first = check({.operation = O::kWriteFirst, .psn = 100, .payload = kTestMtu, .length = kTestMtu + 6});
-  Packet& last = check({.operation = O::kWriteLastImm, .psn = 101, .payload = 6});
+  CheckedPacket& first = check({.operation = O::kWriteFirst, .psn = 100, .payload = kTestMtu, .length = kTestMtu + 6});
+  CheckedPacket& last = check({.operation = O::kWriteLastImm, .psn = 101, .payload = 6});
   EXPECT_FALSE(first.takes_wqe);
   EXPECT_TRUE(last.takes_wqe && last.completes);
   EXPECT_EQ(last.cqe_opcode, CqeOpcode::kReceiveWriteImm);
   EXPECT_EQ(last.message_bytes, kTestMtu + 6u);
-  Packet& only = check({.operation = O::kWriteOnlyImm, .psn = 102, .payload = 8, .length = 8});
+  CheckedPacket& only = check({.operation = O::kWriteOnlyImm, .psn = 102, .payload = 8, .length = 8});
   EXPECT_TRUE(only.takes_wqe && only.completes);
   EXPECT_EQ(only.cqe_flags, kCqeImmediate);
 }
 
 TEST_F(ResponderRc, SendWithInvalidateSaysSo) {
-  Packet& p = check({.operation = O::kSendOnlyInv});
+  CheckedPacket& p = check({.operation = O::kSendOnlyInv});
   expect_executed(p);
   EXPECT_EQ(p.cqe_flags, kCqeInvalidated);
 }
 
 TEST_F(ResponderRc, AReadIsSavedAndAnsweredUnasked) {  // (R8)
-  Packet& p = check({.operation = O::kReadRequest, .length = 3 * kTestMtu, .ack_request = false});
+  CheckedPacket& p = check({.operation = O::kReadRequest, .length = 3 * kTestMtu, .ack_request = false});
   expect_executed(p);
   EXPECT_TRUE(p.acknowledge);
   EXPECT_FALSE(p.takes_wqe || p.completes);
@@ -112,7 +113,7 @@ TEST_F(ResponderRc, AReadAdvancesThePsnByItsResponses) {  // (R7)
 TEST_F(ResponderRc, BothAtomicsAreSavedAndAnsweredUnasked) {  // (R8)
   for (const O operation : {O::kCompareSwap, O::kFetchAdd}) {
     restart();
-    Packet& p = check({.operation = operation});
+    CheckedPacket& p = check({.operation = operation});
     expect_executed(p);
     EXPECT_TRUE(p.acknowledge && p.ends_message);
     EXPECT_EQ(p.access, kRemoteAtomic);
@@ -123,7 +124,7 @@ TEST_F(ResponderRc, BothAtomicsAreSavedAndAnsweredUnasked) {  // (R8)
 }
 
 TEST_F(ResponderRc, AnAtomicWriteIsSavedAndAnsweredUnaskedAndTakesNoWqe) {  // (R8)
-  Packet& p = check({.operation = O::kAtomicWrite, .payload = 8, .length = 8});
+  CheckedPacket& p = check({.operation = O::kAtomicWrite, .payload = 8, .length = 8});
   expect_executed(p);
   EXPECT_TRUE(p.acknowledge && p.ends_message);
   EXPECT_FALSE(p.takes_wqe || p.completes);
@@ -164,7 +165,7 @@ TEST_F(ResponderRc, MsnAndPsnWrapAt24Bits) {  // (R7)
 
 TEST_F(ResponderRc, APsnAheadGetsOneNakWithTheExpectedPsn) {  // (R1)
   check({.operation = O::kSendOnly, .psn = 100});
-  Packet& p = check({.operation = O::kSendOnly, .psn = 102});
+  CheckedPacket& p = check({.operation = O::kSendOnly, .psn = 102});
   EXPECT_EQ(p.outcome, Outcome::kNak);
   EXPECT_EQ(p.drop_reason, DropReason::kPsnAhead);
   EXPECT_EQ(p.syndrome, kNakSequence);
@@ -201,7 +202,7 @@ TEST_F(ResponderRc, ADuplicateSendOrWriteIsAcknowledgedNotExecuted) {  // (R2)
   for (const O operation : {O::kSendFirst, O::kSendMiddle, O::kSendLast, O::kSendLastImm, O::kSendOnly, O::kSendOnlyImm,
                             O::kSendLastInv, O::kSendOnlyInv, O::kWriteFirst, O::kWriteMiddle, O::kWriteLast,
                             O::kWriteLastImm, O::kWriteOnly, O::kWriteOnlyImm}) {
-    Packet& p = check({.operation = operation, .psn = 102, .payload = 9, .ack_request = false});
+    CheckedPacket& p = check({.operation = operation, .psn = 102, .payload = 9, .ack_request = false});
     EXPECT_EQ(p.outcome, Outcome::kAckAgain) << opcode_name(p.h.opcode);
     EXPECT_TRUE(p.acknowledge);
     EXPECT_EQ(p.answer_psn, Psn{104}) << "the newest PSN that was taken";
@@ -216,11 +217,12 @@ TEST_F(ResponderRc, ADuplicateSendOrWriteIsAcknowledgedNotExecuted) {  // (R2)
 
 TEST_F(ResponderRc, ADuplicateReadIsReplayed) {  // (R2)
   check({.operation = O::kReadRequest, .psn = 100, .length = 3 * kTestMtu});
-  Packet& whole = check({.operation = O::kReadRequest, .psn = 100, .length = 3 * kTestMtu});
+  CheckedPacket& whole = check({.operation = O::kReadRequest, .psn = 100, .length = 3 * kTestMtu});
   EXPECT_EQ(whole.outcome, Outcome::kReplay);
   EXPECT_TRUE(whole.acknowledge);
   EXPECT_EQ(whole.answer_psn, Psn{100});
-  Packet& rest = check({.operation = O::kReadRequest, .psn = 102, .length = kTestMtu, .va = 0x10000 + 2 * kTestMtu});
+  CheckedPacket& rest =
+      check({.operation = O::kReadRequest, .psn = 102, .length = kTestMtu, .va = 0x10000 + 2 * kTestMtu});
   EXPECT_EQ(rest.outcome, Outcome::kReplay);
   EXPECT_EQ(rest.answer_psn, Psn{102});
   EXPECT_EQ(rest.local_va, 0x10000u + 2 * kTestMtu);
@@ -250,7 +252,7 @@ TEST_F(ResponderRc, ADuplicateAtomicIsReplayedFromItsResource) {  // (R2)
     restart();
     resources.forget(qp.qpn);
     const std::uint32_t resource = check({.operation = operation, .psn = 100}).resource;
-    Packet& again = check({.operation = operation, .psn = 100});
+    CheckedPacket& again = check({.operation = operation, .psn = 100});
     EXPECT_EQ(again.outcome, Outcome::kReplay);
     EXPECT_EQ(again.resource, resource);
     EXPECT_TRUE(again.acknowledge);
@@ -264,7 +266,7 @@ TEST_F(ResponderRc, ADuplicateAtomicWriteIsReplayedFromItsResource) {  // (R2)
   const PacketSpec write{.operation = O::kAtomicWrite, .psn = 100, .payload = 8, .length = 8};
   const std::uint32_t resource = check(write).resource;
   check({.operation = O::kFetchAdd, .psn = 101});
-  Packet& again = check(write);
+  CheckedPacket& again = check(write);
   EXPECT_EQ(again.outcome, Outcome::kReplay);
   EXPECT_EQ(again.resource, resource);
   EXPECT_TRUE(again.acknowledge);
@@ -307,10 +309,10 @@ TEST_F(ResponderRc, OnlyTheOpcodesThatContinueAMessageMayFollow) {  // (R3)
       if (two_left) check({.operation = O::kWriteMiddle, .psn = qp.expected_psn.value, .payload = kTestMtu});
       const bool data = (traits & kHasPayload) != 0;
       const std::uint32_t bytes = !data ? 0 : full || two_left ? kTestMtu : 8;
-      Packet& p = check({.operation = operation,
-                         .psn = qp.expected_psn.value,
-                         .payload = bytes,
-                         .length = (traits & kFirst) != 0 ? 2 * bytes : bytes});
+      CheckedPacket& p = check({.operation = operation,
+                                .psn = qp.expected_psn.value,
+                                .payload = bytes,
+                                .length = (traits & kFirst) != 0 ? 2 * bytes : bytes});
       if (expected) {
         expect_executed(p);
       } else {
@@ -344,7 +346,7 @@ TEST_F(ResponderRc, WhatSoftwareDidNotAllowIsRefused) {  // (R3)
     const std::uint32_t bytes = row.operation == O::kAtomicWrite ? 8 : 0;
     restart();
     qp.access = static_cast<std::uint8_t>(0xff & ~row.right);
-    Packet& p = check({.operation = row.operation, .payload = bytes, .length = bytes});
+    CheckedPacket& p = check({.operation = row.operation, .payload = bytes, .length = bytes});
     expect_refused(p);
     EXPECT_FALSE(p.takes_wqe) << "refused before a WQE is looked for";
     restart();
@@ -368,10 +370,10 @@ TEST_F(ResponderRc, ReadsAndAtomicsNeedResources) {  // (R3)
 // --- XRC
 
 TEST_F(ResponderXrc, TheWqeComesFromTheSrqOfThePacket) {  // (R10)
-  Packet& a = check({.operation = O::kSendOnly, .psn = 100, .srq = kSrq});
-  Packet& b = check({.operation = O::kSendOnly, .psn = 101, .srq = kOtherSrq});
-  Packet& c = check({.operation = O::kWriteOnlyImm, .psn = 102, .srq = kOtherSrq});
-  for (const Packet* p : {&a, &b, &c}) expect_executed(*p);
+  CheckedPacket& a = check({.operation = O::kSendOnly, .psn = 100, .srq = kSrq});
+  CheckedPacket& b = check({.operation = O::kSendOnly, .psn = 101, .srq = kOtherSrq});
+  CheckedPacket& c = check({.operation = O::kWriteOnlyImm, .psn = 102, .srq = kOtherSrq});
+  for (const CheckedPacket* p : {&a, &b, &c}) expect_executed(*p);
   EXPECT_EQ(a.queue, WqId{50});
   EXPECT_EQ(a.cq, Cqn{60}) << "XRC SRQs have a CQ of their own";
   EXPECT_EQ(b.queue, WqId{51});
@@ -409,8 +411,8 @@ TEST_F(ResponderRc, AnRnrNakOfASendFirstOrOnlyChangesNothing) {
     restart();
     check({.operation = O::kSendOnly, .psn = 100});
     const std::uint32_t bytes = operation == O::kSendFirst ? kTestMtu : 8;
-    Packet& p = check({.operation = operation, .psn = 101, .payload = bytes});
-    Packet& behind = check(
+    CheckedPacket& p = check({.operation = operation, .psn = 101, .payload = bytes});
+    CheckedPacket& behind = check(
         {.operation = operation == O::kSendFirst ? O::kSendMiddle : O::kSendOnly, .psn = 102, .payload = kTestMtu});
     fail_rnr(p);
     EXPECT_TRUE(is_squashed(behind));
@@ -419,7 +421,7 @@ TEST_F(ResponderRc, AnRnrNakOfASendFirstOrOnlyChangesNothing) {
     EXPECT_EQ(qp.message, MessageKind::kNone);
     expect_dropped(check({.operation = O::kSendOnly, .psn = 103}), DropReason::kPsnAhead);
     EXPECT_FALSE(packets.back()->acknowledge) << "silent, the RNR NAK was the answer";
-    Packet& again = check({.operation = operation, .psn = 101, .payload = bytes});
+    CheckedPacket& again = check({.operation = operation, .psn = 101, .payload = bytes});
     expect_executed(again);
     EXPECT_TRUE(again.takes_wqe);
     EXPECT_FALSE(is_squashed(again));
@@ -428,12 +430,12 @@ TEST_F(ResponderRc, AnRnrNakOfASendFirstOrOnlyChangesNothing) {
 
 TEST_F(ResponderRc, AnRnrNakOfAWriteLastWithImmediateKeepsTheWrite) {
   check({.operation = O::kWriteFirst, .psn = 100, .payload = kTestMtu, .length = kTestMtu + 10, .arrived = 50});
-  Packet& p = check({.operation = O::kWriteLastImm, .psn = 101, .payload = 10, .arrived = 60});
+  CheckedPacket& p = check({.operation = O::kWriteLastImm, .psn = 101, .payload = 10, .arrived = 60});
   check({.operation = O::kWriteOnly, .psn = 102, .payload = 4, .length = 4, .va = 0x99999, .arrived = 70});
   fail_rnr(p);
   EXPECT_EQ(qp.message, MessageKind::kWrite);
   EXPECT_EQ(qp.write_left, 10u);
-  Packet& again = check({.operation = O::kWriteLastImm, .psn = 101, .payload = 10, .arrived = 500});
+  CheckedPacket& again = check({.operation = O::kWriteLastImm, .psn = 101, .payload = 10, .arrived = 500});
   expect_executed(again);
   EXPECT_EQ(again.local_va, 0x10000u + kTestMtu);
   EXPECT_EQ(again.message_bytes, kTestMtu + 10u);
@@ -445,7 +447,7 @@ TEST_F(ResponderRc, AReadThatWasTakenBackLeavesTheOlderOneSaved) {
   qp.max_dest_rd_atomic = 2;
   check({.operation = O::kReadRequest, .psn = 100, .length = 8});
   for (int attempt = 0; attempt < 4; ++attempt) {
-    Packet& send = check({.operation = O::kSendOnly, .psn = 101});
+    CheckedPacket& send = check({.operation = O::kSendOnly, .psn = 101});
     check({.operation = O::kReadRequest, .psn = 102, .length = 8});
     fail_rnr(send);
   }

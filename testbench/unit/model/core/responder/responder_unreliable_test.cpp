@@ -21,22 +21,22 @@ class ResponderUd : public ResponderFixture {
   ResponderUd() : ResponderFixture(Transport::kUd) {}
 };
 
-void expect_error_completion(const Packet& p) {
+void expect_error_completion(const CheckedPacket& p) {
   EXPECT_EQ(p.outcome, Outcome::kDrop);
   EXPECT_TRUE(p.completes);
   EXPECT_EQ(p.status, WcStatus::kRemoteInvalidRequest);
   EXPECT_FALSE(p.acknowledge);
   EXPECT_EQ(p.qp->state, QpState::kRts);
 }
-void expect_silent(const Packet& p, DropReason reason) {
+void expect_silent(const CheckedPacket& p, DropReason reason) {
   expect_dropped(p, reason);
   EXPECT_FALSE(p.completes);
   EXPECT_EQ(p.qp->state, QpState::kRts);
 }
 
 TEST_F(ResponderUc, AMessageIsTakenAndNeverAcknowledged) {
-  Packet& first = check({.operation = O::kSendFirst, .psn = 100, .payload = kTestMtu, .ack_request = true});
-  Packet& last = check({.operation = O::kSendLast, .psn = 101, .payload = 1, .ack_request = true});
+  CheckedPacket& first = check({.operation = O::kSendFirst, .psn = 100, .payload = kTestMtu, .ack_request = true});
+  CheckedPacket& last = check({.operation = O::kSendLast, .psn = 101, .payload = 1, .ack_request = true});
   expect_executed(first);
   expect_executed(last);
   EXPECT_FALSE(first.acknowledge || last.acknowledge);
@@ -49,7 +49,7 @@ TEST_F(ResponderUc, AGapDropsUntilTheNextMessage) {  // (R4)
   expect_silent(check({.operation = O::kSendMiddle, .psn = 102, .payload = kTestMtu}), DropReason::kUcSequence);
   expect_silent(check({.operation = O::kSendMiddle, .psn = 103, .payload = kTestMtu}), DropReason::kUcSequence);
   expect_silent(check({.operation = O::kSendLast, .psn = 104, .payload = 1}), DropReason::kUcSequence);
-  Packet& next = check({.operation = O::kSendFirst, .psn = 105, .payload = kTestMtu});
+  CheckedPacket& next = check({.operation = O::kSendFirst, .psn = 105, .payload = kTestMtu});
   expect_executed(next);
   expect_executed(check({.operation = O::kSendLast, .psn = 106, .payload = 1}));
 }
@@ -73,7 +73,7 @@ TEST_F(ResponderUc, ANewMessageIsTakenAtAnyPsn) {  // (R4)
 TEST_F(ResponderUc, WithoutItsFirstAMessageIsDropped) {  // (R4)
   for (const O operation : {O::kSendMiddle, O::kSendLast, O::kWriteMiddle, O::kWriteLast, O::kWriteLastImm}) {
     restart();
-    Packet& p = check({.operation = operation, .payload = kTestMtu});
+    CheckedPacket& p = check({.operation = operation, .payload = kTestMtu});
     expect_silent(p, DropReason::kUcSequence);
     EXPECT_FALSE(p.takes_wqe);
   }
@@ -96,7 +96,8 @@ TEST_F(ResponderUc, OnAnSrqItCompletesTheOldOneInErrorAndIsDropped) {  // (R4)
   for (const O operation : {O::kSendFirst, O::kSendOnly, O::kWriteOnly}) {
     on_srq();
     in_send();
-    Packet& p = check({.operation = operation, .psn = 101, .payload = operation == O::kSendFirst ? kTestMtu : 0u});
+    CheckedPacket& p =
+        check({.operation = operation, .psn = 101, .payload = operation == O::kSendFirst ? kTestMtu : 0u});
     expect_error_completion(p);
     EXPECT_EQ(p.message_sequence, packets.front()->message_sequence) << "it is the old message's WQE";
     expect_silent(check({.operation = O::kSendLast, .psn = 102, .payload = 1}), DropReason::kUcSequence);
@@ -138,7 +139,7 @@ TEST_F(ResponderUc, AWrongLengthAtTheStartIsJudgedWithItsWqeOnAnSrqOnly) {  // (
   expect_silent(check({.operation = O::kSendFirst, .payload = 1}), DropReason::kInvalidRequest);
   EXPECT_EQ(qp.message, MessageKind::kSkip);
   on_srq();
-  Packet& p = check({.operation = O::kSendFirst, .payload = 1});
+  CheckedPacket& p = check({.operation = O::kSendFirst, .payload = 1});
   EXPECT_EQ(p.outcome, Outcome::kExecute);
   EXPECT_TRUE(p.bad_length && p.takes_wqe);
 }
@@ -148,7 +149,7 @@ TEST_F(ResponderUc, WritesThatAreNotAllowedAreDropped) {  // "not enabled"
   expect_silent(check({.operation = O::kWriteFirst, .psn = 100, .payload = kTestMtu, .length = 600}),
                 DropReason::kInvalidRequest);
   expect_silent(check({.operation = O::kWriteMiddle, .psn = 101, .payload = kTestMtu}), DropReason::kUcSequence);
-  Packet& imm = check({.operation = O::kWriteOnlyImm, .psn = 102});
+  CheckedPacket& imm = check({.operation = O::kWriteOnlyImm, .psn = 102});
   expect_silent(imm, DropReason::kInvalidRequest);
   EXPECT_FALSE(imm.takes_wqe);
   expect_executed(check({.operation = O::kSendOnly, .psn = 103}));
@@ -160,9 +161,9 @@ TEST_F(ResponderUc, TheSequenceIsLookedAtBeforeTheRights) {
 }
 
 TEST_F(ResponderUc, WithoutAWqeTheMessageIsDroppedAndTheNextTaken) {
-  Packet& first = check({.operation = O::kSendFirst, .psn = 100, .payload = kTestMtu});
+  CheckedPacket& first = check({.operation = O::kSendFirst, .psn = 100, .payload = kTestMtu});
   fail_rnr(first);
-  Packet& last = check({.operation = O::kSendLast, .psn = 101, .payload = 1});
+  CheckedPacket& last = check({.operation = O::kSendLast, .psn = 101, .payload = 1});
   EXPECT_TRUE(is_squashed(last));
   EXPECT_FALSE(is_squashed(check({.operation = O::kSendOnly, .psn = 102})));
 }
@@ -177,7 +178,7 @@ TEST_F(ResponderUc, ResynchronisingIsNotForUc) {
 
 TEST_F(ResponderUd, ASendOnlyIsTakenWhateverItsPsn) {  // (R5)
   for (const std::uint32_t psn : {100u, 7u, 0xffffffu}) {
-    Packet& p = check({.operation = O::kSendOnlyImm, .psn = psn, .payload = 10, .ack_request = true});
+    CheckedPacket& p = check({.operation = O::kSendOnlyImm, .psn = psn, .payload = 10, .ack_request = true});
     expect_executed(p);
     EXPECT_TRUE(p.takes_wqe && p.completes);
     EXPECT_FALSE(p.acknowledge);
@@ -187,7 +188,7 @@ TEST_F(ResponderUd, ASendOnlyIsTakenWhateverItsPsn) {  // (R5)
 
 TEST_F(ResponderUd, ItIsAtMostTheMtu) {  // (R5)
   expect_executed(check({.operation = O::kSendOnly, .payload = kTestMtu}));
-  Packet& p = check({.operation = O::kSendOnly, .payload = kTestMtu + 1});
+  CheckedPacket& p = check({.operation = O::kSendOnly, .payload = kTestMtu + 1});
   expect_silent(p, DropReason::kInvalidRequest);
   EXPECT_FALSE(p.takes_wqe);
 }

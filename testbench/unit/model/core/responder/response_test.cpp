@@ -34,12 +34,16 @@ TEST(Response, AnAckGoesBackTheWayItsRequestCame) {
     request.solicited = request.ack_request = request.fecn = true;
     auto p = std::make_unique<Packet>();
     set_frame(*p, request, counting_bytes(8));
-    Headers answer = answer_headers(p->h, kTestPeer);
+    Headers answer = answer_headers(parsed(*p), kTestPeer);
     answer.psn = Psn{0x123456};
     answer.msn = 0xabcdef;
     answer.syndrome = kAckUnlimited;
     p->h = answer;
-    build_answer(*p, 0);
+    const WireFrame frame = build_answer(PacketHandle{7}, *p, 0);
+    EXPECT_EQ(frame.buffer, PacketHandle{7});
+    EXPECT_EQ(frame.bytes, p->frame_bytes);
+    EXPECT_EQ(frame.link, p->link);
+    EXPECT_FALSE(frame.too_long || frame.cut_short);
     const Headers h = parsed(*p);
     EXPECT_EQ(h.opcode, opcode_of(Transport::kRc, Operation::kAck));
     EXPECT_EQ(h.source, request.destination);
@@ -107,21 +111,28 @@ TEST(Response, AReadIsCutIntoPacketsOfTheMtu) {
     Psn psn{0xffffff};
     for (std::size_t i = 0; i < c.operations.size(); ++i) {
       auto p = std::make_unique<Packet>();
-      next_read_response(*p, shared, read);
+      PieceList pieces;
+      next_read_response(*p, shared, read, pieces);
       const std::uint32_t bytes = std::min(kMtu, static_cast<std::uint32_t>(c.bytes - i * kMtu));
+      const auto payload_offset = static_cast<std::uint32_t>(payload_offset_for(p->h));
       std::uint32_t gathered = 0;
-      for (std::size_t s = 0; s < p->segment_count; ++s) {
-        const Segment& segment = p->segments[s];
-        EXPECT_EQ(segment.va, va + gathered);
-        EXPECT_EQ(segment.key, Key{0x700});
-        EXPECT_EQ(segment.va / kScatterPageBytes, (segment.va + segment.bytes - 1) / kScatterPageBytes);
-        for (std::uint32_t b = 0; b < segment.bytes; ++b) {
-          const_cast<std::uint8_t*>(segment.data)[b] = static_cast<std::uint8_t>(gathered + b);
+      for (std::uint32_t n = 0; n < pieces.size(); ++n) {
+        const Piece& piece = pieces[n];
+        EXPECT_EQ(piece.va, va + gathered);
+        EXPECT_EQ(piece.key, Key{0x700});
+        EXPECT_EQ(piece.area, BufferArea::kFrame);
+        EXPECT_EQ(piece.offset, payload_offset + gathered);
+        EXPECT_EQ(piece.va / kScatterPageBytes, (piece.va + piece.bytes - 1) / kScatterPageBytes);
+        for (std::uint32_t b = 0; b < piece.bytes; ++b) {
+          p->frame[piece.offset + b] = static_cast<std::uint8_t>(gathered + b);
         }
-        gathered += segment.bytes;
+        gathered += piece.bytes;
       }
       EXPECT_EQ(gathered, bytes);
-      build_answer(*p, p->h.payload_bytes);
+      EXPECT_EQ(pieces.size(), i == 0 && bytes > 100 ? 2u : 1u) << "100 bytes before a page";
+      const WireFrame frame = build_answer(PacketHandle{9}, *p, p->h.payload_bytes);
+      EXPECT_EQ(frame.buffer, PacketHandle{9});
+      EXPECT_EQ(frame.bytes, p->frame_bytes);
       const Headers h = parsed(*p);
       EXPECT_EQ(h.opcode, opcode_of(Transport::kRc, c.operations[i]));
       EXPECT_EQ(h.psn, psn);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// READ data: asked for, and built into responses (R4, R7 of ack_generator.h).
+#include "model/blocks/ack_generator.h"
+#include "model/types/syndrome.h"
+
+namespace rxnic {
+
+// The READ of the QP whose data is to be asked for next: those before it are READs asked for to their end.
+AckGenerator::Index AckGenerator::readable(const AnswerTable::Flow& f) const {
+  const auto is_read = [&](Index at) { return at != kNone && answers_[at].needs == AnswerNeeds::kRead; };
+  Index at = f.first;
+  while (is_read(at) && answers_[at].read.bytes_left == 0) at = answers_.next(at);
+  return is_read(at) ? at : kNone;
+}
+
+void AckGenerator::issue(Cycle now) {
+  if (!atomics_.empty() && dma.can_push(now)) {
+    const Index at = atomics_.pop();
+    DmaRequest& request = atomic_requests_[at];
+    request.cookie = at;
+    request.data = reinterpret_cast<std::uint8_t*>(&answers_[at].original);
+    dma.push(now, request);
+    ++counters_.atomics;
+  }
+  const auto leave = [&] {  // the flow at the front has nothing to ask for any more
+    const Index flow = served_.pop();
+    answers_.flow(flow).listed = false;
+    answers_.free_if_empty(flow);
+    if (!unserved_.empty()) served_.push(unserved_.pop(), Cycle{});
+  };
+  while (!served_.empty() && readable(answers_.flow(served_.front())) == kNone) leave();  // what failed meanwhile
+  if (!gather.can_push(now)) return;
+  if (next_piece_ < pieces_.size()) {
+    ask_piece(now);
+    return;
+  }
+  if (served_.empty() || on_their_way_.full()) return;
+  if (!shared_.packets.available(PacketClass::kResponse)) {
+    wants_buffer_ = true;
+    return;
+  }
+  const Index flow = served_.front();
+  AnswerTable::Flow& f = answers_.flow(flow);
+  issue_read(flow, readable(f), now);
+  if (readable(f) == kNone) {
+    leave();
+  } else if (++f.turns >= params_.responses_per_turn) {  // (R4)
+    f.turns = 0;
+    served_.push(served_.pop(), Cycle{});
+  }
+}
+
+// The next piece of the response at hand.
+void AckGenerator::ask_piece(Cycle now) {
+  const Piece& piece = pieces_[next_piece_++];
+  asking_.last = next_piece_ == pieces_.size();
+  asking_.offset = piece.offset;
+  asking_.key = piece.key;
+  asking_.va = piece.va;
+  asking_.bytes = piece.bytes;
+  gather.push(now, asking_);
+}
+
+void AckGenerator::build_read_response(Cycle now) {
+  const GatheredData data = gathered.pop(now);
+  const OnItsWay from = on_their_way_.pop();
+  Packet& p = shared_.packets[data.buffer];
+  OwedAnswer& a = answers_[from.answer];
+  --a.on_their_way;
+  if (a.failed) {
+    ++counters_.suppressed;
+    shared_.packets.release(data.buffer);
+  } else if (data.syndrome != 0) {  // (R7)
+    ++counters_.memory_errors;
+    make_nak(a, data.syndrome);
+    const Psn psn = p.h.psn;
+    p.h = a.h;
+    p.h.psn = psn;
+    fail_behind(from.answer);
+    build(data.buffer, 0, now);
+  } else {
+    counters_.read_bytes += p.h.payload_bytes;
+    build(data.buffer, p.h.payload_bytes, now);
+  }
+  if (a.read.bytes_left == 0 && a.on_their_way == 0) advance(from.flow, now);
+}
+
+void AckGenerator::issue_read(Index flow, Index at, Cycle now) {  // (R4)
+  const PacketHandle h = shared_.packets.allocate(PacketClass::kResponse);
+  Packet& response = shared_.packets[h];
+  OwedAnswer& a = answers_[at];
+  response.id = a.id;
+  if (!a.read.begun) a.after = next_ticket_;
+  next_read_response(response, a.h, a.read, pieces_);
+  next_piece_ = 0;
+  asking_ = {h, false, 0, a.pd, {}, 0, 0};
+  ++a.on_their_way;
+  on_their_way_.push({flow, at}, Cycle{});
+  ask_piece(now);
+}
+
+}  // namespace rxnic

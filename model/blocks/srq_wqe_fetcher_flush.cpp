@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flush of RQs in the error state (R9 of srq_wqe_fetcher.h).
+#include <algorithm>
+
+#include "model/blocks/srq_wqe_fetcher.h"
+
+namespace rxnic {
+
+void SrqWqeFetcher::forget_flush(WqId id) {
+  std::erase(late_flushes_, id);
+  if (flush_queue_ == id && !flush_asked()) flush_queue_ = kNoWq;
+}
+
+bool SrqWqeFetcher::will_be_flushed(WqId id) const {
+  if (flush_queue_ == id) return true;
+  if (std::find(late_flushes_.begin(), late_flushes_.end(), id) != late_flushes_.end()) return true;
+  return std::any_of(flush_requests_.begin(), flush_requests_.end(),
+                     [&](const FlushRequest& r) { return r.receive_queue == id; });
+}
+
+void SrqWqeFetcher::take_flush_requests(Cycle now) {  // (R9)
+  while (flushes.can_pop(now)) {
+    const FlushRequest r = flushes.pop(now);
+    refused_.refuse_requests(r.line, r.residence);
+    const bool rq = table_.exists(r.receive_queue) && table_.context(r.receive_queue).kind == WqKind::kRq;
+    if (rq && !r.uses_srq) table_.fail(r.receive_queue, r.receive_cq);
+    flush_requests_.push_back(r);
+  }
+}
+
+bool SrqWqeFetcher::next_flush() {
+  if (!flush_requests_.empty()) {
+    flush_request_ = flush_requests_.front();
+    flush_queue_ = flush_request_.receive_queue;
+    flush_requests_.erase(flush_requests_.begin());
+    return true;
+  }
+  if (late_flushes_.empty()) return false;
+  flush_queue_ = late_flushes_.front();
+  late_flushes_.erase(late_flushes_.begin());
+  return true;
+}
+
+// Of the QP that the flush was asked for, or of its queue alone.
+WqeRequest SrqWqeFetcher::flushed_packet() {
+  WqeRequest p;
+  p.role = PacketRole::kFlush;
+  p.outcome = Outcome::kDrop;
+  p.status = WcStatus::kFlushed;
+  p.completes = true;
+  p.ends_message = true;
+  p.queue = flush_queue_;
+  if (flush_asked()) {
+    p.line = flush_request_.line;
+    p.residence = flush_request_.residence;
+    p.transport = flush_request_.transport;
+    p.uses_srq = flush_request_.uses_srq;
+    p.receive_queue = flush_request_.receive_queue;
+    p.cq = flush_request_.receive_cq;
+    p.qpn = flush_request_.qpn;
+    contexts_.pin(p.line);
+  } else {
+    p.cq = table_.flush_cq(flush_queue_);
+    p.qpn = Qpn{table_.context(flush_queue_).number};
+  }
+  return p;
+}
+
+void SrqWqeFetcher::finish_flush(Cycle now) {
+  if (flush_asked() && flush_request_.uses_srq) {
+    flush_queue_ = kNoWq;
+    WqeRequest p = flushed_packet();
+    p.role = PacketRole::kLastWqe;
+    p.status = WcStatus::kSuccess;
+    p.completes = p.ends_message = false;
+    leave(p, now);
+  }
+  flush_queue_ = kNoWq;
+  if (flush_asked()) contexts_.unpin(flush_request_.line, now);
+  flush_request_ = {};
+}
+
+// A flushed WQE, or the end of a flush. True when something was done.
+bool SrqWqeFetcher::flush(Cycle now) {  // (R9)
+  if (flush_queue_ == kNoWq && !flush_asked() && !next_flush()) return false;
+  OpenWqe* const qp = flush_asked() ? &contexts_[flush_request_.line] : nullptr;
+  const bool open = qp != nullptr && qp->wqe_slot != kNoWqeSlot;
+  const bool rq = flush_queue_ != kNoWq && table_.exists(flush_queue_) && table_.failed(flush_queue_);
+  if (!open && (!rq || table_.posted(flush_queue_) == 0)) {
+    finish_flush(now);
+    return true;
+  }
+  WqeRequest p = flushed_packet();
+  if (open) {
+    attach(p, qp->wqe_slot);
+    close(p);
+    p.queue = qp->wqe_queue;
+    p.cq = qp->wqe_cq;
+    if (qp->wqe_matched) p.cqe_opcode = CqeOpcode::kTagReceive;
+  } else {
+    p.wqe_index = table_.flush_one(flush_queue_);
+  }
+  ++counters_.flushed;
+  leave(p, now);
+  if (!open) {
+    if (raw(flush_queue_) >= last_flushed_.size()) last_flushed_.resize(std::size_t{raw(flush_queue_)} + 1);
+    last_flushed_[raw(flush_queue_)] = left_;
+  }
+  return true;
+}
+
+}  // namespace rxnic

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The QP contexts that are on the chip: a memory of lines. The context cache fills and empties them; each block that
+// keeps something of a QP has a port to its own part.
+//
+//   R1  A part is reached by its block alone, and only on lines that the packet or the notice at hand has pinned. What
+//       software set can be read by every block.
+//   R2  A line is pinned by each packet in flight and each notice that names it. The context cache gives up only lines
+//       that nobody has pinned. Pins: model/types/context.h, ContextPins.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <vector>
+
+#include "model/types/context.h"
+
+namespace rxnic {
+
+class QpContextMemory {
+ public:
+  static constexpr std::uint32_t kLineBytes = 256;
+  struct alignas(kLineBytes) Line {  // as it is in host memory
+    QpContext context;
+  };
+  explicit QpContextMemory(std::uint32_t lines) : lines_(lines) {
+    for (std::uint32_t n = 0; n < lines; ++n) lines_[n].context.line = n;
+  }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(lines_.size()); }
+  // For the context cache and, between cycles, the control plane.
+  QpContext& operator[](std::uint32_t line) {
+    assert(line < lines_.size());
+    return lines_[line].context;
+  }
+  const QpContext& operator[](std::uint32_t line) const { return lines_[line].context; }
+  void pin(std::uint32_t line) { (*this)[line].pins.add(); }
+  void unpin(std::uint32_t line, Cycle now) { (*this)[line].pins.remove(now); }
+
+ private:
+  std::vector<Line> lines_;
+};
+
+// The port of a block that only pins.
+class QpPinPort {
+ public:
+  explicit QpPinPort(QpContextMemory& memory) : memory_(memory) {}
+  void pin(std::uint32_t line) { memory_.pin(line); }
+  void unpin(std::uint32_t line, Cycle now) { memory_.unpin(line, now); }
+
+ protected:
+  QpContextMemory& memory_;
+};
+
+// A block's port: its part, what software set, and pins.
+template <class Part>
+class QpContextPort : public QpPinPort {
+ public:
+  using QpPinPort::QpPinPort;
+  Part& operator[](std::uint32_t line) { return memory_[line]; }
+  const Part& operator[](std::uint32_t line) const { return memory_[line]; }
+  const QpAttributes& attributes(std::uint32_t line) const { return memory_[line]; }
+  std::uint32_t residence(std::uint32_t line) const { return memory_[line].residence; }
+  void set_dirty(std::uint32_t line) { memory_[line].dirty = true; }
+};
+
+}  // namespace rxnic
