@@ -298,7 +298,7 @@ void AckGenerator::build_plain(Cycle now) {
   data_next_ = true;
   const Ready ready = ready_.pop();
   ready_plain_ -= ready.plain;
-  const PacketHandle h = shared_.packets.allocate(PacketClass::kResponse);
+  const PacketHandle h = shared_.packets.allocate(PacketClass::kResponse, kMostHeaderBytes);
   Packet& p = shared_.packets[h];
   p.id = answers_[ready.answer].id;
   p.h = answers_[ready.answer].h;

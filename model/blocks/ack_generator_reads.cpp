@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // READ data: asked for, and built into responses (R4, R7 of ack_generator.h).
+#include <algorithm>
+
 #include "model/blocks/ack_generator.h"
 #include "model/types/syndrome.h"
 
@@ -86,9 +88,10 @@ void AckGenerator::build_read_response(Cycle now) {
 }
 
 void AckGenerator::issue_read(Index flow, Index at, Cycle now) {  // (R4)
-  const PacketHandle h = shared_.packets.allocate(PacketClass::kResponse);
-  Packet& response = shared_.packets[h];
   OwedAnswer& a = answers_[at];
+  const std::size_t bytes = std::min(a.read.bytes_left, a.read.mtu);
+  const PacketHandle h = shared_.packets.allocate(PacketClass::kResponse, kMostHeaderBytes + bytes);
+  Packet& response = shared_.packets[h];
   response.id = a.id;
   if (!a.read.begun) a.after = next_ticket_;
   next_read_response(response, a.h, a.read, pieces_);

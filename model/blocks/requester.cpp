@@ -251,7 +251,7 @@ Requester::Turn Requester::send_packet(Sq& q, Cycle now) {
   Bytes payload;
   if (q.make_packet(packet, payload)) {
     if (begins && q.reliable()) notices.push(now, q.notice());  // (R3)
-    const PacketHandle h = shared_.packets.allocate(PacketClass::kRequest);
+    const PacketHandle h = shared_.packets.allocate(PacketClass::kRequest, kMostHeaderBytes + payload.size());
     tx.push(now, q.write_frame(packet, payload, h, shared_.packets[h]));
     ++counters_.packets;
     counters_.repeated += packet.repeated;

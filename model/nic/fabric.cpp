@@ -246,7 +246,7 @@ bool Fabric::deliver(Port& to, Cycle now) {  // (R5)
   to.refused = !pool.available(PacketClass::kReceive);
   if (to.refused || !to.wire.can_push(now)) return false;
   Frame* const frame = to.arriving;
-  const PacketHandle h = pool.allocate(PacketClass::kReceive);
+  const PacketHandle h = pool.allocate(PacketClass::kReceive, frame->bytes);
   Packet& p = pool[h];
   std::memcpy(p.frame.data(), frame->data.data(), frame->bytes);
   p.frame_bytes = frame->bytes;

@@ -15,7 +15,7 @@ PacketPool::PacketPool(const Quotas& q, const Cycle* now) : now_(now) {
   for (std::size_t c = 0; c < kPacketClasses; ++c) quotas_[c].left = sizes[c];
 }
 
-PacketHandle PacketPool::allocate(PacketClass c) {
+PacketHandle PacketPool::allocate(PacketClass c, std::size_t bytes) {
   assert(available(c));
   --quotas_[static_cast<std::size_t>(c)].left;
   if (free_.empty()) {
@@ -27,6 +27,7 @@ PacketHandle PacketPool::allocate(PacketClass c) {
   free_.pop_back();
   Packet& p = (*this)[h];
   p.reset();
+  p.hold(bytes);
   p.pool_class = c;
   return h;
 }

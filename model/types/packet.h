@@ -10,6 +10,7 @@
 #include <cassert>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "model/types/drop_reason.h"
@@ -30,7 +31,26 @@ enum class PacketClass : std::uint8_t {
 };
 inline constexpr std::size_t kPacketClasses = 3;
 
-struct alignas(64) Packet {
+// What the link header, all others, pad, ICRC and VCRC of a packet are at most.
+inline constexpr std::size_t kMostHeaderBytes = 128;
+
+// A short frame lies in the packet itself, so that thousands of them that wait stay in the caches of the machine.
+class alignas(64) Packet {
+ public:
+  static constexpr std::size_t kShortFrame = 256;
+
+  Packet() { frame = short_; }
+  // Room in `frame` for so many bytes.
+  void hold(std::size_t bytes) {
+    if (bytes <= kShortFrame) {
+      frame = short_;
+      return;
+    }
+    if (long_ == nullptr) long_ = std::make_unique<std::array<std::uint8_t, kMaxFrameBytes>>();
+    frame = *long_;
+  }
+
+  std::span<std::uint8_t> frame;
   std::uint32_t frame_bytes = 0;  // in `frame`, link header to ICRC
   PacketClass pool_class = PacketClass::kReceive;
   LinkLayer link = LinkLayer::kEthernet;
@@ -40,15 +60,18 @@ struct alignas(64) Packet {
   Cycle posted{};                         // in which its sender's doorbell was rung; 0: not known
   std::array<Cycle, kStations> stamps{};  // the cycle in which it left each station
 
-  alignas(64) std::array<std::uint8_t, kMaxFrameBytes> frame;
   alignas(64) std::array<std::uint8_t, kGrhBytes> scratch;  // the scatter engine's (BufferArea)
-  Headers h;  // the observers', of frames that the NIC built; last, so that a short packet touches few cache lines
+  Headers h;                                                // the observers', of frames that the NIC built
 
   Bytes frame_view() const { return {frame.data(), frame_bytes}; }
   void stamp(Station s, Cycle now) { stamps[static_cast<std::size_t>(s)] = now; }
   Cycle stamped(Station s) const { return stamps[static_cast<std::size_t>(s)]; }
   // Everything but the bytes and `h` back to its initial value.
   void reset();
+
+ private:
+  std::unique_ptr<std::array<std::uint8_t, kMaxFrameBytes>> long_;  // kept once it was needed
+  alignas(64) std::array<std::uint8_t, kShortFrame> short_{};
 };
 
 // Packets, with a quota for each class so that arrivals can never starve what must drain.
@@ -71,7 +94,8 @@ class PacketPool {
     const Quota& q = quotas_[static_cast<std::size_t>(c)];
     return q.left > (now_ != nullptr && q.released_in == *now_ ? q.released : 0);
   }
-  PacketHandle allocate(PacketClass c);  // precondition: available(c)
+  // Precondition: available(c). With room for a frame of so many bytes.
+  PacketHandle allocate(PacketClass c, std::size_t bytes = kMaxFrameBytes);
   void release(PacketHandle h);
   std::uint32_t in_use() const { return static_cast<std::uint32_t>(chunks_.size() * kChunk - free_.size()); }
 

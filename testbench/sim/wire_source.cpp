@@ -57,15 +57,15 @@ Cycle WireSource::step(Cycle now) {
 }
 
 void WireSource::emit(Cycle now) {
-  const PacketHandle h = shared_.packets.allocate(PacketClass::kReceive);
+  const std::size_t kept = std::min(item_.bytes.size(), kMaxFrameBytes);
+  const PacketHandle h = shared_.packets.allocate(PacketClass::kReceive, kept);
   Packet& p = shared_.packets[h];
-  const std::size_t kept = std::min(item_.bytes.size(), p.frame.size());
   std::memcpy(p.frame.data(), item_.bytes.data(), kept);
   p.frame_bytes = static_cast<std::uint32_t>(kept);
   p.link = item_.link;
   p.id = item_.id;
   WireFrame frame{h, static_cast<std::uint16_t>(kept), item_.link, false, false};
-  frame.too_long = item_.bytes.size() > p.frame.size();
+  frame.too_long = item_.bytes.size() > kMaxFrameBytes;
   frame.cut_short = item_.wire_bytes > item_.bytes.size();
   p.stamp(Station::kWire, now);
   // A frame that was held up holds up the line.

@@ -53,6 +53,20 @@ TEST(Packet, ResetForgetsEverythingButTheBytes) {
   EXPECT_EQ(p.frame[3], 7u);
 }
 
+TEST(Packet, AShortFrameLiesInThePacketALongOneBesideIt) {
+  Packet p;
+  p.hold(Packet::kShortFrame);
+  const auto* const at = reinterpret_cast<const std::uint8_t*>(&p);
+  EXPECT_EQ(p.frame.size(), Packet::kShortFrame);
+  EXPECT_TRUE(p.frame.data() >= at && p.frame.data() + p.frame.size() <= at + sizeof p);
+  p.hold(Packet::kShortFrame + 1);
+  EXPECT_EQ(p.frame.size(), kMaxFrameBytes);
+  const std::uint8_t* const beside = p.frame.data();
+  p.hold(1);
+  p.hold(kMaxFrameBytes);
+  EXPECT_EQ(p.frame.data(), beside) << "kept";
+}
+
 TEST(PathPacket, AFailureIsOutcomeReasonAnswerAndStatus) {
   PathPacket p;
   p.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);

@@ -33,6 +33,7 @@ TEST(Response, AnAckGoesBackTheWayItsRequestCame) {
     }
     request.solicited = request.ack_request = request.fecn = true;
     auto p = std::make_unique<Packet>();
+    p->hold(kMaxFrameBytes);
     set_frame(*p, request, counting_bytes(8));
     Headers answer = answer_headers(parsed(*p), kTestPeer);
     answer.psn = Psn{0x123456};
@@ -111,6 +112,7 @@ TEST(Response, AReadIsCutIntoPacketsOfTheMtu) {
     Psn psn{0xffffff};
     for (std::size_t i = 0; i < c.operations.size(); ++i) {
       auto p = std::make_unique<Packet>();
+      p->hold(kMaxFrameBytes);
       PieceList pieces;
       next_read_response(*p, shared, read, pieces);
       const std::uint32_t bytes = std::min(kMtu, static_cast<std::uint32_t>(c.bytes - i * kMtu));
