@@ -15,7 +15,7 @@
 //       it.
 //   R6  No such QP (valid == 0, or its memory is not mapped): the packet is dropped at once as qp_not_found, and
 //       nothing is kept of it, so that a QP that is created later is seen.
-//   R7  Internal packets (`commands`: completions of our own requests) go before those that have arrived, in their
+//   R7  Completions that the requester sends (`commands`) go before the packets that have arrived, in their
 //       order, and get their contexts in the same way. One of a QP that does not exist or is in reset is given up
 //       without being counted as a drop.
 #pragma once
@@ -47,7 +47,7 @@ class QpContextCache final : public Block {
   // Whether it is on its way between here and host memory: a change on either side would be lost.
   bool moving(Qpn qpn) const;
   // The context here, brought in at once when it is in host memory. nullptr, and nothing done, when it is moving, finds
-  // no place, or an internal packet waits for it: that is in flight and has not pinned it yet.
+  // no place, or a completion waits for it: that is in flight and has not pinned it yet.
   QpContext* bring(Qpn qpn, HostMemory& memory);
   // Forgets a context without writing it back (its QP is gone or was rewritten in host memory). False, and nothing
   // done, when it is pinned or moving.

@@ -28,7 +28,8 @@ constexpr std::uint64_t kReceiveWqe = 8 * (sizeof(NextSegment) + kMaxSge * sizeo
 constexpr std::uint64_t kWqeInUse = kSlot + std::bit_width(kMaxSge) + kLength + kMaxSge * kSegment + kValid;
 // How far a WQE is filled: bytes of the message, the element to be written next and the byte of it.
 constexpr std::uint64_t kCursor = kLength + std::bit_width(kMaxSge) + kLength;
-// What a block refuses of a QP: an epoch, a message, a request of ours, and whether all of each (core/refusal.h).
+// What a block refuses of a QP: an epoch, a message, a request of ours, and whether all of each
+// (core/responder/refusal.h).
 constexpr std::uint64_t kRefused = 16 + 32 + 32 + 3;
 
 // QPN, PSN, MSN, syndrome, opcode, flags, and what is left of a READ: address, key, length, next PSN.
