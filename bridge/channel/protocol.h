@@ -2,7 +2,7 @@
 // Control messages between a program (bridge/verbs) and the simulator (bridge/live): one fixed size, over a
 // SOCK_SEQPACKET socket, a reply for each request, in order. The data path does not use them (shared_mapping.h).
 //
-//   R1  A connection that opens a NIC is one device context of a program; its objects go with it.
+//   R1  A connection that opens a NIC is one device context of a program; its objects are freed with it.
 //   R2  The first request is kHello. Versions that differ are refused with EPROTO; the reply's `version` is the
 //       simulator's, so that the program can name both.
 //   R3  Reply: type, sequence and body of the request, results filled in; status is 0 or a positive errno, and then
@@ -62,7 +62,7 @@ struct Gid {
   std::uint8_t reserved[7] = {};
 };
 
-// What a program is told of a NIC when it opens it.
+// The attributes of a NIC that a program gets when it opens it.
 struct DeviceAttributes {
   std::uint64_t node_guid = 0;        // as 8 bytes in memory
   std::array<std::uint8_t, 8> mac{};  // 6 used
@@ -112,7 +112,7 @@ struct CompletionQueue {
   std::uint32_t channel = 0;   // number of a completion channel, 0: none
   std::uint32_t ignore_overrun = 0;
   std::uint16_t moderation_count = 0, moderation_period_us = 0;  // kModifyCq
-  std::uint32_t consumer = 0;  // kResizeCq: index at which polling stands; reply: CQEs in the new ring begin here
+  std::uint32_t consumer = 0;  // kResizeCq: index of the next CQE to poll; reply: CQEs in the new ring begin here
 };
 struct SharedReceiveQueue {
   std::uint32_t srqn = 0;  // reply; request of kModifySrq, kQuerySrq
@@ -193,7 +193,7 @@ enum class EventKind : std::uint32_t {
   kQpSqDrained,
   kSrqLimitReached,  // SRQN
   kSrqError,
-  kDeviceFatal,  // the simulator goes away
+  kDeviceFatal,  // the simulator ends
 };
 struct EventRecord {  // written in one piece
   EventKind kind{};

@@ -4,20 +4,21 @@
 //
 //   offset 0            MappingHeader
 //   kBoardsOffset       four DoorbellBoards: send, receive, consumer, arm
-//   kHeapOffset         rings, laid out by the program; the simulator is told their offsets when queues are created
+//   kHeapOffset         rings, laid out by the program; the requests that create queues carry their offsets
 //
 //   R1  The program fills in magic, version and sizes before it sends the descriptor; a simulator of another version
-//       refuses it and names both.
+//       refuses it, and its message names both versions.
 //   R2  The descriptor is sealed against shrinking and growing (the simulator refuses it otherwise): the simulator
 //       can touch every byte of the mapping, whatever the program does.
 //   R3  A doorbell: store the value in its record, set its bit in `dirty`, then the header's `rung`; when
 //       `simulator_sleeps` is set then, write 1 to the eventfd. The fences are those of ring().
-//   R4  A doorbell record holds the newest value only: what was rung twice before the simulator looked is seen once.
+//   R4  A doorbell record holds the newest value only: of two doorbells between two looks of the simulator it sees the
+//       second.
 //   R5  The simulator takes send doorbells before receive doorbells and puts receive doorbells into effect first: a
 //       receive posted before a send by the same thread is never seen after it.
-//   R6  Nothing in here is trusted by the simulator: a program that scribbles over it hurts only itself.
-//   R7  A program sets `left` when it closes the device, and when it ends by exit() or a return from main. A connection
-//       that ends without it is that of a program that was killed.
+//   R6  The simulator trusts nothing in here: a program that overwrites it at random harms only itself.
+//   R7  A program sets `left` when it closes the device, and when it ends by exit() or a return from main. When a
+//       connection ends and `left` is not set, the program was killed.
 #pragma once
 
 #include <atomic>
@@ -31,12 +32,12 @@ inline constexpr std::uint32_t kVersion = 5;                 // of this header a
 
 inline constexpr std::uint32_t kDoorbells = 16384;  // records of a board: queues of that kind that a program can have
 inline constexpr std::uint32_t kDirtyWords = kDoorbells / 64;
-inline constexpr std::uint64_t kMappingBytes = std::uint64_t{1} << 30;  // sparse: only what is touched is there
+inline constexpr std::uint64_t kMappingBytes = std::uint64_t{1} << 30;  // sparse: only touched pages take memory
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
 struct DoorbellBoard {
-  std::atomic<std::uint64_t> dirty_words[kDirtyWords / 64];  // bit per word of `dirty`
+  std::atomic<std::uint64_t> dirty_words[kDirtyWords / 64];  // one bit per word of `dirty`
   std::atomic<std::uint64_t> dirty[kDirtyWords];             // bit per record
   std::atomic<std::uint64_t> value[kDoorbells];              // producer or consumer index; kArm: | kArmSolicited
 };

@@ -66,8 +66,8 @@ int connect_name(int socket, const Name& name) {
 
 bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
-// Held while a stale socket file is replaced: of two simulators that find it, only one shall. A lock on the folder
-// leaves nothing behind. Anybody may hold it for reasons of his own: after a second it is done without.
+// Held while a stale socket file is replaced, so that only one of two simulators that find it does so. A lock on the
+// folder leaves no file behind. Other programs may lock the folder, too: after a second the lock is not waited for.
 Descriptor lock_folder(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -81,7 +81,7 @@ Descriptor lock_folder(const std::string& path) {
 void Descriptor::reset(int number) {
   if (number_ >= 0) {
     const int kept = errno;
-    ::close(number_);  // never again after EINTR: Linux has freed the number
+    ::close(number_);  // not repeated after EINTR: Linux has freed the number
     errno = kept;
   }
   number_ = number;
@@ -91,7 +91,7 @@ Descriptor connect_to(const std::string& address, std::string& error) {
   Name name;
   if (!parse(address, name, error)) return {};
   Descriptor socket = seqpacket();
-  const timeval limit{kConnectSeconds, 0};  // of a full backlog: the listener is stopped
+  const timeval limit{kConnectSeconds, 0};  // for a full backlog, as of a stopped listener
   const timeval none{};
   int result = socket ? 0 : errno;
   if (result == 0) {
@@ -125,7 +125,8 @@ bool Listener::open(const std::string& address, std::string& error) {
   return false;
 }
 
-// R2. The folder is locked until it listens: between bind() and listen() it would be taken for one whose owner is gone.
+// R2. The folder stays locked until the socket listens: between bind() and listen() another simulator would take the
+// file for a stale one.
 bool Listener::listen_at_file(const std::string& path, std::string& error) {
   const std::string cannot = "cannot listen at '" + path + "': ";
   Name name;
@@ -137,7 +138,7 @@ bool Listener::listen_at_file(const std::string& path, std::string& error) {
       error = cannot + "there is a file of that name that is no socket";
       return false;
     }
-    // Non-blocking: a full backlog (EAGAIN) is a sign of life, too.
+    // Non-blocking: a full backlog (EAGAIN) shows, too, that the owner lives.
     const Descriptor probe = seqpacket(SOCK_NONBLOCK);
     const int answer = probe ? connect_name(probe.get(), name) : errno;
     if (answer != ECONNREFUSED) {

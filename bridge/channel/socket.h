@@ -2,13 +2,13 @@
 // The socket of the channel, for both sides: one Message a packet of a SOCK_SEQPACKET socket, with up to
 // kMaxDescriptors descriptors.
 //
-//   R1  An address is a path, or @name in the abstract name space (no file; Linux forgets it with its owner).
+//   R1  An address is a path, or @name in the abstract name space (no file; the kernel removes it with its owner).
 //   R2  A socket file has mode 0600 whatever the umask is, and never more, not even for a moment. One whose owner is
 //       gone is replaced; one whose owner lives, or a file that is no socket, is refused. Its owner removes it.
 //   R3  Every descriptor that comes out of here is close-on-exec.
 //   R4  A packet of the wrong size, or with more descriptors than fit, is EBADMSG, and its descriptors are closed.
-//   R5  No call raises SIGPIPE or throws; results are 0 or a positive errno. EPIPE: the other side is gone. EAGAIN: not
-//       without waiting. EINTR is never seen.
+//   R5  No call raises SIGPIPE or throws; results are 0 or a positive errno. EPIPE: the other side is gone. EAGAIN: the
+//       call would have to wait. EINTR is never returned.
 #pragma once
 
 #include <sys/stat.h>
@@ -49,8 +49,8 @@ class Descriptor {
 
 enum class Waiting { kNo, kYes };
 
-// To a simulator that listens there. On failure the result is empty and `error` says why in one sentence that names the
-// address; a listener that does not accept within ten seconds is a failure, too.
+// Connects to the simulator that listens there. On failure the result is empty and `error` says why in one sentence
+// that names the address; a listener that does not accept within ten seconds is a failure, too.
 Descriptor connect_to(const std::string& address, std::string& error);
 
 // A socket that listens, and its file.
@@ -61,7 +61,7 @@ class Listener {
   ~Listener() { close(); }
   // On failure `error` says why (R2), and nothing listens.
   bool open(const std::string& address, std::string& error);
-  // A connection, non-blocking, that somebody asked for; empty when there is none. errno is accept4's.
+  // The next pending connection, non-blocking; empty when there is none. errno is accept4's.
   Descriptor accept();
   void close();
   int get() const { return socket_.get(); }
@@ -70,10 +70,10 @@ class Listener {
   bool listen_at_file(const std::string& path, std::string& error);
   Descriptor socket_;
   std::string path_;       // empty: no file
-  struct stat file_ = {};  // of the socket file: another's is not removed
+  struct stat file_ = {};  // of the socket file: a file of another owner is not removed
 };
 
-// As of the moment when the other side connected or listened; kept by the kernel, so it cannot be forged.
+// Credentials of the other side when it connected or listened; kept by the kernel, so they cannot be forged.
 struct Peer {
   pid_t pid = 0;  // 0: a process of another PID name space
   uid_t uid = 0;
@@ -81,7 +81,7 @@ struct Peer {
 };
 bool peer_of(int socket, Peer& peer);
 
-// `message` and copies of `descriptors` (at most kMaxDescriptors).
+// Sends `message` and copies of `descriptors` (at most kMaxDescriptors).
 int send_message(int socket, const Message& message, std::span<const int> descriptors, Waiting waiting);
 
 struct Received {
@@ -89,7 +89,7 @@ struct Received {
   std::array<Descriptor, kMaxDescriptors> descriptors;
   std::size_t descriptor_count = 0;
 };
-// The next message. Descriptors that `received` still owned are closed.
+// Receives the next message. Descriptors that `received` still owned are closed.
 int receive_message(int socket, Received& received, Waiting waiting);
 
 }  // namespace rxnic::channel

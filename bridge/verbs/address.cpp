@@ -61,7 +61,7 @@ int resolve(Context& context, const ibv_ah_attr& attributes, AddressVector& path
   p.source_gid_index = grh.sgid_index;
   p.traffic_class = grh.traffic_class;
   p.flow_label = grh.flow_label & 0xfffff;
-  p.hop_limit = grh.hop_limit != 0 ? grh.hop_limit : kDefaultHopLimit;  // 0 would end at the first switch
+  p.hop_limit = grh.hop_limit != 0 ? grh.hop_limit : kDefaultHopLimit;  // 0 would end at the first router
   p.service_level = attributes.sl;
   if (const int status = call(context, message); status != 0) return status;
   path = p;
@@ -129,7 +129,7 @@ int init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* wc, ibv_grh
   if (route.type == channel::GidType::kNone) return EPROTONOSUPPORT;
   const auto& gids = context_of(context).attributes.gids;
   std::uint32_t index = 0;
-  // A multicast datagram was sent to a group: it is answered from the first GID of its type.
+  // The destination of a multicast datagram is a group: the reply's source is the port's first GID of that type.
   const bool group = is_group(route.destination);
   while (index < channel::kGids &&
          (gids[index].type != route.type ||

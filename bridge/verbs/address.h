@@ -2,9 +2,9 @@
 // Where a packet goes and came from: address handles, paths of connected QPs, and the GRH area of a UD receive.
 //
 //   R1  RoCE: a path is global (has a GRH), starts at an entry of the GID table and leaves by port 1.
-//   R2  The destination's MAC is asked of the simulator, as a kernel asks its neighbour tables.
+//   R2  The simulator is asked for the destination's MAC, as a kernel looks it up in its neighbour tables.
 //   R3  GRH area: an IPv6 header or a GRH in all 40 bytes, or an IPv4 header in the last 20. It is an IPv4 header when
-//       its checksum says so, and else what the first nibble says.
+//       its checksum is right; otherwise the version in the first nibble decides.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -20,10 +20,10 @@ struct Context;
 
 // R1, R2. 0 or a positive errno.
 int resolve(Context& context, const ibv_ah_attr& attributes, AddressVector& path);
-// What ibv_query_qp tells of a path.
+// A path as ibv_query_qp returns it.
 ibv_ah_attr attributes_of(const AddressVector& path, std::uint32_t port);
 
-// R3. From whom and to whom, as GIDs (::ffff:a.b.c.d for IPv4).
+// R3. Source and destination, as GIDs (::ffff:a.b.c.d for IPv4).
 struct Route {
   std::uint8_t source[16];
   std::uint8_t destination[16];

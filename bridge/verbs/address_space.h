@@ -6,8 +6,8 @@
 
 namespace rxnic::verbs {
 
-// Every byte of the range is mapped, readable, and writable if `write`. A range of no bytes is. True also where
-// /proc/self/maps cannot be read: the simulator finds out when it reaches for the memory.
+// Every byte of the range is mapped, readable, and writable if `write`. True for an empty range, and where
+// /proc/self/maps cannot be read: then the simulator finds out when it accesses the memory.
 bool is_mapped(std::uint64_t begin, std::uint64_t bytes, bool write);
 
 }  // namespace rxnic::verbs

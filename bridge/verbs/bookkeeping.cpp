@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the data path keeps of an object, at its creation and when its QP is moved to RESET.
+// What the data path records about an object: set up at its creation, cleared when its QP is moved to RESET.
 #include <mutex>
 #include <new>
 
@@ -12,7 +12,7 @@ bool allocate_bookkeeping(Srq& srq) {
   srq.busy.reset(new (std::nothrow) std::uint8_t[srq.slots]());
   srq.next.reset(new (std::nothrow) std::uint16_t[srq.slots]());
   if (srq.wr_ids == nullptr || srq.busy == nullptr || srq.next == nullptr) return false;
-  if (!srq.linked_list) {  // not cleared: without need no page of it is touched
+  if (!srq.linked_list) {  // not cleared: pages that are never needed are never touched
     srq.waiting.reset(new (std::nothrow) std::uint8_t[std::size_t{srq.slots} * srq.stride]);
     srq.waiting_wr_ids.reset(new (std::nothrow) std::uint64_t[srq.slots]);
     if (srq.waiting == nullptr || srq.waiting_wr_ids == nullptr) return false;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Symbols of version IBVERBS_1.0 whose structs a program of 2006 lays out in another way than those of today: ENOSYS.
-// They are here so that whatever asks for that version loads, and fails in an orderly manner.
+// Symbols of version IBVERBS_1.0, whose structs had another layout in 2006 than they have today: ENOSYS. They are here
+// so that a program that asks for that version loads, and fails in an orderly manner.
 #include <infiniband/verbs.h>
 
 #include <cerrno>
 
 #include "bridge/verbs/export.h"
 
-// `name`, in this file only, is ibv_<name>@IBVERBS_1.0: not what the linker takes by default.
+// rxnic_old_<name> is exported as ibv_<name>@IBVERBS_1.0, a version that the linker does not take by default.
 #define RXNIC_OLD(name) __asm__(".symver rxnic_old_" #name ",ibv_" #name "@IBVERBS_1.0")
 
 #define RXNIC_OLD_POINTER(name)               \

@@ -20,7 +20,7 @@ namespace rxnic::verbs {
 
 namespace {
 
-// A program that tries again shall not fill the terminal: the same thing is said once.
+// A message that repeats the one before is not printed: a program that tries again must not fill the terminal.
 void complain(const char* text) {
   static Lock lock;
   static char said[256];
@@ -33,7 +33,7 @@ void complain(const char* text) {
 int refused_version(std::uint32_t theirs) {  // R4
   char text[160];
   std::snprintf(text, sizeof text,
-                "this libibverbs speaks version %u of the channel, the simulator version %u: use those of one build",
+                "this libibverbs speaks version %u of the channel, the simulator version %u: use both from one build",
                 channel::kVersion, theirs);
   complain(text);
   return EPROTO;
@@ -72,7 +72,7 @@ int Connection::open(std::uint32_t nic, Context& context) {
   channel::Descriptor events, events_write, own_memory;
   if (!wake_) return errno;
   if (const int status = make_event_pipe(events, events_write); status != 0) return status;
-  // By these the simulator reaches registered memory: process_vm_readv where Yama allows it, else the descriptor.
+  // For the simulator's access to registered memory: by process_vm_readv where Yama allows it, else by the descriptor.
   prctl(PR_SET_PTRACER, hello_.simulator_pid, 0, 0, 0);
   own_memory.reset(::open("/proc/self/mem", O_RDWR | O_CLOEXEC));
   if (!own_memory) own_memory.reset(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -109,7 +109,7 @@ int Connection::exchange(channel::Message& message, std::span<const int> descrip
 int Connection::call(channel::Message& message, std::span<const int> descriptors) {
   const std::lock_guard guard(lock_);
   const int status = context_->dead.load(std::memory_order_acquire) ? EIO : exchange(message, descriptors);
-  // A reply is a positive errno; EIO is never one of a request's own.
+  // The status of a reply is a positive errno, but never EIO: EIO means that the simulator is gone.
   if (status == EIO) simulator_gone(*context_);
   return status;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program's end of the socket: requests and their replies, one at a time.
 //
-//   R1  One Connection and one Mapping for each opened device. Listing devices takes a connection of its own, for a
-//       moment.
-//   R2  call() sends a request and waits for its reply. Any number of threads; one request is on the way at a time.
-//   R3  EIO: the simulator is gone (call(): simulator_gone is called), or this is a forked child. Nothing comes after
-//       it.
+//   R1  One Connection and one Mapping for each opened device. Listing devices takes a short connection of
+//       its own.
+//   R2  call() sends a request and waits for its reply. Any thread may call it; one request is in flight at a time.
+//   R3  EIO: the simulator is gone (call(): simulator_gone is called), or this is a forked child. Every later call
+//       fails in the same way.
 //   R4  Another version of the channel is refused; the message names both.
 #pragma once
 
@@ -22,12 +22,11 @@ struct Context;
 
 class Connection {
  public:
-  // To the simulator that RXNIC_SOCKET names; kHello is done. 0, ENODEV (the variable is not set) or another positive
-  // errno; what went wrong is said on stderr, once.
+  // Connects to the simulator that RXNIC_SOCKET names and exchanges kHello. 0, ENODEV (the variable is not set) or
+  // another positive errno; the reason is printed on stderr, once.
   int connect();
   const channel::Hello& hello() const { return hello_; }
-  // kOpen of a NIC: makes the mapping and the pipe of events; `context` gets what it has to know. 0 or a positive
-  // errno.
+  // kOpen of a NIC: makes the mapping and the pipe of events, and fills in `context`. 0 or a positive errno.
   int open(std::uint32_t nic, Context& context);
 
   // R2. `message` becomes the reply; its status is returned.
@@ -54,7 +53,7 @@ inline channel::Message request(channel::Request type) {
   return message;
 }
 int call(Context& context, channel::Message& message, std::span<const int> descriptors = {});
-// kFree... of an object. A simulator that is gone has freed it already: 0.
+// kFree... of an object. 0 also when the simulator is gone: the object went with it.
 int free_object(Context& context, channel::Request type, std::uint32_t number);
 
 // The write end goes to the simulator; the program keeps the read end. 0 or a positive errno.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control path: one function for each operation, in the file that is named. The data path's are in data_path.h.
+// The control path: one function for each operation, in the file named above it. Those of the data path are in
+// data_path.h.
 //
 //   R1  As the manual page of ibv_<name>: 0 or a positive errno, or a pointer and errno, unless it says otherwise.
 //   R2  Structs whose size the caller gives (query_device_ex, query_port, query_gid_ex) are filled up to that size.
-//   R3  The simulator is gone: EIO. What frees an object succeeds.
+//   R3  When the simulator is gone: EIO. Functions that free an object succeed all the same.
 #pragma once
 
 #include <infiniband/verbs.h>

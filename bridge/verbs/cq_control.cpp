@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion queues and completion channels: creation, change and end. Polling and events are in the data path.
+// Completion queues and completion channels: creation, modification and destruction. Polling and events are in the data
+// path.
 #include <unistd.h>
 
 #include <cerrno>
@@ -30,7 +31,7 @@ int validate(const ibv_context* context, const channel::DeviceAttributes& device
   return flags && (a.flags & ~kAttributeFlags) != 0 ? EOPNOTSUPP : 0;
 }
 
-// The device's part. `cq` has its public part already.
+// Has the device create the CQ. The public part of `cq` is filled in already.
 int create(Context& context, Cq& cq, const ibv_cq_init_attr_ex& a) {
   Mapping& mapping = context.connection->mapping();
   QueueMemory memory(mapping, channel::Board::kConsumer);
@@ -126,7 +127,7 @@ ibv_cq* create_cq(ibv_context* context, int cqes, void* cq_context, ibv_comp_cha
   a.cqe = cqes < 0 ? 0 : static_cast<std::uint32_t>(cqes);
   a.cq_context = cq_context;
   a.channel = channel;
-  a.comp_vector = static_cast<std::uint32_t>(vector);  // a negative one is too large
+  a.comp_vector = static_cast<std::uint32_t>(vector);  // a negative number becomes one that is too large
   Cq* cq = create(context, a, false);
   return cq == nullptr ? nullptr : reinterpret_cast<ibv_cq*>(&cq->cq);
 }

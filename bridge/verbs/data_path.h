@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data path: what a program calls for each message. No system call, unless the simulator sleeps or the program has
-// nothing to do but to wait. The control path (objects' creation, change and end) calls the second half.
+// The data path: what a program calls for each message. No system call, unless the simulator has to be woken or the
+// program only waits. The control path (creation, modification and destruction of objects) calls the second half.
 //
 //   R1  post: rules of ibv_post_send and ibv_post_srq_recv: in list order, stops at the first failure, *bad_wr is the
 //       WR that failed, the earlier ones stay posted; one doorbell a call.
 //   R2  poll_cq that finds nothing repeatedly waits on the mapping's `completions`, never longer than about 1 ms, so
-//       that the simulator gets a CPU; a CQE of a QP that is no more is skipped (its SRQ slot is freed).
+//       that the simulator gets a CPU; a CQE of a QP that no longer exists is skipped (its SRQ slot is freed).
 //   R3  A simulator that died (Context::dead; found by wait.h R4, by EOF of an event pipe, or by a control call): every
 //       posted WR of a polled CQ completes with IBV_WC_WR_FLUSH_ERR, the first of a QP with IBV_WC_FATAL_ERR;
 //       IBV_EVENT_DEVICE_FATAL comes once; channels give an event for each CQ that was armed.
@@ -48,7 +48,7 @@ void finish_resize(Cq& cq, std::uint8_t* ring, std::uint32_t slots, std::uint32_
 // Model time in ticks of hca_core_clock: completion timestamps and ibv_query_rt_values_ex.
 std::uint64_t clock_ticks(const channel::DeviceAttributes& attributes, std::uint64_t model_time_ps);
 
-// Control path, for the data path (connection.cpp): the simulator is gone; once a context; prints one line on stderr.
+// Control path, for the data path (connection.cpp): the simulator is gone; once per context; prints one line on stderr.
 void simulator_gone(Context& context);
 
 }  // namespace rxnic::verbs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulator's NICs as verbs devices: rxnic0, rxnic1... Their number and GUIDs are asked for with each listing; a
-// Device, once named, stays where it is: pointers to it are good for ever.
+// The simulator's NICs as verbs devices: rxnic0, rxnic1... Each listing asks for their number and GUIDs; a Device, once
+// listed, is never moved or freed: pointers to it stay valid.
 #include <arpa/inet.h>
 #include <endian.h>
 #include <unistd.h>
@@ -39,12 +39,12 @@ void name_device(Device& device, std::uint32_t nic, std::uint64_t guid) {
   d.transport_type = IBV_TRANSPORT_IB;
   std::snprintf(d.name, sizeof d.name, "rxnic%u", nic);
   std::snprintf(d.dev_name, sizeof d.dev_name, "rxnic%u", nic);
-  // Programs look for files there and take their absence well.
+  // Programs look for files there, and work without them.
   std::snprintf(d.dev_path, sizeof d.dev_path, "/sys/class/infiniband_verbs/rxnic%u", nic);
   std::snprintf(d.ibdev_path, sizeof d.ibdev_path, "/sys/class/infiniband/rxnic%u", nic);
 }
 
-// RXNIC_NIC: the only NIC that the program shall see. False: not set.
+// RXNIC_NIC: the only NIC that the program is shown. False: not set.
 bool only_nic(std::uint32_t& nic) {
   const char* text = std::getenv(channel::kNicVariable);
   if (text == nullptr || *text == '\0') return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion channels and asynchronous events. Both are pipes of EventRecords, whose write ends only the simulator has:
-// they can be polled, honour O_NONBLOCK, and end when the simulator does.
+// they can be polled, honour O_NONBLOCK, and reach their end of file when the simulator ends.
 #include <unistd.h>
 
 #include <cerrno>
@@ -34,7 +34,7 @@ bool tell(Cq& cq, ibv_cq** to, void** cq_context) {
   return true;
 }
 
-// An armed CQ of a channel whose simulator is gone: its completions are there to be polled. False: none.
+// Reports an armed CQ of a channel whose simulator is gone: its flushed completions can be polled. False: none.
 bool tell_armed(Context& context, const ibv_comp_channel* channel, ibv_cq** to, void** cq_context) {
   const std::lock_guard objects(context.objects);
   bool found = false;

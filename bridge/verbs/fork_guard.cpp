@@ -12,7 +12,7 @@ namespace rxnic::verbs {
 
 namespace {
 
-// All contexts of the process; pthread_atfork leaves no other way than one list a process.
+// All contexts of the process. One list per process, for the handlers of pthread_atfork get no argument.
 Lock list_lock;
 Context* first = nullptr;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the shared mapping is in use: pages of its heap, and records of its doorbell boards.
+// Which parts of the shared mapping are in use: pages of its heap, and records of its doorbell boards.
 //
 //   R1  A ring is a run of whole pages: two queues never share one, and a freed ring's memory can be given back.
-//   R2  First fit, lowest address first; a freed run joins its neighbours.
-//   R3  A doorbell record is the lowest free one: the words of the boards that a simulator looks at stay few.
+//   R2  First fit, lowest address first; a freed run is merged with its free neighbours.
+//   R3  The lowest free doorbell record is taken, so that the simulator has few words of the boards to scan.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace rxnic::verbs {
 inline constexpr std::uint64_t kPageBytes = 4096;
 constexpr std::uint64_t whole_pages(std::uint64_t bytes) { return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes; }
 
-// Not thread-safe: Connection's lock.
+// Not thread-safe: the caller holds Connection's lock.
 class PageHeap {
  public:
   // `begin`, `end`: multiples of a page.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the kernel's structs and the verbs' ones, for librdmacm; and the two functions that read files of sysfs.
+// Conversions between the kernel's structs and those of verbs, for librdmacm; and the two functions that read files of
+// sysfs.
 #include <fcntl.h>
 #include <infiniband/sa.h>
 #include <infiniband/verbs.h>

@@ -14,7 +14,7 @@ class Lock {
   ~Lock() { pthread_mutex_destroy(&mutex_); }
   void lock() { pthread_mutex_lock(&mutex_); }
   void unlock() { pthread_mutex_unlock(&mutex_); }
-  // In the child of a fork: whoever held it does not exist there.
+  // In a forked child: a thread that held it does not exist there.
   void reset() { mutex_ = PTHREAD_MUTEX_INITIALIZER; }
 
  private:

@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned kRights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
                              IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_HUGETLB;
 
-// 0 or a positive errno. Flags of the optional range are dropped: what they ask for may be left out.
+// 0 or a positive errno. Flags of the optional range are dropped: a device may ignore them.
 int check_access(unsigned& access) {
   access &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
   if ((access & IBV_ACCESS_ON_DEMAND) != 0) return EOPNOTSUPP;

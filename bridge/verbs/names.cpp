@@ -17,7 +17,7 @@ const char* name_of(const char* const (&names)[kCount], int value) {
 struct Rate {
   ibv_rate code;
   int multiple;  // of 2.5 Gb/s; -1: none
-  int mbps;      // with the line code's gain, as the link carries it
+  int mbps;      // signalling rate of the link
 };
 constexpr Rate kRates[] = {
     {IBV_RATE_2_5_GBPS, 1, 2'500},     {IBV_RATE_5_GBPS, 2, 5'000},          {IBV_RATE_10_GBPS, 4, 10'000},

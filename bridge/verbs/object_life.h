@@ -12,7 +12,7 @@
 
 namespace rxnic::verbs {
 
-// Ring and doorbell record of a queue that is being created. What was not kept goes back.
+// Ring and doorbell record of a queue that is being created. They are freed unless keep() was called.
 class QueueMemory {
  public:
   QueueMemory(Mapping& mapping, channel::Board board) : mapping_(mapping), board_(board) {}
@@ -41,7 +41,8 @@ class QueueMemory {
   bool has_record_ = false;
 };
 
-// Its mutex, cond and counts of completed events are what programs know; `reported` does not grow any more.
+// Waits until the program has acknowledged every event of the object. `completed` is the public count, guarded by the
+// object's mutex; `reported` does not grow any more.
 template <class Public>
 void wait_for_acks(Public& object, const std::uint32_t& completed, std::uint32_t reported) {
   pthread_mutex_lock(&object.mutex);

@@ -8,7 +8,7 @@
 //   R3  An object is in its table from the device's reply to its creation until just before its destruction. A QP is
 //       erased holding Context::objects and the locks of its CQs: a poll never sees half a QP.
 //   R4  Layouts begin as the ones that rdma-core's providers have (verbs_device, verbs_mr, verbs_qp...): vendors'
-//       libraries (mlx5dv, efadv) look just behind the public part to ask "is it mine?", and find "no".
+//       libraries (mlx5dv, efadv) look for their own mark just behind the public part, and do not find it.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -69,7 +69,7 @@ struct Cq {
   std::uint32_t cqe_bytes = 64;
   std::uint32_t consumer = 0;               // [D] lock: free-running index of the next CQE
   Cqe title;                                // [D] lock: of the compressed block that is being polled
-  std::uint32_t minis_left = 0;             // [D] lock: completions of that block that are still to come
+  std::uint32_t minis_left = 0;             // [D] lock: completions of that block that are not polled yet
   std::uint32_t next_mini = 0;              // [D] lock: in the slot at `consumer`
   std::uint32_t told = 0;                   // [D] lock: the consumer index that the device knows
   Completion current;                       // [D] lock: between start_poll and end_poll

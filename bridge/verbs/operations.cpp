@@ -10,7 +10,7 @@ namespace rxnic::verbs {
 
 namespace {
 
-// What is not there. Takes the type of whatever it is assigned to.
+// Stands for every operation that is not supported: converts to the type of the entry that it is assigned to.
 template <class Result, class... Arguments>
 Result unsupported(Arguments...) {
   if constexpr (std::is_pointer_v<Result>) {
@@ -96,7 +96,7 @@ void fill(verbs_context& context) {
   context.create_srq_ex = kOperations.create_srq_ex;
   context.get_srq_num = kOperations.get_srq_num;
   context.create_qp_ex = kOperations.create_qp_ex;
-  // Null means EOPNOTSUPP to callers, but these are called unchecked.
+  // Callers take a null pointer as EOPNOTSUPP, but they call these three without checking.
   context.close_xrcd = unsupported;
   context.context.ops.bind_mw = unsupported;
   context.context.ops.dealloc_mw = unsupported;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What this library can do: one table, which the public shell (shell.cpp) and the function pointers of verbs_context
-// are filled from. What is not there yet is EOPNOTSUPP.
+// What this library can do: one table. The public functions (shell.cpp) and the function pointers of verbs_context call
+// its entries. What is not supported returns EOPNOTSUPP.
 #pragma once
 
 #include "bridge/verbs/control_path.h"

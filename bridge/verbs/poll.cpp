@@ -19,7 +19,7 @@ namespace rxnic::verbs {
 
 namespace {
 
-constexpr std::uint32_t kNoQp = 0xffffffff;  // qp_number of a CQE that is not to be told any more
+constexpr std::uint32_t kNoQp = 0xffffffff;  // qp_number of a CQE that is to be skipped
 
 static_assert(offsetof(Cqe, owner) == sizeof(Cqe) - 1 && offsetof(MiniCqeSlot, owner) == sizeof(MiniCqeSlot) - 1);
 static_assert(offsetof(Cqe, format) == offsetof(MiniCqeSlot, format));
@@ -72,7 +72,7 @@ ibv_wc_opcode receive_opcode(CqeOpcode opcode) {
   return row == nullptr ? IBV_WC_RECV : static_cast<ibv_wc_opcode>(row->wc);
 }
 
-// Completes the WQE that `out.cqe` names (R2). False: nobody's.
+// Completes the WQE that `out.cqe` names (R2). False: its QP is not known.
 bool complete(Context& context, Completion& out) {
   const Cqe& cqe = out.cqe;
   Qp* qp = context.qps.find(cqe.qp_number);
@@ -169,9 +169,9 @@ int poll_cq(ibv_cq* cq, int entries, ibv_wc* wc) {
   return context.dead.load(std::memory_order_acquire) ? poll_flushed(context, q, entries, wc) : 0;
 }
 
-// Completions that are there but not polled have an event at once, as with hardware: ib_send_bw -e polls 16 and waits
-// for the event of the rest. But the one whose event has just been taken is not told of twice: ib_send_lat -e takes an
-// event, arms, polls once, and takes what it got for a completion.
+// Arming a CQ that holds completions raises an event at once, as with hardware: ib_send_bw -e polls 16 and waits for
+// the event of the rest. But the completion whose event has just been taken raises no second one: ib_send_lat -e takes
+// an event, arms, polls once, and does not check that the poll returned a completion.
 int req_notify_cq(ibv_cq* cq, int solicited_only) {
   Cq& q = cq_of(cq);
   Context& context = context_of(cq->context);
@@ -191,7 +191,7 @@ void forget_completions(Cq& cq, std::uint32_t qpn, Srq* srq) {
       complete_receive(*srq, wqe_index);
     }
   };
-  // As next_cqe(), but the CQEs stay where they are, marked as nobody's.
+  // As next_cqe(), but the CQEs stay where they are, marked to be skipped (kNoQp).
   Cqe title = cq.title;
   std::uint32_t minis_left = cq.minis_left;
   std::uint32_t mini = cq.next_mini;
@@ -221,7 +221,7 @@ void forget_completions(Cq& cq, std::uint32_t qpn, Srq* srq) {
 }
 
 void begin_resize(Context& context, Cq& cq) {
-  // A doorbell of the old numbering that is still on its way would tell of the new ring.
+  // A doorbell with an index of the old ring that is not taken yet would be applied to the new ring.
   channel::board(context.mapping, channel::Board::kConsumer).value[cq.doorbell].store(0, std::memory_order_release);
 }
 

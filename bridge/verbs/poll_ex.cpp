@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ibv_cq_ex: start_poll holds the CQ's lock up to end_poll; what is read in between is of the completion that
+// ibv_cq_ex: start_poll holds the CQ's lock up to end_poll; the readers in between return fields of the completion that
 // start_poll or next_poll took last.
 #include <cerrno>
 
@@ -94,7 +94,7 @@ int set_up_cq_ex(Cq& cq) {
   ex.start_poll = start_poll;
   ex.next_poll = next_poll;
   ex.end_poll = end_poll;
-  // A reader that wc_flags did not ask for costs nothing and never crashes a program that calls it all the same.
+  // All readers are set, also those that wc_flags did not ask for: a program that calls one of them does not crash.
   ex.read_opcode = read_opcode;
   ex.read_vendor_err = read_vendor_err;
   ex.read_byte_len = read_byte_len;

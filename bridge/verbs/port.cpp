@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a NIC and its port are: fixed when the device is opened, so none of this asks the simulator, but for the clock.
+// Attributes of a NIC and its port: fixed when the device is opened, so only the clock is read from the simulator.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -20,7 +20,7 @@ constexpr std::uint32_t kVendorId = 0x027278;  // the first half of a NIC's MAC,
 // IB_UVERBS_DEVICE_ATOMIC_WRITE of Linux 6.2: verbs.h of rdma-core 44 does not name it.
 constexpr std::uint64_t kDeviceAtomicWrite = std::uint64_t{1} << 40;
 
-// control_path.h R2: `whole` into a struct of the caller's, of another release perhaps.
+// control_path.h R2: copies `whole` into the caller's struct, which may be that of another release.
 template <class T>
 void copy_out(const T& whole, void* to, std::size_t bytes) {
   std::memset(to, 0, bytes);
@@ -176,7 +176,7 @@ int query_rt_values(ibv_context* context, ibv_values_ex* values) {
   channel::Message message = request(channel::Request::kReadClock);
   Context& c = context_of(context);
   if (const int status = call(c, message); status != 0) return status;
-  // All of it in tv_nsec: what other providers do, and right for whoever adds the seconds.
+  // All of it in tv_nsec, as other providers do; a caller that adds the seconds gets the same time.
   values->raw_clock.tv_sec = 0;
   values->raw_clock.tv_nsec = static_cast<long>(clock_ticks(c.attributes, message.body.clock.model_time_ps));
   return 0;

@@ -11,7 +11,7 @@ struct PortSpeed {
   std::uint8_t speed = 1;  // active_speed
 };
 
-// The pair with just this rate, fewest lanes of four, one and two; else the fastest below it.
+// The fastest pair whose rate is at most `mbps`; of pairs with equal rates the first in kWidths.
 constexpr PortSpeed port_speed(std::uint32_t mbps) {
   struct Rate {
     std::uint32_t lane_mbps;  // as verbs programs count it

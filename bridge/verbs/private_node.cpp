@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The node IBVERBS_PRIVATE_34: what providers (libmlx5.so.1, libefa.so.1), which programs load beside this library,
-// bind to. There is no kernel behind it, and no provider's device: EOPNOTSUPP. Only ibv_query_gid_type is ever called.
+// The version node IBVERBS_PRIVATE_34: symbols that providers (libmlx5.so.1, libefa.so.1) need, which programs load
+// beside this library. There is no kernel driver and no device of theirs: EOPNOTSUPP. Only ibv_query_gid_type is ever
+// called.
 //
-// The functions' arguments do not matter, so they are not declared: the caller passes them and nobody looks.
+// The functions ignore the arguments that their callers pass, so they declare none.
 #include <infiniband/verbs.h>
 
 #include <cerrno>

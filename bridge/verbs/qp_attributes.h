@@ -8,7 +8,7 @@
 
 namespace rxnic::verbs {
 
-// Everything that `mask` selects, but for the path, which has to be resolved (address.h).
+// Everything that `mask` selects except the path, which has to be resolved (address.h).
 channel::QpAttributes to_channel(const ibv_qp_attr& attributes, int mask);
 ibv_qp_attr from_channel(const channel::QpAttributes& attributes);
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs: creation, change and end. Posting is in the data path.
+// Queue pairs: creation, modification and destruction. Posting is in the data path.
 //
-//   R1  The capabilities come back as what there is, never less than what was asked for; more than the device has is
+//   R1  The capabilities are returned as allocated, never less than what was asked for; more than the device has is
 //       refused.
 //   R2  Which transition needs which attributes is the device's decision (bridge/device); here an attribute that the
 //       library does not know is refused, and a path is resolved.
-//   R3  RESET empties the queues: the doorbell records are 0 before the device is asked, its CQEs are removed after it
-//       has answered.
+//   R3  RESET empties the queues: the doorbell records are cleared before the request to the device, the QP's CQEs are
+//       removed after its reply.
 #include <algorithm>
 #include <cerrno>
 #include <mutex>
@@ -61,17 +61,17 @@ int validate(ibv_context* context, const ibv_qp_init_attr_ex& a) {
   if (a.send_cq == nullptr || a.recv_cq == nullptr) return EINVAL;
   if (a.send_cq->context != context || a.recv_cq->context != context) return EINVAL;
   if (a.srq != nullptr && a.srq->context != context) return EINVAL;
-  const bool receives = a.srq == nullptr;  // with an SRQ the receive side's numbers are not looked at
+  const bool receives = a.srq == nullptr;  // with an SRQ the capabilities of the receive side are ignored
   if (a.cap.max_send_wr > device.max_qp_wrs || (receives && a.cap.max_recv_wr > device.max_qp_wrs)) return EINVAL;
   if (a.cap.max_send_sge > device.max_sge || (receives && a.cap.max_recv_sge > device.max_sge)) return EINVAL;
   return a.cap.max_inline_data > device.max_inline ? EINVAL : 0;
 }
 
-// Programs count on the room that hardware has by rounding up: `ib_send_lat -e` asks for one WR and posts the next
-// when the event of the one before has come, polled or not.
+// Programs rely on the slots that hardware adds by rounding up: `ib_send_lat -e` asks for one WR and posts the next
+// when the event of the previous one has come, whether it was polled or not.
 constexpr std::uint32_t kMinSendSlots = 16;
 
-// R1. work_queue.h and send_work_queue.h tell the strides.
+// R1. The strides are defined in work_queue.h and send_work_queue.h.
 void shape(Qp& qp, const ibv_qp_cap& asked, bool receives, std::uint32_t most_inline) {
   SendQueue& s = qp.send;
   s.max_sge = std::max(asked.max_send_sge, 1u);
@@ -113,7 +113,7 @@ channel::Message creation(const Qp& qp, const QueueMemory& send, const QueueMemo
   return message;
 }
 
-// The device's part; the public part and the shape are there.
+// Has the device create the QP. The public part and the shape of `qp` are filled in already.
 int create(Context& context, Qp& qp) {
   Mapping& mapping = context.connection->mapping();
   QueueMemory send(mapping, channel::Board::kSend), receive(mapping, channel::Board::kReceive);
@@ -191,7 +191,7 @@ void forget_all_completions(const ibv_qp& qp) {
 }  // namespace
 
 ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
-  // The struct may be a prefix of the extended one, or not: only the prefix is looked at.
+  // The caller's struct may be the extended one or only its prefix: only the prefix is read.
   ibv_qp_init_attr_ex a{};
   a.qp_context = attributes->qp_context;
   a.send_cq = attributes->send_cq;

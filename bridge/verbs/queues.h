@@ -13,7 +13,7 @@
 
 namespace rxnic::verbs {
 
-// What the program is told of one CQE.
+// One completion, as a program reads it.
 struct Completion {
   Cqe cqe;
   std::uint64_t wr_id = 0;
@@ -30,7 +30,7 @@ struct ReceiveQueue {  // of a QP without an SRQ: cyclic
   std::atomic<std::uint32_t> consumer{0};   // [D] the QP's receive CQ's lock: WQEs whose completion was polled
 };
 
-struct SentWr {  // what a completion has to tell about its WR
+struct SentWr {  // what a completion reports about its WR
   std::uint64_t wr_id = 0;
   ibv_wc_opcode opcode = IBV_WC_SEND;
 };

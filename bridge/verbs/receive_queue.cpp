@@ -40,7 +40,7 @@ int write_wr(ReceiveQueue& queue, std::uint32_t index, const ibv_recv_wr& wr) {
   return 0;
 }
 
-// `slot` is in the ring: the device may have it.
+// The WQE in `slot` of the ring is complete: hands it to the device with the next doorbell.
 void take_slot(Srq& srq, std::uint32_t slot, std::uint64_t wr_id) {
   srq.wr_ids[slot] = wr_id;
   srq.busy[slot] = 1;
@@ -83,7 +83,7 @@ int write_wr(Srq& srq, const ibv_recv_wr& wr) {
   return 0;
 }
 
-// Moves what waits into the ring (R5).
+// Moves waiting WRs into the ring as far as its slots are free (R5).
 void move_in(Srq& srq) {
   const std::uint32_t first = srq.producer;
   while (srq.producer != srq.accepted) {

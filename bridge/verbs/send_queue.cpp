@@ -17,7 +17,7 @@ namespace rxnic::verbs {
 
 namespace {
 
-// Facts of a WR by its ibv_wr_opcode (rules 4). What is not here nobody has: there are no memory windows.
+// Facts of a WR by its ibv_wr_opcode (rules 4). Opcodes without a row are on no transport: there are no memory windows.
 struct OpcodeRule {
   SendOpcode opcode = SendOpcode::kSend;
   ibv_wc_opcode completion = IBV_WC_SEND;

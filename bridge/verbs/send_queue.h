@@ -2,9 +2,10 @@
 // The program's side of a send queue: how WRs become WQEs (model/types/send_work_queue.h).
 //
 //   R1  Refused with EINVAL: a QP that is not in RTS, SQD, SQE or ERR; more SGEs than max_sge; more inline bytes than
-//       max_inline, or inline data of what brings data (READ, COMP_SWAP, FETCH_ADD); an opcode that the transport does
-//       not have (rules 4); a UD WR without an address handle; IP_CSUM. With EOPNOTSUPP: opcodes that this device does
-//       not have, though the manual page gives them to the transport. With ENOMEM: a full queue.
+//       max_inline, or inline data with an opcode that returns data (READ, COMP_SWAP, FETCH_ADD); an opcode
+//       that the transport does not have (rules 4); a UD WR without an address handle; IP_CSUM. With EOPNOTSUPP:
+//       opcodes that this device does not have, though the manual page gives them to the transport. With ENOMEM: a
+//       full queue.
 //   R2  SGEs of length 0 are left out.
 //   R3  A slot is free again when its completion, or that of a later WQE of the queue, was polled.
 #pragma once
@@ -41,7 +42,7 @@ std::uint8_t* begin_wqe(SendQueue& queue, std::uint32_t index, ibv_wr_opcode opc
 int add_sges(const SendQueue& queue, std::uint8_t* wqe, const ibv_sge* sges, std::size_t count);
 int add_inline(const SendQueue& queue, std::uint8_t* wqe, const void* data, std::size_t bytes);
 
-// WQEs up to `producer` are written: makes them visible, rings. The queue's lock is held.
+// WQEs up to `producer` are written: makes them visible and rings the doorbell. The queue's lock is held.
 void publish(Context& context, SendQueue& queue, std::uint32_t producer);
 
 // The WQE in `slot` was completed (R3).

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public functions of libibverbs.so.1: nothing but calls of the table (operations.h).
+// The public functions of libibverbs.so.1: each one calls its entry of the table (operations.h).
 #include <unistd.h>
 
 #include <cerrno>

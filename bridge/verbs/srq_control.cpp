@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared receive queues: creation, change and end (rules 2). Posting is in the data path.
+// Shared receive queues: creation, modification and destruction (rules 2). Posting is in the data path.
 //
-//   R1  max_wr and max_sge come back as what there is, never less than what was asked for (rules 2.1).
+//   R1  max_wr and max_sge are returned as allocated, never less than what was asked for (rules 2.1).
 //   R2  A linked list of n slots holds n - 1 WQEs (work_queue.h R2).
 //   R3  A change is all or nothing; the size does not change (no IBV_DEVICE_SRQ_RESIZE).
 #include <algorithm>

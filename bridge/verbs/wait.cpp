@@ -38,9 +38,9 @@ channel::MappingHeader& header(const Context& context) {
 // False: no CQE came.
 bool wait_for_completion(Context& context, std::uint32_t seen, std::uint32_t us) {
   channel::MappingHeader& h = header(context);
-  // Before the kernel compares `completions` with `seen`: a completion that it does not see finds this set. Whoever
-  // wakes takes it. After a wait without a wake-up it stays: another thread may wait, and the next wake-up is for
-  // nobody.
+  // Set before the kernel compares `completions` with `seen`: a completion that comes too late for that comparison
+  // finds it set and wakes this thread. The simulator clears it when it wakes. After a time-out it stays set, because
+  // another thread may be waiting; if none is, the next wake-up has no effect.
   h.waiting.store(1, std::memory_order_seq_cst);
   const timespec timeout{0, static_cast<long>(us) * 1000};
   return syscall(SYS_futex, &h.completions, FUTEX_WAIT, seen, &timeout, nullptr, 0) == 0;
@@ -83,7 +83,8 @@ void ring_doorbell(Context& context, channel::Board board, std::uint32_t index, 
   if (!channel::ring(context.mapping, board, index, value)) return;
   const int saved = errno;
   const std::uint64_t one = 1;
-  // Full (EAGAIN) it wakes the simulator as well. syscall(): write() could end a cancelled thread that holds a lock.
+  // A full eventfd (EAGAIN) wakes the simulator as well. syscall(), because write() is a cancellation point and the
+  // thread may hold a lock.
   syscall(SYS_write, context.wake_fd, &one, sizeof one);
   errno = saved;
 }

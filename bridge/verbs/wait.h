@@ -2,12 +2,12 @@
 // What a polling thread does while there is nothing to poll: gives its CPU to the simulator.
 //
 //   R1  Only a thread that does nothing else waits: kEmptyPolls polls in a row found nothing, it posted nothing between
-//       them, and they came within kEmptyPolls * kPollNs. Whoever does other work between two polls is never held up.
+//       them, and they came within kEmptyPolls * kPollNs. A thread that works between two polls is not delayed.
 //   R2  A wait ends with the next CQE of any CQ of the device (a futex on the mapping's `completions`), or after
-//       kFirstWaitUs, twice that the next time, up to kLongestWaitUs. A completion never comes between the look at the
-//       CQ and the wait unseen: the wait is for a change of what `completions` was before the look.
+//       kFirstWaitUs, twice that the next time, up to kLongestWaitUs. No completion is missed between the poll and the
+//       wait: the wait ends when `completions` differs from its value before the poll.
 //   R3  A thread that polls CQs of several devices waits for one of them kMixedWaitUs at most.
-//   R4  After kEmptyPolls polls in a row, and a wait that no CQE ended, it looks whether the simulator is still there.
+//   R4  After kEmptyPolls polls in a row, and a wait that no CQE ended, it checks that the simulator still runs.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ inline constexpr std::uint32_t kFirstWaitUs = 100;
 inline constexpr std::uint32_t kLongestWaitUs = 1000;
 inline constexpr std::uint32_t kMixedWaitUs = 20;
 
-// To be read before the look at a CQ.
+// To be called before a CQ is polled.
 std::uint32_t completions_seen(const Context& context);
 // A poll found nothing.
 void found_nothing(Context& context, std::uint32_t seen);

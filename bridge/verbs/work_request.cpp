@@ -18,7 +18,7 @@ namespace rxnic::verbs {
 
 namespace {
 
-// What ibv_qp_ex has a function for (verbs.h names its flag and its opcode apart).
+// An operation that ibv_qp_ex has a function for: verbs.h has a flag and an opcode for it.
 struct ExOperation {
   std::uint64_t flag;
   ibv_wr_opcode opcode;
@@ -45,7 +45,7 @@ bool begin(ibv_qp_ex* ex, ibv_wr_opcode opcode, std::uint8_t*& wqe) {
     queue.build_error = (ex->wr_flags & IBV_SEND_IP_CSUM) != 0 ? EINVAL : check_opcode(ex->qp_base.qp_type, opcode);
   }
   if (queue.build_error != 0) return false;
-  // Inline is what wr_set_inline_data makes it.
+  // Only wr_set_inline_data makes a WR inline.
   wqe = queue.wqe = begin_wqe(queue, queue.building++, opcode, ex->wr_flags & ~unsigned{IBV_SEND_INLINE}, ex->wr_id);
   return true;
 }
