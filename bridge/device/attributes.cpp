@@ -8,7 +8,7 @@ namespace rxnic {
 
 namespace {
 
-constexpr std::size_t kInterface = 8;  // of a GID: where its interface identifier begins
+constexpr std::size_t kInterface = 8;  // byte of a GID where its interface identifier begins
 
 // EUI-64 of a MAC, universal/local bit inverted (RFC 4291, appendix A).
 std::array<std::uint8_t, 8> eui64(const Mac& m) {
@@ -97,7 +97,7 @@ channel::DeviceAttributes device_attributes(std::uint32_t nic, const Params& par
   a.cqe_bytes = params.cqe_generator.cqe_bytes;
   a.active_mtu = kMaxMtu;
   a.srq_linked_list = params.srq_wqe_fetcher.srq_layout == SrqLayout::kLinkedList;
-  a.core_clock_khz = 1'000'000;  // completion timestamps are told to programs in ns of model time
+  a.core_clock_khz = 1'000'000;  // programs read completion timestamps in ns of model time
   a.timestamp_period_ps = params.nic.clock_period_ps;
   return a;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a NIC of the fabric is: its addresses and its limits. NIC n has
+// Addresses and limits of a NIC of the fabric. NIC n has
 //
 //   R1  MAC 02:72:78:00:00:(n+1).
 //   R2  GID 0 (RoCEv1) and GID 1 (RoCEv2): fe80::/64 with the EUI-64 of the MAC; GID 2 (RoCEv2): ::ffff:10.0.0.(n+1);
 //       GID 3: an empty slot.
 //   R3  A GID resolves to the MAC of the NIC that has it; a multicast GID to its group's MAC (RFC 1112, RFC 2464); a
-//       link-local GID that nobody has to the MAC in it, so that frames to it go nowhere, as in a real network.
+//       link-local GID that no NIC has to the MAC in it: frames to it reach nobody, as in a real network.
 #pragma once
 
 #include <array>

@@ -8,8 +8,8 @@ namespace rxnic {
 
 namespace {
 
-constexpr std::uint32_t kFirstQpn = 0x11;    // 0 and 1 are those of management
-constexpr std::uint32_t kLastQpn = 0x3ffff;  // numbers of all kinds: some times as many as a program can have
+constexpr std::uint32_t kFirstQpn = 0x11;    // QPs 0 and 1 are for management
+constexpr std::uint32_t kLastQpn = 0x3ffff;  // of every kind of number: several times as many as a program can have
 constexpr std::uint32_t kLastNumber = 0x3ffff;
 constexpr std::uint32_t kFirstKeyIndex = 2;  // kInvalidKey is of index 1
 constexpr std::uint64_t kMttBytes = std::uint64_t{1} << 40;
@@ -99,13 +99,13 @@ CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
       return read_clock(c, now);
     case Request::kHello:
     case Request::kOpen:
-      return refuse(c, EINVAL);  // the port's
+      return refuse(c, EINVAL);  // the port handles these
   }
   return refuse(c, EOPNOTSUPP);
 }
 
 CommandResult Device::close(ClientId client) {
-  // QPs first, all of them silent at once, then what they refer to. Each kind is finished before the next is begun.
+  // QPs first, all silenced at once, then the objects that they refer to. Each kind is finished before the next begins.
   for (const auto& [number, qp] : qps_) {
     if (qp.owner == client) control_.silence_qp(Qpn{number});
   }
@@ -219,7 +219,7 @@ Cycle Device::after(Cycle now, std::uint64_t ps) const {
   return now + (ps + timing_.clock_period_ps - 1) / timing_.clock_period_ps;
 }
 
-// What was posted before a command is done by then.
+// A command takes command_ps: the NIC has done by then what was posted before it.
 bool Device::command_time_is_over(Command& c, Cycle now) const {
   if (c.due == Cycle{}) c.due = after(now, timing_.command_ps);
   return now >= c.due;

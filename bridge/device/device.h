@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// One NIC as its driver: the objects that programs create, the control requests of bridge/channel/protocol.h carried
-// out on the NIC's command interface, doorbell records, events to their owners.
+// The driver of one NIC: keeps the objects that programs create, carries out the control requests of
+// bridge/channel/protocol.h on the NIC's command interface, allocates doorbell records, sends events to their owners.
 //
-//   R1  Nothing that comes from a program is trusted: every handle, number, offset and size is checked before anything
-//       is changed. Refusals: EINVAL (foreign, unknown or impossible), EBUSY (in use), ENOMEM (a limit is reached),
-//       EOPNOTSUPP, EHOSTUNREACH.
+//   R1  No input from a program is trusted: every handle, number, offset and size is checked before anything
+//       is changed. Refusals: EINVAL (another client's, unknown or impossible), EBUSY (in use), ENOMEM (a limit is
+//       reached), EOPNOTSUPP, EHOSTUNREACH.
 //   R2  A ring lies in the heap of the client's mapping, aligned to 64 bytes, its slots and stride are powers of two
-//       that the device takes. A doorbell record belongs to one queue of each board at a time.
+//       that the device takes. In each board a doorbell record belongs to one queue at a time.
 //   R3  Keys are index << 8 | tag; the tag changes with each use of an index. lkey and rkey are equal.
 //   R4  A QP without a receive queue has one that nobody can post to.
-//   R5  A request that has to wait is executed again until it is done; what was checked is not checked again.
+//   R5  A request that has to wait is executed again until it is done; its checks are not repeated.
 //   R6  An object that is being destroyed takes no doorbells and raises no events.
 #pragma once
 
@@ -26,7 +26,7 @@
 
 namespace rxnic {
 
-// A control request on its way. `message` becomes the reply.
+// A control request that is being carried out. `message` becomes the reply.
 struct Command {
   channel::Message message;
   bool begun = false;  // checked, and the NIC has been asked
@@ -42,9 +42,9 @@ class Device {
   // 0, or the errno that the client is refused with.
   std::int32_t open(ClientId client);
   CommandResult execute(ClientId client, Command& command, Cycle now);  // (R5)
-  // Frees what the client has, in the order of their references.
+  // Frees the client's objects, each after those that refer to it.
   CommandResult close(ClientId client);
-  // What a doorbell means to the NIC: it arrives there in `arrival`.
+  // Sends a program's doorbell to the NIC, where it arrives in cycle `arrival`.
   void ring(ClientId client, channel::Board board, std::uint32_t index, std::uint64_t value, Cycle now, Cycle arrival);
 
   // An event for a program. channel 0: the asynchronous one.
@@ -55,7 +55,8 @@ class Device {
   };
   std::optional<Notice> notice_of(const Event& event) const;
   std::optional<Notice> qp_notice(channel::EventKind kind, Qpn qpn) const;
-  // QPs in SQD whose owners asked to be told when the last request is answered; those that are told are forgotten.
+  // Some QP in SQD has an owner who asked for an event once its last request is acknowledged. take_drained() gives the
+  // QPs that are drained and forgets them.
   bool draining() const { return !draining_.empty(); }
   std::vector<Qpn> take_drained();
   std::optional<ClientId> owner_of(Cqn cq) const;
@@ -148,7 +149,7 @@ inline CommandResult refuse(Command& c, std::int32_t error) {
   return CommandResult::kDone;
 }
 
-// Slots of receive queues (work_queue.h): kMaxSge segments and a next segment at most.
+// Strides of receive queues (work_queue.h): kMaxSge segments and a next segment at most.
 inline constexpr std::uint32_t kMinReceiveStride = 32;
 inline constexpr std::uint32_t kMaxReceiveStride = 1024;
 

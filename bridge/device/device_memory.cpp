@@ -11,7 +11,7 @@ namespace {
 constexpr unsigned kPageShift = 12;
 constexpr std::uint64_t kPageBytes = std::uint64_t{1} << kPageShift;
 constexpr std::uint64_t kMttLineBytes = 64;                  // lists of pages do not share lines
-constexpr std::uint64_t kMaxPages = std::uint64_t{1} << 22;  // of all regions of a client: 16 GiB; guards the simulator
+constexpr std::uint64_t kMaxPages = std::uint64_t{1} << 22;  // of a client: 16 GiB; bounds the simulator's memory
 
 std::uint64_t pages_of(const channel::Memory& m) {
   return m.length == 0 ? 0 : (m.address % kPageBytes + m.length + kPageBytes - 1) / kPageBytes;
@@ -92,7 +92,7 @@ CommandResult Device::register_memory(ClientId client, Command& c) {
   return CommandResult::kDone;
 }
 
-// The key stays. Until the new translation is there, accesses with it fail.
+// The key does not change. Accesses with it fail until the new translation is in place.
 CommandResult Device::reregister_memory(ClientId client, Command& c) {
   channel::Memory& m = c.message.body.memory;
   RegionObject* region = owned(regions_, client, m.lkey);

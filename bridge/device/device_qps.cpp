@@ -57,7 +57,7 @@ CommandResult Device::create_qp(ClientId client, Command& c) {
   context.qpn = Qpn{*number};
   context.transport = transport_of(qp.type);
   context.pd = Pdn{asked.pd};
-  context.mtu = static_cast<std::uint16_t>(attributes_.active_mtu);  // UD: the port's; others are told theirs
+  context.mtu = static_cast<std::uint16_t>(attributes_.active_mtu);  // UD: the port's; RC, UC: until IBV_QP_PATH_MTU
   context.send_cq = Cqn{asked.send_cq};
   context.receive_cq = Cqn{asked.receive_cq};
   context.uses_srq = asked.has_srq != 0;
@@ -96,7 +96,7 @@ CommandResult Device::create_qp(ClientId client, Command& c) {
   return CommandResult::kDone;
 }
 
-// What the attributes mean to the NIC.
+// Writes the attributes into the NIC's context.
 std::int32_t Device::apply(const channel::QpAttributes& asked, QpState next, SendQpContext& context,
                            channel::QpAttributes& set) const {
   context.qp.state = next;
@@ -148,7 +148,7 @@ CommandResult Device::modify_qp(ClientId client, Command& c) {
   QpObject* qp = owned(qps_, client, asked.qpn);
   if (qp == nullptr) return refuse(c, EINVAL);
   const bool to_reset = has(asked, kAttrState) && asked.state == static_cast<std::uint32_t>(QpState::kReset);
-  if (c.begun) {  // (R5) only these two are left half done
+  if (c.begun) {  // (R5) only these two may have begun without being done
     const CommandResult result = to_reset ? reset_qp(*qp) : control_.fail_qp(qp->qpn());
     if (result == CommandResult::kBusy) return result;
     qp->attributes.state = asked.state;
@@ -175,7 +175,7 @@ CommandResult Device::modify_qp(ClientId client, Command& c) {
   return CommandResult::kDone;
 }
 
-// Nothing of a doorbell that was rung before may reach the QP afterwards.
+// A doorbell that was rung before must not reach the QP afterwards: drops those on their way. True: none is left.
 bool Device::doorbells_gone(QpObject& qp) {
   Teardown& t = qp.teardown;
   if (t.mark == 0) {
@@ -252,7 +252,7 @@ std::vector<Qpn> Device::take_drained() {
   std::erase_if(draining_, [&](Qpn qpn) {
     QpContext current;
     if (control_.read_qp(qpn, current) == CommandResult::kBusy) return false;
-    if (current.state != QpState::kSqd) return true;  // in error, or at work again: it is not told
+    if (current.state != QpState::kSqd) return true;  // in error, or working again: no event
     const bool done = nic_.requester->drained(qpn);
     if (done) drained.push_back(qpn);
     return done;
@@ -260,7 +260,7 @@ std::vector<Qpn> Device::take_drained() {
   return drained;
 }
 
-// One QP a group (rx_parser.h R5): EBUSY for the second.
+// One QP per group (rx_parser.h R5): EBUSY for the second.
 CommandResult Device::attach_multicast(ClientId client, Command& c) {
   const channel::Multicast& asked = c.message.body.multicast;
   QpObject* qp = owned(qps_, client, asked.qpn);

@@ -8,7 +8,7 @@
 
 namespace rxnic {
 
-// The port gives the number: the event pipe is its business.
+// The port chooses the number, because it owns the event pipe.
 CommandResult Device::create_channel(ClientId client, Command& c) {
   Objects& own = clients_.at(client);
   const std::uint32_t number = c.message.body.handle.number;
@@ -41,7 +41,7 @@ CommandResult Device::create_cq(ClientId client, Command& c) {
   cq.context.base = ring_address(client, asked.ring);
   cq.context.slots = asked.slots;
   cq.context.ignore_overrun = asked.ignore_overrun != 0;
-  cq.context.compress = true;  // as far as the NIC compresses at all
+  cq.context.compress = true;  // the NIC compresses only when its parameters say so
   cq.context.polled_only = asked.channel == 0;
   cq.channel = asked.channel;
   cq.record = asked.doorbell;
@@ -54,7 +54,7 @@ CommandResult Device::create_cq(ClientId client, Command& c) {
   return CommandResult::kDone;
 }
 
-// Doorbells that were rung before go first: they are of the old ring.
+// Doorbells that were rung before take effect first: they refer to the old ring.
 CommandResult Device::resize_cq(ClientId client, Command& c) {
   channel::CompletionQueue& asked = c.message.body.cq;
   CqObject* cq = owned(cqs_, client, asked.cqn);
@@ -146,7 +146,7 @@ CommandResult Device::create_srq(ClientId client, Command& c) {
   return CommandResult::kDone;
 }
 
-// The limit is armed behind the doorbells that were rung before; the reply says that it is.
+// The limit is armed after the doorbells that were rung before have taken effect, and before the reply.
 CommandResult Device::modify_srq(ClientId client, Command& c) {
   const channel::SharedReceiveQueue& asked = c.message.body.srq;
   const SrqObject* srq = owned(srqs_, client, asked.srqn);

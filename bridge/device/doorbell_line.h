@@ -2,8 +2,8 @@
 // Doorbells on their way from the programs of one NIC to one of its doorbell links.
 //
 //   R1  A doorbell enters the link in the cycle in which it arrives, or when there is room; in order.
-//   R2  drop() forgets those of a queue that have not entered the link. passed(mark()) holds when whatever had entered
-//       it by then has been taken out by its block: from then on the queue's number can have another meaning.
+//   R2  drop() removes those of a queue that have not entered the link. passed(m), with m from mark(), holds when the
+//       block has taken out all that had entered the link by then: from now on the queue's number can be reused.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class DoorbellLine {
  public:
   explicit DoorbellLine(const Link<Doorbell>& link) : link_(link) {}
   void push(const Doorbell& doorbell, Cycle arrival) { waiting_.push_back({doorbell, arrival}); }
-  // Those that have arrived go into the link. True when any did.
+  // Moves those that have arrived into the link. True when any was moved.
   bool deliver(Out<Doorbell>& out, Cycle now);
   // When the next one arrives; kNever also when the link is full, which wakes its producer.
   Cycle next(Cycle now) const;

@@ -12,7 +12,7 @@ namespace rxnic {
 
 namespace {
 
-constexpr std::size_t kMaxWaitingRequests = 256;  // of a client; it is to wait for the reply to each
+constexpr std::size_t kMaxWaitingRequests = 256;  // of a client, though it should wait for the reply to each
 
 constexpr std::uint64_t cycles_of(std::uint64_t ps, std::uint64_t period_ps) {
   return (ps + period_ps - 1) / period_ps;
@@ -20,7 +20,8 @@ constexpr std::uint64_t cycles_of(std::uint64_t ps, std::uint64_t period_ps) {
 
 }  // namespace
 
-// One NIC: its links, its device, and when the senders of the receive completions on their way rang their doorbells.
+// One NIC: its links, its device, and the completions that have not landed, each with the cycle of its sender's
+// doorbell.
 struct HostBridge::Port final : CompletionObserver {
   Port(std::uint32_t n, std::uint32_t nics, const Params& params, const Attachment& attached)
       : number(n),
@@ -41,7 +42,7 @@ struct HostBridge::Port final : CompletionObserver {
   }
   std::string name(const char* stem) const { return stem + std::to_string(number); }
 
-  // Writes become visible in their order, with compression several completions at once: the notice says how many.
+  // Writes become visible in order, with compression several completions at once: the notice gives their number.
   void on_written(Cqn, CqeOpcode opcode, Cycle posted, Cycle) override {
     written.push_back({opcode >= CqeOpcode::kReceive, posted});
   }
@@ -85,8 +86,8 @@ const Device& HostBridge::device(std::uint32_t nic) const { return nics_[nic]->d
 
 std::size_t HostBridge::not_landed(std::uint32_t nic) const { return nics_[nic]->written.size(); }
 
-// (1) tell the programs what has happened, (2) go on with requests that had to wait, (3) take events, (4) doorbells to
-// the NICs, (5) when to look again, or wait
+// (1) notify the programs of completions and events, (2) go on with requests that had to wait, (3) take events from the
+// port, (4) send doorbells to the NICs, (5) decide when to look for events again, or wait
 Cycle HostBridge::step(Cycle now) {
   bool busy = false;
   for_each_bit(landed_ | receive_events_ | completion_events_, [&](std::size_t n) {
@@ -96,7 +97,7 @@ Cycle HostBridge::step(Cycle now) {
   busy |= tell_drained(now);
   if (retry(now)) {
     busy = true;
-    look_ = now + 1;  // who waited for the answer goes on with it: when nothing is due, no time passes until then
+    look_ = now + 1;  // the program that waited for this reply may go on: look before model time passes
   }
   const bool looks = now >= look_;
   if (looks) busy |= take_events(now);
@@ -141,7 +142,7 @@ bool HostBridge::tell_events(Port& nic, Cycle now) {
   return any;
 }
 
-// QPs in SQD whose owners asked to be told. (R7)
+// Notifies the owners of QPs in SQD that are drained, when they asked for it. (R7)
 bool HostBridge::tell_drained(Cycle now) {
   if (now < ask_drained_) return false;
   ask_drained_ = kNever;
@@ -166,7 +167,7 @@ bool HostBridge::retry(Cycle now) {
   next_retry_ = kNever;
   bool any = false;
   for (auto it = clients_.begin(); it != clients_.end();) {
-    const auto here = it++;  // the client may go
+    const auto here = it++;  // the client may be erased
     if (here->second.retry > now) {
       next_retry_ = earliest(next_retry_, here->second.retry);
       continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs' side of the simulation as a block: takes what they ask for from a HostPort, carries it out on the NICs
-// and tells them what happened.
+// The programs' side of the simulation as a block: takes their requests from a HostPort, carries them out on the NICs
+// and notifies the programs of completions and events.
 //
 //   R1  It is the engine's block outside (engine.h R7): stepped after all others, so that it sees whether anything else
 //       has something to do.
@@ -9,13 +9,14 @@
 //       tried again every kRetryCycles, and the requests of its client behind it wait. Doorbells do not.
 //   R4  When nothing is due for longer than `timer_gap` and nothing is on a wire, what is due is a timer: it passes no
 //       faster than wall time (HostPort::wait).
-//   R5  The events and their cycles, and the programs' answers to DMA reads, determine every result: a run is repeated
-//       from them exactly.
+//   R5  The events and their cycles, and the data that DMA reads from programs, determine every result: a run can be
+//       repeated from them exactly.
 //   R6  The objects of a client that is gone are freed, once the request that it was waiting for is done. The QPs that
 //       were connected to its QPs find out as with hardware: what they send is not acknowledged (retry exceeded).
-//   R7  Whether a send queue in SQD is drained is asked every kDrainCycles. That alone never keeps it from waiting.
-//   R8  The observer is told of each receive completion in the cycle in which its write has landed, compressed or not,
-//       with its own sender's doorbell.
+//   R7  Every kDrainCycles the send queues in SQD are checked for being drained. Such a check is no reason not to call
+//       HostPort::wait.
+//   R8  The observer is notified of each receive completion in the cycle in which its write has landed, compressed or
+//       not, with the cycle of its own sender's doorbell.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +41,7 @@ struct HostBridgeCounters {
   std::uint64_t retries = 0;      // times that a request was tried again
   std::uint64_t doorbells = 0;    // taken from the port
   std::uint64_t completions = 0;  // CQEs that became visible
-  std::uint64_t notices = 0;      // events told to programs
+  std::uint64_t notices = 0;      // events sent to programs
   std::uint64_t opened = 0;       // clients
   std::uint64_t closed = 0;       // of them gone and cleaned up after
 };
@@ -95,10 +96,10 @@ class HostBridge final : public Block {
   HostObserver* observer_;
   const std::uint64_t doorbell_cycles_, timer_gap_cycles_;
   std::vector<std::unique_ptr<Port>> nics_;
-  // Bit by NIC: its link of notices or events is not empty, it has doorbells on their way. The others cost nothing.
+  // One bit per NIC: its link of notices or events is not empty; it has doorbells on their way. Other NICs are skipped.
   std::uint64_t landed_ = 0, receive_events_ = 0, completion_events_ = 0, ringing_ = 0;
   Clients clients_;
-  Cycle look_{};  // for events
+  Cycle look_{};  // when to look for events
   Cycle ask_drained_ = kNever;
   Cycle next_retry_ = kNever;  // of all clients
   HostEvent event_;

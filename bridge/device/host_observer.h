@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is told of everything that a run is made of: for recording, reports and the status line. Nothing in the model
-// depends on it.
+// Notified of everything that determines a run, and of completions: for recording, reports and the status line. Nothing
+// in the model depends on it.
 #pragma once
 
 #include "bridge/device/host_port.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where programs come from: the sockets and mappings of live programs (bridge/live), or the log of a run that was
-// recorded (testbench/sim). Everything behind it is the same for both.
+// The interface to the programs: the sockets and mappings of live ones (bridge/live), or the log of a recorded run
+// (testbench/sim). Everything behind it is the same for both.
 //
-//   R1  What a program does is a sequence of HostEvents. With the answers to its DMA reads they determine everything
-//       that the model does.
+//   R1  What a program does is a sequence of HostEvents. With the data that DMA reads from its memory they determine
+//       everything that the model does.
 //   R2  A client is one opened device of one program. Its number is never used twice in a run.
 #pragma once
 
@@ -45,10 +45,10 @@ class HostPort {
   virtual void completed(ClientId client) = 0;
   // channel 0: the asynchronous events.
   virtual void notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) = 0;
-  // Nothing will happen in the model before cycle `due` (kNever: at all) unless a program asks for something. Returns
-  // the cycle to go on in, between now and due; kNever: no program is left, the run is over.
+  // Nothing will happen in the model before cycle `due` (kNever: ever) unless a program asks for something. Returns the
+  // cycle to go on in, between now and due; kNever: no program is left, the run is over.
   virtual Cycle wait(Cycle now, Cycle due) = 0;
-  // The next cycle in which to look for events while the model is at work.
+  // The next cycle in which to look for events while the model is busy.
   virtual Cycle next_look(Cycle now) = 0;
 };
 

@@ -4,10 +4,10 @@
 //
 //   R1  A bus address with one of bits 62 and 63 set is one of the device's tables: memory of its own, always there.
 //   R2  Any other belongs to the client in its bits 48..61. A range never reaches from one client to the next.
-//   R3  The observer is told of what is read and written in programs' memory, in order, and of what failed; of each
-//       range by itself.
-//   R4  What is registered stays pinned until the device lets go of it: the memory of a program that has ended takes
-//       what is written, to no effect, and reads as zeros.
+//   R3  The observer is notified of each read and write of programs' memory, in order, and of those that failed; each
+//       range separately.
+//   R4  Registered memory stays pinned until the device no longer uses it: in the memory of a program that has ended
+//       writes succeed without effect, and reads return zeros.
 #pragma once
 
 #include "bridge/device/host_observer.h"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who gets which number: object numbers, and room in the table of pages.
+// Allocation of object numbers, and of ranges of the table of pages.
 //
-//   R1  NumberPool hands out the numbers of a range in turn: one that was freed is not used again before all the others
-//       were.
-//   R2  RangePool hands out the lowest range that is free and long enough; neighbours that are free are joined.
+//   R1  NumberPool hands out the numbers of a range in turn: a freed number is used again only after all the others.
+//   R2  RangePool hands out the lowest range that is free and long enough; adjacent free ranges are merged.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What programs have created on one NIC.
+// The objects that programs have created on one NIC.
 //
-//   R1  Every object has one owner, and its number one meaning on the NIC.
+//   R1  Every object has one owner, and its number is unique among its kind on the NIC.
 //   R2  `users` counts the objects that refer to it: it cannot be destroyed before them.
 //   R3  Destroying one takes time (NicControl R1): `teardown` is the step that it has reached, 0 before its beginning.
 #pragma once
@@ -59,7 +59,7 @@ struct QpObject {
   ClientId owner{};
   QpType type = QpType::kRc;
   SendQpContext created;               // what a reset goes back to
-  SendQpContext context;               // as last told to the NIC
+  SendQpContext context;               // as last given to the NIC
   channel::QpAttributes attributes;    // as software set them
   std::optional<WqContext> own_queue;  // its RQ; nothing: it takes from an SRQ
   std::uint32_t srqn = 0;

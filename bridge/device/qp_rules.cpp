@@ -23,7 +23,7 @@ QpRule init_to_rtr(QpType t) {
   return {true, required, kAttrAccess | kAttrPkeyIndex};
 }
 
-// What may be changed while a QP works.
+// Attributes that may change on the way to RTS, and in it.
 std::uint32_t working(QpType t) {
   switch (t) {
     case QpType::kRc:

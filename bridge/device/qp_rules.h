@@ -2,12 +2,12 @@
 // What ibv_modify_qp may ask for (InfiniBand Architecture Specification, volume 1, 11.2.5.2 and table 91;
 // ibv_modify_qp(3)).
 //
-//   R1  A change of state is one of the table; staying in Reset, Init, RTS, SQD or Error is, too.
-//   R2  All required attributes of the change are there, and no other than these and the optional ones (EINVAL).
+//   R1  A change of state is one of the table; so is staying in Reset, Init, RTS, SQD or Error.
+//   R2  All required attributes of the change are given, and none besides these and the optional ones (EINVAL).
 //   R3  kAttrCurrentState must name the state that the QP is in, and is only for changes from RTR, RTS, SQD and SQE.
 //   R4  Each attribute is within its range: port 1, P_Key index 0, MTU 256..4096, timeout and min_rnr_timer 0..31,
 //       retry counts 0..7, READs and atomics up to the device's limit, PSNs and QPNs of 24 bits, a path with a GRH from
-//       a GID that is there.
+//       a GID that exists.
 //   R5  There is no path migration: an alternate path is refused.
 #pragma once
 

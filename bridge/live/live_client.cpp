@@ -24,7 +24,7 @@ std::string link_of(int descriptor) {
 
 bool is_eventfd(int descriptor) { return link_of(descriptor) == "anon_inode:[eventfd]"; }
 
-// Any other file could be one that keeps its reader waiting.
+// Only /proc/PID/mem is accepted: another file could block its reader.
 bool is_process_memory(int descriptor) {
   struct statfs system;
   return fstatfs(descriptor, &system) == 0 && system.f_type == PROC_SUPER_MAGIC &&
@@ -50,7 +50,7 @@ bool EventPipe::write(const channel::EventRecord& event) {
 
 bool EventPipe::flush() {
   while (!backlog_.empty()) {
-    // So short a write goes as a whole or not at all.
+    // A write of at most PIPE_BUF bytes is atomic.
     if (::write(end_.get(), &backlog_.front(), sizeof backlog_.front()) < 0) {
       if (errno == EINTR) continue;
       if (errno == EAGAIN) return false;
@@ -65,17 +65,17 @@ bool EventPipe::flush() {
 int LiveClient::open(channel::Received& request, std::string& why) {
   auto& [mapping, wake, events, own_memory] = request.descriptors;
   if (request.descriptor_count != channel::kMaxDescriptors) {
-    why = std::to_string(request.descriptor_count) + " descriptors came to open a NIC, expected " +
+    why = std::to_string(request.descriptor_count) + " descriptors came with the request to open a NIC, expected " +
           std::to_string(channel::kMaxDescriptors);
     return EINVAL;
   }
   if (const int status = mapping_.open(mapping.get(), why); status != 0) return status;
   if (!is_eventfd(wake.get())) {
-    why = "the second descriptor to open a NIC is no eventfd";
+    why = "the second descriptor of the request to open a NIC is no eventfd";
     return EINVAL;
   }
   if (const int status = events_.open(events.get()); status != 0) {
-    why = "the third descriptor to open a NIC is no pipe to write to";
+    why = "the third descriptor of the request to open a NIC is no pipe that can be written";
     return status;
   }
   wake_ = std::move(wake);

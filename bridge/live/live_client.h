@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // One opened device of a live program, as the port keeps it: mapping, descriptors, pipes of events.
 //
-//   R1  Descriptors are what they should be (mapping: live_mapping.h; eventfd; pipes) or the device is not opened. That
-//       of the program's memory may be anything else: then it is not used.
-//   R2  Nothing here waits for the program: pipes are opened anew, so that the program's flags do not count.
-//   R3  Events of a pipe stay in order. What does not fit waits, at most kBacklog events; what is beyond is lost and
-//       counted. Those of a pipe that nobody reads any more are dropped.
+//   R1  The device is opened only when its descriptors are of the expected kinds (mapping: live_mapping.h; eventfd;
+//       pipes). The one for the program's memory may be of another kind: then it is not used.
+//   R2  Nothing here waits for the program: pipes are opened again, because the program may change the flags of its own
+//       descriptors.
+//   R3  Events of a pipe stay in order. Those that do not fit wait, at most kBacklog of them; further ones are lost and
+//       counted. Events of a pipe without a reader are dropped.
 //   R4  Channels have numbers from 1, never used twice; 0 is the pipe of asynchronous events. kMostChannels at once.
 #pragma once
 
@@ -27,11 +28,11 @@ namespace rxnic {
 class EventPipe {
  public:
   static constexpr std::size_t kBacklog = 65536;
-  // Does not take `descriptor`. 0 or a positive errno.
+  // The caller keeps `descriptor`. 0 or a positive errno.
   int open(int descriptor);
   // False: the event is lost.
   bool write(const channel::EventRecord& event);
-  // Writes what waits. False: some of it still does.
+  // Writes the events that wait. False: some still wait.
   bool flush();
 
  private:
@@ -43,11 +44,11 @@ class LiveClient {
  public:
   static constexpr std::size_t kMostChannels = 256;
   LiveClient(ClientId id, pid_t pid, std::string program) : id_(id), pid_(pid), program_(std::move(program)) {}
-  // With the descriptors of a kOpen. 0, or a positive errno and why in words. (R1)
+  // With the descriptors of a kOpen. 0, or a positive errno and the reason in words. (R1)
   int open(channel::Received& request, std::string& why);
 
   ClientId id() const { return id_; }
-  pid_t pid() const { return pid_; }  // 0: not known here
+  pid_t pid() const { return pid_; }  // 0: not known in this PID name space
   const std::string& program() const { return program_; }
   const LiveMapping& mapping() const { return mapping_; }
   LiveMapping& mapping() { return mapping_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The connections of live_port.h: who is let in, what is answered here, how a client ends.
+// The connections of live_port.h: which are accepted, which requests are answered here, how a client ends.
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -24,11 +24,11 @@ using std::chrono::nanoseconds;
 namespace {
 
 constexpr std::uint16_t kLastClient = 0x3fff;    // host_port.h
-constexpr std::uint32_t kMoreConnections = 64;   // than clients: those that list devices, or are refused with a reply
-constexpr int kMessagesAtOnce = 16;              // of a connection, then the others come
+constexpr std::uint32_t kMoreConnections = 64;   // besides clients: to list devices, or to be refused with a reply
+constexpr int kMessagesAtOnce = 16;              // of a connection, before the others are read
 constexpr nanoseconds kBacklogRetry{1'000'000};  // how often full pipes are tried again
 
-// What a program says of itself goes into messages.
+// A program chooses its name, and the name is printed in messages.
 std::string printable(const char (&name)[64]) {
   std::string text(name, strnlen(name, sizeof name));
   std::replace_if(
@@ -43,7 +43,7 @@ int wait_for_events(int epoll, std::span<epoll_event> ready, nanoseconds longest
                          for_ever ? 0 : static_cast<long>(longest.count() % 1'000'000'000)};
   const int count = epoll_pwait2(epoll, ready.data(), room, for_ever ? nullptr : &timeout, nullptr);
   if (count >= 0 || errno != ENOSYS) return count;
-  // An old kernel, or a filter of system calls: by milliseconds, rounded up.
+  // An old kernel, or a filter of system calls: in milliseconds, rounded up.
   const auto ms = std::min<std::int64_t>((longest.count() + 999'999) / 1'000'000, 1'000'000);
   return epoll_wait(epoll, ready.data(), room, for_ever ? -1 : static_cast<int>(ms));
 }
@@ -70,7 +70,8 @@ bool LivePort::watch(int descriptor, Source source, std::uint64_t serial) {
   return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
-// Before the descriptor is closed: the program may hold the same file open, and it would be watched for ever.
+// To be called before the descriptor is closed: the program may hold the same file open, and epoll would watch it for
+// ever.
 void LivePort::unwatch(int descriptor) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr); }
 
 void LivePort::poll(nanoseconds longest) {
@@ -88,7 +89,7 @@ void LivePort::poll(nanoseconds longest) {
     const auto source = static_cast<Source>(ready[i].data.u64 & 7);
     if (source == Source::kListener) accept_all();
     if (source == Source::kExtra && options_.on_extra) options_.on_extra();
-    // What came before it in this batch may have ended the connection: serials are never used twice.
+    // An earlier event of this batch may have ended the connection. Serials are never used twice.
     const auto found = connections_.find(ready[i].data.u64 >> 3);
     if (found == connections_.end() || found->second.gone) continue;
     Connection& connection = found->second;
@@ -124,7 +125,8 @@ void LivePort::accept_all() {
     channel::Descriptor socket = listener_.accept();
     if (!socket) {
       if ((errno != EMFILE && errno != ENFILE) || !spare_) return;
-      // Without a descriptor left it could not even be turned away, and would be announced again at once.
+      // No descriptor is left, so the connection cannot even be refused, and epoll would report it again at once: the
+      // spare descriptor is given up for it.
       spare_.reset();
       const bool turned_away = static_cast<bool>(listener_.accept());
       spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -152,7 +154,7 @@ void LivePort::accept_all() {
     if (!watch(connection.socket.get(), Source::kSocket, connection.serial)) continue;
     if (connection.process) watch(connection.process.get(), Source::kProcess, connection.serial);
     const std::uint64_t serial = connection.serial;
-    receive(connections_.emplace(serial, std::move(connection)).first->second);  // often it has said hello already
+    receive(connections_.emplace(serial, std::move(connection)).first->second);  // often its kHello is there already
   }
 }
 
@@ -167,7 +169,7 @@ void LivePort::receive(Connection& connection) {
       case EAGAIN:
         return;
       case EBADMSG:
-        refuse(connection, "it sent what is no message of the channel");
+        refuse(connection, "it sent a packet that is no message of the channel");
         answer(connection, received.message, EPROTO);
         [[fallthrough]];
       default:
@@ -216,7 +218,7 @@ void LivePort::handle_open(Connection& connection, Received& received) {
   const Message& message = received.message;
   if (connection.state != State::kNew) return answer(connection, message, EBUSY);
   if (active_.size() >= options_.most_clients || clients_.size() > kLastClient) {
-    refuse(connection, "there are too many opened devices");
+    refuse(connection, "too many devices are open already");
     return answer(connection, message, EMFILE);
   }
   std::string why;
@@ -283,7 +285,8 @@ void LivePort::reply(ClientId id, const Message& message) {
 void LivePort::answer(Connection& connection, Message message, std::int32_t status) {
   message.version = channel::kVersion;
   message.status = status;
-  // Full: it sends without reading the replies. EPIPE is seen by poll(), too, but then there may be something to read.
+  // EAGAIN: the socket is full, because the program does not read its replies. EPIPE is left to poll(): there may still
+  // be messages to read.
   if (channel::send_message(connection.socket.get(), message, {}, Waiting::kNo) == EAGAIN) disconnect(connection);
 }
 
@@ -297,7 +300,7 @@ void LivePort::disconnect(Connection& connection) {
   connection.process.reset();
   if (connection.state == State::kOpen) unwatch(connection.client->wake());
   if (connection.state == State::kNew) {
-    dead_.push_back(connection.serial);  // the caller may still look at it
+    dead_.push_back(connection.serial);  // erased later: the caller may still use it
   } else if (!connection.busy) {
     close_client(connection);
   }
@@ -307,7 +310,7 @@ void LivePort::close_client(Connection& connection) {
   HostEvent& event = events_.emplace_back();
   event.kind = HostEvent::Kind::kClose;
   event.client = connection.client->id();
-  if (ended_) return;  // by the port
+  if (ended_) return;  // the port has ended it
   const std::string who = name_of(connection);
   if (connection.client->mapping().left()) return options_.note(who + " has closed its device");
   options_.note(who + " has died with its device open");
@@ -336,7 +339,7 @@ void LivePort::end_all(bool tell_model) {
   for (const std::uint64_t serial : serials) {
     if (const auto found = connections_.find(serial); found != connections_.end()) disconnect(found->second);
   }
-  // Threads that wait for a completion find out at once.
+  // Wakes threads that wait for a completion, so that they find out at once.
   for (LiveClient* client : active_) {
     client->mapping().completed();
     client->mapping().wake();

@@ -39,8 +39,8 @@ int LiveMapping::open(int descriptor, std::string& why) {
   if (seals < 0 || fstat(descriptor, &file) != 0 || fstatfs(descriptor, &system) != 0) {
     return refuse(why, "the mapping is no memfd");
   }
-  // A huge page that is not there any more is SIGBUS.
-  if (system.f_type != TMPFS_MAGIC) return refuse(why, "the mapping is not of ordinary pages");
+  // With huge pages, a page that can no longer be allocated is SIGBUS.
+  if (system.f_type != TMPFS_MAGIC) return refuse(why, "the mapping does not consist of ordinary pages");
   if ((seals & kNeeded) != kNeeded) return refuse(why, "the mapping is not sealed against shrinking and growing");
   const auto bytes = static_cast<std::uint64_t>(file.st_size);
   if (bytes < channel::kHeapOffset || bytes > kMostBytes) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The simulator's view of a program's shared mapping (bridge/channel/shared_mapping.h).
 //
-//   R1  Taken only when the descriptor is a memfd of ordinary pages, sealed against shrinking and growing, of the size
-//       that its header states: then every byte can be touched whatever the program does. Another version is EPROTO,
-//       anything else that does not fit EINVAL.
-//   R2  Nothing is read from the header again after that but `rung`, `waiting` and `left`. They decide whether to look,
-//       whether to wake, and whether the end of the program is called its death; no more.
+//   R1  Accepted only when the descriptor is a memfd of ordinary pages, sealed against shrinking and growing, of the
+//       size that its header states: then every byte can be accessed whatever the program does. Another version is
+//       EPROTO, anything else that does not fit EINVAL.
+//   R2  After that only `rung`, `waiting` and `left` are read from the header. They decide whether to look for
+//       doorbells, whether to wake threads, and whether the program's end counts as its death; nothing else.
 //   R3  wake() is one system call for all the completions since the last one, and none when no thread waits: the first
-//       wake-up takes `waiting`, so that threads on their way to the CPU are not woken again.
+//       wake-up clears `waiting`, so that threads that were woken but do not run yet are not woken again.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class LiveMapping {
   LiveMapping(const LiveMapping&) = delete;
   LiveMapping& operator=(const LiveMapping&) = delete;
   ~LiveMapping();
-  // The descriptor can be closed afterwards. 0, or a positive errno and why in words.
+  // The descriptor can be closed afterwards. 0, or a positive errno and the reason in words.
   int open(int descriptor, std::string& why);
 
   channel::MappingHeader& header() const { return *static_cast<channel::MappingHeader*>(base_); }
@@ -31,7 +31,7 @@ class LiveMapping {
   std::uint64_t bytes() const { return bytes_; }
   // shared_mapping.h R7.
   bool left() const { return header().left.load(std::memory_order_acquire) != 0; }
-  // A CQE is visible. Whoever begins to wait for one now goes on at once, whoever waits already with wake().
+  // A CQE is visible. A thread that begins to wait from now on returns at once; one that waits already needs wake().
   void completed();
   void wake();
 

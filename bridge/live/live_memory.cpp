@@ -128,7 +128,7 @@ bool LiveMemory::move(const LiveClient& client, std::uint64_t address, std::uint
     const ssize_t moved = write ? pwrite(client.own_memory(), local + done, bytes - done, at)
                                 : pread(client.own_memory(), local + done, bytes - done, at);
     if (moved < 0 && errno == EINTR) continue;
-    w.gone = moved == 0;  // no address space any more
+    w.gone = moved == 0;  // 0 bytes: the process has no address space any more
     if (moved <= 0) return false;
     done += static_cast<std::size_t>(moved);
   }
@@ -136,7 +136,7 @@ bool LiveMemory::move(const LiveClient& client, std::uint64_t address, std::uint
   return true;
 }
 
-// R2. The file is opened once: it stays that of the program even when its number is given to another process.
+// R2. The file is opened once: it stays that of the program even when its PID is given to another process.
 bool LiveMemory::permitted(Way& w, const LiveClient& client, std::uint64_t address, std::uint64_t bytes, bool write) {
   if (client.own_memory() < 0) return false;
   if (!w.maps_tried && client.pid() != 0) {

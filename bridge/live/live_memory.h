@@ -2,16 +2,16 @@
 // The memory of live programs: the shared mapping directly, everything else by process_vm_readv and process_vm_writev.
 //
 //   R1  In the mapping every access is checked against its size. A write stores the last byte of each 64-byte unit
-//       after the rest of it, and the units from the last to the first: who finds the owner byte of a CQE changed finds
-//       it, and a compressed block behind it, whole (completion.h R2, R4).
+//       after the rest of it, and the units from the last to the first: a program that sees the owner byte of a CQE
+//       changed sees the whole CQE, and the whole compressed block behind it (completion.h R2, R4).
 //   R2  Where process_vm_* is not permitted (Yama, another container) the descriptor of its own memory that the program
 //       passed is used; that is kept for the client's life. Such an access does not respect page protection by itself:
 //       /proc/PID/maps is read before each one, and without it a write is refused.
-//   R3  False: some byte could not be moved. Of a read the destination is undefined then; of a write the bytes before
-//       the first page that could not be written may have been written, and none behind it.
-//   R4  A program that is dead, or whose kClose was taken, has no memory and does not exist.
-//   R5  A page that the program itself has to supply when it is touched (userfaultfd, FUSE) is waited for: registering
-//       such memory can hold up the simulator.
+//   R3  False: some byte could not be copied. After a read the destination is undefined then; after a write the bytes
+//       before the first page that could not be written may have been written, and none behind it.
+//   R4  A program that is dead, or whose kClose was taken, does not exist and has no memory.
+//   R5  An access to a page that the program itself has to supply (userfaultfd, FUSE) waits for the program:
+//       registering such memory can delay the simulator.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace rxnic {
 class LivePort;
 
 struct LiveMemoryOptions {
-  bool process_vm = true;  // false: R2's descriptor from the beginning
+  bool process_vm = true;  // false: the descriptor of R2 from the beginning
 };
 
 struct TransferCounters {
@@ -38,7 +38,7 @@ struct LiveMemoryCounters {
   TransferCounters shared_reads, shared_writes;          // the mapping
   TransferCounters process_reads, process_writes;        // process_vm_*
   TransferCounters descriptor_reads, descriptor_writes;  // R2
-  std::uint64_t failures = 0;                            // answered false
+  std::uint64_t failures = 0;                            // calls that returned false
 };
 
 class LiveMemory final : public ProgramMemory {

@@ -21,8 +21,8 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-// Programs that spin on their memory share the CPUs with this thread: with a slice shorter than theirs it runs as soon
-// as it is woken (Linux 6.12 and later; elsewhere nothing changes). Not for the processes that this one starts.
+// Programs that spin on their memory share the CPUs with this thread: with a time slice shorter than theirs it runs as
+// soon as it is woken (Linux 6.12 and later; no effect elsewhere). Processes that this one starts do not inherit it.
 void ask_for_short_slices() {
   struct {  // sched_setattr(2); the C library has no declaration of it
     std::uint32_t size = 48, policy = SCHED_OTHER;
@@ -112,7 +112,7 @@ void LivePort::look(Cycle now) {
     any = true;
   }
   if (!any) return;
-  // All clients once more: what one of them posted before another one's send was rung by now, if not before.
+  // The boards of all clients: a receive that one client posted before another one's send has rung its doorbell by now.
   for (const Board b : {Board::kArm, Board::kReceive, Board::kConsumer}) {
     for (LiveClient* client : active_) take_board(*client, b);
   }
@@ -148,7 +148,7 @@ void LivePort::notify(ClientId client, std::uint32_t channel, const channel::Eve
     options_.log("process " + std::to_string(c->pid()) + " (" + c->program() +
                  ") does not read its events: some are lost");
   }
-  backlog_ = true;  // perhaps: poll() looks
+  backlog_ = true;  // possibly: poll() checks
 }
 
 bool LivePort::rung() const {
@@ -163,7 +163,7 @@ void LivePort::tell_sleeping(bool sleeps) {
   }
 }
 
-// Programs that have something to do come first: yielding costs little, a sleep and a wake-up cost much.
+// Lets programs that have work run first: yielding costs little, a sleep and a wake-up cost much.
 bool LivePort::spin(nanoseconds longest) const {
   const auto end = Clock::now() + std::min<nanoseconds>(longest, std::chrono::microseconds{options_.spin_us});
   do {
@@ -186,7 +186,7 @@ Cycle LivePort::wait(Cycle now, Cycle due) {
                     : nanoseconds{static_cast<std::int64_t>(std::min<double>(
                           static_cast<double>((due - now).count) * options_.cycle_ps / 1000.0 + 1.0, 1e18))};
   nanoseconds waited{0};
-  if (connections_.empty()) poll(nanoseconds{0});  // somebody may stand at the door before it is over
+  if (connections_.empty()) poll(nanoseconds{0});  // accept a program that has just connected before over()
   bool asked = pending() || rung();
   if (!asked && !over() && options_.spin_us != 0) asked = spin(limit);
   while (!asked && !over() && (waited = Clock::now() - begin) < limit) {

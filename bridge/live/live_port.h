@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The live end of the channel: accepts programs, takes what they ask for, tells them what happened, and keeps model
-// time and wall time together. One thread but for stop().
+// The live end of the channel: accepts programs, takes their requests and doorbells, notifies them of completions and
+// events, and keeps model time in step with wall time. For one thread, except stop().
 //
-//   R1  Only the user of the simulator is let in, by the kernel's credentials. Others are disconnected.
+//   R1  Only programs of the simulator's user are accepted, by the kernel's credentials. Others are disconnected.
 //   R2  kHello and kOpen are checked here: version (EPROTO, with a line that names both), descriptors, limits (EMFILE).
-//       A packet that is no message ends its connection, a message out of place is answered EINVAL.
+//       A packet that is no message ends its connection, a message out of place is refused with EINVAL.
 //   R3  A client's requests are taken in order, the next one after the reply to the one before.
 //   R4  One look takes the doorbells of all clients: send, arm, receive, consumer. They take effect in the order
-//       receive, consumer, arm, send, and before the requests found in the same look: what a program, or two that talk
-//       to each other, did before a send is never seen after it (shared_mapping.h R5).
+//       receive, consumer, arm, send, and before the requests found in the same look: what a program did before a send,
+//       or another program that it waited for, is never seen after that send (shared_mapping.h R5).
 //   R5  A client ends with its connection or with its process, whichever is first; kClose follows the reply to a
 //       request that is being carried out. One that ends without having left (shared_mapping.h R7) has died: on_death.
-//   R6  While the model works, mappings are looked at every look_cycles, sockets with each looks_per_poll-th of these
-//       looks, for a system call costs more than the look.
-//   R7  wait(): the programs are told that doorbells have to wake the simulator, the mappings are looked at once more,
-//       then it sleeps. With a timer due model time advances as wall time does; with nothing due it stands still.
-//   R8  stop(): clients are told kDeviceFatal, disconnected and closed; then wait() returns kNever. The same happens,
-//       without a word to the model, when the port is destroyed. Nothing is left behind.
-//   R9  SIGPIPE is ignored by the process while a port lives: a child has to be given the default back.
-//   R10 Threads that wait for a completion are woken by the look after it, not more often than with each
-//       looks_per_wake-th look and at the latest before the model waits (R7): a wake-up costs more than a message.
+//   R6  While the model works, mappings are looked at every look_cycles, and sockets in each looks_per_poll-th of these
+//       looks, because a system call costs more than a look.
+//   R7  wait(): sets `simulator_sleeps`, so that doorbells wake the simulator, looks at the mappings once more, and
+//       sleeps. With a timer due model time advances as wall time does; with nothing due it stands still.
+//   R8  stop(): clients get kDeviceFatal, are disconnected and closed; then wait() returns kNever. The same happens,
+//       without notifying the model, when the port is destroyed. No file is left behind.
+//   R9  The process ignores SIGPIPE while a port exists: in a child the default has to be restored.
+//   R10 Threads that wait for a completion are woken by a look after it, at most in each looks_per_wake-th look, and at
+//       the latest before the model waits (R7): a wake-up costs more than a message.
 #pragma once
 
 #include <signal.h>
@@ -44,20 +44,20 @@ namespace rxnic {
 struct LiveOptions {
   std::string address;                               // of the socket (socket.h R1)
   std::uint32_t cycle_ps = 1000;                     // of the model
-  std::uint32_t nics = 1;                            // told to programs
-  std::array<std::uint64_t, 16> node_guids{};        // the same, as in memory
+  std::uint32_t nics = 1;                            // reported to programs
+  std::array<std::uint64_t, 16> node_guids{};        // reported to programs, as in memory
   std::uint64_t look_cycles = 64;                    // R6
   std::uint32_t looks_per_poll = 64;                 // R6
   std::uint32_t looks_per_wake = 16;                 // R10
   std::uint32_t spin_us = 20;                        // looks at the mappings before it sleeps, yielding the CPU
   std::uint32_t most_clients = 200;                  // at once; each takes five descriptors and one per channel
-  std::uint32_t tick_ms = 100;                       // on_tick, at the least so far apart; busy or idle
-  std::function<void()> on_tick;                     // a status line, say
+  std::uint32_t tick_ms = 100;                       // shortest time between calls of on_tick, busy or idle
+  std::function<void()> on_tick;                     // for example a status line
   int extra = -1;                                    // a descriptor (signals): on_extra when it can be read
   std::function<void()> on_extra;                    // has to read it
   std::function<void(const std::string&)> log;       // a line that the user should see; default: stderr
-  std::function<void(const std::string&)> note;      // a line on who came and went; default: nobody wants to know
-  std::function<void(const std::string&)> on_death;  // of "process 12 (name)" (R5); default: nobody wants to know
+  std::function<void(const std::string&)> note;      // a line on each program that comes or goes; default: dropped
+  std::function<void(const std::string&)> on_death;  // gets "process 12 (name)" (R5); default: dropped
 };
 
 struct LiveCounters {
@@ -65,7 +65,7 @@ struct LiveCounters {
   std::uint64_t refused = 0;      // connections and opens that were refused
   std::uint64_t requests = 0;     // control messages carried out
   std::uint64_t doorbells = 0;    // taken from mappings
-  std::uint64_t completions = 0;  // CQEs told to programs
+  std::uint64_t completions = 0;  // CQEs that programs were notified of
   std::uint64_t wakes = 0;        // times that programs with completions were woken, if they waited
   std::uint64_t events = 0;       // written to pipes
   std::uint64_t lost_events = 0;  // a program did not read its pipe
@@ -94,7 +94,7 @@ class LivePort final : public HostPort {
 
   // From any thread or signal handler.
   void stop();
-  // wait() returns kNever as soon as nobody is connected.
+  // wait() returns kNever as soon as no program is connected.
   void end_when_idle() { until_idle_ = true; }
 
   // Null: there is no such client, or its kClose was taken.
@@ -111,7 +111,7 @@ class LivePort final : public HostPort {
   struct Connection {
     std::uint64_t serial = 0;
     channel::Descriptor socket;
-    channel::Descriptor process;  // pidfd; empty where that cannot be had
+    channel::Descriptor process;  // pidfd; empty where the kernel has none
     channel::Peer peer;
     std::string program;
     State state = State::kNew;
@@ -162,7 +162,7 @@ class LivePort final : public HostPort {
   std::vector<Doorbell> doorbells_;                            // of the last look, in the order of effect
   std::size_t next_doorbell_ = 0;
   std::vector<Doorbell> taken_[channel::kBoards];  // while a look is under way
-  std::deque<HostEvent> events_;                   // but doorbells
+  std::deque<HostEvent> events_;                   // all except doorbells
   std::vector<std::uint64_t> dead_;                // connections that poll() erases at its end
   std::uint64_t last_serial_ = 0;
   Cycle next_look_{};
