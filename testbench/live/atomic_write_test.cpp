@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ATOMIC WRITE by both ways to post it: eight bytes land, the receiver hears nothing of it.
+// ATOMIC WRITE by both ways to post it: eight bytes are written, and the receiver gets no completion.
 #include <array>
 #include <cstring>
 
@@ -10,7 +10,7 @@ namespace {
 
 class AtomicWrite : public PairTest {
  protected:
-  // A's QP can be posted to by ibv_wr_atomic_write. A receive waits at B, which no ATOMIC WRITE takes.
+  // ibv_wr_atomic_write works on A's QP. B has a receive posted, which no ATOMIC WRITE consumes.
   void connect_extended() {
     ibv_qp_init_attr_ex init{};
     init.send_cq = a.send_cq.get();
@@ -71,7 +71,7 @@ TEST_P(AtomicWrite, BothWaysToPostStoreEightBytes) {
   ibv_send_wr send = send_wr(IBV_WR_SEND, source, 6);
   post(a.qp.get(), send);
   EXPECT_EQ(take(a.send_cq.get()).opcode, IBV_WC_SEND);
-  EXPECT_EQ(take(b.receive_cq.get()).wr_id, 77u) << "the receive was still there";
+  EXPECT_EQ(take(b.receive_cq.get()).wr_id, 77u) << "the receive was not consumed";
   b.arena.expect(kPage, a.arena.bytes(0, 64));
   expect_nothing_else_written();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion channels as programs use them: an event comes behind the completion it tells of, one for each time the CQ
-// was armed; what is there unpolled when it is armed has its event at once, but not the one that was just told of.
+// Completion channels as programs use them: an event comes after the completion that it reports, one for each time that
+// the CQ was armed. A CQ that is armed while it holds unpolled completions raises an event at once, but none for the
+// completion whose event was taken last.
 #include <poll.h>
 
 #include <array>
@@ -82,7 +83,7 @@ TEST_P(Events, WhatIsThereWhenItIsArmedHasOne) {
   for (int i = 0; i < kMessages; ++i) send(16);
   for (int i = 0; i < kMessages; ++i) EXPECT_EQ(take(sent_.cq.get()).status, IBV_WC_SUCCESS);
   int found = 0;
-  while (found < kMessages) {  // some at a time, as the rest has an event again
+  while (found < kMessages) {  // some at a time: the rest raises an event again
     received_.arm();
     received_.take_event();
     std::array<ibv_wc, 6> wcs;

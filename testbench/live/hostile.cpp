@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hostile program: opens a NIC like any other, then scribbles over what it shares with the simulator, rings doorbells
-// with nonsense and sends garbage over its socket.
+// A hostile program: opens a NIC like any other, then overwrites the memory that it shares with the simulator, rings
+// doorbells with random values and sends garbage over its socket.
 //
 //   usage: hostile [CORRUPTIONS]    (default 10000; seed from RXNIC_SEED)
 //
-//   R1  It lives kLives times, each with a new connection and new queues: a simulator that throws it out is attacked
-//       again.
-//   R2  After every kBetweenLooks corruptions it asks something over a healthy connection: the simulator has taken
-//       what came before and still answers. Exit 1 when it does not.
+//   R1  It attacks kLives times, each time with a new connection and new queues: a simulator that disconnects it is
+//       attacked again.
+//   R2  After every kBetweenLooks corruptions it sends a request over a healthy connection: the reply shows that the
+//       simulator has taken the corruptions and still works. Exit 1 without a reply.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -54,12 +54,12 @@ class Attacker {
     for (const Owned<ibv_qp>& qp : qps_) post(qp.get(), wr);
     find_shared();
   }
-  // What is left of it cannot be freed in order: its bookkeeping is ruined.
+  // Its objects cannot be destroyed one by one: the library's state is corrupted.
   ~Attacker() {
     for (Owned<ibv_qp>& qp : qps_) (void)qp.release();
     (void)cq_.release(), (void)srq_.release(), (void)arena_.region.release();
     (void)world_.pd.release(), (void)world_.context.release();
-    if (socket_ >= 0) shutdown(socket_, SHUT_RDWR);  // the library's threads still have it
+    if (socket_ >= 0) shutdown(socket_, SHUT_RDWR);  // the library still has it open
   }
   Attacker(const Attacker&) = delete;
   Attacker& operator=(const Attacker&) = delete;
@@ -101,7 +101,7 @@ class Attacker {
     }
     return found;
   }
-  // What is there now and was not before the NIC was opened.
+  // Finds the mapping and the socket: those that did not exist before the NIC was opened.
   void find_shared() {
     for (const std::uint64_t address : mappings()) {
       if (!mappings_before_.contains(address)) base_ = reinterpret_cast<std::uint8_t*>(address);
@@ -109,10 +109,10 @@ class Attacker {
     for (const int fd : sockets()) {
       if (!sockets_before_.contains(fd)) socket_ = fd;
     }
-    if (base_ == nullptr || socket_ < 0) throw std::runtime_error("found no mapping or no socket of ours");
+    if (base_ == nullptr || socket_ < 0) throw std::runtime_error("found no new mapping or no new socket");
   }
 
-  // 1 to 64 random bytes anywhere; words that look like something are tried as often as noise.
+  // 1 to 64 bytes anywhere: plausible words as often as random ones.
   void scribble(std::uint64_t offset, std::mt19937_64& random) {
     const std::size_t length = 1 + random() % 64;
     for (std::size_t i = 0; i < length; ++i) base_[offset + i] = static_cast<std::uint8_t>(random() >> (random() % 56));
@@ -133,7 +133,7 @@ class Attacker {
     header.rung.store(1);
   }
 
-  // A packet of noise, one of the wrong size, or a request whose body is nonsense.
+  // A packet of random bytes, one of the wrong size, or a request with a random body.
   void send_garbage(std::mt19937_64& random) {
     std::array<std::uint8_t, 2 * sizeof(channel::Message)> bytes;
     for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
@@ -150,7 +150,7 @@ class Attacker {
       message.sequence = static_cast<std::uint32_t>(random());
       std::memcpy(bytes.data(), &message, sizeof message);
     }
-    // Answers are sometimes left unread, so that the simulator finds the socket full.
+    // Replies are sometimes left unread, so that the simulator finds the socket full.
     (void)send(socket_, bytes.data(), length, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (random() % 3 != 0) {
       while (recv(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {
@@ -169,7 +169,7 @@ class Attacker {
   int socket_ = -1;
 };
 
-// Connections that say hello and then hand over descriptors that are no mapping.
+// Connections that send kHello, and then a kOpen with descriptors that are no mapping.
 void open_with_wrong_descriptors(std::mt19937_64& random) {
   const char* address = std::getenv(channel::kSocketVariable);
   std::string error;
@@ -218,5 +218,5 @@ int main(int argc, char** argv) {
     return 1;
   }
   std::fflush(stdout);
-  _exit(0);  // no destructors of the library: its memory is ruined
+  _exit(0);  // without the library's destructors: its memory is corrupted
 }

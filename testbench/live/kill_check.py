@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program or the simulator is killed at a random moment, or stopped for three seconds.
 
-Under `rxnic run` whatever is left ends by itself or is ended: SIGTERM after --grace, SIGKILL after the same time again,
-with messages that say so. Under `rxnic serve` and with --grace off it is let be. Nothing is left behind. RXNIC_SEED
-chooses the moments; --rounds says how often (100 for the full proof).
+Under `rxnic run` the remaining programs end by themselves or are ended: SIGTERM after --grace, SIGKILL after the same
+time again, with messages that say so. Under `rxnic serve` and with --grace off they are not ended. Nothing is left
+behind. RXNIC_SEED chooses the moments; --rounds says how often (100 for the full test).
 """
 import os
 import pathlib
@@ -17,11 +17,11 @@ import time
 import live
 from live import e2e
 
-MARGIN = 2.0  # seconds that a busy machine may take for what takes none
+MARGIN = 2.0  # seconds that a busy machine may take for something that takes no time by itself
 STOPPED = 3.0  # seconds
-LET_BE = 4.0  # seconds after which --grace off, or serve, has not ended a program
-# Traffic without an end. Some notice a peer's death by an error completion; others wait for what cannot come: for the
-# receive of an UC or UD QP or of an SRQ, or for a change of their own memory (ib_write_lat).
+LET_BE = 4.0  # seconds after which a program must still run under --grace off or serve
+# Traffic without an end. Some notice a peer's death by an error completion; others wait for ever: for the receive of a
+# UC or UD QP or of an SRQ, or for a change of their own memory (ib_write_lat).
 ENDLESS = [
     ["ibv_rc_pingpong", "-g", "2", "-n", "100000000"],
     ["ibv_rc_pingpong", "-g", "1", "-n", "100000000", "-e", "-s", "100000"],
@@ -36,7 +36,7 @@ ENDLESS = [
     ["ib_send_lat", "-F", "-n", "10000000", "-c", "UD"],
 ]
 SILENT = ["ibv_uc_pingpong", "-g", "2", "-n", "100000000"]  # never notices
-# Server and client are children of a shell that waits for both. {ignore}: empty, or what makes all deaf to SIGTERM.
+# Server and client are children of a shell that waits for both. {ignore}: empty, or a trap by which all ignore SIGTERM.
 PAIR = """{ignore}
 {server} &
 server=$!
@@ -53,7 +53,7 @@ def shared_memory():
 
 
 def processes():
-    """pid: (parent, state, name) of all there are."""
+    """pid: (parent, state, name) of all processes."""
     found = {}
     for folder in pathlib.Path("/proc").glob("[0-9]*"):
         try:
@@ -65,7 +65,7 @@ def processes():
 
 
 class Run:
-    """`rxnic run` of a server and a client that are at work."""
+    """`rxnic run` of a server and a client that exchange messages."""
 
     serial = 0
 
@@ -103,7 +103,7 @@ class Run:
         return found
 
     def left(self):
-        """Those of its processes that have not ended."""
+        """Its processes that have not ended."""
         everybody = processes()
         return [f"{pid} ({everybody[pid][2]})" for pid in self.members if pid in everybody and everybody[pid][1] != "Z"]
 
@@ -113,7 +113,7 @@ class Run:
         return time.monotonic()
 
     def wait(self, since, limit, what):
-        """Until all of its processes have ended, in time. The seconds it took."""
+        """Expects the end of all of its processes in time. The seconds that it took."""
         while self.left() and time.monotonic() < since + limit:
             self.program.ended()
             time.sleep(live.POLL)
@@ -143,14 +143,14 @@ def rounds_of(bench):
 
 
 def kill_one_of_a_run(bench, choose, expect):
-    """In each round choose(run, number) is killed; expect(run, number, took, what) looks at what came of it."""
+    """In each round choose(run, number) is killed; expect(run, number, took, what) checks the result."""
     live.need("ibv_rc_pingpong", "ib_send_bw")
     before, slowest, grace = shared_memory(), 0.0, bench.options.grace
     for number, command, delay, what in rounds_of(bench):
-        deaf = number % 5 == 4  # SIGKILL has to end these
+        deaf = number % 5 == 4  # these ignore SIGTERM: SIGKILL has to end them
         run = Run(bench, command, "--grace", str(grace), deaf=deaf)
         try:
-            time.sleep(delay)  # the moment is the point
+            time.sleep(delay)  # until the random moment of the kill
             bench.expect(not run.program.ended(), f"{what}: ended before it was killed: {run}")
             killed = run.kill(choose(run, number))
             took = run.wait(killed, (2 if deaf else 1) * grace + MARGIN, what)
@@ -200,10 +200,10 @@ def simulator(bench):
 
 
 def off(bench):
-    """--grace off: what waits for a dead program goes on waiting, and Ctrl-C ends it."""
+    """--grace off: a program that waits for a dead one goes on waiting, and Ctrl-C ends it."""
     live.need("ibv_uc_pingpong")
     for who in ("server", "simulator"):
-        # Without its simulator it is a program that does not look: one that is stopped.
+        # When the simulator is killed: a program that does not notice it, because it is stopped.
         run = Run(bench, SILENT, "--grace", "off")
         try:
             if who == "simulator":
@@ -221,7 +221,7 @@ def off(bench):
 
 
 class Victims:
-    """A server and a client that are at work on a fabric."""
+    """A server and a client that exchange messages on a fabric."""
 
     def __init__(self, fabric, command):
         self.port = live.Port()
@@ -249,7 +249,7 @@ def next_run(bench, fabric, what):
 
 
 def serve(bench):
-    """Under `serve` a death is what hardware shows: retries exceeded to who sends over RC, nothing to anybody else."""
+    """Under `serve` a death looks as with hardware: an RC sender has its retries exceeded, others notice nothing."""
     live.need("ibv_uc_pingpong", "ibv_rc_pingpong")
     with live.Fabric(bench, 2, record=False) as fabric:
         pairs = [Victims(fabric, SILENT), Victims(fabric, ["ibv_rc_pingpong", "-g", "2", "-n", "100000000", "-r", "2"])]
@@ -267,7 +267,7 @@ def serve(bench):
         next_run(bench, fabric, "after two deaths")
         log = (fabric.folder / "out" / "log.txt").read_text(encoding="utf-8")
         bench.expect_equal(log.count("has died with its device open"), 3 if noticed else 4, f"deaths in the log: {log}")
-        # A simulator that dies: who looks finds out.
+        # A simulator that dies: a program that polls finds out.
         pair = Victims(fabric, ["ibv_rc_pingpong", "-g", "2", "-n", "100000000"])
         fabric.simulator.kill()
         for program in (pair.server, pair.client):

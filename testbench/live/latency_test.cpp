@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One-way latency of a ping-pong of 32 bytes, measured by a program with the ordinary API: the device's clock read
-// before the doorbell, when nothing else goes on and the model stands still, and the receiver's completion timestamp,
-// which tells when the CQE was built. verbs_check.py compares what is printed with the report.
+// One-way latency of a ping-pong of 32 bytes, measured by a program with the ordinary API: from the device's clock,
+// read before the doorbell while the model is idle and its time stands still, to the receiver's completion timestamp,
+// the time at which the CQE was built. verbs_check.py compares the printed median with the report.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 constexpr int kRounds = 500;
 constexpr std::size_t kBytes = 32;
 
-// A side whose receive CQ stamps completions.
+// A side whose receive CQ writes completion timestamps.
 struct TimedSide {
   explicit TimedSide(std::uint32_t nic) : world(nic), send_cq(world.cq()), arena(world, kPage) {
     ibv_cq_init_attr_ex init{};
@@ -40,7 +40,7 @@ struct TimedSide {
     return static_cast<double>(values.raw_clock.tv_sec) * 1e9 + static_cast<double>(values.raw_clock.tv_nsec);
   }
 
-  // A reading when nothing else goes on: two in a row are just as far apart as two before.
+  // The clock while the model is idle: two readings in a row are as far apart as the two before.
   double quiet_ns() const {
     double before = now_ns(), apart = -1;
     for (int i = 0; i < 10000; ++i) {
@@ -48,7 +48,7 @@ struct TimedSide {
       if (std::abs(apart - last) < 4) return now;
       before = now;
     }
-    throw std::runtime_error("the model does not come to rest");
+    throw std::runtime_error("the model does not become idle");
   }
 
   // When the next message became visible, ns.

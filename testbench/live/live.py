@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the live checks have in common: a fabric that programs attach to, programs as processes, what they leave behind.
+"""Shared by the live checks: a fabric that programs attach to, programs as processes, checks of what they leave behind.
 
-Everything has a time limit: what exceeds it is killed, and the check fails with what it had printed. Every check has a
-folder, a socket and TCP ports of its own, so that checks run side by side.
+Everything has a time limit: a program that exceeds it is killed, and the check fails with the program's output. Every
+check has a folder, a socket and TCP ports of its own, so that checks can run in parallel.
 """
 import ctypes
 import json
@@ -21,10 +21,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import e2e  # noqa: E402
 
 PATIENCE = float(os.environ.get("RXNIC_PATIENCE", "120"))  # seconds that one program may take
-POLL = 0.005  # seconds between two looks at something that makes no sound
+POLL = 0.005  # seconds between two looks at something that does not notify
 ORDINARY = 65534  # uid and gid of nobody
 CHECK_ICRC = e2e.ROOT / "scripts" / "check_icrc.py"
-# Dissectors that guess from the first bytes of a payload, which is anybody's data.
+# Dissectors that guess from the first bytes of a payload, which are arbitrary.
 GUESSES = [part for protocol in ("rpcordma", "infiniband.eoib") for part in ("--disable-protocol", protocol)]
 GUESSES += ["--disable-heuristic", "eth_over_ib"]
 
@@ -50,7 +50,7 @@ LISTENS, ESTABLISHED = "0A", "01"  # states in /proc/net/tcp
 
 
 class Port:
-    """A TCP port that is ours while this lives: bound, so that nobody is given it, but not listened on."""
+    """A TCP port that is reserved while this exists: bound, so that no other socket gets it, but not listened on."""
 
     def __init__(self):
         self.holder = socket.socket()
@@ -65,7 +65,7 @@ class Port:
         return ESTABLISHED in self.states()
 
     def states(self):
-        """Of the sockets with this port at their own end, as the kernel writes them."""
+        """States of the sockets with this local port, as in /proc/net/tcp."""
         found = []
         for table in ("/proc/net/tcp", "/proc/net/tcp6"):
             if os.path.exists(table):
@@ -80,7 +80,7 @@ class Port:
 
 
 def die_with_parent():
-    """A check that is killed takes its programs along."""
+    """When a check is killed, its programs are killed, too."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
@@ -103,7 +103,7 @@ class Program:
         return self.process.poll() is not None
 
     def wait(self, limit=PATIENCE):
-        """Its exit code; -signal when it was killed, also by us because it took too long."""
+        """Its exit code; -signal when it was killed, also here because it took too long."""
         try:
             return self.process.wait(limit)
         except subprocess.TimeoutExpired:
@@ -164,7 +164,7 @@ class Fabric:
             self.bench.expect(False, f"{late}: {self.simulator.story()}")
 
     def close(self):
-        """Ends it as Ctrl-C does; what it leaves is checked, and `report` is there afterwards."""
+        """Ends it as Ctrl-C does, checks what it leaves behind, and reads `report`."""
         for program in self.programs:
             if program is not self.simulator and not program.ended():
                 program.kill()
@@ -194,7 +194,7 @@ class Fabric:
             return False
 
     def environment(self, **more):
-        """What makes a program find the drop-in and the fabric."""
+        """The environment in which a program finds the drop-in and the fabric."""
         options = self.bench.options
         library = str(reachable(options.verbs, self).parent)
         return {**os.environ, "RXNIC_SOCKET": self.socket, "LD_LIBRARY_PATH": library, "RXNIC_LIBRARY_DIR": library,
@@ -208,14 +208,14 @@ class Fabric:
         return program
 
     def run(self, *command, **environment):
-        """One program to its end, which must be a good one: what it printed."""
+        """Runs one program, which must exit with 0; returns its output."""
         program = self.start("program", *command, **environment)
         code = program.wait()
         self.bench.expect(code == 0, f"exit code {code}: {program.story()}")
         return program.text()
 
     def pair(self, server, client, port):
-        """A server, and a client as soon as the server listens: both programs, which have ended."""
+        """Runs a server, and a client as soon as the server listens; returns both programs after their end."""
         first = self.start("server", *server)
         try:
             wait_until(lambda: first.ended() or port.is_listened_on(), f"{server[0]} listening")
@@ -231,12 +231,12 @@ class Fabric:
 
 
 def sanitizer(bench, others=True):
-    """What a program needs in its environment when the drop-in brings a sanitizer into it."""
+    """The environment of a program into which the drop-in brings a sanitizer."""
     if not bench.options.preload:
         return {}
-    # Children of programs with threads open devices, too; and nobody is to wait for a second at every end.
+    # Children of programs with threads open devices, too; and the end of a program must not take a second.
     environment = {"TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", "") + ":die_after_fork=0:atexit_sleep_ms=0"}
-    if others:  # built without it; what it leaks is its own affair
+    if others:  # built without it; its own leaks are not checked
         environment["LD_PRELOAD"] = str(bench.options.preload)
         environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     return environment
@@ -272,7 +272,7 @@ def counters(report, block):
 
 
 class WireCheck:
-    """wire.pcap of several runs in the eyes of others: tshark and scripts/check_icrc.py."""
+    """wire.pcap of several runs, checked by independent tools: tshark and scripts/check_icrc.py."""
 
     def __init__(self, bench):
         self.bench = bench
@@ -281,7 +281,7 @@ class WireCheck:
         self.all.unlink(missing_ok=True)
 
     def add(self, capture):
-        """One more; all of them go through the tools together."""
+        """Adds one; the tools read all of them together."""
         data = capture.read_bytes() if capture.is_file() else b""
         self.bench.expect(len(data) >= 24, f"{capture}: no capture")
         with open(self.all, "ab") as together:
@@ -301,7 +301,7 @@ class WireCheck:
         if counts:
             self.bench.expect_equal([int(n) for n in counts.groups()], [self.frames, 0, 0], "good, bad, not RDMA")
         if shutil.which("tshark") is None:
-            print("tshark is not installed: malformed packets were not looked for")
+            print("tshark is not installed: no check for malformed packets")
             return
         shark = self.bench.start("tshark", *GUESSES, "-n", "-r", self.all, "-Y", "_ws.malformed || !infiniband.bth")
         self.bench.expect_equal(shark.returncode, 0, f"tshark: {shark.stderr[-1000:]}")
@@ -309,7 +309,7 @@ class WireCheck:
 
 
 def users():
-    """{name: uid} of those as whom the checks run: what we are, and an ordinary user when we are root."""
+    """{name: uid} of the users as whom the checks run: ours, and an ordinary user when we are root."""
     return {"root": None, "user": ORDINARY} if os.geteuid() == 0 else {"user": None}
 
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a test program knows that must be on the wire: one JSON object a line into the file $RXNIC_LIVE_PAYLOADS, if it
-// is set. wire_check.py compares it with wire.pcap. Lines with the same nic, qpn and kind are in order of posting.
+// The payloads that a test program expects on the wire: one JSON object a line in the file $RXNIC_LIVE_PAYLOADS, when
+// that is set. wire_check.py compares it with wire.pcap. Lines with the same nic, qpn and kind are in order of posting.
 //
 //   {"nic": N, "qpn": N, "kind": "request", "opcode": "send", "hex": "..."}   payload of one message to that QP
 //   {"nic": N, "qpn": N, "kind": "response", "hex": "..."}                    what a READ of that QP has fetched;

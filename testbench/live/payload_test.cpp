@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random messages over every transport and opcode with random scatter/gather lists: what arrives is what was sent, in
-// the right bytes and in no others, and (PayloadLog) it is what was on the wire.
+// Random messages over every transport and opcode with random scatter/gather lists: what was sent arrives, in the right
+// bytes and in no others, and equals the payload on the wire (PayloadLog).
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -93,7 +93,7 @@ class Payload : public PairTest {
     }
     if (is_atomic(opcode)) {
       to_cursor_ = (to_cursor_ + 64) / 8 * 8;
-      // Every other compare-and-swap finds what it compares with.
+      // Every other compare-and-swap finds the value that it compares with.
       std::uint64_t there;
       std::memcpy(&there, to.arena.at(to_cursor_), 8);
       m.wr.wr.atomic = {to.arena.address(to_cursor_), below(2) == 0 ? there : random_(), random_(),
@@ -113,7 +113,7 @@ class Payload : public PairTest {
     return m;
   }
 
-  // What the message does to both arenas, and what the wire must have shown.
+  // Notes what the message changes in both arenas, and the payload that must be on the wire.
   void expect_effect(Side& from, Side& to, const Message& m) {
     const ibv_wr_opcode opcode = m.wr.opcode;
     if (is_atomic(opcode)) {
@@ -146,7 +146,7 @@ class Payload : public PairTest {
     }
   }
 
-  // The 40 bytes in front of a datagram are looked at by grh_test.
+  // grh_test checks the 40 bytes in front of a datagram.
   static void accept_grh(Side& to, const Message& m) {
     std::size_t left = kGrh;
     for (const ibv_sge& sge : m.receive) {

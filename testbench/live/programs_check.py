@@ -3,9 +3,9 @@
 """Programs from Debian, unmodified: ibverbs-utils and perftest, server and client as two processes.
 
 Each row of the tables runs on one NIC and between two, as root (when we are root) and as an ordinary user. Both
-programs must end well, the model's counters must equal what the programs saw, and the wire must be true RoCE. Rows with
--a take their time (perftest measures the CPU's clock for most of a second at each size), and are recorded at the first
-of the four places only: 80 MB each.
+programs must exit with 0, the model's counters must equal what the programs saw, and the wire must be valid RoCE. Rows
+with -a take long (perftest measures the CPU's clock for most of a second at each size), and only the first of their
+four runs is recorded: 80 MB each.
 """
 import re
 import sys
@@ -17,7 +17,7 @@ ALL_SIZES = [1 << power for power in range(1, 24)]  # of perftest's -a
 
 
 class Row:
-    """One run of a server and a client. `seen` is what the programs saw, summed over both; None: not said."""
+    """One run of a server and a client. `seen` is what the programs saw, summed over both; None: not known."""
 
     def __init__(self, options, wqes=None, payload=None, cqes=None, reads=None, atomics=None, more_cqes=0):
         self.options = options.split()
@@ -102,7 +102,7 @@ PERFTEST = {
 
 
 def check_counters(bench, row, report, what):
-    """The modelled blocks did what the programs saw done."""
+    """The counters of the blocks equal what the programs saw."""
     for (block, name), seen in row.seen.items():
         if seen is None:
             continue
@@ -117,7 +117,7 @@ def check_counters(bench, row, report, what):
 
 
 def check_output(bench, program, text, what):
-    """What a program says of itself: the counts, and the contents where it looked at them."""
+    """What a program prints: its result, and no error about the contents of its buffers."""
     bench.expect("invalid data" not in text, f"{what}: {text[-1000:]}")
     if program.startswith("ibv_"):
         bench.expect(re.search(r"\d+ iters in [\d.]+ seconds", text), f"{what}: no result: {text[-1000:]}")
@@ -179,7 +179,7 @@ def devices(bench):
                 bench.expect(re.search(wanted, told), f"ibv_devinfo -v: no {wanted!r} in {told}")
             max_qp_wr = re.search(r"max_qp_wr:\s+(\d+)", told)
             bench.expect(max_qp_wr and int(max_qp_wr[1]) >= 16384, f"max_qp_wr: {told}")
-        # Without a fabric there is no device, and it is said why.
+        # Without a fabric there is no device, and a message says why.
         nobody = fabric.start("orphan", "ibv_devices")
         nobody.wait()
         bench.expect("rxnic0" not in nobody.text() and str(fabric.socket) in nobody.text(), nobody.story())
@@ -191,5 +191,5 @@ CHECKS |= {name: family(f"ib_{name}", rows) for name, rows in PERFTEST.items()}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)
-    parser.add_argument("--verbose", action="store_true", help="say every row")
+    parser.add_argument("--verbose", action="store_true", help="print every row")
     sys.exit(e2e.run(parser, CHECKS))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory protection as a program sees it: the right status on the right side, and not one byte written outside.
+// Memory protection as a program sees it: the right status on the right side, and no byte written outside.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class Protection : public PairTest {
     expect_next_works();
   }
 
-  // Once failed, A's QP flushes what is posted to it.
+  // After its failure A's QP flushes what is posted to it.
   void expect_flush() {
     std::array<ibv_sge, 1> list{a.arena.sge(0, 8)};
     ibv_send_wr wr = send_wr(IBV_WR_SEND, list, 99);
@@ -71,7 +71,7 @@ class Protection : public PairTest {
     }
   }
 
-  // A SEND of ours to a receive buffer that is wrong: B's receive fails, then A's SEND.
+  // A SEND from A into a wrong receive buffer: B's receive fails, then A's SEND.
   void expect_receive_failure(ibv_sge sink, std::size_t bytes = 100) {
     reconnect();
     post_receive(b.qp.get(), {&sink, 1}, 5);
@@ -262,7 +262,7 @@ TEST_P(Protection, RemoteMemoryOfAnotherPdOrFreed) {
   EXPECT_EQ(freed.differs(), "");
 }
 
-// The key is good and the page is not: what the host refuses is the responder's fault (remote operation).
+// The key is right, but the host refuses the access to the page: a remote operation error.
 TEST_P(Protection, RemotePagesThatTheHostRefuses) {
   Arena pages(b.world, 3 * kPage);
   ASSERT_EQ(mprotect(pages.at(kPage), kPage, PROT_READ), 0);
@@ -325,7 +325,7 @@ TEST_P(Protection, AMessageLongerThanItsReceiveBuffer) {
   const ibv_wc received = take(b.receive_cq.get()), sent = take(a.send_cq.get());
   EXPECT_EQ(received.status, IBV_WC_LOC_LEN_ERR) << ibv_wc_status_str(received.status);
   EXPECT_EQ(sent.status, IBV_WC_REM_INV_REQ_ERR) << ibv_wc_status_str(sent.status);
-  b.arena.accept(kPage, 2999);  // how far it came is the device's affair
+  b.arena.accept(kPage, 2999);  // undefined: the device may have written a part
   expect_nothing_else_written();
   expect_next_works();
 }

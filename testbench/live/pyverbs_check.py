@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""rdma-core's own suite, as Debian's python3-pyverbs brings it, unmodified, on rxnic0: nothing fails, nothing hangs.
+"""rdma-core's own test suite, unmodified, from Debian's python3-pyverbs, on rxnic0: nothing fails, nothing hangs.
 
 What may be skipped is listed here by name with the reason; anything else that is skipped is a failure.
 """
@@ -52,7 +52,7 @@ def unpack(folder):
 
 
 def results(text):
-    """{test: ok, FAIL, ERROR or skipped...}: what unittest -v says, whatever the tests print in between."""
+    """{test: ok, FAIL, ERROR or skipped...}: from the output of unittest -v, whatever the tests print in between."""
     found, test = {}, None
     for line in text.splitlines():
         named = re.match(r"(test_\w+) \(tests\.", line)

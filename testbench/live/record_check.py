@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Record and replay: the programs' run, repeated without the programs, is the same run."""
+"""Record and replay: a recorded run, replayed without its programs, gives the same results."""
 import json
 import pathlib
 import re
@@ -10,7 +10,7 @@ import sys
 import live
 from live import e2e
 
-# What a replay must repeat to the last digit.
+# The parts of the report that a replay must repeat exactly.
 SAME = ("cycles", "time_ps", "packets", "messages", "cqes", "error_cqes", "bytes", "latency_ns", "one_way_latency_ns",
         "transport", "events", "fabric", "nics", "state_hash")
 
@@ -58,7 +58,7 @@ def suites(bench):
 
 
 def tampered(bench):
-    """A record that was changed is not called equal."""
+    """The replay of a changed recording is not reported as equal."""
     live.need("ibv_rc_pingpong")
     port = live.Port()
     with live.Fabric(bench, 2) as fabric:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`rxnic run` and `rxnic serve` as a user meets them: exit codes, Ctrl-C, whom the socket lets in, what is left."""
+"""`rxnic run` and `rxnic serve` as a user sees them: exit codes, Ctrl-C, who may connect to the socket, leftovers."""
 import json
 import os
 import pathlib
@@ -34,7 +34,7 @@ def ours(bench):
 
 
 def env(bench):
-    """The beginning of a verbs program's command line. A shell is not to have its variables: libtsan crashes it."""
+    """The beginning of a verbs program's command line. The shell must not get its variables: libtsan crashes it."""
     return ["env", *(f"{name}={value}" for name, value in live.sanitizer(bench).items())]
 
 
@@ -77,7 +77,7 @@ def ends(bench):
     bench.expect_equal(log.count("has closed its device"), 2, f"devices closed: {log}")
     replay = bench.rxnic("replay", bench.folder / "out", "--quiet")
     bench.expect_equal(replay.returncode, 0, f"replay: {replay.stderr}")
-    # A program that leaves in the middle of everything takes nothing along.
+    # A program that ends in the middle of its traffic does not harm the others.
     port = live.Port()
     early = run(bench, "sh", "-c", f"{' '.join(env(bench))} ibv_rc_pingpong -g 2 -p {port.number} & "
                 "sleep 0.1; kill -9 $!; exit 3")
@@ -86,7 +86,7 @@ def ends(bench):
 
 
 def run_a_server(bench, port, name):
-    """`rxnic run` of a server that nobody comes to."""
+    """`rxnic run` of a server to which no client connects."""
     command = [bench.options.rxnic, "run", "--quiet", "--nics", "1", "--out", bench.folder / "out", "--",
                *env(bench), "ibv_rc_pingpong", "-g", "2", "-p", port.number]
     simulator = live.Program(command, bench.folder, name, dict(os.environ))
@@ -106,7 +106,7 @@ def interrupt(bench):
         port.close()
         bench.expect(code not in (0, -signal.SIGKILL), f"exit code {code}: {simulator.story()}")
         bench.expect_equal(ours(bench), [], "left behind")
-        # The simulator alone: its program does not outlive it.
+        # The simulator alone gets the signal: its program ends, too.
         port = live.Port()
         simulator = run_a_server(bench, port, f"alone{number}")
         simulator.signal(number)
@@ -118,7 +118,7 @@ def interrupt(bench):
 
 
 def users(bench):
-    """The socket is its user's alone, by mode and by peer credentials; root does not enter another's either."""
+    """Only its own user may use a socket, by mode and by peer credentials; not even root may use another user's."""
     live.need("ibv_devices")
     if os.geteuid() != 0:
         raise e2e.Skip("two users: we are not root")
@@ -138,7 +138,7 @@ def users(bench):
 
 
 def refused(bench):
-    """A socket that is in use, a path that cannot be, an unknown option: exit 2 or 1 and a reason."""
+    """A socket that is in use, an impossible path, an unknown option: exit 2 or 1 and a reason."""
     with live.Fabric(bench, 1, record=False) as fabric:
         second = bench.rxnic("serve", "--socket", fabric.socket, "--out", bench.folder / "second")
         bench.expect(second.returncode in (1, 2) and fabric.socket in second.stderr, f"in use: {second.stderr}")

@@ -14,7 +14,7 @@ import time
 import live
 from live import e2e
 
-ROWS = [  # what, command, messages, bytes of payload a message, what was asked for
+ROWS = [  # name, command, messages, bytes of payload per message, required speed
     ("send -s 64", ["ib_send_bw", "-F", "-s", "64", "-n", "200000"], 200000, 64, "50 k messages/s"),
     ("send -s 64, UD", ["ib_send_bw", "-F", "-s", "64", "-n", "200000", "-c", "UD"], 200000, 64, ""),
     ("send -s 65536", ["ib_send_bw", "-F", "-s", "65536", "-n", "5000"], 5000, 65536, "2 Gb/s"),

@@ -95,7 +95,7 @@ TEST_P(Threads, SharingDevicesCqAndSrq) {
   for (int poller = 0; poller < 2; ++poller) {
     threads.emplace_back([&] {
       while (taken < kTotal && failures == 0) {
-        const std::lock_guard hold(lock);  // so that the order of a QP's messages can be looked at
+        const std::lock_guard hold(lock);  // so that the order of a QP's messages can be checked
         ibv_wc wc{};
         if (ibv_poll_cq(all.get(), 1, &wc) != 1) continue;
         const auto receiver =
@@ -144,7 +144,7 @@ TEST_P(Threads, SharingOneQp) {
   for (std::uint32_t i = 0; i < kTotal; ++i) ASSERT_EQ(take(a.send_cq.get()).status, IBV_WC_SUCCESS);
 }
 
-// The child opens devices of its own while its parent's traffic goes on, and leaves without a word.
+// The child opens devices of its own while its parent's traffic goes on, and ends by _exit().
 TEST_P(Threads, AChildOfAProgramThatGoesOn) {
   ASSERT_EQ(ibv_fork_init(), 0);
   reconnect();

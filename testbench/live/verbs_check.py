@@ -42,7 +42,7 @@ def payload(bench):
                     bench.expect(False, f"{key} message {number}: the wire differs from the program's buffer")
                     break
         bench.expect(compared > 2000, f"only {compared} messages were compared")
-        bench.expect_equal(sorted(set(found) - set(wanted)), [], "messages that nobody logged")
+        bench.expect_equal(sorted(set(found) - set(wanted)), [], "messages that no program logged")
         print(f"{compared} messages on the wire equal the programs' buffers")
         checked.add(fabric.wire)
     checked.finish(at_least=5000)
@@ -92,7 +92,8 @@ def latency(bench):
     bench.expect(said, text)
     if said is None or fabric.report is None:
         return
-    # The timestamp is of the CQE's building, the report's latency ends when it can be polled: the write lies between.
+    # The timestamp is taken when the CQE is built, the report's latency ends when it can be polled: the difference is
+    # the time of the write.
     values = fabric.report["config"]["values"]
     dma, cqe = values["dma_engine"], values["cqe_generator"]
     write = (cqe["latency_cycles"] * values["nic"]["clock_period_ps"] + dma["write_latency_ps"]) / 1000

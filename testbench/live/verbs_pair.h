@@ -25,7 +25,7 @@ struct Side {
 // The parameter is the number of NICs that the pair is on.
 class PairTest : public testing::TestWithParam<std::uint32_t> {
  protected:
-  // Fresh QPs, connected: those before may have gone to the error state.
+  // New QPs, connected: the previous ones may be in the error state.
   void reconnect(const QpShape& shape = {}, const Path& path = {}) {
     for (Side* side : {&a, &b}) {
       side->qp = make_qp(side->world, side->send_cq.get(), side->receive_cq.get(), shape);

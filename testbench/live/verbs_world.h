@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the verbs programs of the live tests have in common: opened NICs, queues, connected pairs, watched memory.
-// Ordinary verbs, against the system's <infiniband/verbs.h>; nothing of the model is known here.
+// Shared by the verbs programs of the live tests: opened NICs, queues, connected pairs, watched memory. Ordinary verbs,
+// against the system's <infiniband/verbs.h>, without knowledge of the model.
 //
-//   R1  What cannot be made throws std::runtime_error with the call and its errno.
+//   R1  A call that fails throws std::runtime_error with the call and its errno.
 //   R2  Nothing waits for ever: take() throws when no completion comes within kPatience.
-//   R3  Arena: expect() says what a byte must be; differs() compares every byte of the memory with it, those around and
-//       between the buffers as well. A stray write anywhere in an arena is seen.
+//   R3  Arena: expect() sets what a byte must be; differs() compares every byte of the memory with it, those around and
+//       between the buffers as well. A stray write anywhere in an arena is found.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -77,7 +77,7 @@ class Arena {
   // New random bytes, which are also what is expected.
   void refill(std::uint64_t seed);
   void expect(std::size_t offset, std::span<const std::uint8_t> bytes);
-  // What is there now is expected: bytes that are undefined, or that the test looked at itself.
+  // Expects the present bytes: for bytes that are undefined, or that the test has checked itself.
   void accept(std::size_t offset, std::size_t length);
   // Empty, or the first byte that is not what it must be.
   std::string differs() const;
@@ -108,13 +108,13 @@ struct Path {
   std::uint32_t psn = 0xfffff0;     // wraps early
 };
 ibv_ah_attr address_of(const World& world, const Path& path);
-// To RTS. UD: `to` is not looked at.
+// To RTS. UD: `to` is ignored.
 void connect(ibv_qp* qp, const World& to, std::uint32_t to_qpn, const Path& path = {});
 void connect_both(ibv_qp* a, const World& of_a, ibv_qp* b, const World& of_b, const Path& path = {});
 
 // The next completion (R2).
 ibv_wc take(ibv_cq* cq);
-// True when the CQ has nothing.
+// True when the CQ holds no completion.
 bool is_empty(ibv_cq* cq);
 // The next asynchronous event, acknowledged (R2).
 ibv_event_type take_event(ibv_context* context);

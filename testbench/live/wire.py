@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of a wire.pcap, put together again: what the payload log of a test program is compared with.
+"""Reassembles the messages of a wire.pcap, for comparison with the payload log of a test program.
 
-Frames are taken apart by scripts/check_icrc.py and by the few lines below, not by the model.
+Frames are parsed by scripts/check_icrc.py and by the few lines below, not by the model.
 """
 import sys
 
@@ -29,7 +29,7 @@ UD = 3  # of the opcode's high three bits
 
 
 def messages(path):
-    """{(nic, qpn, kind): [message, ...]} in order, without what was sent again.
+    """{(nic, qpn, kind): [message, ...]} in order, without retransmissions.
 
     A message: ("operation", bytes); kind "atomic": (compare, swap), compare 0 for FETCH_ADD.
     """
@@ -71,7 +71,7 @@ def messages(path):
 
 
 def logged(lines):
-    """The same of a payload log (payload_log.h)."""
+    """The same for a payload log (payload_log.h)."""
     found = {}
     for line in lines:
         key = (line["nic"], line["qpn"], line["kind"])
