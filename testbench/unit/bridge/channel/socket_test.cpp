@@ -92,7 +92,7 @@ TEST(Socket, TooManyDescriptorsAreNotSent) {
   EXPECT_EQ(send_message(pair.a.get(), {}, numbers, Waiting::kYes), EINVAL);
 }
 
-// What a hostile program sends, with descriptors of its choice.
+// Sends what a hostile program may send: a packet of any size, with any number of descriptors.
 void send_raw(int socket, std::size_t bytes, std::size_t descriptors) {
   const std::vector<std::uint8_t> data(bytes, 0xa5);
   const std::vector<int> numbers(descriptors, socket);
@@ -225,7 +225,7 @@ TEST(Socket, StaleFileIsReplacedALivingOneRefused) {  // R2
   ASSERT_TRUE(first.open(path, error)) << error;
   EXPECT_FALSE(second.open(path, error));
   EXPECT_NE(error.find("somebody listens there"), std::string::npos) << error;
-  EXPECT_TRUE(connect_to(path, error)) << "the refused one took the other's file away: " << error;
+  EXPECT_TRUE(connect_to(path, error)) << "the refused listener removed the other's file: " << error;
 }
 
 TEST(Socket, AFileThatIsNoSocketIsLeftAlone) {  // R2

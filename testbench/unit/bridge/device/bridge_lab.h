@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// N NICs on a fabric behind a HostBridge, with a port that takes what the test says and programs' memory that is byte
-// arrays of the test. The programs are in bridge_program.h.
+// N NICs on a fabric behind a HostBridge. Its port takes the events that a test gives it, and the programs' memory
+// consists of byte arrays of the test. The programs are in bridge_program.h.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@
 
 namespace rxnic {
 
-// What the programs of a test have in memory.
+// The memory of a test's programs.
 class TestPrograms final : public ProgramMemory {
  public:
   static constexpr std::uint64_t kLocalBase = 0x7f00'0000'0000;

@@ -76,7 +76,7 @@ class Program {
     event.client = id;
     port_.events.push_back(event);
   }
-  void die() {  // its memory goes with it
+  void die() {  // its memory no longer exists
     close();
     lab_.own_memory.spaces.erase(id);
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules are those of bridge/device/device.h: what is refused, and with what; what a refusal leaves behind.
+// The rules are those of bridge/device/device.h: which requests are refused, with which errno, and that a refusal
+// changes nothing.
 #include "bridge/device/device.h"
 
 #include <gtest/gtest.h>
@@ -324,7 +325,7 @@ TEST_F(DeviceTest, GidsResolve) {  // attributes.h R3
   for (const std::size_t gid : {0, 1, 2}) EXPECT_EQ(mac_of(nic_gids(1)[gid].bytes), (std::pair{0, nic_mac(1)}));
   EXPECT_EQ(mac_of(nic_gids(1)[0].bytes, 3).first, EINVAL);
   EXPECT_EQ(mac_of(nic_gids(1)[0].bytes, 200).first, EINVAL);
-  EXPECT_EQ(mac_of(nic_gids(5)[0].bytes), (std::pair{0, nic_mac(5)}));  // the MAC in it, nobody's
+  EXPECT_EQ(mac_of(nic_gids(5)[0].bytes), (std::pair{0, nic_mac(5)}));  // the MAC in it, which no NIC has
   EXPECT_EQ(mac_of(nic_gids(5)[2].bytes).first, EHOSTUNREACH);
   EXPECT_EQ(mac_of({}).first, EHOSTUNREACH);
   EXPECT_EQ(mac_of({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 0x81, 2, 3}),

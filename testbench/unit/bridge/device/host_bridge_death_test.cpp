@@ -14,7 +14,7 @@ void wait_for_closed(Lab& lab, std::uint64_t clients) {
   ASSERT_TRUE(lab.run_until([&] { return lab.bridge->counters().closed == clients; }));
 }
 
-// A new program on the NIC of the dead one sends to the one that was left.
+// A new program on the NIC of the dead one sends to the one that still runs.
 void expect_a_new_peer_is_served(Lab& lab, Program& left, ConnectedPair::Side& side) {
   Program again(lab, 0);
   const auto pd = again.create_pd();
@@ -74,7 +74,7 @@ TEST(HostBridgeDeath, WhoSendsOverRcHasItsRetriesExceeded) {
   EXPECT_EQ(p.a.notices(EventKind::kQpFatal), 0u);
 }
 
-// Two programs die at once, and the peer of one of them frees its QP meanwhile: nobody waits for anybody.
+// Two programs die at once, and the peer of one of them frees its QP meanwhile: none has to wait for another.
 TEST(HostBridgeDeath, BothSidesMayDieTogether) {
   Lab lab(2);
   ConnectedPair p(lab, QpType::kRc, 0, 1);

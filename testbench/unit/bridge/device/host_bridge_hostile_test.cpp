@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that sends garbage, or scribbles over its rings and doorbells, hurts only itself (device.h R1): two others
-// go on as if it were not there.
+// A program that sends garbage, or overwrites its rings and doorbells at random, harms only itself (device.h R1): two
+// others work as if it did not exist.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -24,7 +24,7 @@ class Hostile : public testing::Test {
     }
   }
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); }
-  // A number as attackers like them.
+  // A number that an attacker would try.
   std::uint64_t number() {
     static constexpr std::uint64_t kNice[] = {0,
                                               1,
@@ -52,7 +52,7 @@ class Hostile : public testing::Test {
         return below(256);
     }
   }
-  // Bytes at random, here and there, or all of them.
+  // Random bytes in a few places, or everywhere.
   void scribble(std::uint8_t* at, std::size_t bytes) {
     const std::uint32_t pieces = below(4) == 0 ? 200 : 1 + below(6);
     for (std::uint32_t i = 0; i < pieces; ++i) {
@@ -102,7 +102,7 @@ TEST_F(Hostile, RandomRequestsHurtNobodyElse) {
   for (int i = 0; i < 10'000; ++i) {
     channel::Message m;
     m.type = static_cast<Request>(1 + below(27));
-    // These two take model time of their own; what is behind them waits.
+    // These two take model time; the requests behind them wait.
     if (m.type == Request::kReadClock && below(8) != 0) continue;
     if (m.type == Request::kResizeCq && below(128) != 0) continue;
     switch (below(3)) {
@@ -111,7 +111,7 @@ TEST_F(Hostile, RandomRequestsHurtNobodyElse) {
         break;
       case 1:
         break;
-      default:  // nearly right
+      default:  // nearly valid
         switch (m.type) {
           case Request::kCreateCq:
             m.body.cq = hostile.cq_request(1u << below(8));
@@ -154,7 +154,7 @@ TEST_F(Hostile, RandomRequestsHurtNobodyElse) {
 
 TEST_F(Hostile, RandomRingsAndDoorbellsHurtNobodyElse) {
   std::vector<Program::Qp> qps;
-  std::vector<std::uint32_t> targets;  // a QPN of somebody else with a PSN that fits would be his: RC cannot tell
+  std::vector<std::uint32_t> targets;  // QPNs of other programs are left out: RC accepts a packet whose PSN fits
   for (const QpType type : {QpType::kRc, QpType::kUc, QpType::kUd}) {
     for (int k = 0; k < 2; ++k) {
       const auto mine = hostile.create_qp(type, pds[0], cqs[0]);
@@ -200,7 +200,7 @@ TEST_F(Hostile, RandomRingsAndDoorbellsHurtNobodyElse) {
         break;
     }
     if (i % 8 == 0) lab.run(100);
-    if (i % 256 == 0) {  // from the error state to a new life
+    if (i % 256 == 0) {  // from the error state back to RTS
       const QpType type = qp.number == qps[0].number || qp.number == qps[1].number   ? QpType::kRc
                           : qp.number == qps[2].number || qp.number == qps[3].number ? QpType::kUc
                                                                                      : QpType::kUd;
@@ -216,7 +216,7 @@ TEST_F(Hostile, RandomRingsAndDoorbellsHurtNobodyElse) {
   expect_clean_end();
 }
 
-// The same with unmapped memory below everything: every DMA of the program fails.
+// The same with all of the program's memory unmapped: every DMA of it fails.
 TEST_F(Hostile, MemoryThatGoesAwayHurtsNobodyElse) {
   std::vector<Program::Qp> mine;
   for (int k = 0; k < 4; ++k) {

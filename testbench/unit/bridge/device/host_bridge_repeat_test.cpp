@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// bridge/device/host_bridge.h R5: events, their cycles and what memory answered determine everything. A run with live
-// programs is recorded and repeated from the record in each mode of the engine: when the bridge looks for events, and
-// when it is stepped besides, changes nothing.
+// bridge/device/host_bridge.h R5: events, their cycles and the data that memory returned determine everything. A run
+// with live programs is recorded and repeated from the recording in each mode of the engine: the cycles in which the
+// bridge looks for events, and those in which it is stepped besides, make no difference.
 #include <gtest/gtest.h>
 
 #include "testbench/unit/bridge/device/bridge_program.h"
@@ -63,7 +63,7 @@ class RepeatPort final : public HostPort {
   std::size_t next_ = 0;
 };
 
-// Answers reads as they were answered.
+// Returns for each read the recorded data.
 class RepeatMemory final : public ProgramMemory {
  public:
   explicit RepeatMemory(const Record& record) : record_(record) {}
@@ -96,7 +96,7 @@ void use(Lab& lab) {
       if (round != 1) p->b.ring_receive(p->right.qp);
       p->a.ring_send(p->left.qp);
     }
-    if (round == 1) {  // late: RNR and dropped messages
+    if (round == 1) {  // receives are posted late: RNR and dropped messages
       lab.run(20'000);
       rc.b.ring_receive(rc.right.qp);
     }
@@ -106,7 +106,7 @@ void use(Lab& lab) {
     }
   }
   RemoteSegment remote = rc.right.remote();
-  remote.rkey ^= 0x100;  // somebody else's
+  remote.rkey ^= 0x100;  // a key that is not its own
   rc.a.post_send(rc.left.qp, {.opcode = SendOpcode::kWrite, .sge = rc.left.sge(100), .remote = remote});
   rc.a.post_send(rc.left.qp, {.sge = rc.left.sge(100)});
   rc.a.ring_send(rc.left.qp);

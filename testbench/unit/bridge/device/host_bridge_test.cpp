@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules are those of bridge/device/host_bridge.h. Here programs do what verbs programs do.
+// The rules are those of bridge/device/host_bridge.h, tested with programs that behave as verbs programs do.
 #include "bridge/device/host_bridge.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST_P(HostBridgeSend, MovesTheBytesAndCompletesBothSides) {
   EXPECT_EQ(sent.status, WcStatus::kSuccess);
   EXPECT_EQ(sent.opcode, CqeOpcode::kSend);
   EXPECT_EQ(sent.qp_number, p.left.qp.number);
-  lab.run(1000);  // the port is told when they are visible, and the memory of a test is read before
+  lab.run(1000);  // the port is notified when they are visible, but the test reads its memory earlier
   EXPECT_EQ(lab.own_port.completions[p.a.id], 1u);
   EXPECT_EQ(lab.own_port.completions[p.b.id], 1u);
 }
@@ -272,7 +272,7 @@ TEST(HostBridge, TheSendersDoorbellComesWithTheCompletion) {
   }
 }
 
-// Several receive completions in one write: each has its own sender's doorbell, and none is left over or told late.
+// Several receive completions in one write: each has its own sender's doorbell, and none is left out or reported late.
 TEST(HostBridge, CompressedCompletionsAreToldWithTheirOwnDoorbells) {  // R8
   struct Visible final : HostObserver {
     void on_event(Cycle now, const HostEvent& event) override {
@@ -311,7 +311,7 @@ TEST(HostBridge, CompressedCompletionsAreToldWithTheirOwnDoorbells) {  // R8
     EXPECT_GT(observer.seen[i].at, observer.rung[last]) << i;
   }
   EXPECT_EQ(lab.bridge->not_landed(0) + lab.bridge->not_landed(1), 0u);
-  EXPECT_EQ(lab.bridge->counters().completions, 20u) << "of the sender, too";
+  EXPECT_EQ(lab.bridge->counters().completions, 20u) << "those of the sender included";
 }
 
 TEST(HostBridge, AResetQpBeginsAnew) {
@@ -324,7 +324,7 @@ TEST(HostBridge, AResetQpBeginsAnew) {
     p.a.ring_send(p.left.qp);
     EXPECT_EQ(p.a.wait_for(p.left.cq).status, WcStatus::kSuccess);
     EXPECT_EQ(p.b.wait_for(p.right.cq).wqe_index, 0u);
-    // Doorbells that are on their way when the QP is reset mean nothing afterwards.
+    // Doorbells that are on their way when the QP is reset have no effect afterwards.
     p.b.post_receive(p.right.qp, p.right.sge(64));
     p.b.ring_receive(p.right.qp);
     EXPECT_EQ(p.a.to_state(p.left.qp, QpState::kReset), 0);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kMaxRdAtomic = 16;
 
-// The table of ibv_modify_qp(3), written down a second time: by letters, as in the manual page.
+// The table of ibv_modify_qp(3), written a second time. States are single letters.
 struct Row {
   QpType type;
   QpState from, to;

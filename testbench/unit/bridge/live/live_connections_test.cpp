@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// live_port.h: who is let in (R1, R2), how a client ends (R5), how the port ends (R8).
+// live_port.h: which programs are accepted (R1, R2), how a client ends (R5), how the port ends (R8).
 #include "bridge/live/live_port.h"
 
 #include <gmock/gmock.h>
@@ -323,7 +323,7 @@ TEST_F(LiveConnectionsTest, DeathIsSeenThoughAForkedChildHoldsTheSocket) {  // R
     program.connect(options.address);
     program.send_open();
     close(hold[1]);
-    if (fork() == 0) {  // has the socket, too, until the test lets go of the pipe
+    if (fork() == 0) {  // has the socket, too, until the test closes the pipe
       char byte;
       _exit(read(hold[0], &byte, 1) == 0 ? 0 : 1);
     }

@@ -87,7 +87,8 @@ TEST_F(LiveMemoryTest, NotOneByteBehindTheMappingIsTouched) {  // R1
   EXPECT_EQ(memory.counters().failures, 9u);
 }
 
-// The simulator's view of one page cannot be written until the first attempt, which looks at the page behind it.
+// The simulator's view of one page cannot be written. The first attempt checks the page behind it and
+// makes the page writable.
 struct Trap {
   static void spring(int) {
     whole = std::all_of(behind, behind + kPage, [](std::uint8_t byte) { return byte == 7; });
@@ -98,7 +99,7 @@ struct Trap {
   static inline bool whole = false;
 };
 
-// completion.h R2 and R4: who finds the owner byte of the first slot finds the slots behind it.
+// completion.h R2 and R4: a program that sees the owner byte of the first slot sees the slots behind it.
 TEST_F(LiveMemoryTest, SlotsAreWrittenFromTheLastToTheFirst) {  // R1
   LiveMemory memory(*port);
   constexpr std::uint64_t kPages = channel::kHeapOffset / kPage;
@@ -114,7 +115,7 @@ TEST_F(LiveMemoryTest, SlotsAreWrittenFromTheLastToTheFirst) {  // R1
   EXPECT_TRUE(Trap::whole);
 }
 
-// completion.h R2: who finds the owner byte of a slot finds the slot.
+// completion.h R2: a program that sees the owner byte of a slot sees the whole slot.
 TEST_F(LiveMemoryTest, TheOwnerByteIsWrittenLast) {  // R1
   LiveMemory memory(*port);
   constexpr std::uint32_t kRounds = 5000;
@@ -150,7 +151,7 @@ TEST_F(LiveMemoryTest, AClientThatIsGoneHasNoMemory) {  // R4
   EXPECT_FALSE(memory.write(client, address(data.data()), data));
 }
 
-// Both ways into a process have to give the same answers.
+// Both ways to access a process have to give the same results.
 class LiveProcessMemoryTest : public LiveMemoryTest, public testing::WithParamInterface<bool> {
  protected:
   LiveMemory memory{*port, {.process_vm = GetParam()}};
@@ -168,7 +169,7 @@ TEST_P(LiveProcessMemoryTest, MovesAnyNumberOfBytes) {
     ASSERT_TRUE(memory.read(client, address(pages.at(0)), read));
     EXPECT_EQ(read, data);
   }
-  EXPECT_TRUE(memory.read(client, 0, {})) << "no byte is anywhere";
+  EXPECT_TRUE(memory.read(client, 0, {})) << "no bytes can be read at any address";
   const LiveMemoryCounters& c = memory.counters();
   EXPECT_EQ(c.process_writes.transfers, GetParam() ? 5u : 0u);
   EXPECT_EQ(c.descriptor_writes.transfers, GetParam() ? 0u : 5u);
@@ -198,9 +199,9 @@ TEST_P(LiveProcessMemoryTest, AcrossABoundaryEveryPageCounts) {  // R3
   const auto data = pattern(64);
   EXPECT_TRUE(memory.write(client, address(pages.at(1, kPage)) - kPage - 32, data)) << "two writable pages";
   EXPECT_FALSE(memory.write(client, address(pages.at(2)) - 32, data));
-  EXPECT_EQ(*pages.at(2), 0x11) << "the read-only one is as it was";
+  EXPECT_EQ(*pages.at(2), 0x11) << "the read-only page is unchanged";
   EXPECT_FALSE(memory.write(client, address(pages.at(5)) - 32, data));
-  EXPECT_EQ(*pages.at(5), 0x11) << "nothing behind a page that is not there";
+  EXPECT_EQ(*pages.at(5), 0x11) << "nothing is written behind a page that is not mapped";
   std::vector<std::uint8_t> read(64);
   EXPECT_TRUE(memory.read(client, address(pages.at(2)) - 32, read));
   EXPECT_FALSE(memory.read(client, address(pages.at(3)) - 32, read));
@@ -230,7 +231,7 @@ TEST_P(LiveProcessMemoryTest, NoByteOutsideIsTouched) {
   }
 }
 
-// With thousands of ranges the file of them comes in pieces, and lines are cut anywhere.
+// With thousands of ranges /proc/PID/maps is read in pieces, and lines are cut anywhere.
 TEST_P(LiveProcessMemoryTest, APageAmongThousandsOfRangesIsFound) {
   constexpr std::uint64_t kRanges = 3000;
   auto* many = static_cast<std::uint8_t*>(Pages::map(kRanges * kPage));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests, doorbells, events. Who is let in, and how a client ends: live_connections_test.cpp. Time:
+// Requests, doorbells, events. Which programs are accepted, and how a client ends: live_connections_test.cpp. Time:
 // live_wait_test.cpp.
 #include "bridge/live/live_port.h"
 
@@ -38,10 +38,10 @@ TEST_F(LivePortTest, RequestsComeOneByOne) {  // R3
     ASSERT_EQ(event.kind, Kind::kRequest);
     EXPECT_EQ(event.client, client);
     EXPECT_EQ(event.message.body.handle.number, i);
-    EXPECT_TRUE(take().empty()) << "the one before is not answered";
+    EXPECT_TRUE(take().empty()) << "the previous request has no reply yet";
     event.message.body.handle.number = 1000 + i;
     event.message.status = static_cast<std::int32_t>(i);
-    event.message.sequence = 0;  // the port's affair
+    event.message.sequence = 0;  // the port chooses it
     port->reply(client, event.message);
     Message reply;
     ASSERT_EQ(program.receive(reply), 0);
@@ -89,7 +89,7 @@ TEST_F(LivePortTest, ADoorbellRungTwiceIsSeenOnceWithTheNewestValue) {  // share
   EXPECT_THAT(names(take()), ElementsAre("send 1:1=2"));
 }
 
-// R4: two threads, each with a device; what the one receives is posted before the other one sends it.
+// R4: two threads, each with a device; one posts the receive before the other one sends.
 TEST_F(LivePortTest, AReceiveIsNeverSeenAfterASendThatFollowedIt) {
   LiveProgram receiver, sender;
   const ClientId second = open_program(sender);  // looked at first
@@ -192,7 +192,7 @@ TEST_F(LivePortTest, EventsThatDoNotFitWaitInOrderAndAreBounded) {  // live_clie
     const auto records = LiveProgram::read_events(program.events.get());
     ASSERT_FALSE(records.empty()) << next;
     for (const EventRecord& r : records) ASSERT_EQ(r.number, next++);
-    EXPECT_TRUE(take().empty());  // sends what waits
+    EXPECT_TRUE(take().empty());  // writes the events that wait
   }
   for (std::uint32_t i = 0; i < 100'000; ++i) port->notify(client, 0, {EventKind::kCompletion, i});
   EXPECT_GT(port->counters().lost_events, 0u);
@@ -215,7 +215,7 @@ TEST_F(LivePortTest, AProgramThatScribblesOverItsMappingHurtsOnlyItself) {
   const ClientId other = open_program(bad);
   auto* bytes = static_cast<std::uint8_t*>(bad.mapping);
   for (std::uint64_t i = 1; i <= 10'000; ++i) {
-    // A few bytes anywhere, a whole board now and then.
+    // A few bytes anywhere, sometimes a whole board.
     for (int k = 0; k < 16; ++k) bytes[random() % channel::kHeapOffset] = static_cast<std::uint8_t>(random());
     for (int k = 0; k < 4; ++k) bytes[random() % 4096] = static_cast<std::uint8_t>(random());
     if (i % 500 == 0) {

@@ -24,13 +24,13 @@
 
 namespace rxnic {
 
-// In the abstract name space: nothing is left behind, whatever happens to the test.
+// In the abstract name space: no file is left behind, however the test ends.
 inline std::string unused_address() {
   static std::atomic<int> last{0};
   return "@rxnic-port-test-" + std::to_string(getpid()) + "-" + std::to_string(++last);
 }
 
-// Of a random test: RXNIC_SEED or 1; printed, so that a failure can be repeated.
+// The seed of a random test: RXNIC_SEED or 1; printed, so that a failure can be repeated.
 inline std::uint64_t random_seed() {
   const char* text = std::getenv("RXNIC_SEED");
   const std::uint64_t seed = text != nullptr ? std::strtoull(text, nullptr, 0) : 1;
@@ -48,7 +48,7 @@ inline channel::Message message_of(channel::Request type, std::uint32_t sequence
 struct LiveProgram {
   static constexpr std::uint64_t kBytes = channel::kHeapOffset + (1u << 20);
 
-  // What a kOpen brings; a test spoils one of them.
+  // Makes the descriptors of a kOpen; a test makes one of them invalid.
   void make(std::uint64_t bytes = kBytes, int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) {
     memory_file.reset(memfd_create("rxnic-test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     ASSERT_EQ(ftruncate(memory_file.get(), static_cast<off_t>(bytes)), 0);
@@ -90,7 +90,7 @@ struct LiveProgram {
     message.body.open = {};
     message.body.open.nic = nic;
     send(message, {memory_file.get(), wake.get(), events_write.get(), own_memory.get()});
-    events_write.reset();  // its end is noticed only when nobody else holds it
+    events_write.reset();  // the pipe ends only when no process holds its write end
   }
   // EAGAIN, EPIPE, ... or 0 and the message.
   int receive(channel::Message& message, channel::Waiting waiting = channel::Waiting::kNo) {
@@ -119,7 +119,7 @@ struct LiveProgram {
   std::uint64_t mapped = 0;
 };
 
-// A port and the device behind it: answers what a test does not want to see.
+// A port and the device behind it, which replies to the requests that a test is not about.
 class LivePortTest : public testing::Test {
  protected:
   explicit LivePortTest(LiveOptions o = {}) : options(std::move(o)) {
@@ -137,7 +137,7 @@ class LivePortTest : public testing::Test {
     ASSERT_TRUE(port->open(error)) << error;
   }
 
-  // The events that are there now.
+  // The events that are pending now.
   std::vector<HostEvent> take() {
     std::vector<HostEvent> events;
     now += options.look_cycles;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// live_port.h R7: model time and wall time, sleeping and waking. Nothing here waits for a length of time to pass but
-// wait() itself.
+// live_port.h R7: model time and wall time, sleeping and waking. Only wait() itself waits for time to pass.
 #include <gtest/gtest.h>
 #include <linux/futex.h>
 #include <sys/eventfd.h>
@@ -88,16 +87,16 @@ TEST_F(LiveWaitTest, ModelTimeIsNeverAheadOfWallTime) {
 
 TEST_F(LiveWaitTest, ItIsOverOnlyWhenToldAndNobodyIsThere) {
   const Cycle due = now + 1000;
-  EXPECT_EQ(port->wait(now, due), due) << "a program may still come";
+  EXPECT_EQ(port->wait(now, due), due) << "a program may still connect";
   LiveProgram program;
   open_program(program);
   port->end_when_idle();
-  EXPECT_EQ(port->wait(now, due), due) << "a program is there";
+  EXPECT_EQ(port->wait(now, due), due) << "a program is connected";
   program.socket.reset();
   EXPECT_EQ(wait_for_one().kind, Kind::kClose);
   LiveProgram at_the_door;
   at_the_door.connect(options.address);
-  EXPECT_EQ(port->wait(now, due), due) << "another one has just come";
+  EXPECT_EQ(port->wait(now, due), due) << "another one has just connected";
   at_the_door.socket.reset();
   EXPECT_EQ(port->wait(now, kNever), kNever);
 }
@@ -131,7 +130,7 @@ TEST_F(LiveWaitTest, TheExtraDescriptorAndTheTickAreServedInASleep) {
   EXPECT_GE(ticks, 3);
 }
 
-// As a thread of the program waits, but for ever: a wake-up that is lost hangs the test.
+// Waits as a thread of the program does, but for ever: a lost wake-up hangs the test.
 void wait_for_change(LiveProgram& program, std::uint32_t seen) {
   while (program.header().completions == seen) {
     program.header().waiting = 1;
@@ -139,8 +138,8 @@ void wait_for_change(LiveProgram& program, std::uint32_t seen) {
   }
 }
 
-// A program rings and waits for the completion, the port waits for the doorbell: neither may sleep past the other.
-// With every wake-up that is lost the test hangs.
+// A program rings and waits for the completion, the port waits for the doorbell: neither may miss the other's wake-up.
+// A lost wake-up hangs the test.
 void wake_each_other(LivePort& port, ClientId client, LiveProgram& program, std::uint32_t rounds) {
   std::thread thread([&] {
     for (std::uint32_t i = 1; i <= rounds; ++i) {
@@ -166,7 +165,7 @@ void wake_each_other(LivePort& port, ClientId client, LiveProgram& program, std:
 TEST_F(LiveWaitTest, NoWakeUpIsLost) {
   options.spin_us = 0;
   start();
-  // With many mappings it takes a while to tell all programs that the simulator sleeps; the last one rings meanwhile.
+  // With many mappings it takes a while to set `simulator_sleeps` in all of them; the last program rings meanwhile.
   std::vector<LiveProgram> idle(60);
   for (LiveProgram& other : idle) open_program(other);
   LiveProgram program;

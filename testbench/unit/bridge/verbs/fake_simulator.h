@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A simulator that knows the channel and nothing of packets: it answers every request with success and with numbers
-// that it counts up, and remembers what it was asked. A test may change what it answers.
+// A simulator of the channel alone, without packets: it replies to every request with success and with numbers that it
+// counts up, and keeps the requests. A test may change the replies.
 #pragma once
 
 #include <poll.h>
@@ -25,7 +25,7 @@ class FakeSimulator {
   using Message = channel::Message;
   using Request = channel::Request;
 
-  // Listens and lets the programs of this process and its children know by RXNIC_SOCKET.
+  // Listens, and sets RXNIC_SOCKET for this process and its children.
   explicit FakeSimulator(std::uint32_t nics = 2) : nics_(nics) {
     static std::atomic<int> count{0};
     address_ = "@rxnic-test-" + std::to_string(getpid()) + "-" + std::to_string(count++);
@@ -42,13 +42,13 @@ class FakeSimulator {
     close(stop_[1]);
   }
 
-  // As a process that is killed: every descriptor is closed.
+  // Like a process that is killed: closes every descriptor.
   void die() {
     if (!thread_.joinable()) return;
     [[maybe_unused]] const auto written = write(stop_[1], "x", 1);
     thread_.join();
   }
-  // Called in the simulator's thread for each reply before it is sent. To be set while nobody asks.
+  // Called in the simulator's thread for each reply before it is sent. To be set while no request is in flight.
   std::function<void(Message&)> edit_reply;
   // Of the requests of one type, in order.
   std::vector<Message> asked(Request type) {

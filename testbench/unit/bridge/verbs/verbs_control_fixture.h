@@ -40,7 +40,7 @@ class VerbsControlTest : public ::testing::Test {
     a.qp_type = type;
     return a;
   }
-  // What the newest request of a type said.
+  // The body of the newest request of a type.
   channel::Message::Body asked(Request type) {
     const auto all = simulator.asked(type);
     EXPECT_FALSE(all.empty());

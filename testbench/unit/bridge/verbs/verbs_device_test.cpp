@@ -50,7 +50,7 @@ TEST(VerbsDeviceList, NamesAndGuidsAreTheSimulators) {
   EXPECT_STREQ(list[0]->name, "rxnic0");
   EXPECT_STREQ(list[19]->name, "rxnic19");
   EXPECT_EQ(get_device_guid(list[1]), FakeSimulator::attributes(1).node_guid);
-  EXPECT_EQ(get_device_guid(list[19]), FakeSimulator::attributes(19).node_guid);  // beyond those that kHello tells
+  EXPECT_EQ(get_device_guid(list[19]), FakeSimulator::attributes(19).node_guid);  // beyond those that kHello carries
   std::free(list);
 }
 
@@ -200,7 +200,7 @@ TEST_F(VerbsDevice, AChildThatLivesOnDoesNotKeepTheConnection) {  // fork_guard.
   dealloc_pd(pd);
   close_device(context);
   context = nullptr, pd = nullptr;
-  // The event pipe's read end was the parent's and the child's: the write end lives on. The connection does not.
+  // Parent and child shared the event pipe's read end: the pipe still has a reader, but the connection has ended.
   open();
   close(hold[1]);
   int status = 0;

@@ -32,7 +32,7 @@ class VerbsEvents : public VerbsTest {
     const EventRecord record{kind, number};
     ASSERT_EQ(write(fd, &record, sizeof record), static_cast<ssize_t>(sizeof record));
   }
-  // The CQ that the channel tells of; nullptr with errno.
+  // The CQ of the channel's next event; nullptr with errno.
   Cq* get() {
     ibv_cq* found = nullptr;
     void* cq_context = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program sees of a simulator that died: data_path.h R3, poll.h R6.
+// What a program sees when the simulator has died: data_path.h R3, poll.h R6.
 #include <sys/socket.h>
 #include <time.h>
 
@@ -116,7 +116,7 @@ TEST_F(VerbsFlush, AThreadThatPollsFindsOut) {  // wait.h R4
   EXPECT_TRUE(context.dead.load());
 }
 
-// One that works between its polls, so that it never waits.
+// A thread that works between its polls, so that it never waits.
 TEST_F(VerbsFlush, AThreadThatSeldomPollsFindsOut) {  // wait.h R4
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);

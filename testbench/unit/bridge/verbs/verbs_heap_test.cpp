@@ -23,7 +23,7 @@ TEST(VerbsHeap, FirstFitAndFreedRunsJoin) {  // R2
   const auto a = *heap.allocate(kPageBytes), b = *heap.allocate(2 * kPageBytes), c = *heap.allocate(kPageBytes);
   heap.free(a, kPageBytes);
   heap.free(c, kPageBytes);
-  EXPECT_EQ(heap.allocate(2 * kPageBytes), c);  // a's page is too small; c's joined the rest
+  EXPECT_EQ(heap.allocate(2 * kPageBytes), c);  // a's page is too small; c's was merged with the rest
   heap.free(b, 2 * kPageBytes);
   EXPECT_EQ(heap.allocate(3 * kPageBytes), a);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The drop-in as programs see it: its symbols beside those of Debian's library, what it needs, its words, and Debian's
-// programs that list devices, run on it.
+// The drop-in as programs see it: its symbols compared with those of Debian's library, the libraries that it needs, its
+// names of enums, and Debian's programs that list devices.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <infiniband/verbs.h>
@@ -94,7 +94,7 @@ TEST(VerbsLibrary, EverySymbolResolves) {
 TEST(VerbsLibrary, WordsAndRatesAreThoseOfDebians) {
   void* ours = dlopen(kOurs.c_str(), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(ours, nullptr) << dlerror();
-  // The loader goes by a path's file, not by the SONAME, which is the same.
+  // The loader compares the files of the two paths, not their SONAMEs, which are equal.
   void* theirs = dlopen(kDebians.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (theirs == nullptr) GTEST_SKIP() << kDebians << " (Debian's libibverbs1): " << dlerror();
   for (const char* name : {"ibv_node_type_str", "ibv_port_state_str", "ibv_event_type_str", "ibv_wc_status_str"}) {

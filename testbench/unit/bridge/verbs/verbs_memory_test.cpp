@@ -91,7 +91,7 @@ TEST_F(VerbsMemory, RefusalOfTheDeviceIsPassedOn) {
   EXPECT_EQ(reg_mr(pd, buffer, sizeof buffer, 0, 0), nullptr);
   EXPECT_EQ(errno, ENOMEM);
   simulator.edit_reply = nullptr;
-  EXPECT_EQ(dealloc_pd(pd), 0) << "nothing of it is left";
+  EXPECT_EQ(dealloc_pd(pd), 0) << "no object in it is left";
   pd = nullptr;
 }
 

@@ -165,7 +165,7 @@ TEST_F(VerbsPoll, CqesOfUnknownQpsArePassedOver) {
   EXPECT_EQ(poll(cq).size(), 1u);
   write_cqe(cq, stray);
   EXPECT_TRUE(poll(cq).empty());
-  EXPECT_EQ(doorbell(channel::Board::kConsumer, cq.doorbell), 4u);  // their slots are given back all the same
+  EXPECT_EQ(doorbell(channel::Board::kConsumer, cq.doorbell), 4u);  // their CQ slots are freed all the same
 }
 
 TEST_F(VerbsPoll, MiniCqesAreCompletionsOfTheirOwn) {
@@ -255,7 +255,7 @@ TEST_F(VerbsPoll, ArmingTellsWhereItStands) {
   EXPECT_EQ(rung(channel::Board::kArm), std::vector<std::uint64_t>{1 | channel::kArmSolicited});
   write_cqe(cq, send_cqe(qp, 1));
   EXPECT_EQ(req_notify_cq(public_cq, 0), 0);
-  EXPECT_EQ(rung(channel::Board::kArm), std::vector<std::uint64_t>{1}) << "what is there has its event at once";
+  EXPECT_EQ(rung(channel::Board::kArm), std::vector<std::uint64_t>{1}) << "a completion in the CQ raises an event";
   cq.event_taken = true;
   EXPECT_EQ(req_notify_cq(public_cq, 0), 0);
   EXPECT_EQ(rung(channel::Board::kArm), std::vector<std::uint64_t>{2}) << "its event was taken";

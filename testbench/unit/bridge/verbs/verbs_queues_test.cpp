@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Creation, change and end of CQs, SRQs and QPs, as the simulator is told of them.
+// Creation, modification and destruction of CQs, SRQs and QPs: the requests that the simulator gets.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -189,7 +189,7 @@ TEST_F(VerbsQueues, QpCapabilitiesComeBackAsTheyAre) {  // qp_control.cpp R1
 TEST_F(VerbsQueues, QpWithAnSrqHasNoReceiveQueue) {
   ibv_srq* srq = make_srq(10, 1);
   ibv_qp_init_attr a = qp_attributes(cq, srq);
-  a.cap.max_recv_wr = 1u << 30;  // not looked at
+  a.cap.max_recv_wr = 1u << 30;  // ignored
   ibv_qp* qp = create_qp(pd, &a);
   ASSERT_NE(qp, nullptr);
   EXPECT_EQ(a.cap.max_recv_wr, 0u);

@@ -37,7 +37,7 @@ TEST_F(VerbsWait, IdlePollingGivesItsCpuAway) {
   int polls = 0;
   while (waits() - before < 20 && ++polls < 1'000'000) poll(cq, 1);
   EXPECT_LT(polls, 1'000'000);
-  EXPECT_EQ(header().waiting.load(), 1u) << "only who wakes takes it: another thread may wait";
+  EXPECT_EQ(header().waiting.load(), 1u) << "only the waking side clears it: another thread may wait";
 }
 
 TEST_F(VerbsWait, ACompletionSinceTheLookIsNotWaitedFor) {
