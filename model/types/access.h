@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rights to memory, of a region and of what a QP's peer may do.
+// Access rights of a memory region, and of a QP's peer.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sets of small numbers as the bits of a word: who has something to do, so that the others cost nothing.
+// Sets of small numbers as the bits of a word: for example the ports that have work, so that the others are skipped.
 #pragma once
 
 #include <bit>

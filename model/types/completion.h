@@ -9,7 +9,7 @@
 //   R3  On an error only wr_id's carrier (wqe_index and its queue), status, qp_number and vendor_error are valid
 //       (rules 3.1).
 //   R4  Compression: a title CQE (format kTitle, mini_count = n) is followed by ceil(n / 7) slots of mini CQEs (format
-//       kMini); each stands for a CQE that equals the title but for byte_count and wqe_index. The block takes
+//       kMini); each stands for a CQE that equals the title except in byte_count and wqe_index. The block takes
 //       1 + ceil(n / 7) slots.
 #pragma once
 
@@ -81,7 +81,7 @@ struct CqContext {
   std::uint32_t slots = 0;  // power of two
   bool ignore_overrun = false;
   bool compress = false;
-  bool polled_only = false;                // nobody is told of its completions: it is never armed
+  bool polled_only = false;                // never armed: its completions raise no events
   std::uint16_t moderation_count = 0;      // events: CQEs per event, 0 or 1: every CQE
   std::uint16_t moderation_period_us = 0;  // events: longest delay
 };

@@ -20,7 +20,7 @@
 
 namespace rxnic {
 
-namespace icm {  // bus addresses of the tables; nothing of a program is up there
+namespace icm {  // bus addresses of the tables; programs have no memory there
 inline constexpr BusAddress kQpContexts{0x4000'0000'0000'0000u};
 inline constexpr BusAddress kMpt{0x5000'0000'0000'0000u};
 inline constexpr BusAddress kMtt{0x6000'0000'0000'0000u};
@@ -29,14 +29,15 @@ inline constexpr BusAddress kTagOverflow{0x7000'0000'0000'0000u};
 
 enum class QpState : std::uint8_t { kReset, kInit, kRtr, kRts, kSqd, kSqe, kError };
 
-// Message that a responder is in the middle of.
+// Kind of the message that a responder has received in part.
 enum class MessageKind : std::uint8_t { kNone, kSend, kWrite, kSkip /* the rest of a UC message that was given up */ };
 
-// Who refers to a cached context: packets in flight and notices. It is given up by the context cache only when nobody
-// does.
-//   R1  A pin taken off in cycle n still holds in cycle n: whoever asks in n gets the same answer, whatever the order
-//       in which the blocks are stepped.
-//   R2  A pin is added only by who holds one already, by the context cache, and by the control plane between cycles.
+// Counts what refers to a cached context: packets in flight and notices. The context cache evicts a context only when
+// nothing refers to it.
+//   R1  A pin released in cycle n still counts in cycle n: all blocks see the same count in n, whatever the order in
+//       which they are stepped.
+//   R2  A pin is added only by a block that holds one already, by the context cache, and by the control plane between
+//       cycles.
 class ContextPins {
  public:
   void add() { ++count_; }
@@ -55,7 +56,7 @@ class ContextPins {
 inline constexpr std::uint32_t kNoLine = 0xffffff;
 inline constexpr std::uint32_t kNoWqeSlot = 0xffffffff;
 
-// What software says of a queue pair. No block changes it.
+// The attributes of a queue pair that software sets. No block changes them.
 struct QpAttributes {
   std::uint8_t valid = 0;
   Transport transport = Transport::kNone;
@@ -65,7 +66,7 @@ struct QpAttributes {
   Qpn remote_qpn{};  // RC, UC
   Pdn pd{};
   Xrcdn xrcd{};
-  Address local, remote;     // RC, UC: packets from elsewhere are dropped
+  Address local, remote;     // RC, UC: packets from other addresses are dropped
   std::uint16_t mtu = 1024;  // bytes
   std::uint16_t pkey = kDefaultPkey;
   std::uint32_t qkey = 0;  // UD
@@ -73,33 +74,33 @@ struct QpAttributes {
   WqId receive_queue = kNoWq;  // an RQ, or the SRQ
   bool uses_srq = false;
   bool tag_matching = false;   // its SRQ is a TM SRQ
-  bool resynchronise = false;  // take a PSN ahead of the expected one as it is and count the gap (captures)
+  bool resynchronise = false;  // accept a PSN ahead of the expected one and count the gap (captures)
   std::uint8_t max_dest_rd_atomic = 16;
 };
 
-// The transport checker's part: the responder, and what has become of requests of ours.
+// The transport checker's part: the responder, and the failure of our own requests.
 struct ResponderContext : QpAttributes {
   QpState state = QpState::kReset;
-  bool own_error = false;   // it moved the QP to the error state itself, in this epoch
+  bool own_error = false;   // the checker itself moved the QP to the error state, in this epoch
   std::uint16_t epoch = 0;  // of the packets that it checks (core/responder/refusal.h)
   QpState state_before_error = QpState::kReset;
-  bool nak_sent = false;  // silent until expected_psn comes
+  bool nak_sent = false;  // no further NAK until expected_psn comes
   MessageKind message = MessageKind::kNone;
-  bool request_failed = false;  // an answer's data could not be written
+  bool request_failed = false;  // the data of a response could not be written
   Psn expected_psn;
   std::uint32_t msn = 0;             // 24 bits, messages completed
-  std::uint32_t failed_request = 0;  // number of the WQE that it answers
+  std::uint32_t failed_request = 0;  // number of the WQE that this response belongs to
   std::uint32_t messages = 0;        // messages begun
   std::uint64_t message_start = 0;   // cycle in which the first packet of the current message arrived
   std::uint64_t message_bytes = 0;   // received so far of the current message
   std::uint64_t write_va = 0;        // next byte of a WRITE
   Key write_rkey{};
-  std::uint32_t write_left = 0;  // bytes of the RETH's length still to come
-  WqId message_queue = kNoWq;    // where the current SEND took its WQE (XRC: the SRQ of its first packet)
+  std::uint32_t write_left = 0;  // bytes of the RETH's length not received yet
+  WqId message_queue = kNoWq;    // that the current SEND took its WQE from (XRC: the SRQ of its first packet)
   Cqn message_cq{};              // where it completes
 };
 
-// The WQE fetcher's part: the WQE of the message that is passing it.
+// The WQE fetcher's part: the WQE of the message that it is passing on.
 struct OpenWqe {
   std::uint32_t wqe_slot = kNoWqeSlot;  // in the store of WQEs in use
   WqId wqe_queue = kNoWq;               // that it was taken from
@@ -107,7 +108,7 @@ struct OpenWqe {
   bool wqe_matched = false;             // it is the buffer of a tag
 };
 
-// The tag matcher's part: the message that is passing it.
+// The tag matcher's part: the message that it is passing on.
 struct TagContext {
   TagVerdict tag_verdict = TagVerdict::kNone;
   std::uint32_t tag_context = 0;
@@ -120,18 +121,18 @@ struct CompletionContext {
   bool flush_requested = false;  // in the error state: its receive queue is being flushed
 };
 
-// One queue pair's context: what software set, and a part for each block that keeps something of a QP, which it alone
-// reads and writes (and, between cycles, the control plane). Whole cache lines of the host.
+// One queue pair's context: what software set, and a part for each block that keeps state of a QP. Only that block
+// reads and writes its part (and, between cycles, the control plane). Whole cache lines of the host.
 struct alignas(64) StoredQpContext : ResponderContext, OpenWqe, TagContext, CompletionContext {};
 inline constexpr std::size_t kQpContextBytes = sizeof(StoredQpContext);  // in host memory
 
-// The same on the chip.
+// The context on the chip.
 struct QpContext : StoredQpContext {
   // On a cache line of its own: a compiler may put members into the padding at the end of the stored context, which is
   // read and written as a whole.
   alignas(64) ContextPins pins;
-  std::uint32_t line = 0;       // where it is cached
-  std::uint32_t residence = 0;  // number of its stay there: another one after each read, and after a reset
+  std::uint32_t line = 0;       // of the cache
+  std::uint32_t residence = 0;  // number of its stay on that line: a new one after each read, and after a reset
   bool dirty = false;           // differs from the copy in host memory
 };
 static_assert(sizeof(QpContext) <= 256);

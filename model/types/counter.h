@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters as loops see them. counters.toml describes each one; what generate.py makes from it is, besides the structs,
-// a specialisation of Counters for each.
+// Loops over counters. counters.toml describes each counter; generate.py makes from it the structs, and a
+// specialisation of Counters for each struct.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct CounterInfo {
 };
 
 // Specialised for each struct of counters:
-//   kSection, kSentence  who counts, and what
-//   kReport              where they lie in report.json: "blocks.rx_parser.counters"
+//   kSection, kSentence  the block or part that counts, and what it does
+//   kReport              their place in report.json: "blocks.rx_parser.counters"
 //   kAll                 one CounterInfo a counter; a counter of an enumeration has one a value
 //   for_each(f, c...)    f(kAll[i], c.member...) for each, the members of all objects c
 template <class C>

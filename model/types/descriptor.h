@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking into a descriptor, the struct that a link carries. descriptors.toml describes each one; what generate.py
-// makes from it is, besides the struct, a specialisation of the templates below.
+// Access to the fields of a descriptor, the struct that a link carries. descriptors.toml describes each descriptor;
+// generate.py makes from it the struct, and a specialisation of the templates below.
 //
-//   R1  A field on the port is what a block decides from, and has a width. Observers' fields and opaque ones (pointers
+//   R1  A field on the port is one that blocks decide by, and has a width. Observers' fields and opaque ones (pointers
 //       of the model) are not on the port.
 //   R2  Two descriptors are equal when their fields on the port are.
 //   R3  A descriptor fits when no number on the port has more bits than its field's width.
@@ -59,7 +59,7 @@ concept Enumerated = requires {
   Enumeration<E>::kValues;
 };
 
-// The name of a value, "?" of one that the enumeration does not have.
+// The name of a value; "?" for a number that is no value of the enumeration.
 template <Enumerated E>
 constexpr std::string_view name_of(E value) {
   for (const EnumeratorInfo& e : Enumeration<E>::kValues) {
@@ -68,7 +68,7 @@ constexpr std::string_view name_of(E value) {
   return "?";
 }
 
-// Where a number lies in a descriptor.
+// The place of a number in a descriptor.
 struct FieldPath {
   const FieldInfo& field;
   const FieldPath* outer = nullptr;  // the field of the descriptor around it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptors in words: "qpn=17 first_psn=0x12 kind=ack", which field differs, and which one is too wide for its port.
+// Descriptors as text: "qpn=17 first_psn=0x12 kind=ack", which field differs, and which one is too wide for its port.
 #pragma once
 
 #include <string>
@@ -54,7 +54,7 @@ void append_field(std::string& out, const std::string& prefix, const FieldInfo& 
   }
 }
 
-// Says on stderr what does not fit, and where.
+// Prints on stderr what does not fit, and where.
 void report_misfit(std::string_view where, std::string_view type, const std::string& misfit);
 
 }  // namespace detail
@@ -94,8 +94,8 @@ std::string misfit(const T& d) {
   return out;
 }
 
-// For an assertion at `where`, a link: whether what is pushed fits. If not, stderr says which field does not. What is
-// not described always fits.
+// For an assertion at `where`, a link: whether the pushed value fits. If not, the field that does not is printed on
+// stderr. A value without a description always fits.
 template <class T>
 bool check_widths(std::string_view where, const T& value) {
   if constexpr (Described<T>) {

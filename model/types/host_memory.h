@@ -17,7 +17,7 @@ namespace rxnic {
 class HostMemory {
  public:
   virtual ~HostMemory() = default;
-  // False when any byte of the range is not mapped (or not writable); then nothing was moved.
+  // False when any byte of the range is not mapped (or not writable); then nothing was copied.
   virtual bool read(BusAddress from, std::span<std::uint8_t> to) = 0;
   virtual bool write(BusAddress to, std::span<const std::uint8_t> from) = 0;
 
@@ -54,7 +54,7 @@ class LocalMemory final : public HostMemory {
   Chunk& touch(std::uint64_t index);
   std::unordered_map<std::uint64_t, std::unique_ptr<Region>> regions_;  // by chunk number / kRegionChunks
   std::size_t chunks_ = 0;                                              // touched
-  // Regions found lately, by a hash of their index: all of the some thousand queues of a big run.
+  // Regions found recently, by a hash of their index: enough for the few thousand queues of a big run.
   struct Recent {
     std::uint64_t index = ~std::uint64_t{0};
     Region* region = nullptr;

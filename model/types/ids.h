@@ -17,7 +17,7 @@ enum class Xrcdn : std::uint32_t {};  // XRC domain number
 enum class WqId : std::uint32_t {};   // index of a work queue (an RQ or an SRQ) in the WQE fetcher
 enum class Key : std::uint32_t {};    // lkey or rkey: index of the MPT entry << 8 | tag of the owner
 enum class PacketHandle : std::uint32_t {};
-enum class BusAddress : std::uint64_t {};  // what a DMA TLP carries
+enum class BusAddress : std::uint64_t {};  // the address in a DMA TLP
 
 template <class Id>
 constexpr auto raw(Id id) {

@@ -44,7 +44,7 @@ constexpr const SendRow* asked_for_by(Operation o) {
   return row == kSends.end() ? nullptr : &*row;
 }
 
-// What has to hold of the rows. A row that breaks it does not compile.
+// The conditions that every row has to meet. A row that does not meet them does not compile.
 constexpr bool is_sound(const OperationRow& row) {
   const auto count = [&row](std::uint32_t traits) { return std::popcount(row.traits & traits); };
   const bool request = (row.traits & kRequest) != 0;
@@ -169,7 +169,7 @@ const OpcodeInfo& request_info(CqeOpcode o) { return kRequestInfo[index_of(o)]; 
 Operation operation_of(SendOpcode o, bool first, bool last) {
   if (index_of(o) == kSends.size()) return Operation::kUnknown;
   const SendRow& row = kSends[index_of(o)];
-  if (row.first == Op::kUnknown) return row.only;  // a READ is asked for again from its middle on
+  if (row.first == Op::kUnknown) return row.only;  // a repeated READ may start in the middle of the first one
   if (first) return last ? row.only : row.first;
   return last ? row.last : row.middle;
 }

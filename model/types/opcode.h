@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// BTH opcodes: three bits of transport, five of operation. What each means is in opcode_table.h; here is how it is
-// asked for.
+// BTH opcodes: three bits of transport, five of operation. The facts of each are in opcode_table.h; these are the
+// functions that look them up.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace rxnic {
 
-// Its requests are answered, and repeated until they are.
+// Its requests get responses, and are repeated until they do.
 constexpr bool is_reliable(Transport t) { return t == Transport::kRc || t == Transport::kXrc; }
 
 enum class Operation : std::uint8_t {
@@ -44,7 +44,7 @@ enum class Operation : std::uint8_t {
   kUnknown = 0x1e,  // undefined by the table
 };
 
-// What an opcode carries, where it stands in its message, and what it is to those who handle it. A bit set.
+// What an opcode carries, its place in its message, and how it is handled. A bit set.
 enum OpcodeTrait : std::uint32_t {
   kFirst = 1u << 0,
   kMiddle = 1u << 1,
@@ -52,7 +52,7 @@ enum OpcodeTrait : std::uint32_t {
   kOnly = 1u << 3,
   kSend = 1u << 4,
   kWrite = 1u << 5,
-  kRead = 1u << 6,  // READ request: takes the PSNs of its responses, as many packets as its RETH length is
+  kRead = 1u << 6,  // READ request: uses the PSNs of its responses, as many as its RETH length takes packets
   kReadResponse = 1u << 7,
   kAtomic = 1u << 8,   // carried out on one aligned operand of kAtomicBytes: COMPARE_SWAP, FETCH_ADD, ATOMIC_WRITE
   kAckKind = 1u << 9,  // ACK or ATOMIC ACK

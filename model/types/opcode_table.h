@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The facts of every opcode, each once: on the wire (IBTA volume 1, table 38, and 9.4 to 9.7; annexes for XRC and
-// ATOMIC WRITE), in a send WQE and in a CQE. All that decides by opcode reads them from here, most through opcode.h and
-// send_opcode.h; bridge/verbs, which links nothing, takes these rows.
+// ATOMIC WRITE), in a send WQE and in a CQE. All code that decides by opcode uses these facts, most through opcode.h and
+// send_opcode.h; bridge/verbs, which links no other library, includes these rows.
 //
 //   R1  A new operation is a row of kOperations; the WQE that asks for it is a row of kSends, the CQE that ends it one
 //       of kCompletions. What it does at the responder is a rule of core/responder/responder.h and of the blocks behind
@@ -35,8 +35,8 @@ struct OperationRow {
   unsigned transports;   // on which it is legal
   std::uint32_t traits;  // its own headers among them; the transport adds its own
   LengthRule length = LengthRule::kNone;
-  std::uint8_t access = 0;                   // AccessFlag that the responder asks of QP and region
-  Operation answer = Operation::kUnknown;    // on RC and XRC, to what was carried out
+  std::uint8_t access = 0;                   // AccessFlag that the QP and the region must grant at the responder
+  Operation answer = Operation::kUnknown;    // on RC and XRC, when it was carried out
   CqeOpcode received = CqeOpcode::kReceive;  // of the receive WQE of its message
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The packet buffer: the bytes of packets on their way through the NIC, and beside them what only observers want.
-// Links carry descriptors (descriptors.toml), in which a packet is known by its PacketHandle here.
+// The packet buffer: the bytes of packets on their way through the NIC, and fields that only observers read. Links
+// carry descriptors (descriptors.toml), which refer to a packet by its PacketHandle.
 //
 //   R1  Every packet that enters leaves exactly once: accepted or dropped for one reason (model/blocks/ledger.h).
 //   R2  Within a queue pair packets never overtake each other; drops leave at once.
@@ -23,18 +23,18 @@ namespace rxnic {
 inline constexpr std::size_t kStations = static_cast<std::size_t>(Station::kCount);
 inline constexpr std::size_t kDropReasons = static_cast<std::size_t>(DropReason::kCount);
 
-// Who allocates a buffer: one block each.
+// The block that allocates a buffer: one for each class.
 enum class PacketClass : std::uint8_t {
   kReceive,   // the wire
-  kResponse,  // the ACK generator, for answers
+  kResponse,  // the ACK generator, for responses
   kRequest,   // the requester
 };
 inline constexpr std::size_t kPacketClasses = 3;
 
-// What the link header, all others, pad, ICRC and VCRC of a packet are at most.
+// Most bytes of the link header, all other headers, pad, ICRC and VCRC of a packet.
 inline constexpr std::size_t kMostHeaderBytes = 128;
 
-// A short frame lies in the packet itself, so that thousands of them that wait stay in the caches of the machine.
+// A short frame is stored in the packet itself, so that thousands of waiting ones stay in the caches of the machine.
 class alignas(64) Packet {
  public:
   static constexpr std::size_t kShortFrame = 256;
@@ -55,7 +55,7 @@ class alignas(64) Packet {
   PacketClass pool_class = PacketClass::kReceive;
   LinkLayer link = LinkLayer::kEthernet;
 
-  // The observers'.
+  // For observers.
   std::uint64_t id = 0;                   // number of arrival, counts from 0
   Cycle posted{};                         // in which its sender's doorbell was rung; 0: not known
   std::array<Cycle, kStations> stamps{};  // the cycle in which it left each station
@@ -66,7 +66,7 @@ class alignas(64) Packet {
   Bytes frame_view() const { return {frame.data(), frame_bytes}; }
   void stamp(Station s, Cycle now) { stamps[static_cast<std::size_t>(s)] = now; }
   Cycle stamped(Station s) const { return stamps[static_cast<std::size_t>(s)]; }
-  // Everything but the bytes and `h` back to its initial value.
+  // Sets everything except the bytes and `h` to its initial value.
   void reset();
 
  private:
@@ -74,10 +74,11 @@ class alignas(64) Packet {
   alignas(64) std::array<std::uint8_t, kShortFrame> short_{};
 };
 
-// Packets, with a quota for each class so that arrivals can never starve what must drain.
+// Packets, with a quota for each class, so that arriving packets can never take the buffers that responses and requests
+// need to drain.
 //   R1  A packet that is released in cycle n can be allocated from cycle n + 1 on.
-//   R2  A class may be without a limit. So is kReceive in a NIC: what bounds it are the bytes of the packet buffer and
-//       the places in the links and blocks behind it. The memory for packets grows with those that are in use.
+//   R2  A class may be without a limit. So is kReceive in a NIC: it is bounded by the bytes of the packet buffer and by
+//       the entries of the links and blocks behind it. The memory for packets grows with those that are in use.
 class PacketPool {
  public:
   static constexpr std::uint32_t kNoLimit = 0xffffffff;
@@ -86,7 +87,7 @@ class PacketPool {
     std::uint32_t response = 64;
     std::uint32_t request = 0;
   };
-  // `now`: the present cycle; nullptr: what is released can be allocated at once.
+  // `now`: the present cycle; nullptr: a released packet can be allocated at once.
   explicit PacketPool(const Quotas& quotas, const Cycle* now = nullptr);
   Packet& operator[](PacketHandle h) { return chunks_[raw(h) / kChunk][raw(h) % kChunk]; }
   const Packet& operator[](PacketHandle h) const { return chunks_[raw(h) / kChunk][raw(h) % kChunk]; }

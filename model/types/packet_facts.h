@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be asked of, and done to, any descriptor of a packet behind the transport checker.
+// Member functions of every descriptor of a packet behind the transport checker.
 #pragma once
 
 #include "model/types/completion_codes.h"

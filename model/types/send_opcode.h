@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Facts of a request by the opcode of its send WQE, and of a completion by that of its CQE (opcode_table.h). Any byte
-// that a program wrote may be asked for: one that is no opcode has no facts, and completes as a SEND.
+// Facts of a request by the opcode of its send WQE, and of a completion by that of its CQE (opcode_table.h). The
+// argument may be any byte that a program wrote: one that is no opcode has no facts, and completes as a SEND.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ const OpcodeInfo& request_info(SendOpcode o);
 const OpcodeInfo& request_info(CqeOpcode o);
 inline bool has(SendOpcode o, std::uint32_t traits) { return (request_info(o).traits & traits) != 0; }
 
-// The operation of one of its packets: the ONLY one whatever its place when it has no other; kUnknown without any.
+// The operation of one of its packets: ONLY, whatever the place, when it has no others; kUnknown when it has none.
 Operation operation_of(SendOpcode o, bool first, bool last);
 // Whether `transport` has it.
 bool is_legal(SendOpcode o, Transport transport);

@@ -77,7 +77,7 @@ struct AddressVector {
 };
 static_assert(sizeof(AddressVector) == 32);
 
-// Of a message: a quarter of the PSNs at the smallest MTU, so that PSNs of a message and of the next can be told apart.
+// Longest message: a quarter of the PSNs at the smallest MTU, so that its PSNs differ from those of the next message.
 inline constexpr std::uint32_t kMaxSendBytes = 1u << 30;
 inline constexpr std::uint32_t kSendHeaderBytes = 64;  // SendControl and what follows it
 inline constexpr std::uint32_t kMaxInlineBytes = 960;

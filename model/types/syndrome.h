@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The syndrome of an AETH: what an ACKNOWLEDGE says (rules 6; IBTA volume 1, 9.7.5.2).
+// The syndrome of an AETH: the meaning of an ACKNOWLEDGE (rules 6; IBTA volume 1, 9.7.5.2).
 //
-//   R1  Its upper three bits are its kind: 000 an ACK, 001 an RNR NAK; anything else counts as a NAK (011 in what the
-//       specification defines).
+//   R1  Its upper three bits are its kind: 000 an ACK, 001 an RNR NAK; anything else counts as a NAK (011 in those that
+//       the specification defines).
 //   R2  ACK: the lower five bits are a credit code (9.7.7.2.2); 0x1f: credits are unlimited or not counted.
 //   R3  RNR NAK: the lower five bits are the code of the time after which the request may be sent again.
-//   R4  NAK: what was wrong. A PSN sequence error (0x60) is repaired by sending again; every other one ends the request
-//       and its QP.
+//   R4  NAK: the kind of error. A PSN sequence error (0x60) is repaired by sending again; every other one ends the
+//       request and its QP.
 #pragma once
 
 #include <array>

@@ -4,7 +4,7 @@
 //
 //   R1  A tag-matching message starts with a TMH; a rendezvous request goes on with an RVH (rules 5.1).
 //   R2  The driver chooses an entry's handle, below max_tags, and may use it again when the entry was matched or
-//       deleted. It comes back as wqe_index of the completions of the message that matched.
+//       deleted. It is returned as wqe_index in the completions of the message that matched.
 #pragma once
 
 #include <cstdint>

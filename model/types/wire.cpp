@@ -165,7 +165,7 @@ ParseStatus parse_ipv6(Bytes frame, std::size_t at, Headers& h) {
   return parse_udp(frame, udp, udp + load_be16(p + 4), h);
 }
 
-// `limit` is the packet's end by the link header, 0 when the link header does not say.
+// `limit` is the packet's end by the link header, 0 when the link header has no length.
 ParseStatus parse_grh(Bytes frame, std::size_t at, std::size_t limit, Headers& h) {
   const std::uint8_t* p = frame.data() + at;
   if (frame.size() > at && p[0] >> 4 != 6) return ParseStatus::kNotRdma;

@@ -2,7 +2,7 @@
 // Packets as they are on the wire: parse and build. Byte order, lengths and offsets are decided here and nowhere else.
 //
 //   R1  A parse never reads past the frame it was given and never allocates.
-//   R2  The first thing that is wrong, in the order of ParseStatus, is the one reported.
+//   R2  Of several errors the first one in the order of ParseStatus is reported.
 //   R3  Link padding after the IP datagram (Ethernet's 60-byte minimum), a trailing FCS and a VCRC are not part of the
 //       packet: its end comes from the IP, GRH and LRH lengths.
 //   R4  build(parse(frame)) gives the same bytes from the network header to the ICRC. Not kept: IPv4 options, a wrong
@@ -30,7 +30,7 @@ enum class Encapsulation : std::uint8_t { kNone, kRoceV2Ipv4, kRoceV2Ipv6, kRoce
 
 // All header fields of one packet, host byte order. Fields of headers that are absent are zero.
 struct Headers {
-  // Where things are in the frame, in bytes from its start.
+  // Offsets in the frame, in bytes from its start.
   std::uint16_t network_offset = 0;  // IPv4, IPv6 or GRH; LRH's end for a local InfiniBand packet
   std::uint16_t bth_offset = 0;
   std::uint16_t payload_offset = 0;
@@ -89,9 +89,9 @@ static_assert(sizeof(Headers) <= 176, "one per packet in flight");
 
 enum class ParseStatus : std::uint8_t {
   kOk,
-  kNotRdma,    // another protocol: not an error. Also a frame that ends before it says what it is
+  kNotRdma,    // another protocol: not an error. Also a frame that ends before its protocol is known
   kFragment,   // UDP that may be RoCEv2 in an IP fragment or after an IPv6 extension header
-  kTooShort,   // RDMA by its link or UDP port, but it ends before its BTH and an ICRC do
+  kTooShort,   // RDMA by its link or UDP port, but it ends before the end of its BTH and ICRC
   kBadLength,  // the IP, UDP, GRH or LRH length disagrees with the frame or with another one, or with R5
   kUnknownOpcode,
   kMissingHeaders,  // shorter than the extension headers of its opcode and its pad count
@@ -101,8 +101,8 @@ enum class ParseStatus : std::uint8_t {
 // the fields read so far are.
 ParseStatus parse(Bytes frame, LinkLayer link, Headers& out);
 
-// The Ethernet frame inside a VXLAN frame (RFC 7348, UDP port 4789); empty when it is not VXLAN. A NIC does not look
-// inside: this is for captures taken in front of a tunnel's end.
+// The Ethernet frame inside a VXLAN frame (RFC 7348, UDP port 4789); empty when it is not VXLAN. A NIC does not decode
+// it: this is for captures taken in front of a tunnel's end.
 Bytes vxlan_inner(Bytes frame);
 
 // Application data of a packet that parse() accepted or build() wrote.

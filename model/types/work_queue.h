@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Device ABI, receive side: work queues in host memory as the driver writes them and the device reads them.
-// Little-endian, naturally aligned. The layouts are the contract for the RTL as well.
+// Little-endian, naturally aligned. The layouts hold for the RTL as well.
 //
 //   R1  A WQE slot is `stride` bytes, a power of two >= 32. Slot i is at base + i * stride.
 //   R2  Linked-list SRQ: a slot starts with NextSegment; data segments follow (rules 1.5). The device's next WQE is the
-//       one that the previous one names: it is known only when that one was read. The list's tail is never usable: a
-//       queue of n slots holds n - 1 WQEs.
+//       one that the previous one names, so it is known only after that one was read. The list's tail is never usable:
+//       a queue of n slots holds n - 1 WQEs.
 //   R3  Cyclic SRQ and RQ: data segments start at the slot's first byte, WQE k is in slot k mod slots.
 //   R4  A list of SGEs that is shorter than the slot ends with an entry whose lkey is kInvalidKey.
 //   R5  Doorbell: after the WQEs are visible the driver writes the queue's producer index (a free-running count of WQEs
