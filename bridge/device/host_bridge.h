@@ -2,8 +2,8 @@
 // The programs' side of the simulation as a block: takes their requests from a HostPort, carries them out on the NICs
 // and notifies the programs of completions and events.
 //
-//   R1  It is the engine's block outside (engine.h R7): stepped after all others, so that it sees whether anything else
-//       has something to do.
+//   R1  It is the engine's outside block (engine.h R7): stepped after all others, so that it sees whether any other
+//       block has something to do.
 //   R2  A doorbell reaches its NIC doorbell_latency after the event was taken; in order for each board.
 //   R3  A request is carried out in the cycle in which it was taken; one that has to wait (CommandResult::kBusy) is
 //       tried again every kRetryCycles, and the requests of its client behind it wait. Doorbells do not.

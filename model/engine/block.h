@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A hardware block: an sc_module that the engine steps, and the account of every one of its cycles.
+// A hardware block: an sc_module that the engine steps, and the count of its cycles by activity.
 //
-//   R1  step(now) does the work of cycle `now` and returns the next cycle in which the block has something to do of its
-//       own accord, kNever when only a link can wake it. It may be called in any cycle: a call with nothing to do
+//   R1  step(now) does the work of cycle `now` and returns the next cycle in which the block has something to do even
+//       if no link wakes it, kNever when there is none. It may be called in any cycle: a call with nothing to do
 //       changes nothing.
-//   R2  Each cycle counts as exactly one activity: the one that the last step at or before it gave.
+//   R2  Each cycle counts as exactly one activity: that of the last step in it or before it.
 //   R3  A block whose activity will change in cycle n without a link event returns at most n, or announces the change
 //       beforehand ("from n on the activity is ..."), which needs no step in n.
 #pragma once
@@ -44,7 +44,7 @@ class Block : public sc_core::sc_module {
 
  protected:
   explicit Block(const sc_core::sc_module_name& name) : sc_module(name) {}
-  // What a step ends with: `activity` holds from `now` on, `next` is when to be stepped again.
+  // To be called at the end of a step: `activity` holds from `now` on, `next` is the cycle of the next step.
   Cycle rest(Cycle now, Activity activity, Cycle next) {
     if (until_ != kNever) change_as_announced(now);
     if (activity != activity_) {
@@ -54,8 +54,8 @@ class Block : public sc_core::sc_module {
     }
     return next;
   }
-  // The same when it is known that, unless a step before `until` says otherwise, the activity is `then` from `until`
-  // on. (R3) In the modes other than kFast the block is stepped in `until` all the same, and has to say so itself.
+  // The same, with an announced change: the activity is `then` from `until` on, unless a step before `until` gives
+  // another one. (R3) In the modes other than kFast the block is stepped in `until`, and has to give `then` itself.
   Cycle rest(Cycle now, Activity activity, Cycle until, Activity then, Cycle next) {
     rest(now, activity, next);
     if (then == activity || next <= until) return next;
@@ -83,7 +83,7 @@ class Block : public sc_core::sc_module {
   Activity then_ = Activity::kStarved;  // from until_ on
   bool may_announce_ = false;
   Cycle until_ = kNever;
-  // The engine's, once the block has been added to one.
+  // Set by the engine to which the block is added.
   std::uint64_t unused_word_ = 0;
   std::uint64_t* pending_ = &unused_word_;  // word of the blocks that are woken for the next cycle
   std::uint64_t pending_bit_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is inside a block's pipeline: values that become ready in a known cycle, in the order in which they went in.
+// A block's pipeline: values that become ready in a known cycle, in the order in which they were pushed.
 // A push into a full line ends the program, in every build (overflow.h).
 #pragma once
 
@@ -38,7 +38,7 @@ class DelayLine {
     drop();
     return value;
   }
-  // pop() for who has looked at front().
+  // pop() without a result, for a caller that has used front().
   void drop() {
     assert(size_ > 0);
     first_ = (first_ + 1) & mask_;
@@ -50,7 +50,7 @@ class DelayLine {
     T value{};
     Cycle ready{};
   };
-  Cycle next_ready_ = kNever;  // of the front: asked far more often than it changes
+  Cycle next_ready_ = kNever;  // of the front: read far more often than it changes
   std::uint32_t capacity_;
   std::vector<Slot> slots_;
   std::uint32_t mask_;

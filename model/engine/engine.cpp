@@ -20,7 +20,7 @@ Engine::Engine(const sc_core::sc_module_name& name, const EngineParams& params) 
 }
 
 void Engine::add(Block& block) {
-  assert(outside_ == nullptr && "the block outside is added last");
+  assert(outside_ == nullptr && "the outside block is added last");
   block.engine_ = this;
   block.stepping_ = &stepping_;
   block.may_announce_ = params_.mode == EngineMode::kFast;
@@ -48,7 +48,7 @@ Cycle Engine::outside_now() const {
   const std::uint64_t period = time_of(Cycle{1}).value();
   const Cycle cycle{sc_core::sc_time_stamp().value() / period};
   const bool on_edge = sc_core::sc_time_stamp().value() % period == 0;
-  // On an edge the cycle that begins there is the present one when it has been stepped.
+  // On a clock edge: the cycle that begins there if it has been stepped already, else the one before.
   return on_edge && now_ < cycle ? Cycle{cycle.count - 1} : cycle;
 }
 
@@ -65,8 +65,8 @@ void Engine::wake_from_outside() {
   external_.notify(time_of(next_) - sc_core::sc_time_stamp());
 }
 
-// (1) collect who is due, (2) step them in order, (3) find the next cycle in which somebody is due. kWords: of the sets
-// of blocks, 0 when it is not known beforehand; a NIC by itself has one.
+// (1) collect the blocks that are due, (2) step them in order, (3) find the next cycle in which a block is due. kWords:
+// words of the sets of blocks, 0 when not known at compile time; a NIC by itself needs one.
 template <std::size_t kWords>
 Cycle Engine::tick() {
   stepping_ = true;
@@ -78,7 +78,7 @@ Cycle Engine::tick() {
     pending_[w] = 0;
     if (timers_due || params_.mode == EngineMode::kStepAll) collect_due(w);
   }
-  if (params_.order.kind == StepOrder::Kind::kPath) {  // the block outside is the last of them (R7)
+  if (params_.order.kind == StepOrder::Kind::kPath) {  // the outside block is the last of them (R7)
     for (std::size_t w = 0; w < words; ++w) step(w, active_[w]);
   } else {
     step_in_order();
@@ -91,7 +91,7 @@ Cycle Engine::tick() {
   return params_.mode == EngineMode::kStepAll && next != kNever ? now_ + 1 : next;
 }
 
-// (R1) Steps who is due in another order than the path's, and then the block outside (R7).
+// (R1) Steps the blocks that are due in another order than the path's, and then the outside block (R7).
 void Engine::step_in_order() {
   due_.clear();
   for (std::size_t w = 0; w < active_.size(); ++w) {
@@ -105,14 +105,14 @@ void Engine::step_in_order() {
   for (const Due& due : due_) step(due.block / kWordBits, std::uint64_t{1} << (due.block % kWordBits));
 }
 
-// What a step answers is noted at once: the block outside asks for it (R7).
+// The result of a step is stored at once, because the outside block asks for it (R7).
 inline void Engine::step(std::size_t word, std::uint64_t active) {
   Block* const* const blocks = blocks_.data() + word * kWordBits;
   std::uint64_t* const timers = timers_.data() + word * kWordBits;
   std::uint64_t& pending = pending_[word];
   std::uint64_t& timed = timed_[word];
   const Cycle now = now_;
-  std::uint64_t steps = 0;  // counted here: a set's size takes a call of a function
+  std::uint64_t steps = 0;  // counted here: popcount of a set would be a function call
   timed &= ~active;
   for (std::uint64_t bits = active; bits != 0; bits &= bits - 1) {
     const int i = std::countr_zero(bits);
@@ -150,8 +150,8 @@ inline void Engine::collect_due(std::size_t word) {
   active_[word] |= due;
 }
 
-// When nobody was woken. The end of the last announced change (block.h, R3) counts: a run ends when nothing changes any
-// more.
+// The next cycle when no block was woken. The last announced change (block.h, R3) counts: a run ends when nothing
+// changes any more.
 Cycle Engine::next_timer() {
   const bool known = earliest_timer_ != kNever.count && timers_[earliest_block_] == earliest_timer_ &&
                      (timed_[earliest_block_ / kWordBits] >> (earliest_block_ % kWordBits) & 1) != 0;
@@ -195,7 +195,7 @@ Cycle Engine::next_due() const {
 std::uint64_t Engine::run_ahead_limit() const {
   if (params_.mode == EngineMode::kPerCycle) return next_.count + 1;
   std::uint64_t limit = next_.count + params_.quantum_cycles;
-  if (sc_core::sc_pending_activity()) {  // at this very instant too: who is to run now may wait for anything afterwards
+  if (sc_core::sc_pending_activity()) {  // also at the present time: a process that runs now may then wait for any time
     const std::uint64_t period = time_of(Cycle{1}).value();
     const std::uint64_t at = (sc_core::sc_time_stamp() + sc_core::sc_time_to_pending_activity()).value();
     // The pending activity comes first in the cycle that begins at or after it.
@@ -207,7 +207,7 @@ std::uint64_t Engine::run_ahead_limit() const {
 void Engine::activate() {
   if (stopped_ || next_ == kNever) return;
   const sc_core::sc_time& present = sc_core::sc_time_stamp();
-  if (time_of(next_) > present) {  // an old notification: what is due has moved on
+  if (time_of(next_) > present) {  // an outdated notification: the next cycle that is due is later
     next_trigger(time_of(next_) - present, external_);
     return;
   }

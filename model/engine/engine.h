@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle engine: one SC_METHOD that steps the blocks of a clock domain.
 //
-//   R1  In each cycle the blocks that have something to do are stepped in the step order (step_order.h). No order gives
-//       another result than the others: a link shows what was pushed in earlier cycles only. A difference means that a
-//       block reads or writes what belongs to another one.
+//   R1  In each cycle the blocks that have something to do are stepped in the step order (step_order.h). All orders
+//       give the same result, because a link shows only what was pushed in earlier cycles. A difference means that a
+//       block reads or writes the state of another one.
 //   R2  When nothing is due in the next cycle the engine jumps to the earliest cycle in which something is.
 //   R3  One activation runs ahead up to the next pending SystemC activity or the quantum; sc_time_stamp() is stale
 //       meanwhile, now() is not.
 //   R4  kStepAll steps every block in every cycle; kPerCycle gives each active cycle its own activation, with probes
 //       sampled. Results are those of kFast.
-//   R5  When nothing is due ever the engine stops triggering itself; wake() from outside starts it again.
+//   R5  When nothing will be due any more, the engine stops triggering itself; wake() from outside starts it again.
 //   R6  A SystemC process outside acts between clock edges. What it pushes into a link with outside_now() is seen by
 //       the consumer in the next cycle. A step wakes such a process with notify(): it runs in the middle of the
 //       present cycle.
-//   R7  The block that was added with add_outside() acts for the world outside the clock domain: programs, or a test.
-//       It is stepped after all the others, whatever the order, because what they have done in the cycle decides
-//       whether it may let time pass: next_due() gives the cycle in which the model goes on without it. The answer is
-//       the same in all modes and orders.
+//   R7  The block added with add_outside(), the outside block, acts for what is outside the clock domain: programs, or
+//       a test. It is stepped after all the others, whatever the order, because their work in the cycle decides whether
+//       it may let time pass: next_due() gives the cycle in which the model goes on without it. The result is the same
+//       in all modes and orders.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +58,8 @@ class Engine final : public sc_core::sc_module {
   std::uint32_t clock_period_ps() const { return params_.clock_period_ps; }
   EngineMode mode() const { return params_.mode; }
   sc_core::sc_time time_of(Cycle c) const;
-  // For the block outside: the earliest cycle in which another one has something to do, kNever when none has. What was
-  // pushed into a link in this cycle counts as due in the next. (R7)
+  // For the outside block: the earliest cycle in which another block has something to do, kNever when none has. A value
+  // that was pushed into a link in this cycle counts as due in the next. (R7)
   Cycle next_due() const;
   // Ends the simulation after the current cycle.
   void stop() { stopped_ = true; }
@@ -67,7 +67,7 @@ class Engine final : public sc_core::sc_module {
   const std::vector<Block*>& blocks() const { return blocks_; }
   const std::vector<LinkBase*>& links() const { return links_; }
   std::uint64_t steps() const { return steps_; }
-  // Brings every block's account up to now().
+  // Brings every block's cycle counts up to now().
   void settle();
   // Digest of all blocks, accounts and link traffic.
   std::uint64_t state_hash();
@@ -92,7 +92,7 @@ class Engine final : public sc_core::sc_module {
   std::vector<std::uint64_t> timers_;            // by block: its own next cycle, when its bit in timed_ is set
   std::vector<std::uint64_t> timed_;             // bit per block
   std::uint64_t earliest_timer_ = kNever.count;  // no timer is before it
-  std::size_t earliest_block_ = 0;               // whose timer it was; that block may have been stepped since
+  std::size_t earliest_block_ = 0;               // the block with that timer; it may have been stepped since
   std::vector<std::uint64_t> pending_;           // bit per block: to be stepped in the next cycle
   std::vector<std::uint64_t> active_;            // bit per block: to be stepped in this cycle
   struct Due {

@@ -4,13 +4,13 @@
 //   R1  What is pushed in cycle n can be popped from cycle n + 1 on.
 //   R2  Room that a pop makes in cycle n can be used from cycle n + 1 on. A push without room ends the program, in
 //       every build (overflow.h).
-//   R3  So the order in which the two blocks are stepped within a cycle cannot change a result.
+//   R3  Therefore the order in which the two blocks are stepped within a cycle cannot change a result.
 //   R4  A push wakes the consumer for the next cycle; a pop from a full link wakes the producer for the next cycle.
-//   R5  A consumer that could take nothing may ask not to be woken (listen). When it listens again it is woken if there
-//       is something.
-//   R6  A consumer of many links may have each show in a bit whether it is empty (show_in), so that the consumer looks
-//       only at those that hold something, visible yet or not.
-//   R7  What is pushed fits the widths of its descriptor; checked where assertions are on.
+//   R5  A consumer that cannot take anything may ask not to be woken (listen). When it listens again, it is woken if
+//       the link is not empty.
+//   R6  A consumer of many links may have each show in a bit whether it holds a value, visible yet or not (show_in), so
+//       that the consumer looks only at links that do.
+//   R7  A pushed value fits the widths of its descriptor; checked where assertions are on.
 //
 // One transfer a cycle needs a capacity of at least 2.
 #pragma once
@@ -34,16 +34,16 @@ class LinkBase : public sc_core::sc_object {
   std::uint32_t size() const { return size_; }
   std::uint32_t capacity() const { return capacity_; }
   std::uint64_t transfers() const { return transfers_; }
-  std::uint32_t high_water() const { return high_water_; }  // most places taken in a cycle
+  std::uint32_t high_water() const { return high_water_; }  // most entries in use in a cycle
   void hash(StateHash& h) const {
     h.mix(transfers_);
     h.mix(history_);
   }
-  // For each number of the descriptor at the head, visible yet or not; in an empty link, of a descriptor of defaults.
-  // None when what the link carries is not described.
+  // For each number of the descriptor at the head, visible yet or not; in an empty link, of a default descriptor. None
+  // when the link's values have no description.
   using NumberVisitor = std::function<void(const FieldPath& at, std::uint64_t number)>;
   virtual void for_each_head_number(const NumberVisitor& f) const = 0;
-  virtual std::uint32_t value_bits() const = 0;  // of a value on the port; 0: not described
+  virtual std::uint32_t value_bits() const = 0;  // of a value on the port; 0: no description
   void set_consumer(Block& b) { consumer_ = &b; }
   void set_producer(Block& b) { producer_ = &b; }
   // Keeps `bit` set in `word` while the link is not empty. (R6)
@@ -51,9 +51,9 @@ class LinkBase : public sc_core::sc_object {
     shown_in_ = &word;
     shown_bit_ = bit;
   }
-  // Whether a push wakes the consumer. One that could not take anything says no (R5).
+  // Whether a push wakes the consumer. It should not when the consumer cannot take anything (R5).
   void set_listening(bool listens) {
-    if (listens && !listening_ && size_ > 0) consumer_->wake();  // what was pushed meanwhile
+    if (listens && !listening_ && size_ > 0) consumer_->wake();  // for values pushed meanwhile
     listening_ = listens;
   }
 
@@ -69,7 +69,7 @@ class LinkBase : public sc_core::sc_object {
   Cycle freed_in_ = kNever;
   std::uint64_t transfers_ = 0;
   std::uint64_t history_ = 0;  // digest of the cycles of all pushes
-  std::uint64_t unshown_ = 0;  // where nobody looks
+  std::uint64_t unshown_ = 0;  // the word of a link without show_in
   std::uint64_t* shown_in_ = &unshown_;
   std::uint64_t shown_bit_ = 0;
 };
@@ -100,7 +100,7 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
   bool can_push(Cycle now) const {
     if (size_ >= capacity_) return false;
     if (freed_in_ != now || size_ + freed_ < capacity_) return true;
-    if (producer_ != nullptr) producer_->wake();  // it is this cycle's pops that the room comes from (R2): ask again
+    if (producer_ != nullptr) producer_->wake();  // this cycle's pops give room in the next one (R2): ask again then
     return false;
   }
   void push(Cycle now, const T& value) {
@@ -113,7 +113,7 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     }
     slots_[(first_ + size_) & mask_] = {value, now};
     ++size_;
-    const std::uint32_t taken = size_ + (freed_in_ == now ? freed_ : 0);  // whoever is stepped first (R3)
+    const std::uint32_t taken = size_ + (freed_in_ == now ? freed_ : 0);  // whichever block is stepped first (R3)
     if (taken > high_water_) high_water_ = taken;
     ++transfers_;
     history_ = (history_ ^ now.count) * 0x9e3779b97f4a7c15u;
@@ -127,7 +127,7 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     return slot.pushed_in < now ? &slot.value : nullptr;
   }
   T& front() { return slots_[first_].value; }
-  // For the control plane: whether something in the link, visible yet or not, is as asked.
+  // For the control plane: whether some value in the link, visible yet or not, meets the predicate.
   template <class Predicate>
   bool any_of(Predicate is_so) const {
     for (std::uint32_t n = 0; n < size_; ++n) {
@@ -150,7 +150,7 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     drop(now);
     return value;
   }
-  // pop() for who has peeked.
+  // pop() without a result, for a caller that has peeked.
   void drop(Cycle now) {
     assert(can_pop(now));
     if (freed_in_ != now) {
@@ -173,7 +173,7 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     T value{};
     Cycle pushed_in{};
   };
-  Cycle first_pushed_in_ = kNever;  // of the first: asked far more often than it changes
+  Cycle first_pushed_in_ = kNever;  // of the first value: read far more often than it changes
   std::vector<Slot> slots_;
   std::uint32_t mask_;
   std::uint32_t first_ = 0;

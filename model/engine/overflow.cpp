@@ -8,13 +8,13 @@
 namespace rxnic {
 
 void link_overflows(const char* name, std::uint32_t capacity, Cycle now) {
-  std::fprintf(stderr, "rxnic: link %s overflows in cycle %" PRIu64 ": all of its %" PRIu32 " places are taken\n", name,
-               now.count, capacity);
+  std::fprintf(stderr, "rxnic: link %s overflows in cycle %" PRIu64 ": all of its %" PRIu32 " entries are in use\n",
+               name, now.count, capacity);
   std::abort();
 }
 
 void delay_line_overflows(std::uint32_t capacity, const char* file, int line) {
-  std::fprintf(stderr, "rxnic: a delay line overflows: all of its %" PRIu32 " places are taken; pushed at %s:%d\n",
+  std::fprintf(stderr, "rxnic: a delay line overflows: all of its %" PRIu32 " entries are in use; pushed at %s:%d\n",
                capacity, file, line);
   std::abort();
 }

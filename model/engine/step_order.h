@@ -2,8 +2,8 @@
 // The order in which the engine steps the blocks that are due in a cycle.
 //
 //   R1  kPath is the order in which the blocks were added, kReverse the opposite.
-//   R2  kRandom draws an order from the seed, the cycle and the blocks' places alone: two blocks that are due in a
-//       cycle are stepped in the same sequence whoever else is due, so in every engine mode.
+//   R2  kRandom derives an order from the seed, the cycle and the blocks' numbers alone: two blocks that are due in a
+//       cycle are stepped in the same sequence whichever others are due, and therefore in every engine mode.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct StepOrder {
   Kind kind = Kind::kPath;
   std::uint64_t seed = 0;  // of kRandom
 
-  // What the n-th added block is sorted by in a cycle, smallest first.
+  // The sort key of the n-th added block in a cycle, smallest first.
   std::uint64_t key(Cycle now, std::size_t n) const {
     if (kind == Kind::kRandom) return mixed(mixed(mixed(seed) ^ now.count) ^ n);
     return kind == Kind::kReverse ? ~std::uint64_t{n} : n;

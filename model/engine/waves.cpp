@@ -24,7 +24,7 @@ std::string stem_of(const Engine& engine, const std::string& path) {
   return path.substr(0, path.size() - kSuffix.size());
 }
 
-// Elements of arrays in round brackets: viewers take square ones for bits of a vector.
+// Elements of arrays in parentheses: viewers read square brackets as bits of a vector.
 std::string wave_name(const FieldPath& where) {
   std::string name = text_of(where);
   std::replace(name.begin(), name.end(), '[', '(');

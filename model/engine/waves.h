@@ -2,8 +2,8 @@
 // Waveforms of a run in per-cycle mode: a VCD file for any wave viewer.
 //
 //   R1  <block>.activity is the block's Activity (its number, in the order of the enum), <link>.occupancy the number
-//       of values in the link, both as they are at the end of a cycle; they change at the beginning of that cycle. The
-//       same of <link>.head.<field>, a field of the descriptor that will be popped next (descriptors.toml).
+//       of values in the link, both as they are at the end of a cycle; they change at the beginning of that cycle. So
+//       does <link>.head.<field>, a field of the descriptor that will be popped next (descriptors.toml).
 //   R2  Cycles in which nothing is due are not sampled: nothing changes in them.
 //   R3  Everything that was added to the engine before is traced. The file is complete when this object is gone.
 #pragma once

@@ -56,7 +56,7 @@ struct Fabric::Port {
   std::vector<Queue> queues;  // by sender
   std::uint64_t waiting = 0;  // bit by sender whose queue is not empty
   Frame* arriving = nullptr;
-  bool refused = false;  // the NIC has no packet buffer; nothing tells when it has
+  bool refused = false;  // the NIC has no free packet buffer and does not notify when it gets one: ask again
 };
 
 Fabric::Fabric(const sc_core::sc_module_name& name, const Params& params, Engine& engine, std::uint32_t nics)
@@ -140,7 +140,7 @@ void Fabric::send(Port& from, Cycle now) {
   }
 }
 
-// Whose turn it is, of those that have a frame that may go. (R2)
+// The input that has its turn among those with a frame that may be sent. (R2)
 In<WireFrame>* Fabric::next_input(Port& from, Cycle now) {
   const bool answer = from.answers.can_pop(now);
   bool request = from.requests.can_pop(now);
@@ -220,7 +220,7 @@ void Fabric::receive(Port& to, Cycle now) {
   }
 }
 
-// The frame whose first byte comes first takes the line. (R6)
+// The frame whose first byte arrives first takes the line. (R6)
 bool Fabric::begin_arrival(Port& to, Cycle now) {
   Queue* first = nullptr;
   std::size_t sender = 0;

@@ -5,16 +5,16 @@
 //       switch_latency and both cables' delay, then the receiver's line, which is free after the frame before.
 //       Cut-through: the receiver's line starts as the first byte comes; a frame to an idle receiver arrives, last
 //       byte, switch_latency + 2 * cable_delay after its last byte left.
-//   R2  Requests and answers of a NIC take turns on its line.
+//   R2  Requests and responses of a NIC take turns on its line.
 //   R3  A frame goes to the NIC that has its destination address, a multicast frame to every other NIC and back to its
 //       sender, one to an unknown address nowhere (counted).
 //   R4  A frame to an address of the sender's own NIC does not leave it: it takes loopback_latency instead of the
 //       switch and the cables. The port's rate holds for it as well.
-//   R5  Nothing is lost: what a NIC cannot take waits on its line. While switch_buffer_bytes of a sender's frames wait
-//       for one NIC, that sender's requests to it are paused, and whatever requests are behind them. Answers are never
-//       paused: two NICs that could not answer each other would stand still for ever.
-//   R6  Frames for one NIC go in the order in which their first bytes come; of those that come at once the one of the
-//       NIC with the lowest number.
+//   R5  No frame is lost: one that a NIC cannot take waits on its line. While switch_buffer_bytes of a sender's frames
+//       wait for one NIC, that sender's requests to it are paused, and with them all requests behind them. Responses
+//       are never paused: two NICs that could not respond to each other would deadlock.
+//   R6  Frames for one NIC are delivered in the order in which their first bytes arrive; of those that arrive at the
+//       same time the one from the NIC with the lowest number is first.
 //   R7  A sender's buffer is released in the cycle in which the last byte leaves; on the wires frames have buffers of
 //       their own.
 #pragma once
@@ -54,8 +54,8 @@ class Fabric final : public Block {
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
 
-  // NIC n's ports are bound to its links here, and its parser is told its addresses. Once for each NIC, in order,
-  // before the simulation starts.
+  // Binds the ports to the links of NIC n, and gives its parser the addresses. Once for each NIC, in order, before the
+  // simulation starts.
   void attach(Nic& nic, const PortAddress& address);
   void set_observer(FabricObserver* observer) { observer_ = observer; }
   // Nothing is on a line or in the switch.
@@ -81,25 +81,25 @@ class Fabric final : public Block {
   Cycle next_step(Cycle now) const;
   Frame* allocate();
   static constexpr std::uint32_t kMaxPorts = 64;
-  // Ports that have something to send or to get: the others cost nothing.
+  // Ports that have something to send or to receive; the others are skipped.
   std::uint64_t senders() const { return answering_ | requesting_ | sending_; }
 
   const FabricParams params_;
-  const std::uint32_t fixed_bytes_;  // of a frame on a line besides link header to ICRC
+  const std::uint32_t fixed_bytes_;  // of a frame on a line, besides its link header to ICRC
   LinkTime time_;
   Instant across_;  // the switch and both cables
   Instant loopback_;
   std::vector<std::unique_ptr<Port>> ports_;
-  std::uint64_t answering_ = 0, requesting_ = 0;  // bit by port whose link from the NIC is not empty
-  std::uint64_t sending_ = 0;                     // bit by port whose line from the NIC carries a frame
-  std::uint64_t receiving_ = 0;                   // bit by port that frames are on their way to
+  std::uint64_t answering_ = 0, requesting_ = 0;  // one bit per port: its link from the NIC is not empty
+  std::uint64_t sending_ = 0;                     // one bit per port: its line from the NIC carries a frame
+  std::uint64_t receiving_ = 0;                   // one bit per port: frames are on their way to it
   std::uint32_t attached_ = 0;
   std::map<Address, std::uint32_t> routes_;  // NIC by address
   std::vector<std::unique_ptr<Frame>> frames_;
   Frame* free_frames_ = nullptr;
   std::uint32_t frames_in_flight_ = 0;
   std::uint64_t deliveries_ = 0;
-  bool room_made_ = false;  // in this step: who was paused may go on
+  bool room_made_ = false;  // in this step: paused senders may go on
   FabricObserver* observer_ = nullptr;
   FabricCounters counters_;
   StateHash digest_;  // of all frames' ends (their ICRCs) and when they arrived

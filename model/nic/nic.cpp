@@ -5,12 +5,12 @@ namespace rxnic {
 
 namespace {
 
-constexpr std::uint32_t kRegister = 2;  // places of a link that only passes one value a cycle on
+constexpr std::uint32_t kRegister = 2;  // entries of a link that only passes on one value a cycle
 
-// Never full, so nothing to be chosen: a block refuses two packets a cycle at most, the checker takes all in the next.
+// Never full, so not a parameter: a block refuses at most two packets a cycle, the checker takes all in the next.
 constexpr std::uint32_t kRefusals = 8;
 
-// No hardware, and never full: by it the host sees what is in its memory, and takes it in the next cycle.
+// Not hardware, and never full: notifies the host of visible CQEs, which it takes in the next cycle.
 constexpr std::uint32_t kLanded = 64;
 
 PacketPool::Quotas quotas(const Params& p, const NicOptions& o) {

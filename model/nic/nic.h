@@ -7,8 +7,8 @@
 //             |
 //             +-> ack_generator -> wire
 //
-// With a requester: doorbells -> requester -> wire; it tells transport_checker of its requests and is told of their
-// answers, and its completions enter the path at qp_context_cache.
+// With a requester: doorbells -> requester -> wire; it reports its requests to transport_checker, which reports their
+// responses to it, and its completions enter the path at qp_context_cache.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@
 namespace rxnic {
 
 struct NicOptions {
-  bool requester = false;  // without: somebody else sends our requests and tells of them (`requests`)
+  bool requester = false;  // false: our requests are sent outside the NIC and reported on `requests`
 };
 
 class Nic final : public sc_core::sc_module {
@@ -48,11 +48,11 @@ class Nic final : public sc_core::sc_module {
   Link<T>& link(Engine& engine, const std::string& name, std::uint32_t capacity);
 
  public:
-  // What the outside binds to.
+  // Links to the outside.
   Link<WireFrame>& wire_in;
-  Link<WireFrame>& wire_out;       // answers
+  Link<WireFrame>& wire_out;       // responses
   Link<WireFrame>& requests_out;   // with a requester: its packets
-  Link<RequestNotice>& requests;   // our own requests as they leave; with a requester it is who tells
+  Link<RequestNotice>& requests;   // our own requests as they leave; with a requester it writes them
   Link<SendCompletion>& commands;  // the requester's completions, which enter the path
   Link<TagOperation>& tag_operations;
   Link<Doorbell>& send_doorbells;        // kSend, with a requester

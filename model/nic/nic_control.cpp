@@ -7,7 +7,7 @@ namespace {
 
 constexpr CommandResult done_when(bool condition) { return condition ? CommandResult::kDone : CommandResult::kBusy; }
 
-// The bytes between the members, too: the context is bytes in host memory, the same bytes in every run.
+// Clears the bytes between the members: the context is written to host memory, with the same bytes in every run.
 void clear_padding(StoredQpContext& qp) {
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_clear_padding)
@@ -17,7 +17,7 @@ void clear_padding(StoredQpContext& qp) {
   (void)qp;
 }
 
-// What ibv_modify_qp may change.
+// Takes over the attributes that ibv_modify_qp may change.
 void take_attributes(ResponderContext& qp, const ResponderContext& from) {
   qp.state = from.state;
   qp.own_error = false;
@@ -105,7 +105,7 @@ CommandResult NicControl::fail_qp(Qpn qpn) {  // (R4)
   QpContext* const qp = nic_.qp_context_cache.bring(qpn, memory_);
   if (qp == nullptr) return CommandResult::kBusy;
   if (qp->state != QpState::kError) {
-    // The packets that were checked come before the failure, and no RNR NAK of theirs takes it back.
+    // Packets that were checked before are before the failure, but no RNR NAK of theirs takes it back.
     fail_for_good(*qp);
     qp->dirty = true;
     if (nic_.requester != nullptr) nic_.requester->fail(qpn);
@@ -116,7 +116,7 @@ CommandResult NicControl::fail_qp(Qpn qpn) {  // (R4)
   return CommandResult::kDone;
 }
 
-// Something that refers to the QP, or to its WQEs, is on its way.
+// Whether something that refers to the QP, or to its WQEs, is on its way.
 bool NicControl::in_flight(const QpContext& qp) const {
   const auto of_qp = [&](const SendCompletion& c) { return c.qpn == qp.qpn; };
   const auto of_sq = [&](const Doorbell& d) { return d.number == raw(qp.qpn); };
@@ -138,7 +138,7 @@ void NicControl::silence_qp(Qpn qpn) {
   if (QpContext* const qp = nic_.qp_context_cache.bring(qpn, memory_)) begin_stop(*qp);
 }
 
-// To kReset: its packets are dropped from now on. Done when nothing of it is in flight and all its CQEs are written.
+// To kReset: its packets are dropped from now on. Done when none of them is in flight and all its CQEs are written.
 CommandResult NicControl::stop_qp(Qpn qpn) {
   QpContext* const qp = nic_.qp_context_cache.bring(qpn, memory_);
   if (qp == nullptr) return CommandResult::kBusy;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NIC's command interface: what a driver asks for besides posting work. Changes what the blocks and the tables in
-// host memory hold. Takes no model time by itself.
+// The NIC's command interface: the commands of a driver, besides posting work. They change the state of the blocks and
+// the tables in host memory, and take no model time by themselves.
 //
-//   R1  A command that has to wait for what is in flight answers kBusy and is to be repeated; it may already have
-//       begun: repeating it until kDone is not optional. Something is in flight while it is kBusy, so the wait ends.
+//   R1  A command that has to wait for packets or writes in flight returns kBusy. It may already have begun, so it must
+//       be repeated until kDone. Something is in flight while it returns kBusy, so the wait ends.
 //   R2  A context is changed where it is: in the cache's line, otherwise in host memory; kBusy while it is moving.
 //   R3  free_*: afterwards the device touches neither the memory nor the rings of the object. Packets of a freed QP
 //       are dropped, its completions that were not written yet are lost.
-//   R4  fail_qp: the QP goes to the error state, what is posted to its receive and send queues is flushed. Packets of
+//   R4  fail_qp: the QP goes to the error state, the WQEs posted to its receive and send queues are flushed. Packets of
 //       the QP that passed the transport checker before are carried out.
-//   R5  An object that does not exist is kDone at once. What uses an object is gone before it: QPs before their queues,
-//       CQs and regions.
+//   R5  For an object that does not exist the result is kDone at once. An object is freed after those that use it: QPs
+//       before their queues, CQs and regions.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ class NicControl {
   // not to kReset: reset_qp). expected_psn is `rq_psn` when `set_rq_psn`, likewise the requester's.
   CommandResult modify_qp(const SendQpContext& context, bool set_rq_psn, Psn rq_psn, bool set_sq_psn);
   CommandResult fail_qp(Qpn qpn);
-  // Its packets are dropped and nothing of it is sent from now on; reset_qp() or free_qp() is to follow. May have no
-  // effect while its context is moving.
+  // From now on its packets are dropped and it sends nothing; reset_qp() or free_qp() has to follow. May have no effect
+  // while its context is moving.
   void silence_qp(Qpn qpn);
   // Back to kReset: queues emptied, nothing in flight, as after create_qp.
   CommandResult reset_qp(Qpn qpn);
@@ -48,8 +48,8 @@ class NicControl {
   void create_region(const MptEntry& entry, std::span<const BusAddress> pages);
   CommandResult free_region(Key key);
   void create_cq(const CqContext& cq);
-  // To another ring, which software filled with ones: CQEs that were not polled (from `consumer` on) are moved over, in
-  // order, and numbered from 0 on. kBusy while CQEs are on their way to the old ring.
+  // Changes to another ring, which software filled with ones: CQEs that were not polled (from `consumer` on) are moved
+  // there, in order, and numbered from 0 on. kBusy while CQEs are on their way to the old ring.
   CommandResult resize_cq(const CqContext& cq, std::uint32_t consumer);
   CommandResult free_cq(Cqn number);
 

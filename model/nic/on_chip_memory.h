@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memories of a NIC: what an architect adds up to know its area. on_chip_memories() is the one place that lists
+// The memories of a NIC, from which an architect estimates its area. on_chip_memories() is the one place that lists
 // them.
 //
 //   R1  Memories and FIFOs between blocks are listed, with the bits that the hardware would need, not those of the C++
-//       types. Counters, and pipelines with one place a stage, are registers and are not.
-//   R2  What the model does not limit yet has no entries: its size is not known, and it is in no sum.
-//   R3  A FIFO whose values have no described width (types/descriptors.toml) has places, but no bits.
+//       types. Counters, and pipelines with one entry per stage, are registers and are not listed.
+//   R2  A memory that the model does not limit yet has 0 entries: its size is not known, and no sum includes it.
+//   R3  A FIFO whose values have no described width (types/descriptors.toml) has entries, but no bits.
 #pragma once
 
 #include <cstdint>

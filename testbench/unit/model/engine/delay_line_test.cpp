@@ -47,7 +47,7 @@ TEST(DelayLineDeathTest, APushIntoAFullLineEndsTheProgramAndNamesItsPlace) {
   for (int i = 0; i < 3; ++i) line.push(i, Cycle{0});
   EXPECT_DEATH(
       line.push(3, Cycle{0}),
-      "^rxnic: a delay line overflows: all of its 3 places are taken; pushed at .*delay_line_test.cpp:[0-9]+\n$");
+      "^rxnic: a delay line overflows: all of its 3 entries are in use; pushed at .*delay_line_test.cpp:[0-9]+\n$");
 }
 
 }  // namespace

@@ -188,7 +188,7 @@ TEST(EngineOrder, TellsTheBlockOutsideWhenAnotherOneIsDue) {  // (R7)
     bench.sink(relay.out);
     source.push(Cycle{20}, 5);
     std::vector<std::uint64_t> due;
-    // The script is the block outside; its own next call does not count.
+    // The script is the outside block; its own next call does not count.
     for (const std::uint64_t c : {0, 10, 19, 20, 50, 60, 99, 100, 200}) {
       bench.at(Cycle{c}, [&](Cycle) { due.push_back(bench.engine().next_due().count); });
     }

@@ -266,7 +266,7 @@ TEST(LinkDeathTest, APushIntoAFullLinkEndsTheProgramAndNamesTheLink) {  // (R2)
   auto& link = bench.keep<Link<int>>("narrow", 2u);
   link.push(Cycle{5}, 1);
   link.push(Cycle{5}, 2);
-  EXPECT_DEATH(link.push(Cycle{6}, 3), "^rxnic: link narrow overflows in cycle 6: all of its 2 places are taken\n$");
+  EXPECT_DEATH(link.push(Cycle{6}, 3), "^rxnic: link narrow overflows in cycle 6: all of its 2 entries are in use\n$");
   link.pop(Cycle{7});
   EXPECT_DEATH(link.push(Cycle{7}, 3), "link narrow overflows in cycle 7") << "the room comes a cycle later (R2)";
   link.push(Cycle{8}, 3);
