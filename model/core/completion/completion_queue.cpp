@@ -16,7 +16,7 @@ void CompletionQueue::arm(std::uint32_t index, bool solicited_only, Cycle now) {
   armed_ = solicited_only ? CqArm::kSolicited : CqArm::kAny;
   counted_ = 0;
   due_ = kNever;
-  // (R2, R4) What software has not seen. How many of them are solicited is not kept, only whether one is.
+  // (R2, R4) CQEs that software has not seen. The queue knows only whether one of them is solicited, not how many.
   const std::uint32_t seen = index - consumer_ <= producer_ - consumer_ ? index : consumer_;
   const std::uint32_t unseen = producer_ - seen;
   if (!solicited_only) {

@@ -2,14 +2,14 @@
 // One completion queue as the device sees it: room, and when its armed event is due.
 //
 //   R1  There is room for n slots when producer - consumer + n <= slots; a CQ that ignores overruns always has room.
-//   R2  Armed, the CQ raises one event and is disarmed by it. The CQEs that count for it are those with an index not
-//       before the one that armed it: software knows of those up to there, polled or not. Armed for solicited only: of
-//       them those that are solicited or in error.
+//   R2  An armed CQ raises one event, which disarms it. The CQEs that count for it are those from the consumer index of
+//       the arming doorbell on: software knows of those before it, polled or not. Armed for solicited only, the CQEs
+//       that count are those among them that are solicited or in error.
 //   R3  Moderation: the event is due when `moderation_count` CQEs that count are written, or when the first of them is
 //       `moderation_period` old, whichever comes first. A count of 0 or 1: with the first. A period of 0: no limit.
-//   R4  So arming a CQ that holds CQEs which software has not yet seen is never lost (with R3, at the latest a period
+//   R4  So CQEs that software has not seen when it arms the CQ always raise an event (with R3, at the latest a period
 //       later).
-//   R5  The consumer index never passes the producer index: a doorbell that says so is ignored.
+//   R5  The consumer index never passes the producer index: a doorbell with such an index is ignored.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +37,10 @@ class CompletionQueue {
   }
   void consume(std::uint32_t index);
   void arm(std::uint32_t index, bool solicited_only, Cycle now);
-  // `slots` were written for `completions`, which are all solicited or all not.
+  // `slots` were written for `completions`, of which all or none are solicited.
   void produce(std::uint32_t slots, std::uint32_t completions, bool solicited, Cycle now);
 
-  // To another ring, in which CQE `first`, the oldest that software has not polled, is CQE 0.
+  // Changes to another ring, in which CQE `first`, the oldest that software has not polled, becomes CQE 0.
   void renumber(const CqContext& to, std::uint32_t first);
 
   // When the event is due, kNever when none is.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CQEs that go to another ring with their CQ when it is resized.
+// Moves the CQEs of a CQ to its new ring when it is resized.
 //
 //   R1  CQEs first .. first + count - 1 of the old ring become CQEs 0 .. count - 1 of the new one, in order, whole
-//       slots, with the owner bits of their new numbers. The slots behind them keep what software filled them with.
+//       slots, with the owner bits of their new numbers. Software's fill bytes stay in the slots behind them.
 //   R2  No more CQEs move than either ring has slots; of more than that the oldest are lost.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The completion queues of a device: what the generator keeps of each, found by its number.
+// The completion queues of a device: the generator's state of each, found by its number.
 //
-//   R1  The place of a CQ that is gone is given to the next one. Its stamp goes on counting: who remembers a place and
-//       a stamp finds out that the CQ is another one.
+//   R1  The place of a CQ that no longer exists is reused by the next one. Its stamp goes on counting, so that a block
+//       that has stored place and stamp can tell that the CQ is another one.
 //   R2  A closed CQ exists and holds nothing: no session, no event.
 //   R3  A CQ that moves to another ring begins there with its number 0 (core/completion/cq_move.h); its session goes
 //       with it.
@@ -36,7 +36,7 @@ class CqTable {
   // `session_limit`: completions that a compressed block may hold, 0: nothing is compressed.
   explicit CqTable(std::uint32_t session_limit) : session_limit_(session_limit) {}
 
-  // In the place of one with the same number. `period`: of its moderation, in cycles.
+  // Replaces one with the same number. `period`: of its moderation, in cycles.
   void create(const CqContext& context, std::uint64_t period);
   void destroy(Cqn number);
   void close(Cqn number);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How completions look in their queue: fields, owner bits, compressed blocks (layouts: types/completion.h).
+// Completions as they are written to their queue: fields, owner bits, compressed blocks (layouts: types/completion.h).
 //
 //   R1  A successful CQE has the fields that its opcode fills. A CQE in error has only wqe_index, status, qp_number and
-//       vendor_error (the drop reason's number); srq_number and kCqeSrq say whose wqe_index it is.
+//       vendor_error (the drop reason's number); srq_number and kCqeSrq name the queue of wqe_index.
 //   R2  kCqeGrh: UD packets with a GRH, an IPv6 header or an IPv4 header.
 //   R3  The owner bit of CQE k is (k / slots) mod 2.
-//   R4  CQEs join a compressed session when they are successful and equal but for byte_count, wqe_index and timestamp;
+//   R4  CQEs join a compressed session when they are successful and differ only in byte_count, wqe_index and timestamp;
 //       all get the title's timestamp. A session of one is written as a plain CQE; of n >= 2 as a title and ceil(n / 7)
 //       slots of mini CQEs, which stand for all n: never more slots than n plain ones.
 //   R5  With a stride of 128 bytes a CQE is in the second half of its slot, the first half is zero.

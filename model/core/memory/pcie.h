@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PCI Express as arithmetic: which TLPs a transfer takes, how many bytes they are on the link, and when the link has
-// carried them.
+// The arithmetic of PCI Express: the TLPs of a transfer, their bytes on the link, and when the link has carried them.
 //
 //   R1  A write is cut every MPS bytes and at 4 KiB boundaries; a read request every MRRS bytes and at 4 KiB
 //       boundaries. Each read request takes one tag.
@@ -9,8 +8,8 @@
 //       aligned 65-byte read has two completions and costs more than 64 bytes do (the step at 64 -> 65 that pcie-bench
 //       measured).
 //   R3  Each TLP costs its header bytes (framing, sequence number, header, LCRC) besides its payload, at the rate that
-//       is left for TLPs after encoding, flow control and acknowledgements. The two directions do not disturb each
-//       other.
+//       is left for TLPs after encoding, flow control and acknowledgements. The two directions are
+//       independent.
 //   R4  A read request or a write goes up; a completion comes down. An atomic goes up with its operands (8 bytes, a
 //       compare and swap 16) and comes down with 8 bytes; it takes one tag.
 #pragma once
@@ -26,13 +25,13 @@ struct TlpCount {
   std::uint64_t link_bytes = 0;  // headers and payload
 };
 
-// How much of what begins at `address` one write, and one read request, covers (R1).
+// Most bytes from `address` on that one write, and one read request, can cover (R1).
 std::uint32_t write_tlp_room(const DmaEngineParams& p, std::uint64_t address);
 std::uint32_t read_tlp_room(const DmaEngineParams& p, std::uint64_t address);
 
 inline TlpCount write_tlp(const DmaEngineParams& p, std::uint32_t bytes) { return {1, p.write_header_bytes + bytes}; }
 inline TlpCount read_request_tlp(const DmaEngineParams& p) { return {1, p.read_header_bytes}; }
-// What answers one read request (R2).
+// The completions of one read request (R2).
 TlpCount completion_tlps(const DmaEngineParams& p, std::uint64_t address, std::uint32_t bytes);
 inline TlpCount atomic_request_tlp(const DmaEngineParams& p, std::uint32_t operand_bytes) {
   return {1, p.read_header_bytes + operand_bytes};

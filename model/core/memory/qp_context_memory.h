@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The QP contexts that are on the chip: a memory of lines. The context cache fills and empties them; each block that
-// keeps something of a QP has a port to its own part.
+// The QP contexts that are on the chip: a memory of lines. The context cache fills and evicts them; each block that
+// keeps state of a QP has a port to its own part.
 //
-//   R1  A part is reached by its block alone, and only on lines that the packet or the notice at hand has pinned. What
-//       software set can be read by every block.
-//   R2  A line is pinned by each packet in flight and each notice that names it. The context cache gives up only lines
-//       that nobody has pinned. Pins: model/types/context.h, ContextPins.
+//   R1  Only its own block accesses a part, and only on lines that the packet or notice at hand has pinned. Every block
+//       can read the attributes that software set.
+//   R2  A line is pinned by each packet in flight and each notice that names it. The context cache evicts only lines
+//       without a pin. Pins: model/types/context.h, ContextPins.
 #pragma once
 
 #include <cassert>
@@ -50,7 +50,7 @@ class QpPinPort {
   QpContextMemory& memory_;
 };
 
-// A block's port: its part, what software set, and pins.
+// A block's port: its part, the attributes that software set, and pins.
 template <class Part>
 class QpContextPort : public QpPinPort {
  public:

@@ -10,7 +10,7 @@ namespace rxnic {
 
 namespace {
 
-// Where some bytes of the packet are; `known` false: there are none, and their place is passed over.
+// Where some bytes of the packet are; `known` false: there are none, and their destination is left as it is.
 struct Source {
   bool known = true;
   BufferArea area = BufferArea::kFrame;
@@ -26,7 +26,7 @@ Source grh_area(const ScatterJob& p, Packet& buffer) {
   return {.area = BufferArea::kScratch};
 }
 
-// Puts bytes at the cursor (R1). The caller has seen that they fit.
+// Puts bytes at the cursor (R1). The caller has checked that they fit.
 void fill(PieceList& pieces, const ReceiveWqe& wqe, ScatterCursor& at, Source from, std::uint32_t bytes) {
   at.bytes += bytes;
   while (bytes > 0) {

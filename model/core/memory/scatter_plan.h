@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the bytes of a packet go: a receive WQE's scatter list, the range of a WRITE, the buffer of an answered
-// request.
+// Where the bytes of a packet are written: into a receive WQE's scatter list, the range of a WRITE, or the buffer of
+// the request that a response belongs to.
 //
-//   R1  The elements of a WQE are filled in their order, each to its end, message after message's byte; empty elements
-//       are passed over. A segment never crosses a 4 KiB boundary of the virtual address.
+//   R1  The elements of a WQE are filled in their order, each to its end, with the bytes of the message in order; empty
+//       elements are skipped. A segment never crosses a 4 KiB boundary of the virtual address.
 //   R2  UD: the first 40 bytes of the list are the GRH's. RoCEv2 over IPv4: 20 zero bytes and the IPv4 header's first
 //       20; IPv6, RoCEv1, InfiniBand with a GRH: those 40 bytes; without any: left as they were. The payload starts at
 //       40, and byte_count counts the 40 (rules 1.3).
-//   R3  Tag matching: strip_bytes at the start of the payload go nowhere and are not counted.
+//   R3  Tag matching: strip_bytes at the start of the payload are not written and not counted.
 //   R4  WRITE: the packet's payload goes to local_va under local_key. So does the payload of a READ response and the
 //       original value (8 bytes, little-endian) of an ATOMIC ACK.
 //   R5  A message longer than its WQE, found with the packet that goes beyond it: LOC_LEN_ERR. RC and XRC fail the QP
 //       with NAK 0x61; UC and UD give the message up. Nothing of the packet is written. (UC on an RQ, and UD where the
 //       policy is to drop, never come here: the WQE fetcher, which can keep the WQE, has dropped them.)
-//   R6  byte_count of a completion: the bytes put into the WQE, or those of the WRITE. A message whose end was never
-//       seen (PacketRole::kTruncated) has what was put there so far.
+//   R6  byte_count of a completion: the bytes put into the WQE, or those of the WRITE. For a message whose
+//       end never came (PacketRole::kTruncated): the bytes put there so far.
 #pragma once
 
 #include <cstdint>
@@ -53,21 +53,21 @@ class PieceList {
   std::uint32_t size_ = 0;
 };
 
-// How far the WQE of a message is filled.
+// The fill level of a message's WQE.
 struct ScatterCursor {
   std::uint64_t bytes = 0;           // of the message so far
   std::uint32_t element = 0;         // next to be written ...
   std::uint32_t element_offset = 0;  // ... from this byte of it on
 };
 
-// What the packet costs.
+// The work for a packet, from which the block computes its cycles.
 struct ScatterWork {
   std::uint32_t bytes = 0;     // moved
   std::uint32_t elements = 0;  // elements of the list looked at
 };
 
-// Fills `pieces` (or has `refused` fail the packet). `wqe` and `cursor`: those of p.wqe_slot, nullptr when it has none.
-// `buffer`: the packet's, for what is made up in its scratch area; nullptr of an internal packet.
+// Fills `pieces`, or fails the packet by `refused`. `wqe` and `cursor`: those of p.wqe_slot, nullptr when it has none.
+// `buffer`: the packet's, for bytes that are built in its scratch area; nullptr for an internal packet.
 ScatterWork plan_scatter(ScatterJob& p, Packet* buffer, const ReceiveWqe* wqe, ScatterCursor* cursor, Refusals& refused,
                          PieceList& pieces);
 

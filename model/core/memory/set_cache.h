@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tags of a set-associative cache with least-recently-used replacement. What is cached is the owner's, by line
+// The tags of a set-associative cache with least-recently-used replacement. The owner keeps the cached data, by line
 // number.
 //
 //   R1  A key lives in set key mod sets. A set holds `ways` keys.
-//   R2  A new key takes a free way of its set, or else the way that was touched longest ago of those that may be
-//       evicted. When none may be, it has no place.
+//   R2  A new key takes a free way of its set, or else the least recently used way of those that may be evicted. When
+//       none may be, it cannot be cached.
 //   R3  assign and touch make a line the most recently used of its set; find does not.
 #pragma once
 
@@ -34,7 +34,7 @@ class SetCache {
   }
   void touch(std::uint32_t line) { used_[line] = ++clock_; }  // (R3)
 
-  // Where `key` would go, which is not in the cache; `may_evict(line)` is asked of lines in use. (R2)
+  // The line for `key`, which is not in the cache; `may_evict(line)` is called for lines in use. (R2)
   template <class MayEvict>
   std::uint32_t place_for(std::uint64_t key, MayEvict may_evict) const {
     const std::uint32_t first = first_of(key);

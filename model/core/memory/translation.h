@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an MPT entry allows, and where the MTT has a page (model/types/context.h).
+// The accesses that an MPT entry allows, and the MTT entry of a page (model/types/context.h).
 //
 //   R1  The checks in their order: the key is that of a valid entry; the PD is the region's; every right asked for is
 //       granted; the range lies inside the region. The first that fails is reported.
@@ -18,7 +18,7 @@ enum class RegionCheck : std::uint8_t { kOk, kBadKey, kWrongPd, kNoRight, kOutOf
 RegionCheck check_region(const MptEntry& region, Key key, Pdn pd, std::uint8_t access, std::uint64_t va,
                          std::uint64_t bytes);
 
-inline constexpr std::uint32_t kMttLineBytes = 64;  // what is read of the MTT at a time
+inline constexpr std::uint32_t kMttLineBytes = 64;  // of the MTT, read at a time
 inline constexpr std::uint32_t kMttLineEntries = kMttLineBytes / 8;
 
 // Bus address of the MTT entry of the page that holds `va`, which is inside the region.

@@ -161,7 +161,7 @@ bool WorkQueueTable::next_read(WqId wanted, Read& read) {  // (R3)
     --line_size_;
     contexts_[c].waits = false;
     if (contexts_[c].owner == kNoWq || !start_read(c, read)) continue;
-    line_up(c);  // it may want more
+    line_up(c);  // it may need more reads
     return true;
   }
   return false;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work queues of a device: what doorbells posted, what packets took, and which queues have WQEs on the chip.
-// No time in it: the fetcher (model/blocks/srq_wqe_fetcher.h) says when.
+// The work queues of a device: WQEs that doorbells posted, WQEs that packets took, and the queues that have WQEs on the
+// chip. Without time: that is the fetcher's part (model/blocks/srq_wqe_fetcher.h).
 //
-//   R1  Doorbell: the producer index counts the WQEs posted, free-running. One that goes back, or that posts more than
-//       the queue holds (slots; slots - 1 for a linked list), is refused and changes nothing.
+//   R1  Doorbell: the producer index counts the WQEs posted, free-running. A doorbell by which the index goes back, or
+//       that posts more than the queue holds (slots; slots - 1 for a linked list), is refused and changes nothing.
 //   R2  Queues with WQEs on the chip use one of `contexts` prefetch contexts. A doorbell takes a free one; a packet
 //       that needs a WQE takes a free one or that of the least recently used queue, whose prefetched WQEs are forgotten
 //       and read again when they are needed.
-//   R3  At most `reads` reads are in flight. Queues take turns, one read each, but what a packet waits for goes first.
+//   R3  At most `reads` reads are in flight. Queues take turns, one read each; one that a packet waits for goes first.
 //   R4  SRQ limit (rules 2.3): reached when a WQE is taken and fewer than the limit stay posted. It is then disarmed.
 //   R5  An RQ in error hands out nothing; its posted WQEs are flushed one by one, in order, and those posted later too.
 //   R6  The number of a queue that is destroyed is given to another one only when no read of it is in flight any more.
@@ -36,7 +36,7 @@ class WorkQueueTable {
 
   // Control plane. Throws std::invalid_argument when slots or stride break work_queue.h, R1.
   WqId create(const WqContext& context);
-  // False while reads of it are in flight: nothing more is read, and it is to be called again. (R6)
+  // False while reads of it are in flight: no further read starts, and the call is to be repeated. (R6)
   bool destroy(WqId id);
   void reset(WqId id);  // as if just created
   bool exists(WqId id) const { return raw(id) < queues_.size() && queues_[raw(id)].exists; }
@@ -55,7 +55,7 @@ class WorkQueueTable {
   bool take_reaches_limit(WqId id) const;
   void take(WqId id);  // precondition: kReady
 
-  // Reads. `where` and `bytes` tell what to read; the data goes to `data`.
+  // Reads. `where` and `bytes`: the memory to read; the data goes to `data`.
   struct Read {
     std::uint32_t id = 0;
     BusAddress where{};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receive WQEs as bytes (model/types/work_queue.h): what the fetcher reads and what a driver writes.
+// Receive WQEs as bytes (model/types/work_queue.h): parsed by the fetcher, written by a driver.
 //
 //   R1  Data segments start at the slot's first byte; in a linked list a NextSegment stands before them.
 //   R2  The list ends with the slot, or before a segment whose lkey is kInvalidKey.
-//   R3  A segment of length 0 is passed over, whatever its lkey: it holds no byte.
+//   R3  A segment of length 0 is skipped, whatever its lkey.
 //   R4  A WQE is bad (`valid` false) when a segment's lkey is 0, when there are more than kMaxSge segments, or when
-//       they hold more than 2^31 bytes together. Nothing of a bad WQE but its index is used.
-//   R5  A next index outside the queue is taken modulo its slots: a program's mistake never leads outside its queue.
+//       they hold more than 2^31 bytes together. Only the index of a bad WQE is used.
+//   R5  A next index outside the queue is taken modulo its slots, so that a program's mistake stays within its queue.
 #pragma once
 
 #include <cstdint>

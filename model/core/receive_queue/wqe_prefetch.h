@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The WQEs of one work queue that are on the chip or on their way: one prefetch context of the fetcher. No time in it.
+// The WQEs of one work queue that are on the chip or being read: one prefetch context of the fetcher. Without time.
 //
 // WQEs are numbered as the doorbell counts them; `first` is the one that is taken next.
 //
@@ -10,8 +10,8 @@
 //   R4  Linked list: where WQE k + 1 is, is known when WQE k has come. Each read is one WQE and depends on the one
 //       before.
 //   R5  Linked list, `sequential`: WQE k + 1 is guessed in the slot after that of WQE k and read ahead under R2. When
-//       WQE k names another slot, what was read after it (and what is on its way) is discarded and read again from
-//       there.
+//       WQE k names another slot, all WQEs that were read after it, or are being read, are discarded and read again
+//       from there.
 //   R6  A WQE is handed out only when every WQE before it has confirmed its place.
 //   R7  A WQE that could not be read is handed out as unreadable; the next of a list is then taken to be the slot after
 //       it.
@@ -34,7 +34,7 @@ class WqePrefetch {
     std::uint32_t number = 0;  // of the first
     std::uint32_t slot = 0;
     std::uint32_t count = 0;
-    std::uint32_t epoch = 0;  // what was read in another epoch is not wanted any more
+    std::uint32_t epoch = 0;  // runs of earlier epochs are discarded
   };
   struct Wqe {
     std::span<const std::uint8_t> bytes;
@@ -49,7 +49,7 @@ class WqePrefetch {
   // The next read when WQEs below `producer` are posted. False when there is nothing to read or no room.
   bool next_run(std::uint32_t producer, std::uint32_t wqes_per_read, bool sequential, Run& run) const;
   void started(const Run& run);
-  // The run's bytes. Returns how many WQEs were read in vain: these, or those behind a wrong guess.
+  // The run's bytes have come. Returns the number of WQEs that are discarded: these, or those behind a wrong guess.
   std::uint32_t arrived(const Run& run, bool ok, const std::uint8_t* bytes);
 
   bool ready() const { return first_ != confirmed_; }  // (R6)
@@ -78,7 +78,7 @@ class WqePrefetch {
   std::uint32_t stride_ = 0;
   std::uint32_t epoch_ = 0;
   std::uint32_t first_ = 0;       // the next to be taken
-  std::uint32_t confirmed_ = 0;   // the WQEs before it have come and are where they were expected
+  std::uint32_t confirmed_ = 0;   // the WQEs before it have come, from the slots that were guessed
   std::uint32_t fetch_ = 0;       // the next to be read
   std::uint32_t fetch_slot_ = 0;  // where it is: known when fetch_ == confirmed_, else guessed
 };

@@ -4,8 +4,8 @@
 //
 //   R1  A slot that is released in cycle n can be allocated from cycle n + 1 on.
 //   R2  The free slot with the lowest number is allocated.
-//   R3  There are `entries` slots. Of them `share` are kept for each of `queues` queues: a queue takes from its share
-//       first, whichever queues the others are. What is left is the pool, which all queues share.
+//   R3  There are `entries` slots. `share` of them are reserved for each of `queues` queues: a queue takes from its
+//       share first, whichever queues the others are. The remaining slots are the pool, which all queues share.
 //   R4  References stay valid.
 #pragma once
 
@@ -28,7 +28,7 @@ class WqeStore {
     std::uint32_t share = 0;
     std::uint32_t queues = 0;
   };
-  // `now`: the present cycle; nullptr: what is released can be allocated at once.
+  // `now`: the present cycle; nullptr: a released slot can be allocated at once.
   WqeStore(const Sizes& sizes, const Cycle* now)
       : now_(now),
         entries_(sizes.entries),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of a request of ours: what its data segments may reach, and the bytes of its payload.
+// The memory of a request of ours: checks of its data segments, and reads of its payload.
 //
 //   R1  A segment is good when its lkey is that of a valid region of the QP's PD, grants `access` and holds the whole
 //       segment (core/memory/translation.h). Reading needs no right.
-//   R2  Pages that follow each other in bus addresses are read at once, across segments too: a read of a program's
-//       memory costs the more the more there are.
-//   R3  A read is all or nothing: false when the region is gone or a byte is not mapped.
+//   R2  Pages with consecutive bus addresses are read together, across segments too, because each read of a program's
+//       memory costs time.
+//   R3  A read is all or nothing: false when the region no longer exists or a byte is not mapped.
 #pragma once
 
 #include <cstdint>

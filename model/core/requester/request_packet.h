@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The headers of our own requests (IBTA volume 1, 9.2 to 9.7; RoCEv2 annex A17).
 //
-//   R1  The source GID decides the encapsulation: RoCEv1, RoCEv2 over IPv4 or over IPv6. A destination GID that does
-//       not go with it, or an empty entry of the GID table, gives no path (encapsulation kNone).
+//   R1  The source GID decides the encapsulation: RoCEv1, RoCEv2 over IPv4 or over IPv6. A destination GID of
+//       another kind, or an empty entry of the GID table, gives no path (encapsulation kNone).
 //   R2  UDP source port: the path's; when that is 0 a hash of both QPNs in 0xc000..0xffff, one flow in one direction.
 //   R3  FIRST, MIDDLEs, LAST, or ONLY. RETH on a WRITE's first packet and on an ATOMIC WRITE; immediate data and IETH
-//       on the last. A READ asks from its packet's offset on.
+//       on the last. A READ requests the data from its packet's offset on.
 //   R4  SE on the last packet of a solicited SEND or WRITE with immediate.
 //   R5  UD: Q_Key, destination QP from the WQE; a Q_Key with its high bit set stands for the QP's own.
 #pragma once

@@ -12,10 +12,10 @@ namespace {
 Psn last_psn(const RequestNotice& r) { return r.first_psn + (r.psn_count - 1); }
 bool holds(const RequestNotice& r, Psn psn) { return psn - r.first_psn >= 0 && psn - last_psn(r) <= 0; }
 bool is_nak(std::uint8_t syndrome) { return ack_kind(syndrome) != AckKind::kAck; }
-// Answered by an ATOMIC ACK; of what is_data().
+// The response is an ATOMIC ACK, for a request that is_data().
 bool is_atomic(const RequestNotice& r) { return request_info(r.opcode).answer == Operation::kAtomicAck; }
 
-// The last PSN that an answer says something good of. (R4)
+// The last PSN that an answer acknowledges. (R4)
 Psn good_until(const CheckedPacket& answer) {
   const bool nak = answer.has(kAckKind) && is_nak(answer.h.syndrome);
   return nak ? answer.h.psn.previous() : answer.h.psn;
@@ -79,7 +79,7 @@ std::optional<AnswerNotice> RequestTable::check_answer(CheckedPacket& p) {
   Queue& q = queues_[raw(qp.qpn)];
   if (p.has(kAckKind) && !p.has(kHasAtomicAckEth)) {
     if (is_nak(p.h.syndrome)) ++counters_.naks;
-    // An ACK for what has already been completed is a repetition, one for what was never sent explains nothing.
+    // An ACK of completed requests is a repetition; an ACK of a PSN that was never sent is unsolicited.
     const bool known = q.any && p.h.psn - q.newest <= 0;
     if (known) return check_acknowledge(p, q);
   } else {
@@ -148,7 +148,7 @@ std::optional<AnswerNotice> RequestTable::refuse(CheckedPacket& p, DropReason re
   return std::nullopt;
 }
 
-// What is missing is of the oldest request that answers did not complete: a READ or an atomic.
+// The missing PSN belongs to the oldest request that answers have not completed: a READ or an atomic.
 AnswerNotice RequestTable::gap(const CheckedPacket& p, const Queue& q) {
   ++counters_.gaps;
   return {p.qp->qpn, q.outstanding.front().first_psn + q.responses, AnswerKind::kGap, p.h.syndrome};

@@ -2,25 +2,25 @@
 // Our own requests that wait for their answers, and the decisions on an answer packet (requester side of RC and
 // XRC).
 //
-//   R1  An ACK completes every SEND and WRITE whose last PSN is at or before its own. A READ or atomic at or before
-//       it whose answer did not come is not completed by it, unless the QP resynchronises: a capture lost the answer.
+//   R1  An ACK completes every SEND and WRITE whose last PSN is at or before its own. It does not complete a READ or
+//       atomic at or before it whose answer is missing, unless the QP resynchronises: the capture lost the answer.
 //   R2  A READ response belongs to the READ whose PSN range holds its PSN; its data goes to the request's buffer at
 //       the offset of that PSN. LAST and ONLY complete the READ, and with it every SEND and WRITE before.
 //   R3  An ATOMIC ACK completes the atomic of its PSN; the original value goes to the request's buffer. A READ RESPONSE
-//       without data completes the ATOMIC WRITE of its PSN; in all else that is an atomic.
-//   R4  A NAK or RNR NAK completes what is before its PSN and nothing else: the requester repeats the rest.
+//       without data completes the ATOMIC WRITE of its PSN, which is otherwise treated as an atomic.
+//   R4  A NAK or RNR NAK completes only requests before its PSN: the requester repeats the rest.
 //   R5  An answer that no request explains is dropped (kUnsolicitedAnswer), unless the QP resynchronises: then it is
 //       accepted and counted, because the capture began later or lost the request.
 //   R6  A request that is sent again is not a new one.
 //
 //   Unless the QP resynchronises:
-//   R7  Requests complete in their order. What is behind a READ or atomic without its answer is not completed; an
-//       answer to it tells the requester of a gap (kGap) at the first PSN that is missing. So does a READ response
-//       that is ahead (dropped: kPsnAhead); one that was there before is dropped as unsolicited. Each response but the
+//   R7  Requests complete in order. Requests behind a READ or atomic whose answer is missing are not completed; an
+//       answer to one of them reports a gap (kGap) at the first missing PSN to the requester. So does a READ response
+//       that is ahead (dropped: kPsnAhead); one that has come before is dropped as unsolicited. Each response but the
 //       last holds the MTU, the last the rest (else dropped: kInvalidRequest).
-//   R8  Every accepted answer is told to the requester. Not those of a QP whose requests have failed.
+//   R8  Every accepted answer is reported to the requester, except those of a QP whose requests have failed.
 //   R9  A completion that the requester sends (requests in error and flushed; all of UC and UD) is dropped when its
-//       WQE has been completed. The first in error ends the QP's requests: no answer completes anything after it.
+//       WQE has completed already. The first in error ends the QP's requests: no answer completes a request after it.
 #pragma once
 
 #include <cstdint>
@@ -39,10 +39,10 @@ class RequestTable {
  public:
   void add(const RequestNotice& request);
 
-  // The oldest request that the answer completes besides the READ or atomic that it carries the data of, removed from
-  // the table; false when there is none (any more). Call until false, then check_answer().
+  // Removes the oldest request that the answer completes from the table, not counting the READ or atomic whose data it
+  // carries; false when there is none (any more). Call until false, then check_answer().
   bool take_completed(const CheckedPacket& answer, RequestNotice& completed);
-  // Decides on an answer packet: outcome, buffer, completion. What the requester is to be told, if anything.
+  // Decides on an answer packet: outcome, buffer, completion. Returns the notice for the requester, if there is one.
   std::optional<AnswerNotice> check_answer(CheckedPacket& p);
   // Whether a completion that the requester sent is the first of its WQE (R9).
   bool accept_completion(const CheckedPacket& p);

@@ -79,7 +79,7 @@ std::span<const std::uint8_t> SendQp::slot(std::uint32_t wqe) {
   return bytes;
 }
 
-// Makes wqe_ the WQE of that number; false: it cannot be carried out.
+// Loads the WQE of that number into wqe_; false: it cannot be carried out.
 bool SendQp::load(std::uint32_t wqe) {  // (R2)
   if (has_wqe_ && loaded_ == wqe) return true;
   has_wqe_ = false;

@@ -2,16 +2,16 @@
 // The send side of one QP: what was posted, what is outstanding, and the next packet with its bytes. The requester
 // (model/blocks/requester.h) adds ports, turns and timers.
 //
-//   R1  Packets are sent in the states kRts and kSqd. In kSqd no WQE is begun; what was begun goes on.
-//   R2  A WQE is looked at when it is the next to be begun: its format (send_wqe_format.h), its path, its segments
+//   R1  Packets are sent in the states kRts and kSqd. In kSqd no WQE is begun; those that were begun go on.
+//   R2  A WQE is checked when it is the next to be begun: its format (send_wqe_format.h), its path, its segments
 //       (payload_reader.h; READ and atomics: the right to write there). Its payload is read as its packets are made,
 //       up to payload_read_bytes at a time.
-//   R3  A WQE that cannot be carried out stops the queue: nothing of it is sent any more. It fails when all before it
-//       are answered. So does one that software changed after it was begun.
-//   R4  Having failed, all WQEs that are not finished complete in order: the first with its status, the others and what
-//       is posted later as flushed.
-//   R5  A producer index that send_ring.h refuses counts as one more WQE, which cannot be carried out; with no slot
-//       left for it, as none.
+//   R3  A WQE that cannot be carried out stops the queue: no packet of it, or of a later one, is sent. It fails when
+//       all WQEs before it are answered. The same holds for a WQE that software changed after it was begun.
+//   R4  After a failure all WQEs that are not finished complete in order: the first with its status, the others, and
+//       those that are posted later, as flushed.
+//   R5  A producer index that send_ring.h refuses counts as one more WQE that cannot be carried out, or as none when no
+//       slot is left for it.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@
 
 namespace rxnic {
 
-// What software tells the requester of a QP. MTU, P_Key, remote QPN and PD come from the QpContext, addresses from
-// `path` and the port's GID table.
+// The attributes of a QP that software sets for the requester. MTU, P_Key, remote QPN and PD come from the QpContext,
+// addresses from `path` and the port's GID table.
 struct SendQpContext {
   QpContext qp;
   SendQueueContext queue;
@@ -41,7 +41,7 @@ struct SendQpContext {
   std::uint32_t sq_psn = 0;
 };
 
-// What the QPs of a port have in common.
+// State that the QPs of a port share.
 struct SendPort {
   explicit SendPort(HostMemory& m) : memory(m), reader(m) {}
   HostMemory& memory;
@@ -60,8 +60,8 @@ class SendQp {
   // Software's side. configure: everything but the ring; a QP that has failed stays so.
   void configure(const SendQpContext& context);
   void reset();  // as it was created
-  // A doorbell's WQEs will be in the device in `ready`; in `soon` when it is one that waits for nothing and no longer
-  // than doorbell_wqe_bytes.
+  // A doorbell's WQEs will be in the device in cycle `ready`, or in `soon` when it has one WQE of at most
+  // doorbell_wqe_bytes and no other waits before it.
   void post(std::uint32_t producer, Cycle soon, Cycle ready, Cycle rung);
 
   // There is a packet to send; may read memory and find that a WQE cannot be carried out.
@@ -72,7 +72,7 @@ class SendQp {
   bool make_packet(RequestPacket& packet, Bytes& payload);
   // Writes the frame of the packet just made.
   WireFrame write_frame(const RequestPacket& packet, Bytes payload, PacketHandle h, Packet& p) const;
-  // What the receive path is to be told of the packet's request.
+  // The notice of the packet's request for the receive path.
   RequestNotice notice() const;
 
   // All before the WQE that stopped the queue are answered (R3).
@@ -83,7 +83,7 @@ class SendQp {
   // Failed: there is a WQE to complete, and which (R4).
   bool has_flush() const { return failed_ && next_completion_ != ring_.producer(); }
   SendCompletion take_flush();
-  // UC, UD: how a request ends well.
+  // UC, UD: the completion of a request that succeeded.
   SendCompletion success(const SendRequest& request) const;
 
   bool signaled(std::uint8_t flags) const { return ring_.context().all_signaled || (flags & kSendSignaled) != 0; }
@@ -91,7 +91,7 @@ class SendQp {
   Qpn qpn() const { return context_.qp.qpn; }
   const SendQpContext& context() const { return context_; }
   SendQueue& queue() { return queue_; }
-  // The WQE that was looked at last; of a new QP, or one that was reset: all zero.
+  // The WQE that was loaded last; all zero in a new QP, or one that was reset.
   const SendWqe& last_wqe() const { return wqe_; }
   const SendQueue& queue() const { return queue_; }
 

@@ -13,7 +13,7 @@ namespace rxnic {
 namespace {
 
 constexpr std::uint8_t kForEver = 7;
-constexpr std::int32_t kPsnSpan = (1 << 23) - 1;  // PSNs that far apart can be told which is first
+constexpr std::int32_t kPsnSpan = (1 << 23) - 1;  // largest distance at which the order of two PSNs is known
 
 WcStatus nak_status(std::uint8_t syndrome) {  // (R8)
   switch (syndrome) {
@@ -137,12 +137,12 @@ void SendQueue::pop() {
   --size_;
 }
 
-// Everything before `end` was answered; false when that is nothing new. (R4)
+// Everything before `end` was answered; false when it was answered before. (R4)
 bool SendQueue::acknowledge(Psn end) {
   if (end - unacked_ <= 0 || end - sent_end_ > 0) return false;
   unacked_ = end;
   while (size_ > 0 && end - (at(0).first_psn + at(0).psn_count) >= 0) pop();
-  if (cursor_ == 0 && size_ > 0) {  // it had gone back to what was answered after all
+  if (cursor_ == 0 && size_ > 0) {  // it had gone back to a request that has now been answered
     const std::int32_t answered = unacked_ - at(0).first_psn;
     cursor_number_ = std::max(cursor_number_, static_cast<std::uint32_t>(std::max(answered, 0)));
   }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests of one QP in the order of its SQ: their PSNs and packets, what is outstanding, and what an answer or its
-// absence leads to (IBTA volume 1, 9.7 and 9.9.2). Without time: a timer is the caller's.
+// Requests of one QP in the order of its SQ: their PSNs and packets, which are outstanding, and the effect of answers
+// and timeouts (IBTA volume 1, 9.7 and 9.9.2). Without time: the caller has the timer.
 //
 //   R1  A SEND or WRITE of n bytes is max(1, ceil(n / MTU)) packets with successive PSNs; a READ is one packet that
 //       takes the PSNs of its responses, an atomic one packet and one PSN.
 //   R2  A packet is sent while fewer than `window` request packets are without an answer. READ and atomics: fewer than
 //       max_rd_atomic at a time. A fenced request waits until none is outstanding.
 //   R3  BTH.A: on the last packet of a request, on every ack_every-th packet, and on one that fills the window.
-//   R4  An answer acknowledges everything before it (AnswerNotice); one for what was never sent is ignored.
-//   R5  NAK 0x60 and kGap: back to the first PSN without an answer, once for each such PSN: further ones say the same.
-//       A timeout: back to it as well. RNR NAK: back to it after its time.
-//   R6  Each time back costs one of retry_count, an RNR NAK one of rnr_retry (7: costs nothing); what is acknowledged
-//       gives all of them back. With none left the request fails.
-//   R7  A READ that was answered in part is asked for from its first missing response on.
+//   R4  An answer acknowledges everything before it (AnswerNotice); one for a PSN that was never sent is ignored.
+//   R5  NAK 0x60 and kGap: the queue goes back to the first PSN without an answer, once for each such PSN, because
+//       further ones report the same loss. So does a timeout, and an RNR NAK after its time.
+//   R6  Each time that it goes back costs one of retry_count, an RNR NAK one of rnr_retry (7: costs nothing); progress
+//       of the acknowledged PSN restores both counts. With none left the request fails.
+//   R7  A READ that was answered in part is repeated from its first missing response on.
 //   R8  NAK 0x61, 0x62, 0x63: the oldest request fails.
 //   R9  UC, UD: a request is done when its last packet was sent.
 #pragma once
@@ -37,7 +37,7 @@ struct SendRequest {
   std::uint32_t immediate = 0;
   std::uint32_t remote_srqn = 0;
   RemoteSegment remote;
-  Cycle posted{};  // carried, not looked at
+  Cycle posted{};  // passed on, not used here
 };
 
 // One packet of a request.
@@ -64,12 +64,12 @@ struct SendQueueLimits {
 // Why no request can be begun.
 enum class SendHold : std::uint8_t { kNone, kUnsent, kWindow, kData, kFence };
 
-// What an answer or a timeout leads to.
+// The effect of an answer or a timeout.
 enum class SendVerdict : std::uint8_t { kNothing, kProgress, kBack, kWait, kFail };
 
 class SendQueue {
  public:
-  // Limits may change with requests outstanding, but for the window.
+  // Limits may change while requests are outstanding, except the window.
   void set_limits(const SendQueueLimits& limits);
   // Empty; the next request begins with this PSN.
   void restart(Psn psn);
@@ -88,7 +88,7 @@ class SendQueue {
   // It was sent; whether it was the last of its request.
   bool sent();
 
-  // RC. kFail: `status` tells why. kWait: until resume(), for the time of the RNR code in the notice.
+  // RC. kFail: `status` is the reason. kWait: until resume(), for the time of the RNR code in the notice.
   SendVerdict answer(const AnswerNotice& notice, WcStatus& status);
   SendVerdict timeout(WcStatus& status);
   void resume();

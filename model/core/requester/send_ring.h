@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was posted to a send queue: its doorbells, and the slots as they were read (model/types/send_work_queue.h).
+// The WQEs posted to a send queue: its doorbells, and the slots as they were read (model/types/send_work_queue.h).
 //
 //   R1  WQEs have free-running numbers; WQE k is in slot k mod slots. Those in [next, producer) were posted and not
 //       begun.
-//   R2  A doorbell brings the producer index. Each WQE has the cycles of the doorbell that brought it; of more than
-//       kMaxDoorbells that wait, the latest share those of the last.
+//   R2  A doorbell brings the producer index. Each WQE has the cycles of the doorbell that posted it; when more than
+//       kMaxDoorbells doorbells wait, the latest ones share the cycles of the last.
 //   R3  A producer index by which more than `slots` WQEs would be unfinished is refused; so is one that goes backwards.
 //   R4  Slots are read up to wqes_per_read at a time: as many as are contiguous in the ring and posted.
 #pragma once
@@ -44,7 +44,7 @@ class SendRing {
   const SendQueueContext& context() const { return queue_; }
 
  private:
-  static constexpr std::uint32_t kMaxDoorbells = 256;  // power of two; no hardware: times that the model remembers
+  static constexpr std::uint32_t kMaxDoorbells = 256;  // power of two; not hardware: bookkeeping of the model
   struct Rung {
     std::uint32_t producer = 0;
     Cycle ready{}, rung{};

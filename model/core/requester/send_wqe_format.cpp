@@ -14,7 +14,7 @@ void load(std::span<const std::uint8_t> slot, std::size_t offset, T& to) {
   std::memcpy(&to, slot.data() + offset, sizeof to);
 }
 
-// The data segments that hold something; false when there are too many. `bytes`: their sum.
+// The data segments that are not empty; false when there are too many. `bytes`: their sum.
 bool parse_segments(std::span<const std::uint8_t> slot, std::uint32_t count, SendWqe& out, std::uint64_t& bytes) {
   if (count > kMaxSge || kSendHeaderBytes + count * sizeof(DataSegment) > slot.size()) return false;  // (R2)
   for (std::uint32_t i = 0; i < count; ++i) {

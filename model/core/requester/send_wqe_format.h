@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Send WQEs as bytes (model/types/send_work_queue.h): what the requester reads.
+// Send WQEs as bytes (model/types/send_work_queue.h), as the requester reads them.
 //
 //   R1  An opcode is known and one of its transport (rules 4; types/opcode_table.h).
-//   R2  Data segments, at most kMaxSge, lie within the slot. One of length 0 is passed over, whatever its lkey. Inline
+//   R2  Data segments, at most kMaxSge, lie within the slot. One of length 0 is skipped, whatever its lkey. Inline
 //       data lies within the slot; only SEND, WRITE and ATOMIC WRITE have it.
-//   R3  READ, COMPARE_SWAP and FETCH_ADD have one data segment that is not empty; it says where the data goes. An
+//   R3  READ, COMPARE_SWAP and FETCH_ADD have one data segment that is not empty; the returned data goes there. An
 //       atomic's is 8 bytes long, a READ of no bytes has none. An ATOMIC WRITE's data is 8 bytes, as a WRITE's.
 //   R4  A message has at most kMaxSendBytes; on UD at most the MTU.
-//   R5  What breaks R1..R3 is a local QP operation error, what breaks R4 a local length error.
+//   R5  A violation of R1..R3 is a local QP operation error, of R4 a local length error.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ struct SendWqe {
 
 // kSuccess, or how the WQE completes. `mtu`: bytes.
 WcStatus parse_send_wqe(std::span<const std::uint8_t> slot, Transport transport, std::uint32_t mtu, SendWqe& out);
-// Bytes of the slot that hold something.
+// Bytes of the slot that are in use.
 std::uint32_t send_wqe_bytes(const SendWqe& wqe);
 
 }  // namespace rxnic

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The timers of many QPs: a binary heap with at most one entry a QP, the earliest first. What it costs grows with the
-// logarithm of the timers that run, not with the QPs that there are.
+// The timers of many QPs: a binary heap with at most one entry a QP, the earliest first. Its cost grows with the
+// logarithm of the number of running timers, not with the number of QPs.
 //
 // T has a member `TimerEntry timer`.
 #pragma once

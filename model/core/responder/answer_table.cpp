@@ -7,7 +7,7 @@ namespace rxnic {
 
 AnswerTable::AnswerTable(std::uint32_t capacity)
     : answers_(capacity),
-      flows_(std::size_t{2} * capacity),  // one may be listed for a while without answers
+      flows_(std::size_t{2} * capacity),  // a flow may stay listed for a while without answers
       next_in_bucket_(flows_.size(), kNone),
       buckets_(std::bit_ceil(capacity) * 2, kNone) {
   for (Index i = capacity; i-- > 0;) free_answers_.push_back(i);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The answers that a responder owes, QP by QP in the order of their requests. No time in it: the ACK generator
-// (model/blocks/ack_generator.h) says when.
+// The answers that a responder has to send, for each QP in the order of its requests. Without time: that is the ACK
+// generator's part (model/blocks/ack_generator.h).
 //
 //   R1  Answers of a QP are due in their order. One without memory to read or change is due as soon as it is the first
 //       of its QP, a READ with its data, an atomic when it has been carried out.
-//   R2  A QP's answers lie in a list of its own: nothing of one QP waits for another.
-//   R3  An ACK that is the last of its QP's waiting answers gives way to the next one, which acknowledges what it did.
+//   R2  Each QP has its own list of answers: no answer waits for one of another QP.
+//   R3  An ACK that is the last of its QP's waiting answers is replaced by the next one, which acknowledges its request
+//       as well.
 //   R4  `capacity` answers in all.
 #pragma once
 
@@ -32,7 +33,7 @@ struct OwedAnswer {
   Qpn qpn{};
   std::uint32_t line = kNoLine;  // READ, atomic: pinned
   std::uint32_t residence = 0;
-  Pdn pd{};                        // READ: that its memory must be in
+  Pdn pd{};                        // READ: protection domain of its memory
   std::uint32_t msn_before = 0;    // of a NAK in its place
   ReadInProgress read;             // READ
   std::uint32_t on_their_way = 0;  // READ: responses that wait for memory

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A packet in the transport checker: what came in, its QP, and what is decided of it.
+// A packet in the transport checker: its descriptor as it arrived, its QP, and the decisions about it.
 #pragma once
 
 #include "model/types/context.h"
@@ -8,7 +8,7 @@
 
 namespace rxnic {
 
-// What the responder's part of a QP context was before a packet was checked: an RNR NAK takes the packet back.
+// The responder's part of a QP context before a packet was checked, to be restored when an RNR NAK refuses the packet.
 struct ResponderUndo {
   Psn expected_psn;
   std::uint32_t msn = 0;
@@ -24,14 +24,14 @@ struct CheckedPacket : WqeRequest {
   ParsedPacket h;
   ResponderContext* qp = nullptr;
   ResponderUndo undo;
-  bool resynchronised = false;  // its PSN was ahead and taken as it is
+  bool resynchronised = false;  // its PSN was ahead of the expected one and accepted
 };
 
 // The packet as it comes to the checker.
 CheckedPacket examine(const ContextPacket& arrived, ResponderContext& qp);
-// The packet belongs to the QP's present epoch; what its headers and its QP say is put into its descriptor.
+// The packet joins the QP's present epoch; the fields of its headers and its QP are put into its descriptor.
 void admit(CheckedPacket& p);
-// What is said of the QP, for an internal packet too.
+// Puts the fields of the QP into the descriptor, also of an internal packet.
 void describe_qp(WqeRequest& p, const ResponderContext& qp);
 
 }  // namespace rxnic

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens to a QP, and to the packets behind, when a block finds that a packet cannot be carried out.
 //
-// The path is in order within a QP. So a block that refuses a packet remembers that, by QP, and refuses what follows;
-// it reports the refusal to the transport checker, which owns the QP's state. Nobody else needs to know.
+// The path is in order within a QP. So a block that refuses a packet records that, by QP, and refuses the packets that
+// follow; it reports the refusal to the transport checker, which owns the QP's state. No other block is involved.
 //
-//   R1  A packet that fails on RC moves its QP to the error state. What comes behind it to the block that refused it is
-//       squashed, also what has failed itself before; what is ahead of it completes.
+//   R1  A packet that fails on RC moves its QP to the error state. Packets behind it are squashed by the block that
+//       refused it, also those that have failed before; packets ahead of it complete.
 //   R2  RNR: the transport checker goes back to the packet and begins a new epoch. Packets of the old epoch are
 //       squashed, and an error state that one of them caused in the checker is taken back; the QP stays usable and is
 //       silent until the packet's PSN comes again (rules 6).
 //   R3  UC, UD: only the rest of the packet's message is dropped.
 //   R4  A squashed packet completes and answers nothing. Its WQE, when it has one, is flushed with the last packet that
 //       uses it (blocks/cqe_generator.h, R8).
-//   R5  Answers to requests of our own are not squashed by what fails on the responder's side. One that fails sends no
-//       NAK: its request completes in error. Answers behind it write nothing; what completes behind it does so as
-//       flushed. The others are the requester's to complete.
-//   R6  What is remembered of a QP is forgotten when its context leaves the chip or is reset: nothing of it is in
-//       flight then.
+//   R5  Answers to our own requests are not squashed by failures on the responder's side. When one fails, no NAK is
+//       sent: its request completes in error. Answers behind it write nothing, and completions behind it are flushed.
+//       The requester completes the other requests.
+//   R6  The record of a QP is cleared when its context leaves the chip or is reset: none of its packets is in flight
+//       then.
 #pragma once
 
 #include <vector>
@@ -26,28 +26,28 @@
 
 namespace rxnic {
 
-// Of one block: what it refuses of each QP. Refusals that are to be reported wait in `reports`.
+// The packets that one block refuses, by QP. Refusals that are to be reported wait in `reports`.
 class Refusals {
  public:
-  // What a block does first with a packet that it takes: squashes it, or gives the answer up, when it is behind one
-  // that was refused here. True when that is so.
+  // To be called first for each packet that a block takes: squashes it, or abandons the answer, when it is behind one
+  // that was refused here. Returns whether it did.
   bool squash_when_behind(PathPacket& p);
   bool refuses(const PathPacket& p) const;  // it is a request that squash_when_behind() would squash
 
-  // RC, XRC and local errors of any transport: QP to the error state. The packet answers `syndrome` (RC, XRC) and, when
-  // it holds a WQE, completes it with `status`.
+  // RC, XRC and local errors of any transport: QP to the error state. The packet is answered with `syndrome` (RC, XRC)
+  // and, when it holds a WQE, completes it with `status`.
   void fail_qp(PathPacket& p, DropReason reason, std::uint8_t syndrome, WcStatus status);
-  // UC, UD: the message is given up.
+  // UC, UD: the message is abandoned.
   void fail_message(PathPacket& p, DropReason reason);
   // No receive WQE, or no room for it: RNR NAK with the timer code on RC and XRC, a drop on UC and UD.
   void fail_rnr(PathPacket& p, std::uint8_t timer, DropReason reason = DropReason::kNoReceiveWqe);
-  // The QP fails for something that is not a packet at hand: requests that come from now on are refused.
+  // The QP fails for another reason than a packet at hand: requests are refused from now on.
   void fail_requests(std::uint32_t line, std::uint32_t residence);
-  // The same without a report: the transport checker knows.
+  // The same without a report, when the transport checker knows of it.
   void refuse_requests(std::uint32_t line, std::uint32_t residence) { record(line, residence).requests = true; }
 
   bool has_report() const { return !reports_.empty(); }
-  // Sends what is to be reported; `port` is an Out<Refusal>, which may be unbound: then nobody wants to know.
+  // Sends the reports; `port` is an Out<Refusal>, which may be unbound: then they are dropped.
   template <class Port>
   void report(Port& port, Cycle now) {
     for (const Refusal& r : reports_) {
@@ -74,7 +74,7 @@ class Refusals {
 };
 
 void squash(PathPacket& p);
-// The packet fails by itself, whatever follows from it for the QP: the outcome of fail_qp().
+// Marks the packet alone as failed, as fail_qp() does, without an effect on the QP.
 void mark_failed(PathPacket& p, DropReason reason, std::uint8_t syndrome, WcStatus status);
 
 }  // namespace rxnic

@@ -112,7 +112,7 @@ void Responder::check_unreliable(CheckedPacket& p) {  // (R4)
   take(p);
 }
 
-// UC: the packet and the rest of its message are dropped; the WQE of an SRQ that the QP holds completes in error.
+// UC: drops the packet and the rest of its message; an SRQ's WQE that the QP holds completes in error.
 void Responder::give_up(CheckedPacket& p, DropReason reason) {
   ResponderContext& qp = *p.qp;
   const bool holds_srq_wqe = qp.uses_srq && qp.message == MessageKind::kSend;
@@ -163,8 +163,8 @@ void Responder::duplicate(CheckedPacket& p) {
   p.access = p.op().access;
 }
 
-// The packet's place in the stream is believed. What the gap swallowed is not known: a message goes on when the packet
-// can belong to it.
+// Accepts the packet's PSN. The packets in the gap are not known: the current message goes on when the packet can
+// belong to it.
 void Responder::resynchronise(CheckedPacket& p, std::uint32_t missing) {
   ResponderContext& qp = *p.qp;
   if (!qp.nak_sent) {

@@ -21,15 +21,15 @@
 //   R7  A READ advances the PSN by its number of responses, at least one. MSN counts at the end of each message (24
 //       bits).
 //   R8  An answer is due when BTH.A is set, and for every READ and atomic.
-//   R9  A packet that takes a WQE is not judged by its length before it has one (`bad_length`).
+//   R9  The length of a packet that takes a WQE is checked only after it has one (`bad_length`).
 //   R10 XRC: the message's WQE comes from the SRQ that XRCETH names; an SRQ that does not exist, is in another XRC
 //       domain or changes within a SEND: NAK 0x61.
 //   R11 A QP that resynchronises and sees a MIDDLE or LAST without its FIRST: a SEND takes its WQE there and then
 //       and completes with what is left of it; a WRITE, whose address is not known, is acknowledged and counted, not
 //       written.
-//   R12 A packet refused for want of a WQE: the QP is again what it was before it, in a new epoch, and silent until the
-//       packet's PSN comes. An error state that a packet behind it caused here is taken back. Other refusals move the
-//       QP to the error state for good.
+//   R12 A packet refused because no WQE was available: the QP's state from before it is restored, in a new epoch, and
+//       the QP is silent until the packet's PSN comes. An error state that a packet behind it caused here is taken
+//       back. Other refusals move the QP to the error state for good.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@
 
 namespace rxnic {
 
-// What the responder must know of an SRQ that packets name (XRC).
+// The responder's data about an SRQ that packets name (XRC).
 struct SrqEntry {
   WqId queue = kNoWq;
   Cqn cq{};

@@ -8,7 +8,7 @@ namespace rxnic {
 std::uint32_t ResponderResources::add(Qpn qp, std::uint32_t depth, const ResponderResource& r) {
   Ring& ring = rings_[raw(qp)];
   depth = std::max(depth, 1u);
-  if (depth > ring.depth) {  // the QP was made anew with more of them
+  if (depth > ring.depth) {  // the QP was created again with more of them
     ring = {static_cast<std::uint32_t>(entries_.size()), depth, 0};
     entries_.resize(entries_.size() + depth);
   }

@@ -6,7 +6,7 @@
 //   R1  A new request overwrites the oldest entry.
 //   R2  A search finds the entry whose PSN range holds the PSN, the newest first.
 //   R3  Entries at or ahead of a new request's PSN are of packets that were taken back (RNR): the new one takes
-//       their place, so that a repetition does not push out an entry that may still be asked for.
+//       their place, so that a repetition does not evict an entry that may still be asked for.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The frames that answer requests: ACK, NAK, RNR NAK, ATOMIC ACK, READ responses (rules 6; IBTA volume 1, 9.7.5).
 //
-//   R1  An answer goes back the way its request came: MAC addresses, network addresses and LIDs swapped, VLAN, flow
+//   R1  An answer takes the path of its request back: MAC addresses, network addresses and LIDs swapped, VLAN, flow
 //       label, SL and UDP source port kept. Hop limit 64; DSCP of the request; ECT(0) when the request was ECN capable,
 //       otherwise 0. Destination QP: the QP's peer. Transport and P_Key are the request's. Never solicited, never
 //       asking for an ACK.

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tag-matching list of one TM SRQ (rules 5): which posted tag a message matches. No time in it.
+// Tag-matching list of one TM SRQ (rules 5): which posted tag a message matches. Without time.
 //
 //   R1  Oldest wins: of all entries with (tag & mask) == entry.tag the one appended first is returned and consumed.
 //   R2  append fails when max_tags entries are posted, or when the handle is not below max_tags or is in use. remove
 //       fails when the entry is not posted: consumed meanwhile, removed, never there.
 //   R3  The device counts the unexpected messages. While software's count (acknowledge) differs from it the list is out
-//       of phase: entries appended meanwhile match nothing. Older ones go on matching. When the counts agree all
+//       of phase: entries appended meanwhile match nothing, older ones still match. When the counts agree, all
 //       entries match.
 //   R4  A sync is asked for when more than 0x3fff unexpected messages are not acknowledged. Counts are modulo 2^16.
-//   R5  The oldest entries are in the CAM, the others in the overflow: an entry that does not find the overflow empty,
-//       or no room in the CAM, is appended to the overflow. promote() moves the oldest of the overflow into the CAM.
-//   R6  restore() takes a match back: the entry is posted again, as old as it was.
+//   R5  The oldest entries are in the CAM, the others in the overflow: an entry that finds the overflow not empty, or
+//       the CAM full, is appended to the overflow. promote() moves the oldest of the overflow into the CAM.
+//   R6  restore() undoes a match: the entry is posted again, with its old age.
 //
-// Entries of equal mask and tag hash to one bucket, where they lie in the order of age; a search looks once for each
-// distinct mask in the list. So 64 k exact tags and a few kinds of wildcard are as fast as ten.
+// Entries of equal mask and tag hash to one bucket, in the order of age; a search does one look-up for each distinct
+// mask in the list. So 64 k exact tags and a few kinds of wildcard are as fast as ten.
 #pragma once
 
 #include <cstdint>

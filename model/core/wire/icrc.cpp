@@ -11,7 +11,7 @@ namespace rxnic {
 namespace {
 
 constexpr std::size_t kMaxPrefixBytes = kLrhBytes + kMaxIpv4Bytes + kUdpBytes + kBthBytes;
-constexpr std::size_t kMaxCopiedBytes = 256;  // behind the BTH: to copy them takes less time than a second CRC call
+constexpr std::size_t kMaxCopiedBytes = 256;  // behind the BTH: copying them takes less time than a second CRC call
 
 // R2 for the 40 bytes of an IPv6 header or a GRH.
 void mask_ipv6(std::uint8_t* p) {

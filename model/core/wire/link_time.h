@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a serial link, PCI Express or Ethernet, has carried how many bytes.
+// The time that a serial link, PCI Express or Ethernet, takes to carry bytes.
 //
-//   R1  Link time is exact: it is counted in fractions of a cycle that a byte and a picosecond are whole multiples of.
-//   R2  What a line carries follows what it carried before without a gap, or starts when it is there.
+//   R1  Link time is exact: its unit is a fraction of a cycle of which a byte and a picosecond are whole multiples.
+//   R2  A transfer on a line starts when its data is there, or without a gap after the transfer before it.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the receive parser tells of a packet's headers to the blocks behind it.
+// The header fields of a packet that the parser passes to the blocks behind it.
 #pragma once
 
 #include "model/types/parsed_packet.h"
