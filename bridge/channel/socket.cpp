@@ -143,7 +143,7 @@ bool Listener::listen_at_file(const std::string& path, std::string& error) {
     const int answer = probe ? connect_name(probe.get(), name) : errno;
     if (answer != ECONNREFUSED) {
       const bool lives = answer == 0 || answer == EAGAIN || answer == EPROTOTYPE;
-      error = cannot + (lives ? "somebody listens there" : because(answer));
+      error = cannot + (lives ? "another program listens there" : because(answer));
       return false;
     }
     unlink(path.c_str());

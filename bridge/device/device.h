@@ -8,7 +8,7 @@
 //   R2  A ring lies in the heap of the client's mapping, aligned to 64 bytes, its slots and stride are powers of two
 //       that the device takes. In each board a doorbell record belongs to one queue at a time.
 //   R3  Keys are index << 8 | tag; the tag changes with each use of an index. lkey and rkey are equal.
-//   R4  A QP without a receive queue has one that nobody can post to.
+//   R4  A QP without a receive queue has one that no program can post to.
 //   R5  A request that has to wait is executed again until it is done; its checks are not repeated.
 //   R6  An object that is being destroyed takes no doorbells and raises no events.
 #pragma once

@@ -258,7 +258,7 @@ def serve(bench):
         # The server of the RC pair may have died before or after it acknowledged the last ping.
         time.sleep(LET_BE)
         uc, rc = (pair.client for pair in pairs)
-        bench.expect(not uc.ended(), f"nobody ends it: {uc.story()}")
+        bench.expect(not uc.ended(), f"a program that waits is not ended: {uc.story()}")
         noticed = rc.ended()
         if noticed:
             bench.expect("transport retry counter exceeded" in rc.text(), f"an RC client: {rc.story()}")

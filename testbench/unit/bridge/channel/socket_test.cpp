@@ -224,7 +224,7 @@ TEST(Socket, StaleFileIsReplacedALivingOneRefused) {  // R2
   Listener first, second;
   ASSERT_TRUE(first.open(path, error)) << error;
   EXPECT_FALSE(second.open(path, error));
-  EXPECT_NE(error.find("somebody listens there"), std::string::npos) << error;
+  EXPECT_NE(error.find("another program listens there"), std::string::npos) << error;
   EXPECT_TRUE(connect_to(path, error)) << "the refused listener removed the other's file: " << error;
 }
 
