@@ -41,7 +41,8 @@ AckGenerator::AckGenerator(const sc_core::sc_module_name& name, const AckGenerat
       atomics_(answers_.room()),
       ready_(answers_.room()),
       on_their_way_(params.read_responses_in_flight),
-      line_(params.latency_cycles) {
+      line_(params.latency_cycles),
+      paths_(kPaths) {
   held_.reserve(params.queue_depth);
 }
 
@@ -67,21 +68,27 @@ Cycle AckGenerator::step(Cycle now) {
     failed_.erase(failed_.begin());
   }
   // (8) rest
-  return rest(now, activity_now(now, refused, stalled), next_step(now, refused, stalled));
+  const Activity activity = activity_now(now, refused, stalled);
+  const Cycle next = next_step(now, refused, stalled);
+  if (activity == Activity::kBusy && line_.empty() && ready_.empty()) {
+    return rest(now, activity, busy_until(), idle_activity(), next);
+  }
+  return rest(now, activity, next);
 }
 
 Activity AckGenerator::activity_now(Cycle now, bool refused, bool stalled) const {
   if (refused) return Activity::kBlocked;
   if (stalled || wants_buffer_) return Activity::kWaitResponse;
-  if (!line_.empty() || !ready_.empty() || now < next_start_) return Activity::kBusy;
-  return waiting_ > 0 ? Activity::kWaitDmaData : Activity::kStarved;
+  if (!line_.empty() || !ready_.empty() || now < busy_until()) return Activity::kBusy;
+  return idle_activity();
 }
+
+Activity AckGenerator::idle_activity() const { return waiting_ > 0 ? Activity::kWaitDmaData : Activity::kStarved; }
 
 Cycle AckGenerator::next_step(Cycle now, bool refused, bool stalled) {
   Cycle next = kNever;
   const auto at = [&](Cycle c) { next = earliest(next, latest(c, now + 1)); };
   if (!refused) at(line_.next_ready());
-  if (now < next_start_ && line_.empty() && ready_.empty()) at(next_start_);  // busy till then
   if (!line_.full() && (!ready_.empty() || !gathered.empty())) at(next_start_);
   if (!held_.empty()) at(answers_.flow(held_.front()).held_until);
   if (!dma_done.empty()) at(now);
@@ -89,7 +96,7 @@ Cycle AckGenerator::next_step(Cycle now, bool refused, bool stalled) {
   const bool asks = next_piece_ < pieces_.size() || (!served_.empty() && !on_their_way_.full());
   if (asks && gather.can_push(now)) at(now);
   if (!failed_.empty() && failures.can_push(now)) at(now);
-  if (!in.empty() && !(stalled && !has_room(*in.peek(now)))) at(now);
+  if (!(stalled && !has_room(*in.peek(now)))) at(in.next(now));
   return next;
 }
 
@@ -117,69 +124,83 @@ bool AckGenerator::take(Cycle now) {  // (R1)
   return false;
 }
 
-// Of the request, from its frame: the way back.
-Headers AckGenerator::headers_of(const AckRequest& p) const {
+// The way back, of the request's frame.
+const ReturnPath& AckGenerator::return_path(const AckRequest& p) {
   const Packet& buffer = shared_.packets[p.buffer];
-  Headers h;
-  parse(buffer.frame_view(), buffer.link, h);
-  return h;
+  ReturnPath& path = paths_[raw(p.qpn) % kPaths];
+  if (!path.is_of(buffer.frame_view(), buffer.link, p.remote_qpn)) {
+    Headers h;
+    parse(buffer.frame_view(), buffer.link, h);
+    path.remember(buffer.frame_view(), h, p.remote_qpn);
+  }
+  return path;
 }
 
 // What the packet is to be answered with.
-OwedAnswer AckGenerator::owed(const AckRequest& p) {
+void AckGenerator::owe(const AckRequest& p, OwedAnswer& a) {
   const bool nak = p.outcome == Outcome::kNak;
-  OwedAnswer a;
-  a.h = answer_headers(headers_of(p), p.remote_qpn);
-  a.h.psn = p.answer_psn;
-  a.h.msn = p.answer_msn;
-  a.h.syndrome = nak ? p.syndrome : ack_syndrome(p);
-  if (!nak) a.h.opcode = answer_opcode(p.opcode, p.op().answer);
+  const ReturnPath& path = return_path(p);
+  static_cast<AnswerState&>(a) = {};
   a.id = p.id;
   a.pd = p.pd;
   a.msn_before = p.msn_before;
   a.qpn = p.qpn;
   a.replay = p.outcome == Outcome::kReplay;
   a.resource = p.resource;
-  if (p.has(kRead) && !nak) {
+  a.syndrome = nak ? p.syndrome : ack_syndrome(p);
+  counters_.replays += a.replay;
+  if (nak || !p.has(kRead | kAtomic)) {
+    a.gives_way = !nak;
+    a.destination = path.headers().destination;
+    if (path.knows_ack()) {
+      path.write_ack(p.answer_psn, a.syndrome, p.answer_msn, a.ack);
+      return;
+    }
+  }
+  a.ack.bytes = 0;
+  a.h = path.headers();
+  a.h.psn = p.answer_psn;
+  a.h.msn = p.answer_msn;
+  a.h.syndrome = a.syndrome;
+  if (nak) return;
+  a.h.opcode = answer_opcode(p.opcode, p.op().answer);
+  if (p.has(kRead)) {
     ++counters_.reads;
     if (p.local_bytes > 0) a.needs = AnswerNeeds::kRead;
     a.read = {p.local_va, p.local_key, p.local_bytes, p.mtu, p.answer_psn, false};
-  } else if (p.has(kAtomic) && !nak) {
+  } else if (p.has(kAtomic)) {
     a.needs = AnswerNeeds::kAtomic;
-  } else {
-    a.gives_way = !nak;
   }
-  counters_.replays += a.replay;
-  return a;
 }
 
 void AckGenerator::answer(const AckRequest& p, Cycle now) {
   const Index flow = answers_.find(raw(p.qpn));
   const bool waits = flow != kNone && answers_.flow(flow).first != kNone;
-  OwedAnswer a = owed(p);
-  const bool plain = a.needs == AnswerNeeds::kNothing;
-  const bool may_be_held = a.gives_way && p.outcome == Outcome::kExecute;
-  if (waits && a.gives_way && answers_[answers_.flow(flow).last].gives_way) {  // (R3)
+  const bool gives_way = p.outcome != Outcome::kNak && !p.has(kRead | kAtomic);
+  if (waits && gives_way && answers_[answers_.flow(flow).last].gives_way) {  // (R3)
     ++counters_.coalesced;
-    answers_[answers_.flow(flow).last] = a;
+    owe(p, answers_[answers_.flow(flow).last]);
     return;
   }
+  const Index at = answers_.add();
+  OwedAnswer& a = answers_[at];
+  owe(p, a);
+  const bool plain = a.needs == AnswerNeeds::kNothing;
+  const bool may_be_held = gives_way && p.outcome == Outcome::kExecute;
+  bool too_many = false;
   if (!plain) {
     a.line = p.line;
     a.residence = p.residence;
     contexts_.pin(a.line);
     if (waits && answers_.flow(flow).count >= params_.answers_per_qp) {  // (R3)
       ++counters_.too_many;
-      a.failed = true;
+      too_many = true;
     }
   }
-  const bool too_many = a.failed;
-  a.failed = false;
-  const Index at = answers_.add(a);
   if (too_many) {
-    make_nak(answers_[at], kNakInvalidRequest);
-    answers_[at].done = true;
-    answers_[at].needs = AnswerNeeds::kAtomic;  // a NAK in its place
+    make_nak(a, kNakInvalidRequest);
+    a.done = true;
+    a.needs = AnswerNeeds::kAtomic;  // a NAK in its place
   } else if (a.needs == AnswerNeeds::kAtomic) {
     if (!a.replay) {
       atomic_requests_[at] = atomic_request(p);
@@ -300,10 +321,20 @@ void AckGenerator::build_plain(Cycle now) {
   ready_plain_ -= ready.plain;
   const PacketHandle h = shared_.packets.allocate(PacketClass::kResponse, kMostHeaderBytes);
   Packet& p = shared_.packets[h];
-  p.id = answers_[ready.answer].id;
-  p.h = answers_[ready.answer].h;
+  const OwedAnswer& a = answers_[ready.answer];
+  p.id = a.id;
   answers_.remove(ready.answer);
-  build(h, 0, now);
+  if (a.ack.bytes == 0) {
+    p.h = a.h;
+    build(h, 0, now);
+    return;
+  }
+  std::memcpy(p.frame.data(), a.ack.data.data(), a.ack.data.size());
+  p.frame_bytes = a.ack.bytes;
+  p.link = LinkLayer::kEthernet;
+  p.destination = a.destination;
+  count_ack(a.syndrome);
+  leave({h, a.ack.bytes, p.link, false, false}, now);
 }
 
 void AckGenerator::finish_atomic(Cycle now) {  // (R5)
@@ -364,14 +395,28 @@ void AckGenerator::build(PacketHandle h, std::uint32_t payload_bytes, Cycle now)
   Packet& p = shared_.packets[h];
   const WireFrame frame = build_answer(h, p, payload_bytes);
   const std::uint32_t traits = opcode_info(p.h.opcode).traits;
-  const bool ack = (traits & (kAckKind | kHasAtomicAckEth)) == kAckKind;
-  const AckKind kind = ack_kind(p.h.syndrome);
   counters_.read_responses += (traits & kReadResponse) != 0;
   counters_.atomic_responses += (traits & kHasAtomicAckEth) != 0;
-  counters_.acks += ack && kind == AckKind::kAck;
-  counters_.rnr_naks += ack && kind == AckKind::kRnrNak;
-  counters_.naks += ack && kind == AckKind::kNak;
-  line_.push(frame, now + params_.latency_cycles);
+  if ((traits & (kAckKind | kHasAtomicAckEth)) == kAckKind) count_ack(p.h.syndrome);
+  leave(frame, now);
+}
+
+void AckGenerator::count_ack(std::uint8_t syndrome) {
+  const AckKind kind = ack_kind(syndrome);
+  counters_.acks += kind == AckKind::kAck;
+  counters_.rnr_naks += kind == AckKind::kRnrNak;
+  counters_.naks += kind == AckKind::kNak;
+}
+
+// An answer that is being built is done latency_cycles later.
+void AckGenerator::leave(const WireFrame& frame, Cycle now) {
+  const Cycle leaves = now + params_.latency_cycles;
+  if (line_.empty() && tx.can_send(now, leaves)) {
+    tx.send(now, leaves, frame, [](WireFrame&) {});
+    last_leaves_ = leaves;
+  } else {
+    line_.push(frame, leaves);
+  }
   next_start_ = now + params_.response_cycles;
 }
 

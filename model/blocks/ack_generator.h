@@ -68,6 +68,7 @@ class AckGenerator final : public Block {
  private:
   using Index = AnswerTable::Index;
   static constexpr Index kNone = AnswerTable::kNone;
+  static constexpr std::uint32_t kPaths = 4096;
   struct Ready {
     Index answer = kNone;
     bool plain = true;  // counted in ready_plain_
@@ -85,7 +86,7 @@ class AckGenerator final : public Block {
   bool take(Cycle now);
   bool has_room(const AckRequest& p) const;
   void answer(const AckRequest& p, Cycle now);
-  OwedAnswer owed(const AckRequest& p);
+  void owe(const AckRequest& p, OwedAnswer& a);
   void hold(Index flow, Index answer, Cycle now);
   void unhold(Index flow);
   void append(Index flow, Index answer, Cycle now);
@@ -94,7 +95,7 @@ class AckGenerator final : public Block {
   void issue(Cycle now);
   void issue_read(Index flow, Index at, Cycle now);
   void ask_piece(Cycle now);
-  Headers headers_of(const AckRequest& p) const;
+  const ReturnPath& return_path(const AckRequest& p);
   void start_build(Cycle now);
   void build_read_response(Cycle now);
   void build_plain(Cycle now);
@@ -104,7 +105,11 @@ class AckGenerator final : public Block {
   void fail_behind(Index at);
   void discard(Index at, Cycle now);
   void build(PacketHandle h, std::uint32_t payload_bytes, Cycle now);
+  void count_ack(std::uint8_t syndrome);
+  void leave(const WireFrame& frame, Cycle now);
   std::uint8_t ack_syndrome(const AckRequest& p) const;
+  Activity idle_activity() const;
+  Cycle busy_until() const { return latest(next_start_, last_leaves_); }
   Activity activity_now(Cycle now, bool refused, bool stalled) const;
   Cycle next_step(Cycle now, bool refused, bool stalled);
 
@@ -125,6 +130,8 @@ class AckGenerator final : public Block {
   DelayLine<Ready> ready_;                   // answers without data, waiting for the builder
   DelayLine<OnItsWay> on_their_way_;         // READ data asked for
   DelayLine<WireFrame> line_;                // the builder's pipeline
+  std::vector<ReturnPath> paths_;            // by the lowest bits of a QPN
+  Cycle last_leaves_{};                      // of the answers that went to the port at once
   PieceList pieces_;                         // of the response that is being asked for
   std::uint32_t next_piece_ = 0;
   GatherSegment asking_;

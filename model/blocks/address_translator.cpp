@@ -24,6 +24,20 @@ bool has_range(const ScatteredSegment& p) { return p.first && p.local_bytes > 0 
 bool needs_bus(const ScatteredSegment& p) { return p.has(kAtomic) && p.outcome == Outcome::kExecute; }
 std::uint8_t rights(const ScatteredSegment& p) { return is_remote(p) ? p.access : std::uint8_t{kLocalWrite}; }
 
+// What a lane puts out for a segment: the part that is carried on, and the rest.
+const CompletionRequest& carried_on(const ScatteredSegment& s) { return s; }
+GatherRead carried_on(const GatherSegment&) { return {}; }
+void write_result(SegmentWrite& w, const ScatteredSegment& s, bool, BusAddress bus) {
+  w.last = s.last;
+  w.area = s.area;
+  w.offset = s.offset;
+  w.bytes = s.bytes;
+  w.address = bus;
+}
+void write_result(GatherRead& r, const GatherSegment& s, bool found, BusAddress bus) {
+  r = {s.buffer, s.last, s.offset, s.bytes, bus, !found};
+}
+
 }  // namespace
 
 struct AddressTranslator::Rest {
@@ -58,7 +72,7 @@ Cycle AddressTranslator::step(Cycle now) {
     again_ = dma_done.can_pop(now);
   }
   // (2) what is translated leaves
-  const bool gathering = !gather_.idle();
+  const bool gathering = !gather_.idle(now);
   leave(main_, now);
   if (gathering) leave(gather_, now);
   // (3) the segments at the heads are taken and looked up
@@ -75,22 +89,26 @@ Cycle AddressTranslator::step(Cycle now) {
   }
   Rest all;
   add_to(all, main_, now);
-  if (gathering) add_to(all, gather_, now);
-  return rest(now,
-              all.busy      ? Activity::kBusy
-              : all.blocked ? Activity::kBlocked
-              : all.waiting ? Activity::kWaitTranslation
-                            : Activity::kStarved,
-              again_ ? now + 1 : all.next);
+  if (gathering) {
+    add_to(all, gather_, now);
+    all.at(now, main_.last_done);
+    all.at(now, gather_.last_done);
+  }
+  const Cycle next = again_ ? now + 1 : all.next;
+  const Activity idle = all.waiting ? Activity::kWaitTranslation : Activity::kStarved;
+  if (!gathering && main_.done.empty() && now < main_.last_done) {
+    return rest(now, Activity::kBusy, main_.last_done, idle, next);
+  }
+  return rest(now, all.busy ? Activity::kBusy : all.blocked ? Activity::kBlocked : idle, next);
 }
 
 template <class From, class To>
 void AddressTranslator::add_to(Rest& rest, const Lane<From, To>& lane, Cycle now) {
   rest.at(now, lane.done.next_ready());
   if (!lane.done.empty()) rest.at(now, lane.last_done);
-  if (!lane.has_head && !lane.in.empty() && !lane.done.full()) rest.at(now, lane.free_at);
+  if (!lane.has_head && !lane.done.full()) rest.at(now, latest(lane.free_at, lane.in.next(now)));
   again_ |= lane.more_due;
-  rest.busy |= !lane.done.empty() && lane.last_done > now;
+  rest.busy |= lane.last_done > now;
   rest.blocked |= !lane.done.empty() && lane.last_done <= now;
   rest.waiting |= lane.has_head;
 }
@@ -159,9 +177,9 @@ void AddressTranslator::leave(Lane<From, To>& lane, Cycle now) {
   lane.more_due = lane.done.ready(now) && !lane.out.full();
 }
 
-void AddressTranslator::count(const SegmentWrite& s, Cycle now) {
+void AddressTranslator::count(const SegmentWrite& s, Cycle leaves) {
   if (!s.last) return;
-  shared_.stamp(s.buffer, Station::kAddressTranslator, now);
+  shared_.stamp(s.buffer, Station::kAddressTranslator, leaves);
   ++counters_.packets;
 }
 
@@ -187,7 +205,19 @@ void AddressTranslator::advance(Lane<From, To>& lane, Cycle now) {
   if (found == Found::kWait) return;
   lane.free_at = now + 1;
   lane.last_done = now + params_.hit_cycles;
-  lane.done.push(result(lane.head, found == Found::kYes, bus, now), lane.last_done);
+  const bool right = settle(lane.head, found == Found::kYes, now);
+  const auto fill = [&](To& to) { write_result(to, lane.head, right, bus); };
+  const auto& base = carried_on(lane.head);
+  if (lane.done.empty() && lane.out.can_send(now, lane.last_done)) {
+    lane.out.send(now, lane.last_done, base, [&](To& to) {
+      fill(to);
+      count(to, lane.last_done);
+    });
+  } else {
+    To to{base};
+    fill(to);
+    lane.done.push(to, lane.last_done);
+  }
   lane.has_head = false;
 }
 
@@ -234,28 +264,21 @@ AddressTranslator::Found AddressTranslator::resolve(Lookup& at, GatherSegment& s
   return find_bus(at, s.va, now, bus);
 }
 
-SegmentWrite AddressTranslator::result(ScatteredSegment& s, bool found, BusAddress bus, Cycle now) {
-  SegmentWrite w;
-  if (!found) {
-    ++(fail(s) ? counters_.remote_errors : counters_.local_errors);
-    refused_.report(refusals, now);
-    swallows_ = !s.last;
-    s.last = true;
-    s.bytes = 0;
-  }
-  static_cast<CompletionRequest&>(w) = s;
-  w.last = s.last;
-  w.area = s.area;
-  w.offset = s.offset;
-  w.bytes = s.bytes;
-  w.address = bus;
-  return w;
+// What its lookup means for the segment: false when it is not to be moved.
+bool AddressTranslator::settle(ScatteredSegment& s, bool found, Cycle now) {
+  if (found) return true;
+  ++(fail(s) ? counters_.remote_errors : counters_.local_errors);
+  refused_.report(refusals, now);
+  swallows_ = !s.last;
+  s.last = true;
+  s.bytes = 0;
+  return false;
 }
 
-GatherRead AddressTranslator::result(const GatherSegment& s, bool found, BusAddress bus, Cycle) {  // (R5)
+bool AddressTranslator::settle(GatherSegment& s, bool found, Cycle) {  // (R5)
   counters_.remote_errors += !found && !gather_failed_;
   gather_failed_ = !s.last && (gather_failed_ || !found);
-  return {s.buffer, s.last, s.offset, s.bytes, bus, !found};
+  return found;
 }
 
 bool AddressTranslator::fail(ScatteredSegment& p) {  // (R3, R4): true when it was a remote error

@@ -103,7 +103,7 @@ class AddressTranslator final : public Block {
     From head;
     bool has_head = false;
     bool more_due = false;
-    bool idle() const { return !has_head && done.empty() && in.empty(); }
+    bool idle(Cycle now) const { return !has_head && done.empty() && in.empty() && last_done <= now; }
   };
   struct Rest;  // of a step: what the lanes say of it
 
@@ -122,11 +122,11 @@ class AddressTranslator final : public Block {
   bool take(GatherSegment& s);
   Found resolve(Lookup& at, ScatteredSegment& s, Cycle now, BusAddress& bus);
   Found resolve(Lookup& at, GatherSegment& s, Cycle now, BusAddress& bus);
-  SegmentWrite result(ScatteredSegment& s, bool found, BusAddress bus, Cycle now);
-  GatherRead result(const GatherSegment& s, bool found, BusAddress bus, Cycle now);
+  bool settle(ScatteredSegment& s, bool found, Cycle now);
+  bool settle(GatherSegment& s, bool found, Cycle now);
   bool fail(ScatteredSegment& s);
-  void count(const SegmentWrite& s, Cycle now);
-  void count(const GatherRead& s, Cycle now);
+  void count(const SegmentWrite& s, Cycle leaves);
+  void count(const GatherRead& s, Cycle leaves);
   Found find_region(Lookup& at, Key key, Cycle now);
   Found find_bus(Lookup& at, std::uint64_t va, Cycle now, BusAddress& bus);
   void wait_for(Lookup& at, Table table, std::uint64_t address, Cycle now);

@@ -24,6 +24,7 @@ CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGenerat
       cqs_(params.compression ? params.compression_max : 0),
       writes_(params.write_depth),
       pipeline_(params.latency_cycles),
+      writes_in_step_(!params.compression && params.write_depth >= params.latency_cycles + kWritesOfPacket),
       held_events_(params.event_depth),
       events_(params.event_depth),
       // No hardware: a CQ has one time at which its session ends; here it is one for each completion that joined.
@@ -58,8 +59,10 @@ Cycle CqeGenerator::step(Cycle now) {
   // (7) rest
   const Cycle next = next_step(now, refused, stalled);
   if (refused || stalled) return rest(now, Activity::kBlocked, next);
-  const bool busy = !writes_.empty() || !pipeline_.empty() || now < next_accept_;
-  return rest(now, busy ? Activity::kBusy : Activity::kStarved, next);
+  if (!writes_.empty() || !pipeline_.empty()) return rest(now, Activity::kBusy, next);
+  const Cycle busy_until = latest(last_leaves_, next_accept_);
+  if (now < busy_until) return rest(now, Activity::kBusy, busy_until, Activity::kStarved, next);
+  return rest(now, Activity::kStarved, next);
 }
 
 void CqeGenerator::take_landings(Cycle now) {  // (R4)
@@ -111,9 +114,7 @@ Cycle CqeGenerator::next_step(Cycle now, bool refused, bool stalled) const {
   if (!doorbells.empty() || !failures.empty() || !flush_list_.empty() || !failed_list_.empty()) next = now + 1;
   next = earliest(next, latest(session_timers_.next_ready(), now + 1));
   next = earliest(next, latest(next_moderation_, now + 1));
-  if (now < next_accept_ && writes_.empty() && pipeline_.empty())
-    next = earliest(next, next_accept_);  // busy till then
-  if (!in.empty() && !stalled) next = earliest(next, latest(next_accept_, now + 1));
+  if (!stalled) next = earliest(next, latest(next_accept_, in.next(now)));
   return next;
 }
 
@@ -179,7 +180,15 @@ void CqeGenerator::take(Cycle now) {
     shared_.wqes.release(p.wqe_slot);
     p.wqe_slot = kNoWqeSlot;
   }
-  pipeline_.push(p, now + params_.latency_cycles);
+  const Cycle leaves = now + params_.latency_cycles;
+  if (writes_.empty() && pipeline_.empty() && out.can_send(now, leaves)) {
+    const AckRequest& carried_on = p;
+    shared_.stamp(p.buffer, Station::kCqeGenerator, leaves);
+    out.send(now, leaves, carried_on, [](AckRequest&) {});
+    last_leaves_ = leaves;
+  } else {
+    pipeline_.push(p, leaves);
+  }
   in.drop(now);
 }
 
@@ -250,20 +259,29 @@ std::uint8_t* CqeGenerator::take_buffer(std::uint32_t slots) {
   return at;
 }
 
+void CqeGenerator::write(const DmaRequest& r, Cycle now) {
+  const Cycle leaves = now + params_.latency_cycles;
+  if (writes_in_step_ && writes_.empty() && last_write_ < leaves && dma.can_send(now, leaves)) {
+    dma.send(now, leaves, r, [](DmaRequest&) {});
+    last_write_ = last_leaves_ = leaves;
+  } else {
+    writes_.push(r, leaves);
+  }
+}
+
 // A block that wraps: what lies at the ring's start goes first, so that the title is written last.
 void CqeGenerator::send(Cq& cq, std::uint8_t* block, std::uint32_t slots, std::uint32_t completions, Cycle now) {
   const CqContext& c = cq.queue.context();
   const std::uint32_t first = cq.queue.producer() & (c.slots - 1);
   const std::uint32_t run = std::min(slots, c.slots - first);
   const std::uint32_t stride = params_.cqe_bytes;
-  const Cycle ready = now + params_.latency_cycles;
   DmaRequest r;
   r.kind = DmaKind::kWrite;
   if (run < slots) {
     r.address = c.base;
     r.bytes = (slots - run) * stride;
     r.data = block + std::size_t{run} * stride;
-    writes_.push(r, ready);
+    write(r, now);
   }
   r.cqes = static_cast<std::uint16_t>(completions);
   r.told = !c.polled_only;
@@ -271,7 +289,7 @@ void CqeGenerator::send(Cq& cq, std::uint8_t* block, std::uint32_t slots, std::u
   r.address = c.base + std::uint64_t{first} * stride;
   r.bytes = run * stride;
   r.data = block;
-  writes_.push(r, ready);
+  write(r, now);
   counters_.slots += slots;
   writes_made_ += run < slots ? 2 : 1;
   blocks_made_ += r.told;

@@ -119,6 +119,7 @@ class CqeGenerator final : public Block {
   void write_cqe(Cq& cq, const Cqe& cqe, Cycle posted, Cycle now);
   void write_session(Cq& cq, Cycle now);
   std::uint8_t* take_buffer(std::uint32_t slots);
+  void write(const DmaRequest& r, Cycle now);
   void send(Cq& cq, std::uint8_t* block, std::uint32_t slots, std::uint32_t completions, Cycle now);
   void check_event(Cq& cq, Cycle now);
   void handle_error(CompletionRequest& p, Cycle now);
@@ -139,6 +140,9 @@ class CqeGenerator final : public Block {
   std::uint32_t next_buffer_ = 0;
   DelayLine<DmaRequest> writes_;
   DelayLine<AckRequest> pipeline_;
+  bool writes_in_step_;  // each write leaves in a cycle of its own, latency_cycles after its packet, if not blocked
+  Cycle last_leaves_{};  // of those that were sent at once
+  Cycle last_write_{};   // likewise, of the writes
   DelayLine<HeldEvent> held_events_;  // (R4)
   DelayLine<Event> events_;
   DelayLine<SessionTimer> session_timers_;

@@ -42,6 +42,7 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
       tags_left_(params.tags),
       credit_left_(params.posted_credit_bytes),
       leaving_(params.leaving_depth),
+      sent_(params.leaving_depth),
       answers_(lines_of<DelayLine<Answer>>(params.tags, std::make_index_sequence<kDmaClients + 1>())),
       unlanded_(params.posted_credit_bytes / kCreditUnit),
       landings_(params.posted_credit_bytes / kCreditUnit) {
@@ -104,6 +105,7 @@ void DmaEngine::give_back(Cycle now) {
       shared_.stamp(p.buffer, Station::kDmaEngine, now);
       ++counters_.packets_written;
       payload_done.push(now, p);
+      last_leaves_ = now;
       leaving_.drop();
       more_leaving_ = leaving_.ready(now);
     } else {
@@ -124,7 +126,9 @@ void DmaEngine::give_back(Cycle now) {
 
 // This one and the next: true when what was taken moves nothing.
 bool DmaEngine::take_payload(Cycle now) {
-  if (has_writing_ || !payload.can_pop(now) || leaving_.full()) return false;
+  if (has_writing_ || !payload.can_pop(now)) return false;
+  while (sent_.ready(now)) sent_.drop();
+  if (leaving_.size() + sent_.size() >= params_.leaving_depth) return false;
   writing_ = *payload.peek(now);
   payload.drop(now);
   if (swallows_) {
@@ -133,8 +137,22 @@ bool DmaEngine::take_payload(Cycle now) {
   }
   refused_.squash_when_behind(writing_);
   has_writing_ = writing_.bytes > 0 && writing_.outcome != Outcome::kDrop;
-  if (!has_writing_ && writing_.last) leaving_.push(writing_, now + 1);
+  if (!has_writing_ && writing_.last) leave(writing_, now + 1, now);
   return !has_writing_;
+}
+
+// All of the packet has been written in cycle `due`. One leaves in a cycle. (R3)
+void DmaEngine::leave(const CompletionRequest& p, Cycle due, Cycle now) {
+  const Cycle leaves = latest(due, last_leaves_ + 1);
+  if (!leaving_.empty() || !payload_done.can_send(now, leaves)) {
+    leaving_.push(p, leaves);
+    return;
+  }
+  shared_.stamp(p.buffer, Station::kDmaEngine, leaves);
+  ++counters_.packets_written;
+  payload_done.send(now, leaves, p, [](CompletionRequest&) {});
+  sent_.push(true, leaves);
+  last_leaves_ = leaves;
 }
 
 bool DmaEngine::take_gather(Cycle now) {
@@ -287,7 +305,7 @@ bool DmaEngine::start_payload(Cycle now) {
   done.bytes += bytes;
   if (done.bytes < s.bytes) return true;
   ++counters_.writes;
-  if (s.last) leaving_.push(s, latest(left.ceiling(), now + 1));
+  if (s.last) leave(s, latest(left.ceiling(), now + 1), now);
   done = {};
   has_writing_ = false;
   return true;

@@ -91,6 +91,7 @@ class DmaEngine final : public Block {
   void give_back(Cycle now);
   bool take_payload(Cycle now);
   bool take_gather(Cycle now);
+  void leave(const CompletionRequest& p, Cycle due, Cycle now);
   bool start_one(Cycle now);
   bool start_client(Cycle now, std::size_t client);
   bool start_payload(Cycle now);
@@ -130,6 +131,8 @@ class DmaEngine final : public Block {
   std::uint8_t gather_syndrome_ = 0;  // of the response at hand
   std::uint64_t gathered_segments_ = 0;
   DelayLine<CompletionRequest> leaving_;                    // payload packets on the link, leaving_depth of them (R3)
+  DelayLine<bool> sent_;                                    // of them, those that were sent on at once
+  Cycle last_leaves_{};                                     // of those
   std::array<DelayLine<Answer>, kDmaClients + 1> answers_;  // by client, then gather (R5, R9)
   DelayLine<std::uint64_t> unlanded_;                       // credit of writes that have not landed (R6)
   DelayLine<Landing> landings_;                             // (R4)

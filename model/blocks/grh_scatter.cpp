@@ -28,14 +28,15 @@ Cycle GrhScatter::step(Cycle now) {
   in.listen(!full());
   // (3) rest
   Cycle next = kNever;
-  if (!in.empty() && !full()) next = latest(next_accept_, now + 1);
+  if (!full()) next = latest(next_accept_, in.next(now));
   if (blocked) return rest(now, Activity::kBlocked, next);
   if (!pipeline_.empty()) {
     const Cycle due = latest(pipeline_.next_ready(), now + 1);
     if (out.full()) return rest(now, Activity::kBusy, due, Activity::kBlocked, next);
     return rest(now, Activity::kBusy, earliest(next, due));
   }
-  if (now < next_accept_) return rest(now, Activity::kBusy, next_accept_, Activity::kStarved, next);
+  const Cycle busy_until = latest(last_leaves_, next_accept_);
+  if (now < busy_until) return rest(now, Activity::kBusy, busy_until, Activity::kStarved, next);
   return rest(now, Activity::kStarved, next);
 }
 
@@ -65,24 +66,35 @@ void GrhScatter::take(Cycle now) {
 }
 
 void GrhScatter::send(const ScatterJob& p, Cycle now) {  // (R1)
-  ScatteredSegment s;
-  static_cast<CompletionRequest&>(s) = p;
-  s.access = p.access;
-  Cycle ready = now + params_.latency_cycles;
-  const std::uint32_t count = pieces_.size();
-  if (count == 0) pipeline_.push(s, ready);
+  Cycle leaves = now + params_.latency_cycles;
+  const std::uint32_t count = std::max(1u, pieces_.size());
   for (std::uint32_t n = 0; n < count; ++n) {
-    const Piece& piece = pieces_[n];
-    s.first = n == 0;
-    s.last = n + 1 == count;
-    s.area = piece.area;
-    s.offset = piece.offset;
-    s.key = piece.key;
-    s.va = piece.va;
-    s.bytes = piece.bytes;
-    pipeline_.push(s, ready);
-    if ((n + 1) % params_.sges_per_cycle == 0) ready += 1;
+    const CompletionRequest& packet = p;
+    if (pipeline_.empty() && out.can_send(now, leaves)) {
+      if (n + 1 == count) shared_.stamp(p.buffer, Station::kGrhScatter, leaves);
+      out.send(now, leaves, packet, [&](ScatteredSegment& s) { fill(s, p, n); });
+      last_leaves_ = leaves;
+    } else {
+      ScatteredSegment s{packet};
+      fill(s, p, n);
+      pipeline_.push(s, leaves);
+    }
+    if ((n + 1) % params_.sges_per_cycle == 0) leaves += 1;
   }
+}
+
+// The n-th piece of the packet.
+void GrhScatter::fill(ScatteredSegment& s, const ScatterJob& p, std::uint32_t n) const {
+  s.access = p.access;
+  if (pieces_.size() == 0) return;
+  const Piece& piece = pieces_[n];
+  s.first = n == 0;
+  s.last = n + 1 == pieces_.size();
+  s.area = piece.area;
+  s.offset = piece.offset;
+  s.key = piece.key;
+  s.va = piece.va;
+  s.bytes = piece.bytes;
 }
 
 std::uint32_t GrhScatter::cycles_of(const ScatterWork& work) const {  // (R2)

@@ -38,6 +38,7 @@ class GrhScatter final : public Block {
  private:
   void take(Cycle now);
   void send(const ScatterJob& p, Cycle now);
+  void fill(ScatteredSegment& s, const ScatterJob& p, std::uint32_t n) const;
   std::uint32_t cycles_of(const ScatterWork& work) const;
   bool full() const { return pipeline_.size() >= stages_; }
 
@@ -48,6 +49,7 @@ class GrhScatter final : public Block {
   PieceList pieces_;  // of the packet at hand
   const std::uint32_t stages_;
   DelayLine<ScatteredSegment> pipeline_;  // the stages, and the pieces of the last packet
+  Cycle last_leaves_{};                   // of those that were sent at once
   Cycle next_accept_{};
   GrhScatterCounters counters_;
 };

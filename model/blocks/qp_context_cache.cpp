@@ -47,7 +47,9 @@ Cycle QpContextCache::step(Cycle now) {
   Cycle next = again_ || head_has_no_way_ ? now + 1 : kNever;
   if (found_.empty()) {
     const Activity waits = head_has_no_way_ ? Activity::kWaitContextWay : Activity::kWaitContext;
-    return rest(now, has_head_ ? waits : Activity::kStarved, next);
+    const Activity idle = has_head_ ? waits : Activity::kStarved;
+    if (now < last_found_) return rest(now, Activity::kBusy, last_found_, idle, next);
+    return rest(now, idle, next);
   }
   if (last_found_ <= now) return rest(now, Activity::kBlocked, next);
   const Cycle due = found_.next_ready();
@@ -91,10 +93,22 @@ void QpContextCache::give_up_head(Cycle now) {  // (R6, R7)
   head_has_no_way_ = false;
 }
 
+// The context of `p` is in the line, where it stays.
+void QpContextCache::found(ContextPacket& p, std::uint32_t line) {
+  p.line = line;
+  p.residence = lines_[line].residence;
+  lines_.pin(line);
+  tags_.touch(line);
+}
+
+void QpContextCache::count(const ContextPacket& p, Cycle leaves) {
+  shared_.stamp(p.buffer, Station::kQpContextCache, leaves);
+  ++counters_.packets;
+}
+
 void QpContextCache::leave(Cycle now) {
   if (!found_.ready(now) || !out.can_push(now)) return;
-  shared_.stamp(found_.front().buffer, Station::kQpContextCache, now);
-  ++counters_.packets;
+  count(found_.front(), now);
   out.push(now, found_.front());
   found_.drop();
   again_ |= found_.ready(now) && !out.full();
@@ -119,10 +133,30 @@ bool QpContextCache::take_head(Cycle now) {
   return true;
 }
 
+// A packet whose context is here, the common case: it goes on at once. False when there is none.
+bool QpContextCache::pass(Cycle now) {
+  if (!found_.empty() || commands.can_pop(now) || !in.can_pop(now) || !out.can_send(now, now + params_.hit_cycles)) {
+    return false;
+  }
+  const ParsedPacket& p = *in.peek(now);
+  const std::uint32_t line = tags_.find(raw(p.destination_qp));
+  if (line == kNone || states_[line] != LineState::kHere) return false;
+  ++counters_.hits;
+  last_found_ = now + params_.hit_cycles;
+  out.send(now, last_found_, p, [&](ContextPacket& c) {
+    found(c, line);
+    count(c, last_found_);
+  });
+  in.drop(now);
+  if (ahead_ > 0) --ahead_;
+  again_ |= more_to_take(now);
+  return true;
+}
+
 void QpContextCache::advance(Cycle now) {
   const bool waited = has_head_;
   if (!waited) {
-    if (found_.full() || !take_head(now)) return;
+    if (pass(now) || found_.full() || !take_head(now)) return;
   }
   const Qpn qpn = head_.destination_qp;
   const std::uint32_t line = tags_.find(raw(qpn));
@@ -135,12 +169,14 @@ void QpContextCache::advance(Cycle now) {
       again_ |= more_to_take(now);
       return;
     }
-    head_.line = line;
-    head_.residence = lines_[line].residence;
-    lines_.pin(line);
-    tags_.touch(line);
+    found(head_, line);
     last_found_ = now + params_.hit_cycles;
-    found_.push(head_, last_found_);
+    if (found_.empty() && out.can_send(now, last_found_)) {
+      count(head_, last_found_);
+      out.send(now, last_found_, head_, [](ContextPacket&) {});
+    } else {
+      found_.push(head_, last_found_);
+    }
     has_head_ = false;
     again_ |= more_to_take(now) && !found_.full();
   } else if (line == kNone && reading_ < params_.misses_in_flight) {

@@ -75,6 +75,9 @@ class QpContextCache final : public Block {
   void settle(std::uint32_t line);
   void leave(Cycle now);
   void advance(Cycle now);
+  bool pass(Cycle now);
+  void found(ContextPacket& p, std::uint32_t line);
+  void count(const ContextPacket& p, Cycle leaves);
   void look_ahead(Cycle now);
   bool fetch(Qpn qpn, Cycle now);
   void make_request(Cycle now);

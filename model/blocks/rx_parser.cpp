@@ -50,9 +50,12 @@ Cycle RxParser::step(Cycle now) {
   in.listen(!pipeline_.full());
   // (3) rest
   Cycle next = kNever;
-  if (!in.empty() && !pipeline_.full()) next = latest(next_accept_, now + 1);
+  if (!pipeline_.full()) next = latest(next_accept_, in.next(now));
   if (blocked) return rest(now, Activity::kBlocked, next);
-  if (pipeline_.empty()) return rest(now, Activity::kStarved, next);
+  if (pipeline_.empty()) {
+    if (now < last_leaves_) return rest(now, Activity::kBusy, last_leaves_, Activity::kStarved, next);
+    return rest(now, Activity::kStarved, next);
+  }
   const Cycle due = latest(pipeline_.next_ready(), now + 1);
   if (pipeline_.front().passes() && out.full()) return rest(now, Activity::kBusy, due, Activity::kBlocked, next);
   return rest(now, Activity::kBusy, earliest(next, due));
@@ -69,7 +72,6 @@ void RxParser::take(Cycle now) {
   next_accept_ = now + beats;
   Parsed parsed;
   parsed.packet.buffer = frame.buffer;
-  h_ = Headers{};
   const ParseStatus status = parse(buffer.frame_view(), frame.link, h_);
   if (status == ParseStatus::kNotRdma) {  // (R2)
     parsed.rdma = false;
@@ -79,7 +81,14 @@ void RxParser::take(Cycle now) {
     parsed.packet.posted = buffer.posted;
     parsed.packet.arrived = buffer.stamped(Station::kWire);
   }
-  pipeline_.push(parsed, now + (beats - 1 + params_.header_cycles));  // (R1)
+  const Cycle leaves = now + (beats - 1 + params_.header_cycles);  // (R1)
+  if (parsed.passes() && pipeline_.empty() && out.can_send(now, leaves)) {
+    count(parsed.packet, leaves);
+    out.send(now, leaves, parsed.packet, [](ParsedPacket&) {});
+    last_leaves_ = leaves;
+  } else {
+    pipeline_.push(parsed, leaves);
+  }
 }
 
 DropReason RxParser::judge(const WireFrame& frame, ParseStatus status, ParsedPacket& p) {  // (R3)
@@ -118,11 +127,16 @@ void RxParser::leave(Cycle now, const Parsed& parsed) {
     shared_.ledger.drop(p.buffer, parsed.reason, now);
     return;
   }
+  count(p, now);
+  out.push(now, p);
+}
+
+// Of a packet that goes on in cycle `leaves`.
+void RxParser::count(const ParsedPacket& p, Cycle leaves) {
   ++counters_.passed;
   counters_.icrc_errors += !p.icrc_ok;
   counters_.ecn_marked += p.congested;
-  shared_.stamp(p.buffer, Station::kRxParser, now);
-  out.push(now, p);
+  shared_.stamp(p.buffer, Station::kRxParser, leaves);
 }
 
 bool RxParser::is_own(const Address& destination) const {

@@ -55,6 +55,7 @@ class RxParser final : public Block {
   };
   void take(Cycle now);
   void leave(Cycle now, const Parsed& parsed);
+  void count(const ParsedPacket& p, Cycle leaves);
   DropReason judge(const WireFrame& frame, ParseStatus status, ParsedPacket& p);
   bool is_own(const Address& destination) const;
 
@@ -63,6 +64,7 @@ class RxParser final : public Block {
   std::vector<Address> own_;
   std::vector<Group> groups_;
   DelayLine<Parsed> pipeline_;  // at most one frame enters a cycle, so header_cycles of them are inside
+  Cycle last_leaves_{};         // of those that were sent at once
   Cycle next_accept_{};
   Headers h_;  // of the frame at hand
   RxParserCounters counters_;

@@ -45,16 +45,29 @@ Cycle TransportChecker::step(Cycle now) {
   in.listen(!pipeline_.full());
   // (4) rest
   Cycle next = kNever;
-  if (!in.empty() && !pipeline_.full()) next = latest(next_accept_, now + 1);
+  if (!pipeline_.full()) next = latest(next_accept_, in.next(now));
   if (blocked) return rest(now, Activity::kBlocked, next);
   const Cycle due = pipeline_.empty() ? kNever : latest(pipeline_.next_ready(), now + 1);
   if (no_room_for_notice_) return rest(now, Activity::kBlocked, earliest(next, due));
+  const Cycle busy_until = latest(last_leaves_, next_accept_);
   if (!pipeline_.empty()) {
     if (way_out(pipeline_.front()).full()) return rest(now, Activity::kBusy, due, Activity::kBlocked, next);
     return rest(now, Activity::kBusy, earliest(next, due));
   }
-  if (now < next_accept_) return rest(now, Activity::kBusy, next_accept_, Activity::kStarved, next);
+  if (now < busy_until) return rest(now, Activity::kBusy, busy_until, Activity::kStarved, next);
   return rest(now, Activity::kStarved, next);
+}
+
+void TransportChecker::send(const WqeRequest& p, Cycle now) {  // (R1)
+  const Cycle leaves = now + params_.latency_cycles;
+  auto& out = way_out(p);
+  if (!pipeline_.empty() || !out.can_send(now, leaves)) {
+    pipeline_.push(p, leaves);
+    return;
+  }
+  shared_.stamp(p.buffer, Station::kTransportChecker, leaves);
+  out.send(now, leaves, p, [](WqeRequest&) {});
+  last_leaves_ = leaves;
 }
 
 void TransportChecker::accept(Cycle now) {
@@ -106,7 +119,7 @@ void TransportChecker::decide(CheckedPacket& p, Cycle now) {
     shared_.ledger.drop(p.buffer, p.drop_reason, now, p.line);
     return;
   }
-  pipeline_.push(p, now + params_.latency_cycles);
+  send(p, now);
 }
 
 void TransportChecker::take_completion(CheckedPacket& p, const SendCompletion& completion, Cycle now) {  // (R9)
@@ -133,7 +146,7 @@ void TransportChecker::take_completion(CheckedPacket& p, const SendCompletion& c
     return;
   }
   counters_.completions += p.completes;
-  pipeline_.push(p, now + params_.latency_cycles);
+  send(p, now);
 }
 
 // An internal packet that completes something goes first, in a cycle of its own.
@@ -168,7 +181,7 @@ bool TransportChecker::complete_requests(CheckedPacket& answer, Cycle now) {  //
   p.byte_count = completed.bytes;
   p.message_bytes = completed.bytes;
   ++counters_.completions;
-  pipeline_.push(p, now + params_.latency_cycles);
+  send(p, now);
   return true;
 }
 
@@ -181,7 +194,7 @@ bool TransportChecker::complete_truncated(CheckedPacket& next, Cycle now) {
     p.queue = qp.message_queue;
     p.message_start = qp.message_start;
     p.message_bytes = qp.message_bytes;
-    pipeline_.push(p, now + params_.latency_cycles);
+    send(p, now);
   }
   responder_.abandon_message(qp);
   contexts_.set_dirty(next.line);

@@ -66,6 +66,7 @@ class TransportChecker final : public Block {
   bool complete_truncated(CheckedPacket& p, Cycle now);
   WqeRequest internal_packet(const CheckedPacket& cause, PacketRole role);
   void decide(CheckedPacket& p, Cycle now);
+  void send(const WqeRequest& p, Cycle now);
 
   TransportCheckerParams params_;
   NicShared& shared_;
@@ -76,6 +77,7 @@ class TransportChecker final : public Block {
   Responder responder_;
   RequestTable requests_table_;
   DelayLine<WqeRequest> pipeline_;
+  Cycle last_leaves_{};  // of those that were sent at once
   Cycle next_accept_{};
   bool no_room_for_notice_ = false;
   TransportCheckerCounters counters_;

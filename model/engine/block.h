@@ -23,6 +23,8 @@ class Engine;
 
 inline constexpr std::size_t kActivities = static_cast<std::size_t>(Activity::kCount);
 
+inline constexpr std::size_t kArrivalSlots = 64;  // cycles for which wake_in() may be asked, the present one included
+
 using CycleAccount = std::array<std::uint64_t, kActivities>;
 
 class Block : public sc_core::sc_module {
@@ -40,6 +42,15 @@ class Block : public sc_core::sc_module {
   void wake() {
     *pending_ |= pending_bit_;
     if (!*stepping_) wake_from_outside();
+  }
+  // Has step() called in `cycle`, too, whatever it answers before. For steps of other blocks; a cycle near enough.
+  bool can_wake_in(Cycle now, Cycle cycle) const {
+    return arrivals_ != nullptr && cycle.count - now.count < kArrivalSlots;
+  }
+  void wake_in(Cycle cycle) {
+    const std::uint64_t slot = cycle.count % kArrivalSlots;
+    arrivals_[slot] |= pending_bit_;
+    *arrival_slots_ |= std::uint64_t{1} << slot;
   }
 
  protected:
@@ -87,6 +98,8 @@ class Block : public sc_core::sc_module {
   std::uint64_t unused_word_ = 0;
   std::uint64_t* pending_ = &unused_word_;  // word of the blocks that are woken for the next cycle
   std::uint64_t pending_bit_ = 0;
+  std::uint64_t* arrivals_ = nullptr;       // words like `*pending_`, for each of the coming kArrivalSlots cycles
+  std::uint64_t* arrival_slots_ = nullptr;  // bit for each of these words: is not zero
   static constexpr bool kNoEngine = true;
   const bool* stepping_ = &kNoEngine;  // whether the engine is stepping blocks
   Engine* engine_ = nullptr;

@@ -31,7 +31,12 @@ void Engine::add(Block& block) {
   active_.resize(pending_.size());
   timed_.resize(pending_.size());
   pending_.back() |= block.pending_bit_;  // every block is stepped once at the start
-  for (std::size_t i = 0; i < blocks_.size(); ++i) blocks_[i]->pending_ = &pending_[i / kWordBits];
+  arrivals_.resize(pending_.size() * kArrivalSlots);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    blocks_[i]->pending_ = &pending_[i / kWordBits];
+    blocks_[i]->arrivals_ = &arrivals_[i / kWordBits * kArrivalSlots];
+    blocks_[i]->arrival_slots_ = &arrival_slots_;
+  }
 }
 
 void Engine::add_outside(Block& block) {
@@ -73,9 +78,12 @@ Cycle Engine::tick() {
   const std::size_t words = kWords != 0 ? kWords : pending_.size();
   const bool timers_due = earliest_timer_ <= now_.count;
   if (timers_due) earliest_timer_ = kNever.count;
+  const std::size_t slot = now_.count % kArrivalSlots;
+  arrival_slots_ &= ~(std::uint64_t{1} << slot);
   for (std::size_t w = 0; w < words; ++w) {
-    active_[w] = pending_[w];
-    pending_[w] = 0;
+    std::uint64_t& arrives = arrivals_[w * kArrivalSlots + slot];
+    active_[w] = pending_[w] | arrives;
+    pending_[w] = arrives = 0;
     if (timers_due || params_.mode == EngineMode::kStepAll) collect_due(w);
   }
   if (params_.order.kind == StepOrder::Kind::kPath) {  // the outside block is the last of them (R7)
@@ -87,7 +95,9 @@ Cycle Engine::tick() {
   std::uint64_t any = 0;
   for (std::size_t w = 0; w < words; ++w) any |= pending_[w];
   if (any != 0) return now_ + 1;
-  const Cycle next = next_timer();
+  const Cycle arrival = next_arrival();
+  if (arrival == now_ + 1) return arrival;
+  const Cycle next = earliest(arrival, next_timer());
   return params_.mode == EngineMode::kStepAll && next != kNever ? now_ + 1 : next;
 }
 
@@ -150,6 +160,14 @@ inline void Engine::collect_due(std::size_t word) {
   active_[word] |= due;
 }
 
+// The next cycle for which wake_in() was called, kNever when there is none.
+Cycle Engine::next_arrival() const {
+  if (arrival_slots_ == 0) return kNever;
+  const std::uint64_t first = now_.count + 1;
+  const int shift = static_cast<int>(first % kArrivalSlots);
+  return Cycle{first + static_cast<std::uint64_t>(std::countr_zero(std::rotr(arrival_slots_, shift)))};
+}
+
 // The next cycle when no block was woken. The last announced change (block.h, R3) counts: a run ends when nothing
 // changes any more.
 Cycle Engine::next_timer() {
@@ -178,7 +196,7 @@ Cycle Engine::next_due() const {
   assert(outside_ != nullptr);
   const std::size_t last_word = pending_.size() - 1;
   const std::uint64_t last = outside_->pending_bit_;
-  std::uint64_t next = kNever.count;
+  std::uint64_t next = next_arrival().count;  // nothing arrives at the block outside
   for (std::size_t w = 0; w <= last_word; ++w) {
     const std::uint64_t others = w == last_word ? ~last : ~std::uint64_t{0};
     if ((pending_[w] & others) != 0) return now_ + 1;

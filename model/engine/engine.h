@@ -82,6 +82,7 @@ class Engine final : public sc_core::sc_module {
   void step_in_order();
   void step(std::size_t word, std::uint64_t blocks);
   Cycle next_timer();
+  Cycle next_arrival() const;
   std::uint64_t run_ahead_limit() const;
 
   EngineParams params_;
@@ -95,6 +96,10 @@ class Engine final : public sc_core::sc_module {
   std::size_t earliest_block_ = 0;               // the block with that timer; it may have been stepped since
   std::vector<std::uint64_t> pending_;           // bit per block: to be stepped in the next cycle
   std::vector<std::uint64_t> active_;            // bit per block: to be stepped in this cycle
+  // Words of blocks, kArrivalSlots for each word of pending_: to be stepped in the cycle of that number, modulo
+  // kArrivalSlots, because something arrives (block.h, wake_in).
+  std::vector<std::uint64_t> arrivals_;
+  std::uint64_t arrival_slots_ = 0;  // bit for each cycle: some word is not zero
   struct Due {
     std::uint64_t key;
     std::size_t block;

@@ -5,20 +5,25 @@
 //   R2  Room that a pop makes in cycle n can be used from cycle n + 1 on. A push without room ends the program, in
 //       every build (overflow.h).
 //   R3  Therefore the order in which the two blocks are stepped within a cycle cannot change a result.
-//   R4  A push wakes the consumer for the next cycle; a pop from a full link wakes the producer for the next cycle.
+//   R4  A push wakes the consumer for the cycle in which the value can be popped; a pop from a full link wakes the
+//       producer for the next cycle.
 //   R5  A consumer that cannot take anything may ask not to be woken (listen). When it listens again, it is woken if
 //       the link is not empty.
 //   R6  A consumer of many links may have each show in a bit whether it holds a value, visible yet or not (show_in), so
 //       that the consumer looks only at links that do.
 //   R7  A pushed value fits the widths of its descriptor; checked where assertions are on.
+//   R8  send() is a push of a later cycle that the producer makes now, when it knows the value and that there will be
+//       room. The result is that of a push in that cycle; the step is saved.
 //
 // One transfer a cycle needs a capacity of at least 2.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cstdint>
 #include <functional>
+#include <new>
 #include <string>
 #include <systemc>
 #include <vector>
@@ -34,7 +39,7 @@ class LinkBase : public sc_core::sc_object {
   std::uint32_t size() const { return size_; }
   std::uint32_t capacity() const { return capacity_; }
   std::uint64_t transfers() const { return transfers_; }
-  std::uint32_t high_water() const { return high_water_; }  // most entries in use in a cycle
+  std::uint32_t high_water() const { return high_water_; }  // most entries in use in a cycle, or sent ahead
   void hash(StateHash& h) const {
     h.mix(transfers_);
     h.mix(history_);
@@ -107,24 +112,32 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     if (!can_push(now)) [[unlikely]]
       link_overflows(name(), capacity_, now);  // (R2)
     assert(check_widths(name(), value));       // (R7)
-    if (size_ == 0) {
-      first_pushed_in_ = now;
-      *shown_in_ |= shown_bit_;
-    }
-    slots_[(first_ + size_) & mask_] = {value, now};
-    ++size_;
-    const std::uint32_t taken = size_ + (freed_in_ == now ? freed_ : 0);  // whichever block is stepped first (R3)
-    if (taken > high_water_) high_water_ = taken;
-    ++transfers_;
-    history_ = (history_ ^ now.count) * 0x9e3779b97f4a7c15u;
+    add(now, now).value = value;
     if (listening_ && consumer_ != nullptr) consumer_->wake();
   }
-  bool can_pop(Cycle now) const { return first_pushed_in_ < now; }
+  // Whether what is known in cycle `now` may be sent to leave in cycle `leaves`. (R8)
+  bool can_send(Cycle now, Cycle leaves) const {
+    return size_ + (freed_in_ == now ? freed_ : 0) < capacity_ && consumer_ != nullptr &&
+           consumer_->can_wake_in(now, leaves + 1);
+  }
+  // A value made of `from`, a descriptor that it extends (or is), and of what `fill` writes. (R8)
+  template <class From, class Fill>
+  void send(Cycle now, Cycle leaves, const From& from, Fill fill) {
+    if (!can_send(now, leaves)) [[unlikely]]
+      link_overflows(name(), capacity_, now);
+    T* const value = ::new (static_cast<void*>(&add(now, leaves).value)) T{from};
+    fill(*value);
+    assert(check_widths(name(), *value));
+    consumer_->wake_in(leaves + 1);
+  }
+  bool can_pop(Cycle now) const { return first_visible_ <= now; }
+  // The first cycle in which something can be popped; kNever when nothing is in the link.
+  Cycle visible_from() const { return first_visible_; }
   // The n-th value that can be popped, nullptr when there are fewer.
   T* peek(Cycle now, std::uint32_t n = 0) {
     if (n >= size_) return nullptr;
     Slot& slot = slots_[(first_ + n) & mask_];
-    return slot.pushed_in < now ? &slot.value : nullptr;
+    return slot.visible_from <= now ? &slot.value : nullptr;
   }
   T& front() { return slots_[first_].value; }
   // For the control plane: whether some value in the link, visible yet or not, meets the predicate.
@@ -161,19 +174,36 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     ++freed_;
     first_ = (first_ + 1) & mask_;
     if (--size_ == 0) {
-      first_pushed_in_ = kNever;
+      first_visible_ = kNever;
       *shown_in_ &= ~shown_bit_;
     } else {
-      first_pushed_in_ = slots_[first_].pushed_in;
+      first_visible_ = slots_[first_].visible_from;
     }
   }
 
  private:
   struct Slot {
+    Cycle visible_from{};
     T value{};
-    Cycle pushed_in{};
   };
-  Cycle first_pushed_in_ = kNever;  // of the first value: read far more often than it changes
+  // A place for a value that leaves the producer in cycle `leaves`.
+  Slot& add(Cycle now, Cycle leaves) {
+    const Cycle visible = leaves + 1;
+    if (size_ == 0) {
+      first_visible_ = visible;
+      *shown_in_ |= shown_bit_;
+    }
+    Slot& slot = slots_[(first_ + size_) & mask_];
+    slot.visible_from = visible;
+    ++size_;
+    high_water_ =
+        std::max(high_water_, size_ + (freed_in_ == now ? freed_ : 0));  // whichever block is stepped first (R3)
+    ++transfers_;
+    history_ = (history_ ^ leaves.count) * 0x9e3779b97f4a7c15u;
+    return slot;
+  }
+
+  Cycle first_visible_ = kNever;  // of the first value: read far more often than it changes
   std::vector<Slot> slots_;
   std::uint32_t mask_;
   std::uint32_t first_ = 0;
@@ -199,6 +229,8 @@ class In final : public sc_core::sc_port<LinkIn<T>, 1, sc_core::SC_ZERO_OR_MORE_
   T pop(Cycle now) { return link_->pop(now); }
   void drop(Cycle now) { link_->drop(now); }
   bool empty() const { return link_ == nullptr || link_->size() == 0; }
+  // The first cycle after `now` in which something is to be popped, kNever when the link is empty.
+  Cycle next(Cycle now) const { return link_ == nullptr ? kNever : latest(link_->visible_from(), now + 1); }
   void listen(bool on) {  // (R5)
     if (link_ != nullptr) link_->set_listening(on);
   }
@@ -231,6 +263,11 @@ class Out final : public sc_core::sc_port<LinkOut<T>, 1, sc_core::SC_ZERO_OR_MOR
   // At the end of a step: there is no room, and will be none before a pop that wakes this block (R4).
   bool full() const { return link_->size() == link_->capacity(); }
   void push(Cycle now, const T& value) { link_->push(now, value); }
+  bool can_send(Cycle now, Cycle leaves) const { return link_->can_send(now, leaves); }  // (R8)
+  template <class From, class Fill>
+  void send(Cycle now, Cycle leaves, const From& from, Fill fill) {
+    link_->send(now, leaves, from, fill);
+  }
 
  protected:
   void end_of_elaboration() override {

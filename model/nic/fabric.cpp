@@ -154,7 +154,7 @@ In<WireFrame>* Fabric::next_input(Port& from, Cycle now) {
 }
 
 bool Fabric::is_paused(const Port& from, const Packet& request) {  // (R5)
-  const std::uint32_t to = route(request.h.destination);
+  const std::uint32_t to = route(request.destination);
   if (to == FabricObserver::kNobody) return false;
   const auto is_full = [&](const auto& port) { return port->queues[from.number].bytes >= params_.switch_buffer_bytes; };
   return to == FabricObserver::kEverybody ? std::any_of(ports_.begin(), ports_.end(), is_full) : is_full(ports_[to]);
@@ -169,7 +169,7 @@ void Fabric::start(Port& from, In<WireFrame>& input, Cycle now) {  // (R1)
   const Instant begin = std::max(from.tx.free(), Instant{now.count, 0});
   from.tx.carry(begin, p.frame_bytes + fixed_bytes_);
   ++frames_in_flight_;
-  const std::uint32_t to = from.sending_to = route(p.h.destination);
+  const std::uint32_t to = from.sending_to = route(p.destination);
   counters_.bytes += p.frame_bytes;
   if (to == FabricObserver::kNobody) {  // (R3)
     ++counters_.unroutable;
@@ -193,7 +193,7 @@ void Fabric::carry(Port& from, Port& to, const Packet& p, Instant first_byte) {
   frame->first_byte = first_byte;
   frame->posted = p.posted;
   frame->bytes = p.frame_bytes;
-  frame->link = p.h.link;
+  frame->link = p.link;
   std::memcpy(frame->data.data(), p.frame.data(), p.frame_bytes);
   Queue& q = to.queues[from.number];
   (q.first == nullptr ? q.first : q.last->next) = frame;

@@ -57,11 +57,12 @@ class alignas(64) Packet {
 
   // For observers.
   std::uint64_t id = 0;                   // number of arrival, counts from 0
+  Address destination;                    // the fabric's way, of a frame that the NIC built
   Cycle posted{};                         // in which its sender's doorbell was rung; 0: not known
   std::array<Cycle, kStations> stamps{};  // the cycle in which it left each station
 
   alignas(64) std::array<std::uint8_t, kGrhBytes> scratch;  // the scatter engine's (BufferArea)
-  Headers h;                                                // the observers', of frames that the NIC built
+  Headers h;                                                // of a frame that the NIC builds from them
 
   Bytes frame_view() const { return {frame.data(), frame_bytes}; }
   void stamp(Station s, Cycle now) { stamps[static_cast<std::size_t>(s)] = now; }

@@ -58,11 +58,11 @@ class Answers final : public FrameObserver {
   void set_simulation(Simulation& s) { simulation_ = &s; }
   void on_frame(const Packet& p, std::uint64_t time_ps) override {
     if (!path_.empty()) {
-      if (!writer_) writer_ = std::make_unique<CaptureWriter>(path_, p.h.link);
+      if (!writer_) writer_ = std::make_unique<CaptureWriter>(path_, p.link);
       writer_->write(time_ps, p.frame_view());
     }
     Headers h;
-    if (parse(p.frame_view(), p.h.link, h) != ParseStatus::kOk) {
+    if (parse(p.frame_view(), p.link, h) != ParseStatus::kOk) {
       throw std::logic_error("an answer of the model does not parse");
     }
     compare_.model(h, ++sent_);

@@ -63,6 +63,7 @@ inline void set_frame(Packet& p, const Headers& h, Bytes payload) {
   seal({p.frame.data(), n}, p.h);
   p.frame_bytes = static_cast<std::uint32_t>(n);
   p.link = p.h.link;
+  p.destination = h.destination;
 }
 inline PacketHandle place_frame(NicShared& shared, const Headers& h, Bytes payload) {
   const PacketHandle at = shared.packets.allocate(PacketClass::kReceive);

@@ -164,6 +164,8 @@ WireFrame SendQp::write_frame(const RequestPacket& packet, Bytes payload, Packet
   if (!payload.empty()) std::memcpy(p.frame.data() + payload_offset_for(p.h), payload.data(), payload.size());
   const std::size_t bytes = build_in_place(p.h, payload.size(), p.frame);
   seal({p.frame.data(), bytes}, p.h);
+  p.link = p.h.link;
+  p.destination = p.h.destination;
   p.frame_bytes = static_cast<std::uint32_t>(bytes);
   return {h, static_cast<std::uint16_t>(bytes), p.h.link, false, false};
 }

@@ -42,10 +42,10 @@ void AnswerTable::free_if_empty(Index flow) {
   free_flows_.push_back(flow);
 }
 
-AnswerTable::Index AnswerTable::add(const OwedAnswer& answer) {
+AnswerTable::Index AnswerTable::add() {
   const Index at = free_answers_.back();
   free_answers_.pop_back();
-  answers_[at] = {answer, kNone};
+  answers_[at].next = kNone;
   return at;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "model/core/responder/response.h"
+#include "model/core/responder/return_path.h"
 #include "model/types/context.h"
 
 namespace rxnic {
@@ -21,8 +22,7 @@ namespace rxnic {
 // A READ or an atomic is an answer that needs memory.
 enum class AnswerNeeds : std::uint8_t { kNothing, kRead, kAtomic };
 
-struct OwedAnswer {
-  Headers h;             // of the answer
+struct AnswerState {
   std::uint64_t id = 0;  // of the request packet, for observers
   AnswerNeeds needs = AnswerNeeds::kNothing;
   bool gives_way = false;  // a plain ACK (R3)
@@ -35,11 +35,18 @@ struct OwedAnswer {
   std::uint32_t residence = 0;
   Pdn pd{};                        // READ: protection domain of its memory
   std::uint32_t msn_before = 0;    // of a NAK in its place
-  ReadInProgress read;             // READ
   std::uint32_t on_their_way = 0;  // READ: responses that wait for memory
   std::uint64_t after = 0;         // READ: answers that were ready before go before it
   std::uint64_t original = 0;      // atomic: where DMA puts the value
   std::uint32_t resource = 0;      // atomic: handle of the responder resource
+  std::uint8_t syndrome = 0;       // of `ack`
+  Address destination;             // of `ack`
+};
+
+struct OwedAnswer : AnswerState {
+  AckFrame ack;         // the answer, when it is known already ...
+  Headers h;            // ... otherwise its headers
+  ReadInProgress read;  // READ
 };
 
 class AnswerTable {
@@ -71,7 +78,8 @@ class AnswerTable {
   Index find_or_make(std::uint32_t qpn);
   void free_if_empty(Index flow);
 
-  Index add(const OwedAnswer& answer);  // precondition: room() > 0. In no flow yet
+  // A new one, in no flow yet, with old contents. Precondition: room() > 0.
+  Index add();
   void append(Index flow, Index answer);
   Index next(Index answer) const { return answers_[answer].next; }
   Index take_first(Index flow);  // out of its flow; the answer stays

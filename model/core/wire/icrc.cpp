@@ -66,11 +66,8 @@ std::uint32_t load_le32(const std::uint8_t* p) {
   return std::uint32_t{p[3]} << 24 | std::uint32_t{p[2]} << 16 | std::uint32_t{p[1]} << 8 | p[0];
 }
 
-}  // namespace
-
-std::uint32_t icrc(Bytes frame, const Headers& h) {
-  // The prefix with masked fields is a copy, and so is a short rest behind it; a long one is hashed where it lies.
-  std::uint8_t prefix[kMaxPrefixBytes + kMaxCopiedBytes];
+// A copy of what stands before the packet and of the packet up to so many bytes of the BTH, masked. (R1, R2)
+std::size_t masked_prefix(Bytes frame, const Headers& h, std::size_t bth_bytes, std::uint8_t* prefix) {
   const std::size_t network_bytes = std::size_t{h.bth_offset} - h.network_offset;
   if (h.encapsulation == Encapsulation::kIbLocal) {  // R1
     std::memcpy(prefix, frame.data(), kLrhBytes);
@@ -79,18 +76,39 @@ std::uint32_t icrc(Bytes frame, const Headers& h) {
     std::memset(prefix, 0xff, kLrhBytes);
   }
   std::uint8_t* network = prefix + kLrhBytes;
-  std::memcpy(network, frame.data() + h.network_offset, network_bytes + kBthBytes);
+  std::memcpy(network, frame.data() + h.network_offset, network_bytes + bth_bytes);
   mask_network(h.encapsulation, network_bytes, network);
   network[network_bytes + 4] = 0xff;
+  return kLrhBytes + network_bytes + bth_bytes;
+}
+
+}  // namespace
+
+std::uint32_t icrc(Bytes frame, const Headers& h) {
+  // The prefix with masked fields is a copy, and so is a short rest behind it; a long one is hashed where it lies.
+  std::uint8_t prefix[kMaxPrefixBytes + kMaxCopiedBytes];
+  const std::size_t prefix_bytes = masked_prefix(frame, h, kBthBytes, prefix);
   const std::size_t rest = std::size_t{h.bth_offset} + kBthBytes;
   const std::size_t rest_bytes = h.icrc_offset - rest;
-  const std::size_t prefix_bytes = kLrhBytes + network_bytes + kBthBytes;
   if (rest_bytes <= kMaxCopiedBytes) {
     std::memcpy(prefix + prefix_bytes, frame.data() + rest, rest_bytes);
     return libdeflate_crc32(0, prefix, prefix_bytes + rest_bytes);
   }
   const std::uint32_t crc = libdeflate_crc32(0, prefix, prefix_bytes);
   return libdeflate_crc32(crc, frame.data() + rest, rest_bytes);
+}
+
+std::uint32_t icrc_begun(Bytes frame, const Headers& h, std::size_t bth_bytes) {
+  std::uint8_t prefix[kMaxPrefixBytes];
+  return libdeflate_crc32(0, prefix, masked_prefix(frame, h, bth_bytes, prefix));
+}
+
+std::uint32_t icrc_continued(std::uint32_t begun, Bytes rest) {
+  return libdeflate_crc32(begun, rest.data(), rest.size());
+}
+
+void store_icrc(std::uint32_t value, std::uint8_t* to) {  // R3
+  for (int byte = 0; byte < 4; ++byte) to[byte] = static_cast<std::uint8_t>(value >> (8 * byte));
 }
 
 bool icrc_matches(Bytes frame, const Headers& h) {
@@ -110,9 +128,8 @@ std::uint16_t vcrc(Bytes packet) {
 }
 
 void seal(std::span<std::uint8_t> frame, const Headers& h) {
-  const std::uint32_t value = icrc(frame, h);
   std::uint8_t* p = frame.data() + h.icrc_offset;
-  for (int byte = 0; byte < 4; ++byte) p[byte] = static_cast<std::uint8_t>(value >> (8 * byte));  // R3
+  store_icrc(icrc(frame, h), p);
   const std::size_t end = h.icrc_offset + kIcrcBytes;
   if (h.link != LinkLayer::kInfiniband || frame.size() < end + kVcrcBytes) return;
   const std::uint16_t variant = vcrc(frame.first(end));  // R4

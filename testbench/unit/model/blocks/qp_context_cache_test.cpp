@@ -92,10 +92,10 @@ TEST(QpContextCache, HitComesAfterHitCycles) {  // R1
   ParsedPacket second = rig.packet(1);
   second.id = 41;
   rig.in.push(Cycle{999}, second);
-  bench.run_to(Cycle{1001});
-  EXPECT_EQ(bench.engine().links()[1]->transfers(), 1u);  // the link at `out`
   bench.run_to(Cycle{1002});
-  EXPECT_EQ(bench.engine().links()[1]->transfers(), 2u);
+  EXPECT_EQ(rig.out.size(), 1u) << "it can be popped one cycle after it left";
+  bench.run_to(Cycle{1003});
+  EXPECT_EQ(rig.out.size(), 2u);
   bench.run();
   EXPECT_EQ(rig.out.cycle(1), Cycle{1002});
   EXPECT_EQ(rig.shared.packets[second.buffer].stamped(Station::kQpContextCache), Cycle{1002});

@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "model/engine/delay_line.h"
 #include "model/types/event.h"
 #include "testbench/unit/model/engine/harness.h"
 
@@ -48,6 +49,7 @@ class Popper final : public Block {
   In<int> in{"in"};
   std::function<bool(Cycle)> ready = [](Cycle) { return true; };
   int most = 1;
+  bool polls = true;  // asks to be stepped as long as there is something, to be popped or not yet
   std::vector<std::pair<Cycle, int>> popped;
   std::vector<Cycle> stepped_in;
   Cycle step(Cycle now) override {
@@ -56,7 +58,7 @@ class Popper final : public Block {
     if (here && ready(now)) {
       for (int n = 0; n < most && in.can_pop(now); ++n) popped.emplace_back(now, in.pop(now));
     }
-    return rest(now, here ? Activity::kBusy : Activity::kStarved, here || !in.empty() ? now + 1 : kNever);
+    return rest(now, here ? Activity::kBusy : Activity::kStarved, polls && (here || !in.empty()) ? now + 1 : kNever);
   }
 };
 
@@ -122,7 +124,7 @@ TEST(Link, CountsTransfersAndItsFullestCycle) {
   link.push(Cycle{2}, 3);
   EXPECT_EQ(link.size(), 2u);
   EXPECT_EQ(link.transfers(), 3u);
-  EXPECT_EQ(link.high_water(), 3u) << "in cycle 2 the place of the popped value was still taken";
+  EXPECT_EQ(link.high_water(), 3u) << "in cycle 2 the entry of the popped value was still in use";
 }
 
 TEST(Link, ItsDigestTellsWhenValuesPassed) {
@@ -192,7 +194,6 @@ TEST(Link, TheOrderOfSteppingDoesNotChangeAResult) {
     struct Result {
       std::vector<std::pair<Cycle, int>> popped;
       std::vector<Cycle> pushed_in;
-      std::uint32_t high_water;
       std::uint64_t digest;
       CycleAccount pusher, popper;
       bool operator==(const Result&) const = default;
@@ -218,14 +219,124 @@ TEST(Link, TheOrderOfSteppingDoesNotChangeAResult) {
         bench.engine().settle();
         StateHash h;
         p.link->hash(h);
-        results.push_back({p.popper->popped, p.pusher->pushed_in, p.link->high_water(), h.value(), p.pusher->account(),
-                           p.popper->account()});
+        results.push_back({p.popper->popped, p.pusher->pushed_in, h.value(), p.pusher->account(), p.popper->account()});
       }
     }
     ASSERT_GE(results.front().popped.size(), 200u);
     for (std::size_t i = 1; i < results.size(); ++i)
       ASSERT_TRUE(results[i] == results[0]) << "round " << round << ", " << i;
   }
+}
+
+// Values that leave `latency` cycles after they were made, one in a cycle: sent beforehand when they may be, or each
+// pushed in its cycle.
+class Pipeline final : public Block {
+ public:
+  Pipeline(const sc_core::sc_module_name& name, std::uint32_t latency, bool sends)
+      : Block(name), latency_(latency), sends_(sends), line_(64) {}
+  Out<int> out{"out"};
+  std::vector<Cycle> when;
+  std::uint64_t sent = 0;
+  Cycle step(Cycle now) override {
+    const bool blocked = line_.ready(now) && !out.can_push(now);
+    if (line_.ready(now) && !blocked) out.push(now, line_.pop());
+    while (next_ < when.size() && when[next_] <= now && !line_.full()) {
+      const Cycle leaves = latest(now + latency_, last_ + 1);
+      if (sends_ && line_.empty() && out.can_send(now, leaves)) {
+        out.send(now, leaves, static_cast<int>(next_), [](int& value) { value = -value; });
+        ++sent;
+      } else {
+        line_.push(-static_cast<int>(next_), leaves);
+      }
+      last_ = leaves;
+      ++next_;
+    }
+    Cycle next = next_ < when.size() ? latest(when[next_], now + 1) : kNever;
+    if (blocked) return rest(now, Activity::kBlocked, next);
+    if (!line_.empty()) return rest(now, Activity::kBusy, earliest(next, latest(line_.next_ready(), now + 1)));
+    if (now < last_) return rest(now, Activity::kBusy, last_, Activity::kStarved, next);
+    return rest(now, Activity::kStarved, next);
+  }
+
+ private:
+  std::uint32_t latency_;
+  bool sends_;
+  DelayLine<int> line_;
+  std::size_t next_ = 0;
+  Cycle last_{};
+};
+
+TEST(Link, WhatIsSentIsAsIfItWerePushedInItsCycle) {  // (R8) in every mode, with the two blocks stepped in either order
+  const std::uint64_t seed = test_seed(12);
+  std::uint64_t sent = 0;
+  for (std::uint64_t round = 0; round < 60; ++round) {
+    struct Result {
+      std::vector<std::pair<Cycle, int>> popped;
+      std::uint64_t digest;
+      CycleAccount producer;
+      bool operator==(const Result&) const = default;
+    };
+    std::vector<Result> results;
+    for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
+      for (const int variant : {0, 1, 2, 3}) {
+        std::mt19937_64 random(seed + round);
+        Bench bench(mode);
+        const bool consumer_first = (variant & 1) != 0;
+        Popper* popper = consumer_first ? &bench.add<Popper>("popper") : nullptr;
+        auto& pipeline = bench.add<Pipeline>("pipeline", 1 + static_cast<std::uint32_t>(random() % 9), variant >= 2);
+        if (!consumer_first) popper = &bench.add<Popper>("popper");
+        auto& link = bench.connect(pipeline.out, popper->in, 1 + random() % 6);
+        Cycle at{0};
+        for (int i = 0; i < 200; ++i) {
+          at += random() % 4 == 0 ? random() % 40 : 1;
+          pipeline.when.push_back(at);
+        }
+        const std::uint64_t share = 1 + random() % 4;
+        const bool slow = random() % 2 == 0;
+        popper->ready = [=](Cycle now) { return !slow || now.count / 64 % 2 == 0 || now.count % share == 0; };
+        bench.run();
+        bench.engine().settle();
+        StateHash h;
+        link.hash(h);
+        results.push_back({popper->popped, h.value(), pipeline.account()});
+        sent += pipeline.sent;
+      }
+    }
+    ASSERT_EQ(results.front().popped.size(), 200u);
+    for (std::size_t i = 1; i < results.size(); ++i)
+      ASSERT_TRUE(results[i] == results[0]) << "round " << round << ", " << i;
+  }
+  EXPECT_GT(sent, 60u * 6 * 100);
+}
+
+TEST(Link, WhatIsSentWakesTheConsumerWhenItCanBePopped) {  // (R4, R8)
+  Bench bench;
+  auto& popper = bench.add<Popper>("popper");
+  auto& pipeline = bench.add<Pipeline>("pipeline", 5u, true);
+  bench.connect(pipeline.out, popper.in, 2);
+  pipeline.when = {Cycle{10}, Cycle{100}};
+  popper.polls = false;
+  bench.run();
+  EXPECT_EQ(popper.stepped_in, (std::vector<Cycle>{Cycle{0}, Cycle{16}, Cycle{106}}));
+  ASSERT_EQ(popper.popped.size(), 2u);
+  EXPECT_EQ(popper.popped[0].first, Cycle{16});
+  EXPECT_EQ(pipeline.sent, 2u);
+}
+
+TEST(Link, NothingIsSentWithoutARoomThatIsSureOrTooFarAhead) {  // (R8)
+  Bench bench;
+  auto& popper = bench.add<Popper>("popper");
+  auto& pusher = bench.add<Pusher>("pusher");
+  auto& link = bench.connect(pusher.out, popper.in, 2);
+  bench.run_to(Cycle{0});
+  EXPECT_TRUE(link.can_send(Cycle{5}, Cycle{5 + kArrivalSlots - 2}));
+  EXPECT_FALSE(link.can_send(Cycle{5}, Cycle{5 + kArrivalSlots - 1}));
+  link.push(Cycle{5}, 1);
+  link.push(Cycle{5}, 2);
+  EXPECT_FALSE(link.can_send(Cycle{6}, Cycle{9})) << "nobody knows when a place is free";
+  link.pop(Cycle{7});
+  EXPECT_FALSE(link.can_send(Cycle{7}, Cycle{9})) << "the same whoever is stepped first";
+  EXPECT_TRUE(link.can_send(Cycle{8}, Cycle{9}));
 }
 
 // Takes nothing: what its links hold is the test's business.
@@ -269,6 +380,7 @@ TEST(LinkDeathTest, APushIntoAFullLinkEndsTheProgramAndNamesTheLink) {  // (R2)
   EXPECT_DEATH(link.push(Cycle{6}, 3), "^rxnic: link narrow overflows in cycle 6: all of its 2 entries are in use\n$");
   link.pop(Cycle{7});
   EXPECT_DEATH(link.push(Cycle{7}, 3), "link narrow overflows in cycle 7") << "the room comes a cycle later (R2)";
+  EXPECT_DEATH(link.send(Cycle{7}, Cycle{9}, 3, [](int&) {}), "link narrow overflows in cycle 7");
   link.push(Cycle{8}, 3);
 }
 
