@@ -70,7 +70,9 @@ struct DeviceAttributes {
   std::uint32_t link_mbps = 0;
   std::uint32_t max_qps = 0, max_qp_wrs = 0, max_sge = 0, max_cqs = 0, max_cqes = 0, max_mrs = 0, max_pds = 0;
   std::uint32_t max_srqs = 0, max_srq_wrs = 0, max_srq_sge = 0, max_ahs = 0, max_inline = 0;
-  std::uint32_t max_rd_atomic = 0;
+  std::uint32_t max_rd_atomic = 0;            // of a QP
+  std::uint32_t max_responder_resources = 0;  // of all QPs
+  std::uint32_t max_multicast_groups = 0;
   std::uint32_t cqe_bytes = 64;      // stride of a CQ
   std::uint32_t active_mtu = 4096;   // bytes
   std::uint8_t srq_linked_list = 0;  // layout of SRQs (work_queue.h R2); 0: cyclic

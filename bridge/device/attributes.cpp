@@ -8,7 +8,8 @@ namespace rxnic {
 
 namespace {
 
-constexpr std::size_t kInterface = 8;  // byte of a GID where its interface identifier begins
+constexpr std::uint32_t kNoLimit = 0x7fffffff;
+constexpr std::size_t kInterface = 8;  // of a GID: where its interface identifier begins
 
 // EUI-64 of a MAC, universal/local bit inverted (RFC 4291, appendix A).
 std::array<std::uint8_t, 8> eui64(const Mac& m) {
@@ -81,19 +82,22 @@ channel::DeviceAttributes device_attributes(std::uint32_t nic, const Params& par
   std::copy(mac.begin(), mac.end(), a.mac.begin());
   a.gids = nic_gids(nic);
   a.link_mbps = params.nic.link_gbps * 1000;
-  a.max_qps = 8192;
-  a.max_qp_wrs = 32768;
+  a.max_qps = params.requester.send_queues;
+  a.max_qp_wrs = params.device.max_qp_wrs;
   a.max_sge = kMaxSge;
-  a.max_cqs = 8192;
-  a.max_cqes = (1u << 20) - 1;
-  a.max_mrs = 65536;
-  a.max_pds = 8192;
-  a.max_srqs = 4096;
-  a.max_srq_wrs = 32767;
+  a.max_cqs = params.device.max_cqs;
+  a.max_cqes = params.device.max_cqes;
+  a.max_mrs = params.device.max_mrs;
+  a.max_pds = params.device.max_pds;
+  a.max_srqs = params.device.max_srqs;
+  a.max_srq_wrs = params.device.max_srq_wrs;
   a.max_srq_sge = kMaxSge - 1;  // a slot of 512 bytes with its next segment
-  a.max_ahs = 65536;
+  a.max_ahs = kNoLimit;         // the program's memory alone
   a.max_inline = kMaxInlineBytes;
-  a.max_rd_atomic = 16;
+  a.max_rd_atomic = params.device.max_rd_atomic;
+  a.max_responder_resources = params.transport_checker.responder_resources;
+  a.max_multicast_groups =
+      params.rx_parser.own_addresses - static_cast<std::uint32_t>(port_address(nic).addresses.size());
   a.cqe_bytes = params.cqe_generator.cqe_bytes;
   a.active_mtu = kMaxMtu;
   a.srq_linked_list = params.srq_wqe_fetcher.srq_layout == SrqLayout::kLinkedList;

@@ -2,9 +2,9 @@
 // The driver of one NIC: keeps the objects that programs create, carries out the control requests of
 // bridge/channel/protocol.h on the NIC's command interface, allocates doorbell records, sends events to their owners.
 //
-//   R1  No input from a program is trusted: every handle, number, offset and size is checked before anything
-//       is changed. Refusals: EINVAL (another client's, unknown or impossible), EBUSY (in use), ENOMEM (a limit is
-//       reached), EOPNOTSUPP, EHOSTUNREACH.
+//   R1  Nothing that comes from a program is trusted: every handle, number, offset and size is checked before anything
+//       is changed. Refusals: EINVAL (foreign, unknown or impossible), EBUSY (in use), ENOMEM (a limit of the NIC is
+//       reached, whichever programs have the objects), EOPNOTSUPP, EHOSTUNREACH.
 //   R2  A ring lies in the heap of the client's mapping, aligned to 64 bytes, its slots and stride are powers of two
 //       that the device takes. In each board a doorbell record belongs to one queue at a time.
 //   R3  Keys are index << 8 | tag; the tag changes with each use of an index. lkey and rkey are equal.

@@ -21,10 +21,8 @@ std::uint64_t mtt_bytes(std::uint64_t pages) { return (pages * 8 + kMttLineBytes
 }  // namespace
 
 CommandResult Device::allocate_pd(ClientId client, Command& c) {
-  Objects& own = clients_.at(client);
   const auto number = pd_numbers_.take([this](std::uint32_t n) { return pds_.contains(n); });
-  if (own.pds == attributes_.max_pds || !number) return refuse(c, ENOMEM);
-  ++own.pds;
+  if (pds_.size() == attributes_.max_pds || !number) return refuse(c, ENOMEM);
   pds_[*number] = {client};
   c.message.body.handle.number = *number;
   return CommandResult::kDone;
@@ -35,7 +33,6 @@ CommandResult Device::free_pd(ClientId client, Command& c) {
   const PdObject* pd = owned(pds_, client, number);
   if (pd == nullptr) return refuse(c, EINVAL);
   if (pd->users != 0) return refuse(c, EBUSY);
-  --clients_.at(client).pds;
   pds_.erase(number);
   return CommandResult::kDone;
 }
@@ -74,7 +71,7 @@ CommandResult Device::register_memory(ClientId client, Command& c) {
   if (const std::int32_t error = check_region(client, m); error != 0) return refuse(c, error);
   Objects& own = clients_.at(client);
   RegionObject region{client, m, 0, pages_of(m)};
-  if (own.regions == attributes_.max_mrs || own.pages + region.pages > kMaxPages) return refuse(c, ENOMEM);
+  if (regions_.size() == attributes_.max_mrs || own.pages + region.pages > kMaxPages) return refuse(c, ENOMEM);
   const auto index = key_indices_.take([this](std::uint32_t n) { return key_indices_used_.contains(n); });
   if (!index) return refuse(c, ENOMEM);
   const auto offset = mtt_.take(mtt_bytes(region.pages));
@@ -82,7 +79,6 @@ CommandResult Device::register_memory(ClientId client, Command& c) {
   region.mtt_offset = *offset;
   const Key key{*index << 8 | ++key_tags_[*index]};  // (R3)
   key_indices_used_.insert(*index);
-  ++own.regions;
   own.pages += region.pages;
   ++pds_.at(m.pd).users;
   install_region(key, region);
@@ -135,7 +131,6 @@ CommandResult Device::destroy_region(Key key) {
   if (control_.free_region(key) == CommandResult::kBusy) return CommandResult::kBusy;
   const RegionObject& region = regions_.at(raw(key));
   Objects& own = clients_.at(region.owner);
-  --own.regions;
   own.pages -= region.pages;
   --pds_.at(region.asked.pd).users;
   mtt_.give_back(region.mtt_offset, mtt_bytes(region.pages));

@@ -41,7 +41,7 @@ std::int32_t Device::check_qp(ClientId client, const channel::QueuePair& asked) 
       return EINVAL;
     }
   }
-  return own.qps == attributes_.max_qps ? ENOMEM : 0;
+  return qps_.size() == attributes_.max_qps ? ENOMEM : 0;
 }
 
 CommandResult Device::create_qp(ClientId client, Command& c) {
@@ -65,7 +65,6 @@ CommandResult Device::create_qp(ClientId client, Command& c) {
     SrqObject& srq = srqs_.at(asked.srqn);
     context.receive_queue = srq.queue;
     qp.srqn = asked.srqn;
-    ++srq.users;
   } else {  // (R4)
     WqContext queue;
     queue.number = *number;
@@ -77,17 +76,20 @@ CommandResult Device::create_qp(ClientId client, Command& c) {
     if (posts) qp.receive_record = asked.receive_doorbell;
     context.receive_queue = control_.create_queue(queue);
     qp.own_queue = queue;
-    assign(own.receive, qp.receive_record, raw(context.receive_queue));
   }
   if (asked.send_slots != 0) {
     qp.context.queue = {ring_address(client, asked.send_ring), asked.send_slots, asked.send_stride,
                         asked.all_signaled != 0};
     qp.send_record = asked.send_doorbell;
-    assign(own.send, qp.send_record, *number);
   }
-  control_.create_qp(context, qp.context.queue);
+  if (control_.create_qp(context, qp.context.queue) == CommandResult::kNoRoom) {
+    if (qp.own_queue) control_.free_queue(context.receive_queue, *qp.own_queue);  // nobody has used it
+    return refuse(c, ENOMEM);
+  }
   qp.created = qp.context;
-  ++own.qps;
+  assign(own.send, qp.send_record, *number);
+  if (qp.own_queue) assign(own.receive, qp.receive_record, raw(context.receive_queue));
+  if (context.uses_srq) ++srqs_.at(qp.srqn).users;
   ++pds_.at(asked.pd).users;
   ++cqs_.at(asked.send_cq).users;
   ++cqs_.at(asked.receive_cq).users;
@@ -169,6 +171,7 @@ CommandResult Device::modify_qp(ClientId client, Command& c) {
   const CommandResult result =
       control_.modify_qp(context, has(asked, kAttrRqPsn), Psn{asked.rq_psn}, has(asked, kAttrSqPsn));
   if (result == CommandResult::kBusy) return result;
+  if (result == CommandResult::kNoRoom) return refuse(c, ENOMEM);
   qp->context = context;
   qp->attributes = set;
   if (has(asked, kAttrDrainedNotify) && asked.drained_notify != 0) draining_.push_back(qp->qpn());
@@ -238,7 +241,6 @@ CommandResult Device::destroy_qp(Qpn qpn) {
   if (qp.own_queue && control_.free_queue(context.receive_queue, *qp.own_queue) == CommandResult::kBusy) {
     return CommandResult::kBusy;
   }
-  --own.qps;
   --pds_.at(raw(context.pd)).users;
   --cqs_.at(raw(context.send_cq)).users;
   --cqs_.at(raw(context.receive_cq)).users;
@@ -268,7 +270,10 @@ CommandResult Device::attach_multicast(ClientId client, Command& c) {
   if (qp == nullptr || qp->type != QpType::kUd || !group.is_multicast()) return refuse(c, EINVAL);
   const auto [it, added] = groups_.emplace(group, qp->qpn());
   if (!added) return it->second == qp->qpn() ? CommandResult::kDone : refuse(c, EBUSY);
-  nic_.rx_parser.attach_multicast(group, qp->qpn());
+  if (!nic_.rx_parser.attach_multicast(group, qp->qpn())) {
+    groups_.erase(it);
+    return refuse(c, ENOMEM);
+  }
   ++qp->groups;
   return CommandResult::kDone;
 }

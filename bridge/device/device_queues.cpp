@@ -34,7 +34,7 @@ CommandResult Device::create_cq(ClientId client, Command& c) {
     return refuse(c, EINVAL);
   }
   const auto number = cq_numbers_.take([this](std::uint32_t n) { return cqs_.contains(n); });
-  if (own.cqs == attributes_.max_cqs || !number) return refuse(c, ENOMEM);
+  if (cqs_.size() == attributes_.max_cqs || !number) return refuse(c, ENOMEM);
   CqObject cq;
   cq.owner = client;
   cq.context.number = Cqn{*number};
@@ -46,7 +46,6 @@ CommandResult Device::create_cq(ClientId client, Command& c) {
   cq.channel = asked.channel;
   cq.record = asked.doorbell;
   control_.create_cq(cq.context);
-  ++own.cqs;
   if (cq.channel != 0) ++own.channel_users[cq.channel];
   assign(own.completion, cq.record, *number);
   cqs_[*number] = cq;
@@ -109,7 +108,6 @@ CommandResult Device::destroy_cq(Cqn number) {
   }
   if (!completion_line_.passed(cq.teardown.mark)) return CommandResult::kBusy;
   if (control_.free_cq(number) == CommandResult::kBusy) return CommandResult::kBusy;
-  --own.cqs;
   if (cq.channel != 0) --own.channel_users[cq.channel];
   cqs_.erase(raw(number));
   return CommandResult::kDone;
@@ -126,7 +124,7 @@ CommandResult Device::create_srq(ClientId client, Command& c) {
     return refuse(c, EINVAL);
   }
   const auto number = srq_numbers_.take([this](std::uint32_t n) { return srqs_.contains(n); });
-  if (own.srqs == attributes_.max_srqs || !number) return refuse(c, ENOMEM);
+  if (srqs_.size() == attributes_.max_srqs || !number) return refuse(c, ENOMEM);
   SrqObject srq;
   srq.owner = client;
   srq.context.kind = WqKind::kSrq;
@@ -137,8 +135,8 @@ CommandResult Device::create_srq(ClientId client, Command& c) {
   srq.context.stride = asked.stride;
   srq.context.pd = Pdn{asked.pd};
   srq.queue = control_.create_queue(srq.context);
+  if (srq.queue == kNoWq) return refuse(c, ENOMEM);
   srq.record = asked.doorbell;
-  ++own.srqs;
   ++pd->users;
   assign(own.receive, srq.record, raw(srq.queue));
   srqs_[*number] = srq;
@@ -196,7 +194,6 @@ CommandResult Device::destroy_srq(Srqn number) {
   }
   if (!receive_line_.passed(srq.teardown.mark)) return CommandResult::kBusy;
   if (control_.free_queue(srq.queue, srq.context) == CommandResult::kBusy) return CommandResult::kBusy;
-  --own.srqs;
   --pds_.at(raw(srq.context.pd)).users;
   srqs_.erase(raw(number));
   return CommandResult::kDone;

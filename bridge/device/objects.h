@@ -79,8 +79,7 @@ struct ClientObjects {
   std::vector<Record> send, receive, completion;
   std::set<std::uint32_t> channels;
   std::map<std::uint32_t, std::uint32_t> channel_users;  // by channel: CQs
-  std::uint32_t pds = 0, regions = 0, cqs = 0, srqs = 0, qps = 0;
-  std::uint64_t pages = 0;  // of its regions
+  std::uint64_t pages = 0;                               // of its regions
 };
 
 }  // namespace rxnic

@@ -51,9 +51,9 @@ ibv_device_attr device_attributes(const Context& context) {
   d.max_mr = as_int(a.max_mrs);
   d.max_pd = as_int(a.max_pds);
   d.max_qp_rd_atom = d.max_qp_init_rd_atom = as_int(a.max_rd_atomic);
-  d.max_res_rd_atom = as_int(std::min<std::uint64_t>(std::uint64_t{a.max_rd_atomic} * a.max_qps, 0x7fffffff));
+  d.max_res_rd_atom = as_int(a.max_responder_resources);
   d.atomic_cap = IBV_ATOMIC_HCA;
-  d.max_mcast_grp = d.max_total_mcast_qp_attach = as_int(a.max_qps);
+  d.max_mcast_grp = d.max_total_mcast_qp_attach = as_int(a.max_multicast_groups);
   d.max_mcast_qp_attach = 1;
   d.max_ah = as_int(a.max_ahs);
   d.max_srq = as_int(a.max_srqs);

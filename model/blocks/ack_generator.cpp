@@ -36,6 +36,7 @@ AckGenerator::AckGenerator(const sc_core::sc_module_name& name, const AckGenerat
       answers_(params.queue_depth + params.answers_waiting),
       atomic_requests_(answers_.room()),
       atomic_regions_(answers_.room()),
+      failed_(contexts_.lines()),
       served_(params.reads_in_progress),
       unserved_(2 * answers_.room()),
       atomics_(answers_.room()),
@@ -64,8 +65,7 @@ Cycle AckGenerator::step(Cycle now) {
   // (7) a QP that failed
   refused_.report(refusals, now);
   if (!failed_.empty() && failures.can_push(now)) {
-    failures.push(now, failed_.front());
-    failed_.erase(failed_.begin());
+    failures.push(now, failed_.pop());
   }
   // (8) rest
   const Activity activity = activity_now(now, refused, stalled);
@@ -276,7 +276,7 @@ void AckGenerator::advance(Index flow, Cycle now) {
       break;
     } else if (a.replay) {  // (R5)
       const AtomicResult& saved = results_[a.resource];
-      a.done = saved.done && saved.psn == a.h.psn;
+      a.done = saved.done && saved.qpn == a.qpn && saved.psn == a.h.psn;
       a.failed = !a.done;
       a.h.original = saved.original;
     } else {
@@ -343,7 +343,7 @@ void AckGenerator::finish_atomic(Cycle now) {  // (R5)
   a.done = true;
   if (done.ok) {
     a.h.original = a.original;
-    results_[a.resource] = {true, a.h.psn, a.original};
+    results_[a.resource] = {true, a.qpn, a.h.psn, a.original};
   } else {
     ++counters_.memory_errors;
     make_nak(a, kNakRemoteOperation);
@@ -357,14 +357,20 @@ void AckGenerator::make_nak(OwedAnswer& a, std::uint8_t syndrome) {
   a.h.opcode = answer_opcode(a.h.opcode, Operation::kAck);
   a.h.syndrome = syndrome;
   a.h.msn = a.msn_before;
-  if (failures.bound()) {
-    contexts_.pin(a.line);
-    failed_.push_back({a.line, syndrome == kNakRemoteAccess     ? EventType::kQpAccessError
-                               : syndrome == kNakInvalidRequest ? EventType::kQpRequestError
-                                                                : EventType::kQpFatal});
-  }
+  report_failure(a.line, syndrome == kNakRemoteAccess     ? EventType::kQpAccessError
+                         : syndrome == kNakInvalidRequest ? EventType::kQpRequestError
+                                                          : EventType::kQpFatal);
   refused_.fail_requests(a.line,
                          a.residence);  // what is behind has passed the other blocks: only its answers are not sent
+}
+
+void AckGenerator::report_failure(std::uint32_t line, EventType event) {
+  if (!failures.bound()) return;
+  for (std::uint32_t n = 0; n < failed_.size(); ++n) {
+    if (failed_.at(n).line == line) return;
+  }
+  contexts_.pin(line);
+  failed_.push({line, event}, Cycle{});
 }
 
 bool AckGenerator::has_atomic_on(Key region) const {

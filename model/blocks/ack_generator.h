@@ -26,7 +26,8 @@
 //   R7  Memory that fails under a READ or an atomic: NAK 0x63 in its place (0x62 when its translation failed), the QP
 //       to the error state, no answer for what is behind (which is carried out and completed, unless the WQE fetcher
 //       flushes it). So too for a NAK behind that of an error found later. `failures` notifies the completion
-//       generator, `refusals` the transport checker.
+//       generator, `refusals` the transport checker. There is a place for each line of the context cache: what a QP
+//       that is to be reported finds besides is not reported.
 //   R8  An answer is built in a buffer of its own: without a free one the builder waits (wait_response). Who takes it
 //       from `tx` releases it.
 #pragma once
@@ -76,6 +77,7 @@ class AckGenerator final : public Block {
   };
   struct AtomicResult {
     bool done = false;
+    Qpn qpn{};
     Psn psn;
     std::uint64_t original = 0;
   };
@@ -102,6 +104,7 @@ class AckGenerator final : public Block {
   void make_ready(Index at, bool plain) { ready_.push({at, plain, next_ticket_++}, Cycle{}); }
   void finish_atomic(Cycle now);
   void make_nak(OwedAnswer& answer, std::uint8_t syndrome);
+  void report_failure(std::uint32_t line, EventType event);
   void fail_behind(Index at);
   void discard(Index at, Cycle now);
   void build(PacketHandle h, std::uint32_t payload_bytes, Cycle now);
@@ -122,7 +125,7 @@ class AckGenerator final : public Block {
   std::vector<AtomicResult> results_;        // by handle of the responder resource
   std::vector<DmaRequest> atomic_requests_;  // by answer
   std::vector<Key> atomic_regions_;          // by answer: that its address was found by
-  std::vector<QpFailure> failed_;            // to be reported
+  DelayLine<QpFailure> failed_;              // to be reported: one of a QP, which has pinned its line
   std::vector<Index> held_;                  // flows with a held ACK, oldest first
   DelayLine<Index> served_;                  // flows with READ data to ask for, in turn
   DelayLine<Index> unserved_;                // those that wait for their turn to be served

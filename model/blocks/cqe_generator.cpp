@@ -28,7 +28,9 @@ CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGenerat
       held_events_(params.event_depth),
       events_(params.event_depth),
       // No hardware: a CQ has one time at which its session ends; here it is one for each completion that joined.
-      session_timers_(params.compression ? params.compression_timeout_cycles + 2 : 1) {}
+      session_timers_(params.compression ? params.compression_timeout_cycles + 2 : 1),
+      flush_list_(contexts_.lines()),
+      failed_list_(contexts_.lines()) {}
 
 // A write's data must stay until the DMA engine has taken the request from the link.
 void CqeGenerator::end_of_elaboration() {

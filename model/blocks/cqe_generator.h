@@ -17,7 +17,8 @@
 //       receive queue, and when no completion reports the error one kQpRequestError (NAK 0x61), kQpAccessError (0x62)
 //       or kQpFatal event. The requests wait in a list and never hold up the packets. So too for a completion of the
 //       requester that is in error and not flushed, and for what the ACK generator found (`failures`). The requester is
-//       notified of the QP (`failed`) unless it was who failed it.
+//       notified of the QP (`failed`) unless it was who failed it. Both lists have a place for each line of the context
+//       cache: a QP in them is pinned, and enters them once.
 //   R7  kLastWqe: one kQpLastWqeReached event a QP.
 //   R8  A WQE completes once: an error in the middle of its message is its completion, and what comes later of the
 //       message completes nothing. Its slot in the store is released with the last packet that uses it (releases_wqe),
@@ -81,7 +82,7 @@ class CqeGenerator final : public Block {
   Out<DmaRequest> dma{"dma"};
   In<DmaCompletion> dma_done{"dma_done"};  // CQEs that have landed
   Out<FlushRequest> flushes{"flushes"};
-  Out<Qpn> failed{"failed"};
+  Out<FailedQp> failed{"failed"};
   Out<Refusal> refusals{"refusals"};
   In<QpFailure> failures{"failures"};
   Out<Event> events{"events"};
@@ -148,8 +149,8 @@ class CqeGenerator final : public Block {
   DelayLine<SessionTimer> session_timers_;
   std::vector<std::uint32_t> moderated_;  // CQs with an event due later
   Cycle next_moderation_ = kNever;        // not after the first of them
-  std::vector<FlushRequest> flush_list_;  // pinned, oldest first
-  std::vector<Qpn> failed_list_;          // to be told to the requester
+  DelayLine<FlushRequest> flush_list_;    // QPs whose flush is to be asked for, pinned (R6)
+  DelayLine<std::uint32_t> failed_list_;  // lines of those that the requester is to be notified of, pinned
   std::uint64_t writes_made_ = 0;
   std::uint64_t blocks_made_ = 0;    // CQEs and sessions whose landing is told, each with one completion of its DMA
   std::uint64_t blocks_landed_ = 0;  // of them

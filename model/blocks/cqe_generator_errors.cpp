@@ -11,10 +11,13 @@ void CqeGenerator::request_flush(std::uint32_t line, bool tell_requester) {
   const QpAttributes& qp = contexts_.attributes(line);
   if (flushes.bound()) {
     contexts_.pin(line);
-    flush_list_.push_back(
-        {line, contexts_.residence(line), qp.qpn, qp.transport, qp.uses_srq, qp.receive_queue, qp.receive_cq});
+    flush_list_.push(
+        {line, contexts_.residence(line), qp.qpn, qp.transport, qp.uses_srq, qp.receive_queue, qp.receive_cq}, Cycle{});
   }
-  if (tell_requester && failed.bound()) failed_list_.push_back(qp.qpn);
+  if (tell_requester && failed.bound()) {
+    contexts_.pin(line);
+    failed_list_.push(line, Cycle{});
+  }
 }
 
 void CqeGenerator::fail(std::uint32_t line) {
@@ -25,12 +28,11 @@ void CqeGenerator::fail(std::uint32_t line) {
 
 void CqeGenerator::send_requests(Cycle now) {  // (R6)
   if (!failed_list_.empty() && failed.can_push(now)) {
-    failed.push(now, failed_list_.front());
-    failed_list_.erase(failed_list_.begin());
+    const std::uint32_t line = failed_list_.pop();
+    failed.push(now, {contexts_.attributes(line).qpn});
+    contexts_.unpin(line, now);
   }
-  if (flush_list_.empty() || !flushes.can_push(now)) return;
-  flushes.push(now, flush_list_.front());
-  flush_list_.erase(flush_list_.begin());
+  if (!flush_list_.empty() && flushes.can_push(now)) flushes.push(now, flush_list_.pop());
 }
 
 // The packet's WQE is completed by it unless that was done before, and is released when nobody behind uses it. (R8)

@@ -2,6 +2,7 @@
 #include "model/blocks/requester.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/types/syndrome.h"
 
@@ -20,9 +21,10 @@ std::uint64_t cycles_in(std::uint64_t ps, std::uint32_t clock_period_ps) {
 }  // namespace
 
 Requester::Requester(const sc_core::sc_module_name& name, const RequesterParams& params, std::uint32_t clock_period_ps,
-                     NicShared& shared, HostMemory& memory)
+                     NicShared& shared, HostMemory& memory, std::uint32_t own_requests)
     : Block(name),
       params_(params),
+      own_requests_(own_requests),
       clock_period_ps_(clock_period_ps),
       read_cycles_(cycles_in(params.read_latency_ps, clock_period_ps)),
       shared_(shared),
@@ -32,7 +34,8 @@ Requester::Requester(const sc_core::sc_module_name& name, const RequesterParams&
 Cycle Requester::step(Cycle now) {
   // (1) what the receive path has found out, and what software has posted
   while (answers.can_pop(now)) take_answer(answers.pop(now), now);
-  while (failed.can_pop(now)) fail(failed.pop(now));  // (R6)
+  while (failed.can_pop(now)) fail(failed.pop(now).qpn);  // (R6)
+  while (places.can_pop(now)) places_taken_ -= places.pop(now).count;
   while (doorbells.can_pop(now)) take_doorbell(doorbells.pop(now), now);
   // (2) timers
   if (now >= next_timer_) run_timers(now);
@@ -56,7 +59,7 @@ Cycle Requester::step(Cycle now) {
   if (completed == Turn::kSent || more || !resets_.empty() || without_buffer) next = now + 1;
   if (refused) return rest(now, Activity::kBlocked, next);
   if (completed == Turn::kSent || now < next_send_) return rest(now, Activity::kBusy, next);
-  if (turn_ != nullptr) return rest(now, Activity::kWaitDmaData, next);
+  if (turn_ != nullptr) return rest(now, lacks_place_ ? Activity::kWaitResponse : Activity::kWaitDmaData, next);
   return rest(now, awaiting_ > 0 ? Activity::kWaitResponse : Activity::kStarved, next);
 }
 
@@ -228,16 +231,26 @@ void Requester::update(Sq& q) {
 }
 
 Requester::Turn Requester::send_one(Cycle now) {  // (R2)
+  const bool lacked_place = std::exchange(lacks_place_, lacks_place_ && now < next_send_);
   if (now < next_send_ || turn_ == nullptr) return Turn::kNobody;
   next_ready_ = kNever;
   Sq* q = turn_;
   do {
     const Cycle ready = latest(q->not_before, q->ready(read_cycles_));
-    if (ready <= now) return send_packet(*q, now);
-    next_ready_ = earliest(next_ready_, ready);
+    if (ready <= now && has_place(*q)) return send_packet(*q, now);
+    if (ready <= now) {
+      lacks_place_ = true;
+    } else {
+      next_ready_ = earliest(next_ready_, ready);
+    }
     q = q->next;
   } while (q != turn_);
+  counters_.table_waits += lacks_place_ && !lacked_place;
   return Turn::kNobody;
+}
+
+bool Requester::has_place(const Sq& q) const {  // (R3)
+  return places_taken_ < own_requests_ || !q.reliable() || q.queue().unsent();
 }
 
 Requester::Turn Requester::send_packet(Sq& q, Cycle now) {
@@ -250,7 +263,10 @@ Requester::Turn Requester::send_packet(Sq& q, Cycle now) {
   RequestPacket packet;
   Bytes payload;
   if (q.make_packet(packet, payload)) {
-    if (begins && q.reliable()) notices.push(now, q.notice());  // (R3)
+    if (begins && q.reliable()) {  // (R3)
+      notices.push(now, q.notice());
+      places_taken_ += places.bound();
+    }
     const PacketHandle h = shared_.packets.allocate(PacketClass::kRequest, kMostHeaderBytes + payload.size());
     tx.push(now, q.write_frame(packet, payload, h, shared_.packets[h]));
     ++counters_.packets;
@@ -303,12 +319,15 @@ void Requester::set_timeout(Sq& q) const {
   q.timeout_cycles = code == 0 ? 0 : cycles_in(kTimeoutUnitPs << code, clock_period_ps_);
 }
 
-void Requester::create(const SendQpContext& context) {
+bool Requester::create(const SendQpContext& context) {
+  const auto gone = [this](Qpn qpn) { return find(qpn) == nullptr; };
+  if (sqs_.size() + std::count_if(resets_.begin(), resets_.end(), gone) >= params_.send_queues) return false;  // (R10)
   sqs_.push_back(std::make_unique<Sq>(context, params_, port_));
   Sq& q = *sqs_.back();
   q.number = created_++;
   by_qpn_[raw(q.qpn())] = &q;
   set_timeout(q);
+  return true;
 }
 
 void Requester::modify(const SendQpContext& context, bool set_sq_psn) {
@@ -343,7 +362,7 @@ void Requester::reset(Qpn qpn) {
     const SendCompletion c = successes_.pop();
     if (c.qpn != qpn) successes_.push(c, Cycle{});
   }
-  resets_.push_back(qpn);
+  if (std::find(resets_.begin(), resets_.end(), qpn) == resets_.end()) resets_.push_back(qpn);
   wake();
 }
 
@@ -359,11 +378,6 @@ void Requester::destroy(Qpn qpn) {
 bool Requester::drained(Qpn qpn) const {
   const Sq* q = find(qpn);
   return q == nullptr || q->queue().empty();
-}
-
-const SendWqe* Requester::last_wqe(Qpn qpn) const {
-  const Sq* q = find(qpn);
-  return q == nullptr ? nullptr : &q->last_wqe();
 }
 
 void Requester::hash(StateHash& h) const {

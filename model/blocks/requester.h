@@ -11,6 +11,8 @@
 //       QPs with a packet to send take turns.
 //   R3  RC: a notice tells the receive path of a request in the cycle in which its first packet leaves, once. Answers
 //       come back as AnswerNotices. UC, UD: a signaled request completes when its last packet has left.
+//       The receive path has places for own_requests of them and gives them back (`places`): without one no request of
+//       RC begins, what was begun and other QPs go on (wait_response, counter table_waits).
 //   R4  Going back (core/requester/send_queue.h) costs a read_latency. Timers: a timeout of 4.096 us * 2^code without
 //       progress, the wait that an RNR NAK asks for. They are due in the cycle that step() returns.
 //   R5  A WQE that fails here (its SGEs, its opcode, its length) completes in error after all before it.
@@ -19,6 +21,7 @@
 //   R7  Completions go to the context cache and wait there for their turn (SendCompletion).
 //   R8  A producer index that would have more WQEs waiting than the queue has slots is a local QP operation error.
 //   R9  kSqd: what was begun goes on, no WQE is begun. Below kRts nothing is sent.
+//   R10 send_queues QPs at most, with those that were destroyed and that the receive path has not been told to forget.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +36,7 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/refusal.h"
 #include "model/types/requester_counters.h"
 #include "model/types/requester_notice.h"
 
@@ -41,14 +45,14 @@ namespace rxnic {
 class Requester final : public Block {
  public:
   Requester(const sc_core::sc_module_name& name, const RequesterParams& params, std::uint32_t clock_period_ps,
-            NicShared& shared, HostMemory& memory);
+            NicShared& shared, HostMemory& memory, std::uint32_t own_requests = TransportCheckerParams{}.own_requests);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
   const RequesterCounters& counters() const { return counters_; }
 
   // Control plane. The port's own addresses; before the first modify() to kRts.
   void set_port(const MacAddress& mac, std::span<const SourceGid> gids);
-  void create(const SendQpContext& context);
+  bool create(const SendQpContext& context);  // false: there are send_queues QPs (R10)
   // Replaces what software sets, the state too (kError: as fail). The SQ's PSN only when asked for.
   void modify(const SendQpContext& context, bool set_sq_psn);
   void fail(Qpn qpn);     // to the error state: all that is posted is flushed
@@ -56,12 +60,11 @@ class Requester final : public Block {
   void destroy(Qpn qpn);  // nothing of it is touched afterwards
   // In kSqd: nothing that was begun is without its answer.
   bool drained(Qpn qpn) const;
-  // SendQp::last_wqe(); nullptr: there is no such QP.
-  const SendWqe* last_wqe(Qpn qpn) const;
 
   In<Doorbell> doorbells{"doorbells"};
   In<AnswerNotice> answers{"answers"};
-  In<Qpn> failed{"failed"};  // QPs that the receive path moved to the error state
+  In<FailedQp> failed{"failed"};  // QPs that the receive path moved to the error state
+  In<RequestPlaces> places{"places"};
   Out<RequestNotice> notices{"notices"};
   Out<SendCompletion> completions{"completions"};
   Out<WireFrame> tx{"tx"};
@@ -95,6 +98,7 @@ class Requester final : public Block {
   void push_completion(SendCompletion c, Cycle now);
   Turn send_one(Cycle now);
   Turn send_packet(Sq& q, Cycle now);
+  bool has_place(const Sq& q) const;
   void fail(Sq& q, WcStatus status);
   void update(Sq& q);
   void join(Sq& q);
@@ -103,6 +107,7 @@ class Requester final : public Block {
   void set_timeout(Sq& q) const;
 
   RequesterParams params_;
+  std::uint32_t own_requests_;
   std::uint32_t clock_period_ps_;
   std::uint64_t read_cycles_;
   NicShared& shared_;
@@ -118,6 +123,8 @@ class Requester final : public Block {
   std::uint64_t created_ = 0;            // QPs
   std::uint32_t armed_ = 0;              // QPs with a timer
   std::uint32_t awaiting_ = 0;           // QPs with requests that wait for answers
+  std::uint32_t places_taken_ = 0;       // of own_requests
+  bool lacks_place_ = false;             // a request waits for one
   Cycle next_timer_ = kNever;            // no timer is before it
   Cycle next_send_{};
   Cycle next_ready_ = kNever;  // of the circle, when nobody could send

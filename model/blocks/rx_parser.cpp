@@ -143,9 +143,17 @@ bool RxParser::is_own(const Address& destination) const {
   return own_.empty() || std::find(own_.begin(), own_.end(), destination) != own_.end();
 }
 
-void RxParser::attach_multicast(const Address& group, Qpn qpn) {
+bool RxParser::add_address(const Address& own) {  // (R8)
+  if (!has_room()) return false;
+  own_.push_back(own);
+  return true;
+}
+
+bool RxParser::attach_multicast(const Address& group, Qpn qpn) {
   detach_multicast(group);
+  if (!has_room()) return false;  // (R8)
   groups_.push_back({group, qpn});
+  return true;
 }
 
 void RxParser::detach_multicast(const Address& group) {

@@ -13,6 +13,7 @@
 //   R6  A wrong ICRC is not dropped here but found here: the checker drops it, in the order of rules 6.
 //   R7  Drops take their beats and leave in the cycle in which the packet would have left; they need no room
 //       downstream.
+//   R8  Addresses and groups together: own_addresses at most; one more is refused.
 #pragma once
 
 #include <vector>
@@ -33,10 +34,10 @@ class RxParser final : public Block {
   void hash(StateHash& h) const override;
   const RxParserCounters& counters() const { return counters_; }
 
-  // Control plane.
-  void add_address(const Address& own) { own_.push_back(own); }
+  // Control plane. False: there is no room for one more (R8).
+  bool add_address(const Address& own);
   void remove_address(const Address& own) { std::erase(own_, own); }
-  void attach_multicast(const Address& group, Qpn qpn);
+  bool attach_multicast(const Address& group, Qpn qpn);
   void detach_multicast(const Address& group);
 
   In<WireFrame> in{"in"};
@@ -58,6 +59,7 @@ class RxParser final : public Block {
   void count(const ParsedPacket& p, Cycle leaves);
   DropReason judge(const WireFrame& frame, ParseStatus status, ParsedPacket& p);
   bool is_own(const Address& destination) const;
+  bool has_room() const { return own_.size() + groups_.size() < params_.own_addresses; }
 
   RxParserParams params_;
   NicShared& shared_;

@@ -25,7 +25,8 @@ SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFe
       table_({params.queues, params.prefetch_depth, params.wqes_per_read, params.reads_in_flight,
               params.sequential_prefetch}),
       pipeline_(params.pipeline_depth),
-      look_ahead_(params.queues > params.pipeline_depth) {}
+      look_ahead_(params.queues > params.pipeline_depth),
+      flush_requests_(contexts_.lines()) {}
 
 void SrqWqeFetcher::forget_message(OpenWqe& qp) {
   if (qp.wqe_slot == kNoWqeSlot) return;
@@ -49,10 +50,7 @@ Cycle SrqWqeFetcher::step(Cycle now) {
   lacks_slot_ = false;
   wanted_ = kNoWq;
   // (1) a doorbell
-  if (doorbells.can_pop(now)) {
-    ring(doorbells.pop(now));
-    background = true;
-  }
+  if (doorbells.can_pop(now)) background = take_doorbell(now);
   // (2) WQEs that have come
   if (dma_done.can_pop(now)) {
     const DmaCompletion done = dma_done.pop(now);
@@ -121,6 +119,19 @@ bool SrqWqeFetcher::nothing_to_take() const {
   const bool flushing =
       flush_queue_ != kNoWq || flush_asked() || !flush_requests_.empty() || !late_flushes_.empty() || !flushes.empty();
   return !flushing && doorbells.empty() && dma_done.empty() && (pipeline_.full() || (in.empty() && tagged.empty()));
+}
+
+// False: it would have one RQ more flushed again than there is room for. (R9)
+bool SrqWqeFetcher::take_doorbell(Cycle now) {
+  const Doorbell& d = *doorbells.peek(now);
+  const WqId id{d.number};
+  const bool flushed_again = d.kind == DoorbellKind::kReceive && table_.exists(id) && table_.failed(id);
+  const bool waits = flushed_again && late_flushes_.size() == params_.late_flushes && !will_be_flushed(id);
+  counters_.doorbell_waits += waits && !doorbell_waits_;
+  doorbell_waits_ = waits;
+  if (waits) return false;
+  ring(doorbells.pop(now));
+  return true;
 }
 
 void SrqWqeFetcher::ring(const Doorbell& d) {

@@ -20,7 +20,9 @@
 //   R9  Flush of an RQ: one completion kFlushed for each posted WQE, in order, one a cycle, and for those posted later
 //       as their doorbells come. Those carry no QP context, only its number. The WQEs of an SRQ are not flushed. A QP
 //       that was stopped in the middle of a message has that message's WQE flushed first; requests of the QP that come
-//       later are squashed.
+//       later are squashed. Requests for a flush have a place for each line of the context cache, which they have
+//       pinned. RQs whose doorbell came after their flush have late_flushes places; without one the doorbell waits
+//       (counter doorbell_waits).
 //   R10 Tag matching: a match, or an unexpected message, that is refused or squashed here goes back to the tag matcher.
 //   R11 A packet that is the last to use its WQE says so (releases_wqe): the end of its message, a failure found up to
 //       here, a flush.
@@ -82,6 +84,7 @@ class SrqWqeFetcher final : public Block {
  private:
   enum class Verdict : std::uint8_t { kLeaves, kWaits, kBlocked };
 
+  bool take_doorbell(Cycle now);
   bool flush_asked() const { return flush_request_.line != kNoLine; }
   bool nothing_to_take() const;
   void ring(const Doorbell& d);
@@ -102,7 +105,7 @@ class SrqWqeFetcher final : public Block {
   bool flush(Cycle now);
   bool next_flush();
   void take_flush_requests(Cycle now);
-  bool will_be_flushed(WqId id) const;
+  bool will_be_flushed(WqId id);
   WqeRequest flushed_packet();
   void finish_flush(Cycle now);
   void forget_flush(WqId id);
@@ -122,11 +125,12 @@ class SrqWqeFetcher final : public Block {
   bool waiting_ = false;  // the oldest packet has been found waiting for its WQE (counted once)
   WqId wanted_ = kNoWq;   // the queue whose WQE it waits for
   // The flush at hand and those that are due because of late doorbells.
-  FlushRequest flush_request_;                // line kNoLine: none
-  std::vector<FlushRequest> flush_requests_;  // to be served, the oldest first
+  FlushRequest flush_request_;              // line kNoLine: none
+  DelayLine<FlushRequest> flush_requests_;  // to be served, the oldest first
   WqId flush_queue_ = kNoWq;
   bool flush_turn_ = false;
   std::vector<WqId> late_flushes_;
+  bool doorbell_waits_ = false;  // for a place among these (counted once)
   std::uint64_t left_ = 0;
   std::vector<std::uint64_t> last_flushed_;  // by WqId: left_ after its last flushed WQE
   bool lacks_slot_ = false;                  // the oldest packet waits for a slot of the store

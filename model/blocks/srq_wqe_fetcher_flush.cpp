@@ -11,11 +11,13 @@ void SrqWqeFetcher::forget_flush(WqId id) {
   if (flush_queue_ == id && !flush_asked()) flush_queue_ = kNoWq;
 }
 
-bool SrqWqeFetcher::will_be_flushed(WqId id) const {
+bool SrqWqeFetcher::will_be_flushed(WqId id) {
   if (flush_queue_ == id) return true;
   if (std::find(late_flushes_.begin(), late_flushes_.end(), id) != late_flushes_.end()) return true;
-  return std::any_of(flush_requests_.begin(), flush_requests_.end(),
-                     [&](const FlushRequest& r) { return r.receive_queue == id; });
+  for (std::uint32_t n = 0; n < flush_requests_.size(); ++n) {
+    if (flush_requests_.at(n).receive_queue == id) return true;
+  }
+  return false;
 }
 
 void SrqWqeFetcher::take_flush_requests(Cycle now) {  // (R9)
@@ -24,15 +26,14 @@ void SrqWqeFetcher::take_flush_requests(Cycle now) {  // (R9)
     refused_.refuse_requests(r.line, r.residence);
     const bool rq = table_.exists(r.receive_queue) && table_.context(r.receive_queue).kind == WqKind::kRq;
     if (rq && !r.uses_srq) table_.fail(r.receive_queue, r.receive_cq);
-    flush_requests_.push_back(r);
+    flush_requests_.push(r, Cycle{});
   }
 }
 
 bool SrqWqeFetcher::next_flush() {
   if (!flush_requests_.empty()) {
-    flush_request_ = flush_requests_.front();
+    flush_request_ = flush_requests_.pop();
     flush_queue_ = flush_request_.receive_queue;
-    flush_requests_.erase(flush_requests_.begin());
     return true;
   }
   if (late_flushes_.empty()) return false;

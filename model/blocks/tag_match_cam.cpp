@@ -16,16 +16,20 @@ TagMatchCam::TagMatchCam(const sc_core::sc_module_name& name, const TagMatchCamP
 // On the link to the DMA engine an entry is its own data; here it must stay until the engine has taken the request.
 void TagMatchCam::end_of_elaboration() { write_buffers_.resize((dma.size() > 0 ? dma[0]->link().capacity() : 0) + 1); }
 
-void TagMatchCam::create(WqId srq, const WqContext& context) {
-  if (raw(srq) >= lists_.size()) lists_.resize(raw(srq) + 1);
+bool TagMatchCam::create(WqId srq, const WqContext& context) {
   destroy(srq);
+  if (lists_used_ == params_.lists) return false;  // (R12)
+  if (raw(srq) >= lists_.size()) lists_.resize(raw(srq) + 1);
   lists_[raw(srq)] = std::make_unique<List>(List{context, TagMatchList(params_.max_tags)});
+  ++lists_used_;
+  return true;
 }
 
 void TagMatchCam::destroy(WqId srq) {
   if (!exists(srq)) return;
   cam_used_ -= lists_[raw(srq)]->tags.in_cam();
   lists_[raw(srq)].reset();
+  --lists_used_;
 }
 
 Cycle TagMatchCam::step(Cycle now) {

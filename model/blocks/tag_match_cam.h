@@ -28,6 +28,7 @@
 //   R10 Append to a full list and removal of what is not posted complete with kTagMatch, signaled or not.
 //   R11 `returned`: the fetcher gives back a match, or an unexpected message, that was refused or squashed before it
 //       was delivered; it is taken at once.
+//   R12 There are `lists` lists at most; one more is refused.
 #pragma once
 
 #include <memory>
@@ -51,8 +52,8 @@ class TagMatchCam final : public Block {
   void hash(StateHash& h) const override;
   const TagMatchCamCounters& counters() const { return counters_; }
 
-  // Control plane: a TM SRQ, under its number in the fetcher.
-  void create(WqId srq, const WqContext& context);
+  // Control plane: a TM SRQ, under its number in the fetcher. False: there is no list for it (R12).
+  bool create(WqId srq, const WqContext& context);
   void destroy(WqId srq);
   const TagMatchList* list(WqId srq) const { return exists(srq) ? &lists_[raw(srq)]->tags : nullptr; }
 
@@ -93,6 +94,7 @@ class TagMatchCam final : public Block {
   NicShared& shared_;
   QpContextPort<TagContext> contexts_;
   std::vector<std::unique_ptr<List>> lists_;  // by WqId
+  std::uint32_t lists_used_ = 0;
   std::uint32_t cam_used_ = 0;
   DelayLine<Result> pipeline_;
   Cycle cam_free_{};                // the CAM takes nothing before

@@ -6,12 +6,15 @@
 namespace rxnic {
 
 TransportChecker::TransportChecker(const sc_core::sc_module_name& name, const TransportCheckerParams& params,
-                                   NicShared& shared)
+                                   NicShared& shared, const TransportCheckerSizes& sizes)
     : Block(name),
       params_(params),
+      most_srqs_(sizes.srqs),
       shared_(shared),
       contexts_(shared.contexts),
+      resources_(params.responder_resources),
       responder_(resources_, srqs_),
+      requests_table_({params.own_requests, sizes.qps}),
       pipeline_(params.latency_cycles) {}  // one place a stage: internal packets enter in every cycle
 
 Cycle TransportChecker::step(Cycle now) {
@@ -43,9 +46,11 @@ Cycle TransportChecker::step(Cycle now) {
   no_room_for_notice_ = false;
   if (now >= next_accept_ && in.can_pop(now) && !pipeline_.full()) accept(now);
   in.listen(!pipeline_.full());
-  // (4) rest
-  Cycle next = kNever;
-  if (!pipeline_.full()) next = latest(next_accept_, in.next(now));
+  // (4) places for requests are given back
+  give_back_places(now);
+  // (5) rest
+  Cycle next = places_freed_ > 0 ? now + 1 : kNever;
+  if (!in.empty() && !pipeline_.full()) next = earliest(next, latest(next_accept_, now + 1));
   if (blocked) return rest(now, Activity::kBlocked, next);
   const Cycle due = pipeline_.empty() ? kNever : latest(pipeline_.next_ready(), now + 1);
   if (no_room_for_notice_) return rest(now, Activity::kBlocked, earliest(next, due));
@@ -58,16 +63,19 @@ Cycle TransportChecker::step(Cycle now) {
   return rest(now, Activity::kStarved, next);
 }
 
-void TransportChecker::send(const WqeRequest& p, Cycle now) {  // (R1)
-  const Cycle leaves = now + params_.latency_cycles;
-  auto& out = way_out(p);
-  if (!pipeline_.empty() || !out.can_send(now, leaves)) {
-    pipeline_.push(p, leaves);
-    return;
-  }
-  shared_.stamp(p.buffer, Station::kTransportChecker, leaves);
-  out.send(now, leaves, p, [](WqeRequest&) {});
-  last_leaves_ = leaves;
+void TransportChecker::give_back_places(Cycle now) {  // (R6)
+  const std::uint32_t freed = requests_table_.take_freed();
+  if (!places.bound()) return;
+  places_freed_ += freed;
+  if (places_freed_ == 0 || !places.can_push(now)) return;
+  places.push(now, {places_freed_});
+  places_freed_ = 0;
+}
+
+bool TransportChecker::add_srq(Srqn srqn, const SrqEntry& entry) {  // (R11)
+  if (!srqs_.contains(raw(srqn)) && srqs_.size() >= most_srqs_) return false;
+  srqs_[raw(srqn)] = entry;
+  return true;
 }
 
 void TransportChecker::accept(Cycle now) {

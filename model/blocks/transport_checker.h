@@ -9,12 +9,15 @@
 //   R5  An answer to a request of ours completes the requests before it by internal packets, one a cycle, ahead of
 //       itself. So does a packet in front of which a capture lost the end of a SEND (R11 of
 //       core/responder/responder.h).
-//   R6  A notice of a request of ours is taken in each cycle in which there is one.
+//   R6  A notice of a request of ours is taken in each cycle in which there is one. Places that requests leave free are
+//       given back (`places`) in the same cycle, as far as the link has room.
 //   R7  A CNP is counted and ends here.
 //   R8  What an answer means for the requester is told to it (`answers`) in the cycle in which it is decided.
 //   R9  A completion that the requester sent (`is_completion`) goes on in its order, unless its
 //       WQE has been completed. One in error, not merely flushed, moves the QP to the error state.
 //   R10 What the blocks behind refuse (`refusals`) is taken in the cycle in which it comes, before anything else.
+//   R11 READs and atomics that may be asked for again have the entries that were reserved for their QP; to reserve more
+//       than responder_resources in all is refused. So is one SRQ more than `srqs`.
 #pragma once
 
 #include <array>
@@ -32,17 +35,27 @@ namespace rxnic {
 
 inline constexpr std::size_t kRefusers = 6;
 
+// Of the QPs and SRQs of which the block keeps something.
+struct TransportCheckerSizes {
+  std::uint32_t qps = RequesterParams{}.send_queues;
+  std::uint32_t srqs = DeviceParams{}.max_srqs;
+};
+
 class TransportChecker final : public Block {
  public:
-  TransportChecker(const sc_core::sc_module_name& name, const TransportCheckerParams& params, NicShared& shared);
+  TransportChecker(const sc_core::sc_module_name& name, const TransportCheckerParams& params, NicShared& shared,
+                   const TransportCheckerSizes& sizes = {});
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
 
   // Control plane: SRQs that packets name (XRC). QPs on a tag-matching SRQ have its CQ as their receive_cq.
-  void add_srq(Srqn srqn, const SrqEntry& entry) { srqs_[raw(srqn)] = entry; }
+  // False: there are as many as may be.
+  bool add_srq(Srqn srqn, const SrqEntry& entry);
   void remove_srq(Srqn srqn) { srqs_.erase(raw(srqn)); }
-  // A QP was reset: no READ or atomic of it is asked for again.
-  void forget(Qpn qpn) { resources_.forget(qpn); }
+  // Entries for READs and atomics that the QP may be asked for again; 0 when it is reset or destroyed. False: there are
+  // not so many, and nothing has changed. (R11)
+  bool reserve(Qpn qpn, std::uint32_t entries) { return resources_.reserve(qpn, entries); }
+  std::uint32_t resources_left() const { return resources_.left(); }
 
   const TransportCheckerCounters& counters() const { return counters_; }
   const ResponderCounters& responder_counters() const { return responder_.counters(); }
@@ -50,7 +63,8 @@ class TransportChecker final : public Block {
 
   In<ContextPacket> in{"in"};
   In<RequestNotice> requests{"requests"};
-  Out<AnswerNotice> answers{"answers"};  // may be left unbound
+  Out<AnswerNotice> answers{"answers"};  // may be left unbound, as the next
+  Out<RequestPlaces> places{"places"};
   Out<WqeRequest> to_cam{"to_cam"};
   Out<WqeRequest> to_fetcher{"to_fetcher"};
   std::array<In<Refusal>, kRefusers> refusals;  // a link for each block that may refuse a packet
@@ -59,6 +73,7 @@ class TransportChecker final : public Block {
   Out<WqeRequest>& way_out(const WqeRequest& p) {  // (R4)
     return contexts_.attributes(p.line).tag_matching ? to_cam : to_fetcher;
   }
+  void give_back_places(Cycle now);
   void accept(Cycle now);
   void take_completion(CheckedPacket& p, const SendCompletion& completion, Cycle now);
   bool goes_first(CheckedPacket& p, Cycle now);
@@ -69,6 +84,7 @@ class TransportChecker final : public Block {
   void send(const WqeRequest& p, Cycle now);
 
   TransportCheckerParams params_;
+  std::uint32_t most_srqs_;
   NicShared& shared_;
   QpContextPort<ResponderContext> contexts_;
   SrqTable srqs_;
@@ -76,6 +92,7 @@ class TransportChecker final : public Block {
   std::vector<ResponderUndo> undo_;  // by packet buffer
   Responder responder_;
   RequestTable requests_table_;
+  std::uint32_t places_freed_ = 0;  // not given back yet
   DelayLine<WqeRequest> pipeline_;
   Cycle last_leaves_{};  // of those that were sent at once
   Cycle next_accept_{};

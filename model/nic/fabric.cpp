@@ -86,7 +86,8 @@ void Fabric::attach(Nic& nic, const PortAddress& address) {
   port.wire.bind(nic.wire_in);
   for (const Address& a : address.addresses) {
     routes_[a] = attached_;
-    nic.rx_parser.add_address(a);
+    [[maybe_unused]] const bool added = nic.rx_parser.add_address(a);
+    assert(added);  // own_addresses has room for those of a port
   }
   ++attached_;
 }

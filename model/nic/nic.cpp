@@ -38,6 +38,7 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
       shared(quotas(p, options), &engine.now(),
              {p.srq_wqe_fetcher.wqe_store_entries, p.srq_wqe_fetcher.wqe_store_share, p.srq_wqe_fetcher.queues},
              p.qp_context_cache.sets * p.qp_context_cache.ways),
+      limits{p.requester.send_queues, p.device.max_srqs},
       wire_in(link<WireFrame>(engine, "wire_in", kRegister)),
       wire_out(link<WireFrame>(engine, "wire_out", p.ack_generator.tx_depth)),
       requests_out(link<WireFrame>(engine, "requests_out", kRegister)),
@@ -53,7 +54,8 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
       rx_buffer("rx_buffer", p.wire, shared),
       rx_parser("rx_parser", p.rx_parser, shared),
       qp_context_cache("qp_context_cache", p.qp_context_cache, shared),
-      transport_checker("transport_checker", p.transport_checker, shared),
+      transport_checker("transport_checker", p.transport_checker, shared,
+                        TransportCheckerSizes{p.requester.send_queues, p.device.max_srqs}),
       tag_match_cam("tag_match_cam", p.tag_match_cam, shared),
       srq_wqe_fetcher("srq_wqe_fetcher", p.srq_wqe_fetcher, shared, p.transport_checker.ud_too_long,
                       p.transport_checker.wqe_error_status),
@@ -62,9 +64,9 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
       dma_engine("dma_engine", p.dma_engine, p.nic.clock_period_ps, shared, memory),
       cqe_generator("cqe_generator", p.cqe_generator, shared, p.nic.clock_period_ps),
       ack_generator("ack_generator", p.ack_generator, shared, p.nic.clock_period_ps),
-      requester(options.requester
-                    ? std::make_unique<Requester>("requester", p.requester, p.nic.clock_period_ps, shared, memory)
-                    : nullptr) {
+      requester(options.requester ? std::make_unique<Requester>("requester", p.requester, p.nic.clock_period_ps, shared,
+                                                                memory, p.transport_checker.own_requests)
+                                  : nullptr) {
   for (Block* block : blocks()) engine.add(*block);
 
   const auto join = [&]<class T>(Out<T>& from, In<T>& to, std::uint32_t depth) {
@@ -128,6 +130,7 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   requester->tx.bind(requests_out);
   requester->completions.bind(commands);
   join(transport_checker.answers, requester->answers, p.nic.notice_depth);
+  join(transport_checker.places, requester->places, kRegister);
   join(cqe_generator.failed, requester->failed, p.nic.notice_depth);
 }
 

@@ -41,6 +41,11 @@ class Nic final : public sc_core::sc_module {
       const NicOptions& options = {});
 
   NicShared shared;
+  // What the command interface refuses more of.
+  struct Limits {
+    std::uint32_t qps = 0, srqs = 0;
+  };
+  const Limits limits;
 
  private:
   std::vector<std::unique_ptr<LinkBase>> links_;

@@ -51,15 +51,27 @@ StoredQpContext fresh(const StoredQpContext& qp) {
 
 }  // namespace
 
-void NicControl::create_qp(const QpContext& qp, const SendQueueContext& queue) {
+// What the QP may be asked for again in its state. (R6)
+bool NicControl::reserve(const ResponderContext& qp) {
+  const bool ready = qp.state >= QpState::kRtr && qp.state <= QpState::kSqe;
+  return nic_.transport_checker.reserve(qp.qpn, ready && is_reliable(qp.transport) ? qp.max_dest_rd_atomic : 0);
+}
+
+CommandResult NicControl::create_qp(const QpContext& qp, const SendQueueContext& queue) {
   SendQpContext context;
   context.qp = qp;
   context.qp.valid = 1;
   context.queue = queue;
+  if (qps_ == nic_.limits.qps || !reserve(context.qp)) return CommandResult::kNoRoom;  // (R6)
+  if (nic_.requester != nullptr && !nic_.requester->create(context)) {
+    nic_.transport_checker.reserve(qp.qpn, 0);
+    return CommandResult::kNoRoom;
+  }
+  ++qps_;
   StoredQpContext stored = context.qp;
   clear_padding(stored);
   memory_.store(qp_context_address(qp.qpn), stored);
-  if (nic_.requester != nullptr) nic_.requester->create(context);
+  return CommandResult::kDone;
 }
 
 bool NicControl::exists(Qpn qpn) {
@@ -81,6 +93,7 @@ CommandResult NicControl::read_qp(Qpn qpn, QpContext& out) {  // (R2)
 CommandResult NicControl::modify_qp(const SendQpContext& context, bool set_rq_psn, Psn rq_psn, bool set_sq_psn) {
   const Qpn qpn = context.qp.qpn;
   if (nic_.qp_context_cache.moving(qpn)) return CommandResult::kBusy;  // (R2)
+  if (exists(qpn) && !reserve(context.qp)) return CommandResult::kNoRoom;
   const auto change = [&](ResponderContext& qp) {
     take_attributes(qp, context.qp);
     if (!set_rq_psn) return;
@@ -150,7 +163,7 @@ CommandResult NicControl::stop_qp(Qpn qpn) {
   stopping_.erase(stop);
   nic_.srq_wqe_fetcher.forget_message(*qp);
   if (!qp->uses_srq && qp->receive_queue != kNoWq) nic_.srq_wqe_fetcher.reset(qp->receive_queue);
-  nic_.transport_checker.forget(qpn);
+  nic_.transport_checker.reserve(qpn, 0);
   StoredQpContext made = fresh(*qp);
   clear_padding(made);
   static_cast<StoredQpContext&>(*qp) = made;
@@ -172,16 +185,23 @@ CommandResult NicControl::free_qp(Qpn qpn) {  // (R3)
   StoredQpContext none;
   clear_padding(none);
   memory_.store(qp_context_address(qpn), none);
+  --qps_;
   return CommandResult::kDone;
 }
 
 WqId NicControl::create_queue(const WqContext& queue) {
+  const bool srq = queue.kind == WqKind::kSrq;
+  if (srq && srqs_ == nic_.limits.srqs) return kNoWq;  // (R6)
   const WqId id = nic_.srq_wqe_fetcher.create(queue);
-  if (queue.kind == WqKind::kSrq) {
+  if (queue.tag_matching && !nic_.tag_match_cam.create(id, queue)) {
+    nic_.srq_wqe_fetcher.destroy(id);
+    return kNoWq;
+  }
+  srqs_ += srq;
+  if (srq) {
     nic_.transport_checker.add_srq(Srqn{queue.number}, {id, queue.cq, queue.xrcd});
     nic_.cqe_generator.attach_srq(id, Srqn{queue.number});
   }
-  if (queue.tag_matching) nic_.tag_match_cam.create(id, queue);
   return id;
 }
 
@@ -191,7 +211,10 @@ CommandResult NicControl::free_queue(WqId id, const WqContext& queue) {  // (R3)
   if (nic_.receive_doorbells.any_of(for_it)) return CommandResult::kBusy;
   if (nic_.ack_generator.retired() < nic_.srq_wqe_fetcher.last_flushed(id)) return CommandResult::kBusy;
   if (!nic_.srq_wqe_fetcher.destroy(id)) return CommandResult::kBusy;
-  if (queue.kind == WqKind::kSrq) nic_.cqe_generator.detach_srq(id);
+  if (queue.kind == WqKind::kSrq) {
+    nic_.cqe_generator.detach_srq(id);
+    --srqs_;
+  }
   if (queue.tag_matching) nic_.tag_match_cam.destroy(id);
   return CommandResult::kDone;
 }

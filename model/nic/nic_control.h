@@ -9,8 +9,11 @@
 //       are dropped, its completions that were not written yet are lost.
 //   R4  fail_qp: the QP goes to the error state, the WQEs posted to its receive and send queues are flushed. Packets of
 //       the QP that passed the transport checker before are carried out.
-//   R5  For an object that does not exist the result is kDone at once. An object is freed after those that use it: QPs
-//       before their queues, CQs and regions.
+//   R5  An object that does not exist is kDone at once. What uses an object is gone before it: QPs before their queues,
+//       CQs and regions.
+//   R6  kNoRoom, or kNoWq: the NIC has no room for it, and nothing has changed. A QP needs one of send_queues; as many
+//       responder_resources as it has max_dest_rd_atomic, from when it is ready to receive until its reset; an SRQ one
+//       of max_srqs; a TM SRQ also one of the tag matcher's lists.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +25,14 @@
 
 namespace rxnic {
 
-enum class CommandResult : std::uint8_t { kDone, kBusy };
+enum class CommandResult : std::uint8_t { kDone, kBusy, kNoRoom };
 
 class NicControl {
  public:
   NicControl(Nic& nic, HostMemory& memory) : nic_(nic), memory_(memory) {}
 
   // `qp.valid` is set here. Its receive queue exists already.
-  void create_qp(const QpContext& qp, const SendQueueContext& queue = {});
+  CommandResult create_qp(const QpContext& qp, const SendQueueContext& queue = {});
   // The context as it is now; kBusy: moving.
   CommandResult read_qp(Qpn qpn, QpContext& out);
   // Software's part of the context (context.h) and of the send side replaced; the state, too (not to kError: fail_qp,
@@ -43,7 +46,7 @@ class NicControl {
   CommandResult reset_qp(Qpn qpn);
   CommandResult free_qp(Qpn qpn);
 
-  WqId create_queue(const WqContext& queue);  // RQ or SRQ
+  WqId create_queue(const WqContext& queue);  // RQ or SRQ; kNoWq: no room
   CommandResult free_queue(WqId id, const WqContext& queue);
   void create_region(const MptEntry& entry, std::span<const BusAddress> pages);
   CommandResult free_region(Key key);
@@ -57,12 +60,14 @@ class NicControl {
   static constexpr std::uint64_t kNoTicket = ~std::uint64_t{0};
 
   bool exists(Qpn qpn);
+  bool reserve(const ResponderContext& qp);
   void begin_stop(QpContext& qp);
   CommandResult stop_qp(Qpn qpn);
   bool in_flight(const QpContext& qp) const;
 
   Nic& nic_;
   HostMemory& memory_;
+  std::uint32_t qps_ = 0, srqs_ = 0;  // that exist
   std::unordered_map<std::uint32_t, std::uint64_t>
       stopping_;  // QPs: number of CQE writes to wait for, when it is known
   std::unordered_map<std::uint32_t, AddressTranslator::Translated> freeing_;  // regions, by key

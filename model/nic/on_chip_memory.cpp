@@ -9,6 +9,7 @@
 #include "model/types/completion.h"
 #include "model/types/parsed_packet.h"
 #include "model/types/segment.h"
+#include "model/types/send_work_queue.h"
 #include "model/types/tag_matching.h"
 
 namespace rxnic {
@@ -31,8 +32,21 @@ constexpr std::uint64_t kCursor = kLength + std::bit_width(kMaxSge) + kLength;
 // What a block refuses for a QP: an epoch, a message, a request of ours, and flags (core/responder/refusal.h).
 constexpr std::uint64_t kRefused = 16 + 32 + 32 + 3;
 
-// QPN, PSN, MSN, syndrome, opcode, flags, and what is left of a READ: address, key, length, next PSN.
-constexpr std::uint64_t kAnswer = 3 * kNumber + 3 * 8 + kAddress + kKey + kLength + kNumber;
+// QPN, PSN, MSN, syndrome, opcode, flags, and of a READ what is left of it (address, key, length, next PSN), of an
+// atomic where it is done (address, key) and with what (two operands).
+constexpr std::uint64_t kAnswer = 3 * kNumber + 3 * 8 + kAddress + kKey + std::max(kLength + kNumber, 2 * kAddress);
+
+// A READ or an atomic that may be asked for again: operation, PSNs, where, how much.
+constexpr std::uint64_t kSavedRequest = kValid + 2 + 2 * kNumber + kAddress + kKey + kLength;
+
+// The send side of a QP between two packets. Ring: base, slots and stride (as shifts), signals; producer index, next
+// WQE. What the connection says: PSNs (next, first without an answer, end of what was sent), the packet to be sent next
+// (WQE, number), READs and atomics outstanding, packets since the last that asked for an ACK; retries left, RNR retries
+// left, what each starts from, timeout, MTU, rights to READs; the timer; state and flags (waits, went back, stopped,
+// failed), status and number of the WQE that ended it. A path: AddressVector, remote QPN, Q_Key, P_Key, PD.
+constexpr std::uint64_t kSendQueue = (kAddress + 5 + 4 + 1 + 2 * 32) + (3 * kNumber + 32 + kNumber + 8 + 16) +
+                                     (4 * 3 + 5 + 3 + 8) + 64 + (3 + 4 + 5 + 32) +
+                                     (8 * sizeof(AddressVector) + kNumber + 32 + 16 + 32);
 
 // core/responder/checked_packet.h, ResponderUndo: two numbers, the message, and of a WRITE address, key and lengths.
 constexpr std::uint64_t kUndo = 2 * kNumber + 2 + kAddress + kKey + 3 * kLength;
@@ -55,7 +69,8 @@ class List {
     add("rx_buffer", "frames", p_.wire.rx_buffer_bytes, 8, "Frames between the port and the parser, by bytes.");
     add("rx_parser", "payload", packets_in_path(), 8 * kMaxFrameBytes,
         "Frames of the packets in the links and blocks from the parser to the DMA engine.");
-    add("rx_parser", "own_addresses", 0, 128, "Addresses of the NIC and its multicast groups.");
+    add("rx_parser", "own_addresses", p_.rx_parser.own_addresses, Descriptor<Address>::kBits + kNumber + kValid,
+        "Addresses of the NIC, and its multicast groups with their QPs.");
     pipeline<ParsedPacket>("rx_parser", p_.rx_parser.header_cycles);
     const auto& c = p_.qp_context_cache;
     add("qp_context_cache", "contexts", qps(), 8 * kQpContextBytes, "Cache of the contexts in host memory.");
@@ -66,11 +81,21 @@ class List {
         "Contexts being read from memory: QPN, line, QPN of the evicted context.");
     pipeline<ContextPacket>("qp_context_cache", c.hit_cycles + 1 + 1);
     pipeline<WqeRequest>("transport_checker", p_.transport_checker.latency_cycles);
-    add("transport_checker", "undo", packets_in_path(), kUndo, "State of the QP before each packet in the path.");
-    add("transport_checker", "responder_resources", 0, kNumber + kNumber + kAddress + kKey + kLength + 4,
-        "READ and atomic requests that may be repeated, max_dest_rd_atomic for each QP.");
-    add("transport_checker", "own_requests", 0, kNumber + kNumber + kAddress + kKey + kLength + 8,
-        "Our own requests without a response.");
+    add("transport_checker", "undo", packets_in_path(), kUndo, "What a QP was before each packet in the path.");
+    const std::uint64_t resources = p_.transport_checker.responder_resources;
+    const std::uint64_t requests = p_.transport_checker.own_requests;
+    add("transport_checker", "responder_resources", resources, kSavedRequest + 2 * index_bits(resources),
+        "READ and atomic requests that may be asked for again, in rings by QP.");
+    add("transport_checker", "resource_rings", resources, kNumber + index_bits(resources) + 8,
+        "QPs that have some of these, one at least: QPN, oldest, count.");
+    add("transport_checker", "own_requests", requests,
+        Descriptor<RequestNotice>::kBits - kNumber - 1 + 2 * index_bits(requests),
+        "Requests of our own without an answer, in lists by QP.");
+    add("transport_checker", "request_lists", p_.requester.send_queues,
+        3 * kNumber + 32 + 2 + 2 * index_bits(requests) + kValid,
+        "QPs that sent requests: QPN, newest PSN, next WQE to complete, responses of a READ, first and last request.");
+    add("transport_checker", "srqs", p_.device.max_srqs, kNumber + 32 + kNumber + 32 + kValid,
+        "SRQs that packets name: SRQN, queue, CQ, XRC domain.");
     tags();
     wqes();
   }
@@ -109,6 +134,12 @@ class List {
     add("cqe_generator", "writes", c.write_depth, slots * c.cqe_bytes * 8 + kAddress, "CQEs to be written.");
     add("cqe_generator", "held_events", c.event_depth, kEvent + 64, "Events behind CQEs that have not landed.");
     add("cqe_generator", "events", c.event_depth, kEvent, "Events within the latency of the interrupt.");
+    add("cqe_generator", "flush_list", qps(), Descriptor<FlushRequest>::kBits,
+        "QPs in the error state whose flush is to be asked for: a place for each cached QP.");
+    add("cqe_generator", "failed_list", qps(), index_bits(qps()),
+        "QPs in the error state that the requester is to be notified of: a place for each cached QP.");
+    add("cqe_generator", "srq_numbers", std::uint64_t{p_.requester.send_queues} + p_.device.max_srqs, kNumber + kValid,
+        "SRQN of each receive queue that is an SRQ, for its CQEs.");
     add("cqe_generator", "wqes_completed", p_.srq_wqe_fetcher.wqe_store_entries, 1,
         "WQEs in use that were completed in error.");
     add("cqe_generator", "cq_contexts", 0, kNumber + kAddress + 2 * kLength + kLength + 8,
@@ -121,15 +152,27 @@ class List {
     add("ack_generator", "flows", answers, kNumber + 3 * index_bits(answers),
         "QPs with responses due: first, last, count.");
     add("ack_generator", "reads_on_their_way", a.read_responses_in_flight, 2 * index_bits(answers),
-        "READ responses whose data is being read.");
-    add("ack_generator", "packets", a.packet_buffers, 8 * kMaxFrameBytes, "Responses being built.");
-    add("ack_generator", "atomic_results", 0, kNumber + kNumber + 64, "Results of atomics that may be repeated.");
+        "READ responses whose data was asked for.");
+    add("ack_generator", "packets", a.packet_buffers, 8 * kMaxFrameBytes, "Responses being made.");
+    add("ack_generator", "held", a.queue_depth / 2, index_bits(answers) + 64, "QPs whose ACK is held, and until when.");
+    add("ack_generator", "failed", qps(), Descriptor<QpFailure>::kBits,
+        "QPs that failed here and are to be reported: a place for each cached QP.");
+    add("ack_generator", "atomic_results", p_.transport_checker.responder_resources, kNumber + kNumber + 64 + kValid,
+        "Results of atomics that may be asked for again, by responder resource: QPN, PSN, value.");
     refusals("ack_generator");
   }
 
   void requester() {
     add("requester", "packets", p_.requester.packet_buffers, 8 * kMaxFrameBytes, "Requests on their way to the port.");
-    add("requester", "send_queues", 0, 0, "Send side of each QP, modelled behaviourally.");
+    // No hardware: WQEs and payload that are read ahead of need, and copies of WQEs until their answer. Reading them
+    // costs nothing in this model, and reading them again what R4 of blocks/requester.h says.
+    const std::uint64_t queues = p_.requester.send_queues;
+    add("requester", "send_queues", queues, kSendQueue, "Send side of each QP.");
+    add("requester", "wqes", queues, 8 * kMaxSendStride, "WQE of each QP that is being sent, of the longest kind.");
+    add("requester", "flushing", queues, index_bits(queues), "QPs with WQEs to flush, in the order of their failures.");
+    add("requester", "resets", queues, kNumber, "QPs that the receive path is to forget.");
+    add("requester", "successes", p_.requester.packet_buffers, Descriptor<SendCompletion>::kBits,
+        "Completions of UC and UD on their way.");
   }
 
  private:
@@ -156,7 +199,9 @@ class List {
         "Overflow entries that a read has fetched.");
     add("tag_match_cam", "results", t.pipeline_depth, Descriptor<WqeRequest>::kBits + 1,
         "Packets and completions of operations in the block.");
-    add("tag_match_cam", "lists", 0, 2 * 16 + 2 * index_bits(t.max_tags + 1), "State of each TM SRQ's list.");
+    add("tag_match_cam", "lists", t.lists,
+        kNumber + 32 + kNumber + 32 + 2 * 16 + 2 * index_bits(t.max_tags + 1) + kValid,
+        "TM SRQs: number, queue, CQ, PD, messages that were not expected, tags in the CAM and in the overflow.");
   }
   void wqes() {
     const auto& f = p_.srq_wqe_fetcher;
@@ -170,6 +215,9 @@ class List {
     pipeline<WqeRequest>("srq_wqe_fetcher", f.pipeline_depth);
     add("srq_wqe_fetcher", "queue_contexts", 0, kAddress + 4 * 32 + 2 * kNumber + kSlot + kLength,
         "RQs and SRQs: ring, indices, limit.");
+    add("srq_wqe_fetcher", "flush_requests", qps(), Descriptor<FlushRequest>::kBits,
+        "QPs whose receive queue is to be flushed: a place for each cached QP.");
+    add("srq_wqe_fetcher", "late_flushes", f.late_flushes, 32, "RQs that are to be flushed again.");
     refusals("srq_wqe_fetcher");
   }
   // Most packets in the links and blocks from the parser to the DMA engine.

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testbench/sim/simulation.h"
 
+#include <fmt/format.h>
+
+#include <stdexcept>
+
 #include "testbench/sim/block_counters.h"
 
 namespace rxnic {
@@ -33,8 +37,25 @@ void Simulation::create_cq(const CqContext& cq) {
   host.add_cq(cq);
 }
 
+void Simulation::create_qp(const QpContext& qp) {
+  if (control.create_qp(qp) == CommandResult::kDone) return;
+  const std::uint32_t left = nic.transport_checker.resources_left();
+  if (left < qp.max_dest_rd_atomic) {
+    throw std::invalid_argument(
+        fmt::format("transport_checker.responder_resources: found {} that no QP has reserved; expected {} for QP {:#x}",
+                    left, qp.max_dest_rd_atomic, raw(qp.qpn)));
+  }
+  throw std::invalid_argument(
+      fmt::format("requester.send_queues: found {} QPs; expected room for QP {:#x}, too", nic.limits.qps, raw(qp.qpn)));
+}
+
 WqId Simulation::create_queue(ReceiveRingParams params, const std::vector<std::uint64_t>& hold_after) {
   params.id = control.create_queue(params.queue);
+  if (params.id == kNoWq) {
+    throw std::invalid_argument(fmt::format(
+        "device.max_srqs, tag_match_cam.lists: found as many as there may be; expected room for {}SRQ {:#x}, too",
+        params.queue.tag_matching ? "TM " : "", params.queue.number));
+  }
   host.add_queue(params, hold_after);
   return params.id;
 }

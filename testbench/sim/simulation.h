@@ -27,8 +27,8 @@ class Simulation {
   };
   Simulation(const Options& options, StimulusStream& stimulus);
 
-  // Control plane, before run().
-  void create_qp(const QpContext& qp) { control.create_qp(qp); }
+  // Control plane, before run(). Throws std::invalid_argument when the NIC has no room: it names the parameter.
+  void create_qp(const QpContext& qp);
   // Registers a region whose page n is at pages[n]; also in the place of another one with the same key index.
   void create_region(const MptEntry& entry, std::span<const BusAddress> pages) { control.create_region(entry, pages); }
   void create_cq(const CqContext& cq);

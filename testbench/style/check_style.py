@@ -57,7 +57,7 @@ MEMORIES = {
 CONTEXT_PARTS = {"transport_checker": "ResponderContext", "srq_wqe_fetcher": "OpenWqe", "tag_match_cam": "TagContext",
                  "cqe_generator": "CompletionContext"}
 OF_ALL_BLOCKS = {"model/blocks/dma.h", "model/blocks/ledger.h"}
-NOT_BLOCKS = {"nic", "wire", "host", "fabric", "live"}  # sections of params.toml that are no block
+NOT_BLOCKS = {"nic", "device", "wire", "host", "fabric", "live"}  # sections of params.toml that are no block
 CLANG_FORMAT = "14"
 
 

@@ -45,6 +45,7 @@ class QpPinPort {
   explicit QpPinPort(QpContextMemory& memory) : memory_(memory) {}
   void pin(std::uint32_t line) { memory_.pin(line); }
   void unpin(std::uint32_t line, Cycle now) { memory_.unpin(line, now); }
+  std::uint32_t lines() const { return memory_.size(); }
 
  protected:
   QpContextMemory& memory_;

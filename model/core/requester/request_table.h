@@ -20,13 +20,17 @@
 //       last holds the MTU, the last the rest (else dropped: kInvalidRequest).
 //   R8  Every accepted answer is reported to the requester, except those of a QP whose requests have failed.
 //   R9  A completion that the requester sends (requests in error and flushed; all of UC and UD) is dropped when its
-//       WQE has completed already. The first in error ends the QP's requests: no answer completes a request after it.
+//       WQE has been completed. The first in error ends the QP's requests: no answer completes anything after it.
+//   R10 On-chip memory: places for `requests` requests of all QPs together, and what is kept of each of `qps` QPs. A
+//       request that finds no place is counted and not noted: its answers find nothing. A requester that has no more
+//       requests out than the places that it was given back (take_freed) always finds one.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "model/core/responder/checked_packet.h"
 #include "model/types/request_counters.h"
@@ -37,7 +41,15 @@ namespace rxnic {
 
 class RequestTable {
  public:
+  struct Sizes {
+    std::uint32_t requests = 65536;
+    std::uint32_t qps = 8192;
+  };
+  explicit RequestTable(const Sizes& sizes) : sizes_(sizes) {}
+
   void add(const RequestNotice& request);
+  // Places that are free again since the last call, and those that requests did not take after all. (R10)
+  std::uint32_t take_freed() { return std::exchange(freed_, 0); }
 
   // Removes the oldest request that the answer completes from the table, not counting the READ or atomic whose data it
   // carries; false when there is none (any more). Call until false, then check_answer().
@@ -49,11 +61,18 @@ class RequestTable {
 
   const RequestCounters& counters() const { return counters_; }
   std::size_t outstanding(Qpn qpn) const;
+  std::uint32_t in_use() const { return used_; }
 
  private:
+  using Index = std::uint32_t;
+  static constexpr Index kNone = 0xffffffff;
+  struct Place {
+    RequestNotice request;
+    Index previous = kNone, next = kNone;  // in the QP's list; of a free place: the next free one
+  };
   struct Queue {
-    std::deque<RequestNotice> outstanding;
-    Psn newest;  // last PSN noted
+    Index first = kNone, last = kNone;  // requests without their answer, in the order of their PSNs
+    Psn newest;                         // last PSN noted
     bool any = false;
     bool failed = false;          // (R9)
     std::uint32_t next_wqe = 0;   // all before it are completed
@@ -61,14 +80,23 @@ class RequestTable {
   };
   // A READ or an atomic.
   static bool is_data(const RequestNotice& r) { return (request_info(r.opcode).traits & kSaved) != 0; }
-  using Request = std::deque<RequestNotice>::iterator;
-  void remove(Queue& q, Request r);
+  Queue* find(Qpn qpn);
+  Queue* find_or_make(Qpn qpn);  // nullptr: there is no place for one more QP
+  void append(Queue& q, const RequestNotice& request);
+  void release(Queue& q, Index at);
+  void clear(Queue& q);
+  void remove(Queue& q, Index at);
   std::optional<AnswerNotice> check_acknowledge(CheckedPacket& p, Queue& q);
-  std::optional<AnswerNotice> check_data(CheckedPacket& p, Queue& q, Request r);
+  std::optional<AnswerNotice> check_data(CheckedPacket& p, Queue& q, Index at);
   std::optional<AnswerNotice> refuse(CheckedPacket& p, DropReason reason);
   AnswerNotice gap(const CheckedPacket& p, const Queue& q);
 
+  Sizes sizes_;
   std::unordered_map<std::uint32_t, Queue> queues_;  // by QPN
+  std::vector<Place> places_;                        // as many as were ever in use
+  Index free_ = kNone;                               // of them
+  std::uint32_t used_ = 0;
+  std::uint32_t freed_ = 0;
   RequestCounters counters_;
 };
 

@@ -91,8 +91,6 @@ class SendQp {
   Qpn qpn() const { return context_.qp.qpn; }
   const SendQpContext& context() const { return context_; }
   SendQueue& queue() { return queue_; }
-  // The WQE that was loaded last; all zero in a new QP, or one that was reset.
-  const SendWqe& last_wqe() const { return wqe_; }
   const SendQueue& queue() const { return queue_; }
 
  private:

@@ -24,7 +24,6 @@ struct CheckedPacket : WqeRequest {
   ParsedPacket h;
   ResponderContext* qp = nullptr;
   ResponderUndo undo;
-  bool resynchronised = false;  // its PSN was ahead of the expected one and accepted
 };
 
 // The packet as it comes to the checker.

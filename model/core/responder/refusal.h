@@ -46,8 +46,7 @@ class Refusals {
   // The same without a report, when the transport checker knows of it.
   void refuse_requests(std::uint32_t line, std::uint32_t residence) { record(line, residence).requests = true; }
 
-  bool has_report() const { return !reports_.empty(); }
-  // Sends the reports; `port` is an Out<Refusal>, which may be unbound: then they are dropped.
+  // Sends what is to be reported; `port` is an Out<Refusal>, which may be unbound: then nobody wants to know.
   template <class Port>
   void report(Port& port, Cycle now) {
     for (const Refusal& r : reports_) {

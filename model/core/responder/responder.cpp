@@ -69,7 +69,8 @@ void Responder::check_reliable(CheckedPacket& p) {
     begin_in_the_middle(p);  // the first packet of a capture
   }
   qp.nak_sent = false;
-  const bool enabled = (p.op().access & ~qp.access) == 0 && (!p.has(kSaved) || qp.max_dest_rd_atomic > 0);
+  const bool may_be_saved = qp.max_dest_rd_atomic > 0 && resources_.reserved(qp.qpn) > 0;
+  const bool enabled = (p.op().access & ~qp.access) == 0 && (!p.has(kSaved) || may_be_saved);
   if (!in_sequence(p) || !enabled) return refuse(p);  // (R3)
   if (!length_is_legal(p)) {
     if (!p.has(kTakesWqe) && !p.takes_wqe) return refuse(p);
@@ -171,7 +172,6 @@ void Responder::resynchronise(CheckedPacket& p, std::uint32_t missing) {
     ++counters_.psn_gaps;
     counters_.psn_gap_packets += missing;
   }
-  p.resynchronised = true;
   qp.expected_psn = p.h.psn;
   if (!p.has(kMiddle | kLast)) return;
   if (qp.message == MessageKind::kSend && p.has(kSend)) return;
@@ -315,7 +315,7 @@ void Responder::take_read_or_atomic(CheckedPacket& p) {  // (R7) (R8)
   r.psn_count = p.has(kRead) ? packets_of(p.h.length, qp.mtu) : 1;
   r.va = p.h.va;
   r.rkey = p.h.rkey;
-  p.resource = resources_.add(qp.qpn, qp.max_dest_rd_atomic, r);
+  p.resource = resources_.add(qp.qpn, r);
   p.acknowledge = true;
   p.local_va = r.va;
   p.local_key = r.rkey;

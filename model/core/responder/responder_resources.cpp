@@ -1,49 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/responder/responder_resources.h"
 
-#include <algorithm>
+#include <cassert>
 
 namespace rxnic {
 
-std::uint32_t ResponderResources::add(Qpn qp, std::uint32_t depth, const ResponderResource& r) {
+bool ResponderResources::reserve(Qpn qp, std::uint32_t n) {  // (R4)
+  const std::uint32_t has = reserved(qp);
+  if (n > has && n - has > left_) return false;
+  if (n == has) return true;
   Ring& ring = rings_[raw(qp)];
-  depth = std::max(depth, 1u);
-  if (depth > ring.depth) {  // the QP was created again with more of them
-    ring = {static_cast<std::uint32_t>(entries_.size()), depth, 0};
-    entries_.resize(entries_.size() + depth);
+  while (ring.depth < n) insert(ring);
+  while (ring.depth > n) remove_oldest(ring);
+  if (n == 0) rings_.erase(raw(qp));
+  return true;
+}
+
+std::uint32_t ResponderResources::reserved(Qpn qp) const {
+  const auto it = rings_.find(raw(qp));
+  return it == rings_.end() ? 0 : it->second.depth;
+}
+
+std::uint32_t ResponderResources::take() {
+  --left_;
+  if (free_ == kNoResource) {
+    entries_.emplace_back();
+    return static_cast<std::uint32_t>(entries_.size() - 1);
   }
+  const std::uint32_t handle = free_;
+  free_ = entries_[handle].newer;
+  entries_[handle] = {};
+  return handle;
+}
+
+// An empty entry, as the oldest.
+void ResponderResources::insert(Ring& ring) {
+  const std::uint32_t handle = take();
+  Entry& entry = entries_[handle];
+  entry.newer = ring.depth == 0 ? handle : ring.oldest;
+  entry.older = ring.depth == 0 ? handle : entries_[ring.oldest].older;
+  entries_[entry.older].newer = entries_[entry.newer].older = handle;
+  ring.oldest = handle;
+  ++ring.depth;
+}
+
+void ResponderResources::remove_oldest(Ring& ring) {
+  const std::uint32_t handle = ring.oldest;
+  Entry& entry = entries_[handle];
+  entries_[entry.older].newer = entry.newer;
+  entries_[entry.newer].older = entry.older;
+  ring.oldest = entry.newer;
+  --ring.depth;
+  entry.request.valid = false;
+  entry.newer = free_;
+  free_ = handle;
+  ++left_;
+}
+
+std::uint32_t ResponderResources::add(Qpn qp, const ResponderResource& r) {
+  assert(reserved(qp) > 0);
+  Ring& ring = rings_.find(raw(qp))->second;
   for (std::uint32_t n = 0; n < ring.depth; ++n) {  // (R3)
-    const std::uint32_t newest = (ring.next + ring.depth - 1) % ring.depth;
-    ResponderResource& entry = entries_[ring.base + newest];
-    if (!entry.valid || r.first_psn - entry.first_psn > 0) break;
-    entry.valid = false;
-    ring.next = newest;
+    const std::uint32_t newest = entries_[ring.oldest].older;
+    ResponderResource& saved = entries_[newest].request;
+    if (!saved.valid || r.first_psn - saved.first_psn > 0) break;
+    saved.valid = false;
+    ring.oldest = newest;
   }
-  const std::uint32_t handle = ring.base + ring.next;
-  ring.next = (ring.next + 1) % ring.depth;  // (R1)
-  entries_[handle] = r;
-  entries_[handle].valid = true;
+  const std::uint32_t handle = ring.oldest;
+  ring.oldest = entries_[handle].newer;  // (R1)
+  entries_[handle].request = r;
+  entries_[handle].request.valid = true;
   return handle;
 }
 
 std::uint32_t ResponderResources::find(Qpn qp, Psn psn) const {
   const auto it = rings_.find(raw(qp));
   if (it == rings_.end()) return kNoResource;
-  const Ring& ring = it->second;
-  for (std::uint32_t age = 1; age <= ring.depth; ++age) {  // (R2)
-    const std::uint32_t handle = ring.base + (ring.next + ring.depth - age) % ring.depth;
-    const ResponderResource& r = entries_[handle];
+  std::uint32_t handle = it->second.oldest;
+  for (std::uint32_t age = 1; age <= it->second.depth; ++age) {  // (R2)
+    handle = entries_[handle].older;
+    const ResponderResource& r = entries_[handle].request;
     if (!r.valid) continue;
     const std::int32_t distance = psn - r.first_psn;
     if (distance >= 0 && distance < static_cast<std::int32_t>(r.psn_count)) return handle;
   }
   return kNoResource;
-}
-
-void ResponderResources::forget(Qpn qp) {
-  const auto it = rings_.find(raw(qp));
-  if (it == rings_.end()) return;
-  for (std::uint32_t i = 0; i < it->second.depth; ++i) entries_[it->second.base + i].valid = false;
 }
 
 }  // namespace rxnic

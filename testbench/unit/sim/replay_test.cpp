@@ -56,6 +56,21 @@ void expect_accounted(const RunResult& r) {
   }
 }
 
+TEST(Replay, AConfigurationWithoutRoomForTheCaptureIsRefusedByName) {
+  for (const std::string parameter : {"transport_checker.responder_resources", "requester.send_queues"}) {
+    ReplayOptions o;
+    o.trace = kSample;
+    o.config = "nic_100g_gen3";
+    o.overrides = {parameter + "=1"};
+    try {
+      replay(o);
+      ADD_FAILURE() << parameter << ": the sample has more than one QP";
+    } catch (const std::invalid_argument& e) {
+      EXPECT_EQ(std::string(e.what()).find(parameter), 0u) << e.what();
+    }
+  }
+}
+
 TEST(Replay, SampleShowsWhatItWasMadeOf) {
   const RunResult r = run(kSample);
   expect_accounted(r);

@@ -354,11 +354,13 @@ TEST_F(DeviceTest, MulticastGroupsHaveOneQp) {
   EXPECT_EQ(a.free(Request::kFreeQp, qp.number), 0);
 }
 
-TEST_F(DeviceTest, LimitsAreOfAClient) {
+TEST_F(DeviceTest, LimitsAreOfANic) {
   const std::uint32_t most = lab.own_port.attributes.max_pds;
   for (std::uint32_t n = 1; n < most; ++n) ASSERT_NE(a.create_pd(), 0u);
   EXPECT_EQ(a.call(Request::kAllocatePd).status, ENOMEM);
-  EXPECT_EQ(other.call(Request::kAllocatePd).status, 0);
+  EXPECT_EQ(other.call(Request::kAllocatePd).status, ENOMEM);
+  Program elsewhere(lab, 1);
+  EXPECT_NE(elsewhere.create_pd(), 0u);
 }
 
 TEST_F(DeviceTest, ACompletionChannelIsTheOneOfItsClient) {

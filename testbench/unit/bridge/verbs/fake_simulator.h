@@ -82,6 +82,8 @@ class FakeSimulator {
     a.max_cqes = 1u << 16;
     a.max_inline = 960;
     a.max_rd_atomic = 16;
+    a.max_responder_resources = 4096;
+    a.max_multicast_groups = 100;
     a.srq_linked_list = 1;
     a.core_clock_khz = 1'000'000;
     a.timestamp_period_ps = 2325;

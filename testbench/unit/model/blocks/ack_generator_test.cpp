@@ -649,6 +649,27 @@ TEST(AckGenerator, AQpThatAsksForMoreThanItsShareFails) {  // R3
   EXPECT_EQ(failures.value(0).event, EventType::kQpRequestError);
 }
 
+TEST(AckGenerator, WhatWaitsToBeReportedIsOneFailureOfAQp) {  // R7
+  AckGeneratorParams params;
+  params.answers_per_qp = 2;
+  Bench bench;
+  Rig rig(bench, params);
+  auto& failures = bench.sink(rig.dut.failures, 1);
+  failures.stall(Cycle{0}, Cycle{5000});
+  for (std::uint32_t i = 1; i < 4; ++i) rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, i, 8));
+  QpContext& other = rig.add_qp(Qpn{20});
+  for (std::uint32_t i = 1; i < 4; ++i) rig.in.push(Cycle{9}, rig.request(other, kReadRequest, i, 8));
+  rig.gather.fail_at(0x1000);  // what both ask for first
+  bench.run();
+  EXPECT_EQ(rig.dut.counters().too_many, 2u);
+  EXPECT_EQ(rig.dut.counters().memory_errors, 2u);
+  ASSERT_EQ(failures.size(), 3u) << "of four: one is in the link, one of each QP waits";
+  EXPECT_EQ(failures.value(0).line, rig.qp.line);
+  EXPECT_EQ(failures.value(1).line, other.line);
+  EXPECT_EQ(failures.value(1).event, EventType::kQpRequestError);
+  EXPECT_EQ(failures.value(2).line, rig.qp.line);
+}
+
 TEST(AckGenerator, QpsTakeTurnsAndOnlySoManyTogether) {  // R4
   for (const auto& [together, a_turn] : {std::pair{2u, 1u}, {1u, 1u}, {2u, 2u}}) {
     AckGeneratorParams params;

@@ -676,7 +676,7 @@ TEST(CqeGenerator, FlushRequestsWaitForRoomAndHoldUpNothing) {  // R6
     EXPECT_EQ(rig.out.cycle(i), Cycle{14 + i});
     EXPECT_EQ(rig.flushes.value(i).line, lines[i]) << "oldest first";
     EXPECT_EQ(rig.flushes.cycle(i), Cycle{99 + i}) << "one a cycle";
-    EXPECT_EQ(failed.value(i), Qpn{100 + i});
+    EXPECT_EQ(failed.value(i).qpn, Qpn{100 + i});
     EXPECT_EQ(failed.cycle(i), Cycle{199 + i});
   }
 }
@@ -934,7 +934,7 @@ TEST(CqeGenerator, TheRequesterIsToldWhatTheReceivePathFound) {  // R6
   rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, true));
   bench.run();
   ASSERT_EQ(failed.size(), 1u);
-  EXPECT_EQ(failed.value(0), kTestQpn);
+  EXPECT_EQ(failed.value(0).qpn, kTestQpn);
   EXPECT_EQ(rig.flushes.size(), 1u);
 }
 
@@ -992,7 +992,7 @@ TEST(CqeGenerator, ARequestWhoseCompletionFindsNoRoomFailsItsQp) {  // R3, R6
   EXPECT_EQ(rig.count(EventType::kQpFatal), 1u);
   EXPECT_EQ(rig.flushes.size(), 1u);
   ASSERT_EQ(failed.size(), 1u);
-  EXPECT_EQ(failed.value(0), kTestQpn);
+  EXPECT_EQ(failed.value(0).qpn, kTestQpn);
 }
 
 TEST(CqeGenerator, AClosedCqGetsNothingButIsThere) {  // R10

@@ -161,9 +161,9 @@ TEST(RequesterErrors, WhatTheReceivePathFindsFlushesAll) {  // (R6)
   rig.create(Rig::context());
   rig.post(10, {inline_send(), inline_send()});
   rig.answer(400, AnswerKind::kAck, 100);
-  rig.failed.push(Cycle{499}, Rig::kQpn);
-  rig.failed.push(Cycle{600}, Rig::kQpn);
-  rig.failed.push(Cycle{600}, Qpn{0x999});
+  rig.failed.push(Cycle{499}, {Rig::kQpn});
+  rig.failed.push(Cycle{600}, {Rig::kQpn});
+  rig.failed.push(Cycle{600}, {Qpn{0x999}});
   rig.answer(700, AnswerKind::kAck, 101);
   bench.run();
   EXPECT_EQ(rig.ended(), (Ends{{1, WcStatus::kFlushed}}));
@@ -483,7 +483,7 @@ TEST(RequesterErrors, AllModesAgree) {
       rig.post(12 + 30 * i, {{.address = Rig::path(), .sge = {Rig::segment(200)}}}, Qpn{2});
       rig.post(14 + 30 * i, {inline_send()}, Qpn{3});
     }
-    rig.failed.push(Cycle{180}, Qpn{1});
+    rig.failed.push(Cycle{180}, {Qpn{1}});
     bench.run();
     return bench.state_hash();
   });

@@ -39,14 +39,16 @@ struct RequesterRig {
     return p;
   }
 
-  explicit RequesterRig(Bench& b, const RequesterParams& p = params(), std::uint32_t tx_capacity = 8)
+  explicit RequesterRig(Bench& b, const RequesterParams& p = params(), std::uint32_t tx_capacity = 8,
+                        std::uint32_t own_requests = 65536)
       : bench(b),
         shared(b.keep<NicShared>(PacketPool::Quotas{.receive = 1, .response = 1, .request = 4000})),
         memory(b.keep<LocalMemory>()),
-        dut(b.add<Requester>("dut", p, 1000, shared, memory)),
+        dut(b.add<Requester>("dut", p, 1000, shared, memory, own_requests)),
         doorbells(b.source(dut.doorbells)),
         answers(b.source(dut.answers)),
         failed(b.source(dut.failed)),
+        places(b.source(dut.places)),
         tx(b.sink(dut.tx, tx_capacity)),
         notices(b.sink(dut.notices)),
         completions(b.sink(dut.completions)) {
@@ -157,7 +159,8 @@ struct RequesterRig {
   Requester& dut;
   Source<Doorbell>& doorbells;
   Source<AnswerNotice>& answers;
-  Source<Qpn>& failed;
+  Source<FailedQp>& failed;
+  Source<RequestPlaces>& places;
   Sink<WireFrame>& tx;
   Sink<RequestNotice>& notices;
   Sink<SendCompletion>& completions;

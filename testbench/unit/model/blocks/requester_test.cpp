@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R9 of model/blocks/requester.h: time, order, turns. What goes wrong is in requester_errors_test.cpp.
+// Rules R1..R10 of model/blocks/requester.h: time, order, turns. What goes wrong is in requester_errors_test.cpp.
 #include "model/blocks/requester.h"
 
 #include "testbench/unit/model/blocks/requester_fixture.h"
@@ -385,6 +385,64 @@ TEST(Requester, AResetQueueStartsAnewAndTheReceivePathIsTold) {
   EXPECT_EQ(rig.notices.value(3).wqe, 0u);
   EXPECT_TRUE(rig.notices.value(4).reset);
   EXPECT_EQ(rig.completions.size(), 0u);
+}
+
+TEST(Requester, ARequestWaitsForAPlaceAndGoesOn) {  // (R3)
+  Bench bench;
+  Rig rig(bench, Rig::params(), 8, 2);
+  rig.create(Rig::context());
+  rig.create(Rig::context(Transport::kUc, Qpn{5}));
+  rig.post(10, {inline_send(), {.sge = {Rig::segment(3 * Rig::kMtu)}}, inline_send(), inline_send()});
+  rig.post(400, {inline_send()}, Qpn{5});
+  rig.places.push(Cycle{599}, {1});
+  rig.places.push(Cycle{699}, {2});
+  bench.run_to(Cycle{598});
+  EXPECT_EQ(rig.notices.size(), 2u);
+  EXPECT_EQ(rig.tx.size(), 5u) << "what was begun goes on, and so does UC";
+  bench.run_to(Cycle{602});
+  EXPECT_EQ(rig.tx.size(), 6u);
+  bench.run();
+  ASSERT_EQ(rig.tx.size(), 7u);
+  EXPECT_EQ(rig.tx.cycle(5), Cycle{600});
+  EXPECT_EQ(rig.tx.cycle(6), Cycle{700});
+  EXPECT_EQ(rig.notices.size(), 4u);
+  bench.engine().settle();
+  EXPECT_GT(rig.dut.account()[static_cast<std::size_t>(Activity::kWaitResponse)], 150u);
+  EXPECT_EQ(rig.dut.counters().table_waits, 2u) << "the third and the fourth";
+}
+
+TEST(Requester, UnreliableRequestsWaitForRoomForTheirCompletions) {
+  Bench bench;
+  RequesterParams params = Rig::params();
+  params.packet_buffers = 2;
+  Rig rig(bench, params);
+  rig.create(Rig::context(Transport::kUc));
+  rig.completions.stall(Cycle{0}, Cycle{4000});
+  rig.post(10, std::vector<WqeSpec>(16, inline_send()));
+  bench.run_to(Cycle{3000});
+  EXPECT_EQ(rig.tx.size(), 10u) << "eight in the link, two in the block";
+  EXPECT_EQ(rig.dut.activity(), Activity::kBlocked);
+  bench.run();
+  EXPECT_EQ(rig.tx.size(), 16u);
+  EXPECT_EQ(rig.completions.size(), 16u);
+}
+
+TEST(Requester, OneQpMoreIsRefusedUntilOneIsGone) {  // (R10)
+  Bench bench;
+  RequesterParams params = Rig::params();
+  params.send_queues = 2;
+  Rig rig(bench, params);
+  EXPECT_TRUE(rig.dut.create(Rig::context(Transport::kRc, Qpn{1})));
+  EXPECT_TRUE(rig.dut.create(Rig::context(Transport::kRc, Qpn{2})));
+  EXPECT_FALSE(rig.dut.create(Rig::context(Transport::kRc, Qpn{3})));
+  bench.at(Cycle{10}, [&](Cycle) {
+    rig.dut.destroy(Qpn{1});
+    EXPECT_FALSE(rig.dut.create(Rig::context(Transport::kRc, Qpn{3}))) << "the receive path knows of the first";
+  });
+  bench.at(Cycle{20}, [&](Cycle) { EXPECT_TRUE(rig.dut.create(Rig::context(Transport::kRc, Qpn{3}))); });
+  bench.run();
+  ASSERT_EQ(rig.notices.size(), 1u);
+  EXPECT_TRUE(rig.notices.value(0).reset);
 }
 
 }  // namespace

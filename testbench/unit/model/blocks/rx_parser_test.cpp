@@ -319,6 +319,23 @@ TEST(RxParser, EachOwnAddressIsAccepted) {
   EXPECT_EQ(rig.dropped(DropReason::kDestinationAddress), 1u);
 }
 
+TEST(RxParser, OneAddressOrGroupMoreIsRefused) {  // (R8)
+  Bench bench;
+  RxParserParams params;
+  params.own_addresses = 4;
+  auto& dut = bench.add<RxParser>("dut", params, bench.keep<NicShared>(PacketPool::Quotas{}));
+  for (std::uint32_t n = 0; n < 2; ++n) EXPECT_TRUE(dut.add_address(Address::ipv4(0x0a000001 + n)));
+  for (std::uint32_t n = 0; n < 2; ++n) EXPECT_TRUE(dut.attach_multicast(Address::ipv4(0xe0000001 + n), Qpn{n}));
+  EXPECT_FALSE(dut.attach_multicast(Address::ipv4(0xe0000009), Qpn{9}));
+  EXPECT_FALSE(dut.add_address(Address::ipv4(0x0a000009)));
+  EXPECT_TRUE(dut.attach_multicast(Address::ipv4(0xe0000001), Qpn{5})) << "to another QP";
+  dut.detach_multicast(Address::ipv4(0xe0000002));
+  EXPECT_TRUE(dut.add_address(Address::ipv4(0x0a000009)));
+  EXPECT_FALSE(dut.attach_multicast(Address::ipv4(0xe0000002), Qpn{9}));
+  dut.remove_address(Address::ipv4(0x0a000009));
+  EXPECT_TRUE(dut.attach_multicast(Address::ipv4(0xe0000002), Qpn{9}));
+}
+
 Headers multicast_headers() {
   Headers h = request_headers(kV4, Transport::kUd, Operation::kSendOnly, Psn{1});
   h.destination = Address::ipv4(0xe0000005);

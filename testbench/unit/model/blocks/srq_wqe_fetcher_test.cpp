@@ -764,6 +764,31 @@ TEST(SrqWqeFetcher, FlushOfAnRqGivesOneForEachPostedWqeInOrder) {  // R9
   EXPECT_EQ(rig.qp(0).pins.count(), pins + 4);
 }
 
+TEST(SrqWqeFetcher, ADoorbellWaitsForAPlaceAmongTheLateFlushes) {  // R9
+  SrqWqeFetcherParams p = defaults();
+  p.late_flushes = 2;
+  Bench bench;
+  Rig rig(bench, p);
+  std::vector<Queue> queues;
+  for (std::uint32_t line = 0; line < 5; ++line) {
+    queues.push_back(rig.make(WqKind::kRq, WqLayout::kCyclic, 32));
+    rig.packet(queues[line], Operation::kSendOnly, line);  // sets the QP up
+    rig.ask_flush(Cycle{10}, line);
+  }
+  rig.out.accept_when([](Cycle now) { return now.count % 5 == 0; });
+  rig.settle();
+  EXPECT_EQ(rig.out.size(), 0u);
+  for (const Queue& q : queues) rig.ring(q, rig.present + 10, 20);
+  bench.run_to(rig.present + 50);
+  EXPECT_EQ(rig.dut.counters().doorbells, 3u) << "one is being flushed, two wait for it";
+  EXPECT_EQ(rig.dut.counters().doorbell_waits, 1u);
+  rig.settle();
+  ASSERT_EQ(rig.out.size(), 100u);
+  for (std::uint32_t i = 0; i < 100; ++i) EXPECT_EQ(rig.at(i).queue, queues[i / 20].id);
+  EXPECT_EQ(rig.dut.counters().doorbells, 5u);
+  EXPECT_EQ(rig.dut.counters().doorbell_waits, 2u);
+}
+
 TEST(SrqWqeFetcher, AFlushWaitsForRoomInItsLink) {  // R9
   Bench bench;
   Rig rig(bench);

@@ -516,6 +516,21 @@ TEST(TagMatchCam, TheCamIsSharedByAllLists) {  // R5
   EXPECT_EQ(rig.dut.list(WqId{0})->in_overflow(), 4u);
 }
 
+TEST(TagMatchCam, OneListMoreIsRefused) {  // R12
+  Bench bench;
+  TagMatchCamParams params;
+  params.lists = 2;
+  auto& dut = bench.add<TagMatchCam>("dut", params, bench.keep<NicShared>(PacketPool::Quotas{}));
+  EXPECT_TRUE(dut.create(WqId{3}, {}));
+  EXPECT_TRUE(dut.create(WqId{9}, {}));
+  EXPECT_FALSE(dut.create(WqId{1}, {}));
+  EXPECT_EQ(dut.list(WqId{1}), nullptr);
+  EXPECT_TRUE(dut.create(WqId{9}, {})) << "in the place of itself";
+  dut.destroy(WqId{3});
+  EXPECT_TRUE(dut.create(WqId{1}, {}));
+  EXPECT_FALSE(dut.create(WqId{3}, {}));
+}
+
 TEST(TagMatchCam, BlockedOutputLosesNothing) {
   Bench bench;
   Rig rig(bench);

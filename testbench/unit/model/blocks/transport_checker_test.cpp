@@ -7,6 +7,7 @@
 #include <array>
 #include <random>
 
+#include "model/types/syndrome.h"
 #include "testbench/unit/model/core/packet_builder.h"
 #include "testbench/unit/model/engine/harness.h"
 
@@ -37,6 +38,7 @@ struct Rig {
   QpContext& qp(Transport transport) {
     QpContext& made = shared.contexts[qps++];
     static_cast<StoredQpContext&>(made) = make_qp(transport);
+    dut.reserve(made.qpn, made.max_dest_rd_atomic);
     return made;
   }
   ContextPacket packet(QpContext& of, const PacketSpec& spec) {
@@ -218,6 +220,47 @@ TEST(TransportChecker, ARefusalOfABlockBehindTakesThePacketBack) {  // (R10)
   refusals.push(Cycle{120}, {RefusalKind::kError, qp.line, 0, kNoPacket});
   bench.run();
   EXPECT_EQ(qp.state, QpState::kError);
+}
+
+TEST(TransportChecker, PlacesOfRequestsAreGivenBack) {  // (R6)
+  Bench bench;
+  TransportCheckerParams p = params();
+  p.own_requests = 3;
+  Rig rig(bench, p);
+  auto& places = bench.sink(rig.dut.places, 1);
+  QpContext& qp = rig.qp(Transport::kRc);
+  for (std::uint32_t psn = 1; psn < 5; ++psn) rig.request(10, qp, psn);
+  rig.arrive(100, qp, {.operation = O::kAck, .psn = 4, .syndrome = kAckUnlimited});
+  for (std::uint32_t psn = 5; psn < 8; ++psn) rig.request(200, qp, psn);
+  places.stall(Cycle{100}, Cycle{150});
+  bench.run();
+  EXPECT_EQ(rig.dut.request_counters().refused, 1u) << "nobody waited for a place";
+  std::uint32_t all = 0;
+  for (const RequestPlaces& r : places.values()) all += r.count;
+  EXPECT_EQ(all, 4u);
+  ASSERT_GE(places.size(), 3u);
+  EXPECT_EQ(places.cycle(1), Cycle{149}) << "waits for room in its link";
+  EXPECT_EQ(places.value(2).count, 2u) << "and what came meanwhile, together";
+}
+
+TEST(TransportChecker, WhatIsReservedIsBounded) {  // (R11)
+  Bench bench;
+  TransportCheckerParams p = params();
+  p.responder_resources = 20;
+  NicShared& shared = bench.keep<NicShared>(PacketPool::Quotas{});
+  auto& dut = bench.add<TransportChecker>("dut", p, shared, TransportCheckerSizes{.qps = 4, .srqs = 2});
+  EXPECT_TRUE(dut.reserve(Qpn{1}, 16));
+  EXPECT_FALSE(dut.reserve(Qpn{2}, 5));
+  EXPECT_TRUE(dut.reserve(Qpn{2}, 4));
+  EXPECT_EQ(dut.resources_left(), 0u);
+  EXPECT_TRUE(dut.reserve(Qpn{1}, 0));
+  EXPECT_EQ(dut.resources_left(), 16u);
+  EXPECT_TRUE(dut.add_srq(Srqn{1}, {}));
+  EXPECT_TRUE(dut.add_srq(Srqn{2}, {}));
+  EXPECT_FALSE(dut.add_srq(Srqn{3}, {}));
+  EXPECT_TRUE(dut.add_srq(Srqn{2}, {})) << "in the place of itself";
+  dut.remove_srq(Srqn{1});
+  EXPECT_TRUE(dut.add_srq(Srqn{3}, {}));
 }
 
 TEST(TransportChecker, ADescriptorSaysWhatTheHeadersAndTheQpSay) {
@@ -429,7 +472,10 @@ TEST(TransportChecker, ModesAgree) {
       const std::array<QpContext*, 4> qps = {&rig.qp(Transport::kRc), &rig.qp(Transport::kUc), &rig.qp(Transport::kUd),
                                              &rig.qp(Transport::kRc)};
       qps[3]->resynchronise = qps[3]->tag_matching = true;
-      for (std::uint32_t i = 0; i < qps.size(); ++i) qps[i]->qpn = Qpn{100 + i};
+      for (std::uint32_t i = 0; i < qps.size(); ++i) {
+        qps[i]->qpn = Qpn{100 + i};
+        rig.dut.reserve(qps[i]->qpn, qps[i]->max_dest_rd_atomic);
+      }
       const auto retire = [&](Cycle now, const WqeRequest& p) { rig.shared.ledger.retire(p, now); };
       rig.out.on_value(retire);
       rig.to_cam.on_value(retire);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R5 of model/nic/nic_control.h, on NICs with traffic.
+// Rules R1..R6 of model/nic/nic_control.h, on NICs with traffic.
 #include "model/nic/nic_control.h"
 
 #include <gtest/gtest.h>
@@ -15,6 +15,7 @@ constexpr std::uint32_t kPeriodPs = 2325;
 constexpr Cycle kMiddle{2000};  // of sixty messages of 1000 bytes
 constexpr auto kDone = CommandResult::kDone;
 constexpr auto kBusy = CommandResult::kBusy;
+constexpr auto kNoRoom = CommandResult::kNoRoom;
 
 using ByteVector = std::vector<std::uint8_t>;
 
@@ -434,6 +435,91 @@ TEST_P(ResizeTest, LosesNoCompletionUnderTraffic) {
 }
 
 INSTANTIATE_TEST_SUITE_P(NicControl, ResizeTest, testing::Values(64u, 128u, 256u));
+
+// ---- R6: what there is no room for.
+
+Params small() {
+  Params p;
+  p.requester.send_queues = 3;
+  p.transport_checker.responder_resources = 20;
+  p.device.max_srqs = 2;
+  p.tag_match_cam.lists = 1;
+  return p;
+}
+
+struct SmallNicTest : NicControlTest {
+  SmallNicTest() : NicControlTest(small()) {}
+  CommandResult create(std::uint32_t qpn) {
+    QpContext c;
+    c.qpn = Qpn{qpn};
+    c.transport = Transport::kRc;
+    return b.control.create_qp(c, {BusAddress{0x1000}, 16, 64, false});
+  }
+  CommandResult ready(std::uint32_t qpn, QpState state, std::uint8_t resources) {
+    SendQpContext c;
+    c.qp.qpn = Qpn{qpn};
+    c.qp.transport = Transport::kRc;
+    c.qp.state = state;
+    c.qp.max_dest_rd_atomic = resources;
+    return b.control.modify_qp(c, false, {}, false);
+  }
+  WqId srq(std::uint32_t number, bool tag_matching) {
+    WqContext c;
+    c.kind = WqKind::kSrq;
+    c.number = number;
+    c.base = BusAddress{0x10000};
+    c.slots = 16;
+    c.stride = 64;
+    c.tag_matching = tag_matching;
+    return b.control.create_queue(c);
+  }
+};
+
+TEST_F(SmallNicTest, OneQpMoreIsRefusedUntilOneIsGone) {  // R6
+  for (std::uint32_t n = 1; n < 4; ++n) EXPECT_EQ(create(n), kDone);
+  EXPECT_EQ(create(4), kNoRoom);
+  QpContext c;
+  EXPECT_EQ(b.control.read_qp(Qpn{4}, c), kDone);
+  EXPECT_EQ(c.valid, 0) << "nothing has changed";
+  repeat(bench, Cycle{10}, [&] { return b.control.free_qp(Qpn{2}); });
+  at(5000, [&] {
+    EXPECT_EQ(create(4), kDone);
+    EXPECT_EQ(create(5), kNoRoom);
+  });
+  bench.run();
+}
+
+TEST_F(SmallNicTest, AQpHasItsResourcesFromReadinessToReset) {  // R6
+  for (std::uint32_t n = 1; n < 4; ++n) EXPECT_EQ(create(n), kDone);
+  EXPECT_EQ(ready(1, QpState::kInit, 16), kDone);
+  EXPECT_EQ(b.nic.transport_checker.resources_left(), 20u);
+  EXPECT_EQ(ready(1, QpState::kRtr, 16), kDone);
+  EXPECT_EQ(ready(2, QpState::kRtr, 5), kNoRoom);
+  EXPECT_EQ(ready(2, QpState::kRtr, 4), kDone);
+  EXPECT_EQ(ready(1, QpState::kRts, 16), kDone) << "it has them";
+  EXPECT_EQ(b.nic.transport_checker.resources_left(), 0u);
+  EXPECT_EQ(ready(1, QpState::kSqd, 10), kDone) << "fewer";
+  EXPECT_EQ(b.nic.transport_checker.resources_left(), 6u);
+  repeat(bench, Cycle{10}, [&] { return b.control.reset_qp(Qpn{1}); });
+  repeat(bench, Cycle{10}, [&] { return b.control.free_qp(Qpn{2}); });
+  bench.run();
+  EXPECT_EQ(b.nic.transport_checker.resources_left(), 20u);
+}
+
+TEST_F(SmallNicTest, OneSrqMoreIsRefusedUntilOneIsGone) {  // R6
+  const WqId tagged = srq(1, true);
+  EXPECT_NE(tagged, kNoWq);
+  EXPECT_EQ(srq(2, true), kNoWq) << "there is one list";
+  EXPECT_NE(srq(2, false), kNoWq);
+  EXPECT_EQ(srq(3, false), kNoWq);
+  WqContext gone;
+  gone.kind = WqKind::kSrq;
+  gone.number = 1;
+  gone.tag_matching = true;
+  repeat(bench, Cycle{10}, [&] { return b.control.free_queue(tagged, gone); });
+  bench.run();
+  EXPECT_NE(srq(3, true), kNoWq);
+}
 
 }  // namespace
 }  // namespace rxnic

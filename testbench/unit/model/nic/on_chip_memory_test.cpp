@@ -79,7 +79,14 @@ TEST(OnChipMemory, TinyAddsUp) {  // by hand, from configs/tiny.toml
   EXPECT_EQ(rig.bits("dma_engine", "read_data"), 4u * 512 * 8);
   EXPECT_EQ(rig.bits("dma_engine", "refused"), 4u * (16 + 32 + 32 + 3));
   EXPECT_EQ(rig.bits("cqe_generator", "writes"), 10u * (512 + 64));
-  EXPECT_EQ(rig.bits("transport_checker", "responder_resources"), 0u) << "not limited yet: in no sum";
+  EXPECT_EQ(rig.bits("transport_checker", "responder_resources"), 4096u * (1 + 2 + 24 + 24 + 64 + 32 + 32 + 2 * 12))
+      << "valid, operation, PSN and count, address, key, length, neighbours in the ring";
+  EXPECT_EQ(rig.bits("transport_checker", "own_requests"), 256u * (24 + 24 + 5 + 1 + 3 * 32 + 64 + 32 + 2 * 8))
+      << "a notice without QPN and reset, neighbours in the list";
+  EXPECT_EQ(rig.bits("ack_generator", "atomic_results"), 4096u * (24 + 24 + 64 + 1));
+  EXPECT_EQ(rig.bits("rx_parser", "own_addresses"), 8u * (130 + 24 + 1));
+  EXPECT_EQ(rig.find("requester", "send_queues")->entries, 256u);
+  EXPECT_EQ(rig.bits("links", "cqe_generator_failed"), 64u * 24);
 }
 
 TEST(OnChipMemory, ParametersAct) {

@@ -96,7 +96,7 @@ TEST_F(OpcodeWalkChecker, CarriesOutEveryRequestOfTheTransport) {
     EXPECT_EQ(p.acknowledge, (row.traits & kSaved) != 0) << "unless it asks for an ACK";
     if (!is_reliable(t)) return;
     EXPECT_EQ(resources.find(qp.qpn, Psn{psn}) != kNoResource, (row.traits & kSaved) != 0);
-    resources.forget(qp.qpn);
+    forget_resources();
   });
 }
 
@@ -160,7 +160,7 @@ TEST(OpcodeWalk, EveryRequestIsCompletedByItsAnswer) {
     const OpcodeInfo& info = request_info(row.opcode);
     SCOPED_TRACE(opcode_name(opcode_of(Transport::kRc, row.only)));
     QpContext qp = make_qp(Transport::kRc);
-    RequestTable table;
+    RequestTable table{{}};
     table.add({.qpn = qp.qpn, .first_psn = Psn{10}, .opcode = completion_opcode(row.opcode), .bytes = kAtomicBytes});
     const bool data = (info.traits & kReturnsData) != 0 &&
                       (opcode_info(opcode_of(Transport::kRc, info.answer)).traits & kHasPayload) != 0;

@@ -61,7 +61,7 @@ class RequestTableTest : public testing::Test {
   }
 
   QpContext qp = make_qp(Transport::kRc);
-  RequestTable table;
+  RequestTable table{{}};
   std::unique_ptr<CheckedPacket> last;
   std::optional<AnswerNotice> told;
   std::uint32_t wqe = 0;
@@ -206,7 +206,7 @@ TEST_F(RequestTableTest, AnAtomicAckIsNotForARead) {  // (R3)
 
 TEST_F(RequestTableTest, ANakCompletesWhatIsBeforeItsPsn) {  // (R4)
   for (const std::uint8_t syndrome : {kNakSequence, kRnrNak}) {
-    table = {};
+    table = RequestTable({});
     request(10, 1);
     request(11, 1);
     EXPECT_EQ(ack(11, syndrome), Wqes{10});
@@ -372,6 +372,51 @@ TEST_F(RequestTableTest, UnsignaledReadsCompleteNothing) {
   EXPECT_EQ(last->outcome, Outcome::kAnswer);
   EXPECT_TRUE(last->ends_message);
   EXPECT_FALSE(last->completes);
+}
+
+TEST_F(RequestTableTest, ARequestThatFindsNoPlaceIsNotNoted) {  // (R10)
+  table = RequestTable({.requests = 3, .qps = 1});
+  for (std::uint32_t psn = 10; psn < 14; ++psn) request(psn, 1);
+  EXPECT_EQ(table.counters().refused, 1u);
+  EXPECT_EQ(table.in_use(), 3u);
+  EXPECT_EQ(ack(13), (Wqes{10, 11, 12})) << "the fourth was never noted";
+  EXPECT_EQ(last->outcome, Outcome::kAnswer);
+  EXPECT_EQ(table.in_use(), 0u);
+  for (std::uint32_t psn = 14; psn < 17; ++psn) request(psn, 1);
+  EXPECT_EQ(table.counters().refused, 1u);
+  EXPECT_EQ(ack(16), (Wqes{14, 15, 16}));
+  table.add({.qpn = Qpn{raw(qp.qpn) + 1}, .first_psn = Psn{1}});
+  EXPECT_EQ(table.counters().refused, 2u) << "nor a request of one QP more";
+  table.add({.qpn = qp.qpn, .reset = true});
+  table.add({.qpn = Qpn{raw(qp.qpn) + 1}, .first_psn = Psn{2}});
+  EXPECT_EQ(table.counters().refused, 2u);
+}
+
+TEST_F(RequestTableTest, EveryPlaceIsGivenBackOnce) {  // (R10)
+  table = RequestTable({.requests = 4, .qps = 2});
+  request(10, 1);
+  request(11, 1);
+  request(12, 1, CqeOpcode::kRdmaRead, 8);
+  EXPECT_EQ(table.take_freed(), 0u);
+  ack(10);
+  EXPECT_EQ(table.take_freed(), 1u);
+  EXPECT_EQ(table.take_freed(), 0u);
+  request(11, 1);  // repeated
+  EXPECT_EQ(table.take_freed(), 1u);
+  read_response(Operation::kReadResponseOnly, 12, 8);
+  EXPECT_EQ(table.take_freed(), 2u) << "the READ, and what was before it";
+  request(13, 1);
+  request(14, 1);
+  completion(4);
+  EXPECT_EQ(table.take_freed(), 2u) << "flushed";
+  request(15, 1);
+  EXPECT_EQ(table.take_freed(), 1u) << "of a QP that has failed";
+  table.add({.qpn = qp.qpn, .reset = true});
+  EXPECT_EQ(table.take_freed(), 0u);
+  request(16, 1);
+  table.add({.qpn = qp.qpn, .reset = true});
+  EXPECT_EQ(table.take_freed(), 1u);
+  EXPECT_EQ(table.in_use(), 0u);
 }
 
 }  // namespace

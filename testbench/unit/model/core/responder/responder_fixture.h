@@ -21,6 +21,7 @@ class ResponderFixture : public testing::Test {
     srqs[kSrq] = {.queue = WqId{50}, .cq = Cqn{60}, .xrcd = qp.xrcd};
     srqs[kOtherSrq] = {.queue = WqId{51}, .cq = Cqn{61}, .xrcd = qp.xrcd};
     srqs[kForeignSrq] = {.queue = WqId{52}, .cq = Cqn{62}, .xrcd = Xrcdn{99}};
+    resources.reserve(qp.qpn, qp.max_dest_rd_atomic);
   }
   // Makes the packet and has it checked, as the transport checker does.
   CheckedPacket& check(PacketSpec spec) {
@@ -46,6 +47,11 @@ class ResponderFixture : public testing::Test {
     qp = make_qp(qp.transport);
     qp.residence = residence;
   }
+  // As a reset and a new connection.
+  void forget_resources() {
+    resources.reserve(qp.qpn, 0);
+    resources.reserve(qp.qpn, qp.max_dest_rd_atomic);
+  }
   // A block behind the checker, whose reports the checker takes at once.
   void fail_rnr(CheckedPacket& p) {
     block.fail_rnr(p, p.min_rnr_timer);
@@ -65,12 +71,13 @@ class ResponderFixture : public testing::Test {
     }
   }
 
+  static constexpr std::uint32_t kResources = 64;
   static constexpr std::uint32_t kSrq = 5;
   static constexpr std::uint32_t kOtherSrq = 6;
   static constexpr std::uint32_t kForeignSrq = 7;
   QpContext qp;
   SrqTable srqs;
-  ResponderResources resources;
+  ResponderResources resources{kResources};
   Responder responder{resources, srqs};
   Refusals block;
   std::vector<std::unique_ptr<CheckedPacket>> packets;

@@ -87,7 +87,7 @@ TEST_F(RandomResponder, StateIsConsistentAfterEveryPacket) {
     if (qp.state == QpState::kError) {  // software resets it
       ++errors;
       restart();
-      resources.forget(qp.qpn);
+      forget_resources();
       qp.expected_psn = Psn{static_cast<std::uint32_t>(random())};
       qp.msn = below(1u << 24);
     }

@@ -8,6 +8,7 @@ namespace {
 
 constexpr Qpn kQp{1};
 constexpr Qpn kOther{2};
+constexpr std::uint32_t kEntries = 16;
 
 ResponderResource read(std::uint32_t psn, std::uint32_t responses = 1) {
   ResponderResource r;
@@ -16,10 +17,19 @@ ResponderResource read(std::uint32_t psn, std::uint32_t responses = 1) {
   return r;
 }
 
-TEST(ResponderResources, FindsTheRequestWhoseRangeHoldsThePsn) {  // (R2)
-  ResponderResources resources;
-  const std::uint32_t a = resources.add(kQp, 4, read(10, 3));
-  const std::uint32_t b = resources.add(kQp, 4, read(13));
+class ResponderResourcesTest : public testing::Test {
+ protected:
+  // The QP has `depth` entries.
+  std::uint32_t add(Qpn qp, std::uint32_t depth, const ResponderResource& r) {
+    EXPECT_TRUE(resources.reserve(qp, depth));
+    return resources.add(qp, r);
+  }
+  ResponderResources resources{kEntries};
+};
+
+TEST_F(ResponderResourcesTest, FindsTheRequestWhoseRangeHoldsThePsn) {  // (R2)
+  const std::uint32_t a = add(kQp, 4, read(10, 3));
+  const std::uint32_t b = add(kQp, 4, read(13));
   EXPECT_EQ(resources.find(kQp, Psn{9}), kNoResource);
   EXPECT_EQ(resources.find(kQp, Psn{10}), a);
   EXPECT_EQ(resources.find(kQp, Psn{12}), a);
@@ -27,85 +37,99 @@ TEST(ResponderResources, FindsTheRequestWhoseRangeHoldsThePsn) {  // (R2)
   EXPECT_EQ(resources.find(kQp, Psn{14}), kNoResource);
 }
 
-TEST(ResponderResources, ARangeMayWrap) {
-  ResponderResources resources;
-  const std::uint32_t a = resources.add(kQp, 4, read(0xfffffe, 4));
+TEST_F(ResponderResourcesTest, ARangeMayWrap) {
+  const std::uint32_t a = add(kQp, 4, read(0xfffffe, 4));
   EXPECT_EQ(resources.find(kQp, Psn{0xffffff}), a);
   EXPECT_EQ(resources.find(kQp, Psn{1}), a);
   EXPECT_EQ(resources.find(kQp, Psn{2}), kNoResource);
 }
 
-TEST(ResponderResources, ANewRequestOverwritesTheOldest) {  // (R1)
-  ResponderResources resources;
-  for (std::uint32_t psn = 10; psn < 13; ++psn) resources.add(kQp, 2, read(psn));
+TEST_F(ResponderResourcesTest, ANewRequestOverwritesTheOldest) {  // (R1)
+  for (std::uint32_t psn = 10; psn < 13; ++psn) add(kQp, 2, read(psn));
   EXPECT_EQ(resources.find(kQp, Psn{10}), kNoResource);
   EXPECT_NE(resources.find(kQp, Psn{11}), kNoResource);
   EXPECT_NE(resources.find(kQp, Psn{12}), kNoResource);
 }
 
-TEST(ResponderResources, QpsDoNotSeeEachOther) {
-  ResponderResources resources;
-  const std::uint32_t a = resources.add(kQp, 2, read(10));
-  const std::uint32_t b = resources.add(kOther, 2, read(10));
+TEST_F(ResponderResourcesTest, QpsDoNotSeeEachOther) {
+  const std::uint32_t a = add(kQp, 2, read(10));
+  const std::uint32_t b = add(kOther, 2, read(10));
   EXPECT_NE(a, b);
   EXPECT_EQ(resources.find(kOther, Psn{10}), b);
   EXPECT_EQ(resources.find(Qpn{3}, Psn{10}), kNoResource);
 }
 
-TEST(ResponderResources, ARequestThatComesAgainTakesItsOldPlace) {  // (R3)
-  ResponderResources resources;
-  resources.add(kQp, 2, read(10));
+TEST_F(ResponderResourcesTest, ARequestThatComesAgainTakesItsOldPlace) {  // (R3)
+  add(kQp, 2, read(10));
   for (int i = 0; i < 5; ++i) {  // the request at 11 is taken back by an RNR NAK each time
-    resources.add(kQp, 2, read(11));
+    add(kQp, 2, read(11));
     EXPECT_NE(resources.find(kQp, Psn{10}), kNoResource);
     EXPECT_NE(resources.find(kQp, Psn{11}), kNoResource);
   }
 }
 
-TEST(ResponderResources, WhatWasTakenBackIsForgotten) {  // (R3)
-  ResponderResources resources;
-  resources.add(kQp, 4, read(10));
-  resources.add(kQp, 4, read(11, 2));
-  resources.add(kQp, 4, read(13));
-  resources.add(kQp, 4, read(11));
+TEST_F(ResponderResourcesTest, WhatWasTakenBackIsForgotten) {  // (R3)
+  add(kQp, 4, read(10));
+  add(kQp, 4, read(11, 2));
+  add(kQp, 4, read(13));
+  add(kQp, 4, read(11));
   EXPECT_NE(resources.find(kQp, Psn{10}), kNoResource);
   EXPECT_NE(resources.find(kQp, Psn{11}), kNoResource);
   EXPECT_EQ(resources.find(kQp, Psn{12}), kNoResource);
   EXPECT_EQ(resources.find(kQp, Psn{13}), kNoResource);
 }
 
-TEST(ResponderResources, ForgetsAQp) {
-  ResponderResources resources;
-  resources.add(kQp, 2, read(10));
-  resources.forget(kQp);
-  resources.forget(kOther);
+TEST_F(ResponderResourcesTest, AQpThatGivesAllBackIsForgotten) {  // (R4)
+  add(kQp, 2, read(10));
+  EXPECT_TRUE(resources.reserve(kQp, 0));
+  EXPECT_TRUE(resources.reserve(kOther, 0));
   EXPECT_EQ(resources.find(kQp, Psn{10}), kNoResource);
+  EXPECT_EQ(resources.reserved(kQp), 0u);
+  EXPECT_EQ(resources.left(), kEntries);
 }
 
-TEST(ResponderResources, AQpMadeAnewMayHaveMore) {
-  ResponderResources resources;
-  resources.add(kQp, 1, read(10));
-  resources.forget(kQp);
-  for (std::uint32_t psn = 20; psn < 24; ++psn) resources.add(kQp, 4, read(psn));
-  for (std::uint32_t psn = 20; psn < 24; ++psn) EXPECT_NE(resources.find(kQp, Psn{psn}), kNoResource) << psn;
+TEST_F(ResponderResourcesTest, WhatIsReservedIsTheQpsAlone) {  // (R4)
+  EXPECT_TRUE(resources.reserve(kQp, 10));
+  EXPECT_FALSE(resources.reserve(kOther, 7));
+  EXPECT_EQ(resources.reserved(kOther), 0u);
+  EXPECT_TRUE(resources.reserve(kOther, 6));
+  EXPECT_EQ(resources.left(), 0u);
+  EXPECT_FALSE(resources.reserve(kQp, 11));
+  EXPECT_EQ(resources.reserved(kQp), 10u) << "and keeps what it has";
+  EXPECT_TRUE(resources.reserve(kQp, 10));
+  EXPECT_TRUE(resources.reserve(kOther, 0));
+  EXPECT_TRUE(resources.reserve(kQp, 16));
+  for (std::uint32_t psn = 10; psn < 26; ++psn) resources.add(kQp, read(psn));
+  for (std::uint32_t psn = 10; psn < 26; ++psn) EXPECT_NE(resources.find(kQp, Psn{psn}), kNoResource) << psn;
 }
 
-TEST(ResponderResources, DepthZeroStillHoldsOne) {
-  ResponderResources resources;
-  const std::uint32_t a = resources.add(kQp, 0, read(10));
-  EXPECT_EQ(resources.find(kQp, Psn{10}), a);
+TEST_F(ResponderResourcesTest, MoreOfThemKeepWhatIsSaved) {  // (R4)
+  for (std::uint32_t psn = 10; psn < 13; ++psn) add(kQp, 2, read(psn));
+  for (std::uint32_t psn = 13; psn < 15; ++psn) add(kQp, 4, read(psn));
+  EXPECT_EQ(resources.find(kQp, Psn{10}), kNoResource);
+  for (std::uint32_t psn = 11; psn < 15; ++psn) EXPECT_NE(resources.find(kQp, Psn{psn}), kNoResource) << psn;
 }
 
-TEST(ResponderResources, KeepsTheResultOfAnAtomic) {
-  ResponderResources resources;
+TEST_F(ResponderResourcesTest, OfFewerTheOldestAreGivenBack) {  // (R4)
+  for (std::uint32_t psn = 10; psn < 14; ++psn) add(kQp, 4, read(psn));
+  EXPECT_TRUE(resources.reserve(kQp, 2));
+  EXPECT_EQ(resources.find(kQp, Psn{11}), kNoResource);
+  EXPECT_NE(resources.find(kQp, Psn{12}), kNoResource);
+  EXPECT_NE(resources.find(kQp, Psn{13}), kNoResource);
+  EXPECT_TRUE(resources.reserve(kOther, 14));
+  resources.add(kQp, read(14));
+  EXPECT_EQ(resources.find(kQp, Psn{12}), kNoResource);
+  EXPECT_NE(resources.find(kQp, Psn{13}), kNoResource);
+}
+
+TEST_F(ResponderResourcesTest, KeepsTheResultOfAnAtomic) {
   ResponderResource r = read(10);
   r.operation = Operation::kAtomicWrite;
-  const std::uint32_t a = resources.add(kQp, 2, r);
+  const std::uint32_t a = add(kQp, 2, r);
   resources[a].va = 77;
-  resources.add(kOther, 8, read(1));
+  add(kOther, 8, read(1));
   EXPECT_EQ(resources[resources.find(kQp, Psn{10})].va, 77u);
-  EXPECT_TRUE(resources[a].atomic());
-  EXPECT_FALSE(read(10).atomic());
+  EXPECT_EQ(resources[a].operation, Operation::kAtomicWrite);
 }
 
 }  // namespace

@@ -92,7 +92,7 @@ TEST_F(ResponderRc, AReadIsSavedAndAnsweredUnasked) {  // (R8)
   EXPECT_EQ(p.access, kRemoteRead);
   EXPECT_EQ(p.local_bytes, 3u * kTestMtu);
   const ResponderResource& saved = resources[p.resource];
-  EXPECT_FALSE(saved.atomic());
+  EXPECT_EQ(saved.operation, O::kReadRequest);
   EXPECT_EQ(saved.first_psn, Psn{kFirstPsn});
   EXPECT_EQ(saved.psn_count, 3u);
 }
@@ -250,7 +250,7 @@ TEST_F(ResponderRc, ADuplicateReadThatAsksForMoreIsDropped) {  // (R2)
 TEST_F(ResponderRc, ADuplicateAtomicIsReplayedFromItsResource) {  // (R2)
   for (const O operation : {O::kCompareSwap, O::kFetchAdd}) {
     restart();
-    resources.forget(qp.qpn);
+    forget_resources();
     const std::uint32_t resource = check({.operation = operation, .psn = 100}).resource;
     CheckedPacket& again = check({.operation = operation, .psn = 100});
     EXPECT_EQ(again.outcome, Outcome::kReplay);
@@ -280,7 +280,7 @@ TEST_F(ResponderRc, ADuplicateAtomicWriteIsReplayedFromItsResource) {  // (R2)
 }
 
 TEST_F(ResponderRc, ResourcesThatWereOverwrittenAreNotReplayed) {  // (R2)
-  qp.max_dest_rd_atomic = 2;
+  resources.reserve(qp.qpn, 2);
   for (std::uint32_t psn = 100; psn < 103; ++psn) check({.operation = O::kFetchAdd, .psn = psn});
   expect_dropped(check({.operation = O::kFetchAdd, .psn = 100}), DropReason::kDuplicateUnsaved);
   EXPECT_EQ(check({.operation = O::kFetchAdd, .psn = 101}).outcome, Outcome::kReplay);
@@ -364,6 +364,10 @@ TEST_F(ResponderRc, ReadsAndAtomicsNeedResources) {  // (R3)
     qp.max_dest_rd_atomic = 0;
     const std::uint32_t bytes = operation == O::kAtomicWrite ? 8 : 0;
     expect_refused(check({.operation = operation, .payload = bytes, .length = bytes}));
+    restart();
+    resources.reserve(qp.qpn, 0);
+    expect_refused(check({.operation = operation, .payload = bytes, .length = bytes}));
+    resources.reserve(qp.qpn, qp.max_dest_rd_atomic);
   }
 }
 
@@ -444,7 +448,7 @@ TEST_F(ResponderRc, AnRnrNakOfAWriteLastWithImmediateKeepsTheWrite) {
 }
 
 TEST_F(ResponderRc, AReadThatWasTakenBackLeavesTheOlderOneSaved) {
-  qp.max_dest_rd_atomic = 2;
+  resources.reserve(qp.qpn, 2);
   check({.operation = O::kReadRequest, .psn = 100, .length = 8});
   for (int attempt = 0; attempt < 4; ++attempt) {
     CheckedPacket& send = check({.operation = O::kSendOnly, .psn = 101});
