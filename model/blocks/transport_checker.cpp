@@ -50,7 +50,7 @@ Cycle TransportChecker::step(Cycle now) {
   give_back_places(now);
   // (5) rest
   Cycle next = places_freed_ > 0 ? now + 1 : kNever;
-  if (!in.empty() && !pipeline_.full()) next = earliest(next, latest(next_accept_, now + 1));
+  if (!pipeline_.full()) next = earliest(next, latest(next_accept_, in.next(now)));
   if (blocked) return rest(now, Activity::kBlocked, next);
   const Cycle due = pipeline_.empty() ? kNever : latest(pipeline_.next_ready(), now + 1);
   if (no_room_for_notice_) return rest(now, Activity::kBlocked, earliest(next, due));
@@ -61,6 +61,18 @@ Cycle TransportChecker::step(Cycle now) {
   }
   if (now < busy_until) return rest(now, Activity::kBusy, busy_until, Activity::kStarved, next);
   return rest(now, Activity::kStarved, next);
+}
+
+void TransportChecker::send(const WqeRequest& p, Cycle now) {  // (R1)
+  const Cycle leaves = now + params_.latency_cycles;
+  auto& out = way_out(p);
+  if (!pipeline_.empty() || !out.can_send(now, leaves)) {
+    pipeline_.push(p, leaves);
+    return;
+  }
+  shared_.stamp(p.buffer, Station::kTransportChecker, leaves);
+  out.send(now, leaves, p, [](WqeRequest&) {});
+  last_leaves_ = leaves;
 }
 
 void TransportChecker::give_back_places(Cycle now) {  // (R6)
