@@ -42,7 +42,7 @@ class Planner {
 
   HostPlan make() {
     plan_.cqs.push_back(
-        {.number = Cqn{0}, .base = BusAddress{kCqsBase}, .slots = options_.cq_slots, .polled_only = true});
+        {.base = BusAddress{kCqsBase}, .number = Cqn{0}, .slots = options_.cq_slots, .polled_only = true});
     add_regions();
     add_queues();
     for (std::size_t i = 0; i < survey_.qps.size(); ++i) add_qp(survey_.qps[i], queue_of_[i]);

@@ -62,8 +62,9 @@ CommandResult Device::resize_cq(ClientId client, Command& c) {
         !ring_fits(asked.ring, asked.slots, attributes_.cqe_bytes)) {
       return refuse(c, EINVAL);
     }
-    const CompletionQueue* queue = nic_.cqe_generator.find(Cqn{asked.cqn});
-    if (queue == nullptr || queue->producer() - asked.consumer > std::min(asked.slots, cq->context.slots)) {
+    CqRecord now;
+    if (control_.read_cq(Cqn{asked.cqn}, now) == CommandResult::kBusy) return CommandResult::kBusy;
+    if (now.valid == 0 || now.producer - asked.consumer > std::min(asked.slots, cq->context.slots)) {
       return refuse(c, EINVAL);  // the CQEs that were not polled do not fit
     }
     if (completion_line_.waits(asked.cqn)) return CommandResult::kBusy;
@@ -86,8 +87,7 @@ CommandResult Device::modify_cq(ClientId client, Command& c) {
   if (cq == nullptr) return refuse(c, EINVAL);
   cq->context.moderation_count = asked.moderation_count;
   cq->context.moderation_period_us = asked.moderation_period_us;
-  nic_.cqe_generator.set_moderation(Cqn{asked.cqn}, asked.moderation_count, asked.moderation_period_us);
-  return CommandResult::kDone;
+  return control_.moderate_cq(Cqn{asked.cqn}, asked.moderation_count, asked.moderation_period_us);
 }
 
 CommandResult Device::free_cq(ClientId client, Command& c) {
@@ -169,10 +169,12 @@ CommandResult Device::query_srq(ClientId client, Command& c) {
   channel::SharedReceiveQueue& asked = c.message.body.srq;
   const SrqObject* srq = owned(srqs_, client, asked.srqn);
   if (srq == nullptr) return refuse(c, EINVAL);
+  WqRecord now;
+  if (control_.read_queue(srq->queue, now) == CommandResult::kBusy) return CommandResult::kBusy;
   asked.pd = raw(srq->context.pd);
   asked.slots = srq->context.slots;
   asked.stride = srq->context.stride;
-  asked.limit = nic_.srq_wqe_fetcher.limit(srq->queue);
+  asked.limit = now.limit;
   return CommandResult::kDone;
 }
 

@@ -20,8 +20,10 @@ CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGenerat
       params_(params),
       shared_(shared),
       contexts_(shared.contexts),
-      clock_period_ps_(clock_period_ps),
-      cqs_(params.compression ? params.compression_max : 0),
+      cqs_({{params.cq_contexts, params.cq_context_ways, params.cq_misses_in_flight},
+            params.compression ? params.compression_max : 0,
+            params.moderation_unit_ps,
+            clock_period_ps}),
       writes_(params.write_depth),
       pipeline_(params.latency_cycles),
       writes_in_step_(!params.compression && params.write_depth >= params.latency_cycles + kWritesOfPacket),
@@ -41,11 +43,15 @@ void CqeGenerator::end_of_elaboration() {
 }
 
 Cycle CqeGenerator::step(Cycle now) {
-  // (1) what has landed lets go of the events behind it; what is due leaves: a write, the packet behind it, an event
+  again_ = false;
+  // (1) a context comes; what has landed lets go of the events behind it; what is due leaves: a write, the packet
+  // behind it, an event
+  if (context_dma_done.can_pop(now)) take_context(now);
   take_landings(now);
   const bool refused = send_due(now);
   // (2) a doorbell
   if (doorbells.can_pop(now) && event_room() > 0) ring_doorbell(now);
+  doorbells_late_ = doorbells_late_ && doorbells.can_pop(now);
   // (3) a QP that failed behind this block
   if (failures.can_pop(now) && event_room() > 0) take_failure(now);
   // (4) sessions time out, moderated events fall due
@@ -54,13 +60,31 @@ Cycle CqeGenerator::step(Cycle now) {
   if (!flush_list_.empty() || !failed_list_.empty()) send_requests(now);
   // (6) the next packet
   bool stalled = false;
+  waiting_ = false;
   if (now >= next_accept_ && in.can_pop(now)) {
     stalled = !can_take();
-    if (!stalled) take(now);
+    if (!stalled) {
+      Cq* cq = nullptr;
+      const Lookup found = look_up_of_packet(*in.peek(now), cq);
+      waiting_ = found == Lookup::kWaits;
+      if (!waiting_) {
+        use(kPacket, found, cq);
+        take(cq, now);
+      }
+    }
+    if (waiting_) look_ahead(now);
   }
-  // (7) rest
+  // (7) a request for a context
+  if (cqs_.cache().has_request() && context_dma.can_push(now)) {
+    context_dma.push(now, cqs_.cache().take_request());
+    again_ |= cqs_.cache().has_request();
+  }
+  // (8) rest
   const Cycle next = next_step(now, refused, stalled);
   if (refused || stalled) return rest(now, Activity::kBlocked, next);
+  if (waiting_) {
+    return rest(now, waits_[kPacket].lacks_way ? Activity::kWaitContextWay : Activity::kWaitCqContext, next);
+  }
   if (!writes_.empty() || !pipeline_.empty()) return rest(now, Activity::kBusy, next);
   const Cycle busy_until = latest(last_leaves_, next_accept_);
   if (now < busy_until) return rest(now, Activity::kBusy, busy_until, Activity::kStarved, next);
@@ -113,17 +137,27 @@ Cycle CqeGenerator::next_step(Cycle now, bool refused, bool stalled) const {
   if (events_.next_ready() > now || (events.bound() && events.can_push(now))) {
     next = earliest(next, latest(events_.next_ready(), now + 1));
   }
-  if (!doorbells.empty() || !failures.empty() || !flush_list_.empty() || !failed_list_.empty()) next = now + 1;
+  if ((!doorbells.empty() && waits_[kDoorbell].number == kNobody) || !failures.empty() || !flush_list_.empty() ||
+      !failed_list_.empty() || again_) {
+    next = now + 1;
+  }
   next = earliest(next, latest(session_timers_.next_ready(), now + 1));
   next = earliest(next, latest(next_moderation_, now + 1));
-  if (!stalled) next = earliest(next, latest(next_accept_, in.next(now)));
+  if (!stalled && !waiting_) next = earliest(next, latest(next_accept_, in.next(now)));
   return next;
 }
 
 void CqeGenerator::ring_doorbell(Cycle now) {
-  const Doorbell d = doorbells.pop(now);
-  Cq* cq = cqs_.find(Cqn{d.number});
-  if (cq == nullptr || cq->dead || cq->closed) return;
+  const Doorbell d = *doorbells.peek(now);
+  Cq* cq = nullptr;
+  const Lookup found = look_up(kDoorbell, Cqn{d.number}, cq);
+  if (found == Lookup::kWaits) {
+    doorbells_late_ = true;  // (R13)
+    return;
+  }
+  use(kDoorbell, found, cq);
+  doorbells.drop(now);
+  if (cq == nullptr || cq->record().dead || cq->record().closed) return;
   if (d.kind == DoorbellKind::kCqConsumer) cq->queue.consume(d.value);
   if (d.kind != DoorbellKind::kCqArm) return;
   cq->queue.arm(d.value, d.solicited_only, now);
@@ -133,30 +167,14 @@ void CqeGenerator::ring_doorbell(Cycle now) {
 void CqeGenerator::run_timers(Cycle now) {
   while (session_timers_.ready(now)) {  // (R5)
     const SessionTimer t = session_timers_.front();
-    Cq& cq = cqs_[t.cq];
+    Cq& cq = cqs_[t.line];
     if (cq.session_stamp == t.stamp && !cq.session.empty()) {
       if (writes_.room() < kWritesOfPacket || event_room() == 0) break;
       write_session(cq, now);
     }
     session_timers_.pop();
   }
-  if (now < next_moderation_) return;
-  next_moderation_ = kNever;
-  for (std::size_t i = 0; i < moderated_.size();) {
-    Cq& cq = cqs_[moderated_[i]];
-    const Cycle due = cq.queue.event_due();
-    if (due <= now && event_room() > 0) {
-      raise(EventType::kCompletion, raw(cq.queue.context().number), now);
-      cq.queue.disarm();
-    } else if (due != kNever) {
-      next_moderation_ = earliest(next_moderation_, due);
-      ++i;
-      continue;
-    }
-    cq.moderated = false;
-    moderated_[i] = moderated_.back();
-    moderated_.pop_back();
-  }
+  if (now >= next_moderation_) run_moderation(now);
 }
 
 bool CqeGenerator::can_take() const {
@@ -164,14 +182,14 @@ bool CqeGenerator::can_take() const {
          !session_timers_.full();
 }
 
-void CqeGenerator::take(Cycle now) {
+void CqeGenerator::take(Cq* cq, Cycle now) {
   CompletionRequest& p = *in.peek(now);
   ++counters_.packets;
   const bool squashed_before = p.drop_reason == DropReason::kSquashed;
   counters_.squashed += refused_.squash_when_behind(p) && !squashed_before;
   if (p.wqe_slot != kNoWqeSlot) settle_wqe(p);
   next_accept_ = now + (p.completes ? params_.cycles_per_cqe : 1u);  // (R2)
-  if (p.completes) complete(p, now);
+  if (p.completes) complete(p, cq, now);
   if (p.line != kNoLine) handle_error(p, now);
   refused_.report(refusals, now);
   if (p.role == PacketRole::kLastWqe && !contexts_[p.line].last_wqe_event_sent) {  // (R7)
@@ -192,11 +210,11 @@ void CqeGenerator::take(Cycle now) {
     pipeline_.push(p, leaves);
   }
   in.drop(now);
+  if (ahead_ > 0) --ahead_;
 }
 
-void CqeGenerator::complete(CompletionRequest& p, Cycle now) {
-  Cq* found = cqs_.find(p.cq);
-  if (found == nullptr || found->closed) {
+void CqeGenerator::complete(CompletionRequest& p, Cq* found, Cycle now) {
+  if (found == nullptr || found->record().closed) {
     ++counters_.discarded;
     p.completes = false;
     return;
@@ -205,7 +223,7 @@ void CqeGenerator::complete(CompletionRequest& p, Cycle now) {
   const Cqe cqe = make_cqe(p, srq_plus_1(p.queue), now);
   const bool compressible = cq.session_limit > 1 && cqe.status == WcStatus::kSuccess;
   if (!cq.session.empty() && !(compressible && cq.session.joins(cqe))) write_session(cq, now);  // (R5)
-  if (cq.dead || !cq.queue.has_room(block_slots(cq.session.count() + 1))) {
+  if (cq.record().dead || !cq.queue.has_room(block_slots(cq.session.count() + 1))) {
     overrun(cq, p, now);
     return;
   }
@@ -220,7 +238,7 @@ void CqeGenerator::complete(CompletionRequest& p, Cycle now) {
   if (cq.session.count() == cq.session_limit) {
     write_session(cq, now);
   } else {
-    session_timers_.push({cqs_.place_of(cq), cq.session_stamp}, now + params_.compression_timeout_cycles);
+    session_timers_.push({cqs_.cache().line_of(cq), cq.session_stamp}, now + params_.compression_timeout_cycles);
   }
 }
 
@@ -295,21 +313,8 @@ void CqeGenerator::send(Cq& cq, std::uint8_t* block, std::uint32_t slots, std::u
   counters_.slots += slots;
   writes_made_ += run < slots ? 2 : 1;
   blocks_made_ += r.told;
-  cq.last_write = writes_made_;
-}
-
-void CqeGenerator::check_event(Cq& cq, Cycle now) {  // (R4)
-  const Cycle due = cq.queue.event_due();
-  if (due == kNever) return;
-  if (due <= now) {
-    raise(EventType::kCompletion, raw(cq.queue.context().number), now);
-    cq.queue.disarm();
-    return;
-  }
-  next_moderation_ = earliest(next_moderation_, due);
-  if (cq.moderated) return;
-  cq.moderated = true;
-  moderated_.push_back(cqs_.place_of(cq));
+  if (raw(c.number) >= last_writes_.size()) last_writes_.resize(std::size_t{raw(c.number)} * 2 + 1);
+  last_writes_[raw(c.number)] = writes_made_;
 }
 
 void CqeGenerator::raise(EventType type, std::uint32_t number, Cycle now) {
@@ -324,27 +329,6 @@ void CqeGenerator::raise(EventType type, std::uint32_t number, Cycle now) {
   }
 }
 
-void CqeGenerator::create(const CqContext& context) {
-  destroy(context.number);
-  cqs_.create(context, period_cycles(context.moderation_period_us));
-}
-
-void CqeGenerator::destroy(Cqn number) {
-  Cq* cq = cqs_.find(number);
-  if (cq == nullptr) return;
-  std::erase(moderated_, cqs_.place_of(*cq));
-  cqs_.destroy(number);
-}
-
-std::uint64_t CqeGenerator::last_write(Cqn number) const {
-  const Cq* cq = cqs_.find(number);
-  return cq == nullptr ? 0 : cq->last_write;
-}
-
-void CqeGenerator::set_moderation(Cqn number, std::uint16_t count, std::uint16_t period_us) {
-  if (Cq* cq = cqs_.find(number)) cq->queue.set_moderation(count, period_cycles(period_us));
-}
-
 void CqeGenerator::attach_srq(WqId queue, Srqn srqn) {
   if (raw(queue) >= srqs_.size()) srqs_.resize(std::size_t{raw(queue)} + 1);
   srqs_[raw(queue)] = raw(srqn) + 1;
@@ -352,22 +336,17 @@ void CqeGenerator::attach_srq(WqId queue, Srqn srqn) {
 
 std::uint32_t CqeGenerator::srq_plus_1(WqId queue) const { return raw(queue) < srqs_.size() ? srqs_[raw(queue)] : 0; }
 
-std::uint64_t CqeGenerator::period_cycles(std::uint16_t period_us) const {
-  return (std::uint64_t{period_us} * params_.moderation_unit_ps + clock_period_ps_ - 1) / clock_period_ps_;
-}
-
-const CompletionQueue* CqeGenerator::find(Cqn number) const {
-  const Cq* cq = cqs_.find(number);
-  return cq == nullptr ? nullptr : &cq->queue;
-}
-
 void CqeGenerator::hash(StateHash& h) const {
   h.mix(counters_);
-  for (const Cq& cq : cqs_.places()) {
-    h.mix(cq.queue.producer());
-    h.mix(cq.queue.consumer());
-    h.mix(cq.session.count());
+  const CqTable::Cache& cache = cqs_.cache();
+  for (std::uint32_t line = 0; line < cache.size(); ++line) {
+    if (!cache.here(line)) continue;
+    h.mix(cache.number_of(line));
+    h.mix(cache[line].queue.producer());
+    h.mix(cache[line].queue.consumer());
+    h.mix(cache[line].session.count());
   }
+  h.mix(cache.reading());
   h.mix(next_accept_.count);
   h.mix(writes_.size() + pipeline_.size() + held_events_.size() + events_.size() + flush_list_.size() +
         failed_list_.size());

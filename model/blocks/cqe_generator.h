@@ -23,12 +23,23 @@
 //   R8  A WQE completes once: an error in the middle of its message is its completion, and what comes later of the
 //       message completes nothing. Its slot in the store is released with the last packet that uses it (releases_wqe),
 //       which completes it, as flushed when it was squashed, when nothing else has.
-//   R9  Within a cycle: landings; writes, packets, events out; then a doorbell, a failure, timers, a flush request, the
-//       next packet.
+//   R9  Within a cycle: a CQ context that has come, landings; writes, packets, events out; then a doorbell, a failure,
+//       timers, a flush request, the next packet; last one DMA request for a context.
 //   R10 A CQ that is closed gets nothing any more: its completions are discarded, its doorbells do nothing. One that is
 //       resized writes to its new ring from the next completion on (numbers: core/completion/cq_move.h).
+//   R11 CQ contexts are cached (core/completion/cq_table.h). When the context of its CQ is not here, a packet with a
+//       completion, a doorbell or a moderated event has it read in the cycle in which it is looked at (`context_dma` in
+//       that cycle), and goes on in the cycle in which it comes. Those behind wait, in order; doorbells, events and
+//       packets not for each other. What one of them waits for does not give way to another. A CQ whose context does
+//       not exist is as one that is closed.
+//   R12 While a packet waits for a context, those behind it are looked at, one a cycle, and theirs are read ahead.
+//   R13 Behind a doorbell that waited for a context, until all doorbells that have come are taken, a packet whose CQ
+//       has no room waits as well: its consumer index may be among them. So a miss overruns no CQ.
+//   R14 A moderated event that falls due later holds one of moderation_timers, whether its context is here or not.
+//       Without a free one it is raised at once.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "model/blocks/dma.h"
@@ -59,28 +70,40 @@ class CqeGenerator final : public Block {
   void hash(StateHash& h) const override;
   const CqeGeneratorCounters& counters() const { return counters_; }
 
-  // Control plane. Completions whose WQE comes from `queue` name the SRQ.
-  void create(const CqContext& context);
-  void destroy(Cqn number);
-  void close(Cqn number) { cqs_.close(number); }  // (R10)
-  // (R10) How what was not polled from `consumer` on is to be moved, once the writes up to last_write() are done.
-  CqMove resize(const CqContext& context, std::uint32_t consumer) { return cqs_.resize(context, consumer); }
+  // Control plane. False, and nothing done, while the context is on its way between here and `memory`.
+  void create(const CqContext& context, HostMemory& memory);
+  bool destroy(Cqn number, HostMemory& memory);
+  bool close(Cqn number, HostMemory& memory);  // (R10)
+  // (R10) `move`: how what was not polled from `consumer` on is to be moved, once the writes up to last_write() are
+  // done.
+  bool resize(const CqContext& context, std::uint32_t consumer, HostMemory& memory, CqMove& move) {
+    return cqs_.resize(context, consumer, memory, move);
+  }
+  bool set_moderation(Cqn number, std::uint16_t count, std::uint16_t period_us, HostMemory& memory) {
+    return cqs_.set_moderation(number, count, period_us, memory);
+  }
+  // `valid` is 0 when there is no such CQ.
+  bool read(Cqn number, HostMemory& memory, CqRecord& record) const {
+    return cqs_.cache().read(raw(number), memory, record);
+  }
   // Writes handed to the DMA engine, in all and up to the last one to this CQ. They are counted as they are decided.
   std::uint64_t writes() const { return writes_made_; }
   std::uint64_t last_write(Cqn number) const;
   // Asks for the flush of a QP in the error state that nothing is in flight of.
   void fail(std::uint32_t line);
-  void set_moderation(Cqn number, std::uint16_t count, std::uint16_t period_us);
+  // Completions whose WQE comes from `queue` name the SRQ.
   void attach_srq(WqId queue, Srqn srqn);
   void detach_srq(WqId queue) { srqs_[raw(queue)] = 0; }
   std::uint32_t cqe_bytes() const { return params_.cqe_bytes; }
-  const CompletionQueue* find(Cqn number) const;  // nullptr: no such CQ
+  const CompletionQueue* find(Cqn number) const;  // nullptr: its context is not here
   void set_observer(CompletionObserver* observer) { observer_ = observer; }
 
   In<CompletionRequest> in{"in"};
   Out<AckRequest> out{"out"};
   Out<DmaRequest> dma{"dma"};
   In<DmaCompletion> dma_done{"dma_done"};  // CQEs that have landed
+  Out<DmaRequest> context_dma{"context_dma"};
+  In<DmaCompletion> context_dma_done{"context_dma_done"};
   Out<FlushRequest> flushes{"flushes"};
   Out<FailedQp> failed{"failed"};
   Out<Refusal> refusals{"refusals"};
@@ -98,24 +121,47 @@ class CqeGenerator final : public Block {
     std::uint64_t behind = 0;  // CQE writes that are to land before it
   };
   struct SessionTimer {
-    std::uint32_t cq = 0;
+    std::uint32_t line = 0;
     std::uint32_t stamp = 0;
   };
+  struct ModerationTimer {
+    Cqn cq{};
+    Cycle due{};
+  };
+  // Who waits for a context (R11), and for which.
+  enum Asker : std::uint8_t { kDoorbell, kTimer, kPacket, kAskers };
+  static constexpr std::uint32_t kNobody = CqTable::Cache::kNone;
+  struct Wait {
+    std::uint32_t number = kNobody;
+    bool absent = false;  // there is none
+    bool yields = false;  // it may give way meanwhile
+    bool lacks_way = false;
+  };
+  enum class Lookup : std::uint8_t { kHere, kAbsent, kWaits };
 
+  void take_context(Cycle now);
+  Lookup look_up(Asker asker, Cqn number, Cq*& cq);
+  bool may_complete(const CompletionRequest& p) const;
+  Lookup look_up_of_packet(const CompletionRequest& p, Cq*& cq);
+  bool has_read(std::uint32_t number, bool ahead, Asker asker);
+  void use(Asker asker, Lookup found, const Cq* cq);
+  void look_ahead(Cycle now);
+  void forget_timer(Cqn number);
   void take_landings(Cycle now);
   bool send_due(Cycle now);
   void ring_doorbell(Cycle now);
   void run_timers(Cycle now);
+  void run_moderation(Cycle now);
   void take_failure(Cycle now);
   void request_flush(std::uint32_t line, bool tell_requester);
   void send_requests(Cycle now);
   bool can_take() const;
   std::uint32_t event_room() const;
   void settle_wqe(CompletionRequest& p);
-  void take(Cycle now);
+  void take(Cq* cq, Cycle now);
   Cycle next_step(Cycle now, bool refused, bool stalled) const;
 
-  void complete(CompletionRequest& p, Cycle now);
+  void complete(CompletionRequest& p, Cq* found, Cycle now);
   void overrun(Cq& cq, CompletionRequest& p, Cycle now);
   void write_cqe(Cq& cq, const Cqe& cqe, Cycle posted, Cycle now);
   void write_session(Cq& cq, Cycle now);
@@ -126,13 +172,16 @@ class CqeGenerator final : public Block {
   void handle_error(CompletionRequest& p, Cycle now);
   void raise(EventType type, std::uint32_t number, Cycle now);
   std::uint32_t srq_plus_1(WqId queue) const;
-  std::uint64_t period_cycles(std::uint16_t period_us) const;
 
   CqeGeneratorParams params_;
   NicShared& shared_;
   QpContextPort<CompletionContext> contexts_;
-  std::uint32_t clock_period_ps_;
   CqTable cqs_;
+  std::array<Wait, kAskers> waits_;
+  bool waiting_ = false;             // the packet at the head waits for a context
+  bool again_ = false;               // something of the contexts is to be done in the next cycle
+  bool doorbells_late_ = false;      // (R13)
+  std::uint32_t ahead_ = 0;          // packets at the head of `in` that were looked at
   std::vector<std::uint32_t> srqs_;  // by WqId: SRQN + 1
   std::vector<bool> completed_;      // by slot of the WQE store: completed in error and still in use (R8)
   Refusals refused_;
@@ -147,11 +196,12 @@ class CqeGenerator final : public Block {
   DelayLine<HeldEvent> held_events_;  // (R4)
   DelayLine<Event> events_;
   DelayLine<SessionTimer> session_timers_;
-  std::vector<std::uint32_t> moderated_;  // CQs with an event due later
-  Cycle next_moderation_ = kNever;        // not after the first of them
-  DelayLine<FlushRequest> flush_list_;    // QPs whose flush is to be asked for, pinned (R6)
-  DelayLine<std::uint32_t> failed_list_;  // lines of those that the requester is to be notified of, pinned
+  std::vector<ModerationTimer> moderated_;  // CQs with an event due later
+  Cycle next_moderation_ = kNever;          // not after the first of them
+  DelayLine<FlushRequest> flush_list_;      // QPs whose flush is to be asked for, pinned (R6)
+  DelayLine<std::uint32_t> failed_list_;    // lines of those that the requester is to be notified of, pinned
   std::uint64_t writes_made_ = 0;
+  std::vector<std::uint64_t> last_writes_;  // by CQN, for the control plane: number of the last write to its ring
   std::uint64_t blocks_made_ = 0;    // CQEs and sessions whose landing is told, each with one completion of its DMA
   std::uint64_t blocks_landed_ = 0;  // of them
   CompletionObserver* observer_ = nullptr;

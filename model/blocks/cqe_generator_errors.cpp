@@ -61,8 +61,8 @@ void CqeGenerator::take_failure(Cycle now) {  // (R6)
 
 void CqeGenerator::overrun(Cq& cq, CompletionRequest& p, Cycle now) {  // (R3)
   ++counters_.discarded;
-  if (!cq.dead) {
-    cq.dead = true;
+  if (!cq.record().dead) {
+    cq.record().dead = true;
     cq.queue.disarm();
     ++counters_.overruns;
     raise(EventType::kCqError, raw(cq.queue.context().number), now);

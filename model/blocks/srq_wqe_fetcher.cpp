@@ -15,15 +15,20 @@ bool is_unreliable(const WqeRequest& p) { return p.transport == Transport::kUc; 
 }  // namespace
 
 SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFetcherParams& params, NicShared& shared,
-                             UdTooLongPolicy ud_too_long, WqeErrorStatus wqe_error)
+                             UdTooLongPolicy ud_too_long, WqeErrorStatus wqe_error, bool counts_credits)
     : Block(name),
       params_(params),
       shared_(shared),
       contexts_(shared.contexts),
       ud_too_long_(ud_too_long),
       wqe_error_(wqe_error),
-      table_({params.queues, params.prefetch_depth, params.wqes_per_read, params.reads_in_flight,
-              params.sequential_prefetch}),
+      counts_credits_(counts_credits),
+      table_({params.queues,
+              params.prefetch_depth,
+              params.wqes_per_read,
+              params.reads_in_flight,
+              params.sequential_prefetch,
+              {params.queue_contexts, params.queue_context_ways, params.queue_misses_in_flight}}),
       pipeline_(params.pipeline_depth),
       look_ahead_(params.queues > params.pipeline_depth),
       flush_requests_(contexts_.lines()) {}
@@ -34,33 +39,25 @@ void SrqWqeFetcher::forget_message(OpenWqe& qp) {
   keep_open(qp, kNoWqeSlot);
 }
 
-bool SrqWqeFetcher::destroy(WqId id) {
-  forget_flush(id);
-  return table_.destroy(id);
-}
-
-void SrqWqeFetcher::reset(WqId id) {
-  forget_flush(id);
-  table_.reset(id);
-}
-
 Cycle SrqWqeFetcher::step(Cycle now) {
   bool background = false;  // work that no packet waits to see
   bool moved = false;
-  lacks_slot_ = false;
+  lacks_slot_ = lacks_context_ = again_ = false;
   wanted_ = kNoWq;
-  // (1) a doorbell
-  if (doorbells.can_pop(now)) background = take_doorbell(now);
+  // (1) a context comes; a doorbell
+  if (context_dma_done.can_pop(now)) {
+    take_context(now);
+    background = true;
+  }
+  if (doorbells.can_pop(now)) background |= ring(now);
+  doorbells_late_ = doorbells_late_ && doorbells.can_pop(now);
   // (2) WQEs that have come
   if (dma_done.can_pop(now)) {
     const DmaCompletion done = dma_done.pop(now);
     table_.arrived(done.cookie, done.ok);
     background = true;
   }
-  if (flushes.can_pop(now)) {
-    take_flush_requests(now);
-    background = true;
-  }
+  if (flushes.can_pop(now)) background |= take_flush_requests(now);
   // (3) the oldest packet, or a flushed WQE, leaves
   Activity activity = Activity::kStarved;
   const bool head_is_ready = pipeline_.ready(now);
@@ -76,9 +73,12 @@ Cycle SrqWqeFetcher::step(Cycle now) {
     refused_.report(refusals, now);
     if (verdict == Verdict::kLeaves) {
       leave(p, now);
+      if (waits_[kPacket].number != kNobody) use(kPacket, WqId{waits_[kPacket].number});
       pipeline_.drop();
       moved = flush_turn_ = true;
       waiting_ = false;
+    } else if (verdict == Verdict::kWaits && lacks_context_) {
+      activity = waits_[kPacket].lacks_way ? Activity::kWaitContextWay : Activity::kWaitQueueContext;
     } else if (verdict == Verdict::kWaits) {
       activity = lacks_slot_ ? Activity::kWaitWqeStore : Activity::kWaitWqe;
       if (!lacks_slot_) {
@@ -97,10 +97,16 @@ Cycle SrqWqeFetcher::step(Cycle now) {
   if (!pipeline_.full()) moved |= accept(now);
   // (5) a read
   background |= read_ahead(now);
-  // (6) rest
+  // (6) a request for a context
+  if (table_.cache().has_request() && context_dma.can_push(now)) {
+    context_dma.push(now, table_.cache().take_request());
+    again_ |= table_.cache().has_request();
+  }
+  background |= again_;
+  // (7) rest
   in.listen(!pipeline_.full());
   tagged.listen(!pipeline_.full());
-  if (moved && !background && !lacks_slot_ && nothing_to_take()) {
+  if (moved && !background && !lacks_slot_ && !lacks_context_ && nothing_to_take()) {
     if (pipeline_.empty()) return rest(now, Activity::kBusy, now + 1, Activity::kStarved, kNever);
     const Cycle due = latest(pipeline_.next_ready(), now + 1);
     if (out.full()) return rest(now, Activity::kBusy, due, Activity::kBlocked, kNever);
@@ -121,28 +127,31 @@ bool SrqWqeFetcher::nothing_to_take() const {
   return !flushing && doorbells.empty() && dma_done.empty() && (pipeline_.full() || (in.empty() && tagged.empty()));
 }
 
-// False: it would have one RQ more flushed again than there is room for. (R9)
-bool SrqWqeFetcher::take_doorbell(Cycle now) {
-  const Doorbell& d = *doorbells.peek(now);
+// False: it waits for its context. (R14)
+bool SrqWqeFetcher::ring(Cycle now) {
+  const Doorbell d = *doorbells.peek(now);
   const WqId id{d.number};
-  const bool flushed_again = d.kind == DoorbellKind::kReceive && table_.exists(id) && table_.failed(id);
-  const bool waits = flushed_again && late_flushes_.size() == params_.late_flushes && !will_be_flushed(id);
-  counters_.doorbell_waits += waits && !doorbell_waits_;
-  doorbell_waits_ = waits;
-  if (waits) return false;
-  ring(doorbells.pop(now));
-  return true;
-}
-
-void SrqWqeFetcher::ring(const Doorbell& d) {
+  const bool of_queue = d.kind == DoorbellKind::kSrqLimit || d.kind == DoorbellKind::kReceive;
+  if (of_queue && look_up(kDoorbell, id) == Lookup::kWaits) {
+    doorbells_late_ = true;  // (R16)
+    return false;
+  }
+  // (R9) It would have one RQ more flushed again than there is room for.
+  const bool flushed_again = d.kind == DoorbellKind::kReceive && table_.here(id) && table_.failed(id);
+  const bool no_room = flushed_again && late_flushes_.size() == params_.late_flushes && !will_be_flushed(id);
+  counters_.doorbell_waits += no_room && !doorbell_waits_;
+  doorbell_waits_ = no_room;
+  if (no_room) return false;
+  if (of_queue) use(kDoorbell, id);
+  doorbells.drop(now);
   ++counters_.doorbells;
-  const WqId id{d.number};
   if (d.kind == DoorbellKind::kSrqLimit) {
     table_.arm_limit(id, d.value);
   } else if (d.kind == DoorbellKind::kReceive && table_.post(id, d.value) && table_.failed(id) &&
              table_.posted(id) > 0 && !will_be_flushed(id)) {
     late_flushes_.push_back(id);  // (R9)
   }
+  return true;
 }
 
 bool SrqWqeFetcher::accept(Cycle now) {
@@ -152,6 +161,7 @@ bool SrqWqeFetcher::accept(Cycle now) {
   tagged_next_ = !from_tagged;
   const WqeRequest& p = *from.peek(now);
   if (look_ahead_ && p.takes_wqe && p.outcome == Outcome::kExecute) table_.touch(p.queue);  // (R3)
+  read_context_ahead(p);                                                                    // (R15)
   pipeline_.push(p, now + params_.hit_cycles);                                              // (R1)
   from.drop(now);
   ++counters_.packets;
@@ -180,6 +190,9 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::serve(WqeRequest& p, Cycle now) {
     squash(p);
     return Verdict::kLeaves;
   }
+  const WqId needed = context_needed(p);
+  lacks_context_ = needed != kNoWq && look_up(kPacket, needed) == Lookup::kWaits;
+  if (lacks_context_) return Verdict::kWaits;
   if (waiting_ && table_.supply(p.queue) == WorkQueueTable::Supply::kComing) return Verdict::kWaits;
   const bool received = p.role == PacketRole::kReceived;
   if (p.role == PacketRole::kTruncated || (received && (p.fails_qp || (p.outcome == Outcome::kDrop && p.completes)))) {
@@ -210,7 +223,7 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::serve(WqeRequest& p, Cycle now) {
 void SrqWqeFetcher::hold(WqeRequest& p) {
   OpenWqe& qp = contexts_[p.line];
   attach(p, p.wqe_slot);
-  if (p.has(kSend) && table_.exists(p.queue)) p.pd = table_.context(p.queue).pd;
+  if (p.has(kSend) && table_.here(p.queue)) p.pd = table_.context(p.queue).pd;
   keep_open(qp, p.wqe_slot);
   qp.wqe_queue = p.queue;
   qp.wqe_cq = p.cq;
@@ -281,7 +294,11 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::take_wqe(WqeRequest& p, Cycle now) {
   }
   const WorkQueueTable::Supply supply = table_.supply(p.queue);
   if (supply == WorkQueueTable::Supply::kComing) return Verdict::kWaits;
-  if (supply == WorkQueueTable::Supply::kNone) return refuse(p, DropReason::kNoReceiveWqe, now);  // (R4)
+  if (supply == WorkQueueTable::Supply::kNone) {
+    if (!doorbells_late_) return refuse(p, DropReason::kNoReceiveWqe, now);  // (R4)
+    waits_[kPacket].yields = lacks_context_ = true;                          // (R16)
+    return Verdict::kWaits;
+  }
   if (!shared_.wqes.available(p.queue)) return lack_slot(p, now);
   const bool reaches_limit = table_.take_reaches_limit(p.queue);
   if (reaches_limit && events.bound() && !events.can_push(now)) return Verdict::kBlocked;
@@ -356,7 +373,7 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::give_back(WqeRequest& p, Cycle now) {  // 
 
 void SrqWqeFetcher::leave(WqeRequest& p, Cycle now) {
   shared_.stamp(p.buffer, Station::kSrqWqeFetcher, now);
-  if (p.acknowledge && !p.uses_srq && table_.exists(p.receive_queue)) {  // (R12)
+  if (p.acknowledge && !p.uses_srq && counts_credits_ && table_.here(p.receive_queue)) {  // (R12)
     p.posted_wqes = table_.posted(p.receive_queue);
   }
   out.push(now, p);
@@ -368,6 +385,7 @@ void SrqWqeFetcher::hash(StateHash& h) const {
   h.mix(table_.counters());
   h.mix(pipeline_.size());
   h.mix(table_.reads_in_flight());
+  h.mix(table_.cache().reading());
 }
 
 }  // namespace rxnic

@@ -32,8 +32,17 @@
 //       slot will be released, whatever becomes of the packets here. When every slot is of a message that has not
 //       ended, waiting could hold up the packets that would end them: the packet is refused as in R4
 //       (kWqeStoreFull), takes no WQE, and its sender repeats it.
+//   R14 Queue contexts are cached (core/receive_queue/work_queue_table.h). A packet that takes or fills a WQE, or that
+//       reports credits (R12), a doorbell and a flush whose queue's context is not here have it read, in the cycle in
+//       which they are looked at (`context_dma` in that cycle), and go on in the cycle in which it comes. Those behind
+//       wait, in order; packets, doorbells and flushes not for each other. What one of them waits for does not give way
+//       to another. A queue whose context does not exist has no WQEs.
+//   R15 The context of a packet that enters the block is read ahead, and its queue prefetched (R3) when it comes.
+//   R16 Behind a doorbell that waited for a context, until all doorbells that have come are taken, a packet that finds
+//       no WQE posted waits as well: its doorbell may be among them. So a miss makes no RNR NAK.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "model/blocks/dma.h"
@@ -50,18 +59,21 @@ namespace rxnic {
 
 class SrqWqeFetcher final : public Block {
  public:
+  // `counts_credits`: whether ACKs report them (R12).
   SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFetcherParams& params, NicShared& shared,
-                UdTooLongPolicy ud_too_long, WqeErrorStatus wqe_error);
+                UdTooLongPolicy ud_too_long, WqeErrorStatus wqe_error, bool counts_credits = true);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
   const SrqWqeFetcherCounters& counters() const { return counters_; }
   const WorkQueueTableCounters& prefetch_counters() const { return table_.counters(); }
 
-  // Control plane.
-  WqId create(const WqContext& context) { return table_.create(context); }
-  // False while reads of its WQEs are in flight: to be called again.
-  bool destroy(WqId id);
-  void reset(WqId id);
+  // Control plane. False, to be called again, while the context is on its way between here and `memory`.
+  WqId create(const WqContext& context, HostMemory& memory) { return table_.create(context, memory); }
+  bool destroy(WqId id, HostMemory& memory);  // false also while reads of its WQEs are in flight
+  bool reset(WqId id, HostMemory& memory);
+  // `valid` is 0 when there is no such queue.
+  bool read(WqId id, HostMemory& memory, WqRecord& record) const { return table_.read(id, memory, record); }
+  // Of a queue whose context is here.
   std::uint32_t limit(WqId id) const { return table_.context(id).limit; }
   std::uint32_t posted(WqId id) const { return table_.posted(id); }
   // Packets that have left, in all and up to the last flushed WQE of a queue.
@@ -77,17 +89,35 @@ class SrqWqeFetcher final : public Block {
   In<Doorbell> doorbells{"doorbells"};
   Out<DmaRequest> dma{"dma"};
   In<DmaCompletion> dma_done{"dma_done"};
+  Out<DmaRequest> context_dma{"context_dma"};
+  In<DmaCompletion> context_dma_done{"context_dma_done"};
   Out<Event> events{"events"};
   Out<TagReturn> returned{"returned"};  // to the tag matcher; may stay unbound
   Out<Refusal> refusals{"refusals"};
 
  private:
   enum class Verdict : std::uint8_t { kLeaves, kWaits, kBlocked };
+  // Who waits for a context (R14), and for which.
+  enum Asker : std::uint8_t { kDoorbell, kPacket, kFlush, kFlushRequest, kAskers };
+  static constexpr std::uint32_t kNobody = WorkQueueTable::Cache::kNone;
+  struct Wait {
+    std::uint32_t number = kNobody;
+    bool missed = false;
+    bool absent = false;  // there is none
+    bool yields = false;  // it may give way meanwhile
+    bool lacks_way = false;
+  };
+  enum class Lookup : std::uint8_t { kHere, kAbsent, kWaits };
 
-  bool take_doorbell(Cycle now);
   bool flush_asked() const { return flush_request_.line != kNoLine; }
   bool nothing_to_take() const;
-  void ring(const Doorbell& d);
+  void take_context(Cycle now);
+  Lookup look_up(Asker asker, WqId id);
+  bool has_read(std::uint32_t number, bool ahead, Asker asker);
+  void use(Asker asker, WqId id);
+  WqId context_needed(const WqeRequest& p) const;
+  void read_context_ahead(const WqeRequest& p);
+  bool ring(Cycle now);
   Verdict serve(WqeRequest& p, Cycle now);
   Verdict take_wqe(WqeRequest& p, Cycle now);
   bool fits_datagram(WqeRequest& p, const ReceiveWqe& wqe);
@@ -104,7 +134,7 @@ class SrqWqeFetcher final : public Block {
   bool accept(Cycle now);
   bool flush(Cycle now);
   bool next_flush();
-  void take_flush_requests(Cycle now);
+  bool take_flush_requests(Cycle now);
   bool will_be_flushed(WqId id);
   WqeRequest flushed_packet();
   void finish_flush(Cycle now);
@@ -117,7 +147,12 @@ class SrqWqeFetcher final : public Block {
   QpContextPort<OpenWqe> contexts_;
   UdTooLongPolicy ud_too_long_;
   WqeErrorStatus wqe_error_;
+  bool counts_credits_;
   WorkQueueTable table_;
+  std::array<Wait, kAskers> waits_;
+  bool again_ = false;           // something of the contexts is to be done in the next cycle
+  bool doorbells_late_ = false;  // (R16)
+  bool lacks_context_ = false;   // the oldest packet waits for one
   Refusals refused_;
   DelayLine<WqeRequest> pipeline_;
   bool look_ahead_;

@@ -8,6 +8,7 @@ namespace rxnic {
 
 void SrqWqeFetcher::forget_flush(WqId id) {
   std::erase(late_flushes_, id);
+  if (waits_[kFlush].number == raw(id)) waits_[kFlush] = {};
   if (flush_queue_ == id && !flush_asked()) flush_queue_ = kNoWq;
 }
 
@@ -20,14 +21,22 @@ bool SrqWqeFetcher::will_be_flushed(WqId id) {
   return false;
 }
 
-void SrqWqeFetcher::take_flush_requests(Cycle now) {  // (R9)
-  while (flushes.can_pop(now)) {
-    const FlushRequest r = flushes.pop(now);
+// False: the first of them waits for its queue's context, and nothing was done.
+bool SrqWqeFetcher::take_flush_requests(Cycle now) {  // (R9)
+  bool taken = false;
+  for (; flushes.can_pop(now); taken = true) {
+    const FlushRequest r = *flushes.peek(now);
     refused_.refuse_requests(r.line, r.residence);
-    const bool rq = table_.exists(r.receive_queue) && table_.context(r.receive_queue).kind == WqKind::kRq;
-    if (rq && !r.uses_srq) table_.fail(r.receive_queue, r.receive_cq);
+    if (!r.uses_srq && r.receive_queue != kNoWq) {
+      if (look_up(kFlushRequest, r.receive_queue) == Lookup::kWaits) return taken;
+      use(kFlushRequest, r.receive_queue);
+      const bool rq = table_.here(r.receive_queue) && table_.context(r.receive_queue).kind == WqKind::kRq;
+      if (rq) table_.fail(r.receive_queue, r.receive_cq);
+    }
     flush_requests_.push(r, Cycle{});
+    flushes.drop(now);
   }
+  return taken;
 }
 
 bool SrqWqeFetcher::next_flush() {
@@ -86,7 +95,11 @@ bool SrqWqeFetcher::flush(Cycle now) {  // (R9)
   if (flush_queue_ == kNoWq && !flush_asked() && !next_flush()) return false;
   OpenWqe* const qp = flush_asked() ? &contexts_[flush_request_.line] : nullptr;
   const bool open = qp != nullptr && qp->wqe_slot != kNoWqeSlot;
-  const bool rq = flush_queue_ != kNoWq && table_.exists(flush_queue_) && table_.failed(flush_queue_);
+  if (flush_queue_ != kNoWq) {
+    if (look_up(kFlush, flush_queue_) == Lookup::kWaits) return false;
+    use(kFlush, flush_queue_);
+  }
+  const bool rq = flush_queue_ != kNoWq && table_.here(flush_queue_) && table_.failed(flush_queue_);
   if (!open && (!rq || table_.posted(flush_queue_) == 0)) {
     finish_flush(now);
     return true;

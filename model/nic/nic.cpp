@@ -58,7 +58,7 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
                         TransportCheckerSizes{p.requester.send_queues, p.device.max_srqs}),
       tag_match_cam("tag_match_cam", p.tag_match_cam, shared),
       srq_wqe_fetcher("srq_wqe_fetcher", p.srq_wqe_fetcher, shared, p.transport_checker.ud_too_long,
-                      p.transport_checker.wqe_error_status),
+                      p.transport_checker.wqe_error_status, p.ack_generator.credits == AckCredits::kCounted),
       grh_scatter("grh_scatter", p.grh_scatter, shared),
       address_translator("address_translator", p.address_translator, shared),
       dma_engine("dma_engine", p.dma_engine, p.nic.clock_period_ps, shared, memory),
@@ -109,11 +109,11 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
 
   const auto dma = [&](DmaClient client, Out<DmaRequest>& request, In<DmaCompletion>& done) {
     const auto n = static_cast<std::size_t>(client);
-    const std::string who = request.get_parent_object()->basename();
-    auto& asks = link<DmaRequest>(engine, who + "_dma", p.dma_engine.queue_depth);
+    const std::string of = std::string(request.get_parent_object()->basename()) + "_";
+    auto& asks = link<DmaRequest>(engine, of + request.basename(), p.dma_engine.queue_depth);
     request.bind(asks);
     dma_engine.requests[n].bind(asks);
-    auto& answers = link<DmaCompletion>(engine, who + "_dma_done", p.dma_engine.queue_depth);
+    auto& answers = link<DmaCompletion>(engine, of + done.basename(), p.dma_engine.queue_depth);
     dma_engine.completions[n].bind(answers);
     done.bind(answers);
   };
@@ -123,6 +123,8 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   dma(DmaClient::kTranslation, address_translator.dma, address_translator.dma_done);
   dma(DmaClient::kCqe, cqe_generator.dma, cqe_generator.dma_done);
   dma(DmaClient::kResponse, ack_generator.dma, ack_generator.dma_done);
+  dma(DmaClient::kQueueContext, srq_wqe_fetcher.context_dma, srq_wqe_fetcher.context_dma_done);
+  dma(DmaClient::kCqContext, cqe_generator.context_dma, cqe_generator.context_dma_done);
 
   if (requester == nullptr) return;
   requester->doorbells.bind(send_doorbells);

@@ -160,9 +160,10 @@ CommandResult NicControl::stop_qp(Qpn qpn) {
   if (in_flight(*qp)) return CommandResult::kBusy;
   if (stop->second == kNoTicket) stop->second = nic_.cqe_generator.writes();
   if (nic_.dma_engine.started(DmaClient::kCqe) < stop->second) return CommandResult::kBusy;
+  const bool has_rq = !qp->uses_srq && qp->receive_queue != kNoWq;
+  if (has_rq && !nic_.srq_wqe_fetcher.reset(qp->receive_queue, memory_)) return CommandResult::kBusy;  // (R2)
   stopping_.erase(stop);
   nic_.srq_wqe_fetcher.forget_message(*qp);
-  if (!qp->uses_srq && qp->receive_queue != kNoWq) nic_.srq_wqe_fetcher.reset(qp->receive_queue);
   nic_.transport_checker.reserve(qpn, 0);
   StoredQpContext made = fresh(*qp);
   clear_padding(made);
@@ -192,9 +193,9 @@ CommandResult NicControl::free_qp(Qpn qpn) {  // (R3)
 WqId NicControl::create_queue(const WqContext& queue) {
   const bool srq = queue.kind == WqKind::kSrq;
   if (srq && srqs_ == nic_.limits.srqs) return kNoWq;  // (R6)
-  const WqId id = nic_.srq_wqe_fetcher.create(queue);
+  const WqId id = nic_.srq_wqe_fetcher.create(queue, memory_);
   if (queue.tag_matching && !nic_.tag_match_cam.create(id, queue)) {
-    nic_.srq_wqe_fetcher.destroy(id);
+    nic_.srq_wqe_fetcher.destroy(id, memory_);
     return kNoWq;
   }
   srqs_ += srq;
@@ -205,12 +206,16 @@ WqId NicControl::create_queue(const WqContext& queue) {
   return id;
 }
 
+CommandResult NicControl::read_queue(WqId id, WqRecord& out) {  // (R2)
+  return done_when(nic_.srq_wqe_fetcher.read(id, memory_, out));
+}
+
 CommandResult NicControl::free_queue(WqId id, const WqContext& queue) {  // (R3)
   const auto for_it = [&](const Doorbell& d) { return d.number == raw(id); };
   if (queue.kind == WqKind::kSrq) nic_.transport_checker.remove_srq(Srqn{queue.number});
   if (nic_.receive_doorbells.any_of(for_it)) return CommandResult::kBusy;
   if (nic_.ack_generator.retired() < nic_.srq_wqe_fetcher.last_flushed(id)) return CommandResult::kBusy;
-  if (!nic_.srq_wqe_fetcher.destroy(id)) return CommandResult::kBusy;
+  if (!nic_.srq_wqe_fetcher.destroy(id, memory_)) return CommandResult::kBusy;
   if (queue.kind == WqKind::kSrq) {
     nic_.cqe_generator.detach_srq(id);
     --srqs_;
@@ -242,15 +247,27 @@ CommandResult NicControl::free_region(Key key) {  // (R3)
   return done_when(unused);
 }
 
-void NicControl::create_cq(const CqContext& cq) { nic_.cqe_generator.create(cq); }
+void NicControl::create_cq(const CqContext& cq) { nic_.cqe_generator.create(cq, memory_); }
+
+CommandResult NicControl::read_cq(Cqn number, CqRecord& out) {  // (R2)
+  return done_when(nic_.cqe_generator.read(number, memory_, out));
+}
+
+CommandResult NicControl::moderate_cq(Cqn number, std::uint16_t count, std::uint16_t period_us) {  // (R2)
+  return done_when(nic_.cqe_generator.set_moderation(number, count, period_us, memory_));
+}
 
 CommandResult NicControl::resize_cq(const CqContext& cq, std::uint32_t consumer) {
   CqeGenerator& generator = nic_.cqe_generator;
   auto resize = resizing_.find(raw(cq.number));
   if (resize == resizing_.end()) {
-    if (generator.find(cq.number) == nullptr) return CommandResult::kDone;  // (R5)
-    const std::uint64_t after = generator.last_write(cq.number);
-    resize = resizing_.emplace(raw(cq.number), Resize{generator.resize(cq, consumer), after}).first;
+    CqRecord now;
+    if (read_cq(cq.number, now) == CommandResult::kBusy) return CommandResult::kBusy;
+    if (now.valid == 0) return CommandResult::kDone;  // (R5)
+    Resize begun;
+    begun.after = generator.last_write(cq.number);
+    generator.resize(cq, consumer, memory_, begun.move);  // it is not moving
+    resize = resizing_.emplace(raw(cq.number), begun).first;
   }
   if (nic_.dma_engine.started(DmaClient::kCqe) < resize->second.after) return CommandResult::kBusy;
   move_cqes(memory_, resize->second.move, generator.cqe_bytes());
@@ -260,11 +277,10 @@ CommandResult NicControl::resize_cq(const CqContext& cq, std::uint32_t consumer)
 
 CommandResult NicControl::free_cq(Cqn number) {  // (R3)
   const auto for_it = [&](const Doorbell& d) { return d.number == raw(number); };
-  nic_.cqe_generator.close(number);
+  if (!nic_.cqe_generator.close(number, memory_)) return CommandResult::kBusy;  // (R2)
   if (nic_.completion_doorbells.any_of(for_it)) return CommandResult::kBusy;
   if (nic_.dma_engine.started(DmaClient::kCqe) < nic_.cqe_generator.last_write(number)) return CommandResult::kBusy;
-  nic_.cqe_generator.destroy(number);
-  return CommandResult::kDone;
+  return done_when(nic_.cqe_generator.destroy(number, memory_));
 }
 
 }  // namespace rxnic

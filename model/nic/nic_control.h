@@ -47,12 +47,17 @@ class NicControl {
   CommandResult free_qp(Qpn qpn);
 
   WqId create_queue(const WqContext& queue);  // RQ or SRQ; kNoWq: no room
+  // `valid` is 0 when there is no such queue; kBusy: moving.
+  CommandResult read_queue(WqId id, WqRecord& out);
   CommandResult free_queue(WqId id, const WqContext& queue);
   void create_region(const MptEntry& entry, std::span<const BusAddress> pages);
   CommandResult free_region(Key key);
   void create_cq(const CqContext& cq);
-  // Changes to another ring, which software filled with ones: CQEs that were not polled (from `consumer` on) are moved
-  // there, in order, and numbered from 0 on. kBusy while CQEs are on their way to the old ring.
+  // `valid` is 0 when there is no such CQ; kBusy: moving.
+  CommandResult read_cq(Cqn number, CqRecord& out);
+  CommandResult moderate_cq(Cqn number, std::uint16_t count, std::uint16_t period_us);
+  // To another ring, which software filled with ones: CQEs that were not polled (from `consumer` on) are moved over, in
+  // order, and numbered from 0 on. kBusy while CQEs are on their way to the old ring.
   CommandResult resize_cq(const CqContext& cq, std::uint32_t consumer);
   CommandResult free_cq(Cqn number);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "model/core/memory/context_cache.h"
 #include "model/core/memory/scatter_plan.h"
 #include "model/core/memory/translation.h"
 #include "model/types/completion.h"
@@ -142,8 +143,16 @@ class List {
         "SRQN of each receive queue that is an SRQ, for its CQEs.");
     add("cqe_generator", "wqes_completed", p_.srq_wqe_fetcher.wqe_store_entries, 1,
         "WQEs in use that were completed in error.");
-    add("cqe_generator", "cq_contexts", 0, kNumber + kAddress + 2 * kLength + kLength + 8,
-        "Completion queues: ring, indices, arming, moderation, session.");
+    const ContextCacheSizes cqs{c.cq_contexts, c.cq_context_ways, c.cq_misses_in_flight};
+    add("cqe_generator", "cq_contexts", cqs.entries, 8 * kCqContextBytes,
+        "CQ contexts over those in host memory: ring, indices, arming, moderation.");
+    contexts("cqe_generator", "cq", cqs);
+    if (c.compression) {
+      add("cqe_generator", "cq_sessions", cqs.entries,
+          8 * sizeof(Cqe) + c.compression_max * 8 * sizeof(MiniCqe) + index_bits(c.compression_max + 1) + kTimer,
+          "Open compressed session of each line: title, mini CQEs, when it ends.");
+    }
+    add("cqe_generator", "moderation_timers", c.moderation_timers, kNumber + kTimer, "CQs with an event due later.");
     pipeline<AckRequest>("cqe_generator", c.latency_cycles);
     refusals("cqe_generator");
     const auto& a = p_.ack_generator;
@@ -177,13 +186,21 @@ class List {
 
  private:
   static constexpr std::uint64_t kEvent = 3 + kNumber;
+  static constexpr std::uint64_t kTimer = 64;  // a cycle
 
-  void add(const char* block, const char* name, std::uint64_t entries, std::uint64_t bits, const char* holds) {
+  void add(const char* block, const std::string& name, std::uint64_t entries, std::uint64_t bits, const char* holds) {
     list_.push_back({block, name, entries, bits, holds});
   }
   template <class T>
   void pipeline(const char* block, std::uint64_t depth) {
     add(block, "pipeline", depth, Descriptor<T>::kBits, "Descriptors in the block.");
+  }
+  // What a cache of contexts holds besides them (core/memory/context_cache.h).
+  void contexts(const char* block, const std::string& of, const ContextCacheSizes& s) {
+    add(block, of + "_tags", s.entries, tag_bits(kNumber, s.sets(), s.set_ways()) + 2,
+        "Number of each line, dirty, read ahead and not used.");
+    add(block, of + "_misses", s.misses, 2 * kNumber + index_bits(s.entries),
+        "Contexts on their way from memory: number, line, number of the one that made room.");
   }
   void refusals(const char* block) { add(block, "refused", qps(), kRefused, "What is refused for each cached QP."); }
   std::uint64_t qps() const { return std::uint64_t{p_.qp_context_cache.sets} * p_.qp_context_cache.ways; }
@@ -213,8 +230,11 @@ class List {
         "WQEs being read from memory.");
     add("srq_wqe_fetcher", "wqe_store", f.wqe_store_entries, kWqeInUse + kNumber + 1, "WQEs in use.");
     pipeline<WqeRequest>("srq_wqe_fetcher", f.pipeline_depth);
-    add("srq_wqe_fetcher", "queue_contexts", 0, kAddress + 4 * 32 + 2 * kNumber + kSlot + kLength,
-        "RQs and SRQs: ring, indices, limit.");
+    const ContextCacheSizes queues{f.queue_contexts, f.queue_context_ways, f.queue_misses_in_flight};
+    add("srq_wqe_fetcher", "queue_contexts", queues.entries,
+        8 * kWqContextBytes + index_bits(f.queues + 1) + index_bits(f.reads_in_flight + 1) + kValid,
+        "RQs and SRQs over those in host memory: ring, indices, limit; prefetch context, reads in flight, closing.");
+    contexts("srq_wqe_fetcher", "queue", queues);
     add("srq_wqe_fetcher", "flush_requests", qps(), Descriptor<FlushRequest>::kBits,
         "QPs whose receive queue is to be flushed: a place for each cached QP.");
     add("srq_wqe_fetcher", "late_flushes", f.late_flushes, 32, "RQs that are to be flushed again.");

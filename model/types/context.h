@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Device ABI, contexts that the device keeps in host memory and caches: queue pairs (QPC), memory regions (MPT, MTT)
+// Device ABI, contexts that the device keeps in host memory and caches: queue pairs (QPC), memory regions (MPT, MTT),
+// completion queues (CQC, completion.h), receive queues (work_queue.h)
 //
 //   R1  The QP context of QPN q is in the 256 bytes at icm::kQpContexts + 256 q; valid == 0 means that there is no such
 //       QP.
 //   R2  The MPT entry of key k is at icm::kMpt + (k >> 8) * sizeof(MptEntry) and is k's only when its `key` equals k.
 //   R3  MTT: page n of a region is the 8-byte bus address at `mtt_base + 8 n`. Pages are 1 << page_shift bytes,
 //       aligned.
+//   R4  The CQ context of CQN c is in the 64 bytes at icm::kCqContexts + 64 c, that of receive queue q (WqId) in the 64
+//       bytes at icm::kQueueContexts + 64 q.
 #pragma once
 
 #include <array>
@@ -13,15 +16,19 @@
 #include <cstdint>
 
 #include "model/types/access.h"
+#include "model/types/completion.h"
 #include "model/types/ids.h"
 #include "model/types/opcode.h"
 #include "model/types/receive_path.h"
 #include "model/types/wire.h"
+#include "model/types/work_queue.h"
 
 namespace rxnic {
 
 namespace icm {  // bus addresses of the tables; programs have no memory there
 inline constexpr BusAddress kQpContexts{0x4000'0000'0000'0000u};
+inline constexpr BusAddress kCqContexts{0x4800'0000'0000'0000u};
+inline constexpr BusAddress kQueueContexts{0x4c00'0000'0000'0000u};
 inline constexpr BusAddress kMpt{0x5000'0000'0000'0000u};
 inline constexpr BusAddress kMtt{0x6000'0000'0000'0000u};
 inline constexpr BusAddress kTagOverflow{0x7000'0000'0000'0000u};
@@ -153,6 +160,10 @@ struct MptEntry {
 static_assert(sizeof(MptEntry) == 64);
 
 constexpr BusAddress qp_context_address(Qpn q) { return icm::kQpContexts + std::uint64_t{raw(q)} * 256; }
+constexpr BusAddress cq_context_address(Cqn c) { return icm::kCqContexts + std::uint64_t{raw(c)} * kCqContextBytes; }
+constexpr BusAddress queue_context_address(WqId q) {
+  return icm::kQueueContexts + std::uint64_t{raw(q)} * kWqContextBytes;
+}
 constexpr BusAddress mpt_address(Key k) { return icm::kMpt + std::uint64_t{raw(k) >> 8} * sizeof(MptEntry); }
 
 }  // namespace rxnic

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One completion queue as the device sees it: room, and when its armed event is due.
+// One completion queue as the device sees it: room, and when its armed event is due. All of it is its record in host
+// memory (types/completion.h).
 //
 //   R1  There is room for n slots when producer - consumer + n <= slots; a CQ that ignores overruns always has room.
 //   R2  An armed CQ raises one event, which disarms it. The CQEs that count for it are those from the consumer index of
@@ -19,21 +20,27 @@
 
 namespace rxnic {
 
-enum class CqArm : std::uint8_t { kNot, kAny, kSolicited };
-
 class CompletionQueue {
  public:
+  CompletionQueue() = default;
   CompletionQueue(const CqContext& context, std::uint64_t moderation_period_cycles)
-      : context_(context), period_(moderation_period_cycles) {}
+      : period_(moderation_period_cycles) {
+    static_cast<CqContext&>(record_) = context;
+  }
 
-  const CqContext& context() const { return context_; }
-  std::uint32_t producer() const { return producer_; }
-  std::uint32_t consumer() const { return consumer_; }
-  CqArm armed() const { return armed_; }
+  // What is kept of it in host memory. Whoever puts another one there sets its period.
+  CqRecord& record() { return record_; }
+  const CqRecord& record() const { return record_; }
+  void set_period(std::uint64_t cycles) { period_ = cycles; }
+
+  const CqContext& context() const { return record_; }
+  std::uint32_t producer() const { return record_.producer; }
+  std::uint32_t consumer() const { return record_.consumer; }
+  CqArm armed() const { return record_.armed; }
   void set_moderation(std::uint16_t count, std::uint64_t period_cycles);
 
   bool has_room(std::uint32_t slots) const {  // (R1)
-    return context_.ignore_overrun || producer_ - consumer_ + slots <= context_.slots;
+    return record_.ignore_overrun || record_.producer - record_.consumer + slots <= record_.slots;
   }
   void consume(std::uint32_t index);
   void arm(std::uint32_t index, bool solicited_only, Cycle now);
@@ -44,22 +51,15 @@ class CompletionQueue {
   void renumber(const CqContext& to, std::uint32_t first);
 
   // When the event is due, kNever when none is.
-  Cycle event_due() const { return due_; }
+  Cycle event_due() const { return record_.due; }
   // It was raised.
   void disarm();
 
  private:
   void count(std::uint32_t completions, Cycle now);
 
-  CqContext context_;
-  std::uint64_t period_;
-  std::uint32_t producer_ = 0;
-  std::uint32_t consumer_ = 0;
-  std::uint32_t last_solicited_ = 0;  // one past the last CQE that counts as solicited
-  bool any_solicited_ = false;
-  CqArm armed_ = CqArm::kNot;
-  std::uint32_t counted_ = 0;  // CQEs that count, since it was armed
-  Cycle due_ = kNever;
+  CqRecord record_;
+  std::uint64_t period_ = 0;  // of its moderation, in cycles: moderation_period_us by the NIC's clock
 };
 
 }  // namespace rxnic

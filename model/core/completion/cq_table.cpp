@@ -3,57 +3,70 @@
 
 #include <algorithm>
 
+#include "model/types/context.h"
+
 namespace rxnic {
 
-void CqTable::create(const CqContext& context, std::uint64_t period) {
-  destroy(context.number);
-  const std::size_t number = raw(context.number);
-  if (number >= index_of_.size()) index_of_.resize(number + 1);
-  CqState made(CompletionQueue(context, period));
-  limit_session(made);
-  if (free_.empty()) {
-    cqs_.push_back(made);
-    index_of_[number] = static_cast<std::uint32_t>(cqs_.size());
-    return;
+namespace {
+
+BusAddress address_of(std::uint32_t number) { return cq_context_address(Cqn{number}); }
+
+}  // namespace
+
+CqTable::CqTable(const Options& options) : options_(options), cache_(options.sizes, address_of) {}
+
+void CqTable::create(const CqContext& context, HostMemory& memory) {
+  CqRecord record;
+  static_cast<CqContext&>(record) = context;
+  record.valid = 1;
+  cache_.create(raw(context.number), record, memory);
+}
+
+bool CqTable::destroy(Cqn number, HostMemory& memory) { return cache_.remove(raw(number), memory); }
+
+bool CqTable::close(Cqn number, HostMemory& memory) {  // (R2)
+  if (CqState* const cq = find(number)) {
+    cq->session.clear();
+    ++cq->session_stamp;
   }
-  const std::uint32_t place = free_.back();
-  free_.pop_back();
-  made.session_stamp = cqs_[place].session_stamp + 1;  // (R1)
-  cqs_[place] = made;
-  index_of_[number] = place + 1;
+  return cache_.change(raw(number), memory, [](CqRecord& r) {
+    r.closed = true;
+    r.armed = CqArm::kNot;
+    r.due = r.timer = kNever;
+  });
 }
 
-void CqTable::destroy(Cqn number) {
-  CqState* const cq = find(number);
-  if (cq == nullptr) return;
-  close(number);
-  index_of_[raw(number)] = 0;
-  free_.push_back(place_of(*cq));
+bool CqTable::resize(const CqContext& context, std::uint32_t consumer, HostMemory& memory, CqMove& move) {  // (R3)
+  const bool done = cache_.change(raw(context.number), memory, [&](CqRecord& r) {
+    move = plan_move(r, context, consumer, r.producer);
+    CompletionQueue queue;
+    queue.record() = r;
+    queue.renumber(context, move.first);
+    r = queue.record();
+  });
+  const std::uint32_t line = cache_.find(raw(context.number));
+  if (line != Cache::kNone) cache_[line].fresh = true;
+  return done;
 }
 
-void CqTable::close(Cqn number) {  // (R2)
-  CqState* const cq = find(number);
-  if (cq == nullptr) return;
-  cq->closed = true;
-  cq->queue.disarm();
-  cq->session.clear();
-  ++cq->session_stamp;
+bool CqTable::set_moderation(Cqn number, std::uint16_t count, std::uint16_t period_us, HostMemory& memory) {
+  const bool done = cache_.change(raw(number), memory, [&](CqRecord& r) {
+    r.moderation_count = count;
+    r.moderation_period_us = period_us;
+  });
+  const std::uint32_t line = cache_.find(raw(number));
+  if (line != Cache::kNone) cache_[line].fresh = true;
+  return done;
 }
 
-CqMove CqTable::resize(const CqContext& context, std::uint32_t consumer) {  // (R3)
-  CqState* const cq = find(context.number);
-  if (cq == nullptr) return {};
-  const CqMove move = plan_move(cq->queue.context(), context, consumer, cq->queue.producer());
-  cq->queue.renumber(context, move.first);
-  limit_session(*cq);
-  return move;
-}
-
-// No block is longer than the ring.
-void CqTable::limit_session(CqState& cq) const {
+// What follows from a record: the period in cycles, and how long a block may be: no longer than the ring.
+void CqTable::prepare(CqState& cq) const {
   const CqContext& c = cq.queue.context();
-  cq.session_limit = c.compress ? std::min(session_limit_, kMaxSession) : 0;
+  cq.queue.set_period((c.moderation_period_us * options_.moderation_unit_ps + options_.clock_period_ps - 1) /
+                      options_.clock_period_ps);
+  cq.session_limit = c.compress ? std::min(options_.session_limit, kMaxSession) : 0;
   while (cq.session_limit > 1 && block_slots(cq.session_limit) > c.slots) --cq.session_limit;
+  cq.fresh = false;
 }
 
 }  // namespace rxnic

@@ -1,63 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
-// The completion queues of a device: the generator's state of each, found by its number.
+// The completion queues of a device: a cache of their contexts (core/memory/context_cache.h), and what the generator
+// keeps of those that are here.
 //
-//   R1  The place of a CQ that no longer exists is reused by the next one. Its stamp goes on counting, so that a block
-//       that has stored place and stamp can tell that the CQ is another one.
+//   R1  A line that another CQ comes to goes on counting its stamp: who remembers a line and a stamp finds out that the
+//       CQ is another one.
 //   R2  A closed CQ exists and holds nothing: no session, no event.
 //   R3  A CQ that moves to another ring begins there with its number 0 (core/completion/cq_move.h); its session goes
 //       with it.
+//   R4  A CQ with an open session does not give way: the session is not part of its record.
+//   R5  Commands between cycles do nothing and return false while the context is on its way.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 #include "model/core/completion/completion_queue.h"
 #include "model/core/completion/cq_move.h"
 #include "model/core/completion/cqe_format.h"
+#include "model/core/memory/context_cache.h"
 
 namespace rxnic {
 
 struct CqState {
-  explicit CqState(const CompletionQueue& made) : queue(made) {}
+  using Record = CqRecord;
+  Record& record() { return queue.record(); }
+  const Record& record() const { return queue.record(); }
+  void settle() {  // another CQ has come (R1)
+    session.clear();
+    ++session_stamp;
+    fresh = true;
+  }
   CompletionQueue queue;
   CompressionSession session;
   std::array<Cycle, kMaxSession> posted{};  // by completion of the session: when its sender's doorbell was rung
   std::uint32_t session_limit = 0;          // completions a block may hold, 0: not compressed
   std::uint32_t session_stamp = 0;          // changes whenever the session does
-  std::uint64_t last_write = 0;             // number of the last DMA write to its ring
-  bool closed = false;
-  bool dead = false;       // overran
-  bool moderated = false;  // an event of it is due later
+  bool fresh = false;                       // session_limit and the queue's period are still those of another CQ
 };
 
 class CqTable {
  public:
-  // `session_limit`: completions that a compressed block may hold, 0: nothing is compressed.
-  explicit CqTable(std::uint32_t session_limit) : session_limit_(session_limit) {}
+  using Cache = ContextCache<CqState>;
+  struct Options {
+    ContextCacheSizes sizes;
+    std::uint32_t session_limit = 0;  // completions that a compressed block may hold, 0: nothing is compressed
+    std::uint64_t moderation_unit_ps = 1'000'000;
+    std::uint32_t clock_period_ps = 1000;
+  };
+  explicit CqTable(const Options& options);
 
-  // Replaces one with the same number. `period`: of its moderation, in cycles.
-  void create(const CqContext& context, std::uint64_t period);
-  void destroy(Cqn number);
-  void close(Cqn number);
-  CqMove resize(const CqContext& context, std::uint32_t consumer);
-
+  Cache& cache() { return cache_; }
+  const Cache& cache() const { return cache_; }
+  // nullptr: not here.
   CqState* find(Cqn number) {
-    const std::size_t at = raw(number);
-    return at < index_of_.size() && index_of_[at] != 0 ? &cqs_[index_of_[at] - 1] : nullptr;
+    const std::uint32_t line = cache_.find(raw(number));
+    return line == Cache::kNone ? nullptr : &(*this)[line];
   }
-  const CqState* find(Cqn number) const { return const_cast<CqTable*>(this)->find(number); }
-  CqState& operator[](std::uint32_t place) { return cqs_[place]; }
-  std::uint32_t place_of(const CqState& cq) const { return static_cast<std::uint32_t>(&cq - cqs_.data()); }
-  const std::vector<CqState>& places() const { return cqs_; }
+  const CqState* find(Cqn number) const {
+    const std::uint32_t line = cache_.find(raw(number));
+    return line == Cache::kNone ? nullptr : &cache_[line];
+  }
+  CqState& operator[](std::uint32_t line) {
+    CqState& cq = cache_[line];
+    if (cq.fresh) prepare(cq);
+    return cq;
+  }
+  bool may_give_way(std::uint32_t line) const { return cache_[line].session.empty(); }  // (R4)
+
+  // Commands (R5).
+  void create(const CqContext& context, HostMemory& memory);  // in the place of one with the same number
+  bool destroy(Cqn number, HostMemory& memory);
+  bool close(Cqn number, HostMemory& memory);
+  bool resize(const CqContext& context, std::uint32_t consumer, HostMemory& memory, CqMove& move);
+  bool set_moderation(Cqn number, std::uint16_t count, std::uint16_t period_us, HostMemory& memory);
 
  private:
-  void limit_session(CqState& cq) const;
+  void prepare(CqState& cq) const;
 
-  std::uint32_t session_limit_;
-  std::vector<CqState> cqs_;
-  std::vector<std::uint32_t> free_;
-  std::vector<std::uint32_t> index_of_;  // by CQN: place + 1
+  Options options_;
+  Cache cache_;
 };
 
 }  // namespace rxnic

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/core/receive_queue/wqe_format.h"
+#include "model/types/context.h"
 
 namespace rxnic {
 
@@ -27,102 +28,114 @@ void check(const WqContext& c) {
   }
 }
 
+BusAddress address_of(std::uint32_t number) { return queue_context_address(WqId{number}); }
+
 }  // namespace
 
-WorkQueueTable::WorkQueueTable(const Sizes& sizes) : sizes_(sizes), line_(sizes.contexts), reads_(sizes.reads) {
+WorkQueueTable::WorkQueueTable(const Sizes& sizes)
+    : sizes_(sizes), cache_(sizes.queues, address_of), line_(sizes.contexts), reads_(sizes.reads) {
   contexts_.reserve(sizes.contexts);
   for (std::uint32_t i = 0; i < sizes.contexts; ++i) contexts_.push_back({WqePrefetch(sizes.depth)});
   for (std::uint32_t i = sizes.contexts; i-- > 0;) free_contexts_.push_back(i);
   for (std::uint32_t i = sizes.reads; i-- > 0;) free_reads_.push_back(i);
 }
 
-WqId WorkQueueTable::create(const WqContext& context) {
+WqId WorkQueueTable::create(const WqContext& context, HostMemory& memory) {
   check(context);
-  std::uint32_t index = static_cast<std::uint32_t>(queues_.size());
-  if (free_queues_.empty()) {
-    queues_.emplace_back();
+  std::uint32_t number = numbers_;
+  if (free_numbers_.empty()) {
+    ++numbers_;
   } else {
-    index = free_queues_.back();
-    free_queues_.pop_back();
+    number = free_numbers_.back();
+    free_numbers_.pop_back();
   }
-  Queue& q = queues_[index];
-  q.context = context;
-  q.exists = true;
-  clear(q);
-  return WqId{index};
+  WqRecord record;
+  static_cast<WqContext&>(record) = context;
+  record.valid = 1;
+  clear(record);
+  cache_.create(number, record, memory);
+  return WqId{number};
 }
 
-bool WorkQueueTable::destroy(WqId id) {  // (R6)
-  if (raw(id) >= queues_.size()) return true;
-  Queue& q = queues_[raw(id)];
-  if (q.exists) {
-    unbind(q);
-    q.exists = false;
-    q.closing = true;
+bool WorkQueueTable::destroy(WqId id, HostMemory& memory) {  // (R6)
+  if (raw(id) >= numbers_) return true;
+  WqRecord record;
+  if (!cache_.read(raw(id), memory, record)) return false;  // (R8)
+  if (record.valid == 0) return true;
+  const std::uint32_t line = cache_.find(raw(id));
+  if (line != kNone) {
+    unbind(line);
+    cache_[line].closing = cache_[line].reads > 0;
+    if (cache_[line].closing) return false;
   }
-  if (q.reads > 0) return false;
-  if (std::exchange(q.closing, false)) free_queues_.push_back(raw(id));
+  cache_.remove(raw(id), memory);
+  free_numbers_.push_back(raw(id));
   return true;
 }
 
-void WorkQueueTable::reset(WqId id) {
-  unbind(queues_[raw(id)]);
-  clear(queues_[raw(id)]);
+bool WorkQueueTable::reset(WqId id, HostMemory& memory) {
+  const std::uint32_t line = cache_.find(raw(id));
+  if (line != kNone) unbind(line);
+  return cache_.change(raw(id), memory, clear);
 }
 
-void WorkQueueTable::clear(Queue& q) {
+void WorkQueueTable::clear(WqRecord& q) {
   q.producer = q.taken = 0;
-  q.next_slot = q.context.layout == WqLayout::kLinkedList ? q.context.first_wqe & (q.context.slots - 1) : 0;
-  q.prefetch = kNone;
+  q.next_slot = q.layout == WqLayout::kLinkedList ? q.first_wqe & (q.slots - 1) : 0;
   q.failed = false;
 }
 
 bool WorkQueueTable::post(WqId id, std::uint32_t producer) {  // (R1)
-  if (!exists(id)) {
+  WorkQueue* const queue = find(id);
+  if (queue == nullptr) {
     ++counters_.bad_doorbells;
     return false;
   }
-  Queue& q = queues_[raw(id)];
-  const std::uint32_t room = q.context.slots - (q.context.layout == WqLayout::kLinkedList ? 1 : 0);
+  WqRecord& q = queue->context;
+  const std::uint32_t room = q.slots - (q.layout == WqLayout::kLinkedList ? 1 : 0);
   const bool goes_back = producer - q.taken < q.producer - q.taken;
   if (goes_back || producer - q.taken > room) {
     ++counters_.bad_doorbells;
     return false;
   }
   q.producer = producer;
+  changed(*queue);
   if (q.failed || q.producer == q.taken) return true;
-  if (q.prefetch == kNone) bind(id, false);
-  if (q.prefetch != kNone) line_up(q.prefetch);
+  if (queue->prefetch == kNone) bind(*queue, false);
+  if (queue->prefetch != kNone) line_up(queue->prefetch);
   return true;
 }
 
 bool WorkQueueTable::arm_limit(WqId id, std::uint32_t limit) {
-  if (!exists(id)) {
+  WorkQueue* const queue = find(id);
+  if (queue == nullptr) {
     ++counters_.bad_doorbells;
     return false;
   }
-  queues_[raw(id)].context.limit = limit;
+  queue->context.limit = limit;
+  changed(*queue);
   return true;
 }
 
 WorkQueueTable::Supply WorkQueueTable::supply(WqId id) {
-  if (!exists(id)) return Supply::kNone;
-  const Queue& q = queues_[raw(id)];
+  WorkQueue* const queue = find(id);
+  if (queue == nullptr) return Supply::kNone;
+  const WqRecord& q = queue->context;
   if (q.failed || q.producer == q.taken) return Supply::kNone;
-  use(id);
-  return contexts_[q.prefetch].prefetch.ready() ? Supply::kReady : Supply::kComing;
+  use(*queue);
+  return contexts_[queue->prefetch].prefetch.ready() ? Supply::kReady : Supply::kComing;
 }
 
 void WorkQueueTable::touch(WqId id) {
-  if (!exists(id)) return;
-  const Queue& q = queues_[raw(id)];
-  if (!q.failed && q.producer != q.taken) use(id);
+  WorkQueue* const queue = find(id);
+  if (queue == nullptr) return;
+  const WqRecord& q = queue->context;
+  if (!q.failed && q.producer != q.taken) use(*queue);
 }
 
-void WorkQueueTable::use(WqId id) {
-  Queue& q = queues_[raw(id)];
+void WorkQueueTable::use(WorkQueue& q) {
   if (q.prefetch == kNone) {
-    bind(id, true);
+    bind(q, true);
   } else if (q.prefetch != newest_) {
     unlink(q.prefetch);
     link_newest(q.prefetch);
@@ -130,29 +143,30 @@ void WorkQueueTable::use(WqId id) {
 }
 
 void WorkQueueTable::read_front(WqId id, ReceiveWqe& out) const {
-  const Queue& q = queues_[raw(id)];
+  const WorkQueue& q = *find(id);
   const WqePrefetch::Wqe wqe = contexts_[q.prefetch].prefetch.front();
   parse_wqe(wqe.bytes, q.context.layout, wqe.slot, out);
   if (!wqe.readable) out.valid = false;
 }
 
 bool WorkQueueTable::take_reaches_limit(WqId id) const {  // (R4)
-  const Queue& q = queues_[raw(id)];
-  return q.context.limit != 0 && q.producer - q.taken - 1 < q.context.limit;
+  const WqRecord& q = context(id);
+  return q.limit != 0 && q.producer - q.taken - 1 < q.limit;
 }
 
 void WorkQueueTable::take(WqId id) {
-  Queue& q = queues_[raw(id)];
+  WorkQueue& q = *find(id);
   if (take_reaches_limit(id)) q.context.limit = 0;
-  ++q.taken;
-  q.next_slot = contexts_[q.prefetch].prefetch.pop();
+  ++q.context.taken;
+  q.context.next_slot = contexts_[q.prefetch].prefetch.pop();
+  changed(q);
   line_up(q.prefetch);
 }
 
 bool WorkQueueTable::next_read(WqId wanted, Read& read) {  // (R3)
   if (free_reads_.empty()) return false;
-  if (wanted != kNoWq && exists(wanted)) {
-    const std::uint32_t c = queues_[raw(wanted)].prefetch;
+  if (wanted != kNoWq && here(wanted)) {
+    const std::uint32_t c = find(wanted)->prefetch;
     if (c != kNone && start_read(c, read)) return true;
   }
   while (line_size_ > 0) {
@@ -160,8 +174,8 @@ bool WorkQueueTable::next_read(WqId wanted, Read& read) {  // (R3)
     line_first_ = line_first_ + 1 == line_.size() ? 0 : line_first_ + 1;
     --line_size_;
     contexts_[c].waits = false;
-    if (contexts_[c].owner == kNoWq || !start_read(c, read)) continue;
-    line_up(c);  // it may need more reads
+    if (contexts_[c].owner == kNone || !start_read(c, read)) continue;
+    line_up(c);  // it may want more
     return true;
   }
   return false;
@@ -169,9 +183,9 @@ bool WorkQueueTable::next_read(WqId wanted, Read& read) {  // (R3)
 
 bool WorkQueueTable::start_read(std::uint32_t c, Read& read) {
   Context& context = contexts_[c];
-  const Queue& q = queues_[raw(context.owner)];
+  WorkQueue& q = cache_[context.owner];
   WqePrefetch::Run run;
-  if (!context.prefetch.next_run(q.producer, sizes_.wqes_per_read, sizes_.sequential, run)) return false;
+  if (!context.prefetch.next_run(q.context.producer, sizes_.wqes_per_read, sizes_.sequential, run)) return false;
   context.prefetch.started(run);
   const std::uint32_t id = free_reads_.back();
   free_reads_.pop_back();
@@ -179,7 +193,7 @@ bool WorkQueueTable::start_read(std::uint32_t c, Read& read) {
   flight.run = run;
   flight.context = c;
   flight.queue = context.owner;
-  ++queues_[raw(flight.queue)].reads;
+  ++q.reads;
   const std::uint32_t bytes = run.count * q.context.stride;
   if (flight.bytes.size() < bytes) flight.bytes.resize(bytes);
   read = {id, wqe_address(q.context, run.slot), bytes, flight.bytes.data()};
@@ -190,37 +204,39 @@ bool WorkQueueTable::start_read(std::uint32_t c, Read& read) {
 
 void WorkQueueTable::arrived(std::uint32_t id, bool ok) {
   Flight& flight = reads_[id];
-  --queues_[raw(flight.queue)].reads;
+  --cache_[flight.queue].reads;
   counters_.wqes_discarded += contexts_[flight.context].prefetch.arrived(flight.run, ok, flight.bytes.data());
   line_up(flight.context);
   free_reads_.push_back(id);
 }
 
 void WorkQueueTable::fail(WqId id, Cqn cq) {  // (R5)
-  Queue& q = queues_[raw(id)];
-  q.failed = true;
-  q.flush_cq = cq;
-  unbind(q);
+  WorkQueue& q = *find(id);
+  q.context.failed = true;
+  q.context.flush_cq = cq;
+  changed(q);
+  unbind(cache_.line_of(q));
 }
 
 std::uint32_t WorkQueueTable::flush_one(WqId id) {
-  Queue& q = queues_[raw(id)];
-  return q.taken++ & (q.context.slots - 1);
+  WorkQueue& q = *find(id);
+  changed(q);
+  return q.context.taken++ & (q.context.slots - 1);
 }
 
-void WorkQueueTable::bind(WqId id, bool may_evict) {  // (R2)
-  Queue& q = queues_[raw(id)];
+void WorkQueueTable::bind(WorkQueue& q, bool may_evict) {  // (R2)
   if (free_contexts_.empty()) {
     if (!may_evict) return;
     ++counters_.evictions;
-    unbind(queues_[raw(contexts_[oldest_].owner)]);
+    unbind(contexts_[oldest_].owner);
   }
   const std::uint32_t c = free_contexts_.back();
   free_contexts_.pop_back();
   Context& context = contexts_[c];
-  context.owner = id;
-  context.prefetch.bind(q.context, q.taken,
-                        q.context.layout == WqLayout::kLinkedList ? q.next_slot : q.taken & (q.context.slots - 1));
+  context.owner = cache_.line_of(q);
+  context.prefetch.bind(
+      q.context, q.context.taken,
+      q.context.layout == WqLayout::kLinkedList ? q.context.next_slot : q.context.taken & (q.context.slots - 1));
   q.prefetch = c;
   if (may_evict) {
     link_newest(c);
@@ -230,12 +246,13 @@ void WorkQueueTable::bind(WqId id, bool may_evict) {  // (R2)
   line_up(c);
 }
 
-void WorkQueueTable::unbind(Queue& q) {
+void WorkQueueTable::unbind(std::uint32_t line) {
+  WorkQueue& q = cache_[line];
   if (q.prefetch == kNone) return;
   const std::uint32_t c = q.prefetch;
   q.prefetch = kNone;
   contexts_[c].prefetch.unbind();
-  contexts_[c].owner = kNoWq;
+  contexts_[c].owner = kNone;
   unlink(c);
   free_contexts_.push_back(c);
 }
@@ -261,7 +278,7 @@ void WorkQueueTable::link_oldest(std::uint32_t c) {
 }
 
 void WorkQueueTable::line_up(std::uint32_t c) {
-  if (contexts_[c].waits || contexts_[c].owner == kNoWq) return;
+  if (contexts_[c].waits || contexts_[c].owner == kNone) return;
   contexts_[c].waits = true;
   line_[line_first_ + line_size_ < line_.size() ? line_first_ + line_size_ : line_first_ + line_size_ - line_.size()] =
       c;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The work queues of a device: WQEs that doorbells posted, WQEs that packets took, and the queues that have WQEs on the
-// chip. Without time: that is the fetcher's part (model/blocks/srq_wqe_fetcher.h).
+// The work queues of a device: a cache of their contexts (core/memory/context_cache.h), what doorbells posted, what
+// packets took, and which queues have WQEs on the chip. No time in it: the fetcher (model/blocks/srq_wqe_fetcher.h)
+// says when.
 //
 //   R1  Doorbell: the producer index counts the WQEs posted, free-running. A doorbell by which the index goes back, or
 //       that posts more than the queue holds (slots; slots - 1 for a linked list), is refused and changes nothing.
@@ -11,37 +12,73 @@
 //   R4  SRQ limit (rules 2.3): reached when a WQE is taken and fewer than the limit stay posted. It is then disarmed.
 //   R5  An RQ in error hands out nothing; its posted WQEs are flushed one by one, in order, and those posted later too.
 //   R6  The number of a queue that is destroyed is given to another one only when no read of it is in flight any more.
+//   R7  Doorbells, packets and errors reach only queues whose contexts are here. A context does not give way while
+//       reads of its WQEs are in flight; with it go its WQEs on the chip, which are read again when they are needed.
+//   R8  Commands between cycles do nothing and return false while the context is on its way.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
+#include "model/core/memory/context_cache.h"
 #include "model/core/receive_queue/wqe_prefetch.h"
 #include "model/types/work_queue.h"
 #include "model/types/work_queue_table_counters.h"
 
 namespace rxnic {
 
+struct WorkQueue {
+  using Record = WqRecord;
+  static constexpr std::uint32_t kNone = 0xffffffff;
+  Record& record() { return context; }
+  const Record& record() const { return context; }
+  void settle() {}  // nothing is kept of the one before: it had no reads in flight and has lost its prefetch context
+  WqRecord context;
+  std::uint32_t prefetch = kNone;  // prefetch context
+  std::uint32_t reads = 0;         // in flight
+  bool closing = false;            // destroyed, but for its reads
+};
+
 class WorkQueueTable {
  public:
+  using Cache = ContextCache<WorkQueue>;
   struct Sizes {
     std::uint32_t contexts = 64;
     std::uint32_t depth = 16;
     std::uint32_t wqes_per_read = 4;
     std::uint32_t reads = 16;
     bool sequential = true;
+    ContextCacheSizes queues{64, 4, 8};
   };
   explicit WorkQueueTable(const Sizes& sizes);
 
-  // Control plane. Throws std::invalid_argument when slots or stride break work_queue.h, R1.
-  WqId create(const WqContext& context);
-  // False while reads of it are in flight: no further read starts, and the call is to be repeated. (R6)
-  bool destroy(WqId id);
-  void reset(WqId id);  // as if just created
-  bool exists(WqId id) const { return raw(id) < queues_.size() && queues_[raw(id)].exists; }
-  const WqContext& context(WqId id) const { return queues_[raw(id)].context; }
-  std::uint32_t posted(WqId id) const { return queues_[raw(id)].producer - queues_[raw(id)].taken; }
+  // Commands (R8). Throws std::invalid_argument when slots or stride break work_queue.h, R1.
+  WqId create(const WqContext& context, HostMemory& memory);
+  // False also while reads of it are in flight: nothing more is read, and it is to be called again. (R6)
+  bool destroy(WqId id, HostMemory& memory);
+  bool reset(WqId id, HostMemory& memory);  // as if just created
+  bool read(WqId id, HostMemory& memory, WqRecord& record) const { return cache_.read(raw(id), memory, record); }
+
+  // Contexts. That of a queue that is being destroyed is not here.
+  Cache& cache() { return cache_; }
+  const Cache& cache() const { return cache_; }
+  bool here(WqId id) const { return find(id) != nullptr; }
+  bool closing(WqId id) const {
+    const std::uint32_t line = cache_.find(raw(id));
+    return line != kNone && cache_[line].closing;
+  }
+  template <class MayGiveWay>
+  Cache::Fetch fetch(std::uint32_t number, bool ahead, MayGiveWay may_give_way) {
+    const auto f = cache_.fetch(number, ahead, [&](std::uint32_t l) {
+      return cache_[l].reads == 0 && may_give_way(l);  // (R7)
+    });
+    if (f.evicts) unbind(f.line);
+    return f;
+  }
+
+  // Of a queue that is here.
+  const WqRecord& context(WqId id) const { return find(id)->context; }
+  std::uint32_t posted(WqId id) const { return context(id).producer - context(id).taken; }
 
   // Doorbells. False when refused.
   bool post(WqId id, std::uint32_t producer);
@@ -67,44 +104,39 @@ class WorkQueueTable {
 
   // Errors (R5).
   void fail(WqId id, Cqn cq);  // `cq`: where the flushed WQEs complete
-  bool failed(WqId id) const { return queues_[raw(id)].failed; }
-  Cqn flush_cq(WqId id) const { return queues_[raw(id)].flush_cq; }
+  bool failed(WqId id) const { return context(id).failed; }
+  Cqn flush_cq(WqId id) const { return context(id).flush_cq; }
   std::uint32_t flush_one(WqId id);  // slot of the flushed WQE; precondition: posted() > 0
 
   const WorkQueueTableCounters& counters() const { return counters_; }
   std::uint32_t reads_in_flight() const { return static_cast<std::uint32_t>(reads_.size() - free_reads_.size()); }
 
  private:
-  static constexpr std::uint32_t kNone = 0xffffffff;
-  struct Queue {
-    WqContext context;
-    std::uint32_t producer = 0;
-    std::uint32_t taken = 0;
-    std::uint32_t next_slot = 0;  // of WQE `taken`
-    std::uint32_t prefetch = kNone;
-    std::uint32_t reads = 0;  // in flight
-    Cqn flush_cq{};
-    bool exists = false;
-    bool closing = false;
-    bool failed = false;
-  };
+  static constexpr std::uint32_t kNone = WorkQueue::kNone;
   struct Context {
     WqePrefetch prefetch;
-    WqId owner = kNoWq;
+    std::uint32_t owner = kNone;                 // line of the queue that it serves
     std::uint32_t newer = kNone, older = kNone;  // in the order of use
     bool waits = false;                          // is in line for a read
   };
   struct Flight {
     WqePrefetch::Run run;
     std::uint32_t context = 0;
-    WqId queue = kNoWq;
+    std::uint32_t queue = kNone;  // its line
     std::vector<std::uint8_t> bytes;
   };
 
-  void clear(Queue& q);
-  void use(WqId id);
-  void bind(WqId id, bool may_evict);
-  void unbind(Queue& q);
+  static void clear(WqRecord& q);
+  // nullptr: not here.
+  WorkQueue* find(WqId id) {
+    const std::uint32_t line = cache_.find(raw(id));
+    return line == kNone || cache_[line].closing ? nullptr : &cache_[line];
+  }
+  const WorkQueue* find(WqId id) const { return const_cast<WorkQueueTable*>(this)->find(id); }
+  void changed(const WorkQueue& q) { cache_.set_dirty(cache_.line_of(q)); }
+  void use(WorkQueue& q);
+  void bind(WorkQueue& q, bool may_evict);
+  void unbind(std::uint32_t line);
   void unlink(std::uint32_t c);
   void link_newest(std::uint32_t c);
   void link_oldest(std::uint32_t c);
@@ -112,8 +144,9 @@ class WorkQueueTable {
   bool start_read(std::uint32_t c, Read& read);
 
   Sizes sizes_;
-  std::vector<Queue> queues_;
-  std::vector<std::uint32_t> free_queues_;
+  Cache cache_;
+  std::uint32_t numbers_ = 0;                // that were ever given to queues, for commands
+  std::vector<std::uint32_t> free_numbers_;  // of them
   std::vector<Context> contexts_;
   std::vector<std::uint32_t> free_contexts_;
   std::uint32_t newest_ = kNone, oldest_ = kNone;

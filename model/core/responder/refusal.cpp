@@ -30,12 +30,17 @@ bool Refusals::squash_when_behind(PathPacket& p) {
     squash(p);
     return true;
   }
+  if (gives_up(p)) abandon_answer(p, find(p)->request);
+  return false;
+}
+
+bool Refusals::gives_up(const PathPacket& p) const {
+  if (records_.empty() || p.line == kNoLine) return false;
   const Record* const r = find(p);
   if (r == nullptr || !r->answers) return false;
   const bool answer = p.role == PacketRole::kReceived && p.has(kResponse);
   const bool completion = p.role == PacketRole::kSendCompletion && p.status != WcStatus::kFlushed;
-  if (answer || completion) abandon_answer(p, r->request);
-  return false;
+  return answer || completion;
 }
 
 void Refusals::fail_qp(PathPacket& p, DropReason reason, std::uint8_t syndrome, WcStatus status) {

@@ -32,7 +32,8 @@ class Refusals {
   // To be called first for each packet that a block takes: squashes it, or abandons the answer, when it is behind one
   // that was refused here. Returns whether it did.
   bool squash_when_behind(PathPacket& p);
-  bool refuses(const PathPacket& p) const;  // it is a request that squash_when_behind() would squash
+  bool refuses(const PathPacket& p) const;   // it is a request that squash_when_behind() would squash
+  bool gives_up(const PathPacket& p) const;  // it completes a request of ours that squash_when_behind() would give up
 
   // RC, XRC and local errors of any transport: QP to the error state. The packet is answered with `syndrome` (RC, XRC)
   // and, when it holds a WQE, completes it with `status`.

@@ -58,7 +58,8 @@ struct Rig {
         doorbells(b.source(dut.doorbells)) {
     b.connect(dut.dma, memory.requests, dma_capacity);
     b.connect(memory.completions, dut.dma_done);
-    dut.create(cq);
+    b.memory(dut.context_dma, dut.context_dma_done, host, 50);
+    dut.create(cq, host);
     const std::vector<std::uint8_t> ones(64, 0xff);
     for (std::uint32_t i = 0; i < cq.slots; ++i) host.write(kRing + i * 64, ones);
   }
@@ -366,7 +367,7 @@ TEST(CqeGenerator, NoEventOvertakesItsCqeInACongestedDmaEngine) {  // R4
   bench.sink(dut.out);
   auto& landed = bench.sink(engine.landed);
   auto& events = bench.sink(dut.events);
-  dut.create(cq_context());
+  dut.create(cq_context(), host);
 
   // Each event is answered as a program does: everything there is polled, and the CQ armed again behind it.
   std::uint32_t polled = 0;
@@ -466,7 +467,7 @@ TEST(CqeGenerator, ManyModeratedCqsKeepTheirPeriods) {
     cq.number = Cqn{10 + i};
     cq.moderation_count = 100;
     cq.moderation_period_us = static_cast<std::uint16_t>(6 - i);
-    rig.dut.create(cq);
+    rig.dut.create(cq, rig.host);
     QpContext& qp = place_qp(rig.shared, test_qp(Transport::kRc));
     qp.receive_cq = cq.number;
     rig.doorbells.push(Cycle{0}, {DoorbellKind::kCqArm, false, 10 + i, 0});
@@ -806,7 +807,7 @@ TEST(CqeGenerator, AnSrqsWqesAreNamedByTheirSrq) {
 TEST(CqeGenerator, ADestroyedCqGetsNothing) {
   Bench bench;
   Rig rig(bench);
-  rig.dut.destroy(kCq);
+  rig.dut.destroy(kCq, rig.host);
   rig.in.push(Cycle{9}, rig.packet());
   bench.run();
   EXPECT_EQ(rig.memory.log().size(), 0u);
@@ -848,7 +849,7 @@ TEST(CqeGenerator, ModesAndOrdersAgreeOnRandomTraffic) {
       cq.moderation_count = static_cast<std::uint16_t>(i);
       cq.moderation_period_us = static_cast<std::uint16_t>(i % 3);
       cq.ignore_overrun = i == 7;
-      rig.dut.create(cq);
+      rig.dut.create(cq, rig.host);
     }
     for (std::uint32_t i = 0; i < 24; ++i) {
       qps.push_back(&place_qp(rig.shared, test_qp(i % 4 == 0 ? Transport::kUc : Transport::kRc)));
@@ -1001,7 +1002,7 @@ TEST(CqeGenerator, AClosedCqGetsNothingButIsThere) {  // R10
   auto& refusals = bench.sink(rig.dut.refusals);
   rig.arm(Cycle{1}, 0);
   rig.in.push(Cycle{9}, rig.packet());
-  bench.at(Cycle{20}, [&](Cycle) { rig.dut.close(kCq); });
+  bench.at(Cycle{20}, [&](Cycle) { rig.dut.close(kCq, rig.host); });
   rig.in.push(Cycle{29}, rig.packet());
   rig.arm(Cycle{30}, 0);
   bench.run();
@@ -1022,7 +1023,7 @@ TEST(CqeGenerator, AResizedCqGoesOnInItsNewRing) {  // R10
   bench.at(Cycle{100}, [&](Cycle) {
     CqContext to = cq_context(4);
     to.base = kOther;
-    move = rig.dut.resize(to, 1);
+    ASSERT_TRUE(rig.dut.resize(to, 1, rig.host, move));
   });
   for (int i = 0; i < 2; ++i) rig.in.push(Cycle{199}, rig.packet());
   bench.run();
@@ -1073,7 +1074,7 @@ TEST(CqeGenerator, TheObserverIsToldInTheOrderOfTheWrites) {
   CqContext plain = cq_context();
   plain.number = Cqn{9};
   plain.base = kRing + 0x1000;
-  rig.dut.create(plain);
+  rig.dut.create(plain, rig.host);
   rig.dut.set_observer(&observer);
   std::uint64_t posted = 100;
   for (const Cqn to : {kCq, Cqn{9}, kCq, kCq}) {
@@ -1082,7 +1083,7 @@ TEST(CqeGenerator, TheObserverIsToldInTheOrderOfTheWrites) {
     p.posted = Cycle{posted++};
     rig.in.push(Cycle{9}, p);
   }
-  bench.at(Cycle{100}, [&](Cycle) { rig.dut.close(kCq); });
+  bench.at(Cycle{100}, [&](Cycle) { rig.dut.close(kCq, rig.host); });
   bench.run();
   EXPECT_EQ(observer.seen, (std::vector<Written::One>{{9, 101, 11}, {raw(kCq), 100, 12}, {raw(kCq), 102, 12}}));
 }

@@ -60,6 +60,7 @@ struct Rig {
         events(b.sink(dut.events)),
         returned(b.sink(dut.returned)),
         memory(b.memory(dut.dma, dut.dma_done, other == nullptr ? host : *other, kReadLatency)) {
+    b.memory(dut.context_dma, dut.context_dma_done, host, kReadLatency);
     for (std::uint32_t line = 0; line < 16; ++line) {
       qp(line).qpn = Qpn{100 + line};
       qp(line).transport = Transport::kRc;
@@ -83,7 +84,7 @@ struct Rig {
     q.context.limit = limit;
     q.order.resize(slots);
     std::iota(q.order.begin(), q.order.end(), 0u);
-    q.id = dut.create(q.context);
+    q.id = dut.create(q.context, host);
     return q;
   }
   std::uint32_t slot_of(const Queue& q, std::uint32_t k) const { return q.order[k % q.context.slots]; }
@@ -1109,8 +1110,8 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, Totals& total) {
                               list ? WqLayout::kLinkedList : WqLayout::kCyclic, 16, random() % 8));
     if (random() % 2) std::shuffle(queues.back().order.begin(), queues.back().order.end(), random);
     queues.back().context.first_wqe = queues.back().order[0];
-    rig.dut.destroy(queues.back().id);
-    queues.back().id = rig.dut.create(queues.back().context);
+    rig.dut.destroy(queues.back().id, rig.host);
+    queues.back().id = rig.dut.create(queues.back().context, rig.host);
   }
   Cycle when{1};
   auto& play = bench.keep<Play>();

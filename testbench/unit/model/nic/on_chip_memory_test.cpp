@@ -79,6 +79,11 @@ TEST(OnChipMemory, TinyAddsUp) {  // by hand, from configs/tiny.toml
   EXPECT_EQ(rig.bits("dma_engine", "read_data"), 4u * 512 * 8);
   EXPECT_EQ(rig.bits("dma_engine", "refused"), 4u * (16 + 32 + 32 + 3));
   EXPECT_EQ(rig.bits("cqe_generator", "writes"), 10u * (512 + 64));
+  EXPECT_EQ(rig.bits("cqe_generator", "cq_contexts"), 4u * 512);
+  EXPECT_EQ(rig.bits("cqe_generator", "cq_tags"), 4u * (23 + 1 + 1 + 2)) << "CQN without its lowest bit, valid, age";
+  EXPECT_EQ(rig.bits("cqe_generator", "cq_misses"), 2u * (24 + 24 + 2));
+  EXPECT_EQ(rig.find("cqe_generator", "cq_sessions"), nullptr) << "it does not compress";
+  EXPECT_EQ(rig.bits("srq_wqe_fetcher", "queue_contexts"), 4u * (512 + 2 + 2 + 1));
   EXPECT_EQ(rig.bits("transport_checker", "responder_resources"), 4096u * (1 + 2 + 24 + 24 + 64 + 32 + 32 + 2 * 12))
       << "valid, operation, PSN and count, address, key, length, neighbours in the ring";
   EXPECT_EQ(rig.bits("transport_checker", "own_requests"), 256u * (24 + 24 + 5 + 1 + 3 * 32 + 64 + 32 + 2 * 8))
@@ -87,6 +92,11 @@ TEST(OnChipMemory, TinyAddsUp) {  // by hand, from configs/tiny.toml
   EXPECT_EQ(rig.bits("rx_parser", "own_addresses"), 8u * (130 + 24 + 1));
   EXPECT_EQ(rig.find("requester", "send_queues")->entries, 256u);
   EXPECT_EQ(rig.bits("links", "cqe_generator_failed"), 64u * 24);
+}
+
+TEST(OnChipMemory, CompressionNeedsRoomForSessions) {  // by hand: a title, 4 mini CQEs, how many, a cycle
+  const Rig rig({"cqe_generator.compression=true"});
+  EXPECT_EQ(rig.bits("cqe_generator", "cq_sessions"), 4u * (512 + 4 * 64 + 3 + 64));
 }
 
 TEST(OnChipMemory, ParametersAct) {

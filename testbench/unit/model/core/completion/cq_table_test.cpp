@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R3 of model/core/completion/cq_table.h.
+// Rules R1..R5 of model/core/completion/cq_table.h.
 #include "model/core/completion/cq_table.h"
 
 #include <gtest/gtest.h>
+
+#include "model/types/context.h"
 
 namespace rxnic {
 namespace {
@@ -16,10 +18,30 @@ CqContext context(std::uint32_t number, std::uint32_t slots = 16, bool compress 
   return c;
 }
 
+CqTable::Options options(std::uint32_t session_limit = 0, std::uint32_t entries = 16, std::uint32_t ways = 4) {
+  return {{entries, ways, 2}, session_limit, 1'000'000, 2325};
+}
+
+// Has a context read, with what gives way written before; as the DMA engine does it.
+void bring(CqTable& table, Cqn number, LocalMemory& memory) {
+  const auto f = table.cache().fetch(raw(number), false, [&](std::uint32_t l) { return table.may_give_way(l); });
+  ASSERT_NE(f.line, CqTable::Cache::kNone);
+  while (table.cache().has_request()) {
+    const DmaRequest r = table.cache().take_request();
+    if (r.kind == DmaKind::kRead) {
+      memory.read(r.address, {r.data, r.bytes});
+    } else {
+      memory.write(r.address, {r.data, r.bytes});
+    }
+  }
+  table.cache().arrived(f.line, true);
+}
+
 TEST(CqTable, FindsCqsByTheirNumbers) {
-  CqTable table(0);
-  table.create(context(7), 0);
-  table.create(context(3), 0);
+  LocalMemory memory;
+  CqTable table(options());
+  table.create(context(7), memory);
+  table.create(context(3), memory);
   ASSERT_NE(table.find(Cqn{7}), nullptr);
   EXPECT_EQ(table.find(Cqn{7})->queue.context().base, BusAddress{0x7000});
   EXPECT_EQ(table.find(Cqn{3})->queue.context().base, BusAddress{0x3000});
@@ -27,31 +49,32 @@ TEST(CqTable, FindsCqsByTheirNumbers) {
   EXPECT_EQ(table.find(Cqn{4000}), nullptr);
 }
 
-TEST(CqTable, PlacesAreUsedAgainUnderAnotherStamp) {  // R1
-  CqTable table(0);
-  table.create(context(1), 0);
-  const std::uint32_t place = table.place_of(*table.find(Cqn{1}));
-  const std::uint32_t stamp = table.find(Cqn{1})->session_stamp;
+TEST(CqTable, LinesAreUsedAgainUnderAnotherStamp) {  // R1
+  LocalMemory memory;
+  CqTable table(options(0, 1, 1));
+  table.create(context(1), memory);
   for (std::uint32_t n = 2; n < 100; ++n) {
-    table.destroy(Cqn{n - 1});
+    const std::uint32_t stamp = table.find(Cqn{n - 1})->session_stamp;
+    EXPECT_TRUE(table.destroy(Cqn{n - 1}, memory));
     EXPECT_EQ(table.find(Cqn{n - 1}), nullptr);
-    table.create(context(n), 0);
-    EXPECT_EQ(table.place_of(*table.find(Cqn{n})), place);
+    table.create(context(n), memory);
+    ASSERT_NE(table.find(Cqn{n}), nullptr);
+    EXPECT_EQ(table.cache().line_of(*table.find(Cqn{n})), 0u);
     EXPECT_NE(table.find(Cqn{n})->session_stamp, stamp);
   }
-  EXPECT_EQ(table.places().size(), 1u);
 }
 
 TEST(CqTable, AClosedCqHoldsNothing) {  // R2
-  CqTable table(8);
-  table.create(context(1, 16, true), 0);
+  LocalMemory memory;
+  CqTable table(options(8));
+  table.create(context(1, 16, true), memory);
   CqState& cq = *table.find(Cqn{1});
   const std::uint32_t stamp = cq.session_stamp;
   cq.session.add(Cqe{});
   cq.queue.arm(0, false, Cycle{1});
   cq.queue.produce(1, 1, false, Cycle{2});
-  table.close(Cqn{1});
-  EXPECT_TRUE(cq.closed);
+  EXPECT_TRUE(table.close(Cqn{1}, memory));
+  EXPECT_TRUE(cq.record().closed);
   EXPECT_TRUE(cq.session.empty());
   EXPECT_NE(cq.session_stamp, stamp);
   EXPECT_EQ(cq.queue.event_due(), kNever);
@@ -59,22 +82,69 @@ TEST(CqTable, AClosedCqHoldsNothing) {  // R2
 }
 
 TEST(CqTable, AMovedCqBeginsAtZero) {  // R3
-  CqTable table(8);
-  table.create(context(1, 4, true), 0);
+  LocalMemory memory;
+  CqTable table(options(8));
+  table.create(context(1, 4, true), memory);
   CqState& cq = *table.find(Cqn{1});
   EXPECT_LT(cq.session_limit, 8u + 1) << "no block is longer than the ring";
   cq.queue.produce(3, 3, false, Cycle{1});
   cq.queue.consume(1);
   CqContext wider = context(1, 64, true);
   wider.base = BusAddress{0x90000};
-  const CqMove move = table.resize(wider, 1);
+  CqMove move;
+  EXPECT_TRUE(table.resize(wider, 1, memory, move));
   EXPECT_EQ(move.first, 1u);
   EXPECT_EQ(move.count, 2u);
   EXPECT_EQ(cq.queue.producer(), 2u);
   EXPECT_EQ(cq.queue.consumer(), 0u);
   EXPECT_EQ(cq.queue.context().base, BusAddress{0x90000});
   EXPECT_EQ(cq.queue.context().slots, 64u);
-  EXPECT_EQ(table.resize(context(9), 0).count, 0u) << "no such CQ";
+  EXPECT_EQ(table.find(Cqn{1})->session_limit, 8u);
+  move = {};
+  EXPECT_TRUE(table.resize(context(9), 0, memory, move));
+  EXPECT_EQ(move.count, 0u) << "no such CQ";
+}
+
+TEST(CqTable, AnOpenSessionKeepsItsLine) {  // R4
+  LocalMemory memory;
+  CqTable table(options(8, 1, 1));
+  table.create(context(1, 16, true), memory);
+  table.create(context(2), memory);
+  table.find(Cqn{1})->session.add(Cqe{});
+  const auto may = [&](std::uint32_t l) { return table.may_give_way(l); };
+  EXPECT_EQ(table.cache().fetch(2, false, may).line, CqTable::Cache::kNone);
+  table.find(Cqn{1})->session.clear();
+  EXPECT_EQ(table.cache().fetch(2, false, may).line, 0u);
+}
+
+TEST(CqTable, CommandsChangeAContextWhereItIs) {  // R5
+  LocalMemory memory;
+  CqTable table(options(0, 1, 1));
+  CqContext first = context(1);
+  first.moderation_period_us = 1;
+  table.create(first, memory);
+  table.create(context(2), memory);
+  ASSERT_EQ(table.find(Cqn{2}), nullptr) << "no room: in host memory alone";
+  EXPECT_TRUE(table.set_moderation(Cqn{2}, 3, 2, memory));
+  EXPECT_TRUE(table.set_moderation(Cqn{9}, 3, 2, memory)) << "no such CQ";
+  EXPECT_EQ(memory.load<CqRecord>(cq_context_address(Cqn{9})).valid, 0);
+  bring(table, Cqn{2}, memory);
+  CqState& cq = *table.find(Cqn{2});
+  EXPECT_EQ(cq.queue.context().moderation_count, 3);
+  cq.queue.arm(0, false, Cycle{100});
+  cq.queue.produce(1, 1, false, Cycle{100});
+  EXPECT_EQ(cq.queue.event_due(), Cycle{100 + 861}) << "2 us in cycles of 2325 ps, rounded up";
+  table.cache().set_dirty(0);
+
+  const auto f = table.cache().fetch(1, false, [](std::uint32_t) { return true; });
+  EXPECT_TRUE(f.writes_back);
+  CqMove move;
+  for (const Cqn moving : {Cqn{1}, Cqn{2}}) {
+    EXPECT_FALSE(table.close(moving, memory)) << raw(moving);
+    EXPECT_FALSE(table.destroy(moving, memory)) << raw(moving);
+    EXPECT_FALSE(table.set_moderation(moving, 1, 1, memory)) << raw(moving);
+    EXPECT_FALSE(table.resize(context(raw(moving)), 0, memory, move)) << raw(moving);
+  }
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "model/types/context.h"
+
 namespace rxnic {
 namespace {
 
@@ -33,20 +35,22 @@ std::uint32_t serve_reads(WorkQueueTable& t) {
 }
 
 TEST(WorkQueueTable, RefusesSizesThatTheLayoutDoesNotKnow) {
+  LocalMemory memory;
   WorkQueueTable t({});
-  EXPECT_THROW(t.create(queue(WqLayout::kCyclic, 12)), std::invalid_argument);
-  EXPECT_THROW(t.create(queue(WqLayout::kCyclic, 0)), std::invalid_argument);
-  EXPECT_THROW(t.create(queue(WqLayout::kLinkedList, 1)), std::invalid_argument);
-  EXPECT_THROW(t.create(queue(WqLayout::kLinkedList, 1u << 17)), std::invalid_argument);
-  EXPECT_THROW(t.create(queue(WqLayout::kCyclic, 16, 48)), std::invalid_argument);
-  EXPECT_THROW(t.create(queue(WqLayout::kCyclic, 16, 16)), std::invalid_argument);
-  EXPECT_NO_THROW(t.create(queue(WqLayout::kLinkedList, 1u << 16)));
+  EXPECT_THROW(t.create(queue(WqLayout::kCyclic, 12), memory), std::invalid_argument);
+  EXPECT_THROW(t.create(queue(WqLayout::kCyclic, 0), memory), std::invalid_argument);
+  EXPECT_THROW(t.create(queue(WqLayout::kLinkedList, 1), memory), std::invalid_argument);
+  EXPECT_THROW(t.create(queue(WqLayout::kLinkedList, 1u << 17), memory), std::invalid_argument);
+  EXPECT_THROW(t.create(queue(WqLayout::kCyclic, 16, 48), memory), std::invalid_argument);
+  EXPECT_THROW(t.create(queue(WqLayout::kCyclic, 16, 16), memory), std::invalid_argument);
+  EXPECT_NO_THROW(t.create(queue(WqLayout::kLinkedList, 1u << 16), memory));
 }
 
 TEST(WorkQueueTable, DoorbellsThatMakeNoSenseChangeNothing) {  // R1
+  LocalMemory memory;
   WorkQueueTable t({});
-  const WqId q = t.create(queue(WqLayout::kCyclic, 8));
-  const WqId list = t.create(queue(WqLayout::kLinkedList, 8));
+  const WqId q = t.create(queue(WqLayout::kCyclic, 8), memory);
+  const WqId list = t.create(queue(WqLayout::kLinkedList, 8), memory);
   EXPECT_TRUE(t.post(q, 8));
   EXPECT_FALSE(t.post(q, 9));
   EXPECT_FALSE(t.post(q, 7));
@@ -62,9 +66,10 @@ TEST(WorkQueueTable, DoorbellsThatMakeNoSenseChangeNothing) {  // R1
 TEST(WorkQueueTable, DoorbellsTakeFreeContextsOnlyAndPacketsTheLeastRecentlyUsed) {  // R2
   WorkQueueTable::Sizes sizes;
   sizes.contexts = 2;
+  LocalMemory memory;
   WorkQueueTable t(sizes);
   WqId q[3];
-  for (WqId& id : q) id = t.create(queue(WqLayout::kCyclic, 8));
+  for (WqId& id : q) id = t.create(queue(WqLayout::kCyclic, 8), memory);
   for (const WqId id : q) t.post(id, 4);
   EXPECT_EQ(serve_reads(t), 2u);  // q[2] found no free context
   EXPECT_EQ(t.supply(q[0]), Supply::kReady);
@@ -81,13 +86,14 @@ TEST(WorkQueueTable, DoorbellsTakeFreeContextsOnlyAndPacketsTheLeastRecentlyUsed
 TEST(WorkQueueTable, QueuesTakeTurnsButWhatAPacketWaitsForGoesFirst) {  // R3
   WorkQueueTable::Sizes sizes;
   sizes.wqes_per_read = 1;
+  LocalMemory memory;
   WorkQueueTable t(sizes);
   const WqContext c = queue(WqLayout::kCyclic, 8);
   WqId q[3];
   for (std::uint32_t i = 0; i < 3; ++i) {
     WqContext own = c;
     own.base = BusAddress{0x1000 * i};
-    q[i] = t.create(own);
+    q[i] = t.create(own, memory);
     t.post(q[i], 4);
   }
   WorkQueueTable::Read r;
@@ -103,8 +109,9 @@ TEST(WorkQueueTable, ReadsAreLimited) {  // R3
   WorkQueueTable::Sizes sizes;
   sizes.reads = 2;
   sizes.wqes_per_read = 1;
+  LocalMemory memory;
   WorkQueueTable t(sizes);
-  const WqId q = t.create(queue(WqLayout::kCyclic, 8));
+  const WqId q = t.create(queue(WqLayout::kCyclic, 8), memory);
   t.post(q, 8);
   WorkQueueTable::Read a, b, c;
   EXPECT_TRUE(t.next_read(kNoWq, a));
@@ -115,10 +122,11 @@ TEST(WorkQueueTable, ReadsAreLimited) {  // R3
 }
 
 TEST(WorkQueueTable, TheLimitIsReachedOnceWhenFewerStayPosted) {  // R4
+  LocalMemory memory;
   WorkQueueTable t({});
   WqContext c = queue(WqLayout::kCyclic, 16);
   c.limit = 7;
-  const WqId q = t.create(c);
+  const WqId q = t.create(c, memory);
   t.post(q, 10);
   serve_reads(t);
   for (const bool reached : {false, false, false, true, false, false}) {
@@ -130,8 +138,9 @@ TEST(WorkQueueTable, TheLimitIsReachedOnceWhenFewerStayPosted) {  // R4
 }
 
 TEST(WorkQueueTable, AFailedRqHandsOutNothingAndFlushesInOrder) {  // R5
+  LocalMemory memory;
   WorkQueueTable t({});
-  const WqId q = t.create(queue(WqLayout::kCyclic, 8));
+  const WqId q = t.create(queue(WqLayout::kCyclic, 8), memory);
   t.post(q, 6);
   serve_reads(t);
   ASSERT_EQ(t.supply(q), Supply::kReady);
@@ -144,22 +153,23 @@ TEST(WorkQueueTable, AFailedRqHandsOutNothingAndFlushesInOrder) {  // R5
   EXPECT_TRUE(t.post(q, 9));
   EXPECT_EQ(serve_reads(t), 0u);
   EXPECT_EQ(t.flush_one(q), 6u);
-  t.reset(q);
+  t.reset(q, memory);
   EXPECT_FALSE(t.failed(q));
   EXPECT_TRUE(t.post(q, 1));
   EXPECT_EQ(serve_reads(t), 1u);
 }
 
 TEST(WorkQueueTable, WhatIsReadForAQueueThatIsGoneIsNotUsed) {
+  LocalMemory memory;
   WorkQueueTable t({});
-  const WqId q = t.create(queue(WqLayout::kCyclic, 8));
+  const WqId q = t.create(queue(WqLayout::kCyclic, 8), memory);
   t.post(q, 4);
   WorkQueueTable::Read r;
   ASSERT_TRUE(t.next_read(kNoWq, r));
-  t.destroy(q);
-  EXPECT_FALSE(t.exists(q));
+  t.destroy(q, memory);
+  EXPECT_FALSE(t.here(q));
   EXPECT_EQ(t.supply(q), Supply::kNone);
-  const WqId other = t.create(queue(WqLayout::kCyclic, 8));
+  const WqId other = t.create(queue(WqLayout::kCyclic, 8), memory);
   t.post(other, 4);
   t.arrived(r.id, true);
   EXPECT_EQ(t.supply(other), Supply::kComing);
@@ -168,25 +178,105 @@ TEST(WorkQueueTable, WhatIsReadForAQueueThatIsGoneIsNotUsed) {
 }
 
 TEST(WorkQueueTable, ANumberIsFreeWhenNothingIsReadForItAnyMore) {  // R6
+  LocalMemory memory;
   WorkQueueTable t({});
-  const WqId q = t.create(queue(WqLayout::kCyclic, 16));
+  const WqId q = t.create(queue(WqLayout::kCyclic, 16), memory);
   ASSERT_TRUE(t.post(q, 16));
   WorkQueueTable::Read first, second;
   ASSERT_TRUE(t.next_read(kNoWq, first));
   ASSERT_TRUE(t.next_read(kNoWq, second));
-  EXPECT_FALSE(t.destroy(q));
-  EXPECT_FALSE(t.exists(q));
+  EXPECT_FALSE(t.destroy(q, memory));
+  EXPECT_FALSE(t.here(q));
   WorkQueueTable::Read none;
   EXPECT_FALSE(t.next_read(q, none)) << "nothing more is read";
-  const WqId other = t.create(queue(WqLayout::kCyclic, 16));
+  const WqId other = t.create(queue(WqLayout::kCyclic, 16), memory);
   EXPECT_NE(other, q);
   t.arrived(first.id, true);
-  EXPECT_FALSE(t.destroy(q));
+  EXPECT_FALSE(t.destroy(q, memory));
   t.arrived(second.id, true);
-  EXPECT_TRUE(t.destroy(q));
-  EXPECT_TRUE(t.destroy(q)) << "may be repeated";
-  EXPECT_EQ(t.create(queue(WqLayout::kCyclic, 16)), q);
-  EXPECT_TRUE(t.destroy(WqId{99})) << "no such queue";
+  EXPECT_TRUE(t.destroy(q, memory));
+  EXPECT_TRUE(t.destroy(q, memory)) << "may be repeated";
+  EXPECT_EQ(t.create(queue(WqLayout::kCyclic, 16), memory), q);
+  EXPECT_TRUE(t.destroy(WqId{99}, memory)) << "no such queue";
+}
+
+// Has a context read, with what gives way written before; as the DMA engine does it.
+bool bring(WorkQueueTable& t, WqId id, LocalMemory& memory) {
+  const auto f = t.fetch(raw(id), false, [](std::uint32_t) { return true; });
+  if (f.line == WorkQueueTable::Cache::kNone) return false;
+  while (t.cache().has_request()) {
+    const DmaRequest r = t.cache().take_request();
+    if (r.kind == DmaKind::kRead) {
+      memory.read(r.address, {r.data, r.bytes});
+    } else {
+      memory.write(r.address, {r.data, r.bytes});
+    }
+  }
+  t.cache().arrived(f.line, true);
+  return true;
+}
+
+TEST(WorkQueueTable, AContextStaysWhileItsWqesAreRead) {  // R7
+  WorkQueueTable::Sizes sizes;
+  sizes.queues = {1, 1, 1};
+  LocalMemory memory;
+  WorkQueueTable t(sizes);
+  const WqId q = t.create(queue(WqLayout::kLinkedList, 8), memory);
+  const WqId other = t.create(queue(WqLayout::kCyclic, 8), memory);
+  EXPECT_TRUE(t.here(q));
+  EXPECT_FALSE(t.here(other)) << "no line is free";
+  EXPECT_TRUE(t.post(q, 5));
+  WorkQueueTable::Read r;
+  ASSERT_TRUE(t.next_read(kNoWq, r));
+  EXPECT_FALSE(bring(t, other, memory)) << "a read is in flight";
+  std::memset(r.data, 0, r.bytes);
+  for (std::uint32_t i = 0; i < r.bytes / 64; ++i) r.data[64 * i] = static_cast<std::uint8_t>(i + 1);
+  t.arrived(r.id, true);
+  EXPECT_EQ(t.supply(q), Supply::kReady);
+  t.take(q);
+  t.take(q);
+  ASSERT_TRUE(bring(t, other, memory));
+  EXPECT_FALSE(t.here(q));
+  EXPECT_EQ(t.supply(q), Supply::kNone) << "it is not here";
+  ASSERT_TRUE(bring(t, q, memory));
+  EXPECT_EQ(t.posted(q), 3u);
+  EXPECT_EQ(t.supply(q), Supply::kComing) << "its WQEs on the chip went with it";
+  ASSERT_TRUE(t.next_read(kNoWq, r));
+  EXPECT_EQ(r.where, BusAddress{2 * 64}) << "from the WQE that is next";
+}
+
+TEST(WorkQueueTable, CommandsFindAContextWhereItIs) {  // R8
+  WorkQueueTable::Sizes sizes;
+  sizes.queues = {1, 1, 1};
+  LocalMemory memory;
+  WorkQueueTable t(sizes);
+  const WqId q = t.create(queue(WqLayout::kCyclic, 8), memory);
+  const WqId other = t.create(queue(WqLayout::kCyclic, 8), memory);
+  t.post(q, 3);
+  WorkQueueTable::Read r;
+  while (t.next_read(kNoWq, r)) t.arrived(r.id, true);
+  const auto f = t.fetch(raw(other), false, [](std::uint32_t) { return true; });
+  ASSERT_TRUE(f.writes_back);
+  WqRecord record;
+  for (const WqId moving : {q, other}) {
+    EXPECT_FALSE(t.reset(moving, memory));
+    EXPECT_FALSE(t.destroy(moving, memory));
+    EXPECT_FALSE(t.read(moving, memory, record));
+  }
+  for (; t.cache().has_request();) {
+    const DmaRequest d = t.cache().take_request();
+    d.kind == DmaKind::kRead ? memory.read(d.address, {d.data, d.bytes}) : memory.write(d.address, {d.data, d.bytes});
+  }
+  t.cache().arrived(f.line, true);
+  ASSERT_TRUE(t.read(q, memory, record));
+  EXPECT_EQ(record.producer, 3u);
+  EXPECT_TRUE(t.reset(q, memory));
+  ASSERT_TRUE(t.read(q, memory, record));
+  EXPECT_EQ(record.producer, 0u) << "reset in host memory";
+  EXPECT_TRUE(t.destroy(q, memory));
+  EXPECT_TRUE(t.destroy(other, memory));
+  EXPECT_EQ(memory.load<WqRecord>(queue_context_address(q)).valid, 0);
+  EXPECT_EQ(memory.load<WqRecord>(queue_context_address(other)).valid, 0);
 }
 
 }  // namespace

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules R11..R14 of model/blocks/cqe_generator.h: CQ contexts over host memory.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "model/blocks/cqe_generator.h"
+#include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/request_packets.h"
+
+namespace rxnic {
+namespace {
+
+constexpr std::uint64_t kReadLatency = 50;
+// From the cycle in which a context is asked for to that in which it is here: the link, the memory, the link.
+constexpr std::uint64_t kMiss = 1 + kReadLatency + 1;
+// The same when what gives way was changed: its write goes first.
+constexpr std::uint64_t kMissAndWriteBack = kMiss + 1;
+
+CqContext context(std::uint32_t number, std::uint32_t slots = 16) {
+  CqContext c;
+  c.number = Cqn{number};
+  c.base = BusAddress{0x100000u * (number + 1)};
+  c.slots = slots;
+  return c;
+}
+
+CqeGeneratorParams small(std::uint32_t entries, std::uint32_t ways = 16, std::uint32_t misses = 2) {
+  CqeGeneratorParams p;
+  p.event_latency_cycles = 8;
+  p.cq_contexts = entries;
+  p.cq_context_ways = ways;
+  p.cq_misses_in_flight = misses;
+  return p;
+}
+
+PacketPool::Quotas quotas() {
+  PacketPool::Quotas q;
+  q.receive = PacketPool::kNoLimit;
+  return q;
+}
+
+struct Rig {
+  Rig(Bench& b, const CqeGeneratorParams& params)
+      : bench(b),
+        host(b.keep<LocalMemory>()),
+        shared(b.keep<NicShared>(quotas())),
+        qp(place_qp(shared, test_qp(Transport::kRc))),
+        dut(b.add<CqeGenerator>("dut", params, shared, 1000u)),
+        in(b.source(dut.in, 32)),
+        out(b.sink(dut.out)),
+        writes(b.memory(dut.dma, dut.dma_done, host, 1)),
+        contexts(b.memory(dut.context_dma, dut.context_dma_done, host, kReadLatency)),
+        events(b.sink(dut.events)),
+        doorbells(b.source(dut.doorbells)) {
+    out.on_value([this](Cycle, const AckRequest& p) { shared.packets.release(p.buffer); });
+  }
+  void create(const CqContext& c) {
+    const std::vector<std::uint8_t> ones(std::size_t{c.slots} * 64, 0xff);
+    host.write(c.base, ones);
+    dut.create(c, host);
+  }
+  void create(std::uint32_t from, std::uint32_t to) {
+    for (std::uint32_t n = from; n <= to; ++n) create(context(n));
+  }
+  CompletionRequest packet(std::uint32_t cq) {
+    const Headers h = request_headers(Encapsulation::kRoceV2Ipv4, qp.transport, Operation::kSendOnly, Psn{1});
+    CompletionRequest p = accept_packet(shared, qp, place_frame(shared, h, counting_bytes(8)));
+    p.cq = Cqn{cq};
+    p.wqe_index = next_wqe++;
+    return p;
+  }
+  void push(std::uint64_t when, std::uint32_t cq) { in.push(Cycle{when}, packet(cq)); }
+  void arm(std::uint64_t when, std::uint32_t cq, std::uint32_t consumer = 0) {
+    doorbells.push(Cycle{when}, {DoorbellKind::kCqArm, false, cq, consumer});
+  }
+  void consume(std::uint64_t when, std::uint32_t cq, std::uint32_t consumer) {
+    doorbells.push(Cycle{when}, {DoorbellKind::kCqConsumer, false, cq, consumer});
+  }
+  Cqe slot(std::uint32_t cq, std::uint32_t n) { return host.load<Cqe>(context(cq).base + n * 64); }
+  CqRecord record(std::uint32_t cq) {
+    CqRecord r;
+    EXPECT_TRUE(dut.read(Cqn{cq}, host, r));
+    return r;
+  }
+  const CqeGeneratorCounters& counters() const { return dut.counters(); }
+
+  Bench& bench;
+  LocalMemory& host;
+  NicShared& shared;
+  QpContext& qp;
+  CqeGenerator& dut;
+  Source<CompletionRequest>& in;
+  Sink<AckRequest>& out;
+  TestMemory& writes;
+  TestMemory& contexts;
+  Sink<Event>& events;
+  Source<Doorbell>& doorbells;
+  std::uint32_t next_wqe = 0;
+};
+
+TEST(CqeGeneratorContexts, ACreatedCqIsHereAndItsPacketWaitsForNothing) {  // R1, R11
+  Bench bench;
+  Rig rig(bench, small(2));
+  rig.create(1, 2);
+  rig.push(9, 1);
+  rig.push(9, 2);
+  bench.run_to(Cycle{14});
+  EXPECT_EQ(rig.out.size(), 0u);
+  bench.run_to(Cycle{15});
+  ASSERT_EQ(rig.out.size(), 1u);
+  EXPECT_EQ(rig.out.cycle(0), Cycle{14});
+  bench.run();
+  EXPECT_EQ(rig.out.cycle(1), Cycle{15});
+  EXPECT_EQ(rig.counters().context_hits, 2u);
+  EXPECT_EQ(rig.counters().context_misses, 0u);
+  EXPECT_EQ(rig.contexts.log().size(), 0u);
+}
+
+TEST(CqeGeneratorContexts, AMissTakesAReadToTheCycle) {  // R11
+  Bench bench;
+  Rig rig(bench, small(1));
+  rig.create(1, 2);  // 2 has no line
+  rig.push(9, 2);    // looked at in 10
+  bench.run_to(Cycle{11});
+  ASSERT_EQ(rig.contexts.log().size(), 1u);
+  EXPECT_EQ(rig.contexts.log()[0].taken, Cycle{11}) << "asked for in 10";
+  EXPECT_EQ(rig.contexts.log()[0].request.kind, DmaKind::kRead);
+  EXPECT_EQ(rig.contexts.log()[0].request.address, cq_context_address(Cqn{2}));
+  EXPECT_EQ(rig.contexts.log()[0].request.bytes, 64u);
+  bench.run_to(Cycle{40});
+  EXPECT_EQ(rig.dut.activity(), Activity::kWaitCqContext);
+  bench.run_to(Cycle{10 + kMiss + 4});
+  EXPECT_EQ(rig.out.size(), 0u);
+  bench.run_to(Cycle{10 + kMiss + 4 + 1});
+  ASSERT_EQ(rig.out.size(), 1u);
+  EXPECT_EQ(rig.out.cycle(0), Cycle{10 + kMiss + 4});
+  EXPECT_EQ(rig.slot(2, 0).timestamp, 10 + kMiss);
+  EXPECT_EQ(rig.counters().context_misses, 1u);
+  EXPECT_EQ(rig.counters().context_reads, 1u);
+  EXPECT_EQ(rig.counters().context_write_backs, 0u) << "1 was not changed";
+  rig.dut.settle(Cycle{100});
+  EXPECT_EQ(rig.dut.account()[static_cast<std::size_t>(Activity::kWaitCqContext)], kMiss);
+}
+
+// Everything that a context holds is written when it gives way and is as before when it comes back.
+TEST(CqeGeneratorContexts, AContextComesBackAsItWent) {
+  Bench bench;
+  Rig rig(bench, small(1));
+  CqContext c = context(1);
+  c.moderation_count = 3;
+  c.moderation_period_us = 50;
+  rig.create(c);
+  rig.create(2, 2);
+  CompletionRequest solicited = rig.packet(1);
+  solicited.solicited = true;
+  rig.in.push(Cycle{9}, rig.packet(1));
+  rig.in.push(Cycle{9}, solicited);
+  rig.consume(49, 1, 1);
+  rig.doorbells.push(Cycle{59}, {DoorbellKind::kCqArm, true, 1, 2});
+  solicited = rig.packet(1);
+  solicited.solicited = true;
+  rig.in.push(Cycle{99}, solicited);  // counts: an event is due in 50,100
+  CqRecord before;
+  bench.at(Cycle{150}, [&](Cycle) { before = rig.record(1); });
+  rig.push(199, 2);
+  bench.run_to(Cycle{400});
+  ASSERT_EQ(rig.dut.find(Cqn{1}), nullptr);
+  const auto stored = rig.host.load<CqRecord>(cq_context_address(Cqn{1}));
+  EXPECT_EQ(std::memcmp(&stored, &before, sizeof stored), 0);
+  EXPECT_EQ(stored.producer, 3u);
+  EXPECT_EQ(stored.consumer, 1u);
+  EXPECT_EQ(stored.last_solicited, 3u);
+  EXPECT_EQ(stored.armed, CqArm::kSolicited);
+  EXPECT_EQ(stored.counted, 1u);
+  EXPECT_EQ(stored.due, Cycle{50'100});
+  EXPECT_EQ(rig.counters().context_write_backs, 1u);
+  for (std::uint64_t i = 0; i < 2; ++i) {  // two more that count: the event
+    solicited = rig.packet(1);
+    solicited.solicited = true;
+    rig.in.push(Cycle{999}, solicited);
+  }
+  bench.run_to(Cycle{1000 + kMiss + 1 + 30});
+  ASSERT_EQ(rig.events.size(), 1u) << "armed, and two of three were counted before";
+  EXPECT_EQ(rig.slot(1, 4).wqe_index, 5u);
+  EXPECT_EQ(rig.record(1).producer, 5u);
+  bench.run();
+  EXPECT_EQ(rig.events.size(), 1u);
+}
+
+TEST(CqeGeneratorContexts, ADoorbellBringsTheContextIn) {  // R11
+  Bench bench;
+  Rig rig(bench, small(1));
+  rig.create(1, 2);
+  rig.push(9, 2);   // 2 is here
+  rig.push(99, 1);  // 1 is here
+  rig.arm(199, 2);  // looked at in 200; one CQE is not seen
+  bench.run();
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(rig.events.value(0).number, 2u);
+  EXPECT_EQ(rig.events.cycle(0), Cycle{200 + kMissAndWriteBack + 12});
+  EXPECT_EQ(rig.counters().context_misses, 3u);
+}
+
+TEST(CqeGeneratorContexts, AModeratedEventBringsTheContextIn) {  // R11, R14
+  Bench bench;
+  Rig rig(bench, small(1));
+  CqContext c = context(1);
+  c.moderation_count = 3;
+  c.moderation_period_us = 2;
+  rig.create(c);
+  rig.create(2, 2);
+  rig.arm(0, 1);
+  rig.push(9, 1);
+  rig.push(99, 2);
+  bench.run();
+  ASSERT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(rig.events.value(0).number, 1u);
+  EXPECT_EQ(rig.events.cycle(0), Cycle{10 + 2000 + kMissAndWriteBack + 12});
+  EXPECT_EQ(rig.record(1).armed, CqArm::kNot);
+  EXPECT_EQ(rig.record(1).timer, kNever);
+}
+
+TEST(CqeGeneratorContexts, WithoutATimerAnEventIsRaisedAtOnce) {  // R14
+  Bench bench;
+  CqeGeneratorParams params = small(4);
+  params.moderation_timers = 2;
+  Rig rig(bench, params);
+  for (std::uint32_t n = 1; n <= 3; ++n) {
+    CqContext c = context(n);
+    c.moderation_count = 3;
+    c.moderation_period_us = 2;
+    rig.create(c);
+    rig.arm(0, n);
+    rig.push(9, n);
+  }
+  bench.run();
+  ASSERT_EQ(rig.events.size(), 3u);
+  EXPECT_EQ(rig.events.value(0).number, 3u);
+  EXPECT_EQ(rig.events.cycle(0), Cycle{12 + 14});
+  EXPECT_EQ(rig.events.cycle(1), Cycle{2010 + 12});
+  EXPECT_EQ(rig.counters().unmoderated_events, 1u);
+}
+
+// Every line holds an open session. The packet of another CQ waits until one of them ends.
+TEST(CqeGeneratorContexts, OpenSessionsKeepTheirLinesAndEnd) {
+  Bench bench;
+  CqeGeneratorParams params = small(2);
+  params.compression = true;
+  params.compression_timeout_cycles = 500;
+  Rig rig(bench, params);
+  for (std::uint32_t n = 1; n <= 2; ++n) {
+    CqContext c = context(n);
+    c.compress = true;
+    rig.create(c);
+  }
+  rig.create(3, 3);
+  rig.push(9, 1);
+  rig.push(9, 2);
+  rig.push(9, 3);
+  rig.push(9, 1);  // behind it, in order
+  bench.run_to(Cycle{300});
+  EXPECT_EQ(rig.dut.activity(), Activity::kWaitContextWay);
+  EXPECT_EQ(rig.contexts.log().size(), 0u);
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 4u);
+  EXPECT_EQ(rig.out.cycle(2), Cycle{510 + kMissAndWriteBack + 4}) << "CQ 1's session ended in 510";
+  EXPECT_EQ(rig.slot(1, 0).wqe_index, 0u);
+  EXPECT_EQ(rig.slot(2, 0).wqe_index, 1u);
+  EXPECT_EQ(rig.slot(3, 0).wqe_index, 2u);
+  EXPECT_EQ(rig.slot(1, 1).wqe_index, 3u);
+  rig.dut.settle(Cycle{1000});
+  EXPECT_EQ(rig.dut.account()[static_cast<std::size_t>(Activity::kWaitContextWay)], 510u - 12);
+}
+
+TEST(CqeGeneratorContexts, ThoseBehindAMissAreReadAhead) {  // R12
+  for (const std::uint32_t misses : {1u, 2u, 4u}) {
+    Bench bench;
+    Rig rig(bench, small(4, 16, misses));
+    rig.create(1, 8);  // 1 .. 4 are here
+    for (std::uint32_t n = 5; n <= 8; ++n) rig.push(9, n);
+    bench.run();
+    ASSERT_EQ(rig.out.size(), 4u);
+    const auto& log = rig.contexts.log();
+    ASSERT_EQ(log.size(), 4u);
+    for (std::uint32_t n = 1; n < misses; ++n) EXPECT_EQ(log[n].taken, Cycle{11 + n}) << "one a cycle";
+    EXPECT_EQ(rig.out.cycle(0), Cycle{10 + kMiss + 4});
+    const std::uint64_t last = 10 + (4 / misses) * kMiss + 3 + 4;
+    EXPECT_LE(rig.out.cycle(3), Cycle{last + 4 / misses}) << misses;
+    EXPECT_GE(rig.out.cycle(3), Cycle{10 + (4 / misses) * kMiss + 4}) << misses;
+    EXPECT_EQ(rig.counters().context_reads_ahead, misses == 1 ? 0u : misses == 2 ? 2u : 3u);
+    for (std::uint32_t n = 0; n < 4; ++n) EXPECT_EQ(rig.out.value(n).qpn, rig.qp.qpn);
+  }
+}
+
+// A full CQ, whose consumer index stands behind a doorbell that waits for its context.
+TEST(CqeGeneratorContexts, ALateConsumerIndexOverrunsNoCq) {  // R13
+  for (const std::uint32_t entries : {1u, 2u}) {
+    Bench bench;
+    Rig rig(bench, small(entries));
+    rig.create(context(1, 2));
+    rig.create(2, 9);
+    for (int i = 0; i < 2; ++i) rig.push(9, 1);
+    for (std::uint32_t n = 5; n <= 8; ++n) rig.arm(99, n);
+    rig.consume(99, 1, 2);
+    rig.push(104, 1);
+    rig.push(104, 1);
+    bench.run();
+    EXPECT_EQ(rig.counters().overruns, 0u);
+    ASSERT_EQ(rig.out.size(), 4u);
+    EXPECT_EQ(rig.slot(1, 1).wqe_index, 3u);
+    EXPECT_GE(rig.out.cycle(2), Cycle{100 + 4 * kMiss});
+    EXPECT_EQ(rig.record(1).consumer, 2u);
+  }
+}
+
+TEST(CqeGeneratorContexts, ACqThatIsFullOverrunsWhenNoDoorbellCanHelp) {  // R13, R3
+  Bench bench;
+  Rig rig(bench, small(1));
+  rig.create(context(1, 2));
+  rig.create(2, 9);
+  for (int i = 0; i < 2; ++i) rig.push(9, 1);
+  for (std::uint32_t n = 5; n <= 8; ++n) rig.arm(99, n);
+  rig.push(104, 1);
+  bench.run();
+  EXPECT_EQ(rig.counters().overruns, 1u);
+  EXPECT_EQ(rig.out.size(), 3u);
+  EXPECT_TRUE(rig.record(1).dead);
+}
+
+TEST(CqeGeneratorContexts, ACqThatDoesNotExistIsNotKept) {  // R11
+  Bench bench;
+  Rig rig(bench, small(4));
+  rig.create(1, 1);
+  rig.push(9, 5);
+  rig.arm(9, 6);
+  rig.push(99, 1);
+  bench.at(Cycle{200}, [&](Cycle) { rig.create(5, 5); });
+  rig.push(299, 5);
+  bench.run();
+  EXPECT_EQ(rig.counters().discarded, 1u);
+  EXPECT_FALSE(rig.out.value(0).completes);
+  EXPECT_EQ(rig.out.cycle(0), Cycle{10 + kMiss + 1 + 4}) << "its read is behind the doorbell's";
+  EXPECT_EQ(rig.out.cycle(1), Cycle{104}) << "the line of 1 was never needed";
+  EXPECT_EQ(rig.out.cycle(2), Cycle{304}) << "created since, and here";
+  EXPECT_EQ(rig.slot(5, 0).wqe_index, 2u);
+}
+
+// A program that arms each CQ and polls it when it is notified, on few lines and on many: the same CQEs, all of them
+// polled.
+struct Ring {
+  std::uint32_t polled = 0;
+  std::vector<std::uint32_t> wqes;
+};
+std::map<std::uint32_t, Ring> run_program(Bench& bench, const CqeGeneratorParams& params, std::uint64_t seed,
+                                          CqeGeneratorCounters* counters = nullptr) {
+  constexpr std::uint32_t kCqs = 40, kPackets = 600;
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::uint64_t n) { return static_cast<std::uint32_t>(random() % n); };
+  Rig rig(bench, params);
+  std::map<std::uint32_t, Ring> rings;
+  for (std::uint32_t n = 1; n <= kCqs; ++n) {
+    CqContext c = context(n, 32);
+    c.compress = n % 3 == 0;
+    c.moderation_count = static_cast<std::uint16_t>(n % 4);
+    c.moderation_period_us = static_cast<std::uint16_t>(n % 4 == 0 ? 0 : 1 + n % 2);
+    rig.create(c);
+    rings[n];
+    rig.arm(0, n);
+  }
+  const auto poll = [&](std::uint32_t n) {
+    Ring& ring = rings[n];
+    for (;;) {
+      const auto cqe = rig.host.load<Cqe>(context(n).base + ring.polled % 32 * 64);
+      if (cqe.owner != ring.polled / 32 % 2) return;
+      if (cqe.format == CqeFormat::kTitle) {
+        for (std::uint32_t i = 0; i < cqe.mini_count; ++i) {
+          const auto minis = rig.host.load<MiniCqeSlot>(context(n).base + (ring.polled + 1 + i / 7) % 32 * 64);
+          ring.wqes.push_back(minis.mini[i % 7].wqe_index);
+        }
+      } else {
+        ring.wqes.push_back(cqe.wqe_index);
+      }
+      ring.polled += block_slots(cqe.format == CqeFormat::kTitle ? cqe.mini_count : 1);
+    }
+  };
+  rig.events.on_value([&](Cycle now, const Event& e) {
+    EXPECT_EQ(e.type, EventType::kCompletion);
+    bench.at(now + 1, [&, n = e.number](Cycle then) {
+      poll(n);
+      rig.consume(then.count + 1, n, rings[n].polled);
+      rig.arm(then.count + 1, n, rings[n].polled);
+    });
+  });
+  std::uint64_t cycle = 10;
+  for (std::uint32_t i = 0; i < kPackets; ++i) {
+    cycle += below(20) == 0 ? below(500) : below(3);
+    rig.push(cycle, 1 + (below(3) == 0 ? below(4) : below(kCqs)));
+  }
+  bench.run();
+  EXPECT_EQ(rig.out.size(), kPackets);
+  EXPECT_EQ(rig.counters().overruns, 0u);
+  std::size_t polled = 0;
+  for (const auto& [n, ring] : rings) polled += ring.wqes.size();
+  EXPECT_EQ(polled, kPackets) << "every CQE was notified of";
+  if (counters != nullptr) *counters = rig.counters();
+  return rings;
+}
+
+CqeGeneratorParams program_params(std::uint32_t entries, std::uint32_t ways, bool compression) {
+  CqeGeneratorParams p = small(entries, ways);
+  p.compression = compression;
+  p.compression_timeout_cycles = 100;
+  p.moderation_timers = 40;
+  return p;
+}
+
+TEST(CqeGeneratorContexts, WhatIsCompletedDoesNotDependOnTheSizeOfTheCache) {
+  const std::uint64_t seed = test_seed(17);
+  for (const bool compression : {false, true}) {
+    std::map<std::uint32_t, Ring> expected;
+    {
+      Bench bench;
+      CqeGeneratorCounters c;
+      expected = run_program(bench, program_params(64, 4, compression), seed, &c);
+      EXPECT_EQ(c.context_misses, 0u);
+    }
+    for (const std::uint32_t entries : {1u, 2u, 8u}) {
+      Bench bench;
+      CqeGeneratorCounters c;
+      const auto found = run_program(bench, program_params(entries, 2, compression), seed, &c);
+      EXPECT_GT(c.context_misses, 300u);
+      EXPECT_GT(c.context_write_backs, 300u);
+      for (const auto& [n, ring] : expected) EXPECT_EQ(found.at(n).wqes, ring.wqes) << entries << " lines, CQ " << n;
+    }
+  }
+}
+
+TEST(CqeGeneratorContexts, ModesAndOrdersAgreeOnFewLines) {
+  const std::uint64_t seed = test_seed(18);
+  for (const std::uint32_t entries : {1u, 4u}) {
+    expect_equal_in_all_orders([seed, entries](Bench& bench) {
+      StateHash h;
+      for (const auto& [n, ring] : run_program(bench, program_params(entries, 2, true), seed)) {
+        for (const std::uint32_t w : ring.wqes) h.mix(w);
+      }
+      h.mix(bench.state_hash());
+      return h.value();
+    });
+  }
+}
+
+}  // namespace
+}  // namespace rxnic
