@@ -810,6 +810,21 @@ TEST(AckGenerator, AReplayWithoutASavedResultIsNotAnswered) {
   rig.expect_clean();
 }
 
+TEST(AckGenerator, AResultIsOfTheQpThatHadTheResource) {  // R5
+  Bench bench;
+  Rig rig(bench);
+  const AckRequest first = rig.request(rig.qp, kFetchAdd, 5);
+  AckRequest replay = rig.request(rig.add_qp(Qpn{20}), kFetchAdd, 5);
+  replay.outcome = Outcome::kReplay;
+  replay.resource = first.resource;  // its QP has it now
+  rig.in.push(Cycle{9}, first);
+  rig.in.push(Cycle{4999}, replay);
+  bench.run();
+  EXPECT_EQ(rig.answers.size(), 1u);
+  EXPECT_EQ(rig.dut.counters().suppressed, 1u);
+  rig.expect_clean();
+}
+
 TEST(AckGenerator, EverythingWaitsForTheAtomicBeforeIt) {
   Bench bench;
   Rig rig(bench);
