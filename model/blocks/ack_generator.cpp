@@ -2,7 +2,6 @@
 #include "model/blocks/ack_generator.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "model/types/syndrome.h"
 
@@ -297,46 +296,6 @@ void AckGenerator::advance(Index flow, Cycle now) {
   answers_.free_if_empty(flow);
 }
 
-void AckGenerator::start_build(Cycle now) {  // (R2)
-  if (now < next_start_ || line_.full()) return;
-  const bool data = gathered.can_pop(now);
-  const auto may_go_first = [&] {  // (R3) what was ready when its READ began is of its QP, perhaps
-    return data_next_ && ready_.front().ticket >= answers_[on_their_way_.front().answer].after;
-  };
-  if (data && (ready_.empty() || may_go_first())) {
-    data_next_ = false;
-    build_read_response(now);
-  } else if (!ready_.empty()) {
-    build_plain(now);
-  }
-}
-
-void AckGenerator::build_plain(Cycle now) {
-  if (!shared_.packets.available(PacketClass::kResponse)) {  // (R8)
-    wants_buffer_ = true;
-    return;
-  }
-  data_next_ = true;
-  const Ready ready = ready_.pop();
-  ready_plain_ -= ready.plain;
-  const PacketHandle h = shared_.packets.allocate(PacketClass::kResponse, kMostHeaderBytes);
-  Packet& p = shared_.packets[h];
-  const OwedAnswer& a = answers_[ready.answer];
-  p.id = a.id;
-  answers_.remove(ready.answer);
-  if (a.ack.bytes == 0) {
-    p.h = a.h;
-    build(h, 0, now);
-    return;
-  }
-  std::memcpy(p.frame.data(), a.ack.data.data(), a.ack.data.size());
-  p.frame_bytes = a.ack.bytes;
-  p.link = LinkLayer::kEthernet;
-  p.destination = a.destination;
-  count_ack(a.syndrome);
-  leave({h, a.ack.bytes, p.link, false, false}, now);
-}
-
 void AckGenerator::finish_atomic(Cycle now) {  // (R5)
   const DmaCompletion done = dma_done.pop(now);
   OwedAnswer& a = answers_[done.cookie];
@@ -395,35 +354,6 @@ void AckGenerator::discard(Index at, Cycle now) {
   --waiting_;
   if (answers_[at].line != kNoLine) contexts_.unpin(answers_[at].line, now);
   answers_.remove(at);
-}
-
-void AckGenerator::build(PacketHandle h, std::uint32_t payload_bytes, Cycle now) {
-  Packet& p = shared_.packets[h];
-  const WireFrame frame = build_answer(h, p, payload_bytes);
-  const std::uint32_t traits = opcode_info(p.h.opcode).traits;
-  counters_.read_responses += (traits & kReadResponse) != 0;
-  counters_.atomic_responses += (traits & kHasAtomicAckEth) != 0;
-  if ((traits & (kAckKind | kHasAtomicAckEth)) == kAckKind) count_ack(p.h.syndrome);
-  leave(frame, now);
-}
-
-void AckGenerator::count_ack(std::uint8_t syndrome) {
-  const AckKind kind = ack_kind(syndrome);
-  counters_.acks += kind == AckKind::kAck;
-  counters_.rnr_naks += kind == AckKind::kRnrNak;
-  counters_.naks += kind == AckKind::kNak;
-}
-
-// An answer that is being built is done latency_cycles later.
-void AckGenerator::leave(const WireFrame& frame, Cycle now) {
-  const Cycle leaves = now + params_.latency_cycles;
-  if (line_.empty() && tx.can_send(now, leaves)) {
-    tx.send(now, leaves, frame, [](WireFrame&) {});
-    last_leaves_ = leaves;
-  } else {
-    line_.push(frame, leaves);
-  }
-  next_start_ = now + params_.response_cycles;
 }
 
 std::uint8_t AckGenerator::ack_syndrome(const AckRequest& p) const {
