@@ -34,6 +34,7 @@ void Engine::add(Block& block) {
   arrivals_.resize(pending_.size() * kArrivalSlots);
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     blocks_[i]->pending_ = &pending_[i / kWordBits];
+    if (params_.mode != EngineMode::kFast) continue;  // nothing is sent ahead: waves show what each cycle holds
     blocks_[i]->arrivals_ = &arrivals_[i / kWordBits * kArrivalSlots];
     blocks_[i]->arrival_slots_ = &arrival_slots_;
   }

@@ -12,8 +12,8 @@
 //   R6  A consumer of many links may have each show in a bit whether it holds a value, visible yet or not (show_in), so
 //       that the consumer looks only at links that do.
 //   R7  A pushed value fits the widths of its descriptor; checked where assertions are on.
-//   R8  send() is a push of a later cycle that the producer makes now, when it knows the value and that there will be
-//       room. The result is that of a push in that cycle; the step is saved.
+//   R8  send() is a push of a later cycle that is made now, when the value is known and that there will be room. The
+//       result is that of a push in that cycle; a step is saved. Only in kFast: other modes show what each cycle holds.
 //
 // One transfer a cycle needs a capacity of at least 2.
 #pragma once

@@ -300,13 +300,14 @@ TEST(Link, WhatIsSentIsAsIfItWerePushedInItsCycle) {  // (R8) in every mode, wit
         link.hash(h);
         results.push_back({popper->popped, h.value(), pipeline.account()});
         sent += pipeline.sent;
+        EXPECT_TRUE(mode == EngineMode::kFast || pipeline.sent == 0) << "a cycle shows what the link holds in it";
       }
     }
     ASSERT_EQ(results.front().popped.size(), 200u);
     for (std::size_t i = 1; i < results.size(); ++i)
       ASSERT_TRUE(results[i] == results[0]) << "round " << round << ", " << i;
   }
-  EXPECT_GT(sent, 60u * 6 * 100);
+  EXPECT_GT(sent, 60u * 2 * 100);
 }
 
 TEST(Link, WhatIsSentWakesTheConsumerWhenItCanBePopped) {  // (R4, R8)
