@@ -31,11 +31,7 @@ Device::Device(std::uint32_t number, std::uint32_t nics, const Params& params, N
       timing_(params.nic),
       attributes_(device_attributes(number, params)),
       srq_layout_(attributes_.srq_linked_list != 0 ? WqLayout::kLinkedList : WqLayout::kCyclic),
-      nic_(nic),
-      control_(nic, memory),
-      receive_line_(nic.receive_doorbells),
-      completion_line_(nic.completion_doorbells),
-      send_line_(nic.send_doorbells),
+      commands_(memory),
       pd_numbers_(1, kLastNumber),
       key_indices_(kFirstKeyIndex, kLastNumber),
       cq_numbers_(1, kLastNumber),
@@ -68,7 +64,7 @@ CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
     case Request::kCreateCq:
       return create_cq(client, c);
     case Request::kResizeCq:
-      return command_time_is_over(c, now) ? resize_cq(client, c) : CommandResult::kBusy;
+      return resize_cq(client, c);
     case Request::kModifyCq:
       return modify_cq(client, c);
     case Request::kFreeCq:
@@ -104,24 +100,46 @@ CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
   return refuse(c, EOPNOTSUPP);
 }
 
-CommandResult Device::close(ClientId client) {
-  // QPs first, all silenced at once, then the objects that they refer to. Each kind is finished before the next begins.
-  for (const auto& [number, qp] : qps_) {
-    if (qp.owner == client) control_.silence_qp(Qpn{number});
-  }
-  const auto all = [client](auto& objects, auto destroy) {
-    std::vector<std::uint32_t> numbers;
-    for (const auto& [number, object] : objects) {
-      if (object.owner == client) numbers.push_back(number);
+// The reply to the command; 0 afterwards.
+CommandResult Device::await(Ticket& ticket, CommandReply* reply) {
+  if (ticket == 0) return CommandResult::kDone;
+  if (!commands_.done(ticket)) return CommandResult::kGiven;
+  const CommandReply came = commands_.collect(ticket);
+  if (reply != nullptr) *reply = came;
+  ticket = 0;
+  return CommandResult::kDone;
+}
+
+// None of its QPs sends anything any more: one command for all of them, before the first is freed.
+CommandResult Device::silence(ClientId client) {
+  Teardown& t = clients_.at(client).teardown;
+  if (t.step == 0) {
+    std::vector<Qpn> qpns;
+    for (const auto& [number, qp] : qps_) {
+      if (qp.owner == client) qpns.push_back(Qpn{number});
     }
-    bool done = true;
-    for (const std::uint32_t number : numbers) done = destroy(number) == CommandResult::kDone && done;
-    return done;
+    if (!qpns.empty()) t.ticket = commands_.silence_qps(qpns);
+    t.step = 1;
+  }
+  return await(t.ticket);
+}
+
+CommandResult Device::close(ClientId client) {
+  if (const CommandResult r = silence(client); r != CommandResult::kDone) return r;
+  // QPs first, then what they refer to.
+  const auto all = [client](auto& objects, auto destroy) {
+    for (auto it = objects.begin(); it != objects.end();) {
+      const auto here = it++;  // it may go
+      if (here->second.owner != client) continue;
+      if (const CommandResult r = destroy(here->first); r != CommandResult::kDone) return r;
+    }
+    return CommandResult::kDone;
   };
-  if (!all(qps_, [this](std::uint32_t n) { return destroy_qp(Qpn{n}); })) return CommandResult::kBusy;
-  if (!all(srqs_, [this](std::uint32_t n) { return destroy_srq(Srqn{n}); })) return CommandResult::kBusy;
-  if (!all(regions_, [this](std::uint32_t n) { return destroy_region(Key{n}); })) return CommandResult::kBusy;
-  if (!all(cqs_, [this](std::uint32_t n) { return destroy_cq(Cqn{n}); })) return CommandResult::kBusy;
+  CommandResult r = all(qps_, [this](std::uint32_t n) { return destroy_qp(Qpn{n}); });
+  if (r == CommandResult::kDone) r = all(srqs_, [this](std::uint32_t n) { return destroy_srq(Srqn{n}); });
+  if (r == CommandResult::kDone) r = all(regions_, [this](std::uint32_t n) { return destroy_region(Key{n}); });
+  if (r == CommandResult::kDone) r = all(cqs_, [this](std::uint32_t n) { return destroy_cq(Cqn{n}); });
+  if (r != CommandResult::kDone) return r;
   std::erase_if(pds_, [client](const auto& pd) { return pd.second.owner == client; });
   clients_.erase(client);
   return CommandResult::kDone;
@@ -188,6 +206,8 @@ std::optional<Device::Notice> Device::notice_of(const Event& event) const {
       return qp_notice(EventKind::kQpRequestError, Qpn{event.number});
     case EventType::kQpLastWqeReached:
       return qp_notice(EventKind::kQpLastWqeReached, Qpn{event.number});
+    case EventType::kQpSqDrained:
+      return qp_notice(EventKind::kQpSqDrained, Qpn{event.number});
     case EventType::kSrqLimitReached: {
       const auto it = srqs_.find(event.number);
       if (it == srqs_.end() || it->second.teardown.step != 0) return std::nullopt;
@@ -217,12 +237,6 @@ CommandResult Device::resolve_path(Command& c) const {
 
 Cycle Device::after(Cycle now, std::uint64_t ps) const {
   return now + (ps + timing_.clock_period_ps - 1) / timing_.clock_period_ps;
-}
-
-// A command takes command_ps: the NIC has done by then what was posted before it.
-bool Device::command_time_is_over(Command& c, Cycle now) const {
-  if (c.due == Cycle{}) c.due = after(now, timing_.command_ps);
-  return now >= c.due;
 }
 
 // The program waits for the reply as a CPU waits for a register of the device.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver of one NIC: keeps the objects that programs create, carries out the control requests of
-// bridge/channel/protocol.h on the NIC's command interface, allocates doorbell records, sends events to their owners.
+// The driver of one NIC: keeps the objects that programs create, turns the control requests of
+// bridge/channel/protocol.h into commands for the NIC, allocates doorbell records, sends events to their owners.
 //
 //   R1  Nothing that comes from a program is trusted: every handle, number, offset and size is checked before anything
 //       is changed. Refusals: EINVAL (foreign, unknown or impossible), EBUSY (in use), ENOMEM (a limit of the NIC is
@@ -9,7 +9,8 @@
 //       that the device takes. In each board a doorbell record belongs to one queue at a time.
 //   R3  Keys are index << 8 | tag; the tag changes with each use of an index. lkey and rkey are equal.
 //   R4  A QP without a receive queue has one that no program can post to.
-//   R5  A request that has to wait is executed again until it is done; its checks are not repeated.
+//   R5  A request that has to wait is executed again until it is done; its checks are not repeated. It waits for a
+//       command that it has given (kGiven) or for something else (kBusy).
 //   R6  An object that is being destroyed takes no doorbells and raises no events.
 #pragma once
 
@@ -26,12 +27,20 @@
 
 namespace rxnic {
 
+// What has become of a request.
+enum class CommandResult : std::uint8_t {
+  kDone,
+  kBusy,  // it waits
+  kGiven  // it waits for the reply to a command of the NIC
+};
+
 // A control request that is being carried out. `message` becomes the reply.
 struct Command {
   channel::Message message;
-  bool begun = false;  // checked, and the NIC has been asked
-  Cycle due{};         // kReadClock, kResizeCq: of the reply
-  std::uint64_t mark = 0;
+  bool begun = false;     // checked, and the NIC has been asked
+  Cycle due{};            // kReadClock: of the reply
+  std::uint8_t step = 0;  // of several commands: those that are done
+  Ticket ticket = 0;      // of the command that is waited for
 };
 
 class Device {
@@ -55,12 +64,9 @@ class Device {
   };
   std::optional<Notice> notice_of(const Event& event) const;
   std::optional<Notice> qp_notice(channel::EventKind kind, Qpn qpn) const;
-  // Some QP in SQD has an owner who asked for an event once its last request is acknowledged. take_drained() gives the
-  // QPs that are drained and forgets them.
-  bool draining() const { return !draining_.empty(); }
-  std::vector<Qpn> take_drained();
   std::optional<ClientId> owner_of(Cqn cq) const;
 
+  CommandQueue& commands() { return commands_; }
   DoorbellLine& receive_line() { return receive_line_; }
   DoorbellLine& completion_line() { return completion_line_; }
   DoorbellLine& send_line() { return send_line_; }
@@ -77,7 +83,8 @@ class Device {
   CommandResult reregister_memory(ClientId client, Command& c);
   CommandResult free_memory(ClientId client, Command& c);
   std::int32_t check_region(ClientId client, const channel::Memory& m) const;
-  void install_region(Key key, const RegionObject& region);
+  Ticket install_region(Key key, const RegionObject& region);
+  void forget_region(Key key);
   CommandResult destroy_region(Key key);
   // device_queues.cpp
   CommandResult create_channel(ClientId client, Command& c);
@@ -92,6 +99,8 @@ class Device {
   CommandResult free_srq(ClientId client, Command& c);
   CommandResult destroy_cq(Cqn cq);
   CommandResult destroy_srq(Srqn srq);
+  void forget_cq(Cqn cq);
+  void forget_srq(Srqn srq);
   // device_qps.cpp
   CommandResult create_qp(ClientId client, Command& c);
   CommandResult modify_qp(ClientId client, Command& c);
@@ -100,16 +109,18 @@ class Device {
   std::int32_t check_qp(ClientId client, const channel::QueuePair& asked);
   std::int32_t apply(const channel::QpAttributes& asked, QpState next, SendQpContext& context,
                      channel::QpAttributes& set) const;
-  CommandResult reset_qp(QpObject& qp);
+  CommandResult begin_modify(Command& c, QpObject& qp);
   CommandResult destroy_qp(Qpn qpn);
-  bool doorbells_gone(QpObject& qp);
+  void forget_qp(Qpn qpn);
+  void drop_doorbells(const QpObject& qp);
   CommandResult attach_multicast(ClientId client, Command& c);
   CommandResult detach_multicast(ClientId client, Command& c);
-  void leave_groups(const QpObject& qp);
+  CommandResult leave_groups(QpObject& qp);
   // device.cpp
   CommandResult resolve_path(Command& c) const;
   CommandResult read_clock(Command& c, Cycle now) const;
-  bool command_time_is_over(Command& c, Cycle now) const;
+  CommandResult await(Ticket& ticket, CommandReply* reply = nullptr);
+  CommandResult silence(ClientId client);
   Cycle after(Cycle now, std::uint64_t ps) const;
 
   template <class Map>
@@ -125,8 +136,7 @@ class Device {
   const NicParams timing_;
   const channel::DeviceAttributes attributes_;
   const WqLayout srq_layout_;
-  Nic& nic_;
-  NicControl control_;
+  CommandQueue commands_;
   DoorbellLine receive_line_, completion_line_, send_line_;
 
   std::map<ClientId, Objects> clients_;
@@ -136,7 +146,6 @@ class Device {
   std::map<std::uint32_t, SrqObject> srqs_;
   std::map<std::uint32_t, QpObject> qps_;
   std::map<Address, Qpn> groups_;
-  std::vector<Qpn> draining_;
   NumberPool pd_numbers_, key_indices_, cq_numbers_, srq_numbers_, qp_numbers_;
   std::map<std::uint32_t, std::uint8_t> key_tags_;  // by index: of its last use
   std::set<std::uint32_t> key_indices_used_;

@@ -49,7 +49,7 @@ std::int32_t Device::check_region(ClientId client, const channel::Memory& m) con
   return 0;
 }
 
-void Device::install_region(Key key, const RegionObject& region) {
+Ticket Device::install_region(Key key, const RegionObject& region) {
   const channel::Memory& m = region.asked;
   MptEntry entry;
   entry.key = raw(key);
@@ -63,10 +63,11 @@ void Device::install_region(Key key, const RegionObject& region) {
   std::vector<BusAddress> pages(region.pages);
   const std::uint64_t first = m.address / kPageBytes * kPageBytes;
   for (std::uint64_t n = 0; n < pages.size(); ++n) pages[n] = program_address(region.owner, first + n * kPageBytes);
-  control_.create_region(entry, pages);
+  return commands_.create_region(entry, pages);
 }
 
 CommandResult Device::register_memory(ClientId client, Command& c) {
+  if (c.begun) return await(c.ticket);
   channel::Memory& m = c.message.body.memory;
   if (const std::int32_t error = check_region(client, m); error != 0) return refuse(c, error);
   Objects& own = clients_.at(client);
@@ -81,11 +82,12 @@ CommandResult Device::register_memory(ClientId client, Command& c) {
   key_indices_used_.insert(*index);
   own.pages += region.pages;
   ++pds_.at(m.pd).users;
-  install_region(key, region);
+  c.ticket = install_region(key, region);
+  c.begun = true;
   m.lkey = m.rkey = raw(key);
   region.asked = m;
   regions_[raw(key)] = region;
-  return CommandResult::kDone;
+  return CommandResult::kGiven;
 }
 
 // The key does not change. Accesses with it fail until the new translation is in place.
@@ -108,17 +110,22 @@ CommandResult Device::reregister_memory(ClientId client, Command& c) {
     if (const std::int32_t error = check_region(client, wanted); error != 0) return refuse(c, error);
     if (own.pages - region->pages + next.pages > kMaxPages) return refuse(c, ENOMEM);
     c.begun = true;
+    c.ticket = commands_.free_region(Key{m.lkey});
   }
-  if (control_.free_region(Key{m.lkey}) == CommandResult::kBusy) return CommandResult::kBusy;
+  if (const CommandResult r = await(c.ticket); r != CommandResult::kDone) return r;
+  if (c.step == 1) {
+    m = region->asked;
+    return CommandResult::kDone;
+  }
+  c.step = 1;
   mtt_.give_back(region->mtt_offset, mtt_bytes(region->pages));
   next.mtt_offset = *mtt_.take(mtt_bytes(next.pages));  // a client's share is far below the whole
   own.pages += next.pages - region->pages;
   --pds_.at(region->asked.pd).users;
   ++pds_.at(wanted.pd).users;
-  install_region(Key{m.lkey}, next);
+  c.ticket = install_region(Key{m.lkey}, next);
   *region = next;
-  m = wanted;
-  return CommandResult::kDone;
+  return CommandResult::kGiven;
 }
 
 CommandResult Device::free_memory(ClientId client, Command& c) {
@@ -128,7 +135,14 @@ CommandResult Device::free_memory(ClientId client, Command& c) {
 }
 
 CommandResult Device::destroy_region(Key key) {
-  if (control_.free_region(key) == CommandResult::kBusy) return CommandResult::kBusy;
+  Teardown& t = regions_.at(raw(key)).teardown;
+  if (t.step == 0) t = {1, commands_.free_region(key)};
+  if (const CommandResult r = await(t.ticket); r != CommandResult::kDone) return r;
+  forget_region(key);
+  return CommandResult::kDone;
+}
+
+void Device::forget_region(Key key) {
   const RegionObject& region = regions_.at(raw(key));
   Objects& own = clients_.at(region.owner);
   own.pages -= region.pages;
@@ -136,7 +150,6 @@ CommandResult Device::destroy_region(Key key) {
   mtt_.give_back(region.mtt_offset, mtt_bytes(region.pages));
   key_indices_used_.erase(raw(key) >> 8);
   regions_.erase(raw(key));
-  return CommandResult::kDone;
 }
 
 }  // namespace rxnic

@@ -13,7 +13,14 @@ namespace {
 
 constexpr std::uint32_t kMinSendStride = 64;
 
+// The commands by which a QP is created; the last one only when there is no room for the QP.
+enum CreateStep : std::uint8_t { kMakesQp, kMakesQueue, kFreesQueue };
+
 constexpr bool has(const channel::QpAttributes& a, QpAttribute attribute) { return (a.mask & attribute) != 0; }
+
+QpState next_state(const QpObject& qp, const channel::QpAttributes& asked) {
+  return static_cast<QpState>(has(asked, kAttrState) ? asked.state : qp.attributes.state);
+}
 
 }  // namespace
 
@@ -46,6 +53,30 @@ std::int32_t Device::check_qp(ClientId client, const channel::QueuePair& asked) 
 
 CommandResult Device::create_qp(ClientId client, Command& c) {
   channel::QueuePair& asked = c.message.body.qp;
+  if (c.begun) {
+    CommandReply reply;
+    if (const CommandResult r = await(c.ticket, &reply); r != CommandResult::kDone) return r;
+    QpObject& made = qps_.at(asked.qpn);
+    if (c.step == kFreesQueue || (c.step == kMakesQueue && reply.status != CommandStatus::kDone)) {
+      forget_qp(made.qpn());
+      return refuse(c, ENOMEM);
+    }
+    if (c.step == kMakesQp) {
+      if (reply.status == CommandStatus::kDone) return CommandResult::kDone;
+      if (!made.own_queue) {
+        forget_qp(made.qpn());
+        return refuse(c, ENOMEM);
+      }
+      c.step = kFreesQueue;  // nobody has used it
+      c.ticket = commands_.free_queue(made.context.qp.receive_queue, *made.own_queue);
+      return CommandResult::kGiven;
+    }
+    c.step = kMakesQp;
+    made.context.qp.receive_queue = made.created.qp.receive_queue = WqId{reply.number};
+    assign(clients_.at(client).receive, made.receive_record, reply.number);
+    c.ticket = commands_.create_qp(made.context);
+    return CommandResult::kGiven;
+  }
   if (const std::int32_t error = check_qp(client, asked); error != 0) return refuse(c, error);
   const auto number = qp_numbers_.take([this](std::uint32_t n) { return qps_.contains(n); });
   if (!number) return refuse(c, ENOMEM);
@@ -74,7 +105,6 @@ CommandResult Device::create_qp(ClientId client, Command& c) {
     queue.slots = posts ? asked.receive_slots : 1;
     queue.stride = posts ? asked.receive_stride : kMinReceiveStride;
     if (posts) qp.receive_record = asked.receive_doorbell;
-    context.receive_queue = control_.create_queue(queue);
     qp.own_queue = queue;
   }
   if (asked.send_slots != 0) {
@@ -82,20 +112,18 @@ CommandResult Device::create_qp(ClientId client, Command& c) {
                         asked.all_signaled != 0};
     qp.send_record = asked.send_doorbell;
   }
-  if (control_.create_qp(context, qp.context.queue) == CommandResult::kNoRoom) {
-    if (qp.own_queue) control_.free_queue(context.receive_queue, *qp.own_queue);  // nobody has used it
-    return refuse(c, ENOMEM);
-  }
   qp.created = qp.context;
   assign(own.send, qp.send_record, *number);
-  if (qp.own_queue) assign(own.receive, qp.receive_record, raw(context.receive_queue));
   if (context.uses_srq) ++srqs_.at(qp.srqn).users;
   ++pds_.at(asked.pd).users;
   ++cqs_.at(asked.send_cq).users;
   ++cqs_.at(asked.receive_cq).users;
   qps_[*number] = qp;
   asked.qpn = *number;
-  return CommandResult::kDone;
+  c.begun = true;
+  c.step = qp.own_queue ? kMakesQueue : kMakesQp;
+  c.ticket = qp.own_queue ? commands_.create_queue(*qp.own_queue) : commands_.create_qp(qp.context);
+  return CommandResult::kGiven;
 }
 
 // Writes the attributes into the NIC's context.
@@ -149,67 +177,69 @@ CommandResult Device::modify_qp(ClientId client, Command& c) {
   channel::QpAttributes& asked = c.message.body.attributes;
   QpObject* qp = owned(qps_, client, asked.qpn);
   if (qp == nullptr) return refuse(c, EINVAL);
+  if (!c.begun) return begin_modify(c, *qp);
+  CommandReply reply;
+  if (const CommandResult r = await(c.ticket, &reply); r != CommandResult::kDone) return r;
+  if (reply.status == CommandStatus::kNoRoom) return refuse(c, ENOMEM);
+  if (reply.status != CommandStatus::kDone) return refuse(c, EINVAL);  // it has moved to the error state meanwhile
   const bool to_reset = has(asked, kAttrState) && asked.state == static_cast<std::uint32_t>(QpState::kReset);
-  if (c.begun) {  // (R5) only these two may have begun without being done
-    const CommandResult result = to_reset ? reset_qp(*qp) : control_.fail_qp(qp->qpn());
-    if (result == CommandResult::kBusy) return result;
+  const bool to_error = has(asked, kAttrState) && asked.state == static_cast<std::uint32_t>(QpState::kError);
+  if (to_reset) {
+    qp->context = qp->created;
+    qp->attributes = {};
+  } else if (to_error) {
     qp->attributes.state = asked.state;
-    return CommandResult::kDone;
+  } else {
+    apply(asked, next_state(*qp, asked), qp->context, qp->attributes);
   }
-  QpContext current;
-  if (control_.read_qp(qp->qpn(), current) == CommandResult::kBusy) return CommandResult::kBusy;
-  QpState next = current.state;
-  const int error = check_modify(qp->type, current.state, asked, attributes_.max_rd_atomic, next);
+  return CommandResult::kDone;
+}
+
+CommandResult Device::begin_modify(Command& c, QpObject& qp) {
+  const channel::QpAttributes& asked = c.message.body.attributes;
+  QpState next{};
+  // The state that software has set; the NIC refuses what a QP in error may not do (blocks/command_processor.h, R9).
+  const auto state = static_cast<QpState>(qp.attributes.state);
+  const int error = check_modify(qp.type, state, asked, attributes_.max_rd_atomic, next);
   if (error != 0) return refuse(c, error);
-  if (has(asked, kAttrState) && (next == QpState::kReset || next == QpState::kError)) {
-    c.begun = true;
-    return modify_qp(client, c);
+  if (has(asked, kAttrState) && next == QpState::kReset) {
+    drop_doorbells(qp);
+    c.ticket = commands_.reset_qp(qp.qpn());
+  } else if (has(asked, kAttrState) && next == QpState::kError) {
+    c.ticket = commands_.fail_qp(qp.qpn());
+  } else {
+    SendQpContext context = qp.context;
+    channel::QpAttributes set = qp.attributes;
+    if (const std::int32_t refused = apply(asked, next, context, set); refused != 0) return refuse(c, refused);
+    CommandQueue::Changes changes;
+    changes.set_rq_psn = has(asked, kAttrRqPsn);
+    changes.rq_psn = Psn{asked.rq_psn};
+    changes.set_sq_psn = has(asked, kAttrSqPsn);
+    changes.notify_drained = has(asked, kAttrDrainedNotify) && asked.drained_notify != 0;
+    c.ticket = commands_.modify_qp(context, changes);
   }
-  SendQpContext context = qp->context;
-  channel::QpAttributes set = qp->attributes;
-  if (const std::int32_t refused = apply(asked, next, context, set); refused != 0) return refuse(c, refused);
-  const CommandResult result =
-      control_.modify_qp(context, has(asked, kAttrRqPsn), Psn{asked.rq_psn}, has(asked, kAttrSqPsn));
-  if (result == CommandResult::kBusy) return result;
-  if (result == CommandResult::kNoRoom) return refuse(c, ENOMEM);
-  qp->context = context;
-  qp->attributes = set;
-  if (has(asked, kAttrDrainedNotify) && asked.drained_notify != 0) draining_.push_back(qp->qpn());
-  return CommandResult::kDone;
+  c.begun = true;
+  return CommandResult::kGiven;
 }
 
-// A doorbell that was rung before must not reach the QP afterwards: drops those on their way. True: none is left.
-bool Device::doorbells_gone(QpObject& qp) {
-  Teardown& t = qp.teardown;
-  if (t.mark == 0) {
-    send_line_.drop(raw(qp.qpn()));
-    if (qp.own_queue) receive_line_.drop(raw(qp.context.qp.receive_queue));
-    t.mark = send_line_.mark() + 1;
-    t.second_mark = receive_line_.mark();
-  }
-  return send_line_.passed(t.mark - 1) && receive_line_.passed(t.second_mark);
-}
-
-CommandResult Device::reset_qp(QpObject& qp) {
-  if (!doorbells_gone(qp)) return CommandResult::kBusy;
-  if (control_.reset_qp(qp.qpn()) == CommandResult::kBusy) return CommandResult::kBusy;
-  qp.teardown = {};
-  std::erase(draining_, qp.qpn());
-  qp.context = qp.created;
-  qp.attributes = {};
-  return CommandResult::kDone;
+// Nothing of a doorbell that was rung before may reach the QP afterwards; what has entered the NIC it waits for itself.
+void Device::drop_doorbells(const QpObject& qp) {
+  send_line_.drop(raw(qp.qpn()));
+  if (qp.own_queue) receive_line_.drop(raw(qp.context.qp.receive_queue));
 }
 
 CommandResult Device::query_qp(ClientId client, Command& c) {
   const std::uint32_t number = c.message.body.attributes.qpn;
   const QpObject* qp = owned(qps_, client, number);
   if (qp == nullptr) return refuse(c, EINVAL);
-  QpContext current;
-  if (control_.read_qp(qp->qpn(), current) == CommandResult::kBusy) return CommandResult::kBusy;
+  if (!c.begun) c.ticket = commands_.query_qp(qp->qpn());
+  c.begun = true;
+  CommandReply reply;
+  if (const CommandResult r = await(c.ticket, &reply); r != CommandResult::kDone) return r;
   channel::QpAttributes found = qp->attributes;
   found.qpn = number;
   found.mask = c.message.body.attributes.mask;
-  found.state = found.current_state = static_cast<std::uint32_t>(current.state);
+  found.state = found.current_state = reply.number;
   c.message.body.attributes = found;
   return CommandResult::kDone;
 }
@@ -224,42 +254,38 @@ CommandResult Device::free_qp(ClientId client, Command& c) {
 
 CommandResult Device::destroy_qp(Qpn qpn) {
   QpObject& qp = qps_.at(raw(qpn));
-  Objects& own = clients_.at(qp.owner);
   Teardown& t = qp.teardown;
   if (t.step == 0) {
-    leave_groups(qp);
-    std::erase(draining_, qpn);
+    Objects& own = clients_.at(qp.owner);
     release(own.send, qp.send_record);
     release(own.receive, qp.receive_record);
-    t = {1, 0, 0};
+    drop_doorbells(qp);
+    t.step = 1;
   }
   if (t.step == 1) {
-    if (!doorbells_gone(qp) || control_.free_qp(qpn) == CommandResult::kBusy) return CommandResult::kBusy;
-    t.step = 2;
+    if (const CommandResult r = leave_groups(qp); r != CommandResult::kDone) return r;
+    t = {2, commands_.free_qp(qpn)};
   }
+  if (const CommandResult r = await(t.ticket); r != CommandResult::kDone) return r;
+  if (t.step == 2 && qp.own_queue) {
+    t = {3, commands_.free_queue(qp.context.qp.receive_queue, *qp.own_queue)};
+    return CommandResult::kGiven;
+  }
+  forget_qp(qpn);
+  return CommandResult::kDone;
+}
+
+void Device::forget_qp(Qpn qpn) {
+  const QpObject& qp = qps_.at(raw(qpn));
   const QpContext& context = qp.context.qp;
-  if (qp.own_queue && control_.free_queue(context.receive_queue, *qp.own_queue) == CommandResult::kBusy) {
-    return CommandResult::kBusy;
-  }
+  Objects& own = clients_.at(qp.owner);
+  release(own.send, qp.send_record);
+  release(own.receive, qp.receive_record);
   --pds_.at(raw(context.pd)).users;
   --cqs_.at(raw(context.send_cq)).users;
   --cqs_.at(raw(context.receive_cq)).users;
   if (context.uses_srq) --srqs_.at(qp.srqn).users;
   qps_.erase(raw(qpn));
-  return CommandResult::kDone;
-}
-
-std::vector<Qpn> Device::take_drained() {
-  std::vector<Qpn> drained;
-  std::erase_if(draining_, [&](Qpn qpn) {
-    QpContext current;
-    if (control_.read_qp(qpn, current) == CommandResult::kBusy) return false;
-    if (current.state != QpState::kSqd) return true;  // in error, or working again: no event
-    const bool done = nic_.requester->drained(qpn);
-    if (done) drained.push_back(qpn);
-    return done;
-  });
-  return drained;
 }
 
 // One QP per group (rx_parser.h R5): EBUSY for the second.
@@ -267,34 +293,46 @@ CommandResult Device::attach_multicast(ClientId client, Command& c) {
   const channel::Multicast& asked = c.message.body.multicast;
   QpObject* qp = owned(qps_, client, asked.qpn);
   const Address group = address_of(asked.gid, channel::GidType::kRoceV2);
+  if (c.begun) {
+    CommandReply reply;
+    if (const CommandResult r = await(c.ticket, &reply); r != CommandResult::kDone) return r;
+    if (reply.status == CommandStatus::kDone) return CommandResult::kDone;
+    groups_.erase(group);
+    --qp->groups;
+    return refuse(c, ENOMEM);
+  }
   if (qp == nullptr || qp->type != QpType::kUd || !group.is_multicast()) return refuse(c, EINVAL);
   const auto [it, added] = groups_.emplace(group, qp->qpn());
   if (!added) return it->second == qp->qpn() ? CommandResult::kDone : refuse(c, EBUSY);
-  if (!nic_.rx_parser.attach_multicast(group, qp->qpn())) {
-    groups_.erase(it);
-    return refuse(c, ENOMEM);
-  }
+  c.ticket = commands_.attach_multicast(group, qp->qpn());
+  c.begun = true;
   ++qp->groups;
-  return CommandResult::kDone;
+  return CommandResult::kGiven;
 }
 
 CommandResult Device::detach_multicast(ClientId client, Command& c) {
   const channel::Multicast& asked = c.message.body.multicast;
+  if (c.begun) return await(c.ticket);
   QpObject* qp = owned(qps_, client, asked.qpn);
   const auto it = groups_.find(address_of(asked.gid, channel::GidType::kRoceV2));
   if (qp == nullptr || it == groups_.end() || it->second != qp->qpn()) return refuse(c, EINVAL);
-  nic_.rx_parser.detach_multicast(it->first);
+  c.ticket = commands_.detach_multicast(it->first);
+  c.begun = true;
   groups_.erase(it);
   --qp->groups;
-  return CommandResult::kDone;
+  return CommandResult::kGiven;
 }
 
-void Device::leave_groups(const QpObject& qp) {
-  std::erase_if(groups_, [&](const auto& group) {
-    if (group.second != qp.qpn()) return false;
-    nic_.rx_parser.detach_multicast(group.first);
-    return true;
-  });
+// One after the other.
+CommandResult Device::leave_groups(QpObject& qp) {
+  for (;;) {
+    if (const CommandResult r = await(qp.teardown.ticket); r != CommandResult::kDone) return r;
+    const auto group =
+        std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g.second == qp.qpn(); });
+    if (group == groups_.end()) return CommandResult::kDone;
+    qp.teardown.ticket = commands_.detach_multicast(group->first);
+    groups_.erase(group);
+  }
 }
 
 }  // namespace rxnic

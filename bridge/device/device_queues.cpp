@@ -28,6 +28,13 @@ CommandResult Device::free_channel(ClientId client, Command& c) {
 
 CommandResult Device::create_cq(ClientId client, Command& c) {
   channel::CompletionQueue& asked = c.message.body.cq;
+  if (c.begun) {
+    CommandReply reply;
+    if (const CommandResult r = await(c.ticket, &reply); r != CommandResult::kDone) return r;
+    if (reply.status == CommandStatus::kDone) return CommandResult::kDone;
+    forget_cq(Cqn{asked.cqn});
+    return refuse(c, ENOMEM);
+  }
   Objects& own = clients_.at(client);
   if (asked.slots > std::bit_ceil(attributes_.max_cqes) || !ring_fits(asked.ring, asked.slots, attributes_.cqe_bytes) ||
       !is_free(own.completion, asked.doorbell) || (asked.channel != 0 && !own.channels.contains(asked.channel))) {
@@ -45,37 +52,35 @@ CommandResult Device::create_cq(ClientId client, Command& c) {
   cq.context.polled_only = asked.channel == 0;
   cq.channel = asked.channel;
   cq.record = asked.doorbell;
-  control_.create_cq(cq.context);
+  c.ticket = commands_.create_cq(cq.context);
+  c.begun = true;
   if (cq.channel != 0) ++own.channel_users[cq.channel];
   assign(own.completion, cq.record, *number);
   cqs_[*number] = cq;
   asked.cqn = *number;
-  return CommandResult::kDone;
+  return CommandResult::kGiven;
 }
 
 // Doorbells that were rung before take effect first: they refer to the old ring.
 CommandResult Device::resize_cq(ClientId client, Command& c) {
   channel::CompletionQueue& asked = c.message.body.cq;
   CqObject* cq = owned(cqs_, client, asked.cqn);
-  if (!c.begun) {
-    if (cq == nullptr || asked.slots > std::bit_ceil(attributes_.max_cqes) ||
-        !ring_fits(asked.ring, asked.slots, attributes_.cqe_bytes)) {
-      return refuse(c, EINVAL);
-    }
-    CqRecord now;
-    if (control_.read_cq(Cqn{asked.cqn}, now) == CommandResult::kBusy) return CommandResult::kBusy;
-    if (now.valid == 0 || now.producer - asked.consumer > std::min(asked.slots, cq->context.slots)) {
-      return refuse(c, EINVAL);  // the CQEs that were not polled do not fit
-    }
-    if (completion_line_.waits(asked.cqn)) return CommandResult::kBusy;
-    c.mark = completion_line_.mark();
-    c.begun = true;
-  }
-  if (!completion_line_.passed(c.mark)) return CommandResult::kBusy;
+  if (cq == nullptr) return refuse(c, EINVAL);
   CqContext context = cq->context;
   context.base = ring_address(client, asked.ring);
   context.slots = asked.slots;
-  if (control_.resize_cq(context, asked.consumer) == CommandResult::kBusy) return CommandResult::kBusy;
+  if (!c.begun) {
+    if (asked.slots > std::bit_ceil(attributes_.max_cqes) ||
+        !ring_fits(asked.ring, asked.slots, attributes_.cqe_bytes)) {
+      return refuse(c, EINVAL);
+    }
+    if (completion_line_.waits(asked.cqn)) return CommandResult::kBusy;
+    c.ticket = commands_.resize_cq(context, asked.consumer);
+    c.begun = true;
+  }
+  CommandReply reply;
+  if (const CommandResult r = await(c.ticket, &reply); r != CommandResult::kDone) return r;
+  if (reply.status != CommandStatus::kDone) return refuse(c, EINVAL);  // the CQEs that were not polled do not fit
   cq->context = context;
   asked.consumer = 0;  // CQEs of the new ring are numbered from 0
   return CommandResult::kDone;
@@ -85,9 +90,13 @@ CommandResult Device::modify_cq(ClientId client, Command& c) {
   const channel::CompletionQueue& asked = c.message.body.cq;
   CqObject* cq = owned(cqs_, client, asked.cqn);
   if (cq == nullptr) return refuse(c, EINVAL);
-  cq->context.moderation_count = asked.moderation_count;
-  cq->context.moderation_period_us = asked.moderation_period_us;
-  return control_.moderate_cq(Cqn{asked.cqn}, asked.moderation_count, asked.moderation_period_us);
+  if (!c.begun) {
+    cq->context.moderation_count = asked.moderation_count;
+    cq->context.moderation_period_us = asked.moderation_period_us;
+    c.ticket = commands_.modify_cq(cq->context);
+    c.begun = true;
+  }
+  return await(c.ticket);
 }
 
 CommandResult Device::free_cq(ClientId client, Command& c) {
@@ -100,21 +109,38 @@ CommandResult Device::free_cq(ClientId client, Command& c) {
 
 CommandResult Device::destroy_cq(Cqn number) {
   CqObject& cq = cqs_.at(raw(number));
-  Objects& own = clients_.at(cq.owner);
   if (cq.teardown.step == 0) {
-    release(own.completion, cq.record);
+    release(clients_.at(cq.owner).completion, cq.record);
     completion_line_.drop(raw(number));
-    cq.teardown = {1, completion_line_.mark(), 0};
+    cq.teardown = {1, commands_.free_cq(number)};
   }
-  if (!completion_line_.passed(cq.teardown.mark)) return CommandResult::kBusy;
-  if (control_.free_cq(number) == CommandResult::kBusy) return CommandResult::kBusy;
+  if (const CommandResult r = await(cq.teardown.ticket); r != CommandResult::kDone) return r;
+  forget_cq(number);
+  return CommandResult::kDone;
+}
+
+void Device::forget_cq(Cqn number) {
+  const CqObject& cq = cqs_.at(raw(number));
+  Objects& own = clients_.at(cq.owner);
+  release(own.completion, cq.record);
   if (cq.channel != 0) --own.channel_users[cq.channel];
   cqs_.erase(raw(number));
-  return CommandResult::kDone;
 }
 
 CommandResult Device::create_srq(ClientId client, Command& c) {
   channel::SharedReceiveQueue& asked = c.message.body.srq;
+  if (c.begun) {
+    CommandReply reply;
+    if (const CommandResult r = await(c.ticket, &reply); r != CommandResult::kDone) return r;
+    if (reply.status != CommandStatus::kDone) {
+      forget_srq(Srqn{asked.srqn});
+      return refuse(c, ENOMEM);
+    }
+    SrqObject& srq = srqs_.at(asked.srqn);
+    srq.queue = WqId{reply.number};
+    assign(clients_.at(client).receive, srq.record, raw(srq.queue));
+    return CommandResult::kDone;
+  }
   Objects& own = clients_.at(client);
   if (asked.type != kSrqBasic) return refuse(c, EOPNOTSUPP);
   PdObject* pd = owned(pds_, client, asked.pd);
@@ -134,14 +160,13 @@ CommandResult Device::create_srq(ClientId client, Command& c) {
   srq.context.slots = asked.slots;
   srq.context.stride = asked.stride;
   srq.context.pd = Pdn{asked.pd};
-  srq.queue = control_.create_queue(srq.context);
-  if (srq.queue == kNoWq) return refuse(c, ENOMEM);
+  c.ticket = commands_.create_queue(srq.context);
+  c.begun = true;
   srq.record = asked.doorbell;
   ++pd->users;
-  assign(own.receive, srq.record, raw(srq.queue));
   srqs_[*number] = srq;
   asked.srqn = *number;
-  return CommandResult::kDone;
+  return CommandResult::kGiven;
 }
 
 // The limit is armed after the doorbells that were rung before have taken effect, and before the reply.
@@ -150,31 +175,25 @@ CommandResult Device::modify_srq(ClientId client, Command& c) {
   const SrqObject* srq = owned(srqs_, client, asked.srqn);
   if (srq == nullptr || asked.limit >= srq->context.slots) return refuse(c, EINVAL);
   if (!c.begun) {
-    Doorbell d;
-    d.kind = DoorbellKind::kSrqLimit;
-    d.number = raw(srq->queue);
-    d.value = asked.limit;
-    receive_line_.push(d, Cycle{});
-    c.begun = true;
-    return CommandResult::kBusy;
-  }
-  if (c.mark == 0) {
     if (receive_line_.waits(raw(srq->queue))) return CommandResult::kBusy;
-    c.mark = receive_line_.mark();
+    c.ticket = commands_.arm_limit(srq->queue, asked.limit);
+    c.begun = true;
   }
-  return receive_line_.passed(c.mark) ? CommandResult::kDone : CommandResult::kBusy;
+  return await(c.ticket);
 }
 
 CommandResult Device::query_srq(ClientId client, Command& c) {
   channel::SharedReceiveQueue& asked = c.message.body.srq;
   const SrqObject* srq = owned(srqs_, client, asked.srqn);
   if (srq == nullptr) return refuse(c, EINVAL);
-  WqRecord now;
-  if (control_.read_queue(srq->queue, now) == CommandResult::kBusy) return CommandResult::kBusy;
+  if (!c.begun) c.ticket = commands_.query_queue(srq->queue);
+  c.begun = true;
+  CommandReply reply;
+  if (const CommandResult r = await(c.ticket, &reply); r != CommandResult::kDone) return r;
   asked.pd = raw(srq->context.pd);
   asked.slots = srq->context.slots;
   asked.stride = srq->context.stride;
-  asked.limit = now.limit;
+  asked.limit = reply.number;
   return CommandResult::kDone;
 }
 
@@ -188,17 +207,20 @@ CommandResult Device::free_srq(ClientId client, Command& c) {
 
 CommandResult Device::destroy_srq(Srqn number) {
   SrqObject& srq = srqs_.at(raw(number));
-  Objects& own = clients_.at(srq.owner);
   if (srq.teardown.step == 0) {
-    release(own.receive, srq.record);
+    release(clients_.at(srq.owner).receive, srq.record);
     receive_line_.drop(raw(srq.queue));
-    srq.teardown = {1, receive_line_.mark(), 0};
+    srq.teardown = {1, commands_.free_queue(srq.queue, srq.context)};
   }
-  if (!receive_line_.passed(srq.teardown.mark)) return CommandResult::kBusy;
-  if (control_.free_queue(srq.queue, srq.context) == CommandResult::kBusy) return CommandResult::kBusy;
+  if (const CommandResult r = await(srq.teardown.ticket); r != CommandResult::kDone) return r;
+  forget_srq(number);
+  return CommandResult::kDone;
+}
+
+void Device::forget_srq(Srqn number) {
+  const SrqObject& srq = srqs_.at(raw(number));
   --pds_.at(raw(srq.context.pd)).users;
   srqs_.erase(raw(number));
-  return CommandResult::kDone;
 }
 
 }  // namespace rxnic

@@ -29,12 +29,18 @@ struct HostBridge::Port final : CompletionObserver {
         landed(name("landed").c_str()),
         receive_events(name("receive_events").c_str()),
         completion_events(name("completion_events").c_str()),
+        send_events(name("send_events").c_str()),
+        replies(name("command_replies").c_str()),
         receive(name("receive_doorbells").c_str()),
         completion(name("completion_doorbells").c_str()),
-        send(name("send_doorbells").c_str()) {
+        send(name("send_doorbells").c_str()),
+        commands(name("commands").c_str()) {
     landed.bind(attached.nic.landed);
     receive_events.bind(attached.nic.receive_events);
     completion_events.bind(attached.nic.completion_events);
+    send_events.bind(attached.nic.send_events);
+    replies.bind(attached.nic.command_replies);
+    commands.bind(attached.nic.command_queue);
     receive.bind(attached.nic.receive_doorbells);
     completion.bind(attached.nic.completion_doorbells);
     send.bind(attached.nic.send_doorbells);
@@ -55,8 +61,10 @@ struct HostBridge::Port final : CompletionObserver {
   Device device;
   std::deque<Written> written;  // completions that have not landed
   In<HostNotice> landed;
-  In<Event> receive_events, completion_events;
+  In<Event> receive_events, completion_events, send_events;
+  In<CommandReply> replies;
   Out<Doorbell> receive, completion, send;
+  Out<DriverCommand> commands;
 };
 
 HostBridge::HostBridge(const sc_core::sc_module_name& name, const Params& params, Engine& engine, const Fabric& fabric,
@@ -76,6 +84,8 @@ HostBridge::HostBridge(const sc_core::sc_module_name& name, const Params& params
     made.landed.show_in(landed_, bit_of(n));
     made.receive_events.show_in(receive_events_, bit_of(n));
     made.completion_events.show_in(completion_events_, bit_of(n));
+    made.send_events.show_in(send_events_, bit_of(n));
+    made.replies.show_in(replies_, bit_of(n));
   }
   engine.add_outside(*this);
 }
@@ -90,11 +100,11 @@ std::size_t HostBridge::not_landed(std::uint32_t nic) const { return nics_[nic]-
 // port, (4) send doorbells to the NICs, (5) decide when to look for events again, or wait
 Cycle HostBridge::step(Cycle now) {
   bool busy = false;
-  for_each_bit(landed_ | receive_events_ | completion_events_, [&](std::size_t n) {
-    busy |= tell_completions(*nics_[n], now);
-    busy |= tell_events(*nics_[n], now);
+  for_each_bit(landed_ | receive_events_ | completion_events_ | send_events_, [&](std::size_t n) {
+    busy |= report_completions(*nics_[n], now);
+    busy |= report_events(*nics_[n], now);
   });
-  busy |= tell_drained(now);
+  busy |= take_replies(now);
   if (retry(now)) {
     busy = true;
     look_ = now + 1;  // the program that waited for this reply may go on: look before model time passes
@@ -105,15 +115,16 @@ Cycle HostBridge::step(Cycle now) {
   const Cycle own = busy ? now + 1 : next_own(now);
   if (looks) {
     const Cycle due = earliest(own, engine_.next_due());
-    const bool only_timers = due == kNever || due.count - now.count > timer_gap_cycles_;
+    const bool far = due == kNever || due.count - now.count > timer_gap_cycles_;
+    const bool only_timers = far && !commands_in_progress();
     const Cycle resume = only_timers && fabric_.idle() ? port_.wait(now, due) : port_.next_look(now);  // (R4)
     if (resume == kNever && only_timers) engine_.stop();
     look_ = latest(resume, now + 1);
   }
-  return rest(now, busy ? Activity::kBusy : Activity::kStarved, earliest(earliest(own, ask_drained_), look_));
+  return rest(now, busy ? Activity::kBusy : Activity::kStarved, earliest(own, look_));
 }
 
-bool HostBridge::tell_completions(Port& nic, Cycle now) {
+bool HostBridge::report_completions(Port& nic, Cycle now) {
   bool any = false;
   while (nic.landed.can_pop(now)) {
     const HostNotice notice = nic.landed.pop(now);
@@ -131,31 +142,32 @@ bool HostBridge::tell_completions(Port& nic, Cycle now) {
   return any;
 }
 
-bool HostBridge::tell_events(Port& nic, Cycle now) {
+bool HostBridge::report_events(Port& nic, Cycle now) {
   bool any = false;
-  for (In<Event>* events : {&nic.receive_events, &nic.completion_events}) {
+  for (In<Event>* events : {&nic.receive_events, &nic.completion_events, &nic.send_events}) {
     while (events->can_pop(now)) {
       any = true;
-      if (const auto notice = nic.device.notice_of(events->pop(now))) tell(*notice);
+      if (const auto notice = nic.device.notice_of(events->pop(now))) notify(*notice);
     }
   }
   return any;
 }
 
-// Notifies the owners of QPs in SQD that are drained, when they asked for it. (R7)
-bool HostBridge::tell_drained(Cycle now) {
-  if (now < ask_drained_) return false;
-  ask_drained_ = kNever;
-  for (const auto& nic : nics_) {
-    for (const Qpn qpn : nic->device.take_drained()) {
-      if (const auto notice = nic->device.qp_notice(channel::EventKind::kQpSqDrained, qpn)) tell(*notice);
+// Clients that wait for a command of their NIC go on. (R3)
+bool HostBridge::take_replies(Cycle now) {
+  bool any = false;
+  for_each_bit(replies_, [&](std::size_t n) {
+    if (!nics_[n]->device.commands().take(nics_[n]->replies, now)) return;
+    any = true;
+    for (auto& [id, client] : clients_) {
+      if (client.nic != n || !client.awaits_reply) continue;
+      client.retry = next_retry_ = now;
     }
-    if (nic->device.draining()) ask_drained_ = now + kDrainCycles;
-  }
-  return true;
+  });
+  return any;
 }
 
-void HostBridge::tell(const Device::Notice& notice) {
+void HostBridge::notify(const Device::Notice& notice) {
   const auto it = clients_.find(notice.client);
   if (it == clients_.end() || it->second.closing) return;
   ++counters_.notices;
@@ -247,13 +259,20 @@ void HostBridge::open(const HostEvent& event) {
 // Carries out the client's requests until one has to wait. False: the client is gone.
 bool HostBridge::advance(ClientId id, Client& client, Cycle now) {
   client.retry = kNever;
-  ringing_ |= bit_of(client.nic);  // some requests ring doorbells
+  client.awaits_reply = false;
+  ringing_ |= bit_of(client.nic);  // some requests give commands
+  const auto wait = [&](CommandResult result, Cycle due) {
+    client.awaits_reply = result == CommandResult::kGiven;
+    if (client.awaits_reply) return;
+    client.retry = latest(now + kRetryCycles, due);
+    next_retry_ = earliest(next_retry_, client.retry);
+  };
   Device& device = nics_[client.nic]->device;
   while (!client.requests.empty()) {
     Command& command = client.requests.front();
-    if (device.execute(id, command, now) == CommandResult::kBusy) {
-      client.retry = latest(now + kRetryCycles, command.due);
-      next_retry_ = earliest(next_retry_, client.retry);
+    const CommandResult result = device.execute(id, command, now);
+    if (result != CommandResult::kDone) {
+      wait(result, command.due);
       return true;
     }
     ++counters_.requests;
@@ -261,11 +280,9 @@ bool HostBridge::advance(ClientId id, Client& client, Cycle now) {
     if (!client.closing) port_.reply(id, command.message);
     client.requests.pop_front();
   }
-  if (device.draining()) ask_drained_ = earliest(ask_drained_, now + kDrainCycles);
   if (!client.closing) return true;
-  if (device.close(id) == CommandResult::kBusy) {
-    client.retry = now + kRetryCycles;
-    next_retry_ = earliest(next_retry_, client.retry);
+  if (const CommandResult result = device.close(id); result != CommandResult::kDone) {
+    wait(result, now);
     return true;
   }
   ++counters_.closed;
@@ -283,9 +300,15 @@ bool HostBridge::deliver_doorbells(Cycle now) {
     any |= receive.deliver(nic.receive, now);
     any |= completion.deliver(nic.completion, now);
     any |= send.deliver(nic.send, now);
-    if (receive.size() + completion.size() + send.size() == 0) ringing_ &= ~bit_of(n);
+    any |= nic.device.commands().deliver(nic.commands, now);
+    const std::size_t left = receive.size() + completion.size() + send.size() + nic.device.commands().waiting();
+    if (left == 0) ringing_ &= ~bit_of(n);
   });
   return any;
+}
+
+bool HostBridge::commands_in_progress() const {
+  return std::any_of(nics_.begin(), nics_.end(), [](const auto& n) { return n->device.commands().in_progress() > 0; });
 }
 
 Cycle HostBridge::next_own(Cycle now) const {

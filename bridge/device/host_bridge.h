@@ -5,17 +5,16 @@
 //   R1  It is the engine's outside block (engine.h R7): stepped after all others, so that it sees whether any other
 //       block has something to do.
 //   R2  A doorbell reaches its NIC doorbell_latency after the event was taken; in order for each board.
-//   R3  A request is carried out in the cycle in which it was taken; one that has to wait (CommandResult::kBusy) is
-//       tried again every kRetryCycles, and the requests of its client behind it wait. Doorbells do not.
-//   R4  When nothing is due for longer than `timer_gap` and nothing is on a wire, what is due is a timer: it passes no
-//       faster than wall time (HostPort::wait).
+//   R3  A request is begun in the cycle in which it was taken. While it waits the requests of its client behind it
+//       wait, too; doorbells do not. It goes on in the cycle in which the NIC's reply to its command is taken
+//       (CommandResult::kGiven), or is tried again every kRetryCycles (kBusy).
+//   R4  When nothing is due for longer than `timer_gap`, nothing is on a wire and no NIC carries out a command, what is
+//       due is a timer: it passes no faster than wall time (HostPort::wait).
 //   R5  The events and their cycles, and the data that DMA reads from programs, determine every result: a run can be
 //       repeated from them exactly.
 //   R6  The objects of a client that is gone are freed, once the request that it was waiting for is done. The QPs that
 //       were connected to its QPs find out as with hardware: what they send is not acknowledged (retry exceeded).
-//   R7  Every kDrainCycles the send queues in SQD are checked for being drained. Such a check is no reason not to call
-//       HostPort::wait.
-//   R8  The observer is notified of each receive completion in the cycle in which its write has landed, compressed or
+//   R7  The observer is notified of each receive completion in the cycle in which its write has landed, compressed or
 //       not, with the cycle of its own sender's doorbell.
 #pragma once
 
@@ -49,7 +48,6 @@ struct HostBridgeCounters {
 class HostBridge final : public Block {
  public:
   static constexpr std::uint64_t kRetryCycles = 64;
-  static constexpr std::uint64_t kDrainCycles = 1024;
 
   struct Attachment {
     Nic& nic;  // with a requester
@@ -74,20 +72,22 @@ class HostBridge final : public Block {
     std::uint32_t nic = 0;
     std::deque<Command> requests;  // the first one is being carried out
     Cycle retry = kNever;          // when it is tried again
+    bool awaits_reply = false;     // of its NIC; then it is tried again
     bool closing = false;
   };
   using Clients = std::map<ClientId, Client>;
 
-  bool tell_completions(Port& port, Cycle now);
-  bool tell_events(Port& port, Cycle now);
-  bool tell_drained(Cycle now);
-  void tell(const Device::Notice& notice);
+  bool report_completions(Port& port, Cycle now);
+  bool report_events(Port& port, Cycle now);
+  bool take_replies(Cycle now);
+  void notify(const Device::Notice& notice);
   bool retry(Cycle now);
   bool take_events(Cycle now);
   void take(const HostEvent& event, Cycle now);
   void open(const HostEvent& event);
   bool advance(ClientId id, Client& client, Cycle now);
   bool deliver_doorbells(Cycle now);
+  bool commands_in_progress() const;
   Cycle next_own(Cycle now) const;
 
   Engine& engine_;
@@ -96,11 +96,11 @@ class HostBridge final : public Block {
   HostObserver* observer_;
   const std::uint64_t doorbell_cycles_, timer_gap_cycles_;
   std::vector<std::unique_ptr<Port>> nics_;
-  // One bit per NIC: its link of notices or events is not empty; it has doorbells on their way. Other NICs are skipped.
-  std::uint64_t landed_ = 0, receive_events_ = 0, completion_events_ = 0, ringing_ = 0;
+  // One bit per NIC: its link of notices, events or replies is not empty; it has doorbells or commands on their way.
+  // Other NICs are skipped.
+  std::uint64_t landed_ = 0, receive_events_ = 0, completion_events_ = 0, send_events_ = 0, replies_ = 0, ringing_ = 0;
   Clients clients_;
-  Cycle look_{};  // when to look for events
-  Cycle ask_drained_ = kNever;
+  Cycle look_{};               // when to look for events
   Cycle next_retry_ = kNever;  // of all clients
   HostEvent event_;
   HostBridgeCounters counters_;

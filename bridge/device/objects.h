@@ -3,7 +3,7 @@
 //
 //   R1  Every object has one owner, and its number is unique among its kind on the NIC.
 //   R2  `users` counts the objects that refer to it: it cannot be destroyed before them.
-//   R3  Destroying one takes time (NicControl R1): `teardown` is the step that it has reached, 0 before its beginning.
+//   R3  Destroying one takes time: `teardown` is the step that it has reached, 0 before its beginning.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include "bridge/channel/protocol.h"
 #include "bridge/device/host_port.h"
 #include "bridge/device/verbs_numbers.h"
-#include "model/nic/nic_control.h"
+#include "model/nic/command_queue.h"
 
 namespace rxnic {
 
@@ -23,7 +23,7 @@ inline constexpr std::uint32_t kNoRecord = 0xffff'ffff;
 
 struct Teardown {
   std::uint8_t step = 0;
-  std::uint64_t mark = 0, second_mark = 0;  // of the doorbell links
+  Ticket ticket = 0;  // of the command that is waited for, 0: none
 };
 
 struct PdObject {
@@ -35,6 +35,7 @@ struct RegionObject {
   ClientId owner{};
   channel::Memory asked;
   std::uint64_t mtt_offset = 0, pages = 0;
+  Teardown teardown{};
 };
 
 struct CqObject {
@@ -80,6 +81,7 @@ struct ClientObjects {
   std::set<std::uint32_t> channels;
   std::map<std::uint32_t, std::uint32_t> channel_users;  // by channel: CQs
   std::uint64_t pages = 0;                               // of its regions
+  Teardown teardown;                                     // of all of it
 };
 
 }  // namespace rxnic

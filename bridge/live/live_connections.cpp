@@ -326,7 +326,7 @@ void LivePort::forget(Connection& connection) {
 }
 
 // R8.
-void LivePort::end_all(bool tell_model) {
+void LivePort::end_all(bool notify_model) {
   ended_ = true;
   listener_.close();
   for (LiveClient* client : active_) {
@@ -344,7 +344,7 @@ void LivePort::end_all(bool tell_model) {
     client->mapping().completed();
     client->mapping().wake();
   }
-  if (!tell_model) connections_.clear();
+  if (!notify_model) connections_.clear();
 }
 
 LivePort::Connection* LivePort::connection_of(ClientId client) {

@@ -157,7 +157,7 @@ bool LivePort::rung() const {
   });
 }
 
-void LivePort::tell_sleeping(bool sleeps) {
+void LivePort::report_sleeping(bool sleeps) {
   for (LiveClient* client : active_) {
     client->mapping().header().simulator_sleeps.store(sleeps ? 1 : 0, std::memory_order_seq_cst);
   }
@@ -190,12 +190,12 @@ Cycle LivePort::wait(Cycle now, Cycle due) {
   bool asked = pending() || rung();
   if (!asked && !over() && options_.spin_us != 0) asked = spin(limit);
   while (!asked && !over() && (waited = Clock::now() - begin) < limit) {
-    tell_sleeping(true);
+    report_sleeping(true);
     if (!rung()) {
       ++counters_.sleeps;
       poll(limit == kForEver ? kForEver : limit - waited);
     }
-    tell_sleeping(false);
+    report_sleeping(false);
     asked = pending() || rung();
   }
   waited = Clock::now() - begin;

@@ -131,7 +131,7 @@ class LivePort final : public HostPort {
   void wake_programs();
   bool rung() const;
   bool spin(std::chrono::nanoseconds longest) const;
-  void tell_sleeping(bool sleeps);
+  void report_sleeping(bool sleeps);
   bool pending() const { return next_doorbell_ < doorbells_.size() || !events_.empty(); }
   bool over() const;
 
@@ -146,7 +146,7 @@ class LivePort final : public HostPort {
   void disconnect(Connection& connection);
   void close_client(Connection& connection);
   void forget(Connection& connection);
-  void end_all(bool tell_model);
+  void end_all(bool notify_model);
   Connection* connection_of(ClientId client);
   static std::string name_of(const Connection& connection);
   void refuse(const Connection& connection, const std::string& why);

@@ -25,7 +25,7 @@ Read read_event(int fd, EventRecord& event) {
   return bytes < 0 ? Read::kFailed : Read::kEnd;
 }
 
-bool tell(Cq& cq, ibv_cq** to, void** cq_context) {
+bool report(Cq& cq, ibv_cq** to, void** cq_context) {
   cq.armed.store(false, std::memory_order_relaxed);
   cq.event_taken.store(true, std::memory_order_relaxed);
   ++cq.comp_events_reported;
@@ -35,12 +35,12 @@ bool tell(Cq& cq, ibv_cq** to, void** cq_context) {
 }
 
 // Reports an armed CQ of a channel whose simulator is gone: its flushed completions can be polled. False: none.
-bool tell_armed(Context& context, const ibv_comp_channel* channel, ibv_cq** to, void** cq_context) {
+bool report_armed(Context& context, const ibv_comp_channel* channel, ibv_cq** to, void** cq_context) {
   const std::lock_guard objects(context.objects);
   bool found = false;
   context.cqs.for_each([&](Cq& cq) {
     if (found || cq.cq.channel != channel || !cq.armed.load(std::memory_order_relaxed)) return;
-    found = tell(cq, to, cq_context);
+    found = report(cq, to, cq_context);
   });
   return found;
 }
@@ -124,7 +124,7 @@ int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
         return -1;
       case Read::kEnd:
         simulator_gone(context);
-        if (tell_armed(context, channel, cq, cq_context)) return 0;
+        if (report_armed(context, channel, cq, cq_context)) return 0;
         errno = EIO;
         return -1;
       case Read::kEvent:
@@ -133,7 +133,7 @@ int get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
     const std::lock_guard objects(context.objects);
     Cq* found = record.kind == EventKind::kCompletion ? context.cqs.find(record.number) : nullptr;
     if (found == nullptr || found->cq.channel != channel) continue;
-    tell(*found, cq, cq_context);
+    report(*found, cq, cq_context);
     return 0;
   }
 }
@@ -158,7 +158,7 @@ int get_async_event(ibv_context* context, ibv_async_event* event) {
       return 0;
     }
     simulator_gone(c);
-    if (c.fatal_told.exchange(true)) {
+    if (c.fatal_reported.exchange(true)) {
       errno = EIO;
       return -1;
     }

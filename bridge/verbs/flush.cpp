@@ -57,7 +57,7 @@ bool next_flushed(Context& context, Cq& cq, Completion& out) {
     out.cqe.qp_number = base.qp_num;
     out.cqe.status = WcStatus::kFlushed;
     // The model has no name for IBV_WC_FATAL_ERR: no device reports its own death.
-    if (!qp.fatal_told.exchange(true)) out.cqe.status = static_cast<WcStatus>(IBV_WC_FATAL_ERR);
+    if (!qp.fatal_reported.exchange(true)) out.cqe.status = static_cast<WcStatus>(IBV_WC_FATAL_ERR);
   });
   return found;
 }

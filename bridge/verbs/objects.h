@@ -71,7 +71,7 @@ struct Cq {
   Cqe title;                                // [D] lock: of the compressed block that is being polled
   std::uint32_t minis_left = 0;             // [D] lock: completions of that block that are not polled yet
   std::uint32_t next_mini = 0;              // [D] lock: in the slot at `consumer`
-  std::uint32_t told = 0;                   // [D] lock: the consumer index that the device knows
+  std::uint32_t reported = 0;               // [D] lock: the consumer index that the device knows
   Completion current;                       // [D] lock: between start_poll and end_poll
   bool flushing = false;                    // [D] lock: start_poll found the simulator dead, holds Context::objects
   std::uint64_t wc_flags = 0;               // ibv_create_cq_ex
@@ -113,7 +113,7 @@ struct Qp {
   bool all_signaled = false;
   SendQueue send;
   ReceiveQueue receive;
-  std::atomic<bool> fatal_told{false};      // [D] the simulator died: the first flushed WR had IBV_WC_FATAL_ERR
+  std::atomic<bool> fatal_reported{false};  // [D] the simulator died: the first flushed WR had IBV_WC_FATAL_ERR
   std::uint32_t async_events_reported = 0;  // [D] Context::objects
 };
 
@@ -124,9 +124,9 @@ struct Context {
   int wake_fd = -1;         // eventfd: written when channel::ring() says so
   std::uint32_t simulator_pid = 0;
   channel::DeviceAttributes attributes;
-  std::atomic<bool> dead{false};        // the simulator is gone, or this is a forked child
-  std::atomic<bool> fatal_told{false};  // [D] IBV_EVENT_DEVICE_FATAL was returned
-  Lock objects;                         // tables, users, async_events_reported
+  std::atomic<bool> dead{false};            // the simulator is gone, or this is a forked child
+  std::atomic<bool> fatal_reported{false};  // [D] IBV_EVENT_DEVICE_FATAL was returned
+  Lock objects;                             // tables, users, async_events_reported
   NumberTable<Qp> qps;
   NumberTable<Cq> cqs;
   NumberTable<Srq> srqs;

@@ -144,9 +144,9 @@ bool next_completion(Context& context, Cq& cq, Completion& out) {
   return false;
 }
 
-void tell_consumer(Context& context, Cq& cq) {
-  if (cq.told == cq.consumer) return;
-  cq.told = cq.consumer;
+void report_consumer(Context& context, Cq& cq) {
+  if (cq.reported == cq.consumer) return;
+  cq.reported = cq.consumer;
   cq.event_taken.store(false, std::memory_order_relaxed);
   ring_doorbell(context, channel::Board::kConsumer, cq.doorbell, cq.consumer);
 }
@@ -159,7 +159,7 @@ int poll_cq(ibv_cq* cq, int entries, ibv_wc* wc) {
   {
     const std::lock_guard guard(q.lock);
     while (found < entries && next_completion(context, q, q.current)) fill(q.current, wc[found++]);
-    tell_consumer(context, q);
+    report_consumer(context, q);
   }
   if (found != 0) {
     made_progress();
@@ -177,9 +177,9 @@ int req_notify_cq(ibv_cq* cq, int solicited_only) {
   Context& context = context_of(cq->context);
   const std::lock_guard guard(q.lock);
   q.armed.store(true, std::memory_order_relaxed);
-  const bool told_already = q.event_taken.load(std::memory_order_relaxed) && entry_at(q, q.consumer) != nullptr;
-  const std::uint32_t seen = q.consumer + (told_already ? 1 : 0);
-  tell_consumer(context, q);
+  const bool reported_already = q.event_taken.load(std::memory_order_relaxed) && entry_at(q, q.consumer) != nullptr;
+  const std::uint32_t seen = q.consumer + (reported_already ? 1 : 0);
+  report_consumer(context, q);
   ring_doorbell(context, channel::Board::kArm, q.doorbell,
                 seen | (solicited_only != 0 ? channel::kArmSolicited : std::uint64_t{0}));
   return 0;
@@ -228,7 +228,7 @@ void begin_resize(Context& context, Cq& cq) {
 void finish_resize(Cq& cq, std::uint8_t* ring, std::uint32_t slots, std::uint32_t consumer) {
   cq.ring = ring;
   cq.slots = slots;
-  cq.consumer = cq.told = consumer;
+  cq.consumer = cq.reported = consumer;
 }
 
 }  // namespace rxnic::verbs

@@ -20,7 +20,7 @@ namespace rxnic::verbs {
 // The next completion. False: there is none now. cq.lock is held.
 bool next_completion(Context& context, Cq& cq, Completion& out);
 // (R4) cq.lock is held.
-void tell_consumer(Context& context, Cq& cq);
+void report_consumer(Context& context, Cq& cq);
 // (R6) False: nothing is posted any more. Context::objects and cq.lock are held.
 bool next_flushed(Context& context, Cq& cq, Completion& out);
 

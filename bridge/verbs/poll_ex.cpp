@@ -25,7 +25,7 @@ bool take_next(Context& context, Cq& cq) {
 void end(Context& context, Cq& cq) {
   const bool flushing = cq.flushing;
   cq.flushing = false;
-  tell_consumer(context, cq);
+  report_consumer(context, cq);
   cq.lock.unlock();
   if (flushing) context.objects.unlock();
 }

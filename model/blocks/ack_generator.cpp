@@ -66,7 +66,9 @@ Cycle AckGenerator::step(Cycle now) {
   if (!failed_.empty() && failures.can_push(now)) {
     failures.push(now, failed_.pop());
   }
-  // (8) rest
+  // (8) a command
+  if (commands.can_pop(now)) carry_out_command(now);
+  // (9) rest
   const Activity activity = activity_now(now, refused, stalled);
   const Cycle next = next_step(now, refused, stalled);
   if (activity == Activity::kBusy && line_.empty() && ready_.empty()) {
@@ -126,7 +128,9 @@ bool AckGenerator::take(Cycle now) {  // (R1)
 // The way back, of the request's frame.
 const ReturnPath& AckGenerator::return_path(const AckRequest& p) {
   const Packet& buffer = shared_.packets[p.buffer];
-  ReturnPath& path = paths_[raw(p.qpn) % kPaths];
+  std::unique_ptr<ReturnPath>& kept = paths_[raw(p.qpn) % kPaths];
+  if (kept == nullptr) kept = std::make_unique<ReturnPath>();
+  ReturnPath& path = *kept;
   if (!path.is_of(buffer.frame_view(), buffer.link, p.remote_qpn)) {
     Headers h;
     parse(buffer.frame_view(), buffer.link, h);
@@ -330,16 +334,6 @@ void AckGenerator::report_failure(std::uint32_t line, EventType event) {
   }
   contexts_.pin(line);
   failed_.push({line, event}, Cycle{});
-}
-
-bool AckGenerator::has_atomic_on(Key region) const {
-  for (Index at = 0; at < atomic_regions_.size(); ++at) {
-    const OwedAnswer& a = answers_[at];
-    if (a.needs == AnswerNeeds::kAtomic && !a.replay && !a.done && a.line != kNoLine && atomic_regions_[at] == region) {
-      return true;
-    }
-  }
-  return false;
 }
 
 void AckGenerator::fail_behind(Index at) {

@@ -30,8 +30,10 @@
 //       that is to be reported finds besides is not reported.
 //   R8  An answer is built in a buffer of its own: without a free one the builder waits (wait_response). Who takes it
 //       from `tx` releases it.
+//   R9  A command waits until so many packets have retired and no atomic is to be carried out on its region.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "model/blocks/dma.h"
@@ -42,6 +44,7 @@
 #include "model/engine/link.h"
 #include "model/params/params.h"
 #include "model/types/ack_generator_counters.h"
+#include "model/types/command.h"
 
 namespace rxnic {
 
@@ -52,11 +55,6 @@ class AckGenerator final : public Block {
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
   const AckGeneratorCounters& counters() const { return counters_; }
-  // Packets that have retired.
-  std::uint64_t retired() const { return counters_.packets; }
-  // For the control plane: an atomic on memory of this region is still to be carried out.
-  bool has_atomic_on(Key region) const;
-
   In<AckRequest> in{"in"};
   Out<GatherSegment> gather{"gather"};
   In<GatheredData> gathered{"gathered"};
@@ -65,6 +63,8 @@ class AckGenerator final : public Block {
   Out<WireFrame> tx{"tx"};
   Out<QpFailure> failures{"failures"};
   Out<Refusal> refusals{"refusals"};
+  In<RetireCommand> commands{"commands"};
+  Out<StepDone> command_done{"command_done"};
 
  private:
   using Index = AnswerTable::Index;
@@ -85,6 +85,8 @@ class AckGenerator final : public Block {
     Index flow = kNone, answer = kNone;
   };
 
+  void carry_out_command(Cycle now);
+  bool has_atomic_on(Key region) const;
   bool take(Cycle now);
   bool has_room(const AckRequest& p) const;
   void answer(const AckRequest& p, Cycle now);
@@ -122,20 +124,20 @@ class AckGenerator final : public Block {
   std::uint64_t hold_cycles_;
   Refusals refused_;
   AnswerTable answers_;
-  std::vector<AtomicResult> results_;        // by handle of the responder resource
-  std::vector<DmaRequest> atomic_requests_;  // by answer
-  std::vector<Key> atomic_regions_;          // by answer: that its address was found by
-  DelayLine<QpFailure> failed_;              // to be reported: one of a QP, which has pinned its line
-  std::vector<Index> held_;                  // flows with a held ACK, oldest first
-  DelayLine<Index> served_;                  // flows with READ data to ask for, in turn
-  DelayLine<Index> unserved_;                // those that wait for their turn to be served
-  DelayLine<Index> atomics_;                 // answers to be carried out by the DMA engine
-  DelayLine<Ready> ready_;                   // answers without data, waiting for the builder
-  DelayLine<OnItsWay> on_their_way_;         // READ data asked for
-  DelayLine<WireFrame> line_;                // the builder's pipeline
-  std::vector<ReturnPath> paths_;            // by the lowest bits of a QPN
-  Cycle last_leaves_{};                      // of the answers that went to the port at once
-  PieceList pieces_;                         // of the response that is being asked for
+  std::vector<AtomicResult> results_;               // by handle of the responder resource
+  std::vector<DmaRequest> atomic_requests_;         // by answer
+  std::vector<Key> atomic_regions_;                 // by answer: that its address was found by
+  DelayLine<QpFailure> failed_;                     // to be reported: one of a QP, which has pinned its line
+  std::vector<Index> held_;                         // flows with a held ACK, oldest first
+  DelayLine<Index> served_;                         // flows with READ data to ask for, in turn
+  DelayLine<Index> unserved_;                       // those that wait for their turn to be served
+  DelayLine<Index> atomics_;                        // answers to be carried out by the DMA engine
+  DelayLine<Ready> ready_;                          // answers without data, waiting for the builder
+  DelayLine<OnItsWay> on_their_way_;                // READ data asked for
+  DelayLine<WireFrame> line_;                       // the builder's pipeline
+  std::vector<std::unique_ptr<ReturnPath>> paths_;  // by the lowest bits of a QPN, from its first response on
+  Cycle last_leaves_{};                             // of the answers that went to the port at once
+  PieceList pieces_;                                // of the response that is being asked for
   std::uint32_t next_piece_ = 0;
   GatherSegment asking_;
   std::uint32_t ready_plain_ = 0;  // answers that did not wait, ready or held (R1)

@@ -62,7 +62,8 @@ AddressTranslator::AddressTranslator(const sc_core::sc_module_name& name, const 
 
 Cycle AddressTranslator::step(Cycle now) {
   started_ = again_ = false;
-  // (1) a line that came from memory goes into its cache and to whom waits for it
+  // (1) a command; a line that came from memory goes into its cache and to whom waits for it
+  if (commands.can_pop(now)) carry_out_command(now);
   if (dma_done.can_pop(now)) {
     const DmaCompletion done = dma_done.pop(now);
     fill(done.cookie, done.ok);

@@ -18,7 +18,9 @@
 //   R7  Each input keeps its order. The two share caches and walkers and nothing else.
 //   R8  While a packet waits, the packets behind it are looked at, one a cycle, and what they miss is read as well, up
 //       to walks_in_flight reads together, one started in a cycle. A line is read once however many wait for it.
-//   R9  invalidate: what is cached of a region is forgotten, also what is on its way.
+//   R9  A command (`commands`, taken before a segment): what is cached of that region is forgotten, also what is on its
+//       way. The answer, in the same cycle, says how much was begun before: what the command comes too late for has
+//       been done when so many packets and gather segments have been served.
 #pragma once
 
 #include <array>
@@ -34,6 +36,7 @@
 #include "model/engine/link.h"
 #include "model/params/params.h"
 #include "model/types/address_translator_counters.h"
+#include "model/types/command.h"
 #include "model/types/segment.h"
 
 namespace rxnic {
@@ -45,18 +48,6 @@ class AddressTranslator final : public Block {
   void hash(StateHash& h) const override;
   const AddressTranslatorCounters& counters() const { return counters_; }
 
-  // (R9) Control plane, whenever an MPT entry or its pages change. With the entry as it was, only its pages go; with
-  // the key alone, all cached pages go when the entry itself is not cached.
-  void invalidate(Key key);
-  void invalidate(const MptEntry& region);
-  // Packets and gather segments that were begun by now: what an invalidation comes too late for has been done when so
-  // many have been served.
-  struct Translated {
-    std::uint64_t packets = 0;
-    std::uint64_t gathers = 0;
-  };
-  Translated translated() const;
-
   In<ScatteredSegment> in{"in"};
   Out<SegmentWrite> out{"out"};
   In<GatherSegment> gather_in{"gather_in"};
@@ -64,6 +55,8 @@ class AddressTranslator final : public Block {
   Out<Refusal> refusals{"refusals"};
   Out<DmaRequest> dma{"dma"};
   In<DmaCompletion> dma_done{"dma_done"};
+  In<RegionCommand> commands{"commands"};
+  Out<RegionReply> command_replies{"command_replies"};
 
  private:
   static constexpr std::uint32_t kNoWalk = 0xffffffff;
@@ -107,6 +100,8 @@ class AddressTranslator final : public Block {
   };
   struct Rest;  // of a step: what the lanes say of it
 
+  void carry_out_command(Cycle now);
+  void invalidate(const MptEntry& region);
   void fill(std::uint32_t walk, bool ok);
   void fill_region(Lookup& at, const Walk& walk, const MptEntry& entry);
   void fill_pages(Lookup& at, const Walk& walk, const PageLine& pages, bool ok);
@@ -149,7 +144,7 @@ class AddressTranslator final : public Block {
   Refusals refused_;
   Lane<ScatteredSegment, SegmentWrite> main_;
   Lane<GatherSegment, GatherRead> gather_;
-  Translated begun_;
+  RegionReply begun_;
   bool swallows_ = false;       // the other segments of a packet that failed
   bool gather_failed_ = false;  // a segment of the response at `gather_in`
   bool started_ = false;        // a walk, in this cycle

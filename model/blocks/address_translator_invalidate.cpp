@@ -4,7 +4,17 @@
 
 namespace rxnic {
 
-AddressTranslator::Translated AddressTranslator::translated() const { return begun_; }
+void AddressTranslator::carry_out_command(Cycle now) {  // (R9)
+  const RegionCommand command = commands.pop(now);
+  MptEntry region;
+  region.key = raw(command.key);
+  region.page_shift = command.page_shift;
+  region.va = command.va;
+  region.length = command.length;
+  region.mtt_base = raw(command.mtt_base);
+  invalidate(region);
+  command_replies.push(now, begun_);
+}
 
 void AddressTranslator::forget_pages(std::uint64_t first, std::uint64_t last) {  // numbers of MTT lines
   if (last - first < mtt_.lines()) {
@@ -25,19 +35,6 @@ void AddressTranslator::forget_pages(std::uint64_t first, std::uint64_t last) { 
 void AddressTranslator::forget_copies() {
   for (Lookup* at : {static_cast<Lookup*>(&main_), static_cast<Lookup*>(&gather_)})
     at->has_region = at->has_pages = false;
-  wake();
-}
-
-void AddressTranslator::invalidate(Key key) {  // (R9)
-  const std::uint32_t line = mpt_.find(raw(key) >> 8);
-  if (line != SetCache::kNoLine) {
-    invalidate(MptEntry{mpt_lines_[line]});
-    return;
-  }
-  MptEntry unknown;
-  unknown.key = raw(key);
-  forget_pages(0, ~std::uint64_t{0});
-  invalidate(unknown);
 }
 
 void AddressTranslator::invalidate(const MptEntry& region) {  // (R9)

@@ -24,6 +24,7 @@ CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGenerat
             params.compression ? params.compression_max : 0,
             params.moderation_unit_ps,
             clock_period_ps}),
+      waits_(cqs_, counters_),
       writes_(params.write_depth),
       pipeline_(params.latency_cycles),
       writes_in_step_(!params.compression && params.write_depth >= params.latency_cycles + kWritesOfPacket),
@@ -49,7 +50,8 @@ Cycle CqeGenerator::step(Cycle now) {
   if (context_dma_done.can_pop(now)) take_context(now);
   take_landings(now);
   const bool refused = send_due(now);
-  // (2) a doorbell
+  // (2) a command, a doorbell
+  if (commands.can_pop(now)) carry_out_command(now);
   if (doorbells.can_pop(now) && event_room() > 0) ring_doorbell(now);
   doorbells_late_ = doorbells_late_ && doorbells.can_pop(now);
   // (3) a QP that failed behind this block
@@ -65,10 +67,10 @@ Cycle CqeGenerator::step(Cycle now) {
     stalled = !can_take();
     if (!stalled) {
       Cq* cq = nullptr;
-      const Lookup found = look_up_of_packet(*in.peek(now), cq);
-      waiting_ = found == Lookup::kWaits;
+      const ContextLookup found = look_up_of_packet(*in.peek(now), cq);
+      waiting_ = found == ContextLookup::kWaits;
       if (!waiting_) {
-        use(kPacket, found, cq);
+        use(kPacket, cq);
         take(cq, now);
       }
     }
@@ -83,7 +85,7 @@ Cycle CqeGenerator::step(Cycle now) {
   const Cycle next = next_step(now, refused, stalled);
   if (refused || stalled) return rest(now, Activity::kBlocked, next);
   if (waiting_) {
-    return rest(now, waits_[kPacket].lacks_way ? Activity::kWaitContextWay : Activity::kWaitCqContext, next);
+    return rest(now, waits_.lacks_way(kPacket) ? Activity::kWaitContextWay : Activity::kWaitCqContext, next);
   }
   if (!writes_.empty() || !pipeline_.empty()) return rest(now, Activity::kBusy, next);
   const Cycle busy_until = latest(last_leaves_, next_accept_);
@@ -137,7 +139,7 @@ Cycle CqeGenerator::next_step(Cycle now, bool refused, bool stalled) const {
   if (events_.next_ready() > now || (events.bound() && events.can_push(now))) {
     next = earliest(next, latest(events_.next_ready(), now + 1));
   }
-  if ((!doorbells.empty() && waits_[kDoorbell].number == kNobody) || !failures.empty() || !flush_list_.empty() ||
+  if ((!doorbells.empty() && !waits_.waits(kDoorbell)) || !failures.empty() || !flush_list_.empty() ||
       !failed_list_.empty() || again_) {
     next = now + 1;
   }
@@ -150,12 +152,11 @@ Cycle CqeGenerator::next_step(Cycle now, bool refused, bool stalled) const {
 void CqeGenerator::ring_doorbell(Cycle now) {
   const Doorbell d = *doorbells.peek(now);
   Cq* cq = nullptr;
-  const Lookup found = look_up(kDoorbell, Cqn{d.number}, cq);
-  if (found == Lookup::kWaits) {
+  if (look_up(kDoorbell, Cqn{d.number}, cq) == ContextLookup::kWaits) {
     doorbells_late_ = true;  // (R13)
     return;
   }
-  use(kDoorbell, found, cq);
+  use(kDoorbell, cq);
   doorbells.drop(now);
   if (cq == nullptr || cq->record().dead || cq->record().closed) return;
   if (d.kind == DoorbellKind::kCqConsumer) cq->queue.consume(d.value);
@@ -168,7 +169,7 @@ void CqeGenerator::run_timers(Cycle now) {
   while (session_timers_.ready(now)) {  // (R5)
     const SessionTimer t = session_timers_.front();
     Cq& cq = cqs_[t.line];
-    if (cq.session_stamp == t.stamp && !cq.session.empty()) {
+    if (cq.session_stamp == t.stamp && cq.held() > 0) {
       if (writes_.room() < kWritesOfPacket || event_room() == 0) break;
       write_session(cq, now);
     }
@@ -222,8 +223,8 @@ void CqeGenerator::complete(CompletionRequest& p, Cq* found, Cycle now) {
   Cq& cq = *found;
   const Cqe cqe = make_cqe(p, srq_plus_1(p.queue), now);
   const bool compressible = cq.session_limit > 1 && cqe.status == WcStatus::kSuccess;
-  if (!cq.session.empty() && !(compressible && cq.session.joins(cqe))) write_session(cq, now);  // (R5)
-  if (cq.record().dead || !cq.queue.has_room(block_slots(cq.session.count() + 1))) {
+  if (cq.held() > 0 && !(compressible && cq.session->block.joins(cqe))) write_session(cq, now);  // (R5)
+  if (cq.record().dead || !cq.queue.has_room(block_slots(cq.held() + 1))) {
     overrun(cq, p, now);
     return;
   }
@@ -232,10 +233,11 @@ void CqeGenerator::complete(CompletionRequest& p, Cq* found, Cycle now) {
     write_cqe(cq, cqe, p.posted, now);
     return;
   }
-  cq.posted[cq.session.count()] = p.posted;
-  cq.session.add(cqe);
+  CqState::Session& session = cq.open_session();
+  session.posted[session.block.count()] = p.posted;
+  session.block.add(cqe);
   ++cq.session_stamp;
-  if (cq.session.count() == cq.session_limit) {
+  if (cq.held() == cq.session_limit) {
     write_session(cq, now);
   } else {
     session_timers_.push({cqs_.cache().line_of(cq), cq.session_stamp}, now + params_.compression_timeout_cycles);
@@ -253,22 +255,22 @@ void CqeGenerator::write_cqe(Cq& cq, const Cqe& cqe, Cycle posted, Cycle now) {
 }
 
 void CqeGenerator::write_session(Cq& cq, Cycle now) {
-  const std::uint32_t completions = cq.session.count();
+  const CqState::Session& session = *cq.session;
+  const std::uint32_t completions = session.block.count();
   const std::uint32_t slots = block_slots(completions);
   for (std::uint32_t n = 0; observer_ != nullptr && n < completions; ++n) {
-    observer_->on_written(cq.queue.context().number, cq.session.title().opcode, cq.posted[n], now);
+    observer_->on_written(cq.queue.context().number, session.block.title().opcode, session.posted[n], now);
   }
   std::uint8_t* block = take_buffer(slots);
-  cq.session.write(cq.queue.producer(), cq.queue.context().slots, params_.cqe_bytes, block);
+  session.block.write(cq.queue.producer(), cq.queue.context().slots, params_.cqe_bytes, block);
   send(cq, block, slots, completions, now);
   counters_.cqes += completions;
   if (completions > 1) {
     ++counters_.sessions;
     counters_.compressed += completions;
   }
-  cq.queue.produce(slots, completions, counts_as_solicited(cq.session.title()), now);
-  cq.session.clear();
-  ++cq.session_stamp;
+  cq.queue.produce(slots, completions, counts_as_solicited(session.block.title()), now);
+  cq.clear_session();
   check_event(cq, now);
 }
 
@@ -304,7 +306,7 @@ void CqeGenerator::send(Cq& cq, std::uint8_t* block, std::uint32_t slots, std::u
     write(r, now);
   }
   r.cqes = static_cast<std::uint16_t>(completions);
-  r.told = !c.polled_only;
+  r.notify = !c.polled_only;
   r.cookie = raw(c.number);
   r.address = c.base + std::uint64_t{first} * stride;
   r.bytes = run * stride;
@@ -312,9 +314,7 @@ void CqeGenerator::send(Cq& cq, std::uint8_t* block, std::uint32_t slots, std::u
   write(r, now);
   counters_.slots += slots;
   writes_made_ += run < slots ? 2 : 1;
-  blocks_made_ += r.told;
-  if (raw(c.number) >= last_writes_.size()) last_writes_.resize(std::size_t{raw(c.number)} * 2 + 1);
-  last_writes_[raw(c.number)] = writes_made_;
+  blocks_made_ += r.notify;
 }
 
 void CqeGenerator::raise(EventType type, std::uint32_t number, Cycle now) {
@@ -344,7 +344,7 @@ void CqeGenerator::hash(StateHash& h) const {
     h.mix(cache.number_of(line));
     h.mix(cache[line].queue.producer());
     h.mix(cache[line].queue.consumer());
-    h.mix(cache[line].session.count());
+    h.mix(cache[line].held());
   }
   h.mix(cache.reading());
   h.mix(next_accept_.count);

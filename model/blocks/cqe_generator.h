@@ -23,20 +23,26 @@
 //   R8  A WQE completes once: an error in the middle of its message is its completion, and what comes later of the
 //       message completes nothing. Its slot in the store is released with the last packet that uses it (releases_wqe),
 //       which completes it, as flushed when it was squashed, when nothing else has.
-//   R9  Within a cycle: a CQ context that has come, landings; writes, packets, events out; then a doorbell, a failure,
-//       timers, a flush request, the next packet; last one DMA request for a context.
+//   R9  Within a cycle: a CQ context that has come, landings; writes, packets, events out; then a command, a doorbell,
+//       a failure, timers, a flush request, the next packet; last one DMA request for a context.
 //   R10 A CQ that is closed gets nothing any more: its completions are discarded, its doorbells do nothing. One that is
 //       resized writes to its new ring from the next completion on (numbers: core/completion/cq_move.h).
 //   R11 CQ contexts are cached (core/completion/cq_table.h). When the context of its CQ is not here, a packet with a
-//       completion, a doorbell or a moderated event has it read in the cycle in which it is looked at (`context_dma` in
-//       that cycle), and goes on in the cycle in which it comes. Those behind wait, in order; doorbells, events and
-//       packets not for each other. What one of them waits for does not give way to another. A CQ whose context does
-//       not exist is as one that is closed.
+//       completion, a doorbell, a command or a moderated event has it read in the cycle in which it is looked at
+//       (`context_dma` in that cycle), and goes on in the cycle in which it comes. Those behind wait, in order;
+//       doorbells, commands, events and packets not for each other. What one of them waits for does not give way to
+//       another. A CQ whose context does not exist is as one that is closed.
 //   R12 While a packet waits for a context, those behind it are looked at, one a cycle, and theirs are read ahead.
 //   R13 Behind a doorbell that waited for a context, until all doorbells that have come are taken, a packet whose CQ
 //       has no room waits as well: its consumer index may be among them. So a miss overruns no CQ.
 //   R14 A moderated event that falls due later holds one of moderation_timers, whether its context is here or not.
 //       Without a free one it is raised at once.
+//   R15 `commands` of the command processor: taken before a doorbell. Of a CQ that is closed or resized the doorbells
+//       that have come go first. Close, resize and settle are answered when the writes that were made up to then have
+//       gone to the DMA engine; all others, and those of a CQ that does not exist, when they are carried out.
+//   R16 A CQ is created in a free line, for which another context gives way when there is none; host memory has it when
+//       it gives way. One that is destroyed is written to host memory as invalid (`context_dma`).
+//   R17 kFailure: the QP is flushed as in R6, without an event: software has asked for it.
 #pragma once
 
 #include <array>
@@ -45,10 +51,12 @@
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
 #include "model/core/completion/cq_table.h"
+#include "model/core/memory/context_waits.h"
 #include "model/core/responder/refusal.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/command.h"
 #include "model/types/cqe_generator_counters.h"
 
 namespace rxnic {
@@ -70,31 +78,14 @@ class CqeGenerator final : public Block {
   void hash(StateHash& h) const override;
   const CqeGeneratorCounters& counters() const { return counters_; }
 
-  // Control plane. False, and nothing done, while the context is on its way between here and `memory`.
+  // Before the first cycle.
   void create(const CqContext& context, HostMemory& memory);
-  bool destroy(Cqn number, HostMemory& memory);
-  bool close(Cqn number, HostMemory& memory);  // (R10)
-  // (R10) `move`: how what was not polled from `consumer` on is to be moved, once the writes up to last_write() are
-  // done.
-  bool resize(const CqContext& context, std::uint32_t consumer, HostMemory& memory, CqMove& move) {
-    return cqs_.resize(context, consumer, memory, move);
-  }
-  bool set_moderation(Cqn number, std::uint16_t count, std::uint16_t period_us, HostMemory& memory) {
-    return cqs_.set_moderation(number, count, period_us, memory);
-  }
-  // `valid` is 0 when there is no such CQ.
+  // Completions whose WQE comes from `queue` name the SRQ.
+  void attach_srq(WqId queue, Srqn srqn);
+  // For tests. `valid` is 0 when there is no such CQ; false: its context is on its way.
   bool read(Cqn number, HostMemory& memory, CqRecord& record) const {
     return cqs_.cache().read(raw(number), memory, record);
   }
-  // Writes handed to the DMA engine, in all and up to the last one to this CQ. They are counted as they are decided.
-  std::uint64_t writes() const { return writes_made_; }
-  std::uint64_t last_write(Cqn number) const;
-  // Asks for the flush of a QP in the error state that nothing is in flight of.
-  void fail(std::uint32_t line);
-  // Completions whose WQE comes from `queue` name the SRQ.
-  void attach_srq(WqId queue, Srqn srqn);
-  void detach_srq(WqId queue) { srqs_[raw(queue)] = 0; }
-  std::uint32_t cqe_bytes() const { return params_.cqe_bytes; }
   const CompletionQueue* find(Cqn number) const;  // nullptr: its context is not here
   void set_observer(CompletionObserver* observer) { observer_ = observer; }
 
@@ -110,6 +101,8 @@ class CqeGenerator final : public Block {
   In<QpFailure> failures{"failures"};
   Out<Event> events{"events"};
   In<Doorbell> doorbells{"doorbells"};
+  In<CqCommand> commands{"commands"};
+  Out<CqReply> command_replies{"command_replies"};
 
  protected:
   void end_of_elaboration() override;
@@ -129,22 +122,19 @@ class CqeGenerator final : public Block {
     Cycle due{};
   };
   // Who waits for a context (R11), and for which.
-  enum Asker : std::uint8_t { kDoorbell, kTimer, kPacket, kAskers };
-  static constexpr std::uint32_t kNobody = CqTable::Cache::kNone;
-  struct Wait {
-    std::uint32_t number = kNobody;
-    bool absent = false;  // there is none
-    bool yields = false;  // it may give way meanwhile
-    bool lacks_way = false;
-  };
-  enum class Lookup : std::uint8_t { kHere, kAbsent, kWaits };
+  enum Asker : std::uint8_t { kCommand, kDoorbell, kTimer, kPacket, kAskers };
 
+  void carry_out_command(Cycle now);
+  bool begin_command(const CqCommand& command, Cycle now);
+  bool create(const CqCommand& command);
+  bool destroy(Cqn number);
+  void change(Cq& cq, const CqCommand& command);
+  bool doorbell_waits(Cqn number, Cycle now);
   void take_context(Cycle now);
-  Lookup look_up(Asker asker, Cqn number, Cq*& cq);
+  ContextLookup look_up(Asker asker, Cqn number, Cq*& cq);
   bool may_complete(const CompletionRequest& p) const;
-  Lookup look_up_of_packet(const CompletionRequest& p, Cq*& cq);
-  bool has_read(std::uint32_t number, bool ahead, Asker asker);
-  void use(Asker asker, Lookup found, const Cq* cq);
+  ContextLookup look_up_of_packet(const CompletionRequest& p, Cq*& cq);
+  void use(Asker asker, const Cq* cq);
   void look_ahead(Cycle now);
   void forget_timer(Cqn number);
   void take_landings(Cycle now);
@@ -153,7 +143,7 @@ class CqeGenerator final : public Block {
   void run_timers(Cycle now);
   void run_moderation(Cycle now);
   void take_failure(Cycle now);
-  void request_flush(std::uint32_t line, bool tell_requester);
+  void request_flush(std::uint32_t line, bool notify_requester);
   void send_requests(Cycle now);
   bool can_take() const;
   std::uint32_t event_room() const;
@@ -177,7 +167,7 @@ class CqeGenerator final : public Block {
   NicShared& shared_;
   QpContextPort<CompletionContext> contexts_;
   CqTable cqs_;
-  std::array<Wait, kAskers> waits_;
+  ContextWaits<CqTable, CqeGeneratorCounters, kAskers> waits_;
   bool waiting_ = false;             // the packet at the head waits for a context
   bool again_ = false;               // something of the contexts is to be done in the next cycle
   bool doorbells_late_ = false;      // (R13)
@@ -201,11 +191,13 @@ class CqeGenerator final : public Block {
   DelayLine<FlushRequest> flush_list_;      // QPs whose flush is to be asked for, pinned (R6)
   DelayLine<std::uint32_t> failed_list_;    // lines of those that the requester is to be notified of, pinned
   std::uint64_t writes_made_ = 0;
-  std::vector<std::uint64_t> last_writes_;  // by CQN, for the control plane: number of the last write to its ring
   std::uint64_t blocks_made_ = 0;    // CQEs and sessions whose landing is told, each with one completion of its DMA
   std::uint64_t blocks_landed_ = 0;  // of them
   CompletionObserver* observer_ = nullptr;
   Cycle next_accept_{};
+  bool command_begun_ = false;        // the one at the head of the link: it waits for writes
+  std::uint64_t command_behind_ = 0;  // up to this one
+  CqReply command_reply_;
   CqeGeneratorCounters counters_;
 };
 

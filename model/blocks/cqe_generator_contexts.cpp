@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CQ contexts: who waits for one, commands, moderated events (R4, R10 .. R14 of cqe_generator.h).
+// CQ contexts: who waits for one, moderated events (R4, R11 .. R14 of cqe_generator.h).
 #include <algorithm>
 
 #include "model/blocks/cqe_generator.h"
@@ -8,10 +8,8 @@ namespace rxnic {
 
 void CqeGenerator::take_context(Cycle now) {
   const DmaCompletion done = context_dma_done.pop(now);
-  const std::uint32_t number = cqs_.cache().number_of(done.cookie);
+  waits_.arrived(done.cookie, done.ok);
   again_ |= context_dma_done.can_pop(now);
-  if (cqs_.cache().arrived(done.cookie, done.ok)) return;
-  for (Wait& w : waits_) w.absent |= w.number == number;
 }
 
 // It has a completion; or it gets one here, unless it is squashed: for the WQE that it releases (R8), or because it
@@ -21,71 +19,35 @@ bool CqeGenerator::may_complete(const CompletionRequest& p) const {
 }
 
 // kHere: `cq` is it.
-CqeGenerator::Lookup CqeGenerator::look_up(Asker asker, Cqn number, Cq*& cq) {
-  cq = cqs_.find(number);
-  if (cq != nullptr) return Lookup::kHere;
-  Wait& w = waits_[asker];
-  if (w.number != raw(number)) {
-    w = {};
-    w.number = raw(number);
-    ++counters_.context_misses;
-  }
-  if (w.absent) return Lookup::kAbsent;
-  w.yields = false;
-  w.lacks_way = !cqs_.cache().coming(raw(number)) && cqs_.cache().may_read() && !has_read(raw(number), false, asker);
-  again_ |= w.lacks_way;
-  return Lookup::kWaits;
+ContextLookup CqeGenerator::look_up(Asker asker, Cqn number, Cq*& cq) {
+  const ContextLookup found = waits_.look_up(asker, raw(number));
+  cq = found == ContextLookup::kHere ? &cqs_[waits_.line(asker)] : nullptr;
+  again_ |= waits_.lacks_way(asker);
+  return found;
 }
 
-// False: there is no way for it. (R11)
-bool CqeGenerator::has_read(std::uint32_t number, bool ahead, Asker asker) {
-  const auto f = cqs_.cache().fetch(number, ahead, [&](std::uint32_t line) {
-    if (!cqs_.may_give_way(line)) return false;
-    for (std::uint32_t a = 0; a < kAskers; ++a) {
-      const Wait& w = waits_[a];
-      if ((a != asker || ahead) && w.number == cqs_.cache().number_of(line) && !w.yields) return false;
-    }
-    return true;
-  });
-  if (f.line == kNobody) return false;
-  ++counters_.context_reads;
-  counters_.context_reads_ahead += ahead;
-  counters_.context_write_backs += f.writes_back;
-  return true;
-}
-
-// The asker goes on.
-void CqeGenerator::use(Asker asker, Lookup found, const Cq* cq) {
-  Wait& w = waits_[asker];
-  const bool waited = w.number != kNobody;
-  if (waited) w = {};
-  if (found != Lookup::kHere || cq == nullptr) return;
-  counters_.context_hits += !waited;
-  const std::uint32_t line = cqs_.cache().line_of(*cq);
-  cqs_.cache().touch(line);
-  cqs_.cache().set_dirty(line);
+// The asker goes on, and changes the CQ that it found.
+void CqeGenerator::use(Asker asker, const Cq* cq) {
+  waits_.use(asker);
+  if (cq != nullptr) cqs_.cache().set_dirty(cqs_.cache().line_of(*cq));
 }
 
 // A packet that needs no context is as one that has it.
-CqeGenerator::Lookup CqeGenerator::look_up_of_packet(const CompletionRequest& p, Cq*& cq) {
-  if (!may_complete(p)) return Lookup::kHere;
-  const Lookup found = look_up(kPacket, p.cq, cq);
-  if (!doorbells_late_ || found != Lookup::kHere) return found;
+ContextLookup CqeGenerator::look_up_of_packet(const CompletionRequest& p, Cq*& cq) {
+  if (!may_complete(p)) return ContextLookup::kHere;
+  const ContextLookup found = look_up(kPacket, p.cq, cq);
+  if (!doorbells_late_ || found != ContextLookup::kHere) return found;
   const CqRecord& r = cq->record();
-  if (r.dead || r.closed || cq->queue.has_room(block_slots(cq->session.count()) + 1)) return found;
-  waits_[kPacket].yields = true;  // (R13)
-  return Lookup::kWaits;
+  if (r.dead || r.closed || cq->queue.has_room(block_slots(cq->held()) + 1)) return found;
+  waits_.yield(kPacket);  // (R13)
+  return ContextLookup::kWaits;
 }
 
 void CqeGenerator::look_ahead(Cycle now) {  // (R12)
   ahead_ = std::max(ahead_, 1u);
   const CompletionRequest* const p = in.peek(now, ahead_);
   if (p == nullptr) return;
-  const std::uint32_t number = raw(p->cq);
-  if (may_complete(*p) && cqs_.find(p->cq) == nullptr && !cqs_.cache().coming(number)) {
-    if (!cqs_.cache().may_read()) return;  // a completion leads here again
-    has_read(number, true, kPacket);
-  }
+  if (may_complete(*p) && !waits_.read_ahead(kPacket, raw(p->cq))) return;  // a completion leads here again
   ++ahead_;
   again_ |= in.peek(now, ahead_) != nullptr;
 }
@@ -123,19 +85,18 @@ void CqeGenerator::run_moderation(Cycle now) {  // (R14)
       continue;
     }
     Cq* cq = nullptr;
-    const Lookup found = look_up(kTimer, t.cq, cq);
-    if (found == Lookup::kWaits) {
+    if (look_up(kTimer, t.cq, cq) == ContextLookup::kWaits) {
       next_moderation_ = now;  // asked again in the next cycle
       return;
     }
-    use(kTimer, found, cq);
-    Cycle due = found == Lookup::kHere ? cq->queue.event_due() : kNever;
+    use(kTimer, cq);
+    Cycle due = cq != nullptr ? cq->queue.event_due() : kNever;
     if (due <= now) {
       raise(EventType::kCompletion, raw(t.cq), now);
       cq->queue.disarm();
       due = kNever;
     }
-    if (found == Lookup::kHere) cq->record().timer = due;
+    if (cq != nullptr) cq->record().timer = due;
     if (due != kNever) {
       t.due = due;
       continue;
@@ -147,31 +108,12 @@ void CqeGenerator::run_moderation(Cycle now) {  // (R14)
 
 void CqeGenerator::forget_timer(Cqn number) {
   std::erase_if(moderated_, [&](const ModerationTimer& t) { return t.cq == number; });
-  if (waits_[kTimer].number == raw(number)) waits_[kTimer] = {};
+  waits_.forget(kTimer, raw(number));
 }
 
 void CqeGenerator::create(const CqContext& context, HostMemory& memory) {
   forget_timer(context.number);
-  if (raw(context.number) < last_writes_.size()) last_writes_[raw(context.number)] = 0;
   cqs_.create(context, memory);
-}
-
-bool CqeGenerator::destroy(Cqn number, HostMemory& memory) {
-  if (!cqs_.destroy(number, memory)) return false;
-  forget_timer(number);
-  if (raw(number) < last_writes_.size()) last_writes_[raw(number)] = 0;
-  wake();  // its line is free
-  return true;
-}
-
-bool CqeGenerator::close(Cqn number, HostMemory& memory) {
-  if (!cqs_.close(number, memory)) return false;
-  forget_timer(number);
-  return true;
-}
-
-std::uint64_t CqeGenerator::last_write(Cqn number) const {
-  return raw(number) < last_writes_.size() ? last_writes_[raw(number)] : 0;
 }
 
 const CompletionQueue* CqeGenerator::find(Cqn number) const {

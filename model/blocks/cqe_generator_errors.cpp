@@ -5,7 +5,7 @@
 
 namespace rxnic {
 
-void CqeGenerator::request_flush(std::uint32_t line, bool tell_requester) {
+void CqeGenerator::request_flush(std::uint32_t line, bool notify_requester) {
   contexts_[line].flush_requested = true;
   ++counters_.flush_requests;
   const QpAttributes& qp = contexts_.attributes(line);
@@ -14,16 +14,10 @@ void CqeGenerator::request_flush(std::uint32_t line, bool tell_requester) {
     flush_list_.push(
         {line, contexts_.residence(line), qp.qpn, qp.transport, qp.uses_srq, qp.receive_queue, qp.receive_cq}, Cycle{});
   }
-  if (tell_requester && failed.bound()) {
+  if (notify_requester && failed.bound()) {
     contexts_.pin(line);
     failed_list_.push(line, Cycle{});
   }
-}
-
-void CqeGenerator::fail(std::uint32_t line) {
-  if (contexts_[line].flush_requested) return;
-  request_flush(line, false);
-  wake();
 }
 
 void CqeGenerator::send_requests(Cycle now) {  // (R6)
@@ -81,6 +75,10 @@ void CqeGenerator::overrun(Cq& cq, CompletionRequest& p, Cycle now) {  // (R3)
 
 void CqeGenerator::handle_error(CompletionRequest& p, Cycle now) {  // (R6)
   if (contexts_[p.line].flush_requested) return;
+  if (p.role == PacketRole::kFailure) {  // (R12)
+    request_flush(p.line, false);
+    return;
+  }
   const bool lost_completion = p.drop_reason == DropReason::kCqOverrun;
   const bool by_requester =
       p.role == PacketRole::kSendCompletion && p.status != WcStatus::kSuccess && p.status != WcStatus::kFlushed;

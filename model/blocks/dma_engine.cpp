@@ -60,6 +60,8 @@ Cycle DmaEngine::step(Cycle now) {
     // (3) one request is started
     worked |= start_one(now);
   }
+  // (4) a fence
+  if (fences.can_pop(now)) carry_out_fence(now);
   const Cycle next = next_step(now, worked);
   if (up_.free() > Instant{now.count, 0}) {
     return rest(now, Activity::kBusy, up_.free().ceiling(), activity_of_idle_link(), next);
@@ -115,12 +117,12 @@ void DmaEngine::give_back(Cycle now) {
   for (; landings_.ready(now); landings_.pop()) {  // (R4)
     const Landing& l = landings_.front();
     const bool shows = l.notice.completions > 0 && landed.bound();
-    if ((shows && !landed.can_push(now)) || (l.told && !completions[l.client].can_push(now))) {
+    if ((shows && !landed.can_push(now)) || (l.notify && !completions[l.client].can_push(now))) {
       output_blocked_ = true;
       break;
     }
     if (shows) landed.push(now, l.notice);
-    if (l.told) completions[l.client].push(now, {l.notice.number, true});
+    if (l.notify) completions[l.client].push(now, {l.notice.number, true});
   }
 }
 
@@ -248,7 +250,7 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
   std::uint32_t bytes = r.bytes - done.bytes;
   if (r.kind == DmaKind::kWrite) {
     bytes = std::min(bytes, write_tlp_room(params_, raw(at)));
-    const bool lands = r.told || (r.cqes > 0 && landed.bound());
+    const bool lands = r.notify || (r.cqes > 0 && landed.bound());
     if (lands && landings_.full()) return false;
     if (!has_credit(now, client, bytes)) return false;
     const Instant left = send_write(now, bytes);
@@ -257,7 +259,7 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
     if (done.bytes < r.bytes) return true;
     ++counters_.writes;
     if (lands) {  // (R4)
-      landings_.push({{r.cookie, r.cqes}, static_cast<std::uint32_t>(client), r.told},
+      landings_.push({{r.cookie, r.cqes}, static_cast<std::uint32_t>(client), r.notify},
                      time_.after_span(left, write_latency_).ceiling());
     }
   } else {

@@ -23,6 +23,8 @@
 //       further segment and is pushed without them; a gathered response reads no further segment and has syndrome 0x63.
 //       So has one that its region does not allow (`failed`) 0x62; what fails first counts.
 //   R9  Clients' completions and gathered responses come in the order of their requests.
+//   R10 A fence is answered when the requests of its client that had come before it have touched memory, and so many
+//       segments have been gathered.
 #pragma once
 
 #include <array>
@@ -36,6 +38,7 @@
 #include "model/core/wire/link_time.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
+#include "model/types/command.h"
 #include "model/types/dma_engine_counters.h"
 #include "model/types/host_memory.h"
 #include "model/types/segment.h"
@@ -49,9 +52,8 @@ class DmaEngine final : public Block {
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
   const DmaEngineCounters& counters() const { return counters_; }
-  // Requests of a client that have touched memory, gather segments whose data is there.
+  // For tests: requests of a client that have touched memory.
   std::uint64_t started(DmaClient c) const { return counters_.client_requests[static_cast<std::size_t>(c)]; }
-  std::uint64_t gathered_segments() const { return gathered_segments_; }
   std::uint32_t tags_in_use() const { return params_.tags - tags_left_; }
 
   In<SegmentWrite> payload{"payload"};
@@ -62,6 +64,8 @@ class DmaEngine final : public Block {
   std::array<Out<DmaCompletion>, kDmaClients> completions;
   Out<HostNotice> landed{"landed"};
   Out<Refusal> refusals{"refusals"};
+  In<DmaFence> fences{"fences"};
+  Out<StepDone> fenced{"fenced"};
 
  private:
   // Requesters in the order of their turns: the clients, then the two packet streams.
@@ -81,13 +85,14 @@ class DmaEngine final : public Block {
   struct Landing {  // of a write that the host and perhaps its client are told of
     HostNotice notice;
     std::uint32_t client = 0;
-    bool told = false;
+    bool notify = false;
   };
   struct Progress {           // of the request whose turn it was last, by requester
     std::uint32_t bytes = 0;  // that its TLPs so far carried or asked for; 0: none was started
     bool ok = true;           // memory was there (R2)
   };
 
+  void carry_out_fence(Cycle now);
   void give_back(Cycle now);
   bool take_payload(Cycle now);
   bool take_gather(Cycle now);
@@ -141,6 +146,8 @@ class DmaEngine final : public Block {
   Cycle due_ = kNever;                                      // when the next of all these has something to give back
   bool more_leaving_ = false;                               // another packet is due, next cycle
   bool output_blocked_ = false;
+  bool fence_begun_ = false;        // the one at the head of its link
+  std::uint64_t fence_behind_ = 0;  // requests of its client that are waited for
   DmaEngineCounters counters_;
 };
 

@@ -29,7 +29,8 @@ Cycle QpContextCache::step(Cycle now) {
     dropped = fill(done.cookie, done.ok, now);
     again_ = dma_done.can_pop(now);
   }
-  // (2) the packets that have their context leave
+  // (2) a command; the packets that have their context leave
+  if (contexts.can_pop(now)) carry_out_command(now);
   leave(now);
   // (3) one packet is taken, or the one that waits goes on
   if (dropped) {
@@ -71,7 +72,7 @@ bool QpContextCache::fill(std::uint32_t line, bool ok, Cycle now) {
   tags_.drop(line);
   states_[line] = LineState::kEmpty;
   if (!has_head_ || head_.destination_qp != qpn) return false;
-  give_up_head(now);
+  give_up_head(DropReason::kQpNotFound, now);
   return true;
 }
 
@@ -81,13 +82,13 @@ void QpContextCache::settle(std::uint32_t line) {
   context.pins = {};
   context.line = line;
   context.dirty = false;
-  renew(context);
+  context.residence = ++residences_;
 }
 
-void QpContextCache::give_up_head(Cycle now) {  // (R6, R7)
+void QpContextCache::give_up_head(DropReason reason, Cycle now) {  // (R6, R7, R8)
   if (!head_.is_completion) {
-    ++counters_.not_found;
-    shared_.ledger.drop(head_.buffer, DropReason::kQpNotFound, now);
+    counters_.not_found += reason == DropReason::kQpNotFound;
+    shared_.ledger.drop(head_.buffer, reason, now);
   }
   has_head_ = false;
   head_has_no_way_ = false;
@@ -140,7 +141,7 @@ bool QpContextCache::pass(Cycle now) {
   }
   const ParsedPacket& p = *in.peek(now);
   const std::uint32_t line = tags_.find(raw(p.destination_qp));
-  if (line == kNone || states_[line] != LineState::kHere) return false;
+  if (line == kNone || states_[line] != LineState::kHere || (stopped_ && line == kept_)) return false;
   ++counters_.hits;
   last_found_ = now + params_.hit_cycles;
   out.send(now, last_found_, p, [&](ContextPacket& c) {
@@ -164,19 +165,14 @@ void QpContextCache::advance(Cycle now) {
   if (!waited) ++(here ? counters_.hits : counters_.misses);
   head_has_no_way_ = false;
   if (here) {
-    if (head_.is_completion && lines_[line].state == QpState::kReset) {  // (R7)
-      give_up_head(now);
+    if (stopped_ && line == kept_) {  // (R7, R8)
+      give_up_head(DropReason::kQpTypeOrState, now);
       again_ |= more_to_take(now);
       return;
     }
     found(head_, line);
     last_found_ = now + params_.hit_cycles;
-    if (found_.empty() && out.can_send(now, last_found_)) {
-      count(head_, last_found_);
-      out.send(now, last_found_, head_, [](ContextPacket&) {});
-    } else {
-      found_.push(head_, last_found_);
-    }
+    found_.push(head_, last_found_);
     has_head_ = false;
     again_ |= more_to_take(now) && !found_.full();
   } else if (line == kNone && reading_ < params_.misses_in_flight) {
@@ -199,8 +195,7 @@ void QpContextCache::look_ahead(Cycle now) {  // (R5)
 
 // False when no way of its set can be had. (R3, R4)
 bool QpContextCache::fetch(Qpn qpn, Cycle now) {
-  const std::uint32_t line = tags_.place_for(
-      raw(qpn), [&](std::uint32_t l) { return states_[l] == LineState::kHere && !lines_[l].pins.held(now); });
+  const std::uint32_t line = tags_.place_for(raw(qpn), [&](std::uint32_t l) { return may_evict(l, now); });
   if (line == kNone) return false;
   QpContext& context = lines_[line];
   DmaRequest request;
@@ -242,34 +237,6 @@ bool QpContextCache::moving(Qpn qpn) const {
   const std::uint32_t line = tags_.find(raw(qpn));
   if (line != kNone && states_[line] == LineState::kReading) return true;
   return std::find(displaced_.begin(), displaced_.end(), raw(qpn)) != displaced_.end();
-}
-
-bool QpContextCache::forget(Qpn qpn) {
-  if (moving(qpn)) return false;
-  const std::uint32_t line = tags_.find(raw(qpn));
-  if (line == kNone) return true;
-  if (lines_[line].pins.count() > 0) return false;
-  tags_.drop(line);
-  states_[line] = LineState::kEmpty;
-  return true;
-}
-
-QpContext* QpContextCache::bring(Qpn qpn, HostMemory& memory) {
-  if (QpContext* const here = find(qpn)) return here;
-  const bool awaited = has_head_ && head_.is_completion && head_.destination_qp == qpn;
-  if (awaited || moving(qpn)) return nullptr;
-  const std::uint32_t line = tags_.place_for(
-      raw(qpn), [this](std::uint32_t l) { return states_[l] == LineState::kHere && lines_[l].pins.count() == 0; });
-  if (line == kNone) return nullptr;
-  QpContext& context = lines_[line];
-  if (states_[line] == LineState::kHere && context.dirty) write_back(context, memory);
-  static_cast<StoredQpContext&>(context) = memory.load<StoredQpContext>(qp_context_address(qpn));
-  tags_.drop(line);
-  tags_.assign(line, raw(qpn));
-  states_[line] = LineState::kHere;
-  settle(line);
-  wake();  // a packet may wait for it
-  return &context;
 }
 
 void QpContextCache::write_back(const QpContext& context, HostMemory& memory) {

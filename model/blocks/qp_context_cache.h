@@ -16,8 +16,12 @@
 //   R6  No such QP (valid == 0, or its memory is not mapped): the packet is dropped at once as qp_not_found, and
 //       nothing is kept of it, so that a QP that is created later is seen.
 //   R7  Completions that the requester sends (`commands`) go before the packets that have arrived, in their
-//       order, and get their contexts in the same way. One of a QP that does not exist or is in reset is given up
+//       order, and get their contexts in the same way. One of a QP that does not exist or is stopped is given up
 //       without being counted as a drop.
+//   R8  `contexts` of the command processor: of the QP that it is at work on the context is brought here, as for a
+//       packet (R2, R3), and kept until it is released. What comes for a stopped QP is dropped as qp_type_or_state.
+//       Settle is answered when nobody has pinned the line and no completion of the QP waits here. A renewed context
+//       is as created, with a stay of its own; one that is dropped is forgotten without being written back.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +33,7 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/command.h"
 #include "model/types/host_memory.h"
 #include "model/types/parsed_packet.h"
 #include "model/types/qp_context_cache_counters.h"
@@ -42,18 +47,10 @@ class QpContextCache final : public Block {
   void hash(StateHash& h) const override;
   const QpContextCacheCounters& counters() const { return counters_; }
 
-  // For the control plane and tests. The cached context, nullptr when it is not here; whoever changes it sets `dirty`.
+  // For tests. The cached context, nullptr when it is not here; whoever changes it sets `dirty`.
   QpContext* find(Qpn qpn);
-  // Whether it is on its way between here and host memory: a change on either side would be lost.
+  // Whether it is on its way between here and host memory.
   bool moving(Qpn qpn) const;
-  // The context here, brought in at once when it is in host memory. nullptr, and nothing done, when it is moving, finds
-  // no place, or a completion waits for it: that is in flight and has not pinned it yet.
-  QpContext* bring(Qpn qpn, HostMemory& memory);
-  // Forgets a context without writing it back (its QP is gone or was rewritten in host memory). False, and nothing
-  // done, when it is pinned or moving.
-  bool forget(Qpn qpn);
-  // The context was reset: what the blocks remember of it is not about it any more (core/responder/refusal.h, R6).
-  void renew(QpContext& context) { context.residence = ++residences_; }
   // Writes all changed contexts to host memory, at once.
   void flush_to(HostMemory& memory);
 
@@ -62,14 +59,24 @@ class QpContextCache final : public Block {
   Out<ContextPacket> out{"out"};
   Out<DmaRequest> dma{"dma"};
   In<DmaCompletion> dma_done{"dma_done"};
+  In<ContextCommand> contexts{"contexts"};
+  Out<ContextReply> context_replies{"context_replies"};
 
  private:
   enum class LineState : std::uint8_t { kEmpty, kReading, kHere };
   static constexpr std::uint32_t kNone = SetCache::kNoLine;
 
+  void carry_out_command(Cycle now);
+  bool carry_out(const ContextCommand& command, ContextReply& reply, Cycle now);
+  bool bring(const ContextCommand& command, ContextReply& reply, Cycle now);
+  bool settled(Qpn qpn, Cycle now);
+  void renew(std::uint32_t line);
+  bool may_evict(std::uint32_t line, Cycle now) const {
+    return states_[line] == LineState::kHere && line != kept_ && !lines_[line].pins.held(now);
+  }
   bool take_head(Cycle now);
   bool more_to_take(Cycle now) const { return commands.can_pop(now) || in.can_pop(now); }
-  void give_up_head(Cycle now);
+  void give_up_head(DropReason reason, Cycle now);
   static void write_back(const QpContext& context, HostMemory& memory);
   bool fill(std::uint32_t line, bool ok, Cycle now);
   void settle(std::uint32_t line);
@@ -97,6 +104,9 @@ class QpContextCache final : public Block {
   std::uint32_t reading_ = 0;
   std::uint32_t residences_ = 0;  // contexts that have been here
   std::uint32_t ahead_ = 0;       // packets behind the head that were looked at
+  std::uint32_t kept_ = kNone;    // line of the QP that a command is at work on
+  bool stopped_ = false;          // what comes for it is dropped
+  bool asked_for_ = false;        // its context was not here and is being read
   bool again_ = false;
   QpContextCacheCounters counters_;
 };

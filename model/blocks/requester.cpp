@@ -37,10 +37,12 @@ Cycle Requester::step(Cycle now) {
   while (failed.can_pop(now)) fail(failed.pop(now).qpn);  // (R6)
   while (places.can_pop(now)) places_taken_ -= places.pop(now).count;
   while (doorbells.can_pop(now)) take_doorbell(doorbells.pop(now), now);
+  if (commands.can_pop(now)) carry_out_command(now);
   // (2) timers
   if (now >= next_timer_) run_timers(now);
   // (3) QPs that begin anew
   send_resets(now);
+  if (!draining_.empty()) report_drained(now);
   // (4) a completion
   const Turn completed = complete_one(now);
   // (5) a packet
@@ -302,82 +304,9 @@ void Requester::leave(Sq& q) {
   q.next = q.previous = nullptr;
 }
 
-// Control plane.
-
-void Requester::set_port(const MacAddress& mac, std::span<const SourceGid> gids) {
-  port_.mac = mac;
-  port_.gids.assign(gids.begin(), gids.end());
-}
-
-Requester::Sq* Requester::find(Qpn qpn) const {
-  const auto at = by_qpn_.find(raw(qpn));
-  return at == by_qpn_.end() ? nullptr : at->second;
-}
-
 void Requester::set_timeout(Sq& q) const {
   const std::uint32_t code = std::min<std::uint32_t>(q.context().timeout, kGreatestTimeout);
   q.timeout_cycles = code == 0 ? 0 : cycles_in(kTimeoutUnitPs << code, clock_period_ps_);
-}
-
-bool Requester::create(const SendQpContext& context) {
-  const auto gone = [this](Qpn qpn) { return find(qpn) == nullptr; };
-  if (sqs_.size() + std::count_if(resets_.begin(), resets_.end(), gone) >= params_.send_queues) return false;  // (R10)
-  sqs_.push_back(std::make_unique<Sq>(context, params_, port_));
-  Sq& q = *sqs_.back();
-  q.number = created_++;
-  by_qpn_[raw(q.qpn())] = &q;
-  set_timeout(q);
-  return true;
-}
-
-void Requester::modify(const SendQpContext& context, bool set_sq_psn) {
-  Sq* q = find(context.qp.qpn);
-  if (q == nullptr) return;
-  q->configure(context);
-  set_timeout(*q);
-  if (set_sq_psn && q->queue().empty()) q->queue().set_psn(Psn{context.sq_psn});
-  if (context.qp.state == QpState::kError) {
-    fail(*q, WcStatus::kFlushed);
-  } else {
-    update(*q);
-  }
-  wake();
-}
-
-void Requester::fail(Qpn qpn) {
-  if (Sq* q = find(qpn)) fail(*q, WcStatus::kFlushed);
-  wake();
-}
-
-void Requester::reset(Qpn qpn) {
-  Sq* q = find(qpn);
-  if (q == nullptr) return;
-  q->reset();
-  q->not_before = Cycle{};
-  q->flushes = false;
-  std::erase(flushing_, q);
-  disarm(*q);
-  update(*q);
-  for (std::uint32_t n = successes_.size(); n > 0; --n) {
-    const SendCompletion c = successes_.pop();
-    if (c.qpn != qpn) successes_.push(c, Cycle{});
-  }
-  if (std::find(resets_.begin(), resets_.end(), qpn) == resets_.end()) resets_.push_back(qpn);
-  wake();
-}
-
-void Requester::destroy(Qpn qpn) {
-  reset(qpn);
-  for (const auto& q : sqs_) {
-    if (q->qpn() == qpn) timers_.remove(*q);
-  }
-  by_qpn_.erase(raw(qpn));
-  std::erase_if(sqs_, [&](const auto& q) { return q->qpn() == qpn; });
-}
-
-bool Requester::drained(Qpn qpn) const {
-  const Sq* q = find(qpn);
-  return q == nullptr || q->queue().empty();
 }
 
 void Requester::hash(StateHash& h) const {

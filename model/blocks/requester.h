@@ -22,6 +22,11 @@
 //   R8  A producer index that would have more WQEs waiting than the queue has slots is a local QP operation error.
 //   R9  kSqd: what was begun goes on, no WQE is begun. Below kRts nothing is sent.
 //   R10 send_queues QPs at most, with those that were destroyed and that the receive path has not been told to forget.
+//   R11 `commands` of the command processor: taken after what the receive path has found out and after the doorbells,
+//       one a cycle. A reset is answered when the receive path has been notified of it, all others at once; a QP that
+//       there is no room for is not made (`ok` is false).
+//   R12 An event when a QP that was moved to kSqd with notify_drained has the answers to all that was begun; none when
+//       it leaves that state before.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +41,8 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/command.h"
+#include "model/types/event.h"
 #include "model/types/refusal.h"
 #include "model/types/requester_counters.h"
 #include "model/types/requester_notice.h"
@@ -50,15 +57,12 @@ class Requester final : public Block {
   void hash(StateHash& h) const override;
   const RequesterCounters& counters() const { return counters_; }
 
-  // Control plane. The port's own addresses; before the first modify() to kRts.
+  // Before the simulation starts. The port's own addresses; before the first QP is in kRts.
   void set_port(const MacAddress& mac, std::span<const SourceGid> gids);
   bool create(const SendQpContext& context);  // false: there are send_queues QPs (R10)
   // Replaces what software sets, the state too (kError: as fail). The SQ's PSN only when asked for.
   void modify(const SendQpContext& context, bool set_sq_psn);
-  void fail(Qpn qpn);     // to the error state: all that is posted is flushed
-  void reset(Qpn qpn);    // as after create(); the receive path forgets its requests
-  void destroy(Qpn qpn);  // nothing of it is touched afterwards
-  // In kSqd: nothing that was begun is without its answer.
+  // For tests. In kSqd: nothing that was begun is without its answer.
   bool drained(Qpn qpn) const;
 
   In<Doorbell> doorbells{"doorbells"};
@@ -68,6 +72,9 @@ class Requester final : public Block {
   Out<RequestNotice> notices{"notices"};
   Out<SendCompletion> completions{"completions"};
   Out<WireFrame> tx{"tx"};
+  In<SendQueueCommand> commands{"commands"};
+  Out<StepDone> command_done{"command_done"};
+  Out<Event> events{"events"};  // may stay unbound
 
  private:
   // A QP and its part in the block: its timer, its place in the circle of those with a packet.
@@ -85,6 +92,12 @@ class Requester final : public Block {
   };
   enum class Turn : std::uint8_t { kNobody, kSent, kRefused };
 
+  void carry_out_command(Cycle now);
+  StepDone carry_out(const SendQueueCommand& command);
+  void fail(Qpn qpn);     // to the error state: all that is posted is flushed
+  void reset(Qpn qpn);    // as after create(); the receive path forgets its requests
+  void destroy(Qpn qpn);  // nothing of it is touched afterwards
+  void report_drained(Cycle now);
   void take_doorbell(const Doorbell& doorbell, Cycle now);
   void take_answer(const AnswerNotice& notice, Cycle now);
   void run_timers(Cycle now);
@@ -118,14 +131,17 @@ class Requester final : public Block {
   std::vector<Sq*> flushing_;            // in the order in which they failed
   DelayLine<SendCompletion> successes_;  // of UC and UD, to be sent
   std::vector<Qpn> resets_;              // to be told the receive path
-  TimerHeap<Sq> timers_;                 // of a timer that was stopped or moved on until its entry comes up, too
-  std::vector<Sq*> due_;                 // of one call of run_timers()
-  std::uint64_t created_ = 0;            // QPs
-  std::uint32_t armed_ = 0;              // QPs with a timer
-  std::uint32_t awaiting_ = 0;           // QPs with requests that wait for answers
-  std::uint32_t places_taken_ = 0;       // of own_requests
-  bool lacks_place_ = false;             // a request waits for one
-  Cycle next_timer_ = kNever;            // no timer is before it
+  std::vector<Qpn> draining_;            // QPs that report that they are drained (R12)
+  bool command_begun_ = false;           // the one at the head of the link: it waits for its reset to be reported
+  StepDone command_reply_;
+  TimerHeap<Sq> timers_;            // of a timer that was stopped or moved on until its entry comes up, too
+  std::vector<Sq*> due_;            // of one call of run_timers()
+  std::uint64_t created_ = 0;       // QPs
+  std::uint32_t armed_ = 0;         // QPs with a timer
+  std::uint32_t awaiting_ = 0;      // QPs with requests that wait for answers
+  std::uint32_t places_taken_ = 0;  // of own_requests
+  bool lacks_place_ = false;        // a request waits for one
+  Cycle next_timer_ = kNever;       // no timer is before it
   Cycle next_send_{};
   Cycle next_ready_ = kNever;  // of the circle, when nobody could send
   RequesterCounters counters_;

@@ -45,7 +45,8 @@ Cycle RxParser::step(Cycle now) {
       leave(now, pipeline_.pop());
     }
   }
-  // (2) the next frame's first beat
+  // (2) a command, the next frame's first beat
+  if (commands.can_pop(now)) carry_out_command(now);
   if (now >= next_accept_ && !pipeline_.full() && in.can_pop(now)) take(now);
   in.listen(!pipeline_.full());
   // (3) rest
@@ -147,6 +148,18 @@ bool RxParser::add_address(const Address& own) {  // (R8)
   if (!has_room()) return false;
   own_.push_back(own);
   return true;
+}
+
+void RxParser::carry_out_command(Cycle now) {  // (R9)
+  if (!command_done.can_push(now)) return wake();
+  const MulticastCommand command = commands.pop(now);
+  StepDone done;
+  if (command.attach) {
+    done.ok = attach_multicast(command.group, command.qpn);
+  } else {
+    detach_multicast(command.group);
+  }
+  command_done.push(now, done);
 }
 
 bool RxParser::attach_multicast(const Address& group, Qpn qpn) {

@@ -14,6 +14,7 @@
 //   R7  Drops take their beats and leave in the cycle in which the packet would have left; they need no room
 //       downstream.
 //   R8  Addresses and groups together: own_addresses at most; one more is refused.
+//   R9  A command (`commands` of the command processor) is taken before a frame and answered in the same cycle.
 #pragma once
 
 #include <vector>
@@ -22,6 +23,7 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/command.h"
 #include "model/types/parsed_packet.h"
 #include "model/types/rx_parser_counters.h"
 
@@ -34,14 +36,15 @@ class RxParser final : public Block {
   void hash(StateHash& h) const override;
   const RxParserCounters& counters() const { return counters_; }
 
-  // Control plane. False: there is no room for one more (R8).
+  // Before the simulation starts. False: there is no room for one more (R8).
   bool add_address(const Address& own);
   void remove_address(const Address& own) { std::erase(own_, own); }
   bool attach_multicast(const Address& group, Qpn qpn);
-  void detach_multicast(const Address& group);
 
   In<WireFrame> in{"in"};
   Out<ParsedPacket> out{"out"};
+  In<MulticastCommand> commands{"commands"};
+  Out<StepDone> command_done{"command_done"};
 
  private:
   struct Group {
@@ -54,6 +57,8 @@ class RxParser final : public Block {
     DropReason reason = DropReason::kNone;
     bool passes() const { return rdma && reason == DropReason::kNone; }
   };
+  void carry_out_command(Cycle now);
+  void detach_multicast(const Address& group);
   void take(Cycle now);
   void leave(Cycle now, const Parsed& parsed);
   void count(const ParsedPacket& p, Cycle leaves);

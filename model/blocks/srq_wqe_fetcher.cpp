@@ -29,26 +29,22 @@ SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFe
               params.reads_in_flight,
               params.sequential_prefetch,
               {params.queue_contexts, params.queue_context_ways, params.queue_misses_in_flight}}),
+      waits_(table_, counters_),
       pipeline_(params.pipeline_depth),
       look_ahead_(params.queues > params.pipeline_depth),
       flush_requests_(contexts_.lines()) {}
-
-void SrqWqeFetcher::forget_message(OpenWqe& qp) {
-  if (qp.wqe_slot == kNoWqeSlot) return;
-  shared_.wqes.release(qp.wqe_slot);
-  keep_open(qp, kNoWqeSlot);
-}
 
 Cycle SrqWqeFetcher::step(Cycle now) {
   bool background = false;  // work that no packet waits to see
   bool moved = false;
   lacks_slot_ = lacks_context_ = again_ = false;
   wanted_ = kNoWq;
-  // (1) a context comes; a doorbell
+  // (1) a context comes; a command, a doorbell
   if (context_dma_done.can_pop(now)) {
     take_context(now);
     background = true;
   }
+  if (commands.can_pop(now)) carry_out_command(now);
   if (doorbells.can_pop(now)) background |= ring(now);
   doorbells_late_ = doorbells_late_ && doorbells.can_pop(now);
   // (2) WQEs that have come
@@ -73,12 +69,12 @@ Cycle SrqWqeFetcher::step(Cycle now) {
     refused_.report(refusals, now);
     if (verdict == Verdict::kLeaves) {
       leave(p, now);
-      if (waits_[kPacket].number != kNobody) use(kPacket, WqId{waits_[kPacket].number});
+      waits_.use(kPacket);
       pipeline_.drop();
       moved = flush_turn_ = true;
       waiting_ = false;
     } else if (verdict == Verdict::kWaits && lacks_context_) {
-      activity = waits_[kPacket].lacks_way ? Activity::kWaitContextWay : Activity::kWaitQueueContext;
+      activity = waits_.lacks_way(kPacket) ? Activity::kWaitContextWay : Activity::kWaitQueueContext;
     } else if (verdict == Verdict::kWaits) {
       activity = lacks_slot_ ? Activity::kWaitWqeStore : Activity::kWaitWqe;
       if (!lacks_slot_) {
@@ -132,7 +128,7 @@ bool SrqWqeFetcher::ring(Cycle now) {
   const Doorbell d = *doorbells.peek(now);
   const WqId id{d.number};
   const bool of_queue = d.kind == DoorbellKind::kSrqLimit || d.kind == DoorbellKind::kReceive;
-  if (of_queue && look_up(kDoorbell, id) == Lookup::kWaits) {
+  if (of_queue && look_up(kDoorbell, id) == ContextLookup::kWaits) {
     doorbells_late_ = true;  // (R16)
     return false;
   }
@@ -142,7 +138,7 @@ bool SrqWqeFetcher::ring(Cycle now) {
   counters_.doorbell_waits += no_room && !doorbell_waits_;
   doorbell_waits_ = no_room;
   if (no_room) return false;
-  if (of_queue) use(kDoorbell, id);
+  if (of_queue) waits_.use(kDoorbell);
   doorbells.drop(now);
   ++counters_.doorbells;
   if (d.kind == DoorbellKind::kSrqLimit) {
@@ -191,7 +187,7 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::serve(WqeRequest& p, Cycle now) {
     return Verdict::kLeaves;
   }
   const WqId needed = context_needed(p);
-  lacks_context_ = needed != kNoWq && look_up(kPacket, needed) == Lookup::kWaits;
+  lacks_context_ = needed != kNoWq && look_up(kPacket, needed) == ContextLookup::kWaits;
   if (lacks_context_) return Verdict::kWaits;
   if (waiting_ && table_.supply(p.queue) == WorkQueueTable::Supply::kComing) return Verdict::kWaits;
   const bool received = p.role == PacketRole::kReceived;
@@ -296,7 +292,8 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::take_wqe(WqeRequest& p, Cycle now) {
   if (supply == WorkQueueTable::Supply::kComing) return Verdict::kWaits;
   if (supply == WorkQueueTable::Supply::kNone) {
     if (!doorbells_late_) return refuse(p, DropReason::kNoReceiveWqe, now);  // (R4)
-    waits_[kPacket].yields = lacks_context_ = true;                          // (R16)
+    waits_.yield(kPacket);                                                   // (R16)
+    lacks_context_ = true;
     return Verdict::kWaits;
   }
   if (!shared_.wqes.available(p.queue)) return lack_slot(p, now);

@@ -33,13 +33,18 @@
 //       ended, waiting could hold up the packets that would end them: the packet is refused as in R4
 //       (kWqeStoreFull), takes no WQE, and its sender repeats it.
 //   R14 Queue contexts are cached (core/receive_queue/work_queue_table.h). A packet that takes or fills a WQE, or that
-//       reports credits (R12), a doorbell and a flush whose queue's context is not here have it read, in the cycle in
-//       which they are looked at (`context_dma` in that cycle), and go on in the cycle in which it comes. Those behind
-//       wait, in order; packets, doorbells and flushes not for each other. What one of them waits for does not give way
-//       to another. A queue whose context does not exist has no WQEs.
+//       reports credits (R12), a doorbell, a command and a flush whose queue's context is not here have it read, in the
+//       cycle in which they are looked at (`context_dma` in that cycle), and go on in the cycle in which it comes.
+//       Those behind wait, in order; packets, doorbells, commands and flushes not for each other. What one of them
+//       waits for does not give way to another. A queue whose context does not exist has no WQEs.
 //   R15 The context of a packet that enters the block is read ahead, and its queue prefetched (R3) when it comes.
 //   R16 Behind a doorbell that waited for a context, until all doorbells that have come are taken, a packet that finds
 //       no WQE posted waits as well: its doorbell may be among them. So a miss makes no RNR NAK.
+//   R17 `commands` of the command processor: taken before a doorbell. Arm, close and reset wait for the doorbells of
+//       their queue that have come, destroy until no read of its WQEs is in flight; all others are answered when they
+//       are carried out. What was to be flushed of a queue that is closed or reset, and is not yet, is not.
+//   R18 A queue is created in a free line, for which another context gives way when there is none; host memory has it
+//       when it gives way. One that is destroyed is written to host memory as invalid (`context_dma`).
 #pragma once
 
 #include <array>
@@ -47,11 +52,13 @@
 
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
+#include "model/core/memory/context_waits.h"
 #include "model/core/receive_queue/work_queue_table.h"
 #include "model/core/responder/refusal.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/command.h"
 #include "model/types/srq_wqe_fetcher_counters.h"
 #include "model/types/tag_matching.h"
 
@@ -67,20 +74,13 @@ class SrqWqeFetcher final : public Block {
   const SrqWqeFetcherCounters& counters() const { return counters_; }
   const WorkQueueTableCounters& prefetch_counters() const { return table_.counters(); }
 
-  // Control plane. False, to be called again, while the context is on its way between here and `memory`.
+  // Before the first cycle.
   WqId create(const WqContext& context, HostMemory& memory) { return table_.create(context, memory); }
-  bool destroy(WqId id, HostMemory& memory);  // false also while reads of its WQEs are in flight
-  bool reset(WqId id, HostMemory& memory);
-  // `valid` is 0 when there is no such queue.
+  // For tests. `valid` is 0 when there is no such queue; false: its context is on its way.
   bool read(WqId id, HostMemory& memory, WqRecord& record) const { return table_.read(id, memory, record); }
   // Of a queue whose context is here.
   std::uint32_t limit(WqId id) const { return table_.context(id).limit; }
   std::uint32_t posted(WqId id) const { return table_.posted(id); }
-  // Packets that have left, in all and up to the last flushed WQE of a queue.
-  std::uint64_t left() const { return left_; }
-  std::uint64_t last_flushed(WqId id) const { return raw(id) < last_flushed_.size() ? last_flushed_[raw(id)] : 0; }
-  // A QP goes away or is reset with nothing of it in flight: the WQE that it was filling is given up.
-  void forget_message(OpenWqe& qp);
 
   In<WqeRequest> in{"in"};
   In<WqeRequest> tagged{"tagged"};
@@ -94,27 +94,24 @@ class SrqWqeFetcher final : public Block {
   Out<Event> events{"events"};
   Out<TagReturn> returned{"returned"};  // to the tag matcher; may stay unbound
   Out<Refusal> refusals{"refusals"};
+  In<WqCommand> commands{"commands"};
+  Out<WqReply> command_replies{"command_replies"};
 
  private:
   enum class Verdict : std::uint8_t { kLeaves, kWaits, kBlocked };
   // Who waits for a context (R14), and for which.
-  enum Asker : std::uint8_t { kDoorbell, kPacket, kFlush, kFlushRequest, kAskers };
-  static constexpr std::uint32_t kNobody = WorkQueueTable::Cache::kNone;
-  struct Wait {
-    std::uint32_t number = kNobody;
-    bool missed = false;
-    bool absent = false;  // there is none
-    bool yields = false;  // it may give way meanwhile
-    bool lacks_way = false;
-  };
-  enum class Lookup : std::uint8_t { kHere, kAbsent, kWaits };
+  enum Asker : std::uint8_t { kCommand, kDoorbell, kPacket, kFlush, kFlushRequest, kAskers };
 
   bool flush_asked() const { return flush_request_.line != kNoLine; }
   bool nothing_to_take() const;
+  void carry_out_command(Cycle now);
+  bool carry_out(const WqCommand& command, WqReply& reply, Cycle now);
+  bool create(const WqCommand& command, WqReply& reply);
+  bool destroy(WqId id);
+  bool doorbell_waits(WqId id, Cycle now);
+  void forget_message(OpenWqe& qp);
   void take_context(Cycle now);
-  Lookup look_up(Asker asker, WqId id);
-  bool has_read(std::uint32_t number, bool ahead, Asker asker);
-  void use(Asker asker, WqId id);
+  ContextLookup look_up(Asker asker, WqId id);
   WqId context_needed(const WqeRequest& p) const;
   void read_context_ahead(const WqeRequest& p);
   bool ring(Cycle now);
@@ -149,7 +146,7 @@ class SrqWqeFetcher final : public Block {
   WqeErrorStatus wqe_error_;
   bool counts_credits_;
   WorkQueueTable table_;
-  std::array<Wait, kAskers> waits_;
+  ContextWaits<WorkQueueTable, SrqWqeFetcherCounters, kAskers> waits_;
   bool again_ = false;           // something of the contexts is to be done in the next cycle
   bool doorbells_late_ = false;  // (R16)
   bool lacks_context_ = false;   // the oldest packet waits for one
@@ -167,9 +164,9 @@ class SrqWqeFetcher final : public Block {
   std::vector<WqId> late_flushes_;
   bool doorbell_waits_ = false;  // for a place among these (counted once)
   std::uint64_t left_ = 0;
-  std::vector<std::uint64_t> last_flushed_;  // by WqId: left_ after its last flushed WQE
-  bool lacks_slot_ = false;                  // the oldest packet waits for a slot of the store
-  std::uint32_t open_ = 0;                   // slots of messages that have not ended: those in QP contexts
+  bool lacks_slot_ = false;  // the oldest packet waits for a slot of the store
+  std::uint32_t open_ = 0;   // slots of messages that have not ended: those in QP contexts
+  WqId new_queue_ = kNoWq;   // that is being created: it waits for a line
   SrqWqeFetcherCounters counters_;
 };
 

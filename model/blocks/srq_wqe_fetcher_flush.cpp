@@ -8,7 +8,7 @@ namespace rxnic {
 
 void SrqWqeFetcher::forget_flush(WqId id) {
   std::erase(late_flushes_, id);
-  if (waits_[kFlush].number == raw(id)) waits_[kFlush] = {};
+  waits_.forget(kFlush, raw(id));
   if (flush_queue_ == id && !flush_asked()) flush_queue_ = kNoWq;
 }
 
@@ -28,8 +28,8 @@ bool SrqWqeFetcher::take_flush_requests(Cycle now) {  // (R9)
     const FlushRequest r = *flushes.peek(now);
     refused_.refuse_requests(r.line, r.residence);
     if (!r.uses_srq && r.receive_queue != kNoWq) {
-      if (look_up(kFlushRequest, r.receive_queue) == Lookup::kWaits) return taken;
-      use(kFlushRequest, r.receive_queue);
+      if (look_up(kFlushRequest, r.receive_queue) == ContextLookup::kWaits) return taken;
+      waits_.use(kFlushRequest);
       const bool rq = table_.here(r.receive_queue) && table_.context(r.receive_queue).kind == WqKind::kRq;
       if (rq) table_.fail(r.receive_queue, r.receive_cq);
     }
@@ -96,8 +96,8 @@ bool SrqWqeFetcher::flush(Cycle now) {  // (R9)
   OpenWqe* const qp = flush_asked() ? &contexts_[flush_request_.line] : nullptr;
   const bool open = qp != nullptr && qp->wqe_slot != kNoWqeSlot;
   if (flush_queue_ != kNoWq) {
-    if (look_up(kFlush, flush_queue_) == Lookup::kWaits) return false;
-    use(kFlush, flush_queue_);
+    if (look_up(kFlush, flush_queue_) == ContextLookup::kWaits) return false;
+    waits_.use(kFlush);
   }
   const bool rq = flush_queue_ != kNoWq && table_.here(flush_queue_) && table_.failed(flush_queue_);
   if (!open && (!rq || table_.posted(flush_queue_) == 0)) {
@@ -116,10 +116,6 @@ bool SrqWqeFetcher::flush(Cycle now) {  // (R9)
   }
   ++counters_.flushed;
   leave(p, now);
-  if (!open) {
-    if (raw(flush_queue_) >= last_flushed_.size()) last_flushed_.resize(std::size_t{raw(flush_queue_)} + 1);
-    last_flushed_[raw(flush_queue_)] = left_;
-  }
   return true;
 }
 

@@ -32,11 +32,27 @@ void TagMatchCam::destroy(WqId srq) {
   --lists_used_;
 }
 
+void TagMatchCam::carry_out_command(Cycle now) {
+  if (!list_done.can_push(now)) return wake();
+  const TagListCommand command = lists.pop(now);
+  StepDone done;
+  if (command.create) {
+    WqContext srq;
+    srq.pd = command.pd;
+    srq.cq = command.cq;
+    done.ok = create(command.queue, srq);
+  } else {
+    destroy(command.queue);
+  }
+  list_done.push(now, done);
+}
+
 Cycle TagMatchCam::step(Cycle now) {
   bool worked = false;
   bool blocked = false;
   lacks_dma_ = false;
-  // (1) decisions taken back (R11)
+  // (1) a command; decisions taken back (R11)
+  if (lists.can_pop(now)) carry_out_command(now);
   while (returned.can_pop(now)) {
     take_back(returned.pop(now));
     worked = true;

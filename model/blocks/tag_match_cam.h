@@ -40,6 +40,7 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/command.h"
 #include "model/types/tag_match_cam_counters.h"
 #include "model/types/tag_matching.h"
 
@@ -52,9 +53,9 @@ class TagMatchCam final : public Block {
   void hash(StateHash& h) const override;
   const TagMatchCamCounters& counters() const { return counters_; }
 
-  // Control plane: a TM SRQ, under its number in the fetcher. False: there is no list for it (R12).
+  // Before the simulation starts: a TM SRQ, under its number in the fetcher. False: there is no list for it (R12).
   bool create(WqId srq, const WqContext& context);
-  void destroy(WqId srq);
+  bool has_room() const { return lists_used_ < params_.lists; }
   const TagMatchList* list(WqId srq) const { return exists(srq) ? &lists_[raw(srq)]->tags : nullptr; }
 
   In<WqeRequest> in{"in"};
@@ -63,6 +64,8 @@ class TagMatchCam final : public Block {
   In<TagReturn> returned{"returned"};
   Out<DmaRequest> dma{"dma"};
   In<DmaCompletion> dma_done{"dma_done"};
+  In<TagListCommand> lists{"lists"};  // TM SRQs made and gone, before a packet is taken; answered in the same cycle
+  Out<StepDone> list_done{"list_done"};
 
  protected:
   void end_of_elaboration() override;
@@ -79,6 +82,8 @@ class TagMatchCam final : public Block {
     bool walks = false;  // its search goes on in memory
   };
 
+  void carry_out_command(Cycle now);
+  void destroy(WqId srq);
   void take_back(const TagReturn& r);
   bool walk(Cycle now);
   void accept_packet(Cycle now);

@@ -30,6 +30,7 @@ Cycle TransportChecker::step(Cycle now) {
     }
   }
   while (requests.can_pop(now)) requests_table_.add(requests.pop(now));
+  if (srqs.can_pop(now)) change_srqs(now);
   // (2) packets whose latency has passed leave, in order
   if (pipeline_.ready(now)) {
     const WqeRequest& p = pipeline_.front();
@@ -42,7 +43,8 @@ Cycle TransportChecker::step(Cycle now) {
       blocked = true;
     }
   }
-  // (3) accept a packet
+  // (3) a command; accept a packet
+  if (commands.can_pop(now)) carry_out_command(now);
   no_room_for_notice_ = false;
   if (now >= next_accept_ && in.can_pop(now) && !pipeline_.full()) accept(now);
   in.listen(!pipeline_.full());

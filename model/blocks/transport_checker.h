@@ -18,6 +18,10 @@
 //   R10 What the blocks behind refuse (`refusals`) is taken in the cycle in which it comes, before anything else.
 //   R11 READs and atomics that may be asked for again have the entries that were reserved for their QP; to reserve more
 //       than responder_resources in all is refused. So is one SRQ more than `srqs`.
+//   R12 `commands` of the command processor, on a line that the context cache keeps for it: taken after the refusals,
+//       before a packet, and answered in the same cycle. A QP that software moves to the error state sends an internal
+//       packet (kFailure) behind its packets, in a cycle of its own; the command waits while there is no room for it.
+//       A QP has the entries of R11 from when it is ready to receive until its reset; without them nothing is changed.
 #pragma once
 
 #include <array>
@@ -29,6 +33,7 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/command.h"
 #include "model/types/transport_checker_counters.h"
 
 namespace rxnic {
@@ -48,13 +53,13 @@ class TransportChecker final : public Block {
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
 
-  // Control plane: SRQs that packets name (XRC). QPs on a tag-matching SRQ have its CQ as their receive_cq.
-  // False: there are as many as may be.
+  // Before the simulation starts: an SRQ that packets name (XRC). QPs on a tag-matching SRQ have its CQ as their
+  // receive_cq. False: there are as many as may be.
   bool add_srq(Srqn srqn, const SrqEntry& entry);
-  void remove_srq(Srqn srqn) { srqs_.erase(raw(srqn)); }
-  // Entries for READs and atomics that the QP may be asked for again; 0 when it is reset or destroyed. False: there are
-  // not so many, and nothing has changed. (R11)
+  // Entries for READs and atomics that the QP may be asked for again; false: there are not so many, and nothing has
+  // changed. (R11)
   bool reserve(Qpn qpn, std::uint32_t entries) { return resources_.reserve(qpn, entries); }
+  bool reserve(const ResponderContext& qp);  // as many as it needs in its state
   std::uint32_t resources_left() const { return resources_.left(); }
 
   const TransportCheckerCounters& counters() const { return counters_; }
@@ -68,12 +73,19 @@ class TransportChecker final : public Block {
   Out<WqeRequest> to_cam{"to_cam"};
   Out<WqeRequest> to_fetcher{"to_fetcher"};
   std::array<In<Refusal>, kRefusers> refusals;  // a link for each block that may refuse a packet
+  In<QpCommand> commands{"commands"};
+  Out<QpReply> command_replies{"command_replies"};
+  In<SrqCommand> srqs{"srqs"};
+  Out<StepDone> srq_done{"srq_done"};
 
  private:
   Out<WqeRequest>& way_out(const WqeRequest& p) {  // (R4)
     return contexts_.attributes(p.line).tag_matching ? to_cam : to_fetcher;
   }
   void give_back_places(Cycle now);
+  void carry_out_command(Cycle now);
+  bool fail(const QpCommand& command, Cycle now);
+  void change_srqs(Cycle now);
   void accept(Cycle now);
   void take_completion(CheckedPacket& p, const SendCompletion& completion, Cycle now);
   bool goes_first(CheckedPacket& p, Cycle now);

@@ -51,6 +51,9 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
       landed(link<HostNotice>(engine, "landed", kLanded)),
       receive_events(link<Event>(engine, "receive_events", p.nic.event_depth)),
       completion_events(link<Event>(engine, "completion_events", p.nic.event_depth)),
+      send_events(link<Event>(engine, "send_events", p.nic.event_depth)),
+      command_queue(link<DriverCommand>(engine, "command_queue", p.command_processor.queue_depth)),
+      command_replies(link<CommandReply>(engine, "command_replies", p.command_processor.queue_depth)),
       rx_buffer("rx_buffer", p.wire, shared),
       rx_parser("rx_parser", p.rx_parser, shared),
       qp_context_cache("qp_context_cache", p.qp_context_cache, shared),
@@ -64,6 +67,7 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
       dma_engine("dma_engine", p.dma_engine, p.nic.clock_period_ps, shared, memory),
       cqe_generator("cqe_generator", p.cqe_generator, shared, p.nic.clock_period_ps),
       ack_generator("ack_generator", p.ack_generator, shared, p.nic.clock_period_ps),
+      command_processor("command_processor", p.command_processor, p.nic.clock_period_ps),
       requester(options.requester ? std::make_unique<Requester>("requester", p.requester, p.nic.clock_period_ps, shared,
                                                                 memory, p.transport_checker.own_requests)
                                   : nullptr) {
@@ -125,12 +129,40 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   dma(DmaClient::kResponse, ack_generator.dma, ack_generator.dma_done);
   dma(DmaClient::kQueueContext, srq_wqe_fetcher.context_dma, srq_wqe_fetcher.context_dma_done);
   dma(DmaClient::kCqContext, cqe_generator.context_dma, cqe_generator.context_dma_done);
+  dma(DmaClient::kCommand, command_processor.dma, command_processor.dma_done);
+
+  CommandProcessor& commander = command_processor;
+  commander.commands.bind(command_queue);
+  commander.replies.bind(command_replies);
+  join(commander.cqs, cqe_generator.commands, kRegister);
+  join(cqe_generator.command_replies, commander.cq_replies, kRegister);
+  join(commander.regions, address_translator.commands, kRegister);
+  join(address_translator.command_replies, commander.region_replies, kRegister);
+  join(commander.retirements, ack_generator.commands, kRegister);
+  join(ack_generator.command_done, commander.retired, kRegister);
+  join(commander.fences, dma_engine.fences, kRegister);
+  join(dma_engine.fenced, commander.fenced, kRegister);
+  join(commander.wqs, srq_wqe_fetcher.commands, kRegister);
+  join(srq_wqe_fetcher.command_replies, commander.wq_replies, kRegister);
+  join(commander.srqs, transport_checker.srqs, kRegister);
+  join(transport_checker.srq_done, commander.srq_done, kRegister);
+  join(commander.tag_lists, tag_match_cam.lists, kRegister);
+  join(tag_match_cam.list_done, commander.tag_list_done, kRegister);
+  join(commander.contexts, qp_context_cache.contexts, kRegister);
+  join(qp_context_cache.context_replies, commander.context_replies, kRegister);
+  join(commander.qps, transport_checker.commands, kRegister);
+  join(transport_checker.command_replies, commander.qp_replies, kRegister);
+  join(commander.multicast, rx_parser.commands, kRegister);
+  join(rx_parser.command_done, commander.multicast_done, kRegister);
 
   if (requester == nullptr) return;
   requester->doorbells.bind(send_doorbells);
   requester->notices.bind(requests);
   requester->tx.bind(requests_out);
   requester->completions.bind(commands);
+  requester->events.bind(send_events);
+  join(commander.send_queues, requester->commands, kRegister);
+  join(requester->command_done, commander.send_queue_done, kRegister);
   join(transport_checker.answers, requester->answers, p.nic.notice_depth);
   join(transport_checker.places, requester->places, kRegister);
   join(cqe_generator.failed, requester->failed, p.nic.notice_depth);
@@ -139,7 +171,7 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
 std::vector<Block*> Nic::blocks() {
   std::vector<Block*> all{&rx_buffer,     &rx_parser,       &qp_context_cache, &transport_checker,
                           &tag_match_cam, &srq_wqe_fetcher, &grh_scatter,      &address_translator,
-                          &dma_engine,    &cqe_generator,   &ack_generator};
+                          &dma_engine,    &cqe_generator,   &ack_generator,    &command_processor};
   if (requester != nullptr) all.push_back(requester.get());
   return all;
 }

@@ -9,6 +9,8 @@
 //
 // With a requester: doorbells -> requester -> wire; it reports its requests to transport_checker, which reports their
 // responses to it, and its completions enter the path at qp_context_cache.
+//
+// The driver's commands go to command_processor, which asks the blocks for their parts.
 #pragma once
 
 #include <memory>
@@ -17,6 +19,7 @@
 
 #include "model/blocks/ack_generator.h"
 #include "model/blocks/address_translator.h"
+#include "model/blocks/command_processor.h"
 #include "model/blocks/cqe_generator.h"
 #include "model/blocks/dma_engine.h"
 #include "model/blocks/grh_scatter.h"
@@ -41,7 +44,7 @@ class Nic final : public sc_core::sc_module {
       const NicOptions& options = {});
 
   NicShared shared;
-  // What the command interface refuses more of.
+  // What setup refuses more of (nic_setup.h, R3), and the blocks that have them.
   struct Limits {
     std::uint32_t qps = 0, srqs = 0;
   };
@@ -66,6 +69,9 @@ class Nic final : public sc_core::sc_module {
   Link<HostNotice>& landed;              // CQEs that are visible in host memory
   Link<Event>& receive_events;           // SRQ limit
   Link<Event>& completion_events;        // CQ, QP
+  Link<Event>& send_events;              // SQD, with a requester
+  Link<DriverCommand>& command_queue;
+  Link<CommandReply>& command_replies;
 
   RxBuffer rx_buffer;
   RxParser rx_parser;
@@ -78,9 +84,10 @@ class Nic final : public sc_core::sc_module {
   DmaEngine dma_engine;
   CqeGenerator cqe_generator;
   AckGenerator ack_generator;
+  CommandProcessor command_processor;
   std::unique_ptr<Requester> requester;  // nullptr: without
 
-  // The blocks in path order, the requester last.
+  // The blocks in path order, then the command processor, the requester last.
   std::vector<Block*> blocks();
   // All FIFOs between blocks and to the outside.
   const std::vector<std::unique_ptr<LinkBase>>& links() const { return links_; }

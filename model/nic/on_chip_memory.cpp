@@ -169,6 +169,10 @@ class List {
     add("ack_generator", "atomic_results", p_.transport_checker.responder_resources, kNumber + kNumber + 64 + kValid,
         "Results of atomics that may be asked for again, by responder resource: QPN, PSN, value.");
     refusals("ack_generator");
+    add("command_processor", "buffer", p_.command_processor.buffer_bytes, 8,
+        "Mailbox of the command at hand, or CQEs that move to another ring.");
+    add("command_processor", "command", 1, Descriptor<DriverCommand>::kBits + sizeof(MptEntry) * 8,
+        "The command at hand, and the region that it frees.");
   }
 
   void requester() {

@@ -84,7 +84,7 @@ struct CqContext {
   std::uint8_t valid = 0;                  // set by the device: there is such a CQ
   bool ignore_overrun = false;
   bool compress = false;
-  bool polled_only = false;  // nobody is told of its completions: it is never armed
+  bool polled_only = false;  // nobody is notified of its completions: it is never armed
 };
 
 enum class CqArm : std::uint8_t { kNot, kAny, kSolicited };

@@ -32,6 +32,7 @@ inline constexpr BusAddress kQueueContexts{0x4c00'0000'0000'0000u};
 inline constexpr BusAddress kMpt{0x5000'0000'0000'0000u};
 inline constexpr BusAddress kMtt{0x6000'0000'0000'0000u};
 inline constexpr BusAddress kTagOverflow{0x7000'0000'0000'0000u};
+inline constexpr BusAddress kMailboxes{0x7800'0000'0000'0000u};  // of the driver's commands (mailbox.h)
 }  // namespace icm
 
 enum class QpState : std::uint8_t { kReset, kInit, kRtr, kRts, kSqd, kSqe, kError };
@@ -43,8 +44,8 @@ enum class MessageKind : std::uint8_t { kNone, kSend, kWrite, kSkip /* the rest 
 // nothing refers to it.
 //   R1  A pin released in cycle n still counts in cycle n: all blocks see the same count in n, whatever the order in
 //       which they are stepped.
-//   R2  A pin is added only by a block that holds one already, by the context cache, and by the control plane between
-//       cycles.
+//   R2  A pin is added only by a block that holds one already, by the context cache, and by the transport checker on a
+//       line that the cache keeps for a command.
 class ContextPins {
  public:
   void add() { ++count_; }

@@ -21,7 +21,7 @@ SCALARS = {"bool": ("bool", 1), "u8": ("std::uint8_t", 8), "u16": ("std::uint16_
            "u64": ("std::uint64_t", 64)}
 FIELD_KEYS = {"type", "bits", "sentence", "default", "hex", "array", "bytes", "observer", "opaque"}
 # A field of such a name gets an underscore appended in SystemVerilog (IEEE 1800-2017, annex B; the last line: names
-# that Verilator warns of because its C++ uses them).
+# of built-in classes, or such that Verilator warns of because its C++ uses them).
 SV_KEYWORDS = set("""
 accept_on alias always always_comb always_ff always_latch and assert assign assume automatic before begin bind bins
 binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle checker class clocking cmos config const
@@ -40,7 +40,7 @@ soft solve specify specparam static string strong strong0 strong1 struct super s
 sync_reject_on table tagged task this throughout time timeprecision timeunit tran tranif0 tranif1 tri tri0 tri1 triand
 trior trireg type typedef union unique unique0 unsigned until until_with untyped use uwire var vectored virtual void
 wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor
-queue
+mailbox process queue semaphore
 """.split())
 
 

@@ -67,7 +67,7 @@ class alignas(64) Packet {
   Bytes frame_view() const { return {frame.data(), frame_bytes}; }
   void stamp(Station s, Cycle now) { stamps[static_cast<std::size_t>(s)] = now; }
   Cycle stamped(Station s) const { return stamps[static_cast<std::size_t>(s)]; }
-  // Sets everything except the bytes and `h` to its initial value.
+  // No bytes, number or times. All else keeps its value until whoever allocated the packet sets it.
   void reset();
 
  private:

@@ -63,7 +63,7 @@ class Events : public PairTest {
   EventQueue sent_{a.world}, received_{b.world};
 };
 
-TEST_P(Events, ComeBehindTheCompletionTheyTellOf) {
+TEST_P(Events, ComeBehindTheCompletionTheyReport) {
   sent_.arm();
   received_.arm();
   for (int i = 0; i < 200; ++i) {

@@ -10,7 +10,7 @@ void collect_counters(const Nic& nic, NicResult& r) {
       named_counts(nic.tag_match_cam.counters()),    named_counts(nic.srq_wqe_fetcher.counters()),
       named_counts(nic.grh_scatter.counters()),      named_counts(nic.address_translator.counters()),
       named_counts(nic.dma_engine.counters()),       named_counts(nic.cqe_generator.counters()),
-      named_counts(nic.ack_generator.counters())};
+      named_counts(nic.ack_generator.counters()),    named_counts(nic.command_processor.counters())};
   append_counts(by_block[5], nic.srq_wqe_fetcher.prefetch_counters());
   if (nic.requester) by_block.push_back(named_counts(nic.requester->counters()));
   for (std::size_t i = 0; i < r.blocks.size(); ++i) r.blocks[i].counters = by_block[i];

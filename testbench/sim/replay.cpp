@@ -169,7 +169,6 @@ RunResult replay(const ReplayOptions& o) {
   Simulation::Options simulation{r.params, o.mode, o.pace, &answers, cqes.get(), &retired, o.order};
   Simulation sim(simulation, stream);
   answers.set_simulation(sim);
-  stream.set_install([&sim](const RegionPlan& region) { sim.create_region(region.mpt, region.pages); });
   sim.nic.rx_parser.add_address(receiver);
   set_up(sim, plan);
   std::unique_ptr<Waves> waves;

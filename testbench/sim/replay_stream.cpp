@@ -24,7 +24,11 @@ ReplayStream::ReplayStream(CaptureReader& reader, const Address& receiver, const
     }
   }
   for (const RegionPlan& region : plan.regions) {
-    if (region.install_before != 0) installs_.push_back(&region);
+    if (region.install_before != 0) {
+      installs_.push_back(&region);
+    } else {
+      keys_[region.mpt.key >> 8] = Key{region.mpt.key};
+    }
   }
   std::sort(installs_.begin(), installs_.end(),
             [](const RegionPlan* a, const RegionPlan* b) { return a->install_before > b->install_before; });
@@ -69,9 +73,14 @@ bool ReplayStream::next(Stimulus& item) {
   }
 }
 
-void ReplayStream::control(const Stimulus&) {
-  install_(*installs_.back());
+void ReplayStream::control(const Stimulus&, CommandQueue& driver) {
+  const RegionPlan& region = *installs_.back();
   installs_.pop_back();
+  Key& key = keys_[region.mpt.key >> 8];
+  for (const Ticket ticket : {driver.free_region(key), driver.create_region(region.mpt, region.pages)}) {
+    driver.forget(ticket);
+  }
+  key = Key{region.mpt.key};
 }
 
 // A unicast packet between other hosts: a switch would not have brought it to the receiver's port.

@@ -3,7 +3,6 @@
 // requests of its host and answers to compare with.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
@@ -18,14 +17,12 @@ namespace rxnic {
 
 class ReplayStream final : public StimulusStream {
  public:
-  // Regions that replace others in the middle of the capture are handed to `install`.
-  using Install = std::function<void(const RegionPlan&)>;
   ReplayStream(CaptureReader& reader, const Address& receiver, const HostPlan& plan, AnswerCompare& compare,
                Progress& progress);
-  void set_install(Install install) { install_ = std::move(install); }
 
   bool next(Stimulus& item) override;
-  void control(const Stimulus& item) override;
+  // A region is registered in the place of another one.
+  void control(const Stimulus& item, CommandQueue& driver) override;
 
   std::uint64_t captured() const { return captured_; }
   std::uint64_t from_receiver() const { return from_receiver_; }
@@ -46,7 +43,7 @@ class ReplayStream final : public StimulusStream {
   Address receiver_;
   AnswerCompare& compare_;
   Progress& progress_;
-  Install install_;
+  std::map<std::uint32_t, Key> keys_;                             // registered, by index
   std::vector<const RegionPlan*> installs_;                       // still to be installed, the last first
   std::map<std::pair<Address, std::uint32_t>, LocalQp> by_peer_;  // by the peer's address and QPN
   CapturedFrame frame_;

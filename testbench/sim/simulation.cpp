@@ -12,15 +12,17 @@ namespace rxnic {
 Simulation::Simulation(const Simulation::Options& o, StimulusStream& stimulus)
     : engine("engine", {o.params.nic.clock_period_ps, o.mode, o.order}),
       nic("nic", o.params, memory, engine),
-      control(nic, memory),
-      source("wire_source", o.params, o.pace, nic.shared, stimulus),
+      source("wire_source", o.params, o.pace, nic.shared, memory, stimulus),
       sink("wire_sink", o.params, nic.shared, o.frames),
-      host("host", o.params, memory) {
+      host("host", o.params, memory),
+      setup_(nic, memory) {
   engine.add(source);
   engine.add(sink);
   engine.add(host);
   source.wire.bind(nic.wire_in);
   source.requests.bind(nic.requests);
+  source.commands.bind(nic.command_queue);
+  source.replies.bind(nic.command_replies);
   sink.wire.bind(nic.wire_out);
   host.landed.bind(nic.landed);
   host.receive_events.bind(nic.receive_events);
@@ -33,12 +35,12 @@ Simulation::Simulation(const Simulation::Options& o, StimulusStream& stimulus)
 }
 
 void Simulation::create_cq(const CqContext& cq) {
-  control.create_cq(cq);
+  setup_.create_cq(cq);
   host.add_cq(cq);
 }
 
 void Simulation::create_qp(const QpContext& qp) {
-  if (control.create_qp(qp) == CommandResult::kDone) return;
+  if (setup_.create_qp(qp)) return;
   const std::uint32_t left = nic.transport_checker.resources_left();
   if (left < qp.max_dest_rd_atomic) {
     throw std::invalid_argument(
@@ -50,7 +52,7 @@ void Simulation::create_qp(const QpContext& qp) {
 }
 
 WqId Simulation::create_queue(ReceiveRingParams params, const std::vector<std::uint64_t>& hold_after) {
-  params.id = control.create_queue(params.queue);
+  params.id = setup_.create_queue(params.queue);
   if (params.id == kNoWq) {
     throw std::invalid_argument(fmt::format(
         "device.max_srqs, tag_match_cam.lists: found as many as there may be; expected room for {}SRQ {:#x}, too",

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "model/nic/nic_control.h"
+#include "model/nic/nic_setup.h"
 #include "testbench/sim/host_model.h"
 #include "testbench/sim/kernel.h"
 #include "testbench/sim/run_result.h"
@@ -27,10 +27,10 @@ class Simulation {
   };
   Simulation(const Options& options, StimulusStream& stimulus);
 
-  // Control plane, before run(). Throws std::invalid_argument when the NIC has no room: it names the parameter.
+  // Before run(). Throws std::invalid_argument when the NIC has no room: it names the parameter.
   void create_qp(const QpContext& qp);
-  // Registers a region whose page n is at pages[n]; also in the place of another one with the same key index.
-  void create_region(const MptEntry& entry, std::span<const BusAddress> pages) { control.create_region(entry, pages); }
+  // Registers a region whose page n is at pages[n].
+  void create_region(const MptEntry& entry, std::span<const BusAddress> pages) { setup_.create_region(entry, pages); }
   void create_cq(const CqContext& cq);
   // Gives the queue its id; the host fills it with WQEs (`hold_after`: HostModel::add_queue).
   WqId create_queue(ReceiveRingParams params, const std::vector<std::uint64_t>& hold_after = {});
@@ -48,10 +48,12 @@ class Simulation {
   LocalMemory memory;
   Engine engine;
   Nic nic;
-  NicControl control;
   WireSource source;
   WireSink sink;
   HostModel host;
+
+ private:
+  NicSetup setup_;
 };
 
 }  // namespace rxnic

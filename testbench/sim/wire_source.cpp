@@ -8,14 +8,15 @@
 namespace rxnic {
 
 WireSource::WireSource(const sc_core::sc_module_name& name, const Params& params, const Pace& pace, NicShared& shared,
-                       StimulusStream& stream)
+                       HostMemory& memory, StimulusStream& stream)
     : Block(name),
       pace_(pace),
       period_ps_(params.nic.clock_period_ps),
       fixed_bytes_(kFcsBytes + params.wire.preamble_gap_bytes),
       ps_per_byte_(8000.0 / (pace.kind == Pace::Kind::kRate ? pace.gbps : params.nic.link_gbps)),
       shared_(shared),
-      stream_(stream) {}
+      stream_(stream),
+      driver_(memory) {}
 
 void WireSource::fetch(Cycle now) {
   have_item_ = stream_.next(item_);
@@ -30,16 +31,21 @@ void WireSource::fetch(Cycle now) {
   due_ = Cycle{static_cast<std::uint64_t>(std::ceil(line_free_ps_ / static_cast<double>(period_ps_)))};
 }
 
-// (1) fetch the next item, (2) send it when it is due
+// (1) commands and their replies, (2) fetch the next item, (3) send it when it is due
 Cycle WireSource::step(Cycle now) {
+  driver_.take(replies, now);
   for (;;) {
+    if (driver_.in_progress() > 0) {  // (R3)
+      driver_.deliver(commands, now);
+      return rest(now, Activity::kBlocked, kNever);
+    }
     if (done_) return rest(now, Activity::kStarved, kNever);
     if (!have_item_) fetch(now);
     if (done_) continue;
     if (due_ > now) return rest(now, Activity::kBusy, due_);
     if (item_.kind == Stimulus::Kind::kControl) {  // (R3)
       if (shared_.packets.in_use() != 0) return rest(now, Activity::kBlocked, now + 1);
-      stream_.control(item_);
+      stream_.control(item_, driver_);
       have_item_ = false;
       continue;
     }

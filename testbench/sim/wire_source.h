@@ -4,7 +4,8 @@
 //   R1  A frame's last byte arrives when the line has carried it (link rate, preamble and gap counted), and not before
 //       its time in the capture when the pace is kCaptured.
 //   R2  A frame that the NIC cannot accept yet waits on the line and delays the frames after it.
-//   R3  A control item waits until everything before it has left the path.
+//   R3  A control item waits until everything before it has left the path; the next item waits until the commands that
+//       it gave are done.
 //   R4  Requests that the NIC's own host sends reach the NIC in the order of the stream, before any later frame.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include "model/core/requester/request_table.h"
 #include "model/engine/engine.h"
 #include "model/engine/link.h"
+#include "model/nic/command_queue.h"
 #include "model/params/params.h"
 
 namespace rxnic {
@@ -37,8 +39,11 @@ class StimulusStream {
   virtual ~StimulusStream() = default;
   // False at the end.
   virtual bool next(Stimulus& item) = 0;
-  // The control plane changes something between two packets; no packet is in flight.
-  virtual void control(const Stimulus& item) { (void)item; }
+  // The driver gives commands between two packets; no packet is in flight.
+  virtual void control(const Stimulus& item, CommandQueue& driver) {
+    (void)item;
+    (void)driver;
+  }
 };
 
 struct Pace {
@@ -49,13 +54,15 @@ struct Pace {
 class WireSource final : public Block {
  public:
   WireSource(const sc_core::sc_module_name& name, const Params& params, const Pace& pace, NicShared& shared,
-             StimulusStream& stream);
+             HostMemory& memory, StimulusStream& stream);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override { h.mix(frames_); }
   std::uint64_t frames() const { return frames_; }
 
   Out<WireFrame> wire{"wire"};
   Out<RequestNotice> requests{"requests"};
+  Out<DriverCommand> commands{"commands"};
+  In<CommandReply> replies{"replies"};
 
  private:
   void fetch(Cycle now);
@@ -67,6 +74,7 @@ class WireSource final : public Block {
   double ps_per_byte_;
   NicShared& shared_;
   StimulusStream& stream_;
+  CommandQueue driver_;
   Stimulus item_;
   bool have_item_ = false;
   bool done_ = false;

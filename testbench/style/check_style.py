@@ -43,6 +43,7 @@ DESCRIPTORS, COUNTERS = "model/types/descriptors.toml", "model/types/counters.to
 MEMORIES = {
     "ack_generator": {"packets", "ledger"},
     "address_translator": set(),
+    "command_processor": set(),
     "cqe_generator": {"wqes"},
     "dma_engine": {"packets"},
     "grh_scatter": {"packets", "wqes"},
@@ -275,15 +276,21 @@ def check_params(tree):
                 yield f"{section}.{key}: is in params.toml, but nothing reads it"
 
 
+def snake(name):
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
 def check_counters(tree):
-    """Every counter of counters.toml is counted where its struct is a member."""
+    """Every counter of counters.toml is counted where its struct is a member, or in a template that is given it."""
     if COUNTERS not in tree.files:
         return
     code = {name: tree.text(name) for name in tree.named(".h", ".cpp", under="model/")}
     for section, body in tomllib.loads(tree.text(COUNTERS)).items():
         struct = section.title().replace("_", "") + "Counters"
         owners = {name.rsplit(".", 1)[0] for name, text in code.items() if re.search(rf"\b{struct} \w+_;", text)}
-        own = "".join(text for name, text in code.items() if of_stem(name, owners))
+        templates = {snake(t) for text in code.values() for t in re.findall(rf"\b(\w+)<[^<>;]*\b{struct}\b", text)}
+        own = "".join(text for name, text in code.items()
+                      if of_stem(name, owners) or pathlib.PurePath(name).stem in templates)
         for member in body["counters"]:
             at = rf"\.{member}\b(\[[^]]*\])*"
             if not re.search(rf"\+\+[^;]*{at}|{at}( \+= | = |\+\+)", own):

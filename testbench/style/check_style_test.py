@@ -217,6 +217,11 @@ class CheckStyle(unittest.TestCase):
                          "++(late ? counters_.waits : counters_.hits);", "++counters_.waits[i];"):
             self.write("model/blocks/cam.cpp", LICENCE + f"void f() {{ ++counters_.hits; {counting} }}\n")
             self.assertEqual(self.offences("counters"), [], counting)
+        self.write("model/blocks/cam.cpp", LICENCE + "void f() { ++counters_.hits; Row<Cam, CamCounters, 4> row; }\n")
+        self.write("model/core/row.h", LICENCE + "void g() { ++counters_.waits; }\n")
+        self.assertEqual(self.offences("counters"), [], "a template counts")
+        self.write("model/core/row.h", LICENCE + "void g() {}\n")
+        self.assert_one("counters", "cam.waits")
         for reading in ("g(counters_.waits);", "if (counters_.waits == 3) g();"):
             self.write("model/blocks/cam.cpp", LICENCE + f"void f() {{ ++counters_.hits; {reading} }}\n")
             self.assert_one("counters", "cam.waits")

@@ -11,52 +11,47 @@ namespace {
 
 BusAddress address_of(std::uint32_t number) { return cq_context_address(Cqn{number}); }
 
+CqRecord record_of(const CqContext& context) {
+  CqRecord record;
+  static_cast<CqContext&>(record) = context;
+  record.valid = 1;
+  return record;
+}
+
 }  // namespace
 
 CqTable::CqTable(const Options& options) : options_(options), cache_(options.sizes, address_of) {}
 
 void CqTable::create(const CqContext& context, HostMemory& memory) {
-  CqRecord record;
-  static_cast<CqContext&>(record) = context;
-  record.valid = 1;
-  cache_.create(raw(context.number), record, memory);
+  cache_.create(raw(context.number), record_of(context), memory);
 }
 
-bool CqTable::destroy(Cqn number, HostMemory& memory) { return cache_.remove(raw(number), memory); }
-
-bool CqTable::close(Cqn number, HostMemory& memory) {  // (R2)
-  if (CqState* const cq = find(number)) {
-    cq->session.clear();
-    ++cq->session_stamp;
-  }
-  return cache_.change(raw(number), memory, [](CqRecord& r) {
-    r.closed = true;
-    r.armed = CqArm::kNot;
-    r.due = r.timer = kNever;
-  });
+bool CqTable::place(const CqContext& context) {
+  return cache_.place(raw(context.number), record_of(context)) != Cache::kNone;
 }
 
-bool CqTable::resize(const CqContext& context, std::uint32_t consumer, HostMemory& memory, CqMove& move) {  // (R3)
-  const bool done = cache_.change(raw(context.number), memory, [&](CqRecord& r) {
-    move = plan_move(r, context, consumer, r.producer);
-    CompletionQueue queue;
-    queue.record() = r;
-    queue.renumber(context, move.first);
-    r = queue.record();
-  });
-  const std::uint32_t line = cache_.find(raw(context.number));
-  if (line != Cache::kNone) cache_[line].fresh = true;
-  return done;
+void CqTable::close(CqState& cq) {  // (R2)
+  cq.clear_session();
+  CqRecord& r = cq.record();
+  r.closed = true;
+  r.armed = CqArm::kNot;
+  r.due = r.timer = kNever;
+  changed(cq);
 }
 
-bool CqTable::set_moderation(Cqn number, std::uint16_t count, std::uint16_t period_us, HostMemory& memory) {
-  const bool done = cache_.change(raw(number), memory, [&](CqRecord& r) {
-    r.moderation_count = count;
-    r.moderation_period_us = period_us;
-  });
-  const std::uint32_t line = cache_.find(raw(number));
-  if (line != Cache::kNone) cache_[line].fresh = true;
-  return done;
+CqMove CqTable::resize(CqState& cq, const CqContext& context, std::uint32_t consumer) {  // (R3)
+  const CqMove move = plan_move(cq.queue.context(), context, consumer, cq.queue.producer());
+  cq.queue.renumber(context, move.first);
+  cq.fresh = true;
+  changed(cq);
+  return move;
+}
+
+void CqTable::set_moderation(CqState& cq, std::uint16_t count, std::uint16_t period_us) {
+  cq.record().moderation_count = count;
+  cq.record().moderation_period_us = period_us;
+  cq.fresh = true;
+  changed(cq);
 }
 
 // What follows from a record: the period in cycles, and how long a block may be: no longer than the ring.

@@ -8,11 +8,12 @@
 //   R3  A CQ that moves to another ring begins there with its number 0 (core/completion/cq_move.h); its session goes
 //       with it.
 //   R4  A CQ with an open session does not give way: the session is not part of its record.
-//   R5  Commands between cycles do nothing and return false while the context is on its way.
+//   R5  Commands reach only CQs that are here; one is created and removed as context_cache.h says (R6).
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 
 #include "model/core/completion/completion_queue.h"
 #include "model/core/completion/cq_move.h"
@@ -25,17 +26,29 @@ struct CqState {
   using Record = CqRecord;
   Record& record() { return queue.record(); }
   const Record& record() const { return queue.record(); }
-  void settle() {  // another CQ has come (R1)
-    session.clear();
+  struct Session {
+    CompressionSession block;
+    std::array<Cycle, kMaxSession> posted{};  // by completion of the block: when its sender's doorbell was rung
+  };
+  // Completions that the session holds back.
+  std::uint32_t held() const { return session == nullptr ? 0 : session->block.count(); }
+  Session& open_session() {
+    if (session == nullptr) session = std::make_unique<Session>();
+    return *session;
+  }
+  void clear_session() {
+    if (session != nullptr) session->block.clear();
     ++session_stamp;
+  }
+  void settle() {  // another CQ has come (R1)
+    clear_session();
     fresh = true;
   }
   CompletionQueue queue;
-  CompressionSession session;
-  std::array<Cycle, kMaxSession> posted{};  // by completion of the session: when its sender's doorbell was rung
-  std::uint32_t session_limit = 0;          // completions a block may hold, 0: not compressed
-  std::uint32_t session_stamp = 0;          // changes whenever the session does
-  bool fresh = false;                       // session_limit and the queue's period are still those of another CQ
+  std::unique_ptr<Session> session;  // from the first completion that the line held back
+  std::uint32_t session_limit = 0;   // completions a block may hold, 0: not compressed
+  std::uint32_t session_stamp = 0;   // changes whenever the session does
+  bool fresh = false;                // session_limit and the queue's period are still those of another CQ
 };
 
 class CqTable {
@@ -65,16 +78,23 @@ class CqTable {
     if (cq.fresh) prepare(cq);
     return cq;
   }
-  bool may_give_way(std::uint32_t line) const { return cache_[line].session.empty(); }  // (R4)
+  // core/memory/context_waits.h
+  std::uint32_t line_of(std::uint32_t number) const { return cache_.find(number); }
+  bool gone(std::uint32_t) const { return false; }
+  bool may_give_way(std::uint32_t line) const { return cache_[line].held() == 0; }  // (R4)
+  void gave_way(std::uint32_t) {}
 
-  // Commands (R5).
-  void create(const CqContext& context, HostMemory& memory);  // in the place of one with the same number
-  bool destroy(Cqn number, HostMemory& memory);
-  bool close(Cqn number, HostMemory& memory);
-  bool resize(const CqContext& context, std::uint32_t consumer, HostMemory& memory, CqMove& move);
-  bool set_moderation(Cqn number, std::uint16_t count, std::uint16_t period_us, HostMemory& memory);
+  // Before the first cycle. In the place of one with the same number.
+  void create(const CqContext& context, HostMemory& memory);
+  // Commands (R5). False, and nothing done: no line is free, or its context is on its way.
+  bool place(const CqContext& context);  // in the place of one with the same number
+  bool destroy(Cqn number) { return cache_.remove(raw(number)); }
+  void close(CqState& cq);
+  CqMove resize(CqState& cq, const CqContext& context, std::uint32_t consumer);
+  void set_moderation(CqState& cq, std::uint16_t count, std::uint16_t period_us);
 
  private:
+  void changed(CqState& cq) { cache_.set_dirty(cache_.line_of(cq)); }
   void prepare(CqState& cq) const;
 
   Options options_;

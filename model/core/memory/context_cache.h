@@ -9,8 +9,10 @@
 //   R4  A record that is not valid, or whose memory is not mapped, is not kept: one that is created later is seen.
 //   R5  What is read ahead takes no line that was read ahead before and has not been used since. Whoever needs a
 //       context at once may take it.
-//   R6  Between cycles: a context is created in host memory and, when its set has a free line, here too. It is changed
-//       and removed where it is, unless it is on its way (moving): then nothing is done.
+//   R6  A context is created in the line that it is in, or else in a free one; host memory has it when it gives way.
+//       One that is removed leaves its line, and an invalid record is written to host memory. Neither is done while it
+//       is on its way.
+//   R7  Before the first cycle a context is created in host memory and, when its set has a free line, here too.
 //
 // A Line holds what is kept of a context: Line::Record is the type of its copy in host memory, with a member `valid`;
 // record() is that copy; settle() follows when another record has come to the line.
@@ -140,51 +142,48 @@ class ContextCache {
     return r;
   }
 
-  // Between cycles (R6).
-  bool moving(std::uint32_t number) const {
-    return coming(number) || (reading_ > 0 && std::any_of(states_.begin(), states_.end(),
-                                                          [&](const LineState& s) { return s.displaced == number; }));
-  }
-  // The line that it is in, or kNone. Precondition: !moving(number), or nothing of that number was ever created.
-  std::uint32_t create(std::uint32_t number, const Record& record, HostMemory& memory) {
-    memory.store(address_of_(number), record);
+  // (R6) The line that it is in; kNone, and nothing done: no line is free, or it is coming.
+  std::uint32_t place(std::uint32_t number, const Record& record) {
     std::uint32_t line = tags_.find(number);
     if (line == kNone) line = tags_.place_for(number, [](std::uint32_t) { return false; });
     if (line == kNone || states_[line].state == State::kReading) return kNone;
     if (!here(line)) tags_.assign(line, number);
-    states_[line] = {State::kHere, number, kNone, false, false};
+    states_[line] = {State::kHere, number, kNone, true, false};
     lines_[line].record() = record;
     lines_[line].settle();
     return line;
   }
+  // (R6) False, and nothing done: it is coming, or another request has not been taken yet.
+  bool remove(std::uint32_t number) {
+    if (has_request() || coming(number)) return false;
+    const std::uint32_t line = find(number);
+    if (line != kNone) drop(line);
+    DmaRequest request;
+    request.kind = DmaKind::kWrite;
+    request.address = address_of_(number);
+    request.bytes = sizeof(Record);
+    request.data = none_.data();
+    requests_.push_back(request);
+    return true;
+  }
+
+  // (R7) The line that it is in, or kNone.
+  std::uint32_t create(std::uint32_t number, const Record& record, HostMemory& memory) {
+    memory.store(address_of_(number), record);
+    const std::uint32_t line = place(number, record);
+    if (line != kNone) states_[line].dirty = false;
+    return line;
+  }
+  // For tests. False: it is on its way between here and host memory.
   bool read(std::uint32_t number, HostMemory& memory, Record& out) const {
     if (moving(number)) return false;
     const std::uint32_t line = find(number);
     out = line != kNone ? lines_[line].record() : memory.load<Record>(address_of_(number));
     return true;
   }
-  // f(record), when there is such a context.
-  template <class F>
-  bool change(std::uint32_t number, HostMemory& memory, F f) {
-    if (moving(number)) return false;
-    const std::uint32_t line = find(number);
-    if (line != kNone) {
-      f(lines_[line].record());
-      set_dirty(line);
-      return true;
-    }
-    auto record = memory.load<Record>(address_of_(number));
-    if (record.valid == 0) return true;
-    f(record);
-    memory.store(address_of_(number), record);
-    return true;
-  }
-  bool remove(std::uint32_t number, HostMemory& memory) {
-    if (moving(number)) return false;
-    const std::uint32_t line = find(number);
-    if (line != kNone) drop(line);
-    memory.store(address_of_(number), Record{});
-    return true;
+  bool moving(std::uint32_t number) const {
+    return coming(number) || (reading_ > 0 && std::any_of(states_.begin(), states_.end(),
+                                                          [&](const LineState& s) { return s.displaced == number; }));
   }
 
  private:
@@ -216,6 +215,7 @@ class ContextCache {
   std::vector<Line> lines_;
   std::vector<LineState> states_;
   std::vector<DmaRequest> requests_;
+  std::array<std::uint8_t, sizeof(Record)> none_{};  // an invalid record
   std::uint32_t reading_ = 0;
   mutable std::array<Memo, kMemos> memos_;
 };

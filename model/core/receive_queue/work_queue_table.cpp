@@ -40,43 +40,50 @@ WorkQueueTable::WorkQueueTable(const Sizes& sizes)
   for (std::uint32_t i = sizes.reads; i-- > 0;) free_reads_.push_back(i);
 }
 
-WqId WorkQueueTable::create(const WqContext& context, HostMemory& memory) {
+WqId WorkQueueTable::new_number(const WqContext& context) {
   check(context);
-  std::uint32_t number = numbers_;
-  if (free_numbers_.empty()) {
-    ++numbers_;
-  } else {
-    number = free_numbers_.back();
-    free_numbers_.pop_back();
-  }
+  if (free_numbers_.empty()) return WqId{numbers_++};
+  const WqId id{free_numbers_.back()};
+  free_numbers_.pop_back();
+  return id;
+}
+
+WqRecord WorkQueueTable::record_of(const WqContext& context) {
   WqRecord record;
   static_cast<WqContext&>(record) = context;
   record.valid = 1;
   clear(record);
-  cache_.create(number, record, memory);
-  return WqId{number};
+  return record;
 }
 
-bool WorkQueueTable::destroy(WqId id, HostMemory& memory) {  // (R6)
+WqId WorkQueueTable::create(const WqContext& context, HostMemory& memory) {
+  const WqId id = new_number(context);
+  cache_.create(raw(id), record_of(context), memory);
+  return id;
+}
+
+bool WorkQueueTable::place(WqId id, const WqContext& context) {
+  return cache_.place(raw(id), record_of(context)) != kNone;
+}
+
+bool WorkQueueTable::destroy(WqId id) {  // (R6)
   if (raw(id) >= numbers_) return true;
-  WqRecord record;
-  if (!cache_.read(raw(id), memory, record)) return false;  // (R8)
-  if (record.valid == 0) return true;
   const std::uint32_t line = cache_.find(raw(id));
   if (line != kNone) {
     unbind(line);
     cache_[line].closing = cache_[line].reads > 0;
     if (cache_[line].closing) return false;
   }
-  cache_.remove(raw(id), memory);
+  if (!cache_.remove(raw(id))) return false;
   free_numbers_.push_back(raw(id));
   return true;
 }
 
-bool WorkQueueTable::reset(WqId id, HostMemory& memory) {
-  const std::uint32_t line = cache_.find(raw(id));
-  if (line != kNone) unbind(line);
-  return cache_.change(raw(id), memory, clear);
+void WorkQueueTable::reset(WqId id) {
+  WorkQueue& q = *find(id);
+  unbind(cache_.line_of(q));
+  clear(q.context);
+  changed(q);
 }
 
 void WorkQueueTable::clear(WqRecord& q) {

@@ -14,7 +14,7 @@
 //   R6  The number of a queue that is destroyed is given to another one only when no read of it is in flight any more.
 //   R7  Doorbells, packets and errors reach only queues whose contexts are here. A context does not give way while
 //       reads of its WQEs are in flight; with it go its WQEs on the chip, which are read again when they are needed.
-//   R8  Commands between cycles do nothing and return false while the context is on its way.
+//   R8  Commands reach only queues that are here; one is created and removed as context_cache.h says (R6).
 #pragma once
 
 #include <cstdint>
@@ -52,29 +52,35 @@ class WorkQueueTable {
   };
   explicit WorkQueueTable(const Sizes& sizes);
 
-  // Commands (R8). Throws std::invalid_argument when slots or stride break work_queue.h, R1.
+  // Before the first cycle. Throws as new_number().
   WqId create(const WqContext& context, HostMemory& memory);
-  // False also while reads of it are in flight: nothing more is read, and it is to be called again. (R6)
-  bool destroy(WqId id, HostMemory& memory);
-  bool reset(WqId id, HostMemory& memory);  // as if just created
+  // Commands (R8).
+  // A number for another queue. Throws std::invalid_argument when slots or stride break work_queue.h, R1.
+  WqId new_number(const WqContext& context);
+  // Creates the queue of that number. False, and nothing done: no line is free, or its context is on its way.
+  bool place(WqId id, const WqContext& context);
+  // Of a queue that exists. False while reads of it are in flight: nothing more is read, and it is to be called again.
+  // (R6) So, too, when its context is on its way.
+  bool destroy(WqId id);
+  void reset(WqId id);  // as if just created; precondition: it is here
+  // For tests.
   bool read(WqId id, HostMemory& memory, WqRecord& record) const { return cache_.read(raw(id), memory, record); }
 
   // Contexts. That of a queue that is being destroyed is not here.
   Cache& cache() { return cache_; }
   const Cache& cache() const { return cache_; }
   bool here(WqId id) const { return find(id) != nullptr; }
-  bool closing(WqId id) const {
-    const std::uint32_t line = cache_.find(raw(id));
-    return line != kNone && cache_[line].closing;
+  // core/memory/context_waits.h
+  std::uint32_t line_of(std::uint32_t number) const {
+    const std::uint32_t line = cache_.find(number);
+    return line == kNone || cache_[line].closing ? kNone : line;
   }
-  template <class MayGiveWay>
-  Cache::Fetch fetch(std::uint32_t number, bool ahead, MayGiveWay may_give_way) {
-    const auto f = cache_.fetch(number, ahead, [&](std::uint32_t l) {
-      return cache_[l].reads == 0 && may_give_way(l);  // (R7)
-    });
-    if (f.evicts) unbind(f.line);
-    return f;
+  bool gone(std::uint32_t number) const {
+    const std::uint32_t line = cache_.find(number);
+    return WqId{number} == kNoWq || (line != kNone && cache_[line].closing);
   }
+  bool may_give_way(std::uint32_t line) const { return cache_[line].reads == 0; }  // (R7)
+  void gave_way(std::uint32_t line) { unbind(line); }
 
   // Of a queue that is here.
   const WqRecord& context(WqId id) const { return find(id)->context; }
@@ -127,10 +133,11 @@ class WorkQueueTable {
   };
 
   static void clear(WqRecord& q);
+  static WqRecord record_of(const WqContext& context);
   // nullptr: not here.
   WorkQueue* find(WqId id) {
-    const std::uint32_t line = cache_.find(raw(id));
-    return line == kNone || cache_[line].closing ? nullptr : &cache_[line];
+    const std::uint32_t line = line_of(raw(id));
+    return line == kNone ? nullptr : &cache_[line];
   }
   const WorkQueue* find(WqId id) const { return const_cast<WorkQueueTable*>(this)->find(id); }
   void changed(const WorkQueue& q) { cache_.set_dirty(cache_.line_of(q)); }

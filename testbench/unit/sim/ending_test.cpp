@@ -191,8 +191,8 @@ TEST_F(EndingTest, ASupervisorThatDiesEndsTheSimulator) {  // supervisor.h R3
   const pid_t supervisor = fork();
   if (supervisor == 0) {
     if (const auto status = supervise(milliseconds(100))) _exit(*status);
-    const bool told = write(open[1], "x", 1) == 1;
-    while (told) pause();
+    const bool written = write(open[1], "x", 1) == 1;
+    while (written) pause();
   }
   close(open[1]);
   char byte;

@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(StatusLine, TellsRatesSinceTheLastOneInModelTime) {
+TEST(StatusLine, GivesRatesSinceTheLastOneInModelTime) {
   const LiveFigures before{1'000'000, 100, 5'000, 2};
   const LiveFigures now{3'000'000, 300, 30'000, 2};
   EXPECT_EQ(StatusLine::text(before, now, 0.25),

@@ -237,7 +237,7 @@ TEST(Survey, MtuComesFromThePsnsAfterARead) {
   EXPECT_EQ(f.qp(0x21).psn_gaps, 0u);
 }
 
-TEST(Survey, MtuThatNothingTellsIsTheSmallestThatFits) {
+TEST(Survey, MtuThatNothingShowsIsTheSmallestThatFits) {
   for (const auto& [bytes, mtu] :
        std::map<std::uint16_t, std::uint16_t>{{1, 256}, {256, 256}, {257, 512}, {4096, 4096}}) {
     Feed f;
@@ -381,7 +381,7 @@ TEST(Survey, AtomicsKeepTheFirstResultOfEachAddress) {
   EXPECT_EQ(r.qps[0].largest_message, 8u);
 }
 
-TEST(Survey, RnrNaksTellHowManyReceivesWereThere) {
+TEST(Survey, RnrNaksShowHowManyReceivesWereThere) {
   Feed f;
   f.request(0x21, 0);
   f.ack(0x11, 0, 1);

@@ -94,13 +94,13 @@ TEST(Traffic, WithoutErrorsAReceiverFindsNoFault) {
     EXPECT_EQ(survey.counts().rdma, 20'000u);
     EXPECT_GT(opcodes.size(), 45u);
     const ReceiverSurvey found = survey.of_receiver(config.receiver);
-    const ReceiverSurvey told = traffic.survey();
+    const ReceiverSurvey surveyed = traffic.survey();
     EXPECT_EQ(found.qps.size(), 16u);
     for (const SurveyedQp& q : found.qps) {
       EXPECT_EQ(q.psn_gaps, 0u);
       EXPECT_EQ(q.repetitions, 0u);
-      const auto same = std::ranges::find(told.qps, q.qpn, &SurveyedQp::qpn);
-      ASSERT_NE(same, told.qps.end());
+      const auto same = std::ranges::find(surveyed.qps, q.qpn, &SurveyedQp::qpn);
+      ASSERT_NE(same, surveyed.qps.end());
       EXPECT_EQ(same->transport, q.transport);
       EXPECT_LE(q.largest_send, same->largest_send);
       if (q.transport == Transport::kUd) continue;
@@ -108,8 +108,8 @@ TEST(Traffic, WithoutErrorsAReceiverFindsNoFault) {
       EXPECT_EQ(q.mtu, config.mtu);
     }
     for (const SurveyedRegion& r : found.regions) {
-      const auto same = std::ranges::find(told.regions, r.key, &SurveyedRegion::key);
-      ASSERT_NE(same, told.regions.end());
+      const auto same = std::ranges::find(surveyed.regions, r.key, &SurveyedRegion::key);
+      ASSERT_NE(same, surveyed.regions.end());
       EXPECT_GE(r.lowest, same->lowest);
       EXPECT_LE(r.end, same->end);
       EXPECT_EQ(r.access & ~same->access, 0);
@@ -265,8 +265,8 @@ TEST(Traffic, APsnAheadIsFollowedByThePsnThatWasLeftOut) {
   Traffic traffic(config);
   std::map<std::uint32_t, Psn> expected;
   std::map<std::uint32_t, int> ahead;
-  const ReceiverSurvey told = traffic.survey();
-  for (const SurveyedQp& q : told.qps) expected[raw(q.qpn)] = q.first_psn;
+  const ReceiverSurvey surveyed = traffic.survey();
+  for (const SurveyedQp& q : surveyed.qps) expected[raw(q.qpn)] = q.first_psn;
   Sealed s;
   int jumps = 0;
   for (int i = 0; i < 50'000; ++i) {

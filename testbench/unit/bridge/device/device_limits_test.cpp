@@ -39,7 +39,7 @@ struct DeviceLimits : testing::Test {
   }
 };
 
-TEST_F(DeviceLimits, ProgramsAreToldWhatTheConfigurationHolds) {
+TEST_F(DeviceLimits, ProgramsLearnWhatTheConfigurationHolds) {
   const channel::DeviceAttributes& t = lab.own_port.attributes;
   EXPECT_EQ(t.max_qps, 5u);
   EXPECT_EQ(t.max_responder_resources, 10u);

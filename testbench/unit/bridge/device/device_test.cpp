@@ -56,7 +56,7 @@ TEST_F(DeviceTest, ANicThatIsNotThereIsRefused) {
   EXPECT_EQ(lab.bridge->clients(), 2u);
 }
 
-TEST_F(DeviceTest, AClientIsToldWhatItsNicIs) {
+TEST_F(DeviceTest, AClientLearnsWhatItsNicIs) {
   const auto& t = lab.own_port.attributes;
   EXPECT_EQ(t.mac, (std::array<std::uint8_t, 8>{2, 0x72, 0x78, 0, 0, 1, 0, 0}));
   EXPECT_EQ(t.gids[0].type, channel::GidType::kRoceV1);
@@ -295,11 +295,10 @@ TEST_F(DeviceTest, ModifyFollowsTheStateThatTheQpIsIn) {
 
 TEST_F(DeviceTest, AResetQpIsAsItWasCreated) {
   const auto qp = a.create_qp(QpType::kUd, pd, cq);
-  const auto context = [&] {
-    NicControl control(*lab.nics[0], *lab.memories[0]);
-    QpContext found;
-    EXPECT_EQ(control.read_qp(Qpn{qp.number}, found), CommandResult::kDone);
-    return found;
+  const auto context = [&]() -> StoredQpContext {
+    const QpContext* const here = lab.nics[0]->qp_context_cache.find(Qpn{qp.number});
+    if (here != nullptr) return *here;
+    return lab.memories[0]->load<StoredQpContext>(qp_context_address(Qpn{qp.number}));
   };
   for (int life = 0; life < 2; ++life) {
     EXPECT_EQ(a.modify(Program::to_init(qp, QpType::kUd)), 0);

@@ -54,7 +54,7 @@ class Child {
   pid_t pid_;
 };
 
-TEST_F(LiveConnectionsTest, HelloTellsNicsAndProcess) {  // R2
+TEST_F(LiveConnectionsTest, HelloNamesNicsAndProcess) {  // R2
   LiveProgram program;
   program.connect(options.address);
   program.send(message_of(Request::kHello, 9));
@@ -341,7 +341,7 @@ TEST_F(LiveConnectionsTest, DeathIsSeenThoughAForkedChildHoldsTheSocket) {  // R
   close(hold[1]);
 }
 
-TEST_F(LiveConnectionsTest, AtTheEndEveryClientIsTold) {  // R8
+TEST_F(LiveConnectionsTest, AtTheEndEveryClientIsNotified) {  // R8
   LiveProgram program;
   open_program(program);
   port.reset();

@@ -85,7 +85,7 @@ TEST_F(LiveWaitTest, ModelTimeIsNeverAheadOfWallTime) {
   thread.join();
 }
 
-TEST_F(LiveWaitTest, ItIsOverOnlyWhenToldAndNobodyIsThere) {
+TEST_F(LiveWaitTest, ItIsOverOnlyWhenAskedAndNobodyIsThere) {
   const Cycle due = now + 1000;
   EXPECT_EQ(port->wait(now, due), due) << "a program may still connect";
   LiveProgram program;

@@ -28,7 +28,7 @@ class VerbsEvents : public VerbsTest {
     close(ends[0]);
     if (ends[1] >= 0) close(ends[1]);
   }
-  static void tell(int fd, EventKind kind, std::uint32_t number) {
+  static void notify(int fd, EventKind kind, std::uint32_t number) {
     const EventRecord record{kind, number};
     ASSERT_EQ(write(fd, &record, sizeof record), static_cast<ssize_t>(sizeof record));
   }
@@ -49,9 +49,9 @@ class VerbsEvents : public VerbsTest {
   ibv_async_event event{};
 };
 
-TEST_F(VerbsEvents, ChannelTellsOfItsCqsInOrder) {
-  tell(ends[1], EventKind::kCompletion, other.number);
-  tell(ends[1], EventKind::kCompletion, cq.number);
+TEST_F(VerbsEvents, ChannelReportsItsCqsInOrder) {
+  notify(ends[1], EventKind::kCompletion, other.number);
+  notify(ends[1], EventKind::kCompletion, cq.number);
   EXPECT_EQ(get(), &other);
   EXPECT_EQ(get(), &cq);
   EXPECT_EQ(get(), nullptr);
@@ -63,13 +63,13 @@ TEST_F(VerbsEvents, ChannelTellsOfItsCqsInOrder) {
 
 TEST_F(VerbsEvents, EventsOfCqsThatAreGoneOrElsewhereAreSkipped) {
   Cq& elsewhere = make_cq(8);
-  tell(ends[1], EventKind::kCompletion, 0x777);
-  tell(ends[1], EventKind::kCompletion, elsewhere.number);
-  tell(ends[1], EventKind::kCompletion, cq.number);
+  notify(ends[1], EventKind::kCompletion, 0x777);
+  notify(ends[1], EventKind::kCompletion, elsewhere.number);
+  notify(ends[1], EventKind::kCompletion, cq.number);
   EXPECT_EQ(get(), &cq);
 }
 
-TEST_F(VerbsEvents, DeadSimulatorTellsEachArmedCqOnce) {
+TEST_F(VerbsEvents, DeadSimulatorNotifiesEachArmedCqOnce) {
   req_notify_cq(ibv_cq_ex_to_cq(&cq.cq), 0);
   close(ends[1]);
   ends[1] = -1;
@@ -101,7 +101,7 @@ TEST_F(VerbsEvents, AsynchronousEventsNameTheirObject) {
                         {EventKind::kSrqLimitReached, srq.number, IBV_EVENT_SRQ_LIMIT_REACHED, &srq},
                         {EventKind::kSrqError, srq.number, IBV_EVENT_SRQ_ERR, &srq}};
   for (const Case& c : cases) {
-    tell(async_events[1], c.kind, c.number);
+    notify(async_events[1], c.kind, c.number);
     ASSERT_EQ(get_async(), 0);
     EXPECT_EQ(event.event_type, c.type);
     EXPECT_EQ(static_cast<void*>(event.element.cq), c.element);
@@ -118,10 +118,10 @@ TEST_F(VerbsEvents, AsynchronousEventsNameTheirObject) {
 }
 
 TEST_F(VerbsEvents, EventsOfObjectsThatAreGoneAreSkipped) {
-  tell(async_events[1], EventKind::kQpFatal, 0x777);
-  tell(async_events[1], EventKind::kSrqError, 0x777);
-  tell(async_events[1], EventKind::kCqError, 0x777);
-  tell(async_events[1], static_cast<EventKind>(99), 1);
+  notify(async_events[1], EventKind::kQpFatal, 0x777);
+  notify(async_events[1], EventKind::kSrqError, 0x777);
+  notify(async_events[1], EventKind::kCqError, 0x777);
+  notify(async_events[1], static_cast<EventKind>(99), 1);
   EXPECT_EQ(get_async(), -1);
   EXPECT_EQ(errno, EAGAIN);
 }
@@ -136,8 +136,8 @@ TEST_F(VerbsEvents, DeviceIsFatalOnce) {
   EXPECT_EQ(errno, EIO);
 }
 
-TEST_F(VerbsEvents, DeviceTellsThatItGoesAway) {
-  tell(async_events[1], EventKind::kDeviceFatal, 0);
+TEST_F(VerbsEvents, DeviceReportsThatItGoesAway) {
+  notify(async_events[1], EventKind::kDeviceFatal, 0);
   ASSERT_EQ(get_async(), 0);
   EXPECT_EQ(event.event_type, IBV_EVENT_DEVICE_FATAL);
   EXPECT_TRUE(context.dead.load());

@@ -62,7 +62,7 @@ TEST_F(VerbsFlush, NoMoreThanAskedFor) {
   EXPECT_EQ(poll(cq, 2).at(0).wr_id, 4u);
 }
 
-TEST_F(VerbsFlush, EachCqTellsOnlyItsOwn) {
+TEST_F(VerbsFlush, EachCqReportsOnlyItsOwn) {
   Cq& receive_cq = make_cq(16);
   Qp& qp = make_qp(IBV_QPT_RC, cq, receive_cq);
   send(qp, 1);

@@ -136,7 +136,7 @@ TEST_F(VerbsPrograms, IbvDevicesListsTheNics) {
   EXPECT_NE(out.find("007278fffe000002"), std::string::npos) << out;
 }
 
-TEST_F(VerbsPrograms, IbvDevinfoTellsEverything) {
+TEST_F(VerbsPrograms, IbvDevinfoPrintsEverything) {
   if (!have("ibv_devinfo")) GTEST_SKIP() << "ibv_devinfo (ibverbs-utils) is not installed";
   FakeSimulator simulator(2);
   const std::string out = run("ibv_devinfo -v -d rxnic1");

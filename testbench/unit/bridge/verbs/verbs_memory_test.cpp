@@ -41,7 +41,7 @@ TEST(VerbsAddressSpace, EachPageCounts) {
   EXPECT_TRUE(is_mapped(pages.at(3 * kPage), 0, true)) << "no byte";
 }
 
-TEST_F(VerbsMemory, RegistrationTellsRangeAndRights) {
+TEST_F(VerbsMemory, RegistrationGivesRangeAndRights) {
   const Pages pages;
   ibv_mr* mr = reg_mr(pd, pages + 100, 200, 0x7000, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING);
   ASSERT_NE(mr, nullptr);

@@ -28,7 +28,7 @@ TEST_F(VerbsPollEx, UnknownMaskIsRefused) {
   EXPECT_EQ(ibv_start_poll(ex, &attr), EINVAL);
 }
 
-TEST_F(VerbsPollEx, ReadsWhatPollCqTells) {
+TEST_F(VerbsPollEx, ReadsWhatPollCqReturns) {
   receive(qp, 31);
   send(qp, 32);
   Cqe cqe = receive_cqe(qp, 0);

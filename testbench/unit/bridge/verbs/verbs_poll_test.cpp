@@ -43,7 +43,7 @@ TEST_F(VerbsPoll, NothingInARingThatWasNeverWritten) {
   EXPECT_TRUE(rung(channel::Board::kConsumer).empty());
 }
 
-TEST_F(VerbsPoll, OwnerBitTellsNewFromOldOnEveryLap) {
+TEST_F(VerbsPoll, OwnerBitDistinguishesNewFromOldOnEveryLap) {
   for (const std::uint32_t stride : {64u, 128u}) {
     Cq& ring = make_cq(8, stride);
     Qp& q = make_qp(IBV_QPT_RC, ring, ring, nullptr, 64);
@@ -59,7 +59,7 @@ TEST_F(VerbsPoll, OwnerBitTellsNewFromOldOnEveryLap) {
   }
 }
 
-TEST_F(VerbsPoll, ConsumerIndexIsToldOnceACall) {
+TEST_F(VerbsPoll, ConsumerIndexIsReportedOnceACall) {
   for (std::uint64_t i = 0; i < 8; ++i) send(qp, i);
   for (std::uint32_t i = 0; i < 5; ++i) write_cqe(cq, send_cqe(qp, i));
   EXPECT_EQ(poll(cq, 3).size(), 3u);
@@ -244,7 +244,7 @@ TEST_F(VerbsPoll, ForgottenWithinABlock) {
   EXPECT_EQ(doorbell(channel::Board::kConsumer, cq.doorbell), 3u);
 }
 
-TEST_F(VerbsPoll, ArmingTellsWhereItStands) {
+TEST_F(VerbsPoll, ArmingCarriesTheConsumerIndex) {
   for (std::uint64_t i = 0; i < 4; ++i) send(qp, i);
   write_cqe(cq, send_cqe(qp, 0));
   poll(cq);

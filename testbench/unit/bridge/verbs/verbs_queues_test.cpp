@@ -85,10 +85,10 @@ TEST_F(VerbsQueues, DestructionWaitsForAcknowledgedEvents) {
   ibv_cq* with = create_cq(context, 4, nullptr, channel, 0);
   const channel::EventRecord record{channel::EventKind::kCompletion, cq_of(with).number};
   ASSERT_EQ(write(simulator.descriptor(channel::kMaxDescriptors), &record, sizeof record), ssize_t{sizeof record});
-  ibv_cq* told = nullptr;
-  void* told_context = nullptr;
-  ASSERT_EQ(get_cq_event(channel, &told, &told_context), 0);
-  EXPECT_EQ(told, with);
+  ibv_cq* cq_of_event = nullptr;
+  void* event_context = nullptr;
+  ASSERT_EQ(get_cq_event(channel, &cq_of_event, &event_context), 0);
+  EXPECT_EQ(cq_of_event, with);
   std::atomic<bool> destroyed{false};
   std::thread destroyer([&] {
     EXPECT_EQ(destroy_cq(with), 0);
@@ -299,7 +299,7 @@ TEST_F(VerbsQueues, ResetClearsTheDoorbellsBeforeTheDeviceHearsOfIt) {  // qp_co
   EXPECT_EQ(destroy_qp(qp), 0);
 }
 
-TEST_F(VerbsQueues, QueryTellsTheDevicesAttributes) {
+TEST_F(VerbsQueues, QueryReturnsTheDevicesAttributes) {
   ibv_qp_init_attr init = qp_attributes(cq);
   ibv_qp* qp = create_qp(pd, &init);
   simulator.edit_reply = [](channel::Message& m) {

@@ -43,8 +43,14 @@ struct Rig {
         gather_in(b.source(dut.gather_in)),
         gather_out(b.sink(dut.gather_out)),
         memory(b.memory(dut.dma, dut.dma_done, host, kLatency)),
+        commands(b.source(dut.commands)),
+        command_replies(b.sink(dut.command_replies)),
         rc(place_qp(shared, test_qp(Transport::kRc))),
         uc(place_qp(shared, test_qp(Transport::kUc))) {}
+  // The region goes, or changes; visible from cycle `at` + 1 on.
+  void invalidate(Cycle at, const MptEntry& e) {
+    commands.push(at, {Key{e.key}, e.page_shift, e.va, e.length, BusAddress{e.mtt_base}});
+  }
   static Key key(std::uint32_t n) { return Key{n << 8 | 0x42}; }
   static std::uint64_t va(std::uint32_t n) { return std::uint64_t{n} << 32; }
   static BusAddress bus(std::uint32_t n, std::uint64_t page, std::uint64_t offset = 0) {
@@ -171,6 +177,8 @@ struct Rig {
   Source<GatherSegment>& gather_in;
   Sink<GatherRead>& gather_out;
   TestMemory& memory;
+  Source<RegionCommand>& commands;
+  Sink<RegionReply>& command_replies;
   QpContext& rc;
   QpContext& uc;
 };
@@ -718,39 +726,37 @@ TEST(AddressTranslator, SmallestCachesStillMakeProgress) {
 }
 
 TEST(AddressTranslator, InvalidatedRegionIsReadAgain) {  // R9
-  for (const bool by_key : {true, false}) {
-    Bench bench;
-    Rig rig(bench);
-    MptEntry e = rig.region(1);
-    const Segments before = rig.send(1, {0}), moved = rig.send(1, {0}), gone = rig.send(1, {0});
-    rig.push(Cycle{0}, before);
-    bench.at(Cycle{500}, [&](Cycle) {  // another page
-      rig.host.store(BusAddress{e.mtt_base}, std::uint64_t{0xabc000});
-      by_key ? rig.dut.invalidate(Rig::key(1)) : rig.dut.invalidate(e);
-    });
-    rig.push(Cycle{1000}, moved);
-    bench.at(Cycle{1500}, [&](Cycle) {
-      rig.host.store(mpt_address(Rig::key(1)), MptEntry{});
-      by_key ? rig.dut.invalidate(Rig::key(1)) : rig.dut.invalidate(e);
-    });
-    rig.push(Cycle{2000}, gone);
-    bench.run();
-    EXPECT_EQ(rig.only(before).address, Rig::bus(1, 0, 16));
-    EXPECT_EQ(rig.only(moved).address, BusAddress{0xabc010});
-    EXPECT_EQ(rig.only(gone).outcome, Outcome::kNak);
-  }
+  Bench bench;
+  Rig rig(bench);
+  MptEntry e = rig.region(1);
+  const MptEntry other = rig.region(2);
+  const Segments before = rig.send(1, {0}), moved = rig.send(1, {0}), gone = rig.send(1, {0});
+  rig.push(Cycle{0}, rig.send(2, {0}));
+  rig.push(Cycle{0}, before);
+  bench.at(Cycle{500}, [&](Cycle) { rig.host.store(BusAddress{e.mtt_base}, std::uint64_t{0xabc000}); });
+  rig.invalidate(Cycle{500}, e);
+  rig.push(Cycle{1000}, moved);
+  bench.at(Cycle{1500}, [&](Cycle) { rig.host.store(mpt_address(Rig::key(1)), MptEntry{}); });
+  rig.invalidate(Cycle{1500}, e);
+  rig.push(Cycle{2000}, gone);
+  rig.push(Cycle{2500}, rig.send(rig.uc, 2, {0}));
+  bench.run();
+  EXPECT_EQ(rig.only(before).address, Rig::bus(1, 0, 16));
+  EXPECT_EQ(rig.only(moved).address, BusAddress{0xabc010});
+  EXPECT_EQ(rig.only(gone).outcome, Outcome::kNak);
+  EXPECT_EQ(rig.dut.counters().invalidations, 2u);
+  EXPECT_EQ(rig.dut.counters().walks, 2u + 2u + 2u + 1u) << "of the other region nothing is read again";
+  EXPECT_EQ(other.valid, 1);
 }
 
 TEST(AddressTranslator, WalkThatIsInvalidatedOnItsWayIsRepeated) {  // R9
   Bench bench;
   Rig rig(bench);
-  rig.region(1);
+  const MptEntry e = rig.region(1);
   const Segments p = rig.send(1, {0});
   rig.push(Cycle{0}, p);
-  bench.at(Cycle{50}, [&](Cycle) {
-    rig.host.store(mpt_address(Rig::key(1)), MptEntry{});
-    rig.dut.invalidate(Rig::key(1));
-  });
+  bench.at(Cycle{50}, [&](Cycle) { rig.host.store(mpt_address(Rig::key(1)), MptEntry{}); });
+  rig.invalidate(Cycle{50}, e);
   bench.run();
   EXPECT_EQ(rig.dut.counters().walks, 2u);
   EXPECT_EQ(rig.only(p).outcome, Outcome::kNak);
@@ -768,7 +774,7 @@ TEST(AddressTranslator, CreatedRegionIsSeenWithoutInvalidate) {
   EXPECT_EQ(rig.only(after).address, Rig::bus(1, 0, 16));
 }
 
-TEST(AddressTranslator, WhatWasBegunIsKnownToTheControlPlane) {
+TEST(AddressTranslator, ACommandLearnsWhatWasBegun) {
   Bench bench;
   Rig rig(bench);
   rig.region(1);
@@ -778,12 +784,17 @@ TEST(AddressTranslator, WhatWasBegunIsKnownToTheControlPlane) {
   rig.push(Cycle{0}, failing);
   rig.push(Cycle{0}, rig.send(rig.uc, 1, {0}));
   rig.push(Cycle{0}, rig.response(1, {0, 1}));
-  bench.run_to(Cycle{10});
-  EXPECT_EQ(rig.dut.translated().packets, 1u) << "which waits for its region";
-  EXPECT_EQ(rig.dut.translated().gathers, 1u);
+  MptEntry another;
+  another.key = raw(Rig::key(5));
+  rig.invalidate(Cycle{9}, another);
+  rig.invalidate(Cycle{5000}, another);
   bench.run();
-  EXPECT_EQ(rig.dut.translated().packets, 3u);
-  EXPECT_EQ(rig.dut.translated().gathers, 2u) << "segments";
+  ASSERT_EQ(rig.command_replies.size(), 2u);
+  EXPECT_EQ(rig.command_replies.cycle(0), Cycle{10});
+  EXPECT_EQ(rig.command_replies.value(0).packets, 1u) << "which waits for its region";
+  EXPECT_EQ(rig.command_replies.value(0).gathers, 1u);
+  EXPECT_EQ(rig.command_replies.value(1).packets, 3u);
+  EXPECT_EQ(rig.command_replies.value(1).gathers, 2u) << "segments";
 }
 
 TEST(AddressTranslator, AllModesAndOrdersAgreeOnRandomTraffic) {
@@ -816,9 +827,9 @@ TEST(AddressTranslator, AllModesAndOrdersAgreeOnRandomTraffic) {
           ++packets;
         }
       }
+      Cycle asked{};
       for (int i = 0; i < 5; ++i) {
-        const Key key = Rig::key(static_cast<std::uint32_t>(1 + random() % 12));
-        bench.at(Cycle{random() % 5000}, [&rig, key](Cycle) { rig.dut.invalidate(key); });
+        rig.invalidate(asked += random() % 1000, rig.region(static_cast<std::uint32_t>(1 + random() % 12)));
       }
       rig.out.accept_when([](Cycle c) { return c.count % 64 < 40; });
       bench.run();

@@ -61,6 +61,7 @@ struct Rig {
     host.write(c.base, ones);
     dut.create(c, host);
   }
+  void create(std::uint32_t n) { create(context(n)); }
   void create(std::uint32_t from, std::uint32_t to) {
     for (std::uint32_t n = from; n <= to; ++n) create(context(n));
   }
@@ -449,6 +450,70 @@ TEST(CqeGeneratorContexts, ModesAndOrdersAgreeOnFewLines) {
       return h.value();
     });
   }
+}
+
+// What the command processor asks.
+struct Commands {
+  Commands(Bench& bench, CqeGenerator& dut)
+      : asked(bench.source(dut.commands, 1)), replies(bench.sink(dut.command_replies)) {}
+  void ask(std::uint64_t when, const CqCommand& command) { asked.push(Cycle{when}, command); }
+  Source<CqCommand>& asked;
+  Sink<CqReply>& replies;
+};
+
+TEST(CqeGeneratorContexts, ACommandOnACqWhoseContextIsNotHereHasItRead) {  // R11, R15
+  Bench bench;
+  Rig rig(bench, small(1));
+  rig.create(1, 2);  // 2 has no line
+  Commands commands(bench, rig.dut);
+  commands.ask(99, {.operation = CqOperation::kSetModeration, .number = Cqn{2}, .moderation_count = 3});
+  commands.ask(299, {.operation = CqOperation::kClose, .number = Cqn{1}});
+  commands.ask(499, {.operation = CqOperation::kClose, .number = Cqn{7}});
+  bench.run();
+  ASSERT_EQ(commands.replies.size(), 3u);
+  EXPECT_EQ(commands.replies.cycle(0), Cycle{100 + kMiss});
+  EXPECT_TRUE(commands.replies.value(0).found);
+  EXPECT_EQ(rig.record(2).moderation_count, 3);
+  EXPECT_TRUE(commands.replies.value(1).found);
+  EXPECT_TRUE(rig.record(1).closed);
+  EXPECT_FALSE(commands.replies.value(2).found);
+  EXPECT_EQ(rig.counters().context_misses, 3u);
+}
+
+TEST(CqeGeneratorContexts, ACqIsCreatedInALineThatAnotherGivesUp) {  // R16
+  Bench bench;
+  Rig rig(bench, small(1));
+  rig.create(1);
+  rig.consume(9, 1, 0);  // it is changed
+  Commands commands(bench, rig.dut);
+  const CqContext made = context(2);
+  commands.ask(99, {.operation = CqOperation::kCreate, .number = Cqn{2}, .base = made.base, .slots = made.slots});
+  commands.ask(299, {.operation = CqOperation::kDestroy, .number = Cqn{1}});
+  rig.push(399, 2);
+  bench.run();
+  ASSERT_EQ(commands.replies.size(), 2u);
+  EXPECT_EQ(commands.replies.cycle(0), Cycle{100 + kMiss + 1}) << "behind the write of the first one";
+  EXPECT_EQ(commands.replies.cycle(1), Cycle{300}) << "it is not here";
+  EXPECT_EQ(rig.host.load<CqRecord>(cq_context_address(Cqn{1})).valid, 0);
+  ASSERT_EQ(rig.out.size(), 1u);
+  EXPECT_EQ(rig.out.cycle(0), Cycle{404});
+  EXPECT_EQ(rig.record(2).producer, 1u);
+  EXPECT_EQ(rig.host.load<CqRecord>(cq_context_address(Cqn{2})).valid, 0) << "it has not given way";
+}
+
+// A doorbell of another CQ needs the only line while the command waits for a doorbell of its own.
+TEST(CqeGeneratorContexts, ACommandKeepsNoLineThatDoorbellsNeed) {  // R11, R15
+  Bench bench;
+  Rig rig(bench, small(1));
+  rig.create(1, 2);
+  Commands commands(bench, rig.dut);
+  rig.arm(99, 2);
+  rig.arm(99, 1);
+  rig.arm(99, 2);
+  commands.ask(99, {.operation = CqOperation::kClose, .number = Cqn{1}});
+  bench.run();
+  ASSERT_EQ(commands.replies.size(), 1u);
+  EXPECT_TRUE(rig.record(1).closed);
 }
 
 }  // namespace

@@ -331,7 +331,7 @@ TEST(CqeGenerator, EventsOfQpsAreBehindTheirCqesToo) {  // R4
   EXPECT_EQ(rig.events.cycle(0), Cycle{115 + 8});
 }
 
-TEST(CqeGenerator, NobodyIsToldOfTheLandingsOfACqThatIsPolledOnly) {  // R4
+TEST(CqeGenerator, NobodyIsNotifiedOfTheLandingsOfACqThatIsPolledOnly) {  // R4
   Bench bench;
   CqContext cq = cq_context();
   cq.polled_only = true;
@@ -339,7 +339,7 @@ TEST(CqeGenerator, NobodyIsToldOfTheLandingsOfACqThatIsPolledOnly) {  // R4
   rig.in.push(Cycle{9}, rig.packet());
   rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, false));
   bench.run();
-  EXPECT_FALSE(rig.memory.log()[0].request.told);
+  EXPECT_FALSE(rig.memory.log()[0].request.notify);
   EXPECT_EQ(rig.memory.log()[0].request.cqes, 1u) << "the host is";
   ASSERT_EQ(rig.events.size(), 1u);
   EXPECT_LT(rig.events.cycle(0), Cycle{115}) << "an event of a QP does not wait for them";
@@ -792,6 +792,15 @@ TEST(CqeGenerator, AWqeCompletesOnce) {  // R8
   }
 }
 
+// What the command processor asks for.
+struct Commands {
+  Commands(Bench& b, CqeGenerator& dut) : asked(b.source(dut.commands)), replies(b.sink(dut.command_replies)) {}
+  // Taken in cycle `at`.
+  void ask(std::uint64_t at, const CqCommand& command) { asked.push(Cycle{at - 1}, command); }
+  Source<CqCommand>& asked;
+  Sink<CqReply>& replies;
+};
+
 TEST(CqeGenerator, AnSrqsWqesAreNamedByTheirSrq) {
   Bench bench;
   Rig rig(bench);
@@ -807,9 +816,12 @@ TEST(CqeGenerator, AnSrqsWqesAreNamedByTheirSrq) {
 TEST(CqeGenerator, ADestroyedCqGetsNothing) {
   Bench bench;
   Rig rig(bench);
-  rig.dut.destroy(kCq, rig.host);
+  Commands commands(bench, rig.dut);
+  commands.ask(5, {.operation = CqOperation::kDestroy, .number = kCq});
   rig.in.push(Cycle{9}, rig.packet());
   bench.run();
+  ASSERT_EQ(commands.replies.size(), 1u);
+  EXPECT_EQ(commands.replies.cycle(0), Cycle{5});
   EXPECT_EQ(rig.memory.log().size(), 0u);
   EXPECT_EQ(rig.dut.counters().discarded, 1u);
   EXPECT_EQ(rig.dut.find(kCq), nullptr);
@@ -928,7 +940,7 @@ TEST(CqeGenerator, FlushedAndGoodRequestsAskForNothing) {  // R6
   EXPECT_EQ(failed.size(), 0u);
 }
 
-TEST(CqeGenerator, TheRequesterIsToldWhatTheReceivePathFound) {  // R6
+TEST(CqeGenerator, TheRequesterIsNotifiedOfWhatTheReceivePathFound) {  // R6
   Bench bench;
   Rig rig(bench);
   auto& failed = bench.sink(rig.dut.failed);
@@ -957,19 +969,27 @@ TEST(CqeGenerator, AFailureBehindItIsFlushedAndRaised) {  // R6
   EXPECT_EQ(rig.qp.pins.count(), 1u) << "the flush request's";
 }
 
-TEST(CqeGenerator, TheControlPlaneAsksForAFlushOnce) {
+TEST(CqeGenerator, AFailureThatSoftwareAskedForFlushesOnceAndRaisesNothing) {  // R12
   Bench bench;
   Rig rig(bench);
   auto& failed = bench.sink(rig.dut.failed);
-  bench.at(Cycle{20}, [&](Cycle) {
-    rig.dut.fail(rig.qp.line);
-    rig.dut.fail(rig.qp.line);
-  });
+  CompletionRequest p;
+  p.role = PacketRole::kFailure;
+  p.outcome = Outcome::kDrop;
+  p.line = rig.qp.line;
+  p.residence = rig.qp.residence;
+  p.qpn = rig.qp.qpn;
+  for (int i = 0; i < 2; ++i) {
+    rig.qp.pins.add();
+    rig.in.push(Cycle{9}, p);
+  }
   bench.run();
+  EXPECT_EQ(rig.out.size(), 2u);
   ASSERT_EQ(rig.flushes.size(), 1u);
-  EXPECT_EQ(rig.flushes.cycle(0), Cycle{21});
+  EXPECT_EQ(rig.flushes.cycle(0), Cycle{11});
   EXPECT_EQ(failed.size(), 0u);
   EXPECT_EQ(rig.events.size(), 0u);
+  EXPECT_EQ(rig.memory.log().size(), 0u);
 }
 
 TEST(CqeGenerator, ARequestWhoseCompletionFindsNoRoomFailsItsQp) {  // R3, R6
@@ -1002,12 +1022,13 @@ TEST(CqeGenerator, AClosedCqGetsNothingButIsThere) {  // R10
   auto& refusals = bench.sink(rig.dut.refusals);
   rig.arm(Cycle{1}, 0);
   rig.in.push(Cycle{9}, rig.packet());
-  bench.at(Cycle{20}, [&](Cycle) { rig.dut.close(kCq, rig.host); });
+  Commands commands(bench, rig.dut);
+  commands.ask(21, {.operation = CqOperation::kClose, .number = kCq});
   rig.in.push(Cycle{29}, rig.packet());
   rig.arm(Cycle{30}, 0);
   bench.run();
   EXPECT_EQ(rig.memory.log().size(), 1u);
-  EXPECT_EQ(rig.dut.last_write(kCq), 1u);
+  EXPECT_EQ(commands.replies.cycle(0), Cycle{21});
   EXPECT_EQ(rig.dut.counters().discarded, 1u);
   EXPECT_NE(rig.dut.find(kCq), nullptr);
   EXPECT_EQ(rig.events.size(), 1u) << "of the first CQE, before it was closed";
@@ -1019,25 +1040,47 @@ TEST(CqeGenerator, AResizedCqGoesOnInItsNewRing) {  // R10
   Bench bench;
   Rig rig(bench);
   for (int i = 0; i < 3; ++i) rig.in.push(Cycle{9}, rig.packet());
-  CqMove move;
-  bench.at(Cycle{100}, [&](Cycle) {
-    CqContext to = cq_context(4);
-    to.base = kOther;
-    ASSERT_TRUE(rig.dut.resize(to, 1, rig.host, move));
-  });
+  Commands commands(bench, rig.dut);
+  rig.consume(Cycle{100}, 1);  // of the old ring: goes first
+  commands.ask(101, {.operation = CqOperation::kResize, .number = kCq, .base = kOther, .slots = 4, .consumer = 1});
+  commands.ask(150, {.operation = CqOperation::kResize, .number = kCq, .base = kRing, .slots = 1, .consumer = 0});
   for (int i = 0; i < 2; ++i) rig.in.push(Cycle{199}, rig.packet());
   bench.run();
+  ASSERT_EQ(commands.replies.size(), 2u);
+  const CqReply& move = commands.replies.value(0);
+  EXPECT_EQ(commands.replies.cycle(0), Cycle{102}) << "behind the doorbell";
+  EXPECT_TRUE(move.fits);
   EXPECT_EQ(move.first, 1u);
   EXPECT_EQ(move.count, 2u);
   EXPECT_EQ(move.from, kRing);
-  EXPECT_EQ(move.to, kOther);
+  EXPECT_EQ(move.stride, 64u);
+  EXPECT_FALSE(commands.replies.value(1).fits);
   for (std::uint32_t n : {2u, 3u}) {
     const auto cqe = rig.host.load<Cqe>(kOther + n * 64);
     EXPECT_EQ(cqe.wqe_index, n + 1);
     EXPECT_EQ(cqe.owner, 0);
   }
   EXPECT_EQ(rig.dut.find(kCq)->producer(), 4u);
-  EXPECT_EQ(rig.dut.writes(), 5u);
+}
+
+TEST(CqeGenerator, ACommandIsAnsweredWhenTheWritesBeforeItHaveGone) {  // R11
+  Bench bench;
+  Rig rig(bench, {}, cq_context(64), 1);  // one write every two cycles
+  Commands commands(bench, rig.dut);
+  for (int i = 0; i < 20; ++i) rig.in.push(Cycle{9}, rig.packet());
+  commands.ask(25, {.operation = CqOperation::kSettle});
+  commands.ask(60, {.operation = CqOperation::kClose, .number = Cqn{99}});
+  std::size_t made = 0;
+  bench.at(Cycle{24}, [&](Cycle) { made = rig.dut.counters().cqes; });
+  bench.run();
+  ASSERT_EQ(commands.replies.size(), 2u);
+  EXPECT_GT(commands.replies.cycle(0), Cycle{25});
+  // The last of them went into the link in the cycle of the answer, and out of it later.
+  ASSERT_GT(made, 0u);
+  ASSERT_LT(made, 20u);
+  EXPECT_GT(rig.memory.log()[made - 1].taken, commands.replies.cycle(0));
+  EXPECT_LE(rig.memory.log()[made - 1].taken, commands.replies.cycle(0) + 2);
+  EXPECT_FALSE(commands.replies.value(1).found);
 }
 
 struct Written final : CompletionObserver {
@@ -1052,7 +1095,7 @@ struct Written final : CompletionObserver {
   std::vector<One> seen;
 };
 
-TEST(CqeGenerator, TheObserverIsToldWhenTheSenderRang) {
+TEST(CqeGenerator, TheObserverIsNotifiedOfWhenTheSenderRang) {
   Written observer;
   Bench bench;
   Rig rig(bench);
@@ -1065,7 +1108,7 @@ TEST(CqeGenerator, TheObserverIsToldWhenTheSenderRang) {
 }
 
 // Held in a session of one CQ while another CQ's is written; the last one of the session is never written.
-TEST(CqeGenerator, TheObserverIsToldInTheOrderOfTheWrites) {
+TEST(CqeGenerator, TheObserverIsNotifiedInTheOrderOfTheWrites) {
   Written observer;
   Bench bench;
   CqContext cq = cq_context();
@@ -1083,12 +1126,13 @@ TEST(CqeGenerator, TheObserverIsToldInTheOrderOfTheWrites) {
     p.posted = Cycle{posted++};
     rig.in.push(Cycle{9}, p);
   }
-  bench.at(Cycle{100}, [&](Cycle) { rig.dut.close(kCq, rig.host); });
+  Commands commands(bench, rig.dut);
+  commands.ask(101, {.operation = CqOperation::kClose, .number = kCq});
   bench.run();
   EXPECT_EQ(observer.seen, (std::vector<Written::One>{{9, 101, 11}, {raw(kCq), 100, 12}, {raw(kCq), 102, 12}}));
 }
 
-TEST(CqeGenerator, TheObserverIsNotToldOfWhatFindsNoRoom) {
+TEST(CqeGenerator, TheObserverIsNotNotifiedOfWhatFindsNoRoom) {
   Written observer;
   Bench bench;
   Rig rig(bench, {}, cq_context(2));

@@ -213,13 +213,6 @@ TEST(QpContextCache, EachStayOnALineHasANumberOfItsOwn) {  // refusal.h R6: what
   EXPECT_NE(rig.out.value(2).residence, rig.out.value(1).residence);
   EXPECT_NE(rig.out.value(3).residence, rig.out.value(2).residence);
   EXPECT_NE(rig.out.value(3).residence, rig.out.value(0).residence);
-  // A QP that was reset where it is.
-  const std::uint32_t before = rig.out.value(3).residence;
-  rig.dut.renew(*rig.dut.find(Qpn{1}));
-  rig.in.push(Cycle{5010}, rig.packet(1));
-  bench.run();
-  ASSERT_EQ(rig.out.size(), 5u);
-  EXPECT_NE(rig.out.value(4).residence, before);
 }
 
 TEST(QpContextCache, UnchangedContextIsNotWritten) {  // R4
@@ -300,19 +293,6 @@ TEST(QpContextCache, QpThatIsCreatedLaterIsSeen) {  // R6
   rig.in.push(Cycle{1000}, rig.packet(99));
   bench.run();
   EXPECT_EQ(rig.out.size(), 1u);
-}
-
-TEST(QpContextCache, ForgetDropsWhatIsNotPinned) {
-  Bench bench;
-  Rig rig(bench);
-  rig.in.push(Cycle{0}, rig.packet(1));
-  bench.run_to(Cycle{50});
-  EXPECT_FALSE(rig.dut.forget(Qpn{1}));  // moving
-  bench.run();
-  EXPECT_FALSE(rig.dut.forget(Qpn{1}));  // pinned
-  rig.retire(rig.out.value(0), bench.engine().now());
-  EXPECT_TRUE(rig.dut.forget(Qpn{1}));
-  EXPECT_EQ(rig.dut.find(Qpn{1}), nullptr);
 }
 
 TEST(QpContextCache, FlushWritesChangedContexts) {
@@ -464,85 +444,131 @@ TEST(QpContextCache, ACommandWithoutAQpIsGivenUpAndNotCounted) {  // R7
   Rig rig(bench);
   auto& commands = bench.source(rig.dut.commands);
   commands.push(Cycle{0}, command(99));
-  rig.dut.bring(Qpn{5}, rig.host)->state = QpState::kReset;
-  commands.push(Cycle{500}, command(5));
-  rig.dut.bring(Qpn{6}, rig.host)->state = QpState::kError;
   commands.push(Cycle{500}, command(6));
-  rig.in.push(Cycle{600}, rig.packet(5));  // the checker decides on packets from the wire
   bench.run();
-  ASSERT_EQ(rig.out.size(), 2u);
-  EXPECT_TRUE(rig.out.value(0).is_completion);
+  ASSERT_EQ(rig.out.size(), 1u);
   EXPECT_EQ(rig.out.value(0).completion.qpn, Qpn{6});
-  EXPECT_FALSE(rig.out.value(1).is_completion);
-  EXPECT_EQ(rig.shared.packets.in_use(), 1u);
-  EXPECT_EQ(rig.dut.find(Qpn{5})->pins.count(), 1u) << "of the packet from the wire";
   EXPECT_EQ(rig.dut.counters().not_found, 0u);
   EXPECT_EQ(rig.shared.ledger.counters().dropped_total(), 0u);
 }
 
-TEST(QpContextCache, AContextIsBroughtInAtOnce) {
-  Bench bench;
-  Rig rig(bench);
-  QpContext* const first = rig.dut.bring(Qpn{2}, rig.host);
-  ASSERT_NE(first, nullptr);
-  EXPECT_EQ(first->qkey, 1002u);
-  EXPECT_EQ(rig.dut.bring(Qpn{2}, rig.host), first);
-  first->qkey = 77;
-  first->dirty = true;
-  // What gives way to it is written back, unless it is pinned.
-  ASSERT_NE(rig.dut.bring(Qpn{4}, rig.host), nullptr);
-  rig.dut.find(Qpn{4})->pins.add();
-  ASSERT_NE(rig.dut.bring(Qpn{6}, rig.host), nullptr);
-  EXPECT_EQ(rig.dut.find(Qpn{2}), nullptr);
-  EXPECT_EQ(rig.stored(2).qkey, 77u);
-  rig.dut.find(Qpn{6})->pins.add();
-  EXPECT_EQ(rig.dut.bring(Qpn{8}, rig.host), nullptr) << "no place";
-  EXPECT_EQ(rig.memory.log().size(), 0u) << "without DMA";
-}
+// What the command processor asks for. (R8)
+struct CommandedRig : Rig {
+  explicit CommandedRig(Bench& b, const QpContextCacheParams& params = small())
+      : Rig(b, params),
+        completions(b.source(dut.commands)),
+        asked(b.source(dut.contexts)),
+        replies(b.sink(dut.context_replies)) {}
+  // Taken in cycle `at`.
+  void ask(std::uint64_t at, ContextOperation operation, std::uint32_t qpn) {
+    asked.push(Cycle{at - 1}, {operation, Qpn{qpn}});
+  }
+  Source<SendCompletion>& completions;
+  Source<ContextCommand>& asked;
+  Sink<ContextReply>& replies;
+};
 
-TEST(QpContextCache, AMovingContextIsNotBroughtIn) {
-  Bench bench;
-  Rig rig(bench);
-  rig.in.push(Cycle{0}, rig.packet(2));
-  bench.run_to(Cycle{50});
-  EXPECT_EQ(rig.dut.bring(Qpn{2}, rig.host), nullptr);
-  bench.run();
-  EXPECT_NE(rig.dut.bring(Qpn{2}, rig.host), nullptr);
-}
-
-// The command has left its link and has pinned nothing yet. Were the context brought in, its QP would look quiet, could
-// be freed and made anew with the same number, and the command would complete a WQE of the new one.
-TEST(QpContextCache, WhatACommandWaitsForIsNotBroughtIn) {
+TEST(QpContextCache, ACommandHasItsContextBroughtAndKept) {  // R8
   Bench bench;
   QpContextCacheParams p = small();
   p.sets = p.ways = 1;
-  Rig rig(bench, p);
-  auto& commands = bench.source(rig.dut.commands);
-  rig.in.push(Cycle{0}, rig.packet(1));  // pins the only way
-  commands.push(Cycle{200}, command(2));
-  bench.at(Cycle{300}, [&](Cycle now) {
-    rig.dut.find(Qpn{1})->pins.remove(now);
-    EXPECT_FALSE(rig.dut.moving(Qpn{2}));
-    EXPECT_EQ(rig.dut.bring(Qpn{2}, rig.host), nullptr);
-  });
+  CommandedRig rig(bench, p);
+  rig.retire_after(bench, 1);
+  rig.ask(10, ContextOperation::kBring, 2);
+  rig.in.push(Cycle{500}, rig.packet(1));  // finds no way
+  rig.ask(1000, ContextOperation::kRelease, 2);
+  rig.ask(2000, ContextOperation::kBring, 99);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 2u);
-  ASSERT_NE(rig.dut.bring(Qpn{2}, rig.host), nullptr) << "it has its context";
-  EXPECT_EQ(rig.dut.find(Qpn{2})->pins.count(), 1u);
+  ASSERT_EQ(rig.replies.size(), 3u);
+  EXPECT_TRUE(rig.replies.value(0).found);
+  EXPECT_EQ(rig.replies.value(0).line, 0u);
+  EXPECT_EQ(rig.replies.cycle(0), Cycle{10 + kRead});
+  EXPECT_EQ(rig.replies.cycle(1), Cycle{1000});
+  ASSERT_EQ(rig.out.size(), 1u);
+  EXPECT_EQ(rig.out.cycle(0), Cycle{1000 + kRead + 2});
+  EXPECT_EQ(rig.shared.ledger.counters().dropped_total(), 0u);
 }
 
-TEST(QpContextCache, APacketThatWaitsForAWayFindsWhatWasBroughtIn) {
-  expect_equal_in_all_modes([](Bench& bench) {
-    QpContextCacheParams p = small();
-    p.misses_in_flight = 1;
-    auto& rig = bench.keep<Rig>(bench, p);
-    rig.in.push(Cycle{0}, rig.packet(1));  // the one read there may be
-    rig.in.push(Cycle{0}, rig.packet(2));
-    bench.at(Cycle{40}, [&rig](Cycle) { EXPECT_NE(rig.dut.bring(Qpn{2}, rig.host), nullptr); });
-    bench.run();
-    EXPECT_EQ(rig.out.size(), 2u);
-    EXPECT_EQ(rig.dut.counters().reads, 1u);
-    return bench.state_hash();
+TEST(QpContextCache, ACommandOnAContextThatIsHereIsAnsweredAtOnce) {  // R8
+  Bench bench;
+  CommandedRig rig(bench);
+  rig.in.push(Cycle{0}, rig.packet(2));
+  rig.ask(500, ContextOperation::kBring, 2);
+  rig.ask(510, ContextOperation::kRelease, 2);
+  rig.ask(520, ContextOperation::kBring, 99);  // no such QP
+  bench.run();
+  ASSERT_EQ(rig.replies.size(), 3u);
+  EXPECT_EQ(rig.replies.cycle(0), Cycle{500});
+  EXPECT_FALSE(rig.replies.value(2).found);
+  EXPECT_EQ(rig.replies.cycle(2), Cycle{520 + kRead});
+}
+
+TEST(QpContextCache, AStoppedQpGetsNothingAndSettlesWhenNothingOfItIsHere) {  // R7, R8
+  Bench bench;
+  CommandedRig rig(bench);
+  rig.in.push(Cycle{0}, rig.packet(5));
+  rig.ask(500, ContextOperation::kStop, 5);
+  rig.in.push(Cycle{510}, rig.packet(5));
+  rig.in.push(Cycle{510}, rig.packet(6));  // another QP
+  for (int i = 0; i < 3; ++i) rig.completions.push(Cycle{509}, command(5));
+  rig.ask(510, ContextOperation::kSettle, 5);
+  bench.at(Cycle{700}, [&](Cycle now) { rig.retire(rig.out.value(0), now); });
+  bench.run();
+  ASSERT_EQ(rig.replies.size(), 2u);
+  EXPECT_EQ(rig.replies.cycle(0), Cycle{500});
+  EXPECT_EQ(rig.replies.cycle(1), Cycle{701}) << "the packet that had pinned it has retired";
+  ASSERT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.out.value(1).destination_qp, Qpn{6});
+  EXPECT_EQ(rig.shared.ledger.counters().dropped[static_cast<std::size_t>(DropReason::kQpTypeOrState)], 1u);
+  EXPECT_EQ(rig.dut.counters().not_found, 0u);
+}
+
+TEST(QpContextCache, ARenewedContextIsAsCreatedAndADroppedOneIsForgotten) {  // R8
+  Bench bench;
+  CommandedRig rig(bench);
+  rig.in.push(Cycle{0}, rig.packet(5));
+  bench.at(Cycle{400}, [&](Cycle now) { rig.retire(rig.out.value(0), now); });
+  rig.ask(500, ContextOperation::kStop, 5);
+  rig.ask(510, ContextOperation::kSettle, 5);
+  rig.ask(520, ContextOperation::kRenew, 5);
+  rig.in.push(Cycle{529}, rig.packet(5));
+  bench.run_to(Cycle{560});
+  ASSERT_EQ(rig.out.size(), 2u) << "it is open again";
+  EXPECT_NE(rig.out.value(1).residence, rig.out.value(0).residence);
+  EXPECT_EQ(rig.context(1).state, QpState::kReset);
+  EXPECT_EQ(rig.context(1).qkey, 0u);
+  EXPECT_EQ(rig.context(1).valid, 1);
+  EXPECT_TRUE(rig.context(1).dirty);
+  bench.at(Cycle{570}, [&](Cycle now) { rig.retire(rig.out.value(1), now); });
+  rig.ask(600, ContextOperation::kStop, 5);
+  rig.ask(610, ContextOperation::kSettle, 5);
+  rig.ask(620, ContextOperation::kDrop, 5);
+  bench.run();
+  EXPECT_EQ(rig.replies.size(), 6u);
+  EXPECT_EQ(rig.dut.find(Qpn{5}), nullptr);
+  EXPECT_EQ(rig.stored(5).state, QpState::kRts) << "it was not written back";
+}
+
+TEST(QpContextCache, CommandsInTrafficAreTheSameInAllOrders) {  // R8
+  const std::uint64_t seed = test_seed(7);
+  expect_equal_in_all_orders([&](Bench& bench) {
+    std::mt19937_64 random(seed);
+    auto& rig = bench.keep<CommandedRig>(bench);
+    rig.retire_after(bench, 30, true);
+    std::uint64_t when = 10, ask_at = 40;
+    for (int i = 0; i < 300; ++i) rig.in.push(Cycle{when += random() % 40}, rig.packet(1 + random() % 12));
+    for (int i = 0; i < 20; ++i) {
+      const std::uint32_t qpn = 1 + random() % 12;
+      rig.ask(ask_at += 200, ContextOperation::kStop, qpn);
+      rig.ask(ask_at += 300, ContextOperation::kSettle, qpn);
+      rig.ask(ask_at += 300, ContextOperation::kRenew, qpn);
+    }
+    bench.run_to(Cycle{40'000});
+    EXPECT_EQ(rig.replies.size(), 60u);
+    StateHash h;
+    mix_all_of(h, rig.replies);
+    h.mix(bench.state_hash());
+    return h.value();
   });
 }
 

@@ -43,7 +43,7 @@ void expect_each_once_in_order(const Ending& e, std::size_t posted) {
 TEST(RequesterCompletions, AReadWhoseBufferGoesAwayFailsOnceAndWhatIsBehindIsFlushed) {
   for (std::uint64_t gone = 400; gone < 6000; gone += 100) {
     Bench bench(EngineMode::kFast, kPeriodPs);
-    TwoNics nics(bench);
+    TwoNics nics(bench, with_fast_commands());
     const auto [qa, qb] = nics.connected(Transport::kRc);
     const HostRegion to = nics.a.region(40'000), safe = nics.a.region(40'000), from = nics.b.region(40'000);
     for (int i = 0; i < 3; ++i) {
@@ -51,7 +51,7 @@ TEST(RequesterCompletions, AReadWhoseBufferGoesAwayFailsOnceAndWhatIsBehindIsFlu
       nics.a.send(*qa, {.opcode = SendOpcode::kRead, .sges = {to.piece(0, 30'000)}, .va = from.va, .rkey = from.key});
       nics.a.send(*qa, {.opcode = SendOpcode::kWrite, .sges = {safe.piece(0, 9)}, .va = from.va, .rkey = from.key});
     }
-    repeat(bench, Cycle{gone}, [&] { return nics.a.control.free_region(to.key); });
+    give(bench, nics.a, Cycle{gone}, [&](CommandQueue& driver) { return driver.free_region(to.key); });
     bench.run();
     const Ending e = ending(nics.a, *qa);
     expect_each_once_in_order(e, 9);
@@ -70,12 +70,12 @@ TEST(RequesterCompletions, EachWqeCompletesOnceWhateverFails) {
   for (std::uint64_t round = 0; round < 150; ++round) {
     std::mt19937_64 random(seed + round);
     Bench bench(EngineMode::kFast, kPeriodPs);
-    TwoNics nics(bench);
+    TwoNics nics(bench, with_fast_commands());
     TestHost &a = nics.a, &b = nics.b;
     const auto [qa, qb] = nics.connected(Transport::kRc);
     qa->software.timeout = kShortTimeout;
     qa->software.retry_count = 2;
-    ASSERT_EQ(a.control.modify_qp(qa->software, false, Psn{}, false), CommandResult::kDone);
+    a.nic.requester->modify(qa->software, false);
     const HostRegion mine = a.region(20'000), theirs = b.region(20'000);
     constexpr std::uint32_t kPosted = 40;
     std::uint64_t when = 10;
@@ -93,16 +93,16 @@ TEST(RequesterCompletions, EachWqeCompletesOnceWhateverFails) {
     const Cycle trouble{10 + random() % (when + 2000)};
     switch (random() % 4) {
       case 0:
-        repeat(bench, trouble, [&] { return a.control.free_region(mine.key); });
+        give(bench, a, trouble, [&](CommandQueue& driver) { return driver.free_region(mine.key); });
         break;
       case 1:
-        repeat(bench, trouble, [&] { return b.control.free_region(theirs.key); });
+        give(bench, b, trouble, [&](CommandQueue& driver) { return driver.free_region(theirs.key); });
         break;
       case 2:
-        repeat(bench, trouble, [&, q = qa] { return a.control.fail_qp(q->qpn()); });
+        give(bench, a, trouble, [q = qa](CommandQueue& driver) { return driver.fail_qp(q->qpn()); });
         break;
       default:
-        repeat(bench, trouble, [&, q = qb] { return b.control.fail_qp(q->qpn()); });
+        give(bench, b, trouble, [q = qb](CommandQueue& driver) { return driver.fail_qp(q->qpn()); });
         break;
     }
     bench.run();

@@ -177,10 +177,8 @@ TEST(RequesterErrors, SoftwareMayMoveAQpToTheErrorState) {  // (R6)
     SendQpContext c = Rig::context(Transport::kUd);
     rig.create(c);
     rig.post(10, {{.address = Rig::path(), .sge = {Rig::segment(5)}}, {.address = Rig::path()}});
-    bench.at(Cycle{20}, [&](Cycle) {
-      c.qp.state = QpState::kError;
-      by_modify ? rig.dut.modify(c, false) : rig.dut.fail(Rig::kQpn);
-    });
+    c.qp.state = QpState::kError;
+    rig.command(21, by_modify ? SendQueueOperation::kModify : SendQueueOperation::kFail, c);
     bench.run();
     EXPECT_EQ(rig.tx.size(), 0u);
     EXPECT_EQ(rig.ended(), (Ends{{0, WcStatus::kFlushed}, {1, WcStatus::kFlushed}}));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <cstring>
 
 #include <map>
 #include <string>
@@ -51,7 +52,10 @@ struct RequesterRig {
         places(b.source(dut.places)),
         tx(b.sink(dut.tx, tx_capacity)),
         notices(b.sink(dut.notices)),
-        completions(b.sink(dut.completions)) {
+        completions(b.sink(dut.completions)),
+        commands(b.source(dut.commands)),
+        command_done(b.sink(dut.command_done)),
+        events(b.sink(dut.events)) {
     const SourceGid gids[] = {{Encapsulation::kRoceV1, Address::parse("fe80::1")},
                               {Encapsulation::kRoceV2Ipv6, Address::parse("fe80::1")},
                               {Encapsulation::kRoceV2Ipv4, Address::parse("10.0.0.1")},
@@ -96,6 +100,34 @@ struct RequesterRig {
   void create(const SendQpContext& c) {
     contexts[raw(c.qp.qpn)] = c;
     dut.create(c);
+  }
+
+  // The command is there in cycle `at`.
+  void command(std::uint64_t at, SendQueueOperation operation, const SendQpContext& c = context(), bool set_psn = false,
+               bool notify_drained = false) {
+    SendQueueCommand asked;
+    asked.operation = operation;
+    asked.qpn = c.qp.qpn;
+    asked.transport = c.qp.transport;
+    asked.state = static_cast<std::uint8_t>(c.qp.state);
+    asked.set_psn = set_psn;
+    asked.notify_drained = notify_drained;
+    asked.pd = c.qp.pd;
+    asked.mtu = c.qp.mtu;
+    asked.pkey = c.qp.pkey;
+    asked.qkey = c.qp.qkey;
+    asked.remote_qpn = c.qp.remote_qpn;
+    asked.base = c.queue.base;
+    asked.slots = c.queue.slots;
+    asked.stride = c.queue.stride;
+    asked.all_signaled = c.queue.all_signaled;
+    std::memcpy(asked.path.data(), &c.path, sizeof c.path);
+    asked.max_rd_atomic = c.max_rd_atomic;
+    asked.timeout = c.timeout;
+    asked.retry_count = c.retry_count;
+    asked.rnr_retry = c.rnr_retry;
+    asked.psn = Psn{c.sq_psn};
+    commands.push(Cycle{at - 1}, asked);
   }
 
   // Writes WQEs into the QP's slots; the doorbell is there in cycle `at`.
@@ -164,6 +196,9 @@ struct RequesterRig {
   Sink<WireFrame>& tx;
   Sink<RequestNotice>& notices;
   Sink<SendCompletion>& completions;
+  Source<SendQueueCommand>& commands;
+  Sink<StepDone>& command_done;
+  Sink<Event>& events;
   std::map<std::uint32_t, SendQpContext> contexts;
   std::map<std::uint32_t, std::uint32_t> producers;
 };

@@ -116,7 +116,7 @@ TEST(Requester, ItWaitsForRoomOnTheWire) {  // (R2)
   EXPECT_EQ(rig.dut.account()[static_cast<std::size_t>(Activity::kWaitDmaData)], first - 10);
 }
 
-TEST(Requester, TheReceivePathIsToldOfARequestWithItsFirstPacket) {  // (R3)
+TEST(Requester, TheReceivePathIsNotifiedOfARequestWithItsFirstPacket) {  // (R3)
   Bench bench;
   Rig rig(bench);
   rig.create(Rig::context());
@@ -158,7 +158,7 @@ TEST(Requester, AQueueMaySignalAll) {  // (R3)
   EXPECT_TRUE(rig.notices.value(0).signaled);
 }
 
-TEST(Requester, ARequestThatIsSentAgainIsNotToldAgain) {  // (R3)
+TEST(Requester, ARequestThatIsSentAgainIsNotReportedAgain) {  // (R3)
   Bench bench;
   Rig rig(bench);
   rig.create(Rig::context());
@@ -323,21 +323,21 @@ TEST(Requester, InSqdNothingIsBegunAndWhatWasBegunGoesOn) {  // (R9)
   rig.create(c);
   rig.post(10, {{.sge = {Rig::segment(4 * Rig::kMtu)}}, inline_send()});
   const std::uint64_t first = 10 + 2 * kReadCycles + kLatency;
-  bench.at(Cycle{first}, [&](Cycle) {
-    c.qp.state = QpState::kSqd;
-    rig.dut.modify(c, false);
-    EXPECT_FALSE(rig.dut.drained(Rig::kQpn));
-  });
+  c.qp.state = QpState::kSqd;
+  rig.command(first + 1, SendQueueOperation::kModify, c, false, true);
+  c.qp.state = QpState::kRts;
+  rig.command(first + 201, SendQueueOperation::kModify, c);
   rig.answer(first + 100, AnswerKind::kAck, 103);
   bench.at(Cycle{first + 200}, [&](Cycle) {
     EXPECT_EQ(rig.psns(), (Psns{100, 101, 102, 103}));
     EXPECT_TRUE(rig.dut.drained(Rig::kQpn));
-    c.qp.state = QpState::kRts;
-    rig.dut.modify(c, false);
   });
   bench.run();
   EXPECT_EQ(rig.psns(), (Psns{100, 101, 102, 103, 104}));
   EXPECT_EQ(rig.tx.cycle(4), Cycle{first + 201});
+  ASSERT_EQ(rig.events.size(), 1u);  // (R11)
+  EXPECT_EQ(rig.events.value(0).type, EventType::kQpSqDrained);
+  EXPECT_EQ(rig.events.cycle(0), Cycle{first + 100});
 }
 
 TEST(Requester, NothingIsSentBelowRts) {  // (R9)
@@ -347,34 +347,28 @@ TEST(Requester, NothingIsSentBelowRts) {  // (R9)
   c.qp.state = QpState::kRtr;
   rig.create(c);
   rig.post(10, {inline_send()});
-  bench.at(Cycle{500}, [&](Cycle) {
-    EXPECT_EQ(rig.tx.size(), 0u);
-    c.qp.state = QpState::kRts;
-    c.sq_psn = 7;
-    rig.dut.modify(c, true);
-  });
+  bench.at(Cycle{500}, [&](Cycle) { EXPECT_EQ(rig.tx.size(), 0u); });
+  c.qp.state = QpState::kRts;
+  c.sq_psn = 7;
+  rig.command(501, SendQueueOperation::kModify, c, true);
   bench.run();
   ASSERT_EQ(rig.psns(), Psns{7});
   EXPECT_EQ(rig.tx.cycle(0), Cycle{501});
 }
 
-TEST(Requester, AResetQueueStartsAnewAndTheReceivePathIsTold) {
+TEST(Requester, AResetQueueStartsAnewAndTheReceivePathIsNotified) {
   Bench bench;
   Rig rig(bench);
   SendQpContext c = Rig::context();
   c.timeout = 1;
   rig.create(c);
   rig.post(10, {inline_send(), inline_send()});
-  bench.at(Cycle{400}, [&](Cycle) {
-    rig.dut.reset(Rig::kQpn);
-    rig.producers.clear();
-  });
-  bench.at(Cycle{500}, [&](Cycle) {
-    c.sq_psn = 55;
-    rig.dut.modify(c, true);
-    rig.post(510, {inline_send()});
-  });
-  bench.at(Cycle{700}, [&](Cycle) { rig.dut.destroy(Rig::kQpn); });
+  rig.command(401, SendQueueOperation::kReset);
+  bench.at(Cycle{400}, [&](Cycle) { rig.producers.clear(); });
+  c.sq_psn = 55;
+  rig.command(501, SendQueueOperation::kModify, c, true);
+  bench.at(Cycle{500}, [&](Cycle) { rig.post(510, {inline_send()}); });
+  rig.command(701, SendQueueOperation::kDestroy);
   rig.answer(800, AnswerKind::kNak, 55, 0x60);
   bench.at(Cycle{800}, [&](Cycle) { rig.ring(810, 3); });
   bench.run(Cycle{20'000});
@@ -435,12 +429,21 @@ TEST(Requester, OneQpMoreIsRefusedUntilOneIsGone) {  // (R10)
   EXPECT_TRUE(rig.dut.create(Rig::context(Transport::kRc, Qpn{1})));
   EXPECT_TRUE(rig.dut.create(Rig::context(Transport::kRc, Qpn{2})));
   EXPECT_FALSE(rig.dut.create(Rig::context(Transport::kRc, Qpn{3})));
-  bench.at(Cycle{10}, [&](Cycle) {
-    rig.dut.destroy(Qpn{1});
-    EXPECT_FALSE(rig.dut.create(Rig::context(Transport::kRc, Qpn{3}))) << "the receive path knows of the first";
-  });
-  bench.at(Cycle{20}, [&](Cycle) { EXPECT_TRUE(rig.dut.create(Rig::context(Transport::kRc, Qpn{3}))); });
+  SendQueueCommand create;
+  create.operation = SendQueueOperation::kCreate;
+  create.qpn = Qpn{3};
+  create.transport = Transport::kRc;
+  SendQueueCommand destroy;
+  destroy.operation = SendQueueOperation::kDestroy;
+  destroy.qpn = Qpn{1};
+  rig.commands.push(Cycle{9}, create);
+  rig.commands.push(Cycle{19}, destroy);
+  rig.commands.push(Cycle{29}, create);
   bench.run();
+  ASSERT_EQ(rig.command_done.size(), 3u);
+  EXPECT_FALSE(rig.command_done.value(0).ok);
+  EXPECT_TRUE(rig.command_done.value(1).ok);
+  EXPECT_TRUE(rig.command_done.value(2).ok);
   ASSERT_EQ(rig.notices.size(), 1u);
   EXPECT_TRUE(rig.notices.value(0).reset);
 }

@@ -81,6 +81,12 @@ struct Rig {
   }
   Queue make(WqKind kind = WqKind::kRq, WqLayout layout = WqLayout::kCyclic, std::uint32_t slots = 16,
              std::uint32_t limit = 0) {
+    Queue q = describe(kind, layout, slots, limit);
+    q.id = dut.create(q.context, host);
+    return q;
+  }
+  Queue describe(WqKind kind = WqKind::kRq, WqLayout layout = WqLayout::kCyclic, std::uint32_t slots = 16,
+                 std::uint32_t limit = 0) {
     Queue q;
     q.context.kind = kind;
     q.context.layout = layout;
@@ -92,7 +98,6 @@ struct Rig {
     q.context.limit = limit;
     q.order.resize(slots);
     std::iota(q.order.begin(), q.order.end(), 0u);
-    q.id = dut.create(q.context, host);
     return q;
   }
   std::uint32_t slot_of(const Queue& q, std::uint32_t k) const { return q.order[k % q.context.slots]; }
@@ -163,6 +168,31 @@ struct Rig {
   TestMemory& wqes;
   TestMemory& contexts;
   std::uint32_t made = 0;
+};
+
+// What the command processor asks.
+struct Commands {
+  Commands(Bench& bench, SrqWqeFetcher& dut)
+      : asked(bench.source(dut.commands, 1)), replies(bench.sink(dut.command_replies)) {}
+  void ask(std::uint64_t when, const WqCommand& command) { asked.push(Cycle{when}, command); }
+  void destroy(std::uint64_t when, const Queue& q) { ask(when, {.operation = WqOperation::kDestroy, .queue = q.id}); }
+  void create(std::uint64_t when, const Queue& q) {
+    WqCommand c;
+    c.operation = WqOperation::kCreate;
+    c.is_srq = q.context.kind == WqKind::kSrq;
+    c.linked_list = q.context.layout == WqLayout::kLinkedList;
+    c.number = q.context.number;
+    c.base = q.context.base;
+    c.slots = q.context.slots;
+    c.stride = q.context.stride;
+    c.first_wqe = q.context.first_wqe;
+    c.pd = q.context.pd;
+    c.cq = q.context.cq;
+    c.limit = q.context.limit;
+    ask(when, c);
+  }
+  Source<WqCommand>& asked;
+  Sink<WqReply>& replies;
 };
 
 TEST(SrqWqeFetcherContexts, ACreatedQueueIsHere) {  // R1, R14
@@ -369,7 +399,8 @@ TEST(SrqWqeFetcherContexts, AQueueThatDoesNotExistIsNotKept) {  // R14
   Bench bench;
   Rig rig(bench, small(2));
   Queue q = rig.make(), gone = rig.make();
-  EXPECT_TRUE(rig.dut.destroy(gone.id, rig.host));
+  Commands commands(bench, rig.dut);
+  commands.destroy(1, gone);
   rig.send(gone, 9);
   rig.post(gone, 1, 199);
   rig.post(q, 1, 299);
@@ -384,25 +415,87 @@ TEST(SrqWqeFetcherContexts, AQueueThatDoesNotExistIsNotKept) {  // R14
   EXPECT_EQ(rig.record(again).producer, 0u);
 }
 
+TEST(SrqWqeFetcherContexts, ACommandOnAQueueWhoseContextIsNotHereHasItRead) {  // R14, R17
+  Bench bench;
+  Rig rig(bench, small(1));
+  Queue here = rig.make(WqKind::kSrq), other = rig.make(WqKind::kSrq);
+  rig.post(here, 3, 1);
+  Commands commands(bench, rig.dut);
+  commands.ask(99, {.operation = WqOperation::kArmLimit, .queue = other.id, .limit = 7});
+  commands.ask(299, {.operation = WqOperation::kQuery, .queue = other.id});
+  commands.ask(399, {.operation = WqOperation::kQuery, .queue = here.id});
+  commands.ask(599, {.operation = WqOperation::kQuery, .queue = WqId{77}});
+  bench.run();
+  ASSERT_EQ(commands.replies.size(), 4u);
+  EXPECT_EQ(commands.replies.cycle(0), Cycle{100 + kMissAndWriteBack});
+  EXPECT_EQ(commands.replies.cycle(1), Cycle{300}) << "it is here";
+  EXPECT_EQ(commands.replies.value(1).limit, 7u);
+  EXPECT_EQ(commands.replies.value(1).posted, 0u);
+  EXPECT_EQ(commands.replies.cycle(2), Cycle{400 + kMissAndWriteBack});
+  EXPECT_EQ(commands.replies.value(2).posted, 3u);
+  EXPECT_FALSE(commands.replies.value(3).ok);
+}
+
+TEST(SrqWqeFetcherContexts, AQueueIsCreatedInALineThatAnotherGivesUp) {  // R18
+  Bench bench;
+  Rig rig(bench, small(1));
+  Queue q = rig.make();
+  rig.post(q, 3, 1);
+  Queue made = rig.describe(WqKind::kSrq, WqLayout::kCyclic, 32, 5);
+  Commands commands(bench, rig.dut);
+  commands.create(99, made);
+  commands.destroy(199, q);
+  commands.ask(299, {.operation = WqOperation::kQuery, .queue = WqId{1}});
+  bench.run();
+  ASSERT_EQ(commands.replies.size(), 3u);
+  EXPECT_EQ(commands.replies.cycle(0), Cycle{100 + kMissAndWriteBack});
+  EXPECT_EQ(commands.replies.value(0).queue, WqId{1});
+  EXPECT_EQ(commands.replies.cycle(1), Cycle{200}) << "it is not here";
+  EXPECT_EQ(rig.host.load<WqRecord>(queue_context_address(q.id)).valid, 0);
+  EXPECT_EQ(commands.replies.cycle(2), Cycle{300}) << "it has not given way";
+  EXPECT_EQ(commands.replies.value(2).limit, 5u);
+  EXPECT_EQ(rig.host.load<WqRecord>(queue_context_address(WqId{1})).valid, 0);
+}
+
+// A doorbell of another queue needs the only line while the command waits for doorbells of its own.
+TEST(SrqWqeFetcherContexts, ACommandKeepsNoLineThatDoorbellsNeed) {  // R14, R17
+  Bench bench;
+  Rig rig(bench, small(1));
+  Queue q = rig.make(), other = rig.make();
+  Commands commands(bench, rig.dut);
+  rig.post(other, 1, 99);
+  rig.post(q, 2, 99);
+  rig.post(other, 1, 99);
+  commands.ask(99, {.operation = WqOperation::kClose, .queue = q.id});
+  bench.run();
+  ASSERT_EQ(commands.replies.size(), 1u);
+  EXPECT_EQ(rig.record(q).producer, 2u);
+  EXPECT_EQ(rig.record(other).producer, 2u);
+}
+
 // Queues come and go while others are used; numbers are given again, and nothing of the one before is left.
 TEST(SrqWqeFetcherContexts, ManyAreCreatedAndDestroyed) {
   Bench bench;
   Rig rig(bench, small(4, 2));
   std::vector<Queue> q;
   for (int n = 0; n < 8; ++n) q.push_back(rig.make());
+  Commands commands(bench, rig.dut);
   std::uint32_t destroyed = 0;
   std::uint64_t sent = 0;
   for (std::uint64_t round = 0; round < 300; ++round) {
-    bench.at(Cycle{100 + round * 400}, [&, round](Cycle now) {
+    bench.at(Cycle{100 + round * 800}, [&, round](Cycle now) {
       Queue& one = q[round % 8];
-      if (rig.dut.destroy(one.id, rig.host)) {
-        ++destroyed;
-        one = rig.make();
-      }
+      commands.destroy(now.count, one);
+      one = rig.describe();
+      commands.create(now.count, one);
+    });
+    bench.at(Cycle{500 + round * 800}, [&, round](Cycle now) {
+      ASSERT_EQ(commands.replies.size(), 2 * round + 2) << "both commands are done";
+      q[round % 8].id = commands.replies.value(2 * round + 1).queue;
+      ++destroyed;
       for (std::uint32_t n : {0u, 3u, 5u}) {
         Queue& used = q[(round + n) % 8];
-        const WqRecord r = rig.host.load<WqRecord>(queue_context_address(used.id));
-        EXPECT_EQ(r.valid, 1);
+        EXPECT_EQ(rig.record(used).valid, 1);
         rig.post(used, 1, now.count);
         rig.send(used, now.count, n);
         ++sent;

@@ -367,7 +367,7 @@ TEST(TagMatchCam, AppendToAFullListFails) {  // R10
   EXPECT_EQ(rig.list().size(), 32u);
 }
 
-TEST(TagMatchCam, PhasesAreToldInTheCompletionsOfOperations) {  // R9, rules 5.5
+TEST(TagMatchCam, PhasesAreReportedInTheCompletionsOfOperations) {  // R9, rules 5.5
   Bench bench;
   Rig rig(bench);
   rig.send(Cycle{1}, 7);  // unexpected
@@ -526,9 +526,19 @@ TEST(TagMatchCam, OneListMoreIsRefused) {  // R12
   EXPECT_FALSE(dut.create(WqId{1}, {}));
   EXPECT_EQ(dut.list(WqId{1}), nullptr);
   EXPECT_TRUE(dut.create(WqId{9}, {})) << "in the place of itself";
-  dut.destroy(WqId{3});
-  EXPECT_TRUE(dut.create(WqId{1}, {}));
-  EXPECT_FALSE(dut.create(WqId{3}, {}));
+  EXPECT_FALSE(dut.has_room());
+  auto& lists = bench.source(dut.lists);
+  auto& done = bench.sink(dut.list_done);
+  lists.push(Cycle{10}, {true, WqId{1}, {}, {}});
+  lists.push(Cycle{20}, {false, WqId{3}, {}, {}});
+  lists.push(Cycle{30}, {true, WqId{1}, {}, {}});
+  lists.push(Cycle{40}, {true, WqId{3}, {}, {}});
+  bench.run();
+  ASSERT_EQ(done.size(), 4u);
+  EXPECT_FALSE(done.value(0).ok);
+  EXPECT_TRUE(done.value(1).ok);
+  EXPECT_TRUE(done.value(2).ok);
+  EXPECT_FALSE(done.value(3).ok);
 }
 
 TEST(TagMatchCam, BlockedOutputLosesNothing) {

@@ -259,8 +259,16 @@ TEST(TransportChecker, WhatIsReservedIsBounded) {  // (R11)
   EXPECT_TRUE(dut.add_srq(Srqn{2}, {}));
   EXPECT_FALSE(dut.add_srq(Srqn{3}, {}));
   EXPECT_TRUE(dut.add_srq(Srqn{2}, {})) << "in the place of itself";
-  dut.remove_srq(Srqn{1});
-  EXPECT_TRUE(dut.add_srq(Srqn{3}, {}));
+  auto& srqs = bench.source(dut.srqs);
+  auto& done = bench.sink(dut.srq_done);
+  srqs.push(Cycle{10}, {true, Srqn{3}, WqId{3}, {}, {}});
+  srqs.push(Cycle{20}, {false, Srqn{1}, kNoWq, {}, {}});
+  srqs.push(Cycle{30}, {true, Srqn{3}, WqId{3}, {}, {}});
+  bench.run();
+  ASSERT_EQ(done.size(), 3u);
+  EXPECT_FALSE(done.value(0).ok);
+  EXPECT_TRUE(done.value(1).ok);
+  EXPECT_TRUE(done.value(2).ok);
 }
 
 TEST(TransportChecker, ADescriptorSaysWhatTheHeadersAndTheQpSay) {
@@ -432,11 +440,72 @@ TEST(TransportChecker, XrcSrqsComeAndGo) {
   rig.dut.add_srq(Srqn{9}, {.queue = WqId{50}, .cq = Cqn{60}, .xrcd = qp.xrcd});
   rig.arrive(10, qp, {.psn = 100, .srq = 9});
   rig.arrive(20, qp, {.psn = 101, .srq = 9});
-  bench.at(Cycle{15}, [&](Cycle) { rig.dut.remove_srq(Srqn{9}); });
+  auto& srqs = bench.source(rig.dut.srqs);
+  bench.sink(rig.dut.srq_done);
+  srqs.push(Cycle{14}, {false, Srqn{9}, kNoWq, {}, {}});
   bench.run();
   ASSERT_EQ(rig.out.size(), 2u);
   EXPECT_EQ(rig.got(0).queue, WqId{50});
   EXPECT_EQ(rig.got(1).syndrome, 0x61u);
+}
+
+// What the command processor asks for. (R11)
+TEST(TransportChecker, SoftwareChangesAQpBetweenPackets) {  // R11
+  Bench bench;
+  Rig rig(bench);
+  auto& commands = bench.source(rig.dut.commands);
+  auto& replies = bench.sink(rig.dut.command_replies);
+  QpContext& qp = rig.qp(Transport::kRc);
+  QpCommand c;
+  c.line = qp.line;
+  c.qpn = qp.qpn;
+  commands.push(Cycle{9}, c);  // query
+  c.operation = QpOperation::kModify;
+  c.state = static_cast<std::uint8_t>(QpState::kRtr);
+  c.set_psn = true;
+  c.psn = Psn{500};
+  c.min_rnr_timer = 9;
+  commands.push(Cycle{19}, c);
+  c.operation = QpOperation::kStop;
+  commands.push(Cycle{29}, c);
+  bench.run();
+  ASSERT_EQ(replies.size(), 3u);
+  EXPECT_EQ(replies.cycle(0), Cycle{10});
+  EXPECT_EQ(replies.value(0).state, static_cast<std::uint8_t>(QpState::kRts));
+  EXPECT_EQ(replies.value(0).psn, Psn{kFirstPsn});
+  EXPECT_EQ(replies.value(2).psn, Psn{500});
+  EXPECT_EQ(qp.min_rnr_timer, 9);
+  EXPECT_EQ(qp.state, QpState::kReset);
+  EXPECT_TRUE(qp.dirty);
+}
+
+TEST(TransportChecker, AFailureGoesBehindThePacketsThatWereChecked) {  // R11
+  Bench bench;
+  Rig rig(bench);
+  auto& commands = bench.source(rig.dut.commands);
+  auto& replies = bench.sink(rig.dut.command_replies);
+  QpContext& qp = rig.qp(Transport::kRc);
+  QpCommand c;
+  c.operation = QpOperation::kFail;
+  c.line = qp.line;
+  c.qpn = qp.qpn;
+  rig.arrive(10, qp, {.psn = kFirstPsn});
+  commands.push(Cycle{10}, c);
+  rig.arrive(11, qp, {.psn = kFirstPsn + 1});
+  commands.push(Cycle{100}, c);  // again
+  c.operation = QpOperation::kModify;
+  c.state = static_cast<std::uint8_t>(QpState::kRts);
+  commands.push(Cycle{110}, c);  // only a reset helps
+  bench.run();
+  ASSERT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(rig.got(0).role, PacketRole::kReceived);
+  EXPECT_EQ(rig.got(1).role, PacketRole::kFailure);
+  EXPECT_EQ(rig.got(1).line, qp.line);
+  ASSERT_EQ(replies.size(), 3u);
+  EXPECT_FALSE(replies.value(0).failed);
+  EXPECT_TRUE(replies.value(1).failed);
+  EXPECT_TRUE(replies.value(2).failed);
+  EXPECT_EQ(qp.state, QpState::kError);
 }
 
 TEST(TransportChecker, NothingIsLostBehindABlockedLink) {
@@ -513,7 +582,7 @@ TEST(TransportChecker, ModesAgree) {
   }
 }
 
-TEST(TransportChecker, TheRequesterIsToldOfAnAnswerInTheCycleOfItsDecision) {  // (R8)
+TEST(TransportChecker, TheRequesterIsNotifiedOfAnAnswerInTheCycleOfItsDecision) {  // (R8)
   Bench bench;
   Rig rig(bench);
   auto& answers = bench.sink(rig.dut.answers);

@@ -177,7 +177,7 @@ class Announcer final : public Block {
   }
 };
 
-TEST(EngineOrder, TellsTheBlockOutsideWhenAnotherOneIsDue) {  // (R7)
+TEST(EngineOrder, ReportsToTheBlockOutsideWhenAnotherOneIsDue) {  // (R7)
   for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
     Bench bench(mode);
     for (int i = 0; i < 70; ++i) bench.add<Probe>(("idle" + std::to_string(i)).c_str());

@@ -300,7 +300,7 @@ TEST(Engine, StopEndsTheRunAfterTheCycle) {
   EXPECT_EQ(probe.steps.back(), Cycle{30});
 }
 
-TEST(Engine, TheDigestTellsStatesApart) {
+TEST(Engine, TheDigestDistinguishesStates) {
   const auto digest = [](int packets) {
     Bench bench;
     auto& source = bench.add<Source<int>>("source");

@@ -160,7 +160,7 @@ class TestMemory final : public Block {
     if (r.kind == DmaKind::kWrite) {
       log_.back().data.assign(r.data, r.data + r.bytes);
       host_.write(r.address, {r.data, r.bytes});
-      if (r.told && completions.bound()) due_.emplace_back(now + latency_, done);
+      if (r.notify && completions.bound()) due_.emplace_back(now + latency_, done);
       return;
     }
     if (r.kind == DmaKind::kSwap) {

@@ -127,7 +127,7 @@ TEST(Link, CountsTransfersAndItsFullestCycle) {
   EXPECT_EQ(link.high_water(), 3u) << "in cycle 2 the entry of the popped value was still in use";
 }
 
-TEST(Link, ItsDigestTellsWhenValuesPassed) {
+TEST(Link, ItsDigestDependsOnWhenValuesPassed) {
   const auto digest = [](std::uint64_t cycle) {
     Bench bench;
     auto& link = bench.link<int>(2);

@@ -296,7 +296,7 @@ TEST(Fabric, ASendersBufferIsReleasedWithTheLastByte) {  // R7
   }
 }
 
-TEST(Fabric, TheObserverIsToldOfEachFrameThatLeft) {
+TEST(Fabric, TheObserverIsNotifiedOfEachFrameThatLeft) {
   Bench bench;
   Rig rig(bench, slow_link(), 2);
   rig.requests[0]->push({Cycle{0}, 1, 64, 1});

@@ -29,7 +29,7 @@ class NicCq : public NicTest {
 class NicCqFull : public NicCq, public testing::WithParamInterface<Transport> {};
 INSTANTIATE_TEST_SUITE_P(Transports, NicCqFull, testing::Values(Transport::kRc, Transport::kUc), transport_name);
 
-TEST_P(NicCqFull, MovesTheQpToTheErrorStateAndTellsOnce) {
+TEST_P(NicCqFull, MovesTheQpToTheErrorStateAndReportsOnce) {
   set("host.poll_latency_ps=400000000");
   make(8, 64, GetParam());
   Queue& other_queue = rq(0x22);
@@ -119,7 +119,7 @@ TEST_F(NicCq, SlotsOf128BytesAreReadTheSame) {
 }
 
 // ---- events
-TEST_F(NicCq, ArmedCqTellsOnceAnUnarmedOneNever) {
+TEST_F(NicCq, ArmedCqNotifiesOnceAnUnarmedOneNever) {
   set("host.poll_latency_ps=400000000");  // the doorbells of the test alone say what was consumed
   make(6);
   send_nth(0);

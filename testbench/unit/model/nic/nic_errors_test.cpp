@@ -564,7 +564,7 @@ TEST_P(NicErrors, OlderMessagesCompleteBeforeTheFlushBegins) {
 }
 
 // Two that fail in one burst, the younger earlier in the path: the older one's NAK goes, the younger's never.
-TEST_P(NicErrors, OlderOfTwoFailuresIsTheOneThatIsTold) {
+TEST_P(NicErrors, OlderOfTwoFailuresIsTheOneThatIsReported) {
   make(3, 64);
   send({.op = Op::kWriteOnly, .psn = 100, .bytes = 8, .rkey = Key{0x77700}});  // found by the translator
   send({.op = Op::kSendLast, .psn = 101, .bytes = 1});                         // found by the checker

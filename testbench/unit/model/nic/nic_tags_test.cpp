@@ -51,7 +51,7 @@ class NicTags : public NicTest {
     operate(o, at_ns);
   }
   // A message that begins with a TMH; `bytes` of data. The whole of it.
-  ByteVector tell(std::uint32_t psn, TmhOpcode opcode, std::uint64_t tag, std::uint32_t bytes) {
+  ByteVector send_message(std::uint32_t psn, TmhOpcode opcode, std::uint64_t tag, std::uint32_t bytes) {
     ByteVector all = pattern(psn, bytes + kTmhBytes);
     build_tmh({static_cast<std::uint8_t>(opcode), 0xc0ffee, tag}, all.data());
     const std::size_t packets = (all.size() + kMtu - 1) / kMtu;
@@ -92,7 +92,7 @@ class NicTags : public NicTest {
 TEST_F(NicTags, EagerMatchInOnePacketIsOneCompletion) {
   make(2);
   add(3, 0xabc);
-  expect_written(tagged(3), data_of(tell(100, TmhOpcode::kEager, 0xabc, 500)));
+  expect_written(tagged(3), data_of(send_message(100, TmhOpcode::kEager, 0xabc, 500)));
   run();
   ASSERT_EQ(cqes.size(), 1u);
   expect_tag(0, CqeOpcode::kTagReceive, 3, 500, kCqeTagMatch | kCqeTagDataValid, 0xabc);
@@ -104,8 +104,8 @@ TEST_F(NicTags, EagerMatchOfSeveralPacketsIsTwoCompletions) {
   make(2);
   add(3, 0xabc);
   add(4, 0xabd);
-  expect_written(tagged(3), data_of(tell(100, TmhOpcode::kEager, 0xabc, 3 * kMtu)));
-  expect_written(tagged(4), data_of(tell(104, TmhOpcode::kEager, 0xabd, kMtu - 15)));
+  expect_written(tagged(3), data_of(send_message(100, TmhOpcode::kEager, 0xabc, 3 * kMtu)));
+  expect_written(tagged(4), data_of(send_message(104, TmhOpcode::kEager, 0xabd, kMtu - 15)));
   run();
   ASSERT_EQ(cqes.size(), 4u);
   expect_tag(0, CqeOpcode::kTagReceive, 3, 0, kCqeTagMatch, 0xabc);
@@ -118,8 +118,8 @@ TEST_F(NicTags, EagerMatchOfSeveralPacketsIsTwoCompletions) {
 TEST_F(NicTags, MissTakesAWqeWithTheHeaders) {
   make(2);
   add(3, 0xabc);
-  expect_written(buffer[0].address, tell(100, TmhOpcode::kEager, 0x111, 500));
-  expect_written(buffer[1].address, tell(101, TmhOpcode::kEager, 0x112, 2 * kMtu));
+  expect_written(buffer[0].address, send_message(100, TmhOpcode::kEager, 0x111, 500));
+  expect_written(buffer[1].address, send_message(101, TmhOpcode::kEager, 0x112, 2 * kMtu));
   run();
   ASSERT_EQ(cqes.size(), 2u);
   expect_tag(0, CqeOpcode::kTagReceive, 0, 500 + kTmhBytes, 0, 0x111);
@@ -129,7 +129,7 @@ TEST_F(NicTags, MissTakesAWqeWithTheHeaders) {
 TEST_F(NicTags, MissIsAnOrdinaryReceiveByPolicy) {
   set("tag_match_cam.unexpected_status=\"recv\"");
   make(1);
-  expect_written(buffer[0].address, tell(100, TmhOpcode::kEager, 0x111, 500));
+  expect_written(buffer[0].address, send_message(100, TmhOpcode::kEager, 0x111, 500));
   run();
   ASSERT_EQ(cqes.size(), 1u);
   EXPECT_EQ(cqes[0].cqe.opcode, CqeOpcode::kReceive);
@@ -138,7 +138,7 @@ TEST_F(NicTags, MissIsAnOrdinaryReceiveByPolicy) {
 TEST_F(NicTags, NoTagTakesAWqeWhateverIsInTheList) {
   make(1);
   add(3, 0, 0, 0);
-  expect_written(buffer[0].address, tell(100, TmhOpcode::kNoTag, 0xabc, 50));
+  expect_written(buffer[0].address, send_message(100, TmhOpcode::kNoTag, 0xabc, 50));
   run();
   ASSERT_EQ(cqes.size(), 1u);
   EXPECT_EQ(cqes[0].cqe.opcode, CqeOpcode::kTagNoTag);
@@ -149,9 +149,9 @@ TEST_F(NicTags, OldestOfTwoMatchesWinsAndIsConsumed) {
   make(1);
   add(5, 0x100, 0, 0xf00);
   add(2, 0x123);
-  expect_written(tagged(5), data_of(tell(100, TmhOpcode::kEager, 0x123, 10)));
-  expect_written(tagged(2), data_of(tell(101, TmhOpcode::kEager, 0x123, 20)));
-  expect_written(buffer[0].address, tell(102, TmhOpcode::kEager, 0x123, 30));
+  expect_written(tagged(5), data_of(send_message(100, TmhOpcode::kEager, 0x123, 10)));
+  expect_written(tagged(2), data_of(send_message(101, TmhOpcode::kEager, 0x123, 20)));
+  expect_written(buffer[0].address, send_message(102, TmhOpcode::kEager, 0x123, 30));
   run();
   ASSERT_EQ(cqes.size(), 3u);
   EXPECT_EQ(cqes[0].cqe.wqe_index, 5u);
@@ -166,9 +166,9 @@ TEST_F(NicTags, OverflowIsSearchedToo) {
   for (std::uint32_t i = 0; i < 8; ++i) add(i, 0x100 + i % 4);
   std::uint32_t psn = 100;
   for (const std::uint32_t handle : {3u, 7u, 2u, 0u, 4u, 1u, 6u, 5u}) {
-    expect_written(tagged(handle), data_of(tell(psn++, TmhOpcode::kEager, 0x100 + handle % 4, 10 + handle)));
+    expect_written(tagged(handle), data_of(send_message(psn++, TmhOpcode::kEager, 0x100 + handle % 4, 10 + handle)));
   }
-  expect_written(buffer[0].address, tell(psn, TmhOpcode::kEager, 0x100, 9));
+  expect_written(buffer[0].address, send_message(psn, TmhOpcode::kEager, 0x100, 9));
   run();
   ASSERT_EQ(cqes.size(), 9u);
   std::size_t n = 0;
@@ -185,7 +185,7 @@ TEST_F(NicTags, OperationsCompleteWhenSignaled) {
   remove(2, false, 1000);
   sync(0, true, 2000);
   at(10'000);
-  expect_written(buffer[0].address, tell(100, TmhOpcode::kEager, 0x1, 8));
+  expect_written(buffer[0].address, send_message(100, TmhOpcode::kEager, 0x1, 8));
   run();
   std::vector<std::pair<CqeOpcode, std::uint32_t>> found;
   for (const Completion& c : cqes) {
@@ -201,7 +201,7 @@ TEST_F(NicTags, OperationsCompleteWhenSignaled) {
 TEST_F(NicTags, DeleteOfAConsumedEntryFails) {
   make(1);
   add(1, 0x1);
-  expect_written(tagged(1), data_of(tell(100, TmhOpcode::kEager, 0x1, 8)));
+  expect_written(tagged(1), data_of(send_message(100, TmhOpcode::kEager, 0x1, 8)));
   remove(1, false, 50'000);
   run();
   ASSERT_EQ(cqes.size(), 2u);
@@ -214,17 +214,17 @@ TEST_F(NicTags, DeleteOfAConsumedEntryFails) {
 TEST_F(NicTags, EntriesAddedOutOfPhaseMatchOnlyAfterTheSync) {
   make(4);
   add(1, 0x1);
-  expect_written(buffer[0].address, tell(100, TmhOpcode::kEager, 0x9, 8));  // unexpected: out of phase
+  expect_written(buffer[0].address, send_message(100, TmhOpcode::kEager, 0x9, 8));  // unexpected: out of phase
   add(2, 0x2, 20'000, kFull, 4000, true);
   at(30'000);
-  expect_written(buffer[1].address, tell(101, TmhOpcode::kEager, 0x2, 8));   // entry 2 is too new
-  expect_written(tagged(1), data_of(tell(102, TmhOpcode::kEager, 0x1, 8)));  // entry 1 is not
-  sync(1, true, 50'000);                                                     // one of two seen
+  expect_written(buffer[1].address, send_message(101, TmhOpcode::kEager, 0x2, 8));   // entry 2 is too new
+  expect_written(tagged(1), data_of(send_message(102, TmhOpcode::kEager, 0x1, 8)));  // entry 1 is not
+  sync(1, true, 50'000);                                                             // one of two seen
   at(60'000);
-  expect_written(buffer[2].address, tell(103, TmhOpcode::kEager, 0x2, 8));
+  expect_written(buffer[2].address, send_message(103, TmhOpcode::kEager, 0x2, 8));
   sync(3, true, 80'000);
   at(90'000);
-  expect_written(tagged(2), data_of(tell(104, TmhOpcode::kEager, 0x2, 8)));
+  expect_written(tagged(2), data_of(send_message(104, TmhOpcode::kEager, 0x2, 8)));
   run();
   ASSERT_EQ(cqes.size(), 8u);
   EXPECT_EQ(cqes[0].cqe.wqe_index, 0u);
@@ -241,10 +241,10 @@ TEST_F(NicTags, EntriesAddedOutOfPhaseMatchOnlyAfterTheSync) {
 
 TEST_F(NicTags, NoTagDoesNotCountAsUnexpected) {
   make(2);
-  expect_written(buffer[0].address, tell(100, TmhOpcode::kNoTag, 0x9, 8));
+  expect_written(buffer[0].address, send_message(100, TmhOpcode::kNoTag, 0x9, 8));
   add(2, 0x2, 20'000, kFull, 4000, true);
   at(30'000);
-  expect_written(tagged(2), data_of(tell(101, TmhOpcode::kEager, 0x2, 8)));
+  expect_written(tagged(2), data_of(send_message(101, TmhOpcode::kEager, 0x2, 8)));
   run();
   ASSERT_EQ(cqes.size(), 3u);
   EXPECT_EQ(flags_of(cqes[1]), 0u);
@@ -254,7 +254,7 @@ TEST_F(NicTags, NoTagDoesNotCountAsUnexpected) {
 TEST_F(NicTags, EagerPayloadLongerThanTheBufferIsALengthError) {
   make(2);
   add(3, 0xabc, 0, kFull, 499);
-  tell(100, TmhOpcode::kEager, 0xabc, 500);
+  send_message(100, TmhOpcode::kEager, 0xabc, 500);
   run();
   expect_answers(1);
   expect_ack(0, 100, 0, 0x61);
@@ -273,9 +273,9 @@ TEST_F(NicTags, MatchBehindAnRnrIsTakenBack) {
   const auto late = buffers(*queue, 1, 4000);
   ring(*queue, 50'000);
   const auto burst = [&](bool last_time) {
-    const ByteVector miss = tell(100, TmhOpcode::kEager, 0x9, 40);
-    const ByteVector one = tell(101, TmhOpcode::kEager, 0x1, 2 * kMtu);
-    const ByteVector two = tell(104, TmhOpcode::kEager, 0x2, 60);
+    const ByteVector miss = send_message(100, TmhOpcode::kEager, 0x9, 40);
+    const ByteVector one = send_message(101, TmhOpcode::kEager, 0x1, 2 * kMtu);
+    const ByteVector two = send_message(104, TmhOpcode::kEager, 0x2, 60);
     if (!last_time) return;
     expect_written(late[0].address, miss);
     expect_written(tagged(1), data_of(one));
@@ -307,7 +307,7 @@ TEST_F(NicTags, BadBufferOfAnEntryIsALocalError) {
   o.srq = queue->id;
   o.entry = {3, 0xabc, kFull, {100, 0x77700, 0x1000}};
   operate(o, 0);
-  tell(100, TmhOpcode::kEager, 0xabc, 50);
+  send_message(100, TmhOpcode::kEager, 0xabc, 50);
   run();
   expect_answers(1);
   expect_ack(0, 100, 0, 0x63);

@@ -8,7 +8,9 @@ namespace rxnic {
 TestHost::TestHost(const sc_core::sc_module_name& name, Bench& bench, const Params& params, std::uint32_t number)
     : Block(name),
       nic("nic", params, memory, bench.engine(), {true}),
-      control(nic, memory),
+      setup(nic, memory),
+      driver(memory),
+      bench_(bench),
       engine_(bench.engine()),
       number_(number),
       cqe_bytes_(params.cqe_generator.cqe_bytes) {
@@ -17,6 +19,9 @@ TestHost::TestHost(const sc_core::sc_module_name& name, Bench& bench, const Para
   landed.bind(nic.landed);
   receive_events.bind(nic.receive_events);
   completion_events.bind(nic.completion_events);
+  send_events.bind(nic.send_events);
+  replies.bind(nic.command_replies);
+  commands.bind(nic.command_queue);
   send_doorbells.bind(nic.send_doorbells);
   receive_doorbells.bind(nic.receive_doorbells);
   completion_doorbells.bind(nic.completion_doorbells);
@@ -24,10 +29,23 @@ TestHost::TestHost(const sc_core::sc_module_name& name, Bench& bench, const Para
 }
 
 Cycle TestHost::step(Cycle now) {
-  for (auto* in : {&receive_events, &completion_events}) {
+  for (auto* in : {&receive_events, &completion_events, &send_events}) {
     while (in->can_pop(now)) events.push_back(in->pop(now));
   }
-  while (landed.can_pop(now)) poll(Cqn{landed.pop(now).number}, now);
+  while (landed.can_pop(now)) {
+    const HostNotice notice = landed.pop(now);
+    if (const auto cq = cqs_.find(notice.number); cq != cqs_.end()) cq->second.landed += notice.completions;
+    poll(Cqn{notice.number}, now);
+  }
+  if (driver.take(replies, now)) {
+    std::erase_if(given_, [&](const auto& given) {
+      if (!driver.done(given.first)) return false;
+      const CommandReply reply = driver.collect(given.first);
+      if (given.second) bench_.at(now + 1, [=, then = given.second](Cycle) { then(reply, now); });
+      return true;
+    });
+  }
+  driver.deliver(commands, now);
   while (!to_ring_.empty() && to_ring_.front().first->can_push(now)) {
     to_ring_.front().first->push(now, to_ring_.front().second);
     to_ring_.pop_front();
@@ -44,6 +62,11 @@ void TestHost::hash(StateHash& h) const {
   h.mix(memory.digest());
 }
 
+void TestHost::give(Ticket ticket, Then then) {
+  given_[ticket] = std::move(then);
+  wake();
+}
+
 void TestHost::ring(Out<Doorbell>& board, const Doorbell& doorbell) {
   to_ring_.emplace_back(&board, doorbell);
   wake();
@@ -54,7 +77,7 @@ void TestHost::poll(Cqn number, Cycle now) {
   if (it == cqs_.end() || !it->second.polled) return;
   Cq& cq = it->second;
   const std::uint32_t before = cq.consumer;
-  for (;;) {
+  for (; cq.landed > 0; --cq.landed) {
     const std::uint32_t slot = cq.consumer & (cq.context.slots - 1);
     const auto cqe = memory.load<Cqe>(cq.context.base + std::uint64_t{slot} * cqe_bytes_ + (cqe_bytes_ - sizeof(Cqe)));
     if (cqe.owner != ((cq.consumer & cq.context.slots) != 0)) break;
@@ -92,7 +115,7 @@ HostRegion TestHost::region(std::uint32_t bytes, std::uint8_t access) {
     pages_[va] = next_page_;
     pages.push_back(BusAddress{next_page_});
   }
-  control.create_region(mpt, pages);
+  setup.create_region(mpt, pages);
   regions_.push_back(r);
   return r;
 }
@@ -104,8 +127,8 @@ Cqn TestHost::cq(std::uint32_t slots) {
   c.slots = slots;
   const std::vector<std::uint8_t> ones(std::size_t{slots} * cqe_bytes_, 0xff);
   memory.write(c.base, ones);
-  control.create_cq(c);
-  cqs_[raw(c.number)] = {c, {}, 0, true};
+  setup.create_cq(c);
+  cqs_[raw(c.number)] = {c, {}, 0, 0, true};
   return c.number;
 }
 
@@ -136,7 +159,7 @@ HostQp& TestHost::srq_holder(std::uint32_t srqn, std::uint32_t slots) {
   c.slots = slots;
   c.stride = 64;
   c.pd = kHostPd;
-  q.rq = control.create_queue(c);
+  q.rq = setup.create_queue(c);
   return q;
 }
 
@@ -157,11 +180,11 @@ HostQp& TestHost::qp(Transport transport, Cqn cq, std::uint32_t slots, WqId srq)
     rq.slots = slots;
     rq.stride = 64;
     rq.pd = kHostPd;
-    q.rq = control.create_queue(rq);
+    q.rq = setup.create_queue(rq);
   }
   c.receive_queue = c.uses_srq ? srq : q.rq;
   q.software.queue = {ring_memory(), slots, 256, false};
-  control.create_qp(c, q.software.queue);
+  EXPECT_TRUE(setup.create_qp(c, q.software.queue));
   return q;
 }
 
@@ -181,7 +204,7 @@ void TestHost::connect(HostQp& q, std::uint32_t to, const HostQp& peer) {
     q.software.timeout = 8;
   }
   q.software.sq_psn = 100 * raw(c.qpn);
-  ASSERT_EQ(control.modify_qp(q.software, true, Psn{100 * raw(peer.qpn())}, true), CommandResult::kDone);
+  ASSERT_TRUE(setup.connect_qp(q.software, Psn{100 * raw(peer.qpn())}));
 }
 
 void TestHost::receive(HostQp& q, const DataSegment& buffer) {
@@ -278,6 +301,20 @@ void TwoNics::expect_quiet() {
     EXPECT_EQ(ledger.seen, ledger.accepted + ledger.dropped_total());
     host->expect_canaries();
   }
+}
+
+std::shared_ptr<Given> give(Bench& bench, TestHost& host, Cycle from, std::function<Ticket(CommandQueue&)> command,
+                            std::function<void(Cycle)> then) {
+  auto given = std::make_shared<Given>();
+  bench.at(from, [&bench, &host, command, then, given](Cycle now) {
+    given->from = now;
+    host.give(command(host.driver), [then, given](const CommandReply& reply, Cycle came) {
+      given->done = came;
+      given->reply = reply;
+      if (then) then(came);
+    });
+  });
+  return given;
 }
 
 }  // namespace rxnic

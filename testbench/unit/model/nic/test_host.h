@@ -2,10 +2,12 @@
 // NICs on a fabric, each with a host: memory, a driver and a program that posts, polls and remembers. For tests of
 // whole NICs from the doorbell to the completion.
 //
-//   R1  Everything may be asked for before the run, or in it from Bench::at.
+//   R1  Objects are made before the run, in no time; work may be asked for then, or in it from Bench::at. Commands are
+//       given in the run (give).
 //   R2  Regions lie on pages that are neither contiguous nor in order, with unused pages between. What is outside of
 //       them in these pages is a canary, which has to be there still when the test ends.
-//   R3  Each post rings its doorbell. A CQ is polled as soon as a CQE is visible in it.
+//   R3  Each post rings its doorbell. A CQ is polled as soon as a CQE is visible in it, and as many CQEs are taken as
+//       have landed: memory may hold more.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,8 +21,9 @@
 #include <vector>
 
 #include "model/core/receive_queue/wqe_format.h"
+#include "model/nic/command_queue.h"
 #include "model/nic/fabric.h"
-#include "model/nic/nic_control.h"
+#include "model/nic/nic_setup.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic {
@@ -89,6 +92,10 @@ class TestHost final : public Block {
   BusAddress next_ring(Cqn cq) { return cqs_.at(raw(cq)).next.base; }
   std::uint32_t consumer(Cqn cq) const { return cqs_.at(raw(cq)).consumer; }
 
+  // A command for the NIC, from Bench::at. `then` is called, outside the blocks, when its reply has come.
+  using Then = std::function<void(const CommandReply&, Cycle came)>;
+  void give(Ticket ticket, Then then = {});
+
   // Work.
   void receive(HostQp& qp, const DataSegment& buffer);
   void send(HostQp& qp, const Work& work);
@@ -107,9 +114,12 @@ class TestHost final : public Block {
 
   LocalMemory memory;
   Nic nic;
-  NicControl control;
+  NicSetup setup;
+  CommandQueue driver;
   In<HostNotice> landed{"landed"};
-  In<Event> receive_events{"receive_events"}, completion_events{"completion_events"};
+  In<Event> receive_events{"receive_events"}, completion_events{"completion_events"}, send_events{"send_events"};
+  In<CommandReply> replies{"replies"};
+  Out<DriverCommand> commands{"commands"};
   Out<Doorbell> send_doorbells{"send_doorbells"}, receive_doorbells{"receive_doorbells"},
       completion_doorbells{"completion_doorbells"};
 
@@ -118,6 +128,7 @@ class TestHost final : public Block {
   struct Cq {
     CqContext context, next;
     std::uint32_t consumer = 0;
+    std::uint32_t landed = 0;  // and not polled
     bool polled = true;
   };
   void ring(Out<Doorbell>& board, const Doorbell& doorbell);
@@ -126,6 +137,7 @@ class TestHost final : public Block {
   std::uint64_t bus(std::uint64_t va) const { return pages_.at(va & ~(kPage - 1)) + (va & (kPage - 1)); }
   static std::uint8_t canary(std::uint64_t at) { return static_cast<std::uint8_t>((at >> 12) * 53 + at * 3 + 1); }
 
+  Bench& bench_;
   Engine& engine_;
   const std::uint32_t number_;
   const std::uint32_t cqe_bytes_;
@@ -136,6 +148,7 @@ class TestHost final : public Block {
   std::uint64_t next_page_ = 0x4000'0000;
   std::uint64_t rings_ = 0;
   std::deque<std::pair<Out<Doorbell>*, Doorbell>> to_ring_;
+  std::map<Ticket, Then> given_;  // without a reply
 };
 
 // Two NICs and what joins them.
@@ -151,26 +164,23 @@ struct TwoNics {
   Cqn cq_a{}, cq_b{};
 };
 
-// Repeats a command from cycle `from` on until it is done; `then` is called in that cycle. The count of kBusy.
-template <class Command>
-std::shared_ptr<std::uint32_t> repeat(Bench& bench, Cycle from, Command command, std::function<void(Cycle)> then = {}) {
-  struct Attempt {
-    Bench& bench;
-    Command command;
-    std::function<void(Cycle)> then;
-    std::shared_ptr<std::uint32_t> busy;
-    void operator()(Cycle now) {
-      if (command() == CommandResult::kBusy) {
-        ++*busy;
-        bench.at(now + 10, *this);
-      } else if (then) {
-        then(now);
-      }
-    }
-  };
-  auto busy = std::make_shared<std::uint32_t>(0);
-  bench.at(from, Attempt{bench, command, then, busy});
-  return busy;
+// A command that was given in a run.
+struct Given {
+  Cycle from{}, done{};  // given, and its reply seen
+  CommandReply reply;
+  bool is_done() const { return done != Cycle{}; }
+  std::uint64_t cycles() const { return is_done() ? done.count - from.count : 0; }
+};
+
+// Gives a command in cycle `from`: `command` makes it up on the host's driver. `then` is called in the cycle in which
+// its reply is seen.
+std::shared_ptr<Given> give(Bench& bench, TestHost& host, Cycle from, std::function<Ticket(CommandQueue&)> command,
+                            std::function<void(Cycle)> then = {});
+
+// For tests whose commands come into traffic: the firmware's own time is as short as can be.
+inline Params with_fast_commands(Params params = {}) {
+  params.command_processor.command_ps = 0;
+  return params;
 }
 
 }  // namespace rxnic

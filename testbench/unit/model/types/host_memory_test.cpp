@@ -75,7 +75,7 @@ TEST(LocalMemory, ManyFarPlacesKeepWhatIsWritten) {  // more than are remembered
   EXPECT_EQ(memory.resident_bytes(), kPlaces * kChunk) << "reading touches nothing";
 }
 
-TEST(LocalMemory, DigestTellsContentsApartAndNotTheOrderOfWrites) {
+TEST(LocalMemory, DigestDependsOnContentsAndNotOnTheOrderOfWrites) {
   LocalMemory a, b, c;
   a.store(BusAddress{0}, 1u);
   a.store(BusAddress{10 * kChunk}, 2u);

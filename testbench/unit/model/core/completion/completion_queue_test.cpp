@@ -60,7 +60,7 @@ TEST(CompletionQueue, NotArmedItHasNoEvent) {
   EXPECT_EQ(cq.event_due(), kNever);
 }
 
-TEST(CompletionQueue, ArmedForAnyTheNextCqeIsTold) {
+TEST(CompletionQueue, ArmedForAnyTheNextCqeRaisesAnEvent) {
   CompletionQueue cq(context(), 0);
   cq.arm(0, false, Cycle{5});
   EXPECT_EQ(cq.event_due(), kNever);
@@ -80,7 +80,7 @@ TEST(CompletionQueue, ArmedForSolicitedOnlyOthersDoNotCount) {
   EXPECT_EQ(cq.event_due(), Cycle{10});
 }
 
-TEST(CompletionQueue, ArmingWithUnseenCqesIsToldAtOnce) {
+TEST(CompletionQueue, ArmingWithUnseenCqesRaisesAnEventAtOnce) {
   CompletionQueue cq(context(), 0);
   cq.produce(2, 2, false, Cycle{1});
   cq.arm(2, false, Cycle{5});

@@ -46,7 +46,7 @@ TEST(CqeFormat, AReceiveSaysWhatWasReceived) {
   EXPECT_EQ(cqe.format, CqeFormat::kPlain);
 }
 
-TEST(CqeFormat, ImmediateAndInvalidatedKeyAreTold) {
+TEST(CqeFormat, ImmediateAndInvalidatedKeyAreReported) {
   const Cqe imm = Received(Transport::kRc, Operation::kSendOnlyImm).cqe();
   EXPECT_EQ(imm.flags, kCqeImmediate);
   EXPECT_EQ(imm.immediate_or_rkey, 0xabcd1234u);
@@ -55,7 +55,7 @@ TEST(CqeFormat, ImmediateAndInvalidatedKeyAreTold) {
   EXPECT_EQ(inv.immediate_or_rkey, 0xabcd1234u);
 }
 
-TEST(CqeFormat, UdTellsItsSourceAndItsGrh) {
+TEST(CqeFormat, UdReportsItsSourceAndItsGrh) {
   for (const Encapsulation e : {Encapsulation::kRoceV2Ipv4, Encapsulation::kRoceV2Ipv6, Encapsulation::kRoceV1,
                                 Encapsulation::kIbGlobal, Encapsulation::kIbLocal}) {
     const Cqe cqe = Received(Transport::kUd, Operation::kSendOnly, e).cqe();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R6 of model/core/memory/context_cache.h.
+// Rules R1..R7 of model/core/memory/context_cache.h.
 #include "model/core/memory/context_cache.h"
 
 #include <gtest/gtest.h>
@@ -131,36 +131,54 @@ TEST(ContextCache, WhatWasReadAheadStaysForOthersThatAreReadAhead) {  // R5
   EXPECT_EQ(cache.fetch(1, false, kAnyMayGiveWay).line, f.line) << "not ahead";
 }
 
-TEST(ContextCache, ACommandFindsAContextWhereItIs) {  // R6
+TEST(ContextCache, OneIsCreatedWhereItIsOrInAFreeLine) {  // R6, R7
   LocalMemory memory;
   Cache cache({1, 1, 1}, address_of);
   EXPECT_EQ(cache.create(1, record(1, 10), memory), 0u);
   EXPECT_EQ(cache.create(2, record(2, 20), memory), Cache::kNone) << "no line is free";
-  const auto add = [](Line::Record& r) { r.value += 5; };
-  EXPECT_TRUE(cache.change(1, memory, add));
-  EXPECT_TRUE(cache.change(2, memory, add));
-  EXPECT_EQ(memory.load<Line::Record>(address_of(1)).value, 10u) << "changed on the chip";
-  EXPECT_EQ(memory.load<Line::Record>(address_of(2)).value, 25u);
+  EXPECT_EQ(memory.load<Line::Record>(address_of(2)).value, 20u);
+  EXPECT_EQ(cache.place(3, record(3, 30)), Cache::kNone) << "no line is free";
+  EXPECT_EQ(cache.place(1, record(1, 15)), 0u);
+  EXPECT_EQ(memory.load<Line::Record>(address_of(1)).value, 10u) << "created on the chip";
+  EXPECT_EQ(cache[0].settled, 2u);
   Line::Record out;
   EXPECT_TRUE(cache.read(1, memory, out));
   EXPECT_EQ(out.value, 15u);
+  // What there is no line for is read: the line is free when nothing has come.
+  const auto f = cache.fetch(3, false, kAnyMayGiveWay);
+  EXPECT_TRUE(f.writes_back);
+  EXPECT_EQ(cache.place(3, record(3, 30)), Cache::kNone) << "it is coming";
+  carry_out(cache, memory);
+  EXPECT_FALSE(cache.arrived(f.line, true));
+  EXPECT_EQ(memory.load<Line::Record>(address_of(1)).value, 15u);
+  EXPECT_EQ(cache.place(3, record(3, 30)), f.line);
+  EXPECT_EQ(memory.load<Line::Record>(address_of(3)).valid, 0);
+  EXPECT_TRUE(cache.fetch(2, false, kAnyMayGiveWay).writes_back) << "host memory has not seen it";
+}
+
+TEST(ContextCache, OneThatIsRemovedIsInvalidInHostMemory) {  // R6
+  LocalMemory memory;
+  Cache cache({1, 1, 1}, address_of);
+  cache.create(1, record(1, 10), memory);
+  cache.create(2, record(2, 20), memory);
   const auto f = cache.fetch(2, false, kAnyMayGiveWay);
-  EXPECT_TRUE(f.writes_back) << "the command made it so";
-  for (const std::uint32_t n : {1u, 2u}) {
-    EXPECT_TRUE(cache.moving(n));
-    EXPECT_FALSE(cache.change(n, memory, add));
-    EXPECT_FALSE(cache.read(n, memory, out));
-    EXPECT_FALSE(cache.remove(n, memory));
-  }
+  EXPECT_FALSE(cache.remove(2)) << "it is coming";
+  EXPECT_FALSE(cache.remove(1)) << "another request waits";
   carry_out(cache, memory);
   cache.arrived(f.line, true);
-  EXPECT_EQ(cache[f.line].record().value, 25u);
-  EXPECT_TRUE(cache.remove(1, memory));
-  EXPECT_TRUE(cache.remove(2, memory));
+  EXPECT_TRUE(cache.remove(2));
   EXPECT_EQ(cache.find(2), Cache::kNone);
-  EXPECT_EQ(memory.load<Line::Record>(address_of(1)).valid, 0);
+  EXPECT_EQ(cache.place(3, record(3)), f.line) << "the line is free again";
+  EXPECT_FALSE(cache.remove(1)) << "another request waits";
+  const auto asked = carry_out(cache, memory);
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].kind, DmaKind::kWrite);
   EXPECT_EQ(memory.load<Line::Record>(address_of(2)).valid, 0);
-  EXPECT_EQ(cache.create(3, record(3), memory), f.line) << "the line is free again";
+  EXPECT_EQ(memory.load<Line::Record>(address_of(1)).valid, 1);
+  EXPECT_TRUE(cache.remove(1)) << "in host memory alone";
+  carry_out(cache, memory);
+  EXPECT_EQ(memory.load<Line::Record>(address_of(1)).valid, 0);
+  EXPECT_EQ(cache.find(3), f.line);
 }
 
 // Creates, changes, uses and removes at random, in a cache much smaller than the contexts: none loses a change.
@@ -176,9 +194,8 @@ TEST(ContextCache, NothingIsLostInRandomUse) {
     const std::uint32_t n = below(64);
     if (below(50) == 0) {
       if (expected.contains(n)) {
-        if (cache.remove(n, memory)) expected.erase(n);
-      } else if (!cache.moving(n)) {
-        cache.create(n, record(n, 0), memory);
+        if (cache.remove(n)) expected.erase(n);
+      } else if (cache.place(n, record(n, 0)) != Cache::kNone) {
         expected[n] = 0;
       }
       continue;

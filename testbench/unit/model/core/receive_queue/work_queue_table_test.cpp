@@ -153,7 +153,7 @@ TEST(WorkQueueTable, AFailedRqHandsOutNothingAndFlushesInOrder) {  // R5
   EXPECT_TRUE(t.post(q, 9));
   EXPECT_EQ(serve_reads(t), 0u);
   EXPECT_EQ(t.flush_one(q), 6u);
-  t.reset(q, memory);
+  t.reset(q);
   EXPECT_FALSE(t.failed(q));
   EXPECT_TRUE(t.post(q, 1));
   EXPECT_EQ(serve_reads(t), 1u);
@@ -166,7 +166,7 @@ TEST(WorkQueueTable, WhatIsReadForAQueueThatIsGoneIsNotUsed) {
   t.post(q, 4);
   WorkQueueTable::Read r;
   ASSERT_TRUE(t.next_read(kNoWq, r));
-  t.destroy(q, memory);
+  t.destroy(q);
   EXPECT_FALSE(t.here(q));
   EXPECT_EQ(t.supply(q), Supply::kNone);
   const WqId other = t.create(queue(WqLayout::kCyclic, 8), memory);
@@ -185,25 +185,22 @@ TEST(WorkQueueTable, ANumberIsFreeWhenNothingIsReadForItAnyMore) {  // R6
   WorkQueueTable::Read first, second;
   ASSERT_TRUE(t.next_read(kNoWq, first));
   ASSERT_TRUE(t.next_read(kNoWq, second));
-  EXPECT_FALSE(t.destroy(q, memory));
+  EXPECT_FALSE(t.destroy(q));
   EXPECT_FALSE(t.here(q));
   WorkQueueTable::Read none;
   EXPECT_FALSE(t.next_read(q, none)) << "nothing more is read";
   const WqId other = t.create(queue(WqLayout::kCyclic, 16), memory);
   EXPECT_NE(other, q);
   t.arrived(first.id, true);
-  EXPECT_FALSE(t.destroy(q, memory));
+  EXPECT_FALSE(t.destroy(q));
   t.arrived(second.id, true);
-  EXPECT_TRUE(t.destroy(q, memory));
-  EXPECT_TRUE(t.destroy(q, memory)) << "may be repeated";
+  EXPECT_TRUE(t.destroy(q));
   EXPECT_EQ(t.create(queue(WqLayout::kCyclic, 16), memory), q);
-  EXPECT_TRUE(t.destroy(WqId{99}, memory)) << "no such queue";
+  EXPECT_TRUE(t.destroy(WqId{99})) << "no such queue";
 }
 
-// Has a context read, with what gives way written before; as the DMA engine does it.
-bool bring(WorkQueueTable& t, WqId id, LocalMemory& memory) {
-  const auto f = t.fetch(raw(id), false, [](std::uint32_t) { return true; });
-  if (f.line == WorkQueueTable::Cache::kNone) return false;
+// As the DMA engine does it.
+void carry_out(WorkQueueTable& t, LocalMemory& memory) {
   while (t.cache().has_request()) {
     const DmaRequest r = t.cache().take_request();
     if (r.kind == DmaKind::kRead) {
@@ -212,6 +209,19 @@ bool bring(WorkQueueTable& t, WqId id, LocalMemory& memory) {
       memory.write(r.address, {r.data, r.bytes});
     }
   }
+}
+
+WorkQueueTable::Cache::Fetch fetch(WorkQueueTable& t, WqId id) {
+  const auto f = t.cache().fetch(raw(id), false, [&](std::uint32_t l) { return t.may_give_way(l); });
+  if (f.evicts) t.gave_way(f.line);
+  return f;
+}
+
+// Has a context read, with what gives way written before.
+bool bring(WorkQueueTable& t, WqId id, LocalMemory& memory) {
+  const auto f = fetch(t, id);
+  if (f.line == WorkQueueTable::Cache::kNone) return false;
+  carry_out(t, memory);
   t.cache().arrived(f.line, true);
   return true;
 }
@@ -245,36 +255,39 @@ TEST(WorkQueueTable, AContextStaysWhileItsWqesAreRead) {  // R7
   EXPECT_EQ(r.where, BusAddress{2 * 64}) << "from the WQE that is next";
 }
 
-TEST(WorkQueueTable, CommandsFindAContextWhereItIs) {  // R8
+TEST(WorkQueueTable, ACommandOnAQueueThatIsHereReachesHostMemoryLater) {  // R8
   WorkQueueTable::Sizes sizes;
   sizes.queues = {1, 1, 1};
   LocalMemory memory;
   WorkQueueTable t(sizes);
   const WqId q = t.create(queue(WqLayout::kCyclic, 8), memory);
-  const WqId other = t.create(queue(WqLayout::kCyclic, 8), memory);
+  const WqContext context = queue(WqLayout::kCyclic, 16);
+  const WqId other = t.new_number(context);
+  EXPECT_FALSE(t.place(other, context)) << "no line is free";
   t.post(q, 3);
   WorkQueueTable::Read r;
   while (t.next_read(kNoWq, r)) t.arrived(r.id, true);
-  const auto f = t.fetch(raw(other), false, [](std::uint32_t) { return true; });
+  const auto f = fetch(t, other);
   ASSERT_TRUE(f.writes_back);
+  EXPECT_FALSE(t.place(other, context)) << "it is on its way";
+  EXPECT_FALSE(t.destroy(other));
+  carry_out(t, memory);
+  EXPECT_FALSE(t.cache().arrived(f.line, true)) << "there is none";
+  ASSERT_TRUE(t.place(other, context));
+  EXPECT_EQ(t.context(other).slots, 16u);
   WqRecord record;
-  for (const WqId moving : {q, other}) {
-    EXPECT_FALSE(t.reset(moving, memory));
-    EXPECT_FALSE(t.destroy(moving, memory));
-    EXPECT_FALSE(t.read(moving, memory, record));
-  }
-  for (; t.cache().has_request();) {
-    const DmaRequest d = t.cache().take_request();
-    d.kind == DmaKind::kRead ? memory.read(d.address, {d.data, d.bytes}) : memory.write(d.address, {d.data, d.bytes});
-  }
-  t.cache().arrived(f.line, true);
   ASSERT_TRUE(t.read(q, memory, record));
   EXPECT_EQ(record.producer, 3u);
-  EXPECT_TRUE(t.reset(q, memory));
+  ASSERT_TRUE(bring(t, q, memory));
+  t.reset(q);
   ASSERT_TRUE(t.read(q, memory, record));
-  EXPECT_EQ(record.producer, 0u) << "reset in host memory";
-  EXPECT_TRUE(t.destroy(q, memory));
-  EXPECT_TRUE(t.destroy(other, memory));
+  EXPECT_EQ(record.producer, 0u);
+  EXPECT_EQ(memory.load<WqRecord>(queue_context_address(q)).producer, 3u) << "reset on the chip";
+  EXPECT_TRUE(t.destroy(q));
+  EXPECT_FALSE(t.destroy(other)) << "the request for the first one waits";
+  carry_out(t, memory);
+  EXPECT_TRUE(t.destroy(other));
+  carry_out(t, memory);
   EXPECT_EQ(memory.load<WqRecord>(queue_context_address(q)).valid, 0);
   EXPECT_EQ(memory.load<WqRecord>(queue_context_address(other)).valid, 0);
 }

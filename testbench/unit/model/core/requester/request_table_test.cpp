@@ -32,17 +32,18 @@ class RequestTableTest : public testing::Test {
     std::vector<std::uint32_t> completed;
     RequestNotice notice;
     while (table.take_completed(*last, notice)) completed.push_back(notice.wqe_index);
-    told = table.check_answer(*last);
+    reported = table.check_answer(*last);
     return completed;
   }
   std::vector<std::uint32_t> atomic_ack(std::uint32_t psn) {
     return answer({.operation = Operation::kAtomicAck, .psn = psn, .syndrome = kAckUnlimited});
   }
   // What the requester was told of the last answer.
-  testing::AssertionResult was_told(AnswerKind kind, std::uint32_t psn) const {
-    if (!told) return testing::AssertionFailure() << "nothing";
-    if (told->kind == kind && told->psn == Psn{psn} && told->qpn == qp.qpn) return testing::AssertionSuccess();
-    return testing::AssertionFailure() << "kind " << int(told->kind) << " psn " << told->psn.value;
+  testing::AssertionResult was_reported(AnswerKind kind, std::uint32_t psn) const {
+    if (!reported) return testing::AssertionFailure() << "nothing";
+    if (reported->kind == kind && reported->psn == Psn{psn} && reported->qpn == qp.qpn)
+      return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "kind " << int(reported->kind) << " psn " << reported->psn.value;
   }
   // A completion that the requester sends for its WQE of that number.
   bool completion(std::uint32_t number, WcStatus status = WcStatus::kFlushed) {
@@ -63,7 +64,7 @@ class RequestTableTest : public testing::Test {
   QpContext qp = make_qp(Transport::kRc);
   RequestTable table{{}};
   std::unique_ptr<CheckedPacket> last;
-  std::optional<AnswerNotice> told;
+  std::optional<AnswerNotice> reported;
   std::uint32_t wqe = 0;
   using Wqes = std::vector<std::uint32_t>;
 };
@@ -94,17 +95,17 @@ TEST_F(RequestTableTest, AnAckDoesNotCompleteAReadBeforeItNorWhatIsBehind) {  //
   request(12, 1);
   EXPECT_EQ(ack(12), Wqes{9});
   EXPECT_EQ(last->outcome, Outcome::kAnswer);
-  EXPECT_TRUE(was_told(AnswerKind::kGap, 10));
+  EXPECT_TRUE(was_reported(AnswerKind::kGap, 10));
   EXPECT_EQ(table.outstanding(qp.qpn), 2u);
   EXPECT_EQ(table.counters().gaps, 1u);
   read_response(Operation::kReadResponseFirst, 10, kTestMtu);
-  EXPECT_TRUE(was_told(AnswerKind::kReadResponse, 10));
+  EXPECT_TRUE(was_reported(AnswerKind::kReadResponse, 10));
   EXPECT_EQ(ack(12), Wqes{});
-  EXPECT_TRUE(was_told(AnswerKind::kGap, 11)) << "the first that is missing";
+  EXPECT_TRUE(was_reported(AnswerKind::kGap, 11)) << "the first that is missing";
   read_response(Operation::kReadResponseOnly, 11, kTestMtu);  // asked for again
   EXPECT_TRUE(last->completes);
   EXPECT_EQ(ack(12), Wqes{12});
-  EXPECT_TRUE(was_told(AnswerKind::kAck, 12));
+  EXPECT_TRUE(was_reported(AnswerKind::kAck, 12));
 }
 
 TEST_F(RequestTableTest, InACaptureAReadWhoseAnswerWasLostIsDone) {  // (R1)
@@ -177,7 +178,7 @@ TEST_F(RequestTableTest, AReadResponseWithoutDataCompletesAnAtomicWrite) {  // (
   EXPECT_EQ(last->cqe_opcode, CqeOpcode::kAtomicWrite);
   EXPECT_EQ(last->byte_count, 8u);
   EXPECT_EQ(last->local_bytes, 0u) << "it brings nothing";
-  EXPECT_TRUE(was_told(AnswerKind::kReadResponse, 10));
+  EXPECT_TRUE(was_reported(AnswerKind::kReadResponse, 10));
   EXPECT_EQ(table.outstanding(qp.qpn), 0u);
   read_response(Operation::kReadResponseOnly, 10, 0);
   EXPECT_EQ(last->drop_reason, DropReason::kUnsolicitedAnswer) << "again";
@@ -187,7 +188,7 @@ TEST_F(RequestTableTest, NothingElseCompletesAnAtomicWrite) {  // (R1) (R3) (R7)
   request(10, 1, CqeOpcode::kAtomicWrite, 8);
   request(11, 1);
   EXPECT_EQ(ack(11), Wqes{});
-  EXPECT_TRUE(was_told(AnswerKind::kGap, 10));
+  EXPECT_TRUE(was_reported(AnswerKind::kGap, 10));
   atomic_ack(10);
   EXPECT_EQ(last->drop_reason, DropReason::kUnsolicitedAnswer);
   for (const std::uint32_t bytes : {1u, 8u}) {
@@ -252,15 +253,15 @@ TEST_F(RequestTableTest, ReadResponsesAreTakenInOrder) {  // (R7)
   request(10, 3, CqeOpcode::kRdmaRead, 3 * kTestMtu);
   read_response(Operation::kReadResponseMiddle, 11, kTestMtu);
   EXPECT_EQ(last->drop_reason, DropReason::kPsnAhead);
-  EXPECT_TRUE(was_told(AnswerKind::kGap, 10));
+  EXPECT_TRUE(was_reported(AnswerKind::kGap, 10));
   read_response(Operation::kReadResponseFirst, 10, kTestMtu);
   EXPECT_EQ(last->outcome, Outcome::kAnswer);
   read_response(Operation::kReadResponseFirst, 10, kTestMtu);
   EXPECT_EQ(last->drop_reason, DropReason::kUnsolicitedAnswer) << "again";
-  EXPECT_FALSE(told);
+  EXPECT_FALSE(reported);
   read_response(Operation::kReadResponseLast, 12, kTestMtu);
   EXPECT_EQ(last->drop_reason, DropReason::kPsnAhead);
-  EXPECT_TRUE(was_told(AnswerKind::kGap, 11));
+  EXPECT_TRUE(was_reported(AnswerKind::kGap, 11));
   EXPECT_EQ(table.outstanding(qp.qpn), 1u);
 }
 
@@ -269,9 +270,9 @@ TEST_F(RequestTableTest, AReadBehindAnUnansweredOneWaitsForIt) {  // (R7)
   request(11, 1, CqeOpcode::kRdmaRead, 8);
   read_response(Operation::kReadResponseOnly, 11, 8);
   EXPECT_EQ(last->drop_reason, DropReason::kPsnAhead);
-  EXPECT_TRUE(was_told(AnswerKind::kGap, 10));
+  EXPECT_TRUE(was_reported(AnswerKind::kGap, 10));
   atomic_ack(10);
-  EXPECT_TRUE(was_told(AnswerKind::kAtomicAck, 10));
+  EXPECT_TRUE(was_reported(AnswerKind::kAtomicAck, 10));
   read_response(Operation::kReadResponseOnly, 11, 8);
   EXPECT_TRUE(last->completes);
 }
@@ -280,7 +281,7 @@ TEST_F(RequestTableTest, EachResponseHasTheLengthOfItsPlace) {  // (R7)
   request(10, 2, CqeOpcode::kRdmaRead, kTestMtu + 5);
   read_response(Operation::kReadResponseFirst, 10, kTestMtu - 4);
   EXPECT_EQ(last->drop_reason, DropReason::kInvalidRequest);
-  EXPECT_FALSE(told);
+  EXPECT_FALSE(reported);
   read_response(Operation::kReadResponseFirst, 10, kTestMtu);
   read_response(Operation::kReadResponseLast, 11, 4);
   EXPECT_EQ(last->drop_reason, DropReason::kInvalidRequest);
@@ -288,15 +289,15 @@ TEST_F(RequestTableTest, EachResponseHasTheLengthOfItsPlace) {  // (R7)
   EXPECT_TRUE(last->completes);
 }
 
-TEST_F(RequestTableTest, TheRequesterIsToldOfNaks) {  // (R8)
+TEST_F(RequestTableTest, TheRequesterIsNotifiedOfNaks) {  // (R8)
   request(10, 1);
   request(11, 1);
   ack(11, kNakSequence);
-  EXPECT_TRUE(was_told(AnswerKind::kNak, 11));
-  EXPECT_EQ(told->syndrome, kNakSequence);
+  EXPECT_TRUE(was_reported(AnswerKind::kNak, 11));
+  EXPECT_EQ(reported->syndrome, kNakSequence);
   ack(11, kRnrNak);
-  EXPECT_TRUE(was_told(AnswerKind::kRnrNak, 11));
-  EXPECT_EQ(told->syndrome, kRnrNak);
+  EXPECT_TRUE(was_reported(AnswerKind::kRnrNak, 11));
+  EXPECT_EQ(reported->syndrome, kRnrNak);
 }
 
 TEST_F(RequestTableTest, ANakBehindAMissingResponseIsAGapUnlessItIsTheEnd) {  // (R7)
@@ -304,12 +305,12 @@ TEST_F(RequestTableTest, ANakBehindAMissingResponseIsAGapUnlessItIsTheEnd) {  //
   request(11, 1);
   for (const std::uint8_t syndrome : {kNakSequence, kRnrNak}) {
     ack(11, syndrome);
-    EXPECT_TRUE(was_told(AnswerKind::kGap, 10));
+    EXPECT_TRUE(was_reported(AnswerKind::kGap, 10));
     ack(10, syndrome);
-    EXPECT_FALSE(was_told(AnswerKind::kGap, 10)) << "of the READ itself";
+    EXPECT_FALSE(was_reported(AnswerKind::kGap, 10)) << "of the READ itself";
   }
   ack(11, 0x62);
-  EXPECT_TRUE(was_told(AnswerKind::kNak, 11)) << "no response will come any more";
+  EXPECT_TRUE(was_reported(AnswerKind::kNak, 11)) << "no response will come any more";
 }
 
 TEST_F(RequestTableTest, WhatTheRequesterCompletesIsCompletedOnce) {  // (R9)
@@ -326,7 +327,7 @@ TEST_F(RequestTableTest, AfterAFailureNoAnswerCompletesAnything) {  // (R8) (R9)
   for (std::uint32_t psn = 10; psn < 13; ++psn) request(psn, 1);
   EXPECT_TRUE(completion(0, WcStatus::kRetryExceeded));
   EXPECT_EQ(ack(12), Wqes{});
-  EXPECT_FALSE(told);
+  EXPECT_FALSE(reported);
   request(13, 1);
   EXPECT_EQ(ack(13), Wqes{});
   EXPECT_EQ(table.outstanding(qp.qpn), 0u);

@@ -195,7 +195,7 @@ TEST_F(SendQueueTest, OneRequestIsSentToItsEndBeforeTheNext) {
   EXPECT_EQ(hold(), SendHold::kNone);
 }
 
-TEST_F(SendQueueTest, PsnsOutstandingCanBeToldApart) {
+TEST_F(SendQueueTest, PsnsOutstandingAreDistinguishable) {
   start({.max_rd_atomic = 16});
   constexpr std::uint32_t kLongest = kMaxSendBytes;  // 2^22 packets
   post(S::kRead, kLongest);

@@ -27,7 +27,7 @@ TEST(LinkTime, SpansAdd) {          // R1
   EXPECT_EQ(time.after_span(time.after_span({5, 0}, half), half), (Instant{6, 0}));
 }
 
-TEST(LinkTime, TellsPicoseconds) {
+TEST(LinkTime, PrintsPicoseconds) {
   const LinkTime time(3000, 1000);  // a byte takes 2666.67 ps
   EXPECT_EQ(time.to_ps(time.after_bytes({5, 0}, 3)), 13000u);
   EXPECT_EQ(time.to_ps(time.after_bytes({5, 0}, 1)), 7666u);

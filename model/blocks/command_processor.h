@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command processor: the NIC's firmware. Carries out what the driver asks for besides posting work: objects are made,
+// changed, failed and freed while packets are in flight. It reaches no block: it asks each for its part over a link,
+// and the block answers when its part is done.
+//
+//   R1  One command is carried out at a time, in the order in which they were given. One that is taken in cycle n and
+//       needs no block is answered in cycle n + command_cycles (command_ps rounded up, at least 1). Its mailbox is
+//       read, and the blocks are asked, from then on.
+//   R2  A command is answered when it is done: whatever it has to wait for is in flight in the NIC, so the wait ends.
+//   R3  free_*: after the reply the device touches neither the memory nor the rings of the object. Packets of a freed
+//       QP are dropped, its completions that were not written yet are lost. Before it gives the command the driver has
+//       ended its doorbells; those that are in the NIC are waited for.
+//   R4  fail_qp: the QP goes to the error state, what is posted to its receive and send queues is flushed. Packets of
+//       the QP that passed the transport checker before are carried out.
+//   R5  An object that does not exist: no_object, and nothing is done. What uses an object is gone before it: QPs
+//       before their queues, CQs and regions.
+//   R6  reset_qp: as after create_qp, queues emptied, nothing in flight. From the beginning of the command on the QP's
+//       packets are dropped and it sends nothing.
+//   R7  resize_cq: CQEs that were not polled (from the consumer index on) are moved to the new ring, which software
+//       filled with ones, in order, and numbered from 0 on; refused when they do not fit. They are moved by DMA, a
+//       buffer of them at a time, once all that goes to the old ring has been written.
+//   R8  Mailboxes and table entries pass over PCI Express as a client of the DMA engine, no read or write longer than
+//       buffer_bytes. A region is registered by its MPT entry alone: no other region's entries leave the caches.
+//   R9  Refused: a receive queue with attributes that cannot be, a change of a QP that is in the error state (only
+//       reset_qp and free_qp take it from there), a mailbox that is not mapped.
+//   R10 kNoRoom: the NIC has no room for it, and nothing has changed. A QP needs one of send_queues; as many
+//       responder_resources as it has max_dest_rd_atomic, from when it is ready to receive until its reset; an SRQ one
+//       of max_srqs; a TM SRQ also one of the tag matcher's lists; a multicast group one of own_addresses.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "model/blocks/dma.h"
+#include "model/engine/link.h"
+#include "model/params/params.h"
+#include "model/types/command.h"
+#include "model/types/command_processor_counters.h"
+#include "model/types/completion.h"
+#include "model/types/mailbox.h"
+
+namespace rxnic {
+
+class CommandProcessor final : public Block {
+ public:
+  CommandProcessor(const sc_core::sc_module_name& name, const CommandProcessorParams& params,
+                   std::uint32_t clock_period_ps);
+  Cycle step(Cycle now) override;
+  void hash(StateHash& h) const override;
+  const CommandProcessorCounters& counters() const { return counters_; }
+
+  In<DriverCommand> commands{"commands"};
+  Out<CommandReply> replies{"replies"};
+  Out<DmaRequest> dma{"dma"};
+  In<DmaCompletion> dma_done{"dma_done"};
+  // What each block is asked for, and its answers. The requester's may stay unbound.
+  Out<CqCommand> cqs{"cqs"};
+  In<CqReply> cq_replies{"cq_replies"};
+  Out<RegionCommand> regions{"regions"};
+  In<RegionReply> region_replies{"region_replies"};
+  Out<RetireCommand> retirements{"retirements"};
+  In<StepDone> retired{"retired"};
+  Out<DmaFence> fences{"fences"};
+  In<StepDone> fenced{"fenced"};
+  Out<WqCommand> wqs{"wqs"};
+  In<WqReply> wq_replies{"wq_replies"};
+  Out<SrqCommand> srqs{"srqs"};
+  In<StepDone> srq_done{"srq_done"};
+  Out<TagListCommand> tag_lists{"tag_lists"};
+  In<StepDone> tag_list_done{"tag_list_done"};
+  Out<ContextCommand> contexts{"contexts"};
+  In<ContextReply> context_replies{"context_replies"};
+  Out<QpCommand> qps{"qps"};
+  In<QpReply> qp_replies{"qp_replies"};
+  Out<SendQueueCommand> send_queues{"send_queues"};
+  In<StepDone> send_queue_done{"send_queue_done"};
+  Out<MulticastCommand> multicast{"multicast"};
+  In<StepDone> multicast_done{"multicast_done"};
+
+ private:
+  // The step to be taken when all that this one has asked for is done: at once, when it has asked for nothing.
+  enum class Next : std::uint8_t { kGoesOn, kRepeats };
+  using Step = Next (CommandProcessor::*)(Cycle now);
+  using Steps = std::span<const Step>;
+  static Steps steps_of(CommandKind kind);
+
+  void take_answers(Cycle now);
+  template <class Reply>
+  void take_answer(In<Reply>& from, Reply& to, Cycle now);
+  void run(Cycle now);
+
+  // What a command is made of. Each step asks somebody for something, or decides that the command ends here.
+  // A block is asked and the next step waits for its answer. The link has room: nobody else is asked meanwhile.
+  template <class Asked>
+  Next ask(Out<Asked>& whom, const Asked& what, Cycle now) {
+    waits_ = true;
+    whom.push(now, what);
+    ++counters_.steps;
+    return Next::kGoesOn;
+  }
+  Next end(CommandStatus status);
+  Next read(BusAddress from, std::uint32_t bytes, Cycle now);
+  Next write(BusAddress to, std::uint32_t bytes, Cycle now);
+  template <class T>
+  T mailbox() const {  // in the buffer
+    static_assert(sizeof(T) <= kMailboxBytes);
+    T value;
+    std::memcpy(&value, buffer_.data(), sizeof value);
+    return value;
+  }
+
+  // command_processor_queues.cpp
+  CqCommand cq_command(CqOperation operation) const;
+  Next ask_cq(CqOperation operation, Cycle now);
+  Next read_cq(Cycle now);
+  Next create_cq(Cycle now);
+  Next modify_cq(Cycle now);
+  Next resize_cq(Cycle now);
+  Next close_cq(Cycle now);
+  Next fence_cqes(Cycle now);
+  Next move_cqes(Cycle now);
+  Next destroy_cq(Cycle now);
+  Next end_unless_cq(Cycle now);
+  WqCommand wq_command(WqOperation operation) const;
+  Next read_wq(Cycle now);
+  Next create_wq(Cycle now);
+  Next create_tag_list(Cycle now);
+  Next name_srq(Cycle now);
+  Next attach_srq(Cycle now);
+  Next give_back_tag_list(Cycle now);
+  Next give_back_wq(Cycle now);
+  Next end_without_room(Cycle now);
+  Next query_wq(Cycle now);
+  Next answer_query_wq(Cycle now);
+  Next arm_limit(Cycle now);
+  Next hide_srq(Cycle now);
+  Next close_wq(Cycle now);
+  Next wait_for_flushed(Cycle now);
+  Next destroy_wq(Cycle now);
+  Next destroy_tag_list(Cycle now);
+  Next detach_srq(Cycle now);
+  Next end_unless_wq(Cycle now);
+  // command_processor_regions.cpp
+  Next read_region(Cycle now);
+  Next install_region(Cycle now);
+  Next read_entry(Cycle now);
+  Next clear_entry(Cycle now);
+  Next invalidate(Cycle now);
+  Next wait_for_users(Cycle now);
+  Next wait_for_gathers(Cycle now);
+  Next read_group(Cycle now);
+  Next attach_group(Cycle now);
+  Next end_unless_attached(Cycle now);
+  Next detach_group(Cycle now);
+  // command_processor_qps.cpp
+  Next ask_context(ContextOperation operation, Cycle now);
+  Next ask_qp(QpOperation operation, Cycle now);
+  Next ask_send_queue(SendQueueOperation operation, Cycle now);
+  SendQueueCommand send_queue_command(SendQueueOperation operation) const;
+  Next read_qp(Cycle now);
+  Next reserve_qp(Cycle now);
+  Next create_send_queue(Cycle now);
+  Next give_back_entries(Cycle now);
+  Next store_qp(Cycle now);
+  Next bring_qp(Cycle now);
+  Next release_qp(Cycle now);
+  Next end_unless_qp(Cycle now);
+  Next query_qp(Cycle now);
+  Next answer_query_qp(Cycle now);
+  Next modify_qp(Cycle now);
+  Next modify_send_queue(Cycle now);
+  Next fail_qp(Cycle now);
+  Next fail_send_queue(Cycle now);
+  Next read_silenced(Cycle now);
+  Next silence(Cycle now);
+  Next stop_qp(Cycle now);
+  Next stop_receiving(Cycle now);
+  Next reset_send_queue(Cycle now);
+  Next settle_qp(Cycle now);
+  Next reset_receive_queue(Cycle now);
+  Next settle_cqes(Cycle now);
+  Next forget_qp(Cycle now);
+  Next renew_qp(Cycle now);
+  Next destroy_send_queue(Cycle now);
+  Next clear_qp(Cycle now);
+  Next drop_qp(Cycle now);
+
+  const CommandProcessorParams params_;
+  const std::uint64_t command_cycles_;
+  bool carries_out_ = false;  // a command
+  bool waits_ = false;        // for a block or for memory
+  bool reads_ = false;        // it is memory
+  Cycle due_{};               // when it begins (R1)
+  DriverCommand command_;
+  CommandReply reply_;  // to it
+  Steps steps_;
+  std::size_t next_step_ = 0;
+  bool ends_ = false;  // with reply_
+  std::vector<std::uint8_t> buffer_;
+  BusAddress new_ring_{};        // of the CQ that is being resized
+  MptEntry entry_;               // of the region that is being freed
+  std::uint32_t listed_ = 0;     // elements of a list (CQEs, numbers of QPs) that are done
+  std::uint32_t in_buffer_ = 0;  // of those behind them: what the buffer holds
+  // The last answers.
+  CqReply cq_;
+  RegionReply region_;
+  WqReply wq_;
+  ContextReply context_;
+  ContextReply place_;  // of the QP at hand: the answer to bring or stop
+  QpReply qp_;
+  StepDone done_;
+  DmaCompletion memory_;
+  CommandProcessorCounters counters_;
+};
+
+}  // namespace rxnic

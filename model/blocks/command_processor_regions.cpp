@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands on memory regions and multicast groups.
+#include "model/blocks/command_processor.h"
+
+namespace rxnic {
+
+CommandProcessor::Next CommandProcessor::read_region(Cycle now) {
+  return read(command_.mailbox_address, sizeof(MptEntry), now);
+}
+
+// What was cached under its index went with the region before. (R8)
+CommandProcessor::Next CommandProcessor::install_region(Cycle now) {
+  return write(mpt_address(Key{mailbox<MptEntry>().key}), sizeof(MptEntry), now);
+}
+
+CommandProcessor::Next CommandProcessor::read_entry(Cycle now) {
+  return read(mpt_address(Key{command_.number}), sizeof(MptEntry), now);
+}
+
+CommandProcessor::Next CommandProcessor::clear_entry(Cycle now) {
+  entry_ = mailbox<MptEntry>();
+  if (entry_.valid == 0 || entry_.key != command_.number) return end(CommandStatus::kNoObject);  // (R5)
+  const MptEntry none;
+  std::memcpy(buffer_.data(), &none, sizeof none);
+  return write(mpt_address(Key{command_.number}), sizeof none, now);
+}
+
+CommandProcessor::Next CommandProcessor::invalidate(Cycle now) {
+  RegionCommand c;
+  c.key = Key{entry_.key};
+  c.page_shift = entry_.page_shift;
+  c.va = entry_.va;
+  c.length = entry_.length;
+  c.mtt_base = BusAddress{entry_.mtt_base};
+  return ask(regions, c, now);
+}
+
+// The packets that were translated before, and atomics, which touch memory after their packets have retired.
+CommandProcessor::Next CommandProcessor::wait_for_users(Cycle now) {
+  return ask(retirements, {region_.packets, Key{command_.number}}, now);
+}
+
+CommandProcessor::Next CommandProcessor::wait_for_gathers(Cycle now) {
+  DmaFence f;
+  f.gathers = region_.gathers;
+  return ask(fences, f, now);
+}
+
+CommandProcessor::Next CommandProcessor::read_group(Cycle now) {
+  return read(command_.mailbox_address, sizeof(Address), now);
+}
+
+CommandProcessor::Next CommandProcessor::attach_group(Cycle now) {
+  return ask(multicast, {true, mailbox<Address>(), Qpn{command_.number}}, now);
+}
+
+CommandProcessor::Next CommandProcessor::end_unless_attached(Cycle) {
+  return done_.ok ? Next::kGoesOn : end(CommandStatus::kNoRoom);
+}
+
+CommandProcessor::Next CommandProcessor::detach_group(Cycle now) {
+  return ask(multicast, {false, mailbox<Address>(), {}}, now);
+}
+
+}  // namespace rxnic

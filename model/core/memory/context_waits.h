@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Those in a block that wait for contexts of its table (core/memory/context_cache.h). They are numbered: packets,
+// doorbells, commands and so on each wait for one context at a time. No time in it.
+//
+//   R1  A context that is not here is read when somebody looks it up; that is one miss, however long the wait. While no
+//       more reads may start, or no line can be had, it is looked up again.
+//   R2  A context that was looked up and has not been used since gives way to nobody else's, unless its asker yields.
+//   R3  When a read shows that there is no such context, whoever waits for it learns so by its next look_up().
+//
+// A Table has: Cache, cache(); line_of(number), the line of a context that may be used, or kNone; gone(number), whether
+// it exists no more though its line is still kept; may_give_way(line); gave_way(line), which is called when it has.
+// Counters are those of the block: context_hits, context_misses, context_reads, context_reads_ahead,
+// context_write_backs.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+
+namespace rxnic {
+
+enum class ContextLookup : std::uint8_t { kHere, kAbsent, kWaits };
+
+template <class Table, class Counters, std::uint32_t kAskers>
+class ContextWaits {
+ public:
+  static constexpr std::uint32_t kNone = Table::Cache::kNone;
+  ContextWaits(Table& table, Counters& counters) : table_(table), counters_(counters) {}
+
+  ContextLookup look_up(std::uint32_t asker, std::uint32_t number) {
+    Wait& w = waits_[asker];
+    if (w.number != number) {
+      w = {};
+      w.number = number;
+    }
+    w.lacks_way = w.yields = false;
+    w.line = table_.line_of(number);
+    if (w.line != kNone) return ContextLookup::kHere;
+    if (w.absent || table_.gone(number)) return ContextLookup::kAbsent;
+    counters_.context_misses += !w.missed;
+    w.missed = true;
+    w.lacks_way = !table_.cache().coming(number) && table_.cache().may_read() && !read(asker, number, false);
+    return ContextLookup::kWaits;
+  }
+  bool waits(std::uint32_t asker) const { return waits_[asker].number != kNone; }
+  std::uint32_t line(std::uint32_t asker) const { return waits_[asker].line; }  // after kHere
+  // Whether the asker's context is not even on its way, for want of a line.
+  bool lacks_way(std::uint32_t asker) const { return waits_[asker].lacks_way; }
+  // The asker waits for something else: its context may give way meanwhile.
+  void yield(std::uint32_t asker) {
+    waits_[asker].yields = true;
+    waits_[asker].line = kNone;
+  }
+  // The asker goes on with what it looked up, if anything.
+  void use(std::uint32_t asker) {
+    const Wait w = std::exchange(waits_[asker], {});
+    if (w.line == kNone) return;
+    counters_.context_hits += !w.missed;
+    table_.cache().touch(w.line);
+  }
+  // The asker no longer waits; with a number: if it waits for this one.
+  void forget(std::uint32_t asker) { waits_[asker] = {}; }
+  void forget(std::uint32_t asker, std::uint32_t number) {
+    if (waits_[asker].number == number) waits_[asker] = {};
+  }
+
+  // Has a context read before the asker needs it, if there is a line for it. False: no more reads may start now.
+  bool read_ahead(std::uint32_t asker, std::uint32_t number) {
+    if (table_.cache().find(number) != kNone || table_.cache().coming(number)) return true;
+    if (!table_.cache().may_read()) return false;
+    read(asker, number, true);
+    return true;
+  }
+  // The read of a line is complete. False: there is no such context. (R3)
+  bool arrived(std::uint32_t line, bool ok) {
+    const std::uint32_t number = table_.cache().number_of(line);
+    if (table_.cache().arrived(line, ok)) return true;
+    for (Wait& w : waits_) w.absent |= w.number == number;
+    return false;
+  }
+
+ private:
+  struct Wait {
+    std::uint32_t number = kNone;
+    std::uint32_t line = kNone;  // where it was found
+    bool missed = false;
+    bool absent = false;  // there is none
+    bool yields = false;
+    bool lacks_way = false;
+  };
+  // False: there is no line for it.
+  bool read(std::uint32_t asker, std::uint32_t number, bool ahead) {
+    const auto f = table_.cache().fetch(number, ahead, [&](std::uint32_t line) {
+      return table_.may_give_way(line) && !needed_by_others(line, asker, ahead);
+    });
+    if (f.line == kNone) return false;
+    if (f.evicts) table_.gave_way(f.line);
+    ++counters_.context_reads;
+    counters_.context_reads_ahead += ahead;
+    counters_.context_write_backs += f.writes_back;
+    return true;
+  }
+  bool needed_by_others(std::uint32_t line, std::uint32_t asker, bool ahead) const {  // (R2)
+    const std::uint32_t number = table_.cache().number_of(line);
+    for (std::uint32_t a = 0; a < kAskers; ++a) {
+      if ((a != asker || ahead) && waits_[a].number == number && !waits_[a].yields) return true;
+    }
+    return false;
+  }
+
+  Table& table_;
+  Counters& counters_;
+  std::array<Wait, kAskers> waits_;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/nic/nic_setup.h"
+
+namespace rxnic {
+
+void NicSetup::store(const StoredQpContext& qp) {
+  StoredQpContext stored = qp;
+  stored.valid = 1;
+  clear_padding(stored);
+  memory_.store(qp_context_address(qp.qpn), stored);
+}
+
+bool NicSetup::create_qp(const QpContext& qp, const SendQueueContext& queue) {
+  SendQpContext context;
+  context.qp = qp;
+  context.qp.valid = 1;
+  context.queue = queue;
+  if (qps_ == nic_.limits.qps || !nic_.transport_checker.reserve(qp)) return false;  // (R3)
+  if (nic_.requester != nullptr && !nic_.requester->create(context)) return false;   // as many as limits.qps
+  ++qps_;
+  store(qp);
+  return true;
+}
+
+bool NicSetup::connect_qp(const SendQpContext& context, Psn rq_psn) {
+  StoredQpContext qp = context.qp;
+  qp.expected_psn = rq_psn;
+  if (!nic_.transport_checker.reserve(context.qp)) return false;
+  store(qp);
+  if (nic_.requester != nullptr) nic_.requester->modify(context, true);
+  return true;
+}
+
+WqId NicSetup::create_queue(const WqContext& queue) {
+  const bool srq = queue.kind == WqKind::kSrq;
+  const bool room = (!srq || srqs_ < nic_.limits.srqs) && (!queue.tag_matching || nic_.tag_match_cam.has_room());
+  if (!room) return kNoWq;  // (R3)
+  const WqId id = nic_.srq_wqe_fetcher.create(queue, memory_);
+  if (srq) {
+    ++srqs_;
+    nic_.transport_checker.add_srq(Srqn{queue.number}, {id, queue.cq, queue.xrcd});
+    nic_.cqe_generator.attach_srq(id, Srqn{queue.number});
+  }
+  if (queue.tag_matching) nic_.tag_match_cam.create(id, queue);
+  return id;
+}
+
+void NicSetup::create_region(const MptEntry& entry, std::span<const BusAddress> pages) {
+  memory_.store(mpt_address(Key{entry.key}), entry);
+  for (std::size_t n = 0; n < pages.size(); ++n) memory_.store(BusAddress{entry.mtt_base} + n * 8, pages[n]);
+}
+
+void NicSetup::create_cq(const CqContext& cq) { nic_.cqe_generator.create(cq, memory_); }
+
+}  // namespace rxnic
