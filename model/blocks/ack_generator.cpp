@@ -9,7 +9,7 @@ namespace rxnic {
 
 namespace {
 
-// What an atomic asks of memory. (R5)
+// The memory access of an atomic. (R5)
 DmaRequest atomic_request(const AckRequest& p) {
   DmaRequest r;
   const Operation operation = p.op().operation;
@@ -47,21 +47,21 @@ AckGenerator::AckGenerator(const sc_core::sc_module_name& name, const AckGenerat
 }
 
 Cycle AckGenerator::step(Cycle now) {
-  // (1) a built answer leaves
+  // (1) a built response leaves
   const bool refused = line_.ready(now) && !tx.can_push(now);
   if (line_.ready(now) && !refused) tx.push(now, line_.pop());
-  // (2) an atomic was carried out
+  // (2) an atomic has been carried out
   if (dma_done.can_pop(now)) finish_atomic(now);
-  // (3) ACKs that were held long enough
+  // (3) ACKs that were held long enough become ready
   while (!held_.empty() && answers_.flow(held_.front()).held_until <= now) unhold(held_.front());
   // (4) a packet retires
   const bool stalled = take(now);
   // (5) READ data and atomics are asked for
   wants_buffer_ = false;
   issue(now);
-  // (6) the builder
+  // (6) the builder starts a response
   start_build(now);
-  // (7) a QP that failed
+  // (7) a QP that failed is reported
   refused_.report(refusals, now);
   if (!failed_.empty() && failures.can_push(now)) {
     failures.push(now, failed_.pop());
@@ -115,7 +115,7 @@ bool AckGenerator::take(Cycle now) {  // (R1)
   if (!has_room(p)) return true;
   ++counters_.packets;
   shared_.stamp(p.buffer, Station::kAckGenerator, now);
-  if (refused_.refuses(p)) {  // (R7) what it did is done and completed: only its answer is not sent
+  if (refused_.refuses(p)) {  // (R7) it has been carried out and completed: only its response is not sent
     counters_.suppressed += p.acknowledge;
     p.acknowledge = false;
   }
@@ -125,7 +125,7 @@ bool AckGenerator::take(Cycle now) {  // (R1)
   return false;
 }
 
-// The way back, of the request's frame.
+// The way back to the sender, taken from the request's frame.
 const ReturnPath& AckGenerator::return_path(const AckRequest& p) {
   const Packet& buffer = shared_.packets[p.buffer];
   std::unique_ptr<ReturnPath>& kept = paths_[raw(p.qpn) % kPaths];
@@ -139,7 +139,7 @@ const ReturnPath& AckGenerator::return_path(const AckRequest& p) {
   return path;
 }
 
-// What the packet is to be answered with.
+// Fills in the response to the packet.
 void AckGenerator::owe(const AckRequest& p, OwedAnswer& a) {
   const bool nak = p.outcome == Outcome::kNak;
   const ReturnPath& path = return_path(p);
@@ -203,7 +203,7 @@ void AckGenerator::answer(const AckRequest& p, Cycle now) {
   if (too_many) {
     make_nak(a, kNakInvalidRequest);
     a.done = true;
-    a.needs = AnswerNeeds::kAtomic;  // a NAK in its place
+    a.needs = AnswerNeeds::kAtomic;  // so that the NAK waits in its place
   } else if (a.needs == AnswerNeeds::kAtomic) {
     if (!a.replay) {
       atomic_requests_[at] = atomic_request(p);
@@ -259,7 +259,7 @@ void AckGenerator::append(Index flow, Index answer, Cycle now) {
   advance(flow, now);
 }
 
-// Moves on what its QP no longer holds up. (R3)
+// Moves on the responses of the flow that need not wait any more. (R3)
 void AckGenerator::advance(Index flow, Cycle now) {
   AnswerTable::Flow& f = answers_.flow(flow);
   while (f.first != kNone) {
@@ -315,7 +315,7 @@ void AckGenerator::finish_atomic(Cycle now) {  // (R5)
   advance(answers_.find(raw(a.qpn)), now);
 }
 
-// Turns an answer into a NAK, and its QP to the error state. (R7)
+// Turns a response into a NAK and moves its QP to the error state. (R7)
 void AckGenerator::make_nak(OwedAnswer& a, std::uint8_t syndrome) {
   a.h.opcode = answer_opcode(a.h.opcode, Operation::kAck);
   a.h.syndrome = syndrome;
@@ -323,8 +323,8 @@ void AckGenerator::make_nak(OwedAnswer& a, std::uint8_t syndrome) {
   report_failure(a.line, syndrome == kNakRemoteAccess     ? EventType::kQpAccessError
                          : syndrome == kNakInvalidRequest ? EventType::kQpRequestError
                                                           : EventType::kQpFatal);
-  refused_.fail_requests(a.line,
-                         a.residence);  // what is behind has passed the other blocks: only its answers are not sent
+  // Packets behind it have passed the other blocks: only their responses are not sent.
+  refused_.fail_requests(a.line, a.residence);
 }
 
 void AckGenerator::report_failure(std::uint32_t line, EventType event) {
@@ -343,7 +343,7 @@ void AckGenerator::fail_behind(Index at) {
   }
 }
 
-// An answer that was in a flow is not owed any more.
+// Removes a response that was in a flow and is not to be sent.
 void AckGenerator::discard(Index at, Cycle now) {
   --waiting_;
   if (answers_[at].line != kNoLine) contexts_.unpin(answers_[at].line, now);

@@ -1,36 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answer generator: where packets retire, and what goes back for them: ACK, NAK, RNR NAK, READ and atomic responses.
+// ACK generator: retires packets and sends the responses to them: ACK, NAK, RNR NAK, READ and atomic responses.
 //
-//   R1  One packet retires a cycle, in the cycle in which it is taken; its buffer is free then. One that asks for an
-//       answer is not taken while queue_depth answers are ready and not started, one whose answer has to wait (R3) not
-//       while answers_waiting do.
-//   R2  The builder starts an answer every response_cycles at most; it leaves latency_cycles after its start. With
-//       nothing in its way the ACK of a packet taken in cycle n leaves in cycle n + latency_cycles. Answers without
-//       data, the one that became ready first, and READ data that has come take turns.
-//   R3  Answers of a QP leave in the order of its packets: what follows a READ or an atomic waits for its last
-//       response. Nothing waits for the answers of another QP (core/responder/answer_table.h). An ACK that waits so
-//       gives way to the next one of its QP. A QP whose answers_per_qp answers wait and that asks for one more fails
-//       with NAK 0x61.
-//   R4  READ: one piece of a response's data is asked for (`gather`) in a cycle, two pieces when it crosses a page, one
-//       after the other; the first at the earliest in the cycle in which the request is taken. At most
-//       read_responses_in_flight responses are on their way. At most reads_in_progress QPs are
-//       served together; they take turns, responses_per_turn each. Data taken in cycle m leaves in cycle m +
-//       latency_cycles at the earliest. READs of one QP may overlap. `gathered` keeps the order of `gather`.
-//   R5  Atomic: done when all before it in its QP is answered; the packet's `bus` is where. The result is saved, by the
-//       packet's resource, before it is answered. A replay answers with the saved result; nothing when there is none.
-//       An ATOMIC WRITE likewise: its answer is a READ RESPONSE ONLY without data, sent when the write is done.
-//   R6  Coalescing: an ACK is held until coalesce_packets requests of its QP are acknowledged by it, coalesce_timer
-//       after the first of them, or until another answer of the QP is due, which it precedes. The newest PSN and MSN
-//       are those that go. Half of queue_depth QPs can be held; an ACK that finds no place, or one behind a READ or an
-//       atomic, is not held.
-//   R7  Memory that fails under a READ or an atomic: NAK 0x63 in its place (0x62 when its translation failed), the QP
-//       to the error state, no answer for what is behind (which is carried out and completed, unless the WQE fetcher
-//       flushes it). So too for a NAK behind that of an error found later. `failures` notifies the completion
-//       generator, `refusals` the transport checker. There is a place for each line of the context cache: what a QP
-//       that is to be reported finds besides is not reported.
-//   R8  An answer is built in a buffer of its own: without a free one the builder waits (wait_response). Who takes it
-//       from `tx` releases it.
-//   R9  A command waits until so many packets have retired and no atomic is to be carried out on its region.
+//   R1  One packet retires a cycle, in the cycle in which it is taken; its buffer is free then. A packet whose response
+//       has to wait (R3) is not taken while answers_waiting responses wait; one whose response does not, not while
+//       queue_depth such responses are held (R6) or ready and not started.
+//   R2  The builder starts at most one response every response_cycles; it leaves latency_cycles after its start. When
+//       no other response is in its way, the ACK of a packet taken in cycle n leaves in cycle n + latency_cycles.
+//       Responses without data, in the order in which they became ready, and READ data that has come take turns.
+//   R3  Responses of a QP leave in the order of its packets: those behind a READ or an atomic wait for its last
+//       response. No response waits for one of another QP (core/responder/answer_table.h). An ACK that waits so is
+//       replaced by the next ACK of its QP. When answers_per_qp responses of a QP wait, its next READ or atomic fails
+//       the QP with NAK 0x61.
+//   R4  READ: the data of a response is asked for (`gather`) in one piece, or in two when it crosses a page, one piece
+//       a cycle; the first at the earliest in the cycle in which the request is taken. At most read_responses_in_flight
+//       responses wait for their data. At most reads_in_progress QPs are served together; they take turns of
+//       responses_per_turn responses. Data taken in cycle m leaves in cycle m + latency_cycles at the earliest. READs
+//       of one QP may overlap. `gathered` keeps the order of `gather`.
+//   R5  Atomic: carried out when everything before it in its QP has been answered, at the packet's `bus` address. The
+//       result is saved in the packet's responder resource before the response is sent. A replay gets the saved result,
+//       and no response when there is none. An ATOMIC WRITE likewise: its response is a READ RESPONSE ONLY without
+//       data, sent when the write is done.
+//   R6  Coalescing: an ACK is held until it acknowledges coalesce_packets requests of its QP, until coalesce_timer
+//       after the first of them, or until another response of the QP is due, before which it leaves. It carries the
+//       newest PSN and MSN. ACKs of at most queue_depth / 2 QPs are held together; one beyond them, or one behind a
+//       READ or an atomic, is not held.
+//   R7  A READ or atomic whose memory access fails is answered with NAK 0x63 (0x62 when its translation failed), and
+//       the QP goes to the error state. Packets behind it get no response, but are carried out and completed unless the
+//       WQE fetcher flushes them. Nor is the NAK of a packet behind it sent whose error was found earlier. `failures`
+//       notifies the completion generator, `refusals` the transport checker. `failures` has an entry for each line of
+//       the context cache; while one of a QP waits there, further failures of the QP are not reported.
+//   R8  A response is built in a buffer of its own: without a free one the builder waits (wait_response). The block
+//       that takes the frame from `tx` releases the buffer.
+//   R9  A command is answered when as many packets as it says have retired and no atomic is still to be carried out on
+//       its region.
 #pragma once
 
 #include <memory>
@@ -126,24 +128,24 @@ class AckGenerator final : public Block {
   AnswerTable answers_;
   std::vector<AtomicResult> results_;               // by handle of the responder resource
   std::vector<DmaRequest> atomic_requests_;         // by answer
-  std::vector<Key> atomic_regions_;                 // by answer: that its address was found by
-  DelayLine<QpFailure> failed_;                     // to be reported: one of a QP, which has pinned its line
+  std::vector<Key> atomic_regions_;                 // by answer: key by which its address was found
+  DelayLine<QpFailure> failed_;                     // to be reported: at most one a QP, whose line is pinned for it
   std::vector<Index> held_;                         // flows with a held ACK, oldest first
   DelayLine<Index> served_;                         // flows with READ data to ask for, in turn
-  DelayLine<Index> unserved_;                       // those that wait for their turn to be served
-  DelayLine<Index> atomics_;                        // answers to be carried out by the DMA engine
-  DelayLine<Ready> ready_;                          // answers without data, waiting for the builder
-  DelayLine<OnItsWay> on_their_way_;                // READ data asked for
+  DelayLine<Index> unserved_;                       // flows that wait until they may join served_
+  DelayLine<Index> atomics_;                        // atomics to be carried out by the DMA engine
+  DelayLine<Ready> ready_;                          // responses without data, waiting for the builder
+  DelayLine<OnItsWay> on_their_way_;                // READ data that was asked for and has not come
   DelayLine<WireFrame> line_;                       // the builder's pipeline
   std::vector<std::unique_ptr<ReturnPath>> paths_;  // by the lowest bits of a QPN, from its first response on
-  Cycle last_leaves_{};                             // of the answers that went to the port at once
+  Cycle last_leaves_{};                             // of the responses that went to the port at once
   PieceList pieces_;                                // of the response that is being asked for
   std::uint32_t next_piece_ = 0;
   GatherSegment asking_;
-  std::uint32_t ready_plain_ = 0;  // answers that did not wait, ready or held (R1)
-  std::uint32_t waiting_ = 0;      // answers in flows
+  std::uint32_t ready_plain_ = 0;  // responses that did not wait, ready or held (R1)
+  std::uint32_t waiting_ = 0;      // responses in flows
   std::uint64_t next_ticket_ = 0;
-  bool data_next_ = false;  // whose turn it is (R2)
+  bool data_next_ = false;  // it is the turn of READ data (R2)
   Cycle next_start_{};
   bool wants_buffer_ = false;  // no response buffer was free
   AckGeneratorCounters counters_;

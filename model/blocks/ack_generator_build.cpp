@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The builder: answers that are ready become frames (R2, R8 of ack_generator.h).
+// The builder: responses that are ready become frames (R2, R8 of ack_generator.h).
 #include <cstring>
 
 #include "model/blocks/ack_generator.h"
@@ -10,7 +10,8 @@ namespace rxnic {
 void AckGenerator::start_build(Cycle now) {  // (R2)
   if (now < next_start_ || line_.full()) return;
   const bool data = gathered.can_pop(now);
-  const auto may_go_first = [&] {  // (R3) what was ready when its READ began is of its QP, perhaps
+  // (R3) Responses that were ready when the data's READ began may be of its QP: they go before the data.
+  const auto may_go_first = [&] {
     return data_next_ && ready_.front().ticket >= answers_[on_their_way_.front().answer].after;
   };
   if (data && (ready_.empty() || may_go_first())) {
@@ -64,7 +65,7 @@ void AckGenerator::count_ack(std::uint8_t syndrome) {
   counters_.naks += kind == AckKind::kNak;
 }
 
-// An answer that is being built is done latency_cycles later.
+// A response whose build starts now leaves latency_cycles later.
 void AckGenerator::leave(const WireFrame& frame, Cycle now) {
   const Cycle leaves = now + params_.latency_cycles;
   if (line_.empty() && tx.can_send(now, leaves)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command processor waits for (R9 of ack_generator.h).
+// The command by which the command processor waits for packets and atomics (R9 of ack_generator.h).
 #include "model/blocks/ack_generator.h"
 
 namespace rxnic {

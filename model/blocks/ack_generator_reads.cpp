@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// READ data: asked for, and built into responses (R4, R7 of ack_generator.h).
+// READ data: asking for it, and building responses of it (R4, R7 of ack_generator.h).
 #include <algorithm>
 
 #include "model/blocks/ack_generator.h"
@@ -7,7 +7,7 @@
 
 namespace rxnic {
 
-// The READ of the QP whose data is to be asked for next: those before it are READs asked for to their end.
+// The READ of the QP whose data is to be asked for next: all data of the READs before it has been asked for.
 AckGenerator::Index AckGenerator::readable(const AnswerTable::Flow& f) const {
   const auto is_read = [&](Index at) { return at != kNone && answers_[at].needs == AnswerNeeds::kRead; };
   Index at = f.first;
@@ -24,13 +24,14 @@ void AckGenerator::issue(Cycle now) {
     dma.push(now, request);
     ++counters_.atomics;
   }
-  const auto leave = [&] {  // the flow at the front has nothing to ask for any more
+  const auto leave = [&] {  // the flow at the front has no data left to ask for
     const Index flow = served_.pop();
     answers_.flow(flow).listed = false;
     answers_.free_if_empty(flow);
     if (!unserved_.empty()) served_.push(unserved_.pop(), Cycle{});
   };
-  while (!served_.empty() && readable(answers_.flow(served_.front())) == kNone) leave();  // what failed meanwhile
+  // Flows whose READs have failed since they came here.
+  while (!served_.empty() && readable(answers_.flow(served_.front())) == kNone) leave();
   if (!gather.can_push(now)) return;
   if (next_piece_ < pieces_.size()) {
     ask_piece(now);
@@ -52,7 +53,7 @@ void AckGenerator::issue(Cycle now) {
   }
 }
 
-// The next piece of the response at hand.
+// Asks for the next piece of the response at hand.
 void AckGenerator::ask_piece(Cycle now) {
   const Piece& piece = pieces_[next_piece_++];
   asking_.last = next_piece_ == pieces_.size();

@@ -7,13 +7,13 @@ namespace rxnic {
 
 namespace {
 
-// What the packet does names memory of ours by rkey.
+// The packet names memory of ours by rkey.
 bool is_remote(const ScatteredSegment& p) {
   return p.role == PacketRole::kReceived && p.outcome != Outcome::kAnswer && p.op().access != 0;
 }
 
 bool does_something(const ScatteredSegment& p) {              // (R6)
-  if (p.outcome == Outcome::kReplay) return !p.has(kAtomic);  // the saved result is the answer
+  if (p.outcome == Outcome::kReplay) return !p.has(kAtomic);  // it gets the saved result
   return p.outcome == Outcome::kExecute || p.outcome == Outcome::kAnswer;
 }
 
@@ -21,7 +21,7 @@ bool has_range(const ScatteredSegment& p) { return p.first && p.local_bytes > 0 
 bool needs_bus(const ScatteredSegment& p) { return p.has(kAtomic) && p.outcome == Outcome::kExecute; }
 std::uint8_t rights(const ScatteredSegment& p) { return is_remote(p) ? p.access : std::uint8_t{kLocalWrite}; }
 
-// What a lane puts out for a segment: the part that is carried on, and the rest.
+// The output of a lane for a segment: the part that is passed on unchanged, and the result.
 const CompletionRequest& carried_on(const ScatteredSegment& s) { return s; }
 GatherRead carried_on(const GatherSegment&) { return {}; }
 void write_result(SegmentWrite& w, const ScatteredSegment& s, bool, BusAddress bus) {
@@ -62,14 +62,14 @@ AddressTranslator::AddressTranslator(const sc_core::sc_module_name& name, const 
 
 Cycle AddressTranslator::step(Cycle now) {
   started_ = again_ = false;
-  // (1) a command; a line that came from memory goes into its cache and to whom waits for it
+  // (1) a command; an entry that came from memory goes into its cache and to the segments that wait for it
   if (commands.can_pop(now)) carry_out_command(now);
   if (dma_done.can_pop(now)) {
     const DmaCompletion done = dma_done.pop(now);
     fill(done.cookie, done.ok);
     again_ = dma_done.can_pop(now);
   }
-  // (2) what is translated leaves
+  // (2) translated segments leave
   const bool gathering = !gather_.idle(now);
   leave(main_, now);
   if (gathering) leave(gather_, now);
@@ -165,7 +165,7 @@ void AddressTranslator::advance(Lane<From, To>& lane, Cycle now) {
   lane.has_head = false;
 }
 
-// False when it is of a packet that has gone on without it.
+// False when the segment ends here: its packet has failed and gone on without it. (R4)
 bool AddressTranslator::take(ScatteredSegment& s) {
   if (swallows_) {
     swallows_ = !s.last;
@@ -208,7 +208,7 @@ AddressTranslator::Found AddressTranslator::resolve(Lookup& at, GatherSegment& s
   return find_bus(at, s.va, now, bus);
 }
 
-// What its lookup means for the segment: false when it is not to be moved.
+// Applies the result of its lookups to the segment: false when its bytes are not to be moved.
 bool AddressTranslator::settle(ScatteredSegment& s, bool found, Cycle now) {
   if (found) return true;
   ++(fail(s) ? counters_.remote_errors : counters_.local_errors);
@@ -289,7 +289,7 @@ void AddressTranslator::look_ahead(Lane<From, To>& lane, Cycle now) {  // (R8)
   if (lane.in.peek(now, lane.ahead - 1) != nullptr) again_ = true;
 }
 
-// True when all that it lacks is there or on its way, as far as is known.
+// True when the entries that it needs are cached or being read, as far as they are known.
 bool AddressTranslator::read_ahead(const ScatteredSegment& s, Cycle now) {
   if (!does_something(s)) return true;
   if (has_range(s) && !read_ahead(s.local_key, needs_bus(s) ? &s.local_va : nullptr, now)) return false;

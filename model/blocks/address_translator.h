@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys and virtual addresses become bus addresses: region checks from the MPT, pages from the MTT, a cache of each, and
-// walkers that read host memory for both.
+// Address translator: turns keys and virtual addresses into bus addresses. It checks regions by the MPT and finds pages
+// in the MTT, has a cache of each, and walkers that read host memory for both.
 //
 //   R1  A segment that is taken in cycle n and found in the caches is pushed in cycle n + hit_cycles, and the next one
 //       is taken in cycle n + 1.
-//   R2  A miss is read from memory: MPT first, then the MTT line of 8 pages. When a line comes in cycle m, the segment
-//       goes on in m with what it still has to look up, as if it had been taken then.
+//   R2  On a miss the entry is read from memory: the MPT entry first, then the MTT line of 8 pages. When it comes in
+//       cycle m, the segment goes on in m with its remaining lookups, as if it had been taken then.
 //   R3  Local range (local_bytes > 0): the whole of it is checked with the packet's access flags before the packet's
-//       first segment. It fails RC and XRC with NAK 0x62, UC by giving up the message; an answer to a request of ours
-//       is a local error. A READ or WRITE of length zero is not checked. An atomic has its bus address left in `bus`.
-//   R4  Segments: of a WRITE as R3, with its access flags; of a SEND or an answer local write and the packet's PD are
-//       asked for, and a failure is a local error (NAK 0x63, kLocalProtection). What is before the segment that fails
-//       has gone on and is written; the packet goes on with the one that fails, without bytes, and its other segments
-//       end here.
-//   R5  Segments of `gather_in` (responses being made) ask for remote read. Those that fail go on as `failed`.
-//   R6  Packets that do nothing (failed, squashed, internal) pass in hit_cycles, without bytes.
-//   R7  Each input keeps its order. The two share caches and walkers and nothing else.
-//   R8  While a packet waits, the packets behind it are looked at, one a cycle, and what they miss is read as well, up
-//       to walks_in_flight reads together, one started in a cycle. A line is read once however many wait for it.
-//   R9  A command (`commands`, taken before a segment): what is cached of that region is forgotten, also what is on its
-//       way. The answer, in the same cycle, says how much was begun before: what the command comes too late for has
-//       been done when so many packets and gather segments have been served.
+//       first segment. A failure fails RC and XRC with NAK 0x62 and abandons a UC message; on a response to a request
+//       of ours it is a local error. A READ or WRITE of length zero is not checked. The bus address of an atomic goes
+//       on in `bus`.
+//   R4  Segments: those of a WRITE are checked as R3, with its access flags; those of a SEND or a response for local
+//       write and the packet's PD, and a failure is a local error (NAK 0x63, kLocalProtection). The segments before the
+//       one that fails have gone on and are written; the failing one goes on without bytes, as the packet's last, and
+//       the others end here.
+//   R5  Segments of `gather_in` (responses being built) are checked for remote read. Those that fail go on as `failed`.
+//   R6  Packets that access no memory (failed, squashed, internal) pass in hit_cycles, without bytes.
+//   R7  Each input keeps its order. The two inputs share only the caches and the walkers.
+//   R8  While a packet waits, the packets behind it are looked at, one a cycle, and the entries and lines that they
+//       miss are read as well, up to walks_in_flight reads together, one started in a cycle. Each is read once however
+//       many segments wait for it.
+//   R9  A command (`commands`, taken before a segment) invalidates the cached entries of a region, and those that are
+//       being read. The answer, in the same cycle, gives the numbers of packets and gather segments begun before: when
+//       as many have been served, nothing uses the old entries any more.
 #pragma once
 
 #include <array>
@@ -70,7 +72,7 @@ class AddressTranslator final : public Block {
     bool busy = false;
     bool stale = false;  // invalidated meanwhile
   };
-  // What has to be found for the segment at the head of an input.
+  // The lookups of the segment at the head of an input.
   struct Lookup {
     bool range_checked = false;
     bool missed = false;           // the lookup at hand was counted as a miss
@@ -83,7 +85,7 @@ class AddressTranslator final : public Block {
     bool pages_ok = false;
     std::uint64_t pages_address = 0;
     PageLine pages{};
-    std::uint32_t ahead = 0;  // segments that were looked at since the last line came, the head is the first
+    std::uint32_t ahead = 0;  // segments that were looked at since the last entry came, counting the head
   };
   template <class From, class To>
   struct Lane : Lookup {  // one input with its output, and the segment at its head
@@ -98,7 +100,7 @@ class AddressTranslator final : public Block {
     bool more_due = false;
     bool idle(Cycle now) const { return !has_head && done.empty() && in.empty() && last_done <= now; }
   };
-  struct Rest;  // of a step: what the lanes say of it
+  struct Rest;  // end of a step: when the next one is due, and what the lanes do
 
   void carry_out_command(Cycle now);
   void invalidate(const MptEntry& region);
@@ -145,10 +147,10 @@ class AddressTranslator final : public Block {
   Lane<ScatteredSegment, SegmentWrite> main_;
   Lane<GatherSegment, GatherRead> gather_;
   RegionReply begun_;
-  bool swallows_ = false;       // the other segments of a packet that failed
+  bool swallows_ = false;       // discards the remaining segments of a packet that failed
   bool gather_failed_ = false;  // a segment of the response at `gather_in`
   bool started_ = false;        // a walk, in this cycle
-  bool again_ = false;          // something is left to start in the next cycle
+  bool again_ = false;          // there is work left for the next cycle
   AddressTranslatorCounters counters_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forgetting what is cached of a region (R9 of address_translator.h).
+// Invalidating the cached entries of a region (R9 of address_translator.h).
 #include "model/blocks/address_translator.h"
 
 namespace rxnic {

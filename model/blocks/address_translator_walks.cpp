@@ -12,7 +12,7 @@ void AddressTranslator::fill(std::uint32_t index, bool ok) {  // (R2)
     MptEntry entry;
     if (ok) std::memcpy(&entry, walk.data.data(), sizeof entry);
     const std::uint64_t number = (walk.address - raw(icm::kMpt)) / sizeof(MptEntry);
-    // An entry that is not valid is not kept: the control plane would have to invalidate what it creates.
+    // An entry that is not valid is not cached: otherwise the control plane had to invalidate it to create the region.
     if (!walk.stale && entry.valid != 0) {
       const std::uint32_t line = mpt_.place_for(number);
       mpt_.drop(line);
@@ -73,7 +73,7 @@ std::uint32_t AddressTranslator::pending(Table table, std::uint64_t address) con
   return kNoWalk;
 }
 
-// kNoWalk when none can be started now; then the link, a completion, or again_ leads here again.
+// kNoWalk when none can be started now; then the link, a read completion or again_ has it tried again.
 std::uint32_t AddressTranslator::start(Table table, std::uint64_t address, Cycle now) {
   if (started_) {
     again_ = true;

@@ -16,7 +16,7 @@ CommandProcessor::CommandProcessor(const sc_core::sc_module_name& name, const Co
 }
 
 Cycle CommandProcessor::step(Cycle now) {
-  // (1) what a block or memory has answered
+  // (1) the answer of a block or of memory
   if (waits_) take_answers(now);
   // (2) the next command
   if (!carries_out_ && commands.can_pop(now)) {
@@ -104,7 +104,7 @@ CommandProcessor::Next CommandProcessor::read(BusAddress from, std::uint32_t byt
   return Next::kGoesOn;
 }
 
-// Out of the buffer; done when it has landed.
+// Writes from the buffer; done when the data has landed in memory.
 CommandProcessor::Next CommandProcessor::write(BusAddress to, std::uint32_t bytes, Cycle now) {
   assert(bytes <= buffer_.size());
   DmaRequest r;

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Command processor: the NIC's firmware. Carries out what the driver asks for besides posting work: objects are made,
-// changed, failed and freed while packets are in flight. It reaches no block: it asks each for its part over a link,
-// and the block answers when its part is done.
+// Command processor: the NIC's firmware. Carries out the driver's commands: objects are made, changed, failed and freed
+// while packets are in flight. It accesses no block's state: it sends each a request for its part over a link, and the
+// block answers when its part is done.
 //
 //   R1  One command is carried out at a time, in the order in which they were given. One that is taken in cycle n and
 //       needs no block is answered in cycle n + command_cycles (command_ps rounded up, at least 1). Its mailbox is
 //       read, and the blocks are asked, from then on.
-//   R2  A command is answered when it is done: whatever it has to wait for is in flight in the NIC, so the wait ends.
+//   R2  A command is answered when it is done. It waits only for work that is in flight in the NIC, so the wait ends.
 //   R3  free_*: after the reply the device touches neither the memory nor the rings of the object. Packets of a freed
-//       QP are dropped, its completions that were not written yet are lost. Before it gives the command the driver has
-//       ended its doorbells; those that are in the NIC are waited for.
-//   R4  fail_qp: the QP goes to the error state, what is posted to its receive and send queues is flushed. Packets of
+//       QP are dropped, its completions that were not written yet are lost. The driver rings no doorbell of the object
+//       once it gives the command; doorbells that are in the NIC are waited for.
+//   R4  fail_qp: the QP goes to the error state, and the WQEs of its receive and send queues are flushed. Packets of
 //       the QP that passed the transport checker before are carried out.
-//   R5  An object that does not exist: no_object, and nothing is done. What uses an object is gone before it: QPs
-//       before their queues, CQs and regions.
+//   R5  An object that does not exist: no_object, and nothing is done. The driver frees the users of an object first:
+//       QPs before their queues, CQs and regions.
 //   R6  reset_qp: as after create_qp, queues emptied, nothing in flight. From the beginning of the command on the QP's
 //       packets are dropped and it sends nothing.
 //   R7  resize_cq: CQEs that were not polled (from the consumer index on) are moved to the new ring, which software
 //       filled with ones, in order, and numbered from 0 on; refused when they do not fit. They are moved by DMA, a
-//       buffer of them at a time, once all that goes to the old ring has been written.
+//       buffer of them at a time, once all CQEs for the old ring have been written.
 //   R8  Mailboxes and table entries pass over PCI Express as a client of the DMA engine, no read or write longer than
 //       buffer_bytes. A region is registered by its MPT entry alone: no other region's entries leave the caches.
-//   R9  Refused: a receive queue with attributes that cannot be, a change of a QP that is in the error state (only
-//       reset_qp and free_qp take it from there), a mailbox that is not mapped.
+//   R9  Refused: a receive queue with invalid attributes, a change of a QP that is in the error state (only reset_qp
+//       and free_qp take it from there), a mailbox that is not mapped.
 //   R10 kNoRoom: the NIC has no room for it, and nothing has changed. A QP needs one of send_queues; as many
 //       responder_resources as it has max_dest_rd_atomic, from when it is ready to receive until its reset; an SRQ one
 //       of max_srqs; a TM SRQ also one of the tag matcher's lists; a multicast group one of own_addresses.
@@ -56,7 +56,7 @@ class CommandProcessor final : public Block {
   Out<CommandReply> replies{"replies"};
   Out<DmaRequest> dma{"dma"};
   In<DmaCompletion> dma_done{"dma_done"};
-  // What each block is asked for, and its answers. The requester's may stay unbound.
+  // The requests to each block, and its answers. The requester's may stay unbound.
   Out<CqCommand> cqs{"cqs"};
   In<CqReply> cq_replies{"cq_replies"};
   Out<RegionCommand> regions{"regions"};
@@ -81,7 +81,7 @@ class CommandProcessor final : public Block {
   In<StepDone> multicast_done{"multicast_done"};
 
  private:
-  // The step to be taken when all that this one has asked for is done: at once, when it has asked for nothing.
+  // The step to be taken after this one: when its request is done, or at once when it made none.
   enum class Next : std::uint8_t { kGoesOn, kRepeats };
   using Step = Next (CommandProcessor::*)(Cycle now);
   using Steps = std::span<const Step>;
@@ -92,8 +92,8 @@ class CommandProcessor final : public Block {
   void take_answer(In<Reply>& from, Reply& to, Cycle now);
   void run(Cycle now);
 
-  // What a command is made of. Each step asks somebody for something, or decides that the command ends here.
-  // A block is asked and the next step waits for its answer. The link has room: nobody else is asked meanwhile.
+  // The steps of commands. Each makes a request to a block or to memory, or decides that the command ends here.
+  // Sends a block a request; the next step waits for its answer. The link has room: only one request is outstanding.
   template <class Asked>
   Next ask(Out<Asked>& whom, const Asked& what, Cycle now) {
     waits_ = true;
@@ -192,8 +192,8 @@ class CommandProcessor final : public Block {
   const std::uint64_t command_cycles_;
   bool carries_out_ = false;  // a command
   bool waits_ = false;        // for a block or for memory
-  bool reads_ = false;        // it is memory
-  Cycle due_{};               // when it begins (R1)
+  bool reads_ = false;        // it waits for memory
+  Cycle due_{};               // when the command's steps begin (R1)
   DriverCommand command_;
   CommandReply reply_;  // to it
   Steps steps_;
@@ -203,7 +203,7 @@ class CommandProcessor final : public Block {
   BusAddress new_ring_{};        // of the CQ that is being resized
   MptEntry entry_;               // of the region that is being freed
   std::uint32_t listed_ = 0;     // elements of a list (CQEs, numbers of QPs) that are done
-  std::uint32_t in_buffer_ = 0;  // of those behind them: what the buffer holds
+  std::uint32_t in_buffer_ = 0;  // elements behind them that the buffer holds
   // The last answers.
   CqReply cq_;
   RegionReply region_;

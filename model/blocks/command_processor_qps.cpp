@@ -37,7 +37,7 @@ CommandProcessor::Next CommandProcessor::read_qp(Cycle now) {
   return read(command_.mailbox_address, sizeof(QpMailbox), now);
 }
 
-// What the QP may be asked for again in its state. (R10)
+// Reserves the responder resources that the QP needs in its state: for READs and atomics that may be repeated. (R10)
 CommandProcessor::Next CommandProcessor::reserve_qp(Cycle now) {
   const StoredQpContext qp = mailbox<QpMailbox>().qp;
   QpCommand c;
@@ -62,7 +62,7 @@ CommandProcessor::Next CommandProcessor::store_qp(Cycle now) {
   return write(qp_context_address(mailbox<QpMailbox>().qp.qpn), kQpContextBytes, now);
 }
 
-// As the mailbox says.
+// With the attributes in the mailbox.
 SendQueueCommand CommandProcessor::send_queue_command(SendQueueOperation operation) const {
   const auto m = mailbox<QpMailbox>();
   SendQueueCommand c;
@@ -132,7 +132,7 @@ CommandProcessor::Next CommandProcessor::modify_qp(Cycle now) {
 }
 
 CommandProcessor::Next CommandProcessor::modify_send_queue(Cycle now) {
-  if (qp_.failed) {  // meanwhile: only a reset brings it back
+  if (qp_.failed) {  // the QP is in the error state: only a reset takes it from there (R9)
     reply_.status = CommandStatus::kRefused;
     ++counters_.refused;
     return Next::kGoesOn;
@@ -154,7 +154,7 @@ CommandProcessor::Next CommandProcessor::fail_send_queue(Cycle now) {
   return qp_.failed ? Next::kGoesOn : ask_send_queue(SendQueueOperation::kFail, now);
 }
 
-// Many QPs at once send nothing any more: each number of the list is that of one.
+// Stops the sending of many QPs by one command: the mailbox is a list of their numbers.
 
 CommandProcessor::Next CommandProcessor::read_silenced(Cycle now) {
   const auto room = static_cast<std::uint32_t>(buffer_.size() / sizeof(std::uint32_t));
@@ -183,7 +183,7 @@ CommandProcessor::Next CommandProcessor::silence(Cycle now) {
   return Next::kRepeats;
 }
 
-// To the reset state, and away. (R3, R6)
+// Reset and free. (R3, R6)
 
 CommandProcessor::Next CommandProcessor::stop_qp(Cycle now) { return ask_context(ContextOperation::kStop, now); }
 
@@ -213,7 +213,7 @@ CommandProcessor::Next CommandProcessor::destroy_send_queue(Cycle now) {
   return ask_send_queue(SendQueueOperation::kDestroy, now);
 }
 
-// In memory first: while the context is here nobody reads it there.
+// In memory first: while the cache holds the context, no block reads it from memory.
 CommandProcessor::Next CommandProcessor::clear_qp(Cycle now) {
   StoredQpContext none;
   clear_padding(none);

@@ -12,7 +12,7 @@ CommandProcessor::Next CommandProcessor::read_cq(Cycle now) {
   return read(command_.mailbox_address, sizeof(CqContext), now);
 }
 
-// As the mailbox says.
+// With the attributes in the mailbox.
 CqCommand CommandProcessor::cq_command(CqOperation operation) const {
   const auto cq = mailbox<CqContext>();
   CqCommand c;
@@ -59,7 +59,7 @@ CommandProcessor::Next CommandProcessor::end_unless_cq(Cycle) {
   return cq_.fits ? Next::kGoesOn : end(CommandStatus::kRefused);
 }
 
-// What the completion generator has given to the DMA engine is in memory.
+// Waits until the CQEs that the completion generator has given to the DMA engine are in memory.
 CommandProcessor::Next CommandProcessor::fence_cqes(Cycle now) {
   DmaFence f;
   f.of_client = true;
@@ -77,7 +77,7 @@ CommandProcessor::Next CommandProcessor::move_cqes(Cycle now) {  // (R7)
     read(cq_.from + std::uint64_t{slot} * stride, in_buffer_ * stride, now);
     return Next::kRepeats;
   }
-  // The new ring has a slot for each: they are all in its first lap, and the owner bit is in the last byte of a slot.
+  // The new ring has a slot for each, so all are in its first lap: their owner bit, in the last byte of a slot, is 0.
   for (std::uint32_t n = 1; n <= in_buffer_; ++n) buffer_[std::size_t{n} * stride - 1] = 0;
   write(new_ring_ + std::uint64_t{listed_} * stride, in_buffer_ * stride, now);
   listed_ += in_buffer_;
@@ -91,7 +91,7 @@ CommandProcessor::Next CommandProcessor::read_wq(Cycle now) {
   return read(command_.mailbox_address, sizeof(WqContext), now);
 }
 
-// As the mailbox says.
+// With the attributes in the mailbox.
 WqCommand CommandProcessor::wq_command(WqOperation operation) const {
   const auto wq = mailbox<WqContext>();
   WqCommand c;
@@ -115,7 +115,8 @@ CommandProcessor::Next CommandProcessor::create_wq(Cycle now) {
   return ask(wqs, wq_command(WqOperation::kCreate), now);
 }
 
-// The blocks that need more of it than its WQEs, the one that makes it known to packets last.
+// After the fetcher, the other blocks that keep something of the queue: tag matcher, transport checker, completion
+// generator.
 CommandProcessor::Next CommandProcessor::create_tag_list(Cycle now) {
   if (!wq_.ok) return end(CommandStatus::kRefused);  // (R9)
   const auto wq = mailbox<WqContext>();
@@ -141,7 +142,7 @@ CommandProcessor::Next CommandProcessor::attach_srq(Cycle now) {
   return ask(cqs, c, now);
 }
 
-// There was no room for it: nothing is left of it. (R10)
+// When a block had no room for the queue, the parts that were made are freed again. (R10)
 CommandProcessor::Next CommandProcessor::give_back_tag_list(Cycle now) {
   if (done_.ok) {
     ends_ = true;
@@ -184,7 +185,7 @@ CommandProcessor::Next CommandProcessor::end_unless_wq(Cycle) {
   return wq_.ok ? Next::kGoesOn : end(CommandStatus::kNoObject);  // (R5)
 }
 
-// No packet names it any more.
+// From now on no packet finds the SRQ.
 CommandProcessor::Next CommandProcessor::hide_srq(Cycle now) {
   const auto wq = mailbox<WqContext>();
   return wq.kind == WqKind::kSrq ? ask(srqs, {false, Srqn{wq.number}, kNoWq, {}, {}}, now) : Next::kGoesOn;
@@ -197,7 +198,7 @@ CommandProcessor::Next CommandProcessor::close_wq(Cycle now) {
   return ask(wqs, c, now);
 }
 
-// Completions of flushed WQEs carry no context that is pinned: they are waited for by their place among the packets.
+// Completions of flushed WQEs pin no context: they are waited for by the number of packets that left up to them.
 CommandProcessor::Next CommandProcessor::wait_for_flushed(Cycle now) {
   return ask(retirements, {wq_.packets, Key{}}, now);
 }

@@ -8,7 +8,7 @@ CommandProcessor::Next CommandProcessor::read_region(Cycle now) {
   return read(command_.mailbox_address, sizeof(MptEntry), now);
 }
 
-// What was cached under its index went with the region before. (R8)
+// Nothing is to be invalidated: entries cached under its index were when the previous region was freed. (R8)
 CommandProcessor::Next CommandProcessor::install_region(Cycle now) {
   return write(mpt_address(Key{mailbox<MptEntry>().key}), sizeof(MptEntry), now);
 }

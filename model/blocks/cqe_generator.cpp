@@ -30,7 +30,7 @@ CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGenerat
       writes_in_step_(!params.compression && params.write_depth >= params.latency_cycles + kWritesOfPacket),
       held_events_(params.event_depth),
       events_(params.event_depth),
-      // No hardware: a CQ has one time at which its session ends; here it is one for each completion that joined.
+      // Hardware has one timeout for each CQ's session; the model has an entry for each completion that joined one.
       session_timers_(params.compression ? params.compression_timeout_cycles + 2 : 1),
       flush_list_(contexts_.lines()),
       failed_list_(contexts_.lines()) {}
@@ -45,8 +45,8 @@ void CqeGenerator::end_of_elaboration() {
 
 Cycle CqeGenerator::step(Cycle now) {
   again_ = false;
-  // (1) a context comes; what has landed lets go of the events behind it; what is due leaves: a write, the packet
-  // behind it, an event
+  // (1) a context comes; events whose CQEs have landed are released; a write, the packet behind it and an event that
+  // are due leave
   if (context_dma_done.can_pop(now)) take_context(now);
   take_landings(now);
   const bool refused = send_due(now);
@@ -102,7 +102,7 @@ void CqeGenerator::take_landings(Cycle now) {  // (R4)
 
 std::uint32_t CqeGenerator::event_room() const { return params_.event_depth - held_events_.size() - events_.size(); }
 
-// True when something that is due finds no room.
+// True when there is no room for a write or packet that is due.
 bool CqeGenerator::send_due(Cycle now) {  // (R1)
   bool blocked = false;
   if (writes_.ready(now)) {
@@ -127,7 +127,7 @@ bool CqeGenerator::send_due(Cycle now) {  // (R1)
 
 Cycle CqeGenerator::next_step(Cycle now, bool refused, bool stalled) const {
   Cycle next = kNever;
-  // What is due and was not sent waits for a link, which wakes the block, or for the next cycle.
+  // Output that is due and was not sent waits for room in a link, which wakes the block, or for the next cycle.
   const auto at = [&](Cycle c) {
     if (c > now)
       next = earliest(next, c);
@@ -291,7 +291,7 @@ void CqeGenerator::write(const DmaRequest& r, Cycle now) {
   }
 }
 
-// A block that wraps: what lies at the ring's start goes first, so that the title is written last.
+// When a block wraps, its part at the ring's start is written first, so that the title is written last.
 void CqeGenerator::send(Cq& cq, std::uint8_t* block, std::uint32_t slots, std::uint32_t completions, Cycle now) {
   const CqContext& c = cq.queue.context();
   const std::uint32_t first = cq.queue.producer() & (c.slots - 1);

@@ -1,47 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion generator: CQEs, their events, and what follows from a QP's error.
+// Completion generator: writes CQEs, raises events, and has the queues of a QP in error flushed.
 //
 //   R1  A packet taken in cycle n is decided in cycle n. Its CQE's DMA write leaves in cycle n + latency_cycles (one
 //       write a cycle), the packet in the same cycle, or with the last write that is due before it.
 //   R2  A packet with a completion occupies the block for cycles_per_cqe cycles, any other for one.
 //   R3  A CQ without room (core/completion/completion_queue.h): one kCqError event, the CQ is dead, and every QP that
 //       completes on it goes to the error state (RC: NAK 0x63).
-//   R4  An event comes behind every CQE that was written before it fell due, as an interrupt does that is posted behind
-//       them: it leaves event_latency_cycles after the last of them has landed in host memory. When all of them have,
-//       an event that falls due in cycle d leaves in cycle d + latency_cycles + event_latency_cycles. CQEs of CQs that
-//       are polled only are not waited for, and cost no notice.
-//   R5  Compression, when both the parameter and the CQ ask for it: a session ends with a completion that does not
-//       join, at compression_max completions, and compression_timeout_cycles after the last one that joined. Events
-//       count what is written.
-//   R6  A packet that moves its QP to the error state: one request (kFlush) to the WQE fetcher to flush the QP's
-//       receive queue, and when no completion reports the error one kQpRequestError (NAK 0x61), kQpAccessError (0x62)
-//       or kQpFatal event. The requests wait in a list and never hold up the packets. So too for a completion of the
-//       requester that is in error and not flushed, and for what the ACK generator found (`failures`). The requester is
-//       notified of the QP (`failed`) unless it was who failed it. Both lists have a place for each line of the context
-//       cache: a QP in them is pinned, and enters them once.
+//   R4  An event reaches software after every CQE that was written before it fell due, like an interrupt that is posted
+//       behind their writes: it leaves event_latency_cycles after the last of them has landed in host memory. When all
+//       have landed already, an event that falls due in cycle d leaves in cycle d + latency_cycles +
+//       event_latency_cycles. CQEs of CQs that are only polled are not waited for, and their landing is not reported.
+//   R5  Compression, when both the parameter and the CQ ask for it: a session ends before a completion that does not
+//       join it, at compression_max completions, and compression_timeout_cycles after the last one that joined. Events
+//       count completions when they are written.
+//   R6  A packet that moves its QP to the error state makes one request to the WQE fetcher (`flushes`) to flush the
+//       QP's receive queue, and, when no completion reports the error, raises one kQpRequestError (NAK 0x61),
+//       kQpAccessError (0x62) or kQpFatal event. So do a completion of the requester that is in error and not flushed,
+//       and a failure that the ACK generator found (`failures`). The requester is notified of the QP (`failed`) unless
+//       it found the error itself. Requests and notices wait in two lists and never hold up packets. Each list has an
+//       entry for each line of the context cache: a QP in it is pinned, and enters it once.
 //   R7  kLastWqe: one kQpLastWqeReached event a QP.
-//   R8  A WQE completes once: an error in the middle of its message is its completion, and what comes later of the
-//       message completes nothing. Its slot in the store is released with the last packet that uses it (releases_wqe),
-//       which completes it, as flushed when it was squashed, when nothing else has.
-//   R9  Within a cycle: a CQ context that has come, landings; writes, packets, events out; then a command, a doorbell,
-//       a failure, timers, a flush request, the next packet; last one DMA request for a context.
-//   R10 A CQ that is closed gets nothing any more: its completions are discarded, its doorbells do nothing. One that is
+//   R8  A WQE completes once: an error in the middle of its message completes it, and later packets of the message do
+//       not. The last packet that uses the WQE (releases_wqe) releases its slot in the store; when the WQE has not
+//       completed before, this packet completes it, as flushed when the packet was squashed.
+//   R9  The order within a cycle: a CQ context that has come, landings; writes, packets and events leave; then a
+//       command, a doorbell, a failure, timers, a flush request, the next packet; last one DMA request for a context.
+//   R10 Nothing is written to a CQ that is closed: its completions are discarded, its doorbells do nothing. One that is
 //       resized writes to its new ring from the next completion on (numbers: core/completion/cq_move.h).
-//   R11 CQ contexts are cached (core/completion/cq_table.h). When the context of its CQ is not here, a packet with a
-//       completion, a doorbell, a command or a moderated event has it read in the cycle in which it is looked at
-//       (`context_dma` in that cycle), and goes on in the cycle in which it comes. Those behind wait, in order;
-//       doorbells, commands, events and packets not for each other. What one of them waits for does not give way to
-//       another. A CQ whose context does not exist is as one that is closed.
+//   R11 CQ contexts are cached (core/completion/cq_table.h). A packet with a completion, a doorbell, a command or a
+//       moderated event whose CQ's context is not here starts a read of it in the cycle in which it is looked at
+//       (`context_dma` in that cycle), and goes on in the cycle in which the context comes. Those behind it wait, in
+//       order; but doorbells, commands, events and packets do not wait for each other. A context that one of them waits
+//       for is not evicted for another. A CQ whose context does not exist is treated as one that is closed.
 //   R12 While a packet waits for a context, those behind it are looked at, one a cycle, and theirs are read ahead.
-//   R13 Behind a doorbell that waited for a context, until all doorbells that have come are taken, a packet whose CQ
-//       has no room waits as well: its consumer index may be among them. So a miss overruns no CQ.
+//   R13 After a doorbell had to wait for a context, and until all doorbells that have come are taken, a packet whose CQ
+//       has no room waits too: a consumer index that makes room may be among them. So a cache miss overruns no CQ.
 //   R14 A moderated event that falls due later holds one of moderation_timers, whether its context is here or not.
 //       Without a free one it is raised at once.
-//   R15 `commands` of the command processor: taken before a doorbell. Of a CQ that is closed or resized the doorbells
-//       that have come go first. Close, resize and settle are answered when the writes that were made up to then have
+//   R15 `commands` of the command processor: taken before a doorbell; but close and resize wait for the doorbells of
+//       their CQ that have come. Close, resize and settle are answered when the writes that were made up to then have
 //       gone to the DMA engine; all others, and those of a CQ that does not exist, when they are carried out.
-//   R16 A CQ is created in a free line, for which another context gives way when there is none; host memory has it when
-//       it gives way. One that is destroyed is written to host memory as invalid (`context_dma`).
+//   R16 A CQ is created in a free line of the cache; when there is none, another context is evicted for it. Its context
+//       is written to host memory when it is evicted. A CQ that is destroyed is written there as invalid
+//       (`context_dma`).
 //   R17 kFailure: the QP is flushed as in R6, without an event: software has asked for it.
 #pragma once
 
@@ -61,12 +62,12 @@
 
 namespace rxnic {
 
-// Told of each completion as its DMA write is made up, in the order in which they land (HostNotice); of one that is
-// never written it is not told. Nothing in the model depends on it.
+// Is notified of each completion that is written, when its DMA write is made, in the order in which the writes land
+// (HostNotice). Nothing in the model depends on it.
 class CompletionObserver {
  public:
   virtual ~CompletionObserver() = default;
-  // `posted`: when the sender's doorbell was rung, of a receive completion (0: not known).
+  // `posted`: of a receive completion, when the sender's doorbell was rung (0: not known).
   virtual void on_written(Cqn cq, CqeOpcode opcode, Cycle posted, Cycle now) = 0;
 };
 
@@ -121,7 +122,7 @@ class CqeGenerator final : public Block {
     Cqn cq{};
     Cycle due{};
   };
-  // Who waits for a context (R11), and for which.
+  // The kinds of input that wait for contexts, each for one of its own (R11).
   enum Asker : std::uint8_t { kCommand, kDoorbell, kTimer, kPacket, kAskers };
 
   void carry_out_command(Cycle now);
@@ -169,7 +170,7 @@ class CqeGenerator final : public Block {
   CqTable cqs_;
   ContextWaits<CqTable, CqeGeneratorCounters, kAskers> waits_;
   bool waiting_ = false;             // the packet at the head waits for a context
-  bool again_ = false;               // something of the contexts is to be done in the next cycle
+  bool again_ = false;               // there is work on contexts left for the next cycle
   bool doorbells_late_ = false;      // (R13)
   std::uint32_t ahead_ = 0;          // packets at the head of `in` that were looked at
   std::vector<std::uint32_t> srqs_;  // by WqId: SRQN + 1
@@ -181,22 +182,22 @@ class CqeGenerator final : public Block {
   DelayLine<DmaRequest> writes_;
   DelayLine<AckRequest> pipeline_;
   bool writes_in_step_;  // each write leaves in a cycle of its own, latency_cycles after its packet, if not blocked
-  Cycle last_leaves_{};  // of those that were sent at once
-  Cycle last_write_{};   // likewise, of the writes
+  Cycle last_leaves_{};  // of packets that were sent at once
+  Cycle last_write_{};   // of writes that were sent at once
   DelayLine<HeldEvent> held_events_;  // (R4)
   DelayLine<Event> events_;
   DelayLine<SessionTimer> session_timers_;
   std::vector<ModerationTimer> moderated_;  // CQs with an event due later
-  Cycle next_moderation_ = kNever;          // not after the first of them
-  DelayLine<FlushRequest> flush_list_;      // QPs whose flush is to be asked for, pinned (R6)
-  DelayLine<std::uint32_t> failed_list_;    // lines of those that the requester is to be notified of, pinned
+  Cycle next_moderation_ = kNever;          // not after the first of their due cycles
+  DelayLine<FlushRequest> flush_list_;      // QPs whose flush is to be requested, pinned (R6)
+  DelayLine<std::uint32_t> failed_list_;    // lines of QPs that the requester is to be notified of, pinned
   std::uint64_t writes_made_ = 0;
-  std::uint64_t blocks_made_ = 0;    // CQEs and sessions whose landing is told, each with one completion of its DMA
+  std::uint64_t blocks_made_ = 0;    // CQEs and sessions whose landing is reported, once for each
   std::uint64_t blocks_landed_ = 0;  // of them
   CompletionObserver* observer_ = nullptr;
   Cycle next_accept_{};
-  bool command_begun_ = false;        // the one at the head of the link: it waits for writes
-  std::uint64_t command_behind_ = 0;  // up to this one
+  bool command_begun_ = false;        // the command at the head of the link waits for writes
+  std::uint64_t command_behind_ = 0;  // the last write that it waits for
   CqReply command_reply_;
   CqeGeneratorCounters counters_;
 };

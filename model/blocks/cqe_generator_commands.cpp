@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command processor asks of the completion generator (R15, R16 of cqe_generator.h).
+// Commands of the command processor to the completion generator (R15, R16 of cqe_generator.h).
 #include <algorithm>
 
 #include "model/blocks/cqe_generator.h"
@@ -61,7 +61,7 @@ bool CqeGenerator::begin_command(const CqCommand& command, Cycle now) {
     case CqOperation::kResize:
     case CqOperation::kClose:
       if (!doorbell_waits(command.number, now)) break;
-      waits_.forget(kCommand);  // its context may give way to those that the doorbells need
+      waits_.forget(kCommand);  // its context may be evicted for those that the doorbells need
       return false;
   }
   Cq* cq = nullptr;
@@ -72,7 +72,7 @@ bool CqeGenerator::begin_command(const CqCommand& command, Cycle now) {
   return true;
 }
 
-// Of a CQ whose context is here.
+// Carries out a command on a CQ whose context is here.
 void CqeGenerator::change(Cq& cq, const CqCommand& command) {
   if (command.operation == CqOperation::kSetModeration) {
     cqs_.set_moderation(cq, command.moderation_count, command.moderation_period_us);
@@ -107,8 +107,8 @@ bool CqeGenerator::create(const CqCommand& command) {
     return true;
   }
   Cq* none = nullptr;
-  // What its set has no line for is read as if it existed: another context gives way, and the line is free again when
-  // nothing has come.
+  // When its set has no free line, the context is read as if it existed: another one is evicted for it, and when the
+  // read finds none, the line is free.
   if (look_up(kCommand, context.number, none) == ContextLookup::kAbsent) waits_.forget(kCommand);
   return false;
 }
@@ -120,7 +120,7 @@ bool CqeGenerator::destroy(Cqn number) {
   return true;
 }
 
-// One that has come.
+// Whether a doorbell of the CQ has come and is not taken yet.
 bool CqeGenerator::doorbell_waits(Cqn number, Cycle now) {
   const Doorbell* d = nullptr;
   for (std::uint32_t n = 0; (d = doorbells.peek(now, n)) != nullptr; ++n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CQ contexts: who waits for one, moderated events (R4, R11 .. R14 of cqe_generator.h).
+// CQ contexts: waiting for one, moderated events (R4, R11 .. R14 of cqe_generator.h).
 #include <algorithm>
 
 #include "model/blocks/cqe_generator.h"
@@ -12,13 +12,13 @@ void CqeGenerator::take_context(Cycle now) {
   again_ |= context_dma_done.can_pop(now);
 }
 
-// It has a completion; or it gets one here, unless it is squashed: for the WQE that it releases (R8), or because it
-// answers a request of ours that is given up.
+// Whether the packet has a completion, or may get one here: for the WQE that it releases (R8), or because it is a
+// response to a request of ours that is given up.
 bool CqeGenerator::may_complete(const CompletionRequest& p) const {
   return p.completes || (p.releases_wqe && p.wqe_slot != kNoWqeSlot) || refused_.gives_up(p);
 }
 
-// kHere: `cq` is it.
+// Finds the context, or starts a read of it. kHere: `cq` is the CQ.
 ContextLookup CqeGenerator::look_up(Asker asker, Cqn number, Cq*& cq) {
   const ContextLookup found = waits_.look_up(asker, raw(number));
   cq = found == ContextLookup::kHere ? &cqs_[waits_.line(asker)] : nullptr;
@@ -26,7 +26,7 @@ ContextLookup CqeGenerator::look_up(Asker asker, Cqn number, Cq*& cq) {
   return found;
 }
 
-// The asker goes on, and changes the CQ that it found.
+// The asker goes on and changes the CQ that it found.
 void CqeGenerator::use(Asker asker, const Cq* cq) {
   waits_.use(asker);
   if (cq != nullptr) cqs_.cache().set_dirty(cqs_.cache().line_of(*cq));
@@ -47,7 +47,7 @@ void CqeGenerator::look_ahead(Cycle now) {  // (R12)
   ahead_ = std::max(ahead_, 1u);
   const CompletionRequest* const p = in.peek(now, ahead_);
   if (p == nullptr) return;
-  if (may_complete(*p) && !waits_.read_ahead(kPacket, raw(p->cq))) return;  // a completion leads here again
+  if (may_complete(*p) && !waits_.read_ahead(kPacket, raw(p->cq))) return;  // tried again when a read has completed
   ++ahead_;
   again_ |= in.peek(now, ahead_) != nullptr;
 }
@@ -63,7 +63,7 @@ void CqeGenerator::check_event(Cq& cq, Cycle now) {  // (R4)
     cq.queue.disarm();
     return;
   }
-  if (timer <= due) return;  // it is looked at then
+  if (timer <= due) return;  // when the timer is due, the event is looked at again
   const Cqn number = cq.queue.context().number;
   if (timer == kNever) {
     moderated_.push_back({number, due});
@@ -86,7 +86,7 @@ void CqeGenerator::run_moderation(Cycle now) {  // (R14)
     }
     Cq* cq = nullptr;
     if (look_up(kTimer, t.cq, cq) == ContextLookup::kWaits) {
-      next_moderation_ = now;  // asked again in the next cycle
+      next_moderation_ = now;  // looked up again in the next cycle
       return;
     }
     use(kTimer, cq);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What follows from a QP's error, and from a CQ without room (R3, R6, R8 of cqe_generator.h).
+// Consequences of a QP's error and of a CQ without room (R3, R6, R8, R17 of cqe_generator.h).
 #include "model/blocks/cqe_generator.h"
 #include "model/types/syndrome.h"
 
@@ -29,7 +29,7 @@ void CqeGenerator::send_requests(Cycle now) {  // (R6)
   if (!flush_list_.empty() && flushes.can_push(now)) flushes.push(now, flush_list_.pop());
 }
 
-// The packet's WQE is completed by it unless that was done before, and is released when nobody behind uses it. (R8)
+// The last packet that uses a WQE completes it unless an earlier one has. (R8)
 void CqeGenerator::settle_wqe(CompletionRequest& p) {
   const std::uint32_t slot = p.wqe_slot;
   if (slot >= completed_.size()) completed_.resize(std::size_t{slot} * 2 + 1);
@@ -75,7 +75,7 @@ void CqeGenerator::overrun(Cq& cq, CompletionRequest& p, Cycle now) {  // (R3)
 
 void CqeGenerator::handle_error(CompletionRequest& p, Cycle now) {  // (R6)
   if (contexts_[p.line].flush_requested) return;
-  if (p.role == PacketRole::kFailure) {  // (R12)
+  if (p.role == PacketRole::kFailure) {  // (R17)
     request_flush(p.line, false);
     return;
   }

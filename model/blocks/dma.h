@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What blocks ask of the DMA engine (descriptors.toml), and how many ask.
+// The descriptors of DMA requests (descriptors.toml), and the number of the DMA engine's clients.
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ namespace rxnic {
 
 namespace {
 
-constexpr std::uint32_t kCreditUnit = 16;  // bytes: what PCI Express counts posted data in
+constexpr std::uint32_t kCreditUnit = 16;  // bytes: PCI Express's unit of posted data credit
 
 std::uint64_t credit_of(const DmaEngineParams& p, std::uint32_t bytes) {  // (R6)
   const std::uint64_t units = std::max(1u, (bytes + kCreditUnit - 1) / kCreditUnit);
@@ -43,18 +43,18 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
       credit_left_(params.posted_credit_bytes),
       leaving_(params.leaving_depth),
       sent_(params.leaving_depth),
-      answers_(lines_of<DelayLine<Answer>>(params.tags, std::make_index_sequence<kDmaClients + 1>())),
+      pending_(lines_of<DelayLine<PendingCompletion>>(params.tags, std::make_index_sequence<kDmaClients + 1>())),
       unlanded_(params.posted_credit_bytes / kCreditUnit),
       landings_(params.posted_credit_bytes / kCreditUnit) {
   for (std::size_t c = 0; c < kDmaClients; ++c) requests[c].show_in(asking_, bit_of(c));
 }
 
 Cycle DmaEngine::step(Cycle now) {
-  // (1) what has come or left by now goes to whom it belongs
+  // (1) read completions, landed writes and packets that have left are passed on
   if (due_ <= now) give_back(now);
   bool worked = false;
   if (link_free(now)) {
-    // (2) the next segments come to hand
+    // (2) the next segments are taken
     worked = take_payload(now);
     worked |= take_gather(now);
     // (3) one request is started
@@ -74,9 +74,9 @@ void DmaEngine::give_back(Cycle now) {
   for (std::uint32_t bits = awaiting_; bits != 0; bits &= bits - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(bits));
     if (c == kDmaClients) break;
-    auto& answers = answers_[c];
-    for (; answers.ready(now); answers.pop()) {
-      const Answer& a = answers.front();
+    auto& pending = pending_[c];
+    for (; pending.ready(now); pending.pop()) {
+      const PendingCompletion& a = pending.front();
       if (a.last && !completions[c].can_push(now)) {
         output_blocked_ = true;
         break;
@@ -84,10 +84,10 @@ void DmaEngine::give_back(Cycle now) {
       if (a.last) completions[c].push(now, {a.id, a.ok});
       tags_left_ += a.takes_tag;
     }
-    if (answers.empty()) awaiting_ &= ~(1u << c);
+    if (pending.empty()) awaiting_ &= ~(1u << c);
   }
-  for (auto& answers = answers_[kDmaClients]; answers.ready(now); answers.pop()) {
-    const Answer& a = answers.front();
+  for (auto& pending = pending_[kDmaClients]; pending.ready(now); pending.pop()) {
+    const PendingCompletion& a = pending.front();
     if (a.last) {
       if (!gathered.can_push(now)) {
         output_blocked_ = true;
@@ -99,7 +99,7 @@ void DmaEngine::give_back(Cycle now) {
     gathered_segments_ += a.ends_segment;
     tags_left_ += a.takes_tag;
   }
-  if (answers_[kDmaClients].empty()) awaiting_ &= ~(1u << kDmaClients);
+  if (pending_[kDmaClients].empty()) awaiting_ &= ~(1u << kDmaClients);
   more_leaving_ = false;
   if (leaving_.ready(now)) {  // (R3)
     if (payload_done.can_push(now)) {
@@ -126,7 +126,7 @@ void DmaEngine::give_back(Cycle now) {
   }
 }
 
-// This one and the next: true when what was taken moves nothing.
+// True when a segment was taken that moves no bytes; likewise take_gather().
 bool DmaEngine::take_payload(Cycle now) {
   if (has_writing_ || !payload.can_pop(now)) return false;
   while (sent_.ready(now)) sent_.drop();
@@ -143,7 +143,7 @@ bool DmaEngine::take_payload(Cycle now) {
   return !has_writing_;
 }
 
-// All of the packet has been written in cycle `due`. One leaves in a cycle. (R3)
+// The last byte of the packet has left by cycle `due`. One packet leaves in a cycle. (R3)
 void DmaEngine::leave(const CompletionRequest& p, Cycle due, Cycle now) {
   const Cycle leaves = latest(due, last_leaves_ + 1);
   if (!leaving_.empty() || !payload_done.can_send(now, leaves)) {
@@ -158,13 +158,13 @@ void DmaEngine::leave(const CompletionRequest& p, Cycle due, Cycle now) {
 }
 
 bool DmaEngine::take_gather(Cycle now) {
-  auto& answers = answers_[kDmaClients];
-  if (has_gathering_ || !gather.can_pop(now) || answers.full()) return false;
+  auto& pending = pending_[kDmaClients];
+  if (has_gathering_ || !gather.can_pop(now) || pending.full()) return false;
   gathering_ = gather.pop(now);
   if (gathering_.failed && gather_syndrome_ == 0) gather_syndrome_ = kNakRemoteAccess;
   has_gathering_ = gather_syndrome_ == 0;  // (R8)
   if (has_gathering_) return false;
-  answers.push({raw(gathering_.buffer), false, gathering_.last, true, gather_syndrome_, true}, now + 1);
+  pending.push({raw(gathering_.buffer), false, gathering_.last, true, gather_syndrome_, true}, now + 1);
   awaiting_ |= 1u << kDmaClients;
   if (gathering_.last) gather_syndrome_ = 0;
   return true;
@@ -172,7 +172,7 @@ bool DmaEngine::take_gather(Cycle now) {
 
 bool DmaEngine::start_one(Cycle now) {  // (R1)
   const std::uint32_t all = requesters();
-  // Those from the one whose turn it is on, then the others.
+  // First those from turn_ on, then the others.
   for (std::uint64_t bits = (std::uint64_t{all} << kRequesters | all) >> turn_ << turn_; bits != 0; bits &= bits - 1) {
     const std::size_t bit = static_cast<std::size_t>(std::countr_zero(bits));
     const std::size_t who = bit < kRequesters ? bit : bit - kRequesters;
@@ -200,7 +200,7 @@ bool DmaEngine::has_tag(std::size_t who) {  // (R5, R7)
   return lacks_tags_ == kNobody;
 }
 
-// One TLP.
+// Sends one TLP; returns when its last byte has left.
 Instant DmaEngine::send_write(Cycle now, std::uint32_t bytes) {
   const TlpCount up = write_tlp(params_, bytes);
   const Instant left = up_.carry({now.count, 0}, up.link_bytes);
@@ -213,13 +213,13 @@ Instant DmaEngine::send_write(Cycle now, std::uint32_t bytes) {
   return left;
 }
 
-// One TLP, and what answers it.
+// Sends one read request or atomic, and schedules its completions.
 void DmaEngine::send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down,
-                          const Answer& answer) {  // (R5)
+                          const PendingCompletion& completion) {  // (R5)
   const Instant left = up_.carry({now.count, 0}, up.link_bytes);
   const Instant done = down_.carry(time_.after_span(left, read_latency_), down.link_bytes);
   --tags_left_;
-  answers_[to].push(answer, done.ceiling());
+  pending_[to].push(completion, done.ceiling());
   awaiting_ |= 1u << to;
   counters_.tlps_up += up.tlps;
   counters_.link_bytes_up += up.link_bytes;
@@ -227,7 +227,7 @@ void DmaEngine::send_read(Cycle now, std::size_t to, const TlpCount& up, const T
   counters_.link_bytes_down += down.link_bytes;
 }
 
-// A read or an atomic, in memory. (R2)
+// Carries out a read or an atomic in memory; false when it is not mapped. (R2)
 bool DmaEngine::perform(const DmaRequest& r) {
   std::uint64_t result = r.operand;
   if (r.kind != DmaKind::kSwap) {
@@ -319,8 +319,8 @@ std::span<const std::uint8_t> DmaEngine::bytes_of(const SegmentWrite& s) const {
 }
 
 bool DmaEngine::start_gather(Cycle now) {
-  auto& answers = answers_[kDmaClients];
-  if (!has_gathering_ || answers.full()) return false;
+  auto& pending = pending_[kDmaClients];
+  if (!has_gathering_ || pending.full()) return false;
   const GatherRead& s = gathering_;
   Progress& done = progress_[kGather];
   const BusAddress at = s.address + done.bytes;
@@ -344,7 +344,7 @@ bool DmaEngine::start_gather(Cycle now) {
   return true;
 }
 
-// Bit by requester: has something to start, perhaps only in the next cycle.
+// Bits by requester: set when it has a TLP to start, perhaps only in the next cycle.
 std::uint32_t DmaEngine::requesters() const {
   auto bits = static_cast<std::uint32_t>(asking_);
   bits |= std::uint32_t{has_writing_} << kPayload;
@@ -361,7 +361,7 @@ Activity DmaEngine::activity_of_idle_link() const {
 Cycle DmaEngine::next_step(Cycle now, bool worked) {
   Cycle next = kNever;
   due_ = kNever;
-  const auto at = [&](Cycle c) {  // what is due already waits for room in a link, which wakes this block
+  const auto at = [&](Cycle c) {  // output that is due already waits for room in a link, which wakes this block
     if (c > now && c < next) next = c;
   };
   const auto gives = [&](Cycle c) {
@@ -369,7 +369,7 @@ Cycle DmaEngine::next_step(Cycle now, bool worked) {
     at(c);
   };
   for (std::uint32_t bits = awaiting_; bits != 0; bits &= bits - 1) {
-    gives(answers_[static_cast<std::size_t>(std::countr_zero(bits))].next_ready());
+    gives(pending_[static_cast<std::size_t>(std::countr_zero(bits))].next_ready());
   }
   gives(leaving_.next_ready());
   gives(landings_.next_ready());

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NIC's end of PCI Express: what the blocks ask of host memory becomes TLPs on a link, and takes the time of them.
+// DMA engine, the NIC's end of PCI Express: carries out the blocks' accesses to host memory as TLPs on a PCIe link.
 //
-//   R1  One TLP is started in a cycle: the next of a client's request, of the segment of `payload` or of that of
-//       `gather` at hand. It starts in the cycle in which the link up becomes free, or in that in which its request can
-//       be popped; its bytes follow those before it without a gap. The requesters take turns TLP by TLP (round robin).
-//   R2  Memory is touched in the cycle in which a request's first TLP starts, all of it, in the order of those starts.
-//   R3  A segment is taken when the link is free; it waits for its turn then. A packet is pushed to payload_done in the
-//       cycle in which the last byte of its last segment has left (the first that begins at or after it), one packet a
-//       cycle, in the order of arrival. A segment without bytes takes no turn: its packet is pushed one cycle after it
-//       was taken.
-//   R4  Posted writes stay in order over all requesters: what is started later lands later. `landed` gets a notice
-//       when such a write is visible: write_latency_ps after its last byte has left. Its client gets a completion in
-//       the same cycle, when it wants to be told.
+//   R1  At most one TLP is started in a cycle: the next one of a client's request, or of the segment at hand of
+//       `payload` or `gather`. It starts in the first cycle in which the link up is free and its request can be popped;
+//       its bytes follow those before it without a gap. The requesters take turns TLP by TLP (round robin).
+//   R2  A request accesses all of its memory in the cycle in which its first TLP starts; so accesses are in the order
+//       of those starts.
+//   R3  A segment is taken when the link is free, and then waits for its turn. A packet is pushed to payload_done in
+//       the cycle in which the last byte of its last segment has left (the first that begins at or after it), one
+//       packet a cycle, in the order of arrival. A segment without bytes takes no turn: its packet is pushed one cycle
+//       after it was taken.
+//   R4  Posted writes stay in order over all requesters: a write that is started later lands later. A write that
+//       carries CQEs is reported to `landed` when it is visible: write_latency_ps after its last byte has left. Its
+//       client gets a completion in the same cycle when the request asks for one.
 //   R5  A read request TLP, and an atomic, takes a tag from its start to its last completion. The first byte comes
 //       read_latency_ps after the TLP has left, or behind the data of the reads before it. A request is completed in
 //       the first cycle that begins at or after its last byte.
@@ -19,12 +20,13 @@
 //       landed.
 //   R7  A read that lacks a tag holds up all reads, a write that lacks credit all writes, so that neither is starved by
 //       smaller ones. The other kind goes on.
-//   R8  Memory that is not mapped: a completion with ok = false; a payload packet fails its QP (kHostMemory), writes no
-//       further segment and is pushed without them; a gathered response reads no further segment and has syndrome 0x63.
-//       So has one that its region does not allow (`failed`) 0x62; what fails first counts.
+//   R8  Memory that is not mapped: a client's read or atomic gets a completion with ok = false; a payload packet fails
+//       its QP (kHostMemory), writes no further segment and is pushed without them; a gathered response reads no
+//       further segment and has syndrome 0x63. A response with a segment that the translator refused (`failed`) has
+//       syndrome 0x62. Of several failures of a response the first counts.
 //   R9  Clients' completions and gathered responses come in the order of their requests.
-//   R10 A fence is answered when the requests of its client that had come before it have touched memory, and so many
-//       segments have been gathered.
+//   R10 A fence is answered when the requests of its client that had come before it have accessed memory, and as many
+//       segments as it says have been gathered.
 #pragma once
 
 #include <array>
@@ -52,7 +54,7 @@ class DmaEngine final : public Block {
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
   const DmaEngineCounters& counters() const { return counters_; }
-  // For tests: requests of a client that have touched memory.
+  // For tests: requests of a client all of whose TLPs have been started.
   std::uint64_t started(DmaClient c) const { return counters_.client_requests[static_cast<std::size_t>(c)]; }
   std::uint32_t tags_in_use() const { return params_.tags - tags_left_; }
 
@@ -74,22 +76,22 @@ class DmaEngine final : public Block {
   static constexpr std::size_t kRequesters = kDmaClients + 2;
   static constexpr std::size_t kNobody = kRequesters;
 
-  struct Answer {           // to a read request TLP or an atomic
-    std::uint32_t id = 0;   // cookie, or packet handle
-    bool takes_tag = true;  // (R5)
-    bool last = true;       // of its request: something is pushed
+  struct PendingCompletion {  // of a read request TLP or an atomic
+    std::uint32_t id = 0;     // cookie, or packet handle
+    bool takes_tag = true;    // (R5)
+    bool last = true;         // of its request: something is pushed
     bool ok = true;
     std::uint8_t syndrome = 0;  // of a gathered response
     bool ends_segment = false;  // of a gathered response
   };
-  struct Landing {  // of a write that the host and perhaps its client are told of
+  struct Landing {  // of a write that is reported to the host, its client, or both
     HostNotice notice;
     std::uint32_t client = 0;
     bool notify = false;
   };
   struct Progress {           // of the request whose turn it was last, by requester
     std::uint32_t bytes = 0;  // that its TLPs so far carried or asked for; 0: none was started
-    bool ok = true;           // memory was there (R2)
+    bool ok = true;           // its memory is mapped (R8)
   };
 
   void carry_out_fence(Cycle now);
@@ -106,7 +108,8 @@ class DmaEngine final : public Block {
   bool has_credit(Cycle now, std::size_t who, std::uint32_t bytes);
   bool has_tag(std::size_t who);
   Instant send_write(Cycle now, std::uint32_t bytes);
-  void send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down, const Answer& answer);
+  void send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down,
+                 const PendingCompletion& completion);
   bool link_free(Cycle now) const { return up_.free().floor() <= now; }
   std::uint32_t requesters() const;
   Activity activity_of_idle_link() const;
@@ -122,7 +125,7 @@ class DmaEngine final : public Block {
   Instant write_latency_;
 
   std::uint32_t tags_left_;
-  std::uint64_t credit_left_;  // bytes; given back only when somebody asks
+  std::uint64_t credit_left_;  // bytes; credit of landed writes is returned only when a write needs it
   std::size_t turn_ = 0;
   std::size_t lacks_tags_ = kNobody;
   std::size_t lacks_credit_ = kNobody;
@@ -130,23 +133,23 @@ class DmaEngine final : public Block {
   std::array<Progress, kRequesters> progress_;
   SegmentWrite writing_;  // the segment at hand
   bool has_writing_ = false;
-  bool swallows_ = false;  // the other segments of a packet that failed
+  bool swallows_ = false;  // discards the remaining segments of a packet that failed
   GatherRead gathering_;
   bool has_gathering_ = false;
   std::uint8_t gather_syndrome_ = 0;  // of the response at hand
   std::uint64_t gathered_segments_ = 0;
-  DelayLine<CompletionRequest> leaving_;                    // payload packets on the link, leaving_depth of them (R3)
-  DelayLine<bool> sent_;                                    // of them, those that were sent on at once
-  Cycle last_leaves_{};                                     // of those
-  std::array<DelayLine<Answer>, kDmaClients + 1> answers_;  // by client, then gather (R5, R9)
-  DelayLine<std::uint64_t> unlanded_;                       // credit of writes that have not landed (R6)
-  DelayLine<Landing> landings_;                             // (R4)
-  std::uint64_t asking_ = 0;                                // bit by client whose link is not empty
-  std::uint32_t awaiting_ = 0;                              // bit per line of answers_ that is not empty
-  Cycle due_ = kNever;                                      // when the next of all these has something to give back
-  bool more_leaving_ = false;                               // another packet is due, next cycle
+  DelayLine<CompletionRequest> leaving_;  // payload packets on the link, leaving_depth of them (R3)
+  DelayLine<bool> sent_;                  // further ones that were sent ahead of their cycle
+  Cycle last_leaves_{};                   // of the last packet
+  std::array<DelayLine<PendingCompletion>, kDmaClients + 1> pending_;  // by client, then gather (R5, R9)
+  DelayLine<std::uint64_t> unlanded_;                                  // credit of writes that have not landed (R6)
+  DelayLine<Landing> landings_;                                        // (R4)
+  std::uint64_t asking_ = 0;                                           // bit by client whose link is not empty
+  std::uint32_t awaiting_ = 0;                                         // bit per line of pending_ that is not empty
+  Cycle due_ = kNever;         // when the next entry of all these delay lines is due
+  bool more_leaving_ = false;  // another packet is due, next cycle
   bool output_blocked_ = false;
-  bool fence_begun_ = false;        // the one at the head of its link
+  bool fence_begun_ = false;        // for the fence at the head of its link, fence_behind_ is known
   std::uint64_t fence_behind_ = 0;  // requests of its client that are waited for
   DmaEngineCounters counters_;
 };

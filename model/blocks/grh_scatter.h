@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scatter engine: lays each packet's bytes over the scatter list of its receive WQE, or over the range that it names.
+// Scatter engine: splits each packet's bytes into pieces, by the scatter list of its receive WQE or the one memory
+// range that they go to.
 // The decisions are model/core/memory/scatter_plan.
 //
 //   R1  A packet taken in cycle n is planned in cycle n; its first piece leaves in cycle n + latency_cycles, then
 //       sges_per_cycle pieces in each cycle. Each piece lies within one page and carries the packet's descriptor; a
 //       packet that writes nothing leaves as one without bytes.
-//   R2  It occupies the engine for max(1, ceil(bytes moved / bytes_per_cycle), ceil(n / sges_per_cycle)) cycles, n
-//       elements looked at or pieces, whichever is more; the next packet is taken no earlier than after them. The bytes
-//       of the GRH area count.
-//   R3  How far a WQE is filled is kept by its slot of the WQE store, from the packet that takes the WQE on.
+//   R2  It occupies the engine for max(1, ceil(bytes moved / bytes_per_cycle), ceil(n / sges_per_cycle)) cycles, where
+//       n is the number of elements looked at or of pieces, whichever is more; the next packet is taken no earlier than
+//       after them. The bytes of the GRH area count.
+//   R3  The fill level of a WQE is kept by its slot of the WQE store, from the packet that takes the WQE on.
 //   R4  A packet behind one of its QP that failed here is squashed. Failed and squashed packets go on in order, without
 //       bytes.
 #pragma once
@@ -49,7 +50,7 @@ class GrhScatter final : public Block {
   PieceList pieces_;  // of the packet at hand
   const std::uint32_t stages_;
   DelayLine<ScatteredSegment> pipeline_;  // the stages, and the pieces of the last packet
-  Cycle last_leaves_{};                   // of those that were sent at once
+  Cycle last_leaves_{};                   // of segments that were sent at once
   Cycle next_accept_{};
   GrhScatterCounters counters_;
 };

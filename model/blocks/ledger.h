@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The account of packets: every packet that entered leaves exactly once, accepted, dropped for one reason, or not RDMA.
+// The account of packets: each packet that arrives is counted once when it leaves: accepted, dropped for one reason, or
+// not RDMA.
 #pragma once
 
 #include <array>
@@ -21,7 +22,7 @@ struct LedgerCounters {
   std::uint64_t dropped_total() const;
 };
 
-// Told of every packet that arrived and leaves; nothing in the model depends on it. Of one that was dropped before the
+// Is notified of every RDMA packet that leaves; nothing in the model depends on it. Of one that was dropped before the
 // transport checker only the outcome and the reason are known.
 class PacketObserver {
  public:
@@ -35,8 +36,8 @@ class Ledger {
   void set_observer(PacketObserver* observer) { observer_ = observer; }
 
   void arrived() { ++counters_.seen; }
-  // The packet has passed the path: counted by its drop_reason (kNone: accepted), its context unpinned and its buffer
-  // released. Internal packets are unpinned only.
+  // To be called when the packet has passed the path: counts it by its drop_reason (kNone: accepted), unpins its
+  // context and releases its buffer. Of an internal packet it only unpins the context.
   void retire(const AckRequest& p, Cycle now);
   // Retires for `reason` (or as not RDMA). `line`: of the context cache, when it has been pinned.
   void drop(PacketHandle buffer, DropReason reason, Cycle now, std::uint32_t line = kNoLine);
@@ -58,7 +59,7 @@ struct NicShared {
   explicit NicShared(const PacketPool::Quotas& quotas, const Cycle* now = nullptr, const WqeStore::Sizes& store = {},
                      std::uint32_t context_lines = 64)
       : packets(quotas, now), contexts(context_lines), ledger(packets, contexts), wqes(store, now) {}
-  // The packet has left the station; internal packets have no buffer to note it in.
+  // Records in the packet's buffer that it has left the station; internal packets have no buffer.
   void stamp(PacketHandle buffer, Station station, Cycle now) {
     if (buffer != kNoPacket) packets[buffer].stamp(station, now);
   }

@@ -22,7 +22,7 @@ QpContextCache::QpContextCache(const sc_core::sc_module_name& name, const QpCont
 
 Cycle QpContextCache::step(Cycle now) {
   again_ = false;
-  // (1) a context that came from memory is here; without a QP its packet is dropped
+  // (1) a context comes from memory; when there is no such QP, the packet that waits for it is dropped
   bool dropped = false;
   if (dma_done.can_pop(now)) {
     const DmaCompletion done = dma_done.pop(now);
@@ -58,7 +58,7 @@ Cycle QpContextCache::step(Cycle now) {
   return rest(now, Activity::kBusy, last_found_, Activity::kBlocked, next);
 }
 
-// True when the packet at the head was dropped for it.
+// True when the packet at the head was dropped because its QP does not exist.
 bool QpContextCache::fill(std::uint32_t line, bool ok, Cycle now) {
   settle(line);
   const QpContext& context = lines_[line];
@@ -94,7 +94,7 @@ void QpContextCache::give_up_head(DropReason reason, Cycle now) {  // (R6, R7, R
   head_has_no_way_ = false;
 }
 
-// The context of `p` is in the line, where it stays.
+// The context of `p` is in the line: pins it there for the packet.
 void QpContextCache::found(ContextPacket& p, std::uint32_t line) {
   p.line = line;
   p.residence = lines_[line].residence;
@@ -134,7 +134,7 @@ bool QpContextCache::take_head(Cycle now) {
   return true;
 }
 
-// A packet whose context is here, the common case: it goes on at once. False when there is none.
+// The common case, a packet whose context is here: it goes on at once. False when the case does not apply.
 bool QpContextCache::pass(Cycle now) {
   if (!found_.empty() || commands.can_pop(now) || !in.can_pop(now) || !out.can_send(now, now + params_.hit_cycles)) {
     return false;
@@ -186,14 +186,14 @@ void QpContextCache::look_ahead(Cycle now) {  // (R5)
   if (p == nullptr) return;
   const Qpn qpn = p->destination_qp;
   if (tags_.find(raw(qpn)) == kNone) {
-    if (reading_ >= params_.misses_in_flight) return;  // a completion leads here again
+    if (reading_ >= params_.misses_in_flight) return;  // tried again when a read has completed
     counters_.reads_ahead += fetch(qpn, now);
   }
   ++ahead_;
   again_ |= in.peek(now, ahead_) != nullptr;
 }
 
-// False when no way of its set can be had. (R3, R4)
+// Starts a read of the context. False when no way of its set can be had. (R3, R4)
 bool QpContextCache::fetch(Qpn qpn, Cycle now) {
   const std::uint32_t line = tags_.place_for(raw(qpn), [&](std::uint32_t l) { return may_evict(l, now); });
   if (line == kNone) return false;
@@ -209,8 +209,8 @@ bool QpContextCache::fetch(Qpn qpn, Cycle now) {
     requests_.push(request, Cycle{0});
     ++counters_.write_backs;
   }
-  // The read may go into the line that is written: it is behind the write, and a write's data is moved when it is
-  // accepted.
+  // The read may fill the line that is being written: it comes after the write, whose data is taken when the DMA engine
+  // accepts it.
   request.kind = DmaKind::kRead;
   request.address = qp_context_address(qpn);
   requests_.push(request, Cycle{0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command processor asks of the context cache (R8 of qp_context_cache.h).
+// Commands of the command processor to the context cache (R8 of qp_context_cache.h).
 #include "model/blocks/qp_context_cache.h"
 #include "model/types/mailbox.h"
 
@@ -69,7 +69,7 @@ bool QpContextCache::bring(const ContextCommand& command, ContextReply& reply, C
       asked_for_ = reading_ < params_.misses_in_flight && fetch(command.qpn, now);
       return false;
     }
-    asked_for_ = false;  // it has come, and there is no such QP
+    asked_for_ = false;  // the read is done, and there is no such QP
     reply.found = false;
     return true;
   }
@@ -93,7 +93,8 @@ bool QpContextCache::settled(Qpn qpn, Cycle now) {
   return true;
 }
 
-// What the blocks remember of it is not about it any more (core/responder/refusal.h, R6).
+// With a new residence number, the blocks' records of refused packets of the QP do not apply to it any more
+// (core/responder/refusal.h, R6).
 void QpContextCache::renew(std::uint32_t line) {
   QpContext& qp = lines_[line];
   static_cast<StoredQpContext&>(qp) = fresh(qp);

@@ -32,7 +32,7 @@ Requester::Requester(const sc_core::sc_module_name& name, const RequesterParams&
       successes_(params.packet_buffers) {}
 
 Cycle Requester::step(Cycle now) {
-  // (1) what the receive path has found out, and what software has posted
+  // (1) notices of the receive path, doorbells, a command
   while (answers.can_pop(now)) take_answer(answers.pop(now), now);
   while (failed.can_pop(now)) fail(failed.pop(now).qpn);  // (R6)
   while (places.can_pop(now)) places_taken_ -= places.pop(now).count;
@@ -40,7 +40,7 @@ Cycle Requester::step(Cycle now) {
   if (commands.can_pop(now)) carry_out_command(now);
   // (2) timers
   if (now >= next_timer_) run_timers(now);
-  // (3) QPs that begin anew
+  // (3) resets and drained QPs are reported
   send_resets(now);
   if (!draining_.empty()) report_drained(now);
   // (4) a completion
@@ -65,7 +65,7 @@ Cycle Requester::step(Cycle now) {
   return rest(now, awaiting_ > 0 ? Activity::kWaitResponse : Activity::kStarved, next);
 }
 
-// What comes in.
+// Inputs.
 
 void Requester::take_doorbell(const Doorbell& doorbell, Cycle now) {  // (R1)
   Sq* q = find(Qpn{doorbell.number});
@@ -110,7 +110,7 @@ void Requester::fail(Sq& q, WcStatus status) {
 
 // Timers. (R4)
 
-// In the order in which the QPs were created. Only those whose entry has come up are looked at.
+// Runs the timers that are due, in the order in which their QPs were created.
 void Requester::run_timers(Cycle now) {
   due_.clear();
   while (timers_.earliest() <= now) {
@@ -150,7 +150,7 @@ void Requester::time_out(Sq& q, Cycle now) {
   update(q);
 }
 
-// Every answer restarts a timer: its entry stays where it is, and is put right when it comes up.
+// Every response restarts a timer. An entry that is now too early stays, and is corrected when its time comes.
 void Requester::queue_timer(Sq& q) {
   if (q.deadline < q.timer.at) timers_.set(q, q.deadline);
 }
@@ -209,9 +209,9 @@ void Requester::push_completion(SendCompletion c, Cycle now) {  // (R7)
   completions.push(now, c);
 }
 
-// What goes out.
+// Outputs.
 
-// What the block knows of a QP, brought up to date after anything that may change it.
+// Brings the block's state of a QP up to date; to be called after every change of the QP.
 void Requester::update(Sq& q) {
   const bool sends = q.has_packet();
   if (q.stop_reached()) {  // (R5)

@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requester: carries out what ibv_post_send asks for. Functionally complete; its timing is coarse: no PCIe bandwidth,
-// no caches, no address translation time. (The receive path is what is modelled by the cycle; this is what drives it.)
-// The decisions are model/core/requester/send_qp and what it is made of: send_ring, send_wqe_format, send_queue,
-// request_packet, payload_reader.
+// Requester: sends the requests that ibv_post_send posts. Functionally complete; its timing is coarse: no PCIe
+// bandwidth, no caches, no address translation time. (The model by the cycle is of the receive path; the requester
+// gives it traffic.) The decisions are model/core/requester/send_qp and its parts: send_ring, send_wqe_format,
+// send_queue, request_packet, payload_reader.
 //
-//   R1  Doorbell taken in cycle n: its WQEs are in the device read_latency later, at once when it is one WQE of at most
-//       doorbell_wqe_bytes behind which nothing waits; their payload another read_latency later, unless it is inline or
-//       there is none. latency_cycles later the first packet can leave. What was posted before it leaves first.
-//   R2  One packet leaves in cycles_per_packet, the first of a WQE cycles_per_wqe after the packet before it at least.
-//       QPs with a packet to send take turns.
-//   R3  RC: a notice tells the receive path of a request in the cycle in which its first packet leaves, once. Answers
-//       come back as AnswerNotices. UC, UD: a signaled request completes when its last packet has left.
-//       The receive path has places for own_requests of them and gives them back (`places`): without one no request of
-//       RC begins, what was begun and other QPs go on (wait_response, counter table_waits).
+//   R1  The WQEs of a doorbell that is taken in cycle n are in the device read_latency later, or at once when it is one
+//       WQE of at most doorbell_wqe_bytes and no other waits before it; their payload is read another read_latency
+//       later, unless it is inline or there is none. latency_cycles later the first packet can leave. WQEs that were
+//       posted before leave first.
+//   R2  Packets leave at least cycles_per_packet apart; the packet after the first one of a WQE at least cycles_per_wqe
+//       after it. QPs with a packet to send take turns.
+//   R3  RC: a notice reports a request to the receive path in the cycle in which its first packet leaves, once.
+//       Responses are reported back as AnswerNotices. The receive path has places for own_requests requests and gives
+//       them back (`places`): without a free one no request of RC begins; requests that have begun and QPs of other
+//       transports go on (wait_response, counter table_waits). UC, UD: a signaled request completes when its last
+//       packet has left.
 //   R4  Going back (core/requester/send_queue.h) costs a read_latency. Timers: a timeout of 4.096 us * 2^code without
 //       progress, the wait that an RNR NAK asks for. They are due in the cycle that step() returns.
 //   R5  A WQE that fails here (its SGEs, its opcode, its length) completes in error after all before it.
-//   R6  After a failure each WQE completes in order, one a cycle: the first with its status, the rest and what is
-//       posted later as flushed. When the receive path found the failure: all as flushed.
+//   R6  After a failure each WQE completes in order, one a cycle: the first with its status, the rest and those posted
+//       later as flushed. When the receive path found the failure: all as flushed.
 //   R7  Completions go to the context cache and wait there for their turn (SendCompletion).
-//   R8  A producer index that would have more WQEs waiting than the queue has slots is a local QP operation error.
-//   R9  kSqd: what was begun goes on, no WQE is begun. Below kRts nothing is sent.
-//   R10 send_queues QPs at most, with those that were destroyed and that the receive path has not been told to forget.
-//   R11 `commands` of the command processor: taken after what the receive path has found out and after the doorbells,
-//       one a cycle. A reset is answered when the receive path has been notified of it, all others at once; a QP that
-//       there is no room for is not made (`ok` is false).
-//   R12 An event when a QP that was moved to kSqd with notify_drained has the answers to all that was begun; none when
-//       it leaves that state before.
+//   R8  A producer index by which more WQEs would wait than the queue has slots is a local QP operation error.
+//   R9  kSqd: WQEs that have begun go on, no WQE is begun. Below kRts nothing is sent.
+//   R10 At most send_queues QPs, including destroyed ones until the receive path has been notified to forget them.
+//   R11 `commands` of the command processor: taken after the notices of the receive path and after the doorbells, one a
+//       cycle. A reset is answered when the receive path has been notified of it, all others at once; a QP that there
+//       is no room for is not made (`ok` is false).
+//   R12 A QP that was moved to kSqd with notify_drained raises an event when all requests that it has begun are
+//       acknowledged; none when it leaves that state before.
 #pragma once
 
 #include <cstdint>
@@ -57,12 +59,12 @@ class Requester final : public Block {
   void hash(StateHash& h) const override;
   const RequesterCounters& counters() const { return counters_; }
 
-  // Before the simulation starts. The port's own addresses; before the first QP is in kRts.
+  // Before the simulation starts, and before the first QP is in kRts: sets the port's own addresses.
   void set_port(const MacAddress& mac, std::span<const SourceGid> gids);
   bool create(const SendQpContext& context);  // false: there are send_queues QPs (R10)
-  // Replaces what software sets, the state too (kError: as fail). The SQ's PSN only when asked for.
+  // Replaces the attributes that software sets, the state too (kError: as fail); the SQ's PSN only with `set_sq_psn`.
   void modify(const SendQpContext& context, bool set_sq_psn);
-  // For tests. In kSqd: nothing that was begun is without its answer.
+  // For tests. In kSqd: all requests that have begun are acknowledged.
   bool drained(Qpn qpn) const;
 
   In<Doorbell> doorbells{"doorbells"};
@@ -77,7 +79,7 @@ class Requester final : public Block {
   Out<Event> events{"events"};  // may stay unbound
 
  private:
-  // A QP and its part in the block: its timer, its place in the circle of those with a packet.
+  // A QP and the block's state of it: its timer, its place in the circle of QPs with a packet to send.
   struct Sq final : SendQp {
     using SendQp::SendQp;
     std::uint64_t timeout_cycles = 0;  // 0: never
@@ -94,9 +96,9 @@ class Requester final : public Block {
 
   void carry_out_command(Cycle now);
   StepDone carry_out(const SendQueueCommand& command);
-  void fail(Qpn qpn);     // to the error state: all that is posted is flushed
+  void fail(Qpn qpn);     // to the error state: all posted WQEs are flushed
   void reset(Qpn qpn);    // as after create(); the receive path forgets its requests
-  void destroy(Qpn qpn);  // nothing of it is touched afterwards
+  void destroy(Qpn qpn);  // its memory is not accessed afterwards
   void report_drained(Cycle now);
   void take_doorbell(const Doorbell& doorbell, Cycle now);
   void take_answer(const AnswerNotice& notice, Cycle now);
@@ -127,23 +129,23 @@ class Requester final : public Block {
   SendPort port_;
   std::vector<std::unique_ptr<Sq>> sqs_;
   std::unordered_map<std::uint32_t, Sq*> by_qpn_;
-  Sq* turn_ = nullptr;                   // of the circle: whose turn it is
-  std::vector<Sq*> flushing_;            // in the order in which they failed
+  Sq* turn_ = nullptr;                   // the QP of the circle whose turn it is
+  std::vector<Sq*> flushing_;            // QPs with WQEs to flush, in the order in which they failed
   DelayLine<SendCompletion> successes_;  // of UC and UD, to be sent
-  std::vector<Qpn> resets_;              // to be told the receive path
+  std::vector<Qpn> resets_;              // QPs whose reset is to be reported to the receive path
   std::vector<Qpn> draining_;            // QPs that report that they are drained (R12)
-  bool command_begun_ = false;           // the one at the head of the link: it waits for its reset to be reported
+  bool command_begun_ = false;           // the command at the head of the link waits for its reset to be reported
   StepDone command_reply_;
-  TimerHeap<Sq> timers_;            // of a timer that was stopped or moved on until its entry comes up, too
+  TimerHeap<Sq> timers_;            // entries may be of timers that were since stopped or restarted
   std::vector<Sq*> due_;            // of one call of run_timers()
   std::uint64_t created_ = 0;       // QPs
   std::uint32_t armed_ = 0;         // QPs with a timer
-  std::uint32_t awaiting_ = 0;      // QPs with requests that wait for answers
+  std::uint32_t awaiting_ = 0;      // QPs with requests that wait for responses
   std::uint32_t places_taken_ = 0;  // of own_requests
   bool lacks_place_ = false;        // a request waits for one
-  Cycle next_timer_ = kNever;       // no timer is before it
+  Cycle next_timer_ = kNever;       // no timer is due before it
   Cycle next_send_{};
-  Cycle next_ready_ = kNever;  // of the circle, when nobody could send
+  Cycle next_ready_ = kNever;  // when no QP of the circle could send: when the first one can
   RequesterCounters counters_;
 };
 

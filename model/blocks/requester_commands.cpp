@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects: what the driver sets up before the simulation starts, and what the command processor asks for (R11, R12 of
+// Objects that the driver sets up before the simulation starts, and commands of the command processor (R11, R12 of
 // requester.h).
 #include <algorithm>
 #include <cstring>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packet buffer of the port: what has arrived and not yet been taken by the parser.
+// Packet buffer of the port: packets that have arrived and that the parser has not taken yet.
 //
 //   R1  A packet that arrives in cycle n can leave from cycle n + 1 on; one leaves a cycle, in order.
-//   R2  The buffer holds at most rx_buffer_bytes of frames. What does not fit waits on the wire (kPause: link-level
-//       flow control) or is dropped and counted (kDrop).
+//   R2  The buffer holds at most rx_buffer_bytes of frames. A packet that does not fit waits on the wire (kPause:
+//       link-level flow control) or is dropped and counted (kDrop).
 #pragma once
 
 #include <deque>

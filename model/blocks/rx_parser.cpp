@@ -132,7 +132,7 @@ void RxParser::leave(Cycle now, const Parsed& parsed) {
   out.push(now, p);
 }
 
-// Of a packet that goes on in cycle `leaves`.
+// Counts a packet that goes on in cycle `leaves`.
 void RxParser::count(const ParsedPacket& p, Cycle leaves) {
   ++counters_.passed;
   counters_.icrc_errors += !p.icrc_ok;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receive parser: takes frames apart and drops at once what is not for this device (rules 6).
+// Receive parser: parses frames and drops at once those that are malformed or not for this device (rules 6).
 //
 //   R1  A frame accepted in cycle n takes max(1, ceil(frame_bytes / beat_bytes)) cycles, one a beat; the next frame is
 //       accepted no earlier than in the cycle after the last beat. Its packet leaves header_cycles after the last beat.
-//   R2  What is not RDMA is no error: it is counted as such, whatever else is wrong with it.
-//   R3  The first of these that holds is the reason of the drop: what the source found (a frame that the capture cut
-//       short); longer than any legal packet; lengths; destination address; opcode and headers (types/wire.h, R2); TVER
-//       not 0; QPN 0; a multicast QPN without a QP attached to the group. Each has its counter in the ledger.
+//   R2  A frame that is not RDMA is no error: it is counted as not RDMA, whatever else is wrong with it.
+//   R3  The first of these that holds is the reason of the drop: longer than any legal packet; cut short by the
+//       capture; lengths; destination address; opcode and headers (types/wire.h, R2); TVER not 0; QPN 0; a multicast
+//       QPN without a QP attached to the group. Each has its counter in the ledger.
 //   R4  Destination address: one of the device's own, any when it has none (promiscuous), or a multicast address with
 //       the multicast QPN.
 //   R5  A multicast packet goes to the QP attached to its group: one QP a group, packets are not replicated.
-//   R6  A wrong ICRC is not dropped here but found here: the checker drops it, in the order of rules 6.
+//   R6  A wrong ICRC is found here; the transport checker drops the packet, in the order of rules 6.
 //   R7  Drops take their beats and leave in the cycle in which the packet would have left; they need no room
 //       downstream.
 //   R8  Addresses and groups together: own_addresses at most; one more is refused.
@@ -71,7 +71,7 @@ class RxParser final : public Block {
   std::vector<Address> own_;
   std::vector<Group> groups_;
   DelayLine<Parsed> pipeline_;  // at most one frame enters a cycle, so header_cycles of them are inside
-  Cycle last_leaves_{};         // of those that were sent at once
+  Cycle last_leaves_{};         // of packets that were sent at once
   Cycle next_accept_{};
   Headers h_;  // of the frame at hand
   RxParserCounters counters_;

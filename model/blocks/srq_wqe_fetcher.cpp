@@ -35,7 +35,7 @@ SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFe
       flush_requests_(contexts_.lines()) {}
 
 Cycle SrqWqeFetcher::step(Cycle now) {
-  bool background = false;  // work that no packet waits to see
+  bool background = false;  // other work than on packets was done
   bool moved = false;
   lacks_slot_ = lacks_context_ = again_ = false;
   wanted_ = kNoWq;
@@ -116,14 +116,14 @@ Cycle SrqWqeFetcher::step(Cycle now) {
   return rest(now, Activity::kStarved, next);
 }
 
-// Until the oldest packet is due or a link brings something.
+// Whether there is nothing to do until the oldest packet is due or something comes through a link.
 bool SrqWqeFetcher::nothing_to_take() const {
   const bool flushing =
       flush_queue_ != kNoWq || flush_asked() || !flush_requests_.empty() || !late_flushes_.empty() || !flushes.empty();
   return !flushing && doorbells.empty() && dma_done.empty() && (pipeline_.full() || (in.empty() && tagged.empty()));
 }
 
-// False: it waits for its context. (R14)
+// Takes a doorbell. False: it waits for its context (R14) or for an entry of late_flushes_ (R9).
 bool SrqWqeFetcher::ring(Cycle now) {
   const Doorbell d = *doorbells.peek(now);
   const WqId id{d.number};
@@ -132,7 +132,7 @@ bool SrqWqeFetcher::ring(Cycle now) {
     doorbells_late_ = true;  // (R16)
     return false;
   }
-  // (R9) It would have one RQ more flushed again than there is room for.
+  // (R9) The doorbell makes its RQ one that is to be flushed again: does it have to wait for room in the list?
   const bool flushed_again = d.kind == DoorbellKind::kReceive && table_.here(id) && table_.failed(id);
   const bool no_room = flushed_again && late_flushes_.size() == params_.late_flushes && !will_be_flushed(id);
   counters_.doorbell_waits += no_room && !doorbell_waits_;
@@ -215,7 +215,7 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::serve(WqeRequest& p, Cycle now) {
   return Verdict::kLeaves;
 }
 
-// The packet has a WQE: what that means for it and for the packets of its message that follow.
+// The packet has a WQE: remembers it for the message's later packets and checks the message against it.
 void SrqWqeFetcher::hold(WqeRequest& p) {
   OpenWqe& qp = contexts_[p.line];
   attach(p, p.wqe_slot);
@@ -238,13 +238,13 @@ void SrqWqeFetcher::hold(WqeRequest& p) {
   }
 }
 
-// The packet's completion is that of the WQE in `slot`.
+// Gives the packet the WQE in `slot`, which its completion then reports.
 void SrqWqeFetcher::attach(WqeRequest& p, std::uint32_t slot) {
   p.wqe_slot = slot;
   p.wqe_index = shared_.wqes[slot].wqe_index;
 }
 
-// Nobody behind the packet uses its WQE. (R11)
+// Marks the packet as the last that uses its WQE. (R11)
 void SrqWqeFetcher::close(WqeRequest& p) {
   p.releases_wqe = true;
   keep_open(contexts_[p.line], kNoWqeSlot);
@@ -322,7 +322,7 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::take_wqe(WqeRequest& p, Cycle now) {
   return Verdict::kLeaves;
 }
 
-// A match of the tag matcher: the entry's buffer is the WQE.
+// Takes a match of the tag matcher: the buffer of the matched tag becomes the WQE.
 SrqWqeFetcher::Verdict SrqWqeFetcher::take_match(WqeRequest& p, Cycle now) {
   if (!shared_.wqes.available(p.queue)) return lack_slot(p, now);
   p.wqe_slot = shared_.wqes.allocate(p.queue);

@@ -3,48 +3,52 @@
 // event. The decisions are model/core/receive_queue/work_queue_table, wqe_prefetch and wqe_format.
 //
 //   R1  A packet taken in cycle n leaves in cycle n + hit_cycles when its WQE is on the chip by then, otherwise in the
-//       cycle in which the read that brings it completes, or in that in which its QP's flush is asked for. In order;
-//       one is taken and one leaves a cycle; `in` and `tagged` take turns.
-//   R2  In each cycle one doorbell, one completion of a read and one read are handled, in this order, the packets
-//       between the last two: a doorbell taken in cycle n counts for the packet that leaves in n, and its read starts
-//       in n.
-//   R3  Prefetch: rules of wqe_prefetch.h and work_queue_table.h. A packet that is taken has its queue prefetched when
-//       there are more contexts than packets in the block; the one that waits always.
+//       cycle in which the read of its WQE completes, or in which a flush of its QP is requested. Packets leave in
+//       order; one is taken and one leaves a cycle; `in` and `tagged` take turns.
+//   R2  In each cycle one doorbell, one read completion and one new read are handled, in this order, and packets before
+//       the new read: a doorbell taken in cycle n counts for the packet that leaves in n, and its read starts in n.
+//   R3  Prefetch: rules of wqe_prefetch.h and work_queue_table.h. Taking a packet starts a prefetch of its queue when
+//       there are more prefetch contexts than packets in the block. WQEs that a packet waits for are always read.
 //   R4  No WQE posted: RNR NAK on RC and XRC (rules 6), a drop on UC and UD. No WQE is used.
 //   R5  A bad WQE is used and fails its QP: NAK 0x63.
-//   R6  The later packets of a message get the WQE of the first. A packet that fails its QP in the middle of a message,
-//       and one that completes a message that was given up, gets it too: the WQE completes in error.
-//   R7  UC: a message that ends early leaves its WQE to the next. UC and UD longer than the WQE: UC on an RQ and UD (by
-//       policy) are dropped and the WQE is kept; UC on an SRQ completes with LOC_LEN_ERR.
+//   R6  The later packets of a message get the WQE of the first. So does a packet that fails its QP in the middle of a
+//       message, and one that completes a message that was given up: the WQE completes in error.
+//   R7  UC: the WQE of a message that ends early is used by the next one. UC and UD longer than the WQE: UC on an RQ
+//       and UD (by policy) are dropped and the WQE is kept; UC on an SRQ completes with LOC_LEN_ERR.
 //   R8  SRQ limit: an event when a WQE is taken and fewer than the limit stay posted, once for each arming (rules 2.3).
 //   R9  Flush of an RQ: one completion kFlushed for each posted WQE, in order, one a cycle, and for those posted later
-//       as their doorbells come. Those carry no QP context, only its number. The WQEs of an SRQ are not flushed. A QP
-//       that was stopped in the middle of a message has that message's WQE flushed first; requests of the QP that come
-//       later are squashed. Requests for a flush have a place for each line of the context cache, which they have
-//       pinned. RQs whose doorbell came after their flush have late_flushes places; without one the doorbell waits
-//       (counter doorbell_waits).
-//   R10 Tag matching: a match, or an unexpected message, that is refused or squashed here goes back to the tag matcher.
-//   R11 A packet that is the last to use its WQE says so (releases_wqe): the end of its message, a failure found up to
-//       here, a flush.
-//   R12 Each packet of a QP with an RQ carries how many WQEs were posted when it left, for the credit field of its ACK.
+//       as their doorbells come. The later ones carry no QP context, only the QP's number. The WQEs of an SRQ are not
+//       flushed. When the QP was stopped in the middle of a message, that message's WQE is flushed first. Requests of
+//       the QP that come later are squashed. The list of flush requests has an entry for each line of the context
+//       cache; a request pins its line. The list of RQs to be flushed again, for doorbells after their flush, has
+//       late_flushes entries; without a free one the doorbell waits (counter doorbell_waits).
+//   R10 Tag matching: a match, or an unexpected message, that is refused or squashed here is returned to the tag
+//       matcher.
+//   R11 The last packet that uses a WQE is marked (releases_wqe): the end of its message, a failure found up to here, a
+//       flush.
+//   R12 Each packet of a QP with an RQ carries the number of WQEs that were posted when it left, for the credit field
+//       of its ACK.
 //   R13 A WQE that a packet takes, or the buffer of a tag that it matched, needs a slot of core/wqe_store.h. Without
 //       one the packet waits (kWaitWqeStore) as long as a slot is in use by a message whose last packet has left: that
-//       slot will be released, whatever becomes of the packets here. When every slot is of a message that has not
-//       ended, waiting could hold up the packets that would end them: the packet is refused as in R4
-//       (kWqeStoreFull), takes no WQE, and its sender repeats it.
-//   R14 Queue contexts are cached (core/receive_queue/work_queue_table.h). A packet that takes or fills a WQE, or that
-//       reports credits (R12), a doorbell, a command and a flush whose queue's context is not here have it read, in the
-//       cycle in which they are looked at (`context_dma` in that cycle), and go on in the cycle in which it comes.
-//       Those behind wait, in order; packets, doorbells, commands and flushes not for each other. What one of them
-//       waits for does not give way to another. A queue whose context does not exist has no WQEs.
+//       slot will be released whatever happens to the packets here. When every slot is of a message that has not ended,
+//       waiting could hold up the packets that would end them: the packet is refused as in R4 (kWqeStoreFull), takes no
+//       WQE, and its sender repeats it.
+//   R14 Queue contexts are cached (core/receive_queue/work_queue_table.h). A packet that takes or fills a WQE or
+//       reports credits (R12), a doorbell, a command or a flush whose queue's context is not here starts a read of it
+//       in the cycle in which it is looked at (`context_dma` in that cycle), and goes on in the cycle in which the
+//       context comes. Those behind it wait, in order; but packets, doorbells, commands and flushes do not wait for
+//       each other. A context that one of them waits for is not evicted for another. A queue whose context does not
+//       exist has no WQEs.
 //   R15 The context of a packet that enters the block is read ahead, and its queue prefetched (R3) when it comes.
-//   R16 Behind a doorbell that waited for a context, until all doorbells that have come are taken, a packet that finds
-//       no WQE posted waits as well: its doorbell may be among them. So a miss makes no RNR NAK.
+//   R16 After a doorbell had to wait for a context, and until all doorbells that have come are taken, a packet that
+//       finds no WQE posted waits too: a doorbell of its queue may be among them. So a cache miss causes no RNR NAK.
 //   R17 `commands` of the command processor: taken before a doorbell. Arm, close and reset wait for the doorbells of
 //       their queue that have come, destroy until no read of its WQEs is in flight; all others are answered when they
-//       are carried out. What was to be flushed of a queue that is closed or reset, and is not yet, is not.
-//   R18 A queue is created in a free line, for which another context gives way when there is none; host memory has it
-//       when it gives way. One that is destroyed is written to host memory as invalid (`context_dma`).
+//       are carried out. WQEs that are still to be flushed again (R9) when their queue is closed or reset are not
+//       flushed.
+//   R18 A queue is created in a free line of the cache; when there is none, another context is evicted for it. Its
+//       context is written to host memory when it is evicted. A queue that is destroyed is written there as invalid
+//       (`context_dma`).
 #pragma once
 
 #include <array>
@@ -99,7 +103,7 @@ class SrqWqeFetcher final : public Block {
 
  private:
   enum class Verdict : std::uint8_t { kLeaves, kWaits, kBlocked };
-  // Who waits for a context (R14), and for which.
+  // The kinds of input that wait for contexts, each for one of its own (R14).
   enum Asker : std::uint8_t { kCommand, kDoorbell, kPacket, kFlush, kFlushRequest, kAskers };
 
   bool flush_asked() const { return flush_request_.line != kNoLine; }
@@ -149,12 +153,12 @@ class SrqWqeFetcher final : public Block {
   ContextWaits<WorkQueueTable, SrqWqeFetcherCounters, kAskers> waits_;
   bool again_ = false;           // something of the contexts is to be done in the next cycle
   bool doorbells_late_ = false;  // (R16)
-  bool lacks_context_ = false;   // the oldest packet waits for one
+  bool lacks_context_ = false;   // the oldest packet waits for a context
   Refusals refused_;
   DelayLine<WqeRequest> pipeline_;
   bool look_ahead_;
   bool tagged_next_ = false;
-  bool waiting_ = false;  // the oldest packet has been found waiting for its WQE (counted once)
+  bool waiting_ = false;  // the oldest packet waits for its WQE, and has been counted
   WqId wanted_ = kNoWq;   // the queue whose WQE it waits for
   // The flush at hand and those that are due because of late doorbells.
   FlushRequest flush_request_;              // line kNoLine: none
@@ -162,7 +166,7 @@ class SrqWqeFetcher final : public Block {
   WqId flush_queue_ = kNoWq;
   bool flush_turn_ = false;
   std::vector<WqId> late_flushes_;
-  bool doorbell_waits_ = false;  // for a place among these (counted once)
+  bool doorbell_waits_ = false;  // the oldest doorbell waits for an entry of late_flushes_, and has been counted
   std::uint64_t left_ = 0;
   bool lacks_slot_ = false;  // the oldest packet waits for a slot of the store
   std::uint32_t open_ = 0;   // slots of messages that have not ended: those in QP contexts

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command processor asks of the receive WQE fetcher (R17, R18 of srq_wqe_fetcher.h).
+// Commands of the command processor to the receive WQE fetcher (R17, R18 of srq_wqe_fetcher.h).
 #include <stdexcept>
 
 #include "model/blocks/srq_wqe_fetcher.h"
@@ -45,7 +45,7 @@ bool SrqWqeFetcher::carry_out(const WqCommand& command, WqReply& reply, Cycle no
   if (command.operation == WqOperation::kCreate) return create(command, reply);
   if (command.operation == WqOperation::kDestroy) return destroy(id);
   if (command.operation != WqOperation::kQuery && doorbell_waits(id, now)) {
-    waits_.forget(kCommand);  // its context may give way to those that the doorbells need
+    waits_.forget(kCommand);  // its context may be evicted for those that the doorbells need
     return false;
   }
   if (command.line != kNoLine) forget_message(contexts_[command.line]);
@@ -92,8 +92,8 @@ bool SrqWqeFetcher::create(const WqCommand& command, WqReply& reply) {
     new_queue_ = kNoWq;
     return true;
   }
-  // What its set has no line for is read as if it existed: another context gives way, and the line is free again when
-  // nothing has come.
+  // When its set has no free line, the context is read as if it existed: another one is evicted for it, and when the
+  // read finds none, the line is free.
   if (look_up(kCommand, new_queue_) == ContextLookup::kAbsent) waits_.forget(kCommand);
   return false;
 }
@@ -104,14 +104,14 @@ bool SrqWqeFetcher::destroy(WqId id) {
   return table_.destroy(id);
 }
 
-// A QP goes away or is reset with nothing of it in flight: the WQE that it was filling is given up.
+// A QP is freed or reset, and none of its packets is in flight: releases the WQE of a message that has not ended.
 void SrqWqeFetcher::forget_message(OpenWqe& qp) {
   if (qp.wqe_slot == kNoWqeSlot) return;
   shared_.wqes.release(qp.wqe_slot);
   keep_open(qp, kNoWqeSlot);
 }
 
-// One that has come.
+// Whether a doorbell of the queue has come and is not taken yet.
 bool SrqWqeFetcher::doorbell_waits(WqId id, Cycle now) {
   const Doorbell* d = nullptr;
   for (std::uint32_t n = 0; (d = doorbells.peek(now, n)) != nullptr; ++n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue contexts: who waits for one (R14 .. R16 of srq_wqe_fetcher.h).
+// Queue contexts: waiting for one (R14 .. R16 of srq_wqe_fetcher.h).
 #include "model/blocks/srq_wqe_fetcher.h"
 
 namespace rxnic {

@@ -21,7 +21,7 @@ bool SrqWqeFetcher::will_be_flushed(WqId id) {
   return false;
 }
 
-// False: the first of them waits for its queue's context, and nothing was done.
+// False when no request was taken: the first one waits for its queue's context.
 bool SrqWqeFetcher::take_flush_requests(Cycle now) {  // (R9)
   bool taken = false;
   for (; flushes.can_pop(now); taken = true) {
@@ -51,7 +51,7 @@ bool SrqWqeFetcher::next_flush() {
   return true;
 }
 
-// Of the QP that the flush was asked for, or of its queue alone.
+// The packet of a flushed WQE: of the QP whose flush was requested, or in a later flush (R9) of the queue alone.
 WqeRequest SrqWqeFetcher::flushed_packet() {
   WqeRequest p;
   p.role = PacketRole::kFlush;
@@ -90,7 +90,7 @@ void SrqWqeFetcher::finish_flush(Cycle now) {
   flush_request_ = {};
 }
 
-// A flushed WQE, or the end of a flush. True when something was done.
+// Sends one flushed WQE, or ends a flush. True when something was done.
 bool SrqWqeFetcher::flush(Cycle now) {  // (R9)
   if (flush_queue_ == kNoWq && !flush_asked() && !next_flush()) return false;
   OpenWqe* const qp = flush_asked() ? &contexts_[flush_request_.line] : nullptr;

@@ -13,7 +13,7 @@ TagMatchCam::TagMatchCam(const sc_core::sc_module_name& name, const TagMatchCamP
       pipeline_(params.pipeline_depth),
       walk_buffer_(std::size_t{params.overflow_entries_per_read} * sizeof(TagOverflowEntry)) {}
 
-// On the link to the DMA engine an entry is its own data; here it must stay until the engine has taken the request.
+// An overflow entry must stay in its write buffer until the DMA engine has taken the request from the link.
 void TagMatchCam::end_of_elaboration() { write_buffers_.resize((dma.size() > 0 ? dma[0]->link().capacity() : 0) + 1); }
 
 bool TagMatchCam::create(WqId srq, const WqContext& context) {
@@ -51,7 +51,7 @@ Cycle TagMatchCam::step(Cycle now) {
   bool worked = false;
   bool blocked = false;
   lacks_dma_ = false;
-  // (1) a command; decisions taken back (R11)
+  // (1) a command; returned matches and unexpected messages (R11)
   if (lists.can_pop(now)) carry_out_command(now);
   while (returned.can_pop(now)) {
     take_back(returned.pop(now));
@@ -208,7 +208,7 @@ void TagMatchCam::match(WqeRequest& p, const List& list, std::uint32_t handle) {
   p.tag_verdict = contexts_[p.line].tag_verdict = TagVerdict::kMatched;
 }
 
-// What the completion of a message's packet says, on success or failure.
+// Sets the tag fields of the completion of a message's packet, which reports success or failure.
 void TagMatchCam::label_end(WqeRequest& p) const {
   const TagContext& qp = contexts_[p.line];
   const List& list = *lists_[raw(p.receive_queue)];

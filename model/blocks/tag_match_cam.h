@@ -12,20 +12,20 @@
 //   R4  Everything leaves in the order in which it was taken.
 //   R5  The CAM is shared by all lists: `entries` in all. What does not fit is written to the list's overflow in
 //       memory.
-//   R6  A search that the CAM cannot decide walks the overflow: from cycle n + search_cycles on one read of
-//       overflow_entries_per_read entries after the other, each when the one before has come, up to the match or the
-//       end. Nothing is searched meanwhile. The result is there in the cycle in which the last read has come. What was
-//       walked over moves into the CAM while there is room. The list in memory is taken as compact: closing gaps costs
-//       nothing.
+//   R6  A search that the CAM cannot decide walks the overflow: from cycle n + search_cycles on it reads
+//       overflow_entries_per_read entries at a time, each read when the one before has come, up to the match or the
+//       end. No packet is taken meanwhile. The result is there in the cycle in which the last read has come. Entries
+//       that were passed over move into the CAM while there is room. The list in memory is treated as compact: closing
+//       gaps costs nothing.
 //   R7  Match: the entry's buffer is the message's WQE, for which the WQE fetcher finds room; the TMH is stripped.
 //       One packet: one completion, MATCH and DATA_VALID. Several: the first completes with MATCH, the last with
 //       DATA_VALID (rules 5.6).
-//   R8  Miss: the message goes on to take a WQE, headers and all. It counts as unexpected; NO_TAG, FIN, an opcode that
-//       is not known and a message without a whole TMH do not. Rendezvous requests are searched by nobody yet: always
-//       unexpected.
+//   R8  Miss: the message goes on to take a WQE, into which its TMH is written too. It counts as unexpected; messages
+//       with NO_TAG, FIN or an unknown opcode and those without a whole TMH do not. Rendezvous requests are not
+//       searched yet: they are always unexpected.
 //   R9  SYNC_REQ is set in the completion of an operation that leaves the list out of phase, and in that of an
 //       unexpected message when a sync is wanted (rules 5.5).
-//   R10 Append to a full list and removal of what is not posted complete with kTagMatch, signaled or not.
+//   R10 Append to a full list and removal of a tag that is not posted complete with kTagMatch, signaled or not.
 //   R11 `returned`: the fetcher gives back a match, or an unexpected message, that was refused or squashed before it
 //       was delivered; it is taken at once.
 //   R12 There are `lists` lists at most; one more is refused.
@@ -53,7 +53,7 @@ class TagMatchCam final : public Block {
   void hash(StateHash& h) const override;
   const TagMatchCamCounters& counters() const { return counters_; }
 
-  // Before the simulation starts: a TM SRQ, under its number in the fetcher. False: there is no list for it (R12).
+  // Before the simulation starts: adds a TM SRQ, by its number in the fetcher. False: there is no list for it (R12).
   bool create(WqId srq, const WqContext& context);
   bool has_room() const { return lists_used_ < params_.lists; }
   const TagMatchList* list(WqId srq) const { return exists(srq) ? &lists_[raw(srq)]->tags : nullptr; }
@@ -64,7 +64,7 @@ class TagMatchCam final : public Block {
   In<TagReturn> returned{"returned"};
   Out<DmaRequest> dma{"dma"};
   In<DmaCompletion> dma_done{"dma_done"};
-  In<TagListCommand> lists{"lists"};  // TM SRQs made and gone, before a packet is taken; answered in the same cycle
+  In<TagListCommand> lists{"lists"};  // makes and removes TM SRQs; taken before a packet, answered in the same cycle
   Out<StepDone> list_done{"list_done"};
 
  protected:
@@ -102,9 +102,9 @@ class TagMatchCam final : public Block {
   std::uint32_t lists_used_ = 0;
   std::uint32_t cam_used_ = 0;
   DelayLine<Result> pipeline_;
-  Cycle cam_free_{};                // the CAM takes nothing before
+  Cycle cam_free_{};                // the CAM is occupied until then (R3)
   WqId walk_srq_ = kNoWq;           // the list that a search walks in memory
-  std::uint32_t walk_entries_ = 0;  // of it still to be read
+  std::uint32_t walk_entries_ = 0;  // entries of it still to be read
   std::uint32_t walk_position_ = 0;
   std::uint32_t walk_promotes_ = 0;  // entries that it passes over
   bool walk_waits_ = false;          // a read is on its way

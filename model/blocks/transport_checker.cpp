@@ -15,11 +15,11 @@ TransportChecker::TransportChecker(const sc_core::sc_module_name& name, const Tr
       resources_(params.responder_resources),
       responder_(resources_, srqs_),
       requests_table_({params.own_requests, sizes.qps}),
-      pipeline_(params.latency_cycles) {}  // one place a stage: internal packets enter in every cycle
+      pipeline_(params.latency_cycles) {}  // one entry a stage: internal packets may enter in every cycle
 
 Cycle TransportChecker::step(Cycle now) {
   bool blocked = false;
-  // (1) what was refused behind; notices of our own requests
+  // (1) refusals of later blocks; notices of our own requests; an SRQ command
   for (auto& refused : refusals) {
     for (; refused.can_pop(now); refused.pop(now)) {
       const Refusal& r = *refused.peek(now);
@@ -171,7 +171,8 @@ void TransportChecker::take_completion(CheckedPacket& p, const SendCompletion& c
   send(p, now);
 }
 
-// An internal packet that completes something goes first, in a cycle of its own.
+// Work that comes before the packet takes a cycle of its own: an internal packet completes a request of ours or a
+// truncated message. True when there was some.
 bool TransportChecker::goes_first(CheckedPacket& p, Cycle now) {
   return p.has(kResponse) ? complete_requests(p, now) : complete_truncated(p, now);
 }

@@ -1,27 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transport checker: is the packet for this QP, and is it the one that the QP expects? The decisions are
+// Transport checker: checks that a packet is for its QP and is the one that the QP expects. The decisions are
 // model/core/responder/header_check, responder and request_table.
 //
 //   R1  A packet taken in cycle n is decided in cycle n and leaves in cycle n + latency_cycles.
 //   R2  Packets are taken cycles_per_packet apart at least.
-//   R3  What fails silently leaves the path here; what is to be answered or completed in error travels on in order.
+//   R3  A packet that fails silently is dropped here; one that is to be answered or completed in error goes on in
+//       order.
 //   R4  Packets of QPs on a tag-matching SRQ leave through `to_cam`, all others through `to_fetcher`.
-//   R5  An answer to a request of ours completes the requests before it by internal packets, one a cycle, ahead of
+//   R5  A response to a request of ours completes the requests before it by internal packets, one a cycle, ahead of
 //       itself. So does a packet in front of which a capture lost the end of a SEND (R11 of
 //       core/responder/responder.h).
-//   R6  A notice of a request of ours is taken in each cycle in which there is one. Places that requests leave free are
+//   R6  Notices of requests of ours are taken in the cycle in which they come. Places that requests leave free are
 //       given back (`places`) in the same cycle, as far as the link has room.
 //   R7  A CNP is counted and ends here.
-//   R8  What an answer means for the requester is told to it (`answers`) in the cycle in which it is decided.
+//   R8  The requester is notified of the consequence of a response (`answers`) in the cycle in which it is decided.
 //   R9  A completion that the requester sent (`is_completion`) goes on in its order, unless its
 //       WQE has been completed. One in error, not merely flushed, moves the QP to the error state.
-//   R10 What the blocks behind refuse (`refusals`) is taken in the cycle in which it comes, before anything else.
-//   R11 READs and atomics that may be asked for again have the entries that were reserved for their QP; to reserve more
-//       than responder_resources in all is refused. So is one SRQ more than `srqs`.
+//   R10 Refusals of packets by later blocks (`refusals`) are taken in the cycle in which they come, before anything
+//       else.
+//   R11 The saved READs and atomics of a QP, for replays, use the entries that were reserved for it; a reservation by
+//       which all QPs would have more than responder_resources is refused. So is one SRQ more than `srqs`.
 //   R12 `commands` of the command processor, on a line that the context cache keeps for it: taken after the refusals,
-//       before a packet, and answered in the same cycle. A QP that software moves to the error state sends an internal
-//       packet (kFailure) behind its packets, in a cycle of its own; the command waits while there is no room for it.
-//       A QP has the entries of R11 from when it is ready to receive until its reset; without them nothing is changed.
+//       before a packet, and answered in the same cycle. For a QP that software moves to the error state the block
+//       sends an internal packet (kFailure) behind the QP's packets, in a cycle of its own; the command waits while
+//       there is no room for it. A QP has the entries of R11 from when it is ready to receive until its reset; a
+//       change for which there are not enough is refused and changes nothing.
 #pragma once
 
 #include <array>
@@ -40,7 +43,7 @@ namespace rxnic {
 
 inline constexpr std::size_t kRefusers = 6;
 
-// Of the QPs and SRQs of which the block keeps something.
+// Numbers of QPs and SRQs that the block can keep state of.
 struct TransportCheckerSizes {
   std::uint32_t qps = RequesterParams{}.send_queues;
   std::uint32_t srqs = DeviceParams{}.max_srqs;
@@ -53,13 +56,12 @@ class TransportChecker final : public Block {
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
 
-  // Before the simulation starts: an SRQ that packets name (XRC). QPs on a tag-matching SRQ have its CQ as their
-  // receive_cq. False: there are as many as may be.
+  // Before the simulation starts: adds an SRQ that packets name (XRC). QPs on a tag-matching SRQ have its CQ as their
+  // receive_cq. False: there are `srqs` SRQs already.
   bool add_srq(Srqn srqn, const SrqEntry& entry);
-  // Entries for READs and atomics that the QP may be asked for again; false: there are not so many, and nothing has
-  // changed. (R11)
+  // Reserves entries for the READs and atomics of a QP; false: there are not enough, and nothing has changed. (R11)
   bool reserve(Qpn qpn, std::uint32_t entries) { return resources_.reserve(qpn, entries); }
-  bool reserve(const ResponderContext& qp);  // as many as it needs in its state
+  bool reserve(const ResponderContext& qp);  // as many as the QP needs in its state
   std::uint32_t resources_left() const { return resources_.left(); }
 
   const TransportCheckerCounters& counters() const { return counters_; }
@@ -68,7 +70,7 @@ class TransportChecker final : public Block {
 
   In<ContextPacket> in{"in"};
   In<RequestNotice> requests{"requests"};
-  Out<AnswerNotice> answers{"answers"};  // may be left unbound, as the next
+  Out<AnswerNotice> answers{"answers"};  // may be left unbound, like `places`
   Out<RequestPlaces> places{"places"};
   Out<WqeRequest> to_cam{"to_cam"};
   Out<WqeRequest> to_fetcher{"to_fetcher"};
@@ -106,7 +108,7 @@ class TransportChecker final : public Block {
   RequestTable requests_table_;
   std::uint32_t places_freed_ = 0;  // not given back yet
   DelayLine<WqeRequest> pipeline_;
-  Cycle last_leaves_{};  // of those that were sent at once
+  Cycle last_leaves_{};  // of packets that were sent at once
   Cycle next_accept_{};
   bool no_room_for_notice_ = false;
   TransportCheckerCounters counters_;

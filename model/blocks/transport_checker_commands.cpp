@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command processor asks of the transport checker (R11, R12 of transport_checker.h).
+// Commands of the command processor to the transport checker (R11, R12 of transport_checker.h).
 #include "model/blocks/transport_checker.h"
 
 namespace rxnic {
 
 namespace {
 
-// What ibv_modify_qp may change.
+// Takes over the attributes that ibv_modify_qp may change.
 void take_attributes(ResponderContext& qp, const QpCommand& from) {
   qp.state = static_cast<QpState>(from.state);
   qp.own_error = false;
@@ -67,8 +67,8 @@ void TransportChecker::carry_out_command(Cycle now) {
   command_replies.push(now, reply);
 }
 
-// The packets that were checked come before the failure, and no RNR NAK of theirs takes it back. False when there is no
-// room.
+// Moves the QP to the error state, for good: packets checked before go on ahead of the failure, and an RNR NAK for one
+// of them does not undo it. False when there is no room for the internal packet.
 bool TransportChecker::fail(const QpCommand& command, Cycle now) {
   if (pipeline_.full()) return false;
   ResponderContext& qp = contexts_[command.line];

@@ -2,8 +2,8 @@
 // The completion queues of a device: a cache of their contexts (core/memory/context_cache.h), and what the generator
 // keeps of those that are here.
 //
-//   R1  A line that another CQ comes to goes on counting its stamp: who remembers a line and a stamp finds out that the
-//       CQ is another one.
+//   R1  The stamp of a line goes on counting when another CQ is read into the line: a timer that has noted both finds
+//       out by the stamp that its session is over.
 //   R2  A closed CQ exists and holds nothing: no session, no event.
 //   R3  A CQ that moves to another ring begins there with its number 0 (core/completion/cq_move.h); its session goes
 //       with it.
@@ -81,8 +81,8 @@ class CqTable {
   // core/memory/context_waits.h
   std::uint32_t line_of(std::uint32_t number) const { return cache_.find(number); }
   bool gone(std::uint32_t) const { return false; }
-  bool may_give_way(std::uint32_t line) const { return cache_[line].held() == 0; }  // (R4)
-  void gave_way(std::uint32_t) {}
+  bool may_evict(std::uint32_t line) const { return cache_[line].held() == 0; }  // (R4)
+  void evicted(std::uint32_t) {}
 
   // Before the first cycle. In the place of one with the same number.
   void create(const CqContext& context, HostMemory& memory);

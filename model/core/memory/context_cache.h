@@ -83,7 +83,7 @@ class ContextCache {
   bool may_read() const { return reading_ < misses_; }
   std::uint32_t reading() const { return reading_; }
 
-  // Has a context read that is neither here nor coming; precondition: may_read(). `may_give_way(line)` is asked of
+  // Has a context read that is neither here nor coming; precondition: may_read(). `may_evict(line)` is asked of
   // contexts that are here. The line that it will come to, which still holds what gives way; kNone: no way. (R1)
   struct Fetch {
     std::uint32_t line = kNone;
@@ -91,10 +91,10 @@ class ContextCache {
     bool writes_back = false;
   };
   template <class MayGiveWay>
-  Fetch fetch(std::uint32_t number, bool ahead, MayGiveWay may_give_way) {
+  Fetch fetch(std::uint32_t number, bool ahead, MayGiveWay may_evict) {
     Fetch f;
     f.line = tags_.place_for(number, [&](std::uint32_t l) {
-      return here(l) && !(ahead && states_[l].ahead) && may_give_way(l);  // (R5)
+      return here(l) && !(ahead && states_[l].ahead) && may_evict(l);  // (R5)
     });
     if (f.line == kNone) return f;
     LineState& s = states_[f.line];

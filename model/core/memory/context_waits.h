@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Those in a block that wait for contexts of its table (core/memory/context_cache.h). They are numbered: packets,
-// doorbells, commands and so on each wait for one context at a time. No time in it.
+// The parts of a block that wait for contexts of its table (core/memory/context_cache.h), each for one at a time:
+// packets, doorbells, commands and so on, here called askers and numbered from 0. No time in it.
 //
-//   R1  A context that is not here is read when somebody looks it up; that is one miss, however long the wait. While no
-//       more reads may start, or no line can be had, it is looked up again.
-//   R2  A context that was looked up and has not been used since gives way to nobody else's, unless its asker yields.
-//   R3  When a read shows that there is no such context, whoever waits for it learns so by its next look_up().
+//   R1  look_up() starts the read of a context that is not on the chip. The asker repeats it in each cycle until the
+//       context has come; that counts as one miss. When no read can start yet, a later look_up() starts it.
+//   R2  A context that was looked up is not evicted for another asker's before it is used, unless its asker yields.
+//   R3  When a read shows that a context does not exist, every asker that waits for it gets kAbsent next time.
 //
-// A Table has: Cache, cache(); line_of(number), the line of a context that may be used, or kNone; gone(number), whether
-// it exists no more though its line is still kept; may_give_way(line); gave_way(line), which is called when it has.
-// Counters are those of the block: context_hits, context_misses, context_reads, context_reads_ahead,
+// A Table has: Cache and cache(); line_of(number), the line of a context that may be used, or kNone; gone(number),
+// whether the context exists no more although its line is still kept; may_evict(line); evicted(line), called after an
+// eviction. Counters, those of the block, have context_hits, context_misses, context_reads, context_reads_ahead and
 // context_write_backs.
 #pragma once
 
@@ -44,9 +44,9 @@ class ContextWaits {
   }
   bool waits(std::uint32_t asker) const { return waits_[asker].number != kNone; }
   std::uint32_t line(std::uint32_t asker) const { return waits_[asker].line; }  // after kHere
-  // Whether the asker's context is not even on its way, for want of a line.
+  // Whether the read of the asker's context could not start because no line could be had.
   bool lacks_way(std::uint32_t asker) const { return waits_[asker].lacks_way; }
-  // The asker waits for something else: its context may give way meanwhile.
+  // The asker waits for something else: its context may be evicted meanwhile.
   void yield(std::uint32_t asker) {
     waits_[asker].yields = true;
     waits_[asker].line = kNone;
@@ -91,10 +91,10 @@ class ContextWaits {
   // False: there is no line for it.
   bool read(std::uint32_t asker, std::uint32_t number, bool ahead) {
     const auto f = table_.cache().fetch(number, ahead, [&](std::uint32_t line) {
-      return table_.may_give_way(line) && !needed_by_others(line, asker, ahead);
+      return table_.may_evict(line) && !needed_by_others(line, asker, ahead);
     });
     if (f.line == kNone) return false;
-    if (f.evicts) table_.gave_way(f.line);
+    if (f.evicts) table_.evicted(f.line);
     ++counters_.context_reads;
     counters_.context_reads_ahead += ahead;
     counters_.context_write_backs += f.writes_back;

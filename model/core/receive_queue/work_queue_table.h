@@ -79,8 +79,8 @@ class WorkQueueTable {
     const std::uint32_t line = cache_.find(number);
     return WqId{number} == kNoWq || (line != kNone && cache_[line].closing);
   }
-  bool may_give_way(std::uint32_t line) const { return cache_[line].reads == 0; }  // (R7)
-  void gave_way(std::uint32_t line) { unbind(line); }
+  bool may_evict(std::uint32_t line) const { return cache_[line].reads == 0; }  // (R7)
+  void evicted(std::uint32_t line) { unbind(line); }
 
   // Of a queue that is here.
   const WqRecord& context(WqId id) const { return find(id)->context; }

@@ -26,16 +26,16 @@ class GatherMemory final : public Block {
   In<GatherSegment> in{"in"};
   Out<GatheredData> out{"out"};
 
-  // The piece that holds this byte fails so.
+  // The piece that holds this byte fails with `syndrome`.
   void fail_at(std::uint64_t va, std::uint8_t syndrome = kNakRemoteAccess) {
     failing_ = va;
     failing_syndrome_ = syndrome;
   }
-  // Takes something only in cycles for which `ready` holds.
+  // Takes pieces only in cycles for which `ready` holds.
   void accept_when(std::function<bool(Cycle)> ready) { ready_ = std::move(ready); }
   const std::vector<GatherSegment>& pieces() const { return pieces_; }
-  const std::vector<Cycle>& taken() const { return taken_; }  // the cycle of each of them
-  std::size_t most_responses() const { return most_; }        // that were waited for
+  const std::vector<Cycle>& taken() const { return taken_; }  // the cycle in which each was taken
+  std::size_t most_responses() const { return most_; }        // most responses whose data was waited for at once
   Cycle step(Cycle now) override {
     if (waiting_.ready(now) && out.can_push(now)) out.push(now, waiting_.pop());
     const bool takes = in.can_pop(now) && (!ready_ || ready_(now));
@@ -75,9 +75,9 @@ class GatherMemory final : public Block {
   std::size_t most_ = 0;
 };
 
-struct Rig : PacketObserver {
-  explicit Rig(Bench& b, const AckGeneratorParams& params = {}, std::uint64_t memory_latency = 100,
-               std::uint32_t tx_capacity = 8, const PacketPool::Quotas& quotas = {}, HostMemory* other = nullptr)
+struct Fixture : PacketObserver {
+  explicit Fixture(Bench& b, const AckGeneratorParams& params = {}, std::uint64_t memory_latency = 100,
+                   std::uint32_t tx_capacity = 8, const PacketPool::Quotas& quotas = {}, HostMemory* other = nullptr)
       : bench(b),
         host(b.keep<LocalMemory>()),
         shared(b.keep<NicShared>(quotas, &b.engine().now())),
@@ -94,7 +94,7 @@ struct Rig : PacketObserver {
     shared.ledger.set_observer(this);
   }
 
-  // A QP besides `qp`.
+  // Another QP than `qp`.
   QpContext& add_qp(Qpn qpn, bool uses_srq = false) {
     QpContext more = test_qp(Transport::kRc);
     more.qpn = qpn;
@@ -113,7 +113,7 @@ struct Rig : PacketObserver {
     const bool data = (opcode_info(headers.opcode).traits & kHasPayload) != 0;
     const PacketHandle h = place_frame(shared, headers, counting_bytes(data ? bytes : 0));
     AckRequest p = accept_packet(shared, of, h);
-    shared.packets[h].h = {};  // of what was received there is only the frame
+    shared.packets[h].h = {};  // of a received packet only the frame is known
     p.acknowledge = true;
     if (p.has(kAtomic)) {
       p.bus = BusAddress{va};
@@ -127,7 +127,7 @@ struct Rig : PacketObserver {
     mark_failed(p, DropReason::kInvalidRequest, syndrome, WcStatus::kRemoteInvalidRequest);
     return p;
   }
-  // Every answer: parses, has a good ICRC, and its buffer is released.
+  // Expects that every response can be parsed and has a good ICRC, and that its buffer was released.
   void check(const WireFrame& frame) {
     Packet& p = shared.packets[frame.buffer];
     EXPECT_EQ(frame.bytes, p.frame_bytes);
@@ -152,7 +152,7 @@ struct Rig : PacketObserver {
     host.read(BusAddress{va}, bytes);
     return bytes;
   }
-  // Nothing is left behind.
+  // No packet is left in the block.
   void expect_clean() {
     EXPECT_EQ(shared.packets.in_use(), 0u);
     EXPECT_EQ(qp.pins.count(), 0u);
@@ -177,18 +177,18 @@ TEST(AckGenerator, AnAckLeavesAfterLatencyCycles) {
     AckGeneratorParams params;
     params.latency_cycles = latency;
     Bench bench;
-    Rig rig(bench, params);
-    rig.in.push(Cycle{9}, rig.send(0x123));  // taken in cycle 10
-    bench.run_to(Cycle{10 + latency});       // the sink takes it one later
-    EXPECT_EQ(rig.answers.size(), 0u);
+    Fixture fixture(bench, params);
+    fixture.in.push(Cycle{9}, fixture.send(0x123));  // taken in cycle 10
+    bench.run_to(Cycle{10 + latency});               // the sink takes it one later
+    EXPECT_EQ(fixture.answers.size(), 0u);
     bench.run_to(Cycle{10 + latency + 1});
-    ASSERT_EQ(rig.answers.size(), 1u);
-    EXPECT_EQ(rig.tx.cycle(0), Cycle{10 + latency});
-    EXPECT_EQ(rig.operation(0), kAck);
-    EXPECT_EQ(rig.psn(0), 0x123u);
-    EXPECT_EQ(rig.answers[0].syndrome, 0x1f);
-    EXPECT_EQ(rig.answers[0].msn, 1u);
-    rig.expect_clean();
+    ASSERT_EQ(fixture.answers.size(), 1u);
+    EXPECT_EQ(fixture.tx.cycle(0), Cycle{10 + latency});
+    EXPECT_EQ(fixture.operation(0), kAck);
+    EXPECT_EQ(fixture.psn(0), 0x123u);
+    EXPECT_EQ(fixture.answers[0].syndrome, 0x1f);
+    EXPECT_EQ(fixture.answers[0].msn, 1u);
+    fixture.expect_clean();
   }
 }
 
@@ -197,130 +197,130 @@ TEST(AckGenerator, AnswersStartResponseCyclesApart) {
     AckGeneratorParams params;
     params.response_cycles = cycles;
     Bench bench;
-    Rig rig(bench, params);
-    for (std::uint32_t i = 0; i < 6; ++i) rig.in.push(Cycle{9}, rig.send(i));
+    Fixture fixture(bench, params);
+    for (std::uint32_t i = 0; i < 6; ++i) fixture.in.push(Cycle{9}, fixture.send(i));
     bench.run();
-    ASSERT_EQ(rig.answers.size(), 6u);
+    ASSERT_EQ(fixture.answers.size(), 6u);
     for (std::uint32_t i = 0; i < 6; ++i) {
-      EXPECT_EQ(rig.tx.cycle(i), Cycle{14 + i * cycles});
-      EXPECT_EQ(rig.psn(i), i);
+      EXPECT_EQ(fixture.tx.cycle(i), Cycle{14 + i * cycles});
+      EXPECT_EQ(fixture.psn(i), i);
     }
   }
 }
 
 TEST(AckGenerator, APacketWithoutAnAnswerRetires) {
   Bench bench;
-  Rig rig(bench);
-  AckRequest quiet = rig.send(1);
+  Fixture fixture(bench);
+  AckRequest quiet = fixture.send(1);
   quiet.acknowledge = false;
-  AckRequest dropped = rig.send(2);
+  AckRequest dropped = fixture.send(2);
   dropped.acknowledge = false;
   dropped.drop_reason = DropReason::kUcSequence;
   dropped.outcome = Outcome::kDrop;
-  rig.in.push(Cycle{9}, quiet);
-  rig.in.push(Cycle{9}, dropped);
+  fixture.in.push(Cycle{9}, quiet);
+  fixture.in.push(Cycle{9}, dropped);
   bench.run();
-  EXPECT_EQ(rig.answers.size(), 0u);
-  EXPECT_EQ(rig.shared.ledger.counters().accepted, 1u);
-  EXPECT_EQ(rig.shared.ledger.counters().dropped[static_cast<std::size_t>(DropReason::kUcSequence)], 1u);
-  EXPECT_EQ(rig.retired_in[quiet.psn.value], Cycle{10});
-  rig.expect_clean();
+  EXPECT_EQ(fixture.answers.size(), 0u);
+  EXPECT_EQ(fixture.shared.ledger.counters().accepted, 1u);
+  EXPECT_EQ(fixture.shared.ledger.counters().dropped[static_cast<std::size_t>(DropReason::kUcSequence)], 1u);
+  EXPECT_EQ(fixture.retired_in[quiet.psn.value], Cycle{10});
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, AnAnswerToAnAnswerIsNeverSent) {
   Bench bench;
-  Rig rig(bench);
-  AckRequest h = rig.request(rig.qp, kReadResponseOnly, 1);
-  h.outcome = Outcome::kNak;  // whatever a block made of it
-  rig.in.push(Cycle{9}, h);
+  Fixture fixture(bench);
+  AckRequest h = fixture.request(fixture.qp, kReadResponseOnly, 1);
+  h.outcome = Outcome::kNak;  // whatever outcome a block gave it
+  fixture.in.push(Cycle{9}, h);
   bench.run();
-  EXPECT_EQ(rig.answers.size(), 0u);
-  rig.expect_clean();
+  EXPECT_EQ(fixture.answers.size(), 0u);
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, NaksCarryTheirSyndrome) {
   for (const std::uint8_t syndrome : {0x61, 0x62, 0x63}) {
     Bench bench;
-    Rig rig(bench);
-    rig.in.push(Cycle{9}, rig.nak(rig.qp, 7, syndrome));
+    Fixture fixture(bench);
+    fixture.in.push(Cycle{9}, fixture.nak(fixture.qp, 7, syndrome));
     bench.run();
-    ASSERT_EQ(rig.answers.size(), 1u);
-    EXPECT_EQ(rig.operation(0), kAck);
-    EXPECT_EQ(rig.answers[0].syndrome, syndrome);
-    EXPECT_EQ(rig.psn(0), 7u);
-    EXPECT_EQ(rig.answers[0].msn, 0u) << "the message did not complete";
-    EXPECT_EQ(rig.dut.counters().naks, 1u);
+    ASSERT_EQ(fixture.answers.size(), 1u);
+    EXPECT_EQ(fixture.operation(0), kAck);
+    EXPECT_EQ(fixture.answers[0].syndrome, syndrome);
+    EXPECT_EQ(fixture.psn(0), 7u);
+    EXPECT_EQ(fixture.answers[0].msn, 0u) << "the message did not complete";
+    EXPECT_EQ(fixture.dut.counters().naks, 1u);
   }
 }
 
 TEST(AckGenerator, ASequenceNakNamesTheExpectedPsn) {
   Bench bench;
-  Rig rig(bench);
-  AckRequest h = rig.send(9);
+  Fixture fixture(bench);
+  AckRequest h = fixture.send(9);
   h.outcome = Outcome::kNak;
   h.syndrome = 0x60;
   h.answer_psn = Psn{5};
   h.answer_msn = 3;
-  rig.in.push(Cycle{9}, h);
+  fixture.in.push(Cycle{9}, h);
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 1u);
-  EXPECT_EQ(rig.answers[0].syndrome, 0x60);
-  EXPECT_EQ(rig.psn(0), 5u);
-  EXPECT_EQ(rig.answers[0].msn, 3u);
+  ASSERT_EQ(fixture.answers.size(), 1u);
+  EXPECT_EQ(fixture.answers[0].syndrome, 0x60);
+  EXPECT_EQ(fixture.psn(0), 5u);
+  EXPECT_EQ(fixture.answers[0].msn, 3u);
 }
 
 TEST(AckGenerator, AnRnrNakCarriesItsTimer) {
   Bench bench;
-  Rig rig(bench);
-  AckRequest h = rig.send(9);
+  Fixture fixture(bench);
+  AckRequest h = fixture.send(9);
   Refusals().fail_rnr(h, 0x0c);
-  rig.in.push(Cycle{9}, h);
+  fixture.in.push(Cycle{9}, h);
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 1u);
-  EXPECT_EQ(rig.answers[0].syndrome, 0x2c);
-  EXPECT_EQ(rig.psn(0), 9u);
-  EXPECT_EQ(rig.dut.counters().rnr_naks, 1u);
+  ASSERT_EQ(fixture.answers.size(), 1u);
+  EXPECT_EQ(fixture.answers[0].syndrome, 0x2c);
+  EXPECT_EQ(fixture.psn(0), 9u);
+  EXPECT_EQ(fixture.dut.counters().rnr_naks, 1u);
 }
 
 TEST(AckGenerator, ADuplicateIsAcknowledgedAgain) {
   Bench bench;
-  Rig rig(bench);
-  AckRequest h = rig.send(3);
+  Fixture fixture(bench);
+  AckRequest h = fixture.send(3);
   h.outcome = Outcome::kAckAgain;
   h.answer_psn = Psn{17};
   h.answer_msn = 11;
-  rig.in.push(Cycle{9}, h);
+  fixture.in.push(Cycle{9}, h);
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 1u);
-  EXPECT_EQ(rig.psn(0), 17u);
-  EXPECT_EQ(rig.answers[0].msn, 11u);
+  ASSERT_EQ(fixture.answers.size(), 1u);
+  EXPECT_EQ(fixture.psn(0), 17u);
+  EXPECT_EQ(fixture.answers[0].msn, 11u);
 }
 
 TEST(AckGenerator, NothingIsAnsweredBehindAReadThatFailsHere) {  // R7
   Bench bench;
-  Rig rig(bench);
-  rig.qp.residence = 5;
-  auto& failures = bench.sink(rig.dut.failures);
-  auto& refusals = bench.sink(rig.dut.refusals);
-  rig.gather.fail_at(0x1000);
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 1));
-  rig.in.push(Cycle{9}, rig.nak(rig.qp, 2, 0x61));  // found earlier
-  rig.in.push(Cycle{9}, rig.send(3));
-  rig.in.push(Cycle{2000}, rig.send(4));
-  AckRequest another = rig.send(5);
+  Fixture fixture(bench);
+  fixture.qp.residence = 5;
+  auto& failures = bench.sink(fixture.dut.failures);
+  auto& refusals = bench.sink(fixture.dut.refusals);
+  fixture.gather.fail_at(0x1000);
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 1));
+  fixture.in.push(Cycle{9}, fixture.nak(fixture.qp, 2, 0x61));  // found earlier
+  fixture.in.push(Cycle{9}, fixture.send(3));
+  fixture.in.push(Cycle{2000}, fixture.send(4));
+  AckRequest another = fixture.send(5);
   another.residence = 6;  // another QP on the line
-  rig.in.push(Cycle{3000}, another);
+  fixture.in.push(Cycle{3000}, another);
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 2u);
-  EXPECT_EQ(rig.psn(1), 5u);
-  EXPECT_EQ(rig.answers[0].syndrome, 0x62);
-  EXPECT_EQ(rig.dut.counters().suppressed, 3u);
+  ASSERT_EQ(fixture.answers.size(), 2u);
+  EXPECT_EQ(fixture.psn(1), 5u);
+  EXPECT_EQ(fixture.answers[0].syndrome, 0x62);
+  EXPECT_EQ(fixture.dut.counters().suppressed, 3u);
   ASSERT_EQ(refusals.size(), 1u);
   EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
-  EXPECT_EQ(refusals.value(0).line, rig.qp.line);
-  EXPECT_EQ(rig.shared.packets.in_use(), 0u);
+  EXPECT_EQ(refusals.value(0).line, fixture.qp.line);
+  EXPECT_EQ(fixture.shared.packets.in_use(), 0u);
   EXPECT_EQ(failures.size(), 1u);
-  EXPECT_EQ(rig.qp.pins.count(), 1u) << "for the completion generator";
+  EXPECT_EQ(fixture.qp.pins.count(), 1u) << "for the completion generator";
 }
 
 struct ReadCase {
@@ -338,47 +338,47 @@ TEST(AckGenerator, AReadOfAnyLengthIsAnswered) {
   for (const ReadCase& c : cases) {
     for (const Outcome outcome : {Outcome::kExecute, Outcome::kReplay}) {
       Bench bench;
-      Rig rig(bench);
-      AckRequest h = rig.request(rig.qp, kReadRequest, 0xfffffe, c.bytes, 0x2345);
+      Fixture fixture(bench);
+      AckRequest h = fixture.request(fixture.qp, kReadRequest, 0xfffffe, c.bytes, 0x2345);
       h.outcome = outcome;
-      rig.in.push(Cycle{9}, h);
+      fixture.in.push(Cycle{9}, h);
       bench.run();
-      ASSERT_EQ(rig.answers.size(), c.operations.size()) << c.bytes;
+      ASSERT_EQ(fixture.answers.size(), c.operations.size()) << c.bytes;
       std::vector<std::uint8_t> data;
       for (std::size_t i = 0; i < c.operations.size(); ++i) {
-        EXPECT_EQ(rig.operation(i), c.operations[i]);
-        EXPECT_EQ(rig.psn(i), (0xfffffe + i) & 0xffffff);
+        EXPECT_EQ(fixture.operation(i), c.operations[i]);
+        EXPECT_EQ(fixture.psn(i), (0xfffffe + i) & 0xffffff);
         const bool aeth = c.operations[i] != kReadResponseMiddle;
-        EXPECT_EQ(rig.answers[i].syndrome, aeth ? 0x1f : 0);
-        EXPECT_EQ(rig.answers[i].msn, aeth ? 1u : 0u);
-        data.insert(data.end(), rig.payloads[i].begin(), rig.payloads[i].end());
+        EXPECT_EQ(fixture.answers[i].syndrome, aeth ? 0x1f : 0);
+        EXPECT_EQ(fixture.answers[i].msn, aeth ? 1u : 0u);
+        data.insert(data.end(), fixture.payloads[i].begin(), fixture.payloads[i].end());
       }
-      EXPECT_EQ(data, rig.host_bytes(0x2345, c.bytes));
-      EXPECT_EQ(rig.dut.counters().replays, outcome == Outcome::kReplay ? 1u : 0u);
-      rig.expect_clean();
+      EXPECT_EQ(data, fixture.host_bytes(0x2345, c.bytes));
+      EXPECT_EQ(fixture.dut.counters().replays, outcome == Outcome::kReplay ? 1u : 0u);
+      fixture.expect_clean();
     }
   }
 }
 
 TEST(AckGenerator, ReadDataIsAskedForAtOnceAndSentAfterLatencyCycles) {
   Bench bench;
-  Rig rig(bench, {}, 100);
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 1, 2048));
+  Fixture fixture(bench, {}, 100);
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 1, 2048));
   bench.run();
-  ASSERT_EQ(rig.gather.taken().size(), 2u);
-  EXPECT_EQ(rig.gather.taken()[0], Cycle{11});  // pushed in 10, in which the request is taken
-  EXPECT_EQ(rig.gather.taken()[1], Cycle{12});
+  ASSERT_EQ(fixture.gather.taken().size(), 2u);
+  EXPECT_EQ(fixture.gather.taken()[0], Cycle{11});  // pushed in 10, in which the request is taken
+  EXPECT_EQ(fixture.gather.taken()[1], Cycle{12});
   // The data is pushed in 111 and 112, taken in 112 and, response_cycles = 2 later, in 114.
-  EXPECT_EQ(rig.tx.cycle(0), Cycle{116});
-  EXPECT_EQ(rig.tx.cycle(1), Cycle{118});
+  EXPECT_EQ(fixture.tx.cycle(0), Cycle{116});
+  EXPECT_EQ(fixture.tx.cycle(1), Cycle{118});
 }
 
 TEST(AckGenerator, AResponseThatCrossesAPageIsAskedForInTwoCycles) {  // R4
   Bench bench;
-  Rig rig(bench);
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 1, 2500, 0x2f00));  // 256 + 768 | 1024 | 452
+  Fixture fixture(bench);
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 1, 2500, 0x2f00));  // 256 + 768 | 1024 | 452
   bench.run();
-  const std::vector<GatherSegment>& asked = rig.gather.pieces();
+  const std::vector<GatherSegment>& asked = fixture.gather.pieces();
   ASSERT_EQ(asked.size(), 4u);
   struct Expected {
     std::uint64_t va;
@@ -392,54 +392,54 @@ TEST(AckGenerator, AResponseThatCrossesAPageIsAskedForInTwoCycles) {  // R4
     EXPECT_EQ(asked[n].bytes, e.bytes);
     EXPECT_EQ(asked[n].last, e.last);
     EXPECT_EQ(asked[n].key, Key{0x500});
-    EXPECT_EQ(asked[n].pd, rig.qp.pd);
-    EXPECT_EQ(rig.gather.taken()[n], Cycle{11 + n}) << "one piece a cycle";
+    EXPECT_EQ(asked[n].pd, fixture.qp.pd);
+    EXPECT_EQ(fixture.gather.taken()[n], Cycle{11 + n}) << "one piece a cycle";
     ++n;
   }
   EXPECT_EQ(asked[0].buffer, asked[1].buffer);
   EXPECT_NE(asked[1].buffer, asked[2].buffer);
   EXPECT_EQ(asked[1].offset, asked[0].offset + 256);
-  ASSERT_EQ(rig.answers.size(), 3u);
-  EXPECT_EQ(asked[0].offset, rig.answers[0].payload_offset);
-  EXPECT_EQ(asked[2].offset, rig.answers[1].payload_offset);
-  EXPECT_EQ(rig.tx.cycle(0), Cycle{117}) << "one cycle later than a response of one piece";
+  ASSERT_EQ(fixture.answers.size(), 3u);
+  EXPECT_EQ(asked[0].offset, fixture.answers[0].payload_offset);
+  EXPECT_EQ(asked[2].offset, fixture.answers[1].payload_offset);
+  EXPECT_EQ(fixture.tx.cycle(0), Cycle{117}) << "one cycle later than a response of one piece";
   std::vector<std::uint8_t> data;
-  for (const auto& payload : rig.payloads) data.insert(data.end(), payload.begin(), payload.end());
-  EXPECT_EQ(data, rig.host_bytes(0x2f00, 2500));
-  rig.expect_clean();
+  for (const auto& payload : fixture.payloads) data.insert(data.end(), payload.begin(), payload.end());
+  EXPECT_EQ(data, fixture.host_bytes(0x2f00, 2500));
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, NoTurnComesBetweenThePiecesOfAResponse) {  // R4
   Bench bench;
-  Rig rig(bench);
-  QpContext& other = rig.add_qp(Qpn{0x12});
-  rig.gather.accept_when([](Cycle now) { return now.count % 4 == 0 && now > Cycle{100}; });
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 100, 8 * 1024, 0x2f00));
-  rig.in.push(Cycle{9}, rig.request(other, kReadRequest, 200, 8 * 1024, 0x5f80));
+  Fixture fixture(bench);
+  QpContext& other = fixture.add_qp(Qpn{0x12});
+  fixture.gather.accept_when([](Cycle now) { return now.count % 4 == 0 && now > Cycle{100}; });
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 100, 8 * 1024, 0x2f00));
+  fixture.in.push(Cycle{9}, fixture.request(other, kReadRequest, 200, 8 * 1024, 0x5f80));
   bench.run();
-  EXPECT_EQ(rig.answers.size(), 16u);
-  EXPECT_EQ(rig.gather.pieces().size(), 16u + 2 * 2) << "two pages begin inside each READ";
+  EXPECT_EQ(fixture.answers.size(), 16u);
+  EXPECT_EQ(fixture.gather.pieces().size(), 16u + 2 * 2) << "two pages begin inside each READ";
   std::string turns;
-  for (const GatherSegment& s : rig.gather.pieces()) turns += s.va < 0x5f80 ? 'a' : 'b';
+  for (const GatherSegment& s : fixture.gather.pieces()) turns += s.va < 0x5f80 ? 'a' : 'b';
   EXPECT_EQ(turns.substr(0, 10), "aaabbababa") << "two pieces, one more response before the other QP's READ came";
-  rig.expect_clean();
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, AResponseOfWhichOnePieceFailsIsANak) {  // R7
   for (const std::uint64_t failing : {0x2ffeu, 0x3000u}) {
     for (const std::uint8_t syndrome : {kNakRemoteAccess, kNakRemoteOperation}) {
       Bench bench;
-      Rig rig(bench);
-      auto& failures = bench.sink(rig.dut.failures);
-      rig.gather.fail_at(failing, syndrome);
-      rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 7, 600, 0x2f00));
+      Fixture fixture(bench);
+      auto& failures = bench.sink(fixture.dut.failures);
+      fixture.gather.fail_at(failing, syndrome);
+      fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 7, 600, 0x2f00));
       bench.run();
-      ASSERT_EQ(rig.answers.size(), 1u);
-      EXPECT_EQ(rig.answers[0].syndrome, syndrome);
-      EXPECT_EQ(rig.answers[0].msn, 0u);
-      EXPECT_EQ(rig.answers[0].payload_bytes, 0u);
-      EXPECT_EQ(rig.psn(0), 7u);
-      EXPECT_EQ(rig.dut.counters().memory_errors, 1u);
+      ASSERT_EQ(fixture.answers.size(), 1u);
+      EXPECT_EQ(fixture.answers[0].syndrome, syndrome);
+      EXPECT_EQ(fixture.answers[0].msn, 0u);
+      EXPECT_EQ(fixture.answers[0].payload_bytes, 0u);
+      EXPECT_EQ(fixture.psn(0), 7u);
+      EXPECT_EQ(fixture.dut.counters().memory_errors, 1u);
       ASSERT_EQ(failures.size(), 1u);
       EXPECT_EQ(failures.value(0).event,
                 syndrome == kNakRemoteAccess ? EventType::kQpAccessError : EventType::kQpFatal);
@@ -451,13 +451,13 @@ TEST(AckGenerator, TheWayBackIsReadFromTheFrame) {  // core/responder/response.h
   for (const Encapsulation e : {Encapsulation::kRoceV2Ipv4, Encapsulation::kRoceV2Ipv6, Encapsulation::kRoceV1,
                                 Encapsulation::kIbLocal, Encapsulation::kIbGlobal}) {
     Bench bench;
-    Rig rig(bench);
+    Fixture fixture(bench);
     const Headers request = request_headers(e, Transport::kRc, kSendOnly, Psn{1});
-    rig.in.push(Cycle{9}, rig.request(rig.qp, kSendOnly, 1, 8, 0x1000, e));
-    rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 2, 8, 0x1000, e));
+    fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kSendOnly, 1, 8, 0x1000, e));
+    fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 2, 8, 0x1000, e));
     bench.run();
-    ASSERT_EQ(rig.answers.size(), 2u);
-    for (const Headers& h : rig.answers) {
+    ASSERT_EQ(fixture.answers.size(), 2u);
+    for (const Headers& h : fixture.answers) {
       EXPECT_EQ(h.encapsulation, e);
       EXPECT_EQ(h.source, request.destination);
       EXPECT_EQ(h.destination, request.source);
@@ -468,69 +468,69 @@ TEST(AckGenerator, TheWayBackIsReadFromTheFrame) {  // core/responder/response.h
       }
       EXPECT_EQ(h.pkey, request.pkey);
     }
-    EXPECT_EQ(rig.payloads[1], rig.host_bytes(0x1000, 8));
-    rig.expect_clean();
+    EXPECT_EQ(fixture.payloads[1], fixture.host_bytes(0x1000, 8));
+    fixture.expect_clean();
   }
 }
 
 TEST(AckGenerator, AnAckBehindAReadWaitsForItsLastResponse) {
   Bench bench;
-  Rig rig(bench);
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 1, 2048));
-  rig.in.push(Cycle{9}, rig.send(3));
+  Fixture fixture(bench);
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 1, 2048));
+  fixture.in.push(Cycle{9}, fixture.send(3));
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 3u);
-  EXPECT_EQ(rig.psn(0), 1u);
-  EXPECT_EQ(rig.psn(1), 2u);
-  EXPECT_EQ(rig.psn(2), 3u);
-  EXPECT_EQ(rig.operation(2), kAck);
-  EXPECT_EQ(rig.tx.cycle(2), Cycle{120});
+  ASSERT_EQ(fixture.answers.size(), 3u);
+  EXPECT_EQ(fixture.psn(0), 1u);
+  EXPECT_EQ(fixture.psn(1), 2u);
+  EXPECT_EQ(fixture.psn(2), 3u);
+  EXPECT_EQ(fixture.operation(2), kAck);
+  EXPECT_EQ(fixture.tx.cycle(2), Cycle{120});
 }
 
 TEST(AckGenerator, AnAckOfAnotherQpDoesNotWait) {
   Bench bench;
-  Rig rig(bench);
-  QpContext& other = rig.add_qp(Qpn{0x12});
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 1, 2048));
-  rig.in.push(Cycle{9}, rig.request(other, kSendOnly, 77));
+  Fixture fixture(bench);
+  QpContext& other = fixture.add_qp(Qpn{0x12});
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 1, 2048));
+  fixture.in.push(Cycle{9}, fixture.request(other, kSendOnly, 77));
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 3u);
-  EXPECT_EQ(rig.psn(0), 77u);
-  EXPECT_EQ(rig.tx.cycle(0), Cycle{15});
+  ASSERT_EQ(fixture.answers.size(), 3u);
+  EXPECT_EQ(fixture.psn(0), 77u);
+  EXPECT_EQ(fixture.tx.cycle(0), Cycle{15});
 }
 
 TEST(AckGenerator, AReadResponseNeverOvertakesTheAckBeforeIt) {
   AckGeneratorParams params;
   params.response_cycles = 40;  // a slow builder and fast memory
   Bench bench;
-  Rig rig(bench, params, 1);
-  for (std::uint32_t i = 0; i < 3; ++i) rig.in.push(Cycle{9}, rig.send(i));
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 3, 1500));
-  rig.in.push(Cycle{9}, rig.send(5));
+  Fixture fixture(bench, params, 1);
+  for (std::uint32_t i = 0; i < 3; ++i) fixture.in.push(Cycle{9}, fixture.send(i));
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 3, 1500));
+  fixture.in.push(Cycle{9}, fixture.send(5));
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 6u);
-  for (std::uint32_t i = 0; i < 6; ++i) EXPECT_EQ(rig.psn(i), i);
+  ASSERT_EQ(fixture.answers.size(), 6u);
+  for (std::uint32_t i = 0; i < 6; ++i) EXPECT_EQ(fixture.psn(i), i);
 }
 
 TEST(AckGenerator, ReadsOfOneQpOverlap) {
   Bench bench;
-  Rig rig(bench);
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 1, 1024));
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 2, 1024));
+  Fixture fixture(bench);
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 1, 1024));
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 2, 1024));
   bench.run();
-  EXPECT_EQ(rig.gather.taken()[1], Cycle{12});
-  EXPECT_EQ(rig.tx.cycle(1), Cycle{118});
+  EXPECT_EQ(fixture.gather.taken()[1], Cycle{12});
+  EXPECT_EQ(fixture.tx.cycle(1), Cycle{118});
 }
 
 TEST(AckGenerator, QpsTakeTurnsInAskingForReadData) {
   Bench bench;
-  Rig rig(bench);
-  QpContext& other = rig.add_qp(Qpn{0x12});
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 100, 4096));
-  rig.in.push(Cycle{9}, rig.request(other, kReadRequest, 200, 4096));
+  Fixture fixture(bench);
+  QpContext& other = fixture.add_qp(Qpn{0x12});
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 100, 4096));
+  fixture.in.push(Cycle{9}, fixture.request(other, kReadRequest, 200, 4096));
   bench.run();
   std::vector<std::uint32_t> order;
-  for (std::size_t i = 0; i < rig.answers.size(); ++i) order.push_back(rig.psn(i));
+  for (std::size_t i = 0; i < fixture.answers.size(); ++i) order.push_back(fixture.psn(i));
   EXPECT_EQ(order, (std::vector<std::uint32_t>{100, 101, 200, 102, 201, 103, 202, 203}));
 }
 
@@ -538,44 +538,44 @@ TEST(AckGenerator, NoMoreReadsWaitForMemoryThanAllowed) {
   AckGeneratorParams params;
   params.read_responses_in_flight = 3;
   Bench bench;
-  Rig rig(bench, params);
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 0, 10240));
+  Fixture fixture(bench, params);
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 0, 10240));
   bench.run();
-  EXPECT_EQ(rig.answers.size(), 10u);
-  EXPECT_EQ(rig.gather.most_responses(), 3u);
+  EXPECT_EQ(fixture.answers.size(), 10u);
+  EXPECT_EQ(fixture.gather.most_responses(), 3u);
 }
 
 TEST(AckGenerator, AReadWaitsForAResponseBuffer) {
   PacketPool::Quotas quotas;
   quotas.response = 2;
   Bench bench;
-  Rig rig(bench, {}, 100, 8, quotas);
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 0, 5000));
+  Fixture fixture(bench, {}, 100, 8, quotas);
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 0, 5000));
   bench.run();
-  EXPECT_EQ(rig.answers.size(), 5u);
-  EXPECT_EQ(rig.payloads[4].size(), 5000u - 4096u);
-  rig.expect_clean();
-  EXPECT_GT(rig.dut.account()[static_cast<std::size_t>(Activity::kWaitResponse)], 100u);
+  EXPECT_EQ(fixture.answers.size(), 5u);
+  EXPECT_EQ(fixture.payloads[4].size(), 5000u - 4096u);
+  fixture.expect_clean();
+  EXPECT_GT(fixture.dut.account()[static_cast<std::size_t>(Activity::kWaitResponse)], 100u);
 }
 
 TEST(AckGenerator, ARequestWaitsWhileTooManyAnswersWait) {  // R1
   AckGeneratorParams params;
   params.answers_waiting = 2;
   Bench bench;
-  Rig rig(bench, params, 100);
-  AckRequest third = rig.request(rig.qp, kReadRequest, 3, 8);
-  AckRequest quiet = rig.send(4);
+  Fixture fixture(bench, params, 100);
+  AckRequest third = fixture.request(fixture.qp, kReadRequest, 3, 8);
+  AckRequest quiet = fixture.send(4);
   quiet.acknowledge = false;
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 1, 8));
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 2, 8));
-  rig.in.push(Cycle{9}, third);
-  rig.in.push(Cycle{9}, quiet);
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 1, 8));
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 2, 8));
+  fixture.in.push(Cycle{9}, third);
+  fixture.in.push(Cycle{9}, quiet);
   bench.run();
   // The first READ's data is taken in 112 and makes room.
-  EXPECT_EQ(rig.retired_in[quiet.psn.value], Cycle{114});
-  EXPECT_EQ(rig.answers.size(), 3u);
-  EXPECT_EQ(rig.dut.account()[static_cast<std::size_t>(Activity::kWaitResponse)], 101u);
-  rig.expect_clean();
+  EXPECT_EQ(fixture.retired_in[quiet.psn.value], Cycle{114});
+  EXPECT_EQ(fixture.answers.size(), 3u);
+  EXPECT_EQ(fixture.dut.account()[static_cast<std::size_t>(Activity::kWaitResponse)], 101u);
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, ARequestWaitsWhileTooManyAnswersAreReady) {  // R1
@@ -583,33 +583,33 @@ TEST(AckGenerator, ARequestWaitsWhileTooManyAnswersAreReady) {  // R1
   params.queue_depth = 2;
   params.response_cycles = 50;
   Bench bench;
-  Rig rig(bench, params);
-  for (std::uint32_t i = 0; i < 5; ++i) rig.in.push(Cycle{9}, rig.send(i));
+  Fixture fixture(bench, params);
+  for (std::uint32_t i = 0; i < 5; ++i) fixture.in.push(Cycle{9}, fixture.send(i));
   bench.run();
-  // The first is started at once, two are ready; the last finds room when the third is started in 110.
-  EXPECT_EQ(rig.retired_in[4], Cycle{111});
-  EXPECT_EQ(rig.answers.size(), 5u);
+  // The first is started at once, two are ready; there is room for the last when the third is started in 110.
+  EXPECT_EQ(fixture.retired_in[4], Cycle{111});
+  EXPECT_EQ(fixture.answers.size(), 5u);
 }
 
 // 32 READs of 256 KiB of one QP are pending; their data comes as fast as it is asked for.
 TEST(AckGenerator, AnAckWaitsForNoReadOfAnotherQp) {  // R2, R3
   Bench bench;
-  Rig rig(bench, {}, 100);
-  QpContext& other = rig.add_qp(Qpn{0x12});
+  Fixture fixture(bench, {}, 100);
+  QpContext& other = fixture.add_qp(Qpn{0x12});
   for (std::uint32_t i = 0; i < 32; ++i) {
-    rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, i * 256, 256 * 1024, 0x1000));
+    fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, i * 256, 256 * 1024, 0x1000));
   }
-  AckRequest write = rig.request(other, kWriteOnly, 5, 64);
-  rig.in.push(Cycle{5000}, write);
+  AckRequest write = fixture.request(other, kWriteOnly, 5, 64);
+  fixture.in.push(Cycle{5000}, write);
   Cycle acknowledged{};
-  rig.tx.on_value([&](Cycle now, const WireFrame& frame) {
+  fixture.tx.on_value([&](Cycle now, const WireFrame& frame) {
     Headers answer;
-    parse(rig.shared.packets[frame.buffer].frame_view(), frame.link, answer);
+    parse(fixture.shared.packets[frame.buffer].frame_view(), frame.link, answer);
     if (opcode_info(answer.opcode).operation == kAck) acknowledged = now;
-    rig.shared.packets.release(frame.buffer);
+    fixture.shared.packets.release(frame.buffer);
   });
   bench.run();
-  EXPECT_EQ(rig.dut.counters().read_responses, 32u * 256);
+  EXPECT_EQ(fixture.dut.counters().read_responses, 32u * 256);
   const AckGeneratorParams params;
   // One response before it, its own build, the sink.
   EXPECT_LE(acknowledged.count, 5001 + 2 * params.response_cycles + params.latency_cycles + 2);
@@ -618,33 +618,33 @@ TEST(AckGenerator, AnAckWaitsForNoReadOfAnotherQp) {  // R2, R3
 
 TEST(AckGenerator, AnAckBehindAReadGivesWayToTheNextOne) {  // R3
   Bench bench;
-  Rig rig(bench);
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 1, 8));
-  for (std::uint32_t i = 2; i < 50; ++i) rig.in.push(Cycle{9}, rig.send(i));
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 50, 8));
-  rig.in.push(Cycle{9}, rig.send(51));
+  Fixture fixture(bench);
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 1, 8));
+  for (std::uint32_t i = 2; i < 50; ++i) fixture.in.push(Cycle{9}, fixture.send(i));
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 50, 8));
+  fixture.in.push(Cycle{9}, fixture.send(51));
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 4u);
-  for (const auto& [n, psn] : {std::pair{0u, 1u}, {1u, 49u}, {2u, 50u}, {3u, 51u}}) EXPECT_EQ(rig.psn(n), psn);
-  EXPECT_EQ(rig.dut.counters().coalesced, 47u);
-  rig.expect_clean();
+  ASSERT_EQ(fixture.answers.size(), 4u);
+  for (const auto& [n, psn] : {std::pair{0u, 1u}, {1u, 49u}, {2u, 50u}, {3u, 51u}}) EXPECT_EQ(fixture.psn(n), psn);
+  EXPECT_EQ(fixture.dut.counters().coalesced, 47u);
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, AQpThatAsksForMoreThanItsShareFails) {  // R3
   AckGeneratorParams params;
   params.answers_per_qp = 3;
   Bench bench;
-  Rig rig(bench, params);
-  auto& failures = bench.sink(rig.dut.failures);
-  for (std::uint32_t i = 1; i < 6; ++i) rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, i, 8));
+  Fixture fixture(bench, params);
+  auto& failures = bench.sink(fixture.dut.failures);
+  for (std::uint32_t i = 1; i < 6; ++i) fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, i, 8));
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 4u);
-  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(rig.operation(i), kReadResponseOnly);
-  EXPECT_EQ(rig.answers[3].syndrome, 0x61);
-  EXPECT_EQ(rig.psn(3), 4u);
-  EXPECT_EQ(rig.dut.counters().too_many, 1u);
-  EXPECT_EQ(rig.dut.counters().memory_errors, 0u) << "no memory failed";
-  EXPECT_EQ(rig.dut.counters().suppressed, 1u);
+  ASSERT_EQ(fixture.answers.size(), 4u);
+  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(fixture.operation(i), kReadResponseOnly);
+  EXPECT_EQ(fixture.answers[3].syndrome, 0x61);
+  EXPECT_EQ(fixture.psn(3), 4u);
+  EXPECT_EQ(fixture.dut.counters().too_many, 1u);
+  EXPECT_EQ(fixture.dut.counters().memory_errors, 0u) << "no memory failed";
+  EXPECT_EQ(fixture.dut.counters().suppressed, 1u);
   ASSERT_EQ(failures.size(), 1u);
   EXPECT_EQ(failures.value(0).event, EventType::kQpRequestError);
 }
@@ -653,21 +653,21 @@ TEST(AckGenerator, WhatWaitsToBeReportedIsOneFailureOfAQp) {  // R7
   AckGeneratorParams params;
   params.answers_per_qp = 2;
   Bench bench;
-  Rig rig(bench, params);
-  auto& failures = bench.sink(rig.dut.failures, 1);
+  Fixture fixture(bench, params);
+  auto& failures = bench.sink(fixture.dut.failures, 1);
   failures.stall(Cycle{0}, Cycle{5000});
-  for (std::uint32_t i = 1; i < 4; ++i) rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, i, 8));
-  QpContext& other = rig.add_qp(Qpn{20});
-  for (std::uint32_t i = 1; i < 4; ++i) rig.in.push(Cycle{9}, rig.request(other, kReadRequest, i, 8));
-  rig.gather.fail_at(0x1000);  // what both ask for first
+  for (std::uint32_t i = 1; i < 4; ++i) fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, i, 8));
+  QpContext& other = fixture.add_qp(Qpn{20});
+  for (std::uint32_t i = 1; i < 4; ++i) fixture.in.push(Cycle{9}, fixture.request(other, kReadRequest, i, 8));
+  fixture.gather.fail_at(0x1000);  // the data that both ask for first
   bench.run();
-  EXPECT_EQ(rig.dut.counters().too_many, 2u);
-  EXPECT_EQ(rig.dut.counters().memory_errors, 2u);
+  EXPECT_EQ(fixture.dut.counters().too_many, 2u);
+  EXPECT_EQ(fixture.dut.counters().memory_errors, 2u);
   ASSERT_EQ(failures.size(), 3u) << "of four: one is in the link, one of each QP waits";
-  EXPECT_EQ(failures.value(0).line, rig.qp.line);
+  EXPECT_EQ(failures.value(0).line, fixture.qp.line);
   EXPECT_EQ(failures.value(1).line, other.line);
   EXPECT_EQ(failures.value(1).event, EventType::kQpRequestError);
-  EXPECT_EQ(failures.value(2).line, rig.qp.line);
+  EXPECT_EQ(failures.value(2).line, fixture.qp.line);
 }
 
 TEST(AckGenerator, QpsTakeTurnsAndOnlySoManyTogether) {  // R4
@@ -676,14 +676,14 @@ TEST(AckGenerator, QpsTakeTurnsAndOnlySoManyTogether) {  // R4
     params.reads_in_progress = together;
     params.responses_per_turn = a_turn;
     Bench bench;
-    Rig rig(bench, params);
+    Fixture fixture(bench, params);
     for (std::uint32_t i = 0; i < 2; ++i) {
-      rig.in.push(Cycle{9}, rig.request(rig.add_qp(Qpn{20 + i}), kReadRequest, 100 * i, 4 * 1024));
+      fixture.in.push(Cycle{9}, fixture.request(fixture.add_qp(Qpn{20 + i}), kReadRequest, 100 * i, 4 * 1024));
     }
     bench.run();
-    ASSERT_EQ(rig.answers.size(), 8u);
+    ASSERT_EQ(fixture.answers.size(), 8u);
     std::string order;
-    for (std::uint32_t n = 0; n < 8; ++n) order += rig.psn(n) < 100 ? 'a' : 'b';
+    for (std::uint32_t n = 0; n < 8; ++n) order += fixture.psn(n) < 100 ? 'a' : 'b';
     EXPECT_EQ(order, together == 1 ? "aaaabbbb"
                      : a_turn == 1 ? "aababab"
                                      "b"
@@ -693,151 +693,151 @@ TEST(AckGenerator, QpsTakeTurnsAndOnlySoManyTogether) {  // R4
 
 TEST(AckGenerator, AFetchAddIsDoneSavedAndAnswered) {
   Bench bench;
-  Rig rig(bench);
-  rig.host.store(BusAddress{0x3000}, std::uint64_t{1000});
-  AckRequest h = rig.request(rig.qp, kFetchAdd, 5, 8, 0x3000);
+  Fixture fixture(bench);
+  fixture.host.store(BusAddress{0x3000}, std::uint64_t{1000});
+  AckRequest h = fixture.request(fixture.qp, kFetchAdd, 5, 8, 0x3000);
   h.operand = 7;
-  rig.in.push(Cycle{9}, h);
+  fixture.in.push(Cycle{9}, h);
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 1u);
-  EXPECT_EQ(rig.operation(0), kAtomicAck);
-  EXPECT_EQ(rig.answers[0].original, 1000u);
-  EXPECT_EQ(rig.answers[0].syndrome, 0x1f);
-  EXPECT_EQ(rig.psn(0), 5u);
-  EXPECT_EQ(rig.host.load<std::uint64_t>(BusAddress{0x3000}), 1007u);
+  ASSERT_EQ(fixture.answers.size(), 1u);
+  EXPECT_EQ(fixture.operation(0), kAtomicAck);
+  EXPECT_EQ(fixture.answers[0].original, 1000u);
+  EXPECT_EQ(fixture.answers[0].syndrome, 0x1f);
+  EXPECT_EQ(fixture.psn(0), 5u);
+  EXPECT_EQ(fixture.host.load<std::uint64_t>(BusAddress{0x3000}), 1007u);
   // Asked for in 10, carried out in 11, completed 100 later, seen in 112.
-  EXPECT_EQ(rig.tx.cycle(0), Cycle{116});
-  rig.expect_clean();
+  EXPECT_EQ(fixture.tx.cycle(0), Cycle{116});
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, ACompareSwapSwapsOnlyWhenEqual) {
   for (const std::uint64_t compare : {1000u, 1001u}) {
     Bench bench;
-    Rig rig(bench);
-    rig.host.store(BusAddress{0x3000}, std::uint64_t{1000});
-    AckRequest h = rig.request(rig.qp, kCompareSwap, 5, 8, 0x3000);
+    Fixture fixture(bench);
+    fixture.host.store(BusAddress{0x3000}, std::uint64_t{1000});
+    AckRequest h = fixture.request(fixture.qp, kCompareSwap, 5, 8, 0x3000);
     h.operand = 7;
     h.compare = compare;
-    rig.in.push(Cycle{9}, h);
+    fixture.in.push(Cycle{9}, h);
     bench.run();
-    ASSERT_EQ(rig.answers.size(), 1u);
-    EXPECT_EQ(rig.answers[0].original, 1000u);
-    EXPECT_EQ(rig.host.load<std::uint64_t>(BusAddress{0x3000}), compare == 1000 ? 7u : 1000u);
+    ASSERT_EQ(fixture.answers.size(), 1u);
+    EXPECT_EQ(fixture.answers[0].original, 1000u);
+    EXPECT_EQ(fixture.host.load<std::uint64_t>(BusAddress{0x3000}), compare == 1000 ? 7u : 1000u);
   }
 }
 
 TEST(AckGenerator, AReplayedAtomicAnswersWithTheSavedResult) {
   Bench bench;
-  Rig rig(bench);
-  rig.host.store(BusAddress{0x3000}, std::uint64_t{1000});
-  AckRequest h = rig.request(rig.qp, kFetchAdd, 5, 8, 0x3000);
+  Fixture fixture(bench);
+  fixture.host.store(BusAddress{0x3000}, std::uint64_t{1000});
+  AckRequest h = fixture.request(fixture.qp, kFetchAdd, 5, 8, 0x3000);
   h.operand = 7;
-  AckRequest again = rig.request(rig.qp, kFetchAdd, 5, 8, 0x3000);
+  AckRequest again = fixture.request(fixture.qp, kFetchAdd, 5, 8, 0x3000);
   again.outcome = Outcome::kReplay;
   again.resource = h.resource;
-  rig.in.push(Cycle{9}, h);
-  rig.in.push(Cycle{9}, again);  // while the first is on its way
+  fixture.in.push(Cycle{9}, h);
+  fixture.in.push(Cycle{9}, again);  // while the first is on its way
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 2u);
-  EXPECT_EQ(rig.answers[1].original, 1000u);
-  EXPECT_EQ(rig.host.load<std::uint64_t>(BusAddress{0x3000}), 1007u) << "done once";
-  EXPECT_EQ(rig.dut.counters().atomics, 1u);
-  EXPECT_EQ(rig.dut.counters().replays, 1u);
-  rig.expect_clean();
+  ASSERT_EQ(fixture.answers.size(), 2u);
+  EXPECT_EQ(fixture.answers[1].original, 1000u);
+  EXPECT_EQ(fixture.host.load<std::uint64_t>(BusAddress{0x3000}), 1007u) << "done once";
+  EXPECT_EQ(fixture.dut.counters().atomics, 1u);
+  EXPECT_EQ(fixture.dut.counters().replays, 1u);
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, AnAtomicWriteIsDoneThenAnsweredByAReadResponseWithoutData) {  // (R5)
   Bench bench;
-  Rig rig(bench);
-  const auto around = rig.host_bytes(0x2ff8, 24);
-  AckRequest h = rig.request(rig.qp, kAtomicWrite, 5, 8, 0x3000);
-  rig.in.push(Cycle{9}, h);
-  rig.in.push(Cycle{9}, rig.send(6));
+  Fixture fixture(bench);
+  const auto around = fixture.host_bytes(0x2ff8, 24);
+  AckRequest h = fixture.request(fixture.qp, kAtomicWrite, 5, 8, 0x3000);
+  fixture.in.push(Cycle{9}, h);
+  fixture.in.push(Cycle{9}, fixture.send(6));
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 2u);
-  EXPECT_EQ(rig.operation(0), kReadResponseOnly);
-  EXPECT_EQ(rig.answers[0].syndrome, 0x1f);
-  EXPECT_EQ(rig.answers[0].msn, 1u);
-  EXPECT_EQ(rig.psn(0), 5u);
-  EXPECT_TRUE(rig.payloads[0].empty());
-  EXPECT_EQ(rig.psn(1), 6u) << "waits for it";
+  ASSERT_EQ(fixture.answers.size(), 2u);
+  EXPECT_EQ(fixture.operation(0), kReadResponseOnly);
+  EXPECT_EQ(fixture.answers[0].syndrome, 0x1f);
+  EXPECT_EQ(fixture.answers[0].msn, 1u);
+  EXPECT_EQ(fixture.psn(0), 5u);
+  EXPECT_TRUE(fixture.payloads[0].empty());
+  EXPECT_EQ(fixture.psn(1), 6u) << "waits for it";
   auto expected = around;
   const auto data = counting_bytes(8);
   std::copy(data.begin(), data.end(), expected.begin() + 8);
-  EXPECT_EQ(rig.host_bytes(0x2ff8, 24), expected);
-  EXPECT_EQ(rig.memory.log().size(), 1u) << "one access";
-  EXPECT_EQ(rig.dut.counters().atomics, 1u);
-  EXPECT_EQ(rig.dut.counters().read_responses, 1u);
+  EXPECT_EQ(fixture.host_bytes(0x2ff8, 24), expected);
+  EXPECT_EQ(fixture.memory.log().size(), 1u) << "one access";
+  EXPECT_EQ(fixture.dut.counters().atomics, 1u);
+  EXPECT_EQ(fixture.dut.counters().read_responses, 1u);
   // As a FETCH_ADD: asked for in 10, carried out in 11, completed 100 later, seen in 112.
-  EXPECT_EQ(rig.tx.cycle(0), Cycle{116});
-  rig.expect_clean();
+  EXPECT_EQ(fixture.tx.cycle(0), Cycle{116});
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, AReplayedAtomicWriteIsAnsweredAndNotWrittenAgain) {  // (R5)
   Bench bench;
-  Rig rig(bench);
-  AckRequest unsaved = rig.request(rig.qp, kAtomicWrite, 4, 8, 0x3000);
+  Fixture fixture(bench);
+  AckRequest unsaved = fixture.request(fixture.qp, kAtomicWrite, 4, 8, 0x3000);
   unsaved.outcome = Outcome::kReplay;
-  AckRequest h = rig.request(rig.qp, kAtomicWrite, 5, 8, 0x3000);
-  AckRequest again = rig.request(rig.qp, kAtomicWrite, 5, 8, 0x3000);
+  AckRequest h = fixture.request(fixture.qp, kAtomicWrite, 5, 8, 0x3000);
+  AckRequest again = fixture.request(fixture.qp, kAtomicWrite, 5, 8, 0x3000);
   again.outcome = Outcome::kReplay;
   again.resource = h.resource;
-  AckRequest add = rig.request(rig.qp, kFetchAdd, 6, 8, 0x3000);
+  AckRequest add = fixture.request(fixture.qp, kFetchAdd, 6, 8, 0x3000);
   add.operand = 1;
-  for (const AckRequest& p : {h, add, again, unsaved}) rig.in.push(Cycle{9}, p);
+  for (const AckRequest& p : {h, add, again, unsaved}) fixture.in.push(Cycle{9}, p);
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 3u);
-  EXPECT_EQ(rig.operation(2), kReadResponseOnly);
-  EXPECT_EQ(rig.psn(2), 5u);
+  ASSERT_EQ(fixture.answers.size(), 3u);
+  EXPECT_EQ(fixture.operation(2), kReadResponseOnly);
+  EXPECT_EQ(fixture.psn(2), 5u);
   std::uint64_t written = 0;
   std::memcpy(&written, counting_bytes(8).data(), 8);
-  EXPECT_EQ(rig.answers[1].original, written) << "in order: written before it is added to";
-  EXPECT_EQ(rig.host.load<std::uint64_t>(BusAddress{0x3000}), written + 1) << "written once";
-  EXPECT_EQ(rig.dut.counters().replays, 2u);
-  rig.expect_clean();
+  EXPECT_EQ(fixture.answers[1].original, written) << "in order: written before it is added to";
+  EXPECT_EQ(fixture.host.load<std::uint64_t>(BusAddress{0x3000}), written + 1) << "written once";
+  EXPECT_EQ(fixture.dut.counters().replays, 2u);
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, AReplayWithoutASavedResultIsNotAnswered) {
   Bench bench;
-  Rig rig(bench);
-  AckRequest h = rig.request(rig.qp, kFetchAdd, 5);
+  Fixture fixture(bench);
+  AckRequest h = fixture.request(fixture.qp, kFetchAdd, 5);
   h.outcome = Outcome::kReplay;
-  rig.in.push(Cycle{9}, h);
-  rig.in.push(Cycle{9}, rig.send(6));
+  fixture.in.push(Cycle{9}, h);
+  fixture.in.push(Cycle{9}, fixture.send(6));
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 1u);
-  EXPECT_EQ(rig.psn(0), 6u);
-  rig.expect_clean();
+  ASSERT_EQ(fixture.answers.size(), 1u);
+  EXPECT_EQ(fixture.psn(0), 6u);
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, AResultIsOfTheQpThatHadTheResource) {  // R5
   Bench bench;
-  Rig rig(bench);
-  const AckRequest first = rig.request(rig.qp, kFetchAdd, 5);
-  AckRequest replay = rig.request(rig.add_qp(Qpn{20}), kFetchAdd, 5);
+  Fixture fixture(bench);
+  const AckRequest first = fixture.request(fixture.qp, kFetchAdd, 5);
+  AckRequest replay = fixture.request(fixture.add_qp(Qpn{20}), kFetchAdd, 5);
   replay.outcome = Outcome::kReplay;
-  replay.resource = first.resource;  // its QP has it now
-  rig.in.push(Cycle{9}, first);
-  rig.in.push(Cycle{4999}, replay);
+  replay.resource = first.resource;  // which the replay's QP has now
+  fixture.in.push(Cycle{9}, first);
+  fixture.in.push(Cycle{4999}, replay);
   bench.run();
-  EXPECT_EQ(rig.answers.size(), 1u);
-  EXPECT_EQ(rig.dut.counters().suppressed, 1u);
-  rig.expect_clean();
+  EXPECT_EQ(fixture.answers.size(), 1u);
+  EXPECT_EQ(fixture.dut.counters().suppressed, 1u);
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, EverythingWaitsForTheAtomicBeforeIt) {
   Bench bench;
-  Rig rig(bench);
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kFetchAdd, 1, 8, 0x3000));
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 2, 8, 0x3000));
-  rig.in.push(Cycle{9}, rig.send(3));
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kCompareSwap, 4, 8, 0x3000));
-  rig.in.push(Cycle{9}, rig.send(5));
+  Fixture fixture(bench);
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kFetchAdd, 1, 8, 0x3000));
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 2, 8, 0x3000));
+  fixture.in.push(Cycle{9}, fixture.send(3));
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kCompareSwap, 4, 8, 0x3000));
+  fixture.in.push(Cycle{9}, fixture.send(5));
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 5u);
-  for (std::uint32_t i = 0; i < 5; ++i) EXPECT_EQ(rig.psn(i), i + 1);
-  EXPECT_EQ(rig.gather.taken()[0], Cycle{113}) << "asked for when the atomic was done";
-  rig.expect_clean();
+  ASSERT_EQ(fixture.answers.size(), 5u);
+  for (std::uint32_t i = 0; i < 5; ++i) EXPECT_EQ(fixture.psn(i), i + 1);
+  EXPECT_EQ(fixture.gather.taken()[0], Cycle{113}) << "asked for when the atomic was done";
+  fixture.expect_clean();
 }
 
 AckGeneratorParams coalescing(std::uint32_t packets, std::uint32_t cycles) {
@@ -849,83 +849,83 @@ AckGeneratorParams coalescing(std::uint32_t packets, std::uint32_t cycles) {
 
 TEST(AckGenerator, OneAckAnswersAsManyRequestsAsAllowed) {
   Bench bench;
-  Rig rig(bench, coalescing(3, 1000));
-  for (std::uint32_t i = 0; i < 3; ++i) rig.in.push(Cycle{9 + 10 * i}, rig.send(i));
+  Fixture fixture(bench, coalescing(3, 1000));
+  for (std::uint32_t i = 0; i < 3; ++i) fixture.in.push(Cycle{9 + 10 * i}, fixture.send(i));
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 1u);
-  EXPECT_EQ(rig.psn(0), 2u);
-  EXPECT_EQ(rig.answers[0].msn, 3u);
-  EXPECT_EQ(rig.tx.cycle(0), Cycle{30 + 4});
-  EXPECT_EQ(rig.dut.counters().coalesced, 2u);
-  rig.expect_clean();
+  ASSERT_EQ(fixture.answers.size(), 1u);
+  EXPECT_EQ(fixture.psn(0), 2u);
+  EXPECT_EQ(fixture.answers[0].msn, 3u);
+  EXPECT_EQ(fixture.tx.cycle(0), Cycle{30 + 4});
+  EXPECT_EQ(fixture.dut.counters().coalesced, 2u);
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, AHeldAckLeavesAfterItsTimerToTheCycle) {
   Bench bench;
-  Rig rig(bench, coalescing(3, 200));
-  rig.in.push(Cycle{9}, rig.send(1));
-  rig.in.push(Cycle{49}, rig.send(2));
+  Fixture fixture(bench, coalescing(3, 200));
+  fixture.in.push(Cycle{9}, fixture.send(1));
+  fixture.in.push(Cycle{49}, fixture.send(2));
   bench.run_to(Cycle{10 + 200 + 4});
-  EXPECT_EQ(rig.answers.size(), 0u);
+  EXPECT_EQ(fixture.answers.size(), 0u);
   bench.run_to(Cycle{10 + 200 + 4 + 1});
-  ASSERT_EQ(rig.answers.size(), 1u);
-  EXPECT_EQ(rig.psn(0), 2u);
-  EXPECT_EQ(rig.tx.cycle(0), Cycle{214});
+  ASSERT_EQ(fixture.answers.size(), 1u);
+  EXPECT_EQ(fixture.psn(0), 2u);
+  EXPECT_EQ(fixture.tx.cycle(0), Cycle{214});
 }
 
 TEST(AckGenerator, AnotherAnswerPushesTheHeldAckOut) {
   Bench bench;
-  Rig rig(bench, coalescing(8, 1000));
-  rig.in.push(Cycle{9}, rig.send(1));
-  rig.in.push(Cycle{9}, rig.send(2));
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 3, 8));
-  rig.in.push(Cycle{9}, rig.send(4));  // behind the READ: not held
-  rig.in.push(Cycle{499}, rig.send(5));
-  rig.in.push(Cycle{499}, rig.nak(rig.qp, 6, 0x61));
+  Fixture fixture(bench, coalescing(8, 1000));
+  fixture.in.push(Cycle{9}, fixture.send(1));
+  fixture.in.push(Cycle{9}, fixture.send(2));
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 3, 8));
+  fixture.in.push(Cycle{9}, fixture.send(4));  // behind the READ: not held
+  fixture.in.push(Cycle{499}, fixture.send(5));
+  fixture.in.push(Cycle{499}, fixture.nak(fixture.qp, 6, 0x61));
   bench.run();
   std::vector<std::uint32_t> order;
-  for (std::size_t i = 0; i < rig.answers.size(); ++i) order.push_back(rig.psn(i));
+  for (std::size_t i = 0; i < fixture.answers.size(); ++i) order.push_back(fixture.psn(i));
   EXPECT_EQ(order, (std::vector<std::uint32_t>{2, 3, 4, 5, 6}));
-  rig.expect_clean();
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, AcksOfDifferentQpsAreNotJoined) {
   Bench bench;
-  Rig rig(bench, coalescing(2, 1000));
+  Fixture fixture(bench, coalescing(2, 1000));
   for (std::uint32_t i = 0; i < 20; ++i) {  // more than can be held: half of queue_depth
-    rig.in.push(Cycle{9}, rig.request(rig.add_qp(Qpn{100 + i}), kSendOnly, i));
+    fixture.in.push(Cycle{9}, fixture.request(fixture.add_qp(Qpn{100 + i}), kSendOnly, i));
   }
   bench.run();
-  EXPECT_EQ(rig.answers.size(), 20u);
-  EXPECT_EQ(rig.dut.counters().coalesced, 0u);
-  rig.expect_clean();
+  EXPECT_EQ(fixture.answers.size(), 20u);
+  EXPECT_EQ(fixture.dut.counters().coalesced, 0u);
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, MemoryThatFailsUnderAReadIsANak) {
   Bench bench;
-  Rig rig(bench);
-  auto& failures = bench.sink(rig.dut.failures);
-  auto& refusals = bench.sink(rig.dut.refusals);
-  AckRequest read = rig.request(rig.qp, kReadRequest, 10, 4096);
-  AckRequest ack = rig.send(14);
-  AckRequest second = rig.request(rig.qp, kReadRequest, 15, 1024);
-  AckRequest atomic = rig.request(rig.qp, kFetchAdd, 16);
-  rig.gather.fail_at(0x1400);  // in the second response
-  AckRequest late = rig.send(17);
-  for (const AckRequest& h : {read, ack, second, atomic}) rig.in.push(Cycle{9}, h);
-  rig.in.push(Cycle{999}, late);
+  Fixture fixture(bench);
+  auto& failures = bench.sink(fixture.dut.failures);
+  auto& refusals = bench.sink(fixture.dut.refusals);
+  AckRequest read = fixture.request(fixture.qp, kReadRequest, 10, 4096);
+  AckRequest ack = fixture.send(14);
+  AckRequest second = fixture.request(fixture.qp, kReadRequest, 15, 1024);
+  AckRequest atomic = fixture.request(fixture.qp, kFetchAdd, 16);
+  fixture.gather.fail_at(0x1400);  // in the second response
+  AckRequest late = fixture.send(17);
+  for (const AckRequest& h : {read, ack, second, atomic}) fixture.in.push(Cycle{9}, h);
+  fixture.in.push(Cycle{999}, late);
   bench.run();
-  EXPECT_EQ(rig.shared.ledger.counters().accepted, 5u);
-  ASSERT_EQ(rig.answers.size(), 2u);
-  EXPECT_EQ(rig.operation(0), kReadResponseFirst);
-  EXPECT_EQ(rig.operation(1), kAck);
-  EXPECT_EQ(rig.answers[1].syndrome, 0x62);
-  EXPECT_EQ(rig.psn(1), 11u);
+  EXPECT_EQ(fixture.shared.ledger.counters().accepted, 5u);
+  ASSERT_EQ(fixture.answers.size(), 2u);
+  EXPECT_EQ(fixture.operation(0), kReadResponseFirst);
+  EXPECT_EQ(fixture.operation(1), kAck);
+  EXPECT_EQ(fixture.answers[1].syndrome, 0x62);
+  EXPECT_EQ(fixture.psn(1), 11u);
   EXPECT_EQ(refusals.size(), 1u);
-  EXPECT_EQ(rig.dut.counters().atomics, 0u);
-  EXPECT_EQ(rig.shared.packets.in_use(), 0u);
+  EXPECT_EQ(fixture.dut.counters().atomics, 0u);
+  EXPECT_EQ(fixture.shared.packets.in_use(), 0u);
   EXPECT_EQ(failures.size(), 1u);
-  EXPECT_EQ(rig.qp.pins.count(), 1u) << "for the completion generator";
+  EXPECT_EQ(fixture.qp.pins.count(), 1u) << "for the completion generator";
 }
 
 class UnmappedMemory final : public HostMemory {
@@ -936,44 +936,44 @@ class UnmappedMemory final : public HostMemory {
 
 TEST(AckGenerator, MemoryThatFailsUnderAnAtomicIsANak) {
   Bench bench;
-  Rig rig(bench, {}, 10, 8, {}, &bench.keep<UnmappedMemory>());
-  auto& refusals = bench.sink(rig.dut.refusals);
-  auto& failures = bench.sink(rig.dut.failures);
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kFetchAdd, 3));
+  Fixture fixture(bench, {}, 10, 8, {}, &bench.keep<UnmappedMemory>());
+  auto& refusals = bench.sink(fixture.dut.refusals);
+  auto& failures = bench.sink(fixture.dut.failures);
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kFetchAdd, 3));
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 1u);
-  EXPECT_EQ(rig.operation(0), kAck);
-  EXPECT_EQ(rig.answers[0].syndrome, 0x63);
+  ASSERT_EQ(fixture.answers.size(), 1u);
+  EXPECT_EQ(fixture.operation(0), kAck);
+  EXPECT_EQ(fixture.answers[0].syndrome, 0x63);
   ASSERT_EQ(refusals.size(), 1u);
   EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
   ASSERT_EQ(failures.size(), 1u);
   EXPECT_EQ(failures.value(0).event, EventType::kQpFatal);
-  EXPECT_EQ(rig.qp.pins.count(), 1u) << "for the completion generator";
+  EXPECT_EQ(fixture.qp.pins.count(), 1u) << "for the completion generator";
 }
 
 TEST(AckGenerator, CreditsAreCountedWhenAskedFor) {
   AckGeneratorParams params;
   params.credits = AckCredits::kCounted;
   Bench bench;
-  Rig rig(bench, params);
-  QpContext& on_srq = rig.add_qp(Qpn{0x12}, true);
-  for (QpContext* const of : {&rig.qp, &on_srq}) {
-    AckRequest h = rig.request(*of, kSendOnly, of == &rig.qp ? 1 : 2);
+  Fixture fixture(bench, params);
+  QpContext& on_srq = fixture.add_qp(Qpn{0x12}, true);
+  for (QpContext* const of : {&fixture.qp, &on_srq}) {
+    AckRequest h = fixture.request(*of, kSendOnly, of == &fixture.qp ? 1 : 2);
     h.posted_wqes = 100;
-    rig.in.push(Cycle{9}, h);
+    fixture.in.push(Cycle{9}, h);
   }
   bench.run();
-  EXPECT_EQ(rig.answers[0].syndrome, credit_code(100));
-  EXPECT_EQ(rig.answers[1].syndrome, 0x1f);
+  EXPECT_EQ(fixture.answers[0].syndrome, credit_code(100));
+  EXPECT_EQ(fixture.answers[1].syndrome, 0x1f);
 }
 
 TEST(AckGenerator, EveryCycleIsAccountedFor) {
   Bench bench;
-  Rig rig(bench);
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 1, 8));
+  Fixture fixture(bench);
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 1, 8));
   bench.run();
-  rig.dut.settle(Cycle{200});
-  const CycleAccount& account = rig.dut.account();
+  fixture.dut.settle(Cycle{200});
+  const CycleAccount& account = fixture.dut.account();
   const auto spent = [&](Activity a) { return account[static_cast<std::size_t>(a)]; };
   EXPECT_EQ(spent(Activity::kWaitDmaData), 102u);  // from 10 to the start in 112
   EXPECT_EQ(spent(Activity::kBusy), 4u);
@@ -993,18 +993,18 @@ TEST(AckGenerator, ModesAndOrdersAgreeAndEveryQpIsAnsweredInOrder) {
     PacketPool::Quotas quotas;
     quotas.response = 1 + below(8);
     quotas.receive = 700;
-    Rig rig(bench, params, 1 + below(200), 1 + below(4), quotas);
+    Fixture fixture(bench, params, 1 + below(200), 1 + below(4), quotas);
     std::vector<QpContext*> qps;
-    for (std::uint32_t i = 0; i < 12; ++i) qps.push_back(&rig.add_qp(Qpn{100 + i}));
+    for (std::uint32_t i = 0; i < 12; ++i) qps.push_back(&fixture.add_qp(Qpn{100 + i}));
     std::vector<std::uint32_t> next_psn(qps.size(), 0);
     std::map<std::uint32_t, std::uint32_t> last_psn;  // by UDP source port, which names the QP
     StateHash digest;
-    rig.tx.accept_when([](Cycle c) { return c.count / 32 % 4 != 0; });
-    rig.gather.accept_when([](Cycle c) { return c.count / 16 % 5 != 0; });
-    rig.tx.on_value([&](Cycle now, const WireFrame& frame) {
-      rig.check(frame);
-      const std::uint32_t port = rig.answers.back().udp_source_port;
-      const std::uint32_t psn = rig.answers.back().psn.value + 1;
+    fixture.tx.accept_when([](Cycle c) { return c.count / 32 % 4 != 0; });
+    fixture.gather.accept_when([](Cycle c) { return c.count / 16 % 5 != 0; });
+    fixture.tx.on_value([&](Cycle now, const WireFrame& frame) {
+      fixture.check(frame);
+      const std::uint32_t port = fixture.answers.back().udp_source_port;
+      const std::uint32_t psn = fixture.answers.back().psn.value + 1;
       EXPECT_GT(psn, last_psn[port]);
       last_psn[port] = psn;
       digest.mix(now.count);
@@ -1022,8 +1022,8 @@ TEST(AckGenerator, ModesAndOrdersAgreeAndEveryQpIsAnsweredInOrder) {
                                   : kind == 2  ? kCompareSwap
                                   : kind == 12 ? kAtomicWrite
                                                : kSendOnly;
-      AckRequest h = rig.request(*qps[n], operation, next_psn[n], kind == 0 ? bytes : 8, below(8000) * 8,
-                                 Encapsulation::kRoceV2Ipv4, static_cast<std::uint16_t>(n + 1));
+      AckRequest h = fixture.request(*qps[n], operation, next_psn[n], kind == 0 ? bytes : 8, below(8000) * 8,
+                                     Encapsulation::kRoceV2Ipv4, static_cast<std::uint16_t>(n + 1));
       next_psn[n] += kind == 0 ? std::max(1u, (bytes + 1023) / 1024) : 1;
       if (kind == 4 || (kind == 5 && below(40) == 0)) {
         broken[n] = kind == 5 || broken[n];
@@ -1032,17 +1032,17 @@ TEST(AckGenerator, ModesAndOrdersAgreeAndEveryQpIsAnsweredInOrder) {
         unanswered += kind == 4;
       }
       cycle += below(4) == 0 ? below(200) : below(3);
-      rig.in.push(Cycle{cycle}, h);
+      fixture.in.push(Cycle{cycle}, h);
     }
     bench.run();
-    EXPECT_EQ(rig.dut.counters().packets, 600u);
-    EXPECT_GT(rig.answers.size(), 100u);
-    EXPECT_GT(rig.dut.counters().read_responses, 20u);
-    EXPECT_GT(rig.dut.counters().atomics, 10u);
+    EXPECT_EQ(fixture.dut.counters().packets, 600u);
+    EXPECT_GT(fixture.answers.size(), 100u);
+    EXPECT_GT(fixture.dut.counters().read_responses, 20u);
+    EXPECT_GT(fixture.dut.counters().atomics, 10u);
     EXPECT_LT(unanswered, 600u);
-    rig.expect_clean();
+    fixture.expect_clean();
     for (const QpContext* of : qps) EXPECT_EQ(of->pins.count(), 0u);
-    digest.mix(rig.host.digest());
+    digest.mix(fixture.host.digest());
     digest.mix(bench.state_hash());
     return digest.value();
   });
@@ -1050,29 +1050,29 @@ TEST(AckGenerator, ModesAndOrdersAgreeAndEveryQpIsAnsweredInOrder) {
 
 TEST(AckGenerator, TheCompletionGeneratorIsNotifiedOfAQpThatFailsHere) {  // R7
   Bench bench;
-  Rig rig(bench);
-  auto& failures = bench.sink(rig.dut.failures);
-  rig.gather.fail_at(0x1000);
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kReadRequest, 7));
+  Fixture fixture(bench);
+  auto& failures = bench.sink(fixture.dut.failures);
+  fixture.gather.fail_at(0x1000);
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 7));
   bench.run();
-  ASSERT_EQ(rig.answers.size(), 1u);
-  EXPECT_EQ(rig.answers[0].syndrome, 0x62);
+  ASSERT_EQ(fixture.answers.size(), 1u);
+  EXPECT_EQ(fixture.answers[0].syndrome, 0x62);
   ASSERT_EQ(failures.size(), 1u);
-  EXPECT_EQ(failures.value(0).line, rig.qp.line);
+  EXPECT_EQ(failures.value(0).line, fixture.qp.line);
   EXPECT_EQ(failures.value(0).event, EventType::kQpAccessError);
-  EXPECT_EQ(rig.qp.pins.count(), 1u) << "for the one who is told";
+  EXPECT_EQ(fixture.qp.pins.count(), 1u) << "for the failure that is reported";
 }
 
 TEST(AckGenerator, ACommandWaitsForPacketsAndForTheAtomicsOfItsRegion) {  // R9
   Bench bench;
-  Rig rig(bench);
-  auto& commands = bench.source(rig.dut.commands);
-  auto& done = bench.sink(rig.dut.command_done);
-  rig.in.push(Cycle{9}, rig.request(rig.qp, kFetchAdd, 7));
+  Fixture fixture(bench);
+  auto& commands = bench.source(fixture.dut.commands);
+  auto& done = bench.sink(fixture.dut.command_done);
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kFetchAdd, 7));
   commands.push(Cycle{19}, {1, Key{0x600}});  // another region
   commands.push(Cycle{29}, {1, Key{0x500}});
   commands.push(Cycle{4999}, {2, Key{}});
-  rig.in.push(Cycle{5099}, rig.request(rig.qp, kFetchAdd, 8));
+  fixture.in.push(Cycle{5099}, fixture.request(fixture.qp, kFetchAdd, 8));
   bench.run();
   ASSERT_EQ(done.size(), 3u);
   EXPECT_EQ(done.cycle(0), Cycle{20});

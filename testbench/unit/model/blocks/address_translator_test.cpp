@@ -15,7 +15,7 @@ namespace {
 
 constexpr Pdn kPd{7};
 constexpr std::uint64_t kLatency = 100;  // of the test memory, from taking a request to its completion
-// From a walk's start to the cycle in which its line is used.
+// From a walk's start to the cycle in which the entry that it read is used.
 constexpr std::uint64_t kWalk = kLatency + 2;
 
 AddressTranslatorParams small() {
@@ -32,8 +32,8 @@ AddressTranslatorParams small() {
 using Segments = std::vector<ScatteredSegment>;     // of one packet
 using GatherSegments = std::vector<GatherSegment>;  // of one response
 
-struct Rig {
-  explicit Rig(Bench& b, const AddressTranslatorParams& params = small())
+struct Fixture {
+  explicit Fixture(Bench& b, const AddressTranslatorParams& params = small())
       : bench(b),
         host(b.keep<LocalMemory>()),
         shared(b.keep<NicShared>(PacketPool::Quotas{})),
@@ -47,7 +47,7 @@ struct Rig {
         command_replies(b.sink(dut.command_replies)),
         rc(place_qp(shared, test_qp(Transport::kRc))),
         uc(place_qp(shared, test_qp(Transport::kUc))) {}
-  // The region goes, or changes; visible from cycle `at` + 1 on.
+  // The region is freed, or changed to another; the block sees it from cycle `at` + 1 on.
   void invalidate(Cycle at, const MptEntry& e) {
     commands.push(at, {Key{e.key}, e.page_shift, e.va, e.length, BusAddress{e.mtt_base}});
   }
@@ -128,7 +128,7 @@ struct Rig {
   Segments write(QpContext& qp, std::uint32_t n, std::uint64_t offset, std::uint32_t bytes) {
     return write(qp, n, offset, bytes, bytes);
   }
-  // A READ response being made, from `pages` of region n.
+  // A READ response being built, from `pages` of region n.
   GatherSegments response(std::uint32_t n, const std::vector<std::uint64_t>& pages, std::uint32_t bytes = 64) {
     GatherSegments r;
     const PacketHandle buffer = shared.packets.allocate(PacketClass::kReceive);
@@ -145,14 +145,14 @@ struct Rig {
   void push(Cycle when, const GatherSegments& r) {
     for (const GatherSegment& s : r) gather_in.push(when, s);
   }
-  // What left of a packet.
+  // The segments of a packet that left the block.
   std::vector<SegmentWrite> left(const Segments& p) const {
     std::vector<SegmentWrite> found;
     std::copy_if(out.values().begin(), out.values().end(), std::back_inserter(found),
                  [&](const SegmentWrite& w) { return w.buffer == p[0].buffer; });
     return found;
   }
-  SegmentWrite only(const Segments& p) const {  // of one that leaves as one segment
+  SegmentWrite only(const Segments& p) const {  // of a packet that leaves as one segment
     const std::vector<SegmentWrite> found = left(p);
     EXPECT_EQ(found.size(), 1u);
     if (found.size() != 1) return {};
@@ -185,56 +185,57 @@ struct Rig {
 
 TEST(AddressTranslator, HitComesAfterHitCycles) {  // R1
   Bench bench;
-  Rig rig(bench);
-  rig.region(1);
-  rig.push(Cycle{0}, rig.send(1, {0}));  // fills the caches
-  const Segments p = rig.send(1, {1});
-  rig.push(Cycle{999}, p);
+  Fixture fixture(bench);
+  fixture.region(1);
+  fixture.push(Cycle{0}, fixture.send(1, {0}));  // fills the caches
+  const Segments p = fixture.send(1, {1});
+  fixture.push(Cycle{999}, p);
   bench.run_to(Cycle{1002});
-  EXPECT_EQ(rig.out.size(), 1u) << "it can be popped one cycle after it left";
+  EXPECT_EQ(fixture.out.size(), 1u) << "it can be popped one cycle after it left";
   bench.run_to(Cycle{1003});
-  EXPECT_EQ(rig.out.size(), 2u);
+  EXPECT_EQ(fixture.out.size(), 2u);
   bench.run();
-  EXPECT_EQ(rig.out.cycle(1), Cycle{1002});
-  EXPECT_EQ(rig.only(p).address, Rig::bus(1, 1, 16));
-  EXPECT_EQ(rig.shared.packets[p[0].buffer].stamped(Station::kAddressTranslator), Cycle{1002});
-  EXPECT_EQ(rig.dut.counters().mpt_hits, 1u);
-  EXPECT_EQ(rig.dut.counters().mtt_hits, 1u);
+  EXPECT_EQ(fixture.out.cycle(1), Cycle{1002});
+  EXPECT_EQ(fixture.only(p).address, Fixture::bus(1, 1, 16));
+  EXPECT_EQ(fixture.shared.packets[p[0].buffer].stamped(Station::kAddressTranslator), Cycle{1002});
+  EXPECT_EQ(fixture.dut.counters().mpt_hits, 1u);
+  EXPECT_EQ(fixture.dut.counters().mtt_hits, 1u);
 }
 
 TEST(AddressTranslator, EachSegmentTakesACycle) {  // R1
   Bench bench;
-  Rig rig(bench);
-  rig.region(1);
-  rig.push(Cycle{0}, rig.send(1, {0, 8}));
-  Segments p = rig.send(1, {0, 1, 2, 9});
-  rig.push(Cycle{999}, p);
-  rig.push(Cycle{999}, rig.send(1, {0}));
-  rig.push(Cycle{999}, rig.send(1, {0}));
+  Fixture fixture(bench);
+  fixture.region(1);
+  fixture.push(Cycle{0}, fixture.send(1, {0, 8}));
+  Segments p = fixture.send(1, {0, 1, 2, 9});
+  fixture.push(Cycle{999}, p);
+  fixture.push(Cycle{999}, fixture.send(1, {0}));
+  fixture.push(Cycle{999}, fixture.send(1, {0}));
   bench.run();
-  ASSERT_EQ(rig.out.size(), 2 + 4 + 2u);
-  for (std::uint32_t n = 0; n < 6; ++n) EXPECT_EQ(rig.out.cycle(2 + n), Cycle{1000 + n + 2});
-  EXPECT_EQ(rig.dut.counters().packets, 4u);
-  EXPECT_EQ(rig.shared.packets[p[0].buffer].stamped(Station::kAddressTranslator), Cycle{1005}) << "with its last one";
+  ASSERT_EQ(fixture.out.size(), 2 + 4 + 2u);
+  for (std::uint32_t n = 0; n < 6; ++n) EXPECT_EQ(fixture.out.cycle(2 + n), Cycle{1000 + n + 2});
+  EXPECT_EQ(fixture.dut.counters().packets, 4u);
+  EXPECT_EQ(fixture.shared.packets[p[0].buffer].stamped(Station::kAddressTranslator), Cycle{1005})
+      << "with its last one";
 }
 
 TEST(AddressTranslator, SegmentsGoOnWithTheirAddressAndTheirPacket) {  // R1
   Bench bench;
-  Rig rig(bench);
-  rig.region(1);
-  Segments p = rig.send(1, {3, 8, 5}, 100);
+  Fixture fixture(bench);
+  fixture.region(1);
+  Segments p = fixture.send(1, {3, 8, 5}, 100);
   for (ScatteredSegment& s : p) {
     s.completes = true;
     s.byte_count = 300;
     s.area = s.first ? BufferArea::kScratch : BufferArea::kFrame;
   }
-  rig.push(Cycle{0}, p);
+  fixture.push(Cycle{0}, p);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 3u);
+  ASSERT_EQ(fixture.out.size(), 3u);
   const std::uint64_t pages[] = {3, 8, 5};
   for (std::uint32_t n = 0; n < 3; ++n) {
-    const SegmentWrite& w = rig.out.value(n);
-    EXPECT_EQ(w.address, Rig::bus(1, pages[n], 16));
+    const SegmentWrite& w = fixture.out.value(n);
+    EXPECT_EQ(w.address, Fixture::bus(1, pages[n], 16));
     EXPECT_EQ(w.bytes, 100u);
     EXPECT_EQ(w.offset, 100 * n);
     EXPECT_EQ(w.area, n == 0 ? BufferArea::kScratch : BufferArea::kFrame);
@@ -245,156 +246,157 @@ TEST(AddressTranslator, SegmentsGoOnWithTheirAddressAndTheirPacket) {  // R1
 
 TEST(AddressTranslator, MissReadsTheRegionAndThenThePage) {  // R2
   Bench bench;
-  Rig rig(bench);
-  rig.region(1);
-  const Segments p = rig.send(1, {9});
-  rig.push(Cycle{9}, p);
+  Fixture fixture(bench);
+  fixture.region(1);
+  const Segments p = fixture.send(1, {9});
+  fixture.push(Cycle{9}, p);
   bench.run_to(Cycle{10 + 2 * kWalk - 1});
-  EXPECT_EQ(rig.dut.activity(), Activity::kWaitTranslation);
+  EXPECT_EQ(fixture.dut.activity(), Activity::kWaitTranslation);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 1u);
-  EXPECT_EQ(rig.out.cycle(0), Cycle{10 + 2 * kWalk + 2});
-  EXPECT_EQ(rig.only(p).address, Rig::bus(1, 9, 16));
-  ASSERT_EQ(rig.memory.log().size(), 2u);
-  EXPECT_EQ(rig.memory.log()[0].request.address, mpt_address(Rig::key(1)));
-  EXPECT_EQ(rig.memory.log()[1].request.address, icm::kMtt + (0x10000 + 64));
-  EXPECT_EQ(rig.dut.counters().mpt_misses, 1u);
-  EXPECT_EQ(rig.dut.counters().mtt_misses, 1u);
+  ASSERT_EQ(fixture.out.size(), 1u);
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{10 + 2 * kWalk + 2});
+  EXPECT_EQ(fixture.only(p).address, Fixture::bus(1, 9, 16));
+  ASSERT_EQ(fixture.memory.log().size(), 2u);
+  EXPECT_EQ(fixture.memory.log()[0].request.address, mpt_address(Fixture::key(1)));
+  EXPECT_EQ(fixture.memory.log()[1].request.address, icm::kMtt + (0x10000 + 64));
+  EXPECT_EQ(fixture.dut.counters().mpt_misses, 1u);
+  EXPECT_EQ(fixture.dut.counters().mtt_misses, 1u);
 }
 
 TEST(AddressTranslator, WhatIsBeforeAMissGoesOn) {  // R2
   Bench bench;
-  Rig rig(bench);
-  rig.region(1);
-  rig.push(Cycle{0}, rig.send(1, {0}));
-  rig.push(Cycle{999}, rig.send(1, {0, 9, 1}));
+  Fixture fixture(bench);
+  fixture.region(1);
+  fixture.push(Cycle{0}, fixture.send(1, {0}));
+  fixture.push(Cycle{999}, fixture.send(1, {0, 9, 1}));
   bench.run();
-  ASSERT_EQ(rig.out.size(), 4u);
-  EXPECT_EQ(rig.out.cycle(1), Cycle{1002});
-  EXPECT_EQ(rig.out.cycle(2), Cycle{1001 + kWalk + 2});
-  EXPECT_EQ(rig.out.cycle(3), Cycle{1001 + kWalk + 3});
+  ASSERT_EQ(fixture.out.size(), 4u);
+  EXPECT_EQ(fixture.out.cycle(1), Cycle{1002});
+  EXPECT_EQ(fixture.out.cycle(2), Cycle{1001 + kWalk + 2});
+  EXPECT_EQ(fixture.out.cycle(3), Cycle{1001 + kWalk + 3});
 }
 
 TEST(AddressTranslator, OneMttLineHoldsEightPages) {  // R2
   Bench bench;
-  Rig rig(bench);
-  rig.region(1);
-  rig.push(Cycle{0}, rig.send(1, {0, 1, 2, 3, 4, 5, 6, 7}));
+  Fixture fixture(bench);
+  fixture.region(1);
+  fixture.push(Cycle{0}, fixture.send(1, {0, 1, 2, 3, 4, 5, 6, 7}));
   bench.run();
-  EXPECT_EQ(rig.dut.counters().walks, 2u);
-  ASSERT_EQ(rig.out.size(), 8u);
-  for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(rig.out.value(i).address, Rig::bus(1, i, 16));
+  EXPECT_EQ(fixture.dut.counters().walks, 2u);
+  ASSERT_EQ(fixture.out.size(), 8u);
+  for (std::uint32_t i = 0; i < 8; ++i) EXPECT_EQ(fixture.out.value(i).address, Fixture::bus(1, i, 16));
 }
 
 TEST(AddressTranslator, RemoteRangeIsCheckedWhole) {  // R3
   Bench bench;
-  Rig rig(bench);
-  rig.region(1);
-  auto& refusals = bench.sink(rig.dut.refusals);
-  const Segments good = rig.write(rig.rc, 1, 0, 1024, 16 * 4096);  // FIRST: the RETH's length
-  const Segments bad = rig.write(rig.rc, 1, 0, 1024, 16 * 4096 + 1);
-  rig.push(Cycle{0}, good);
-  rig.push(Cycle{0}, bad);
+  Fixture fixture(bench);
+  fixture.region(1);
+  auto& refusals = bench.sink(fixture.dut.refusals);
+  const Segments good = fixture.write(fixture.rc, 1, 0, 1024, 16 * 4096);  // FIRST: the RETH's length
+  const Segments bad = fixture.write(fixture.rc, 1, 0, 1024, 16 * 4096 + 1);
+  fixture.push(Cycle{0}, good);
+  fixture.push(Cycle{0}, bad);
   bench.run();
-  EXPECT_EQ(rig.only(good).outcome, Outcome::kExecute);
-  EXPECT_EQ(rig.only(good).address, Rig::bus(1, 0));
-  EXPECT_EQ(rig.only(bad).outcome, Outcome::kNak);
-  EXPECT_EQ(rig.only(bad).syndrome, 0x62);
-  EXPECT_EQ(rig.only(bad).drop_reason, DropReason::kRemoteAccess);
-  EXPECT_EQ(rig.only(bad).bytes, 0u);
+  EXPECT_EQ(fixture.only(good).outcome, Outcome::kExecute);
+  EXPECT_EQ(fixture.only(good).address, Fixture::bus(1, 0));
+  EXPECT_EQ(fixture.only(bad).outcome, Outcome::kNak);
+  EXPECT_EQ(fixture.only(bad).syndrome, 0x62);
+  EXPECT_EQ(fixture.only(bad).drop_reason, DropReason::kRemoteAccess);
+  EXPECT_EQ(fixture.only(bad).bytes, 0u);
   ASSERT_EQ(refusals.size(), 1u);
   EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
-  EXPECT_EQ(refusals.value(0).line, rig.rc.line);
-  EXPECT_EQ(rig.dut.counters().remote_errors, 1u);
+  EXPECT_EQ(refusals.value(0).line, fixture.rc.line);
+  EXPECT_EQ(fixture.dut.counters().remote_errors, 1u);
 }
 
 TEST(AddressTranslator, ARangeThatFailsWritesNothingOfItsPacket) {  // R3: before the packet's first segment
   Bench bench;
-  Rig rig(bench);
-  rig.region(1);
-  const Segments bad = rig.write(rig.rc, 1, 4096 - 512, 1024, 16 * 4096);  // two segments, each of which is allowed
+  Fixture fixture(bench);
+  fixture.region(1);
+  const Segments bad =
+      fixture.write(fixture.rc, 1, 4096 - 512, 1024, 16 * 4096);  // two segments, each of which is allowed
   ASSERT_EQ(bad.size(), 2u);
-  rig.push(Cycle{0}, bad);
+  fixture.push(Cycle{0}, bad);
   bench.run();
-  EXPECT_EQ(rig.only(bad).syndrome, 0x62);
-  EXPECT_EQ(rig.only(bad).bytes, 0u);
+  EXPECT_EQ(fixture.only(bad).syndrome, 0x62);
+  EXPECT_EQ(fixture.only(bad).bytes, 0u);
 }
 
 TEST(AddressTranslator, TheRangeIsCheckedOnceAPacket) {  // R3
   Bench bench;
-  Rig rig(bench);
-  rig.region(1);
-  rig.push(Cycle{0}, rig.send(1, {0}));
-  Segments p = rig.write(rig.rc, 1, 4096 - 512, 1024);
-  p[1].local_bytes = 17 * 4096;  // at which nobody looks
-  rig.push(Cycle{999}, p);
+  Fixture fixture(bench);
+  fixture.region(1);
+  fixture.push(Cycle{0}, fixture.send(1, {0}));
+  Segments p = fixture.write(fixture.rc, 1, 4096 - 512, 1024);
+  p[1].local_bytes = 17 * 4096;  // not checked again
+  fixture.push(Cycle{999}, p);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 3u);
-  EXPECT_EQ(rig.out.cycle(1), Cycle{1002});
-  EXPECT_EQ(rig.out.cycle(2), Cycle{1003});
-  EXPECT_EQ(rig.out.value(2).address, Rig::bus(1, 1));
-  EXPECT_EQ(rig.dut.counters().remote_errors, 0u);
+  ASSERT_EQ(fixture.out.size(), 3u);
+  EXPECT_EQ(fixture.out.cycle(1), Cycle{1002});
+  EXPECT_EQ(fixture.out.cycle(2), Cycle{1003});
+  EXPECT_EQ(fixture.out.value(2).address, Fixture::bus(1, 1));
+  EXPECT_EQ(fixture.dut.counters().remote_errors, 0u);
 }
 
 TEST(AddressTranslator, RemoteRightsKeyAndDomainAreChecked) {  // R3
   for (int what = 0; what < 3; ++what) {
     Bench bench;
-    Rig rig(bench);
-    rig.region(1, what == 0 ? kLocalWrite | kRemoteRead : kLocalWrite | kRemoteWrite);
-    Segments p = rig.write(rig.rc, 1, 0, 64);
-    if (what == 1) p[0].local_key = Key{raw(Rig::key(1)) ^ 1};
+    Fixture fixture(bench);
+    fixture.region(1, what == 0 ? kLocalWrite | kRemoteRead : kLocalWrite | kRemoteWrite);
+    Segments p = fixture.write(fixture.rc, 1, 0, 64);
+    if (what == 1) p[0].local_key = Key{raw(Fixture::key(1)) ^ 1};
     if (what == 2) p[0].pd = Pdn{8};
-    rig.push(Cycle{0}, p);
+    fixture.push(Cycle{0}, p);
     bench.run();
-    EXPECT_EQ(rig.only(p).syndrome, 0x62) << what;
-    EXPECT_EQ(rig.only(p).bytes, 0u) << what;
+    EXPECT_EQ(fixture.only(p).syndrome, 0x62) << what;
+    EXPECT_EQ(fixture.only(p).bytes, 0u) << what;
   }
 }
 
 TEST(AddressTranslator, UcGivesUpTheMessageOnly) {  // R3
   Bench bench;
-  Rig rig(bench);
-  auto& refusals = bench.sink(rig.dut.refusals);
-  rig.region(1, kLocalWrite);
-  const Segments bad = rig.write(rig.uc, 1, 0, 64);
-  Segments same = rig.write(rig.uc, 1, 64, 64);
+  Fixture fixture(bench);
+  auto& refusals = bench.sink(fixture.dut.refusals);
+  fixture.region(1, kLocalWrite);
+  const Segments bad = fixture.write(fixture.uc, 1, 0, 64);
+  Segments same = fixture.write(fixture.uc, 1, 64, 64);
   same[0].message_sequence = bad[0].message_sequence;
-  const Segments next = rig.send(rig.uc, 1, {0});
-  for (const Segments& p : {bad, same, next}) rig.push(Cycle{0}, p);
+  const Segments next = fixture.send(fixture.uc, 1, {0});
+  for (const Segments& p : {bad, same, next}) fixture.push(Cycle{0}, p);
   bench.run();
-  EXPECT_EQ(rig.only(bad).outcome, Outcome::kDrop);
-  EXPECT_EQ(rig.only(bad).drop_reason, DropReason::kRemoteAccess);
-  EXPECT_FALSE(rig.only(bad).acknowledge);
-  EXPECT_FALSE(rig.only(bad).fails_qp);
-  EXPECT_EQ(rig.only(same).drop_reason, DropReason::kSquashed);
-  EXPECT_EQ(rig.only(same).bytes, 0u);
-  EXPECT_EQ(rig.only(next).outcome, Outcome::kExecute);
+  EXPECT_EQ(fixture.only(bad).outcome, Outcome::kDrop);
+  EXPECT_EQ(fixture.only(bad).drop_reason, DropReason::kRemoteAccess);
+  EXPECT_FALSE(fixture.only(bad).acknowledge);
+  EXPECT_FALSE(fixture.only(bad).fails_qp);
+  EXPECT_EQ(fixture.only(same).drop_reason, DropReason::kSquashed);
+  EXPECT_EQ(fixture.only(same).bytes, 0u);
+  EXPECT_EQ(fixture.only(next).outcome, Outcome::kExecute);
   EXPECT_EQ(refusals.size(), 0u) << "the QP stays as it is";
 }
 
 TEST(AddressTranslator, LengthZeroIsNotChecked) {  // R3
   Bench bench;
-  Rig rig(bench);
-  const Segments p = rig.write(rig.rc, 99, 0, 0);
-  rig.push(Cycle{9}, p);
+  Fixture fixture(bench);
+  const Segments p = fixture.write(fixture.rc, 99, 0, 0);
+  fixture.push(Cycle{9}, p);
   bench.run();
-  EXPECT_EQ(rig.only(p).outcome, Outcome::kExecute);
-  EXPECT_EQ(rig.out.cycle(0), Cycle{12});
-  EXPECT_EQ(rig.dut.counters().walks, 0u);
+  EXPECT_EQ(fixture.only(p).outcome, Outcome::kExecute);
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{12});
+  EXPECT_EQ(fixture.dut.counters().walks, 0u);
 }
 
 TEST(AddressTranslator, AnswerIntoABadBufferIsALocalError) {  // R3
   Bench bench;
-  Rig rig(bench);
-  auto& refusals = bench.sink(rig.dut.refusals);
-  rig.region(1, kRemoteRead);
-  Segments p = rig.with_range(rig.rc, Operation::kReadResponseOnly, 1, 0, 64, 0, Outcome::kAnswer);
-  Rig::add(p, Rig::key(1), Rig::va(1), 64);
-  rig.push(Cycle{0}, p);
+  Fixture fixture(bench);
+  auto& refusals = bench.sink(fixture.dut.refusals);
+  fixture.region(1, kRemoteRead);
+  Segments p = fixture.with_range(fixture.rc, Operation::kReadResponseOnly, 1, 0, 64, 0, Outcome::kAnswer);
+  Fixture::add(p, Fixture::key(1), Fixture::va(1), 64);
+  fixture.push(Cycle{0}, p);
   bench.run();
-  EXPECT_EQ(rig.only(p).drop_reason, DropReason::kLocalOperation);
-  EXPECT_EQ(rig.only(p).status, WcStatus::kLocalProtection);
-  EXPECT_EQ(rig.only(p).bytes, 0u);
+  EXPECT_EQ(fixture.only(p).drop_reason, DropReason::kLocalOperation);
+  EXPECT_EQ(fixture.only(p).status, WcStatus::kLocalProtection);
+  EXPECT_EQ(fixture.only(p).bytes, 0u);
   ASSERT_EQ(refusals.size(), 1u);
   EXPECT_EQ(refusals.value(0).kind, RefusalKind::kRequestError);
   EXPECT_EQ(refusals.value(0).request, p[0].message_sequence);
@@ -402,142 +404,143 @@ TEST(AddressTranslator, AnswerIntoABadBufferIsALocalError) {  // R3
 
 TEST(AddressTranslator, AnswersBehindOneThatFailedWriteNothing) {  // R6 (core/responder/refusal.h, R5)
   Bench bench;
-  Rig rig(bench);
-  rig.region(1, kRemoteRead);
-  rig.region(2);
+  Fixture fixture(bench);
+  fixture.region(1, kRemoteRead);
+  fixture.region(2);
   const auto answer = [&](std::uint32_t n) {
-    Segments p = rig.with_range(rig.rc, Operation::kReadResponseOnly, n, 0, 128, 0, Outcome::kAnswer);
-    Rig::add(p, Rig::key(n), Rig::va(n), 64);
-    Rig::add(p, Rig::key(n), Rig::va(n) + 4096, 64);
-    rig.push(Cycle{0}, p);
+    Segments p = fixture.with_range(fixture.rc, Operation::kReadResponseOnly, n, 0, 128, 0, Outcome::kAnswer);
+    Fixture::add(p, Fixture::key(n), Fixture::va(n), 64);
+    Fixture::add(p, Fixture::key(n), Fixture::va(n) + 4096, 64);
+    fixture.push(Cycle{0}, p);
     return p;
   };
   answer(1);
   const Segments behind = answer(2);
   bench.run();
-  for (const SegmentWrite& w : rig.left(behind)) {
+  for (const SegmentWrite& w : fixture.left(behind)) {
     EXPECT_EQ(w.outcome, Outcome::kDrop);
     EXPECT_EQ(w.bytes, 0u);
   }
-  EXPECT_TRUE(rig.left(behind).back().last);
+  EXPECT_TRUE(fixture.left(behind).back().last);
 }
 
 TEST(AddressTranslator, AtomicGetsItsBusAddress) {  // R3
   Bench bench;
-  Rig rig(bench);
-  rig.region(1);
-  const Segments p = rig.with_range(rig.rc, Operation::kFetchAdd, 1, 4096 * 3 + 8, 8, kRemoteAtomic);
-  rig.push(Cycle{0}, p);
+  Fixture fixture(bench);
+  fixture.region(1);
+  const Segments p = fixture.with_range(fixture.rc, Operation::kFetchAdd, 1, 4096 * 3 + 8, 8, kRemoteAtomic);
+  fixture.push(Cycle{0}, p);
   bench.run();
-  EXPECT_EQ(rig.only(p).bytes, 0u);
-  EXPECT_EQ(rig.only(p).bus, Rig::bus(1, 3, 8));
+  EXPECT_EQ(fixture.only(p).bytes, 0u);
+  EXPECT_EQ(fixture.only(p).bus, Fixture::bus(1, 3, 8));
 }
 
 TEST(AddressTranslator, AtomicWriteNeedsTheRightToWriteAndIsNotLookedUpAgain) {  // R3, R6
   Bench bench;
-  Rig rig(bench);
-  rig.region(1, kRemoteWrite);
-  rig.region(2, kRemoteAtomic | kRemoteRead);
+  Fixture fixture(bench);
+  fixture.region(1, kRemoteWrite);
+  fixture.region(2, kRemoteAtomic | kRemoteRead);
   const auto packet = [&](std::uint32_t region, Outcome outcome) {
-    Segments p = rig.with_range(rig.rc, Operation::kAtomicWrite, region, 4096 * 3 + 8, 8, kRemoteWrite, outcome);
-    rig.push(Cycle{0}, p);
+    Segments p =
+        fixture.with_range(fixture.rc, Operation::kAtomicWrite, region, 4096 * 3 + 8, 8, kRemoteWrite, outcome);
+    fixture.push(Cycle{0}, p);
     return p;
   };
   const Segments good = packet(1, Outcome::kExecute), replay = packet(9, Outcome::kReplay),
                  bad = packet(2, Outcome::kExecute);
   bench.run();
-  EXPECT_EQ(rig.only(good).outcome, Outcome::kExecute);
-  EXPECT_EQ(rig.only(good).bytes, 0u);
-  EXPECT_EQ(rig.only(good).bus, Rig::bus(1, 3, 8));
-  EXPECT_EQ(rig.only(replay).outcome, Outcome::kReplay);
-  EXPECT_EQ(rig.only(bad).drop_reason, DropReason::kRemoteAccess);
-  EXPECT_EQ(rig.only(bad).syndrome, 0x62);
+  EXPECT_EQ(fixture.only(good).outcome, Outcome::kExecute);
+  EXPECT_EQ(fixture.only(good).bytes, 0u);
+  EXPECT_EQ(fixture.only(good).bus, Fixture::bus(1, 3, 8));
+  EXPECT_EQ(fixture.only(replay).outcome, Outcome::kReplay);
+  EXPECT_EQ(fixture.only(bad).drop_reason, DropReason::kRemoteAccess);
+  EXPECT_EQ(fixture.only(bad).syndrome, 0x62);
 }
 
 TEST(AddressTranslator, BadLkeyIsALocalErrorWithNak63) {  // R4
   Bench bench;
-  Rig rig(bench);
-  rig.region(1, kRemoteWrite);  // no local write
-  Segments p = rig.send(1, {0});
+  Fixture fixture(bench);
+  fixture.region(1, kRemoteWrite);  // no local write
+  Segments p = fixture.send(1, {0});
   p[0].wqe_slot = 5;
-  rig.push(Cycle{0}, p);
+  fixture.push(Cycle{0}, p);
   bench.run();
-  EXPECT_EQ(rig.only(p).syndrome, 0x63);
-  EXPECT_EQ(rig.only(p).status, WcStatus::kLocalProtection);
-  EXPECT_TRUE(rig.only(p).completes);
-  EXPECT_EQ(rig.only(p).bytes, 0u);
-  EXPECT_EQ(rig.dut.counters().local_errors, 1u);
+  EXPECT_EQ(fixture.only(p).syndrome, 0x63);
+  EXPECT_EQ(fixture.only(p).status, WcStatus::kLocalProtection);
+  EXPECT_TRUE(fixture.only(p).completes);
+  EXPECT_EQ(fixture.only(p).bytes, 0u);
+  EXPECT_EQ(fixture.dut.counters().local_errors, 1u);
 }
 
 TEST(AddressTranslator, WhatIsBeforeASegmentThatFailsHasGoneOnAndTheRestEndsHere) {  // R4
   Bench bench;
-  Rig rig(bench);
-  auto& refusals = bench.sink(rig.dut.refusals);
-  rig.region(1);
-  rig.push(Cycle{0}, rig.send(1, {0, 8}));
-  Segments p = rig.send(1, {0, 1, 2, 3, 4});
-  p[2].va = Rig::va(1) + 16 * 4096 - 63;  // one byte beyond
-  const Segments behind = rig.send(1, {0, 1}), others = rig.send(rig.uc, 1, {0});
-  rig.push(Cycle{999}, p);
-  rig.push(Cycle{999}, behind);
-  rig.push(Cycle{999}, others);
+  Fixture fixture(bench);
+  auto& refusals = bench.sink(fixture.dut.refusals);
+  fixture.region(1);
+  fixture.push(Cycle{0}, fixture.send(1, {0, 8}));
+  Segments p = fixture.send(1, {0, 1, 2, 3, 4});
+  p[2].va = Fixture::va(1) + 16 * 4096 - 63;  // ends one byte beyond the region
+  const Segments behind = fixture.send(1, {0, 1}), others = fixture.send(fixture.uc, 1, {0});
+  fixture.push(Cycle{999}, p);
+  fixture.push(Cycle{999}, behind);
+  fixture.push(Cycle{999}, others);
   bench.run();
-  const std::vector<SegmentWrite> left = rig.left(p);
+  const std::vector<SegmentWrite> left = fixture.left(p);
   ASSERT_EQ(left.size(), 3u);
   for (std::uint32_t n = 0; n < 2; ++n) {
     EXPECT_EQ(left[n].outcome, Outcome::kExecute);
     EXPECT_EQ(left[n].bytes, 64u);
-    EXPECT_EQ(left[n].address, Rig::bus(1, n, 16));
+    EXPECT_EQ(left[n].address, Fixture::bus(1, n, 16));
     EXPECT_FALSE(left[n].last);
   }
   EXPECT_EQ(left[2].outcome, Outcome::kNak);
   EXPECT_EQ(left[2].syndrome, 0x63);
   EXPECT_EQ(left[2].bytes, 0u);
   EXPECT_TRUE(left[2].last) << "the packet goes on with it";
-  EXPECT_EQ(rig.out.cycle(4), Cycle{1000 + 2 + 2});
-  for (const SegmentWrite& w : rig.left(behind)) {
+  EXPECT_EQ(fixture.out.cycle(4), Cycle{1000 + 2 + 2});
+  for (const SegmentWrite& w : fixture.left(behind)) {
     EXPECT_EQ(w.drop_reason, DropReason::kSquashed);
     EXPECT_EQ(w.bytes, 0u);
   }
-  EXPECT_TRUE(rig.left(behind).back().last);
-  EXPECT_EQ(rig.only(others).bytes, 64u) << "another QP's";
-  EXPECT_EQ(rig.out.cycle(rig.out.size() - 1), Cycle{1000 + 7 + 2}) << "a segment that ends here takes a cycle";
+  EXPECT_TRUE(fixture.left(behind).back().last);
+  EXPECT_EQ(fixture.only(others).bytes, 64u) << "another QP's";
+  EXPECT_EQ(fixture.out.cycle(fixture.out.size() - 1), Cycle{1000 + 7 + 2}) << "a segment that ends here takes a cycle";
   EXPECT_EQ(refusals.size(), 1u);
-  EXPECT_EQ(rig.dut.counters().local_errors, 1u);
-  EXPECT_EQ(rig.dut.counters().packets, 4u);
+  EXPECT_EQ(fixture.dut.counters().local_errors, 1u);
+  EXPECT_EQ(fixture.dut.counters().packets, 4u);
 }
 
 TEST(AddressTranslator, TheRestOfAPacketThatFailedEndsHereWheneverItComes) {  // R4
   Bench bench;
-  Rig rig(bench);
-  rig.region(1, kLocalWrite);
-  const Segments p = rig.write(rig.uc, 1, 4096 - 64, 4096 + 128);
+  Fixture fixture(bench);
+  fixture.region(1, kLocalWrite);
+  const Segments p = fixture.write(fixture.uc, 1, 4096 - 64, 4096 + 128);
   ASSERT_EQ(p.size(), 3u);
-  const Segments next = rig.send(rig.uc, 1, {0});
-  rig.in.push(Cycle{0}, p[0]);
-  rig.in.push(Cycle{1000}, p[1]);
-  rig.in.push(Cycle{2000}, p[2]);
-  rig.push(Cycle{3000}, next);
+  const Segments next = fixture.send(fixture.uc, 1, {0});
+  fixture.in.push(Cycle{0}, p[0]);
+  fixture.in.push(Cycle{1000}, p[1]);
+  fixture.in.push(Cycle{2000}, p[2]);
+  fixture.push(Cycle{3000}, next);
   bench.run();
-  EXPECT_EQ(rig.only(p).drop_reason, DropReason::kRemoteAccess);
-  EXPECT_EQ(rig.only(next).bytes, 64u) << "another message";
-  EXPECT_EQ(rig.out.cycle(1), Cycle{3001 + kWalk + 2});
+  EXPECT_EQ(fixture.only(p).drop_reason, DropReason::kRemoteAccess);
+  EXPECT_EQ(fixture.only(next).bytes, 64u) << "another message";
+  EXPECT_EQ(fixture.out.cycle(1), Cycle{3001 + kWalk + 2});
 }
 
 TEST(AddressTranslator, APacketBehindAFailedLastSegmentIsWhole) {  // R4
   Bench bench;
-  Rig rig(bench);
-  rig.region(1);
-  Segments p = rig.send(1, {0, 1});
-  p[1].key = Rig::key(9);
-  const Segments next = rig.send(rig.uc, 1, {0, 1});
-  rig.push(Cycle{0}, p);
-  rig.push(Cycle{0}, next);
+  Fixture fixture(bench);
+  fixture.region(1);
+  Segments p = fixture.send(1, {0, 1});
+  p[1].key = Fixture::key(9);
+  const Segments next = fixture.send(fixture.uc, 1, {0, 1});
+  fixture.push(Cycle{0}, p);
+  fixture.push(Cycle{0}, next);
   bench.run();
-  EXPECT_EQ(rig.left(p).size(), 2u);
-  EXPECT_EQ(rig.left(p)[1].outcome, Outcome::kNak);
-  ASSERT_EQ(rig.left(next).size(), 2u);
-  EXPECT_EQ(rig.left(next)[1].address, Rig::bus(1, 1, 16));
+  EXPECT_EQ(fixture.left(p).size(), 2u);
+  EXPECT_EQ(fixture.left(p)[1].outcome, Outcome::kNak);
+  ASSERT_EQ(fixture.left(next).size(), 2u);
+  EXPECT_EQ(fixture.left(next)[1].address, Fixture::bus(1, 1, 16));
 }
 
 TEST(AddressTranslator, UnmappedPageTableIsAnError) {  // R4
@@ -583,18 +586,18 @@ TEST(AddressTranslator, UnmappedPageTableIsAnError) {  // R4
 
 TEST(AddressTranslator, SegmentsOfAResponseThatMayNotBeReadGoOnAsFailed) {  // R5
   Bench bench;
-  Rig rig(bench);
-  rig.region(1, kLocalWrite);
-  rig.region(2);
-  const GatherSegments forbidden = rig.response(1, {0, 1}), allowed = rig.response(2, {0, 1});
-  GatherSegments half = rig.response(2, {0, 1});
-  half[1].va = Rig::va(2) + 16 * 4096 - 63;  // one byte beyond
-  for (const GatherSegments& r : {forbidden, allowed, half}) rig.push(Cycle{0}, r);
+  Fixture fixture(bench);
+  fixture.region(1, kLocalWrite);
+  fixture.region(2);
+  const GatherSegments forbidden = fixture.response(1, {0, 1}), allowed = fixture.response(2, {0, 1});
+  GatherSegments half = fixture.response(2, {0, 1});
+  half[1].va = Fixture::va(2) + 16 * 4096 - 63;  // ends one byte beyond the region
+  for (const GatherSegments& r : {forbidden, allowed, half}) fixture.push(Cycle{0}, r);
   bench.run();
-  ASSERT_EQ(rig.gather_out.size(), 6u);
+  ASSERT_EQ(fixture.gather_out.size(), 6u);
   const bool failed[] = {true, true, false, false, false, true};
   for (std::uint32_t n = 0; n < 6; ++n) {
-    const GatherRead& r = rig.gather_out.value(n);
+    const GatherRead& r = fixture.gather_out.value(n);
     const GatherSegments& of = n < 2 ? forbidden : n < 4 ? allowed : half;
     EXPECT_EQ(r.failed, failed[n]) << n;
     EXPECT_EQ(r.buffer, of[0].buffer);
@@ -602,199 +605,199 @@ TEST(AddressTranslator, SegmentsOfAResponseThatMayNotBeReadGoOnAsFailed) {  // R
     EXPECT_EQ(r.offset, of[n % 2].offset);
     EXPECT_EQ(r.bytes, 64u);
     if (!r.failed) {
-      EXPECT_EQ(r.address, Rig::bus(2, n % 2, 16));
+      EXPECT_EQ(r.address, Fixture::bus(2, n % 2, 16));
     }
   }
-  EXPECT_EQ(rig.dut.counters().gathers, 3u) << "responses";
-  EXPECT_EQ(rig.dut.counters().remote_errors, 2u) << "responses, too";
+  EXPECT_EQ(fixture.dut.counters().gathers, 3u) << "responses";
+  EXPECT_EQ(fixture.dut.counters().remote_errors, 2u) << "responses, too";
 }
 
 TEST(AddressTranslator, TheDomainOfAResponseIsChecked) {  // R5
   Bench bench;
-  Rig rig(bench);
-  rig.region(1);
-  GatherSegments r = rig.response(1, {0});
+  Fixture fixture(bench);
+  fixture.region(1);
+  GatherSegments r = fixture.response(1, {0});
   r[0].pd = Pdn{8};
-  rig.push(Cycle{0}, r);
+  fixture.push(Cycle{0}, r);
   bench.run();
-  ASSERT_EQ(rig.gather_out.size(), 1u);
-  EXPECT_TRUE(rig.gather_out.value(0).failed);
+  ASSERT_EQ(fixture.gather_out.size(), 1u);
+  EXPECT_TRUE(fixture.gather_out.value(0).failed);
 }
 
 TEST(AddressTranslator, SquashedAndFailedPacketsPass) {  // R6
   Bench bench;
-  Rig rig(bench);
-  Segments first = rig.send(1, {}), second = rig.send(1, {});
+  Fixture fixture(bench);
+  Segments first = fixture.send(1, {}), second = fixture.send(1, {});
   mark_failed(first[0], DropReason::kInvalidRequest, 0x61, WcStatus::kSuccess);
   squash(second[0]);
   ScatteredSegment internal;
   internal.role = PacketRole::kLastWqe;
-  rig.push(Cycle{9}, first);
-  rig.push(Cycle{9}, second);
-  rig.in.push(Cycle{9}, internal);
+  fixture.push(Cycle{9}, first);
+  fixture.push(Cycle{9}, second);
+  fixture.in.push(Cycle{9}, internal);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 3u);
-  for (std::uint32_t n = 0; n < 3; ++n) EXPECT_EQ(rig.out.cycle(n), Cycle{12 + n});
-  EXPECT_EQ(rig.only(first).drop_reason, DropReason::kInvalidRequest);
-  EXPECT_EQ(rig.only(second).drop_reason, DropReason::kSquashed);
-  EXPECT_EQ(rig.dut.counters().walks, 0u);
+  ASSERT_EQ(fixture.out.size(), 3u);
+  for (std::uint32_t n = 0; n < 3; ++n) EXPECT_EQ(fixture.out.cycle(n), Cycle{12 + n});
+  EXPECT_EQ(fixture.only(first).drop_reason, DropReason::kInvalidRequest);
+  EXPECT_EQ(fixture.only(second).drop_reason, DropReason::kSquashed);
+  EXPECT_EQ(fixture.dut.counters().walks, 0u);
 }
 
 TEST(AddressTranslator, MissOnOneInputDoesNotHoldUpTheOther) {  // R7
   Bench bench;
-  Rig rig(bench);
-  rig.region(1);
-  rig.region(2);
-  rig.push(Cycle{0}, rig.response(2, {0}));
-  rig.push(Cycle{999}, rig.send(1, {0}));
-  rig.push(Cycle{999}, rig.response(2, {0}));
+  Fixture fixture(bench);
+  fixture.region(1);
+  fixture.region(2);
+  fixture.push(Cycle{0}, fixture.response(2, {0}));
+  fixture.push(Cycle{999}, fixture.send(1, {0}));
+  fixture.push(Cycle{999}, fixture.response(2, {0}));
   bench.run();
-  EXPECT_EQ(rig.gather_out.cycle(1), Cycle{1002});
-  EXPECT_EQ(rig.out.cycle(0), Cycle{1000 + 2 * kWalk + 2});
+  EXPECT_EQ(fixture.gather_out.cycle(1), Cycle{1002});
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{1000 + 2 * kWalk + 2});
 }
 
 TEST(AddressTranslator, MissesOfWaitingPacketsOverlap) {  // R8
   Bench bench;
-  Rig rig(bench);
+  Fixture fixture(bench);
   for (std::uint32_t n = 1; n <= 8; ++n) {
-    rig.region(n);
-    rig.push(Cycle{9}, rig.send(n, {0}));
+    fixture.region(n);
+    fixture.push(Cycle{9}, fixture.send(n, {0}));
   }
   bench.run();
-  ASSERT_EQ(rig.out.size(), 8u);
-  EXPECT_EQ(rig.dut.counters().walks, 16u);
-  EXPECT_LT(rig.out.cycle(7), Cycle{10 + 2 * kWalk + 40});
+  ASSERT_EQ(fixture.out.size(), 8u);
+  EXPECT_EQ(fixture.dut.counters().walks, 16u);
+  EXPECT_LT(fixture.out.cycle(7), Cycle{10 + 2 * kWalk + 40});
 }
 
 TEST(AddressTranslator, MissesOfAPacketsSegmentsOverlap) {  // R8
   Bench bench;
-  Rig rig(bench);
-  Segments p = rig.packet(rig.rc, Operation::kSendOnly);
+  Fixture fixture(bench);
+  Segments p = fixture.packet(fixture.rc, Operation::kSendOnly);
   for (std::uint32_t n = 1; n <= 8; ++n) {
-    rig.region(n);
-    Rig::add(p, Rig::key(n), Rig::va(n), 64);
+    fixture.region(n);
+    Fixture::add(p, Fixture::key(n), Fixture::va(n), 64);
   }
-  rig.push(Cycle{9}, p);
+  fixture.push(Cycle{9}, p);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 8u);
-  EXPECT_EQ(rig.dut.counters().walks, 16u);
-  EXPECT_LT(rig.out.cycle(7), Cycle{10 + 2 * kWalk + 40});
+  ASSERT_EQ(fixture.out.size(), 8u);
+  EXPECT_EQ(fixture.dut.counters().walks, 16u);
+  EXPECT_LT(fixture.out.cycle(7), Cycle{10 + 2 * kWalk + 40});
 }
 
 TEST(AddressTranslator, WalksInFlightAreBounded) {  // R8
   AddressTranslatorParams p = small();
   p.walks_in_flight = 1;
   Bench bench;
-  Rig rig(bench, p);
+  Fixture fixture(bench, p);
   for (std::uint32_t n = 1; n <= 8; ++n) {
-    rig.region(n);
-    rig.push(Cycle{9}, rig.send(n, {0}));
+    fixture.region(n);
+    fixture.push(Cycle{9}, fixture.send(n, {0}));
   }
   bench.run();
-  ASSERT_EQ(rig.out.size(), 8u);
-  EXPECT_GE(rig.out.cycle(7), Cycle{10 + 16 * kWalk});
+  ASSERT_EQ(fixture.out.size(), 8u);
+  EXPECT_GE(fixture.out.cycle(7), Cycle{10 + 16 * kWalk});
 }
 
 TEST(AddressTranslator, LineIsReadOnceForAllThatWait) {  // R8
   Bench bench;
-  Rig rig(bench);
-  rig.region(1);
-  for (int i = 0; i < 6; ++i) rig.push(Cycle{9}, rig.send(1, {0, 1}));
-  rig.push(Cycle{9}, rig.response(1, {2}));
+  Fixture fixture(bench);
+  fixture.region(1);
+  for (int i = 0; i < 6; ++i) fixture.push(Cycle{9}, fixture.send(1, {0, 1}));
+  fixture.push(Cycle{9}, fixture.response(1, {2}));
   bench.run();
-  EXPECT_EQ(rig.dut.counters().walks, 2u);
-  EXPECT_EQ(rig.packets_out(), 6u);
-  EXPECT_EQ(rig.responses_out(), 1u);
+  EXPECT_EQ(fixture.dut.counters().walks, 2u);
+  EXPECT_EQ(fixture.packets_out(), 6u);
+  EXPECT_EQ(fixture.responses_out(), 1u);
 }
 
 TEST(AddressTranslator, SmallestCachesStillMakeProgress) {
   AddressTranslatorParams p = small();
   p.mpt_sets = p.mpt_ways = p.mtt_sets = p.mtt_ways = 1;
   Bench bench;
-  Rig rig(bench, p);
-  for (std::uint32_t n = 1; n <= 4; ++n) rig.region(n);
+  Fixture fixture(bench, p);
+  for (std::uint32_t n = 1; n <= 4; ++n) fixture.region(n);
   for (std::uint32_t i = 0; i < 40; ++i) {
     if (i % 2 == 0) {
-      rig.push(Cycle{0}, rig.send(1 + i % 4, {0, 8, 0, 8}));
+      fixture.push(Cycle{0}, fixture.send(1 + i % 4, {0, 8, 0, 8}));
     } else {
-      rig.push(Cycle{0}, rig.response(1 + i % 4, {0, 8, 0, 8}));
+      fixture.push(Cycle{0}, fixture.response(1 + i % 4, {0, 8, 0, 8}));
     }
   }
   bench.run(Cycle{1'000'000});
-  EXPECT_EQ(rig.packets_out(), 20u);
-  EXPECT_EQ(rig.responses_out(), 20u);
+  EXPECT_EQ(fixture.packets_out(), 20u);
+  EXPECT_EQ(fixture.responses_out(), 20u);
 }
 
 TEST(AddressTranslator, InvalidatedRegionIsReadAgain) {  // R9
   Bench bench;
-  Rig rig(bench);
-  MptEntry e = rig.region(1);
-  const MptEntry other = rig.region(2);
-  const Segments before = rig.send(1, {0}), moved = rig.send(1, {0}), gone = rig.send(1, {0});
-  rig.push(Cycle{0}, rig.send(2, {0}));
-  rig.push(Cycle{0}, before);
-  bench.at(Cycle{500}, [&](Cycle) { rig.host.store(BusAddress{e.mtt_base}, std::uint64_t{0xabc000}); });
-  rig.invalidate(Cycle{500}, e);
-  rig.push(Cycle{1000}, moved);
-  bench.at(Cycle{1500}, [&](Cycle) { rig.host.store(mpt_address(Rig::key(1)), MptEntry{}); });
-  rig.invalidate(Cycle{1500}, e);
-  rig.push(Cycle{2000}, gone);
-  rig.push(Cycle{2500}, rig.send(rig.uc, 2, {0}));
+  Fixture fixture(bench);
+  MptEntry e = fixture.region(1);
+  const MptEntry other = fixture.region(2);
+  const Segments before = fixture.send(1, {0}), moved = fixture.send(1, {0}), gone = fixture.send(1, {0});
+  fixture.push(Cycle{0}, fixture.send(2, {0}));
+  fixture.push(Cycle{0}, before);
+  bench.at(Cycle{500}, [&](Cycle) { fixture.host.store(BusAddress{e.mtt_base}, std::uint64_t{0xabc000}); });
+  fixture.invalidate(Cycle{500}, e);
+  fixture.push(Cycle{1000}, moved);
+  bench.at(Cycle{1500}, [&](Cycle) { fixture.host.store(mpt_address(Fixture::key(1)), MptEntry{}); });
+  fixture.invalidate(Cycle{1500}, e);
+  fixture.push(Cycle{2000}, gone);
+  fixture.push(Cycle{2500}, fixture.send(fixture.uc, 2, {0}));
   bench.run();
-  EXPECT_EQ(rig.only(before).address, Rig::bus(1, 0, 16));
-  EXPECT_EQ(rig.only(moved).address, BusAddress{0xabc010});
-  EXPECT_EQ(rig.only(gone).outcome, Outcome::kNak);
-  EXPECT_EQ(rig.dut.counters().invalidations, 2u);
-  EXPECT_EQ(rig.dut.counters().walks, 2u + 2u + 2u + 1u) << "of the other region nothing is read again";
+  EXPECT_EQ(fixture.only(before).address, Fixture::bus(1, 0, 16));
+  EXPECT_EQ(fixture.only(moved).address, BusAddress{0xabc010});
+  EXPECT_EQ(fixture.only(gone).outcome, Outcome::kNak);
+  EXPECT_EQ(fixture.dut.counters().invalidations, 2u);
+  EXPECT_EQ(fixture.dut.counters().walks, 2u + 2u + 2u + 1u) << "of the other region nothing is read again";
   EXPECT_EQ(other.valid, 1);
 }
 
 TEST(AddressTranslator, WalkThatIsInvalidatedOnItsWayIsRepeated) {  // R9
   Bench bench;
-  Rig rig(bench);
-  const MptEntry e = rig.region(1);
-  const Segments p = rig.send(1, {0});
-  rig.push(Cycle{0}, p);
-  bench.at(Cycle{50}, [&](Cycle) { rig.host.store(mpt_address(Rig::key(1)), MptEntry{}); });
-  rig.invalidate(Cycle{50}, e);
+  Fixture fixture(bench);
+  const MptEntry e = fixture.region(1);
+  const Segments p = fixture.send(1, {0});
+  fixture.push(Cycle{0}, p);
+  bench.at(Cycle{50}, [&](Cycle) { fixture.host.store(mpt_address(Fixture::key(1)), MptEntry{}); });
+  fixture.invalidate(Cycle{50}, e);
   bench.run();
-  EXPECT_EQ(rig.dut.counters().walks, 2u);
-  EXPECT_EQ(rig.only(p).outcome, Outcome::kNak);
+  EXPECT_EQ(fixture.dut.counters().walks, 2u);
+  EXPECT_EQ(fixture.only(p).outcome, Outcome::kNak);
 }
 
 TEST(AddressTranslator, CreatedRegionIsSeenWithoutInvalidate) {
   Bench bench;
-  Rig rig(bench);
-  const Segments before = rig.send(1, {0}), after = rig.send(rig.uc, 1, {0});
-  rig.push(Cycle{0}, before);
-  bench.at(Cycle{500}, [&](Cycle) { rig.region(1); });
-  rig.push(Cycle{1000}, after);
+  Fixture fixture(bench);
+  const Segments before = fixture.send(1, {0}), after = fixture.send(fixture.uc, 1, {0});
+  fixture.push(Cycle{0}, before);
+  bench.at(Cycle{500}, [&](Cycle) { fixture.region(1); });
+  fixture.push(Cycle{1000}, after);
   bench.run();
-  EXPECT_EQ(rig.only(before).outcome, Outcome::kNak);
-  EXPECT_EQ(rig.only(after).address, Rig::bus(1, 0, 16));
+  EXPECT_EQ(fixture.only(before).outcome, Outcome::kNak);
+  EXPECT_EQ(fixture.only(after).address, Fixture::bus(1, 0, 16));
 }
 
 TEST(AddressTranslator, ACommandLearnsWhatWasBegun) {
   Bench bench;
-  Rig rig(bench);
-  rig.region(1);
-  Segments failing = rig.send(1, {0, 1, 2});
-  failing[1].key = Rig::key(9);
-  rig.push(Cycle{0}, rig.send(1, {0, 1}));
-  rig.push(Cycle{0}, failing);
-  rig.push(Cycle{0}, rig.send(rig.uc, 1, {0}));
-  rig.push(Cycle{0}, rig.response(1, {0, 1}));
+  Fixture fixture(bench);
+  fixture.region(1);
+  Segments failing = fixture.send(1, {0, 1, 2});
+  failing[1].key = Fixture::key(9);
+  fixture.push(Cycle{0}, fixture.send(1, {0, 1}));
+  fixture.push(Cycle{0}, failing);
+  fixture.push(Cycle{0}, fixture.send(fixture.uc, 1, {0}));
+  fixture.push(Cycle{0}, fixture.response(1, {0, 1}));
   MptEntry another;
-  another.key = raw(Rig::key(5));
-  rig.invalidate(Cycle{9}, another);
-  rig.invalidate(Cycle{5000}, another);
+  another.key = raw(Fixture::key(5));
+  fixture.invalidate(Cycle{9}, another);
+  fixture.invalidate(Cycle{5000}, another);
   bench.run();
-  ASSERT_EQ(rig.command_replies.size(), 2u);
-  EXPECT_EQ(rig.command_replies.cycle(0), Cycle{10});
-  EXPECT_EQ(rig.command_replies.value(0).packets, 1u) << "which waits for its region";
-  EXPECT_EQ(rig.command_replies.value(0).gathers, 1u);
-  EXPECT_EQ(rig.command_replies.value(1).packets, 3u);
-  EXPECT_EQ(rig.command_replies.value(1).gathers, 2u) << "segments";
+  ASSERT_EQ(fixture.command_replies.size(), 2u);
+  EXPECT_EQ(fixture.command_replies.cycle(0), Cycle{10});
+  EXPECT_EQ(fixture.command_replies.value(0).packets, 1u) << "which waits for its region";
+  EXPECT_EQ(fixture.command_replies.value(0).gathers, 1u);
+  EXPECT_EQ(fixture.command_replies.value(1).packets, 3u);
+  EXPECT_EQ(fixture.command_replies.value(1).gathers, 2u) << "segments";
 }
 
 TEST(AddressTranslator, AllModesAndOrdersAgreeOnRandomTraffic) {
@@ -807,42 +810,42 @@ TEST(AddressTranslator, AllModesAndOrdersAgreeOnRandomTraffic) {
       params.mtt_sets = 1u << random() % 4;
       params.walks_in_flight = static_cast<std::uint32_t>(1 + random() % 4);
       params.hit_cycles = static_cast<std::uint32_t>(1 + random() % 4);
-      Rig rig(bench, params);
-      for (std::uint32_t n = 1; n <= 12; ++n) rig.region(n);
+      Fixture fixture(bench, params);
+      for (std::uint32_t n = 1; n <= 12; ++n) fixture.region(n);
       Cycle when[2] = {};
       std::size_t packets = 0, responses = 0;
       for (int i = 0; i < 400; ++i) {
         const std::uint64_t lane = random() % 2;
         const auto n = static_cast<std::uint32_t>(1 + random() % 13);  // 13 does not exist
-        QpContext& qp = random() % 40 != 0 ? rig.uc : rig.rc;
+        QpContext& qp = random() % 40 != 0 ? fixture.uc : fixture.rc;
         const std::vector<std::uint64_t> pages{random() % 16, random() % 17, random() % 16};
         const bool writes = random() % 3 == 0;
         const std::uint64_t offset = random() % 70000;
         when[lane] += random() % 8 == 0 ? random() % 400 : random() % 3;
         if (lane == 1) {
-          rig.push(when[1], rig.response(n, pages));
+          fixture.push(when[1], fixture.response(n, pages));
           ++responses;
         } else {
-          rig.push(when[0], writes ? rig.write(qp, n, offset, 512) : rig.send(qp, n, pages));
+          fixture.push(when[0], writes ? fixture.write(qp, n, offset, 512) : fixture.send(qp, n, pages));
           ++packets;
         }
       }
       Cycle asked{};
       for (int i = 0; i < 5; ++i) {
-        rig.invalidate(asked += random() % 1000, rig.region(static_cast<std::uint32_t>(1 + random() % 12)));
+        fixture.invalidate(asked += random() % 1000, fixture.region(static_cast<std::uint32_t>(1 + random() % 12)));
       }
-      rig.out.accept_when([](Cycle c) { return c.count % 64 < 40; });
+      fixture.out.accept_when([](Cycle c) { return c.count % 64 < 40; });
       bench.run();
-      EXPECT_EQ(rig.packets_out(), packets);
-      EXPECT_EQ(rig.responses_out(), responses);
-      EXPECT_GT(rig.dut.counters().local_errors + rig.dut.counters().remote_errors, 0u);
+      EXPECT_EQ(fixture.packets_out(), packets);
+      EXPECT_EQ(fixture.responses_out(), responses);
+      EXPECT_GT(fixture.dut.counters().local_errors + fixture.dut.counters().remote_errors, 0u);
       StateHash h;
       h.mix(bench.state_hash());
-      for (const SegmentWrite& w : rig.out.values()) {
+      for (const SegmentWrite& w : fixture.out.values()) {
         h.mix(static_cast<std::uint64_t>(w.outcome) << 32 | w.last << 16 | w.bytes);
         h.mix(raw(w.address));
       }
-      for (const GatherRead& r : rig.gather_out.values()) h.mix(raw(r.address) << 1 | r.failed);
+      for (const GatherRead& r : fixture.gather_out.values()) h.mix(raw(r.address) << 1 | r.failed);
       return h.value();
     });
   }

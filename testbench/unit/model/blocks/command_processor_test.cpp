@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The block by its ports alone: what it asks of whom, in which order, and when it answers. Rules of
+// The block by its ports alone: its requests to other blocks, their order, and the cycles of its answers. Rules of
 // model/blocks/command_processor.h.
 #include "model/blocks/command_processor.h"
 
@@ -29,7 +29,7 @@ CommandProcessorParams params() {
   return p;
 }
 
-// A block that answers after kBlock cycles what `answer` says, and has its name on the list of those that were asked.
+// A block that answers requests after kBlock cycles, by `answer`, and adds its name to a list when it is asked.
 template <class Asked, class Reply>
 class Answerer final : public Block {
  public:
@@ -38,7 +38,7 @@ class Answerer final : public Block {
   In<Asked> in{"in"};
   Out<Reply> out{"out"};
   Reply answer;
-  std::function<bool(const Asked&)> says_nothing;  // what is answered with defaults
+  std::function<bool(const Asked&)> says_nothing;  // requests that are answered with defaults
   std::vector<Asked> seen;
   Cycle step(Cycle now) override {
     if (in.can_pop(now)) {
@@ -59,8 +59,8 @@ class Answerer final : public Block {
   Cycle due_ = kNever;
 };
 
-struct Rig {
-  explicit Rig(Bench& b, bool with_requester = true)
+struct Fixture {
+  explicit Fixture(Bench& b, bool with_requester = true)
       : dut(b.add<CommandProcessor>("dut", params(), 1000u)),
         commands(b.source(dut.commands)),
         replies(b.sink(dut.replies)),
@@ -91,7 +91,7 @@ struct Rig {
     b.connect(made.out, replies_to, 2);
     return made;
   }
-  // The command is taken in cycle `at`.
+  // Gives a command that is taken in cycle `at`.
   void give(std::uint64_t at, CommandKind kind, std::uint32_t number = 0, std::uint32_t value = 0) {
     DriverCommand c;
     c.kind = kind;
@@ -129,164 +129,164 @@ using Asked = std::vector<std::string>;
 TEST(CommandProcessor, ACommandThatNeedsNobodyIsAnsweredAfterCommandCycles) {  // R1
   for (const Cycle until : {Cycle{10 + kCommand - 1}, Cycle{10 + kCommand}}) {
     Bench bench;
-    auto& rig = bench.keep<Rig>(bench, false);
-    rig.give(10, CommandKind::kSilenceQps, 0, 0);
+    auto& fixture = bench.keep<Fixture>(bench, false);
+    fixture.give(10, CommandKind::kSilenceQps, 0, 0);
     bench.run_to(until);
-    EXPECT_EQ(rig.replies.size(), 0u) << "seen in the cycle after";
+    EXPECT_EQ(fixture.replies.size(), 0u) << "seen in the cycle after";
     bench.run_to(until + 1);
-    EXPECT_EQ(rig.replies.size(), until.count == 10 + kCommand ? 1u : 0u);
+    EXPECT_EQ(fixture.replies.size(), until.count == 10 + kCommand ? 1u : 0u);
   }
 }
 
 TEST(CommandProcessor, OneIsCarriedOutAtATimeInOrder) {  // R1
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench, false);
-  for (int i = 0; i < 4; ++i) rig.give(10, CommandKind::kSilenceQps, 0, 0);
+  auto& fixture = bench.keep<Fixture>(bench, false);
+  for (int i = 0; i < 4; ++i) fixture.give(10, CommandKind::kSilenceQps, 0, 0);
   bench.run();
-  ASSERT_EQ(rig.replies.size(), 4u);
+  ASSERT_EQ(fixture.replies.size(), 4u);
   for (std::uint32_t n = 0; n < 4; ++n) {
-    EXPECT_EQ(rig.reply(n).id, n + 1);
-    EXPECT_EQ(rig.replies.cycle(n), Cycle{10 + kCommand * (n + 1) + n}) << "the next is taken in the cycle behind";
+    EXPECT_EQ(fixture.reply(n).id, n + 1);
+    EXPECT_EQ(fixture.replies.cycle(n), Cycle{10 + kCommand * (n + 1) + n}) << "the next is taken in the cycle behind";
   }
-  EXPECT_EQ(rig.dut.counters().commands, 4u);
+  EXPECT_EQ(fixture.dut.counters().commands, 4u);
 }
 
 TEST(CommandProcessor, ACqIsMadeFromItsMailbox) {  // R1, R8
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
+  auto& fixture = bench.keep<Fixture>(bench);
   CqContext cq;
   cq.number = Cqn{9};
   cq.base = kRing;
   cq.slots = 64;
   cq.polled_only = true;
   cq.moderation_period_us = 8;
-  rig.host.store(kMailbox, cq);
-  rig.give(10, CommandKind::kCreateCq, 9);
+  fixture.host.store(kMailbox, cq);
+  fixture.give(10, CommandKind::kCreateCq, 9);
   bench.run();
-  ASSERT_EQ(rig.cqs.seen.size(), 1u);
-  const CqCommand& c = rig.cqs.seen[0];
+  ASSERT_EQ(fixture.cqs.seen.size(), 1u);
+  const CqCommand& c = fixture.cqs.seen[0];
   EXPECT_EQ(c.operation, CqOperation::kCreate);
   EXPECT_EQ(c.number, Cqn{9});
   EXPECT_EQ(c.base, kRing);
   EXPECT_EQ(c.slots, 64u);
   EXPECT_TRUE(c.polled_only);
   EXPECT_EQ(c.moderation_period_us, 8);
-  ASSERT_EQ(rig.replies.size(), 1u);
-  EXPECT_EQ(rig.took(10), kCommand + kMemory + kAsked);
-  EXPECT_EQ(rig.dut.counters().bytes_read, sizeof(CqContext));
-  EXPECT_EQ(rig.dut.counters().steps, 1u);
+  ASSERT_EQ(fixture.replies.size(), 1u);
+  EXPECT_EQ(fixture.took(10), kCommand + kMemory + kAsked);
+  EXPECT_EQ(fixture.dut.counters().bytes_read, sizeof(CqContext));
+  EXPECT_EQ(fixture.dut.counters().steps, 1u);
 }
 
 TEST(CommandProcessor, AFreedCqIsClosedFencedAndDestroyedInThisOrder) {  // R3
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
-  rig.give(10, CommandKind::kFreeCq, 9);
+  auto& fixture = bench.keep<Fixture>(bench);
+  fixture.give(10, CommandKind::kFreeCq, 9);
   bench.run();
-  EXPECT_EQ(rig.asked, (Asked{"cq", "fence", "cq"}));
-  EXPECT_EQ(rig.cqs.seen[0].operation, CqOperation::kClose);
-  EXPECT_EQ(rig.cqs.seen[1].operation, CqOperation::kDestroy);
-  EXPECT_TRUE(rig.fences.seen[0].of_client);
-  EXPECT_EQ(rig.fences.seen[0].client, DmaClient::kCqe);
-  EXPECT_EQ(rig.took(10), kCommand + 3 * kAsked);
-  EXPECT_EQ(rig.memory.log().size(), 0u);
+  EXPECT_EQ(fixture.asked, (Asked{"cq", "fence", "cq"}));
+  EXPECT_EQ(fixture.cqs.seen[0].operation, CqOperation::kClose);
+  EXPECT_EQ(fixture.cqs.seen[1].operation, CqOperation::kDestroy);
+  EXPECT_TRUE(fixture.fences.seen[0].of_client);
+  EXPECT_EQ(fixture.fences.seen[0].client, DmaClient::kCqe);
+  EXPECT_EQ(fixture.took(10), kCommand + 3 * kAsked);
+  EXPECT_EQ(fixture.memory.log().size(), 0u);
 }
 
 TEST(CommandProcessor, AnObjectThatIsNotThereEndsItsCommand) {  // R5
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
-  rig.cqs.answer.found = false;
-  rig.contexts.answer.found = false;
-  rig.wqs.answer.ok = false;
-  rig.give(10, CommandKind::kFreeCq, 9);
-  rig.give(10, CommandKind::kFreeQp, 9);
-  rig.give(10, CommandKind::kQueryQueue, 9);
-  rig.give(10, CommandKind::kFreeRegion, 9);
+  auto& fixture = bench.keep<Fixture>(bench);
+  fixture.cqs.answer.found = false;
+  fixture.contexts.answer.found = false;
+  fixture.wqs.answer.ok = false;
+  fixture.give(10, CommandKind::kFreeCq, 9);
+  fixture.give(10, CommandKind::kFreeQp, 9);
+  fixture.give(10, CommandKind::kQueryQueue, 9);
+  fixture.give(10, CommandKind::kFreeRegion, 9);
   bench.run();
-  ASSERT_EQ(rig.replies.size(), 4u);
-  for (std::size_t n = 0; n < 4; ++n) EXPECT_EQ(rig.reply(n).status, CommandStatus::kNoObject);
-  EXPECT_EQ(rig.asked, (Asked{"cq", "context", "wq"}));
-  EXPECT_EQ(rig.dut.counters().no_object, 4u);
-  EXPECT_EQ(rig.dut.counters().bytes_written, 0u);
+  ASSERT_EQ(fixture.replies.size(), 4u);
+  for (std::size_t n = 0; n < 4; ++n) EXPECT_EQ(fixture.reply(n).status, CommandStatus::kNoObject);
+  EXPECT_EQ(fixture.asked, (Asked{"cq", "context", "wq"}));
+  EXPECT_EQ(fixture.dut.counters().no_object, 4u);
+  EXPECT_EQ(fixture.dut.counters().bytes_written, 0u);
 }
 
-// CQEs 6..12 of a ring of 8 slots: two runs, a buffer of 512 bytes has eight.
+// CQEs 6..12 of a ring of 8 slots: two contiguous runs. A buffer of 512 bytes holds eight CQEs.
 TEST(CommandProcessor, CqesMoveToTheNewRingInOrderWithTheirOwnerBits) {  // R7
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
+  auto& fixture = bench.keep<Fixture>(bench);
   CqContext cq;
   cq.number = Cqn{9};
   cq.base = kOtherRing;
   cq.slots = 16;
-  rig.host.store(kMailbox, cq);
+  fixture.host.store(kMailbox, cq);
   const std::vector<std::uint8_t> ones(16 * 64, 0xff);
-  rig.host.write(kOtherRing, ones);
+  fixture.host.write(kOtherRing, ones);
   for (std::uint32_t n = 6; n <= 12; ++n) {
     Cqe cqe;
     cqe.wqe_index = n;
     cqe.owner = n / 8 % 2;
-    rig.host.store(kRing + n % 8 * 64, cqe);
+    fixture.host.store(kRing + n % 8 * 64, cqe);
   }
-  rig.cqs.answer = {true, true, kRing, 8, 64, 6, 7};
-  rig.give(10, CommandKind::kResizeCq, 9, 6);
+  fixture.cqs.answer = {true, true, kRing, 8, 64, 6, 7};
+  fixture.give(10, CommandKind::kResizeCq, 9, 6);
   bench.run();
-  ASSERT_EQ(rig.replies.size(), 1u);
-  EXPECT_EQ(rig.cqs.seen[0].consumer, 6u);
-  EXPECT_EQ(rig.asked, (Asked{"cq", "fence"}));
+  ASSERT_EQ(fixture.replies.size(), 1u);
+  EXPECT_EQ(fixture.cqs.seen[0].consumer, 6u);
+  EXPECT_EQ(fixture.asked, (Asked{"cq", "fence"}));
   for (std::uint32_t n = 0; n < 7; ++n) {
-    const auto cqe = rig.host.load<Cqe>(kOtherRing + n * 64);
+    const auto cqe = fixture.host.load<Cqe>(kOtherRing + n * 64);
     EXPECT_EQ(cqe.wqe_index, 6 + n);
     EXPECT_EQ(cqe.owner, 0);
   }
-  EXPECT_EQ(rig.host.load<std::uint8_t>(kOtherRing + 7 * 64), 0xff);
-  EXPECT_EQ(rig.took(10), kCommand + 2 * kAsked + 5 * kMemory);
-  for (const auto& record : rig.memory.log()) EXPECT_LE(record.request.bytes, 512u) << "R8";
+  EXPECT_EQ(fixture.host.load<std::uint8_t>(kOtherRing + 7 * 64), 0xff);
+  EXPECT_EQ(fixture.took(10), kCommand + 2 * kAsked + 5 * kMemory);
+  for (const auto& record : fixture.memory.log()) EXPECT_LE(record.request.bytes, 512u) << "R8";
 }
 
 TEST(CommandProcessor, AResizeThatDoesNotFitIsRefused) {  // R7
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
-  rig.host.store(kMailbox, CqContext{});
-  rig.cqs.answer.fits = false;
-  rig.give(10, CommandKind::kResizeCq, 9);
+  auto& fixture = bench.keep<Fixture>(bench);
+  fixture.host.store(kMailbox, CqContext{});
+  fixture.cqs.answer.fits = false;
+  fixture.give(10, CommandKind::kResizeCq, 9);
   bench.run();
-  EXPECT_EQ(rig.reply().status, CommandStatus::kRefused);
-  EXPECT_EQ(rig.asked, Asked{"cq"});
-  EXPECT_EQ(rig.dut.counters().refused, 1u);
+  EXPECT_EQ(fixture.reply().status, CommandStatus::kRefused);
+  EXPECT_EQ(fixture.asked, Asked{"cq"});
+  EXPECT_EQ(fixture.dut.counters().refused, 1u);
 }
 
 TEST(CommandProcessor, ARegionIsItsEntryInTheTable) {  // R8
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
+  auto& fixture = bench.keep<Fixture>(bench);
   MptEntry e;
   e.key = 0x1234;
   e.valid = 1;
   e.length = 8192;
   e.mtt_base = 0x5000;
-  rig.host.store(kMailbox, e);
-  rig.regions.answer = {11, 22};
-  rig.give(10, CommandKind::kCreateRegion, e.key);
+  fixture.host.store(kMailbox, e);
+  fixture.regions.answer = {11, 22};
+  fixture.give(10, CommandKind::kCreateRegion, e.key);
   bench.at(Cycle{5000}, [&](Cycle) {
-    EXPECT_EQ(rig.host.load<MptEntry>(mpt_address(Key{0x1234})).length, 8192u);
-    EXPECT_TRUE(rig.asked.empty()) << "nothing of other regions is touched";
+    EXPECT_EQ(fixture.host.load<MptEntry>(mpt_address(Key{0x1234})).length, 8192u);
+    EXPECT_TRUE(fixture.asked.empty()) << "nothing of other regions is touched";
   });
-  rig.give(6000, CommandKind::kFreeRegion, 0x1234);
+  fixture.give(6000, CommandKind::kFreeRegion, 0x1234);
   bench.run();
-  ASSERT_EQ(rig.replies.size(), 2u);
-  EXPECT_EQ(rig.took(10), kCommand + 2 * kMemory);
-  EXPECT_EQ(rig.took(6000, 1), kCommand + 2 * kMemory + 3 * kAsked);
-  EXPECT_EQ(rig.asked, (Asked{"region", "retire", "fence"})) << "R3";
-  EXPECT_EQ(rig.regions.seen[0].mtt_base, BusAddress{0x5000});
-  EXPECT_EQ(rig.regions.seen[0].length, 8192u);
-  EXPECT_EQ(rig.retirements.seen[0].packets, 11u);
-  EXPECT_EQ(rig.retirements.seen[0].key, Key{0x1234});
-  EXPECT_EQ(rig.fences.seen[0].gathers, 22u);
-  EXPECT_FALSE(rig.fences.seen[0].of_client);
-  EXPECT_EQ(rig.host.load<MptEntry>(mpt_address(Key{0x1234})).valid, 0);
+  ASSERT_EQ(fixture.replies.size(), 2u);
+  EXPECT_EQ(fixture.took(10), kCommand + 2 * kMemory);
+  EXPECT_EQ(fixture.took(6000, 1), kCommand + 2 * kMemory + 3 * kAsked);
+  EXPECT_EQ(fixture.asked, (Asked{"region", "retire", "fence"})) << "R3";
+  EXPECT_EQ(fixture.regions.seen[0].mtt_base, BusAddress{0x5000});
+  EXPECT_EQ(fixture.regions.seen[0].length, 8192u);
+  EXPECT_EQ(fixture.retirements.seen[0].packets, 11u);
+  EXPECT_EQ(fixture.retirements.seen[0].key, Key{0x1234});
+  EXPECT_EQ(fixture.fences.seen[0].gathers, 22u);
+  EXPECT_FALSE(fixture.fences.seen[0].of_client);
+  EXPECT_EQ(fixture.host.load<MptEntry>(mpt_address(Key{0x1234})).valid, 0);
 }
 
 TEST(CommandProcessor, ATagMatchingSrqIsMadeInAllBlocksThatKnowOfIt) {
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
+  auto& fixture = bench.keep<Fixture>(bench);
   WqContext wq;
   wq.kind = WqKind::kSrq;
   wq.tag_matching = true;
@@ -296,66 +296,67 @@ TEST(CommandProcessor, ATagMatchingSrqIsMadeInAllBlocksThatKnowOfIt) {
   wq.stride = 64;
   wq.pd = Pdn{4};
   wq.cq = Cqn{6};
-  rig.host.store(kMailbox, wq);
-  rig.wqs.answer.queue = WqId{3};
-  rig.wqs.answer.packets = 44;
-  rig.give(10, CommandKind::kCreateQueue);
-  rig.give(5000, CommandKind::kFreeQueue, 3);
+  fixture.host.store(kMailbox, wq);
+  fixture.wqs.answer.queue = WqId{3};
+  fixture.wqs.answer.packets = 44;
+  fixture.give(10, CommandKind::kCreateQueue);
+  fixture.give(5000, CommandKind::kFreeQueue, 3);
   bench.run();
-  ASSERT_EQ(rig.replies.size(), 2u);
-  EXPECT_EQ(rig.reply().number, 3u);
-  EXPECT_EQ(rig.asked, (Asked{"wq", "list", "srq", "cq", "srq", "wq", "retire", "wq", "list", "cq"}));
-  EXPECT_EQ(rig.wqs.seen[0].stride, 64u);
-  EXPECT_EQ(rig.wqs.seen[1].operation, WqOperation::kClose);
-  EXPECT_EQ(rig.wqs.seen[2].operation, WqOperation::kDestroy);
-  EXPECT_EQ(rig.retirements.seen[0].packets, 44u);
-  EXPECT_EQ(rig.cqs.seen[0].operation, CqOperation::kAttachSrq);
-  EXPECT_EQ(rig.cqs.seen[0].srqn, Srqn{0x77});
-  EXPECT_EQ(rig.cqs.seen[1].operation, CqOperation::kDetachSrq);
-  ASSERT_EQ(rig.srqs.seen.size(), 2u);
-  EXPECT_TRUE(rig.srqs.seen[0].add);
-  EXPECT_EQ(rig.srqs.seen[0].queue, WqId{3});
-  EXPECT_FALSE(rig.srqs.seen[1].add);
-  ASSERT_EQ(rig.tag_lists.seen.size(), 2u);
-  EXPECT_TRUE(rig.tag_lists.seen[0].create);
-  EXPECT_EQ(rig.tag_lists.seen[0].cq, Cqn{6});
-  EXPECT_FALSE(rig.tag_lists.seen[1].create);
+  ASSERT_EQ(fixture.replies.size(), 2u);
+  EXPECT_EQ(fixture.reply().number, 3u);
+  EXPECT_EQ(fixture.asked, (Asked{"wq", "list", "srq", "cq", "srq", "wq", "retire", "wq", "list", "cq"}));
+  EXPECT_EQ(fixture.wqs.seen[0].stride, 64u);
+  EXPECT_EQ(fixture.wqs.seen[1].operation, WqOperation::kClose);
+  EXPECT_EQ(fixture.wqs.seen[2].operation, WqOperation::kDestroy);
+  EXPECT_EQ(fixture.retirements.seen[0].packets, 44u);
+  EXPECT_EQ(fixture.cqs.seen[0].operation, CqOperation::kAttachSrq);
+  EXPECT_EQ(fixture.cqs.seen[0].srqn, Srqn{0x77});
+  EXPECT_EQ(fixture.cqs.seen[1].operation, CqOperation::kDetachSrq);
+  ASSERT_EQ(fixture.srqs.seen.size(), 2u);
+  EXPECT_TRUE(fixture.srqs.seen[0].add);
+  EXPECT_EQ(fixture.srqs.seen[0].queue, WqId{3});
+  EXPECT_FALSE(fixture.srqs.seen[1].add);
+  ASSERT_EQ(fixture.tag_lists.seen.size(), 2u);
+  EXPECT_TRUE(fixture.tag_lists.seen[0].create);
+  EXPECT_EQ(fixture.tag_lists.seen[0].cq, Cqn{6});
+  EXPECT_FALSE(fixture.tag_lists.seen[1].create);
 }
 
 TEST(CommandProcessor, OfAnSrqWithoutRoomNothingIsLeft) {  // R10
   for (const bool lacks_list : {true, false}) {
     Bench bench;
-    auto& rig = bench.keep<Rig>(bench);
+    auto& fixture = bench.keep<Fixture>(bench);
     WqContext wq;
     wq.kind = WqKind::kSrq;
     wq.tag_matching = true;
     wq.number = 0x77;
-    rig.host.store(kMailbox, wq);
-    rig.wqs.answer.queue = WqId{3};
-    rig.tag_lists.answer.ok = !lacks_list;
-    rig.srqs.answer.ok = lacks_list;
-    rig.give(10, CommandKind::kCreateQueue);
+    fixture.host.store(kMailbox, wq);
+    fixture.wqs.answer.queue = WqId{3};
+    fixture.tag_lists.answer.ok = !lacks_list;
+    fixture.srqs.answer.ok = lacks_list;
+    fixture.give(10, CommandKind::kCreateQueue);
     bench.run();
-    EXPECT_EQ(rig.reply().status, CommandStatus::kNoRoom);
-    EXPECT_EQ(rig.reply().number, 0u);
-    EXPECT_EQ(rig.asked, lacks_list ? (Asked{"wq", "list", "list", "wq"}) : (Asked{"wq", "list", "srq", "list", "wq"}));
-    EXPECT_EQ(rig.tag_lists.seen.back().queue, WqId{3});
-    EXPECT_FALSE(rig.tag_lists.seen.back().create);
-    EXPECT_EQ(rig.wqs.seen.back().operation, WqOperation::kDestroy);
-    EXPECT_EQ(rig.wqs.seen.back().queue, WqId{3});
-    EXPECT_EQ(rig.dut.counters().no_room, 1u);
+    EXPECT_EQ(fixture.reply().status, CommandStatus::kNoRoom);
+    EXPECT_EQ(fixture.reply().number, 0u);
+    EXPECT_EQ(fixture.asked,
+              lacks_list ? (Asked{"wq", "list", "list", "wq"}) : (Asked{"wq", "list", "srq", "list", "wq"}));
+    EXPECT_EQ(fixture.tag_lists.seen.back().queue, WqId{3});
+    EXPECT_FALSE(fixture.tag_lists.seen.back().create);
+    EXPECT_EQ(fixture.wqs.seen.back().operation, WqOperation::kDestroy);
+    EXPECT_EQ(fixture.wqs.seen.back().queue, WqId{3});
+    EXPECT_EQ(fixture.dut.counters().no_room, 1u);
   }
 }
 
 TEST(CommandProcessor, AQueueThatCannotBeIsRefused) {  // R9
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
-  rig.host.store(kMailbox, WqContext{});
-  rig.wqs.answer.ok = false;
-  rig.give(10, CommandKind::kCreateQueue);
+  auto& fixture = bench.keep<Fixture>(bench);
+  fixture.host.store(kMailbox, WqContext{});
+  fixture.wqs.answer.ok = false;
+  fixture.give(10, CommandKind::kCreateQueue);
   bench.run();
-  EXPECT_EQ(rig.reply().status, CommandStatus::kRefused);
-  EXPECT_EQ(rig.asked, Asked{"wq"});
+  EXPECT_EQ(fixture.reply().status, CommandStatus::kRefused);
+  EXPECT_EQ(fixture.asked, Asked{"wq"});
 }
 
 QpMailbox qp_mailbox() {
@@ -376,17 +377,17 @@ QpMailbox qp_mailbox() {
 
 TEST(CommandProcessor, AQpIsMadeInMemoryAndInTheRequester) {
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
-  rig.host.store(kMailbox, qp_mailbox());
-  rig.give(10, CommandKind::kCreateQp, 9);
+  auto& fixture = bench.keep<Fixture>(bench);
+  fixture.host.store(kMailbox, qp_mailbox());
+  fixture.give(10, CommandKind::kCreateQp, 9);
   bench.run();
-  EXPECT_EQ(rig.asked, (Asked{"qp", "sq"}));
-  EXPECT_EQ(rig.qps.seen[0].operation, QpOperation::kCreate);
-  EXPECT_EQ(rig.qps.seen[0].state, static_cast<std::uint8_t>(QpState::kRts));
-  EXPECT_EQ(rig.took(10), kCommand + 2 * kMemory + 2 * kAsked);
-  EXPECT_EQ(rig.host.load<StoredQpContext>(qp_context_address(Qpn{9})).mtu, 2048);
-  ASSERT_EQ(rig.send_queues->seen.size(), 1u);
-  const SendQueueCommand& c = rig.send_queues->seen[0];
+  EXPECT_EQ(fixture.asked, (Asked{"qp", "sq"}));
+  EXPECT_EQ(fixture.qps.seen[0].operation, QpOperation::kCreate);
+  EXPECT_EQ(fixture.qps.seen[0].state, static_cast<std::uint8_t>(QpState::kRts));
+  EXPECT_EQ(fixture.took(10), kCommand + 2 * kMemory + 2 * kAsked);
+  EXPECT_EQ(fixture.host.load<StoredQpContext>(qp_context_address(Qpn{9})).mtu, 2048);
+  ASSERT_EQ(fixture.send_queues->seen.size(), 1u);
+  const SendQueueCommand& c = fixture.send_queues->seen[0];
   EXPECT_EQ(c.operation, SendQueueOperation::kCreate);
   EXPECT_EQ(c.base, kRing);
   EXPECT_TRUE(c.all_signaled);
@@ -400,172 +401,173 @@ TEST(CommandProcessor, AQpIsMadeInMemoryAndInTheRequester) {
 TEST(CommandProcessor, OfAQpWithoutRoomNothingIsLeft) {  // R10
   for (const bool lacks_entries : {true, false}) {
     Bench bench;
-    auto& rig = bench.keep<Rig>(bench);
-    rig.host.store(kMailbox, qp_mailbox());
-    rig.qps.answer.room = !lacks_entries;
-    rig.send_queues->answer.ok = lacks_entries;
-    rig.give(10, CommandKind::kCreateQp, 9);
+    auto& fixture = bench.keep<Fixture>(bench);
+    fixture.host.store(kMailbox, qp_mailbox());
+    fixture.qps.answer.room = !lacks_entries;
+    fixture.send_queues->answer.ok = lacks_entries;
+    fixture.give(10, CommandKind::kCreateQp, 9);
     bench.run();
-    EXPECT_EQ(rig.reply().status, CommandStatus::kNoRoom);
-    EXPECT_EQ(rig.asked, lacks_entries ? Asked{"qp"} : (Asked{"qp", "sq", "qp"}));
-    EXPECT_EQ(rig.qps.seen.back().operation, lacks_entries ? QpOperation::kCreate : QpOperation::kForget);
-    EXPECT_EQ(rig.host.load<StoredQpContext>(qp_context_address(Qpn{9})).valid, 0);
+    EXPECT_EQ(fixture.reply().status, CommandStatus::kNoRoom);
+    EXPECT_EQ(fixture.asked, lacks_entries ? Asked{"qp"} : (Asked{"qp", "sq", "qp"}));
+    EXPECT_EQ(fixture.qps.seen.back().operation, lacks_entries ? QpOperation::kCreate : QpOperation::kForget);
+    EXPECT_EQ(fixture.host.load<StoredQpContext>(qp_context_address(Qpn{9})).valid, 0);
   }
 }
 
 TEST(CommandProcessor, AQpIsNotModifiedWithoutRoom) {  // R10
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
-  rig.host.store(kMailbox, qp_mailbox());
-  rig.qps.answer.room = false;
-  rig.give(10, CommandKind::kModifyQp, 9);
+  auto& fixture = bench.keep<Fixture>(bench);
+  fixture.host.store(kMailbox, qp_mailbox());
+  fixture.qps.answer.room = false;
+  fixture.give(10, CommandKind::kModifyQp, 9);
   bench.run();
-  EXPECT_EQ(rig.reply().status, CommandStatus::kNoRoom);
-  EXPECT_EQ(rig.asked, (Asked{"context", "qp", "context"}));
+  EXPECT_EQ(fixture.reply().status, CommandStatus::kNoRoom);
+  EXPECT_EQ(fixture.asked, (Asked{"context", "qp", "context"}));
 }
 
 TEST(CommandProcessor, AQpIsModifiedByItsOwnersAndRefusedInTheErrorState) {  // R9
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
-  rig.host.store(kMailbox, qp_mailbox());
-  rig.give(10, CommandKind::kModifyQp, 9, 555);
-  bench.at(Cycle{5000}, [&](Cycle) { rig.qps.answer.failed = true; });
-  rig.give(6000, CommandKind::kModifyQp, 9, 555);
+  auto& fixture = bench.keep<Fixture>(bench);
+  fixture.host.store(kMailbox, qp_mailbox());
+  fixture.give(10, CommandKind::kModifyQp, 9, 555);
+  bench.at(Cycle{5000}, [&](Cycle) { fixture.qps.answer.failed = true; });
+  fixture.give(6000, CommandKind::kModifyQp, 9, 555);
   bench.run();
-  ASSERT_EQ(rig.replies.size(), 2u);
-  EXPECT_EQ(rig.reply(0).status, CommandStatus::kDone);
-  EXPECT_EQ(rig.reply(1).status, CommandStatus::kRefused);
-  EXPECT_EQ(rig.asked, (Asked{"context", "qp", "sq", "context", "context", "qp", "context"}));
-  EXPECT_EQ(rig.contexts.seen[1].operation, ContextOperation::kRelease);
-  EXPECT_EQ(rig.contexts.seen[3].operation, ContextOperation::kRelease) << "in any case";
-  EXPECT_EQ(rig.qps.seen[0].line, 7u);
-  EXPECT_EQ(rig.qps.seen[0].psn, Psn{555});
-  EXPECT_EQ(rig.qps.seen[0].remote, Address::ipv4(0x0a000002));
+  ASSERT_EQ(fixture.replies.size(), 2u);
+  EXPECT_EQ(fixture.reply(0).status, CommandStatus::kDone);
+  EXPECT_EQ(fixture.reply(1).status, CommandStatus::kRefused);
+  EXPECT_EQ(fixture.asked, (Asked{"context", "qp", "sq", "context", "context", "qp", "context"}));
+  EXPECT_EQ(fixture.contexts.seen[1].operation, ContextOperation::kRelease);
+  EXPECT_EQ(fixture.contexts.seen[3].operation, ContextOperation::kRelease) << "in any case";
+  EXPECT_EQ(fixture.qps.seen[0].line, 7u);
+  EXPECT_EQ(fixture.qps.seen[0].psn, Psn{555});
+  EXPECT_EQ(fixture.qps.seen[0].remote, Address::ipv4(0x0a000002));
 }
 
 TEST(CommandProcessor, AQpFailsInTheCheckerFirst) {  // R4
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
-  rig.give(10, CommandKind::kFailQp, 9);
-  bench.at(Cycle{5000}, [&](Cycle) { rig.qps.answer.failed = true; });
-  rig.give(6000, CommandKind::kFailQp, 9);
+  auto& fixture = bench.keep<Fixture>(bench);
+  fixture.give(10, CommandKind::kFailQp, 9);
+  bench.at(Cycle{5000}, [&](Cycle) { fixture.qps.answer.failed = true; });
+  fixture.give(6000, CommandKind::kFailQp, 9);
   bench.run();
-  EXPECT_EQ(rig.asked, (Asked{"context", "qp", "sq", "context", "context", "qp", "context"}));
-  EXPECT_EQ(rig.send_queues->seen[0].operation, SendQueueOperation::kFail);
-  EXPECT_EQ(rig.reply(1).status, CommandStatus::kDone) << "it had failed before";
+  EXPECT_EQ(fixture.asked, (Asked{"context", "qp", "sq", "context", "context", "qp", "context"}));
+  EXPECT_EQ(fixture.send_queues->seen[0].operation, SendQueueOperation::kFail);
+  EXPECT_EQ(fixture.reply(1).status, CommandStatus::kDone) << "it had failed before";
 }
 
 TEST(CommandProcessor, AQpIsQueriedWithItsContextKeptMeanwhile) {
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
-  rig.qps.answer.state = static_cast<std::uint8_t>(QpState::kSqd);
-  rig.qps.answer.psn = Psn{321};
-  rig.give(10, CommandKind::kQueryQp, 9);
+  auto& fixture = bench.keep<Fixture>(bench);
+  fixture.qps.answer.state = static_cast<std::uint8_t>(QpState::kSqd);
+  fixture.qps.answer.psn = Psn{321};
+  fixture.give(10, CommandKind::kQueryQp, 9);
   bench.run();
-  EXPECT_EQ(rig.reply().number, static_cast<std::uint32_t>(QpState::kSqd));
-  EXPECT_EQ(rig.reply().value, 321u);
-  EXPECT_EQ(rig.asked, (Asked{"context", "qp", "context"}));
+  EXPECT_EQ(fixture.reply().number, static_cast<std::uint32_t>(QpState::kSqd));
+  EXPECT_EQ(fixture.reply().value, 321u);
+  EXPECT_EQ(fixture.asked, (Asked{"context", "qp", "context"}));
 }
 
 TEST(CommandProcessor, AQpIsResetWhenNothingOfItIsLeft) {  // R6
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
-  rig.wqs.answer.packets = 33;
-  rig.give(10, CommandKind::kResetQp, 9);
+  auto& fixture = bench.keep<Fixture>(bench);
+  fixture.wqs.answer.packets = 33;
+  fixture.give(10, CommandKind::kResetQp, 9);
   bench.run();
-  EXPECT_EQ(rig.asked, (Asked{"context", "qp", "sq", "context", "wq", "retire", "cq", "fence", "qp", "context"}));
+  EXPECT_EQ(fixture.asked, (Asked{"context", "qp", "sq", "context", "wq", "retire", "cq", "fence", "qp", "context"}));
   const ContextOperation operations[] = {ContextOperation::kStop, ContextOperation::kSettle, ContextOperation::kRenew};
-  for (std::size_t n = 0; n < 3; ++n) EXPECT_EQ(rig.contexts.seen[n].operation, operations[n]);
-  EXPECT_EQ(rig.qps.seen[0].operation, QpOperation::kStop);
-  EXPECT_EQ(rig.qps.seen[1].operation, QpOperation::kForget);
-  EXPECT_EQ(rig.wqs.seen[0].operation, WqOperation::kReset);
-  EXPECT_EQ(rig.wqs.seen[0].queue, WqId{5});
-  EXPECT_EQ(rig.retirements.seen[0].packets, 33u);
-  EXPECT_EQ(rig.took(10), kCommand + 10 * kAsked);
+  for (std::size_t n = 0; n < 3; ++n) EXPECT_EQ(fixture.contexts.seen[n].operation, operations[n]);
+  EXPECT_EQ(fixture.qps.seen[0].operation, QpOperation::kStop);
+  EXPECT_EQ(fixture.qps.seen[1].operation, QpOperation::kForget);
+  EXPECT_EQ(fixture.wqs.seen[0].operation, WqOperation::kReset);
+  EXPECT_EQ(fixture.wqs.seen[0].queue, WqId{5});
+  EXPECT_EQ(fixture.retirements.seen[0].packets, 33u);
+  EXPECT_EQ(fixture.took(10), kCommand + 10 * kAsked);
 }
 
 TEST(CommandProcessor, AnSrqIsNotResetWithItsQp) {  // R6
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench, false);
-  rig.contexts.answer.uses_srq = true;
-  rig.give(10, CommandKind::kResetQp, 9);
+  auto& fixture = bench.keep<Fixture>(bench, false);
+  fixture.contexts.answer.uses_srq = true;
+  fixture.give(10, CommandKind::kResetQp, 9);
   bench.run();
-  EXPECT_EQ(rig.wqs.seen[0].queue, kNoWq);
-  EXPECT_EQ(rig.wqs.seen[0].line, 7u);
+  EXPECT_EQ(fixture.wqs.seen[0].queue, kNoWq);
+  EXPECT_EQ(fixture.wqs.seen[0].line, 7u);
 }
 
 TEST(CommandProcessor, AFreedQpIsClearedInMemoryBeforeTheCacheForgetsIt) {  // R3
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
-  rig.host.store(qp_context_address(Qpn{9}), qp_mailbox().qp);
-  rig.give(10, CommandKind::kFreeQp, 9);
+  auto& fixture = bench.keep<Fixture>(bench);
+  fixture.host.store(qp_context_address(Qpn{9}), qp_mailbox().qp);
+  fixture.give(10, CommandKind::kFreeQp, 9);
   bench.run();
-  EXPECT_EQ(rig.asked, (Asked{"context", "qp", "sq", "context", "wq", "retire", "cq", "fence", "qp", "sq", "context"}));
-  EXPECT_EQ(rig.contexts.seen[2].operation, ContextOperation::kDrop);
-  EXPECT_EQ(rig.host.load<StoredQpContext>(qp_context_address(Qpn{9})).valid, 0);
-  EXPECT_EQ(rig.took(10), kCommand + 11 * kAsked + kMemory);
+  EXPECT_EQ(fixture.asked,
+            (Asked{"context", "qp", "sq", "context", "wq", "retire", "cq", "fence", "qp", "sq", "context"}));
+  EXPECT_EQ(fixture.contexts.seen[2].operation, ContextOperation::kDrop);
+  EXPECT_EQ(fixture.host.load<StoredQpContext>(qp_context_address(Qpn{9})).valid, 0);
+  EXPECT_EQ(fixture.took(10), kCommand + 11 * kAsked + kMemory);
 }
 
 TEST(CommandProcessor, ManyQpsAreSilencedByOneCommand) {
   constexpr std::uint32_t kQps = 300;  // three buffers
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
-  for (std::uint32_t n = 0; n < kQps; ++n) rig.host.store(kMailbox + n * 4, 0x1000 + n);
-  rig.give(10, CommandKind::kSilenceQps, 0, kQps);
+  auto& fixture = bench.keep<Fixture>(bench);
+  for (std::uint32_t n = 0; n < kQps; ++n) fixture.host.store(kMailbox + n * 4, 0x1000 + n);
+  fixture.give(10, CommandKind::kSilenceQps, 0, kQps);
   bench.run();
-  ASSERT_EQ(rig.send_queues->seen.size(), kQps);
-  for (std::uint32_t n = 0; n < kQps; ++n) EXPECT_EQ(rig.send_queues->seen[n].qpn, Qpn{0x1000 + n});
-  EXPECT_EQ(rig.memory.log().size(), 3u);
-  EXPECT_EQ(rig.took(10), kCommand + 3 * kMemory + kQps * kAsked);
+  ASSERT_EQ(fixture.send_queues->seen.size(), kQps);
+  for (std::uint32_t n = 0; n < kQps; ++n) EXPECT_EQ(fixture.send_queues->seen[n].qpn, Qpn{0x1000 + n});
+  EXPECT_EQ(fixture.memory.log().size(), 3u);
+  EXPECT_EQ(fixture.took(10), kCommand + 3 * kMemory + kQps * kAsked);
 }
 
 TEST(CommandProcessor, GroupsComeAndGo) {
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
-  rig.host.store(kMailbox, Address::ipv4(0xe0000005));
-  rig.give(10, CommandKind::kAttachMulticast, 0x44);
-  rig.give(10, CommandKind::kDetachMulticast);
+  auto& fixture = bench.keep<Fixture>(bench);
+  fixture.host.store(kMailbox, Address::ipv4(0xe0000005));
+  fixture.give(10, CommandKind::kAttachMulticast, 0x44);
+  fixture.give(10, CommandKind::kDetachMulticast);
   bench.run();
-  ASSERT_EQ(rig.multicast.seen.size(), 2u);
-  EXPECT_TRUE(rig.multicast.seen[0].attach);
-  EXPECT_EQ(rig.multicast.seen[0].group, Address::ipv4(0xe0000005));
-  EXPECT_EQ(rig.multicast.seen[0].qpn, Qpn{0x44});
-  EXPECT_FALSE(rig.multicast.seen[1].attach);
+  ASSERT_EQ(fixture.multicast.seen.size(), 2u);
+  EXPECT_TRUE(fixture.multicast.seen[0].attach);
+  EXPECT_EQ(fixture.multicast.seen[0].group, Address::ipv4(0xe0000005));
+  EXPECT_EQ(fixture.multicast.seen[0].qpn, Qpn{0x44});
+  EXPECT_FALSE(fixture.multicast.seen[1].attach);
 }
 
 TEST(CommandProcessor, AGroupWithoutRoomIsRefused) {  // R10
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench);
-  rig.host.store(kMailbox, Address::ipv4(0xe0000005));
-  rig.multicast.answer.ok = false;
-  rig.give(10, CommandKind::kAttachMulticast, 0x44);
+  auto& fixture = bench.keep<Fixture>(bench);
+  fixture.host.store(kMailbox, Address::ipv4(0xe0000005));
+  fixture.multicast.answer.ok = false;
+  fixture.give(10, CommandKind::kAttachMulticast, 0x44);
   bench.run();
-  EXPECT_EQ(rig.reply().status, CommandStatus::kNoRoom);
+  EXPECT_EQ(fixture.reply().status, CommandStatus::kNoRoom);
 }
 
 TEST(CommandProcessor, AFullLinkOfRepliesHoldsTheNextCommandBack) {
   Bench bench;
-  auto& rig = bench.keep<Rig>(bench, false);
-  rig.replies.stall(Cycle{0}, Cycle{5000});
-  for (int i = 0; i < 20; ++i) rig.give(10, CommandKind::kSilenceQps, 0, 0);
+  auto& fixture = bench.keep<Fixture>(bench, false);
+  fixture.replies.stall(Cycle{0}, Cycle{5000});
+  for (int i = 0; i < 20; ++i) fixture.give(10, CommandKind::kSilenceQps, 0, 0);
   bench.run_to(Cycle{4999});
-  EXPECT_EQ(rig.dut.counters().commands, 9u) << "eight replies in the link, the ninth at hand";
+  EXPECT_EQ(fixture.dut.counters().commands, 9u) << "eight replies in the link, the ninth at hand";
   bench.run();
-  EXPECT_EQ(rig.replies.size(), 20u);
+  EXPECT_EQ(fixture.replies.size(), 20u);
 }
 
 TEST(CommandProcessor, AllModesAndOrdersAgree) {
   expect_equal_in_all_orders([](Bench& bench) {
-    auto& rig = bench.keep<Rig>(bench);
-    rig.host.store(kMailbox, qp_mailbox());
+    auto& fixture = bench.keep<Fixture>(bench);
+    fixture.host.store(kMailbox, qp_mailbox());
     std::uint64_t at = 10;
     for (const CommandKind kind : {CommandKind::kCreateQp, CommandKind::kModifyQp, CommandKind::kFailQp,
                                    CommandKind::kResetQp, CommandKind::kFreeQp, CommandKind::kFreeCq}) {
-      rig.give(at += 30, kind, 9, 5);
+      fixture.give(at += 30, kind, 9, 5);
     }
     bench.run();
     StateHash h;
-    mix_all_of(h, rig.replies);
+    mix_all_of(h, fixture.replies);
     h.mix(bench.state_hash());
     return h.value();
   });

@@ -24,7 +24,7 @@ CqContext cq_context(std::uint32_t slots = 16) {
   return c;
 }
 
-// From a CQE that is taken to its event: latency 4, a DMA write of 1 + 1 cycles, event latency 8.
+// From the cycle in which a packet is taken to its event: latency 4, a DMA write of 1 + 1 cycles, event latency 8.
 constexpr std::uint64_t kUncongested = 14;
 
 // An event latency that fits into a test's cycles, whatever the default.
@@ -42,9 +42,9 @@ CqeGeneratorParams compressing(std::uint32_t max = 8, std::uint32_t timeout = 64
   return params;
 }
 
-struct Rig {
-  explicit Rig(Bench& b, const CqeGeneratorParams& params = test_params(), const CqContext& cq = cq_context(),
-               std::uint32_t dma_capacity = 8, std::uint64_t dma_latency = 1)
+struct Fixture {
+  explicit Fixture(Bench& b, const CqeGeneratorParams& params = test_params(), const CqContext& cq = cq_context(),
+                   std::uint32_t dma_capacity = 8, std::uint64_t dma_latency = 1)
       : bench(b),
         host(b.keep<LocalMemory>()),
         shared(b.keep<NicShared>(PacketPool::Quotas{})),
@@ -72,7 +72,7 @@ struct Rig {
     return p;
   }
   CompletionRequest packet() { return packet(qp); }
-  // One that failed its QP, with a WQE or without.
+  // A packet that failed its QP, with a WQE or without.
   CompletionRequest failed(QpContext& of, std::uint8_t syndrome, bool with_wqe) {
     CompletionRequest p = packet(of);
     if (with_wqe) p.wqe_slot = shared.wqes.allocate();
@@ -85,7 +85,7 @@ struct Rig {
     for (const AckRequest& a : out.values()) {
       if (a.buffer == p.buffer) return a;
     }
-    ADD_FAILURE() << "has not left";
+    ADD_FAILURE() << "the packet has not left";
     return {};
   }
   void arm(Cycle when, std::uint32_t consumer, bool solicited_only = false) {
@@ -119,18 +119,18 @@ TEST(CqeGenerator, WriteAndPacketLeaveAfterLatencyCycles) {
     CqeGeneratorParams params = test_params();
     params.latency_cycles = latency;
     Bench bench;
-    Rig rig(bench, params);
-    const CompletionRequest p = rig.packet();
-    rig.in.push(Cycle{9}, p);           // taken in cycle 10
+    Fixture fixture(bench, params);
+    const CompletionRequest p = fixture.packet();
+    fixture.in.push(Cycle{9}, p);       // taken in cycle 10
     bench.run_to(Cycle{10 + latency});  // sinks take it one later
-    EXPECT_EQ(rig.out.size(), 0u);
-    EXPECT_EQ(rig.memory.log().size(), 0u);
+    EXPECT_EQ(fixture.out.size(), 0u);
+    EXPECT_EQ(fixture.memory.log().size(), 0u);
     bench.run_to(Cycle{10 + latency + 1});
-    ASSERT_EQ(rig.out.size(), 1u);
-    ASSERT_EQ(rig.memory.log().size(), 1u);
-    EXPECT_EQ(rig.out.cycle(0), Cycle{10 + latency});
-    EXPECT_EQ(rig.memory.log()[0].taken, Cycle{10 + latency + 1});
-    EXPECT_EQ(rig.shared.packets[p.buffer].stamped(Station::kCqeGenerator), Cycle{10 + latency});
+    ASSERT_EQ(fixture.out.size(), 1u);
+    ASSERT_EQ(fixture.memory.log().size(), 1u);
+    EXPECT_EQ(fixture.out.cycle(0), Cycle{10 + latency});
+    EXPECT_EQ(fixture.memory.log()[0].taken, Cycle{10 + latency + 1});
+    EXPECT_EQ(fixture.shared.packets[p.buffer].stamped(Station::kCqeGenerator), Cycle{10 + latency});
   }
 }
 
@@ -139,12 +139,12 @@ TEST(CqeGenerator, APacketWaitsForRoomForItsWrites) {  // write_depth
     CqeGeneratorParams params = test_params();
     params.write_depth = depth;
     Bench bench;
-    Rig rig(bench, params);
-    for (int i = 0; i < 2; ++i) rig.in.push(Cycle{9}, rig.packet());
+    Fixture fixture(bench, params);
+    for (int i = 0; i < 2; ++i) fixture.in.push(Cycle{9}, fixture.packet());
     bench.run();
-    ASSERT_EQ(rig.out.size(), 2u);
-    EXPECT_EQ(rig.out.cycle(0), Cycle{14});
-    EXPECT_EQ(rig.out.cycle(1), depth == 3 ? Cycle{18} : Cycle{15}) << "taken when the first write has left";
+    ASSERT_EQ(fixture.out.size(), 2u);
+    EXPECT_EQ(fixture.out.cycle(0), Cycle{14});
+    EXPECT_EQ(fixture.out.cycle(1), depth == 3 ? Cycle{18} : Cycle{15}) << "taken when the first write has left";
   }
 }
 
@@ -153,30 +153,30 @@ TEST(CqeGenerator, APacketWaitsForRoomForItsEvents) {  // event_depth
     CqeGeneratorParams params = test_params();
     params.event_depth = depth;
     Bench bench;
-    Rig rig(bench, params);
-    QpContext& other = place_qp(rig.shared, test_qp(Transport::kRc));
-    rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, false));
-    rig.in.push(Cycle{9}, rig.failed(other, 0x61, false));
+    Fixture fixture(bench, params);
+    QpContext& other = place_qp(fixture.shared, test_qp(Transport::kRc));
+    fixture.in.push(Cycle{9}, fixture.failed(fixture.qp, 0x61, false));
+    fixture.in.push(Cycle{9}, fixture.failed(other, 0x61, false));
     bench.run();
-    ASSERT_EQ(rig.events.size(), 2u);
-    EXPECT_EQ(rig.out.cycle(1), depth == 4 ? Cycle{26} : Cycle{15}) << "taken when the first event has left";
+    ASSERT_EQ(fixture.events.size(), 2u);
+    EXPECT_EQ(fixture.out.cycle(1), depth == 4 ? Cycle{26} : Cycle{15}) << "taken when the first event has left";
   }
 }
 
 TEST(CqeGenerator, TheCqeIsInItsSlot) {
   Bench bench;
-  Rig rig(bench);
-  rig.in.push(Cycle{9}, rig.packet());
-  rig.in.push(Cycle{9}, rig.packet(rig.qp, Operation::kSendOnly, 65));
+  Fixture fixture(bench);
+  fixture.in.push(Cycle{9}, fixture.packet());
+  fixture.in.push(Cycle{9}, fixture.packet(fixture.qp, Operation::kSendOnly, 65));
   bench.run();
-  EXPECT_EQ(rig.slot(0).owner, 0);
-  EXPECT_EQ(rig.slot(0).byte_count, 64u);
-  EXPECT_EQ(rig.slot(0).wqe_index, 0u);
-  EXPECT_EQ(rig.slot(0).qp_number, raw(kTestQpn));
-  EXPECT_EQ(rig.slot(0).timestamp, 10u);
-  EXPECT_EQ(rig.slot(1).byte_count, 65u);
-  EXPECT_EQ(rig.slot(2).owner, 0xff) << "not yet written";
-  const TestMemory::Record& write = rig.memory.log()[0];
+  EXPECT_EQ(fixture.slot(0).owner, 0);
+  EXPECT_EQ(fixture.slot(0).byte_count, 64u);
+  EXPECT_EQ(fixture.slot(0).wqe_index, 0u);
+  EXPECT_EQ(fixture.slot(0).qp_number, raw(kTestQpn));
+  EXPECT_EQ(fixture.slot(0).timestamp, 10u);
+  EXPECT_EQ(fixture.slot(1).byte_count, 65u);
+  EXPECT_EQ(fixture.slot(2).owner, 0xff) << "not yet written";
+  const TestMemory::Record& write = fixture.memory.log()[0];
   EXPECT_EQ(write.request.cqes, 1u);
   EXPECT_EQ(write.request.cookie, raw(kCq));
   EXPECT_EQ(write.request.address, kRing);
@@ -188,108 +188,108 @@ TEST(CqeGenerator, CompletionsOccupyItForCyclesPerCqe) {
     CqeGeneratorParams params = test_params();
     params.cycles_per_cqe = cycles;
     Bench bench;
-    Rig rig(bench, params);
-    rig.in.push(Cycle{0}, rig.packet());
-    rig.in.push(Cycle{0}, rig.packet(rig.qp, Operation::kSendFirst, 1024));
-    rig.in.push(Cycle{0}, rig.packet());
+    Fixture fixture(bench, params);
+    fixture.in.push(Cycle{0}, fixture.packet());
+    fixture.in.push(Cycle{0}, fixture.packet(fixture.qp, Operation::kSendFirst, 1024));
+    fixture.in.push(Cycle{0}, fixture.packet());
     bench.run();
-    EXPECT_EQ(rig.out.cycle(1).count - rig.out.cycle(0).count, cycles);
-    EXPECT_EQ(rig.out.cycle(2).count - rig.out.cycle(1).count, 1u) << "completes nothing";
-    EXPECT_EQ(rig.dut.counters().cqes, 2u);
+    EXPECT_EQ(fixture.out.cycle(1).count - fixture.out.cycle(0).count, cycles);
+    EXPECT_EQ(fixture.out.cycle(2).count - fixture.out.cycle(1).count, 1u) << "completes nothing";
+    EXPECT_EQ(fixture.dut.counters().cqes, 2u);
   }
 }
 
 TEST(CqeGenerator, TheOwnerBitTurnsAtTheRingsEnd) {
   Bench bench;
-  Rig rig(bench, {}, cq_context(4));
-  for (int i = 0; i < 4; ++i) rig.in.push(Cycle{0}, rig.packet());
-  rig.consume(Cycle{50}, 4);
-  for (int i = 0; i < 2; ++i) rig.in.push(Cycle{60}, rig.packet());
+  Fixture fixture(bench, {}, cq_context(4));
+  for (int i = 0; i < 4; ++i) fixture.in.push(Cycle{0}, fixture.packet());
+  fixture.consume(Cycle{50}, 4);
+  for (int i = 0; i < 2; ++i) fixture.in.push(Cycle{60}, fixture.packet());
   bench.run();
-  EXPECT_EQ(rig.slot(0).owner, 1);
-  EXPECT_EQ(rig.slot(1).owner, 1);
-  EXPECT_EQ(rig.slot(2).owner, 0);
-  EXPECT_EQ(rig.slot(1).wqe_index, 5u);
+  EXPECT_EQ(fixture.slot(0).owner, 1);
+  EXPECT_EQ(fixture.slot(1).owner, 1);
+  EXPECT_EQ(fixture.slot(2).owner, 0);
+  EXPECT_EQ(fixture.slot(1).wqe_index, 5u);
 }
 
 TEST(CqeGenerator, AFullCqIsDeadAndItsQpsFail) {
   Bench bench;
-  Rig rig(bench, {}, cq_context(2));
-  QpContext& other = place_qp(rig.shared, test_qp(Transport::kRc));
+  Fixture fixture(bench, {}, cq_context(2));
+  QpContext& other = place_qp(fixture.shared, test_qp(Transport::kRc));
   other.qpn = Qpn{0x12};
-  auto& refusals = bench.sink(rig.dut.refusals);
-  rig.arm(Cycle{0}, 0);
-  for (int i = 0; i < 2; ++i) rig.in.push(Cycle{10}, rig.packet());
-  const CompletionRequest overrun = rig.packet();
-  const CompletionRequest behind = rig.packet();
-  const CompletionRequest others = rig.packet(other);
-  for (const CompletionRequest& p : {overrun, behind, others}) rig.in.push(Cycle{10}, p);
-  rig.consume(Cycle{100}, 2);
+  auto& refusals = bench.sink(fixture.dut.refusals);
+  fixture.arm(Cycle{0}, 0);
+  for (int i = 0; i < 2; ++i) fixture.in.push(Cycle{10}, fixture.packet());
+  const CompletionRequest overrun = fixture.packet();
+  const CompletionRequest behind = fixture.packet();
+  const CompletionRequest others = fixture.packet(other);
+  for (const CompletionRequest& p : {overrun, behind, others}) fixture.in.push(Cycle{10}, p);
+  fixture.consume(Cycle{100}, 2);
   bench.run();
-  EXPECT_EQ(rig.memory.log().size(), 2u);
-  EXPECT_EQ(rig.count(EventType::kCqError), 1u);
-  EXPECT_EQ(rig.left(overrun).outcome, Outcome::kNak);
-  EXPECT_EQ(rig.left(overrun).syndrome, 0x63);
-  EXPECT_EQ(rig.left(overrun).drop_reason, DropReason::kCqOverrun);
-  EXPECT_FALSE(rig.left(overrun).completes);
-  EXPECT_EQ(rig.left(others).drop_reason, DropReason::kCqOverrun);
-  EXPECT_EQ(rig.left(behind).drop_reason, DropReason::kSquashed);
+  EXPECT_EQ(fixture.memory.log().size(), 2u);
+  EXPECT_EQ(fixture.count(EventType::kCqError), 1u);
+  EXPECT_EQ(fixture.left(overrun).outcome, Outcome::kNak);
+  EXPECT_EQ(fixture.left(overrun).syndrome, 0x63);
+  EXPECT_EQ(fixture.left(overrun).drop_reason, DropReason::kCqOverrun);
+  EXPECT_FALSE(fixture.left(overrun).completes);
+  EXPECT_EQ(fixture.left(others).drop_reason, DropReason::kCqOverrun);
+  EXPECT_EQ(fixture.left(behind).drop_reason, DropReason::kSquashed);
   ASSERT_EQ(refusals.size(), 2u);
   EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
-  EXPECT_EQ(refusals.value(0).line, rig.qp.line);
+  EXPECT_EQ(refusals.value(0).line, fixture.qp.line);
   EXPECT_EQ(refusals.value(1).kind, RefusalKind::kError);
   EXPECT_EQ(refusals.value(1).line, other.line);
-  EXPECT_EQ(rig.count(EventType::kQpFatal), 2u);
-  EXPECT_EQ(rig.flushes.size(), 2u);
-  EXPECT_EQ(rig.dut.counters().overruns, 1u);
+  EXPECT_EQ(fixture.count(EventType::kQpFatal), 2u);
+  EXPECT_EQ(fixture.flushes.size(), 2u);
+  EXPECT_EQ(fixture.dut.counters().overruns, 1u);
 }
 
 TEST(CqeGenerator, ItsConsumerIndexMakesRoomInTime) {
   Bench bench;
-  Rig rig(bench, {}, cq_context(2));
-  for (int i = 0; i < 2; ++i) rig.in.push(Cycle{9}, rig.packet());
-  rig.consume(Cycle{49}, 1);
-  rig.in.push(Cycle{49}, rig.packet());  // in the same cycle: the doorbell goes first (R9)
+  Fixture fixture(bench, {}, cq_context(2));
+  for (int i = 0; i < 2; ++i) fixture.in.push(Cycle{9}, fixture.packet());
+  fixture.consume(Cycle{49}, 1);
+  fixture.in.push(Cycle{49}, fixture.packet());  // in the same cycle: the doorbell goes first (R9)
   bench.run();
-  EXPECT_EQ(rig.count(EventType::kCqError), 0u);
-  EXPECT_EQ(rig.memory.log().size(), 3u);
+  EXPECT_EQ(fixture.count(EventType::kCqError), 0u);
+  EXPECT_EQ(fixture.memory.log().size(), 3u);
 }
 
 TEST(CqeGenerator, IgnoringOverrunsItGoesRound) {
   Bench bench;
   CqContext cq = cq_context(2);
   cq.ignore_overrun = true;
-  Rig rig(bench, test_params(), cq);
-  auto& refusals = bench.sink(rig.dut.refusals);
-  for (int i = 0; i < 5; ++i) rig.in.push(Cycle{9}, rig.packet());
+  Fixture fixture(bench, test_params(), cq);
+  auto& refusals = bench.sink(fixture.dut.refusals);
+  for (int i = 0; i < 5; ++i) fixture.in.push(Cycle{9}, fixture.packet());
   bench.run();
-  EXPECT_EQ(rig.count(EventType::kCqError), 0u);
-  EXPECT_EQ(rig.slot(0).wqe_index, 4u);
-  EXPECT_EQ(rig.slot(1).wqe_index, 3u);
+  EXPECT_EQ(fixture.count(EventType::kCqError), 0u);
+  EXPECT_EQ(fixture.slot(0).wqe_index, 4u);
+  EXPECT_EQ(fixture.slot(1).wqe_index, 3u);
   EXPECT_EQ(refusals.size(), 0u);
 }
 
 TEST(CqeGenerator, AnArmedCqRaisesOneEventAfterItsCqeHasLanded) {  // R4
   for (const std::uint64_t dma_latency : {1u, 7u, 300u}) {
     Bench bench;
-    Rig rig(bench, test_params(), cq_context(), 8, dma_latency);  // latency 4, event latency 8
-    rig.arm(Cycle{0}, 0);
-    rig.in.push(Cycle{9}, rig.packet());
-    rig.in.push(Cycle{19}, rig.packet());
+    Fixture fixture(bench, test_params(), cq_context(), 8, dma_latency);  // latency 4, event latency 8
+    fixture.arm(Cycle{0}, 0);
+    fixture.in.push(Cycle{9}, fixture.packet());
+    fixture.in.push(Cycle{19}, fixture.packet());
     const std::uint64_t landed = 10 + 4 + 1 + dma_latency;
     bench.run_to(Cycle{landed + 8});
-    EXPECT_EQ(rig.events.size(), 0u);
+    EXPECT_EQ(fixture.events.size(), 0u);
     bench.run_to(Cycle{landed + 8 + 1});
-    ASSERT_EQ(rig.events.size(), 1u);
-    EXPECT_EQ(rig.events.cycle(0), Cycle{landed + 8});
-    EXPECT_EQ(rig.events.value(0).type, EventType::kCompletion);
-    EXPECT_EQ(rig.events.value(0).number, raw(kCq));
+    ASSERT_EQ(fixture.events.size(), 1u);
+    EXPECT_EQ(fixture.events.cycle(0), Cycle{landed + 8});
+    EXPECT_EQ(fixture.events.value(0).type, EventType::kCompletion);
+    EXPECT_EQ(fixture.events.value(0).number, raw(kCq));
     bench.run();
-    EXPECT_EQ(rig.events.size(), 1u);
+    EXPECT_EQ(fixture.events.size(), 1u);
   }
 }
 
-// Armed between the write of a CQE and its landing: told when it has landed. Behind that: at once.
+// Armed between the write of a CQE and its landing: the event comes when it has landed. Armed later: at once.
 TEST(CqeGenerator, AnEventArmedForACqeOnItsWayWaitsForIt) {  // R4
   struct Case {
     std::uint64_t armed, event;
@@ -297,12 +297,12 @@ TEST(CqeGenerator, AnEventArmedForACqeOnItsWayWaitsForIt) {  // R4
   // taken in 10, written in 14, landed in 115
   for (const Case& c : {Case{12, 115 + 8}, Case{100, 115 + 8}, Case{115, 115 + 8}, Case{116, 116 + 12}}) {
     Bench bench;
-    Rig rig(bench, test_params(), cq_context(), 8, 100);
-    rig.in.push(Cycle{9}, rig.packet());
-    rig.arm(Cycle{c.armed - 1}, 0);
+    Fixture fixture(bench, test_params(), cq_context(), 8, 100);
+    fixture.in.push(Cycle{9}, fixture.packet());
+    fixture.arm(Cycle{c.armed - 1}, 0);
     bench.run();
-    ASSERT_EQ(rig.events.size(), 1u) << c.armed;
-    EXPECT_EQ(rig.events.cycle(0), Cycle{c.event}) << c.armed;
+    ASSERT_EQ(fixture.events.size(), 1u) << c.armed;
+    EXPECT_EQ(fixture.events.cycle(0), Cycle{c.event}) << c.armed;
   }
 }
 
@@ -311,41 +311,42 @@ TEST(CqeGenerator, AModeratedEventWaitsForTheLastCqeBeforeIt) {  // R4
   CqContext cq = cq_context();
   cq.moderation_count = 3;
   cq.moderation_period_us = 2;
-  Rig rig(bench, test_params(), cq, 8, 100);
-  rig.arm(Cycle{0}, 0);
-  rig.in.push(Cycle{9}, rig.packet());
-  rig.in.push(Cycle{1999}, rig.packet());  // written in 2004, lands in 2105; the event falls due in 2010
+  Fixture fixture(bench, test_params(), cq, 8, 100);
+  fixture.arm(Cycle{0}, 0);
+  fixture.in.push(Cycle{9}, fixture.packet());
+  fixture.in.push(Cycle{1999}, fixture.packet());  // written in 2004, lands in 2105; the event falls due in 2010
   bench.run();
-  ASSERT_EQ(rig.events.size(), 1u);
-  EXPECT_EQ(rig.events.cycle(0), Cycle{2105 + 8});
+  ASSERT_EQ(fixture.events.size(), 1u);
+  EXPECT_EQ(fixture.events.cycle(0), Cycle{2105 + 8});
 }
 
 TEST(CqeGenerator, EventsOfQpsAreBehindTheirCqesToo) {  // R4
   Bench bench;
-  Rig rig(bench, test_params(), cq_context(), 8, 100);
-  rig.in.push(Cycle{9}, rig.packet());
-  rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, false));
+  Fixture fixture(bench, test_params(), cq_context(), 8, 100);
+  fixture.in.push(Cycle{9}, fixture.packet());
+  fixture.in.push(Cycle{9}, fixture.failed(fixture.qp, 0x61, false));
   bench.run();
-  ASSERT_EQ(rig.events.size(), 1u);
-  EXPECT_EQ(rig.events.value(0).type, EventType::kQpRequestError);
-  EXPECT_EQ(rig.events.cycle(0), Cycle{115 + 8});
+  ASSERT_EQ(fixture.events.size(), 1u);
+  EXPECT_EQ(fixture.events.value(0).type, EventType::kQpRequestError);
+  EXPECT_EQ(fixture.events.cycle(0), Cycle{115 + 8});
 }
 
 TEST(CqeGenerator, NobodyIsNotifiedOfTheLandingsOfACqThatIsPolledOnly) {  // R4
   Bench bench;
   CqContext cq = cq_context();
   cq.polled_only = true;
-  Rig rig(bench, test_params(), cq, 8, 100);
-  rig.in.push(Cycle{9}, rig.packet());
-  rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, false));
+  Fixture fixture(bench, test_params(), cq, 8, 100);
+  fixture.in.push(Cycle{9}, fixture.packet());
+  fixture.in.push(Cycle{9}, fixture.failed(fixture.qp, 0x61, false));
   bench.run();
-  EXPECT_FALSE(rig.memory.log()[0].request.notify);
-  EXPECT_EQ(rig.memory.log()[0].request.cqes, 1u) << "the host is";
-  ASSERT_EQ(rig.events.size(), 1u);
-  EXPECT_LT(rig.events.cycle(0), Cycle{115}) << "an event of a QP does not wait for them";
+  EXPECT_FALSE(fixture.memory.log()[0].request.notify);
+  EXPECT_EQ(fixture.memory.log()[0].request.cqes, 1u) << "the host is notified";
+  ASSERT_EQ(fixture.events.size(), 1u);
+  EXPECT_LT(fixture.events.cycle(0), Cycle{115})
+      << "an event of a QP does not wait for CQEs of a CQ that is only polled";
 }
 
-// The generator before the DMA engine of the model, which payload and other clients keep busy.
+// The generator connected to the model's DMA engine, which payload and other clients keep busy.
 TEST(CqeGenerator, NoEventOvertakesItsCqeInACongestedDmaEngine) {  // R4
   Bench bench;
   CqeGeneratorParams params = test_params();
@@ -369,7 +370,7 @@ TEST(CqeGenerator, NoEventOvertakesItsCqeInACongestedDmaEngine) {  // R4
   auto& events = bench.sink(dut.events);
   dut.create(cq_context(), host);
 
-  // Each event is answered as a program does: everything there is polled, and the CQ armed again behind it.
+  // A program that reacts to each event: it polls all CQEs that are there and arms the CQ again, from there on.
   std::uint32_t polled = 0;
   std::vector<std::uint32_t> found;
   const auto arm = [&](Cycle now) { doorbells.push(now, {DoorbellKind::kCqArm, false, raw(kCq), polled}); };
@@ -392,53 +393,53 @@ TEST(CqeGenerator, NoEventOvertakesItsCqeInACongestedDmaEngine) {  // R4
   EXPECT_EQ(landed.size(), 60u);
   EXPECT_EQ(polled, 60u) << "no event is lost";
   EXPECT_GE(found.size(), 15u);
-  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_GT(found[i], 0u) << "event " << i << " has nothing to show";
+  for (std::size_t i = 0; i < found.size(); ++i) EXPECT_GT(found[i], 0u) << "event " << i << " came without a new CQE";
 }
 
 TEST(CqeGenerator, SolicitedOnlyWaitsForASolicitedCqe) {
   Bench bench;
-  Rig rig(bench);
-  rig.arm(Cycle{0}, 0, true);
-  rig.in.push(Cycle{9}, rig.packet());
-  CompletionRequest solicited = rig.packet();
+  Fixture fixture(bench);
+  fixture.arm(Cycle{0}, 0, true);
+  fixture.in.push(Cycle{9}, fixture.packet());
+  CompletionRequest solicited = fixture.packet();
   solicited.solicited = true;
-  rig.in.push(Cycle{29}, solicited);
+  fixture.in.push(Cycle{29}, solicited);
   bench.run();
-  ASSERT_EQ(rig.events.size(), 1u);
-  EXPECT_EQ(rig.events.cycle(0), Cycle{30 + kUncongested});
+  ASSERT_EQ(fixture.events.size(), 1u);
+  EXPECT_EQ(fixture.events.cycle(0), Cycle{30 + kUncongested});
 }
 
 TEST(CqeGenerator, AnErrorCountsAsSolicited) {
   Bench bench;
-  Rig rig(bench);
-  rig.arm(Cycle{0}, 0, true);
-  rig.in.push(Cycle{9}, rig.packet());
-  rig.in.push(Cycle{29}, rig.failed(rig.qp, 0x61, true));
+  Fixture fixture(bench);
+  fixture.arm(Cycle{0}, 0, true);
+  fixture.in.push(Cycle{9}, fixture.packet());
+  fixture.in.push(Cycle{29}, fixture.failed(fixture.qp, 0x61, true));
   bench.run();
-  ASSERT_EQ(rig.count(EventType::kCompletion), 1u);
-  EXPECT_EQ(rig.events.cycle(0), Cycle{30 + kUncongested});
+  ASSERT_EQ(fixture.count(EventType::kCompletion), 1u);
+  EXPECT_EQ(fixture.events.cycle(0), Cycle{30 + kUncongested});
 }
 
 TEST(CqeGenerator, ArmingBehindUnseenCqesRaisesTheEvent) {
   Bench bench;
-  Rig rig(bench);
-  rig.in.push(Cycle{9}, rig.packet());
-  rig.arm(Cycle{49}, 0);
+  Fixture fixture(bench);
+  fixture.in.push(Cycle{9}, fixture.packet());
+  fixture.arm(Cycle{49}, 0);
   bench.run();
-  ASSERT_EQ(rig.events.size(), 1u);
-  EXPECT_EQ(rig.events.cycle(0), Cycle{50 + 12});
+  ASSERT_EQ(fixture.events.size(), 1u);
+  EXPECT_EQ(fixture.events.cycle(0), Cycle{50 + 12});
 }
 
 TEST(CqeGenerator, ModerationByCount) {
   Bench bench;
   CqContext cq = cq_context();
   cq.moderation_count = 3;
-  Rig rig(bench, test_params(), cq);
-  rig.arm(Cycle{0}, 0);
-  for (const std::uint64_t c : {9, 19, 29, 39}) rig.in.push(Cycle{c}, rig.packet());
+  Fixture fixture(bench, test_params(), cq);
+  fixture.arm(Cycle{0}, 0);
+  for (const std::uint64_t c : {9, 19, 29, 39}) fixture.in.push(Cycle{c}, fixture.packet());
   bench.run();
-  ASSERT_EQ(rig.events.size(), 1u);
-  EXPECT_EQ(rig.events.cycle(0), Cycle{30 + kUncongested});
+  ASSERT_EQ(fixture.events.size(), 1u);
+  EXPECT_EQ(fixture.events.cycle(0), Cycle{30 + kUncongested});
 }
 
 TEST(CqeGenerator, ModerationByPeriodToTheCycle) {
@@ -446,38 +447,38 @@ TEST(CqeGenerator, ModerationByPeriodToTheCycle) {
   CqContext cq = cq_context();
   cq.moderation_count = 3;
   cq.moderation_period_us = 2;
-  Rig rig(bench, test_params(), cq);  // 1 ns a cycle: 2000 cycles
-  rig.arm(Cycle{0}, 0);
-  rig.in.push(Cycle{9}, rig.packet());
-  rig.in.push(Cycle{500}, rig.packet());
+  Fixture fixture(bench, test_params(), cq);  // 1 ns a cycle: 2000 cycles
+  fixture.arm(Cycle{0}, 0);
+  fixture.in.push(Cycle{9}, fixture.packet());
+  fixture.in.push(Cycle{500}, fixture.packet());
   bench.run_to(Cycle{10 + 2000 + 12});
-  EXPECT_EQ(rig.events.size(), 0u);
+  EXPECT_EQ(fixture.events.size(), 0u);
   bench.run_to(Cycle{10 + 2000 + 12 + 1});
-  ASSERT_EQ(rig.events.size(), 1u);
-  EXPECT_EQ(rig.events.cycle(0), Cycle{2022});
+  ASSERT_EQ(fixture.events.size(), 1u);
+  EXPECT_EQ(fixture.events.cycle(0), Cycle{2022});
   bench.run();
-  EXPECT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(fixture.events.size(), 1u);
 }
 
 TEST(CqeGenerator, ManyModeratedCqsKeepTheirPeriods) {
   Bench bench;
-  Rig rig(bench);
+  Fixture fixture(bench);
   for (std::uint32_t i = 0; i < 6; ++i) {
     CqContext cq = cq_context();
     cq.number = Cqn{10 + i};
     cq.moderation_count = 100;
     cq.moderation_period_us = static_cast<std::uint16_t>(6 - i);
-    rig.dut.create(cq, rig.host);
-    QpContext& qp = place_qp(rig.shared, test_qp(Transport::kRc));
+    fixture.dut.create(cq, fixture.host);
+    QpContext& qp = place_qp(fixture.shared, test_qp(Transport::kRc));
     qp.receive_cq = cq.number;
-    rig.doorbells.push(Cycle{0}, {DoorbellKind::kCqArm, false, 10 + i, 0});
-    rig.in.push(Cycle{99}, rig.packet(qp));
+    fixture.doorbells.push(Cycle{0}, {DoorbellKind::kCqArm, false, 10 + i, 0});
+    fixture.in.push(Cycle{99}, fixture.packet(qp));
   }
   bench.run();
-  ASSERT_EQ(rig.events.size(), 6u);
+  ASSERT_EQ(fixture.events.size(), 6u);
   for (std::uint32_t i = 0; i < 6; ++i) {
-    EXPECT_EQ(rig.events.value(i).number, 15 - i);
-    EXPECT_EQ(rig.events.cycle(i), Cycle{100 + (5 - i) + (i + 1) * 1000 + 12});
+    EXPECT_EQ(fixture.events.value(i).number, 15 - i);
+    EXPECT_EQ(fixture.events.cycle(i), Cycle{100 + (5 - i) + (i + 1) * 1000 + 12});
   }
 }
 
@@ -485,149 +486,149 @@ TEST(CqeGenerator, ASessionEndsAtItsMaximum) {
   Bench bench;
   CqContext cq = cq_context();
   cq.compress = true;
-  Rig rig(bench, compressing(8), cq);
-  for (int i = 0; i < 8; ++i) rig.in.push(Cycle{9}, rig.packet());
+  Fixture fixture(bench, compressing(8), cq);
+  for (int i = 0; i < 8; ++i) fixture.in.push(Cycle{9}, fixture.packet());
   bench.run();
-  ASSERT_EQ(rig.memory.log().size(), 1u);
-  EXPECT_EQ(rig.memory.log()[0].taken, Cycle{10 + 7 + 4 + 1});
-  EXPECT_EQ(rig.memory.log()[0].request.bytes, 3 * 64u);
-  EXPECT_EQ(rig.memory.log()[0].request.cqes, 8u);
-  EXPECT_EQ(rig.slot(0).format, CqeFormat::kTitle);
-  EXPECT_EQ(rig.slot(0).mini_count, 8);
-  const auto minis = rig.host.load<MiniCqeSlot>(kRing + 128);
+  ASSERT_EQ(fixture.memory.log().size(), 1u);
+  EXPECT_EQ(fixture.memory.log()[0].taken, Cycle{10 + 7 + 4 + 1});
+  EXPECT_EQ(fixture.memory.log()[0].request.bytes, 3 * 64u);
+  EXPECT_EQ(fixture.memory.log()[0].request.cqes, 8u);
+  EXPECT_EQ(fixture.slot(0).format, CqeFormat::kTitle);
+  EXPECT_EQ(fixture.slot(0).mini_count, 8);
+  const auto minis = fixture.host.load<MiniCqeSlot>(kRing + 128);
   EXPECT_EQ(minis.format, CqeFormat::kMini);
   EXPECT_EQ(minis.mini[0].wqe_index, 7u);
-  EXPECT_EQ(rig.dut.counters().cqes, 8u);
-  EXPECT_EQ(rig.dut.counters().slots, 3u);
+  EXPECT_EQ(fixture.dut.counters().cqes, 8u);
+  EXPECT_EQ(fixture.dut.counters().slots, 3u);
 }
 
 TEST(CqeGenerator, ASessionEndsWithACqeThatDoesNotJoin) {
   Bench bench;
   CqContext cq = cq_context();
   cq.compress = true;
-  Rig rig(bench, compressing(), cq);
-  for (int i = 0; i < 3; ++i) rig.in.push(Cycle{9}, rig.packet());
-  CompletionRequest other = rig.packet();
+  Fixture fixture(bench, compressing(), cq);
+  for (int i = 0; i < 3; ++i) fixture.in.push(Cycle{9}, fixture.packet());
+  CompletionRequest other = fixture.packet();
   other.solicited = true;
-  rig.in.push(Cycle{9}, other);
-  rig.in.push(Cycle{29}, rig.failed(rig.qp, 0x61, true));
+  fixture.in.push(Cycle{9}, other);
+  fixture.in.push(Cycle{29}, fixture.failed(fixture.qp, 0x61, true));
   bench.run();
-  ASSERT_EQ(rig.memory.log().size(), 3u);
-  EXPECT_EQ(rig.slot(0).mini_count, 3);
-  EXPECT_EQ(rig.memory.log()[0].request.cqes, 3u);
-  EXPECT_EQ(rig.memory.log()[1].request.cqes, 1u);
-  EXPECT_EQ(rig.memory.log()[0].taken, Cycle{13 + 4 + 1});
-  EXPECT_EQ(rig.slot(2).format, CqeFormat::kPlain) << "a session of one";
-  EXPECT_EQ(rig.slot(2).flags, kCqeSolicited);
-  EXPECT_EQ(rig.slot(3).status, WcStatus::kRemoteInvalidRequest);
-  EXPECT_EQ(rig.dut.counters().sessions, 1u);
+  ASSERT_EQ(fixture.memory.log().size(), 3u);
+  EXPECT_EQ(fixture.slot(0).mini_count, 3);
+  EXPECT_EQ(fixture.memory.log()[0].request.cqes, 3u);
+  EXPECT_EQ(fixture.memory.log()[1].request.cqes, 1u);
+  EXPECT_EQ(fixture.memory.log()[0].taken, Cycle{13 + 4 + 1});
+  EXPECT_EQ(fixture.slot(2).format, CqeFormat::kPlain) << "a session of one";
+  EXPECT_EQ(fixture.slot(2).flags, kCqeSolicited);
+  EXPECT_EQ(fixture.slot(3).status, WcStatus::kRemoteInvalidRequest);
+  EXPECT_EQ(fixture.dut.counters().sessions, 1u);
 }
 
 TEST(CqeGenerator, ASessionEndsAfterItsTimeoutToTheCycle) {
   Bench bench;
   CqContext cq = cq_context();
   cq.compress = true;
-  Rig rig(bench, compressing(8, 50), cq);
-  rig.in.push(Cycle{9}, rig.packet());
-  rig.in.push(Cycle{39}, rig.packet());  // taken in 40: 50 cycles more
+  Fixture fixture(bench, compressing(8, 50), cq);
+  fixture.in.push(Cycle{9}, fixture.packet());
+  fixture.in.push(Cycle{39}, fixture.packet());  // taken in 40: 50 cycles more
   bench.run_to(Cycle{40 + 50 + 4});
-  EXPECT_EQ(rig.memory.log().size(), 0u);
-  EXPECT_EQ(rig.out.size(), 2u) << "the packets do not wait for it";
+  EXPECT_EQ(fixture.memory.log().size(), 0u);
+  EXPECT_EQ(fixture.out.size(), 2u) << "the packets do not wait for it";
   bench.run_to(Cycle{40 + 50 + 4 + 1});
-  ASSERT_EQ(rig.memory.log().size(), 1u);
-  EXPECT_EQ(rig.slot(0).mini_count, 2);
+  ASSERT_EQ(fixture.memory.log().size(), 1u);
+  EXPECT_EQ(fixture.slot(0).mini_count, 2);
 }
 
 TEST(CqeGenerator, ABlockThatPassesTheRingsEndHasItsTitleWrittenLast) {
   Bench bench;
   CqContext cq = cq_context(4);
   cq.compress = true;
-  Rig rig(bench, compressing(8), cq);
-  rig.in.push(Cycle{9}, rig.packet());  // one plain CQE after the timeout
-  for (int i = 0; i < 2; ++i) rig.in.push(Cycle{199}, rig.packet());
-  rig.consume(Cycle{399}, 3);
-  for (int i = 0; i < 8; ++i) rig.in.push(Cycle{499}, rig.packet());  // slots 3, 0, 1
+  Fixture fixture(bench, compressing(8), cq);
+  fixture.in.push(Cycle{9}, fixture.packet());  // one plain CQE after the timeout
+  for (int i = 0; i < 2; ++i) fixture.in.push(Cycle{199}, fixture.packet());
+  fixture.consume(Cycle{399}, 3);
+  for (int i = 0; i < 8; ++i) fixture.in.push(Cycle{499}, fixture.packet());  // slots 3, 0, 1
   bench.run();
-  const auto& log = rig.memory.log();
+  const auto& log = fixture.memory.log();
   ASSERT_EQ(log.size(), 4u);
   EXPECT_EQ(log[2].request.address, kRing);
   EXPECT_EQ(log[2].request.bytes, 128u);
   EXPECT_EQ(log[2].request.cqes, 0u);
   EXPECT_EQ(log[3].request.address, kRing + 192);
   EXPECT_EQ(log[3].request.cqes, 8u);
-  EXPECT_EQ(rig.slot(3).format, CqeFormat::kTitle);
-  EXPECT_EQ(rig.slot(3).owner, 0);
-  EXPECT_EQ(rig.slot(0).format, CqeFormat::kMini);
-  EXPECT_EQ(rig.slot(0).owner, 1);
+  EXPECT_EQ(fixture.slot(3).format, CqeFormat::kTitle);
+  EXPECT_EQ(fixture.slot(3).owner, 0);
+  EXPECT_EQ(fixture.slot(0).format, CqeFormat::kMini);
+  EXPECT_EQ(fixture.slot(0).owner, 1);
 }
 
 TEST(CqeGenerator, OnlyACqThatAsksForItIsCompressed) {
   Bench bench;
-  Rig rig(bench, compressing());
-  for (int i = 0; i < 3; ++i) rig.in.push(Cycle{9}, rig.packet());
+  Fixture fixture(bench, compressing());
+  for (int i = 0; i < 3; ++i) fixture.in.push(Cycle{9}, fixture.packet());
   bench.run();
-  EXPECT_EQ(rig.memory.log().size(), 3u);
+  EXPECT_EQ(fixture.memory.log().size(), 3u);
 }
 
 TEST(CqeGenerator, AnEventOfACompressedCqFollowsTheWrite) {
   Bench bench;
   CqContext cq = cq_context();
   cq.compress = true;
-  Rig rig(bench, compressing(8, 50), cq);
-  rig.arm(Cycle{0}, 0);
-  rig.in.push(Cycle{9}, rig.packet());
+  Fixture fixture(bench, compressing(8, 50), cq);
+  fixture.arm(Cycle{0}, 0);
+  fixture.in.push(Cycle{9}, fixture.packet());
   bench.run();
-  ASSERT_EQ(rig.events.size(), 1u);
-  EXPECT_EQ(rig.events.cycle(0), Cycle{10 + 50 + kUncongested});
+  ASSERT_EQ(fixture.events.size(), 1u);
+  EXPECT_EQ(fixture.events.cycle(0), Cycle{10 + 50 + kUncongested});
 }
 
 TEST(CqeGenerator, AHeldSessionCountsForTheRoom) {
   Bench bench;
   CqContext cq = cq_context(2);
   cq.compress = true;
-  Rig rig(bench, compressing(7, 1000), cq);
-  for (int i = 0; i < 7; ++i) rig.in.push(Cycle{9}, rig.packet());  // 2 slots
-  rig.in.push(Cycle{9}, rig.packet());                              // a third
+  Fixture fixture(bench, compressing(7, 1000), cq);
+  for (int i = 0; i < 7; ++i) fixture.in.push(Cycle{9}, fixture.packet());  // 2 slots
+  fixture.in.push(Cycle{9}, fixture.packet());                              // a third
   bench.run();
-  EXPECT_EQ(rig.slot(0).mini_count, 7);
-  EXPECT_EQ(rig.count(EventType::kCqError), 1u);
+  EXPECT_EQ(fixture.slot(0).mini_count, 7);
+  EXPECT_EQ(fixture.count(EventType::kCqError), 1u);
 }
 
 TEST(CqeGenerator, AQpErrorAsksForOneFlush) {  // R6
   Bench bench;
-  Rig rig(bench);
-  const CompletionRequest before = rig.packet();
-  CompletionRequest failing = rig.packet();
-  CompletionRequest behind = rig.packet();
+  Fixture fixture(bench);
+  const CompletionRequest before = fixture.packet();
+  CompletionRequest failing = fixture.packet();
+  CompletionRequest behind = fixture.packet();
   mark_failed(failing, DropReason::kRemoteAccess, 0x62, WcStatus::kRemoteAccess);
-  squash(behind);  // by who refused the one before it
-  const std::uint32_t pins = rig.qp.pins.count();
-  for (const CompletionRequest& p : {before, failing, behind}) rig.in.push(Cycle{9}, p);
+  squash(behind);  // by the block that refused the one before it
+  const std::uint32_t pins = fixture.qp.pins.count();
+  for (const CompletionRequest& p : {before, failing, behind}) fixture.in.push(Cycle{9}, p);
   bench.run();
-  ASSERT_EQ(rig.flushes.size(), 1u);
-  EXPECT_EQ(rig.flushes.cycle(0), Cycle{12}) << "not with the packet before";
-  EXPECT_EQ(rig.flushes.value(0).line, rig.qp.line);
-  EXPECT_EQ(rig.qp.pins.count(), pins + 1);
-  EXPECT_EQ(rig.memory.log().size(), 1u) << "the one before completes";
+  ASSERT_EQ(fixture.flushes.size(), 1u);
+  EXPECT_EQ(fixture.flushes.cycle(0), Cycle{12}) << "not with the packet before";
+  EXPECT_EQ(fixture.flushes.value(0).line, fixture.qp.line);
+  EXPECT_EQ(fixture.qp.pins.count(), pins + 1);
+  EXPECT_EQ(fixture.memory.log().size(), 1u) << "the one before completes";
 }
 
 TEST(CqeGenerator, AFlushRequestSaysWhatTheFetcherNeedsOfTheQp) {  // R6
   Bench bench;
-  Rig rig(bench);
-  auto& failures = bench.source(rig.dut.failures);
+  Fixture fixture(bench);
+  auto& failures = bench.source(fixture.dut.failures);
   QpContext qp = test_qp(Transport::kXrc);
   qp.qpn = Qpn{0x99};
   qp.uses_srq = true;
   qp.receive_queue = WqId{6};
   qp.receive_cq = Cqn{8};
-  QpContext& placed = place_qp(rig.shared, qp);
+  QpContext& placed = place_qp(fixture.shared, qp);
   placed.residence = 5;
-  rig.shared.contexts.pin(placed.line);
+  fixture.shared.contexts.pin(placed.line);
   failures.push(Cycle{9}, {placed.line, EventType::kQpFatal});
   bench.run();
-  ASSERT_EQ(rig.flushes.size(), 1u);
+  ASSERT_EQ(fixture.flushes.size(), 1u);
   const FlushRequest expected{placed.line, 5, Qpn{0x99}, Transport::kXrc, true, WqId{6}, Cqn{8}};
-  EXPECT_EQ(first_difference(rig.flushes.value(0), expected), "");
+  EXPECT_EQ(first_difference(fixture.flushes.value(0), expected), "");
 }
 
 TEST(CqeGenerator, AnErrorWithoutACompletionIsAnEvent) {
@@ -635,48 +636,48 @@ TEST(CqeGenerator, AnErrorWithoutACompletionIsAnEvent) {
       {0x61, EventType::kQpRequestError}, {0x62, EventType::kQpAccessError}, {0x63, EventType::kQpFatal}};
   for (const auto& [syndrome, type] : cases) {
     Bench bench;
-    Rig rig(bench);
-    rig.in.push(Cycle{9}, rig.failed(rig.qp, syndrome, false));
+    Fixture fixture(bench);
+    fixture.in.push(Cycle{9}, fixture.failed(fixture.qp, syndrome, false));
     bench.run();
-    ASSERT_EQ(rig.events.size(), 1u);
-    EXPECT_EQ(rig.events.value(0).type, type);
-    EXPECT_EQ(rig.events.value(0).number, raw(kTestQpn));
-    EXPECT_EQ(rig.events.cycle(0), Cycle{10 + 12});
+    ASSERT_EQ(fixture.events.size(), 1u);
+    EXPECT_EQ(fixture.events.value(0).type, type);
+    EXPECT_EQ(fixture.events.value(0).number, raw(kTestQpn));
+    EXPECT_EQ(fixture.events.cycle(0), Cycle{10 + 12});
   }
 }
 
 TEST(CqeGenerator, AnErrorWithACompletionIsNoEvent) {
   Bench bench;
-  Rig rig(bench);
-  rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, true));
+  Fixture fixture(bench);
+  fixture.in.push(Cycle{9}, fixture.failed(fixture.qp, 0x61, true));
   bench.run();
-  EXPECT_EQ(rig.events.size(), 0u);
-  EXPECT_EQ(rig.slot(0).status, WcStatus::kRemoteInvalidRequest);
-  EXPECT_EQ(rig.slot(0).vendor_error, static_cast<std::uint8_t>(DropReason::kInvalidRequest));
-  EXPECT_EQ(rig.flushes.size(), 1u);
+  EXPECT_EQ(fixture.events.size(), 0u);
+  EXPECT_EQ(fixture.slot(0).status, WcStatus::kRemoteInvalidRequest);
+  EXPECT_EQ(fixture.slot(0).vendor_error, static_cast<std::uint8_t>(DropReason::kInvalidRequest));
+  EXPECT_EQ(fixture.flushes.size(), 1u);
 }
 
 TEST(CqeGenerator, FlushRequestsWaitForRoomAndHoldUpNothing) {  // R6
   Bench bench;
-  Rig rig(bench);
-  auto& failed = bench.sink(rig.dut.failed);
-  rig.flushes.stall(Cycle{0}, Cycle{100});
+  Fixture fixture(bench);
+  auto& failed = bench.sink(fixture.dut.failed);
+  fixture.flushes.stall(Cycle{0}, Cycle{100});
   failed.stall(Cycle{0}, Cycle{200});
   std::vector<std::uint32_t> lines;
   for (std::uint32_t i = 0; i < 20; ++i) {
-    QpContext& qp = place_qp(rig.shared, test_qp(Transport::kRc));
+    QpContext& qp = place_qp(fixture.shared, test_qp(Transport::kRc));
     qp.qpn = Qpn{100 + i};
     lines.push_back(qp.line);
-    rig.in.push(Cycle{9}, rig.failed(qp, 0x61, false));
+    fixture.in.push(Cycle{9}, fixture.failed(qp, 0x61, false));
   }
   bench.run();
-  ASSERT_EQ(rig.out.size(), 20u);
-  ASSERT_EQ(rig.flushes.size(), 20u);
+  ASSERT_EQ(fixture.out.size(), 20u);
+  ASSERT_EQ(fixture.flushes.size(), 20u);
   ASSERT_EQ(failed.size(), 20u);
   for (std::uint32_t i = 0; i < 20; ++i) {
-    EXPECT_EQ(rig.out.cycle(i), Cycle{14 + i});
-    EXPECT_EQ(rig.flushes.value(i).line, lines[i]) << "oldest first";
-    EXPECT_EQ(rig.flushes.cycle(i), Cycle{99 + i}) << "one a cycle";
+    EXPECT_EQ(fixture.out.cycle(i), Cycle{14 + i});
+    EXPECT_EQ(fixture.flushes.value(i).line, lines[i]) << "oldest first";
+    EXPECT_EQ(fixture.flushes.cycle(i), Cycle{99 + i}) << "one a cycle";
     EXPECT_EQ(failed.value(i).qpn, Qpn{100 + i});
     EXPECT_EQ(failed.cycle(i), Cycle{199 + i});
   }
@@ -684,17 +685,17 @@ TEST(CqeGenerator, FlushRequestsWaitForRoomAndHoldUpNothing) {  // R6
 
 TEST(CqeGenerator, AnRnrNakIsNoError) {
   Bench bench;
-  Rig rig(bench);
-  CompletionRequest p = rig.packet();
+  Fixture fixture(bench);
+  CompletionRequest p = fixture.packet();
   Refusals().fail_rnr(p, 12);
-  rig.in.push(Cycle{9}, p);
+  fixture.in.push(Cycle{9}, p);
   bench.run();
-  EXPECT_EQ(rig.flushes.size(), 0u);
-  EXPECT_EQ(rig.events.size(), 0u);
-  EXPECT_EQ(rig.memory.log().size(), 0u);
+  EXPECT_EQ(fixture.flushes.size(), 0u);
+  EXPECT_EQ(fixture.events.size(), 0u);
+  EXPECT_EQ(fixture.memory.log().size(), 0u);
 }
 
-// A packet that stands for something else than a frame: without a buffer.
+// An internal packet, which has no buffer.
 CompletionRequest internal(const QpContext& qp, PacketRole role) {
   CompletionRequest p;
   p.role = role;
@@ -707,22 +708,22 @@ CompletionRequest internal(const QpContext& qp, PacketRole role) {
 
 TEST(CqeGenerator, LastWqeReachedIsRaisedOnce) {  // R7
   Bench bench;
-  Rig rig(bench);
+  Fixture fixture(bench);
   for (int i = 0; i < 2; ++i) {
-    CompletionRequest p = internal(rig.qp, PacketRole::kLastWqe);
+    CompletionRequest p = internal(fixture.qp, PacketRole::kLastWqe);
     p.outcome = Outcome::kDrop;
-    rig.in.push(Cycle{9}, p);
+    fixture.in.push(Cycle{9}, p);
   }
   bench.run();
-  ASSERT_EQ(rig.events.size(), 1u);
-  EXPECT_EQ(rig.events.value(0).type, EventType::kQpLastWqeReached);
-  EXPECT_EQ(rig.events.value(0).number, raw(kTestQpn));
-  EXPECT_EQ(rig.out.size(), 2u);
+  ASSERT_EQ(fixture.events.size(), 1u);
+  EXPECT_EQ(fixture.events.value(0).type, EventType::kQpLastWqeReached);
+  EXPECT_EQ(fixture.events.value(0).number, raw(kTestQpn));
+  EXPECT_EQ(fixture.out.size(), 2u);
 }
 
 TEST(CqeGenerator, AFlushedWqeCompletes) {
   Bench bench;
-  Rig rig(bench);
+  Fixture fixture(bench);
   CompletionRequest p;
   p.role = PacketRole::kFlush;
   p.outcome = Outcome::kDrop;
@@ -731,68 +732,68 @@ TEST(CqeGenerator, AFlushedWqeCompletes) {
   p.cq = kCq;
   p.wqe_index = 31;
   p.qpn = Qpn{0x55};
-  rig.in.push(Cycle{9}, p);
+  fixture.in.push(Cycle{9}, p);
   bench.run();
-  EXPECT_EQ(rig.slot(0).status, WcStatus::kFlushed);
-  EXPECT_EQ(rig.slot(0).wqe_index, 31u);
-  EXPECT_EQ(rig.slot(0).qp_number, 0x55u);
+  EXPECT_EQ(fixture.slot(0).status, WcStatus::kFlushed);
+  EXPECT_EQ(fixture.slot(0).wqe_index, 31u);
+  EXPECT_EQ(fixture.slot(0).qp_number, 0x55u);
 }
 
 TEST(CqeGenerator, AWqeIsGivenBackWithItsMessagesCompletion) {
   Bench bench;
-  Rig rig(bench);
-  CompletionRequest good = rig.packet();
-  good.wqe_slot = rig.shared.wqes.allocate();
+  Fixture fixture(bench);
+  CompletionRequest good = fixture.packet();
+  good.wqe_slot = fixture.shared.wqes.allocate();
   good.releases_wqe = true;
   // A tag match of two packets: the first completes and keeps the WQE.
-  CompletionRequest first = rig.packet(rig.qp, Operation::kSendFirst, 1024);
+  CompletionRequest first = fixture.packet(fixture.qp, Operation::kSendFirst, 1024);
   first.completes = true;
-  first.wqe_slot = rig.shared.wqes.allocate();
-  rig.in.push(Cycle{9}, good);
-  rig.in.push(Cycle{9}, first);
+  first.wqe_slot = fixture.shared.wqes.allocate();
+  fixture.in.push(Cycle{9}, good);
+  fixture.in.push(Cycle{9}, first);
   bench.run_to(Cycle{50});
-  EXPECT_EQ(rig.shared.wqes.in_use(), 1u);
-  EXPECT_EQ(rig.left(good).wqe_slot, kNoWqeSlot);
-  EXPECT_EQ(rig.left(first).wqe_slot, first.wqe_slot);
-  CompletionRequest failing = rig.packet(rig.qp, Operation::kSendLast, 10);
+  EXPECT_EQ(fixture.shared.wqes.in_use(), 1u);
+  EXPECT_EQ(fixture.left(good).wqe_slot, kNoWqeSlot);
+  EXPECT_EQ(fixture.left(first).wqe_slot, first.wqe_slot);
+  CompletionRequest failing = fixture.packet(fixture.qp, Operation::kSendLast, 10);
   failing.wqe_slot = first.wqe_slot;
   failing.releases_wqe = true;
   mark_failed(failing, DropReason::kMessageTooLong, 0x61, WcStatus::kLocalLength);
-  rig.in.push(Cycle{100}, failing);
+  fixture.in.push(Cycle{100}, failing);
   bench.run();
-  EXPECT_EQ(rig.shared.wqes.in_use(), 0u);
+  EXPECT_EQ(fixture.shared.wqes.in_use(), 0u);
 }
 
 // The message's third packet fails; a later one of it was squashed and is the last to use the WQE.
 TEST(CqeGenerator, AWqeCompletesOnce) {  // R8
   for (const bool failed_before : {false, true}) {
     Bench bench;
-    Rig rig(bench);
-    const std::uint32_t slot = rig.shared.wqes.allocate();
-    CompletionRequest middle = rig.packet(rig.qp, Operation::kSendMiddle, 1024);
-    CompletionRequest last = rig.packet(rig.qp, Operation::kSendLast, 10);
+    Fixture fixture(bench);
+    const std::uint32_t slot = fixture.shared.wqes.allocate();
+    CompletionRequest middle = fixture.packet(fixture.qp, Operation::kSendMiddle, 1024);
+    CompletionRequest last = fixture.packet(fixture.qp, Operation::kSendLast, 10);
     middle.wqe_slot = last.wqe_slot = slot;
     if (failed_before) mark_failed(middle, DropReason::kLocalOperation, 0x63, WcStatus::kLocalProtection);
     squash(last);
     last.releases_wqe = true;
-    rig.in.push(Cycle{9}, middle);
-    rig.in.push(Cycle{9}, last);
+    fixture.in.push(Cycle{9}, middle);
+    fixture.in.push(Cycle{9}, last);
     bench.run_to(Cycle{50});
-    EXPECT_EQ(rig.memory.log().size(), 1u);
-    EXPECT_EQ(rig.slot(0).status, failed_before ? WcStatus::kLocalProtection : WcStatus::kFlushed);
-    EXPECT_EQ(rig.shared.wqes.in_use(), 0u);
-    // Its slot is as new.
-    CompletionRequest next = rig.packet();
-    next.wqe_slot = rig.shared.wqes.allocate();
+    EXPECT_EQ(fixture.memory.log().size(), 1u);
+    EXPECT_EQ(fixture.slot(0).status, failed_before ? WcStatus::kLocalProtection : WcStatus::kFlushed);
+    EXPECT_EQ(fixture.shared.wqes.in_use(), 0u);
+    // The slot can be used again: nothing of the failed message is remembered for it.
+    CompletionRequest next = fixture.packet();
+    next.wqe_slot = fixture.shared.wqes.allocate();
     next.releases_wqe = true;
     EXPECT_EQ(next.wqe_slot, slot);
-    rig.in.push(Cycle{60}, next);
+    fixture.in.push(Cycle{60}, next);
     bench.run();
-    EXPECT_EQ(rig.slot(1).status, WcStatus::kSuccess);
+    EXPECT_EQ(fixture.slot(1).status, WcStatus::kSuccess);
   }
 }
 
-// What the command processor asks for.
+// Commands of the command processor.
 struct Commands {
   Commands(Bench& b, CqeGenerator& dut) : asked(b.source(dut.commands)), replies(b.sink(dut.command_replies)) {}
   // Taken in cycle `at`.
@@ -803,42 +804,42 @@ struct Commands {
 
 TEST(CqeGenerator, AnSrqsWqesAreNamedByTheirSrq) {
   Bench bench;
-  Rig rig(bench);
-  rig.dut.attach_srq(WqId{3}, Srqn{0x77});
-  CompletionRequest p = rig.packet();
+  Fixture fixture(bench);
+  fixture.dut.attach_srq(WqId{3}, Srqn{0x77});
+  CompletionRequest p = fixture.packet();
   p.queue = WqId{3};
-  rig.in.push(Cycle{9}, p);
+  fixture.in.push(Cycle{9}, p);
   bench.run();
-  EXPECT_EQ(rig.slot(0).srq_number, 0x77u);
-  EXPECT_EQ(rig.slot(0).flags, kCqeSrq);
+  EXPECT_EQ(fixture.slot(0).srq_number, 0x77u);
+  EXPECT_EQ(fixture.slot(0).flags, kCqeSrq);
 }
 
 TEST(CqeGenerator, ADestroyedCqGetsNothing) {
   Bench bench;
-  Rig rig(bench);
-  Commands commands(bench, rig.dut);
+  Fixture fixture(bench);
+  Commands commands(bench, fixture.dut);
   commands.ask(5, {.operation = CqOperation::kDestroy, .number = kCq});
-  rig.in.push(Cycle{9}, rig.packet());
+  fixture.in.push(Cycle{9}, fixture.packet());
   bench.run();
   ASSERT_EQ(commands.replies.size(), 1u);
   EXPECT_EQ(commands.replies.cycle(0), Cycle{5});
-  EXPECT_EQ(rig.memory.log().size(), 0u);
-  EXPECT_EQ(rig.dut.counters().discarded, 1u);
-  EXPECT_EQ(rig.dut.find(kCq), nullptr);
+  EXPECT_EQ(fixture.memory.log().size(), 0u);
+  EXPECT_EQ(fixture.dut.counters().discarded, 1u);
+  EXPECT_EQ(fixture.dut.find(kCq), nullptr);
 }
 
 TEST(CqeGenerator, AFullDmaLinkHoldsThePacketsBack) {
   Bench bench;
-  Rig rig(bench, {}, cq_context(64), 1);  // one write every two cycles
-  for (int i = 0; i < 20; ++i) rig.in.push(Cycle{9}, rig.packet());
+  Fixture fixture(bench, {}, cq_context(64), 1);  // one write every two cycles
+  for (int i = 0; i < 20; ++i) fixture.in.push(Cycle{9}, fixture.packet());
   bench.run();
-  ASSERT_EQ(rig.out.size(), 20u);
+  ASSERT_EQ(fixture.out.size(), 20u);
   for (std::uint32_t i = 0; i < 20; ++i) {
-    EXPECT_GE(rig.out.cycle(i).count + 1, rig.memory.log()[i].taken.count);
-    EXPECT_EQ(rig.slot(i).wqe_index, i) << "its data stayed until the write was taken";
+    EXPECT_GE(fixture.out.cycle(i).count + 1, fixture.memory.log()[i].taken.count);
+    EXPECT_EQ(fixture.slot(i).wqe_index, i) << "its data stayed until the write was taken";
   }
-  rig.dut.settle(Cycle{100});
-  EXPECT_GT(rig.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 10u);
+  fixture.dut.settle(Cycle{100});
+  EXPECT_GT(fixture.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 10u);
 }
 
 TEST(CqeGenerator, ModesAndOrdersAgreeOnRandomTraffic) {
@@ -849,7 +850,7 @@ TEST(CqeGenerator, ModesAndOrdersAgreeOnRandomTraffic) {
     CqeGeneratorParams params = compressing(2 + below(20), 16 + below(100));
     params.cycles_per_cqe = 1 + below(3);
     params.latency_cycles = 1 + below(6);
-    Rig rig(bench, params, cq_context(16), 1 + below(4));
+    Fixture fixture(bench, params, cq_context(16), 1 + below(4));
     std::vector<QpContext*> qps;
     std::vector<bool> has_failed(24, false);
     std::vector<std::uint32_t> consumed(8, 0);
@@ -861,51 +862,51 @@ TEST(CqeGenerator, ModesAndOrdersAgreeOnRandomTraffic) {
       cq.moderation_count = static_cast<std::uint16_t>(i);
       cq.moderation_period_us = static_cast<std::uint16_t>(i % 3);
       cq.ignore_overrun = i == 7;
-      rig.dut.create(cq, rig.host);
+      fixture.dut.create(cq, fixture.host);
     }
     for (std::uint32_t i = 0; i < 24; ++i) {
-      qps.push_back(&place_qp(rig.shared, test_qp(i % 4 == 0 ? Transport::kUc : Transport::kRc)));
+      qps.push_back(&place_qp(fixture.shared, test_qp(i % 4 == 0 ? Transport::kUc : Transport::kRc)));
       qps.back()->qpn = Qpn{100 + i};
       qps.back()->receive_cq = Cqn{10 + i % 8};
     }
-    rig.out.accept_when([](Cycle c) { return c.count / 32 % 4 != 0; });
-    rig.events.accept_when([](Cycle c) { return c.count / 64 % 3 != 0; });
-    rig.out.on_value([&](Cycle, const AckRequest& p) { rig.shared.packets.release(p.buffer); });
+    fixture.out.accept_when([](Cycle c) { return c.count / 32 % 4 != 0; });
+    fixture.events.accept_when([](Cycle c) { return c.count / 64 % 3 != 0; });
+    fixture.out.on_value([&](Cycle, const AckRequest& p) { fixture.shared.packets.release(p.buffer); });
     std::uint64_t cycle = 0;
     for (int i = 0; i < 500; ++i) {
       const std::uint32_t n = below(qps.size());
       const bool fails = below(60) == 0 && !has_failed[n];
       has_failed[n] = has_failed[n] || fails;
       CompletionRequest p =
-          fails ? rig.failed(*qps[n], static_cast<std::uint8_t>(0x61 + below(3)), below(2) == 0)
-                : rig.packet(*qps[n], below(4) == 0 ? Operation::kWriteOnly : Operation::kSendOnly, below(100));
+          fails ? fixture.failed(*qps[n], static_cast<std::uint8_t>(0x61 + below(3)), below(2) == 0)
+                : fixture.packet(*qps[n], below(4) == 0 ? Operation::kWriteOnly : Operation::kSendOnly, below(100));
       p.solicited = below(8) == 0;
       cycle += below(5) == 0 ? below(300) : below(3);
-      rig.in.push(Cycle{cycle}, p);
+      fixture.in.push(Cycle{cycle}, p);
       if (below(3) == 0) {
         const std::uint32_t cq = below(8);
         consumed[cq] += below(4);
-        rig.doorbells.push(Cycle{cycle}, {below(2) == 0 ? DoorbellKind::kCqArm : DoorbellKind::kCqConsumer,
-                                          below(2) == 0, 10 + cq, consumed[cq]});
+        fixture.doorbells.push(Cycle{cycle}, {below(2) == 0 ? DoorbellKind::kCqArm : DoorbellKind::kCqConsumer,
+                                              below(2) == 0, 10 + cq, consumed[cq]});
       }
     }
     bench.run();
-    EXPECT_EQ(rig.out.size(), 500u);
-    EXPECT_GT(rig.dut.counters().compressed, 0u);
-    EXPECT_GT(rig.dut.counters().completion_events, 10u);
-    EXPECT_GT(rig.dut.counters().flush_requests, 0u);
+    EXPECT_EQ(fixture.out.size(), 500u);
+    EXPECT_GT(fixture.dut.counters().compressed, 0u);
+    EXPECT_GT(fixture.dut.counters().completion_events, 10u);
+    EXPECT_GT(fixture.dut.counters().flush_requests, 0u);
     StateHash h;
-    h.mix(rig.host.digest());
+    h.mix(fixture.host.digest());
     h.mix(bench.state_hash());
     return h.value();
   });
 }
 
-// ---- The requester, the answer generator, the control plane.
+// ---- The requester, the ACK generator, the control plane.
 
-CompletionRequest send_completion(Rig& rig, WcStatus status) {
-  CompletionRequest p = internal(rig.qp, PacketRole::kSendCompletion);
-  rig.shared.contexts.pin(p.line);
+CompletionRequest send_completion(Fixture& fixture, WcStatus status) {
+  CompletionRequest p = internal(fixture.qp, PacketRole::kSendCompletion);
+  fixture.shared.contexts.pin(p.line);
   p.outcome = Outcome::kExecute;
   p.completes = p.ends_message = true;
   p.status = status;
@@ -916,135 +917,135 @@ CompletionRequest send_completion(Rig& rig, WcStatus status) {
 
 TEST(CqeGenerator, AFailedRequestAsksForTheFlushOnce) {  // R6
   Bench bench;
-  Rig rig(bench);
-  auto& failed = bench.sink(rig.dut.failed);
-  rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kRetryExceeded));
-  rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kFlushed));
+  Fixture fixture(bench);
+  auto& failed = bench.sink(fixture.dut.failed);
+  fixture.in.push(Cycle{9}, send_completion(fixture, WcStatus::kRetryExceeded));
+  fixture.in.push(Cycle{9}, send_completion(fixture, WcStatus::kFlushed));
   bench.run();
-  ASSERT_EQ(rig.flushes.size(), 1u);
-  EXPECT_EQ(rig.flushes.value(0).line, rig.qp.line);
+  ASSERT_EQ(fixture.flushes.size(), 1u);
+  EXPECT_EQ(fixture.flushes.value(0).line, fixture.qp.line);
   EXPECT_EQ(failed.size(), 0u) << "the requester knows";
-  EXPECT_EQ(rig.events.size(), 0u) << "the completion tells";
-  EXPECT_EQ(rig.slot(0).status, WcStatus::kRetryExceeded);
-  EXPECT_EQ(rig.slot(1).status, WcStatus::kFlushed);
+  EXPECT_EQ(fixture.events.size(), 0u) << "the completion tells";
+  EXPECT_EQ(fixture.slot(0).status, WcStatus::kRetryExceeded);
+  EXPECT_EQ(fixture.slot(1).status, WcStatus::kFlushed);
 }
 
 TEST(CqeGenerator, FlushedAndGoodRequestsAskForNothing) {  // R6
   Bench bench;
-  Rig rig(bench);
-  auto& failed = bench.sink(rig.dut.failed);
-  rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kSuccess));
-  rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kFlushed));
+  Fixture fixture(bench);
+  auto& failed = bench.sink(fixture.dut.failed);
+  fixture.in.push(Cycle{9}, send_completion(fixture, WcStatus::kSuccess));
+  fixture.in.push(Cycle{9}, send_completion(fixture, WcStatus::kFlushed));
   bench.run();
-  EXPECT_EQ(rig.flushes.size(), 0u);
+  EXPECT_EQ(fixture.flushes.size(), 0u);
   EXPECT_EQ(failed.size(), 0u);
 }
 
 TEST(CqeGenerator, TheRequesterIsNotifiedOfWhatTheReceivePathFound) {  // R6
   Bench bench;
-  Rig rig(bench);
-  auto& failed = bench.sink(rig.dut.failed);
-  rig.in.push(Cycle{9}, rig.failed(rig.qp, 0x61, true));
+  Fixture fixture(bench);
+  auto& failed = bench.sink(fixture.dut.failed);
+  fixture.in.push(Cycle{9}, fixture.failed(fixture.qp, 0x61, true));
   bench.run();
   ASSERT_EQ(failed.size(), 1u);
   EXPECT_EQ(failed.value(0).qpn, kTestQpn);
-  EXPECT_EQ(rig.flushes.size(), 1u);
+  EXPECT_EQ(fixture.flushes.size(), 1u);
 }
 
 TEST(CqeGenerator, AFailureBehindItIsFlushedAndRaised) {  // R6
   Bench bench;
-  Rig rig(bench);
-  auto& failed = bench.sink(rig.dut.failed);
-  auto& failures = bench.source(rig.dut.failures);
+  Fixture fixture(bench);
+  auto& failed = bench.sink(fixture.dut.failed);
+  auto& failures = bench.source(fixture.dut.failures);
   for (int i = 0; i < 2; ++i) {
-    rig.shared.contexts.pin(rig.qp.line);
-    failures.push(Cycle{9}, {rig.qp.line, EventType::kQpAccessError});
+    fixture.shared.contexts.pin(fixture.qp.line);
+    failures.push(Cycle{9}, {fixture.qp.line, EventType::kQpAccessError});
   }
   bench.run();
-  EXPECT_EQ(rig.flushes.size(), 1u) << "once";
+  EXPECT_EQ(fixture.flushes.size(), 1u) << "once";
   EXPECT_EQ(failed.size(), 1u);
-  ASSERT_EQ(rig.events.size(), 1u);
-  EXPECT_EQ(rig.events.value(0).type, EventType::kQpAccessError);
-  EXPECT_EQ(rig.events.value(0).number, raw(kTestQpn));
-  EXPECT_EQ(rig.qp.pins.count(), 1u) << "the flush request's";
+  ASSERT_EQ(fixture.events.size(), 1u);
+  EXPECT_EQ(fixture.events.value(0).type, EventType::kQpAccessError);
+  EXPECT_EQ(fixture.events.value(0).number, raw(kTestQpn));
+  EXPECT_EQ(fixture.qp.pins.count(), 1u) << "the flush request's";
 }
 
 TEST(CqeGenerator, AFailureThatSoftwareAskedForFlushesOnceAndRaisesNothing) {  // R12
   Bench bench;
-  Rig rig(bench);
-  auto& failed = bench.sink(rig.dut.failed);
+  Fixture fixture(bench);
+  auto& failed = bench.sink(fixture.dut.failed);
   CompletionRequest p;
   p.role = PacketRole::kFailure;
   p.outcome = Outcome::kDrop;
-  p.line = rig.qp.line;
-  p.residence = rig.qp.residence;
-  p.qpn = rig.qp.qpn;
+  p.line = fixture.qp.line;
+  p.residence = fixture.qp.residence;
+  p.qpn = fixture.qp.qpn;
   for (int i = 0; i < 2; ++i) {
-    rig.qp.pins.add();
-    rig.in.push(Cycle{9}, p);
+    fixture.qp.pins.add();
+    fixture.in.push(Cycle{9}, p);
   }
   bench.run();
-  EXPECT_EQ(rig.out.size(), 2u);
-  ASSERT_EQ(rig.flushes.size(), 1u);
-  EXPECT_EQ(rig.flushes.cycle(0), Cycle{11});
+  EXPECT_EQ(fixture.out.size(), 2u);
+  ASSERT_EQ(fixture.flushes.size(), 1u);
+  EXPECT_EQ(fixture.flushes.cycle(0), Cycle{11});
   EXPECT_EQ(failed.size(), 0u);
-  EXPECT_EQ(rig.events.size(), 0u);
-  EXPECT_EQ(rig.memory.log().size(), 0u);
+  EXPECT_EQ(fixture.events.size(), 0u);
+  EXPECT_EQ(fixture.memory.log().size(), 0u);
 }
 
 TEST(CqeGenerator, ARequestWhoseCompletionFindsNoRoomFailsItsQp) {  // R3, R6
   Bench bench;
-  Rig rig(bench, test_params(), cq_context(2));
-  auto& failed = bench.sink(rig.dut.failed);
-  auto& refusals = bench.sink(rig.dut.refusals);
-  for (int i = 0; i < 3; ++i) rig.in.push(Cycle{9}, send_completion(rig, WcStatus::kSuccess));
-  const CompletionRequest behind = rig.packet();
-  rig.in.push(Cycle{9}, behind);
+  Fixture fixture(bench, test_params(), cq_context(2));
+  auto& failed = bench.sink(fixture.dut.failed);
+  auto& refusals = bench.sink(fixture.dut.refusals);
+  for (int i = 0; i < 3; ++i) fixture.in.push(Cycle{9}, send_completion(fixture, WcStatus::kSuccess));
+  const CompletionRequest behind = fixture.packet();
+  fixture.in.push(Cycle{9}, behind);
   bench.run();
-  EXPECT_EQ(rig.memory.log().size(), 2u);
-  ASSERT_EQ(rig.out.size(), 4u);
-  EXPECT_EQ(rig.out.value(2).drop_reason, DropReason::kCqOverrun);
-  EXPECT_FALSE(rig.out.value(2).completes);
-  EXPECT_EQ(rig.left(behind).drop_reason, DropReason::kSquashed);
+  EXPECT_EQ(fixture.memory.log().size(), 2u);
+  ASSERT_EQ(fixture.out.size(), 4u);
+  EXPECT_EQ(fixture.out.value(2).drop_reason, DropReason::kCqOverrun);
+  EXPECT_FALSE(fixture.out.value(2).completes);
+  EXPECT_EQ(fixture.left(behind).drop_reason, DropReason::kSquashed);
   ASSERT_EQ(refusals.size(), 1u);
   EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
-  EXPECT_EQ(refusals.value(0).line, rig.qp.line);
-  EXPECT_EQ(rig.count(EventType::kCqError), 1u);
-  EXPECT_EQ(rig.count(EventType::kQpFatal), 1u);
-  EXPECT_EQ(rig.flushes.size(), 1u);
+  EXPECT_EQ(refusals.value(0).line, fixture.qp.line);
+  EXPECT_EQ(fixture.count(EventType::kCqError), 1u);
+  EXPECT_EQ(fixture.count(EventType::kQpFatal), 1u);
+  EXPECT_EQ(fixture.flushes.size(), 1u);
   ASSERT_EQ(failed.size(), 1u);
   EXPECT_EQ(failed.value(0).qpn, kTestQpn);
 }
 
 TEST(CqeGenerator, AClosedCqGetsNothingButIsThere) {  // R10
   Bench bench;
-  Rig rig(bench);
-  auto& refusals = bench.sink(rig.dut.refusals);
-  rig.arm(Cycle{1}, 0);
-  rig.in.push(Cycle{9}, rig.packet());
-  Commands commands(bench, rig.dut);
+  Fixture fixture(bench);
+  auto& refusals = bench.sink(fixture.dut.refusals);
+  fixture.arm(Cycle{1}, 0);
+  fixture.in.push(Cycle{9}, fixture.packet());
+  Commands commands(bench, fixture.dut);
   commands.ask(21, {.operation = CqOperation::kClose, .number = kCq});
-  rig.in.push(Cycle{29}, rig.packet());
-  rig.arm(Cycle{30}, 0);
+  fixture.in.push(Cycle{29}, fixture.packet());
+  fixture.arm(Cycle{30}, 0);
   bench.run();
-  EXPECT_EQ(rig.memory.log().size(), 1u);
+  EXPECT_EQ(fixture.memory.log().size(), 1u);
   EXPECT_EQ(commands.replies.cycle(0), Cycle{21});
-  EXPECT_EQ(rig.dut.counters().discarded, 1u);
-  EXPECT_NE(rig.dut.find(kCq), nullptr);
-  EXPECT_EQ(rig.events.size(), 1u) << "of the first CQE, before it was closed";
+  EXPECT_EQ(fixture.dut.counters().discarded, 1u);
+  EXPECT_NE(fixture.dut.find(kCq), nullptr);
+  EXPECT_EQ(fixture.events.size(), 1u) << "of the first CQE, before it was closed";
   EXPECT_EQ(refusals.size(), 0u) << "no overrun";
 }
 
 TEST(CqeGenerator, AResizedCqGoesOnInItsNewRing) {  // R10
   constexpr BusAddress kOther{0x20000};
   Bench bench;
-  Rig rig(bench);
-  for (int i = 0; i < 3; ++i) rig.in.push(Cycle{9}, rig.packet());
-  Commands commands(bench, rig.dut);
-  rig.consume(Cycle{100}, 1);  // of the old ring: goes first
+  Fixture fixture(bench);
+  for (int i = 0; i < 3; ++i) fixture.in.push(Cycle{9}, fixture.packet());
+  Commands commands(bench, fixture.dut);
+  fixture.consume(Cycle{100}, 1);  // a doorbell of the old ring: taken first
   commands.ask(101, {.operation = CqOperation::kResize, .number = kCq, .base = kOther, .slots = 4, .consumer = 1});
   commands.ask(150, {.operation = CqOperation::kResize, .number = kCq, .base = kRing, .slots = 1, .consumer = 0});
-  for (int i = 0; i < 2; ++i) rig.in.push(Cycle{199}, rig.packet());
+  for (int i = 0; i < 2; ++i) fixture.in.push(Cycle{199}, fixture.packet());
   bench.run();
   ASSERT_EQ(commands.replies.size(), 2u);
   const CqReply& move = commands.replies.value(0);
@@ -1056,30 +1057,30 @@ TEST(CqeGenerator, AResizedCqGoesOnInItsNewRing) {  // R10
   EXPECT_EQ(move.stride, 64u);
   EXPECT_FALSE(commands.replies.value(1).fits);
   for (std::uint32_t n : {2u, 3u}) {
-    const auto cqe = rig.host.load<Cqe>(kOther + n * 64);
+    const auto cqe = fixture.host.load<Cqe>(kOther + n * 64);
     EXPECT_EQ(cqe.wqe_index, n + 1);
     EXPECT_EQ(cqe.owner, 0);
   }
-  EXPECT_EQ(rig.dut.find(kCq)->producer(), 4u);
+  EXPECT_EQ(fixture.dut.find(kCq)->producer(), 4u);
 }
 
 TEST(CqeGenerator, ACommandIsAnsweredWhenTheWritesBeforeItHaveGone) {  // R11
   Bench bench;
-  Rig rig(bench, {}, cq_context(64), 1);  // one write every two cycles
-  Commands commands(bench, rig.dut);
-  for (int i = 0; i < 20; ++i) rig.in.push(Cycle{9}, rig.packet());
+  Fixture fixture(bench, {}, cq_context(64), 1);  // one write every two cycles
+  Commands commands(bench, fixture.dut);
+  for (int i = 0; i < 20; ++i) fixture.in.push(Cycle{9}, fixture.packet());
   commands.ask(25, {.operation = CqOperation::kSettle});
   commands.ask(60, {.operation = CqOperation::kClose, .number = Cqn{99}});
   std::size_t made = 0;
-  bench.at(Cycle{24}, [&](Cycle) { made = rig.dut.counters().cqes; });
+  bench.at(Cycle{24}, [&](Cycle) { made = fixture.dut.counters().cqes; });
   bench.run();
   ASSERT_EQ(commands.replies.size(), 2u);
   EXPECT_GT(commands.replies.cycle(0), Cycle{25});
-  // The last of them went into the link in the cycle of the answer, and out of it later.
+  // The last write went into the link in the cycle of the answer, and left it later.
   ASSERT_GT(made, 0u);
   ASSERT_LT(made, 20u);
-  EXPECT_GT(rig.memory.log()[made - 1].taken, commands.replies.cycle(0));
-  EXPECT_LE(rig.memory.log()[made - 1].taken, commands.replies.cycle(0) + 2);
+  EXPECT_GT(fixture.memory.log()[made - 1].taken, commands.replies.cycle(0));
+  EXPECT_LE(fixture.memory.log()[made - 1].taken, commands.replies.cycle(0) + 2);
   EXPECT_FALSE(commands.replies.value(1).found);
 }
 
@@ -1098,35 +1099,35 @@ struct Written final : CompletionObserver {
 TEST(CqeGenerator, TheObserverIsNotifiedOfWhenTheSenderRang) {
   Written observer;
   Bench bench;
-  Rig rig(bench);
-  rig.dut.set_observer(&observer);
-  CompletionRequest p = rig.packet();
+  Fixture fixture(bench);
+  fixture.dut.set_observer(&observer);
+  CompletionRequest p = fixture.packet();
   p.posted = Cycle{5};
-  rig.in.push(Cycle{9}, p);
+  fixture.in.push(Cycle{9}, p);
   bench.run();
   EXPECT_EQ(observer.seen, (std::vector<Written::One>{{raw(kCq), 5, 10}}));
 }
 
-// Held in a session of one CQ while another CQ's is written; the last one of the session is never written.
+// Completions are held in a session of one CQ while one of another CQ is written; the session's last is never written.
 TEST(CqeGenerator, TheObserverIsNotifiedInTheOrderOfTheWrites) {
   Written observer;
   Bench bench;
   CqContext cq = cq_context();
   cq.compress = true;
-  Rig rig(bench, compressing(2, 1000), cq);
+  Fixture fixture(bench, compressing(2, 1000), cq);
   CqContext plain = cq_context();
   plain.number = Cqn{9};
   plain.base = kRing + 0x1000;
-  rig.dut.create(plain, rig.host);
-  rig.dut.set_observer(&observer);
+  fixture.dut.create(plain, fixture.host);
+  fixture.dut.set_observer(&observer);
   std::uint64_t posted = 100;
   for (const Cqn to : {kCq, Cqn{9}, kCq, kCq}) {
-    CompletionRequest p = rig.packet();
+    CompletionRequest p = fixture.packet();
     p.cq = to;
     p.posted = Cycle{posted++};
-    rig.in.push(Cycle{9}, p);
+    fixture.in.push(Cycle{9}, p);
   }
-  Commands commands(bench, rig.dut);
+  Commands commands(bench, fixture.dut);
   commands.ask(101, {.operation = CqOperation::kClose, .number = kCq});
   bench.run();
   EXPECT_EQ(observer.seen, (std::vector<Written::One>{{9, 101, 11}, {raw(kCq), 100, 12}, {raw(kCq), 102, 12}}));
@@ -1135,11 +1136,11 @@ TEST(CqeGenerator, TheObserverIsNotifiedInTheOrderOfTheWrites) {
 TEST(CqeGenerator, TheObserverIsNotNotifiedOfWhatFindsNoRoom) {
   Written observer;
   Bench bench;
-  Rig rig(bench, {}, cq_context(2));
-  rig.dut.set_observer(&observer);
-  for (int i = 0; i < 5; ++i) rig.in.push(Cycle{9}, rig.packet());
+  Fixture fixture(bench, {}, cq_context(2));
+  fixture.dut.set_observer(&observer);
+  for (int i = 0; i < 5; ++i) fixture.in.push(Cycle{9}, fixture.packet());
   bench.run();
-  EXPECT_EQ(rig.memory.log().size(), 2u);
+  EXPECT_EQ(fixture.memory.log().size(), 2u);
   EXPECT_EQ(observer.seen.size(), 2u);
 }
 

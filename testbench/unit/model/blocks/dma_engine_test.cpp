@@ -17,7 +17,7 @@ constexpr auto kContextClient = static_cast<std::size_t>(DmaClient::kContext);
 constexpr auto kWqeClient = static_cast<std::size_t>(DmaClient::kWqe);
 constexpr auto kCqeClient = static_cast<std::size_t>(DmaClient::kCqe);
 
-// A link that carries one byte in a cycle of 1 ns: latencies can be read off.
+// A link that carries one byte in a cycle of 1 ns, so that expected cycles are sums of bytes.
 DmaEngineParams byte_a_cycle() {
   DmaEngineParams p;
   p.tlp_rate_mbps = 8000;
@@ -39,7 +39,7 @@ class UnmappedMemory final : public HostMemory {
   bool write(BusAddress, std::span<const std::uint8_t>) override { return false; }
 };
 
-// Refuses what is at one address, and remembers what was written and read, and when.
+// Memory that is not mapped at one address, and records its reads and writes with their cycles.
 class PickyMemory final : public HostMemory {
  public:
   struct Access {
@@ -62,8 +62,8 @@ class PickyMemory final : public HostMemory {
 };
 
 // An engine with all its ports connected.
-struct Rig {
-  explicit Rig(Bench& b, const DmaEngineParams& params, std::uint32_t period_ps = 1000, HostMemory* other = nullptr)
+struct Fixture {
+  explicit Fixture(Bench& b, const DmaEngineParams& params, std::uint32_t period_ps = 1000, HostMemory* other = nullptr)
       : bench(b),
         memory(b.keep<LocalMemory>()),
         shared(b.keep<NicShared>(PacketPool::Quotas{}, &b.engine().now())),
@@ -78,7 +78,7 @@ struct Rig {
       completions[c] = &b.sink(dut.completions[c]);
     }
   }
-  // A packet of RC on `line` to be carried out, by segments; without any it writes nothing.
+  // The segments of an RC packet on `line` that is to be carried out; without sizes it writes nothing.
   std::vector<SegmentWrite> packet(std::initializer_list<std::uint32_t> segment_bytes, std::uint64_t bus = 0x10000,
                                    std::uint32_t line = 0) {
     SegmentWrite s;
@@ -104,7 +104,7 @@ struct Rig {
   void write_packet(Cycle when, const std::vector<SegmentWrite>& segments) {
     for (const SegmentWrite& s : segments) payload.push(when, s);
   }
-  // The data of a READ response, by segments.
+  // The segments of a READ response's data.
   std::vector<GatherRead> response(std::initializer_list<std::uint32_t> segment_bytes, std::uint64_t bus = 0x10000) {
     GatherRead s;
     s.buffer = shared.packets.allocate(PacketClass::kResponse);
@@ -144,23 +144,23 @@ struct Rig {
 
 TEST(DmaEngine, PayloadLeavesWhenItsLastByteHasPassed) {  // R1, R3
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
-  rig.write_packet(Cycle{9}, rig.packet({64}));  // can be popped in cycle 10; 88 bytes on the link
+  Fixture fixture(bench, byte_a_cycle());
+  fixture.write_packet(Cycle{9}, fixture.packet({64}));  // can be popped in cycle 10; 88 bytes on the link
   bench.run_to(Cycle{97});
-  EXPECT_EQ(bench.engine().links()[1]->transfers(), 0u);  // the link at payload_done
+  EXPECT_EQ(bench.engine().links()[1]->transfers(), 0u);  // the link of payload_done
   bench.run_to(Cycle{98});
   EXPECT_EQ(bench.engine().links()[1]->transfers(), 1u);
   bench.run();
-  ASSERT_EQ(rig.payload_done.size(), 1u);
-  EXPECT_EQ(rig.payload_done.cycle(0), Cycle{98});
-  EXPECT_EQ(rig.shared.packets[rig.payload_done.value(0).buffer].stamped(Station::kDmaEngine), Cycle{98});
-  EXPECT_EQ(rig.dut.counters().packets_written, 1u);
+  ASSERT_EQ(fixture.payload_done.size(), 1u);
+  EXPECT_EQ(fixture.payload_done.cycle(0), Cycle{98});
+  EXPECT_EQ(fixture.shared.packets[fixture.payload_done.value(0).buffer].stamped(Station::kDmaEngine), Cycle{98});
+  EXPECT_EQ(fixture.dut.counters().packets_written, 1u);
 }
 
 TEST(DmaEngine, WhatCameWithThePacketIsHandedOn) {  // R3
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
-  auto segments = rig.packet({64, 8});
+  Fixture fixture(bench, byte_a_cycle());
+  auto segments = fixture.packet({64, 8});
   for (SegmentWrite& s : segments) {
     s.completes = s.ends_message = true;
     s.wqe_slot = 5;
@@ -168,42 +168,42 @@ TEST(DmaEngine, WhatCameWithThePacketIsHandedOn) {  // R3
     s.cq = Cqn{9};
     s.immediate = 0x1234;
   }
-  rig.write_packet(Cycle{9}, segments);
+  fixture.write_packet(Cycle{9}, segments);
   bench.run();
-  ASSERT_EQ(rig.payload_done.size(), 1u);
+  ASSERT_EQ(fixture.payload_done.size(), 1u);
   const CompletionRequest& sent = segments.back();
-  EXPECT_EQ(first_difference(rig.payload_done.value(0), sent), "");
+  EXPECT_EQ(first_difference(fixture.payload_done.value(0), sent), "");
 }
 
 TEST(DmaEngine, PayloadBytesAreInMemory) {  // R2
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
-  auto segments = rig.packet({3, 2, 4});
-  Packet& buffer = rig.shared.packets[segments[0].buffer];
+  Fixture fixture(bench, byte_a_cycle());
+  auto segments = fixture.packet({3, 2, 4});
+  Packet& buffer = fixture.shared.packets[segments[0].buffer];
   std::copy_n("hello", 5, buffer.frame.data());
   std::copy_n("made up", 7, buffer.scratch.data());
   segments[2].area = BufferArea::kScratch;
   segments[2].offset = 3;
-  rig.write_packet(Cycle{0}, segments);
+  fixture.write_packet(Cycle{0}, segments);
   bench.run();
   std::array<std::uint8_t, 3> first{};
-  ASSERT_TRUE(rig.memory.read(BusAddress{0x10000}, first));
+  ASSERT_TRUE(fixture.memory.read(BusAddress{0x10000}, first));
   EXPECT_EQ(std::string(first.begin(), first.end()), "hel");
-  EXPECT_EQ(rig.memory.load<std::uint16_t>(BusAddress{0x12000}), 'l' | 'o' << 8);
+  EXPECT_EQ(fixture.memory.load<std::uint16_t>(BusAddress{0x12000}), 'l' | 'o' << 8);
   std::array<std::uint8_t, 4> third{};
-  ASSERT_TRUE(rig.memory.read(BusAddress{0x14000}, third));
+  ASSERT_TRUE(fixture.memory.read(BusAddress{0x14000}, third));
   EXPECT_EQ(std::string(third.begin(), third.end()), "e up");
 }
 
 TEST(DmaEngine, ASegmentTouchesMemoryAllAtOnceAsItsFirstTlpStarts) {  // R2
   PickyMemory memory;
   Bench bench;
-  Rig rig(bench, byte_a_cycle(), 1000, &memory);
+  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
   using Access = PickyMemory::Access;
   const auto written = [&](std::vector<Access> expected) { return memory.writes == expected; };
-  rig.write_packet(Cycle{9}, rig.packet({1024, 8}));                      // taken in 10, its TLPs take 280 cycles each
-  rig.requests[kCqeClient]->push(Cycle{19}, rig.write(0, 512, 0x50000));  // its turn is in 290
-  rig.requests[kWqeClient]->push(Cycle{19}, rig.read(0, 1024, 0x60000));  // after that, in 314 or so
+  fixture.write_packet(Cycle{9}, fixture.packet({1024, 8}));  // taken in 10, its TLPs take 280 cycles each
+  fixture.requests[kCqeClient]->push(Cycle{19}, fixture.write(0, 512, 0x50000));  // its turn is in 290
+  fixture.requests[kWqeClient]->push(Cycle{19}, fixture.read(0, 1024, 0x60000));  // after that, in 314 or so
   bench.run_to(Cycle{9});
   EXPECT_TRUE(written({}));
   bench.run_to(Cycle{10});
@@ -211,7 +211,7 @@ TEST(DmaEngine, ASegmentTouchesMemoryAllAtOnceAsItsFirstTlpStarts) {  // R2
   bench.run_to(Cycle{600});
   EXPECT_TRUE(written({{BusAddress{0x10000}, 1024}, {BusAddress{0x50000}, 512}})) << "the segment is on the link still";
   EXPECT_EQ(memory.reads, (std::vector<Access>{{BusAddress{0x60000}, 1024}}));
-  EXPECT_EQ(rig.dut.counters().writes, 0u);
+  EXPECT_EQ(fixture.dut.counters().writes, 0u);
   bench.run();
   EXPECT_TRUE(written({{BusAddress{0x10000}, 1024}, {BusAddress{0x50000}, 512}, {BusAddress{0x12000}, 8}}));
 }
@@ -221,67 +221,67 @@ TEST(DmaEngine, SoManyPacketsWaitToBeHandedOn) {  // leaving_depth
     Bench bench;
     DmaEngineParams params = byte_a_cycle();
     params.leaving_depth = depth;
-    Rig rig(bench, params);
-    rig.payload_done.stall(Cycle{0}, Cycle{200});
-    for (int i = 0; i < 40; ++i) rig.write_packet(Cycle{9}, rig.packet({}));
+    Fixture fixture(bench, params);
+    fixture.payload_done.stall(Cycle{0}, Cycle{200});
+    for (int i = 0; i < 40; ++i) fixture.write_packet(Cycle{9}, fixture.packet({}));
     bench.run_to(Cycle{199});
-    EXPECT_EQ(rig.payload.pushed(), 8 + depth + 8) << "8 in each of the two links";
-    EXPECT_EQ(rig.dut.activity(), Activity::kBlocked);
+    EXPECT_EQ(fixture.payload.pushed(), 8 + depth + 8) << "8 in each of the two links";
+    EXPECT_EQ(fixture.dut.activity(), Activity::kBlocked);
     bench.run();
-    EXPECT_EQ(rig.payload_done.size(), 40u);
+    EXPECT_EQ(fixture.payload_done.size(), 40u);
   }
 }
 
 TEST(DmaEngine, SegmentsFollowEachOtherWithoutAGap) {  // R1
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
-  rig.write_packet(Cycle{9}, rig.packet({64, 257}));
-  rig.write_packet(Cycle{9}, rig.packet({10}));
+  Fixture fixture(bench, byte_a_cycle());
+  fixture.write_packet(Cycle{9}, fixture.packet({64, 257}));
+  fixture.write_packet(Cycle{9}, fixture.packet({10}));
   bench.run();
-  ASSERT_EQ(rig.payload_done.size(), 2u);
-  EXPECT_EQ(rig.payload_done.cycle(0), Cycle{10 + 88 + 257 + 48});
-  EXPECT_EQ(rig.payload_done.cycle(1), Cycle{10 + 88 + 257 + 48 + 34});
+  ASSERT_EQ(fixture.payload_done.size(), 2u);
+  EXPECT_EQ(fixture.payload_done.cycle(0), Cycle{10 + 88 + 257 + 48});
+  EXPECT_EQ(fixture.payload_done.cycle(1), Cycle{10 + 88 + 257 + 48 + 34});
 }
 
 TEST(DmaEngine, PacketWithoutSegmentsPassesInOneCycle) {  // R3
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
-  rig.write_packet(Cycle{9}, rig.packet({}));
-  rig.write_packet(Cycle{9}, rig.packet({}));
+  Fixture fixture(bench, byte_a_cycle());
+  fixture.write_packet(Cycle{9}, fixture.packet({}));
+  fixture.write_packet(Cycle{9}, fixture.packet({}));
   bench.run();
-  ASSERT_EQ(rig.payload_done.size(), 2u);
-  EXPECT_EQ(rig.payload_done.cycle(0), Cycle{11});
-  EXPECT_EQ(rig.payload_done.cycle(1), Cycle{12});
+  ASSERT_EQ(fixture.payload_done.size(), 2u);
+  EXPECT_EQ(fixture.payload_done.cycle(0), Cycle{11});
+  EXPECT_EQ(fixture.payload_done.cycle(1), Cycle{12});
 }
 
 TEST(DmaEngine, ASegmentWithoutBytesTakesNoTurn) {  // R3
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
-  auto partly = rig.packet({64, 0, 16, 0});  // as the translator leaves what it does not allow
-  rig.write_packet(Cycle{9}, partly);
-  rig.write_packet(Cycle{9}, rig.packet({8}));
+  Fixture fixture(bench, byte_a_cycle());
+  auto partly = fixture.packet({64, 0, 16, 0});  // as the translator leaves a segment that it refuses
+  fixture.write_packet(Cycle{9}, partly);
+  fixture.write_packet(Cycle{9}, fixture.packet({8}));
   bench.run();
-  ASSERT_EQ(rig.payload_done.size(), 2u);
-  EXPECT_EQ(rig.dut.counters().tlps_up, 3u);
-  EXPECT_EQ(rig.dut.counters().link_bytes_up, 64u + 16u + 8u + 3 * 24u);
-  // The last segment is taken in the cycle in which the link is free of the one before it.
-  EXPECT_EQ(rig.payload_done.cycle(0), Cycle{10 + 88 + 1 + 40 + 1});
-  EXPECT_EQ(rig.payload_done.cycle(1), Cycle{10 + 88 + 1 + 40 + 1 + 32});
+  ASSERT_EQ(fixture.payload_done.size(), 2u);
+  EXPECT_EQ(fixture.dut.counters().tlps_up, 3u);
+  EXPECT_EQ(fixture.dut.counters().link_bytes_up, 64u + 16u + 8u + 3 * 24u);
+  // The last segment is taken in the cycle in which the link has carried the one before it.
+  EXPECT_EQ(fixture.payload_done.cycle(0), Cycle{10 + 88 + 1 + 40 + 1});
+  EXPECT_EQ(fixture.payload_done.cycle(1), Cycle{10 + 88 + 1 + 40 + 1 + 32});
 }
 
 TEST(DmaEngine, PacketsKeepTheirOrder) {  // R3
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
+  Fixture fixture(bench, byte_a_cycle());
   std::vector<PacketHandle> sent, left;
   for (int i = 0; i < 20; ++i) {
-    const auto segments = i % 3 == 0   ? rig.packet({})
-                          : i % 3 == 1 ? rig.packet({static_cast<std::uint32_t>(100 - i)})
-                                       : rig.packet({8, static_cast<std::uint32_t>(300 - i)});
+    const auto segments = i % 3 == 0   ? fixture.packet({})
+                          : i % 3 == 1 ? fixture.packet({static_cast<std::uint32_t>(100 - i)})
+                                       : fixture.packet({8, static_cast<std::uint32_t>(300 - i)});
     sent.push_back(segments[0].buffer);
-    rig.write_packet(Cycle{0}, segments);
+    fixture.write_packet(Cycle{0}, segments);
   }
   bench.run();
-  for (const CompletionRequest& p : rig.payload_done.values()) left.push_back(p.buffer);
+  for (const CompletionRequest& p : fixture.payload_done.values()) left.push_back(p.buffer);
   EXPECT_EQ(left, sent);
 }
 
@@ -289,27 +289,27 @@ TEST(DmaEngine, WhatIsBehindAPacketThatFailedHereWritesNothing) {  // R8
   PickyMemory memory;
   memory.refused = BusAddress{0x10000};
   Bench bench;
-  Rig rig(bench, byte_a_cycle(), 1000, &memory);
-  auto& refusals = bench.sink(rig.dut.refusals);
-  rig.write_packet(Cycle{0}, rig.packet({8}, 0x10000, 3));
-  rig.write_packet(Cycle{0}, rig.packet({8, 8, 8}, 0x20000, 3));
-  rig.write_packet(Cycle{0}, rig.packet({8}, 0x30000, 4));  // of another QP
-  auto later = rig.packet({8}, 0x40000, 3);
+  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  auto& refusals = bench.sink(fixture.dut.refusals);
+  fixture.write_packet(Cycle{0}, fixture.packet({8}, 0x10000, 3));
+  fixture.write_packet(Cycle{0}, fixture.packet({8, 8, 8}, 0x20000, 3));
+  fixture.write_packet(Cycle{0}, fixture.packet({8}, 0x30000, 4));  // of another QP
+  auto later = fixture.packet({8}, 0x40000, 3);
   later[0].residence = 1;  // another QP on the line
-  rig.write_packet(Cycle{0}, later);
+  fixture.write_packet(Cycle{0}, later);
   bench.run();
-  EXPECT_EQ(rig.dut.counters().writes, 3u);
+  EXPECT_EQ(fixture.dut.counters().writes, 3u);
   EXPECT_EQ(memory.writes, (std::vector<PickyMemory::Access>{{BusAddress{0x30000}, 8}, {BusAddress{0x40000}, 8}}));
-  ASSERT_EQ(rig.payload_done.size(), 4u);
-  const CompletionRequest& failed = rig.payload_done.value(0);
+  ASSERT_EQ(fixture.payload_done.size(), 4u);
+  const CompletionRequest& failed = fixture.payload_done.value(0);
   EXPECT_EQ(failed.drop_reason, DropReason::kHostMemory);
   EXPECT_EQ(failed.outcome, Outcome::kNak);
   EXPECT_EQ(failed.syndrome, kNakRemoteOperation);
   EXPECT_TRUE(failed.fails_qp);
-  const CompletionRequest& behind = rig.payload_done.value(1);
+  const CompletionRequest& behind = fixture.payload_done.value(1);
   EXPECT_EQ(behind.drop_reason, DropReason::kSquashed);
   EXPECT_FALSE(behind.acknowledge || behind.completes || behind.fails_qp);
-  for (const std::size_t n : {2u, 3u}) EXPECT_EQ(rig.payload_done.value(n).drop_reason, DropReason::kNone);
+  for (const std::size_t n : {2u, 3u}) EXPECT_EQ(fixture.payload_done.value(n).drop_reason, DropReason::kNone);
   ASSERT_EQ(refusals.size(), 1u);
   EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
   EXPECT_EQ(refusals.value(0).line, 3u);
@@ -319,48 +319,49 @@ TEST(DmaEngine, APacketEndsWithTheSegmentThatFails) {  // R8
   PickyMemory memory;
   memory.refused = BusAddress{0x12000};
   Bench bench;
-  Rig rig(bench, byte_a_cycle(), 1000, &memory);
-  rig.write_packet(Cycle{9}, rig.packet({64, 257, 8, 8}));
-  rig.write_packet(Cycle{9}, rig.packet({16}, 0x30000, 1));
+  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  fixture.write_packet(Cycle{9}, fixture.packet({64, 257, 8, 8}));
+  fixture.write_packet(Cycle{9}, fixture.packet({16}, 0x30000, 1));
   bench.run();
-  ASSERT_EQ(rig.payload_done.size(), 2u) << "each packet once";
-  EXPECT_EQ(rig.payload_done.value(0).drop_reason, DropReason::kHostMemory);
-  EXPECT_EQ(rig.payload_done.value(0).message_sequence, 1u);
-  EXPECT_EQ(rig.payload_done.cycle(0), Cycle{10 + 88 + 257 + 48}) << "nobody knows before its bytes have left";
-  EXPECT_EQ(rig.payload_done.value(1).drop_reason, DropReason::kNone);
-  EXPECT_EQ(rig.payload_done.cycle(1), Cycle{10 + 88 + 257 + 48 + 2 + 40}) << "two segments passed by, one a cycle";
+  ASSERT_EQ(fixture.payload_done.size(), 2u) << "each packet once";
+  EXPECT_EQ(fixture.payload_done.value(0).drop_reason, DropReason::kHostMemory);
+  EXPECT_EQ(fixture.payload_done.value(0).message_sequence, 1u);
+  EXPECT_EQ(fixture.payload_done.cycle(0), Cycle{10 + 88 + 257 + 48}) << "not before its bytes have left";
+  EXPECT_EQ(fixture.payload_done.value(1).drop_reason, DropReason::kNone);
+  EXPECT_EQ(fixture.payload_done.cycle(1), Cycle{10 + 88 + 257 + 48 + 2 + 40})
+      << "two segments were dropped, one a cycle";
   EXPECT_EQ(memory.writes, (std::vector<PickyMemory::Access>{{BusAddress{0x10000}, 64}, {BusAddress{0x30000}, 16}}));
-  EXPECT_EQ(rig.dut.counters().writes, 3u);
-  EXPECT_EQ(rig.dut.counters().failed, 1u);
-  EXPECT_EQ(rig.dut.counters().packets_written, 2u);
+  EXPECT_EQ(fixture.dut.counters().writes, 3u);
+  EXPECT_EQ(fixture.dut.counters().failed, 1u);
+  EXPECT_EQ(fixture.dut.counters().packets_written, 2u);
 }
 
 TEST(DmaEngine, AnAnswerThatFailsHereEndsWhatIsBehindIt) {  // R8, core/responder/refusal.h R5
   PickyMemory memory;
   memory.refused = BusAddress{0x10000};
   Bench bench;
-  Rig rig(bench, byte_a_cycle(), 1000, &memory);
-  auto& refusals = bench.sink(rig.dut.refusals);
+  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  auto& refusals = bench.sink(fixture.dut.refusals);
   for (std::uint32_t request = 1; request <= 3; ++request) {
-    auto answer = rig.packet({8, 8}, 0x10000 * request);
+    auto answer = fixture.packet({8, 8}, 0x10000 * request);
     for (SegmentWrite& s : answer) {
       s.opcode = opcode_of(Transport::kRc, Operation::kReadResponseOnly);
       s.outcome = Outcome::kAnswer;
       s.acknowledge = false;
-      s.completes = s.ends_message = request != 2;  // the second one is a LAST's predecessor
+      s.completes = s.ends_message = request != 2;  // the second one is not the last response
       s.message_sequence = request;
     }
-    rig.write_packet(Cycle{9}, answer);
+    fixture.write_packet(Cycle{9}, answer);
   }
   bench.run();
-  ASSERT_EQ(rig.payload_done.size(), 3u);
+  ASSERT_EQ(fixture.payload_done.size(), 3u);
   EXPECT_TRUE(memory.writes.empty());
-  EXPECT_EQ(rig.payload_done.value(0).drop_reason, DropReason::kHostMemory);
-  EXPECT_EQ(rig.payload_done.value(0).status, WcStatus::kLocalProtection);
-  EXPECT_TRUE(rig.payload_done.value(0).completes);
-  EXPECT_FALSE(rig.payload_done.value(1).completes);
-  EXPECT_TRUE(rig.payload_done.value(2).completes);
-  EXPECT_EQ(rig.payload_done.value(2).status, WcStatus::kFlushed);
+  EXPECT_EQ(fixture.payload_done.value(0).drop_reason, DropReason::kHostMemory);
+  EXPECT_EQ(fixture.payload_done.value(0).status, WcStatus::kLocalProtection);
+  EXPECT_TRUE(fixture.payload_done.value(0).completes);
+  EXPECT_FALSE(fixture.payload_done.value(1).completes);
+  EXPECT_TRUE(fixture.payload_done.value(2).completes);
+  EXPECT_EQ(fixture.payload_done.value(2).status, WcStatus::kFlushed);
   ASSERT_EQ(refusals.size(), 1u);
   EXPECT_EQ(refusals.value(0).kind, RefusalKind::kRequestError);
   EXPECT_EQ(refusals.value(0).request, 1u);
@@ -368,11 +369,11 @@ TEST(DmaEngine, AnAnswerThatFailsHereEndsWhatIsBehindIt) {  // R8, core/responde
 
 TEST(DmaEngine, ReadCompletesAfterRoundTripAndData) {  // R5
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
-  rig.memory.store(BusAddress{0x1000}, std::uint64_t{0x1122334455667788});
-  rig.requests[kContextClient]->push(Cycle{9}, rig.read(77, 64));
+  Fixture fixture(bench, byte_a_cycle());
+  fixture.memory.store(BusAddress{0x1000}, std::uint64_t{0x1122334455667788});
+  fixture.requests[kContextClient]->push(Cycle{9}, fixture.read(77, 64));
   // popped in 10, request gone at 34, first byte at 134, 84 bytes of completion
-  auto& out = *rig.completions[kContextClient];
+  auto& out = *fixture.completions[kContextClient];
   bench.run_to(Cycle{218});
   EXPECT_EQ(out.size(), 0u);
   bench.run();
@@ -381,29 +382,29 @@ TEST(DmaEngine, ReadCompletesAfterRoundTripAndData) {  // R5
   EXPECT_EQ(out.value(0).cookie, 77u);
   EXPECT_TRUE(out.value(0).ok);
   std::uint64_t got = 0;
-  std::memcpy(&got, rig.buffer, 8);
+  std::memcpy(&got, fixture.buffer, 8);
   EXPECT_EQ(got, 0x1122334455667788u);
 }
 
 TEST(DmaEngine, ReadDataQueuesOnTheLinkDown) {  // R5
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
-  rig.requests[kContextClient]->push(Cycle{9}, rig.read(1, 512));
-  rig.requests[kWqeClient]->push(Cycle{9}, rig.read(2, 64));
+  Fixture fixture(bench, byte_a_cycle());
+  fixture.requests[kContextClient]->push(Cycle{9}, fixture.read(1, 512));
+  fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(2, 64));
   bench.run();
-  EXPECT_EQ(rig.completions[kContextClient]->cycle(0), Cycle{10 + 24 + 100 + 552});
-  EXPECT_EQ(rig.completions[kWqeClient]->cycle(0), Cycle{10 + 24 + 100 + 552 + 84});
+  EXPECT_EQ(fixture.completions[kContextClient]->cycle(0), Cycle{10 + 24 + 100 + 552});
+  EXPECT_EQ(fixture.completions[kWqeClient]->cycle(0), Cycle{10 + 24 + 100 + 552 + 84});
 }
 
 TEST(DmaEngine, ALongReadIsCompletedOnceBehindItsLastTlp) {  // R1, R5
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
+  Fixture fixture(bench, byte_a_cycle());
   const std::uint64_t address = 0x1000 + 4096 - 100;
-  for (std::uint64_t at = 0; at < 700; at += 4) rig.memory.store(BusAddress{address + at}, 0x5a5a0000 + at);
-  rig.requests[kContextClient]->push(Cycle{9}, rig.read(1, 700, address));  // TLPs of 100, 512 and 88 bytes
+  for (std::uint64_t at = 0; at < 700; at += 4) fixture.memory.store(BusAddress{address + at}, 0x5a5a0000 + at);
+  fixture.requests[kContextClient]->push(Cycle{9}, fixture.read(1, 700, address));  // TLPs of 100, 512 and 88 bytes
   const auto tags_until = [&](std::uint64_t last) {
     bench.run_to(Cycle{last});
-    return rig.dut.tags_in_use();
+    return fixture.dut.tags_in_use();
   };
   EXPECT_EQ(tags_until(10), 1u);
   EXPECT_EQ(tags_until(33), 1u);
@@ -418,26 +419,26 @@ TEST(DmaEngine, ALongReadIsCompletedOnceBehindItsLastTlp) {  // R1, R5
   EXPECT_EQ(tags_until(third - 1), 1u);
   EXPECT_EQ(tags_until(third), 0u);
   bench.run();
-  ASSERT_EQ(rig.completions[kContextClient]->size(), 1u);
-  EXPECT_EQ(rig.completions[kContextClient]->cycle(0), Cycle{third});
+  ASSERT_EQ(fixture.completions[kContextClient]->size(), 1u);
+  EXPECT_EQ(fixture.completions[kContextClient]->cycle(0), Cycle{third});
   std::vector<std::uint8_t> expected(700);
-  rig.memory.read(BusAddress{address}, expected);
-  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), rig.buffer));
-  EXPECT_EQ(rig.dut.counters().reads, 1u);
-  EXPECT_EQ(rig.dut.counters().read_bytes, 700u);
-  EXPECT_EQ(rig.dut.counters().tlps_up, 3u);
-  EXPECT_EQ(rig.dut.counters().tlps_down, 6u);
+  fixture.memory.read(BusAddress{address}, expected);
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), fixture.buffer));
+  EXPECT_EQ(fixture.dut.counters().reads, 1u);
+  EXPECT_EQ(fixture.dut.counters().read_bytes, 700u);
+  EXPECT_EQ(fixture.dut.counters().tlps_up, 3u);
+  EXPECT_EQ(fixture.dut.counters().tlps_down, 6u);
 }
 
 TEST(DmaEngine, AtomicsReturnTheOriginal) {  // R2, R5
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
-  rig.memory.store(BusAddress{0x1000}, std::uint64_t{40});
+  Fixture fixture(bench, byte_a_cycle());
+  fixture.memory.store(BusAddress{0x1000}, std::uint64_t{40});
   std::uint64_t added = 0, swapped = 0, kept = 0;
   const auto request = [](DmaKind kind, std::uint64_t& to, std::uint64_t operand, std::uint64_t compare) {
     return DmaRequest{kind, false, 0, 0, BusAddress{0x1000}, 8, reinterpret_cast<std::uint8_t*>(&to), operand, compare};
   };
-  auto& in = *rig.requests[static_cast<std::size_t>(DmaClient::kResponse)];
+  auto& in = *fixture.requests[static_cast<std::size_t>(DmaClient::kResponse)];
   in.push(Cycle{9}, request(DmaKind::kFetchAdd, added, 2, 0));
   in.push(Cycle{9}, request(DmaKind::kCompareSwap, swapped, 7, 42));
   in.push(Cycle{9}, request(DmaKind::kCompareSwap, kept, 9, 42));
@@ -445,117 +446,118 @@ TEST(DmaEngine, AtomicsReturnTheOriginal) {  // R2, R5
   EXPECT_EQ(added, 40u);
   EXPECT_EQ(swapped, 42u);
   EXPECT_EQ(kept, 7u);
-  EXPECT_EQ(rig.memory.load<std::uint64_t>(BusAddress{0x1000}), 7u);
-  EXPECT_EQ(rig.dut.counters().atomics, 3u);
-  auto& out = *rig.completions[static_cast<std::size_t>(DmaClient::kResponse)];
+  EXPECT_EQ(fixture.memory.load<std::uint64_t>(BusAddress{0x1000}), 7u);
+  EXPECT_EQ(fixture.dut.counters().atomics, 3u);
+  auto& out = *fixture.completions[static_cast<std::size_t>(DmaClient::kResponse)];
   EXPECT_EQ(out.cycle(0), Cycle{10 + 32 + 100 + 28});
 }
 
 TEST(DmaEngine, ASwapWritesEightBytesAndCompletesAsAnAtomic) {  // R2, R5, R8
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
-  rig.memory.store(BusAddress{0x1000}, std::uint64_t{40});
-  rig.memory.store(BusAddress{0x1008}, std::uint64_t{41});
+  Fixture fixture(bench, byte_a_cycle());
+  fixture.memory.store(BusAddress{0x1000}, std::uint64_t{40});
+  fixture.memory.store(BusAddress{0x1008}, std::uint64_t{41});
   std::uint64_t unused = 7;
-  auto& in = *rig.requests[static_cast<std::size_t>(DmaClient::kResponse)];
+  auto& in = *fixture.requests[static_cast<std::size_t>(DmaClient::kResponse)];
   in.push(Cycle{9}, {DmaKind::kSwap, false, 0, 3, BusAddress{0x1000}, 8, reinterpret_cast<std::uint8_t*>(&unused),
                      0x1122334455667788, 0});
   bench.run();
-  EXPECT_EQ(rig.memory.load<std::uint64_t>(BusAddress{0x1000}), 0x1122334455667788u);
-  EXPECT_EQ(rig.memory.load<std::uint64_t>(BusAddress{0x1008}), 41u);
+  EXPECT_EQ(fixture.memory.load<std::uint64_t>(BusAddress{0x1000}), 0x1122334455667788u);
+  EXPECT_EQ(fixture.memory.load<std::uint64_t>(BusAddress{0x1008}), 41u);
   EXPECT_EQ(unused, 7u) << "the original value is not asked for";
-  auto& out = *rig.completions[static_cast<std::size_t>(DmaClient::kResponse)];
+  auto& out = *fixture.completions[static_cast<std::size_t>(DmaClient::kResponse)];
   ASSERT_EQ(out.size(), 1u);
   EXPECT_EQ(out.value(0).cookie, 3u);
   EXPECT_TRUE(out.value(0).ok);
-  EXPECT_EQ(out.cycle(0), Cycle{10 + 32 + 100 + 28}) << "that of FETCH_ADD";
-  EXPECT_EQ(rig.dut.counters().atomics, 1u);
+  EXPECT_EQ(out.cycle(0), Cycle{10 + 32 + 100 + 28}) << "the cycle of a FETCH_ADD";
+  EXPECT_EQ(fixture.dut.counters().atomics, 1u);
 }
 
 TEST(DmaEngine, NoticeComesWhenTheWriteIsVisible) {  // R4
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
-  rig.requests[kCqeClient]->push(Cycle{9}, rig.write(5, 64, 0x1000, 3));
-  rig.requests[kCqeClient]->push(Cycle{9}, rig.write(6, 64, 0x1040, 0));
+  Fixture fixture(bench, byte_a_cycle());
+  fixture.requests[kCqeClient]->push(Cycle{9}, fixture.write(5, 64, 0x1000, 3));
+  fixture.requests[kCqeClient]->push(Cycle{9}, fixture.write(6, 64, 0x1040, 0));
   bench.run();
-  ASSERT_EQ(rig.landed.size(), 1u);
-  EXPECT_EQ(rig.landed.value(0).number, 5u);
-  EXPECT_EQ(rig.landed.value(0).completions, 3u);
-  EXPECT_EQ(rig.landed.cycle(0), Cycle{10 + 88 + 50});
-  ASSERT_EQ(rig.completions[kCqeClient]->size(), 1u) << "the other write is posted";
-  EXPECT_EQ(rig.completions[kCqeClient]->value(0).cookie, 5u);
-  EXPECT_EQ(rig.completions[kCqeClient]->cycle(0), Cycle{10 + 88 + 50});
+  ASSERT_EQ(fixture.landed.size(), 1u);
+  EXPECT_EQ(fixture.landed.value(0).number, 5u);
+  EXPECT_EQ(fixture.landed.value(0).completions, 3u);
+  EXPECT_EQ(fixture.landed.cycle(0), Cycle{10 + 88 + 50});
+  ASSERT_EQ(fixture.completions[kCqeClient]->size(), 1u) << "the other write is posted";
+  EXPECT_EQ(fixture.completions[kCqeClient]->value(0).cookie, 5u);
+  EXPECT_EQ(fixture.completions[kCqeClient]->cycle(0), Cycle{10 + 88 + 50});
 }
 
 TEST(DmaEngine, TheHostIsNotifiedWithoutTheClient) {  // R4
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
-  DmaRequest write = rig.write(5, 64, 0x1000, 1);
+  Fixture fixture(bench, byte_a_cycle());
+  DmaRequest write = fixture.write(5, 64, 0x1000, 1);
   write.notify = false;
-  rig.requests[kCqeClient]->push(Cycle{9}, write);
+  fixture.requests[kCqeClient]->push(Cycle{9}, write);
   bench.run();
-  ASSERT_EQ(rig.landed.size(), 1u);
-  EXPECT_EQ(rig.landed.cycle(0), Cycle{10 + 88 + 50});
-  EXPECT_EQ(rig.completions[kCqeClient]->size(), 0u);
+  ASSERT_EQ(fixture.landed.size(), 1u);
+  EXPECT_EQ(fixture.landed.cycle(0), Cycle{10 + 88 + 50});
+  EXPECT_EQ(fixture.completions[kCqeClient]->size(), 0u);
 }
 
 TEST(DmaEngine, CompletionQueueEntryLandsAfterItsPayload) {  // R4
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
-  rig.write_packet(Cycle{9}, rig.packet({2048}));
-  rig.payload_done.on_value(
-      [&](Cycle now, const CompletionRequest&) { rig.requests[kCqeClient]->push(now, rig.write(5, 64, 0x1000, 3)); });
+  Fixture fixture(bench, byte_a_cycle());
+  fixture.write_packet(Cycle{9}, fixture.packet({2048}));
+  fixture.payload_done.on_value([&](Cycle now, const CompletionRequest&) {
+    fixture.requests[kCqeClient]->push(now, fixture.write(5, 64, 0x1000, 3));
+  });
   bench.run();
-  ASSERT_EQ(rig.landed.size(), 1u);
+  ASSERT_EQ(fixture.landed.size(), 1u);
   const std::uint64_t payload_left = 10 + 2048 + 8 * 24;
-  EXPECT_EQ(rig.payload_done.cycle(0), Cycle{payload_left});
-  EXPECT_GT(rig.landed.cycle(0), Cycle{payload_left + 50});
+  EXPECT_EQ(fixture.payload_done.cycle(0), Cycle{payload_left});
+  EXPECT_GT(fixture.landed.cycle(0), Cycle{payload_left + 50});
 }
 
 TEST(DmaEngine, RequestersTakeTurns) {  // R1
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
+  Fixture fixture(bench, byte_a_cycle());
   for (int i = 0; i < 50; ++i) {
-    rig.write_packet(Cycle{0}, rig.packet({64}));
+    fixture.write_packet(Cycle{0}, fixture.packet({64}));
     for (const std::size_t c : {kContextClient, kWqeClient, kCqeClient}) {
-      rig.requests[c]->push(Cycle{0}, rig.write(0, 64));
+      fixture.requests[c]->push(Cycle{0}, fixture.write(0, 64));
     }
   }
   bench.run_to(Cycle{1 + 88 * 80});
   for (const std::size_t c : {kContextClient, kWqeClient, kCqeClient}) {
-    EXPECT_NEAR(static_cast<double>(rig.dut.counters().client_requests[c]), 20, 1);
+    EXPECT_NEAR(static_cast<double>(fixture.dut.counters().client_requests[c]), 20, 1);
   }
-  EXPECT_NEAR(static_cast<double>(rig.dut.counters().packets_written), 20, 1);
+  EXPECT_NEAR(static_cast<double>(fixture.dut.counters().packets_written), 20, 1);
   bench.run();
 }
 
 TEST(DmaEngine, TurnsAreTakenTlpByTlp) {  // R1
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
-  rig.write_packet(Cycle{9}, rig.packet({1024}));                          // four TLPs of 280 cycles
-  rig.gather_response(Cycle{9}, rig.response({1100}));                     // three of 24
-  rig.requests[kCqeClient]->push(Cycle{9}, rig.write(0, 512, 0x1000, 1));  // two of 280
-  rig.requests[kWqeClient]->push(Cycle{9}, rig.read(0, 64));               // one of 24
+  Fixture fixture(bench, byte_a_cycle());
+  fixture.write_packet(Cycle{9}, fixture.packet({1024}));                          // four TLPs of 280 cycles
+  fixture.gather_response(Cycle{9}, fixture.response({1100}));                     // three of 24
+  fixture.requests[kCqeClient]->push(Cycle{9}, fixture.write(0, 512, 0x1000, 1));  // two of 280
+  fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(0, 64));               // one of 24
   // WQE, CQE, payload, gather, CQE, payload, gather, payload, gather, payload
   bench.run();
   const std::uint64_t wqe = 10 + 24, round = wqe + 280 + 280 + 24, cqe = round + 280;
-  EXPECT_EQ(rig.landed.cycle(0), Cycle{cqe + 50});
-  EXPECT_EQ(rig.completions[kWqeClient]->cycle(0), Cycle{wqe + 100 + 84});
-  EXPECT_EQ(rig.payload_done.cycle(0), Cycle{cqe + 280 + 24 + 280 + 24 + 280});
-  EXPECT_EQ(rig.dut.counters().tlps_up, 10u);
+  EXPECT_EQ(fixture.landed.cycle(0), Cycle{cqe + 50});
+  EXPECT_EQ(fixture.completions[kWqeClient]->cycle(0), Cycle{wqe + 100 + 84});
+  EXPECT_EQ(fixture.payload_done.cycle(0), Cycle{cqe + 280 + 24 + 280 + 24 + 280});
+  EXPECT_EQ(fixture.dut.counters().tlps_up, 10u);
 }
 
 TEST(DmaEngine, AShortRequestWaitsForOneTlpOfALongOne) {  // R1
   for (const bool writes : {false, true}) {
     Bench bench;
-    Rig rig(bench, byte_a_cycle());
-    rig.write_packet(Cycle{9}, rig.packet({4096}));  // from 10 on, a TLP every 280 cycles
-    auto& client = *rig.requests[kCqeClient];
-    client.push(Cycle{299}, writes ? rig.write(0, 64, 0x1000, 1) : rig.read(0, 64));
+    Fixture fixture(bench, byte_a_cycle());
+    fixture.write_packet(Cycle{9}, fixture.packet({4096}));  // from 10 on, a TLP every 280 cycles
+    auto& client = *fixture.requests[kCqeClient];
+    client.push(Cycle{299}, writes ? fixture.write(0, 64, 0x1000, 1) : fixture.read(0, 64));
     bench.run();
-    const Cycle done = writes ? rig.landed.cycle(0) : rig.completions[kCqeClient]->cycle(0);
+    const Cycle done = writes ? fixture.landed.cycle(0) : fixture.completions[kCqeClient]->cycle(0);
     EXPECT_EQ(done, Cycle{10u + 2 * 280 + (writes ? 88 + 50 : 24 + 100 + 84)});
-    EXPECT_EQ(rig.payload_done.cycle(0), Cycle{10u + 16 * 280 + (writes ? 88 : 24)});
+    EXPECT_EQ(fixture.payload_done.cycle(0), Cycle{10u + 16 * 280 + (writes ? 88 : 24)});
   }
 }
 
@@ -563,60 +565,60 @@ TEST(DmaEngine, TagsBoundTheReadsInFlight) {  // R5
   DmaEngineParams p = byte_a_cycle();
   p.tags = 2;
   Bench bench;
-  Rig rig(bench, p);
-  for (std::uint32_t i = 0; i < 3; ++i) rig.requests[kWqeClient]->push(Cycle{9}, rig.read(i, 4));
+  Fixture fixture(bench, p);
+  for (std::uint32_t i = 0; i < 3; ++i) fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(i, 4));
   bench.run_to(Cycle{100});
-  EXPECT_EQ(rig.dut.tags_in_use(), 2u);
-  EXPECT_EQ(rig.dut.activity(), Activity::kWaitDmaTag);
+  EXPECT_EQ(fixture.dut.tags_in_use(), 2u);
+  EXPECT_EQ(fixture.dut.activity(), Activity::kWaitDmaTag);
   bench.run();
-  auto& out = *rig.completions[kWqeClient];
+  auto& out = *fixture.completions[kWqeClient];
   ASSERT_EQ(out.size(), 3u);
   const std::uint64_t first = 10 + 24 + 100 + 24;
   EXPECT_EQ(out.cycle(0), Cycle{first});
   EXPECT_EQ(out.cycle(1), Cycle{first + 24});
   EXPECT_EQ(out.cycle(2), Cycle{first + 24 + 100 + 24});  // starts in the cycle in which the first is completed
-  EXPECT_EQ(rig.dut.tags_in_use(), 0u);
+  EXPECT_EQ(fixture.dut.tags_in_use(), 0u);
 }
 
 TEST(DmaEngine, ReadLongerThanAllTagsStillRuns) {  // R5
   DmaEngineParams p = byte_a_cycle();
   p.tags = 2;
   Bench bench;
-  Rig rig(bench, p);
-  rig.requests[kWqeClient]->push(Cycle{0}, rig.read(1, 4096));
+  Fixture fixture(bench, p);
+  fixture.requests[kWqeClient]->push(Cycle{0}, fixture.read(1, 4096));
   bench.run();
-  EXPECT_EQ(rig.completions[kWqeClient]->size(), 1u);
+  EXPECT_EQ(fixture.completions[kWqeClient]->size(), 1u);
 }
 
 TEST(DmaEngine, AReadThatLacksATagHoldsUpAllReads) {  // R7
   DmaEngineParams p = byte_a_cycle();
   p.tags = 1;
   Bench bench;
-  Rig rig(bench, p);
-  for (std::uint32_t i = 0; i < 2; ++i) rig.requests[kWqeClient]->push(Cycle{9}, rig.read(i, 4));
-  rig.requests[kCqeClient]->push(Cycle{49}, rig.read(0, 4));  // the turn would be its
-  rig.requests[kCqeClient]->push(Cycle{49}, rig.write(0, 4));
+  Fixture fixture(bench, p);
+  for (std::uint32_t i = 0; i < 2; ++i) fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(i, 4));
+  fixture.requests[kCqeClient]->push(Cycle{49}, fixture.read(0, 4));  // it would have the turn
+  fixture.requests[kCqeClient]->push(Cycle{49}, fixture.write(0, 4));
   bench.run();
   const std::uint64_t round_trip = 24 + 100 + 24;
-  EXPECT_EQ(rig.completions[kWqeClient]->cycle(1), Cycle{10 + 2 * round_trip});
-  EXPECT_EQ(rig.completions[kCqeClient]->cycle(0), Cycle{10 + 3 * round_trip});
+  EXPECT_EQ(fixture.completions[kWqeClient]->cycle(1), Cycle{10 + 2 * round_trip});
+  EXPECT_EQ(fixture.completions[kCqeClient]->cycle(0), Cycle{10 + 3 * round_trip});
 }
 
 TEST(DmaEngine, LongReadIsNotStarvedOfTagsByShortOnes) {  // R7
   DmaEngineParams p = byte_a_cycle();
   p.tags = 4;
   Bench bench;
-  Rig rig(bench, p);
-  for (std::uint32_t i = 0; i < 100; ++i) rig.requests[kWqeClient]->push(Cycle{0}, rig.read(i, 4));
-  rig.requests[kContextClient]->push(Cycle{50}, rig.read(1000, 2048));  // four tags
-  rig.requests[kCqeClient]->push(Cycle{60}, rig.write(0, 4));           // writes go on
+  Fixture fixture(bench, p);
+  for (std::uint32_t i = 0; i < 100; ++i) fixture.requests[kWqeClient]->push(Cycle{0}, fixture.read(i, 4));
+  fixture.requests[kContextClient]->push(Cycle{50}, fixture.read(1000, 2048));  // four tags
+  fixture.requests[kCqeClient]->push(Cycle{60}, fixture.write(0, 4));           // writes go on
   std::uint64_t before = 0;
-  rig.completions[kContextClient]->on_value(
-      [&](Cycle, const DmaCompletion&) { before = rig.completions[kWqeClient]->size(); });
+  fixture.completions[kContextClient]->on_value(
+      [&](Cycle, const DmaCompletion&) { before = fixture.completions[kWqeClient]->size(); });
   bench.run();
-  EXPECT_EQ(rig.completions[kContextClient]->size(), 1u);
+  EXPECT_EQ(fixture.completions[kContextClient]->size(), 1u);
   EXPECT_LE(before, 8u) << "four that have tags, and one before each of its TLPs: turns are TLP by TLP";
-  EXPECT_EQ(rig.dut.counters().writes, 1u);
+  EXPECT_EQ(fixture.dut.counters().writes, 1u);
 }
 
 TEST(DmaEngine, CreditBoundsTheWritesThatHaveNotLanded) {  // R6, R7
@@ -624,22 +626,22 @@ TEST(DmaEngine, CreditBoundsTheWritesThatHaveNotLanded) {  // R6, R7
   p.posted_credit_bytes = 4096;
   p.write_latency_ps = 10'000'000;
   Bench bench;
-  Rig rig(bench, p);
-  rig.requests[kCqeClient]->push(Cycle{0}, rig.write(0, 4000));
-  rig.requests[kCqeClient]->push(Cycle{0}, rig.write(0, 100));
-  rig.requests[kWqeClient]->push(Cycle{4500}, rig.write(0, 16));  // would fit, must not pass
-  rig.requests[kContextClient]->push(Cycle{5000}, rig.read(0, 4));
+  Fixture fixture(bench, p);
+  fixture.requests[kCqeClient]->push(Cycle{0}, fixture.write(0, 4000));
+  fixture.requests[kCqeClient]->push(Cycle{0}, fixture.write(0, 100));
+  fixture.requests[kWqeClient]->push(Cycle{4500}, fixture.write(0, 16));  // would fit, must not pass
+  fixture.requests[kContextClient]->push(Cycle{5000}, fixture.read(0, 4));
   bench.run_to(Cycle{6000});
-  EXPECT_EQ(rig.dut.counters().writes, 1u);
-  EXPECT_EQ(rig.dut.activity(), Activity::kWaitDmaCredit);
-  EXPECT_EQ(rig.completions[kContextClient]->size(), 1u);
+  EXPECT_EQ(fixture.dut.counters().writes, 1u);
+  EXPECT_EQ(fixture.dut.activity(), Activity::kWaitDmaCredit);
+  EXPECT_EQ(fixture.completions[kContextClient]->size(), 1u);
   const std::uint64_t landed = 1 + 256 + 24 + 10'000;  // the first TLP of the first write
   bench.run_to(Cycle{landed - 1});
-  EXPECT_EQ(rig.dut.counters().writes, 1u);
+  EXPECT_EQ(fixture.dut.counters().writes, 1u);
   bench.run_to(Cycle{landed});
-  EXPECT_EQ(rig.dut.counters().writes, 2u);
+  EXPECT_EQ(fixture.dut.counters().writes, 2u);
   bench.run();
-  EXPECT_EQ(rig.dut.counters().writes, 3u);
+  EXPECT_EQ(fixture.dut.counters().writes, 3u);
 }
 
 TEST(DmaEngine, AWriteTakesCreditTlpByTlp) {  // R6
@@ -647,141 +649,142 @@ TEST(DmaEngine, AWriteTakesCreditTlpByTlp) {  // R6
   p.posted_credit_bytes = 512;
   p.write_latency_ps = 10'000'000;
   Bench bench;
-  Rig rig(bench, p);
-  rig.write_packet(Cycle{9}, rig.packet({700}));  // TLPs of 256, 256, 188
+  Fixture fixture(bench, p);
+  fixture.write_packet(Cycle{9}, fixture.packet({700}));  // TLPs of 256, 256, 188
   bench.run_to(Cycle{10 + 280 + 9'999});
-  EXPECT_EQ(rig.dut.counters().tlps_up, 2u);
-  EXPECT_EQ(rig.dut.activity(), Activity::kWaitDmaCredit);
-  EXPECT_EQ(rig.payload_done.size(), 0u);
+  EXPECT_EQ(fixture.dut.counters().tlps_up, 2u);
+  EXPECT_EQ(fixture.dut.activity(), Activity::kWaitDmaCredit);
+  EXPECT_EQ(fixture.payload_done.size(), 0u);
   bench.run_to(Cycle{10 + 280 + 10'000});
-  EXPECT_EQ(rig.dut.counters().tlps_up, 3u) << "the first has landed";
+  EXPECT_EQ(fixture.dut.counters().tlps_up, 3u) << "the first has landed";
   bench.run();
-  EXPECT_EQ(rig.payload_done.cycle(0), Cycle{10 + 280 + 10'000 + 212});
+  EXPECT_EQ(fixture.payload_done.cycle(0), Cycle{10 + 280 + 10'000 + 212});
 }
 
 TEST(DmaEngine, GatherBringsAllSegments) {  // R5, R9
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
-  rig.memory.store(BusAddress{0x10000}, std::uint32_t{0x11111111});
-  rig.memory.store(BusAddress{0x12000}, std::uint32_t{0x22222222});
-  const auto both = rig.response({4, 4});
-  auto none = rig.response({4});
+  Fixture fixture(bench, byte_a_cycle());
+  fixture.memory.store(BusAddress{0x10000}, std::uint32_t{0x11111111});
+  fixture.memory.store(BusAddress{0x12000}, std::uint32_t{0x22222222});
+  const auto both = fixture.response({4, 4});
+  auto none = fixture.response({4});
   none[0].failed = true;
-  auto& fences = bench.source(rig.dut.fences);
-  auto& fenced = bench.sink(rig.dut.fenced);
+  auto& fences = bench.source(fixture.dut.fences);
+  auto& fenced = bench.sink(fixture.dut.fenced);
   fences.push(Cycle{9}, {false, DmaClient::kContext, 2});  // R10
-  rig.gather_response(Cycle{9}, both);
-  rig.gather_response(Cycle{9}, none);
+  fixture.gather_response(Cycle{9}, both);
+  fixture.gather_response(Cycle{9}, none);
   bench.run();
-  ASSERT_EQ(rig.gathered.size(), 2u);
-  EXPECT_EQ(rig.gathered.value(0).buffer, both[0].buffer);
-  EXPECT_EQ(rig.gathered.value(0).syndrome, 0u);
-  EXPECT_EQ(rig.gathered.cycle(0), Cycle{10 + 24 + 100 + 24 + 24});
-  EXPECT_EQ(rig.gathered.value(1).buffer, none[0].buffer) << "not before the one in front of it";
-  EXPECT_EQ(rig.gathered.cycle(1), Cycle{10 + 24 + 100 + 24 + 24 + 1}) << "the sink takes one a cycle";
+  ASSERT_EQ(fixture.gathered.size(), 2u);
+  EXPECT_EQ(fixture.gathered.value(0).buffer, both[0].buffer);
+  EXPECT_EQ(fixture.gathered.value(0).syndrome, 0u);
+  EXPECT_EQ(fixture.gathered.cycle(0), Cycle{10 + 24 + 100 + 24 + 24});
+  EXPECT_EQ(fixture.gathered.value(1).buffer, none[0].buffer) << "not before the response in front of it";
+  EXPECT_EQ(fixture.gathered.cycle(1), Cycle{10 + 24 + 100 + 24 + 24 + 1}) << "the sink takes one a cycle";
   std::uint64_t got = 0;
-  std::memcpy(&got, rig.shared.packets[both[0].buffer].frame.data(), 8);
+  std::memcpy(&got, fixture.shared.packets[both[0].buffer].frame.data(), 8);
   EXPECT_EQ(got, 0x2222222211111111u);
   ASSERT_EQ(fenced.size(), 1u);
-  EXPECT_EQ(fenced.cycle(0), rig.gathered.cycle(0)) << "two segments are there";
-  EXPECT_EQ(rig.dut.counters().packets_gathered, 2u);
+  EXPECT_EQ(fenced.cycle(0), fixture.gathered.cycle(0)) << "two segments have been gathered";
+  EXPECT_EQ(fixture.dut.counters().packets_gathered, 2u);
 }
 
 TEST(DmaEngine, WhatTheRegionDoesNotAllowIsNotRead) {  // R8
   PickyMemory memory;
   Bench bench;
-  Rig rig(bench, byte_a_cycle(), 1000, &memory);
-  auto first = rig.response({4, 8, 16}, 0x10000), whole = rig.response({32}, 0x20000);
+  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  auto first = fixture.response({4, 8, 16}, 0x10000), whole = fixture.response({32}, 0x20000);
   first[1].failed = true;
-  auto only = rig.response({4}, 0x30000);
+  auto only = fixture.response({4}, 0x30000);
   only[0].failed = true;
-  for (const auto& r : {only, first, whole}) rig.gather_response(Cycle{9}, r);
+  for (const auto& r : {only, first, whole}) fixture.gather_response(Cycle{9}, r);
   bench.run();
-  ASSERT_EQ(rig.gathered.size(), 3u);
-  EXPECT_EQ(rig.gathered.cycle(0), Cycle{11}) << "takes no turn and no tag";
-  EXPECT_EQ(rig.gathered.value(0).syndrome, kNakRemoteAccess);
-  EXPECT_EQ(rig.gathered.value(1).syndrome, kNakRemoteAccess);
-  EXPECT_EQ(rig.gathered.value(2).syndrome, 0u) << "that of the one before it is forgotten";
+  ASSERT_EQ(fixture.gathered.size(), 3u);
+  EXPECT_EQ(fixture.gathered.cycle(0), Cycle{11}) << "takes no turn and no tag";
+  EXPECT_EQ(fixture.gathered.value(0).syndrome, kNakRemoteAccess);
+  EXPECT_EQ(fixture.gathered.value(1).syndrome, kNakRemoteAccess);
+  EXPECT_EQ(fixture.gathered.value(2).syndrome, 0u) << "that of the one before it is forgotten";
   EXPECT_EQ(memory.reads, (std::vector<PickyMemory::Access>{{BusAddress{0x10000}, 4}, {BusAddress{0x20000}, 32}}));
-  EXPECT_EQ(rig.dut.counters().failed, 0u) << "no memory failed";
-  EXPECT_EQ(rig.dut.tags_in_use(), 0u);
+  EXPECT_EQ(fixture.dut.counters().failed, 0u) << "no memory failed";
+  EXPECT_EQ(fixture.dut.tags_in_use(), 0u);
 }
 
 TEST(DmaEngine, AResponseReadsNothingBehindTheSegmentThatFails) {  // R8
   PickyMemory memory;
   memory.refused = BusAddress{0x12000};
   Bench bench;
-  Rig rig(bench, byte_a_cycle(), 1000, &memory);
-  auto response = rig.response({4, 8, 16, 4});
-  response[3].failed = true;  // what failed first is what is answered
-  rig.gather_response(Cycle{9}, response);
-  rig.gather_response(Cycle{9}, rig.response({4}, 0x12000));
-  rig.gather_response(Cycle{9}, rig.response({8}, 0x20000));
+  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  auto response = fixture.response({4, 8, 16, 4});
+  response[3].failed = true;  // the first failure gives the syndrome
+  fixture.gather_response(Cycle{9}, response);
+  fixture.gather_response(Cycle{9}, fixture.response({4}, 0x12000));
+  fixture.gather_response(Cycle{9}, fixture.response({8}, 0x20000));
   bench.run();
-  ASSERT_EQ(rig.gathered.size(), 3u);
-  EXPECT_EQ(rig.gathered.value(0).syndrome, kNakRemoteOperation);
-  EXPECT_EQ(rig.gathered.value(1).syndrome, kNakRemoteOperation);
-  EXPECT_EQ(rig.gathered.value(2).syndrome, 0u) << "that of the one before it is forgotten";
+  ASSERT_EQ(fixture.gathered.size(), 3u);
+  EXPECT_EQ(fixture.gathered.value(0).syndrome, kNakRemoteOperation);
+  EXPECT_EQ(fixture.gathered.value(1).syndrome, kNakRemoteOperation);
+  EXPECT_EQ(fixture.gathered.value(2).syndrome, 0u) << "that of the one before it is forgotten";
   EXPECT_EQ(memory.reads, (std::vector<PickyMemory::Access>{{BusAddress{0x10000}, 4}, {BusAddress{0x20000}, 8}}));
-  EXPECT_EQ(rig.dut.counters().failed, 2u);
-  EXPECT_EQ(rig.dut.counters().tlps_up, 4u);
+  EXPECT_EQ(fixture.dut.counters().failed, 2u);
+  EXPECT_EQ(fixture.dut.counters().tlps_up, 4u);
 }
 
 TEST(DmaEngine, GatheredDataGoesWhereItsSegmentsSay) {  // R2
   Bench bench;
-  Rig rig(bench, byte_a_cycle());
-  auto response = rig.response({700, 500}, 0x10000);
-  for (std::uint64_t at = 0; at < 0x4000; at += 8) rig.memory.store(BusAddress{0x10000 + at}, at * 0x9e3779b97f4a7c15u);
+  Fixture fixture(bench, byte_a_cycle());
+  auto response = fixture.response({700, 500}, 0x10000);
+  for (std::uint64_t at = 0; at < 0x4000; at += 8)
+    fixture.memory.store(BusAddress{0x10000 + at}, at * 0x9e3779b97f4a7c15u);
   for (GatherRead& s : response) s.offset = static_cast<std::uint16_t>(s.offset + 70);
-  rig.gather_response(Cycle{9}, response);
+  fixture.gather_response(Cycle{9}, response);
   bench.run();
   std::vector<std::uint8_t> expected(1200);
-  rig.memory.read(BusAddress{0x10000}, std::span(expected).first(700));
-  rig.memory.read(BusAddress{0x12000}, std::span(expected).last(500));
-  const auto& frame = rig.shared.packets[response[0].buffer].frame;
+  fixture.memory.read(BusAddress{0x10000}, std::span(expected).first(700));
+  fixture.memory.read(BusAddress{0x12000}, std::span(expected).last(500));
+  const auto& frame = fixture.shared.packets[response[0].buffer].frame;
   EXPECT_TRUE(std::equal(expected.begin(), expected.end(), frame.begin() + 70));
 }
 
 TEST(DmaEngine, UnmappedMemoryFailsWhoAsked) {  // R8
   UnmappedMemory nothing;
   Bench bench;
-  Rig rig(bench, byte_a_cycle(), 1000, &nothing);
-  rig.requests[kWqeClient]->push(Cycle{0}, rig.read(1, 4));
-  rig.requests[kContextClient]->push(Cycle{0}, rig.read(2, 2000));
-  rig.write_packet(Cycle{0}, rig.packet({4, 4, 4}));
-  const auto read = rig.response({4, 4});
-  rig.gather_response(Cycle{0}, read);
+  Fixture fixture(bench, byte_a_cycle(), 1000, &nothing);
+  fixture.requests[kWqeClient]->push(Cycle{0}, fixture.read(1, 4));
+  fixture.requests[kContextClient]->push(Cycle{0}, fixture.read(2, 2000));
+  fixture.write_packet(Cycle{0}, fixture.packet({4, 4, 4}));
+  const auto read = fixture.response({4, 4});
+  fixture.gather_response(Cycle{0}, read);
   bench.run();
-  EXPECT_FALSE(rig.completions[kWqeClient]->value(0).ok);
-  ASSERT_EQ(rig.completions[kContextClient]->size(), 1u);
-  EXPECT_FALSE(rig.completions[kContextClient]->value(0).ok) << "of four TLPs";
-  ASSERT_EQ(rig.payload_done.size(), 1u);
-  EXPECT_EQ(rig.payload_done.value(0).drop_reason, DropReason::kHostMemory);
-  EXPECT_TRUE(rig.payload_done.value(0).fails_qp);
-  EXPECT_EQ(rig.dut.counters().writes, 1u);
-  ASSERT_EQ(rig.gathered.size(), 1u);
-  EXPECT_EQ(rig.gathered.value(0).buffer, read[0].buffer);
-  EXPECT_EQ(rig.gathered.value(0).syndrome, kNakRemoteOperation);
-  EXPECT_EQ(rig.dut.counters().failed, 4u);
+  EXPECT_FALSE(fixture.completions[kWqeClient]->value(0).ok);
+  ASSERT_EQ(fixture.completions[kContextClient]->size(), 1u);
+  EXPECT_FALSE(fixture.completions[kContextClient]->value(0).ok) << "one completion for four TLPs";
+  ASSERT_EQ(fixture.payload_done.size(), 1u);
+  EXPECT_EQ(fixture.payload_done.value(0).drop_reason, DropReason::kHostMemory);
+  EXPECT_TRUE(fixture.payload_done.value(0).fails_qp);
+  EXPECT_EQ(fixture.dut.counters().writes, 1u);
+  ASSERT_EQ(fixture.gathered.size(), 1u);
+  EXPECT_EQ(fixture.gathered.value(0).buffer, read[0].buffer);
+  EXPECT_EQ(fixture.gathered.value(0).syndrome, kNakRemoteOperation);
+  EXPECT_EQ(fixture.dut.counters().failed, 4u);
 }
 
 TEST(DmaEngine, APacketsSegmentsAreWrittenInTheirOrder) {  // R2, R8
   for (const bool refuses : {false, true}) {
     PickyMemory memory;
     Bench bench;
-    Rig rig(bench, byte_a_cycle(), 1000, &memory);
-    const auto one = rig.packet({4}), three = rig.packet({4, 8, 4}, 0x20000);
+    Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+    const auto one = fixture.packet({4}), three = fixture.packet({4, 8, 4}, 0x20000);
     if (refuses) memory.refused = three[1].address;
-    rig.write_packet(Cycle{0}, one);
-    rig.write_packet(Cycle{0}, three);
+    fixture.write_packet(Cycle{0}, one);
+    fixture.write_packet(Cycle{0}, three);
     bench.run();
     ASSERT_EQ(memory.writes.size(), refuses ? 2u : 4u);
     EXPECT_EQ(memory.writes[1].at, three[0].address);
     EXPECT_EQ(memory.writes.back().at, refuses ? three[0].address : three[2].address);
-    EXPECT_EQ(rig.dut.counters().failed, refuses ? 1u : 0u);
-    EXPECT_EQ(rig.dut.counters().writes, refuses ? 3u : 4u);
-    ASSERT_EQ(rig.payload_done.size(), 2u);
-    EXPECT_EQ(rig.payload_done.value(1).drop_reason, refuses ? DropReason::kHostMemory : DropReason::kNone);
+    EXPECT_EQ(fixture.dut.counters().failed, refuses ? 1u : 0u);
+    EXPECT_EQ(fixture.dut.counters().writes, refuses ? 3u : 4u);
+    ASSERT_EQ(fixture.payload_done.size(), 2u);
+    EXPECT_EQ(fixture.payload_done.value(1).drop_reason, refuses ? DropReason::kHostMemory : DropReason::kNone);
   }
 }
 
@@ -790,13 +793,13 @@ double saturated_gbps(DmaEngineParams p, bool writes, std::uint32_t bytes) {
   constexpr std::uint32_t kPeriod = 2325;
   constexpr int kTransfers = 4000;
   Bench bench(EngineMode::kFast, kPeriod);
-  Rig rig(bench, p, kPeriod);
-  const auto& first = writes ? rig.write(0, bytes) : rig.read(0, bytes);
-  for (int i = 0; i < kTransfers; ++i) rig.requests[kWqeClient]->push(Cycle{0}, first);
+  Fixture fixture(bench, p, kPeriod);
+  const auto& first = writes ? fixture.write(0, bytes) : fixture.read(0, bytes);
+  for (int i = 0; i < kTransfers; ++i) fixture.requests[kWqeClient]->push(Cycle{0}, first);
   bench.run();
-  const std::uint64_t cycles =
-      writes ? bench.engine().now().count
-             : rig.completions[kWqeClient]->cycle(kTransfers - 1).count - rig.completions[kWqeClient]->cycle(0).count;
+  const std::uint64_t cycles = writes ? bench.engine().now().count
+                                      : fixture.completions[kWqeClient]->cycle(kTransfers - 1).count -
+                                            fixture.completions[kWqeClient]->cycle(0).count;
   return double{8.0} * bytes * kTransfers / (static_cast<double>(cycles) * kPeriod * 1e-3);
 }
 
@@ -845,30 +848,31 @@ TEST(DmaEngine, AllModesAndOrdersAgreeOnRandomTraffic) {
           p.tags = 1 + random() % 16;
           p.posted_credit_bytes = 4096;
           p.tlp_rate_mbps = 20000 + random() % 400000;
-          Rig rig(bench, p, 2325);
+          Fixture fixture(bench, p, 2325);
           Cycle when[kDmaClients + 2] = {};
           const auto later = [&](Cycle& c) { return c += random() % 4 == 0 ? random() % 300 : random() % 6; };
           for (int i = 0; i < 600; ++i) {
             const std::size_t who = random() % (kDmaClients + 2);
             const auto bytes = static_cast<std::uint32_t>(1 + random() % 1500);
             const std::uint64_t address = random() % 100000;
-            if (who == kDmaClients && rig.shared.packets.available(PacketClass::kReceive)) {
-              rig.write_packet(later(when[who]), random() % 5 == 0 ? rig.packet({}) : rig.packet({bytes, 64}, address));
-            } else if (who > kDmaClients && rig.shared.packets.available(PacketClass::kResponse)) {
-              auto response = rig.response({bytes, bytes}, address);
+            if (who == kDmaClients && fixture.shared.packets.available(PacketClass::kReceive)) {
+              fixture.write_packet(later(when[who]),
+                                   random() % 5 == 0 ? fixture.packet({}) : fixture.packet({bytes, 64}, address));
+            } else if (who > kDmaClients && fixture.shared.packets.available(PacketClass::kResponse)) {
+              auto response = fixture.response({bytes, bytes}, address);
               response[random() % 2].failed = random() % 8 == 0;
-              rig.gather_response(later(when[who]), response);
+              fixture.gather_response(later(when[who]), response);
             } else if (who < kDmaClients) {
-              rig.requests[who]->push(later(when[who]), random() % 2 == 0
-                                                            ? rig.read(0, bytes, address)
-                                                            : rig.write(0, bytes, address, random() % 2 == 0));
+              fixture.requests[who]->push(later(when[who]), random() % 2 == 0
+                                                                ? fixture.read(0, bytes, address)
+                                                                : fixture.write(0, bytes, address, random() % 2 == 0));
             }
           }
-          for (auto* sink : rig.completions) sink->accept_when([](Cycle c) { return c.count % 7 < 3; });
-          rig.payload_done.accept_when([](Cycle c) { return c.count % 64 < 20; });
-          rig.landed.accept_when([](Cycle c) { return c.count % 64 > 30; });
+          for (auto* sink : fixture.completions) sink->accept_when([](Cycle c) { return c.count % 7 < 3; });
+          fixture.payload_done.accept_when([](Cycle c) { return c.count % 64 < 20; });
+          fixture.landed.accept_when([](Cycle c) { return c.count % 64 > 30; });
           bench.run();
-          return bench.state_hash() ^ rig.memory.digest();
+          return bench.state_hash() ^ fixture.memory.digest();
         },
         2325);
   }

@@ -13,9 +13,9 @@
 namespace rxnic {
 namespace {
 
-struct Rig {
-  explicit Rig(Bench& b, const GrhScatterParams& params = {}, Transport transport = Transport::kRc,
-               std::uint32_t out_capacity = 8)
+struct Fixture {
+  explicit Fixture(Bench& b, const GrhScatterParams& params = {}, Transport transport = Transport::kRc,
+                   std::uint32_t out_capacity = 8)
       : bench(b),
         shared(b.keep<NicShared>(PacketPool::Quotas{})),
         qp(place_qp(shared, test_qp(transport))),
@@ -48,7 +48,7 @@ struct Rig {
                  [&](const ScatteredSegment& s) { return s.buffer == p.buffer; });
     return found;
   }
-  // Of a packet that writes nothing, or one piece.
+  // The only segment of a packet that writes nothing or one piece.
   ScatteredSegment only_piece_of(const ScatterJob& p) const {
     const std::vector<ScatteredSegment> pieces = pieces_of(p);
     EXPECT_EQ(pieces.size(), 1u);
@@ -74,14 +74,14 @@ TEST(GrhScatter, APacketLeavesAfterLatencyCycles) {  // R1
     GrhScatterParams params;
     params.latency_cycles = latency;
     Bench bench;
-    Rig rig(bench, params);
-    rig.in.push(Cycle{9}, rig.send(64, {64}));  // taken in cycle 10
-    bench.run_to(Cycle{10 + latency});          // the sink takes it one later
-    EXPECT_EQ(rig.out.size(), 0u);
+    Fixture fixture(bench, params);
+    fixture.in.push(Cycle{9}, fixture.send(64, {64}));  // taken in cycle 10
+    bench.run_to(Cycle{10 + latency});                  // the sink takes it one later
+    EXPECT_EQ(fixture.out.size(), 0u);
     bench.run_to(Cycle{10 + latency + 1});
-    ASSERT_EQ(rig.out.size(), 1u);
-    EXPECT_EQ(rig.out.cycle(0), Cycle{10 + latency});
-    EXPECT_EQ(rig.shared.packets[rig.out.value(0).buffer].stamped(Station::kGrhScatter), Cycle{10 + latency});
+    ASSERT_EQ(fixture.out.size(), 1u);
+    EXPECT_EQ(fixture.out.cycle(0), Cycle{10 + latency});
+    EXPECT_EQ(fixture.shared.packets[fixture.out.value(0).buffer].stamped(Station::kGrhScatter), Cycle{10 + latency});
   }
 }
 
@@ -92,88 +92,89 @@ TEST(GrhScatter, ItsPiecesLeaveSgesPerCycle) {  // R1
       params.latency_cycles = latency;
       params.sges_per_cycle = per_cycle;
       Bench bench;
-      Rig rig(bench, params, Transport::kRc, 16);
-      rig.out.set_width(8);
-      const ScatterJob p = rig.send(7, {1, 1, 1, 1, 1, 1, 1});
-      const ScatterJob next = rig.send(1, {1});
-      rig.in.push(Cycle{9}, p);
-      rig.in.push(Cycle{9}, next);
+      Fixture fixture(bench, params, Transport::kRc, 16);
+      fixture.out.set_width(8);
+      const ScatterJob p = fixture.send(7, {1, 1, 1, 1, 1, 1, 1});
+      const ScatterJob next = fixture.send(1, {1});
+      fixture.in.push(Cycle{9}, p);
+      fixture.in.push(Cycle{9}, next);
       bench.run();
-      ASSERT_EQ(rig.out.size(), 8u);
+      ASSERT_EQ(fixture.out.size(), 8u);
       for (std::uint32_t n = 0; n < 7; ++n) {
-        const ScatteredSegment& s = rig.out.value(n);
-        EXPECT_EQ(rig.out.cycle(n), Cycle{10 + latency + n / per_cycle}) << per_cycle;
+        const ScatteredSegment& s = fixture.out.value(n);
+        EXPECT_EQ(fixture.out.cycle(n), Cycle{10 + latency + n / per_cycle}) << per_cycle;
         EXPECT_EQ(s.first, n == 0);
         EXPECT_EQ(s.last, n == 6);
-        EXPECT_EQ(s.va, rig.wqe(p).sge[n].address);
+        EXPECT_EQ(s.va, fixture.wqe(p).sge[n].address);
         EXPECT_EQ(s.key, Key{(n + 1) << 8});
         EXPECT_EQ(s.bytes, 1u);
-        EXPECT_EQ(*rig.data(s), counting_bytes(7)[n]);
+        EXPECT_EQ(*fixture.data(s), counting_bytes(7)[n]);
       }
-      EXPECT_EQ(rig.out.value(7).buffer, next.buffer);
-      EXPECT_EQ(rig.out.cycle(7), Cycle{10 + latency + (7 + per_cycle - 1) / per_cycle});
-      EXPECT_EQ(rig.shared.packets[p.buffer].stamped(Station::kGrhScatter), rig.out.cycle(6)) << "with its last piece";
+      EXPECT_EQ(fixture.out.value(7).buffer, next.buffer);
+      EXPECT_EQ(fixture.out.cycle(7), Cycle{10 + latency + (7 + per_cycle - 1) / per_cycle});
+      EXPECT_EQ(fixture.shared.packets[p.buffer].stamped(Station::kGrhScatter), fixture.out.cycle(6))
+          << "with its last piece";
     }
   }
 }
 
 TEST(GrhScatter, PiecesLieWithinAPageAndCarryThePacket) {  // R1
   Bench bench;
-  Rig rig(bench);
-  ScatterJob p = rig.with_wqe(rig.packet(Operation::kSendOnly, 1000), wqe_of({1000}, 0x100000 + 4096 - 300));
+  Fixture fixture(bench);
+  ScatterJob p = fixture.with_wqe(fixture.packet(Operation::kSendOnly, 1000), wqe_of({1000}, 0x100000 + 4096 - 300));
   p.access = kRemoteWrite;
   p.cqe_flags = kCqeTagMatch;
-  rig.in.push(Cycle{9}, p);
+  fixture.in.push(Cycle{9}, p);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 2u);
-  EXPECT_EQ(rig.out.value(0).bytes, 300u);
-  EXPECT_EQ(rig.out.value(1).va, 0x100000u + 4096);
-  EXPECT_EQ(rig.out.value(1).bytes, 700u);
+  ASSERT_EQ(fixture.out.size(), 2u);
+  EXPECT_EQ(fixture.out.value(0).bytes, 300u);
+  EXPECT_EQ(fixture.out.value(1).va, 0x100000u + 4096);
+  EXPECT_EQ(fixture.out.value(1).bytes, 700u);
   CompletionRequest expected = p;
   expected.byte_count = 1000;
-  for (const ScatteredSegment& s : rig.out.values()) {
+  for (const ScatteredSegment& s : fixture.out.values()) {
     EXPECT_EQ(s.access, kRemoteWrite);
     EXPECT_EQ(first_difference<CompletionRequest>(s, expected), "");
   }
-  EXPECT_EQ(rig.dut.counters().segments, 2u);
-  EXPECT_EQ(rig.dut.counters().packets, 1u);
+  EXPECT_EQ(fixture.dut.counters().segments, 2u);
+  EXPECT_EQ(fixture.dut.counters().packets, 1u);
 }
 
 TEST(GrhScatter, APacketThatWritesNothingLeavesAsOnePieceWithoutBytes) {  // R1
   Bench bench;
-  Rig rig(bench);
-  const ScatterJob empty = rig.send(0, {64});
-  const ScatterJob read = rig.packet(Operation::kReadRequest, 0);
+  Fixture fixture(bench);
+  const ScatterJob empty = fixture.send(0, {64});
+  const ScatterJob read = fixture.packet(Operation::kReadRequest, 0);
   ScatterJob internal;  // without a buffer
   internal.role = PacketRole::kLastWqe;
-  internal.line = rig.qp.line;
-  for (const ScatterJob& p : {empty, read, internal}) rig.in.push(Cycle{9}, p);
+  internal.line = fixture.qp.line;
+  for (const ScatterJob& p : {empty, read, internal}) fixture.in.push(Cycle{9}, p);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 3u);
+  ASSERT_EQ(fixture.out.size(), 3u);
   for (std::uint32_t n = 0; n < 3; ++n) {
-    EXPECT_EQ(rig.out.cycle(n), Cycle{10 + GrhScatterParams{}.latency_cycles + n});
-    EXPECT_TRUE(rig.out.value(n).first && rig.out.value(n).last);
-    EXPECT_EQ(rig.out.value(n).bytes, 0u);
+    EXPECT_EQ(fixture.out.cycle(n), Cycle{10 + GrhScatterParams{}.latency_cycles + n});
+    EXPECT_TRUE(fixture.out.value(n).first && fixture.out.value(n).last);
+    EXPECT_EQ(fixture.out.value(n).bytes, 0u);
   }
-  EXPECT_EQ(rig.out.value(2).role, PacketRole::kLastWqe);
-  EXPECT_EQ(rig.out.value(2).line, rig.qp.line);
-  EXPECT_EQ(rig.dut.counters().segments, 0u);
+  EXPECT_EQ(fixture.out.value(2).role, PacketRole::kLastWqe);
+  EXPECT_EQ(fixture.out.value(2).line, fixture.qp.line);
+  EXPECT_EQ(fixture.dut.counters().segments, 0u);
 }
 
 // Cycles between a packet's first piece and the next packet's.
 std::uint64_t occupation_by(Bench& bench, const GrhScatterParams& params, std::uint32_t payload, const ReceiveWqe& wqe,
                             Transport transport = Transport::kRc) {
-  Rig rig(bench, params, transport, 64);
-  rig.out.set_width(16);
-  const ScatterJob p = rig.with_wqe(rig.packet(Operation::kSendOnly, payload), wqe);
-  const ScatterJob next = rig.send(0, {64});
-  rig.in.push(Cycle{0}, p);
-  rig.in.push(Cycle{0}, next);
+  Fixture fixture(bench, params, transport, 64);
+  fixture.out.set_width(16);
+  const ScatterJob p = fixture.with_wqe(fixture.packet(Operation::kSendOnly, payload), wqe);
+  const ScatterJob next = fixture.send(0, {64});
+  fixture.in.push(Cycle{0}, p);
+  fixture.in.push(Cycle{0}, next);
   bench.run();
-  const std::size_t pieces = rig.pieces_of(p).size();
-  EXPECT_EQ(rig.out.size(), pieces + 1);
-  EXPECT_EQ(rig.out.values().back().buffer, next.buffer);
-  return rig.out.cycle(pieces).count - rig.out.cycle(0).count;
+  const std::size_t pieces = fixture.pieces_of(p).size();
+  EXPECT_EQ(fixture.out.size(), pieces + 1);
+  EXPECT_EQ(fixture.out.values().back().buffer, next.buffer);
+  return fixture.out.cycle(pieces).count - fixture.out.cycle(0).count;
 }
 std::uint64_t occupation(Bench& bench, const GrhScatterParams& params, std::uint32_t payload,
                          const std::vector<std::uint32_t>& lengths, Transport transport = Transport::kRc) {
@@ -232,103 +233,103 @@ TEST(GrhScatter, TheGrhAreaOccupiesItToo) {  // R2
 
 TEST(GrhScatter, AMessageFillsItsWqePacketByPacket) {  // R3
   Bench bench;
-  Rig rig(bench);
-  const ScatterJob first = rig.send(1024, {1500, 1500}, Operation::kSendFirst);
-  ScatterJob last = rig.packet(Operation::kSendLast, 1000);
+  Fixture fixture(bench);
+  const ScatterJob first = fixture.send(1024, {1500, 1500}, Operation::kSendFirst);
+  ScatterJob last = fixture.packet(Operation::kSendLast, 1000);
   last.wqe_slot = first.wqe_slot;
-  QpContext& other = place_qp(rig.shared, test_qp(Transport::kRc));
-  const ScatterJob between = rig.with_wqe(rig.packet(other, Operation::kSendOnly, 10), wqe_of({64}));
-  for (const ScatterJob& p : {first, between, last}) rig.in.push(Cycle{0}, p);
+  QpContext& other = place_qp(fixture.shared, test_qp(Transport::kRc));
+  const ScatterJob between = fixture.with_wqe(fixture.packet(other, Operation::kSendOnly, 10), wqe_of({64}));
+  for (const ScatterJob& p : {first, between, last}) fixture.in.push(Cycle{0}, p);
   bench.run();
-  const std::vector<ScatteredSegment> pieces = rig.pieces_of(last);
+  const std::vector<ScatteredSegment> pieces = fixture.pieces_of(last);
   ASSERT_EQ(pieces.size(), 2u);
-  EXPECT_EQ(pieces[0].va, rig.wqe(first).sge[0].address + 1024);
+  EXPECT_EQ(pieces[0].va, fixture.wqe(first).sge[0].address + 1024);
   EXPECT_EQ(pieces[0].bytes, 476u);
-  EXPECT_EQ(pieces[1].va, rig.wqe(first).sge[1].address);
+  EXPECT_EQ(pieces[1].va, fixture.wqe(first).sge[1].address);
   EXPECT_EQ(pieces[1].bytes, 524u);
   EXPECT_EQ(pieces[1].byte_count, 2024u);
-  EXPECT_EQ(rig.only_piece_of(between).byte_count, 10u);
+  EXPECT_EQ(fixture.only_piece_of(between).byte_count, 10u);
 }
 
 TEST(GrhScatter, TheNextMessageMayTakeTheSameSlot) {  // R3
   Bench bench;
-  Rig rig(bench);
-  const ScatterJob a = rig.send(100, {200});
-  ScatterJob b = rig.packet(Operation::kSendOnly, 50);
+  Fixture fixture(bench);
+  const ScatterJob a = fixture.send(100, {200});
+  ScatterJob b = fixture.packet(Operation::kSendOnly, 50);
   b.wqe_slot = a.wqe_slot;
-  rig.in.push(Cycle{0}, a);
-  rig.in.push(Cycle{0}, b);
+  fixture.in.push(Cycle{0}, a);
+  fixture.in.push(Cycle{0}, b);
   bench.run();
-  EXPECT_EQ(rig.only_piece_of(b).byte_count, 50u);
-  EXPECT_EQ(rig.only_piece_of(b).va, rig.only_piece_of(a).va);
+  EXPECT_EQ(fixture.only_piece_of(b).byte_count, 50u);
+  EXPECT_EQ(fixture.only_piece_of(b).va, fixture.only_piece_of(a).va);
 }
 
 TEST(GrhScatter, AMessageLongerThanItsWqeFailsAndThoseBehindAreSquashed) {  // R4
   Bench bench;
-  Rig rig(bench);
-  auto& refusals = bench.sink(rig.dut.refusals);
-  const ScatterJob before = rig.send(64, {64});
-  const ScatterJob failing = rig.send(65, {64});
-  const ScatterJob behind = rig.send(10, {64});
-  for (const ScatterJob& p : {before, failing, behind}) rig.in.push(Cycle{0}, p);
+  Fixture fixture(bench);
+  auto& refusals = bench.sink(fixture.dut.refusals);
+  const ScatterJob before = fixture.send(64, {64});
+  const ScatterJob failing = fixture.send(65, {64});
+  const ScatterJob behind = fixture.send(10, {64});
+  for (const ScatterJob& p : {before, failing, behind}) fixture.in.push(Cycle{0}, p);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 3u);  // in order
-  EXPECT_EQ(rig.out.value(0).buffer, before.buffer);
-  EXPECT_EQ(rig.out.value(0).outcome, Outcome::kExecute);
-  EXPECT_EQ(rig.out.value(0).bytes, 64u);
-  EXPECT_EQ(rig.out.value(1).buffer, failing.buffer);
-  EXPECT_EQ(rig.out.value(1).outcome, Outcome::kNak);
-  EXPECT_EQ(rig.out.value(1).status, WcStatus::kLocalLength);
-  EXPECT_EQ(rig.out.value(1).bytes, 0u);
-  EXPECT_EQ(rig.out.value(2).buffer, behind.buffer);
-  EXPECT_EQ(rig.out.value(2).drop_reason, DropReason::kSquashed);
-  EXPECT_EQ(rig.out.value(2).bytes, 0u);
-  EXPECT_EQ(rig.out.value(2).status, WcStatus::kFlushed);
-  EXPECT_FALSE(rig.out.value(2).completes) << "its WQE is flushed by the completion generator";
-  EXPECT_EQ(rig.dut.counters().failed, 1u);
-  EXPECT_EQ(rig.dut.counters().squashed, 1u);
+  ASSERT_EQ(fixture.out.size(), 3u);  // in order
+  EXPECT_EQ(fixture.out.value(0).buffer, before.buffer);
+  EXPECT_EQ(fixture.out.value(0).outcome, Outcome::kExecute);
+  EXPECT_EQ(fixture.out.value(0).bytes, 64u);
+  EXPECT_EQ(fixture.out.value(1).buffer, failing.buffer);
+  EXPECT_EQ(fixture.out.value(1).outcome, Outcome::kNak);
+  EXPECT_EQ(fixture.out.value(1).status, WcStatus::kLocalLength);
+  EXPECT_EQ(fixture.out.value(1).bytes, 0u);
+  EXPECT_EQ(fixture.out.value(2).buffer, behind.buffer);
+  EXPECT_EQ(fixture.out.value(2).drop_reason, DropReason::kSquashed);
+  EXPECT_EQ(fixture.out.value(2).bytes, 0u);
+  EXPECT_EQ(fixture.out.value(2).status, WcStatus::kFlushed);
+  EXPECT_FALSE(fixture.out.value(2).completes) << "its WQE is flushed by the completion generator";
+  EXPECT_EQ(fixture.dut.counters().failed, 1u);
+  EXPECT_EQ(fixture.dut.counters().squashed, 1u);
   ASSERT_EQ(refusals.size(), 1u);
   EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
-  EXPECT_EQ(refusals.value(0).line, rig.qp.line);
+  EXPECT_EQ(refusals.value(0).line, fixture.qp.line);
 }
 
 TEST(GrhScatter, UdOfEveryEncapsulationHas40BytesMore) {
   Bench bench;
-  Rig rig(bench, {}, Transport::kUd);
+  Fixture fixture(bench, {}, Transport::kUd);
   std::vector<ScatterJob> sent;
   for (const Encapsulation e : {Encapsulation::kRoceV2Ipv4, Encapsulation::kRoceV2Ipv6, Encapsulation::kRoceV1}) {
-    sent.push_back(rig.with_wqe(rig.packet(Operation::kSendOnly, 100, e), wqe_of({40, 100})));
-    rig.in.push(Cycle{0}, sent.back());
+    sent.push_back(fixture.with_wqe(fixture.packet(Operation::kSendOnly, 100, e), wqe_of({40, 100})));
+    fixture.in.push(Cycle{0}, sent.back());
   }
   bench.run();
   for (const ScatterJob& p : sent) {
-    const std::vector<ScatteredSegment> pieces = rig.pieces_of(p);
+    const std::vector<ScatteredSegment> pieces = fixture.pieces_of(p);
     ASSERT_EQ(pieces.size(), 2u);
     EXPECT_EQ(pieces[0].bytes, 40u);
     EXPECT_EQ(pieces[1].area, BufferArea::kFrame);
     EXPECT_EQ(pieces[1].offset, p.payload_offset);
     EXPECT_EQ(pieces[1].bytes, 100u);
     EXPECT_EQ(pieces[1].byte_count, 140u);
-    const std::uint8_t* header = rig.shared.packets[p.buffer].frame.data() + p.network_offset;
+    const std::uint8_t* header = fixture.shared.packets[p.buffer].frame.data() + p.network_offset;
     const bool v4 = p.network_header == NetworkHeader::kIpv4;
     EXPECT_EQ(pieces[0].area, v4 ? BufferArea::kScratch : BufferArea::kFrame);
-    EXPECT_EQ(std::memcmp(rig.data(pieces[0]) + (v4 ? 20 : 0), header, v4 ? 20 : 40), 0);
+    EXPECT_EQ(std::memcmp(fixture.data(pieces[0]) + (v4 ? 20 : 0), header, v4 ? 20 : 40), 0);
   }
-  EXPECT_EQ(rig.dut.counters().grh_areas, 3u);
+  EXPECT_EQ(fixture.dut.counters().grh_areas, 3u);
 }
 
 TEST(GrhScatter, EveryCycleIsAccountedFor) {
   Bench bench;
-  Rig rig(bench, {}, Transport::kRc, 1);
-  rig.out.stall(Cycle{0}, Cycle{41});
-  rig.in.push(Cycle{9}, rig.send(64, {64}));
-  rig.in.push(Cycle{9}, rig.send(640, {640}));
+  Fixture fixture(bench, {}, Transport::kRc, 1);
+  fixture.out.stall(Cycle{0}, Cycle{41});
+  fixture.in.push(Cycle{9}, fixture.send(64, {64}));
+  fixture.in.push(Cycle{9}, fixture.send(640, {640}));
   bench.run();
-  rig.dut.settle(Cycle{100});
-  const CycleAccount& account = rig.dut.account();
+  fixture.dut.settle(Cycle{100});
+  const CycleAccount& account = fixture.dut.account();
   const auto spent = [&](Activity a) { return account[static_cast<std::size_t>(a)]; };
-  // Taken in 10 and 11; the first leaves in 14, the second is ready in 15 and leaves in 42. Its bytes keep the engine
-  // busy to cycle 20 as well, but being blocked is what counts.
+  // Taken in 10 and 11; the first leaves in 14, the second is due in 15 and leaves in 42. Its bytes keep the engine
+  // busy up to cycle 20, but these cycles count as blocked.
   EXPECT_EQ(spent(Activity::kBusy), 5u);
   EXPECT_EQ(spent(Activity::kBlocked), 27u);
   EXPECT_EQ(spent(Activity::kStarved), 68u);
@@ -339,26 +340,27 @@ TEST(GrhScatter, AFullLinkHoldsPiecesAndPacketsBack) {  // R1: none is lost, and
     GrhScatterParams params;
     params.sges_per_cycle = per_cycle;
     Bench bench;
-    Rig rig(bench, params, Transport::kRc, 2);
-    rig.out.accept_when([](Cycle c) { return c.count % 5 == 0; });
+    Fixture fixture(bench, params, Transport::kRc, 2);
+    fixture.out.accept_when([](Cycle c) { return c.count % 5 == 0; });
     std::vector<ScatterJob> sent;
     for (int i = 0; i < 30; ++i) {
-      sent.push_back(rig.send(8, std::vector<std::uint32_t>(static_cast<std::size_t>(1 + i % 8), 8 / (1 + i % 8) + 1)));
-      rig.in.push(Cycle{0}, sent.back());
+      sent.push_back(
+          fixture.send(8, std::vector<std::uint32_t>(static_cast<std::size_t>(1 + i % 8), 8 / (1 + i % 8) + 1)));
+      fixture.in.push(Cycle{0}, sent.back());
     }
     bench.run();
     std::size_t n = 0;
     for (const ScatterJob& p : sent) {
       std::uint32_t bytes = 0;
       do {
-        ASSERT_LT(n, rig.out.size());
-        ASSERT_EQ(rig.out.value(n).buffer, p.buffer);
-        ASSERT_EQ(rig.out.value(n).first, bytes == 0);
-        bytes += rig.out.value(n).bytes;
-      } while (!rig.out.value(n++).last);
+        ASSERT_LT(n, fixture.out.size());
+        ASSERT_EQ(fixture.out.value(n).buffer, p.buffer);
+        ASSERT_EQ(fixture.out.value(n).first, bytes == 0);
+        bytes += fixture.out.value(n).bytes;
+      } while (!fixture.out.value(n++).last);
       EXPECT_EQ(bytes, 8u);
     }
-    EXPECT_EQ(n, rig.out.size());
+    EXPECT_EQ(n, fixture.out.size());
   }
 }
 
@@ -370,43 +372,43 @@ TEST(GrhScatter, ModesAndOrdersAgreeOnRandomTraffic) {
     GrhScatterParams params;
     params.latency_cycles = 1 + below(6);
     params.sges_per_cycle = 1 + below(3);
-    Rig rig(bench, params);
+    Fixture fixture(bench, params);
     std::vector<QpContext*> qps;
     for (const Transport t : {Transport::kRc, Transport::kUc, Transport::kUd, Transport::kXrc}) {
-      for (int i = 0; i < 8; ++i) qps.push_back(&place_qp(rig.shared, test_qp(t)));
+      for (int i = 0; i < 8; ++i) qps.push_back(&place_qp(fixture.shared, test_qp(t)));
     }
     StateHash digest;
     std::size_t packets = 0;
-    rig.out.accept_when([](Cycle c) { return c.count / 16 % 3 != 0; });
-    rig.out.on_value([&](Cycle now, const ScatteredSegment& s) {
+    fixture.out.accept_when([](Cycle c) { return c.count / 16 % 3 != 0; });
+    fixture.out.on_value([&](Cycle now, const ScatteredSegment& s) {
       digest.mix(now.count);
       digest.mix(static_cast<std::uint64_t>(s.outcome) << 32 | s.first << 1 | s.last);
       digest.mix(s.va << 16 ^ s.bytes);
       if (!s.last) return;
       ++packets;
-      if (s.completes && s.wqe_slot != kNoWqeSlot) rig.shared.wqes.release(s.wqe_slot);
-      rig.shared.packets.release(s.buffer);
+      if (s.completes && s.wqe_slot != kNoWqeSlot) fixture.shared.wqes.release(s.wqe_slot);
+      fixture.shared.packets.release(s.buffer);
     });
     std::uint64_t cycle = 0;
     for (int i = 0; i < 500; ++i) {
       QpContext& qp = *qps[below(qps.size())];
       const bool writes = below(4) == 0 && qp.transport != Transport::kUd;
-      ScatterJob p = rig.packet(qp, writes ? Operation::kWriteOnly : Operation::kSendOnly, below(1025));
+      ScatterJob p = fixture.packet(qp, writes ? Operation::kWriteOnly : Operation::kSendOnly, below(1025));
       if (writes) {
         p.local_va = random();
         p.local_key = Key{5};
       } else {
         std::vector<std::uint32_t> lengths(1 + below(6));
         for (auto& length : lengths) length = below(700);
-        p = rig.with_wqe(p, wqe_of(lengths, below(5000)));
+        p = fixture.with_wqe(p, wqe_of(lengths, below(5000)));
       }
       cycle += below(40);
-      rig.in.push(Cycle{cycle}, p);
+      fixture.in.push(Cycle{cycle}, p);
     }
     bench.run();
     EXPECT_EQ(packets, 500u);
-    EXPECT_GT(rig.dut.counters().failed, 10u);
-    EXPECT_GT(rig.dut.counters().squashed, 10u);
+    EXPECT_GT(fixture.dut.counters().failed, 10u);
+    EXPECT_GT(fixture.dut.counters().squashed, 10u);
     digest.mix(bench.state_hash());
     return digest.value();
   });

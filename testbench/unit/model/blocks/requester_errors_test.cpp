@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R4..R8 of model/blocks/requester.h: what goes wrong, and a peer that loses packets.
+// Rules R4..R8 of model/blocks/requester.h: errors, and a peer that loses packets.
 #include <random>
 
 #include "testbench/unit/model/blocks/requester_fixture.h"
@@ -8,88 +8,89 @@ namespace rxnic {
 namespace {
 
 using S = SendOpcode;
-using Rig = RequesterRig;
+using Fixture = RequesterFixture;
 using Psns = std::vector<std::uint32_t>;
-using Ends = std::vector<Rig::Ended>;
-constexpr std::uint32_t kReadCycles = Rig::kReadCycles, kLatency = Rig::kLatency;
+using Ends = std::vector<Fixture::Ended>;
+constexpr std::uint32_t kReadCycles = Fixture::kReadCycles, kLatency = Fixture::kLatency;
 constexpr std::uint64_t kTimeoutCycles = 8192;  // code 1
 
 TEST(RequesterErrors, GoingBackTakesARead) {  // (R4)
   Bench bench;
-  Rig rig(bench);
-  rig.create(Rig::context());
-  rig.post(10, {inline_send()});
-  rig.post(200, {inline_send()});
-  rig.answer(300, AnswerKind::kNak, 100, 0x60);
+  Fixture fixture(bench);
+  fixture.create(Fixture::context());
+  fixture.post(10, {inline_send()});
+  fixture.post(200, {inline_send()});
+  fixture.answer(300, AnswerKind::kNak, 100, 0x60);
   bench.run_to(Cycle{300 + kReadCycles});
-  EXPECT_EQ(rig.tx.size(), 2u);
+  EXPECT_EQ(fixture.tx.size(), 2u);
   bench.run();
-  ASSERT_EQ(rig.psns(), (Psns{100, 101, 100, 101}));
-  EXPECT_EQ(rig.tx.cycle(2), Cycle{300 + kReadCycles});
-  EXPECT_EQ(rig.dut.counters().went_back, 1u);
+  ASSERT_EQ(fixture.psns(), (Psns{100, 101, 100, 101}));
+  EXPECT_EQ(fixture.tx.cycle(2), Cycle{300 + kReadCycles});
+  EXPECT_EQ(fixture.dut.counters().went_back, 1u);
 }
 
 TEST(RequesterErrors, ATimeoutIsCountedFromTheFirstPacketWithoutAnAnswer) {  // (R4)
   Bench bench;
-  Rig rig(bench);
-  SendQpContext c = Rig::context();
+  Fixture fixture(bench);
+  SendQpContext c = Fixture::context();
   c.timeout = 1;
-  rig.create(c);
-  rig.post(10, {inline_send()});
+  fixture.create(c);
+  fixture.post(10, {inline_send()});
   const std::uint64_t sent = 10 + kLatency;
-  rig.post(sent + 5000, {inline_send()});
-  rig.answer(sent + 3 * kTimeoutCycles, AnswerKind::kAck, 101);
+  fixture.post(sent + 5000, {inline_send()});
+  fixture.answer(sent + 3 * kTimeoutCycles, AnswerKind::kAck, 101);
   bench.run_to(Cycle{sent + kTimeoutCycles + kReadCycles});
-  EXPECT_EQ(rig.tx.size(), 2u);
+  EXPECT_EQ(fixture.tx.size(), 2u);
   bench.run_to(Cycle{sent + kTimeoutCycles + kReadCycles + 1});
-  EXPECT_EQ(rig.tx.size(), 3u);
-  EXPECT_EQ(rig.tx.cycle(2), Cycle{sent + kTimeoutCycles + kReadCycles});
+  EXPECT_EQ(fixture.tx.size(), 3u);
+  EXPECT_EQ(fixture.tx.cycle(2), Cycle{sent + kTimeoutCycles + kReadCycles});
   bench.run();
-  EXPECT_EQ(rig.psns(), (Psns{100, 101, 100, 101, 100, 101}));
-  EXPECT_EQ(rig.tx.cycle(4), Cycle{sent + 2 * kTimeoutCycles + kReadCycles}) << "the timer runs on from the timeout";
-  EXPECT_EQ(rig.dut.counters().timeouts, 2u);
+  EXPECT_EQ(fixture.psns(), (Psns{100, 101, 100, 101, 100, 101}));
+  EXPECT_EQ(fixture.tx.cycle(4), Cycle{sent + 2 * kTimeoutCycles + kReadCycles})
+      << "the timer runs on from the timeout";
+  EXPECT_EQ(fixture.dut.counters().timeouts, 2u);
 }
 
 TEST(RequesterErrors, AnAnswerRestartsTheTimer) {  // (R4)
   Bench bench;
-  Rig rig(bench);
-  SendQpContext c = Rig::context();
+  Fixture fixture(bench);
+  SendQpContext c = Fixture::context();
   c.timeout = 1;
-  rig.create(c);
-  rig.post(10, {inline_send(), inline_send()});
-  rig.answer(5000, AnswerKind::kAck, 100);
-  rig.answer(5000 + kTimeoutCycles + 500, AnswerKind::kAck, 101);
+  fixture.create(c);
+  fixture.post(10, {inline_send(), inline_send()});
+  fixture.answer(5000, AnswerKind::kAck, 100);
+  fixture.answer(5000 + kTimeoutCycles + 500, AnswerKind::kAck, 101);
   bench.run();
-  ASSERT_EQ(rig.psns(), (Psns{100, 101, 101}));
-  EXPECT_EQ(rig.tx.cycle(2), Cycle{5000 + kTimeoutCycles + kReadCycles});
+  ASSERT_EQ(fixture.psns(), (Psns{100, 101, 101}));
+  EXPECT_EQ(fixture.tx.cycle(2), Cycle{5000 + kTimeoutCycles + kReadCycles});
 }
 
 TEST(RequesterErrors, NothingIsDueWithoutATimer) {  // (R4)
   Bench bench;
-  Rig rig(bench);
-  SendQpContext c = Rig::context();
+  Fixture fixture(bench);
+  SendQpContext c = Fixture::context();
   c.timeout = 20;
-  rig.create(c);
-  rig.post(10, {inline_send()});
-  rig.answer(100, AnswerKind::kAck, 100);
+  fixture.create(c);
+  fixture.post(10, {inline_send()});
+  fixture.answer(100, AnswerKind::kAck, 100);
   bench.run();
   EXPECT_LT(bench.engine().now(), Cycle{200});
 }
 
 TEST(RequesterErrors, RetriesRunOut) {  // (R4) (R6)
   Bench bench;
-  Rig rig(bench);
-  SendQpContext c = Rig::context();
+  Fixture fixture(bench);
+  SendQpContext c = Fixture::context();
   c.timeout = 1;
   c.retry_count = 2;
-  rig.create(c);
-  rig.post(10, {inline_send(), {.flags = 0, .sge = {Rig::segment(5)}}});
+  fixture.create(c);
+  fixture.post(10, {inline_send(), {.flags = 0, .sge = {Fixture::segment(5)}}});
   bench.run();
-  EXPECT_EQ(rig.psns(), (Psns{100, 101, 100, 101, 100, 101}));
-  EXPECT_EQ(rig.ended(), (Ends{{0, WcStatus::kRetryExceeded}, {1, WcStatus::kFlushed}}));
+  EXPECT_EQ(fixture.psns(), (Psns{100, 101, 100, 101, 100, 101}));
+  EXPECT_EQ(fixture.ended(), (Ends{{0, WcStatus::kRetryExceeded}, {1, WcStatus::kFlushed}}));
   const std::uint64_t sent = 10 + 2 * kReadCycles + kLatency - kReadCycles;  // inline: no read of payload
-  EXPECT_EQ(rig.completions.cycle(0), Cycle{sent + 3 * kTimeoutCycles});
-  EXPECT_EQ(rig.completions.cycle(1), Cycle{sent + 3 * kTimeoutCycles + 1});
+  EXPECT_EQ(fixture.completions.cycle(0), Cycle{sent + 3 * kTimeoutCycles});
+  EXPECT_EQ(fixture.completions.cycle(1), Cycle{sent + 3 * kTimeoutCycles + 1});
 }
 
 TEST(RequesterErrors, AnRnrNakIsWaitedOutByItsCode) {  // (R4)
@@ -99,37 +100,37 @@ TEST(RequesterErrors, AnRnrNakIsWaitedOutByItsCode) {  // (R4)
   };
   for (const Row row : {Row{1, 10}, Row{12, 640}, Row{31, 491520}, Row{0, 655360}}) {
     Bench bench;
-    Rig rig(bench);
-    SendQpContext c = Rig::context();
+    Fixture fixture(bench);
+    SendQpContext c = Fixture::context();
     c.timeout = 1;
-    rig.create(c);
-    rig.post(10, {inline_send(), inline_send()});
+    fixture.create(c);
+    fixture.post(10, {inline_send(), inline_send()});
     const auto syndrome = static_cast<std::uint8_t>(0x20 | row.code);
-    rig.answer(200, AnswerKind::kRnrNak, 101, syndrome);
+    fixture.answer(200, AnswerKind::kRnrNak, 101, syndrome);
     const std::uint64_t again = 200 + row.microseconds * 1000 + kReadCycles;
-    rig.answer(again + 100, AnswerKind::kAck, 101);
+    fixture.answer(again + 100, AnswerKind::kAck, 101);
     bench.run_to(Cycle{again});
-    EXPECT_EQ(rig.tx.size(), 2u);
+    EXPECT_EQ(fixture.tx.size(), 2u);
     bench.run(Cycle{1'000'000'000});
-    ASSERT_EQ(rig.psns(), (Psns{100, 101, 101}));
-    EXPECT_EQ(rig.tx.cycle(2), Cycle{again});
-    EXPECT_EQ(rig.dut.counters().rnr_waits, 1u);
-    EXPECT_EQ(rig.dut.counters().timeouts, 0u) << "no timeout meanwhile";
+    ASSERT_EQ(fixture.psns(), (Psns{100, 101, 101}));
+    EXPECT_EQ(fixture.tx.cycle(2), Cycle{again});
+    EXPECT_EQ(fixture.dut.counters().rnr_waits, 1u);
+    EXPECT_EQ(fixture.dut.counters().timeouts, 0u) << "no timeout meanwhile";
   }
 }
 
 TEST(RequesterErrors, RnrRetriesRunOut) {  // (R6)
   Bench bench;
-  Rig rig(bench);
-  SendQpContext c = Rig::context();
+  Fixture fixture(bench);
+  SendQpContext c = Fixture::context();
   c.rnr_retry = 1;
-  rig.create(c);
-  rig.post(10, {inline_send()});
-  rig.answer(200, AnswerKind::kRnrNak, 100, 0x21);
-  rig.answer(20000, AnswerKind::kRnrNak, 100, 0x21);
+  fixture.create(c);
+  fixture.post(10, {inline_send()});
+  fixture.answer(200, AnswerKind::kRnrNak, 100, 0x21);
+  fixture.answer(20000, AnswerKind::kRnrNak, 100, 0x21);
   bench.run();
-  EXPECT_EQ(rig.psns(), (Psns{100, 100}));
-  EXPECT_EQ(rig.ended(), (Ends{{0, WcStatus::kRnrRetryExceeded}}));
+  EXPECT_EQ(fixture.psns(), (Psns{100, 100}));
+  EXPECT_EQ(fixture.ended(), (Ends{{0, WcStatus::kRnrRetryExceeded}}));
 }
 
 TEST(RequesterErrors, ANakOfTheResponderFailsItsRequest) {  // (R6) (R7)
@@ -137,73 +138,73 @@ TEST(RequesterErrors, ANakOfTheResponderFailsItsRequest) {  // (R6) (R7)
       {0x61, WcStatus::kRemoteInvalidRequest}, {0x62, WcStatus::kRemoteAccess}, {0x63, WcStatus::kRemoteOperation}};
   for (const auto& [syndrome, status] : rows) {
     Bench bench;
-    Rig rig(bench);
-    rig.create(Rig::context());
-    rig.post(10, {inline_send(), {.opcode = S::kWrite, .flags = 0, .sge = {Rig::segment(5)}}, inline_send()});
-    rig.answer(500, AnswerKind::kNak, 101, syndrome);
-    rig.post(1000, {inline_send()});
+    Fixture fixture(bench);
+    fixture.create(Fixture::context());
+    fixture.post(10, {inline_send(), {.opcode = S::kWrite, .flags = 0, .sge = {Fixture::segment(5)}}, inline_send()});
+    fixture.answer(500, AnswerKind::kNak, 101, syndrome);
+    fixture.post(1000, {inline_send()});
     bench.run();
-    EXPECT_EQ(rig.ended(), (Ends{{1, status}, {2, WcStatus::kFlushed}, {3, WcStatus::kFlushed}}));
-    EXPECT_EQ(rig.completions.cycle(0), Cycle{500});
-    EXPECT_EQ(rig.completions.cycle(1), Cycle{501});
-    EXPECT_EQ(rig.completions.cycle(2), Cycle{1000});
-    EXPECT_EQ(rig.completion(0).opcode, CqeOpcode::kRdmaWrite);
-    EXPECT_EQ(rig.completion(0).wqe_index, 1u);
-    EXPECT_EQ(rig.psns(), (Psns{100, 101, 102})) << "nothing more is sent";
-    EXPECT_EQ(rig.dut.counters().errors, 1u);
-    EXPECT_EQ(rig.dut.counters().flushed, 2u);
+    EXPECT_EQ(fixture.ended(), (Ends{{1, status}, {2, WcStatus::kFlushed}, {3, WcStatus::kFlushed}}));
+    EXPECT_EQ(fixture.completions.cycle(0), Cycle{500});
+    EXPECT_EQ(fixture.completions.cycle(1), Cycle{501});
+    EXPECT_EQ(fixture.completions.cycle(2), Cycle{1000});
+    EXPECT_EQ(fixture.completion(0).opcode, CqeOpcode::kRdmaWrite);
+    EXPECT_EQ(fixture.completion(0).wqe_index, 1u);
+    EXPECT_EQ(fixture.psns(), (Psns{100, 101, 102})) << "nothing more is sent";
+    EXPECT_EQ(fixture.dut.counters().errors, 1u);
+    EXPECT_EQ(fixture.dut.counters().flushed, 2u);
   }
 }
 
 TEST(RequesterErrors, WhatTheReceivePathFindsFlushesAll) {  // (R6)
   Bench bench;
-  Rig rig(bench);
-  rig.create(Rig::context());
-  rig.post(10, {inline_send(), inline_send()});
-  rig.answer(400, AnswerKind::kAck, 100);
-  rig.failed.push(Cycle{499}, {Rig::kQpn});
-  rig.failed.push(Cycle{600}, {Rig::kQpn});
-  rig.failed.push(Cycle{600}, {Qpn{0x999}});
-  rig.answer(700, AnswerKind::kAck, 101);
+  Fixture fixture(bench);
+  fixture.create(Fixture::context());
+  fixture.post(10, {inline_send(), inline_send()});
+  fixture.answer(400, AnswerKind::kAck, 100);
+  fixture.failed.push(Cycle{499}, {Fixture::kQpn});
+  fixture.failed.push(Cycle{600}, {Fixture::kQpn});
+  fixture.failed.push(Cycle{600}, {Qpn{0x999}});
+  fixture.answer(700, AnswerKind::kAck, 101);
   bench.run();
-  EXPECT_EQ(rig.ended(), (Ends{{1, WcStatus::kFlushed}}));
-  EXPECT_EQ(rig.completions.cycle(0), Cycle{500});
+  EXPECT_EQ(fixture.ended(), (Ends{{1, WcStatus::kFlushed}}));
+  EXPECT_EQ(fixture.completions.cycle(0), Cycle{500});
 }
 
 TEST(RequesterErrors, SoftwareMayMoveAQpToTheErrorState) {  // (R6)
   for (const bool by_modify : {false, true}) {
     Bench bench;
-    Rig rig(bench);
-    SendQpContext c = Rig::context(Transport::kUd);
-    rig.create(c);
-    rig.post(10, {{.address = Rig::path(), .sge = {Rig::segment(5)}}, {.address = Rig::path()}});
+    Fixture fixture(bench);
+    SendQpContext c = Fixture::context(Transport::kUd);
+    fixture.create(c);
+    fixture.post(10, {{.address = Fixture::path(), .sge = {Fixture::segment(5)}}, {.address = Fixture::path()}});
     c.qp.state = QpState::kError;
-    rig.command(21, by_modify ? SendQueueOperation::kModify : SendQueueOperation::kFail, c);
+    fixture.command(21, by_modify ? SendQueueOperation::kModify : SendQueueOperation::kFail, c);
     bench.run();
-    EXPECT_EQ(rig.tx.size(), 0u);
-    EXPECT_EQ(rig.ended(), (Ends{{0, WcStatus::kFlushed}, {1, WcStatus::kFlushed}}));
+    EXPECT_EQ(fixture.tx.size(), 0u);
+    EXPECT_EQ(fixture.ended(), (Ends{{0, WcStatus::kFlushed}, {1, WcStatus::kFlushed}}));
   }
 }
 
-// Of two good SENDs and a bad WQE between them: what is sent, and how they end.
+// Two good SENDs and a bad WQE between them: the number of packets sent, and the three statuses.
 void expect_local_failure(const WqeSpec& bad, WcStatus status, Transport transport = Transport::kRc) {
   Bench bench;
-  Rig rig(bench);
-  rig.create(Rig::context(transport));
+  Fixture fixture(bench);
+  fixture.create(Fixture::context(transport));
   WqeSpec good = inline_send();
-  good.address = Rig::path();
-  rig.post(10, {good, bad, good});
+  good.address = Fixture::path();
+  fixture.post(10, {good, bad, good});
   if (transport == Transport::kRc) {
-    bench.at(Cycle{300}, [&](Cycle) { EXPECT_EQ(rig.completions.size(), 0u) << "the first is not answered yet"; });
-    rig.answer(400, AnswerKind::kAck, 100);
+    bench.at(Cycle{300}, [&](Cycle) { EXPECT_EQ(fixture.completions.size(), 0u) << "the first is not answered yet"; });
+    fixture.answer(400, AnswerKind::kAck, 100);
   }
   bench.run();
-  EXPECT_EQ(rig.psns(), Psns{100});
+  EXPECT_EQ(fixture.psns(), Psns{100});
   const Ends failed = {{1, status}, {2, WcStatus::kFlushed}};
-  Ends ended = rig.ended();
+  Ends ended = fixture.ended();
   if (transport != Transport::kRc) {
     ASSERT_FALSE(ended.empty());
-    EXPECT_EQ(ended[0], (Rig::Ended{0, WcStatus::kSuccess}));
+    EXPECT_EQ(ended[0], (Fixture::Ended{0, WcStatus::kSuccess}));
     ended.erase(ended.begin());
   }
   EXPECT_EQ(ended, failed);
@@ -212,117 +213,118 @@ void expect_local_failure(const WqeSpec& bad, WcStatus status, Transport transpo
 TEST(RequesterErrors, AWqeThatFailsHereEndsAfterAllBeforeIt) {  // (R5)
   constexpr auto kProtection = WcStatus::kLocalProtection;
   constexpr auto kOperation = WcStatus::kLocalQpOperation;
-  const DataSegment wrong_key{8, raw(Rig::kLkey) + 1, Rig::kVa};
-  const DataSegment one_too_many{Rig::kRegionBytes + 1, raw(Rig::kLkey), Rig::kVa};
+  const DataSegment wrong_key{8, raw(Fixture::kLkey) + 1, Fixture::kVa};
+  const DataSegment one_too_many{Fixture::kRegionBytes + 1, raw(Fixture::kLkey), Fixture::kVa};
   expect_local_failure({.sge = {wrong_key}}, kProtection);
-  expect_local_failure({.sge = {Rig::segment(8), one_too_many}}, kProtection);
+  expect_local_failure({.sge = {Fixture::segment(8), one_too_many}}, kProtection);
   expect_local_failure({.opcode = S::kRead, .sge = {wrong_key}}, kProtection);
   expect_local_failure({.opcode = S::kBindWindow}, kOperation);
-  expect_local_failure({.opcode = S::kFetchAdd, .sge = {Rig::segment(4)}}, kOperation);
-  expect_local_failure({.opcode = S::kAtomicWrite, .sge = {Rig::segment(4)}}, kOperation);
+  expect_local_failure({.opcode = S::kFetchAdd, .sge = {Fixture::segment(4)}}, kOperation);
+  expect_local_failure({.opcode = S::kAtomicWrite, .sge = {Fixture::segment(4)}}, kOperation);
   expect_local_failure({.opcode = S::kAtomicWrite, .sge = {wrong_key}}, kProtection);
-  expect_local_failure({.opcode = S::kAtomicWrite, .sge = {Rig::segment(8)}}, kOperation, Transport::kUc);
+  expect_local_failure({.opcode = S::kAtomicWrite, .sge = {Fixture::segment(8)}}, kOperation, Transport::kUc);
   expect_local_failure({.opcode = S::kWrite, .sge = {wrong_key}}, kProtection, Transport::kUc);
-  expect_local_failure({.opcode = S::kRead, .sge = {Rig::segment(4)}}, kOperation, Transport::kUc);
-  const AddressVector to = Rig::path();
+  expect_local_failure({.opcode = S::kRead, .sge = {Fixture::segment(4)}}, kOperation, Transport::kUc);
+  const AddressVector to = Fixture::path();
   expect_local_failure({.address = to, .sge = {wrong_key}}, kProtection, Transport::kUd);
-  expect_local_failure({.address = to, .sge = {Rig::segment(Rig::kMtu + 1)}}, WcStatus::kLocalLength, Transport::kUd);
-  expect_local_failure({.address = Rig::path("10.0.0.2", 3), .sge = {}}, kOperation, Transport::kUd);
-  expect_local_failure({.address = Rig::path("fe80::2", 2), .sge = {}}, kOperation, Transport::kUd);
+  expect_local_failure({.address = to, .sge = {Fixture::segment(Fixture::kMtu + 1)}}, WcStatus::kLocalLength,
+                       Transport::kUd);
+  expect_local_failure({.address = Fixture::path("10.0.0.2", 3), .sge = {}}, kOperation, Transport::kUd);
+  expect_local_failure({.address = Fixture::path("fe80::2", 2), .sge = {}}, kOperation, Transport::kUd);
 }
 
 TEST(RequesterErrors, AReadNeedsTheRightToWriteAndReadsToBeAllowed) {  // (R5)
   for (const bool read_only : {true, false}) {
     Bench bench;
-    Rig rig(bench);
-    SendQpContext c = Rig::context();
+    Fixture fixture(bench);
+    SendQpContext c = Fixture::context();
     if (!read_only) c.max_rd_atomic = 0;
-    rig.create(c);
+    fixture.create(c);
     const std::uint64_t pages[] = {0x200000};
-    if (read_only) put_region(rig.memory, Rig::kLkey, Rig::kPd, 0, Rig::kVa, 0x100, pages, 0x900000);
-    rig.post(10, {{.opcode = S::kRead, .sge = {Rig::segment(8)}}});
+    if (read_only) put_region(fixture.memory, Fixture::kLkey, Fixture::kPd, 0, Fixture::kVa, 0x100, pages, 0x900000);
+    fixture.post(10, {{.opcode = S::kRead, .sge = {Fixture::segment(8)}}});
     bench.run();
-    EXPECT_EQ(rig.ended(), (Ends{{0, read_only ? WcStatus::kLocalProtection : WcStatus::kLocalQpOperation}}));
+    EXPECT_EQ(fixture.ended(), (Ends{{0, read_only ? WcStatus::kLocalProtection : WcStatus::kLocalQpOperation}}));
   }
 }
 
 TEST(RequesterErrors, AnAtomicWriteOnlyReadsItsBufferAndNeedsAtomicsToBeAllowed) {  // (R5)
   for (const std::uint8_t allowed : {1, 0}) {
     Bench bench;
-    Rig rig(bench);
-    SendQpContext c = Rig::context();
+    Fixture fixture(bench);
+    SendQpContext c = Fixture::context();
     c.max_rd_atomic = allowed;
-    rig.create(c);
+    fixture.create(c);
     const std::uint64_t pages[] = {0x200000};
-    put_region(rig.memory, Rig::kLkey, Rig::kPd, 0, Rig::kVa, 0x100, pages, 0x900000);
-    rig.post(10, {{.opcode = S::kAtomicWrite, .sge = {Rig::segment(8)}}});
+    put_region(fixture.memory, Fixture::kLkey, Fixture::kPd, 0, Fixture::kVa, 0x100, pages, 0x900000);
+    fixture.post(10, {{.opcode = S::kAtomicWrite, .sge = {Fixture::segment(8)}}});
     bench.run();
-    EXPECT_EQ(rig.tx.size(), std::size_t{allowed});
+    EXPECT_EQ(fixture.tx.size(), std::size_t{allowed});
     if (allowed == 0) {
-      EXPECT_EQ(rig.ended(), (Ends{{0, WcStatus::kLocalQpOperation}}));
+      EXPECT_EQ(fixture.ended(), (Ends{{0, WcStatus::kLocalQpOperation}}));
     }
   }
 }
 
 TEST(RequesterErrors, ARegionThatGoesAwayDuringAMessageFailsIt) {  // (R5)
   Bench bench;
-  Rig rig(bench);
-  rig.create(Rig::context());
-  rig.post(10, {inline_send(), {.sge = {Rig::segment(0x6000)}}});
+  Fixture fixture(bench);
+  fixture.create(Fixture::context());
+  fixture.post(10, {inline_send(), {.sge = {Fixture::segment(0x6000)}}});
   bench.at(Cycle{10 + 2 * kReadCycles + kLatency + 8},
-           [&](Cycle) { rig.memory.store(mpt_address(Rig::kLkey), MptEntry{}); });
-  rig.answer(1000, AnswerKind::kAck, 100);
+           [&](Cycle) { fixture.memory.store(mpt_address(Fixture::kLkey), MptEntry{}); });
+  fixture.answer(1000, AnswerKind::kAck, 100);
   bench.run();
-  EXPECT_EQ(rig.tx.size(), 1 + 4096 / Rig::kMtu) << "what had been read";
-  EXPECT_EQ(rig.ended(), (Ends{{1, WcStatus::kLocalProtection}}));
-  EXPECT_EQ(rig.completions.cycle(0), Cycle{1000});
+  EXPECT_EQ(fixture.tx.size(), 1 + 4096 / Fixture::kMtu) << "what had been read";
+  EXPECT_EQ(fixture.ended(), (Ends{{1, WcStatus::kLocalProtection}}));
+  EXPECT_EQ(fixture.completions.cycle(0), Cycle{1000});
 }
 
 TEST(RequesterErrors, AStoppedQueueStillRepeatsWhatIsBeforeTheStop) {  // (R5)
   Bench bench;
-  Rig rig(bench);
-  rig.create(Rig::context());
-  rig.post(10, {inline_send(), {.opcode = S::kBindWindow}});
-  rig.answer(300, AnswerKind::kNak, 100, 0x60);
-  rig.answer(500, AnswerKind::kAck, 100);
+  Fixture fixture(bench);
+  fixture.create(Fixture::context());
+  fixture.post(10, {inline_send(), {.opcode = S::kBindWindow}});
+  fixture.answer(300, AnswerKind::kNak, 100, 0x60);
+  fixture.answer(500, AnswerKind::kAck, 100);
   bench.run();
-  EXPECT_EQ(rig.psns(), (Psns{100, 100}));
-  EXPECT_EQ(rig.ended(), (Ends{{1, WcStatus::kLocalQpOperation}}));
+  EXPECT_EQ(fixture.psns(), (Psns{100, 100}));
+  EXPECT_EQ(fixture.ended(), (Ends{{1, WcStatus::kLocalQpOperation}}));
 }
 
 TEST(RequesterErrors, AWqeThatSoftwareChangedAfterPostingFails) {  // (R5)
   for (const bool changed : {false, true}) {
     Bench bench;
-    Rig rig(bench);
-    rig.create(Rig::context());
-    rig.post(10, {{.sge = {Rig::segment(2 * Rig::kMtu)}}});
-    rig.post(200, {{.sge = {Rig::segment(5)}}});
+    Fixture fixture(bench);
+    fixture.create(Fixture::context());
+    fixture.post(10, {{.sge = {Fixture::segment(2 * Fixture::kMtu)}}});
+    fixture.post(200, {{.sge = {Fixture::segment(5)}}});
     bench.at(Cycle{400}, [&](Cycle) {
-      const auto slot = wqe_bytes({.sge = {Rig::segment(changed ? 3 * Rig::kMtu : 2 * Rig::kMtu)}});
-      rig.memory.write(rig.contexts.at(raw(Rig::kQpn)).queue.base, slot);
+      const auto slot = wqe_bytes({.sge = {Fixture::segment(changed ? 3 * Fixture::kMtu : 2 * Fixture::kMtu)}});
+      fixture.memory.write(fixture.contexts.at(raw(Fixture::kQpn)).queue.base, slot);
     });
-    rig.answer(500, AnswerKind::kNak, 100, 0x60);  // both are read again
+    fixture.answer(500, AnswerKind::kNak, 100, 0x60);  // both are read again
     bench.run();
     if (changed) {
-      EXPECT_EQ(rig.psns(), (Psns{100, 101, 102}));
-      EXPECT_EQ(rig.ended(), (Ends{{0, WcStatus::kLocalQpOperation}, {1, WcStatus::kFlushed}}));
+      EXPECT_EQ(fixture.psns(), (Psns{100, 101, 102}));
+      EXPECT_EQ(fixture.ended(), (Ends{{0, WcStatus::kLocalQpOperation}, {1, WcStatus::kFlushed}}));
     } else {
-      EXPECT_EQ(rig.psns(), (Psns{100, 101, 102, 100, 101, 102}));
-      EXPECT_EQ(rig.ended(), Ends{});
+      EXPECT_EQ(fixture.psns(), (Psns{100, 101, 102, 100, 101, 102}));
+      EXPECT_EQ(fixture.ended(), Ends{});
     }
   }
 }
 
 TEST(RequesterErrors, AnImpossibleProducerIndexIsAnError) {  // (R8)
-  for (const std::uint32_t producer : {Rig::kSlots + 2, 0x80000000u, 0u}) {
+  for (const std::uint32_t producer : {Fixture::kSlots + 2, 0x80000000u, 0u}) {
     Bench bench;
-    Rig rig(bench);
-    rig.create(Rig::context());
-    rig.post(10, {inline_send()});
-    rig.ring(200, producer);
-    rig.answer(300, AnswerKind::kAck, 100);
+    Fixture fixture(bench);
+    fixture.create(Fixture::context());
+    fixture.post(10, {inline_send()});
+    fixture.ring(200, producer);
+    fixture.answer(300, AnswerKind::kAck, 100);
     bench.run();
-    EXPECT_EQ(rig.ended(), (Ends{{1, WcStatus::kLocalQpOperation}})) << producer;
+    EXPECT_EQ(fixture.ended(), (Ends{{1, WcStatus::kLocalQpOperation}})) << producer;
   }
 }
 
@@ -331,34 +333,35 @@ TEST(RequesterErrors, GarbageInTheRingHurtsNobodyElse) {  // (R8)
   std::mt19937_64 random(seed);
   for (int round = 0; round < 200; ++round) {
     Bench bench;
-    Rig rig(bench);
+    Fixture fixture(bench);
     const Transport transports[] = {Transport::kRc, Transport::kUc, Transport::kUd};
-    for (std::uint32_t n = 0; n < 3; ++n) rig.create(Rig::context(transports[n], Qpn{n + 1}));
-    rig.create(Rig::context(Transport::kUc, Qpn{9}));
-    std::vector<std::uint8_t> garbage(Rig::kSlots * Rig::kStride);
+    for (std::uint32_t n = 0; n < 3; ++n) fixture.create(Fixture::context(transports[n], Qpn{n + 1}));
+    fixture.create(Fixture::context(Transport::kUc, Qpn{9}));
+    std::vector<std::uint8_t> garbage(Fixture::kSlots * Fixture::kStride);
     for (std::uint32_t n = 1; n <= 3; ++n) {
       for (auto& b : garbage) b = static_cast<std::uint8_t>(random() % 3 == 0 ? random() : random() % 8);
-      rig.memory.write(rig.contexts.at(n).queue.base, garbage);
+      fixture.memory.write(fixture.contexts.at(n).queue.base, garbage);
     }
     for (int i = 0; i < 10; ++i) {
       const auto producer = static_cast<std::uint32_t>(random() % 4 == 0 ? random() : random() % 20);
-      rig.ring(10 + 40 * static_cast<std::uint64_t>(i), producer, Qpn{static_cast<std::uint32_t>(1 + random() % 3)});
+      fixture.ring(10 + 40 * static_cast<std::uint64_t>(i), producer,
+                   Qpn{static_cast<std::uint32_t>(1 + random() % 3)});
     }
-    for (int i = 0; i < 5; ++i) rig.post(500 + 20 * static_cast<std::uint64_t>(i), {inline_send()}, Qpn{9});
+    for (int i = 0; i < 5; ++i) fixture.post(500 + 20 * static_cast<std::uint64_t>(i), {inline_send()}, Qpn{9});
     bench.run(Cycle{100'000});
     std::size_t good = 0;
-    for (std::size_t n = 0; n < rig.completions.size(); ++n) {
-      good += rig.completion(n).qpn == Qpn{9} && rig.completion(n).status == WcStatus::kSuccess;
+    for (std::size_t n = 0; n < fixture.completions.size(); ++n) {
+      good += fixture.completion(n).qpn == Qpn{9} && fixture.completion(n).status == WcStatus::kSuccess;
     }
     EXPECT_EQ(good, 5u);
   }
 }
 
-// A responder and its receive path's table, which lose packets and answers: answers in order, `delay` later.
+// A peer that loses packets and responses, with our receive path's request table: it answers in order, `delay` later.
 class LossyPeer {
  public:
-  LossyPeer(Rig& rig, std::uint64_t seed, double loss) : rig_(rig), random_(seed), loss_(loss) {
-    rig.tx.on_value([this](Cycle now, const WireFrame& f) { take(rig_.shared.packets[f.buffer], now); });
+  LossyPeer(Fixture& fixture, std::uint64_t seed, double loss) : rig_(fixture), random_(seed), loss_(loss) {
+    fixture.tx.on_value([this](Cycle now, const WireFrame& f) { take(rig_.shared.packets[f.buffer], now); });
   }
   std::vector<std::uint8_t> received;
   std::uint32_t reads_done = 0;
@@ -366,13 +369,13 @@ class LossyPeer {
 
  private:
   bool lost() { return std::uniform_real_distribution<>(0, 1)(random_) < loss_; }
-  void tell(Cycle now, AnswerKind kind, std::uint32_t psn, std::uint8_t syndrome = 0) {
+  void notify(Cycle now, AnswerKind kind, std::uint32_t psn, std::uint8_t syndrome = 0) {
     if (!reads_.empty() && static_cast<std::int32_t>(psn - reads_.begin()->first) >= 0 &&
         kind != AnswerKind::kReadResponse) {
-      kind = AnswerKind::kGap;  // what is behind an unanswered READ tells of it
+      kind = AnswerKind::kGap;  // a response to a later request reveals that READ responses are missing
       psn = reads_.begin()->first;
     }
-    rig_.answers.push(now + 40, {Rig::kQpn, Psn{psn}, kind, syndrome});
+    rig_.answers.push(now + 40, {Fixture::kQpn, Psn{psn}, kind, syndrome});
   }
   void respond(std::uint32_t psn, std::uint32_t count, Cycle now) {
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -382,9 +385,9 @@ class LossyPeer {
         reads_.erase(reads_.begin());
         reads_done += left == 1;
         if (left > 1) reads_[at + 1] = left - 1;
-        tell(now, AnswerKind::kReadResponse, psn + i);
+        notify(now, AnswerKind::kReadResponse, psn + i);
       } else if (psn + i > reads_.begin()->first) {
-        tell(now, AnswerKind::kGap, reads_.begin()->first);
+        notify(now, AnswerKind::kGap, reads_.begin()->first);
       }
       if (reads_.empty()) return;
     }
@@ -393,9 +396,9 @@ class LossyPeer {
     if (lost()) return;
     const std::uint32_t psn = p.h.psn.value;
     const bool read = (opcode_info(p.h.opcode).traits & kRead) != 0;
-    const std::uint32_t count = read ? (p.h.length + Rig::kMtu - 1) / Rig::kMtu : 1;
+    const std::uint32_t count = read ? (p.h.length + Fixture::kMtu - 1) / Fixture::kMtu : 1;
     if (psn > expected) {
-      if (!nak_sent_) tell(now, AnswerKind::kNak, expected, 0x60);
+      if (!nak_sent_) notify(now, AnswerKind::kNak, expected, 0x60);
       nak_sent_ = true;
       return;
     }
@@ -410,11 +413,11 @@ class LossyPeer {
     if (read) {
       if (!reads_.empty() && psn + count > reads_.begin()->first) respond(psn, count, now);
     } else if (p.h.ack_request && !lost()) {
-      tell(now, AnswerKind::kAck, duplicate ? expected - 1 : psn);
+      notify(now, AnswerKind::kAck, duplicate ? expected - 1 : psn);
     }
   }
 
-  Rig& rig_;
+  Fixture& rig_;
   std::mt19937_64 random_;
   double loss_;
   bool nak_sent_ = false;
@@ -422,38 +425,38 @@ class LossyPeer {
 };
 
 std::uint64_t lossy_run(Bench& bench, std::uint64_t seed) {
-  Rig rig(bench);
-  SendQpContext c = Rig::context();
+  Fixture fixture(bench);
+  SendQpContext c = Fixture::context();
   c.timeout = 1;
-  rig.create(c);
-  LossyPeer peer(rig, seed, 0.05);
+  fixture.create(c);
+  LossyPeer peer(fixture, seed, 0.05);
   std::mt19937_64 random(seed + 1);
   std::vector<std::uint8_t> expected;
   std::uint32_t reads = 0;
   std::vector<WqeSpec> specs;
-  for (std::uint32_t i = 0; i < Rig::kSlots; ++i) {
+  for (std::uint32_t i = 0; i < Fixture::kSlots; ++i) {
     const auto bytes = static_cast<std::uint32_t>(random() % 4000);
     const auto from = static_cast<std::uint32_t>(random() % 4000);
-    WqeSpec spec{.sge = {Rig::segment(bytes, from)}};
+    WqeSpec spec{.sge = {Fixture::segment(bytes, from)}};
     if (random() % 4 == 0 && bytes > 0) {
       spec.opcode = S::kRead;
       ++reads;
     } else {
-      for (std::uint32_t k = 0; k < bytes; ++k) expected.push_back(Rig::byte_at(from + k));
+      for (std::uint32_t k = 0; k < bytes; ++k) expected.push_back(Fixture::byte_at(from + k));
       if (random() % 4 == 0) spec.flags |= kSendFence;
     }
     specs.push_back(spec);
   }
   for (std::size_t i = 0; i < specs.size(); i += 4) {
-    rig.post(10 + 500 * i,
-             {specs.begin() + static_cast<std::ptrdiff_t>(i), specs.begin() + static_cast<std::ptrdiff_t>(i + 4)});
+    fixture.post(10 + 500 * i,
+                 {specs.begin() + static_cast<std::ptrdiff_t>(i), specs.begin() + static_cast<std::ptrdiff_t>(i + 4)});
   }
   bench.run();
   EXPECT_TRUE(peer.received == expected) << "seed " << seed;
   EXPECT_EQ(peer.reads_done, reads) << "seed " << seed;
-  EXPECT_TRUE(rig.dut.drained(Rig::kQpn));
-  EXPECT_EQ(rig.ended(), Ends{}) << "no error";
-  EXPECT_EQ(rig.notices.size(), Rig::kSlots);
+  EXPECT_TRUE(fixture.dut.drained(Fixture::kQpn));
+  EXPECT_EQ(fixture.ended(), Ends{}) << "no error";
+  EXPECT_EQ(fixture.notices.size(), Fixture::kSlots);
   return bench.state_hash();
 }
 
@@ -470,18 +473,18 @@ TEST(RequesterErrors, AllModesAgree) {
   const std::uint64_t seed = test_seed(6);
   expect_equal_in_all_modes([&](Bench& bench) { return lossy_run(bench, seed); });
   expect_equal_in_all_modes([](Bench& bench) -> std::uint64_t {
-    Rig rig(bench);
-    rig.create(Rig::context(Transport::kUc, Qpn{1}));
-    rig.create(Rig::context(Transport::kUd, Qpn{2}));
-    rig.create(Rig::context(Transport::kRc, Qpn{3}));
-    rig.completions.stall(Cycle{100}, Cycle{300});
-    rig.tx.stall(Cycle{150}, Cycle{250});
+    Fixture fixture(bench);
+    fixture.create(Fixture::context(Transport::kUc, Qpn{1}));
+    fixture.create(Fixture::context(Transport::kUd, Qpn{2}));
+    fixture.create(Fixture::context(Transport::kRc, Qpn{3}));
+    fixture.completions.stall(Cycle{100}, Cycle{300});
+    fixture.tx.stall(Cycle{150}, Cycle{250});
     for (std::uint64_t i = 0; i < 8; ++i) {
-      rig.post(10 + 30 * i, {{.opcode = S::kWrite, .sge = {Rig::segment(700)}}, inline_send()}, Qpn{1});
-      rig.post(12 + 30 * i, {{.address = Rig::path(), .sge = {Rig::segment(200)}}}, Qpn{2});
-      rig.post(14 + 30 * i, {inline_send()}, Qpn{3});
+      fixture.post(10 + 30 * i, {{.opcode = S::kWrite, .sge = {Fixture::segment(700)}}, inline_send()}, Qpn{1});
+      fixture.post(12 + 30 * i, {{.address = Fixture::path(), .sge = {Fixture::segment(200)}}}, Qpn{2});
+      fixture.post(14 + 30 * i, {inline_send()}, Qpn{3});
     }
-    rig.failed.push(Cycle{180}, {Qpn{1}});
+    fixture.failed.push(Cycle{180}, {Qpn{1}});
     bench.run();
     return bench.state_hash();
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A requester with memory, QPs and what is bound to its ports, for its tests.
+// Fixture of the requester's tests: a requester with memory and QPs, its ports connected.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace rxnic {
 
 // Clock 1 ns: a read takes 50 cycles.
-struct RequesterRig {
+struct RequesterFixture {
   static constexpr std::uint32_t kReadCycles = 50, kLatency = 24;
   static constexpr std::uint32_t kMtu = 256, kSlots = 16, kStride = 256;
   static constexpr std::uint64_t kVa = 0x7f0000000f00, kRegionBytes = 0x8000;
@@ -40,8 +40,8 @@ struct RequesterRig {
     return p;
   }
 
-  explicit RequesterRig(Bench& b, const RequesterParams& p = params(), std::uint32_t tx_capacity = 8,
-                        std::uint32_t own_requests = 65536)
+  explicit RequesterFixture(Bench& b, const RequesterParams& p = params(), std::uint32_t tx_capacity = 8,
+                            std::uint32_t own_requests = 65536)
       : bench(b),
         shared(b.keep<NicShared>(PacketPool::Quotas{.receive = 1, .response = 1, .request = 4000})),
         memory(b.keep<LocalMemory>()),
@@ -67,7 +67,7 @@ struct RequesterRig {
     for (std::uint32_t i = 0; i < kRegionBytes; ++i) memory.store(BusAddress{0x200f00 + i}, byte_at(i));
   }
 
-  // Content of the region at kVa + i.
+  // The byte of the region at kVa + i.
   static std::uint8_t byte_at(std::uint64_t i) { return static_cast<std::uint8_t>(i * 7 + (i >> 8)); }
   static DataSegment segment(std::uint32_t bytes, std::uint64_t offset = 0) {
     return {bytes, raw(kLkey), kVa + offset};
@@ -102,7 +102,7 @@ struct RequesterRig {
     dut.create(c);
   }
 
-  // The command is there in cycle `at`.
+  // Gives a command that can be taken in cycle `at`.
   void command(std::uint64_t at, SendQueueOperation operation, const SendQpContext& c = context(), bool set_psn = false,
                bool notify_drained = false) {
     SendQueueCommand asked;
@@ -130,7 +130,7 @@ struct RequesterRig {
     commands.push(Cycle{at - 1}, asked);
   }
 
-  // Writes WQEs into the QP's slots; the doorbell is there in cycle `at`.
+  // Writes WQEs into the QP's slots and rings a doorbell that can be taken in cycle `at`.
   void post(std::uint64_t at, const std::vector<WqeSpec>& specs, Qpn qpn = kQpn) {
     const SendQpContext& c = contexts.at(raw(qpn));
     std::uint32_t& producer = producers[raw(qpn)];
@@ -147,7 +147,7 @@ struct RequesterRig {
                                    .value = producer,
                                    .rung = Cycle{at - 1}});
   }
-  // The answer is there in cycle `at`.
+  // Notifies the requester of a response; the notice can be taken in cycle `at`.
   void answer(std::uint64_t at, AnswerKind kind, std::uint32_t psn, std::uint8_t syndrome = 0, Qpn qpn = kQpn) {
     answers.push(Cycle{at - 1}, {qpn, Psn{psn}, kind, syndrome});
   }
@@ -203,7 +203,7 @@ struct RequesterRig {
   std::map<std::uint32_t, std::uint32_t> producers;
 };
 
-inline std::ostream& operator<<(std::ostream& out, const RequesterRig::Ended& e) {
+inline std::ostream& operator<<(std::ostream& out, const RequesterFixture::Ended& e) {
   return out << "WQE " << e.wqe << " status " << static_cast<int>(e.status);
 }
 

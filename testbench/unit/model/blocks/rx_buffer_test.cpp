@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::uint32_t kSmallest = 16384;  // bytes, the least that rx_buffer_bytes may be
 
-struct Rig {
-  Rig(Bench& bench, RxFullPolicy policy, std::uint32_t out_capacity = 8)
+struct Fixture {
+  Fixture(Bench& bench, RxFullPolicy policy, std::uint32_t out_capacity = 8)
       : shared(bench.keep<NicShared>(PacketPool::Quotas{.receive = PacketPool::kNoLimit, .response = 1})),
         dut(bench.add<RxBuffer>("dut", WireParams{.rx_buffer_bytes = kSmallest, .rx_full = policy}, shared)),
         in(bench.source(dut.in, 64)),
@@ -36,92 +36,93 @@ struct Rig {
 
 TEST(RxBuffer, APacketLeavesOneCycleAfterItCameNotBefore) {  // (R1)
   Bench bench;
-  Rig rig(bench, RxFullPolicy::kPause);
-  rig.in.push(Cycle{9}, rig.frame(64));  // comes in cycle 10
+  Fixture fixture(bench, RxFullPolicy::kPause);
+  fixture.in.push(Cycle{9}, fixture.frame(64));  // comes in cycle 10
   bench.run_to(Cycle{11});
-  EXPECT_EQ(rig.out.size(), 0u);  // the sink sees in 12 what left in 11
+  EXPECT_EQ(fixture.out.size(), 0u);  // the sink sees in 12 the packet that left in 11
   bench.run();
-  ASSERT_EQ(rig.out.size(), 1u);
-  EXPECT_EQ(rig.out.cycle(0), Cycle{11});
+  ASSERT_EQ(fixture.out.size(), 1u);
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{11});
 }
 
 TEST(RxBuffer, OneLeavesACycleInOrder) {  // (R1)
   Bench bench;
-  Rig rig(bench, RxFullPolicy::kPause);
-  for (int i = 0; i < 20; ++i) rig.in.push(Cycle{9}, rig.frame(64));
+  Fixture fixture(bench, RxFullPolicy::kPause);
+  for (int i = 0; i < 20; ++i) fixture.in.push(Cycle{9}, fixture.frame(64));
   bench.run();
-  ASSERT_EQ(rig.out.size(), 20u);
+  ASSERT_EQ(fixture.out.size(), 20u);
   for (std::size_t i = 0; i < 20; ++i) {
-    EXPECT_EQ(rig.out.cycle(i), Cycle{11 + i});
-    EXPECT_EQ(rig.id(i), i);
+    EXPECT_EQ(fixture.out.cycle(i), Cycle{11 + i});
+    EXPECT_EQ(fixture.id(i), i);
   }
-  EXPECT_EQ(rig.dut.counters().packets, 20u);
-  EXPECT_EQ(rig.dut.counters().high_water_bytes, 20u * 64);
+  EXPECT_EQ(fixture.dut.counters().packets, 20u);
+  EXPECT_EQ(fixture.dut.counters().high_water_bytes, 20u * 64);
 }
 
 TEST(RxBuffer, WhatDoesNotFitIsDroppedAndCounted) {  // (R2)
   Bench bench;
-  Rig rig(bench, RxFullPolicy::kDrop, 1);
-  rig.out.stall(Cycle{0}, Cycle{100});
-  for (int i = 0; i < 6; ++i) rig.in.push(Cycle{9 + 2ull * i}, rig.frame(4096));
+  Fixture fixture(bench, RxFullPolicy::kDrop, 1);
+  fixture.out.stall(Cycle{0}, Cycle{100});
+  for (int i = 0; i < 6; ++i) fixture.in.push(Cycle{9 + 2ull * i}, fixture.frame(4096));
   bench.run();
-  // The first has gone on into the link; four are in the buffer; one found no room.
-  EXPECT_EQ(rig.dropped(), 1u);
-  EXPECT_EQ(rig.dut.counters().dropped, 1u);
-  EXPECT_EQ(rig.shared.ledger.counters().seen, 1u) << "the parser counts the others";
-  EXPECT_EQ(rig.out.size(), 5u);
-  EXPECT_EQ(rig.dut.counters().high_water_bytes, kSmallest);
-  EXPECT_EQ(rig.shared.packets.in_use(), 5u) << "its buffer is free again";
+  // The first has gone on into the link; four are in the buffer; one was dropped because there was no room.
+  EXPECT_EQ(fixture.dropped(), 1u);
+  EXPECT_EQ(fixture.dut.counters().dropped, 1u);
+  EXPECT_EQ(fixture.shared.ledger.counters().seen, 1u) << "the dropped packet: the parser counts the others";
+  EXPECT_EQ(fixture.out.size(), 5u);
+  EXPECT_EQ(fixture.dut.counters().high_water_bytes, kSmallest);
+  EXPECT_EQ(fixture.shared.packets.in_use(), 5u) << "the dropped packet's buffer is free again";
 }
 
 TEST(RxBuffer, TheLastByteThatFitsIsTaken) {  // (R2)
   for (const std::uint32_t last : {64u, 65u}) {
     Bench bench;
-    Rig rig(bench, RxFullPolicy::kDrop, 1);
-    rig.out.stall(Cycle{0}, Cycle{100});
-    rig.in.push(Cycle{5}, rig.frame(64));  // fills the link behind
-    for (int i = 0; i < 4; ++i) rig.in.push(Cycle{10}, rig.frame(4080));
-    rig.in.push(Cycle{20}, rig.frame(last));
+    Fixture fixture(bench, RxFullPolicy::kDrop, 1);
+    fixture.out.stall(Cycle{0}, Cycle{100});
+    fixture.in.push(Cycle{5}, fixture.frame(64));  // fills the link behind
+    for (int i = 0; i < 4; ++i) fixture.in.push(Cycle{10}, fixture.frame(4080));
+    fixture.in.push(Cycle{20}, fixture.frame(last));
     bench.run();
-    EXPECT_EQ(rig.dropped(), last == 64 ? 0u : 1u);
+    EXPECT_EQ(fixture.dropped(), last == 64 ? 0u : 1u);
   }
 }
 
 TEST(RxBuffer, BytesAloneDecideWhatFits) {  // (R2)
   for (const std::uint32_t bytes : {1u, 16u, 64u}) {
     Bench bench;
-    Rig rig(bench, RxFullPolicy::kDrop, 1);
-    rig.out.stall(Cycle{0}, Cycle{40'000});
+    Fixture fixture(bench, RxFullPolicy::kDrop, 1);
+    fixture.out.stall(Cycle{0}, Cycle{40'000});
     const std::uint32_t fit = kSmallest / bytes;
-    for (std::uint32_t i = 0; i < fit + 2; ++i) rig.in.push(Cycle{9}, rig.frame(bytes));  // one is in the link behind
+    for (std::uint32_t i = 0; i < fit + 2; ++i)
+      fixture.in.push(Cycle{9}, fixture.frame(bytes));  // one is in the link behind
     bench.run();
-    EXPECT_EQ(rig.dropped(), 1u) << bytes << " bytes";
-    EXPECT_EQ(rig.dut.counters().high_water_bytes, kSmallest);
+    EXPECT_EQ(fixture.dropped(), 1u) << bytes << " bytes";
+    EXPECT_EQ(fixture.dut.counters().high_water_bytes, kSmallest);
   }
 }
 
 TEST(RxBuffer, WithPauseItWaitsOnTheWire) {  // (R2)
   Bench bench;
-  Rig rig(bench, RxFullPolicy::kPause, 1);
-  rig.out.stall(Cycle{0}, Cycle{100});
-  for (int i = 0; i < 50; ++i) rig.in.push(Cycle{9}, rig.frame(4096));
+  Fixture fixture(bench, RxFullPolicy::kPause, 1);
+  fixture.out.stall(Cycle{0}, Cycle{100});
+  for (int i = 0; i < 50; ++i) fixture.in.push(Cycle{9}, fixture.frame(4096));
   bench.run_to(Cycle{99});
-  EXPECT_EQ(rig.dut.counters().packets, 5u);
-  EXPECT_EQ(rig.dut.activity(), Activity::kBlocked);
+  EXPECT_EQ(fixture.dut.counters().packets, 5u);
+  EXPECT_EQ(fixture.dut.activity(), Activity::kBlocked);
   bench.run();
-  EXPECT_EQ(rig.dropped(), 0u);
-  ASSERT_EQ(rig.out.size(), 50u);
-  for (std::size_t i = 0; i < 50; ++i) EXPECT_EQ(rig.id(i), i);
-  EXPECT_LE(rig.dut.counters().high_water_bytes, kSmallest);
+  EXPECT_EQ(fixture.dropped(), 0u);
+  ASSERT_EQ(fixture.out.size(), 50u);
+  for (std::size_t i = 0; i < 50; ++i) EXPECT_EQ(fixture.id(i), i);
+  EXPECT_LE(fixture.dut.counters().high_water_bytes, kSmallest);
 }
 
 TEST(RxBuffer, EveryCycleIsAccountedFor) {
   Bench bench;
-  Rig rig(bench, RxFullPolicy::kPause);
-  for (int i = 0; i < 3; ++i) rig.in.push(Cycle{9}, rig.frame(64));
+  Fixture fixture(bench, RxFullPolicy::kPause);
+  for (int i = 0; i < 3; ++i) fixture.in.push(Cycle{9}, fixture.frame(64));
   bench.run();
   bench.engine().settle();
-  const CycleAccount& a = rig.dut.account();
+  const CycleAccount& a = fixture.dut.account();
   EXPECT_EQ(a[static_cast<std::size_t>(Activity::kBusy)], 4u) << "10 to 13: three came, one left in each of 11, 12, 13";
   EXPECT_EQ(a[static_cast<std::size_t>(Activity::kStarved)], bench.engine().now().count + 1 - 4);
 }
@@ -131,16 +132,16 @@ TEST(RxBuffer, ModesAgree) {
   for (const RxFullPolicy policy : {RxFullPolicy::kPause, RxFullPolicy::kDrop}) {
     expect_equal_in_all_modes([seed, policy](Bench& bench) {
       std::mt19937_64 random(seed);
-      Rig rig(bench, policy, 2);
-      rig.out.accept_when([](Cycle now) { return now.count / 64 % 3 == 0; });
+      Fixture fixture(bench, policy, 2);
+      fixture.out.accept_when([](Cycle now) { return now.count / 64 % 3 == 0; });
       Cycle at{0};
       for (int i = 0; i < 500; ++i) {
         at += random() % 8 == 0 ? random() % 300 : random() % 2;
-        rig.in.push(at, rig.frame(64 + static_cast<std::uint32_t>(random() % 4000)));
+        fixture.in.push(at, fixture.frame(64 + static_cast<std::uint32_t>(random() % 4000)));
       }
       bench.run();
-      EXPECT_EQ(rig.out.size() + rig.dropped(), 500u);
-      EXPECT_EQ(rig.dropped() > 0, policy == RxFullPolicy::kDrop);
+      EXPECT_EQ(fixture.out.size() + fixture.dropped(), 500u);
+      EXPECT_EQ(fixture.dropped() > 0, policy == RxFullPolicy::kDrop);
       return bench.state_hash();
     });
   }

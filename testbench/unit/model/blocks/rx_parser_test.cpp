@@ -17,8 +17,8 @@ constexpr Encapsulation kV4 = Encapsulation::kRoceV2Ipv4;
 
 Headers send_headers(Encapsulation e = kV4) { return request_headers(e, Transport::kRc, Operation::kSendOnly, Psn{1}); }
 
-struct Rig {
-  explicit Rig(Bench& b, const RxParserParams& params = {})
+struct Fixture {
+  explicit Fixture(Bench& b, const RxParserParams& params = {})
       : bench(b),
         shared(b.keep<NicShared>(PacketPool::Quotas{})),
         dut(b.add<RxParser>("dut", params, shared)),
@@ -69,58 +69,58 @@ TEST(RxParser, APacketLeavesHeaderCyclesAfterItsLastBeat) {
       RxParserParams params;
       params.header_cycles = header_cycles;
       Bench bench;
-      Rig rig(bench, params);
-      const PacketHandle h = rig.frame(send_headers(), counting_bytes(payload));
-      const std::uint64_t beats = (rig[h].frame_bytes + 63) / 64;
-      rig.in.push(Cycle{9}, rig.wire(h));  // accepted in cycle 10
+      Fixture fixture(bench, params);
+      const PacketHandle h = fixture.frame(send_headers(), counting_bytes(payload));
+      const std::uint64_t beats = (fixture[h].frame_bytes + 63) / 64;
+      fixture.in.push(Cycle{9}, fixture.wire(h));  // accepted in cycle 10
       const std::uint64_t due = 10 + beats - 1 + header_cycles;
       bench.run_to(Cycle{due});  // the sink takes it one later
-      EXPECT_EQ(rig.out.size(), 0u);
+      EXPECT_EQ(fixture.out.size(), 0u);
       bench.run_to(Cycle{due + 1});
-      ASSERT_EQ(rig.out.size(), 1u);
-      EXPECT_EQ(rig.out.cycle(0), Cycle{due});
-      EXPECT_EQ(rig[h].stamped(Station::kRxParser), Cycle{due});
+      ASSERT_EQ(fixture.out.size(), 1u);
+      EXPECT_EQ(fixture.out.cycle(0), Cycle{due});
+      EXPECT_EQ(fixture[h].stamped(Station::kRxParser), Cycle{due});
     }
   }
 }
 
 TEST(RxParser, TheNextFrameFollowsTheLastBeatWithoutAGap) {
   Bench bench;
-  Rig rig(bench);
+  Fixture fixture(bench);
   std::vector<std::uint64_t> expected;
   std::uint64_t start = 10;
   for (const std::uint32_t payload : {64u, 6u, 6u, 1024u, 0u, 128u}) {
-    const PacketHandle h = rig.frame(send_headers(), counting_bytes(payload));
-    const std::uint64_t beats = (rig[h].frame_bytes + 63) / 64;
-    rig.in.push(Cycle{9}, rig.wire(h));
+    const PacketHandle h = fixture.frame(send_headers(), counting_bytes(payload));
+    const std::uint64_t beats = (fixture[h].frame_bytes + 63) / 64;
+    fixture.in.push(Cycle{9}, fixture.wire(h));
     expected.push_back(start + beats - 1 + 4);
     start += beats;
   }
   bench.run();
-  ASSERT_EQ(rig.out.size(), expected.size());
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(rig.out.cycle(i).count, expected[i]);
+  ASSERT_EQ(fixture.out.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(fixture.out.cycle(i).count, expected[i]);
 }
 
 TEST(RxParser, ItsHeadersAndItsIcrcAreFound) {
   Bench bench;
-  Rig rig(bench);
-  const PacketHandle good = rig.frame(send_headers(), counting_bytes(33));
-  const PacketHandle bad = rig.frame(send_headers(), counting_bytes(33));
-  rig[bad].frame[60] ^= 1;
-  rig.in.push(Cycle{0}, rig.wire(good));
-  rig.in.push(Cycle{0}, rig.wire(bad));
+  Fixture fixture(bench);
+  const PacketHandle good = fixture.frame(send_headers(), counting_bytes(33));
+  const PacketHandle bad = fixture.frame(send_headers(), counting_bytes(33));
+  fixture[bad].frame[60] ^= 1;
+  fixture.in.push(Cycle{0}, fixture.wire(good));
+  fixture.in.push(Cycle{0}, fixture.wire(bad));
   bench.run();
-  ASSERT_EQ(rig.out.size(), 2u);  // (R6) the checker drops the second
-  EXPECT_EQ(rig.out.value(0).buffer, good);
-  EXPECT_TRUE(rig.out.value(0).icrc_ok);
-  EXPECT_FALSE(rig.out.value(1).icrc_ok);
-  EXPECT_EQ(rig.out.value(0).payload_bytes, 33);
-  EXPECT_EQ(rig.out.value(0).destination_qp, kTestQpn);
-  EXPECT_EQ(rig.dut.counters().icrc_errors, 1u);
-  EXPECT_EQ(rig.shared.ledger.counters().seen, 2u);
+  ASSERT_EQ(fixture.out.size(), 2u);  // (R6) the checker drops the second
+  EXPECT_EQ(fixture.out.value(0).buffer, good);
+  EXPECT_TRUE(fixture.out.value(0).icrc_ok);
+  EXPECT_FALSE(fixture.out.value(1).icrc_ok);
+  EXPECT_EQ(fixture.out.value(0).payload_bytes, 33);
+  EXPECT_EQ(fixture.out.value(0).destination_qp, kTestQpn);
+  EXPECT_EQ(fixture.dut.counters().icrc_errors, 1u);
+  EXPECT_EQ(fixture.shared.ledger.counters().seen, 2u);
 }
 
-// What the checker decides from is what the headers say.
+// The fields that the transport checker uses are those of the headers.
 TEST(RxParser, EachFieldIsReported) {
   struct Row {
     Transport transport;
@@ -131,7 +131,7 @@ TEST(RxParser, EachFieldIsReported) {
                         Row{Transport::kRc, Operation::kAtomicAck}, Row{Transport::kRc, Operation::kAtomicWrite}}) {
     for (const Encapsulation e : {kV4, Encapsulation::kRoceV2Ipv6, Encapsulation::kIbLocal}) {
       Bench bench;
-      Rig rig(bench);
+      Fixture fixture(bench);
       Headers h = request_headers(e, row.transport, row.operation, Psn{0x123456});
       h.ack_request = h.solicited = true;
       h.pkey = 0x8123;
@@ -145,16 +145,16 @@ TEST(RxParser, EachFieldIsReported) {
       h.qkey = 0x44;
       h.immediate = 0x55;
       h.xrc_srq = Srqn{0x66};
-      const PacketHandle at = rig.frame(h, counting_bytes(8));
-      rig[at].id = 9;
-      rig[at].posted = Cycle{3};
-      rig[at].stamp(Station::kWire, Cycle{4});
+      const PacketHandle at = fixture.frame(h, counting_bytes(8));
+      fixture[at].id = 9;
+      fixture[at].posted = Cycle{3};
+      fixture[at].stamp(Station::kWire, Cycle{4});
       Headers parsed;  // zero where there is no such header
-      ASSERT_EQ(parse(rig[at].frame_view(), rig[at].link, parsed), ParseStatus::kOk);
-      rig.in.push(Cycle{9}, rig.wire(at));
+      ASSERT_EQ(parse(fixture[at].frame_view(), fixture[at].link, parsed), ParseStatus::kOk);
+      fixture.in.push(Cycle{9}, fixture.wire(at));
       bench.run();
-      ASSERT_EQ(rig.out.size(), 1u);
-      const ParsedPacket& p = rig.out.value(0);
+      ASSERT_EQ(fixture.out.size(), 1u);
+      const ParsedPacket& p = fixture.out.value(0);
       const bool v4 = e == kV4;
       EXPECT_EQ(p.network_header, v4                             ? NetworkHeader::kIpv4
                                   : e == Encapsulation::kIbLocal ? NetworkHeader::kNone
@@ -195,127 +195,127 @@ TEST(RxParser, EachFieldIsReported) {
 
 TEST(RxParser, OtherProtocolsAreCountedAndNotDropped) {
   Bench bench;
-  Rig rig(bench);
+  Fixture fixture(bench);
   std::vector<std::uint8_t> arp(60, 0);
   arp[12] = 0x08;
   arp[13] = 0x06;
-  const PacketHandle h = rig.raw_frame(arp);
-  WireFrame cut = rig.wire(h);
+  const PacketHandle h = fixture.raw_frame(arp);
+  WireFrame cut = fixture.wire(h);
   cut.cut_short = true;  // (R2) whatever else is wrong with it
-  rig.in.push(Cycle{0}, cut);
+  fixture.in.push(Cycle{0}, cut);
   bench.run();
-  EXPECT_EQ(rig.dut.counters().not_rdma, 1u);
-  EXPECT_EQ(rig.shared.ledger.counters().not_rdma, 1u);
-  EXPECT_EQ(rig.shared.ledger.counters().dropped_total(), 0u);
-  EXPECT_EQ(rig.shared.packets.in_use(), 0u);
+  EXPECT_EQ(fixture.dut.counters().not_rdma, 1u);
+  EXPECT_EQ(fixture.shared.ledger.counters().not_rdma, 1u);
+  EXPECT_EQ(fixture.shared.ledger.counters().dropped_total(), 0u);
+  EXPECT_EQ(fixture.shared.packets.in_use(), 0u);
 }
 
 TEST(RxParser, WhatTheCaptureCutShortIsDropped) {
   Bench bench;
-  Rig rig(bench);
-  const PacketHandle h = rig.frame(send_headers(), counting_bytes(200));
-  rig[h].frame_bytes = 90;
-  WireFrame cut = rig.wire(h);
+  Fixture fixture(bench);
+  const PacketHandle h = fixture.frame(send_headers(), counting_bytes(200));
+  fixture[h].frame_bytes = 90;
+  WireFrame cut = fixture.wire(h);
   cut.cut_short = true;
-  rig.expect_drop(cut, DropReason::kTruncatedInCapture);
+  fixture.expect_drop(cut, DropReason::kTruncatedInCapture);
 }
 
 TEST(RxParser, TooLongIsDropped) {
   Bench bench;
-  Rig rig(bench);
-  const PacketHandle h = rig.frame(send_headers(), counting_bytes(8));
-  WireFrame longer = rig.wire(h);
+  Fixture fixture(bench);
+  const PacketHandle h = fixture.frame(send_headers(), counting_bytes(8));
+  WireFrame longer = fixture.wire(h);
   longer.too_long = longer.cut_short = true;
-  rig.expect_drop(longer, DropReason::kTooLong);
+  fixture.expect_drop(longer, DropReason::kTooLong);
 }
 
 TEST(RxParser, TooShortIsDropped) {
   Bench bench;
-  Rig rig(bench);
-  const PacketHandle h = rig.frame(send_headers(), {});
-  rig[h].frame_bytes = 14 + 20 + 8 + 12;  // no ICRC
-  rig.expect_drop(h, DropReason::kTooShort);
+  Fixture fixture(bench);
+  const PacketHandle h = fixture.frame(send_headers(), {});
+  fixture[h].frame_bytes = 14 + 20 + 8 + 12;  // no ICRC
+  fixture.expect_drop(h, DropReason::kTooShort);
 }
 
 TEST(RxParser, ALengthThatDisagreesIsDropped) {
   Bench bench;
-  Rig rig(bench);
-  const PacketHandle h = rig.frame(send_headers(), counting_bytes(64));
-  rig[h].frame_bytes -= 4;
-  rig.expect_drop(h, DropReason::kBadLength);
+  Fixture fixture(bench);
+  const PacketHandle h = fixture.frame(send_headers(), counting_bytes(64));
+  fixture[h].frame_bytes -= 4;
+  fixture.expect_drop(h, DropReason::kBadLength);
 }
 
 TEST(RxParser, AFragmentIsDropped) {
   Bench bench;
-  Rig rig(bench);
-  const PacketHandle h = rig.frame(send_headers(), counting_bytes(64));
-  rig[h].frame[14 + 6] = 0x20;  // more fragments
-  rig.expect_drop(h, DropReason::kFragment);
+  Fixture fixture(bench);
+  const PacketHandle h = fixture.frame(send_headers(), counting_bytes(64));
+  fixture[h].frame[14 + 6] = 0x20;  // more fragments
+  fixture.expect_drop(h, DropReason::kFragment);
 }
 
 TEST(RxParser, AnUnknownOpcodeIsDropped) {
   Bench bench;
-  Rig rig(bench);
-  const PacketHandle h = rig.frame(send_headers(), counting_bytes(64));
-  rig[h].frame[14 + 20 + 8] = 0x1e;
-  rig.expect_drop(h, DropReason::kUnknownOpcode);
+  Fixture fixture(bench);
+  const PacketHandle h = fixture.frame(send_headers(), counting_bytes(64));
+  fixture[h].frame[14 + 20 + 8] = 0x1e;
+  fixture.expect_drop(h, DropReason::kUnknownOpcode);
 }
 
 TEST(RxParser, MissingHeadersAreDropped) {
   Bench bench;
-  Rig rig(bench);
-  const PacketHandle h = rig.frame(send_headers(), counting_bytes(4));
-  rig[h].frame[14 + 20 + 8] = opcode_of(Transport::kRc, Operation::kWriteOnly);  // needs 16 bytes of RETH
-  rig.expect_drop(h, DropReason::kMissingHeaders);
+  Fixture fixture(bench);
+  const PacketHandle h = fixture.frame(send_headers(), counting_bytes(4));
+  fixture[h].frame[14 + 20 + 8] = opcode_of(Transport::kRc, Operation::kWriteOnly);  // needs 16 bytes of RETH
+  fixture.expect_drop(h, DropReason::kMissingHeaders);
 }
 
 TEST(RxParser, AnotherTransportVersionIsDropped) {
   Bench bench;
-  Rig rig(bench);
+  Fixture fixture(bench);
   Headers h = send_headers();
   h.version = 1;
-  rig.expect_drop(rig.frame(h, {}), DropReason::kVersion);
+  fixture.expect_drop(fixture.frame(h, {}), DropReason::kVersion);
 }
 
 TEST(RxParser, QpnZeroIsDropped) {
   Bench bench;
-  Rig rig(bench);
+  Fixture fixture(bench);
   Headers h = send_headers();
   h.destination_qp = Qpn{0};
-  rig.expect_drop(rig.frame(h, {}), DropReason::kQpnZero);
+  fixture.expect_drop(fixture.frame(h, {}), DropReason::kQpnZero);
 }
 
 TEST(RxParser, AnAddressOfSomebodyElseIsDroppedFirst) {
   Bench bench;
-  Rig rig(bench);
-  rig.dut.add_address(Address::ipv4(0x0a000099));
+  Fixture fixture(bench);
+  fixture.dut.add_address(Address::ipv4(0x0a000099));
   Headers h = send_headers();
   h.version = 1;
   h.destination_qp = Qpn{0};
-  rig.expect_drop(rig.frame(h, {}), DropReason::kDestinationAddress);
+  fixture.expect_drop(fixture.frame(h, {}), DropReason::kDestinationAddress);
 }
 
 TEST(RxParser, TheFirstCauseIsTheReason) {  // TVER before QPN
   Bench bench;
-  Rig rig(bench);
+  Fixture fixture(bench);
   Headers h = send_headers();
   h.version = 1;
   h.destination_qp = Qpn{0};
-  rig.expect_drop(rig.frame(h, {}), DropReason::kVersion);
+  fixture.expect_drop(fixture.frame(h, {}), DropReason::kVersion);
 }
 
 TEST(RxParser, EachOwnAddressIsAccepted) {
   Bench bench;
-  Rig rig(bench);
+  Fixture fixture(bench);
   for (const Encapsulation e : {kV4, Encapsulation::kIbLocal}) {
-    rig.dut.add_address(send_headers(e).destination);
+    fixture.dut.add_address(send_headers(e).destination);
   }
   for (const Encapsulation e : {kV4, Encapsulation::kRoceV2Ipv6, Encapsulation::kIbLocal}) {
-    rig.in.push(Cycle{0}, rig.wire(rig.frame(send_headers(e), counting_bytes(5))));
+    fixture.in.push(Cycle{0}, fixture.wire(fixture.frame(send_headers(e), counting_bytes(5))));
   }
   bench.run();
-  EXPECT_EQ(rig.out.size(), 2u);
-  EXPECT_EQ(rig.dropped(DropReason::kDestinationAddress), 1u);
+  EXPECT_EQ(fixture.out.size(), 2u);
+  EXPECT_EQ(fixture.dropped(DropReason::kDestinationAddress), 1u);
 }
 
 TEST(RxParser, OneAddressOrGroupMoreIsRefused) {  // (R8)
@@ -351,68 +351,68 @@ Headers multicast_headers() {
 
 TEST(RxParser, MulticastWithoutAQpIsDropped) {
   Bench bench;
-  Rig rig(bench);
-  rig.dut.add_address(Address::ipv4(0x0a000002));
-  rig.expect_drop(rig.frame(multicast_headers(), {}), DropReason::kMulticastNotAttached);
+  Fixture fixture(bench);
+  fixture.dut.add_address(Address::ipv4(0x0a000002));
+  fixture.expect_drop(fixture.frame(multicast_headers(), {}), DropReason::kMulticastNotAttached);
 }
 
 TEST(RxParser, MulticastGoesToTheQpAttachedToItsGroup) {
   Bench bench;
-  Rig rig(bench);
-  rig.dut.add_address(Address::ipv4(0x0a000002));
-  rig.dut.attach_multicast(Address::ipv4(0xe0000004), Qpn{0x1});
-  rig.dut.attach_multicast(Address::ipv4(0xe0000005), Qpn{0x2});
-  rig.dut.attach_multicast(Address::ipv4(0xe0000005), Qpn{0x44});
-  const PacketHandle h = rig.frame(multicast_headers(), counting_bytes(4));
-  rig.in.push(Cycle{0}, rig.wire(h));
+  Fixture fixture(bench);
+  fixture.dut.add_address(Address::ipv4(0x0a000002));
+  fixture.dut.attach_multicast(Address::ipv4(0xe0000004), Qpn{0x1});
+  fixture.dut.attach_multicast(Address::ipv4(0xe0000005), Qpn{0x2});
+  fixture.dut.attach_multicast(Address::ipv4(0xe0000005), Qpn{0x44});
+  const PacketHandle h = fixture.frame(multicast_headers(), counting_bytes(4));
+  fixture.in.push(Cycle{0}, fixture.wire(h));
   bench.run();
-  ASSERT_EQ(rig.out.size(), 1u);
-  EXPECT_EQ(rig.out.value(0).destination_qp, Qpn{0x44});
-  EXPECT_TRUE(rig.out.value(0).icrc_ok);
+  ASSERT_EQ(fixture.out.size(), 1u);
+  EXPECT_EQ(fixture.out.value(0).destination_qp, Qpn{0x44});
+  EXPECT_TRUE(fixture.out.value(0).icrc_ok);
 }
 
 TEST(RxParser, AMulticastAddressWithAnOrdinaryQpnIsForSomebodyElse) {
   Bench bench;
-  Rig rig(bench);
-  rig.dut.add_address(Address::ipv4(0x0a000002));
+  Fixture fixture(bench);
+  fixture.dut.add_address(Address::ipv4(0x0a000002));
   Headers h = multicast_headers();
   h.destination_qp = kTestQpn;
-  rig.expect_drop(rig.frame(h, {}), DropReason::kDestinationAddress);
+  fixture.expect_drop(fixture.frame(h, {}), DropReason::kDestinationAddress);
 }
 
 TEST(RxParser, ACnpGoesOn) {
   Bench bench;
-  Rig rig(bench);
+  Fixture fixture(bench);
   Headers h = send_headers();
   h.opcode = kOpcodeCnp;
-  rig.in.push(Cycle{0}, rig.wire(rig.frame(h, {})));
+  fixture.in.push(Cycle{0}, fixture.wire(fixture.frame(h, {})));
   bench.run();
-  EXPECT_EQ(rig.out.size(), 1u);
+  EXPECT_EQ(fixture.out.size(), 1u);
 }
 
 TEST(RxParser, CongestionMarksAreCounted) {
   Bench bench;
-  Rig rig(bench);
+  Fixture fixture(bench);
   Headers h = send_headers();
   h.traffic_class |= 3;
-  rig.in.push(Cycle{0}, rig.wire(rig.frame(h, {})));
-  rig.in.push(Cycle{0}, rig.wire(rig.frame(send_headers(), {})));
+  fixture.in.push(Cycle{0}, fixture.wire(fixture.frame(h, {})));
+  fixture.in.push(Cycle{0}, fixture.wire(fixture.frame(send_headers(), {})));
   bench.run();
-  EXPECT_EQ(rig.dut.counters().ecn_marked, 1u);
+  EXPECT_EQ(fixture.dut.counters().ecn_marked, 1u);
 }
 
 TEST(RxParser, ADropLeavesWhenItsPacketWouldHaveLeftAndNeedsNoRoom) {  // (R7)
   Bench bench;
-  Rig rig(bench);
+  Fixture fixture(bench);
   Headers bad = send_headers();
   bad.version = 1;
-  const PacketHandle h = rig.frame(bad, counting_bytes(100));  // 3 beats
-  rig.out.accept_when([](Cycle) { return false; });
-  rig.in.push(Cycle{9}, rig.wire(h));
+  const PacketHandle h = fixture.frame(bad, counting_bytes(100));  // 3 beats
+  fixture.out.accept_when([](Cycle) { return false; });
+  fixture.in.push(Cycle{9}, fixture.wire(h));
   bench.run_to(Cycle{10 + 2 + 4 - 1});
-  EXPECT_EQ(rig.dropped(DropReason::kVersion), 0u);
+  EXPECT_EQ(fixture.dropped(DropReason::kVersion), 0u);
   bench.run_to(Cycle{10 + 2 + 4});
-  EXPECT_EQ(rig.dropped(DropReason::kVersion), 1u);
+  EXPECT_EQ(fixture.dropped(DropReason::kVersion), 1u);
 }
 
 TEST(RxParser, EveryCycleIsAccountedFor) {
@@ -441,14 +441,14 @@ TEST(RxParser, EveryCycleIsAccountedFor) {
 
 TEST(RxParser, EveryEncapsulationIsUnderstood) {
   Bench bench;
-  Rig rig(bench);
+  Fixture fixture(bench);
   for (const Encapsulation e :
        {kV4, Encapsulation::kRoceV2Ipv6, Encapsulation::kRoceV1, Encapsulation::kIbLocal, Encapsulation::kIbGlobal}) {
-    rig.in.push(Cycle{0}, rig.wire(rig.frame(send_headers(e), counting_bytes(21))));
+    fixture.in.push(Cycle{0}, fixture.wire(fixture.frame(send_headers(e), counting_bytes(21))));
   }
   bench.run();
-  ASSERT_EQ(rig.out.size(), 5u);
-  for (const ParsedPacket& p : rig.out.values()) {
+  ASSERT_EQ(fixture.out.size(), 5u);
+  for (const ParsedPacket& p : fixture.out.values()) {
     EXPECT_TRUE(p.icrc_ok);
     EXPECT_EQ(p.payload_bytes, 21);
   }
@@ -460,29 +460,29 @@ TEST(RxParser, ModesAgreeOnRandomFrames) {
     std::mt19937_64 random(seed);
     RxParserParams params;
     params.header_cycles = 1 + random() % 6;
-    Rig rig(bench, params);
-    rig.dut.add_address(send_headers().destination);
+    Fixture fixture(bench, params);
+    fixture.dut.add_address(send_headers().destination);
     const std::uint64_t slow = 1 + random() % 12;
-    rig.out.accept_when([slow](Cycle c) { return c.count / 8 % slow < 2; });
-    rig.out.on_value([&rig](Cycle, const ParsedPacket& p) { rig.shared.packets.release(p.buffer); });
+    fixture.out.accept_when([slow](Cycle c) { return c.count / 8 % slow < 2; });
+    fixture.out.on_value([&fixture](Cycle, const ParsedPacket& p) { fixture.shared.packets.release(p.buffer); });
     std::uint64_t cycle = 0;
     for (int i = 0; i < 400; ++i) {
       Headers h = send_headers(random() % 5 == 0 ? Encapsulation::kRoceV2Ipv6 : kV4);
-      const PacketHandle handle = rig.frame(h, counting_bytes(random() % 1500));
+      const PacketHandle handle = fixture.frame(h, counting_bytes(random() % 1500));
       for (std::uint64_t flips = random() % 3; flips > 0; --flips) {
-        rig[handle].frame[random() % rig[handle].frame_bytes] ^= static_cast<std::uint8_t>(1 << random() % 8);
+        fixture[handle].frame[random() % fixture[handle].frame_bytes] ^= static_cast<std::uint8_t>(1 << random() % 8);
       }
       cycle += random() % 3 == 0 ? random() % 60 : 0;
-      rig.in.push(Cycle{cycle}, rig.wire(handle));
+      fixture.in.push(Cycle{cycle}, fixture.wire(handle));
     }
     bench.run();
-    const LedgerCounters& c = rig.shared.ledger.counters();
+    const LedgerCounters& c = fixture.shared.ledger.counters();
     EXPECT_EQ(c.seen, 400u);
-    EXPECT_EQ(rig.dut.counters().passed + c.dropped_total() + c.not_rdma, 400u);
-    EXPECT_EQ(rig.shared.packets.in_use(), 0u);
-    EXPECT_GT(rig.dut.counters().passed, 100u);
+    EXPECT_EQ(fixture.dut.counters().passed + c.dropped_total() + c.not_rdma, 400u);
+    EXPECT_EQ(fixture.shared.packets.in_use(), 0u);
+    EXPECT_GT(fixture.dut.counters().passed, 100u);
     StateHash h;
-    rig.shared.ledger.hash(h);
+    fixture.shared.ledger.hash(h);
     h.mix(bench.state_hash());
     return h.value();
   });
@@ -490,19 +490,19 @@ TEST(RxParser, ModesAgreeOnRandomFrames) {
 
 TEST(RxParser, GroupsComeAndGoByCommand) {
   Bench bench;
-  Rig rig(bench);
-  auto& commands = bench.source(rig.dut.commands);
-  auto& done = bench.sink(rig.dut.command_done);
+  Fixture fixture(bench);
+  auto& commands = bench.source(fixture.dut.commands);
+  auto& done = bench.sink(fixture.dut.command_done);
   const Address group = Address::ipv4(0xe0000005);
   commands.push(Cycle{0}, {true, group, Qpn{0x44}});
   commands.push(Cycle{500}, {false, group, {}});
-  rig.in.push(Cycle{100}, rig.wire(rig.frame(multicast_headers(), counting_bytes(4))));
-  rig.in.push(Cycle{1000}, rig.wire(rig.frame(multicast_headers(), counting_bytes(4))));
+  fixture.in.push(Cycle{100}, fixture.wire(fixture.frame(multicast_headers(), counting_bytes(4))));
+  fixture.in.push(Cycle{1000}, fixture.wire(fixture.frame(multicast_headers(), counting_bytes(4))));
   bench.run();
   EXPECT_EQ(done.size(), 2u);
-  ASSERT_EQ(rig.out.size(), 1u);
-  EXPECT_EQ(rig.out.value(0).destination_qp, Qpn{0x44});
-  EXPECT_EQ(rig.dropped(DropReason::kMulticastNotAttached), 1u);
+  ASSERT_EQ(fixture.out.size(), 1u);
+  EXPECT_EQ(fixture.out.value(0).destination_qp, Qpn{0x44});
+  EXPECT_EQ(fixture.dropped(DropReason::kMulticastNotAttached), 1u);
 }
 
 }  // namespace

@@ -16,9 +16,9 @@ namespace rxnic {
 namespace {
 
 constexpr std::uint64_t kReadLatency = 50;
-// From the cycle in which something is asked for to that in which it is here: the link, the memory, the link.
+// Cycles from a request to memory to the use of its data: the link, the memory, the link.
 constexpr std::uint64_t kMiss = 1 + kReadLatency + 1;
-// The same when what gives way was changed: its write goes first.
+// The same when the evicted context was changed: its write goes first.
 constexpr std::uint64_t kMissAndWriteBack = kMiss + 1;
 constexpr std::uint64_t kHit = 2;
 
@@ -50,8 +50,8 @@ PacketPool::Quotas quotas() {
   return q;
 }
 
-struct Rig {
-  Rig(Bench& b, const SrqWqeFetcherParams& params)
+struct Fixture {
+  Fixture(Bench& b, const SrqWqeFetcherParams& params)
       : bench(b),
         shared(b.keep<NicShared>(quotas(), &b.engine().now(),
                                  WqeStore::Sizes{params.wqe_store_entries, 0, params.queues}, 64u)),
@@ -170,7 +170,7 @@ struct Rig {
   std::uint32_t made = 0;
 };
 
-// What the command processor asks.
+// Commands of the command processor.
 struct Commands {
   Commands(Bench& bench, SrqWqeFetcher& dut)
       : asked(bench.source(dut.commands, 1)), replies(bench.sink(dut.command_replies)) {}
@@ -197,230 +197,230 @@ struct Commands {
 
 TEST(SrqWqeFetcherContexts, ACreatedQueueIsHere) {  // R1, R14
   Bench bench;
-  Rig rig(bench, small(2));
-  Queue q[2] = {rig.make(), rig.make()};
-  for (Queue& one : q) rig.post(one, 2, 1);
-  rig.send(q[0], 499);
-  rig.send(q[1], 499);
+  Fixture fixture(bench, small(2));
+  Queue q[2] = {fixture.make(), fixture.make()};
+  for (Queue& one : q) fixture.post(one, 2, 1);
+  fixture.send(q[0], 499);
+  fixture.send(q[1], 499);
   bench.run_to(Cycle{500 + kHit});
-  EXPECT_EQ(rig.out.size(), 0u);
+  EXPECT_EQ(fixture.out.size(), 0u);
   bench.run();
-  EXPECT_EQ(rig.out.cycle(0), Cycle{500 + kHit});
-  EXPECT_EQ(rig.out.cycle(1), Cycle{500 + kHit + 1});
-  EXPECT_EQ(rig.counters().context_hits, 4u);
-  EXPECT_EQ(rig.counters().context_misses, 0u);
-  EXPECT_EQ(rig.contexts.log().size(), 0u);
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{500 + kHit});
+  EXPECT_EQ(fixture.out.cycle(1), Cycle{500 + kHit + 1});
+  EXPECT_EQ(fixture.counters().context_hits, 4u);
+  EXPECT_EQ(fixture.counters().context_misses, 0u);
+  EXPECT_EQ(fixture.contexts.log().size(), 0u);
 }
 
-// Without a WQE: what is left is the read of the context. It is asked for when the packet is taken.
+// Without a WQE the only latency is the read of the context, which starts when the packet is taken.
 TEST(SrqWqeFetcherContexts, AMissTakesAReadToTheCycle) {  // R14, R15
   Bench bench;
-  Rig rig(bench, small(1));
-  rig.make();
-  Queue q = rig.make();  // has no line
-  rig.send(q, 9);        // taken in 10
+  Fixture fixture(bench, small(1));
+  fixture.make();
+  Queue q = fixture.make();  // has no line
+  fixture.send(q, 9);        // taken in 10
   bench.run_to(Cycle{40});
-  ASSERT_EQ(rig.contexts.log().size(), 1u);
-  EXPECT_EQ(rig.contexts.log()[0].taken, Cycle{11}) << "asked for in 10";
-  EXPECT_EQ(rig.contexts.log()[0].request.kind, DmaKind::kRead);
-  EXPECT_EQ(rig.contexts.log()[0].request.address, queue_context_address(q.id));
-  EXPECT_EQ(rig.contexts.log()[0].request.bytes, 64u);
-  EXPECT_EQ(rig.dut.activity(), Activity::kWaitQueueContext);
+  ASSERT_EQ(fixture.contexts.log().size(), 1u);
+  EXPECT_EQ(fixture.contexts.log()[0].taken, Cycle{11}) << "asked for in 10";
+  EXPECT_EQ(fixture.contexts.log()[0].request.kind, DmaKind::kRead);
+  EXPECT_EQ(fixture.contexts.log()[0].request.address, queue_context_address(q.id));
+  EXPECT_EQ(fixture.contexts.log()[0].request.bytes, 64u);
+  EXPECT_EQ(fixture.dut.activity(), Activity::kWaitQueueContext);
   bench.run_to(Cycle{10 + kMiss});
-  EXPECT_EQ(rig.out.size(), 0u);
+  EXPECT_EQ(fixture.out.size(), 0u);
   bench.run_to(Cycle{10 + kMiss + 1});
-  ASSERT_EQ(rig.out.size(), 1u);
-  EXPECT_EQ(rig.out.cycle(0), Cycle{10 + kMiss});
-  EXPECT_EQ(rig.out.value(0).drop_reason, DropReason::kNoReceiveWqe);
-  EXPECT_EQ(rig.counters().context_misses, 1u);
-  EXPECT_EQ(rig.counters().context_reads, 1u);
-  EXPECT_EQ(rig.counters().context_reads_ahead, 1u);
-  EXPECT_EQ(rig.account(Activity::kWaitQueueContext, 100), kMiss - kHit);
+  ASSERT_EQ(fixture.out.size(), 1u);
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{10 + kMiss});
+  EXPECT_EQ(fixture.out.value(0).drop_reason, DropReason::kNoReceiveWqe);
+  EXPECT_EQ(fixture.counters().context_misses, 1u);
+  EXPECT_EQ(fixture.counters().context_reads, 1u);
+  EXPECT_EQ(fixture.counters().context_reads_ahead, 1u);
+  EXPECT_EQ(fixture.account(Activity::kWaitQueueContext, 100), kMiss - kHit);
 }
 
 // With a WQE posted: its read starts in the cycle in which the context comes.
 TEST(SrqWqeFetcherContexts, AContextAndItsWqeAreReadOneAfterTheOther) {  // R14, R15
   Bench bench;
-  Rig rig(bench, small(1));
-  Queue other = rig.make(), q = rig.make();
-  rig.post(q, 4, 1);
-  rig.post(other, 4, 299);  // takes the line
-  rig.send(q, 599);
+  Fixture fixture(bench, small(1));
+  Queue other = fixture.make(), q = fixture.make();
+  fixture.post(q, 4, 1);
+  fixture.post(other, 4, 299);  // takes the line
+  fixture.send(q, 599);
   bench.run_to(Cycle{600 + kMissAndWriteBack + kMiss});
-  EXPECT_EQ(rig.out.size(), 0u);
+  EXPECT_EQ(fixture.out.size(), 0u);
   bench.run_to(Cycle{600 + kMissAndWriteBack + kMiss + 1});
-  ASSERT_EQ(rig.out.size(), 1u);
-  EXPECT_EQ(rig.out.value(0).wqe_index, 0u);
-  EXPECT_EQ(rig.out.value(0).pd, Pdn{33});
-  EXPECT_EQ(rig.counters().context_write_backs, 2u);
+  ASSERT_EQ(fixture.out.size(), 1u);
+  EXPECT_EQ(fixture.out.value(0).wqe_index, 0u);
+  EXPECT_EQ(fixture.out.value(0).pd, Pdn{33});
+  EXPECT_EQ(fixture.counters().context_write_backs, 2u);
 }
 
 TEST(SrqWqeFetcherContexts, AContextComesBackAsItWent) {
   for (const WqLayout layout : {WqLayout::kCyclic, WqLayout::kLinkedList}) {
     Bench bench;
-    Rig rig(bench, small(1));
-    Queue q = rig.make(WqKind::kSrq, layout);
+    Fixture fixture(bench, small(1));
+    Queue q = fixture.make(WqKind::kSrq, layout);
     if (layout == WqLayout::kLinkedList) q.order = {0, 4, 5, 2, 1, 7, 6, 3, 8, 9, 10, 11, 12, 13, 14, 15};
-    Queue other = rig.make();
-    rig.post(q, 7, 1);
-    rig.arm_limit(q, 4, 2);
-    rig.send(q, 299);
-    rig.send(q, 299);
+    Queue other = fixture.make();
+    fixture.post(q, 7, 1);
+    fixture.arm_limit(q, 4, 2);
+    fixture.send(q, 299);
+    fixture.send(q, 299);
     WqRecord before;
-    bench.at(Cycle{990}, [&](Cycle) { before = rig.record(q); });
-    rig.post(other, 4, 999);
+    bench.at(Cycle{990}, [&](Cycle) { before = fixture.record(q); });
+    fixture.post(other, 4, 999);
     bench.run_to(Cycle{1500});
-    const auto stored = rig.host.load<WqRecord>(queue_context_address(q.id));
+    const auto stored = fixture.host.load<WqRecord>(queue_context_address(q.id));
     EXPECT_EQ(std::memcmp(&stored, &before, sizeof stored), 0);
     EXPECT_EQ(stored.producer, 7u);
     EXPECT_EQ(stored.taken, 2u);
     EXPECT_EQ(stored.next_slot, layout == WqLayout::kLinkedList ? 5u : 2u);
     EXPECT_EQ(stored.limit, 4u);
-    rig.send(q, 1999);
-    rig.send(q, 1999);
+    fixture.send(q, 1999);
+    fixture.send(q, 1999);
     bench.run();
-    ASSERT_EQ(rig.out.size(), 4u);
-    for (std::uint32_t n = 0; n < 4; ++n) EXPECT_EQ(rig.out.value(n).wqe_index, q.order[n]);
-    ASSERT_EQ(rig.events.size(), 1u) << "the limit is still armed";
-    EXPECT_EQ(rig.events.value(0).type, EventType::kSrqLimitReached);
-    EXPECT_EQ(rig.record(q).limit, 0u) << "and disarmed by the event";
+    ASSERT_EQ(fixture.out.size(), 4u);
+    for (std::uint32_t n = 0; n < 4; ++n) EXPECT_EQ(fixture.out.value(n).wqe_index, q.order[n]);
+    ASSERT_EQ(fixture.events.size(), 1u) << "the limit is still armed";
+    EXPECT_EQ(fixture.events.value(0).type, EventType::kSrqLimitReached);
+    EXPECT_EQ(fixture.record(q).limit, 0u) << "and disarmed by the event";
   }
 }
 
 TEST(SrqWqeFetcherContexts, ArmingALimitBringsTheContextIn) {  // R14
   Bench bench;
-  Rig rig(bench, small(1));
-  Queue other = rig.make();
-  Queue q = rig.make(WqKind::kSrq);
-  rig.post(q, 4, 1);
-  rig.post(other, 4, 299);
-  rig.arm_limit(q, 4, 599);
-  rig.post(other, 4, 899);
-  rig.send(q, 1299);
+  Fixture fixture(bench, small(1));
+  Queue other = fixture.make();
+  Queue q = fixture.make(WqKind::kSrq);
+  fixture.post(q, 4, 1);
+  fixture.post(other, 4, 299);
+  fixture.arm_limit(q, 4, 599);
+  fixture.post(other, 4, 899);
+  fixture.send(q, 1299);
   bench.run();
-  EXPECT_EQ(rig.events.size(), 1u);
+  EXPECT_EQ(fixture.events.size(), 1u);
 }
 
-// The context does not give way while reads of its WQEs are in flight.
+// The context is not evicted while reads of its WQEs are in flight.
 TEST(SrqWqeFetcherContexts, LinesWithReadsInFlightAreWaitedFor) {  // R14
   Bench bench;
-  Rig rig(bench, small(2));
-  Queue q[3] = {rig.make(), rig.make(), rig.make()};
-  rig.wqes.set_latency(400);
-  rig.post(q[0], 2, 9);
-  rig.post(q[1], 2, 9);
-  rig.send(q[2], 19);
-  rig.send(q[0], 19, 1);  // behind it, in order
+  Fixture fixture(bench, small(2));
+  Queue q[3] = {fixture.make(), fixture.make(), fixture.make()};
+  fixture.wqes.set_latency(400);
+  fixture.post(q[0], 2, 9);
+  fixture.post(q[1], 2, 9);
+  fixture.send(q[2], 19);
+  fixture.send(q[0], 19, 1);  // behind it, in order
   bench.run_to(Cycle{300});
-  EXPECT_EQ(rig.dut.activity(), Activity::kWaitContextWay);
-  EXPECT_EQ(rig.contexts.log().size(), 0u);
+  EXPECT_EQ(fixture.dut.activity(), Activity::kWaitContextWay);
+  EXPECT_EQ(fixture.contexts.log().size(), 0u);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 2u);
-  EXPECT_EQ(rig.out.cycle(0), Cycle{10 + 402 + kMissAndWriteBack}) << "the first read came in 412";
-  EXPECT_EQ(rig.out.value(0).drop_reason, DropReason::kNoReceiveWqe);
-  EXPECT_EQ(rig.out.value(1).wqe_index, 0u);
-  EXPECT_EQ(rig.counters().wqes, 1u);
-  EXPECT_GT(rig.account(Activity::kWaitContextWay, 1000), 380u);
+  ASSERT_EQ(fixture.out.size(), 2u);
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{10 + 402 + kMissAndWriteBack}) << "the first read came in 412";
+  EXPECT_EQ(fixture.out.value(0).drop_reason, DropReason::kNoReceiveWqe);
+  EXPECT_EQ(fixture.out.value(1).wqe_index, 0u);
+  EXPECT_EQ(fixture.counters().wqes, 1u);
+  EXPECT_GT(fixture.account(Activity::kWaitContextWay, 1000), 380u);
 }
 
-// A packet finds nothing posted, while its doorbell stands behind others whose contexts have to come.
+// A packet finds no WQE posted, while its queue's doorbell is behind others whose contexts have to come.
 TEST(SrqWqeFetcherContexts, ALateDoorbellMakesNoRnrNak) {  // R16
   for (const std::uint32_t entries : {1u, 2u, 4u}) {
     Bench bench;
-    Rig rig(bench, small(entries));
+    Fixture fixture(bench, small(entries));
     std::vector<Queue> q;
-    for (int n = 0; n < 10; ++n) q.push_back(rig.make());
-    rig.send(q[0], 5);  // here, nothing posted, nothing late
-    for (std::uint32_t n = 6; n < 10; ++n) rig.post(q[n], 1, 99);
-    rig.post(q[0], 2, 99);
-    rig.send(q[0], 103, 1);
-    rig.send(q[0], 103, 1);
+    for (int n = 0; n < 10; ++n) q.push_back(fixture.make());
+    fixture.send(q[0], 5);  // the context is here, no WQE is posted, no doorbell waits
+    for (std::uint32_t n = 6; n < 10; ++n) fixture.post(q[n], 1, 99);
+    fixture.post(q[0], 2, 99);
+    fixture.send(q[0], 103, 1);
+    fixture.send(q[0], 103, 1);
     bench.run();
-    ASSERT_EQ(rig.out.size(), 3u);
-    EXPECT_EQ(rig.counters().no_wqe, 1u);
-    EXPECT_EQ(rig.out.value(0).drop_reason, DropReason::kNoReceiveWqe);
-    EXPECT_EQ(rig.out.value(1).wqe_index, 0u);
-    EXPECT_EQ(rig.out.value(2).wqe_index, 1u);
-    EXPECT_GE(rig.out.cycle(1), Cycle{100 + 4 * kMiss});
+    ASSERT_EQ(fixture.out.size(), 3u);
+    EXPECT_EQ(fixture.counters().no_wqe, 1u);
+    EXPECT_EQ(fixture.out.value(0).drop_reason, DropReason::kNoReceiveWqe);
+    EXPECT_EQ(fixture.out.value(1).wqe_index, 0u);
+    EXPECT_EQ(fixture.out.value(2).wqe_index, 1u);
+    EXPECT_GE(fixture.out.cycle(1), Cycle{100 + 4 * kMiss});
   }
 }
 
 TEST(SrqWqeFetcherContexts, WithoutADoorbellThatHelpsThereIsNoWqe) {  // R16, R4
   Bench bench;
-  Rig rig(bench, small(1));
+  Fixture fixture(bench, small(1));
   std::vector<Queue> q;
-  for (int n = 0; n < 10; ++n) q.push_back(rig.make());
-  for (std::uint32_t n = 6; n < 10; ++n) rig.post(q[n], 1, 99);
-  rig.send(q[0], 103);
+  for (int n = 0; n < 10; ++n) q.push_back(fixture.make());
+  for (std::uint32_t n = 6; n < 10; ++n) fixture.post(q[n], 1, 99);
+  fixture.send(q[0], 103);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 1u);
-  EXPECT_EQ(rig.out.value(0).drop_reason, DropReason::kNoReceiveWqe);
+  ASSERT_EQ(fixture.out.size(), 1u);
+  EXPECT_EQ(fixture.out.value(0).drop_reason, DropReason::kNoReceiveWqe);
 }
 
 TEST(SrqWqeFetcherContexts, AFlushBringsItsQueueIn) {  // R14, R9
   Bench bench;
-  Rig rig(bench, small(1));
-  Queue other = rig.make(), q = rig.make();
-  rig.packet(q, Operation::kSendOnly, 3);  // the QP of line 3 has this queue
-  rig.post(q, 3, 1);
-  rig.post(other, 1, 199);
-  rig.flush(399, 3);        // looked at in 400
-  rig.post(other, 2, 599);  // another queue's doorbell
-  rig.post(q, 1, 799);      // posted later: flushed, too
+  Fixture fixture(bench, small(1));
+  Queue other = fixture.make(), q = fixture.make();
+  fixture.packet(q, Operation::kSendOnly, 3);  // the QP of line 3 has this queue
+  fixture.post(q, 3, 1);
+  fixture.post(other, 1, 199);
+  fixture.flush(399, 3);        // looked at in 400
+  fixture.post(other, 2, 599);  // another queue's doorbell
+  fixture.post(q, 1, 799);      // posted later: flushed, too
   bench.run();
-  ASSERT_EQ(rig.out.size(), 4u);
+  ASSERT_EQ(fixture.out.size(), 4u);
   for (std::uint32_t n = 0; n < 4; ++n) {
-    EXPECT_EQ(rig.out.value(n).role, PacketRole::kFlush);
-    EXPECT_EQ(rig.out.value(n).wqe_index, n);
-    EXPECT_EQ(rig.out.value(n).cq, Cqn{5});
+    EXPECT_EQ(fixture.out.value(n).role, PacketRole::kFlush);
+    EXPECT_EQ(fixture.out.value(n).wqe_index, n);
+    EXPECT_EQ(fixture.out.value(n).cq, Cqn{5});
   }
-  EXPECT_EQ(rig.out.cycle(0), Cycle{400 + kMissAndWriteBack});
-  EXPECT_EQ(rig.out.value(3).qpn, Qpn{8}) << "of the queue";
-  EXPECT_TRUE(rig.record(q).failed);
-  EXPECT_EQ(rig.record(q).flush_cq, Cqn{5});
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{400 + kMissAndWriteBack});
+  EXPECT_EQ(fixture.out.value(3).qpn, Qpn{8}) << "of the queue";
+  EXPECT_TRUE(fixture.record(q).failed);
+  EXPECT_EQ(fixture.record(q).flush_cq, Cqn{5});
 }
 
 TEST(SrqWqeFetcherContexts, CreditsNeedTheContext) {  // R12, R14
   Bench bench;
-  Rig rig(bench, small(1));
-  Queue other = rig.make(), q = rig.make();
-  rig.post(q, 3, 1);
-  rig.post(other, 1, 199);
-  WqeRequest write = rig.packet(q, Operation::kWriteOnly);
+  Fixture fixture(bench, small(1));
+  Queue other = fixture.make(), q = fixture.make();
+  fixture.post(q, 3, 1);
+  fixture.post(other, 1, 199);
+  WqeRequest write = fixture.packet(q, Operation::kWriteOnly);
   write.acknowledge = true;
-  rig.in.push(Cycle{399}, write);
+  fixture.in.push(Cycle{399}, write);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 1u);
-  EXPECT_EQ(rig.out.cycle(0), Cycle{400 + kMissAndWriteBack});
-  EXPECT_EQ(rig.out.value(0).posted_wqes, 3u);
+  ASSERT_EQ(fixture.out.size(), 1u);
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{400 + kMissAndWriteBack});
+  EXPECT_EQ(fixture.out.value(0).posted_wqes, 3u);
 }
 
 TEST(SrqWqeFetcherContexts, AQueueThatDoesNotExistIsNotKept) {  // R14
   Bench bench;
-  Rig rig(bench, small(2));
-  Queue q = rig.make(), gone = rig.make();
-  Commands commands(bench, rig.dut);
+  Fixture fixture(bench, small(2));
+  Queue q = fixture.make(), gone = fixture.make();
+  Commands commands(bench, fixture.dut);
   commands.destroy(1, gone);
-  rig.send(gone, 9);
-  rig.post(gone, 1, 199);
-  rig.post(q, 1, 299);
+  fixture.send(gone, 9);
+  fixture.post(gone, 1, 199);
+  fixture.post(q, 1, 299);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 1u);
-  EXPECT_EQ(rig.out.cycle(0), Cycle{10 + kMiss});
-  EXPECT_EQ(rig.out.value(0).drop_reason, DropReason::kNoReceiveWqe);
-  EXPECT_EQ(rig.dut.prefetch_counters().bad_doorbells, 1u);
-  EXPECT_EQ(rig.record(q).producer, 1u);
-  Queue again = rig.make();
+  ASSERT_EQ(fixture.out.size(), 1u);
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{10 + kMiss});
+  EXPECT_EQ(fixture.out.value(0).drop_reason, DropReason::kNoReceiveWqe);
+  EXPECT_EQ(fixture.dut.prefetch_counters().bad_doorbells, 1u);
+  EXPECT_EQ(fixture.record(q).producer, 1u);
+  Queue again = fixture.make();
   EXPECT_EQ(again.id, gone.id);
-  EXPECT_EQ(rig.record(again).producer, 0u);
+  EXPECT_EQ(fixture.record(again).producer, 0u);
 }
 
 TEST(SrqWqeFetcherContexts, ACommandOnAQueueWhoseContextIsNotHereHasItRead) {  // R14, R17
   Bench bench;
-  Rig rig(bench, small(1));
-  Queue here = rig.make(WqKind::kSrq), other = rig.make(WqKind::kSrq);
-  rig.post(here, 3, 1);
-  Commands commands(bench, rig.dut);
+  Fixture fixture(bench, small(1));
+  Queue here = fixture.make(WqKind::kSrq), other = fixture.make(WqKind::kSrq);
+  fixture.post(here, 3, 1);
+  Commands commands(bench, fixture.dut);
   commands.ask(99, {.operation = WqOperation::kArmLimit, .queue = other.id, .limit = 7});
   commands.ask(299, {.operation = WqOperation::kQuery, .queue = other.id});
   commands.ask(399, {.operation = WqOperation::kQuery, .queue = here.id});
@@ -438,11 +438,11 @@ TEST(SrqWqeFetcherContexts, ACommandOnAQueueWhoseContextIsNotHereHasItRead) {  /
 
 TEST(SrqWqeFetcherContexts, AQueueIsCreatedInALineThatAnotherGivesUp) {  // R18
   Bench bench;
-  Rig rig(bench, small(1));
-  Queue q = rig.make();
-  rig.post(q, 3, 1);
-  Queue made = rig.describe(WqKind::kSrq, WqLayout::kCyclic, 32, 5);
-  Commands commands(bench, rig.dut);
+  Fixture fixture(bench, small(1));
+  Queue q = fixture.make();
+  fixture.post(q, 3, 1);
+  Queue made = fixture.describe(WqKind::kSrq, WqLayout::kCyclic, 32, 5);
+  Commands commands(bench, fixture.dut);
   commands.create(99, made);
   commands.destroy(199, q);
   commands.ask(299, {.operation = WqOperation::kQuery, .queue = WqId{1}});
@@ -451,42 +451,42 @@ TEST(SrqWqeFetcherContexts, AQueueIsCreatedInALineThatAnotherGivesUp) {  // R18
   EXPECT_EQ(commands.replies.cycle(0), Cycle{100 + kMissAndWriteBack});
   EXPECT_EQ(commands.replies.value(0).queue, WqId{1});
   EXPECT_EQ(commands.replies.cycle(1), Cycle{200}) << "it is not here";
-  EXPECT_EQ(rig.host.load<WqRecord>(queue_context_address(q.id)).valid, 0);
+  EXPECT_EQ(fixture.host.load<WqRecord>(queue_context_address(q.id)).valid, 0);
   EXPECT_EQ(commands.replies.cycle(2), Cycle{300}) << "it has not given way";
   EXPECT_EQ(commands.replies.value(2).limit, 5u);
-  EXPECT_EQ(rig.host.load<WqRecord>(queue_context_address(WqId{1})).valid, 0);
+  EXPECT_EQ(fixture.host.load<WqRecord>(queue_context_address(WqId{1})).valid, 0);
 }
 
 // A doorbell of another queue needs the only line while the command waits for doorbells of its own.
 TEST(SrqWqeFetcherContexts, ACommandKeepsNoLineThatDoorbellsNeed) {  // R14, R17
   Bench bench;
-  Rig rig(bench, small(1));
-  Queue q = rig.make(), other = rig.make();
-  Commands commands(bench, rig.dut);
-  rig.post(other, 1, 99);
-  rig.post(q, 2, 99);
-  rig.post(other, 1, 99);
+  Fixture fixture(bench, small(1));
+  Queue q = fixture.make(), other = fixture.make();
+  Commands commands(bench, fixture.dut);
+  fixture.post(other, 1, 99);
+  fixture.post(q, 2, 99);
+  fixture.post(other, 1, 99);
   commands.ask(99, {.operation = WqOperation::kClose, .queue = q.id});
   bench.run();
   ASSERT_EQ(commands.replies.size(), 1u);
-  EXPECT_EQ(rig.record(q).producer, 2u);
-  EXPECT_EQ(rig.record(other).producer, 2u);
+  EXPECT_EQ(fixture.record(q).producer, 2u);
+  EXPECT_EQ(fixture.record(other).producer, 2u);
 }
 
-// Queues come and go while others are used; numbers are given again, and nothing of the one before is left.
+// Queues are created and destroyed while others are used; numbers are reused, and no state of the queue before is left.
 TEST(SrqWqeFetcherContexts, ManyAreCreatedAndDestroyed) {
   Bench bench;
-  Rig rig(bench, small(4, 2));
+  Fixture fixture(bench, small(4, 2));
   std::vector<Queue> q;
-  for (int n = 0; n < 8; ++n) q.push_back(rig.make());
-  Commands commands(bench, rig.dut);
+  for (int n = 0; n < 8; ++n) q.push_back(fixture.make());
+  Commands commands(bench, fixture.dut);
   std::uint32_t destroyed = 0;
   std::uint64_t sent = 0;
   for (std::uint64_t round = 0; round < 300; ++round) {
     bench.at(Cycle{100 + round * 800}, [&, round](Cycle now) {
       Queue& one = q[round % 8];
       commands.destroy(now.count, one);
-      one = rig.describe();
+      one = fixture.describe();
       commands.create(now.count, one);
     });
     bench.at(Cycle{500 + round * 800}, [&, round](Cycle now) {
@@ -495,33 +495,33 @@ TEST(SrqWqeFetcherContexts, ManyAreCreatedAndDestroyed) {
       ++destroyed;
       for (std::uint32_t n : {0u, 3u, 5u}) {
         Queue& used = q[(round + n) % 8];
-        EXPECT_EQ(rig.record(used).valid, 1);
-        rig.post(used, 1, now.count);
-        rig.send(used, now.count, n);
+        EXPECT_EQ(fixture.record(used).valid, 1);
+        fixture.post(used, 1, now.count);
+        fixture.send(used, now.count, n);
         ++sent;
       }
     });
   }
   bench.run();
   EXPECT_EQ(destroyed, 300u);
-  EXPECT_EQ(rig.out.size(), sent);
-  EXPECT_EQ(rig.counters().wqes, sent);
-  EXPECT_GT(rig.counters().context_misses, 300u);
+  EXPECT_EQ(fixture.out.size(), sent);
+  EXPECT_EQ(fixture.counters().wqes, sent);
+  EXPECT_GT(fixture.counters().context_misses, 300u);
 }
 
-// Packets of many queues, with their WQEs posted in time: each gets the same WQE on few lines as on many.
+// Packets of many queues whose WQEs are posted in time: each gets the same WQE with few cache lines as with many.
 using Taken = std::map<std::uint32_t, std::vector<std::uint32_t>>;  // by queue: slots
 Taken run_traffic(Bench& bench, const SrqWqeFetcherParams& params, std::uint64_t seed,
                   SrqWqeFetcherCounters* counters = nullptr) {
   constexpr std::uint32_t kQueues = 40, kPackets = 800;
   std::mt19937_64 random(seed);
   const auto below = [&](std::uint64_t n) { return static_cast<std::uint32_t>(random() % n); };
-  Rig& rig = bench.keep<Rig>(bench, params);
+  Fixture& fixture = bench.keep<Fixture>(bench, params);
   auto& queues = bench.keep<std::vector<Queue>>();
   for (std::uint32_t n = 0; n < kQueues; ++n) {
     const bool list = below(2) == 0;
-    Queue q = rig.make(list || below(2) == 0 ? WqKind::kSrq : WqKind::kRq,
-                       list ? WqLayout::kLinkedList : WqLayout::kCyclic, 1024, n % 5);
+    Queue q = fixture.make(list || below(2) == 0 ? WqKind::kSrq : WqKind::kRq,
+                           list ? WqLayout::kLinkedList : WqLayout::kCyclic, 1024, n % 5);
     if (list) std::shuffle(q.order.begin() + 1, q.order.end(), random);
     queues.push_back(q);
   }
@@ -532,28 +532,30 @@ Taken run_traffic(Bench& bench, const SrqWqeFetcherParams& params, std::uint64_t
     const std::uint32_t n = below(3) == 0 ? below(4) : below(kQueues);
     if (used[n] == posted[n]) {
       const std::uint32_t more = 1 + below(5);
-      bench.at(Cycle{when}, [&rig, &queues, n, more](Cycle now) { rig.post(queues[n], more, now.count); });
+      bench.at(Cycle{when}, [&fixture, &queues, n, more](Cycle now) { fixture.post(queues[n], more, now.count); });
       posted[n] += more;
     }
     ++used[n];
-    bench.at(Cycle{when + 1}, [&rig, &queues, n](Cycle now) { rig.send(queues[n], now.count, n); });
+    bench.at(Cycle{when + 1}, [&fixture, &queues, n](Cycle now) { fixture.send(queues[n], now.count, n); });
     if (below(40) == 0) {
       const std::uint32_t limit = below(4);
-      bench.at(Cycle{when}, [&rig, &queues, n, limit](Cycle now) { rig.arm_limit(queues[n], limit, now.count); });
+      bench.at(Cycle{when},
+               [&fixture, &queues, n, limit](Cycle now) { fixture.arm_limit(queues[n], limit, now.count); });
     }
   }
   bench.run();
-  EXPECT_EQ(rig.out.size(), kPackets);
-  EXPECT_EQ(rig.counters().no_wqe, 0u) << params.queue_contexts << " lines";
-  EXPECT_EQ(rig.dut.prefetch_counters().bad_doorbells, 0u);
+  EXPECT_EQ(fixture.out.size(), kPackets);
+  EXPECT_EQ(fixture.counters().no_wqe, 0u) << params.queue_contexts << " lines";
+  EXPECT_EQ(fixture.dut.prefetch_counters().bad_doorbells, 0u);
   Taken taken;
-  for (const ScatterJob& p : rig.out.values()) taken[raw(p.queue)].push_back(p.wqe_index);
+  for (const ScatterJob& p : fixture.out.values()) taken[raw(p.queue)].push_back(p.wqe_index);
   for (std::uint32_t n = 0; n < kQueues; ++n) {
     const std::vector<std::uint32_t>& slots = taken[raw(queues[n].id)];
     EXPECT_EQ(slots.size(), used[n]);
-    for (std::uint32_t k = 0; k < slots.size(); ++k) EXPECT_EQ(slots[k], rig.slot_of(queues[n], k)) << "queue " << n;
+    for (std::uint32_t k = 0; k < slots.size(); ++k)
+      EXPECT_EQ(slots[k], fixture.slot_of(queues[n], k)) << "queue " << n;
   }
-  if (counters != nullptr) *counters = rig.counters();
+  if (counters != nullptr) *counters = fixture.counters();
   return taken;
 }
 

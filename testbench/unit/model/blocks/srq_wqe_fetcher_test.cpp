@@ -13,10 +13,10 @@
 namespace rxnic {
 namespace {
 
-// With the two links 550 cycles of 1 ns from read to read (NUMBERS.md, SRQ against RQ).
+// With the two links, one read follows another after 550 cycles of 1 ns (NUMBERS.md, SRQ against RQ).
 constexpr std::uint64_t kReadLatency = 548;
 
-// Memory that is not there.
+// An address that is not mapped.
 class NoMemory final : public HostMemory {
  public:
   bool read(BusAddress, std::span<std::uint8_t>) override { return false; }
@@ -44,9 +44,9 @@ SrqWqeFetcherParams defaults() {
   return p;
 }
 
-struct Rig {
-  explicit Rig(Bench& b, const SrqWqeFetcherParams& params = defaults(), HostMemory* other = nullptr,
-               UdTooLongPolicy ud = UdTooLongPolicy::kDrop)
+struct Fixture {
+  explicit Fixture(Bench& b, const SrqWqeFetcherParams& params = defaults(), HostMemory* other = nullptr,
+                   UdTooLongPolicy ud = UdTooLongPolicy::kDrop)
       : bench(b),
         shared(b.keep<NicShared>(PacketPool::Quotas{}, &b.engine().now(),
                                  WqeStore::Sizes{params.wqe_store_entries, params.wqe_store_share, params.queues})),
@@ -67,7 +67,7 @@ struct Rig {
       qp(line).state = QpState::kRts;
       qp(line).min_rnr_timer = 12;
       qp(line).residence = 1;
-      qp(line).pins.add();  // so that no test ends with none
+      qp(line).pins.add();  // so that the line is pinned throughout the test
     }
   }
   QpContext& qp(std::uint32_t line) { return shared.contexts[line]; }
@@ -101,7 +101,7 @@ struct Rig {
   void ring(const Queue& q, Cycle when, std::uint32_t producer) {
     doorbells.push(when, {DoorbellKind::kReceive, false, raw(q.id), producer});
   }
-  // Something of the QP on a line, as the checker hands it on.
+  // A packet of the QP on a line, as the checker passes it on.
   WqeRequest of_qp(std::uint32_t line) {
     WqeRequest p;
     p.line = line;
@@ -128,13 +128,13 @@ struct Rig {
     p.completes = p.ends_message && (p.has(kSend) || p.has(kHasImm));
     return p;
   }
-  // Returns what was sent.
+  // Sends a packet and returns it.
   WqeRequest send(Cycle when, const Queue& q, Operation op = Operation::kSendOnly, std::uint32_t line = 0) {
     const WqeRequest p = packet(q, op, line);
     in.push(when, p);
     return p;
   }
-  // A packet that the tag matcher has found the buffer of entry 42 for.
+  // A packet that the tag matcher has matched with entry 42.
   WqeRequest match(const Queue& q, Operation op = Operation::kSendOnly, std::uint32_t line = 0) {
     WqeRequest p = packet(q, op, line);
     p.tag_verdict = TagVerdict::kMatched;
@@ -150,14 +150,14 @@ struct Rig {
     flushes.push(when, r);
     return r;
   }
-  // For tests in steps: lets everything come to rest and returns the present.
+  // For tests in steps: runs until nothing is due and returns the present cycle.
   Cycle settle() {
     present += 10'000;
     bench.run_to(present);
     return present;
   }
   const ScatterJob& at(std::size_t n) const { return out.value(n); }
-  // The buffers of what came out, in order.
+  // The buffers of the packets that left, in order.
   std::vector<PacketHandle> buffers() const {
     std::vector<PacketHandle> all;
     for (const ScatterJob& p : out.values()) all.push_back(p.buffer);
@@ -183,105 +183,105 @@ struct Rig {
 // Cycles per WQE when `n` packets wait for as many posted WQEs.
 double cycles_per_wqe(const SrqWqeFetcherParams& params, WqKind kind, WqLayout layout, bool contiguous) {
   Bench bench;
-  Rig rig(bench, params);
+  Fixture fixture(bench, params);
   constexpr std::uint32_t kPackets = 400;
-  Queue q = rig.make(kind, layout, 512);
-  if (!contiguous) {  // as completions of many QPs would hand them out
+  Queue q = fixture.make(kind, layout, 512);
+  if (!contiguous) {  // in the order in which completions of many QPs would free slots
     std::mt19937 random(1);
     std::shuffle(q.order.begin() + 1, q.order.end(), random);
   }
-  rig.post(q, kPackets, Cycle{1});
-  for (std::uint32_t i = 0; i < kPackets; ++i) rig.send(Cycle{2 + i}, q);
+  fixture.post(q, kPackets, Cycle{1});
+  for (std::uint32_t i = 0; i < kPackets; ++i) fixture.send(Cycle{2 + i}, q);
   bench.run();
-  EXPECT_EQ(rig.out.size(), kPackets);
+  EXPECT_EQ(fixture.out.size(), kPackets);
   for (std::uint32_t i = 0; i < kPackets; ++i) {
-    EXPECT_EQ(rig.at(i).wqe_index, rig.slot_of(q, i));
-    EXPECT_EQ(rig.shared.wqes[rig.at(i).wqe_slot].sge[0].address, 0x1000u * (i + 1));
+    EXPECT_EQ(fixture.at(i).wqe_index, fixture.slot_of(q, i));
+    EXPECT_EQ(fixture.shared.wqes[fixture.at(i).wqe_slot].sge[0].address, 0x1000u * (i + 1));
   }
-  return static_cast<double>(rig.out.cycle(kPackets - 1).count - rig.out.cycle(0).count) / (kPackets - 1);
+  return static_cast<double>(fixture.out.cycle(kPackets - 1).count - fixture.out.cycle(0).count) / (kPackets - 1);
 }
 
 TEST(SrqWqeFetcher, HitLeavesAfterHitCyclesAndNotBefore) {  // R1
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-  rig.post(q, 4, Cycle{1});
-  rig.send(Cycle{999}, q);  // taken in cycle 1000
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  fixture.post(q, 4, Cycle{1});
+  fixture.send(Cycle{999}, q);  // taken in cycle 1000
   const std::uint64_t due = 1000 + defaults().hit_cycles;
   bench.run_to(Cycle{due});  // a push in cycle n is seen by the sink in n + 1
-  EXPECT_EQ(rig.out.size(), 0u);
+  EXPECT_EQ(fixture.out.size(), 0u);
   bench.run_to(Cycle{due + 1});
-  ASSERT_EQ(rig.out.size(), 1u);
-  EXPECT_EQ(rig.out.cycle(0), Cycle{due});
-  EXPECT_EQ(rig.shared.packets[rig.at(0).buffer].stamped(Station::kSrqWqeFetcher), Cycle{due});
-  EXPECT_EQ(rig.dut.counters().waits, 0u);
+  ASSERT_EQ(fixture.out.size(), 1u);
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{due});
+  EXPECT_EQ(fixture.shared.packets[fixture.at(0).buffer].stamped(Station::kSrqWqeFetcher), Cycle{due});
+  EXPECT_EQ(fixture.dut.counters().waits, 0u);
 }
 
 TEST(SrqWqeFetcher, MissLeavesInTheCycleInWhichItsReadCompletes) {  // R1, R2
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-  rig.post(q, 1, Cycle{9});  // taken in 10, its read starts in 10, is taken by memory in 11
-  rig.send(Cycle{9}, q);
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  fixture.post(q, 1, Cycle{9});  // taken in 10, its read starts in 10, is taken by memory in 11
+  fixture.send(Cycle{9}, q);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 1u);
-  ASSERT_EQ(rig.memory.log().size(), 1u);
-  EXPECT_EQ(rig.memory.log()[0].taken, Cycle{11});
-  EXPECT_EQ(rig.out.cycle(0), Cycle{11 + kReadLatency + 1});
-  EXPECT_EQ(rig.dut.account()[static_cast<std::size_t>(Activity::kWaitWqe)], kReadLatency);  // from 12 on
-  EXPECT_EQ(rig.dut.counters().waits, 1u);
+  ASSERT_EQ(fixture.out.size(), 1u);
+  ASSERT_EQ(fixture.memory.log().size(), 1u);
+  EXPECT_EQ(fixture.memory.log()[0].taken, Cycle{11});
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{11 + kReadLatency + 1});
+  EXPECT_EQ(fixture.dut.account()[static_cast<std::size_t>(Activity::kWaitWqe)], kReadLatency);  // from 12 on
+  EXPECT_EQ(fixture.dut.counters().waits, 1u);
 }
 
 TEST(SrqWqeFetcher, OnePacketLeavesInEachCycle) {  // R1
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-  rig.post(q, 8, Cycle{1});
-  for (std::uint64_t i = 0; i < 8; ++i) rig.send(Cycle{1999 + i}, q);
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  fixture.post(q, 8, Cycle{1});
+  for (std::uint64_t i = 0; i < 8; ++i) fixture.send(Cycle{1999 + i}, q);
   bench.run();
-  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(rig.out.cycle(i), Cycle{2000 + defaults().hit_cycles + i});
+  for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(fixture.out.cycle(i), Cycle{2000 + defaults().hit_cycles + i});
 }
 
 TEST(SrqWqeFetcher, PacketsThatNeedNoWqeTakeAsLongAndKeepTheirPlace) {  // R1
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-  const WqeRequest read = rig.send(Cycle{4}, q, Operation::kReadRequest);
-  rig.post(q, 1, Cycle{9});
-  const WqeRequest send = rig.send(Cycle{9}, q);
-  const WqeRequest behind = rig.send(Cycle{9}, q, Operation::kReadRequest, 1);
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  const WqeRequest read = fixture.send(Cycle{4}, q, Operation::kReadRequest);
+  fixture.post(q, 1, Cycle{9});
+  const WqeRequest send = fixture.send(Cycle{9}, q);
+  const WqeRequest behind = fixture.send(Cycle{9}, q, Operation::kReadRequest, 1);
   bench.run();
-  EXPECT_EQ(rig.buffers(), (std::vector{read.buffer, send.buffer, behind.buffer}));
-  EXPECT_EQ(rig.at(0), static_cast<const ScatterJob&>(read)) << "as it came";
-  EXPECT_EQ(rig.out.cycle(0), Cycle{5 + defaults().hit_cycles});
+  EXPECT_EQ(fixture.buffers(), (std::vector{read.buffer, send.buffer, behind.buffer}));
+  EXPECT_EQ(fixture.at(0), static_cast<const ScatterJob&>(read)) << "as it came";
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{5 + defaults().hit_cycles});
 }
 
 TEST(SrqWqeFetcher, BlockedOutputIsReportedAndLosesNothing) {
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 64);
-  rig.out.stall(Cycle{0}, Cycle{3000});
-  rig.post(q, 32, Cycle{1});
-  for (std::uint64_t i = 0; i < 32; ++i) rig.send(Cycle{2000 + i}, q);
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 64);
+  fixture.out.stall(Cycle{0}, Cycle{3000});
+  fixture.post(q, 32, Cycle{1});
+  for (std::uint64_t i = 0; i < 32; ++i) fixture.send(Cycle{2000 + i}, q);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 32u);
-  for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(rig.at(i).wqe_index, i);
-  EXPECT_GT(rig.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 900u);
+  ASSERT_EQ(fixture.out.size(), 32u);
+  for (std::uint32_t i = 0; i < 32; ++i) EXPECT_EQ(fixture.at(i).wqe_index, i);
+  EXPECT_GT(fixture.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 900u);
 }
 
 TEST(SrqWqeFetcher, TheTwoInputsTakeTurns) {  // R1
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
   std::vector<PacketHandle> expected;
   for (std::uint64_t i = 0; i < 3; ++i) {
-    expected.push_back(rig.send(Cycle{1}, q, Operation::kReadRequest).buffer);
-    const WqeRequest other = rig.packet(q, Operation::kReadRequest);
+    expected.push_back(fixture.send(Cycle{1}, q, Operation::kReadRequest).buffer);
+    const WqeRequest other = fixture.packet(q, Operation::kReadRequest);
     expected.push_back(other.buffer);
-    rig.tagged.push(Cycle{1}, other);
+    fixture.tagged.push(Cycle{1}, other);
   }
   bench.run();
-  EXPECT_EQ(rig.buffers(), expected);
+  EXPECT_EQ(fixture.buffers(), expected);
 }
 
 TEST(SrqWqeFetcher, LinkedListPaysOneDependentReadForEachWqe) {  // NUMBERS.md, SRQ against RQ
@@ -312,71 +312,71 @@ TEST(SrqWqeFetcher, SequentialPrefetchHelpsOnlyWhereWqesAreHandedOutInOrder) {  
 
 TEST(SrqWqeFetcher, WrongGuessesAreDiscardedAndCounted) {
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kSrq, WqLayout::kLinkedList, 8);
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kSrq, WqLayout::kLinkedList, 8);
   q.order = {0, 4, 5, 2, 1, 7, 6, 3};
-  rig.post(q, 6, Cycle{1});
-  for (int i = 0; i < 6; ++i) rig.send(Cycle{2}, q);
+  fixture.post(q, 6, Cycle{1});
+  for (int i = 0; i < 6; ++i) fixture.send(Cycle{2}, q);
   bench.run();
-  for (std::uint32_t i = 0; i < 6; ++i) EXPECT_EQ(rig.at(i).wqe_index, q.order[i]);
-  const auto& c = rig.dut.prefetch_counters();
+  for (std::uint32_t i = 0; i < 6; ++i) EXPECT_EQ(fixture.at(i).wqe_index, q.order[i]);
+  const auto& c = fixture.dut.prefetch_counters();
   EXPECT_GT(c.wqes_discarded, 0u);
   EXPECT_EQ(c.wqes_read - c.wqes_discarded, 6u);
 }
 
 TEST(SrqWqeFetcher, AListHoldsOneLessThanItsSlots) {  // work_queue.h R2
   Bench bench;
-  Rig rig(bench);
-  Queue list = rig.make(WqKind::kSrq, WqLayout::kLinkedList, 8);
-  Queue ring = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
-  rig.ring(list, Cycle{1}, 8);
-  rig.ring(ring, Cycle{2}, 9);
-  rig.settle();
-  EXPECT_EQ(rig.dut.prefetch_counters().bad_doorbells, 2u);
-  EXPECT_EQ(rig.dut.posted(list.id), 0u);
-  rig.ring(list, rig.present + 1, 7);
-  rig.ring(ring, rig.present + 2, 8);
-  rig.settle();
-  EXPECT_EQ(rig.dut.posted(list.id), 7u);
-  EXPECT_EQ(rig.dut.posted(ring.id), 8u);
-  rig.ring(ring, rig.present + 1, 7);  // goes back
-  rig.doorbells.push(rig.present + 2, {DoorbellKind::kReceive, false, 99, 1});
-  rig.settle();
-  EXPECT_EQ(rig.dut.prefetch_counters().bad_doorbells, 4u);
+  Fixture fixture(bench);
+  Queue list = fixture.make(WqKind::kSrq, WqLayout::kLinkedList, 8);
+  Queue ring = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+  fixture.ring(list, Cycle{1}, 8);
+  fixture.ring(ring, Cycle{2}, 9);
+  fixture.settle();
+  EXPECT_EQ(fixture.dut.prefetch_counters().bad_doorbells, 2u);
+  EXPECT_EQ(fixture.dut.posted(list.id), 0u);
+  fixture.ring(list, fixture.present + 1, 7);
+  fixture.ring(ring, fixture.present + 2, 8);
+  fixture.settle();
+  EXPECT_EQ(fixture.dut.posted(list.id), 7u);
+  EXPECT_EQ(fixture.dut.posted(ring.id), 8u);
+  fixture.ring(ring, fixture.present + 1, 7);  // the index goes back
+  fixture.doorbells.push(fixture.present + 2, {DoorbellKind::kReceive, false, 99, 1});
+  fixture.settle();
+  EXPECT_EQ(fixture.dut.prefetch_counters().bad_doorbells, 4u);
 }
 
 TEST(SrqWqeFetcher, RingWrapsManyTimes) {
   for (const WqLayout layout : {WqLayout::kCyclic, WqLayout::kLinkedList}) {
     Bench bench;
-    Rig rig(bench);
-    Queue q = rig.make(WqKind::kSrq, layout, 8);
+    Fixture fixture(bench);
+    Queue q = fixture.make(WqKind::kSrq, layout, 8);
     for (std::uint64_t i = 0; i < 100; ++i) {
       bench.at(Cycle{1 + 2000 * i}, [&](Cycle now) {
-        rig.post(q, 5, now);
-        for (int n = 0; n < 5; ++n) rig.send(now, q);
+        fixture.post(q, 5, now);
+        for (int n = 0; n < 5; ++n) fixture.send(now, q);
       });
     }
     bench.run();
-    ASSERT_EQ(rig.out.size(), 500u);
+    ASSERT_EQ(fixture.out.size(), 500u);
     for (std::uint32_t i = 0; i < 500; ++i) {
-      ASSERT_EQ(rig.at(i).wqe_index, i % 8);
-      ASSERT_EQ(rig.shared.wqes[rig.at(i).wqe_slot].sge[0].address, 0x1000u * (i + 1));
+      ASSERT_EQ(fixture.at(i).wqe_index, i % 8);
+      ASSERT_EQ(fixture.shared.wqes[fixture.at(i).wqe_slot].sge[0].address, 0x1000u * (i + 1));
     }
-    EXPECT_EQ(rig.dut.prefetch_counters().wqes_discarded, 0u);
+    EXPECT_EQ(fixture.dut.prefetch_counters().wqes_discarded, 0u);
   }
 }
 
 TEST(SrqWqeFetcher, WqesInOneReadAreContiguousAndNeverCrossTheRingsEnd) {  // wqe_prefetch R2
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-  rig.post(q, 14, Cycle{1});
-  for (int i = 0; i < 14; ++i) rig.send(Cycle{2}, q);
-  rig.settle();
-  rig.post(q, 8, rig.present + 1);
-  rig.settle();
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  fixture.post(q, 14, Cycle{1});
+  for (int i = 0; i < 14; ++i) fixture.send(Cycle{2}, q);
+  fixture.settle();
+  fixture.post(q, 8, fixture.present + 1);
+  fixture.settle();
   std::vector<std::uint32_t> bytes;
-  for (const auto& r : rig.memory.log()) {
+  for (const auto& r : fixture.memory.log()) {
     bytes.push_back(r.request.bytes / 64);
     EXPECT_LE(raw(r.request.address) + r.request.bytes, raw(q.context.base) + 16 * 64);
   }
@@ -388,11 +388,11 @@ TEST(SrqWqeFetcher, NoMoreReadsAreInFlightThanTheDeviceHas) {  // R3
   p.reads_in_flight = 2;
   p.wqes_per_read = 1;
   Bench bench;
-  Rig rig(bench, p);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-  rig.post(q, 6, Cycle{1});
+  Fixture fixture(bench, p);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  fixture.post(q, 6, Cycle{1});
   bench.run();
-  const auto& log = rig.memory.log();
+  const auto& log = fixture.memory.log();
   ASSERT_EQ(log.size(), 6u);
   for (std::size_t i = 2; i < 6; ++i) EXPECT_GE(log[i].taken.count, log[i - 2].taken.count + kReadLatency);
   EXPECT_LT(log[1].taken.count, log[0].taken.count + 10);
@@ -403,61 +403,61 @@ TEST(SrqWqeFetcher, EvictedQueuesAreReadAgain) {  // work_queue_table R2
   p.queues = 2;
   for (const WqLayout layout : {WqLayout::kCyclic, WqLayout::kLinkedList}) {
     Bench bench;
-    Rig rig(bench, p);
+    Fixture fixture(bench, p);
     std::vector<Queue> queues;
-    for (int i = 0; i < 3; ++i) queues.push_back(rig.make(WqKind::kSrq, layout, 16));
-    for (Queue& q : queues) rig.post(q, 10, Cycle{1});
-    for (int i = 0; i < 30; ++i) rig.send(Cycle{2}, queues[i % 3]);
+    for (int i = 0; i < 3; ++i) queues.push_back(fixture.make(WqKind::kSrq, layout, 16));
+    for (Queue& q : queues) fixture.post(q, 10, Cycle{1});
+    for (int i = 0; i < 30; ++i) fixture.send(Cycle{2}, queues[i % 3]);
     bench.run();
-    ASSERT_EQ(rig.out.size(), 30u);
+    ASSERT_EQ(fixture.out.size(), 30u);
     for (std::uint32_t i = 0; i < 30; ++i) {
-      EXPECT_EQ(rig.at(i).wqe_index, i / 3);
-      EXPECT_EQ(rig.shared.wqes[rig.at(i).wqe_slot].sge[0].address, 0x1000u * (i / 3 + 1));
+      EXPECT_EQ(fixture.at(i).wqe_index, i / 3);
+      EXPECT_EQ(fixture.shared.wqes[fixture.at(i).wqe_slot].sge[0].address, 0x1000u * (i / 3 + 1));
     }
-    EXPECT_GE(rig.dut.prefetch_counters().evictions, 28u);
+    EXPECT_GE(fixture.dut.prefetch_counters().evictions, 28u);
   }
 }
 
 TEST(SrqWqeFetcher, SrqLimitIsRaisedExactlyOnceWhenItIsPassed) {  // rules 2.3: post 10, limit 7, 4 sends
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kSrq, WqLayout::kLinkedList, 16, 7);
-  rig.post(q, 10, Cycle{1});
-  for (int i = 0; i < 3; ++i) rig.send(Cycle{5000}, q);
-  rig.settle();
-  EXPECT_EQ(rig.events.size(), 0u);
-  rig.send(rig.present + 10, q);
-  rig.settle();
-  ASSERT_EQ(rig.events.size(), 1u);
-  EXPECT_EQ(rig.events.value(0).type, EventType::kSrqLimitReached);
-  EXPECT_EQ(rig.events.value(0).number, 7u);
-  EXPECT_EQ(rig.events.cycle(0), rig.out.cycle(3));  // checked as the WQE is taken
-  EXPECT_EQ(rig.dut.limit(q.id), 0u);                // a query returns 0
-  for (int i = 0; i < 3; ++i) rig.send(rig.present + 10, q);
-  rig.settle();
-  EXPECT_EQ(rig.events.size(), 1u);  // one-shot
-  rig.doorbells.push(rig.present + 10, {DoorbellKind::kSrqLimit, false, raw(q.id), 3});
-  rig.settle();
-  EXPECT_EQ(rig.events.size(), 1u);  // armed again: at the next WQE
-  rig.send(rig.present + 10, q);
-  rig.settle();
-  EXPECT_EQ(rig.events.size(), 2u);
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kSrq, WqLayout::kLinkedList, 16, 7);
+  fixture.post(q, 10, Cycle{1});
+  for (int i = 0; i < 3; ++i) fixture.send(Cycle{5000}, q);
+  fixture.settle();
+  EXPECT_EQ(fixture.events.size(), 0u);
+  fixture.send(fixture.present + 10, q);
+  fixture.settle();
+  ASSERT_EQ(fixture.events.size(), 1u);
+  EXPECT_EQ(fixture.events.value(0).type, EventType::kSrqLimitReached);
+  EXPECT_EQ(fixture.events.value(0).number, 7u);
+  EXPECT_EQ(fixture.events.cycle(0), fixture.out.cycle(3));  // checked as the WQE is taken
+  EXPECT_EQ(fixture.dut.limit(q.id), 0u);                    // a query returns 0
+  for (int i = 0; i < 3; ++i) fixture.send(fixture.present + 10, q);
+  fixture.settle();
+  EXPECT_EQ(fixture.events.size(), 1u);  // one-shot
+  fixture.doorbells.push(fixture.present + 10, {DoorbellKind::kSrqLimit, false, raw(q.id), 3});
+  fixture.settle();
+  EXPECT_EQ(fixture.events.size(), 1u);  // armed again: at the next WQE
+  fixture.send(fixture.present + 10, q);
+  fixture.settle();
+  EXPECT_EQ(fixture.events.size(), 2u);
 }
 
 TEST(SrqWqeFetcher, NoWqeIsAnRnrNakThatUsesNothing) {  // R4
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-  WqeRequest first = rig.packet(q);
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  WqeRequest first = fixture.packet(q);
   first.psn = Psn{77};
   first.msn_before = 5;
   first.answer_msn = 6;
-  rig.in.push(Cycle{1}, first);
-  rig.send(Cycle{1}, q, Operation::kReadRequest);
-  rig.settle();
-  ASSERT_EQ(rig.out.size(), 2u);
-  const ScatterJob p = rig.at(0);
-  EXPECT_EQ(rig.out.cycle(0), Cycle{2 + defaults().hit_cycles});
+  fixture.in.push(Cycle{1}, first);
+  fixture.send(Cycle{1}, q, Operation::kReadRequest);
+  fixture.settle();
+  ASSERT_EQ(fixture.out.size(), 2u);
+  const ScatterJob p = fixture.at(0);
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{2 + defaults().hit_cycles});
   EXPECT_EQ(p.outcome, Outcome::kNak);
   EXPECT_EQ(p.syndrome, 0x20 | 12);
   EXPECT_EQ(p.answer_psn, Psn{77});
@@ -465,85 +465,85 @@ TEST(SrqWqeFetcher, NoWqeIsAnRnrNakThatUsesNothing) {  // R4
   EXPECT_TRUE(p.acknowledge);
   EXPECT_FALSE(p.completes);
   EXPECT_EQ(p.wqe_slot, kNoWqeSlot);
-  EXPECT_EQ(rig.shared.wqes.in_use(), 0u);
-  EXPECT_EQ(rig.qp(0).state, QpState::kRts);
-  EXPECT_EQ(rig.at(1).drop_reason, DropReason::kSquashed);
-  EXPECT_EQ(rig.dut.counters().squashed, 1u);
+  EXPECT_EQ(fixture.shared.wqes.in_use(), 0u);
+  EXPECT_EQ(fixture.qp(0).state, QpState::kRts);
+  EXPECT_EQ(fixture.at(1).drop_reason, DropReason::kSquashed);
+  EXPECT_EQ(fixture.dut.counters().squashed, 1u);
   // The doorbell comes, the peer tries again.
-  ++rig.qp(0).epoch;  // by the transport checker
-  rig.post(q, 1, rig.present + 10);
-  rig.send(rig.present + 20, q);
-  rig.settle();
-  EXPECT_EQ(rig.at(2).outcome, Outcome::kExecute);
-  EXPECT_EQ(rig.at(2).wqe_index, 0u);
+  ++fixture.qp(0).epoch;  // by the transport checker
+  fixture.post(q, 1, fixture.present + 10);
+  fixture.send(fixture.present + 20, q);
+  fixture.settle();
+  EXPECT_EQ(fixture.at(2).outcome, Outcome::kExecute);
+  EXPECT_EQ(fixture.at(2).wqe_index, 0u);
 }
 
 TEST(SrqWqeFetcher, TheTimerOfAnRnrNakIsThePacketsQps) {  // R4
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-  rig.qp(1).min_rnr_timer = 31;
-  rig.qp(2).min_rnr_timer = 0;
-  for (const std::uint32_t line : {0u, 1u, 2u}) rig.send(Cycle{1}, q, Operation::kSendOnly, line);
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  fixture.qp(1).min_rnr_timer = 31;
+  fixture.qp(2).min_rnr_timer = 0;
+  for (const std::uint32_t line : {0u, 1u, 2u}) fixture.send(Cycle{1}, q, Operation::kSendOnly, line);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 3u);
-  EXPECT_EQ(rig.at(0).syndrome, 0x20 | 12);
-  EXPECT_EQ(rig.at(1).syndrome, 0x20 | 31);
-  EXPECT_EQ(rig.at(2).syndrome, 0x20);
+  ASSERT_EQ(fixture.out.size(), 3u);
+  EXPECT_EQ(fixture.at(0).syndrome, 0x20 | 12);
+  EXPECT_EQ(fixture.at(1).syndrome, 0x20 | 31);
+  EXPECT_EQ(fixture.at(2).syndrome, 0x20);
 }
 
 TEST(SrqWqeFetcher, ARefusalIsForgottenWithTheStayOfItsContext) {  // refusal.h R6
   for (const bool renewed : {false, true}) {
     Bench bench;
-    Rig rig(bench);
-    Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-    rig.send(Cycle{1}, q);  // RNR
-    rig.settle();
-    if (renewed) ++rig.qp(0).residence;  // by the context cache
-    rig.send(rig.present + 10, q, Operation::kReadRequest);
-    rig.settle();
-    ASSERT_EQ(rig.out.size(), 2u);
-    EXPECT_EQ(rig.at(1).drop_reason, renewed ? DropReason::kNone : DropReason::kSquashed);
+    Fixture fixture(bench);
+    Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+    fixture.send(Cycle{1}, q);  // RNR
+    fixture.settle();
+    if (renewed) ++fixture.qp(0).residence;  // by the context cache
+    fixture.send(fixture.present + 10, q, Operation::kReadRequest);
+    fixture.settle();
+    ASSERT_EQ(fixture.out.size(), 2u);
+    EXPECT_EQ(fixture.at(1).drop_reason, renewed ? DropReason::kNone : DropReason::kSquashed);
   }
 }
 
 TEST(SrqWqeFetcher, NoWqeIsADropOnUcAndUd) {  // R4
   for (const Transport t : {Transport::kUc, Transport::kUd}) {
     Bench bench;
-    Rig rig(bench);
-    rig.qp(0).transport = t;
-    Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-    rig.send(Cycle{1}, q);
+    Fixture fixture(bench);
+    fixture.qp(0).transport = t;
+    Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+    fixture.send(Cycle{1}, q);
     bench.run();
-    EXPECT_EQ(rig.at(0).outcome, Outcome::kDrop);
-    EXPECT_EQ(rig.at(0).drop_reason, DropReason::kNoReceiveWqe);
-    EXPECT_FALSE(rig.at(0).completes);
+    EXPECT_EQ(fixture.at(0).outcome, Outcome::kDrop);
+    EXPECT_EQ(fixture.at(0).drop_reason, DropReason::kNoReceiveWqe);
+    EXPECT_FALSE(fixture.at(0).completes);
   }
 }
 
 TEST(SrqWqeFetcher, ADoorbellOfTheSameCycleCounts) {  // R2
   for (const std::uint64_t late : {0u, 1u}) {
     Bench bench;
-    Rig rig(bench);
-    Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-    rig.send(Cycle{9}, q);  // taken in 10, decided in 10 + hit_cycles
-    rig.post(q, 1, Cycle{9 + defaults().hit_cycles + late});
+    Fixture fixture(bench);
+    Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+    fixture.send(Cycle{9}, q);  // taken in 10, decided in 10 + hit_cycles
+    fixture.post(q, 1, Cycle{9 + defaults().hit_cycles + late});
     bench.run();
-    EXPECT_EQ(rig.at(0).outcome, late ? Outcome::kNak : Outcome::kExecute);
+    EXPECT_EQ(fixture.at(0).outcome, late ? Outcome::kNak : Outcome::kExecute);
   }
 }
 
 TEST(SrqWqeFetcher, ABadWqeIsUsedAndFailsItsQp) {  // R5
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-  auto& refusals = bench.sink(rig.dut.refusals);
-  rig.post(q, 1, Cycle{1}, 4096, 0);
-  rig.send(Cycle{1}, q);
-  rig.send(Cycle{1}, q);
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  auto& refusals = bench.sink(fixture.dut.refusals);
+  fixture.post(q, 1, Cycle{1}, 4096, 0);
+  fixture.send(Cycle{1}, q);
+  fixture.send(Cycle{1}, q);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 2u);
-  const ScatterJob& p = rig.at(0);
+  ASSERT_EQ(fixture.out.size(), 2u);
+  const ScatterJob& p = fixture.at(0);
   EXPECT_EQ(p.outcome, Outcome::kNak);
   EXPECT_EQ(p.syndrome, 0x63);
   EXPECT_EQ(p.drop_reason, DropReason::kLocalOperation);
@@ -552,427 +552,428 @@ TEST(SrqWqeFetcher, ABadWqeIsUsedAndFailsItsQp) {  // R5
   EXPECT_NE(p.wqe_slot, kNoWqeSlot);
   EXPECT_TRUE(p.fails_qp);
   EXPECT_TRUE(p.releases_wqe);
-  EXPECT_EQ(rig.qp(0).wqe_slot, kNoWqeSlot);
-  EXPECT_EQ(rig.dut.posted(q.id), 0u);
+  EXPECT_EQ(fixture.qp(0).wqe_slot, kNoWqeSlot);
+  EXPECT_EQ(fixture.dut.posted(q.id), 0u);
   ASSERT_EQ(refusals.size(), 1u);
-  EXPECT_EQ(refusals.cycle(0), rig.out.cycle(0));
+  EXPECT_EQ(refusals.cycle(0), fixture.out.cycle(0));
   EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
   EXPECT_EQ(refusals.value(0).line, 0u);
-  EXPECT_EQ(rig.at(1).drop_reason, DropReason::kSquashed);
-  EXPECT_EQ(rig.at(1).wqe_slot, kNoWqeSlot);
+  EXPECT_EQ(fixture.at(1).drop_reason, DropReason::kSquashed);
+  EXPECT_EQ(fixture.at(1).wqe_slot, kNoWqeSlot);
 }
 
 TEST(SrqWqeFetcher, AWqeThatCannotBeReadIsBad) {  // R5
   NoMemory nothing;
   Bench bench;
-  Rig rig(bench, defaults(), &nothing);
-  Queue q = rig.make(WqKind::kSrq, WqLayout::kLinkedList, 16);
-  rig.post(q, 3, Cycle{1});
-  rig.send(Cycle{1}, q, Operation::kSendOnly, 0);
-  rig.send(Cycle{1}, q, Operation::kSendOnly, 1);
+  Fixture fixture(bench, defaults(), &nothing);
+  Queue q = fixture.make(WqKind::kSrq, WqLayout::kLinkedList, 16);
+  fixture.post(q, 3, Cycle{1});
+  fixture.send(Cycle{1}, q, Operation::kSendOnly, 0);
+  fixture.send(Cycle{1}, q, Operation::kSendOnly, 1);
   bench.run();
   for (std::uint32_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(rig.at(i).drop_reason, DropReason::kLocalOperation);
-    EXPECT_EQ(rig.at(i).wqe_index, i);
+    EXPECT_EQ(fixture.at(i).drop_reason, DropReason::kLocalOperation);
+    EXPECT_EQ(fixture.at(i).wqe_index, i);
   }
 }
 
 TEST(SrqWqeFetcher, LaterPacketsOfAMessageGetItsWqe) {  // R6
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 16);
-  rig.post(q, 4, Cycle{1});
-  rig.send(Cycle{2000}, q, Operation::kSendFirst, 0);
-  rig.send(Cycle{2000}, q, Operation::kSendFirst, 1);
-  rig.send(Cycle{2000}, q, Operation::kSendMiddle, 0);
-  rig.send(Cycle{2000}, q, Operation::kSendLast, 1);
-  rig.send(Cycle{2000}, q, Operation::kSendOnly, 1);
-  rig.send(Cycle{2000}, q, Operation::kSendLast, 0);
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 16);
+  fixture.post(q, 4, Cycle{1});
+  fixture.send(Cycle{2000}, q, Operation::kSendFirst, 0);
+  fixture.send(Cycle{2000}, q, Operation::kSendFirst, 1);
+  fixture.send(Cycle{2000}, q, Operation::kSendMiddle, 0);
+  fixture.send(Cycle{2000}, q, Operation::kSendLast, 1);
+  fixture.send(Cycle{2000}, q, Operation::kSendOnly, 1);
+  fixture.send(Cycle{2000}, q, Operation::kSendLast, 0);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 6u);
+  ASSERT_EQ(fixture.out.size(), 6u);
   std::vector<std::uint32_t> indices;
-  for (std::size_t i = 0; i < 6; ++i) indices.push_back(rig.at(i).wqe_index);
+  for (std::size_t i = 0; i < 6; ++i) indices.push_back(fixture.at(i).wqe_index);
   EXPECT_EQ(indices, (std::vector<std::uint32_t>{0, 1, 0, 1, 2, 0}));
-  EXPECT_EQ(rig.at(2).wqe_slot, rig.at(0).wqe_slot);
-  EXPECT_EQ(rig.at(5).pd, Pdn{33});
-  EXPECT_EQ(rig.qp(0).wqe_slot, kNoWqeSlot);
+  EXPECT_EQ(fixture.at(2).wqe_slot, fixture.at(0).wqe_slot);
+  EXPECT_EQ(fixture.at(5).pd, Pdn{33});
+  EXPECT_EQ(fixture.qp(0).wqe_slot, kNoWqeSlot);
 }
 
 TEST(SrqWqeFetcher, AFailureInTheMiddleOfAMessageCompletesItsWqe) {  // R6
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-  rig.post(q, 4, Cycle{1});
-  rig.send(Cycle{2000}, q, Operation::kSendFirst);
-  WqeRequest sequence_nak = rig.packet(q, Operation::kSendLast);
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  fixture.post(q, 4, Cycle{1});
+  fixture.send(Cycle{2000}, q, Operation::kSendFirst);
+  WqeRequest sequence_nak = fixture.packet(q, Operation::kSendLast);
   sequence_nak.outcome = Outcome::kNak;
   sequence_nak.syndrome = 0x60;
   sequence_nak.completes = false;
-  rig.in.push(Cycle{2100}, sequence_nak);
-  WqeRequest bad = rig.packet(q, Operation::kWriteOnly);
+  fixture.in.push(Cycle{2100}, sequence_nak);
+  WqeRequest bad = fixture.packet(q, Operation::kWriteOnly);
   mark_failed(bad, DropReason::kInvalidRequest, 0x61, WcStatus::kRemoteInvalidRequest);
-  rig.in.push(Cycle{2200}, bad);
+  fixture.in.push(Cycle{2200}, bad);
   bench.run();
-  EXPECT_FALSE(rig.at(1).completes);
-  EXPECT_EQ(rig.at(1).wqe_slot, kNoWqeSlot);
-  EXPECT_TRUE(rig.at(2).completes);
-  EXPECT_EQ(rig.at(2).wqe_slot, rig.at(0).wqe_slot);
-  EXPECT_EQ(rig.at(2).status, WcStatus::kRemoteInvalidRequest);
-  EXPECT_EQ(rig.qp(0).wqe_slot, kNoWqeSlot);
+  EXPECT_FALSE(fixture.at(1).completes);
+  EXPECT_EQ(fixture.at(1).wqe_slot, kNoWqeSlot);
+  EXPECT_TRUE(fixture.at(2).completes);
+  EXPECT_EQ(fixture.at(2).wqe_slot, fixture.at(0).wqe_slot);
+  EXPECT_EQ(fixture.at(2).status, WcStatus::kRemoteInvalidRequest);
+  EXPECT_EQ(fixture.qp(0).wqe_slot, kNoWqeSlot);
 }
 
 TEST(SrqWqeFetcher, AMessageWhoseEndWasNeverSeenCompletesItsWqe) {  // R6
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-  rig.post(q, 4, Cycle{1});
-  rig.send(Cycle{2000}, q, Operation::kSendFirst);
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  fixture.post(q, 4, Cycle{1});
+  fixture.send(Cycle{2000}, q, Operation::kSendFirst);
   for (int i = 0; i < 2; ++i) {
-    WqeRequest end = rig.of_qp(0);  // internal: without a buffer
+    WqeRequest end = fixture.of_qp(0);  // internal: without a buffer
     end.role = PacketRole::kTruncated;
     end.outcome = Outcome::kDrop;
     end.completes = end.ends_message = true;
-    rig.in.push(Cycle{2001}, end);
+    fixture.in.push(Cycle{2001}, end);
   }
   bench.run();
-  ASSERT_EQ(rig.out.size(), 3u);
-  EXPECT_EQ(rig.at(1).queue, q.id);
-  EXPECT_EQ(rig.at(1).wqe_index, 0u);
-  EXPECT_TRUE(rig.at(1).releases_wqe);
-  EXPECT_TRUE(rig.at(1).completes);
-  EXPECT_EQ(rig.at(1).wqe_slot, rig.at(0).wqe_slot);
-  EXPECT_FALSE(rig.at(2).completes);  // there is no message any more
+  ASSERT_EQ(fixture.out.size(), 3u);
+  EXPECT_EQ(fixture.at(1).queue, q.id);
+  EXPECT_EQ(fixture.at(1).wqe_index, 0u);
+  EXPECT_TRUE(fixture.at(1).releases_wqe);
+  EXPECT_TRUE(fixture.at(1).completes);
+  EXPECT_EQ(fixture.at(1).wqe_slot, fixture.at(0).wqe_slot);
+  EXPECT_FALSE(fixture.at(2).completes);  // there is no message any more
 }
 
 TEST(SrqWqeFetcher, ABadLengthIsRefusedOnlyWhenThereIsAWqe) {  // rules 6: WQE before length
   for (const bool posted : {false, true}) {
     Bench bench;
-    Rig rig(bench);
-    Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-    if (posted) rig.post(q, 1, Cycle{1});
-    WqeRequest p = rig.packet(q);
+    Fixture fixture(bench);
+    Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+    if (posted) fixture.post(q, 1, Cycle{1});
+    WqeRequest p = fixture.packet(q);
     p.bad_length = true;
-    rig.in.push(Cycle{2000}, p);
+    fixture.in.push(Cycle{2000}, p);
     bench.run();
-    EXPECT_EQ(rig.at(0).syndrome, posted ? 0x61 : 0x2c);
-    EXPECT_EQ(rig.at(0).completes, posted);
+    EXPECT_EQ(fixture.at(0).syndrome, posted ? 0x61 : 0x2c);
+    EXPECT_EQ(fixture.at(0).completes, posted);
   }
 }
 
 TEST(SrqWqeFetcher, UcLeavesTheWqeOfAMessageThatEndsEarlyToTheNext) {  // R7
   Bench bench;
-  Rig rig(bench);
-  rig.qp(0).transport = Transport::kUc;
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-  rig.post(q, 4, Cycle{1});
-  rig.send(Cycle{2000}, q, Operation::kSendFirst);
-  rig.send(Cycle{2000}, q, Operation::kSendFirst);  // a gap swallowed the rest
-  rig.send(Cycle{2000}, q, Operation::kSendLast);
-  rig.send(Cycle{2000}, q, Operation::kSendOnly);
+  Fixture fixture(bench);
+  fixture.qp(0).transport = Transport::kUc;
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  fixture.post(q, 4, Cycle{1});
+  fixture.send(Cycle{2000}, q, Operation::kSendFirst);
+  fixture.send(Cycle{2000}, q, Operation::kSendFirst);  // the rest of the message was lost
+  fixture.send(Cycle{2000}, q, Operation::kSendLast);
+  fixture.send(Cycle{2000}, q, Operation::kSendOnly);
   bench.run();
-  EXPECT_EQ(rig.at(1).wqe_slot, rig.at(0).wqe_slot);
-  EXPECT_EQ(rig.at(2).wqe_slot, rig.at(0).wqe_slot);
-  EXPECT_EQ(rig.at(3).wqe_index, 1u);
-  EXPECT_EQ(rig.dut.posted(q.id), 2u);
+  EXPECT_EQ(fixture.at(1).wqe_slot, fixture.at(0).wqe_slot);
+  EXPECT_EQ(fixture.at(2).wqe_slot, fixture.at(0).wqe_slot);
+  EXPECT_EQ(fixture.at(3).wqe_index, 1u);
+  EXPECT_EQ(fixture.dut.posted(q.id), 2u);
 }
 
 TEST(SrqWqeFetcher, UcLongerThanTheWqeIsDroppedOnAnRqAndCompletesOnAnSrq) {  // R7
   for (const WqKind kind : {WqKind::kRq, WqKind::kSrq}) {
     Bench bench;
-    Rig rig(bench);
-    rig.qp(0).transport = Transport::kUc;
-    Queue q = rig.make(kind, WqLayout::kCyclic, 16);
-    rig.post(q, 2, Cycle{1}, 128);
-    rig.send(Cycle{2000}, q, Operation::kSendFirst);
-    rig.send(Cycle{2000}, q, Operation::kSendMiddle);
-    rig.send(Cycle{2000}, q, Operation::kSendMiddle);  // 192 bytes
-    rig.send(Cycle{2000}, q, Operation::kSendLast);
-    rig.send(Cycle{2000}, q, Operation::kSendOnly);
+    Fixture fixture(bench);
+    fixture.qp(0).transport = Transport::kUc;
+    Queue q = fixture.make(kind, WqLayout::kCyclic, 16);
+    fixture.post(q, 2, Cycle{1}, 128);
+    fixture.send(Cycle{2000}, q, Operation::kSendFirst);
+    fixture.send(Cycle{2000}, q, Operation::kSendMiddle);
+    fixture.send(Cycle{2000}, q, Operation::kSendMiddle);  // 192 bytes
+    fixture.send(Cycle{2000}, q, Operation::kSendLast);
+    fixture.send(Cycle{2000}, q, Operation::kSendOnly);
     bench.run();
     const bool srq = kind == WqKind::kSrq;
-    EXPECT_EQ(rig.at(1).outcome, Outcome::kExecute);
-    EXPECT_EQ(rig.at(2).drop_reason, DropReason::kMessageTooLong);
-    EXPECT_EQ(rig.at(2).completes, srq);
-    EXPECT_EQ(rig.at(2).wqe_slot, srq ? rig.at(0).wqe_slot : kNoWqeSlot);
+    EXPECT_EQ(fixture.at(1).outcome, Outcome::kExecute);
+    EXPECT_EQ(fixture.at(2).drop_reason, DropReason::kMessageTooLong);
+    EXPECT_EQ(fixture.at(2).completes, srq);
+    EXPECT_EQ(fixture.at(2).wqe_slot, srq ? fixture.at(0).wqe_slot : kNoWqeSlot);
     if (srq) {
-      EXPECT_EQ(rig.at(2).status, WcStatus::kLocalLength);
+      EXPECT_EQ(fixture.at(2).status, WcStatus::kLocalLength);
     }
-    EXPECT_EQ(rig.at(3).drop_reason, DropReason::kSquashed);
-    EXPECT_FALSE(rig.at(3).completes);
-    EXPECT_EQ(rig.at(4).outcome, Outcome::kExecute);
-    EXPECT_EQ(rig.at(4).wqe_index, srq ? 1u : 0u);
+    EXPECT_EQ(fixture.at(3).drop_reason, DropReason::kSquashed);
+    EXPECT_FALSE(fixture.at(3).completes);
+    EXPECT_EQ(fixture.at(4).outcome, Outcome::kExecute);
+    EXPECT_EQ(fixture.at(4).wqe_index, srq ? 1u : 0u);
   }
 }
 
 TEST(SrqWqeFetcher, UdLongerThanTheWqeKeepsItOrNotByPolicy) {  // R7
   for (const auto policy : {UdTooLongPolicy::kDrop, UdTooLongPolicy::kErrorCqe}) {
     Bench bench;
-    Rig rig(bench, defaults(), nullptr, policy);
-    rig.qp(0).transport = Transport::kUd;
-    Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-    rig.post(q, 1, Cycle{1}, 103);  // one less than 64 and the GRH area
-    rig.send(Cycle{2000}, q);
+    Fixture fixture(bench, defaults(), nullptr, policy);
+    fixture.qp(0).transport = Transport::kUd;
+    Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+    fixture.post(q, 1, Cycle{1}, 103);  // one less than 64 and the GRH area
+    fixture.send(Cycle{2000}, q);
     bench.run();
     const bool drop = policy == UdTooLongPolicy::kDrop;
-    EXPECT_EQ(rig.at(0).outcome, drop ? Outcome::kDrop : Outcome::kExecute);  // grh_scatter does the rest
-    EXPECT_EQ(rig.dut.posted(q.id), drop ? 1u : 0u);
-    EXPECT_EQ(rig.shared.wqes.in_use(), drop ? 0u : 1u);
+    EXPECT_EQ(fixture.at(0).outcome, drop ? Outcome::kDrop : Outcome::kExecute);  // grh_scatter does the rest
+    EXPECT_EQ(fixture.dut.posted(q.id), drop ? 1u : 0u);
+    EXPECT_EQ(fixture.shared.wqes.in_use(), drop ? 0u : 1u);
   }
 }
 
 TEST(SrqWqeFetcher, FlushOfAnRqGivesOneForEachPostedWqeInOrder) {  // R9
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 8);
-  rig.qp(0).receive_cq = Cqn{5};
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 8);
+  fixture.qp(0).receive_cq = Cqn{5};
   q.context.number = 100;
-  rig.post(q, 6, Cycle{1});
-  for (int i = 0; i < 2; ++i) rig.send(Cycle{2000}, q);
-  rig.settle();
-  const std::uint32_t pins = rig.qp(0).pins.count();
-  const auto ask = rig.present + 10;
-  rig.ask_flush(ask);
-  rig.settle();
-  ASSERT_EQ(rig.out.size(), 6u);
+  fixture.post(q, 6, Cycle{1});
+  for (int i = 0; i < 2; ++i) fixture.send(Cycle{2000}, q);
+  fixture.settle();
+  const std::uint32_t pins = fixture.qp(0).pins.count();
+  const auto ask = fixture.present + 10;
+  fixture.ask_flush(ask);
+  fixture.settle();
+  ASSERT_EQ(fixture.out.size(), 6u);
   for (std::uint32_t i = 2; i < 6; ++i) {
-    EXPECT_EQ(rig.at(i).role, PacketRole::kFlush);
-    EXPECT_TRUE(rig.at(i).completes);
-    EXPECT_EQ(rig.at(i).status, WcStatus::kFlushed);
-    EXPECT_EQ(rig.at(i).wqe_index, i);
-    EXPECT_EQ(rig.at(i).cq, Cqn{5});
-    EXPECT_EQ(rig.at(i).queue, q.id);
-    EXPECT_EQ(rig.at(i).buffer, kNoPacket);
-    EXPECT_EQ(rig.at(i).wqe_slot, kNoWqeSlot);
-    EXPECT_EQ(rig.at(i).line, 0u);
-    EXPECT_EQ(rig.at(i).residence, 1u);
-    EXPECT_EQ(rig.at(i).qpn, Qpn{100});
-    EXPECT_EQ(rig.at(i).transport, Transport::kRc);
-    EXPECT_FALSE(rig.at(i).uses_srq);
-    EXPECT_EQ(rig.out.cycle(i).count, ask.count + i - 1);  // one a cycle
+    EXPECT_EQ(fixture.at(i).role, PacketRole::kFlush);
+    EXPECT_TRUE(fixture.at(i).completes);
+    EXPECT_EQ(fixture.at(i).status, WcStatus::kFlushed);
+    EXPECT_EQ(fixture.at(i).wqe_index, i);
+    EXPECT_EQ(fixture.at(i).cq, Cqn{5});
+    EXPECT_EQ(fixture.at(i).queue, q.id);
+    EXPECT_EQ(fixture.at(i).buffer, kNoPacket);
+    EXPECT_EQ(fixture.at(i).wqe_slot, kNoWqeSlot);
+    EXPECT_EQ(fixture.at(i).line, 0u);
+    EXPECT_EQ(fixture.at(i).residence, 1u);
+    EXPECT_EQ(fixture.at(i).qpn, Qpn{100});
+    EXPECT_EQ(fixture.at(i).transport, Transport::kRc);
+    EXPECT_FALSE(fixture.at(i).uses_srq);
+    EXPECT_EQ(fixture.out.cycle(i).count, ask.count + i - 1);  // one a cycle
   }
-  EXPECT_EQ(rig.qp(0).pins.count(), pins + 4);  // the request's is gone
-  EXPECT_EQ(rig.dut.counters().flushed, 4u);
-  // What is posted now is flushed too.
-  rig.post(q, 2, rig.present + 10);
-  rig.settle();
-  ASSERT_EQ(rig.out.size(), 8u);
-  EXPECT_EQ(rig.at(6).wqe_index, 6u);
-  EXPECT_EQ(rig.at(7).wqe_index, 7u);
-  EXPECT_EQ(rig.at(7).status, WcStatus::kFlushed);
-  EXPECT_EQ(rig.at(7).cq, Cqn{5});
-  EXPECT_EQ(rig.at(7).line, kNoLine);
-  EXPECT_EQ(rig.at(7).qpn, Qpn{7});
-  EXPECT_EQ(rig.qp(0).pins.count(), pins + 4);
+  EXPECT_EQ(fixture.qp(0).pins.count(), pins + 4);  // the request's is gone
+  EXPECT_EQ(fixture.dut.counters().flushed, 4u);
+  // WQEs that are posted now are flushed too.
+  fixture.post(q, 2, fixture.present + 10);
+  fixture.settle();
+  ASSERT_EQ(fixture.out.size(), 8u);
+  EXPECT_EQ(fixture.at(6).wqe_index, 6u);
+  EXPECT_EQ(fixture.at(7).wqe_index, 7u);
+  EXPECT_EQ(fixture.at(7).status, WcStatus::kFlushed);
+  EXPECT_EQ(fixture.at(7).cq, Cqn{5});
+  EXPECT_EQ(fixture.at(7).line, kNoLine);
+  EXPECT_EQ(fixture.at(7).qpn, Qpn{7});
+  EXPECT_EQ(fixture.qp(0).pins.count(), pins + 4);
 }
 
 TEST(SrqWqeFetcher, ADoorbellWaitsForAPlaceAmongTheLateFlushes) {  // R9
   SrqWqeFetcherParams p = defaults();
   p.late_flushes = 2;
   Bench bench;
-  Rig rig(bench, p);
+  Fixture fixture(bench, p);
   std::vector<Queue> queues;
   for (std::uint32_t line = 0; line < 5; ++line) {
-    queues.push_back(rig.make(WqKind::kRq, WqLayout::kCyclic, 32));
-    rig.packet(queues[line], Operation::kSendOnly, line);  // sets the QP up
-    rig.ask_flush(Cycle{10}, line);
+    queues.push_back(fixture.make(WqKind::kRq, WqLayout::kCyclic, 32));
+    fixture.packet(queues[line], Operation::kSendOnly, line);  // sets the QP up
+    fixture.ask_flush(Cycle{10}, line);
   }
-  rig.out.accept_when([](Cycle now) { return now.count % 5 == 0; });
-  rig.settle();
-  EXPECT_EQ(rig.out.size(), 0u);
-  for (const Queue& q : queues) rig.ring(q, rig.present + 10, 20);
-  bench.run_to(rig.present + 50);
-  EXPECT_EQ(rig.dut.counters().doorbells, 3u) << "one is being flushed, two wait for it";
-  EXPECT_EQ(rig.dut.counters().doorbell_waits, 1u);
-  rig.settle();
-  ASSERT_EQ(rig.out.size(), 100u);
-  for (std::uint32_t i = 0; i < 100; ++i) EXPECT_EQ(rig.at(i).queue, queues[i / 20].id);
-  EXPECT_EQ(rig.dut.counters().doorbells, 5u);
-  EXPECT_EQ(rig.dut.counters().doorbell_waits, 2u);
+  fixture.out.accept_when([](Cycle now) { return now.count % 5 == 0; });
+  fixture.settle();
+  EXPECT_EQ(fixture.out.size(), 0u);
+  for (const Queue& q : queues) fixture.ring(q, fixture.present + 10, 20);
+  bench.run_to(fixture.present + 50);
+  EXPECT_EQ(fixture.dut.counters().doorbells, 3u) << "one is being flushed, two wait for it";
+  EXPECT_EQ(fixture.dut.counters().doorbell_waits, 1u);
+  fixture.settle();
+  ASSERT_EQ(fixture.out.size(), 100u);
+  for (std::uint32_t i = 0; i < 100; ++i) EXPECT_EQ(fixture.at(i).queue, queues[i / 20].id);
+  EXPECT_EQ(fixture.dut.counters().doorbells, 5u);
+  EXPECT_EQ(fixture.dut.counters().doorbell_waits, 2u);
 }
 
 TEST(SrqWqeFetcher, AFlushWaitsForRoomInItsLink) {  // R9
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 128);
-  rig.packet(q);  // sets the QP up
-  rig.ring(q, Cycle{1}, 128);
-  rig.ask_flush(Cycle{2000});
-  rig.out.accept_when([](Cycle now) { return now.count % 5 == 0; });
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 128);
+  fixture.packet(q);  // sets the QP up
+  fixture.ring(q, Cycle{1}, 128);
+  fixture.ask_flush(Cycle{2000});
+  fixture.out.accept_when([](Cycle now) { return now.count % 5 == 0; });
   bench.run();
-  ASSERT_EQ(rig.out.size(), 128u);
-  for (std::uint32_t i = 0; i < 128; ++i) EXPECT_EQ(rig.at(i).wqe_index, i);
-  EXPECT_GT(rig.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 400u);
+  ASSERT_EQ(fixture.out.size(), 128u);
+  for (std::uint32_t i = 0; i < 128; ++i) EXPECT_EQ(fixture.at(i).wqe_index, i);
+  EXPECT_GT(fixture.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 400u);
 }
 
 TEST(SrqWqeFetcher, ManyFlushesAreServedOneAfterTheOther) {  // R9
   Bench bench;
-  Rig rig(bench);
+  Fixture fixture(bench);
   std::vector<Queue> queues;
   for (std::uint32_t line = 0; line < 3; ++line) {
-    queues.push_back(rig.make(WqKind::kRq, WqLayout::kCyclic, 8));
-    rig.qp(line).receive_cq = Cqn{50 + line};
-    rig.packet(queues[line], Operation::kSendOnly, line);  // sets the QP up
-    rig.post(queues[line], 2, Cycle{1});
+    queues.push_back(fixture.make(WqKind::kRq, WqLayout::kCyclic, 8));
+    fixture.qp(line).receive_cq = Cqn{50 + line};
+    fixture.packet(queues[line], Operation::kSendOnly, line);  // sets the QP up
+    fixture.post(queues[line], 2, Cycle{1});
   }
-  for (std::uint32_t line = 0; line < 3; ++line) rig.ask_flush(Cycle{2000}, line);
+  for (std::uint32_t line = 0; line < 3; ++line) fixture.ask_flush(Cycle{2000}, line);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 6u);
+  ASSERT_EQ(fixture.out.size(), 6u);
   for (std::uint32_t i = 0; i < 6; ++i) {
-    EXPECT_EQ(rig.at(i).line, i / 2);
-    EXPECT_EQ(rig.at(i).qpn, Qpn{100 + i / 2});
-    EXPECT_EQ(rig.at(i).queue, queues[i / 2].id);
-    EXPECT_EQ(rig.at(i).cq, Cqn{50 + i / 2});
-    EXPECT_EQ(rig.at(i).wqe_index, i % 2);
+    EXPECT_EQ(fixture.at(i).line, i / 2);
+    EXPECT_EQ(fixture.at(i).qpn, Qpn{100 + i / 2});
+    EXPECT_EQ(fixture.at(i).queue, queues[i / 2].id);
+    EXPECT_EQ(fixture.at(i).cq, Cqn{50 + i / 2});
+    EXPECT_EQ(fixture.at(i).wqe_index, i % 2);
   }
-  for (std::uint32_t line = 0; line < 3; ++line) EXPECT_EQ(rig.qp(line).pins.count(), 2u + 2u) << "and of no request";
+  for (std::uint32_t line = 0; line < 3; ++line)
+    EXPECT_EQ(fixture.qp(line).pins.count(), 2u + 2u) << "no pin of a request is left";
 }
 
 TEST(SrqWqeFetcher, SrqWqesAreNotFlushedButTheLastWqeIsReported) {  // R9
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
-  rig.post(q, 6, Cycle{1});
-  rig.send(Cycle{2000}, q);
-  rig.settle();
-  const std::uint32_t pins = rig.qp(0).pins.count();
-  rig.ask_flush(rig.present + 10);
-  rig.settle();
-  ASSERT_EQ(rig.out.size(), 2u);
-  EXPECT_EQ(rig.at(1).role, PacketRole::kLastWqe);
-  EXPECT_EQ(rig.at(1).buffer, kNoPacket);
-  EXPECT_EQ(rig.at(1).line, 0u);
-  EXPECT_EQ(rig.at(1).residence, 1u);
-  EXPECT_EQ(rig.at(1).qpn, Qpn{100});
-  EXPECT_TRUE(rig.at(1).uses_srq);
-  EXPECT_EQ(rig.qp(0).pins.count(), pins + 1) << "it has one, and the request none any more";
-  EXPECT_FALSE(rig.at(1).completes);
-  EXPECT_EQ(rig.dut.posted(q.id), 5u);
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+  fixture.post(q, 6, Cycle{1});
+  fixture.send(Cycle{2000}, q);
+  fixture.settle();
+  const std::uint32_t pins = fixture.qp(0).pins.count();
+  fixture.ask_flush(fixture.present + 10);
+  fixture.settle();
+  ASSERT_EQ(fixture.out.size(), 2u);
+  EXPECT_EQ(fixture.at(1).role, PacketRole::kLastWqe);
+  EXPECT_EQ(fixture.at(1).buffer, kNoPacket);
+  EXPECT_EQ(fixture.at(1).line, 0u);
+  EXPECT_EQ(fixture.at(1).residence, 1u);
+  EXPECT_EQ(fixture.at(1).qpn, Qpn{100});
+  EXPECT_TRUE(fixture.at(1).uses_srq);
+  EXPECT_EQ(fixture.qp(0).pins.count(), pins + 1) << "the packet has a pin, and the request none any more";
+  EXPECT_FALSE(fixture.at(1).completes);
+  EXPECT_EQ(fixture.dut.posted(q.id), 5u);
 }
 
 TEST(SrqWqeFetcher, AQpStoppedInTheMiddleOfAMessageHasThatWqeFlushedFirst) {  // R9
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 8);
-  rig.post(q, 2, Cycle{1});
-  rig.send(Cycle{2000}, q, Operation::kSendFirst);
-  rig.settle();
-  EXPECT_FALSE(rig.at(0).releases_wqe) << "the message goes on";
-  rig.ask_flush(rig.present + 10);
-  rig.settle();
-  const WqeRequest late = rig.send(rig.present + 10, q, Operation::kSendLast);  // checked before the QP failed
-  rig.settle();
-  ASSERT_EQ(rig.out.size(), 4u);
-  EXPECT_EQ(rig.at(1).wqe_index, 0u);
-  EXPECT_EQ(rig.at(1).wqe_slot, rig.at(0).wqe_slot);
-  EXPECT_TRUE(rig.at(1).releases_wqe);
-  EXPECT_EQ(rig.at(2).wqe_index, 1u);
-  EXPECT_EQ(rig.at(3).buffer, late.buffer);
-  EXPECT_EQ(rig.at(3).drop_reason, DropReason::kSquashed);
-  EXPECT_EQ(rig.at(3).wqe_slot, kNoWqeSlot);
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 8);
+  fixture.post(q, 2, Cycle{1});
+  fixture.send(Cycle{2000}, q, Operation::kSendFirst);
+  fixture.settle();
+  EXPECT_FALSE(fixture.at(0).releases_wqe) << "the message goes on";
+  fixture.ask_flush(fixture.present + 10);
+  fixture.settle();
+  const WqeRequest late = fixture.send(fixture.present + 10, q, Operation::kSendLast);  // checked before the QP failed
+  fixture.settle();
+  ASSERT_EQ(fixture.out.size(), 4u);
+  EXPECT_EQ(fixture.at(1).wqe_index, 0u);
+  EXPECT_EQ(fixture.at(1).wqe_slot, fixture.at(0).wqe_slot);
+  EXPECT_TRUE(fixture.at(1).releases_wqe);
+  EXPECT_EQ(fixture.at(2).wqe_index, 1u);
+  EXPECT_EQ(fixture.at(3).buffer, late.buffer);
+  EXPECT_EQ(fixture.at(3).drop_reason, DropReason::kSquashed);
+  EXPECT_EQ(fixture.at(3).wqe_slot, kNoWqeSlot);
 }
 
 TEST(SrqWqeFetcher, TheLastPacketThatUsesAWqeSaysSo) {  // R11
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 8);
-  rig.post(q, 4, Cycle{1});
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 8);
+  fixture.post(q, 4, Cycle{1});
   for (const Operation o : {Operation::kSendFirst, Operation::kSendMiddle, Operation::kSendLast, Operation::kSendOnly,
                             Operation::kWriteOnlyImm, Operation::kWriteOnly}) {
-    rig.send(Cycle{2000}, q, o);
+    fixture.send(Cycle{2000}, q, o);
   }
   bench.run();
-  ASSERT_EQ(rig.out.size(), 6u);
+  ASSERT_EQ(fixture.out.size(), 6u);
   const bool last[] = {false, false, true, true, true, false};
-  for (std::size_t n = 0; n < 6; ++n) EXPECT_EQ(rig.at(n).releases_wqe, last[n]) << n;
+  for (std::size_t n = 0; n < 6; ++n) EXPECT_EQ(fixture.at(n).releases_wqe, last[n]) << n;
 }
 
 TEST(SrqWqeFetcher, APacketCarriesHowManyWqesItsQpHasLeft) {  // R12
   Bench bench;
-  Rig rig(bench);
-  Queue rq = rig.make(WqKind::kRq, WqLayout::kCyclic, 8);
-  Queue srq = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
-  rig.post(rq, 5, Cycle{1});
-  rig.post(srq, 5, Cycle{1});
+  Fixture fixture(bench);
+  Queue rq = fixture.make(WqKind::kRq, WqLayout::kCyclic, 8);
+  Queue srq = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+  fixture.post(rq, 5, Cycle{1});
+  fixture.post(srq, 5, Cycle{1});
   for (const bool shared : {false, true}) {
-    WqeRequest p = rig.packet(shared ? srq : rq, Operation::kSendOnly, shared ? 1 : 0);
+    WqeRequest p = fixture.packet(shared ? srq : rq, Operation::kSendOnly, shared ? 1 : 0);
     p.acknowledge = true;
-    rig.in.push(Cycle{2000}, p);
+    fixture.in.push(Cycle{2000}, p);
   }
   bench.run();
-  EXPECT_EQ(rig.at(0).posted_wqes, 4u) << "its own is taken";
-  EXPECT_EQ(rig.at(1).posted_wqes, 0u) << "an SRQ's are not its QP's";
+  EXPECT_EQ(fixture.at(0).posted_wqes, 4u) << "its own WQE is taken";
+  EXPECT_EQ(fixture.at(1).posted_wqes, 0u) << "an SRQ's are not its QP's";
 }
 
 TEST(SrqWqeFetcher, AnRnrNakIsReportedWithItsPacketsBuffer) {  // R4
   Bench bench;
-  Rig rig(bench);
-  auto& refusals = bench.sink(rig.dut.refusals);
-  Queue q = rig.make(WqKind::kRq, WqLayout::kCyclic, 16);
-  rig.packet(q);  // another one has the first buffer
-  const WqeRequest p = rig.send(Cycle{1}, q);
-  rig.settle();
+  Fixture fixture(bench);
+  auto& refusals = bench.sink(fixture.dut.refusals);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  fixture.packet(q);  // so that the next packet does not have the first buffer
+  const WqeRequest p = fixture.send(Cycle{1}, q);
+  fixture.settle();
   ASSERT_EQ(refusals.size(), 1u);
-  EXPECT_EQ(refusals.cycle(0), rig.out.cycle(0)) << "in the cycle in which the packet leaves";
+  EXPECT_EQ(refusals.cycle(0), fixture.out.cycle(0)) << "in the cycle in which the packet leaves";
   EXPECT_EQ(refusals.value(0).kind, RefusalKind::kNotReady);
   EXPECT_EQ(refusals.value(0).line, 0u);
-  EXPECT_EQ(refusals.value(0).buffer, p.buffer) << "by which the checker finds the state before";
-  EXPECT_EQ(rig.qp(0).pins.count(), 3u) << "the test's and the packets': the report has none of its own";
+  EXPECT_EQ(refusals.value(0).buffer, p.buffer) << "by which the checker finds the QP's state from before the packet";
+  EXPECT_EQ(fixture.qp(0).pins.count(), 3u) << "the test's and the packets': the report has none of its own";
 }
 
 TEST(SrqWqeFetcher, AMatchThatIsSquashedGoesBackToTheTagMatcher) {  // R10
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
-  WqeRequest unexpected = rig.packet(q);  // RNR
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+  WqeRequest unexpected = fixture.packet(q);  // RNR
   unexpected.tag_verdict = TagVerdict::kUnexpected;
-  rig.tagged.push(Cycle{1}, unexpected);
-  rig.tagged.push(Cycle{1}, rig.match(q));
+  fixture.tagged.push(Cycle{1}, unexpected);
+  fixture.tagged.push(Cycle{1}, fixture.match(q));
   bench.run();
-  ASSERT_EQ(rig.out.size(), 2u);
-  ASSERT_EQ(rig.returned.size(), 2u);
-  EXPECT_EQ(rig.returned.value(0).handle, kNoTag);  // an unexpected message less
-  EXPECT_EQ(rig.returned.value(1).handle, 42u);
-  EXPECT_EQ(rig.returned.value(1).srq, q.id);
-  EXPECT_EQ(rig.at(1).drop_reason, DropReason::kSquashed);
-  EXPECT_FALSE(rig.at(1).completes);
-  EXPECT_EQ(rig.shared.wqes.in_use(), 0u);
+  ASSERT_EQ(fixture.out.size(), 2u);
+  ASSERT_EQ(fixture.returned.size(), 2u);
+  EXPECT_EQ(fixture.returned.value(0).handle, kNoTag);  // an unexpected message less
+  EXPECT_EQ(fixture.returned.value(1).handle, 42u);
+  EXPECT_EQ(fixture.returned.value(1).srq, q.id);
+  EXPECT_EQ(fixture.at(1).drop_reason, DropReason::kSquashed);
+  EXPECT_FALSE(fixture.at(1).completes);
+  EXPECT_EQ(fixture.shared.wqes.in_use(), 0u);
 }
 
 TEST(SrqWqeFetcher, AMatchPassesWithItsOwnWqe) {
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
-  rig.tagged.push(Cycle{1}, rig.match(q, Operation::kSendFirst));
-  rig.tagged.push(Cycle{1}, rig.packet(q, Operation::kSendLast));
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+  fixture.tagged.push(Cycle{1}, fixture.match(q, Operation::kSendFirst));
+  fixture.tagged.push(Cycle{1}, fixture.packet(q, Operation::kSendLast));
   bench.run();
-  ASSERT_EQ(rig.out.size(), 2u);
-  const ScatterJob& p = rig.at(0);
-  EXPECT_TRUE(p.takes_wqe);  // from here on it completes in error when it fails
-  EXPECT_EQ(rig.at(1).wqe_slot, p.wqe_slot);
-  EXPECT_EQ(rig.at(1).wqe_index, 42u);
-  const ReceiveWqe& wqe = rig.shared.wqes[p.wqe_slot];
+  ASSERT_EQ(fixture.out.size(), 2u);
+  const ScatterJob& p = fixture.at(0);
+  EXPECT_TRUE(p.takes_wqe);  // so that its WQE completes in error when it fails later
+  EXPECT_EQ(fixture.at(1).wqe_slot, p.wqe_slot);
+  EXPECT_EQ(fixture.at(1).wqe_index, 42u);
+  const ReceiveWqe& wqe = fixture.shared.wqes[p.wqe_slot];
   EXPECT_EQ(wqe.sge_count, 1u);
   EXPECT_EQ(wqe.sge[0].address, 0x30000u);
   EXPECT_EQ(wqe.total_bytes, 4096u);
-  EXPECT_EQ(rig.returned.size(), 0u);
+  EXPECT_EQ(fixture.returned.size(), 0u);
 }
 
 TEST(SrqWqeFetcher, AMatchThatIsFlushedInItsMiddleIsReportedAsOne) {  // R9
   Bench bench;
-  Rig rig(bench);
-  Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
-  rig.tagged.push(Cycle{1}, rig.match(q, Operation::kSendFirst));
-  rig.tagged.push(Cycle{1}, rig.packet(q, Operation::kSendMiddle));
-  rig.settle();
-  rig.ask_flush(rig.present + 10);
-  rig.settle();
-  ASSERT_GE(rig.out.size(), 3u);
-  EXPECT_EQ(rig.at(2).role, PacketRole::kFlush);
-  EXPECT_EQ(rig.at(2).wqe_index, 42u);
-  EXPECT_EQ(rig.at(2).cqe_opcode, CqeOpcode::kTagReceive);
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+  fixture.tagged.push(Cycle{1}, fixture.match(q, Operation::kSendFirst));
+  fixture.tagged.push(Cycle{1}, fixture.packet(q, Operation::kSendMiddle));
+  fixture.settle();
+  fixture.ask_flush(fixture.present + 10);
+  fixture.settle();
+  ASSERT_GE(fixture.out.size(), 3u);
+  EXPECT_EQ(fixture.at(2).role, PacketRole::kFlush);
+  EXPECT_EQ(fixture.at(2).wqe_index, 42u);
+  EXPECT_EQ(fixture.at(2).cqe_opcode, CqeOpcode::kTagReceive);
 }
 
-// A store of `entries`, of which `share` are kept for each of two queues.
+// A WQE store of `entries`, of which `share` are reserved for each of two queues.
 SrqWqeFetcherParams store_of(std::uint32_t entries, std::uint32_t share = 0) {
   SrqWqeFetcherParams p = defaults();
   p.queues = 2;
@@ -983,68 +984,70 @@ SrqWqeFetcherParams store_of(std::uint32_t entries, std::uint32_t share = 0) {
 
 TEST(SrqWqeFetcher, AFullStoreHoldsThePacketUntilASlotIsReleased) {  // R13
   Bench bench;
-  Rig rig(bench, store_of(2));
-  Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
-  rig.post(q, 8, Cycle{1});
-  for (int i = 0; i < 3; ++i) rig.send(Cycle{2000}, q);
+  Fixture fixture(bench, store_of(2));
+  Queue q = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+  fixture.post(q, 8, Cycle{1});
+  for (int i = 0; i < 3; ++i) fixture.send(Cycle{2000}, q);
   bench.run_to(Cycle{2100});
-  ASSERT_EQ(rig.out.size(), 2u);
-  EXPECT_EQ(rig.dut.activity(), Activity::kWaitWqeStore);
-  bench.at(Cycle{2150}, [&](Cycle) { rig.shared.wqes.release(rig.at(0).wqe_slot); });  // after the blocks of the cycle
+  ASSERT_EQ(fixture.out.size(), 2u);
+  EXPECT_EQ(fixture.dut.activity(), Activity::kWaitWqeStore);
+  bench.at(Cycle{2150},
+           [&](Cycle) { fixture.shared.wqes.release(fixture.at(0).wqe_slot); });  // after the blocks of the cycle
   bench.run();
-  ASSERT_EQ(rig.out.size(), 3u);
-  EXPECT_EQ(rig.out.cycle(2), Cycle{2151});
-  EXPECT_EQ(rig.at(2).wqe_slot, rig.at(0).wqe_slot);
-  EXPECT_EQ(rig.at(2).outcome, Outcome::kExecute);
-  EXPECT_EQ(rig.dut.counters().waits, 0u) << "its WQE was there";
+  ASSERT_EQ(fixture.out.size(), 3u);
+  EXPECT_EQ(fixture.out.cycle(2), Cycle{2151});
+  EXPECT_EQ(fixture.at(2).wqe_slot, fixture.at(0).wqe_slot);
+  EXPECT_EQ(fixture.at(2).outcome, Outcome::kExecute);
+  EXPECT_EQ(fixture.dut.counters().waits, 0u) << "its WQE was on the chip";
 }
 
 TEST(SrqWqeFetcher, AStoreFullOfMessagesThatHaveNotEndedRefuses) {  // R13
   for (const bool match : {false, true}) {
     Bench bench;
-    Rig rig(bench, store_of(2));
-    Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
-    rig.post(q, 8, Cycle{1});
-    rig.send(Cycle{2000}, q, Operation::kSendFirst, 0);
-    rig.send(Cycle{2000}, q, Operation::kSendFirst, 1);
-    rig.in.push(Cycle{2000}, match ? rig.match(q, Operation::kSendFirst, 2) : rig.packet(q, Operation::kSendFirst, 2));
-    rig.send(Cycle{2000}, q, Operation::kSendLast, 2);
-    rig.send(Cycle{2000}, q, Operation::kSendLast, 1);
+    Fixture fixture(bench, store_of(2));
+    Queue q = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+    fixture.post(q, 8, Cycle{1});
+    fixture.send(Cycle{2000}, q, Operation::kSendFirst, 0);
+    fixture.send(Cycle{2000}, q, Operation::kSendFirst, 1);
+    fixture.in.push(Cycle{2000},
+                    match ? fixture.match(q, Operation::kSendFirst, 2) : fixture.packet(q, Operation::kSendFirst, 2));
+    fixture.send(Cycle{2000}, q, Operation::kSendLast, 2);
+    fixture.send(Cycle{2000}, q, Operation::kSendLast, 1);
     bench.run_to(Cycle{2100});
-    ASSERT_EQ(rig.out.size(), 5u) << "those that end a message pass";
-    EXPECT_EQ(rig.at(2).drop_reason, DropReason::kWqeStoreFull);
-    EXPECT_EQ(rig.at(2).outcome, Outcome::kNak);
-    EXPECT_EQ(rig.at(2).syndrome, 0x20u | 12u) << "RNR NAK";
-    EXPECT_EQ(rig.at(3).drop_reason, DropReason::kSquashed);
-    EXPECT_EQ(rig.at(4).wqe_slot, rig.at(1).wqe_slot);
-    EXPECT_TRUE(rig.at(4).releases_wqe);
-    EXPECT_EQ(rig.dut.posted(q.id), 6u) << "no WQE is used";
-    EXPECT_EQ(rig.returned.size(), match ? 1u : 0u);
-    // One has ended now: who comes waits for its slot.
-    rig.qp(3).epoch = 7;
-    rig.send(Cycle{2100}, q, Operation::kSendOnly, 3);
+    ASSERT_EQ(fixture.out.size(), 5u) << "packets that end a message pass";
+    EXPECT_EQ(fixture.at(2).drop_reason, DropReason::kWqeStoreFull);
+    EXPECT_EQ(fixture.at(2).outcome, Outcome::kNak);
+    EXPECT_EQ(fixture.at(2).syndrome, 0x20u | 12u) << "RNR NAK";
+    EXPECT_EQ(fixture.at(3).drop_reason, DropReason::kSquashed);
+    EXPECT_EQ(fixture.at(4).wqe_slot, fixture.at(1).wqe_slot);
+    EXPECT_TRUE(fixture.at(4).releases_wqe);
+    EXPECT_EQ(fixture.dut.posted(q.id), 6u) << "no WQE is used";
+    EXPECT_EQ(fixture.returned.size(), match ? 1u : 0u);
+    // One message has ended now: a packet that comes waits for its slot.
+    fixture.qp(3).epoch = 7;
+    fixture.send(Cycle{2100}, q, Operation::kSendOnly, 3);
     bench.run_to(Cycle{2200});
-    EXPECT_EQ(rig.dut.activity(), Activity::kWaitWqeStore);
-    bench.at(Cycle{2200}, [&](Cycle) { rig.shared.wqes.release(rig.at(4).wqe_slot); });
+    EXPECT_EQ(fixture.dut.activity(), Activity::kWaitWqeStore);
+    bench.at(Cycle{2200}, [&](Cycle) { fixture.shared.wqes.release(fixture.at(4).wqe_slot); });
     bench.run();
-    ASSERT_EQ(rig.out.size(), 6u);
-    EXPECT_EQ(rig.at(5).outcome, Outcome::kExecute);
+    ASSERT_EQ(fixture.out.size(), 6u);
+    EXPECT_EQ(fixture.at(5).outcome, Outcome::kExecute);
   }
 }
 
 TEST(SrqWqeFetcher, AQueueKeepsItsShareOfTheStore) {  // R13
   for (const std::uint32_t share : {0u, 1u}) {
     Bench bench;
-    Rig rig(bench, store_of(4, share));
-    Queue greedy = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
-    Queue other = rig.make(WqKind::kSrq, WqLayout::kCyclic, 8);
-    rig.post(greedy, 8, Cycle{1});
-    rig.post(other, 8, Cycle{1});
-    for (std::uint32_t qp = 0; qp < 5; ++qp) rig.send(Cycle{2000}, greedy, Operation::kSendFirst, qp);
-    rig.send(Cycle{2100}, other, Operation::kSendFirst, 5);
+    Fixture fixture(bench, store_of(4, share));
+    Queue greedy = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+    Queue other = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+    fixture.post(greedy, 8, Cycle{1});
+    fixture.post(other, 8, Cycle{1});
+    for (std::uint32_t qp = 0; qp < 5; ++qp) fixture.send(Cycle{2000}, greedy, Operation::kSendFirst, qp);
+    fixture.send(Cycle{2100}, other, Operation::kSendFirst, 5);
     bench.run();
-    ASSERT_EQ(rig.out.size(), 6u);
-    const auto refused = [&](std::size_t n) { return rig.at(n).drop_reason == DropReason::kWqeStoreFull; };
+    ASSERT_EQ(fixture.out.size(), 6u);
+    const auto refused = [&](std::size_t n) { return fixture.at(n).drop_reason == DropReason::kWqeStoreFull; };
     EXPECT_FALSE(refused(2));
     EXPECT_EQ(refused(3), share == 1) << "its own share, and the pool of two";
     EXPECT_TRUE(refused(4));
@@ -1058,16 +1061,16 @@ TEST(SrqWqeFetcher, ThePipelineHoldsSoManyPackets) {
       Bench bench;
       SrqWqeFetcherParams params = defaults();
       params.pipeline_depth = depth;
-      Rig rig(bench, params);
-      Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 16);
-      rig.post(q, 16, Cycle{1});
-      for (int i = 0; i < 16; ++i) rig.send(Cycle{2000}, q);
-      if (stalled) rig.out.stall(Cycle{0}, Cycle{2100});
+      Fixture fixture(bench, params);
+      Queue q = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 16);
+      fixture.post(q, 16, Cycle{1});
+      for (int i = 0; i < 16; ++i) fixture.send(Cycle{2000}, q);
+      if (stalled) fixture.out.stall(Cycle{0}, Cycle{2100});
       bench.run_to(Cycle{2099});
-      EXPECT_EQ(rig.dut.counters().packets, stalled ? 8 + depth : 16) << "8 are in the link behind";
+      EXPECT_EQ(fixture.dut.counters().packets, stalled ? 8 + depth : 16) << "8 are in the link behind";
       bench.run();
       if (stalled) continue;
-      const std::uint64_t cycles = rig.out.cycle(15).count - rig.out.cycle(11).count;
+      const std::uint64_t cycles = fixture.out.cycle(15).count - fixture.out.cycle(11).count;
       EXPECT_EQ(cycles, depth == 1 ? 4u * params.hit_cycles : 4u) << "one at a time, or one a cycle";
     }
   }
@@ -1101,16 +1104,17 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, Totals& total) {
   params.reads_in_flight = static_cast<std::uint32_t>(1 + random() % 4);
   params.sequential_prefetch = random() % 2;
   params.hit_cycles = static_cast<std::uint32_t>(1 + random() % 4);
-  Rig& rig = bench.keep<Rig>(bench, params);
-  rig.memory.set_latency(20 + random() % 80);
+  Fixture& fixture = bench.keep<Fixture>(bench, params);
+  fixture.memory.set_latency(20 + random() % 80);
   auto& queues = bench.keep<std::vector<Queue>>();
   for (int i = 0; i < 6; ++i) {
     const bool list = random() % 2;
-    queues.push_back(rig.make(list || random() % 2 ? WqKind::kSrq : WqKind::kRq,
-                              list ? WqLayout::kLinkedList : WqLayout::kCyclic, 16, random() % 8));
+    queues.push_back(fixture.make(list || random() % 2 ? WqKind::kSrq : WqKind::kRq,
+                                  list ? WqLayout::kLinkedList : WqLayout::kCyclic, 16, random() % 8));
     if (random() % 2) std::shuffle(queues.back().order.begin(), queues.back().order.end(), random);
     queues.back().context.first_wqe = queues.back().order[0];
-    queues.back().id = rig.dut.create(queues.back().context, rig.host);  // the one that make() created is not used
+    queues.back().id =
+        fixture.dut.create(queues.back().context, fixture.host);  // the one that make() created is not used
   }
   Cycle when{1};
   auto& play = bench.keep<Play>();
@@ -1122,13 +1126,13 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, Totals& total) {
     const std::uint64_t choice = random() % 100;
     if (choice < 15) {
       const auto n = static_cast<std::uint32_t>(1 + random() % 5);
-      play.at(when, [&rig, &q, n](Cycle now) {
+      play.at(when, [&fixture, &q, n](Cycle now) {
         const std::uint32_t room = q.context.layout == WqLayout::kLinkedList ? 15 : 16;
-        const std::uint32_t free = room - rig.dut.posted(q.id);
-        rig.post(q, std::min(n, free), now);
+        const std::uint32_t free = room - fixture.dut.posted(q.id);
+        fixture.post(q, std::min(n, free), now);
       });
     } else if (choice < 16) {
-      play.at(when, [&rig, qp](Cycle now) { rig.ask_flush(now, qp); });
+      play.at(when, [&fixture, qp](Cycle now) { fixture.ask_flush(now, qp); });
     } else {
       const Operation op = inside[qp]     ? (random() % 2 ? Operation::kSendMiddle : Operation::kSendLast)
                            : random() % 3 ? (random() % 3 ? Operation::kSendOnly : Operation::kReadRequest)
@@ -1136,34 +1140,35 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, Totals& total) {
       if (op != Operation::kReadRequest) inside[qp] = op == Operation::kSendFirst || op == Operation::kSendMiddle;
       const bool fails = random() % 100 == 0;
       const bool tagged = qp % 2;
-      play.at(when, [&rig, &q, op, qp, fails, tagged](Cycle now) {
-        if (!rig.shared.packets.available(PacketClass::kReceive)) return;
-        WqeRequest p = rig.packet(q, op, qp);
+      play.at(when, [&fixture, &q, op, qp, fails, tagged](Cycle now) {
+        if (!fixture.shared.packets.available(PacketClass::kReceive)) return;
+        WqeRequest p = fixture.packet(q, op, qp);
         if (fails) mark_failed(p, DropReason::kInvalidRequest, 0x61, WcStatus::kRemoteInvalidRequest);
-        (tagged ? rig.tagged : rig.in).push(now, p);
+        (tagged ? fixture.tagged : fixture.in).push(now, p);
       });
     }
   }
   const std::uint64_t stalls = random();
-  rig.out.accept_when([stalls](Cycle now) { return (stalls >> (now.count / 16 % 64) & 1) != 0 || now.count % 3 == 0; });
-  rig.out.on_value([&rig](Cycle now, const ScatterJob& p) {
-    if (p.releases_wqe) rig.shared.wqes.release(p.wqe_slot);
-    rig.shared.ledger.retire(p, now);
+  fixture.out.accept_when(
+      [stalls](Cycle now) { return (stalls >> (now.count / 16 % 64) & 1) != 0 || now.count % 3 == 0; });
+  fixture.out.on_value([&fixture](Cycle now, const ScatterJob& p) {
+    if (p.releases_wqe) fixture.shared.wqes.release(p.wqe_slot);
+    fixture.shared.ledger.retire(p, now);
   });
   play.start(bench);
   bench.run();
-  const SrqWqeFetcherCounters& c = rig.dut.counters();
+  const SrqWqeFetcherCounters& c = fixture.dut.counters();
   total.c.wqes += c.wqes;
   total.c.waits += c.waits;
   total.c.no_wqe += c.no_wqe;
   total.c.flushed += c.flushed;
   total.c.squashed += c.squashed;
   total.c.limit_events += c.limit_events;
-  total.t.wqes_discarded += rig.dut.prefetch_counters().wqes_discarded;
-  total.t.evictions += rig.dut.prefetch_counters().evictions;
+  total.t.wqes_discarded += fixture.dut.prefetch_counters().wqes_discarded;
+  total.t.evictions += fixture.dut.prefetch_counters().evictions;
   StateHash h;
   h.mix(bench.state_hash());
-  mix_all_of(h, rig.out);
+  mix_all_of(h, fixture.out);
   return h.value();
 }
 
@@ -1171,17 +1176,17 @@ TEST(SrqWqeFetcher, APacketThatWaitsLeavesAtOnceWhenItsQpIsFlushed) {  // R1
   for (const bool flushed : {false, true}) {
     for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll}) {
       Bench bench(mode);
-      Rig rig(bench);
-      Queue q = rig.make(WqKind::kSrq, WqLayout::kCyclic, 16);
-      const WqeRequest waits = rig.send(Cycle{6}, q);
-      rig.post(q, 1, Cycle{5});
-      if (flushed) rig.ask_flush(Cycle{100});
+      Fixture fixture(bench);
+      Queue q = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 16);
+      const WqeRequest waits = fixture.send(Cycle{6}, q);
+      fixture.post(q, 1, Cycle{5});
+      if (flushed) fixture.ask_flush(Cycle{100});
       bench.run();
-      ASSERT_EQ(rig.out.size(), flushed ? 2u : 1u);
-      EXPECT_EQ(rig.at(0).buffer, waits.buffer);
-      EXPECT_EQ(rig.out.cycle(0), flushed ? Cycle{101} : Cycle{6 + kReadLatency + 2});
-      EXPECT_EQ(rig.at(0).drop_reason, flushed ? DropReason::kSquashed : DropReason::kNone);
-      EXPECT_EQ(rig.shared.wqes.in_use(), flushed ? 0u : 1u);
+      ASSERT_EQ(fixture.out.size(), flushed ? 2u : 1u);
+      EXPECT_EQ(fixture.at(0).buffer, waits.buffer);
+      EXPECT_EQ(fixture.out.cycle(0), flushed ? Cycle{101} : Cycle{6 + kReadLatency + 2});
+      EXPECT_EQ(fixture.at(0).drop_reason, flushed ? DropReason::kSquashed : DropReason::kNone);
+      EXPECT_EQ(fixture.shared.wqes.in_use(), flushed ? 0u : 1u);
     }
   }
 }
@@ -1192,7 +1197,7 @@ TEST(SrqWqeFetcher, AllEngineModesAgreeOnRandomTraffic) {
   for (std::uint64_t i = 0; i < 8; ++i) {
     expect_equal_in_all_modes([&](Bench& bench) { return random_run(bench, seed + i, total); });
   }
-  // It compared something of everything.
+  // The test covered every case.
   for (const std::uint64_t n : {total.c.wqes, total.c.waits, total.c.no_wqe, total.c.flushed, total.c.squashed,
                                 total.t.wqes_discarded, total.t.evictions}) {
     EXPECT_GT(n, 20u);

@@ -28,8 +28,8 @@ TagMatchCamParams defaults() {
   return p;
 }
 
-struct Rig {
-  explicit Rig(Bench& b, const TagMatchCamParams& params = defaults())
+struct Fixture {
+  explicit Fixture(Bench& b, const TagMatchCamParams& params = defaults())
       : bench(b),
         shared(b.keep<NicShared>(PacketPool::Quotas{})),
         host(b.keep<LocalMemory>()),
@@ -56,7 +56,7 @@ struct Rig {
       qp.residence = 1;
     }
   }
-  // Something of the QP on a line, as the checker hands it on.
+  // A packet of the QP on a line, as the checker passes it on.
   WqeRequest of_qp(std::uint32_t line) {
     WqeRequest p;
     p.line = line;
@@ -113,69 +113,69 @@ struct Rig {
 
 TEST(TagMatchCam, ResultComesAfterSearchCyclesAndNotBefore) {  // R1
   Bench bench;
-  Rig rig(bench);
-  rig.add(Cycle{1}, 2, 7);
-  rig.send(Cycle{19}, 7);   // taken in cycle 20
-  bench.run_to(Cycle{24});  // a push in cycle n is seen by the sink in n + 1
-  EXPECT_EQ(rig.out.size(), 0u);
+  Fixture fixture(bench);
+  fixture.add(Cycle{1}, 2, 7);
+  fixture.send(Cycle{19}, 7);  // taken in cycle 20
+  bench.run_to(Cycle{24});     // a push in cycle n is seen by the sink in n + 1
+  EXPECT_EQ(fixture.out.size(), 0u);
   bench.run_to(Cycle{25});
-  ASSERT_EQ(rig.out.size(), 1u);
-  EXPECT_EQ(rig.out.cycle(0), Cycle{24});
-  EXPECT_EQ(rig.shared.packets[rig.at(0).buffer].stamped(Station::kTagMatchCam), Cycle{24});
+  ASSERT_EQ(fixture.out.size(), 1u);
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{24});
+  EXPECT_EQ(fixture.shared.packets[fixture.at(0).buffer].stamped(Station::kTagMatchCam), Cycle{24});
 }
 
 TEST(TagMatchCam, OneSearchACycle) {  // R1
   Bench bench;
-  Rig rig(bench);
-  for (std::uint64_t i = 0; i < 6; ++i) rig.send(Cycle{19 + i}, i);
+  Fixture fixture(bench);
+  for (std::uint64_t i = 0; i < 6; ++i) fixture.send(Cycle{19 + i}, i);
   bench.run();
-  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(rig.out.cycle(i), Cycle{24 + i});
-  EXPECT_EQ(rig.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 0u);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(fixture.out.cycle(i), Cycle{24 + i});
+  EXPECT_EQ(fixture.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 0u);
 }
 
 TEST(TagMatchCam, PacketsWithoutSearchKeepTheirPlace) {  // R1, R4
   Bench bench;
-  Rig rig(bench);
-  const WqeRequest a = rig.send(Cycle{1}, 7, TmhOpcode::kEager, Operation::kSendFirst);
-  const WqeRequest b = rig.send(Cycle{1}, 0, TmhOpcode::kEager, Operation::kReadRequest, 1);
-  const WqeRequest c = rig.send(Cycle{1}, 0, TmhOpcode::kEager, Operation::kSendLast);
+  Fixture fixture(bench);
+  const WqeRequest a = fixture.send(Cycle{1}, 7, TmhOpcode::kEager, Operation::kSendFirst);
+  const WqeRequest b = fixture.send(Cycle{1}, 0, TmhOpcode::kEager, Operation::kReadRequest, 1);
+  const WqeRequest c = fixture.send(Cycle{1}, 0, TmhOpcode::kEager, Operation::kSendLast);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 3u);
-  EXPECT_EQ(rig.at(0).buffer, a.buffer);
-  EXPECT_EQ(rig.at(1), b) << "as it came";
-  EXPECT_EQ(rig.at(2).buffer, c.buffer);
-  EXPECT_EQ(rig.dut.counters().searches, 1u);
-  EXPECT_EQ(rig.at(1).cqe_opcode, CqeOpcode::kReceive);
+  ASSERT_EQ(fixture.out.size(), 3u);
+  EXPECT_EQ(fixture.at(0).buffer, a.buffer);
+  EXPECT_EQ(fixture.at(1), b) << "as it came";
+  EXPECT_EQ(fixture.at(2).buffer, c.buffer);
+  EXPECT_EQ(fixture.dut.counters().searches, 1u);
+  EXPECT_EQ(fixture.at(1).cqe_opcode, CqeOpcode::kReceive);
 }
 
 TEST(TagMatchCam, PacketsThatAreNotOfATmSrqPassAsTheyCame) {  // R1, R4
   Bench bench;
-  Rig rig(bench);
-  rig.add(Cycle{1}, 0, 7);
+  Fixture fixture(bench);
+  fixture.add(Cycle{1}, 0, 7);
   std::vector<WqeRequest> sent;
   for (const WqId queue : {WqId{1}, WqId{99}, kNoWq}) {  // below the only list, above it, none
-    sent.push_back(rig.packet(7));
+    sent.push_back(fixture.packet(7));
     sent.back().receive_queue = sent.back().queue = queue;
-    rig.in.push(Cycle{9}, sent.back());
+    fixture.in.push(Cycle{9}, sent.back());
   }
-  sent.push_back(rig.of_qp(1));  // internal, without a buffer
+  sent.push_back(fixture.of_qp(1));  // internal, without a buffer
   sent.back().role = PacketRole::kSendCompletion;
   sent.back().completes = true;
-  rig.in.push(Cycle{9}, sent.back());
+  fixture.in.push(Cycle{9}, sent.back());
   bench.run();
-  EXPECT_EQ(rig.out.values(), sent);
-  for (std::size_t i = 0; i < rig.out.size(); ++i) EXPECT_EQ(rig.out.cycle(i), Cycle{14 + i});
-  EXPECT_EQ(rig.list().size(), 1u);
+  EXPECT_EQ(fixture.out.values(), sent);
+  for (std::size_t i = 0; i < fixture.out.size(); ++i) EXPECT_EQ(fixture.out.cycle(i), Cycle{14 + i});
+  EXPECT_EQ(fixture.list().size(), 1u);
 }
 
 TEST(TagMatchCam, SearchDoesNotSeeAnAppendOfTheSameCycle) {  // R2
   for (const std::uint64_t later : {0u, 1u}) {
     Bench bench;
-    Rig rig(bench);
-    rig.add(Cycle{9}, 0, 7);
-    rig.send(Cycle{9 + later}, 7);
+    Fixture fixture(bench);
+    fixture.add(Cycle{9}, 0, 7);
+    fixture.send(Cycle{9 + later}, 7);
     bench.run();
-    EXPECT_EQ((rig.at(0).cqe_flags & kCqeTagMatch) != 0, later == 1);
+    EXPECT_EQ((fixture.at(0).cqe_flags & kCqeTagMatch) != 0, later == 1);
   }
 }
 
@@ -183,25 +183,25 @@ TEST(TagMatchCam, AnAppendOccupiesTheCam) {  // R3
   TagMatchCamParams p = defaults();
   p.append_cycles = 10;
   Bench bench;
-  Rig rig(bench, p);
-  rig.add(Cycle{9}, 0, 7, true);  // taken in 10, completes in 20
-  rig.send(Cycle{10}, 7);         // taken in 20
+  Fixture fixture(bench, p);
+  fixture.add(Cycle{9}, 0, 7, true);  // taken in 10, completes in 20
+  fixture.send(Cycle{10}, 7);         // taken in 20
   bench.run_to(Cycle{20});
-  EXPECT_EQ(rig.out.size(), 0u);
+  EXPECT_EQ(fixture.out.size(), 0u);
   bench.run();
-  EXPECT_EQ(rig.out.cycle(0), Cycle{20});
-  EXPECT_EQ(rig.at(0).role, PacketRole::kTagOperation);
-  EXPECT_EQ(rig.out.cycle(1), Cycle{24});
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{20});
+  EXPECT_EQ(fixture.at(0).role, PacketRole::kTagOperation);
+  EXPECT_EQ(fixture.out.cycle(1), Cycle{24});
 }
 
 TEST(TagMatchCam, OneCompletionForAMatchOfOnePacket) {  // R7, rules 5.6
   Bench bench;
-  Rig rig(bench);
-  rig.add(Cycle{1}, 2, 7);
-  rig.send(Cycle{9}, 7);
+  Fixture fixture(bench);
+  fixture.add(Cycle{1}, 2, 7);
+  fixture.send(Cycle{9}, 7);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 1u);
-  const WqeRequest& p = rig.at(0);
+  ASSERT_EQ(fixture.out.size(), 1u);
+  const WqeRequest& p = fixture.at(0);
   EXPECT_EQ(p.tag_verdict, TagVerdict::kMatched);
   EXPECT_TRUE(p.completes);
   EXPECT_FALSE(p.takes_wqe);
@@ -220,48 +220,48 @@ TEST(TagMatchCam, OneCompletionForAMatchOfOnePacket) {  // R7, rules 5.6
 
 TEST(TagMatchCam, TwoCompletionsForAMatchOfSeveralPackets) {  // R7, rules 5.6
   Bench bench;
-  Rig rig(bench);
-  rig.add(Cycle{1}, 2, 7);
-  rig.send(Cycle{9}, 7, TmhOpcode::kEager, Operation::kSendFirst);
-  rig.send(Cycle{9}, 0, TmhOpcode::kNoTag, Operation::kSendOnly, 1);  // another QP in between
-  rig.send(Cycle{9}, 0, TmhOpcode::kNoTag, Operation::kSendMiddle);
-  rig.send(Cycle{9}, 0, TmhOpcode::kNoTag, Operation::kSendLast);
+  Fixture fixture(bench);
+  fixture.add(Cycle{1}, 2, 7);
+  fixture.send(Cycle{9}, 7, TmhOpcode::kEager, Operation::kSendFirst);
+  fixture.send(Cycle{9}, 0, TmhOpcode::kNoTag, Operation::kSendOnly, 1);  // another QP in between
+  fixture.send(Cycle{9}, 0, TmhOpcode::kNoTag, Operation::kSendMiddle);
+  fixture.send(Cycle{9}, 0, TmhOpcode::kNoTag, Operation::kSendLast);
   bench.run();
-  EXPECT_TRUE(rig.at(0).completes);
-  EXPECT_EQ(rig.at(0).cqe_flags & (kCqeTagMatch | kCqeTagDataValid), kCqeTagMatch);
-  EXPECT_FALSE(rig.at(2).completes);
-  EXPECT_EQ(rig.at(2).strip_bytes, 0u);
-  EXPECT_TRUE(rig.at(3).completes);
-  EXPECT_EQ(rig.at(3).cqe_flags & (kCqeTagMatch | kCqeTagDataValid), kCqeTagDataValid);
-  EXPECT_EQ(rig.at(3).cqe_opcode, CqeOpcode::kTagReceive);
-  EXPECT_EQ(rig.at(3).tag, 7u);
-  EXPECT_EQ(rig.at(3).tag_context, 0xabcu);
-  EXPECT_EQ(rig.dut.counters().searches, 1u);
+  EXPECT_TRUE(fixture.at(0).completes);
+  EXPECT_EQ(fixture.at(0).cqe_flags & (kCqeTagMatch | kCqeTagDataValid), kCqeTagMatch);
+  EXPECT_FALSE(fixture.at(2).completes);
+  EXPECT_EQ(fixture.at(2).strip_bytes, 0u);
+  EXPECT_TRUE(fixture.at(3).completes);
+  EXPECT_EQ(fixture.at(3).cqe_flags & (kCqeTagMatch | kCqeTagDataValid), kCqeTagDataValid);
+  EXPECT_EQ(fixture.at(3).cqe_opcode, CqeOpcode::kTagReceive);
+  EXPECT_EQ(fixture.at(3).tag, 7u);
+  EXPECT_EQ(fixture.at(3).tag_context, 0xabcu);
+  EXPECT_EQ(fixture.dut.counters().searches, 1u);
 }
 
 TEST(TagMatchCam, AMessageWhoseEndWasNeverSeenEndsAsItBegan) {  // R7, R8
   for (const bool matches : {true, false}) {
     Bench bench;
-    Rig rig(bench);
-    if (matches) rig.add(Cycle{1}, 2, 7);
-    rig.send(Cycle{9}, 7, TmhOpcode::kEager, Operation::kSendFirst);
-    rig.send(Cycle{9}, 8, TmhOpcode::kNoTag, Operation::kSendFirst, 1);
+    Fixture fixture(bench);
+    if (matches) fixture.add(Cycle{1}, 2, 7);
+    fixture.send(Cycle{9}, 7, TmhOpcode::kEager, Operation::kSendFirst);
+    fixture.send(Cycle{9}, 8, TmhOpcode::kNoTag, Operation::kSendFirst, 1);
     for (const std::uint32_t line : {0u, 1u}) {
-      WqeRequest end = rig.of_qp(line);
+      WqeRequest end = fixture.of_qp(line);
       end.role = PacketRole::kTruncated;
       end.ends_message = true;
-      rig.in.push(Cycle{9}, end);
+      fixture.in.push(Cycle{9}, end);
     }
     bench.run();
-    ASSERT_EQ(rig.out.size(), 4u);
-    EXPECT_EQ(rig.at(2).cqe_opcode, CqeOpcode::kTagReceive);
-    EXPECT_EQ(rig.at(2).cqe_flags, matches ? kCqeTagDataValid : 0);
-    EXPECT_EQ(rig.at(2).tag, 7u);
-    EXPECT_EQ(rig.at(2).tag_context, 0xabcu);
-    EXPECT_EQ(rig.at(2).cq, Cqn{50});
-    EXPECT_EQ(rig.at(3).cqe_opcode, CqeOpcode::kTagNoTag);
-    EXPECT_EQ(rig.at(3).tag, 8u);
-    EXPECT_EQ(rig.list().unexpected(), matches ? 0u : 1u) << "the first packet is counted";
+    ASSERT_EQ(fixture.out.size(), 4u);
+    EXPECT_EQ(fixture.at(2).cqe_opcode, CqeOpcode::kTagReceive);
+    EXPECT_EQ(fixture.at(2).cqe_flags, matches ? kCqeTagDataValid : 0);
+    EXPECT_EQ(fixture.at(2).tag, 7u);
+    EXPECT_EQ(fixture.at(2).tag_context, 0xabcu);
+    EXPECT_EQ(fixture.at(2).cq, Cqn{50});
+    EXPECT_EQ(fixture.at(3).cqe_opcode, CqeOpcode::kTagNoTag);
+    EXPECT_EQ(fixture.at(3).tag, 8u);
+    EXPECT_EQ(fixture.list().unexpected(), matches ? 0u : 1u) << "the first packet is counted";
   }
 }
 
@@ -270,11 +270,11 @@ TEST(TagMatchCam, AMissTakesAWqeAndIsUnexpected) {  // R8
     TagMatchCamParams params = defaults();
     params.unexpected_status = status;
     Bench bench;
-    Rig rig(bench, params);
-    rig.add(Cycle{1}, 2, 8);
-    rig.send(Cycle{9}, 7);
+    Fixture fixture(bench, params);
+    fixture.add(Cycle{1}, 2, 8);
+    fixture.send(Cycle{9}, 7);
     bench.run();
-    const WqeRequest& p = rig.at(0);
+    const WqeRequest& p = fixture.at(0);
     EXPECT_EQ(p.tag_verdict, TagVerdict::kUnexpected);
     EXPECT_TRUE(p.takes_wqe);
     EXPECT_EQ(p.strip_bytes, 0u);
@@ -282,133 +282,133 @@ TEST(TagMatchCam, AMissTakesAWqeAndIsUnexpected) {  // R8
     EXPECT_EQ(p.cqe_opcode, status == UnexpectedStatus::kTmRecv ? CqeOpcode::kTagReceive : CqeOpcode::kReceive);
     EXPECT_EQ(p.cqe_flags, 0);
     EXPECT_EQ(p.tag, 7u);
-    EXPECT_EQ(rig.list().unexpected(), 1u);
+    EXPECT_EQ(fixture.list().unexpected(), 1u);
   }
 }
 
 TEST(TagMatchCam, NoTagFinUnknownAndShortAreNotCounted) {  // R8
   Bench bench;
-  Rig rig(bench);
-  rig.add(Cycle{1}, 0, 7);
-  rig.send(Cycle{9}, 7, TmhOpcode::kNoTag);
-  rig.send(Cycle{9}, 7, TmhOpcode::kFinish);
-  rig.send(Cycle{9}, 7, static_cast<TmhOpcode>(77));
-  WqeRequest too_short = rig.packet(7);
+  Fixture fixture(bench);
+  fixture.add(Cycle{1}, 0, 7);
+  fixture.send(Cycle{9}, 7, TmhOpcode::kNoTag);
+  fixture.send(Cycle{9}, 7, TmhOpcode::kFinish);
+  fixture.send(Cycle{9}, 7, static_cast<TmhOpcode>(77));
+  WqeRequest too_short = fixture.packet(7);
   too_short.payload_bytes = 15;
-  rig.in.push(Cycle{9}, too_short);
+  fixture.in.push(Cycle{9}, too_short);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 4u);
+  ASSERT_EQ(fixture.out.size(), 4u);
   const CqeOpcode expected[] = {CqeOpcode::kTagNoTag, CqeOpcode::kReceive, CqeOpcode::kTagNoTag, CqeOpcode::kTagNoTag};
   for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_TRUE(rig.at(i).takes_wqe);
-    EXPECT_EQ(rig.at(i).cqe_opcode, expected[i]) << i;
+    EXPECT_TRUE(fixture.at(i).takes_wqe);
+    EXPECT_EQ(fixture.at(i).cqe_opcode, expected[i]) << i;
   }
-  EXPECT_EQ(rig.list().unexpected(), 0u);
-  EXPECT_EQ(rig.list().size(), 1u);
+  EXPECT_EQ(fixture.list().unexpected(), 0u);
+  EXPECT_EQ(fixture.list().size(), 1u);
 }
 
 TEST(TagMatchCam, RendezvousIsUnexpectedForNow) {  // R8
   Bench bench;
-  Rig rig(bench);
-  rig.add(Cycle{1}, 0, 7);
-  rig.send(Cycle{9}, 7, TmhOpcode::kRendezvous);
+  Fixture fixture(bench);
+  fixture.add(Cycle{1}, 0, 7);
+  fixture.send(Cycle{9}, 7, TmhOpcode::kRendezvous);
   bench.run();
-  EXPECT_TRUE(rig.at(0).takes_wqe);
-  EXPECT_EQ(rig.list().size(), 1u);
-  EXPECT_EQ(rig.list().unexpected(), 1u);
+  EXPECT_TRUE(fixture.at(0).takes_wqe);
+  EXPECT_EQ(fixture.list().size(), 1u);
+  EXPECT_EQ(fixture.list().unexpected(), 1u);
 }
 
 TEST(TagMatchCam, OnlySignaledAndFailedOperationsComplete) {  // R10, rules 5.4
   Bench bench;
-  Rig rig(bench);
-  rig.add(Cycle{1}, 0, 7);
-  rig.add(Cycle{2}, 1, 8, true);
-  rig.operations.push(Cycle{3}, rig.operation(TagOpcode::kDelete, 1));
-  rig.operations.push(Cycle{4}, rig.operation(TagOpcode::kSync, 5, 0, true));
-  rig.operations.push(Cycle{5}, rig.operation(TagOpcode::kDelete, 0, 0, true));
+  Fixture fixture(bench);
+  fixture.add(Cycle{1}, 0, 7);
+  fixture.add(Cycle{2}, 1, 8, true);
+  fixture.operations.push(Cycle{3}, fixture.operation(TagOpcode::kDelete, 1));
+  fixture.operations.push(Cycle{4}, fixture.operation(TagOpcode::kSync, 5, 0, true));
+  fixture.operations.push(Cycle{5}, fixture.operation(TagOpcode::kDelete, 0, 0, true));
   bench.run();
-  ASSERT_EQ(rig.out.size(), 3u);
+  ASSERT_EQ(fixture.out.size(), 3u);
   const CqeOpcode expected[] = {CqeOpcode::kTagAdd, CqeOpcode::kTagSync, CqeOpcode::kTagDelete};
   const std::uint32_t indices[] = {1001, 1005, 1000};
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(rig.at(i).cqe_opcode, expected[i]);
-    EXPECT_EQ(rig.at(i).wqe_index, indices[i]);
-    EXPECT_EQ(rig.at(i).status, WcStatus::kSuccess);
-    EXPECT_EQ(rig.at(i).cq, Cqn{50});
-    EXPECT_EQ(rig.at(i).queue, kSrq);
-    EXPECT_TRUE(rig.at(i).completes);
-    EXPECT_EQ(rig.at(i).buffer, kNoPacket);
-    EXPECT_EQ(rig.at(i).line, kNoLine) << "of no QP";
-    EXPECT_EQ(rig.at(i).cqe_flags & kCqeTagSyncRequest, 0);
+    EXPECT_EQ(fixture.at(i).cqe_opcode, expected[i]);
+    EXPECT_EQ(fixture.at(i).wqe_index, indices[i]);
+    EXPECT_EQ(fixture.at(i).status, WcStatus::kSuccess);
+    EXPECT_EQ(fixture.at(i).cq, Cqn{50});
+    EXPECT_EQ(fixture.at(i).queue, kSrq);
+    EXPECT_TRUE(fixture.at(i).completes);
+    EXPECT_EQ(fixture.at(i).buffer, kNoPacket);
+    EXPECT_EQ(fixture.at(i).line, kNoLine) << "of no QP";
+    EXPECT_EQ(fixture.at(i).cqe_flags & kCqeTagSyncRequest, 0);
   }
-  EXPECT_EQ(rig.list().size(), 0u);
+  EXPECT_EQ(fixture.list().size(), 0u);
 }
 
 TEST(TagMatchCam, DeletingAConsumedEntryFails) {  // R10, rules 5.4
   Bench bench;
-  Rig rig(bench);
-  rig.add(Cycle{1}, 0, 7);
-  rig.send(Cycle{9}, 7);
-  rig.operations.push(Cycle{20}, rig.operation(TagOpcode::kDelete, 0));
+  Fixture fixture(bench);
+  fixture.add(Cycle{1}, 0, 7);
+  fixture.send(Cycle{9}, 7);
+  fixture.operations.push(Cycle{20}, fixture.operation(TagOpcode::kDelete, 0));
   bench.run();
-  ASSERT_EQ(rig.out.size(), 2u);
-  EXPECT_EQ(rig.at(1).cqe_opcode, CqeOpcode::kTagDelete);
-  EXPECT_EQ(rig.at(1).status, WcStatus::kTagMatch);
+  ASSERT_EQ(fixture.out.size(), 2u);
+  EXPECT_EQ(fixture.at(1).cqe_opcode, CqeOpcode::kTagDelete);
+  EXPECT_EQ(fixture.at(1).status, WcStatus::kTagMatch);
 }
 
 TEST(TagMatchCam, AppendToAFullListFails) {  // R10
   Bench bench;
-  Rig rig(bench);
-  for (std::uint32_t i = 0; i < 32; ++i) rig.add(Cycle{1}, i, i);
-  rig.add(Cycle{1}, 32, 7);
+  Fixture fixture(bench);
+  for (std::uint32_t i = 0; i < 32; ++i) fixture.add(Cycle{1}, i, i);
+  fixture.add(Cycle{1}, 32, 7);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 1u);
-  EXPECT_EQ(rig.at(0).status, WcStatus::kTagMatch);
-  EXPECT_EQ(rig.list().size(), 32u);
+  ASSERT_EQ(fixture.out.size(), 1u);
+  EXPECT_EQ(fixture.at(0).status, WcStatus::kTagMatch);
+  EXPECT_EQ(fixture.list().size(), 32u);
 }
 
 TEST(TagMatchCam, PhasesAreReportedInTheCompletionsOfOperations) {  // R9, rules 5.5
   Bench bench;
-  Rig rig(bench);
-  rig.send(Cycle{1}, 7);  // unexpected
-  rig.add(Cycle{10}, 0, 7, true);
-  rig.send(Cycle{20}, 7);  // software has not seen the first: no match
-  TagOperation sync = rig.operation(TagOpcode::kSync, 1, 0, true);
+  Fixture fixture(bench);
+  fixture.send(Cycle{1}, 7);  // unexpected
+  fixture.add(Cycle{10}, 0, 7, true);
+  fixture.send(Cycle{20}, 7);  // software has not seen the first: no match
+  TagOperation sync = fixture.operation(TagOpcode::kSync, 1, 0, true);
   sync.unexpected_count = 2;
-  rig.operations.push(Cycle{30}, sync);  // without TM_SYNC the count is not valid
+  fixture.operations.push(Cycle{30}, sync);  // without TM_SYNC the count is not valid
   sync.tm_sync = true;
-  rig.operations.push(Cycle{40}, sync);
-  rig.send(Cycle{50}, 7);
+  fixture.operations.push(Cycle{40}, sync);
+  fixture.send(Cycle{50}, 7);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 6u);
-  EXPECT_NE(rig.at(1).cqe_flags & kCqeTagSyncRequest, 0);
-  EXPECT_EQ(rig.at(2).tag_verdict, TagVerdict::kUnexpected);
-  EXPECT_NE(rig.at(3).cqe_flags & kCqeTagSyncRequest, 0);
-  EXPECT_EQ(rig.at(4).cqe_flags & kCqeTagSyncRequest, 0);
-  EXPECT_EQ(rig.at(5).tag_verdict, TagVerdict::kMatched);
+  ASSERT_EQ(fixture.out.size(), 6u);
+  EXPECT_NE(fixture.at(1).cqe_flags & kCqeTagSyncRequest, 0);
+  EXPECT_EQ(fixture.at(2).tag_verdict, TagVerdict::kUnexpected);
+  EXPECT_NE(fixture.at(3).cqe_flags & kCqeTagSyncRequest, 0);
+  EXPECT_EQ(fixture.at(4).cqe_flags & kCqeTagSyncRequest, 0);
+  EXPECT_EQ(fixture.at(5).tag_verdict, TagVerdict::kMatched);
 }
 
 TEST(TagMatchCam, AnUnexpectedMessageAsksForASyncBeyond0x3fff) {  // R9, rules 5.5
   Bench bench;
-  Rig rig(bench);
-  TagOperation sync = rig.operation(TagOpcode::kSync, 0);
+  Fixture fixture(bench);
+  TagOperation sync = fixture.operation(TagOpcode::kSync, 0);
   sync.tm_sync = true;
   sync.unexpected_count = static_cast<std::uint16_t>(0u - 0x3ffe);
-  rig.operations.push(Cycle{1}, sync);
-  for (std::uint64_t i = 0; i < 2; ++i) rig.send(Cycle{9}, 7);
+  fixture.operations.push(Cycle{1}, sync);
+  for (std::uint64_t i = 0; i < 2; ++i) fixture.send(Cycle{9}, 7);
   bench.run();
-  EXPECT_EQ(rig.at(0).cqe_flags & kCqeTagSyncRequest, 0);  // 0x3fff not acknowledged
-  EXPECT_NE(rig.at(1).cqe_flags & kCqeTagSyncRequest, 0);
+  EXPECT_EQ(fixture.at(0).cqe_flags & kCqeTagSyncRequest, 0);  // 0x3fff not acknowledged
+  EXPECT_NE(fixture.at(1).cqe_flags & kCqeTagSyncRequest, 0);
 }
 
 TEST(TagMatchCam, WhatDoesNotFitIsWrittenToMemory) {  // R5
   Bench bench;
-  Rig rig(bench);
-  for (std::uint32_t i = 0; i < 10; ++i) rig.add(Cycle{1}, i, 100 + i);
+  Fixture fixture(bench);
+  for (std::uint32_t i = 0; i < 10; ++i) fixture.add(Cycle{1}, i, 100 + i);
   bench.run();
-  ASSERT_EQ(rig.memory.count(DmaKind::kWrite), 2u);
+  ASSERT_EQ(fixture.memory.count(DmaKind::kWrite), 2u);
   for (std::uint32_t i = 0; i < 2; ++i) {
-    const auto e = rig.host.load<TagOverflowEntry>(icm::kTagOverflow + (raw(kSrq) * 32ull + i) * 64);
+    const auto e = fixture.host.load<TagOverflowEntry>(icm::kTagOverflow + (raw(kSrq) * 32ull + i) * 64);
     EXPECT_EQ(e.tag, 108u + i);
     EXPECT_EQ(e.handle, 8u + i);
     EXPECT_EQ(e.mask, kExact);
@@ -424,29 +424,29 @@ TEST(TagMatchCam, AWalkCostsOneDependentReadForSoManyEntries) {  // R6
   // 8 entries in the CAM, 10 in the overflow, 4 entries a read.
   for (const Case c : {Case{107, 0}, Case{108, 1}, Case{111, 1}, Case{112, 2}, Case{117, 3}, Case{999, 3}}) {
     Bench bench;
-    Rig rig(bench);
-    for (std::uint32_t i = 0; i < 18; ++i) rig.add(Cycle{1}, i, 100 + i);
-    rig.send(Cycle{999}, c.tag);  // taken in cycle 1000
-    const WqeRequest behind = rig.send(Cycle{999}, 0, TmhOpcode::kEager, Operation::kReadRequest, 1);
+    Fixture fixture(bench);
+    for (std::uint32_t i = 0; i < 18; ++i) fixture.add(Cycle{1}, i, 100 + i);
+    fixture.send(Cycle{999}, c.tag);  // taken in cycle 1000
+    const WqeRequest behind = fixture.send(Cycle{999}, 0, TmhOpcode::kEager, Operation::kReadRequest, 1);
     bench.run();
     // A read: one cycle to memory, the latency, one cycle back.
     const std::uint64_t due = 1004 + c.reads * (kReadLatency + 2);
-    EXPECT_EQ(rig.out.cycle(0), Cycle{due}) << c.tag;
-    EXPECT_EQ(rig.memory.count(DmaKind::kRead), c.reads);
-    EXPECT_EQ(rig.at(0).tag_verdict, c.tag == 999 ? TagVerdict::kUnexpected : TagVerdict::kMatched);
-    EXPECT_EQ(rig.out.value(1), behind);
-    EXPECT_EQ(rig.out.cycle(1).count, c.reads == 0 ? 1005 : due + 4);  // taken when the walk has ended
+    EXPECT_EQ(fixture.out.cycle(0), Cycle{due}) << c.tag;
+    EXPECT_EQ(fixture.memory.count(DmaKind::kRead), c.reads);
+    EXPECT_EQ(fixture.at(0).tag_verdict, c.tag == 999 ? TagVerdict::kUnexpected : TagVerdict::kMatched);
+    EXPECT_EQ(fixture.out.value(1), behind);
+    EXPECT_EQ(fixture.out.cycle(1).count, c.reads == 0 ? 1005 : due + 4);  // taken when the walk has ended
   }
 }
 
 TEST(TagMatchCam, AWalkReadsTheOverflowInOrder) {  // R6
   Bench bench;
-  Rig rig(bench);
-  for (std::uint32_t i = 0; i < 14; ++i) rig.add(Cycle{1}, i, 100 + i);
-  rig.send(Cycle{999}, 1);
+  Fixture fixture(bench);
+  for (std::uint32_t i = 0; i < 14; ++i) fixture.add(Cycle{1}, i, 100 + i);
+  fixture.send(Cycle{999}, 1);
   bench.run();
   std::vector<TestMemory::Record> reads;
-  for (const auto& r : rig.memory.log()) {
+  for (const auto& r : fixture.memory.log()) {
     if (r.request.kind == DmaKind::kRead) reads.push_back(r);
   }
   ASSERT_EQ(reads.size(), 2u);
@@ -459,61 +459,61 @@ TEST(TagMatchCam, AWalkReadsTheOverflowInOrder) {  // R6
 
 TEST(TagMatchCam, WalkedEntriesMoveIntoTheCamWhileThereIsRoom) {  // R6
   Bench bench;
-  Rig rig(bench);
-  for (std::uint32_t i = 0; i < 14; ++i) rig.add(Cycle{1}, i, 100 + i);
-  for (std::uint32_t i = 0; i < 3; ++i) rig.send(Cycle{499}, 100 + i);  // room for three
-  rig.send(Cycle{999}, 113);
-  rig.send(Cycle{1999}, 110);  // was promoted
-  rig.send(Cycle{2999}, 111);  // was not
+  Fixture fixture(bench);
+  for (std::uint32_t i = 0; i < 14; ++i) fixture.add(Cycle{1}, i, 100 + i);
+  for (std::uint32_t i = 0; i < 3; ++i) fixture.send(Cycle{499}, 100 + i);  // room for three
+  fixture.send(Cycle{999}, 113);
+  fixture.send(Cycle{1999}, 110);  // was promoted
+  fixture.send(Cycle{2999}, 111);  // was not
   bench.run();
-  EXPECT_EQ(rig.dut.counters().promotions, 3u);
-  EXPECT_EQ(rig.out.cycle(4), Cycle{2004});
-  EXPECT_EQ(rig.out.cycle(5), Cycle{3004 + kReadLatency + 2});
+  EXPECT_EQ(fixture.dut.counters().promotions, 3u);
+  EXPECT_EQ(fixture.out.cycle(4), Cycle{2004});
+  EXPECT_EQ(fixture.out.cycle(5), Cycle{3004 + kReadLatency + 2});
 }
 
-TEST(TagMatchCam, OperationsGoOnDuringAWalk) {  // R6: nothing is searched meanwhile, but lists may change
+TEST(TagMatchCam, OperationsGoOnDuringAWalk) {  // R6: no packet is searched meanwhile, but lists may change
   Bench bench;
-  Rig rig(bench);
-  for (std::uint32_t i = 0; i < 9; ++i) rig.add(Cycle{1}, i, 100 + i);
-  rig.send(Cycle{999}, 50);     // walks
-  rig.add(Cycle{1010}, 9, 50);  // too late for it
-  rig.operations.push(Cycle{1020}, rig.operation(TagOpcode::kDelete, 0));
+  Fixture fixture(bench);
+  for (std::uint32_t i = 0; i < 9; ++i) fixture.add(Cycle{1}, i, 100 + i);
+  fixture.send(Cycle{999}, 50);     // walks
+  fixture.add(Cycle{1010}, 9, 50);  // too late for that search
+  fixture.operations.push(Cycle{1020}, fixture.operation(TagOpcode::kDelete, 0));
   bench.run();
-  EXPECT_EQ(rig.at(0).tag_verdict, TagVerdict::kUnexpected);
-  EXPECT_EQ(rig.list().size(), 9u);
+  EXPECT_EQ(fixture.at(0).tag_verdict, TagVerdict::kUnexpected);
+  EXPECT_EQ(fixture.list().size(), 9u);
 }
 
 TEST(TagMatchCam, DecisionsAreTakenBack) {  // R11
   Bench bench;
-  Rig rig(bench);
-  rig.add(Cycle{1}, 0, 7);
-  rig.add(Cycle{1}, 1, 7);
-  rig.send(Cycle{9}, 7);
-  rig.send(Cycle{9}, 99);
-  rig.returned.push(Cycle{30}, {kSrq, 0});
-  rig.returned.push(Cycle{30}, {kSrq, kNoTag});
-  rig.returned.push(Cycle{30}, {WqId{77}, 0});  // an SRQ that is gone
-  rig.send(Cycle{40}, 7);
+  Fixture fixture(bench);
+  fixture.add(Cycle{1}, 0, 7);
+  fixture.add(Cycle{1}, 1, 7);
+  fixture.send(Cycle{9}, 7);
+  fixture.send(Cycle{9}, 99);
+  fixture.returned.push(Cycle{30}, {kSrq, 0});
+  fixture.returned.push(Cycle{30}, {kSrq, kNoTag});
+  fixture.returned.push(Cycle{30}, {WqId{77}, 0});  // an SRQ that is gone
+  fixture.send(Cycle{40}, 7);
   bench.run();
-  EXPECT_EQ(rig.at(2).wqe_index, 0u);  // as old as it was
-  EXPECT_EQ(rig.list().unexpected(), 0u);
+  EXPECT_EQ(fixture.at(2).wqe_index, 0u);  // as old as it was
+  EXPECT_EQ(fixture.list().unexpected(), 0u);
 }
 
 TEST(TagMatchCam, TheCamIsSharedByAllLists) {  // R5
   Bench bench;
-  Rig rig(bench);
+  Fixture fixture(bench);
   WqContext other;
-  rig.dut.create(WqId{0}, other);
-  for (std::uint32_t i = 0; i < 6; ++i) rig.add(Cycle{1}, i, i);
+  fixture.dut.create(WqId{0}, other);
+  for (std::uint32_t i = 0; i < 6; ++i) fixture.add(Cycle{1}, i, i);
   for (std::uint32_t i = 0; i < 6; ++i) {
-    TagOperation op = rig.operation(TagOpcode::kAdd, i, i);
+    TagOperation op = fixture.operation(TagOpcode::kAdd, i, i);
     op.srq = WqId{0};
-    rig.operations.push(Cycle{20}, op);
+    fixture.operations.push(Cycle{20}, op);
   }
   bench.run();
-  EXPECT_EQ(rig.list().in_cam(), 6u);
-  EXPECT_EQ(rig.dut.list(WqId{0})->in_cam(), 2u);
-  EXPECT_EQ(rig.dut.list(WqId{0})->in_overflow(), 4u);
+  EXPECT_EQ(fixture.list().in_cam(), 6u);
+  EXPECT_EQ(fixture.dut.list(WqId{0})->in_cam(), 2u);
+  EXPECT_EQ(fixture.dut.list(WqId{0})->in_overflow(), 4u);
 }
 
 TEST(TagMatchCam, OneListMoreIsRefused) {  // R12
@@ -543,19 +543,19 @@ TEST(TagMatchCam, OneListMoreIsRefused) {  // R12
 
 TEST(TagMatchCam, BlockedOutputLosesNothing) {
   Bench bench;
-  Rig rig(bench);
-  rig.out.stall(Cycle{0}, Cycle{500});
-  for (std::uint32_t i = 0; i < 16; ++i) rig.add(Cycle{1}, i, i, true);
+  Fixture fixture(bench);
+  fixture.out.stall(Cycle{0}, Cycle{500});
+  for (std::uint32_t i = 0; i < 16; ++i) fixture.add(Cycle{1}, i, i, true);
   std::vector<PacketHandle> sent;
-  for (std::uint64_t i = 0; i < 40; ++i) sent.push_back(rig.send(Cycle{2 + i}, i).buffer);
+  for (std::uint64_t i = 0; i < 40; ++i) sent.push_back(fixture.send(Cycle{2 + i}, i).buffer);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 56u);
+  ASSERT_EQ(fixture.out.size(), 56u);
   std::vector<PacketHandle> got;
-  for (const WqeRequest& p : rig.out.values()) {
+  for (const WqeRequest& p : fixture.out.values()) {
     if (p.role == PacketRole::kReceived) got.push_back(p.buffer);
   }
   EXPECT_EQ(got, sent);
-  EXPECT_GT(rig.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 400u);
+  EXPECT_GT(fixture.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 400u);
 }
 
 // Calls in the order of time, each scheduled by the one before.
@@ -579,8 +579,8 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, TagMatchCamCounters& 
   params.append_cycles = static_cast<std::uint32_t>(1 + random() % 6);
   params.entries = static_cast<std::uint32_t>(1 + random() % 12);
   params.overflow_entries_per_read = static_cast<std::uint32_t>(1 + random() % 4);
-  Rig& rig = bench.keep<Rig>(bench, params);
-  rig.memory.set_latency(5 + random() % 40);
+  Fixture& fixture = bench.keep<Fixture>(bench, params);
+  fixture.memory.set_latency(5 + random() % 40);
   Cycle when{1};
   auto& play = bench.keep<Play>();
   bool inside = false;
@@ -592,25 +592,26 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, TagMatchCamCounters& 
       case 0:
       case 1:
       case 2: {
-        TagOperation op = rig.operation(TagOpcode::kAdd, handle, tag, random() % 4 == 0);
+        TagOperation op = fixture.operation(TagOpcode::kAdd, handle, tag, random() % 4 == 0);
         if (random() % 4 == 0) {
           op.entry.mask = random() % 32;
           op.entry.tag &= op.entry.mask;
         }
-        play.at(when, [&rig, op](Cycle now) { rig.operations.push(now, op); });
+        play.at(when, [&fixture, op](Cycle now) { fixture.operations.push(now, op); });
         break;
       }
       case 3:
-        play.at(when,
-                [&rig, handle](Cycle now) { rig.operations.push(now, rig.operation(TagOpcode::kDelete, handle)); });
+        play.at(when, [&fixture, handle](Cycle now) {
+          fixture.operations.push(now, fixture.operation(TagOpcode::kDelete, handle));
+        });
         break;
       case 4:
       case 5:
-        play.at(when, [&rig, signaled = random() % 2 == 0](Cycle now) {
-          TagOperation op = rig.operation(TagOpcode::kSync, 0, 0, signaled);
+        play.at(when, [&fixture, signaled = random() % 2 == 0](Cycle now) {
+          TagOperation op = fixture.operation(TagOpcode::kSync, 0, 0, signaled);
           op.tm_sync = true;
-          op.unexpected_count = rig.list().unexpected();
-          rig.operations.push(now, op);
+          op.unexpected_count = fixture.list().unexpected();
+          fixture.operations.push(now, op);
         });
         break;
       default: {
@@ -619,20 +620,21 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, TagMatchCamCounters& 
                                             : Operation::kSendFirst;
         inside = op == Operation::kSendFirst || op == Operation::kSendMiddle;
         const auto opcode = static_cast<TmhOpcode>(random() % 8 < 6 ? 3 : random() % 4);
-        play.at(when, [&rig, tag, opcode, op](Cycle now) {
-          if (rig.shared.packets.available(PacketClass::kReceive)) rig.send(now, tag, opcode, op);
+        play.at(when, [&fixture, tag, opcode, op](Cycle now) {
+          if (fixture.shared.packets.available(PacketClass::kReceive)) fixture.send(now, tag, opcode, op);
         });
       }
     }
   }
   const std::uint64_t stalls = random();
-  rig.out.accept_when([stalls](Cycle now) { return (stalls >> (now.count / 16 % 64) & 1) != 0 || now.count % 3 == 0; });
-  rig.out.on_value([&rig](Cycle, const WqeRequest& p) {
-    if (p.buffer != kNoPacket) rig.shared.packets.release(p.buffer);
+  fixture.out.accept_when(
+      [stalls](Cycle now) { return (stalls >> (now.count / 16 % 64) & 1) != 0 || now.count % 3 == 0; });
+  fixture.out.on_value([&fixture](Cycle, const WqeRequest& p) {
+    if (p.buffer != kNoPacket) fixture.shared.packets.release(p.buffer);
   });
   play.start(bench);
   bench.run();
-  const TagMatchCamCounters& c = rig.dut.counters();
+  const TagMatchCamCounters& c = fixture.dut.counters();
   total.matches += c.matches;
   total.unexpected += c.unexpected;
   total.untagged += c.untagged;
@@ -642,7 +644,7 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, TagMatchCamCounters& 
   total.promotions += c.promotions;
   StateHash h;
   h.mix(bench.state_hash());
-  mix_all_of(h, rig.out);
+  mix_all_of(h, fixture.out);
   return h.value();
 }
 
@@ -652,7 +654,7 @@ TEST(TagMatchCam, AllEngineModesAgreeOnRandomTraffic) {
   for (std::uint64_t i = 0; i < 8; ++i) {
     expect_equal_in_all_modes([&](Bench& bench) { return random_run(bench, seed + i, total); });
   }
-  // It compared something of everything.
+  // The test covered every case.
   for (const std::uint64_t n : {total.matches, total.unexpected, total.untagged, total.operations,
                                 total.failed_operations, total.walks, total.promotions}) {
     EXPECT_GT(n, 300u);

@@ -25,8 +25,8 @@ TransportCheckerParams params(std::uint32_t cycles_per_packet = 1, std::uint32_t
   return p;
 }
 
-struct Rig {
-  explicit Rig(Bench& b, const TransportCheckerParams& p = params())
+struct Fixture {
+  explicit Fixture(Bench& b, const TransportCheckerParams& p = params())
       : bench(b),
         shared(b.keep<NicShared>(PacketPool::Quotas{.receive = 3000, .response = 1})),
         dut(b.add<TransportChecker>("dut", p, shared)),
@@ -47,7 +47,7 @@ struct Rig {
     of.pins.add();
     return p;
   }
-  // The packet is at the checker in cycle `at`.
+  // Sends a packet that reaches the checker in cycle `at`.
   void arrive(std::uint64_t at, QpContext& of, const PacketSpec& spec) { in.push(Cycle{at - 1}, packet(of, spec)); }
   void request(std::uint64_t at, QpContext& of, std::uint32_t psn, bool signaled = true,
                CqeOpcode opcode = CqeOpcode::kSend) {
@@ -78,16 +78,16 @@ struct Rig {
 TEST(TransportChecker, APacketLeavesAfterItsLatencyNotBefore) {  // (R1)
   for (const std::uint32_t latency : {1u, 2u, 6u, 40u}) {
     Bench bench;
-    Rig rig(bench, params(1, latency));
-    QpContext& qp = rig.qp(Transport::kRc);
-    rig.arrive(10, qp, {});
+    Fixture fixture(bench, params(1, latency));
+    QpContext& qp = fixture.qp(Transport::kRc);
+    fixture.arrive(10, qp, {});
     bench.run_to(Cycle{10 + latency});
-    EXPECT_EQ(rig.out.size(), 0u);  // the sink sees one cycle later what left
+    EXPECT_EQ(fixture.out.size(), 0u);  // the sink sees a packet one cycle after it left
     bench.run_to(Cycle{10 + latency + 1});
-    ASSERT_EQ(rig.out.size(), 1u);
-    EXPECT_EQ(rig.out.cycle(0), Cycle{10 + latency});
-    EXPECT_EQ(rig.shared.packets[rig.got(0).buffer].stamped(Station::kTransportChecker), Cycle{10 + latency});
-    EXPECT_EQ(rig.got(0).outcome, Outcome::kExecute);
+    ASSERT_EQ(fixture.out.size(), 1u);
+    EXPECT_EQ(fixture.out.cycle(0), Cycle{10 + latency});
+    EXPECT_EQ(fixture.shared.packets[fixture.got(0).buffer].stamped(Station::kTransportChecker), Cycle{10 + latency});
+    EXPECT_EQ(fixture.got(0).outcome, Outcome::kExecute);
     bench.run();
   }
 }
@@ -95,27 +95,27 @@ TEST(TransportChecker, APacketLeavesAfterItsLatencyNotBefore) {  // (R1)
 TEST(TransportChecker, PacketsAreTakenSoManyCyclesApartNotFewer) {  // (R2)
   for (const std::uint32_t apart : {1u, 2u, 7u, 20u}) {
     Bench bench;
-    Rig rig(bench, params(apart));
-    QpContext& qp = rig.qp(Transport::kRc);
-    for (std::uint32_t i = 0; i < 30; ++i) rig.arrive(10, qp, {.psn = kFirstPsn + i});
+    Fixture fixture(bench, params(apart));
+    QpContext& qp = fixture.qp(Transport::kRc);
+    for (std::uint32_t i = 0; i < 30; ++i) fixture.arrive(10, qp, {.psn = kFirstPsn + i});
     bench.run();
-    ASSERT_EQ(rig.out.size(), 30u);
-    for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(rig.out.cycle(i), Cycle{10 + kLatency + i * apart});
+    ASSERT_EQ(fixture.out.size(), 30u);
+    for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(fixture.out.cycle(i), Cycle{10 + kLatency + i * apart});
   }
 }
 
 TEST(TransportChecker, APacketThatIsDroppedTakesItsTimeToo) {  // (R2)
   Bench bench;
-  Rig rig(bench, params(4));
-  QpContext& qp = rig.qp(Transport::kRc);
-  QpContext& reset = rig.qp(Transport::kRc);
+  Fixture fixture(bench, params(4));
+  QpContext& qp = fixture.qp(Transport::kRc);
+  QpContext& reset = fixture.qp(Transport::kRc);
   reset.state = QpState::kReset;
-  rig.arrive(10, reset, {});
-  rig.arrive(10, qp, {.operation = O::kCnp});
-  rig.arrive(10, qp, {});
+  fixture.arrive(10, reset, {});
+  fixture.arrive(10, qp, {.operation = O::kCnp});
+  fixture.arrive(10, qp, {});
   bench.run();
-  ASSERT_EQ(rig.out.size(), 1u);
-  EXPECT_EQ(rig.out.cycle(0), Cycle{10 + 2 * 4 + kLatency});
+  ASSERT_EQ(fixture.out.size(), 1u);
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{10 + 2 * 4 + kLatency});
 }
 
 TEST(TransportChecker, SilentFailuresEndHere) {  // (R3)
@@ -138,79 +138,79 @@ TEST(TransportChecker, SilentFailuresEndHere) {  // (R3)
   };
   for (const Row& row : kRows) {
     Bench bench;
-    Rig rig(bench);
-    QpContext& qp = rig.qp(Transport::kRc);
-    ContextPacket p = rig.packet(qp, {});
+    Fixture fixture(bench);
+    QpContext& qp = fixture.qp(Transport::kRc);
+    ContextPacket p = fixture.packet(qp, {});
     row.spoil(p, qp);
-    rig.in.push(Cycle{9}, p);
+    fixture.in.push(Cycle{9}, p);
     bench.run();
-    EXPECT_EQ(rig.out.size(), 0u);
-    EXPECT_EQ(rig.dropped(row.reason), 1u) << name_of(row.reason);
-    EXPECT_EQ(rig.shared.ledger.counters().dropped_total(), 1u);
-    EXPECT_EQ(rig.shared.packets.in_use(), 0u);
+    EXPECT_EQ(fixture.out.size(), 0u);
+    EXPECT_EQ(fixture.dropped(row.reason), 1u) << name_of(row.reason);
+    EXPECT_EQ(fixture.shared.ledger.counters().dropped_total(), 1u);
+    EXPECT_EQ(fixture.shared.packets.in_use(), 0u);
     EXPECT_EQ(qp.pins.count(), 0u);
-    EXPECT_EQ(rig.dut.counters().packets, 1u);
+    EXPECT_EQ(fixture.dut.counters().packets, 1u);
   }
 }
 
 TEST(TransportChecker, UcAndUdFailuresEndHereToo) {  // (R3)
   Bench bench;
-  Rig rig(bench);
-  QpContext& uc = rig.qp(Transport::kUc);
-  QpContext& ud = rig.qp(Transport::kUd);
-  rig.arrive(10, uc, {.operation = O::kSendLast, .payload = 1});
-  rig.arrive(11, ud, {.payload = kTestMtu + 1});
-  ContextPacket p = rig.packet(ud, {});
+  Fixture fixture(bench);
+  QpContext& uc = fixture.qp(Transport::kUc);
+  QpContext& ud = fixture.qp(Transport::kUd);
+  fixture.arrive(10, uc, {.operation = O::kSendLast, .payload = 1});
+  fixture.arrive(11, ud, {.payload = kTestMtu + 1});
+  ContextPacket p = fixture.packet(ud, {});
   p.qkey = 0;
-  rig.in.push(Cycle{11}, p);
+  fixture.in.push(Cycle{11}, p);
   bench.run();
-  EXPECT_EQ(rig.out.size(), 0u);
-  EXPECT_EQ(rig.dropped(DropReason::kUcSequence), 1u);
-  EXPECT_EQ(rig.dropped(DropReason::kInvalidRequest), 1u);
-  EXPECT_EQ(rig.dropped(DropReason::kQkey), 1u);
+  EXPECT_EQ(fixture.out.size(), 0u);
+  EXPECT_EQ(fixture.dropped(DropReason::kUcSequence), 1u);
+  EXPECT_EQ(fixture.dropped(DropReason::kInvalidRequest), 1u);
+  EXPECT_EQ(fixture.dropped(DropReason::kQkey), 1u);
 }
 
 TEST(TransportChecker, WhatIsToBeAnsweredTravelsOnInOrder) {  // (R3)
   Bench bench;
-  Rig rig(bench);
-  QpContext& qp = rig.qp(Transport::kRc);
-  rig.arrive(10, qp, {.psn = 100});
-  rig.arrive(10, qp, {.psn = 105});                                           // NAK 0x60
-  rig.arrive(10, qp, {.psn = 106});                                           // silence
-  rig.arrive(10, qp, {.psn = 100});                                           // duplicate
-  rig.arrive(10, qp, {.operation = O::kSendLast, .psn = 101, .payload = 1});  // NAK 0x61
+  Fixture fixture(bench);
+  QpContext& qp = fixture.qp(Transport::kRc);
+  fixture.arrive(10, qp, {.psn = 100});
+  fixture.arrive(10, qp, {.psn = 105});                                           // NAK 0x60
+  fixture.arrive(10, qp, {.psn = 106});                                           // silence
+  fixture.arrive(10, qp, {.psn = 100});                                           // duplicate
+  fixture.arrive(10, qp, {.operation = O::kSendLast, .psn = 101, .payload = 1});  // NAK 0x61
   bench.run();
-  ASSERT_EQ(rig.out.size(), 4u);
-  EXPECT_EQ(rig.got(0).outcome, Outcome::kExecute);
-  EXPECT_EQ(rig.got(1).syndrome, 0x60u);
-  EXPECT_EQ(rig.got(2).outcome, Outcome::kAckAgain);
-  EXPECT_EQ(rig.got(3).syndrome, 0x61u);
-  EXPECT_EQ(rig.dut.counters().requests, 5u);
+  ASSERT_EQ(fixture.out.size(), 4u);
+  EXPECT_EQ(fixture.got(0).outcome, Outcome::kExecute);
+  EXPECT_EQ(fixture.got(1).syndrome, 0x60u);
+  EXPECT_EQ(fixture.got(2).outcome, Outcome::kAckAgain);
+  EXPECT_EQ(fixture.got(3).syndrome, 0x61u);
+  EXPECT_EQ(fixture.dut.counters().requests, 5u);
 }
 
 TEST(TransportChecker, AUcErrorCompletionTravelsOn) {  // (R3)
   Bench bench;
-  Rig rig(bench);
-  QpContext& qp = rig.qp(Transport::kUc);
+  Fixture fixture(bench);
+  QpContext& qp = fixture.qp(Transport::kUc);
   qp.uses_srq = true;
-  rig.arrive(10, qp, {.operation = O::kSendFirst, .psn = 100, .payload = kTestMtu});
-  rig.arrive(10, qp, {.operation = O::kSendOnly, .psn = 101});
+  fixture.arrive(10, qp, {.operation = O::kSendFirst, .psn = 100, .payload = kTestMtu});
+  fixture.arrive(10, qp, {.operation = O::kSendOnly, .psn = 101});
   bench.run();
-  ASSERT_EQ(rig.out.size(), 2u);
-  EXPECT_EQ(rig.got(1).outcome, Outcome::kDrop);
-  EXPECT_TRUE(rig.got(1).completes);
+  ASSERT_EQ(fixture.out.size(), 2u);
+  EXPECT_EQ(fixture.got(1).outcome, Outcome::kDrop);
+  EXPECT_TRUE(fixture.got(1).completes);
 }
 
 TEST(TransportChecker, ARefusalOfABlockBehindTakesThePacketBack) {  // (R10)
   Bench bench;
-  Rig rig(bench);
-  auto& refusals = bench.source(rig.dut.refusals[2]);
-  QpContext& qp = rig.qp(Transport::kRc);
-  for (std::uint32_t i = 0; i < 3; ++i) rig.arrive(10, qp, {.psn = kFirstPsn + i});
+  Fixture fixture(bench);
+  auto& refusals = bench.source(fixture.dut.refusals[2]);
+  QpContext& qp = fixture.qp(Transport::kRc);
+  for (std::uint32_t i = 0; i < 3; ++i) fixture.arrive(10, qp, {.psn = kFirstPsn + i});
   bench.run_to(Cycle{100});
-  ASSERT_EQ(rig.out.size(), 3u);
+  ASSERT_EQ(fixture.out.size(), 3u);
   const std::uint16_t epoch = qp.epoch;
-  refusals.push(Cycle{110}, {RefusalKind::kNotReady, qp.line, 0, rig.got(1).buffer});
+  refusals.push(Cycle{110}, {RefusalKind::kNotReady, qp.line, 0, fixture.got(1).buffer});
   bench.run_to(Cycle{111});
   EXPECT_EQ(qp.expected_psn, Psn{kFirstPsn + 1});
   EXPECT_EQ(qp.msn, 1u);
@@ -226,15 +226,15 @@ TEST(TransportChecker, PlacesOfRequestsAreGivenBack) {  // (R6)
   Bench bench;
   TransportCheckerParams p = params();
   p.own_requests = 3;
-  Rig rig(bench, p);
-  auto& places = bench.sink(rig.dut.places, 1);
-  QpContext& qp = rig.qp(Transport::kRc);
-  for (std::uint32_t psn = 1; psn < 5; ++psn) rig.request(10, qp, psn);
-  rig.arrive(100, qp, {.operation = O::kAck, .psn = 4, .syndrome = kAckUnlimited});
-  for (std::uint32_t psn = 5; psn < 8; ++psn) rig.request(200, qp, psn);
+  Fixture fixture(bench, p);
+  auto& places = bench.sink(fixture.dut.places, 1);
+  QpContext& qp = fixture.qp(Transport::kRc);
+  for (std::uint32_t psn = 1; psn < 5; ++psn) fixture.request(10, qp, psn);
+  fixture.arrive(100, qp, {.operation = O::kAck, .psn = 4, .syndrome = kAckUnlimited});
+  for (std::uint32_t psn = 5; psn < 8; ++psn) fixture.request(200, qp, psn);
   places.stall(Cycle{100}, Cycle{150});
   bench.run();
-  EXPECT_EQ(rig.dut.request_counters().refused, 1u) << "nobody waited for a place";
+  EXPECT_EQ(fixture.dut.request_counters().refused, 1u) << "nobody waited for a place";
   std::uint32_t all = 0;
   for (const RequestPlaces& r : places.values()) all += r.count;
   EXPECT_EQ(all, 4u);
@@ -273,21 +273,21 @@ TEST(TransportChecker, WhatIsReservedIsBounded) {  // (R11)
 
 TEST(TransportChecker, ADescriptorSaysWhatTheHeadersAndTheQpSay) {
   Bench bench;
-  Rig rig(bench);
-  QpContext& qp = rig.qp(Transport::kRc);
+  Fixture fixture(bench);
+  QpContext& qp = fixture.qp(Transport::kRc);
   qp.residence = 9;
   qp.min_rnr_timer = 5;
   qp.uses_srq = true;
-  ContextPacket in = rig.packet(qp, {.operation = O::kSendOnlyImm, .payload = 40, .ack_request = true});
+  ContextPacket in = fixture.packet(qp, {.operation = O::kSendOnlyImm, .payload = 40, .ack_request = true});
   in.immediate = 0x1234;
   in.solicited = true;
   in.payload_offset = 54;
   in.id = 3;
   in.posted = Cycle{2};
-  rig.in.push(Cycle{9}, in);
+  fixture.in.push(Cycle{9}, in);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 1u);
-  const WqeRequest& p = rig.got(0);
+  ASSERT_EQ(fixture.out.size(), 1u);
+  const WqeRequest& p = fixture.got(0);
   EXPECT_EQ(p.buffer, in.buffer);
   EXPECT_EQ(p.transport, Transport::kRc);
   EXPECT_EQ(p.opcode, in.opcode);
@@ -311,33 +311,33 @@ TEST(TransportChecker, ADescriptorSaysWhatTheHeadersAndTheQpSay) {
 
 TEST(TransportChecker, TagMatchingQpsGoThroughTheCam) {  // (R4)
   Bench bench;
-  Rig rig(bench);
-  QpContext& tm = rig.qp(Transport::kRc);
+  Fixture fixture(bench);
+  QpContext& tm = fixture.qp(Transport::kRc);
   tm.tag_matching = true;
-  QpContext& other = rig.qp(Transport::kRc);
-  rig.arrive(10, tm, {});
-  rig.arrive(10, other, {});
-  rig.arrive(10, tm, {.operation = O::kReadRequest, .psn = kFirstPsn + 1, .length = 8});
+  QpContext& other = fixture.qp(Transport::kRc);
+  fixture.arrive(10, tm, {});
+  fixture.arrive(10, other, {});
+  fixture.arrive(10, tm, {.operation = O::kReadRequest, .psn = kFirstPsn + 1, .length = 8});
   bench.run();
-  ASSERT_EQ(rig.to_cam.size(), 2u) << "all packets of the QP, so that they stay in order";
-  ASSERT_EQ(rig.out.size(), 1u);
-  EXPECT_EQ(rig.got(0).line, other.line);
-  EXPECT_EQ(rig.to_cam.cycle(0), Cycle{10 + kLatency});
+  ASSERT_EQ(fixture.to_cam.size(), 2u) << "all packets of the QP, so that they stay in order";
+  ASSERT_EQ(fixture.out.size(), 1u);
+  EXPECT_EQ(fixture.got(0).line, other.line);
+  EXPECT_EQ(fixture.to_cam.cycle(0), Cycle{10 + kLatency});
 }
 
 TEST(TransportChecker, AnAckCompletesRequestsOneACycleAheadOfItself) {  // (R5)
   for (const std::uint32_t apart : {1u, 3u}) {
     Bench bench;
-    Rig rig(bench, params(apart));
-    QpContext& qp = rig.qp(Transport::kRc);
-    for (std::uint32_t psn = 1; psn <= 12; ++psn) rig.request(2 + psn, qp, psn, psn != 2);
-    rig.arrive(40, qp, {.operation = O::kAck, .psn = 11, .syndrome = 0x1f});
+    Fixture fixture(bench, params(apart));
+    QpContext& qp = fixture.qp(Transport::kRc);
+    for (std::uint32_t psn = 1; psn <= 12; ++psn) fixture.request(2 + psn, qp, psn, psn != 2);
+    fixture.arrive(40, qp, {.operation = O::kAck, .psn = 11, .syndrome = 0x1f});
     bench.run();
-    ASSERT_EQ(rig.out.size(), 11u) << "ten signaled ones and the ACK; 12 is not acknowledged";
+    ASSERT_EQ(fixture.out.size(), 11u) << "ten signaled ones and the ACK; 12 is not acknowledged";
     for (std::size_t i = 0; i < 10; ++i) {
-      const WqeRequest& p = rig.got(i);
+      const WqeRequest& p = fixture.got(i);
       const std::uint32_t psn = i == 0 ? 1 : static_cast<std::uint32_t>(i) + 2;
-      EXPECT_EQ(rig.out.cycle(i), Cycle{40 + kLatency + i});
+      EXPECT_EQ(fixture.out.cycle(i), Cycle{40 + kLatency + i});
       EXPECT_EQ(p.role, PacketRole::kSendCompletion);
       EXPECT_EQ(p.wqe_index, psn);
       EXPECT_EQ(p.byte_count, 10 * psn);
@@ -348,50 +348,50 @@ TEST(TransportChecker, AnAckCompletesRequestsOneACycleAheadOfItself) {  // (R5)
       EXPECT_EQ(p.buffer, kNoPacket);
       EXPECT_EQ(p.line, qp.line);
     }
-    EXPECT_EQ(rig.got(10).outcome, Outcome::kAnswer);
-    EXPECT_EQ(rig.out.cycle(10), Cycle{40 + kLatency + 10});
+    EXPECT_EQ(fixture.got(10).outcome, Outcome::kAnswer);
+    EXPECT_EQ(fixture.out.cycle(10), Cycle{40 + kLatency + 10});
     EXPECT_EQ(qp.pins.count(), 11u) << "each of them holds the context";
-    EXPECT_EQ(rig.dut.counters().completions, 10u);
-    EXPECT_EQ(rig.dut.counters().answers, 1u);
+    EXPECT_EQ(fixture.dut.counters().completions, 10u);
+    EXPECT_EQ(fixture.dut.counters().answers, 1u);
   }
 }
 
 TEST(TransportChecker, ANoticeIsTakenInTheCycleInWhichItComes) {  // (R6)
   for (const std::uint64_t late : {0u, 1u}) {
     Bench bench;
-    Rig rig(bench);
-    QpContext& qp = rig.qp(Transport::kRc);
-    rig.request(40 + late, qp, 1);
-    rig.arrive(40, qp, {.operation = O::kAck, .psn = 1, .syndrome = 0x1f});
+    Fixture fixture(bench);
+    QpContext& qp = fixture.qp(Transport::kRc);
+    fixture.request(40 + late, qp, 1);
+    fixture.arrive(40, qp, {.operation = O::kAck, .psn = 1, .syndrome = 0x1f});
     bench.run();
-    EXPECT_EQ(rig.out.size(), late == 0 ? 2u : 0u) << "an answer a cycle before its request answers nothing";
+    EXPECT_EQ(fixture.out.size(), late == 0 ? 2u : 0u) << "an answer a cycle before its request answers nothing";
   }
 }
 
 TEST(TransportChecker, NoticesAreTakenWhilePacketsAreBlocked) {  // (R6)
   Bench bench;
-  Rig rig(bench);
-  rig.out.stall(Cycle{0}, Cycle{500});
-  QpContext& qp = rig.qp(Transport::kRc);
-  for (std::uint32_t i = 0; i < 40; ++i) rig.arrive(10, qp, {.psn = kFirstPsn + i});
-  for (std::uint32_t psn = 1; psn <= 20; ++psn) rig.request(100 + psn, qp, psn);
+  Fixture fixture(bench);
+  fixture.out.stall(Cycle{0}, Cycle{500});
+  QpContext& qp = fixture.qp(Transport::kRc);
+  for (std::uint32_t i = 0; i < 40; ++i) fixture.arrive(10, qp, {.psn = kFirstPsn + i});
+  for (std::uint32_t psn = 1; psn <= 20; ++psn) fixture.request(100 + psn, qp, psn);
   bench.run_to(Cycle{200});
-  EXPECT_EQ(rig.dut.request_counters().requests, 20u);
-  EXPECT_EQ(rig.dut.activity(), Activity::kBlocked);
+  EXPECT_EQ(fixture.dut.request_counters().requests, 20u);
+  EXPECT_EQ(fixture.dut.activity(), Activity::kBlocked);
   bench.run();
-  EXPECT_EQ(rig.out.size(), 40u);
+  EXPECT_EQ(fixture.out.size(), 40u);
 }
 
 TEST(TransportChecker, ACnpIsCountedAndEndsHere) {  // (R7)
   Bench bench;
-  Rig rig(bench);
-  QpContext& qp = rig.qp(Transport::kRc);
-  rig.arrive(10, qp, {.operation = O::kCnp});
+  Fixture fixture(bench);
+  QpContext& qp = fixture.qp(Transport::kRc);
+  fixture.arrive(10, qp, {.operation = O::kCnp});
   bench.run();
-  EXPECT_EQ(rig.out.size(), 0u);
-  EXPECT_EQ(rig.dut.counters().cnps, 1u);
-  EXPECT_EQ(rig.shared.ledger.counters().accepted, 1u);
-  EXPECT_EQ(rig.shared.packets.in_use(), 0u);
+  EXPECT_EQ(fixture.out.size(), 0u);
+  EXPECT_EQ(fixture.dut.counters().cnps, 1u);
+  EXPECT_EQ(fixture.shared.ledger.counters().accepted, 1u);
+  EXPECT_EQ(fixture.shared.packets.in_use(), 0u);
   EXPECT_EQ(qp.pins.count(), 0u);
   EXPECT_EQ(qp.expected_psn, Psn{kFirstPsn});
 }
@@ -399,15 +399,15 @@ TEST(TransportChecker, ACnpIsCountedAndEndsHere) {  // (R7)
 TEST(TransportChecker, ASendWhoseEndACaptureLostCompletesAhead) {  // (R5)
   for (const Transport transport : {Transport::kRc, Transport::kXrc}) {
     Bench bench;
-    Rig rig(bench);
-    QpContext& qp = rig.qp(transport);
+    Fixture fixture(bench);
+    QpContext& qp = fixture.qp(transport);
     qp.resynchronise = true;
-    rig.dut.add_srq(Srqn{9}, {.queue = WqId{50}, .cq = Cqn{60}, .xrcd = qp.xrcd});
-    rig.arrive(10, qp, {.operation = O::kSendFirst, .psn = 100, .payload = kTestMtu, .srq = 9, .arrived = 7});
-    rig.arrive(20, qp, {.operation = O::kSendOnly, .psn = 110, .payload = 8, .srq = 9, .arrived = 17});
+    fixture.dut.add_srq(Srqn{9}, {.queue = WqId{50}, .cq = Cqn{60}, .xrcd = qp.xrcd});
+    fixture.arrive(10, qp, {.operation = O::kSendFirst, .psn = 100, .payload = kTestMtu, .srq = 9, .arrived = 7});
+    fixture.arrive(20, qp, {.operation = O::kSendOnly, .psn = 110, .payload = 8, .srq = 9, .arrived = 17});
     bench.run();
-    ASSERT_EQ(rig.out.size(), 3u);
-    const WqeRequest& p = rig.got(1);
+    ASSERT_EQ(fixture.out.size(), 3u);
+    const WqeRequest& p = fixture.got(1);
     EXPECT_EQ(p.role, PacketRole::kTruncated);
     EXPECT_TRUE(p.completes);
     EXPECT_EQ(p.status, WcStatus::kSuccess);
@@ -415,47 +415,47 @@ TEST(TransportChecker, ASendWhoseEndACaptureLostCompletesAhead) {  // (R5)
     EXPECT_EQ(p.message_start, 7u);
     EXPECT_EQ(p.queue, transport == Transport::kXrc ? WqId{50} : kTestQueue);
     EXPECT_EQ(p.cq, transport == Transport::kXrc ? Cqn{60} : kTestReceiveCq);
-    EXPECT_EQ(rig.out.cycle(1), Cycle{20 + kLatency});
-    EXPECT_EQ(rig.out.cycle(2), Cycle{20 + kLatency + 1});
-    EXPECT_EQ(rig.dut.responder_counters().truncated_messages, 1u);
+    EXPECT_EQ(fixture.out.cycle(1), Cycle{20 + kLatency});
+    EXPECT_EQ(fixture.out.cycle(2), Cycle{20 + kLatency + 1});
+    EXPECT_EQ(fixture.dut.responder_counters().truncated_messages, 1u);
   }
 }
 
 TEST(TransportChecker, AWriteWhoseEndACaptureLostCompletesNothing) {  // (R5)
   Bench bench;
-  Rig rig(bench);
-  QpContext& qp = rig.qp(Transport::kRc);
+  Fixture fixture(bench);
+  QpContext& qp = fixture.qp(Transport::kRc);
   qp.resynchronise = true;
-  rig.arrive(10, qp, {.operation = O::kWriteFirst, .psn = 100, .payload = kTestMtu, .length = 3 * kTestMtu});
-  rig.arrive(20, qp, {.operation = O::kSendOnly, .psn = 110});
+  fixture.arrive(10, qp, {.operation = O::kWriteFirst, .psn = 100, .payload = kTestMtu, .length = 3 * kTestMtu});
+  fixture.arrive(20, qp, {.operation = O::kSendOnly, .psn = 110});
   bench.run();
-  ASSERT_EQ(rig.out.size(), 2u);
-  EXPECT_EQ(rig.got(1).outcome, Outcome::kExecute);
+  ASSERT_EQ(fixture.out.size(), 2u);
+  EXPECT_EQ(fixture.got(1).outcome, Outcome::kExecute);
 }
 
 TEST(TransportChecker, XrcSrqsComeAndGo) {
   Bench bench;
-  Rig rig(bench);
-  QpContext& qp = rig.qp(Transport::kXrc);
-  rig.dut.add_srq(Srqn{9}, {.queue = WqId{50}, .cq = Cqn{60}, .xrcd = qp.xrcd});
-  rig.arrive(10, qp, {.psn = 100, .srq = 9});
-  rig.arrive(20, qp, {.psn = 101, .srq = 9});
-  auto& srqs = bench.source(rig.dut.srqs);
-  bench.sink(rig.dut.srq_done);
+  Fixture fixture(bench);
+  QpContext& qp = fixture.qp(Transport::kXrc);
+  fixture.dut.add_srq(Srqn{9}, {.queue = WqId{50}, .cq = Cqn{60}, .xrcd = qp.xrcd});
+  fixture.arrive(10, qp, {.psn = 100, .srq = 9});
+  fixture.arrive(20, qp, {.psn = 101, .srq = 9});
+  auto& srqs = bench.source(fixture.dut.srqs);
+  bench.sink(fixture.dut.srq_done);
   srqs.push(Cycle{14}, {false, Srqn{9}, kNoWq, {}, {}});
   bench.run();
-  ASSERT_EQ(rig.out.size(), 2u);
-  EXPECT_EQ(rig.got(0).queue, WqId{50});
-  EXPECT_EQ(rig.got(1).syndrome, 0x61u);
+  ASSERT_EQ(fixture.out.size(), 2u);
+  EXPECT_EQ(fixture.got(0).queue, WqId{50});
+  EXPECT_EQ(fixture.got(1).syndrome, 0x61u);
 }
 
-// What the command processor asks for. (R11)
-TEST(TransportChecker, SoftwareChangesAQpBetweenPackets) {  // R11
+// Commands of the command processor. (R12)
+TEST(TransportChecker, SoftwareChangesAQpBetweenPackets) {  // R12
   Bench bench;
-  Rig rig(bench);
-  auto& commands = bench.source(rig.dut.commands);
-  auto& replies = bench.sink(rig.dut.command_replies);
-  QpContext& qp = rig.qp(Transport::kRc);
+  Fixture fixture(bench);
+  auto& commands = bench.source(fixture.dut.commands);
+  auto& replies = bench.sink(fixture.dut.command_replies);
+  QpContext& qp = fixture.qp(Transport::kRc);
   QpCommand c;
   c.line = qp.line;
   c.qpn = qp.qpn;
@@ -479,28 +479,28 @@ TEST(TransportChecker, SoftwareChangesAQpBetweenPackets) {  // R11
   EXPECT_TRUE(qp.dirty);
 }
 
-TEST(TransportChecker, AFailureGoesBehindThePacketsThatWereChecked) {  // R11
+TEST(TransportChecker, AFailureGoesBehindThePacketsThatWereChecked) {  // R12
   Bench bench;
-  Rig rig(bench);
-  auto& commands = bench.source(rig.dut.commands);
-  auto& replies = bench.sink(rig.dut.command_replies);
-  QpContext& qp = rig.qp(Transport::kRc);
+  Fixture fixture(bench);
+  auto& commands = bench.source(fixture.dut.commands);
+  auto& replies = bench.sink(fixture.dut.command_replies);
+  QpContext& qp = fixture.qp(Transport::kRc);
   QpCommand c;
   c.operation = QpOperation::kFail;
   c.line = qp.line;
   c.qpn = qp.qpn;
-  rig.arrive(10, qp, {.psn = kFirstPsn});
+  fixture.arrive(10, qp, {.psn = kFirstPsn});
   commands.push(Cycle{10}, c);
-  rig.arrive(11, qp, {.psn = kFirstPsn + 1});
+  fixture.arrive(11, qp, {.psn = kFirstPsn + 1});
   commands.push(Cycle{100}, c);  // again
   c.operation = QpOperation::kModify;
   c.state = static_cast<std::uint8_t>(QpState::kRts);
-  commands.push(Cycle{110}, c);  // only a reset helps
+  commands.push(Cycle{110}, c);  // only a reset takes the QP from the error state
   bench.run();
-  ASSERT_EQ(rig.out.size(), 2u);
-  EXPECT_EQ(rig.got(0).role, PacketRole::kReceived);
-  EXPECT_EQ(rig.got(1).role, PacketRole::kFailure);
-  EXPECT_EQ(rig.got(1).line, qp.line);
+  ASSERT_EQ(fixture.out.size(), 2u);
+  EXPECT_EQ(fixture.got(0).role, PacketRole::kReceived);
+  EXPECT_EQ(fixture.got(1).role, PacketRole::kFailure);
+  EXPECT_EQ(fixture.got(1).line, qp.line);
   ASSERT_EQ(replies.size(), 3u);
   EXPECT_FALSE(replies.value(0).failed);
   EXPECT_TRUE(replies.value(1).failed);
@@ -510,25 +510,25 @@ TEST(TransportChecker, AFailureGoesBehindThePacketsThatWereChecked) {  // R11
 
 TEST(TransportChecker, NothingIsLostBehindABlockedLink) {
   Bench bench;
-  Rig rig(bench);
-  rig.out.stall(Cycle{0}, Cycle{200});
-  QpContext& qp = rig.qp(Transport::kRc);
-  for (std::uint32_t i = 0; i < 50; ++i) rig.arrive(10, qp, {.psn = kFirstPsn + i});
+  Fixture fixture(bench);
+  fixture.out.stall(Cycle{0}, Cycle{200});
+  QpContext& qp = fixture.qp(Transport::kRc);
+  for (std::uint32_t i = 0; i < 50; ++i) fixture.arrive(10, qp, {.psn = kFirstPsn + i});
   bench.run();
-  ASSERT_EQ(rig.out.size(), 50u);
-  for (std::uint32_t i = 0; i < 50; ++i) EXPECT_EQ(rig.got(i).psn, Psn{kFirstPsn + i});
-  EXPECT_GT(rig.cycles(Activity::kBlocked), 150u);
+  ASSERT_EQ(fixture.out.size(), 50u);
+  for (std::uint32_t i = 0; i < 50; ++i) EXPECT_EQ(fixture.got(i).psn, Psn{kFirstPsn + i});
+  EXPECT_GT(fixture.cycles(Activity::kBlocked), 150u);
 }
 
 TEST(TransportChecker, ItIsBusyFromTakingAPacketUntilThePacketLeaves) {
   for (const std::uint32_t apart : {1u, 20u}) {
     Bench bench;
-    Rig rig(bench, params(apart));
-    QpContext& qp = rig.qp(Transport::kRc);
-    rig.arrive(10, qp, {});
+    Fixture fixture(bench, params(apart));
+    QpContext& qp = fixture.qp(Transport::kRc);
+    fixture.arrive(10, qp, {});
     bench.run();
-    EXPECT_EQ(rig.cycles(Activity::kBusy), std::max(kLatency, apart));
-    EXPECT_EQ(rig.cycles(Activity::kStarved), bench.engine().now().count + 1 - std::max(kLatency, apart));
+    EXPECT_EQ(fixture.cycles(Activity::kBusy), std::max(kLatency, apart));
+    EXPECT_EQ(fixture.cycles(Activity::kStarved), bench.engine().now().count + 1 - std::max(kLatency, apart));
   }
 }
 
@@ -537,18 +537,18 @@ TEST(TransportChecker, ModesAgree) {
   for (std::uint64_t round = 0; round < 6; ++round) {
     expect_equal_in_all_modes([&](Bench& bench) {
       std::mt19937_64 random(seed + round);
-      Rig rig(bench, params(1 + round % 3, 1 + static_cast<std::uint32_t>(random() % 9)));
-      const std::array<QpContext*, 4> qps = {&rig.qp(Transport::kRc), &rig.qp(Transport::kUc), &rig.qp(Transport::kUd),
-                                             &rig.qp(Transport::kRc)};
+      Fixture fixture(bench, params(1 + round % 3, 1 + static_cast<std::uint32_t>(random() % 9)));
+      const std::array<QpContext*, 4> qps = {&fixture.qp(Transport::kRc), &fixture.qp(Transport::kUc),
+                                             &fixture.qp(Transport::kUd), &fixture.qp(Transport::kRc)};
       qps[3]->resynchronise = qps[3]->tag_matching = true;
       for (std::uint32_t i = 0; i < qps.size(); ++i) {
         qps[i]->qpn = Qpn{100 + i};
-        rig.dut.reserve(qps[i]->qpn, qps[i]->max_dest_rd_atomic);
+        fixture.dut.reserve(qps[i]->qpn, qps[i]->max_dest_rd_atomic);
       }
-      const auto retire = [&](Cycle now, const WqeRequest& p) { rig.shared.ledger.retire(p, now); };
-      rig.out.on_value(retire);
-      rig.to_cam.on_value(retire);
-      rig.out.accept_when([](Cycle now) { return now.count % 7 < 4; });
+      const auto retire = [&](Cycle now, const WqeRequest& p) { fixture.shared.ledger.retire(p, now); };
+      fixture.out.on_value(retire);
+      fixture.to_cam.on_value(retire);
+      fixture.out.accept_when([](Cycle now) { return now.count % 7 < 4; });
       constexpr O kOperations[] = {O::kSendOnly,    O::kSendFirst, O::kSendMiddle, O::kSendLast, O::kWriteOnly,
                                    O::kReadRequest, O::kAck,       O::kFetchAdd,   O::kCnp};
       std::array<std::uint32_t, 4> psn{kFirstPsn, kFirstPsn, kFirstPsn, kFirstPsn};
@@ -559,23 +559,23 @@ TEST(TransportChecker, ModesAgree) {
         O operation = kOperations[random() % std::size(kOperations)];
         const std::uint32_t traits = opcode_info(opcode_of(Transport::kRc, operation)).traits;
         const bool full = (traits & (kFirst | kMiddle)) != 0;
-        // No sequence errors on the first QP: it is to last. UC and UD have fewer opcodes.
+        // No sequence errors on the first QP, so that it does not fail. UC and UD have fewer opcodes.
         if (q == 0 && (traits & (kFirst | kMiddle | kLast)) != 0) continue;
         if (q == 1 && (traits & kSend) == 0) continue;
         if (q == 2) operation = O::kSendOnly;
         if (random() % 12 == 0) psn[q] += random() % 3;
-        rig.arrive(at, *qps[q],
-                   {.operation = operation,
-                    .psn = operation == O::kAck ? i / 8 : psn[q]++,
-                    .payload = full                        ? kTestMtu
-                               : operation == O::kSendLast ? 9u
-                                                           : 0u});
-        if (i % 8 == 0) rig.request(at, *qps[0], i / 8);
+        fixture.arrive(at, *qps[q],
+                       {.operation = operation,
+                        .psn = operation == O::kAck ? i / 8 : psn[q]++,
+                        .payload = full                        ? kTestMtu
+                                   : operation == O::kSendLast ? 9u
+                                                               : 0u});
+        if (i % 8 == 0) fixture.request(at, *qps[0], i / 8);
       }
       bench.run();
-      EXPECT_EQ(rig.shared.packets.in_use(), 0u);
-      EXPECT_GT(rig.shared.ledger.counters().accepted, 300u);
-      EXPECT_GT(rig.dut.counters().completions, 10u);
+      EXPECT_EQ(fixture.shared.packets.in_use(), 0u);
+      EXPECT_GT(fixture.shared.ledger.counters().accepted, 300u);
+      EXPECT_GT(fixture.dut.counters().completions, 10u);
       for (const QpContext* qp : qps) EXPECT_EQ(qp->pins.count(), 0u);
       return bench.state_hash();
     });
@@ -584,16 +584,16 @@ TEST(TransportChecker, ModesAgree) {
 
 TEST(TransportChecker, TheRequesterIsNotifiedOfAnAnswerInTheCycleOfItsDecision) {  // (R8)
   Bench bench;
-  Rig rig(bench);
-  auto& answers = bench.sink(rig.dut.answers);
-  QpContext& qp = rig.qp(Transport::kRc);
-  rig.request(5, qp, 50);
-  rig.request(6, qp, 51);
-  rig.arrive(10, qp, {.operation = O::kAck, .psn = 51, .syndrome = 0x1f});
-  rig.arrive(30, qp, {.operation = O::kAck, .psn = 99, .syndrome = 0x1f});
+  Fixture fixture(bench);
+  auto& answers = bench.sink(fixture.dut.answers);
+  QpContext& qp = fixture.qp(Transport::kRc);
+  fixture.request(5, qp, 50);
+  fixture.request(6, qp, 51);
+  fixture.arrive(10, qp, {.operation = O::kAck, .psn = 51, .syndrome = 0x1f});
+  fixture.arrive(30, qp, {.operation = O::kAck, .psn = 99, .syndrome = 0x1f});
   bench.run();
-  ASSERT_EQ(answers.size(), 1u) << "what no request explains is not told";
-  EXPECT_EQ(answers.cycle(0), Cycle{12}) << "behind the two completions";
+  ASSERT_EQ(answers.size(), 1u) << "a response that no request explains is not reported";
+  EXPECT_EQ(answers.cycle(0), Cycle{12}) << "after the two completions";
   EXPECT_EQ(answers.value(0).kind, AnswerKind::kAck);
   EXPECT_EQ(answers.value(0).psn, Psn{51});
   EXPECT_EQ(answers.value(0).qpn, qp.qpn);
@@ -601,23 +601,23 @@ TEST(TransportChecker, TheRequesterIsNotifiedOfAnAnswerInTheCycleOfItsDecision) 
 
 TEST(TransportChecker, AnAnswerWaitsForRoomForItsNotice) {  // (R8)
   Bench bench;
-  Rig rig(bench);
-  auto& answers = bench.sink(rig.dut.answers, 2);
+  Fixture fixture(bench);
+  auto& answers = bench.sink(fixture.dut.answers, 2);
   answers.stall(Cycle{0}, Cycle{100});
-  QpContext& qp = rig.qp(Transport::kRc);
+  QpContext& qp = fixture.qp(Transport::kRc);
   for (std::uint32_t i = 0; i < 4; ++i) {
-    rig.request(5, qp, 50 + i, false);
-    rig.arrive(20, qp, {.operation = O::kAck, .psn = 50 + i, .syndrome = 0x1f});
+    fixture.request(5, qp, 50 + i, false);
+    fixture.arrive(20, qp, {.operation = O::kAck, .psn = 50 + i, .syndrome = 0x1f});
   }
   bench.run();
   ASSERT_EQ(answers.size(), 4u);
-  ASSERT_EQ(rig.out.size(), 4u);
-  EXPECT_EQ(rig.out.cycle(1), Cycle{21 + kLatency});
-  EXPECT_EQ(rig.out.cycle(2), Cycle{101 + kLatency});
+  ASSERT_EQ(fixture.out.size(), 4u);
+  EXPECT_EQ(fixture.out.cycle(1), Cycle{21 + kLatency});
+  EXPECT_EQ(fixture.out.cycle(2), Cycle{101 + kLatency});
 }
 
-// A completion that the requester sent for its WQE of that number, at the checker in cycle `at`.
-void complete(Rig& rig, std::uint64_t at, QpContext& qp, std::uint32_t wqe, WcStatus status) {
+// A completion that the requester sends for WQE number `wqe`; it reaches the checker in cycle `at`.
+void complete(Fixture& fixture, std::uint64_t at, QpContext& qp, std::uint32_t wqe, WcStatus status) {
   ContextPacket p;
   p.is_completion = true;
   p.line = qp.line;
@@ -629,55 +629,55 @@ void complete(Rig& rig, std::uint64_t at, QpContext& qp, std::uint32_t wqe, WcSt
   p.completion.opcode = CqeOpcode::kRdmaWrite;
   p.completion.status = status;
   qp.pins.add();
-  rig.in.push(Cycle{at - 1}, p);
+  fixture.in.push(Cycle{at - 1}, p);
 }
 
 TEST(TransportChecker, TheRequestersCompletionsGoOnInTheirOrder) {  // (R9)
   Bench bench;
-  Rig rig(bench);
-  QpContext& qp = rig.qp(Transport::kUc);
-  rig.arrive(10, qp, {});
-  complete(rig, 10, qp, 0, WcStatus::kSuccess);
+  Fixture fixture(bench);
+  QpContext& qp = fixture.qp(Transport::kUc);
+  fixture.arrive(10, qp, {});
+  complete(fixture, 10, qp, 0, WcStatus::kSuccess);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 2u);
-  EXPECT_EQ(rig.out.cycle(1), Cycle{11 + kLatency});
-  EXPECT_EQ(rig.got(1).role, PacketRole::kSendCompletion);
-  EXPECT_EQ(rig.got(1).cq, kTestSendCq);
-  EXPECT_TRUE(rig.got(1).completes);
-  EXPECT_EQ(rig.got(1).wqe_index, 100u);
-  EXPECT_EQ(rig.got(1).byte_count, 77u);
-  EXPECT_EQ(rig.got(1).cqe_opcode, CqeOpcode::kRdmaWrite);
+  ASSERT_EQ(fixture.out.size(), 2u);
+  EXPECT_EQ(fixture.out.cycle(1), Cycle{11 + kLatency});
+  EXPECT_EQ(fixture.got(1).role, PacketRole::kSendCompletion);
+  EXPECT_EQ(fixture.got(1).cq, kTestSendCq);
+  EXPECT_TRUE(fixture.got(1).completes);
+  EXPECT_EQ(fixture.got(1).wqe_index, 100u);
+  EXPECT_EQ(fixture.got(1).byte_count, 77u);
+  EXPECT_EQ(fixture.got(1).cqe_opcode, CqeOpcode::kRdmaWrite);
   EXPECT_EQ(qp.state, QpState::kRts);
-  EXPECT_EQ(rig.dut.counters().completions, 1u);
+  EXPECT_EQ(fixture.dut.counters().completions, 1u);
 }
 
 TEST(TransportChecker, OneInErrorMovesTheQpAndFlushedOnesFollow) {  // (R9)
   Bench bench;
-  Rig rig(bench);
-  QpContext& qp = rig.qp(Transport::kRc);
-  rig.request(5, qp, 50);
-  complete(rig, 10, qp, 0, WcStatus::kRetryExceeded);
-  complete(rig, 11, qp, 1, WcStatus::kFlushed);
-  rig.arrive(12, qp, {.operation = O::kAck, .psn = 50, .syndrome = 0x1f});
+  Fixture fixture(bench);
+  QpContext& qp = fixture.qp(Transport::kRc);
+  fixture.request(5, qp, 50);
+  complete(fixture, 10, qp, 0, WcStatus::kRetryExceeded);
+  complete(fixture, 11, qp, 1, WcStatus::kFlushed);
+  fixture.arrive(12, qp, {.operation = O::kAck, .psn = 50, .syndrome = 0x1f});
   bench.run();
-  ASSERT_EQ(rig.out.size(), 2u);
-  EXPECT_EQ(rig.got(0).status, WcStatus::kRetryExceeded);
-  EXPECT_EQ(rig.got(1).status, WcStatus::kFlushed);
+  ASSERT_EQ(fixture.out.size(), 2u);
+  EXPECT_EQ(fixture.got(0).status, WcStatus::kRetryExceeded);
+  EXPECT_EQ(fixture.got(1).status, WcStatus::kFlushed);
   EXPECT_EQ(qp.state, QpState::kError);
-  EXPECT_EQ(rig.dropped(DropReason::kQpTypeOrState), 1u) << "an answer to a QP in error";
+  EXPECT_EQ(fixture.dropped(DropReason::kQpTypeOrState), 1u) << "an answer to a QP in error";
 }
 
 TEST(TransportChecker, AWqeThatWasAnsweredIsNotFlushed) {  // (R9)
   Bench bench;
-  Rig rig(bench);
-  QpContext& qp = rig.qp(Transport::kRc);
-  rig.request(5, qp, 50);
-  rig.arrive(10, qp, {.operation = O::kAck, .psn = 50, .syndrome = 0x1f});
-  complete(rig, 20, qp, 0, WcStatus::kFlushed);
-  complete(rig, 30, qp, 0, WcStatus::kRetryExceeded);
+  Fixture fixture(bench);
+  QpContext& qp = fixture.qp(Transport::kRc);
+  fixture.request(5, qp, 50);
+  fixture.arrive(10, qp, {.operation = O::kAck, .psn = 50, .syndrome = 0x1f});
+  complete(fixture, 20, qp, 0, WcStatus::kFlushed);
+  complete(fixture, 30, qp, 0, WcStatus::kRetryExceeded);
   bench.run();
-  ASSERT_EQ(rig.out.size(), 3u) << "the completion, the ACK, the failure";
-  EXPECT_FALSE(rig.got(2).completes);
+  ASSERT_EQ(fixture.out.size(), 3u) << "the completion, the ACK, the failure";
+  EXPECT_FALSE(fixture.got(2).completes);
   EXPECT_EQ(qp.state, QpState::kError) << "it fails all the same";
   EXPECT_EQ(qp.pins.count(), 3u) << "the dropped one let go of it";
 }

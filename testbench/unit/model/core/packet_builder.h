@@ -58,7 +58,7 @@ struct PacketSpec {
   std::uint64_t arrived = 0;  // cycle
 };
 
-// A packet that the QP's peer sends it, as the parser and the context cache hand it on; its ICRC is good.
+// A packet from the QP's peer, as the parser and the context cache pass it on; its ICRC is good.
 inline ContextPacket arrived_packet(const QpContext& qp, const PacketSpec& spec) {
   ContextPacket p;
   p.line = qp.line;
@@ -87,7 +87,7 @@ inline ContextPacket arrived_packet(const QpContext& qp, const PacketSpec& spec)
   return p;
 }
 
-// The same in the checker.
+// The same packet as the transport checker has it.
 inline std::unique_ptr<CheckedPacket> make_packet(QpContext& qp, const PacketSpec& spec) {
   return std::make_unique<CheckedPacket>(examine(arrived_packet(qp, spec), qp));
 }

@@ -43,7 +43,7 @@ TEST(DelayLine, HoldsAsManyAsItSays) {
 }
 
 TEST(DelayLineDeathTest, APushIntoAFullLineEndsTheProgramAndNamesItsPlace) {
-  DelayLine<int> line(3);  // its ring has four slots: the fourth push would overwrite nothing
+  DelayLine<int> line(3);  // its ring has four slots: a fourth push would not overwrite an entry
   for (int i = 0; i < 3; ++i) line.push(i, Cycle{0});
   EXPECT_DEATH(
       line.push(3, Cycle{0}),

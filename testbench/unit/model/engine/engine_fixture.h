@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks for the tests of the engine: one that does what the test says, and one that works, blocks and wakes.
+// Blocks for the tests of the engine: one whose steps the test defines, and one that works, blocks and wakes.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace rxnic {
 
 inline constexpr std::uint64_t kPeriodPs = 1000;
 
-// Records its steps and does what the test says in them.
+// Records its steps and calls the test's function in each.
 class Probe final : public Block {
  public:
   explicit Probe(const sc_core::sc_module_name& name) : Block(name) {}
@@ -27,7 +27,7 @@ class Probe final : public Block {
   }
 };
 
-// Keeps what it takes for a while and passes it on: work that blocks and wakes in every way.
+// Delays each value and passes it on: it is busy, blocked and woken in every way.
 class Relay final : public Block {
  public:
   Relay(const sc_core::sc_module_name& name, std::uint64_t key) : Block(name), key_(key) {}

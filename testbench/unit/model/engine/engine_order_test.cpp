@@ -127,7 +127,7 @@ TEST(EngineOrder, TheBlockOutsideIsSteppedAfterAllOthersInEveryOrder) {  // (R7)
   }
 }
 
-// Speaks to the other one past the links: what it adds to `shared` is seen in the same cycle by whoever comes later.
+// Communicates without a link: a block that is stepped later sees the change of `shared` in the same cycle.
 class Gossip final : public Block {
  public:
   Gossip(const sc_core::sc_module_name& name, std::uint64_t& shared) : Block(name), shared_(shared) {}

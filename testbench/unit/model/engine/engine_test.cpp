@@ -36,7 +36,7 @@ TEST(Engine, SkipsCyclesInWhichNothingIsDue) {  // (R2)
   for (std::uint64_t c = 0; c <= 5000; c += 1000) expected.push_back(Cycle{c});
   EXPECT_EQ(probe.steps, expected);
   EXPECT_EQ(bench.engine().now(), Cycle{5000});
-  EXPECT_EQ(bench.engine().steps(), 6u + 1) << "and the script's one";
+  EXPECT_EQ(bench.engine().steps(), 6u + 1) << "and one step of the script";
 }
 
 TEST(Engine, StepAllStepsEveryBlockInEveryCycle) {  // (R4)
@@ -138,7 +138,7 @@ TEST(Engine, AnActivityLastsFromItsStepToTheNext) {
   EXPECT_EQ(probe.account()[static_cast<std::size_t>(Activity::kBusy)], 41u) << "settling twice changes nothing";
 }
 
-// (R3) (R6) a thread pushes in the middle of a cycle, whatever the engine is doing
+// (R3) (R6) A thread pushes in the middle of a cycle, whether or not the engine has blocks to step.
 TEST(Engine, APushFromOutsideIsSeenInTheNextCycle) {
   for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
     for (const bool busy : {false, true}) {
@@ -183,7 +183,7 @@ TEST(Engine, ModesAgreeOnWhatComesFromOutside) {  // (R6)
   });
 }
 
-TEST(Engine, APushOnAClockEdgeIsNotLost) {  // (R6) not to be relied on for its cycle
+TEST(Engine, APushOnAClockEdgeIsNotLost) {  // (R6) the cycle of the push is not defined
   for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
     Bench bench(mode, kPeriodPs);
     bench.add<Probe>("busy").next = [](Cycle now) { return now.count < 500 ? now + 3 : kNever; };
@@ -201,7 +201,7 @@ TEST(Engine, APushOnAClockEdgeIsNotLost) {  // (R6) not to be relied on for its 
   }
 }
 
-TEST(Engine, DoesNotRunAheadOfAProcessThatHasNotRunYet) {  // (R3) it may wait for anything
+TEST(Engine, DoesNotRunAheadOfAProcessThatHasNotRunYet) {  // (R3) the process may wait for anything
   Bench bench;
   bench.add<Probe>("busy").next = [](Cycle now) { return now.count < 100 ? now + 1 : kNever; };
   bench.keep<Outsider>("outsider", [&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a timed test needs around the block under test: a fresh SystemC kernel and an engine (Bench), a block that
+// The environment of a block in a timed test: a fresh SystemC kernel and an engine (Bench), a block that
 // pushes given values in given cycles (Source), one that records when values come (Sink), host memory with a fixed
 // latency (TestMemory), and the comparison of the engine modes and step orders.
 //
@@ -42,7 +42,7 @@
 
 namespace rxnic {
 
-// Pushes each value in its cycle, or as soon after it as the link has room and those before it are gone.
+// Pushes each value in its cycle, or as soon after it as the values before it are pushed and the link has room.
 template <class T>
 class Source final : public Block {
  public:
@@ -85,7 +85,7 @@ class Sink final : public Block {
   }
   // Takes something only in cycles for which `ready` holds; a function of the cycle alone.
   void accept_when(std::function<bool(Cycle)> ready) { ready_ = std::move(ready); }
-  // Takes up to so many values in a cycle.
+  // Takes up to `values` values in a cycle.
   void set_width(std::uint32_t values) { width_ = values; }
   // Called for each value as it is taken.
   void on_value(std::function<void(Cycle, const T&)> f) { on_value_ = std::move(f); }
@@ -113,7 +113,7 @@ class Sink final : public Block {
   std::uint32_t width_ = 1;
 };
 
-// What came out, and when: every number on the port.
+// Mixes the values and their cycles into a hash: every number on the port.
 template <Described T>
 void mix_all_of(StateHash& h, const Sink<T>& sink) {
   for (std::size_t i = 0; i < sink.size(); ++i) {
@@ -210,7 +210,7 @@ class Script final : public Block {
   std::size_t next_ = 0;
 };
 
-// A SystemC kernel of its own, with an engine and what is built in it. One at a time.
+// A SystemC kernel of its own, with an engine and the blocks of the test. Only one may exist at a time.
 class Bench {
  public:
   explicit Bench(EngineMode mode = EngineMode::kFast, std::uint32_t clock_period_ps = 1000, StepOrder order = {})
@@ -289,15 +289,15 @@ class Bench {
     connect(requests, made.requests);
     return made;
   }
-  // At the end of the cycle, when every block has done its work: what it changes is seen in the next one in every mode.
+  // Calls `f` at the end of a cycle, after all blocks: they see its changes in the next cycle, in every mode.
   void at(Cycle when, std::function<void(Cycle)> f) { script_->at(when, std::move(f)); }
 
-  // Until nothing is due ever; a test whose model never rests fails after `limit` cycles.
+  // Runs until nothing is due any more; a test whose model never rests fails after `limit` cycles.
   void run(Cycle limit = Cycle{100'000'000}) {
     run_to(limit);
     if (engine_->now() >= limit) ADD_FAILURE() << "still running in cycle " << limit.count;
   }
-  // Cycles up to and with `last` are done.
+  // Runs the cycles up to and including `last`.
   void run_to(Cycle last) {
     if (!script_added_) engine_->add_outside(*script_);
     script_added_ = true;

@@ -13,7 +13,7 @@
 namespace rxnic {
 namespace {
 
-// Pushes 0, 1, 2... in the cycles of `when`, as many as it says for each; what finds no room is tried again as soon as
+// Pushes 0, 1, 2... in the cycles of `when`, as many as it gives for each; a value without room is tried again when
 // the link wakes it.
 class Pusher final : public Block {
  public:
@@ -42,14 +42,14 @@ class Pusher final : public Block {
   int value_ = 0;
 };
 
-// Takes what there is, up to `most` a cycle, in the cycles for which `ready` holds.
+// Takes up to `most` values a cycle in the cycles for which `ready` holds.
 class Popper final : public Block {
  public:
   explicit Popper(const sc_core::sc_module_name& name) : Block(name) {}
   In<int> in{"in"};
   std::function<bool(Cycle)> ready = [](Cycle) { return true; };
   int most = 1;
-  bool polls = true;  // asks to be stepped as long as there is something, to be popped or not yet
+  bool polls = true;  // is stepped in each cycle in which the link holds a value, even one that it cannot pop yet
   std::vector<std::pair<Cycle, int>> popped;
   std::vector<Cycle> stepped_in;
   Cycle step(Cycle now) override {
@@ -110,7 +110,7 @@ TEST(Link, RoomFromAPopCanBeUsedInTheNextCycleNotBefore) {  // (R2)
   EXPECT_TRUE(link.can_push(Cycle{4}));
   link.pop(Cycle{4});
   link.push(Cycle{4}, 3);
-  EXPECT_FALSE(link.can_push(Cycle{4})) << "the place of cycle 3 is taken, that of cycle 4 comes later";
+  EXPECT_FALSE(link.can_push(Cycle{4})) << "the entry freed in 3 is taken, the one freed in 4 is not free yet";
   EXPECT_TRUE(link.can_push(Cycle{5}));
 }
 
@@ -228,7 +228,7 @@ TEST(Link, TheOrderOfSteppingDoesNotChangeAResult) {
   }
 }
 
-// Values that leave `latency` cycles after they were made, one in a cycle: sent beforehand when they may be, or each
+// Values that leave `latency` cycles after they were made, one in a cycle: sent ahead when that is allowed, or each
 // pushed in its cycle.
 class Pipeline final : public Block {
  public:
@@ -334,13 +334,13 @@ TEST(Link, NothingIsSentWithoutARoomThatIsSureOrTooFarAhead) {  // (R8)
   EXPECT_FALSE(link.can_send(Cycle{5}, Cycle{5 + kArrivalSlots - 1}));
   link.push(Cycle{5}, 1);
   link.push(Cycle{5}, 2);
-  EXPECT_FALSE(link.can_send(Cycle{6}, Cycle{9})) << "nobody knows when a place is free";
+  EXPECT_FALSE(link.can_send(Cycle{6}, Cycle{9})) << "it is not known when an entry will be free";
   link.pop(Cycle{7});
-  EXPECT_FALSE(link.can_send(Cycle{7}, Cycle{9})) << "the same whoever is stepped first";
+  EXPECT_FALSE(link.can_send(Cycle{7}, Cycle{9})) << "the same in either step order";
   EXPECT_TRUE(link.can_send(Cycle{8}, Cycle{9}));
 }
 
-// Takes nothing: what its links hold is the test's business.
+// Takes nothing: the test itself pushes to its links and pops from them.
 class Watcher final : public Block {
  public:
   explicit Watcher(const sc_core::sc_module_name& name) : Block(name) {
@@ -380,7 +380,7 @@ TEST(LinkDeathTest, APushIntoAFullLinkEndsTheProgramAndNamesTheLink) {  // (R2)
   link.push(Cycle{5}, 2);
   EXPECT_DEATH(link.push(Cycle{6}, 3), "^rxnic: link narrow overflows in cycle 6: all of its 2 entries are in use\n$");
   link.pop(Cycle{7});
-  EXPECT_DEATH(link.push(Cycle{7}, 3), "link narrow overflows in cycle 7") << "the room comes a cycle later (R2)";
+  EXPECT_DEATH(link.push(Cycle{7}, 3), "link narrow overflows in cycle 7") << "there is room a cycle later (R2)";
   EXPECT_DEATH(link.send(Cycle{7}, Cycle{9}, 3, [](int&) {}), "link narrow overflows in cycle 7");
   link.push(Cycle{8}, 3);
 }
@@ -404,7 +404,7 @@ TEST(Link, TheControlPlaneSeesWhatIsInIt) {
   EXPECT_FALSE(has(5));
   link.push(Cycle{1}, 5);
   link.push(Cycle{1}, 6);
-  EXPECT_TRUE(has(5)) << "not yet to be popped, but there";
+  EXPECT_TRUE(has(5)) << "it holds a value, which cannot be popped yet";
   link.pop(Cycle{2});
   EXPECT_FALSE(has(5));
   EXPECT_TRUE(has(6));

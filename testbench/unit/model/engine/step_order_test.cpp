@@ -28,7 +28,7 @@ std::uint64_t size_of_run(const char* name, std::uint64_t in_the_tests) {
 std::uint64_t seeds() { return size_of_run("RXNIC_ORDER_SEEDS", 2); }
 std::uint64_t packets() { return size_of_run("RXNIC_ORDER_PACKETS", 3000); }
 
-// All but the path's.
+// All step orders but the default, which is path order.
 std::vector<StepOrder> other_orders() {
   std::vector<StepOrder> orders{{StepOrder::Kind::kReverse, 0}};
   const std::uint64_t draws = size_of_run("RXNIC_ORDER_DRAWS", 1);

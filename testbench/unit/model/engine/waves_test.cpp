@@ -15,7 +15,7 @@
 namespace rxnic {
 namespace {
 
-// A file name of the test's own, gone with the test.
+// A file name of the test's own; the file is removed after the test.
 class WavesTest : public testing::Test {
  protected:
   ~WavesTest() override { std::filesystem::remove(path); }
@@ -27,7 +27,7 @@ class WavesTest : public testing::Test {
 
 using Changes = std::map<std::uint64_t, unsigned>;  // picoseconds, value
 
-// What a VCD says of each signal, by "scope.name". The width suffix " [2:0]" that SystemC writes is taken off.
+// The changes of each signal in a VCD, by "scope.name", without the width suffix " [2:0]" that SystemC writes.
 std::map<std::string, Changes> read_vcd(const std::string& path) {
   std::ifstream file(path);
   std::map<std::string, std::string> names;  // by identifier code

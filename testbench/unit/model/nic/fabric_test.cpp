@@ -51,7 +51,7 @@ class FrameSource final : public Block {
   FrameSource(const sc_core::sc_module_name& name, Nic& nic) : Block(name), nic_(nic) {}
   Out<WireFrame> out{"out"};
   void push(const Sent& frame) { frames_.push_back(frame); }
-  // Bytes of its frame on a line.
+  // Bytes of a frame with that payload on a line.
   static std::uint64_t line_bytes(std::uint32_t payload) { return 14 + 20 + 8 + 12 + payload + 4 + 4 + 20; }
   Cycle step(Cycle now) override {
     PacketPool& pool = nic_.shared.packets;
@@ -82,7 +82,7 @@ struct Arrival {
   std::vector<std::uint8_t> payload;
 };
 
-// What came to a NIC: nobody is at home, so that every packet ends as dropped.
+// The packets that came to a NIC. It has no QP, so that every packet is dropped.
 class Inbox final : public PacketObserver {
  public:
   void on_retire(const AckRequest&, const Packet& p, Cycle) override {
@@ -108,8 +108,8 @@ class Record final : public FabricObserver {
   std::vector<Frame> frames;
 };
 
-struct Rig {
-  Rig(Bench& b, const Params& p, std::uint32_t count) : bench(b), memories(count), inboxes(count) {
+struct Fixture {
+  Fixture(Bench& b, const Params& p, std::uint32_t count) : bench(b), memories(count), inboxes(count) {
     fabric = &b.keep<Fabric>("fabric", p, b.engine(), count);
     fabric->set_observer(&record);
     for (std::uint32_t n = 0; n < count; ++n) {
@@ -139,90 +139,91 @@ TEST(Fabric, AFrameTakesItsLengthTheSwitchAndBothCables) {  // R1
   const std::uint64_t due = 10 + FrameSource::line_bytes(64) + kAcross;
   for (const std::uint64_t until : {due - 1, due}) {
     Bench bench;
-    Rig rig(bench, slow_link(), 2);
-    rig.requests[0]->push({Cycle{9}, 1, 64, 7});
+    Fixture fixture(bench, slow_link(), 2);
+    fixture.requests[0]->push({Cycle{9}, 1, 64, 7});
     bench.run_to(Cycle{until});
-    EXPECT_EQ(rig.nics[1]->wire_in.transfers(), until == due ? 1u : 0u) << "cycle " << until;
-    EXPECT_EQ(rig.fabric->idle(), until == due);
+    EXPECT_EQ(fixture.nics[1]->wire_in.transfers(), until == due ? 1u : 0u) << "cycle " << until;
+    EXPECT_EQ(fixture.fabric->idle(), until == due);
   }
 }
 
 TEST(Fabric, WhatArrivesIsWhatWasSent) {  // R1
   Bench bench;
-  Rig rig(bench, slow_link(), 2);
-  rig.requests[0]->push({Cycle{0}, 1, 1024, 7});
+  Fixture fixture(bench, slow_link(), 2);
+  fixture.requests[0]->push({Cycle{0}, 1, 1024, 7});
   bench.run();
-  ASSERT_EQ(rig.arrivals(1).size(), 1u);
-  EXPECT_EQ(rig.arrivals(1)[0].payload, counting_bytes(1024, 7));
-  EXPECT_EQ(rig.arrivals(1)[0].posted, Cycle{1007});
-  EXPECT_EQ(rig.nics[1]->rx_parser.counters().icrc_errors, 0u);
-  EXPECT_EQ(rig.fabric->counters().frames, 1u);
-  EXPECT_EQ(rig.fabric->counters().bytes, FrameSource::line_bytes(1024) - 24);
+  ASSERT_EQ(fixture.arrivals(1).size(), 1u);
+  EXPECT_EQ(fixture.arrivals(1)[0].payload, counting_bytes(1024, 7));
+  EXPECT_EQ(fixture.arrivals(1)[0].posted, Cycle{1007});
+  EXPECT_EQ(fixture.nics[1]->rx_parser.counters().icrc_errors, 0u);
+  EXPECT_EQ(fixture.fabric->counters().frames, 1u);
+  EXPECT_EQ(fixture.fabric->counters().bytes, FrameSource::line_bytes(1024) - 24);
 }
 
-// Also where neither a byte nor the delay is a whole number of cycles: nothing is lost to rounding.
+// Also where neither a byte nor the delay is a whole number of cycles: rounding errors do not add up.
 TEST(Fabric, FramesFollowEachOtherWithoutAGap) {  // R1
   Params p = slow_link();
   p.nic.clock_period_ps = 2325;
   p.nic.link_gbps = 100;
   p.fabric.switch_latency_ps = 1;
   Bench bench(EngineMode::kFast, 2325);
-  Rig rig(bench, p, 2);
+  Fixture fixture(bench, p, 2);
   constexpr std::uint32_t kFrames = 200;
-  for (std::uint32_t i = 0; i < kFrames; ++i) rig.requests[0]->push({Cycle{0}, 1, 64, i});
+  for (std::uint32_t i = 0; i < kFrames; ++i) fixture.requests[0]->push({Cycle{0}, 1, 64, i});
   bench.run();
-  ASSERT_EQ(rig.arrivals(1).size(), kFrames);
+  ASSERT_EQ(fixture.arrivals(1).size(), kFrames);
   for (std::uint64_t i = 0; i < kFrames; ++i) {
     const std::uint64_t last_byte_ps = 2325 + (i + 1) * FrameSource::line_bytes(64) * 80 + 1 + 20'000;
-    ASSERT_EQ(rig.arrivals(1)[i].when.count, (last_byte_ps + 2324) / 2325) << "frame " << i;
+    ASSERT_EQ(fixture.arrivals(1)[i].when.count, (last_byte_ps + 2324) / 2325) << "frame " << i;
   }
 }
 
 TEST(Fabric, RequestsAndAnswersTakeTurns) {  // R2
   Bench bench;
-  Rig rig(bench, slow_link(), 2);
+  Fixture fixture(bench, slow_link(), 2);
   for (std::uint32_t i = 0; i < 10; ++i) {
-    rig.requests[0]->push({Cycle{0}, 1, 256, i});
-    rig.answers[0]->push({Cycle{0}, 1, 4, 100 + i});
+    fixture.requests[0]->push({Cycle{0}, 1, 256, i});
+    fixture.answers[0]->push({Cycle{0}, 1, 4, 100 + i});
   }
   bench.run();
-  ASSERT_EQ(rig.arrivals(1).size(), 20u);
+  ASSERT_EQ(fixture.arrivals(1).size(), 20u);
   for (std::size_t i = 2; i < 20; ++i) {
-    EXPECT_NE(rig.arrivals(1)[i].id >= 100, rig.arrivals(1)[i - 1].id >= 100) << "frame " << i;
+    EXPECT_NE(fixture.arrivals(1)[i].id >= 100, fixture.arrivals(1)[i - 1].id >= 100) << "frame " << i;
   }
 }
 
 TEST(Fabric, AnswersGoAloneWhenThereAreNoRequests) {  // R2
   Bench bench;
-  Rig rig(bench, slow_link(), 2);
-  for (std::uint32_t i = 0; i < 3; ++i) rig.answers[1]->push({Cycle{0}, 0, 4, i});
+  Fixture fixture(bench, slow_link(), 2);
+  for (std::uint32_t i = 0; i < 3; ++i) fixture.answers[1]->push({Cycle{0}, 0, 4, i});
   bench.run();
-  ASSERT_EQ(rig.arrivals(0).size(), 3u);
-  EXPECT_EQ(rig.arrivals(0)[2].when.count, 1 + 3 * FrameSource::line_bytes(4) + kAcross);
+  ASSERT_EQ(fixture.arrivals(0).size(), 3u);
+  EXPECT_EQ(fixture.arrivals(0)[2].when.count, 1 + 3 * FrameSource::line_bytes(4) + kAcross);
 }
 
 TEST(Fabric, AnUnknownAddressIsCountedAndGoesNowhere) {  // R3
   Bench bench;
-  Rig rig(bench, slow_link(), 3);
-  rig.requests[0]->push({Cycle{0}, kNobody, 64, 1});
-  rig.requests[0]->push({Cycle{0}, 2, 64, 2});
+  Fixture fixture(bench, slow_link(), 3);
+  fixture.requests[0]->push({Cycle{0}, kNobody, 64, 1});
+  fixture.requests[0]->push({Cycle{0}, 2, 64, 2});
   bench.run();
-  EXPECT_EQ(rig.fabric->counters().unroutable, 1u);
-  EXPECT_EQ(rig.arrivals(0).size() + rig.arrivals(1).size(), 0u);
-  ASSERT_EQ(rig.arrivals(2).size(), 1u);
-  EXPECT_EQ(rig.arrivals(2)[0].id, 2u);
-  EXPECT_EQ(rig.arrivals(2)[0].when.count, 1 + 2 * FrameSource::line_bytes(64) + kAcross) << "it took the line";
+  EXPECT_EQ(fixture.fabric->counters().unroutable, 1u);
+  EXPECT_EQ(fixture.arrivals(0).size() + fixture.arrivals(1).size(), 0u);
+  ASSERT_EQ(fixture.arrivals(2).size(), 1u);
+  EXPECT_EQ(fixture.arrivals(2)[0].id, 2u);
+  EXPECT_EQ(fixture.arrivals(2)[0].when.count, 1 + 2 * FrameSource::line_bytes(64) + kAcross)
+      << "behind the unroutable frame";
 }
 
 TEST(Fabric, AMulticastFrameGoesToEverybodyAndBack) {  // R3
   Bench bench;
-  Rig rig(bench, slow_link(), 3);
-  rig.requests[1]->push({Cycle{0}, kEverybody, 64, 1});
+  Fixture fixture(bench, slow_link(), 3);
+  fixture.requests[1]->push({Cycle{0}, kEverybody, 64, 1});
   bench.run();
   const std::uint64_t left = 1 + FrameSource::line_bytes(64);
   for (const std::uint32_t nic : {0u, 1u, 2u}) {
-    ASSERT_EQ(rig.arrivals(nic).size(), 1u) << "nic " << nic;
-    EXPECT_EQ(rig.arrivals(nic)[0].when.count, left + (nic == 1 ? kLoopback : kAcross)) << "nic " << nic;
+    ASSERT_EQ(fixture.arrivals(nic).size(), 1u) << "nic " << nic;
+    EXPECT_EQ(fixture.arrivals(nic)[0].when.count, left + (nic == 1 ? kLoopback : kAcross)) << "nic " << nic;
   }
 }
 
@@ -230,24 +231,24 @@ TEST(Fabric, LoopbackTakesItsLatencyInsteadOfTheSwitch) {  // R4
   const std::uint64_t due = 10 + FrameSource::line_bytes(64) + kLoopback;
   for (const std::uint64_t until : {due - 1, due}) {
     Bench bench;
-    Rig rig(bench, slow_link(), 2);
-    rig.requests[0]->push({Cycle{9}, 0, 64, 7});
+    Fixture fixture(bench, slow_link(), 2);
+    fixture.requests[0]->push({Cycle{9}, 0, 64, 7});
     bench.run_to(Cycle{until});
-    EXPECT_EQ(rig.nics[0]->wire_in.transfers(), until == due ? 1u : 0u) << "cycle " << until;
-    EXPECT_EQ(rig.fabric->counters().loopback, 1u);
-    EXPECT_EQ(rig.fabric->counters().frames, 0u);
+    EXPECT_EQ(fixture.nics[0]->wire_in.transfers(), until == due ? 1u : 0u) << "cycle " << until;
+    EXPECT_EQ(fixture.fabric->counters().loopback, 1u);
+    EXPECT_EQ(fixture.fabric->counters().frames, 0u);
   }
 }
 
 TEST(Fabric, SendersShareAReceiversLineEvenly) {  // R1, R6
   Bench bench;
-  Rig rig(bench, slow_link(), 4);
+  Fixture fixture(bench, slow_link(), 4);
   constexpr std::uint32_t kEach = 30;
   for (std::uint32_t i = 0; i < kEach; ++i) {
-    for (const std::uint32_t from : {0u, 1u, 3u}) rig.requests[from]->push({Cycle{0}, 2, 512, from * 100 + i});
+    for (const std::uint32_t from : {0u, 1u, 3u}) fixture.requests[from]->push({Cycle{0}, 2, 512, from * 100 + i});
   }
   bench.run();
-  const auto& arrivals = rig.arrivals(2);
+  const auto& arrivals = fixture.arrivals(2);
   ASSERT_EQ(arrivals.size(), 3u * kEach);
   for (std::uint32_t i = 0; i < arrivals.size(); ++i) {
     const std::uint32_t from = std::vector<std::uint32_t>{0, 1, 3}[i % 3];
@@ -258,64 +259,64 @@ TEST(Fabric, SendersShareAReceiversLineEvenly) {  // R1, R6
 
 TEST(Fabric, TheLastOfSixtyFourNicsTalksToTheFirst) {
   Bench bench;
-  Rig rig(bench, slow_link(), 64);
-  rig.requests[63]->push({Cycle{9}, 0, 64, 1});
-  rig.requests[0]->push({Cycle{9}, 63, 64, 2});
-  rig.answers[31]->push({Cycle{9}, 32, 4, 3});
+  Fixture fixture(bench, slow_link(), 64);
+  fixture.requests[63]->push({Cycle{9}, 0, 64, 1});
+  fixture.requests[0]->push({Cycle{9}, 63, 64, 2});
+  fixture.answers[31]->push({Cycle{9}, 32, 4, 3});
   bench.run();
   for (const auto& [to, id] : {std::pair{0u, 1u}, std::pair{63u, 2u}, std::pair{32u, 3u}}) {
-    ASSERT_EQ(rig.arrivals(to).size(), 1u) << to;
-    EXPECT_EQ(rig.arrivals(to)[0].id, id);
-    EXPECT_EQ(rig.arrivals(to)[0].when.count, 10 + FrameSource::line_bytes(id == 3 ? 4 : 64) + kAcross);
+    ASSERT_EQ(fixture.arrivals(to).size(), 1u) << to;
+    EXPECT_EQ(fixture.arrivals(to)[0].id, id);
+    EXPECT_EQ(fixture.arrivals(to)[0].when.count, 10 + FrameSource::line_bytes(id == 3 ? 4 : 64) + kAcross);
   }
-  EXPECT_EQ(rig.fabric->counters().frames, 3u);
-  EXPECT_TRUE(rig.fabric->idle());
+  EXPECT_EQ(fixture.fabric->counters().frames, 3u);
+  EXPECT_TRUE(fixture.fabric->idle());
 }
 
 TEST(Fabric, TheFirstToComeIsTheFirstToArrive) {  // R6
   Bench bench;
-  Rig rig(bench, slow_link(), 3);
-  rig.requests[1]->push({Cycle{4}, 0, 64, 1});
-  rig.requests[2]->push({Cycle{3}, 0, 64, 2});
+  Fixture fixture(bench, slow_link(), 3);
+  fixture.requests[1]->push({Cycle{4}, 0, 64, 1});
+  fixture.requests[2]->push({Cycle{3}, 0, 64, 2});
   bench.run();
-  ASSERT_EQ(rig.arrivals(0).size(), 2u);
-  EXPECT_EQ(rig.arrivals(0)[0].id, 2u);
-  EXPECT_EQ(rig.arrivals(0)[1].when.count - rig.arrivals(0)[0].when.count, FrameSource::line_bytes(64));
+  ASSERT_EQ(fixture.arrivals(0).size(), 2u);
+  EXPECT_EQ(fixture.arrivals(0)[0].id, 2u);
+  EXPECT_EQ(fixture.arrivals(0)[1].when.count - fixture.arrivals(0)[0].when.count, FrameSource::line_bytes(64));
 }
 
 TEST(Fabric, ASendersBufferIsReleasedWithTheLastByte) {  // R7
   const std::uint64_t left = 10 + FrameSource::line_bytes(64);
   for (const std::uint64_t until : {left - 2, left - 1}) {
     Bench bench;
-    Rig rig(bench, slow_link(), 2);
-    rig.requests[0]->push({Cycle{9}, 1, 64, 7});
+    Fixture fixture(bench, slow_link(), 2);
+    fixture.requests[0]->push({Cycle{9}, 1, 64, 7});
     bench.run_to(Cycle{until});
     const bool gone = until == left - 1;  // the last byte takes that whole cycle
-    EXPECT_EQ(rig.nics[0]->shared.packets.in_use(), gone ? 0u : 1u);
-    EXPECT_EQ(rig.record.frames.size(), gone ? 1u : 0u);
+    EXPECT_EQ(fixture.nics[0]->shared.packets.in_use(), gone ? 0u : 1u);
+    EXPECT_EQ(fixture.record.frames.size(), gone ? 1u : 0u);
   }
 }
 
 TEST(Fabric, TheObserverIsNotifiedOfEachFrameThatLeft) {
   Bench bench;
-  Rig rig(bench, slow_link(), 2);
-  rig.requests[0]->push({Cycle{0}, 1, 64, 1});
-  rig.requests[0]->push({Cycle{0}, kNobody, 4, 2});
-  rig.answers[1]->push({Cycle{0}, kEverybody, 256, 3});
+  Fixture fixture(bench, slow_link(), 2);
+  fixture.requests[0]->push({Cycle{0}, 1, 64, 1});
+  fixture.requests[0]->push({Cycle{0}, kNobody, 4, 2});
+  fixture.answers[1]->push({Cycle{0}, kEverybody, 256, 3});
   bench.run();
-  ASSERT_EQ(rig.record.frames.size(), 3u);
+  ASSERT_EQ(fixture.record.frames.size(), 3u);
   const auto expect = [&](std::size_t n, std::uint32_t from, std::uint32_t to, std::size_t bytes, std::uint64_t ns) {
-    EXPECT_EQ(rig.record.frames[n].from, from);
-    EXPECT_EQ(rig.record.frames[n].to, to);
-    EXPECT_EQ(rig.record.frames[n].bytes, bytes);
-    EXPECT_EQ(rig.record.frames[n].time_ps, ns * 1000);
+    EXPECT_EQ(fixture.record.frames[n].from, from);
+    EXPECT_EQ(fixture.record.frames[n].to, to);
+    EXPECT_EQ(fixture.record.frames[n].bytes, bytes);
+    EXPECT_EQ(fixture.record.frames[n].time_ps, ns * 1000);
   };
   expect(0, 0, 1, 122, 1 + 146);
   expect(1, 0, kNobody, 62, 1 + 146 + 86);
   expect(2, 1, kEverybody, 314, 1 + 338);
 }
 
-// Nobody's context is cached, so that the path takes a DMA read for each packet: far slower than the line.
+// No QP context is cached, so that the path needs a DMA read for each packet: far slower than the line.
 Params overloaded() {
   Params p = slow_link();
   p.nic.link_gbps = 400;
@@ -327,21 +328,21 @@ Params overloaded() {
 
 TEST(Fabric, NothingIsLostWhenAReceiverIsTooSlow) {  // R5
   Bench bench;
-  Rig rig(bench, overloaded(), 4);
+  Fixture fixture(bench, overloaded(), 4);
   constexpr std::uint32_t kEach = 400;
   for (std::uint32_t i = 0; i < kEach; ++i) {
-    for (const std::uint32_t from : {0u, 1u, 3u}) rig.requests[from]->push({Cycle{0}, 2, 256, from * 1000 + i});
+    for (const std::uint32_t from : {0u, 1u, 3u}) fixture.requests[from]->push({Cycle{0}, 2, 256, from * 1000 + i});
   }
   std::uint32_t most = 0;
   for (std::uint64_t c = 1000; c < 100'000; c += 1000) {
-    bench.at(Cycle{c}, [&](Cycle) { most = std::max(most, rig.fabric->frames_in_flight()); });
+    bench.at(Cycle{c}, [&](Cycle) { most = std::max(most, fixture.fabric->frames_in_flight()); });
   }
   bench.run();
-  const auto& arrivals = rig.arrivals(2);
+  const auto& arrivals = fixture.arrivals(2);
   ASSERT_EQ(arrivals.size(), 3u * kEach);
-  EXPECT_GT(rig.fabric->counters().paused, 0u);
+  EXPECT_GT(fixture.fabric->counters().paused, 0u);
   EXPECT_LE(most, 3u * (16384 / 314 + 2)) << "the switch holds no more than its buffers";
-  EXPECT_EQ(rig.nics[2]->rx_buffer.counters().dropped, 0u);
+  EXPECT_EQ(fixture.nics[2]->rx_buffer.counters().dropped, 0u);
   std::vector<std::uint32_t> next(4, 0);
   for (const Arrival& a : arrivals) EXPECT_EQ(a.id % 1000, next[a.id / 1000]++);
   // The senders were served evenly all the time.
@@ -352,19 +353,20 @@ TEST(Fabric, NothingIsLostWhenAReceiverIsTooSlow) {  // R5
 
 TEST(Fabric, AnswersPassPausedRequests) {  // R5
   Bench bench;
-  Rig rig(bench, overloaded(), 3);
-  for (std::uint32_t i = 0; i < 600; ++i) rig.requests[0]->push({Cycle{0}, 2, 256, i});
-  rig.answers[0]->push({Cycle{20'000}, 1, 4, 5000});
-  rig.answers[0]->push({Cycle{20'000}, 2, 4, 5001});
+  Fixture fixture(bench, overloaded(), 3);
+  for (std::uint32_t i = 0; i < 600; ++i) fixture.requests[0]->push({Cycle{0}, 2, 256, i});
+  fixture.answers[0]->push({Cycle{20'000}, 1, 4, 5000});
+  fixture.answers[0]->push({Cycle{20'000}, 2, 4, 5001});
   bench.run_to(Cycle{22'000});
-  EXPECT_GT(rig.fabric->counters().paused, 0u);
-  EXPECT_EQ(rig.arrivals(1).size(), 1u);
-  const std::size_t left = rig.record.frames.size();
-  EXPECT_EQ(
-      std::count_if(rig.record.frames.begin(), rig.record.frames.end(), [](const auto& f) { return f.bytes == 62; }), 2)
+  EXPECT_GT(fixture.fabric->counters().paused, 0u);
+  EXPECT_EQ(fixture.arrivals(1).size(), 1u);
+  const std::size_t left = fixture.record.frames.size();
+  EXPECT_EQ(std::count_if(fixture.record.frames.begin(), fixture.record.frames.end(),
+                          [](const auto& f) { return f.bytes == 62; }),
+            2)
       << "of " << left;
   bench.run();
-  EXPECT_EQ(rig.arrivals(2).size(), 601u);
+  EXPECT_EQ(fixture.arrivals(2).size(), 601u);
 }
 
 TEST(Fabric, AllModesAgree) {
@@ -376,24 +378,24 @@ TEST(Fabric, AllModesAgree) {
           Params p = slow ? overloaded() : slow_link();
           if (!slow) p.nic.link_gbps = 100;
           p.nic.clock_period_ps = 700;
-          Rig rig(bench, p, 3);
+          Fixture fixture(bench, p, 3);
           for (std::uint32_t n = 0; n < 3; ++n) {
             Cycle when{}, when_answered{};
             for (std::uint32_t i = 0; i < 150; ++i) {
               when += random() % 200;
               when_answered += random() % 200;
               const std::uint64_t to = random() % 12;
-              rig.requests[n]->push({when,
-                                     to == 0   ? kEverybody
-                                     : to == 1 ? kNobody
-                                               : static_cast<std::uint32_t>(to % 3),
-                                     static_cast<std::uint32_t>(random() % 256) * 4, i});
-              rig.answers[n]->push({when_answered, static_cast<std::uint32_t>(random() % 3), 4, 1000 + i});
+              fixture.requests[n]->push({when,
+                                         to == 0   ? kEverybody
+                                         : to == 1 ? kNobody
+                                                   : static_cast<std::uint32_t>(to % 3),
+                                         static_cast<std::uint32_t>(random() % 256) * 4, i});
+              fixture.answers[n]->push({when_answered, static_cast<std::uint32_t>(random() % 3), 4, 1000 + i});
             }
           }
           bench.run();
-          EXPECT_TRUE(rig.fabric->idle());
-          for (const Nic* nic : rig.nics) EXPECT_EQ(nic->shared.packets.in_use(), 0u);
+          EXPECT_TRUE(fixture.fabric->idle());
+          for (const Nic* nic : fixture.nics) EXPECT_EQ(nic->shared.packets.in_use(), 0u);
           return bench.state_hash();
         },
         700);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every on-chip memory of `rxnic params --memory` has a size, and something with a name happens when it is full: a
+// Every on-chip memory of `rxnic params --memory` has a size, and when it is full something defined happens: a
 // wait, a refusal, or the full state of another memory that bounds it. A case for each, the tests that fill it and see
-// it drain, and a NIC whose links are as short as can be.
+// it drain, and a NIC with the shortest possible links.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -226,7 +226,7 @@ TEST(MemorySizes, EveryCaseIsOfAMemoryAndItsTestExists) {
   }
 }
 
-// Two NICs with the shortest links, and as much of everything as twelve pairs of QPs can ask for at once.
+// Two NICs with the shortest links, and as many requests of all kinds as twelve pairs of QPs can have at once.
 class ShortestLinks : public testing::Test {
  protected:
   static std::vector<std::string> shortest(std::vector<std::string> more) {
@@ -245,7 +245,7 @@ class ShortestLinks : public testing::Test {
     regions = {nics->a.region(kRegionBytes), nics->b.region(kRegionBytes)};
   }
   static bool reliable(std::uint32_t pair) { return pair % 4 != 3; }
-  // Of each QP, both ways: SEND, WRITE, READ, atomic; their rkey is `rkey_change` off.
+  // Each QP, both ways: SEND, WRITE, READ, atomic; `rkey_change` is added to their rkey.
   void ask(std::uint32_t rounds, std::uint32_t rkey_change = 0) {
     for (std::uint32_t n = 0; n < rounds * kPairs; ++n) {
       const std::uint32_t pair = n % kPairs;
@@ -307,7 +307,7 @@ TEST_F(ShortestLinks, EveryLinkIsFilledAndDrains) {
   for (const auto& [link, n] : most) {
     const bool named = std::any_of(std::begin(kNotFilled), std::end(kNotFilled),
                                    [&name = link](const auto& l) { return name == l.first; });
-    EXPECT_TRUE(n == places[link] || named) << link << ": " << n << " of " << places[link] << ", and no word why";
+    EXPECT_TRUE(n == places[link] || named) << link << ": " << n << " of " << places[link] << ", and no reason why";
   }
 }
 

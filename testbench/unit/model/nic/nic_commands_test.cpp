@@ -33,13 +33,13 @@ struct NicCommandsTest : testing::Test {
                                  std::function<void(Cycle)> then = {}) {
     return give(bench, host, Cycle{from}, std::move(what), std::move(then));
   }
-  // As it is, in the cache or in memory.
+  // The present context, in the cache or in memory.
   StoredQpContext context(TestHost& host, const HostQp& qp) {
     const QpContext* const here = host.nic.qp_context_cache.find(qp.qpn());
     if (here != nullptr) return *here;
     return host.memory.load<StoredQpContext>(qp_context_address(qp.qpn()));
   }
-  // Back to life as a new connection with these PSNs; `then` when both sides are.
+  // Makes both QPs a new connection with these PSNs; `then` is called when both sides are ready.
   void reconnect(HostQp& qa, HostQp& qb, std::uint32_t psn, std::function<void()> then) {
     auto left = std::make_shared<int>(2);
     for (const auto& [host, qp] : {std::pair{&a, &qa}, std::pair{&b, &qb}}) {
@@ -70,7 +70,7 @@ TEST_F(NicCommandsTest, AContextIsQueriedAndChangedWhileItsQpReceives) {
     peer->software.qp.min_rnr_timer = 7;
     return driver.modify_qp(peer->software, {});
   });
-  // What the receive path keeps is not disturbed: the next message is in order.
+  // The receive path's state of the QP is not changed: the next message is in order.
   at(8000, [&, from = qa] { a.send(*from, {.inline_data = ByteVector(8, 2)}); });
   bench.run();
   nics.expect_quiet();
@@ -124,7 +124,7 @@ TEST_F(NicCommandsTest, AFailedQpFlushesBothQueuesInOrder) {  // R4
   const auto [qa, qb] = nics.connected(Transport::kRc);
   const HostRegion to = b.region(4096);
   post(*qb, to, 5, 100);
-  // The other side is deaf: what is sent waits for its answer.
+  // The other side does not respond: requests wait for their acknowledgement.
   at(10, [&, from = qb, qa = qa] {
     a.give(a.driver.fail_qp(qa->qpn()));
     for (int i = 0; i < 3; ++i) b.send(*from, {.flags = 0, .inline_data = ByteVector(8, 1)});
@@ -221,7 +221,7 @@ TEST_F(NicCommandsTest, AQpThatWasResetBeginsANewLife) {
   EXPECT_TRUE(reset->is_done());
   EXPECT_EQ(ready, 2u);
   EXPECT_LT(before_b, 60u);
-  // After the reset nothing of the old life completes.
+  // After the reset no request from before it completes.
   ASSERT_EQ(b.completions.size(), before_b + 1);
   EXPECT_EQ(b.completions.back().cqe.status, WcStatus::kSuccess);
   EXPECT_EQ(b.completions.back().cqe.wqe_index, 0u);
@@ -237,7 +237,7 @@ TEST_F(NicCommandsTest, AQpInErrorIsResetWithItsFlushUnderWay) {
   post(*qb, to, 60, 100);
   std::size_t before = 0;
   command(b, 2000, [peer = qb](CommandQueue& driver) { return driver.fail_qp(peer->qpn()); });
-  // Late doorbells are flushed without a context; they are waited for as well.
+  // WQEs of late doorbells are flushed without a context; the command waits for them as well.
   at(2150, [&, peer = qb] { post(*peer, to, 4, 100); });
   const auto reset = command(
       b, 2160, [peer = qb](CommandQueue& driver) { return driver.reset_qp(peer->qpn()); },
@@ -246,12 +246,12 @@ TEST_F(NicCommandsTest, AQpInErrorIsResetWithItsFlushUnderWay) {
   EXPECT_TRUE(reset->is_done());
   nics.expect_quiet();
   EXPECT_EQ(b.count(WcStatus::kFlushed), b.completions.size());
-  // The CQEs were written when the command was done; they become visible a little later.
+  // The CQEs had been written when the command was done; the program sees them a little later.
   EXPECT_LE(b.completions.size() - before, 64u);
   EXPECT_EQ(context(b, *qb).state, QpState::kReset);
 }
 
-// ---- R3: what is freed is not touched.
+// ---- R3: freed memory is not accessed.
 
 TEST_F(NicCommandsTest, AFreedQpIsDeafAndItsNumberFree) {  // R3
   const auto [qa, qb] = nics.connected(Transport::kRc);
@@ -280,8 +280,8 @@ TEST_F(NicCommandsTest, AFreedQpIsDeafAndItsNumberFree) {  // R3
   b.expect_canaries();
 }
 
-// In the middle of traffic of every kind a region goes away: from the moment the command is done its bytes are the
-// program's again.
+// In the middle of traffic of every kind a region is freed: from the moment the command is done its bytes belong to the
+// program again.
 struct FreedRegionTest : NicCommandsTest, testing::WithParamInterface<SendOpcode> {};
 
 TEST_P(FreedRegionTest, IsNotTouchedAnyMore) {  // R1, R3
@@ -427,7 +427,7 @@ TEST_P(ResizeTest, LosesNoCompletionUnderTraffic) {
   std::uint32_t resized = 0;
   const auto resize = [&](std::uint64_t from, std::uint32_t slots) {
     at(from, [&, slots] { b.resize(cq, slots); });
-    // 30 CQEs or so come while software does not look.
+    // About 30 CQEs come while software does not poll.
     command(
         b, from + 300,
         [&, slots](CommandQueue& driver) {
@@ -460,7 +460,7 @@ TEST_F(NicCommandsTest, ACqIsNotResizedToLessThanItHolds) {  // R7
   const auto [qa, qb] = nics.connected(Transport::kRc);
   const HostRegion to = b.region(64 * 1024);
   post(*qb, to, 20, 100);
-  at(5, [&] { b.resize(nics.cq_b, 16); });  // nobody polls
+  at(5, [&] { b.resize(nics.cq_b, 16); });  // the program does not poll
   for (int i = 0; i < 20; ++i) a.send(*qa, {.inline_data = ByteVector(8, 1)});
   const auto resized = command(b, 20'000, [&](CommandQueue& driver) {
     CqContext c = b.cq_context(nics.cq_b);
@@ -530,7 +530,7 @@ TEST(NicCommands, StepOrderAndModeDoNotMatter) {
       kPeriodPs);
 }
 
-// ---- R10: what there is no room for.
+// ---- R10: objects for which there is no room.
 
 Params small() {
   Params p = with_fast_commands();
@@ -596,7 +596,7 @@ TEST_F(SmallNicTest, OneQpMoreIsRefusedUntilOneIsGone) {  // R10
   bench.run();
   expect(fourth, CommandStatus::kNoRoom);
   expect(none, CommandStatus::kNoObject);  // nothing has changed
-  EXPECT_EQ(b.nic.transport_checker.resources_left(), 20u) << "nor are its entries kept";
+  EXPECT_EQ(b.nic.transport_checker.resources_left(), 20u) << "its entries are not kept either";
   expect(again, CommandStatus::kDone);
   expect(fifth, CommandStatus::kNoRoom);
   EXPECT_EQ(b.nic.command_processor.counters().no_room, 2u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many CQs and receive queues over few lines of their context caches: everything completes, and the report says what it
-// costs.
+// Many CQs and receive queues with few lines in their context caches: everything completes, and the report shows what
+// that costs.
 #include <map>
 
 #include "testbench/unit/model/nic/nic_fixture.h"

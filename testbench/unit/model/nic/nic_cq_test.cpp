@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion queues through the whole NIC (rules 3): overrun, moderation, arming, compression; and the completions of
-// our own requests as their answers arrive.
+// our own requests as their responses arrive.
 #include "testbench/unit/model/nic/nic_fixture.h"
 
 namespace rxnic {
@@ -124,7 +124,7 @@ TEST_F(NicCq, ArmedCqNotifiesOnceAnUnarmedOneNever) {
   make(6);
   send_nth(0);
   at_time(20'000, [&] { EXPECT_EQ(events(EventType::kCompletion), 0u); });
-  arm(kRecvCq, 1, false, 20'000);  // what came before was consumed
+  arm(kRecvCq, 1, false, 20'000);  // CQEs before it were consumed
   at_time(30'000, [&] { EXPECT_EQ(events(EventType::kCompletion), 0u); });
   at(30'000);
   for (std::uint32_t i = 1; i < 4; ++i) send_nth(i);
@@ -243,7 +243,7 @@ TEST_P(NicCompression, ErrorEndsTheSessionAndKeepsTheOrder) {
   expect_flushed(4, kQpn, 4, 7);
 }
 
-// ---- answers to our own requests
+// ---- responses to our own requests
 class NicRequester : public ReliableTest {
  protected:
   void answer(Op op, std::uint32_t psn, std::uint8_t syndrome, std::size_t bytes = 0, std::uint64_t original = 0) {
@@ -368,8 +368,8 @@ TEST_P(NicRequester, BadLocalBufferCompletesTheRequestInErrorWithoutANak) {
   EXPECT_EQ(dropped(DropReason::kQpTypeOrState), 1u);
 }
 
-// The answer fails between the packets of a message to us, the last of which is long past its WQE: that is flushed
-// once.
+// The response fails between the packets of a message to us, whose last packet has passed the WQE fetcher by then: the
+// message's WQE is flushed once.
 TEST_P(NicRequester, MessageAroundABadAnswerIsFlushedOnce) {
   make(3, 3000);
   ours(CqeOpcode::kRdmaRead, 10, 5, 1, true, {40, 0x77700, 0x1000});
@@ -384,7 +384,7 @@ TEST_P(NicRequester, MessageAroundABadAnswerIsFlushedOnce) {
   EXPECT_EQ(events(EventType::kQpLastWqeReached), xrc() ? 1u : 0u);
 }
 
-// An answer behind a request that was refused is not squashed with it.
+// A response behind a request that was refused is not squashed with it.
 TEST_P(NicRequester, AnswersGoOnBehindAnRnr) {
   make();
   ours(CqeOpcode::kSend, 10, 1);

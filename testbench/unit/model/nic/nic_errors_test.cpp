@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RC and XRC through the whole NIC, the table of rules 6: each fault in the middle of a burst, with packets of the QP
-// before it, which are carried out, and behind it, which are not; and RNR, which takes nothing and can be repeated.
+// before it, which are carried out, and behind it, which are not; and RNR, which takes no WQE and can be repeated.
 #include "testbench/unit/model/nic/nic_fixture.h"
 
 namespace rxnic {
@@ -18,7 +18,7 @@ class NicErrors : public ReliableTest {
     DropReason reason{};
     std::uint32_t psn = kFaultPsn;          // of the packet that fails
     WcStatus wqe = WcStatus::kSuccess;      // of the completion of WQE 1; kSuccess: it was not taken
-    EventType event = EventType::kQpFatal;  // when no completion tells of the error
+    EventType event = EventType::kQpFatal;  // when no completion reports the error
   };
 
   // A SEND into WQE 0 and a WRITE of two packets; then the fault; then others, in the same burst and later.
@@ -234,7 +234,7 @@ struct LengthFault {
   Op first;  // carried out before; kUnknown: none
   Op op;
   std::size_t bytes;
-  std::uint32_t length;  // RETH of what begins the message
+  std::uint32_t length;  // RETH of the message's first packet
   bool takes_wqe;
 };
 void PrintTo(const LengthFault& f, std::ostream* out) { *out << f.name; }
@@ -544,7 +544,7 @@ TEST_P(NicErrors, WqesPostedToAnRqInErrorAreFlushed) {
   expect_queue_after_error(0, 0, 3);
 }
 
-// Both the older message, still waiting for its WQE when the younger packet was refused, and nothing of the younger.
+// Older messages that still wait for their WQEs when a younger packet is refused complete; nothing of the younger does.
 TEST_P(NicErrors, OlderMessagesCompleteBeforeTheFlushBegins) {
   make(5, 3000);
   std::uint32_t psn = 100;
@@ -563,7 +563,7 @@ TEST_P(NicErrors, OlderMessagesCompleteBeforeTheFlushBegins) {
   expect_queue_after_error(3, 3, 4);
 }
 
-// Two that fail in one burst, the younger earlier in the path: the older one's NAK goes, the younger's never.
+// Two packets fail in one burst, the younger one earlier in the path: only the older one's NAK is sent.
 TEST_P(NicErrors, OlderOfTwoFailuresIsTheOneThatIsReported) {
   make(3, 64);
   send({.op = Op::kWriteOnly, .psn = 100, .bytes = 8, .rkey = Key{0x77700}});  // found by the translator

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole NIC with its host, for tests that look only at what a user sees: answers on the wire, completions, events,
+// A whole NIC with its host, for tests that check only what a user sees: responses on the wire, completions, events,
 // bytes in host memory, the account of packets.
 //
-//   R1  set() comes first; the NIC is built by whatever is made first. Frames, doorbells and operations come at the
+//   R1  set() comes first; the NIC is built when the first object is made. Frames, doorbells and operations come at the
 //       times given (`at`), frames of one time back to back at line rate.
 //   R2  Regions lie on pages that are neither contiguous nor in order, with unused pages between. Every byte of every
 //       page starts as a canary and must be what expect_written() said, or still the canary, when the test ends.
@@ -55,7 +55,7 @@ inline ByteVector little_endian(std::uint64_t value) {
   return v;
 }
 
-// Does things at given times, as drivers and programs do.
+// Calls functions at given times, as drivers and programs act.
 class FrameScript final : public Block {
  public:
   explicit FrameScript(const sc_core::sc_module_name& name) : Block(name) {}
@@ -92,7 +92,7 @@ struct Queue {
   std::uint32_t rung = 0;
 };
 
-// A request packet; what is not given is what a correct requester would send.
+// A request packet; fields that are not given are those that a correct requester would send.
 struct Request {
   Operation op = Operation::kSendOnly;
   std::uint32_t psn = 0;
@@ -268,7 +268,7 @@ class NicTest : public testing::Test, StimulusStream, FrameObserver, CqeObserver
     items_.push_back(std::move(item));
     return payload;
   }
-  // A whole message; all of its bytes. `r`: what its packets have in common, `bytes` of the message.
+  // Sends a whole message and returns its bytes. `r`: the fields that its packets share, but `bytes` of the message.
   ByteVector message(const QpContext& to, bool write, Request r, Operation end = Operation::kUnknown) {
     const std::uint32_t mtu = to.mtu;
     const auto total = static_cast<std::uint32_t>(r.bytes);
@@ -317,7 +317,7 @@ class NicTest : public testing::Test, StimulusStream, FrameObserver, CqeObserver
     sim().run();
   }
 
-  // ---- What came of it.
+  // ---- Results.
   std::vector<Answer> answers;
   std::vector<Completion> cqes;
   std::uint64_t events(EventType t) { return sim().host.counters().events[static_cast<std::size_t>(t)]; }
@@ -328,7 +328,7 @@ class NicTest : public testing::Test, StimulusStream, FrameObserver, CqeObserver
     for (std::size_t i = 0; i < bytes; ++i) sim().memory.read(BusAddress{bus(va + i)}, {&v[i], 1});
     return v;
   }
-  // Before the run: what memory holds from the start.
+  // Before the run: sets bytes that memory holds from the start.
   void store(std::uint64_t va, const ByteVector& bytes) {
     for (std::size_t i = 0; i < bytes.size(); ++i) sim().memory.write(BusAddress{bus(va + i)}, {&bytes[i], 1});
     expect_written(va, bytes);
@@ -339,7 +339,7 @@ class NicTest : public testing::Test, StimulusStream, FrameObserver, CqeObserver
       expected_[b & ~kPageMask][b & kPageMask] = bytes[i];
     }
   }
-  // What is in the page does not matter.
+  // The contents of the page are not checked.
   void ignore_page(std::uint64_t va) { expected_.erase(bus(va) & ~kPageMask); }
   void expect_answers(std::size_t n) const { ASSERT_EQ(answers.size(), n); }
   void expect_ack(std::size_t n, std::uint32_t psn, std::uint32_t msn, std::uint8_t syndrome = kAckUnlimited) const {
@@ -490,7 +490,7 @@ class ReliableTest : public NicTest, public testing::WithParamInterface<Transpor
     r.srq = kSrqn;
     return NicTest::message(*q, write, r, end);
   }
-  // What follows the QP's move to the error state: the RQ's WQEs from `first` to `last` are flushed in order from
+  // Expects the consequences of the QP's error state: the RQ's WQEs from `first` to `last` are flushed in order from
   // completion `n` on; those of an SRQ are not, except such as packets in flight had taken, but the last-WQE event
   // comes once.
   void expect_queue_after_error(std::size_t n, std::uint32_t first, std::uint32_t last) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RC and XRC through the whole NIC, nothing wrong: SEND, WRITE, READ, atomics, their duplicates, their answers.
+// RC and XRC through the whole NIC, without errors: SEND, WRITE, READ, atomics, their duplicates, their responses.
 #include "testbench/unit/model/nic/nic_fixture.h"
 
 namespace rxnic {
@@ -224,7 +224,7 @@ TEST_P(NicReliable, AtomicsChangeMemoryOnceAndReturnTheOldValue) {
   }
 }
 
-// ATOMIC WRITE is of RC alone: not of the suite.
+// ATOMIC WRITE exists on RC only, so it is not part of the suite.
 class NicAtomicWrite : public NicTest {
  protected:
   static constexpr std::uint32_t kQpn = 0x21;
@@ -263,7 +263,7 @@ TEST_F(NicAtomicWrite, LandsOnceAndIsAnsweredByAnEmptyReadResponse) {
   EXPECT_EQ(ledger().dropped_total(), 0u);
 }
 
-// Atomics of both kinds are carried out in their order; WRITEs before them are there.
+// Atomics of both kinds are carried out in their order; WRITEs before them are visible.
 TEST_F(NicAtomicWrite, IsInOrderWithWhatCameBefore) {
   const QpContext& q = connected();
   const Region r = region(64);
@@ -292,7 +292,7 @@ TEST_F(NicAtomicWrite, UnreliableTransportsDoNotHaveIt) {
   const QpContext& xrc = qp(Transport::kXrc, 0x33);
   const Region r = region(64);
   for (const QpContext* q : {&uc, &ud, &xrc}) {
-    // Built as a WRITE: the builder does not know the other either.
+    // Built as a WRITE: the builder does not know the illegal opcode either.
     send(*q, {.op = q == &ud ? Operation::kSendOnly : Operation::kWriteOnly,
               .psn = 100,
               .bytes = 8,
@@ -308,7 +308,7 @@ TEST_F(NicAtomicWrite, UnreliableTransportsDoNotHaveIt) {
   expect_answers(0);
 }
 
-// A duplicate atomic behind, in front of and among others: the value of the first execution, whatever memory holds.
+// A duplicate atomic behind, before and among others gets the value of the first execution, whatever memory holds.
 TEST_P(NicReliable, DuplicateAtomicReplaysTheFirstValue) {
   for (const std::uint64_t later : {0u, 5000u}) {
     SCOPED_TRACE(later);

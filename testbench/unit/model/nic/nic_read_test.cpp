@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// READs that are pending on one QP, and what another QP sees of them (rules R2 to R4 of model/blocks/ack_generator.h).
+// READs pending on one QP, and their effect on another QP (rules R2 to R4 of model/blocks/ack_generator.h).
 #include "testbench/unit/model/nic/nic_fixture.h"
 
 namespace rxnic {
@@ -15,7 +15,7 @@ class NicReads : public NicTest {
     const QpContext& writer = qp(Transport::kRc, 0x22);
     const Region data = region(kReadBytes);
     const Region target = region(128);
-    // Contexts and translations are on the chip before anything is measured.
+    // Contexts and translations are cached before the measurement.
     send(reader, {.op = Operation::kReadRequest, .psn = 100, .va = data.va, .rkey = data.key, .length = 8});
     send(writer, {.op = Operation::kWriteOnly, .psn = 100, .bytes = 64, .va = target.va, .rkey = target.key});
     at(20'000);

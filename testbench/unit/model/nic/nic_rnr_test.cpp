@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RC and XRC through the whole NIC when a message finds no WQE (rules 6): RNR NAK with the request's PSN and the QP's
-// timer code, no state change, no WQE used; what is behind is silent and not carried out; the retry is as if nothing
-// had been. And the same in the company of other errors.
+// timer code, no state change, no WQE used; packets behind get no response and are not carried out; the retry is
+// carried out as if it were the first attempt. And the same together with other errors.
 #include "testbench/unit/model/nic/nic_fixture.h"
 
 namespace rxnic {
@@ -13,7 +13,7 @@ constexpr std::uint8_t kRnr = 0x20 | kRnrTimer;
 
 class NicRnr : public ReliableTest {
  protected:
-  // `early` WQEs from the start, `late` more with a doorbell at 50 us.
+  // Posts `early` WQEs from the start, `late` more with a doorbell at 50 us.
   void make_late(std::uint32_t early, std::uint32_t late, std::uint32_t bytes = 2000) {
     make();
     if (early > 0) {
@@ -65,7 +65,7 @@ TEST_P(NicRnr, TimerCodeIsTheQps) {
   expect_ack(0, 100, 0, 0x20 | 31);
 }
 
-// The packets behind are there at the same time: they are silent, and nothing is carried out twice.
+// The packets behind arrive at the same time: they get no response, and nothing is carried out twice.
 TEST_P(NicRnr, PacketsBehindAreSilentAndCarriedOutOnce) {
   make_late(1, 3);
   const Region never = region(4 * kMtu);
@@ -125,7 +125,7 @@ TEST_P(NicRnr, WriteWithImmediateIsRefusedAtItsLastPacketAndGoesOnThere) {
   expect_receive(0, kQpn, 0, kMtu + 7);
 }
 
-// What is behind the RNR failed already, earlier in the path: its NAK must not go, and the QP stays usable.
+// A packet behind the RNR failed already, earlier in the path: its NAK must not be sent, and the QP stays usable.
 TEST_P(NicRnr, FailureBehindIsTakenBack) {
   make_late(0, 2);
   const auto bad = GetParam() == Transport::kRc ? Op::kSendMiddle : Op::kWriteLast;
@@ -146,7 +146,7 @@ TEST_P(NicRnr, FailureBehindIsTakenBack) {
   EXPECT_EQ(events(EventType::kQpLastWqeReached), 0u);
 }
 
-// A NAK 0x60 of PSN 102 would acknowledge what was refused.
+// A NAK 0x60 of PSN 102 would acknowledge the refused packet.
 TEST_P(NicRnr, SequenceNakBehindIsNotSent) {
   make_late(0, 2);
   send({.psn = 100, .bytes = 40});
@@ -161,7 +161,7 @@ TEST_P(NicRnr, SequenceNakBehindIsNotSent) {
   EXPECT_EQ(cqes.size(), 2u);
 }
 
-// The older packet fails later in the path than the younger is refused: its NAK is the only answer.
+// The older packet fails later in the path than the younger one is refused: its NAK is the only response.
 TEST_P(NicRnr, FailureInFrontWins) {
   make();
   send({.op = Op::kWriteOnly, .psn = 100, .bytes = 8, .rkey = Key{0x77700}});
@@ -175,7 +175,7 @@ TEST_P(NicRnr, FailureInFrontWins) {
   EXPECT_EQ(events(EventType::kQpAccessError), 1u);
 }
 
-// A lost doorbell of one QP's RQ holds up nobody else.
+// A lost doorbell of one QP's RQ holds up no other QP.
 TEST_F(NicTest, RnrOfOneQpDoesNotTouchAnother) {
   Queue& qa = rq(0x21);
   Queue& qb = rq(0x22);

@@ -81,7 +81,7 @@ TEST_F(NicSizes, MoreOpenMessagesThanTheStoreHasEntries) {
   for (std::uint32_t n = 0; n < kQps; ++n) expect_receive(n, 0x21 + n, n, kBytes);
 }
 
-// Single packets at line rate, behind a PCIe that is slower: the store fills and drains, and nobody is refused.
+// Single packets at line rate, which PCIe carries more slowly: the store fills and drains, and no packet is refused.
 TEST_F(NicSizes, AFullStoreWaitsAndDrains) {
   set("srq_wqe_fetcher.wqe_store_entries=2");
   set("srq_wqe_fetcher.wqe_store_share=0");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SRQs through the whole NIC (rules 1.5, 2.3, 6): who gets which WQE, the limit event, what an error of one QP leaves
-// to the others, and what a linked list costs.
+// SRQs through the whole NIC (rules 1.5, 2.3, 6): which QP gets which WQE, the limit event, the effect of one QP's
+// error on the others, and the cost of a linked list.
 #include <algorithm>
 
 #include "testbench/unit/model/nic/nic_fixture.h"
@@ -128,8 +128,8 @@ TEST_P(NicSrq, ProtectionDomainOfWritesIsTheQps) {
   expect_error(0, 0x21, 0, WcStatus::kRemoteAccess);
 }
 
-// The QP fails by something that does not complete the message it is in: its WQE is flushed, once, before the last-WQE
-// event, however many packets of the message are still on their way.
+// The QP fails by a packet that is not of the message it is receiving: that message's WQE is flushed, once, before the
+// last-WQE event, however many packets of the message are still in the path.
 TEST_P(NicSrq, WqeInUseIsFlushedWhenTheQpFailsElsewhere) {
   for (const std::uint32_t more : {0u, 20u}) {
     SCOPED_TRACE(more);
@@ -261,7 +261,7 @@ class NicSrqCost : public NicTest {
       QpContext& q = qp(Transport::kRc, 0x21 + i, &made[i % queues]);
       q.mtu = kBytes;
     }
-    at(10'000);  // the first WQEs are there
+    at(10'000);  // the first WQEs are on the chip
     for (std::uint32_t i = 0; i < kMessages; ++i) {
       QpContext q;
       q.transport = Transport::kRc;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tag matching through the whole NIC (rules 5): which buffer a message lands in, what its completions say, phases, and
-// what is taken back.
+// Tag matching through the whole NIC (rules 5): the buffer that a message is written to, its completions, phases, and
+// matches that are taken back.
 #include "testbench/unit/model/nic/nic_fixture.h"
 
 namespace rxnic {
@@ -50,7 +50,7 @@ class NicTags : public NicTest {
     o.wqe_index = 3000;
     operate(o, at_ns);
   }
-  // A message that begins with a TMH; `bytes` of data. The whole of it.
+  // Sends a message that begins with a TMH and has `bytes` of data; returns all of its bytes.
   ByteVector send_message(std::uint32_t psn, TmhOpcode opcode, std::uint64_t tag, std::uint32_t bytes) {
     ByteVector all = pattern(psn, bytes + kTmhBytes);
     build_tmh({static_cast<std::uint8_t>(opcode), 0xc0ffee, tag}, all.data());
@@ -210,7 +210,7 @@ TEST_F(NicTags, DeleteOfAConsumedEntryFails) {
   EXPECT_EQ(cqes[1].cqe.wqe_index, 2001u);
 }
 
-// After an unexpected message entries of software that has not seen it match nothing; older ones go on matching.
+// After an unexpected message, entries that software adds before it has seen the message match nothing; older ones do.
 TEST_F(NicTags, EntriesAddedOutOfPhaseMatchOnlyAfterTheSync) {
   make(4);
   add(1, 0x1);
@@ -299,7 +299,7 @@ TEST_F(NicTags, MatchBehindAnRnrIsTakenBack) {
   EXPECT_EQ(flags_of(cqes[4]), 0u);
 }
 
-// The buffer of a match is checked as any: a bad lkey is a local error.
+// The buffer of a match is checked like any other: a bad lkey is a local error.
 TEST_F(NicTags, BadBufferOfAnEntryIsALocalError) {
   make(2);
   TagOperation o;
@@ -334,7 +334,7 @@ TEST_F(NicTags, MatchedMessageThatFailsCompletesItsEntryInError) {
   EXPECT_EQ(cqes[1].cq, kSrqCq);
 }
 
-// The same when the QP fails by something else in the meantime.
+// The same when the QP fails for another reason in the meantime.
 TEST_F(NicTags, MatchedMessageOfAQpThatFailsElsewhereIsFlushed) {
   make(2);
   add(3, 0xabc);

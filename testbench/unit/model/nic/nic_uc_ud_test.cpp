@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// UC and UD through the whole NIC (rules 1.3, 6): what is wrong is dropped, nothing is ever answered.
+// UC and UD through the whole NIC (rules 1.3, 6): faulty packets are dropped, and no response is ever sent.
 #include "testbench/unit/model/nic/nic_fixture.h"
 
 namespace rxnic {
@@ -219,7 +219,7 @@ TEST_P(NicUc, CompletedMessageIsNotTouchedByTheNextOnesFault) {
   for (std::uint32_t i = 0; i < 3; ++i) expect_receive(i, kQpn, i, 2 * kMtu);
 }
 
-// A local error is the program's fault on any transport: the QP goes to the error state.
+// A local error moves the QP to the error state on any transport, because the program caused it.
 TEST_P(NicUc, BadLkeyMovesTheQpToTheErrorState) {
   make(0, 0);
   post(*queue, {{100, 0x77700, 0x1000}});

@@ -12,8 +12,8 @@
 namespace rxnic {
 namespace {
 
-struct Rig {
-  explicit Rig(const std::vector<std::string>& overrides = {})
+struct Fixture {
+  explicit Fixture(const std::vector<std::string>& overrides = {})
       : params(load_config("tiny", overrides)),
         nic("nic", params, bench.keep<LocalMemory>(), bench.engine(), NicOptions{.requester = true}),
         memories(on_chip_memories(params, nic)) {}
@@ -35,75 +35,77 @@ struct Rig {
 };
 
 TEST(OnChipMemory, EveryBlockIsListed) {
-  Rig rig;
+  Fixture fixture;
   std::set<std::string> owners;
-  for (const OnChipMemory& m : rig.memories) owners.insert(m.block);
-  for (const Block* block : rig.nic.blocks()) EXPECT_TRUE(owners.contains(block->basename())) << block->basename();
-  EXPECT_EQ(owners.size(), rig.nic.blocks().size() + 1) << "and the links";
+  for (const OnChipMemory& m : fixture.memories) owners.insert(m.block);
+  for (const Block* block : fixture.nic.blocks()) EXPECT_TRUE(owners.contains(block->basename())) << block->basename();
+  EXPECT_EQ(owners.size(), fixture.nic.blocks().size() + 1) << "and the links";
 }
 
 TEST(OnChipMemory, EveryLinkIsListed) {
-  Rig rig;
-  for (const LinkBase* link : rig.bench.engine().links()) {
-    if (link == &rig.nic.landed) continue;
-    const OnChipMemory* const m = rig.find("links", link->basename());
+  Fixture fixture;
+  for (const LinkBase* link : fixture.bench.engine().links()) {
+    if (link == &fixture.nic.landed) continue;
+    const OnChipMemory* const m = fixture.find("links", link->basename());
     ASSERT_NE(m, nullptr) << link->basename();
     EXPECT_EQ(m->entries, link->capacity());
     EXPECT_EQ(m->entry_bits, link->value_bits());
   }
-  EXPECT_EQ(rig.find("links", "receive_doorbells")->entry_bits, Descriptor<Doorbell>::kBits);
+  EXPECT_EQ(fixture.find("links", "receive_doorbells")->entry_bits, Descriptor<Doorbell>::kBits);
 }
 
 TEST(OnChipMemory, NamesAreUnique) {
-  Rig rig;
+  Fixture fixture;
   std::set<std::string> names;
-  for (const OnChipMemory& m : rig.memories) EXPECT_TRUE(names.insert(m.block + "." + m.name).second) << m.name;
+  for (const OnChipMemory& m : fixture.memories) EXPECT_TRUE(names.insert(m.block + "." + m.name).second) << m.name;
 }
 
 TEST(OnChipMemory, TinyAddsUp) {  // by hand, from configs/tiny.toml
-  Rig rig;
-  EXPECT_EQ(rig.bits("rx_buffer", "frames"), 16384u * 8);
-  EXPECT_EQ(rig.bits("qp_context_cache", "contexts"), 2u * 2 * kQpContextBytes * 8);
-  EXPECT_EQ(rig.bits("qp_context_cache", "tags"), 4u * (23 + 1 + 1 + 1))
+  Fixture fixture;
+  EXPECT_EQ(fixture.bits("rx_buffer", "frames"), 16384u * 8);
+  EXPECT_EQ(fixture.bits("qp_context_cache", "contexts"), 2u * 2 * kQpContextBytes * 8);
+  EXPECT_EQ(fixture.bits("qp_context_cache", "tags"), 4u * (23 + 1 + 1 + 1))
       << "QPN without its lowest bit, valid, age, dirty";
-  EXPECT_EQ(rig.bits("tag_match_cam", "values") + rig.bits("tag_match_cam", "masks"), 4u * 128);
-  EXPECT_EQ(rig.bits("tag_match_cam", "buffers"), 4u * 128);
-  EXPECT_EQ(rig.bits("tag_match_cam", "ages"), 4u * (4 + 4 + 24 + 1)) << "age and handle below 16, SRQ, valid";
-  EXPECT_EQ(rig.bits("tag_match_cam", "walk_buffer"), 2u * 512);
-  EXPECT_EQ(rig.bits("srq_wqe_fetcher", "prefetched"), 2u * 2 * (528 * 8 + 16 + 2)) << "33 segments of 16 bytes";
-  EXPECT_EQ(rig.bits("srq_wqe_fetcher", "wqe_store"), 16u * (16 + 6 + 32 + 32 * 128 + 1 + 24 + 1));
-  EXPECT_EQ(rig.bits("address_translator", "mpt_entries"), 2u * 2 * 512);
-  EXPECT_EQ(rig.bits("address_translator", "mtt_lines"), 4u * 2 * 512);
-  EXPECT_EQ(rig.bits("address_translator", "mtt_tags"), 8u * (58 - 2 + 1 + 1)) << "the address of a line of 64 bytes";
-  EXPECT_EQ(rig.bits("address_translator", "walks"), 2u * (512 + 64 + 3));
-  EXPECT_EQ(rig.bits("dma_engine", "read_data"), 4u * 512 * 8);
-  EXPECT_EQ(rig.bits("dma_engine", "refused"), 4u * (16 + 32 + 32 + 3));
-  EXPECT_EQ(rig.bits("cqe_generator", "writes"), 10u * (512 + 64));
-  EXPECT_EQ(rig.bits("cqe_generator", "cq_contexts"), 4u * 512);
-  EXPECT_EQ(rig.bits("cqe_generator", "cq_tags"), 4u * (23 + 1 + 1 + 2)) << "CQN without its lowest bit, valid, age";
-  EXPECT_EQ(rig.bits("cqe_generator", "cq_misses"), 2u * (24 + 24 + 2));
-  EXPECT_EQ(rig.find("cqe_generator", "cq_sessions"), nullptr) << "it does not compress";
-  EXPECT_EQ(rig.bits("srq_wqe_fetcher", "queue_contexts"), 4u * (512 + 2 + 2 + 1));
-  EXPECT_EQ(rig.bits("transport_checker", "responder_resources"), 4096u * (1 + 2 + 24 + 24 + 64 + 32 + 32 + 2 * 12))
+  EXPECT_EQ(fixture.bits("tag_match_cam", "values") + fixture.bits("tag_match_cam", "masks"), 4u * 128);
+  EXPECT_EQ(fixture.bits("tag_match_cam", "buffers"), 4u * 128);
+  EXPECT_EQ(fixture.bits("tag_match_cam", "ages"), 4u * (4 + 4 + 24 + 1)) << "age and handle below 16, SRQ, valid";
+  EXPECT_EQ(fixture.bits("tag_match_cam", "walk_buffer"), 2u * 512);
+  EXPECT_EQ(fixture.bits("srq_wqe_fetcher", "prefetched"), 2u * 2 * (528 * 8 + 16 + 2)) << "33 segments of 16 bytes";
+  EXPECT_EQ(fixture.bits("srq_wqe_fetcher", "wqe_store"), 16u * (16 + 6 + 32 + 32 * 128 + 1 + 24 + 1));
+  EXPECT_EQ(fixture.bits("address_translator", "mpt_entries"), 2u * 2 * 512);
+  EXPECT_EQ(fixture.bits("address_translator", "mtt_lines"), 4u * 2 * 512);
+  EXPECT_EQ(fixture.bits("address_translator", "mtt_tags"), 8u * (58 - 2 + 1 + 1))
+      << "the address of a line of 64 bytes";
+  EXPECT_EQ(fixture.bits("address_translator", "walks"), 2u * (512 + 64 + 3));
+  EXPECT_EQ(fixture.bits("dma_engine", "read_data"), 4u * 512 * 8);
+  EXPECT_EQ(fixture.bits("dma_engine", "refused"), 4u * (16 + 32 + 32 + 3));
+  EXPECT_EQ(fixture.bits("cqe_generator", "writes"), 10u * (512 + 64));
+  EXPECT_EQ(fixture.bits("cqe_generator", "cq_contexts"), 4u * 512);
+  EXPECT_EQ(fixture.bits("cqe_generator", "cq_tags"), 4u * (23 + 1 + 1 + 2))
+      << "CQN without its lowest bit, valid, age";
+  EXPECT_EQ(fixture.bits("cqe_generator", "cq_misses"), 2u * (24 + 24 + 2));
+  EXPECT_EQ(fixture.find("cqe_generator", "cq_sessions"), nullptr) << "it does not compress";
+  EXPECT_EQ(fixture.bits("srq_wqe_fetcher", "queue_contexts"), 4u * (512 + 2 + 2 + 1));
+  EXPECT_EQ(fixture.bits("transport_checker", "responder_resources"), 4096u * (1 + 2 + 24 + 24 + 64 + 32 + 32 + 2 * 12))
       << "valid, operation, PSN and count, address, key, length, neighbours in the ring";
-  EXPECT_EQ(rig.bits("transport_checker", "own_requests"), 256u * (24 + 24 + 5 + 1 + 3 * 32 + 64 + 32 + 2 * 8))
+  EXPECT_EQ(fixture.bits("transport_checker", "own_requests"), 256u * (24 + 24 + 5 + 1 + 3 * 32 + 64 + 32 + 2 * 8))
       << "a notice without QPN and reset, neighbours in the list";
-  EXPECT_EQ(rig.bits("ack_generator", "atomic_results"), 4096u * (24 + 24 + 64 + 1));
-  EXPECT_EQ(rig.bits("rx_parser", "own_addresses"), 8u * (130 + 24 + 1));
-  EXPECT_EQ(rig.find("requester", "send_queues")->entries, 256u);
-  EXPECT_EQ(rig.bits("links", "cqe_generator_failed"), 64u * 24);
+  EXPECT_EQ(fixture.bits("ack_generator", "atomic_results"), 4096u * (24 + 24 + 64 + 1));
+  EXPECT_EQ(fixture.bits("rx_parser", "own_addresses"), 8u * (130 + 24 + 1));
+  EXPECT_EQ(fixture.find("requester", "send_queues")->entries, 256u);
+  EXPECT_EQ(fixture.bits("links", "cqe_generator_failed"), 64u * 24);
 }
 
-TEST(OnChipMemory, CompressionNeedsRoomForSessions) {  // by hand: a title, 4 mini CQEs, how many, a cycle
-  const Rig rig({"cqe_generator.compression=true"});
-  EXPECT_EQ(rig.bits("cqe_generator", "cq_sessions"), 4u * (512 + 4 * 64 + 3 + 64));
+TEST(OnChipMemory, CompressionNeedsRoomForSessions) {  // by hand: a title, 4 mini CQEs, their number, a cycle
+  const Fixture fixture({"cqe_generator.compression=true"});
+  EXPECT_EQ(fixture.bits("cqe_generator", "cq_sessions"), 4u * (512 + 4 * 64 + 3 + 64));
 }
 
 TEST(OnChipMemory, ParametersAct) {
-  const Rig rig({"srq_wqe_fetcher.wqe_store_entries=48", "nic.doorbell_depth=9"});
-  EXPECT_EQ(rig.find("srq_wqe_fetcher", "wqe_store")->entries, 48u);
-  EXPECT_EQ(rig.find("grh_scatter", "cursors")->entries, 48u);
-  EXPECT_EQ(rig.find("links", "receive_doorbells")->entries, 9u);
+  const Fixture fixture({"srq_wqe_fetcher.wqe_store_entries=48", "nic.doorbell_depth=9"});
+  EXPECT_EQ(fixture.find("srq_wqe_fetcher", "wqe_store")->entries, 48u);
+  EXPECT_EQ(fixture.find("grh_scatter", "cursors")->entries, 48u);
+  EXPECT_EQ(fixture.find("links", "receive_doorbells")->entries, 9u);
 }
 
 }  // namespace

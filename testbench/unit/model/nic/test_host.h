@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// NICs on a fabric, each with a host: memory, a driver and a program that posts, polls and remembers. For tests of
+// NICs on a fabric, each with a host: memory, a driver and a program that posts, polls and records. For tests of
 // whole NICs from the doorbell to the completion.
 //
-//   R1  Objects are made before the run, in no time; work may be asked for then, or in it from Bench::at. Commands are
-//       given in the run (give).
-//   R2  Regions lie on pages that are neither contiguous nor in order, with unused pages between. What is outside of
-//       them in these pages is a canary, which has to be there still when the test ends.
+//   R1  Objects are made before the run, in no time; work may be posted then, or in the run from Bench::at. Commands
+//       are given in the run (give).
+//   R2  Regions lie on pages that are neither contiguous nor in order, with unused pages between. Bytes outside of
+//       them in these pages are a canary, which must be unchanged when the test ends.
 //   R3  Each post rings its doorbell. A CQ is polled as soon as a CQE is visible in it, and as many CQEs are taken as
 //       have landed: memory may hold more.
 #pragma once
@@ -41,7 +41,7 @@ struct HostRegion {
 };
 
 struct HostQp {
-  SendQpContext software;  // what software told the NIC last
+  SendQpContext software;  // the attributes that software set last
   WqId rq = kNoWq;
   WqContext receive_queue;
   std::uint32_t sends = 0, receives = 0;  // WQEs posted
@@ -54,7 +54,7 @@ struct HostCompletion {
   Cycle seen{};
 };
 
-// A send WQE; signaled unless told otherwise.
+// A send WQE, by default signaled.
 struct Work {
   SendOpcode opcode = SendOpcode::kSend;
   std::vector<DataSegment> sges{};
@@ -151,12 +151,12 @@ class TestHost final : public Block {
   std::map<Ticket, Then> given_;  // without a reply
 };
 
-// Two NICs and what joins them.
+// Two NICs and the fabric between them.
 struct TwoNics {
   explicit TwoNics(Bench& bench, const Params& params = {});
   // `a` on NIC 0, `b` on NIC 1, of the same kind, connected.
   std::pair<HostQp*, HostQp*> connected(Transport transport, std::uint32_t slots = 64);
-  void expect_quiet();  // nothing is left in either NIC or between them
+  void expect_quiet();  // no packet is left in either NIC or between them
 
   Bench& bench;
   Fabric fabric;
@@ -164,7 +164,7 @@ struct TwoNics {
   Cqn cq_a{}, cq_b{};
 };
 
-// A command that was given in a run.
+// The cycles of a command that was given in a run.
 struct Given {
   Cycle from{}, done{};  // given, and its reply seen
   CommandReply reply;
@@ -172,12 +172,12 @@ struct Given {
   std::uint64_t cycles() const { return is_done() ? done.count - from.count : 0; }
 };
 
-// Gives a command in cycle `from`: `command` makes it up on the host's driver. `then` is called in the cycle in which
+// Gives a command in cycle `from`; `command` has the host's driver make it. `then` is called in the cycle in which
 // its reply is seen.
 std::shared_ptr<Given> give(Bench& bench, TestHost& host, Cycle from, std::function<Ticket(CommandQueue&)> command,
                             std::function<void(Cycle)> then = {});
 
-// For tests whose commands come into traffic: the firmware's own time is as short as can be.
+// For tests with commands during traffic: the firmware's own time is as short as possible.
 inline Params with_fast_commands(Params params = {}) {
   params.command_processor.command_ps = 0;
   return params;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two NICs from doorbell to completion: requester, fabric, receive path, answers. Contents, completions on both sides,
-// and the same result in every engine mode.
+// Two NICs from doorbell to completion: requester, fabric, receive path, responses. Contents, completions on both
+// sides, and the same result in every engine mode.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R5 of model/params/config.h: what is taken, and each refusal with its file, line, key and expectation.
+// Rules R1..R5 of model/params/config.h: accepted files, and each refusal with its file, line, key and expectation.
 #include "model/params/config.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ struct Refusal {
   std::string what;
 };
 
-// What `load` throws; a test failure when it does not.
+// The message of the error that `load` throws; a test failure when it throws none.
 Refusal refusal_of(const std::function<void()>& load) {
   try {
     load();
@@ -50,7 +50,7 @@ const std::string kBase = "base = \"nic_100g_gen3\"\n";
 
 class ConfigFile : public testing::Test {
  protected:
-  // One folder a test: tests run at the same time.
+  // A folder for each test, because tests run at the same time.
   const std::filesystem::path folder_ =
       std::filesystem::path(testing::TempDir()) /
       (std::string("rxnic_config_") + testing::UnitTest::GetInstance()->current_test_info()->name());

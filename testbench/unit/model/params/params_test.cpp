@@ -24,7 +24,7 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-// Every parameter at a value that is allowed and not its default.
+// Every parameter with an allowed value that is not its default.
 Params all_changed() {
   Params params;
   for (const ParamDescriptor& d : param_descriptors()) {

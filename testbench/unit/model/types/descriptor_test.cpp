@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Descriptors as generated and as looked into: text, comparison, widths, and the SystemVerilog package next to them.
+// Generated descriptors: their text, comparison and widths, and the SystemVerilog package of the same fields.
 #include "model/types/descriptor.h"
 
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@
 
 namespace rxnic {
 
-// Every kind of member, as generate.py would write it.
+// A struct with every kind of member, as generate.py would write it.
 struct Parcel {
   std::array<DataSegment, 2> pieces{};
   std::array<std::uint16_t, 3> list{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs model/types/generate.py on descriptions of a test, in a folder that is gone with the test.
+// Runs model/types/generate.py on the test's descriptions, in a folder that is removed after the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class GeneratorFixture : public testing::Test {
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  // True when generate.py takes the descriptions; what it makes is in made(), what it says in complaint().
+  // True when generate.py accepts the descriptions; its output files are in made(), its messages in complaint().
   bool generate(const std::string& descriptors, const std::string& counters) const {
     std::ofstream(folder_ / "model/types/descriptors.toml") << "[ids]\nPsn = { bits = 24, hex = true }\n"
                                                             << descriptors;

@@ -19,7 +19,7 @@ TEST(LocalMemory, ReadsAsZeroUntilWritten) {
   bytes.fill(0xff);
   EXPECT_TRUE(memory.read(kSomewhere, bytes));
   for (const std::uint8_t b : bytes) EXPECT_EQ(b, 0u);
-  EXPECT_EQ(memory.resident_bytes(), 0u) << "a read must not make memory";
+  EXPECT_EQ(memory.resident_bytes(), 0u) << "a read must not allocate memory";
 }
 
 TEST(LocalMemory, ReadsWhatWasWritten) {
@@ -62,7 +62,7 @@ TEST(LocalMemory, FarAddressesCostOnlyWhatIsTouched) {
   EXPECT_EQ(memory.resident_bytes(), 2 * kChunk);
 }
 
-TEST(LocalMemory, ManyFarPlacesKeepWhatIsWritten) {  // more than are remembered as found lately
+TEST(LocalMemory, ManyFarPlacesKeepWhatIsWritten) {  // more than the cache of the latest look-ups holds
   LocalMemory memory;
   constexpr std::uint64_t kPlaces = 2000, kApart = 0x1234'5000 * kChunk + 8;
   for (std::uint64_t i = 0; i < kPlaces; ++i) memory.store(BusAddress{i * kApart}, i + 1);
@@ -72,7 +72,7 @@ TEST(LocalMemory, ManyFarPlacesKeepWhatIsWritten) {  // more than are remembered
       EXPECT_EQ(memory.load<std::uint64_t>(BusAddress{i * kApart + kChunk}), 0u);
     }
   }
-  EXPECT_EQ(memory.resident_bytes(), kPlaces * kChunk) << "reading touches nothing";
+  EXPECT_EQ(memory.resident_bytes(), kPlaces * kChunk) << "reading allocates nothing";
 }
 
 TEST(LocalMemory, DigestDependsOnContentsAndNotOnTheOrderOfWrites) {

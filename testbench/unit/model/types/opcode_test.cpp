@@ -161,7 +161,7 @@ TEST(Opcode, DatagramsCarryDeth) {
   EXPECT_FALSE(opcode_info(0x04).traits & kHasDeth);
 }
 
-// What the responder asks for, what it answers, and what it keeps for a duplicate (rules 6).
+// The access rights that a request needs, the response to it, and whether it is saved for duplicates (rules 6).
 TEST(Opcode, RightsAnswersAndSavedResourcesOfRequests) {
   struct Row {
     std::uint8_t opcode;
@@ -211,7 +211,7 @@ TEST(Opcode, WhatIsNoSendOpcodeIsLegalNowhere) {
     }
   }
   EXPECT_EQ(operation_of(SendOpcode::kRead, false, true), Operation::kReadRequest)
-      << "asked for again from its middle on";
+      << "a READ may be repeated from its middle on";
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every row of model/types/opcode_table.h through all that decides by opcode: an opcode that was added to the table,
-// and forgotten somewhere, fails here. What a row says is checked in opcode_test.cpp and in the tests of those who read
-// it.
+// Every row of model/types/opcode_table.h through all code that decides by opcode: an opcode that was added to the
+// table and forgotten somewhere fails here. The contents of the rows are checked in opcode_test.cpp and in the tests of
+// the code that reads them.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -34,7 +34,7 @@ bool is_on(const OperationRow& row, Transport t) { return (row.transports & opco
 bool is_request(const OperationRow& row) { return (row.traits & kRequest) != 0; }
 bool is_asked_for(const SendRow& row) { return row.only != Operation::kUnknown; }
 
-// A legal packet of the row, in its place of a message of two MTUs where it has one.
+// A legal packet of the row's opcode; FIRST, MIDDLE and LAST belong to a message of two MTUs.
 PacketSpec legal(const OperationRow& row, std::uint32_t psn) {
   PacketSpec spec{.operation = row.operation, .psn = psn};
   if (row.length == LengthRule::kPart) {
@@ -56,7 +56,7 @@ class Checker : public ResponderFixture {
     qp.access = kAllRights;
     if (row.traits & kFirst) return;
     if (row.traits & kOnly) return;
-    // MIDDLE, LAST: of the message of the one that asks for them.
+    // MIDDLE and LAST: check the FIRST of their message before.
     for (const SendRow& send : kSends) {
       if (send.middle != row.operation && send.last != row.operation) continue;
       const OperationRow& first = *opcode_table::row_of(send.first);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules of model/types/wire_constants.h and model/types/syndrome.h, and what is multicast; the numbers are written out
-// a second time.
+// Rules of model/types/wire_constants.h and model/types/syndrome.h, and multicast addresses. The numbers are written
+// out a second time.
 #include "model/types/wire_constants.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ TEST(WireConstants, CodesOfMtus) {  // (R3)
     EXPECT_TRUE(is_mtu_code(code));
     EXPECT_EQ(mtu_of_code(code), bytes);
     EXPECT_EQ(mtu_code(bytes), code);
-    EXPECT_EQ(mtu_code(bytes + 1), code) << "the largest that is not above it";
+    EXPECT_EQ(mtu_code(bytes + 1), code) << "the largest MTU that is not above it";
   }
   EXPECT_FALSE(is_mtu_code(0));
   EXPECT_FALSE(is_mtu_code(6));

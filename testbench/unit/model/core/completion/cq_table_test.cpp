@@ -22,7 +22,7 @@ CqTable::Options options(std::uint32_t session_limit = 0, std::uint32_t entries 
   return {{entries, ways, 2}, session_limit, 1'000'000, 2325};
 }
 
-// As the DMA engine does it.
+// Carries out a request as the DMA engine does.
 void carry_out(CqTable& table, LocalMemory& memory) {
   while (table.cache().has_request()) {
     const DmaRequest r = table.cache().take_request();
@@ -34,9 +34,9 @@ void carry_out(CqTable& table, LocalMemory& memory) {
   }
 }
 
-// Has a context read, with what gives way written before.
+// Reads a context; the one that is evicted for it is written before.
 void bring(CqTable& table, Cqn number, LocalMemory& memory) {
-  const auto f = table.cache().fetch(raw(number), false, [&](std::uint32_t l) { return table.may_give_way(l); });
+  const auto f = table.cache().fetch(raw(number), false, [&](std::uint32_t l) { return table.may_evict(l); });
   ASSERT_NE(f.line, CqTable::Cache::kNone);
   carry_out(table, memory);
   table.cache().arrived(f.line, true);
@@ -113,7 +113,7 @@ TEST(CqTable, AnOpenSessionKeepsItsLine) {  // R4
   table.create(context(1, 16, true), memory);
   table.create(context(2), memory);
   table.find(Cqn{1})->open_session().block.add(Cqe{});
-  const auto may = [&](std::uint32_t l) { return table.may_give_way(l); };
+  const auto may = [&](std::uint32_t l) { return table.may_evict(l); };
   EXPECT_EQ(table.cache().fetch(2, false, may).line, CqTable::Cache::kNone);
   table.find(Cqn{1})->clear_session();
   EXPECT_EQ(table.cache().fetch(2, false, may).line, 0u);

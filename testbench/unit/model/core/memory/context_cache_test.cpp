@@ -29,7 +29,7 @@ BusAddress address_of(std::uint32_t number) { return BusAddress{0x1000 + std::ui
 Line::Record record(std::uint32_t number, std::uint32_t value = 0) { return {number, value, 1, {}}; }
 constexpr auto kAnyMayGiveWay = [](std::uint32_t) { return true; };
 
-// Carries out what was asked for; the reads are completed by the caller.
+// Carries out the requests; the caller completes the reads.
 std::vector<DmaRequest> carry_out(Cache& cache, HostMemory& memory) {
   std::vector<DmaRequest> done;
   while (cache.has_request()) {
@@ -144,7 +144,7 @@ TEST(ContextCache, OneIsCreatedWhereItIsOrInAFreeLine) {  // R6, R7
   Line::Record out;
   EXPECT_TRUE(cache.read(1, memory, out));
   EXPECT_EQ(out.value, 15u);
-  // What there is no line for is read: the line is free when nothing has come.
+  // When there is no free line, the context is read; when the read finds none, the line is free.
   const auto f = cache.fetch(3, false, kAnyMayGiveWay);
   EXPECT_TRUE(f.writes_back);
   EXPECT_EQ(cache.place(3, record(3, 30)), Cache::kNone) << "it is coming";
@@ -181,7 +181,7 @@ TEST(ContextCache, OneThatIsRemovedIsInvalidInHostMemory) {  // R6
   EXPECT_EQ(cache.find(3), f.line);
 }
 
-// Creates, changes, uses and removes at random, in a cache much smaller than the contexts: none loses a change.
+// Creates, changes, uses and removes contexts at random, with a much smaller cache: no change is lost.
 TEST(ContextCache, NothingIsLostInRandomUse) {
   std::mt19937_64 random(7);
   const auto below = [&](std::uint64_t n) { return static_cast<std::uint32_t>(random() % n); };

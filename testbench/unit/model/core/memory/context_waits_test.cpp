@@ -30,8 +30,8 @@ struct Table {
   const Cache& cache() const { return contexts; }
   std::uint32_t line_of(std::uint32_t number) const { return contexts.find(number); }
   bool gone(std::uint32_t number) const { return number == closed; }
-  bool may_give_way(std::uint32_t line) const { return contexts.number_of(line) != kept; }
-  void gave_way(std::uint32_t) { ++evictions; }
+  bool may_evict(std::uint32_t line) const { return contexts.number_of(line) != kept; }
+  void evicted(std::uint32_t) { ++evictions; }
   Cache contexts;
   std::uint32_t closed = Cache::kNone, kept = Cache::kNone;
   std::uint32_t evictions = 0;

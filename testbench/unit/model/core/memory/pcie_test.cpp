@@ -20,7 +20,7 @@ DmaEngineParams gen3() {
   return p;
 }
 
-// What a transfer costs that is cut into TLPs one after the other.
+// The TLPs of a whole transfer, cut into one TLP after the other.
 TlpCount writes_of(std::uint64_t address, std::uint32_t bytes) {
   TlpCount all;
   while (bytes > 0) {

@@ -35,7 +35,7 @@ struct Scene {
 
   const std::uint8_t* data(std::uint32_t piece) { return area_of(buffer(), pieces[piece].area) + pieces[piece].offset; }
   const std::uint8_t* network_header() { return buffer().frame.data() + p.network_offset; }
-  // What the pieces write; each byte once, no piece across a page.
+  // The bytes that the pieces write. Expects that each is written once and that no piece crosses a page.
   void write_to(Written& memory) {
     for (std::uint32_t n = 0; n < pieces.size(); ++n) {
       const Piece& piece = pieces[n];

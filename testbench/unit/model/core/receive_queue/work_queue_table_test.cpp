@@ -22,7 +22,7 @@ WqContext queue(WqLayout layout, std::uint32_t slots, std::uint32_t stride = 64)
   return c;
 }
 
-// Brings what the table asks for, all zero.
+// Carries out the table's reads, with data that is all zero.
 std::uint32_t serve_reads(WorkQueueTable& t) {
   std::uint32_t n = 0;
   WorkQueueTable::Read r;
@@ -54,7 +54,7 @@ TEST(WorkQueueTable, DoorbellsThatMakeNoSenseChangeNothing) {  // R1
   EXPECT_TRUE(t.post(q, 8));
   EXPECT_FALSE(t.post(q, 9));
   EXPECT_FALSE(t.post(q, 7));
-  EXPECT_TRUE(t.post(q, 8));  // nothing new
+  EXPECT_TRUE(t.post(q, 8));  // posts no WQE
   EXPECT_FALSE(t.post(list, 8));
   EXPECT_TRUE(t.post(list, 7));
   EXPECT_FALSE(t.post(WqId{99}, 1));
@@ -199,7 +199,7 @@ TEST(WorkQueueTable, ANumberIsFreeWhenNothingIsReadForItAnyMore) {  // R6
   EXPECT_TRUE(t.destroy(WqId{99})) << "no such queue";
 }
 
-// As the DMA engine does it.
+// Carries out a request as the DMA engine does.
 void carry_out(WorkQueueTable& t, LocalMemory& memory) {
   while (t.cache().has_request()) {
     const DmaRequest r = t.cache().take_request();
@@ -212,12 +212,12 @@ void carry_out(WorkQueueTable& t, LocalMemory& memory) {
 }
 
 WorkQueueTable::Cache::Fetch fetch(WorkQueueTable& t, WqId id) {
-  const auto f = t.cache().fetch(raw(id), false, [&](std::uint32_t l) { return t.may_give_way(l); });
-  if (f.evicts) t.gave_way(f.line);
+  const auto f = t.cache().fetch(raw(id), false, [&](std::uint32_t l) { return t.may_evict(l); });
+  if (f.evicts) t.evicted(f.line);
   return f;
 }
 
-// Has a context read, with what gives way written before.
+// Reads a context; the one that is evicted for it is written before.
 bool bring(WorkQueueTable& t, WqId id, LocalMemory& memory) {
   const auto f = fetch(t, id);
   if (f.line == WorkQueueTable::Cache::kNone) return false;

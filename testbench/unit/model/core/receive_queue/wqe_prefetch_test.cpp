@@ -115,8 +115,8 @@ TEST(WqePrefetch, AWrongGuessIsDiscardedAndReadAgain) {  // R5
   p.started(first);
   ASSERT_TRUE(p.next_run(6, 3, true, second));
   p.started(second);
-  EXPECT_EQ(p.arrived(first, true, m.at(first)), 1u);    // slot 2 was guessed, 5 it is
-  EXPECT_EQ(p.arrived(second, true, m.at(second)), 3u);  // all in vain
+  EXPECT_EQ(p.arrived(first, true, m.at(first)), 1u);    // slot 2 was guessed, but the next slot is 5
+  EXPECT_EQ(p.arrived(second, true, m.at(second)), 3u);  // none of them is the next slot
   ASSERT_TRUE(p.next_run(6, 3, true, third));
   EXPECT_EQ(third.number, 2u);
   EXPECT_EQ(third.slot, 5u);

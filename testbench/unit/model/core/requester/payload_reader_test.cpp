@@ -83,7 +83,7 @@ TEST_F(PayloadReaderTest, ContiguousPagesAreOneRead) {  // (R2)
 TEST_F(PayloadReaderTest, LongPageListsAreReadInParts) {
   constexpr std::uint64_t kPages = 200;
   std::vector<std::uint64_t> pages(kPages);
-  for (std::uint64_t i = 0; i < kPages; ++i) pages[i] = 0x1000000 + (i ^ 1) * 0x1000;  // none follows the one before
+  for (std::uint64_t i = 0; i < kPages; ++i) pages[i] = 0x1000000 + (i ^ 1) * 0x1000;  // none is behind the one before
   put_region(memory, Key{0x5500}, kPd, 0, 0, kPages << 12, pages, 0xa00000);
   for (std::uint64_t i = 0; i < kPages; ++i) memory.store(BusAddress{pages[i]}, i);
   std::vector<std::uint8_t> bytes(kPages << 12);

@@ -26,7 +26,7 @@ class RequestTableTest : public testing::Test {
                .va = 0x50000,
                .lkey = Key{0x900}});
   }
-  // The WQEs that an answer completes before itself, then its own decision in `last`.
+  // The WQEs that a response completes before its own request; the decision on the response is in `last`.
   std::vector<std::uint32_t> answer(const PacketSpec& spec) {
     last = make_packet(qp, spec);
     std::vector<std::uint32_t> completed;
@@ -38,14 +38,14 @@ class RequestTableTest : public testing::Test {
   std::vector<std::uint32_t> atomic_ack(std::uint32_t psn) {
     return answer({.operation = Operation::kAtomicAck, .psn = psn, .syndrome = kAckUnlimited});
   }
-  // What the requester was told of the last answer.
+  // The notice to the requester of the last response.
   testing::AssertionResult was_reported(AnswerKind kind, std::uint32_t psn) const {
     if (!reported) return testing::AssertionFailure() << "nothing";
     if (reported->kind == kind && reported->psn == Psn{psn} && reported->qpn == qp.qpn)
       return testing::AssertionSuccess();
     return testing::AssertionFailure() << "kind " << int(reported->kind) << " psn " << reported->psn.value;
   }
-  // A completion that the requester sends for its WQE of that number.
+  // A completion that the requester sends for WQE number `wqe`.
   bool completion(std::uint32_t number, WcStatus status = WcStatus::kFlushed) {
     CheckedPacket p;
     p.qp = &qp;

@@ -16,7 +16,7 @@ TEST(HeaderCheck, AGoodPacketOfEachTransportGoesOn) {
   }
 }
 
-// (R1) a packet with every fault; each is found only when those before it are mended
+// (R1) A packet with every fault: each is found only when those before it in the order have been removed.
 TEST(HeaderCheck, TheFirstFaultInOrderCounts) {
   QpContext qp = make_qp(Transport::kRc);
   auto p = make_packet(qp, {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One QP and its responder, fed packet by packet. The packets stay, so that a later block's verdict can be played.
+// One QP and its responder, which gets packet by packet. Packets are kept, so that a later block can refuse them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,18 +36,18 @@ class ResponderFixture : public testing::Test {
     responder.check(p);
     return p;
   }
-  // The first packet of a message that goes on.
+  // Checks the first packet of a message that goes on.
   void in_send() { check({.operation = Operation::kSendFirst, .psn = qp.expected_psn.value, .payload = kTestMtu}); }
   void in_write(std::uint32_t length = 3 * kTestMtu) {
     check({.operation = Operation::kWriteFirst, .psn = qp.expected_psn.value, .payload = kTestMtu, .length = length});
   }
-  // The QP as new, whatever happened before.
+  // Makes the QP new, whatever happened before.
   void restart() {
     const std::uint32_t residence = qp.residence + 1;
     qp = make_qp(qp.transport);
     qp.residence = residence;
   }
-  // As a reset and a new connection.
+  // The QP after a reset and a new connection.
   void forget_resources() {
     resources.reserve(qp.qpn, 0);
     resources.reserve(qp.qpn, qp.max_dest_rd_atomic);
@@ -61,7 +61,7 @@ class ResponderFixture : public testing::Test {
     block.fail_qp(p, reason, syndrome, status);
     report();
   }
-  bool is_squashed(const CheckedPacket& p) const { return block.refuses(p); }  // were it the next to come there
+  bool is_squashed(const CheckedPacket& p) const { return block.refuses(p); }  // if it came next
   void report() {
     Reports reports;
     block.report(reports, Cycle{});

@@ -69,7 +69,7 @@ TEST_F(ResponderLength, AWriteAddsUpToItsRethLength) {  // (R6)
   restart();
   expect_refused(check({.operation = O::kWriteOnly, .payload = 8, .length = 7}));
   restart();
-  expect_refused(check({.operation = O::kWriteFirst, .payload = kTestMtu, .length = kTestMtu}));  // nothing left
+  expect_refused(check({.operation = O::kWriteFirst, .payload = kTestMtu, .length = kTestMtu}));  // all at once
   for (const std::uint32_t bytes : {9u, 10u, 11u}) {
     restart();
     in_write(kTestMtu + 10);

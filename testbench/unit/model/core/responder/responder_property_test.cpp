@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random sequences of good and broken packets: whatever comes, PSN, MSN and the state of the message stay consistent
-// with a second, simpler account of what was taken.
+// Random sequences of good and faulty packets: PSN, MSN and the state of the message always stay consistent
+// with a second, simpler record of the accepted packets.
 #include <algorithm>
 #include <cstdlib>
 #include <deque>
@@ -33,7 +33,7 @@ class RandomResponder : public ResponderFixture {
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); }
   bool one_in(std::uint32_t n) { return below(n) == 0; }
 
-  // Mostly what the QP expects; sometimes broken in one respect or in several.
+  // Mostly the packet that the QP expects; sometimes one with one or several faults.
   PacketSpec next_spec() {
     PacketSpec s;
     const bool inside = qp.message == MessageKind::kSend || qp.message == MessageKind::kWrite;
@@ -135,7 +135,7 @@ TEST_F(RandomResponder, StateIsConsistentAfterEveryPacket) {
       ASSERT_EQ(qp.message_bytes, before.message_bytes);
       ASSERT_EQ(qp.write_left, before.write_left);
       ASSERT_EQ(qp.message, before.message);
-    } else if (p.bad_length) {  // the block behind finds out
+    } else if (p.bad_length) {  // the WQE fetcher refuses it
       fail_qp(p, DropReason::kInvalidRequest, kNakInvalidRequest, WcStatus::kRemoteInvalidRequest);
     } else if (p.takes_wqe && one_in(8)) {
       ++rnrs;
@@ -152,12 +152,12 @@ TEST_F(RandomResponder, StateIsConsistentAfterEveryPacket) {
     if (HasFatalFailure()) FAIL() << "round " << round << ", " << opcode_name(p.h.opcode) << " PSN " << p.h.psn.value;
     packets.clear();
   }
-  // The test says how much it tested.
+  // The test covered enough packets.
   EXPECT_GT(executed, 100'000u);
   for (const std::uint64_t n : {answered_again, naks, errors, rnrs, silent}) EXPECT_GT(n, 500u);
 }
 
-// Packets are in flight when one of them fails: what was before it stands, what was behind it never happened.
+// Packets are in flight when one of them fails: those before it count, those behind it change nothing.
 TEST_F(RandomResponder, AnRnrNakInFlightPutsTheQpBackToBefore) {
   std::deque<QpContext> before;
   std::uint64_t taken_back = 0;

@@ -18,7 +18,7 @@ class ResponderXrc : public ResponderFixture {
   ResponderXrc() : ResponderFixture(Transport::kXrc) {}
 };
 
-// --- what a packet that is taken asks for
+// --- the work for a packet that is accepted
 
 TEST_F(ResponderRc, ASendOnlyTakesAWqeAndCompletes) {
   CheckedPacket& p =

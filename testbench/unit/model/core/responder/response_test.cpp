@@ -16,7 +16,7 @@ namespace {
 constexpr std::array kEncapsulations{Encapsulation::kRoceV2Ipv4, Encapsulation::kRoceV2Ipv6, Encapsulation::kRoceV1,
                                      Encapsulation::kIbLocal, Encapsulation::kIbGlobal};
 
-// What a receiver of the answer reads; its ICRC is right.
+// The headers of the response as its receiver parses them. Expects that its ICRC is right.
 Headers parsed(const Packet& p) {
   Headers h;
   EXPECT_EQ(parse(p.frame_view(), p.h.link, h), ParseStatus::kOk);

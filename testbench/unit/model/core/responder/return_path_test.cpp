@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R3 of model/core/responder/return_path.h: every answer is that of core/responder/response.h.
+// Rules R1..R3 of model/core/responder/return_path.h: every response is the one that core/responder/response.h builds.
 #include "model/core/responder/return_path.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ struct Answer {
   std::uint32_t msn = 0;
 };
 
-// The frame that is made of the request's headers.
+// The response that is built from the request's headers.
 std::vector<std::uint8_t> expected_ack(const Packet& request, Qpn peer, const Answer& a) {
   Headers h;
   EXPECT_EQ(parse(request.frame_view(), request.link, h), ParseStatus::kOk);
@@ -52,7 +52,7 @@ struct ReturnPathTest : testing::TestWithParam<Encapsulation> {
     set_frame(*packet, h, counting_bytes(bytes));
     packet->link = packet->h.link;
   }
-  // Whether it was known; it is afterwards, if it can be.
+  // Returns whether the way back was known; afterwards it is, if it can be.
   bool ask(Qpn peer) {
     const bool known = path.is_of(packet->frame_view(), packet->link, peer);
     if (!known) {
@@ -78,7 +78,7 @@ TEST_P(ReturnPathTest, AnswersAreThoseOfTheRequestsHeaders) {  // (R1, R3)
   constexpr std::uint32_t kRequests = 4000;
   for (std::uint32_t n = 0; n < kRequests; ++n) {
     const auto r = random();
-    switch (r % 24) {  // what an answer takes over, each by itself
+    switch (r % 24) {  // fields that a response copies, each by itself
       case 0:
         h.source_mac[3] = static_cast<std::uint8_t>(r >> 40);
         break;
@@ -119,7 +119,7 @@ TEST_P(ReturnPathTest, AnswersAreThoseOfTheRequestsHeaders) {  // (R1, R3)
       default:
         break;
     }
-    // What it does not.
+    // Fields that it does not copy.
     h.psn = Psn{static_cast<std::uint32_t>(random()) & 0xffffff};
     h.ip_identification = static_cast<std::uint16_t>(random());
     h.hop_limit = static_cast<std::uint8_t>(1 + random() % 255);

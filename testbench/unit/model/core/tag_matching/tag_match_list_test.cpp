@@ -159,7 +159,7 @@ TEST(TagMatchList, ARestoredEntryIsAsOldAsItWas) {  // R6
   EXPECT_EQ(list.search(7).handle, 1u);
 }
 
-// The same rules as a plain list that is searched from its start.
+// A reference for the same rules: a plain list that is searched from its start.
 class Reference {
  public:
   explicit Reference(std::uint32_t max) : max_(max) {}

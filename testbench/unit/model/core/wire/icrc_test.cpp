@@ -66,7 +66,7 @@ std::vector<Frame> read_pcap(const std::filesystem::path& path) {
   return packets;
 }
 
-// What build() and seal() make of the fields that parse() found.
+// The frame that build() and seal() make from the fields that parse() found.
 Frame rebuilt(const Frame& frame, const Headers& parsed) {
   Headers h = parsed;
   Frame out(frame.size() + 64);
@@ -142,7 +142,7 @@ TEST_P(IcrcCapture, EveryIcrcIsGoodAndEveryPacketIsRebuilt) {
   EXPECT_EQ(good, rdma_packets);
 }
 
-// With the number of RDMA packets in each.
+// The captures, with the number of RDMA packets in each.
 INSTANTIATE_TEST_SUITE_P(
     All, IcrcCapture,
     testing::Values(std::pair{"soft_roce/pingpong_rc", 20u}, std::pair{"soft_roce/pingpong_uc", 10u},
@@ -223,7 +223,7 @@ TEST(Icrc, SealedFramesMatchAndOneWrongBitDoesNot) {
   }
 }
 
-// R1 to R3, at every length: the CRC-32 of Ethernet, bit by bit, of the frame with what is masked set to ones.
+// R1 to R3, at every length: the CRC-32 of Ethernet, bit by bit, of the frame with its masked bits set to ones.
 TEST(Icrc, FollowsItsPolynomialAtEveryLength) {
   for (const std::size_t payload_bytes : {0, 4, 60, 64, 224, 228, 232, 236, 240, 244, 248, 252, 256, 260, 264, 1024}) {
     Headers h;
