@@ -69,8 +69,7 @@ void Responder::check_reliable(CheckedPacket& p) {
     begin_in_the_middle(p);  // the first packet of a capture
   }
   qp.nak_sent = false;
-  const bool may_be_saved = qp.max_dest_rd_atomic > 0 && resources_.reserved(qp.qpn) > 0;
-  const bool enabled = (p.op().access & ~qp.access) == 0 && (!p.has(kSaved) || may_be_saved);
+  const bool enabled = (p.op().access & ~qp.access) == 0 && (!p.has(kSaved) || may_save(qp));
   if (!in_sequence(p) || !enabled) return refuse(p);  // (R3)
   if (!length_is_legal(p)) {
     if (!p.has(kTakesWqe) && !p.takes_wqe) return refuse(p);
@@ -78,6 +77,11 @@ void Responder::check_reliable(CheckedPacket& p) {
   }
   if (!find_queue(p)) return refuse(p);  // (R10)
   take(p);
+}
+
+// Whether the QP has a resource for a READ or an atomic.
+bool Responder::may_save(const ResponderContext& qp) const {
+  return qp.max_dest_rd_atomic > 0 && resources_.reserved(qp.qpn) > 0;
 }
 
 void Responder::refuse_ahead(CheckedPacket& p) {

@@ -73,6 +73,7 @@ class Responder {
   void check_unreliable(CheckedPacket& p);
   void check_datagram(CheckedPacket& p);
   void duplicate(CheckedPacket& p);
+  bool may_save(const ResponderContext& qp) const;
   void refuse_ahead(CheckedPacket& p);
   void resynchronise(CheckedPacket& p, std::uint32_t missing);
   void begin_in_the_middle(CheckedPacket& p);
