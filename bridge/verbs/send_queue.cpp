@@ -32,8 +32,8 @@ constexpr std::size_t kWrOpcodes = [] {
 constexpr auto kRules = [] {
   std::array<OpcodeRule, kWrOpcodes> rules{};
   for (const opcode_table::SendRow& send : opcode_table::kSends) {
+    if (send.only == Operation::kUnknown) continue;
     const opcode_table::OperationRow* operation = opcode_table::row_of(send.only);
-    if (operation == nullptr) continue;
     const auto completion = static_cast<ibv_wc_opcode>(opcode_table::row_of(send.completion)->wc);
     rules[send.wr] = {send.opcode, completion, operation->transports, operation->traits};
   }
