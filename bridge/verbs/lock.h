@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A mutex for std::lock_guard. std::mutex would bring exceptions, and with them libstdc++, into the user's program.
+// It is never destroyed: the library's destructor function locks one after the objects of the program have been
+// destroyed, and threads may still post then. A mutex of glibc holds nothing that would have to be freed.
 #pragma once
 
 #include <pthread.h>
@@ -11,7 +13,6 @@ class Lock {
   Lock() = default;
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
-  ~Lock() { pthread_mutex_destroy(&mutex_); }
   void lock() { pthread_mutex_lock(&mutex_); }
   void unlock() { pthread_mutex_unlock(&mutex_); }
   // In a forked child: a thread that held it does not exist there.

@@ -60,6 +60,11 @@ class FakeSimulator {
     return found;
   }
   // Of the newest kOpen (0..3) and kCreateChannel (4).
+  // Of one that the simulator's thread may close meanwhile.
+  channel::Descriptor duplicate(std::size_t index) {
+    const std::lock_guard guard(lock_);
+    return channel::Descriptor(dup(descriptors_[index].get()));
+  }
   int descriptor(std::size_t index) {
     const std::lock_guard guard(lock_);
     return descriptors_[index].get();

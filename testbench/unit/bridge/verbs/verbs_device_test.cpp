@@ -128,7 +128,7 @@ TEST_F(VerbsDevice, WhoClosesOrExitsHasLeftWhoIsKilledHasNot) {
     EXPECT_EQ(pread(mapping, static_cast<void*>(&header_bytes), sizeof header_bytes, 0), ssize_t{sizeof header_bytes});
     return header_bytes.left.load() != 0;
   };
-  const channel::Descriptor parents(dup(simulator.descriptor(0)));
+  const channel::Descriptor parents = simulator.duplicate(0);
   for (const End end : {End::kClose, End::kExit, End::kSignal, End::kImmediate}) {
     const pid_t child = fork();
     if (child == 0) {
@@ -142,7 +142,7 @@ TEST_F(VerbsDevice, WhoClosesOrExitsHasLeftWhoIsKilledHasNot) {
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(WIFSIGNALED(status), end == End::kSignal);
-    EXPECT_EQ(has_left(simulator.descriptor(0)), end == End::kClose || end == End::kExit) << static_cast<int>(end);
+    EXPECT_EQ(has_left(simulator.duplicate(0).get()), end == End::kClose || end == End::kExit) << static_cast<int>(end);
     EXPECT_FALSE(has_left(parents.get()));
   }
 }
