@@ -273,7 +273,7 @@ TEST(HostBridge, TheSendersDoorbellComesWithTheCompletion) {
 }
 
 // Several receive completions in one write: each has its own sender's doorbell, and none is left out or reported late.
-TEST(HostBridge, CompressedCompletionsAreReportedWithTheirOwnDoorbells) {  // R8
+TEST(HostBridge, CompressedCompletionsAreReportedWithTheirOwnDoorbells) {  // R7
   struct Visible final : HostObserver {
     void on_event(Cycle now, const HostEvent& event) override {
       if (event.kind == HostEvent::Kind::kDoorbell && event.board == channel::Board::kSend) rung.push_back(now);
