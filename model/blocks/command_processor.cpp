@@ -82,40 +82,41 @@ void CommandProcessor::run(Cycle now) {
   }
 }
 
-CommandProcessor::Next CommandProcessor::end(CommandStatus status) {
+void CommandProcessor::set_status(CommandStatus status) {
   reply_.status = status;
   counters_.no_object += status == CommandStatus::kNoObject;
   counters_.no_room += status == CommandStatus::kNoRoom;
   counters_.refused += status == CommandStatus::kRefused;
+}
+
+CommandProcessor::Next CommandProcessor::end(CommandStatus status) {
+  set_status(status);
   ends_ = true;
   return Next::kGoesOn;
 }
 
-CommandProcessor::Next CommandProcessor::read(BusAddress from, std::uint32_t bytes, Cycle now) {
+void CommandProcessor::transfer(DmaKind kind, BusAddress address, std::uint32_t bytes, Cycle now) {
   assert(bytes <= buffer_.size());
   DmaRequest r;
-  r.kind = DmaKind::kRead;
-  r.address = from;
+  r.kind = kind;
+  r.notify = kind == DmaKind::kWrite;
+  r.address = address;
   r.bytes = bytes;
   r.data = buffer_.data();
   dma.push(now, r);
-  counters_.bytes_read += bytes;
   waits_ = reads_ = true;
+}
+
+CommandProcessor::Next CommandProcessor::read(BusAddress from, std::uint32_t bytes, Cycle now) {
+  transfer(DmaKind::kRead, from, bytes, now);
+  counters_.bytes_read += bytes;
   return Next::kGoesOn;
 }
 
 // Writes from the buffer; done when the data has landed in memory.
 CommandProcessor::Next CommandProcessor::write(BusAddress to, std::uint32_t bytes, Cycle now) {
-  assert(bytes <= buffer_.size());
-  DmaRequest r;
-  r.kind = DmaKind::kWrite;
-  r.notify = true;
-  r.address = to;
-  r.bytes = bytes;
-  r.data = buffer_.data();
-  dma.push(now, r);
+  transfer(DmaKind::kWrite, to, bytes, now);
   counters_.bytes_written += bytes;
-  waits_ = reads_ = true;
   return Next::kGoesOn;
 }
 

@@ -101,7 +101,9 @@ class CommandProcessor final : public Block {
     ++counters_.steps;
     return Next::kGoesOn;
   }
+  void set_status(CommandStatus status);
   Next end(CommandStatus status);
+  void transfer(DmaKind kind, BusAddress address, std::uint32_t bytes, Cycle now);
   Next read(BusAddress from, std::uint32_t bytes, Cycle now);
   Next write(BusAddress to, std::uint32_t bytes, Cycle now);
   template <class T>

@@ -133,13 +133,11 @@ CommandProcessor::Next CommandProcessor::modify_qp(Cycle now) {
 
 CommandProcessor::Next CommandProcessor::modify_send_queue(Cycle now) {
   if (qp_.failed) {  // the QP is in the error state: only a reset takes it from there (R9)
-    reply_.status = CommandStatus::kRefused;
-    ++counters_.refused;
+    set_status(CommandStatus::kRefused);
     return Next::kGoesOn;
   }
   if (!qp_.room) {
-    reply_.status = CommandStatus::kNoRoom;
-    ++counters_.no_room;
+    set_status(CommandStatus::kNoRoom);
     return Next::kGoesOn;
   }
   if (!send_queues.bound()) return Next::kGoesOn;

@@ -140,14 +140,6 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     return slot.visible_from <= now ? &slot.value : nullptr;
   }
   T& front() { return slots_[first_].value; }
-  // For the control plane: whether some value in the link, visible yet or not, meets the predicate.
-  template <class Predicate>
-  bool any_of(Predicate is_so) const {
-    for (std::uint32_t n = 0; n < size_; ++n) {
-      if (is_so(slots_[(first_ + n) & mask_].value)) return true;
-    }
-    return false;
-  }
   void for_each_head_number(const NumberVisitor& f) const override {
     if constexpr (Described<T>) for_each_number(f, size_ > 0 ? slots_[first_].value : T{});
   }

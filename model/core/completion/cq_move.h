@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Moves the CQEs of a CQ to its new ring when it is resized.
+// Which CQEs of a CQ are moved to its new ring when it is resized: CQEs first .. first + count - 1 of the old ring
+// become CQEs 0 .. count - 1 of the new one. The command processor moves them (its R7).
 //
-//   R1  CQEs first .. first + count - 1 of the old ring become CQEs 0 .. count - 1 of the new one, in order, whole
-//       slots, with the owner bits of their new numbers. Software's fill bytes stay in the slots behind them.
-//   R2  No more CQEs move than either ring has slots; of more than that the oldest are lost.
+//   R1  All that were written and not polled are moved, but no more than either ring has slots; of more than that the
+//       oldest are lost.
 #pragma once
 
 #include <cstdint>
 
 #include "model/types/completion.h"
-#include "model/types/host_memory.h"
 
 namespace rxnic {
 
@@ -21,9 +20,7 @@ struct CqMove {
   BusAddress to{};
 };
 
-// Everything from CQE `consumer` on that was written before CQE `producer`. (R2)
+// `consumer`: the first CQE that was not polled. `producer`: one past the last one that was written.
 CqMove plan_move(const CqContext& from, const CqContext& to, std::uint32_t consumer, std::uint32_t producer);
-// (R1) `stride`: bytes of a slot.
-void move_cqes(HostMemory& memory, const CqMove& move, std::uint32_t stride);
 
 }  // namespace rxnic

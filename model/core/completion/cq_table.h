@@ -7,7 +7,7 @@
 //   R2  A closed CQ exists and holds nothing: no session, no event.
 //   R3  A CQ that moves to another ring begins there with its number 0 (core/completion/cq_move.h); its session goes
 //       with it.
-//   R4  A CQ with an open session does not give way: the session is not part of its record.
+//   R4  A CQ with an open session is not evicted: the session is not part of its record.
 //   R5  Commands reach only CQs that are here; one is created and removed as context_cache.h says (R6).
 #pragma once
 

@@ -3,13 +3,13 @@
 // their numbers. No time in it: its owner carries out the DMA requests, in order, and says when a read is complete.
 //
 //   R1  A context that is not here is read into a free line of its set, or else into that of the least recently used
-//       one which may give way; its owner says which may. When none may, there is no way for it.
-//   R2  A changed context that gives way is written to host memory by a write ahead of that read.
+//       one which may be evicted; its owner says which may. When none may, there is no line for it.
+//   R2  A changed context that is evicted is written to host memory by a write ahead of that read.
 //   R3  At most `misses` reads are on their way. A context is read once however many ask for it.
 //   R4  A record that is not valid, or whose memory is not mapped, is not kept: one that is created later is seen.
 //   R5  What is read ahead takes no line that was read ahead before and has not been used since. Whoever needs a
 //       context at once may take it.
-//   R6  A context is created in the line that it is in, or else in a free one; host memory has it when it gives way.
+//   R6  A context is created in the line that it is in, or else in a free one; host memory has it when it is evicted.
 //       One that is removed leaves its line, and an invalid record is written to host memory. Neither is done while it
 //       is on its way.
 //   R7  Before the first cycle a context is created in host memory and, when its set has a free line, here too.
@@ -84,14 +84,14 @@ class ContextCache {
   std::uint32_t reading() const { return reading_; }
 
   // Has a context read that is neither here nor coming; precondition: may_read(). `may_evict(line)` is asked of
-  // contexts that are here. The line that it will come to, which still holds what gives way; kNone: no way. (R1)
+  // contexts that are here. The line that it will come to, which still holds what is evicted; kNone: none. (R1)
   struct Fetch {
     std::uint32_t line = kNone;
     bool evicts = false;
     bool writes_back = false;
   };
-  template <class MayGiveWay>
-  Fetch fetch(std::uint32_t number, bool ahead, MayGiveWay may_evict) {
+  template <class MayEvict>
+  Fetch fetch(std::uint32_t number, bool ahead, MayEvict may_evict) {
     Fetch f;
     f.line = tags_.place_for(number, [&](std::uint32_t l) {
       return here(l) && !(ahead && states_[l].ahead) && may_evict(l);  // (R5)

@@ -12,7 +12,7 @@
 //   R4  SRQ limit (rules 2.3): reached when a WQE is taken and fewer than the limit stay posted. It is then disarmed.
 //   R5  An RQ in error hands out nothing; its posted WQEs are flushed one by one, in order, and those posted later too.
 //   R6  The number of a queue that is destroyed is given to another one only when no read of it is in flight any more.
-//   R7  Doorbells, packets and errors reach only queues whose contexts are here. A context does not give way while
+//   R7  Doorbells, packets and errors reach only queues whose contexts are here. A context is not evicted while
 //       reads of its WQEs are in flight; with it go its WQEs on the chip, which are read again when they are needed.
 //   R8  Commands reach only queues that are here; one is created and removed as context_cache.h says (R6).
 #pragma once

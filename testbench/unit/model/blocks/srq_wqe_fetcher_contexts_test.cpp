@@ -452,7 +452,7 @@ TEST(SrqWqeFetcherContexts, AQueueIsCreatedInALineThatAnotherGivesUp) {  // R18
   EXPECT_EQ(commands.replies.value(0).queue, WqId{1});
   EXPECT_EQ(commands.replies.cycle(1), Cycle{200}) << "it is not here";
   EXPECT_EQ(fixture.host.load<WqRecord>(queue_context_address(q.id)).valid, 0);
-  EXPECT_EQ(commands.replies.cycle(2), Cycle{300}) << "it has not given way";
+  EXPECT_EQ(commands.replies.cycle(2), Cycle{300}) << "it was not evicted";
   EXPECT_EQ(commands.replies.value(2).limit, 5u);
   EXPECT_EQ(fixture.host.load<WqRecord>(queue_context_address(WqId{1})).valid, 0);
 }

@@ -397,19 +397,6 @@ TEST(Link, APortThatIsNotBoundHasNothing) {
   EXPECT_EQ(popper.in.peek(Cycle{5}), nullptr);
 }
 
-TEST(Link, TheControlPlaneSeesWhatIsInIt) {
-  Bench bench;
-  auto& link = bench.link<int>(4);
-  const auto has = [&](int n) { return link.any_of([n](int value) { return value == n; }); };
-  EXPECT_FALSE(has(5));
-  link.push(Cycle{1}, 5);
-  link.push(Cycle{1}, 6);
-  EXPECT_TRUE(has(5)) << "it holds a value, which cannot be popped yet";
-  link.pop(Cycle{2});
-  EXPECT_FALSE(has(5));
-  EXPECT_TRUE(has(6));
-}
-
 // (R7)
 TEST(LinkDeathTest, WhatDoesNotFitItsPortIsNotPushed) {
 #ifdef NDEBUG

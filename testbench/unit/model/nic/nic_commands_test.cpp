@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "testbench/unit/model/nic/test_host.h"
 
@@ -413,7 +414,14 @@ TEST_F(NicCommandsTest, ACqIsMadeAnewInTheSamePlace) {
 }
 
 // The program polls late: CQEs wait in the old ring when it is replaced by one of another size.
-struct ResizeTest : NicCommandsTest, testing::WithParamInterface<std::uint32_t> {};
+struct ResizeTest : NicCommandsTest, testing::WithParamInterface<std::tuple<std::uint32_t, std::uint32_t>> {
+  static Params with_stride() {
+    Params p = with_fast_commands();
+    p.cqe_generator.cqe_bytes = std::get<1>(GetParam());
+    return p;
+  }
+  ResizeTest() : NicCommandsTest(with_stride()) {}
+};
 
 TEST_P(ResizeTest, LosesNoCompletionUnderTraffic) {
   HostQp& qa = a.qp(Transport::kRc, nics.cq_a, 256);
@@ -441,7 +449,7 @@ TEST_P(ResizeTest, LosesNoCompletionUnderTraffic) {
           b.switched(cq);
         });
   };
-  resize(3000, GetParam());
+  resize(3000, std::get<0>(GetParam()));
   resize(4000, 512);
   bench.run();
   nics.expect_quiet();
@@ -454,7 +462,9 @@ TEST_P(ResizeTest, LosesNoCompletionUnderTraffic) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(NicCommands, ResizeTest, testing::Values(64u, 128u, 256u));
+// Slots of the new ring, bytes of a slot.
+INSTANTIATE_TEST_SUITE_P(NicCommands, ResizeTest,
+                         testing::Combine(testing::Values(64u, 128u, 256u), testing::Values(64u, 128u)));
 
 TEST_F(NicCommandsTest, ACqIsNotResizedToLessThanItHolds) {  // R7
   const auto [qa, qb] = nics.connected(Transport::kRc);

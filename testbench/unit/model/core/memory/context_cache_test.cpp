@@ -27,7 +27,7 @@ using Cache = ContextCache<Line>;
 
 BusAddress address_of(std::uint32_t number) { return BusAddress{0x1000 + std::uint64_t{number} * 16}; }
 Line::Record record(std::uint32_t number, std::uint32_t value = 0) { return {number, value, 1, {}}; }
-constexpr auto kAnyMayGiveWay = [](std::uint32_t) { return true; };
+constexpr auto kAnyMayBeEvicted = [](std::uint32_t) { return true; };
 
 // Carries out the requests; the caller completes the reads.
 std::vector<DmaRequest> carry_out(Cache& cache, HostMemory& memory) {
@@ -49,7 +49,7 @@ TEST(ContextCache, AMissIsOneReadIntoAFreeLine) {  // R1, R3
   Cache cache({2, 2, 2}, address_of);
   memory.store(address_of(5), record(5, 55));
   EXPECT_EQ(cache.find(5), Cache::kNone);
-  const auto f = cache.fetch(5, false, kAnyMayGiveWay);
+  const auto f = cache.fetch(5, false, kAnyMayBeEvicted);
   ASSERT_NE(f.line, Cache::kNone);
   EXPECT_FALSE(f.evicts);
   EXPECT_TRUE(cache.coming(5));
@@ -76,8 +76,8 @@ TEST(ContextCache, TheLeastRecentlyUsedOfThoseThatMayGivesWay) {  // R1
   const std::uint32_t first = cache.find(1), second = cache.find(2);
   EXPECT_EQ(cache.fetch(3, false, [&](std::uint32_t l) { return l != second; }).line, first);
   EXPECT_EQ(cache.fetch(4, false, [](std::uint32_t) { return false; }).line, Cache::kNone);
-  EXPECT_EQ(cache.fetch(4, false, kAnyMayGiveWay).line, second) << "a line that is read does not give way";
-  EXPECT_EQ(cache.fetch(5, false, kAnyMayGiveWay).line, Cache::kNone);
+  EXPECT_EQ(cache.fetch(4, false, kAnyMayBeEvicted).line, second) << "a line that is read is not evicted";
+  EXPECT_EQ(cache.fetch(5, false, kAnyMayBeEvicted).line, Cache::kNone);
 }
 
 TEST(ContextCache, AChangedContextIsWrittenAheadOfTheRead) {  // R2
@@ -87,7 +87,7 @@ TEST(ContextCache, AChangedContextIsWrittenAheadOfTheRead) {  // R2
   memory.store(address_of(2), record(2, 20));
   cache[cache.find(1)].record().value = 11;
   cache.set_dirty(cache.find(1));
-  const auto f = cache.fetch(2, false, kAnyMayGiveWay);
+  const auto f = cache.fetch(2, false, kAnyMayBeEvicted);
   EXPECT_TRUE(f.evicts && f.writes_back);
   EXPECT_FALSE(cache.may_read());
   const auto asked = carry_out(cache, memory);
@@ -97,7 +97,7 @@ TEST(ContextCache, AChangedContextIsWrittenAheadOfTheRead) {  // R2
   EXPECT_EQ(asked[1].kind, DmaKind::kRead);
   EXPECT_EQ(memory.load<Line::Record>(address_of(1)).value, 11u);
   EXPECT_TRUE(cache.arrived(f.line, true));
-  EXPECT_FALSE(cache.fetch(1, false, kAnyMayGiveWay).writes_back) << "the other one was not changed";
+  EXPECT_FALSE(cache.fetch(1, false, kAnyMayBeEvicted).writes_back) << "the other one was not changed";
 }
 
 TEST(ContextCache, WhatIsNotValidIsNotKept) {  // R4
@@ -105,13 +105,13 @@ TEST(ContextCache, WhatIsNotValidIsNotKept) {  // R4
   Cache cache({2, 2, 2}, address_of);
   for (const bool mapped : {true, false}) {
     if (!mapped) memory.store(address_of(5), record(5));
-    const auto f = cache.fetch(5, false, kAnyMayGiveWay);
+    const auto f = cache.fetch(5, false, kAnyMayBeEvicted);
     carry_out(cache, memory);
     EXPECT_FALSE(cache.arrived(f.line, mapped));
     EXPECT_EQ(cache.find(5), Cache::kNone);
     EXPECT_FALSE(cache.coming(5));
   }
-  const auto f = cache.fetch(5, false, kAnyMayGiveWay);
+  const auto f = cache.fetch(5, false, kAnyMayBeEvicted);
   carry_out(cache, memory);
   EXPECT_TRUE(cache.arrived(f.line, true)) << "created meanwhile";
 }
@@ -120,15 +120,15 @@ TEST(ContextCache, WhatWasReadAheadStaysForOthersThatAreReadAhead) {  // R5
   LocalMemory memory;
   Cache cache({1, 1, 1}, address_of);
   for (std::uint32_t n : {1u, 2u}) memory.store(address_of(n), record(n));
-  const auto f = cache.fetch(1, true, kAnyMayGiveWay);
+  const auto f = cache.fetch(1, true, kAnyMayBeEvicted);
   carry_out(cache, memory);
   cache.arrived(f.line, true);
-  EXPECT_EQ(cache.fetch(2, true, kAnyMayGiveWay).line, Cache::kNone);
+  EXPECT_EQ(cache.fetch(2, true, kAnyMayBeEvicted).line, Cache::kNone);
   cache.touch(f.line);
-  EXPECT_EQ(cache.fetch(2, true, kAnyMayGiveWay).line, f.line) << "it has been used";
+  EXPECT_EQ(cache.fetch(2, true, kAnyMayBeEvicted).line, f.line) << "it has been used";
   carry_out(cache, memory);
   cache.arrived(f.line, true);
-  EXPECT_EQ(cache.fetch(1, false, kAnyMayGiveWay).line, f.line) << "not ahead";
+  EXPECT_EQ(cache.fetch(1, false, kAnyMayBeEvicted).line, f.line) << "not ahead";
 }
 
 TEST(ContextCache, OneIsCreatedWhereItIsOrInAFreeLine) {  // R6, R7
@@ -145,7 +145,7 @@ TEST(ContextCache, OneIsCreatedWhereItIsOrInAFreeLine) {  // R6, R7
   EXPECT_TRUE(cache.read(1, memory, out));
   EXPECT_EQ(out.value, 15u);
   // When there is no free line, the context is read; when the read finds none, the line is free.
-  const auto f = cache.fetch(3, false, kAnyMayGiveWay);
+  const auto f = cache.fetch(3, false, kAnyMayBeEvicted);
   EXPECT_TRUE(f.writes_back);
   EXPECT_EQ(cache.place(3, record(3, 30)), Cache::kNone) << "it is coming";
   carry_out(cache, memory);
@@ -153,7 +153,7 @@ TEST(ContextCache, OneIsCreatedWhereItIsOrInAFreeLine) {  // R6, R7
   EXPECT_EQ(memory.load<Line::Record>(address_of(1)).value, 15u);
   EXPECT_EQ(cache.place(3, record(3, 30)), f.line);
   EXPECT_EQ(memory.load<Line::Record>(address_of(3)).valid, 0);
-  EXPECT_TRUE(cache.fetch(2, false, kAnyMayGiveWay).writes_back) << "host memory has not seen it";
+  EXPECT_TRUE(cache.fetch(2, false, kAnyMayBeEvicted).writes_back) << "host memory has not seen it";
 }
 
 TEST(ContextCache, OneThatIsRemovedIsInvalidInHostMemory) {  // R6
@@ -161,7 +161,7 @@ TEST(ContextCache, OneThatIsRemovedIsInvalidInHostMemory) {  // R6
   Cache cache({1, 1, 1}, address_of);
   cache.create(1, record(1, 10), memory);
   cache.create(2, record(2, 20), memory);
-  const auto f = cache.fetch(2, false, kAnyMayGiveWay);
+  const auto f = cache.fetch(2, false, kAnyMayBeEvicted);
   EXPECT_FALSE(cache.remove(2)) << "it is coming";
   EXPECT_FALSE(cache.remove(1)) << "another request waits";
   carry_out(cache, memory);
@@ -212,7 +212,7 @@ TEST(ContextCache, NothingIsLostInRandomUse) {
         cache.set_dirty(line);
       }
     } else if (!cache.coming(n) && cache.may_read()) {
-      const auto f = cache.fetch(n, below(2) == 0, kAnyMayGiveWay);
+      const auto f = cache.fetch(n, below(2) == 0, kAnyMayBeEvicted);
       written_back += f.writes_back;
       if (f.line != Cache::kNone) coming.push_back(f.line);
     }

@@ -92,7 +92,7 @@ TEST_F(ContextWaitsTest, WhatWasLookedUpGivesWayWhenItWasUsed) {  // R2
   EXPECT_EQ(waits.look_up(0, 7), ContextLookup::kHere);
   EXPECT_EQ(waits.look_up(1, 8), ContextLookup::kWaits);
   EXPECT_TRUE(waits.lacks_way(1)) << "the first one has not used it yet";
-  EXPECT_TRUE(waits.read_ahead(0, 8)) << "nor does it give way to what is read ahead, for whomever";
+  EXPECT_TRUE(waits.read_ahead(0, 8)) << "nor is it evicted for what is read ahead, for whomever";
   EXPECT_EQ(counters.context_reads_ahead, 0u);
   waits.use(0);
   EXPECT_EQ(waits.look_up(1, 8), ContextLookup::kWaits);
