@@ -3,7 +3,7 @@
 // the order of their PSNs; one may run ahead of the other.
 //
 //   R1  An ACK covers all PSNs up to its own. A captured ACK is equal when the model acknowledges that PSN, exactly or
-//       with a later one; only an exact match has more to compare. How many answers cover it is no difference.
+//       with a later one, and its MSN is right (R7). How many answers cover it is no difference.
 //   R2  Exact match: same kind of answer (ACK, READ response with its position, atomic acknowledge), same MSN, same
 //       payload length, same atomic result. AETH credits and RNR timers are free choices and not compared.
 //   R3  A captured NAK is equal when the model sends one with the same code and PSN, an RNR NAK when the model sends
@@ -14,12 +14,22 @@
 //   R5  Not compared, and counted by reason: captured answers to requests that are not in the capture, answers of the
 //       model that the capture does not show, answers on QPs that are not paired.
 //   R6  Memory is bounded: kMostHeld answers wait in all. Beyond, the oldest of the QP is settled as it stands.
+//   R7  MSN: that of the model's answer with the same PSN. Of a captured ACK that a later one covers: that of the later
+//       one less the messages that end between them, when no gap lies before it. A receiver whose MSN leaves WRITEs
+//       without immediate out (Soft-RoCE) is found out by QP: from the first answer that fits only this rule on, the
+//       QP's MSNs are compared under it, and `rules` says so.
+//   R8  What the replay took from the captured answers proves nothing: an RNR NAK for which WQEs were withheld, and the
+//       first result of an atomic at an address, with which memory was filled, are `given` when they agree.
 #pragma once
 
 #include <array>
 #include <deque>
+#include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "model/types/wire.h"
@@ -39,8 +49,9 @@ inline constexpr std::size_t kUncomparedReasons = static_cast<std::size_t>(Uncom
 const char* uncompared_name(Uncompared u);  // snake_case
 
 struct CompareCounts {
-  std::uint64_t compared = 0;  // equal + different
+  std::uint64_t compared = 0;  // equal + given + different
   std::uint64_t equal = 0;
+  std::uint64_t given = 0;  // R8
   std::uint64_t different = 0;
   std::uint64_t covered = 0;      // of the equal ones: acknowledged by a later answer of the model
   std::uint64_t msn_rebased = 0;  // R4
@@ -50,6 +61,7 @@ struct CompareCounts {
 
 struct CompareOptions {
   bool atomic_results = true;  // HostPlan::atomics_comparable
+  bool withheld_wqes = false;  // R8: the host withholds WQEs where the captured receiver answered RNR
   std::size_t differences_kept = 1000;
 };
 
@@ -70,6 +82,7 @@ class AnswerCompare {
 
   const CompareCounts& counts() const { return counts_; }
   const std::vector<std::string>& differences() const { return differences_; }  // in words, the first ones
+  const std::vector<std::string>& rules() const { return rules_; }              // R7: QPs that deviate, in words
 
  private:
   struct Answer {
@@ -85,21 +98,39 @@ class AnswerCompare {
   struct Range {
     Psn first, end;  // end: one past the last
   };
+  struct MessageEnd {  // of a request; messages so far, this one included
+    Psn psn;
+    std::uint32_t messages = 0;
+    std::uint32_t writes = 0;  // of them: WRITEs without immediate
+  };
+  enum MsnRule : std::uint8_t { kEveryMessage, kWithoutWrites, kMsnRules };  // R7
+  struct MsnState {
+    bool fits = true;
+    bool based = false;       // `ahead` is known
+    std::uint32_t ahead = 0;  // captured MSN less the model's, by the rule
+  };
   struct Lane {  // one QP of ours and its peer
     std::string name;
     std::uint16_t mtu = 1024;
     std::deque<Range> requested;  // PSNs of the captured requests
     std::deque<Range> late;       // that came after later ones
     bool forgot_requests = false;
-    std::deque<Psn> gaps;           // first PSNs after gaps, R4
-    std::uint32_t msn_ahead = 0;    // captured MSN less the model's
-    std::deque<Answer> pending;     // captured, not settled
-    std::deque<Answer> unasked;     // captured, without a request so far
-    std::deque<Answer> of_model;    // in the order they were sent
-    std::uint32_t backwards = 0;    // of them: whose PSN is not after that of the one before
-    std::int64_t psns_spanned = 0;  // from the first of them to the last, each step counted
+    std::deque<Psn> gaps;         // first PSNs after gaps, R4
+    std::deque<MessageEnd> ends;  // of the captured requests
+    bool forgot_ends = false;
+    std::array<MsnState, kMsnRules> msn;
+    bool withheld = false;                    // R8
+    std::unordered_set<std::uint32_t> given;  // PSNs of atomics, R8
+    std::deque<Answer> pending;               // captured, not settled
+    std::deque<Answer> unasked;               // captured, without a request so far
+    std::deque<Answer> of_model;              // in the order they were sent
+    std::uint32_t backwards = 0;              // of them: whose PSN is not after that of the one before
+    std::int64_t psns_spanned = 0;            // from the first of them to the last, each step counted
     bool model_acked = false, captured_any = false;
     Psn model_high, captured_high;  // acknowledged up to
+    bool model_counted = false;
+    Psn msn_psn;                  // of the model's newest answer with an MSN
+    std::uint32_t model_msn = 0;  // that one
     bool forgot_answers = false;
     Psn forgotten_high;  // the model's
   };
@@ -115,15 +146,22 @@ class AnswerCompare {
   void keep_model(Lane& lane, const Answer& a);
   void forget_model(Lane& lane);
   void compare_exact(Lane& lane, const Answer& captured, const Answer& model);
+  static void note_end(Lane& lane, const Headers& h, const OpcodeInfo& op);
+  static const MessageEnd* end_before(const Lane& lane, Psn psn);
+  static std::optional<std::uint32_t> model_msn_at(const Lane& lane, Psn psn);
+  bool msn_agrees(Lane& lane, const Answer& captured, std::uint32_t model_msn);
+  static bool rebase(Lane& lane, Psn psn);
   void settle_model(Lane& lane, const Answer& model);
   void forget(std::deque<Answer>& from);
   void make_room(Lane& lane, std::deque<Answer>& in);
-  void equal();
+  void agree(std::uint64_t& count);
   void differ(const Lane& lane, const Answer& at, const char* whose, const std::string& what);
 
   CompareOptions options_;
   CompareCounts counts_;
   std::vector<std::string> differences_;
+  std::vector<std::string> rules_;
+  std::set<std::tuple<Address, std::uint32_t, std::uint64_t>> seeded_;  // peer, key and address of atomics, R8
   std::deque<Lane> lanes_;
   struct Hash {
     std::size_t operator()(const std::pair<Address, std::uint32_t>& k) const;

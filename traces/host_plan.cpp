@@ -102,23 +102,27 @@ class Planner {
     std::map<std::uint32_t, std::uint32_t> index_to_key;
     std::set<std::uint32_t> with_atomics;
     for (const SurveyedAtomic& a : survey_.atomics) with_atomics.insert(raw(a.key));
-    std::map<std::uint32_t, std::size_t> placed;
-    const auto add = [&](const SurveyedRegion& r) {
-      placed[raw(r.key)] = plan_.regions.size();
-      plan_.regions.push_back(make_region(r.key, r.lowest, r.end - r.lowest, r.access));
+    std::map<std::uint32_t, std::size_t> placed;             // by key: the first with it
+    std::vector<std::size_t> plans(survey_.regions.size());  // of each surveyed region
+    const auto add = [&](bool atomics) {
+      for (std::size_t n = 0; n < plans.size(); ++n) {
+        const SurveyedRegion& r = survey_.regions[n];
+        if (with_atomics.contains(raw(r.key)) != atomics) continue;
+        plans[n] = plan_.regions.size();
+        placed.try_emplace(raw(r.key), plans[n]);
+        plan_.regions.push_back(make_region(r.key, r.lowest, r.end - r.lowest, r.access));
+        if (r.invalidated) plan_.regions.back().mpt.kind = MemoryKind::kFastRegistered;  // R8
+      }
     };
-    for (const SurveyedRegion& r : survey_.regions) {
-      if (with_atomics.contains(raw(r.key))) add(r);
-    }
+    add(true);
     if (!wrapped_ && next_page_ <= kDataBytes / 2) pool_start_ = next_page_;  // they keep their pages
-    for (const SurveyedRegion& r : survey_.regions) {
-      if (!with_atomics.contains(raw(r.key))) add(r);
-    }
-    for (const SurveyedRegion& r : survey_.regions) {  // R6, in order of appearance
+    add(false);
+    for (std::size_t n = 0; n < plans.size(); ++n) {  // R6, in order of appearance
+      const SurveyedRegion& r = survey_.regions[n];
       used_indices_.insert(raw(r.key) >> 8);
       const auto [at, fresh] = index_to_key.try_emplace(raw(r.key) >> 8, raw(r.key));
       if (fresh) continue;
-      plan_.regions[placed[raw(r.key)]].install_before = r.first_packet;
+      plan_.regions[plans[n]].install_before = r.first_packet;
       ++replaced_;
     }
     if (replaced_ != 0) {

@@ -17,6 +17,8 @@
 //   R6  Two keys with the same index (key >> 8) cannot exist at once: the later one has install_before set to the
 //       packet that uses it first, and replaces the earlier.
 //   R7  Answers to our own requests (READ responses, atomic results) go to an answer buffer of the QP.
+//   R8  A key that a SEND WITH INVALIDATE names is that of a fast-registered region. A request that uses it later is
+//       for another region with that key, as R6.
 #pragma once
 
 #include <span>

@@ -94,6 +94,18 @@ void SurveyState::use_region(std::uint32_t destination, const Headers& h, std::u
   ++r.packets;
 }
 
+void SurveyState::invalidate_region(std::uint32_t destination, Key key, std::uint64_t number) {
+  const auto found = region_index.find(std::uint64_t{destination} << 32 | raw(key));
+  if (found != region_index.end()) {
+    regions[found->second].region.invalidated = true;
+    region_index.erase(found);
+  } else if (regions.size() < limits.regions) {  // nothing else in the capture uses it
+    regions.push_back({destination, {key, 0, 1, 0, 1, number, true}});
+  } else {
+    ++counts.ignored;
+  }
+}
+
 void SurveyState::use_atomic(std::uint32_t flow_at, const Headers& h) {
   const std::uint32_t destination = flows[flow_at].destination;
   const auto [at, fresh] = atomic_index.try_emplace({destination, raw(h.rkey), h.va}, kNone);
@@ -131,6 +143,7 @@ void SurveyState::answer_atomic(const Flow& answers, const Headers& h) {
 void SurveyState::request(std::uint32_t index, const Headers& h, std::uint64_t number) {
   Flow& f = flows[index];
   const OpcodeInfo& op = opcode_info(h.opcode);
+  const std::uint64_t repetitions = f.repetitions;
   f.count_request(h);
   const bool gsi = h.destination_qp == kGsiQpn;
   EndpointCounts& to = endpoints[f.destination];
@@ -155,6 +168,8 @@ void SurveyState::request(std::uint32_t index, const Headers& h, std::uint64_t n
   }
   if (op.access != 0) use_region(f.destination, h, bytes_named(op, h), region_rights(op.access), number);
   if (op.traits & kHasAtomicEth) use_atomic(index, h);
+  if ((op.traits & kHasIeth) && f.repetitions == repetitions)
+    invalidate_region(f.destination, Key{h.immediate}, number);
 }
 
 // R3

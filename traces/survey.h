@@ -80,6 +80,7 @@ struct SurveyedRegion {
   std::uint8_t access = 0;  // AccessFlag: what requests asked for
   std::uint64_t packets = 0;
   std::uint64_t first_packet = 0;  // number of the frame that used it first
+  bool invalidated = false;        // by a SEND WITH INVALIDATE
 };
 
 struct SurveyedAtomic {

@@ -77,6 +77,8 @@ struct SurveyState {
   static std::uint64_t flow_key(std::uint32_t source, std::uint32_t destination, Qpn qpn) {
     return std::uint64_t{source} << 44 | std::uint64_t{destination} << 24 | raw(qpn);
   }
+  // A SEND WITH INVALIDATE: a later use of the key is of another region.
+  void invalidate_region(std::uint32_t destination, Key key, std::uint64_t number);
   Recent& recent_slot(std::uint32_t source, std::uint32_t destination, Psn psn, std::uint64_t& key);
   void request(std::uint32_t index, const Headers& h, std::uint64_t number);
   void answer(std::uint32_t index, const Headers& h);

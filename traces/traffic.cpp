@@ -107,13 +107,18 @@ ReceiverSurvey Traffic::survey() const {
   constexpr std::uint8_t kAll = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic;
   r.regions.push_back({traffic::kDataKey, traffic::kDataVa, traffic::kDataVa + bytes, kAll, 0, 0});
   r.regions.push_back({traffic::kReadOnlyKey, traffic::kReadOnlyVa, traffic::kReadOnlyVa + bytes, kRemoteRead, 0, 0});
-  r.regions.push_back({traffic::kInvalidatedKey, traffic::kInvalidatedVa, traffic::kInvalidatedVa + 4096, kAll, 0, 0});
+  for (std::uint32_t n = 0; config_.mix.send_inv != 0 && n < traffic::kInvalidatedKeys; ++n) {
+    const std::uint64_t va = traffic::kInvalidatedVa + n * std::uint64_t{4096};
+    r.regions.push_back({traffic::invalidated_key(n), va, va + 64, kAll, 0, 0, true});
+  }
   return r;
 }
 
 void Traffic::begin(Stream& s) {
   const auto weight_of = [&](std::uint32_t i) {
-    return is_legal(static_cast<SendOpcode>(i), s.transport) ? weights_[i] : 0;
+    const auto opcode = static_cast<SendOpcode>(i);
+    const bool can = opcode != SendOpcode::kSendInvalidate || next_invalidated_ < traffic::kInvalidatedKeys;
+    return can && is_legal(opcode, s.transport) ? weights_[i] : 0;
   };
   std::uint32_t sum = 0;
   for (std::uint32_t i = 0; i < weights_.size(); ++i) sum += weight_of(i);
@@ -130,6 +135,7 @@ void Traffic::begin(Stream& s) {
   if (s.transport == Transport::kUd) s.bytes = std::min<std::uint32_t>(s.bytes, config_.mtu);
   s.sent = 0;
   s.in_message = true;
+  if (s.message == SendOpcode::kSendInvalidate) s.invalidates = traffic::invalidated_key(next_invalidated_++);
 }
 
 // What all packets share.
@@ -205,7 +211,7 @@ std::uint32_t Traffic::advance_message(Stream& s, Headers& h, std::uint32_t trai
     h.length = s.bytes;
   }
   if (last && (traits & kHasImm)) h.immediate = static_cast<std::uint32_t>(s.psn.value);
-  if (last && (traits & kHasIeth)) h.immediate = raw(traffic::kInvalidatedKey);
+  if (last && (traits & kHasIeth)) h.immediate = raw(s.invalidates);
   h.solicited = last && (traits & kHasImm);
   s.sent += payload;
   s.in_message = !last;

@@ -112,6 +112,7 @@ class Traffic {
     std::uint32_t bytes = 0;  // of the current message
     std::uint32_t sent = 0;
     bool in_message = false;
+    Key invalidates{};              // SEND WITH INVALIDATE
     std::uint32_t ahead_left = 0;   // R4: packets until the QP goes back
     std::uint32_t doomed_left = 0;  // R3: packets until a spare one takes its place, plus one
     std::uint32_t replacement = 0;  // index of the spare one
@@ -151,6 +152,7 @@ class Traffic {
   std::vector<SurveyedQp> qps_;
   std::uint32_t next_spare_ = 0;
   std::uint64_t next_tag_ = 0;
+  std::uint32_t next_invalidated_ = 0;
   double time_ps_ = 0;
   std::array<std::uint8_t, 8192> pattern_;
 };

@@ -15,8 +15,10 @@ inline constexpr std::uint32_t kQkey = 0x11111111;
 inline constexpr Srqn kXrcSrq{0x51};
 inline constexpr Key kDataKey{0x100001};  // all rights
 inline constexpr Key kReadOnlyKey{0x100101};
-inline constexpr Key kInvalidatedKey{0x100201};  // what SEND_WITH_INV invalidates
-inline constexpr Key kNoKey{0x7fff01};           // of no region
+inline constexpr Key kNoKey{0x7fff01};  // of no region
+// What each SEND WITH INVALIDATE invalidates; behind the last one there is none.
+inline constexpr std::uint32_t kInvalidatedKeys = 4096;
+constexpr Key invalidated_key(std::uint32_t n) { return Key{0x100201 + (n << 8)}; }
 inline constexpr std::uint64_t kDataVa = 0x7f00'0000'0000;
 inline constexpr std::uint64_t kReadOnlyVa = 0x7f10'0000'0000;
 inline constexpr std::uint64_t kInvalidatedVa = 0x7f20'0000'0000;

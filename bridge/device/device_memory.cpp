@@ -21,7 +21,7 @@ std::uint64_t mtt_bytes(std::uint64_t pages) { return (pages * 8 + kMttLineBytes
 }  // namespace
 
 CommandResult Device::allocate_pd(ClientId client, Command& c) {
-  const auto number = pd_numbers_.take([this](std::uint32_t n) { return pds_.contains(n); });
+  const auto number = pd_numbers_.take(pds_.size(), [this](std::uint32_t n) { return pds_.contains(n); });
   if (pds_.size() == attributes_.max_pds || !number) return refuse(c, ENOMEM);
   pds_[*number] = {client};
   c.message.body.handle.number = *number;
@@ -73,12 +73,15 @@ CommandResult Device::register_memory(ClientId client, Command& c) {
   Objects& own = clients_.at(client);
   RegionObject region{client, m, 0, pages_of(m)};
   if (regions_.size() == attributes_.max_mrs || own.pages + region.pages > kMaxPages) return refuse(c, ENOMEM);
-  const auto index = key_indices_.take([this](std::uint32_t n) { return key_indices_used_.contains(n); });
+  const auto index =
+      key_indices_.take(key_indices_used_.size(), [this](std::uint32_t n) { return key_indices_used_.contains(n); });
   if (!index) return refuse(c, ENOMEM);
   const auto offset = mtt_.take(mtt_bytes(region.pages));
   if (!offset) return refuse(c, ENOMEM);
   region.mtt_offset = *offset;
-  const Key key{*index << 8 | ++key_tags_[*index]};  // (R3)
+  std::uint8_t& tag = key_tags_[*index];
+  if (++tag == 0) ++tag;
+  const Key key{*index << 8 | tag};  // (R3)
   key_indices_used_.insert(*index);
   own.pages += region.pages;
   ++pds_.at(m.pd).users;

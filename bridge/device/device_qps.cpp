@@ -78,7 +78,7 @@ CommandResult Device::create_qp(ClientId client, Command& c) {
     return CommandResult::kGiven;
   }
   if (const std::int32_t error = check_qp(client, asked); error != 0) return refuse(c, error);
-  const auto number = qp_numbers_.take([this](std::uint32_t n) { return qps_.contains(n); });
+  const auto number = qp_numbers_.take(qps_.size(), [this](std::uint32_t n) { return qps_.contains(n); });
   if (!number) return refuse(c, ENOMEM);
   Objects& own = clients_.at(client);
   QpObject qp;

@@ -40,7 +40,7 @@ CommandResult Device::create_cq(ClientId client, Command& c) {
       !is_free(own.completion, asked.doorbell) || (asked.channel != 0 && !own.channels.contains(asked.channel))) {
     return refuse(c, EINVAL);
   }
-  const auto number = cq_numbers_.take([this](std::uint32_t n) { return cqs_.contains(n); });
+  const auto number = cq_numbers_.take(cqs_.size(), [this](std::uint32_t n) { return cqs_.contains(n); });
   if (cqs_.size() == attributes_.max_cqs || !number) return refuse(c, ENOMEM);
   CqObject cq;
   cq.owner = client;
@@ -149,7 +149,7 @@ CommandResult Device::create_srq(ClientId client, Command& c) {
       !ring_fits(asked.ring, asked.slots, asked.stride) || !is_free(own.receive, asked.doorbell)) {
     return refuse(c, EINVAL);
   }
-  const auto number = srq_numbers_.take([this](std::uint32_t n) { return srqs_.contains(n); });
+  const auto number = srq_numbers_.take(srqs_.size(), [this](std::uint32_t n) { return srqs_.contains(n); });
   if (srqs_.size() == attributes_.max_srqs || !number) return refuse(c, ENOMEM);
   SrqObject srq;
   srq.owner = client;

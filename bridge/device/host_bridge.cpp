@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <string>
 
+#include "model/blocks/written_completions.h"
 #include "model/types/bits.h"
 
 namespace rxnic {
@@ -20,9 +21,8 @@ constexpr std::uint64_t cycles_of(std::uint64_t ps, std::uint64_t period_ps) {
 
 }  // namespace
 
-// One NIC: its links, its device, and the completions that have not landed, each with the cycle of its sender's
-// doorbell.
-struct HostBridge::Port final : CompletionObserver {
+// One NIC: its links, its device, and the completions that have not landed.
+struct HostBridge::Port final {
   Port(std::uint32_t n, std::uint32_t nics, const Params& params, const Attachment& attached)
       : number(n),
         device(n, nics, params, attached.nic, attached.memory),
@@ -44,22 +44,13 @@ struct HostBridge::Port final : CompletionObserver {
     receive.bind(attached.nic.receive_doorbells);
     completion.bind(attached.nic.completion_doorbells);
     send.bind(attached.nic.send_doorbells);
-    attached.nic.cqe_generator.set_observer(this);
+    attached.nic.cqe_generator.set_observer(&written);
   }
   std::string name(const char* stem) const { return stem + std::to_string(number); }
 
-  // Writes become visible in order, with compression several completions at once: the notice gives their number.
-  void on_written(Cqn, CqeOpcode opcode, Cycle posted, Cycle) override {
-    written.push_back({opcode >= CqeOpcode::kReceive, posted});
-  }
-
-  struct Written {
-    bool received = false;
-    Cycle posted{};
-  };
   const std::uint32_t number;
   Device device;
-  std::deque<Written> written;  // completions that have not landed
+  WrittenCompletions written;
   In<HostNotice> landed;
   In<Event> receive_events, completion_events, send_events;
   In<CommandReply> replies;
@@ -94,7 +85,7 @@ HostBridge::~HostBridge() = default;
 
 const Device& HostBridge::device(std::uint32_t nic) const { return nics_[nic]->device; }
 
-std::size_t HostBridge::not_landed(std::uint32_t nic) const { return nics_[nic]->written.size(); }
+std::size_t HostBridge::not_landed(std::uint32_t nic) const { return nics_[nic]->written.waiting(); }
 
 // (1) notify the programs of completions and events, (2) go on with requests that had to wait, (3) take events from the
 // port, (4) send doorbells to the NICs, (5) decide when to look for events again, or wait
@@ -131,11 +122,9 @@ bool HostBridge::report_completions(Port& nic, Cycle now) {
     const Cqn cq{notice.number};
     any = true;
     counters_.completions += notice.completions;
-    assert(nic.written.size() >= notice.completions);
     for (std::uint32_t n = 0; n < notice.completions; ++n) {
-      const Port::Written first = nic.written.front();
-      nic.written.pop_front();
-      if (first.received && observer_ != nullptr) observer_->on_visible(now, nic.number, cq, first.posted);
+      const WrittenCompletions::Completion c = nic.written.take();
+      if (c.received() && observer_ != nullptr) observer_->on_visible(now, nic.number, cq, c.status, c.times);
     }
     if (const auto owner = nic.device.owner_of(cq)) port_.completed(*owner);
   }

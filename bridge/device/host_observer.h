@@ -4,6 +4,8 @@
 #pragma once
 
 #include "bridge/device/host_port.h"
+#include "model/types/completion_codes.h"
+#include "model/types/message_times.h"
 
 namespace rxnic {
 
@@ -18,9 +20,9 @@ class HostObserver {
                         bool ok) {
     (void)now, (void)client, (void)address, (void)data, (void)ok;
   }
-  // A receive completion has become visible; `posted`: cycle in which its sender rang the doorbell (0: not known).
-  virtual void on_visible(Cycle now, std::uint32_t nic, Cqn cq, Cycle posted) {
-    (void)now, (void)nic, (void)cq, (void)posted;
+  // A receive completion has become visible.
+  virtual void on_visible(Cycle now, std::uint32_t nic, Cqn cq, WcStatus status, const MessageTimes& times) {
+    (void)now, (void)nic, (void)cq, (void)status, (void)times;
   }
 };
 

@@ -24,6 +24,7 @@ class NicMemory final : public HostMemory {
   bool read(BusAddress from, std::span<std::uint8_t> to) override;
   bool write(BusAddress to, std::span<const std::uint8_t> from) override;
   std::uint64_t tables_digest() const { return tables_.digest(); }
+  std::size_t tables_bytes() const { return tables_.resident_bytes(); }
 
  private:
   const Engine& engine_;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocation of object numbers, and of ranges of the table of pages.
 //
-//   R1  NumberPool hands out the numbers of a range in turn: a freed number is used again only after all the others.
+//   R1  NumberPool hands out numbers in turn, from the beginning of its range up to the window's end: so many numbers
+//       as kLeastWindow, or twice those in use. A freed number is used again only after all the others of the window;
+//       what is kept by number (contexts in host memory) stays in proportion to what is in use.
 //   R2  RangePool hands out the lowest range that is free and long enough; adjacent free ranges are merged.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -15,12 +18,16 @@ namespace rxnic {
 class NumberPool {
  public:
   NumberPool(std::uint32_t first, std::uint32_t last) : first_(first), last_(last), next_(first) {}
-  // A number for which used(number) does not hold; nothing when there is none.
+  static constexpr std::uint64_t kLeastWindow = 4096;
+
+  // A number for which used(number) does not hold; nothing when there is none. `in_use`: for how many it holds.
   template <class Used>
-  std::optional<std::uint32_t> take(Used used) {
-    for (std::uint64_t left = std::uint64_t{last_} - first_ + 1; left > 0; --left) {
-      const std::uint32_t number = next_;
-      next_ = next_ == last_ ? first_ : next_ + 1;
+  std::optional<std::uint32_t> take(std::uint64_t in_use, Used used) {
+    const std::uint64_t window = std::max(kLeastWindow, 2 * in_use);
+    const auto end = static_cast<std::uint32_t>(std::min<std::uint64_t>(last_, first_ + window - 1));
+    for (std::uint64_t left = std::uint64_t{end} - first_ + 1; left > 0; --left) {
+      const std::uint32_t number = next_ > end ? first_ : next_;
+      next_ = number + 1;
       if (!used(number)) return number;
     }
     return std::nullopt;

@@ -26,9 +26,10 @@ DmaRequest atomic_request(const AckRequest& p) {
 }  // namespace
 
 AckGenerator::AckGenerator(const sc_core::sc_module_name& name, const AckGeneratorParams& params, NicShared& shared,
-                           std::uint32_t clock_period_ps)
+                           std::uint32_t clock_period_ps, RdAtomicOverLimit over_limit)
     : Block(name),
       params_(params),
+      over_limit_(over_limit),
       shared_(shared),
       contexts_(shared.contexts),
       hold_cycles_((std::uint64_t{params.coalesce_timer_ps} + clock_period_ps - 1) / clock_period_ps),
@@ -145,10 +146,12 @@ void AckGenerator::owe(const AckRequest& p, OwedAnswer& a) {
   const ReturnPath& path = return_path(p);
   static_cast<AnswerState&>(a) = {};
   a.id = p.id;
+  a.begun = Cycle{p.message_start};
   a.pd = p.pd;
   a.msn_before = p.msn_before;
   a.qpn = p.qpn;
   a.replay = p.outcome == Outcome::kReplay;
+  a.counted = !nak && !a.replay && p.has(kRead | kAtomic);
   a.resource = p.resource;
   a.syndrome = nak ? p.syndrome : ack_syndrome(p);
   counters_.replays += a.replay;
@@ -190,17 +193,13 @@ void AckGenerator::answer(const AckRequest& p, Cycle now) {
   owe(p, a);
   const bool plain = a.needs == AnswerNeeds::kNothing;
   const bool may_be_held = gives_way && p.outcome == Outcome::kExecute;
-  bool too_many = false;
-  if (!plain) {
+  const bool refused = waits && p.has(kRead | kAtomic) && refuses(p, answers_.flow(flow));
+  if (!plain || refused) {
     a.line = p.line;
     a.residence = p.residence;
     contexts_.pin(a.line);
-    if (waits && answers_.flow(flow).count >= params_.answers_per_qp) {  // (R3)
-      ++counters_.too_many;
-      too_many = true;
-    }
   }
-  if (too_many) {
+  if (refused) {
     make_nak(a, kNakInvalidRequest);
     a.done = true;
     a.needs = AnswerNeeds::kAtomic;  // so that the NAK waits in its place
@@ -223,6 +222,16 @@ void AckGenerator::answer(const AckRequest& p, Cycle now) {
   } else {
     append(answers_.find_or_make(raw(p.qpn)), at, now);
   }
+}
+
+// Whether a READ or an atomic is beyond what its QP may have unanswered. (R3)
+bool AckGenerator::refuses(const AckRequest& p, const AnswerTable::Flow& waiting) {
+  const QpAttributes& qp = contexts_.attributes(p.line);
+  const bool over_limit = p.outcome == Outcome::kExecute && waiting.counted >= qp.max_dest_rd_atomic;
+  const bool too_many = waiting.count >= params_.answers_per_qp;
+  counters_.over_limit += over_limit;
+  counters_.too_many += too_many;
+  return too_many || (over_limit && over_limit_ == RdAtomicOverLimit::kNak && !qp.resynchronise);
 }
 
 void AckGenerator::hold(Index flow, Index answer, Cycle now) {  // (R6)

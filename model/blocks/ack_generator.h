@@ -10,7 +10,8 @@
 //   R3  Responses of a QP leave in the order of its packets: those behind a READ or an atomic wait for its last
 //       response. No response waits for one of another QP (core/responder/answer_table.h). An ACK that waits so is
 //       replaced by the next ACK of its QP. When answers_per_qp responses of a QP wait, its next READ or atomic fails
-//       the QP with NAK 0x61.
+//       the QP with NAK 0x61. So does one that is not repeated while max_dest_rd_atomic of them wait, when
+//       rd_atomic_over_limit is nak and the QP does not resynchronise.
 //   R4  READ: the data of a response is asked for (`gather`) in one piece, or in two when it crosses a page, one piece
 //       a cycle; the first at the earliest in the cycle in which the request is taken. At most read_responses_in_flight
 //       responses wait for their data. At most reads_in_progress QPs are served together; they take turns of
@@ -50,13 +51,22 @@
 
 namespace rxnic {
 
+// Is notified of each READ and atomic whose last response leaves. Nothing in the model depends on it.
+class ResponseObserver {
+ public:
+  virtual ~ResponseObserver() = default;
+  // `begun`: the request arrived; `leaves`: the response leaves the block.
+  virtual void on_answered(Cycle begun, Cycle leaves) = 0;
+};
+
 class AckGenerator final : public Block {
  public:
   AckGenerator(const sc_core::sc_module_name& name, const AckGeneratorParams& params, NicShared& shared,
-               std::uint32_t clock_period_ps);
+               std::uint32_t clock_period_ps, RdAtomicOverLimit over_limit = {});
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
   const AckGeneratorCounters& counters() const { return counters_; }
+  void set_observer(ResponseObserver* observer) { observer_ = observer; }
   In<AckRequest> in{"in"};
   Out<GatherSegment> gather{"gather"};
   In<GatheredData> gathered{"gathered"};
@@ -93,6 +103,7 @@ class AckGenerator final : public Block {
   bool has_room(const AckRequest& p) const;
   void answer(const AckRequest& p, Cycle now);
   void owe(const AckRequest& p, OwedAnswer& a);
+  bool refuses(const AckRequest& p, const AnswerTable::Flow& waiting);
   void hold(Index flow, Index answer, Cycle now);
   void unhold(Index flow);
   void append(Index flow, Index answer, Cycle now);
@@ -111,7 +122,7 @@ class AckGenerator final : public Block {
   void report_failure(std::uint32_t line, EventType event);
   void fail_behind(Index at);
   void discard(Index at, Cycle now);
-  void build(PacketHandle h, std::uint32_t payload_bytes, Cycle now);
+  void build(PacketHandle h, std::uint32_t payload_bytes, Cycle begun, Cycle now);
   void count_ack(std::uint8_t syndrome);
   void leave(const WireFrame& frame, Cycle now);
   std::uint8_t ack_syndrome(const AckRequest& p) const;
@@ -121,6 +132,8 @@ class AckGenerator final : public Block {
   Cycle next_step(Cycle now, bool refused, bool stalled);
 
   AckGeneratorParams params_;
+  ResponseObserver* observer_ = nullptr;
+  RdAtomicOverLimit over_limit_;
   NicShared& shared_;
   QpPinPort contexts_;
   std::uint64_t hold_cycles_;

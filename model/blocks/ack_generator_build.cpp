@@ -37,7 +37,7 @@ void AckGenerator::build_plain(Cycle now) {
   answers_.remove(ready.answer);
   if (a.ack.bytes == 0) {
     p.h = a.h;
-    build(h, 0, now);
+    build(h, 0, a.begun, now);
     return;
   }
   std::memcpy(p.frame.data(), a.ack.data.data(), a.ack.data.size());
@@ -48,13 +48,16 @@ void AckGenerator::build_plain(Cycle now) {
   leave({h, a.ack.bytes, p.link, false, false}, now);
 }
 
-void AckGenerator::build(PacketHandle h, std::uint32_t payload_bytes, Cycle now) {
+void AckGenerator::build(PacketHandle h, std::uint32_t payload_bytes, Cycle begun, Cycle now) {
   Packet& p = shared_.packets[h];
   const WireFrame frame = build_answer(h, p, payload_bytes);
   const std::uint32_t traits = opcode_info(p.h.opcode).traits;
   counters_.read_responses += (traits & kReadResponse) != 0;
   counters_.atomic_responses += (traits & kHasAtomicAckEth) != 0;
   if ((traits & (kAckKind | kHasAtomicAckEth)) == kAckKind) count_ack(p.h.syndrome);
+  const bool answers =
+      ((traits & kReadResponse) != 0 && (traits & (kLast | kOnly)) != 0) || (traits & kHasAtomicAckEth);
+  if (observer_ != nullptr && answers) observer_->on_answered(begun, now + params_.latency_cycles);
   leave(frame, now);
 }
 

@@ -18,6 +18,9 @@ bool does_something(const ScatteredSegment& p) {              // (R6)
 }
 
 bool has_range(const ScatteredSegment& p) { return p.first && p.local_bytes > 0 && p.role == PacketRole::kReceived; }
+bool invalidates(const ScatteredSegment& p) {
+  return p.last && p.completes && p.outcome == Outcome::kExecute && p.has(kHasIeth);
+}
 bool needs_bus(const ScatteredSegment& p) { return p.has(kAtomic) && p.outcome == Outcome::kExecute; }
 std::uint8_t rights(const ScatteredSegment& p) { return is_remote(p) ? p.access : std::uint8_t{kLocalWrite}; }
 
@@ -139,7 +142,7 @@ void AddressTranslator::advance(Lane<From, To>& lane, Cycle now) {
     lane.free_at = now + 1;
     if (!take(lane.head)) return;
     lane.has_head = true;
-    lane.range_checked = lane.missed = lane.has_region = lane.has_pages = false;
+    lane.range_checked = lane.found = lane.missed = lane.has_region = lane.has_pages = false;
     lane.walk = kNoWalk;
   } else if (lane.walk != kNoWalk) {
     return;
@@ -184,6 +187,16 @@ bool AddressTranslator::take(GatherSegment&) {
 
 AddressTranslator::Found AddressTranslator::resolve(Lookup& at, ScatteredSegment& s, Cycle now, BusAddress& bus) {
   if (!does_something(s)) return Found::kYes;
+  if (!at.found) {
+    const Found found = find_bytes(at, s, now);
+    if (found != Found::kYes) return found;
+    at.found = true;
+  }
+  bus = at.bus;
+  return invalidates(s) ? invalidate_key(at, s, now) : Found::kYes;
+}
+
+AddressTranslator::Found AddressTranslator::find_bytes(Lookup& at, ScatteredSegment& s, Cycle now) {
   const auto allowed = [&](Key key, std::uint64_t va, std::uint64_t bytes) {
     return check_region(at.region, key, s.pd, rights(s), va, bytes) == RegionCheck::kOk;
   };
@@ -199,7 +212,7 @@ AddressTranslator::Found AddressTranslator::resolve(Lookup& at, ScatteredSegment
   if (s.bytes == 0) return Found::kYes;
   if (find_region(at, s.key, now) == Found::kWait) return Found::kWait;  // (R4)
   if (!allowed(s.key, s.va, s.bytes)) return Found::kNowhere;
-  return find_bus(at, s.va, now, bus);
+  return find_bus(at, s.va, now, at.bus);
 }
 
 AddressTranslator::Found AddressTranslator::resolve(Lookup& at, GatherSegment& s, Cycle now, BusAddress& bus) {
@@ -293,7 +306,8 @@ void AddressTranslator::look_ahead(Lane<From, To>& lane, Cycle now) {  // (R8)
 bool AddressTranslator::read_ahead(const ScatteredSegment& s, Cycle now) {
   if (!does_something(s)) return true;
   if (has_range(s) && !read_ahead(s.local_key, needs_bus(s) ? &s.local_va : nullptr, now)) return false;
-  return s.bytes == 0 || read_ahead(s.key, &s.va, now);
+  if (s.bytes > 0 && !read_ahead(s.key, &s.va, now)) return false;
+  return !invalidates(s) || read_ahead(Key{s.immediate}, nullptr, now);
 }
 
 bool AddressTranslator::read_ahead(const GatherSegment& s, Cycle now) { return read_ahead(s.key, &s.va, now); }

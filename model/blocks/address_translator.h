@@ -20,7 +20,10 @@
 //   R8  While a packet waits, the packets behind it are looked at, one a cycle, and the entries and lines that they
 //       miss are read as well, up to walks_in_flight reads together, one started in a cycle. Each is read once however
 //       many segments wait for it.
-//   R9  A command (`commands`, taken before a segment) invalidates the cached entries of a region, and those that are
+//   R9  SEND WITH INVALIDATE (rules 6.6): after the lookups of the message's last segment, the MPT entry of its key.
+//       One that may be invalidated is marked so in host memory, and leaves the cache. Otherwise the bytes are placed,
+//       too, but the receive completes with REM_INV_REQ_ERR and the QP fails; there is no response.
+//   R10 A command (`commands`, taken before a segment) invalidates the cached entries of a region, and those that are
 //       being read. The answer, in the same cycle, gives the numbers of packets and gather segments begun before: when
 //       as many have been served, nothing uses the old entries any more.
 #pragma once
@@ -75,6 +78,8 @@ class AddressTranslator final : public Block {
   // The lookups of the segment at the head of an input.
   struct Lookup {
     bool range_checked = false;
+    bool found = false;  // the bytes' address is `bus`
+    BusAddress bus{};
     bool missed = false;           // the lookup at hand was counted as a miss
     std::uint32_t walk = kNoWalk;  // that the head waits for
     Key wanted{};
@@ -118,6 +123,8 @@ class AddressTranslator final : public Block {
   bool take(ScatteredSegment& s);
   bool take(GatherSegment& s);
   Found resolve(Lookup& at, ScatteredSegment& s, Cycle now, BusAddress& bus);
+  Found find_bytes(Lookup& at, ScatteredSegment& s, Cycle now);
+  Found invalidate_key(Lookup& at, ScatteredSegment& s, Cycle now);
   Found resolve(Lookup& at, GatherSegment& s, Cycle now, BusAddress& bus);
   bool settle(ScatteredSegment& s, bool found, Cycle now);
   bool settle(GatherSegment& s, bool found, Cycle now);
@@ -132,6 +139,7 @@ class AddressTranslator final : public Block {
   bool read_ahead(const ScatteredSegment& s, Cycle now);
   bool read_ahead(const GatherSegment& s, Cycle now);
   bool read_ahead(Key key, const std::uint64_t* va, Cycle now);
+  void forget_entry(Key key);
   void forget_pages(std::uint64_t first, std::uint64_t last);
   void forget_copies();
 
@@ -147,9 +155,10 @@ class AddressTranslator final : public Block {
   Lane<ScatteredSegment, SegmentWrite> main_;
   Lane<GatherSegment, GatherRead> gather_;
   RegionReply begun_;
+  std::uint8_t one_ = 1;        // source of writes to host memory
   bool swallows_ = false;       // discards the remaining segments of a packet that failed
   bool gather_failed_ = false;  // a segment of the response at `gather_in`
-  bool started_ = false;        // a walk, in this cycle
+  bool started_ = false;        // a DMA request, in this cycle
   bool again_ = false;          // there is work left for the next cycle
   AddressTranslatorCounters counters_;
 };

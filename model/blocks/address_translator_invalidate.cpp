@@ -1,10 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Invalidating the cached entries of a region (R9 of address_translator.h).
+// Invalidating a region: for a SEND WITH INVALIDATE, and what is cached of it for a command (R9, R10 of
+// address_translator.h).
+#include <cstddef>
+
 #include "model/blocks/address_translator.h"
 
 namespace rxnic {
 
-void AddressTranslator::carry_out_command(Cycle now) {  // (R9)
+AddressTranslator::Found AddressTranslator::invalidate_key(Lookup& at, ScatteredSegment& s, Cycle now) {  // (R9)
+  const Key key{s.immediate};
+  if (find_region(at, key, now) == Found::kWait) return Found::kWait;
+  if (!may_invalidate(at.region, key, s.pd, s.qpn)) {
+    ++counters_.refused_invalidations;
+    refused_.fail_qp(s, DropReason::kInvalidation, 0, WcStatus::kRemoteInvalidRequest);
+    s.acknowledge = false;
+    refused_.report(refusals, now);
+    return Found::kYes;
+  }
+  again_ |= started_;
+  if (started_ || !dma.can_push(now)) return Found::kWait;
+  started_ = true;
+  ++counters_.remote_invalidations;
+  DmaRequest request;
+  request.kind = DmaKind::kWrite;
+  request.address = mpt_address(key) + offsetof(MptEntry, invalidated);
+  request.bytes = sizeof(MptEntry::invalidated);
+  request.data = &one_;
+  dma.push(now, request);
+  forget_entry(key);
+  forget_copies();
+  return Found::kYes;
+}
+
+void AddressTranslator::carry_out_command(Cycle now) {  // (R10)
   const RegionCommand command = commands.pop(now);
   MptEntry region;
   region.key = raw(command.key);
@@ -37,12 +65,17 @@ void AddressTranslator::forget_copies() {
     at->has_region = at->has_pages = false;
 }
 
-void AddressTranslator::invalidate(const MptEntry& region) {  // (R9)
-  ++counters_.invalidations;
-  const std::uint32_t line = mpt_.find(region.key >> 8);
+void AddressTranslator::forget_entry(Key key) {
+  const std::uint32_t line = mpt_.find(raw(key) >> 8);
   if (line != SetCache::kNoLine) mpt_.drop(line);
-  const std::uint64_t address = raw(mpt_address(Key{region.key}));
-  for (Walk& walk : walks_) walk.stale |= walk.busy && walk.table == Table::kMpt && walk.address == address;
+  for (Walk& walk : walks_) {
+    walk.stale |= walk.busy && walk.table == Table::kMpt && walk.address == raw(mpt_address(key));
+  }
+}
+
+void AddressTranslator::invalidate(const MptEntry& region) {  // (R10)
+  ++counters_.invalidations;
+  forget_entry(Key{region.key});
   if (const std::uint64_t pages = mtt_entries(region); pages > 0) {
     forget_pages(region.mtt_base / kMttLineBytes, (region.mtt_base + 8 * pages - 1) / kMttLineBytes);
   }

@@ -230,11 +230,11 @@ void CqeGenerator::complete(CompletionRequest& p, Cq* found, Cycle now) {
   }
   counters_.error_cqes += cqe.status != WcStatus::kSuccess;
   if (!compressible) {
-    write_cqe(cq, cqe, p.posted, now);
+    write_cqe(cq, cqe, p, now);
     return;
   }
   CqState::Session& session = cq.open_session();
-  session.posted[session.block.count()] = p.posted;
+  if (observer_ != nullptr) session.times[session.block.count()] = times_of(p);
   session.block.add(cqe);
   ++cq.session_stamp;
   if (cq.held() == cq.session_limit) {
@@ -244,8 +244,19 @@ void CqeGenerator::complete(CompletionRequest& p, Cq* found, Cycle now) {
   }
 }
 
-void CqeGenerator::write_cqe(Cq& cq, const Cqe& cqe, Cycle posted, Cycle now) {
-  if (observer_ != nullptr) observer_->on_written(cq.queue.context().number, cqe.opcode, posted, now);
+MessageTimes CqeGenerator::times_of(const CompletionRequest& p) const {
+  MessageTimes times{p.posted, Cycle{p.message_start}, {}};
+  if (p.buffer != kNoPacket) times.left = shared_.stamps(p.buffer);
+  return times;
+}
+
+void CqeGenerator::notify_written(const Cq& cq, const Cqe& cqe, MessageTimes times, Cycle now) {
+  times.left[static_cast<std::size_t>(Station::kCqeGenerator)] = now + params_.latency_cycles;
+  observer_->on_written(cq.queue.context().number, cqe, times, now);
+}
+
+void CqeGenerator::write_cqe(Cq& cq, const Cqe& cqe, const CompletionRequest& p, Cycle now) {
+  if (observer_ != nullptr) notify_written(cq, cqe, times_of(p), now);
   std::uint8_t* slot = take_buffer(1);
   write_slot(cqe, cq.queue.producer(), cq.queue.context().slots, params_.cqe_bytes, slot);
   send(cq, slot, 1, 1, now);
@@ -259,7 +270,7 @@ void CqeGenerator::write_session(Cq& cq, Cycle now) {
   const std::uint32_t completions = session.block.count();
   const std::uint32_t slots = block_slots(completions);
   for (std::uint32_t n = 0; observer_ != nullptr && n < completions; ++n) {
-    observer_->on_written(cq.queue.context().number, session.block.title().opcode, session.posted[n], now);
+    notify_written(cq, session.block.title(), session.times[n], now);
   }
   std::uint8_t* block = take_buffer(slots);
   session.block.write(cq.queue.producer(), cq.queue.context().slots, params_.cqe_bytes, block);

@@ -59,6 +59,7 @@
 #include "model/params/params.h"
 #include "model/types/command.h"
 #include "model/types/cqe_generator_counters.h"
+#include "model/types/message_times.h"
 
 namespace rxnic {
 
@@ -67,8 +68,8 @@ namespace rxnic {
 class CompletionObserver {
  public:
   virtual ~CompletionObserver() = default;
-  // `posted`: of a receive completion, when the sender's doorbell was rung (0: not known).
-  virtual void on_written(Cqn cq, CqeOpcode opcode, Cycle posted, Cycle now) = 0;
+  // `times`: of its message; of a compressed CQE, the title's.
+  virtual void on_written(Cqn cq, const Cqe& cqe, const MessageTimes& times, Cycle now) = 0;
 };
 
 class CqeGenerator final : public Block {
@@ -154,7 +155,9 @@ class CqeGenerator final : public Block {
 
   void complete(CompletionRequest& p, Cq* found, Cycle now);
   void overrun(Cq& cq, CompletionRequest& p, Cycle now);
-  void write_cqe(Cq& cq, const Cqe& cqe, Cycle posted, Cycle now);
+  void write_cqe(Cq& cq, const Cqe& cqe, const CompletionRequest& p, Cycle now);
+  MessageTimes times_of(const CompletionRequest& p) const;
+  void notify_written(const Cq& cq, const Cqe& cqe, MessageTimes times, Cycle now);
   void write_session(Cq& cq, Cycle now);
   std::uint8_t* take_buffer(std::uint32_t slots);
   void write(const DmaRequest& r, Cycle now);

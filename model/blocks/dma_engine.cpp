@@ -307,7 +307,10 @@ bool DmaEngine::start_payload(Cycle now) {
   done.bytes += bytes;
   if (done.bytes < s.bytes) return true;
   ++counters_.writes;
-  if (s.last) leave(s, latest(left.ceiling(), now + 1), now);
+  if (s.last) {
+    shared_.stamp(s.buffer, Station::kHostMemory, time_.after_span(left, write_latency_).ceiling());
+    leave(s, latest(left.ceiling(), now + 1), now);
+  }
   done = {};
   has_writing_ = false;
   return true;

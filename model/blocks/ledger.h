@@ -63,6 +63,8 @@ struct NicShared {
   void stamp(PacketHandle buffer, Station station, Cycle now) {
     if (buffer != kNoPacket) packets[buffer].stamp(station, now);
   }
+  // For observers.
+  const std::array<Cycle, kStations>& stamps(PacketHandle buffer) const { return packets[buffer].stamps; }
   PacketPool packets;
   QpContextMemory contexts;
   Ledger ledger;

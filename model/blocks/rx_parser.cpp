@@ -97,6 +97,9 @@ DropReason RxParser::judge(const WireFrame& frame, ParseStatus status, ParsedPac
   if (frame.cut_short) return DropReason::kTruncatedInCapture;
   const bool has_bth = status == ParseStatus::kUnknownOpcode || status == ParseStatus::kMissingHeaders;
   if (status != ParseStatus::kOk && !has_bth) return reason_of(status);
+  const Bytes bytes = shared_.packets[frame.buffer].frame_view();
+  if (status == ParseStatus::kOk && !vcrc_matches(bytes, h_)) return DropReason::kVcrc;
+  if (!ipv4_checksum_matches(bytes, h_)) return DropReason::kIpChecksum;
   const bool multicast = h_.destination_qp == kMulticastQpn;
   if (!(multicast && h_.destination.is_multicast()) && !is_own(h_.destination)) {  // (R4)
     return DropReason::kDestinationAddress;
@@ -104,7 +107,6 @@ DropReason RxParser::judge(const WireFrame& frame, ParseStatus status, ParsedPac
   if (status != ParseStatus::kOk) return reason_of(status);
   if (h_.version != 0) return DropReason::kVersion;
   if (h_.destination_qp == Qpn{0}) return DropReason::kQpnZero;
-  const Bytes bytes = shared_.packets[frame.buffer].frame_view();
   describe(bytes, h_, p);
   p.icrc_ok = icrc_matches(bytes, h_);  // (R6)
   p.congested = (h_.traffic_class & kCongestionExperienced) == kCongestionExperienced;

@@ -5,8 +5,8 @@
 //       accepted no earlier than in the cycle after the last beat. Its packet leaves header_cycles after the last beat.
 //   R2  A frame that is not RDMA is no error: it is counted as not RDMA, whatever else is wrong with it.
 //   R3  The first of these that holds is the reason of the drop: longer than any legal packet; cut short by the
-//       capture; lengths; destination address; opcode and headers (types/wire.h, R2); TVER not 0; QPN 0; a multicast
-//       QPN without a QP attached to the group. Each has its counter in the ledger.
+//       capture; lengths; VCRC; IPv4 header checksum; destination address; opcode and headers (types/wire.h, R2); TVER
+//       not 0; QPN 0; a multicast QPN without a QP attached to the group. Each has its counter in the ledger.
 //   R4  Destination address: one of the device's own, any when it has none (promiscuous), or a multicast address with
 //       the multicast QPN.
 //   R5  A multicast packet goes to the QP attached to its group: one QP a group, packets are not replicated.

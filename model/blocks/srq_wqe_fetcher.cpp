@@ -28,6 +28,7 @@ SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFe
               params.wqes_per_read,
               params.reads_in_flight,
               params.sequential_prefetch,
+              params.prefetch == PrefetchPolicy::kGreedy,
               {params.queue_contexts, params.queue_context_ways, params.queue_misses_in_flight}}),
       waits_(table_, counters_),
       pipeline_(params.pipeline_depth),
@@ -69,6 +70,7 @@ Cycle SrqWqeFetcher::step(Cycle now) {
     refused_.report(refusals, now);
     if (verdict == Verdict::kLeaves) {
       leave(p, now);
+      if (pipeline_.front().asks != kNoWq) table_.served(pipeline_.front().asks);
       waits_.use(kPacket);
       pipeline_.drop();
       moved = flush_turn_ = true;
@@ -79,7 +81,10 @@ Cycle SrqWqeFetcher::step(Cycle now) {
       activity = lacks_slot_ ? Activity::kWaitWqeStore : Activity::kWaitWqe;
       if (!lacks_slot_) {
         wanted_ = p.queue;
-        counters_.waits += !waiting_;
+        if (!waiting_) {
+          ++counters_.waits;
+          table_.waits(p.queue);
+        }
         waiting_ = true;
       }
     } else {
@@ -155,10 +160,13 @@ bool SrqWqeFetcher::accept(Cycle now) {
   if (!from_tagged && !in.can_pop(now)) return false;
   auto& from = from_tagged ? tagged : in;
   tagged_next_ = !from_tagged;
-  const WqeRequest& p = *from.peek(now);
-  if (look_ahead_ && p.takes_wqe && p.outcome == Outcome::kExecute) table_.touch(p.queue);  // (R3)
-  read_context_ahead(p);                                                                    // (R15)
-  pipeline_.push(p, now + params_.hit_cycles);                                              // (R1)
+  Waiting p{*from.peek(now)};
+  if (look_ahead_ && p.takes_wqe && p.outcome == Outcome::kExecute) {  // (R3)
+    p.asks = p.queue;
+    table_.ask(p.queue);
+  }
+  read_context_ahead(p);                        // (R15)
+  pipeline_.push(p, now + params_.hit_cycles);  // (R1)
   from.drop(now);
   ++counters_.packets;
   return true;

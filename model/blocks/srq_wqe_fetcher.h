@@ -155,7 +155,10 @@ class SrqWqeFetcher final : public Block {
   bool doorbells_late_ = false;  // (R16)
   bool lacks_context_ = false;   // the oldest packet waits for a context
   Refusals refused_;
-  DelayLine<WqeRequest> pipeline_;
+  struct Waiting : WqeRequest {
+    WqId asks = kNoWq;  // queue that the packet asked for a WQE of
+  };
+  DelayLine<Waiting> pipeline_;
   bool look_ahead_;
   bool tagged_next_ = false;
   bool waiting_ = false;  // the oldest packet waits for its WQE, and has been counted

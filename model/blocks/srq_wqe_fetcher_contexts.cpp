@@ -8,7 +8,7 @@ void SrqWqeFetcher::take_context(Cycle now) {
   const DmaCompletion done = context_dma_done.pop(now);
   const WqId id{table_.cache().number_of(done.cookie)};
   const bool for_packet = table_.cache().ahead(done.cookie);
-  if (waits_.arrived(done.cookie, done.ok) && look_ahead_ && for_packet) table_.touch(id);  // (R15)
+  if (waits_.arrived(done.cookie, done.ok) && look_ahead_ && for_packet) table_.ask(id);  // (R15)
 }
 
 // Whoever finds it kHere and goes on says so (waits_.use).

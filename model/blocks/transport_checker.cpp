@@ -13,7 +13,7 @@ TransportChecker::TransportChecker(const sc_core::sc_module_name& name, const Tr
       shared_(shared),
       contexts_(shared.contexts),
       resources_(params.responder_resources),
-      responder_(resources_, srqs_),
+      responder_(resources_, srqs_, params.rd_atomic_over_limit),
       requests_table_({params.own_requests, sizes.qps}),
       pipeline_(params.latency_cycles) {}  // one entry a stage: internal packets may enter in every cycle
 

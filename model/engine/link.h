@@ -130,6 +130,8 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     assert(check_widths(name(), *value));
     consumer_->wake_in(leaves + 1);
   }
+  // Nothing is in it, and nothing was popped in this cycle: the consumer has taken everything. (R3)
+  bool idle(Cycle now) const { return size_ == 0 && freed_in_ != now; }
   bool can_pop(Cycle now) const { return first_visible_ <= now; }
   // The first cycle in which something can be popped; kNever when nothing is in the link.
   Cycle visible_from() const { return first_visible_; }
@@ -255,6 +257,7 @@ class Out final : public sc_core::sc_port<LinkOut<T>, 1, sc_core::SC_ZERO_OR_MOR
   // At the end of a step: there is no room, and will be none before a pop that wakes this block (R4).
   bool full() const { return link_->size() == link_->capacity(); }
   void push(Cycle now, const T& value) { link_->push(now, value); }
+  bool idle(Cycle now) const { return link_->idle(now); }
   bool can_send(Cycle now, Cycle leaves) const { return link_->can_send(now, leaves); }  // (R8)
   template <class From, class Fill>
   void send(Cycle now, Cycle leaves, const From& from, Fill fill) {

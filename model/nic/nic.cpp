@@ -66,7 +66,8 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
       address_translator("address_translator", p.address_translator, shared),
       dma_engine("dma_engine", p.dma_engine, p.nic.clock_period_ps, shared, memory),
       cqe_generator("cqe_generator", p.cqe_generator, shared, p.nic.clock_period_ps),
-      ack_generator("ack_generator", p.ack_generator, shared, p.nic.clock_period_ps),
+      ack_generator("ack_generator", p.ack_generator, shared, p.nic.clock_period_ps,
+                    p.transport_checker.rd_atomic_over_limit),
       command_processor("command_processor", p.command_processor, p.nic.clock_period_ps),
       requester(options.requester ? std::make_unique<Requester>("requester", p.requester, p.nic.clock_period_ps, shared,
                                                                 memory, p.transport_checker.own_requests)

@@ -228,7 +228,8 @@ class List {
     const auto& f = p_.srq_wqe_fetcher;
     add("srq_wqe_fetcher", "prefetched", std::uint64_t{f.queues} * f.prefetch_depth, kReceiveWqe + kSlot + 2,
         "Prefetched WQEs, of the longest kind.");
-    add("srq_wqe_fetcher", "prefetch_contexts", f.queues, kNumber + 4 * 32 + 2 * kSlot + 2 * index_bits(f.queues),
+    add("srq_wqe_fetcher", "prefetch_contexts", f.queues,
+        kNumber + 4 * 32 + 2 * kSlot + 2 * index_bits(f.queues) + index_bits(f.prefetch_depth + 1) + 1,
         "Queues that have WQEs on the chip.");
     add("srq_wqe_fetcher", "reads", f.reads_in_flight, f.wqes_per_read * kReceiveWqe + index_bits(f.queues) + 32,
         "WQEs being read from memory.");
@@ -236,8 +237,10 @@ class List {
     pipeline<WqeRequest>("srq_wqe_fetcher", f.pipeline_depth);
     const ContextCacheSizes queues{f.queue_contexts, f.queue_context_ways, f.queue_misses_in_flight};
     add("srq_wqe_fetcher", "queue_contexts", queues.entries,
-        8 * kWqContextBytes + index_bits(f.queues + 1) + index_bits(f.reads_in_flight + 1) + kValid,
-        "RQs and SRQs over those in host memory: ring, indices, limit; prefetch context, reads in flight, closing.");
+        8 * kWqContextBytes + index_bits(f.queues + 1) + index_bits(f.reads_in_flight + 1) +
+            index_bits(f.pipeline_depth + 1) + kValid,
+        "RQs and SRQs over those in host memory: ring, indices, limit; prefetch context, reads in flight, packets that "
+        "ask, closing.");
     contexts("srq_wqe_fetcher", "queue", queues);
     add("srq_wqe_fetcher", "flush_requests", qps(), Descriptor<FlushRequest>::kBits,
         "QPs whose receive queue is to be flushed: a place for each cached QP.");

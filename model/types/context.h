@@ -145,18 +145,23 @@ struct QpContext : StoredQpContext {
 };
 static_assert(sizeof(QpContext) <= 256);
 
+// What may be invalidated by its key: not a region of ibv_reg_mr or a type 1 window.
+enum class MemoryKind : std::uint8_t { kRegion, kFastRegistered, kWindow2 };
+
 struct MptEntry {
   std::uint32_t key = 0;  // 0: free
   std::uint8_t valid = 0;
   std::uint8_t access = 0;  // AccessFlag
   std::uint8_t page_shift = 12;
-  std::uint8_t reserved = 0;
+  MemoryKind kind = MemoryKind::kRegion;
   std::uint32_t pd = 0;
-  std::uint32_t reserved2 = 0;
+  Qpn window_qp{};               // kWindow2: that it is bound on
+  std::uint8_t invalidated = 0;  // it exists, but allows nothing
+  std::uint8_t reserved[7] = {};
   std::uint64_t va = 0;        // first byte
   std::uint64_t length = 0;    // bytes
   std::uint64_t mtt_base = 0;  // bus address of the page list
-  std::uint8_t reserved3[24] = {};
+  std::uint8_t reserved2[16] = {};
 };
 static_assert(sizeof(MptEntry) == 64);
 

@@ -11,13 +11,9 @@ namespace rxnic {
 struct FabricSimulation::Station {
   Station(const Options& o, std::uint32_t number, Engine& engine, ProgramMemory& programs, HostObserver* observer)
       : memory(engine, programs, observer),
-        nic(("nic" + std::to_string(number)).c_str(), o.params, memory, engine, NicOptions{.requester = true}),
-        retired(o.params.nic.clock_period_ps) {
-    nic.shared.ledger.set_observer(&retired);
-  }
+        nic(("nic" + std::to_string(number)).c_str(), o.params, memory, engine, NicOptions{.requester = true}) {}
   NicMemory memory;
   Nic nic;
-  Retired retired;
 };
 
 namespace {
@@ -35,10 +31,8 @@ void add(NicResult& sum, const NicResult& one) {
   sum.packets.accepted += one.packets.accepted;
   sum.packets.not_rdma += one.packets.not_rdma;
   for (std::size_t i = 0; i < kDropReasons; ++i) sum.packets.dropped[i] += one.packets.dropped[i];
-  sum.messages += one.messages;
   sum.cqes += one.cqes;
   sum.error_cqes += one.error_cqes;
-  sum.bytes += one.bytes;
   add(sum.transport, one.transport);
   add(sum.events, one.events);
 }
@@ -67,6 +61,10 @@ FabricSimulation::FabricSimulation(const Options& o, HostPort& port, ProgramMemo
             return attached;
           }(),
           port, &statistics_) {
+  for (std::uint32_t n = 0; n < o.nics; ++n) {
+    stations_[n]->nic.shared.ledger.set_observer(&statistics_.latencies(n));
+    stations_[n]->nic.ack_generator.set_observer(&statistics_.latencies(n));
+  }
   fabric_.set_observer(o.frames);
 }
 
@@ -77,9 +75,9 @@ void FabricSimulation::run() { sc_core::sc_start(); }
 LiveFigures FabricSimulation::figures() const {
   LiveFigures f;
   f.time_ps = engine.now().count * engine.clock_period_ps();
-  for (const auto& station : stations_) {
-    f.packets += station->nic.shared.ledger.counters().seen;
-    f.bytes += station->retired.bytes;
+  for (std::uint32_t n = 0; n < stations_.size(); ++n) {
+    f.packets += stations_[n]->nic.shared.ledger.counters().seen;
+    f.bytes += statistics_.latencies(n).bytes();
   }
   f.clients = statistics_.clients();
   return f;
@@ -90,17 +88,15 @@ void FabricSimulation::collect(RunResult& r) {
   r.cycles = engine.now().count + 1;
   r.time_ps = r.cycles * engine.clock_period_ps();
   r.programs = statistics_.programs();
-  Histogram latency, one_way;
+  Latencies latencies(engine.clock_period_ps());
+  Histogram one_way;
   for (std::uint32_t n = 0; n < stations_.size(); ++n) {
     Nic& nic = stations_[n]->nic;
-    const Retired& retired = stations_[n]->retired;
     NicResult& one = r.nics.emplace_back();
     one.packets = nic.shared.ledger.counters();
-    one.messages = retired.messages;
-    one.bytes = retired.bytes;
+    statistics_.latencies(n).collect(one);
     one.cqes = nic.cqe_generator.counters().cqes;
     one.error_cqes = nic.cqe_generator.counters().error_cqes;
-    one.latency_ns = latency_result(retired.latency_ns);
     one.one_way_ns = latency_result(statistics_.one_way_ns(n));
     one.events = {{"completion", nic.cqe_generator.counters().completion_events},
                   {"srq_limit_reached", nic.srq_wqe_fetcher.counters().limit_events},
@@ -108,10 +104,10 @@ void FabricSimulation::collect(RunResult& r) {
     for (Block* block : nic.blocks()) one.blocks.push_back({block->basename(), block->account(), {}});
     collect_counters(nic, one);
     add(r, one);
-    latency.add(retired.latency_ns);
+    latencies.add(statistics_.latencies(n));
     one_way.add(statistics_.one_way_ns(n));
   }
-  r.latency_ns = latency_result(latency);
+  latencies.collect(r);
   r.one_way_ns = latency_result(one_way);
   r.fabric = named_counts(fabric_.counters());
   StateHash h;

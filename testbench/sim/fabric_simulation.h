@@ -14,7 +14,6 @@
 #include "model/nic/nic.h"
 #include "testbench/sim/kernel.h"
 #include "testbench/sim/live_statistics.h"
-#include "testbench/sim/retired.h"
 #include "testbench/sim/run_result.h"
 #include "testbench/sim/status_line.h"
 

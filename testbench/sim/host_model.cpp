@@ -113,6 +113,10 @@ Cycle HostModel::step(Cycle now) {
     const HostNotice notice = landed.pop(now);
     const std::uint32_t index = cq_index_.at(notice.number);
     cqs_[index].visible += notice.completions;
+    for (std::uint32_t n = 0; latencies_ != nullptr && n < notice.completions; ++n) {
+      const WrittenCompletions::Completion c = written_.take();
+      if (c.received()) latencies_->on_visible(c.status, c.times, now);
+    }
     worked = true;
     if (cqs_[index].polled_soon) continue;
     cqs_[index].polled_soon = true;
@@ -144,6 +148,10 @@ Cycle HostModel::step(Cycle now) {
     ++counters_.doorbells;
     worked = true;
   }
+  if (!first_posted_ && !doorbells_.ready(now) && receive_doorbells.idle(now)) {  // (R6)
+    first_posted_ = true;
+    ready.push(now, {});
+  }
   // (6) appends to tag lists
   bool tags_full = false;
   while (tag_appends_.ready(now) && !tags_full) {
@@ -155,7 +163,7 @@ Cycle HostModel::step(Cycle now) {
   // (7) rest
   Cycle next = earliest(earliest(polls_.next_ready(), posts_.next_ready()),
                         earliest(earliest(doorbells_.next_ready(), tag_appends_.next_ready()), naks_.next_ready()));
-  if (full || tags_full) next = now + 1;
+  if (full || tags_full || !first_posted_) next = now + 1;
   if (worked) return rest(now, Activity::kBusy, now + 1, Activity::kStarved, next);
   return rest(now, Activity::kStarved, next);
 }

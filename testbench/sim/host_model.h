@@ -9,6 +9,7 @@
 //   R4  A completion in error ends the posting to an RQ: its QP is in the error state.
 //   R5  A tag list is kept full: an entry that was matched is appended again repost_latency after its completion was
 //       polled. Each append carries the number of unexpected messages polled so far (rules 5.5).
+//   R6  `ready`, once: the device has taken the doorbells of the first receive WQEs.
 #pragma once
 
 #include <array>
@@ -17,12 +18,15 @@
 #include <vector>
 
 #include "model/blocks/dma.h"
+#include "model/blocks/written_completions.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
+#include "model/types/command.h"
 #include "model/types/completion.h"
 #include "model/types/tag_matching.h"
 #include "testbench/sim/flat_index.h"
+#include "testbench/sim/latencies.h"
 #include "testbench/sim/receive_ring.h"
 
 namespace rxnic {
@@ -70,6 +74,9 @@ class HostModel final : public Block {
   void on_rnr_nak(Qpn qpn, Cycle now);
   void set_observer(CqeObserver* observer) { observer_ = observer; }
   const HostCounters& counters() const { return counters_; }
+  // Is notified of the receive completions that can be seen, when the completion generator notifies written().
+  void set_latencies(Latencies* latencies) { latencies_ = latencies; }
+  WrittenCompletions& written() { return written_; }
 
   In<HostNotice> landed{"landed"};
   In<Event> receive_events{"receive_events"};
@@ -77,6 +84,7 @@ class HostModel final : public Block {
   Out<Doorbell> receive_doorbells{"receive_doorbells"};
   Out<Doorbell> completion_doorbells{"completion_doorbells"};
   Out<TagOperation> tag_operations{"tag_operations"};
+  Out<StepDone> ready{"ready"};
 
  private:
   struct Cq {
@@ -113,6 +121,8 @@ class HostModel final : public Block {
   Cycle poll_latency_, repost_latency_, doorbell_latency_;
   HostMemory& memory_;
   CqeObserver* observer_ = nullptr;
+  Latencies* latencies_ = nullptr;
+  WrittenCompletions written_;
   std::vector<Cq> cqs_;
   FlatIndex cq_index_;  // by CQN
   std::vector<ReceiveRing> queues_;
@@ -124,6 +134,7 @@ class HostModel final : public Block {
   DelayLine<TagAppend> tag_appends_;
   DelayLine<Qpn> naks_;
   DelayLine<Due> polls_, posts_, doorbells_;
+  bool first_posted_ = false;  // (R6)
   HostCounters counters_;
   StateHash digest_;  // of all CQEs and when they were polled
 };

@@ -3,10 +3,12 @@
 // every notification on to another observer.
 #pragma once
 
+#include <deque>
 #include <vector>
 
 #include "bridge/device/host_bridge.h"
 #include "testbench/sim/histogram.h"
+#include "testbench/sim/latencies.h"
 #include "testbench/sim/run_result.h"
 
 namespace rxnic {
@@ -14,15 +16,19 @@ namespace rxnic {
 class LiveStatistics final : public HostObserver {
  public:
   LiveStatistics(std::uint32_t nics, std::uint64_t period_ps, HostObserver* next)
-      : period_ps_(period_ps), next_(next), one_way_ns_(nics) {}
+      : period_ps_(period_ps), next_(next), one_way_ns_(nics) {
+    for (std::uint32_t n = 0; n < nics; ++n) latencies_.emplace_back(period_ps);
+  }
 
   void on_event(Cycle now, const HostEvent& event) override;
   void on_read(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok) override;
   void on_write(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok) override;
-  void on_visible(Cycle now, std::uint32_t nic, Cqn cq, Cycle posted) override;
+  void on_visible(Cycle now, std::uint32_t nic, Cqn cq, WcStatus status, const MessageTimes& times) override;
 
   const std::vector<ProgramResult>& programs() const { return programs_; }
   const Histogram& one_way_ns(std::uint32_t nic) const { return one_way_ns_[nic]; }
+  Latencies& latencies(std::uint32_t nic) { return latencies_[nic]; }
+  const Latencies& latencies(std::uint32_t nic) const { return latencies_[nic]; }
   std::uint64_t clients() const { return clients_; }
 
  private:
@@ -30,6 +36,7 @@ class LiveStatistics final : public HostObserver {
   HostObserver* next_;
   std::vector<ProgramResult> programs_;
   std::vector<Histogram> one_way_ns_;  // by receiving NIC
+  std::deque<Latencies> latencies_;    // by NIC
   std::uint64_t clients_ = 0;          // now
 };
 

@@ -14,8 +14,8 @@
 #include "model/types/syndrome.h"
 #include "testbench/sim/cqe_log.h"
 #include "testbench/sim/host_setup.h"
+#include "testbench/sim/latencies.h"
 #include "testbench/sim/replay_stream.h"
-#include "testbench/sim/retired.h"
 #include "testbench/sim/simulation.h"
 #include "traces/capture_writer.h"
 
@@ -48,6 +48,28 @@ std::string host_text(const HostOptions& o, const HostPlan& plan) {
   if (o.receive == ReceiveKind::kTagMatchingSrq) kind = "one tag-matching SRQ";
   return fmt::format("{}, {} WQEs deep", kind, depth);
 }
+
+bool is_intact(Bytes frame, const Headers& h) { return icrc_matches(frame, h) && ipv4_checksum_matches(frame, h); }
+
+bool withholds(const HostPlan& plan) {
+  return std::any_of(plan.queues.begin(), plan.queues.end(), [](const QueuePlan& q) { return !q.hold_after.empty(); });
+}
+
+// Whether a capture of InfiniBand packets keeps their VCRCs: adapters that check them often write none into it.
+class Vcrcs {
+ public:
+  void add(const CapturedFrame& frame) {
+    if (right_ || frame.link != LinkLayer::kInfiniband) return;
+    Headers h;
+    if (parse(frame.bytes, frame.link, h) != ParseStatus::kOk || !has_vcrc(frame.bytes, h)) return;
+    any_ = true;
+    right_ = vcrc_matches(frame.bytes, h);
+  }
+  bool captured() const { return right_ || !any_; }
+
+ private:
+  bool any_ = false, right_ = false;
+};
 
 // What the model sends: into responses.pcap, to the comparison, and an RNR NAK to the host that was late.
 class Answers final : public FrameObserver {
@@ -141,9 +163,11 @@ RunResult replay(const ReplayOptions& o) {
   // (1) survey
   CaptureReader reader(o.trace);
   Progress surveying("survey", o.progress);
-  CaptureSurvey survey(&icrc_matches);
+  CaptureSurvey survey(&is_intact);
+  Vcrcs vcrcs;
   for (CapturedFrame frame; reader.next(frame);) {
     survey.add(frame);
+    vcrcs.add(frame);
     if (frame.number % 4096 == 0)
       surveying.update(reader.position(), reader.size(), fmt::format("{} packets", frame.number));
   }
@@ -157,16 +181,20 @@ RunResult replay(const ReplayOptions& o) {
   r.assumptions = seen.notes;
   r.assumptions.insert(r.assumptions.end(), plan.notes.begin(), plan.notes.end());
 
+  if (!vcrcs.captured()) r.assumptions.push_back("no VCRC is right: the capture does not keep them");
+
   // (2) build
   reader.rewind();
   Progress replaying("replay", o.progress);
-  AnswerCompare compare(seen, CompareOptions{.atomic_results = plan.atomics_comparable});
+  AnswerCompare compare(seen,
+                        CompareOptions{.atomic_results = plan.atomics_comparable, .withheld_wqes = withholds(plan)});
   ReplayStream stream(reader, receiver, plan, compare, replaying);
+  if (!vcrcs.captured()) stream.leave_vcrcs_out();
   Answers answers(compare, plan, o.responses_path);
-  Retired retired(r.params.nic.clock_period_ps);
+  Latencies latencies(r.params.nic.clock_period_ps);
   std::unique_ptr<CqeLog> cqes;
   if (!o.cqes_path.empty()) cqes = std::make_unique<CqeLog>(o.cqes_path, r.params.nic.clock_period_ps);
-  Simulation::Options simulation{r.params, o.mode, o.pace, &answers, cqes.get(), &retired, o.order};
+  Simulation::Options simulation{r.params, o.mode, o.pace, &answers, cqes.get(), &latencies, o.order};
   Simulation sim(simulation, stream);
   answers.set_simulation(sim);
   sim.nic.rx_parser.add_address(receiver);
@@ -187,12 +215,10 @@ RunResult replay(const ReplayOptions& o) {
   r.captured = stream.captured();
   r.from_receiver = stream.from_receiver();
   r.to_others = stream.to_others();
-  r.messages = retired.messages;
-  r.bytes = retired.bytes;
-  r.latency_ns = latency_result(retired.latency_ns);
+  latencies.collect(r);
   compare.finish();
   const CompareCounts& c = compare.counts();
-  r.answers = {c.compared, c.equal, c.different, {}, compare.differences()};
+  r.answers = {c.compared, c.equal, c.given, c.different, {}, compare.differences(), compare.rules()};
   for (std::size_t i = 0; i < kUncomparedReasons; ++i) {
     if (c.uncompared[i] != 0)
       r.answers.uncompared.emplace_back(uncompared_name(static_cast<Uncompared>(i)), c.uncompared[i]);

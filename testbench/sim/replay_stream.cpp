@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "model/core/responder/responder.h"
+#include "model/core/wire/icrc.h"
 
 namespace rxnic {
 
@@ -66,6 +67,10 @@ bool ReplayStream::next(Stimulus& item) {
     item.kind = Stimulus::Kind::kFrame;
     item.bytes = frame_.bytes;
     item.wire_bytes = frame_.wire_bytes;
+    if (!vcrcs_ && status == ParseStatus::kOk && has_vcrc(frame_.bytes, headers_)) {
+      item.bytes = item.bytes.first(headers_.icrc_offset + kIcrcBytes);
+      item.wire_bytes = static_cast<std::uint32_t>(item.bytes.size());
+    }
     item.link = frame_.link;
     item.time_ps = frame_.time_ps;
     item.id = frame_.number;

@@ -20,6 +20,8 @@ class ReplayStream final : public StimulusStream {
   ReplayStream(CaptureReader& reader, const Address& receiver, const HostPlan& plan, AnswerCompare& compare,
                Progress& progress);
 
+  // The capture's VCRCs are not those of its packets: frames end with their ICRC.
+  void leave_vcrcs_out() { vcrcs_ = false; }
   bool next(Stimulus& item) override;
   // A region is registered in the place of another one.
   void control(const Stimulus& item, CommandQueue& driver) override;
@@ -49,6 +51,7 @@ class ReplayStream final : public StimulusStream {
   CapturedFrame frame_;
   Headers headers_;
   bool have_frame_ = false;
+  bool vcrcs_ = true;
   std::uint64_t captured_ = 0;
   std::uint64_t from_receiver_ = 0;
   std::uint64_t to_others_ = 0;

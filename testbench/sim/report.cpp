@@ -33,6 +33,12 @@ Json latency(const LatencyResult& l) {
   return {{"count", l.count}, {"p50", l.p50}, {"p90", l.p90}, {"p99", l.p99}, {"p999", l.p999}, {"max", l.max}};
 }
 
+Json stages(const std::vector<StageResult>& all) {
+  Json j = Json::object();
+  for (const StageResult& s : all) j[s.name] = {{"mean", s.mean}, {"p50", s.p50}, {"p99", s.p99}, {"max", s.max}};
+  return j;
+}
+
 Json block(const BlockResult& b) {
   const auto cycles = [&b](Activity a) { return b.account[static_cast<std::size_t>(a)]; };
   Json waiting = Json::object();
@@ -60,6 +66,10 @@ void add_nic(Json& j, const NicResult& r, bool of_programs, double seconds) {
   j["bytes"] = r.bytes;
   j["rates"] = rates(r, seconds);
   j["latency_ns"] = latency(r.latency_ns);
+  j["handed_over_latency_ns"] = latency(r.handed_over_ns);
+  j["write_latency_ns"] = latency(r.write_ns);
+  j["read_latency_ns"] = latency(r.read_ns);
+  j["stages_ns"] = stages(r.stages);
   if (of_programs) j["one_way_latency_ns"] = latency(r.one_way_ns);
   j["transport"] = counts(r.transport);
   j["events"] = counts(r.events);
@@ -134,6 +144,12 @@ void parse_nic(const Json& j, NicResult& r) {
   r.error_cqes = j.at("error_cqes");
   r.bytes = j.at("bytes");
   r.latency_ns = parse_latency(j.at("latency_ns"));
+  r.handed_over_ns = parse_latency(j.at("handed_over_latency_ns"));
+  r.write_ns = parse_latency(j.at("write_latency_ns"));
+  r.read_ns = parse_latency(j.at("read_latency_ns"));
+  for (const auto& [name, s] : j.at("stages_ns").items()) {
+    r.stages.push_back({name, s.at("mean"), s.at("p50"), s.at("p99"), s.at("max")});
+  }
   if (j.contains("one_way_latency_ns")) r.one_way_ns = parse_latency(j.at("one_way_latency_ns"));
   r.transport = named_counts(j.at("transport"));
   r.events = named_counts(j.at("events"));
@@ -156,9 +172,11 @@ void parse_capture(const Json& j, RunResult& r) {
   r.answers_sent = answers.at("sent");
   r.answers.compared = answers.at("compared");
   r.answers.equal = answers.at("equal");
+  r.answers.given = answers.at("given");
   r.answers.different = answers.at("different");
   r.answers.uncompared = named_counts(answers.at("uncompared"));
   r.answers.differences = answers.at("differences").get<std::vector<std::string>>();
+  r.answers.rules = answers.at("rules").get<std::vector<std::string>>();
 }
 
 void parse_programs(const Json& j, RunResult& r) {
@@ -199,9 +217,11 @@ std::string report_json(const RunResult& r) {
     j["answers"] = {{"sent", r.answers_sent},
                     {"compared", r.answers.compared},
                     {"equal", r.answers.equal},
+                    {"given", r.answers.given},
                     {"different", r.answers.different},
                     {"uncompared", counts(r.answers.uncompared)},
-                    {"differences", r.answers.differences}};
+                    {"differences", r.answers.differences},
+                    {"rules", r.answers.rules}};
   }
   char hash[17];
   std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(r.state_hash));

@@ -26,12 +26,20 @@ struct LatencyResult {  // ns
   std::uint64_t p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
 };
 
+struct StageResult {  // of messages, ns
+  std::string name;   // of the station that it ends at
+  double mean = 0;
+  std::uint64_t p50 = 0, p99 = 0, max = 0;
+};
+
 struct AnswerResult {
   std::uint64_t compared = 0;
   std::uint64_t equal = 0;
+  std::uint64_t given = 0;  // equal because the replay took them from the capture
   std::uint64_t different = 0;
   std::vector<NamedCount> uncompared;    // by reason
   std::vector<std::string> differences;  // the first ones, in words
+  std::vector<std::string> rules;        // of captured receivers that deviate, in words
 };
 
 // What one NIC did; in a RunResult: the sum over all of them.
@@ -41,7 +49,11 @@ struct NicResult {
   std::uint64_t cqes = 0;      // of a capture: polled by the host; of programs: written
   std::uint64_t error_cqes = 0;
   std::uint64_t bytes = 0;            // payload carried into or out of host memory
-  LatencyResult latency_ns;           // of messages: first packet's arrival to completion
+  LatencyResult latency_ns;           // receives: first packet's arrival to the CQE in host memory
+  LatencyResult handed_over_ns;       // receives: to the hand-over of the CQE to DMA
+  LatencyResult write_ns;             // WRITEs without immediate: to the last byte in host memory
+  LatencyResult read_ns;              // READs and atomics: to the last response
+  std::vector<StageResult> stages;    // of receives and WRITEs, in the order of the path
   LatencyResult one_way_ns;           // programs: the sender's doorbell to the receiver's CQE in its memory
   std::vector<NamedCount> transport;  // PSN gaps, duplicates, NAKs ...
   std::vector<NamedCount> events;

@@ -15,7 +15,9 @@ Simulation::Simulation(const Simulation::Options& o, StimulusStream& stimulus)
       source("wire_source", o.params, o.pace, nic.shared, memory, stimulus),
       sink("wire_sink", o.params, nic.shared, o.frames),
       host("host", o.params, memory),
+      ready_("ready", 1),
       setup_(nic, memory) {
+  engine.add(ready_);
   engine.add(source);
   engine.add(sink);
   engine.add(host);
@@ -30,8 +32,14 @@ Simulation::Simulation(const Simulation::Options& o, StimulusStream& stimulus)
   host.receive_doorbells.bind(nic.receive_doorbells);
   host.completion_doorbells.bind(nic.completion_doorbells);
   host.tag_operations.bind(nic.tag_operations);
+  host.ready.bind(ready_);
+  source.host_ready.bind(ready_);
   host.set_observer(o.cqes);
-  nic.shared.ledger.set_observer(o.packets);
+  if (o.latencies == nullptr) return;
+  nic.shared.ledger.set_observer(o.latencies);
+  nic.ack_generator.set_observer(o.latencies);
+  nic.cqe_generator.set_observer(&host.written());
+  host.set_latencies(o.latencies);
 }
 
 void Simulation::create_cq(const CqContext& cq) {

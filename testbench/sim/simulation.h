@@ -8,6 +8,7 @@
 #include "model/nic/nic_setup.h"
 #include "testbench/sim/host_model.h"
 #include "testbench/sim/kernel.h"
+#include "testbench/sim/latencies.h"
 #include "testbench/sim/run_result.h"
 #include "testbench/sim/wire_sink.h"
 #include "testbench/sim/wire_source.h"
@@ -22,7 +23,7 @@ class Simulation {
     Pace pace;
     FrameObserver* frames = nullptr;
     CqeObserver* cqes = nullptr;
-    PacketObserver* packets = nullptr;
+    Latencies* latencies = nullptr;
     StepOrder order{};
   };
   Simulation(const Options& options, StimulusStream& stimulus);
@@ -53,6 +54,7 @@ class Simulation {
   HostModel host;
 
  private:
+  Link<StepDone> ready_;
   NicSetup setup_;
 };
 

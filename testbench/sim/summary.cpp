@@ -136,9 +136,32 @@ void cycle_stacks(Writer& w, const std::string& where, const std::vector<BlockRe
   for (std::size_t i = 0; i < stacks.size(); ++i) cycle_stack(w, blocks[i].stem, stacks[i], idle);
 }
 
-std::string latency_line(const LatencyResult& l) {
-  return fmt::format("p50 {} ns   p90 {}   p99 {}   p99.9 {}   max {}   of {} messages", count(l.p50), count(l.p90),
-                     count(l.p99), count(l.p999), count(l.max), count(l.count));
+std::string latency_line(const LatencyResult& l, const std::string& of) {
+  return fmt::format("p50 {} ns   p90 {}   p99 {}   p99.9 {}   max {}   of {} {}", count(l.p50), count(l.p90),
+                     count(l.p99), count(l.p999), count(l.max), count(l.count), of);
+}
+
+void latencies(Writer& w, const NicResult& r) {
+  if (r.latency_ns.count + r.write_ns.count + r.read_ns.count == 0) {
+    w.line("latency", "no receive completed, and no WRITE or READ was carried out");
+  }
+  if (r.latency_ns.count != 0) {
+    w.line("receive", latency_line(r.latency_ns, "receives, first packet to visible CQE"));
+    w.line("", latency_line(r.handed_over_ns, "of them, to the CQE's hand-over to DMA"));
+  }
+  if (r.write_ns.count != 0) w.line("WRITE", latency_line(r.write_ns, "WRITEs, first packet to visible data"));
+  if (r.read_ns.count != 0) w.line("READ", latency_line(r.read_ns, "READs and atomics, request to last response"));
+}
+
+// Where the time of a message went, block by block: its last packet, waiting contained.
+void stages(Writer& w, const NicResult& r) {
+  if (r.stages.empty()) return;
+  w.heading("where a message's time went (receives and WRITEs)");
+  w.raw(fmt::format("  {:<19}{:>10} {:>9} {:>9} {:>9}  ns\n", "", "mean", "p50", "p99", "max"));
+  for (const StageResult& s : r.stages) {
+    const std::string name = s.name == "wire" ? "arrival" : s.name == "host_memory" ? "until visible" : s.name;
+    w.raw(fmt::format("  {:<19}{:>10.1f} {:>9} {:>9} {:>9}\n", name, s.mean, count(s.p50), count(s.p99), count(s.max)));
+  }
 }
 
 void packets(Writer& w, const NicResult& r) {
@@ -159,9 +182,11 @@ void packets(Writer& w, const NicResult& r) {
 }
 
 void answers(Writer& w, const RunResult& r) {
+  const std::string given = r.answers.given == 0 ? "" : fmt::format("   given {}", count(r.answers.given));
   w.line("answers",
-         fmt::format("sent {}   compared with the capture {}   equal {}   different {}", count(r.answers_sent),
-                     count(r.answers.compared), count(r.answers.equal), count(r.answers.different)));
+         fmt::format("sent {}   compared with the capture {}   equal {}{}   different {}", count(r.answers_sent),
+                     count(r.answers.compared), count(r.answers.equal), given, count(r.answers.different)));
+  for (std::size_t i = 0; i < std::min<std::size_t>(r.answers.rules.size(), 5); ++i) w.line("", r.answers.rules[i]);
   if (!r.answers.uncompared.empty()) w.line("uncompared", list(r.answers.uncompared));
   for (std::size_t i = 0; i < std::min<std::size_t>(r.answers.differences.size(), 5); ++i) {
     w.line("", r.answers.differences[i]);
@@ -178,7 +203,7 @@ void speed(Writer& w, const RunResult& r) {
            fmt::format("{}   payload {}", scaled(static_cast<double>(r.packets.accepted) / seconds, "packets/s"),
                        scaled(static_cast<double>(r.bytes) * 8 / seconds, "b/s")));
   }
-  w.line("latency", latency_line(r.latency_ns));
+  latencies(w, r);
 }
 
 void capture_summary(Writer& w, const RunResult& r) {
@@ -194,6 +219,7 @@ void capture_summary(Writer& w, const RunResult& r) {
   packets(w, r);
   answers(w, r);
   speed(w, r);
+  stages(w, r);
   cycle_stacks(w, "where the cycles went", r.blocks);
 }
 
@@ -212,14 +238,15 @@ void program_summary(Writer& w, const RunResult& r) {
   packets(w, r);
   w.line("fabric", list(r.fabric));
   speed(w, r);
-  w.line("one way", latency_line(r.one_way_ns) + ", doorbell to CQE");
+  if (r.one_way_ns.count != 0) w.line("one way", latency_line(r.one_way_ns, "receives, sender's doorbell to CQE"));
+  stages(w, r);
   for (std::size_t n = 0; n < r.nics.size(); ++n) {
     const NicResult& nic = r.nics[n];
     if (r.nics.size() > 1) {
       w.heading(fmt::format("NIC {}", n));
       packets(w, nic);
-      w.line("latency", latency_line(nic.latency_ns));
-      w.line("one way", latency_line(nic.one_way_ns));
+      latencies(w, nic);
+      if (nic.one_way_ns.count != 0) w.line("one way", latency_line(nic.one_way_ns, "receives"));
     }
     if (nic.packets.seen == 0) continue;
     cycle_stacks(w, r.nics.size() > 1 ? fmt::format("where the cycles of NIC {} went", n) : "where the cycles went",

@@ -55,6 +55,9 @@ Cycle WireSource::step(Cycle now) {
       have_item_ = false;
       continue;
     }
+    if (!begun_ && host_ready.bound() && !host_ready.can_pop(now))
+      return rest(now, Activity::kBlocked, kNever);  // (R5)
+    begun_ = true;
     if (!wire.can_push(now)) return rest(now, Activity::kBlocked, kNever);  // (R2)
     if (!shared_.packets.available(PacketClass::kReceive)) return rest(now, Activity::kBlocked, now + 1);
     emit(now);

@@ -7,6 +7,8 @@
 //   R3  A control item waits until everything before it has left the path; the next item waits until the commands that
 //       it gave are done.
 //   R4  Requests that the NIC's own host sends reach the NIC in the order of the stream, before any later frame.
+//   R5  No frame arrives before the host is `ready`, when that is bound: programs post their first receives before they
+//       connect.
 #pragma once
 
 #include <cstdint>
@@ -63,6 +65,7 @@ class WireSource final : public Block {
   Out<RequestNotice> requests{"requests"};
   Out<DriverCommand> commands{"commands"};
   In<CommandReply> replies{"replies"};
+  In<StepDone> host_ready{"host_ready"};
 
  private:
   void fetch(Cycle now);
@@ -76,6 +79,7 @@ class WireSource final : public Block {
   StimulusStream& stream_;
   CommandQueue driver_;
   Stimulus item_;
+  bool begun_ = false;  // (R5)
   bool have_item_ = false;
   bool done_ = false;
   double line_free_ps_ = 0;  // when the line has carried all frames so far

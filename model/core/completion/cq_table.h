@@ -19,6 +19,7 @@
 #include "model/core/completion/cq_move.h"
 #include "model/core/completion/cqe_format.h"
 #include "model/core/memory/context_cache.h"
+#include "model/types/message_times.h"
 
 namespace rxnic {
 
@@ -28,7 +29,7 @@ struct CqState {
   const Record& record() const { return queue.record(); }
   struct Session {
     CompressionSession block;
-    std::array<Cycle, kMaxSession> posted{};  // by completion of the block: when its sender's doorbell was rung
+    std::array<MessageTimes, kMaxSession> times{};  // by completion of the block; for observers
   };
   // Completions that the session holds back.
   std::uint32_t held() const { return session == nullptr ? 0 : session->block.count(); }

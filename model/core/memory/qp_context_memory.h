@@ -39,26 +39,26 @@ class QpContextMemory {
   std::vector<Line> lines_;
 };
 
-// The port of a block that only pins.
+// The port of a block that keeps nothing of a QP: it reads attributes, and pins.
 class QpPinPort {
  public:
   explicit QpPinPort(QpContextMemory& memory) : memory_(memory) {}
   void pin(std::uint32_t line) { memory_.pin(line); }
   void unpin(std::uint32_t line, Cycle now) { memory_.unpin(line, now); }
   std::uint32_t lines() const { return memory_.size(); }
+  const QpAttributes& attributes(std::uint32_t line) const { return memory_[line]; }
 
  protected:
   QpContextMemory& memory_;
 };
 
-// A block's port: its part, the attributes that software set, and pins.
+// The port of a block that keeps a part of a QP: adds that part.
 template <class Part>
 class QpContextPort : public QpPinPort {
  public:
   using QpPinPort::QpPinPort;
   Part& operator[](std::uint32_t line) { return memory_[line]; }
   const Part& operator[](std::uint32_t line) const { return memory_[line]; }
-  const QpAttributes& attributes(std::uint32_t line) const { return memory_[line]; }
   std::uint32_t residence(std::uint32_t line) const { return memory_[line].residence; }
   void set_dirty(std::uint32_t line) { memory_[line].dirty = true; }
 };

@@ -10,7 +10,7 @@ constexpr std::uint8_t kGreatestPageShift = 48;
 
 RegionCheck check_region(const MptEntry& region, Key key, Pdn pd, std::uint8_t access, std::uint64_t va,
                          std::uint64_t bytes) {  // (R1)
-  if (region.valid == 0 || region.key != raw(key)) return RegionCheck::kBadKey;
+  if (region.valid == 0 || region.invalidated != 0 || region.key != raw(key)) return RegionCheck::kBadKey;
   if (region.page_shift < kLeastPageShift || region.page_shift > kGreatestPageShift) return RegionCheck::kBadKey;
   if (region.pd != raw(pd)) return RegionCheck::kWrongPd;
   if ((region.access & access) != access) return RegionCheck::kNoRight;
@@ -18,6 +18,11 @@ RegionCheck check_region(const MptEntry& region, Key key, Pdn pd, std::uint8_t a
   const std::uint64_t offset = va - region.va;  // (R2)
   if (offset > region.length || bytes > region.length - offset) return RegionCheck::kOutOfBounds;
   return RegionCheck::kOk;
+}
+
+bool may_invalidate(const MptEntry& region, Key key, Pdn pd, Qpn qpn) {  // (R4)
+  if (region.valid == 0 || region.invalidated != 0 || region.key != raw(key) || region.pd != raw(pd)) return false;
+  return region.kind == MemoryKind::kFastRegistered || (region.kind == MemoryKind::kWindow2 && region.window_qp == qpn);
 }
 
 std::uint64_t mtt_entry_address(const MptEntry& region, std::uint64_t va) {  // (R3)

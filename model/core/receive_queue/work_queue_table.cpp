@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/receive_queue/work_queue_table.h"
 
+#include <algorithm>
 #include <bit>
 #include <stdexcept>
 #include <string>
@@ -133,11 +134,25 @@ WorkQueueTable::Supply WorkQueueTable::supply(WqId id) {
   return contexts_[queue->prefetch].prefetch.ready() ? Supply::kReady : Supply::kComing;
 }
 
-void WorkQueueTable::touch(WqId id) {
+void WorkQueueTable::ask(WqId id) {
   WorkQueue* const queue = find(id);
   if (queue == nullptr) return;
+  ++queue->asked;
   const WqRecord& q = queue->context;
-  if (!q.failed && q.producer != q.taken) use(*queue);
+  if (q.failed || q.producer == q.taken) return;
+  use(*queue);
+  line_up(queue->prefetch);
+}
+
+void WorkQueueTable::served(WqId id) {
+  WorkQueue* const queue = find(id);
+  if (queue != nullptr && queue->asked > 0) --queue->asked;
+}
+
+void WorkQueueTable::waits(WqId id) {
+  const std::uint32_t c = find(id)->prefetch;
+  contexts_[c].prefetch.waited();
+  line_up(c);
 }
 
 void WorkQueueTable::use(WorkQueue& q) {
@@ -174,25 +189,26 @@ bool WorkQueueTable::next_read(WqId wanted, Read& read) {  // (R3)
   if (free_reads_.empty()) return false;
   if (wanted != kNoWq && here(wanted)) {
     const std::uint32_t c = find(wanted)->prefetch;
-    if (c != kNone && start_read(c, read)) return true;
+    if (c != kNone && start_read(c, true, read)) return true;
   }
   while (line_size_ > 0) {
     const std::uint32_t c = line_[line_first_];
     line_first_ = line_first_ + 1 == line_.size() ? 0 : line_first_ + 1;
     --line_size_;
     contexts_[c].waits = false;
-    if (contexts_[c].owner == kNone || !start_read(c, read)) continue;
+    if (contexts_[c].owner == kNone || !start_read(c, false, read)) continue;
     line_up(c);  // it may want more
     return true;
   }
   return false;
 }
 
-bool WorkQueueTable::start_read(std::uint32_t c, Read& read) {
+bool WorkQueueTable::start_read(std::uint32_t c, bool waited_for, Read& read) {
   Context& context = contexts_[c];
   WorkQueue& q = cache_[context.owner];
   WqePrefetch::Run run;
-  if (!context.prefetch.next_run(q.context.producer, sizes_.wqes_per_read, sizes_.sequential, run)) return false;
+  const std::uint32_t asked = sizes_.greedy ? 0 : std::max<std::uint32_t>(q.asked, waited_for);
+  if (!context.prefetch.next_run(q.context.producer, asked, sizes_.wqes_per_read, sizes_.sequential, run)) return false;
   context.prefetch.started(run);
   const std::uint32_t id = free_reads_.back();
   free_reads_.pop_back();
@@ -243,7 +259,10 @@ void WorkQueueTable::bind(WorkQueue& q, bool may_evict) {  // (R2)
   context.owner = cache_.line_of(q);
   context.prefetch.bind(
       q.context, q.context.taken,
-      q.context.layout == WqLayout::kLinkedList ? q.context.next_slot : q.context.taken & (q.context.slots - 1));
+      q.context.layout == WqLayout::kLinkedList ? q.context.next_slot : q.context.taken & (q.context.slots - 1),
+      sizes_.greedy ? sizes_.depth
+      : may_evict   ? 0
+                    : sizes_.wqes_per_read);
   q.prefetch = c;
   if (may_evict) {
     link_newest(c);
@@ -258,7 +277,7 @@ void WorkQueueTable::unbind(std::uint32_t line) {
   if (q.prefetch == kNone) return;
   const std::uint32_t c = q.prefetch;
   q.prefetch = kNone;
-  contexts_[c].prefetch.unbind();
+  counters_.wqes_evicted += contexts_[c].prefetch.unbind();
   contexts_[c].owner = kNone;
   unlink(c);
   free_contexts_.push_back(c);

@@ -8,6 +8,8 @@
 //   R2  Queues with WQEs on the chip use one of `contexts` prefetch contexts. A doorbell takes a free one; a packet
 //       that needs a WQE takes a free one or that of the least recently used queue, whose prefetched WQEs are forgotten
 //       and read again when they are needed.
+//       Unless `greedy`, WQEs are read that packets ask for, and a window (wqe_prefetch.h, R1) that begins with one
+//       read's worth for a queue that a doorbell gave its context, and with none for one that took it from another.
 //   R3  At most `reads` reads are in flight. Queues take turns, one read each; one that a packet waits for goes first.
 //   R4  SRQ limit (rules 2.3): reached when a WQE is taken and fewer than the limit stay posted. It is then disarmed.
 //   R5  An RQ in error hands out nothing; its posted WQEs are flushed one by one, in order, and those posted later too.
@@ -32,10 +34,12 @@ struct WorkQueue {
   static constexpr std::uint32_t kNone = 0xffffffff;
   Record& record() { return context; }
   const Record& record() const { return context; }
-  void settle() {}  // nothing is kept of the one before: it had no reads in flight and has lost its prefetch context
+  // Of the one before: it had no reads in flight and has lost its prefetch context.
+  void settle() { asked = 0; }
   WqRecord context;
   std::uint32_t prefetch = kNone;  // prefetch context
   std::uint32_t reads = 0;         // in flight
+  std::uint32_t asked = 0;         // packets in the fetcher that need a WQE, as far as they are known
   bool closing = false;            // destroyed, but for its reads
 };
 
@@ -48,6 +52,7 @@ class WorkQueueTable {
     std::uint32_t wqes_per_read = 4;
     std::uint32_t reads = 16;
     bool sequential = true;
+    bool greedy = true;
     ContextCacheSizes queues{64, 4, 8};
   };
   explicit WorkQueueTable(const Sizes& sizes);
@@ -93,7 +98,9 @@ class WorkQueueTable {
   // Packets.
   enum class Supply : std::uint8_t { kNone, kComing, kReady };
   Supply supply(WqId id);                           // kNone: nothing posted. Binds the queue to a context
-  void touch(WqId id);                              // a packet that is near will need a WQE
+  void ask(WqId id);                                // a packet that is near will need a WQE
+  void served(WqId id);                             // it has taken one, or needs none any more
+  void waits(WqId id);                              // a packet begins to wait; precondition: supply() is kComing
   void read_front(WqId id, ReceiveWqe& out) const;  // precondition: kReady
   bool take_reaches_limit(WqId id) const;
   void take(WqId id);  // precondition: kReady
@@ -148,7 +155,7 @@ class WorkQueueTable {
   void link_newest(std::uint32_t c);
   void link_oldest(std::uint32_t c);
   void line_up(std::uint32_t c);
-  bool start_read(std::uint32_t c, Read& read);
+  bool start_read(std::uint32_t c, bool waited_for, Read& read);
 
   Sizes sizes_;
   Cache cache_;

@@ -12,8 +12,10 @@ namespace rxnic {
 WqePrefetch::WqePrefetch(std::uint32_t depth)
     : depth_(depth), mask_(std::bit_ceil(depth) - 1), entries_(std::bit_ceil(depth)) {}
 
-void WqePrefetch::bind(const WqContext& queue, std::uint32_t first, std::uint32_t slot) {
+void WqePrefetch::bind(const WqContext& queue, std::uint32_t first, std::uint32_t slot, std::uint32_t ahead) {
   ++epoch_;
+  window_ = ahead;
+  taken_ = false;
   layout_ = queue.layout;
   slots_ = queue.slots;
   stride_ = queue.stride;
@@ -22,17 +24,35 @@ void WqePrefetch::bind(const WqContext& queue, std::uint32_t first, std::uint32_
   fetch_slot_ = slot;
 }
 
-bool WqePrefetch::next_run(std::uint32_t producer, std::uint32_t wqes_per_read, bool sequential, Run& run) const {
+std::uint32_t WqePrefetch::unbind() {
+  const std::uint32_t in_vain = held_from(first_);
+  ++epoch_;
+  first_ = confirmed_ = fetch_;
+  return in_vain;
+}
+
+std::uint32_t WqePrefetch::held_from(std::uint32_t number) const {
+  std::uint32_t held = 0;
+  for (std::uint32_t n = number; n != fetch_; ++n) held += entry(n).state != State::kReading;
+  return held;
+}
+
+bool WqePrefetch::next_run(std::uint32_t producer, std::uint32_t asked, std::uint32_t wqes_per_read, bool sequential,
+                           Run& run) const {
   const std::uint32_t posted = producer - fetch_;
-  if (posted == 0) return false;  // (R1)
+  const std::uint32_t wanted = std::min(depth_, std::min(asked, depth_) + window_);  // (R1)
+  const std::uint32_t here = fetch_ - first_;
+  if (posted == 0 || here >= wanted) return false;
   std::uint32_t most = std::min(wqes_per_read, std::max(1u, depth_ / 2));
   if (layout_ == WqLayout::kLinkedList && !sequential) {  // (R4)
     if (fetch_ != confirmed_) return false;
     most = 1;
   }
-  const std::uint32_t count = std::min({most, posted, slots_ - fetch_slot_});
-  const std::uint32_t room = depth_ - (fetch_ - first_);
-  if (count > room) return false;  // (R2)
+  const std::uint32_t most_here = std::min({most, posted, slots_ - fetch_slot_});
+  const std::uint32_t room = wanted - here;
+  const std::uint32_t least = here < asked ? 1 : std::min(most_here, std::max(1u, window_ / 2));
+  if (room < least) return false;  // (R2)
+  const std::uint32_t count = std::min(most_here, room);
   run = {fetch_, fetch_slot_, count, epoch_};
   return true;
 }
@@ -65,8 +85,7 @@ std::uint32_t WqePrefetch::confirm() {
     if (confirmed_ == fetch_) {
       fetch_slot_ = next;
     } else if (entry(confirmed_).slot != next) {  // (R5)
-      std::uint32_t in_vain = 0;
-      for (std::uint32_t n = confirmed_; n != fetch_; ++n) in_vain += entry(n).state != State::kReading;
+      const std::uint32_t in_vain = held_from(confirmed_);
       ++epoch_;
       fetch_ = confirmed_;
       fetch_slot_ = next;
@@ -76,11 +95,18 @@ std::uint32_t WqePrefetch::confirm() {
   return 0;
 }
 
+void WqePrefetch::waited() {  // (R1)
+  if (taken_) window_ = std::min(depth_, std::max(1u, 2 * window_));
+}
+
 WqePrefetch::Wqe WqePrefetch::front() const {
   const Entry& e = entry(first_);
   return {{bytes_.data() + std::size_t{first_ & mask_} * stride_, stride_}, e.slot, e.state == State::kHeld};
 }
 
-std::uint32_t WqePrefetch::pop() { return entry(first_++).next; }
+std::uint32_t WqePrefetch::pop() {
+  taken_ = true;
+  return entry(first_++).next;
+}
 
 }  // namespace rxnic

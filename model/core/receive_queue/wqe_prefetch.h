@@ -3,9 +3,12 @@
 //
 // WQEs are numbered as the doorbell counts them; `first` is the one that is taken next.
 //
-//   R1  At most `depth` WQEs are held or on their way, and none that was not posted.
+//   R1  At most `depth` WQEs are held or on their way, and none that was not posted; nor more than are asked for and a
+//       window ahead of them. The window is `ahead` WQEs at first; it doubles when a packet waits for its WQE, but not
+//       for the first one: that says nothing of the rate.
 //   R2  One read brings up to wqes_per_read WQEs that are contiguous in memory, never across the end of the ring. A
-//       read that only lacks room waits until there is room for all of it (half of `depth` at most).
+//       read for what is asked for goes out at once. One for the window alone waits until there is room for all of it,
+//       or for half of the window, so that reads do not become small.
 //   R3  Cyclic: WQE k is in slot k mod slots, so that everything posted can be read at once.
 //   R4  Linked list: where WQE k + 1 is, is known when WQE k has come. Each read is one WQE and depends on the one
 //       before.
@@ -43,14 +46,19 @@ class WqePrefetch {
   };
 
   // Forgets everything and serves `queue` from WQE `first` on, which is in `slot`.
-  void bind(const WqContext& queue, std::uint32_t first, std::uint32_t slot);
-  void unbind() { ++epoch_; }
+  void bind(const WqContext& queue, std::uint32_t first, std::uint32_t slot, std::uint32_t ahead);
+  // Returns the number of WQEs that were here in vain.
+  std::uint32_t unbind();
 
-  // The next read when WQEs below `producer` are posted. False when there is nothing to read or no room.
-  bool next_run(std::uint32_t producer, std::uint32_t wqes_per_read, bool sequential, Run& run) const;
+  // The next read when WQEs below `producer` are posted and `asked` are asked for. False when there is nothing to read
+  // or no room.
+  bool next_run(std::uint32_t producer, std::uint32_t asked, std::uint32_t wqes_per_read, bool sequential,
+                Run& run) const;
   void started(const Run& run);
   // The run's bytes have come. Returns the number of WQEs that are discarded: these, or those behind a wrong guess.
   std::uint32_t arrived(const Run& run, bool ok, const std::uint8_t* bytes);
+
+  void waited();  // a packet waits for the front
 
   bool ready() const { return first_ != confirmed_; }  // (R6)
   Wqe front() const;
@@ -68,6 +76,7 @@ class WqePrefetch {
   const Entry& entry(std::uint32_t number) const { return entries_[number & mask_]; }
   std::uint32_t after(std::uint32_t slot) const { return (slot + 1) & (slots_ - 1); }
   std::uint32_t confirm();
+  std::uint32_t held_from(std::uint32_t number) const;  // WQEs that have come, from that one on
 
   std::uint32_t depth_;
   std::uint32_t mask_;
@@ -77,6 +86,8 @@ class WqePrefetch {
   std::uint32_t slots_ = 1;
   std::uint32_t stride_ = 0;
   std::uint32_t epoch_ = 0;
+  std::uint32_t window_ = 0;
+  bool taken_ = false;            // a WQE, since bind()
   std::uint32_t first_ = 0;       // the next to be taken
   std::uint32_t confirmed_ = 0;   // the WQEs before it have come, from the slots that were guessed
   std::uint32_t fetch_ = 0;       // the next to be read

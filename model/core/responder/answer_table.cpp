@@ -58,6 +58,7 @@ void AnswerTable::append(Index flow, Index answer) {
   }
   f.last = answer;
   ++f.count;
+  f.counted += answers_[answer].owed.counted;
 }
 
 AnswerTable::Index AnswerTable::take_first(Index flow) {
@@ -65,6 +66,7 @@ AnswerTable::Index AnswerTable::take_first(Index flow) {
   const Index at = f.first;
   f.first = answers_[at].next;
   --f.count;
+  f.counted -= answers_[at].owed.counted;
   return at;
 }
 

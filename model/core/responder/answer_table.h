@@ -24,12 +24,14 @@ enum class AnswerNeeds : std::uint8_t { kNothing, kRead, kAtomic };
 
 struct AnswerState {
   std::uint64_t id = 0;  // of the request packet, for observers
+  Cycle begun{};         // its arrival, for observers
   AnswerNeeds needs = AnswerNeeds::kNothing;
   bool gives_way = false;  // a plain ACK (R3)
   bool failed = false;     // something before it in its QP failed: no answer
   bool issued = false;     // atomic: asked for
   bool done = false;       // atomic: `h.original` is known, or it is a NAK
   bool replay = false;     // atomic: answered with what was saved
+  bool counted = false;    // a READ or an atomic that is not repeated
   Qpn qpn{};
   std::uint32_t line = kNoLine;  // READ, atomic: pinned
   std::uint32_t residence = 0;
@@ -59,9 +61,10 @@ class AnswerTable {
     std::uint32_t qpn = 0;
     Index first = kNone, last = kNone;
     std::uint32_t count = 0;
-    std::uint32_t turns = 0;  // responses of it asked for since its turn began
-    bool listed = false;      // in the block's list of those with READ data to ask for
-    Index held = kNone;       // a coalesced ACK, not in the list
+    std::uint32_t counted = 0;  // of them
+    std::uint32_t turns = 0;    // responses of it asked for since its turn began
+    bool listed = false;        // in the block's list of those with READ data to ask for
+    Index held = kNone;         // a coalesced ACK, not in the list
     std::uint32_t held_requests = 0;
     Cycle held_until = kNever;
   };

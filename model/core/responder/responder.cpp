@@ -153,12 +153,31 @@ void Responder::duplicate(CheckedPacket& p) {
     return;
   }
   p.resource = resources_.find(qp.qpn, p.h.psn);
-  if (p.resource == kNoResource) return drop(p, DropReason::kDuplicateUnsaved);
+  if (p.resource == kNoResource) return repeat_overwritten(p);
+  if (!is_what_was_saved(p)) return drop(p, DropReason::kDuplicateUnsaved);
+  replay(p);
+}
+
+// Whether the repeated READ or atomic is what was saved, or the end of it.
+bool Responder::is_what_was_saved(const CheckedPacket& p) const {
   const ResponderResource& saved = resources_[p.resource];
-  const bool within =
-      p.has(kAtomic) || (p.h.rkey == saved.rkey && p.h.va >= saved.va && p.h.va - saved.va <= saved.bytes &&
-                         p.h.length <= saved.bytes - (p.h.va - saved.va));
-  if (p.op().operation != saved.operation || !within) return drop(p, DropReason::kDuplicateUnsaved);
+  if (p.op().operation != saved.operation) return false;
+  if (p.has(kAtomic)) return true;
+  const std::uint64_t done = static_cast<std::uint64_t>(p.h.psn - saved.first_psn) * p.qp->mtu;
+  return p.h.rkey == saved.rkey && p.h.va == saved.va + done && p.h.length == saved.bytes - done;
+}
+
+void Responder::repeat_overwritten(CheckedPacket& p) {  // (R13)
+  const ResponderContext& qp = *p.qp;
+  const bool overwritten = resources_.overwrote(qp.qpn, p.h.psn);
+  counters_.overwritten += overwritten;
+  if (!overwritten || qp.resynchronise) return drop(p, DropReason::kDuplicateUnsaved);
+  const bool again = over_limit_ == RdAtomicOverLimit::kRecycle && p.has(kRead);
+  if (again && (p.op().access & ~qp.access) == 0 && length_is_legal(p)) return replay(p);
+  refuse(p);
+}
+
+void Responder::replay(CheckedPacket& p) {
   p.outcome = Outcome::kReplay;
   p.acknowledge = true;
   p.answer_psn = p.h.psn;

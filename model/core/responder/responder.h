@@ -7,8 +7,8 @@
 //       resynchronises (captures) the packet is taken as it is and the gap counted, unless an RNR NAK of ours made
 //       it.
 //   R2  RC, XRC. PSN behind: SEND and WRITE are acknowledged again and not executed again; READ and atomics are
-//       replayed from the saved resources, dropped when those are gone or of another operation, or the READ asks for
-//       more than was saved.
+//       replayed from the saved resource, and dropped when they are not what was saved: of another operation, or a
+//       READ whose address and length are not those that its PSN implies.
 //   R3  RC, XRC. Opcode out of sequence, not enabled, or of illegal length: NAK 0x61, QP to the error state.
 //   R4  UC. PSN not the expected one: dropped until a FIRST or ONLY, which restarts. A FIRST or ONLY inside a
 //       message: on an RQ the message is given up and its WQE used again; on an SRQ its WQE completes with
@@ -30,6 +30,9 @@
 //   R12 A packet refused because no WQE was available: the QP's state from before it is restored, in a new epoch, and
 //       the QP is silent until the packet's PSN comes. An error state that a packet behind it caused here is taken
 //       back. Other refusals move the QP to the error state for good.
+//   R13 RC, XRC. A repeated READ or atomic whose resource was overwritten: NAK 0x61, QP to the error state. When
+//       rd_atomic_over_limit is recycle, a READ is carried out again instead. A QP that resynchronises drops both. One
+//       that was never saved is dropped.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +41,7 @@
 #include "model/core/responder/checked_packet.h"
 #include "model/core/responder/refusal.h"
 #include "model/core/responder/responder_resources.h"
+#include "model/params/params.h"
 #include "model/types/responder_counters.h"
 
 namespace rxnic {
@@ -52,7 +56,8 @@ using SrqTable = std::unordered_map<std::uint32_t, SrqEntry>;  // by SRQN
 
 class Responder {
  public:
-  Responder(ResponderResources& resources, const SrqTable& srqs) : resources_(resources), srqs_(srqs) {}
+  Responder(ResponderResources& resources, const SrqTable& srqs, RdAtomicOverLimit over_limit = {})
+      : resources_(resources), srqs_(srqs), over_limit_(over_limit) {}
 
   // A capture lost the end of the message that the QP is in: it must be completed (PacketRole::kTruncated) before
   // check().
@@ -73,6 +78,9 @@ class Responder {
   void check_unreliable(CheckedPacket& p);
   void check_datagram(CheckedPacket& p);
   void duplicate(CheckedPacket& p);
+  bool is_what_was_saved(const CheckedPacket& p) const;
+  void repeat_overwritten(CheckedPacket& p);
+  void replay(CheckedPacket& p);
   bool may_save(const ResponderContext& qp) const;
   void refuse_ahead(CheckedPacket& p);
   void resynchronise(CheckedPacket& p, std::uint32_t missing);
@@ -89,6 +97,7 @@ class Responder {
 
   ResponderResources& resources_;
   const SrqTable& srqs_;
+  RdAtomicOverLimit over_limit_;
   ResponderCounters counters_;
 };
 

@@ -69,9 +69,19 @@ std::uint32_t ResponderResources::add(Qpn qp, const ResponderResource& r) {
   }
   const std::uint32_t handle = ring.oldest;
   ring.oldest = entries_[handle].newer;  // (R1)
-  entries_[handle].request = r;
-  entries_[handle].request.valid = true;
+  ResponderResource& request = entries_[handle].request;
+  if (request.valid) {  // (R5)
+    ring.overwrote = true;
+    ring.newest_overwritten = request.first_psn + (request.psn_count - 1);
+  }
+  request = r;
+  request.valid = true;
   return handle;
+}
+
+bool ResponderResources::overwrote(Qpn qp, Psn psn) const {
+  const auto it = rings_.find(raw(qp));
+  return it != rings_.end() && it->second.overwrote && psn - it->second.newest_overwritten <= 0;
 }
 
 std::uint32_t ResponderResources::find(Qpn qp, Psn psn) const {

@@ -9,6 +9,7 @@
 //       their place, so that a repetition does not push out an entry that may still be asked for.
 //   R4  There are `entries` of them. A QP has those that were reserved for it, and no others. Of fewer than before the
 //       oldest are given back; with more than before what is saved stays.
+//   R5  Of what was overwritten the newest PSN is kept: those up to it that are not found were overwritten.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,8 @@ class ResponderResources {
   // A handle for operator[]. Precondition: the QP has an entry.
   std::uint32_t add(Qpn qp, const ResponderResource& r);
   std::uint32_t find(Qpn qp, Psn psn) const;  // kNoResource when there is none
-  ResponderResource& operator[](std::uint32_t handle) { return entries_[handle].request; }
+  bool overwrote(Qpn qp, Psn psn) const;      // (R5) precondition: find() finds nothing
+  const ResponderResource& operator[](std::uint32_t handle) const { return entries_[handle].request; }
 
  private:
   struct Entry {
@@ -53,6 +55,8 @@ class ResponderResources {
   struct Ring {
     std::uint32_t oldest = kNoResource;  // to be overwritten next
     std::uint32_t depth = 0;
+    bool overwrote = false;
+    Psn newest_overwritten;
   };
   std::uint32_t take();
   void insert(Ring& ring);

@@ -127,6 +127,29 @@ std::uint16_t vcrc(Bytes packet) {
   return static_cast<std::uint16_t>(~crc);
 }
 
+bool has_vcrc(Bytes frame, const Headers& h) {
+  return h.link == LinkLayer::kInfiniband && frame.size() >= h.icrc_offset + kIcrcBytes + kVcrcBytes;
+}
+
+bool vcrc_matches(Bytes frame, const Headers& h) {  // R4
+  if (!has_vcrc(frame, h)) return true;
+  const std::size_t end = h.icrc_offset + kIcrcBytes;
+  return vcrc(frame.first(end)) == static_cast<std::uint16_t>(frame[end] | frame[end + 1] << 8);
+}
+
+bool ipv4_checksum_matches(Bytes frame, const Headers& h) {  // R5
+  if (h.encapsulation != Encapsulation::kRoceV2Ipv4) return true;
+  const std::uint8_t* const p = frame.data() + h.network_offset;
+  const std::size_t bytes = std::size_t{p[0] & 15u} * 4;
+  std::uint32_t sum = 0;
+  for (std::size_t i = 0; i < bytes; i += 4) {
+    const std::uint32_t word = load_be32(p + i);
+    sum += (word >> 16) + (word & 0xffff);
+  }
+  sum = (sum & 0xffff) + (sum >> 16);
+  return (sum & 0xffff) + (sum >> 16) == 0xffff;
+}
+
 void seal(std::span<std::uint8_t> frame, const Headers& h) {
   std::uint8_t* p = frame.data() + h.icrc_offset;
   store_icrc(icrc(frame, h), p);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Invariant CRC of a packet (IBTA volume 1, 7.8.1; RoCEv2 annex A17.3.3): CRC-32 over the packet from the network
-// header to the pad, with the fields that change on the way taken as ones.
+// Checksums of a packet. Invariant CRC (IBTA volume 1, 7.8.1; RoCEv2 annex A17.3.3): CRC-32 over the packet from the
+// network header to the pad, with the fields that change on the way taken as ones.
 //
 //   R1  Before the network header stand 8 bytes of ones: RoCE has no LRH, and a router replaces that of a packet with a
 //       GRH. A local InfiniBand packet counts its LRH, with the VL taken as ones.
@@ -9,6 +9,7 @@
 //   R3  The result is stored with its least significant byte first.
 //   R4  An InfiniBand packet ends with a VCRC (7.8.2): CRC-16 over all bytes from LRH to ICRC, none masked, stored
 //       likewise.
+//   R5  An IPv4 header ends its own checksum: the ones' complement sum of its 16-bit words is all ones (RFC 791).
 #pragma once
 
 #include <cstdint>
@@ -30,5 +31,10 @@ bool icrc_matches(Bytes frame, const Headers& h);
 void seal(std::span<std::uint8_t> frame, const Headers& h);
 // VCRC of an InfiniBand packet, given its bytes from LRH to ICRC.
 std::uint16_t vcrc(Bytes packet);
+// Whether it carries that behind its ICRC; a packet without one, or of another link, has none that could be wrong.
+bool has_vcrc(Bytes frame, const Headers& h);
+bool vcrc_matches(Bytes frame, const Headers& h);
+// Of any other packet it is right. (R5)
+bool ipv4_checksum_matches(Bytes frame, const Headers& h);
 
 }  // namespace rxnic

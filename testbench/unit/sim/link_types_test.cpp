@@ -92,7 +92,14 @@ Octets converted(const Octets& frame, const Form& form) {
   Octets out(kMaxFrameBytes);
   out.resize(build(h, payload, out));
   seal(out, h);
-  if (!good) out[h.icrc_offset] ^= 0x10;
+  if (good) return out;
+  out[h.icrc_offset] ^= 0x10;
+  if (is_infiniband(form)) {  // the last link computes its VCRC anew
+    const std::size_t end = h.icrc_offset + kIcrcBytes;
+    const std::uint16_t variant = vcrc(Bytes(out).first(end));
+    out[end] = static_cast<std::uint8_t>(variant);
+    out[end + 1] = static_cast<std::uint8_t>(variant >> 8);
+  }
   return out;
 }
 

@@ -284,6 +284,25 @@ TEST(HostPlan, KeysOfOneIndexReplaceEachOtherWhenTheyAreUsed) {
   EXPECT_NE(raw(p.queues.at(0).lkey) >> 8, 1u);
 }
 
+TEST(HostPlan, AKeyThatWasInvalidatedHasALifeForEachUse) {  // R8
+  ReceiverSurvey s = survey_of({qp(0x21)});
+  for (const std::uint64_t first : {4u, 9u, 12u}) {
+    s.regions.push_back({Key{0x1701}, first << 12, (first << 12) + 100, kRemoteRead, 1, first, first != 12});
+  }
+  const HostPlan p = make_host_plan(s, {});
+  std::vector<const RegionPlan*> lives;
+  for (const RegionPlan& r : p.regions) {
+    if (r.mpt.key == 0x1701) lives.push_back(&r);
+  }
+  ASSERT_EQ(lives.size(), 3u);
+  EXPECT_EQ(lives[0]->install_before, 0u);
+  EXPECT_EQ(lives[1]->install_before, 9u);
+  EXPECT_EQ(lives[2]->install_before, 12u);
+  EXPECT_EQ(lives[1]->mpt.va, 9u << 12);
+  EXPECT_EQ(lives[1]->mpt.kind, MemoryKind::kFastRegistered);
+  EXPECT_EQ(lives[2]->mpt.kind, MemoryKind::kRegion);
+}
+
 TEST(HostPlan, AtomicsAreSeededWhereTheirPageIs) {
   ReceiverSurvey s = survey_of({});
   s.regions.push_back({Key{0x2000}, 0x10ff8, 0x12000, kRemoteAtomic, 1, 1});

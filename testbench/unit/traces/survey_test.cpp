@@ -340,6 +340,36 @@ TEST(Survey, RegionsSpanWhatIsUsedWithTheRightsUsed) {
   EXPECT_TRUE(f.survey.of_receiver(kPeer).regions.empty());
 }
 
+TEST(Survey, AnInvalidatedKeyIsAnotherRegionWhenItIsUsedAgain) {
+  Feed f;
+  const auto write = [&](std::uint32_t psn, std::uint64_t va) {
+    Headers h = f.packet(true, 0x21, Operation::kWriteOnly, psn);
+    h.va = va;
+    h.rkey = Key{0x1701};
+    h.length = h.payload_bytes = 64;
+    f.add(h);
+  };
+  const auto invalidate = [&](std::uint32_t psn, std::uint32_t key) {
+    Headers h = f.packet(true, 0x21, Operation::kSendOnlyInv, psn);
+    h.immediate = key;
+    f.add(h);
+  };
+  write(0, 0x1000);
+  invalidate(1, 0x1701);
+  invalidate(1, 0x1701);  // once more: no other region
+  write(2, 0x8000);
+  invalidate(3, 0x2200);  // of nothing else in the capture
+  const std::vector<SurveyedRegion> regions = f.survey.of_receiver(kReceiver).regions;
+  ASSERT_EQ(regions.size(), 3u);
+  EXPECT_EQ(regions[0].lowest, 0x1000u);
+  EXPECT_TRUE(regions[0].invalidated);
+  EXPECT_EQ(regions[1].lowest, 0x8000u);
+  EXPECT_EQ(regions[1].first_packet, 4u);
+  EXPECT_FALSE(regions[1].invalidated);
+  EXPECT_EQ(raw(regions[2].key), 0x2200u);
+  EXPECT_TRUE(regions[2].invalidated);
+}
+
 TEST(Survey, AnAtomicWriteUsesItsRegionAsAWriteAndHasNoResult) {
   Feed f;
   Headers write = f.packet(true, 0x21, Operation::kAtomicWrite, 0);

@@ -209,12 +209,41 @@ TEST_F(DeviceTest, KeysAndNumbersAreNotReusedSoon) {  // R3
 TEST_F(DeviceTest, AnUnusedNumberTakesItsTurn) {
   NumberPool pool(5, 7);
   std::set<std::uint32_t> used;
-  const auto take = [&] { return pool.take([&](std::uint32_t n) { return used.contains(n); }); };
+  const auto take = [&] { return pool.take(used.size(), [&](std::uint32_t n) { return used.contains(n); }); };
   for (const std::uint32_t expected : {5u, 6u, 7u, 5u}) EXPECT_EQ(take(), expected);
   used = {6, 7};
   EXPECT_EQ(take(), 5u);
   used = {5, 6, 7};
   EXPECT_FALSE(take());
+}
+
+TEST_F(DeviceTest, TheWindowOfNumbersGrowsWithThoseInUse) {
+  NumberPool pool(1, 1'000'000);
+  std::set<std::uint32_t> used;
+  const auto take = [&] { return *pool.take(used.size(), [&](std::uint32_t n) { return used.contains(n); }); };
+  std::uint32_t largest = 0;
+  for (int i = 0; i < 10'000; ++i) largest = std::max(largest, take());
+  EXPECT_EQ(largest, NumberPool::kLeastWindow);
+  for (int i = 0; i < 5000; ++i) used.insert(take());
+  EXPECT_EQ(used.size(), 5000u);
+  for (int i = 0; i < 20'000; ++i) largest = std::max(largest, take());
+  EXPECT_EQ(largest, 10'000u);
+}
+
+// What is made and destroyed leaves nothing behind.
+TEST_F(DeviceTest, MemoryDoesNotGrowWithWhatWasMadeBefore) {
+  const auto address = a.local(64);
+  const auto asked = a.qp_request(QpType::kRc, pd, cq.number, cq.number, 2);
+  const auto make = [&](std::uint64_t times) {
+    for (std::uint64_t i = 0; i < times; ++i) {
+      ASSERT_EQ(a.free(Request::kFreeMemory, a.create_mr(pd, address, 64)), 0);
+      ASSERT_EQ(a.free(Request::kFreeQp, a.create_qp(asked).number), 0);
+    }
+  };
+  make(NumberPool::kLeastWindow);
+  const std::size_t bytes = lab.memories[0]->tables_bytes();
+  make(NumberPool::kLeastWindow);
+  EXPECT_EQ(lab.memories[0]->tables_bytes(), bytes);
 }
 
 TEST_F(DeviceTest, FreeRangesAreJoined) {

@@ -31,7 +31,9 @@ struct Record final : HostObserver {
                 bool ok) override {
     accesses.push_back({now, true, ok, client, address, {data.begin(), data.end()}});
   }
-  void on_visible(Cycle now, std::uint32_t, Cqn, Cycle posted) override { visible.push_back({now, posted}); }
+  void on_visible(Cycle now, std::uint32_t, Cqn, WcStatus, const MessageTimes& times) override {
+    visible.push_back({now, times.posted});
+  }
   std::vector<std::pair<Cycle, HostEvent>> events;
   std::vector<Access> accesses;
   std::vector<std::pair<Cycle, Cycle>> visible;

@@ -244,7 +244,9 @@ TEST(HostBridge, TheSendersDoorbellComesWithTheCompletion) {
     void on_event(Cycle now, const HostEvent& event) override {
       if (event.kind == HostEvent::Kind::kDoorbell && event.board == channel::Board::kSend) rung = now;
     }
-    void on_visible(Cycle now, std::uint32_t nic, Cqn, Cycle posted) override { seen.push_back({nic, now, posted}); }
+    void on_visible(Cycle now, std::uint32_t nic, Cqn, WcStatus, const MessageTimes& times) override {
+      seen.push_back({nic, now, times.posted});
+    }
     struct Seen {
       std::uint32_t nic;
       Cycle at, posted;
@@ -278,7 +280,9 @@ TEST(HostBridge, CompressedCompletionsAreReportedWithTheirOwnDoorbells) {  // R7
     void on_event(Cycle now, const HostEvent& event) override {
       if (event.kind == HostEvent::Kind::kDoorbell && event.board == channel::Board::kSend) rung.push_back(now);
     }
-    void on_visible(Cycle now, std::uint32_t, Cqn cq, Cycle posted) override { seen.push_back({cq, now, posted}); }
+    void on_visible(Cycle now, std::uint32_t, Cqn cq, WcStatus, const MessageTimes& times) override {
+      seen.push_back({cq, now, times.posted});
+    }
     struct Seen {
       Cqn cq;
       Cycle at, posted;

@@ -596,6 +596,7 @@ TEST(AckGenerator, AnAckWaitsForNoReadOfAnotherQp) {  // R2, R3
   Bench bench;
   Fixture fixture(bench, {}, 100);
   QpContext& other = fixture.add_qp(Qpn{0x12});
+  fixture.qp.max_dest_rd_atomic = 32;
   for (std::uint32_t i = 0; i < 32; ++i) {
     fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, i * 256, 256 * 1024, 0x1000));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R9 of model/blocks/address_translator.h.
+// Rules R1..R10 of model/blocks/address_translator.h.
 #include "model/blocks/address_translator.h"
 
 #include <gtest/gtest.h>
@@ -728,7 +728,7 @@ TEST(AddressTranslator, SmallestCachesStillMakeProgress) {
   EXPECT_EQ(fixture.responses_out(), 20u);
 }
 
-TEST(AddressTranslator, InvalidatedRegionIsReadAgain) {  // R9
+TEST(AddressTranslator, InvalidatedRegionIsReadAgain) {  // R10
   Bench bench;
   Fixture fixture(bench);
   MptEntry e = fixture.region(1);
@@ -752,7 +752,7 @@ TEST(AddressTranslator, InvalidatedRegionIsReadAgain) {  // R9
   EXPECT_EQ(other.valid, 1);
 }
 
-TEST(AddressTranslator, WalkThatIsInvalidatedOnItsWayIsRepeated) {  // R9
+TEST(AddressTranslator, WalkThatIsInvalidatedOnItsWayIsRepeated) {  // R10
   Bench bench;
   Fixture fixture(bench);
   const MptEntry e = fixture.region(1);
@@ -763,6 +763,39 @@ TEST(AddressTranslator, WalkThatIsInvalidatedOnItsWayIsRepeated) {  // R9
   bench.run();
   EXPECT_EQ(fixture.dut.counters().walks, 2u);
   EXPECT_EQ(fixture.only(p).outcome, Outcome::kNak);
+}
+
+// What SEND WITH INVALIDATE does with the smallest caches, which hold the entry of its data or that of its key.
+TEST(AddressTranslator, ASendInvalidatesItsKeyBehindItsData) {  // R9
+  for (const std::uint32_t ways : {1u, 2u}) {
+    Bench bench;
+    AddressTranslatorParams params = small();
+    params.mpt_sets = 1;
+    params.mpt_ways = ways;
+    Fixture fixture(bench, params);
+    fixture.region(1);
+    MptEntry e = fixture.region(2);
+    e.kind = MemoryKind::kFastRegistered;
+    fixture.host.store(mpt_address(Fixture::key(2)), e);
+    Segments p = fixture.send(1, {0, 1});
+    for (ScatteredSegment& s : p) {
+      s.opcode = opcode_of(Transport::kRc, Operation::kSendOnlyInv);
+      s.completes = true;
+      s.immediate = raw(Fixture::key(2));
+    }
+    const Segments before = fixture.with_range(fixture.rc, Operation::kWriteOnly, 2, 0, 64, kRemoteWrite);
+    const Segments after = fixture.with_range(fixture.rc, Operation::kWriteOnly, 2, 0, 64, kRemoteWrite);
+    fixture.push(Cycle{0}, before);
+    fixture.push(Cycle{0}, p);
+    fixture.push(Cycle{0}, after);
+    bench.run();
+    EXPECT_EQ(fixture.only(before).outcome, Outcome::kExecute);
+    EXPECT_EQ(fixture.only(after).outcome, Outcome::kNak);
+    EXPECT_EQ(fixture.host.load<MptEntry>(mpt_address(Fixture::key(2))).invalidated, 1);
+    EXPECT_EQ(fixture.host.load<MptEntry>(mpt_address(Fixture::key(2))).valid, 1);
+    EXPECT_EQ(fixture.dut.counters().remote_invalidations, 1u);
+    EXPECT_EQ(fixture.dut.counters().refused_invalidations, 0u);
+  }
 }
 
 TEST(AddressTranslator, CreatedRegionIsSeenWithoutInvalidate) {

@@ -1090,8 +1090,8 @@ struct Written final : CompletionObserver {
     std::uint64_t posted, now;
     bool operator==(const One&) const = default;
   };
-  void on_written(Cqn cq, CqeOpcode, Cycle posted, Cycle now) override {
-    seen.push_back({raw(cq), posted.count, now.count});
+  void on_written(Cqn cq, const Cqe&, const MessageTimes& times, Cycle now) override {
+    seen.push_back({raw(cq), times.posted.count, now.count});
   }
   std::vector<One> seen;
 };

@@ -253,6 +253,24 @@ TEST(RxParser, AFragmentIsDropped) {
   fixture.expect_drop(h, DropReason::kFragment);
 }
 
+TEST(RxParser, AWrongIpv4HeaderChecksumIsDropped) {  // (R3) before its address is looked at
+  Bench bench;
+  Fixture fixture(bench);
+  fixture.dut.add_address(Address::ipv4(0x0a00004d));
+  const PacketHandle h = fixture.frame(send_headers(), {});
+  fixture[h].frame[14 + 8] ^= 1;  // TTL: masked in the ICRC
+  fixture.expect_drop(h, DropReason::kIpChecksum);
+}
+
+TEST(RxParser, AWrongVcrcIsDropped) {  // (R3)
+  Bench bench;
+  Fixture fixture(bench);
+  const PacketHandle h =
+      fixture.frame(request_headers(Encapsulation::kIbLocal, Transport::kRc, Operation::kSendOnly, Psn{1}), {});
+  fixture[h].frame[fixture[h].frame_bytes - 1] ^= 1;
+  fixture.expect_drop(h, DropReason::kVcrc);
+}
+
 TEST(RxParser, AnUnknownOpcodeIsDropped) {
   Bench bench;
   Fixture fixture(bench);

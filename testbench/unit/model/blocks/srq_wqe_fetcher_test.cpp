@@ -33,6 +33,7 @@ struct Queue {
 
 SrqWqeFetcherParams defaults() {
   SrqWqeFetcherParams p;
+  p.prefetch = PrefetchPolicy::kGreedy;
   p.prefetch_depth = 16;
   p.queues = 64;
   p.wqes_per_read = 4;
@@ -416,6 +417,36 @@ TEST(SrqWqeFetcher, EvictedQueuesAreReadAgain) {  // work_queue_table R2
     }
     EXPECT_GE(fixture.dut.prefetch_counters().evictions, 28u);
   }
+}
+
+// Many RQs on few prefetch contexts: a queue has lost its own before its next packet comes.
+TEST(SrqWqeFetcher, OnDemandFewWqesAreReadInVain) {  // work_queue_table R2
+  constexpr int kQueues = 48, kPackets = 480;
+  std::uint64_t last[2] = {};
+  for (const PrefetchPolicy policy : {PrefetchPolicy::kDemand, PrefetchPolicy::kGreedy}) {
+    SrqWqeFetcherParams p = defaults();
+    p.prefetch = policy;
+    p.queues = 8;
+    Bench bench;
+    Fixture fixture(bench, p);
+    std::vector<Queue> queues;
+    for (int i = 0; i < kQueues; ++i) queues.push_back(fixture.make(WqKind::kSrq, WqLayout::kCyclic, 16));
+    for (Queue& q : queues) fixture.post(q, 12, Cycle{1});
+    for (int i = 0; i < kPackets; ++i) fixture.send(Cycle{2000}, queues[i % kQueues]);
+    bench.run();
+    ASSERT_EQ(fixture.out.size(), static_cast<std::size_t>(kPackets));
+    last[policy == PrefetchPolicy::kGreedy] = fixture.out.cycle(kPackets - 1).count;
+    const auto& c = fixture.dut.prefetch_counters();
+    if (policy == PrefetchPolicy::kDemand) {
+      EXPECT_LE(c.wqes_read, kPackets * 11 / 10);
+    } else {
+      EXPECT_GE(c.wqes_read, kPackets * 4);
+    }
+    const std::uint64_t used_or_counted = kPackets + c.wqes_discarded + c.wqes_evicted;
+    EXPECT_GE(c.wqes_read, used_or_counted);
+    EXPECT_LE(c.wqes_read, used_or_counted + p.queues * p.prefetch_depth) << "but for those that are still there";
+  }
+  EXPECT_LE(last[0], last[1]) << "nor does it take longer";
 }
 
 TEST(SrqWqeFetcher, SrqLimitIsRaisedExactlyOnceWhenItIsPassed) {  // rules 2.3: post 10, limit 7, 4 sends
@@ -1103,6 +1134,7 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, Totals& total) {
   params.wqes_per_read = static_cast<std::uint32_t>(1 + random() % 5);
   params.reads_in_flight = static_cast<std::uint32_t>(1 + random() % 4);
   params.sequential_prefetch = random() % 2;
+  params.prefetch = random() % 2 == 0 ? PrefetchPolicy::kDemand : PrefetchPolicy::kGreedy;
   params.hit_cycles = static_cast<std::uint32_t>(1 + random() % 4);
   Fixture& fixture = bench.keep<Fixture>(bench, params);
   fixture.memory.set_latency(20 + random() % 80);

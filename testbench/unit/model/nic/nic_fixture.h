@@ -83,6 +83,8 @@ struct RegionOptions {
   std::uint8_t access = kAllRights;
   Pdn pd = kPd;
   std::uint32_t offset = 0;  // of the region's start in its first page
+  MemoryKind kind = MemoryKind::kRegion;
+  Qpn window_qp{};
 };
 
 struct Queue {
@@ -199,6 +201,8 @@ class NicTest : public testing::Test, StimulusStream, FrameObserver, CqeObserver
     mpt.key = raw(r.key);
     mpt.valid = 1;
     mpt.access = o.access;
+    mpt.kind = o.kind;
+    mpt.window_qp = o.window_qp;
     mpt.pd = raw(o.pd);
     mpt.va = r.va;
     mpt.length = bytes;

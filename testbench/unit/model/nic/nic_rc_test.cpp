@@ -147,24 +147,95 @@ TEST_P(NicReliable, PsnAndMsnWrapAround) {
 
 TEST_P(NicReliable, ImmediateInvalidateAndSolicitedAreInTheCompletion) {
   make(4, 3000);
+  const Region one = region(64, {.kind = MemoryKind::kFastRegistered});
+  const Region two = region(64, {.kind = MemoryKind::kFastRegistered});
   expect_written(buffer[0].address,
                  send({.op = Operation::kSendOnlyImm, .psn = 100, .bytes = 5, .immediate = 0xabcd1234}));
   expect_written(buffer[1].address,
-                 send({.op = Operation::kSendOnlyInv, .psn = 101, .bytes = 6, .immediate = 0x77005a}));
+                 send({.op = Operation::kSendOnlyInv, .psn = 101, .bytes = 6, .immediate = raw(one.key)}));
   expect_written(buffer[2].address, send({.psn = 102, .bytes = 7, .solicited = true}));
   expect_written(buffer[3].address,
-                 message(false, {.psn = 103, .bytes = 2000, .immediate = 0x42}, Operation::kSendLastInv));
+                 message(false, {.psn = 103, .bytes = 2000, .immediate = raw(two.key)}, Operation::kSendLastInv));
   run();
   ASSERT_EQ(cqes.size(), 4u);
   const auto flags = [&](std::size_t i) { return cqes[i].cqe.flags & ~kCqeSrq; };
   EXPECT_EQ(flags(0), kCqeImmediate);
   EXPECT_EQ(cqes[0].cqe.immediate_or_rkey, 0xabcd1234u);
   EXPECT_EQ(flags(1), kCqeInvalidated);
-  EXPECT_EQ(cqes[1].cqe.immediate_or_rkey, 0x77005au);
+  EXPECT_EQ(cqes[1].cqe.immediate_or_rkey, raw(one.key));
   EXPECT_EQ(flags(2), kCqeSolicited);
   EXPECT_EQ(flags(3), kCqeInvalidated);
-  EXPECT_EQ(cqes[3].cqe.immediate_or_rkey, 0x42u);
+  EXPECT_EQ(cqes[3].cqe.immediate_or_rkey, raw(two.key));
   expect_receive(3, kQpn, 3, 2000);
+}
+
+TEST_P(NicReliable, WhatASendInvalidatedCannotBeWritten) {
+  make(2, 64);
+  const Region r = region(64, {.kind = MemoryKind::kFastRegistered});
+  expect_written(r.va, send({.op = Operation::kWriteOnly, .psn = 100, .bytes = 64, .va = r.va, .rkey = r.key}));
+  expect_written(buffer[0].address,
+                 send({.op = Operation::kSendOnlyInv, .psn = 101, .bytes = 6, .immediate = raw(r.key)}));
+  send({.op = Operation::kWriteOnly, .psn = 102, .bytes = 8, .va = r.va, .rkey = r.key});
+  run();
+  expect_receive(0, kQpn, 0, 6);
+  expect_answers(3);
+  expect_ack(0, 100, 1);
+  expect_ack(1, 101, 2);
+  expect_ack(2, 102, 2, kNakRemoteAccess);
+  EXPECT_EQ(sim().nic.address_translator.counters().remote_invalidations, 1u);
+}
+
+TEST_P(NicReliable, AWindowIsInvalidatedByItsOwnQpAlone) {
+  make(2, 64);
+  const Region own = region(64, {.kind = MemoryKind::kWindow2, .window_qp = Qpn{kQpn}});
+  const Region other = region(64, {.kind = MemoryKind::kWindow2, .window_qp = Qpn{kQpn + 1}});
+  expect_written(buffer[0].address,
+                 send({.op = Operation::kSendOnlyInv, .psn = 100, .bytes = 6, .immediate = raw(own.key)}));
+  expect_written(buffer[1].address,
+                 send({.op = Operation::kSendOnlyInv, .psn = 101, .bytes = 6, .immediate = raw(other.key)}));
+  run();
+  expect_answers(1);
+  expect_ack(0, 100, 1);
+  expect_receive(0, kQpn, 0, 6);
+  expect_error(1, kQpn, 1, WcStatus::kRemoteInvalidRequest);
+}
+
+// Its data is placed, but the message fails.
+struct NicForbiddenKey : NicReliable {
+  void expect_failure(std::uint32_t key, std::uint32_t n = 0) {  // after `n` messages
+    expect_written(buffer[n].address,
+                   send({.op = Operation::kSendOnlyInv, .psn = 100 + n, .bytes = 6, .immediate = key}));
+    send({.psn = 101 + n, .bytes = 6});  // squashed
+    run();
+    expect_answers(n);
+    expect_error(n, kQpn, n, WcStatus::kRemoteInvalidRequest);
+    EXPECT_EQ(dropped(DropReason::kInvalidation), 1u);
+    EXPECT_EQ(sim().nic.address_translator.counters().refused_invalidations, 1u);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Transports, NicForbiddenKey, testing::Values(Transport::kRc, Transport::kXrc), transport_name);
+
+TEST_P(NicForbiddenKey, Unknown) {
+  make(2, 64);
+  expect_failure(0x77005a);
+}
+
+TEST_P(NicForbiddenKey, OfAnOrdinaryRegion) {
+  make(2, 64);
+  expect_failure(raw(region(64).key));
+}
+
+TEST_P(NicForbiddenKey, OfAnotherProtectionDomain) {
+  make(2, 64);
+  expect_failure(raw(region(64, {.pd = kOtherPd, .kind = MemoryKind::kFastRegistered}).key));
+}
+
+TEST_P(NicForbiddenKey, InvalidatedBefore) {
+  make(3, 64);
+  const Region r = region(64, {.kind = MemoryKind::kFastRegistered});
+  expect_written(buffer[0].address,
+                 send({.op = Operation::kSendOnlyInv, .psn = 100, .bytes = 6, .immediate = raw(r.key)}));
+  expect_failure(raw(r.key), 1);
 }
 
 TEST_P(NicReliable, WriteWithImmediateCompletesWithItsByteCount) {
@@ -375,23 +446,69 @@ TEST_P(NicReliable, DuplicateReadIsReplayedInFullAndInPart) {
   EXPECT_EQ(dropped(DropReason::kDuplicateUnsaved), 1u);
 }
 
-TEST_P(NicReliable, DuplicateWhoseResourceIsGoneIsDropped) {
+TEST_P(NicReliable, ARepeatedAtomicThatWasOverwrittenFailsTheQp) {
   make();
   q->max_dest_rd_atomic = 2;
   const Region r = region(8);
   store(r.va, little_endian(0));
-  for (std::uint32_t i = 0; i < 3; ++i) {
-    send({.op = Operation::kFetchAdd, .psn = 100 + i, .va = r.va, .rkey = r.key, .swap_add = 1});
-  }
-  for (std::uint32_t i = 0; i < 3; ++i) {
-    send({.op = Operation::kFetchAdd, .psn = 100 + i, .va = r.va, .rkey = r.key, .swap_add = 1});
-  }
+  const auto add = [&](std::uint32_t psn, std::uint64_t ns) {
+    at(ns);
+    send({.op = Operation::kFetchAdd, .psn = psn, .va = r.va, .rkey = r.key, .swap_add = 1});
+  };
+  for (std::uint32_t i = 0; i < 3; ++i) add(100 + i, 5000 * i);  // each is answered before the next one comes
+  add(102, 15'000);
+  add(100, 20'000);
   expect_written(r.va, little_endian(3));
   run();
   expect_answers(5);
-  EXPECT_EQ(answers[3].h.original, 1u);
-  EXPECT_EQ(answers[4].h.original, 2u);
-  EXPECT_EQ(dropped(DropReason::kDuplicateUnsaved), 1u);
+  EXPECT_EQ(answers[3].h.original, 2u);
+  EXPECT_EQ(sim().nic.ack_generator.counters().over_limit, 0u);
+  expect_ack(4, 100, 3, kNakInvalidRequest);
+  EXPECT_EQ(events(EventType::kQpRequestError), 1u);
+}
+
+// Three READs at once on a QP that may have two.
+struct NicOverLimit : NicReliable {
+  Region r;
+  void read(std::uint32_t psn) {
+    send({.op = Operation::kReadRequest,
+          .psn = psn,
+          .va = r.va + (psn - 100) * kMtu,
+          .rkey = r.key,
+          .length = 2 * kMtu});
+  }
+  void reads() {
+    make();
+    q->max_dest_rd_atomic = 2;
+    r = region(6 * kMtu);
+    for (const std::uint32_t psn : {100, 102, 104}) read(psn);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Transports, NicOverLimit, testing::Values(Transport::kRc, Transport::kXrc), transport_name);
+
+TEST_P(NicOverLimit, TheOneTooManyFailsTheQp) {
+  reads();
+  run();
+  expect_answers(5);
+  for (std::uint32_t n = 0; n < 4; ++n) EXPECT_EQ(answers[n].h.psn.value, 100 + n);
+  expect_ack(4, 104, 2, kNakInvalidRequest);
+  EXPECT_EQ(sim().nic.ack_generator.counters().over_limit, 1u);
+  EXPECT_EQ(events(EventType::kQpRequestError), 1u);
+}
+
+TEST_P(NicOverLimit, OrTheOldestIsRecycledAndItsRepetitionReadsAgain) {
+  set("transport_checker.rd_atomic_over_limit=recycle");
+  reads();
+  at(20'000);
+  read(100);
+  run();
+  expect_answers(8);
+  for (std::uint32_t n = 0; n < 8; ++n) {
+    EXPECT_EQ(answers[n].h.psn.value, 100 + n % 6);
+    EXPECT_EQ(answers[n].payload, memory(r.va + n % 6 * kMtu, kMtu));
+  }
+  EXPECT_EQ(sim().nic.ack_generator.counters().over_limit, 1u);
+  EXPECT_EQ(sim().nic.transport_checker.responder_counters().overwritten, 1u);
 }
 
 TEST_P(NicReliable, AnswersLeaveInPsnOrder) {

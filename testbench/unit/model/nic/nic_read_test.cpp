@@ -11,7 +11,8 @@ class NicReads : public NicTest {
   // Nanoseconds from the arrival of a WRITE of 64 bytes to its ACK, with `reads` READs of 256 KiB pending on another
   // QP.
   std::uint64_t ack_of_a_write(std::uint32_t reads) {
-    const QpContext& reader = qp(Transport::kRc, 0x21);
+    QpContext& reader = qp(Transport::kRc, 0x21);
+    reader.max_dest_rd_atomic = 33;
     const QpContext& writer = qp(Transport::kRc, 0x22);
     const Region data = region(kReadBytes);
     const Region target = region(128);

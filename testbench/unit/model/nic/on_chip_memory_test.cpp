@@ -85,7 +85,7 @@ TEST(OnChipMemory, TinyAddsUp) {  // by hand, from configs/tiny.toml
       << "CQN without its lowest bit, valid, age";
   EXPECT_EQ(fixture.bits("cqe_generator", "cq_misses"), 2u * (24 + 24 + 2));
   EXPECT_EQ(fixture.find("cqe_generator", "cq_sessions"), nullptr) << "it does not compress";
-  EXPECT_EQ(fixture.bits("srq_wqe_fetcher", "queue_contexts"), 4u * (512 + 2 + 2 + 1));
+  EXPECT_EQ(fixture.bits("srq_wqe_fetcher", "queue_contexts"), 4u * (512 + 2 + 2 + 2 + 1));
   EXPECT_EQ(fixture.bits("transport_checker", "responder_resources"), 4096u * (1 + 2 + 24 + 24 + 64 + 32 + 32 + 2 * 12))
       << "valid, operation, PSN and count, address, key, length, neighbours in the ring";
   EXPECT_EQ(fixture.bits("transport_checker", "own_requests"), 256u * (24 + 24 + 5 + 1 + 3 * 32 + 64 + 32 + 2 * 8))

@@ -250,7 +250,9 @@ TEST_F(TwoNicsTest, AReadOfMemoryThatIsNotThereFlushesTheResponder) {
 
 TEST_F(TwoNicsTest, TheReceiverKnowsWhenTheDoorbellWasRung) {
   struct Observer final : CompletionObserver {
-    void on_written(Cqn, CqeOpcode opcode, Cycle posted, Cycle now) override { seen.push_back({opcode, posted, now}); }
+    void on_written(Cqn, const Cqe& cqe, const MessageTimes& times, Cycle now) override {
+      seen.push_back({cqe.opcode, times.posted, now});
+    }
     struct Seen {
       CqeOpcode opcode;
       Cycle posted, now;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R3 of model/core/memory/translation.h.
+// Rules R1..R4 of model/core/memory/translation.h.
 #include "model/core/memory/translation.h"
 
 #include <gtest/gtest.h>
@@ -75,6 +75,26 @@ TEST(Translation, FirstFailureIsReported) {  // R1
   EXPECT_EQ(check_region(region(), Key{1}, Pdn{8}, kRemoteWrite, 0, 1), RegionCheck::kBadKey);
   EXPECT_EQ(check_region(region(), kKey, Pdn{8}, kRemoteWrite, 0, 1), RegionCheck::kWrongPd);
   EXPECT_EQ(check_region(region(), kKey, kPd, kRemoteWrite, 0, 1), RegionCheck::kNoRight);
+}
+
+TEST(Translation, WhatMayBeInvalidated) {  // R4
+  constexpr Qpn kQp{9};
+  MptEntry e = region();
+  EXPECT_FALSE(may_invalidate(e, kKey, kPd, kQp)) << "a region of ibv_reg_mr";
+  e.kind = MemoryKind::kFastRegistered;
+  EXPECT_TRUE(may_invalidate(e, kKey, kPd, kQp));
+  EXPECT_FALSE(may_invalidate(e, Key{0x1234'57}, kPd, kQp));
+  EXPECT_FALSE(may_invalidate(e, kKey, Pdn{8}, kQp));
+  e.kind = MemoryKind::kWindow2;
+  EXPECT_FALSE(may_invalidate(e, kKey, kPd, kQp)) << "bound on another QP";
+  e.window_qp = kQp;
+  EXPECT_TRUE(may_invalidate(e, kKey, kPd, kQp));
+  e.invalidated = 1;
+  EXPECT_FALSE(may_invalidate(e, kKey, kPd, kQp));
+  EXPECT_EQ(check(e, 0x10f00, 1), RegionCheck::kBadKey);
+  e.invalidated = 0;
+  e.valid = 0;
+  EXPECT_FALSE(may_invalidate(e, kKey, kPd, kQp));
 }
 
 TEST(Translation, PagesCountFromTheOneWithTheFirstByte) {  // R3

@@ -63,6 +63,48 @@ TEST(WorkQueueTable, DoorbellsThatMakeNoSenseChangeNothing) {  // R1
   EXPECT_EQ(t.posted(q), 8u);
 }
 
+TEST(WorkQueueTable, OnDemandAQueueThatTakesAContextFromAnotherReadsWhatIsAskedFor) {  // R2
+  WorkQueueTable::Sizes sizes;
+  sizes.contexts = 1;
+  sizes.depth = 16;
+  sizes.wqes_per_read = 4;
+  sizes.greedy = false;
+  LocalMemory memory;
+  WorkQueueTable t(sizes);
+  const WqId first = t.create(queue(WqLayout::kCyclic, 16), memory),
+             other = t.create(queue(WqLayout::kCyclic, 16), memory);
+  t.post(first, 16);
+  t.post(other, 16);
+  serve_reads(t);
+  EXPECT_EQ(t.counters().wqes_read, 4u) << "one read's worth: its doorbell found a free context";
+  t.ask(other);
+  serve_reads(t);
+  EXPECT_EQ(t.counters().wqes_read, 5u);
+  EXPECT_EQ(t.counters().evictions, 1u);
+  EXPECT_EQ(t.counters().wqes_evicted, 4u);
+  t.ask(other);
+  t.ask(other);
+  serve_reads(t);
+  EXPECT_EQ(t.counters().wqes_read, 7u);
+  for (int n = 0; n < 3; ++n) {
+    EXPECT_EQ(t.supply(other), Supply::kReady);
+    t.take(other);
+    t.served(other);
+  }
+  serve_reads(t);
+  EXPECT_EQ(t.counters().wqes_read, 7u);
+  EXPECT_EQ(t.supply(other), Supply::kComing);
+  t.waits(other);
+  serve_reads(t);
+  EXPECT_EQ(t.counters().wqes_read, 8u) << "the window";
+  EXPECT_EQ(t.supply(first), Supply::kComing);
+  serve_reads(t);
+  EXPECT_EQ(t.counters().wqes_read, 8u) << "nobody has asked";
+  WorkQueueTable::Read r;
+  ASSERT_TRUE(t.next_read(first, r)) << "but a packet that waits is served";
+  EXPECT_EQ(r.bytes, 64u);
+}
+
 TEST(WorkQueueTable, DoorbellsTakeFreeContextsOnlyAndPacketsTheLeastRecentlyUsed) {  // R2
   WorkQueueTable::Sizes sizes;
   sizes.contexts = 2;

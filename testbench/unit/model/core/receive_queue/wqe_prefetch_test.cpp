@@ -16,6 +16,7 @@ namespace {
 
 using WqeRun = WqePrefetch::Run;
 constexpr std::uint32_t kStride = 32;
+constexpr std::uint32_t kNoLimit = 1000;  // of the window
 
 // A queue in memory; WQE k is in slot order[k mod slots] and its segment's length is the low byte of k, plus one.
 struct Memory {
@@ -45,43 +46,95 @@ std::uint32_t length_of(const WqePrefetch::Wqe& wqe, WqLayout layout) {
 TEST(WqePrefetch, ReadsNothingThatWasNotPosted) {  // R1
   Memory m(WqLayout::kCyclic, 16);
   WqePrefetch p(8);
-  p.bind(m.context, 0, 0);
+  p.bind(m.context, 0, 0, kNoLimit);
   WqeRun r;
-  EXPECT_FALSE(p.next_run(0, 4, true, r));
-  ASSERT_TRUE(p.next_run(3, 4, true, r));
+  EXPECT_FALSE(p.next_run(0, 0, 4, true, r));
+  ASSERT_TRUE(p.next_run(3, 0, 4, true, r));
   EXPECT_EQ(r.count, 3u);
+}
+
+// A queue of which everything is posted, read with up to four WQEs a read.
+struct Demanded {
+  explicit Demanded(std::uint32_t ahead) : memory(WqLayout::kCyclic, 64), prefetch(16) {
+    for (std::uint32_t k = 0; k < 64; ++k) memory.post(k);
+    prefetch.bind(memory.context, 0, 0, ahead);
+  }
+  // Reads as much as there is to be read. Returns the number of WQEs.
+  std::uint32_t read(std::uint32_t asked) {
+    std::uint32_t total = 0;
+    for (WqeRun r; prefetch.next_run(60, asked, 4, true, r); total += r.count) {
+      prefetch.started(r);
+      prefetch.arrived(r, true, memory.at(r));
+    }
+    return total;
+  }
+  Memory memory;
+  WqePrefetch prefetch;
+};
+
+TEST(WqePrefetch, ReadsWhatIsAskedFor) {  // R1
+  Demanded d(0);
+  EXPECT_EQ(d.read(0), 0u);
+  EXPECT_EQ(d.read(1), 1u);
+  EXPECT_EQ(d.read(1), 0u);
+  EXPECT_EQ(d.read(6), 5u);
+  EXPECT_EQ(d.read(100), 10u) << "up to its depth";
+}
+
+TEST(WqePrefetch, TheWindowDoublesWhenAPacketWaits) {  // R1
+  Demanded d(0);
+  d.prefetch.waited();  // for the first WQE
+  EXPECT_EQ(d.read(1), 1u);
+  d.prefetch.pop();
+  std::uint32_t here = 0;
+  for (const std::uint32_t expected : {2u, 3u, 5u, 9u, 13u, 13u}) {  // one asked for and 1, 2, 4, 8, 16: whole reads
+    d.prefetch.waited();
+    here += d.read(1);
+    EXPECT_EQ(here, expected);
+  }
+  EXPECT_EQ(d.prefetch.unbind(), here) << "in vain";
+  d.prefetch.bind(d.memory.context, 20, 20, 0);
+  EXPECT_EQ(d.read(1), 1u) << "it begins anew";
+}
+
+TEST(WqePrefetch, TheWindowIsWhatItWasBoundWithAtFirst) {  // R1
+  Demanded d(3);
+  EXPECT_EQ(d.read(0), 3u);
+  d.prefetch.pop();
+  EXPECT_EQ(d.read(0), 1u);
+  EXPECT_EQ(d.read(2), 2u);
 }
 
 TEST(WqePrefetch, HoldsAtMostItsDepthAndWaitsForRoomForAWholeRead) {  // R1, R2
   Memory m(WqLayout::kCyclic, 16);
   WqePrefetch p(6);
-  p.bind(m.context, 0, 0);
+  p.bind(m.context, 0, 0, kNoLimit);
   WqeRun r;
   for (int i = 0; i < 2; ++i) {
-    ASSERT_TRUE(p.next_run(16, 3, true, r));
+    ASSERT_TRUE(p.next_run(16, 0, 3, true, r));
     EXPECT_EQ(r.count, 3u);
     p.started(r);
     for (std::uint32_t k = 0; k < 3; ++k) m.post(r.number + k);
     p.arrived(r, true, m.at(r));
   }
-  EXPECT_FALSE(p.next_run(16, 3, true, r));
+  EXPECT_FALSE(p.next_run(16, 0, 3, true, r));
   p.pop();
   p.pop();
-  EXPECT_FALSE(p.next_run(16, 3, true, r));
+  EXPECT_FALSE(p.next_run(16, 0, 3, true, r));
   p.pop();
-  ASSERT_TRUE(p.next_run(16, 3, true, r));
+  ASSERT_TRUE(p.next_run(16, 0, 3, true, r));
   EXPECT_EQ(r.number, 6u);
 }
 
 TEST(WqePrefetch, AReadNeverCrossesTheEndOfTheRing) {  // R2
   Memory m(WqLayout::kCyclic, 8);
   WqePrefetch p(16);
-  p.bind(m.context, 6, 6);
+  p.bind(m.context, 6, 6, kNoLimit);
   WqeRun r;
-  ASSERT_TRUE(p.next_run(14, 4, true, r));
+  ASSERT_TRUE(p.next_run(14, 0, 4, true, r));
   EXPECT_EQ(r.count, 2u);
   p.started(r);
-  ASSERT_TRUE(p.next_run(14, 4, true, r));
+  ASSERT_TRUE(p.next_run(14, 0, 4, true, r));
   EXPECT_EQ(r.slot, 0u);
   EXPECT_EQ(r.count, 4u);
 }
@@ -90,16 +143,16 @@ TEST(WqePrefetch, AListWithoutGuessingReadsOneWqeAfterTheOther) {  // R4
   Memory m(WqLayout::kLinkedList, 8);
   m.order = {0, 5, 3, 1, 2, 4, 6, 7};
   WqePrefetch p(8);
-  p.bind(m.context, 0, 0);
+  p.bind(m.context, 0, 0, kNoLimit);
   for (std::uint32_t k = 0; k < 4; ++k) m.post(k);
   WqeRun r;
   for (std::uint32_t k = 0; k < 4; ++k) {
-    ASSERT_TRUE(p.next_run(4, 4, false, r));
+    ASSERT_TRUE(p.next_run(4, 0, 4, false, r));
     EXPECT_EQ(r.count, 1u);
     EXPECT_EQ(r.slot, m.slot(k));
     p.started(r);
     WqeRun other;
-    EXPECT_FALSE(p.next_run(4, 4, false, other));
+    EXPECT_FALSE(p.next_run(4, 0, 4, false, other));
     EXPECT_EQ(p.arrived(r, true, m.at(r)), 0u);
   }
 }
@@ -108,16 +161,16 @@ TEST(WqePrefetch, AWrongGuessIsDiscardedAndReadAgain) {  // R5
   Memory m(WqLayout::kLinkedList, 8);
   m.order = {0, 1, 5, 6, 2, 3, 4, 7};
   WqePrefetch p(8);
-  p.bind(m.context, 0, 0);
+  p.bind(m.context, 0, 0, kNoLimit);
   for (std::uint32_t k = 0; k < 6; ++k) m.post(k);
   WqeRun first, second, third;
-  ASSERT_TRUE(p.next_run(6, 3, true, first));
+  ASSERT_TRUE(p.next_run(6, 0, 3, true, first));
   p.started(first);
-  ASSERT_TRUE(p.next_run(6, 3, true, second));
+  ASSERT_TRUE(p.next_run(6, 0, 3, true, second));
   p.started(second);
   EXPECT_EQ(p.arrived(first, true, m.at(first)), 1u);    // slot 2 was guessed, but the next slot is 5
   EXPECT_EQ(p.arrived(second, true, m.at(second)), 3u);  // none of them is the next slot
-  ASSERT_TRUE(p.next_run(6, 3, true, third));
+  ASSERT_TRUE(p.next_run(6, 0, 3, true, third));
   EXPECT_EQ(third.number, 2u);
   EXPECT_EQ(third.slot, 5u);
 }
@@ -125,12 +178,12 @@ TEST(WqePrefetch, AWrongGuessIsDiscardedAndReadAgain) {  // R5
 TEST(WqePrefetch, NothingIsHandedOutBeforeItsPlaceIsConfirmed) {  // R6
   Memory m(WqLayout::kLinkedList, 8);
   WqePrefetch p(8);
-  p.bind(m.context, 0, 0);
+  p.bind(m.context, 0, 0, kNoLimit);
   for (std::uint32_t k = 0; k < 6; ++k) m.post(k);
   WqeRun first, second;
-  ASSERT_TRUE(p.next_run(6, 2, true, first));
+  ASSERT_TRUE(p.next_run(6, 0, 2, true, first));
   p.started(first);
-  ASSERT_TRUE(p.next_run(6, 2, true, second));
+  ASSERT_TRUE(p.next_run(6, 0, 2, true, second));
   p.started(second);
   p.arrived(second, true, m.at(second));
   EXPECT_FALSE(p.ready());
@@ -146,9 +199,9 @@ TEST(WqePrefetch, NothingIsHandedOutBeforeItsPlaceIsConfirmed) {  // R6
 TEST(WqePrefetch, WhatCouldNotBeReadIsHandedOutAsUnreadable) {  // R7
   Memory m(WqLayout::kLinkedList, 8);
   WqePrefetch p(8);
-  p.bind(m.context, 0, 7);
+  p.bind(m.context, 0, 7, kNoLimit);
   WqeRun r;
-  ASSERT_TRUE(p.next_run(1, 4, true, r));
+  ASSERT_TRUE(p.next_run(1, 0, 4, true, r));
   p.started(r);
   p.arrived(r, false, nullptr);
   ASSERT_TRUE(p.ready());
@@ -159,11 +212,11 @@ TEST(WqePrefetch, WhatCouldNotBeReadIsHandedOutAsUnreadable) {  // R7
 TEST(WqePrefetch, ABoundContextKnowsNothingOfTheQueueBefore) {
   Memory m(WqLayout::kCyclic, 8);
   WqePrefetch p(8);
-  p.bind(m.context, 0, 0);
+  p.bind(m.context, 0, 0, kNoLimit);
   WqeRun r;
-  ASSERT_TRUE(p.next_run(4, 4, true, r));
+  ASSERT_TRUE(p.next_run(4, 0, 4, true, r));
   p.started(r);
-  p.bind(m.context, 3, 3);
+  p.bind(m.context, 3, 3, kNoLimit);
   EXPECT_EQ(p.arrived(r, true, m.at(r)), 4u);
   EXPECT_FALSE(p.ready());
 }
@@ -184,7 +237,7 @@ TEST(WqePrefetch, EveryWqeIsHandedOutOnceAndInOrderWhateverComesWhen) {
     const bool sequential = random() % 2;
     const auto per_read = static_cast<std::uint32_t>(1 + random() % 5);
     WqePrefetch p(static_cast<std::uint32_t>(1 + random() % 12));
-    p.bind(m.context, start, m.slot(start));
+    p.bind(m.context, start, m.slot(start), kNoLimit);
     std::uint32_t posted = start, taken = start;
     std::uint64_t read = 0, in_vain = 0;
     std::vector<std::pair<WqeRun, std::vector<std::uint8_t>>> flights;
@@ -195,7 +248,7 @@ TEST(WqePrefetch, EveryWqeIsHandedOutOnceAndInOrderWhateverComesWhen) {
           break;
         case 1: {
           WqeRun r;
-          if (flights.size() < 4 && p.next_run(posted, per_read, sequential, r)) {
+          if (flights.size() < 4 && p.next_run(posted, 0, per_read, sequential, r)) {
             p.started(r);
             read += r.count;
             flights.emplace_back(r, std::vector<std::uint8_t>(m.at(r), m.at(r) + r.count * kStride));

@@ -17,7 +17,8 @@ namespace rxnic {
 
 class ResponderFixture : public testing::Test {
  protected:
-  explicit ResponderFixture(Transport transport) : qp(make_qp(transport)) {
+  explicit ResponderFixture(Transport transport, RdAtomicOverLimit over_limit = {})
+      : qp(make_qp(transport)), responder(resources, srqs, over_limit) {
     srqs[kSrq] = {.queue = WqId{50}, .cq = Cqn{60}, .xrcd = qp.xrcd};
     srqs[kOtherSrq] = {.queue = WqId{51}, .cq = Cqn{61}, .xrcd = qp.xrcd};
     srqs[kForeignSrq] = {.queue = WqId{52}, .cq = Cqn{62}, .xrcd = Xrcdn{99}};
@@ -78,7 +79,7 @@ class ResponderFixture : public testing::Test {
   QpContext qp;
   SrqTable srqs;
   ResponderResources resources{kResources};
-  Responder responder{resources, srqs};
+  Responder responder;
   Refusals block;
   std::vector<std::unique_ptr<CheckedPacket>> packets;
   unsigned abandoned = 0;

@@ -122,14 +122,30 @@ TEST_F(ResponderResourcesTest, OfFewerTheOldestAreGivenBack) {  // (R4)
   EXPECT_NE(resources.find(kQp, Psn{13}), kNoResource);
 }
 
-TEST_F(ResponderResourcesTest, KeepsTheResultOfAnAtomic) {
+TEST_F(ResponderResourcesTest, KeepsWhatWasAskedFor) {
   ResponderResource r = read(10);
   r.operation = Operation::kAtomicWrite;
+  r.va = 77;
   const std::uint32_t a = add(kQp, 2, r);
-  resources[a].va = 77;
   add(kOther, 8, read(1));
   EXPECT_EQ(resources[resources.find(kQp, Psn{10})].va, 77u);
   EXPECT_EQ(resources[a].operation, Operation::kAtomicWrite);
+}
+
+TEST_F(ResponderResourcesTest, KnowsWhatWasOverwritten) {  // (R5)
+  add(kQp, 2, read(10, 4));
+  add(kQp, 2, read(14));
+  EXPECT_FALSE(resources.overwrote(kQp, Psn{9})) << "nothing was";
+  add(kQp, 2, read(15));
+  EXPECT_TRUE(resources.overwrote(kQp, Psn{10}));
+  EXPECT_TRUE(resources.overwrote(kQp, Psn{13}));
+  EXPECT_FALSE(resources.overwrote(kOther, Psn{10}));
+  add(kQp, 2, read(14));  // what was taken back is not overwritten
+  EXPECT_EQ(resources.find(kQp, Psn{15}), kNoResource);
+  EXPECT_FALSE(resources.overwrote(kQp, Psn{15}));
+  EXPECT_TRUE(resources.reserve(kQp, 0));
+  EXPECT_TRUE(resources.reserve(kQp, 2));
+  EXPECT_FALSE(resources.overwrote(kQp, Psn{13})) << "a new session";
 }
 
 }  // namespace

@@ -13,6 +13,10 @@ class ResponderRc : public ResponderFixture {
  protected:
   ResponderRc() : ResponderFixture(Transport::kRc) {}
 };
+class RecyclingResponder : public ResponderFixture {
+ protected:
+  RecyclingResponder() : ResponderFixture(Transport::kRc, RdAtomicOverLimit::kRecycle) {}
+};
 class ResponderXrc : public ResponderFixture {
  protected:
   ResponderXrc() : ResponderFixture(Transport::kXrc) {}
@@ -232,10 +236,13 @@ TEST_F(ResponderRc, ADuplicateReadIsReplayed) {  // (R2)
   EXPECT_EQ(qp.msn, 1u);
 }
 
-TEST_F(ResponderRc, ADuplicateReadThatAsksForMoreIsDropped) {  // (R2)
+TEST_F(ResponderRc, ADuplicateReadOfOtherBytesIsDropped) {  // (R2)
   check({.operation = O::kReadRequest, .psn = 100, .length = 1000});
   const PacketSpec bad[] = {
-      {.operation = O::kReadRequest, .psn = 100, .length = 1001},                                 // longer
+      {.operation = O::kReadRequest, .psn = 100, .length = 1001},                 // longer
+      {.operation = O::kReadRequest, .psn = 100, .length = 999},                  // shorter
+      {.operation = O::kReadRequest, .psn = 102, .length = 1000 - 2 * kTestMtu},  // its PSN implies more
+      {.operation = O::kReadRequest, .psn = 101, .length = 1000 - 2 * kTestMtu, .va = 0x10000 + 2 * kTestMtu},
       {.operation = O::kReadRequest, .psn = 100, .length = 1000, .va = 0x10001},                  // past the end
       {.operation = O::kReadRequest, .psn = 100, .length = 1, .va = 0xffff},                      // before the start
       {.operation = O::kReadRequest, .psn = 100, .length = 1000, .va = 0x10000, .rkey = 0x4201},  // another region
@@ -279,13 +286,37 @@ TEST_F(ResponderRc, ADuplicateAtomicWriteIsReplayedFromItsResource) {  // (R2)
   for (const PacketSpec& spec : others) expect_dropped(check(spec), DropReason::kDuplicateUnsaved);
 }
 
-TEST_F(ResponderRc, ResourcesThatWereOverwrittenAreNotReplayed) {  // (R2)
+TEST_F(ResponderRc, ARepeatedOneThatWasOverwrittenFailsTheQp) {  // (R13)
+  for (const O operation : {O::kFetchAdd, O::kReadRequest}) {
+    restart();
+    forget_resources();
+    resources.reserve(qp.qpn, 2);
+    for (std::uint32_t psn = 100; psn < 103; ++psn) check({.operation = operation, .psn = psn, .length = 8});
+    EXPECT_EQ(check({.operation = operation, .psn = 101, .length = 8}).outcome, Outcome::kReplay);
+    EXPECT_EQ(qp.state, QpState::kRts);
+    expect_refused(check({.operation = operation, .psn = 100, .length = 8}));
+  }
+  EXPECT_EQ(responder.counters().overwritten, 2u);
+}
+
+TEST_F(RecyclingResponder, CarriesOutARepeatedReadAgain) {  // (R13)
   resources.reserve(qp.qpn, 2);
-  for (std::uint32_t psn = 100; psn < 103; ++psn) check({.operation = O::kFetchAdd, .psn = psn});
-  expect_dropped(check({.operation = O::kFetchAdd, .psn = 100}), DropReason::kDuplicateUnsaved);
-  EXPECT_EQ(check({.operation = O::kFetchAdd, .psn = 101}).outcome, Outcome::kReplay);
-  check({.operation = O::kAtomicWrite, .psn = 103, .payload = 8, .length = 8});
-  expect_dropped(check({.operation = O::kFetchAdd, .psn = 101}), DropReason::kDuplicateUnsaved);
+  for (std::uint32_t psn = 100; psn < 103; ++psn) check({.operation = O::kReadRequest, .psn = psn, .length = 8});
+  CheckedPacket& again = check({.operation = O::kReadRequest, .psn = 100, .length = 8});
+  EXPECT_EQ(again.outcome, Outcome::kReplay);
+  EXPECT_EQ(again.answer_psn, Psn{100});
+  EXPECT_EQ(again.local_va, 0x10000u);
+  EXPECT_EQ(again.local_bytes, 8u);
+  EXPECT_EQ(again.access, kRemoteRead);
+  EXPECT_EQ(qp.expected_psn, Psn{103});
+  expect_refused(check({.operation = O::kFetchAdd, .psn = 100}));
+}
+
+TEST_F(RecyclingResponder, CarriesOutNoReadThatTheQpForbids) {  // (R13)
+  resources.reserve(qp.qpn, 2);
+  for (std::uint32_t psn = 100; psn < 103; ++psn) check({.operation = O::kReadRequest, .psn = psn, .length = 8});
+  qp.access = kRemoteWrite;
+  expect_refused(check({.operation = O::kReadRequest, .psn = 100, .length = 8}));
 }
 
 // --- opcode sequence

@@ -261,6 +261,35 @@ TEST(Icrc, VcrcOfEveryLengthFollowsItsPolynomial) {
   }
 }
 
+TEST(Icrc, VcrcIsCheckedWhereThereIsOne) {  // R4
+  Headers h;
+  Frame frame = built(Encapsulation::kIbGlobal, h, 12);
+  seal(frame, h);
+  EXPECT_TRUE(has_vcrc(frame, h) && vcrc_matches(frame, h));
+  for (std::size_t at = 0; at < frame.size(); ++at) {
+    frame[at] ^= 0x10;
+    EXPECT_FALSE(vcrc_matches(frame, h)) << at;
+    frame[at] ^= 0x10;
+  }
+  const Frame without(frame.begin(), frame.end() - 1);
+  EXPECT_FALSE(has_vcrc(without, h));
+  EXPECT_TRUE(vcrc_matches(without, h));
+}
+
+TEST(Icrc, Ipv4HeaderChecksumIsOverTheWholeHeader) {  // R5
+  Headers h;
+  Frame frame = built(Encapsulation::kRoceV2Ipv4, h, 12);
+  EXPECT_TRUE(ipv4_checksum_matches(frame, h));
+  for (std::size_t at = 0; at < kIpv4Bytes; ++at) {
+    frame[h.network_offset + at] ^= 0x10;
+    EXPECT_FALSE(at != 0 && ipv4_checksum_matches(frame, h)) << at;
+    frame[h.network_offset + at] ^= 0x10;
+  }
+  frame = built(Encapsulation::kRoceV2Ipv6, h, 12);
+  frame[h.network_offset + 7u] ^= 0x10;
+  EXPECT_TRUE(ipv4_checksum_matches(frame, h)) << "an IPv6 header has none";
+}
+
 // R4: no room, no VCRC, and the byte behind the ICRC is not touched.
 TEST(Icrc, SealWritesAVcrcOnlyWhereThereIsRoom) {
   Headers h;

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The completions of one NIC between the write of their CQE and the notice that it is visible (HostNotice): writes
+// become visible in order, with compression several completions at once.
+#pragma once
+
+#include <cassert>
+#include <deque>
+
+#include "model/blocks/cqe_generator.h"
+
+namespace rxnic {
+
+class WrittenCompletions final : public CompletionObserver {
+ public:
+  struct Completion {
+    CqeOpcode opcode = CqeOpcode::kReceive;
+    WcStatus status = WcStatus::kSuccess;
+    MessageTimes times;
+    bool received() const { return opcode >= CqeOpcode::kReceive; }
+  };
+  void on_written(Cqn, const Cqe& cqe, const MessageTimes& times, Cycle) override {
+    waiting_.push_back({cqe.opcode, cqe.status, times});
+  }
+  std::size_t waiting() const { return waiting_.size(); }
+  // The next one that is visible.
+  Completion take() {
+    assert(!waiting_.empty());
+    const Completion first = waiting_.front();
+    waiting_.pop_front();
+    return first;
+  }
+
+ private:
+  std::deque<Completion> waiting_;
+};
+
+}  // namespace rxnic
