@@ -19,7 +19,6 @@ constexpr std::size_t kSettledKept = 64;  // answers of the model kept for repet
 constexpr std::size_t kLookedThrough = 256;
 constexpr std::int64_t kPsnsCompared = 1 << 23;  // PSNs that are further apart have no order
 constexpr std::int32_t kLongPassed = 1024;       // PSNs after which no captured answer is waited for
-constexpr std::size_t kEndsKept = 65536;         // of messages
 constexpr std::size_t kSeededKept = 65536;       // addresses of atomics
 
 bool has(std::uint8_t opcode, std::uint32_t traits) { return (opcode_info(opcode).traits & traits) != 0; }
@@ -56,9 +55,8 @@ AnswerCompare::AnswerCompare(const ReceiverSurvey& survey, const CompareOptions&
     Lane& lane = lanes_.emplace_back();
     lane.name = fmt::format("{} QP {:#x}", qp.peer.text(), raw(qp.peer_qpn));
     lane.mtu = qp.mtu;
-    lane.msn[kEveryMessage].based = true;
     lane.withheld = options.withheld_wqes && !qp.rnr_after_receives.empty();
-    if (qp.has_requests && !qp.msn_known) lane.gaps.push_back(qp.first_psn);
+    if (qp.has_requests && !qp.msn_known) lane.msn.begins_anywhere(qp.first_psn);
     by_own_.emplace(std::pair(qp.peer, raw(qp.qpn)), &lane);
     if (qp.paired_by != PairedBy::kNone) by_peer_.emplace(std::pair(qp.peer, raw(qp.peer_qpn)), &lane);
   }
@@ -94,17 +92,14 @@ void AnswerCompare::request(const Headers& h) {
   const std::uint32_t psns = op.traits & kRead ? packets_of(h.length, lane.mtu) : 1;
   const Range range{h.psn, h.psn + psns};
   const std::int32_t ahead = lane.requested.empty() ? 0 : h.psn - lane.requested.back().end;
-  if (ahead >= 0) note_end(lane, h, op);
+  const bool gap = !lane.requested.empty() && ahead > 0;
+  lost_requests_ |= gap;
+  if (ahead >= 0) lane.msn.request(h, gap);
   if ((op.traits & kHasAtomicEth) && seeded_.size() < kSeededKept && lane.given.size() < kSeededKept &&
       seeded_.emplace(h.destination, raw(h.rkey), h.va).second) {
     lane.given.insert(h.psn.value);
   }
-  if (lane.requested.empty() || ahead > 0) {
-    if (!lane.requested.empty()) {
-      lost_requests_ = true;
-      lane.gaps.push_back(h.psn);
-      if (lane.gaps.size() > kRangesKept) lane.gaps.pop_front();
-    }
+  if (lane.requested.empty() || gap) {
     lane.requested.push_back(range);
   } else if (ahead == 0) {
     Range& last = lane.requested.back();
@@ -129,71 +124,6 @@ void AnswerCompare::request(const Headers& h) {
     lane.pending.push_back(*a);
     a = lane.unasked.erase(a);
   }
-}
-
-// The request is the newest one.
-void AnswerCompare::note_end(Lane& lane, const Headers& h, const OpcodeInfo& op) {
-  if (!(op.traits & (kLast | kOnly))) return;
-  MessageEnd end = lane.ends.empty() ? MessageEnd{} : lane.ends.back();
-  end.psn = h.psn;
-  ++end.messages;
-  end.writes += (op.traits & kWrite) != 0 && !(op.traits & kHasImm);
-  lane.ends.push_back(end);
-  if (lane.ends.size() <= kEndsKept && h.psn - lane.ends.front().psn < kRangesSpan) return;
-  lane.ends.pop_front();
-  lane.forgot_ends = true;
-}
-
-// The last message that ends at or before the PSN; nullptr: it is not known (any more).
-const AnswerCompare::MessageEnd* AnswerCompare::end_before(const Lane& lane, Psn psn) {
-  const auto behind = std::upper_bound(lane.ends.begin(), lane.ends.end(), psn,
-                                       [](Psn a, const MessageEnd& b) { return a - b.psn < 0; });
-  static constexpr MessageEnd kNone{};
-  if (behind == lane.ends.begin()) return lane.forgot_ends ? nullptr : &kNone;
-  return &*(behind - 1);
-}
-
-// MSN that the model would have answered that PSN with, as it acknowledged a later one. (R7)
-std::optional<std::uint32_t> AnswerCompare::model_msn_at(const Lane& lane, Psn psn) {
-  if (!lane.model_counted || psn - lane.msn_psn > 0) return std::nullopt;
-  const bool gap = !lane.gaps.empty() && lane.gaps.front() - lane.msn_psn <= 0;
-  const MessageEnd* const then = end_before(lane, psn);
-  const MessageEnd* const later = end_before(lane, lane.msn_psn);
-  if (gap || then == nullptr || later == nullptr) return std::nullopt;
-  return lane.model_msn - (later->messages - then->messages);
-}
-
-// Whether the captured MSN is right by a rule that fitted so far. (R7)
-bool AnswerCompare::msn_agrees(Lane& lane, const Answer& captured, std::uint32_t model_msn) {
-  const MessageEnd* const end = end_before(lane, captured.psn);
-  std::array<bool, kMsnRules> fits{};
-  for (std::size_t rule = 0; rule < kMsnRules; ++rule) {
-    MsnState& state = lane.msn[rule];
-    if (!state.fits || (rule == kWithoutWrites && end == nullptr)) continue;
-    const std::uint32_t left_out = rule == kWithoutWrites ? end->writes : 0;
-    const std::uint32_t ahead = (captured.msn - (model_msn - left_out)) & k24Bits;
-    // The first answer decides for no deviation: it has to fit the other rule, too.
-    const bool begins = !state.based && (rule == kEveryMessage || !lane.msn[kEveryMessage].fits || fits[kEveryMessage]);
-    if (!state.based) state.ahead = ahead;
-    fits[rule] = state.based ? state.ahead == ahead : begins;
-    state.based = true;
-  }
-  if (std::none_of(fits.begin(), fits.end(), [](bool fit) { return fit; })) return false;
-  if (lane.msn[kEveryMessage].fits && !fits[kEveryMessage]) {
-    rules_.push_back(lane.name + ": the captured receiver's MSN leaves WRITEs without immediate out; compared so");
-  }
-  for (std::size_t rule = 0; rule < kMsnRules; ++rule) lane.msn[rule].fits &= fits[rule];
-  return true;
-}
-
-// Forgets the distance between the MSNs when a gap lies before the PSN. (R4)
-bool AnswerCompare::rebase(Lane& lane, Psn psn) {
-  bool any = false;
-  for (; !lane.gaps.empty() && psn - lane.gaps.front() >= 0; lane.gaps.pop_front()) any = true;
-  if (any) {
-    for (MsnState& state : lane.msn) state.based = false;
-  }
-  return any;
 }
 
 void AnswerCompare::captured(const Headers& h, std::uint64_t packet) {
@@ -229,11 +159,7 @@ void AnswerCompare::model(const Headers& h, std::uint64_t number) {
   if (ack_kind(h.syndrome) == AckKind::kAck) {
     if (!lane->model_acked || h.psn - lane->model_high > 0) lane->model_high = h.psn;
     lane->model_acked = true;
-    if ((op.traits & kHasAeth) && (!lane->model_counted || h.psn - lane->msn_psn > 0)) {
-      lane->model_counted = true;
-      lane->msn_psn = h.psn;
-      lane->model_msn = h.msn;
-    }
+    if (op.traits & kHasAeth) lane->msn.model(h.psn, h.msn);
   }
   settle_ready(*lane);
 }
@@ -292,12 +218,8 @@ AnswerCompare::Settled AnswerCompare::settle(Lane& lane, const Answer& captured,
   if (!passed && !at_end) return Settled::kWait;
   if (passed && kind == AckKind::kAck && is_plain_ack(captured.opcode)) {  // R1
     ++counts_.covered;
-    const std::optional<std::uint32_t> msn = model_msn_at(lane, captured.psn);
-    if (msn && !msn_agrees(lane, captured, *msn)) {
-      differ(lane, captured, "captured", fmt::format("MSN {}, the model {}", captured.msn, *msn & k24Bits));
-    } else {
-      agree(counts_.equal);
-    }
+    const std::optional<std::uint32_t> msn = lane.msn.model_at(captured.psn);
+    if (!msn || compare_msn(lane, captured, *msn)) agree(counts_.equal);
     return Settled::kYes;
   }
   if (passed && kind == AckKind::kAck && lane.forgot_answers && captured.psn - lane.forgotten_high <= 0) {  // R6
@@ -333,12 +255,8 @@ void AnswerCompare::compare_exact(Lane& lane, const Answer& captured, const Answ
   }
   const bool again = model.matched;  // a repetition carries a later MSN
   if (aeth && !again) {
-    const MsnState before = lane.msn[kEveryMessage];
-    const bool rebased = rebase(lane, captured.psn);
-    if (!msn_agrees(lane, captured, model.msn)) {
-      return different(fmt::format("MSN {}, the model {}", captured.msn, (model.msn + before.ahead) & k24Bits));
-    }
-    counts_.msn_rebased += rebased && before.based && lane.msn[kEveryMessage].ahead != before.ahead;
+    lane.msn.pass_gaps(captured.psn);
+    if (!compare_msn(lane, captured, model.msn)) return;
   }
   bool given = lane.withheld && aeth && ack_kind(captured.syndrome) == AckKind::kRnrNak;  // R8
   if (has(captured.opcode, kHasAtomicAckEth)) {
@@ -351,6 +269,20 @@ void AnswerCompare::compare_exact(Lane& lane, const Answer& captured, const Answ
     }
   }
   agree(given ? counts_.given : counts_.equal);
+}
+
+// R7. False: a difference, which has been counted.
+bool AnswerCompare::compare_msn(Lane& lane, const Answer& captured, std::uint32_t model) {
+  const std::uint32_t expected = lane.msn.expected(model);
+  const std::uint32_t rebased = lane.msn.rebased();
+  const MsnCompare::Verdict verdict = lane.msn.compare(captured.psn, captured.msn, model);
+  counts_.msn_rebased += lane.msn.rebased() - rebased;
+  if (verdict == MsnCompare::Verdict::kDeviates) {
+    rules_.push_back(lane.name + ": the captured receiver's MSN leaves WRITEs without immediate out; compared so");
+  } else if (verdict == MsnCompare::Verdict::kDiffers) {
+    differ(lane, captured, "captured", fmt::format("MSN {}, the model {}", captured.msn, expected));
+  }
+  return verdict != MsnCompare::Verdict::kDiffers;
 }
 
 // An answer of the model that nothing captured was compared with.

@@ -14,17 +14,14 @@
 //   R5  Not compared, and counted by reason: captured answers to requests that are not in the capture, answers of the
 //       model that the capture does not show, answers on QPs that are not paired.
 //   R6  Memory is bounded: kMostHeld answers wait in all. Beyond, the oldest of the QP is settled as it stands.
-//   R7  MSN: that of the model's answer with the same PSN. Of a captured ACK that a later one covers: that of the later
-//       one less the messages that end between them, when no gap lies before it. A receiver whose MSN leaves WRITEs
-//       without immediate out (Soft-RoCE) is found out by QP: from the first answer that fits only this rule on, the
-//       QP's MSNs are compared under it, and `rules` says so.
+//   R7  MSNs are compared as msn_compare.h says, those of covered ACKs too. A QP whose captured receiver leaves WRITEs
+//       out is named in `rules`.
 //   R8  What the replay took from the captured answers proves nothing: an RNR NAK for which WQEs were withheld, and the
 //       first result of an atomic at an address, with which memory was filled, are `given` when they agree.
 #pragma once
 
 #include <array>
 #include <deque>
-#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -33,6 +30,7 @@
 #include <vector>
 
 #include "model/types/wire.h"
+#include "traces/msn_compare.h"
 #include "traces/survey.h"
 
 namespace rxnic {
@@ -98,27 +96,13 @@ class AnswerCompare {
   struct Range {
     Psn first, end;  // end: one past the last
   };
-  struct MessageEnd {  // of a request; messages so far, this one included
-    Psn psn;
-    std::uint32_t messages = 0;
-    std::uint32_t writes = 0;  // of them: WRITEs without immediate
-  };
-  enum MsnRule : std::uint8_t { kEveryMessage, kWithoutWrites, kMsnRules };  // R7
-  struct MsnState {
-    bool fits = true;
-    bool based = false;       // `ahead` is known
-    std::uint32_t ahead = 0;  // captured MSN less the model's, by the rule
-  };
   struct Lane {  // one QP of ours and its peer
     std::string name;
     std::uint16_t mtu = 1024;
     std::deque<Range> requested;  // PSNs of the captured requests
     std::deque<Range> late;       // that came after later ones
     bool forgot_requests = false;
-    std::deque<Psn> gaps;         // first PSNs after gaps, R4
-    std::deque<MessageEnd> ends;  // of the captured requests
-    bool forgot_ends = false;
-    std::array<MsnState, kMsnRules> msn;
+    MsnCompare msn;
     bool withheld = false;                    // R8
     std::unordered_set<std::uint32_t> given;  // PSNs of atomics, R8
     std::deque<Answer> pending;               // captured, not settled
@@ -128,9 +112,6 @@ class AnswerCompare {
     std::int64_t psns_spanned = 0;            // from the first of them to the last, each step counted
     bool model_acked = false, captured_any = false;
     Psn model_high, captured_high;  // acknowledged up to
-    bool model_counted = false;
-    Psn msn_psn;                  // of the model's newest answer with an MSN
-    std::uint32_t model_msn = 0;  // that one
     bool forgot_answers = false;
     Psn forgotten_high;  // the model's
   };
@@ -146,11 +127,7 @@ class AnswerCompare {
   void keep_model(Lane& lane, const Answer& a);
   void forget_model(Lane& lane);
   void compare_exact(Lane& lane, const Answer& captured, const Answer& model);
-  static void note_end(Lane& lane, const Headers& h, const OpcodeInfo& op);
-  static const MessageEnd* end_before(const Lane& lane, Psn psn);
-  static std::optional<std::uint32_t> model_msn_at(const Lane& lane, Psn psn);
-  bool msn_agrees(Lane& lane, const Answer& captured, std::uint32_t model_msn);
-  static bool rebase(Lane& lane, Psn psn);
+  bool compare_msn(Lane& lane, const Answer& captured, std::uint32_t model);
   void settle_model(Lane& lane, const Answer& model);
   void forget(std::deque<Answer>& from);
   void make_room(Lane& lane, std::deque<Answer>& in);

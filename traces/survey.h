@@ -16,6 +16,8 @@
 //   R6  The MSN before the first request is that of the first answer less the messages that ended in between.
 //   R7  Memory depends on the number of QPs, addresses and regions, each bounded (SurveyLimits); what is beyond is
 //       counted in `ignored`.
+//   R8  A key that a SEND WITH INVALIDATE names is that of an invalidated region; a request that uses it later is for
+//       another region.
 #pragma once
 
 #include <memory>

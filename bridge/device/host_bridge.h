@@ -15,7 +15,7 @@
 //   R6  The objects of a client that is gone are freed, once the request that it was waiting for is done. The QPs that
 //       were connected to its QPs find out as with hardware: what they send is not acknowledged (retry exceeded).
 //   R7  The observer is notified of each receive completion in the cycle in which its write has landed, compressed or
-//       not, with the cycle of its own sender's doorbell.
+//       not, with the times of its own message.
 #pragma once
 
 #include <cstddef>

@@ -6,10 +6,7 @@
 #include <array>
 #include <cstdio>
 
-#include "model/params/config.h"
-#include "testbench/sim/host_setup.h"
-#include "testbench/sim/simulation.h"
-#include "testbench/sim/traffic_stream.h"
+#include "testbench/unit/sim/traffic_run.h"
 
 namespace rxnic {
 namespace {
@@ -24,17 +21,11 @@ struct Outcome {
 Outcome run(std::uint32_t queues, std::uint32_t read_ns, std::uint32_t depth) {
   TrafficConfig config;
   config.rc_qps = queues;
-  TrafficStream traffic(config, kPackets);
-  Simulation::Options options;
-  const std::array<std::string, 2> overrides{"srq_wqe_fetcher.prefetch_depth=" + std::to_string(depth),
-                                             "dma_engine.read_latency_ps=" + std::to_string(read_ns * 1000)};
-  options.params = load_config(kDefaultConfig, overrides);
-  options.pace = {Pace::Kind::kLineRate, 0};
-  Simulation sim(options, traffic);
-  set_up(sim, make_host_plan(traffic.survey(), {}));
-  sim.run();
-  EXPECT_EQ(sim.nic.shared.ledger.counters().accepted, kPackets);
-  return {sim.engine.now().count, sim.nic.srq_wqe_fetcher.prefetch_counters().wqes_read};
+  const TrafficRun run(config, kPackets,
+                       {"srq_wqe_fetcher.prefetch_depth=" + std::to_string(depth),
+                        "dma_engine.read_latency_ps=" + std::to_string(read_ns * 1000)});
+  EXPECT_EQ(run.packets().accepted, kPackets);
+  return {run.sim.engine.now().count, run.sim.nic.srq_wqe_fetcher.prefetch_counters().wqes_read};
 }
 
 class PrefetchSweep : public testing::TestWithParam<std::uint32_t> {};

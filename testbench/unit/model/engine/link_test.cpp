@@ -385,6 +385,17 @@ TEST(LinkDeathTest, APushIntoAFullLinkEndsTheProgramAndNamesTheLink) {  // (R2)
   link.push(Cycle{8}, 3);
 }
 
+TEST(Link, ItIsIdleFromTheCycleAfterTheLastPop) {  // whichever block is stepped first
+  Bench bench;
+  auto& link = bench.link<int>(2);
+  EXPECT_TRUE(link.idle(Cycle{0}));
+  link.push(Cycle{1}, 5);
+  EXPECT_FALSE(link.idle(Cycle{1}));
+  link.pop(Cycle{2});
+  EXPECT_FALSE(link.idle(Cycle{2}));
+  EXPECT_TRUE(link.idle(Cycle{3}));
+}
+
 TEST(Link, APortThatIsNotBoundHasNothing) {
   Bench bench;
   auto& popper = bench.add<Popper>("popper");
