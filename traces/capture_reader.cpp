@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "model/params/text_file.h"
+
 namespace rxnic {
 namespace {
 
@@ -32,8 +34,7 @@ std::string link_type_text(int type) {
 
 void CaptureReader::Closer::operator()(::pcap* p) const { pcap_close(p); }
 
-CaptureReader::CaptureReader(const std::string& path)
-    : CaptureReader([path] { return std::fopen(path.c_str(), "rb"); }, path) {}
+CaptureReader::CaptureReader(const std::string& path) : CaptureReader([path] { return open_to_read(path); }, path) {}
 
 CaptureReader::CaptureReader(Opener opener, std::string name) : opener_(std::move(opener)), name_(std::move(name)) {
   open();

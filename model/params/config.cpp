@@ -8,59 +8,28 @@
 #include <algorithm>
 #include <bit>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <utility>
 
 #include "model/params/descriptor.h"
+#include "model/params/suggestion.h"
+#include "model/params/text_file.h"
 
 namespace rxnic {
 namespace {
 
 constexpr int kMaxBaseDepth = 8;
-
-// Edits (insertions, deletions, replacements) between two words.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row.back();
-}
-
-// "; did you mean 'x'?" when a candidate is near enough to be a misspelling, else nothing.
-template <typename Names>
-std::string suggestion(std::string_view word, const Names& names) {
-  std::string_view best;
-  std::size_t least = std::min(word.size(), 1 + std::max<std::size_t>(2, word.size() / 3));
-  for (std::string_view name : names) {
-    const std::size_t distance = edit_distance(word, name);
-    if (distance < least) {
-      least = distance;
-      best = name;
-    }
-  }
-  return best.empty() ? "" : fmt::format("; did you mean '{}'?", best);
-}
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 20;  // a file with every key is 8 KB long
+// toml++ bounds how deep values are nested (TOML_MAX_NESTED_VALUES), but until its release 3.4 not how many parts a
+// dotted key has, and takes stack for each of them.
+constexpr std::size_t kMaxKeyParts = 8;
 
 std::vector<std::string_view> config_names() {
   std::vector<std::string_view> names;
   for (const NamedConfig& config : named_configs()) names.push_back(config.name);
-  return names;
-}
-
-std::vector<std::string_view> section_names() {
-  std::vector<std::string_view> names;
-  for (const ParamSection& section : param_sections()) names.push_back(section.name);
   return names;
 }
 
@@ -107,6 +76,53 @@ class Reader {
   int depth_;
 };
 
+// The end of the string of TOML that begins at `at`: where its closing quotation mark is, or what follows it.
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+  const char mark = text[at];
+  const bool multi_line = text.substr(at + 1, 2) == std::string(2, mark);
+  if (multi_line) at += 2;
+  for (++at; at < text.size(); ++at) {
+    if (text[at] == '\\' && mark == '"') {
+      ++at;
+    } else if (multi_line ? text.substr(at, 3) == std::string(3, mark) : text[at] == mark || text[at] == '\n') {
+      return multi_line ? at + 2 : text[at] == '\n' ? at - 1 : at;
+    }
+  }
+  return text.size();
+}
+
+// The first line with a key of more than kMaxKeyParts parts, 0: there is none.
+std::uint32_t line_of_long_key(std::string_view text) {
+  std::uint32_t line = 1;
+  std::size_t parts = 1;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::size_t from = i;
+    switch (text[i]) {
+      case '.':
+        if (++parts > kMaxKeyParts) return line;
+        break;
+      case '#':
+        i = std::min(text.find('\n', i), text.size()) - 1;
+        break;
+      case '"':
+      case '\'':
+        i = std::min(end_of_string(text, i), text.size() - 1);
+        line += static_cast<std::uint32_t>(std::ranges::count(text.substr(from, i - from + 1), '\n'));
+        break;
+      case '\n':
+        ++line;
+        [[fallthrough]];
+      case '=':
+      case ',':
+        parts = 1;
+        break;
+      default:
+        break;
+    }
+  }
+  return 0;
+}
+
 std::uint32_t line_of(const toml::node& node) { return node.source().begin.line; }
 
 std::string printed(const toml::node& node) {
@@ -129,21 +145,24 @@ void read_config(std::string_view name_or_file, const std::filesystem::path& fro
     for (const NamedConfig& config : named_configs()) {
       if (config.name == name_or_file) return Reader(std::string(config.file), depth).read(config.text, params);
     }
-    asker.refuse(line, key, fmt::format("\"{}\"", name_or_file),
-                 fmt::format("a file, or one of {}{}", fmt::join(config_names(), ", "),
-                             suggestion(name_or_file, config_names())));
+    asker.refuse(
+        line, key, fmt::format("\"{}\"", name_or_file),
+        fmt::format("a file, or one of {}{}", fmt::join(config_names(), ", "), suggest(name_or_file, config_names())));
   }
   const std::filesystem::path path = from / name_or_file;
-  std::ifstream stream(path, std::ios::binary);
-  std::error_code ignored;
-  if (!stream || std::filesystem::is_directory(path, ignored)) {
-    asker.refuse(line, key, fmt::format("\"{}\"", path.string()), "a file that can be read");
+  std::string text;
+  try {
+    text = read_text_file(path, kMaxFileBytes);
+  } catch (const std::runtime_error& error) {
+    asker.refuse(line, key, fmt::format("\"{}\": {}", path.string(), error.what()), "a file that can be read");
   }
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
   Reader(path.string(), depth).read(text, params);
 }
 
 void Reader::read(std::string_view text, Params& params) {
+  if (const std::uint32_t line = line_of_long_key(text); line != 0) {
+    refuse(line, "", fmt::format("a key of more than {} parts", kMaxKeyParts), "section.key");
+  }
   toml::table document;
   try {
     document = toml::parse(text);
@@ -164,7 +183,7 @@ void Reader::read(std::string_view text, Params& params) {
     const auto names = section_names();
     if (std::ranges::find(names, section) == names.end()) {
       refuse(line_of(node), section, "unknown section",
-             fmt::format("one of {}{}", fmt::join(names, ", "), suggestion(section, names)));
+             fmt::format("one of {}{}", fmt::join(names, ", "), suggest(section, names)));
     }
     if (!node.is_table()) refuse(line_of(node), section, printed(node), fmt::format("a section [{}]", section));
     for (const auto& [key, value] : *node.as_table()) {
@@ -198,8 +217,10 @@ const ParamDescriptor& Reader::find(std::string_view section, std::string_view k
     if (d.section == section && d.key == key) return d;
   }
   const auto names = key_names(section);
+  std::string meant = suggest(key, names);
+  if (meant.empty()) meant = suggest_section_of(key);
   refuse(line, fmt::format("{}.{}", section, key), "unknown key",
-         fmt::format("one of {}{}", fmt::join(names, ", "), suggestion(key, names)));
+         fmt::format("one of {}{}", fmt::join(names, ", "), meant));
 }
 
 void Reader::set(const ParamDescriptor& d, const toml::node& node, Params& params) const {
@@ -212,7 +233,7 @@ void Reader::set(const ParamDescriptor& d, const toml::node& node, Params& param
       const std::string word = *node.value<std::string>();
       const auto at = std::ranges::find(d.values, word);
       if (at != d.values.end()) value = static_cast<std::uint64_t>(at - d.values.begin());
-      hint = suggestion(word, d.values);
+      hint = suggest(word, d.values);
     }
   } else if (node.is_integer() && *node.value<std::int64_t>() >= 0) {
     const auto number = static_cast<std::uint64_t>(*node.value<std::int64_t>());
@@ -228,18 +249,21 @@ void apply_override(std::string_view text, Params& params) {
   const std::size_t equals = text.find('=');
   const std::size_t dot = text.substr(0, equals).find('.');
   if (equals == std::string_view::npos || dot == std::string_view::npos) {
-    reader.refuse(0, std::string(text.substr(0, equals)), fmt::format("\"{}\"", text), "section.key=value");
+    reader.refuse(0, std::string(text.substr(0, equals)), fmt::format("\"{}\"", text),
+                  "section.key=value" +
+                      (dot == std::string_view::npos ? suggest_section_of(text.substr(0, equals)) : std::string()));
   }
   const std::string_view section = text.substr(0, dot);
   const auto names = section_names();
   if (std::ranges::find(names, section) == names.end()) {
     reader.refuse(0, std::string(text.substr(0, equals)), fmt::format("unknown section '{}'", section),
-                  fmt::format("one of {}{}", fmt::join(names, ", "), suggestion(section, names)));
+                  fmt::format("one of {}{}", fmt::join(names, ", "), suggest(section, names)));
   }
   const ParamDescriptor& d = reader.find(section, text.substr(dot + 1, equals - dot - 1), 0);
   const std::string value(text.substr(equals + 1));
   // A shell eats the quotes of a string: an enum's value may come without.
   const bool bare = d.type == ParamType::kEnum && !value.starts_with('"') && !value.starts_with('\'');
+  if (line_of_long_key(value) != 0) reader.refuse(0, full_key(d), fmt::format("\"{}\"", value), expected_value(d));
   toml::table document;
   try {
     document = toml::parse(bare ? fmt::format("v = '{}'", value) : fmt::format("v = {}", value));

@@ -11,6 +11,7 @@
 
 #include "model/params/config.h"
 #include "model/params/descriptor.h"
+#include "model/params/suggestion.h"
 
 namespace rxnic {
 namespace {
@@ -46,12 +47,12 @@ Json value_json(const ParamDescriptor& d, std::uint64_t value) {
 
 void require_section(std::string_view section) {
   if (section.empty()) return;
-  std::vector<std::string_view> names;
-  for (const ParamSection& s : param_sections()) names.push_back(s.name);
-  if (std::ranges::find(names, section) == names.end()) {
-    throw ConfigError("--section", 0, std::string(section), "unknown section",
-                      fmt::format("one of {}", fmt::join(names, ", ")));
-  }
+  const std::vector<std::string_view> names = section_names();
+  if (std::ranges::find(names, section) != names.end()) return;
+  std::string meant = suggest(section, names);
+  if (meant.empty()) meant = suggest_section_of(section.substr(section.find('.') + 1));
+  throw ConfigError("params", 0, "", fmt::format("'{}', which is no section of the configuration", section),
+                    fmt::format("one of {}{}", fmt::join(names, ", "), meant));
 }
 
 }  // namespace

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
-#include "model/params/config.h"
 #include "model/params/params_table.h"
 
 namespace rxnic {
@@ -91,101 +89,6 @@ void add_programs(Json& j, const RunResult& r) {
   }
 }
 
-std::vector<NamedCount> named_counts(const Json& j) {
-  std::vector<NamedCount> out;
-  for (const auto& [name, value] : j.items()) out.emplace_back(name, value.get<std::uint64_t>());
-  return out;
-}
-
-BlockResult parse_block(const std::string& stem, const Json& j) {
-  BlockResult b;
-  b.stem = stem;
-  b.counters = named_counts(j.at("counters"));
-  for (std::size_t i = 0; i < kActivities; ++i) {
-    const std::string name(name_of(static_cast<Activity>(i)));
-    const bool waits = i >= static_cast<std::size_t>(Activity::kWaitContext);
-    b.account[i] = waits ? j.at("waiting").value(name.substr(5), std::uint64_t{0}) : j.at(name).get<std::uint64_t>();
-  }
-  return b;
-}
-
-Params parse_params(const Json& values, const std::string& file) {
-  std::vector<std::string> overrides;
-  for (const auto& [section, keys] : values.items()) {
-    for (const auto& [key, value] : keys.items()) {
-      overrides.push_back(
-          fmt::format("{}.{}={}", section, key, value.is_string() ? value.get<std::string>() : value.dump()));
-    }
-  }
-  try {
-    return load_config(kDefaultConfig, overrides);
-  } catch (const ConfigError& e) {
-    throw std::invalid_argument(file + ": " + e.what());
-  }
-}
-
-void parse_packets(const Json& j, LedgerCounters& p) {
-  p.seen = j.at("seen");
-  p.accepted = j.at("accepted");
-  p.not_rdma = j.at("not_rdma");
-  for (std::size_t i = 1; i < kDropReasons; ++i) {
-    p.dropped[i] = j.at("dropped").value(std::string(name_of(static_cast<DropReason>(i))), std::uint64_t{0});
-  }
-}
-
-LatencyResult parse_latency(const Json& j) {
-  return {j.at("count"), j.at("p50"), j.at("p90"), j.at("p99"), j.at("p999"), j.at("max")};
-}
-
-void parse_nic(const Json& j, NicResult& r) {
-  parse_packets(j.at("packets"), r.packets);
-  r.messages = j.at("messages");
-  r.cqes = j.at("cqes");
-  r.error_cqes = j.at("error_cqes");
-  r.bytes = j.at("bytes");
-  r.latency_ns = parse_latency(j.at("latency_ns"));
-  r.handed_over_ns = parse_latency(j.at("handed_over_latency_ns"));
-  r.write_ns = parse_latency(j.at("write_latency_ns"));
-  r.read_ns = parse_latency(j.at("read_latency_ns"));
-  for (const auto& [name, s] : j.at("stages_ns").items()) {
-    r.stages.push_back({name, s.at("mean"), s.at("p50"), s.at("p99"), s.at("max")});
-  }
-  if (j.contains("one_way_latency_ns")) r.one_way_ns = parse_latency(j.at("one_way_latency_ns"));
-  r.transport = named_counts(j.at("transport"));
-  r.events = named_counts(j.at("events"));
-  if (!j.contains("blocks")) return;
-  for (const auto& [stem, b] : j.at("blocks").items()) r.blocks.push_back(parse_block(stem, b));
-}
-
-void parse_capture(const Json& j, RunResult& r) {
-  r.trace = j.at("trace");
-  r.receiver = j.at("receiver").at("address");
-  r.receiver_choice = j.at("receiver").at("choice");
-  r.pace = j.at("run").at("pace");
-  r.psn = j.at("run").at("psn");
-  r.host = j.at("run").at("host");
-  r.assumptions = j.at("assumptions").get<std::vector<std::string>>();
-  r.captured = j.at("packets").at("captured");
-  r.from_receiver = j.at("packets").at("from_receiver");
-  r.to_others = j.at("packets").at("to_others");
-  const Json& answers = j.at("answers");
-  r.answers_sent = answers.at("sent");
-  r.answers.compared = answers.at("compared");
-  r.answers.equal = answers.at("equal");
-  r.answers.given = answers.at("given");
-  r.answers.different = answers.at("different");
-  r.answers.uncompared = named_counts(answers.at("uncompared"));
-  r.answers.differences = answers.at("differences").get<std::vector<std::string>>();
-  r.answers.rules = answers.at("rules").get<std::vector<std::string>>();
-}
-
-void parse_programs(const Json& j, RunResult& r) {
-  r.command = j.at("command").get<std::vector<std::string>>();
-  for (const Json& p : j.at("programs")) r.programs.push_back({p.at("name"), p.at("nic"), p.at("clients")});
-  for (const Json& nic : j.at("nics")) parse_nic(nic, r.nics.emplace_back());
-  r.fabric = named_counts(j.at("fabric"));
-}
-
 }  // namespace
 
 std::string report_json(const RunResult& r) {
@@ -227,35 +130,6 @@ std::string report_json(const RunResult& r) {
   std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(r.state_hash));
   j["state_hash"] = hash;
   return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-RunResult parse_report(const std::string& text, const std::string& file) {
-  RunResult r;
-  try {
-    const Json j = Json::parse(text);
-    const std::string schema = j.at("schema");
-    if (schema != kReportSchema) {
-      throw std::invalid_argument(file + ": schema: found " + schema + ", expected " + kReportSchema);
-    }
-    r.config = j.at("config").at("name");
-    r.overrides = j.at("config").at("overrides").get<std::vector<std::string>>();
-    r.params = parse_params(j.at("config").at("values"), file);
-    r.seed = j.at("seed");
-    r.mode = j.at("run").at("mode");
-    r.warnings = j.at("warnings").get<std::vector<std::string>>();
-    r.cycles = j.at("cycles");
-    r.time_ps = j.at("time_ps");
-    parse_nic(j, r);
-    if (j.contains("nics")) {
-      parse_programs(j, r);
-    } else {
-      parse_capture(j, r);
-    }
-    r.state_hash = std::stoull(j.at("state_hash").get<std::string>(), nullptr, 16);
-  } catch (const nlohmann::json::exception& e) {
-    throw std::invalid_argument(file + ": is not a report: " + e.what());
-  }
-  return r;
 }
 
 }  // namespace rxnic

@@ -278,9 +278,21 @@ TEST(ConfigR4, OverrideOfAnotherFormIsRefused) {
     SCOPED_TRACE(set);
     EXPECT_EQ(refusal_of_set(set).file, "--set");
   }
-  EXPECT_EQ(refusal_of_set("entries=3").expected, "section.key=value");
+  EXPECT_EQ(refusal_of_set("entries=3").expected, "section.key=value; did you mean 'tag_match_cam.entries'?");
   EXPECT_THAT(refusal_of_set("tag_match_cam.entires=3").expected, HasSubstr("did you mean 'entries'?"));
   EXPECT_THAT(refusal_of_set("tag_match_cma.entries=3").expected, HasSubstr("did you mean 'tag_match_cam'?"));
+}
+
+TEST(ConfigR3, AKeyOfManyPartsIsRefusedWithItsLine) {
+  std::string key = "a";
+  for (int i = 0; i < 50'000; ++i) key += ".a";
+  for (const std::string& line : {key + " = 1", "[" + key + "]", "nic = { " + key + " = 1 }", "'x'." + key + " = 1"}) {
+    const Refusal r = refusal_of_text(kBase + "# a comment\n" + line + "\n");
+    EXPECT_EQ(r.line, 3U);
+    EXPECT_EQ(r.found, "a key of more than 8 parts");
+  }
+  EXPECT_EQ(refusal_of_set("nic.link_gbps={" + key + "=1}").key, "nic.link_gbps");
+  EXPECT_EQ(refusal_of_text(kBase + "about = 'a.b.c.d.e.f.g.h.i.j' # ..........\n[nic]\nlink_gbps = 0\n").line, 4U);
 }
 
 TEST(ConfigR4, OverrideIsOneValueAndNotADocument) {

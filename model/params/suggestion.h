@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a misspelt name was perhaps meant to be.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rxnic {
+
+std::vector<std::string_view> section_names();
+
+// "; did you mean 'x'?" when one of `names` is near enough to be what was meant, else nothing.
+std::string suggest(std::string_view word, std::span<const std::string_view> names);
+
+// For the key of a parameter without its section, or with a wrong one: "; did you mean 'section.key'?", of each section
+// that has it, else of the nearest key, else nothing.
+std::string suggest_section_of(std::string_view key);
+
+}  // namespace rxnic
