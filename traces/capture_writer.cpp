@@ -30,6 +30,7 @@ CaptureWriter::CaptureWriter(const std::string& path, LinkLayer link) : path_(pa
     std::fclose(file);
     throw TraceError(path_, 0, pcap_geterr(pcap_.get()), "a file that can be written");
   }
+  check(pcap_dump_flush(dumper_.get()) == 0);  // the file's header
 }
 
 // R2

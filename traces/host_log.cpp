@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/host_log.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
+#include "model/params/text_file.h"
 #include "traces/base64.h"
 
 namespace rxnic {
@@ -18,7 +23,8 @@ using Kind = HostLogEntry::Kind;
 
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+constexpr std::size_t kBufferBytes = std::size_t{1} << 16;
+constexpr std::size_t kEndBytes = 1024;  // the last line is shorter; room for it is kept on the disk (R6)
 constexpr std::string_view kStart = R"({"event":")";
 constexpr std::uint32_t kMaxClient = 0x3fff;
 
@@ -94,6 +100,7 @@ void parse_entry(const json& j, HostLogEntry& e) {
     e.frames = number(j, "frames", k64);
     e.cqes = number(j, "cqes", k64);
     e.digest = hexadecimal(j, "digest");
+    if (j.contains("cut")) e.cut = text(j, "cut");
     return;
   }
   e.client = static_cast<std::uint32_t>(number(j, "client", kMaxClient));
@@ -154,8 +161,12 @@ std::uint64_t digest_of(Bytes data) {
   return mix_digest(digest, word);
 }
 
-HostLogReader::HostLogReader(const std::string& path) : name_(path), file_(std::fopen(path.c_str(), "rb")) {
+HostLogReader::HostLogReader(const std::string& path) : name_(path), file_(open_to_read(path)) {
   if (!file_) throw TraceError(path, 0, std::strerror(errno), "the log of a recorded run");
+  struct stat status {};
+  if (fstat(fileno(file_.get()), &status) == 0 && !S_ISREG(status.st_mode)) {
+    throw TraceError(path, 0, "something other than a regular file", "the log of a recorded run");
+  }
   read_header();
 }
 
@@ -249,6 +260,20 @@ void HostLogReader::next(HostLogEntry& out, HostLogKinds kinds) {
   }
 }
 
+bool is_cut_host_log(const std::string& path) {
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  const auto size = static_cast<std::streamoff>(in.tellg());
+  if (!in || size <= 0) return false;
+  const std::streamoff from = std::max<std::streamoff>(0, size - static_cast<std::streamoff>(kEndBytes));
+  std::string tail(static_cast<std::size_t>(size - from), '\0');
+  in.seekg(from);
+  in.read(tail.data(), static_cast<std::streamsize>(tail.size()));
+  if (!in || tail.back() != '\n') return false;
+  tail.pop_back();
+  const json last = json::parse(tail.substr(tail.rfind('\n') + 1), nullptr, false);
+  return last.is_object() && last.value("event", json()) == "end" && last.contains("cut");
+}
+
 HostLogWriter::HostLogWriter(const std::string& path, const HostLogHeader& h)
     : path_(path), file_(std::fopen(path.c_str(), "wb")) {
   if (!file_) throw TraceError(path, 0, std::strerror(errno), "a file that can be written");
@@ -266,6 +291,14 @@ HostLogWriter::HostLogWriter(const std::string& path, const HostLogHeader& h)
   j["params"] = h.params;
   buffer_ += j.dump(-1, ' ', false, json::error_handler_t::replace);
   buffer_ += '\n';
+  flush();
+  boundary_.bytes = in_file_boundary_.bytes = earlier_boundary_.bytes = in_file_;
+}
+
+void HostLogWriter::begin_line(std::uint64_t cycle) {
+  if (cycle == cycle_) return;
+  boundary_ = {in_file_ + buffer_.size(), cycle_, reads_, writes_, digest_};
+  cycle_ = cycle;
 }
 
 template <class... Values>
@@ -278,13 +311,43 @@ void HostLogWriter::flush_when_full() {
 }
 
 void HostLogWriter::flush() {
-  const std::size_t written = std::fwrite(buffer_.data(), 1, buffer_.size(), file_.get());
-  if (written != buffer_.size()) throw TraceError(path_, 0, std::strerror(errno), "a file that can be written");
+  // Room for the last line is taken before what is in front of it is written. A file system that cannot keep room is no
+  // error.
+  const bool full = ::fallocate(fileno(file_.get()), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(in_file_),
+                                static_cast<off_t>(buffer_.size() + kEndBytes)) != 0 &&
+                    (errno == ENOSPC || errno == EDQUOT || errno == EFBIG);
+  if (full || std::fwrite(buffer_.data(), 1, buffer_.size(), file_.get()) != buffer_.size()) {
+    throw TraceError(path_, 0, std::strerror(errno), "a file that can be written");
+  }
+  in_file_ += buffer_.size();
   buffer_.clear();
+  earlier_boundary_ = in_file_boundary_;
+  in_file_boundary_ = boundary_;
+}
+
+bool HostLogWriter::cut(const std::string& why) {
+  if (!file_) return false;
+  const int descriptor = fileno(file_.get());
+  const auto written = ::pwrite(descriptor, buffer_.data(), buffer_.size(), static_cast<off_t>(in_file_));
+  const bool all = written == static_cast<ssize_t>(buffer_.size());
+  bool ended = false;
+  for (const Boundary& b : {all ? boundary_ : in_file_boundary_, in_file_boundary_, earlier_boundary_}) {
+    const std::string line = fmt::format(
+        R"({{"event":"end","cycle":{},"reads":{},"writes":{},"frames":0,"cqes":0,"digest":"{:#x}","cut":{}}})"
+        "\n",
+        b.cycle, b.reads, b.writes, b.digest, json(why).dump(-1, ' ', true, json::error_handler_t::replace));
+    const auto size = static_cast<ssize_t>(line.size());
+    ended = ::pwrite(descriptor, line.data(), line.size(), static_cast<off_t>(b.bytes)) == size &&
+            ::ftruncate(descriptor, static_cast<off_t>(b.bytes) + size) == 0;
+    if (ended) break;
+  }
+  file_.reset();
+  return ended;
 }
 
 void HostLogWriter::open(std::uint64_t cycle, std::uint32_t client, std::uint32_t nic, std::uint32_t pid,
                          const std::string& program) {
+  begin_line(cycle);
   print(R"({{"event":"open","cycle":{},"client":{},"nic":{},"pid":{},"program":{}}})"
         "\n",
         cycle, client, nic, pid, json(program).dump(-1, ' ', true, json::error_handler_t::replace));
@@ -293,6 +356,7 @@ void HostLogWriter::open(std::uint64_t cycle, std::uint32_t client, std::uint32_
 
 void HostLogWriter::request(std::uint64_t cycle, std::uint32_t client, std::string_view type,
                             std::string_view body_json) {
+  begin_line(cycle);
   print(R"({{"event":"request","cycle":{},"client":{},"type":"{}","body":{}}})"
         "\n",
         cycle, client, type, body_json);
@@ -301,6 +365,7 @@ void HostLogWriter::request(std::uint64_t cycle, std::uint32_t client, std::stri
 
 void HostLogWriter::doorbell(std::uint64_t cycle, std::uint32_t client, std::string_view board, std::uint32_t index,
                              std::uint64_t value) {
+  begin_line(cycle);
   print(R"({{"event":"doorbell","cycle":{},"client":{},"board":"{}","index":{},"value":{}}})"
         "\n",
         cycle, client, board, index, value);
@@ -308,6 +373,7 @@ void HostLogWriter::doorbell(std::uint64_t cycle, std::uint32_t client, std::str
 }
 
 void HostLogWriter::disconnect(std::uint64_t cycle, std::uint32_t client) {
+  begin_line(cycle);
   print(R"({{"event":"close","cycle":{},"client":{}}})"
         "\n",
         cycle, client);
@@ -315,6 +381,7 @@ void HostLogWriter::disconnect(std::uint64_t cycle, std::uint32_t client) {
 }
 
 void HostLogWriter::read(std::uint64_t cycle, std::uint32_t client, std::uint64_t address, Bytes data, bool ok) {
+  begin_line(cycle);
   ++reads_;
   print(R"({{"event":"read","cycle":{},"client":{},"address":"{:#x}",)", cycle, client, address);
   if (ok) {
@@ -330,6 +397,7 @@ void HostLogWriter::read(std::uint64_t cycle, std::uint32_t client, std::uint64_
 }
 
 void HostLogWriter::written(std::uint64_t cycle, std::uint32_t client, std::uint64_t address, Bytes data, bool ok) {
+  begin_line(cycle);
   ++writes_;
   const std::uint64_t digest = digest_of(data);
   digest_ = digest_of_write(digest_, cycle, client, address, data.size(), digest, ok);
@@ -340,6 +408,7 @@ void HostLogWriter::written(std::uint64_t cycle, std::uint32_t client, std::uint
 }
 
 void HostLogWriter::end(std::uint64_t cycle, std::uint64_t frames, std::uint64_t cqes) {
+  begin_line(cycle);
   print(R"({{"event":"end","cycle":{},"reads":{},"writes":{},"frames":{},"cqes":{},"digest":"{:#x}"}})"
         "\n",
         cycle, reads_, writes_, frames, cqes, digest_);
@@ -348,6 +417,7 @@ void HostLogWriter::end(std::uint64_t cycle, std::uint64_t frames, std::uint64_t
 void HostLogWriter::close() {
   if (!file_) return;
   flush();
+  [[maybe_unused]] const int freed = ::ftruncate(fileno(file_.get()), static_cast<off_t>(in_file_));  // the room of R6
   file_.reset();
 }
 

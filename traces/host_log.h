@@ -9,6 +9,8 @@
 //   R4  A line that is not as documented, lines after `end` and a file without `end` are TraceErrors that name the
 //       file and the line.
 //   R5  Memory does not depend on the length of the file but for its longest line.
+//   R6  A log whose file, or whose wire.pcap, could not be written any more ends with an `end` that says why (cut), in
+//       the last cycle of which every line is there.
 #pragma once
 
 #include <cstdio>
@@ -68,6 +70,7 @@ struct HostLogEntry {
   std::uint64_t digest = 0;        // kWrite: of its bytes; kEnd: of all writes
   // kEnd
   std::uint64_t reads = 0, writes = 0, frames = 0, cqes = 0;
+  std::string cut;  // kEnd: why the log ends before the run did, without frames and cqes; empty: it does not (R6)
 };
 
 using HostLogKinds = unsigned;  // set of kinds
@@ -119,9 +122,13 @@ class HostLogReader {
   std::uint64_t cycle_ = 0;
 };
 
+// Whether the log in this file ends early (R6), without reading all of it. False also when it cannot be read.
+bool is_cut_host_log(const std::string& path);
+
 class HostLogWriter {
  public:
-  // Creates or empties the file. A write error is a TraceError, from close() at the latest.
+  // Creates or empties the file. A write error is a TraceError, of the header at once, of lines from close() at the
+  // latest.
   HostLogWriter(const std::string& path, const HostLogHeader& header);
 
   void open(std::uint64_t cycle, std::uint32_t client, std::uint32_t nic, std::uint32_t pid,
@@ -135,12 +142,22 @@ class HostLogWriter {
   // The last line, with the counts and the digest of what came before.
   void end(std::uint64_t cycle, std::uint64_t frames, std::uint64_t cqes);
   void close();
+  // Behind a write error of this file or of another part of the record, instead of end() and close(): ends the log in
+  // the last cycle of which it holds every line, and says why. False: that cannot be written, either. (R6)
+  bool cut(const std::string& why);
   const std::string& path() const { return path_; }
 
  private:
   struct Closer {
     void operator()(std::FILE* f) const { std::fclose(f); }
   };
+  // Where a cycle's lines begin, and what came before.
+  struct Boundary {
+    std::uint64_t bytes = 0;  // of the file
+    std::uint64_t cycle = 0;  // of the line before
+    std::uint64_t reads = 0, writes = 0, digest = 0;
+  };
+  void begin_line(std::uint64_t cycle);
   template <class... Values>
   void print(const char* format, const Values&... values);
   void flush_when_full();
@@ -150,6 +167,11 @@ class HostLogWriter {
   std::unique_ptr<std::FILE, Closer> file_;
   std::string buffer_;
   std::uint64_t reads_ = 0, writes_ = 0, digest_ = 0;
+  std::uint64_t cycle_ = 0;    // of the last line
+  std::uint64_t in_file_ = 0;  // bytes that were written; buffer_ follows them
+  Boundary boundary_;          // the last one
+  Boundary in_file_boundary_;  // the last one that is in the file
+  Boundary earlier_boundary_;  // the same, one flush before
 };
 
 // What HostLogWriter::end() writes of all writes, one after the other.

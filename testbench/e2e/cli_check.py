@@ -13,7 +13,7 @@ import e2e
 # What --help of a command mentions.
 OPTIONS = {
     "replay": ["trace", "--config", "--set", "--receiver", "--host", "--psn", "--pace", "--out", "--cqes", "--seed",
-               "--step-all", "--per-cycle", "--step-order", "--waves", "--quiet", "--help"],
+               "--step-all", "--per-cycle", "--step-order", "--waves", "--quiet", "--help", "--responses-limit"],
     "params": ["section", "--config", "--set", "--evidence", "--json", "--toml", "--memory", "--help"],
     "counters": ["section", "--json", "--help"],
     "report": ["run_dir", "--help"],

@@ -81,7 +81,41 @@ def tampered(bench):
         bench.expect(done.stderr.strip() != "", f"{what}: says nothing")
 
 
-CHECKS = {"pairs": pairs, "suites": suites, "tampered": tampered}
+FULL = """
+mount -t tmpfs -o size={size} none {folder} || exit 77
+{rxnic} run --nics 2 --record --out {folder}/out -- env {env} {program} --gtest_filter=*Payload.* --gtest_brief=1
+echo "run: $?"
+{rxnic} replay {folder}/out
+echo "replay: $?"
+"""
+
+
+def full(bench):
+    """A full disk ends the record, not the run; what was recorded until then is repeated."""
+    folder = bench.folder / "disk"
+    folder.mkdir()
+    variables = " ".join(f"{name}={value}" for name, value in live.sanitizer(bench).items())
+    events = []
+    for size in ("40k", "200k", "1m", "4m"):
+        script = FULL.format(size=size, folder=folder, rxnic=bench.options.rxnic, env=variables,
+                             program=bench.options.programs / "live_verbs")
+        done = bench.start("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script)
+        if done.returncode == 77 or "unshare" in done.stderr:
+            raise e2e.Skip(f"no file system of a limited size: {done.stderr.strip()}")
+        story = f"a disk of {size}: {done.stdout[-1500:]}{done.stderr[-1500:]}"
+        bench.expect("[  PASSED  ]" in done.stdout, f"the program did not go on: {story}")
+        bench.expect("run: 1\n" in done.stdout and "No space left on device" in done.stderr, f"no error: {story}")
+        bench.expect("the record ends here" in done.stderr, f"the record does not end: {story}")
+        bench.expect("E549" not in done.stderr, story)
+        bench.expect("replay: 0\n" in done.stdout, f"no replay: {story}")
+        bench.expect("the record ends before the run did: No space left" in done.stdout, f"no warning: {story}")
+        equal = re.search(r"equal to the recorded run as far as it is recorded: .*, ([\d ]+) events", done.stdout)
+        bench.expect(equal, f"not equal: {story}")
+        events.append(int(equal[1].replace(" ", "")) if equal else 0)
+    bench.expect(events == sorted(events) and events[-1] > 100, f"events in the records: {events}")
+
+
+CHECKS = {"pairs": pairs, "suites": suites, "tampered": tampered, "full": full}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)

@@ -69,6 +69,7 @@ ChildProcess::ChildProcess(const std::vector<std::string>& argv, const Environme
   if (pid_ == 0) {
     signals.release();
     ::signal(SIGPIPE, SIG_DFL);  // ignored while there is a LivePort
+    ::signal(SIGXFSZ, SIG_DFL);  // ignored by the program (standard_streams.h R3)
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> arguments;
     for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));

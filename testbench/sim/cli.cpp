@@ -7,8 +7,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <sstream>
 #include <stdexcept>
 
@@ -20,6 +18,7 @@
 #include "testbench/sim/replay_command.h"
 #include "testbench/sim/report.h"
 #include "testbench/sim/run_command.h"
+#include "testbench/sim/standard_streams.h"
 #include "traces/trace_error.h"
 
 namespace rxnic {
@@ -57,13 +56,13 @@ struct ParamsCommand {
     const Params params = load_config(common.config, common.overrides);
     if (memory) {
       const std::vector<OnChipMemory> memories = memories_of(params);
-      std::cout << (json ? memory_json(memories) + '\n' : memory_text(memories));
+      print_output(json ? memory_json(memories) + '\n' : memory_text(memories));
     } else if (toml) {
-      std::cout << params_toml(params);
+      print_output(params_toml(params));
     } else if (json) {
-      std::cout << params_json(params, {section, evidence}) << '\n';
+      print_output(params_json(params, {section, evidence}) + '\n');
     } else {
-      std::cout << params_text(params, {section, evidence});
+      print_output(params_text(params, {section, evidence}));
     }
     return 0;
   }
@@ -79,16 +78,52 @@ struct CountersCommand {
   }
 
   int run() const {
-    std::cout << (json ? counters_json(section) : counters_text(section));
+    print_output(json ? counters_json(section) : counters_text(section));
     return kDone;
   }
 };
 
 int show_report(const std::string& folder) {
   const std::string path = std::filesystem::path(folder) / "report.json";
-  std::cout << report_summary(parse_report(read_file(path, "the report of a run"), path),
-                              terminal_style(STDOUT_FILENO));
+  print_output(
+      report_summary(parse_report(read_file(path, "the report of a run"), path), terminal_style(STDOUT_FILENO)));
   return kDone;
+}
+
+// An option that stands with the wrong command: what that command is told. Empty: no command has such an option.
+std::string meant_option(const CLI::App& app) {
+  for (const CLI::App* found : app.get_subcommands()) {
+    for (const std::string& word : found->remaining(true)) {
+      if (!word.starts_with("--") || word == "--") continue;
+      const std::string option = word.substr(0, word.find('='));
+      const auto others = app.get_subcommands(
+          [&option](const CLI::App* other) { return other->get_option_no_throw(option) != nullptr; });
+      if (others.empty()) continue;
+      const char* const waves = option != "--waves" ? ""
+                                                    : " (a live run writes no waves: record it with --record, then "
+                                                      "rxnic replay --waves RUN_DIR/wire.pcap)";
+      std::string names;
+      for (const CLI::App* other : others) names += (names.empty() ? "" : ", ") + other->get_name();
+      return fmt::format("{}: found {}, an option of {}; expected one of rxnic {} --help{}", found->get_name(), option,
+                         names, found->get_name(), waves);
+    }
+  }
+  return {};
+}
+
+// Prints what CLI11 has to say: help, or what is wrong.
+int exit_after(const CLI::App& app, const CLI::ParseError& e) {
+  std::ostringstream out, errors;
+  const int status = app.exit(e, out, errors);
+  std::fputs(errors.str().c_str(), stderr);
+  if (out.str().empty()) return status == 0 ? kDone : kUsage;
+  try {
+    print_output(out.str());
+  } catch (const std::exception& unwritten) {
+    print_message(unwritten.what());
+    return kOther;
+  }
+  return status == 0 ? kDone : kUsage;
 }
 
 }  // namespace
@@ -126,21 +161,26 @@ int run_program(int argc, const char* const* argv) {
     if (report_app->parsed()) return show_report(folder);
     if (run_app->parsed()) return run_command.run();
     if (serve_app->parsed()) return serve_command.run();
-    std::cerr << "rxnic: found no command; expected run, serve, replay, params, counters or report (rxnic --help)\n";
+    print_message("found no command; expected run, serve, replay, params, counters or report (rxnic --help)");
+    return kUsage;
+  } catch (const CLI::ExtrasError& e) {
+    const std::string meant = meant_option(app);
+    if (meant.empty()) return exit_after(app, e);
+    print_message(meant);
     return kUsage;
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : kUsage;
+    return exit_after(app, e);
   } catch (const TraceError& e) {
-    std::cerr << "rxnic: " << e.what() << '\n';
+    print_message(e.what());
     return replay_command.reads(e.file()) ? kTrace : kOther;  // kOther: a file that is written
   } catch (const ConfigError& e) {
-    std::cerr << "rxnic: " << e.what() << '\n';
+    print_message(e.what());
     return kUsage;
   } catch (const std::invalid_argument& e) {
-    std::cerr << "rxnic: " << e.what() << '\n';
+    print_message(e.what());
     return kUsage;
   } catch (const std::exception& e) {
-    std::cerr << "rxnic: " << e.what() << '\n';
+    print_message(e.what());
     return kOther;
   }
 }

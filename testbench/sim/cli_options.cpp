@@ -4,16 +4,22 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 
 #include "model/params/config.h"
+#include "model/params/text_file.h"
 
 namespace rxnic {
+
+namespace {
+constexpr std::size_t kMaxReadBytes = std::size_t{1} << 26;  // the report of 64 NICs is 1.5 MB long
+}
 
 CommonOptions::CommonOptions() : config(kDefaultConfig) {}
 
@@ -25,6 +31,19 @@ void CommonOptions::describe(CLI::App& app) {
   app.add_option("--set", overrides, "Value of one parameter, section.key=value; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
+}
+
+void describe_seed(CLI::App& app, std::uint64_t& seed) {
+  // CLI11 takes a negative number for a large one, and one that is too large for the largest.
+  const auto is_seed = [](const std::string& text) {
+    std::uint64_t value = 0;
+    const bool hexadecimal = text.starts_with("0x");
+    const char* const end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data() + (hexadecimal ? 2 : 0), end, value, hexadecimal ? 16 : 10);
+    if (error == std::errc{} && at == end) return std::string();
+    return fmt::format("found '{}'; expected an integer from 0 to 2^64-1", text);
+  };
+  app.add_option("--seed", seed, "Seed of all random numbers")->check(is_seed)->capture_default_str();
 }
 
 void StepOrderOption::describe(CLI::App& app) {
@@ -48,10 +67,16 @@ StepOrder StepOrderOption::order() const {
 }
 
 void write_file(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw std::runtime_error(fmt::format("{}: cannot be written", path));
+  std::FILE* const file = std::fopen(path.c_str(), "wbe");
+  if (file == nullptr) throw std::runtime_error(fmt::format("{}: {}", path, std::strerror(errno)));
+  int why = std::fwrite(text.data(), 1, text.size(), file) == text.size() ? 0 : errno;
+  if (std::fclose(file) != 0 && why == 0) why = errno;
+  if (why == 0) return;
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(std::filesystem::symlink_status(path, ignored))) {
+    std::filesystem::remove(path, ignored);  // half a file is worse than none
+  }
+  throw std::runtime_error(fmt::format("{}: {}", path, std::strerror(why)));
 }
 
 void make_folder(const std::string& option, const std::string& path) {
@@ -61,11 +86,11 @@ void make_folder(const std::string& option, const std::string& path) {
 }
 
 std::string read_file(const std::string& path, const std::string& expected) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw std::invalid_argument(fmt::format("{}: found nothing to read; expected {}", path, expected));
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
+  try {
+    return read_text_file(path, kMaxReadBytes);
+  } catch (const std::runtime_error& e) {
+    throw std::invalid_argument(fmt::format("{}: found {}; expected {}", path, e.what(), expected));
+  }
 }
 
 SummaryStyle terminal_style(int descriptor) {

@@ -20,6 +20,9 @@ struct CommonOptions {
   void describe(CLI::App& app);
 };
 
+// --seed.
+void describe_seed(CLI::App& app, std::uint64_t& seed);
+
 // --step-order.
 struct StepOrderOption {
   std::string text = "path";

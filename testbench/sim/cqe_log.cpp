@@ -46,20 +46,24 @@ const char* wc_status_name(WcStatus s) {
 CqeLog::CqeLog(const std::string& path, std::uint32_t clock_period_ps)
     : path_(path), period_ps_(clock_period_ps), file_(std::fopen(path.c_str(), "w")) {
   if (!file_) throw std::runtime_error(fmt::format("{}: {}", path, std::strerror(errno)));
-  fmt::print(file_.get(),
-             "built_ps,polled_ps,cqn,qpn,srqn,opcode,status,wqe_index,byte_count,immediate,source_qp,tag,flags\n");
+  write("built_ps,polled_ps,cqn,qpn,srqn,opcode,status,wqe_index,byte_count,immediate,source_qp,tag,flags\n");
 }
 
 void CqeLog::on_cqe(Cqn cq, const Cqe& c, Cycle polled) {
-  fmt::print(file_.get(), "{},{},{},{},{},{},{},{},{},{:#x},{},{:#x},{:#x}\n", c.timestamp * period_ps_,
-             polled.count * period_ps_, raw(cq), c.qp_number, c.srq_number, cqe_opcode_name(c.opcode),
-             wc_status_name(c.status), c.wqe_index, c.byte_count, c.immediate_or_rkey, c.source_qp, c.tag, c.flags);
+  write(fmt::format("{},{},{},{},{},{},{},{},{},{:#x},{},{:#x},{:#x}\n", c.timestamp * period_ps_,
+                    polled.count * period_ps_, raw(cq), c.qp_number, c.srq_number, cqe_opcode_name(c.opcode),
+                    wc_status_name(c.status), c.wqe_index, c.byte_count, c.immediate_or_rkey, c.source_qp, c.tag,
+                    c.flags));
 }
 
+void CqeLog::write(const std::string& line) {
+  if (std::fputs(line.c_str(), file_.get()) < 0) refuse();
+}
+
+void CqeLog::refuse() const { throw std::runtime_error(fmt::format("{}: {}", path_, std::strerror(errno))); }
+
 void CqeLog::close() {
-  const bool good = std::fflush(file_.get()) == 0 && std::ferror(file_.get()) == 0;
-  file_.reset();
-  if (!good) throw std::runtime_error(fmt::format("{}: cannot be written", path_));
+  if (std::fclose(file_.release()) != 0) refuse();
 }
 
 }  // namespace rxnic

@@ -14,7 +14,7 @@ const char* wc_status_name(WcStatus s);  // as ibv_wc_status_str's enumerators: 
 
 class CqeLog final : public CqeObserver {
  public:
-  // Throws std::runtime_error when the file cannot be written.
+  // All of this throws std::runtime_error when the file cannot be written.
   CqeLog(const std::string& path, std::uint32_t clock_period_ps);
   void on_cqe(Cqn cq, const Cqe& cqe, Cycle polled) override;
   void close();
@@ -23,6 +23,9 @@ class CqeLog final : public CqeObserver {
   struct Closer {
     void operator()(std::FILE* f) const { std::fclose(f); }
   };
+  void write(const std::string& line);
+  [[noreturn]] void refuse() const;
+
   std::string path_;
   std::uint64_t period_ps_;
   std::unique_ptr<std::FILE, Closer> file_;

@@ -5,6 +5,7 @@
 
 #include "bridge/device/attributes.h"
 #include "testbench/sim/block_counters.h"
+#include "testbench/sim/start_simulation.h"
 
 namespace rxnic {
 
@@ -17,6 +18,10 @@ struct FabricSimulation::Station {
 };
 
 namespace {
+
+constexpr const char* kNoProgram =
+    "no program opened a NIC: none uses verbs, or none could load the model's libibverbs.so.1 (a program that is "
+    "statically linked, is set-user-ID, or has an RPATH to another one)";
 
 void add(std::vector<NamedCount>& to, const std::vector<NamedCount>& more) {
   if (to.empty()) {
@@ -70,7 +75,7 @@ FabricSimulation::FabricSimulation(const Options& o, HostPort& port, ProgramMemo
 
 FabricSimulation::~FabricSimulation() = default;
 
-void FabricSimulation::run() { sc_core::sc_start(); }
+void FabricSimulation::run() { start_simulation(); }
 
 LiveFigures FabricSimulation::figures() const {
   LiveFigures f;
@@ -88,6 +93,7 @@ void FabricSimulation::collect(RunResult& r) {
   r.cycles = engine.now().count + 1;
   r.time_ps = r.cycles * engine.clock_period_ps();
   r.programs = statistics_.programs();
+  if (r.programs.empty()) r.warnings.emplace_back(kNoProgram);
   Latencies latencies(engine.clock_period_ps());
   Histogram one_way;
   for (std::uint32_t n = 0; n < stations_.size(); ++n) {

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testbench/sim/live_host.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
 #include <stdexcept>
 
+#include "bridge/channel/socket.h"
 #include "bridge/device/attributes.h"
 
 namespace rxnic {
@@ -34,7 +40,12 @@ LiveHost::LiveHost(const SessionOptions& o, const Params& params, const std::str
       }()),
       memory(port) {
   std::string error;
-  if (!port.open(error)) throw std::runtime_error(error);
+  if (port.open(error)) return;
+  // Without descriptors it is the use of one that was not made which fails. The port has closed its listener since.
+  const channel::Descriptor of_the_listener(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const channel::Descriptor another(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!another) error = fmt::format("cannot wait for programs at '{}': {}", address, std::strerror(errno));
+  throw std::runtime_error(error);
 }
 
 }  // namespace rxnic

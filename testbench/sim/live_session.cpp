@@ -3,22 +3,26 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include "model/params/params_table.h"
 #include "testbench/sim/cli_options.h"
 #include "testbench/sim/report.h"
+#include "testbench/sim/standard_streams.h"
 #include "testbench/sim/units.h"
 
 namespace rxnic {
 
 namespace {
 
-std::unique_ptr<Recorder> make_recorder(const SessionOptions& o, const Params& params) {
+std::unique_ptr<Recorder> make_recorder(const SessionOptions& o, const Params& params, RunLog& log) {
   if (!o.record) return nullptr;
   return std::make_unique<Recorder>(
-      o.out, HostLogHeader{o.nics, o.seed, o.command, o.config, o.overrides, params_toml(params)});
+      o.out, HostLogHeader{o.nics, o.seed, o.command, o.config, o.overrides, params_toml(params)},
+      [&log](const TraceError& error) {
+        log.say(fmt::format("{}; the record ends here, the run goes on without it", error.what()));
+      });
 }
 
 }  // namespace
@@ -29,7 +33,7 @@ LiveSession::LiveSession(const SessionOptions& options, const Params& params, Li
       log_(host.log),
       status_(!options.quiet),
       started_(StatusLine::Clock::now()),
-      recorder_(make_recorder(options, params)),
+      recorder_(make_recorder(options, params, log_)),
       simulation_({params, EngineMode::kFast, options.nics, recorder_.get(), recorder_.get(), options.order}, host.port,
                   host.memory) {
   log_.set_clock([this] { return simulation_.now().count * params_.nic.clock_period_ps; });
@@ -40,7 +44,7 @@ void LiveSession::tick() {
   if (status_.due(now)) status_.show(now, simulation_.figures());
 }
 
-void LiveSession::finish() {
+bool LiveSession::finish() {
   status_.clear();
   RunResult r;
   r.command = options_.command;
@@ -53,7 +57,17 @@ void LiveSession::finish() {
   if (recorder_) recorder_->close(simulation_.now(), r.cqes);
   const std::string report = std::filesystem::path(options_.out) / "report.json";
   write_file(report, report_json(r));
-  if (options_.quiet) return;
+  const bool recorded = !recorder_ || !recorder_->failed();
+  if (!options_.quiet) say_end(r, report);
+  if (log_.error() != 0) print_message(fmt::format("{}: {}", log_.path(), std::strerror(log_.error())));
+  return recorded && log_.error() == 0;
+}
+
+void LiveSession::say_end(const RunResult& r, const std::string& report) {
+  if (r.programs.empty()) {  // there is no time and no traffic to speak of
+    say(fmt::format("{}; {}", r.warnings.front(), report));
+    return;
+  }
   const double wall_s = std::chrono::duration<double>(StatusLine::Clock::now() - started_).count();
   const double model_s = static_cast<double>(r.time_ps) * 1e-12;
   say(fmt::format("{} of model time in {:.2f} s (slowdown {:.0f}), {} packets, {} messages, {} completions; {}",

@@ -25,10 +25,13 @@ class LiveSession {
   void say(const std::string& text) { log_.say(text); }
   // Now and then, for the status line.
   void tick();
-  // Ends the record, writes the report and says so.
-  void finish();
+  // Ends the record, writes the report and says so. False: the record or the log is not whole, which was said. Throws
+  // std::runtime_error: the report cannot be written.
+  bool finish();
 
  private:
+  void say_end(const RunResult& result, const std::string& report);
+
   SessionOptions options_;
   Params params_;
   RunLog& log_;

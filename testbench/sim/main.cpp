@@ -4,6 +4,7 @@
 #include <systemc>
 
 #include "testbench/sim/cli.h"
+#include "testbench/sim/standard_streams.h"
 
 int sc_main(int argc, char* argv[]) {
   sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);  // it writes to standard output
@@ -11,6 +12,7 @@ int sc_main(int argc, char* argv[]) {
 }
 
 int main(int argc, char* argv[]) {
+  rxnic::open_standard_streams();
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);
   return sc_core::sc_elab_and_sim(argc, argv);
 }

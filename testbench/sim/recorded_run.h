@@ -4,6 +4,7 @@
 //   R1  Equal means: every access to the programs' memory in its cycle with its bytes (CQEs among them), every frame of
 //       the wire with its bytes and its time, the number of cycles and CQEs; and the report, byte for byte, when there
 //       is one.
+//       Of a record that was cut (host_log.h R6): what it holds, up to the cycle in which it ends.
 //   R2  A record that cannot be read is a TraceError.
 #pragma once
 
@@ -24,6 +25,7 @@ struct RecordedRun {
   std::string difference;  // the first one, in words; empty: equal
   std::uint64_t events = 0, reads = 0, writes = 0, frames = 0;
   bool report_compared = false;
+  std::string cut;  // why the record ends before the run did; empty: it does not
 };
 
 RecordedRun replay_recorded_run(const std::string& folder, EngineMode mode, StepOrder order = {});

@@ -2,6 +2,7 @@
 // Records a run of programs: host.jsonl (traces/host_log.h) and wire.pcap, every frame on the wire once, in model time.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "bridge/device/host_bridge.h"
@@ -16,8 +17,11 @@ inline constexpr const char* kWireFile = "wire.pcap";
 
 class Recorder final : public HostObserver, public FabricObserver {
  public:
-  // Both files are made in `folder`. Throws TraceError, as all of this does.
-  Recorder(const std::string& folder, const HostLogHeader& header);
+  // Both files are made in `folder`. Throws TraceError.
+  // on_failure: a later write error, once: the record ends there, can be replayed so far (host_log.h R6), and nothing
+  // more is recorded.
+  Recorder(const std::string& folder, const HostLogHeader& header,
+           std::function<void(const TraceError&)> on_failure = {});
 
   void on_event(Cycle now, const HostEvent& event) override;
   void on_read(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok) override;
@@ -25,10 +29,24 @@ class Recorder final : public HostObserver, public FabricObserver {
   void on_frame(std::uint32_t from, std::uint32_t to, Bytes frame, std::uint64_t time_ps) override;
   // The run ended in `last`.
   void close(Cycle last, std::uint64_t cqes);
+  bool failed() const { return failed_; }
 
  private:
+  template <class Write>
+  void record(Write write) {
+    if (failed_) return;
+    try {
+      write();
+    } catch (const TraceError& error) {
+      fail(error);
+    }
+  }
+  void fail(const TraceError& error);
+
   HostLogWriter log_;
   CaptureWriter wire_;
+  std::function<void(const TraceError&)> on_failure_;
+  bool failed_ = false;
 };
 
 }  // namespace rxnic

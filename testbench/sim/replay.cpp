@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -74,15 +77,14 @@ class Vcrcs {
 // What the model sends: into responses.pcap, to the comparison, and an RNR NAK to the host that was late.
 class Answers final : public FrameObserver {
  public:
-  Answers(AnswerCompare& compare, const HostPlan& plan, const std::string& path) : compare_(compare), path_(path) {
+  // limit: bytes of the file, 0: any.
+  Answers(AnswerCompare& compare, const HostPlan& plan, const std::string& path, std::uint64_t limit)
+      : compare_(compare), path_(path), limit_(limit) {
     for (const QpPlan& qp : plan.qps) local_[{qp.context.remote, raw(qp.context.remote_qpn)}] = qp.context.qpn;
   }
   void set_simulation(Simulation& s) { simulation_ = &s; }
   void on_frame(const Packet& p, std::uint64_t time_ps) override {
-    if (!path_.empty()) {
-      if (!writer_) writer_ = std::make_unique<CaptureWriter>(path_, p.link);
-      writer_->write(time_ps, p.frame_view());
-    }
+    if (!path_.empty()) write(p, time_ps);
     Headers h;
     if (parse(p.frame_view(), p.link, h) != ParseStatus::kOk) {
       throw std::logic_error("an answer of the model does not parse");
@@ -98,10 +100,26 @@ class Answers final : public FrameObserver {
     if (!writer_) writer_ = std::make_unique<CaptureWriter>(path_, link);
     writer_->close();
   }
+  std::uint64_t left_out() const { return left_out_; }  // frames that are not in the file
 
  private:
+  // From the first frame on that would exceed the limit nothing is written: the file has no gaps.
+  void write(const Packet& p, std::uint64_t time_ps) {
+    if (!writer_) writer_ = std::make_unique<CaptureWriter>(path_, p.link);
+    file_bytes_ += kRecordHeaderBytes + p.frame_view().size();
+    if (left_out_ != 0 || (limit_ != 0 && file_bytes_ > limit_)) {
+      ++left_out_;
+    } else {
+      writer_->write(time_ps, p.frame_view());
+    }
+  }
+
+  static constexpr std::uint64_t kFileHeaderBytes = 24, kRecordHeaderBytes = 16;  // of pcap
   AnswerCompare& compare_;
   std::string path_;
+  std::uint64_t limit_;
+  std::uint64_t file_bytes_ = kFileHeaderBytes;
+  std::uint64_t left_out_ = 0;
   std::uint64_t sent_ = 0;
   std::map<std::pair<Address, std::uint32_t>, Qpn> local_;  // our QP by the peer's address and QPN
   std::unique_ptr<CaptureWriter> writer_;
@@ -190,7 +208,7 @@ RunResult replay(const ReplayOptions& o) {
                         CompareOptions{.atomic_results = plan.atomics_comparable, .withheld_wqes = withholds(plan)});
   ReplayStream stream(reader, receiver, plan, compare, replaying);
   if (!vcrcs.captured()) stream.leave_vcrcs_out();
-  Answers answers(compare, plan, o.responses_path);
+  Answers answers(compare, plan, o.responses_path, o.responses_limit);
   Latencies latencies(r.params.nic.clock_period_ps);
   std::unique_ptr<CqeLog> cqes;
   if (!o.cqes_path.empty()) cqes = std::make_unique<CqeLog>(o.cqes_path, r.params.nic.clock_period_ps);
@@ -201,7 +219,7 @@ RunResult replay(const ReplayOptions& o) {
   set_up(sim, plan);
   std::unique_ptr<Waves> waves;
   if (!o.waves_path.empty()) {
-    if (!std::ofstream(o.waves_path)) throw std::runtime_error(o.waves_path + ": cannot be written");
+    if (!std::ofstream(o.waves_path)) throw std::runtime_error(o.waves_path + ": " + std::strerror(errno));
     waves = std::make_unique<Waves>(sim.engine, o.waves_path);
   }
 
@@ -210,6 +228,11 @@ RunResult replay(const ReplayOptions& o) {
 
   // (4) collect
   answers.close(reader.link());
+  if (answers.left_out() != 0) {
+    r.warnings.push_back(fmt::format("{} of {} frames are left out of {}: it is full with {} bytes (--responses-limit)",
+                                     answers.left_out(), sim.sink.frames(),
+                                     std::filesystem::path(o.responses_path).filename().string(), o.responses_limit));
+  }
   if (cqes) cqes->close();
   sim.collect(r);
   r.captured = stream.captured();

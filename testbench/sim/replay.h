@@ -23,9 +23,10 @@ struct ReplayOptions {
   std::uint64_t seed = 1;
   EngineMode mode = EngineMode::kFast;
   StepOrder order{};
-  std::string responses_path;  // pcap of the model's answers; empty: none
-  std::string cqes_path;       // CSV of every completion; empty: none
-  std::string waves_path;      // VCD, ends in .vcd; empty: none. Needs kPerCycle
+  std::string responses_path;                               // pcap of the model's answers; empty: none
+  std::uint64_t responses_limit = std::uint64_t{64} << 20;  // bytes of it, 0: any; what follows is left out
+  std::string cqes_path;                                    // CSV of every completion; empty: none
+  std::string waves_path;                                   // VCD, ends in .vcd; empty: none. Needs kPerCycle
   bool progress = false;
 };
 

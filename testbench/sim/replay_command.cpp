@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <iostream>
 #include <stdexcept>
 
 #include "testbench/sim/recorded_run.h"
+#include "testbench/sim/standard_streams.h"
 #include "testbench/sim/units.h"
 
 namespace rxnic {
@@ -16,8 +16,8 @@ namespace rxnic {
 namespace {
 
 // Options that say something about a capture: a recorded run says it itself.
-constexpr const char* kOfCaptures[] = {"--config", "--set",  "--receiver", "--host", "--psn",
-                                       "--pace",   "--cqes", "--seed",     "--waves"};
+constexpr const char* kOfCaptures[] = {"--config", "--set",  "--receiver", "--host",  "--psn",
+                                       "--pace",   "--cqes", "--seed",     "--waves", "--responses-limit"};
 
 // A run never writes over the trace that it reads.
 void refuse_trace_as_output(const std::string& trace, const std::string& written) {
@@ -25,6 +25,14 @@ void refuse_trace_as_output(const std::string& trace, const std::string& written
   if (!written.empty() && std::filesystem::equivalent(trace, written, ignored)) {
     throw std::invalid_argument(fmt::format("{}: found the trace itself; expected another file to write", written));
   }
+}
+
+// "64M" as a number of bytes. CLI11 takes a negative number for a large one.
+std::string size_in_bytes(std::string text) {
+  const std::string error = text.starts_with('-') ? fmt::format("found '{}'; expected a size, such as 64M, or 0", text)
+                                                  : CLI::AsSizeValue(false)(text);
+  if (!error.empty()) throw CLI::ValidationError(error);
+  return text;
 }
 
 Pace parse_pace(const std::string& text) {
@@ -69,8 +77,15 @@ void ReplayCommand::describe(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--out", out_, "Folder for report.json and responses.pcap; created when it does not exist")
       ->capture_default_str();
+  app.add_option(
+         "--responses-limit", options_.responses_limit,
+         "Size of responses.pcap (a number, or with K, M or G): no further frame is written, and a warning says\n"
+         "how many were left out; 0: any size")
+      ->transform(&size_in_bytes)
+      ->type_name("SIZE")
+      ->default_str("64M");
   app.add_option("--cqes", options_.cqes_path, "Also write every completion to this file, as CSV")->type_name("FILE");
-  app.add_option("--seed", options_.seed, "Seed of all random numbers")->capture_default_str();
+  describe_seed(app, options_.seed);
   app.add_flag("--step-all", step_all_, "Step every block in every cycle: slower, with the same result");
   app.add_flag("--per-cycle", per_cycle_, "One SystemC activation a cycle: slower, with the same result");
   step_order_.describe(app);
@@ -108,10 +123,11 @@ int ReplayCommand::replay_capture() {
   const RunResult result = replay(options_);
   write_file(folder / "report.json", report_json(result));
   if (quiet_) return kDone;
-  std::cout << report_summary(result, terminal_style(STDOUT_FILENO));
-  std::cout << fmt::format("\nwritten: {}\n         {}\n", (folder / "report.json").string(), options_.responses_path);
-  if (!options_.cqes_path.empty()) std::cout << fmt::format("         {}\n", options_.cqes_path);
-  if (waves_) std::cout << fmt::format("         {}\n", options_.waves_path);
+  std::string text = report_summary(result, terminal_style(STDOUT_FILENO));
+  text += fmt::format("\nwritten: {}\n         {}\n", (folder / "report.json").string(), options_.responses_path);
+  if (!options_.cqes_path.empty()) text += fmt::format("         {}\n", options_.cqes_path);
+  if (waves_) text += fmt::format("         {}\n", options_.waves_path);
+  print_output(text);
   return kDone;
 }
 
@@ -130,16 +146,18 @@ int ReplayCommand::replay_folder() {
   const RecordedRun run = replay_recorded_run(options_.trace, options_.mode, options_.order);
   if (writes) write_file(std::filesystem::path(out_) / "report.json", report_json(run.result));
   if (!run.difference.empty()) {
-    std::cerr << fmt::format("rxnic: {}: differs from the recorded run: {}\n", options_.trace, run.difference);
+    print_message(fmt::format("{}: differs from the recorded run: {}", options_.trace, run.difference));
     return kOther;
   }
   if (quiet_) return kDone;
-  std::cout << report_summary(run.result, terminal_style(STDOUT_FILENO));
-  std::cout << fmt::format(
-      "\nequal to the recorded run: {} cycles, {} events of programs, {} reads and {} writes of their memory\n"
+  std::string text = report_summary(run.result, terminal_style(STDOUT_FILENO));
+  text += fmt::format(
+      "\nequal to the recorded run{}: {} cycles, {} events of programs, {} reads and {} writes of their memory\n"
       "({} CQEs among them), {} frames on the wire{}\n",
-      count_text(run.result.cycles), count_text(run.events), count_text(run.reads), count_text(run.writes),
-      count_text(run.result.cqes), count_text(run.frames), run.report_compared ? ", the report" : "");
+      run.cut.empty() ? "" : " as far as it is recorded", count_text(run.result.cycles), count_text(run.events),
+      count_text(run.reads), count_text(run.writes), count_text(run.result.cqes), count_text(run.frames),
+      run.report_compared ? ", the report" : "");
+  print_output(text);
   return kDone;
 }
 

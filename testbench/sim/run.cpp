@@ -118,8 +118,7 @@ int run_verbs_program(const RunOptions& o) {
     child.kill_all();
   }
   if (keeper->interrupted()) child.kill_all();
-  session.finish();
-  return child.status();
+  return session.finish() ? child.status() : kOther;
 }
 
 }  // namespace rxnic

@@ -19,7 +19,7 @@ void LiveCommand::describe(CLI::App& app) {
                  "Folder for report.json, log.txt and, with --record, wire.pcap and host.jsonl;\ncreated when it does "
                  "not exist")
       ->capture_default_str();
-  app.add_option("--seed", live_.seed, "Seed of all random numbers")->capture_default_str();
+  describe_seed(app, live_.seed);
   step_order_.describe(app);
   app.add_flag("--record", live_.record, "Record the run: rxnic replay repeats it without the programs");
   app.add_flag("--quiet", live_.quiet, "Print errors only, and no status line");

@@ -8,22 +8,24 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "testbench/sim/standard_streams.h"
+
 namespace rxnic {
 
-RunLog::RunLog(const std::string& folder) {
-  const std::string path = std::filesystem::path(folder) / kRunLogFile;
-  file_ = std::fopen(path.c_str(), "we");
-  if (file_ == nullptr) throw std::runtime_error(fmt::format("{}: {}", path, std::strerror(errno)));
+RunLog::RunLog(const std::string& folder)
+    : path_(std::filesystem::path(folder) / kRunLogFile), file_(std::fopen(path_.c_str(), "we")) {
+  if (file_ == nullptr) throw std::runtime_error(fmt::format("{}: {}", path_, std::strerror(errno)));
   std::setvbuf(file_, nullptr, _IOLBF, 0);  // readable during the run, and complete when it is killed
 }
 
 void RunLog::note(const std::string& text) {
   const double us = time_ps_ ? static_cast<double>(time_ps_()) * 1e-6 : 0;
-  fmt::print(file_, "{:14.3f} us  {}\n", us, text);
+  const std::string line = fmt::format("{:14.3f} us  {}\n", us, text);
+  if (std::fputs(line.c_str(), file_) < 0 && error_ == 0) error_ = errno;
 }
 
 void RunLog::say(const std::string& text) {
-  fmt::print(stderr, "rxnic: {}\n", text);
+  print_message(text);
   note(text);
 }
 

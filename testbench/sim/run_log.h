@@ -22,9 +22,14 @@ class RunLog {
   void note(const std::string& text);
   // Also on standard error.
   void say(const std::string& text);
+  // errno of the first line that could not be written; 0: all of them were.
+  int error() const { return error_; }
+  const std::string& path() const { return path_; }
 
  private:
+  std::string path_;
   std::FILE* file_;
+  int error_ = 0;
   std::function<std::uint64_t()> time_ps_;
 };
 

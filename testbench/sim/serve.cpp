@@ -46,8 +46,7 @@ int serve(const ServeOptions& o) {
                             how_to_attach(folder, o.socket)));
   }
   serving.run();
-  serving.finish();
-  return kDone;
+  return serving.finish() ? kDone : kOther;
 }
 
 }  // namespace rxnic

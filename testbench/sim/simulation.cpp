@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "testbench/sim/block_counters.h"
+#include "testbench/sim/start_simulation.h"
 
 namespace rxnic {
 
@@ -70,7 +71,7 @@ WqId Simulation::create_queue(ReceiveRingParams params, const std::vector<std::u
   return params.id;
 }
 
-void Simulation::run() { sc_core::sc_start(); }
+void Simulation::run() { start_simulation(); }
 
 std::uint64_t Simulation::state_hash() {
   StateHash h;

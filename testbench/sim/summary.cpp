@@ -67,13 +67,15 @@ std::string list(const std::vector<NamedCount>& counts) {
 
 // Whole columns for each part, largest remainder first, so that they add up.
 std::array<std::size_t, 4> columns_of(const std::array<std::uint64_t, 4>& cycles) {
-  const std::uint64_t total = cycles[0] + cycles[1] + cycles[2] + cycles[3];
+  // As doubles: a report may hold counts whose sum is no std::uint64_t.
+  double total = 0;
+  for (const std::uint64_t part : cycles) total += static_cast<double>(part);
   std::array<std::size_t, 4> columns{};
   if (total == 0) return columns;
   std::array<double, 4> rest{};
   std::size_t used = 0;
   for (std::size_t i = 0; i < 4; ++i) {
-    const double exact = static_cast<double>(cycles[i]) * kBarColumns / static_cast<double>(total);
+    const double exact = static_cast<double>(cycles[i]) * kBarColumns / total;
     columns[i] = static_cast<std::size_t>(exact);
     rest[i] = exact - static_cast<double>(columns[i]);
     used += columns[i];
@@ -91,9 +93,10 @@ std::array<std::size_t, 4> columns_of(const std::array<std::uint64_t, 4>& cycles
 struct Stack {
   std::array<std::uint64_t, 4> parts{};  // busy, waiting, blocked, starved
   std::size_t longest_wait = static_cast<std::size_t>(Activity::kWaitContext);
-  std::uint64_t total() const { return parts[0] + parts[1] + parts[2] + parts[3]; }
   double share(std::size_t part) const {
-    return total() == 0 ? 0.0 : static_cast<double>(parts[part]) / static_cast<double>(total());
+    double total = 0;
+    for (const std::uint64_t cycles : parts) total += static_cast<double>(cycles);
+    return total == 0 ? 0.0 : static_cast<double>(parts[part]) / total;
   }
 };
 
@@ -233,6 +236,7 @@ void program_summary(Writer& w, const RunResult& r) {
                                   p.clients == 1 ? std::string() : fmt::format(", {} times", count(p.clients))));
   }
   for (const std::string& text : r.warnings) w.line("warning", text);
+  if (r.programs.empty()) return;  // nothing has happened
 
   w.heading("what happened");
   packets(w, r);

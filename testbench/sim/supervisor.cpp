@@ -11,11 +11,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <iostream>
 #include <stdexcept>
 
 #include "testbench/sim/child_process.h"
 #include "testbench/sim/process_tree.h"
+#include "testbench/sim/standard_streams.h"
 
 namespace rxnic {
 
@@ -28,7 +28,7 @@ class Supervisor {
   Supervisor(pid_t simulator, const Ending::Grace& grace)
       : simulator_(simulator),
         ending_(
-            grace, [](const std::string& line) { fmt::print(stderr, "rxnic: {}\n", line); },
+            grace, [](const std::string& line) { print_message(line); },
             [this](pid_t pid, int status) { on_end(pid, status); }) {}
 
   int run() {
@@ -82,7 +82,6 @@ class Supervisor {
 
 std::optional<int> supervise(const Ending::Grace& grace) {
   adopt_orphans();
-  std::cout.flush();
   std::fflush(nullptr);
   const pid_t supervisor = getpid();
   const pid_t simulator = fork();

@@ -224,6 +224,7 @@ class BadInput : public testing::TestWithParam<std::uint64_t> {
     o.host = kHosts[m.below(kHosts.size())];
     o.strict_psn = m.chance(30);
     if (m.chance(50)) o.pace = {Pace::Kind::kLineRate, 0};
+    o.responses_limit = 0;
     o.responses_path = folder_.file("responses.pcap");
     return o;
   }

@@ -238,6 +238,30 @@ TEST_F(HostLog, RandomDamageEndsInEntriesOrARefusal) {
   EXPECT_GT(refused, 500u);
 }
 
+// (R6) The end stands behind the last cycle that is complete; what came after it is left out.
+TEST_F(HostLog, ACutLogEndsWithItsLastWholeCycle) {
+  {
+    HostLogWriter log(path_, header());
+    log.open(0, 1, 1, 4711, "program");
+    log.written(9, 1, 0x2000, bytes(3), true);
+    log.read(9, 1, 0x1000, bytes(5), true);
+    log.written(11, 1, 0x3000, bytes(4), true);
+    EXPECT_TRUE(log.cut("No space left on device"));
+    log.close();
+  }
+  EXPECT_TRUE(is_cut_host_log(path_));
+  const std::vector<HostLogEntry> e = read();
+  ASSERT_EQ(e.size(), 4u);
+  EXPECT_EQ(e[2].kind, Kind::kRead);
+  EXPECT_EQ(e[3].cut, "No space left on device");
+  EXPECT_EQ(e[3].cycle, 9u);
+  EXPECT_EQ(e[3].reads, 1u);
+  EXPECT_EQ(e[3].writes, 1u);
+  EXPECT_EQ(e[3].digest, digest_of_write(0, 9, 1, 0x2000, 3, digest_of(bytes(3)), true));
+  write();
+  EXPECT_FALSE(is_cut_host_log(path_));
+}
+
 TEST_F(HostLog, AFullDiskIsSaid) {
   EXPECT_THROW(
       {
