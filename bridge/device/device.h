@@ -70,6 +70,8 @@ class Device {
   DoorbellLine& receive_line() { return receive_line_; }
   DoorbellLine& completion_line() { return completion_line_; }
   DoorbellLine& send_line() { return send_line_; }
+  // Doorbells that have not entered their links.
+  std::size_t doorbells() const { return receive_line_.size() + completion_line_.size() + send_line_.size(); }
   std::size_t objects() const { return pds_.size() + regions_.size() + cqs_.size() + srqs_.size() + qps_.size(); }
 
  private:

@@ -4,10 +4,16 @@
 //   R1  A doorbell enters the link in the cycle in which it arrives, or when there is room; in order.
 //   R2  drop() removes those of a queue that have not entered the link. The NIC waits for those that have before it
 //       carries out a command on the queue (blocks/command_processor.h, R3).
+//   R3  Of those that have arrived and wait for room there is one for each queue and kind: a newer one gives it its
+//       value, and it keeps its place and the cycle in which it was rung. An arming stays one for all completions when
+//       either was. On their way are at most kMostOnTheWay; beyond these the oldest counts as arrived.
+//   R4  drop() does not look at the doorbells that wait: destroying many queues takes no longer for them.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <list>
+#include <unordered_map>
 
 #include "model/engine/link.h"
 #include "model/types/work_queue.h"
@@ -16,21 +22,32 @@ namespace rxnic {
 
 class DoorbellLine {
  public:
-  void push(const Doorbell& doorbell, Cycle arrival) { waiting_.push_back({doorbell, arrival}); }
+  static constexpr std::size_t kMostOnTheWay = std::size_t{1} << 20;
+  void push(const Doorbell& doorbell, Cycle arrival);
   // Moves those that have arrived into the link. True when any was moved.
   bool deliver(Out<Doorbell>& out, Cycle now);
   // When the next one arrives; kNever also when the link is full, which wakes its producer.
   Cycle next(Cycle now) const;
   void drop(std::uint32_t number);
   bool waits(std::uint32_t number) const;
-  std::size_t size() const { return waiting_.size(); }
+  std::size_t size() const { return coming_.size() + waiting_.size(); }
 
  private:
-  struct Waiting {
+  struct Coming {
     Doorbell doorbell;
     Cycle arrival;
+    std::uint64_t serial;
   };
-  std::deque<Waiting> waiting_;
+  using Waiting = std::list<Doorbell>;
+  bool dropped(const Coming& coming) const;
+  void arrive(const Doorbell& doorbell);
+
+  std::deque<Coming> coming_;                                    // by arrival
+  Waiting waiting_;                                              // for room in the link
+  std::unordered_map<std::uint64_t, Waiting::iterator> places_;  // in waiting_, by queue and kind
+  // By queue: doorbells that were pushed before this serial number are dropped when they arrive.
+  std::unordered_map<std::uint32_t, std::uint64_t> drops_;
+  std::uint64_t last_serial_ = 0;
 };
 
 }  // namespace rxnic

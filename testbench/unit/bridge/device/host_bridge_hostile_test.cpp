@@ -219,6 +219,26 @@ TEST_F(Hostile, RandomRingsAndDoorbellsHurtNobodyElse) {
 }
 
 // The same with all of the program's memory unmapped: every DMA of it fails.
+// Far faster than the NIC takes them: what waits stays in proportion to the queues, and so does freeing them.
+TEST_F(Hostile, RingingEveryDoorbellAllTheTimeHurtsNobodyElse) {
+  constexpr std::uint32_t kQps = 500, kRounds = 2000;
+  std::vector<Program::Qp> qps;
+  for (std::uint32_t n = 0; n < kQps; ++n) {
+    qps.push_back(hostile.create_qp(hostile.qp_request(QpType::kRc, pds[0], cqs[0].number, cqs[0].number, 1)));
+  }
+  std::size_t most = 0;
+  for (std::uint32_t round = 0; round < kRounds; ++round) {
+    for (const Program::Qp& qp : qps) {
+      hostile.ring(channel::Board::kReceive, qp.receive_record, round);
+      hostile.ring(channel::Board::kSend, qp.send_record, round);
+    }
+    lab.run(50);
+    most = std::max(most, lab.bridge->device(0).doorbells());
+  }
+  EXPECT_LE(most, 2 * kQps * 4);  // those that wait, and three times as many on their way
+  expect_clean_end();
+}
+
 TEST_F(Hostile, MemoryThatGoesAwayHurtsNobodyElse) {
   std::vector<Program::Qp> mine;
   for (int k = 0; k < 4; ++k) {
