@@ -3,8 +3,8 @@
 // SOCK_SEQPACKET socket, a reply for each request, in order. The data path does not use them (shared_mapping.h).
 //
 //   R1  A connection that opens a NIC is one device context of a program; its objects are freed with it.
-//   R2  The first request is kHello. Versions that differ are refused with EPROTO; the reply's `version` is the
-//       simulator's, so that the program can name both.
+//   R2  The first request is kHello. Other versions are refused with EPROTO; the reply's `version` is the simulator's.
+//       A simulator that takes no further connection replies unasked (EUSERS, sequence 1) and disconnects.
 //   R3  Reply: type, sequence and body of the request, results filled in; status is 0 or a positive errno, and then
 //       nothing was changed.
 //   R4  Numbers with "as verbs" have the values of the enum of that name in <infiniband/verbs.h>. The simulator checks

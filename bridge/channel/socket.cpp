@@ -13,6 +13,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "bridge/channel/descriptor_sink.h"
+
 namespace rxnic::channel {
 
 namespace {
@@ -207,40 +209,91 @@ int send_message(int socket, const Message& message, std::span<const int> descri
   return 0;
 }
 
-int receive_message(int socket, Received& received, Waiting waiting) {
-  for (Descriptor& old : received.descriptors) old.reset();
-  received.descriptor_count = 0;
+namespace {
+
+constexpr std::size_t kMostSent = 253;  // descriptors with a packet (SCM_MAX_FD); those without room the kernel closes
+using Control = std::array<unsigned char, CMSG_SPACE(kMostSent * sizeof(int)) + CMSG_SPACE(sizeof(ucred))>;
+
+// Calls take(descriptor) for each one that came with a packet. True: the packet had credentials.
+template <class Take>
+bool take_descriptors(msghdr& header, Take take) {
+  bool credentials = false;
+  for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
+    if (c->cmsg_level != SOL_SOCKET) continue;
+    credentials |= c->cmsg_type == SCM_CREDENTIALS;
+    if (c->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int number;
+      std::memcpy(&number, CMSG_DATA(c) + i * sizeof number, sizeof number);
+      take(Descriptor{number});
+    }
+  }
+  return credentials;
+}
+
+}  // namespace
+
+int receive_message(int socket, Received& received, Waiting waiting, DescriptorSink& sink) {
+  const auto discard = [&] {
+    for (Descriptor& old : received.descriptors) sink.take(std::move(old));
+    received.descriptor_count = 0;
+  };
+  discard();
   iovec data{&received.message, sizeof received.message};
-  alignas(cmsghdr) unsigned char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))];
+  alignas(cmsghdr) Control control;
   msghdr header{};
   header.msg_iov = &data;
   header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
+  header.msg_control = control.data();
+  header.msg_controllen = control.size();
   const int flags = MSG_CMSG_CLOEXEC | (waiting == Waiting::kNo ? MSG_DONTWAIT : 0);
   ssize_t bytes;
   do bytes = recvmsg(socket, &header, flags);
   while (bytes < 0 && errno == EINTR);
   if (bytes < 0) return gone(errno);
 
-  bool surplus = false;  // without MSG_CTRUNC: the control buffer is rounded up
-  for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
-    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-    const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t i = 0; i < count; ++i) {
-      int number;
-      std::memcpy(&number, CMSG_DATA(c) + i * sizeof number, sizeof number);
-      Descriptor owned{number};  // closed when there is no room for it
-      surplus |= received.descriptor_count == kMaxDescriptors;
-      if (!surplus) received.descriptors[received.descriptor_count++] = std::move(owned);
-    }
-  }
+  bool surplus = false;
+  take_descriptors(header, [&](Descriptor owned) {
+    surplus |= received.descriptor_count == kMaxDescriptors;
+    if (surplus) return sink.take(std::move(owned));
+    received.descriptors[received.descriptor_count++] = std::move(owned);
+  });
   const bool whole = bytes == sizeof(Message) && (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 && !surplus;  // R4
   if (whole) return 0;
   const bool ended = bytes == 0 && received.descriptor_count == 0;
-  for (Descriptor& of_no_use : received.descriptors) of_no_use.reset();
-  received.descriptor_count = 0;
+  discard();
   return ended ? EPIPE : EBADMSG;
+}
+
+int receive_message(int socket, Received& received, Waiting waiting) {
+  struct Closer final : DescriptorSink {
+    void take(Descriptor) override {}
+  } closer;
+  return receive_message(socket, received, waiting, closer);
+}
+
+void drain(int socket, DescriptorSink& sink) {
+  constexpr int kMostPackets = 65536;  // more do not fit into a socket
+  shutdown(socket, SHUT_RDWR);         // no further packet comes
+  // Every packet has credentials from now on, the end of the connection has none: an empty packet looks like it.
+  const int on = 1;
+  setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
+  for (int i = 0; i < kMostPackets; ++i) {
+    char byte;
+    iovec data{&byte, sizeof byte};
+    alignas(cmsghdr) Control control;
+    msghdr header{};
+    header.msg_iov = &data;
+    header.msg_iovlen = 1;
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    if (recvmsg(socket, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) < 0) {
+      if (errno == EINTR || errno == ECONNRESET) continue;
+      return;
+    }
+    if (!take_descriptors(header, [&](Descriptor owned) { sink.take(std::move(owned)); })) return;
+  }
 }
 
 }  // namespace rxnic::channel

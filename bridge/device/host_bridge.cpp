@@ -109,7 +109,7 @@ Cycle HostBridge::step(Cycle now) {
     const bool far = due == kNever || due.count - now.count > timer_gap_cycles_;
     const bool only_timers = far && !commands_in_progress();
     const Cycle resume = only_timers && fabric_.idle() ? port_.wait(now, due) : port_.next_look(now);  // (R4)
-    if (resume == kNever && only_timers) engine_.stop();
+    if (resume == kNever) engine_.stop();
     look_ = latest(resume, now + 1);
   }
   return rest(now, busy ? Activity::kBusy : Activity::kStarved, earliest(own, look_));
@@ -276,6 +276,7 @@ bool HostBridge::advance(ClientId id, Client& client, Cycle now) {
   }
   ++counters_.closed;
   clients_.erase(id);
+  port_.released(id);
   return false;
 }
 

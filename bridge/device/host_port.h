@@ -4,7 +4,7 @@
 //
 //   R1  What a program does is a sequence of HostEvents. With the data that DMA reads from its memory they determine
 //       everything that the model does.
-//   R2  A client is one opened device of one program. Its number is never used twice in a run.
+//   R2  A client is one opened device of one program. Its number is given to another one only after released().
 #pragma once
 
 #include <cstdint>
@@ -45,10 +45,12 @@ class HostPort {
   virtual void completed(ClientId client) = 0;
   // channel 0: the asynchronous events.
   virtual void notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) = 0;
+  // After kClose: the device holds nothing of this client any more, neither objects nor addresses of its memory.
+  virtual void released(ClientId client) = 0;
   // Nothing will happen in the model before cycle `due` (kNever: ever) unless a program asks for something. Returns the
   // cycle to go on in, between now and due; kNever: no program is left, the run is over.
   virtual Cycle wait(Cycle now, Cycle due) = 0;
-  // The next cycle in which to look for events while the model is busy.
+  // The next cycle in which to look for events while the model is busy; kNever: the run is over at once.
   virtual Cycle next_look(Cycle now) = 0;
 };
 

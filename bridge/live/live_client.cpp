@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -27,15 +26,15 @@ bool is_eventfd(int descriptor) { return link_of(descriptor) == "anon_inode:[eve
 // Only /proc/PID/mem is accepted: another file could block its reader.
 bool is_process_memory(int descriptor) {
   struct statfs system;
-  return fstatfs(descriptor, &system) == 0 && system.f_type == PROC_SUPER_MAGIC &&
-         link_of(descriptor).ends_with("/mem");
+  return link_of(descriptor).ends_with("/mem") && fstatfs(descriptor, &system) == 0 &&
+         system.f_type == PROC_SUPER_MAGIC;
 }
 
 }  // namespace
 
 int EventPipe::open(int descriptor) {  // (R2)
-  struct stat file;
-  if (fstat(descriptor, &file) != 0 || !S_ISFIFO(file.st_mode)) return EINVAL;
+  // Not a named one: a file system in user space could make its opening wait.
+  if (!link_of(descriptor).starts_with("pipe:[")) return EINVAL;
   const std::string link = "/proc/self/fd/" + std::to_string(descriptor);
   end_.reset(::open(link.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
   return end_ ? 0 : errno;
@@ -89,10 +88,10 @@ void LiveClient::woken() {
   [[maybe_unused]] const ssize_t bytes = preadv2(wake_.get(), &data, 1, -1, RWF_NOWAIT);  // (R2)
 }
 
-int LiveClient::add_channel(channel::Descriptor descriptor, std::uint32_t& number) {
+int LiveClient::add_channel(int descriptor, std::uint32_t& number) {
   if (channels_.size() >= kMostChannels) return EMFILE;
   EventPipe pipe;
-  if (const int status = pipe.open(descriptor.get()); status != 0) return status;
+  if (const int status = pipe.open(descriptor); status != 0) return status;
   number = ++last_channel_;
   channels_.emplace(number, std::move(pipe));
   return 0;

@@ -43,11 +43,15 @@ class EventPipe {
 class LiveClient {
  public:
   static constexpr std::size_t kMostChannels = 256;
-  LiveClient(ClientId id, pid_t pid, std::string program) : id_(id), pid_(pid), program_(std::move(program)) {}
+  // `serial`: of this client alone, while ids are used again. `process`: its pidfd, -1: none; the caller keeps it.
+  LiveClient(ClientId id, std::uint64_t serial, pid_t pid, int process, std::string program)
+      : id_(id), serial_(serial), pid_(pid), process_(process), program_(std::move(program)) {}
   // With the descriptors of a kOpen. 0, or a positive errno and the reason in words. (R1)
   int open(channel::Received& request, std::string& why);
 
   ClientId id() const { return id_; }
+  std::uint64_t serial() const { return serial_; }
+  int process() const { return process_; }
   pid_t pid() const { return pid_; }  // 0: not known in this PID name space
   const std::string& program() const { return program_; }
   const LiveMapping& mapping() const { return mapping_; }
@@ -59,8 +63,8 @@ class LiveClient {
   // The program has written to its eventfd: resets it.
   void woken();
 
-  // 0 or a positive errno.
-  int add_channel(channel::Descriptor descriptor, std::uint32_t& number);
+  // The caller keeps `descriptor`. 0 or a positive errno.
+  int add_channel(int descriptor, std::uint32_t& number);
   void remove_channel(std::uint32_t number) { channels_.erase(number); }
   // False: the event is lost.
   bool notify(std::uint32_t channel, const channel::EventRecord& event);
@@ -69,7 +73,9 @@ class LiveClient {
 
  private:
   ClientId id_;
+  std::uint64_t serial_;
   pid_t pid_;
+  int process_;
   std::string program_;
   LiveMapping mapping_;
   channel::Descriptor wake_;

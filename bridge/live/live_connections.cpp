@@ -23,9 +23,10 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-constexpr std::uint16_t kLastClient = 0x3fff;    // host_port.h
-constexpr std::uint32_t kMoreConnections = 64;   // besides clients: to list devices, or to be refused with a reply
-constexpr int kMessagesAtOnce = 16;              // of a connection, before the others are read
+constexpr std::uint16_t kLastClient = 0x3fff;   // host_port.h
+constexpr std::uint32_t kMoreConnections = 64;  // besides clients: to list devices, or to be refused with a reply
+constexpr int kMessagesAtOnce = 16;             // of a connection, before the others are read
+constexpr int kConnectionsAtOnce = 64;
 constexpr nanoseconds kBacklogRetry{1'000'000};  // how often full pipes are tried again
 
 // A program chooses its name, and the name is printed in messages.
@@ -63,9 +64,9 @@ bool LivePort::open(std::string& error) {
   return false;
 }
 
-bool LivePort::watch(int descriptor, Source source, std::uint64_t serial) {
+bool LivePort::watch(int descriptor, Source source, std::uint64_t serial, std::uint32_t how) {
   epoll_event event{};
-  event.events = EPOLLIN;
+  event.events = EPOLLIN | how;
   event.data.u64 = serial << 3 | static_cast<std::uint64_t>(source);
   return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
@@ -83,6 +84,12 @@ void LivePort::poll(nanoseconds longest) {
     if (backlog_) longest = std::min(longest, kBacklogRetry);
   }
   if (options_.on_tick) longest = std::min<nanoseconds>(longest, std::chrono::milliseconds{options_.tick_ms});
+  if (ended_)
+    longest = std::min<nanoseconds>(longest, std::max(nanoseconds{0}, nanoseconds{cut_off_at_ - Clock::now()}));
+  if (!silent_.empty()) {
+    longest =
+        std::min<nanoseconds>(longest, std::max(nanoseconds{0}, nanoseconds{silent_.front().when - Clock::now()}));
+  }
   epoll_event ready[64];
   const int count = wait_for_events(epoll_.get(), ready, longest);
   for (int i = 0; i < count; ++i) {
@@ -100,7 +107,15 @@ void LivePort::poll(nanoseconds longest) {
   if (stopping_.load(std::memory_order_relaxed) && !ended_) {
     unwatch(stop_event_.get());
     end_all(true);
+    cut_off_at_ = Clock::now() + std::chrono::milliseconds{options_.stop_ms};
   }
+  if (ended_ && !cut_off_ && Clock::now() >= cut_off_at_) {
+    cut_off_ = true;
+    notes_.say("the run ends before the objects of all programs are freed");
+  }
+  if (count < static_cast<int>(std::size(ready))) close_silent();  // what they have sent is taken
+  log_.report();
+  notes_.report();
   for (const std::uint64_t serial : dead_) connections_.erase(serial);
   dead_.clear();
   if (options_.on_tick && Clock::now() >= next_tick_) {
@@ -117,11 +132,11 @@ std::string LivePort::name_of(const Connection& connection) {
 
 void LivePort::refuse(const Connection& connection, const std::string& why) {
   ++counters_.refused;
-  options_.log("refused " + name_of(connection) + ": " + why);
+  say("refused " + name_of(connection) + ": " + why);
 }
 
 void LivePort::accept_all() {
-  for (;;) {
+  for (int i = 0; i < kConnectionsAtOnce; ++i) {
     channel::Descriptor socket = listener_.accept();
     if (!socket) {
       if ((errno != EMFILE && errno != ENFILE) || !spare_) return;
@@ -131,7 +146,7 @@ void LivePort::accept_all() {
       const bool turned_away = static_cast<bool>(listener_.accept());
       spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
       ++counters_.refused;
-      options_.log("refused a program: the simulator has no file descriptor left");
+      say("refused a program: the simulator has no file descriptor left");
       if (!turned_away) return;
       continue;
     }
@@ -140,10 +155,12 @@ void LivePort::accept_all() {
     if (!known || connection.peer.uid != geteuid()) {  // R1
       refuse(connection, "it is of user " + std::to_string(connection.peer.uid) + ", this simulator of user " +
                              std::to_string(geteuid()));
+      close_socket(std::move(socket));
       continue;
     }
     if (connections_.size() >= options_.most_clients + kMoreConnections) {
       refuse(connection, "there are " + std::to_string(connections_.size()) + " connections already");
+      turn_away(std::move(socket));
       continue;
     }
     connection.serial = ++last_serial_;
@@ -154,16 +171,41 @@ void LivePort::accept_all() {
     if (!watch(connection.socket.get(), Source::kSocket, connection.serial)) continue;
     if (connection.process) watch(connection.process.get(), Source::kProcess, connection.serial);
     const std::uint64_t serial = connection.serial;
+    silent_.push_back({Clock::now() + std::chrono::milliseconds{options_.hello_ms}, serial});
     receive(connections_.emplace(serial, std::move(connection)).first->second);  // often its kHello is there already
+  }
+}
+
+// R2.
+void LivePort::turn_away(channel::Descriptor socket) {
+  Message refusal;
+  refusal.type = Request::kHello;
+  refusal.sequence = 1;
+  refusal.status = EUSERS;
+  channel::send_message(socket.get(), refusal, {}, Waiting::kNo);
+  close_socket(std::move(socket));
+}
+
+void LivePort::close_socket(channel::Descriptor socket) {
+  if (socket) channel::drain(socket.get(), closer_);
+}
+
+void LivePort::close_silent() {
+  for (const auto now = Clock::now(); !silent_.empty() && silent_.front().when <= now; silent_.pop_front()) {
+    const auto found = connections_.find(silent_.front().serial);
+    if (found == connections_.end() || found->second.gone || found->second.state != State::kNew) continue;
+    refuse(found->second, "it has opened no NIC for " + std::to_string(options_.hello_ms) + " ms");
+    disconnect(found->second);
   }
 }
 
 void LivePort::receive(Connection& connection) {
   for (int i = 0; i < kMessagesAtOnce && !connection.busy; ++i) {
     Received received;
-    switch (channel::receive_message(connection.socket.get(), received, Waiting::kNo)) {
+    switch (channel::receive_message(connection.socket.get(), received, Waiting::kNo, closer_)) {
       case 0:
         handle(connection, received);
+        for (channel::Descriptor& not_kept : received.descriptors) closer_.take(std::move(not_kept));
         if (connection.gone) return;
         break;
       case EAGAIN:
@@ -201,9 +243,8 @@ void LivePort::handle(Connection& connection, Received& received) {
   connection.request = message;
   if (message.type == Request::kCreateChannel) {
     std::uint32_t number = 0;
-    const int status = received.descriptor_count != 1
-                           ? EINVAL
-                           : connection.client->add_channel(std::move(received.descriptors[0]), number);
+    const int status =
+        received.descriptor_count != 1 ? EINVAL : connection.client->add_channel(received.descriptors[0].get(), number);
     if (status != 0) return answer(connection, message, status);
     connection.request.body.handle = {number};
   }
@@ -217,14 +258,16 @@ void LivePort::handle(Connection& connection, Received& received) {
 void LivePort::handle_open(Connection& connection, Received& received) {
   const Message& message = received.message;
   if (connection.state != State::kNew) return answer(connection, message, EBUSY);
-  if (active_.size() >= options_.most_clients || clients_.size() > kLastClient) {
+  ClientId id{};
+  if (active_.size() >= options_.most_clients || !take_id(id)) {
     refuse(connection, "too many devices are open already");
     return answer(connection, message, EMFILE);
   }
   std::string why;
-  const ClientId id{static_cast<std::uint16_t>(clients_.size())};
-  auto client = std::make_unique<LiveClient>(id, connection.peer.pid, connection.program);
+  auto client = std::make_unique<LiveClient>(id, ++last_client_, connection.peer.pid, connection.process.get(),
+                                             connection.program);
   if (const int status = client->open(received, why); status != 0) {
+    free_ids_.push_front(id);  // nobody has seen it
     refuse(connection, why);
     return answer(connection, message, status);
   }
@@ -237,9 +280,23 @@ void LivePort::handle_open(Connection& connection, Received& received) {
   event.nic = message.body.open.nic;
   event.pid = static_cast<std::uint32_t>(connection.peer.pid);
   event.program = connection.program;
-  clients_.push_back(client.get());
-  serials_.push_back(connection.serial);
+  clients_[raw(id)] = client.get();
+  serials_[raw(id)] = connection.serial;
   connection.client = std::move(client);
+}
+
+// An id that was never used, or the one that was released first. (R12)
+bool LivePort::take_id(ClientId& id) {
+  if (clients_.size() <= kLastClient) {
+    id = ClientId{static_cast<std::uint16_t>(clients_.size())};
+    clients_.push_back(nullptr);
+    serials_.push_back(0);
+    return true;
+  }
+  if (free_ids_.empty()) return false;
+  id = free_ids_.front();
+  free_ids_.pop_front();
+  return true;
 }
 
 void LivePort::opened(ClientId id, std::int32_t status, const channel::DeviceAttributes& attributes) {
@@ -254,6 +311,7 @@ void LivePort::opened(ClientId id, std::int32_t status, const channel::DeviceAtt
     refuse(*connection, "its NIC could not be opened: " + std::string(std::strerror(status)));
     clients_[raw(id)] = nullptr;
     connection->client.reset();
+    released(id);
     connection->state = State::kNew;
     if (connection->gone) return forget(*connection);
     return answer(*connection, connection->request, status);
@@ -261,9 +319,10 @@ void LivePort::opened(ClientId id, std::int32_t status, const channel::DeviceAtt
   ++counters_.clients;
   connection->state = State::kOpen;
   active_.push_back(&client);
-  options_.note(name_of(*connection) + " has opened NIC " + std::to_string(message.body.open.nic));
+  notes_.say(name_of(*connection) + " has opened NIC " + std::to_string(message.body.open.nic));
   if (connection->gone) return close_client(*connection);
-  watch(client.wake(), Source::kDoorbell, connection->serial);
+  // Once for each write: as a semaphore, the program's eventfd stays readable after it was read.
+  watch(client.wake(), Source::kDoorbell, connection->serial, EPOLLET);
   answer(*connection, message, 0);
 }
 
@@ -295,9 +354,8 @@ void LivePort::disconnect(Connection& connection) {
   if (connection.gone) return;
   connection.gone = true;
   unwatch(connection.socket.get());
-  connection.socket.reset();
-  if (connection.process) unwatch(connection.process.get());
-  connection.process.reset();
+  close_socket(std::move(connection.socket));
+  if (connection.process) unwatch(connection.process.get());  // closed with the client, which is killed by it
   if (connection.state == State::kOpen) unwatch(connection.client->wake());
   if (connection.state == State::kNew) {
     dead_.push_back(connection.serial);  // erased later: the caller may still use it
@@ -312,8 +370,8 @@ void LivePort::close_client(Connection& connection) {
   event.client = connection.client->id();
   if (ended_) return;  // the port has ended it
   const std::string who = name_of(connection);
-  if (connection.client->mapping().left()) return options_.note(who + " has closed its device");
-  options_.note(who + " has died with its device open");
+  if (connection.client->mapping().left()) return notes_.say(who + " has closed its device");
+  notes_.say(who + " has died with its device open");
   options_.on_death(who);
 }
 

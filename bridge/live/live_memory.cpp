@@ -102,13 +102,27 @@ LiveMemory::Way& LiveMemory::way(const LiveClient& client) {
   const std::size_t index = raw(client.id());
   if (index >= ways_.size()) ways_.resize(index + 1);
   Way& w = ways_[index];
+  if (w.serial != client.serial()) w = Way{client.serial(), {}, {}, {}, {}};
   if (!options_.process_vm || client.pid() == 0) w.by_descriptor = true;
   return w;
 }
 
-// `local` is only read when `write`.
+// R5.
 bool LiveMemory::move(const LiveClient& client, std::uint64_t address, std::uint8_t* local, std::size_t bytes,
                       bool write) {
+  watch_.begin(client.process());
+  const bool done = move_unwatched(client, address, local, bytes, write);
+  if (watch_.end()) {
+    port_.say("killed process " + std::to_string(client.pid()) + " (" + client.program() +
+              "): an access to its memory did not end in time; pages that a program supplies by itself (userfaultfd, "
+              "FUSE) cannot be registered");
+  }
+  return done;
+}
+
+// `local` is only read when `write`.
+bool LiveMemory::move_unwatched(const LiveClient& client, std::uint64_t address, std::uint8_t* local, std::size_t bytes,
+                                bool write) {
   Way& w = way(client);
   if (!w.by_descriptor) {
     const iovec here{local, bytes};

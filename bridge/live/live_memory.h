@@ -10,8 +10,8 @@
 //   R3  False: some byte could not be copied. After a read the destination is undefined then; after a write the bytes
 //       before the first page that could not be written may have been written, and none behind it.
 //   R4  A program that is dead, or whose kClose was taken, does not exist and has no memory.
-//   R5  An access to a page that the program itself has to supply (userfaultfd, FUSE) waits for the program:
-//       registering such memory can delay the simulator.
+//   R5  An access to a page that the program itself has to supply (userfaultfd, FUSE) waits for the program, but not
+//       long: the program is killed (access_watch.h).
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@
 
 #include "bridge/channel/socket.h"
 #include "bridge/device/host_port.h"
+#include "bridge/live/access_watch.h"
 #include "bridge/live/live_client.h"
 
 namespace rxnic {
@@ -28,6 +29,7 @@ class LivePort;
 
 struct LiveMemoryOptions {
   bool process_vm = true;  // false: the descriptor of R2 from the beginning
+  AccessWatchOptions watch{};
 };
 
 struct TransferCounters {
@@ -43,7 +45,8 @@ struct LiveMemoryCounters {
 
 class LiveMemory final : public ProgramMemory {
  public:
-  explicit LiveMemory(const LivePort& port, const LiveMemoryOptions& options = {}) : port_(port), options_(options) {}
+  explicit LiveMemory(const LivePort& port, const LiveMemoryOptions& options = {})
+      : port_(port), options_(options), watch_(options.watch) {}
   bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) override;
   bool write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) override;
   bool exists(ClientId client) override;
@@ -52,6 +55,7 @@ class LiveMemory final : public ProgramMemory {
  private:
   // By client.
   struct Way {
+    std::uint64_t serial = 0;  // of the client
     bool by_descriptor = false;
     bool maps_tried = false;
     bool gone = false;         // the kernel knows no such process any more
@@ -60,9 +64,12 @@ class LiveMemory final : public ProgramMemory {
   Way& way(const LiveClient& client);
   bool permitted(Way& w, const LiveClient& client, std::uint64_t address, std::uint64_t bytes, bool write);
   bool move(const LiveClient& client, std::uint64_t address, std::uint8_t* local, std::size_t bytes, bool write);
+  bool move_unwatched(const LiveClient& client, std::uint64_t address, std::uint8_t* local, std::size_t bytes,
+                      bool write);
 
   const LivePort& port_;
   LiveMemoryOptions options_;
+  AccessWatch watch_;
   LiveMemoryCounters counters_;
   std::vector<Way> ways_;
 };

@@ -21,6 +21,9 @@ using std::chrono::nanoseconds;
 
 namespace {
 
+// Lines at once and a second: on the terminal, and in the log of programs that come and go.
+constexpr double kLogBurst = 50, kLogPerSecond = 5, kNoteBurst = 2000, kNotesPerSecond = 100;
+
 // Programs that spin on their memory share the CPUs with this thread: with a time slice shorter than theirs it runs as
 // soon as it is woken (Linux 6.12 and later; no effect elsewhere). Processes that this one starts do not inherit it.
 void ask_for_short_slices() {
@@ -38,7 +41,10 @@ void ask_for_short_slices() {
 
 }  // namespace
 
-LivePort::LivePort(LiveOptions options) : options_(std::move(options)) {
+LivePort::LivePort(LiveOptions options)
+    : options_(std::move(options)),
+      log_(kLogBurst, kLogPerSecond, [this](const std::string& line) { options_.log(line); }),
+      notes_(kNoteBurst, kNotesPerSecond, [this](const std::string& line) { options_.note(line); }) {
   if (!options_.log) {
     options_.log = [](const std::string& line) { std::fprintf(stderr, "rxnic: %s\n", line.c_str()); };
   }
@@ -55,10 +61,17 @@ LivePort::LivePort(LiveOptions options) : options_(std::move(options)) {
 
 LivePort::~LivePort() {
   end_all(false);
+  log_.report_now();
+  notes_.report_now();
   sigaction(SIGPIPE, &old_pipe_action_, nullptr);
 }
 
 bool LivePort::take(Cycle now, HostEvent& event) {
+  if (--events_to_poll_ == 0) {  // R11
+    events_to_poll_ = kEventsPerPoll;
+    poll(nanoseconds{0});
+  }
+  if (cut_off_) return false;
   if (!pending()) {
     if (now < next_look_) return false;
     look(now);
@@ -123,7 +136,10 @@ void LivePort::look(Cycle now) {
   }
 }
 
-Cycle LivePort::next_look(Cycle now) { return pending() ? now + 1 : latest(next_look_, now + 1); }
+Cycle LivePort::next_look(Cycle now) {
+  if (cut_off_) return kNever;
+  return pending() ? now + 1 : latest(next_look_, now + 1);
+}
 
 void LivePort::completed(ClientId client) {
   LiveClient* const c = raw(client) < clients_.size() ? clients_[raw(client)] : nullptr;
@@ -145,10 +161,14 @@ void LivePort::notify(ClientId client, std::uint32_t channel, const channel::Eve
   if (c == nullptr) return;
   ++counters_.events;
   if (!c->notify(channel, event) && counters_.lost_events++ == 0) {
-    options_.log("process " + std::to_string(c->pid()) + " (" + c->program() +
-                 ") does not read its events: some are lost");
+    say("process " + std::to_string(c->pid()) + " (" + c->program() + ") does not read its events: some are lost");
   }
   backlog_ = true;  // possibly: poll() checks
+}
+
+// R12.
+void LivePort::released(ClientId client) {
+  if (raw(client) < clients_.size() && clients_[raw(client)] == nullptr) free_ids_.push_back(client);
 }
 
 bool LivePort::rung() const {
@@ -173,7 +193,7 @@ bool LivePort::spin(nanoseconds longest) const {
   return rung();
 }
 
-bool LivePort::over() const { return connections_.empty() && !pending() && (ended_ || until_idle_); }
+bool LivePort::over() const { return cut_off_ || (connections_.empty() && !pending() && (ended_ || until_idle_)); }
 
 // R7.
 Cycle LivePort::wait(Cycle now, Cycle due) {
@@ -200,7 +220,7 @@ Cycle LivePort::wait(Cycle now, Cycle due) {
   }
   waited = Clock::now() - begin;
   counters_.waited_ns += static_cast<std::uint64_t>(waited.count());
-  if (!asked && over()) return kNever;
+  if (cut_off_ || (!asked && over())) return kNever;
   next_look_ = Cycle{};
   if (due == kNever) return now;
   if (waited >= limit) return due;

@@ -4,7 +4,9 @@
 //
 //   R1  Only programs of the simulator's user are accepted, by the kernel's credentials. Others are disconnected.
 //   R2  kHello and kOpen are checked here: version (EPROTO, with a line that names both), descriptors, limits (EMFILE).
-//       A packet that is no message ends its connection, a message out of place is refused with EINVAL.
+//       A packet that is no message ends its connection, a message out of place is refused with EINVAL. A connection
+//       that has not opened a NIC within hello_ms is closed. Of connections there are at most 64 more than clients:
+//       further ones are refused with EUSERS.
 //   R3  A client's requests are taken in order, the next one after the reply to the one before.
 //   R4  One look takes the doorbells of all clients: send, arm, receive, consumer. They take effect in the order
 //       receive, consumer, arm, send, and before the requests found in the same look: what a program did before a send,
@@ -15,11 +17,17 @@
 //       looks, because a system call costs more than a look.
 //   R7  wait(): sets `simulator_sleeps`, so that doorbells wake the simulator, looks at the mappings once more, and
 //       sleeps. With a timer due model time advances as wall time does; with nothing due it stands still.
-//   R8  stop(): clients get kDeviceFatal, are disconnected and closed; then wait() returns kNever. The same happens,
-//       without notifying the model, when the port is destroyed. No file is left behind.
+//   R8  stop(): clients get kDeviceFatal, are disconnected and closed; then wait() returns kNever. When the model has
+//       not closed them within stop_ms, take() gives nothing more and the run ends at once (next_look() is kNever). The
+//       same happens, without notifying the model, when the port is destroyed. No file is left behind.
 //   R9  The process ignores SIGPIPE while a port exists: in a child the default has to be restored.
 //   R10 Threads that wait for a completion are woken by a look after it, at most in each looks_per_wake-th look, and at
 //       the latest before the model waits (R7): a wake-up costs more than a message.
+//   R11 However much programs ring, send and connect: sockets, signals and stop() are looked at after at most
+//       kEventsPerPoll events, and a poll takes a bounded number of connections and messages. Lines about them are
+//       limited (line_limiter.h), and no descriptor of theirs is closed here (descriptor_closer.h).
+//   R12 A client's id is given to another one when the bridge has released it, the one released first. While the device
+//       holds anything of a client nobody else has its id.
 #pragma once
 
 #include <signal.h>
@@ -37,6 +45,8 @@
 
 #include "bridge/channel/socket.h"
 #include "bridge/device/host_port.h"
+#include "bridge/live/descriptor_closer.h"
+#include "bridge/live/line_limiter.h"
 #include "bridge/live/live_client.h"
 
 namespace rxnic {
@@ -51,6 +61,8 @@ struct LiveOptions {
   std::uint32_t looks_per_wake = 16;                 // R10
   std::uint32_t spin_us = 20;                        // looks at the mappings before it sleeps, yielding the CPU
   std::uint32_t most_clients = 200;                  // at once; each takes five descriptors and one per channel
+  std::uint32_t hello_ms = 10'000;                   // R2
+  std::uint32_t stop_ms = 1000;                      // R8
   std::uint32_t tick_ms = 100;                       // shortest time between calls of on_tick, busy or idle
   std::function<void()> on_tick;                     // for example a status line
   int extra = -1;                                    // a descriptor (signals): on_extra when it can be read
@@ -89,6 +101,7 @@ class LivePort final : public HostPort {
   void reply(ClientId client, const channel::Message& message) override;
   void completed(ClientId client) override;
   void notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) override;
+  void released(ClientId client) override;
   Cycle wait(Cycle now, Cycle due) override;
   Cycle next_look(Cycle now) override;
 
@@ -102,10 +115,13 @@ class LivePort final : public HostPort {
     return raw(client) < clients_.size() ? clients_[raw(client)] : nullptr;
   }
   std::size_t clients() const { return active_.size(); }
+  // A line for the user. (R11)
+  void say(const std::string& line) const { log_.say(line); }
   const LiveCounters& counters() const { return counters_; }
 
  private:
   using Clock = std::chrono::steady_clock;
+  static constexpr std::uint32_t kEventsPerPoll = 4096;  // R11
   enum class Source : std::uint8_t { kListener, kStop, kExtra, kSocket, kProcess, kDoorbell };
   enum class State : std::uint8_t { kNew, kOpening, kOpen };
   struct Connection {
@@ -136,9 +152,13 @@ class LivePort final : public HostPort {
   bool over() const;
 
   void poll(std::chrono::nanoseconds longest);
-  bool watch(int descriptor, Source source, std::uint64_t serial);
+  bool watch(int descriptor, Source source, std::uint64_t serial, std::uint32_t how = 0);
   void unwatch(int descriptor);
   void accept_all();
+  void turn_away(channel::Descriptor socket);
+  void close_socket(channel::Descriptor socket);
+  void close_silent();
+  bool take_id(ClientId& id);
   void receive(Connection& connection);
   void handle(Connection& connection, channel::Received& received);
   void handle_open(Connection& connection, channel::Received& received);
@@ -153,18 +173,27 @@ class LivePort final : public HostPort {
 
   LiveOptions options_;
   LiveCounters counters_;
+  mutable LineLimiter log_;
+  LineLimiter notes_;
+  DescriptorCloser closer_;
   channel::Listener listener_;
   channel::Descriptor epoll_, stop_event_, spare_;
   std::unordered_map<std::uint64_t, Connection> connections_;  // by serial
   std::vector<LiveClient*> clients_;                           // by id; null: gone
   std::vector<std::uint64_t> serials_;                         // by id
+  std::deque<ClientId> free_ids_;                              // in the order of release (R12)
   std::vector<LiveClient*> active_;                            // opened, kClose not taken
   std::vector<Doorbell> doorbells_;                            // of the last look, in the order of effect
   std::size_t next_doorbell_ = 0;
   std::vector<Doorbell> taken_[channel::kBoards];  // while a look is under way
   std::deque<HostEvent> events_;                   // all except doorbells
   std::vector<std::uint64_t> dead_;                // connections that poll() erases at its end
-  std::uint64_t last_serial_ = 0;
+  struct Deadline {
+    Clock::time_point when;
+    std::uint64_t serial;
+  };
+  std::deque<Deadline> silent_;  // connections by age: by then they have opened a NIC
+  std::uint64_t last_serial_ = 0, last_client_ = 0;
   Cycle next_look_{};
   std::uint32_t looks_to_poll_ = 0;
   std::uint32_t looks_to_wake_ = 0;
@@ -174,6 +203,9 @@ class LivePort final : public HostPort {
   bool until_idle_ = false;
   std::atomic<bool> stopping_{false};
   bool ended_ = false;
+  Clock::time_point cut_off_at_{};  // ended_: when the run ends although clients are not closed
+  bool cut_off_ = false;            // it has (R8)
+  std::uint32_t events_to_poll_ = kEventsPerPoll;
   struct sigaction old_pipe_action_ = {};
 };
 

@@ -58,7 +58,9 @@ int Connection::connect() {
   if (message.version != channel::kVersion) return refused_version(message.version);
   if (status != 0) {
     const std::string text =
-        "the simulator at '" + std::string(address) + "' refuses this program: " + strerror(status);
+        "the simulator at '" + std::string(address) + "' refuses this program: " +
+        (status == EUSERS ? "it has as many connections as it takes, and closes those that open no NIC after a while"
+                          : strerror(status));
     complain(text.c_str());
     return status;
   }
@@ -97,9 +99,16 @@ int Connection::open(std::uint32_t nic, Context& context) {
 int Connection::exchange(channel::Message& message, std::span<const int> descriptors) {
   message.sequence = ++sequence_;
   const channel::Request type = message.type;
-  if (channel::send_message(socket_.get(), message, descriptors, channel::Waiting::kYes) != 0) return EIO;
+  const int sent = channel::send_message(socket_.get(), message, descriptors, channel::Waiting::kYes);
   channel::Received received;
-  if (channel::receive_message(socket_.get(), received, channel::Waiting::kYes) != 0) return EIO;
+  // A simulator that refuses the connection has replied before, and is gone (protocol.h R2). The first EPIPE of receive
+  // can mean that it did not read the request.
+  int result = EPIPE;
+  for (int tries = 0; result == EPIPE && tries < (type == channel::Request::kHello ? 2 : 1); ++tries) {
+    if (sent != 0 && type != channel::Request::kHello) return EIO;
+    result = channel::receive_message(socket_.get(), received, channel::Waiting::kYes);
+  }
+  if (result != 0) return EIO;
   message = received.message;
   if (message.version != channel::kVersion) return EPROTO;
   if (message.sequence != sequence_ || message.type != type) return EIO;

@@ -54,6 +54,7 @@ class LogPort final : public HostPort {
   void reply(ClientId, const channel::Message&) override {}
   void completed(ClientId) override {}
   void notify(ClientId, std::uint32_t, const channel::EventRecord&) override {}
+  void released(ClientId) override {}
   Cycle wait(Cycle now, Cycle due) override;
   Cycle next_look(Cycle now) override;
 

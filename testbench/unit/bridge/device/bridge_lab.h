@@ -81,6 +81,7 @@ class TestPort final : public HostPort {
   void notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) override {
     notices[client].push_back({channel, event});
   }
+  void released(ClientId client) override { released_clients.push_back(client); }
   Cycle wait(Cycle now, Cycle due) override {
     ++waits;
     if (over && events.empty()) return kNever;
@@ -97,6 +98,7 @@ class TestPort final : public HostPort {
   std::map<ClientId, std::vector<channel::Message>> replies;
   std::map<ClientId, std::uint64_t> completions;
   std::map<ClientId, std::vector<Notice>> notices;
+  std::vector<ClientId> released_clients;
   channel::DeviceAttributes attributes;
   std::uint64_t waits = 0;
   std::uint16_t clients = 0;

@@ -400,6 +400,31 @@ TEST_F(DeviceTest, ACompletionChannelIsTheOneOfItsClient) {
   EXPECT_EQ(a.free(Request::kFreeChannel, 4), 0);
 }
 
+// host_port.h R2. A client that is gone is released only when nothing of it is left, and then another one may have its
+// number.
+TEST_F(DeviceTest, ANumberOfAClientIsUsedAgain) {
+  a.create_qp(QpType::kRc, pd, cq);
+  a.create_mr(pd, a.local(100), 100);
+  a.close();
+  std::size_t held = 0;
+  EXPECT_TRUE(lab.run_until([&] {
+    if (lab.own_port.released_clients.empty()) held = objects();
+    return !lab.own_port.released_clients.empty();
+  }));
+  EXPECT_GT(held, 0u);
+  EXPECT_EQ(objects(), 0u);
+  EXPECT_EQ(lab.own_port.released_clients, std::vector<ClientId>{a.id});
+  lab.own_port.open_status.clear();
+  HostEvent open;
+  open.kind = HostEvent::Kind::kOpen;
+  open.client = a.id;
+  open.nic = a.nic;
+  lab.own_port.events.push_back(open);
+  EXPECT_TRUE(lab.run_until([&] { return lab.own_port.open_status.contains(a.id); }));
+  EXPECT_EQ(lab.own_port.open_status.at(a.id), 0);
+  EXPECT_NE(a.create_pd(), 0u);
+}
+
 TEST_F(DeviceTest, AClosedClientLeavesNothing) {
   const auto srq = other.create_srq(other.create_pd());
   (void)srq;

@@ -99,6 +99,11 @@ struct LiveProgram {
     if (result == 0) message = received.message;
     return result;
   }
+  // The port has disconnected it.
+  bool receive_is_over() {
+    channel::Message message;
+    return receive(message) == EPIPE;
+  }
   void ring(channel::Board board, std::uint32_t index, std::uint64_t value) {
     if (!channel::ring(mapping, board, index, value)) return;
     const std::uint64_t one = 1;

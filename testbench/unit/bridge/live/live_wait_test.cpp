@@ -107,6 +107,47 @@ TEST_F(LiveWaitTest, StopEndsASleep) {  // R8
   thread.join();
 }
 
+TEST_F(LiveWaitTest, StopEndsARunWhoseProgramsAreNotClosedInTime) {  // R8
+  options.stop_ms = 50;
+  start();
+  LiveProgram program;
+  open_program(program);
+  program.send(message_of(channel::Request::kAllocatePd));
+  EXPECT_EQ(take_one().kind, Kind::kRequest);  // the model never replies
+  port->stop();
+  const auto begin = std::chrono::steady_clock::now();
+  HostEvent event;
+  while (port->next_look(now) != kNever) {
+    ASSERT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{30});
+    now += options.look_cycles;
+    EXPECT_FALSE(port->take(now, event));
+  }
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds{50});
+  EXPECT_EQ(port->wait(now, now + 1000), kNever);
+}
+
+TEST_F(LiveWaitTest, StopIsSeenThoughAProgramRingsAllTheTime) {  // R11
+  LiveProgram program;
+  open_program(program);
+  const auto ring_everything = [&] {
+    for (std::uint32_t index = 0; index < channel::kDoorbells; ++index) {
+      channel::ring(program.mapping, channel::Board::kSend, index, 1);
+    }
+  };
+  ring_everything();
+  now += options.look_cycles;
+  HostEvent event;
+  std::uint64_t taken = 0, taken_before_stop = 0;
+  for (; port->take(now, event); ++taken) {
+    if (event.kind == Kind::kClose) break;
+    if (taken == 100) port->stop();
+    if (program.receive_is_over() && taken_before_stop == 0) taken_before_stop = taken;
+  }
+  EXPECT_GT(taken_before_stop, 0u);
+  EXPECT_LE(taken_before_stop, 3 * 4096u);
+  EXPECT_EQ(taken, channel::kDoorbells);
+}
+
 TEST_F(LiveWaitTest, TheExtraDescriptorAndTheTickAreServedInASleep) {
   const channel::Descriptor signal{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   int signals = 0, ticks = 0;

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that follows the protocol but takes more than its share, one way per run.
+//
+//   usage: abuse WAY [NUMBER]
+//
+//   doorbells [QPS]   rings every doorbell of QPS QPs (default 8192) for a second, then closes its connection; with
+//                     `hold` as third argument it goes on until it is killed
+//   opens [COUNT]     asks COUNT times (default 20000) for a NIC that does not exist
+//   reopens [COUNT]   opens and closes a NIC COUNT times
+//   linger            hands over sockets whose last close() waits for 8 s, while another connection is served
+//   semaphore         opens a NIC with an eventfd that stays readable, and sleeps for 3 s
+//   userfault         sends from a page that it never supplies (userfaultfd); exit 77 where it may not
+//   silent [COUNT]    connects COUNT times (default 300) and says nothing, until it is killed
+//   verbs             no abuse: opens a NIC through the drop-in and makes a CQ
+//   lines             is refused as fast as it can for 3 s
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "testbench/live/raw_client.h"
+#include "testbench/live/verbs_world.h"
+#include "testbench/unit/bridge/live/lingering_socket.h"
+
+namespace rxnic::live {
+namespace {
+
+using channel::Board;
+using Clock = std::chrono::steady_clock;
+
+void ring_everything(RawClient& client) {
+  for (std::size_t b = 0; b < channel::kBoards; ++b) {
+    channel::DoorbellBoard& board = channel::board(client.base(), static_cast<Board>(b));
+    for (auto& bits : board.dirty) bits.store(~std::uint64_t{0}, std::memory_order_relaxed);
+    for (auto& bits : board.dirty_words) bits.store(~std::uint64_t{0}, std::memory_order_release);
+  }
+  client.header().rung.store(1);
+  if (client.header().simulator_sleeps.load() != 0) eventfd_write(client.wake.get(), 1);
+}
+
+void doorbells(std::uint32_t qps, bool hold) {
+  RawClient client;
+  client.hello();
+  require((errno = client.open()) == 0, "open");
+  const std::uint32_t pd = client.create_pd();
+  const std::uint32_t cq = client.create_cq(64);
+  for (std::uint32_t n = 0; n < qps; ++n) (void)client.create_qp(pd, cq);
+  std::printf("%u QPs\n", qps);
+  std::fflush(stdout);
+  for (const auto end = Clock::now() + std::chrono::seconds{1}; hold || Clock::now() < end;) ring_everything(client);
+  std::printf("rung for a second\n");
+}
+
+void opens(std::uint32_t count) {
+  RawClient client;
+  client.hello();
+  for (std::uint32_t n = 0; n < count; ++n) {
+    const std::int32_t status = client.open(63);
+    if (status != ENODEV) throw std::runtime_error("open " + std::to_string(n) + ": " + std::strerror(status));
+  }
+  std::printf("%u opens were refused\n", count);
+}
+
+void reopens(std::uint32_t count) {
+  for (std::uint32_t n = 0; n < count; ++n) {
+    RawClient client;
+    const std::int32_t status = client.open();
+    if (status != 0) throw std::runtime_error("open " + std::to_string(n) + ": " + std::strerror(status));
+    client.header().left.store(1);
+  }
+  std::printf("%u opens\n", count);
+}
+
+void hand_over_lingering() {
+  RawClient bad, good;
+  bad.hello();
+  good.hello();
+  require((errno = bad.open()) == 0, "open");
+  require((errno = good.open()) == 0, "open");
+  LingeringSocket lingering(8);
+  const int descriptor = lingering.socket.get();
+  channel::Message message = RawClient::request(channel::Request::kCreateChannel);
+  errno = channel::send_message(bad.socket(), message, {&descriptor, 1}, channel::Waiting::kYes);
+  require(errno == 0, "send");
+  lingering.socket.reset();
+  const auto begin = Clock::now();
+  (void)good.create_pd();
+  const std::chrono::duration<double> took = Clock::now() - begin;
+  std::printf("another connection waited %.3f s\n", took.count());
+  if (took.count() > 3) throw std::runtime_error("the simulator closed a socket that lingers");
+}
+
+void semaphore() {
+  RawClient client;
+  client.hello();
+  client.make_descriptors();
+  client.wake.reset(eventfd(1'000'000'000, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE));
+  require((errno = client.open()) == 0, "open");
+  std::printf("opened\n");
+  std::fflush(stdout);
+  sleep(3);
+}
+
+void userfault() {
+  constexpr std::uint64_t kPage = 4096;
+  const channel::Descriptor fault(static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC)));
+  if (!fault) std::exit(77);
+  const World world(0);
+  const Owned<ibv_cq> cq = world.cq(16);
+  void* const page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  uffdio_api api{};
+  api.api = UFFD_API;
+  require(ioctl(fault.get(), UFFDIO_API, &api) == 0, "UFFDIO_API");
+  uffdio_register range{};
+  range.range = {reinterpret_cast<std::uint64_t>(page), kPage};
+  range.mode = UFFDIO_REGISTER_MODE_MISSING;
+  require(ioctl(fault.get(), UFFDIO_REGISTER, &range) == 0, "UFFDIO_REGISTER");
+  const Owned<ibv_mr> region = own(ibv_reg_mr(world.pd.get(), page, kPage, IBV_ACCESS_LOCAL_WRITE), "ibv_reg_mr");
+  const Owned<ibv_qp> a = make_qp(world, cq.get(), cq.get()), b = make_qp(world, cq.get(), cq.get());
+  connect_both(a.get(), world, b.get(), world);
+  std::array<ibv_sge, 1> list{ibv_sge{reinterpret_cast<std::uint64_t>(page), 1024, region->lkey}};
+  ibv_send_wr wr = send_wr(IBV_WR_SEND, list);
+  std::printf("sends\n");
+  std::fflush(stdout);
+  post(a.get(), wr);
+  (void)take(cq.get());
+}
+
+void silent(std::uint32_t count) {
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (std::uint32_t n = 0; n < count; ++n) clients.push_back(std::make_unique<RawClient>());
+  std::printf("%u connections\n", count);
+  std::fflush(stdout);
+  for (;;) pause();
+}
+
+void lines() {
+  RawClient client;
+  client.hello();
+  std::uint64_t count = 0;
+  for (const auto end = Clock::now() + std::chrono::seconds{3}; Clock::now() < end; ++count) (void)client.open(63);
+  std::printf("%llu opens were refused\n", static_cast<unsigned long long>(count));
+}
+
+}  // namespace
+}  // namespace rxnic::live
+
+int main(int argc, char** argv) {
+  using namespace rxnic::live;
+  const auto number = [&](std::uint32_t otherwise) {
+    return argc > 2 ? static_cast<std::uint32_t>(std::atoi(argv[2])) : otherwise;
+  };
+  const std::map<std::string, std::function<void()>> ways = {
+      {"doorbells", [&] { doorbells(number(8192), argc > 3); }},
+      {"opens", [&] { opens(number(20000)); }},
+      {"reopens", [&] { reopens(number(20000)); }},
+      {"linger", hand_over_lingering},
+      {"semaphore", semaphore},
+      {"userfault", userfault},
+      {"silent", [&] { silent(number(300)); }},
+      {"lines", lines},
+      {"verbs", [] { std::printf("made %s\n", World(0).cq(16) != nullptr ? "a CQ" : "nothing"); }},
+  };
+  try {
+    const auto way = ways.find(argc > 1 ? argv[1] : "");
+    if (way == ways.end()) throw std::runtime_error("usage: abuse WAY [NUMBER]");
+    way->second();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "abuse: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs that take more than their share, or hand over descriptors that make the simulator wait: live_port.h R2, R11,
+// R12, live_memory.h R5.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <set>
+
+#include "bridge/live/line_limiter.h"
+#include "bridge/live/live_memory.h"
+#include "testbench/unit/bridge/live/lingering_socket.h"
+#include "testbench/unit/bridge/live/live_program.h"
+
+namespace rxnic {
+namespace {
+
+using channel::Message;
+using channel::Request;
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Clock = std::chrono::steady_clock;
+using Kind = HostEvent::Kind;
+
+constexpr milliseconds kSoon{3000};  // far less than the 8 s for which a hostile descriptor makes its owner wait
+
+class LiveLimitsTest : public LivePortTest {
+ protected:
+  // Asks for a NIC and is refused; the id that it had.
+  ClientId open_in_vain(LiveProgram& program) {
+    Message message = message_of(Request::kOpen);
+    message.body.open = {};
+    program.send(message,
+                 {program.memory_file.get(), program.wake.get(), program.events_write.get(), program.own_memory.get()});
+    const HostEvent event = take_one();
+    port->opened(event.client, ENODEV, {});
+    Message reply;
+    EXPECT_EQ(program.receive(reply), 0);
+    EXPECT_EQ(reply.status, ENODEV);
+    return event.client;
+  }
+  std::set<ClientId> open_all_in_vain(LiveProgram& program) {
+    std::set<ClientId> seen;
+    for (int i = 0; i < 0x3fff && !HasFailure(); ++i) seen.insert(open_in_vain(program));
+    return seen;
+  }
+};
+
+TEST_F(LiveLimitsTest, AnIdIsUsedAgainOnceItIsReleased) {  // R12
+  LiveProgram held, program;
+  const ClientId id = open_program(held);
+  held.socket.reset();
+  EXPECT_EQ(take_one().kind, Kind::kClose);
+  program.make();
+  program.connect(options.address);
+  EXPECT_FALSE(open_all_in_vain(program).contains(id)) << "the device still holds its memory";
+  port->released(id);
+  port->released(ClientId{0x3fff});  // of nobody: it is free
+  EXPECT_TRUE(open_all_in_vain(program).contains(id));
+}
+
+TEST_F(LiveLimitsTest, AConnectionThatOpensNoNicIsClosed) {  // R2
+  options.hello_ms = 50;
+  start();
+  LiveProgram silent, talks, opens;
+  open_program(opens);
+  silent.connect(options.address);
+  talks.connect(options.address);
+  talks.send(message_of(Request::kHello));
+  const auto begin = Clock::now();
+  Message reply;
+  while (port->counters().refused < 2) {
+    ASSERT_LT(Clock::now() - begin, std::chrono::seconds{20});
+    EXPECT_EQ(port->wait(now, now + 1'000'000), now + 1'000'000);
+  }
+  EXPECT_GE(Clock::now() - begin, milliseconds{50});
+  EXPECT_EQ(silent.receive(reply), EPIPE);
+  EXPECT_EQ(talks.receive(reply), 0);
+  EXPECT_EQ(talks.receive(reply), EPIPE);
+  EXPECT_THAT(log, HasSubstr("opened no NIC for 50 ms"));
+  carry_out(opens, Request::kAllocatePd);
+}
+
+TEST_F(LiveLimitsTest, AConnectionTooManyIsRefusedWithAReply) {  // R2, protocol.h R2
+  options.most_clients = 1;
+  start();
+  std::vector<LiveProgram> programs(65);
+  for (LiveProgram& program : programs) {
+    program.connect(options.address);
+    EXPECT_TRUE(take().empty());
+  }
+  LiveProgram refused;
+  refused.connect(options.address);
+  EXPECT_TRUE(take().empty());
+  Message reply;
+  ASSERT_EQ(refused.receive(reply), 0);
+  EXPECT_EQ(reply.type, Request::kHello);
+  EXPECT_EQ(reply.sequence, 1u);
+  EXPECT_EQ(reply.status, EUSERS);
+  EXPECT_EQ(refused.receive(reply), EPIPE);
+}
+
+TEST_F(LiveLimitsTest, LinesAboutRefusedProgramsAreLimited) {  // R11
+  LiveProgram program;
+  program.make();
+  program.connect(options.address);
+  for (int i = 0; i < 2000; ++i) open_in_vain(program);
+  port.reset();
+  const auto lines = std::count(log.begin(), log.end(), '\n');
+  EXPECT_GE(lines, 51);
+  EXPECT_LT(lines, 1000);
+  EXPECT_THAT(log, HasSubstr("further lines were left out"));
+}
+
+TEST(LineLimiter, LeavesOutWhatIsTooMuchAndSaysSo) {
+  std::vector<std::string> said;
+  LineLimiter limiter(2, 10, [&](const std::string& line) { said.push_back(line); });
+  const auto begin = LineLimiter::Clock::now() + std::chrono::hours{1};
+  for (const char* line : {"a", "b", "c", "d"}) limiter.say(line, begin);
+  EXPECT_THAT(said, ElementsAre("a", "b"));
+  limiter.report(begin + milliseconds{99});
+  EXPECT_THAT(said, ElementsAre("a", "b"));
+  limiter.say("e", begin + milliseconds{101});
+  EXPECT_THAT(said, ElementsAre("a", "b", "2 further lines were left out", "e"));
+  limiter.say("f", begin + milliseconds{102});
+  limiter.report(begin + milliseconds{300});
+  EXPECT_THAT(said.back(), "1 further lines were left out");
+  limiter.report(begin + milliseconds{400});
+  EXPECT_EQ(said.size(), 5u);
+}
+
+TEST_F(LiveLimitsTest, ASocketThatLingersDelaysNobody) {  // R11
+  LiveProgram program;
+  open_program(program);
+  LingeringSocket given(8), surplus(8), unread(8);
+  auto begin = Clock::now();
+
+  program.send(message_of(Request::kCreateChannel), {given.socket.get()});
+  given.socket.reset();
+  EXPECT_TRUE(take().empty());
+  Message reply;
+  ASSERT_EQ(program.receive(reply), 0);
+  EXPECT_EQ(reply.status, EINVAL);
+  EXPECT_LT(Clock::now() - begin, kSoon) << "as a channel";
+
+  // With an empty packet before it that looks like the end of the connection.
+  begin = Clock::now();
+  ASSERT_EQ(::send(program.socket.get(), "garbage", 7, 0), 7);
+  ASSERT_EQ(::send(program.socket.get(), "", 0, 0), 0);
+  program.send(message_of(Request::kCreateChannel), {unread.socket.get()});
+  unread.socket.reset();
+  EXPECT_EQ(take_one().kind, Kind::kClose);
+  EXPECT_LT(Clock::now() - begin, kSoon) << "in a packet that is not received";
+
+  begin = Clock::now();
+  LiveProgram other;
+  other.connect(options.address);
+  const Message message = message_of(Request::kHello);
+  const std::vector<int> numbers(9, surplus.socket.get());
+  std::vector<std::uint8_t> control(CMSG_SPACE(numbers.size() * sizeof(int)));
+  iovec data{const_cast<Message*>(&message), sizeof message};
+  msghdr header{};
+  header.msg_iov = &data;
+  header.msg_iovlen = 1;
+  header.msg_control = control.data();
+  header.msg_controllen = control.size();
+  cmsghdr* rights = CMSG_FIRSTHDR(&header);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(numbers.size() * sizeof(int));
+  std::memcpy(CMSG_DATA(rights), numbers.data(), numbers.size() * sizeof(int));
+  ASSERT_GT(sendmsg(other.socket.get(), &header, 0), 0);
+  surplus.socket.reset();
+  EXPECT_TRUE(take().empty());
+  EXPECT_LT(Clock::now() - begin, kSoon) << "more than fit";
+}
+
+TEST_F(LiveLimitsTest, AnEventfdThatStaysReadableDoesNotKeepTheSimulatorAwake) {
+  LiveProgram program;
+  program.make();
+  program.wake.reset(eventfd(1'000'000'000, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE));
+  program.connect(options.address);
+  program.send_open();
+  const HostEvent event = take_one();
+  port->opened(event.client, 0, {});
+  const std::uint64_t before = port->counters().polls;
+  const Cycle due = now + 200'000'000;  // 200 ms
+  EXPECT_EQ(port->wait(now, due), due);
+  EXPECT_LT(port->counters().polls - before, 10u);
+  // It still wakes.
+  program.header().simulator_sleeps.store(1);
+  program.ring(channel::Board::kSend, 3, 4);
+  EXPECT_EQ(wait_for_one().kind, Kind::kDoorbell);
+}
+
+// R5 of live_memory.h: in another process, as it is killed.
+TEST_F(LiveLimitsTest, AProgramThatSuppliesItsPagesLateIsKilled) {
+  constexpr std::uint64_t kPage = 4096;
+  if (channel::Descriptor{static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC))}.get() < 0) {
+    GTEST_SKIP() << "no userfaultfd for this user";
+  }
+  LiveProgram good;
+  const ClientId good_client = open_program(good);
+  void* const page = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(page, MAP_FAILED);
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const int fault = static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC));
+    uffdio_api api{};
+    api.api = UFFD_API;
+    uffdio_register range{};
+    range.range = {reinterpret_cast<std::uint64_t>(page), kPage};
+    range.mode = UFFDIO_REGISTER_MODE_MISSING;
+    if (ioctl(fault, UFFDIO_API, &api) != 0 || ioctl(fault, UFFDIO_REGISTER, &range) != 0) _exit(2);
+    LiveProgram program;
+    program.make();
+    program.connect(options.address);
+    program.send_open();
+    for (;;) pause();
+  }
+  const HostEvent event = wait_for_one();
+  port->opened(event.client, 0, {});
+  LiveMemory memory(*port, {.watch = {.tick_ms = 20, .most_ticks = 5}});
+  std::uint8_t data[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector<std::uint8_t> own(data, data + 8);
+  const auto begin = Clock::now();
+  (void)memory.read(event.client, reinterpret_cast<std::uint64_t>(page), data);
+  EXPECT_GE(Clock::now() - begin, milliseconds{80});
+  EXPECT_LT(Clock::now() - begin, kSoon);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+  EXPECT_THAT(log, HasSubstr("killed process " + std::to_string(child)));
+  EXPECT_TRUE(memory.read(good_client, reinterpret_cast<std::uint64_t>(own.data()), data));
+  munmap(page, kPage);
+}
+
+}  // namespace
+}  // namespace rxnic
