@@ -99,6 +99,7 @@ class Protection : public PairTest {
     return wr;
   }
   static constexpr std::array kMoves{IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ};
+  const Patience patience_{std::chrono::seconds{5}};  // a completion takes milliseconds
 };
 
 TEST_P(Protection, WrongLkeyOfARequest) {
@@ -260,6 +261,47 @@ TEST_P(Protection, RemoteMemoryOfAnotherPdOrFreed) {
     expect_failure(wr, {IBV_WC_REM_ACCESS_ERR});
   }
   EXPECT_EQ(freed.differs(), "");
+}
+
+// The index of a key is given to another region: the key of the one before is refused, by the tag.
+TEST_P(Protection, AStaleKeyWhoseIndexIsInUseAgain) {
+  constexpr int kMost = 3 * 4096;  // registrations; the numbers of indices that are used in turn (numbers.h R1)
+  const auto stale_of = [](Side& side, Arena& arena) {
+    const std::uint32_t stale = arena.region->rkey;
+    int registrations = 0;
+    do {
+      arena.region.reset();
+      arena.region =
+          own(ibv_reg_mr(side.world.pd.get(), arena.at(0), arena.size(), static_cast<unsigned>(Arena::kAllRights)),
+              "ibv_reg_mr");
+    } while (arena.region->rkey >> 8 != stale >> 8 && ++registrations < kMost);
+    EXPECT_EQ(arena.region->rkey >> 8, stale >> 8) << registrations << " registrations";
+    EXPECT_NE(arena.region->rkey, stale);
+    return stale;
+  };
+  Arena local(a.world, kPage), remote(b.world, kPage);
+  const std::uint32_t stale_lkey = stale_of(a, local), stale_rkey = stale_of(b, remote);
+  for (const ibv_wr_opcode opcode : kMoves) {
+    SCOPED_TRACE(opcode);
+    expect_failure(with(opcode, {local.address(0), 100, stale_lkey}), {IBV_WC_LOC_PROT_ERR});
+  }
+  for (const ibv_wr_opcode opcode : {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
+    SCOPED_TRACE(opcode);
+    ibv_send_wr wr = with(opcode, a.arena.sge(0, 100));
+    wr.wr.rdma = {remote.address(0), stale_rkey};
+    expect_failure(wr, {IBV_WC_REM_ACCESS_ERR});
+  }
+  expect_failure(atomic(IBV_WR_ATOMIC_FETCH_AND_ADD, remote.address(0), stale_rkey), {IBV_WC_REM_ACCESS_ERR});
+  EXPECT_EQ(local.differs(), "");
+  EXPECT_EQ(remote.differs(), "");
+  // With the key of now it goes.
+  reconnect();
+  ibv_send_wr write = with(IBV_WR_RDMA_WRITE, local.sge(0, 100));
+  write.wr.rdma = {remote.address(200), remote.region->rkey};
+  post(a.qp.get(), write);
+  EXPECT_EQ(take(a.send_cq.get()).status, IBV_WC_SUCCESS);
+  remote.expect(200, local.bytes(0, 100));
+  EXPECT_EQ(remote.differs(), "");
 }
 
 // The key is right, but the host refuses the access to the page: a remote operation error.

@@ -183,7 +183,7 @@ void connect_both(ibv_qp* a, const World& of_a, ibv_qp* b, const World& of_b, co
 }
 
 ibv_wc take(ibv_cq* cq) {
-  const auto end = std::chrono::steady_clock::now() + kPatience;
+  const auto end = std::chrono::steady_clock::now() + Patience::current();
   ibv_wc wc{};
   do {
     const int count = ibv_poll_cq(cq, 1, &wc);
@@ -200,7 +200,7 @@ bool is_empty(ibv_cq* cq) {
 
 ibv_event_type take_event(ibv_context* context) {
   pollfd ready{context->async_fd, POLLIN, 0};
-  if (poll(&ready, 1, std::chrono::milliseconds(kPatience).count()) != 1) {
+  if (poll(&ready, 1, std::chrono::milliseconds(Patience::current()).count()) != 1) {
     throw std::runtime_error("no asynchronous event came");
   }
   ibv_async_event event{};

@@ -3,7 +3,8 @@
 // against the system's <infiniband/verbs.h>, without knowledge of the model.
 //
 //   R1  A call that fails throws std::runtime_error with the call and its errno.
-//   R2  Nothing waits for ever: take() throws when no completion comes within kPatience.
+//   R2  Nothing waits for ever: take() throws when no completion comes within the patience, kPatience unless a Patience
+//       lives.
 //   R3  Arena: expect() sets what a byte must be; differs() compares every byte of the memory with it, those around and
 //       between the buffers as well. A stray write anywhere in an arena is found.
 #pragma once
@@ -21,6 +22,19 @@
 namespace rxnic::live {
 
 inline constexpr std::chrono::seconds kPatience{60};
+
+// A test that ends in seconds when it fails: another patience while this lives. One at a time, in one thread.
+class Patience {
+ public:
+  explicit Patience(std::chrono::seconds patience) { current_ = patience; }
+  ~Patience() { current_ = kPatience; }
+  Patience(const Patience&) = delete;
+  Patience& operator=(const Patience&) = delete;
+  static std::chrono::seconds current() { return current_; }
+
+ private:
+  inline static std::chrono::seconds current_ = kPatience;
+};
 
 struct Freer {
   void operator()(ibv_context* p) const { ibv_close_device(p); }
