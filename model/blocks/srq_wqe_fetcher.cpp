@@ -204,6 +204,10 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::serve(WqeRequest& p, Cycle now) {
     return Verdict::kLeaves;
   }
   if (!received || p.outcome != Outcome::kExecute) return Verdict::kLeaves;
+  if (p.tag_verdict == TagVerdict::kFailed) {  // (R10)
+    refused_.fail_qp(p, DropReason::kHostMemory, kNakRemoteOperation, WcStatus::kLocalQpOperation);
+    return Verdict::kLeaves;
+  }
   if (p.tag_verdict == TagVerdict::kMatched) {
     const Verdict verdict = take_match(p, now);
     if (verdict != Verdict::kLeaves || p.outcome != Outcome::kExecute) return verdict;

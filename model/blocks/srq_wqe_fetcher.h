@@ -23,7 +23,7 @@
 //       cache; a request pins its line. The list of RQs to be flushed again, for doorbells after their flush, has
 //       late_flushes entries; without a free one the doorbell waits (counter doorbell_waits).
 //   R10 Tag matching: a match, or an unexpected message, that is refused or squashed here is returned to the tag
-//       matcher.
+//       matcher. A message that the tag matcher could not decide fails its QP (kHostMemory).
 //   R11 The last packet that uses a WQE is marked (releases_wqe): the end of its message, a failure found up to here, a
 //       flush.
 //   R12 Each packet of a QP with an RQ carries the number of WQEs that were posted when it left, for the credit field

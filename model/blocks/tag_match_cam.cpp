@@ -11,23 +11,38 @@ TagMatchCam::TagMatchCam(const sc_core::sc_module_name& name, const TagMatchCamP
       shared_(shared),
       contexts_(shared.contexts),
       pipeline_(params.pipeline_depth),
-      walk_buffer_(std::size_t{params.overflow_entries_per_read} * sizeof(TagOverflowEntry)) {}
+      bursts_(params.refill_reads),
+      burst_entries_(std::size_t{params.refill_reads} * params.overflow_entries_per_read),
+      write_buffer_bytes_((params.overflow_entries_per_read + 1) *
+                          static_cast<std::uint32_t>(sizeof(TagOverflowEntry))) {
+  copies_.entries.reserve(params.overflow_entries_per_read + 1);
+}
 
-// An overflow entry must stay in its write buffer until the DMA engine has taken the request from the link.
-void TagMatchCam::end_of_elaboration() { write_buffers_.resize((dma.size() > 0 ? dma[0]->link().capacity() : 0) + 1); }
+// What is written must stay in its buffer until the DMA engine has taken the request from the link.
+void TagMatchCam::end_of_elaboration() {
+  const std::size_t requests = (dma.size() > 0 ? dma[0]->link().capacity() : 0) + 1;
+  write_buffers_.resize(requests * write_buffer_bytes_);
+}
 
 bool TagMatchCam::create(WqId srq, const WqContext& context) {
   destroy(srq);
-  if (lists_used_ == params_.lists) return false;  // (R12)
+  if (lists_used_ == params_.lists) return false;  // (R15)
   if (raw(srq) >= lists_.size()) lists_.resize(raw(srq) + 1);
-  lists_[raw(srq)] = std::make_unique<List>(List{context, TagMatchList(params_.max_tags)});
+  lists_[raw(srq)] = std::make_unique<List>(
+      List{context, TagMatchList(params_.max_tags), TagOverflow(params_.max_tags), ++lists_made_, 0, false, false});
   ++lists_used_;
   return true;
 }
 
 void TagMatchCam::destroy(WqId srq) {
-  if (!exists(srq)) return;
-  cam_used_ -= lists_[raw(srq)]->tags.in_cam();
+  List* const list = find(srq);
+  if (list == nullptr) return;
+  cam_used_ -= list->tags.in_cam();
+  if (list->spilled) spilled_.erase(std::find(spilled_.begin(), spilled_.end(), srq));
+  if (job_.list == srq) {
+    job_.list = kNoWq;
+    if (job_.kind != JobKind::kSearch) job_ = {};
+  }
   lists_[raw(srq)].reset();
   --lists_used_;
 }
@@ -50,22 +65,24 @@ void TagMatchCam::carry_out_command(Cycle now) {
 Cycle TagMatchCam::step(Cycle now) {
   bool worked = false;
   bool blocked = false;
-  lacks_dma_ = false;
-  // (1) a command; returned matches and unexpected messages (R11)
+  asked_ = lacks_dma_ = false;
+  // (1) a command; returned matches and unexpected messages (R14)
   if (lists.can_pop(now)) carry_out_command(now);
   while (returned.can_pop(now)) {
     take_back(returned.pop(now));
     worked = true;
   }
-  // (2) a read of the overflow has come
-  if (dma_done.can_pop(now)) {
-    dma_done.pop(now);
-    walk_waits_ = false;
+  // (2) entries that are to be written back; reads of the overflow have come
+  worked |= write_copies(now);
+  while (dma_done.can_pop(now)) {
+    bursts_[(first_burst_ + bursts_landed_++) % bursts_.size()].ok = dma_done.pop(now).ok;
     worked = true;
   }
+  worked |= look_through_burst(now);
+  worked |= put_back(now);
   // (3) the oldest result walks on, or leaves
   const bool head_is_ready = pipeline_.ready(now);
-  if (head_is_ready && pipeline_.front().walks) worked |= walk(now);
+  if (head_is_ready && pipeline_.front().walks) worked |= search_on();
   if (head_is_ready && !pipeline_.front().walks) {
     blocked = !out.can_push(now);
     if (!blocked) {
@@ -76,63 +93,31 @@ Cycle TagMatchCam::step(Cycle now) {
       worked = true;
     }
   }
-  // (4) take a packet and an operation, the packet first (R2)
+  // (4) a read of the overflow; it goes before the writes of appends, which would keep the CAM from being refilled
+  worked |= read_overflow(now);
+  // (5) take a packet and an operation, the packet first (R2)
   if (now >= cam_free_) {
-    if (walk_srq_ == kNoWq && !pipeline_.full() && in.can_pop(now)) {
+    if (takes_packets(now)) {
       accept_packet(now);
       worked = true;
     }
     if (!pipeline_.full() && operations.can_pop(now)) worked |= accept_operation(now);
   }
-  // (5) rest
+  // (6) rest
   if (worked) return rest(now, Activity::kBusy, now + 1);
   Cycle next = kNever;
   if (!head_is_ready) next = earliest(next, pipeline_.next_ready());
   if (now < cam_free_) next = earliest(next, cam_free_);
+  if (now < search_free_) next = earliest(next, search_free_);
   if (blocked || lacks_dma_) return rest(now, Activity::kBlocked, next);
   if (!pipeline_.empty()) return rest(now, Activity::kWaitTag, next);
-  return rest(now, now < cam_free_ ? Activity::kBusy : Activity::kStarved, next);
+  const bool busy = now < cam_free_ || now < search_free_;
+  return rest(now, busy ? Activity::kBusy : Activity::kStarved, next);
 }
 
-void TagMatchCam::take_back(const TagReturn& r) {
-  ++counters_.returned;
-  if (!exists(r.srq)) return;
-  TagMatchList& tags = lists_[raw(r.srq)]->tags;
-  if (r.handle == kNoTag) {
-    tags.discount_unexpected();
-    return;
-  }
-  const std::uint32_t before = tags.in_cam();
-  tags.restore(r.handle);
-  cam_used_ += tags.in_cam() - before;
-}
-
-bool TagMatchCam::walk(Cycle now) {  // (R6)
-  if (walk_waits_) return false;
-  if (walk_entries_ > 0) {
-    if (!dma.can_push(now)) return false;
-    const std::uint32_t n = std::min(walk_entries_, params_.overflow_entries_per_read);
-    DmaRequest read;
-    read.address = overflow_address(walk_srq_, walk_position_);
-    read.bytes = n * static_cast<std::uint32_t>(sizeof(TagOverflowEntry));
-    read.data = walk_buffer_.data();
-    dma.push(now, read);
-    walk_entries_ -= n;
-    walk_position_ += n;
-    walk_waits_ = true;
-    ++counters_.walk_reads;
-    return true;
-  }
-  if (exists(walk_srq_)) {
-    TagMatchList& tags = lists_[raw(walk_srq_)]->tags;
-    const std::uint32_t before = tags.in_cam();
-    tags.promote(std::min(walk_promotes_, params_.entries - std::min(cam_used_, params_.entries)));
-    cam_used_ += tags.in_cam() - before;
-    counters_.promotions += tags.in_cam() - before;
-  }
-  walk_srq_ = kNoWq;
-  pipeline_.front().walks = false;
-  return true;
+bool TagMatchCam::takes_packets(Cycle now) const {
+  return now >= search_free_ && job_.kind == JobKind::kNone && returns_.empty() && !operation_waits_ &&
+         !pipeline_.full() && in.can_pop(now);
 }
 
 void TagMatchCam::accept_packet(Cycle now) {
@@ -140,17 +125,38 @@ void TagMatchCam::accept_packet(Cycle now) {
   WqeRequest& p = result.packet;
   ++counters_.packets;
   const WqId srq = p.receive_queue;
+  Cycle due = now + params_.search_cycles;  // (R1)
   if (exists(srq)) {
     const bool received = p.role == PacketRole::kReceived;
     const bool starts = received && p.outcome == Outcome::kExecute && p.has(kSend) && p.takes_wqe;
-    if (starts) result.walks = search(p, srq);
+    if (starts) result.walks = search(p, srq, due, now);
     if (p.role == PacketRole::kTruncated || (received && p.has(kSend) && !starts)) label_end(p);
   }
-  pipeline_.push(result, now + params_.search_cycles);  // (R1)
+  pipeline_.push(result, due);
 }
 
-// True when the search must walk the overflow.
-bool TagMatchCam::search(WqeRequest& p, WqId srq) {
+// When a search of the CAM has its result, which is the entry `found`. (R1)
+Cycle TagMatchCam::time_search(const List& list, std::uint32_t found, Cycle now) {
+  std::uint32_t more = 0;
+  switch (params_.organisation) {
+    case TagOrganisation::kParallel:
+      break;
+    case TagOrganisation::kBanked: {
+      const std::uint32_t banks = (params_.entries + params_.bank_entries - 1) / params_.bank_entries;
+      more = (banks + params_.banks_per_cycle - 1) / params_.banks_per_cycle - 1;
+      search_free_ = now + 1 + more;
+      break;
+    }
+    case TagOrganisation::kHashed:
+      more = (list.tags.wildcards_before(found) + params_.wildcards_per_cycle - 1) / params_.wildcards_per_cycle;
+      search_free_ = now + std::max(more, 1u);
+      break;
+  }
+  return now + params_.search_cycles + more;
+}
+
+// True when the overflow has to decide.
+bool TagMatchCam::search(WqeRequest& p, WqId srq, Cycle& due, Cycle now) {
   List& list = *lists_[raw(srq)];
   TagMatchList& tags = list.tags;
   TagContext& qp = contexts_[p.line];
@@ -161,27 +167,69 @@ bool TagMatchCam::search(WqeRequest& p, WqId srq) {
   const auto opcode = static_cast<TmhOpcode>(tmh.opcode);
   qp.tag = p.tag = tmh.tag;
   qp.tag_context = p.tag_context = tmh.app_context;
-  bool walks = false;
   if (opcode == TmhOpcode::kEager) {
     ++counters_.searches;
-    const std::uint32_t before = tags.in_cam();
-    const TagMatchList::Match found = tags.search(tmh.tag);
-    cam_used_ += tags.in_cam() - before;
-    if (found.overflow_walked > 0) {
-      walks = true;
-      walk_srq_ = srq;
-      walk_entries_ = found.overflow_walked;
-      walk_position_ = 0;
-      walk_promotes_ = found.overflow_walked - (found.handle == kNoTag ? 0 : 1);
-      ++counters_.walks;
+    const std::uint32_t found = tags.find(tmh.tag);
+    due = time_search(list, found, now);
+    if (found == kNoTag ? tags.in_overflow() > 0 : !tags.settled(found)) {  // (R7)
+      job_ = {};
+      job_.kind = JobKind::kSearch;
+      job_.list = srq;
+      job_.handle = found;
+      job_.tag = tmh.tag;
+      job_.held_from = tags.held_from();
+      return true;
     }
-    if (found.handle != kNoTag) {
-      match(p, list, found.handle);
-      return walks;
+    if (found != kNoTag) {
+      tags.consume(found);
+      --cam_used_;
+      match(p, list, found);
+      return false;
     }
   }
-  if (opcode == TmhOpcode::kEager || opcode == TmhOpcode::kRendezvous) {  // (R8)
-    tags.count_unexpected();
+  miss(p, list, opcode);
+  return false;
+}
+
+// The oldest packet's search goes on in the overflow. (R7)
+bool TagMatchCam::search_on() {
+  Result& result = pipeline_.front();
+  WqeRequest& p = result.packet;
+  List* const list = find(job_.list);
+  if (list != nullptr && list->failed && !job_.decided) {  // (R9)
+    p.tag_verdict = contexts_[p.line].tag_verdict = TagVerdict::kFailed;
+  } else if (list != nullptr) {
+    if (!job_.decided) {
+      if (list->in_flight > 0) return false;
+      if (!job_.reads) job_.position = list->overflow.head();
+      const bool all_read = list->tags.in_overflow() == 0 || job_.position == list->overflow.tail();
+      if (job_.handle == kNoTag && !all_read) {
+        const bool begins = !job_.reads;
+        job_.reads = true;
+        return begins;
+      }
+    }
+    if (!job_.walked) ++counters_.refill_waits;
+    if (job_.found == kNoTag && job_.handle != kNoTag) {
+      list->tags.consume(job_.handle);
+      --cam_used_;
+      job_.found = job_.handle;
+    }
+    if (job_.found != kNoTag) {
+      match(p, *list, job_.found);
+    } else {
+      miss(p, *list, TmhOpcode::kEager);
+    }
+  }
+  result.walks = false;
+  job_ = {};
+  return true;
+}
+
+void TagMatchCam::miss(WqeRequest& p, List& list, TmhOpcode opcode) {
+  TagContext& qp = contexts_[p.line];
+  if (opcode == TmhOpcode::kEager || opcode == TmhOpcode::kRendezvous) {  // (R11)
+    list.tags.count_unexpected();
     ++counters_.unexpected;
     qp.tag_verdict = TagVerdict::kUnexpected;
   } else {
@@ -190,10 +238,9 @@ bool TagMatchCam::search(WqeRequest& p, WqId srq) {
   }
   p.tag_verdict = qp.tag_verdict;
   label_end(p);
-  return walks;
 }
 
-void TagMatchCam::match(WqeRequest& p, const List& list, std::uint32_t handle) {  // (R7)
+void TagMatchCam::match(WqeRequest& p, List& list, std::uint32_t handle) {  // (R10)
   ++counters_.matches;
   const TagEntry& entry = list.tags.entry(handle);
   p.wqe_index = handle;
@@ -223,97 +270,29 @@ void TagMatchCam::label_end(WqeRequest& p) const {
     case TagVerdict::kUnexpected:
       p.cqe_opcode =
           params_.unexpected_status == UnexpectedStatus::kTmRecv ? CqeOpcode::kTagReceive : CqeOpcode::kReceive;
-      if (list.tags.wants_sync()) p.cqe_flags |= kCqeTagSyncRequest;  // (R9)
+      if (list.tags.wants_sync()) p.cqe_flags |= kCqeTagSyncRequest;  // (R12)
       break;
     case TagVerdict::kNoTag:
       p.cqe_opcode = CqeOpcode::kTagNoTag;
       break;
     case TagVerdict::kOrdinary:
+    case TagVerdict::kFailed:
     case TagVerdict::kNone:
       break;
   }
 }
 
-bool TagMatchCam::accept_operation(Cycle now) {
-  const TagOperation& op = *operations.peek(now);
-  if (!exists(op.srq)) {
-    operations.pop(now);
-    ++counters_.operations;
-    ++counters_.failed_operations;
-    return true;
-  }
-  lacks_dma_ = !dma.can_push(now);
-  if (lacks_dma_) return false;
-  List& list = *lists_[raw(op.srq)];
-  ++counters_.operations;
-  if (op.tm_sync) list.tags.acknowledge(op.unexpected_count);
-  bool ok = true;
-  if (op.opcode == TagOpcode::kAdd) {
-    ok = add(list, op, now);
-  } else if (op.opcode == TagOpcode::kDelete) {
-    const std::uint32_t before = list.tags.in_cam();
-    ok = list.tags.remove(op.entry.handle);
-    cam_used_ += list.tags.in_cam() - before;
-  }
-  const bool occupies = op.opcode != TagOpcode::kSync;
-  cam_free_ = now + (occupies ? params_.append_cycles : 1);  // (R3)
-  counters_.failed_operations += !ok;
-  if (op.signaled || !ok) complete(op, list, ok, cam_free_);  // (R10)
-  operations.pop(now);
-  return true;
-}
-
-bool TagMatchCam::add(List& list, const TagOperation& op, Cycle now) {
-  TagMatchList& tags = list.tags;
-  const std::uint32_t before = tags.in_cam();
-  if (!tags.append(op.entry, cam_used_ < params_.entries)) return false;
-  cam_used_ += tags.in_cam() - before;
-  if (!tags.in_overflow(op.entry.handle)) return true;
-  TagOverflowEntry& record = write_buffers_[next_write_buffer_];  // (R5)
-  next_write_buffer_ = (next_write_buffer_ + 1) % write_buffers_.size();
-  record.tag = op.entry.tag;
-  record.mask = op.entry.mask;
-  record.buffer = op.entry.buffer;
-  record.handle = op.entry.handle;
-  DmaRequest write;
-  write.kind = DmaKind::kWrite;
-  write.address = overflow_address(op.srq, tags.in_overflow() - 1);
-  write.bytes = sizeof record;
-  write.data = reinterpret_cast<std::uint8_t*>(&record);
-  dma.push(now, write);
-  ++counters_.overflow_appends;
-  return true;
-}
-
-void TagMatchCam::complete(const TagOperation& op, const List& list, bool ok, Cycle when) {
-  Result result;
-  WqeRequest& p = result.packet;
-  p.role = PacketRole::kTagOperation;
-  p.outcome = Outcome::kExecute;
-  p.completes = true;
-  p.ends_message = true;
-  p.status = ok ? WcStatus::kSuccess : WcStatus::kTagMatch;
-  p.cq = list.srq.cq;
-  p.queue = op.srq;
-  p.wqe_index = op.wqe_index;
-  p.cqe_opcode = op.opcode == TagOpcode::kAdd      ? CqeOpcode::kTagAdd
-                 : op.opcode == TagOpcode::kDelete ? CqeOpcode::kTagDelete
-                                                   : CqeOpcode::kTagSync;
-  p.cqe_flags = kCqeSrq;
-  if (!list.tags.in_phase()) p.cqe_flags |= kCqeTagSyncRequest;  // (R9)
-  pipeline_.push(result, when);
-}
-
-BusAddress TagMatchCam::overflow_address(WqId srq, std::uint32_t position) const {
-  return icm::kTagOverflow + (std::uint64_t{raw(srq)} * params_.max_tags + position) * sizeof(TagOverflowEntry);
-}
-
 void TagMatchCam::hash(StateHash& h) const {
   h.mix(counters_);
   for (const auto& list : lists_) {
-    if (list != nullptr) h.mix(std::uint64_t{list->tags.size()} << 32 | list->tags.unexpected());
+    if (list == nullptr) continue;
+    h.mix(std::uint64_t{list->tags.size()} << 32 | list->tags.unexpected());
+    h.mix(list->overflow.head());
+    h.mix(list->overflow.tail());
   }
   h.mix(cam_used_);
+  h.mix(cam_reserved_);
+  h.mix(bursts_used_);
   h.mix(pipeline_.size());
 }
 

@@ -1,34 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tag matching of TM SRQs: a CAM with the oldest tags of each list, the rest in an overflow list in memory. All packets
 // of QPs on a TM SRQ pass here; the first packet of a SEND is searched. The decisions are
-// model/core/tag_matching/tag_match_list.
+// model/core/tag_matching/tag_match_list, the places in memory model/core/tag_matching/tag_overflow.
 //
-//   R1  A search decides in the cycle n in which its packet is taken and has its result in cycle n + search_cycles,
-//       when the packet leaves. Packets that need no search take as long. One packet is taken a cycle.
+//   R1  A search begins in the cycle n in which its packet is taken and has its result in the CAM in cycle n +
+//       search_cycles, when the packet leaves. Packets that need no search take as long. One packet is taken a cycle.
+//       That holds for a parallel CAM of any size. Banked: a search takes r = ceil(ceil(entries / bank_entries) /
+//       banks_per_cycle) rounds of a cycle each; its result and the next packet come r - 1 cycles later. Hashed: exact
+//       tags are found in search_cycles. The wildcards of the list that are not younger than the result, k of them,
+//       are compared one after another: the result comes w = ceil(k / wildcards_per_cycle) cycles later, and the
+//       next packet is taken in cycle n + max(w, 1).
 //   R2  A search and an append accepted in the same cycle: the search does not see the append.
 //   R3  An operation accepted in cycle n occupies the CAM for append_cycles (a sync for one): the next packet or
 //       operation is taken in cycle n + append_cycles. Its completion, when one is due, leaves then at the earliest
-//       (R4).
+//       (R4). Each entry that moves into the CAM, or is put back there, occupies it as long.
 //   R4  Everything leaves in the order in which it was taken.
-//   R5  The CAM is shared by all lists: `entries` in all. What does not fit is written to the list's overflow in
-//       memory.
-//   R6  A search that the CAM cannot decide walks the overflow: from cycle n + search_cycles on it reads
-//       overflow_entries_per_read entries at a time, each read when the one before has come, up to the match or the
-//       end. No packet is taken meanwhile. The result is there in the cycle in which the last read has come. Entries
-//       that were passed over move into the CAM while there is room. The list in memory is treated as compact: closing
-//       gaps costs nothing.
-//   R7  Match: the entry's buffer is the message's WQE, for which the WQE fetcher finds room; the TMH is stripped.
+//   R5  The CAM is shared by all lists and never holds more than `entries` in all. What does not fit is written to the
+//       list's overflow in memory, and so is what comes while there is something in it; but when all of it is on its
+//       way into the CAM (R6), new entries go to the CAM, too.
+//   R6  Refill: while the CAM has room, the oldest entries of the overflows are read, list by list in turn, as many as
+//       there is room for and overflow_entries_per_read at most in a read, refill_reads reads at a time. They move
+//       into the CAM in the cycle in which their read has come.
+//   R7  A search that the CAM cannot decide (no match, or one that an entry of the overflow may precede) waits for the
+//       reads of its list that are in flight, which are compared as they come. From cycle n + search_cycles on it
+//       walks the rest of the overflow: it reads overflow_entries_per_read entries at a time, each read when the one
+//       before has come, up to the match or the end. No packet and no operation on the list is taken meanwhile. The
+//       result is there in the cycle in which the last read has come. Entries that are passed over move into the CAM
+//       while there is room.
+//   R8  What the bytes say decides. A match in the overflow that is not its first entry is marked dead by a write of
+//       four bytes. Removal of an entry of the overflow walks it in the same way. When it has more dead entries than
+//       live ones it is compacted, a read and the writes at a time, while the CAM is full and nothing else is to be
+//       read; an append that finds all slots in use waits for that.
+//   R9  A read that fails, or bytes that contradict the list: the list has failed. What is in its CAM goes on matching.
+//       A message that the overflow would have to decide fails its QP (TagVerdict failed, refused by the WQE fetcher),
+//       operations on the overflow complete with kTagMatch.
+//   R10 Match: the entry's buffer is the message's WQE, for which the WQE fetcher finds room; the TMH is stripped.
 //       One packet: one completion, MATCH and DATA_VALID. Several: the first completes with MATCH, the last with
 //       DATA_VALID (rules 5.6).
-//   R8  Miss: the message goes on to take a WQE, into which its TMH is written too. It counts as unexpected; messages
+//   R11 Miss: the message goes on to take a WQE, into which its TMH is written too. It counts as unexpected; messages
 //       with NO_TAG, FIN or an unknown opcode and those without a whole TMH do not. Rendezvous requests are not
 //       searched yet: they are always unexpected.
-//   R9  SYNC_REQ is set in the completion of an operation that leaves the list out of phase, and in that of an
+//   R12 SYNC_REQ is set in the completion of an operation that leaves the list out of phase, and in that of an
 //       unexpected message when a sync is wanted (rules 5.5).
-//   R10 Append to a full list and removal of a tag that is not posted complete with kTagMatch, signaled or not.
-//   R11 `returned`: the fetcher gives back a match, or an unexpected message, that was refused or squashed before it
-//       was delivered; it is taken at once.
-//   R12 There are `lists` lists at most; one more is refused.
+//   R13 Append to a full list and removal of a tag that is not posted complete with kTagMatch, signaled or not.
+//   R14 `returned`: the fetcher gives back a match, or an unexpected message, that was refused or squashed before it
+//       was delivered. A match goes into the CAM again; when that is full, the youngest of the list there, or the entry
+//       itself, is written in front of the overflow. An entry that may be younger than some of the overflow is put back
+//       between them: those before it are read and written one slot on. Nothing else is taken meanwhile.
+//   R15 There are `lists` lists at most; one more is refused.
 #pragma once
 
 #include <memory>
@@ -37,6 +56,7 @@
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
 #include "model/core/tag_matching/tag_match_list.h"
+#include "model/core/tag_matching/tag_overflow.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
@@ -53,10 +73,11 @@ class TagMatchCam final : public Block {
   void hash(StateHash& h) const override;
   const TagMatchCamCounters& counters() const { return counters_; }
 
-  // Before the simulation starts: adds a TM SRQ, by its number in the fetcher. False: there is no list for it (R12).
+  // Before the simulation starts: adds a TM SRQ, by its number in the fetcher. False: there is no list for it (R15).
   bool create(WqId srq, const WqContext& context);
   bool has_room() const { return lists_used_ < params_.lists; }
   const TagMatchList* list(WqId srq) const { return exists(srq) ? &lists_[raw(srq)]->tags : nullptr; }
+  std::uint32_t entries_used() const { return cam_used_ + cam_reserved_; }
 
   In<WqeRequest> in{"in"};
   Out<WqeRequest> out{"out"};
@@ -74,44 +95,117 @@ class TagMatchCam final : public Block {
   struct List {
     WqContext srq;
     TagMatchList tags;
+    TagOverflow overflow;
+    std::uint32_t generation = 0;
+    std::uint32_t in_flight = 0;  // bursts
+    bool spilled = false;         // it is in spilled_
+    bool failed = false;          // (R9)
+  };
+  struct Result {
+    WqeRequest packet;
+    bool walks = false;  // its search goes on in memory: job_
+  };
+  enum class BurstKind : std::uint8_t { kRefill, kJob, kCompaction };
+  struct Burst {  // a read of the overflow, in flight or waiting to be looked through
+    WqId list = kNoWq;
+    std::uint32_t generation = 0;
+    BurstKind kind = BurstKind::kRefill;
+    bool ok = false;
+    std::uint32_t entries = 0;
+    std::uint64_t position = 0;
+  };
+  enum class JobKind : std::uint8_t { kNone, kSearch, kRemove, kPutBack };
+  struct Job {  // what has to read the overflow before anything else is taken
+    JobKind kind = JobKind::kNone;
+    WqId list = kNoWq;
+    bool decided = false;
+    bool reads = false;             // it has begun to read by itself
+    bool walked = false;            // and has done so
+    std::uint32_t handle = kNoTag;  // search: the match in the CAM, if any; otherwise the entry it is about
+    std::uint32_t found = kNoTag;   // in the overflow
+    std::uint64_t tag = 0;          // search
+    std::uint64_t held_from = 0;    // search
+    std::uint64_t position = 0;     // to be read next
+    std::uint64_t destination = 0;  // put back: where the next entry is written
+  };
+  struct Copies {  // entries on their way back to the overflow, to neighbouring positions
+    WqId list = kNoWq;
+    std::uint64_t position = 0;
+    std::vector<TagOverflowEntry> entries;
+    std::uint32_t next = 0;
+    bool done() const { return next == entries.size(); }
   };
 
   bool exists(WqId srq) const { return raw(srq) < lists_.size() && lists_[raw(srq)] != nullptr; }
-  struct Result {
-    WqeRequest packet;
-    bool walks = false;  // its search goes on in memory
-  };
+  List* find(WqId srq) { return exists(srq) ? lists_[raw(srq)].get() : nullptr; }
+  std::uint32_t room() const { return params_.entries - cam_used_ - cam_reserved_; }
+  void occupy(Cycle now, std::uint32_t entries) { cam_free_ = now + std::uint64_t{entries} * params_.append_cycles; }
+  bool can_ask(Cycle now) const { return !asked_ && dma.can_push(now); }
 
   void carry_out_command(Cycle now);
   void destroy(WqId srq);
-  void take_back(const TagReturn& r);
-  bool walk(Cycle now);
+  // Packets.
+  bool takes_packets(Cycle now) const;
   void accept_packet(Cycle now);
-  bool search(WqeRequest& p, WqId srq);
-  void match(WqeRequest& p, const List& list, std::uint32_t handle);
+  Cycle time_search(const List& list, std::uint32_t found, Cycle now);
+  bool search(WqeRequest& p, WqId srq, Cycle& due, Cycle now);
+  bool search_on();
+  void match(WqeRequest& p, List& list, std::uint32_t handle);
+  void miss(WqeRequest& p, List& list, TmhOpcode opcode);
   void label_end(WqeRequest& p) const;
+  // Operations.
   bool accept_operation(Cycle now);
-  bool add(List& list, const TagOperation& op, Cycle now);
+  enum class Taken : std::uint8_t { kWaits, kFails, kDone, kOverflows };
+  Taken place(List& list, std::uint32_t handle, Cycle now);
+  void add(List& list, const TagOperation& op, Taken taken, Cycle now);
+  Taken remove(List& list, const TagOperation& op);
   void complete(const TagOperation& op, const List& list, bool ok, Cycle now);
-  BusAddress overflow_address(WqId srq, std::uint32_t position) const;
+  // The overflow.
+  BusAddress address(WqId srq, const List& list, std::uint64_t position) const;
+  void write(Cycle now, BusAddress to, const void* from, std::uint32_t bytes);
+  void bury(Cycle now, WqId srq, const List& list, std::uint64_t position);
+  bool write_copies(Cycle now);
+  bool read_overflow(Cycle now);
+  bool read_for_cam(Cycle now);
+  bool compact(Cycle now, bool urgent);
+  void read(Cycle now, WqId srq, List& list, std::uint64_t position, std::uint32_t entries, BurstKind kind);
+  bool look_through_burst(Cycle now);
+  void look_through(List& list, const Burst& burst, const TagOverflowEntry* entries, Cycle now);
+  bool decides(List& list, const TagOverflowEntry& e);
+  void copy_compacted(List& list, const Burst& burst, const TagOverflowEntry* entries);
+  void put_back_between(List& list, const Burst& burst, const TagOverflowEntry* entries);
+  void fail(WqId srq, List& list);
+  void note_spilled(WqId srq, List& list);
+  void tidy(WqId srq, List& list);
+  // Returned matches.
+  void take_back(const TagReturn& r);
+  bool put_back(Cycle now);
+  void drop_return() { returns_.erase(returns_.begin()); }
 
   TagMatchCamParams params_;
   NicShared& shared_;
   QpContextPort<TagContext> contexts_;
   std::vector<std::unique_ptr<List>> lists_;  // by WqId
-  std::uint32_t lists_used_ = 0;
+  std::uint32_t lists_used_ = 0, lists_made_ = 0;
   std::uint32_t cam_used_ = 0;
+  std::uint32_t cam_reserved_ = 0;  // for entries on their way
   DelayLine<Result> pipeline_;
-  Cycle cam_free_{};                // the CAM is occupied until then (R3)
-  WqId walk_srq_ = kNoWq;           // the list that a search walks in memory
-  std::uint32_t walk_entries_ = 0;  // entries of it still to be read
-  std::uint32_t walk_position_ = 0;
-  std::uint32_t walk_promotes_ = 0;  // entries that it passes over
-  bool walk_waits_ = false;          // a read is on its way
-  std::vector<std::uint8_t> walk_buffer_;
-  std::vector<TagOverflowEntry> write_buffers_;  // used in turn
+  Cycle cam_free_{};     // the CAM is occupied until then (R3)
+  Cycle search_free_{};  // no packet is taken before (R1)
+  Job job_;
+  std::vector<Burst> bursts_;  // a ring
+  std::uint32_t first_burst_ = 0, bursts_used_ = 0, bursts_landed_ = 0;
+  std::vector<TagOverflowEntry> burst_entries_;  // of each burst
+  Copies copies_;
+  std::vector<WqId> spilled_;  // lists with something in their overflow
+  std::size_t refill_turn_ = 0;
+  std::vector<TagReturn> returns_;
+  std::vector<std::uint8_t> write_buffers_;  // used in turn
+  std::uint32_t write_buffer_bytes_ = 0;
   std::size_t next_write_buffer_ = 0;
-  bool lacks_dma_ = false;  // an operation waits for room in the link to the DMA engine
+  bool asked_ = false;            // the DMA engine was asked for something in this cycle
+  bool lacks_dma_ = false;        // an operation waits for room in the link to the DMA engine
+  bool operation_waits_ = false;  // for reads of the overflow: it goes before the next packet
   TagMatchCamCounters counters_;
 };
 

@@ -25,6 +25,7 @@ constexpr std::uint64_t kLength = 32;
 constexpr std::uint64_t kSegment = kAddress + kLength + kKey;
 constexpr std::uint64_t kSlot = 16;  // of a work queue: 65,536 WQEs at most
 constexpr std::uint64_t kValid = 1;
+constexpr std::uint64_t kSequence = 64;  // number of an append to a tag list
 
 constexpr std::uint64_t kReceiveWqe = 8 * (sizeof(NextSegment) + kMaxSge * sizeof(DataSegment));
 constexpr std::uint64_t kWqeInUse = kSlot + std::bit_width(kMaxSge) + kLength + kMaxSge * kSegment + kValid;
@@ -214,15 +215,34 @@ class List {
     add("tag_match_cam", "values", t.entries, 64, "Tag of each entry, compared in parallel.");
     add("tag_match_cam", "masks", t.entries, 64, "Bits of each tag that are compared.");
     add("tag_match_cam", "buffers", t.entries, kSegment, "Buffer of each entry.");
-    add("tag_match_cam", "ages", t.entries, 2 * index_bits(t.max_tags) + kNumber + kValid,
+    // A hashed CAM chains its entries, in buckets and, those with a wildcard, by age.
+    const std::uint64_t chains = t.organisation == TagOrganisation::kHashed ? 2 * index_bits(t.entries) : 0;
+    add("tag_match_cam", "ages", t.entries, kSequence + index_bits(t.max_tags) + kNumber + kValid + chains,
         "Age, handle and SRQ of each entry.");
-    add("tag_match_cam", "walk_buffer", t.overflow_entries_per_read, 8 * sizeof(TagOverflowEntry),
-        "Overflow entries that a read has fetched.");
+    add("tag_match_cam", "handles", std::uint64_t{t.lists} * t.max_tags, 2,
+        "Of each handle: free, in the CAM, in the overflow, or matched.");
+    add("tag_match_cam", "undo", packets_to_fetcher(), 2 * 64 + kSegment + kSequence + index_bits(t.max_tags) + kNumber,
+        "Entries of matches that may be taken back.");
+    add("tag_match_cam", "walk_buffer", std::uint64_t{t.refill_reads} * t.overflow_entries_per_read,
+        8 * sizeof(TagOverflowEntry), "Overflow entries that reads have fetched.");
+    add("tag_match_cam", "bursts", t.refill_reads,
+        kNumber + index_bits(2 * std::uint64_t{t.max_tags}) + std::bit_width(t.overflow_entries_per_read) + 2 + 2,
+        "Reads of the overflow: list, slot, entries, kind, state.");
+    add("tag_match_cam", "copies", std::uint64_t{t.overflow_entries_per_read} + 1, 8 * sizeof(TagOverflowEntry),
+        "Overflow entries that are written back.");
     add("tag_match_cam", "results", t.pipeline_depth, Descriptor<WqeRequest>::kBits + 1,
         "Packets and completions of operations in the block.");
     add("tag_match_cam", "lists", t.lists,
-        kNumber + 32 + kNumber + 32 + 2 * 16 + 2 * index_bits(t.max_tags + 1) + kValid,
-        "TM SRQs: number, queue, CQ, PD, messages that were not expected, tags in the CAM and in the overflow.");
+        kNumber + 32 + kNumber + 32 + 2 * 16 + 2 * index_bits(t.max_tags + 1) + 2 * kSequence +
+            5 * (index_bits(2 * std::uint64_t{t.max_tags}) + 1) + 2 + kValid,
+        "TM SRQs: number, queue, CQ, PD, messages that were not expected, tags in the CAM and in the overflow, next "
+        "and "
+        "oldest number, slots of the overflow.");
+  }
+  // Packets that have been searched for, and that the WQE fetcher may still refuse.
+  std::uint64_t packets_to_fetcher() const {
+    return std::uint64_t{p_.tag_match_cam.pipeline_depth} + p_.tag_match_cam.queue_depth +
+           p_.srq_wqe_fetcher.pipeline_depth + p_.nic.notice_depth;
   }
   void wqes() {
     const auto& f = p_.srq_wqe_fetcher;

@@ -48,14 +48,16 @@ inline constexpr std::uint32_t kNoTag = 0xffffffff;  // no entry
 
 static_assert(TagEntry{}.handle == kNoTag && TagReturn{}.handle == kNoTag);
 
-// An entry of a list's overflow as it lies in memory. Entry n of the overflow of list `srq` is at
-// icm::kTagOverflow + (srq * max_tags + n) * sizeof(TagOverflowEntry), the oldest first.
+// An entry of a list's overflow as it lies in memory. The overflow is a ring of 2 * max_tags slots, in the order of the
+// appends; slot n of list `srq` is at icm::kTagOverflow + (srq * 2 * max_tags + n) * sizeof(TagOverflowEntry).
 struct TagOverflowEntry {
   std::uint64_t tag = 0;
   std::uint64_t mask = 0;
   DataSegment buffer;
+  std::uint64_t sequence = 0;  // number of its append to the list
   std::uint32_t handle = kNoTag;
-  std::uint8_t reserved[28] = {};
+  std::uint32_t live = 0;  // 1; 0 when it was matched or removed
+  std::uint8_t reserved[16] = {};
 };
 static_assert(sizeof(TagOverflowEntry) == 64);
 

@@ -6,100 +6,150 @@
 
 namespace rxnic {
 
+namespace {
+
+constexpr std::uint64_t kExactMask = ~std::uint64_t{0};
+
+}  // namespace
+
 TagMatchList::TagMatchList(std::uint32_t max_tags) : nodes_(max_tags), buckets_(std::bit_ceil(max_tags)) {}
 
-TagMatchList::Bucket& TagMatchList::bucket(std::uint64_t mask, std::uint64_t tag) {
+std::uint32_t TagMatchList::bucket(std::uint64_t mask, std::uint64_t tag) const {
   std::uint64_t h = (mask ^ (tag * 0x9e3779b97f4a7c15u)) * 0xd6e8feb86659fd93u;
   h ^= h >> 32;
-  return buckets_[h & (buckets_.size() - 1)];
+  return static_cast<std::uint32_t>(h & (buckets_.size() - 1));
 }
 
-TagMatchList::Match TagMatchList::search(std::uint64_t tag) {
-  const std::uint64_t held_from = in_phase() ? ~std::uint64_t{0} : phase_began_;  // (R3)
+std::uint32_t TagMatchList::find(std::uint64_t tag) const {
+  const std::uint64_t held_from = this->held_from();  // (R3)
   std::uint32_t best = kNoTag;
   for (const Mask& m : masks_) {
     const std::uint64_t masked = tag & m.mask;
-    for (std::uint32_t n = bucket(m.mask, masked).first; n != kNoTag; n = nodes_[n].next) {
+    for (std::uint32_t n = buckets_[bucket(m.mask, masked)].first; n != kNoTag; n = nodes_[n].in_bucket.younger) {
       const Node& node = nodes_[n];
       if (node.entry.tag != masked || node.entry.mask != m.mask) continue;
       // The first of the bucket is the oldest of its kind.
-      if (node.age < held_from && (best == kNoTag || node.age < nodes_[best].age)) best = n;  // (R1)
+      if (node.sequence < held_from && (best == kNoTag || node.sequence < nodes_[best].sequence)) best = n;  // (R1)
       break;
     }
   }
-  Match match;
-  match.handle = best;
-  if (best == kNoTag) {
-    match.overflow_walked = in_overflow_;
-    return match;
-  }
-  if (nodes_[best].place == Place::kOverflow) {
-    for (std::uint32_t n = overflow_first_; n != best; n = nodes_[n].younger) ++match.overflow_walked;
-    ++match.overflow_walked;
-  }
-  take_out(best, Place::kConsumed);
-  return match;
+  return best;
 }
 
-bool TagMatchList::append(const TagEntry& entry, bool cam_has_room) {
-  if (entry.handle >= nodes_.size() || posted(entry.handle) || size() == nodes_.size()) return false;  // (R2)
+void TagMatchList::consume(std::uint32_t handle) { leave_cam(handle, Place::kConsumed); }
+
+std::uint32_t TagMatchList::wildcards_before(std::uint32_t found) const {
+  std::uint32_t compared = 0;
+  for (std::uint32_t n = wildcards_.first; n != kNoTag; n = nodes_[n].in_wildcards.younger) {
+    if (found != kNoTag && nodes_[n].sequence > nodes_[found].sequence) break;
+    ++compared;
+  }
+  return compared;
+}
+
+bool TagMatchList::accepts(std::uint32_t handle) const {
+  return handle < nodes_.size() && !in_cam(handle) && !in_overflow(handle) && size() < nodes_.size();
+}
+
+std::uint64_t TagMatchList::append(const TagEntry& entry, bool to_cam) {
   Node& node = nodes_[entry.handle];
-  node.entry = entry;
-  node.age = appended_++;
-  node.place = cam_has_room && in_overflow_ == 0 ? Place::kCam : Place::kOverflow;  // (R5)
-  insert(entry.handle);
-  return true;
+  const std::uint64_t sequence = appended_++;
+  if (to_cam) {
+    node.entry = entry;
+    node.sequence = sequence;
+    enter_cam(entry.handle);
+    return sequence;
+  }
+  if (in_overflow_++ == 0) overflow_from_ = sequence;
+  node.place = Place::kOverflow;
+  node.entry = {};  // (R5)
+  return sequence;
 }
 
 bool TagMatchList::remove(std::uint32_t handle) {
-  if (!posted(handle)) return false;  // (R2)
-  take_out(handle, Place::kFree);
+  if (!in_cam(handle)) return false;  // (R2)
+  leave_cam(handle, Place::kFree);
   return true;
 }
 
-void TagMatchList::restore(std::uint32_t handle) {  // (R6)
-  Node& node = nodes_[handle];
-  if (node.place != Place::kConsumed) return;
-  const bool older = overflow_first_ == kNoTag || node.age < nodes_[overflow_first_].age;
-  node.place = older ? Place::kCam : Place::kOverflow;
-  insert(handle);
+void TagMatchList::restore(std::uint32_t handle) { enter_cam(handle); }  // (R6)
+
+TagOverflowEntry TagMatchList::bytes_of(const TagEntry& entry, std::uint64_t sequence) {
+  TagOverflowEntry e;
+  e.tag = entry.tag;
+  e.mask = entry.mask;
+  e.buffer = entry.buffer;
+  e.sequence = sequence;
+  e.handle = entry.handle;
+  e.live = 1;
+  return e;
 }
 
-// In both chains by age: an append is the youngest, a restored entry is among the oldest.
-void TagMatchList::insert(std::uint32_t handle) {
+void TagMatchList::move_in(const TagOverflowEntry& e) {
+  leave_overflow(e, Place::kCam, true);
+  enter_cam(e.handle);
+}
+
+void TagMatchList::take(const TagOverflowEntry& e, bool first) { leave_overflow(e, Place::kConsumed, first); }
+
+void TagMatchList::drop(const TagOverflowEntry& e, bool first) { leave_overflow(e, Place::kFree, first); }
+
+void TagMatchList::leave_overflow(const TagOverflowEntry& e, Place now, bool first) {
+  Node& node = nodes_[e.handle];
+  node.entry = {e.handle, e.tag, e.mask, e.buffer};
+  node.sequence = e.sequence;
+  node.place = now;
+  --in_overflow_;
+  if (first) overflow_from_ = e.sequence + 1;
+}
+
+void TagMatchList::spill(std::uint32_t handle) {
+  leave_cam(handle, Place::kConsumed);
+  put_back(handle);
+}
+
+void TagMatchList::put_back(std::uint32_t handle) {
   Node& node = nodes_[handle];
-  // (1) the list
-  if (youngest_ == kNoTag || nodes_[youngest_].age < node.age) {
-    node.older = youngest_;
-    node.younger = kNoTag;
-  } else {
-    std::uint32_t after = oldest_;
-    while (nodes_[after].age < node.age) after = nodes_[after].younger;
-    node.younger = after;
-    node.older = nodes_[after].older;
+  if (in_overflow_++ == 0 || node.sequence < overflow_from_) overflow_from_ = node.sequence;
+  node.place = Place::kOverflow;
+  node.entry = {};
+}
+
+// In a chain by age: an append is the youngest, a restored entry is among the oldest.
+void TagMatchList::link(Chain& chain, Neighbours Node::*at, std::uint32_t handle) {
+  const std::uint64_t sequence = nodes_[handle].sequence;
+  std::uint32_t older = chain.last;
+  std::uint32_t younger = chain.first;
+  while (true) {  // from both ends
+    if (older == kNoTag || nodes_[older].sequence < sequence) {
+      younger = older == kNoTag ? chain.first : (nodes_[older].*at).younger;
+      break;
+    }
+    if (nodes_[younger].sequence > sequence) {
+      older = (nodes_[younger].*at).older;
+      break;
+    }
+    older = (nodes_[older].*at).older;
+    younger = (nodes_[younger].*at).younger;
   }
-  (node.older == kNoTag ? oldest_ : nodes_[node.older].younger) = handle;
-  (node.younger == kNoTag ? youngest_ : nodes_[node.younger].older) = handle;
-  // (2) the bucket
-  Bucket& b = bucket(node.entry.mask, node.entry.tag);
-  if (b.last == kNoTag || nodes_[b.last].age < node.age) {
-    node.previous = b.last;
-    node.next = kNoTag;
-  } else {
-    std::uint32_t after = b.first;
-    while (nodes_[after].age < node.age) after = nodes_[after].next;
-    node.next = after;
-    node.previous = nodes_[after].previous;
-  }
-  (node.previous == kNoTag ? b.first : nodes_[node.previous].next) = handle;
-  (node.next == kNoTag ? b.last : nodes_[node.next].previous) = handle;
-  // (3) the counts
-  if (node.place == Place::kCam) {
-    ++in_cam_;
-  } else {
-    ++in_overflow_;
-    if (overflow_first_ == kNoTag || node.age < nodes_[overflow_first_].age) overflow_first_ = handle;
-  }
+  nodes_[handle].*at = {older, younger};
+  (older == kNoTag ? chain.first : (nodes_[older].*at).younger) = handle;
+  (younger == kNoTag ? chain.last : (nodes_[younger].*at).older) = handle;
+}
+
+void TagMatchList::unlink(Chain& chain, Neighbours Node::*at, std::uint32_t handle) {
+  const Neighbours n = nodes_[handle].*at;
+  (n.older == kNoTag ? chain.first : (nodes_[n.older].*at).younger) = n.younger;
+  (n.younger == kNoTag ? chain.last : (nodes_[n.younger].*at).older) = n.older;
+}
+
+void TagMatchList::enter_cam(std::uint32_t handle) {
+  Node& node = nodes_[handle];
+  node.place = Place::kCam;
+  ++in_cam_;
+  link(by_age_, &Node::in_list, handle);
+  link(buckets_[bucket(node.entry.mask, node.entry.tag)], &Node::in_bucket, handle);
+  if (node.entry.mask != kExactMask) link(wildcards_, &Node::in_wildcards, handle);
   const auto same = [&](const Mask& m) { return m.mask == node.entry.mask; };
   const auto it = std::find_if(masks_.begin(), masks_.end(), same);
   if (it == masks_.end()) {
@@ -109,33 +159,17 @@ void TagMatchList::insert(std::uint32_t handle) {
   }
 }
 
-void TagMatchList::take_out(std::uint32_t handle, Place now) {
+void TagMatchList::leave_cam(std::uint32_t handle, Place now) {
   Node& node = nodes_[handle];
-  if (node.place == Place::kCam) {
-    --in_cam_;
-  } else {
-    --in_overflow_;
-    if (overflow_first_ == handle) overflow_first_ = node.younger;
-  }
   node.place = now;
-  (node.older == kNoTag ? oldest_ : nodes_[node.older].younger) = node.younger;
-  (node.younger == kNoTag ? youngest_ : nodes_[node.younger].older) = node.older;
-  Bucket& b = bucket(node.entry.mask, node.entry.tag);
-  (node.previous == kNoTag ? b.first : nodes_[node.previous].next) = node.next;
-  (node.next == kNoTag ? b.last : nodes_[node.next].previous) = node.previous;
+  --in_cam_;
+  unlink(by_age_, &Node::in_list, handle);
+  unlink(buckets_[bucket(node.entry.mask, node.entry.tag)], &Node::in_bucket, handle);
+  if (node.entry.mask != kExactMask) unlink(wildcards_, &Node::in_wildcards, handle);
   const auto it = std::find_if(masks_.begin(), masks_.end(), [&](const Mask& m) { return m.mask == node.entry.mask; });
   if (--it->entries == 0) {
     *it = masks_.back();
     masks_.pop_back();
-  }
-}
-
-void TagMatchList::promote(std::uint32_t n) {  // (R5)
-  for (; n > 0 && in_overflow_ > 0; --n) {
-    nodes_[overflow_first_].place = Place::kCam;
-    overflow_first_ = nodes_[overflow_first_].younger;
-    --in_overflow_;
-    ++in_cam_;
   }
 }
 

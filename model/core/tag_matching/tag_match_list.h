@@ -8,12 +8,18 @@
 //       of phase: entries appended meanwhile match nothing, older ones still match. When the counts agree, all
 //       entries match.
 //   R4  A sync is asked for when more than 0x3fff unexpected messages are not acknowledged. Counts are modulo 2^16.
-//   R5  The oldest entries are in the CAM, the others in the overflow: an entry that finds the overflow not empty, or
-//       the CAM full, is appended to the overflow. promote() moves the oldest of the overflow into the CAM.
-//   R6  restore() undoes a match: the entry is posted again, with its old age.
+//   R5  Entries are in the CAM or in the overflow. The device keeps those in the CAM; of those in the overflow it knows
+//       how many there are, and of each handle that it is there. Their tags, masks, buffers and ages are the bytes in
+//       memory (TagOverflowEntry): what the block has read decides. An entry that was read moves into the CAM
+//       (move_in), is matched (take) or removed (drop).
+//   R6  A match can be undone: the entry is posted again, with its old age, in the CAM (restore) or in the overflow
+//       (put_back).
+//   R7  The entries of the overflow are younger than those in the CAM, save one case: while all of the overflow is on
+//       its way into the CAM, younger entries may be appended to the CAM. Those are not `settled`: an entry of the
+//       overflow may be older.
 //
 // Entries of equal mask and tag hash to one bucket, in the order of age; a search does one look-up for each distinct
-// mask in the list. So 64 k exact tags and a few kinds of wildcard are as fast as ten.
+// mask in the CAM. So 64 k exact tags and a few kinds of wildcard are as fast as ten.
 #pragma once
 
 #include <cstdint>
@@ -27,23 +33,47 @@ class TagMatchList {
  public:
   explicit TagMatchList(std::uint32_t max_tags);
 
-  struct Match {
-    std::uint32_t handle = kNoTag;  // kNoTag: a miss
-    // Entries of the overflow that are compared until the result is known: up to the match, or all of it. 0: the CAM
-    // knew.
-    std::uint32_t overflow_walked = 0;
-  };
-  Match search(std::uint64_t tag);
-  bool append(const TagEntry& entry, bool cam_has_room);
-  bool remove(std::uint32_t handle);
+  // The CAM.
+  std::uint32_t find(std::uint64_t tag) const;  // the oldest match in the CAM; kNoTag: none
+  void consume(std::uint32_t handle);           // of the CAM
+  // Entries with a wildcard that are older than `found`, and `found` itself when it has one: those that are compared
+  // one after another before it is the result. kNoTag: all of them.
+  std::uint32_t wildcards_before(std::uint32_t found) const;
+  std::uint32_t youngest() const { return by_age_.last; }  // of the CAM; kNoTag: it is empty
+  bool in_cam(std::uint32_t handle) const { return is(handle, Place::kCam); }
+  bool consumed(std::uint32_t handle) const { return is(handle, Place::kConsumed); }
+  const TagEntry& entry(std::uint32_t handle) const { return nodes_[handle].entry; }      // in the CAM or consumed
+  std::uint64_t sequence(std::uint32_t handle) const { return nodes_[handle].sequence; }  // as entry()
+  bool settled(std::uint32_t handle) const { return in_overflow_ == 0 || sequence(handle) < overflow_from_; }  // (R7)
+
+  bool accepts(std::uint32_t handle) const;  // (R2)
+  // Precondition: accepts(entry.handle). Returns the number of the append.
+  std::uint64_t append(const TagEntry& entry, bool to_cam);
+  bool remove(std::uint32_t handle);   // an entry of the CAM
   void restore(std::uint32_t handle);  // precondition: consumed, and its handle not used again
-  const TagEntry& entry(std::uint32_t handle) const { return nodes_[handle].entry; }
-  bool in_overflow(std::uint32_t handle) const { return nodes_[handle].place == Place::kOverflow; }
+
+  // The overflow.
+  bool in_overflow(std::uint32_t handle) const { return is(handle, Place::kOverflow); }
+  static TagOverflowEntry bytes_of(const TagEntry& entry, std::uint64_t sequence);
+  TagOverflowEntry bytes_of(std::uint32_t handle) const { return bytes_of(entry(handle), sequence(handle)); }
+  bool holds(const TagOverflowEntry& e) const { return e.live == 1 && in_overflow(e.handle); }
+  // Entries of this number and younger ones are held. (R3)
+  std::uint64_t held_from() const { return in_phase() ? ~std::uint64_t{0} : phase_began_; }
+  static bool matches(const TagOverflowEntry& e, std::uint64_t tag, std::uint64_t held_from) {
+    return (tag & e.mask) == e.tag && e.sequence < held_from;
+  }
+  // Of an entry that was read, and is there. `first`: no live one is before it.
+  void move_in(const TagOverflowEntry& e);
+  void take(const TagOverflowEntry& e, bool first);
+  void drop(const TagOverflowEntry& e, bool first);
+  void spill(std::uint32_t handle);     // the youngest of the CAM goes in front of the overflow
+  void put_back(std::uint32_t handle);  // as restore(), but into the overflow
+  // The overflow has been read: its entries are younger than this consumed one.
+  void settle(std::uint32_t handle) { overflow_from_ = sequence(handle) + 1; }
 
   std::uint32_t size() const { return in_cam_ + in_overflow_; }
   std::uint32_t in_cam() const { return in_cam_; }
   std::uint32_t in_overflow() const { return in_overflow_; }
-  void promote(std::uint32_t n);
 
   // Phases.
   void count_unexpected() { set_counts(static_cast<std::uint16_t>(unexpected_ + 1), acknowledged_); }
@@ -57,37 +87,41 @@ class TagMatchList {
 
  private:
   enum class Place : std::uint8_t { kFree, kCam, kOverflow, kConsumed };
-  struct Node {
-    TagEntry entry;
-    std::uint64_t age = 0;                           // number of the append
-    std::uint32_t previous = kNoTag, next = kNoTag;  // in the bucket
-    std::uint32_t older = kNoTag, younger = kNoTag;  // in the list
-    Place place = Place::kFree;
-  };
-  struct Bucket {
+  struct Chain {  // by age
     std::uint32_t first = kNoTag, last = kNoTag;
+  };
+  struct Neighbours {
+    std::uint32_t older = kNoTag, younger = kNoTag;
+  };
+  struct Node {
+    TagEntry entry;              // not of an entry in the overflow
+    std::uint64_t sequence = 0;  // the same
+    Neighbours in_bucket, in_list, in_wildcards;
+    Place place = Place::kFree;
   };
   struct Mask {
     std::uint64_t mask = 0;
     std::uint32_t entries = 0;
   };
 
-  bool posted(std::uint32_t handle) const {
-    return handle < nodes_.size() && (nodes_[handle].place == Place::kCam || nodes_[handle].place == Place::kOverflow);
-  }
-  Bucket& bucket(std::uint64_t mask, std::uint64_t tag);
-  void insert(std::uint32_t handle);
-  void take_out(std::uint32_t handle, Place now);
+  bool is(std::uint32_t handle, Place place) const { return handle < nodes_.size() && nodes_[handle].place == place; }
+  std::uint32_t bucket(std::uint64_t mask, std::uint64_t tag) const;
+  void link(Chain& chain, Neighbours Node::*at, std::uint32_t handle);
+  void unlink(Chain& chain, Neighbours Node::*at, std::uint32_t handle);
+  void enter_cam(std::uint32_t handle);
+  void leave_cam(std::uint32_t handle, Place now);
+  void leave_overflow(const TagOverflowEntry& e, Place now, bool first);
   void set_counts(std::uint16_t unexpected, std::uint16_t acknowledged);
 
   std::vector<Node> nodes_;  // by handle
-  std::vector<Bucket> buckets_;
-  std::vector<Mask> masks_;  // those in the list
-  std::uint32_t oldest_ = kNoTag, youngest_ = kNoTag;
-  std::uint32_t overflow_first_ = kNoTag;  // the oldest entry in the overflow
+  std::vector<Chain> buckets_;
+  std::vector<Mask> masks_;  // those in the CAM
+  Chain by_age_;             // the CAM
+  Chain wildcards_;          // those of the CAM with a mask that is not all ones
   std::uint32_t in_cam_ = 0, in_overflow_ = 0;
   std::uint64_t appended_ = 0;
-  std::uint64_t phase_began_ = 0;  // out of phase: entries of this age and younger are held
+  std::uint64_t overflow_from_ = 0;  // no entry of the overflow is older
+  std::uint64_t phase_began_ = 0;    // out of phase: entries of this number and younger are held
   std::uint16_t unexpected_ = 0, acknowledged_ = 0;
 };
 

@@ -970,6 +970,30 @@ TEST(SrqWqeFetcher, AMatchThatIsSquashedGoesBackToTheTagMatcher) {  // R10
   EXPECT_EQ(fixture.shared.wqes.in_use(), 0u);
 }
 
+TEST(SrqWqeFetcher, AMessageThatTheTagMatcherCouldNotDecideFailsItsQp) {  // R10
+  Bench bench;
+  Fixture fixture(bench);
+  auto& refusals = bench.sink(fixture.dut.refusals);
+  Queue q = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+  fixture.post(q, 4, Cycle{1});
+  WqeRequest undecided = fixture.packet(q);
+  undecided.tag_verdict = TagVerdict::kFailed;
+  fixture.tagged.push(Cycle{999}, undecided);
+  fixture.tagged.push(Cycle{999}, fixture.match(q));
+  bench.run();
+  ASSERT_EQ(fixture.out.size(), 2u);
+  EXPECT_EQ(fixture.at(0).outcome, Outcome::kNak);
+  EXPECT_EQ(fixture.at(0).syndrome, 0x63);
+  EXPECT_EQ(fixture.at(0).drop_reason, DropReason::kHostMemory);
+  EXPECT_TRUE(fixture.at(0).fails_qp);
+  EXPECT_FALSE(fixture.at(0).completes);
+  EXPECT_EQ(fixture.at(1).drop_reason, DropReason::kSquashed);
+  ASSERT_EQ(refusals.size(), 1u);
+  EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
+  EXPECT_EQ(fixture.returned.size(), 1u) << "the match behind it";
+  EXPECT_EQ(fixture.shared.wqes.in_use(), 0u);
+}
+
 TEST(SrqWqeFetcher, AMatchPassesWithItsOwnWqe) {
   Bench bench;
   Fixture fixture(bench);

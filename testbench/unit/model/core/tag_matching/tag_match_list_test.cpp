@@ -19,80 +19,92 @@ TagEntry entry(std::uint32_t handle, std::uint64_t tag, std::uint64_t mask = kEx
   return {handle, tag, mask, {64, 1, handle * 0x100}};
 }
 
+// Append and search as a block does them when all is in the CAM.
+bool append(TagMatchList& list, const TagEntry& e, bool to_cam = true) {
+  if (!list.accepts(e.handle)) return false;
+  list.append(e, to_cam);
+  return true;
+}
+std::uint32_t search(TagMatchList& list, std::uint64_t tag) {
+  const std::uint32_t found = list.find(tag);
+  if (found != kNoTag) list.consume(found);
+  return found;
+}
+
 TEST(TagMatchList, OldestOfTwoMatchesWins) {  // R1
   TagMatchList list(8);
-  ASSERT_TRUE(list.append(entry(5, 7), true));
-  ASSERT_TRUE(list.append(entry(2, 7), true));
-  EXPECT_EQ(list.search(7).handle, 5u);
-  EXPECT_EQ(list.search(7).handle, 2u);
-  EXPECT_EQ(list.search(7).handle, kNoTag);
+  ASSERT_TRUE(append(list, entry(5, 7)));
+  ASSERT_TRUE(append(list, entry(2, 7)));
+  EXPECT_EQ(search(list, 7), 5u);
+  EXPECT_EQ(search(list, 7), 2u);
+  EXPECT_EQ(search(list, 7), kNoTag);
 }
 
 TEST(TagMatchList, OldestWinsAcrossMasks) {  // R1
   TagMatchList list(8);
-  list.append(entry(0, 0x10, 0xf0), true);
-  list.append(entry(1, 0x17), true);
-  list.append(entry(2, 0, 0), true);
-  EXPECT_EQ(list.search(0x17).handle, 0u);
-  EXPECT_EQ(list.search(0x17).handle, 1u);
-  EXPECT_EQ(list.search(0x17).handle, 2u);
+  append(list, entry(0, 0x10, 0xf0));
+  append(list, entry(1, 0x17));
+  append(list, entry(2, 0, 0));
+  EXPECT_EQ(search(list, 0x17), 0u);
+  EXPECT_EQ(search(list, 0x17), 1u);
+  EXPECT_EQ(search(list, 0x17), 2u);
 }
 
 TEST(TagMatchList, MaskIsAppliedToTheTagNotToTheEntry) {  // rules 5.2
   TagMatchList list(8);
-  list.append(entry(0, 0x1f, 0xf0), true);  // its tag has bits outside its mask: it can never match
-  EXPECT_EQ(list.search(0x1f).handle, kNoTag);
-  list.append(entry(1, 0x10, 0xf0), true);
-  EXPECT_EQ(list.search(0x1f).handle, 1u);
+  append(list, entry(0, 0x1f, 0xf0));  // its tag has bits outside its mask: it can never match
+  EXPECT_EQ(search(list, 0x1f), kNoTag);
+  append(list, entry(1, 0x10, 0xf0));
+  EXPECT_EQ(search(list, 0x1f), 1u);
 }
 
 TEST(TagMatchList, AMatchIsConsumed) {  // R1
   TagMatchList list(2);
-  list.append(entry(0, 7), true);
-  list.search(7);
+  append(list, entry(0, 7));
+  search(list, 7);
   EXPECT_EQ(list.size(), 0u);
   EXPECT_FALSE(list.remove(0));
 }
 
 TEST(TagMatchList, FullAndDoubleHandlesAreRefused) {  // R2
   TagMatchList list(2);
-  EXPECT_FALSE(list.append(entry(2, 1), true));
-  EXPECT_TRUE(list.append(entry(0, 1), true));
-  EXPECT_FALSE(list.append(entry(0, 2), true));
-  EXPECT_TRUE(list.append(entry(1, 2), true));
-  EXPECT_FALSE(list.append(entry(1, 3), true));
+  EXPECT_FALSE(append(list, entry(2, 1)));
+  EXPECT_TRUE(append(list, entry(0, 1)));
+  EXPECT_FALSE(append(list, entry(0, 2)));
+  EXPECT_TRUE(append(list, entry(1, 2)));
+  EXPECT_FALSE(append(list, entry(1, 3)));
   EXPECT_TRUE(list.remove(0));
   EXPECT_FALSE(list.remove(0));
-  EXPECT_TRUE(list.append(entry(0, 3), true));
+  EXPECT_TRUE(append(list, entry(0, 3)));
 }
 
 TEST(TagMatchList, EntriesAddedOutOfPhaseMatchNothingUntilSoftwareHasSeenAll) {  // R3
   TagMatchList list(8);
-  list.append(entry(0, 1), true);
+  append(list, entry(0, 1));
   list.count_unexpected();
   EXPECT_FALSE(list.in_phase());
-  list.append(entry(1, 1), true);
-  list.append(entry(2, 2), true);
-  EXPECT_EQ(list.search(2).handle, kNoTag);
-  EXPECT_EQ(list.search(1).handle, 0u);  // the older one goes on matching
-  EXPECT_EQ(list.search(1).handle, kNoTag);
+  append(list, entry(1, 1));
+  append(list, entry(2, 2));
+  EXPECT_EQ(search(list, 2), kNoTag);
+  EXPECT_EQ(search(list, 1), 0u);  // the older one goes on matching
+  EXPECT_EQ(search(list, 1), kNoTag);
   list.count_unexpected();
   list.acknowledge(1);
-  EXPECT_EQ(list.search(2).handle, kNoTag);
+  EXPECT_EQ(search(list, 2), kNoTag);
   list.acknowledge(2);
-  EXPECT_EQ(list.search(2).handle, 2u);
-  EXPECT_EQ(list.search(1).handle, 1u);
+  EXPECT_EQ(search(list, 2), 2u);
+  EXPECT_EQ(search(list, 1), 1u);
 }
 
 TEST(TagMatchList, WhatMatchedInAnEarlierPhaseGoesOnMatching) {  // R3
   TagMatchList list(8);
   list.count_unexpected();
-  list.append(entry(0, 1), true);
+  append(list, entry(0, 1));
   list.acknowledge(1);
   list.count_unexpected();
-  list.append(entry(1, 1), true);
-  EXPECT_EQ(list.search(1).handle, 0u);
-  EXPECT_EQ(list.search(1).handle, kNoTag);
+  append(list, entry(1, 1));
+  EXPECT_EQ(search(list, 1), 0u);
+  EXPECT_EQ(search(list, 1), kNoTag);
 }
 
 TEST(TagMatchList, ASyncIsWantedBeyond0x3fffUnacknowledged) {  // R4
@@ -116,47 +128,94 @@ TEST(TagMatchList, CountsAreModulo2To16) {  // R4
   EXPECT_TRUE(list.in_phase());
 }
 
-TEST(TagMatchList, OnceOneIsInTheOverflowAllLaterOnesAre) {  // R5
+TEST(TagMatchList, TheOverflowIsOnlyWhatWasRead) {  // R5
   TagMatchList list(8);
-  list.append(entry(0, 0), true);
-  list.append(entry(1, 1), false);
-  list.append(entry(2, 2), true);
-  EXPECT_FALSE(list.in_overflow(0));
-  EXPECT_TRUE(list.in_overflow(2));
+  list.append(entry(0, 10), true);
+  TagOverflowEntry bytes[4];
+  for (std::uint32_t i = 1; i < 5; ++i)
+    bytes[i - 1] = TagMatchList::bytes_of(entry(i, 10 + i), list.append(entry(i, 10 + i), false));
   EXPECT_EQ(list.in_cam(), 1u);
-  EXPECT_EQ(list.in_overflow(), 2u);
+  EXPECT_EQ(list.in_overflow(), 4u);
+  EXPECT_EQ(search(list, 11), kNoTag);
+  bytes[0].tag = 99;
+  bytes[0].buffer.length = 5;
+  ASSERT_TRUE(list.holds(bytes[0]));
+  list.move_in(bytes[0]);
+  EXPECT_FALSE(list.holds(bytes[0])) << "it is in the CAM";
+  EXPECT_EQ(list.entry(1).buffer.length, 5u);
+  EXPECT_EQ(search(list, 11), kNoTag);
+  EXPECT_EQ(search(list, 99), 1u);
+  list.take(bytes[2], false);
+  EXPECT_TRUE(list.consumed(3));
+  list.drop(bytes[1], true);
+  EXPECT_FALSE(list.consumed(2));
+  EXPECT_TRUE(list.accepts(2));
+  EXPECT_EQ(list.in_overflow(), 1u);
+  bytes[3].live = 0;
+  EXPECT_FALSE(list.holds(bytes[3]));
 }
 
-TEST(TagMatchList, AWalkGoesUpToTheMatchOrTheEnd) {  // R5
+TEST(TagMatchList, AnEntryOfTheOverflowIsHeldByItsNumber) {  // R3
   TagMatchList list(8);
-  for (std::uint32_t i = 0; i < 6; ++i) list.append(entry(i, i), i < 2);
-  EXPECT_EQ(list.search(1).overflow_walked, 0u);
-  EXPECT_EQ(list.search(99).overflow_walked, 4u);
-  EXPECT_EQ(list.search(3).overflow_walked, 2u);
-  EXPECT_EQ(list.search(5).overflow_walked, 3u);
+  const TagOverflowEntry old = TagMatchList::bytes_of(entry(0, 1), list.append(entry(0, 1), false));
+  list.count_unexpected();
+  const TagOverflowEntry held = TagMatchList::bytes_of(entry(1, 1), list.append(entry(1, 1), false));
+  EXPECT_TRUE(TagMatchList::matches(old, 1, list.held_from()));
+  EXPECT_FALSE(TagMatchList::matches(held, 1, list.held_from()));
+  list.acknowledge(1);
+  EXPECT_TRUE(TagMatchList::matches(held, 1, list.held_from()));
+  EXPECT_FALSE(TagMatchList::matches(held, 2, list.held_from()));
 }
 
-TEST(TagMatchList, PromotionMovesTheOldestOfTheOverflow) {  // R5
+TEST(TagMatchList, AnEntryBehindOthersOnTheirWayIsNotSettled) {  // R7
   TagMatchList list(8);
-  for (std::uint32_t i = 0; i < 4; ++i) list.append(entry(i, i), i < 1);
-  list.promote(2);
-  EXPECT_EQ(list.in_cam(), 3u);
-  EXPECT_FALSE(list.in_overflow(2));
-  EXPECT_TRUE(list.in_overflow(3));
-  EXPECT_EQ(list.search(2).overflow_walked, 0u);
-  EXPECT_EQ(list.search(3).overflow_walked, 1u);
+  list.append(entry(0, 1), true);
+  const TagOverflowEntry on_its_way = TagMatchList::bytes_of(entry(1, 2), list.append(entry(1, 2), false));
+  list.append(entry(2, 3), true);
+  EXPECT_TRUE(list.settled(0));
+  EXPECT_FALSE(list.settled(2));
+  list.move_in(on_its_way);
+  EXPECT_TRUE(list.settled(2));
+  EXPECT_EQ(list.youngest(), 2u);
+}
+
+TEST(TagMatchList, WhatIsSpilledIsInFrontOfTheOverflow) {  // R6
+  TagMatchList list(8);
+  for (std::uint32_t i = 0; i < 3; ++i) list.append(entry(i, i), i < 2);
+  EXPECT_TRUE(list.settled(1));
+  list.consume(0);
+  list.spill(1);
+  EXPECT_TRUE(list.in_overflow(1));
+  EXPECT_TRUE(list.settled(0)) << "older than all of it";
+  list.put_back(0);
+  EXPECT_EQ(list.in_overflow(), 3u);
+  EXPECT_EQ(list.youngest(), kNoTag);
+}
+
+TEST(TagMatchList, WildcardsUpToTheResultAreCounted) {
+  TagMatchList list(8);
+  list.append(entry(0, 0x10, 0xf0), true);
+  list.append(entry(1, 7), true);
+  list.append(entry(2, 0x20, 0xf0), true);
+  EXPECT_EQ(list.wildcards_before(0), 1u);
+  EXPECT_EQ(list.wildcards_before(1), 1u);
+  EXPECT_EQ(list.wildcards_before(2), 2u);
+  EXPECT_EQ(list.wildcards_before(kNoTag), 2u);
+  list.remove(0);
+  EXPECT_EQ(list.wildcards_before(1), 0u);
 }
 
 TEST(TagMatchList, ARestoredEntryIsAsOldAsItWas) {  // R6
   TagMatchList list(8);
-  list.append(entry(0, 7), true);
-  list.append(entry(1, 7), true);
-  ASSERT_EQ(list.search(7).handle, 0u);
+  append(list, entry(0, 7));
+  append(list, entry(1, 7));
+  ASSERT_EQ(search(list, 7), 0u);
+  ASSERT_TRUE(list.consumed(0));
   list.restore(0);
-  list.restore(0);  // only once
+  EXPECT_FALSE(list.consumed(0)) << "only once";
   EXPECT_EQ(list.size(), 2u);
-  EXPECT_EQ(list.search(7).handle, 0u);
-  EXPECT_EQ(list.search(7).handle, 1u);
+  EXPECT_EQ(search(list, 7), 0u);
+  EXPECT_EQ(search(list, 7), 1u);
 }
 
 // A reference for the same rules: a plain list that is searched from its start.
@@ -223,7 +282,7 @@ TEST(TagMatchList, RandomOperationsAgreeWithAPlainList) {
         const std::uint64_t mask = random() % 2 ? kExact : random() % 8;
         const TagEntry e = entry(handle, tag & mask, mask);
         const bool ok = reference.append(e, !list.in_phase());
-        ASSERT_EQ(list.append(e, list.in_cam() < 16), ok) << "step " << i;
+        ASSERT_EQ(append(list, e), ok) << "step " << i;
         refused += !ok;
         break;
       }
@@ -241,10 +300,8 @@ TEST(TagMatchList, RandomOperationsAgreeWithAPlainList) {
         break;
       default: {
         const std::uint32_t expected = reference.search(tag);
-        const auto got = list.search(tag);
-        ASSERT_EQ(got.handle, expected) << "step " << i;
+        ASSERT_EQ(search(list, tag), expected) << "step " << i;
         (expected == kNoTag ? misses : matches)++;
-        if (got.overflow_walked > 0) list.promote(static_cast<std::uint32_t>(random() % 3));
         if (expected != kNoTag && random() % 4 == 0) {
           list.restore(expected);
           reference.restore();
@@ -262,9 +319,9 @@ TEST(TagMatchList, RandomOperationsAgreeWithAPlainList) {
 TEST(TagMatchList, SixtyFourThousandEntriesAreNotSearchedOneByOne) {
   constexpr std::uint32_t kMany = 1u << 16;
   TagMatchList list(kMany);
-  for (std::uint32_t i = 0; i < kMany; ++i) ASSERT_TRUE(list.append(entry(i, i % 64 ? i : 3, kExact), true));
+  for (std::uint32_t i = 0; i < kMany; ++i) ASSERT_TRUE(append(list, entry(i, i % 64 ? i : 3, kExact)));
   // Quadratic work would take minutes.
-  for (std::uint32_t i = kMany - 1; i > 0; --i) ASSERT_EQ(list.search(i % 64 ? i : 3).handle == kNoTag, false);
+  for (std::uint32_t i = kMany - 1; i > 0; --i) ASSERT_EQ(search(list, i % 64 ? i : 3) == kNoTag, false);
 }
 
 }  // namespace

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations on the tag lists: appends, removals, syncs.
+#include "model/blocks/tag_match_cam.h"
+
+namespace rxnic {
+
+bool TagMatchCam::accept_operation(Cycle now) {
+  operation_waits_ = false;
+  const TagOperation& op = *operations.peek(now);
+  List* const list = find(op.srq);
+  if (list == nullptr) {
+    operations.pop(now);
+    ++counters_.operations;
+    ++counters_.failed_operations;
+    return true;
+  }
+  const bool own_job = job_.kind == JobKind::kRemove;
+  if (!own_job && (!returns_.empty() || job_.list == op.srq)) {
+    operation_waits_ = true;
+    return false;
+  }
+  Taken taken = Taken::kDone;
+  if (op.opcode == TagOpcode::kAdd) taken = place(*list, op.entry.handle, now);
+  if (op.opcode == TagOpcode::kDelete) taken = remove(*list, op);
+  if (taken == Taken::kWaits) return !own_job && job_.kind == JobKind::kRemove;
+  ++counters_.operations;
+  if (op.tm_sync) list->tags.acknowledge(op.unexpected_count);
+  const bool ok = taken != Taken::kFails;
+  if (ok && op.opcode == TagOpcode::kAdd) add(*list, op, taken, now);
+  const bool occupies = op.opcode != TagOpcode::kSync;
+  cam_free_ = now + (occupies ? params_.append_cycles : 1);  // (R3)
+  counters_.failed_operations += !ok;
+  if (op.signaled || !ok) complete(op, *list, ok, cam_free_);  // (R13)
+  operations.pop(now);
+  return true;
+}
+
+// Where a new entry goes: kDone, the CAM; kOverflows, the overflow.
+TagMatchCam::Taken TagMatchCam::place(List& list, std::uint32_t handle, Cycle now) {
+  const TagMatchList& tags = list.tags;
+  if (!tags.accepts(handle)) return Taken::kFails;
+  const bool all_on_its_way = list.in_flight > 0 && list.overflow.unread() == list.overflow.tail() && !list.failed;
+  if (room() > 0 && (tags.in_overflow() == 0 || all_on_its_way)) return Taken::kDone;  // (R5)
+  if (list.failed) return Taken::kFails;                                               // (R9)
+  operation_waits_ = list.overflow.full();
+  if (operation_waits_) return Taken::kWaits;
+  lacks_dma_ = !can_ask(now);
+  return lacks_dma_ ? Taken::kWaits : Taken::kOverflows;
+}
+
+void TagMatchCam::add(List& list, const TagOperation& op, Taken taken, Cycle now) {
+  const std::uint64_t sequence = list.tags.append(op.entry, taken == Taken::kDone);
+  if (taken == Taken::kDone) {
+    ++cam_used_;
+    return;
+  }
+  const TagOverflowEntry bytes = TagMatchList::bytes_of(op.entry, sequence);
+  write(now, address(op.srq, list, list.overflow.append()), &bytes, sizeof bytes);
+  note_spilled(op.srq, list);
+  ++counters_.overflow_appends;
+}
+
+TagMatchCam::Taken TagMatchCam::remove(List& list, const TagOperation& op) {
+  const std::uint32_t handle = op.entry.handle;
+  if (job_.kind == JobKind::kRemove) {
+    if (!job_.decided) {
+      operation_waits_ = true;
+      return Taken::kWaits;
+    }
+    const bool found = job_.found != kNoTag;
+    job_ = {};
+    return found ? Taken::kDone : Taken::kFails;
+  }
+  if (!list.tags.in_overflow(handle)) {
+    if (!list.tags.remove(handle)) return Taken::kFails;
+    --cam_used_;
+    return Taken::kDone;
+  }
+  if (list.failed) return Taken::kFails;  // (R9)
+  operation_waits_ = true;
+  if (job_.kind == JobKind::kNone && bursts_used_ == 0 && copies_.done()) {  // (R8)
+    job_ = {};
+    job_.kind = JobKind::kRemove;
+    job_.list = op.srq;
+    job_.handle = handle;
+    job_.position = list.overflow.head();
+    job_.reads = true;
+  }
+  return Taken::kWaits;
+}
+
+void TagMatchCam::complete(const TagOperation& op, const List& list, bool ok, Cycle when) {
+  Result result;
+  WqeRequest& p = result.packet;
+  p.role = PacketRole::kTagOperation;
+  p.outcome = Outcome::kExecute;
+  p.completes = true;
+  p.ends_message = true;
+  p.status = ok ? WcStatus::kSuccess : WcStatus::kTagMatch;
+  p.cq = list.srq.cq;
+  p.queue = op.srq;
+  p.wqe_index = op.wqe_index;
+  p.cqe_opcode = op.opcode == TagOpcode::kAdd      ? CqeOpcode::kTagAdd
+                 : op.opcode == TagOpcode::kDelete ? CqeOpcode::kTagDelete
+                                                   : CqeOpcode::kTagSync;
+  p.cqe_flags = kCqeSrq;
+  if (!list.tags.in_phase()) p.cqe_flags |= kCqeTagSyncRequest;  // (R12)
+  pipeline_.push(result, when);
+}
+
+}  // namespace rxnic
