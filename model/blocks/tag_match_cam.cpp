@@ -43,6 +43,8 @@ void TagMatchCam::destroy(WqId srq) {
     job_.list = kNoWq;
     if (job_.kind != JobKind::kSearch) job_ = {};
   }
+  if (copies_.list == srq) copies_.next = static_cast<std::uint32_t>(copies_.entries.size());
+  std::erase_if(returns_, [&](const TagReturn& r) { return r.srq == srq; });
   lists_[raw(srq)].reset();
   --lists_used_;
 }

@@ -37,13 +37,8 @@ void TagMatchCam::bury(Cycle now, WqId srq, const List& list, std::uint64_t posi
 // One write of the entries that are to be copied: up to the end of the ring.
 bool TagMatchCam::write_copies(Cycle now) {
   if (copies_.done()) return false;
-  const List* const list = find(copies_.list);
-  if (list == nullptr) {
-    copies_.entries.clear();
-    copies_.next = 0;
-    return true;
-  }
   if (!can_ask(now)) return false;
+  const List* const list = find(copies_.list);  // which exists: copies of a list that goes are dropped
   const std::uint32_t left = static_cast<std::uint32_t>(copies_.entries.size()) - copies_.next;
   const std::uint32_t n = std::min(left, list->overflow.slots() - list->overflow.slot(copies_.position));
   write(now, address(copies_.list, *list, copies_.position), &copies_.entries[copies_.next],

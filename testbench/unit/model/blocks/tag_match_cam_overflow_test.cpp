@@ -212,6 +212,39 @@ TEST(TagMatchCamOverflow, AMatchOfTheOverflowGoesBackBetweenTheOthers) {  // R14
   EXPECT_GT(fixture.dut.counters().list_reads, 2u);
 }
 
+// What was in flight for a list does not reach its successor of the same number.
+TEST(TagMatchCamOverflow, ANewListGetsNothingOfTheOldOne) {
+  for (const std::uint64_t removed : {1010u, 1020u, 2010u, 3010u}) {  // during a refill, a walk, a removal
+    Bench bench;
+    Fixture fixture(bench);
+    auto& lists = bench.source(fixture.dut.lists);
+    auto& done = bench.sink(fixture.dut.list_done);
+    for (std::uint32_t i = 0; i < 12; ++i) fixture.add(Cycle{1}, i, 100 + i);
+    fixture.send(Cycle{999}, 100);
+    fixture.send(Cycle{1999}, 999);
+    fixture.operations.push(Cycle{2999}, fixture.operation(TagOpcode::kDelete, 11));
+    lists.push(Cycle{removed}, {false, kSrq, {}, {}});
+    lists.push(Cycle{removed + 1}, {true, kSrq, {}, {}});
+    for (std::uint32_t i = 0; i < 10; ++i) fixture.add(Cycle{3500}, i, 200 + i);
+    fixture.send(Cycle{3999}, 108);
+    bench.at(Cycle{4500}, [&](Cycle now) {
+      TagOperation sync = fixture.operation(TagOpcode::kSync, 0);
+      sync.tm_sync = true;
+      sync.unexpected_count = fixture.list().unexpected();
+      fixture.operations.push(now + 1, sync);
+    });
+    fixture.send(Cycle{4999}, 208);
+    bench.run();
+    EXPECT_EQ(done.size(), 2u);
+    const std::size_t n = fixture.out.size();
+    EXPECT_EQ(fixture.at(n - 2).tag_verdict, TagVerdict::kUnexpected);
+    EXPECT_EQ(fixture.at(n - 1).wqe_index, 8u);
+    EXPECT_EQ(fixture.list().in_cam(), 8u);
+    EXPECT_EQ(fixture.dut.entries_used(), 8u);
+    EXPECT_EQ(fixture.dut.counters().bad_reads, 0u);
+  }
+}
+
 // A plain list for the same rules.
 struct PlainList {
   struct Entry {
