@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 #include "model/types/bits.h"
@@ -12,13 +11,6 @@
 namespace rxnic {
 
 namespace {
-
-constexpr std::uint32_t kCreditUnit = 16;  // bytes: PCI Express's unit of posted data credit
-
-std::uint64_t credit_of(const DmaEngineParams& p, std::uint32_t bytes) {  // (R6)
-  const std::uint64_t units = std::max(1u, (bytes + kCreditUnit - 1) / kCreditUnit);
-  return std::min<std::uint64_t>(units * kCreditUnit, p.posted_credit_bytes);
-}
 
 // As many lines as there are indices, each of the same depth.
 template <class Line, std::size_t... I>
@@ -37,15 +29,19 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
       time_(params.tlp_rate_mbps, clock_period_ps),
       up_(time_),
       down_(time_),
-      read_latency_(time_.after_ps({}, params.read_latency_ps)),
-      write_latency_(time_.after_ps({}, params.write_latency_ps)),
+      latency_(params, time_),
       tags_left_(params.tags),
-      credit_left_(params.posted_credit_bytes),
+      posted_(params.posted_header_credits, params.posted_credit_bytes / CreditPool::kUnit),
+      non_posted_(params.non_posted_header_credits, params.non_posted_data_credits),
+      completion_(params.completion_credits, params.read_buffer_bytes / CreditPool::kUnit),
       leaving_(params.leaving_depth),
       sent_(params.leaving_depth),
       pending_(lines_of<DelayLine<PendingCompletion>>(params.tags, std::make_index_sequence<kDmaClients + 1>())),
-      unlanded_(params.posted_credit_bytes / kCreditUnit),
-      landings_(params.posted_credit_bytes / kCreditUnit) {
+      unlanded_(params.posted_header_credits),
+      held_(params.tags),
+      in_host_(params.tags),
+      answered_(params.tags),
+      landings_(params.posted_header_credits) {
   for (std::size_t c = 0; c < kDmaClients; ++c) requests[c].show_in(asking_, bit_of(c));
 }
 
@@ -71,6 +67,11 @@ Cycle DmaEngine::step(Cycle now) {
 
 void DmaEngine::give_back(Cycle now) {
   output_blocked_ = false;
+  while (in_host_.ready(now)) answer(in_host_.pop());  // (R5)
+  for (; answered_.ready(now); answered_.drop()) {
+    ++tags_left_;
+    completion_.give(answered_.front());
+  }
   for (std::uint32_t bits = awaiting_; bits != 0; bits &= bits - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(bits));
     if (c == kDmaClients) break;
@@ -82,7 +83,6 @@ void DmaEngine::give_back(Cycle now) {
         break;
       }
       if (a.last) completions[c].push(now, {a.id, a.ok});
-      tags_left_ += a.takes_tag;
     }
     if (pending.empty()) awaiting_ &= ~(1u << c);
   }
@@ -97,7 +97,6 @@ void DmaEngine::give_back(Cycle now) {
       gathered.push(now, {PacketHandle{a.id}, a.syndrome});
     }
     gathered_segments_ += a.ends_segment;
-    tags_left_ += a.takes_tag;
   }
   if (pending_[kDmaClients].empty()) awaiting_ &= ~(1u << kDmaClients);
   more_leaving_ = false;
@@ -139,7 +138,10 @@ bool DmaEngine::take_payload(Cycle now) {
   }
   refused_.squash_when_behind(writing_);
   has_writing_ = writing_.bytes > 0 && writing_.outcome != Outcome::kDrop;
-  if (!has_writing_ && writing_.last) leave(writing_, now + 1, now);
+  if (!has_writing_ && writing_.last) {
+    payload_lands_ = {};
+    leave(writing_, now + 1, now);
+  }
   return !has_writing_;
 }
 
@@ -164,7 +166,7 @@ bool DmaEngine::take_gather(Cycle now) {
   if (gathering_.failed && gather_syndrome_ == 0) gather_syndrome_ = kNakRemoteAccess;
   has_gathering_ = gather_syndrome_ == 0;  // (R8)
   if (has_gathering_) return false;
-  pending.push({raw(gathering_.buffer), false, gathering_.last, true, gather_syndrome_, true}, now + 1);
+  pending.push({raw(gathering_.buffer), gathering_.last, true, gather_syndrome_, true}, now + 1);
   awaiting_ |= 1u << kDmaClients;
   if (gathering_.last) gather_syndrome_ = 0;
   return true;
@@ -187,60 +189,6 @@ bool DmaEngine::start_one(Cycle now) {  // (R1)
   return false;
 }
 
-bool DmaEngine::has_credit(Cycle now, std::size_t who, std::uint32_t bytes) {  // (R6, R7)
-  if (lacks_credit_ != kNobody && lacks_credit_ != who) return false;
-  while (unlanded_.ready(now)) credit_left_ += unlanded_.pop();
-  lacks_credit_ = credit_left_ >= credit_of(params_, bytes) ? kNobody : who;
-  return lacks_credit_ == kNobody;
-}
-
-bool DmaEngine::has_tag(std::size_t who) {  // (R5, R7)
-  if (lacks_tags_ != kNobody && lacks_tags_ != who) return false;
-  lacks_tags_ = tags_left_ > 0 ? kNobody : who;
-  return lacks_tags_ == kNobody;
-}
-
-// Sends one TLP; returns when its last byte has left.
-Instant DmaEngine::send_write(Cycle now, std::uint32_t bytes) {
-  const TlpCount up = write_tlp(params_, bytes);
-  const Instant left = up_.carry({now.count, 0}, up.link_bytes);
-  const std::uint64_t credit = credit_of(params_, bytes);
-  credit_left_ -= credit;
-  unlanded_.push(credit, time_.after_span(left, write_latency_).ceiling());
-  counters_.write_bytes += bytes;
-  counters_.tlps_up += up.tlps;
-  counters_.link_bytes_up += up.link_bytes;
-  return left;
-}
-
-// Sends one read request or atomic, and schedules its completions.
-void DmaEngine::send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down,
-                          const PendingCompletion& completion) {  // (R5)
-  const Instant left = up_.carry({now.count, 0}, up.link_bytes);
-  const Instant done = down_.carry(time_.after_span(left, read_latency_), down.link_bytes);
-  --tags_left_;
-  pending_[to].push(completion, done.ceiling());
-  awaiting_ |= 1u << to;
-  counters_.tlps_up += up.tlps;
-  counters_.link_bytes_up += up.link_bytes;
-  counters_.tlps_down += down.tlps;
-  counters_.link_bytes_down += down.link_bytes;
-}
-
-// Carries out a read or an atomic in memory; false when it is not mapped. (R2)
-bool DmaEngine::perform(const DmaRequest& r) {
-  std::uint64_t result = r.operand;
-  if (r.kind != DmaKind::kSwap) {
-    if (!memory_.read(r.address, {r.data, r.bytes})) return false;
-    if (r.kind == DmaKind::kRead) return true;
-    std::uint64_t original = 0;
-    std::memcpy(&original, r.data, sizeof original);
-    if (r.kind == DmaKind::kCompareSwap && original != r.compare) return true;
-    if (r.kind == DmaKind::kFetchAdd) result += original;
-  }
-  return memory_.write(r.address, {reinterpret_cast<const std::uint8_t*>(&result), sizeof result});
-}
-
 bool DmaEngine::start_client(Cycle now, std::size_t client) {
   const DmaRequest* const request = requests[client].peek(now);
   if (request == nullptr) return false;
@@ -253,97 +201,39 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
     const bool lands = r.notify || (r.cqes > 0 && landed.bound());
     if (lands && landings_.full()) return false;
     if (!has_credit(now, client, bytes)) return false;
-    const Instant left = send_write(now, bytes);
+    const Sent sent = send_write(now, bytes, false);
     if (done.bytes == 0 && !memory_.write(r.address, {r.data, r.bytes})) ++counters_.failed;
     done.bytes += bytes;
     if (done.bytes < r.bytes) return true;
     ++counters_.writes;
     if (lands) {  // (R4)
-      landings_.push({{r.cookie, r.cqes}, static_cast<std::uint32_t>(client), r.notify},
-                     time_.after_span(left, write_latency_).ceiling());
+      landings_.push({{r.cookie, r.cqes}, static_cast<std::uint32_t>(client), r.notify}, sent.lands.ceiling());
     }
   } else {
-    if (!has_tag(client)) return false;
+    const bool reads = r.kind == DmaKind::kRead;
+    const std::uint32_t operand = reads ? 0 : r.kind == DmaKind::kCompareSwap ? 16 : 8;
+    if (reads) bytes = std::min(bytes, read_tlp_room(params_, raw(at)));
+    const TlpCount down = reads ? completion_tlps(params_, raw(at), bytes) : atomic_completion_tlp(params_);
+    if (!may_read(now, client, operand, down, reads ? bytes : 8)) return false;
     if (done.bytes == 0) {
       done.ok = perform(r);
       counters_.failed += !done.ok;
     }
-    if (r.kind == DmaKind::kRead) {
-      bytes = std::min(bytes, read_tlp_room(params_, raw(at)));
+    if (reads) {
       const bool last = done.bytes + bytes == r.bytes;
-      send_read(now, client, read_request_tlp(params_), completion_tlps(params_, raw(at), bytes),
-                {r.cookie, true, last, done.ok, 0});
+      send_read(now, client, read_request_tlp(params_), down, {r.cookie, last, done.ok, 0});
       counters_.read_bytes += bytes;
       done.bytes += bytes;
       if (!last) return true;
       ++counters_.reads;
     } else {
-      send_read(now, client, atomic_request_tlp(params_, r.kind == DmaKind::kCompareSwap ? 16 : 8),
-                atomic_completion_tlp(params_), {r.cookie, true, true, done.ok, 0});
+      send_read(now, client, atomic_request_tlp(params_, operand), down, {r.cookie, true, done.ok, 0});
       ++counters_.atomics;
     }
   }
   done = {};
   ++counters_.client_requests[client];
   requests[client].drop(now);
-  return true;
-}
-
-bool DmaEngine::start_payload(Cycle now) {
-  if (!has_writing_) return false;
-  SegmentWrite& s = writing_;
-  Progress& done = progress_[kPayload];
-  const BusAddress at = s.address + done.bytes;
-  const std::uint32_t bytes = std::min(s.bytes - done.bytes, write_tlp_room(params_, raw(at)));
-  if (!has_credit(now, kPayload, bytes)) return false;
-  const Instant left = send_write(now, bytes);
-  if (done.bytes == 0 && !memory_.write(s.address, bytes_of(s))) {  // (R8)
-    ++counters_.failed;
-    refused_.fail_qp(s, DropReason::kHostMemory, kNakRemoteOperation, WcStatus::kLocalProtection);
-    refused_.report(refusals, now);
-    swallows_ = !s.last;
-    s.last = true;
-  }
-  done.bytes += bytes;
-  if (done.bytes < s.bytes) return true;
-  ++counters_.writes;
-  if (s.last) {
-    shared_.stamp(s.buffer, Station::kHostMemory, time_.after_span(left, write_latency_).ceiling());
-    leave(s, latest(left.ceiling(), now + 1), now);
-  }
-  done = {};
-  has_writing_ = false;
-  return true;
-}
-
-std::span<const std::uint8_t> DmaEngine::bytes_of(const SegmentWrite& s) const {
-  const Packet& p = shared_.packets[s.buffer];
-  return {(s.area == BufferArea::kFrame ? p.frame.data() : p.scratch.data()) + s.offset, s.bytes};
-}
-
-bool DmaEngine::start_gather(Cycle now) {
-  auto& pending = pending_[kDmaClients];
-  if (!has_gathering_ || pending.full()) return false;
-  const GatherRead& s = gathering_;
-  Progress& done = progress_[kGather];
-  const BusAddress at = s.address + done.bytes;
-  const std::uint32_t bytes = std::min(s.bytes - done.bytes, read_tlp_room(params_, raw(at)));
-  if (!has_tag(kGather)) return false;
-  if (done.bytes == 0 && !memory_.read(s.address, {shared_.packets[s.buffer].frame.data() + s.offset, s.bytes})) {
-    ++counters_.failed;  // (R8)
-    gather_syndrome_ = kNakRemoteOperation;
-  }
-  done.bytes += bytes;
-  const bool all = done.bytes == s.bytes;
-  const bool last = all && s.last;
-  send_read(now, kDmaClients, read_request_tlp(params_), completion_tlps(params_, raw(at), bytes),
-            {raw(s.buffer), true, last, true, gather_syndrome_, all});
-  counters_.read_bytes += bytes;
-  if (!all) return true;
-  ++counters_.reads;
-  done = {};
-  has_gathering_ = false;
-  if (last) gather_syndrome_ = 0;
   return true;
 }
 
@@ -356,8 +246,8 @@ std::uint32_t DmaEngine::requesters() const {
 
 Activity DmaEngine::activity_of_idle_link() const {
   if (output_blocked_) return Activity::kBlocked;
-  if (lacks_credit_ != kNobody) return Activity::kWaitDmaCredit;
-  if (lacks_tags_ != kNobody) return Activity::kWaitDmaTag;
+  if (lacks_to_write_ != kNobody) return Activity::kWaitDmaCredit;
+  if (lacks_to_read_ != kNobody) return read_wait_;
   return tags_left_ < params_.tags ? Activity::kWaitDmaData : Activity::kStarved;
 }
 
@@ -374,10 +264,13 @@ Cycle DmaEngine::next_step(Cycle now, bool worked) {
   for (std::uint32_t bits = awaiting_; bits != 0; bits &= bits - 1) {
     gives(pending_[static_cast<std::size_t>(std::countr_zero(bits))].next_ready());
   }
+  gives(in_host_.next_ready());
+  gives(answered_.next_ready());
   gives(leaving_.next_ready());
   gives(landings_.next_ready());
   if ((worked && link_free(now)) || more_leaving_) return now + 1;
-  if (lacks_credit_ != kNobody) at(unlanded_.next_ready());
+  if (lacks_to_write_ != kNobody) at(unlanded_.next_ready());
+  if (lacks_to_read_ != kNobody && read_wait_ == Activity::kWaitDmaCredit) at(held_.next_ready());
   if (!link_free(now) && (!payload.empty() || !gather.empty() || requesters() != 0)) at(up_.free().floor());
   return next;
 }

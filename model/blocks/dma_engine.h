@@ -10,16 +10,19 @@
 //       the cycle in which the last byte of its last segment has left (the first that begins at or after it), one
 //       packet a cycle, in the order of arrival. A segment without bytes takes no turn: its packet is pushed one cycle
 //       after it was taken.
-//   R4  Posted writes stay in order over all requesters: a write that is started later lands later. A write that
-//       carries CQEs is reported to `landed` when it is visible: write_latency_ps after its last byte has left. Its
-//       client gets a completion in the same cycle when the request asks for one.
-//   R5  A read request TLP, and an atomic, takes a tag from its start to its last completion. The first byte comes
-//       read_latency_ps after the TLP has left, or behind the data of the reads before it. A request is completed in
-//       the first cycle that begins at or after its last byte.
-//   R6  A write TLP takes posted credit for its bytes, in units of 16 (at most all of it), from its start until it has
-//       landed.
-//   R7  A read that lacks a tag holds up all reads, a write that lacks credit all writes, so that neither is starved by
-//       smaller ones. The other kind goes on.
+//   R4  A write is visible when the host's latency has passed after its last byte has left (core/memory/host_latency.h),
+//       and not before those that were started earlier; with relaxed_ordering payload may overtake, and the other
+//       writes stay behind everything. A write that carries CQEs is reported to `landed` when it is visible. Its client
+//       gets a completion in the same cycle when the request asks for one.
+//   R5  A read request TLP, and an atomic, takes a tag and room for its completions from its start to its last
+//       completion; from its start until the host has its data it takes non-posted credit. The host has the data when
+//       its latency has passed after the TLP has left. Reads are answered in the order in which the host has their data
+//       (of the same cycle, in that of their starts), one behind the other. A request is completed in the first cycle
+//       that begins at or after its last byte. No read waits for a write.
+//   R6  A write TLP takes posted credit from its start until it is visible. Credit is counted as in core/memory/pcie.h
+//       R5.
+//   R7  A read that lacks a tag, room or credit holds up all reads, a write that lacks credit all writes, so that
+//       neither is starved by smaller ones. The other kind goes on.
 //   R8  Memory that is not mapped: a client's read or atomic gets a completion with ok = false; a payload packet fails
 //       its QP (kHostMemory), writes no further segment and is pushed without them; a gathered response reads no
 //       further segment and has syndrome 0x63. A response with a segment that the translator refused (`failed`) has
@@ -35,11 +38,13 @@
 
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
+#include "model/core/memory/host_latency.h"
 #include "model/core/memory/pcie.h"
 #include "model/core/responder/refusal.h"
 #include "model/core/wire/link_time.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
+#include "model/engine/sorted_line.h"
 #include "model/types/command.h"
 #include "model/types/dma_engine_counters.h"
 #include "model/types/host_memory.h"
@@ -78,11 +83,21 @@ class DmaEngine final : public Block {
 
   struct PendingCompletion {  // of a read request TLP or an atomic
     std::uint32_t id = 0;     // cookie, or packet handle
-    bool takes_tag = true;    // (R5)
     bool last = true;         // of its request: something is pushed
     bool ok = true;
     std::uint8_t syndrome = 0;  // of a gathered response
     bool ends_segment = false;  // of a gathered response
+  };
+  struct Answer {             // to a read request TLP or an atomic
+    std::uint32_t to = 0;     // line of pending_
+    std::uint32_t place = 0;  // in that line
+    TlpCount down;
+    Credit room;  // for its completions
+    Instant ready;
+  };
+  struct Sent {  // of a write TLP
+    Instant left;
+    Instant lands;
   };
   struct Landing {  // of a write that is reported to the host, its client, or both
     HostNotice notice;
@@ -106,10 +121,11 @@ class DmaEngine final : public Block {
   bool perform(const DmaRequest& r);
   std::span<const std::uint8_t> bytes_of(const SegmentWrite& s) const;
   bool has_credit(Cycle now, std::size_t who, std::uint32_t bytes);
-  bool has_tag(std::size_t who);
-  Instant send_write(Cycle now, std::uint32_t bytes);
+  bool may_read(Cycle now, std::size_t who, std::uint32_t operand_bytes, const TlpCount& down, std::uint32_t bytes);
+  Sent send_write(Cycle now, std::uint32_t bytes, bool relaxed);
   void send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down,
                  const PendingCompletion& completion);
+  void answer(const Answer& a);
   bool link_free(Cycle now) const { return up_.free().floor() <= now; }
   std::uint32_t requesters() const;
   Activity activity_of_idle_link() const;
@@ -121,14 +137,18 @@ class DmaEngine final : public Block {
   LinkTime time_;
   Line up_;
   Line down_;
-  Instant read_latency_;
-  Instant write_latency_;
+  HostLatency latency_;
 
   std::uint32_t tags_left_;
-  std::uint64_t credit_left_;  // bytes; credit of landed writes is returned only when a write needs it
+  CreditPool posted_;      // credit of landed writes is returned only when a write needs it
+  CreditPool non_posted_;  // likewise, of reads whose data the host has
+  CreditPool completion_;
+  Credit request_credit_;  // of the read that may_read() has allowed, and of its completions
+  Credit answer_room_;
   std::size_t turn_ = 0;
-  std::size_t lacks_tags_ = kNobody;
-  std::size_t lacks_credit_ = kNobody;
+  std::size_t lacks_to_read_ = kNobody;   // who waits for a tag, room or credit
+  Activity read_wait_ = Activity::kBusy;  // for which of them
+  std::size_t lacks_to_write_ = kNobody;
   Refusals refused_;
   std::array<Progress, kRequesters> progress_;
   SegmentWrite writing_;  // the segment at hand
@@ -142,12 +162,17 @@ class DmaEngine final : public Block {
   DelayLine<bool> sent_;                  // further ones that were sent ahead of their cycle
   Cycle last_leaves_{};                   // of the last packet
   std::array<DelayLine<PendingCompletion>, kDmaClients + 1> pending_;  // by client, then gather (R5, R9)
-  DelayLine<std::uint64_t> unlanded_;                                  // credit of writes that have not landed (R6)
-  DelayLine<Landing> landings_;                                        // (R4)
-  std::uint64_t asking_ = 0;                                           // bit by client whose link is not empty
-  std::uint32_t awaiting_ = 0;                                         // bit per line of pending_ that is not empty
-  Cycle due_ = kNever;         // when the next entry of all these delay lines is due
-  bool more_leaving_ = false;  // another packet is due, next cycle
+  SortedLine<Credit> unlanded_;                                        // of writes that have not landed (R6)
+  SortedLine<Credit> held_;      // of reads whose data the host does not have yet (R5)
+  SortedLine<Answer> in_host_;   // reads whose data the host does not have yet, unless their latency is constant
+  DelayLine<Credit> answered_;   // tags and room of reads on the link down
+  DelayLine<Landing> landings_;  // (R4)
+  Instant last_landing_;         // of all writes
+  Instant payload_lands_;        // of the segments of the packet at hand
+  std::uint64_t asking_ = 0;     // bit by client whose link is not empty
+  std::uint32_t awaiting_ = 0;   // bit per line of pending_ that is not empty
+  Cycle due_ = kNever;           // when the next entry of all these delay lines is due
+  bool more_leaving_ = false;    // another packet is due, next cycle
   bool output_blocked_ = false;
   bool fence_begun_ = false;        // for the fence at the head of its link, fence_behind_ is known
   std::uint64_t fence_behind_ = 0;  // requests of its client that are waited for

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "model/types/ids.h"
+#include "model/types/splitmix.h"
 
 namespace rxnic {
 
@@ -20,17 +21,8 @@ struct StepOrder {
 
   // The sort key of the n-th added block in a cycle, smallest first.
   std::uint64_t key(Cycle now, std::size_t n) const {
-    if (kind == Kind::kRandom) return mixed(mixed(mixed(seed) ^ now.count) ^ n);
+    if (kind == Kind::kRandom) return splitmix64(splitmix64(splitmix64(seed) ^ now.count) ^ n);
     return kind == Kind::kReverse ? ~std::uint64_t{n} : n;
-  }
-
- private:
-  // One step of the generator splitmix64 (Steele, Lea and Flood, OOPSLA 2014): a bijection of 64 bits.
-  static std::uint64_t mixed(std::uint64_t x) {
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
   }
 };
 

@@ -12,8 +12,11 @@
 //       independent.
 //   R4  A read request or a write goes up; a completion comes down. An atomic goes up with its operands (8 bytes, a
 //       compare and swap 16) and comes down with 8 bytes; it takes one tag.
+//   R5  Flow control: of each kind (posted, non-posted, completion) the receiver has credit for so many headers, one a
+//       TLP, and so much data, in units of 16 bytes. What is larger than all there is takes all.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "model/params/params.h"
@@ -37,5 +40,35 @@ inline TlpCount atomic_request_tlp(const DmaEngineParams& p, std::uint32_t opera
   return {1, p.read_header_bytes + operand_bytes};
 }
 inline TlpCount atomic_completion_tlp(const DmaEngineParams& p) { return {1, p.completion_header_bytes + 8u}; }
+
+// Credit of one kind. (R5)
+struct Credit {
+  std::uint32_t headers = 0;
+  std::uint32_t data = 0;  // units of 16 bytes
+};
+
+class CreditPool {
+ public:
+  static constexpr std::uint32_t kUnit = 16;  // bytes
+
+  CreditPool(std::uint32_t headers, std::uint32_t data) : all_{headers, data}, left_(all_) {}
+  // What `tlps` TLPs with `bytes` of data in all take.
+  Credit of(std::uint32_t tlps, std::uint32_t bytes) const {
+    return {std::min(tlps, all_.headers), std::min((bytes + kUnit - 1) / kUnit, all_.data)};
+  }
+  bool covers(const Credit& c) const { return c.headers <= left_.headers && c.data <= left_.data; }
+  void take(const Credit& c) {
+    left_.headers -= c.headers;
+    left_.data -= c.data;
+  }
+  void give(const Credit& c) {
+    left_.headers += c.headers;
+    left_.data += c.data;
+  }
+
+ private:
+  Credit all_;
+  Credit left_;
+};
 
 }  // namespace rxnic

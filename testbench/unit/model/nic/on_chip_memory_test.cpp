@@ -80,7 +80,8 @@ TEST(OnChipMemory, TinyAddsUp) {  // by hand, from configs/tiny.toml
   EXPECT_EQ(fixture.bits("address_translator", "mtt_tags"), 8u * (58 - 2 + 1 + 1))
       << "the address of a line of 64 bytes";
   EXPECT_EQ(fixture.bits("address_translator", "walks"), 2u * (512 + 64 + 3));
-  EXPECT_EQ(fixture.bits("dma_engine", "read_data"), 4u * 512 * 8);
+  EXPECT_EQ(fixture.bits("dma_engine", "read_data"), 2048u * 8);
+  EXPECT_EQ(fixture.bits("dma_engine", "completion_headers"), 16u * 96);
   EXPECT_EQ(fixture.bits("dma_engine", "refused"), 4u * (16 + 32 + 32 + 3));
   EXPECT_EQ(fixture.bits("cqe_generator", "writes"), 10u * (512 + 64));
   EXPECT_EQ(fixture.bits("cqe_generator", "cq_contexts"), 4u * 512);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values that become ready in a known cycle, and are taken in the order of those cycles; of the same cycle in the order
+// in which they were pushed. A push costs as many moves as there are values that become ready later.
+// A push into a full line ends the program, in every build (overflow.h).
+#pragma once
+
+#include <bit>
+#include <cassert>
+#include <cstdint>
+#include <vector>
+
+#include "model/engine/overflow.h"
+#include "model/types/ids.h"
+
+namespace rxnic {
+
+template <class T>
+class SortedLine {
+ public:
+  explicit SortedLine(std::uint32_t capacity)
+      : capacity_(capacity), slots_(std::bit_ceil(capacity)), mask_(std::bit_ceil(capacity) - 1) {}
+  bool empty() const { return size_ == 0; }
+  std::uint32_t size() const { return size_; }
+  void push(const T& value, Cycle ready, const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    if (size_ == capacity_) [[unlikely]]
+      delay_line_overflows(capacity_, file, line);
+    std::uint32_t n = size_++;
+    for (; n > 0 && at(n - 1).ready > ready; --n) at(n) = at(n - 1);
+    at(n) = {value, ready};
+  }
+  Cycle next_ready() const { return size_ == 0 ? kNever : slots_[first_].ready; }
+  bool ready(Cycle now) const { return next_ready() <= now; }
+  T pop() {
+    assert(size_ > 0);
+    const T value = slots_[first_].value;
+    first_ = (first_ + 1) & mask_;
+    --size_;
+    return value;
+  }
+
+ private:
+  struct Slot {
+    T value{};
+    Cycle ready{};
+  };
+  Slot& at(std::uint32_t n) { return slots_[(first_ + n) & mask_]; }
+
+  std::uint32_t capacity_;
+  std::vector<Slot> slots_;
+  std::uint32_t mask_;
+  std::uint32_t first_ = 0;
+  std::uint32_t size_ = 0;
+};
+
+}  // namespace rxnic

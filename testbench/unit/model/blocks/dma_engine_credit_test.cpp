@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules R4 to R7 of model/blocks/dma_engine.h: credit of all kinds, latencies that are drawn, and the order of what
+// becomes visible.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "testbench/unit/model/blocks/dma_engine_fixture.h"
+
+namespace rxnic {
+namespace {
+
+constexpr std::uint64_t kFirst = 10 + 24 + 100;  // when the host has the data of a read that can be popped in cycle 10
+
+// Three reads of 64 bytes, pushed at once, of which `p` lets two be in flight; when the third is completed.
+void expect_the_third_waits(const DmaEngineParams& p, std::uint64_t third) {
+  Bench bench;
+  Fixture fixture(bench, p);
+  for (std::uint32_t i = 0; i < 3; ++i) fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(i, 64));
+  fixture.requests[kCqeClient]->push(Cycle{80}, fixture.write(0, 16));  // the other kind goes on (R7)
+  bench.run_to(Cycle{133});
+  EXPECT_EQ(fixture.dut.tags_in_use(), 2u);
+  EXPECT_EQ(fixture.dut.activity(), Activity::kWaitDmaCredit);
+  EXPECT_EQ(fixture.dut.counters().writes, 1u);
+  bench.run();
+  const auto& out = *fixture.completions[kWqeClient];
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(out.cycle(0), Cycle{kFirst + 84});
+  EXPECT_EQ(out.cycle(1), Cycle{kFirst + 2 * 84});
+  EXPECT_EQ(out.cycle(2), Cycle{third});
+  EXPECT_EQ(fixture.dut.tags_in_use(), 0u);
+}
+
+TEST(DmaEngineCredit, ReadsHaveRoomForTheirData) {  // R5
+  DmaEngineParams p = byte_a_cycle();
+  p.read_buffer_bytes = 128;
+  expect_the_third_waits(p, kFirst + 84 + 24 + 100 + 84);  // starts when the first is completed
+}
+
+TEST(DmaEngineCredit, ReadsHaveRoomForTheirCompletions) {  // R5
+  DmaEngineParams p = byte_a_cycle();
+  p.completion_credits = 2;
+  expect_the_third_waits(p, kFirst + 84 + 24 + 100 + 84);
+}
+
+TEST(DmaEngineCredit, TheHostHoldsSoManyReads) {  // R5: until it has the data
+  DmaEngineParams p = byte_a_cycle();
+  p.non_posted_header_credits = 2;
+  expect_the_third_waits(p, kFirst + 24 + 100 + 84);
+}
+
+TEST(DmaEngineCredit, AReadThatIsLargerThanAllRoomStillRuns) {  // core/memory/pcie.h R5
+  DmaEngineParams p = byte_a_cycle();
+  p.read_buffer_bytes = 256;
+  p.completion_credits = 1;
+  Bench bench;
+  Fixture fixture(bench, p);
+  fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(0, 512));
+  bench.run();
+  EXPECT_EQ(fixture.completions[kWqeClient]->size(), 1u);
+}
+
+TEST(DmaEngineCredit, TheHostHoldsSoManyOperands) {  // R5: units of 16 bytes, reads need none
+  DmaEngineParams p = byte_a_cycle();
+  p.non_posted_data_credits = 1;
+  Bench bench;
+  Fixture fixture(bench, p);
+  DmaRequest add = fixture.read(0, 8);
+  add.kind = DmaKind::kFetchAdd;
+  fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(0, 8));
+  for (std::uint32_t i = 1; i < 3; ++i) {
+    add.cookie = i;
+    fixture.requests[kWqeClient]->push(Cycle{9}, add);
+  }
+  bench.run();
+  const auto& out = *fixture.completions[kWqeClient];
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(out.cycle(0), Cycle{kFirst + 28});
+  const std::uint64_t ready = 10 + 24 + 32 + 100;  // of the first atomic: behind the read, 24 + 8 bytes
+  EXPECT_EQ(out.cycle(1), Cycle{ready + 28});
+  EXPECT_EQ(out.cycle(2), Cycle{ready + 32 + 100 + 28});
+}
+
+TEST(DmaEngineCredit, TheHostHoldsSoManyWrites) {  // R6
+  DmaEngineParams p = byte_a_cycle();
+  p.posted_header_credits = 2;
+  Bench bench;
+  Fixture fixture(bench, p);
+  fixture.write_packet(Cycle{9}, fixture.packet({8, 8, 8}));
+  bench.run();
+  ASSERT_EQ(fixture.payload_done.size(), 1u);
+  EXPECT_EQ(fixture.payload_done.cycle(0), Cycle{10 + 32 + 50 + 32}) << "the third left when the first had landed";
+}
+
+DmaEngineParams drawn_latency() {
+  DmaEngineParams p = byte_a_cycle();
+  p.read_latency = ReadLatency::kRange;
+  p.read_latency_min_ps = 100'000;
+  p.read_latency_max_ps = 2'000'000;
+  return p;
+}
+
+TEST(DmaEngineCredit, ReadsOfOneClientAreCompletedInTheirOrder) {  // R9
+  const std::uint32_t reads = 200;
+  Bench bench;
+  Fixture fixture(bench, drawn_latency());
+  for (std::uint32_t i = 0; i < reads; ++i) fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(i, 64));
+  bench.run();
+  const auto& out = *fixture.completions[kWqeClient];
+  ASSERT_EQ(out.size(), reads);
+  for (std::uint32_t i = 0; i < reads; ++i) EXPECT_EQ(out.value(i).cookie, i);
+}
+
+TEST(DmaEngineCredit, AReadPassesAnotherClientsSlowerOne) {  // R5
+  Bench bench;
+  Fixture fixture(bench, drawn_latency());
+  std::array<std::size_t, 2> clients{kContextClient, kWqeClient};
+  for (std::uint32_t i = 0; i < 50; ++i) {
+    for (const std::size_t c : clients) fixture.requests[c]->push(Cycle{10 + 10'000 * i}, fixture.read(i, 64));
+  }
+  bench.run();
+  std::uint32_t passed[2] = {};
+  for (std::uint32_t i = 0; i < 50; ++i) {
+    const Cycle first = fixture.completions[kContextClient]->cycle(i),
+                second = fixture.completions[kWqeClient]->cycle(i);
+    ++passed[second < first];
+    const std::uint64_t sent = 11 + 10'000 * i + 24;
+    for (const Cycle c : {first, second}) {
+      EXPECT_GE(c.count, sent + 100 + 84);
+      EXPECT_LE(c.count, sent + 24 + 2000 + 2 * 84);
+    }
+  }
+  EXPECT_GT(passed[0], 10u);
+  EXPECT_GT(passed[1], 10u);
+}
+
+TEST(DmaEngineCredit, ASlowReadHoldsUpNeitherTagsNorTheLink) {  // R5
+  DmaEngineParams p = drawn_latency();
+  p.tags = 4;
+  p.read_latency = ReadLatency::kTable;
+  p.read_latency_p50_ps = p.read_latency_p90_ps = p.read_latency_min_ps;
+  p.read_latency_p99_ps = p.read_latency_p999_ps = p.read_latency_max_ps = 50'000'000;
+  p.latency_seed = 3;
+  Bench bench;
+  Fixture fixture(bench, p);
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    fixture.requests[i % 2 == 0 ? kContextClient : kWqeClient]->push(Cycle{9}, fixture.read(i, 64));
+  }
+  bench.run();
+  std::uint64_t slow = 0, last[2] = {};
+  for (int c = 0; c < 2; ++c) {
+    const auto& out = *fixture.completions[c == 0 ? kContextClient : kWqeClient];
+    ASSERT_EQ(out.size(), 30u);
+    last[c] = out.cycle(29).count;
+    for (std::uint32_t i = 0; i < 30; ++i) slow += i > 0 && out.cycle(i) > out.cycle(i - 1) + 5000;
+  }
+  EXPECT_GT(slow, 0u) << "a slow read among them";
+  EXPECT_LT(std::min(last[0], last[1]) * 2, std::max(last[0], last[1])) << "the other client did not wait for it";
+}
+
+TEST(DmaEngineCredit, LatenciesAreThoseOfTheSeed) {
+  const auto last = [](std::uint64_t seed) {
+    DmaEngineParams p = drawn_latency();
+    p.latency_seed = seed;
+    Bench bench;
+    Fixture fixture(bench, p);
+    fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(0, 64));
+    bench.run();
+    return fixture.completions[kWqeClient]->cycle(0);
+  };
+  EXPECT_EQ(last(1), last(1));
+  EXPECT_NE(last(1), last(2));
+}
+
+DmaEngineParams late_writes(bool relaxed) {
+  DmaEngineParams p = byte_a_cycle();
+  p.write_latency_spread_ps = 2'000'000;
+  p.relaxed_ordering = relaxed;
+  return p;
+}
+
+// When packets of one write of 64 bytes, one behind the other on the link, are visible.
+std::vector<Cycle> visible(bool relaxed) {
+  Bench bench;
+  Fixture fixture(bench, late_writes(relaxed));
+  std::vector<PacketHandle> buffers;
+  for (std::uint32_t i = 0; i < 50; ++i) {
+    const auto segments = fixture.packet({64});
+    fixture.write_packet(Cycle{9}, segments);
+    buffers.push_back(segments[0].buffer);
+  }
+  bench.run();
+  std::vector<Cycle> out;
+  for (const PacketHandle b : buffers) {
+    out.push_back(fixture.shared.stamps(b)[static_cast<std::size_t>(Station::kHostMemory)]);
+  }
+  return out;
+}
+
+TEST(DmaEngineCredit, PayloadIsVisibleInItsOrderUnlessThatIsRelaxed) {  // R4
+  const std::vector<Cycle> strict = visible(false), relaxed = visible(true);
+  EXPECT_TRUE(std::ranges::is_sorted(strict));
+  EXPECT_FALSE(std::ranges::is_sorted(relaxed));
+  Cycle latest{};
+  for (std::size_t i = 0; i < strict.size(); ++i) {
+    latest = std::max(latest, relaxed[i]);
+    EXPECT_EQ(strict[i], latest) << "not before those before it";
+    const std::uint64_t left = 10 + 88 * (i + 1);
+    EXPECT_GE(relaxed[i].count, left + 50);
+    EXPECT_LE(relaxed[i].count, left + 50 + 2000);
+  }
+}
+
+TEST(DmaEngineCredit, CompletionsStayBehindAllPayload) {  // R4
+  for (const bool relaxed : {false, true}) {
+    DmaEngineParams p = late_writes(relaxed);
+    Bench bench;
+    Fixture fixture(bench, p);
+    for (std::uint32_t i = 0; i < 100; ++i) {
+      fixture.write_packet(Cycle{9}, fixture.packet({64}));
+      fixture.requests[kCqeClient]->push(Cycle{9}, fixture.write(i, 64, 0x1000, 1));
+    }
+    bench.run();
+    ASSERT_EQ(fixture.landed.size(), 100u);
+    for (std::uint32_t i = 0; i < 100; ++i) EXPECT_EQ(fixture.landed.value(i).number, i);
+  }
+}
+
+}  // namespace
+}  // namespace rxnic

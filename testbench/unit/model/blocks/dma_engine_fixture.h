@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// A DMA engine with all its ports connected, on a link whose times are sums of bytes.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "model/blocks/dma_engine.h"
+#include "testbench/unit/model/engine/harness.h"
+
+namespace rxnic {
+
+inline constexpr auto kContextClient = static_cast<std::size_t>(DmaClient::kContext);
+inline constexpr auto kWqeClient = static_cast<std::size_t>(DmaClient::kWqe);
+inline constexpr auto kCqeClient = static_cast<std::size_t>(DmaClient::kCqe);
+
+// A link that carries one byte in a cycle of 1 ns, so that expected cycles are sums of bytes.
+inline DmaEngineParams byte_a_cycle() {
+  DmaEngineParams p;
+  p.tlp_rate_mbps = 8000;
+  p.mps_bytes = 256;
+  p.mrrs_bytes = 512;
+  p.rcb_bytes = 64;
+  p.write_header_bytes = p.read_header_bytes = 24;
+  p.completion_header_bytes = 20;
+  p.tags = 64;
+  p.posted_credit_bytes = 16384;
+  p.read_latency_ps = 100'000;
+  p.write_latency_ps = 50'000;
+  return p;
+}
+
+class UnmappedMemory final : public HostMemory {
+ public:
+  bool read(BusAddress, std::span<std::uint8_t>) override { return false; }
+  bool write(BusAddress, std::span<const std::uint8_t>) override { return false; }
+};
+
+// Memory that is not mapped at one address, and records its reads and writes with their cycles.
+class PickyMemory final : public HostMemory {
+ public:
+  struct Access {
+    BusAddress at;
+    std::size_t bytes;
+    bool operator==(const Access&) const = default;
+  };
+  bool read(BusAddress from, std::span<std::uint8_t> to) override {
+    if (from == refused) return false;
+    reads.push_back({from, to.size()});
+    return true;
+  }
+  bool write(BusAddress to, std::span<const std::uint8_t> from) override {
+    if (to == refused) return false;
+    writes.push_back({to, from.size()});
+    return true;
+  }
+  BusAddress refused{};
+  std::vector<Access> writes, reads;
+};
+
+// An engine with all its ports connected.
+struct Fixture {
+  explicit Fixture(Bench& b, const DmaEngineParams& params, std::uint32_t period_ps = 1000, HostMemory* other = nullptr)
+      : bench(b),
+        memory(b.keep<LocalMemory>()),
+        shared(b.keep<NicShared>(PacketPool::Quotas{}, &b.engine().now())),
+        dut(b.add<DmaEngine>("dut", params, period_ps, shared, other == nullptr ? memory : *other)),
+        payload(b.source(dut.payload)),
+        payload_done(b.sink(dut.payload_done)),
+        gather(b.source(dut.gather)),
+        gathered(b.sink(dut.gathered)),
+        landed(b.sink(dut.landed)) {
+    for (std::size_t c = 0; c < kDmaClients; ++c) {
+      requests[c] = &b.source(dut.requests[c]);
+      completions[c] = &b.sink(dut.completions[c]);
+    }
+  }
+  // The segments of an RC packet on `line` that is to be carried out; without sizes it writes nothing.
+  std::vector<SegmentWrite> packet(std::initializer_list<std::uint32_t> segment_bytes, std::uint64_t bus = 0x10000,
+                                   std::uint32_t line = 0) {
+    SegmentWrite s;
+    s.buffer = shared.packets.allocate(PacketClass::kReceive);
+    s.opcode = opcode_of(Transport::kRc, Operation::kWriteOnly);
+    s.transport = Transport::kRc;
+    s.outcome = Outcome::kExecute;
+    s.acknowledge = true;
+    s.line = line;
+    s.message_sequence = ++messages;
+    s.psn = s.answer_psn = Psn{messages};
+    if (segment_bytes.size() == 0) return {s};
+    std::vector<SegmentWrite> all;
+    for (const std::uint32_t bytes : segment_bytes) {
+      s.address = BusAddress{bus + 8192u * all.size()};
+      s.bytes = bytes;
+      s.last = all.size() + 1 == segment_bytes.size();
+      all.push_back(s);
+      s.offset = static_cast<std::uint16_t>(s.offset + bytes);
+    }
+    return all;
+  }
+  void write_packet(Cycle when, const std::vector<SegmentWrite>& segments) {
+    for (const SegmentWrite& s : segments) payload.push(when, s);
+  }
+  // The segments of a READ response's data.
+  std::vector<GatherRead> response(std::initializer_list<std::uint32_t> segment_bytes, std::uint64_t bus = 0x10000) {
+    GatherRead s;
+    s.buffer = shared.packets.allocate(PacketClass::kResponse);
+    std::vector<GatherRead> all;
+    for (const std::uint32_t bytes : segment_bytes) {
+      s.address = BusAddress{bus + 8192u * all.size()};
+      s.bytes = bytes;
+      s.last = all.size() + 1 == segment_bytes.size();
+      all.push_back(s);
+      s.offset = static_cast<std::uint16_t>(s.offset + bytes);
+    }
+    return all;
+  }
+  void gather_response(Cycle when, const std::vector<GatherRead>& segments) {
+    for (const GatherRead& s : segments) gather.push(when, s);
+  }
+  DmaRequest read(std::uint32_t cookie, std::uint32_t bytes, std::uint64_t address = 0x1000) {
+    return {DmaKind::kRead, false, 0, cookie, BusAddress{address}, bytes, buffer, 0, 0};
+  }
+  DmaRequest write(std::uint32_t cookie, std::uint32_t bytes, std::uint64_t address = 0x1000, std::uint16_t cqes = 0) {
+    return {DmaKind::kWrite, cqes > 0, cqes, cookie, BusAddress{address}, bytes, buffer, 0, 0};
+  }
+  Bench& bench;
+  LocalMemory& memory;
+  NicShared& shared;
+  DmaEngine& dut;
+  Source<SegmentWrite>& payload;
+  Sink<CompletionRequest>& payload_done;
+  Source<GatherRead>& gather;
+  Sink<GatheredData>& gathered;
+  Sink<HostNotice>& landed;
+  std::array<Source<DmaRequest>*, kDmaClients> requests{};
+  std::array<Sink<DmaCompletion>*, kDmaClients> completions{};
+  std::uint32_t messages = 0;
+  std::uint8_t buffer[8192] = {};
+};
+
+}  // namespace rxnic
