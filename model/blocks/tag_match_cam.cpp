@@ -117,9 +117,25 @@ Cycle TagMatchCam::step(Cycle now) {
   return rest(now, busy ? Activity::kBusy : Activity::kStarved, next);
 }
 
-bool TagMatchCam::takes_packets(Cycle now) const {
+bool TagMatchCam::takes_packets(Cycle now) {
   return now >= search_free_ && job_.kind == JobKind::kNone && returns_.empty() && !operation_waits_ &&
-         !pipeline_.full() && in.can_pop(now);
+         !pipeline_.full() && in.can_pop(now) &&
+         !(params_.hazard == SearchHazard::kStall && stalls(*in.peek(now), now));
+}
+
+// Whether a search waits for the one before it. (R1)
+bool TagMatchCam::stalls(const WqeRequest& p, Cycle now) {
+  if (!starts_search(p)) return false;
+  const Cycle result = lists_[raw(p.receive_queue)]->result_at;
+  if (result <= now) return false;
+  search_free_ = result;
+  ++counters_.hazard_stalls;
+  return true;
+}
+
+bool TagMatchCam::starts_search(const WqeRequest& p) const {
+  return exists(p.receive_queue) && p.role == PacketRole::kReceived && p.outcome == Outcome::kExecute && p.has(kSend) &&
+         p.takes_wqe;
 }
 
 void TagMatchCam::accept_packet(Cycle now) {
@@ -130,8 +146,11 @@ void TagMatchCam::accept_packet(Cycle now) {
   Cycle due = now + params_.search_cycles;  // (R1)
   if (exists(srq)) {
     const bool received = p.role == PacketRole::kReceived;
-    const bool starts = received && p.outcome == Outcome::kExecute && p.has(kSend) && p.takes_wqe;
-    if (starts) result.walks = search(p, srq, due, now);
+    const bool starts = starts_search(p);
+    if (starts) {
+      result.walks = search(p, srq, due, now);
+      lists_[raw(srq)]->result_at = due;
+    }
     if (p.role == PacketRole::kTruncated || (received && p.has(kSend) && !starts)) label_end(p);
   }
   pipeline_.push(result, due);

@@ -10,6 +10,8 @@
 //       tags are found in search_cycles. The wildcards of the list that are not younger than the result, k of them,
 //       are compared one after another: the result comes w = ceil(k / wildcards_per_cycle) cycles later, and the
 //       next packet is taken in cycle n + max(w, 1).
+//       With hazard = stall a search waits for the result of the one before it of the same list, and so does what is
+//       behind it; with forward it knows which entry that one takes.
 //   R2  A search and an append accepted in the same cycle: the search does not see the append.
 //   R3  An operation accepted in cycle n occupies the CAM for append_cycles (a sync for one): the next packet or
 //       operation is taken in cycle n + append_cycles. Its completion, when one is due, leaves then at the earliest
@@ -100,6 +102,7 @@ class TagMatchCam final : public Block {
     std::uint32_t in_flight = 0;  // bursts
     bool spilled = false;         // it is in spilled_
     bool failed = false;          // (R9)
+    Cycle result_at{};            // of the last search (R1)
   };
   struct Result {
     WqeRequest packet;
@@ -145,7 +148,9 @@ class TagMatchCam final : public Block {
   void carry_out_command(Cycle now);
   void destroy(WqId srq);
   // Packets.
-  bool takes_packets(Cycle now) const;
+  bool takes_packets(Cycle now);
+  bool stalls(const WqeRequest& p, Cycle now);
+  bool starts_search(const WqeRequest& p) const;
   void accept_packet(Cycle now);
   Cycle time_search(const List& list, std::uint32_t found, Cycle now);
   bool search(WqeRequest& p, WqId srq, Cycle& due, Cycle now);

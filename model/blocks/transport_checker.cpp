@@ -15,7 +15,8 @@ TransportChecker::TransportChecker(const sc_core::sc_module_name& name, const Tr
       resources_(params.responder_resources),
       responder_(resources_, srqs_, params.rd_atomic_over_limit),
       requests_table_({params.own_requests, sizes.qps}),
-      pipeline_(params.latency_cycles) {}  // one entry a stage: internal packets may enter in every cycle
+      pipeline_(params.latency_cycles),  // one entry a stage: internal packets may enter in every cycle
+      recent_(params.latency_cycles) {}
 
 Cycle TransportChecker::step(Cycle now) {
   bool blocked = false;
@@ -56,6 +57,7 @@ Cycle TransportChecker::step(Cycle now) {
   if (blocked) return rest(now, Activity::kBlocked, next);
   const Cycle due = pipeline_.empty() ? kNever : latest(pipeline_.next_ready(), now + 1);
   if (no_room_for_notice_) return rest(now, Activity::kBlocked, earliest(next, due));
+  if (now < stalled_until_) return rest(now, Activity::kWaitHazard, earliest(next, due));
   const Cycle busy_until = latest(last_leaves_, next_accept_);
   if (!pipeline_.empty()) {
     if (way_out(pipeline_.front()).full()) return rest(now, Activity::kBusy, due, Activity::kBlocked, next);
@@ -92,13 +94,31 @@ bool TransportChecker::add_srq(Srqn srqn, const SrqEntry& entry) {  // (R11)
   return true;
 }
 
+// Whether a packet waits for one of the same QP. (R13)
+bool TransportChecker::stalls(std::uint32_t line, Cycle now) {
+  while (recent_.ready(now)) recent_.drop();
+  for (std::uint32_t n = recent_.size(); n-- > 0;) {
+    if (recent_.at(n) != line) continue;
+    next_accept_ = stalled_until_ = recent_.ready_at(n);
+    ++counters_.hazard_stalls;
+    return true;
+  }
+  return false;
+}
+
+void TransportChecker::taken(std::uint32_t line, Cycle now) {
+  next_accept_ = now + params_.cycles_per_packet;
+  if (params_.hazard == CheckHazard::kStall) recent_.push(line, now + params_.latency_cycles);
+}
+
 void TransportChecker::accept(Cycle now) {
   const ContextPacket& arrived = *in.peek(now);
+  if (params_.hazard == CheckHazard::kStall && stalls(arrived.line, now)) return;
   CheckedPacket p = examine(arrived, contexts_[arrived.line]);
   if (arrived.is_completion) {
     take_completion(p, arrived.completion, now);
     in.drop(now);
-    next_accept_ = now + params_.cycles_per_packet;
+    taken(p.line, now);
     return;
   }
   const DropReason reason = check_headers(p, *p.qp);
@@ -107,7 +127,7 @@ void TransportChecker::accept(Cycle now) {
     counters_.cnps += reason == DropReason::kNone;
     in.drop(now);
     shared_.ledger.drop(p.buffer, reason, now, p.line);
-    next_accept_ = now + params_.cycles_per_packet;
+    taken(p.line, now);
     return;
   }
   if (p.has(kResponse) && answers.bound() && !answers.can_push(now)) {
@@ -121,7 +141,7 @@ void TransportChecker::accept(Cycle now) {
   in.drop(now);
   ++counters_.packets;
   decide(p, now);
-  next_accept_ = now + params_.cycles_per_packet;
+  taken(p.line, now);
 }
 
 void TransportChecker::decide(CheckedPacket& p, Cycle now) {

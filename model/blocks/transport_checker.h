@@ -25,6 +25,9 @@
 //       sends an internal packet (kFailure) behind the QP's packets, in a cycle of its own; the command waits while
 //       there is no room for it. A QP has the entries of R11 from when it is ready to receive until its reset; a
 //       change for which there are not enough is refused and changes nothing.
+//   R13 With hazard = stall a packet is not taken within latency_cycles of one of the same QP, and what is behind it waits,
+//       too (wait_hazard): the QP context has been written back by then. With forward it is decided on what the one
+//       before it leaves. Internal packets are not counted.
 #pragma once
 
 #include <array>
@@ -89,6 +92,8 @@ class TransportChecker final : public Block {
   bool fail(const QpCommand& command, Cycle now);
   void change_srqs(Cycle now);
   void accept(Cycle now);
+  bool stalls(std::uint32_t line, Cycle now);
+  void taken(std::uint32_t line, Cycle now);
   void take_completion(CheckedPacket& p, const SendCompletion& completion, Cycle now);
   bool goes_first(CheckedPacket& p, Cycle now);
   bool complete_requests(CheckedPacket& p, Cycle now);
@@ -110,6 +115,9 @@ class TransportChecker final : public Block {
   DelayLine<WqeRequest> pipeline_;
   Cycle last_leaves_{};  // of packets that were sent at once
   Cycle next_accept_{};
+  DelayLine<std::uint32_t>
+      recent_;  // lines of the packets that were taken; ready when the context is written back (R13)
+  Cycle stalled_until_{};
   bool no_room_for_notice_ = false;
   TransportCheckerCounters counters_;
 };

@@ -33,6 +33,7 @@ class DelayLine {
   bool ready(Cycle now) const { return next_ready_ <= now; }
   Cycle next_ready() const { return next_ready_; }
   T& front() { return slots_[first_].value; }
+  Cycle ready_at(std::uint32_t n) const { return slots_[(first_ + n) & mask_].ready; }
   T& at(std::uint32_t n) { return slots_[(first_ + n) & mask_].value; }
   // The place of the value pushed last, for be_ready(): the same until the value is popped.
   std::uint32_t last() const { return (first_ + size_ - 1) & mask_; }

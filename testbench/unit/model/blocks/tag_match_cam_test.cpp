@@ -32,6 +32,17 @@ TEST(TagMatchCam, OneSearchACycle) {  // R1
   EXPECT_EQ(fixture.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 0u);
 }
 
+TEST(TagMatchCam, SearchesWaitForEachOtherWhenNothingIsForwarded) {  // R1
+  TagMatchCamParams params = defaults();
+  params.hazard = SearchHazard::kStall;
+  Bench bench;
+  Fixture fixture(bench, params);
+  for (std::uint64_t i = 0; i < 3; ++i) fixture.send(Cycle{19 + i}, i);
+  bench.run();
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(fixture.out.cycle(i), Cycle{24 + 4 * i});
+  EXPECT_EQ(fixture.dut.counters().hazard_stalls, 2u);
+}
+
 TEST(TagMatchCam, ABankedSearchTakesARoundForEachGroupOfBanks) {  // R1
   struct Case {
     std::uint32_t entries, bank_entries, banks_per_cycle;

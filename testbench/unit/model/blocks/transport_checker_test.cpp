@@ -104,6 +104,29 @@ TEST(TransportChecker, PacketsAreTakenSoManyCyclesApartNotFewer) {  // (R2)
   }
 }
 
+TEST(TransportChecker, PacketsOfOneQpWaitForEachOtherWhenNothingIsForwarded) {  // (R13)
+  for (const CheckHazard hazard : {CheckHazard::kForward, CheckHazard::kStall}) {
+    TransportCheckerParams p = params();
+    p.hazard = hazard;
+    Bench bench;
+    Fixture fixture(bench, p);
+    QpContext& a = fixture.qp(Transport::kRc);
+    QpContext& b = fixture.qp(Transport::kRc);
+    fixture.arrive(10, a, {.psn = kFirstPsn});
+    fixture.arrive(10, b, {.psn = kFirstPsn});
+    fixture.arrive(10, a, {.psn = kFirstPsn + 1});
+    fixture.arrive(10, b, {.psn = kFirstPsn + 1});  // behind one that waits
+    bench.run();
+    ASSERT_EQ(fixture.out.size(), 4u);
+    const bool stalls = hazard == CheckHazard::kStall;
+    EXPECT_EQ(fixture.out.cycle(1), Cycle{11 + kLatency});
+    EXPECT_EQ(fixture.out.cycle(2), Cycle{stalls ? 10 + 2 * kLatency : 12 + kLatency});
+    EXPECT_EQ(fixture.out.cycle(3), Cycle{stalls ? 11 + 2 * kLatency : 13 + kLatency});
+    EXPECT_EQ(fixture.dut.counters().hazard_stalls, stalls ? 1u : 0u);
+    EXPECT_EQ(fixture.cycles(Activity::kWaitHazard), stalls ? kLatency - 2 : 0u);
+  }
+}
+
 TEST(TransportChecker, APacketThatIsDroppedTakesItsTimeToo) {  // (R2)
   Bench bench;
   Fixture fixture(bench, params(4));
@@ -537,7 +560,9 @@ TEST(TransportChecker, ModesAgree) {
   for (std::uint64_t round = 0; round < 6; ++round) {
     expect_equal_in_all_modes([&](Bench& bench) {
       std::mt19937_64 random(seed + round);
-      Fixture fixture(bench, params(1 + round % 3, 1 + static_cast<std::uint32_t>(random() % 9)));
+      TransportCheckerParams drawn = params(1 + round % 3, 1 + static_cast<std::uint32_t>(random() % 9));
+      drawn.hazard = static_cast<CheckHazard>(round % 2);
+      Fixture fixture(bench, drawn);
       const std::array<QpContext*, 4> qps = {&fixture.qp(Transport::kRc), &fixture.qp(Transport::kUc),
                                              &fixture.qp(Transport::kUd), &fixture.qp(Transport::kRc)};
       qps[3]->resynchronise = qps[3]->tag_matching = true;
