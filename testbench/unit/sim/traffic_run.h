@@ -15,12 +15,12 @@ namespace rxnic {
 class TrafficRun {
  public:
   TrafficRun(const TrafficConfig& config, std::uint64_t packets, const std::vector<std::string>& overrides = {},
-             const Pace& pace = {Pace::Kind::kLineRate, 0})
+             const Pace& pace = {Pace::Kind::kLineRate, 0}, const HostOptions& host = {})
       : traffic_(config, packets),
         params_(load_config(kDefaultConfig, overrides)),
         latencies(params_.nic.clock_period_ps),
         sim({.params = params_, .pace = pace, .latencies = &latencies}, traffic_) {
-    set_up(sim, make_host_plan(traffic_.survey(), {}));
+    set_up(sim, make_host_plan(traffic_.survey(), host));
     sim.run();
   }
   const LedgerCounters& packets() const { return sim.nic.shared.ledger.counters(); }
