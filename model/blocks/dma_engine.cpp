@@ -40,7 +40,6 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
       unlanded_(params.posted_header_credits),
       held_(params.tags),
       in_host_(params.tags),
-      answered_(params.tags),
       landings_(params.posted_header_credits) {
   for (std::size_t c = 0; c < kDmaClients; ++c) requests[c].show_in(asking_, bit_of(c));
 }
@@ -68,10 +67,6 @@ Cycle DmaEngine::step(Cycle now) {
 void DmaEngine::give_back(Cycle now) {
   output_blocked_ = false;
   while (in_host_.ready(now)) answer(in_host_.pop());  // (R5)
-  for (; answered_.ready(now); answered_.drop()) {
-    ++tags_left_;
-    completion_.give(answered_.front());
-  }
   for (std::uint32_t bits = awaiting_; bits != 0; bits &= bits - 1) {
     const auto c = static_cast<std::size_t>(std::countr_zero(bits));
     if (c == kDmaClients) break;
@@ -83,6 +78,7 @@ void DmaEngine::give_back(Cycle now) {
         break;
       }
       if (a.last) completions[c].push(now, {a.id, a.ok});
+      give_room(a);
     }
     if (pending.empty()) awaiting_ &= ~(1u << c);
   }
@@ -97,6 +93,7 @@ void DmaEngine::give_back(Cycle now) {
       gathered.push(now, {PacketHandle{a.id}, a.syndrome});
     }
     gathered_segments_ += a.ends_segment;
+    give_room(a);
   }
   if (pending_[kDmaClients].empty()) awaiting_ &= ~(1u << kDmaClients);
   more_leaving_ = false;
@@ -166,7 +163,7 @@ bool DmaEngine::take_gather(Cycle now) {
   if (gathering_.failed && gather_syndrome_ == 0) gather_syndrome_ = kNakRemoteAccess;
   has_gathering_ = gather_syndrome_ == 0;  // (R8)
   if (has_gathering_) return false;
-  pending.push({raw(gathering_.buffer), gathering_.last, true, gather_syndrome_, true}, now + 1);
+  pending.push({raw(gathering_.buffer), false, gathering_.last, true, gather_syndrome_, true}, now + 1);
   awaiting_ |= 1u << kDmaClients;
   if (gathering_.last) gather_syndrome_ = 0;
   return true;
@@ -221,13 +218,13 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
     }
     if (reads) {
       const bool last = done.bytes + bytes == r.bytes;
-      send_read(now, client, read_request_tlp(params_), down, {r.cookie, last, done.ok, 0});
+      send_read(now, client, read_request_tlp(params_), down, {r.cookie, true, last, done.ok, 0});
       counters_.read_bytes += bytes;
       done.bytes += bytes;
       if (!last) return true;
       ++counters_.reads;
     } else {
-      send_read(now, client, atomic_request_tlp(params_, operand), down, {r.cookie, true, done.ok, 0});
+      send_read(now, client, atomic_request_tlp(params_, operand), down, {r.cookie, true, true, done.ok, 0});
       ++counters_.atomics;
     }
   }
@@ -265,7 +262,6 @@ Cycle DmaEngine::next_step(Cycle now, bool worked) {
     gives(pending_[static_cast<std::size_t>(std::countr_zero(bits))].next_ready());
   }
   gives(in_host_.next_ready());
-  gives(answered_.next_ready());
   gives(leaving_.next_ready());
   gives(landings_.next_ready());
   if ((worked && link_free(now)) || more_leaving_) return now + 1;

@@ -14,8 +14,8 @@
 //       and not before those that were started earlier; with relaxed_ordering payload may overtake, and the other
 //       writes stay behind everything. A write that carries CQEs is reported to `landed` when it is visible. Its client
 //       gets a completion in the same cycle when the request asks for one.
-//   R5  A read request TLP, and an atomic, takes a tag and room for its completions from its start to its last
-//       completion; from its start until the host has its data it takes non-posted credit. The host has the data when
+//   R5  A read request TLP, and an atomic, takes a tag and room for its completions from its start until its data is
+//       complete and in order (R9); from its start until the host has its data it takes non-posted credit. The host has the data when
 //       its latency has passed after the TLP has left. Reads are answered in the order in which the host has their data
 //       (of the same cycle, in that of their starts), one behind the other. A request is completed in the first cycle
 //       that begins at or after its last byte. No read waits for a write.
@@ -83,16 +83,17 @@ class DmaEngine final : public Block {
 
   struct PendingCompletion {  // of a read request TLP or an atomic
     std::uint32_t id = 0;     // cookie, or packet handle
+    bool takes_tag = true;    // and room (R5)
     bool last = true;         // of its request: something is pushed
     bool ok = true;
     std::uint8_t syndrome = 0;  // of a gathered response
     bool ends_segment = false;  // of a gathered response
+    Credit room{};              // for its completions
   };
   struct Answer {             // to a read request TLP or an atomic
     std::uint32_t to = 0;     // line of pending_
     std::uint32_t place = 0;  // in that line
     TlpCount down;
-    Credit room;  // for its completions
     Instant ready;
   };
   struct Sent {  // of a write TLP
@@ -123,8 +124,8 @@ class DmaEngine final : public Block {
   bool has_credit(Cycle now, std::size_t who, std::uint32_t bytes);
   bool may_read(Cycle now, std::size_t who, std::uint32_t operand_bytes, const TlpCount& down, std::uint32_t bytes);
   Sent send_write(Cycle now, std::uint32_t bytes, bool relaxed);
-  void send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down,
-                 const PendingCompletion& completion);
+  void send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down, PendingCompletion completion);
+  void give_room(const PendingCompletion& done);
   void answer(const Answer& a);
   bool link_free(Cycle now) const { return up_.free().floor() <= now; }
   std::uint32_t requesters() const;
@@ -165,7 +166,6 @@ class DmaEngine final : public Block {
   SortedLine<Credit> unlanded_;                                        // of writes that have not landed (R6)
   SortedLine<Credit> held_;      // of reads whose data the host does not have yet (R5)
   SortedLine<Answer> in_host_;   // reads whose data the host does not have yet, unless their latency is constant
-  DelayLine<Credit> answered_;   // tags and room of reads on the link down
   DelayLine<Landing> landings_;  // (R4)
   Instant last_landing_;         // of all writes
   Instant payload_lands_;        // of the segments of the packet at hand

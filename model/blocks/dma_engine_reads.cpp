@@ -23,16 +23,17 @@ bool DmaEngine::may_read(Cycle now, std::size_t who, std::uint32_t operand_bytes
 
 // Sends one read request or atomic that may_read() has allowed. (R5)
 void DmaEngine::send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down,
-                          const PendingCompletion& completion) {
+                          PendingCompletion completion) {
   const Instant left = up_.carry({now.count, 0}, up.link_bytes);
   --tags_left_;
   non_posted_.take(request_credit_);
   completion_.take(answer_room_);
+  completion.room = answer_room_;
   pending_[to].push(completion, kNever);
   awaiting_ |= 1u << to;
   const Instant ready = time_.after_span(left, latency_.of_read());
   held_.push(request_credit_, ready.ceiling());
-  const Answer a{static_cast<std::uint32_t>(to), pending_[to].last(), down, answer_room_, ready};
+  const Answer a{static_cast<std::uint32_t>(to), pending_[to].last(), down, ready};
   if (latency_.constant_reads()) {
     answer(a);
   } else {
@@ -42,11 +43,16 @@ void DmaEngine::send_read(Cycle now, std::size_t to, const TlpCount& up, const T
   counters_.link_bytes_up += up.link_bytes;
 }
 
+void DmaEngine::give_room(const PendingCompletion& done) {
+  if (!done.takes_tag) return;
+  ++tags_left_;
+  completion_.give(done.room);
+}
+
 // The host sends the completions of a read. (R5)
 void DmaEngine::answer(const Answer& a) {
   const Cycle done = down_.carry(a.ready, a.down.link_bytes).ceiling();
   pending_[a.to].be_ready(a.place, done);
-  answered_.push(a.room, done);
   counters_.tlps_down += a.down.tlps;
   counters_.link_bytes_down += a.down.link_bytes;
 }
@@ -81,7 +87,8 @@ bool DmaEngine::start_gather(Cycle now) {
   done.bytes += bytes;
   const bool all = done.bytes == s.bytes;
   const bool last = all && s.last;
-  send_read(now, kDmaClients, read_request_tlp(params_), down, {raw(s.buffer), last, true, gather_syndrome_, all});
+  send_read(now, kDmaClients, read_request_tlp(params_), down,
+            {raw(s.buffer), true, last, true, gather_syndrome_, all});
   counters_.read_bytes += bytes;
   if (!all) return true;
   ++counters_.reads;

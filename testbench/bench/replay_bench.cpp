@@ -138,8 +138,9 @@ Load srq(WqLayout layout) {
   return l;
 }
 
-Load tag_matching() {
+Load tag_matching() {  // at the line's rate PCI Express would be full, and the tags would come back too late
   Load l = sends(16);
+  l.pace = {Pace::Kind::kRate, 50.0};
   l.traffic.tag_matching = true;
   l.host.receive = ReceiveKind::kTagMatchingSrq;
   l.packets = 300'000;

@@ -2,12 +2,15 @@
 #include "traces/capture_writer.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "testbench/unit/sim/temporary_folder.h"
 #include "traces/capture_reader.h"
 
 namespace rxnic {
@@ -56,24 +59,51 @@ TEST(CaptureWriter, AFileThatCannotBeMadeIsNamed) {
   }
 }
 
-TEST(CaptureWriter, AFullDiskIsAnErrorByClose) {
+TEST(CaptureWriter, AFullDiskShowsWhenTheFileIsOpened) {
   if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "there is no /dev/full";
-  CaptureWriter writer("/dev/full", LinkLayer::kEthernet);
-  EXPECT_THROW(
-      {
-        writer.write(0, std::vector<std::uint8_t>(64));
-        writer.close();
-      },
-      TraceError);
+  EXPECT_THROW(CaptureWriter("/dev/full", LinkLayer::kEthernet), TraceError);
 }
 
+// Files of this process hold no more than `bytes` while it lives, as on a disk that fills.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
 TEST(CaptureWriter, AFullDiskShowsWhileWriting) {
-  if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "there is no /dev/full";
-  CaptureWriter writer("/dev/full", LinkLayer::kEthernet);
+  const TemporaryFolder folder;
+  CaptureWriter writer(folder.file("full.pcap"), LinkLayer::kEthernet);
+  const FileSizeLimit limit(65'536);
   const std::vector<std::uint8_t> frame(4096);
   EXPECT_THROW(
       {
         for (int i = 0; i < 1000; ++i) writer.write(0, frame);
+      },
+      TraceError);
+}
+
+TEST(CaptureWriter, AFullDiskIsAnErrorByClose) {
+  const TemporaryFolder folder;
+  CaptureWriter writer(folder.file("full.pcap"), LinkLayer::kEthernet);
+  const FileSizeLimit limit(64);
+  EXPECT_THROW(
+      {
+        writer.write(0, std::vector<std::uint8_t>(64));
+        writer.close();
       },
       TraceError);
 }

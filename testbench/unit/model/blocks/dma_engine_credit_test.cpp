@@ -13,41 +13,41 @@ namespace {
 
 constexpr std::uint64_t kFirst = 10 + 24 + 100;  // when the host has the data of a read that can be popped in cycle 10
 
-// Three reads of 64 bytes, pushed at once, of which `p` lets two be in flight; when the third is completed.
-void expect_the_third_waits(const DmaEngineParams& p, std::uint64_t third) {
+// Three reads of 4 bytes, pushed at once, of which `p` lets two be in flight; the third starts in cycle `start`.
+void expect_the_third_waits(const DmaEngineParams& p, std::uint64_t start) {
   Bench bench;
   Fixture fixture(bench, p);
-  for (std::uint32_t i = 0; i < 3; ++i) fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(i, 64));
+  for (std::uint32_t i = 0; i < 3; ++i) fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(i, 4));
   fixture.requests[kCqeClient]->push(Cycle{80}, fixture.write(0, 16));  // the other kind goes on (R7)
-  bench.run_to(Cycle{133});
+  bench.run_to(Cycle{kFirst - 1});
   EXPECT_EQ(fixture.dut.tags_in_use(), 2u);
   EXPECT_EQ(fixture.dut.activity(), Activity::kWaitDmaCredit);
   EXPECT_EQ(fixture.dut.counters().writes, 1u);
   bench.run();
   const auto& out = *fixture.completions[kWqeClient];
   ASSERT_EQ(out.size(), 3u);
-  EXPECT_EQ(out.cycle(0), Cycle{kFirst + 84});
-  EXPECT_EQ(out.cycle(1), Cycle{kFirst + 2 * 84});
-  EXPECT_EQ(out.cycle(2), Cycle{third});
+  EXPECT_EQ(out.cycle(0), Cycle{kFirst + 24});
+  EXPECT_EQ(out.cycle(1), Cycle{kFirst + 2 * 24});
+  EXPECT_EQ(out.cycle(2), Cycle{start + 24 + 100 + 24});
   EXPECT_EQ(fixture.dut.tags_in_use(), 0u);
 }
 
 TEST(DmaEngineCredit, ReadsHaveRoomForTheirData) {  // R5
   DmaEngineParams p = byte_a_cycle();
-  p.read_buffer_bytes = 128;
-  expect_the_third_waits(p, kFirst + 84 + 24 + 100 + 84);  // starts when the first is completed
+  p.read_buffer_bytes = 32;
+  expect_the_third_waits(p, kFirst + 24);  // the first is completed
 }
 
 TEST(DmaEngineCredit, ReadsHaveRoomForTheirCompletions) {  // R5
   DmaEngineParams p = byte_a_cycle();
   p.completion_credits = 2;
-  expect_the_third_waits(p, kFirst + 84 + 24 + 100 + 84);
+  expect_the_third_waits(p, kFirst + 24);
 }
 
 TEST(DmaEngineCredit, TheHostHoldsSoManyReads) {  // R5: until it has the data
   DmaEngineParams p = byte_a_cycle();
   p.non_posted_header_credits = 2;
-  expect_the_third_waits(p, kFirst + 24 + 100 + 84);
+  expect_the_third_waits(p, kFirst);
 }
 
 TEST(DmaEngineCredit, AReadThatIsLargerThanAllRoomStillRuns) {  // core/memory/pcie.h R5
@@ -135,28 +135,25 @@ TEST(DmaEngineCredit, AReadPassesAnotherClientsSlowerOne) {  // R5
   EXPECT_GT(passed[1], 10u);
 }
 
-TEST(DmaEngineCredit, ASlowReadHoldsUpNeitherTagsNorTheLink) {  // R5
+TEST(DmaEngineCredit, ASlowReadDoesNotHoldUpTheLink) {  // R5, R9: it holds up what its client asked for later
   DmaEngineParams p = drawn_latency();
-  p.tags = 4;
   p.read_latency = ReadLatency::kTable;
   p.read_latency_p50_ps = p.read_latency_p90_ps = p.read_latency_min_ps;
   p.read_latency_p99_ps = p.read_latency_p999_ps = p.read_latency_max_ps = 50'000'000;
-  p.latency_seed = 3;
-  Bench bench;
-  Fixture fixture(bench, p);
-  for (std::uint32_t i = 0; i < 60; ++i) {
-    fixture.requests[i % 2 == 0 ? kContextClient : kWqeClient]->push(Cycle{9}, fixture.read(i, 64));
+  int apart = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    p.latency_seed = seed;
+    Bench bench;
+    Fixture fixture(bench, p);
+    for (std::uint32_t i = 0; i < 20; ++i) {
+      fixture.requests[i % 2 == 0 ? kContextClient : kWqeClient]->push(Cycle{9}, fixture.read(i, 64));
+    }
+    bench.run();
+    const std::uint64_t first = fixture.completions[kContextClient]->cycle(9).count;
+    const std::uint64_t second = fixture.completions[kWqeClient]->cycle(9).count;
+    apart += std::max(first, second) > 10'000 && std::min(first, second) < 3'000;
   }
-  bench.run();
-  std::uint64_t slow = 0, last[2] = {};
-  for (int c = 0; c < 2; ++c) {
-    const auto& out = *fixture.completions[c == 0 ? kContextClient : kWqeClient];
-    ASSERT_EQ(out.size(), 30u);
-    last[c] = out.cycle(29).count;
-    for (std::uint32_t i = 0; i < 30; ++i) slow += i > 0 && out.cycle(i) > out.cycle(i - 1) + 5000;
-  }
-  EXPECT_GT(slow, 0u) << "a slow read among them";
-  EXPECT_LT(std::min(last[0], last[1]) * 2, std::max(last[0], last[1])) << "the other client did not wait for it";
+  EXPECT_GT(apart, 2) << "one client had a slow read, and the other did not wait for it";
 }
 
 TEST(DmaEngineCredit, LatenciesAreThoseOfTheSeed) {
