@@ -10,15 +10,15 @@
 //       the cycle in which the last byte of its last segment has left (the first that begins at or after it), one
 //       packet a cycle, in the order of arrival. A segment without bytes takes no turn: its packet is pushed one cycle
 //       after it was taken.
-//   R4  A write is visible when the host's latency has passed after its last byte has left (core/memory/host_latency.h),
+//   R4  A write is visible when the host's latency (core/memory/host_latency.h) has passed since its last byte left,
 //       and not before those that were started earlier; with relaxed_ordering payload may overtake, and the other
 //       writes stay behind everything. A write that carries CQEs is reported to `landed` when it is visible. Its client
 //       gets a completion in the same cycle when the request asks for one.
 //   R5  A read request TLP, and an atomic, takes a tag and room for its completions from its start until its data is
-//       complete and in order (R9); from its start until the host has its data it takes non-posted credit. The host has the data when
-//       its latency has passed after the TLP has left. Reads are answered in the order in which the host has their data
-//       (of the same cycle, in that of their starts), one behind the other. A request is completed in the first cycle
-//       that begins at or after its last byte. No read waits for a write.
+//       complete and in order (R9), and non-posted credit until the host has its data: when its latency has passed
+//       after the TLP has left. Reads are answered in the order in which the host has their data (of the same cycle,
+//       in that of their starts), one behind the other. A request is completed in the first cycle that begins at or
+//       after its last byte. No read waits for a write.
 //   R6  A write TLP takes posted credit from its start until it is visible. Credit is counted as in core/memory/pcie.h
 //       R5.
 //   R7  A read that lacks a tag, room or credit holds up all reads, a write that lacks credit all writes, so that

@@ -25,9 +25,9 @@
 //       sends an internal packet (kFailure) behind the QP's packets, in a cycle of its own; the command waits while
 //       there is no room for it. A QP has the entries of R11 from when it is ready to receive until its reset; a
 //       change for which there are not enough is refused and changes nothing.
-//   R13 With hazard = stall a packet is not taken within latency_cycles of one of the same QP, and what is behind it waits,
-//       too (wait_hazard): the QP context has been written back by then. With forward it is decided on what the one
-//       before it leaves. Internal packets are not counted.
+//   R13 With hazard = stall a packet is not taken within latency_cycles of one of the same QP, and what is behind it
+//       waits, too (wait_hazard): the QP context has been written back by then. With forward it is decided on what the
+//       one before it leaves. Internal packets are not counted.
 #pragma once
 
 #include <array>

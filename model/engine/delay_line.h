@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block's pipeline: values that become ready in a known cycle, in the order in which they were pushed. One whose cycle
-// is not known yet is pushed with kNever, and told later.
+// A block's pipeline: values that become ready in a known cycle, in the order in which they were pushed. One whose
+// cycle is not known yet is pushed with kNever, and told later.
 // A push into a full line ends the program, in every build (overflow.h).
 #pragma once
 

@@ -163,7 +163,7 @@ def responses(bench):
     all_of_it = (bench.folder / "free/responses.pcap").read_bytes()
     bench.expect(len(all_of_it) > 1 << 20, f"without a limit: {len(all_of_it)} bytes")
     bench.expect_equal(free["warnings"], [], "without a limit: warnings")
-    default = bench.replay("read.pcap", out="default")
+    bench.replay("read.pcap", out="default")
     bench.expect((bench.folder / "default/responses.pcap").read_bytes() == all_of_it, "1 MiB is below the default")
     for size, most in (("64K", 1 << 16), ("1000", 1000), ("24", 24)):
         done = rxnic(bench, "replay", "read.pcap", "--responses-limit", size, "--out", "cut")
