@@ -118,7 +118,7 @@ def opens(soak, chance):
     way, most = chance.choice((("opens", 20000), ("reopens", 2000), ("names", 2000)))
     limit = soak.scaled(20) + 2
     code = yield from program_ends(soak, ["abuse", way, chance.randint(1, most)], limit=limit)
-    return way if code == 0 else f"{way}, killed"
+    return f"{way}, killed" if code is None else way
 
 
 def descriptors(soak, chance):
