@@ -7,6 +7,7 @@
 //                     `hold` as third argument it goes on until it is killed
 //   opens [COUNT]     asks COUNT times (default 20000) for a NIC that does not exist
 //   reopens [COUNT]   opens and closes a NIC COUNT times
+//   names [COUNT]     as reopens, each time with another name
 //   linger            hands over sockets whose last close() waits for 8 s, while another connection is served
 //   semaphore         opens a NIC with an eventfd that stays readable, and sleeps for 3 s
 //   userfault         sends from a page that it never supplies (userfaultfd); exit 77 where it may not
@@ -59,18 +60,22 @@ void doorbells(std::uint32_t qps, bool hold) {
 }
 
 void opens(std::uint32_t count) {
-  RawClient client;
-  client.hello();
+  std::unique_ptr<RawClient> client;
   for (std::uint32_t n = 0; n < count; ++n) {
-    const std::int32_t status = client.open(63);
+    if (n % 500 == 0) {  // a connection that has opened no NIC is closed after 10 s
+      client = std::make_unique<RawClient>();
+      client->hello();
+    }
+    const std::int32_t status = client->open(63);
     if (status != ENODEV) throw std::runtime_error("open " + std::to_string(n) + ": " + std::strerror(status));
   }
   std::printf("%u opens were refused\n", count);
 }
 
-void reopens(std::uint32_t count) {
+void reopens(std::uint32_t count, bool with_names) {
   for (std::uint32_t n = 0; n < count; ++n) {
     RawClient client;
+    if (with_names) client.hello("abuse " + std::to_string(getpid()) + " " + std::to_string(n));
     const std::int32_t status = client.open();
     if (status != 0) throw std::runtime_error("open " + std::to_string(n) + ": " + std::strerror(status));
     client.header().left.store(1);
@@ -160,7 +165,8 @@ int main(int argc, char** argv) {
   const std::map<std::string, std::function<void()>> ways = {
       {"doorbells", [&] { doorbells(number(8192), argc > 3); }},
       {"opens", [&] { opens(number(20000)); }},
-      {"reopens", [&] { reopens(number(20000)); }},
+      {"reopens", [&] { reopens(number(20000), false); }},
+      {"names", [&] { reopens(number(20000), true); }},
       {"linger", hand_over_lingering},
       {"semaphore", semaphore},
       {"userfault", userfault},

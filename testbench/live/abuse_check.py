@@ -73,12 +73,15 @@ def doorbells(bench):
 
 
 def opens(bench):
-    """More opens than there are identifiers, refused and granted ones."""
+    """More opens than there are identifiers, refused and granted ones; more names than the report lists."""
     with live.Fabric(bench, 2, record=False) as fabric:
-        for way in ("opens", "reopens"):
-            attacker = start(bench, fabric, way, "17000")
+        for way, count in (("opens", 17000), ("reopens", 17000), ("names", 400)):
+            attacker = start(bench, fabric, way, count)
             bench.expect_equal(attacker.wait(), 0, attacker.story())
             next_program(bench, fabric)
+    programs = fabric.report["programs"] if fabric.report else []
+    others = sum(program["clients"] for program in programs if program["name"] == "(others)")
+    bench.expect(256 < len(programs) <= 258 and others > 100, f"{len(programs)} programs, {others} others")
 
 
 def descriptors(bench):

@@ -58,10 +58,10 @@ class RawClient {
     message.type = type;
     return message;
   }
-  void hello() {
+  void hello(const std::string& name = "abuse") {
     channel::Message message = request(channel::Request::kHello);
     message.body.hello = {};
-    std::strcpy(message.body.hello.program, "abuse");
+    name.copy(message.body.hello.program, sizeof message.body.hello.program - 1);
     require(call(message).status == 0, "hello");
   }
 

@@ -2,19 +2,36 @@
 #include "testbench/sim/live_statistics.h"
 
 #include <algorithm>
+#include <string>
 
 namespace rxnic {
+
+namespace {
+
+constexpr std::size_t kMostPrograms = 256;  // R1
+constexpr std::string_view kOthers = "(others)";
+
+}  // namespace
+
+// R1.
+void LiveStatistics::count_program(std::string_view name, std::uint32_t nic) {
+  const auto find = [&] {
+    return std::find_if(programs_.begin(), programs_.end(),
+                        [&](const ProgramResult& p) { return p.name == name && p.nic == nic; });
+  };
+  auto known = find();
+  if (known == programs_.end() && programs_.size() >= kMostPrograms) {
+    name = kOthers;
+    known = find();
+  }
+  if (known == programs_.end()) known = programs_.insert(known, {std::string(name), nic, 0});
+  ++known->clients;
+}
 
 void LiveStatistics::on_event(Cycle now, const HostEvent& e) {
   if (e.kind == HostEvent::Kind::kOpen) {
     ++clients_;
-    const auto known = std::find_if(programs_.begin(), programs_.end(),
-                                    [&e](const ProgramResult& p) { return p.name == e.program && p.nic == e.nic; });
-    if (known != programs_.end()) {
-      ++known->clients;
-    } else {
-      programs_.push_back({e.program, e.nic, 1});
-    }
+    count_program(e.program, e.nic);
   } else if (e.kind == HostEvent::Kind::kClose) {
     --clients_;
   }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Statistics of a live run while it goes on: which program opened which NIC, and how long completions took. Passes
 // every notification on to another observer.
+//
+//   R1  A program is a name and a NIC. Names are chosen by programs: those after the first 256 programs are counted
+//       together, as "(others)", for each NIC.
 #pragma once
 
 #include <deque>
+#include <string_view>
 #include <vector>
 
 #include "bridge/device/host_bridge.h"
@@ -32,6 +36,8 @@ class LiveStatistics final : public HostObserver {
   std::uint64_t clients() const { return clients_; }
 
  private:
+  void count_program(std::string_view name, std::uint32_t nic);
+
   std::uint64_t period_ps_;
   HostObserver* next_;
   std::vector<ProgramResult> programs_;

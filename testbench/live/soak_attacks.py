@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The attacks of scripts/soak, and what it looks at: the simulator's figures, what is left behind.
+
+An attack is a generator: it starts programs, yields while it waits, and returns what it did in a few words, by which
+its repetitions are counted. At its end, within live.PATIENCE or so, none of its programs is left.
+"""
+import dataclasses
+import os
+import pathlib
+import re
+import shutil
+import signal
+import time
+import typing
+
+import kill_check
+import live
+
+DEATHS = ("killed", "stopped and continued", "stopped and killed")
+UC = ["ibv_uc_pingpong", "-g", "2", "-n", "100000000"]
+
+
+class Gone(Exception):
+    """The simulator has ended."""
+
+
+@dataclasses.dataclass
+class Figures:
+    """What the simulator has now."""
+    memory: float  # resident, MB
+    peak: float  # the most that was resident until now, MB
+    descriptors: int
+    cpu: float  # seconds used until now
+
+
+def figures(fabric):
+    process = pathlib.Path(f"/proc/{fabric.simulator.process.pid}")
+    try:
+        status = (process / "status").read_text(encoding="ascii", errors="replace")
+        sizes = {name: int(size) / 1024 for name, size in re.findall(r"^Vm(RSS|HWM):\s+(\d+) kB", status, re.M)}
+        times = (process / "stat").read_text(encoding="ascii", errors="replace").rsplit(")", 1)[1].split()[11:13]
+        return Figures(sizes["RSS"], sizes["HWM"], len(os.listdir(process / "fd")),
+                       sum(map(int, times)) / os.sysconf("SC_CLK_TCK"))
+    except (OSError, KeyError) as absent:
+        raise Gone from absent
+
+
+def left_behind(folder, shared_memory):
+    """Processes that have this folder in their environment or command line, sockets in it, new shared memory."""
+    left, mark = [], str(folder).encode()
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes()
+            if int(process.name) != os.getpid() and mark in command + (process / "environ").read_bytes():
+                left.append(f"process {process.name} ({command.replace(bytes(1), b' ').decode(errors='replace')[:80]})")
+        except OSError:
+            continue
+    left += [f"socket {path}" for path in folder.rglob("*") if path.is_socket()]
+    left += [f"socket {line.split()[-1]}" for line in pathlib.Path("/proc/net/unix").read_text(
+        encoding="utf-8", errors="replace").splitlines() if str(folder) in line]
+    return left + [f"/dev/shm/{name}" for name in kill_check.shared_memory() if name not in shared_memory]
+
+
+def reaped(program):
+    """None while it runs; then (exit code or -signal, seconds of CPU time, MB resident at most)."""
+    process = program.process
+    pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+    if pid == 0:
+        return None
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def until(holds, seconds):
+    """Yields until holds(), or until the time is over."""
+    end = time.monotonic() + seconds
+    while not holds() and time.monotonic() < end:
+        yield
+
+
+def program_ends(soak, command, codes=(0,), limit=None, **environment):
+    """A program of testbench/live that has to end by itself; with a limit it is killed after so many seconds."""
+    program = soak.start(command[0], soak.options.programs / command[0], *command[1:], **environment)
+    yield from until(program.ended, limit or live.PATIENCE)
+    code = program.process.poll()
+    program.kill()
+    good = code in codes or (code is None and limit)
+    soak.bench.expect(good, f"{' '.join(map(str, command))}: exit {code}: {program.story()}")
+    if good:
+        soak.forget(program)
+    return code
+
+
+def program_killed(soak, command, seconds):
+    """A program of testbench/live that goes on until it is killed, after so many seconds of its abuse."""
+    program = soak.start(command[0], soak.options.programs / command[0], *command[1:])
+    yield from until(lambda: program.ended() or program.text(), live.PATIENCE)
+    yield from until(program.ended, seconds)
+    good = not program.ended() and program.text()
+    soak.bench.expect(good, f"{' '.join(map(str, command))}: expected to go on: {program.story()}")
+    program.kill()
+    if good:
+        soak.forget(program)
+
+
+def doorbells(soak, chance):
+    # A NIC has 8,192 QPs, and the others need some. The first time (in the warm-up) the most: they take memory.
+    sizes = [soak.scaled(qps) for qps in (60, 600, 6000)]
+    qps = sizes[-1] if soak.tried["doorbells"] == 1 else chance.choice(sizes)
+    if chance.random() < 0.5:
+        yield from program_ends(soak, ["abuse", "doorbells", qps])
+        return f"{qps} QPs"
+    yield from program_killed(soak, ["abuse", "doorbells", qps, "hold"], 3 * chance.random())
+    return f"{qps} QPs, killed"
+
+
+def opens(soak, chance):
+    way, most = chance.choice((("opens", 20000), ("reopens", 2000), ("names", 2000)))
+    limit = soak.scaled(20) + 2
+    code = yield from program_ends(soak, ["abuse", way, chance.randint(1, most)], limit=limit)
+    return f"{way}, killed" if code is None else way
+
+
+def descriptors(soak, chance):
+    way = chance.choice(("linger", "semaphore"))
+    yield from program_ends(soak, ["abuse", way])
+    return way
+
+
+def userfault(soak, _):
+    code = yield from program_ends(soak, ["abuse", "userfault"], codes=(77, -signal.SIGKILL))
+    return "not permitted here" if code == 77 else "killed by the simulator"
+
+
+def silent(soak, chance):
+    """Below the number of connections (64 besides 200 clients) beyond which others are refused."""
+    seconds = chance.choice((0.2, 2, 12)[:3 if soak.scaled(100) == 100 else 2])  # after 10 s they are disconnected
+    yield from program_killed(soak, ["abuse", "silent", chance.randint(20, 180)], seconds)
+    return f"for {seconds} s"
+
+
+def lines(soak, _):
+    yield from program_ends(soak, ["abuse", "lines"])
+    return ""
+
+
+def hostile(soak, chance):
+    yield from program_ends(soak, ["hostile", soak.scaled(chance.choice((500, 2000, 5000)))],
+                            RXNIC_SEED=str(chance.getrandbits(32)))
+    return ""
+
+
+def kills(soak, chance):
+    """One of a pair under load is killed, or stopped for a while."""
+    commands = [command for command in [*kill_check.ENDLESS, UC] if shutil.which(command[0])]
+    command = chance.choice(commands)
+    delay = chance.choice((0.0, 0.01, 0.1, 1.0)) * chance.random()
+    who, death = chance.randrange(2), chance.choice(DEATHS)
+    port = live.Port()
+    pair = [soak.start("server", command[0], "-d", "rxnic0", *command[1:], "-p", port.number)]
+    yield from until(lambda: pair[0].ended() or port.is_listened_on(), live.PATIENCE)
+    pair.append(soak.start("client", command[0], "-d", "rxnic1", *command[1:], "-p", port.number, "127.0.0.1"))
+    yield from until(lambda: pair[0].ended() or not port.is_listened_on(), live.PATIENCE)
+    port.close()
+    yield from until(lambda: any(program.ended() for program in pair), delay)
+    soak.bench.expect(not any(program.ended() for program in pair),
+                      f"{command[0]} ended before it was killed: {pair[0].story()}\n{pair[1].story()}")
+    victim = pair[who]
+    if death == "killed":
+        victim.kill()
+    else:
+        victim.signal(signal.SIGSTOP)
+        yield from until(victim.ended, 3 * chance.random())
+        if death == "stopped and continued":
+            victim.signal(signal.SIGCONT)
+        else:
+            victim.kill()
+    yield from until(lambda: all(program.ended() for program in pair), 2 * chance.random())
+    for program in pair:
+        program.kill()
+        soak.forget(program)
+    return f"{('server', 'client')[who]} {death}"
+
+
+@dataclasses.dataclass
+class Attack:
+    about: str
+    run: typing.Callable | None  # (soak, random) -> generator; None: scripts/soak does it
+
+
+ATTACKS = {
+    "doorbells": Attack("rings every doorbell of up to 6,000 QPs without a pause", doorbells),
+    "opens": Attack("opens a NIC that is not there, or one again and again, or with a new name each time", opens),
+    "descriptors": Attack("hands over descriptors that make their owner wait, or keep it awake", descriptors),
+    "userfault": Attack("sends from memory that it never supplies", userfault),
+    "silent": Attack("connects up to 180 times and says nothing", silent),
+    "lines": Attack("is refused as fast as it can", lines),
+    "kills": Attack("SIGKILL or SIGSTOP of a server or client under load, at a random moment", kills),
+    "hostile": Attack("overwrites what it shares with the simulator, at random, and sends garbage", hostile),
+    "mutants": Attack("wrong captures through rxnic replay", None),
+}
