@@ -30,8 +30,10 @@ LiveSession::LiveSession(const SessionOptions& options, const Params& params, Li
       status_(!options.quiet),
       started_(StatusLine::Clock::now()),
       recorder_(make_recorder(options, params)),
-      simulation_({params, EngineMode::kFast, options.nics, recorder_.get(), recorder_.get(), options.order}, host.port,
-                  host.memory) {
+      simulation_({params, options.waves.wanted() ? EngineMode::kPerCycle : EngineMode::kFast, options.nics,
+                   recorder_.get(), recorder_.get(), options.order},
+                  host.port, host.memory),
+      waves_(simulation_.make_waves(options.waves)) {
   log_.set_clock([this] { return simulation_.now().count * params_.nic.clock_period_ps; });
 }
 
@@ -48,11 +50,13 @@ void LiveSession::finish() {
   r.overrides = options_.overrides;
   r.params = params_;
   r.seed = options_.seed;
-  r.mode = "fast";
+  r.mode = waves_ ? "per-cycle" : "fast";
   simulation_.collect(r);
   if (recorder_) recorder_->close(simulation_.now(), r.cqes);
   const std::string report = std::filesystem::path(options_.out) / "report.json";
   write_file(report, report_json(r));
+  const std::string notice = waves_ ? waves_->finish() : std::string();
+  if (!notice.empty()) say(notice);
   if (options_.quiet) return;
   const double wall_s = std::chrono::duration<double>(StatusLine::Clock::now() - started_).count();
   const double model_s = static_cast<double>(r.time_ps) * 1e-12;

@@ -14,7 +14,7 @@ namespace rxnic {
 
 class LiveSession {
  public:
-  // Throws ConfigError, TraceError (of a file that cannot be written).
+  // Throws ConfigError, TraceError or std::runtime_error (of a file that cannot be written).
   LiveSession(const SessionOptions& options, const Params& params, LiveHost& host);
   ~LiveSession() { log_.set_clock(nullptr); }
   LiveSession(const LiveSession&) = delete;
@@ -25,7 +25,7 @@ class LiveSession {
   void say(const std::string& text) { log_.say(text); }
   // Now and then, for the status line.
   void tick();
-  // Ends the record, writes the report and says so.
+  // Ends the record, writes the report and says so. Throws what making the files threw, when one cannot be completed.
   void finish();
 
  private:
@@ -36,6 +36,7 @@ class LiveSession {
   StatusLine::Clock::time_point started_;
   std::unique_ptr<Recorder> recorder_;
   FabricSimulation simulation_;
+  std::unique_ptr<NicWaves> waves_;
 };
 
 }  // namespace rxnic

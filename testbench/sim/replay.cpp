@@ -3,18 +3,17 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <map>
 #include <memory>
 #include <stdexcept>
 
 #include "model/core/wire/icrc.h"
-#include "model/engine/waves.h"
 #include "model/params/config.h"
 #include "model/types/syndrome.h"
 #include "testbench/sim/cqe_log.h"
 #include "testbench/sim/host_setup.h"
 #include "testbench/sim/latencies.h"
+#include "testbench/sim/nic_waves.h"
 #include "testbench/sim/replay_stream.h"
 #include "testbench/sim/simulation.h"
 #include "traces/capture_writer.h"
@@ -199,11 +198,8 @@ RunResult replay(const ReplayOptions& o) {
   answers.set_simulation(sim);
   sim.nic.rx_parser.add_address(receiver);
   set_up(sim, plan);
-  std::unique_ptr<Waves> waves;
-  if (!o.waves_path.empty()) {
-    if (!std::ofstream(o.waves_path)) throw std::runtime_error(o.waves_path + ": cannot be written");
-    waves = std::make_unique<Waves>(sim.engine, o.waves_path);
-  }
+  const std::unique_ptr<NicWaves> waves = NicWaves::make(o.waves, sim.engine);
+  if (waves) waves->add(sim.nic);
 
   // (3) run
   sim.run();
@@ -211,6 +207,8 @@ RunResult replay(const ReplayOptions& o) {
   // (4) collect
   answers.close(reader.link());
   if (cqes) cqes->close();
+  const std::string notice = waves ? waves->finish() : std::string();
+  if (!notice.empty() && o.say) o.say(notice);
   sim.collect(r);
   r.captured = stream.captured();
   r.from_receiver = stream.from_receiver();
