@@ -22,6 +22,7 @@
 #include <bit>
 #include <cassert>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <new>
 #include <string>
@@ -44,13 +45,30 @@ class LinkBase : public sc_core::sc_object {
     h.mix(transfers_);
     h.mix(history_);
   }
-  // For each number of the descriptor at the head, visible yet or not; in an empty link, of a default descriptor. None
-  // when the link's values have no description.
-  using NumberVisitor = std::function<void(const FieldPath& at, std::uint64_t number)>;
-  virtual void for_each_head_number(const NumberVisitor& f) const = 0;
   virtual std::uint32_t value_bits() const = 0;  // of a value on the port; 0: no description
-  void set_consumer(Block& b) { consumer_ = &b; }
-  void set_producer(Block& b) { producer_ = &b; }
+
+  // For observers between two cycles (waves.h). Values are numbered as they were pushed, from 0: those that were popped
+  // since the cycle before are still there.
+  std::uint64_t popped() const { return transfers_ - size_; }
+  virtual std::size_t value_bytes() const = 0;
+  virtual void copy_value(std::uint64_t number, void* to) const = 0;
+  virtual Cycle head_visible_from() const = 0;  // kNever: empty
+  // For each number of the descriptor of which `value` is a copy; nullptr: of a default one. None when the values
+  // of the link have no description.
+  using NumberVisitor = std::function<void(const FieldPath& at, std::uint64_t number)>;
+  virtual void for_each_number_of(const void* value, const NumberVisitor& f) const = 0;
+  // The ports that it joins, nullptr where it ends outside the blocks. Known when the simulation starts.
+  const sc_core::sc_object* producer_port() const { return producer_port_; }
+  const sc_core::sc_object* consumer_port() const { return consumer_port_; }
+
+  void set_consumer(Block& b, const sc_core::sc_object& port) {
+    consumer_ = &b;
+    consumer_port_ = &port;
+  }
+  void set_producer(Block& b, const sc_core::sc_object& port) {
+    producer_ = &b;
+    producer_port_ = &port;
+  }
   // Keeps `bit` set in `word` while the link is not empty. (R6)
   void show_in(std::uint64_t& word, std::uint64_t bit) {
     shown_in_ = &word;
@@ -77,6 +95,8 @@ class LinkBase : public sc_core::sc_object {
   std::uint64_t unshown_ = 0;  // the word of a link without show_in
   std::uint64_t* shown_in_ = &unshown_;
   std::uint64_t shown_bit_ = 0;
+  const sc_core::sc_object* producer_port_ = nullptr;
+  const sc_core::sc_object* consumer_port_ = nullptr;
 };
 
 template <class T>
@@ -142,8 +162,20 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     return slot.visible_from <= now ? &slot.value : nullptr;
   }
   T& front() { return slots_[first_].value; }
-  void for_each_head_number(const NumberVisitor& f) const override {
-    if constexpr (Described<T>) for_each_number(f, size_ > 0 ? slots_[first_].value : T{});
+  std::size_t value_bytes() const override { return sizeof(T); }
+  void copy_value(std::uint64_t number, void* to) const override {
+    if constexpr (Described<T>) {
+      const auto place = static_cast<std::uint32_t>(number - popped());  // before the head: wraps around
+      std::memcpy(to, &slots_[(first_ + place) & mask_].value, sizeof(T));
+    }
+  }
+  Cycle head_visible_from() const override { return first_visible_; }
+  void for_each_number_of(const void* value, const NumberVisitor& f) const override {
+    if constexpr (Described<T>) {
+      T copy{};
+      if (value != nullptr) std::memcpy(static_cast<void*>(&copy), value, sizeof(T));
+      for_each_number(f, copy);
+    }
   }
   std::uint32_t value_bits() const override {
     if constexpr (Described<T>) {
@@ -238,7 +270,7 @@ class In final : public sc_core::sc_port<LinkIn<T>, 1, sc_core::SC_ZERO_OR_MORE_
   void end_of_elaboration() override {
     if (this->size() == 0) return;
     link_ = &(*this)[0]->link();
-    link_->set_consumer(detail::block_of(this->get_parent_object()));
+    link_->set_consumer(detail::block_of(this->get_parent_object()), *this);
     if (word_ != nullptr) link_->show_in(*word_, bit_);
   }
 
@@ -268,7 +300,7 @@ class Out final : public sc_core::sc_port<LinkOut<T>, 1, sc_core::SC_ZERO_OR_MOR
   void end_of_elaboration() override {
     if (this->size() == 0) return;
     link_ = &(*this)[0]->link();
-    link_->set_producer(detail::block_of(this->get_parent_object()));
+    link_->set_producer(detail::block_of(this->get_parent_object()), *this);
   }
 
  private:

@@ -21,7 +21,8 @@ struct Fabric::Frame {
   Cycle posted{};
   std::uint32_t bytes = 0;
   LinkLayer link = LinkLayer::kEthernet;
-  Frame* next = nullptr;  // in its queue, or free
+  std::uint64_t number = 0;  // in the order in which frames leave (R8)
+  Frame* next = nullptr;     // in its queue, or free
   std::array<std::uint8_t, kMaxFrameBytes> data;
 };
 
@@ -49,6 +50,7 @@ struct Fabric::Port {
   Line tx;
   PacketHandle sending = kNoPacket;
   std::uint32_t sending_to = FabricObserver::kNobody;
+  std::vector<Frame*> carried;  // copies of the frame being sent, one for each receiver
   bool request_next = false;
   bool pause_counted = false;
   // The line to the NIC.
@@ -69,6 +71,7 @@ Fabric::Fabric(const sc_core::sc_module_name& name, const Params& params, Engine
   assert(nics <= kMaxPorts);
   for (std::uint32_t n = 0; n < nics; ++n) {
     Port& port = *ports_.emplace_back(std::make_unique<Port>(n, nics, time_));
+    port.carried.reserve(nics);
     port.answers.show_in(answering_, bit_of(n));
     port.requests.show_in(requesting_, bit_of(n));
   }
@@ -195,6 +198,7 @@ void Fabric::carry(Port& from, Port& to, const Packet& p, Instant first_byte) {
   frame->posted = p.posted;
   frame->bytes = p.frame_bytes;
   frame->link = p.link;
+  from.carried.push_back(frame);
   std::memcpy(frame->data.data(), p.frame.data(), p.frame_bytes);
   Queue& q = to.queues[from.number];
   (q.first == nullptr ? q.first : q.last->next) = frame;
@@ -206,6 +210,9 @@ void Fabric::carry(Port& from, Port& to, const Packet& p, Instant first_byte) {
 
 void Fabric::leave(Port& from) {
   PacketPool& pool = from.nic->shared.packets;
+  ++frames_left_;
+  for (Frame* const copy : from.carried) copy->number = frames_left_;
+  from.carried.clear();
   if (observer_ != nullptr) {
     observer_->on_frame(from.number, from.sending_to, pool[from.sending].frame_view(), time_.to_ps(from.tx.free()));
   }
@@ -252,7 +259,7 @@ bool Fabric::deliver(Port& to, Cycle now) {  // (R5)
   std::memcpy(p.frame.data(), frame->data.data(), frame->bytes);
   p.frame_bytes = frame->bytes;
   p.link = frame->link;
-  p.id = ++deliveries_;
+  p.id = frame->number;
   p.posted = frame->posted;
   p.stamp(Station::kWire, now);
   to.wire.push(now, {h, static_cast<std::uint16_t>(frame->bytes), frame->link, false, false});

@@ -17,6 +17,8 @@
 //       same time the one from the NIC with the lowest number is first.
 //   R7  A sender's buffer is released in the cycle in which the last byte leaves; on the wires frames have buffers of
 //       their own.
+//   R8  A packet's number (Packet::id) is that of its frame in the order in which their last bytes leave, from 1: as an
+//       observer of all frames counts them. All copies of a multicast frame have the same.
 #pragma once
 
 #include <array>
@@ -98,7 +100,7 @@ class Fabric final : public Block {
   std::vector<std::unique_ptr<Frame>> frames_;
   Frame* free_frames_ = nullptr;
   std::uint32_t frames_in_flight_ = 0;
-  std::uint64_t deliveries_ = 0;
+  std::uint64_t frames_left_ = 0;
   bool room_made_ = false;  // in this step: paused senders may go on
   FabricObserver* observer_ = nullptr;
   FabricCounters counters_;

@@ -6,6 +6,7 @@
 //   R2  Within a queue pair packets never overtake each other; drops leave at once.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstdint>
@@ -56,7 +57,7 @@ class alignas(64) Packet {
   LinkLayer link = LinkLayer::kEthernet;
 
   // For observers.
-  std::uint64_t id = 0;                   // number of arrival, counts from 0
+  std::uint64_t id = 0;                   // number in its trace or on the wire, counts from 1; 0: unknown
   Address destination;                    // the fabric's way, of a frame that the NIC built
   Cycle posted{};                         // in which its sender's doorbell was rung; 0: not known
   std::array<Cycle, kStations> stamps{};  // the cycle in which it left each station
@@ -99,6 +100,8 @@ class PacketPool {
   // Precondition: available(c). With room for a frame of so many bytes.
   PacketHandle allocate(PacketClass c, std::size_t bytes = kMaxFrameBytes);
   void release(PacketHandle h);
+  // For observers: looks through all free ones.
+  bool is_free(PacketHandle h) const { return std::find(free_.begin(), free_.end(), h) != free_.end(); }
   std::uint32_t in_use() const { return static_cast<std::uint32_t>(chunks_.size() * kChunk - free_.size()); }
 
  private:

@@ -75,6 +75,14 @@ FabricSimulation::FabricSimulation(const Options& o, HostPort& port, ProgramMemo
 
 FabricSimulation::~FabricSimulation() = default;
 
+std::unique_ptr<NicWaves> FabricSimulation::make_waves(const WavesRequest& request) {
+  std::unique_ptr<NicWaves> waves = NicWaves::make(request, engine);
+  for (const auto& station : stations_) {
+    if (waves) waves->add(station->nic);
+  }
+  return waves;
+}
+
 void FabricSimulation::run() { start_simulation(); }
 
 LiveFigures FabricSimulation::figures() const {

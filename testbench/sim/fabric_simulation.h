@@ -14,6 +14,7 @@
 #include "model/nic/nic.h"
 #include "testbench/sim/kernel.h"
 #include "testbench/sim/live_statistics.h"
+#include "testbench/sim/nic_waves.h"
 #include "testbench/sim/run_result.h"
 #include "testbench/sim/status_line.h"
 
@@ -32,6 +33,8 @@ class FabricSimulation {
   FabricSimulation(const Options& options, HostPort& port, ProgramMemory& memory);
   ~FabricSimulation();
 
+  // Of all NICs, before run(); nullptr when none are wanted. They need kPerCycle.
+  std::unique_ptr<NicWaves> make_waves(const WavesRequest& request);
   // Until the port says that the run is over, or stop().
   void run();
   void stop() { engine.stop(); }

@@ -34,8 +34,10 @@ LiveSession::LiveSession(const SessionOptions& options, const Params& params, Li
       status_(!options.quiet),
       started_(StatusLine::Clock::now()),
       recorder_(make_recorder(options, params, log_)),
-      simulation_({params, EngineMode::kFast, options.nics, recorder_.get(), recorder_.get(), options.order}, host.port,
-                  host.memory) {
+      simulation_({params, options.waves.wanted() ? EngineMode::kPerCycle : EngineMode::kFast, options.nics,
+                   recorder_.get(), recorder_.get(), options.order},
+                  host.port, host.memory),
+      waves_(simulation_.make_waves(options.waves)) {
   log_.set_clock([this] { return simulation_.now().count * params_.nic.clock_period_ps; });
 }
 
@@ -52,11 +54,13 @@ bool LiveSession::finish() {
   r.overrides = options_.overrides;
   r.params = params_;
   r.seed = options_.seed;
-  r.mode = "fast";
+  r.mode = waves_ ? "per-cycle" : "fast";
   simulation_.collect(r);
   if (recorder_) recorder_->close(simulation_.now(), r.cqes);
   const std::string report = std::filesystem::path(options_.out) / "report.json";
   write_file(report, report_json(r));
+  const std::string notice = waves_ ? waves_->finish() : std::string();
+  if (!notice.empty()) say(notice);
   const bool recorded = !recorder_ || !recorder_->failed();
   if (!options_.quiet) say_end(r, report);
   if (log_.error() != 0) print_message(fmt::format("{}: {}", log_.path(), std::strerror(log_.error())));

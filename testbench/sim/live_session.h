@@ -14,7 +14,7 @@ namespace rxnic {
 
 class LiveSession {
  public:
-  // Throws ConfigError, TraceError (of a file that cannot be written).
+  // Throws ConfigError, TraceError or std::runtime_error (of a file that cannot be written).
   LiveSession(const SessionOptions& options, const Params& params, LiveHost& host);
   ~LiveSession() { log_.set_clock(nullptr); }
   LiveSession(const LiveSession&) = delete;
@@ -26,7 +26,7 @@ class LiveSession {
   // Now and then, for the status line.
   void tick();
   // Ends the record, writes the report and says so. False: the record or the log is not whole, which was said. Throws
-  // std::runtime_error: the report cannot be written.
+  // std::runtime_error: the report or the waveforms cannot be completed.
   bool finish();
 
  private:
@@ -39,6 +39,7 @@ class LiveSession {
   StatusLine::Clock::time_point started_;
   std::unique_ptr<Recorder> recorder_;
   FabricSimulation simulation_;
+  std::unique_ptr<NicWaves> waves_;
 };
 
 }  // namespace rxnic

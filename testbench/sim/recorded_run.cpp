@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
+#include <stdexcept>
 
 #include "model/params/config.h"
 #include "testbench/sim/fabric_simulation.h"
@@ -86,6 +88,15 @@ void expect_equal(ReplayState& state, const char* what, std::uint64_t found, std
   if (found != recorded) state.differs(fmt::format("found {} {} at the end; recorded: {}", found, what, recorded));
 }
 
+// That of a run with waves is per-cycle.
+std::string recorded_mode(const std::string& report, const std::string& path, const std::string& otherwise) {
+  try {
+    return parse_report(report, path).mode;
+  } catch (const std::invalid_argument&) {
+    return otherwise;  // the comparison finds what is wrong
+  }
+}
+
 void compare_report(const std::string& path, RecordedRun& run, ReplayState& state) {
   std::error_code ignored;
   std::ifstream in;
@@ -94,6 +105,7 @@ void compare_report(const std::string& path, RecordedRun& run, ReplayState& stat
   std::stringstream recorded;
   recorded << in.rdbuf();
   run.report_compared = true;
+  run.result.mode = recorded_mode(recorded.str(), path, run.result.mode);
   if (recorded.str() == report_json(run.result)) return;
   std::istringstream ours(report_json(run.result));
   std::uint64_t number = 1;
@@ -113,7 +125,7 @@ bool is_recorded_run(const std::string& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-RecordedRun replay_recorded_run(const std::string& folder, EngineMode mode, StepOrder order) {
+RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOptions& o) {
   const std::string log = host_log_file(folder);
   ReplayState state;
   LogPort port(log, state);
@@ -128,16 +140,19 @@ RecordedRun replay_recorded_run(const std::string& folder, EngineMode mode, Step
   r.overrides = header.overrides;
   r.params = parse_params(header, log);
   r.seed = header.seed;
-  r.mode = "fast";  // the recorded run's
+  r.mode = "fast";  // the recorded run's, unless its report says otherwise
   if (header.nics == 0 || header.nics > channel::kMaxNics) {
     throw TraceError::at_line(log, kParamsLine, fmt::format("{} NICs", header.nics),
                               fmt::format("1 to {}", channel::kMaxNics));
   }
 
-  FabricSimulation simulation({r.params, mode, header.nics, nullptr, &frames, order}, port, memory);
+  FabricSimulation simulation({r.params, o.mode, header.nics, nullptr, &frames, o.order}, port, memory);
+  const std::unique_ptr<NicWaves> waves = simulation.make_waves(o.waves);
   state.connect([&simulation] { simulation.stop(); }, [&simulation] { return simulation.now(); });
   simulation.run();
   state.rethrow();
+  const std::string notice = waves ? waves->finish() : std::string();
+  if (!notice.empty() && o.say) o.say(notice);
 
   simulation.collect(r);
   if (!state.over() && !port.finished()) state.differs("found the end of the run; recorded: further events");

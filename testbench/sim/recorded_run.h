@@ -8,10 +8,12 @@
 //   R2  A record that cannot be read is a TraceError.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "model/engine/engine.h"
 #include "testbench/sim/run_result.h"
+#include "testbench/sim/waves_request.h"
 
 namespace rxnic {
 
@@ -28,6 +30,12 @@ struct RecordedRun {
   std::string cut;  // why the record ends before the run did; empty: it does not
 };
 
-RecordedRun replay_recorded_run(const std::string& folder, EngineMode mode, StepOrder order = {});
+struct RecordedRunOptions {
+  EngineMode mode = EngineMode::kFast;
+  StepOrder order{};
+  WavesRequest waves{};                           // need kPerCycle
+  std::function<void(const std::string&)> say{};  // what the user should know besides the result
+};
+RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOptions& options);
 
 }  // namespace rxnic

@@ -3,21 +3,18 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <stdexcept>
 
 #include "model/core/wire/icrc.h"
-#include "model/engine/waves.h"
 #include "model/params/config.h"
 #include "model/types/syndrome.h"
 #include "testbench/sim/cqe_log.h"
 #include "testbench/sim/host_setup.h"
 #include "testbench/sim/latencies.h"
+#include "testbench/sim/nic_waves.h"
 #include "testbench/sim/replay_stream.h"
 #include "testbench/sim/simulation.h"
 #include "traces/capture_writer.h"
@@ -217,11 +214,8 @@ RunResult replay(const ReplayOptions& o) {
   answers.set_simulation(sim);
   sim.nic.rx_parser.add_address(receiver);
   set_up(sim, plan);
-  std::unique_ptr<Waves> waves;
-  if (!o.waves_path.empty()) {
-    if (!std::ofstream(o.waves_path)) throw std::runtime_error(o.waves_path + ": " + std::strerror(errno));
-    waves = std::make_unique<Waves>(sim.engine, o.waves_path);
-  }
+  const std::unique_ptr<NicWaves> waves = NicWaves::make(o.waves, sim.engine);
+  if (waves) waves->add(sim.nic);
 
   // (3) run
   sim.run();
@@ -234,6 +228,8 @@ RunResult replay(const ReplayOptions& o) {
                                      std::filesystem::path(o.responses_path).filename().string(), o.responses_limit));
   }
   if (cqes) cqes->close();
+  const std::string notice = waves ? waves->finish() : std::string();
+  if (!notice.empty() && o.say) o.say(notice);
   sim.collect(r);
   r.captured = stream.captured();
   r.from_receiver = stream.from_receiver();

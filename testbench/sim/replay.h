@@ -2,12 +2,14 @@
 // Replays a capture into the receive path: surveys it, makes the host that it needs, runs, compares the answers.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "model/engine/engine.h"
 #include "testbench/sim/run_result.h"
+#include "testbench/sim/waves_request.h"
 #include "testbench/sim/wire_source.h"
 
 namespace rxnic {
@@ -26,7 +28,8 @@ struct ReplayOptions {
   std::string responses_path;                               // pcap of the model's answers; empty: none
   std::uint64_t responses_limit = std::uint64_t{64} << 20;  // bytes of it, 0: any; what follows is left out
   std::string cqes_path;                                    // CSV of every completion; empty: none
-  std::string waves_path;                                   // VCD, ends in .vcd; empty: none. Needs kPerCycle
+  WavesRequest waves;                                       // need kPerCycle
+  std::function<void(const std::string&)> say{};            // what the user should know besides the result
   bool progress = false;
 };
 

@@ -16,8 +16,8 @@ namespace rxnic {
 namespace {
 
 // Options that say something about a capture: a recorded run says it itself.
-constexpr const char* kOfCaptures[] = {"--config", "--set",  "--receiver", "--host",  "--psn",
-                                       "--pace",   "--cqes", "--seed",     "--waves", "--responses-limit"};
+constexpr const char* kOfCaptures[] = {"--config", "--set",  "--receiver", "--host",           "--psn",
+                                       "--pace",   "--cqes", "--seed",     "--responses-limit"};
 
 // A run never writes over the trace that it reads.
 void refuse_trace_as_output(const std::string& trace, const std::string& written) {
@@ -89,7 +89,7 @@ void ReplayCommand::describe(CLI::App& app) {
   app.add_flag("--step-all", step_all_, "Step every block in every cycle: slower, with the same result");
   app.add_flag("--per-cycle", per_cycle_, "One SystemC activation a cycle: slower, with the same result");
   step_order_.describe(app);
-  app.add_flag("--waves", waves_, "Write waves.vcd into the folder (implies --per-cycle)");
+  waves_.describe(app);
   app.add_flag("--quiet", quiet_, "Print no summary and no progress");
 }
 
@@ -102,10 +102,13 @@ int ReplayCommand::run() {
   options_.overrides = common_.overrides;
   options_.pace = parse_pace(pace_);
   options_.strict_psn = psn_ == "strict";
-  if (step_all_ && (per_cycle_ || waves_)) {
-    throw std::invalid_argument("--step-all and --per-cycle exclude each other");
+  const bool per_cycle = per_cycle_ || waves_.wanted();
+  if (step_all_ && per_cycle) {
+    throw std::invalid_argument("--step-all and --per-cycle (of --waves, too) exclude each other");
   }
-  options_.mode = step_all_ ? EngineMode::kStepAll : per_cycle_ || waves_ ? EngineMode::kPerCycle : EngineMode::kFast;
+  options_.mode = step_all_ ? EngineMode::kStepAll : per_cycle ? EngineMode::kPerCycle : EngineMode::kFast;
+  options_.waves = waves_.request(out_);
+  options_.say = [](const std::string& text) { print_message(text); };
   options_.order = step_order_.order();
   options_.progress = !quiet_;
   return is_recorded_run(options_.trace) ? replay_folder() : replay_capture();
@@ -115,9 +118,8 @@ int ReplayCommand::replay_capture() {
   make_folder("--out", out_);
   const std::filesystem::path folder(out_);
   options_.responses_path = folder / "responses.pcap";
-  if (waves_) options_.waves_path = folder / "waves.vcd";
   for (const std::string& file :
-       {options_.responses_path, (folder / "report.json").string(), options_.cqes_path, options_.waves_path}) {
+       {options_.responses_path, (folder / "report.json").string(), options_.cqes_path, options_.waves.path}) {
     refuse_trace_as_output(options_.trace, file);
   }
   const RunResult result = replay(options_);
@@ -126,7 +128,7 @@ int ReplayCommand::replay_capture() {
   std::string text = report_summary(result, terminal_style(STDOUT_FILENO));
   text += fmt::format("\nwritten: {}\n         {}\n", (folder / "report.json").string(), options_.responses_path);
   if (!options_.cqes_path.empty()) text += fmt::format("         {}\n", options_.cqes_path);
-  if (waves_) text += fmt::format("         {}\n", options_.waves_path);
+  if (options_.waves.wanted()) text += fmt::format("         {}\n", options_.waves.path);
   print_output(text);
   return kDone;
 }
@@ -143,7 +145,9 @@ int ReplayCommand::replay_folder() {
     make_folder("--out", out_);
     refuse_trace_as_output(options_.trace, out_);
   }
-  const RecordedRun run = replay_recorded_run(options_.trace, options_.mode, options_.order);
+  if (options_.waves.wanted()) make_folder("--out", out_);  // or into the folder of the record
+  const RecordedRun run =
+      replay_recorded_run(options_.trace, {options_.mode, options_.order, options_.waves, options_.say});
   if (writes) write_file(std::filesystem::path(out_) / "report.json", report_json(run.result));
   if (!run.difference.empty()) {
     print_message(fmt::format("{}: differs from the recorded run: {}", options_.trace, run.difference));
@@ -157,6 +161,7 @@ int ReplayCommand::replay_folder() {
       run.cut.empty() ? "" : " as far as it is recorded", count_text(run.result.cycles), count_text(run.events),
       count_text(run.reads), count_text(run.writes), count_text(run.result.cqes), count_text(run.frames),
       run.report_compared ? ", the report" : "");
+  if (options_.waves.wanted()) text += fmt::format("\nwritten: {}\n", options_.waves.path);
   print_output(text);
   return kDone;
 }

@@ -4,6 +4,7 @@
 
 #include "testbench/sim/cli_options.h"
 #include "testbench/sim/replay.h"
+#include "testbench/sim/waves_options.h"
 
 namespace rxnic {
 
@@ -23,9 +24,10 @@ class ReplayCommand {
   StepOrderOption step_order_;
   ReplayOptions options_;
   std::string out_ = "rxnic-run";
+  WavesOption waves_;
   std::string pace_ = "captured";
   std::string psn_ = "resynchronise";
-  bool step_all_ = false, per_cycle_ = false, waves_ = false, quiet_ = false;
+  bool step_all_ = false, per_cycle_ = false, quiet_ = false;
 };
 
 }  // namespace rxnic

@@ -22,6 +22,7 @@ void LiveCommand::describe(CLI::App& app) {
   describe_seed(app, live_.seed);
   step_order_.describe(app);
   app.add_flag("--record", live_.record, "Record the run: rxnic replay repeats it without the programs");
+  waves_.describe(app);
   app.add_flag("--quiet", live_.quiet, "Print errors only, and no status line");
 }
 
@@ -31,6 +32,7 @@ SessionOptions LiveCommand::options() const {
   o.overrides = common_.overrides;
   o.order = step_order_.order();
   o.out = out_;
+  o.waves = waves_.request(out_);
   return o;
 }
 

@@ -4,6 +4,7 @@
 
 #include "testbench/sim/cli_options.h"
 #include "testbench/sim/live_session.h"
+#include "testbench/sim/waves_options.h"
 
 namespace rxnic {
 
@@ -20,6 +21,7 @@ class LiveCommand {
   CommonOptions common_;
   StepOrderOption step_order_;
   SessionOptions live_;
+  WavesOption waves_;
   std::string out_ = "rxnic-run";
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/engine/step_order.h"
+#include "testbench/sim/waves_request.h"
 
 namespace rxnic {
 
@@ -18,6 +19,7 @@ struct SessionOptions {
   std::uint64_t seed = 1;
   StepOrder order{};
   bool record = false;
+  WavesRequest waves;
   bool quiet = false;
   std::vector<std::string> command;  // empty: programs attach by themselves
 };

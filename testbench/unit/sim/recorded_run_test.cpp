@@ -22,6 +22,7 @@ namespace rxnic {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 class RepeatedRun : public testing::Test {
@@ -62,7 +63,7 @@ class RepeatedRun : public testing::Test {
   void write(const char* name, const std::string& text) const {
     std::ofstream(folder_ + "/" + name, std::ios::binary) << text;
   }
-  RecordedRun replay(EngineMode mode = EngineMode::kFast) const { return replay_recorded_run(folder_, mode); }
+  RecordedRun replay(EngineMode mode = EngineMode::kFast) const { return replay_recorded_run(folder_, {.mode = mode}); }
   // The first difference, or the refusal, when `text` of the log is replaced once.
   std::string with_log(const std::string& text, const std::string& replacement, std::size_t from = 0) const {
     std::string log = read(kHostLogFile);
@@ -102,6 +103,32 @@ TEST_F(RepeatedRun, IsEqualInEveryMode) {
     EXPECT_EQ(run.result.one_way_ns.count, 1u);
     EXPECT_FALSE(run.report_compared);
   }
+}
+
+TEST_F(RepeatedRun, WavesShowThePacketsOfAllNicsAndChangeNothing) {
+  record();
+  const std::uint64_t hash = replay(EngineMode::kPerCycle).result.state_hash;
+  RecordedRunOptions o{.mode = EngineMode::kPerCycle};
+  std::string said;
+  o.say = [&](const std::string& text) { said += text; };
+  o.waves.path = folder_ + "/waves.vcd";
+  const RecordedRun run = replay_recorded_run(folder_, o);
+  EXPECT_EQ(run.difference, "");
+  EXPECT_EQ(run.result.state_hash, hash);
+  EXPECT_EQ(said, "");
+  const std::string waves = read("waves.vcd");
+  EXPECT_THAT(waves, HasSubstr("$scope module nic0 $end"));
+  EXPECT_THAT(waves, HasSubstr("$scope module nic1 $end"));
+  // Each frame of wire.pcap is a packet of one of the NICs: its number is on a port of it.
+  for (std::uint64_t number = 1; number <= run.frames; ++number) {
+    o.waves.packet = number;
+    EXPECT_EQ(replay_recorded_run(folder_, o).result.state_hash, hash);
+    EXPECT_THAT(read("waves.vcd"), Not(HasSubstr("The window is empty."))) << "frame " << number;
+  }
+  EXPECT_EQ(said, "");
+  o.waves.packet = run.frames + 1;
+  replay_recorded_run(folder_, o);
+  EXPECT_THAT(said, HasSubstr("packet " + std::to_string(run.frames + 1) + " did not come to any NIC"));
 }
 
 TEST_F(RepeatedRun, TheWireIsACaptureOfModelTime) {

@@ -1,42 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/engine/waves.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <stdexcept>
 
 #include "model/types/event.h"
+#include "model/types/tag_operation.h"
+#include "model/types/wire_frame.h"
 #include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/sim/temporary_folder.h"
 
 namespace rxnic {
 namespace {
 
-// A file name of the test's own; the file is removed after the test.
-class WavesTest : public testing::Test {
- protected:
-  ~WavesTest() override { std::filesystem::remove(path); }
-  std::string path = (std::filesystem::temp_directory_path() /
-                      ("rxnic_waves_" + std::to_string(reinterpret_cast<std::uintptr_t>(this)) + "_" +
-                       std::to_string(std::rand()) + ".vcd"))
-                         .string();
-};
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Key;
+using testing::Not;
+using testing::Pair;
 
-using Changes = std::map<std::uint64_t, unsigned>;  // picoseconds, value
+constexpr std::uint32_t kPeriodPs = 1000;
 
-// The changes of each signal in a VCD, by "scope.name", without the width suffix " [2:0]" that SystemC writes.
-std::map<std::string, Changes> read_vcd(const std::string& path) {
+using Changes = std::map<std::uint64_t, std::string>;  // picoseconds, value: "1", "x", "busy", "101"
+
+std::string text_of(const std::string& path) {
   std::ifstream file(path);
-  std::map<std::string, std::string> names;  // by identifier code
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// The changes of each signal, by "scope.name".
+std::map<std::string, Changes> read_vcd(const std::string& path) {
+  std::istringstream file(text_of(path));
+  std::map<std::string, std::vector<std::string>> names;  // by identifier code
   std::map<std::string, Changes> signals;
   std::vector<std::string> scopes;
   std::uint64_t time = 0;
+  bool defined = false;
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
-    std::string word;
+    std::string word, code;
     words >> word;
     if (word == "$scope") {
       std::string kind, name;
@@ -45,84 +55,178 @@ std::map<std::string, Changes> read_vcd(const std::string& path) {
     } else if (word == "$upscope") {
       scopes.pop_back();
     } else if (word == "$var") {
-      std::string type, width, code, name;
+      std::string type, width, name, full;
       words >> type >> width >> code >> name;
-      std::string full;
-      for (const std::string& scope : scopes) {
-        if (scope != "SystemC") full += scope + ".";
-      }
-      names[code] = full + name;
+      for (const std::string& scope : scopes) full += scope + ".";
+      names[code].push_back(full + name);
       signals[full + name];
-    } else if (!word.empty() && word[0] == '#') {
+    } else if (!defined) {
+      defined = word == "$enddefinitions";
+    } else if (word[0] == '#') {
       time = std::stoull(word.substr(1));
-    } else if (!word.empty() && word[0] == 'b') {
-      std::string code;
+    } else if (word[0] == 'b' || word[0] == 's') {
       words >> code;
-      signals.at(names.at(code))[time] = static_cast<unsigned>(std::stoul(word.substr(1), nullptr, 2));
-    } else if (word.size() > 1 && (word[0] == '0' || word[0] == '1') && names.contains(word.substr(1))) {
-      signals.at(names.at(word.substr(1)))[time] = static_cast<unsigned>(word[0] - '0');
+      for (const std::string& name : names.at(code)) signals.at(name)[time] = word.substr(1);
+    } else if (word[0] != '$') {
+      for (const std::string& name : names.at(word.substr(1))) signals.at(name)[time] = word.substr(0, 1);
     }
   }
   return signals;
 }
 
-constexpr unsigned kStarved = static_cast<unsigned>(Activity::kStarved);
-constexpr unsigned kBusy = static_cast<unsigned>(Activity::kBusy);
-constexpr unsigned kBlocked = static_cast<unsigned>(Activity::kBlocked);
+class WavesTest : public testing::Test {
+ protected:
+  TemporaryFolder folder;
+  std::string path = folder.file("waves.vcd");
+};
 
-TEST_F(WavesTest, ActivitiesAndOccupanciesChangeInTheirCycles) {  // (R1) (R2)
-  {
-    Bench bench(EngineMode::kPerCycle, 1000);
-    auto& source = bench.add<Source<int>>("source");
-    auto& sink = bench.add<Sink<int>>("sink");
-    bench.connect(source.out, sink.in, 2);
-    sink.stall(Cycle{0}, Cycle{40});
-    for (int i = 0; i < 3; ++i) source.push(Cycle{10}, i);
-    Waves waves(bench.engine(), path);
-    bench.run();
-  }
-  const auto signals = read_vcd(path);
-  ASSERT_TRUE(signals.contains("sink.activity"));
-  ASSERT_TRUE(signals.contains("source.activity"));
-  ASSERT_TRUE(signals.contains("link0.occupancy"));
-  EXPECT_EQ(signals.at("source.activity"), (Changes{{0, kStarved}, {10000, kBlocked}, {41000, kStarved}}));
-  EXPECT_EQ(signals.at("sink.activity"),
-            (Changes{{0, kStarved}, {11000, kBlocked}, {40000, kBusy}, {43000, kStarved}}));
-  EXPECT_EQ(signals.at("link0.occupancy"), (Changes{{0, 0}, {10000, 2}, {40000, 1}, {42000, 0}}));
-}
-
-TEST_F(WavesTest, EveryBlockAndLinkIsTraced) {  // (R3)
-  std::size_t expected = 0;
-  {
-    Bench bench(EngineMode::kPerCycle);
-    auto& source = bench.add<Source<int>>("source");
-    bench.sink(source.out);
-    expected = bench.engine().blocks().size() + bench.engine().links().size();
-    Waves waves(bench.engine(), path);
-    bench.run();
-  }
-  EXPECT_EQ(read_vcd(path).size(), expected);
-}
-
-TEST_F(WavesTest, HeadOfALinkIsTracedByField) {  // (R1)
-  {
-    Bench bench(EngineMode::kPerCycle, 1000);
+// Two events of a source; the sink takes nothing before cycle 40.
+class TwoEvents : public WavesTest {
+ protected:
+  TwoEvents() {
+    Bench bench(EngineMode::kPerCycle, kPeriodPs);
     auto& source = bench.add<Source<Event>>("source");
     auto& sink = bench.add<Sink<Event>>("sink");
     bench.connect(source.out, sink.in, 2);
     sink.stall(Cycle{0}, Cycle{40});
-    source.push(Cycle{10}, {EventType::kQpFatal, 5});
-    source.push(Cycle{10}, {EventType::kCqError, 0x800000});
+    for (const std::uint32_t n : {5u, 6u, 7u}) source.push(Cycle{10}, {EventType::kCqError, n});
     Waves waves(bench.engine(), path);
     bench.run();
+    waves.finish();
+    EXPECT_FALSE(waves.empty());
+    signals = read_vcd(path);
+  }
+  std::map<std::string, Changes> signals;
+};
+
+TEST_F(TwoEvents, ActivityIsText) {  // (R1)
+  EXPECT_EQ(signals.at("source.activity"), (Changes{{0, "starved"}, {10000, "blocked"}, {41000, "starved"}}));
+  EXPECT_EQ(signals.at("sink.activity"),
+            (Changes{{0, "starved"}, {11000, "blocked"}, {40000, "busy"}, {43000, "starved"}}));
+}
+
+TEST_F(TwoEvents, AnOutputIsValidAsItPassesAndReadyWhileThereIsRoom) {  // (R2)
+  EXPECT_EQ(signals.at("source.link0.valid"),
+            (Changes{{0, "0"}, {10000, "1"}, {11000, "0"}, {41000, "1"}, {42000, "0"}}));
+  EXPECT_EQ(signals.at("source.link0.more"), (Changes{{0, "0"}, {10000, "1"}, {11000, "0"}}));
+  EXPECT_EQ(signals.at("source.link0.ready"), (Changes{{0, "1"}, {11000, "0"}, {41000, "1"}}));
+}
+
+TEST_F(TwoEvents, AnInputIsValidWhileOfferedAndReadyAsItTakes) {  // (R2)
+  EXPECT_EQ(signals.at("sink.link0.valid"), (Changes{{0, "0"}, {11000, "1"}, {43000, "0"}}));
+  EXPECT_EQ(signals.at("sink.link0.ready"), (Changes{{0, "0"}, {40000, "1"}, {43000, "0"}}));
+  EXPECT_EQ(signals.at("sink.link0.occupancy"), (Changes{{0, "0"}, {11000, "10"}, {41000, "1"}, {43000, "0"}}));
+}
+
+TEST_F(TwoEvents, FieldsHoldUntilTheNextDescriptor) {  // (R3)
+  EXPECT_EQ(signals.at("source.link0.number"), (Changes{{0, "x"}, {10000, "101"}, {41000, "111"}}));
+  EXPECT_EQ(signals.at("sink.link0.number"), (Changes{{0, "x"}, {11000, "101"}, {41000, "110"}, {42000, "111"}}));
+  EXPECT_EQ(signals.at("sink.link0.type"), (Changes{{0, "x"}, {11000, "cq_error"}}));
+}
+
+TEST_F(TwoEvents, ClkStandsStillWhereNothingHappens) {  // (R5)
+  const Changes& clk = signals.at("source.clk");
+  EXPECT_THAT(clk, Contains(Pair(9000, "1")));
+  EXPECT_THAT(clk, Contains(Pair(9500, "0")));
+  EXPECT_EQ(clk, signals.at("sink.clk"));
+}
+
+TEST_F(WavesTest, EveryBlockAndPortIsShownIdleOnesAddNothing) {  // (R5)
+  {
+    Bench bench(EngineMode::kPerCycle, kPeriodPs);
+    auto& source = bench.add<Source<TagOperation>>("source");
+    bench.connect(source.out, bench.add<Sink<TagOperation>>("sink").in, 1);
+    Waves waves(bench.engine(), path);
+    bench.run();
+    waves.finish();
   }
   const auto signals = read_vcd(path);
-  const auto type = [](EventType t) { return static_cast<unsigned>(t); };
-  ASSERT_TRUE(signals.contains("link0.head.type"));
-  ASSERT_TRUE(signals.contains("link0.head.number"));
-  EXPECT_EQ(signals.at("link0.head.type"),
-            (Changes{{0, 0}, {10000, type(EventType::kQpFatal)}, {40000, type(EventType::kCqError)}, {41000, 0}}));
-  EXPECT_EQ(signals.at("link0.head.number"), (Changes{{0, 0}, {10000, 5}, {40000, 0x800000}, {41000, 0}}));
+  for (const char* name : {"source.activity", "sink.activity", "source.link0.valid", "source.link0.entry.buffer.lkey",
+                           "sink.link0.entry.tag", "sink.link0.occupancy"}) {
+    ASSERT_THAT(signals, Contains(Key(name)));
+    EXPECT_LE(signals.at(name).size(), 1u) << name;
+  }
+  EXPECT_THAT(signals, Not(Contains(Key("sink.link0.more"))));  // room for one only
+  EXPECT_THAT(signals, Not(Contains(Key("sink.link0.packet.number"))));
+}
+
+// Packet n is in buffer n - 1; those from `released_from` on are not in theirs any more.
+class FakePackets final : public WavePackets {
+ public:
+  Packet find(PacketHandle buffer) override {
+    return {raw(buffer) + 1u, raw(buffer) != 2, Qpn{0x11}, Psn{raw(buffer)}, "RC_SEND_ONLY"};
+  }
+  bool holds(PacketHandle, std::uint64_t) override { return held; }
+  bool held = false;
+};
+
+class PacketWaves : public WavesTest {
+ protected:
+  // Frames of packets 1, 2 and 3 in cycles 1000, 2000 and 3000; a buffer is held for 500 cycles.
+  void run(const WaveWindow& window) {
+    Bench bench(EngineMode::kPerCycle, kPeriodPs);
+    auto& source = bench.add<Source<WireFrame>>("source");
+    auto& link = bench.connect(source.out, bench.add<Sink<WireFrame>>("sink").in, 2);
+    FakePackets packets;
+    for (const std::uint32_t n : {0u, 1u, 2u}) {
+      const Cycle begin{1000 * (n + 1)};
+      source.push(begin, {PacketHandle{n}, 64, LinkLayer::kEthernet, false, false});
+      bench.at(begin, [&](Cycle) { packets.held = true; });
+      bench.at(begin + 500, [&](Cycle) { packets.held = false; });
+    }
+    Waves waves(bench.engine(), path, window);
+    waves.show_packets(link, packets);
+    bench.run();
+    waves.finish();
+    empty = waves.empty();
+    if (!empty) signals = read_vcd(path);
+  }
+  // The first and the last time stamp.
+  std::pair<std::uint64_t, std::uint64_t> times() const {
+    const std::string text = text_of(path);
+    return {std::stoull(text.substr(text.find("\n#") + 2)), std::stoull(text.substr(text.rfind("\n#") + 2))};
+  }
+  std::map<std::string, Changes> signals;
+  bool empty = false;
+};
+
+TEST_F(PacketWaves, ThePacketOfADescriptorIsShown) {  // (R4)
+  run({});
+  EXPECT_EQ(signals.at("sink.link0.packet.number"),
+            (Changes{{0, "x"}, {1'001'000, "1"}, {2'001'000, "10"}, {3'001'000, "11"}}));
+  EXPECT_EQ(signals.at("sink.link0.packet.qpn"), (Changes{{0, "x"}, {1'001'000, "10001"}, {3'001'000, "x"}}));
+  EXPECT_EQ(signals.at("source.link0.packet.psn"),
+            (Changes{{0, "x"}, {1'000'000, "0"}, {2'000'000, "1"}, {3'000'000, "x"}}));
+  EXPECT_EQ(signals.at("source.link0.packet.opcode"),
+            (Changes{{0, "x"}, {1'000'000, "RC_SEND_ONLY"}, {3'000'000, "x"}}));
+}
+
+TEST_F(PacketWaves, AWindowAroundAPacketLastsWhileABufferHoldsIt) {  // wave_file.h R4
+  run({.packet = 2, .margin = 100});
+  EXPECT_EQ(times(), std::pair(1'900'000ul, 2'601'000ul));
+  EXPECT_THAT(signals.at("source.link0.packet.number"), ElementsAre(Pair(1'900'000, "1"), Pair(2'000'000, "10")));
+  run({.packet = 2});
+  EXPECT_EQ(times(), std::pair(2'000'000ul, 2'501'000ul));
+  run({.packet = 1, .margin = 5000});
+  EXPECT_EQ(times().first, 0u);
+  run({.packet = 4, .margin = 5000});
+  EXPECT_TRUE(empty);
+}
+
+TEST_F(WavesTest, ResultsAreThoseWithoutWaves) {
+  const auto digest = [&](bool with_waves) {
+    Bench bench(EngineMode::kPerCycle, kPeriodPs);
+    auto& source = bench.add<Source<Event>>("source");
+    auto& sink = bench.sink(source.out);
+    for (std::uint32_t n = 0; n < 100; ++n) source.push(Cycle{n * n}, {EventType::kCompletion, n});
+    std::unique_ptr<Waves> waves;
+    if (with_waves) waves = std::make_unique<Waves>(bench.engine(), path);
+    bench.run();
+    if (waves) waves->finish();
+    EXPECT_EQ(sink.size(), 100u);
+    return bench.state_hash();
+  };
+  EXPECT_EQ(digest(true), digest(false));
 }
 
 TEST_F(WavesTest, NeedsPerCycleModeAndAProperName) {
@@ -132,6 +236,24 @@ TEST_F(WavesTest, NeedsPerCycleModeAndAProperName) {
   }
   Bench bench(EngineMode::kPerCycle);
   EXPECT_THROW(Waves(bench.engine(), "waves.fst"), std::invalid_argument);
+  EXPECT_THROW(Waves(bench.engine(), folder.file("no/waves.vcd")), std::runtime_error);
+}
+
+TEST_F(WavesTest, TheSaveFileShowsEverySignal) {
+  {
+    Bench bench(EngineMode::kPerCycle, kPeriodPs);
+    auto& source = bench.add<Source<Event>>("source");
+    bench.connect(source.out, bench.add<Sink<Event>>("sink").in, 2);
+    Waves waves(bench.engine(), path);
+    bench.run();
+    waves.finish();
+    EXPECT_EQ(waves.save_file(), folder.file("waves.gtkw"));
+  }
+  const std::string save = text_of(folder.file("waves.gtkw"));
+  EXPECT_THAT(save, HasSubstr("[dumpfile] \"waves.vcd\""));
+  EXPECT_THAT(save, HasSubstr("@820\nsource.activity\n"));
+  EXPECT_THAT(save, HasSubstr("-source\n@820\nsource.activity\n@c00200\n-link0\n@28\nsource.link0.valid\n"));
+  EXPECT_THAT(save, HasSubstr("@24\nsink.link0.number[23:0]\n"));
 }
 
 }  // namespace

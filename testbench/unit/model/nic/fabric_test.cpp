@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R7 of model/nic/fabric.h.
+// Rules R1..R8 of model/nic/fabric.h.
 #include "model/nic/fabric.h"
 
 #include <gtest/gtest.h>
@@ -80,6 +80,7 @@ struct Arrival {
   std::uint32_t id = 0;
   Cycle posted;
   std::vector<std::uint8_t> payload;
+  std::uint64_t number = 0;
 };
 
 // The packets that came to a NIC. It has no QP, so that every packet is dropped.
@@ -89,8 +90,7 @@ class Inbox final : public PacketObserver {
     Headers h;
     ASSERT_EQ(parse(p.frame_view(), p.link, h), ParseStatus::kOk);
     const Bytes payload = payload_of(p.frame_view(), h);
-    arrivals.push_back(
-        {p.stamped(Station::kWire), h.psn.value, p.posted, std::vector<std::uint8_t>(payload.begin(), payload.end())});
+    arrivals.push_back({p.stamped(Station::kWire), h.psn.value, p.posted, {payload.begin(), payload.end()}, p.id});
   }
   std::vector<Arrival> arrivals;
 };
@@ -101,9 +101,12 @@ class Record final : public FabricObserver {
     std::uint32_t from, to;
     std::size_t bytes;
     std::uint64_t time_ps;
+    std::uint32_t id;  // PSN
   };
   void on_frame(std::uint32_t from, std::uint32_t to, Bytes frame, std::uint64_t time_ps) override {
-    frames.push_back({from, to, frame.size(), time_ps});
+    Headers h;
+    EXPECT_EQ(parse(frame, LinkLayer::kEthernet, h), ParseStatus::kOk);
+    frames.push_back({from, to, frame.size(), time_ps, h.psn.value});
   }
   std::vector<Frame> frames;
 };
@@ -190,6 +193,29 @@ TEST(Fabric, RequestsAndAnswersTakeTurns) {  // R2
   for (std::size_t i = 2; i < 20; ++i) {
     EXPECT_NE(fixture.arrivals(1)[i].id >= 100, fixture.arrivals(1)[i - 1].id >= 100) << "frame " << i;
   }
+}
+
+TEST(Fabric, NumbersOfPacketsAreThoseOfTheFramesAsTheyLeave) {  // R8
+  Bench bench;
+  Fixture fixture(bench, slow_link(), 3);
+  // A long frame starts first and leaves after two short ones; one to everybody follows.
+  fixture.requests[0]->push({Cycle{0}, 2, 2048, 1});
+  fixture.requests[1]->push({Cycle{1}, 2, 64, 2});
+  fixture.requests[1]->push({Cycle{1}, 0, 64, 3});
+  fixture.requests[1]->push({Cycle{2}, kEverybody, 64, 4});
+  fixture.answers[2]->push({Cycle{3}, 1, 4, 5});
+  bench.run();
+  ASSERT_EQ(fixture.record.frames.size(), 5u);
+  std::size_t arrived = 0;
+  for (std::uint32_t nic = 0; nic < 3; ++nic) {
+    for (const Arrival& a : fixture.arrivals(nic)) {
+      ASSERT_TRUE(a.number >= 1 && a.number <= 5) << a.number;
+      EXPECT_EQ(fixture.record.frames[a.number - 1].id, a.id) << "number " << a.number;
+      ++arrived;
+    }
+  }
+  EXPECT_EQ(arrived, 4u + 3u);
+  EXPECT_GT(fixture.record.frames[4].bytes, 2048u);
 }
 
 TEST(Fabric, AnswersGoAloneWhenThereAreNoRequests) {  // R2

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/engine/output_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+namespace rxnic {
+
+namespace {
+std::runtime_error not_written(const std::string& path, int error) {
+  return std::runtime_error(path + ": cannot be written: " + std::strerror(error));
+}
+}  // namespace
+
+OutputFile::OutputFile(std::string path) : path_(std::move(path)), file_(std::fopen(path_.c_str(), "wbe")) {
+  if (file_ == nullptr) throw not_written(path_, errno);
+  std::setvbuf(file_.get(), nullptr, _IONBF, 0);
+}
+
+void OutputFile::flush() {
+  if (error_ == 0 && std::fwrite(text_.data(), 1, text_.size(), file_.get()) != text_.size()) error_ = errno;
+  text_.clear();
+}
+
+void OutputFile::close() {  // (R1)
+  flush();
+  if (std::fclose(file_.release()) != 0 && error_ == 0) error_ = errno;
+  if (error_ != 0) throw not_written(path_, error_);
+}
+
+}  // namespace rxnic
