@@ -27,7 +27,7 @@
 namespace rxnic {
 
 inline constexpr const char* kHostLogFormat = "rxnic.host_log";
-inline constexpr std::uint32_t kHostLogVersion = 2;
+inline constexpr std::uint32_t kHostLogVersion = 3;
 
 // Digest of bytes: equal bytes, equal digest. Not for security.
 std::uint64_t digest_of(Bytes data);

@@ -2,6 +2,7 @@
 #include "traces/host_plan.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <map>
 #include <set>
@@ -19,11 +20,10 @@ constexpr std::uint64_t kRingsBase = 0x100'0000'0000;
 constexpr std::uint64_t kCqsBase = 0x200'0000'0000;
 // Virtual addresses of buffers, where no program has any.
 constexpr std::uint64_t kBuffersVa = 0x0100'0000'0000'0000;
-constexpr unsigned kSmallShift = 12;
 constexpr unsigned kLargeShift = 21;
-constexpr std::uint64_t kSmallLimit = std::uint64_t{64} << 20;
-constexpr std::uint64_t kMaxPages = 65536;
-constexpr std::uint64_t kManyPages = std::uint64_t{1} << 20;  // in all; above it each page list is short
+constexpr unsigned kHugeShift = 30;
+constexpr std::uint64_t kMaxPages = std::uint64_t{1} << 20;
+constexpr std::uint64_t kManyPages = std::uint64_t{1} << 22;  // in all; above it each page list is short
 constexpr std::uint64_t kFewPages = 512;
 constexpr std::uint32_t kRqDepth = 256;
 constexpr std::uint32_t kRqWqes = 65536;  // of all RQs together, by default
@@ -32,22 +32,33 @@ constexpr std::uint32_t kBufferStep = 64;
 constexpr std::uint32_t kMinBuffer = 256;
 constexpr std::uint32_t kMaxIndex = 1u << 24;
 
+std::string size_text(unsigned shift) {
+  constexpr std::array kUnits{"bytes", "KiB", "MiB", "GiB", "TiB"};
+  return std::to_string(1u << shift % 10) + " " + kUnits[std::min<std::size_t>(shift / 10, kUnits.size() - 1)];
+}
+
 std::uint64_t round_up(std::uint64_t n, std::uint64_t step) { return (n + step - 1) / step * step; }
 
 class Planner {
  public:
   Planner(const ReceiverSurvey& survey, const HostOptions& options) : survey_(survey), options_(options) {
     plan_.refill_batch = options.refill_batch;
+    plan_.wqe_order = options.wqe_order;
+    plan_.seed = options.seed;
   }
 
   HostPlan make() {
     plan_.cqs.push_back(
         {.base = BusAddress{kCqsBase}, .number = Cqn{0}, .slots = options_.cq_slots, .polled_only = true});
+    plan_.cqs.back().compress =
+        options_.cq_compression == CqCompression::kOn ||
+        (options_.cq_compression == CqCompression::kByParameter && options_.compress_by_default);
     add_regions();
     add_queues();
+    add_tags();
     for (std::size_t i = 0; i < survey_.qps.size(); ++i) add_qp(survey_.qps[i], queue_of_[i]);
     add_answer_buffers();
-    if (wrapped_) plan_.notes.push_back("data pages are shared: the regions and buffers are larger than 64 MiB");
+    add_notes();
     if (wrapped_ && pool_start_ == 0 && !plan_.seeds.empty()) plan_.atomics_comparable = false;
     if (survey_.atomics_unanswered != 0) {
       plan_.atomics_comparable = false;
@@ -60,10 +71,12 @@ class Planner {
  private:
   // R4, R5
   RegionPlan make_region(Key key, std::uint64_t va, std::uint64_t length, std::uint8_t access) {
-    unsigned shift = length <= kSmallLimit ? kSmallShift : kLargeShift;
+    unsigned shift = options_.page_shift;
     const auto pages_at = [&](unsigned s) { return ((va + (length - 1)) >> s) - (va >> s) + 1; };
     const std::uint64_t most = all_pages_ < kManyPages ? kMaxPages : kFewPages;
     while (pages_at(shift) > most) ++shift;
+    larger_pages_ += shift != options_.page_shift;
+    largest_shift_ = std::max(largest_shift_, shift);
     RegionPlan r;
     r.mpt.key = raw(key);
     r.mpt.valid = 1;
@@ -83,6 +96,7 @@ class Planner {
 
   BusAddress take_page(unsigned shift, bool& aliased) {
     if (shift > kLargeShift) {
+      if (with_atomics_ && shift <= kHugeShift) return BusAddress{kLargePagesBase + (++own_large_pages_ << kHugeShift)};
       aliased = true;
       return BusAddress{kLargePagesBase};
     }
@@ -114,7 +128,9 @@ class Planner {
         if (r.invalidated) plan_.regions.back().mpt.kind = MemoryKind::kFastRegistered;  // R8
       }
     };
+    with_atomics_ = true;
     add(true);
+    with_atomics_ = false;
     if (!wrapped_ && next_page_ <= kDataBytes / 2) pool_start_ = next_page_;  // they keep their pages
     add(false);
     for (std::size_t n = 0; n < plans.size(); ++n) {  // R6, in order of appearance
@@ -232,6 +248,45 @@ class Planner {
     return n;
   }
 
+  void add_tags() {  // R9
+    for (std::uint32_t n = 0; options_.tags != 0 && n < plan_.queues.size(); ++n) {
+      if (!plan_.queues[n].context.tag_matching) continue;
+      TagPlan& t = plan_.tag_lists.emplace_back();
+      t.queue = n;
+      t.entries = options_.tags;
+      t.mask = options_.tag_mask;
+      t.tags = survey_.tags;
+      t.buffer_bytes = plan_.queues[n].buffer_bytes;
+      t.lkey = next_lkey();
+      t.buffers_va = kBuffersVa + buffers_bytes_;
+      const std::uint64_t bytes = std::uint64_t{t.entries} * t.buffer_bytes;
+      buffers_bytes_ += round_up(bytes, std::uint64_t{1} << kLargeShift);
+      plan_.regions.push_back(make_region(t.lkey, t.buffers_va, bytes, kLocalWrite));
+    }
+  }
+
+  void add_notes() {
+    const auto note = [this](std::string text) { plan_.notes.push_back(std::move(text)); };
+    note("memory regions and buffers have pages of " + size_text(options_.page_shift));
+    if (larger_pages_ != 0) {
+      note(std::to_string(larger_pages_) + " of " + std::to_string(plan_.regions.size()) +
+           " regions have larger pages, of up to " + size_text(largest_shift_) + ": their lists of pages of " +
+           size_text(options_.page_shift) + " would be too long");
+    }
+    if (wrapped_) note("data pages are shared: those of all regions and buffers are more than 64 MiB");
+    if (options_.wqe_order != WqeOrder::kCompletion &&
+        std::none_of(plan_.queues.begin(), plan_.queues.end(),
+                     [](const QueuePlan& q) { return q.context.layout == WqLayout::kLinkedList; })) {
+      note("wqe_order has no effect: no SRQ is a linked list");
+    }
+    if (options_.tags == 0) return;
+    note(std::to_string(options_.tags) + " tags are kept posted, those of " + std::to_string(survey_.tags.size()) +
+         " tagged messages in their order");
+    if (survey_.tags_beyond != 0) {
+      note(std::to_string(survey_.tags_beyond) + " tagged messages find no tag: too many to be remembered");
+    }
+  }
+
   // R1
   void add_qp(const SurveyedQp& s, std::uint32_t queue) {
     QpPlan q;
@@ -283,6 +338,10 @@ class Planner {
   std::uint64_t next_page_ = 0;
   std::uint64_t all_pages_ = 0;
   bool wrapped_ = false;
+  bool with_atomics_ = false;  // the region being made holds atomics
+  std::uint64_t own_large_pages_ = 0;
+  std::uint64_t larger_pages_ = 0;  // regions with pages larger than the options say
+  unsigned largest_shift_ = 0;
   std::uint64_t mtt_bytes_ = 0;
   std::uint64_t ring_bytes_ = 0;
   std::uint64_t buffers_bytes_ = 0;

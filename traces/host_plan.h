@@ -8,17 +8,19 @@
 //       of its own. QP1 has an RQ in any case, with buffers for one MAD and the 40 bytes of a GRH.
 //   R3  Buffers hold the largest message seen on the queue (UD: and 40 bytes) unless the options say otherwise; each
 //       queue's buffers lie in one region.
-//   R4  Regions: one for each rkey, from the lowest to the highest address used, with the rights used. Pages of 4 KiB
-//       up to 64 MiB, then of 2 MiB, and larger ones where the page list would pass 65536 entries (512 once all lists
-//       together pass 2^20).
+//   R4  Regions: one for each rkey, from the lowest to the highest address used, with the rights used. Pages of the
+//       size that the options say, and larger ones, which a note names, where the page list would pass 2^20 entries
+//       (512 once all lists together pass 2^22).
 //   R5  All data pages lie within 64 MiB of physical memory: when that is used up, pages are used again from its start,
 //       in this order: regions that hold atomics (their pages are not used again), other regions, receive buffers,
-//       answer buffers. Pages above 2 MiB are all one and the same.
+//       tags' buffers, answer buffers. Pages above 2 MiB are all one and the same, but for those of up to 1 GiB that
+//       hold atomics.
 //   R6  Two keys with the same index (key >> 8) cannot exist at once: the later one has install_before set to the
 //       packet that uses it first, and replaces the earlier.
 //   R7  Answers to our own requests (READ responses, atomic results) go to an answer buffer of the QP.
 //   R8  A key that a SEND WITH INVALIDATE names is that of a fast-registered region. A request that uses it later is
 //       for another region with that key, as R6.
+//   R9  Tags: a list for the TM SRQ, when the options ask for it, with a buffer as large as the SRQ's for each entry.
 #pragma once
 
 #include <span>
@@ -52,6 +54,17 @@ struct QueuePlan {
   std::vector<std::uint64_t> hold_after;
 };
 
+// Tags that the program keeps posted to a TM SRQ.
+struct TagPlan {
+  std::uint32_t queue = 0;  // index into queues
+  std::uint32_t entries = 0;
+  std::uint64_t mask = ~std::uint64_t{0};
+  std::vector<std::uint64_t> tags;  // in the order in which they are posted
+  std::uint32_t buffer_bytes = 0;   // of each entry
+  Key lkey{};
+  std::uint64_t buffers_va = 0;
+};
+
 struct QpPlan {
   QpContext context;
   std::uint32_t queue = 0;  // index into queues; kNoQueue: XRC
@@ -72,10 +85,13 @@ struct HostPlan {
   static constexpr Xrcdn kXrcd{1};
   std::vector<QpPlan> qps;
   std::vector<QueuePlan> queues;
+  std::vector<TagPlan> tag_lists;
   std::vector<CqContext> cqs;
   std::vector<RegionPlan> regions;
   std::vector<SeedPlan> seeds;
   std::uint32_t refill_batch = 1;
+  WqeOrder wqe_order = WqeOrder::kCompletion;
+  std::uint64_t seed = 1;          // of kShuffled
   bool atomics_comparable = true;  // every atomic's first value is seeded, on pages that nothing else uses
   std::vector<std::string> notes;  // what was assumed, in words
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/types/syndrome.h"
+#include "model/types/tag_matching.h"
 #include "traces/survey_state.h"
 
 namespace rxnic {
@@ -140,6 +141,22 @@ void SurveyState::answer_atomic(const Flow& answers, const Headers& h) {
   pending_atomics.erase(best);
 }
 
+void SurveyState::use_tag(const Flow& f, const Headers& h, Bytes payload) {  // R9
+  const OpcodeInfo& op = opcode_info(h.opcode);
+  const bool begins = (op.traits & kSend) != 0 && (op.traits & (kFirst | kOnly)) != 0;
+  if (!begins || h.destination_qp == kGsiQpn || f.transport == Transport::kXrc || payload.size() < kTmhBytes) return;
+  const Tmh tmh = parse_tmh(payload.data());
+  const auto opcode = static_cast<TmhOpcode>(tmh.opcode);
+  if (opcode != TmhOpcode::kEager && opcode != TmhOpcode::kRendezvous) return;
+  Tags& of = tags[f.destination];
+  if (tags_kept == limits.tags) {
+    ++of.beyond;
+    return;
+  }
+  ++tags_kept;
+  of.kept.push_back(tmh.tag);
+}
+
 void SurveyState::request(std::uint32_t index, const Headers& h, std::uint64_t number) {
   Flow& f = flows[index];
   const OpcodeInfo& op = opcode_info(h.opcode);
@@ -242,7 +259,11 @@ void CaptureSurvey::add(const Headers& h, Bytes payload, std::uint64_t number) {
   s.first_as_destination[destination] = std::min(s.first_as_destination[destination], number);
   s.flows[index].count(h);
   const std::uint32_t traits = opcode_info(h.opcode).traits;
-  if (traits & kRequest) s.request(index, h, number);
+  if (traits & kRequest) {
+    const std::uint64_t repetitions = s.flows[index].repetitions;
+    s.request(index, h, number);
+    if (s.limits.tags != 0 && s.flows[index].repetitions == repetitions) s.use_tag(s.flows[index], h, payload);
+  }
   if (traits & kResponse) s.answer(index, h);
   if (h.destination_qp == kGsiQpn && s.cm.size() < kCmKept) {
     if (const std::optional<CmMessage> m = parse_cm(payload)) s.cm.push_back({source, destination, *m});

@@ -18,6 +18,8 @@
 //       counted in `ignored`.
 //   R8  A key that a SEND WITH INVALIDATE names is that of an invalidated region; a request that uses it later is for
 //       another region.
+//   R9  Tags: those of the TMHs (eager, rendezvous request) at the beginning of SENDs, but for QP1 and XRC QPs;
+//       repetitions of a message do not count.
 #pragma once
 
 #include <memory>
@@ -98,6 +100,8 @@ struct ReceiverSurvey {
   std::vector<SurveyedRegion> regions;   // by first appearance
   std::vector<SurveyedAtomic> atomics;   // by first appearance
   std::uint64_t atomics_unanswered = 0;  // addresses whose first result is not in the capture
+  std::vector<std::uint64_t> tags;       // R9, by first packet
+  std::uint64_t tags_beyond = 0;         // messages whose tag is beyond the limit
   std::vector<std::string> notes;        // what was assumed, in words
 };
 
@@ -106,6 +110,7 @@ struct SurveyLimits {
   std::size_t flows = 65536;  // QPs, times the addresses that send to each
   std::size_t regions = 16384;
   std::size_t atomics = 16384;
+  std::size_t tags = 0;  // of all messages to all receivers
 };
 
 struct SurveyCounts {

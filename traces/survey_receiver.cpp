@@ -292,6 +292,10 @@ ReceiverSurvey CaptureSurvey::of_receiver(const Address& receiver) const {
       ++result.atomics_unanswered;
     }
   }
+  if (const auto tags = s.tags.find(me); tags != s.tags.end()) {
+    result.tags = tags->second.kept;
+    result.tags_beyond = tags->second.beyond;
+  }
   add_notes(result);
   return result;
 }

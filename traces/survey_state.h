@@ -67,6 +67,12 @@ struct SurveyState {
   std::vector<Atomic> atomics;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::uint32_t> atomic_index;
   std::vector<PendingAtomic> pending_atomics;
+  struct Tags {
+    std::vector<std::uint64_t> kept;
+    std::uint64_t beyond = 0;
+  };
+  std::unordered_map<std::uint32_t, Tags> tags;  // by destination
+  std::size_t tags_kept = 0;
   std::vector<CmEnd> cm;
 
   std::array<std::uint32_t, 2> last_endpoints{};  // looked up: the two ends of the last packet, as a rule
@@ -86,6 +92,7 @@ struct SurveyState {
                   std::uint64_t number);
   void use_atomic(std::uint32_t flow_at, const Headers& h);
   void answer_atomic(const Flow& answers, const Headers& h);
+  void use_tag(const Flow& f, const Headers& h, Bytes payload);
 };
 
 }  // namespace rxnic

@@ -105,6 +105,7 @@ struct Memory {
   std::uint32_t rereg_flags = 0;  // as verbs: ibv_rereg_mr_flags
   std::uint32_t lkey = 0;         // reply; request of kReregisterMemory
   std::uint32_t rkey = 0;         // reply
+  std::uint32_t page_shift = 12;  // pages of the mapping: 1 << page_shift bytes, the smallest in the range; 12..34
 };
 struct CompletionQueue {
   std::uint32_t cqn = 0;       // reply; request of kResizeCq, kModifyCq

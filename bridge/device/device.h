@@ -12,6 +12,8 @@
 //   R5  A request that has to wait is executed again until it is done; its checks are not repeated. It waits for a
 //       command that it has given (kGiven) or for something else (kBusy).
 //   R6  An object that is being destroyed takes no doorbells and raises no events.
+//   R7  A region has the pages of the program's mapping, or the largest smaller ones that lie alike in the addresses of
+//       the program and in those of the region (iova).
 #pragma once
 
 #include <map>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Protection domains and memory regions.
+#include <algorithm>
+#include <bit>
 #include <cerrno>
 
 #include "bridge/device/device.h"
@@ -8,13 +10,21 @@ namespace rxnic {
 
 namespace {
 
-constexpr unsigned kPageShift = 12;
-constexpr std::uint64_t kPageBytes = std::uint64_t{1} << kPageShift;
+constexpr unsigned kLeastPageShift = 12;
+constexpr unsigned kGreatestPageShift = 34;                  // 16 GiB, the largest page of a Linux
 constexpr std::uint64_t kMttLineBytes = 64;                  // lists of pages do not share lines
 constexpr std::uint64_t kMaxPages = std::uint64_t{1} << 22;  // of a client: 16 GiB; bounds the simulator's memory
 
+constexpr std::uint64_t page_bytes(unsigned shift) { return std::uint64_t{1} << shift; }
+
+// (R7) A page holds the same bytes in both address spaces: theirs must be equal modulo its size.
+unsigned page_shift_of(const channel::Memory& m) {
+  const auto alike = static_cast<unsigned>(std::countr_zero(m.iova ^ m.address));
+  return std::min({m.page_shift, alike, kGreatestPageShift});
+}
 std::uint64_t pages_of(const channel::Memory& m) {
-  return m.length == 0 ? 0 : (m.address % kPageBytes + m.length + kPageBytes - 1) / kPageBytes;
+  const std::uint64_t bytes = page_bytes(page_shift_of(m));
+  return m.length == 0 ? 0 : (m.address % bytes + m.length + bytes - 1) / bytes;
 }
 std::uint64_t mtt_bytes(std::uint64_t pages) { return (pages * 8 + kMttLineBytes - 1) / kMttLineBytes * kMttLineBytes; }
 
@@ -39,13 +49,14 @@ CommandResult Device::free_pd(ClientId client, Command& c) {
 
 std::int32_t Device::check_region(ClientId client, const channel::Memory& m) const {
   if (owned(pds_, client, m.pd) == nullptr) return EINVAL;
+  if (m.page_shift < kLeastPageShift || m.page_shift > kGreatestPageShift) return EINVAL;
   constexpr std::uint32_t kKnown =
       kAccessRights | kAccessBindWindow | kAccessZeroBased | kAccessHugePages | kAccessOptional;
   if ((m.access & ~kKnown) != 0) return EINVAL;
   const bool written_from_afar = (m.access & (kRemoteWrite | kRemoteAtomic)) != 0;
   if (written_from_afar && (m.access & kLocalWrite) == 0) return EINVAL;  // ibv_reg_mr(3)
   if (m.address >= ProgramMemory::kShared || m.length > ProgramMemory::kShared - m.address) return EINVAL;
-  if (m.iova + m.length < m.iova || (m.iova ^ m.address) % kPageBytes != 0) return EINVAL;
+  if (m.iova + m.length < m.iova || (m.iova ^ m.address) % page_bytes(kLeastPageShift) != 0) return EINVAL;
   return 0;
 }
 
@@ -55,14 +66,15 @@ Ticket Device::install_region(Key key, const RegionObject& region) {
   entry.key = raw(key);
   entry.valid = 1;
   entry.access = static_cast<std::uint8_t>(m.access & kAccessRights);
-  entry.page_shift = kPageShift;
+  entry.page_shift = static_cast<std::uint8_t>(page_shift_of(m));
   entry.pd = m.pd;
   entry.va = m.iova;
   entry.length = m.length;
   entry.mtt_base = raw(icm::kMtt + region.mtt_offset);
   std::vector<BusAddress> pages(region.pages);
-  const std::uint64_t first = m.address / kPageBytes * kPageBytes;
-  for (std::uint64_t n = 0; n < pages.size(); ++n) pages[n] = program_address(region.owner, first + n * kPageBytes);
+  const std::uint64_t bytes = page_bytes(entry.page_shift);
+  const std::uint64_t first = m.address / bytes * bytes;
+  for (std::uint64_t n = 0; n < pages.size(); ++n) pages[n] = program_address(region.owner, first + n * bytes);
   return commands_.create_region(entry, pages);
 }
 
@@ -104,6 +116,7 @@ CommandResult Device::reregister_memory(ClientId client, Command& c) {
     wanted.address = m.address;
     wanted.length = m.length;
     wanted.iova = m.iova;
+    wanted.page_shift = m.page_shift;
   }
   if ((m.rereg_flags & kReregPd) != 0) wanted.pd = m.pd;
   if ((m.rereg_flags & kReregAccess) != 0) wanted.access = m.access;

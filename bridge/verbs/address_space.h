@@ -10,4 +10,12 @@ namespace rxnic::verbs {
 // /proc/self/maps cannot be read: then the simulator finds out when it accesses the memory.
 bool is_mapped(std::uint64_t begin, std::uint64_t bytes, bool write);
 
+// Pages of 1 << page_shift() bytes: the smallest with which the kernel maps any part of the range (KernelPageSize of
+// /proc/self/smaps: those of hugetlbfs are larger than the ordinary ones, transparent huge pages are not). The ordinary
+// page size where that cannot be read. Only a range in a mapping of a file or of shared memory can have huge pages; for
+// any other smaps is not read.
+unsigned page_shift(std::uint64_t begin, std::uint64_t bytes);
+// The same from text in the form of smaps, read from `descriptor` to its end.
+unsigned page_shift_in(int descriptor, std::uint64_t begin, std::uint64_t bytes, unsigned ordinary);
+
 }  // namespace rxnic::verbs

@@ -69,6 +69,7 @@ ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova
     m.address = reinterpret_cast<std::uintptr_t>(address);
     m.length = length;
     m.iova = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : iova;
+    m.page_shift = page_shift(m.address, length);
     status = call(context_of(pd->context), message);
   }
   if (status != 0) {
@@ -105,6 +106,7 @@ int rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, std::size_t lengt
   m.access = rights & kRights;
   m.address = m.iova = reinterpret_cast<std::uintptr_t>(to);
   m.length = bytes;
+  m.page_shift = page_shift(m.address, bytes);
   m.rereg_flags = static_cast<std::uint32_t>(flags);
   m.lkey = mr->lkey;
   if (status = call(context_of(mr->context), message); status != 0) {

@@ -24,7 +24,8 @@ OPTIONS = {
               "--socket", "--help"],
 }
 HOST_KEYS = ["receive=", "rq", "srq", "tm_srq", "depth=", "buffer=", "sges=", "layout=", "linked_list", "cyclic",
-             "refill=", "on_completion", "batch:", "cqes="]
+             "refill=", "on_completion", "batch:", "cqes=", "page=", "4K", "2M", "1G", "wqe_order=", "sequential",
+             "shuffled", "completion", "tags=", "mask=", "cq_compression=", "on|off"]
 
 
 def refused(bench, code, arguments, *parts):
@@ -57,6 +58,15 @@ def usage(bench):
             ([*replay, "--host", "colour=red"], "--host", "colour", "receive"),
             ([*replay, "--host", "depth"], "--host", "depth", "key=value"),
             ([*replay, "--host", "depth=4,depth=5"], "--host", "depth", "second"),
+            ([*replay, "--host", "page=64K"], "--host", "page", "64K", "4K", "2M", "1G"),
+            ([*replay, "--host", "wqe_order=random"], "--host", "wqe_order", "random", "sequential", "shuffled",
+             "completion"),
+            ([*replay, "--host", "cq_compression=1"], "--host", "cq_compression", "1", "on", "off"),
+            ([*replay, "--host", "receive=tm_srq,tags=0"], "--host", "tags", "0", "1..1048576"),
+            ([*replay, "--host", "receive=tm_srq,tags=2000"], "--host", "tags", "2000", "tag_match_cam.max_tags"),
+            ([*replay, "--host", "tags=4"], "--host", "tags", "4", "receive=tm_srq"),
+            ([*replay, "--host", "mask=ff"], "--host", "mask", "ff", "tags=N"),
+            ([*replay, "--host", "receive=tm_srq,tags=4,mask=fg"], "--host", "mask", "fg", "hexadecimal"),
             ([*replay, "--step-all", "--per-cycle"], "--step-all", "--per-cycle"),
             ([*replay, "--step-all", "--waves"], "--step-all", "--per-cycle"),
             ([*replay, "--step-order", "backwards"], "--step-order", "backwards", "path", "reverse"),
@@ -211,7 +221,7 @@ def records(bench):
     for name, text, *parts in [
             ("empty", "", ":1: ", "header"),
             ("text", "no log\n", ":1: ", "event"),
-            ("version", log.replace('"version":2', '"version":3'), ":1: ", "version 3", "version 2"),
+            ("version", log.replace('"version":3', '"version":4'), ":1: ", "version 4", "version 3"),
             ("cut", lines[0], ":2: ", "end of the file"),
             ("half", log[:-20], ":2: ", "cut off"),
             ("more", log + lines[1], ":3: ", "after the end"),

@@ -27,7 +27,7 @@ HostModel::HostModel(const sc_core::sc_module_name& name, const Params& params, 
       repost_latency_(cycles(params.host.repost_latency_ps)),
       doorbell_latency_(cycles(params.host.doorbell_latency_ps)),
       memory_(memory),
-      tag_appends_(kMaxScheduled),
+      tag_steps_(kMaxScheduled + params.tag_match_cam.max_tags),
       naks_(kMaxScheduled),
       polls_(kMaxScheduled),
       posts_(kMaxScheduled),
@@ -52,32 +52,18 @@ void HostModel::add_queue(const ReceiveRingParams& params, const std::vector<std
   }
 }
 
-void HostModel::add_tag_list(const TagListParams& params) {
+void HostModel::add_tag_list(TagListParams params) {
   const auto list = static_cast<std::uint32_t>(tag_lists_.size());
   tag_index_[params.srq_number] = list;
-  tag_lists_.push_back({params});
-  for (std::uint32_t i = 0; i < params.entries; ++i) append_tag(list, i, Cycle{0});
+  for (std::uint32_t i = 0; i < params.entries; ++i) {
+    tag_steps_.push({list, {TagProgram::Action::Kind::kAppend, i}}, Cycle{0});
+  }
+  tag_lists_.emplace_back(std::move(params));
 }
 
-void HostModel::append_tag(std::uint32_t list, std::uint32_t entry, Cycle when) {
-  tag_appends_.push({list, entry}, when);
-}
-
-bool HostModel::send_append(const TagAppend& append, Cycle now) {  // (R5)
+bool HostModel::send_tag(const TagStep& step, Cycle now) {  // (R5)
   if (!tag_operations.can_push(now)) return false;
-  const TagList& list = tag_lists_[append.list];
-  const TagListParams& p = list.params;
-  TagOperation op;
-  op.opcode = TagOpcode::kAdd;
-  op.tm_sync = true;
-  op.unexpected_count = list.unexpected;
-  op.srq = p.srq;
-  op.wqe_index = append.entry;
-  op.entry = {append.entry,
-              p.first_tag + append.entry,
-              ~std::uint64_t{0},
-              {p.buffer_bytes, raw(p.lkey), p.buffer_base + std::uint64_t{append.entry % p.buffers} * p.buffer_bytes}};
-  tag_operations.push(now, op);
+  if (const auto operation = tag_lists_[step.list].operation(step.action)) tag_operations.push(now, *operation);
   return true;
 }
 
@@ -148,21 +134,22 @@ Cycle HostModel::step(Cycle now) {
     ++counters_.doorbells;
     worked = true;
   }
-  if (!first_posted_ && !doorbells_.ready(now) && receive_doorbells.idle(now)) {  // (R6)
+  // (6) operations on tag lists
+  bool tags_full = false;
+  while (tag_steps_.ready(now) && !tags_full) {
+    tags_full = !send_tag(tag_steps_.front(), now);
+    if (tags_full) break;
+    tag_steps_.pop();
+    worked = true;
+  }
+  if (!first_posted_ && !doorbells_.ready(now) && receive_doorbells.idle(now) && !tag_steps_.ready(now) &&
+      tag_operations.idle(now)) {  // (R6)
     first_posted_ = true;
     ready.push(now, {});
   }
-  // (6) appends to tag lists
-  bool tags_full = false;
-  while (tag_appends_.ready(now) && !tags_full) {
-    tags_full = !send_append(tag_appends_.front(), now);
-    if (tags_full) break;
-    tag_appends_.pop();
-    worked = true;
-  }
   // (7) rest
   Cycle next = earliest(earliest(polls_.next_ready(), posts_.next_ready()),
-                        earliest(earliest(doorbells_.next_ready(), tag_appends_.next_ready()), naks_.next_ready()));
+                        earliest(earliest(doorbells_.next_ready(), tag_steps_.next_ready()), naks_.next_ready()));
   if (full || tags_full || !first_posted_) next = now + 1;
   if (worked) return rest(now, Activity::kBusy, now + 1, Activity::kStarved, next);
   return rest(now, Activity::kStarved, next);
@@ -222,15 +209,15 @@ void HostModel::take(const Cq& cq, const Cqe& cqe, Cycle now) {
   if (observer_ != nullptr) observer_->on_cqe(cq.context.number, cqe, now);
   const bool failed = cqe.status != WcStatus::kSuccess;
   if (failed) ++counters_.error_cqes;
-  const bool unexpected = cqe.opcode == CqeOpcode::kTagReceive && (cqe.flags & (kCqeTagMatch | kCqeTagDataValid)) == 0;
-  const auto tags = cqe.opcode == CqeOpcode::kTagReceive ? tag_index_.find(cqe.srq_number) : tag_index_.end();
+  const bool of_tags = cqe.opcode == CqeOpcode::kTagReceive || cqe.opcode == CqeOpcode::kTagDelete;
+  const auto tags = of_tags ? tag_index_.find(cqe.srq_number) : tag_index_.end();
   if (tags != tag_index_.end()) {
-    if (unexpected) ++tag_lists_[tags->second].unexpected;
-    if ((cqe.flags & kCqeTagDataValid) != 0 || (failed && (cqe.flags & kCqeTagMatch) != 0)) {
-      append_tag(tags->second, cqe.wqe_index, now + latest(repost_latency_, Cycle{1}));
+    const TagProgram::Action action = tag_lists_[tags->second].completed(cqe);
+    if (action.kind != TagProgram::Action::Kind::kNone) {
+      tag_steps_.push({tags->second, action}, now + latest(repost_latency_, Cycle{1}));
     }
   }
-  if (!is_receive(cqe.opcode) && !unexpected) return;
+  if (!is_receive(cqe.opcode) && !TagProgram::is_unexpected(cqe)) return;
   if (!failed) counters_.receive_bytes += cqe.byte_count;
   const bool srq = (cqe.flags & kCqeSrq) != 0;
   const std::uint32_t queue = queue_index_.find(queue_key(srq, srq ? cqe.srq_number : cqe.qp_number));

@@ -7,9 +7,9 @@
 //       that.
 //   R3  Each poll moves the consumer index with one doorbell per CQ.
 //   R4  A completion in error ends the posting to an RQ: its QP is in the error state.
-//   R5  A tag list is kept full: an entry that was matched is appended again repost_latency after its completion was
-//       polled. Each append carries the number of unexpected messages polled so far (rules 5.5).
-//   R6  `ready`, once: the device has taken the doorbells of the first receive WQEs.
+//   R5  What a polled completion asks of a tag list (tag_program.h) is given to the device repost_latency later, in
+//       order.
+//   R6  `ready`, once: the device has taken the doorbells of the first receive WQEs, and the first tags.
 #pragma once
 
 #include <array>
@@ -28,6 +28,7 @@
 #include "testbench/sim/flat_index.h"
 #include "testbench/sim/latencies.h"
 #include "testbench/sim/receive_ring.h"
+#include "testbench/sim/tag_program.h"
 
 namespace rxnic {
 
@@ -37,19 +38,6 @@ struct HostCounters {
   std::uint64_t receive_bytes = 0;        // byte_count of successful receives
   std::uint64_t doorbells = 0;            // rung
   std::array<std::uint64_t, 7> events{};  // by EventType
-};
-
-// Tags that a program keeps posted to a TM SRQ: entry i has tag first_tag + i and the buffer at
-// buffer_base + i % buffers * buffer_bytes.
-struct TagListParams {
-  WqId srq = kNoWq;
-  std::uint32_t srq_number = 0;
-  std::uint32_t entries = 0;
-  std::uint64_t first_tag = 0;
-  std::uint32_t buffers = 1;
-  std::uint32_t buffer_bytes = 0;
-  std::uint64_t buffer_base = 0;
-  Key lkey{};
 };
 
 class CqeObserver {
@@ -69,7 +57,7 @@ class HostModel final : public Block {
   // `hold_after`: the program posts no more than that many WQEs until the device has answered RNR on the queue; then
   // the next entry counts, after the last there is no limit.
   void add_queue(const ReceiveRingParams& params, const std::vector<std::uint64_t>& hold_after = {});
-  void add_tag_list(const TagListParams& params);
+  void add_tag_list(TagListParams params);
   // The device sent an RNR NAK for a message of this RQ's QP in cycle `now`; the program knows in the next one.
   void on_rnr_nak(Qpn qpn, Cycle now);
   void set_observer(CqeObserver* observer) { observer_ = observer; }
@@ -100,18 +88,13 @@ class HostModel final : public Block {
   };
   void poll(std::uint32_t index, Cycle now);
   BusAddress cqe_address(const CqContext& cq, std::uint32_t slot) const;
-  struct TagList {
-    TagListParams params;
-    std::uint16_t unexpected = 0;  // polled, modulo 2^16
-  };
-  struct TagAppend {
+  struct TagStep {
     std::uint32_t list = 0;
-    std::uint32_t entry = 0;
+    TagProgram::Action action;
   };
   bool ring(const Due& due, Cycle now);
   void take(const Cq& cq, const Cqe& cqe, Cycle now);
-  bool send_append(const TagAppend& append, Cycle now);
-  void append_tag(std::uint32_t list, std::uint32_t entry, Cycle when);
+  bool send_tag(const TagStep& step, Cycle now);
   void schedule_post(std::uint32_t queue, Cycle now);
   void lift_hold(Qpn qpn, Cycle now);
   Cycle cycles(std::uint64_t ps) const { return Cycle{(ps + period_ps_ - 1) / period_ps_}; }
@@ -129,9 +112,9 @@ class HostModel final : public Block {
   std::vector<std::vector<std::uint64_t>> holds_;  // by queue: what is left of hold_after, last first
   std::vector<std::uint8_t> post_soon_;            // by queue: a post is scheduled
   FlatIndex queue_index_;                          // by kind and number
-  std::vector<TagList> tag_lists_;
+  std::vector<TagProgram> tag_lists_;
   std::unordered_map<std::uint32_t, std::uint32_t> tag_index_;  // by SRQN
-  DelayLine<TagAppend> tag_appends_;
+  DelayLine<TagStep> tag_steps_;
   DelayLine<Qpn> naks_;
   DelayLine<Due> polls_, posts_, doorbells_;
   bool first_posted_ = false;  // (R6)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries out a host plan: regions, seeds, CQs, queues and QPs as the plan describes them.
+// Carries out a host plan: regions, seeds, CQs, queues, tags and QPs as the plan describes them.
 #pragma once
 
 #include <vector>

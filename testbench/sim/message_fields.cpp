@@ -80,6 +80,7 @@ void fields(V& v, channel::Memory& m) {
   v("rereg_flags", m.rereg_flags);
   v("lkey", m.lkey);
   v("rkey", m.rkey);
+  v("page_shift", m.page_shift);
 }
 template <class V>
 void fields(V& v, channel::CompletionQueue& c) {

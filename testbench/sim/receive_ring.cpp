@@ -27,6 +27,9 @@ ReceiveRing::ReceiveRing(const ReceiveRingParams& params) : places_(params.queue
   for (std::uint32_t i = 0; i < slots; ++i) places_[i] = {kNoBuffer, (i + 1) % slots, i};
   head_ = params.queue.first_wqe;
   tail_ = (head_ + slots - 1) % slots;
+  if (list && params.order != WqeOrder::kCompletion) {
+    order_ = std::make_unique<SlotOrder>(params.order, params.seed ^ params.queue.number, slots, head_);
+  }
 }
 
 void ReceiveRing::complete(std::uint32_t slot) {
@@ -36,6 +39,10 @@ void ReceiveRing::complete(std::uint32_t slot) {
   places_[end].free = std::exchange(places_[slot].buffer, kNoBuffer);
   ++free_count_;
   --outstanding_;
+  if (order_) {
+    order_->give_back(slot);
+    return;
+  }
   places_[tail_].next = slot;  // (R2)
   tail_ = slot;
 }
@@ -47,7 +54,9 @@ bool ReceiveRing::post(HostMemory& memory, bool all) {
   while (free_count_ > 0 && producer_ < limit_) {
     const std::uint32_t slot = list ? head_ : producer_ & (params_.queue.slots - 1);
     Place& place = places_[slot];
-    if (list ? head_ == tail_ : place.buffer != kNoBuffer) break;  // (R2) (R3)
+    const bool none = order_ ? order_->empty() : list ? head_ == tail_ : place.buffer != kNoBuffer;
+    if (none) break;  // (R2) (R3)
+    if (order_) place.next = order_->take(slot);
     place.buffer = places_[first_free_].free;
     if (++first_free_ == params_.wqes) first_free_ = 0;
     --free_count_;

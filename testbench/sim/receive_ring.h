@@ -4,17 +4,19 @@
 //
 //   R1  A buffer is posted again only after its completion was polled (rules 1.2).
 //   R2  Linked list: slots are handed out in the order of the free list; a polled WQE's slot goes to the list's end
-//       (rules 1.5).
+//       (rules 1.5). With another order (slot_order.h) the slot behind the one that is posted is any free one.
 //   R3  Cyclic: slots are handed out in ring order; a slot whose last WQE was not polled yet ends the posting.
 //   R4  One doorbell a post call, whatever the number of WQEs (rules 1.4).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "model/types/host_memory.h"
 #include "model/types/work_queue.h"
+#include "testbench/sim/slot_order.h"
 
 namespace rxnic {
 
@@ -27,7 +29,9 @@ struct ReceiveRingParams {
   std::uint64_t buffer_base = 0;  // virtual address; buffer i is at buffer_base + i * buffer_stride
   std::uint64_t buffer_stride = 0;
   Key lkey{};
-  std::uint32_t refill_batch = 1;  // WQEs per post call, at least (the first fill apart)
+  std::uint32_t refill_batch = 1;          // WQEs per post call, at least (the first fill apart)
+  WqeOrder order = WqeOrder::kCompletion;  // linked list only
+  std::uint64_t seed = 1;                  // of kShuffled
 };
 
 // Rings of thousands of QPs are touched in any order, so each keeps what it needs in few cache lines.
@@ -65,6 +69,8 @@ class alignas(64) ReceiveRing {
   std::uint64_t limit_ = ~std::uint64_t{0};
   ReceiveRingParams params_;
   std::vector<DataSegment> pieces_;  // of the WQE being written, when it has several
+  // Linked list in another order than that of completion: the free slots but head_. Null: they are the list from it.
+  std::unique_ptr<SlotOrder> order_;
 };
 
 }  // namespace rxnic

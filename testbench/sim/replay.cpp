@@ -46,8 +46,12 @@ std::string host_text(const HostOptions& o, const HostPlan& plan) {
   for (const QueuePlan& q : plan.queues) depth = std::max(depth, q.depth);
   const char* kind = o.receive == ReceiveKind::kRq ? "an RQ for each QP" : "one SRQ";
   if (o.receive == ReceiveKind::kTagMatchingSrq) kind = "one tag-matching SRQ";
-  return fmt::format("{}, {} WQEs deep", kind, depth);
+  std::string text = fmt::format("{}, {} WQEs deep", kind, depth);
+  if (o.tags != 0) text += fmt::format(", {} tags", o.tags);
+  return text;
 }
+
+constexpr std::size_t kMaxTags = std::size_t{1} << 24;  // of the capture's messages, kept in memory: 128 MiB
 
 bool is_intact(Bytes frame, const Headers& h) { return icrc_matches(frame, h) && ipv4_checksum_matches(frame, h); }
 
@@ -170,6 +174,13 @@ RunResult replay(const ReplayOptions& o) {
   r.psn = o.strict_psn ? "strict" : "resynchronise";
   HostOptions host_options = parse_host_options(o.host);
   host_options.resynchronise = !o.strict_psn;
+  host_options.seed = o.seed;
+  if (host_options.tags > r.params.tag_match_cam.max_tags) {
+    throw OptionError("tags", std::to_string(host_options.tags),
+                      fmt::format("at most {}, parameter tag_match_cam.max_tags", r.params.tag_match_cam.max_tags));
+  }
+  if (host_options.cq_compression == CqCompression::kOn) r.params.cqe_generator.compression = true;
+  host_options.compress_by_default = r.params.cqe_generator.compression;
   if (o.host.find("layout=") == std::string::npos) {
     const bool cyclic = r.params.srq_wqe_fetcher.srq_layout == SrqLayout::kCyclic;
     host_options.srq_layout = cyclic ? WqLayout::kCyclic : WqLayout::kLinkedList;
@@ -178,7 +189,7 @@ RunResult replay(const ReplayOptions& o) {
   // (1) survey
   CaptureReader reader(o.trace);
   Progress surveying("survey", o.progress);
-  CaptureSurvey survey(&is_intact);
+  CaptureSurvey survey(&is_intact, SurveyLimits{.tags = host_options.tags != 0 ? kMaxTags : 0});
   Vcrcs vcrcs;
   for (CapturedFrame frame; reader.next(frame);) {
     survey.add(frame);

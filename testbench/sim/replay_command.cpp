@@ -66,8 +66,15 @@ void ReplayCommand::describe(CLI::App& app) {
                  "Address of the host whose NIC is modelled: IPv4, IPv6, GID or lid:N\n"
                  "(default: the host that gets the most requests)");
   app.add_option("--host", options_.host,
-                 "The synthesised host, key=value,...: receive=rq|srq|tm_srq, depth=N, buffer=BYTES, sges=N,\n"
-                 "layout=linked_list|cyclic, refill=on_completion|batch:N, cqes=N");
+                 "The synthesised host, key=value,...:\n"
+                 "receive=rq|srq|tm_srq  an RQ for each QP, or one SRQ, or one with tag matching\n"
+                 "depth=N, buffer=BYTES, sges=N  receives kept posted, bytes and SGEs of each\n"
+                 "refill=on_completion|batch:N  when receives are posted again\n"
+                 "layout=linked_list|cyclic  of an SRQ\n"
+                 "wqe_order=completion|sequential|shuffled  order of a linked list's slots (shuffled: by --seed)\n"
+                 "tags=N, mask=HEX  tags of the next messages kept posted (with tm_srq), bits that are compared\n"
+                 "page=4K|2M|1G  pages of memory regions and buffers\n"
+                 "cqes=N, cq_compression=on|off  slots of a CQ, whether completions are compressed");
   app.add_option("--psn", psn_,
                  "When a PSN is ahead of the expected one: resynchronise (accept it: the capture lost\npackets) or "
                  "strict (answer with a NAK)")

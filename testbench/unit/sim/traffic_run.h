@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/params/config.h"
@@ -15,12 +16,13 @@ namespace rxnic {
 class TrafficRun {
  public:
   TrafficRun(const TrafficConfig& config, std::uint64_t packets, const std::vector<std::string>& overrides = {},
-             const Pace& pace = {Pace::Kind::kLineRate, 0}, const HostOptions& host = {})
+             const Pace& pace = {Pace::Kind::kLineRate, 0}, const std::string& host = "",
+             std::string_view nic = kDefaultConfig)
       : traffic_(config, packets),
-        params_(load_config(kDefaultConfig, overrides)),
+        params_(load_config(nic, overrides)),
         latencies(params_.nic.clock_period_ps),
         sim({.params = params_, .pace = pace, .latencies = &latencies}, traffic_) {
-    set_up(sim, make_host_plan(traffic_.survey(), host));
+    set_up(sim, make_host_plan(traffic_.survey(), parse_host_options(host)));
     sim.run();
   }
   const LedgerCounters& packets() const { return sim.nic.shared.ledger.counters(); }

@@ -38,6 +38,22 @@ TEST(HostOptions, EveryKeyIsRead) {
   EXPECT_EQ(parse_host_options("layout=linked_list").srq_layout, WqLayout::kLinkedList);
   EXPECT_EQ(parse_host_options("refill=on_completion").refill_batch, 1u);
   EXPECT_EQ(parse_host_options("").depth, 0u);
+  EXPECT_EQ(parse_host_options("").page_shift, 12u);
+  EXPECT_EQ(parse_host_options("page=4K").page_shift, 12u);
+  EXPECT_EQ(parse_host_options("page=2M").page_shift, 21u);
+  EXPECT_EQ(parse_host_options("page=1G").page_shift, 30u);
+  EXPECT_EQ(parse_host_options("").wqe_order, WqeOrder::kCompletion);
+  EXPECT_EQ(parse_host_options("wqe_order=completion").wqe_order, WqeOrder::kCompletion);
+  EXPECT_EQ(parse_host_options("wqe_order=sequential").wqe_order, WqeOrder::kSequential);
+  EXPECT_EQ(parse_host_options("wqe_order=shuffled").wqe_order, WqeOrder::kShuffled);
+  EXPECT_EQ(parse_host_options("").cq_compression, CqCompression::kByParameter);
+  EXPECT_EQ(parse_host_options("cq_compression=on").cq_compression, CqCompression::kOn);
+  EXPECT_EQ(parse_host_options("cq_compression=off").cq_compression, CqCompression::kOff);
+  const HostOptions tags = parse_host_options("tags=64,mask=0xff00,receive=tm_srq");
+  EXPECT_EQ(tags.tags, 64u);
+  EXPECT_EQ(tags.tag_mask, 0xff00u);
+  EXPECT_EQ(parse_host_options("tags=64,receive=tm_srq").tag_mask, ~std::uint64_t{0});
+  EXPECT_EQ(parse_host_options("tags=1,receive=tm_srq,mask=0").tag_mask, 0u);
 }
 
 TEST(HostOptions, ARefusalNamesKeyFoundAndExpected) {
@@ -53,7 +69,20 @@ TEST(HostOptions, ARefusalNamesKeyFoundAndExpected) {
   EXPECT_EQ(refusal("refill=batch:0"), "--host: refill: found '0'; expected a number, 1..32767");
   EXPECT_EQ(refusal("cqes=100"), "--host: cqes: found '100'; expected a power of two");
   EXPECT_EQ(refusal("size=1"),
-            "--host: size: found 'an unknown key'; expected receive, depth, buffer, sges, layout, refill or cqes");
+            "--host: size: found 'an unknown key'; expected receive, depth, buffer, sges, layout, refill, cqes, page, "
+            "wqe_order, cq_compression, tags or mask");
+  EXPECT_EQ(refusal("page=4k"), "--host: page: found '4k'; expected 4K, 2M or 1G");
+  EXPECT_EQ(refusal("wqe_order=random"),
+            "--host: wqe_order: found 'random'; expected sequential, shuffled or completion");
+  EXPECT_EQ(refusal("cq_compression=yes"), "--host: cq_compression: found 'yes'; expected on or off");
+  EXPECT_EQ(refusal("tags=0"), "--host: tags: found '0'; expected a number, 1..1048576");
+  EXPECT_EQ(refusal("tags=4"), "--host: tags: found '4'; expected receive=tm_srq with it");
+  EXPECT_EQ(refusal("tags=4,receive=srq"), "--host: tags: found '4'; expected receive=tm_srq with it");
+  EXPECT_EQ(refusal("mask=ff,receive=tm_srq"), "--host: mask: found 'ff'; expected tags=N with it");
+  for (const std::string mask : {"", "0x", "fg", "-1", "11112222333344445"}) {
+    EXPECT_EQ(refusal(("receive=tm_srq,tags=4,mask=" + mask).c_str()),
+              "--host: mask: found '" + mask + "'; expected 1 to 16 hexadecimal digits");
+  }
   EXPECT_EQ(refusal("depth=1,depth=2"), "--host: depth: found 'a second time'; expected once");
   EXPECT_EQ(refusal("depth"), "--host: depth: found 'no '=''; expected key=value");
   EXPECT_EQ(refusal("depth=1,"), "--host: list: found 'a comma at its end'; expected key=value");
@@ -86,6 +115,11 @@ const RegionPlan& region(const HostPlan& plan, Key key) {
     if (r.mpt.key == raw(key)) return r;
   }
   throw std::out_of_range("no region");
+}
+
+bool has_note(const HostPlan& plan, const std::string& part) {
+  return std::any_of(plan.notes.begin(), plan.notes.end(),
+                     [&part](const std::string& note) { return note.find(part) != std::string::npos; });
 }
 
 TEST(HostPlan, AQpIsWhatTheSurveyFound) {
@@ -204,23 +238,90 @@ TEST(HostPlan, ARegionSpansTheAddressesAndHasTheRightsUsed) {
   EXPECT_EQ(r.install_before, 0u);
 }
 
-TEST(HostPlan, PagesGrowWithTheRegion) {
+// R4: the size of the options, but for page lists that would be too long; the notes say so.
+TEST(HostPlan, PagesHaveTheSizeThatTheOptionsSay) {
   struct Case {
+    const char* options;
     std::uint64_t length;
     unsigned shift;
+    const char* note;
   };
-  for (const Case& c : {Case{std::uint64_t{64} << 20, 12},
-                        {(std::uint64_t{64} << 20) + 1, 21},
-                        {std::uint64_t{1} << 37, 21},
-                        {std::uint64_t{1} << 38, 22},
-                        {std::uint64_t{1} << 47, 31}}) {
+  for (const Case& c :
+       {Case{"", std::uint64_t{64} << 20, 12, "pages of 4 KiB"},
+        {"", (std::uint64_t{64} << 20) + 1, 12, "pages of 4 KiB"},
+        {"page=4K", std::uint64_t{4} << 30, 12, "pages of 4 KiB"},
+        {"page=4K", (std::uint64_t{4} << 30) + 1, 13, "1 of 1 regions have larger pages, of up to 8 KiB"},
+        {"page=4K", std::uint64_t{1} << 47, 27, "1 of 1 regions have larger pages, of up to 128 MiB"},
+        {"page=2M", 4096, 21, "pages of 2 MiB"},
+        {"page=2M", std::uint64_t{1} << 41, 21, "pages of 2 MiB"},
+        {"page=1G", 4096, 30, "pages of 1 GiB"}}) {
     ReceiverSurvey s = survey_of({});
     s.regions.push_back({Key{0x1234}, 0, c.length, kRemoteRead, 1, 1});
-    const HostPlan p = make_host_plan(s, {});
+    const HostPlan p = make_host_plan(s, parse_host_options(c.options));
     EXPECT_EQ(p.regions.at(0).mpt.page_shift, c.shift) << c.length;
-    EXPECT_LE(p.regions.at(0).pages.size(), 65536u);
+    EXPECT_LE(p.regions.at(0).pages.size(), std::size_t{1} << 20);
     EXPECT_GE(p.regions.at(0).pages.size() << c.shift, c.length);
+    EXPECT_TRUE(has_note(p, c.note)) << c.options << " " << c.length;
+    EXPECT_EQ(has_note(p, "larger pages"), std::string(c.note).find("larger pages") != std::string::npos);
   }
+}
+
+TEST(HostPlan, AtomicsHaveLargePagesOfTheirOwn) {  // R5
+  ReceiverSurvey s = survey_of({qp(0x21)});
+  for (std::uint32_t n = 0; n < 40; ++n) {
+    s.regions.push_back({Key{0x2000 + 256 * n}, 0x100000, 0x200000, kRemoteAtomic, 1, 1});
+    s.atomics.push_back({Key{0x2000 + 256 * n}, 0x100008, n});
+  }
+  s.regions.push_back({Key{0x1000}, 0, std::uint64_t{1} << 32, kRemoteRead, 1, 1});
+  const HostPlan p = make_host_plan(s, parse_host_options("page=1G"));
+  EXPECT_TRUE(p.atomics_comparable);
+  std::set<std::uint64_t> seeded;
+  for (const SeedPlan& seed : p.seeds) EXPECT_TRUE(seeded.insert(raw(seed.address)).second);
+  std::map<std::uint64_t, std::uint64_t> users;
+  for (const RegionPlan& r : p.regions) {
+    for (const BusAddress page : r.pages) ++users[raw(page)];
+  }
+  for (std::uint32_t n = 0; n < 40; ++n) EXPECT_EQ(users.at(raw(region(p, Key{0x2000 + 256 * n}).pages.at(0))), 1u);
+}
+
+TEST(HostPlan, CompressionIsWhatTheOptionOrTheParameterSays) {
+  const auto compresses = [](const char* text, bool parameter) {
+    HostOptions o = parse_host_options(text);
+    o.compress_by_default = parameter;
+    return make_host_plan(survey_of({qp(0x21)}), o).cqs.at(0).compress;
+  };
+  for (const bool parameter : {false, true}) {
+    EXPECT_EQ(compresses("", parameter), parameter);
+    EXPECT_TRUE(compresses("cq_compression=on", parameter));
+    EXPECT_FALSE(compresses("cq_compression=off", parameter));
+  }
+}
+
+TEST(HostPlan, TagsAreThoseOfTheCaptureWithBuffersOfTheirOwn) {  // R9
+  ReceiverSurvey s = survey_of({qp(0x21)});
+  s.tags = {5, 7, 5};
+  const HostPlan p = make_host_plan(s, parse_host_options("receive=tm_srq,tags=16,mask=f"));
+  ASSERT_EQ(p.tag_lists.size(), 1u);
+  const TagPlan& t = p.tag_lists[0];
+  EXPECT_TRUE(p.queues.at(t.queue).context.tag_matching);
+  EXPECT_EQ(t.entries, 16u);
+  EXPECT_EQ(t.mask, 0xfu);
+  EXPECT_EQ(t.tags, s.tags);
+  EXPECT_EQ(t.buffer_bytes, p.queues[t.queue].buffer_bytes);
+  EXPECT_EQ(region(p, t.lkey).mpt.va, t.buffers_va);
+  EXPECT_EQ(region(p, t.lkey).mpt.length, std::uint64_t{16} * t.buffer_bytes);
+  EXPECT_TRUE(has_note(p, "16 tags are kept posted, those of 3 tagged messages"));
+  EXPECT_TRUE(make_host_plan(s, parse_host_options("receive=tm_srq")).tag_lists.empty());
+}
+
+TEST(HostPlan, AnOrderThatActsOnNothingIsNoted) {
+  const auto note = [](const char* text) {
+    return has_note(make_host_plan(survey_of({qp(0x21)}), parse_host_options(text)), "wqe_order has no effect");
+  };
+  EXPECT_TRUE(note("wqe_order=shuffled"));
+  EXPECT_TRUE(note("receive=srq,layout=cyclic,wqe_order=sequential"));
+  EXPECT_FALSE(note("receive=srq,layout=linked_list,wqe_order=shuffled"));
+  EXPECT_FALSE(note("receive=rq"));
 }
 
 TEST(HostPlan, DataPagesStayWithin64MiB) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/core/wire/icrc.h"
+#include "model/types/tag_matching.h"
 #include "traces/cm_message.h"
 
 namespace rxnic {
@@ -443,6 +444,37 @@ TEST(Survey, XrcSrqsAndUdQkeysAreKept) {
   f.add(u);
   EXPECT_EQ(f.qp(0x23).qkey, 0x1234u);
   EXPECT_EQ(f.qp(0x23).pkey, 0x8001);
+}
+
+// R9
+TEST(Survey, TagsAreThoseOfTheMessagesInTheirOrder) {
+  Feed f;
+  f.survey = CaptureSurvey(nullptr, SurveyLimits{.tags = 4});
+  const auto send = [&f](std::uint32_t psn, TmhOpcode opcode, std::uint64_t tag, std::uint32_t qpn = 0x20,
+                         Operation op = Operation::kSendOnly, Transport transport = Transport::kRc) {
+    std::array<std::uint8_t, 64> payload{};
+    build_tmh({static_cast<std::uint8_t>(opcode), 0, tag}, payload.data());
+    Headers h = f.packet(true, qpn, op, psn);
+    h.opcode = opcode_of(transport, op);
+    h.payload_bytes = payload.size();
+    f.add(h, payload);
+  };
+  send(1, TmhOpcode::kEager, 7);
+  send(2, TmhOpcode::kNoTag, 8);
+  send(3, TmhOpcode::kFinish, 9);
+  send(4, TmhOpcode::kRendezvous, 10);
+  send(4, TmhOpcode::kRendezvous, 10);  // a repetition
+  send(5, TmhOpcode::kEager, 7, 0x20, Operation::kSendFirst);
+  send(6, TmhOpcode::kEager, 12, 0x20, Operation::kSendLast);
+  send(7, TmhOpcode::kEager, 13, 0x20, Operation::kWriteOnly);
+  send(1, TmhOpcode::kEager, 14, raw(kGsiQpn), Operation::kSendOnly, Transport::kUd);
+  send(1, TmhOpcode::kEager, 15, 0x30, Operation::kSendOnly, Transport::kXrc);
+  EXPECT_EQ(f.survey.of_receiver(kReceiver).tags, (std::vector<std::uint64_t>{7, 10, 7}));
+  send(1, TmhOpcode::kEager, 16, 0x40, Operation::kSendOnly, Transport::kUd);
+  send(8, TmhOpcode::kEager, 17);
+  EXPECT_EQ(f.survey.of_receiver(kReceiver).tags, (std::vector<std::uint64_t>{7, 10, 7, 16}));
+  EXPECT_EQ(f.survey.of_receiver(kReceiver).tags_beyond, 1u);
+  EXPECT_TRUE(f.survey.of_receiver(kPeer).tags.empty());
 }
 
 TEST(Survey, WhatIsBeyondALimitIsCounted) {

@@ -159,6 +159,37 @@ TEST_F(DeviceTest, ADoorbellRecordHasOneUserAtATime) {  // R2
   EXPECT_EQ(create_srq([&](auto& q) { q.doorbell = qp.receive_record; }), 0);
 }
 
+// R7: what the MPT entry of a region says.
+TEST_F(DeviceTest, ARegionHasThePagesOfItsMapping) {
+  const auto entry = [&](std::uint64_t address, std::uint64_t iova, std::uint32_t page_shift) {
+    const auto reply = a.call(Request::kRegisterMemory, [&](auto& b) {
+      b.memory = {};
+      b.memory.pd = pd;
+      b.memory.access = 0xf;
+      b.memory.address = address;
+      b.memory.iova = iova;
+      b.memory.length = 4u << 20;
+      b.memory.page_shift = page_shift;
+    });
+    EXPECT_EQ(reply.status, 0);
+    return lab.memories[0]->load<MptEntry>(mpt_address(Key{reply.body.memory.lkey}));
+  };
+  const std::uint64_t base = TestPrograms::kLocalBase;  // aligned to 2 MiB and more
+  const auto page = [&](const MptEntry& e, std::uint64_t n) {
+    return lab.memories[0]->load<std::uint64_t>(BusAddress{e.mtt_base} + 8 * n);
+  };
+  const MptEntry small = entry(base, base, 12);
+  EXPECT_EQ(small.page_shift, 12);
+  EXPECT_EQ(page(small, 1023) - page(small, 0), 1023u << 12);
+  const MptEntry huge = entry(base + 0x1000, base + 0x1000, 21);
+  EXPECT_EQ(huge.page_shift, 21);
+  EXPECT_EQ(page(huge, 0) & 0xffff'ffff'ffff, base);
+  EXPECT_EQ(page(huge, 2) - page(huge, 0), std::uint64_t{2} << 21) << "4 MiB from the middle of a page: three pages";
+  EXPECT_EQ(entry(base, 0, 21).page_shift, 21) << "zero based";
+  EXPECT_EQ(entry(base + 0x10000, 0, 21).page_shift, 16) << "zero based within a page: what lies alike";
+  EXPECT_EQ(entry(base, base ^ 0x1000, 30).page_shift, 12);
+}
+
 TEST_F(DeviceTest, RegionsAreChecked) {
   const auto address = a.local(8192);
   const auto status = [&](auto change) {
@@ -182,6 +213,10 @@ TEST_F(DeviceTest, RegionsAreChecked) {
   EXPECT_EQ(status([](auto& m) { m.access |= 1u << 31; }), EINVAL);
   EXPECT_EQ(status([](auto& m) { m.iova = 0x1000; }), 0);
   EXPECT_EQ(status([](auto& m) { m.iova += 8; }), EINVAL);
+  EXPECT_EQ(status([](auto& m) { m.page_shift = 34; }), 0);
+  EXPECT_EQ(status([](auto& m) { m.page_shift = 11; }), EINVAL);
+  EXPECT_EQ(status([](auto& m) { m.page_shift = 35; }), EINVAL);
+  EXPECT_EQ(status([](auto& m) { m.page_shift = 0xffffffff; }), EINVAL);
   EXPECT_EQ(status([](auto& m) { m.iova = ~std::uint64_t{4095}; }), EINVAL);
   EXPECT_EQ(status([](auto& m) { m.address = m.iova = ProgramMemory::kShared; }), EINVAL);
   EXPECT_EQ(status([](auto& m) { m.length = ProgramMemory::kShared; }), EINVAL);

@@ -138,6 +138,7 @@ TEST_F(Hostile, RandomRequestsHurtNobodyElse) {
             m.body.memory.access = below(16);
             m.body.memory.address = m.body.memory.iova = buffers[0] + below(4096);
             m.body.memory.length = below(1 << 20);
+            m.body.memory.page_shift = below(4) == 0 ? below(64) : 12;
             break;
           default:
             m.body.handle.number = below(100);

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <linux/mman.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+#include <bit>
+#include <string>
 
 #include "bridge/verbs/address_space.h"
 #include "testbench/unit/bridge/verbs/verbs_control_fixture.h"
@@ -39,6 +44,74 @@ TEST(VerbsAddressSpace, EachPageCounts) {
   EXPECT_FALSE(is_mapped(pages.at(kPage), kPage + 1, false)) << "one byte inaccessible";
   EXPECT_FALSE(is_mapped(pages.at(3 * kPage), 1, false)) << "unmapped";
   EXPECT_TRUE(is_mapped(pages.at(3 * kPage), 0, true)) << "no byte";
+}
+
+// Text in the form of /proc/PID/smaps: ordinary pages, 2 MiB, 1 GiB, 64 KiB.
+class Smaps {
+ public:
+  Smaps() : file_(memfd_create("smaps", 0)) {
+    const std::string text =
+        "00400000-00402000 r-xp 00000000 08:01 1234                     /usr/bin/prog with spaces\n"
+        "Size:                  8 kB\nKernelPageSize:        4 kB\nMMUPageSize:           4 kB\n"
+        "VmFlags: rd ex mr mw me sd \n"
+        "40000000-40800000 rw-p 00000000 00:0f 77                       /anon_hugepage (deleted)\n"
+        "Size:               8192 kB\nKernelPageSize:     2048 kB\nMMUPageSize:        2048 kB\n"
+        "80000000-100000000 rw-s 00000000 00:0f 0                       /SYSV00000000 (deleted)\n"
+        "Size:            2097152 kB\nKernelPageSize:  1048576 kB\nMMUPageSize:     1048576 kB\n"
+        "100000000-100010000 rw-p 00000000 00:00 0 \n"
+        "Size:                 64 kB\nKernelPageSize:       64 kB\nMMUPageSize:          64 kB\n";
+    EXPECT_EQ(write(file_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  }
+  ~Smaps() { close(file_); }
+  Smaps(const Smaps&) = delete;
+  Smaps& operator=(const Smaps&) = delete;
+  unsigned shift(std::uint64_t begin, std::uint64_t bytes) const {
+    lseek(file_, 0, SEEK_SET);
+    return page_shift_in(file_, begin, bytes, 13);
+  }
+
+ private:
+  int file_;
+};
+
+TEST(VerbsAddressSpace, ARangeHasTheSmallestPagesOfItsMappings) {
+  const Smaps smaps;
+  EXPECT_EQ(smaps.shift(0x400000, 0x2000), 12u);
+  EXPECT_EQ(smaps.shift(0x40000000, 0x800000), 21u);
+  EXPECT_EQ(smaps.shift(0x40200005, 1), 21u);
+  EXPECT_EQ(smaps.shift(0x80000000, 0x80000000), 30u);
+  EXPECT_EQ(smaps.shift(0x100000000, 1), 16u);
+  EXPECT_EQ(smaps.shift(0xfffffff0, 0x20), 16u) << "two mappings";
+  EXPECT_EQ(smaps.shift(0x200000000, 1), 13u) << "not mapped: the ordinary size";
+  EXPECT_EQ(smaps.shift(0x3ffff000, 0x1000), 13u) << "ends where a mapping begins";
+}
+
+TEST(VerbsAddressSpace, OrdinaryMemoryHasOrdinaryPages) {
+  const Pages pages;
+  const auto ordinary = static_cast<unsigned>(std::countr_zero(static_cast<unsigned long>(sysconf(_SC_PAGESIZE))));
+  EXPECT_EQ(page_shift(pages.at(0), 2 * kPage), ordinary);
+  EXPECT_EQ(page_shift(pages.at(0), 0), ordinary);
+  const auto text = reinterpret_cast<std::uintptr_t>(&page_shift);  // of a file: smaps is read
+  EXPECT_EQ(page_shift(text, 1), ordinary);
+}
+
+TEST_F(VerbsMemory, RegistrationSaysWhichPagesTheMappingHas) {
+  const Pages pages;
+  ibv_mr* mr = reg_mr(pd, pages + 0, kPage, 0, 0);
+  ASSERT_NE(mr, nullptr);
+  EXPECT_EQ(asked(Request::kRegisterMemory).memory.page_shift, 12u);
+  EXPECT_EQ(dereg_mr(mr), 0);
+  constexpr std::size_t kHuge = std::size_t{2} << 20;
+  void* huge = mmap(nullptr, kHuge, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | (21 << MAP_HUGE_SHIFT), -1, 0);
+  if (huge == MAP_FAILED) GTEST_SKIP() << "no huge pages here";
+  mr = reg_mr(pd, huge, kHuge, 0, 0);
+  ASSERT_NE(mr, nullptr);
+  EXPECT_EQ(asked(Request::kRegisterMemory).memory.page_shift, 21u);
+  EXPECT_EQ(rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, pages + 0, kPage, 0), 0);
+  EXPECT_EQ(asked(Request::kReregisterMemory).memory.page_shift, 12u);
+  EXPECT_EQ(dereg_mr(mr), 0);
+  munmap(huge, kHuge);
 }
 
 TEST_F(VerbsMemory, RegistrationGivesRangeAndRights) {
