@@ -38,7 +38,8 @@ std::string words(std::uint8_t opcode, std::uint8_t syndrome) {
 }  // namespace
 
 const char* uncompared_name(Uncompared u) {
-  constexpr std::array kNames{"no_request", "no_answer", "qp_not_paired", "atomic_result", "too_far_behind"};
+  constexpr std::array kNames{"no_request",     "no_answer",    "qp_not_paired", "atomic_result",
+                              "too_far_behind", "captured_cnp", "model_cnp"};
   static_assert(kNames.size() == kUncomparedReasons);
   return kNames[static_cast<std::size_t>(u)];
 }
@@ -128,6 +129,7 @@ void AnswerCompare::request(const Headers& h) {
 
 void AnswerCompare::captured(const Headers& h, std::uint64_t packet) {
   const OpcodeInfo& op = opcode_info(h.opcode);
+  counts_.uncompared[static_cast<std::size_t>(Uncompared::kCapturedCnp)] += (op.traits & kIsCnp) != 0;  // (R5)
   if (!(op.traits & kResponse)) return;
   Lane* lane = find(h.destination, h.destination_qp);
   if (!lane) return;
@@ -151,6 +153,7 @@ void AnswerCompare::captured(const Headers& h, std::uint64_t packet) {
 
 void AnswerCompare::model(const Headers& h, std::uint64_t number) {
   const OpcodeInfo& op = opcode_info(h.opcode);
+  counts_.uncompared[static_cast<std::size_t>(Uncompared::kModelCnp)] += (op.traits & kIsCnp) != 0;  // (R5)
   if (!(op.traits & kResponse)) return;
   Lane* lane = find(h.destination, h.destination_qp);
   if (!lane) return;

@@ -12,7 +12,8 @@
 //   R4  After a gap in the captured requests the model has seen fewer messages end: the first exact match after it sets
 //       the distance between the MSNs anew (counted). Atomic results are compared until the first gap.
 //   R5  Not compared, and counted by reason: captured answers to requests that are not in the capture, answers of the
-//       model that the capture does not show, answers on QPs that are not paired.
+//       model that the capture does not show, answers on QPs that are not paired; CNPs, captured ones and the model's,
+//       which each receiver paces in its own way.
 //   R6  Memory is bounded: kMostHeld answers wait in all. Beyond, the oldest of the QP is settled as it stands.
 //   R7  MSNs are compared as msn_compare.h says, those of covered ACKs too. A QP whose captured receiver leaves WRITEs
 //       out is named in `rules`.
@@ -41,6 +42,8 @@ enum class Uncompared : std::uint8_t {
   kQpNotPaired,   // goes to a QP that the survey has not paired
   kAtomicResult,  // an atomic whose memory is not known: everything but the result was compared (counted as compared)
   kTooFarBehind,  // R6
+  kCapturedCnp,
+  kModelCnp,
   kCount,
 };
 inline constexpr std::size_t kUncomparedReasons = static_cast<std::size_t>(Uncompared::kCount);

@@ -23,6 +23,10 @@ DmaRequest atomic_request(const AckRequest& p) {
   return r;
 }
 
+std::uint64_t cycles_in(std::uint64_t ps, std::uint32_t clock_period_ps) {
+  return (ps + clock_period_ps - 1) / clock_period_ps;
+}
+
 }  // namespace
 
 AckGenerator::AckGenerator(const sc_core::sc_module_name& name, const AckGeneratorParams& params, NicShared& shared,
@@ -32,7 +36,7 @@ AckGenerator::AckGenerator(const sc_core::sc_module_name& name, const AckGenerat
       over_limit_(over_limit),
       shared_(shared),
       contexts_(shared.contexts),
-      hold_cycles_((std::uint64_t{params.coalesce_timer_ps} + clock_period_ps - 1) / clock_period_ps),
+      hold_cycles_(cycles_in(params.coalesce_timer_ps, clock_period_ps)),
       answers_(params.queue_depth + params.answers_waiting),
       atomic_requests_(answers_.room()),
       atomic_regions_(answers_.room()),
@@ -41,6 +45,8 @@ AckGenerator::AckGenerator(const sc_core::sc_module_name& name, const AckGenerat
       unserved_(2 * answers_.room()),
       atomics_(answers_.room()),
       ready_(answers_.room()),
+      cnp_pacer_(params.cnp_scope, params.cnp_timers, cycles_in(params.cnp_interval_ps, clock_period_ps)),
+      cnps_(params.cnp_depth),
       on_their_way_(params.read_responses_in_flight),
       line_(params.latency_cycles),
       paths_(kPaths) {
@@ -72,7 +78,7 @@ Cycle AckGenerator::step(Cycle now) {
   // (9) rest
   const Activity activity = activity_now(now, refused, stalled);
   const Cycle next = next_step(now, refused, stalled);
-  if (activity == Activity::kBusy && line_.empty() && ready_.empty()) {
+  if (activity == Activity::kBusy && line_.empty() && ready_.empty() && cnps_.empty()) {
     return rest(now, activity, busy_until(), idle_activity(), next);
   }
   return rest(now, activity, next);
@@ -81,7 +87,7 @@ Cycle AckGenerator::step(Cycle now) {
 Activity AckGenerator::activity_now(Cycle now, bool refused, bool stalled) const {
   if (refused) return Activity::kBlocked;
   if (stalled || wants_buffer_) return Activity::kWaitResponse;
-  if (!line_.empty() || !ready_.empty() || now < busy_until()) return Activity::kBusy;
+  if (!line_.empty() || !ready_.empty() || !cnps_.empty() || now < busy_until()) return Activity::kBusy;
   return idle_activity();
 }
 
@@ -91,7 +97,7 @@ Cycle AckGenerator::next_step(Cycle now, bool refused, bool stalled) {
   Cycle next = kNever;
   const auto at = [&](Cycle c) { next = earliest(next, latest(c, now + 1)); };
   if (!refused) at(line_.next_ready());
-  if (!line_.full() && (!ready_.empty() || !gathered.empty())) at(next_start_);
+  if (!line_.full() && (!ready_.empty() || !cnps_.empty() || !gathered.empty())) at(next_start_);
   if (!held_.empty()) at(answers_.flow(held_.front()).held_until);
   if (!dma_done.empty()) at(now);
   if (!atomics_.empty() && dma.can_push(now)) at(now);
@@ -121,6 +127,7 @@ bool AckGenerator::take(Cycle now) {  // (R1)
     p.acknowledge = false;
   }
   if (p.acknowledge && p.line != kNoLine && p.role == PacketRole::kReceived && p.has(kRequest)) answer(p, now);
+  if (p.congested) notify_congestion(p, now);
   shared_.ledger.retire(p, now);
   in.drop(now);
   return false;
@@ -367,6 +374,7 @@ std::uint8_t AckGenerator::ack_syndrome(const AckRequest& p) const {
 void AckGenerator::hash(StateHash& h) const {
   h.mix(counters_);
   h.mix(std::uint64_t{waiting_} << 32 | ready_plain_);
+  h.mix(std::uint64_t{cnps_.size()} << 32 | cnp_pacer_.timers_running());
   h.mix(next_start_.count);
 }
 

@@ -34,6 +34,9 @@
 //       that takes the frame from `tx` releases the buffer.
 //   R9  A command is answered when as many packets as it says have retired and no atomic is still to be carried out on
 //       its region.
+//   R10 A packet of a connected QP that is marked Congestion Experienced gives a CNP in the cycle in which it retires,
+//       when core/responder/cnp_pacer.h says so and fewer than cnp_depth CNPs wait. The builder makes CNPs before all
+//       other responses; R2 and R8 hold for them. A packet that is dropped before it comes here gives none.
 #pragma once
 
 #include <memory>
@@ -42,6 +45,7 @@
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
 #include "model/core/responder/answer_table.h"
+#include "model/core/responder/cnp_pacer.h"
 #include "model/core/responder/refusal.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
@@ -93,6 +97,10 @@ class AckGenerator final : public Block {
     Psn psn;
     std::uint64_t original = 0;
   };
+  struct Cnp {
+    Headers h;
+    std::uint64_t id = 0;  // of the marked packet, for observers
+  };
   struct OnItsWay {
     Index flow = kNone, answer = kNone;
   };
@@ -113,7 +121,9 @@ class AckGenerator final : public Block {
   void issue_read(Index flow, Index at, Cycle now);
   void ask_piece(Cycle now);
   const ReturnPath& return_path(const AckRequest& p);
+  void notify_congestion(const AckRequest& p, Cycle now);
   void start_build(Cycle now);
+  void build_cnp(Cycle now);
   void build_read_response(Cycle now);
   void build_plain(Cycle now);
   void make_ready(Index at, bool plain) { ready_.push({at, plain, next_ticket_++}, Cycle{}); }
@@ -148,6 +158,8 @@ class AckGenerator final : public Block {
   DelayLine<Index> unserved_;                       // flows that wait until they may join served_
   DelayLine<Index> atomics_;                        // atomics to be carried out by the DMA engine
   DelayLine<Ready> ready_;                          // responses without data, waiting for the builder
+  CnpPacer cnp_pacer_;                              // which marked packets give a CNP
+  DelayLine<Cnp> cnps_;                             // that wait for the builder
   DelayLine<OnItsWay> on_their_way_;                // READ data that was asked for and has not come
   DelayLine<WireFrame> line_;                       // the builder's pipeline
   std::vector<std::unique_ptr<ReturnPath>> paths_;  // by the lowest bits of a QPN, from its first response on

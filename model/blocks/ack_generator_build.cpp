@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The builder: responses that are ready become frames (R2, R8 of ack_generator.h).
+// The builder: responses that are ready, and CNPs, become frames (R2, R8, R10 of ack_generator.h).
 #include <cstring>
 
 #include "model/blocks/ack_generator.h"
@@ -9,6 +9,13 @@ namespace rxnic {
 
 void AckGenerator::start_build(Cycle now) {  // (R2)
   if (now < next_start_ || line_.full()) return;
+  if (!cnps_.empty()) {
+    if (shared_.packets.available(PacketClass::kResponse)) {
+      build_cnp(now);
+      return;
+    }
+    wants_buffer_ = true;  // (R8) READ data that has come has a buffer, and frees it
+  }
   const bool data = gathered.can_pop(now);
   // (R3) Responses that were ready when the data's READ began may be of its QP: they go before the data.
   const auto may_go_first = [&] {
@@ -20,6 +27,26 @@ void AckGenerator::start_build(Cycle now) {  // (R2)
   } else if (!ready_.empty()) {
     build_plain(now);
   }
+}
+
+// A packet is marked Congestion Experienced. (R10)
+void AckGenerator::notify_congestion(const AckRequest& p, Cycle now) {
+  if (p.role != PacketRole::kReceived || p.line == kNoLine || p.transport == Transport::kUd) return;
+  const bool by_address = params_.cnp_scope == CnpScope::kAddress;
+  const Address peer = by_address ? return_path(p).headers().destination : Address{};
+  const CnpVerdict verdict = cnp_pacer_.marked(p.qpn, peer, now, !cnps_.full());
+  counters_.cnps_paced += verdict == CnpVerdict::kPaced;
+  counters_.cnps_refused += verdict == CnpVerdict::kNoTimer;
+  if (verdict == CnpVerdict::kSend) cnps_.push({cnp_headers(return_path(p).headers()), p.id}, now);
+}
+
+void AckGenerator::build_cnp(Cycle now) {
+  const PacketHandle h = shared_.packets.allocate(PacketClass::kResponse, kMostHeaderBytes);
+  Packet& p = shared_.packets[h];
+  p.id = cnps_.front().id;
+  p.h = cnps_.front().h;
+  cnps_.drop();
+  build(h, 0, now, now);
 }
 
 void AckGenerator::build_plain(Cycle now) {
@@ -52,6 +79,7 @@ void AckGenerator::build(PacketHandle h, std::uint32_t payload_bytes, Cycle begu
   Packet& p = shared_.packets[h];
   const WireFrame frame = build_answer(h, p, payload_bytes);
   const std::uint32_t traits = opcode_info(p.h.opcode).traits;
+  counters_.cnps += (traits & kIsCnp) != 0;
   counters_.read_responses += (traits & kReadResponse) != 0;
   counters_.atomic_responses += (traits & kHasAtomicAckEth) != 0;
   if ((traits & (kAckKind | kHasAtomicAckEth)) == kAckKind) count_ack(p.h.syndrome);

@@ -21,9 +21,10 @@ std::uint64_t cycles_in(std::uint64_t ps, std::uint32_t clock_period_ps) {
 }  // namespace
 
 Requester::Requester(const sc_core::sc_module_name& name, const RequesterParams& params, std::uint32_t clock_period_ps,
-                     NicShared& shared, HostMemory& memory, std::uint32_t own_requests)
+                     NicShared& shared, HostMemory& memory, std::uint32_t own_requests, std::uint32_t link_gbps)
     : Block(name),
       params_(params),
+      rate_rules_(params, link_gbps, clock_period_ps),
       own_requests_(own_requests),
       clock_period_ps_(clock_period_ps),
       read_cycles_(cycles_in(params.read_latency_ps, clock_period_ps)),
@@ -61,7 +62,10 @@ Cycle Requester::step(Cycle now) {
   if (completed == Turn::kSent || more || !resets_.empty() || without_buffer) next = now + 1;
   if (refused) return rest(now, Activity::kBlocked, next);
   if (completed == Turn::kSent || now < next_send_) return rest(now, Activity::kBusy, next);
-  if (turn_ != nullptr) return rest(now, lacks_place_ ? Activity::kWaitResponse : Activity::kWaitDmaData, next);
+  if (turn_ != nullptr) {
+    const Activity waits = paces_ ? Activity::kWaitRate : Activity::kWaitDmaData;
+    return rest(now, lacks_place_ ? Activity::kWaitResponse : waits, next);
+  }
   return rest(now, awaiting_ > 0 ? Activity::kWaitResponse : Activity::kStarved, next);
 }
 
@@ -79,6 +83,10 @@ void Requester::take_doorbell(const Doorbell& doorbell, Cycle now) {  // (R1)
 void Requester::take_answer(const AnswerNotice& notice, Cycle now) {
   Sq* q = find(notice.qpn);
   if (q == nullptr || q->failed()) return;
+  if (notice.kind == AnswerKind::kCnp) {
+    take_cnp(*q, now);
+    return;
+  }
   WcStatus status = WcStatus::kSuccess;
   switch (q->queue().answer(notice, status)) {
     case SendVerdict::kNothing:
@@ -92,7 +100,7 @@ void Requester::take_answer(const AnswerNotice& notice, Cycle now) {
       break;
     case SendVerdict::kBack:
       ++counters_.went_back;
-      q->not_before = now + read_cycles_;  // (R4)
+      q->not_before = latest(q->not_before, now + read_cycles_);  // (R4)
       restart_timer(*q, now);
       break;
     case SendVerdict::kProgress:
@@ -100,6 +108,24 @@ void Requester::take_answer(const AnswerNotice& notice, Cycle now) {
       break;
   }
   update(*q);
+}
+
+void Requester::take_cnp(Sq& q, Cycle now) {  // (R13)
+  ++counters_.cnps;
+  if (!params_.dcqcn) return;
+  const bool limited = q.rate.limited();
+  counters_.rate_increases += q.rate.advance(rate_rules_, now);
+  counters_.rate_recoveries += limited && !q.rate.limited();
+  q.rate.cnp(rate_rules_, now);
+}
+
+// A packet of a QP with a reduced rate leaves. (R13)
+void Requester::count_bytes(Sq& q, std::uint32_t bytes, Cycle now) {
+  ++counters_.paced;
+  counters_.rate_increases += q.rate.advance(rate_rules_, now);
+  counters_.rate_increases += q.rate.sent(rate_rules_, now, bytes);
+  counters_.rate_recoveries += !q.rate.limited();
+  if (q.rate.limited()) q.not_before = latest(q.not_before, q.rate.next());
 }
 
 void Requester::fail(Sq& q, WcStatus status) {
@@ -145,7 +171,7 @@ void Requester::time_out(Sq& q, Cycle now) {
     }
   }
   ++counters_.went_back;
-  q.not_before = now + read_cycles_;
+  q.not_before = latest(q.not_before, now + read_cycles_);
   restart_timer(q, now);
   update(q);
 }
@@ -157,7 +183,8 @@ void Requester::queue_timer(Sq& q) {
 
 void Requester::restart_timer(Sq& q, Cycle now) {
   disarm(q);
-  if (q.queue().unanswered() && q.timeout_cycles != 0) arm(q, now + q.timeout_cycles);
+  const Cycle from = q.rate.limited() ? latest(now, q.rate.next()) : now;  // (R13)
+  if (q.queue().unanswered() && q.timeout_cycles != 0) arm(q, from + q.timeout_cycles);
 }
 
 void Requester::arm(Sq& q, Cycle deadline) {
@@ -236,14 +263,17 @@ Requester::Turn Requester::send_one(Cycle now) {  // (R2)
   const bool lacked_place = std::exchange(lacks_place_, lacks_place_ && now < next_send_);
   if (now < next_send_ || turn_ == nullptr) return Turn::kNobody;
   next_ready_ = kNever;
+  paces_ = false;
   Sq* q = turn_;
   do {
-    const Cycle ready = latest(q->not_before, q->ready(read_cycles_));
+    const Cycle fetched = q->ready(read_cycles_);
+    const Cycle ready = latest(q->not_before, fetched);
     if (ready <= now && has_place(*q)) return send_packet(*q, now);
     if (ready <= now) {
       lacks_place_ = true;
     } else {
       next_ready_ = earliest(next_ready_, ready);
+      paces_ |= q->rate.limited() && q->rate.next() == ready && fetched < ready;
     }
     q = q->next;
   } while (q != turn_);
@@ -270,14 +300,16 @@ Requester::Turn Requester::send_packet(Sq& q, Cycle now) {
       places_taken_ += places.bound();
     }
     const PacketHandle h = shared_.packets.allocate(PacketClass::kRequest, kMostHeaderBytes + payload.size());
-    tx.push(now, q.write_frame(packet, payload, h, shared_.packets[h]));
+    const WireFrame frame = q.write_frame(packet, payload, h, shared_.packets[h]);
+    tx.push(now, frame);
+    if (q.rate.limited()) count_bytes(q, frame.bytes, now);
     ++counters_.packets;
     counters_.repeated += packet.repeated;
     counters_.payload_bytes += payload.size();
     const SendRequest request = q.queue().current();
     const bool done = q.queue().sent();
     if (done && !q.reliable() && q.signaled(request.flags)) successes_.push(q.success(request), now);  // (R3)
-    if (q.reliable() && q.deadline == kNever) restart_timer(q, now);
+    if (q.reliable() && (q.deadline == kNever || q.rate.limited())) restart_timer(q, now);
   }
   update(q);
   return Turn::kSent;

@@ -29,6 +29,9 @@
 //       is no room for is not made (`ok` is false).
 //   R12 A QP that was moved to kSqd with notify_drained raises an event when all requests that it has begun are
 //       acknowledged; none when it leaves that state before.
+//   R13 A QP whose rate CNPs have reduced (core/requester/send_rate.h) sends its next packet when the rate allows it;
+//       other QPs go on (wait_rate). Its timeout begins when the next packet may leave: waiting for the rate is no lack
+//       of progress. Its packets of RoCEv2 say that they are ECN capable.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +42,7 @@
 
 #include "model/blocks/ledger.h"
 #include "model/core/requester/send_qp.h"
+#include "model/core/requester/send_rate.h"
 #include "model/core/requester/timer_heap.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
@@ -54,7 +58,8 @@ namespace rxnic {
 class Requester final : public Block {
  public:
   Requester(const sc_core::sc_module_name& name, const RequesterParams& params, std::uint32_t clock_period_ps,
-            NicShared& shared, HostMemory& memory, std::uint32_t own_requests = TransportCheckerParams{}.own_requests);
+            NicShared& shared, HostMemory& memory, std::uint32_t own_requests = TransportCheckerParams{}.own_requests,
+            std::uint32_t link_gbps = NicParams{}.link_gbps);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
   const RequesterCounters& counters() const { return counters_; }
@@ -86,6 +91,7 @@ class Requester final : public Block {
     Cycle deadline = kNever;
     TimerEntry timer;          // not after the deadline
     Cycle not_before{};        // for the next packet
+    SendRate rate;             // (R13)
     std::uint64_t number = 0;  // QPs are numbered as they are created
     bool awaits = false;       // counted in awaiting_
     bool flushes = false;      // in flushing_
@@ -114,6 +120,8 @@ class Requester final : public Block {
   Turn send_one(Cycle now);
   Turn send_packet(Sq& q, Cycle now);
   bool has_place(const Sq& q) const;
+  void take_cnp(Sq& q, Cycle now);
+  void count_bytes(Sq& q, std::uint32_t bytes, Cycle now);
   void fail(Sq& q, WcStatus status);
   void update(Sq& q);
   void join(Sq& q);
@@ -122,6 +130,7 @@ class Requester final : public Block {
   void set_timeout(Sq& q) const;
 
   RequesterParams params_;
+  SendRateRules rate_rules_;
   std::uint32_t own_requests_;
   std::uint32_t clock_period_ps_;
   std::uint64_t read_cycles_;
@@ -143,6 +152,7 @@ class Requester final : public Block {
   std::uint32_t awaiting_ = 0;      // QPs with requests that wait for responses
   std::uint32_t places_taken_ = 0;  // of own_requests
   bool lacks_place_ = false;        // a request waits for one
+  bool paces_ = false;              // no QP of the circle could send, one of them because of its rate
   Cycle next_timer_ = kNever;       // no timer is due before it
   Cycle next_send_{};
   Cycle next_ready_ = kNever;  // when no QP of the circle could send: when the first one can

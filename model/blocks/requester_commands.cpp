@@ -124,6 +124,7 @@ void Requester::reset(Qpn qpn) {
   if (q == nullptr) return;
   q->reset();
   q->not_before = Cycle{};
+  q->rate.reset();
   q->flushes = false;
   std::erase(flushing_, q);
   disarm(*q);

@@ -3,14 +3,13 @@
 
 #include <algorithm>
 
+#include "model/core/wire/ecn.h"
 #include "model/core/wire/icrc.h"
 #include "model/core/wire/parsed.h"
 
 namespace rxnic {
 
 namespace {
-
-constexpr std::uint8_t kCongestionExperienced = 3;
 
 DropReason reason_of(ParseStatus status) {
   switch (status) {
@@ -109,7 +108,8 @@ DropReason RxParser::judge(const WireFrame& frame, ParseStatus status, ParsedPac
   if (h_.destination_qp == Qpn{0}) return DropReason::kQpnZero;
   describe(bytes, h_, p);
   p.icrc_ok = icrc_matches(bytes, h_);  // (R6)
-  p.congested = (h_.traffic_class & kCongestionExperienced) == kCongestionExperienced;
+  const bool roce_v2 = h_.encapsulation == Encapsulation::kRoceV2Ipv4 || h_.encapsulation == Encapsulation::kRoceV2Ipv6;
+  p.congested = roce_v2 && is_congested(h_.traffic_class);
   if (!multicast) return DropReason::kNone;
   const auto group =
       std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.address == h_.destination; });

@@ -122,16 +122,18 @@ void TransportChecker::accept(Cycle now) {
     return;
   }
   const DropReason reason = check_headers(p, *p.qp);
+  const bool notifies = reason == DropReason::kNone && p.has(kResponse | kIsCnp) && answers.bound();
+  if (notifies && !answers.can_push(now)) {
+    no_room_for_notice_ = true;
+    return;
+  }
   if (reason != DropReason::kNone || p.has(kIsCnp)) {  // (R3, R7)
     ++counters_.packets;
     counters_.cnps += reason == DropReason::kNone;
+    if (notifies) answers.push(now, {p.qp->qpn, p.h.psn, AnswerKind::kCnp, 0});
     in.drop(now);
     shared_.ledger.drop(p.buffer, reason, now, p.line);
     taken(p.line, now);
-    return;
-  }
-  if (p.has(kResponse) && answers.bound() && !answers.can_push(now)) {
-    no_room_for_notice_ = true;
     return;
   }
   if (goes_first(p, now)) {

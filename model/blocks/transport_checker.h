@@ -12,7 +12,8 @@
 //       core/responder/responder.h).
 //   R6  Notices of requests of ours are taken in the cycle in which they come. Places that requests leave free are
 //       given back (`places`) in the same cycle, as far as the link has room.
-//   R7  A CNP is counted and ends here.
+//   R7  A CNP ends here. It is counted, and the requester is notified of it (`answers`) in the cycle in which it is
+//       taken.
 //   R8  The requester is notified of the consequence of a response (`answers`) in the cycle in which it is decided.
 //   R9  A completion that the requester sent (`is_completion`) goes on in its order, unless its
 //       WQE has been completed. One in error, not merely flushed, moves the QP to the error state.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "model/core/wire/ecn.h"
 #include "model/types/bits.h"
 
 namespace rxnic {
@@ -13,6 +14,21 @@ namespace rxnic {
 namespace {
 
 constexpr std::uint32_t kMbpsPerGbps = 1000;
+constexpr std::size_t kNoSender = ~std::size_t{0};
+
+// The sender of the set whose first frame has the earliest first byte, of those that have come. (R6)
+template <class FirstOf>
+std::size_t first_sender(std::uint64_t senders, Cycle now, FirstOf&& first_of) {
+  std::size_t sender = kNoSender;
+  Instant earliest_byte;
+  for_each_bit(senders, [&](std::size_t s) {
+    const Instant first_byte = first_of(s)->first_byte;
+    if (first_byte.floor() > now || (sender != kNoSender && first_byte >= earliest_byte)) return;
+    sender = s;
+    earliest_byte = first_byte;
+  });
+  return sender;
+}
 
 }  // namespace
 
@@ -21,16 +37,32 @@ struct Fabric::Frame {
   Cycle posted{};
   std::uint32_t bytes = 0;
   LinkLayer link = LinkLayer::kEthernet;
-  std::uint64_t number = 0;  // in the order in which frames leave (R8)
+  std::uint64_t number = 0;  // in the order in which frames leave (R11)
   Frame* next = nullptr;     // in its queue, or free
   std::array<std::uint8_t, kMaxFrameBytes> data;
 };
 
 // Frames of one sender for one receiver.
 struct Fabric::Queue {
-  Frame* first = nullptr;
-  Frame* last = nullptr;
-  std::uint32_t bytes = 0;
+  struct List {
+    Frame* first = nullptr;
+    Frame* last = nullptr;
+    bool empty() const { return first == nullptr; }
+    void push(Frame* frame) {
+      (first == nullptr ? first : last->next) = frame;
+      last = frame;
+    }
+    Frame* pop() {
+      Frame* const frame = first;
+      first = frame->next;
+      frame->next = nullptr;
+      return frame;
+    }
+  };
+  List waiting;
+  List coming;                      // with watches_queues_: not at the switch yet
+  std::uint32_t bytes = 0;          // of both
+  std::uint32_t waiting_bytes = 0;  // with watches_queues_
 };
 
 struct Fabric::Port {
@@ -55,8 +87,10 @@ struct Fabric::Port {
   bool pause_counted = false;
   // The line to the NIC.
   Line rx;
-  std::vector<Queue> queues;  // by sender
-  std::uint64_t waiting = 0;  // bit by sender whose queue is not empty
+  std::vector<Queue> queues;        // by sender
+  std::uint64_t waiting = 0;        // bit by sender whose queue is not empty
+  std::uint64_t coming = 0;         // bit by sender with frames on their way to the switch
+  std::uint64_t waiting_bytes = 0;  // of all senders, at the switch
   Frame* arriving = nullptr;
   bool refused = false;  // the NIC has no free packet buffer and does not notify when it gets one: ask again
 };
@@ -64,6 +98,7 @@ struct Fabric::Port {
 Fabric::Fabric(const sc_core::sc_module_name& name, const Params& params, Engine& engine, std::uint32_t nics)
     : Block(name),
       params_(params.fabric),
+      watches_queues_(params.fabric.ecn_threshold_bytes != 0 || params.fabric.switch_full == SwitchFullPolicy::kDrop),
       fixed_bytes_(kFcsBytes + params.wire.preamble_gap_bytes),
       time_(params.nic.link_gbps * kMbpsPerGbps, params.nic.clock_period_ps),
       across_(time_.after_ps({}, params.fabric.switch_latency_ps + 2 * params.fabric.cable_delay_ps)),
@@ -123,9 +158,9 @@ Cycle Fabric::next_step(Cycle now) const {
       if (p.refused) next = now + 1;
       return;
     }
-    for_each_bit(p.waiting, [&](std::size_t sender) {
-      next = earliest(next, latest(p.queues[sender].first->first_byte.floor(), now + 1));
-    });
+    const auto at = [&](const Frame* first) { next = earliest(next, latest(first->first_byte.floor(), now + 1)); };
+    for_each_bit(p.waiting, [&](std::size_t sender) { at(p.queues[sender].waiting.first); });
+    for_each_bit(p.coming, [&](std::size_t sender) { at(p.queues[sender].coming.first); });
   });
   return next;
 }
@@ -160,7 +195,10 @@ In<WireFrame>* Fabric::next_input(Port& from, Cycle now) {
 bool Fabric::is_paused(const Port& from, const Packet& request) {  // (R5)
   const std::uint32_t to = route(request.destination);
   if (to == FabricObserver::kNobody) return false;
-  const auto is_full = [&](const auto& port) { return port->queues[from.number].bytes >= params_.switch_buffer_bytes; };
+  const auto is_full = [&](const auto& port) {
+    if (drops() && port->number != from.number) return false;  // (R8)
+    return port->queues[from.number].bytes >= params_.switch_buffer_bytes;
+  };
   return to == FabricObserver::kEverybody ? std::any_of(ports_.begin(), ports_.end(), is_full) : is_full(ports_[to]);
 }
 
@@ -201,10 +239,9 @@ void Fabric::carry(Port& from, Port& to, const Packet& p, Instant first_byte) {
   from.carried.push_back(frame);
   std::memcpy(frame->data.data(), p.frame.data(), p.frame_bytes);
   Queue& q = to.queues[from.number];
-  (q.first == nullptr ? q.first : q.last->next) = frame;
-  q.last = frame;
   q.bytes += frame->bytes;
-  to.waiting |= bit_of(from.number);
+  (watches_queues_ ? q.coming : q.waiting).push(frame);
+  (watches_queues_ ? to.coming : to.waiting) |= bit_of(from.number);
   receiving_ |= bit_of(to.number);
 }
 
@@ -222,7 +259,34 @@ void Fabric::leave(Port& from) {
   --frames_in_flight_;
 }
 
+// Frames whose first byte has come wait from now on, or are dropped. (R8, R9, R10)
+void Fabric::admit(Port& to, Cycle now) {
+  while (to.coming != 0) {
+    const std::size_t sender = first_sender(to.coming, now, [&](std::size_t s) { return to.queues[s].coming.first; });
+    if (sender == kNoSender) return;
+    Queue& q = to.queues[sender];
+    Frame* const frame = q.coming.pop();
+    if (q.coming.empty()) to.coming &= ~bit_of(sender);
+    const bool own = sender == to.number;
+    if (drops() && !own && q.waiting_bytes + frame->bytes > params_.switch_buffer_bytes) {
+      ++counters_.dropped;
+      q.bytes -= frame->bytes;
+      std::erase(ports_[sender]->carried, frame);  // its last byte may not have left yet
+      free(frame);
+      if (to.waiting == 0 && to.coming == 0 && to.arriving == nullptr) receiving_ &= ~bit_of(to.number);
+      continue;
+    }
+    const bool marks = params_.ecn_threshold_bytes != 0 && to.waiting_bytes >= params_.ecn_threshold_bytes && !own;
+    if (marks && mark_congested({frame->data.data(), frame->bytes})) ++counters_.ecn_marked;
+    q.waiting.push(frame);
+    q.waiting_bytes += frame->bytes;
+    if (!own) to.waiting_bytes += frame->bytes;
+    to.waiting |= bit_of(sender);
+  }
+}
+
 void Fabric::receive(Port& to, Cycle now) {
+  admit(to, now);
   while (to.arriving != nullptr || begin_arrival(to, now)) {
     if (to.rx.free().ceiling() > now || !deliver(to, now)) return;
   }
@@ -230,20 +294,16 @@ void Fabric::receive(Port& to, Cycle now) {
 
 // The frame whose first byte arrives first takes the line. (R6)
 bool Fabric::begin_arrival(Port& to, Cycle now) {
-  Queue* first = nullptr;
-  std::size_t sender = 0;
-  for_each_bit(to.waiting, [&](std::size_t s) {
-    Queue& q = to.queues[s];
-    if (q.first->first_byte.floor() > now) return;
-    if (first != nullptr && q.first->first_byte >= first->first->first_byte) return;
-    first = &q;
-    sender = s;
-  });
-  if (first == nullptr) return false;
-  to.arriving = first->first;
-  first->first = to.arriving->next;
-  first->bytes -= to.arriving->bytes;
-  if (first->first == nullptr) to.waiting &= ~bit_of(sender);
+  const std::size_t sender = first_sender(to.waiting, now, [&](std::size_t s) { return to.queues[s].waiting.first; });
+  if (sender == kNoSender) return false;
+  Queue& q = to.queues[sender];
+  to.arriving = q.waiting.pop();
+  q.bytes -= to.arriving->bytes;
+  if (watches_queues_) {
+    q.waiting_bytes -= to.arriving->bytes;
+    if (sender != to.number) to.waiting_bytes -= to.arriving->bytes;
+  }
+  if (q.waiting.empty()) to.waiting &= ~bit_of(sender);
   to.rx.carry(to.arriving->first_byte, to.arriving->bytes + fixed_bytes_);
   room_made_ = true;
   return true;
@@ -269,10 +329,8 @@ bool Fabric::deliver(Port& to, Cycle now) {  // (R5)
   digest_.mix(now.count);
   digest_.mix(end);
   to.arriving = nullptr;
-  if (to.waiting == 0) receiving_ &= ~bit_of(to.number);
-  frame->next = free_frames_;
-  free_frames_ = frame;
-  --frames_in_flight_;
+  if (to.waiting == 0 && to.coming == 0) receiving_ &= ~bit_of(to.number);
+  free(frame);
   return true;
 }
 
@@ -292,6 +350,12 @@ Fabric::Frame* Fabric::allocate() {
   free_frames_ = frame->next;
   frame->next = nullptr;
   return frame;
+}
+
+void Fabric::free(Frame* frame) {
+  frame->next = free_frames_;
+  free_frames_ = frame;
+  --frames_in_flight_;
 }
 
 void Fabric::hash(StateHash& h) const {

@@ -10,14 +10,23 @@
 //       sender, one to an unknown address nowhere (counted).
 //   R4  A frame to an address of the sender's own NIC does not leave it: it takes loopback_latency instead of the
 //       switch and the cables. The port's rate holds for it as well.
-//   R5  No frame is lost: one that a NIC cannot take waits on its line. While switch_buffer_bytes of a sender's frames
-//       wait for one NIC, that sender's requests to it are paused, and with them all requests behind them. Responses
-//       are never paused: two NICs that could not respond to each other would deadlock.
+//   R5  With switch_full = pause no frame is lost: one that a NIC cannot take waits on its line. While
+//       switch_buffer_bytes of a sender's frames wait for one NIC, that sender's requests to it are paused, and with
+//       them all requests behind them. Responses are never paused: two NICs that could not respond to each other would
+//       deadlock.
 //   R6  Frames for one NIC are delivered in the order in which their first bytes arrive; of those that arrive at the
 //       same time the one from the NIC with the lowest number is first.
 //   R7  A sender's buffer is released in the cycle in which the last byte leaves; on the wires frames have buffers of
 //       their own.
-//   R8  A packet's number (Packet::id) is that of its frame in the order in which their last bytes leave, from 1: as an
+//   R8  With switch_full = drop nobody is paused. A frame, request or response, that comes to the switch is dropped
+//       when the frames of its sender that wait there for the same NIC leave no room for it in switch_buffer_bytes.
+//       Frames to the sender's own NIC do not pass the switch: R5 holds for them.
+//   R9  A frame that is ECN capable (core/wire/ecn.h) is marked when it comes to the switch while ecn_threshold_bytes
+//       or more of all senders' frames wait there for the same NIC's line; not with 0. What observers get is the frame
+//       as it left its sender.
+//   R10 Frames wait at the switch (R8, R9) from when their first byte could go on the receiver's line until it does.
+//       Those that come in a cycle come before one of that cycle leaves, in the order of R6.
+//   R11 A packet's number (Packet::id) is that of its frame in the order in which their last bytes leave, from 1: as an
 //       observer of all frames counts them. All copies of a multicast frame have the same.
 #pragma once
 
@@ -76,6 +85,7 @@ class Fabric final : public Block {
   void start(Port& from, In<WireFrame>& input, Cycle now);
   void leave(Port& from);
   void carry(Port& from, Port& to, const Packet& p, Instant first_byte);
+  void admit(Port& to, Cycle now);
   void receive(Port& to, Cycle now);
   bool begin_arrival(Port& to, Cycle now);
   bool deliver(Port& to, Cycle now);
@@ -86,7 +96,11 @@ class Fabric final : public Block {
   // Ports that have something to send or to receive; the others are skipped.
   std::uint64_t senders() const { return answering_ | requesting_ | sending_; }
 
+  void free(Frame* frame);
+  bool drops() const { return params_.switch_full == SwitchFullPolicy::kDrop; }
+
   const FabricParams params_;
+  const bool watches_queues_;        // R8 or R9 is in force
   const std::uint32_t fixed_bytes_;  // of a frame on a line, besides its link header to ICRC
   LinkTime time_;
   Instant across_;  // the switch and both cables

@@ -69,9 +69,10 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
       ack_generator("ack_generator", p.ack_generator, shared, p.nic.clock_period_ps,
                     p.transport_checker.rd_atomic_over_limit),
       command_processor("command_processor", p.command_processor, p.nic.clock_period_ps),
-      requester(options.requester ? std::make_unique<Requester>("requester", p.requester, p.nic.clock_period_ps, shared,
-                                                                memory, p.transport_checker.own_requests)
-                                  : nullptr) {
+      requester(options.requester
+                    ? std::make_unique<Requester>("requester", p.requester, p.nic.clock_period_ps, shared, memory,
+                                                  p.transport_checker.own_requests, p.nic.link_gbps)
+                    : nullptr) {
   for (Block* block : blocks()) engine.add(*block);
 
   const auto join = [&]<class T>(Out<T>& from, In<T>& to, std::uint32_t depth) {

@@ -50,6 +50,10 @@ constexpr std::uint64_t kSendQueue = (kAddress + 5 + 4 + 1 + 2 * 32) + (3 * kNum
                                      (4 * 3 + 5 + 3 + 8) + 64 + (3 + 4 + 5 + 32) +
                                      (8 * sizeof(AddressVector) + kNumber + 32 + 16 + 32);
 
+// core/requester/send_rate.h: two rates in kb/s, alpha, two stages, bytes sent, two timers, when the next packet may
+// leave.
+constexpr std::uint64_t kSendRate = kValid + 2 * 31 + 21 + 2 * 5 + 30 + 3 * 64;
+
 // core/responder/checked_packet.h, ResponderUndo: two numbers, the message, and of a WRITE address, key and lengths.
 constexpr std::uint64_t kUndo = 2 * kNumber + 2 + kAddress + kKey + 3 * kLength;
 
@@ -171,6 +175,9 @@ class List {
         "QPs that failed here and are to be reported: a place for each cached QP.");
     add("ack_generator", "atomic_results", p_.transport_checker.responder_resources, kNumber + kNumber + 64 + kValid,
         "Results of atomics that may be asked for again, by responder resource: QPN, PSN, value.");
+    add("ack_generator", "cnp_timers", a.cnp_timers, kNumber + Descriptor<Address>::kBits + 64,
+        "QPs or addresses whose last CNP was sent less than the interval ago.");
+    add("ack_generator", "cnps", a.cnp_depth, kNumber + 8 * kMostHeaderBytes, "CNPs due: QP, headers of the way back.");
     refusals("ack_generator");
     add("command_processor", "buffer", p_.command_processor.buffer_bytes, 8,
         "Mailbox of the command at hand, or CQEs that move to another ring.");
@@ -184,6 +191,7 @@ class List {
     // costs nothing in this model, and reading them again what R4 of blocks/requester.h says.
     const std::uint64_t queues = p_.requester.send_queues;
     add("requester", "send_queues", queues, kSendQueue, "Send side of each QP.");
+    add("requester", "send_rates", queues, kSendRate, "Reduced rate of each QP.");
     add("requester", "wqes", queues, 8 * kMaxSendStride, "WQE of each QP that is being sent, of the longest kind.");
     add("requester", "flushing", queues, index_bits(queues), "QPs with WQEs to flush, in the order of their failures.");
     add("requester", "resets", queues, kNumber, "QPs that the receive path is to forget.");

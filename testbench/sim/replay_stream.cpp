@@ -96,7 +96,7 @@ bool ReplayStream::is_for_another(const Headers& h) const {
 
 bool ReplayStream::from_receiver(const Headers& h, Stimulus& item) {
   const std::uint32_t traits = opcode_info(h.opcode).traits;
-  if ((traits & kResponse) != 0) {
+  if ((traits & (kResponse | kIsCnp)) != 0) {
     compare_.captured(h, frame_.number);
     return false;
   }

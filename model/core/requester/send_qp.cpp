@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "model/core/wire/ecn.h"
 #include "model/core/wire/icrc.h"
 
 namespace rxnic {
@@ -33,6 +34,10 @@ void SendQp::configure(const SendQpContext& context) {
 void SendQp::set_path(const AddressVector& path, Qpn remote) {
   const std::size_t gid = path.source_gid_index;
   path_ = gid < port_.gids.size() ? path_headers(path, port_.gids[gid], port_.mac, qpn(), remote) : Headers{};
+  const bool is_ip =
+      path_.encapsulation == Encapsulation::kRoceV2Ipv4 || path_.encapsulation == Encapsulation::kRoceV2Ipv6;
+  const bool capable = params_.dcqcn && is_ip && context_.qp.transport != Transport::kUd;
+  if (capable && (path_.traffic_class & kEcnMask) == 0) path_.traffic_class |= kEct0;  // (R6)
 }
 
 void SendQp::reset() {

@@ -12,6 +12,7 @@
 //       those that are posted later, as flushed.
 //   R5  A producer index that send_ring.h refuses counts as one more WQE that cannot be carried out, or as none when no
 //       slot is left for it.
+//   R6  Packets of a connected QP over RoCEv2 are ECN capable, ECT(0), with dcqcn; a path that says otherwise is kept.
 #pragma once
 
 #include <cstdint>

@@ -29,6 +29,7 @@ void admit(CheckedPacket& p) {
   p.epoch = p.qp->epoch;
   const ParsedPacket& h = p.h;
   p.psn = h.psn;
+  p.congested = h.congested;
   p.payload_offset = h.payload_offset;
   p.payload_bytes = h.payload_bytes;
   p.immediate = h.immediate;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "model/core/wire/ecn.h"
 #include "model/core/wire/icrc.h"
 #include "model/types/syndrome.h"
 
@@ -12,8 +13,6 @@ namespace rxnic {
 namespace {
 
 constexpr std::uint8_t kDscpMask = 0xfc;
-constexpr std::uint8_t kEcnMask = 0x03;
-constexpr std::uint8_t kEct0 = 2;
 
 // Number of credits of each code below 0x1f.
 constexpr std::array<std::uint32_t, kAckUnlimited> kCredits = {
@@ -58,6 +57,14 @@ Headers answer_headers(const Headers& request, Qpn peer) {  // (R1)
   h.pkey = request.pkey;
   h.destination_qp = peer;
   h.psn = request.psn;
+  return h;
+}
+
+Headers cnp_headers(const Headers& answer) {
+  Headers h = answer;
+  h.opcode = kOpcodeCnp;
+  h.becn = true;
+  h.psn = Psn{0};
   return h;
 }
 

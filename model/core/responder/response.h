@@ -10,6 +10,8 @@
 //   R3  The data of a READ response lies in 4 KiB pieces of the responder's memory (core/memory/scatter_plan.h, R1).
 //   R4  Credit field of an ACK: code c of the table of IBTA volume 1, 9.7.7.2.2 (0x1f: unlimited or not counted).
 //   R5  Every answer is sealed with its ICRC.
+//   R6  A congestion notification packet (RoCEv2 annex A17.9) takes the same path, of any transport: opcode 0x81, BECN,
+//       PSN 0, and behind the BTH 16 reserved bytes of 0.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +26,9 @@ std::uint8_t credit_code(std::uint32_t wqes);
 
 // The headers that all answers to `request` share (R1); the opcode is that of an ACK.
 Headers answer_headers(const Headers& request, Qpn peer);
+
+// The CNP for a packet, made from the headers that all answers to it share. (R6)
+Headers cnp_headers(const Headers& answer);
 
 constexpr std::uint8_t answer_opcode(std::uint8_t like, Operation operation) {
   return opcode_of(static_cast<Transport>(like >> 5), operation);

@@ -9,12 +9,14 @@
 #include <map>
 #include <sstream>
 
+#include "model/core/wire/ecn.h"
 #include "model/core/wire/icrc.h"
 #include "testbench/sim/kernel.h"
 #include "testbench/sim/report.h"
 #include "testbench/unit/sim/captures.h"
 #include "testbench/unit/sim/temporary_folder.h"
 #include "traces/capture_reader.h"
+#include "traces/capture_writer.h"
 #include "traces/survey.h"
 
 namespace rxnic {
@@ -130,6 +132,71 @@ TEST(Replay, AnswersAreInAPcapWithGoodIcrcs) {
   }
   EXPECT_EQ(frames, r.answers_sent);
   EXPECT_GT(frames, 10u);
+}
+
+// The sample with every ECN capable packet to the receiver marked, and `more` behind it.
+void write_marked_sample(const std::string& path, const std::vector<std::vector<std::uint8_t>>& more = {}) {
+  CaptureReader reader(kSample);
+  CaptureWriter writer(path, LinkLayer::kEthernet);
+  std::uint64_t time_ps = 0;
+  for (CapturedFrame frame; reader.next(frame);) {
+    std::vector<std::uint8_t> bytes(frame.bytes.begin(), frame.bytes.end());
+    Headers h;
+    const ParseStatus status = parse(bytes, frame.link, h);
+    if (status == ParseStatus::kOk && h.destination == Address::parse("10.0.0.2")) mark_congested(bytes);
+    writer.write(time_ps = frame.time_ps, bytes);
+  }
+  for (const auto& frame : more) writer.write(time_ps += 1'000'000, frame);
+  writer.close();
+}
+
+TEST(Replay, MarkedPacketsGiveCnpsAndCapturedCnpsAreCounted) {
+  const TemporaryFolder folder;
+  ReplayOptions o;
+  o.trace = folder.file("marked.pcap");
+  o.config = "nic_100g_gen3";
+  o.overrides = {"ack_generator.cnp_interval_ps=0"};
+  o.responses_path = folder.file("responses.pcap");
+  write_marked_sample(o.trace);
+  const RunResult r = replay(o);
+  expect_accounted(r);
+  CaptureReader reader(o.responses_path);
+  std::vector<std::vector<std::uint8_t>> cnps;
+  std::uint64_t frames = 0;
+  for (CapturedFrame frame; reader.next(frame); ++frames) {
+    Headers h;
+    ASSERT_EQ(parse(frame.bytes, frame.link, h), ParseStatus::kOk);
+    EXPECT_TRUE(icrc_matches(frame.bytes, h));
+    if (h.opcode != kOpcodeCnp) continue;
+    EXPECT_TRUE(h.becn);
+    EXPECT_EQ(h.source, Address::parse("10.0.0.2"));
+    cnps.emplace_back(frame.bytes.begin(), frame.bytes.end());
+  }
+  EXPECT_GT(cnps.size(), 10u);
+  EXPECT_EQ(frames, r.answers_sent);
+  EXPECT_EQ(count(r.answers.uncompared, "model_cnp"), cnps.size());
+  const RunResult plain = run(kSample);
+  EXPECT_EQ(r.answers_sent, plain.answers_sent + cnps.size());
+  EXPECT_EQ(r.answers.equal, plain.answers.equal);
+  EXPECT_EQ(r.answers.different, 0u);
+  EXPECT_EQ(r.packets.accepted, plain.packets.accepted);
+  for (const BlockResult& b : r.blocks) {
+    if (b.stem == "ack_generator") {
+      EXPECT_EQ(count(b.counters, "cnps"), cnps.size());
+    }
+  }
+
+  write_marked_sample(o.trace, cnps);  // as if the captured receiver had sent them
+  const RunResult again = replay(o);
+  expect_accounted(again);
+  EXPECT_EQ(count(again.answers.uncompared, "captured_cnp"), cnps.size());
+  EXPECT_EQ(count(again.answers.uncompared, "model_cnp"), cnps.size());
+  EXPECT_EQ(again.from_receiver, r.from_receiver + cnps.size());
+  EXPECT_EQ(again.answers.different, 0u);
+
+  o.overrides.clear();  // an interval of 4 us
+  const RunResult paced = replay(o);
+  EXPECT_LT(count(paced.answers.uncompared, "model_cnp"), cnps.size());
 }
 
 TEST(Replay, UnknownReceiverIsRefusedWithTheKnownOnes) {

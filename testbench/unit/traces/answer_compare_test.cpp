@@ -398,6 +398,21 @@ TEST(AnswerCompare, UnpairedQpsAreNotCompared) {
   EXPECT_EQ(t.c.counts().of(Uncompared::kQpNotPaired), 2u);
 }
 
+TEST(AnswerCompare, CnpsAreCountedAndNotCompared) {  // R5
+  Compare t;
+  t.requests(0, 1);
+  Headers cnp = t.answer(0, 0);
+  cnp.opcode = kOpcodeCnp;
+  t.captured(cnp);
+  t.model(cnp);
+  t.model(cnp);
+  t.captured(t.answer(0, 1));
+  t.model(t.answer(0, 1));
+  t.expect(1, 0);
+  EXPECT_EQ(t.c.counts().of(Uncompared::kCapturedCnp), 1u);
+  EXPECT_EQ(t.c.counts().of(Uncompared::kModelCnp), 2u);
+}
+
 TEST(AnswerCompare, DifferencesAreListedUpToALimit) {
   Compare t({.differences_kept = 5});
   t.requests(0, 20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R8 of model/blocks/ack_generator.h (rules 6: acknowledge, syndromes, duplicates).
+// Rules R1..R10 of model/blocks/ack_generator.h (rules 6: acknowledge, syndromes, duplicates).
 #include "model/blocks/ack_generator.h"
 
 #include <gtest/gtest.h>
@@ -122,6 +122,20 @@ struct Fixture : PacketObserver {
     return p;
   }
   AckRequest send(std::uint32_t psn) { return request(qp, kSendOnly, psn); }
+  // A SEND that is marked Congestion Experienced.
+  AckRequest marked(QpContext& of, std::uint32_t psn, bool acknowledge = true) {
+    AckRequest p = request(of, kSendOnly, psn);
+    p.congested = true;
+    p.acknowledge = acknowledge;
+    return p;
+  }
+  std::vector<Cycle> cnps() const {
+    std::vector<Cycle> all;
+    for (std::size_t n = 0; n < answers.size(); ++n) {
+      if (answers[n].opcode == kOpcodeCnp) all.push_back(tx.cycle(n));
+    }
+    return all;
+  }
   AckRequest nak(QpContext& of, std::uint32_t psn, std::uint8_t syndrome) {
     AckRequest p = request(of, kSendOnly, psn);
     mark_failed(p, DropReason::kInvalidRequest, syndrome, WcStatus::kRemoteInvalidRequest);
@@ -1062,6 +1076,149 @@ TEST(AckGenerator, TheCompletionGeneratorIsNotifiedOfAQpThatFailsHere) {  // R7
   EXPECT_EQ(failures.value(0).line, fixture.qp.line);
   EXPECT_EQ(failures.value(0).event, EventType::kQpAccessError);
   EXPECT_EQ(fixture.qp.pins.count(), 1u) << "for the failure that is reported";
+}
+
+TEST(AckGenerator, AMarkedPacketGivesACnpAheadOfItsAck) {  // R10
+  Bench bench;
+  Fixture fixture(bench);
+  fixture.in.push(Cycle{9}, fixture.marked(fixture.qp, 7));
+  bench.run();
+  ASSERT_EQ(fixture.answers.size(), 2u);
+  EXPECT_EQ(fixture.answers[0].opcode, kOpcodeCnp);
+  EXPECT_TRUE(fixture.answers[0].becn);
+  EXPECT_EQ(fixture.psn(0), 0u);
+  EXPECT_EQ(fixture.tx.cycle(0), Cycle{10 + 4});
+  EXPECT_EQ(fixture.operation(1), kAck);
+  EXPECT_EQ(fixture.tx.cycle(1), Cycle{10 + 4 + 2}) << "a CNP takes its response_cycles";
+  EXPECT_EQ(fixture.dut.counters().cnps, 1u);
+  EXPECT_EQ(fixture.dut.counters().acks, 1u);
+  fixture.expect_clean();
+}
+
+AckGeneratorParams pacing(std::uint64_t interval_cycles, CnpScope scope = CnpScope::kQp) {
+  AckGeneratorParams params;
+  params.cnp_interval_ps = interval_cycles * 1000;
+  params.cnp_scope = scope;
+  return params;
+}
+
+TEST(AckGenerator, OneCnpForEachScopeInAnInterval) {  // R10
+  for (const auto& [scope, from_another] : {std::pair{CnpScope::kQp, true}, {CnpScope::kAddress, false}}) {
+    Bench bench;
+    Fixture fixture(bench, pacing(100, scope));
+    QpContext& another = fixture.add_qp(Qpn{0x77});
+    for (const std::uint64_t taken : {10, 50, 109, 110, 111}) {
+      fixture.in.push(Cycle{taken - 1}, fixture.marked(fixture.qp, static_cast<std::uint32_t>(taken), false));
+    }
+    fixture.in.push(Cycle{120}, fixture.marked(another, 1, false));
+    bench.run();
+    std::vector<Cycle> expected{Cycle{10 + 4}, Cycle{110 + 4}};
+    if (from_another) expected.push_back(Cycle{121 + 4});
+    EXPECT_EQ(fixture.cnps(), expected);
+    EXPECT_EQ(fixture.dut.counters().cnps_paced, from_another ? 3u : 4u);
+    EXPECT_EQ(fixture.dut.counters().cnps_refused, 0u);
+    fixture.expect_clean();
+  }
+}
+
+TEST(AckGenerator, WithoutATimerAMarkedPacketGivesNoCnp) {  // R10
+  AckGeneratorParams params = pacing(100);
+  params.cnp_timers = 1;
+  Bench bench;
+  Fixture fixture(bench, params);
+  QpContext& another = fixture.add_qp(Qpn{0x77});
+  fixture.in.push(Cycle{9}, fixture.marked(fixture.qp, 1, false));
+  fixture.in.push(Cycle{108}, fixture.marked(another, 1, false));
+  fixture.in.push(Cycle{109}, fixture.marked(another, 2, false));
+  bench.run();
+  EXPECT_EQ(fixture.cnps(), (std::vector{Cycle{14}, Cycle{114}}));
+  EXPECT_EQ(fixture.dut.counters().cnps_refused, 1u);
+}
+
+TEST(AckGenerator, SoManyCnpsWaitForTheBuilder) {  // R10
+  AckGeneratorParams params = pacing(0);
+  params.cnp_depth = 2;
+  params.response_cycles = 10;
+  Bench bench;
+  Fixture fixture(bench, params);
+  for (std::uint32_t n = 0; n < 5; ++n) fixture.in.push(Cycle{9 + n}, fixture.marked(fixture.qp, n, false));
+  bench.run();
+  EXPECT_EQ(fixture.cnps(), (std::vector{Cycle{14}, Cycle{24}, Cycle{34}})) << "one is built, two wait";
+  EXPECT_EQ(fixture.dut.counters().cnps_refused, 2u);
+  fixture.expect_clean();
+}
+
+TEST(AckGenerator, ACnpWaitsForAResponseBuffer) {  // R8, R10
+  PacketPool::Quotas quotas;
+  quotas.response = 1;
+  Bench bench;
+  Fixture fixture(bench, pacing(0), 100, 8, quotas);
+  fixture.tx.stall(Cycle{0}, Cycle{100});
+  fixture.in.push(Cycle{9}, fixture.send(1));
+  fixture.in.push(Cycle{19}, fixture.marked(fixture.qp, 2, false));
+  bench.run();
+  ASSERT_EQ(fixture.answers.size(), 2u);
+  EXPECT_EQ(fixture.cnps().size(), 1u);
+  EXPECT_GT(fixture.tx.cycle(1), Cycle{100});
+  fixture.expect_clean();
+}
+
+TEST(AckGenerator, WhatHasNoConnectedPeerGivesNoCnp) {  // R10
+  Bench bench;
+  Fixture fixture(bench);
+  QpContext datagrams = test_qp(Transport::kUd);
+  datagrams.qpn = Qpn{0x78};
+  fixture.in.push(Cycle{9}, fixture.marked(place_qp(fixture.shared, datagrams), 1, false));
+  AckRequest internal = fixture.marked(fixture.qp, 2, false);
+  internal.role = PacketRole::kSendCompletion;
+  fixture.in.push(Cycle{19}, internal);
+  bench.run();
+  EXPECT_EQ(fixture.answers.size(), 0u);
+  EXPECT_EQ(fixture.dut.counters().cnps + fixture.dut.counters().cnps_refused, 0u);
+}
+
+TEST(AckGenerator, AMarkedResponseGivesACnpToo) {  // R10
+  Bench bench;
+  Fixture fixture(bench);
+  AckRequest response = fixture.request(fixture.qp, kReadResponseOnly, 1);
+  response.congested = true;
+  fixture.in.push(Cycle{9}, response);
+  bench.run();
+  EXPECT_EQ(fixture.cnps(), std::vector{Cycle{14}});
+  fixture.expect_clean();
+}
+
+TEST(AckGenerator, ModesAndOrdersAgreeUnderCongestion) {  // R10
+  const std::uint64_t seed = test_seed(15);
+  expect_equal_in_all_orders([seed](Bench& bench) {
+    std::mt19937_64 random(seed);
+    AckGeneratorParams params = pacing(50);
+    params.cnp_timers = 3;
+    params.cnp_depth = 2;
+    params.read_responses_in_flight = 2;
+    PacketPool::Quotas quotas;
+    quotas.response = 3;
+    quotas.receive = 700;
+    Fixture fixture(bench, params, 60, 2, quotas);
+    std::vector<QpContext*> qps;
+    for (std::uint32_t i = 0; i < 6; ++i) qps.push_back(&fixture.add_qp(Qpn{100 + i}));
+    fixture.tx.accept_when([](Cycle c) { return c.count / 32 % 4 != 0; });
+    std::uint64_t cycle = 0;
+    for (std::uint32_t i = 0; i < 400; ++i) {
+      AckRequest p = fixture.request(*qps[random() % qps.size()], random() % 5 == 0 ? kReadRequest : kSendOnly, i);
+      p.congested = random() % 2 == 0;
+      cycle += random() % 12;
+      fixture.in.push(Cycle{cycle}, p);
+    }
+    bench.run();
+    const AckGeneratorCounters& c = fixture.dut.counters();
+    EXPECT_GT(c.cnps, 20u);
+    EXPECT_GT(c.cnps_paced, 5u);
+    EXPECT_GT(c.cnps_refused, 5u);
+    EXPECT_EQ(fixture.cnps().size(), c.cnps);
+    fixture.expect_clean();
+    return bench.state_hash();
+  });
 }
 
 TEST(AckGenerator, ACommandWaitsForPacketsAndForTheAtomicsOfItsRegion) {  // R9

@@ -417,6 +417,9 @@ TEST(RxParser, CongestionMarksAreCounted) {
   fixture.in.push(Cycle{0}, fixture.wire(fixture.frame(send_headers(), {})));
   bench.run();
   EXPECT_EQ(fixture.dut.counters().ecn_marked, 1u);
+  ASSERT_EQ(fixture.out.size(), 2u);
+  EXPECT_TRUE(fixture.out.value(0).congested);
+  EXPECT_FALSE(fixture.out.value(1).congested);
 }
 
 TEST(RxParser, ADropLeavesWhenItsPacketWouldHaveLeftAndNeedsNoRoom) {  // (R7)

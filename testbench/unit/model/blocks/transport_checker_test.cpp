@@ -419,6 +419,31 @@ TEST(TransportChecker, ACnpIsCountedAndEndsHere) {  // (R7)
   EXPECT_EQ(qp.expected_psn, Psn{kFirstPsn});
 }
 
+TEST(TransportChecker, TheRequesterIsNotifiedOfACnp) {  // (R7)
+  for (const bool stalled : {false, true}) {
+    Bench bench;
+    Fixture fixture(bench);
+    auto& answers = bench.sink(fixture.dut.answers, 2);
+    if (stalled) answers.stall(Cycle{0}, Cycle{100});
+    QpContext& qp = fixture.qp(Transport::kUc);
+    for (int n = 0; n < 3; ++n) fixture.arrive(10, qp, {.operation = O::kCnp});
+    fixture.arrive(10, fixture.qp(Transport::kUd), {.operation = O::kCnp});  // its QP is of no connected type
+    bench.run();
+    ASSERT_EQ(answers.size(), 3u);
+    for (std::size_t n = 0; n < 3; ++n) {
+      EXPECT_EQ(answers.value(n).kind, AnswerKind::kCnp);
+      EXPECT_EQ(answers.value(n).qpn, qp.qpn);
+      if (!stalled) {
+        EXPECT_EQ(answers.cycle(n), Cycle{10 + n});
+      }
+    }
+    EXPECT_EQ(fixture.cycles(Activity::kBlocked), stalled ? 89u : 0u) << "the third waits for room for its notice";
+    EXPECT_EQ(fixture.dut.counters().cnps, 3u);
+    EXPECT_EQ(fixture.shared.ledger.counters().accepted, 3u);
+    EXPECT_EQ(fixture.dropped(DropReason::kQpTypeOrState), 1u);
+  }
+}
+
 TEST(TransportChecker, ASendWhoseEndACaptureLostCompletesAhead) {  // (R5)
   for (const Transport transport : {Transport::kRc, Transport::kXrc}) {
     Bench bench;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R8 of model/nic/fabric.h.
+// Rules R1..R11 of model/nic/fabric.h.
 #include "model/nic/fabric.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "model/core/wire/ecn.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
@@ -79,6 +80,7 @@ struct Arrival {
   Cycle when;
   std::uint32_t id = 0;
   Cycle posted;
+  bool congested = false;
   std::vector<std::uint8_t> payload;
   std::uint64_t number = 0;
 };
@@ -90,7 +92,12 @@ class Inbox final : public PacketObserver {
     Headers h;
     ASSERT_EQ(parse(p.frame_view(), p.link, h), ParseStatus::kOk);
     const Bytes payload = payload_of(p.frame_view(), h);
-    arrivals.push_back({p.stamped(Station::kWire), h.psn.value, p.posted, {payload.begin(), payload.end()}, p.id});
+    arrivals.push_back({p.stamped(Station::kWire),
+                        h.psn.value,
+                        p.posted,
+                        is_congested(h.traffic_class),
+                        {payload.begin(), payload.end()},
+                        p.id});
   }
   std::vector<Arrival> arrivals;
 };
@@ -195,7 +202,7 @@ TEST(Fabric, RequestsAndAnswersTakeTurns) {  // R2
   }
 }
 
-TEST(Fabric, NumbersOfPacketsAreThoseOfTheFramesAsTheyLeave) {  // R8
+TEST(Fabric, NumbersOfPacketsAreThoseOfTheFramesAsTheyLeave) {  // R11
   Bench bench;
   Fixture fixture(bench, slow_link(), 3);
   // A long frame starts first and leaves after two short ones; one to everybody follows.
@@ -395,14 +402,84 @@ TEST(Fabric, AnswersPassPausedRequests) {  // R5
   EXPECT_EQ(fixture.arrivals(2).size(), 601u);
 }
 
+// Frames of 122 bytes from three NICs, whose first bytes come at the same time, and one within the receiver.
+std::vector<std::uint32_t> marked_at(std::uint32_t threshold) {
+  Params p = slow_link();
+  p.fabric.ecn_threshold_bytes = threshold;
+  Bench bench;
+  Fixture fixture(bench, p, 4);
+  for (const std::uint32_t from : {0u, 1u, 3u}) fixture.requests[from]->push({Cycle{0}, 2, 64, from});
+  fixture.requests[2]->push({Cycle{kAcross - kLoopback}, 2, 64, 2});
+  bench.run();
+  EXPECT_EQ(fixture.arrivals(2).size(), 4u);
+  std::vector<std::uint32_t> marked;
+  for (const Arrival& a : fixture.arrivals(2)) {
+    if (a.congested) marked.push_back(a.id);
+  }
+  EXPECT_EQ(fixture.fabric->counters().ecn_marked, marked.size());
+  EXPECT_EQ(fixture.nics[2]->rx_parser.counters().ecn_marked, marked.size());
+  EXPECT_EQ(fixture.nics[2]->rx_parser.counters().icrc_errors, 0u);
+  EXPECT_EQ(fixture.nics[2]->rx_parser.counters().passed, 4u) << "their headers are intact";
+  return marked;
+}
+
+TEST(Fabric, FramesAreMarkedFromTheThresholdOn) {  // R9, R10
+  using Ids = std::vector<std::uint32_t>;
+  EXPECT_EQ(marked_at(0), Ids{});
+  EXPECT_EQ(marked_at(1), (Ids{1, 3}));
+  EXPECT_EQ(marked_at(122), (Ids{1, 3}));
+  EXPECT_EQ(marked_at(123), Ids{3});
+  EXPECT_EQ(marked_at(244), Ids{3});
+  EXPECT_EQ(marked_at(245), Ids{});
+}
+
+TEST(Fabric, AFullSwitchDropsWhatHasNoRoom) {  // R8, R10
+  Params p = slow_link();
+  p.fabric.switch_full = SwitchFullPolicy::kDrop;
+  p.fabric.switch_buffer_bytes = 3 * 4154;  // of a pair: three frames
+  Bench bench;
+  Fixture fixture(bench, p, 3);
+  for (std::uint32_t n = 0; n < 10; ++n) {
+    for (const std::uint32_t from : {0u, 1u}) fixture.requests[from]->push({Cycle{0}, 2, 4096, from * 100 + n});
+  }
+  bench.run();
+  std::vector<std::uint32_t> came;
+  for (const Arrival& a : fixture.arrivals(2)) came.push_back(a.id);
+  // One of the line's two turns is each sender's: every second frame finds three before it.
+  EXPECT_EQ(came, (std::vector<std::uint32_t>{0, 100, 1, 101, 2, 102, 3, 103, 4, 104, 5, 106, 7, 108, 9}));
+  EXPECT_EQ(fixture.fabric->counters().dropped, 5u);
+  EXPECT_EQ(fixture.fabric->counters().paused, 0u);
+  EXPECT_EQ(fixture.fabric->counters().frames, 20u);
+  EXPECT_TRUE(fixture.fabric->idle());
+}
+
+TEST(Fabric, LoopbackIsPausedAndNeverDropped) {  // R8
+  Params p = overloaded();
+  p.fabric.switch_full = SwitchFullPolicy::kDrop;
+  Bench bench;
+  Fixture fixture(bench, p, 2);
+  for (std::uint32_t i = 0; i < 600; ++i) fixture.requests[0]->push({Cycle{0}, 0, 256, i});
+  bench.run();
+  EXPECT_EQ(fixture.arrivals(0).size(), 600u);
+  EXPECT_EQ(fixture.fabric->counters().dropped, 0u);
+  EXPECT_GT(fixture.fabric->counters().paused, 0u);
+}
+
 TEST(Fabric, AllModesAgree) {
   const std::uint64_t seed = test_seed(20);
-  for (const bool slow : {false, true}) {
+  enum class Kind : std::uint8_t { kFast, kSlow, kMarks, kDrops };
+  for (const Kind kind : {Kind::kFast, Kind::kSlow, Kind::kMarks, Kind::kDrops}) {
     expect_equal_in_all_modes(
         [&](Bench& bench) {
           std::mt19937_64 random(seed);
+          const bool slow = kind != Kind::kFast;
           Params p = slow ? overloaded() : slow_link();
           if (!slow) p.nic.link_gbps = 100;
+          if (kind == Kind::kMarks || kind == Kind::kDrops) p.fabric.ecn_threshold_bytes = 2000;
+          if (kind == Kind::kDrops) {
+            p.fabric.switch_full = SwitchFullPolicy::kDrop;
+            p.fabric.switch_buffer_bytes = 4096;
+          }
           p.nic.clock_period_ps = 700;
           Fixture fixture(bench, p, 3);
           for (std::uint32_t n = 0; n < 3; ++n) {
@@ -421,6 +498,8 @@ TEST(Fabric, AllModesAgree) {
           }
           bench.run();
           EXPECT_TRUE(fixture.fabric->idle());
+          EXPECT_EQ(fixture.fabric->counters().ecn_marked > 0, kind == Kind::kMarks || kind == Kind::kDrops);
+          EXPECT_EQ(fixture.fabric->counters().dropped > 0, kind == Kind::kDrops);
           for (const Nic* nic : fixture.nics) EXPECT_EQ(nic->shared.packets.in_use(), 0u);
           return bench.state_hash();
         },

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R5 of model/core/responder/response.h.
+// Rules R1..R6 of model/core/responder/response.h.
 #include "model/core/responder/response.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "model/core/memory/scatter_plan.h"
@@ -72,6 +73,35 @@ TEST(Response, AnAckGoesBackTheWayItsRequestCame) {
     if (e != Encapsulation::kIbLocal) {
       EXPECT_EQ(h.hop_limit, 64);
       EXPECT_EQ(h.traffic_class, 0x6a) << "DSCP 26, ECT(0)";
+    }
+  }
+}
+
+TEST(Response, ACnpHasItsOpcodeBecnAndReservedBytes) {  // (R6)
+  for (const Encapsulation e : {Encapsulation::kRoceV2Ipv4, Encapsulation::kRoceV2Ipv6}) {
+    for (const Transport t : {Transport::kRc, Transport::kUc}) {
+      Headers request = request_headers(e, t, Operation::kSendOnly, Psn{0x123456});
+      request.traffic_class = 0x6b;
+      request.ack_request = request.solicited = true;
+      auto p = std::make_unique<Packet>();
+      p->hold(kMaxFrameBytes);
+      p->h = cnp_headers(answer_headers(request, kTestPeer));
+      std::fill(p->frame.begin(), p->frame.end(), std::uint8_t{0xee});
+      const WireFrame frame = build_answer(PacketHandle{7}, *p, 0);
+      const Headers h = parsed(*p);
+      EXPECT_EQ(h.opcode, 0x81);
+      EXPECT_TRUE(h.becn);
+      EXPECT_FALSE(h.fecn || h.ack_request || h.solicited);
+      EXPECT_EQ(h.psn, Psn{0});
+      EXPECT_EQ(h.pkey, request.pkey);
+      EXPECT_EQ(h.destination_qp, kTestPeer);
+      EXPECT_EQ(h.destination, request.source);
+      EXPECT_EQ(h.source, request.destination);
+      EXPECT_EQ(h.traffic_class, 0x6a) << "DSCP 26, ECT(0)";
+      EXPECT_EQ(h.payload_bytes, 0u);
+      const std::size_t bth = h.bth_offset;
+      EXPECT_EQ(frame.bytes, bth + 12 + 16 + 4);
+      for (std::size_t n = 0; n < 16; ++n) EXPECT_EQ(p->frame[bth + 12 + n], 0u);
     }
   }
 }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rate of a QP's requests under congestion: the reaction point of DCQCN (Zhu et al., "Congestion Control for
+// Large-Scale RDMA Deployments", SIGCOMM 2015, section 3 and figure 7).
+//
+//   R1  A QP has no limit before its first CNP, nor after R5. A CNP finds it then at the line's rate with alpha = 1.
+//   R2  A CNP: the target becomes the current rate, the current rate is multiplied by 1 - alpha / 2 (at least
+//       dcqcn_min_mbps), then alpha becomes (1 - g) alpha + g with g = 2^-dcqcn_alpha_shift. Timers, byte counter and
+//       the stages of both begin anew.
+//   R3  After each dcqcn_alpha_timer without a CNP alpha becomes (1 - g) alpha.
+//   R4  The rate is increased after each dcqcn_increase_timer and after each dcqcn_increase_bytes sent; each of the two
+//       counts its increases, its stage. While no stage is past dcqcn_fast_stages the current rate goes half the way to
+//       the target (fast recovery). Beyond, the target is raised before that: by dcqcn_additive_mbps when one stage is
+//       past, by dcqcn_hyper_mbps when both are, and at most to the line's rate.
+//   R5  The limit ends when the current rate has come to the line's.
+//   R6  A packet of b bytes (link header to ICRC) is followed by the next one b / rate later at the earliest, at the
+//       rate after it was counted. Fractions of a cycle are kept while a QP sends as soon as it may. A CNP does not
+//       change a distance that has begun.
+//   R7  Rates are whole kb/s, alpha is a multiple of 2^-20. What was due at a time is done when the QP is looked at
+//       next: nothing happens in between that could see it.
+#pragma once
+
+#include <cstdint>
+
+#include "model/params/params.h"
+#include "model/types/ids.h"
+
+namespace rxnic {
+
+// The parameters, in the units of the computation.
+struct SendRateRules {
+  SendRateRules(const RequesterParams& params, std::uint32_t link_gbps, std::uint32_t clock_period_ps);
+  std::uint64_t period_ps;
+  std::uint64_t line_kbps, min_kbps, additive_kbps, hyper_kbps;
+  std::uint64_t alpha_timer_ps, increase_timer_ps;
+  std::uint32_t increase_bytes, fast_stages, alpha_shift;
+};
+
+class SendRate {
+ public:
+  static constexpr std::uint32_t kAlphaOne = 1u << 20;
+
+  bool limited() const { return limited_; }
+  std::uint64_t current_kbps() const { return current_kbps_; }  // valid while it is limited, like those below
+  std::uint64_t target_kbps() const { return target_kbps_; }
+  std::uint32_t alpha() const { return alpha_; }  // of kAlphaOne
+  void reset() { *this = {}; }
+
+  // What has come due until `now` (R3, R4); returns the number of increases. Cycles never decrease from call to call.
+  std::uint32_t advance(const SendRateRules& rules, Cycle now);
+  // Precondition of both: advance() to `now`.
+  void cnp(const SendRateRules& rules, Cycle now);  // (R2)
+  // A packet of so many bytes leaves; returns the number of increases that it brings. (R4)
+  std::uint32_t sent(const SendRateRules& rules, Cycle now, std::uint32_t bytes);
+  // The first cycle in which the next packet may leave. (R6)
+  Cycle next() const { return next_; }
+
+ private:
+  void increase(const SendRateRules& rules);
+
+  bool limited_ = false;
+  std::uint32_t alpha_ = kAlphaOne;
+  std::uint32_t time_stage_ = 0, byte_stage_ = 0;
+  std::uint64_t bytes_ = 0;  // since the last increase by the byte counter
+  std::uint64_t current_kbps_ = 0, target_kbps_ = 0;
+  std::uint64_t alpha_due_ps_ = 0, increase_due_ps_ = 0;
+  std::uint64_t next_ps_ = 0;  // time from which on the next packet may leave
+  Cycle next_{};
+};
+
+}  // namespace rxnic
