@@ -25,6 +25,7 @@ class ReplayCommand {
   std::string out_ = "rxnic-run";
   std::string pace_ = "captured";
   std::string psn_ = "resynchronise";
+  std::string truncated_ = "drop";
   bool step_all_ = false, per_cycle_ = false, waves_ = false, quiet_ = false;
 };
 
