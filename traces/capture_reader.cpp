@@ -14,21 +14,9 @@
 namespace rxnic {
 namespace {
 
-constexpr std::size_t kErfHeaderBytes = 16;
-constexpr std::size_t kErfExtensionBytes = 8;
-constexpr unsigned kErfMore = 0x80;  // of a type byte: an extension header follows
-constexpr unsigned kErfEthernet = 2;
-constexpr unsigned kErfInfiniband = 21;
-constexpr unsigned kErfMeta = 27;
-constexpr unsigned kErfPad = 48;
-constexpr std::size_t kErfEthernetPad = 2;
 constexpr std::uint64_t kMaxTimePs = std::uint64_t{1} << 63;
 
-std::string link_type_text(int type) {
-  const char* name = pcap_datalink_val_to_name(type);
-  const char* about = pcap_datalink_val_to_description(type);
-  return "link type " + std::to_string(type) + (name ? std::string(" (") + name + ", " + about + ")" : "");
-}
+constexpr const char* kExpected = "a capture in pcap or pcapng format, as it is or compressed with gzip or zstd";
 
 }  // namespace
 
@@ -48,7 +36,8 @@ void CaptureReader::refuse(std::string found, std::string expected) const {
 
 void CaptureReader::open() {
   pcap_.reset();
-  records_ = frames_ = times_clamped_ = last_time_ps_ = 0;
+  records_ = frames_ = times_clamped_ = cut_payloads_ = last_time_ps_ = 0;
+  first_ = {};
   cut_reason_.clear();
   errno = 0;
   std::FILE* file = opener_();
@@ -59,48 +48,35 @@ void CaptureReader::open() {
     std::fclose(file);
     refuse("something other than a regular file", "a capture file (it is read more than once)");
   }
-  std::fseek(file, 0, SEEK_END);
-  size_ = static_cast<std::uint64_t>(std::max(std::ftell(file), 0L));
-  std::fseek(file, 0, SEEK_SET);
-  if (size_ == 0) {
-    std::fclose(file);
-    refuse("an empty file", "a capture in pcap or pcapng format");
-  }
-  plain_.open(file);
+  file_ = std::make_unique<CaptureFile>(file);
+  if (file_->size() == 0) refuse("an empty file", kExpected);
+  if (!PcapngRecords::recognises(*file_)) return open_pcap();
+  if (!pcapng_.open(*file_)) refuse(file_->damage().empty() ? pcapng_.damage() : file_->damage(), kExpected);
+}
+
+void CaptureReader::open_pcap() {
+  plain_.open(*file_);
+  std::FILE* stream = file_->stream();
+  if (stream == nullptr) refuse(std::strerror(errno), "a capture that can be opened");
   char why[PCAP_ERRBUF_SIZE] = "";
-  pcap_.reset(pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, why));
+  pcap_.reset(pcap_fopen_offline_with_tstamp_precision(stream, PCAP_TSTAMP_PRECISION_NANO, why));
   if (!pcap_) {
-    std::fclose(file);
-    refuse(why, "a capture in pcap or pcapng format");
+    std::fclose(stream);
+    refuse(file_->damage().empty() ? why : file_->damage(), kExpected);
   }
   plain_.begin(static_cast<std::uint32_t>(std::max(pcap_snapshot(pcap_.get()), 0)));
-  const int type = pcap_datalink(pcap_.get());
-  erf_ = type == DLT_ERF;
-  switch (type) {  // R1
-    case DLT_EN10MB:
-    case DLT_ERF:
-      link_ = LinkLayer::kEthernet;
-      break;
-    case DLT_INFINIBAND:
-      link_ = LinkLayer::kInfiniband;
-      break;
-    case DLT_LINUX_SLL:
-    case DLT_LINUX_SLL2:
-      refuse(link_type_text(type) + ": a capture on `any`, which keeps no Ethernet header",
-             "a capture on one interface: Ethernet, InfiniBand or ERF");
-    default:
-      refuse(link_type_text(type), "Ethernet (1), InfiniBand (247) or ERF (197)");
-  }
+  link_type_ = pcap_datalink(pcap_.get());
+  link_ = link_type_ == DLT_INFINIBAND ? LinkLayer::kInfiniband : LinkLayer::kEthernet;
+  check_link_type(link_type_);
 }
 
 // R2
 std::uint64_t CaptureReader::time_of(std::int64_t seconds, std::int64_t nanoseconds) {
   if (records_ == 1) {
-    first_seconds_ = seconds;
-    first_nanoseconds_ = nanoseconds;
+    first_ = {seconds, nanoseconds};
   }
   __extension__ using Wide = __int128;  // timestamps of a damaged file may be anything
-  const Wide since = (Wide{seconds} - first_seconds_) * 1'000'000'000 + (Wide{nanoseconds} - first_nanoseconds_);
+  const Wide since = (Wide{seconds} - first_.seconds) * 1'000'000'000 + (Wide{nanoseconds} - first_.nanoseconds);
   const Wide ps = since * 1000;
   if (ps < static_cast<Wide>(last_time_ps_) || ps > static_cast<Wide>(kMaxTimePs)) {
     ++times_clamped_;
@@ -110,43 +86,36 @@ std::uint64_t CaptureReader::time_of(std::int64_t seconds, std::int64_t nanoseco
   return last_time_ps_;
 }
 
-// Takes the ERF header off. False: the record holds no packet.
-bool CaptureReader::strip_erf(CapturedFrame& out) const {
-  const Bytes record = out.bytes;
-  if (record.size() < kErfHeaderBytes) refuse("an ERF record of " + std::to_string(record.size()) + " bytes", "16");
-  const unsigned type = record[8] & ~kErfMore;
-  if (type == kErfMeta || type == kErfPad) return false;
-  if (type != kErfInfiniband && type != kErfEthernet) {
-    refuse("an ERF record of type " + std::to_string(type), "21 (InfiniBand) or 2 (Ethernet)");
-  }
-  std::size_t at = kErfHeaderBytes;
-  for (bool more = (record[8] & kErfMore) != 0; more; at += kErfExtensionBytes) {
-    if (record.size() < at + kErfExtensionBytes) refuse("an ERF record that ends in its headers", "a packet");
-    more = (record[at] & kErfMore) != 0;
-  }
-  if (type == kErfEthernet) at += kErfEthernetPad;
-  if (record.size() < at) refuse("an ERF record that ends in its headers", "a packet");
-  out.wire_bytes = load_be16(&record[14]);
-  const std::size_t kept = record.size() - at;  // may be padded at its end
-  out.bytes = record.subspan(at, std::min<std::size_t>(kept, out.wire_bytes));
-  out.truncated = kept < out.wire_bytes;
-  out.link = type == kErfInfiniband ? LinkLayer::kInfiniband : LinkLayer::kEthernet;
-  return true;
+CaptureTime CaptureReader::start() const {
+  constexpr std::int64_t kPerSecond = 1'000'000'000;
+  constexpr std::int64_t kLastSecond = 0xffffffff;
+  const bool holds = first_.seconds >= 0 && first_.seconds <= kLastSecond && first_.nanoseconds >= 0 &&
+                     first_.nanoseconds < kPerSecond;
+  return holds ? first_ : CaptureTime{};
 }
 
-bool CaptureReader::next_record(PcapRecord& out) {
+bool CaptureReader::next_of_pcap(PcapRecord& out) {
+  out.link_type = link_type_;
   if (plain_.reads() && plain_.next(out)) return true;
   pcap_pkthdr* header = nullptr;
   const u_char* data = nullptr;
   const int got = pcap_next_ex(pcap_.get(), &header, &data);
   if (got == PCAP_ERROR_BREAK) return false;  // the end
-  if (got != 1) {                             // R3
+  if (got != 1) {
     cut_reason_ = pcap_geterr(pcap_.get());
     if (cut_reason_.empty()) cut_reason_ = "unreadable record";
     return false;
   }
-  out = {header->ts.tv_sec, header->ts.tv_usec, header->len, {data, header->caplen}};
+  out = {header->ts.tv_sec, header->ts.tv_usec, header->len, link_type_, {data, header->caplen}};
   return true;
+}
+
+// R3
+bool CaptureReader::next_record(PcapRecord& out) {
+  if (pcap_ ? next_of_pcap(out) : pcapng_.next(out)) return true;
+  if (!pcap_) cut_reason_ = pcapng_.damage();
+  if (!file_->damage().empty()) cut_reason_ = file_->damage();
+  return false;
 }
 
 bool CaptureReader::next(CapturedFrame& out) {
@@ -156,12 +125,11 @@ bool CaptureReader::next(CapturedFrame& out) {
     out.bytes = record.bytes;
     out.wire_bytes = std::max(record.wire_bytes, kept);
     out.truncated = kept < record.wire_bytes;
-    out.link = link_;
     out.time_ps = time_of(record.seconds, record.nanoseconds);
-    if (erf_) {
-      if (!strip_erf(out)) continue;
-      link_ = out.link;
-    }
+    if (!unwrap(record.link_type, out)) continue;
+    link_ = out.link;
+    out.filled_bytes = 0;
+    if (out.truncated) fill(out);
     ++frames_;
     out.number = records_;
     return true;
@@ -169,10 +137,27 @@ bool CaptureReader::next(CapturedFrame& out) {
   return false;
 }
 
+// R5
+void CaptureReader::fill(CapturedFrame& out) {
+  if (out.wire_bytes > kMaxFrameBytes) return;
+  const std::size_t kept = out.bytes.size();
+  filled_.assign(out.bytes.begin(), out.bytes.end());
+  filled_.resize(out.wire_bytes);
+  Headers h;
+  if (parse(filled_, out.link, h) != ParseStatus::kOk || h.payload_offset > kept) return;
+  if (kept >= h.icrc_offset + kIcrcBytes) {  // only an FCS or a VCRC is missing
+    if (seal_ != nullptr) out.wire_bytes = static_cast<std::uint32_t>(kept);
+    return;
+  }
+  ++cut_payloads_;
+  if (seal_ == nullptr) return;
+  seal_(filled_, h);
+  out.bytes = filled_;
+  out.filled_bytes = static_cast<std::uint32_t>(filled_.size() - kept);
+}
+
 std::uint64_t CaptureReader::position() const {
-  if (plain_.reads()) return plain_.position();
-  const long at = std::ftell(pcap_file(pcap_.get()));
-  return at < 0 ? size_ : static_cast<std::uint64_t>(at);
+  return plain_.reads() && !file_->compressed() ? plain_.position() : file_->position();
 }
 
 }  // namespace rxnic

@@ -1,24 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames of a capture, one after the other: pcap (microseconds and nanoseconds, both byte orders) and pcapng, through
-// libpcap, except the ordinary records of a pcap file (pcap_records.h).
+// Frames of a capture, one after the other: pcap (microseconds and nanoseconds, both byte orders) and pcapng, as they
+// are or compressed with gzip or zstd.
 //
 //   R1  Link types: Ethernet; InfiniBand (DLT_INFINIBAND, 247: from the LRH on); ERF (197) records of type 21
-//       (InfiniBand) and 2 (Ethernet), without their ERF header, extension headers and Ethernet's two bytes of padding.
+//       (InfiniBand) and 2 (Ethernet), without their ERF header, extension headers and Ethernet's two bytes of padding;
+//       Linux cooked captures (SLL 113, SLL2 276) and raw IP (101, 228, 229), which get an Ethernet header with what is
+//       known of it: zeros are an address that the capture does not keep. The interfaces of a pcapng file may differ.
 //       ERF records that hold no packet (types 27 and 48) are left out. Anything else is a TraceError that names it.
-//   R2  Time counts from the file's first frame. A frame that is older than the one before it, or later than 2^63 ps,
+//   R2  Time counts from the file's first record. A frame that is older than the one before it, or later than 2^63 ps,
 //       gets the time of the one before it; how many there were is counted.
-//   R3  A file that ends in the middle of a record, or in which something other than a record follows, gives the frames
-//       before it and then says cut_short(). A file without a readable header is a TraceError.
-//   R4  Memory does not depend on the length of the file: a frame's bytes are valid until the next call.
+//   R3  A file that ends in the middle of a record or of its compressed data, or in which something other than a record
+//       follows, gives the frames before it, then says cut_short(). A file without a readable header is a TraceError.
+//   R4  Memory does not depend on the length of the file, compressed or not: a frame's bytes are valid until the next
+//       call.
+//   R5  A packet that the capture holds with all its headers, but without all of its payload or ICRC, is counted. On
+//       request it is filled: with zeros up to its length on the wire, which must be that of its headers or more, and
+//       with the ICRC (and VCRC) of that. One that lacks an FCS or VCRC alone then counts as whole. Other frames that
+//       the capture cut stay as they are.
 #pragma once
 
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "model/types/wire.h"
+#include "traces/capture_file.h"
+#include "traces/capture_time.h"
 #include "traces/pcap_records.h"
+#include "traces/pcapng_records.h"
 #include "traces/trace_error.h"
 
 struct pcap;
@@ -26,60 +38,79 @@ struct pcap;
 namespace rxnic {
 
 struct CapturedFrame {
-  std::uint64_t time_ps = 0;     // since the first frame of the file
-  std::uint64_t number = 0;      // counts from 1, as capture tools do
-  Bytes bytes;                   // from the link header on; may end with an FCS or a VCRC
-  std::uint32_t wire_bytes = 0;  // its length on the wire, as the capture says
-  bool truncated = false;        // the capture holds less than was on the wire
+  std::uint64_t time_ps = 0;       // since the first record of the file
+  std::uint64_t number = 0;        // counts from 1, as capture tools do
+  Bytes bytes;                     // from the link header on; may end with an FCS or a VCRC
+  std::uint32_t wire_bytes = 0;    // its length on the wire, as the capture says
+  std::uint32_t filled_bytes = 0;  // the last of `bytes`: not from the capture (R5)
+  bool truncated = false;          // the capture holds less than was on the wire
   LinkLayer link = LinkLayer::kEthernet;
+  Bytes captured() const { return bytes.first(bytes.size() - filled_bytes); }
 };
 
 class CaptureReader {
  public:
   // Opens the capture anew each time it is called; the reader closes it. nullptr: errno says why not.
   using Opener = std::function<std::FILE*()>;
+  // Writes the ICRC: model/core/wire/icrc.h has one.
+  using Seal = void (*)(std::span<std::uint8_t> frame, const Headers& h);
 
   // Both throw TraceError.
   explicit CaptureReader(const std::string& path);
   CaptureReader(Opener opener, std::string name);
 
+  // R5. Before the first frame.
+  void fill_cut_payloads(Seal seal) { seal_ = seal; }
   // False at the end of the file (or of its readable part). Throws TraceError on a record that R1 refuses.
   bool next(CapturedFrame& out);
   // Back to before the first frame.
   void rewind();
 
   const std::string& name() const { return name_; }
-  LinkLayer link() const { return link_; }                 // of an ERF file: of the last frame
+  LinkLayer link() const { return link_; }                 // of the last frame
   std::uint64_t frames() const { return frames_; }         // given so far
   std::uint64_t position() const;                          // bytes of the file that were read, for a progress bar
-  std::uint64_t size() const { return size_; }             // bytes of the file
+  std::uint64_t size() const { return file_->size(); }     // bytes of the file
   bool cut_short() const { return !cut_reason_.empty(); }  // known after next() returned false
   const std::string& cut_reason() const { return cut_reason_; }
   std::uint64_t times_clamped() const { return times_clamped_; }
+  std::uint64_t cut_payloads() const { return cut_payloads_; }  // R5; filled or not
+  // When the first record was captured; zero when that is no time that a pcap file can hold (years 1970 to 2106).
+  CaptureTime start() const;
 
  private:
   struct Closer {
     void operator()(::pcap* p) const;
   };
   void open();
+  void open_pcap();
   bool next_record(PcapRecord& out);
+  bool next_of_pcap(PcapRecord& out);
+  void check_link_type(int type) const;
+  bool unwrap(int link_type, CapturedFrame& out);
   bool strip_erf(CapturedFrame& out) const;
+  void strip_cooked(CapturedFrame& out, bool second_version);
+  void onto_ethernet(CapturedFrame& out, std::size_t header_bytes, std::uint16_t ether_type, Bytes source_mac);
+  void fill(CapturedFrame& out);
   std::uint64_t time_of(std::int64_t seconds, std::int64_t nanoseconds);
   [[noreturn]] void refuse(std::string found, std::string expected) const;
 
   Opener opener_;
   std::string name_;
-  std::unique_ptr<::pcap, Closer> pcap_;
+  Seal seal_ = nullptr;
+  std::unique_ptr<CaptureFile> file_;
+  std::unique_ptr<::pcap, Closer> pcap_;  // nullptr: a pcapng file
   PcapRecords plain_;
+  PcapngRecords pcapng_;
+  int link_type_ = 0;  // of a pcap file
   LinkLayer link_ = LinkLayer::kEthernet;
-  bool erf_ = false;
-  std::uint64_t size_ = 0;
+  std::vector<std::uint8_t> on_ethernet_, filled_;  // bytes of a frame (R1, R5)
   std::uint64_t records_ = 0;
   std::uint64_t frames_ = 0;
   std::uint64_t times_clamped_ = 0;
+  std::uint64_t cut_payloads_ = 0;
   std::uint64_t last_time_ps_ = 0;
-  std::int64_t first_seconds_ = 0;
-  std::int64_t first_nanoseconds_ = 0;
+  CaptureTime first_;
   std::string cut_reason_;
 };
 

@@ -12,14 +12,14 @@ namespace rxnic {
 namespace {
 constexpr int kSnapLength = 262144;
 constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
-constexpr std::uint64_t kPsPerSecond = 1'000'000'000'000;
+constexpr std::uint64_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kPsPerNanosecond = 1000;
 }  // namespace
 
 void CaptureWriter::Closer::operator()(::pcap* p) const { pcap_close(p); }
 void CaptureWriter::Closer::operator()(::pcap_dumper* d) const { pcap_dump_close(d); }
 
-CaptureWriter::CaptureWriter(const std::string& path, LinkLayer link) : path_(path) {
+CaptureWriter::CaptureWriter(const std::string& path, LinkLayer link, CaptureTime start) : path_(path), start_(start) {
   pcap_.reset(pcap_open_dead_with_tstamp_precision(link == LinkLayer::kInfiniband ? DLT_INFINIBAND : DLT_EN10MB,
                                                    kSnapLength, PCAP_TSTAMP_PRECISION_NANO));
   std::FILE* file = std::fopen(path.c_str(), "wb");
@@ -40,8 +40,9 @@ void CaptureWriter::check(bool good) const {
 
 void CaptureWriter::write(std::uint64_t time_ps, Bytes frame, std::uint32_t wire_bytes) {
   pcap_pkthdr header{};
-  header.ts.tv_sec = static_cast<decltype(header.ts.tv_sec)>(time_ps / kPsPerSecond);
-  header.ts.tv_usec = static_cast<decltype(header.ts.tv_usec)>(time_ps % kPsPerSecond / kPsPerNanosecond);
+  const std::uint64_t since = static_cast<std::uint64_t>(start_.nanoseconds) + time_ps / kPsPerNanosecond;
+  header.ts.tv_sec = start_.seconds + static_cast<std::int64_t>(since / kNanosecondsPerSecond);
+  header.ts.tv_usec = static_cast<decltype(header.ts.tv_usec)>(since % kNanosecondsPerSecond);  // nanoseconds
   header.caplen = static_cast<bpf_u_int32>(frame.size());
   header.len = std::max(wire_bytes, header.caplen);
   ++frames_;

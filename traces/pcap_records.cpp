@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/pcap_records.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -11,15 +12,18 @@ constexpr std::size_t kBlockBytes = std::size_t{1} << 17;
 constexpr std::size_t kFileHeaderBytes = 24;
 constexpr std::size_t kRecordHeaderBytes = 16;
 constexpr std::uint32_t kMicroseconds = 0xa1b2c3d4;
+constexpr std::uint32_t kMostBytes = 262144;  // of a record: what libpcap takes
 constexpr std::uint32_t kNanoseconds = 0xa1b23c4d;
 
 }  // namespace
 
-void PcapRecords::open(std::FILE* file) {
-  file_ = file;
+void PcapRecords::open(CaptureFile& file) {
+  file_ = &file;
   reads_ = false;
   std::array<std::uint8_t, kFileHeaderBytes> header{};
-  if (std::fread(header.data(), 1, header.size(), file) == header.size()) {
+  const std::size_t got = file.read(header);
+  file.unread(Bytes(header).first(got));
+  if (got == header.size()) {
     std::uint32_t magic = 0;
     std::memcpy(&magic, header.data(), sizeof magic);
     swapped_ = magic == __builtin_bswap32(kMicroseconds) || magic == __builtin_bswap32(kNanoseconds);
@@ -30,11 +34,10 @@ void PcapRecords::open(std::FILE* file) {
     reads_ = (magic == kMicroseconds || magic == kNanoseconds) && version[0] == 2 && version[1] == 4;
     unit_ns_ = magic == kMicroseconds ? 1000 : 1;
   }
-  std::rewind(file);
 }
 
 void PcapRecords::begin(std::uint32_t snapshot) {
-  snapshot_ = snapshot;
+  snapshot_ = std::min(snapshot, kMostBytes);
   offset_ = kFileHeaderBytes;
   at_ = end_ = 0;
   if (reads_) block_.resize(kBlockBytes);
@@ -54,14 +57,13 @@ bool PcapRecords::fill(std::size_t bytes) {
   end_ -= at_;
   at_ = 0;
   if (bytes > block_.size()) block_.resize(bytes);
-  end_ += std::fread(block_.data() + end_, 1, block_.size() - end_, file_);
+  end_ += file_->read(std::span(block_).subspan(end_));
   return end_ >= bytes;
 }
 
 bool PcapRecords::give_up() {
   reads_ = false;
-  std::clearerr(file_);
-  std::fseek(file_, static_cast<long>(position()), SEEK_SET);
+  file_->unread(Bytes(block_).subspan(at_, end_ - at_));
   return false;
 }
 

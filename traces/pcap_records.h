@@ -2,16 +2,16 @@
 // The ordinary records of a classic pcap file, read in large blocks: several times as fast as libpcap.
 //
 //   R1  It reads files of version 2.4, of both byte orders, in microseconds and in nanoseconds.
-//   R2  At anything out of the ordinary (another format or version, a record that is cut short or longer than the
-//       file's snapshot length, a time with its highest bit set, the end of the file) it gives up, and the file stands
-//       at that record: libpcap goes on there and decides what it means.
+//   R2  At anything out of the ordinary (another format or version, a record that is cut short, or longer than the
+//       file's snapshot length or 256 KiB, a time with its highest bit set, the end of the file) it gives up, and the
+//       file stands at that record: libpcap goes on there and decides what it means.
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <vector>
 
 #include "model/types/wire.h"
+#include "traces/capture_file.h"
 
 namespace rxnic {
 
@@ -19,33 +19,34 @@ struct PcapRecord {
   std::int64_t seconds = 0;
   std::int64_t nanoseconds = 0;
   std::uint32_t wire_bytes = 0;
-  Bytes bytes;  // valid until the next call
+  int link_type = 0;  // of pcapng; a pcap file has one for all
+  Bytes bytes;        // valid until the next call
 };
 
 class PcapRecords {
  public:
   // The file stands at its beginning, before and after. It stays the caller's.
-  void open(std::FILE* file);
+  void open(CaptureFile& file);
   // The file stands behind its header. `snapshot`: the most bytes of a record.
   void begin(std::uint32_t snapshot);
   // False: it has given up (R2).
   bool next(PcapRecord& out);
   bool reads() const { return reads_; }
-  std::uint64_t position() const { return offset_ + at_; }
+  std::uint64_t position() const { return offset_ + at_; }  // after decompression
 
  private:
   std::uint32_t word(std::size_t at) const;
   bool fill(std::size_t bytes);
   bool give_up();
 
-  std::FILE* file_ = nullptr;
+  CaptureFile* file_ = nullptr;
   bool reads_ = false;
   bool swapped_ = false;
   std::uint32_t unit_ns_ = 1;  // of the fraction of a time
   std::uint32_t snapshot_ = 0;
   std::vector<std::uint8_t> block_;
   std::size_t at_ = 0, end_ = 0;  // of what is left of the block
-  std::uint64_t offset_ = 0;      // of the block in the file
+  std::uint64_t offset_ = 0;      // of the block in what the file holds
 };
 
 }  // namespace rxnic

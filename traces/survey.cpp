@@ -234,7 +234,8 @@ void CaptureSurvey::add(const CapturedFrame& frame) {
   Headers h;
   const ParseStatus status = parse(frame.bytes, frame.link, h);
   if (status == ParseStatus::kOk && (!state_->check || state_->check(frame.bytes, h))) {
-    add(h, payload_of(frame.bytes, h), frame.number);
+    const Bytes rest = frame.captured().subspan(h.payload_offset);
+    add(h, rest.first(std::min<std::size_t>(rest.size(), h.payload_bytes)), frame.number);
     return;
   }
   ++state_->counts.frames;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a capture shows of the two ends of its connections, gathered in one pass over its frames.
 //
-//   R1  Only frames that parse as RDMA, and that the caller's check (an ICRC check) accepts, are looked at.
+//   R1  Only frames that parse as RDMA, and that the caller's check (an ICRC check) accepts, are looked at; of their
+//       payload only what the capture holds.
 //   R2  The busier receiver is the unicast address that gets the most request packets, those to QP1 (connection
 //       management) left out; with equal counts the one with more payload bytes in them, then the one seen first as a
 //       destination. When nobody gets any, the one that gets most packets.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line of rxnic: what it refuses, what it prints, what it writes."""
 import csv
+import gzip
 import json
 import os
 import re
@@ -13,8 +14,9 @@ import e2e
 WAVES = ["--waves", "--waves-from", "--waves-to", "--waves-around"]
 # What --help of a command mentions.
 OPTIONS = {
-    "replay": ["trace", "--config", "--set", "--receiver", "--host", "--psn", "--pace", "--out", "--cqes", "--seed",
-             "--step-all", "--per-cycle", "--step-order", *WAVES, "--quiet", "--help", "--responses-limit"],
+    "replay": ["trace", "--config", "--set", "--receiver", "--host", "--psn", "--pace", "--truncated", "--out",
+               "--cqes", "--seed", "--step-all", "--per-cycle", "--step-order", *WAVES, "--quiet", "--help",
+               "--responses-limit"],
     "params": ["section", "--config", "--set", "--evidence", "--json", "--toml", "--memory", "--help"],
     "counters": ["section", "--json", "--help"],
     "report": ["run_dir", "--help"],
@@ -140,7 +142,9 @@ def traces(bench):
             ("header.pcap", sample[:20]),
             ("no_packet.pcap", sample[:24]),
             ("wifi.pcap", sample[:20] + struct.pack("<I", 105) + sample[24:]),
-            ("any.pcap", sample[:20] + struct.pack("<I", 113) + sample[24:]),
+            ("any.pcap", sample[:20] + struct.pack("<I", 113) + bytes(8) + struct.pack("<II", 15, 15) + bytes(15)),
+            ("text.gz", gzip.compress(b"this is no capture, either\n")),
+            ("damaged.gz", gzip.compress(sample)[:10] + b"\xff" * 99),
     ]:
         (bench.folder / name).write_bytes(data)
         refused(bench, 3, ["replay", name], name, "found", "expected")
@@ -150,6 +154,11 @@ def traces(bench):
     done = bench.rxnic("replay", "cut.pcap")
     bench.expect_equal(done.returncode, 0, "a cut capture: exit code")
     bench.expect("ends early" in done.stdout, f"a cut capture: no warning: {done.stdout}")
+    # A compressed one has any name.
+    (bench.folder / "capture").write_bytes(gzip.compress(sample)[:-9])
+    done = bench.rxnic("replay", "capture")
+    bench.expect_equal(done.returncode, 0, "a cut gzip file: exit code")
+    bench.expect("the gzip data ends early" in done.stdout, f"a cut gzip file: no warning: {done.stdout}")
     # What cannot be written is no fault of the trace.
     full = bench.folder / "full"
     for name in ("responses.pcap", "report.json"):

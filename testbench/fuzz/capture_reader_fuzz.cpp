@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a capture: the reader, the survey and the host plan end in a TraceError or in counts. A name or a limit
-// that grows with the input would show as memory.
+// Any bytes as a capture, as they are and compressed: the reader (with and without filled payloads), the survey and the
+// host plan end in a TraceError or in counts. A name or a limit that grows with the input would show as memory.
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <vector>
 
+#include "model/core/wire/icrc.h"
 #include "traces/answer_compare.h"
 #include "traces/capture_reader.h"
 #include "traces/host_plan.h"
@@ -25,6 +32,7 @@ void look_at(rxnic::CaptureReader& reader) {
     for (CapturedFrame f; reader.next(f);) {
       if (f.time_ps < last) std::abort();
       last = f.time_ps;
+      if (f.filled_bytes > f.bytes.size() || f.wire_bytes < f.bytes.size()) std::abort();
       Headers h;
       if (parse(f.bytes, f.link, h) != ParseStatus::kOk) continue;
       if (h.destination == end.address) compare.request(h);
@@ -37,16 +45,67 @@ void look_at(rxnic::CaptureReader& reader) {
   }
 }
 
+// Frames of the capture, or nothing when it is refused.
+std::optional<std::uint64_t> frames_of(const std::vector<std::uint8_t>& file) {
+  try {
+    rxnic::CaptureReader reader(
+        [&file] { return ::fmemopen(const_cast<std::uint8_t*>(file.data()), file.size(), "rb"); }, "input");
+    for (rxnic::CapturedFrame f; reader.next(f);) {
+    }
+    return reader.frames();
+  } catch (const rxnic::TraceError&) {
+    return std::nullopt;
+  }
+}
+
+std::vector<std::uint8_t> gzipped(const std::uint8_t* data, std::size_t size) {
+  z_stream s{};
+  if (deflateInit2(&s, Z_BEST_SPEED, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) std::abort();
+  std::vector<std::uint8_t> out(deflateBound(&s, size) + 32);
+  s.next_in = const_cast<Bytef*>(data);
+  s.avail_in = static_cast<uInt>(size);
+  s.next_out = out.data();
+  s.avail_out = static_cast<uInt>(out.size());
+  if (deflate(&s, Z_FINISH) != Z_STREAM_END) std::abort();
+  out.resize(s.total_out);
+  deflateEnd(&s);
+  return out;
+}
+
+std::vector<std::uint8_t> zstd(const std::uint8_t* data, std::size_t size) {
+  std::vector<std::uint8_t> out(ZSTD_compressBound(size));
+  const std::size_t bytes = ZSTD_compress(out.data(), out.size(), data, size, 1);
+  if (ZSTD_isError(bytes)) std::abort();
+  out.resize(bytes);
+  return out;
+}
+
+// Compressed, a capture has the frames that it has as it is; damaged, it has no more memory or time to ask for.
+void compress(const std::uint8_t* data, std::size_t size) {
+  const std::vector<std::uint8_t> plain(data, data + size);
+  if (rxnic::decoder_of(rxnic::Bytes(plain).first(std::min<std::size_t>(size, rxnic::kDecoderMagicBytes)))) return;
+  const std::optional<std::uint64_t> frames = frames_of(plain);
+  for (std::vector<std::uint8_t> packed : {gzipped(data, size), zstd(data, size)}) {
+    if (frames_of(packed) != frames) std::abort();
+    packed[data[size / 2] % packed.size()] ^= static_cast<std::uint8_t>(1u << size % 8);
+    frames_of(packed);
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;  // fmemopen refuses it
-  try {
-    rxnic::CaptureReader reader([data, size] { return ::fmemopen(const_cast<std::uint8_t*>(data), size, "rb"); },
-                                "input");
-    look_at(reader);
-  } catch (const rxnic::TraceError&) {
-    // named: all is well
+  for (const bool fill : {false, true}) {
+    try {
+      rxnic::CaptureReader reader([data, size] { return ::fmemopen(const_cast<std::uint8_t*>(data), size, "rb"); },
+                                  "input");
+      if (fill) reader.fill_cut_payloads(&rxnic::seal);
+      look_at(reader);
+    } catch (const rxnic::TraceError&) {
+      // named: all is well
+    }
   }
+  compress(data, size);
   return 0;
 }

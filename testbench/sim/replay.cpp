@@ -63,7 +63,7 @@ bool withholds(const HostPlan& plan) {
 class Vcrcs {
  public:
   void add(const CapturedFrame& frame) {
-    if (right_ || frame.link != LinkLayer::kInfiniband) return;
+    if (right_ || frame.filled_bytes != 0 || frame.link != LinkLayer::kInfiniband) return;
     Headers h;
     if (parse(frame.bytes, frame.link, h) != ParseStatus::kOk || !has_vcrc(frame.bytes, h)) return;
     any_ = true;
@@ -75,12 +75,13 @@ class Vcrcs {
   bool any_ = false, right_ = false;
 };
 
-// What the model sends: into responses.pcap, to the comparison, and an RNR NAK to the host that was late.
+// What the model sends: into responses.pcap, to the comparison, and an RNR NAK to the host that was late. Model time
+// starts at `start` on the capture's clock. Answers on another link layer than the first one go to a file of their own.
 class Answers final : public FrameObserver {
  public:
-  // limit: bytes of the file, 0: any.
-  Answers(AnswerCompare& compare, const HostPlan& plan, const std::string& path, std::uint64_t limit)
-      : compare_(compare), path_(path), limit_(limit) {
+  // limit: bytes of what is written, 0: any.
+  Answers(AnswerCompare& compare, const HostPlan& plan, const std::string& path, std::uint64_t limit, CaptureTime start)
+      : compare_(compare), path_(path), limit_(limit), start_(start) {
     for (const QpPlan& qp : plan.qps) local_[{qp.context.remote, raw(qp.context.remote_qpn)}] = qp.context.qpn;
   }
   void set_simulation(Simulation& s) { simulation_ = &s; }
@@ -98,32 +99,46 @@ class Answers final : public FrameObserver {
   }
   void close(LinkLayer link) {
     if (path_.empty()) return;
-    if (!writer_) writer_ = std::make_unique<CaptureWriter>(path_, link);
+    if (!writer_) writer(link);
     writer_->close();
+    if (other_writer_) other_writer_->close();
   }
   std::uint64_t left_out() const { return left_out_; }  // frames that are not in the file
 
  private:
   // From the first frame on that would exceed the limit nothing is written: the file has no gaps.
   void write(const Packet& p, std::uint64_t time_ps) {
-    if (!writer_) writer_ = std::make_unique<CaptureWriter>(path_, p.link);
+    CaptureWriter& to = writer(p.link);
     file_bytes_ += kRecordHeaderBytes + p.frame_view().size();
     if (left_out_ != 0 || (limit_ != 0 && file_bytes_ > limit_)) {
       ++left_out_;
     } else {
-      writer_->write(time_ps, p.frame_view());
+      to.write(time_ps, p.frame_view());
     }
+  }
+  CaptureWriter& writer(LinkLayer link) {
+    if (!writer_) {
+      writer_ = std::make_unique<CaptureWriter>(path_, link, start_);
+      link_ = link;
+    }
+    if (link == link_) return *writer_;
+    if (!other_writer_) {
+      other_writer_ = std::make_unique<CaptureWriter>(other_responses(path_, link), link, start_);
+    }
+    return *other_writer_;
   }
 
   static constexpr std::uint64_t kFileHeaderBytes = 24, kRecordHeaderBytes = 16;  // of pcap
   AnswerCompare& compare_;
   std::string path_;
   std::uint64_t limit_;
+  CaptureTime start_;
+  LinkLayer link_ = LinkLayer::kEthernet;  // of writer_
   std::uint64_t file_bytes_ = kFileHeaderBytes;
   std::uint64_t left_out_ = 0;
   std::uint64_t sent_ = 0;
   std::map<std::pair<Address, std::uint32_t>, Qpn> local_;  // our QP by the peer's address and QPN
-  std::unique_ptr<CaptureWriter> writer_;
+  std::unique_ptr<CaptureWriter> writer_, other_writer_;
   Simulation* simulation_ = nullptr;
 };
 
@@ -162,6 +177,11 @@ Address choose_receiver(const ReplayOptions& options, const CaptureSurvey& surve
 
 }  // namespace
 
+std::string other_responses(const std::string& responses_path, LinkLayer link) {
+  const char* const extension = link == LinkLayer::kInfiniband ? ".infiniband.pcap" : ".ethernet.pcap";
+  return std::filesystem::path(responses_path).replace_extension(extension);
+}
+
 RunResult replay(const ReplayOptions& o) {
   RunResult r;
   r.trace = o.trace;
@@ -188,6 +208,7 @@ RunResult replay(const ReplayOptions& o) {
 
   // (1) survey
   CaptureReader reader(o.trace);
+  if (o.fill_truncated) reader.fill_cut_payloads(&seal);
   Progress surveying("survey", o.progress);
   CaptureSurvey survey(&is_intact, SurveyLimits{.tags = host_options.tags != 0 ? kMaxTags : 0});
   Vcrcs vcrcs;
@@ -199,12 +220,18 @@ RunResult replay(const ReplayOptions& o) {
   }
   if (reader.frames() == 0) throw TraceError(o.trace, 0, "no packet", "a capture with packets");
   if (reader.cut_short()) r.warnings.push_back("the trace ends early: " + reader.cut_reason());
+  if (reader.cut_payloads() != 0) {
+    const std::string packets = fmt::format("the capture cut the payloads of {} packets", reader.cut_payloads());
+    if (o.fill_truncated) r.assumptions.push_back(packets + ": what is missing is zeros, and their ICRCs are right");
+    if (!o.fill_truncated) r.warnings.push_back(packets + ": they are dropped (--truncated fill puts zeros there)");
+  }
+  const CaptureTime start = reader.start();
   const Address receiver = choose_receiver(o, survey, r.receiver_choice);
   r.receiver = receiver.text();
   const ReceiverSurvey seen = survey.of_receiver(receiver);
   const HostPlan plan = make_host_plan(seen, host_options);
   r.host = host_text(host_options, plan);
-  r.assumptions = seen.notes;
+  r.assumptions.insert(r.assumptions.end(), seen.notes.begin(), seen.notes.end());
   r.assumptions.insert(r.assumptions.end(), plan.notes.begin(), plan.notes.end());
 
   if (!vcrcs.captured()) r.assumptions.push_back("no VCRC is right: the capture does not keep them");
@@ -216,7 +243,7 @@ RunResult replay(const ReplayOptions& o) {
                         CompareOptions{.atomic_results = plan.atomics_comparable, .withheld_wqes = withholds(plan)});
   ReplayStream stream(reader, receiver, plan, compare, replaying);
   if (!vcrcs.captured()) stream.leave_vcrcs_out();
-  Answers answers(compare, plan, o.responses_path, o.responses_limit);
+  Answers answers(compare, plan, o.responses_path, o.responses_limit, start);
   Latencies latencies(r.params.nic.clock_period_ps);
   std::unique_ptr<CqeLog> cqes;
   if (!o.cqes_path.empty()) cqes = std::make_unique<CqeLog>(o.cqes_path, r.params.nic.clock_period_ps);

@@ -16,8 +16,8 @@ namespace rxnic {
 namespace {
 
 // Options that say something about a capture: a recorded run says it itself.
-constexpr const char* kOfCaptures[] = {"--config", "--set",  "--receiver", "--host",           "--psn",
-                                       "--pace",   "--cqes", "--seed",     "--responses-limit"};
+constexpr const char* kOfCaptures[] = {"--config", "--set",  "--receiver",        "--host",     "--psn", "--pace",
+                                       "--cqes",   "--seed", "--responses-limit", "--truncated"};
 
 // A run never writes over the trace that it reads.
 void refuse_trace_as_output(const std::string& trace, const std::string& written) {
@@ -58,7 +58,8 @@ void ReplayCommand::describe(CLI::App& app) {
   app_ = &app;
   common_.describe(app);
   app.add_option("trace", options_.trace,
-                 "Capture to replay: pcap or pcapng; Ethernet with RoCEv2 or RoCEv1, or InfiniBand;\n"
+                 "Capture to replay: pcap or pcapng, also compressed with gzip or zstd; Ethernet with RoCEv2 or\n"
+                 "RoCEv1, Linux cooked (tcpdump -i any), raw IP, InfiniBand or ERF;\n"
                  "or the folder of a recorded run, which is repeated without its programs and compared")
       ->required()
       ->type_name("TRACE");
@@ -82,7 +83,15 @@ void ReplayCommand::describe(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--pace", pace_, "When packets arrive: captured (as in the trace), line-rate, or a rate in Gb/s")
       ->capture_default_str();
-  app.add_option("--out", out_, "Folder for report.json and responses.pcap; created when it does not exist")
+  app.add_option("--truncated", truncated_,
+                 "Packets whose payload the capture cut short (a snap length): drop, or fill (zeros for what is\n"
+                 "missing, up to the length in their headers; their ICRCs are taken as right)")
+      ->check(CLI::IsMember({"drop", "fill"}))
+      ->capture_default_str();
+  app.add_option(
+         "--out", out_,
+         "Folder for report.json and responses.pcap (times are the capture's: mergecap puts both in one file);\n"
+         "created when it does not exist")
       ->capture_default_str();
   app.add_option(
          "--responses-limit", options_.responses_limit,
@@ -109,6 +118,7 @@ int ReplayCommand::run() {
   options_.overrides = common_.overrides;
   options_.pace = parse_pace(pace_);
   options_.strict_psn = psn_ == "strict";
+  options_.fill_truncated = truncated_ == "fill";
   const bool per_cycle = per_cycle_ || waves_.wanted();
   if (step_all_ && per_cycle) {
     throw std::invalid_argument("--step-all and --per-cycle (of --waves, too) exclude each other");
@@ -126,7 +136,9 @@ int ReplayCommand::replay_capture() {
   const std::filesystem::path folder(out_);
   options_.responses_path = folder / "responses.pcap";
   for (const std::string& file :
-       {options_.responses_path, (folder / "report.json").string(), options_.cqes_path, options_.waves.path}) {
+       {options_.responses_path, other_responses(options_.responses_path, LinkLayer::kEthernet),
+        other_responses(options_.responses_path, LinkLayer::kInfiniband), (folder / "report.json").string(),
+        options_.cqes_path, options_.waves.path}) {
     refuse_trace_as_output(options_.trace, file);
   }
   const RunResult result = replay(options_);

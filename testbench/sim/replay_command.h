@@ -27,6 +27,7 @@ class ReplayCommand {
   WavesOption waves_;
   std::string pace_ = "captured";
   std::string psn_ = "resynchronise";
+  std::string truncated_ = "drop";
   bool step_all_ = false, per_cycle_ = false, quiet_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "model/core/wire/ecn.h"
@@ -17,6 +18,7 @@
 #include "testbench/unit/sim/temporary_folder.h"
 #include "traces/capture_reader.h"
 #include "traces/capture_writer.h"
+#include "traces/sample_trace.h"
 #include "traces/survey.h"
 
 namespace rxnic {
@@ -197,6 +199,120 @@ TEST(Replay, MarkedPacketsGiveCnpsAndCapturedCnpsAreCounted) {
   o.overrides.clear();  // an interval of 4 us
   const RunResult paced = replay(o);
   EXPECT_LT(count(paced.answers.uncompared, "model_cnp"), cnps.size());
+}
+
+// The sample as a sniffer writes it: at a time of day, with a snap length.
+std::string captured_sample(const TemporaryFolder& folder, CaptureTime start, std::size_t snap) {
+  const std::string path = folder.file("captured.pcap");
+  CaptureWriter writer(path, LinkLayer::kEthernet, start);
+  for (const SampleFrame& f : sample_frames(&seal)) {
+    const auto wire_bytes = static_cast<std::uint32_t>(f.bytes.size());
+    writer.write(f.time_ps, Bytes(f.bytes).first(std::min(f.bytes.size(), snap)), wire_bytes);
+  }
+  writer.close();
+  return path;
+}
+
+// Absolute times of the frames of a capture, in ns since 1970.
+std::vector<std::uint64_t> times_of(const std::string& path) {
+  CaptureReader reader(path);
+  std::vector<std::uint64_t> times;
+  for (CapturedFrame f; reader.next(f);) {
+    const CaptureTime start = reader.start();
+    times.push_back(static_cast<std::uint64_t>(start.seconds * 1'000'000'000 + start.nanoseconds) + f.time_ps / 1000);
+  }
+  return times;
+}
+
+TEST(Replay, AnswersAreOnTheClockOfTheCapture) {
+  constexpr CaptureTime kStart{1'700'000'000, 999'999'400};
+  constexpr std::uint64_t kStartNs = 1'700'000'000'999'999'400;
+  const TemporaryFolder folder;
+  for (const Pace::Kind pace : {Pace::Kind::kCaptured, Pace::Kind::kLineRate}) {
+    ReplayOptions o;
+    o.config = "nic_100g_gen3";
+    o.pace.kind = pace;
+    o.responses_path = folder.file("model_time.pcap");
+    o.trace = kSample;  // begins at 1970-01-01 00:00: its clock is model time
+    const RunResult at_zero = replay(o);
+    const std::vector<std::uint64_t> model = times_of(o.responses_path);
+    o.trace = captured_sample(folder, kStart, kMaxFrameBytes);
+    o.responses_path = folder.file("responses.pcap");
+    EXPECT_EQ(replay(o).state_hash, at_zero.state_hash);
+    const std::vector<std::uint64_t> answers = times_of(o.responses_path);
+    ASSERT_EQ(answers.size(), model.size());
+    for (std::size_t i = 0; i < answers.size(); ++i) EXPECT_EQ(answers[i], kStartNs + model[i]) << i;
+    EXPECT_GT(answers.front(), kStartNs);
+  }
+}
+
+// With both files in order of time, each answer comes after its request, and the first one before the last request.
+TEST(Replay, AnswersMergeWithTheCapture) {
+  const TemporaryFolder folder;
+  ReplayOptions o;
+  o.config = "nic_100g_gen3";
+  o.trace = captured_sample(folder, {1'700'000'000, 7}, kMaxFrameBytes);
+  o.responses_path = folder.file("responses.pcap");
+  const RunResult r = replay(o);
+  std::multimap<std::uint64_t, std::pair<bool, Headers>> merged;  // an answer: true
+  for (const bool answers : {false, true}) {
+    const std::string path = answers ? o.responses_path : o.trace;
+    const std::vector<std::uint64_t> times = times_of(path);
+    CaptureReader reader(path);
+    std::size_t n = 0;
+    for (CapturedFrame f; reader.next(f); ++n) {
+      Headers h;
+      if (parse(f.bytes, f.link, h) != ParseStatus::kOk) continue;
+      if (answers || h.destination.text() == r.receiver) merged.emplace(times[n], std::pair(answers, h));
+    }
+  }
+  std::set<std::uint32_t> asked;
+  std::uint64_t answers = 0;
+  for (const auto& [time, packet] : merged) {
+    const auto& [is_answer, h] = packet;
+    if (!is_answer) {
+      for (std::uint32_t i = 0; i <= h.length / kMinMtu; ++i) asked.insert((h.psn.value + i) & k24Bits);
+      continue;
+    }
+    EXPECT_TRUE(asked.count(h.psn.value)) << "PSN " << h.psn.value << " at " << time;
+    ++answers;
+  }
+  EXPECT_EQ(answers, r.answers_sent);
+  const auto first_answer = std::find_if(merged.begin(), merged.end(), [](const auto& p) { return p.second.first; });
+  const auto last_request = std::find_if(merged.rbegin(), merged.rend(), [](const auto& p) { return !p.second.first; });
+  EXPECT_LT(first_answer->first, last_request->first);
+}
+
+constexpr std::size_t kSnap = 96;
+
+TEST(Replay, CutPacketsAreDroppedUnlessTheyAreFilled) {
+  const TemporaryFolder folder;
+  ReplayOptions o;
+  o.config = "nic_100g_gen3";
+  o.receiver = "10.0.0.2";
+  o.trace = captured_sample(folder, {}, kSnap);
+  constexpr auto kCut = static_cast<std::size_t>(DropReason::kTruncatedInCapture);
+  const RunResult dropped = replay(o);
+  EXPECT_EQ(dropped.packets.dropped[kCut], 19u);
+  ASSERT_EQ(dropped.warnings.size(), 1u);
+  EXPECT_EQ(dropped.warnings[0],
+            "the capture cut the payloads of 22 packets: they are dropped (--truncated fill puts zeros there)");
+
+  o.fill_truncated = true;
+  const RunResult filled = replay(o);
+  const RunResult whole = run(kSample);
+  EXPECT_TRUE(filled.warnings.empty());
+  ASSERT_FALSE(filled.assumptions.empty());
+  EXPECT_EQ(filled.assumptions[0],
+            "the capture cut the payloads of 22 packets: what is missing is zeros, and their ICRCs are right");
+  EXPECT_EQ(filled.packets.dropped[kCut], 0u);
+  EXPECT_EQ(filled.packets.seen, whole.packets.seen);
+  EXPECT_EQ(filled.packets.dropped_total(), whole.packets.dropped_total() - 1) << "one has a wrong ICRC";
+  EXPECT_EQ(filled.messages, whole.messages + 1);
+  EXPECT_EQ(filled.answers_sent, whole.answers_sent);
+  EXPECT_EQ(filled.answers.compared, whole.answers.compared);
+  EXPECT_EQ(filled.answers.different, 0u);
+  expect_accounted(filled);
 }
 
 TEST(Replay, UnknownReceiverIsRefusedWithTheKnownOnes) {

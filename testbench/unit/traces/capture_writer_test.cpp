@@ -50,6 +50,22 @@ TEST(CaptureWriter, WhatIsWrittenIsReadBack) {
   }
 }
 
+TEST(CaptureWriter, TimesCountFromItsStart) {
+  const std::string path = temporary("started.pcap");
+  CaptureWriter writer(path, LinkLayer::kEthernet, {1'700'000'000, 999'999'998});
+  writer.write(1'999, std::vector<std::uint8_t>(60));
+  writer.write(3'000'000'002'000, std::vector<std::uint8_t>(60));
+  writer.close();
+  CaptureReader reader(path);
+  CapturedFrame f;
+  ASSERT_TRUE(reader.next(f));
+  EXPECT_EQ(reader.start().seconds, 1'700'000'000);
+  EXPECT_EQ(reader.start().nanoseconds, 999'999'999);
+  ASSERT_TRUE(reader.next(f));
+  EXPECT_EQ(f.time_ps, 3'000'000'001'000u);
+  std::filesystem::remove(path);
+}
+
 TEST(CaptureWriter, AFileThatCannotBeMadeIsNamed) {
   try {
     CaptureWriter writer(testing::TempDir() + "no such folder/x.pcap", LinkLayer::kEthernet);

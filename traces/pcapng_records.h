@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// The packets of a pcapng file (draft-ietf-opsawg-pcapng), of all its sections and interfaces. libpcap refuses a file
+// whose interfaces differ in their link type or snapshot length, as mergecap writes them.
+//
+//   R1  Packets are those of enhanced, simple and obsolete packet blocks; every other block is skipped. Each packet has
+//       its interface's link type, and its time in the resolution and with the offset of its interface. A simple packet
+//       block has no time: its packet has that of the one before it.
+//   R2  A block that contradicts itself or the format ends the file there, and damage() says why. Blocks of packets and
+//       interfaces have 16 MiB at most.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "traces/capture_file.h"
+#include "traces/pcap_records.h"
+
+namespace rxnic {
+
+class PcapngRecords {
+ public:
+  // Whether the file stands at the beginning of a pcapng file. It stays there, and the caller's.
+  static bool recognises(CaptureFile& file);
+  // False: it has no readable header.
+  bool open(CaptureFile& file);
+  // False: the end, or R2.
+  bool next(PcapRecord& out);
+  const std::string& damage() const { return damage_; }
+
+ private:
+  struct Interface {
+    int link_type = 0;
+    std::uint32_t snapshot = 0;  // bytes; 0: no limit
+    std::uint64_t units_per_second = 1'000'000;
+    std::int64_t offset_seconds = 0;
+  };
+  bool fail(std::string why);
+  std::uint16_t half(std::size_t at) const;
+  std::uint32_t word(std::size_t at) const;
+  std::uint32_t in_order(std::uint32_t as_read) const { return swapped_ ? __builtin_bswap32(as_read) : as_read; }
+  bool read(std::size_t bytes);
+  bool skip(std::uint64_t bytes);
+  bool end_block(std::uint32_t length);
+  bool section(std::uint32_t length_as_read);
+  bool interface();
+  bool option(Interface& described, std::uint16_t code, std::size_t at, std::size_t bytes);
+  bool packet(std::uint32_t type, PcapRecord& out);
+
+  CaptureFile* file_ = nullptr;
+  bool swapped_ = false;
+  std::vector<Interface> interfaces_;
+  std::vector<std::uint8_t> body_;  // of the block
+  std::size_t body_bytes_ = 0;
+  std::int64_t seconds_ = 0, nanoseconds_ = 0;  // of the packet before
+  std::string damage_;
+};
+
+}  // namespace rxnic
