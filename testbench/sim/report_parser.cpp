@@ -31,7 +31,7 @@ class Place {
   Place at(const std::string& key) const {
     if (!json_.is_object()) refuse(printed(), "an object");
     const auto it = json_.find(key);
-    const Place place(it == json_.end() ? json_ : *it, file_, where_ + "/" + key);
+    Place place(it == json_.end() ? json_ : *it, file_, where_ + "/" + key);
     if (it == json_.end()) place.refuse("nothing", "a value");
     return place;
   }
