@@ -271,7 +271,7 @@ def messages(bench):
             (["params", "--set", "prefetch_depth=8"], "did you mean 'srq_wqe_fetcher.prefetch_depth'?"),
             (["params", "--set", "nic.prefetch_depth=8"], "did you mean 'srq_wqe_fetcher.prefetch_depth'?"),
             (["params", "--set", "prefetch_dept=8"], "did you mean 'srq_wqe_fetcher.prefetch_depth'?"),
-            (["run", "--cqes", "--", "true"], "run: found --cqes, an option of replay", "rxnic replay --cqes"),
+            (["run", "--cqes", "--", "true"], "run: found --cqes, an option of replay"),
             (["run", "--pace=50", "--", "true"], "run: found --pace, an option of replay"),
             (["replay", e2e.SAMPLE, "--nics", "2"], "replay: found --nics, an option of run, serve"),
     ]:
