@@ -99,13 +99,10 @@ std::string meant_option(const CLI::App& app) {
       const auto others = app.get_subcommands(
           [&option](const CLI::App* other) { return other->get_option_no_throw(option) != nullptr; });
       if (others.empty()) continue;
-      const char* const waves = option != "--waves" ? ""
-                                                    : " (a live run writes no waves: record it with --record, then "
-                                                      "rxnic replay --waves RUN_DIR/wire.pcap)";
       std::string names;
       for (const CLI::App* other : others) names += (names.empty() ? "" : ", ") + other->get_name();
-      return fmt::format("{}: found {}, an option of {}; expected one of rxnic {} --help{}", found->get_name(), option,
-                         names, found->get_name(), waves);
+      return fmt::format("{}: found {}, an option of {}; expected one of rxnic {} --help", found->get_name(), option,
+                         names, found->get_name());
     }
   }
   return {};
