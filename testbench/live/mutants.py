@@ -108,7 +108,7 @@ class Mutants:
         """The end of the file."""
         if records:
             del records[self.random.randrange(len(records)) + 1:]
-            del records[-1][self.random.randrange(len(records[-1])):]
+            del records[-1][self.random.randint(0, len(records[-1])):]
 
     def order(self, _, records, __):
         """Packets twice, not at all, or out of order."""
