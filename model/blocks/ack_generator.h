@@ -31,7 +31,7 @@
 //       notifies the completion generator, `refusals` the transport checker. `failures` has an entry for each line of
 //       the context cache; while one of a QP waits there, further failures of the QP are not reported.
 //   R8  A response is built in a buffer of its own: without a free one the builder waits (wait_response). The block
-//       that takes the frame from `tx` releases the buffer.
+//       that takes the frame from `tx` releases it. READ data leaves one to ready responses without data.
 //   R9  A command is answered when as many packets as it says have retired and no atomic is still to be carried out on
 //       its region.
 //   R10 A packet of a connected QP that is marked Congestion Experienced gives a CNP in the cycle in which it retires,

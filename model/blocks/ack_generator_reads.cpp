@@ -38,7 +38,9 @@ void AckGenerator::issue(Cycle now) {
     return;
   }
   if (served_.empty() || on_their_way_.full()) return;
-  if (!shared_.packets.available(PacketClass::kResponse)) {
+  // (R8) Data must not hold all buffers while a response waits for one that leaves before the data (R3).
+  const bool leaves_one = ready_.empty() || on_their_way_.size() + 1 < params_.packet_buffers;
+  if (!leaves_one || !shared_.packets.available(PacketClass::kResponse)) {
     wants_buffer_ = true;
     return;
   }

@@ -572,6 +572,24 @@ TEST(AckGenerator, AReadWaitsForAResponseBuffer) {
   EXPECT_GT(fixture.dut.account()[static_cast<std::size_t>(Activity::kWaitResponse)], 100u);
 }
 
+// The data of a READ has come into the only buffer when it is an ACK's turn.
+TEST(AckGenerator, DataInTheLastBufferGoesBeforeAnAck) {  // R8
+  AckGeneratorParams params;
+  params.packet_buffers = 1;
+  PacketPool::Quotas quotas;
+  quotas.response = params.packet_buffers;
+  Bench bench;
+  Fixture fixture(bench, params, 100, 8, quotas);
+  QpContext& other = fixture.add_qp(Qpn{0x12});
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    fixture.in.push(Cycle{9 + 20 * i}, fixture.request(fixture.qp, kReadRequest, 2 * i, 1500));
+    fixture.in.push(Cycle{10 + 20 * i}, fixture.request(other, kSendOnly, 100 + i));
+  }
+  bench.run();
+  EXPECT_EQ(fixture.answers.size(), 4u * 2 + 4);
+  fixture.expect_clean();
+}
+
 TEST(AckGenerator, ARequestWaitsWhileTooManyAnswersWait) {  // R1
   AckGeneratorParams params;
   params.answers_waiting = 2;
