@@ -31,8 +31,10 @@ void Latencies::add_stages(const MessageTimes& times, Cycle visible) {  // (R4)
   Cycle from = times.begun;
   for (std::size_t n = 0; n <= static_cast<std::size_t>(Station::kCqeGenerator); ++n) {
     if (times.left[n] == Cycle{}) continue;
-    add_stage(static_cast<Station>(n), from, times.left[n]);
-    from = times.left[n];
+    // A WRITE's data may be visible before the packet leaves the DMA engine for a block that has no room.
+    const Cycle to = earliest(times.left[n], visible);
+    add_stage(static_cast<Station>(n), from, to);
+    from = to;
   }
   add_stage(Station::kHostMemory, from, visible);
 }

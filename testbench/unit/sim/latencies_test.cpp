@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "testbench/unit/sim/traffic_run.h"
@@ -83,6 +84,18 @@ TEST(Latencies, AWaitAppearsInItsStage) {  // R4
   EXPECT_GT(mean_of(r, "qp_context_cache"), mean_of(quick, "qp_context_cache") + 200);
   EXPECT_NEAR(mean_of(r, "rx_parser"), mean_of(quick, "rx_parser"), 1);
   EXPECT_NEAR(mean_of(r, "grh_scatter"), mean_of(quick, "grh_scatter"), 1);
+}
+
+// A WRITE is visible while its packet still waits in the DMA engine for room in the blocks behind.
+TEST(Latencies, NoStageEndsAfterTheDataIsVisible) {  // R4
+  TrafficConfig config;
+  config.rc_qps = 8;
+  config.mix = {.send = 1, .write = 1};
+  const TrafficRun run(config, kPackets, {"cqe_generator.cycles_per_cqe=64"});
+  NicResult r;
+  run.latencies.collect(r);
+  ASSERT_FALSE(r.stages.empty());
+  for (const StageResult& s : r.stages) EXPECT_LE(s.max, std::max(r.latency_ns.max, r.write_ns.max)) << s.name;
 }
 
 TEST(Latencies, NothingIsSaidOfWhatDidNotHappen) {
