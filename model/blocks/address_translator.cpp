@@ -49,10 +49,11 @@ struct AddressTranslator::Rest {
 };
 
 AddressTranslator::AddressTranslator(const sc_core::sc_module_name& name, const AddressTranslatorParams& params,
-                                     NicShared& shared)
+                                     NicShared& shared, WqeErrorStatus wqe_error)
     : Block(name),
       params_(params),
       shared_(shared),
+      bad_receive_(wqe_error == WqeErrorStatus::kLocProt ? WcStatus::kLocalProtection : WcStatus::kLocalQpOperation),
       mpt_(params.mpt_sets, params.mpt_ways),
       mpt_lines_(mpt_.lines()),
       mtt_(params.mtt_sets, params.mtt_ways),
@@ -240,7 +241,8 @@ bool AddressTranslator::settle(GatherSegment& s, bool found, Cycle) {  // (R5)
 
 bool AddressTranslator::fail(ScatteredSegment& p) {  // (R3, R4): true when it was a remote error
   if (!is_remote(p)) {
-    refused_.fail_qp(p, DropReason::kLocalOperation, kNakRemoteOperation, WcStatus::kLocalProtection);
+    const WcStatus status = p.has(kRequest) ? bad_receive_ : WcStatus::kLocalProtection;
+    refused_.fail_qp(p, DropReason::kLocalOperation, kNakRemoteOperation, status);
     return false;
   }
   if (p.transport == Transport::kUc) {

@@ -63,7 +63,7 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
       srq_wqe_fetcher("srq_wqe_fetcher", p.srq_wqe_fetcher, shared, p.transport_checker.ud_too_long,
                       p.transport_checker.wqe_error_status, p.ack_generator.credits == AckCredits::kCounted),
       grh_scatter("grh_scatter", p.grh_scatter, shared),
-      address_translator("address_translator", p.address_translator, shared),
+      address_translator("address_translator", p.address_translator, shared, p.transport_checker.wqe_error_status),
       dma_engine("dma_engine", p.dma_engine, p.nic.clock_period_ps, shared, memory),
       cqe_generator("cqe_generator", p.cqe_generator, shared, p.nic.clock_period_ps),
       ack_generator("ack_generator", p.ack_generator, shared, p.nic.clock_period_ps,

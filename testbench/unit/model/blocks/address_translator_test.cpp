@@ -33,11 +33,11 @@ using Segments = std::vector<ScatteredSegment>;     // of one packet
 using GatherSegments = std::vector<GatherSegment>;  // of one response
 
 struct Fixture {
-  explicit Fixture(Bench& b, const AddressTranslatorParams& params = small())
+  explicit Fixture(Bench& b, const AddressTranslatorParams& params = small(), WqeErrorStatus wqe_error = {})
       : bench(b),
         host(b.keep<LocalMemory>()),
         shared(b.keep<NicShared>(PacketPool::Quotas{})),
-        dut(b.add<AddressTranslator>("dut", params, shared)),
+        dut(b.add<AddressTranslator>("dut", params, shared, wqe_error)),
         in(b.source(dut.in)),
         out(b.sink(dut.out)),
         gather_in(b.source(dut.gather_in)),
@@ -470,6 +470,20 @@ TEST(AddressTranslator, BadLkeyIsALocalErrorWithNak63) {  // R4
   EXPECT_TRUE(fixture.only(p).completes);
   EXPECT_EQ(fixture.only(p).bytes, 0u);
   EXPECT_EQ(fixture.dut.counters().local_errors, 1u);
+}
+
+TEST(AddressTranslator, AParameterChoosesTheStatusOfAReceiveWithABadLkey) {  // R4
+  Bench bench;
+  Fixture fixture(bench, small(), WqeErrorStatus::kLocQpOp);
+  fixture.region(1, kRemoteRead);
+  Segments receive = fixture.send(1, {0});
+  Segments answer = fixture.with_range(fixture.rc, Operation::kReadResponseOnly, 1, 0, 64, 0, Outcome::kAnswer);
+  Fixture::add(answer, Fixture::key(1), Fixture::va(1), 64);
+  fixture.push(Cycle{0}, receive);
+  fixture.push(Cycle{50}, answer);
+  bench.run();
+  EXPECT_EQ(fixture.only(receive).status, WcStatus::kLocalQpOperation);
+  EXPECT_EQ(fixture.only(answer).status, WcStatus::kLocalProtection) << "no receive";
 }
 
 TEST(AddressTranslator, WhatIsBeforeASegmentThatFailsHasGoneOnAndTheRestEndsHere) {  // R4
