@@ -11,9 +11,9 @@
 //       of ours it is a local error. A READ or WRITE of length zero is not checked. The bus address of an atomic goes
 //       on in `bus`.
 //   R4  Segments: those of a WRITE are checked as R3, with its access flags; those of a SEND or a response for local
-//       write and the packet's PD, and a failure is a local error: NAK 0x63, for a receive wqe_error_status, for a response
-//       kLocalProtection. The segments before the one that fails have gone on and are written; the failing one goes on
-//       without bytes, as the packet's last, and the others end here.
+//       write and the packet's PD, and a failure is a local error: NAK 0x63, for a receive wqe_error_status, for a
+//       response kLocalProtection. The segments before the one that fails have gone on and are written; the failing one
+//       goes on without bytes, as the packet's last, and the others end here.
 //   R5  Segments of `gather_in` (responses being built) are checked for remote read. Those that fail go on as `failed`.
 //   R6  Packets that access no memory (failed, squashed, internal) pass in hit_cycles, without bytes.
 //   R7  Each input keeps its order. The two inputs share only the caches and the walkers.
