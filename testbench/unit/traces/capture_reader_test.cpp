@@ -87,6 +87,21 @@ TEST_F(CaptureReaderTest, ARecordOutOfTheOrdinaryLosesNoFrame) {
   }
 }
 
+// pcap_records.h, R2: whatever the file's header says, memory is not made for a record of gigabytes.
+TEST_F(CaptureReaderTest, ARecordBeyond256KibIsLeftToLibpcap) {
+  for (const std::size_t bytes : {std::size_t{262144}, std::size_t{262145}}) {
+    CaptureFile capture(std::fopen(file(pcap_file(kNano, false, 1, {{0, 0, Blob(bytes)}})).c_str(), "rb"));
+    PcapRecords records;
+    records.open(capture);
+    Blob header(24);
+    ASSERT_EQ(capture.read(header), header.size());
+    records.begin(0x7fffffff);
+    PcapRecord record;
+    EXPECT_EQ(records.next(record), bytes == 262144) << bytes;
+    EXPECT_EQ(records.reads(), bytes == 262144) << bytes;
+  }
+}
+
 TEST_F(CaptureReaderTest, FramesOnTheEdgeOfABlockAreWhole) {
   std::vector<Record> records;
   for (std::uint32_t n = 0; n < 3000; ++n) records.push_back({n, 0, Blob(60 + n % 1500, static_cast<std::uint8_t>(n))});
