@@ -67,6 +67,7 @@ void set(HostOptions& o, std::string_view key, std::string_view value) {
     o.sges = number(key, value, 1, kMaxSge);
   } else if (key == "layout") {
     o.srq_layout = one_of(key, value, kLayouts);
+    o.layout_chosen = true;
   } else if (key == "refill") {
     if (value == "on_completion") {
       o.refill_batch = 1;

@@ -47,8 +47,9 @@ enum class CqCompression : std::uint8_t { kByParameter, kOff, kOn };
 struct HostOptions {
   ReceiveKind receive = ReceiveKind::kRq;
   WqLayout srq_layout = WqLayout::kLinkedList;
-  std::uint32_t depth = 0;   // 0: the default of its kind
-  std::uint32_t buffer = 0;  // 0: the largest message seen
+  bool layout_chosen = false;  // otherwise the layout is for the caller to set
+  std::uint32_t depth = 0;     // 0: the default of its kind
+  std::uint32_t buffer = 0;    // 0: the largest message seen
   std::uint32_t sges = 1;
   std::uint32_t refill_batch = 1;
   std::uint32_t cq_slots = 65536;

@@ -22,6 +22,12 @@ std::uint64_t bytes_named(const OpcodeInfo& op, const Headers& h) {
 std::uint8_t region_rights(std::uint8_t access) {
   return access & (kRemoteWrite | kRemoteAtomic) ? access | kLocalWrite : access;
 }
+// Congestion experienced: both bits of the ECN field (RFC 3168), of which only IP packets with UDP count.
+bool is_marked(const Headers& h) {
+  constexpr std::uint8_t kBoth = 3;
+  const bool roce_v2 = h.encapsulation == Encapsulation::kRoceV2Ipv4 || h.encapsulation == Encapsulation::kRoceV2Ipv6;
+  return roce_v2 && (h.traffic_class & kBoth) == kBoth;
+}
 
 }  // namespace
 
@@ -257,6 +263,7 @@ void CaptureSurvey::add(const Headers& h, Bytes payload, std::uint64_t number) {
   }
   ++s.endpoints[source].packets_sent;
   ++s.endpoints[destination].packets_received;
+  s.endpoints[destination].marked_received += is_marked(h);
   s.first_as_destination[destination] = std::min(s.first_as_destination[destination], number);
   s.flows[index].count(h);
   const std::uint32_t traits = opcode_info(h.opcode).traits;

@@ -38,6 +38,7 @@ struct EndpointCounts {
   Address address;
   std::uint64_t packets_sent = 0;
   std::uint64_t packets_received = 0;
+  std::uint64_t marked_received = 0;    // of them marked Congestion Experienced (ECN)
   std::uint64_t requests_received = 0;  // without those to QP1
   std::uint64_t request_bytes = 0;      // payload of them
 };

@@ -14,6 +14,25 @@ enum class ParamType : std::uint8_t { kU32, kU64, kBool, kEnum };
 enum class ParamKind : std::uint8_t { kWidth, kDepth, kLatency, kPolicy };
 enum class ParamEvidence : std::uint8_t { kDocumented, kMeasured, kAssumed };
 
+// What a run has, of which a parameter may say that it acts only with it (acts_in).
+enum class RunFeature : std::uint8_t {
+  kAny,
+  kCapture,
+  kPrograms,
+  kSwitch,
+  kMarked,
+  kSrqLayout,
+  kLinkedList,
+  kCyclic,
+  kTagMatching,
+  kTags,
+  kCompression,
+  kNone
+};
+inline constexpr std::string_view kRunFeatureNames[] = {"any",          "capture",    "programs",    "switch",
+                                                        "marked",       "srq_layout", "linked_list", "cyclic",
+                                                        "tag_matching", "tags",       "compression", "none"};
+
 struct ParamDescriptor {
   std::string_view section;
   std::string_view key;
@@ -28,6 +47,9 @@ struct ParamDescriptor {
   std::string_view sentence;
   ParamEvidence evidence;
   std::string_view source;
+  RunFeature acts_in;          // kAny: it acts in every run; kNone: in none that rxnic can make
+  std::string_view otherwise;  // why it cannot act in others
+  std::string_view needs;      // values of other parameters without which it does not act: params.toml; empty: none
   std::uint64_t (*get)(const Params&);
   void (*set)(Params&, std::uint64_t);  // does not check
 };

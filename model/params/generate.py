@@ -19,6 +19,10 @@ EVIDENCE = ("documented", "measured", "assumed")
 CPP_TYPES = {"u32": "std::uint32_t", "u64": "std::uint64_t", "bool": "bool"}
 TYPE_LIMITS = {"u32": 2**32 - 1, "u64": 2**63 - 1}  # TOML integers have 63 bits
 FIELDS = {"type", "unit", "default", "kind", "sentence", "evidence", "source"}
+# What a run must have for a parameter to act in it; the first is every run.
+ACTS_IN = ("any", "capture", "programs", "switch", "marked", "srq_layout", "linked_list", "cyclic", "tag_matching",
+           "tags", "compression", "none")
+WHEN_FIELDS = {"acts_in", "otherwise", "needs"}
 EXTRA_FIELDS = {
     "u32": {"range", "power_of_two"},
     "u64": {"range", "power_of_two"},
@@ -41,7 +45,7 @@ def check(section, key, p):
     need(p.get("type") in EXTRA_FIELDS, f"a type of {', '.join(EXTRA_FIELDS)}")
     for field in sorted(FIELDS - p.keys()):
         need(False, f"the field '{field}'")
-    for field in sorted(p.keys() - FIELDS - EXTRA_FIELDS[p["type"]]):
+    for field in sorted(p.keys() - FIELDS - WHEN_FIELDS - EXTRA_FIELDS[p["type"]]):
         need(False, f"no field '{field}' with type {p['type']}")
     need(p["kind"] in KINDS, f"a kind of {', '.join(KINDS)}")
     need(p["evidence"] in EVIDENCE, f"evidence of {', '.join(EVIDENCE)}")
@@ -65,6 +69,32 @@ def check(section, key, p):
         need(default in p["values"], "a default among the values")
 
 
+def check_when(name, when):
+    """acts_in and otherwise of a section or a parameter."""
+    acts_in = when.get("acts_in", "any")
+    if acts_in not in ACTS_IN:
+        raise DescriptionError(f"params.toml: {name}: expected acts_in of {', '.join(ACTS_IN)}")
+    said = "otherwise" in when
+    if not is_plain_text(when.get("otherwise", "")) or (not said if acts_in != "any" else said and "needs" not in when):
+        raise DescriptionError(f"params.toml: {name}: expected otherwise = why it cannot act, with acts_in or needs")
+
+
+def check_needs(name, needs, sections):
+    """Each alternative of each need is SECTION.KEY=VALUE|VALUE or SECTION.KEY!=VALUE of a parameter that exists, or
+    run.has=FEATURE."""
+    for alternative in (a for need in needs for a in need.split(" or ")):
+        if alternative in [f"run.has={feature}" for feature in ACTS_IN[1:]]:
+            continue
+        match = re.fullmatch(r"([a-z_]+)\.([a-z0-9_]+)(!?=)([a-z0-9_|]+)", alternative)
+        p = sections.get(match[1], ("", {}))[1].get(match[2]) if match else None
+        if p is None:
+            raise DescriptionError(f"params.toml: {name}: found the need '{alternative}', expected that of a parameter")
+        allowed = {"enum": p.get("values", []), "bool": ["true", "false"]}.get(p["type"])
+        for value in match[4].split("|"):
+            if not (value in allowed if allowed else value.isdigit()):
+                raise DescriptionError(f"params.toml: {name}: found the need '{alternative}', expected another value")
+
+
 def load(path):
     """params.toml as {section: (about, {key: parameter})}, checked."""
     with open(path, "rb") as file:
@@ -75,15 +105,23 @@ def load(path):
         about = body.pop("about", None)
         if not isinstance(about, str):
             raise DescriptionError(f"params.toml: {section}: expected about = a sentence")
+        when = {field: body.pop(field) for field in ("acts_in", "otherwise") if field in body}
+        check_when(section, when)
         for key, p in body.items():
             if not isinstance(p, dict):
                 raise DescriptionError(f"params.toml: {section}.{key}: expected a table")
             check(section, key, p)
+            if "acts_in" not in p:
+                p |= when
+            check_when(f"{section}.{key}", p)
             if p["type"] == "enum":
                 if p["name"] in enums:
                     raise DescriptionError(f"params.toml: {section}.{key}: the enum name '{p['name']}' is used twice")
                 enums.add(p["name"])
         sections[section] = (about, body)
+    for section, (_, body) in sections.items():
+        for key, p in body.items():
+            check_needs(f"{section}.{key}", p.get("needs", []), sections)
     return sections
 
 
@@ -150,6 +188,8 @@ def descriptors(sections):
                 f'     {least}ULL, {greatest}ULL, {"true" if p.get("power_of_two") else "false"}, {number(p)}ULL,\n'
                 f'     {values}, ParamKind::k{camel(p["kind"])},\n'
                 f'     "{p["sentence"]}",\n     ParamEvidence::k{camel(p["evidence"])}, "{p["source"]}",\n'
+                f'     RunFeature::k{camel(p.get("acts_in", "any"))}, "{p.get("otherwise", "")}",\n'
+                f'     "{" and ".join(p.get("needs", []))}",\n'
                 f"     [](const Params& p) {{ return static_cast<std::uint64_t>({member}); }},\n"
                 f"     [](Params& p, std::uint64_t v) {{ {member} = {assign}; }}}},\n")
     out.append("\nconstexpr ParamDescriptor kDescriptors[] = {\n" + "".join(rows) + "};\n\n")

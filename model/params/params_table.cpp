@@ -89,7 +89,12 @@ std::string params_text(const Params& params, const ParamsTableOptions& options)
     for (const ParamDescriptor& d : param_descriptors()) {
       if (d.section != section.name) continue;
       line(cells(d), d.sentence);
-      if (options.evidence) out += fmt::format("  {:<{}}  source: {}\n", "", widths[0], d.source);
+      if (!options.evidence) continue;
+      out += fmt::format("  {:<{}}  source: {}\n", "", widths[0], d.source);
+      if (d.acts_in != RunFeature::kAny) {
+        out += fmt::format("  {:<{}}  acts in: {}\n", "", widths[0], name_of(kRunFeatureNames, d.acts_in));
+      }
+      if (!d.needs.empty()) out += fmt::format("  {:<{}}  needs: {}\n", "", widths[0], d.needs);
     }
   }
   out += "\n* not the default\n";
@@ -118,7 +123,10 @@ std::string params_json(const Params& params, const ParamsTableOptions& options)
                                                        {"kind", name_of(kKindNames, d.kind)},
                                                        {"sentence", d.sentence},
                                                        {"evidence", name_of(kEvidenceNames, d.evidence)},
-                                                       {"source", d.source}};
+                                                       {"source", d.source},
+                                                       {"acts_in", name_of(kRunFeatureNames, d.acts_in)},
+                                                       {"otherwise", d.otherwise},
+                                                       {"needs", d.needs}};
   }
   return out.dump(2) + "\n";
 }

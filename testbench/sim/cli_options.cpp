@@ -28,7 +28,9 @@ void CommonOptions::describe(CLI::App& app) {
   for (const NamedConfig& named : named_configs()) names += fmt::format("{}{}", names.empty() ? "" : ", ", named.name);
   app.add_option("--config", config, fmt::format("Configuration: a TOML file, or one of {}", names))
       ->capture_default_str();
-  app.add_option("--set", overrides, "Value of one parameter, section.key=value; may be repeated")
+  app.add_option("--set", overrides,
+                 "Value of one parameter, section.key=value; may be repeated. A warning names one that cannot act\n"
+                 "in the run")
       ->allow_extra_args(false)
       ->take_all();
 }

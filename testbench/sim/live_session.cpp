@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "model/params/no_effect.h"
 #include "model/params/params_table.h"
 #include "testbench/sim/cli_options.h"
 #include "testbench/sim/report.h"
@@ -37,7 +38,12 @@ LiveSession::LiveSession(const SessionOptions& options, const Params& params, Li
       simulation_({params, options.waves.wanted() ? EngineMode::kPerCycle : EngineMode::kFast, options.nics,
                    recorder_.get(), recorder_.get(), options.order},
                   host.port, host.memory),
-      waves_(simulation_.make_waves(options.waves)) {
+      waves_(simulation_.make_waves(options.waves)),
+      no_effect_(parameters_without_effect(params, options.config, options.overrides,
+                                           features_of_programs(params, options.nics))) {
+  for (const std::string& text : no_effect_) {
+    if (!options.quiet) say("warning: " + text);
+  }
   log_.set_clock([this] { return simulation_.now().count * params_.nic.clock_period_ps; });
 }
 
@@ -56,6 +62,7 @@ bool LiveSession::finish() {
   r.seed = options_.seed;
   r.mode = waves_ ? "per-cycle" : "fast";
   simulation_.collect(r);
+  r.warnings.insert(r.warnings.end(), no_effect_.begin(), no_effect_.end());
   if (recorder_) recorder_->close(simulation_.now(), r.cqes);
   const std::string report = std::filesystem::path(options_.out) / "report.json";
   write_file(report, report_json(r));

@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "model/params/config.h"
+#include "model/params/no_effect.h"
 #include "testbench/sim/fabric_simulation.h"
 #include "testbench/sim/log_port.h"
 #include "testbench/sim/recorder.h"
@@ -155,6 +156,9 @@ RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOpti
   if (!notice.empty() && o.say) o.say(notice);
 
   simulation.collect(r);
+  const RunFeatures features = features_of_programs(r.params, header.nics);
+  const auto no_effect = parameters_without_effect(r.params, r.config, r.overrides, features);
+  r.warnings.insert(r.warnings.end(), no_effect.begin(), no_effect.end());
   if (!state.over() && !port.finished()) state.differs("found the end of the run; recorded: further events");
   if (port.finished()) run.cut = port.end().cut;
   if (!run.cut.empty()) r.warnings.push_back("the record ends before the run did: " + run.cut);

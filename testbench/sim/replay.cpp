@@ -10,6 +10,7 @@
 
 #include "model/core/wire/icrc.h"
 #include "model/params/config.h"
+#include "model/params/no_effect.h"
 #include "model/types/syndrome.h"
 #include "testbench/sim/cqe_log.h"
 #include "testbench/sim/host_setup.h"
@@ -57,6 +58,24 @@ bool is_intact(Bytes frame, const Headers& h) { return icrc_matches(frame, h) &&
 
 bool withholds(const HostPlan& plan) {
   return std::any_of(plan.queues.begin(), plan.queues.end(), [](const QueuePlan& q) { return !q.hold_after.empty(); });
+}
+
+RunFeatures features_of(const CaptureSurvey& survey, const Address& receiver, const HostOptions& host,
+                        const HostPlan& plan) {
+  RunFeatures run{RunFeature::kCapture};
+  for (const EndpointCounts& e : survey.endpoints()) {
+    if (e.address == receiver && e.marked_received != 0) run.add(RunFeature::kMarked);
+  }
+  if (host.cq_compression != CqCompression::kOff) run.add(RunFeature::kCompression);
+  for (const QueuePlan& q : plan.queues) {
+    if (q.context.kind == WqKind::kSrq && !host.layout_chosen) run.add(RunFeature::kSrqLayout);
+    run.add(q.context.layout == WqLayout::kLinkedList ? RunFeature::kLinkedList : RunFeature::kCyclic);
+    if (q.context.tag_matching) run.add(RunFeature::kTagMatching);
+  }
+  if (std::ranges::any_of(plan.tag_lists, [](const TagPlan& list) { return !list.tags.empty(); })) {
+    run.add(RunFeature::kTags);
+  }
+  return run;
 }
 
 // Whether a capture of InfiniBand packets keeps their VCRCs: adapters that check them often write none into it.
@@ -201,7 +220,7 @@ RunResult replay(const ReplayOptions& o) {
   }
   if (host_options.cq_compression == CqCompression::kOn) r.params.cqe_generator.compression = true;
   host_options.compress_by_default = r.params.cqe_generator.compression;
-  if (o.host.find("layout=") == std::string::npos) {
+  if (!host_options.layout_chosen) {
     const bool cyclic = r.params.srq_wqe_fetcher.srq_layout == SrqLayout::kCyclic;
     host_options.srq_layout = cyclic ? WqLayout::kCyclic : WqLayout::kLinkedList;
   }
@@ -231,6 +250,9 @@ RunResult replay(const ReplayOptions& o) {
   const ReceiverSurvey seen = survey.of_receiver(receiver);
   const HostPlan plan = make_host_plan(seen, host_options);
   r.host = host_text(host_options, plan);
+  const RunFeatures features = features_of(survey, receiver, host_options, plan);
+  const auto no_effect = parameters_without_effect(r.params, o.config, o.overrides, features);
+  r.warnings.insert(r.warnings.end(), no_effect.begin(), no_effect.end());
   r.assumptions.insert(r.assumptions.end(), seen.notes.begin(), seen.notes.end());
   r.assumptions.insert(r.assumptions.end(), plan.notes.begin(), plan.notes.end());
 

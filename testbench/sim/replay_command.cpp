@@ -142,6 +142,7 @@ int ReplayCommand::replay_capture() {
     refuse_trace_as_output(options_.trace, file);
   }
   const RunResult result = replay(options_);
+  for (const std::string& text : result.warnings) print_message("warning: " + text);
   write_file(folder / "report.json", report_json(result));
   if (quiet_) return kDone;
   std::string text = report_summary(result, terminal_style(STDOUT_FILENO));

@@ -111,6 +111,21 @@ TEST(Survey, EndpointsCountBothDirections) {
   EXPECT_EQ(f.survey.endpoints().at(1).request_bytes, 128u);
 }
 
+TEST(Survey, MarkedPacketsAreThoseWithBothBitsOfRoceV2) {
+  Feed f;
+  for (const std::uint8_t traffic_class : {0x00, 0x01, 0x02, 0x03, 0x63}) {
+    Headers h = f.packet(true, 0x21, Operation::kSendOnly, 0);
+    h.traffic_class = traffic_class;
+    f.add(h);
+  }
+  Headers h = f.packet(true, 0x21, Operation::kSendOnly, 0);
+  h.traffic_class = 3;
+  h.encapsulation = Encapsulation::kRoceV1;
+  f.add(h);
+  EXPECT_EQ(f.survey.endpoints().at(1).marked_received, 2u);
+  EXPECT_EQ(f.survey.endpoints().at(0).marked_received, 0u);
+}
+
 TEST(Survey, AnswersPairQpsByTheirPsn) {
   Feed f;
   for (std::uint32_t i = 0; i < 4; ++i) {  // ports say the opposite

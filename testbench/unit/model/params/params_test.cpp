@@ -116,6 +116,9 @@ TEST(ParamsText, OfOneSectionHoldsNoOther) {
 TEST(ParamsText, ShowsSourcesWhenAsked) {
   EXPECT_THAT(params_text(Params{}, {.section = "dma_engine", .evidence = true}), HasSubstr("source: pcie-bench"));
   EXPECT_THAT(params_text(Params{}, {.section = "dma_engine"}), Not(HasSubstr("source: ")));
+  EXPECT_THAT(params_text(Params{}, {.section = "fabric", .evidence = true}), HasSubstr("acts in: programs"));
+  EXPECT_THAT(params_text(Params{}, {.section = "cqe_generator", .evidence = true}),
+              HasSubstr("needs: cqe_generator.compression=true"));
 }
 
 TEST(ParamsText, UnknownSectionIsRefused) {
@@ -134,6 +137,9 @@ TEST(ParamsJson, HoldsEveryFieldOfTheTable) {
   EXPECT_EQ(entries["range"], json({1, 65536}));
   EXPECT_EQ(entries["kind"], "depth");
   EXPECT_EQ(entries["evidence"], "assumed");
+  EXPECT_EQ(entries["acts_in"], "tags");
+  EXPECT_EQ(all["dma_engine"]["read_latency_ps"]["needs"], "dma_engine.read_latency=constant");
+  EXPECT_EQ(all["wire"]["rx_full"]["acts_in"], "any");
   EXPECT_EQ(all["wire"]["rx_full"]["range"], json({"pause", "drop"}));
   EXPECT_EQ(all["cqe_generator"]["compression"]["value"], false);
   EXPECT_EQ(json::parse(params_json(params, {.section = "wire"})).size(), 1U);
@@ -214,6 +220,21 @@ TEST_F(GeneratedFiles, FlawedParameterIsRefusedByKey) {
 TEST_F(GeneratedFiles, ParameterWithoutASourceIsRefused) {
   EXPECT_NE(generate(edited("source = \"round number\"\n", "")), 0);
   EXPECT_THAT(text_of(folder_ / "stderr"), HasSubstr("expected the field 'source'"));
+}
+
+TEST_F(GeneratedFiles, WhereAParameterActsIsChecked) {
+  const auto refusal = [this](const std::string& from, const std::string& to) {
+    std::filesystem::remove_all(folder_ / "params");
+    EXPECT_NE(generate(edited(from, to)), 0) << to;
+    return text_of(folder_ / "stderr");
+  };
+  EXPECT_THAT(refusal("acts_in = \"programs\"", "acts_in = \"runs\""), HasSubstr("expected acts_in of any, capture"));
+  EXPECT_THAT(refusal("otherwise = \"there is no fabric in the replay of a capture\"\n", ""),
+              HasSubstr("fabric: expected otherwise"));
+  EXPECT_THAT(refusal("dma_engine.read_latency=constant", "dma_engine.latency=constant"),
+              HasSubstr("dma_engine.read_latency_ps: found the need 'dma_engine.latency=constant'"));
+  EXPECT_THAT(refusal("dma_engine.read_latency=constant", "dma_engine.read_latency=fixed"),
+              HasSubstr("expected another value"));
 }
 
 TEST_F(GeneratedFiles, PackageHoldsEveryParameter) {

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/params/no_effect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "model/params/config.h"
+
+namespace rxnic {
+namespace {
+
+std::string full_name(const ParamDescriptor& d) { return fmt::format("{}.{}", d.section, d.key); }
+
+// Calls f with each part of `text` between `separator`s until it returns true; whether it did.
+template <class F>
+bool any_part(std::string_view text, std::string_view separator, F f) {
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    if (f(text.substr(0, end))) return true;
+    if (end == std::string_view::npos) return false;
+    text.remove_prefix(end + separator.size());
+  }
+}
+
+bool has_value(const ParamDescriptor& d, std::uint64_t value, std::string_view text) {
+  if (d.type == ParamType::kEnum) return d.values[value] == text;
+  if (d.type == ParamType::kBool) return text == (value != 0 ? "true" : "false");
+  return text == std::to_string(value);
+}
+
+// "section.key=value|value", "section.key!=value" or "run.has=feature"
+bool holds(const Params& params, const RunFeatures& run, std::string_view need) {
+  const std::size_t equals = need.find('=');
+  if (need.starts_with("run.")) {
+    const auto* const at = std::ranges::find(kRunFeatureNames, need.substr(equals + 1));
+    return run.has(static_cast<RunFeature>(at - std::begin(kRunFeatureNames)));
+  }
+  const bool differs = need[equals - 1] == '!';
+  const std::string_view name = need.substr(0, equals - (differs ? 1 : 0));
+  for (const ParamDescriptor& d : param_descriptors()) {
+    if (full_name(d) != name) continue;
+    const bool found = any_part(need.substr(equals + 1), "|",
+                                [&](std::string_view value) { return has_value(d, d.get(params), value); });
+    return found != differs;
+  }
+  return false;  // generate.py has checked that it exists
+}
+
+// The first need that does not hold; empty: all do.
+std::string_view missing_need(const Params& params, const RunFeatures& run, std::string_view needs) {
+  std::string_view missing;
+  if (needs.empty()) return missing;
+  any_part(needs, " and ", [&](std::string_view need) {
+    const bool met = any_part(need, " or ", [&](std::string_view one) { return holds(params, run, one); });
+    if (!met) missing = need;
+    return !met;
+  });
+  return missing;
+}
+
+bool is_named(std::span<const std::string> overrides, const ParamDescriptor& d) {
+  const std::string begin = full_name(d) + "=";
+  return std::ranges::any_of(overrides, [&](const std::string& text) { return text.starts_with(begin); });
+}
+
+// (R2)
+class SetParameters {
+ public:
+  SetParameters(const Params& params, std::string_view config, std::span<const std::string> overrides)
+      : params_(params), overrides_(overrides) {
+    for (const NamedConfig& named : named_configs()) {
+      if (named.name == config) from_file_ = false;
+    }
+    for (const NamedConfig& named : named_configs()) {
+      if (from_file_ || named.name == config) bases_.push_back(load_config(named.name));
+    }
+  }
+  bool contains(const ParamDescriptor& d) const {
+    if (from_file_ && is_named(overrides_, d)) return true;
+    return std::ranges::none_of(bases_, [&](const Params& base) { return d.get(base) == d.get(params_); });
+  }
+
+ private:
+  const Params& params_;
+  std::span<const std::string> overrides_;
+  bool from_file_ = true;
+  std::vector<Params> bases_;
+};
+
+}  // namespace
+
+RunFeatures features_of_programs(const Params& params, std::uint32_t nics) {
+  // Programs make QPs, SRQs and CQs, which all ask for compression.
+  RunFeatures run{RunFeature::kPrograms, RunFeature::kSrqLayout, RunFeature::kCyclic, RunFeature::kCompression};
+  if (nics > 1) run.add(RunFeature::kSwitch);
+  if (nics > 1 && params.fabric.ecn_threshold_bytes != 0 && params.requester.dcqcn) run.add(RunFeature::kMarked);
+  if (params.srq_wqe_fetcher.srq_layout == SrqLayout::kLinkedList) run.add(RunFeature::kLinkedList);
+  return run;
+}
+
+std::vector<std::string> parameters_without_effect(const Params& params, std::string_view config,
+                                                   std::span<const std::string> overrides, const RunFeatures& run) {
+  const SetParameters set(params, config, overrides);
+  std::vector<std::string> found;
+  for (const ParamDescriptor& d : param_descriptors()) {
+    const bool present = run.has(d.acts_in);
+    const std::string_view missing = missing_need(params, run, d.needs);
+    if ((present && missing.empty()) || !set.contains(d)) continue;
+    const bool is_said = !present || (d.acts_in == RunFeature::kAny && !d.otherwise.empty());
+    const std::string why = is_said ? std::string(d.otherwise) : fmt::format("it needs {}", missing);
+    found.push_back(fmt::format("{} cannot act in this run: {}", full_name(d), why));
+  }
+  return found;
+}
+
+}  // namespace rxnic
