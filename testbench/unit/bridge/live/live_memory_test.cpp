@@ -27,6 +27,7 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 
 // Pages of the program: readable and writable, then read-only, then without any right, then not mapped, then writable.
+// They are not unmapped at the end: those that are free by then may have become another's, a sanitizer's for example.
 struct Pages {
   static constexpr std::uint64_t kCount = 6;
   Pages() : base(static_cast<std::uint8_t*>(map(kCount * kPage))) {
@@ -35,7 +36,6 @@ struct Pages {
     mprotect(at(3), kPage, PROT_NONE);
     munmap(at(4), kPage);
   }
-  ~Pages() { munmap(base, kCount * kPage); }
   static void* map(std::uint64_t bytes) {
     return mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   }
