@@ -100,6 +100,7 @@ Cycle HostBridge::step(Cycle now) {
     busy = true;
     look_ = now + 1;  // the program that waited for this reply may go on: look before model time passes
   }
+  look_ = port_.sooner(look_);
   const bool looks = now >= look_;
   if (looks) busy |= take_events(now);
   busy |= deliver_doorbells(now);
@@ -126,7 +127,7 @@ bool HostBridge::report_completions(Port& nic, Cycle now) {
       const WrittenCompletions::Completion c = nic.written.take();
       if (c.received() && observer_ != nullptr) observer_->on_visible(now, nic.number, cq, c.status, c.times);
     }
-    if (const auto owner = nic.device.owner_of(cq)) port_.completed(*owner);
+    if (const auto owner = nic.device.owner_of(cq)) port_.completed(*owner, cq, notice.completions);
   }
   return any;
 }

@@ -41,8 +41,8 @@ class HostPort {
   // kOpen: the client may go on, with these attributes (a reply to its kOpen request); status != 0: refused.
   virtual void opened(ClientId client, std::int32_t status, const channel::DeviceAttributes& attributes) = 0;
   virtual void reply(ClientId client, const channel::Message& message) = 0;
-  // A CQE of this client is visible.
-  virtual void completed(ClientId client) = 0;
+  // `count` further CQEs of this client's CQ are visible.
+  virtual void completed(ClientId client, Cqn cq, std::uint32_t count) = 0;
   // channel 0: the asynchronous events.
   virtual void notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) = 0;
   // After kClose: the device holds nothing of this client any more, neither objects nor addresses of its memory.
@@ -52,6 +52,9 @@ class HostPort {
   virtual Cycle wait(Cycle now, Cycle due) = 0;
   // The next cycle in which to look for events while the model is busy; kNever: the run is over at once.
   virtual Cycle next_look(Cycle now) = 0;
+  // `look`: when the bridge will look for events. A port whose programs react to what it was notified of since may want
+  // an earlier cycle: not one that is past.
+  virtual Cycle sooner(Cycle look) { return look; }
 };
 
 // The memory of the programs. `address`: a virtual address below 2^47, or kShared | offset in the mapping.

@@ -141,7 +141,7 @@ Cycle LivePort::next_look(Cycle now) {
   return pending() ? now + 1 : latest(next_look_, now + 1);
 }
 
-void LivePort::completed(ClientId client) {
+void LivePort::completed(ClientId client, Cqn, std::uint32_t) {
   LiveClient* const c = raw(client) < clients_.size() ? clients_[raw(client)] : nullptr;
   if (c == nullptr) return;
   ++counters_.completions;

@@ -99,7 +99,7 @@ class LivePort final : public HostPort {
   bool take(Cycle now, HostEvent& event) override;
   void opened(ClientId client, std::int32_t status, const channel::DeviceAttributes& attributes) override;
   void reply(ClientId client, const channel::Message& message) override;
-  void completed(ClientId client) override;
+  void completed(ClientId client, Cqn cq, std::uint32_t count) override;
   void notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) override;
   void released(ClientId client) override;
   Cycle wait(Cycle now, Cycle due) override;

@@ -52,7 +52,7 @@ class LogPort final : public HostPort {
   bool take(Cycle now, HostEvent& event) override;
   void opened(ClientId, std::int32_t, const channel::DeviceAttributes&) override {}
   void reply(ClientId, const channel::Message&) override {}
-  void completed(ClientId) override {}
+  void completed(ClientId, Cqn, std::uint32_t) override {}
   void notify(ClientId, std::uint32_t, const channel::EventRecord&) override {}
   void released(ClientId) override {}
   Cycle wait(Cycle now, Cycle due) override;

@@ -77,7 +77,7 @@ class TestPort final : public HostPort {
     attributes = a;
   }
   void reply(ClientId client, const channel::Message& message) override { replies[client].push_back(message); }
-  void completed(ClientId client) override { ++completions[client]; }
+  void completed(ClientId client, Cqn, std::uint32_t) override { ++completions[client]; }
   void notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) override {
     notices[client].push_back({channel, event});
   }

@@ -52,7 +52,7 @@ class RepeatPort final : public HostPort {
   }
   void opened(ClientId, std::int32_t, const channel::DeviceAttributes&) override {}
   void reply(ClientId, const channel::Message&) override { ++replies; }
-  void completed(ClientId) override {}
+  void completed(ClientId, Cqn, std::uint32_t) override {}
   void released(ClientId) override {}
   void notify(ClientId, std::uint32_t, const channel::EventRecord&) override {}
   Cycle wait(Cycle now, Cycle due) override { return now >= record_.end ? kNever : earliest(due, next_look(now)); }
