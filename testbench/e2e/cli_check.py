@@ -14,8 +14,8 @@ import e2e
 WAVES = ["--waves", "--waves-from", "--waves-to", "--waves-around"]
 # What --help of a command mentions.
 OPTIONS = {
-    "replay": ["trace", "--config", "--set", "--receiver", "--host", "--psn", "--pace", "--truncated", "--out",
-               "--cqes", "--seed", "--step-all", "--per-cycle", "--step-order", *WAVES, "--quiet", "--help",
+    "replay": ["trace", "--config", "--set", "--loop", "--receiver", "--host", "--psn", "--pace", "--truncated",
+               "--out", "--cqes", "--seed", "--step-all", "--per-cycle", "--step-order", *WAVES, "--quiet", "--help",
                "--responses-limit"],
     "params": ["section", "--config", "--set", "--evidence", "--json", "--toml", "--memory", "--help"],
     "counters": ["section", "--json", "--help"],

@@ -31,6 +31,8 @@ constexpr const char* kAbout =
     "  rxnic run --nics 2 -- PROGRAM [ARG...]        a verbs program on the model\n"
     "  rxnic run --record -- PROGRAM [ARG...]        the same, and record it\n"
     "  rxnic replay rxnic-run                        repeat the recorded run without the program\n"
+    "  rxnic replay --set dma_engine.read_latency_ps=900000 rxnic-run\n"
+    "                                                what if its NICs were behind a slower PCIe\n"
     "  rxnic replay capture.pcap                     what a receive path would have done with a capture\n"
     "  rxnic replay --set dma_engine.read_latency_ps=900000 capture.pcap\n"
     "                                                the same behind a slower PCIe\n"

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 
@@ -77,14 +78,6 @@ class FrameCheck final : public FabricObserver {
   std::uint64_t time_ps_ = 0;
 };
 
-Params parse_params(const HostLogHeader& header, const std::string& log) {
-  try {
-    return parse_config(header.params, log);
-  } catch (const ConfigError& e) {
-    throw TraceError::at_line(log, kParamsLine, fmt::format("the parameter {}: {}", e.key(), e.found()), e.expected());
-  }
-}
-
 void expect_equal(ReplayState& state, const char* what, std::uint64_t found, std::uint64_t recorded) {
   if (found != recorded) state.differs(fmt::format("found {} {} at the end; recorded: {}", found, what, recorded));
 }
@@ -121,6 +114,14 @@ void compare_report(const std::string& path, RecordedRun& run, ReplayState& stat
 std::string host_log_file(const std::string& folder) { return std::filesystem::path(folder) / kHostLogFile; }
 std::string wire_file(const std::string& folder) { return std::filesystem::path(folder) / kWireFile; }
 
+Params recorded_params(const HostLogHeader& header, const std::string& log) {
+  try {
+    return parse_config(header.params, log);
+  } catch (const ConfigError& e) {
+    throw TraceError::at_line(log, kParamsLine, fmt::format("the parameter {}: {}", e.key(), e.found()), e.expected());
+  }
+}
+
 bool is_recorded_run(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_directory(path, ignored);
@@ -139,7 +140,7 @@ RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOpti
   r.command = header.program;
   r.config = header.config;
   r.overrides = header.overrides;
-  r.params = parse_params(header, log);
+  r.params = recorded_params(header, log);
   r.seed = header.seed;
   r.mode = "fast";  // the recorded run's, unless its report says otherwise
   if (header.nics == 0 || header.nics > channel::kMaxNics) {
@@ -147,7 +148,16 @@ RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOpti
                               fmt::format("1 to {}", channel::kMaxNics));
   }
 
-  FabricSimulation simulation({r.params, o.mode, header.nics, nullptr, &frames, o.order}, port, memory);
+  std::optional<PlanningPort> planning_port;
+  std::optional<PlanningMemory> planning_memory;
+  if (o.planner != nullptr) {
+    const auto now = [&state] { return state.now(); };
+    planning_port.emplace(port, *o.planner, now);
+    planning_memory.emplace(memory, *o.planner, now);
+  }
+  FabricSimulation simulation({r.params, o.mode, header.nics, nullptr, &frames, o.order},
+                              planning_port ? static_cast<HostPort&>(*planning_port) : port,
+                              planning_memory ? static_cast<ProgramMemory&>(*planning_memory) : memory);
   const std::unique_ptr<NicWaves> waves = simulation.make_waves(o.waves);
   state.connect([&simulation] { simulation.stop(); }, [&simulation] { return simulation.now(); });
   simulation.run();

@@ -14,6 +14,8 @@
 #include "model/engine/engine.h"
 #include "testbench/sim/run_result.h"
 #include "testbench/sim/waves_request.h"
+#include "testbench/sim/what_if_planner.h"
+#include "traces/host_log.h"
 
 namespace rxnic {
 
@@ -35,7 +37,11 @@ struct RecordedRunOptions {
   StepOrder order{};
   WavesRequest waves{};                           // need kPerCycle
   std::function<void(const std::string&)> say{};  // what the user should know besides the result
+  WhatIfPlanner* planner = nullptr;               // gets all inputs, outputs and accesses to memory
 };
 RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOptions& options);
+
+// The parameters of a recorded run. Throws TraceError.
+Params recorded_params(const HostLogHeader& header, const std::string& log);
 
 }  // namespace rxnic

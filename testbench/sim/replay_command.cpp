@@ -10,14 +10,15 @@
 #include "testbench/sim/recorded_run.h"
 #include "testbench/sim/standard_streams.h"
 #include "testbench/sim/units.h"
+#include "testbench/sim/what_if.h"
 
 namespace rxnic {
 
 namespace {
 
 // Options that say something about a capture: a recorded run says it itself.
-constexpr const char* kOfCaptures[] = {"--config", "--set",  "--receiver",        "--host",     "--psn", "--pace",
-                                       "--cqes",   "--seed", "--responses-limit", "--truncated"};
+constexpr const char* kOfCaptures[] = {"--receiver",        "--host",     "--psn", "--pace", "--cqes", "--seed",
+                                       "--responses-limit", "--truncated"};
 
 // A run never writes over the trace that it reads.
 void refuse_trace_as_output(const std::string& trace, const std::string& written) {
@@ -60,9 +61,18 @@ void ReplayCommand::describe(CLI::App& app) {
   app.add_option("trace", options_.trace,
                  "Capture to replay: pcap or pcapng, also compressed with gzip or zstd; Ethernet with RoCEv2 or\n"
                  "RoCEv1, Linux cooked (tcpdump -i any), raw IP, InfiniBand or ERF;\n"
-                 "or the folder of a recorded run, which is repeated without its programs and compared")
+                 "or the folder of a recorded run, which is repeated without its programs and compared;\n"
+                 "with --set or --config: what if its NICs had other parameters")
       ->required()
       ->type_name("TRACE");
+  app.add_option("--loop", loop_,
+                 "Of a recorded run with --set or --config: its programs' posts and control messages come\n"
+                 "closed  each after as many completions, events, replies and bytes of data as in the record, as\n"
+                 "        long after the last of these: a slower NIC gets its posts later\n"
+                 "open    at their recorded times (counted from the last reply to a control message)\n"
+                 "The report compares with the record")
+      ->check(CLI::IsMember({"closed", "open"}))
+      ->capture_default_str();
   app.add_option("--receiver", options_.receiver,
                  "Address of the host whose NIC is modelled: IPv4, IPv6, GID or lid:N\n"
                  "(default: the host that gets the most requests)");
@@ -128,7 +138,36 @@ int ReplayCommand::run() {
   options_.say = [](const std::string& text) { print_message(text); };
   options_.order = step_order_.order();
   options_.progress = !quiet_;
-  return is_recorded_run(options_.trace) ? replay_folder() : replay_capture();
+  const bool other_parameters = app_->get_option("--set")->count() != 0 || app_->get_option("--config")->count() != 0;
+  const bool of_run = is_recorded_run(options_.trace);
+  if (app_->get_option("--loop")->count() != 0 && !(of_run && other_parameters)) {
+    throw std::invalid_argument(
+        fmt::format("--loop: found {}; expected only with the folder of a recorded run and --set or --config",
+                    of_run ? "neither --set nor --config" : "a capture"));
+  }
+  if (!of_run) return replay_capture();
+  refuse_options_of_captures();
+  return other_parameters ? replay_what_if() : replay_folder();
+}
+
+void ReplayCommand::refuse_options_of_captures() const {
+  for (const char* option : kOfCaptures) {
+    if (app_->get_option(option)->count() != 0) {
+      throw std::invalid_argument(
+          fmt::format("{}: found with the folder of a recorded run; expected only with a capture", option));
+    }
+  }
+}
+
+// Whether a report is to be written. Makes its folder.
+bool ReplayCommand::prepare_out() const {
+  const bool writes = app_->get_option("--out")->count() != 0;
+  if (writes) {
+    make_folder("--out", out_);
+    refuse_trace_as_output(options_.trace, out_);
+  }
+  if (options_.waves.wanted()) make_folder("--out", out_);  // or into the folder of the record
+  return writes;
 }
 
 int ReplayCommand::replay_capture() {
@@ -153,19 +192,35 @@ int ReplayCommand::replay_capture() {
   return kDone;
 }
 
+int ReplayCommand::replay_what_if() {
+  WhatIfOptions o;
+  if (app_->get_option("--config")->count() != 0) o.config = common_.config;
+  o.overrides = common_.overrides;
+  o.loop = loop_ == "open" ? Loop::kOpen : Loop::kClosed;
+  o.mode = options_.mode;
+  o.order = options_.order;
+  o.waves = options_.waves;
+  o.say = options_.say;
+  const bool writes = prepare_out();
+  const WhatIfRun run = run_what_if(options_.trace, o);
+  if (!run.repeat_difference.empty()) {
+    print_message(fmt::format("{}: differs from the recorded run: {}", options_.trace, run.repeat_difference));
+    return kOther;
+  }
+  if (!run.difference.empty()) {
+    print_message(fmt::format("{}: no what-if: {}", options_.trace, run.difference));
+    return kOther;
+  }
+  if (writes) write_file(std::filesystem::path(out_) / "report.json", report_json(run.result));
+  if (quiet_) return kDone;
+  std::string text = report_summary(run.result, terminal_style(STDOUT_FILENO));
+  if (options_.waves.wanted()) text += fmt::format("\nwritten: {}\n", options_.waves.path);
+  print_output(text);
+  return kDone;
+}
+
 int ReplayCommand::replay_folder() {
-  for (const char* option : kOfCaptures) {
-    if (app_->get_option(option)->count() != 0) {
-      throw std::invalid_argument(
-          fmt::format("{}: found with the folder of a recorded run; expected only with a capture", option));
-    }
-  }
-  const bool writes = app_->get_option("--out")->count() != 0;
-  if (writes) {
-    make_folder("--out", out_);
-    refuse_trace_as_output(options_.trace, out_);
-  }
-  if (options_.waves.wanted()) make_folder("--out", out_);  // or into the folder of the record
+  const bool writes = prepare_out();
   const RecordedRun run =
       replay_recorded_run(options_.trace, {options_.mode, options_.order, options_.waves, options_.say});
   if (writes) write_file(std::filesystem::path(out_) / "report.json", report_json(run.result));

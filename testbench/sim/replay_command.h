@@ -18,6 +18,9 @@ class ReplayCommand {
  private:
   int replay_capture();
   int replay_folder();
+  int replay_what_if();
+  void refuse_options_of_captures() const;
+  bool prepare_out() const;
 
   CLI::App* app_ = nullptr;
   CommonOptions common_;
@@ -25,6 +28,7 @@ class ReplayCommand {
   ReplayOptions options_;
   std::string out_ = "rxnic-run";
   WavesOption waves_;
+  std::string loop_ = "closed";
   std::string pace_ = "captured";
   std::string psn_ = "resynchronise";
   std::string truncated_ = "drop";

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "model/params/params_table.h"
@@ -89,6 +90,29 @@ void add_programs(Json& j, const RunResult& r) {
   }
 }
 
+// Counts are whole numbers, rates are not.
+Json figure(double value) {
+  constexpr double kLargestWhole = 9007199254740992.0;  // every smaller count is a double
+  if (value >= 0 && value < kLargestWhole && value == std::floor(value)) return static_cast<std::uint64_t>(value);
+  return value;
+}
+
+Json what_if(const WhatIfResult& w) {
+  Json figures = Json::object();
+  for (const ComparedFigure& f : w.figures) {
+    figures[f.name] = {{"record", figure(f.recorded)}, {"what_if", figure(f.what_if)}, {"ratio", nullptr}};
+    if (f.recorded != 0) figures[f.name]["ratio"] = f.what_if / f.recorded;
+  }
+  return {{"loop", w.loop},
+          {"record", {{"config", w.config}, {"overrides", w.overrides}}},
+          {"inputs", w.inputs},
+          {"given_up", w.given_up},
+          {"unposted_bytes", w.unposted_bytes},
+          {"unknown_bytes", w.unknown_bytes},
+          {"different_bytes", w.different_bytes},
+          {"figures", figures}};
+}
+
 }  // namespace
 
 std::string report_json(const RunResult& r) {
@@ -107,6 +131,7 @@ std::string report_json(const RunResult& r) {
     j["run"].update({{"pace", r.pace}, {"psn", r.psn}, {"host", r.host}});
     j["assumptions"] = r.assumptions;
   }
+  if (r.what_if) j["what_if"] = what_if(*r.what_if);
   j["warnings"] = r.warnings;
   j["cycles"] = r.cycles;
   j["time_ps"] = r.time_ps;

@@ -185,6 +185,22 @@ void parse_programs(const Place& j, RunResult& r) {
   r.fabric = named_counts(j.at("fabric"));
 }
 
+WhatIfResult parse_what_if(const Place& j) {
+  WhatIfResult w;
+  w.loop = j.at("loop").text();
+  w.config = j.at("record").at("config").text();
+  w.overrides = j.at("record").at("overrides").texts();
+  w.inputs = j.at("inputs").count();
+  w.given_up = j.at("given_up").count();
+  w.unposted_bytes = j.at("unposted_bytes").count();
+  w.unknown_bytes = j.at("unknown_bytes").count();
+  w.different_bytes = j.at("different_bytes").count();
+  for (const auto& [name, f] : j.at("figures").members()) {
+    w.figures.push_back({name, f.at("record").number(), f.at("what_if").number()});
+  }
+  return w;
+}
+
 std::uint64_t parse_hash(const Place& j) {
   const std::string digits = j.text();
   const char* const end = digits.data() + digits.size();
@@ -219,6 +235,7 @@ RunResult parse_report(const std::string& text, const std::string& file) {
   parse_nic(j, r);
   if (j.has("nics")) {
     parse_programs(j, r);
+    if (j.has("what_if")) r.what_if = parse_what_if(j.at("what_if"));
   } else {
     parse_capture(j, r);
   }

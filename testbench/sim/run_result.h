@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,6 +67,24 @@ struct ProgramResult {
   std::uint64_t clients = 0;  // how often programs of this name opened this NIC
 };
 
+// A figure of a recorded run and of a what-if of it.
+struct ComparedFigure {
+  std::string name;  // where it stands in the report
+  double recorded = 0, what_if = 0;
+};
+
+struct WhatIfResult {
+  std::string loop;  // closed, open
+  std::string config;
+  std::vector<std::string> overrides;  // of the record; those of the what-if are the RunResult's
+  std::uint64_t inputs = 0;            // given to the device
+  std::uint64_t given_up = 0;          // of them although something that they wait for was missing
+  std::uint64_t unposted_bytes = 0;    // that the program changed without a post
+  std::uint64_t unknown_bytes = 0;     // that the device read and the record does not hold
+  std::uint64_t different_bytes = 0;   // of the programs' own memory, at the end
+  std::vector<ComparedFigure> figures;
+};
+
 struct RunResult : NicResult {
   // What was run: a capture ...
   std::string trace;
@@ -86,6 +105,7 @@ struct RunResult : NicResult {
   Params params;
   std::uint64_t seed = 0;
   std::string mode;  // fast, step-all, per-cycle
+  std::optional<WhatIfResult> what_if;
   std::vector<std::string> warnings;
 
   // What happened.

@@ -226,11 +226,31 @@ void capture_summary(Writer& w, const RunResult& r) {
   cycle_stacks(w, "where the cycles went", r.blocks);
 }
 
+std::string figure_text(double value) {
+  return value == std::floor(value) ? count(static_cast<std::uint64_t>(value)) : fmt::format("{:.3f}", value);
+}
+
+void what_if(Writer& w, const WhatIfResult& result) {
+  w.heading("against the record");
+  w.raw(fmt::format("  {:<38}{:>20} {:>20} {:>9}\n", "", "record", "what-if", "ratio"));
+  for (const ComparedFigure& f : result.figures) {
+    const std::string ratio =
+        f.recorded == 0 ? (f.what_if == 0 ? "" : "-") : fmt::format("{:.3f}", f.what_if / f.recorded);
+    w.raw(fmt::format("  {:<38}{:>20} {:>20} {:>9}\n", f.name, figure_text(f.recorded), figure_text(f.what_if), ratio));
+  }
+}
+
 void program_summary(Writer& w, const RunResult& r) {
   std::string command = r.command.empty() ? "rxnic serve" : "rxnic run --";
   for (const std::string& part : r.command) command += " " + part;
   w.heading(command);
   w.line("model", fmt::format("{}, {} NIC{}", r.config, r.nics.size(), r.nics.size() == 1 ? "" : "s"));
+  if (r.what_if) {
+    std::string set;
+    for (const std::string& override : r.overrides) set += " --set " + override;
+    w.line("what if", fmt::format("{} loop,{}{}", r.what_if->loop,
+                                  r.config == r.what_if->config ? "" : " --config " + r.config, set));
+  }
   for (const ProgramResult& p : r.programs) {
     w.line("program", fmt::format("{} on NIC {}{}", p.name, p.nic,
                                   p.clients == 1 ? std::string() : fmt::format(", {} times", count(p.clients))));
@@ -256,6 +276,7 @@ void program_summary(Writer& w, const RunResult& r) {
     cycle_stacks(w, r.nics.size() > 1 ? fmt::format("where the cycles of NIC {} went", n) : "where the cycles went",
                  nic.blocks);
   }
+  if (r.what_if) what_if(w, *r.what_if);
 }
 
 }  // namespace
