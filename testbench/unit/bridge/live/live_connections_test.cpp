@@ -251,7 +251,7 @@ TEST_F(LiveConnectionsTest, AClientEndsWithItsConnection) {  // R5
   EXPECT_EQ(event.client, client);
   EXPECT_EQ(port->find(client), nullptr);
   EXPECT_EQ(port->clients(), 0u);
-  port->completed(client);
+  port->completed(client, Cqn{1}, 1);
   port->notify(client, 0, {});
 }
 
