@@ -230,8 +230,8 @@ TEST_F(LivePortTest, AProgramThatScribblesOverItsMappingHurtsOnlyItself) {
       seen |= e.client == client && e.index == 1 && e.value == i;
     }
     ASSERT_TRUE(seen) << i;
-    port->completed(other);
-    port->completed(client);
+    port->completed(other, Cqn{1}, 1);
+    port->completed(client, Cqn{1}, 1);
     if (i % 16 == 0) port->wait(now, now + 10);
   }
   carry_out(good, Request::kAllocatePd);

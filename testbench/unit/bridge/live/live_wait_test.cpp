@@ -196,7 +196,7 @@ void wake_each_other(LivePort& port, ClientId client, LiveProgram& program, std:
     while (port.take(now, event)) {
       EXPECT_EQ(event.value, i);
       ++i;
-      port.completed(client);
+      port.completed(client, Cqn{1}, 1);
     }
   }
   port.wait(now, now + 1);  // wakes for the last one (R10)
@@ -237,14 +237,14 @@ TEST_F(LiveWaitTest, OneWakeUpIsForAllCompletionsOfSeveralLooks) {  // R10
   for (int i = 0; i < 20; ++i) look();
   EXPECT_EQ(port->counters().wakes, 0u) << "there was no completion";
   program.header().waiting = 1;
-  for (int i = 0; i < 5; ++i) port->completed(client);
+  for (int i = 0; i < 5; ++i) port->completed(client, Cqn{1}, 1);
   EXPECT_EQ(program.header().completions, 5u) << "visible at once";
   EXPECT_EQ(program.header().waiting, 1u);
   look();
   EXPECT_EQ(program.header().waiting, 0u) << "the first wake-up does not wait";
   for (int i = 0; i < 15; ++i) {
     program.header().waiting = 1;
-    port->completed(client);
+    port->completed(client, Cqn{1}, 1);
     look();
     EXPECT_EQ(program.header().waiting, 1u) << "look " << i;
   }
@@ -258,7 +258,7 @@ TEST_F(LiveWaitTest, TheProgramsAreWokenBeforeTheModelWaits) {  // R10
   const ClientId client = open_program(program);
   for (int i = 0; i < 3; ++i) {
     program.header().waiting = 1;
-    port->completed(client);
+    port->completed(client, Cqn{1}, 1);
     EXPECT_EQ(port->wait(now, now + 1), now + 1);
     EXPECT_EQ(program.header().waiting, 0u);
     now += 1;
@@ -284,7 +284,7 @@ TEST_F(LiveWaitTest, AWakeUpIsForEveryThreadThatWaits) {  // R10
   }
   for (std::uint32_t i = 0; i < kRounds; ++i) {
     while (ready < kThreads * (i + 1)) sched_yield();
-    port->completed(client);
+    port->completed(client, Cqn{1}, 1);
     now = port->wait(now, now + 1);
   }
   for (std::thread& thread : threads) thread.join();
@@ -305,14 +305,14 @@ TEST_F(LiveWaitTest, AProgramThatHasEndedIsNotWoken) {  // R5, R10
   LiveProgram program, other;
   const ClientId gone = open_program(program);
   const ClientId stays = open_program(other);
-  port->completed(gone);
-  port->completed(stays);
+  port->completed(gone, Cqn{1}, 1);
+  port->completed(stays, Cqn{1}, 1);
   program.header().waiting = other.header().waiting = 1;
   program.socket.reset();
   EXPECT_EQ(wait_for_one().kind, Kind::kClose);
   EXPECT_EQ(other.header().waiting, 0u);
-  port->completed(gone);
-  port->completed(stays);
+  port->completed(gone, Cqn{1}, 1);
+  port->completed(stays, Cqn{1}, 1);
   other.header().waiting = 1;
   now = port->wait(now, now + 1);
   EXPECT_EQ(other.header().waiting, 0u);
