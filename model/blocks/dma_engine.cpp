@@ -40,13 +40,22 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
       unlanded_(params.posted_header_credits),
       held_(params.tags),
       in_host_(params.tags),
-      landings_(params.posted_header_credits) {
+      landings_(params.posted_header_credits),
+      raised_(params.posted_header_credits) {
+  arrives_.fill(kNever);
+  send_doorbells.show_in(host_writes_, bit_of(0));
+  receive_doorbells.show_in(host_writes_, bit_of(1));
+  completion_doorbells.show_in(host_writes_, bit_of(2));
+  tag_operations.show_in(host_writes_, bit_of(3));
+  commands.show_in(host_writes_, bit_of(4));
+  for (std::size_t s = 0; s < kEventSources; ++s) events_[s]->show_in(event_bits_, bit_of(s));
   for (std::size_t c = 0; c < kDmaClients; ++c) requests[c].show_in(asking_, bit_of(c));
 }
 
 Cycle DmaEngine::step(Cycle now) {
-  // (1) read completions, landed writes and packets that have left are passed on
+  // (1) read completions, landed writes and packets that have left are passed on, and what the host writes
   if (due_ <= now) give_back(now);
+  if (host_writes_ != 0) take_host_writes(now);
   bool worked = false;
   if (link_free(now)) {
     // (2) the next segments are taken
@@ -120,6 +129,14 @@ void DmaEngine::give_back(Cycle now) {
     if (shows) landed.push(now, l.notice);
     if (l.notify) completions[l.client].push(now, {l.notice.number, true});
   }
+  for (; raised_.ready(now); raised_.drop()) {  // (R11)
+    Out<Event>& to = *raised_ports_[raised_.front().source];
+    if (!to.can_push(now)) {
+      output_blocked_ = true;
+      break;
+    }
+    to.push(now, raised_.front().event);
+  }
 }
 
 // True when a segment was taken that moves no bytes; likewise take_gather().
@@ -177,6 +194,7 @@ bool DmaEngine::start_one(Cycle now) {  // (R1)
     const std::size_t who = bit < kRequesters ? bit : bit - kRequesters;
     const bool started = who == kPayload  ? start_payload(now)
                          : who == kGather ? start_gather(now)
+                         : who == kEvents ? start_event(now)
                                           : start_client(now, who);
     if (started) {
       turn_ = who + 1 == kRequesters ? 0 : who + 1;
@@ -193,7 +211,10 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
   Progress& done = progress_[client];
   const BusAddress at = r.address + done.bytes;
   std::uint32_t bytes = r.bytes - done.bytes;
-  if (r.kind == DmaKind::kWrite) {
+  if (r.kind == DmaKind::kPushed) {
+    down_.carry_between({now.count, 0}, bytes);
+    counters_.link_bytes_down += bytes;
+  } else if (r.kind == DmaKind::kWrite) {
     bytes = std::min(bytes, write_tlp_room(params_, raw(at)));
     const bool lands = r.notify || (r.cqes > 0 && landed.bound());
     if (lands && landings_.full()) return false;
@@ -238,7 +259,8 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
 std::uint32_t DmaEngine::requesters() const {
   auto bits = static_cast<std::uint32_t>(asking_);
   bits |= std::uint32_t{has_writing_} << kPayload;
-  return bits | std::uint32_t{has_gathering_} << kGather;
+  bits |= std::uint32_t{has_gathering_} << kGather;
+  return bits | std::uint32_t{event_bits_ != 0} << kEvents;
 }
 
 Activity DmaEngine::activity_of_idle_link() const {
@@ -264,6 +286,10 @@ Cycle DmaEngine::next_step(Cycle now, bool worked) {
   gives(in_host_.next_ready());
   gives(leaving_.next_ready());
   gives(landings_.next_ready());
+  gives(raised_.next_ready());
+  for (std::uint64_t bits = host_writes_; bits != 0; bits &= bits - 1) {
+    at(arrives_[static_cast<std::size_t>(std::countr_zero(bits))]);
+  }
   if ((worked && link_free(now)) || more_leaving_) return now + 1;
   if (lacks_to_write_ != kNobody) at(unlanded_.next_ready());
   if (lacks_to_read_ != kNobody && read_wait_ == Activity::kWaitDmaCredit) at(held_.next_ready());

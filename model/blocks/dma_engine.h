@@ -28,7 +28,13 @@
 //       further segment and has syndrome 0x63. A response with a segment that the translator refused (`failed`) has
 //       syndrome 0x62. Of several failures of a response the first counts.
 //   R9  Clients' completions and gathered responses come in the order of their requests.
-//   R10 A fence is answered when the requests of its client that had come before it have accessed memory, and as many
+//   R10 The host's writes to the device (doorbells, tag operations, commands) take the link down with their header,
+//       between the completions that are on their way (core/wire/link_time.h, R2). Each is passed on in the first cycle
+//       that begins at or after its last byte, in order within its kind, one of a kind in a cycle. A command is not
+//       passed on before doorbells that the host rang before it.
+//   R11 An event is two posted writes, into its queue and for its interrupt. They take turns like a client's request,
+//       the three sources of events one after the other. The host is notified when the interrupt is visible.
+//   R12 A fence is answered when the requests of its client that had come before it have accessed memory, and as many
 //       segments as it says have been gathered.
 #pragma once
 
@@ -47,8 +53,11 @@
 #include "model/engine/sorted_line.h"
 #include "model/types/command.h"
 #include "model/types/dma_engine_counters.h"
+#include "model/types/doorbell.h"
+#include "model/types/event.h"
 #include "model/types/host_memory.h"
 #include "model/types/segment.h"
+#include "model/types/tag_operation.h"
 
 namespace rxnic {
 
@@ -71,14 +80,26 @@ class DmaEngine final : public Block {
   std::array<Out<DmaCompletion>, kDmaClients> completions;
   Out<HostNotice> landed{"landed"};
   Out<Refusal> refusals{"refusals"};
+  // From the host, and on to the blocks. (R10)
+  In<Doorbell> send_doorbells{"send_doorbells"}, receive_doorbells{"receive_doorbells"},
+      completion_doorbells{"completion_doorbells"};
+  In<TagOperation> tag_operations{"tag_operations"};
+  In<DriverCommand> commands{"commands"};
+  Out<Doorbell> send_rung{"send_rung"}, receive_rung{"receive_rung"}, completion_rung{"completion_rung"};
+  Out<TagOperation> tags_given{"tags_given"};
+  Out<DriverCommand> commands_given{"commands_given"};
+  // From the blocks, and on to the host. (R11)
+  In<Event> receive_events{"receive_events"}, completion_events{"completion_events"}, send_events{"send_events"};
+  Out<Event> receive_raised{"receive_raised"}, completion_raised{"completion_raised"}, send_raised{"send_raised"};
   In<DmaFence> fences{"fences"};
   Out<StepDone> fenced{"fenced"};
 
  private:
-  // Requesters in the order of their turns: the clients, then the two packet streams.
+  // Requesters in the order of their turns: the clients, then the two packet streams, then events.
   static constexpr std::size_t kPayload = kDmaClients;
   static constexpr std::size_t kGather = kDmaClients + 1;
-  static constexpr std::size_t kRequesters = kDmaClients + 2;
+  static constexpr std::size_t kEvents = kDmaClients + 2;
+  static constexpr std::size_t kRequesters = kDmaClients + 3;
   static constexpr std::size_t kNobody = kRequesters;
 
   struct PendingCompletion {  // of a read request TLP or an atomic
@@ -105,6 +126,14 @@ class DmaEngine final : public Block {
     std::uint32_t client = 0;
     bool notify = false;
   };
+  static constexpr std::size_t kDoorbells = 3;     // kinds of them: send, receive, completion
+  static constexpr std::size_t kHostWrites = 5;    // doorbells, then tag operations, commands
+  static constexpr std::size_t kEventSources = 3;  // receive, completion, send
+  static constexpr std::size_t kCommands = 4;
+  struct Raised {
+    Event event;
+    std::size_t source = 0;
+  };
   struct Progress {           // of the request whose turn it was last, by requester
     std::uint32_t bytes = 0;  // that its TLPs so far carried or asked for; 0: none was started
     bool ok = true;           // its memory is mapped (R8)
@@ -112,6 +141,10 @@ class DmaEngine final : public Block {
 
   void carry_out_fence(Cycle now);
   void give_back(Cycle now);
+  void take_host_writes(Cycle now);
+  template <class T>
+  void pass_on(Cycle now, In<T>& from, Out<T>& to, std::uint32_t bytes, std::size_t kind);
+  bool all_before_command() const;
   bool take_payload(Cycle now);
   bool take_gather(Cycle now);
   void leave(const CompletionRequest& p, Cycle due, Cycle now);
@@ -119,6 +152,7 @@ class DmaEngine final : public Block {
   bool start_client(Cycle now, std::size_t client);
   bool start_payload(Cycle now);
   bool start_gather(Cycle now);
+  bool start_event(Cycle now);
   bool perform(const DmaRequest& r);
   std::span<const std::uint8_t> bytes_of(const SegmentWrite& s) const;
   bool has_credit(Cycle now, std::size_t who, std::uint32_t bytes);
@@ -169,6 +203,15 @@ class DmaEngine final : public Block {
   DelayLine<Landing> landings_;  // (R4)
   Instant last_landing_;         // of all writes
   Instant payload_lands_;        // of the segments of the packet at hand
+  std::array<Cycle, kHostWrites> arrives_;                // the first write of each kind; kNever: it has not begun
+  std::array<std::uint64_t, kHostWrites> passed_{};       // so far
+  std::array<std::uint64_t, kDoorbells> command_after_{};  // doorbells before the first command
+  std::uint64_t host_writes_ = 0;           // bit by kind whose link is not empty
+  std::array<In<Event>*, kEventSources> events_{&receive_events, &completion_events, &send_events};
+  std::array<Out<Event>*, kEventSources> raised_ports_{&receive_raised, &completion_raised, &send_raised};
+  std::size_t event_source_ = 0;  // whose turn it is
+  std::uint64_t event_bits_ = 0;  // bit by source whose link is not empty
+  DelayLine<Raised> raised_;
   std::uint64_t asking_ = 0;     // bit by client whose link is not empty
   std::uint32_t awaiting_ = 0;   // bit per line of pending_ that is not empty
   Cycle due_ = kNever;           // when the next entry of all these delay lines is due

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fences, by which the command processor waits for accesses to memory (R10 of dma_engine.h).
+// Fences, by which the command processor waits for accesses to memory (R12 of dma_engine.h).
 #include "model/blocks/dma_engine.h"
 
 namespace rxnic {

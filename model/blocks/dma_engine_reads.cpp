@@ -61,6 +61,7 @@ void DmaEngine::answer(const Answer& a) {
 bool DmaEngine::perform(const DmaRequest& r) {
   std::uint64_t result = r.operand;
   if (r.kind != DmaKind::kSwap) {
+    if (r.data == nullptr) return true;
     if (!memory_.read(r.address, {r.data, r.bytes})) return false;
     if (r.kind == DmaKind::kRead) return true;
     std::uint64_t original = 0;

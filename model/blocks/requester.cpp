@@ -27,17 +27,22 @@ Requester::Requester(const sc_core::sc_module_name& name, const RequesterParams&
       rate_rules_(params, link_gbps, clock_period_ps),
       own_requests_(own_requests),
       clock_period_ps_(clock_period_ps),
-      read_cycles_(cycles_in(params.read_latency_ps, clock_period_ps)),
       shared_(shared),
       port_(memory),
+      made_(params.packet_buffers),
       successes_(params.packet_buffers) {}
 
 Cycle Requester::step(Cycle now) {
-  // (1) notices of the receive path, doorbells, a command
+  // (1) what was read, notices of the receive path, doorbells, a command
+  if (wqe_dma_done.can_pop(now)) take_wqes(now);
+  while (payload_dma_done.can_pop(now)) {
+    const std::uint32_t place = payload_dma_done.pop(now).cookie;
+    if (place != kNotTheLastPiece) made_.be_ready(place, now + params_.latency_cycles);
+  }
   while (answers.can_pop(now)) take_answer(answers.pop(now), now);
   while (failed.can_pop(now)) fail(failed.pop(now).qpn);  // (R6)
   while (places.can_pop(now)) places_taken_ -= places.pop(now).count;
-  while (doorbells.can_pop(now)) take_doorbell(doorbells.pop(now), now);
+  while (doorbells.can_pop(now)) take_doorbell(doorbells.pop(now));
   if (commands.can_pop(now)) carry_out_command(now);
   // (2) timers
   if (now >= next_timer_) run_timers(now);
@@ -46,37 +51,42 @@ Cycle Requester::step(Cycle now) {
   if (!draining_.empty()) report_drained(now);
   // (4) a completion
   const Turn completed = complete_one(now);
-  // (5) a packet
-  const Turn sent = send_one(now);
+  // (5) a packet leaves, another is made
+  const Turn sent = send_made(now);
+  const Turn made = make_one(now);
+  // (6) reads
+  const bool read = ask_for_wqes(now) | ask_for_payload(now);
   counters_.memory_reads = port_.reads();
-  // (6) rest
-  const bool refused = completed == Turn::kRefused || sent == Turn::kRefused;
+  // (7) rest
+  const bool refused = completed == Turn::kRefused || sent == Turn::kRefused || made == Turn::kRefused;
   Cycle next = next_timer_;
-  if (now < next_send_) {
-    next = earliest(next, next_send_);
-  } else if (turn_ != nullptr && sent != Turn::kRefused) {
+  if (now < next_make_) {
+    next = earliest(next, next_make_);
+  } else if (turn_ != nullptr && made != Turn::kRefused) {
     next = earliest(next, next_ready_);
   }
-  const bool without_buffer = refused && !shared_.packets.available(PacketClass::kRequest);
+  if (sent != Turn::kRefused) next = earliest(next, latest(made_.next_ready(), next_leave_));
+  if (now < next_leave_) next = earliest(next, next_leave_);
+  const bool without_buffer = made == Turn::kRefused && !shared_.packets.available(PacketClass::kRequest);
   const bool more = completed != Turn::kRefused && (!successes_.empty() || !flushing_.empty());
-  if (completed == Turn::kSent || more || !resets_.empty() || without_buffer) next = now + 1;
+  if (completed == Turn::kSent || more || read || !resets_.empty() || without_buffer) next = now + 1;
   if (refused) return rest(now, Activity::kBlocked, next);
-  if (completed == Turn::kSent || now < next_send_) return rest(now, Activity::kBusy, next);
-  if (turn_ != nullptr) {
-    const Activity waits = paces_ ? Activity::kWaitRate : Activity::kWaitDmaData;
-    return rest(now, lacks_place_ ? Activity::kWaitResponse : waits, next);
+  if (completed == Turn::kSent || now < next_make_ || now < next_leave_) return rest(now, Activity::kBusy, next);
+  if (turn_ != nullptr && may_make()) {
+    return rest(now, lacks_place_ ? Activity::kWaitResponse : Activity::kWaitRate, next);
   }
+  if (!made_.empty() || !asked_.empty() || !reading_.empty()) return rest(now, Activity::kWaitDmaData, next);
   return rest(now, awaiting_ > 0 ? Activity::kWaitResponse : Activity::kStarved, next);
 }
 
 // Inputs.
 
-void Requester::take_doorbell(const Doorbell& doorbell, Cycle now) {  // (R1)
+void Requester::take_doorbell(const Doorbell& doorbell) {  // (R1)
   Sq* q = find(Qpn{doorbell.number});
   if (q == nullptr) return;
   ++counters_.doorbells;
-  const Cycle soon = now + params_.latency_cycles;
-  q->post(doorbell.value, soon, soon + read_cycles_, doorbell.rung);
+  const std::uint32_t pushed = q->post(doorbell.value, doorbell.rung);
+  if (pushed > 0) asked_.push_back({WqeRead::Kind::kPushed, q->qpn(), q->number, q->resets, pushed});
   update(*q);
 }
 
@@ -100,7 +110,7 @@ void Requester::take_answer(const AnswerNotice& notice, Cycle now) {
       break;
     case SendVerdict::kBack:
       ++counters_.went_back;
-      q->not_before = latest(q->not_before, now + read_cycles_);  // (R4)
+      ask_again(*q);
       restart_timer(*q, now);
       break;
     case SendVerdict::kProgress:
@@ -129,6 +139,7 @@ void Requester::count_bytes(Sq& q, std::uint32_t bytes, Cycle now) {
 }
 
 void Requester::fail(Sq& q, WcStatus status) {
+  if (q.reliable() && !q.failed()) drop_made(q);
   q.fail(status);
   disarm(q);
   update(q);
@@ -171,7 +182,7 @@ void Requester::time_out(Sq& q, Cycle now) {
     }
   }
   ++counters_.went_back;
-  q.not_before = latest(q.not_before, now + read_cycles_);
+  ask_again(q);
   restart_timer(q, now);
   update(q);
 }
@@ -240,17 +251,21 @@ void Requester::push_completion(SendCompletion c, Cycle now) {  // (R7)
 
 // Brings the block's state of a QP up to date; to be called after every change of the QP.
 void Requester::update(Sq& q) {
-  const bool sends = q.has_packet();
-  if (q.stop_reached()) {  // (R5)
+  const bool sends = q.has_packet() && !q.goes_back;
+  if (q.stop_reached() && q.made == 0) {  // (R5)
     fail(q, q.stop_status());
     return;
   }
   const bool awaits = q.reliable() && !q.queue().empty();
   if (awaits != q.awaits) awaiting_ += awaits ? 1 : -1;
   q.awaits = awaits;
-  if (q.has_flush() && !q.flushes) {
+  if (q.has_flush() && !q.flushes && q.made == 0) {
     q.flushes = true;
     flushing_.push_back(&q);
+  }
+  if (!q.reads && q.wqes_to_read() > 0) {
+    q.reads = true;
+    asked_.push_back({WqeRead::Kind::kNext, q.qpn(), q.number, q.resets, 0});
   }
   if (sends) {
     join(q);
@@ -259,21 +274,19 @@ void Requester::update(Sq& q) {
   }
 }
 
-Requester::Turn Requester::send_one(Cycle now) {  // (R2)
-  const bool lacked_place = std::exchange(lacks_place_, lacks_place_ && now < next_send_);
-  if (now < next_send_ || turn_ == nullptr) return Turn::kNobody;
+Requester::Turn Requester::make_one(Cycle now) {  // (R2)
+  if (now < next_make_) return Turn::kNobody;
   next_ready_ = kNever;
-  paces_ = false;
+  if (turn_ == nullptr) lacks_place_ = false;
+  if (turn_ == nullptr || !may_make()) return Turn::kNobody;
+  const bool lacked_place = std::exchange(lacks_place_, false);
   Sq* q = turn_;
   do {
-    const Cycle fetched = q->ready(read_cycles_);
-    const Cycle ready = latest(q->not_before, fetched);
-    if (ready <= now && has_place(*q)) return send_packet(*q, now);
-    if (ready <= now) {
+    if (q->not_before <= now && has_place(*q)) return make_packet(*q, now);
+    if (q->not_before <= now) {
       lacks_place_ = true;
     } else {
-      next_ready_ = earliest(next_ready_, ready);
-      paces_ |= q->rate.limited() && q->rate.next() == ready && fetched < ready;
+      next_ready_ = earliest(next_ready_, q->not_before);
     }
     q = q->next;
   } while (q != turn_);
@@ -285,34 +298,69 @@ bool Requester::has_place(const Sq& q) const {  // (R3)
   return places_taken_ < own_requests_ || !q.reliable() || q.queue().unsent();
 }
 
-Requester::Turn Requester::send_packet(Sq& q, Cycle now) {
-  const bool room = tx.can_push(now) && notices.can_push(now) && !successes_.full();
-  if (!room || !shared_.packets.available(PacketClass::kRequest)) return Turn::kRefused;
+Requester::Turn Requester::make_packet(Sq& q, Cycle now) {
+  if (!notices.can_push(now) || !shared_.packets.available(PacketClass::kRequest)) return Turn::kRefused;
   turn_ = q.next;
   const bool begins = !q.queue().unsent();
   counters_.wqes += begins;
-  next_send_ = now + (begins ? std::max(params_.cycles_per_wqe, params_.cycles_per_packet) : params_.cycles_per_packet);
+  next_make_ = now + (begins ? std::max(params_.cycles_per_wqe, params_.cycles_per_packet) : params_.cycles_per_packet);
   RequestPacket packet;
   Bytes payload;
-  if (q.make_packet(packet, payload)) {
+  payload_.clear();
+  asked_pieces_ = 0;
+  if (q.make_packet(packet, payload, payload_)) {
     if (begins && q.reliable()) {  // (R3)
       notices.push(now, q.notice());
       places_taken_ += places.bound();
     }
     const PacketHandle h = shared_.packets.allocate(PacketClass::kRequest, kMostHeaderBytes + payload.size());
-    const WireFrame frame = q.write_frame(packet, payload, h, shared_.packets[h]);
-    tx.push(now, frame);
-    if (q.rate.limited()) count_bytes(q, frame.bytes, now);
+    Made m{q.write_frame(packet, payload, h, shared_.packets[h]), q.qpn(), q.number, q.reliable(), false, false, {}};
+    if (q.rate.limited()) count_bytes(q, m.frame.bytes, now);
     ++counters_.packets;
     counters_.repeated += packet.repeated;
     counters_.payload_bytes += payload.size();
     const SendRequest request = q.queue().current();
     const bool done = q.queue().sent();
-    if (done && !q.reliable() && q.signaled(request.flags)) successes_.push(q.success(request), now);  // (R3)
-    if (q.reliable() && (q.deadline == kNever || q.rate.limited())) restart_timer(q, now);
+    m.completes = done && !q.reliable() && q.signaled(request.flags);
+    if (m.completes) m.completion = q.success(request);
+    made_.push(m, payload_.empty() ? now + params_.latency_cycles : kNever);
+    payload_place_ = made_.last();
+    q.made += !m.reliable;
   }
   update(q);
   return Turn::kSent;
+}
+
+Requester::Turn Requester::send_made(Cycle now) {  // (R2)
+  if (now < next_leave_ || !made_.ready(now)) return Turn::kNobody;
+  const Made& m = made_.front();
+  if (m.dropped) {
+    shared_.packets.release(m.frame.buffer);
+    made_.drop();
+    next_leave_ = now + 1;
+    return Turn::kSent;
+  }
+  if (!tx.can_push(now) || (m.completes && successes_.full())) return Turn::kRefused;
+  tx.push(now, m.frame);
+  next_leave_ = now + params_.cycles_per_packet;
+  if (m.completes) successes_.push(m.completion, now);  // (R3)
+  if (Sq* const q = find(m.qpn, m.number)) {
+    if (!m.reliable) {
+      if (--q->made == 0) update(*q);
+    } else if (q->deadline == kNever || q->rate.limited()) {
+      restart_timer(*q, now);
+    }
+  }
+  made_.drop();
+  return Turn::kSent;
+}
+
+// The packets of the QP that have not left do not leave.
+void Requester::drop_made(const Sq& q) {
+  for (std::uint32_t n = 0; n < made_.size(); ++n) {
+    Made& m = made_.at(n);
+    m.dropped |= m.qpn == q.qpn() && m.number == q.number;
+  }
 }
 
 // The circle of QPs with a packet: a QP joins behind all others.
@@ -343,7 +391,9 @@ void Requester::set_timeout(Sq& q) const {
 
 void Requester::hash(StateHash& h) const {
   h.mix(counters_);
-  h.mix(next_send_.count);
+  h.mix(next_make_.count);
+  h.mix(next_leave_.count);
+  h.mix(made_.size());
 }
 
 }  // namespace rxnic

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requester: sends the requests that ibv_post_send posts. Functionally complete; its timing is coarse: no PCIe
-// bandwidth, no caches, no address translation time. (The model by the cycle is of the receive path; the requester
-// gives it traffic.) The decisions are model/core/requester/send_qp and its parts: send_ring, send_wqe_format,
-// send_queue, request_packet, payload_reader.
+// Requester: sends the requests that ibv_post_send posts. Functionally complete; its timing is coarse: no caches, no
+// time for the translation of addresses. (The model by the cycle is of the receive path; the requester gives it
+// traffic.) The decisions are model/core/requester/send_qp and its parts: send_ring, send_wqe_format, send_queue,
+// request_packet, payload_reader.
 //
-//   R1  The WQEs of a doorbell that is taken in cycle n are in the device read_latency later, or at once when it is one
-//       WQE of at most doorbell_wqe_bytes and no other waits before it; their payload is read another read_latency
-//       later, unless it is inline or there is none. latency_cycles later the first packet can leave. WQEs that were
-//       posted before leave first.
-//   R2  Packets leave at least cycles_per_packet apart; the packet after the first one of a WQE at least cycles_per_wqe
-//       after it. QPs with a packet to send take turns.
-//   R3  RC: a notice reports a request to the receive path in the cycle in which its first packet leaves, once.
+//   R1  WQEs are read by DMA when none of the QP is in the device, up to wqes_per_read at once, one read of a QP at a
+//       time; QPs in the order in which they came to need it. A short WQE that is posted alone comes with its doorbell
+//       (SendQp, R6), and its bytes take the link of PCI Express down.
+//   R2  Packets are made at least cycles_per_packet apart, the packet after the first one of a WQE at least
+//       cycles_per_wqe after it. QPs with a packet to send take turns. The payload, unless it is inline, is read by DMA
+//       from then on, one data segment a cycle. latency_cycles after its last byte has come, or after it was made when
+//       there is none to read, a packet can leave: in the order in which they were made, cycles_per_packet apart.
+//   R3  RC: a notice reports a request to the receive path in the cycle in which its first packet is made, once.
 //       Responses are reported back as AnswerNotices. The receive path has places for own_requests requests and gives
 //       them back (`places`): without a free one no request of RC begins; requests that have begun and QPs of other
 //       transports go on (wait_response, counter table_waits). UC, UD: a signaled request completes when its last
 //       packet has left.
-//   R4  Going back (core/requester/send_queue.h) costs a read_latency. Timers: a timeout of 4.096 us * 2^code without
-//       progress, the wait that an RNR NAK asks for. They are due in the cycle that step() returns.
+//   R4  Going back (core/requester/send_queue.h) costs a read of a WQE. Timers: a timeout of 4.096 us * 2^code without
+//       progress, counted from when the packet left; the wait that an RNR NAK asks for. They are due in the cycle that
+//       step() returns.
 //   R5  A WQE that fails here (its SGEs, its opcode, its length) completes in error after all before it.
 //   R6  After a failure each WQE completes in order, one a cycle: the first with its status, the rest and those posted
-//       later as flushed. When the receive path found the failure: all as flushed.
+//       later as flushed. When the receive path found the failure: all as flushed. Packets of RC and XRC that were made before it do not leave.
 //   R7  Completions go to the context cache and wait there for their turn (SendCompletion).
 //   R8  A producer index by which more WQEs would wait than the queue has slots is a local QP operation error.
 //   R9  kSqd: WQEs that have begun go on, no WQE is begun. Below kRts nothing is sent.
@@ -35,6 +37,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -48,6 +51,7 @@
 #include "model/engine/link.h"
 #include "model/params/params.h"
 #include "model/types/command.h"
+#include "model/types/dma.h"
 #include "model/types/event.h"
 #include "model/types/refusal.h"
 #include "model/types/requester_counters.h"
@@ -79,6 +83,10 @@ class Requester final : public Block {
   Out<RequestNotice> notices{"notices"};
   Out<SendCompletion> completions{"completions"};
   Out<WireFrame> tx{"tx"};
+  Out<DmaRequest> wqe_dma{"wqe_dma"};
+  In<DmaCompletion> wqe_dma_done{"wqe_dma_done"};
+  Out<DmaRequest> payload_dma{"payload_dma"};
+  In<DmaCompletion> payload_dma_done{"payload_dma_done"};
   In<SendQueueCommand> commands{"commands"};
   Out<StepDone> command_done{"command_done"};
   Out<Event> events{"events"};  // may stay unbound
@@ -93,12 +101,34 @@ class Requester final : public Block {
     Cycle not_before{};        // for the next packet
     SendRate rate;             // (R13)
     std::uint64_t number = 0;  // QPs are numbered as they are created
+    std::uint32_t made = 0;    // UC, UD: packets that have not left, before whose completion none other comes
+    std::uint32_t resets = 0;  // so far: what was asked for before the last one is not for this queue
+    bool reads = false;        // asks for WQEs, or waits for them (R1)
+    bool goes_back = false;    // reads a WQE to send it again (R4)
     bool awaits = false;       // counted in awaiting_
     bool flushes = false;      // in flushing_
     Sq* next = nullptr;        // nullptr: not in the circle
     Sq* previous = nullptr;
   };
+  static constexpr std::uint32_t kNotTheLastPiece = 0xffffffff;  // cookie of a piece of payload before the last
   enum class Turn : std::uint8_t { kNobody, kSent, kRefused };
+  // A read of WQEs that is asked for or under way, or a WQE that came with its doorbell.
+  struct WqeRead {
+    enum class Kind : std::uint8_t { kNext, kAgain, kPushed } kind = Kind::kNext;
+    Qpn qpn;
+    std::uint64_t number = 0;  // of the QP
+    std::uint32_t resets = 0;
+    std::uint32_t count = 0;  // WQEs; kPushed: bytes
+  };
+  struct Made {  // a packet on its way to the port
+    WireFrame frame;
+    Qpn qpn;
+    std::uint64_t number = 0;  // of the QP
+    bool reliable = false;
+    bool dropped = false;
+    bool completes = false;
+    SendCompletion completion;
+  };
 
   void carry_out_command(Cycle now);
   StepDone carry_out(const SendQueueCommand& command);
@@ -106,7 +136,13 @@ class Requester final : public Block {
   void reset(Qpn qpn);    // as after create(); the receive path forgets its requests
   void destroy(Qpn qpn);  // its memory is not accessed afterwards
   void report_drained(Cycle now);
-  void take_doorbell(const Doorbell& doorbell, Cycle now);
+  void take_doorbell(const Doorbell& doorbell);
+  void take_wqes(Cycle now);
+  bool ask_for_wqes(Cycle now);
+  bool ask_for_payload(Cycle now);
+  void ask_again(Sq& q);
+  Turn send_made(Cycle now);
+  void drop_made(const Sq& q);
   void take_answer(const AnswerNotice& notice, Cycle now);
   void run_timers(Cycle now);
   void restart_timer(Sq& q, Cycle now);
@@ -117,8 +153,9 @@ class Requester final : public Block {
   void send_resets(Cycle now);
   Turn complete_one(Cycle now);
   void push_completion(SendCompletion c, Cycle now);
-  Turn send_one(Cycle now);
-  Turn send_packet(Sq& q, Cycle now);
+  bool may_make() const { return !made_.full() && asked_pieces_ == payload_.size(); }
+  Turn make_one(Cycle now);
+  Turn make_packet(Sq& q, Cycle now);
   bool has_place(const Sq& q) const;
   void take_cnp(Sq& q, Cycle now);
   void count_bytes(Sq& q, std::uint32_t bytes, Cycle now);
@@ -127,18 +164,25 @@ class Requester final : public Block {
   void join(Sq& q);
   void leave(Sq& q);
   Sq* find(Qpn qpn) const;
+  Sq* find(Qpn qpn, std::uint64_t number) const;  // nullptr: it is another QP by now
   void set_timeout(Sq& q) const;
 
   RequesterParams params_;
   SendRateRules rate_rules_;
   std::uint32_t own_requests_;
   std::uint32_t clock_period_ps_;
-  std::uint64_t read_cycles_;
   NicShared& shared_;
   SendPort port_;
   std::vector<std::unique_ptr<Sq>> sqs_;
   std::unordered_map<std::uint32_t, Sq*> by_qpn_;
   Sq* turn_ = nullptr;                   // the QP of the circle whose turn it is
+  std::deque<WqeRead> asked_;            // not given to the DMA engine yet
+  std::deque<WqeRead> reading_;          // in the order in which they are completed
+  DelayLine<Made> made_;                 // (R2)
+  std::vector<SendQp::Read> payload_;    // of the packet made last: pieces of it, of which
+  std::size_t asked_pieces_ = 0;         // so many are given to the DMA engine
+  std::uint32_t payload_place_ = 0;      // of that packet in made_
+  Cycle next_leave_{};
   std::vector<Sq*> flushing_;            // QPs with WQEs to flush, in the order in which they failed
   DelayLine<SendCompletion> successes_;  // of UC and UD, to be sent
   std::vector<Qpn> resets_;              // QPs whose reset is to be reported to the receive path
@@ -152,9 +196,8 @@ class Requester final : public Block {
   std::uint32_t awaiting_ = 0;      // QPs with requests that wait for responses
   std::uint32_t places_taken_ = 0;  // of own_requests
   bool lacks_place_ = false;        // a request waits for one
-  bool paces_ = false;              // no QP of the circle could send, one of them because of its rate
   Cycle next_timer_ = kNever;       // no timer is due before it
-  Cycle next_send_{};
+  Cycle next_make_{};
   Cycle next_ready_ = kNever;  // when no QP of the circle could send: when the first one can
   RequesterCounters counters_;
 };

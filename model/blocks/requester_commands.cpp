@@ -91,6 +91,11 @@ Requester::Sq* Requester::find(Qpn qpn) const {
   return at == by_qpn_.end() ? nullptr : at->second;
 }
 
+Requester::Sq* Requester::find(Qpn qpn, std::uint64_t number) const {
+  Sq* const q = find(qpn);
+  return q != nullptr && q->number == number ? q : nullptr;
+}
+
 bool Requester::create(const SendQpContext& context) {
   const auto gone = [this](Qpn qpn) { return find(qpn) == nullptr; };
   if (sqs_.size() + std::count_if(resets_.begin(), resets_.end(), gone) >= params_.send_queues) return false;  // (R10)
@@ -123,6 +128,10 @@ void Requester::reset(Qpn qpn) {
   Sq* q = find(qpn);
   if (q == nullptr) return;
   q->reset();
+  ++q->resets;
+  q->reads = q->goes_back = false;
+  q->made = 0;
+  drop_made(*q);
   q->not_before = Cycle{};
   q->rate.reset();
   q->flushes = false;

@@ -10,7 +10,7 @@ constexpr std::uint32_t kRegister = 2;  // entries of a link that only passes on
 // Never full, so not a parameter: a block refuses at most two packets a cycle, the checker takes all in the next.
 constexpr std::uint32_t kRefusals = 8;
 
-// Not hardware, and never full: notifies the host of visible CQEs, which it takes in the next cycle.
+// Not hardware, and never full: notifies the host of visible CQEs and events, which it takes in the next cycle.
 constexpr std::uint32_t kLanded = 64;
 
 PacketPool::Quotas quotas(const Params& p, const NicOptions& o) {
@@ -49,9 +49,9 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
       receive_doorbells(link<Doorbell>(engine, "receive_doorbells", p.nic.doorbell_depth)),
       completion_doorbells(link<Doorbell>(engine, "completion_doorbells", p.nic.doorbell_depth)),
       landed(link<HostNotice>(engine, "landed", kLanded)),
-      receive_events(link<Event>(engine, "receive_events", p.nic.event_depth)),
-      completion_events(link<Event>(engine, "completion_events", p.nic.event_depth)),
-      send_events(link<Event>(engine, "send_events", p.nic.event_depth)),
+      receive_events(link<Event>(engine, "receive_events", kLanded)),
+      completion_events(link<Event>(engine, "completion_events", kLanded)),
+      send_events(link<Event>(engine, "send_events", kLanded)),
       command_queue(link<DriverCommand>(engine, "command_queue", p.command_processor.queue_depth)),
       command_replies(link<CommandReply>(engine, "command_replies", p.command_processor.queue_depth)),
       rx_buffer("rx_buffer", p.wire, shared),
@@ -106,12 +106,19 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   for (std::size_t n = 0; n < kRefusers; ++n) join(*refusers[n], transport_checker.refusals[n], kRefusals);
   transport_checker.requests.bind(requests);
   qp_context_cache.commands.bind(commands);
-  tag_match_cam.operations.bind(tag_operations);
-  srq_wqe_fetcher.doorbells.bind(receive_doorbells);
-  cqe_generator.doorbells.bind(completion_doorbells);
-  srq_wqe_fetcher.events.bind(receive_events);
-  cqe_generator.events.bind(completion_events);
   dma_engine.landed.bind(landed);
+
+  // Over PCI Express, as the accesses of the blocks to host memory below.
+  dma_engine.tag_operations.bind(tag_operations);
+  join(dma_engine.tags_given, tag_match_cam.operations, kRegister);
+  dma_engine.receive_doorbells.bind(receive_doorbells);
+  join(dma_engine.receive_rung, srq_wqe_fetcher.doorbells, kRegister);
+  dma_engine.completion_doorbells.bind(completion_doorbells);
+  join(dma_engine.completion_rung, cqe_generator.doorbells, kRegister);
+  join(srq_wqe_fetcher.events, dma_engine.receive_events, p.nic.event_depth);
+  dma_engine.receive_raised.bind(receive_events);
+  join(cqe_generator.events, dma_engine.completion_events, p.nic.event_depth);
+  dma_engine.completion_raised.bind(completion_events);
 
   const auto dma = [&](DmaClient client, Out<DmaRequest>& request, In<DmaCompletion>& done) {
     const auto n = static_cast<std::size_t>(client);
@@ -134,7 +141,8 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   dma(DmaClient::kCommand, command_processor.dma, command_processor.dma_done);
 
   CommandProcessor& commander = command_processor;
-  commander.commands.bind(command_queue);
+  dma_engine.commands.bind(command_queue);
+  join(dma_engine.commands_given, commander.commands, kRegister);
   commander.replies.bind(command_replies);
   join(commander.cqs, cqe_generator.commands, kRegister);
   join(cqe_generator.command_replies, commander.cq_replies, kRegister);
@@ -158,11 +166,15 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   join(rx_parser.command_done, commander.multicast_done, kRegister);
 
   if (requester == nullptr) return;
-  requester->doorbells.bind(send_doorbells);
+  dma_engine.send_doorbells.bind(send_doorbells);
+  join(dma_engine.send_rung, requester->doorbells, kRegister);
+  join(requester->events, dma_engine.send_events, p.nic.event_depth);
+  dma_engine.send_raised.bind(send_events);
+  dma(DmaClient::kSendWqe, requester->wqe_dma, requester->wqe_dma_done);
+  dma(DmaClient::kSendPayload, requester->payload_dma, requester->payload_dma_done);
   requester->notices.bind(requests);
   requester->tx.bind(requests_out);
   requester->completions.bind(commands);
-  requester->events.bind(send_events);
   join(commander.send_queues, requester->commands, kRegister);
   join(requester->command_done, commander.send_queue_done, kRegister);
   join(transport_checker.answers, requester->answers, p.nic.notice_depth);

@@ -87,6 +87,10 @@ class Nic final : public sc_core::sc_module {
   CommandProcessor command_processor;
   std::unique_ptr<Requester> requester;  // nullptr: without
 
+  // No hardware: the link notifies the host model of what has become visible in its memory.
+  bool notifies_host(const LinkBase& link) const {
+    return &link == &landed || &link == &receive_events || &link == &completion_events || &link == &send_events;
+  }
   // The blocks in path order, then the command processor, the requester last.
   std::vector<Block*> blocks();
   // All FIFOs between blocks and to the outside.

@@ -187,12 +187,17 @@ class List {
 
   void requester() {
     add("requester", "packets", p_.requester.packet_buffers, 8 * kMaxFrameBytes, "Requests on their way to the port.");
-    // No hardware: WQEs and payload that are read ahead of need, and copies of WQEs until their answer. Reading them
-    // costs nothing in this model, and reading them again what R4 of blocks/requester.h says.
+    // No hardware: the bytes of WQEs that were read and have not begun, and of payload beyond its packet, and copies of
+    // WQEs until their answer. Reading them again costs what R4 of blocks/requester.h says.
     const std::uint64_t queues = p_.requester.send_queues;
     add("requester", "send_queues", queues, kSendQueue, "Send side of each QP.");
     add("requester", "send_rates", queues, kSendRate, "Reduced rate of each QP.");
     add("requester", "wqes", queues, 8 * kMaxSendStride, "WQE of each QP that is being sent, of the longest kind.");
+    add("requester", "made", p_.requester.packet_buffers,
+        Descriptor<WireFrame>::kBits + kNumber + 3 + Descriptor<SendCompletion>::kBits,
+        "Packets that wait for their payload: QP, completion.");
+    add("requester", "pieces", kMaxSge, Descriptor<DataSegment>::kBits, "Segments of the packet at hand.");
+    add("requester", "asking", queues, kNumber + 2, "QPs with WQEs to read.");
     add("requester", "flushing", queues, index_bits(queues), "QPs with WQEs to flush, in the order of their failures.");
     add("requester", "resets", queues, kNumber, "QPs that the receive path is to forget.");
     add("requester", "successes", p_.requester.packet_buffers, Descriptor<SendCompletion>::kBits,
@@ -301,7 +306,7 @@ std::vector<OnChipMemory> on_chip_memories(const Params& params, const Nic& nic)
   if (nic.requester != nullptr) list.requester();
   std::vector<OnChipMemory> all = list.take();
   for (const auto& link : nic.links()) {
-    if (link.get() == &nic.landed) continue;  // not hardware: notifies the host model
+    if (nic.notifies_host(*link)) continue;
     all.push_back({"links", link->basename(), link->capacity(), link->value_bits(), "FIFO between two blocks."});
   }
   return all;

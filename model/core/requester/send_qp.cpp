@@ -37,7 +37,7 @@ void SendQp::set_path(const AddressVector& path, Qpn remote) {
   const bool is_ip =
       path_.encapsulation == Encapsulation::kRoceV2Ipv4 || path_.encapsulation == Encapsulation::kRoceV2Ipv6;
   const bool capable = params_.dcqcn && is_ip && context_.qp.transport != Transport::kUd;
-  if (capable && (path_.traffic_class & kEcnMask) == 0) path_.traffic_class |= kEct0;  // (R6)
+  if (capable && (path_.traffic_class & kEcnMask) == 0) path_.traffic_class |= kEct0;  // (R7)
 }
 
 void SendQp::reset() {
@@ -50,31 +50,34 @@ void SendQp::reset() {
   next_completion_ = 0;
 }
 
-void SendQp::post(std::uint32_t producer, Cycle soon, Cycle ready, Cycle rung) {
-  if (context_.qp.state == QpState::kReset) return;
-  const bool idle = context_.qp.state == QpState::kRts && !stopped_ && !ring_.pending() && !queue_.unsent();
+std::uint32_t SendQp::post(std::uint32_t producer, Cycle rung) {
+  if (context_.qp.state == QpState::kReset) return 0;
+  const bool idle = context_.qp.state == QpState::kRts && !stopped_ && !ring_.posted() && !queue_.unsent();
   const bool alone = idle && producer - ring_.producer() == 1;
-  if (!ring_.ring(producer, oldest(), ready, rung)) {  // (R5)
-    if (!failed_ && ring_.ring(ring_.producer() + 1, oldest(), ready, rung)) {
+  if (!ring_.ring(producer, oldest(), rung)) {  // (R5)
+    if (!failed_ && ring_.ring(ring_.producer() + 1, oldest(), rung)) {
       stop_at(ring_.producer() - 1, WcStatus::kLocalQpOperation);
     }
-    return;
+    return 0;
   }
-  if (alone && load(ring_.next()) && send_wqe_bytes(wqe_) <= params_.doorbell_wqe_bytes) ring_.hurry(soon);
+  if (!alone || !load(ring_.next())) return 0;
+  const std::uint32_t bytes = send_wqe_bytes(wqe_);
+  if (bytes > params_.doorbell_wqe_bytes) return 0;
+  ring_.fetched(1);  // (R6)
+  return bytes;
+}
+
+std::uint32_t SendQp::wqes_to_read() const {  // (R6)
+  const bool reads = !failed_ && !stopped_ && context_.qp.state == QpState::kRts && ring_.posted() && !ring_.here();
+  return reads ? ring_.one_read() : 0;
 }
 
 bool SendQp::has_packet() {
   const QpState state = context_.qp.state;
   if (failed_ || (state != QpState::kRts && state != QpState::kSqd)) return false;  // (R1)
   if (queue_.unsent()) return queue_.has_packet() && !(stopped_ && queue_.current().wqe == stop_wqe_);
-  if (state != QpState::kRts || stopped_ || !ring_.pending() || !load(ring_.next())) return false;
+  if (state != QpState::kRts || stopped_ || !ring_.here() || !load(ring_.next())) return false;
   return queue_.hold(wqe_.opcode, wqe_.flags, wqe_.bytes) == SendHold::kNone;
-}
-
-Cycle SendQp::ready(std::uint64_t read_cycles) const {
-  if (queue_.unsent()) return Cycle{};
-  const bool has_payload = wqe_.bytes > 0 && wqe_.inline_data == nullptr && !has(wqe_.opcode, kReturnsData);
-  return ring_.ready() + (has_payload ? read_cycles : 0);
 }
 
 std::span<const std::uint8_t> SendQp::slot(std::uint32_t wqe) {
@@ -125,14 +128,14 @@ void SendQp::begin() {
   ring_.take();
 }
 
-bool SendQp::make_packet(RequestPacket& packet, Bytes& payload) {
+bool SendQp::make_packet(RequestPacket& packet, Bytes& payload, std::vector<Read>& reads) {
   if (!queue_.unsent()) begin();
   packet = queue_.packet();
   payload = {};
-  return packet.bytes == 0 || has(queue_.current().opcode, kReturnsData) || find_payload(packet, payload);
+  return packet.bytes == 0 || has(queue_.current().opcode, kReturnsData) || find_payload(packet, payload, reads);
 }
 
-bool SendQp::find_payload(const RequestPacket& packet, Bytes& payload) {
+bool SendQp::find_payload(const RequestPacket& packet, Bytes& payload, std::vector<Read>& reads) {
   const SendRequest& r = queue_.current();
   const bool here = payload_wqe_ == r.wqe && packet.offset >= payload_offset_ &&
                     packet.offset + packet.bytes <= payload_offset_ + payload_bytes_;
@@ -149,6 +152,7 @@ bool SendQp::find_payload(const RequestPacket& packet, Bytes& payload) {
     payload_wqe_ = r.wqe;
     payload_offset_ = packet.offset;
     payload_bytes_ = std::min(r.bytes - packet.offset, params_.payload_read_bytes);
+    payload_segments_.assign(wqe_.segments().begin(), wqe_.segments().end());
     if (payload_.size() < payload_bytes_) payload_.resize(payload_bytes_);
     if (!port_.reader.read(wqe_.segments(), context_.qp.pd, packet.offset, {payload_.data(), payload_bytes_})) {
       payload_bytes_ = 0;
@@ -157,7 +161,23 @@ bool SendQp::find_payload(const RequestPacket& packet, Bytes& payload) {
     }
   }
   payload = {payload_.data() + (packet.offset - payload_offset_), packet.bytes};
+  add_reads(packet.offset, packet.bytes, reads);
   return true;
+}
+
+// The reads of `bytes` from byte `offset` of the message on.
+void SendQp::add_reads(std::uint32_t offset, std::uint32_t bytes, std::vector<Read>& reads) const {
+  for (const DataSegment& s : payload_segments_) {
+    if (bytes == 0) return;
+    if (offset >= s.length) {
+      offset -= s.length;
+      continue;
+    }
+    const std::uint32_t here = std::min(bytes, s.length - offset);
+    reads.push_back({s.address + offset, here});
+    bytes -= here;
+    offset = 0;
+  }
 }
 
 WireFrame SendQp::write_frame(const RequestPacket& packet, Bytes payload, PacketHandle h, Packet& p) const {

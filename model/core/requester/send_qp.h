@@ -3,7 +3,7 @@
 // (model/blocks/requester.h) adds ports, turns and timers.
 //
 //   R1  Packets are sent in the states kRts and kSqd. In kSqd no WQE is begun; those that were begun go on.
-//   R2  A WQE is checked when it is the next to be begun: its format (send_wqe_format.h), its path, its segments
+//   R2  A WQE is checked when it is in the device and the next to be begun: its format (send_wqe_format.h), its path, its segments
 //       (payload_reader.h; READ and atomics: the right to write there). Its payload is read as its packets are made,
 //       up to payload_read_bytes at a time.
 //   R3  A WQE that cannot be carried out stops the queue: no packet of it, or of a later one, is sent. It fails when
@@ -12,7 +12,9 @@
 //       those that are posted later, as flushed.
 //   R5  A producer index that send_ring.h refuses counts as one more WQE that cannot be carried out, or as none when no
 //       slot is left for it.
-//   R6  Packets of a connected QP over RoCEv2 are ECN capable, ECT(0), with dcqcn; a path that says otherwise is kept.
+//   R6  WQEs are read when none is in the device, in kRts only. One of at most doorbell_wqe_bytes that is posted alone,
+//       with no packet or other WQE waiting before it, is written to the device with its doorbell.
+//   R7  Packets of a connected QP over RoCEv2 are ECN capable, ECT(0), with dcqcn; a path that says otherwise is kept.
 #pragma once
 
 #include <cstdint>
@@ -61,16 +63,26 @@ class SendQp {
   // Software's side. configure: everything but the ring; a QP that has failed stays so.
   void configure(const SendQpContext& context);
   void reset();  // as it was created
-  // A doorbell's WQEs will be in the device in cycle `ready`, or in `soon` when it has one WQE of at most
-  // doorbell_wqe_bytes and no other waits before it.
-  void post(std::uint32_t producer, Cycle soon, Cycle ready, Cycle rung);
+  // A doorbell. Returns the bytes of the WQE that was written to the device with it, 0: none. (R6)
+  std::uint32_t post(std::uint32_t producer, Cycle rung);
+
+  // A read of memory, for its time alone: what is in it is read here.
+  struct Read {
+    std::uint64_t address = 0;
+    std::uint32_t bytes = 0;
+  };
+  // The WQEs that one read brings, 0: none are to be read now (R6); the read; it has been made.
+  std::uint32_t wqes_to_read() const;
+  Read wqe_read(std::uint32_t count) const { return slots_at(ring_.next(), count); }
+  void fetched(std::uint32_t count) { ring_.fetched(count); }
+  // The read of the oldest WQE that has packets to send, to send them again.
+  Read repeated_read() const { return slots_at(queue_.unsent() ? queue_.current().wqe : ring_.next(), 1); }
 
   // There is a packet to send; may read memory and find that a WQE cannot be carried out.
   bool has_packet();
-  // When the next packet's WQE and payload are in the device. Precondition: has_packet().
-  Cycle ready(std::uint64_t read_cycles) const;
   // Begins the next WQE when no packet is left of those before. False when the packet's payload cannot be read.
-  bool make_packet(RequestPacket& packet, Bytes& payload);
+  // Adds to `reads` what its payload takes, a read for each data segment.
+  bool make_packet(RequestPacket& packet, Bytes& payload, std::vector<Read>& reads);
   // Writes the frame of the packet just made.
   WireFrame write_frame(const RequestPacket& packet, Bytes payload, PacketHandle h, Packet& p) const;
   // The notice of the packet's request for the receive path.
@@ -101,11 +113,16 @@ class SendQp {
     return queue_.empty() ? ring_.next() : queue_.oldest().wqe;
   }
   std::span<const std::uint8_t> slot(std::uint32_t wqe);
+  Read slots_at(std::uint32_t wqe, std::uint32_t count) const {
+    const SendQueueContext& sq = ring_.context();
+    return {raw(sq.base) + std::uint64_t{ring_.slot_index(wqe)} * sq.stride, count * sq.stride};
+  }
+  void add_reads(std::uint32_t offset, std::uint32_t bytes, std::vector<Read>& reads) const;
   bool load(std::uint32_t wqe);
   WcStatus check();
   void set_path(const AddressVector& path, Qpn remote);
   void begin();
-  bool find_payload(const RequestPacket& packet, Bytes& payload);
+  bool find_payload(const RequestPacket& packet, Bytes& payload, std::vector<Read>& reads);
   void stop_at(std::uint32_t wqe, WcStatus status);
 
   const RequesterParams& params_;
@@ -119,6 +136,7 @@ class SendQp {
   bool has_wqe_ = false;
   std::vector<std::uint8_t> payload_;  // of WQE payload_wqe_, payload_bytes_ from payload_offset_ on
   std::uint32_t payload_wqe_ = 0, payload_offset_ = 0, payload_bytes_ = 0;
+  std::vector<DataSegment> payload_segments_;  // of that WQE
   bool stopped_ = false;  // (R3)
   std::uint32_t stop_wqe_ = 0;
   WcStatus stop_status_ = WcStatus::kSuccess;

@@ -12,20 +12,20 @@ SendRing::SendRing(const SendQueueContext& queue, std::uint32_t wqes_per_read)
       doorbells_(std::bit_ceil(std::clamp(queue.slots, 1u, kMaxDoorbells))) {}
 
 void SendRing::reset() {
-  next_ = producer_ = 0;
+  next_ = here_ = producer_ = 0;
   first_ = count_ = 0;
   read_count_ = 0;
 }
 
-bool SendRing::ring(std::uint32_t producer, std::uint32_t oldest, Cycle ready, Cycle rung) {
+bool SendRing::ring(std::uint32_t producer, std::uint32_t oldest, Cycle rung) {
   if (producer == producer_) return true;
   const std::uint32_t unfinished = producer - oldest;
   if (unfinished > queue_.slots || unfinished < producer_ - oldest) return false;  // (R3)
   producer_ = producer;
   if (count_ < doorbells_.size()) {
-    doorbell(count_++) = {producer, ready, rung};
+    doorbell(count_++) = {producer, rung};
   } else {  // (R2)
-    doorbell(count_ - 1) = {producer, ready, rung};
+    doorbell(count_ - 1) = {producer, rung};
   }
   return true;
 }
@@ -37,10 +37,13 @@ void SendRing::take() {
   --count_;
 }
 
+std::uint32_t SendRing::contiguous(std::uint32_t wqe) const {
+  return std::min({wqes_per_read_, queue_.slots - slot_index(wqe), producer_ - wqe});
+}
+
 std::span<const std::uint8_t> SendRing::slot(std::uint32_t wqe, HostMemory& memory) {
   if (wqe - read_first_ >= read_count_) {  // (R4)
-    const std::uint32_t to_end = queue_.slots - slot_index(wqe);
-    const std::uint32_t count = std::min({wqes_per_read_, to_end, producer_ - wqe});
+    const std::uint32_t count = contiguous(wqe);
     read_.resize(std::size_t{wqes_per_read_} * queue_.stride);
     read_first_ = wqe;
     read_count_ = 0;

@@ -2,7 +2,8 @@
 // The time that a serial link, PCI Express or Ethernet, takes to carry bytes.
 //
 //   R1  Link time is exact: its unit is a fraction of a cycle of which a byte and a picosecond are whole multiples.
-//   R2  A transfer on a line starts when its data is there, or without a gap after the transfer before it.
+//   R2  A transfer on a line starts when its data is there, or without a gap after the transfer before it. Transfers may
+//       be promised ahead of their time; a short one that comes meanwhile goes between them.
 #pragma once
 
 #include <algorithm>
@@ -61,6 +62,13 @@ class Line {
     free_ = time_.after_bytes(std::max(earliest, free_), bytes);
     return free_;
   }
+  // Carries `bytes` that come now between what was promised for later, which the next transfer is put off by.
+  Instant carry_between(Instant now, std::uint64_t bytes) {
+    const Instant from = std::max(now, between_);
+    between_ = time_.after_bytes(from, bytes);
+    free_ = time_.after_bytes(std::max(free_, from), bytes);
+    return between_;
+  }
   // Carries nothing before `until`.
   void hold(Instant until) { free_ = std::max(free_, until); }
   Instant free() const { return free_; }
@@ -68,6 +76,7 @@ class Line {
  private:
   LinkTime time_;
   Instant free_;
+  Instant between_;  // the last byte of carry_between() has passed
 };
 
 }  // namespace rxnic

@@ -69,7 +69,23 @@ struct Fixture {
         payload_done(b.sink(dut.payload_done)),
         gather(b.source(dut.gather)),
         gathered(b.sink(dut.gathered)),
-        landed(b.sink(dut.landed)) {
+        landed(b.sink(dut.landed)),
+        send_doorbells(b.source(dut.send_doorbells)),
+        receive_doorbells(b.source(dut.receive_doorbells)),
+        completion_doorbells(b.source(dut.completion_doorbells)),
+        tag_operations(b.source(dut.tag_operations)),
+        commands(b.source(dut.commands)),
+        send_rung(b.sink(dut.send_rung)),
+        receive_rung(b.sink(dut.receive_rung)),
+        completion_rung(b.sink(dut.completion_rung)),
+        tags_given(b.sink(dut.tags_given)),
+        commands_given(b.sink(dut.commands_given)),
+        receive_events(b.source(dut.receive_events)),
+        completion_events(b.source(dut.completion_events)),
+        send_events(b.source(dut.send_events)),
+        receive_raised(b.sink(dut.receive_raised)),
+        completion_raised(b.sink(dut.completion_raised)),
+        send_raised(b.sink(dut.send_raised)) {
     for (std::size_t c = 0; c < kDmaClients; ++c) {
       requests[c] = &b.source(dut.requests[c]);
       completions[c] = &b.sink(dut.completions[c]);
@@ -133,6 +149,14 @@ struct Fixture {
   Source<GatherRead>& gather;
   Sink<GatheredData>& gathered;
   Sink<HostNotice>& landed;
+  Source<Doorbell>&send_doorbells, &receive_doorbells, &completion_doorbells;
+  Source<TagOperation>& tag_operations;
+  Source<DriverCommand>& commands;
+  Sink<Doorbell>&send_rung, &receive_rung, &completion_rung;
+  Sink<TagOperation>& tags_given;
+  Sink<DriverCommand>& commands_given;
+  Source<Event>&receive_events, &completion_events, &send_events;
+  Sink<Event>&receive_raised, &completion_raised, &send_raised;
   std::array<Source<DmaRequest>*, kDmaClients> requests{};
   std::array<Sink<DmaCompletion>*, kDmaClients> completions{};
   std::uint32_t messages = 0;

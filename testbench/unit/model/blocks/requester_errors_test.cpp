@@ -21,11 +21,11 @@ TEST(RequesterErrors, GoingBackTakesARead) {  // (R4)
   fixture.post(10, {inline_send()});
   fixture.post(200, {inline_send()});
   fixture.answer(300, AnswerKind::kNak, 100, 0x60);
-  bench.run_to(Cycle{300 + kReadCycles});
+  bench.run_to(Cycle{300 + kReadCycles + kLatency});
   EXPECT_EQ(fixture.tx.size(), 2u);
   bench.run();
   ASSERT_EQ(fixture.psns(), (Psns{100, 101, 100, 101}));
-  EXPECT_EQ(fixture.tx.cycle(2), Cycle{300 + kReadCycles});
+  EXPECT_EQ(fixture.tx.cycle(2), Cycle{300 + kReadCycles + kLatency});
   EXPECT_EQ(fixture.dut.counters().went_back, 1u);
 }
 
@@ -39,14 +39,14 @@ TEST(RequesterErrors, ATimeoutIsCountedFromTheFirstPacketWithoutAnAnswer) {  // 
   const std::uint64_t sent = 10 + kLatency;
   fixture.post(sent + 5000, {inline_send()});
   fixture.answer(sent + 3 * kTimeoutCycles, AnswerKind::kAck, 101);
-  bench.run_to(Cycle{sent + kTimeoutCycles + kReadCycles});
+  bench.run_to(Cycle{sent + kTimeoutCycles + kReadCycles + kLatency});
   EXPECT_EQ(fixture.tx.size(), 2u);
-  bench.run_to(Cycle{sent + kTimeoutCycles + kReadCycles + 1});
+  bench.run_to(Cycle{sent + kTimeoutCycles + kReadCycles + kLatency + 1});
   EXPECT_EQ(fixture.tx.size(), 3u);
-  EXPECT_EQ(fixture.tx.cycle(2), Cycle{sent + kTimeoutCycles + kReadCycles});
+  EXPECT_EQ(fixture.tx.cycle(2), Cycle{sent + kTimeoutCycles + kReadCycles + kLatency});
   bench.run();
   EXPECT_EQ(fixture.psns(), (Psns{100, 101, 100, 101, 100, 101}));
-  EXPECT_EQ(fixture.tx.cycle(4), Cycle{sent + 2 * kTimeoutCycles + kReadCycles})
+  EXPECT_EQ(fixture.tx.cycle(4), Cycle{sent + 2 * kTimeoutCycles + kReadCycles + kLatency})
       << "the timer runs on from the timeout";
   EXPECT_EQ(fixture.dut.counters().timeouts, 2u);
 }
@@ -62,7 +62,7 @@ TEST(RequesterErrors, AnAnswerRestartsTheTimer) {  // (R4)
   fixture.answer(5000 + kTimeoutCycles + 500, AnswerKind::kAck, 101);
   bench.run();
   ASSERT_EQ(fixture.psns(), (Psns{100, 101, 101}));
-  EXPECT_EQ(fixture.tx.cycle(2), Cycle{5000 + kTimeoutCycles + kReadCycles});
+  EXPECT_EQ(fixture.tx.cycle(2), Cycle{5000 + kTimeoutCycles + kReadCycles + kLatency});
 }
 
 TEST(RequesterErrors, NothingIsDueWithoutATimer) {  // (R4)
@@ -107,7 +107,7 @@ TEST(RequesterErrors, AnRnrNakIsWaitedOutByItsCode) {  // (R4)
     fixture.post(10, {inline_send(), inline_send()});
     const auto syndrome = static_cast<std::uint8_t>(0x20 | row.code);
     fixture.answer(200, AnswerKind::kRnrNak, 101, syndrome);
-    const std::uint64_t again = 200 + row.microseconds * 1000 + kReadCycles;
+    const std::uint64_t again = 200 + row.microseconds * 1000 + kReadCycles + kLatency;
     fixture.answer(again + 100, AnswerKind::kAck, 101);
     bench.run_to(Cycle{again});
     EXPECT_EQ(fixture.tx.size(), 2u);
@@ -271,7 +271,7 @@ TEST(RequesterErrors, ARegionThatGoesAwayDuringAMessageFailsIt) {  // (R5)
   Fixture fixture(bench);
   fixture.create(Fixture::context());
   fixture.post(10, {inline_send(), {.sge = {Fixture::segment(0x6000)}}});
-  bench.at(Cycle{10 + 2 * kReadCycles + kLatency + 8},
+  bench.at(Cycle{10 + kReadCycles + 8},
            [&](Cycle) { fixture.memory.store(mpt_address(Fixture::kLkey), MptEntry{}); });
   fixture.answer(1000, AnswerKind::kAck, 100);
   bench.run();

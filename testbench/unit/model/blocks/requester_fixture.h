@@ -16,7 +16,7 @@
 
 namespace rxnic {
 
-// Clock 1 ns: a read takes 50 cycles.
+// Clock 1 ns: a read takes 50 cycles from the request to its completion.
 struct RequesterFixture {
   static constexpr std::uint32_t kReadCycles = 50, kLatency = 24;
   static constexpr std::uint32_t kMtu = 256, kSlots = 16, kStride = 256;
@@ -28,7 +28,6 @@ struct RequesterFixture {
 
   static RequesterParams params() {
     RequesterParams p;
-    p.read_latency_ps = kReadCycles * 1000;
     p.latency_cycles = kLatency;
     p.cycles_per_wqe = 3;
     p.cycles_per_packet = 2;
@@ -51,6 +50,8 @@ struct RequesterFixture {
         failed(b.source(dut.failed)),
         places(b.source(dut.places)),
         tx(b.sink(dut.tx, tx_capacity)),
+        wqe_reads(b.memory(dut.wqe_dma, dut.wqe_dma_done, memory, kReadCycles - 2)),
+        payload_reads(b.memory(dut.payload_dma, dut.payload_dma_done, memory, kReadCycles - 2)),
         notices(b.sink(dut.notices)),
         completions(b.sink(dut.completions)),
         commands(b.source(dut.commands)),
@@ -194,6 +195,8 @@ struct RequesterFixture {
   Source<FailedQp>& failed;
   Source<RequestPlaces>& places;
   Sink<WireFrame>& tx;
+  TestMemory& wqe_reads;
+  TestMemory& payload_reads;
   Sink<RequestNotice>& notices;
   Sink<SendCompletion>& completions;
   Source<SendQueueCommand>& commands;

@@ -58,12 +58,89 @@ TEST(Requester, AWqeBehindAnotherThatWaitsIsRead) {  // (R1)
   Bench bench;
   Fixture fixture(bench);
   fixture.create(Fixture::context());
+  fixture.post(10, {inline_send(), inline_send()});
+  fixture.post(20, {inline_send()});
+  bench.run();
+  ASSERT_EQ(fixture.tx.size(), 3u);
+  EXPECT_EQ(fixture.tx.cycle(1), Cycle{10 + kReadCycles + 3 + kLatency});
+  EXPECT_EQ(fixture.tx.cycle(2), Cycle{10 + kReadCycles + 3 + kReadCycles + kLatency}) << "when the others have begun";
+}
+
+TEST(Requester, AWqeBehindOneThatHasBegunComesWithItsDoorbell) {  // (R1)
+  Bench bench;
+  Fixture fixture(bench);
+  fixture.create(Fixture::context());
   fixture.post(10, {{.sge = {Fixture::segment(64)}}});
   fixture.post(20, {inline_send()});
   bench.run();
   ASSERT_EQ(fixture.tx.size(), 2u);
   EXPECT_EQ(fixture.tx.cycle(0), Cycle{10 + kReadCycles + kLatency});
-  EXPECT_EQ(fixture.tx.cycle(1), Cycle{20 + kReadCycles + kLatency});
+  EXPECT_EQ(fixture.tx.cycle(1), Cycle{10 + kReadCycles + kLatency + 2}) << "in order";
+}
+
+TEST(Requester, WqesAreReadByDma) {  // (R1)
+  Bench bench;
+  Fixture fixture(bench);
+  fixture.create(Fixture::context(Transport::kUc));
+  const std::vector<WqeSpec> six(6, inline_send());
+  fixture.post(10, six);
+  fixture.post(1000, six);
+  bench.at(Cycle{1500}, [&](Cycle) { fixture.post(2000, six); });  // slots 12 to 15, 0, 1
+  bench.at(Cycle{2500}, [&](Cycle) { fixture.post(3000, {inline_send(5)}); });
+  bench.run();
+  struct Row {
+    std::uint32_t slot, count;
+  };
+  constexpr Row kRows[] = {{0, 4}, {4, 2}, {6, 4}, {10, 2}, {12, 4}, {0, 2}};
+  const auto& log = fixture.wqe_reads.log();
+  ASSERT_EQ(log.size(), std::size(kRows) + 1);
+  const SendQueueContext sq = Fixture::context().queue;
+  for (std::size_t n = 0; n < std::size(kRows); ++n) {
+    EXPECT_EQ(log[n].request.kind, DmaKind::kRead);
+    EXPECT_EQ(log[n].request.address, sq.base + std::uint64_t{kRows[n].slot} * sq.stride) << n;
+    EXPECT_EQ(log[n].request.bytes, kRows[n].count * sq.stride) << n;
+  }
+  EXPECT_EQ(log.back().request.kind, DmaKind::kPushed);
+  EXPECT_EQ(log.back().request.bytes, 64u + 5u);
+  EXPECT_EQ(fixture.payload_reads.log().size(), 0u);
+}
+
+TEST(Requester, PayloadIsReadByDmaASegmentACycle) {  // (R2)
+  Bench bench;
+  Fixture fixture(bench);
+  fixture.create(Fixture::context());
+  fixture.post(10, {{.sge = {Fixture::segment(100, 7), Fixture::segment(300, 0x1000)}}});
+  bench.run();
+  struct Row {
+    std::uint64_t offset;
+    std::uint32_t bytes;
+    std::uint64_t cycle;
+  };
+  constexpr Row kRows[] = {{7, 100, 11}, {0x1000, 156, 12}, {0x1000 + 156, 144, 14}};
+  const auto& log = fixture.payload_reads.log();
+  ASSERT_EQ(log.size(), std::size(kRows));
+  for (std::size_t n = 0; n < std::size(kRows); ++n) {
+    EXPECT_EQ(log[n].request.kind, DmaKind::kRead);
+    EXPECT_EQ(raw(log[n].request.address), Fixture::kVa + kRows[n].offset) << n;
+    EXPECT_EQ(log[n].request.bytes, kRows[n].bytes) << n;
+    EXPECT_EQ(log[n].taken, Cycle{kRows[n].cycle}) << n;
+  }
+  ASSERT_EQ(fixture.tx.size(), 2u);
+  EXPECT_EQ(fixture.tx.cycle(0), Cycle{11 + kReadCycles + kLatency}) << "after the second segment";
+}
+
+TEST(Requester, NoMorePacketsAreMadeThanItHasBuffersFor) {  // (R2)
+  RequesterParams params = Fixture::params();
+  params.packet_buffers = 4;
+  Bench bench;
+  Fixture fixture(bench, params);
+  fixture.create(Fixture::context());
+  fixture.post(10, {{.sge = {Fixture::segment(8 * Fixture::kMtu)}}});
+  bench.run();
+  ASSERT_EQ(fixture.tx.size(), 8u);
+  const std::uint64_t first = 10 + kReadCycles + kLatency;
+  EXPECT_EQ(fixture.tx.cycle(3), Cycle{first + 3 + 2 * 2});
+  EXPECT_EQ(fixture.tx.cycle(4), Cycle{first + kReadCycles + kLatency}) << "made when the first has left";
 }
 
 TEST(Requester, PacketsAndWqesKeepTheirDistances) {  // (R2)
@@ -74,7 +151,8 @@ TEST(Requester, PacketsAndWqesKeepTheirDistances) {  // (R2)
     Bench bench;
     Fixture fixture(bench, p);
     fixture.create(Fixture::context());
-    fixture.post(10, {{.sge = {Fixture::segment(3 * Fixture::kMtu)}}, inline_send(), inline_send()});
+    const WqeSpec one_packet{.sge = {Fixture::segment(8)}};
+    fixture.post(10, {{.sge = {Fixture::segment(3 * Fixture::kMtu)}}, one_packet, one_packet});
     bench.run();
     ASSERT_EQ(fixture.tx.size(), 5u);
     const std::uint64_t first = 10 + 2 * kReadCycles + kLatency, wqe = std::max(per_wqe, per_packet);
@@ -114,7 +192,8 @@ TEST(Requester, ItWaitsForRoomOnTheWire) {  // (R2)
   bench.engine().settle();
   const std::uint64_t first = 10 + kReadCycles + kLatency;
   EXPECT_EQ(fixture.dut.account()[static_cast<std::size_t>(Activity::kBlocked)], 301 - (first + 3 + 2));
-  EXPECT_EQ(fixture.dut.account()[static_cast<std::size_t>(Activity::kWaitDmaData)], first - 10);
+  const std::uint64_t making = 3 + 5 * 2;
+  EXPECT_EQ(fixture.dut.account()[static_cast<std::size_t>(Activity::kWaitDmaData)], first - 10 - making + 1);
 }
 
 TEST(Requester, TheReceivePathIsNotifiedOfARequestWithItsFirstPacket) {  // (R3)
@@ -125,8 +204,8 @@ TEST(Requester, TheReceivePathIsNotifiedOfARequestWithItsFirstPacket) {  // (R3)
                     {.opcode = S::kRead, .sge = {Fixture::segment(2 * Fixture::kMtu + 1, 0x100)}}});
   bench.run();
   ASSERT_EQ(fixture.notices.size(), 2u);
-  EXPECT_EQ(fixture.notices.cycle(0), fixture.tx.cycle(0));
-  EXPECT_EQ(fixture.notices.cycle(1), fixture.tx.cycle(3));
+  EXPECT_EQ(fixture.notices.cycle(0), Cycle{10 + kReadCycles}) << "made";
+  EXPECT_EQ(fixture.notices.cycle(1), Cycle{10 + kReadCycles + 3 + 2 * 2});
   const RequestNotice& send = fixture.notices.value(0);
   EXPECT_EQ(send.qpn, Fixture::kQpn);
   EXPECT_EQ(send.first_psn, Psn{100});
@@ -325,22 +404,22 @@ TEST(Requester, InSqdNothingIsBegunAndWhatWasBegunGoesOn) {  // (R9)
   SendQpContext c = Fixture::context();
   fixture.create(c);
   fixture.post(10, {{.sge = {Fixture::segment(4 * Fixture::kMtu)}}, inline_send()});
-  const std::uint64_t first = 10 + 2 * kReadCycles + kLatency;
+  const std::uint64_t first = 10 + kReadCycles;
   c.qp.state = QpState::kSqd;
   fixture.command(first + 1, SendQueueOperation::kModify, c, false, true);
   c.qp.state = QpState::kRts;
   fixture.command(first + 201, SendQueueOperation::kModify, c);
-  fixture.answer(first + 100, AnswerKind::kAck, 103);
+  fixture.answer(first + 150, AnswerKind::kAck, 103);
   bench.at(Cycle{first + 200}, [&](Cycle) {
     EXPECT_EQ(fixture.psns(), (Psns{100, 101, 102, 103}));
     EXPECT_TRUE(fixture.dut.drained(Fixture::kQpn));
   });
   bench.run();
   EXPECT_EQ(fixture.psns(), (Psns{100, 101, 102, 103, 104}));
-  EXPECT_EQ(fixture.tx.cycle(4), Cycle{first + 201});
+  EXPECT_EQ(fixture.tx.cycle(4), Cycle{first + 201 + kLatency});
   ASSERT_EQ(fixture.events.size(), 1u);  // (R12)
   EXPECT_EQ(fixture.events.value(0).type, EventType::kQpSqDrained);
-  EXPECT_EQ(fixture.events.cycle(0), Cycle{first + 100});
+  EXPECT_EQ(fixture.events.cycle(0), Cycle{first + 150});
 }
 
 TEST(Requester, NothingIsSentBelowRts) {  // (R9)
@@ -356,7 +435,7 @@ TEST(Requester, NothingIsSentBelowRts) {  // (R9)
   fixture.command(501, SendQueueOperation::kModify, c, true);
   bench.run();
   ASSERT_EQ(fixture.psns(), Psns{7});
-  EXPECT_EQ(fixture.tx.cycle(0), Cycle{501});
+  EXPECT_EQ(fixture.tx.cycle(0), Cycle{501 + kReadCycles + kLatency}) << "its WQE is read in kRts";
 }
 
 TEST(Requester, AResetQueueStartsAnewAndTheReceivePathIsNotified) {
@@ -396,12 +475,12 @@ TEST(Requester, ARequestWaitsForAPlaceAndGoesOn) {  // (R3)
   bench.run_to(Cycle{598});
   EXPECT_EQ(fixture.notices.size(), 2u);
   EXPECT_EQ(fixture.tx.size(), 5u) << "requests that have begun go on, and so does UC";
-  bench.run_to(Cycle{602});
+  bench.run_to(Cycle{602 + kLatency});
   EXPECT_EQ(fixture.tx.size(), 6u);
   bench.run();
   ASSERT_EQ(fixture.tx.size(), 7u);
-  EXPECT_EQ(fixture.tx.cycle(5), Cycle{600});
-  EXPECT_EQ(fixture.tx.cycle(6), Cycle{700});
+  EXPECT_EQ(fixture.tx.cycle(5), Cycle{600 + kLatency});
+  EXPECT_EQ(fixture.tx.cycle(6), Cycle{700 + kLatency});
   EXPECT_EQ(fixture.notices.size(), 4u);
   bench.engine().settle();
   EXPECT_GT(fixture.dut.account()[static_cast<std::size_t>(Activity::kWaitResponse)], 150u);

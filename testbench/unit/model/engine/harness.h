@@ -157,6 +157,7 @@ class TestMemory final : public Block {
   void perform(Cycle now, const DmaRequest& r) {
     log_.push_back({now, r, {}});
     DmaCompletion done{r.cookie, true};
+    if (r.kind == DmaKind::kPushed) return;
     if (r.kind == DmaKind::kWrite) {
       log_.back().data.assign(r.data, r.data + r.bytes);
       host_.write(r.address, {r.data, r.bytes});
@@ -165,7 +166,7 @@ class TestMemory final : public Block {
     }
     if (r.kind == DmaKind::kSwap) {
       done.ok = host_.write(r.address, {reinterpret_cast<const std::uint8_t*>(&r.operand), r.bytes});
-    } else {
+    } else if (r.data != nullptr) {
       done.ok = host_.read(r.address, {r.data, r.bytes});
     }
     if (r.kind != DmaKind::kRead && r.kind != DmaKind::kSwap && done.ok) {

@@ -40,6 +40,16 @@ TEST(Line, CarriesWithoutAGapAndNeverEarly) {  // R2
   EXPECT_EQ(link.carry({30, 0}, 4), (Instant{34, 0}));
 }
 
+TEST(Line, CarriesAShortTransferBetweenWhatIsPromised) {  // R2
+  Line line{LinkTime(8000, 1000)};
+  EXPECT_EQ(line.carry_between({10, 0}, 4), (Instant{14, 0})) << "free: as carry()";
+  EXPECT_EQ(line.carry({12, 0}, 4), (Instant{18, 0}));
+  EXPECT_EQ(line.carry({100, 0}, 10), (Instant{110, 0})) << "promised ahead";
+  EXPECT_EQ(line.carry_between({50, 0}, 4), (Instant{54, 0}));
+  EXPECT_EQ(line.carry_between({52, 0}, 4), (Instant{58, 0})) << "one after the other";
+  EXPECT_EQ(line.carry({100, 0}, 10), (Instant{128, 0})) << "behind all, put off by 4 + 4";
+}
+
 TEST(Line, CarriesNothingWhileItIsHeld) {  // R2
   Line line{LinkTime(8000, 1000)};
   line.carry({10, 0}, 4);

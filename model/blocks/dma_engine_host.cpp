@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The DMA engine: what the host writes to the device, and the events that the device writes to the host.
+#include "model/blocks/dma_engine.h"
+
+namespace rxnic {
+
+void DmaEngine::take_host_writes(Cycle now) {  // (R10)
+  pass_on(now, send_doorbells, send_rung, params_.doorbell_bytes, 0);
+  pass_on(now, receive_doorbells, receive_rung, params_.doorbell_bytes, 1);
+  pass_on(now, completion_doorbells, completion_rung, params_.doorbell_bytes, 2);
+  pass_on(now, tag_operations, tags_given, params_.tag_operation_bytes, 3);
+  if (arrives_[kCommands] > now || all_before_command()) {
+    pass_on(now, commands, commands_given, params_.doorbell_bytes, kCommands);
+  }
+}
+
+// A write stays in its link until it is passed on.
+template <class T>
+void DmaEngine::pass_on(Cycle now, In<T>& from, Out<T>& to, std::uint32_t bytes, std::size_t kind) {
+  Cycle& arrives = arrives_[kind];
+  if (arrives <= now && to.can_push(now)) {
+    to.push(now, *from.peek(now));
+    from.drop(now);
+    ++passed_[kind];
+    arrives = kNever;
+  }
+  if (arrives != kNever || from.peek(now) == nullptr) return;
+  const TlpCount down = write_tlp(params_, bytes);
+  arrives = down_.carry_between({now.count, 0}, down.link_bytes).ceiling();
+  ++counters_.doorbells;
+  counters_.tlps_down += down.tlps;
+  counters_.link_bytes_down += down.link_bytes;
+  if (kind == kCommands) {
+    In<Doorbell>* const rung[kDoorbells] = {&send_doorbells, &receive_doorbells, &completion_doorbells};
+    for (std::size_t d = 0; d < kDoorbells; ++d) {
+      std::uint32_t waiting = 0;
+      while (rung[d]->peek(now, waiting) != nullptr) ++waiting;
+      command_after_[d] = passed_[d] + waiting;
+    }
+  }
+}
+
+// All doorbells before the first command have been passed on.
+bool DmaEngine::all_before_command() const {
+  for (std::size_t d = 0; d < kDoorbells; ++d) {
+    if (passed_[d] < command_after_[d]) return false;
+  }
+  return true;
+}
+
+bool DmaEngine::start_event(Cycle now) {  // (R11)
+  Progress& done = progress_[kEvents];
+  for (std::size_t n = 0; done.bytes == 0 && events_[event_source_]->peek(now) == nullptr; ++n) {
+    if (n == kEventSources) return false;
+    event_source_ = (event_source_ + 1) % kEventSources;
+  }
+  const bool interrupt = done.bytes > 0;
+  const std::uint32_t bytes = interrupt ? params_.interrupt_bytes : params_.event_bytes;
+  if ((interrupt && raised_.full()) || !has_credit(now, kEvents, bytes)) return false;
+  const Sent sent = send_write(now, bytes, false);
+  done.bytes += bytes;
+  if (!interrupt) return true;
+  In<Event>& from = *events_[event_source_];
+  raised_.push({*from.peek(now), event_source_}, sent.lands.ceiling());
+  from.drop(now);
+  ++counters_.events;
+  done = {};
+  event_source_ = (event_source_ + 1) % kEventSources;
+  return true;
+}
+
+}  // namespace rxnic

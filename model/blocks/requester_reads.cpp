@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requester: what it reads from host memory over PCI Express (R1, R2, R4 of requester.h). The DMA engine gives the
+// time; the bytes are those that SendQp reads.
+#include "model/blocks/requester.h"
+
+namespace rxnic {
+
+// Reads of WQEs are complete.
+void Requester::take_wqes(Cycle now) {
+  while (wqe_dma_done.can_pop(now)) {
+    wqe_dma_done.drop(now);
+    const WqeRead read = reading_.front();
+    reading_.pop_front();
+    Sq* const q = find(read.qpn, read.number);
+    if (q == nullptr || q->resets != read.resets) continue;
+    if (read.kind == WqeRead::Kind::kAgain) {
+      q->goes_back = false;
+    } else {
+      q->reads = false;
+      q->fetched(read.count);
+    }
+    update(*q);
+  }
+}
+
+// The QP sends packets again, when it has read their WQE. (R4)
+void Requester::ask_again(Sq& q) {
+  if (q.goes_back) return;
+  q.goes_back = true;
+  asked_.push_back({WqeRead::Kind::kAgain, q.qpn(), q.number, q.resets, 1});
+}
+
+// True when it gave a request to the DMA engine; likewise ask_for_payload().
+bool Requester::ask_for_wqes(Cycle now) {
+  while (!asked_.empty() && wqe_dma.can_push(now)) {
+    WqeRead ask = asked_.front();
+    asked_.pop_front();
+    Sq* const q = find(ask.qpn, ask.number);
+    if (q == nullptr || q->resets != ask.resets) continue;
+    DmaRequest r;
+    if (ask.kind == WqeRead::Kind::kPushed) {
+      r.kind = DmaKind::kPushed;
+      r.bytes = ask.count;
+      wqe_dma.push(now, r);
+      return true;
+    }
+    if (ask.kind == WqeRead::Kind::kNext) ask.count = q->wqes_to_read();
+    if (ask.count == 0) {  // its state has changed since
+      q->reads = false;
+      continue;
+    }
+    const SendQp::Read read = ask.kind == WqeRead::Kind::kNext ? q->wqe_read(ask.count) : q->repeated_read();
+    r.address = BusAddress{read.address};
+    r.bytes = read.bytes;
+    wqe_dma.push(now, r);
+    reading_.push_back(ask);
+    return true;
+  }
+  return false;
+}
+
+bool Requester::ask_for_payload(Cycle now) {
+  if (asked_pieces_ == payload_.size() || !payload_dma.can_push(now)) return false;
+  const SendQp::Read& piece = payload_[asked_pieces_++];
+  DmaRequest r;
+  r.cookie = asked_pieces_ == payload_.size() ? payload_place_ : kNotTheLastPiece;
+  r.address = BusAddress{piece.address};
+  r.bytes = piece.bytes;
+  payload_dma.push(now, r);
+  return true;
+}
+
+}  // namespace rxnic
