@@ -450,7 +450,7 @@ TEST_P(ResizeTest, LosesNoCompletionUnderTraffic) {
         });
   };
   resize(3000, std::get<0>(GetParam()));
-  resize(4000, 512);
+  resize(5000, 512);
   bench.run();
   nics.expect_quiet();
   EXPECT_EQ(resized, 2u);
