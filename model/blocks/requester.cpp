@@ -36,8 +36,10 @@ Cycle Requester::step(Cycle now) {
   // (1) what was read, notices of the receive path, doorbells, a command
   if (wqe_dma_done.can_pop(now)) take_wqes(now);
   while (payload_dma_done.can_pop(now)) {
-    const std::uint32_t place = payload_dma_done.pop(now).cookie;
-    if (place != kNotTheLastPiece) made_.be_ready(place, now + params_.latency_cycles);
+    const DmaCompletion done = payload_dma_done.pop(now);
+    const std::uint32_t place = done.cookie & ~kNotTheLastPiece;
+    made_.at_place(place).lost |= !done.ok;
+    if (place == done.cookie) made_.be_ready(place, now + params_.latency_cycles);
   }
   while (answers.can_pop(now)) take_answer(answers.pop(now), now);
   while (failed.can_pop(now)) fail(failed.pop(now).qpn);  // (R6)
@@ -56,7 +58,6 @@ Cycle Requester::step(Cycle now) {
   const Turn made = make_one(now);
   // (6) reads
   const bool read = ask_for_wqes(now) | ask_for_payload(now);
-  counters_.memory_reads = port_.reads();
   // (7) rest
   const bool refused = completed == Turn::kRefused || sent == Turn::kRefused || made == Turn::kRefused;
   Cycle next = next_timer_;
@@ -305,62 +306,37 @@ Requester::Turn Requester::make_packet(Sq& q, Cycle now) {
   counters_.wqes += begins;
   next_make_ = now + (begins ? std::max(params_.cycles_per_wqe, params_.cycles_per_packet) : params_.cycles_per_packet);
   RequestPacket packet;
-  Bytes payload;
-  payload_.clear();
   asked_pieces_ = 0;
-  if (q.make_packet(packet, payload, payload_)) {
+  if (q.make_packet(packet, payload_)) {
     if (begins && q.reliable()) {  // (R3)
       notices.push(now, q.notice());
       places_taken_ += places.bound();
     }
-    const PacketHandle h = shared_.packets.allocate(PacketClass::kRequest, kMostHeaderBytes + payload.size());
-    Made m{q.write_frame(packet, payload, h, shared_.packets[h]), q.qpn(), q.number, q.reliable(), false, false, {}};
+    const PacketHandle h = shared_.packets.allocate(PacketClass::kRequest, kMostHeaderBytes + payload_.bytes);
+    Packet& p = shared_.packets[h];
+    payload_at_ = p.frame.data() + q.write_frame(packet, payload_, p);
+    Made m;
+    m.frame = {h, static_cast<std::uint16_t>(p.frame_bytes), p.link, false, false};
+    m.qpn = q.qpn();
+    m.number = q.number;
+    m.wqe = q.queue().current().wqe;
+    m.bytes = payload_.bytes;
+    m.reliable = q.reliable();
     if (q.rate.limited()) count_bytes(q, m.frame.bytes, now);
     ++counters_.packets;
     counters_.repeated += packet.repeated;
-    counters_.payload_bytes += payload.size();
+    counters_.payload_bytes += payload_.bytes;
+    made_bytes_ += payload_.bytes;
     const SendRequest request = q.queue().current();
     const bool done = q.queue().sent();
     m.completes = done && !q.reliable() && q.signaled(request.flags);
     if (m.completes) m.completion = q.success(request);
-    made_.push(m, payload_.empty() ? now + params_.latency_cycles : kNever);
+    made_.push(m, payload_.pieces.empty() ? now + params_.latency_cycles : kNever);
     payload_place_ = made_.last();
     q.made += !m.reliable;
   }
   update(q);
   return Turn::kSent;
-}
-
-Requester::Turn Requester::send_made(Cycle now) {  // (R2)
-  if (now < next_leave_ || !made_.ready(now)) return Turn::kNobody;
-  const Made& m = made_.front();
-  if (m.dropped) {
-    shared_.packets.release(m.frame.buffer);
-    made_.drop();
-    next_leave_ = now + 1;
-    return Turn::kSent;
-  }
-  if (!tx.can_push(now) || (m.completes && successes_.full())) return Turn::kRefused;
-  tx.push(now, m.frame);
-  next_leave_ = now + params_.cycles_per_packet;
-  if (m.completes) successes_.push(m.completion, now);  // (R3)
-  if (Sq* const q = find(m.qpn, m.number)) {
-    if (!m.reliable) {
-      if (--q->made == 0) update(*q);
-    } else if (q->deadline == kNever || q->rate.limited()) {
-      restart_timer(*q, now);
-    }
-  }
-  made_.drop();
-  return Turn::kSent;
-}
-
-// The packets of the QP that have not left do not leave.
-void Requester::drop_made(const Sq& q) {
-  for (std::uint32_t n = 0; n < made_.size(); ++n) {
-    Made& m = made_.at(n);
-    m.dropped |= m.qpn == q.qpn() && m.number == q.number;
-  }
 }
 
 // The circle of QPs with a packet: a QP joins behind all others.

@@ -2,14 +2,14 @@
 // Requester: sends the requests that ibv_post_send posts. Functionally complete; its timing is coarse: no caches, no
 // time for the translation of addresses. (The model by the cycle is of the receive path; the requester gives it
 // traffic.) The decisions are model/core/requester/send_qp and its parts: send_ring, send_wqe_format, send_queue,
-// request_packet, payload_reader.
+// request_packet, payload_locator.
 //
 //   R1  WQEs are read by DMA when none of the QP is in the device, up to wqes_per_read at once, one read of a QP at a
 //       time; QPs in the order in which they came to need it. A short WQE that is posted alone comes with its doorbell
 //       (SendQp, R6), and its bytes take the link of PCI Express down.
 //   R2  Packets are made at least cycles_per_packet apart, the packet after the first one of a WQE at least
 //       cycles_per_wqe after it. QPs with a packet to send take turns. The payload, unless it is inline, is read by DMA
-//       from then on, one data segment a cycle. latency_cycles after its last byte has come, or after it was made when
+//       from then on, one piece a cycle; no packet is made while payload_buffer_bytes or more have not left. latency_cycles after its last byte has come, or after it was made when
 //       there is none to read, a packet can leave: in the order in which they were made, cycles_per_packet apart.
 //   R3  RC: a notice reports a request to the receive path in the cycle in which its first packet is made, once.
 //       Responses are reported back as AnswerNotices. The receive path has places for own_requests requests and gives
@@ -19,7 +19,8 @@
 //   R4  Going back (core/requester/send_queue.h) costs a read of a WQE. Timers: a timeout of 4.096 us * 2^code without
 //       progress, counted from when the packet left; the wait that an RNR NAK asks for. They are due in the cycle that
 //       step() returns.
-//   R5  A WQE that fails here (its SGEs, its opcode, its length) completes in error after all before it.
+//   R5  A WQE that fails here (its SGEs, its opcode, its length, memory that is not there) completes in error after all
+//       before it.
 //   R6  After a failure each WQE completes in order, one a cycle: the first with its status, the rest and those posted
 //       later as flushed. When the receive path found the failure: all as flushed. Packets of RC and XRC that were made before it do not leave.
 //   R7  Completions go to the context cache and wait there for their turn (SendCompletion).
@@ -110,7 +111,7 @@ class Requester final : public Block {
     Sq* next = nullptr;        // nullptr: not in the circle
     Sq* previous = nullptr;
   };
-  static constexpr std::uint32_t kNotTheLastPiece = 0xffffffff;  // cookie of a piece of payload before the last
+  static constexpr std::uint32_t kNotTheLastPiece = 1u << 31;  // in the cookie, which is the packet's place in made_
   enum class Turn : std::uint8_t { kNobody, kSent, kRefused };
   // A read of WQEs that is asked for or under way, or a WQE that came with its doorbell.
   struct WqeRead {
@@ -124,7 +125,10 @@ class Requester final : public Block {
     WireFrame frame;
     Qpn qpn;
     std::uint64_t number = 0;  // of the QP
+    std::uint32_t wqe = 0;
+    std::uint32_t bytes = 0;  // of payload
     bool reliable = false;
+    bool lost = false;  // its payload could not be read
     bool dropped = false;
     bool completes = false;
     SendCompletion completion;
@@ -142,7 +146,8 @@ class Requester final : public Block {
   bool ask_for_payload(Cycle now);
   void ask_again(Sq& q);
   Turn send_made(Cycle now);
-  void drop_made(const Sq& q);
+  void drop_made(Sq& q);
+  void lose(const Made& m);
   void take_answer(const AnswerNotice& notice, Cycle now);
   void run_timers(Cycle now);
   void restart_timer(Sq& q, Cycle now);
@@ -153,7 +158,9 @@ class Requester final : public Block {
   void send_resets(Cycle now);
   Turn complete_one(Cycle now);
   void push_completion(SendCompletion c, Cycle now);
-  bool may_make() const { return !made_.full() && asked_pieces_ == payload_.size(); }
+  bool may_make() const {
+    return !made_.full() && made_bytes_ < params_.payload_buffer_bytes && asked_pieces_ == payload_.pieces.size();
+  }
   Turn make_one(Cycle now);
   Turn make_packet(Sq& q, Cycle now);
   bool has_place(const Sq& q) const;
@@ -179,8 +186,10 @@ class Requester final : public Block {
   std::deque<WqeRead> asked_;            // not given to the DMA engine yet
   std::deque<WqeRead> reading_;          // in the order in which they are completed
   DelayLine<Made> made_;                 // (R2)
-  std::vector<SendQp::Read> payload_;    // of the packet made last: pieces of it, of which
+  std::uint32_t made_bytes_ = 0;         // of payload in made_
+  SendQp::Payload payload_;              // of the packet made last, of whose pieces
   std::size_t asked_pieces_ = 0;         // so many are given to the DMA engine
+  std::uint8_t* payload_at_ = nullptr;   // in its frame, of the next piece
   std::uint32_t payload_place_ = 0;      // of that packet in made_
   Cycle next_leave_{};
   std::vector<Sq*> flushing_;            // QPs with WQEs to flush, in the order in which they failed

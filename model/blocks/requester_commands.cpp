@@ -130,7 +130,6 @@ void Requester::reset(Qpn qpn) {
   q->reset();
   ++q->resets;
   q->reads = q->goes_back = false;
-  q->made = 0;
   drop_made(*q);
   q->not_before = Cycle{};
   q->rate.reset();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requester: what it reads from host memory over PCI Express (R1, R2, R4 of requester.h). The DMA engine gives the
-// time; the bytes are those that SendQp reads.
+// The requester: what it reads from host memory over PCI Express (R1, R2, R4 of requester.h). Of WQEs the DMA engine
+// gives the time alone: SendQp reads them, perhaps again and again.
 #include "model/blocks/requester.h"
 
 namespace rxnic {
@@ -49,24 +49,28 @@ bool Requester::ask_for_wqes(Cycle now) {
       q->reads = false;
       continue;
     }
-    const SendQp::Read read = ask.kind == WqeRead::Kind::kNext ? q->wqe_read(ask.count) : q->repeated_read();
-    r.address = BusAddress{read.address};
+    const MemoryPiece read = ask.kind == WqeRead::Kind::kNext ? q->wqe_read(ask.count) : q->repeated_read();
+    r.address = read.address;
     r.bytes = read.bytes;
     wqe_dma.push(now, r);
     reading_.push_back(ask);
+    ++counters_.memory_reads;
     return true;
   }
   return false;
 }
 
 bool Requester::ask_for_payload(Cycle now) {
-  if (asked_pieces_ == payload_.size() || !payload_dma.can_push(now)) return false;
-  const SendQp::Read& piece = payload_[asked_pieces_++];
+  if (asked_pieces_ == payload_.pieces.size() || !payload_dma.can_push(now)) return false;
+  const MemoryPiece& piece = payload_.pieces[asked_pieces_++];
   DmaRequest r;
-  r.cookie = asked_pieces_ == payload_.size() ? payload_place_ : kNotTheLastPiece;
-  r.address = BusAddress{piece.address};
+  r.cookie = payload_place_ | (asked_pieces_ < payload_.pieces.size() ? kNotTheLastPiece : 0);
+  r.address = piece.address;
   r.bytes = piece.bytes;
+  r.data = payload_at_;
+  payload_at_ += piece.bytes;
   payload_dma.push(now, r);
+  ++counters_.memory_reads;
   return true;
 }
 

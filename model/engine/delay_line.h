@@ -37,6 +37,7 @@ class DelayLine {
   T& at(std::uint32_t n) { return slots_[(first_ + n) & mask_].value; }
   // The place of the value pushed last, for be_ready(): the same until the value is popped.
   std::uint32_t last() const { return (first_ + size_ - 1) & mask_; }
+  T& at_place(std::uint32_t place) { return slots_[place].value; }
   // A value that was pushed with kNever becomes ready in `cycle`.
   void be_ready(std::uint32_t place, Cycle cycle) {
     slots_[place].ready = cycle;

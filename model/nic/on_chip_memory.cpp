@@ -186,9 +186,11 @@ class List {
   }
 
   void requester() {
-    add("requester", "packets", p_.requester.packet_buffers, 8 * kMaxFrameBytes, "Requests on their way to the port.");
-    // No hardware: the bytes of WQEs that were read and have not begun, and of payload beyond its packet, and copies of
-    // WQEs until their answer. Reading them again costs what R4 of blocks/requester.h says.
+    add("requester", "packets", p_.requester.packet_buffers, 8 * kMostHeaderBytes,
+        "Headers of requests on their way to the port.");
+    add("requester", "payload", p_.requester.payload_buffer_bytes + kMaxMtu, 8, "Their payload.");
+    // No hardware: WQEs that were read and have not begun, and copies of WQEs until their answer. Reading them again
+    // costs what R4 of blocks/requester.h says.
     const std::uint64_t queues = p_.requester.send_queues;
     add("requester", "send_queues", queues, kSendQueue, "Send side of each QP.");
     add("requester", "send_rates", queues, kSendRate, "Reduced rate of each QP.");

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "model/core/wire/ecn.h"
-#include "model/core/wire/icrc.h"
 
 namespace rxnic {
 
@@ -46,7 +45,6 @@ void SendQp::reset() {
   queue_.restart(queue_.next_psn());
   has_wqe_ = stopped_ = failed_ = false;
   wqe_ = {};
-  payload_bytes_ = 0;
   next_completion_ = 0;
 }
 
@@ -75,23 +73,16 @@ std::uint32_t SendQp::wqes_to_read() const {  // (R6)
 bool SendQp::has_packet() {
   const QpState state = context_.qp.state;
   if (failed_ || (state != QpState::kRts && state != QpState::kSqd)) return false;  // (R1)
-  if (queue_.unsent()) return queue_.has_packet() && !(stopped_ && queue_.current().wqe == stop_wqe_);
+  if (queue_.unsent()) return queue_.has_packet() && !(stopped_ && is_stopped(queue_.current().wqe));
   if (state != QpState::kRts || stopped_ || !ring_.here() || !load(ring_.next())) return false;
   return queue_.hold(wqe_.opcode, wqe_.flags, wqe_.bytes) == SendHold::kNone;
-}
-
-std::span<const std::uint8_t> SendQp::slot(std::uint32_t wqe) {
-  const std::uint64_t before = ring_.reads();
-  const auto bytes = ring_.slot(wqe, port_.memory);
-  port_.slot_reads += ring_.reads() - before;
-  return bytes;
 }
 
 // Loads the WQE of that number into wqe_; false: it cannot be carried out.
 bool SendQp::load(std::uint32_t wqe) {  // (R2)
   if (has_wqe_ && loaded_ == wqe) return true;
   has_wqe_ = false;
-  const auto bytes = slot(wqe);
+  const auto bytes = ring_.slot(wqe, port_.memory);
   WcStatus status =
       bytes.empty() ? WcStatus::kLocalQpOperation : parse_send_wqe(bytes, context_.qp.transport, context_.qp.mtu, wqe_);
   if (status == WcStatus::kSuccess) status = check();
@@ -110,7 +101,7 @@ WcStatus SendQp::check() {
   if (!has_path || (has(wqe_.opcode, kSaved) && context_.max_rd_atomic == 0)) return WcStatus::kLocalQpOperation;
   if (wqe_.inline_data != nullptr) return WcStatus::kSuccess;
   const std::uint8_t access = data ? kLocalWrite : 0;
-  return port_.reader.check(wqe_.segments(), context_.qp.pd, access) ? WcStatus::kSuccess : WcStatus::kLocalProtection;
+  return port_.locator.check(wqe_.segments(), context_.qp.pd, access) ? WcStatus::kSuccess : WcStatus::kLocalProtection;
 }
 
 // Begins WQE ring_.next(), which is loaded.
@@ -128,71 +119,51 @@ void SendQp::begin() {
   ring_.take();
 }
 
-bool SendQp::make_packet(RequestPacket& packet, Bytes& payload, std::vector<Read>& reads) {
+bool SendQp::make_packet(RequestPacket& packet, Payload& payload) {
   if (!queue_.unsent()) begin();
   packet = queue_.packet();
-  payload = {};
-  return packet.bytes == 0 || has(queue_.current().opcode, kReturnsData) || find_payload(packet, payload, reads);
+  payload.in_wqe = {};
+  payload.bytes = has(queue_.current().opcode, kReturnsData) ? 0 : packet.bytes;
+  payload.pieces.clear();
+  return payload.bytes == 0 || find_payload(packet, payload);
 }
 
-bool SendQp::find_payload(const RequestPacket& packet, Bytes& payload, std::vector<Read>& reads) {
+bool SendQp::find_payload(const RequestPacket& packet, Payload& payload) {
   const SendRequest& r = queue_.current();
-  const bool here = payload_wqe_ == r.wqe && packet.offset >= payload_offset_ &&
-                    packet.offset + packet.bytes <= payload_offset_ + payload_bytes_;
-  if (!here) {
-    if (!load(r.wqe)) return false;
-    if (wqe_.bytes != r.bytes || wqe_.opcode != r.opcode) {  // (R3)
-      stop_at(r.wqe, WcStatus::kLocalQpOperation);
-      return false;
-    }
-    if (wqe_.inline_data != nullptr) {
-      payload = {wqe_.inline_data + packet.offset, packet.bytes};
-      return true;
-    }
-    payload_wqe_ = r.wqe;
-    payload_offset_ = packet.offset;
-    payload_bytes_ = std::min(r.bytes - packet.offset, params_.payload_read_bytes);
-    payload_segments_.assign(wqe_.segments().begin(), wqe_.segments().end());
-    if (payload_.size() < payload_bytes_) payload_.resize(payload_bytes_);
-    if (!port_.reader.read(wqe_.segments(), context_.qp.pd, packet.offset, {payload_.data(), payload_bytes_})) {
-      payload_bytes_ = 0;
-      stop_at(r.wqe, WcStatus::kLocalProtection);
-      return false;
-    }
+  if (!load(r.wqe)) return false;
+  if (wqe_.bytes != r.bytes || wqe_.opcode != r.opcode) {  // (R3)
+    stop_at(r.wqe, WcStatus::kLocalQpOperation);
+    return false;
   }
-  payload = {payload_.data() + (packet.offset - payload_offset_), packet.bytes};
-  add_reads(packet.offset, packet.bytes, reads);
-  return true;
+  if (wqe_.inline_data != nullptr) {
+    payload.in_wqe = {wqe_.inline_data + packet.offset, packet.bytes};
+    return true;
+  }
+  if (port_.locator.locate(wqe_.segments(), context_.qp.pd, packet.offset, packet.bytes, payload.pieces)) return true;
+  stop_at(r.wqe, WcStatus::kLocalProtection);
+  return false;
 }
 
-// The reads of `bytes` from byte `offset` of the message on.
-void SendQp::add_reads(std::uint32_t offset, std::uint32_t bytes, std::vector<Read>& reads) const {
-  for (const DataSegment& s : payload_segments_) {
-    if (bytes == 0) return;
-    if (offset >= s.length) {
-      offset -= s.length;
-      continue;
-    }
-    const std::uint32_t here = std::min(bytes, s.length - offset);
-    reads.push_back({s.address + offset, here});
-    bytes -= here;
-    offset = 0;
-  }
-}
-
-WireFrame SendQp::write_frame(const RequestPacket& packet, Bytes payload, PacketHandle h, Packet& p) const {
+std::size_t SendQp::write_frame(const RequestPacket& packet, const Payload& payload, Packet& p) const {
   const SendRequest& r = queue_.current();
   p.posted = r.posted;
   p.h = path_;
   if (context_.qp.transport == Transport::kUd) set_datagram_headers(p.h, context_.qp, wqe_);
   set_request_headers(p.h, context_.qp, r, packet);
-  if (!payload.empty()) std::memcpy(p.frame.data() + payload_offset_for(p.h), payload.data(), payload.size());
-  const std::size_t bytes = build_in_place(p.h, payload.size(), p.frame);
-  seal({p.frame.data(), bytes}, p.h);
+  const std::size_t at = payload_offset_for(p.h);
+  if (!payload.in_wqe.empty()) std::memcpy(p.frame.data() + at, payload.in_wqe.data(), payload.in_wqe.size());
+  p.frame_bytes = static_cast<std::uint32_t>(build_in_place(p.h, payload.bytes, p.frame));
   p.link = p.h.link;
   p.destination = p.h.destination;
-  p.frame_bytes = static_cast<std::uint32_t>(bytes);
-  return {h, static_cast<std::uint16_t>(bytes), p.h.link, false, false};
+  return at;
+}
+
+void SendQp::lose(std::uint32_t wqe) {
+  if (reliable()) {
+    stop_at(wqe, WcStatus::kLocalProtection);
+  } else {
+    fail_from(wqe, WcStatus::kLocalProtection);
+  }
 }
 
 RequestNotice SendQp::notice() const {
@@ -214,15 +185,18 @@ RequestNotice SendQp::notice() const {
 }
 
 void SendQp::stop_at(std::uint32_t wqe, WcStatus status) {  // (R3)
-  if (stopped_ && static_cast<std::int32_t>(stop_wqe_ - wqe) <= 0) return;
+  if (stopped_ && is_stopped(wqe)) return;
   stopped_ = true;
   stop_wqe_ = wqe;
   stop_status_ = status;
 }
 
-void SendQp::fail(WcStatus status) {  // (R4)
-  if (failed_) return;
-  next_completion_ = oldest();
+void SendQp::fail(WcStatus status) {
+  if (!failed_) fail_from(oldest(), status);
+}
+
+void SendQp::fail_from(std::uint32_t wqe, WcStatus status) {  // (R4)
+  next_completion_ = wqe;
   failed_ = true;
   stopped_ = false;
   fail_status_ = status;
@@ -233,7 +207,7 @@ void SendQp::fail(WcStatus status) {  // (R4)
 SendCompletion SendQp::take_flush() {
   const std::uint32_t wqe = next_completion_++;
   SendCompletion c{qpn(), wqe, ring_.slot_index(wqe), 0, CqeOpcode::kSend, fail_status_};
-  const auto bytes = slot(wqe);
+  const auto bytes = ring_.slot(wqe, port_.memory);
   if (!bytes.empty()) c.opcode = completion_opcode(static_cast<SendOpcode>(bytes[0]));
   fail_status_ = WcStatus::kFlushed;
   return c;

@@ -4,8 +4,8 @@
 //
 //   R1  Packets are sent in the states kRts and kSqd. In kSqd no WQE is begun; those that were begun go on.
 //   R2  A WQE is checked when it is in the device and the next to be begun: its format (send_wqe_format.h), its path, its segments
-//       (payload_reader.h; READ and atomics: the right to write there). Its payload is read as its packets are made,
-//       up to payload_read_bytes at a time.
+//       (payload_locator.h; READ and atomics: the right to write there). Its payload is located as its packets are
+//       made.
 //   R3  A WQE that cannot be carried out stops the queue: no packet of it, or of a later one, is sent. It fails when
 //       all WQEs before it are answered. The same holds for a WQE that software changed after it was begun.
 //   R4  After a failure all WQEs that are not finished complete in order: the first with its status, the others, and
@@ -21,7 +21,7 @@
 #include <span>
 #include <vector>
 
-#include "model/core/requester/payload_reader.h"
+#include "model/core/requester/payload_locator.h"
 #include "model/core/requester/request_packet.h"
 #include "model/core/requester/send_ring.h"
 #include "model/params/params.h"
@@ -46,14 +46,11 @@ struct SendQpContext {
 
 // State that the QPs of a port share.
 struct SendPort {
-  explicit SendPort(HostMemory& m) : memory(m), reader(m) {}
+  explicit SendPort(HostMemory& m) : memory(m), locator(m) {}
   HostMemory& memory;
-  PayloadReader reader;
+  PayloadLocator locator;
   MacAddress mac{};
   std::vector<SourceGid> gids;
-  std::uint64_t slot_reads = 0;  // of SQs
-
-  std::uint64_t reads() const { return slot_reads + reader.reads(); }
 };
 
 class SendQp {
@@ -66,25 +63,28 @@ class SendQp {
   // A doorbell. Returns the bytes of the WQE that was written to the device with it, 0: none. (R6)
   std::uint32_t post(std::uint32_t producer, Cycle rung);
 
-  // A read of memory, for its time alone: what is in it is read here.
-  struct Read {
-    std::uint64_t address = 0;
-    std::uint32_t bytes = 0;
-  };
-  // The WQEs that one read brings, 0: none are to be read now (R6); the read; it has been made.
+  // The WQEs that one read brings, 0: none are to be read now (R6); where they are; they are in the device.
   std::uint32_t wqes_to_read() const;
-  Read wqe_read(std::uint32_t count) const { return slots_at(ring_.next(), count); }
+  MemoryPiece wqe_read(std::uint32_t count) const { return slots_at(ring_.next(), count); }
   void fetched(std::uint32_t count) { ring_.fetched(count); }
-  // The read of the oldest WQE that has packets to send, to send them again.
-  Read repeated_read() const { return slots_at(queue_.unsent() ? queue_.current().wqe : ring_.next(), 1); }
+  // Where the oldest WQE is that has packets to send, to send them again.
+  MemoryPiece repeated_read() const { return slots_at(queue_.unsent() ? queue_.current().wqe : ring_.next(), 1); }
 
   // There is a packet to send; may read memory and find that a WQE cannot be carried out.
   bool has_packet();
-  // Begins the next WQE when no packet is left of those before. False when the packet's payload cannot be read.
-  // Adds to `reads` what its payload takes, a read for each data segment.
-  bool make_packet(RequestPacket& packet, Bytes& payload, std::vector<Read>& reads);
-  // Writes the frame of the packet just made.
-  WireFrame write_frame(const RequestPacket& packet, Bytes payload, PacketHandle h, Packet& p) const;
+  // What a packet carries: bytes of its WQE, or what is in memory.
+  struct Payload {
+    Bytes in_wqe;
+    std::uint32_t bytes = 0;
+    std::vector<MemoryPiece> pieces;  // of memory
+  };
+  // Begins the next WQE when no packet is left of those before. False when the packet's payload is nowhere.
+  bool make_packet(RequestPacket& packet, Payload& payload);
+  // Writes the frame of the packet just made, but for what of its payload is in memory, and the ICRC. Returns where the
+  // payload begins in it.
+  std::size_t write_frame(const RequestPacket& packet, const Payload& payload, Packet& p) const;
+  // The payload of a packet of that WQE could not be read.
+  void lose(std::uint32_t wqe);
   // The notice of the packet's request for the receive path.
   RequestNotice notice() const;
 
@@ -112,18 +112,18 @@ class SendQp {
     if (failed_) return next_completion_;
     return queue_.empty() ? ring_.next() : queue_.oldest().wqe;
   }
-  std::span<const std::uint8_t> slot(std::uint32_t wqe);
-  Read slots_at(std::uint32_t wqe, std::uint32_t count) const {
+  MemoryPiece slots_at(std::uint32_t wqe, std::uint32_t count) const {
     const SendQueueContext& sq = ring_.context();
-    return {raw(sq.base) + std::uint64_t{ring_.slot_index(wqe)} * sq.stride, count * sq.stride};
+    return {sq.base + std::uint64_t{ring_.slot_index(wqe)} * sq.stride, count * sq.stride};
   }
-  void add_reads(std::uint32_t offset, std::uint32_t bytes, std::vector<Read>& reads) const;
   bool load(std::uint32_t wqe);
   WcStatus check();
   void set_path(const AddressVector& path, Qpn remote);
   void begin();
-  bool find_payload(const RequestPacket& packet, Bytes& payload, std::vector<Read>& reads);
+  bool find_payload(const RequestPacket& packet, Payload& payload);
+  void fail_from(std::uint32_t wqe, WcStatus status);
   void stop_at(std::uint32_t wqe, WcStatus status);
+  bool is_stopped(std::uint32_t wqe) const { return static_cast<std::int32_t>(wqe - stop_wqe_) >= 0; }
 
   const RequesterParams& params_;
   SendPort& port_;
@@ -134,9 +134,6 @@ class SendQp {
   SendWqe wqe_;   // WQE `loaded_`
   std::uint32_t loaded_ = 0;
   bool has_wqe_ = false;
-  std::vector<std::uint8_t> payload_;  // of WQE payload_wqe_, payload_bytes_ from payload_offset_ on
-  std::uint32_t payload_wqe_ = 0, payload_offset_ = 0, payload_bytes_ = 0;
-  std::vector<DataSegment> payload_segments_;  // of that WQE
   bool stopped_ = false;  // (R3)
   std::uint32_t stop_wqe_ = 0;
   WcStatus stop_status_ = WcStatus::kSuccess;

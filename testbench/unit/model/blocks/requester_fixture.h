@@ -33,7 +33,7 @@ struct RequesterFixture {
     p.cycles_per_packet = 2;
     p.doorbell_wqe_bytes = 256;
     p.wqes_per_read = 4;
-    p.payload_read_bytes = 4096;
+    p.payload_buffer_bytes = 1 << 20;
     p.window_packets = 32;
     p.ack_every_packets = 8;
     return p;

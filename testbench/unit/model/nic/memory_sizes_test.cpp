@@ -115,6 +115,7 @@ constexpr MemoryCase kCases[] = {
     {"requester.packets", "blocked", "ShortestLinks.EveryLinkIsFilledAndDrains"},
     {"requester.send_queues", "ENOMEM", "SmallNicTest.OneQpMoreIsRefusedUntilOneIsGone"},
     {"requester.send_rates", "one for each send queue", nullptr},
+    {"requester.payload", "wait_dma_data", "Requester.NoPacketIsMadeWhileThePayloadBufferIsFull"},
     {"requester.made", "its packets: requester.packets", "Requester.NoMorePacketsAreMadeThanItHasBuffersFor"},
     {"requester.pieces", "the next packet waits", "Requester.PayloadIsReadByDmaASegmentACycle"},
     {"requester.asking", "one for each send queue", nullptr},

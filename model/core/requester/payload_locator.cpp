@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/core/requester/payload_reader.h"
+#include "model/core/requester/payload_locator.h"
 
 #include <algorithm>
 #include <array>
@@ -20,38 +20,43 @@ bool load_region(HostMemory& memory, const DataSegment& segment, Pdn pd, std::ui
 
 }  // namespace
 
-bool PayloadReader::check(std::span<const DataSegment> segments, Pdn pd, std::uint8_t access) {  // (R1)
+bool PayloadLocator::check(std::span<const DataSegment> segments, Pdn pd, std::uint8_t access) {  // (R1)
   MptEntry region;
   return std::all_of(segments.begin(), segments.end(),
                      [&](const DataSegment& s) { return load_region(memory_, s, pd, access, region); });
 }
 
-bool PayloadReader::read(std::span<const DataSegment> segments, Pdn pd, std::uint64_t offset,
-                         std::span<std::uint8_t> to) {
-  Run run;
+bool PayloadLocator::locate(std::span<const DataSegment> segments, Pdn pd, std::uint64_t offset, std::uint32_t bytes,
+                            std::vector<MemoryPiece>& pieces) {
+  const std::size_t before = pieces.size();
   for (const DataSegment& segment : segments) {
-    if (to.empty()) break;
+    if (bytes == 0) break;
     if (offset >= segment.length) {
       offset -= segment.length;
       continue;
     }
-    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(to.size(), segment.length - offset));
-    if (!read_segment(segment, pd, offset, to.first(bytes), run)) return false;
-    to = to.subspan(bytes);
+    const auto here = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, segment.length - offset));
+    if (!locate_in(segment, pd, offset, here, pieces)) {
+      pieces.resize(before);
+      return false;
+    }
+    bytes -= here;
     offset = 0;
   }
-  return to.empty() && finish(run);
+  if (bytes > 0) pieces.resize(before);
+  return bytes == 0;
 }
 
-bool PayloadReader::read_segment(const DataSegment& segment, Pdn pd, std::uint64_t offset, std::span<std::uint8_t> to,
-                                 Run& run) {
+bool PayloadLocator::locate_in(const DataSegment& segment, Pdn pd, std::uint64_t offset, std::uint32_t bytes,
+                               std::vector<MemoryPiece>& pieces) {
   MptEntry region;
   if (!load_region(memory_, segment, pd, 0, region)) return false;
+  const std::size_t first = pieces.size();
   const std::uint64_t page_bytes = std::uint64_t{1} << region.page_shift;
   std::uint64_t va = segment.address + offset;
   std::array<std::uint64_t, kEntriesPerRead> pages;
-  while (!to.empty()) {
-    const std::uint64_t last_page = (va + (to.size() - 1)) >> region.page_shift;
+  while (bytes > 0) {
+    const std::uint64_t last_page = (va + (bytes - 1)) >> region.page_shift;
     const std::uint64_t count = std::min(kEntriesPerRead, last_page - (va >> region.page_shift) + 1);
     const auto entries = static_cast<std::size_t>(count * sizeof(std::uint64_t));
     if (!memory_.read(BusAddress{mtt_entry_address(region, va)},
@@ -59,30 +64,19 @@ bool PayloadReader::read_segment(const DataSegment& segment, Pdn pd, std::uint64
       return false;
     }
     for (std::uint64_t i = 0; i < count; ++i) {
-      const std::uint64_t in_page = page_bytes - (va & (page_bytes - 1));
-      const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(to.size(), in_page));
-      if (!extend(run, bus_address_in_page(region, pages[i], va), to.first(bytes))) return false;
-      to = to.subspan(bytes);
-      va += bytes;
+      const auto here =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, page_bytes - (va & (page_bytes - 1))));
+      const BusAddress at = bus_address_in_page(region, pages[i], va);
+      if (pieces.size() > first && pieces.back().address + pieces.back().bytes == at) {  // (R2)
+        pieces.back().bytes += here;
+      } else {
+        pieces.push_back({at, here});
+      }
+      bytes -= here;
+      va += here;
     }
   }
   return true;
-}
-
-bool PayloadReader::extend(Run& run, BusAddress bus, std::span<std::uint8_t> to) {  // (R2)
-  if (!run.to.empty() && run.bus + run.to.size() == raw(bus)) {
-    run.to = {run.to.data(), run.to.size() + to.size()};
-    return true;
-  }
-  if (!finish(run)) return false;
-  run = {raw(bus), to};
-  return true;
-}
-
-bool PayloadReader::finish(const Run& run) {
-  if (run.to.empty()) return true;
-  ++reads_;
-  return memory_.read(BusAddress{run.bus}, run.to);
 }
 
 }  // namespace rxnic

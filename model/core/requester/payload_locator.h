@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of a request of ours: checks of its data segments, and the bus addresses of its payload.
+//
+//   R1  A segment is good when its lkey is that of a valid region of the QP's PD, grants `access` and holds the whole
+//       segment (core/memory/translation.h). Reading needs no right.
+//   R2  Pages of a segment with consecutive bus addresses are one piece. Pieces of two segments are not joined.
+//   R3  All or nothing: false when a region no longer exists, or the segments are shorter.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "model/types/context.h"
+#include "model/types/host_memory.h"
+#include "model/types/work_queue.h"
+
+namespace rxnic {
+
+// Contiguous in bus addresses.
+struct MemoryPiece {
+  BusAddress address{};
+  std::uint32_t bytes = 0;
+};
+
+class PayloadLocator {
+ public:
+  explicit PayloadLocator(HostMemory& memory) : memory_(memory) {}
+
+  // Every segment is good (R1).
+  bool check(std::span<const DataSegment> segments, Pdn pd, std::uint8_t access);
+  // Adds to `pieces` the `bytes` that begin at byte `offset` of the segments, taken one after the other.
+  bool locate(std::span<const DataSegment> segments, Pdn pd, std::uint64_t offset, std::uint32_t bytes,
+              std::vector<MemoryPiece>& pieces);
+
+ private:
+  bool locate_in(const DataSegment& segment, Pdn pd, std::uint64_t offset, std::uint32_t bytes,
+                 std::vector<MemoryPiece>& pieces);
+
+  HostMemory& memory_;
+};
+
+}  // namespace rxnic

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules R1..R3 of model/core/requester/payload_locator.h.
+#include "model/core/requester/payload_locator.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "testbench/unit/send_wqes.h"
+
+namespace rxnic {
+namespace {
+
+constexpr Key kKey{0x4200};
+constexpr Pdn kPd{7};
+constexpr std::uint64_t kVa = 0x10f00;
+
+// Pages of the region: 0x10, 0x11 follow each other in bus addresses, 0x12 is elsewhere.
+class PayloadLocatorTest : public testing::Test {
+ protected:
+  PayloadLocatorTest() {
+    const std::uint64_t pages[] = {0x80000, 0x81000, 0x50000};
+    put_region(memory, kKey, kPd, kLocalWrite, kVa, 0x2000, pages, 0x900000);
+    for (std::uint32_t i = 0; i < 0x2000; ++i) {
+      const std::uint64_t va = kVa + i;
+      memory.store(BusAddress{pages[(va >> 12) - 0x10] + (va & 0xfff)}, static_cast<std::uint8_t>(i * 7));
+    }
+  }
+  // The n-th byte of the region from `va` on.
+  static std::uint8_t at(std::uint64_t va) { return static_cast<std::uint8_t>((va - kVa) * 7); }
+  bool check(DataSegment s, Pdn pd = kPd, std::uint8_t access = 0) {
+    return locator.check(std::span<const DataSegment>(&s, 1), pd, access);
+  }
+  std::size_t pieces_of(std::span<const DataSegment> segments, std::uint64_t offset, std::uint32_t bytes) {
+    std::vector<MemoryPiece> pieces;
+    EXPECT_TRUE(locator.locate(segments, kPd, offset, bytes, pieces));
+    return pieces.size();
+  }
+  std::vector<std::uint8_t> read(std::span<const DataSegment> segments, std::uint64_t offset, std::size_t bytes) {
+    std::vector<MemoryPiece> pieces;
+    EXPECT_TRUE(locator.locate(segments, kPd, offset, static_cast<std::uint32_t>(bytes), pieces));
+    std::vector<std::uint8_t> all;
+    for (const MemoryPiece& p : pieces) {
+      std::vector<std::uint8_t> part(p.bytes);
+      EXPECT_TRUE(memory.read(p.address, part));
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }
+  LocalMemory memory;
+  PayloadLocator locator{memory};
+};
+
+TEST_F(PayloadLocatorTest, ASegmentMustBeWithinARegionOfThePd) {  // (R1)
+  EXPECT_TRUE(check({0x2000, raw(kKey), kVa}));
+  EXPECT_FALSE(check({0x2001, raw(kKey), kVa}));
+  EXPECT_FALSE(check({1, raw(kKey), kVa - 1}));
+  EXPECT_FALSE(check({1, raw(kKey) + 1, kVa}));
+  EXPECT_FALSE(check({1, raw(kKey), kVa}, Pdn{8}));
+  EXPECT_TRUE(check({1, raw(kKey), kVa}, kPd, kLocalWrite));
+  EXPECT_FALSE(check({1, raw(kKey), kVa}, kPd, kRemoteRead));
+  const DataSegment both[] = {{1, raw(kKey), kVa}, {1, 0x4300, kVa}};
+  EXPECT_FALSE(locator.check(both, kPd, 0));
+}
+
+TEST_F(PayloadLocatorTest, BytesAreThoseOfTheSegmentsInOrder) {
+  const DataSegment segments[] = {{100, raw(kKey), kVa + 0x50}, {0x1f00, raw(kKey), kVa + 0x100}, {3, raw(kKey), kVa}};
+  std::vector<std::uint8_t> expected;
+  for (const DataSegment& s : segments) {
+    for (std::uint32_t i = 0; i < s.length; ++i) expected.push_back(at(s.address + i));
+  }
+  for (const std::size_t from : {std::size_t{0}, std::size_t{1}, std::size_t{99}, std::size_t{100}, std::size_t{5000},
+                                 expected.size() - 1}) {
+    for (const std::size_t most : {std::size_t{1000}, expected.size()}) {
+      const std::size_t bytes = std::min(most, expected.size() - from);
+      EXPECT_EQ(read(segments, from, bytes),
+                std::vector<std::uint8_t>(expected.begin() + static_cast<std::ptrdiff_t>(from),
+                                          expected.begin() + static_cast<std::ptrdiff_t>(from + bytes)))
+          << from;
+    }
+  }
+  std::vector<MemoryPiece> pieces(1);
+  EXPECT_FALSE(locator.locate(segments, kPd, 0, static_cast<std::uint32_t>(expected.size() + 1), pieces));
+  EXPECT_EQ(pieces.size(), 1u) << "as it was";
+}
+
+TEST_F(PayloadLocatorTest, ContiguousPagesAreOnePiece) {  // (R2)
+  const DataSegment whole{0x2000, raw(kKey), kVa};
+  EXPECT_EQ(pieces_of({&whole, 1}, 0x80, 0x1000), 1u) << "pages 0x10 and 0x11";
+  EXPECT_EQ(pieces_of({&whole, 1}, 0, 0x2000), 2u) << "and the third";
+  const DataSegment next_to_each_other[] = {{0x80, raw(kKey), kVa}, {0x80, raw(kKey), kVa + 0x80}};
+  EXPECT_EQ(pieces_of(next_to_each_other, 0, 0x100), 2u) << "a read for each segment";
+}
+
+TEST_F(PayloadLocatorTest, LongPageListsAreReadInParts) {
+  constexpr std::uint64_t kPages = 200;
+  std::vector<std::uint64_t> pages(kPages);
+  for (std::uint64_t i = 0; i < kPages; ++i) pages[i] = 0x1000000 + (i ^ 1) * 0x1000;  // none is behind the one before
+  put_region(memory, Key{0x5500}, kPd, 0, 0, kPages << 12, pages, 0xa00000);
+  const DataSegment all{kPages << 12, 0x5500, 0};
+  std::vector<MemoryPiece> pieces;
+  ASSERT_TRUE(locator.locate({&all, 1}, kPd, 0, kPages << 12, pieces));
+  ASSERT_EQ(pieces.size(), kPages);
+  for (std::uint64_t i = 0; i < kPages; ++i) {
+    ASSERT_EQ(raw(pieces[i].address), pages[i]);
+    ASSERT_EQ(pieces[i].bytes, 4096u);
+  }
+}
+
+TEST_F(PayloadLocatorTest, ARegionThatIsGoneIsNowhere) {  // (R3)
+  const DataSegment whole{0x2000, raw(kKey), kVa};
+  ASSERT_TRUE(check(whole));
+  memory.store(mpt_address(kKey), MptEntry{});
+  std::vector<MemoryPiece> pieces;
+  EXPECT_FALSE(locator.locate({&whole, 1}, kPd, 0, 10, pieces));
+}
+
+}  // namespace
+}  // namespace rxnic
