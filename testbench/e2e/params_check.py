@@ -171,7 +171,7 @@ def warnings(bench):
             ("receive=rq", [], "live.timer_gap_ps=1000000", "no live programs"),
             ("receive=rq", [], "requester.latency_cycles=1", "nothing is posted to send"),
             ("receive=rq", [], "device.max_cqs=1", "no driver"),
-            ("receive=rq", [], "nic.event_depth=2", "the host takes every event"),
+            ("receive=rq", [], "nic.event_depth=2", "no run raises events faster"),
             ("receive=rq", [], "srq_wqe_fetcher.srq_layout=cyclic", "receive=srq"),
             (srq + ",layout=cyclic", [], "srq_wqe_fetcher.srq_layout=cyclic", "--host layout chooses"),
             ("cq_compression=off", [], "cqe_generator.compression=true", "cq_compression=off"),
