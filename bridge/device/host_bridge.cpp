@@ -104,7 +104,7 @@ Cycle HostBridge::step(Cycle now) {
   const bool looks = now >= look_;
   if (looks) busy |= take_events(now);
   busy |= deliver_doorbells(now);
-  const Cycle own = busy ? now + 1 : next_own(now);
+  const Cycle own = busy || arrives() ? now + 1 : next_own(now);
   if (looks) {
     const Cycle due = earliest(own, engine_.next_due());
     const bool far = due == kNever || due.count - now.count > timer_gap_cycles_;

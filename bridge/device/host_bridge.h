@@ -88,6 +88,8 @@ class HostBridge final : public Block {
   bool advance(ClientId id, Client& client, Cycle now);
   bool deliver_doorbells(Cycle now);
   bool commands_in_progress() const;
+  // A notice, an event or a reply came in this cycle: it is seen in the next one.
+  bool arrives() const { return (landed_ | receive_events_ | completion_events_ | send_events_ | replies_) != 0; }
   Cycle next_own(Cycle now) const;
 
   Engine& engine_;

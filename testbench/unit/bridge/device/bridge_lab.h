@@ -84,6 +84,7 @@ class TestPort final : public HostPort {
   void released(ClientId client) override { released_clients.push_back(client); }
   Cycle wait(Cycle now, Cycle due) override {
     ++waits;
+    if (due == kNever) known_at_waits.push_back(completions);
     if (over && events.empty()) return kNever;
     return events.empty() ? earliest(due, now + idle_cycles) : now;
   }
@@ -101,6 +102,7 @@ class TestPort final : public HostPort {
   std::vector<ClientId> released_clients;
   channel::DeviceAttributes attributes;
   std::uint64_t waits = 0;
+  std::vector<std::map<ClientId, std::uint64_t>> known_at_waits;  // completions, whenever only a program can go on
   std::uint16_t clients = 0;
   std::uint64_t look_cycles = 50, idle_cycles = 200;
   bool over = false;

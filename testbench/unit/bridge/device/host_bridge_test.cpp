@@ -53,6 +53,23 @@ INSTANTIATE_TEST_SUITE_P(All, HostBridgeSend,
                          testing::Combine(testing::Values(QpType::kRc, QpType::kUc), testing::Bool(),
                                           testing::Values(0, 1, 2)));
 
+// A program that waits for a completion would wait for ever. (R4)
+TEST(HostBridge, DoesNotWaitForProgramsWhileACompletionArrives) {
+  for (const std::uint64_t cqes : {1, 2, 3}) {  // visible with others and alone
+    Lab lab(2);
+    ConnectedPair p(lab, QpType::kRc, 0, 1);
+    lab.own_port.look_cycles = 1;
+    lab.own_port.known_at_waits.clear();
+    for (std::uint64_t n = 0; n < cqes; ++n) {
+      p.a.post_send(p.left.qp, {.opcode = SendOpcode::kWrite, .sge = p.left.sge(16), .remote = p.right.remote(0)});
+    }
+    p.a.ring_send(p.left.qp);
+    lab.run(20'000);
+    ASSERT_GT(lab.own_port.known_at_waits.size(), 0u);
+    for (auto& known : lab.own_port.known_at_waits) EXPECT_EQ(known[p.a.id], cqes);
+  }
+}
+
 TEST(HostBridge, DatagramsBringTheirHeader) {
   Lab lab(2);
   ConnectedPair p(lab, QpType::kUd, 0, 1);
