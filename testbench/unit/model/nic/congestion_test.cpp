@@ -175,7 +175,7 @@ TEST(Congestion, ModesAndOrdersAgree) {
   for (const Overrides& overrides : {kMarks, kMarks + kDrops}) {
     expect_equal_in_all_orders(
         [&](Bench& bench) {
-          Incast incast(bench, overrides, 2, 40'000);
+          Incast incast(bench, overrides, 2, 100'000);
           EXPECT_GT(incast.fabric.counters().ecn_marked, 0u);
           EXPECT_GT(incast.sum(&RequesterCounters::paced), 0u);
           return bench.state_hash();
