@@ -17,6 +17,8 @@ std::string name_of(const OutputSource& source) {
       return "events";
     case OutputKind::kData:
       return "bytes written to its memory";
+    case OutputKind::kRings:
+      return "bytes of CQEs";
   }
   return {};
 }

@@ -3,8 +3,9 @@
 // (what_if_plan.h) waits for.
 //
 //   R1  A source is the replies to control messages of the whole run (source kReplies, those to an open and the release
-//       of a closed client among them); or of one program the CQEs of one CQ that became visible, its events, or the
-//       bytes that the device wrote into the program's own memory.
+//       of a closed client among them); or of one program the CQEs of one CQ that became visible, its events, the
+//       bytes that the device wrote into the program's own memory, or those of CQEs that it wrote (which a program may
+//       find before they are visible to the model).
 //   R2  reached() is the first cycle in which a source's count was at least so much.
 #pragma once
 
@@ -18,7 +19,7 @@
 
 namespace rxnic {
 
-enum class OutputKind : std::uint8_t { kReplies, kCqes, kEvents, kData };
+enum class OutputKind : std::uint8_t { kReplies, kCqes, kEvents, kData, kRings };
 
 struct OutputSource {
   OutputKind kind = OutputKind::kReplies;

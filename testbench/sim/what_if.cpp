@@ -136,7 +136,9 @@ WhatIfRun run_what_if(const std::string& folder, const WhatIfOptions& o) {
   refuse_other_layouts(recorded, params);
 
   WhatIfRun run;
-  WhatIfPlanner planner(header.nics, device_attributes(0, recorded).srq_linked_list != 0, o.loop == Loop::kOpen);
+  const bool single_cqes = !recorded.cqe_generator.compression && !params.cqe_generator.compression;
+  WhatIfPlanner planner(header.nics, device_attributes(0, recorded).srq_linked_list != 0, o.loop == Loop::kOpen,
+                        single_cqes);
   RecordedRunOptions repeat{.mode = o.mode, .order = o.order};
   repeat.planner = &planner;
   const RecordedRun was = replay_recorded_run(folder, repeat);

@@ -7,7 +7,8 @@
 //   R2  A program is a process: all clients with one process id, or one client where that is not known. Its inputs
 //       stay in their order.
 //   R3  A doorbell waits for what the device had given to its program before it in the record, by counts: CQEs of each
-//       CQ, events, bytes written to its memory, and the replies to control messages of all programs.
+//       CQ, events, bytes written to its memory, and the replies to control messages of all programs. A consumer index
+//       that is ahead of the CQEs that were visible waits for the bytes of CQEs that had been written.
 //   R4  A control message, an open, a close and the end wait for what the device had given to any program before them,
 //       and for all of these before them: programs exchange numbers and notice each other's progress by ways that the
 //       record does not show.
@@ -68,7 +69,8 @@ struct PlannedInput {
   std::vector<AwaitedCount> awaited;
   std::uint64_t replies = 0;
   std::uint64_t after_output = 0, after_reply = 0;  // cycles since the last thing it waits for, and since a reply
-  AwaitedCount polled;                              // kPoll: the CQEs of its CQ
+  std::uint32_t cq = 0;                             // kPoll: the source of its CQ's CQEs
+  AwaitedCount polled;                              // kPoll: these CQEs, or the bytes of CQEs (R3)
   std::uint64_t after_cqe = 0;                      // kPoll: cycles since the last one of them
   std::vector<MemoryChange> changes;
 };

@@ -89,14 +89,11 @@ void WhatIfPlanner::input(Cycle now, const HostEvent& event) {
     input.board = event.board;
     input.index = event.index;
     input.value = event.value;
-    take_risen(lines_[plan_.sessions[input.session].program], false, input);
+    Line& line = lines_[plan_.sessions[input.session].program];
     const auto cq = cqs_.find({input.session, event.index});
     const bool polls = event.board == channel::Board::kConsumer || event.board == channel::Board::kArm;
-    if (polls && cq != cqs_.end()) {
-      input.kind = PlannedInput::Kind::kPoll;
-      input.polled = {cq->second, plan_.outputs.count(cq->second)};
-      input.after_cqe = (now - *plan_.outputs.reached(cq->second, input.polled.count)).count;
-    }
+    if (polls && cq != cqs_.end()) add_poll(cq->second, line, input);
+    take_risen(line, false, input);
   } else {
     input.kind = PlannedInput::Kind::kControl;
     input.control = std::make_unique<HostEvent>(event);
@@ -106,6 +103,22 @@ void WhatIfPlanner::input(Cycle now, const HostEvent& event) {
   if (event.kind == HostEvent::Kind::kDoorbell) {
     posted_.rung(session->second, event.board, event.index, event.value, inputs());
   }
+}
+
+// (R4)
+void WhatIfPlanner::add_poll(std::uint32_t cq, Line& line, PlannedInput& input) {
+  DeviceOutputs& outputs = plan_.outputs;
+  input.kind = PlannedInput::Kind::kPoll;
+  input.cq = cq;
+  input.polled = {cq, outputs.count(cq)};
+  const auto ahead = static_cast<std::int32_t>(input.value - input.polled.count);
+  if (single_cqes_ && input.board == channel::Board::kConsumer && ahead > 0) {
+    const std::uint32_t rings = outputs.number_of({OutputKind::kRings, outputs.source(cq).program, 0, 0});
+    input.polled = {rings, outputs.count(rings)};
+    input.awaited.push_back(input.polled);
+    line.last = latest(line.last, *outputs.reached(rings, input.polled.count));
+  }
+  input.after_cqe = (input.recorded - *outputs.reached(input.polled.source, input.polled.count)).count;
 }
 
 void WhatIfPlanner::opened(Cycle now, ClientId client, std::int32_t status) {
@@ -182,7 +195,10 @@ void WhatIfPlanner::written(Cycle now, ClientId client, std::uint64_t address, s
   const std::uint32_t space = space_of(s, session, address);
   if (!accessed(space, address, data.size(), true, ok)) return;
   image_.put(space, address, data, inputs(), true);
-  if (address >= ProgramMemory::kShared) return;
+  if (address >= ProgramMemory::kShared) {
+    plan_.outputs.add(plan_.outputs.number_of({OutputKind::kRings, s.program, 0, 0}), data.size(), now);
+    return;
+  }
   output(plan_.outputs.number_of({OutputKind::kData, s.program, 0, 0}), data.size(), now);
 }
 

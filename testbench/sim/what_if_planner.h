@@ -7,6 +7,9 @@
 //       (posted_memory.h); when no post does so, with the last input before the read, and is counted.
 //   R3  What the device itself writes is no change: in the what-if it writes again. Only when posts do not wait for
 //       that (keep_data: the open loop) what a SEND, WRITE or READ reads of it comes with the first such post.
+//   R4  A consumer index ahead of the CQEs that were visible is that of a program which found CQEs in its memory before.
+//       It waits for as many bytes of CQEs as had been written. When the what-if may write them otherwise, compressed,
+//       it waits for the CQEs that were visible alone.
 #pragma once
 
 #include <functional>
@@ -24,8 +27,9 @@ namespace rxnic {
 
 class WhatIfPlanner {
  public:
-  WhatIfPlanner(std::uint32_t nics, bool linked_lists, bool keep_data)
-      : keep_data_(keep_data), posted_(image_, plan_.sessions, nics, linked_lists) {}
+  // single_cqes: each CQE is written by itself, in the what-if, too.
+  WhatIfPlanner(std::uint32_t nics, bool linked_lists, bool keep_data, bool single_cqes = true)
+      : keep_data_(keep_data), single_cqes_(single_cqes), posted_(image_, plan_.sessions, nics, linked_lists) {}
   WhatIfPlanner(const WhatIfPlanner&) = delete;
 
   void input(Cycle now, const HostEvent& event);
@@ -51,13 +55,14 @@ class WhatIfPlanner {
     bool by_device = false;
   };
   void output(std::uint32_t source, std::uint64_t count, Cycle now);
+  void add_poll(std::uint32_t cq, Line& line, PlannedInput& input);
   void take_risen(Line& line, bool control, PlannedInput& input);
   std::uint32_t inputs() const { return static_cast<std::uint32_t>(plan_.inputs.size()); }
   std::uint32_t session_of(ClientId client) const;
   bool accessed(std::uint32_t space, std::uint64_t address, std::uint64_t bytes, bool write, bool ok);
   void add_found(Found& found);
 
-  const bool keep_data_;
+  const bool keep_data_, single_cqes_;
   WhatIfPlan plan_;
   ProgramImage image_;
   PostedMemory posted_;

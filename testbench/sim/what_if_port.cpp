@@ -47,8 +47,9 @@ bool PlannedMemory::write(ClientId client, std::uint64_t address, std::span<cons
   const std::uint32_t space = space_of(s, session->second, address);
   if (fails(space, address, from.size(), true)) return false;
   image_.put(space, address, from, 1);
-  if (address < kShared && outputs_ != nullptr && !from.empty()) {
-    outputs_->add(outputs_->number_of({OutputKind::kData, s.program, 0, 0}), from.size(), state_->now());
+  if (outputs_ != nullptr && !from.empty()) {
+    const OutputKind kind = address < kShared ? OutputKind::kData : OutputKind::kRings;
+    outputs_->add(outputs_->number_of({kind, s.program, 0, 0}), from.size(), state_->now());
     written_ = true;
   }
   return true;
@@ -77,7 +78,7 @@ WhatIfPort::WhatIfPort(const WhatIfPlan& plan, Loop loop, Clock clock, PlannedMe
       lines_[program].inputs.push_back(number);
       continue;
     }
-    const auto [line, added] = polls.try_emplace(in.polled.source, lines_.size());
+    const auto [line, added] = polls.try_emplace(in.cq, lines_.size());
     if (added) lines_.push_back({program, true, {}, 0, {}, {}});
     lines_[line->second].inputs.push_back(number);
   }
@@ -99,7 +100,8 @@ void WhatIfPort::weigh(const PlannedInput& in, Cycle from, Head& head) const {
   const auto wait_for = [&](std::uint32_t source, std::uint64_t count) {
     const auto at = outputs_.reached(source, count);
     missing += at ? 0 : 1;
-    data += !at && outputs_.source(source).kind == OutputKind::kData ? 1 : 0;
+    const OutputKind kind = outputs_.source(source).kind;
+    data += !at && (kind == OutputKind::kData || kind == OutputKind::kRings) ? 1 : 0;
     return at.value_or(Cycle{});
   };
   const Cycle replied = wait_for(DeviceOutputs::kReplies, in.replies);

@@ -41,7 +41,7 @@ class PlannedMemory final : public ProgramMemory {
 
   // The input of this number is given: its memory changes, and from now on the client is this session.
   void begin(std::uint32_t number);
-  // What writes to programs' own memory are added to.
+  // What writes to programs' memory are added to.
   void count_in(DeviceOutputs* outputs, ReplayState* state) {
     outputs_ = outputs;
     state_ = state;

@@ -150,6 +150,46 @@ TEST_F(WhatIfPortTest, OpenLoopPollsWhatHasCome) {
   EXPECT_EQ(port_->left_out(), 0u);
 }
 
+// A program that looks at its CQ may find a CQE before it is visible to the model: its consumer index never comes before
+// the bytes of that CQE, which nobody notifies the port of.
+TEST_F(WhatIfPortTest, AConsumerIndexWaitsForTheBytesOfItsCqe) {
+  const auto created = [](auto& body) {
+    body.cq = {};
+    body.cq.cqn = raw(kCq);
+  };
+  for (const Loop loop : {Loop::kClosed, Loop::kOpen}) {
+    planner_.emplace(1, true, false);
+    open(Cycle{10}, kA);
+    reply(Cycle{12}, kA, Request::kCreateCq, created);
+    planner_->written(Cycle{100}, kA, ProgramMemory::kShared + kRing, letters(64, 'c'), true);
+    ring(Cycle{105}, kA, 1, Board::kConsumer);
+    planner_->completed(Cycle{200}, kA, kCq, 1);
+    ring(Cycle{210}, kA, 1);
+    plan_ = planner_->finish(Cycle{260});
+    start(loop);
+    open_at_10();
+    now_ = Cycle{12};
+    channel::Message message;
+    message.type = Request::kCreateCq;
+    created(message.body);
+    port_->reply(kA, message);
+    if (loop == Loop::kOpen) {
+      EXPECT_TRUE(given_at(210)) << "a post does not wait for the poll before it";
+    }
+    now_ = Cycle{400};
+    EXPECT_FALSE(port_->take(now_, event_));
+    EXPECT_EQ(port_->next_look(now_), Cycle{401});
+    now_ = Cycle{500};
+    memory_->write(kA, ProgramMemory::kShared + kRing, letters(64, 'c'));
+    EXPECT_TRUE(given_at(505));
+    EXPECT_EQ(event_.board, Board::kConsumer);
+    if (loop == Loop::kOpen) continue;
+    now_ = Cycle{700};
+    port_->completed(kA, kCq, 1);
+    EXPECT_TRUE(given_at(710));
+  }
+}
+
 TEST_F(WhatIfPortTest, DelaysAreTimes) {
   make_plan();
   start(Loop::kClosed, 400);
