@@ -203,19 +203,19 @@ class DmaEngine final : public Block {
   DelayLine<Landing> landings_;  // (R4)
   Instant last_landing_;         // of all writes
   Instant payload_lands_;        // of the segments of the packet at hand
-  std::array<Cycle, kHostWrites> arrives_;                // the first write of each kind; kNever: it has not begun
-  std::array<std::uint64_t, kHostWrites> passed_{};       // so far
+  std::array<Cycle, kHostWrites> arrives_;                 // the first write of each kind; kNever: it has not begun
+  std::array<std::uint64_t, kHostWrites> passed_{};        // so far
   std::array<std::uint64_t, kDoorbells> command_after_{};  // doorbells before the first command
-  std::uint64_t host_writes_ = 0;           // bit by kind whose link is not empty
+  std::uint64_t host_writes_ = 0;                          // bit by kind whose link is not empty
   std::array<In<Event>*, kEventSources> events_{&receive_events, &completion_events, &send_events};
   std::array<Out<Event>*, kEventSources> raised_ports_{&receive_raised, &completion_raised, &send_raised};
   std::size_t event_source_ = 0;  // whose turn it is
   std::uint64_t event_bits_ = 0;  // bit by source whose link is not empty
   DelayLine<Raised> raised_;
-  std::uint64_t asking_ = 0;     // bit by client whose link is not empty
-  std::uint32_t awaiting_ = 0;   // bit per line of pending_ that is not empty
-  Cycle due_ = kNever;           // when the next entry of all these delay lines is due
-  bool more_leaving_ = false;    // another packet is due, next cycle
+  std::uint64_t asking_ = 0;    // bit by client whose link is not empty
+  std::uint32_t awaiting_ = 0;  // bit per line of pending_ that is not empty
+  Cycle due_ = kNever;          // when the next entry of all these delay lines is due
+  bool more_leaving_ = false;   // another packet is due, next cycle
   bool output_blocked_ = false;
   bool fence_begun_ = false;        // for the fence at the head of its link, fence_behind_ is known
   std::uint64_t fence_behind_ = 0;  // requests of its client that are waited for

@@ -9,8 +9,9 @@
 //       (SendQp, R6), and its bytes take the link of PCI Express down.
 //   R2  Packets are made at least cycles_per_packet apart, the packet after the first one of a WQE at least
 //       cycles_per_wqe after it. QPs with a packet to send take turns. The payload, unless it is inline, is read by DMA
-//       from then on, one piece a cycle; no packet is made while payload_buffer_bytes or more have not left. latency_cycles after its last byte has come, or after it was made when
-//       there is none to read, a packet can leave: in the order in which they were made, cycles_per_packet apart.
+//       from then on, one piece a cycle; no packet is made while payload_buffer_bytes or more have not left. A packet
+//       can leave latency_cycles after its last byte has come, or after it was made when there is none to read: in the
+//       order in which they were made, cycles_per_packet apart.
 //   R3  RC: a notice reports a request to the receive path in the cycle in which its first packet is made, once.
 //       Responses are reported back as AnswerNotices. The receive path has places for own_requests requests and gives
 //       them back (`places`): without a free one no request of RC begins; requests that have begun and QPs of other
@@ -22,7 +23,8 @@
 //   R5  A WQE that fails here (its SGEs, its opcode, its length, memory that is not there) completes in error after all
 //       before it.
 //   R6  After a failure each WQE completes in order, one a cycle: the first with its status, the rest and those posted
-//       later as flushed. When the receive path found the failure: all as flushed. Packets of RC and XRC that were made before it do not leave.
+//       later as flushed. When the receive path found the failure: all as flushed. Packets of RC and XRC that were made
+//       before it do not leave.
 //   R7  Completions go to the context cache and wait there for their turn (SendCompletion).
 //   R8  A producer index by which more WQEs would wait than the queue has slots is a local QP operation error.
 //   R9  kSqd: WQEs that have begun go on, no WQE is begun. Below kRts nothing is sent.
@@ -182,15 +184,15 @@ class Requester final : public Block {
   SendPort port_;
   std::vector<std::unique_ptr<Sq>> sqs_;
   std::unordered_map<std::uint32_t, Sq*> by_qpn_;
-  Sq* turn_ = nullptr;                   // the QP of the circle whose turn it is
-  std::deque<WqeRead> asked_;            // not given to the DMA engine yet
-  std::deque<WqeRead> reading_;          // in the order in which they are completed
-  DelayLine<Made> made_;                 // (R2)
-  std::uint32_t made_bytes_ = 0;         // of payload in made_
-  SendQp::Payload payload_;              // of the packet made last, of whose pieces
-  std::size_t asked_pieces_ = 0;         // so many are given to the DMA engine
-  std::uint8_t* payload_at_ = nullptr;   // in its frame, of the next piece
-  std::uint32_t payload_place_ = 0;      // of that packet in made_
+  Sq* turn_ = nullptr;                  // the QP of the circle whose turn it is
+  std::deque<WqeRead> asked_;           // not given to the DMA engine yet
+  std::deque<WqeRead> reading_;         // in the order in which they are completed
+  DelayLine<Made> made_;                // (R2)
+  std::uint32_t made_bytes_ = 0;        // of payload in made_
+  SendQp::Payload payload_;             // of the packet made last, of whose pieces
+  std::size_t asked_pieces_ = 0;        // so many are given to the DMA engine
+  std::uint8_t* payload_at_ = nullptr;  // in its frame, of the next piece
+  std::uint32_t payload_place_ = 0;     // of that packet in made_
   Cycle next_leave_{};
   std::vector<Sq*> flushing_;            // QPs with WQEs to flush, in the order in which they failed
   DelayLine<SendCompletion> successes_;  // of UC and UD, to be sent

@@ -7,9 +7,9 @@
 //       (posted_memory.h); when no post does so, with the last input before the read, and is counted.
 //   R3  What the device itself writes is no change: in the what-if it writes again. Only when posts do not wait for
 //       that (keep_data: the open loop) what a SEND, WRITE or READ reads of it comes with the first such post.
-//   R4  A consumer index ahead of the CQEs that were visible is that of a program which found CQEs in its memory before.
-//       It waits for as many bytes of CQEs as had been written. When the what-if may write them otherwise, compressed,
-//       it waits for the CQEs that were visible alone.
+//   R4  A consumer index ahead of the CQEs that were visible is that of a program which found CQEs in its memory
+//       before. It waits for as many bytes of CQEs as had been written. When the what-if may write them otherwise,
+//       compressed, it waits for the CQEs that were visible alone.
 #pragma once
 
 #include <functional>

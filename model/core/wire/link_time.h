@@ -2,8 +2,8 @@
 // The time that a serial link, PCI Express or Ethernet, takes to carry bytes.
 //
 //   R1  Link time is exact: its unit is a fraction of a cycle of which a byte and a picosecond are whole multiples.
-//   R2  A transfer on a line starts when its data is there, or without a gap after the transfer before it. Transfers may
-//       be promised ahead of their time; a short one that comes meanwhile goes between them.
+//   R2  A transfer on a line starts when its data is there, or without a gap after the transfer before it. Transfers
+//       may be promised ahead of their time; a short one that comes meanwhile goes between them.
 #pragma once
 
 #include <algorithm>

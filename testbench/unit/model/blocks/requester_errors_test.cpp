@@ -271,8 +271,7 @@ TEST(RequesterErrors, ARegionThatGoesAwayDuringAMessageFailsIt) {  // (R5)
   Fixture fixture(bench);
   fixture.create(Fixture::context());
   fixture.post(10, {inline_send(), {.sge = {Fixture::segment(0x6000)}}});
-  bench.at(Cycle{10 + kReadCycles + 8},
-           [&](Cycle) { fixture.memory.store(mpt_address(Fixture::kLkey), MptEntry{}); });
+  bench.at(Cycle{10 + kReadCycles + 8}, [&](Cycle) { fixture.memory.store(mpt_address(Fixture::kLkey), MptEntry{}); });
   fixture.answer(1000, AnswerKind::kAck, 100);
   bench.run();
   EXPECT_EQ(fixture.tx.size(), 1 + 3u) << "those that were made before";

@@ -69,8 +69,8 @@ TEST_F(PayloadLocatorTest, BytesAreThoseOfTheSegmentsInOrder) {
   for (const DataSegment& s : segments) {
     for (std::uint32_t i = 0; i < s.length; ++i) expected.push_back(at(s.address + i));
   }
-  for (const std::size_t from : {std::size_t{0}, std::size_t{1}, std::size_t{99}, std::size_t{100}, std::size_t{5000},
-                                 expected.size() - 1}) {
+  for (const std::size_t from :
+       {std::size_t{0}, std::size_t{1}, std::size_t{99}, std::size_t{100}, std::size_t{5000}, expected.size() - 1}) {
     for (const std::size_t most : {std::size_t{1000}, expected.size()}) {
       const std::size_t bytes = std::min(most, expected.size() - from);
       EXPECT_EQ(read(segments, from, bytes),
