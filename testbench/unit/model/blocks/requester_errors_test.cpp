@@ -279,6 +279,33 @@ TEST(RequesterErrors, ARegionThatGoesAwayDuringAMessageFailsIt) {  // (R5)
   EXPECT_EQ(fixture.completions.cycle(0), Cycle{1000});
 }
 
+// Payload of which memory is missing: what was made before leaves, the rest of the QP does not; another QP goes on. (R5)
+TEST(RequesterErrors, PayloadThatCannotBeReadFailsItsWqe) {
+  for (const Transport transport : {Transport::kRc, Transport::kUc}) {
+    Bench bench;
+    Fixture fixture(bench);
+    fixture.create(Fixture::context(transport));
+    fixture.create(Fixture::context(transport, Qpn{0x12}));
+    fixture.payload_reads.fail_reads_from(BusAddress{0x201100});  // the third packet's
+    fixture.post(10, {inline_send(), {.sge = {Fixture::segment(4 * Fixture::kMtu)}}, inline_send()});
+    fixture.post(20, {inline_send()}, Qpn{0x12});
+    fixture.answer(1000, AnswerKind::kAck, 102);
+    bench.run();
+    EXPECT_EQ(fixture.tx.size(), 3 + 1u);
+    const bool reliable = transport == Transport::kRc;
+    std::map<std::uint32_t, Ends> ended;
+    for (std::size_t n = 0; n < fixture.completions.size(); ++n) {
+      const SendCompletion& c = fixture.completion(n);
+      ended[raw(c.qpn)].push_back({c.wqe, c.status});
+    }
+    Ends expected{{1, WcStatus::kLocalProtection}, {2, WcStatus::kFlushed}};
+    if (!reliable) expected.insert(expected.begin(), {0, WcStatus::kSuccess});
+    EXPECT_EQ(ended[raw(Fixture::kQpn)], expected);
+    EXPECT_EQ(ended[0x12].size(), reliable ? 0u : 1u);
+    EXPECT_EQ(fixture.shared.packets.in_use(), fixture.tx.size());
+  }
+}
+
 TEST(RequesterErrors, AStoppedQueueStillRepeatsWhatIsBeforeTheStop) {  // (R5)
   Bench bench;
   Fixture fixture(bench);

@@ -143,6 +143,7 @@ class TestMemory final : public Block {
     return n;
   }
   void set_latency(std::uint64_t cycles) { latency_ = cycles; }
+  void fail_reads_from(BusAddress address) { unmapped_ = address; }
   Cycle step(Cycle now) override {
     while (first_ < due_.size() && due_[first_].first <= now && completions.can_push(now)) {
       completions.push(now, due_[first_++].second);
@@ -167,7 +168,7 @@ class TestMemory final : public Block {
     if (r.kind == DmaKind::kSwap) {
       done.ok = host_.write(r.address, {reinterpret_cast<const std::uint8_t*>(&r.operand), r.bytes});
     } else if (r.data != nullptr) {
-      done.ok = host_.read(r.address, {r.data, r.bytes});
+      done.ok = raw(r.address) < raw(unmapped_) && host_.read(r.address, {r.data, r.bytes});
     }
     if (r.kind != DmaKind::kRead && r.kind != DmaKind::kSwap && done.ok) {
       std::uint64_t original = 0;
@@ -179,6 +180,7 @@ class TestMemory final : public Block {
   }
   HostMemory& host_;
   std::uint64_t latency_;
+  BusAddress unmapped_{~std::uint64_t{0}};  // and all above it
   std::vector<Record> log_;
   std::vector<std::pair<Cycle, DmaCompletion>> due_;
   std::size_t first_ = 0;
