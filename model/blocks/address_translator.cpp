@@ -141,7 +141,7 @@ void AddressTranslator::advance(Lane<From, To>& lane, Cycle now) {
     lane.in.drop(now);
     if (lane.ahead > 0) --lane.ahead;
     lane.free_at = now + 1;
-    if (!take(lane.head)) return;
+    if (!take(lane.head, now)) return;
     lane.has_head = true;
     lane.range_checked = lane.found = lane.missed = lane.has_region = lane.has_pages = false;
     lane.walk = kNoWalk;
@@ -170,18 +170,19 @@ void AddressTranslator::advance(Lane<From, To>& lane, Cycle now) {
 }
 
 // False when the segment ends here: its packet has failed and gone on without it. (R4)
-bool AddressTranslator::take(ScatteredSegment& s) {
+bool AddressTranslator::take(ScatteredSegment& s, Cycle now) {
   if (swallows_) {
     swallows_ = !s.last;
     return false;
   }
+  shared_.stamp_taken(s.buffer, Station::kAddressTranslator, now);
   refused_.squash_when_behind(s);
   if (!does_something(s)) s.bytes = 0;
   begun_.packets += s.first;
   return true;
 }
 
-bool AddressTranslator::take(GatherSegment&) {
+bool AddressTranslator::take(GatherSegment&, Cycle) {
   ++begun_.gathers;
   return true;
 }

@@ -121,8 +121,8 @@ class AddressTranslator final : public Block {
   void look_ahead(Lane<From, To>& lane, Cycle now);
   template <class From, class To>
   void add_to(Rest& rest, const Lane<From, To>& lane, Cycle now);
-  bool take(ScatteredSegment& s);
-  bool take(GatherSegment& s);
+  bool take(ScatteredSegment& s, Cycle now);
+  bool take(GatherSegment& s, Cycle now);
   Found resolve(Lookup& at, ScatteredSegment& s, Cycle now, BusAddress& bus);
   Found find_bytes(Lookup& at, ScatteredSegment& s, Cycle now);
   Found invalidate_key(Lookup& at, ScatteredSegment& s, Cycle now);

@@ -67,7 +67,9 @@ Cycle CqeGenerator::step(Cycle now) {
     stalled = !can_take();
     if (!stalled) {
       Cq* cq = nullptr;
-      const ContextLookup found = look_up_of_packet(*in.peek(now), cq);
+      const CompletionRequest& p = *in.peek(now);
+      shared_.stamp_begun(p.buffer, Station::kCqeGenerator, now);
+      const ContextLookup found = look_up_of_packet(p, cq);
       waiting_ = found == ContextLookup::kWaits;
       if (!waiting_) {
         use(kPacket, cq);
@@ -246,12 +248,12 @@ void CqeGenerator::complete(CompletionRequest& p, Cq* found, Cycle now) {
 
 MessageTimes CqeGenerator::times_of(const CompletionRequest& p) const {
   MessageTimes times{p.posted, Cycle{p.message_start}, {}};
-  if (p.buffer != kNoPacket) times.left = shared_.stamps(p.buffer);
+  if (p.buffer != kNoPacket) times.passed = shared_.stamps(p.buffer);
   return times;
 }
 
 void CqeGenerator::notify_written(const Cq& cq, const Cqe& cqe, MessageTimes times, Cycle now) {
-  times.left[static_cast<std::size_t>(Station::kCqeGenerator)] = now + params_.latency_cycles;
+  times.leaves(Station::kCqeGenerator, now + params_.latency_cycles);
   observer_->on_written(cq.queue.context().number, cqe, times, now);
 }
 

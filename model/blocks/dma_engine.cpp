@@ -150,6 +150,7 @@ bool DmaEngine::take_payload(Cycle now) {
     swallows_ = !writing_.last;
     return true;
   }
+  shared_.stamp_taken(writing_.buffer, Station::kDmaEngine, now);
   refused_.squash_when_behind(writing_);
   has_writing_ = writing_.bytes > 0 && writing_.outcome != Outcome::kDrop;
   if (!has_writing_ && writing_.last) {
@@ -225,7 +226,7 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
     if (done.bytes < r.bytes) return true;
     ++counters_.writes;
     if (lands) {  // (R4)
-      landings_.push({{r.cookie, r.cqes}, static_cast<std::uint32_t>(client), r.notify}, sent.lands.ceiling());
+      landings_.push({{r.cookie, r.cqes, now}, static_cast<std::uint32_t>(client), r.notify}, sent.lands.ceiling());
     }
   } else {
     const bool reads = r.kind == DmaKind::kRead;

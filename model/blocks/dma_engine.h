@@ -12,8 +12,9 @@
 //       after it was taken.
 //   R4  A write is visible when the host's latency (core/memory/host_latency.h) has passed since its last byte left,
 //       and not before those that were started earlier; with relaxed_ordering payload may overtake, and the other
-//       writes stay behind everything. A write that carries CQEs is reported to `landed` when it is visible. Its client
-//       gets a completion in the same cycle when the request asks for one.
+//       writes stay behind everything. A write that carries CQEs is reported to `landed` when it is visible, with the
+//       cycle in which its last TLP was started. Its client gets a completion in the same cycle when the request asks
+//       for one.
 //   R5  A read request TLP, and an atomic, takes a tag and room for its completions from its start until its data is
 //       complete and in order (R9), and non-posted credit until the host has its data: when its latency has passed
 //       after the TLP has left. Reads are answered in the order in which the host has their data (of the same cycle,

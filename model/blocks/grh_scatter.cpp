@@ -42,6 +42,7 @@ Cycle GrhScatter::step(Cycle now) {
 
 void GrhScatter::take(Cycle now) {
   ScatterJob p = in.pop(now);
+  shared_.stamp_taken(p.buffer, Station::kGrhScatter, now);
   const bool squashed_before = p.drop_reason == DropReason::kSquashed;
   counters_.squashed += refused_.squash_when_behind(p) && !squashed_before;  // (R4)
   ReceiveWqe* wqe = nullptr;

@@ -63,8 +63,17 @@ struct NicShared {
   void stamp(PacketHandle buffer, Station station, Cycle now) {
     if (buffer != kNoPacket) packets[buffer].stamp(station, now);
   }
+  // Records that the station has taken the packet from its input.
+  void stamp_taken(PacketHandle buffer, Station station, Cycle now) {
+    if (buffer != kNoPacket) packets[buffer].stamp_taken(station, now);
+  }
+  // The same, of a station that leaves the packet in its input while it waits for what the packet needs: only the first
+  // time counts.
+  void stamp_begun(PacketHandle buffer, Station station, Cycle now) {
+    if (buffer != kNoPacket && packets[buffer].taken(station) == Cycle{}) packets[buffer].stamp_taken(station, now);
+  }
   // For observers.
-  const std::array<Cycle, kStations>& stamps(PacketHandle buffer) const { return packets[buffer].stamps; }
+  const Passages& stamps(PacketHandle buffer) const { return packets[buffer].stamps; }
   PacketPool packets;
   QpContextMemory contexts;
   Ledger ledger;

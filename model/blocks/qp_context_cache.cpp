@@ -129,6 +129,7 @@ bool QpContextCache::take_head(Cycle now) {
   if (head_.is_completion) head_ = ContextPacket{};
   static_cast<ParsedPacket&>(head_) = *in.peek(now);
   in.drop(now);
+  shared_.stamp_taken(head_.buffer, Station::kQpContextCache, now);
   has_head_ = true;
   if (ahead_ > 0) --ahead_;
   return true;
@@ -143,6 +144,7 @@ bool QpContextCache::pass(Cycle now) {
   const std::uint32_t line = tags_.find(raw(p.destination_qp));
   if (line == kNone || states_[line] != LineState::kHere || (stopped_ && line == kept_)) return false;
   ++counters_.hits;
+  shared_.stamp_taken(p.buffer, Station::kQpContextCache, now);
   last_found_ = now + params_.hit_cycles;
   out.send(now, last_found_, p, [&](ContextPacket& c) {
     found(c, line);

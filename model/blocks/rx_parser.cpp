@@ -65,6 +65,7 @@ void RxParser::take(Cycle now) {
   const WireFrame frame = in.pop(now);
   const Packet& buffer = shared_.packets[frame.buffer];
   shared_.ledger.arrived();
+  shared_.stamp_taken(frame.buffer, Station::kRxParser, now);
   const std::uint32_t beats = std::max(1u, (frame.bytes + params_.beat_bytes - 1) / params_.beat_bytes);
   ++counters_.packets;
   counters_.beats += beats;

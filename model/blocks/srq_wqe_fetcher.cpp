@@ -36,8 +36,7 @@ SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFe
       flush_requests_(contexts_.lines()) {}
 
 Cycle SrqWqeFetcher::step(Cycle now) {
-  bool background = false;  // other work than on packets was done
-  bool moved = false;
+  bool background = false, moved = false;  // work was done: other than on packets, and on packets
   lacks_slot_ = lacks_context_ = again_ = false;
   wanted_ = kNoWq;
   // (1) a context comes; a command, a doorbell
@@ -168,6 +167,7 @@ bool SrqWqeFetcher::accept(Cycle now) {
   read_context_ahead(p);                        // (R15)
   pipeline_.push(p, now + params_.hit_cycles);  // (R1)
   from.drop(now);
+  shared_.stamp_taken(p.buffer, Station::kSrqWqeFetcher, now);
   ++counters_.packets;
   return true;
 }

@@ -141,6 +141,7 @@ bool TagMatchCam::starts_search(const WqeRequest& p) const {
 void TagMatchCam::accept_packet(Cycle now) {
   Result result{in.pop(now), false};
   WqeRequest& p = result.packet;
+  shared_.stamp_taken(p.buffer, Station::kTagMatchCam, now);
   ++counters_.packets;
   const WqId srq = p.receive_queue;
   Cycle due = now + params_.search_cycles;  // (R1)

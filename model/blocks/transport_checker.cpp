@@ -141,6 +141,7 @@ void TransportChecker::accept(Cycle now) {
     return;
   }
   in.drop(now);
+  shared_.stamp_taken(p.buffer, Station::kTransportChecker, now);
   ++counters_.packets;
   decide(p, now);
   taken(p.line, now);

@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "model/blocks/cqe_generator.h"
+#include "model/types/dma.h"
 
 namespace rxnic {
 
@@ -22,11 +23,12 @@ class WrittenCompletions final : public CompletionObserver {
     waiting_.push_back({cqe.opcode, cqe.status, times});
   }
   std::size_t waiting() const { return waiting_.size(); }
-  // The next one that is visible.
-  Completion take() {
+  // The next one of those that the notice says are visible.
+  Completion take(const HostNotice& notice) {
     assert(!waiting_.empty());
-    const Completion first = waiting_.front();
+    Completion first = waiting_.front();
     waiting_.pop_front();
+    first.times.is_taken(Station::kHostMemory, notice.started);
     return first;
   }
 

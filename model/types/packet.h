@@ -4,6 +4,9 @@
 //
 //   R1  Every packet that enters leaves exactly once: accepted or dropped for one reason (model/blocks/ledger.h).
 //   R2  Within a queue pair packets never overtake each other; drops leave at once.
+//   R3  Each block stamps the packet twice, for observers: in the cycle in which it takes the packet from its input, and
+//       in that in which the packet leaves it. A packet that goes in segments is taken, and leaves, with its last one.
+//       The ACK generator takes a packet in the cycle in which the packet leaves.
 #pragma once
 
 #include <algorithm>
@@ -35,6 +38,13 @@ inline constexpr std::size_t kPacketClasses = 3;
 // Most bytes of the link header, all other headers, pad, ICRC and VCRC of a packet.
 inline constexpr std::size_t kMostHeaderBytes = 128;
 
+// When a block had a packet (R3); 0: it had not, or no stamp is made.
+struct Passage {
+  Cycle taken{};
+  Cycle left{};
+};
+using Passages = std::array<Passage, kStations>;
+
 // A short frame is stored in the packet itself, so that thousands of waiting ones stay in the caches of the machine.
 class alignas(64) Packet {
  public:
@@ -57,17 +67,19 @@ class alignas(64) Packet {
   LinkLayer link = LinkLayer::kEthernet;
 
   // For observers.
-  std::uint64_t id = 0;                   // number in its trace or on the wire, counts from 1; 0: unknown
-  Address destination;                    // the fabric's way, of a frame that the NIC built
-  Cycle posted{};                         // in which its sender's doorbell was rung; 0: not known
-  std::array<Cycle, kStations> stamps{};  // the cycle in which it left each station
+  std::uint64_t id = 0;  // number in its trace or on the wire, counts from 1; 0: unknown
+  Address destination;   // the fabric's way, of a frame that the NIC built
+  Cycle posted{};        // in which its sender's doorbell was rung; 0: not known
+  Passages stamps{};     // (R3)
 
   alignas(64) std::array<std::uint8_t, kGrhBytes> scratch;  // the scatter engine's (BufferArea)
   Headers h;                                                // of a frame that the NIC builds from them
 
   Bytes frame_view() const { return {frame.data(), frame_bytes}; }
-  void stamp(Station s, Cycle now) { stamps[static_cast<std::size_t>(s)] = now; }
-  Cycle stamped(Station s) const { return stamps[static_cast<std::size_t>(s)]; }
+  void stamp(Station s, Cycle now) { stamps[static_cast<std::size_t>(s)].left = now; }
+  void stamp_taken(Station s, Cycle now) { stamps[static_cast<std::size_t>(s)].taken = now; }
+  Cycle stamped(Station s) const { return stamps[static_cast<std::size_t>(s)].left; }
+  Cycle taken(Station s) const { return stamps[static_cast<std::size_t>(s)].taken; }
   // No bytes, number or times. All else keeps its value until whoever allocated the packet sets it.
   void reset();
 

@@ -3,21 +3,26 @@
 // 0.4 %.
 #pragma once
 
-#include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace rxnic {
 
 class Histogram {
  public:
   void add(std::uint64_t value) {
-    ++buckets_[index(value)];
+    const std::size_t i = index(value);
+    if (i >= buckets_.size()) [[unlikely]]
+      grow(i + 1);
+    ++buckets_[i];
     ++count_;
     if (value > max_) max_ = value;
   }
   void add(const Histogram& other) {
-    for (std::size_t i = 0; i < buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
+    if (buckets_.size() < other.buckets_.size()) buckets_.resize(other.buckets_.size());
+    for (std::size_t i = 0; i < other.buckets_.size(); ++i) buckets_[i] += other.buckets_[i];
     count_ += other.count_;
     if (other.max_ > max_) max_ = other.max_;
   }
@@ -48,7 +53,12 @@ class Histogram {
     const std::size_t shift = (i >> kSubBits) - 1;
     return (((i & ((1u << kSubBits) - 1)) + (1u << kSubBits) + 1) << shift) - 1;
   }
-  std::array<std::uint64_t, (64 - kSubBits + 1) << kSubBits> buckets_{};
+  // In whole powers of two of values, so that this is rare.
+  void grow(std::size_t buckets) {
+    constexpr std::size_t kAtOnce = std::size_t{1} << kSubBits;
+    buckets_.resize((buckets + kAtOnce - 1) / kAtOnce * kAtOnce);
+  }
+  std::vector<std::uint64_t> buckets_;  // up to that of the largest value
   std::uint64_t count_ = 0;
   std::uint64_t max_ = 0;
 };

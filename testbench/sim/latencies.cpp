@@ -1,7 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testbench/sim/latencies.h"
 
+#include <cassert>
+
 namespace rxnic {
+
+Stays stays_of(const MessageTimes& times, Cycle visible) {
+  Stays all{};
+  Cycle from = times.begun;
+  const auto add = [&](std::size_t n, Cycle left) {
+    // A WRITE's data may be visible before the packet leaves the DMA engine for a block that has no room.
+    const Cycle to = earliest(left, visible);
+    const Cycle stamped = times.passed[n].taken;
+    const Cycle taken = stamped == Cycle{} ? from : earliest(stamped, to);
+    assert(from <= taken && taken <= to);
+    all[n] = {true, taken.count - from.count, to.count - taken.count};
+    from = to;
+  };
+  for (std::size_t n = 0; n <= static_cast<std::size_t>(Station::kCqeGenerator); ++n) {
+    if (times.passed[n].left != Cycle{}) add(n, times.passed[n].left);
+  }
+  add(static_cast<std::size_t>(Station::kHostMemory), visible);
+  return all;
+}
 
 void Latencies::on_retire(const AckRequest& p, const Packet& buffer, Cycle) {
   if (p.drop_reason != DropReason::kNone) return;
@@ -11,10 +32,10 @@ void Latencies::on_retire(const AckRequest& p, const Packet& buffer, Cycle) {
   ++messages_;
   if (!p.has(kWrite) || p.has(kHasImm)) return;
   MessageTimes times{{}, Cycle{p.message_start}, buffer.stamps};
-  times.left[static_cast<std::size_t>(Station::kCqeGenerator)] = Cycle{};
-  Cycle visible = times.of(Station::kHostMemory);
-  if (visible == Cycle{}) visible = times.of(Station::kDmaEngine);  // it has no bytes
-  figures().write.add(ns(times.begun, visible));                    // (R2)
+  times.leaves(Station::kCqeGenerator, Cycle{});
+  Cycle visible = times.left(Station::kHostMemory);
+  if (visible == Cycle{}) visible = times.left(Station::kDmaEngine);  // it has no bytes
+  figures().write.add(ns(times.begun, visible));                      // (R2)
   add_stages(times, visible);
 }
 
@@ -23,26 +44,24 @@ void Latencies::on_answered(Cycle begun, Cycle leaves) { figures().read.add(ns(b
 void Latencies::on_visible(WcStatus status, const MessageTimes& times, Cycle now) {  // (R1)
   if (status != WcStatus::kSuccess || times.begun == Cycle{}) return;
   figures().receive.add(ns(times.begun, now));
-  figures().handed_over.add(ns(times.begun, times.of(Station::kCqeGenerator)));
+  figures().handed_over.add(ns(times.begun, times.left(Station::kCqeGenerator)));
   add_stages(times, now);
 }
 
 void Latencies::add_stages(const MessageTimes& times, Cycle visible) {  // (R4)
-  Cycle from = times.begun;
-  for (std::size_t n = 0; n <= static_cast<std::size_t>(Station::kCqeGenerator); ++n) {
-    if (times.left[n] == Cycle{}) continue;
-    // A WRITE's data may be visible before the packet leaves the DMA engine for a block that has no room.
-    const Cycle to = earliest(times.left[n], visible);
-    add_stage(static_cast<Station>(n), from, to);
-    from = to;
+  const Stays stays = stays_of(times, visible);
+  for (std::size_t n = 0; n < kStations; ++n) {
+    if (!stays[n].passed) continue;
+    Stage& stage = figures().stages[n];
+    add(stage.stay, stays[n].wait + stays[n].block);
+    add(stage.wait, stays[n].wait);
+    add(stage.block, stays[n].block);
   }
-  add_stage(Station::kHostMemory, from, visible);
 }
 
-void Latencies::add_stage(Station s, Cycle from, Cycle to) {
-  Stage& stage = figures().stages[static_cast<std::size_t>(s)];
-  stage.ns.add(ns(from, to));
-  stage.cycles += to.count - from.count;
+void Latencies::add(Times& to, std::uint64_t cycles) const {
+  to.ns.add(ns(cycles));
+  to.cycles += cycles;
 }
 
 void Latencies::add(const Latencies& other) {
@@ -55,8 +74,10 @@ void Latencies::add(const Latencies& other) {
   to.write.add(other.figures_->write);
   to.read.add(other.figures_->read);
   for (std::size_t n = 0; n < to.stages.size(); ++n) {
-    to.stages[n].ns.add(other.figures_->stages[n].ns);
-    to.stages[n].cycles += other.figures_->stages[n].cycles;
+    for (Times Stage::*part : {&Stage::stay, &Stage::wait, &Stage::block}) {
+      (to.stages[n].*part).ns.add((other.figures_->stages[n].*part).ns);
+      (to.stages[n].*part).cycles += (other.figures_->stages[n].*part).cycles;
+    }
   }
 }
 
@@ -70,11 +91,15 @@ void Latencies::collect(NicResult& r) const {
   r.read_ns = latency_result(figures_->read);
   for (std::size_t n = 0; n < kStations; ++n) {
     const Stage& stage = figures_->stages[n];
-    if (stage.ns.count() == 0) continue;
-    const double mean = static_cast<double>(stage.cycles * period_ps_) / static_cast<double>(stage.ns.count()) / 1000;
-    r.stages.push_back({std::string(name_of(static_cast<Station>(n))), mean, stage.ns.percentile(0.5),
-                        stage.ns.percentile(0.99), stage.ns.max()});
+    if (stage.stay.ns.count() == 0) continue;
+    r.stages.push_back({std::string(name_of(static_cast<Station>(n))), result_of(stage.stay), stage.stay.ns.max(),
+                        result_of(stage.wait), result_of(stage.block)});
   }
+}
+
+StageTimes Latencies::result_of(const Times& t) const {
+  const double mean = static_cast<double>(t.cycles * period_ps_) / static_cast<double>(t.ns.count()) / 1000;
+  return {mean, t.ns.percentile(0.5), t.ns.percentile(0.99)};
 }
 
 }  // namespace rxnic

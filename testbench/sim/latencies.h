@@ -5,8 +5,21 @@
 //       visible in host memory; and until the CQE is handed over to the DMA engine.
 //   R2  A WRITE without immediate: from the arrival of its first packet until its last byte is visible.
 //   R3  A READ or an atomic: from the arrival of the request until its last response has left the ACK generator.
-//   R4  The stages of R1 and R2 are those of the message's last packet, whose arrival is the first stage. A stage
-//       contains the wait for the block and in it. Together they are the whole time.
+//   R4  The stages of R1 and R2 are those of the message's last packet, whose arrival is the first stage. A stage is
+//       the wait in front of the block and the time in the block. Together they are the whole time.
+//   R5  The wait begins when the packet leaves the station before, and ends when the block takes it from its input
+//       (model/types/packet.h, R3): a cycle in the link, and what goes before it. All after that is the block's: its
+//       latency, and what it waits for inside, such as a WQE, a translation, or its turn on PCIe.
+//         wire                the message's other packets: no wait
+//         rx_parser           the stay in the packet buffer of the port is wait
+//         transport_checker, tag_match_cam
+//                             a stall behind a packet of the same QP, or a search of the same list, is wait
+//         srq_wqe_fetcher     packets in its pipeline, behind one that waits for a WQE, have been taken
+//         address_translator, dma_engine
+//                             the packet's last segment
+//         cqe_generator       has taken the packet as soon as it looks up the packet's CQ, whose context it may read
+//         host_memory         of a receive, wait: until the last TLP of its CQE's write is started; of a WRITE the
+//                             payload is on its way when the packet leaves the DMA engine: no wait
 #pragma once
 
 #include <array>
@@ -24,6 +37,16 @@ inline LatencyResult latency_result(const Histogram& h) {
   return {h.count(), h.percentile(0.5), h.percentile(0.9), h.percentile(0.99), h.percentile(0.999), h.max()};
 }
 
+// A message at one station, in cycles. (R5)
+struct Stay {
+  bool passed = false;
+  std::uint64_t wait = 0;
+  std::uint64_t block = 0;
+};
+using Stays = std::array<Stay, kStations>;
+// Those of a message that is `visible`, in host memory, in that cycle; of a WRITE that had left no CQE generator.
+Stays stays_of(const MessageTimes& times, Cycle visible);
+
 class Latencies final : public PacketObserver, public ResponseObserver {
  public:
   explicit Latencies(std::uint64_t period_ps) : period_ps_(period_ps) {}
@@ -38,9 +61,12 @@ class Latencies final : public PacketObserver, public ResponseObserver {
   void collect(NicResult& r) const;
 
  private:
-  struct Stage {
+  struct Times {
     Histogram ns;
     std::uint64_t cycles = 0;
+  };
+  struct Stage {
+    Times stay, wait, block;
   };
   struct Figures {
     Histogram receive, handed_over, write, read;
@@ -50,9 +76,11 @@ class Latencies final : public PacketObserver, public ResponseObserver {
     if (figures_ == nullptr) figures_ = std::make_unique<Figures>();
     return *figures_;
   }
-  std::uint64_t ns(Cycle from, Cycle to) const { return (to.count - from.count) * period_ps_ / 1000; }
+  std::uint64_t ns(Cycle from, Cycle to) const { return ns(to.count - from.count); }
+  std::uint64_t ns(std::uint64_t cycles) const { return cycles * period_ps_ / 1000; }
   void add_stages(const MessageTimes& times, Cycle visible);
-  void add_stage(Station s, Cycle from, Cycle to);
+  void add(Times& to, std::uint64_t cycles) const;
+  StageTimes result_of(const Times& t) const;
 
   std::uint64_t period_ps_;
   std::uint64_t messages_ = 0;

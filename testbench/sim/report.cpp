@@ -32,9 +32,16 @@ Json latency(const LatencyResult& l) {
   return {{"count", l.count}, {"p50", l.p50}, {"p90", l.p90}, {"p99", l.p99}, {"p999", l.p999}, {"max", l.max}};
 }
 
+Json times(const StageTimes& t) { return {{"mean", t.mean}, {"p50", t.p50}, {"p99", t.p99}}; }
+
 Json stages(const std::vector<StageResult>& all) {
   Json j = Json::object();
-  for (const StageResult& s : all) j[s.name] = {{"mean", s.mean}, {"p50", s.p50}, {"p99", s.p99}, {"max", s.max}};
+  for (const StageResult& s : all) {
+    j[s.name] = times(s.stay);
+    j[s.name]["max"] = s.max;
+    j[s.name]["wait"] = times(s.wait);
+    j[s.name]["block"] = times(s.block);
+  }
   return j;
 }
 

@@ -133,6 +133,8 @@ LatencyResult parse_latency(const Place& j) {
           j.at("p99").count(),   j.at("p999").count(), j.at("max").count()};
 }
 
+StageTimes parse_times(const Place& j) { return {j.at("mean").number(), j.at("p50").count(), j.at("p99").count()}; }
+
 void parse_nic(const Place& j, NicResult& r) {
   parse_packets(j.at("packets"), r.packets);
   r.messages = j.at("messages").count();
@@ -144,7 +146,8 @@ void parse_nic(const Place& j, NicResult& r) {
   r.write_ns = parse_latency(j.at("write_latency_ns"));
   r.read_ns = parse_latency(j.at("read_latency_ns"));
   for (const auto& [name, s] : j.at("stages_ns").members()) {
-    r.stages.push_back({name, s.at("mean").number(), s.at("p50").count(), s.at("p99").count(), s.at("max").count()});
+    r.stages.push_back(
+        {name, parse_times(s), s.at("max").count(), parse_times(s.at("wait")), parse_times(s.at("block"))});
   }
   if (j.has("one_way_latency_ns")) r.one_way_ns = parse_latency(j.at("one_way_latency_ns"));
   r.transport = named_counts(j.at("transport"));

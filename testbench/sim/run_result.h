@@ -27,10 +27,18 @@ struct LatencyResult {  // ns
   std::uint64_t p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
 };
 
-struct StageResult {  // of messages, ns
-  std::string name;   // of the station that it ends at
+struct StageTimes {  // ns
   double mean = 0;
-  std::uint64_t p50 = 0, p99 = 0, max = 0;
+  std::uint64_t p50 = 0, p99 = 0;
+  bool operator==(const StageTimes&) const = default;
+};
+
+struct StageResult {  // of messages
+  std::string name;   // of the station that it ends at
+  StageTimes stay;    // all of it: the wait and the block
+  std::uint64_t max = 0;
+  StageTimes wait;   // in front of the block
+  StageTimes block;  // in it
 };
 
 struct AnswerResult {

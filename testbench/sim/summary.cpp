@@ -156,14 +156,27 @@ void latencies(Writer& w, const NicResult& r) {
   if (r.read_ns.count != 0) w.line("READ", latency_line(r.read_ns, "READs and atomics, request to last response"));
 }
 
-// Where the time of a message went, block by block: its last packet, waiting contained.
+// Where the time of a message went, block by block: its last packet. The longest mean stay fills the bar: first the
+// wait in front of the block, then the time in it.
 void stages(Writer& w, const NicResult& r) {
   if (r.stages.empty()) return;
+  double longest = 0;
+  for (const StageResult& s : r.stages) longest = std::max(longest, s.stay.mean);
+  const auto columns_in = [&](double ns) {
+    const double share = longest == 0 ? 0 : std::clamp(ns / longest, 0.0, 1.0);
+    return static_cast<std::size_t>(std::lround(share * kBarColumns));
+  };
   w.heading("where a message's time went (receives and WRITEs)");
-  w.raw(fmt::format("  {:<19}{:>10} {:>9} {:>9} {:>9}  ns\n", "", "mean", "p50", "p99", "max"));
+  w.raw(fmt::format("  {:<19}{:<{}} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9}  ns\n", "",
+                    fmt::format("{} in front of it, waiting  {} in it", kWaiting.glyph, kBusy.glyph), kBarColumns,
+                    "mean", "p50", "p99", "max", "wait mean", "wait p99"));
   for (const StageResult& s : r.stages) {
     const std::string name = s.name == "wire" ? "arrival" : s.name == "host_memory" ? "until visible" : s.name;
-    w.raw(fmt::format("  {:<19}{:>10.1f} {:>9} {:>9} {:>9}\n", name, s.mean, count(s.p50), count(s.p99), count(s.max)));
+    const std::size_t all = columns_in(s.stay.mean), waits = std::min(all, columns_in(s.wait.mean));
+    const std::string bar =
+        w.paint(kWaiting, waits) + w.paint(kBusy, all - waits) + std::string(kBarColumns - all, ' ');
+    w.raw(fmt::format("  {:<19}{} {:>8.1f} {:>9} {:>9} {:>9} {:>9.1f} {:>9}\n", name, bar, s.stay.mean,
+                      count(s.stay.p50), count(s.stay.p99), count(s.max), s.wait.mean, count(s.wait.p99)));
   }
 }
 

@@ -27,6 +27,9 @@ TEST_P(RandomTraffic, GivesOneResultInAllModes) {
   EXPECT_EQ(fast.hash, step_all.hash);
   EXPECT_EQ(fast.hash, per_cycle.hash);
   EXPECT_EQ(fast.cycles, step_all.cycles);
+  EXPECT_GE(fast.stages.size(), 3 * 8u);
+  EXPECT_TRUE(fast.stages == step_all.stages) << "where the time of messages went";
+  EXPECT_TRUE(fast.stages == per_cycle.stages);
   EXPECT_LT(fast.steps, step_all.steps / 2) << "the fast mode skips nothing";
   // How much was compared.
   EXPECT_EQ(fast.ledger.seen, kPacketsPerSeed);

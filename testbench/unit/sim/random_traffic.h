@@ -43,6 +43,7 @@ struct TrafficOutcome {
   std::uint64_t steps = 0;
   LedgerCounters ledger;
   std::array<std::uint64_t, kInjectedCauses> injected{};
+  std::vector<StageTimes> stages;  // of each stage: all of it, wait, block
 };
 
 inline TrafficOutcome run_random_traffic(std::uint64_t seed, std::uint64_t packets, const std::string& config,
@@ -50,6 +51,8 @@ inline TrafficOutcome run_random_traffic(std::uint64_t seed, std::uint64_t packe
   TrafficStream stream(random_traffic(seed), packets);
   Simulation::Options options;
   options.params = load_config(config);
+  Latencies latencies(options.params.nic.clock_period_ps);
+  options.latencies = &latencies;
   options.mode = mode;
   options.order = order;
   options.pace = {Pace::Kind::kLineRate, 0};
@@ -61,12 +64,17 @@ inline TrafficOutcome run_random_traffic(std::uint64_t seed, std::uint64_t packe
   sim.nic.rx_parser.add_address(random_traffic(seed).receiver);
   set_up(sim, make_host_plan(stream.survey(), host));
   sim.run();
+  NicResult result;
+  latencies.collect(result);
+  std::vector<StageTimes> stages;
+  for (const StageResult& s : result.stages) stages.insert(stages.end(), {s.stay, s.wait, s.block});
   return {sim.state_hash(),
           sim.memory.digest(),
           sim.engine.now().count,
           sim.engine.steps(),
           sim.nic.shared.ledger.counters(),
-          stream.injected()};
+          stream.injected(),
+          stages};
 }
 
 }  // namespace rxnic

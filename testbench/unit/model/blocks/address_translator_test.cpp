@@ -198,6 +198,7 @@ TEST(AddressTranslator, HitComesAfterHitCycles) {  // R1
   EXPECT_EQ(fixture.out.cycle(1), Cycle{1002});
   EXPECT_EQ(fixture.only(p).address, Fixture::bus(1, 1, 16));
   EXPECT_EQ(fixture.shared.packets[p[0].buffer].stamped(Station::kAddressTranslator), Cycle{1002});
+  EXPECT_EQ(fixture.shared.packets[p[0].buffer].taken(Station::kAddressTranslator), Cycle{1000});
   EXPECT_EQ(fixture.dut.counters().mpt_hits, 1u);
   EXPECT_EQ(fixture.dut.counters().mtt_hits, 1u);
 }
@@ -217,6 +218,7 @@ TEST(AddressTranslator, EachSegmentTakesACycle) {  // R1
   EXPECT_EQ(fixture.dut.counters().packets, 4u);
   EXPECT_EQ(fixture.shared.packets[p[0].buffer].stamped(Station::kAddressTranslator), Cycle{1005})
       << "with its last one";
+  EXPECT_EQ(fixture.shared.packets[p[0].buffer].taken(Station::kAddressTranslator), Cycle{1003}) << "likewise";
 }
 
 TEST(AddressTranslator, SegmentsGoOnWithTheirAddressAndTheirPacket) {  // R1

@@ -137,6 +137,8 @@ TEST(CqeGeneratorContexts, AMissTakesAReadToTheCycle) {  // R11
   bench.run_to(Cycle{10 + kMiss + 4 + 1});
   ASSERT_EQ(fixture.out.size(), 1u);
   EXPECT_EQ(fixture.out.cycle(0), Cycle{10 + kMiss + 4});
+  EXPECT_EQ(fixture.shared.packets[fixture.out.value(0).buffer].taken(Station::kCqeGenerator), Cycle{10})
+      << "the read is no wait in front of the block";
   EXPECT_EQ(fixture.slot(2, 0).timestamp, 10 + kMiss);
   EXPECT_EQ(fixture.counters().context_misses, 1u);
   EXPECT_EQ(fixture.counters().context_reads, 1u);

@@ -131,6 +131,7 @@ TEST(CqeGenerator, WriteAndPacketLeaveAfterLatencyCycles) {
     EXPECT_EQ(fixture.out.cycle(0), Cycle{10 + latency});
     EXPECT_EQ(fixture.memory.log()[0].taken, Cycle{10 + latency + 1});
     EXPECT_EQ(fixture.shared.packets[p.buffer].stamped(Station::kCqeGenerator), Cycle{10 + latency});
+    EXPECT_EQ(fixture.shared.packets[p.buffer].taken(Station::kCqeGenerator), Cycle{10});
   }
 }
 

@@ -190,7 +190,7 @@ std::vector<Cycle> visible(bool relaxed) {
   bench.run();
   std::vector<Cycle> out;
   for (const PacketHandle b : buffers) {
-    out.push_back(fixture.shared.stamps(b)[static_cast<std::size_t>(Station::kHostMemory)]);
+    out.push_back(fixture.shared.packets[b].stamped(Station::kHostMemory));
   }
   return out;
 }

@@ -23,6 +23,7 @@ TEST(DmaEngine, PayloadLeavesWhenItsLastByteHasPassed) {  // R1, R3
   ASSERT_EQ(fixture.payload_done.size(), 1u);
   EXPECT_EQ(fixture.payload_done.cycle(0), Cycle{98});
   EXPECT_EQ(fixture.shared.packets[fixture.payload_done.value(0).buffer].stamped(Station::kDmaEngine), Cycle{98});
+  EXPECT_EQ(fixture.shared.packets[fixture.payload_done.value(0).buffer].taken(Station::kDmaEngine), Cycle{10});
   EXPECT_EQ(fixture.dut.counters().packets_written, 1u);
 }
 
@@ -351,6 +352,7 @@ TEST(DmaEngine, NoticeComesWhenTheWriteIsVisible) {  // R4
   ASSERT_EQ(fixture.landed.size(), 1u);
   EXPECT_EQ(fixture.landed.value(0).number, 5u);
   EXPECT_EQ(fixture.landed.value(0).completions, 3u);
+  EXPECT_EQ(fixture.landed.value(0).started, Cycle{10});
   EXPECT_EQ(fixture.landed.cycle(0), Cycle{10 + 88 + 50});
   ASSERT_EQ(fixture.completions[kCqeClient]->size(), 1u) << "the other write is posted";
   EXPECT_EQ(fixture.completions[kCqeClient]->value(0).cookie, 5u);

@@ -82,6 +82,7 @@ TEST(GrhScatter, APacketLeavesAfterLatencyCycles) {  // R1
     ASSERT_EQ(fixture.out.size(), 1u);
     EXPECT_EQ(fixture.out.cycle(0), Cycle{10 + latency});
     EXPECT_EQ(fixture.shared.packets[fixture.out.value(0).buffer].stamped(Station::kGrhScatter), Cycle{10 + latency});
+    EXPECT_EQ(fixture.shared.packets[fixture.out.value(0).buffer].taken(Station::kGrhScatter), Cycle{10});
   }
 }
 

@@ -99,6 +99,7 @@ TEST(QpContextCache, HitComesAfterHitCycles) {  // R1
   bench.run();
   EXPECT_EQ(fixture.out.cycle(1), Cycle{1002});
   EXPECT_EQ(fixture.shared.packets[second.buffer].stamped(Station::kQpContextCache), Cycle{1002});
+  EXPECT_EQ(fixture.shared.packets[second.buffer].taken(Station::kQpContextCache), Cycle{1000});
   EXPECT_EQ(fixture.dut.counters().hits, 1u);
   const ContextPacket& p = fixture.out.value(1);
   EXPECT_EQ(static_cast<const ParsedPacket&>(p), second) << "as it came";

@@ -80,6 +80,7 @@ TEST(RxParser, APacketLeavesHeaderCyclesAfterItsLastBeat) {
       ASSERT_EQ(fixture.out.size(), 1u);
       EXPECT_EQ(fixture.out.cycle(0), Cycle{due});
       EXPECT_EQ(fixture[h].stamped(Station::kRxParser), Cycle{due});
+      EXPECT_EQ(fixture[h].taken(Station::kRxParser), Cycle{10});
     }
   }
 }

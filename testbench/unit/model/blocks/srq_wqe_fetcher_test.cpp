@@ -215,6 +215,7 @@ TEST(SrqWqeFetcher, HitLeavesAfterHitCyclesAndNotBefore) {  // R1
   ASSERT_EQ(fixture.out.size(), 1u);
   EXPECT_EQ(fixture.out.cycle(0), Cycle{due});
   EXPECT_EQ(fixture.shared.packets[fixture.at(0).buffer].stamped(Station::kSrqWqeFetcher), Cycle{due});
+  EXPECT_EQ(fixture.shared.packets[fixture.at(0).buffer].taken(Station::kSrqWqeFetcher), Cycle{1000});
   EXPECT_EQ(fixture.dut.counters().waits, 0u);
 }
 

@@ -21,6 +21,7 @@ TEST(TagMatchCam, ResultComesAfterSearchCyclesAndNotBefore) {  // R1
   ASSERT_EQ(fixture.out.size(), 1u);
   EXPECT_EQ(fixture.out.cycle(0), Cycle{24});
   EXPECT_EQ(fixture.shared.packets[fixture.at(0).buffer].stamped(Station::kTagMatchCam), Cycle{24});
+  EXPECT_EQ(fixture.shared.packets[fixture.at(0).buffer].taken(Station::kTagMatchCam), Cycle{20});
 }
 
 TEST(TagMatchCam, OneSearchACycle) {  // R1

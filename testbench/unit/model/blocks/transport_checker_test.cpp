@@ -87,6 +87,7 @@ TEST(TransportChecker, APacketLeavesAfterItsLatencyNotBefore) {  // (R1)
     ASSERT_EQ(fixture.out.size(), 1u);
     EXPECT_EQ(fixture.out.cycle(0), Cycle{10 + latency});
     EXPECT_EQ(fixture.shared.packets[fixture.got(0).buffer].stamped(Station::kTransportChecker), Cycle{10 + latency});
+    EXPECT_EQ(fixture.shared.packets[fixture.got(0).buffer].taken(Station::kTransportChecker), Cycle{10});
     EXPECT_EQ(fixture.got(0).outcome, Outcome::kExecute);
     bench.run();
   }

@@ -57,6 +57,7 @@ TEST_P(StepOrderOfTraffic, DoesNotChangeTheResult) {
     EXPECT_EQ(other.cycles, path.cycles);
     EXPECT_EQ(other.memory, path.memory);
     EXPECT_EQ(other.hash, path.hash);
+    EXPECT_TRUE(other.stages == path.stages) << "where the time of messages went";
     EXPECT_EQ(other.ledger.seen, path.ledger.seen);
     EXPECT_EQ(other.ledger.accepted, path.ledger.accepted);
     EXPECT_EQ(other.ledger.not_rdma, path.ledger.not_rdma);

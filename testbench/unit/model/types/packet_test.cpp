@@ -45,11 +45,13 @@ TEST(Packet, ResetForgetsEverythingButTheBytes) {
   p.id = 5;
   p.posted = Cycle{9};
   p.stamp(Station::kWire, Cycle{10});
+  p.stamp_taken(Station::kRxParser, Cycle{12});
   p.reset();
   EXPECT_EQ(p.frame_bytes, 0u);
   EXPECT_EQ(p.id, 0u);
   EXPECT_EQ(p.posted, Cycle{0});
   EXPECT_EQ(p.stamped(Station::kWire), Cycle{0});
+  EXPECT_EQ(p.taken(Station::kRxParser), Cycle{0});
   EXPECT_EQ(p.frame[3], 7u);
 }
 
