@@ -4,9 +4,9 @@
 //
 //   R1  Every packet that enters leaves exactly once: accepted or dropped for one reason (model/blocks/ledger.h).
 //   R2  Within a queue pair packets never overtake each other; drops leave at once.
-//   R3  Each block stamps the packet twice, for observers: in the cycle in which it takes the packet from its input, and
-//       in that in which the packet leaves it. A packet that goes in segments is taken, and leaves, with its last one.
-//       The ACK generator takes a packet in the cycle in which the packet leaves.
+//   R3  Each block stamps the packet twice, for observers: in the cycle in which it takes the packet from its input,
+//       and in that in which the packet leaves it. A packet that goes in segments is taken, and leaves, with its last
+//       one. The ACK generator takes a packet in the cycle in which the packet leaves.
 #pragma once
 
 #include <algorithm>

@@ -189,7 +189,7 @@ def check_ports(tree):
                 yield f"{where}: includes another block's {include[1]}"
             for memory in re.findall(r"\bshared_?\.(\w+)", code):
                 port = memory == "contexts" and re.search(r"\bcontexts_\(shared\.contexts\)", code)
-                if memory not in ("stamp", "stamps") and memory not in own and not port:
+                if memory not in ("stamp", "stamp_taken", "stamp_begun", "stamps") and memory not in own and not port:
                     yield f"{where}: shared_.{memory} is not among the memories of {stem}"
             for part in re.findall(r"\bQpContextPort<(\w+)>", code):
                 if CONTEXT_PARTS.get(stem) != part:
