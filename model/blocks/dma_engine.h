@@ -32,7 +32,8 @@
 //   R10 The host's writes to the device (doorbells, tag operations, commands) take the link down with their header,
 //       between the completions that are on their way (core/wire/link_time.h, R2). Each is passed on in the first cycle
 //       that begins at or after its last byte, in order within its kind, one of a kind in a cycle. A command is not
-//       passed on before doorbells that the host rang before it.
+//       passed on before the doorbells and tag operations that came before it, a send doorbell not before the receive
+//       doorbells and tag operations.
 //   R11 An event is two posted writes, into its queue and for its interrupt. They take turns like a client's request,
 //       the three sources of events one after the other. The host is notified when the interrupt is visible.
 //   R12 A fence is answered when the requests of its client that had come before it have accessed memory, and as many
@@ -127,10 +128,9 @@ class DmaEngine final : public Block {
     std::uint32_t client = 0;
     bool notify = false;
   };
-  static constexpr std::size_t kDoorbells = 3;     // kinds of them: send, receive, completion
-  static constexpr std::size_t kHostWrites = 5;    // doorbells, then tag operations, commands
+  enum HostWrite : std::size_t { kSendDoorbells, kReceiveDoorbells, kCompletionDoorbells, kTagOperations, kCommands };
+  static constexpr std::size_t kHostWrites = 5;    // kinds of them
   static constexpr std::size_t kEventSources = 3;  // receive, completion, send
-  static constexpr std::size_t kCommands = 4;
   struct Raised {
     Event event;
     std::size_t source = 0;
@@ -144,8 +144,9 @@ class DmaEngine final : public Block {
   void give_back(Cycle now);
   void take_host_writes(Cycle now);
   template <class T>
-  void pass_on(Cycle now, In<T>& from, Out<T>& to, std::uint32_t bytes, std::size_t kind);
-  bool all_before_command() const;
+  void pass_on(Cycle now, In<T>& from, Out<T>& to, std::uint32_t bytes, HostWrite kind);
+  static std::span<const HostWrite> kinds_before(HostWrite kind);
+  bool follows_all(HostWrite kind) const;
   bool take_payload(Cycle now);
   bool take_gather(Cycle now);
   void leave(const CompletionRequest& p, Cycle due, Cycle now);
@@ -204,10 +205,11 @@ class DmaEngine final : public Block {
   DelayLine<Landing> landings_;  // (R4)
   Instant last_landing_;         // of all writes
   Instant payload_lands_;        // of the segments of the packet at hand
-  std::array<Cycle, kHostWrites> arrives_;                 // the first write of each kind; kNever: it has not begun
-  std::array<std::uint64_t, kHostWrites> passed_{};        // so far
-  std::array<std::uint64_t, kDoorbells> command_after_{};  // doorbells before the first command
-  std::uint64_t host_writes_ = 0;                          // bit by kind whose link is not empty
+  std::array<Cycle, kHostWrites> arrives_;           // the first write of each kind; kNever: it has not begun
+  std::array<std::uint64_t, kHostWrites> passed_{};  // so far
+  using Counts = std::array<std::uint64_t, kHostWrites>;
+  std::array<Counts, kHostWrites> after_{};  // by kind: of the others, those that its first write follows
+  std::uint64_t host_writes_ = 0;            // bit by kind whose link is not empty
   std::array<In<Event>*, kEventSources> events_{&receive_events, &completion_events, &send_events};
   std::array<Out<Event>*, kEventSources> raised_ports_{&receive_raised, &completion_raised, &send_raised};
   std::size_t event_source_ = 0;  // whose turn it is

@@ -5,20 +5,18 @@
 namespace rxnic {
 
 void DmaEngine::take_host_writes(Cycle now) {  // (R10)
-  pass_on(now, send_doorbells, send_rung, params_.doorbell_bytes, 0);
-  pass_on(now, receive_doorbells, receive_rung, params_.doorbell_bytes, 1);
-  pass_on(now, completion_doorbells, completion_rung, params_.doorbell_bytes, 2);
-  pass_on(now, tag_operations, tags_given, params_.tag_operation_bytes, 3);
-  if (arrives_[kCommands] > now || all_before_command()) {
-    pass_on(now, commands, commands_given, params_.doorbell_bytes, kCommands);
-  }
+  pass_on(now, receive_doorbells, receive_rung, params_.doorbell_bytes, kReceiveDoorbells);
+  pass_on(now, completion_doorbells, completion_rung, params_.doorbell_bytes, kCompletionDoorbells);
+  pass_on(now, tag_operations, tags_given, params_.tag_operation_bytes, kTagOperations);
+  pass_on(now, send_doorbells, send_rung, params_.doorbell_bytes, kSendDoorbells);
+  pass_on(now, commands, commands_given, params_.doorbell_bytes, kCommands);
 }
 
 // A write stays in its link until it is passed on.
 template <class T>
-void DmaEngine::pass_on(Cycle now, In<T>& from, Out<T>& to, std::uint32_t bytes, std::size_t kind) {
+void DmaEngine::pass_on(Cycle now, In<T>& from, Out<T>& to, std::uint32_t bytes, HostWrite kind) {
   Cycle& arrives = arrives_[kind];
-  if (arrives <= now && to.can_push(now)) {
+  if (arrives <= now && follows_all(kind) && to.can_push(now)) {
     to.push(now, *from.peek(now));
     from.drop(now);
     ++passed_[kind];
@@ -30,20 +28,26 @@ void DmaEngine::pass_on(Cycle now, In<T>& from, Out<T>& to, std::uint32_t bytes,
   ++counters_.doorbells;
   counters_.tlps_down += down.tlps;
   counters_.link_bytes_down += down.link_bytes;
-  if (kind == kCommands) {
-    In<Doorbell>* const rung[kDoorbells] = {&send_doorbells, &receive_doorbells, &completion_doorbells};
-    for (std::size_t d = 0; d < kDoorbells; ++d) {
-      std::uint32_t waiting = 0;
-      while (rung[d]->peek(now, waiting) != nullptr) ++waiting;
-      command_after_[d] = passed_[d] + waiting;
-    }
+  In<Doorbell>* const rung[] = {&send_doorbells, &receive_doorbells, &completion_doorbells};
+  for (const HostWrite other : kinds_before(kind)) {
+    const auto waiting = [&](auto& link) {
+      std::uint32_t n = 0;
+      while (link.peek(now, n) != nullptr) ++n;
+      return n;
+    };
+    after_[kind][other] = passed_[other] + (other == kTagOperations ? waiting(tag_operations) : waiting(*rung[other]));
   }
 }
 
-// All doorbells before the first command have been passed on.
-bool DmaEngine::all_before_command() const {
-  for (std::size_t d = 0; d < kDoorbells; ++d) {
-    if (passed_[d] < command_after_[d]) return false;
+// The kinds of writes that one of this kind does not overtake.
+std::span<const DmaEngine::HostWrite> DmaEngine::kinds_before(HostWrite kind) {
+  static constexpr HostWrite kAll[] = {kReceiveDoorbells, kTagOperations, kSendDoorbells, kCompletionDoorbells};
+  return {kAll, kind == kCommands ? 4u : kind == kSendDoorbells ? 2u : 0u};
+}
+
+bool DmaEngine::follows_all(HostWrite kind) const {
+  for (const HostWrite other : kinds_before(kind)) {
+    if (passed_[other] < after_[kind][other]) return false;
   }
   return true;
 }

@@ -21,7 +21,8 @@
 //       progress, counted from when the packet left; the wait that an RNR NAK asks for. They are due in the cycle that
 //       step() returns.
 //   R5  A WQE that fails here (its SGEs, its opcode, its length, memory that is not there) completes in error after all
-//       before it.
+//       before it. A packet whose payload is not there does not leave, and none of the QP that was made behind it but
+//       those of earlier WQEs.
 //   R6  After a failure each WQE completes in order, one a cycle: the first with its status, the rest and those posted
 //       later as flushed. When the receive path found the failure: all as flushed. Packets of RC and XRC that were made
 //       before it do not leave.
@@ -149,7 +150,7 @@ class Requester final : public Block {
   void ask_again(Sq& q);
   Turn send_made(Cycle now);
   void drop_made(Sq& q);
-  void lose(const Made& m);
+  void lose(Made& first);
   void take_answer(const AnswerNotice& notice, Cycle now);
   void run_timers(Cycle now);
   void restart_timer(Sq& q, Cycle now);

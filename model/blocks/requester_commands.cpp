@@ -75,7 +75,7 @@ void Requester::report_drained(Cycle now) {
   std::erase_if(draining_, [&](Qpn qpn) {
     const Sq* const q = find(qpn);
     if (q == nullptr || q->context().qp.state != QpState::kSqd) return true;
-    if (!q->queue().empty() || !events.bound() || !events.can_push(now)) return false;
+    if (!drained(qpn) || !events.bound() || !events.can_push(now)) return false;
     events.push(now, {EventType::kQpSqDrained, raw(qpn)});
     return true;
   });
@@ -156,7 +156,7 @@ void Requester::destroy(Qpn qpn) {
 
 bool Requester::drained(Qpn qpn) const {
   const Sq* q = find(qpn);
-  return q == nullptr || q->queue().empty();
+  return q == nullptr || (q->queue().empty() && q->made == 0);
 }
 
 }  // namespace rxnic

@@ -8,7 +8,7 @@ namespace rxnic {
 Requester::Turn Requester::send_made(Cycle now) {  // (R2)
   if (now < next_leave_ || !made_.ready(now)) return Turn::kNobody;
   const Made& m = made_.front();
-  if (m.lost && !m.dropped) lose(m);
+  if (m.lost && !m.dropped) lose(made_.front());
   if (m.dropped) {
     shared_.packets.release(m.frame.buffer);
     made_bytes_ -= m.bytes;
@@ -26,7 +26,7 @@ Requester::Turn Requester::send_made(Cycle now) {  // (R2)
   if (Sq* const q = find(m.qpn, m.number)) {
     if (!m.reliable) {
       if (--q->made == 0) update(*q);
-    } else if (q->deadline == kNever || q->rate.limited()) {
+    } else if (!q->queue().waiting() && (q->deadline == kNever || q->rate.limited())) {
       restart_timer(*q, now);
     }
   }
@@ -43,13 +43,21 @@ void Requester::drop_made(Sq& q) {
   }
 }
 
-// The payload of the packet could not be read. (R5)
-void Requester::lose(const Made& m) {
-  Sq* const q = find(m.qpn, m.number);
-  drop_made(*q);
-  q->lose(m.wqe);
-  disarm(*q);
-  update(*q);
+// The payload of the packet could not be read. Packets of earlier WQEs, sent again, go on. (R5)
+void Requester::lose(Made& first) {
+  Sq& q = *find(first.qpn, first.number);
+  if (q.completed(first.wqe)) {  // its first copy has arrived, and the program has taken its memory away
+    first.dropped = true;
+    return;
+  }
+  const std::uint32_t wqe = first.wqe;
+  for (std::uint32_t n = 0; n < made_.size(); ++n) {
+    Made& m = made_.at(n);
+    m.dropped |= m.qpn == q.qpn() && m.number == q.number && static_cast<std::int32_t>(m.wqe - wqe) >= 0;
+  }
+  if (!q.reliable()) q.made = 0;
+  q.lose(wqe);
+  update(q);
 }
 
 }  // namespace rxnic

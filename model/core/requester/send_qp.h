@@ -88,6 +88,8 @@ class SendQp {
   // The notice of the packet's request for the receive path.
   RequestNotice notice() const;
 
+  // RC: all packets of the WQE are acknowledged.
+  bool completed(std::uint32_t wqe) const { return reliable() && static_cast<std::int32_t>(wqe - oldest()) < 0; }
   // All before the WQE that stopped the queue are answered (R3).
   bool stop_reached() const { return stopped_ && !failed_ && oldest() == stop_wqe_; }
   WcStatus stop_status() const { return stop_status_; }

@@ -40,11 +40,11 @@ TEST(DmaEngineHost, WritesOfAllKindsShareTheLinkDownInOrder) {  // R10
   fixture.receive_doorbells.push(Cycle{9}, doorbell(4));
   bench.run();
   ASSERT_EQ(fixture.receive_rung.size(), 2u);
-  EXPECT_EQ(fixture.send_rung.cycle(0), Cycle{10 + 32});
-  EXPECT_EQ(fixture.receive_rung.cycle(0), Cycle{10 + 2 * 32});
-  EXPECT_EQ(fixture.completion_rung.cycle(0), Cycle{10 + 3 * 32});
-  EXPECT_EQ(fixture.tags_given.cycle(0), Cycle{10 + 3 * 32 + kHeader + 64});
+  EXPECT_EQ(fixture.receive_rung.cycle(0), Cycle{10 + 32});
+  EXPECT_EQ(fixture.completion_rung.cycle(0), Cycle{10 + 2 * 32});
+  EXPECT_EQ(fixture.tags_given.cycle(0), Cycle{10 + 2 * 32 + kHeader + 64});
   EXPECT_EQ(fixture.receive_rung.cycle(1), Cycle{10 + 4 * 32 + kHeader + 64}) << "begun when the first had come";
+  EXPECT_EQ(fixture.send_rung.cycle(0), fixture.receive_rung.cycle(1)) << "a receive before a send";
   EXPECT_EQ(fixture.receive_rung.value(1).value, 4u);
 }
 
@@ -64,15 +64,29 @@ TEST(DmaEngineHost, ADoorbellGoesBetweenCompletionsAndPutsTheNextOff) {  // R10
 TEST(DmaEngineHost, ADoorbellThatFindsNoPlaceWaitsAndHoldsUpNoOther) {  // R10
   Bench bench;
   Fixture fixture(bench, byte_a_cycle());
-  fixture.receive_rung.stall(Cycle{0}, Cycle{2000});
-  for (std::uint32_t n = 0; n < 20; ++n) fixture.receive_doorbells.push(Cycle{9}, doorbell(n));
+  fixture.completion_rung.stall(Cycle{0}, Cycle{2000});
+  for (std::uint32_t n = 0; n < 20; ++n) fixture.completion_doorbells.push(Cycle{9}, doorbell(n));
   fixture.send_doorbells.push(Cycle{999}, doorbell(99));
   bench.run_to(Cycle{1999});
-  EXPECT_EQ(fixture.receive_doorbells.pushed(), 8u + 8u) << "8 in each of the two links";
+  EXPECT_EQ(fixture.completion_doorbells.pushed(), 8u + 8u) << "8 in each of the two links";
   EXPECT_EQ(fixture.send_rung.cycle(0), Cycle{1000 + 32});
   bench.run();
-  ASSERT_EQ(fixture.receive_rung.size(), 20u);
-  for (std::uint32_t n = 0; n < 20; ++n) EXPECT_EQ(fixture.receive_rung.value(n).value, n);
+  ASSERT_EQ(fixture.completion_rung.size(), 20u);
+  for (std::uint32_t n = 0; n < 20; ++n) EXPECT_EQ(fixture.completion_rung.value(n).value, n);
+}
+
+// A receive that was posted before a message is sent is there when the message comes.
+TEST(DmaEngineHost, ASendDoorbellFollowsTheReceivesBeforeIt) {  // R10
+  Bench bench;
+  Fixture fixture(bench, byte_a_cycle());
+  for (std::uint32_t n = 0; n < 5; ++n) fixture.receive_doorbells.push(Cycle{9}, doorbell(n));
+  fixture.send_doorbells.push(Cycle{10}, doorbell(99));
+  fixture.receive_doorbells.push(Cycle{11}, doorbell(5));
+  bench.run();
+  ASSERT_EQ(fixture.receive_rung.size(), 6u);
+  ASSERT_EQ(fixture.send_rung.size(), 1u);
+  EXPECT_EQ(fixture.send_rung.cycle(0), fixture.receive_rung.cycle(4));
+  EXPECT_LT(fixture.send_rung.cycle(0), fixture.receive_rung.cycle(5)) << "rung after it";
 }
 
 TEST(DmaEngineHost, ACommandFollowsTheDoorbellsBeforeIt) {  // R10

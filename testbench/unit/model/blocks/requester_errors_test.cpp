@@ -279,7 +279,7 @@ TEST(RequesterErrors, ARegionThatGoesAwayDuringAMessageFailsIt) {  // (R5)
   EXPECT_EQ(fixture.completions.cycle(0), Cycle{1000});
 }
 
-// Payload of which memory is missing: what was made before leaves, the rest of the QP does not; another QP goes on. (R5)
+// Memory of payload is missing: what was made before leaves, the rest of the QP does not; another QP goes on. (R5)
 TEST(RequesterErrors, PayloadThatCannotBeReadFailsItsWqe) {
   for (const Transport transport : {Transport::kRc, Transport::kUc}) {
     Bench bench;
@@ -304,6 +304,45 @@ TEST(RequesterErrors, PayloadThatCannotBeReadFailsItsWqe) {
     EXPECT_EQ(ended[0x12].size(), reliable ? 0u : 1u);
     EXPECT_EQ(fixture.shared.packets.in_use(), fixture.tx.size());
   }
+}
+
+// What is before it is sent again, although nothing else would bring it: no timeout. (R4) (R5)
+TEST(RequesterErrors, AWqeBeforePayloadThatCannotBeReadIsRepeated) {
+  for (const bool rnr : {true, false}) {
+    Bench bench;
+    Fixture fixture(bench);
+    fixture.create(Fixture::context());
+    fixture.payload_reads.fail_reads_from(BusAddress{0});
+    fixture.payload_reads.set_latency(300);
+    fixture.post(10, {inline_send(), {.sge = {Fixture::segment(8)}}});
+    if (rnr) {  // the payload is lost during the wait
+      fixture.answer(120, AnswerKind::kRnrNak, 100, 0x21);
+    } else {  // the packet that is sent again stands behind the one that is lost
+      fixture.answer(120, AnswerKind::kNak, 100, 0x60);
+    }
+    fixture.answer(20'000, AnswerKind::kAck, 100);
+    bench.run();
+    EXPECT_EQ(fixture.psns(), (Psns{100, 100})) << rnr;
+    EXPECT_EQ(fixture.ended(), (Ends{{1, WcStatus::kLocalProtection}})) << rnr;
+  }
+}
+
+// The program has its completion and frees its memory while a packet of it that is sent again is being made. (R5)
+TEST(RequesterErrors, PayloadOfACompletedWqeIsNotMissed) {
+  Bench bench;
+  Fixture fixture(bench);
+  fixture.create(Fixture::context());
+  fixture.post(10, {{.sge = {Fixture::segment(8)}}});
+  fixture.answer(200, AnswerKind::kNak, 100, 0x60);
+  bench.at(Cycle{201}, [&](Cycle) {
+    fixture.payload_reads.fail_reads_from(BusAddress{0});
+    fixture.payload_reads.set_latency(300);
+  });
+  fixture.answer(400, AnswerKind::kAck, 100);
+  fixture.post(1000, {inline_send()});
+  bench.run();
+  EXPECT_EQ(fixture.psns(), (Psns{100, 101}));
+  EXPECT_EQ(fixture.ended(), Ends{});
 }
 
 TEST(RequesterErrors, AStoppedQueueStillRepeatsWhatIsBeforeTheStop) {  // (R5)

@@ -47,6 +47,27 @@ TEST(RequesterRate, ACnpHalvesTheRate) {
   EXPECT_EQ(cycles(fixture, Activity::kWaitRate), stream - making - leaving);
 }
 
+// A packet that was made before an RNR NAK and leaves during the wait does not end or prolong the wait.
+TEST(RequesterRate, APacketThatLeavesDoesNotDisturbAnRnrWait) {
+  for (const std::uint8_t timeout : {0, 1}) {
+    Bench bench;
+    Fixture fixture(bench);
+    SendQpContext c = Fixture::context();
+    c.timeout = timeout;
+    fixture.create(c);
+    fixture.payload_reads.set_latency(300);
+    cnp(fixture, 9);
+    fixture.post(10, {inline_send(), {.sge = {Fixture::segment(8)}}});
+    fixture.answer(120, AnswerKind::kRnrNak, 100, 0x21);
+    const std::uint64_t again = 120 + 10'000 + Fixture::kReadCycles + Fixture::kLatency;
+    fixture.answer(again + 1000, AnswerKind::kAck, 101);
+    bench.run();
+    ASSERT_GE(fixture.tx.size(), 3u);
+    EXPECT_EQ(fixture.psns()[2], 100u);
+    EXPECT_EQ(fixture.tx.cycle(2), Cycle{again});
+  }
+}
+
 TEST(RequesterRate, ACnpDuringAStreamSlowsWhatFollows) {
   Bench bench;
   Fixture fixture(bench);
