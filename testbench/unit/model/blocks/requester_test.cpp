@@ -437,6 +437,23 @@ TEST(Requester, InSqdNothingIsBegunAndWhatWasBegunGoesOn) {  // (R9)
   EXPECT_EQ(fixture.events.cycle(0), Cycle{first + 150});
 }
 
+// Its last packet is made, and waits for its payload.
+TEST(Requester, AnUnreliableQueueIsDrainedWhenItsPacketsHaveLeft) {  // (R12)
+  Bench bench;
+  Fixture fixture(bench);
+  SendQpContext c = Fixture::context(Transport::kUc);
+  fixture.create(c);
+  fixture.payload_reads.set_latency(300);
+  fixture.post(10, {{.sge = {Fixture::segment(8)}}});
+  c.qp.state = QpState::kSqd;
+  fixture.command(100, SendQueueOperation::kModify, c, false, true);
+  bench.run();
+  ASSERT_EQ(fixture.tx.size(), 1u);
+  ASSERT_EQ(fixture.completions.size(), 1u);
+  ASSERT_EQ(fixture.events.size(), 1u);
+  EXPECT_GE(fixture.events.cycle(0), fixture.completions.cycle(0));
+}
+
 TEST(Requester, NothingIsSentBelowRts) {  // (R9)
   Bench bench;
   Fixture fixture(bench);
