@@ -19,6 +19,9 @@
 //   R6  The simulator trusts nothing in here: a program that overwrites it at random harms only itself.
 //   R7  A program sets `left` when it closes the device, and when it ends by exit() or a return from main. When a
 //       connection ends and `left` is not set, the program was killed.
+//   R8  A thread that waits for a CQE sets `waiting` to 1, looks at `completions` once more, and waits while `waiting`
+//       is 1. The simulator counts `completions`, sets `waiting` to 0 and wakes all. It may do so late, for an earlier
+//       CQE: who has set `waiting` meanwhile does not fall asleep, and sets it again.
 #pragma once
 
 #include <atomic>
@@ -28,7 +31,7 @@
 namespace rxnic::channel {
 
 inline constexpr std::uint64_t kMagic = 0x316e686363696e78;  // "xnicchn1"
-inline constexpr std::uint32_t kVersion = 7;                 // of this header and protocol.h
+inline constexpr std::uint32_t kVersion = 8;                 // of this header and protocol.h
 
 inline constexpr std::uint32_t kDoorbells = 16384;  // records of a board: queues of that kind that a program can have
 inline constexpr std::uint32_t kDirtyWords = kDoorbells / 64;
@@ -54,12 +57,11 @@ struct MappingHeader {
   std::uint64_t mapping_bytes;
   // Written by the program.
   alignas(64) std::atomic<std::uint32_t> rung;     // some doorbell was rung; the simulator sets it to 0 and looks
-  alignas(64) std::atomic<std::uint32_t> waiting;  // a thread may wait on `completions`; the simulator sets it to 0 and
-                                                   // wakes all that do
+  alignas(64) std::atomic<std::uint32_t> waiting;  // 1: a thread may wait, on this futex (R8)
   std::atomic<std::uint32_t> left;                 // R7
   // Written by the simulator.
   alignas(64) std::atomic<std::uint32_t> simulator_sleeps;  // a doorbell has to write to the eventfd
-  alignas(64) std::atomic<std::uint32_t> completions;       // CQEs made visible, modulo 2^32; a futex
+  alignas(64) std::atomic<std::uint32_t> completions;       // CQEs made visible, modulo 2^32
   alignas(64) std::atomic<std::uint64_t> model_time_ps;     // of the last look at the doorbells
 };
 

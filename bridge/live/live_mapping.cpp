@@ -81,7 +81,7 @@ void LiveMapping::wake() {  // (R3)
   completed_ = false;
   channel::MappingHeader& h = header();
   if (h.waiting.load(std::memory_order_seq_cst) == 0 || h.waiting.exchange(0, std::memory_order_seq_cst) == 0) return;
-  syscall(SYS_futex, &h.completions, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+  syscall(SYS_futex, &h.waiting, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 }  // namespace rxnic

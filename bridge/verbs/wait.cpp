@@ -38,12 +38,13 @@ channel::MappingHeader& header(const Context& context) {
 // False: no CQE came.
 bool wait_for_completion(Context& context, std::uint32_t seen, std::uint32_t us) {
   channel::MappingHeader& h = header(context);
-  // Set before the kernel compares `completions` with `seen`: a completion that comes too late for that comparison
-  // finds it set and wakes this thread. The simulator clears it when it wakes. After a time-out it stays set, because
-  // another thread may be waiting; if none is, the next wake-up has no effect.
+  // Set before `completions` is compared with `seen`: a completion that comes too late for that comparison finds it set
+  // and wakes this thread. The simulator clears it when it wakes. After a time-out it stays set, because another thread
+  // may be waiting; if none is, the next wake-up has no effect.
   h.waiting.store(1, std::memory_order_seq_cst);
+  if (h.completions.load(std::memory_order_seq_cst) != seen) return true;
   const timespec timeout{0, static_cast<long>(us) * 1000};
-  return syscall(SYS_futex, &h.completions, FUTEX_WAIT, seen, &timeout, nullptr, 0) == 0;
+  return syscall(SYS_futex, &h.waiting, FUTEX_WAIT, 1, &timeout, nullptr, 0) == 0;
 }
 
 // Nobody holds the other end of the socket. No cancellation point, as the write() below.

@@ -3,7 +3,7 @@
 //
 //   R1  Only a thread that does nothing else waits: kEmptyPolls polls in a row found nothing, it posted nothing between
 //       them, and they came within kEmptyPolls * kPollNs. A thread that works between two polls is not delayed.
-//   R2  A wait ends with the next CQE of any CQ of the device (a futex on the mapping's `completions`), or after
+//   R2  A wait ends with the next CQE of any CQ of the device (shared_mapping.h, R8), or after
 //       kFirstWaitUs, twice that the next time, up to kLongestWaitUs. No completion is missed between the poll and the
 //       wait: the wait ends when `completions` differs from its value before the poll.
 //   R3  A thread that polls CQs of several devices waits for one of them kMixedWaitUs at most.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -171,11 +172,15 @@ TEST_F(LiveWaitTest, TheExtraDescriptorAndTheTickAreServedInASleep) {
   EXPECT_GE(ticks, 3);
 }
 
-// Waits as a thread of the program does, but for ever: a lost wake-up hangs the test.
+// Waits as a thread of the program does, but for ever: a lost wake-up hangs the test. The port gets time to act between
+// any two steps.
 void wait_for_change(LiveProgram& program, std::uint32_t seen) {
-  while (program.header().completions == seen) {
+  for (std::uint32_t n = 0; program.header().completions == seen; ++n) {
     program.header().waiting = 1;
-    syscall(SYS_futex, &program.header().completions, FUTEX_WAIT, seen, nullptr, nullptr, 0);
+    if (n % 2 == 0) sched_yield();
+    if (program.header().completions != seen) return;
+    if (seen % 2 == 0) sched_yield();
+    syscall(SYS_futex, &program.header().waiting, FUTEX_WAIT, 1, nullptr, nullptr, 0);
   }
 }
 
@@ -221,6 +226,21 @@ TEST_F(LiveWaitTest, NoWakeUpIsLostAtTheEdgeOfASpin) {
   LiveProgram program;
   const ClientId client = open_program(program);
   wake_each_other(*port, client, program, 30'000);
+}
+
+// The wake-up for a completion that the program has seen comes when it waits for the next one, and is not asleep yet.
+TEST_F(LiveWaitTest, ALateWakeUpLetsNobodyFallAsleep) {  // shared_mapping.h R8
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  channel::MappingHeader& h = program.header();
+  port->completed(client, Cqn{1}, 1);
+  const std::uint32_t seen = h.completions;
+  h.waiting = 1;
+  now = port->wait(now, now + 1);
+  EXPECT_EQ(h.completions, seen);
+  const timespec timeout{1, 0};
+  EXPECT_EQ(syscall(SYS_futex, &h.waiting, FUTEX_WAIT, 1, &timeout, nullptr, 0), -1);
+  EXPECT_EQ(errno, EAGAIN);
 }
 
 TEST_F(LiveWaitTest, OneWakeUpIsForAllCompletionsOfSeveralLooks) {  // R10

@@ -76,7 +76,8 @@ TEST_F(VerbsWait, TheNextCompletionWakes) {
   std::thread simulator([&] {
     while (header().waiting.load() == 0 && !stop.load()) std::this_thread::yield();
     write_cqe(cq, send_cqe(qp, 0));
-    syscall(SYS_futex, &header().completions, FUTEX_WAKE, 0x7fffffff, nullptr, nullptr, 0);
+    header().waiting.store(0);
+    syscall(SYS_futex, &header().waiting, FUTEX_WAKE, 0x7fffffff, nullptr, nullptr, 0);
   });
   int polls = 0;
   while (poll(cq, 1).empty() && ++polls < 1'000'000) {
