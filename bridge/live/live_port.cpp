@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Events, doorbells and time; the connections are in live_connections.cpp.
+// Events, doorbells and time; live_poll.cpp waits, the connections are in live_connections.cpp.
 #include "bridge/live/live_port.h"
 
 #include <sched.h>

@@ -58,30 +58,19 @@ void say_assumptions(const RunResult& recorded, RunResult& r) {
                     "queues, for which they do not wait in the open loop",
                     count_text(r.cqes), count_text(recorded.cqes)));
   }
-  if (w.unposted_bytes != 0) {
-    r.warnings.push_back(
-        fmt::format("{} bytes of the programs' memory changed without a post that hands them to the "
-                    "device: they change with the last event before the recorded read",
-                    count_text(w.unposted_bytes)));
-  }
-  if (w.unknown_bytes != 0) {
-    r.warnings.push_back(
-        fmt::format("{} bytes that the device read are not in the record, and were read as 0: the "
-                    "recorded device did not read them",
-                    count_text(w.unknown_bytes)));
-  }
-  if (w.different_bytes != 0) {
-    r.warnings.push_back(
-        fmt::format("{} bytes of the programs' memory that the recorded device wrote or read differ "
-                    "from the record at the end",
-                    count_text(w.different_bytes)));
-  }
-  if (w.given_up != 0) {
-    r.warnings.push_back(
-        fmt::format("{} control messages, opens and closes were given, or polls left out, although "
-                    "something that they follow in the record did not happen",
-                    count_text(w.given_up)));
-  }
+  const auto say = [&r](std::uint64_t count, const char* what) {
+    if (count != 0) r.warnings.push_back(count_text(count) + what);
+  };
+  say(w.unposted_bytes,
+      " bytes of the programs' memory changed without a post that hands them to the device: they change with the last "
+      "event before the recorded read");
+  say(w.unknown_bytes,
+      " bytes that the device read are not in the record, and were read as 0: the recorded device did not read them");
+  say(w.different_bytes,
+      " bytes of the programs' memory that the recorded device wrote or read differ from the record at the end");
+  say(w.given_up,
+      " control messages, opens and closes were given, or polls left out, although something that they follow in the "
+      "record did not happen");
 }
 
 }  // namespace

@@ -47,7 +47,6 @@ std::span<const std::uint8_t> SendRing::slot(std::uint32_t wqe, HostMemory& memo
     read_.resize(std::size_t{wqes_per_read_} * queue_.stride);
     read_first_ = wqe;
     read_count_ = 0;
-    ++reads_;
     const std::size_t bytes = std::size_t{count} * queue_.stride;
     if (!memory.read(queue_.base + std::uint64_t{slot_index(wqe)} * queue_.stride, {read_.data(), bytes})) return {};
     read_count_ = count;

@@ -41,7 +41,6 @@ class SendRing {
   // call. Empty when the memory cannot be read.
   std::span<const std::uint8_t> slot(std::uint32_t wqe, HostMemory& memory);
   std::uint32_t slot_index(std::uint32_t wqe) const { return wqe & (queue_.slots - 1); }
-  std::uint64_t reads() const { return reads_; }
   const SendQueueContext& context() const { return queue_; }
 
  private:
@@ -60,7 +59,6 @@ class SendRing {
   std::uint32_t first_ = 0, count_ = 0;  // of doorbells with WQEs that were not begun
   std::vector<std::uint8_t> read_;       // slots of the WQEs [read_first_, read_first_ + read_count_)
   std::uint32_t read_first_ = 0, read_count_ = 0;
-  std::uint64_t reads_ = 0;
 };
 
 }  // namespace rxnic

@@ -12,8 +12,7 @@
 #include <sstream>
 
 #include "model/params/params_table.h"
-#include "testbench/sim/recorder.h"
-#include "testbench/unit/bridge/device/bridge_program.h"
+#include "testbench/unit/sim/recording.h"
 #include "testbench/unit/sim/temporary_folder.h"
 #include "traces/capture_reader.h"
 #include "traces/trace_error.h"
@@ -47,12 +46,8 @@ class RepeatedRun : public testing::Test {
       EXPECT_EQ(rc.a.wait_for(rc.left.cq).status, WcStatus::kRemoteAccess);
       rc.a.close();
       rc.b.close();
-      lab.own_port.over = true;
-      lab.run(100'000);
+      end_recording(lab, recorder);
     }
-    std::uint64_t cqes = 0;
-    for (const auto& nic : lab.nics) cqes += nic->cqe_generator.counters().cqes;
-    recorder.close(lab.engine.now(), cqes);
   }
   std::string read(const char* name) const {
     std::ifstream in(folder_ + "/" + name, std::ios::binary);

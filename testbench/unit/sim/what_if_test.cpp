@@ -13,9 +13,8 @@
 #include "model/params/config.h"
 #include "model/params/params_table.h"
 #include "testbench/sim/recorded_run.h"
-#include "testbench/sim/recorder.h"
 #include "testbench/sim/report.h"
-#include "testbench/unit/bridge/device/bridge_program.h"
+#include "testbench/unit/sim/recording.h"
 #include "testbench/unit/sim/temporary_folder.h"
 
 namespace rxnic {
@@ -48,11 +47,7 @@ class WhatIf : public testing::Test {
     }
     pair.a.close();
     pair.b.close();
-    lab.own_port.over = true;
-    lab.run(100'000);
-    std::uint64_t cqes = 0;
-    for (const auto& nic : lab.nics) cqes += nic->cqe_generator.counters().cqes;
-    recorder.close(lab.engine.now(), cqes);
+    end_recording(lab, recorder);
   }
   static void play(Program& from, ConnectedPair::Side& sender, Program& to, ConnectedPair::Side& receiver,
                    std::uint8_t value) {

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// What live_port.h waits for: doorbells, sockets, ends of processes, new connections; and which of these are accepted.
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "bridge/live/live_port.h"
+
+namespace rxnic {
+
+using channel::Message;
+using channel::Request;
+using channel::Waiting;
+using std::chrono::nanoseconds;
+
+namespace {
+
+constexpr std::uint32_t kMoreConnections = 64;  // besides clients: to list devices, or to be refused with a reply
+constexpr int kConnectionsAtOnce = 64;
+constexpr nanoseconds kBacklogRetry{1'000'000};  // how often full pipes are tried again
+
+int wait_for_events(int epoll, std::span<epoll_event> ready, nanoseconds longest) {
+  const int room = static_cast<int>(ready.size());
+  const bool for_ever = longest == nanoseconds::max();
+  const timespec timeout{for_ever ? 0 : static_cast<time_t>(longest.count() / 1'000'000'000),
+                         for_ever ? 0 : static_cast<long>(longest.count() % 1'000'000'000)};
+  const int count = epoll_pwait2(epoll, ready.data(), room, for_ever ? nullptr : &timeout, nullptr);
+  if (count >= 0 || errno != ENOSYS) return count;
+  // An old kernel, or a filter of system calls: in milliseconds, rounded up.
+  const auto ms = std::min<std::int64_t>((longest.count() + 999'999) / 1'000'000, 1'000'000);
+  return epoll_wait(epoll, ready.data(), room, for_ever ? -1 : static_cast<int>(ms));
+}
+
+}  // namespace
+
+bool LivePort::open(std::string& error) {
+  if (!listener_.open(options_.address, error)) return false;
+  epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
+  spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (watch(listener_.get(), Source::kListener, 0) && watch(stop_event_.get(), Source::kStop, 0) &&
+      (options_.extra < 0 || watch(options_.extra, Source::kExtra, 0))) {
+    return true;
+  }
+  error = "cannot wait for programs at '" + options_.address + "': " + std::strerror(errno);
+  listener_.close();
+  return false;
+}
+
+bool LivePort::watch(int descriptor, Source source, std::uint64_t serial, std::uint32_t how) {
+  epoll_event event{};
+  event.events = EPOLLIN | how;
+  event.data.u64 = serial << 3 | static_cast<std::uint64_t>(source);
+  return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+// To be called before the descriptor is closed: the program may hold the same file open, and epoll would watch it for
+// ever.
+void LivePort::unwatch(int descriptor) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, descriptor, nullptr); }
+
+void LivePort::poll(nanoseconds longest) {
+  ++counters_.polls;
+  if (backlog_) {
+    bool done = true;
+    for (LiveClient* client : active_) done = client->flush() && done;
+    backlog_ = !done;
+    if (backlog_) longest = std::min(longest, kBacklogRetry);
+  }
+  if (options_.on_tick) longest = std::min<nanoseconds>(longest, std::chrono::milliseconds{options_.tick_ms});
+  if (ended_)
+    longest = std::min<nanoseconds>(longest, std::max(nanoseconds{0}, nanoseconds{cut_off_at_ - Clock::now()}));
+  if (!silent_.empty()) {
+    longest =
+        std::min<nanoseconds>(longest, std::max(nanoseconds{0}, nanoseconds{silent_.front().when - Clock::now()}));
+  }
+  epoll_event ready[64];
+  const int count = wait_for_events(epoll_.get(), ready, longest);
+  for (int i = 0; i < count; ++i) {
+    const auto source = static_cast<Source>(ready[i].data.u64 & 7);
+    if (source == Source::kListener) accept_all();
+    if (source == Source::kExtra && options_.on_extra) options_.on_extra();
+    // An earlier event of this batch may have ended the connection. Serials are never used twice.
+    const auto found = connections_.find(ready[i].data.u64 >> 3);
+    if (found == connections_.end() || found->second.gone) continue;
+    Connection& connection = found->second;
+    if (source == Source::kDoorbell) connection.client->woken();
+    if (source == Source::kProcess) disconnect(connection);
+    if (source == Source::kSocket) receive(connection);
+  }
+  if (stopping_.load(std::memory_order_relaxed) && !ended_) {
+    unwatch(stop_event_.get());
+    end_all(true);
+    cut_off_at_ = Clock::now() + std::chrono::milliseconds{options_.stop_ms};
+  }
+  if (ended_ && !cut_off_ && Clock::now() >= cut_off_at_) {
+    cut_off_ = true;
+    notes_.say("the run ends before the objects of all programs are freed");
+  }
+  if (count < static_cast<int>(std::size(ready))) close_silent();  // what they have sent is taken
+  log_.report();
+  notes_.report();
+  for (const std::uint64_t serial : dead_) connections_.erase(serial);
+  dead_.clear();
+  if (options_.on_tick && Clock::now() >= next_tick_) {
+    next_tick_ = Clock::now() + std::chrono::milliseconds{options_.tick_ms};
+    options_.on_tick();
+  }
+}
+
+void LivePort::accept_all() {
+  for (int i = 0; i < kConnectionsAtOnce; ++i) {
+    channel::Descriptor socket = listener_.accept();
+    if (!socket) {
+      if ((errno != EMFILE && errno != ENFILE) || !spare_) return;
+      // No descriptor is left, so the connection cannot even be refused, and epoll would report it again at once: the
+      // spare descriptor is given up for it.
+      spare_.reset();
+      const bool turned_away = static_cast<bool>(listener_.accept());
+      spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+      ++counters_.refused;
+      say("refused a program: the simulator has no file descriptor left");
+      if (!turned_away) return;
+      continue;
+    }
+    Connection connection;
+    const bool known = channel::peer_of(socket.get(), connection.peer);
+    if (!known || connection.peer.uid != geteuid()) {  // R1
+      refuse(connection, "it is of user " + std::to_string(connection.peer.uid) + ", this simulator of user " +
+                             std::to_string(geteuid()));
+      close_socket(std::move(socket));
+      continue;
+    }
+    if (connections_.size() >= options_.most_clients + kMoreConnections) {
+      refuse(connection, "there are " + std::to_string(connections_.size()) + " connections already");
+      turn_away(std::move(socket));
+      continue;
+    }
+    connection.serial = ++last_serial_;
+    connection.socket = std::move(socket);
+    if (connection.peer.pid != 0) {
+      connection.process.reset(static_cast<int>(syscall(SYS_pidfd_open, connection.peer.pid, 0)));
+    }
+    if (!watch(connection.socket.get(), Source::kSocket, connection.serial)) continue;
+    if (connection.process) watch(connection.process.get(), Source::kProcess, connection.serial);
+    const std::uint64_t serial = connection.serial;
+    silent_.push_back({Clock::now() + std::chrono::milliseconds{options_.hello_ms}, serial});
+    receive(connections_.emplace(serial, std::move(connection)).first->second);  // often its kHello is there already
+  }
+}
+
+// R2.
+void LivePort::turn_away(channel::Descriptor socket) {
+  Message refusal;
+  refusal.type = Request::kHello;
+  refusal.sequence = 1;
+  refusal.status = EUSERS;
+  channel::send_message(socket.get(), refusal, {}, Waiting::kNo);
+  close_socket(std::move(socket));
+}
+
+void LivePort::close_socket(channel::Descriptor socket) {
+  if (socket) channel::drain(socket.get(), closer_);
+}
+
+void LivePort::close_silent() {
+  for (const auto now = Clock::now(); !silent_.empty() && silent_.front().when <= now; silent_.pop_front()) {
+    const auto found = connections_.find(silent_.front().serial);
+    if (found == connections_.end() || found->second.gone || found->second.state != State::kNew) continue;
+    refuse(found->second, "it has opened no NIC for " + std::to_string(options_.hello_ms) + " ms");
+    disconnect(found->second);
+  }
+}
+
+}  // namespace rxnic
