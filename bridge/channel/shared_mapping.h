@@ -31,7 +31,7 @@
 namespace rxnic::channel {
 
 inline constexpr std::uint64_t kMagic = 0x316e686363696e78;  // "xnicchn1"
-inline constexpr std::uint32_t kVersion = 8;                 // of this header and protocol.h
+inline constexpr std::uint32_t kVersion = 9;                 // of this header and protocol.h
 
 inline constexpr std::uint32_t kDoorbells = 16384;  // records of a board: queues of that kind that a program can have
 inline constexpr std::uint32_t kDirtyWords = kDoorbells / 64;
@@ -42,9 +42,10 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std
 struct DoorbellBoard {
   std::atomic<std::uint64_t> dirty_words[kDirtyWords / 64];  // one bit per word of `dirty`
   std::atomic<std::uint64_t> dirty[kDirtyWords];             // bit per record
-  std::atomic<std::uint64_t> value[kDoorbells];              // producer or consumer index; kArm: | kArmSolicited
+  std::atomic<std::uint64_t> value[kDoorbells];              // producer or consumer index, and by board more
 };
-inline constexpr std::uint64_t kArmSolicited = std::uint64_t{1} << 32;
+inline constexpr std::uint64_t kArmSolicited = std::uint64_t{1} << 32;  // kArm
+inline constexpr unsigned kWqeBytesShift = 32;  // kSend, a WQE posted alone: its length, which is written with it
 
 enum class Board : std::uint8_t { kSend, kReceive, kConsumer, kArm, kCount };
 inline constexpr std::size_t kBoards = static_cast<std::size_t>(Board::kCount);

@@ -29,6 +29,7 @@ Device::Device(std::uint32_t number, std::uint32_t nics, const Params& params, N
     : number_(number),
       nics_(nics),
       timing_(params.nic),
+      doorbell_wqe_bytes_(params.requester.doorbell_wqe_bytes),
       attributes_(device_attributes(number, params)),
       srq_layout_(attributes_.srq_linked_list != 0 ? WqLayout::kLinkedList : WqLayout::kCyclic),
       commands_(memory),
@@ -161,6 +162,9 @@ void Device::ring(ClientId client, channel::Board board, std::uint32_t index, st
   switch (board) {
     case channel::Board::kSend:
       d.kind = DoorbellKind::kSend;
+      if (value >> channel::kWqeBytesShift <= doorbell_wqe_bytes_) {  // (R8)
+        d.wqe_bytes = static_cast<std::uint16_t>(value >> channel::kWqeBytesShift);
+      }
       send_line_.push(d, arrival);
       return;
     case channel::Board::kReceive:

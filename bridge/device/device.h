@@ -14,6 +14,7 @@
 //   R6  An object that is being destroyed takes no doorbells and raises no events.
 //   R7  A region has the pages of the program's mapping, or the largest smaller ones that lie alike in the addresses of
 //       the program and in those of the region (iova).
+//   R8  A send WQE that is posted alone is written to the NIC with its doorbell, up to requester.doorbell_wqe_bytes.
 #pragma once
 
 #include <map>
@@ -138,6 +139,7 @@ class Device {
 
   const std::uint32_t number_, nics_;
   const NicParams timing_;
+  const std::uint32_t doorbell_wqe_bytes_;
   const channel::DeviceAttributes attributes_;
   const WqLayout srq_layout_;
   CommandQueue commands_;

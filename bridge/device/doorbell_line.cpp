@@ -40,6 +40,7 @@ void DoorbellLine::arrive(const Doorbell& doorbell) {
   }
   Doorbell& older = *place->second;
   older.value = doorbell.value;
+  older.wqe_bytes = 0;  // it posts several
   older.solicited_only = older.solicited_only && doorbell.solicited_only;
 }
 

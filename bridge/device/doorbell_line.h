@@ -5,8 +5,9 @@
 //   R2  drop() removes those of a queue that have not entered the link. The NIC waits for those that have before it
 //       carries out a command on the queue (blocks/command_processor.h, R3).
 //   R3  Of those that have arrived and wait for room there is one for each queue and kind: a newer one gives it its
-//       value, and it keeps its place and the cycle in which it was rung. An arming stays one for all completions when
-//       either was. On their way are at most kMostOnTheWay; beyond these the oldest counts as arrived.
+//       value, and it keeps its place and the cycle in which it was rung; no WQE comes with it any more. An arming
+//       stays one for all completions when either was. On their way are at most kMostOnTheWay; beyond these the oldest
+//       counts as arrived.
 //   R4  drop() does not look at the doorbells that wait: destroying many queues takes no longer for them.
 #pragma once
 

@@ -163,9 +163,11 @@ int add_inline(const SendQueue& queue, std::uint8_t* wqe, const void* data, std:
 }
 
 void publish(Context& context, SendQueue& queue, std::uint32_t producer) {
-  if (producer == queue.producer.load(std::memory_order_relaxed)) return;
+  const std::uint32_t posted = producer - queue.producer.load(std::memory_order_relaxed);
+  if (posted == 0) return;
   queue.producer.store(producer, std::memory_order_release);
-  ring_doorbell(context, channel::Board::kSend, queue.doorbell, producer);
+  const std::uint64_t alone = posted == 1 ? send_wqe_bytes(control_of(slot_of(queue, producer - 1))) : 0;  // (R4)
+  ring_doorbell(context, channel::Board::kSend, queue.doorbell, producer | alone << channel::kWqeBytesShift);
   made_progress();
 }
 

@@ -8,6 +8,8 @@
 //       full queue.
 //   R2  SGEs of length 0 are left out.
 //   R3  A slot is free again when its completion, or that of a later WQE of the queue, was polled.
+//   R4  The doorbell of a WQE that is posted alone says how long it is: a device that takes WQEs of that length with
+//       their doorbells need not read it.
 #pragma once
 
 #include "bridge/verbs/objects.h"

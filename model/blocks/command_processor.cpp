@@ -95,6 +95,14 @@ CommandProcessor::Next CommandProcessor::end(CommandStatus status) {
   return Next::kGoesOn;
 }
 
+// Waits until the DMA engine has accessed memory for what this client has asked for.
+CommandProcessor::Next CommandProcessor::fence(DmaClient client, Cycle now) {
+  DmaFence f;
+  f.of_client = true;
+  f.client = client;
+  return ask(fences, f, now);
+}
+
 void CommandProcessor::transfer(DmaKind kind, BusAddress address, std::uint32_t bytes, Cycle now) {
   assert(bytes <= buffer_.size());
   DmaRequest r;
@@ -127,8 +135,8 @@ CommandProcessor::Steps CommandProcessor::steps_of(CommandKind kind) {
   static constexpr Step kResizeCq[] = {&P::read_cq, &P::resize_cq, &P::end_unless_cq, &P::fence_cqes, &P::move_cqes};
   static constexpr Step kFreeCq[] = {&P::close_cq, &P::end_unless_cq, &P::fence_cqes, &P::destroy_cq};
   static constexpr Step kCreateRegion[] = {&P::read_region, &P::install_region};
-  static constexpr Step kFreeRegion[] = {&P::read_entry, &P::clear_entry, &P::invalidate, &P::wait_for_users,
-                                         &P::wait_for_gathers};
+  static constexpr Step kFreeRegion[] = {&P::read_entry,       &P::clear_entry,    &P::invalidate,   &P::wait_for_users,
+                                         &P::wait_for_gathers, &P::settle_payload, &P::fence_payload};
   static constexpr Step kCreateQueue[] = {&P::read_wq,      &P::create_wq,       &P::create_tag_list,
                                           &P::name_srq,     &P::attach_srq,      &P::give_back_tag_list,
                                           &P::give_back_wq, &P::end_without_room};
@@ -144,15 +152,15 @@ CommandProcessor::Steps CommandProcessor::steps_of(CommandKind kind) {
                                        &P::modify_qp, &P::modify_send_queue, &P::release_qp};
   static constexpr Step kFailQp[] = {&P::bring_qp, &P::end_unless_qp, &P::fail_qp, &P::fail_send_queue, &P::release_qp};
   static constexpr Step kSilenceQps[] = {&P::read_silenced, &P::silence};
-  static constexpr Step kResetQp[] = {&P::stop_qp,          &P::end_unless_qp, &P::stop_receiving,
-                                      &P::reset_send_queue, &P::settle_qp,     &P::reset_receive_queue,
-                                      &P::wait_for_flushed, &P::settle_cqes,   &P::fence_cqes,
-                                      &P::forget_qp,        &P::renew_qp};
-  static constexpr Step kFreeQp[] = {&P::stop_qp,          &P::end_unless_qp,      &P::stop_receiving,
-                                     &P::reset_send_queue, &P::settle_qp,          &P::reset_receive_queue,
-                                     &P::wait_for_flushed, &P::settle_cqes,        &P::fence_cqes,
-                                     &P::forget_qp,        &P::destroy_send_queue, &P::clear_qp,
-                                     &P::drop_qp};
+  static constexpr Step kResetQp[] = {&P::stop_qp,          &P::end_unless_qp,       &P::stop_receiving,
+                                      &P::reset_send_queue, &P::fence_send_wqes,     &P::fence_payload,
+                                      &P::settle_qp,        &P::reset_receive_queue, &P::wait_for_flushed,
+                                      &P::settle_cqes,      &P::fence_cqes,          &P::forget_qp,
+                                      &P::renew_qp};
+  static constexpr Step kFreeQp[] = {
+      &P::stop_qp,       &P::end_unless_qp, &P::stop_receiving,      &P::reset_send_queue, &P::fence_send_wqes,
+      &P::fence_payload, &P::settle_qp,     &P::reset_receive_queue, &P::wait_for_flushed, &P::settle_cqes,
+      &P::fence_cqes,    &P::forget_qp,     &P::destroy_send_queue,  &P::clear_qp,         &P::drop_qp};
   static constexpr Step kAttachMulticast[] = {&P::read_group, &P::attach_group, &P::end_unless_attached};
   static constexpr Step kDetachMulticast[] = {&P::read_group, &P::detach_group};
   switch (kind) {

@@ -5,9 +5,10 @@
 //
 //   R1  One command is carried out at a time, in the order in which they were given. One that is taken in cycle n and
 //       needs no block is answered in cycle n + command_cycles (command_ps rounded up, at least 1). Its mailbox is
-//       read, and the blocks are asked, from then on.
+//       read, and the blocks are asked, from then on. The answer goes to the DMA engine, which writes it to the host.
 //   R2  A command is answered when it is done. It waits only for work that is in flight in the NIC, so the wait ends.
-//   R3  free_*: after the reply the device touches neither the memory nor the rings of the object. Packets of a freed
+//   R3  free_*: after the reply the device touches neither the memory nor the rings of the object; the DMA engine has
+//       made the accesses that it was asked for. Packets of a freed
 //       QP are dropped, its completions that were not written yet are lost. The driver rings no doorbell of the object
 //       once it gives the command; doorbells that are in the NIC are waited for.
 //   R4  fail_qp: the QP goes to the error state, and the WQEs of its receive and send queues are flushed. Packets of
@@ -103,6 +104,7 @@ class CommandProcessor final : public Block {
   }
   void set_status(CommandStatus status);
   Next end(CommandStatus status);
+  Next fence(DmaClient client, Cycle now);
   void transfer(DmaKind kind, BusAddress address, std::uint32_t bytes, Cycle now);
   Next read(BusAddress from, std::uint32_t bytes, Cycle now);
   Next write(BusAddress to, std::uint32_t bytes, Cycle now);
@@ -153,6 +155,7 @@ class CommandProcessor final : public Block {
   Next invalidate(Cycle now);
   Next wait_for_users(Cycle now);
   Next wait_for_gathers(Cycle now);
+  Next settle_payload(Cycle now);
   Next read_group(Cycle now);
   Next attach_group(Cycle now);
   Next end_unless_attached(Cycle now);
@@ -181,6 +184,8 @@ class CommandProcessor final : public Block {
   Next stop_qp(Cycle now);
   Next stop_receiving(Cycle now);
   Next reset_send_queue(Cycle now);
+  Next fence_send_wqes(Cycle now);
+  Next fence_payload(Cycle now);
   Next settle_qp(Cycle now);
   Next reset_receive_queue(Cycle now);
   Next settle_cqes(Cycle now);

@@ -191,6 +191,14 @@ CommandProcessor::Next CommandProcessor::reset_send_queue(Cycle now) {
   return ask_send_queue(SendQueueOperation::kReset, now);
 }
 
+CommandProcessor::Next CommandProcessor::fence_send_wqes(Cycle now) {
+  return send_queues.bound() ? fence(DmaClient::kSendWqe, now) : Next::kGoesOn;
+}
+
+CommandProcessor::Next CommandProcessor::fence_payload(Cycle now) {
+  return send_queues.bound() ? fence(DmaClient::kSendPayload, now) : Next::kGoesOn;
+}
+
 CommandProcessor::Next CommandProcessor::settle_qp(Cycle now) { return ask_context(ContextOperation::kSettle, now); }
 
 CommandProcessor::Next CommandProcessor::reset_receive_queue(Cycle now) {

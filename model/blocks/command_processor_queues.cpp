@@ -59,13 +59,7 @@ CommandProcessor::Next CommandProcessor::end_unless_cq(Cycle) {
   return cq_.fits ? Next::kGoesOn : end(CommandStatus::kRefused);
 }
 
-// Waits until the CQEs that the completion generator has given to the DMA engine are in memory.
-CommandProcessor::Next CommandProcessor::fence_cqes(Cycle now) {
-  DmaFence f;
-  f.of_client = true;
-  f.client = DmaClient::kCqe;
-  return ask(fences, f, now);
-}
+CommandProcessor::Next CommandProcessor::fence_cqes(Cycle now) { return fence(DmaClient::kCqe, now); }
 
 CommandProcessor::Next CommandProcessor::move_cqes(Cycle now) {  // (R7)
   const std::uint32_t stride = cq_.stride;

@@ -46,6 +46,11 @@ CommandProcessor::Next CommandProcessor::wait_for_gathers(Cycle now) {
   return ask(fences, f, now);
 }
 
+// And the requester's reads, of packets whose payload was located before.
+CommandProcessor::Next CommandProcessor::settle_payload(Cycle now) {
+  return ask_send_queue(SendQueueOperation::kSettle, now);
+}
+
 CommandProcessor::Next CommandProcessor::read_group(Cycle now) {
   return read(command_.mailbox_address, sizeof(Address), now);
 }

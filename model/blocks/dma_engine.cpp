@@ -41,14 +41,16 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
       held_(params.tags),
       in_host_(params.tags),
       landings_(params.posted_header_credits),
-      raised_(params.posted_header_credits) {
+      raised_(params.posted_header_credits),
+      replied_(params.posted_header_credits) {
   arrives_.fill(kNever);
   send_doorbells.show_in(host_writes_, bit_of(0));
   receive_doorbells.show_in(host_writes_, bit_of(1));
   completion_doorbells.show_in(host_writes_, bit_of(2));
   tag_operations.show_in(host_writes_, bit_of(3));
   commands.show_in(host_writes_, bit_of(4));
-  for (std::size_t s = 0; s < kEventSources; ++s) events_[s]->show_in(event_bits_, bit_of(s));
+  for (std::size_t s = 0; s < kReplies; ++s) events_[s]->show_in(event_bits_, bit_of(s));
+  replies.show_in(event_bits_, bit_of(kReplies));
   for (std::size_t c = 0; c < kDmaClients; ++c) requests[c].show_in(asking_, bit_of(c));
 }
 
@@ -137,6 +139,13 @@ void DmaEngine::give_back(Cycle now) {
     }
     to.push(now, raised_.front().event);
   }
+  for (; replied_.ready(now); replied_.drop()) {
+    if (!replied.can_push(now)) {
+      output_blocked_ = true;
+      break;
+    }
+    replied.push(now, replied_.front());
+  }
 }
 
 // True when a segment was taken that moves no bytes; likewise take_gather().
@@ -212,10 +221,7 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
   Progress& done = progress_[client];
   const BusAddress at = r.address + done.bytes;
   std::uint32_t bytes = r.bytes - done.bytes;
-  if (r.kind == DmaKind::kPushed) {
-    down_.carry_between({now.count, 0}, bytes);
-    counters_.link_bytes_down += bytes;
-  } else if (r.kind == DmaKind::kWrite) {
+  if (r.kind == DmaKind::kWrite) {
     bytes = std::min(bytes, write_tlp_room(params_, raw(at)));
     const bool lands = r.notify || (r.cqes > 0 && landed.bound());
     if (lands && landings_.full()) return false;
@@ -288,6 +294,7 @@ Cycle DmaEngine::next_step(Cycle now, bool worked) {
   gives(leaving_.next_ready());
   gives(landings_.next_ready());
   gives(raised_.next_ready());
+  gives(replied_.next_ready());
   for (std::uint64_t bits = host_writes_; bits != 0; bits &= bits - 1) {
     at(arrives_[static_cast<std::size_t>(std::countr_zero(bits))]);
   }

@@ -29,13 +29,15 @@
 //       further segment and has syndrome 0x63. A response with a segment that the translator refused (`failed`) has
 //       syndrome 0x62. Of several failures of a response the first counts.
 //   R9  Clients' completions and gathered responses come in the order of their requests.
-//   R10 The host's writes to the device (doorbells, tag operations, commands) take the link down with their header,
-//       between the completions that are on their way (core/wire/link_time.h, R2). Each is passed on in the first cycle
-//       that begins at or after its last byte, in order within its kind, one of a kind in a cycle. A command is not
-//       passed on before the doorbells and tag operations that came before it, a send doorbell not before the receive
-//       doorbells and tag operations.
-//   R11 An event is two posted writes, into its queue and for its interrupt. They take turns like a client's request,
-//       the three sources of events one after the other. The host is notified when the interrupt is visible.
+//   R10 The host's writes to the device (doorbells, tag operations, commands) take the link down with their headers
+//       (core/memory/pcie.h, R6), a send WQE in place of the doorbell that it came with, between the completions that
+//       are on their way (core/wire/link_time.h, R2). Each is passed on in the first cycle that begins at or after
+//       its last byte, in order within its kind, one of a kind in a cycle. A command is not passed on before the
+//       doorbells and tag operations that came before it, a send doorbell not before the receive doorbells and tag
+//       operations.
+//   R11 An event, and the reply to a command, is two posted writes, into its queue and for its interrupt. They take
+//       turns like a client's request, the three sources of events and the replies one after the other. The host is
+//       notified when the interrupt is visible.
 //   R12 A fence is answered when the requests of its client that had come before it have accessed memory, and as many
 //       segments as it says have been gathered.
 #pragma once
@@ -93,6 +95,8 @@ class DmaEngine final : public Block {
   // From the blocks, and on to the host. (R11)
   In<Event> receive_events{"receive_events"}, completion_events{"completion_events"}, send_events{"send_events"};
   Out<Event> receive_raised{"receive_raised"}, completion_raised{"completion_raised"}, send_raised{"send_raised"};
+  In<CommandReply> replies{"replies"};
+  Out<CommandReply> replied{"replied"};
   In<DmaFence> fences{"fences"};
   Out<StepDone> fenced{"fenced"};
 
@@ -130,7 +134,8 @@ class DmaEngine final : public Block {
   };
   enum HostWrite : std::size_t { kSendDoorbells, kReceiveDoorbells, kCompletionDoorbells, kTagOperations, kCommands };
   static constexpr std::size_t kHostWrites = 5;    // kinds of them
-  static constexpr std::size_t kEventSources = 3;  // receive, completion, send
+  static constexpr std::size_t kEventSources = 4;  // receive, completion, send; replies
+  static constexpr std::size_t kReplies = 3;
   struct Raised {
     Event event;
     std::size_t source = 0;
@@ -155,6 +160,7 @@ class DmaEngine final : public Block {
   bool start_payload(Cycle now);
   bool start_gather(Cycle now);
   bool start_event(Cycle now);
+  bool event_waits(Cycle now);
   bool perform(const DmaRequest& r);
   std::span<const std::uint8_t> bytes_of(const SegmentWrite& s) const;
   bool has_credit(Cycle now, std::size_t who, std::uint32_t bytes);
@@ -210,11 +216,12 @@ class DmaEngine final : public Block {
   using Counts = std::array<std::uint64_t, kHostWrites>;
   std::array<Counts, kHostWrites> after_{};  // by kind: of the others, those that its first write follows
   std::uint64_t host_writes_ = 0;            // bit by kind whose link is not empty
-  std::array<In<Event>*, kEventSources> events_{&receive_events, &completion_events, &send_events};
-  std::array<Out<Event>*, kEventSources> raised_ports_{&receive_raised, &completion_raised, &send_raised};
+  std::array<In<Event>*, kReplies> events_{&receive_events, &completion_events, &send_events};
+  std::array<Out<Event>*, kReplies> raised_ports_{&receive_raised, &completion_raised, &send_raised};
   std::size_t event_source_ = 0;  // whose turn it is
   std::uint64_t event_bits_ = 0;  // bit by source whose link is not empty
   DelayLine<Raised> raised_;
+  DelayLine<CommandReply> replied_;
   std::uint64_t asking_ = 0;    // bit by client whose link is not empty
   std::uint32_t awaiting_ = 0;  // bit per line of pending_ that is not empty
   Cycle due_ = kNever;          // when the next entry of all these delay lines is due

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The DMA engine: what the host writes to the device, and the events that the device writes to the host.
+// The DMA engine: what the host writes to the device, and the events and replies that the device writes to the host.
+#include <algorithm>
+#include <type_traits>
+
 #include "model/blocks/dma_engine.h"
 
 namespace rxnic {
@@ -23,7 +26,8 @@ void DmaEngine::pass_on(Cycle now, In<T>& from, Out<T>& to, std::uint32_t bytes,
     arrives = kNever;
   }
   if (arrives != kNever || from.peek(now) == nullptr) return;
-  const TlpCount down = write_tlp(params_, bytes);
+  if constexpr (std::is_same_v<T, Doorbell>) bytes = std::max<std::uint32_t>(bytes, from.peek(now)->wqe_bytes);
+  const TlpCount down = host_writes(params_, bytes);
   arrives = down_.carry_between({now.count, 0}, down.link_bytes).ceiling();
   ++counters_.doorbells;
   counters_.tlps_down += down.tlps;
@@ -52,22 +56,30 @@ bool DmaEngine::follows_all(HostWrite kind) const {
   return true;
 }
 
+// At the source whose turn it is.
+bool DmaEngine::event_waits(Cycle now) {
+  return event_source_ == kReplies ? replies.peek(now) != nullptr : events_[event_source_]->peek(now) != nullptr;
+}
+
 bool DmaEngine::start_event(Cycle now) {  // (R11)
   Progress& done = progress_[kEvents];
-  for (std::size_t n = 0; done.bytes == 0 && events_[event_source_]->peek(now) == nullptr; ++n) {
+  for (std::size_t n = 0; done.bytes == 0 && !event_waits(now); ++n) {
     if (n == kEventSources) return false;
     event_source_ = (event_source_ + 1) % kEventSources;
   }
   const bool interrupt = done.bytes > 0;
   const std::uint32_t bytes = interrupt ? params_.interrupt_bytes : params_.event_bytes;
-  if ((interrupt && raised_.full()) || !has_credit(now, kEvents, bytes)) return false;
+  if ((interrupt && (raised_.full() || replied_.full())) || !has_credit(now, kEvents, bytes)) return false;
   const Sent sent = send_write(now, bytes, false);
   done.bytes += bytes;
   if (!interrupt) return true;
-  In<Event>& from = *events_[event_source_];
-  raised_.push({*from.peek(now), event_source_}, sent.lands.ceiling());
-  from.drop(now);
-  ++counters_.events;
+  if (event_source_ == kReplies) {
+    replied_.push(replies.pop(now), sent.lands.ceiling());
+    ++counters_.replies;
+  } else {
+    raised_.push({events_[event_source_]->pop(now), event_source_}, sent.lands.ceiling());
+    ++counters_.events;
+  }
   done = {};
   event_source_ = (event_source_ + 1) % kEventSources;
   return true;

@@ -45,7 +45,7 @@ Cycle Requester::step(Cycle now) {
   while (failed.can_pop(now)) fail(failed.pop(now).qpn);  // (R6)
   while (places.can_pop(now)) places_taken_ -= places.pop(now).count;
   while (doorbells.can_pop(now)) take_doorbell(doorbells.pop(now));
-  if (commands.can_pop(now)) carry_out_command(now);
+  if (commands.can_pop(now) && asked_for_all()) carry_out_command(now);
   // (2) timers
   if (now >= next_timer_) run_timers(now);
   // (3) resets and drained QPs are reported
@@ -86,8 +86,7 @@ void Requester::take_doorbell(const Doorbell& doorbell) {  // (R1)
   Sq* q = find(Qpn{doorbell.number});
   if (q == nullptr) return;
   ++counters_.doorbells;
-  const std::uint32_t pushed = q->post(doorbell.value, doorbell.rung);
-  if (pushed > 0) asked_.push_back({WqeRead::Kind::kPushed, q->qpn(), q->number, q->resets, pushed});
+  q->post(doorbell.value, doorbell.rung, doorbell.wqe_bytes > 0);
   update(*q);
 }
 
@@ -130,7 +129,7 @@ void Requester::take_cnp(Sq& q, Cycle now) {  // (R13)
   q.rate.cnp(rate_rules_, now);
 }
 
-// A packet of a QP with a reduced rate leaves. (R13)
+// A packet of a QP with a reduced rate is made. (R13)
 void Requester::count_bytes(Sq& q, std::uint32_t bytes, Cycle now) {
   ++counters_.paced;
   counters_.rate_increases += q.rate.advance(rate_rules_, now);
@@ -266,7 +265,7 @@ void Requester::update(Sq& q) {
   }
   if (!q.reads && q.wqes_to_read() > 0) {
     q.reads = true;
-    asked_.push_back({WqeRead::Kind::kNext, q.qpn(), q.number, q.resets, 0});
+    asked_.push_back({false, q.qpn(), q.number, q.resets, 0});
   }
   if (sends) {
     join(q);

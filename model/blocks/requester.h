@@ -5,34 +5,35 @@
 // request_packet, payload_locator.
 //
 //   R1  WQEs are read by DMA when none of the QP is in the device, up to wqes_per_read at once, one read of a QP at a
-//       time; QPs in the order in which they came to need it. A short WQE that is posted alone comes with its doorbell
-//       (SendQp, R6), and its bytes take the link of PCI Express down.
+//       time; QPs in the order in which they came to need it. A WQE may come with its doorbell (SendQp, R6).
 //   R2  Packets are made at least cycles_per_packet apart, the packet after the first one of a WQE at least
 //       cycles_per_wqe after it. QPs with a packet to send take turns. The payload, unless it is inline, is read by DMA
 //       from then on, one piece a cycle; no packet is made while payload_buffer_bytes or more have not left. A packet
 //       can leave latency_cycles after its last byte has come, or after it was made when there is none to read: in the
-//       order in which they were made, cycles_per_packet apart.
+//       order in which they were made, cycles_per_packet apart. So one slow read holds up the packets of all QPs behind
+//       it.
 //   R3  RC: a notice reports a request to the receive path in the cycle in which its first packet is made, once.
 //       Responses are reported back as AnswerNotices. The receive path has places for own_requests requests and gives
 //       them back (`places`): without a free one no request of RC begins; requests that have begun and QPs of other
 //       transports go on (wait_response, counter table_waits). UC, UD: a signaled request completes when its last
 //       packet has left.
 //   R4  Going back (core/requester/send_queue.h) costs a read of a WQE. Timers: a timeout of 4.096 us * 2^code without
-//       progress, counted from when the packet left; the wait that an RNR NAK asks for. They are due in the cycle that
-//       step() returns.
+//       progress, counted from when a packet of the QP left that found none running; the wait that an RNR NAK asks
+//       for. They are due in the cycle that step() returns.
 //   R5  A WQE that fails here (its SGEs, its opcode, its length, memory that is not there) completes in error after all
 //       before it. A packet whose payload is not there does not leave, and none of the QP that was made behind it but
 //       those of earlier WQEs.
 //   R6  After a failure each WQE completes in order, one a cycle: the first with its status, the rest and those posted
 //       later as flushed. When the receive path found the failure: all as flushed. Packets of RC and XRC that were made
-//       before it do not leave.
+//       before the failure and have not left do not leave, of whichever WQE they are.
 //   R7  Completions go to the context cache and wait there for their turn (SendCompletion).
 //   R8  A producer index by which more WQEs would wait than the queue has slots is a local QP operation error.
 //   R9  kSqd: WQEs that have begun go on, no WQE is begun. Below kRts nothing is sent.
 //   R10 At most send_queues QPs, including destroyed ones until the receive path has been notified to forget them.
 //   R11 `commands` of the command processor: taken after the notices of the receive path and after the doorbells, one a
-//       cycle. A reset is answered when the receive path has been notified of it, all others at once; a QP that there
-//       is no room for is not made (`ok` is false).
+//       cycle, when the DMA engine has been asked for all payload of the packet made last: from the answer on it is
+//       asked for nothing of the QP. A reset is answered when the receive path has been notified of it, all others at
+//       once; a QP that there is no room for is not made (`ok` is false).
 //   R12 A QP that was moved to kSqd with notify_drained raises an event when all requests that it has begun are
 //       acknowledged; none when it leaves that state before.
 //   R13 A QP whose rate CNPs have reduced (core/requester/send_rate.h) sends its next packet when the rate allows it;
@@ -116,13 +117,12 @@ class Requester final : public Block {
   };
   static constexpr std::uint32_t kNotTheLastPiece = 1u << 31;  // in the cookie, which is the packet's place in made_
   enum class Turn : std::uint8_t { kNobody, kSent, kRefused };
-  // A read of WQEs that is asked for or under way, or a WQE that came with its doorbell.
-  struct WqeRead {
-    enum class Kind : std::uint8_t { kNext, kAgain, kPushed } kind = Kind::kNext;
+  struct WqeRead {       // that is asked for or under way
+    bool again = false;  // to send its packets again (R4)
     Qpn qpn;
     std::uint64_t number = 0;  // of the QP
     std::uint32_t resets = 0;
-    std::uint32_t count = 0;  // WQEs; kPushed: bytes
+    std::uint32_t count = 0;  // WQEs
   };
   struct Made {  // a packet on its way to the port
     WireFrame frame;
@@ -139,9 +139,9 @@ class Requester final : public Block {
 
   void carry_out_command(Cycle now);
   StepDone carry_out(const SendQueueCommand& command);
-  void fail(Qpn qpn);     // to the error state: all posted WQEs are flushed
-  void reset(Qpn qpn);    // as after create(); the receive path forgets its requests
-  void destroy(Qpn qpn);  // its memory is not accessed afterwards
+  void fail(Qpn qpn);   // to the error state: all posted WQEs are flushed
+  void reset(Qpn qpn);  // as after create(); the receive path forgets its requests
+  void destroy(Qpn qpn);
   void report_drained(Cycle now);
   void take_doorbell(const Doorbell& doorbell);
   void take_wqes(Cycle now);
@@ -161,9 +161,8 @@ class Requester final : public Block {
   void send_resets(Cycle now);
   Turn complete_one(Cycle now);
   void push_completion(SendCompletion c, Cycle now);
-  bool may_make() const {
-    return !made_.full() && made_bytes_ < params_.payload_buffer_bytes && asked_pieces_ == payload_.pieces.size();
-  }
+  bool asked_for_all() const { return asked_pieces_ == payload_.pieces.size(); }
+  bool may_make() const { return !made_.full() && made_bytes_ < params_.payload_buffer_bytes && asked_for_all(); }
   Turn make_one(Cycle now);
   Turn make_packet(Sq& q, Cycle now);
   bool has_place(const Sq& q) const;

@@ -66,6 +66,8 @@ StepDone Requester::carry_out(const SendQueueCommand& command) {
     case SendQueueOperation::kDestroy:
       destroy(command.qpn);
       break;
+    case SendQueueOperation::kSettle:
+      break;
   }
   return {};
 }

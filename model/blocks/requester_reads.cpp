@@ -13,7 +13,7 @@ void Requester::take_wqes(Cycle now) {
     reading_.pop_front();
     Sq* const q = find(read.qpn, read.number);
     if (q == nullptr || q->resets != read.resets) continue;
-    if (read.kind == WqeRead::Kind::kAgain) {
+    if (read.again) {
       q->goes_back = false;
     } else {
       q->reads = false;
@@ -27,7 +27,7 @@ void Requester::take_wqes(Cycle now) {
 void Requester::ask_again(Sq& q) {
   if (q.goes_back) return;
   q.goes_back = true;
-  asked_.push_back({WqeRead::Kind::kAgain, q.qpn(), q.number, q.resets, 1});
+  asked_.push_back({true, q.qpn(), q.number, q.resets, 1});
 }
 
 // True when it gave a request to the DMA engine; likewise ask_for_payload().
@@ -37,19 +37,13 @@ bool Requester::ask_for_wqes(Cycle now) {
     asked_.pop_front();
     Sq* const q = find(ask.qpn, ask.number);
     if (q == nullptr || q->resets != ask.resets) continue;
-    DmaRequest r;
-    if (ask.kind == WqeRead::Kind::kPushed) {
-      r.kind = DmaKind::kPushed;
-      r.bytes = ask.count;
-      wqe_dma.push(now, r);
-      return true;
-    }
-    if (ask.kind == WqeRead::Kind::kNext) ask.count = q->wqes_to_read();
+    if (!ask.again) ask.count = q->wqes_to_read();
     if (ask.count == 0) {  // its state has changed since
       q->reads = false;
       continue;
     }
-    const MemoryPiece read = ask.kind == WqeRead::Kind::kNext ? q->wqe_read(ask.count) : q->repeated_read();
+    const MemoryPiece read = ask.again ? q->repeated_read() : q->wqe_read(ask.count);
+    DmaRequest r;
     r.address = read.address;
     r.bytes = read.bytes;
     wqe_dma.push(now, r);
@@ -61,7 +55,7 @@ bool Requester::ask_for_wqes(Cycle now) {
 }
 
 bool Requester::ask_for_payload(Cycle now) {
-  if (asked_pieces_ == payload_.pieces.size() || !payload_dma.can_push(now)) return false;
+  if (asked_for_all() || !payload_dma.can_push(now)) return false;
   const MemoryPiece& piece = payload_.pieces[asked_pieces_++];
   DmaRequest r;
   r.cookie = payload_place_ | (asked_pieces_ < payload_.pieces.size() ? kNotTheLastPiece : 0);

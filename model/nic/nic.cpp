@@ -143,7 +143,8 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   CommandProcessor& commander = command_processor;
   dma_engine.commands.bind(command_queue);
   join(dma_engine.commands_given, commander.commands, kRegister);
-  commander.replies.bind(command_replies);
+  join(commander.replies, dma_engine.replies, kRegister);
+  dma_engine.replied.bind(command_replies);
   join(commander.cqs, cqe_generator.commands, kRegister);
   join(cqe_generator.command_replies, commander.cq_replies, kRegister);
   join(commander.regions, address_translator.commands, kRegister);

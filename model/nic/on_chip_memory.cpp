@@ -199,7 +199,7 @@ class List {
         Descriptor<WireFrame>::kBits + kNumber + 3 + Descriptor<SendCompletion>::kBits,
         "Packets that wait for their payload: QP, completion.");
     add("requester", "pieces", kMaxSge, Descriptor<DataSegment>::kBits, "Segments of the packet at hand.");
-    add("requester", "asking", queues, kNumber + 2, "QPs with WQEs to read.");
+    add("requester", "asking", 2 * queues, kNumber + 1, "QPs with WQEs to read, and to read again.");
     add("requester", "flushing", queues, index_bits(queues), "QPs with WQEs to flush, in the order of their failures.");
     add("requester", "resets", queues, kNumber, "QPs that the receive path is to forget.");
     add("requester", "successes", p_.requester.packet_buffers, Descriptor<SendCompletion>::kBits,

@@ -6,7 +6,7 @@
 //   R2  A slot starts with SendControl (32 bytes) and RemoteSegment or AddressVector (32 bytes). Behind these are
 //       `sge_count` data segments (work_queue.h), or with kSendInline `inline_bytes` bytes of payload.
 //   R3  Doorbell: after the WQEs are visible the driver writes the SQ's producer index (a free-running count of WQEs
-//       posted) once per post call.
+//       posted) once per post call. A WQE that is posted alone, and is short enough for the device, is written with it.
 //   R4  A WQE's slot is free again when its completion, or that of a later WQE of the same queue, was polled.
 #pragma once
 
@@ -82,6 +82,13 @@ inline constexpr std::uint32_t kMaxSendBytes = 1u << 30;
 inline constexpr std::uint32_t kSendHeaderBytes = 64;  // SendControl and what follows it
 inline constexpr std::uint32_t kMaxInlineBytes = 960;
 inline constexpr std::uint32_t kMaxSendStride = 1024;
+
+// Bytes of a slot that are in use. (R2)
+constexpr std::uint32_t send_wqe_bytes(const SendControl& c) {
+  const bool is_inline = (c.flags & kSendInline) != 0;
+  return kSendHeaderBytes +
+         (is_inline ? c.inline_bytes : c.sge_count * static_cast<std::uint32_t>(sizeof(DataSegment)));
+}
 
 // A send queue as software describes it to the device.
 struct SendQueueContext {

@@ -187,6 +187,7 @@ ROWS = [
     Row("dma_engine.completion_header_bytes", LONG_READS, 20, 64, counter("dma_engine", "link_bytes_down"), UP),
     Row("dma_engine.doorbell_bytes", MIXED, 8, 64, counter("dma_engine", "link_bytes_down"), UP),
     Row("dma_engine.tag_operation_bytes", TAGS, 64, 128, counter("dma_engine", "link_bytes_down"), UP),
+    Row("dma_engine.host_write_bytes", PINGPONG, 64, 16, "nics.0.blocks.dma_engine.counters.tlps_down", UP),
     Row("dma_engine.event_bytes", Run("armed", 2), 64, 128, "nics.1.blocks.dma_engine.counters.link_bytes_up",
         UP),
     Row("dma_engine.interrupt_bytes", Run("armed", 2), 4, 8, "nics.1.blocks.dma_engine.counters.link_bytes_up",

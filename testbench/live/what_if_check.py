@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What-if of a recorded run: the posts of Debian's programs to NICs with other parameters, compared with the record."""
 import json
+import re
 import shutil
 import sys
 
@@ -142,7 +143,8 @@ def refused(bench):
     bench.expect("against the record" in shown.stdout and "closed loop" in shown.stdout, shown.stdout[-2000:])
     log = run / "host.jsonl"
     text = log.read_text(encoding="utf-8")
-    log.write_text(text.replace('"board":"send","index":0,"value":2', '"board":"send","index":0,"value":3', 1),
+    values = re.findall(r'"board":"send","index":0,"value":(\d+)', text)
+    log.write_text(text.replace(f'"index":0,"value":{values[1]}', f'"index":0,"value":{int(values[1]) + 1}', 1),
                    encoding="utf-8")
     done = bench.rxnic("replay", run, *SLOW)
     bench.expect(done.returncode == 1 and "differs from the recorded run" in done.stderr, f"tampered: {done.stderr}")

@@ -266,8 +266,8 @@ std::string WhatIfPort::story() const {
   std::string who = "the end of the run";
   if (in.kind != PlannedInput::Kind::kEnd) {
     const ProgramSession& s = plan_.sessions[in.session];
-    const std::string what = !is_control(in)
-                                 ? fmt::format("doorbell {} {} = {}", board_name(in.board), in.index, in.value)
+    const std::string what = !is_control(in) ? fmt::format("doorbell {} {} = {}", board_name(in.board), in.index,
+                                                           static_cast<std::uint32_t>(in.value))
                              : in.control->kind == HostEvent::Kind::kRequest ? request_name(in.control->message.type)
                              : in.control->kind == HostEvent::Kind::kOpen    ? "open"
                                                                              : "close";

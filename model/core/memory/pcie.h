@@ -14,6 +14,7 @@
 //       compare and swap 16) and comes down with 8 bytes; it takes one tag.
 //   R5  Flow control: of each kind (posted, non-posted, completion) the receiver has credit for so many headers, one a
 //       TLP, and so much data, in units of 16 bytes. What is larger than all there is takes all.
+//   R6  The host writes to the device by its processor's stores: in pieces of at most host_write_bytes.
 #pragma once
 
 #include <algorithm>
@@ -33,6 +34,11 @@ std::uint32_t write_tlp_room(const DmaEngineParams& p, std::uint64_t address);
 std::uint32_t read_tlp_room(const DmaEngineParams& p, std::uint64_t address);
 
 inline TlpCount write_tlp(const DmaEngineParams& p, std::uint32_t bytes) { return {1, p.write_header_bytes + bytes}; }
+// Writes of the host to the device (R6).
+inline TlpCount host_writes(const DmaEngineParams& p, std::uint32_t bytes) {
+  const std::uint32_t tlps = (bytes + p.host_write_bytes - 1) / p.host_write_bytes;
+  return {tlps, std::uint64_t{tlps} * p.write_header_bytes + bytes};
+}
 inline TlpCount read_request_tlp(const DmaEngineParams& p) { return {1, p.read_header_bytes}; }
 // The completions of one read request (R2).
 TlpCount completion_tlps(const DmaEngineParams& p, std::uint64_t address, std::uint32_t bytes);

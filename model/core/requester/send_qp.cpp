@@ -48,21 +48,17 @@ void SendQp::reset() {
   next_completion_ = 0;
 }
 
-std::uint32_t SendQp::post(std::uint32_t producer, Cycle rung) {
-  if (context_.qp.state == QpState::kReset) return 0;
+void SendQp::post(std::uint32_t producer, Cycle rung, bool with_wqe) {
+  if (context_.qp.state == QpState::kReset) return;
   const bool idle = context_.qp.state == QpState::kRts && !stopped_ && !ring_.posted() && !queue_.unsent();
   const bool alone = idle && producer - ring_.producer() == 1;
   if (!ring_.ring(producer, oldest(), rung)) {  // (R5)
     if (!failed_ && ring_.ring(ring_.producer() + 1, oldest(), rung)) {
       stop_at(ring_.producer() - 1, WcStatus::kLocalQpOperation);
     }
-    return 0;
+    return;
   }
-  if (!alone || !load(ring_.next())) return 0;
-  const std::uint32_t bytes = send_wqe_bytes(wqe_);
-  if (bytes > params_.doorbell_wqe_bytes) return 0;
-  ring_.fetched(1);  // (R6)
-  return bytes;
+  if (with_wqe && alone) ring_.fetched(1);  // (R6)
 }
 
 std::uint32_t SendQp::wqes_to_read() const {  // (R6)

@@ -12,8 +12,8 @@
 //       those that are posted later, as flushed.
 //   R5  A producer index that send_ring.h refuses counts as one more WQE that cannot be carried out, or as none when no
 //       slot is left for it.
-//   R6  WQEs are read when none is in the device, in kRts only. One of at most doorbell_wqe_bytes that is posted alone,
-//       with no packet or other WQE waiting before it, is written to the device with its doorbell.
+//   R6  WQEs are read when none is in the device, in kRts only. One that came with its doorbell is in the device when
+//       no packet and no other WQE waits before it; otherwise it is read as the others.
 //   R7  Packets of a connected QP over RoCEv2 are ECN capable, ECT(0), with dcqcn; a path that says otherwise is kept.
 #pragma once
 
@@ -60,8 +60,8 @@ class SendQp {
   // Software's side. configure: everything but the ring; a QP that has failed stays so.
   void configure(const SendQpContext& context);
   void reset();  // as it was created
-  // A doorbell. Returns the bytes of the WQE that was written to the device with it, 0: none. (R6)
-  std::uint32_t post(std::uint32_t producer, Cycle rung);
+  // A doorbell; the WQE before `producer` came with it. (R6)
+  void post(std::uint32_t producer, Cycle rung, bool with_wqe);
 
   // The WQEs that one read brings, 0: none are to be read now (R6); where they are; they are in the device.
   std::uint32_t wqes_to_read() const;

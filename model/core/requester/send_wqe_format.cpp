@@ -63,9 +63,4 @@ WcStatus parse_send_wqe(std::span<const std::uint8_t> slot, Transport transport,
   return WcStatus::kSuccess;
 }
 
-std::uint32_t send_wqe_bytes(const SendWqe& wqe) {
-  if (wqe.inline_data != nullptr) return kSendHeaderBytes + wqe.bytes;
-  return kSendHeaderBytes + wqe.sge_count * static_cast<std::uint32_t>(sizeof(DataSegment));
-}
-
 }  // namespace rxnic

@@ -38,7 +38,5 @@ struct SendWqe {
 
 // kSuccess, or how the WQE completes. `mtu`: bytes.
 WcStatus parse_send_wqe(std::span<const std::uint8_t> slot, Transport transport, std::uint32_t mtu, SendWqe& out);
-// Bytes of the slot that are in use.
-std::uint32_t send_wqe_bytes(const SendWqe& wqe);
 
 }  // namespace rxnic

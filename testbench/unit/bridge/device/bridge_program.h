@@ -263,7 +263,9 @@ class Program {
     store(slot + 64, wr.sge);
     ++qp.posted_sends;
   }
-  void ring_send(const Qp& qp) { ring(channel::Board::kSend, qp.send_record, qp.posted_sends); }
+  void ring_send(const Qp& qp, std::uint64_t wqe_bytes = 0) {
+    ring(channel::Board::kSend, qp.send_record, qp.posted_sends | wqe_bytes << channel::kWqeBytesShift);
+  }
   void post_receive(Qp& qp, const DataSegment& sge) {
     const std::uint64_t slot = qp.receive_ring + std::uint64_t{qp.posted_receives % qp.slots} * kReceiveStride;
     store(slot, sge);

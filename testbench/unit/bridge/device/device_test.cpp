@@ -479,6 +479,23 @@ TEST_F(DeviceTest, AClosedClientLeavesNothing) {
   EXPECT_EQ(lab.own_port.replies[a.id].size(), before);
 }
 
+// With a longer WQE the doorbell comes alone: it has the length of any other.
+TEST_F(DeviceTest, AWqeComesWithItsDoorbellWhenItIsShortEnough) {  // R8
+  const std::uint32_t longest = lab.params.requester.doorbell_wqe_bytes;
+  for (const std::uint64_t bytes : {std::uint64_t{longest}, std::uint64_t{longest} + 1, std::uint64_t{0xffff'ffff}}) {
+    ConnectedPair pair(lab, QpType::kRc, 0, 1);
+    pair.b.post_receive(pair.right.qp, pair.right.sge(100));
+    pair.b.ring_receive(pair.right.qp);
+    lab.run(5'000);
+    const auto& counters = lab.nics[0]->requester->counters();
+    const std::uint64_t reads = counters.memory_reads;
+    pair.a.post_send(pair.left.qp, {.sge = pair.left.sge(100)});
+    pair.a.ring_send(pair.left.qp, bytes);
+    EXPECT_EQ(pair.a.wait_for(pair.left.cq).status, WcStatus::kSuccess);
+    EXPECT_EQ(counters.memory_reads - reads, bytes <= longest ? 1u : 2u) << bytes << ": payload, and WQE";
+  }
+}
+
 TEST_F(DeviceTest, ManyRequestsAreAnsweredInOrder) {
   channel::Message m;
   for (std::uint32_t i = 0; i < 50; ++i) {

@@ -24,6 +24,7 @@ class Ringer final : public Block {
     d.number = number;
     d.value = value;
     d.solicited_only = solicited_only;
+    d.wqe_bytes = 64;
     d.rung = when;
     rings_.push_back({when, d});
   }
@@ -81,6 +82,8 @@ TEST_F(DoorbellLineTest, OfThoseThatWaitTheNewestValueIsKept) {  // R3
   bench.run();
   EXPECT_THAT(values(), ElementsAre(1, 2, 1029, 2029, 3029));
   EXPECT_EQ(sink.value(2).rung, Cycle{20});
+  EXPECT_EQ(sink.value(1).wqe_bytes, 64u);
+  EXPECT_EQ(sink.value(2).wqe_bytes, 0u) << "it posts several WQEs";
   EXPECT_LE(ringer.most, 3 + 3 * (kLatency + 1));
 }
 

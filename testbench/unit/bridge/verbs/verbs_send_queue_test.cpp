@@ -53,7 +53,7 @@ TEST_F(VerbsSendQueue, SendHasTheLayoutOfTheAbi) {
   EXPECT_EQ(segments[0].length, 100u);
   EXPECT_EQ(segments[0].lkey, 0x11u);
   EXPECT_EQ(segments[1].address, 0x20000u);
-  EXPECT_EQ(rung(channel::Board::kSend), std::vector<std::uint64_t>{1});
+  EXPECT_EQ(rung(channel::Board::kSend), std::vector<std::uint64_t>{1 | 96ull << channel::kWqeBytesShift});
 }
 
 TEST_F(VerbsSendQueue, DeviceReadsEveryOpcodeOfRc) {
@@ -163,7 +163,7 @@ TEST_F(VerbsSendQueue, InlineHasALimitAndItsOpcodes) {
     wr.opcode = opcode;
     EXPECT_EQ(post(rc, wr), EINVAL);
   }
-  EXPECT_EQ(doorbell(channel::Board::kSend, rc.send.doorbell), 2u);
+  EXPECT_EQ(static_cast<std::uint32_t>(doorbell(channel::Board::kSend, rc.send.doorbell)), 2u);
 }
 
 TEST_F(VerbsSendQueue, OpcodesByTransport) {  // rules 4
@@ -258,7 +258,7 @@ TEST_F(VerbsSendQueue, ResetStartsAgainAtZero) {
   receive(rc, 1);
   reset_queues(rc);
   EXPECT_EQ(send(rc, 77), 0);
-  EXPECT_EQ(doorbell(channel::Board::kSend, rc.send.doorbell), 1u);
+  EXPECT_EQ(static_cast<std::uint32_t>(doorbell(channel::Board::kSend, rc.send.doorbell)), 1u);
   write_cqe(cq, send_cqe(rc, 0));
   EXPECT_EQ(poll(cq).at(0).wr_id, 77u);
 }

@@ -273,14 +273,17 @@ TEST(CommandProcessor, ARegionIsItsEntryInTheTable) {  // R8
   bench.run();
   ASSERT_EQ(fixture.replies.size(), 2u);
   EXPECT_EQ(fixture.took(10), kCommand + 2 * kMemory);
-  EXPECT_EQ(fixture.took(6000, 1), kCommand + 2 * kMemory + 3 * kAsked);
-  EXPECT_EQ(fixture.asked, (Asked{"region", "retire", "fence"})) << "R3";
+  EXPECT_EQ(fixture.took(6000, 1), kCommand + 2 * kMemory + 5 * kAsked);
+  EXPECT_EQ(fixture.asked, (Asked{"region", "retire", "fence", "sq", "fence"})) << "R3";
   EXPECT_EQ(fixture.regions.seen[0].mtt_base, BusAddress{0x5000});
   EXPECT_EQ(fixture.regions.seen[0].length, 8192u);
   EXPECT_EQ(fixture.retirements.seen[0].packets, 11u);
   EXPECT_EQ(fixture.retirements.seen[0].key, Key{0x1234});
   EXPECT_EQ(fixture.fences.seen[0].gathers, 22u);
   EXPECT_FALSE(fixture.fences.seen[0].of_client);
+  EXPECT_EQ(fixture.send_queues->seen[0].operation, SendQueueOperation::kSettle);
+  EXPECT_TRUE(fixture.fences.seen[1].of_client);
+  EXPECT_EQ(fixture.fences.seen[1].client, DmaClient::kSendPayload);
   EXPECT_EQ(fixture.host.load<MptEntry>(mpt_address(Key{0x1234})).valid, 0);
 }
 
@@ -474,7 +477,10 @@ TEST(CommandProcessor, AQpIsResetWhenNothingOfItIsLeft) {  // R6
   fixture.wqs.answer.packets = 33;
   fixture.give(10, CommandKind::kResetQp, 9);
   bench.run();
-  EXPECT_EQ(fixture.asked, (Asked{"context", "qp", "sq", "context", "wq", "retire", "cq", "fence", "qp", "context"}));
+  EXPECT_EQ(fixture.asked, (Asked{"context", "qp", "sq", "fence", "fence", "context", "wq", "retire", "cq", "fence",
+                                  "qp", "context"}));
+  const DmaClient clients[] = {DmaClient::kSendWqe, DmaClient::kSendPayload, DmaClient::kCqe};
+  for (std::size_t n = 0; n < 3; ++n) EXPECT_EQ(fixture.fences.seen[n].client, clients[n]);
   const ContextOperation operations[] = {ContextOperation::kStop, ContextOperation::kSettle, ContextOperation::kRenew};
   for (std::size_t n = 0; n < 3; ++n) EXPECT_EQ(fixture.contexts.seen[n].operation, operations[n]);
   EXPECT_EQ(fixture.qps.seen[0].operation, QpOperation::kStop);
@@ -482,7 +488,7 @@ TEST(CommandProcessor, AQpIsResetWhenNothingOfItIsLeft) {  // R6
   EXPECT_EQ(fixture.wqs.seen[0].operation, WqOperation::kReset);
   EXPECT_EQ(fixture.wqs.seen[0].queue, WqId{5});
   EXPECT_EQ(fixture.retirements.seen[0].packets, 33u);
-  EXPECT_EQ(fixture.took(10), kCommand + 10 * kAsked);
+  EXPECT_EQ(fixture.took(10), kCommand + 12 * kAsked);
 }
 
 TEST(CommandProcessor, AnSrqIsNotResetWithItsQp) {  // R6
@@ -501,11 +507,11 @@ TEST(CommandProcessor, AFreedQpIsClearedInMemoryBeforeTheCacheForgetsIt) {  // R
   fixture.host.store(qp_context_address(Qpn{9}), qp_mailbox().qp);
   fixture.give(10, CommandKind::kFreeQp, 9);
   bench.run();
-  EXPECT_EQ(fixture.asked,
-            (Asked{"context", "qp", "sq", "context", "wq", "retire", "cq", "fence", "qp", "sq", "context"}));
+  EXPECT_EQ(fixture.asked, (Asked{"context", "qp", "sq", "fence", "fence", "context", "wq", "retire", "cq", "fence",
+                                  "qp", "sq", "context"}));
   EXPECT_EQ(fixture.contexts.seen[2].operation, ContextOperation::kDrop);
   EXPECT_EQ(fixture.host.load<StoredQpContext>(qp_context_address(Qpn{9})).valid, 0);
-  EXPECT_EQ(fixture.took(10), kCommand + 11 * kAsked + kMemory);
+  EXPECT_EQ(fixture.took(10), kCommand + 13 * kAsked + kMemory);
 }
 
 TEST(CommandProcessor, ManyQpsAreSilencedByOneCommand) {

@@ -85,7 +85,9 @@ struct Fixture {
         send_events(b.source(dut.send_events)),
         receive_raised(b.sink(dut.receive_raised)),
         completion_raised(b.sink(dut.completion_raised)),
-        send_raised(b.sink(dut.send_raised)) {
+        send_raised(b.sink(dut.send_raised)),
+        replies(b.source(dut.replies)),
+        replied(b.sink(dut.replied)) {
     for (std::size_t c = 0; c < kDmaClients; ++c) {
       requests[c] = &b.source(dut.requests[c]);
       completions[c] = &b.sink(dut.completions[c]);
@@ -157,6 +159,8 @@ struct Fixture {
   Sink<DriverCommand>& commands_given;
   Source<Event>&receive_events, &completion_events, &send_events;
   Sink<Event>&receive_raised, &completion_raised, &send_raised;
+  Source<CommandReply>& replies;
+  Sink<CommandReply>& replied;
   std::array<Source<DmaRequest>*, kDmaClients> requests{};
   std::array<Sink<DmaCompletion>*, kDmaClients> completions{};
   std::uint32_t messages = 0;

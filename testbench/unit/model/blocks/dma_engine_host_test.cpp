@@ -116,17 +116,28 @@ TEST(DmaEngineHost, ADoorbellACycle) {  // R10
   for (std::uint32_t n = 0; n < 20; ++n) EXPECT_EQ(fixture.receive_rung.cycle(n), Cycle{11 + n});
 }
 
-TEST(DmaEngineHost, BytesThatCameWithADoorbellTakeTheLinkDown) {
-  Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
-  DmaRequest pushed = fixture.read(0, 40);
-  pushed.kind = DmaKind::kPushed;
-  fixture.requests[kWqeClient]->push(Cycle{9}, pushed);
-  fixture.receive_doorbells.push(Cycle{10}, doorbell(1));
-  bench.run();
-  EXPECT_EQ(fixture.receive_rung.cycle(0), Cycle{10 + 40 + 32}) << "behind them";
-  EXPECT_EQ(fixture.dut.counters().link_bytes_down, 40u + 32u);
-  EXPECT_EQ(fixture.completions[kWqeClient]->size(), 0u);
+TEST(DmaEngineHost, AWqeTakesThePlaceOfTheDoorbellThatItCameWith) {  // R10
+  struct Row {
+    std::uint32_t wqe, longest, bytes, tlps;
+  };
+  for (const Row& row : {Row{0, 64, 8, 1}, {64, 64, 64, 1}, {65, 64, 65, 2}, {192, 64, 192, 3}, {192, 256, 192, 1}}) {
+    Bench bench;
+    DmaEngineParams params = byte_a_cycle();
+    params.host_write_bytes = row.longest;
+    Fixture fixture(bench, params);
+    Doorbell rung = doorbell(3);
+    rung.wqe_bytes = static_cast<std::uint16_t>(row.wqe);
+    fixture.send_doorbells.push(Cycle{9}, rung);
+    fixture.send_doorbells.push(Cycle{9}, doorbell(4));
+    bench.run();
+    const std::uint64_t bytes = std::uint64_t{row.tlps} * kHeader + row.bytes;
+    ASSERT_EQ(fixture.send_rung.size(), 2u);
+    EXPECT_EQ(fixture.send_rung.cycle(0), Cycle{10 + bytes}) << row.wqe;
+    EXPECT_EQ(fixture.send_rung.value(0).wqe_bytes, row.wqe);
+    EXPECT_EQ(fixture.send_rung.cycle(1), Cycle{10 + bytes + kHeader + 8});
+    EXPECT_EQ(fixture.dut.counters().tlps_down, row.tlps + 1u);
+    EXPECT_EQ(fixture.dut.counters().link_bytes_down, bytes + kHeader + 8);
+  }
 }
 
 TEST(DmaEngineHost, AReadWithoutABufferTakesItsTime) {
@@ -174,6 +185,25 @@ TEST(DmaEngineHost, AnEventFollowsTheCompletionBeforeIt) {  // R4, R11
   ASSERT_EQ(fixture.landed.size(), 1u);
   ASSERT_EQ(fixture.completion_raised.size(), 1u);
   EXPECT_GE(fixture.completion_raised.cycle(0), fixture.landed.cycle(0));
+}
+
+TEST(DmaEngineHost, AReplyToACommandIsTwoWritesAndComesWithTheSecond) {  // R11
+  Bench bench;
+  Fixture fixture(bench, byte_a_cycle());
+  fixture.replies.push(Cycle{9}, {.id = 7});
+  fixture.completion_events.push(Cycle{9}, {EventType::kCompletion, 5});
+  fixture.replies.push(Cycle{9}, {.id = 8});
+  bench.run();
+  constexpr std::uint64_t kEach = 2 * kHeader + 64 + 4;
+  ASSERT_EQ(fixture.replied.size(), 2u);
+  EXPECT_EQ(fixture.completion_raised.cycle(0), Cycle{10 + kEach + 50});
+  EXPECT_EQ(fixture.replied.value(0).id, 7u);
+  EXPECT_EQ(fixture.replied.cycle(0), Cycle{10 + 2 * kEach + 50}) << "in turn";
+  EXPECT_EQ(fixture.replied.value(1).id, 8u);
+  EXPECT_EQ(fixture.replied.cycle(1), Cycle{10 + 3 * kEach + 50});
+  EXPECT_EQ(fixture.dut.counters().replies, 2u);
+  EXPECT_EQ(fixture.dut.counters().events, 1u);
+  EXPECT_EQ(fixture.dut.counters().write_bytes, 3u * 68);
 }
 
 TEST(DmaEngineHost, EventsOfAllSourcesTakeTurns) {  // R11

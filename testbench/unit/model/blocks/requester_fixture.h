@@ -135,17 +135,22 @@ struct RequesterFixture {
   void post(std::uint64_t at, const std::vector<WqeSpec>& specs, Qpn qpn = kQpn) {
     const SendQpContext& c = contexts.at(raw(qpn));
     std::uint32_t& producer = producers[raw(qpn)];
+    std::uint32_t wqe_size = 0;
     for (const WqeSpec& spec : specs) {
       const auto slot = wqe_bytes(spec, c.queue.stride, c.qp.transport == Transport::kUd);
       memory.write(c.queue.base + std::uint64_t{producer++ % c.queue.slots} * c.queue.stride, slot);
+      SendControl control;
+      std::memcpy(&control, slot.data(), sizeof control);
+      wqe_size = send_wqe_bytes(control);
     }
-    ring(at, producer, qpn);
+    ring(at, producer, qpn, specs.size() == 1 ? wqe_size : 0);
   }
-  void ring(std::uint64_t at, std::uint32_t producer, Qpn qpn = kQpn) {
+  void ring(std::uint64_t at, std::uint32_t producer, Qpn qpn = kQpn, std::uint32_t wqe_size = 0) {
     doorbells.push(Cycle{at - 1}, {.kind = DoorbellKind::kSend,
                                    .solicited_only = false,
                                    .number = raw(qpn),
                                    .value = producer,
+                                   .wqe_bytes = static_cast<std::uint16_t>(wqe_size),
                                    .rung = Cycle{at - 1}});
   }
   // Notifies the requester of a response; the notice can be taken in cycle `at`.

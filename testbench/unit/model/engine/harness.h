@@ -158,7 +158,6 @@ class TestMemory final : public Block {
   void perform(Cycle now, const DmaRequest& r) {
     log_.push_back({now, r, {}});
     DmaCompletion done{r.cookie, true};
-    if (r.kind == DmaKind::kPushed) return;
     if (r.kind == DmaKind::kWrite) {
       log_.back().data.assign(r.data, r.data + r.bytes);
       host_.write(r.address, {r.data, r.bytes});

@@ -332,6 +332,63 @@ INSTANTIATE_TEST_SUITE_P(NicCommands, FreedRegionTest,
                                                                         : "AtomicWrite";
                          });
 
+// The same for the requester's reads, which wait for the only tag; with the command in any phase of them.
+struct FreedSenderTest : NicCommandsTest, testing::WithParamInterface<std::uint32_t> {
+  static Params with_one_tag() {
+    Params p = with_fast_commands();
+    p.dma_engine.tags = 1;
+    return p;
+  }
+  FreedSenderTest()
+      : NicCommandsTest(with_one_tag()),
+        qps(nics.connected(Transport::kRc, 256)),
+        mine(a.region(64 * 1024)),
+        theirs(b.region(64 * 1024)) {
+    a.write(mine.va, ByteVector(mine.bytes, 0x11));
+    b.write(theirs.va, ByteVector(theirs.bytes, 0));
+    for (std::uint32_t n = 0; n < kSends; ++n) {
+      Work work;
+      work.opcode = SendOpcode::kWrite;
+      work.sges = {mine.piece(n * 1000, 500), mine.piece(n * 1000 + 500, 500)};
+      work.va = theirs.va + n * 1000;
+      work.rkey = theirs.key;
+      a.send(*qps.first, work);
+    }
+  }
+  static constexpr std::uint32_t kSends = 60;
+  std::uint64_t started() const {
+    return a.nic.dma_engine.started(DmaClient::kSendPayload) + a.nic.dma_engine.started(DmaClient::kSendWqe);
+  }
+  std::pair<HostQp*, HostQp*> qps;
+  HostRegion mine, theirs;
+};
+
+TEST_P(FreedSenderTest, NoByteOfAFreedRegionIsSent) {  // R3
+  const auto given = command(
+      a, 1200 + GetParam(), [&](CommandQueue& driver) { return driver.free_region(mine.key); },
+      [&](Cycle) { a.write(mine.va, ByteVector(mine.bytes, 0xee)); });
+  bench.run_to(Cycle{200'000});
+  EXPECT_EQ(given->reply.status, CommandStatus::kDone);
+  const ByteVector arrived = b.read(theirs.va, theirs.bytes);
+  EXPECT_GT(std::count(arrived.begin(), arrived.end(), 0x11), 0);
+  EXPECT_EQ(std::count(arrived.begin(), arrived.end(), 0xee), 0);
+  EXPECT_EQ(a.count(WcStatus::kLocalProtection), 1u);
+}
+
+TEST_P(FreedSenderTest, NothingIsReadForAFreedQp) {  // R3
+  std::uint64_t before = 0;
+  const auto given = command(
+      a, 1200 + GetParam(), [&](CommandQueue& driver) { return driver.free_qp(qps.first->qpn()); },
+      [&](Cycle) { before = started(); });
+  bench.run_to(Cycle{200'000});
+  EXPECT_EQ(given->reply.status, CommandStatus::kDone);
+  EXPECT_GT(before, 0u);
+  EXPECT_EQ(started(), before);
+  EXPECT_EQ(a.nic.shared.packets.in_use(), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(NicCommands, FreedSenderTest, testing::Range(0u, 4000u, 500u));
+
 TEST_F(NicCommandsTest, ARegionMayBeRegisteredAgainUnderItsKey) {  // R3
   const auto [qa, qb] = nics.connected(Transport::kRc);
   const HostRegion from = a.region(4096), old = b.region(4096), other = b.region(4096);
@@ -404,10 +461,11 @@ TEST_F(NicCommandsTest, ACqIsMadeAnewInTheSamePlace) {
     c.number = Cqn{40};
     c.base = BusAddress{0xb'0000'0000};
     c.slots = 16;
+    const std::uint64_t from = 10 + 5000u * static_cast<std::uint64_t>(i);
     command(
-        b, 10 + i, [c](CommandQueue& driver) { return driver.create_cq(c); },
+        b, from, [c](CommandQueue& driver) { return driver.create_cq(c); },
         [&](Cycle) { EXPECT_NE(b.nic.cqe_generator.find(Cqn{40}), nullptr); });
-    command(b, 10 + i, [](CommandQueue& driver) { return driver.free_cq(Cqn{40}); });
+    command(b, from + 2500, [](CommandQueue& driver) { return driver.free_cq(Cqn{40}); });
   }
   bench.run();
   EXPECT_EQ(b.nic.cqe_generator.find(Cqn{40}), nullptr);
@@ -435,9 +493,9 @@ TEST_P(ResizeTest, LosesNoCompletionUnderTraffic) {
   std::uint32_t resized = 0;
   const auto resize = [&](std::uint64_t from, std::uint32_t slots) {
     at(from, [&, slots] { b.resize(cq, slots); });
-    // About 30 CQEs come while software does not poll.
+    // About 30 CQEs come while software does not poll: until the reply is in its memory.
     command(
-        b, from + 300,
+        b, from + 50,
         [&, slots](CommandQueue& driver) {
           CqContext c = b.cq_context(cq);
           c.base = b.next_ring(cq);

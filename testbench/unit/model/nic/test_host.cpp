@@ -241,7 +241,10 @@ void TestHost::send(HostQp& q, const Work& work) {
   }
   const SendQueueContext& sq = q.software.queue;
   memory.write(sq.base + std::uint64_t{q.sends++ & (sq.slots - 1)} * sq.stride, wqe);
-  ring(send_doorbells, {DoorbellKind::kSend, false, raw(q.qpn()), q.sends, engine_.now()});
+  const std::uint32_t bytes = send_wqe_bytes(control_segment);
+  const bool with_wqe = bytes <= RequesterParams{}.doorbell_wqe_bytes;
+  ring(send_doorbells, {DoorbellKind::kSend, false, raw(q.qpn()), q.sends,
+                        static_cast<std::uint16_t>(with_wqe ? bytes : 0), engine_.now()});
 }
 
 std::vector<std::uint8_t> TestHost::read(std::uint64_t va, std::size_t bytes) {

@@ -64,8 +64,8 @@ Parcel parcel() {
 TEST(DescriptorText, HasEveryFieldWithItsValue) {
   EXPECT_EQ(text_of(AnswerNotice{Qpn{17}, Psn{0x12}, AnswerKind::kRnrNak, 0x2e}),
             "qpn=17 psn=0x12 kind=rnr_nak syndrome=0x2e");
-  EXPECT_EQ(text_of(Doorbell{DoorbellKind::kSend, true, 3, 4, Cycle{120}}),
-            "kind=send solicited_only=1 number=3 value=4 rung=120");
+  EXPECT_EQ(text_of(Doorbell{DoorbellKind::kSend, true, 3, 4, 64, Cycle{120}}),
+            "kind=send solicited_only=1 number=3 value=4 wqe_bytes=64 rung=120");
 }
 
 TEST(DescriptorText, NestedOnesArraysAndBytes) {
@@ -119,7 +119,8 @@ TEST(DescriptorComparison, LeavesOutObserversAndPointers) {
   q.pointer = &somewhere;
   EXPECT_EQ(p, q);
   EXPECT_EQ(first_difference(p, q), "");
-  EXPECT_EQ((Doorbell{DoorbellKind::kSend, false, 1, 2, Cycle{3}}), (Doorbell{DoorbellKind::kSend, false, 1, 2, {}}));
+  EXPECT_EQ((Doorbell{DoorbellKind::kSend, false, 1, 2, 0, Cycle{3}}),
+            (Doorbell{DoorbellKind::kSend, false, 1, 2, 0, {}}));
 }
 
 TEST(DescriptorWidths, GreatestNumberFitsAndTheNextDoesNot) {

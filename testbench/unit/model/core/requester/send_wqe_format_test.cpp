@@ -68,7 +68,6 @@ TEST(SendWqeFormat, FieldsAreThoseThatTheDriverWrote) {
   EXPECT_EQ(w.bytes, 11u);
   ASSERT_EQ(w.segments().size(), 2u);
   EXPECT_EQ(w.segments()[1].address, 0x2000u);
-  EXPECT_EQ(send_wqe_bytes(w), 64u + 2 * 16);
 
   AddressVector to;
   to.source_gid_index = 2;
@@ -102,13 +101,18 @@ TEST(SendWqeFormat, SegmentsThatLeaveTheSlotAreRefused) {  // (R2)
   EXPECT_EQ(parse_send_wqe({slot.data(), 63}, Transport::kRc, kMtu, w), WcStatus::kLocalQpOperation);
 }
 
+TEST(SendWqeFormat, BytesInUse) {  // send_work_queue.h R2
+  EXPECT_EQ(send_wqe_bytes({.sge_count = 0}), 64u);
+  EXPECT_EQ(send_wqe_bytes({.sge_count = 2, .inline_bytes = 7}), 64u + 2 * 16);
+  EXPECT_EQ(send_wqe_bytes({.flags = kSendInline | kSendFence, .sge_count = 2, .inline_bytes = 3}), 67u);
+}
+
 TEST(SendWqeFormat, InlineDataIsInTheSlot) {  // (R2)
   SendWqe w;
   const std::vector<std::uint8_t> data{1, 2, 3};
   ASSERT_EQ(parse({.inline_data = data}, Transport::kRc, w), WcStatus::kSuccess);
   EXPECT_EQ(w.bytes, 3u);
   EXPECT_EQ(std::vector<std::uint8_t>(w.inline_data, w.inline_data + 3), data);
-  EXPECT_EQ(send_wqe_bytes(w), 67u);
   auto slot = wqe_bytes({.inline_data = std::vector<std::uint8_t>(64)}, 128);
   EXPECT_EQ(parse_send_wqe(slot, Transport::kRc, kMtu, w), WcStatus::kSuccess);
   slot[4] = 65;  // SendControl::inline_bytes
