@@ -44,8 +44,8 @@ struct Cqe {
   std::uint32_t source_qp = 0;  // UD
   std::uint16_t source_lid = 0;
   std::uint16_t pkey_index = 0;
-  std::uint16_t flags = 0;  // CqeFlag
-  std::uint8_t service_level = 0;
+  std::uint16_t flags = 0;         // CqeFlag
+  std::uint8_t service_level = 0;  // UD; over RoCE the kind of packet (core/wire/parsed.cpp)
   CqeOpcode opcode = CqeOpcode::kReceive;
   WcStatus status = WcStatus::kSuccess;
   std::uint8_t vendor_error = 0;

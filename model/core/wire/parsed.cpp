@@ -12,6 +12,22 @@ NetworkHeader network_header(const Headers& h) {
   return h.encapsulation == Encapsulation::kRoceV2Ipv4 ? NetworkHeader::kIpv4 : NetworkHeader::kNone;
 }
 
+// RoCE has no service level. In its place a completion of UD says what kind of packet it was, by which the program
+// reads the 40 bytes in front of the data (RoCEv2 annex, A17.4.5.1). As mlx5 encodes it: bit 3 is set over UDP; bits 2
+// to 0 are 0 for a GRH, 1 for IPv6, 2 for IPv4.
+std::uint8_t service_level(const Headers& h) {
+  switch (h.encapsulation) {
+    case Encapsulation::kRoceV2Ipv4:
+      return 0xa;
+    case Encapsulation::kRoceV2Ipv6:
+      return 0x9;
+    case Encapsulation::kRoceV1:
+      return 0;
+    default:
+      return h.service_level;
+  }
+}
+
 }  // namespace
 
 void describe(Bytes frame, const Headers& h, ParsedPacket& p) {
@@ -22,7 +38,7 @@ void describe(Bytes frame, const Headers& h, ParsedPacket& p) {
   p.source = h.source;
   p.destination = h.destination;
   p.source_lid = h.source_lid;
-  p.service_level = h.service_level;
+  p.service_level = service_level(h);
   p.opcode = h.opcode;
   p.solicited = h.solicited;
   p.ack_request = h.ack_request;

@@ -130,7 +130,7 @@ TEST(RxParser, EachFieldIsReported) {
   for (const Row row : {Row{Transport::kRc, Operation::kWriteOnlyImm}, Row{Transport::kRc, Operation::kCompareSwap},
                         Row{Transport::kUd, Operation::kSendOnlyImm}, Row{Transport::kXrc, Operation::kSendOnly},
                         Row{Transport::kRc, Operation::kAtomicAck}, Row{Transport::kRc, Operation::kAtomicWrite}}) {
-    for (const Encapsulation e : {kV4, Encapsulation::kRoceV2Ipv6, Encapsulation::kIbLocal}) {
+    for (const Encapsulation e : {kV4, Encapsulation::kRoceV2Ipv6, Encapsulation::kRoceV1, Encapsulation::kIbLocal}) {
       Bench bench;
       Fixture fixture(bench);
       Headers h = request_headers(e, row.transport, row.operation, Psn{0x123456});
@@ -166,7 +166,10 @@ TEST(RxParser, EachFieldIsReported) {
       EXPECT_EQ(p.source, parsed.source);
       EXPECT_EQ(p.destination, parsed.destination);
       EXPECT_EQ(p.source_lid, parsed.source_lid);
-      EXPECT_EQ(p.service_level, parsed.service_level);
+      EXPECT_EQ(p.service_level, v4                                ? 0xa
+                                 : e == Encapsulation::kRoceV2Ipv6 ? 0x9
+                                 : e == Encapsulation::kRoceV1     ? 0
+                                                                   : parsed.service_level);
       EXPECT_EQ(p.opcode, parsed.opcode);
       EXPECT_TRUE(p.solicited && p.ack_request);
       EXPECT_EQ(p.pkey, 0x8123u);
