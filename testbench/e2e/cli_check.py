@@ -21,7 +21,7 @@ OPTIONS = {
     "counters": ["section", "--json", "--help"],
     "report": ["run_dir", "--help"],
     "run": ["program", "--config", "--set", "--nics", "--nic", "--out", "--seed", "--step-order", "--record", *WAVES,
-            "--quiet", "--help", "--grace"],
+            "--quiet", "--help", "--grace", "--no-device-files"],
     "serve": ["--config", "--set", "--nics", "--out", "--seed", "--step-order", "--record", *WAVES, "--quiet",
               "--socket", "--help"],
 }

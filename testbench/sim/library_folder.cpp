@@ -11,6 +11,8 @@ namespace {
 constexpr const char* kFolderVariable = "RXNIC_LIBRARY_DIR";
 constexpr const char* kPathVariable = "LD_LIBRARY_PATH";
 constexpr const char* kLibrary = "libibverbs.so.1";
+constexpr const char* kPreloadVariable = "LD_PRELOAD";
+constexpr const char* kPreloaded = "librxnic_device_files.so";
 constexpr const char* kFromProgram = "../../bridge/verbs";  // as the build lays it out
 }  // namespace
 
@@ -27,9 +29,22 @@ std::string library_folder() {
   return normal;
 }
 
-std::string library_path(const std::string& folder) {
-  const char* const before = std::getenv(kPathVariable);
-  return before != nullptr && *before != '\0' ? folder + ":" + before : folder;
+namespace {
+std::string in_front_of(const char* variable, const std::string& first) {
+  const char* const before = std::getenv(variable);
+  return before != nullptr && *before != '\0' ? first + ":" + before : first;
+}
+}  // namespace
+
+std::string library_path(const std::string& folder) { return in_front_of(kPathVariable, folder); }
+
+std::string preload_path(const std::string& folder) {
+  const std::filesystem::path library = std::filesystem::path(folder) / kPreloaded;
+  if (!std::filesystem::exists(library)) {
+    throw std::runtime_error(library.string() + ": found nothing; expected the library that shows programs the files " +
+                             "of their NICs (--no-device-files: without them)");
+  }
+  return in_front_of(kPreloadVariable, library.string());
 }
 
 }  // namespace rxnic

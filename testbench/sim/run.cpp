@@ -14,6 +14,7 @@
 #include "model/params/config.h"
 #include "testbench/sim/child_process.h"
 #include "testbench/sim/cli_options.h"
+#include "testbench/sim/device_files.h"
 #include "testbench/sim/library_folder.h"
 #include "testbench/sim/live_host.h"
 #include "testbench/sim/supervisor.h"
@@ -83,8 +84,9 @@ class Keeper {
 };
 
 ChildProcess::Environment environment(const RunOptions& o, const std::string& address) {
-  ChildProcess::Environment e = {{"LD_LIBRARY_PATH", library_path(library_folder())},
-                                 {channel::kSocketVariable, address}};
+  const std::string folder = library_folder();
+  ChildProcess::Environment e = {{"LD_LIBRARY_PATH", library_path(folder)}, {channel::kSocketVariable, address}};
+  if (o.device_files) e.emplace_back("LD_PRELOAD", preload_path(folder));
   if (o.nic) e.emplace_back(channel::kNicVariable, std::to_string(*o.nic));
   return e;
 }
@@ -95,7 +97,7 @@ int run_verbs_program(const RunOptions& o) {
   if (const auto status = supervise(o.grace)) return *status;
   const Params params = load_config(o.config, o.overrides);
   const std::string address = private_address();
-  const ChildProcess::Environment variables = environment(o, address);
+  ChildProcess::Environment variables = environment(o, address);
   make_folder("--out", o.out);
 
   // (1) listen, (2) set the fabric up, (3) start the program
@@ -105,6 +107,7 @@ int run_verbs_program(const RunOptions& o) {
                 {signals.descriptor(), [&] { keeper->on_signal(); }, [&] { keeper->on_tick(); },
                  [&](const std::string& who) { keeper->on_death(who); }});
   LiveSession session(o, params, host);
+  if (o.device_files) variables.emplace_back("RXNIC_DEVICE_FILES", write_device_files(o.out, o.nics, params));
   ChildProcess child(o.command, variables, signals);
   if (child.start_error() != 0) {
     session.say(fmt::format("{}: {}", o.command[0], std::strerror(child.start_error())));

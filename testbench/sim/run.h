@@ -11,6 +11,8 @@
 //       them, and what has not ended `grace` later is ended (ending.h). When the simulator dies the supervisor does so.
 //   R5  SIGINT, SIGTERM and SIGHUP are passed on to the program (unless the terminal has done that); what has not ended
 //       `grace` later is ended, at the second signal it is killed.
+//   R6  Unless `device_files` is false the program is shown the files that a driver would have made for its NICs
+//       (bridge/device_files). They are below `out`.
 #pragma once
 
 #include <chrono>
@@ -24,6 +26,7 @@ namespace rxnic {
 struct RunOptions : SessionOptions {
   std::optional<std::uint32_t> nic;  // the only one that the program sees
   Ending::Grace grace = std::chrono::seconds(2);
+  bool device_files = true;
 };
 
 int run_verbs_program(const RunOptions& options);

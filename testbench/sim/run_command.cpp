@@ -44,6 +44,8 @@ void RunCommand::describe(CLI::App& app) {
                  "and again until it is killed; off: it is let be")
       ->capture_default_str()
       ->type_name("SECONDS");
+  app.add_flag("--no-device-files", no_device_files_,
+               "Do not show the program /dev/infiniband and /sys/class/infiniband as a driver would make them");
   app.add_option("program", program_, "-- PROGRAM and its arguments")->type_name("");
 }
 
@@ -53,6 +55,7 @@ int RunCommand::run() const {
   static_cast<SessionOptions&>(o) = options();
   o.command = program_;
   o.grace = parse_grace(grace_);
+  o.device_files = !no_device_files_;
   if (nic_option_->count() != 0) {
     if (nic_ >= o.nics) {
       throw std::invalid_argument(

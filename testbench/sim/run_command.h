@@ -35,6 +35,7 @@ class RunCommand : public LiveCommand {
   CLI::Option* nic_option_ = nullptr;
   std::uint32_t nic_ = 0;
   std::string grace_ = "2";
+  bool no_device_files_ = false;
   std::vector<std::string> program_;
 };
 

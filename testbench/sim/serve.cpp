@@ -9,6 +9,7 @@
 #include "model/params/config.h"
 #include "testbench/sim/child_process.h"
 #include "testbench/sim/cli_options.h"
+#include "testbench/sim/device_files.h"
 #include "testbench/sim/library_folder.h"
 #include "testbench/sim/live_host.h"
 
@@ -21,6 +22,11 @@ std::string how_to_attach(const std::string& folder, const std::string& socket) 
   const bool has_file = !socket.starts_with('@');
   return fmt::format("LD_LIBRARY_PATH={} {}={} PROGRAM", folder, channel::kSocketVariable,
                      has_file ? std::filesystem::absolute(socket).string() : socket);
+}
+
+// How it sees the files of its NICs, too.
+std::string how_to_see_files(const std::string& folder, const std::string& files) {
+  return fmt::format("LD_PRELOAD={}/librxnic_device_files.so RXNIC_DEVICE_FILES={}", folder, files);
 }
 
 }  // namespace
@@ -39,11 +45,14 @@ int serve(const ServeOptions& o) {
   };
   LiveHost host(o, params, o.socket, {signals.descriptor(), on_signal, [&session] { session->tick(); }});
   LiveSession serving(o, params, host);
+  const std::string files = write_device_files(o.out, o.nics, params);
   port = &host.port;
   session = &serving;
   if (!o.quiet) {
-    serving.say(fmt::format("{} NIC{}; programs attach with\n  {}", o.nics, o.nics == 1 ? "" : "s",
-                            how_to_attach(folder, o.socket)));
+    serving.say(
+        fmt::format("{} NIC{}; programs attach with\n  {}\nthose that look for files of a driver (UCX, Open MPI) "
+                    "besides with\n  {}",
+                    o.nics, o.nics == 1 ? "" : "s", how_to_attach(folder, o.socket), how_to_see_files(folder, files)));
   }
   serving.run();
   return serving.finish() ? kDone : kOther;

@@ -31,6 +31,7 @@ FLOORS = {
     "bridge/verbs": ["bridge/channel"],
     "bridge/device": ["bridge/channel", "model/nic"],
     "bridge/live": ["bridge/device"],
+    "bridge/device_files": [],
     "bridge/dpi": ["bridge/channel", "model/core"],
     "testbench": ["traces", "bridge/live", "bridge/dpi", "bridge/verbs"],
 }

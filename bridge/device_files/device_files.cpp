@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preloaded into a program (LD_PRELOAD): shows it the files that a kernel's driver would have made for the NICs.
+//
+//   R1  Paths that begin with one of kShown name files below the folder RXNIC_DEVICE_FILES, at the same path there. All
+//       other paths, those that are relative, and all paths without that variable, are as they are.
+//   R2  It is about looking: opening a file, reading its status, attributes, access or link, reading a folder.
+//       Programs that call the kernel without the C library see what there is.
+//   R3  A path that would be longer than the system's longest is as it is. errno is that of the C library's function.
+//   R4  /sys/class/infiniband, /dev/infiniband and the like as a whole hold the model's NICs alone: a program with the
+//       drop-in libibverbs has no other ones. Of /sys/class/net only the model's interfaces are shown.
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#define RXNIC_SHOW extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+constexpr const char* kShown[] = {"/dev/infiniband", "/sys/class/infiniband", "/sys/class/infiniband_verbs",
+                                  "/sys/class/net/rxnic"};
+
+bool is_shown(const char* path) {
+  for (const char* prefix : kShown) {
+    const std::size_t length = std::strlen(prefix);
+    if (std::strncmp(path, prefix, length) != 0) continue;
+    const char next = path[length];
+    if (next == '\0' || next == '/' || std::strcmp(prefix, "/sys/class/net/rxnic") == 0) return true;
+  }
+  return false;
+}
+
+// A path as the C library gets it. (R1)
+class Path {
+ public:
+  explicit Path(const char* path) : path_(path) {
+    if (path == nullptr || path[0] != '/' || !is_shown(path)) return;
+    const char* const folder = std::getenv("RXNIC_DEVICE_FILES");
+    if (folder == nullptr || *folder == '\0') return;
+    const int length = std::snprintf(buffer_, sizeof buffer_, "%s%s", folder, path);
+    if (length > 0 && static_cast<std::size_t>(length) < sizeof buffer_) path_ = buffer_;  // (R3)
+  }
+  Path(const Path&) = delete;
+  Path& operator=(const Path&) = delete;
+  operator const char*() const { return path_; }
+
+ private:
+  const char* path_;
+  char buffer_[PATH_MAX];
+};
+
+// The C library's function.
+template <class Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+bool takes_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
+
+}  // namespace
+
+// RXNIC_NEXT: the function of this name behind this library, looked up once.
+#define RXNIC_NEXT(name)                                   \
+  static auto* const behind = next<decltype(name)>(#name); \
+  return behind
+
+// The functions are those of the C library; its header says what each does.
+#define RXNIC_OPEN(name)                                  \
+  RXNIC_SHOW int name(const char* path, int flags, ...) { \
+    mode_t mode = 0;                                      \
+    if (takes_mode(flags)) {                              \
+      va_list more;                                       \
+      va_start(more, flags);                              \
+      mode = va_arg(more, mode_t);                        \
+      va_end(more);                                       \
+    }                                                     \
+    RXNIC_NEXT(name)(Path(path), flags, mode);            \
+  }
+#define RXNIC_OPENAT(name)                                            \
+  RXNIC_SHOW int name(int folder, const char* path, int flags, ...) { \
+    mode_t mode = 0;                                                  \
+    if (takes_mode(flags)) {                                          \
+      va_list more;                                                   \
+      va_start(more, flags);                                          \
+      mode = va_arg(more, mode_t);                                    \
+      va_end(more);                                                   \
+    }                                                                 \
+    RXNIC_NEXT(name)(folder, Path(path), flags, mode);                \
+  }
+#define RXNIC_STAT(name, status) \
+  RXNIC_SHOW int name(const char* path, struct status* to) noexcept { RXNIC_NEXT(name)(Path(path), to); }
+
+RXNIC_OPEN(open)
+RXNIC_OPEN(open64)
+RXNIC_OPENAT(openat)
+RXNIC_OPENAT(openat64)
+RXNIC_STAT(stat, stat)
+RXNIC_STAT(stat64, stat64)
+RXNIC_STAT(lstat, stat)
+RXNIC_STAT(lstat64, stat64)
+RXNIC_SHOW int fstatat(int folder, const char* path, struct stat* to, int flags) noexcept {
+  RXNIC_NEXT(fstatat)(folder, Path(path), to, flags);
+}
+RXNIC_SHOW int fstatat64(int folder, const char* path, struct stat64* to, int flags) noexcept {
+  RXNIC_NEXT(fstatat64)(folder, Path(path), to, flags);
+}
+RXNIC_SHOW int statx(int folder, const char* path, int flags, unsigned mask, struct statx* to) noexcept {
+  RXNIC_NEXT(statx)(folder, Path(path), flags, mask, to);
+}
+RXNIC_SHOW int access(const char* path, int how) noexcept { RXNIC_NEXT(access)(Path(path), how); }
+RXNIC_SHOW int eaccess(const char* path, int how) noexcept { RXNIC_NEXT(eaccess)(Path(path), how); }
+RXNIC_SHOW int faccessat(int folder, const char* path, int how, int flags) noexcept {
+  RXNIC_NEXT(faccessat)(folder, Path(path), how, flags);
+}
+RXNIC_SHOW FILE* fopen(const char* path, const char* how) { RXNIC_NEXT(fopen)(Path(path), how); }
+RXNIC_SHOW FILE* fopen64(const char* path, const char* how) { RXNIC_NEXT(fopen64)(Path(path), how); }
+RXNIC_SHOW DIR* opendir(const char* path) { RXNIC_NEXT(opendir)(Path(path)); }
+RXNIC_SHOW int scandir(const char* path, dirent*** list, int (*chooses)(const dirent*),
+                       int (*compares)(const dirent**, const dirent**)) {
+  RXNIC_NEXT(scandir)(Path(path), list, chooses, compares);
+}
+RXNIC_SHOW int scandir64(const char* path, dirent64*** list, int (*chooses)(const dirent64*),
+                         int (*compares)(const dirent64**, const dirent64**)) {
+  RXNIC_NEXT(scandir64)(Path(path), list, chooses, compares);
+}
+RXNIC_SHOW ssize_t readlink(const char* path, char* to, std::size_t bytes) noexcept {
+  RXNIC_NEXT(readlink)(Path(path), to, bytes);
+}
+RXNIC_SHOW ssize_t readlinkat(int folder, const char* path, char* to, std::size_t bytes) noexcept {
+  RXNIC_NEXT(readlinkat)(folder, Path(path), to, bytes);
+}
+RXNIC_SHOW ssize_t getxattr(const char* path, const char* name, void* to, std::size_t bytes) noexcept {
+  RXNIC_NEXT(getxattr)(Path(path), name, to, bytes);
+}
+RXNIC_SHOW ssize_t lgetxattr(const char* path, const char* name, void* to, std::size_t bytes) noexcept {
+  RXNIC_NEXT(lgetxattr)(Path(path), name, to, bytes);
+}
+RXNIC_SHOW char* realpath(const char* path, char* to) noexcept { RXNIC_NEXT(realpath)(Path(path), to); }
+
+// What these become when a program was built with checks of buffer sizes (_FORTIFY_SOURCE).
+#define RXNIC_OPEN_CHECKED(name, call) \
+  RXNIC_SHOW int name(const char* path, int flags) { return call(path, flags); }
+RXNIC_OPEN_CHECKED(__open_2, open)
+RXNIC_OPEN_CHECKED(__open64_2, open64)
+RXNIC_SHOW int __openat_2(int folder, const char* path, int flags) { return openat(folder, path, flags); }
+RXNIC_SHOW int __openat64_2(int folder, const char* path, int flags) { return openat64(folder, path, flags); }
+extern "C" {
+ssize_t __readlink_chk(const char*, char*, std::size_t, std::size_t);
+char* __realpath_chk(const char*, char*, std::size_t);
+}
+RXNIC_SHOW ssize_t __readlink_chk(const char* path, char* to, std::size_t bytes, std::size_t room) {
+  RXNIC_NEXT(__readlink_chk)(Path(path), to, bytes, room);
+}
+RXNIC_SHOW char* __realpath_chk(const char* path, char* to, std::size_t room) {
+  RXNIC_NEXT(__realpath_chk)(Path(path), to, room);
+}

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What programs find under /dev/infiniband and /sys/class (bridge/device_files); UCX takes no device without it."""
+import os
+import re
+import sys
+
+import live
+from live import e2e
+
+VERBS = "/sys/class/infiniband/rxnic1"
+# Each line: what a program of Debian prints, through the C library's functions in brackets.
+LOOKS = {
+    f"cat {VERBS}/node_guid": "0072:78ff:fe00:0002",  # open
+    f"cat {VERBS}/ports/1/gids/2": "0000:0000:0000:0000:0000:ffff:0a00:0002",
+    f"cat {VERBS}/ports/1/gid_attrs/types/0": "IB/RoCE v1",
+    f"cat {VERBS}/ports/1/gid_attrs/types/2": "RoCE v2",
+    f"cat {VERBS}/ports/1/gid_attrs/ndevs/2": "rxnic1",
+    f"cat {VERBS}/ports/1/rate": "100 Gb/sec",
+    "cat /sys/class/net/rxnic1/address": "02:72:78:00:00:02",
+    "cat /sys/class/infiniband_verbs/rxnic1/ibdev": "rxnic1",
+    f"cat {VERBS}/ports/1/gid_attrs/types/3 || echo none": "none",  # an empty slot
+    "ls /sys/class/infiniband": "rxnic0\nrxnic1",  # opendir
+    "ls /sys/class/infiniband_verbs/": "abi_version\nrxnic0\nrxnic1",
+    "ls /dev/infiniband": "rxnic0\nrxnic1",
+    "stat -L -c %F,%t,%T /dev/infiniband/rxnic0": "character special file,1,3",  # statx
+    "test -c /dev/infiniband/rxnic0 && test -r /dev/infiniband/rxnic0 && echo yes": "yes",  # stat, eaccess
+    f"find {VERBS}/ports/1/gid_attrs/types -type f | sort | tail -n 1": f"{VERBS}/ports/1/gid_attrs/types/2",  # openat
+    "readlink /dev/infiniband/rxnic0": "/dev/null",
+    "ls -l /dev/infiniband 2>&1 | grep -c 'rxnic[01] -> /dev/null$'": "2",  # lgetxattr
+    "ls -l /dev/infiniband 2>&1 | wc -l": "3",
+    "ls /sys/class/infiniband_no || echo none": "none",
+    "ls -d /sys/class/net/lo": "/sys/class/net/lo",  # the host's
+    "cd /sys/class && cat infiniband/rxnic0/node_guid || echo none": "none",  # R1: a relative path
+}
+PYTHON = """
+import os, pathlib
+device = "/dev/infiniband/rxnic0"
+assert os.access(device, os.R_OK | os.W_OK) and pathlib.Path(device).is_char_device()
+assert os.lstat(device).st_size == len("/dev/null") and os.path.realpath(device) == "/dev/null"
+assert {e.name for e in os.scandir("/sys/class/infiniband")} == {"rxnic0", "rxnic1"}
+with open("/sys/class/infiniband/rxnic0/node_type") as file:
+    assert file.read() == "1: CA\\n"
+print("good")
+"""
+
+
+def run(bench, *command, arguments=()):
+    return bench.rxnic("run", "--quiet", "--nics", "2", *arguments, "--out", bench.folder / "out", "--", *command)
+
+
+def looks(bench):
+    """Programs of Debian see the files of both NICs, and nothing else of the host's is changed."""
+    script = "\n".join(f"{{ {command}; }} 2>/dev/null; echo =" for command in LOOKS)
+    found = run(bench, "sh", "-c", script).stdout.split("\n=\n")
+    bench.expect_equal(len(found), len(LOOKS) + 1, "answers")
+    for (command, expected), answer in zip(LOOKS.items(), found):
+        bench.expect_equal(answer, expected, command)
+    done = run(bench, "/usr/bin/python3", "-c", PYTHON)
+    bench.expect_equal(done.stdout, "good\n", done.stderr)
+
+
+def off(bench):
+    """--no-device-files: the host's files, and no folder."""
+    done = run(bench, "sh", "-c", "ls /sys/class/infiniband/rxnic0; echo $LD_PRELOAD.$RXNIC_DEVICE_FILES",
+               arguments=("--no-device-files",))
+    bench.expect_equal(done.stdout, ".\n", done.stderr)
+    bench.expect(not (bench.folder / "out" / "device_files").exists(), "a folder of files")
+    before = os.environ.get("LD_PRELOAD")
+    os.environ["LD_PRELOAD"] = "libc.so.6"
+    try:
+        done = run(bench, "sh", "-c", "echo $LD_PRELOAD")
+    finally:
+        del os.environ["LD_PRELOAD"]
+        if before is not None:
+            os.environ["LD_PRELOAD"] = before
+    bench.expect(re.fullmatch(r"/\S+/librxnic_device_files.so:libc.so.6\n", done.stdout), done.stdout)
+
+
+def ucx(bench):
+    """ucx_info -d lists the NICs with RC and UD, and --no-device-files hides them."""
+    live.need("ucx_info")
+    shown = run(bench, "ucx_info", "-d").stdout
+    for nic in ("rxnic0", "rxnic1"):
+        for transport in ("rc_verbs", "ud_verbs"):
+            bench.expect(re.search(rf"Transport: {transport}\n#\s+Device: {nic}:1", shown), f"{nic}: no {transport}")
+    hidden = run(bench, "ucx_info", "-d", arguments=("--no-device-files",)).stdout
+    bench.expect("rxnic" not in hidden, hidden[-2000:])
+
+
+CHECKS = {"looks": looks, "off": off, "ucx": ucx}
+
+if __name__ == "__main__":
+    sys.exit(e2e.run(live.parser_for(__doc__, CHECKS), CHECKS))

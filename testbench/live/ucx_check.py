@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""UCX on the model: ucx_perftest over RC and UD, between two NICs; the packets are counted on the model."""
+import re
+import sys
+
+import live
+from live import e2e
+
+TESTS = ("tag_lat", "tag_bw", "tag_sync_lat", "ucp_am_lat", "ucp_am_bw", "stream_lat", "stream_bw", "ucp_put_lat",
+         "ucp_put_bw", "ucp_get", "ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap")
+ITERATIONS = 200
+BYTES = 2000
+ATOMICS = ("ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap")
+
+
+def environment(fabric, transport, nic):
+    """How a program under `serve` sees the files of its NICs, and UCX's choice of one."""
+    library = live.reachable(fabric.bench.options.verbs.parent / "librxnic_device_files.so", fabric)
+    return {"LD_PRELOAD": str(library), "RXNIC_DEVICE_FILES": str(fabric.folder / "out" / "device_files"),
+            "UCX_TLS": f"{transport},self", "UCX_NET_DEVICES": f"rxnic{nic}:1", "UCX_WARN_UNUSED_ENV_VARS": "n"}
+
+
+def run_test(bench, wire, uid, transport, test):
+    what = f"{test} over {transport}"
+    port = live.Port()
+    options = ["-t", test, "-n", ITERATIONS, "-w", 0, "-p", port.number, "-s", 8 if test in ATOMICS else BYTES]
+    try:
+        with live.Fabric(bench, 2, uid) as fabric:
+            server = fabric.start("server", "ucx_perftest", *options, **environment(fabric, transport, 0))
+            live.wait_until(lambda: server.ended() or port.is_listened_on(), f"{what}: the server's port")
+            client = fabric.start("client", "ucx_perftest", "127.0.0.1", *options, **environment(fabric, transport, 1))
+            good = client.wait() == 0 and server.wait() == 0
+            bench.expect(good, f"{what}: {server.story()}\n{client.story()}\n{fabric.simulator.story()}")
+    finally:
+        port.close()
+    if not good or fabric.report is None:
+        return
+    result = re.search(rf"^Final: +{ITERATIONS} ", client.text(), re.M)
+    bench.expect(result, f"{what}: no result: {client.text()[-2000:]}")
+    packets = live.counters(fabric.report, "rx_parser")["packets"]
+    bench.expect(packets >= ITERATIONS, f"{what}: only {packets} packets on the model")
+    wire.add(fabric.wire)
+
+
+def over(transport):
+    def check(bench):
+        live.need("ucx_perftest")
+        wire = live.WireCheck(bench)
+        for test in TESTS:
+            run_test(bench, wire, None, transport, test)
+        for uid in live.users().values():
+            if uid is not None:
+                run_test(bench, wire, uid, transport, "tag_lat")
+        wire.finish(at_least=len(TESTS) * ITERATIONS)
+
+    check.__doc__ = f"ucx_perftest over {transport}: {len(TESTS)} tests"
+    return check
+
+
+CHECKS = {"rc": over("rc_v"), "ud": over("ud_v")}
+
+if __name__ == "__main__":
+    sys.exit(e2e.run(live.parser_for(__doc__, CHECKS), CHECKS))

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files that a kernel's driver would have made for the NICs, in a folder of their own: what bridge/device_files
+// shows to programs as /dev/infiniband and below /sys/class. bridge/device_files/README.md lists them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "model/params/params.h"
+
+namespace rxnic {
+
+// Writes the files of NICs 0 to nics - 1 below `out` and returns their folder, an absolute path. Throws
+// std::runtime_error.
+std::string write_device_files(const std::string& out, std::uint32_t nics, const Params& params);
+
+}  // namespace rxnic
