@@ -150,10 +150,10 @@ void Device::ring(ClientId client, channel::Board board, std::uint32_t index, st
                   Cycle arrival) {
   const auto it = clients_.find(client);
   if (it == clients_.end()) return;
-  const Objects& own = it->second;
-  const Records& records = board == channel::Board::kSend      ? own.send
-                           : board == channel::Board::kReceive ? own.receive
-                                                               : own.completion;
+  Objects& own = it->second;
+  Records& records = board == channel::Board::kSend      ? own.send
+                     : board == channel::Board::kReceive ? own.receive
+                                                         : own.completion;
   if (index >= records.size() || !records[index].used) return;
   Doorbell d;
   d.number = records[index].number;
@@ -162,9 +162,10 @@ void Device::ring(ClientId client, channel::Board board, std::uint32_t index, st
   switch (board) {
     case channel::Board::kSend:
       d.kind = DoorbellKind::kSend;
-      if (value >> channel::kWqeBytesShift <= doorbell_wqe_bytes_) {  // (R8)
+      if (d.value - records[index].last == 1 && value >> channel::kWqeBytesShift <= doorbell_wqe_bytes_) {  // (R8)
         d.wqe_bytes = static_cast<std::uint16_t>(value >> channel::kWqeBytesShift);
       }
+      records[index].last = d.value;
       send_line_.push(d, arrival);
       return;
     case channel::Board::kReceive:

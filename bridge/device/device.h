@@ -14,7 +14,8 @@
 //   R6  An object that is being destroyed takes no doorbells and raises no events.
 //   R7  A region has the pages of the program's mapping, or the largest smaller ones that lie alike in the addresses of
 //       the program and in those of the region (iova).
-//   R8  A send WQE that is posted alone is written to the NIC with its doorbell, up to requester.doorbell_wqe_bytes.
+//   R8  A send WQE that is posted alone is written to the NIC with its doorbell, up to requester.doorbell_wqe_bytes;
+//       none is when the program has rung several doorbells since the last look (shared_mapping.h R4).
 #pragma once
 
 #include <map>

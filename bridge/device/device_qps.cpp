@@ -225,6 +225,7 @@ CommandResult Device::begin_modify(Command& c, QpObject& qp) {
 // Nothing of a doorbell that was rung before may reach the QP afterwards; what has entered the NIC it waits for itself.
 void Device::drop_doorbells(const QpObject& qp) {
   send_line_.drop(raw(qp.qpn()));
+  if (qp.send_record != kNoRecord) clients_.at(qp.owner).send[qp.send_record].last = 0;
   if (qp.own_queue) receive_line_.drop(raw(qp.context.qp.receive_queue));
 }
 

@@ -76,6 +76,7 @@ struct ClientObjects {
   struct Record {
     bool used = false;
     std::uint32_t number = 0;  // QPN, WqId or CQN by board
+    std::uint32_t last = 0;    // send: the producer index that was rung last
   };
   std::vector<Record> send, receive, completion;
   std::set<std::uint32_t> channels;

@@ -134,9 +134,11 @@ CommandProcessor::Steps CommandProcessor::steps_of(CommandKind kind) {
   static constexpr Step kModifyCq[] = {&P::read_cq, &P::modify_cq, &P::end_unless_cq};
   static constexpr Step kResizeCq[] = {&P::read_cq, &P::resize_cq, &P::end_unless_cq, &P::fence_cqes, &P::move_cqes};
   static constexpr Step kFreeCq[] = {&P::close_cq, &P::end_unless_cq, &P::fence_cqes, &P::destroy_cq};
-  static constexpr Step kCreateRegion[] = {&P::read_region, &P::install_region};
-  static constexpr Step kFreeRegion[] = {&P::read_entry,       &P::clear_entry,    &P::invalidate,   &P::wait_for_users,
-                                         &P::wait_for_gathers, &P::settle_payload, &P::fence_payload};
+  static constexpr Step kCreateRegion[] = {&P::read_region, &P::hide_new_region, &P::install_region,
+                                           &P::settle_payload};
+  static constexpr Step kFreeRegion[] = {&P::read_entry,     &P::hide_region,    &P::clear_entry,
+                                         &P::invalidate,     &P::wait_for_users, &P::wait_for_gathers,
+                                         &P::settle_payload, &P::fence_payload};
   static constexpr Step kCreateQueue[] = {&P::read_wq,      &P::create_wq,       &P::create_tag_list,
                                           &P::name_srq,     &P::attach_srq,      &P::give_back_tag_list,
                                           &P::give_back_wq, &P::end_without_room};

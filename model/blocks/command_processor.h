@@ -15,13 +15,14 @@
 //       the QP that passed the transport checker before are carried out.
 //   R5  An object that does not exist: no_object, and nothing is done. The driver frees the users of an object first:
 //       QPs before their queues, CQs and regions.
-//   R6  reset_qp: as after create_qp, queues emptied, nothing in flight. From the beginning of the command on the QP's
-//       packets are dropped and it sends nothing.
+//   R6  reset_qp: as after create_qp, queues emptied, nothing in flight. Packets of the QP are dropped from the first
+//       step on, and it sends nothing from the requester's step on.
 //   R7  resize_cq: CQEs that were not polled (from the consumer index on) are moved to the new ring, which software
 //       filled with ones, in order, and numbered from 0 on; refused when they do not fit. They are moved by DMA, a
 //       buffer of them at a time, once all CQEs for the old ring have been written.
 //   R8  Mailboxes and table entries pass over PCI Express as a client of the DMA engine, no read or write longer than
-//       buffer_bytes. A region is registered by its MPT entry alone: no other region's entries leave the caches.
+//       buffer_bytes. A region is registered by its MPT entry alone: no other region's entries leave the caches. While
+//       an entry is written the requester, which reads the table by itself, takes it for none.
 //   R9  Refused: a receive queue with invalid attributes, a change of a QP that is in the error state (only reset_qp
 //       and free_qp take it from there), a mailbox that is not mapped.
 //   R10 kNoRoom: the NIC has no room for it, and nothing has changed. A QP needs one of send_queues; as many
@@ -148,9 +149,12 @@ class CommandProcessor final : public Block {
   Next detach_srq(Cycle now);
   Next end_unless_wq(Cycle now);
   // command_processor_regions.cpp
+  Next hide(Key key, Cycle now);
   Next read_region(Cycle now);
+  Next hide_new_region(Cycle now);
   Next install_region(Cycle now);
   Next read_entry(Cycle now);
+  Next hide_region(Cycle now);
   Next clear_entry(Cycle now);
   Next invalidate(Cycle now);
   Next wait_for_users(Cycle now);

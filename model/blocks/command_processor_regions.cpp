@@ -13,13 +13,27 @@ CommandProcessor::Next CommandProcessor::install_region(Cycle now) {
   return write(mpt_address(Key{mailbox<MptEntry>().key}), sizeof(MptEntry), now);
 }
 
+CommandProcessor::Next CommandProcessor::hide(Key key, Cycle now) {
+  if (!send_queues.bound()) return Next::kGoesOn;
+  SendQueueCommand c;
+  c.operation = SendQueueOperation::kHide;
+  c.key = key;
+  return ask(send_queues, c, now);
+}
+
+CommandProcessor::Next CommandProcessor::hide_new_region(Cycle now) { return hide(Key{mailbox<MptEntry>().key}, now); }
+
 CommandProcessor::Next CommandProcessor::read_entry(Cycle now) {
   return read(mpt_address(Key{command_.number}), sizeof(MptEntry), now);
 }
 
-CommandProcessor::Next CommandProcessor::clear_entry(Cycle now) {
+CommandProcessor::Next CommandProcessor::hide_region(Cycle now) {
   entry_ = mailbox<MptEntry>();
   if (entry_.valid == 0 || entry_.key != command_.number) return end(CommandStatus::kNoObject);  // (R5)
+  return hide(Key{entry_.key}, now);
+}
+
+CommandProcessor::Next CommandProcessor::clear_entry(Cycle now) {
   const MptEntry none;
   std::memcpy(buffer_.data(), &none, sizeof none);
   return write(mpt_address(Key{command_.number}), sizeof none, now);
@@ -46,7 +60,7 @@ CommandProcessor::Next CommandProcessor::wait_for_gathers(Cycle now) {
   return ask(fences, f, now);
 }
 
-// And the requester's reads, of packets whose payload was located before.
+// And the requester's reads, of packets whose payload was located before; it reads the table's entry again.
 CommandProcessor::Next CommandProcessor::settle_payload(Cycle now) {
   return ask_send_queue(SendQueueOperation::kSettle, now);
 }

@@ -86,7 +86,7 @@ void Requester::take_doorbell(const Doorbell& doorbell) {  // (R1)
   Sq* q = find(Qpn{doorbell.number});
   if (q == nullptr) return;
   ++counters_.doorbells;
-  q->post(doorbell.value, doorbell.rung, doorbell.wqe_bytes > 0);
+  q->post(doorbell.value, doorbell.rung, doorbell.wqe_bytes);
   update(*q);
 }
 

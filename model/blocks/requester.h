@@ -31,9 +31,9 @@
 //   R9  kSqd: WQEs that have begun go on, no WQE is begun. Below kRts nothing is sent.
 //   R10 At most send_queues QPs, including destroyed ones until the receive path has been notified to forget them.
 //   R11 `commands` of the command processor: taken after the notices of the receive path and after the doorbells, one a
-//       cycle, when the DMA engine has been asked for all payload of the packet made last: from the answer on it is
-//       asked for nothing of the QP. A reset is answered when the receive path has been notified of it, all others at
-//       once; a QP that there is no room for is not made (`ok` is false).
+//       cycle, when the DMA engine has been asked for all payload of the packet made last: from the answer to a
+//       reset on it is asked for nothing of the QP. A reset, and a destruction, is answered when the receive path has
+//       been notified of it, all others at once; a QP that there is no room for is not made (`ok` is false).
 //   R12 A QP that was moved to kSqd with notify_drained raises an event when all requests that it has begun are
 //       acknowledged; none when it leaves that state before.
 //   R13 A QP whose rate CNPs have reduced (core/requester/send_rate.h) sends its next packet when the rate allows it;

@@ -66,7 +66,11 @@ StepDone Requester::carry_out(const SendQueueCommand& command) {
     case SendQueueOperation::kDestroy:
       destroy(command.qpn);
       break;
+    case SendQueueOperation::kHide:
+      port_.locator.hide(command.key);
+      break;
     case SendQueueOperation::kSettle:
+      port_.locator.hide({});
       break;
   }
   return {};

@@ -10,7 +10,7 @@ constexpr std::uint32_t kRegister = 2;  // entries of a link that only passes on
 // Never full, so not a parameter: a block refuses at most two packets a cycle, the checker takes all in the next.
 constexpr std::uint32_t kRefusals = 8;
 
-// Not hardware, and never full: notifies the host of visible CQEs and events, which it takes in the next cycle.
+// Not hardware, and never full: notifies the host of visible CQEs, events and replies; it takes them in the next cycle.
 constexpr std::uint32_t kLanded = 64;
 
 PacketPool::Quotas quotas(const Params& p, const NicOptions& o) {
@@ -53,7 +53,7 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
       completion_events(link<Event>(engine, "completion_events", kLanded)),
       send_events(link<Event>(engine, "send_events", kLanded)),
       command_queue(link<DriverCommand>(engine, "command_queue", p.command_processor.queue_depth)),
-      command_replies(link<CommandReply>(engine, "command_replies", p.command_processor.queue_depth)),
+      command_replies(link<CommandReply>(engine, "command_replies", kLanded)),
       rx_buffer("rx_buffer", p.wire, shared),
       rx_parser("rx_parser", p.rx_parser, shared),
       qp_context_cache("qp_context_cache", p.qp_context_cache, shared),

@@ -71,7 +71,7 @@ class Nic final : public sc_core::sc_module {
   Link<Event>& completion_events;        // CQ, QP
   Link<Event>& send_events;              // SQD, with a requester
   Link<DriverCommand>& command_queue;
-  Link<CommandReply>& command_replies;
+  Link<CommandReply>& command_replies;  // that are visible in host memory
 
   RxBuffer rx_buffer;
   RxParser rx_parser;
@@ -89,7 +89,8 @@ class Nic final : public sc_core::sc_module {
 
   // No hardware: the link notifies the host model of what has become visible in its memory.
   bool notifies_host(const LinkBase& link) const {
-    return &link == &landed || &link == &receive_events || &link == &completion_events || &link == &send_events;
+    return &link == &landed || &link == &receive_events || &link == &completion_events || &link == &send_events ||
+           &link == &command_replies;
   }
   // The blocks in path order, then the command processor, the requester last.
   std::vector<Block*> blocks();

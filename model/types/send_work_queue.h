@@ -84,10 +84,9 @@ inline constexpr std::uint32_t kMaxInlineBytes = 960;
 inline constexpr std::uint32_t kMaxSendStride = 1024;
 
 // Bytes of a slot that are in use. (R2)
-constexpr std::uint32_t send_wqe_bytes(const SendControl& c) {
+constexpr std::uint64_t send_wqe_bytes(const SendControl& c) {
   const bool is_inline = (c.flags & kSendInline) != 0;
-  return kSendHeaderBytes +
-         (is_inline ? c.inline_bytes : c.sge_count * static_cast<std::uint32_t>(sizeof(DataSegment)));
+  return kSendHeaderBytes + (is_inline ? c.inline_bytes : c.sge_count * std::uint64_t{sizeof(DataSegment)});
 }
 
 // A send queue as software describes it to the device.

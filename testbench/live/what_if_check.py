@@ -143,9 +143,9 @@ def refused(bench):
     bench.expect("against the record" in shown.stdout and "closed loop" in shown.stdout, shown.stdout[-2000:])
     log = run / "host.jsonl"
     text = log.read_text(encoding="utf-8")
-    values = re.findall(r'"board":"send","index":0,"value":(\d+)', text)
-    log.write_text(text.replace(f'"index":0,"value":{values[1]}', f'"index":0,"value":{int(values[1]) + 1}', 1),
-                   encoding="utf-8")
+    rung = '"board":"send","index":0,"value":'
+    values = re.findall(rung + r"(\d+)}", text)
+    log.write_text(text.replace(f"{rung}{values[1]}}}", f"{rung}{int(values[1]) + 1}}}", 1), encoding="utf-8")
     done = bench.rxnic("replay", run, *SLOW)
     bench.expect(done.returncode == 1 and "differs from the recorded run" in done.stderr, f"tampered: {done.stderr}")
 

@@ -12,18 +12,19 @@ namespace {
 
 constexpr std::uint64_t kEntriesPerRead = 64;  // of the MTT
 
-bool load_region(HostMemory& memory, const DataSegment& segment, Pdn pd, std::uint8_t access, MptEntry& region) {
+}  // namespace
+
+bool PayloadLocator::load_region(const DataSegment& segment, Pdn pd, std::uint8_t access, MptEntry& region) {
   const Key key{segment.lkey};
-  if (!memory.read(mpt_address(key), {reinterpret_cast<std::uint8_t*>(&region), sizeof region})) return false;
+  if (key == hidden_) return false;  // (R4)
+  if (!memory_.read(mpt_address(key), {reinterpret_cast<std::uint8_t*>(&region), sizeof region})) return false;
   return check_region(region, key, pd, access, segment.address, segment.length) == RegionCheck::kOk;
 }
-
-}  // namespace
 
 bool PayloadLocator::check(std::span<const DataSegment> segments, Pdn pd, std::uint8_t access) {  // (R1)
   MptEntry region;
   return std::all_of(segments.begin(), segments.end(),
-                     [&](const DataSegment& s) { return load_region(memory_, s, pd, access, region); });
+                     [&](const DataSegment& s) { return load_region(s, pd, access, region); });
 }
 
 bool PayloadLocator::locate(std::span<const DataSegment> segments, Pdn pd, std::uint64_t offset, std::uint32_t bytes,
@@ -50,7 +51,7 @@ bool PayloadLocator::locate(std::span<const DataSegment> segments, Pdn pd, std::
 bool PayloadLocator::locate_in(const DataSegment& segment, Pdn pd, std::uint64_t offset, std::uint32_t bytes,
                                std::vector<MemoryPiece>& pieces) {
   MptEntry region;
-  if (!load_region(memory_, segment, pd, 0, region)) return false;
+  if (!load_region(segment, pd, 0, region)) return false;
   const std::size_t first = pieces.size();
   const std::uint64_t page_bytes = std::uint64_t{1} << region.page_shift;
   std::uint64_t va = segment.address + offset;

@@ -5,9 +5,12 @@
 //       segment (core/memory/translation.h). Reading needs no right.
 //   R2  Pages of a segment with consecutive bus addresses are one piece. Pieces of two segments are not joined.
 //   R3  All or nothing: false when a region no longer exists, or the segments are shorter.
+//   R4  The region whose key is hidden is none: its entry in memory is being written, and what a read of it would find
+//       in that cycle is nobody's business.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +30,7 @@ class PayloadLocator {
  public:
   explicit PayloadLocator(HostMemory& memory) : memory_(memory) {}
 
+  void hide(std::optional<Key> key) { hidden_ = key; }  // (R4) nothing: no region is hidden
   // Every segment is good (R1).
   bool check(std::span<const DataSegment> segments, Pdn pd, std::uint8_t access);
   // Adds to `pieces` the `bytes` that begin at byte `offset` of the segments, taken one after the other.
@@ -34,10 +38,12 @@ class PayloadLocator {
               std::vector<MemoryPiece>& pieces);
 
  private:
+  bool load_region(const DataSegment& segment, Pdn pd, std::uint8_t access, MptEntry& region);
   bool locate_in(const DataSegment& segment, Pdn pd, std::uint64_t offset, std::uint32_t bytes,
                  std::vector<MemoryPiece>& pieces);
 
   HostMemory& memory_;
+  std::optional<Key> hidden_;
 };
 
 }  // namespace rxnic

@@ -48,7 +48,7 @@ void SendQp::reset() {
   next_completion_ = 0;
 }
 
-void SendQp::post(std::uint32_t producer, Cycle rung, bool with_wqe) {
+void SendQp::post(std::uint32_t producer, Cycle rung, std::uint32_t wqe_bytes) {
   if (context_.qp.state == QpState::kReset) return;
   const bool idle = context_.qp.state == QpState::kRts && !stopped_ && !ring_.posted() && !queue_.unsent();
   const bool alone = idle && producer - ring_.producer() == 1;
@@ -58,7 +58,16 @@ void SendQp::post(std::uint32_t producer, Cycle rung, bool with_wqe) {
     }
     return;
   }
-  if (with_wqe && alone) ring_.fetched(1);  // (R6)
+  if (alone && wqe_bytes > 0 && bytes_of_next() <= wqe_bytes) ring_.fetched(1);  // (R6)
+}
+
+// Of the WQE that was posted last; of one that cannot be read none came.
+std::uint64_t SendQp::bytes_of_next() {
+  const auto slot = ring_.slot(ring_.next(), port_.memory);
+  SendControl control;
+  if (slot.size() < sizeof control) return ~std::uint64_t{0};
+  std::memcpy(&control, slot.data(), sizeof control);
+  return send_wqe_bytes(control);
 }
 
 std::uint32_t SendQp::wqes_to_read() const {  // (R6)

@@ -12,8 +12,9 @@
 //       those that are posted later, as flushed.
 //   R5  A producer index that send_ring.h refuses counts as one more WQE that cannot be carried out, or as none when no
 //       slot is left for it.
-//   R6  WQEs are read when none is in the device, in kRts only. One that came with its doorbell is in the device when
-//       no packet and no other WQE waits before it; otherwise it is read as the others.
+//   R6  WQEs are read when none is in the device, in kRts only. One that came with its doorbell is in the device then,
+//       when no packet and no other WQE waits before it, and as many bytes came as it has; otherwise it is read as the
+//       others.
 //   R7  Packets of a connected QP over RoCEv2 are ECN capable, ECT(0), with dcqcn; a path that says otherwise is kept.
 #pragma once
 
@@ -60,8 +61,8 @@ class SendQp {
   // Software's side. configure: everything but the ring; a QP that has failed stays so.
   void configure(const SendQpContext& context);
   void reset();  // as it was created
-  // A doorbell; the WQE before `producer` came with it. (R6)
-  void post(std::uint32_t producer, Cycle rung, bool with_wqe);
+  // A doorbell, and `wqe_bytes` bytes of the WQE before `producer` with it. (R6)
+  void post(std::uint32_t producer, Cycle rung, std::uint32_t wqe_bytes);
 
   // The WQEs that one read brings, 0: none are to be read now (R6); where they are; they are in the device.
   std::uint32_t wqes_to_read() const;
@@ -119,6 +120,7 @@ class SendQp {
     return {sq.base + std::uint64_t{ring_.slot_index(wqe)} * sq.stride, count * sq.stride};
   }
   bool load(std::uint32_t wqe);
+  std::uint64_t bytes_of_next();
   WcStatus check();
   void set_path(const AddressVector& path, Qpn remote);
   void begin();

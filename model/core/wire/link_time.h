@@ -3,7 +3,7 @@
 //
 //   R1  Link time is exact: its unit is a fraction of a cycle of which a byte and a picosecond are whole multiples.
 //   R2  A transfer on a line starts when its data is there, or without a gap after the transfer before it. Transfers
-//       may be promised ahead of their time; a short one that comes meanwhile goes between them.
+//       may be promised ahead of their time; one of the other kind that comes meanwhile goes between them.
 #pragma once
 
 #include <algorithm>

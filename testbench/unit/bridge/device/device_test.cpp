@@ -496,6 +496,26 @@ TEST_F(DeviceTest, AWqeComesWithItsDoorbellWhenItIsShortEnough) {  // R8
   }
 }
 
+TEST_F(DeviceTest, ADoorbellThatPostsSeveralWqesComesAlone) {  // R8
+  ConnectedPair pair(lab, QpType::kRc, 0, 1);
+  const auto& counters = lab.nics[0]->dma_engine.counters();
+  const auto bytes_of_doorbell = [&](std::uint32_t posted) {
+    for (std::uint32_t n = 0; n < posted; ++n) {
+      pair.b.post_receive(pair.right.qp, pair.right.sge(0));
+      pair.a.post_send(pair.left.qp, {.sge = {}});
+    }
+    pair.b.ring_receive(pair.right.qp);
+    lab.run(5'000);
+    const std::uint64_t before = counters.doorbells, tlps = counters.tlps_down;
+    pair.a.ring_send(pair.left.qp, 250);
+    while (counters.doorbells == before) lab.run(1);
+    return counters.tlps_down - tlps;
+  };
+  EXPECT_EQ(bytes_of_doorbell(1), 4u) << "250 bytes in writes of 64";
+  EXPECT_EQ(bytes_of_doorbell(2), 1u);
+  EXPECT_EQ(bytes_of_doorbell(1), 4u);
+}
+
 TEST_F(DeviceTest, ManyRequestsAreAnsweredInOrder) {
   channel::Message m;
   for (std::uint32_t i = 0; i < 50; ++i) {

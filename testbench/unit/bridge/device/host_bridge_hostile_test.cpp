@@ -193,7 +193,7 @@ TEST_F(Hostile, RandomRingsAndDoorbellsHurtNobodyElse) {
         hostile.ring(board, index, number());
         break;
       case 1:
-        hostile.ring_send(qp);
+        hostile.ring_send(qp, random() % 300);
         break;
       case 2:
         hostile.ring_receive(qp);

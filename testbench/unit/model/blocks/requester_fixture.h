@@ -131,6 +131,12 @@ struct RequesterFixture {
     commands.push(Cycle{at - 1}, asked);
   }
 
+  void hide(std::uint64_t at, Key key) {
+    SendQueueCommand asked;
+    asked.operation = SendQueueOperation::kHide;
+    asked.key = key;
+    commands.push(Cycle{at - 1}, asked);
+  }
   // Writes WQEs into the QP's slots and rings a doorbell that can be taken in cycle `at`.
   void post(std::uint64_t at, const std::vector<WqeSpec>& specs, Qpn qpn = kQpn) {
     const SendQpContext& c = contexts.at(raw(qpn));

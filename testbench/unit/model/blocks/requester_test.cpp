@@ -58,6 +58,60 @@ TEST(Requester, AWqeThatDidNotComeWithItsDoorbellIsRead) {  // (R1)
   EXPECT_EQ(fixture.wqe_reads.log().size(), 1u);
 }
 
+TEST(Requester, AWqeOfWhichOnlyAPartCameIsRead) {  // (R1)
+  for (const bool all : {true, false}) {
+    Bench bench;
+    Fixture fixture(bench);
+    fixture.create(Fixture::context());
+    const SendQueueContext sq = Fixture::context().queue;
+    fixture.memory.write(sq.base, wqe_bytes(inline_send(32), sq.stride));
+    fixture.ring(10, 1, Fixture::kQpn, all ? 64 + 32 : 64 + 31);
+    bench.run();
+    ASSERT_EQ(fixture.tx.size(), 1u);
+    EXPECT_EQ(fixture.wqe_reads.log().size(), all ? 0u : 1u);
+  }
+}
+
+// The program has rung twice, and its second doorbell was seen.
+TEST(Requester, OfTwoWqesNoneCameWithTheDoorbell) {  // (R1)
+  Bench bench;
+  Fixture fixture(bench);
+  fixture.create(Fixture::context());
+  const SendQueueContext sq = Fixture::context().queue;
+  for (std::uint32_t n = 0; n < 2; ++n) {
+    fixture.memory.write(sq.base + std::uint64_t{n} * sq.stride, wqe_bytes(inline_send(), sq.stride));
+  }
+  fixture.ring(10, 2, Fixture::kQpn, 256);
+  bench.run();
+  ASSERT_EQ(fixture.tx.size(), 2u);
+  ASSERT_EQ(fixture.wqe_reads.log().size(), 1u);
+  EXPECT_EQ(fixture.wqe_reads.log()[0].request.bytes, 2 * sq.stride);
+}
+
+// While the entry of a region is written it is nobody's: whoever is stepped first in that cycle finds the same.
+TEST(Requester, AHiddenRegionIsNone) {  // payload_locator.h R4
+  Bench bench;
+  Fixture fixture(bench);
+  fixture.create(Fixture::context(Transport::kUc));
+  fixture.hide(9, Fixture::kLkey);
+  fixture.post(20, {{.sge = {Fixture::segment(64)}}});
+  bench.run();
+  EXPECT_EQ(fixture.tx.size(), 0u);
+  ASSERT_EQ(fixture.completions.size(), 1u);
+  EXPECT_EQ(fixture.completion(0).status, WcStatus::kLocalProtection);
+}
+
+TEST(Requester, ARegionIsThereAgainWhenItsEntryIsWritten) {  // payload_locator.h R4
+  Bench bench;
+  Fixture fixture(bench);
+  fixture.create(Fixture::context());
+  fixture.hide(9, Fixture::kLkey);
+  fixture.command(15, SendQueueOperation::kSettle);
+  fixture.post(20, {{.sge = {Fixture::segment(64)}}});
+  bench.run();
+  EXPECT_EQ(fixture.tx.size(), 1u);
+}
+
 TEST(Requester, AWqeBehindAnotherThatWaitsIsRead) {  // (R1)
   Bench bench;
   Fixture fixture(bench);

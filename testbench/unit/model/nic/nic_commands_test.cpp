@@ -387,6 +387,29 @@ TEST_P(FreedSenderTest, NothingIsReadForAFreedQp) {  // R3
   EXPECT_EQ(a.nic.shared.packets.in_use(), 0u);
 }
 
+// The requester reads the table of regions by itself, in the cycle in which the DMA engine writes it or in another one.
+TEST(NicCommands, AFreedRegionOfASenderIsGoneInTheSameCycleInAllOrders) {
+  expect_equal_in_all_orders(
+      [](Bench& bench) {
+        TwoNics nics(bench, with_fast_commands());
+        TestHost& a = nics.a;
+        const HostRegion to = nics.b.region(64 * 1024);
+        // A message's first packets are made every other cycle; one of these bursts meets the write.
+        for (std::uint64_t n = 0; n < 32; ++n) {
+          HostQp* const qp = nics.connected(Transport::kUc).first;
+          const HostRegion mine = a.region(64 * 1024);
+          const std::uint64_t from = 10 + 4000 * n;
+          give(bench, a, Cycle{from}, [mine](CommandQueue& d) { return d.free_region(mine.key); });
+          bench.at(Cycle{from + 90 + 3 * n}, [&a, qp, mine, to](Cycle) {
+            a.send(*qp, {.opcode = SendOpcode::kWrite, .sges = {mine.piece(0, 60'000)}, .va = to.va, .rkey = to.key});
+          });
+        }
+        bench.run();
+        return bench.state_hash();
+      },
+      kPeriodPs);
+}
+
 INSTANTIATE_TEST_SUITE_P(NicCommands, FreedSenderTest, testing::Range(0u, 4000u, 500u));
 
 TEST_F(NicCommandsTest, ARegionMayBeRegisteredAgainUnderItsKey) {  // R3
@@ -467,7 +490,17 @@ TEST_F(NicCommandsTest, ACqIsMadeAnewInTheSamePlace) {
         [&](Cycle) { EXPECT_NE(b.nic.cqe_generator.find(Cqn{40}), nullptr); });
     command(b, from + 2500, [](CommandQueue& driver) { return driver.free_cq(Cqn{40}); });
   }
+  std::vector<std::shared_ptr<Given>> at_once;
+  for (int i = 0; i < 3; ++i) {
+    CqContext c;
+    c.number = Cqn{40};
+    c.base = BusAddress{0xb'0000'0000};
+    c.slots = 16;
+    at_once.push_back(command(b, 20'000, [c](CommandQueue& driver) { return driver.create_cq(c); }));
+    at_once.push_back(command(b, 20'000, [](CommandQueue& driver) { return driver.free_cq(Cqn{40}); }));
+  }
   bench.run();
+  for (const auto& given : at_once) EXPECT_EQ(given->reply.status, CommandStatus::kDone);
   EXPECT_EQ(b.nic.cqe_generator.find(Cqn{40}), nullptr);
 }
 
@@ -587,6 +620,8 @@ TEST(NicCommands, StepOrderAndModeDoNotMatter) {
         command(a, 2500, [&](CommandQueue& d) {
           return d.silence_qps(std::array{qps[0].first->qpn(), qps[1].first->qpn()});
         });
+        command(a, 2600, [&](CommandQueue& d) { return d.free_qp(qps[3].first->qpn()); });
+        command(a, 2600, [&](CommandQueue& d) { return d.free_region(from.key); });
         command(a, 2600, [&](CommandQueue& d) { return d.free_cq(nics.cq_a); });
         bench.run();
         for (const auto& g : given) EXPECT_TRUE(g->is_done());

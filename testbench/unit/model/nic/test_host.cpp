@@ -13,7 +13,8 @@ TestHost::TestHost(const sc_core::sc_module_name& name, Bench& bench, const Para
       bench_(bench),
       engine_(bench.engine()),
       number_(number),
-      cqe_bytes_(params.cqe_generator.cqe_bytes) {
+      cqe_bytes_(params.cqe_generator.cqe_bytes),
+      doorbell_wqe_bytes_(params.requester.doorbell_wqe_bytes) {
   const SourceGid gids[] = {{Encapsulation::kRoceV2Ipv4, address(number)}};
   nic.requester->set_port(mac(number), gids);
   landed.bind(nic.landed);
@@ -241,8 +242,8 @@ void TestHost::send(HostQp& q, const Work& work) {
   }
   const SendQueueContext& sq = q.software.queue;
   memory.write(sq.base + std::uint64_t{q.sends++ & (sq.slots - 1)} * sq.stride, wqe);
-  const std::uint32_t bytes = send_wqe_bytes(control_segment);
-  const bool with_wqe = bytes <= RequesterParams{}.doorbell_wqe_bytes;
+  const std::uint64_t bytes = send_wqe_bytes(control_segment);
+  const bool with_wqe = bytes <= doorbell_wqe_bytes_;
   ring(send_doorbells, {DoorbellKind::kSend, false, raw(q.qpn()), q.sends,
                         static_cast<std::uint16_t>(with_wqe ? bytes : 0), engine_.now()});
 }

@@ -141,6 +141,7 @@ class TestHost final : public Block {
   Engine& engine_;
   const std::uint32_t number_;
   const std::uint32_t cqe_bytes_;
+  const std::uint32_t doorbell_wqe_bytes_;
   std::deque<HostQp> qps_;
   std::map<std::uint32_t, Cq> cqs_;
   std::vector<HostRegion> regions_;
