@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the data path records about an object: set up at its creation, cleared when its QP is moved to RESET.
+#include <algorithm>
 #include <mutex>
-#include <new>
 
 #include "bridge/verbs/data_path.h"
 
 namespace rxnic::verbs {
 
 bool allocate_bookkeeping(Srq& srq) {
-  srq.wr_ids.reset(new (std::nothrow) std::uint64_t[srq.slots]());
-  srq.busy.reset(new (std::nothrow) std::uint8_t[srq.slots]());
-  srq.next.reset(new (std::nothrow) std::uint16_t[srq.slots]());
-  if (srq.wr_ids == nullptr || srq.busy == nullptr || srq.next == nullptr) return false;
+  const auto records = [&srq](auto& of, std::size_t count) { return allocate(of, srq.srq.pd, RecordsOf::kSrq, count); };
+  if (!records(srq.wr_ids, srq.slots) || !records(srq.busy, srq.slots) || !records(srq.next, srq.slots)) return false;
+  std::fill_n(srq.wr_ids.get(), srq.slots, 0);
+  std::fill_n(srq.busy.get(), srq.slots, std::uint8_t{0});
   if (!srq.linked_list) {  // not cleared: pages that are never needed are never touched
-    srq.waiting.reset(new (std::nothrow) std::uint8_t[std::size_t{srq.slots} * srq.stride]);
-    srq.waiting_wr_ids.reset(new (std::nothrow) std::uint64_t[srq.slots]);
-    if (srq.waiting == nullptr || srq.waiting_wr_ids == nullptr) return false;
+    if (!records(srq.waiting, std::size_t{srq.slots} * srq.stride) || !records(srq.waiting_wr_ids, srq.slots)) {
+      return false;
+    }
   }
   for (std::uint32_t i = 0; i < srq.slots; ++i) srq.next[i] = static_cast<std::uint16_t>((i + 1) & (srq.slots - 1));
   srq.head = 0;
@@ -24,9 +24,14 @@ bool allocate_bookkeeping(Srq& srq) {
 }
 
 bool allocate_bookkeeping(Qp& qp) {
-  qp.send.sent.reset(new (std::nothrow) SentWr[qp.send.slots]());
-  qp.receive.wr_ids.reset(new (std::nothrow) std::uint64_t[qp.receive.slots]());
-  return qp.send.sent != nullptr && qp.receive.wr_ids != nullptr;
+  ibv_pd* const pd = qp.qp.qp_base.pd;
+  if (!allocate(qp.send.sent, pd, RecordsOf::kQp, qp.send.slots) ||
+      !allocate(qp.receive.wr_ids, pd, RecordsOf::kQp, qp.receive.slots)) {
+    return false;
+  }
+  std::fill_n(qp.send.sent.get(), qp.send.slots, SentWr{});
+  std::fill_n(qp.receive.wr_ids.get(), qp.receive.slots, 0);
+  return true;
 }
 
 void reset_queues(Qp& qp) {

@@ -14,6 +14,8 @@
 
 namespace rxnic::verbs {
 
+struct Pd;
+
 // device.cpp
 ibv_device** get_device_list(int* count);
 std::uint64_t get_device_guid(ibv_device* device);
@@ -34,6 +36,12 @@ ssize_t query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_
 int query_pkey(ibv_context* context, std::uint8_t port, int index, __be16* pkey);  // -1 and errno
 int get_pkey_index(ibv_context* context, std::uint8_t port, __be16 pkey);          // index, or -1 and errno
 int query_rt_values(ibv_context* context, ibv_values_ex* values);
+
+// parent_domain.cpp
+ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr* attributes);
+int dealloc_td(ibv_td* td);
+ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr* attributes);
+void free_parent_domain(Pd& domain);  // for dealloc_pd()
 
 // memory.cpp
 ibv_pd* alloc_pd(ibv_context* context);

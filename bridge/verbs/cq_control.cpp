@@ -25,8 +25,12 @@ int validate(const ibv_context* context, const channel::DeviceAttributes& device
   if (a.cqe == 0 || a.cqe > device.max_cqes) return EINVAL;
   if (a.comp_vector >= static_cast<std::uint32_t>(context->num_comp_vectors)) return EINVAL;
   if (a.channel != nullptr && a.channel->context != context) return EINVAL;
-  if ((a.comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0) return EOPNOTSUPP;  // parent domains
-  if ((a.comp_mask & ~std::uint32_t{IBV_CQ_INIT_ATTR_MASK_FLAGS}) != 0) return EINVAL;
+  if ((a.comp_mask & ~std::uint32_t{IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD}) != 0) return EINVAL;
+  const bool in_domain = (a.comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0;
+  if (in_domain && (a.parent_domain == nullptr || a.parent_domain->context != context ||
+                    pd_of(a.parent_domain).protection == nullptr)) {
+    return EINVAL;  // a PD alone is no parent domain
+  }
   const bool flags = (a.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0;
   return flags && (a.flags & ~kAttributeFlags) != 0 ? EOPNOTSUPP : 0;
 }
@@ -79,10 +83,14 @@ Cq* create(ibv_context* context, const ibv_cq_init_attr_ex& a, bool extended) {
     cq->wc_flags = a.wc_flags;
     cq->single_threaded =
         (a.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 && (a.flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0;
+    if ((a.comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0) cq->domain = &pd_of(a.parent_domain);
     if (extended) status = set_up_cq_ex(*cq);
   }
   if (status == 0) status = create(c, *cq, a);
-  if (status == 0) return cq;
+  if (status == 0) {
+    if (cq->domain != nullptr) cq->domain->users.fetch_add(1);
+    return cq;
+  }
   delete cq;
   errno = status;
   return nullptr;
@@ -202,6 +210,7 @@ int destroy_cq(ibv_cq* cq) {
   Mapping& mapping = context.connection->mapping();
   mapping.free(q.ring, std::uint64_t{q.slots} * q.cqe_bytes);
   mapping.free_record(channel::Board::kConsumer, q.doorbell);
+  if (q.domain != nullptr) q.domain->users.fetch_sub(1);
   delete &q;
   return 0;
 }

@@ -48,6 +48,10 @@ ibv_pd* alloc_pd(ibv_context* context) {
 
 int dealloc_pd(ibv_pd* pd) {
   if (pd_of(pd).users.load() != 0) return EBUSY;
+  if (pd_of(pd).protection != nullptr) {
+    free_parent_domain(pd_of(pd));
+    return 0;
+  }
   if (const int status = free_object(context_of(pd->context), channel::Request::kFreePd, pd->handle); status != 0) {
     return status;
   }

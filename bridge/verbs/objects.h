@@ -16,12 +16,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "bridge/channel/protocol.h"
 #include "bridge/verbs/lock.h"
 #include "bridge/verbs/number_table.h"
 #include "bridge/verbs/queues.h"
+#include "bridge/verbs/records.h"
 #include "model/types/completion.h"
 #include "model/types/send_work_queue.h"
 
@@ -36,9 +36,20 @@ struct Device {
   std::uint64_t guid = 0;  // as in memory: network byte order
 };
 
+struct Td {
+  ibv_td td{};
+  std::atomic<std::uint32_t> users{0};  // [C] parent domains with it
+};
+
 struct Pd {
   ibv_pd pd{};
-  std::atomic<std::uint32_t> users{0};  // [C] MRs, QPs, SRQs and AHs in it
+  std::atomic<std::uint32_t> users{0};  // [C] MRs, QPs, SRQs and AHs in it, parent domains of it
+  // Of a parent domain (parent_domain.cpp).
+  Pd* protection = nullptr;  // whose number is pd.handle; nullptr: it is none
+  Td* thread = nullptr;
+  void* (*allocate)(ibv_pd*, void*, std::size_t, std::size_t, std::uint64_t) = nullptr;  // records.h R1
+  void (*free)(ibv_pd*, void*, void*, std::uint64_t) = nullptr;
+  void* allocator_context = nullptr;
 };
 
 struct Mr {
@@ -61,6 +72,7 @@ struct Channel {
 
 struct Cq {
   ibv_cq_ex cq{};
+  Pd* domain = nullptr;  // the parent domain that it was made in
   std::uint32_t number = 0;
   std::uint32_t doorbell = 0;  // record of the boards kConsumer and kArm
   Lock lock;
@@ -90,14 +102,14 @@ struct Srq {
   Lock lock;
   std::uint8_t* ring = nullptr;
   std::uint32_t slots = 0, stride = 0, max_sge = 0, max_wr = 0, doorbell = 0;
-  bool linked_list = false;                 // work_queue.h R2; else cyclic
-  std::unique_ptr<std::uint64_t[]> wr_ids;  // [D] lock: by slot
-  std::unique_ptr<std::uint8_t[]> busy;     // [D] lock: by slot: posted, not yet polled
-  std::unique_ptr<std::uint16_t[]> next;    // [D] lock: linked list: by slot; control path: i -> i + 1
-  std::uint32_t head = 0, tail = 0;         // [D] lock: of the list of free slots; control path: 0, slots - 1
+  bool linked_list = false;          // work_queue.h R2; else cyclic
+  Records<std::uint64_t> wr_ids;     // [D] lock: by slot
+  Records<std::uint8_t> busy;        // [D] lock: by slot: posted, not yet polled
+  Records<std::uint16_t> next;       // [D] lock: linked list: by slot; control path: i -> i + 1
+  std::uint32_t head = 0, tail = 0;  // [D] lock: of the list of free slots; control path: 0, slots - 1
   // Cyclic: WRs whose slot is not free yet wait in memory laid out as the ring. [D] lock
-  std::unique_ptr<std::uint8_t[]> waiting;
-  std::unique_ptr<std::uint64_t[]> waiting_wr_ids;
+  Records<std::uint8_t> waiting;
+  Records<std::uint64_t> waiting_wr_ids;
   std::uint32_t accepted = 0;               // [D] lock: free-running count of WRs
   std::uint32_t producer = 0;               // [D] lock: of WQEs in the ring
   std::uint32_t posted = 0;                 // [D] lock: WRs that were accepted and not yet polled
@@ -140,6 +152,7 @@ inline Context& context_of(ibv_context* context) {
 }
 // The public struct is the first member.
 inline Device& device_of(ibv_device* p) { return *reinterpret_cast<Device*>(p); }
+inline Td& td_of(ibv_td* p) { return *reinterpret_cast<Td*>(p); }
 inline Pd& pd_of(ibv_pd* p) { return *reinterpret_cast<Pd*>(p); }
 inline Mr& mr_of(ibv_mr* p) { return *reinterpret_cast<Mr*>(p); }
 inline Ah& ah_of(ibv_ah* p) { return *reinterpret_cast<Ah*>(p); }

@@ -41,6 +41,9 @@ const Operations kOperations = {
     .query_rt_values = query_rt_values,
     .alloc_pd = alloc_pd,
     .dealloc_pd = dealloc_pd,
+    .alloc_td = alloc_td,
+    .dealloc_td = dealloc_td,
+    .alloc_parent_domain = alloc_parent_domain,
     .import_pd = unsupported,
     .reg_mr = reg_mr,
     .reg_dmabuf_mr = unsupported,
@@ -96,6 +99,9 @@ void fill(verbs_context& context) {
   context.create_srq_ex = kOperations.create_srq_ex;
   context.get_srq_num = kOperations.get_srq_num;
   context.create_qp_ex = kOperations.create_qp_ex;
+  context.alloc_td = kOperations.alloc_td;
+  context.dealloc_td = kOperations.dealloc_td;
+  context.alloc_parent_domain = kOperations.alloc_parent_domain;
   // Callers take a null pointer as EOPNOTSUPP, but they call these three without checking.
   context.close_xrcd = unsupported;
   context.context.ops.bind_mw = unsupported;

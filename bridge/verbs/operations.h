@@ -25,6 +25,9 @@ struct Operations {
   decltype(&verbs::query_rt_values) query_rt_values;
   decltype(&verbs::alloc_pd) alloc_pd;
   decltype(&verbs::dealloc_pd) dealloc_pd;
+  decltype(&verbs::alloc_td) alloc_td;
+  decltype(&verbs::dealloc_td) dealloc_td;
+  decltype(&verbs::alloc_parent_domain) alloc_parent_domain;
   ibv_pd* (*import_pd)(ibv_context* context, std::uint32_t handle);
   decltype(&verbs::reg_mr) reg_mr;
   ibv_mr* (*reg_dmabuf_mr)(ibv_pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova, int fd,

@@ -277,7 +277,7 @@ int destroy_qp(ibv_qp* qp) {
     reported = q.async_events_reported;
   }
   wait_for_acks(*qp, qp->events_completed, reported);
-  pd_of(qp->pd).users.fetch_sub(1);
+  Pd& pd = pd_of(qp->pd);
   Mapping& mapping = context.connection->mapping();
   mapping.free(q.send.ring, std::uint64_t{q.send.slots} * q.send.stride);
   mapping.free_record(channel::Board::kSend, q.send.doorbell);
@@ -286,6 +286,7 @@ int destroy_qp(ibv_qp* qp) {
     mapping.free_record(channel::Board::kReceive, q.receive.doorbell);
   }
   delete &q;
+  pd.users.fetch_sub(1);  // the QP's records were the domain's
   return 0;
 }
 

@@ -6,9 +6,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 
 #include "bridge/verbs/lock.h"
+#include "bridge/verbs/records.h"
 #include "model/types/completion.h"
 
 namespace rxnic::verbs {
@@ -25,9 +25,9 @@ struct ReceiveQueue {  // of a QP without an SRQ: cyclic
   std::uint8_t* ring = nullptr;
   std::uint32_t slots = 0;  // 0: none
   std::uint32_t stride = 0, max_sge = 0, doorbell = 0;
-  std::unique_ptr<std::uint64_t[]> wr_ids;  // [D] lock: by slot
-  std::atomic<std::uint32_t> producer{0};   // [D] lock; stored when the WQE and its wr_id are written
-  std::atomic<std::uint32_t> consumer{0};   // [D] the QP's receive CQ's lock: WQEs whose completion was polled
+  Records<std::uint64_t> wr_ids;           // [D] lock: by slot
+  std::atomic<std::uint32_t> producer{0};  // [D] lock; stored when the WQE and its wr_id are written
+  std::atomic<std::uint32_t> consumer{0};  // [D] the QP's receive CQ's lock: WQEs whose completion was polled
 };
 
 struct SentWr {  // what a completion reports about its WR
@@ -40,7 +40,7 @@ struct SendQueue {
   std::uint8_t* ring = nullptr;
   std::uint32_t slots = 0;  // 0: none
   std::uint32_t stride = 0, max_sge = 0, max_inline = 0, doorbell = 0;
-  std::unique_ptr<SentWr[]> sent;          // [D] lock: by slot
+  Records<SentWr> sent;                    // [D] lock: by slot
   std::atomic<std::uint32_t> producer{0};  // [D] lock; stored when the WQE and what is in `sent` are written
   std::atomic<std::uint32_t> consumer{0};  // [D] the QP's send CQ's lock: (send_work_queue.h R4)
   // Between wr_start and wr_complete of ibv_qp_ex, lock held.

@@ -142,11 +142,12 @@ int destroy_srq(ibv_srq* srq) {
     reported = q.async_events_reported;
   }
   wait_for_acks(*srq, srq->events_completed, reported);
-  pd_of(srq->pd).users.fetch_sub(1);
+  Pd& pd = pd_of(srq->pd);
   Mapping& mapping = context.connection->mapping();
   mapping.free(q.ring, std::uint64_t{q.slots} * q.stride);
   mapping.free_record(channel::Board::kReceive, q.doorbell);
   delete &q;
+  pd.users.fetch_sub(1);  // the SRQ's records were the domain's
   return 0;
 }
 

@@ -16,9 +16,10 @@ from live import e2e
 SUITE = pathlib.Path("/usr/share/doc/rdma-core/tests")
 PYTHON = "/usr/bin/python3"  # Debian's packages are for Debian's Python
 MODULES = ("test_addr", "test_pd", "test_cq", "test_cq_events", "test_cqex", "test_fork", "test_relaxed_ordering",
-           "test_qpex", "test_qp")
+           "test_qpex", "test_qp", "test_parent_domain")
 XRC, RAW, WINDOWS = "XRC", "RAW_PACKET", "memory windows"
 MAY_BE_SKIPPED = {
+    "test_huge_page_traffic": "huge pages",
     "test_xrc_traffic_cq_ex": XRC,
     "test_ro_xrc_traffic": XRC,
     "test_qp_ex_xrc_send": XRC,
