@@ -88,13 +88,19 @@ void write_nic(const fs::path& folder, std::uint32_t nic, const Params& params) 
 
 }  // namespace
 
-std::string write_device_files(const std::string& out, std::uint32_t nics, const Params& params) {
+std::string write_device_files(const std::string& out, std::uint32_t nics, const Params& params,
+                               const std::function<void(const std::string&)>& say) {
   const fs::path folder = fs::absolute(out).lexically_normal() / "device_files";
   try {
     fs::remove_all(folder);  // of a run before, which may have had more NICs
     for (std::uint32_t nic = 0; nic < nics; ++nic) write_nic(folder, nic, params);
-  } catch (const fs::filesystem_error& e) {
-    throw std::runtime_error(e.path1().string() + ": " + e.code().message());
+  } catch (const std::exception& e) {
+    const auto* const where = dynamic_cast<const fs::filesystem_error*>(&e);
+    const std::string why = where != nullptr ? where->path1().string() + ": " + where->code().message() : e.what();
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);
+    say("programs are shown no files of their NICs: " + why);
+    return "";
   }
   return folder.string();
 }

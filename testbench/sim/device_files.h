@@ -4,14 +4,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "model/params/params.h"
 
 namespace rxnic {
 
-// Writes the files of NICs 0 to nics - 1 below `out` and returns their folder, an absolute path. Throws
-// std::runtime_error.
-std::string write_device_files(const std::string& out, std::uint32_t nics, const Params& params);
+// Writes the files of NICs 0 to nics - 1 below `out` and returns their folder, an absolute path. When they cannot be
+// written, as on a full disk, none is left, `say` is told why, and the path is empty: programs run without.
+std::string write_device_files(const std::string& out, std::uint32_t nics, const Params& params,
+                               const std::function<void(const std::string&)>& say);
 
 }  // namespace rxnic

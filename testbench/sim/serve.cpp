@@ -45,7 +45,8 @@ int serve(const ServeOptions& o) {
   };
   LiveHost host(o, params, o.socket, {signals.descriptor(), on_signal, [&session] { session->tick(); }});
   LiveSession serving(o, params, host);
-  const std::string files = write_device_files(o.out, o.nics, params);
+  const std::string files =
+      write_device_files(o.out, o.nics, params, [&serving](const std::string& why) { serving.say(why); });
   port = &host.port;
   session = &serving;
   if (!o.quiet) {
