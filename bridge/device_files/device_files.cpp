@@ -146,6 +146,7 @@ RXNIC_SHOW ssize_t lgetxattr(const char* path, const char* name, void* to, std::
 RXNIC_SHOW char* realpath(const char* path, char* to) noexcept { RXNIC_NEXT(realpath)(Path(path), to); }
 
 // What these become when a program was built with checks of buffer sizes (_FORTIFY_SOURCE).
+// NOLINTBEGIN(readability-identifier-naming): the names are the C library's.
 #define RXNIC_OPEN_CHECKED(name, call) \
   RXNIC_SHOW int name(const char* path, int flags) { return call(path, flags); }
 RXNIC_OPEN_CHECKED(__open_2, open)
@@ -162,3 +163,4 @@ RXNIC_SHOW ssize_t __readlink_chk(const char* path, char* to, std::size_t bytes,
 RXNIC_SHOW char* __realpath_chk(const char* path, char* to, std::size_t room) {
   RXNIC_NEXT(__realpath_chk)(Path(path), to, room);
 }
+// NOLINTEND(readability-identifier-naming)

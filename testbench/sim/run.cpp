@@ -106,11 +106,11 @@ int run_verbs_program(const RunOptions& o) {
   LiveHost host(o, params, address,
                 {signals.descriptor(), [&] { keeper->on_signal(); }, [&] { keeper->on_tick(); },
                  [&](const std::string& who) { keeper->on_death(who); }});
-  LiveSession session(o, params, host);
   if (o.device_files) {
-    variables.emplace_back("RXNIC_DEVICE_FILES", write_device_files(o.out, o.nics, params,
-                                                                    [&](const std::string& why) { session.say(why); }));
+    const auto say = [&host](const std::string& why) { host.log.say(why); };
+    variables.emplace_back("RXNIC_DEVICE_FILES", write_device_files(o.out, o.nics, params, say));
   }
+  LiveSession session(o, params, host);
   ChildProcess child(o.command, variables, signals);
   if (child.start_error() != 0) {
     session.say(fmt::format("{}: {}", o.command[0], std::strerror(child.start_error())));

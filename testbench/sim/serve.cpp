@@ -44,9 +44,9 @@ int serve(const ServeOptions& o) {
     }
   };
   LiveHost host(o, params, o.socket, {signals.descriptor(), on_signal, [&session] { session->tick(); }});
-  LiveSession serving(o, params, host);
   const std::string files =
-      write_device_files(o.out, o.nics, params, [&serving](const std::string& why) { serving.say(why); });
+      write_device_files(o.out, o.nics, params, [&host](const std::string& why) { host.log.say(why); });
+  LiveSession serving(o, params, host);
   port = &host.port;
   session = &serving;
   if (!o.quiet) {
