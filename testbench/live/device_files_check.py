@@ -80,6 +80,8 @@ def off(bench):
 def ucx(bench):
     """ucx_info -d lists the NICs with RC and UD, and --no-device-files hides them."""
     live.need("ucx_info")
+    if bench.options.preload:
+        raise e2e.Skip("a sanitizer's library has to be the first that is preloaded, rxnic run's is")
     shown = run(bench, "ucx_info", "-d").stdout
     for nic in ("rxnic0", "rxnic1"):
         for transport in ("rc_verbs", "ud_verbs"):

@@ -202,7 +202,10 @@ class Fabric:
 
     def start(self, name, *command, **more):
         environment = self.environment(**more)
-        environment |= sanitizer(self.bench, is_of_others(command[0]))
+        extra = sanitizer(self.bench, is_of_others(command[0]))
+        if "LD_PRELOAD" in extra and "LD_PRELOAD" in more:  # the sanitizer's library has to be the first
+            extra["LD_PRELOAD"] += f":{more['LD_PRELOAD']}"
+        environment |= extra
         program = Program(command, self.folder, f"{len(self.programs)}-{name}", environment, self.uid)
         self.programs.append(program)
         return program
