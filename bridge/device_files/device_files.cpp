@@ -72,27 +72,25 @@ bool takes_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE
   static auto* const behind = next<decltype(name)>(#name); \
   return behind
 
+// RXNIC_MODE: the argument behind `flags`, of a call that has one.
+#define RXNIC_MODE(flags)        \
+  mode_t mode = 0;               \
+  if (takes_mode(flags)) {       \
+    va_list more;                \
+    va_start(more, flags);       \
+    mode = va_arg(more, mode_t); \
+    va_end(more);                \
+  }
+
 // The functions are those of the C library; its header says what each does.
 #define RXNIC_OPEN(name)                                  \
   RXNIC_SHOW int name(const char* path, int flags, ...) { \
-    mode_t mode = 0;                                      \
-    if (takes_mode(flags)) {                              \
-      va_list more;                                       \
-      va_start(more, flags);                              \
-      mode = va_arg(more, mode_t);                        \
-      va_end(more);                                       \
-    }                                                     \
+    RXNIC_MODE(flags)                                     \
     RXNIC_NEXT(name)(Path(path), flags, mode);            \
   }
 #define RXNIC_OPENAT(name)                                            \
   RXNIC_SHOW int name(int folder, const char* path, int flags, ...) { \
-    mode_t mode = 0;                                                  \
-    if (takes_mode(flags)) {                                          \
-      va_list more;                                                   \
-      va_start(more, flags);                                          \
-      mode = va_arg(more, mode_t);                                    \
-      va_end(more);                                                   \
-    }                                                                 \
+    RXNIC_MODE(flags)                                                 \
     RXNIC_NEXT(name)(folder, Path(path), flags, mode);                \
   }
 #define RXNIC_STAT(name, status) \

@@ -39,7 +39,7 @@ void name_device(Device& device, std::uint32_t nic, std::uint64_t guid) {
   d.transport_type = IBV_TRANSPORT_IB;
   std::snprintf(d.name, sizeof d.name, "rxnic%u", nic);
   std::snprintf(d.dev_name, sizeof d.dev_name, "rxnic%u", nic);
-  // Programs look for files there, and work without them.
+  // Programs look for files there: bridge/device_files shows them.
   std::snprintf(d.dev_path, sizeof d.dev_path, "/sys/class/infiniband_verbs/rxnic%u", nic);
   std::snprintf(d.ibdev_path, sizeof d.ibdev_path, "/sys/class/infiniband/rxnic%u", nic);
 }
