@@ -73,9 +73,11 @@ struct DeviceAttributes {
   std::uint32_t max_rd_atomic = 0;            // of a QP
   std::uint32_t max_responder_resources = 0;  // of all QPs
   std::uint32_t max_multicast_groups = 0;
-  std::uint32_t cqe_bytes = 64;      // stride of a CQ
-  std::uint32_t active_mtu = 4096;   // bytes
-  std::uint8_t srq_linked_list = 0;  // layout of SRQs (work_queue.h R2); 0: cyclic
+  std::uint32_t max_tags = 0;            // of a TM SRQ
+  std::uint32_t max_tag_operations = 0;  // of a TM SRQ, outstanding
+  std::uint32_t cqe_bytes = 64;          // stride of a CQ
+  std::uint32_t active_mtu = 4096;       // bytes
+  std::uint8_t srq_linked_list = 0;      // layout of SRQs (work_queue.h R2); 0: cyclic
   std::uint8_t reserved[3] = {};
   std::uint64_t core_clock_khz = 0;       // of completion timestamps
   std::uint64_t timestamp_period_ps = 0;  // Cqe::timestamp * this = model time
@@ -124,8 +126,10 @@ struct SharedReceiveQueue {
   std::uint32_t doorbell = 0;  // record of the board kReceive
   std::uint64_t ring = 0;      // offset in the mapping
   std::uint32_t slots = 0, stride = 0;
-  std::uint32_t limit = 0;  // kModifySrq, kQuerySrq
-  std::uint32_t cqn = 0, xrcd = 0;
+  std::uint32_t limit = 0;                        // kModifySrq, kQuerySrq
+  std::uint32_t cqn = 0;                          // TM: where its completions go
+  std::uint64_t tag_ring = 0;                     // TM: offset in the mapping, of TagWrites (tag_ring.h)
+  std::uint32_t tag_slots = 0, tag_doorbell = 0;  // power of two; record of the board kTags
 };
 struct QueuePair {
   std::uint32_t qpn = 0;   // reply

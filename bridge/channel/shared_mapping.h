@@ -3,7 +3,7 @@
 // No system call is needed on the data path: WQE rings, CQs and doorbells are all in here.
 //
 //   offset 0            MappingHeader
-//   kBoardsOffset       four DoorbellBoards: send, receive, consumer, arm
+//   kBoardsOffset       five DoorbellBoards: send, receive, consumer, arm, tags
 //   kHeapOffset         rings, laid out by the program; the requests that create queues carry their offsets
 //
 //   R1  The program fills in magic, version and sizes before it sends the descriptor; a simulator of another version
@@ -14,8 +14,8 @@
 //       `simulator_sleeps` is set then, write 1 to the eventfd. The fences are those of ring().
 //   R4  A doorbell record holds the newest value only: of two doorbells between two looks of the simulator it sees the
 //       second.
-//   R5  The simulator takes send doorbells before receive doorbells and puts receive doorbells into effect first: a
-//       receive posted before a send by the same thread is never seen after it.
+//   R5  The simulator takes send doorbells before those of receives and tags, and puts these into effect first: a
+//       receive or a tag posted before a send by the same thread is never seen after it.
 //   R6  The simulator trusts nothing in here: a program that overwrites it at random harms only itself.
 //   R7  A program sets `left` when it closes the device, and when it ends by exit() or a return from main. When a
 //       connection ends and `left` is not set, the program was killed.
@@ -31,7 +31,7 @@
 namespace rxnic::channel {
 
 inline constexpr std::uint64_t kMagic = 0x316e686363696e78;  // "xnicchn1"
-inline constexpr std::uint32_t kVersion = 9;                 // of this header and protocol.h
+inline constexpr std::uint32_t kVersion = 10;                // of this header and protocol.h
 
 inline constexpr std::uint32_t kDoorbells = 16384;  // records of a board: queues of that kind that a program can have
 inline constexpr std::uint32_t kDirtyWords = kDoorbells / 64;
@@ -47,7 +47,7 @@ struct DoorbellBoard {
 inline constexpr std::uint64_t kArmSolicited = std::uint64_t{1} << 32;  // kArm
 inline constexpr unsigned kWqeBytesShift = 32;  // kSend, a WQE posted alone: its length, which is written with it
 
-enum class Board : std::uint8_t { kSend, kReceive, kConsumer, kArm, kCount };
+enum class Board : std::uint8_t { kSend, kReceive, kConsumer, kArm, kTags, kCount };
 inline constexpr std::size_t kBoards = static_cast<std::size_t>(Board::kCount);
 
 struct MappingHeader {

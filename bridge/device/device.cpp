@@ -32,6 +32,7 @@ Device::Device(std::uint32_t number, std::uint32_t nics, const Params& params, N
       doorbell_wqe_bytes_(params.requester.doorbell_wqe_bytes),
       attributes_(device_attributes(number, params)),
       srq_layout_(attributes_.srq_linked_list != 0 ? WqLayout::kLinkedList : WqLayout::kCyclic),
+      memory_(memory),
       commands_(memory),
       pd_numbers_(1, kLastNumber),
       key_indices_(kFirstKeyIndex, kLastNumber),
@@ -153,6 +154,7 @@ void Device::ring(ClientId client, channel::Board board, std::uint32_t index, st
   Objects& own = it->second;
   Records& records = board == channel::Board::kSend      ? own.send
                      : board == channel::Board::kReceive ? own.receive
+                     : board == channel::Board::kTags    ? own.tags
                                                          : own.completion;
   if (index >= records.size() || !records[index].used) return;
   Doorbell d;
@@ -180,6 +182,9 @@ void Device::ring(ClientId client, channel::Board board, std::uint32_t index, st
       d.kind = DoorbellKind::kCqArm;
       d.solicited_only = (value & channel::kArmSolicited) != 0;
       completion_line_.push(d, arrival);
+      return;
+    case channel::Board::kTags:
+      tag_line_.push(d, arrival);
       return;
     case channel::Board::kCount:
       return;

@@ -16,6 +16,10 @@
 //       the program and in those of the region (iova).
 //   R8  A send WQE that is posted alone is written to the NIC with its doorbell, up to requester.doorbell_wqe_bytes;
 //       none is when the program has rung several doorbells since the last look (shared_mapping.h R4).
+//   R9  Operations on the tag list of a TM SRQ are given to the NIC in the order in which they were written, as many in
+//       a cycle as its link takes. One of an unknown kind is a sync that says nothing. Of a doorbell that announces
+//       more than the ring holds only the newest are given.
+//   R10 A QP on a TM SRQ is RC and has no send queue of its own: the device sends on it.
 #pragma once
 
 #include <map>
@@ -74,8 +78,12 @@ class Device {
   DoorbellLine& receive_line() { return receive_line_; }
   DoorbellLine& completion_line() { return completion_line_; }
   DoorbellLine& send_line() { return send_line_; }
+  DoorbellLine& tag_line() { return tag_line_; }  // of tag_line().deliver: give_tags()
+  bool give_tags(const Doorbell& rung, Out<TagOperation>& out, Cycle now);
   // Doorbells that have not entered their links.
-  std::size_t doorbells() const { return receive_line_.size() + completion_line_.size() + send_line_.size(); }
+  std::size_t doorbells() const {
+    return receive_line_.size() + completion_line_.size() + send_line_.size() + tag_line_.size();
+  }
   std::size_t objects() const { return pds_.size() + regions_.size() + cqs_.size() + srqs_.size() + qps_.size(); }
 
  private:
@@ -99,6 +107,7 @@ class Device {
   CommandResult resize_cq(ClientId client, Command& c);
   CommandResult modify_cq(ClientId client, Command& c);
   CommandResult free_cq(ClientId client, Command& c);
+  std::int32_t check_srq(ClientId client, const channel::SharedReceiveQueue& asked);
   CommandResult create_srq(ClientId client, Command& c);
   CommandResult modify_srq(ClientId client, Command& c);
   CommandResult query_srq(ClientId client, Command& c);
@@ -143,8 +152,9 @@ class Device {
   const std::uint32_t doorbell_wqe_bytes_;
   const channel::DeviceAttributes attributes_;
   const WqLayout srq_layout_;
+  HostMemory& memory_;
   CommandQueue commands_;
-  DoorbellLine receive_line_, completion_line_, send_line_;
+  DoorbellLine receive_line_, completion_line_, send_line_, tag_line_;
 
   std::map<ClientId, Objects> clients_;
   std::map<std::uint32_t, PdObject> pds_;

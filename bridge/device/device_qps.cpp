@@ -32,7 +32,11 @@ std::int32_t Device::check_qp(ClientId client, const channel::QueuePair& asked) 
       owned(cqs_, client, asked.receive_cq) == nullptr) {
     return EINVAL;
   }
-  if (asked.has_srq != 0 && owned(srqs_, client, asked.srqn) == nullptr) return EINVAL;
+  if (asked.has_srq != 0) {
+    const SrqObject* srq = owned(srqs_, client, asked.srqn);
+    if (srq == nullptr) return EINVAL;
+    if (srq->context.tag_matching && (type != QpType::kRc || asked.send_slots != 0)) return EINVAL;  // (R10)
+  }
   const std::uint32_t most = std::bit_ceil(attributes_.max_qp_wrs);
   if (asked.send_slots != 0) {
     if (asked.send_slots > most || asked.send_stride < kMinSendStride || asked.send_stride > kMaxSendStride ||
@@ -95,6 +99,7 @@ CommandResult Device::create_qp(ClientId client, Command& c) {
   if (context.uses_srq) {
     SrqObject& srq = srqs_.at(asked.srqn);
     context.receive_queue = srq.queue;
+    context.tag_matching = srq.context.tag_matching;
     qp.srqn = asked.srqn;
   } else {  // (R4)
     WqContext queue;

@@ -1,12 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion channels, completion queues and shared receive queues.
-#include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 
+#include "bridge/channel/tag_ring.h"
 #include "bridge/device/device.h"
 
 namespace rxnic {
+
+namespace {
+
+TagOperation tag_operation(const channel::TagWrite& written, std::uint32_t slot, WqId queue) {
+  TagOperation op;
+  op.srq = queue;
+  op.wqe_index = slot;
+  if (written.kind < channel::TagWriteKind::kAdd || written.kind > channel::TagWriteKind::kSync) return op;
+  op.opcode = written.kind == channel::TagWriteKind::kAdd      ? TagOpcode::kAdd
+              : written.kind == channel::TagWriteKind::kDelete ? TagOpcode::kDelete
+                                                               : TagOpcode::kSync;
+  op.signaled = (written.flags & channel::kTagWriteSignaled) != 0;
+  op.tm_sync = (written.flags & channel::kTagWriteSync) != 0;
+  op.unexpected_count = written.unexpected_count;
+  op.entry.handle = written.handle;
+  if (op.opcode == TagOpcode::kAdd) op.entry = {written.handle, written.tag, written.mask, written.buffer};
+  return op;
+}
+
+}  // namespace
 
 // The port chooses the number, because it owns the event pipe.
 CommandResult Device::create_channel(ClientId client, Command& c) {
@@ -127,6 +148,19 @@ void Device::forget_cq(Cqn number) {
   cqs_.erase(raw(number));
 }
 
+std::int32_t Device::check_srq(ClientId client, const channel::SharedReceiveQueue& asked) {
+  const Objects& own = clients_.at(client);
+  if (asked.type != kSrqBasic && asked.type != kSrqTagMatching) return EOPNOTSUPP;
+  const bool fits = asked.slots >= 2 && asked.slots <= std::bit_ceil(attributes_.max_srq_wrs) &&
+                    asked.stride >= kMinReceiveStride && asked.stride <= kMaxReceiveStride &&
+                    ring_fits(asked.ring, asked.slots, asked.stride);
+  if (owned(pds_, client, asked.pd) == nullptr || !fits || !is_free(own.receive, asked.doorbell)) return EINVAL;
+  if (asked.type == kSrqBasic) return 0;
+  const bool tags_fit = asked.tag_slots <= std::bit_ceil(attributes_.max_tag_operations) &&
+                        ring_fits(asked.tag_ring, asked.tag_slots, channel::kTagWriteBytes);
+  return owned(cqs_, client, asked.cqn) != nullptr && tags_fit && is_free(own.tags, asked.tag_doorbell) ? 0 : EINVAL;
+}
+
 CommandResult Device::create_srq(ClientId client, Command& c) {
   channel::SharedReceiveQueue& asked = c.message.body.srq;
   if (c.begun) {
@@ -141,14 +175,7 @@ CommandResult Device::create_srq(ClientId client, Command& c) {
     assign(clients_.at(client).receive, srq.record, raw(srq.queue));
     return CommandResult::kDone;
   }
-  Objects& own = clients_.at(client);
-  if (asked.type != kSrqBasic) return refuse(c, EOPNOTSUPP);
-  PdObject* pd = owned(pds_, client, asked.pd);
-  if (pd == nullptr || asked.slots < 2 || asked.slots > std::bit_ceil(attributes_.max_srq_wrs) ||
-      asked.stride < kMinReceiveStride || asked.stride > kMaxReceiveStride ||
-      !ring_fits(asked.ring, asked.slots, asked.stride) || !is_free(own.receive, asked.doorbell)) {
-    return refuse(c, EINVAL);
-  }
+  if (const std::int32_t error = check_srq(client, asked); error != 0) return refuse(c, error);
   const auto number = srq_numbers_.take(srqs_.size(), [this](std::uint32_t n) { return srqs_.contains(n); });
   if (srqs_.size() == attributes_.max_srqs || !number) return refuse(c, ENOMEM);
   SrqObject srq;
@@ -160,10 +187,19 @@ CommandResult Device::create_srq(ClientId client, Command& c) {
   srq.context.slots = asked.slots;
   srq.context.stride = asked.stride;
   srq.context.pd = Pdn{asked.pd};
+  if (asked.type == kSrqTagMatching) {
+    srq.context.tag_matching = true;
+    srq.context.cq = Cqn{asked.cqn};
+    srq.tag_record = asked.tag_doorbell;
+    srq.tag_ring = ring_address(client, asked.tag_ring);
+    srq.tag_slots = asked.tag_slots;
+    assign(clients_.at(client).tags, srq.tag_record, *number);
+    ++cqs_.at(asked.cqn).users;
+  }
   c.ticket = commands_.create_queue(srq.context);
   c.begun = true;
   srq.record = asked.doorbell;
-  ++pd->users;
+  ++pds_.at(asked.pd).users;
   srqs_[*number] = srq;
   asked.srqn = *number;
   return CommandResult::kGiven;
@@ -208,8 +244,11 @@ CommandResult Device::free_srq(ClientId client, Command& c) {
 CommandResult Device::destroy_srq(Srqn number) {
   SrqObject& srq = srqs_.at(raw(number));
   if (srq.teardown.step == 0) {
-    release(clients_.at(srq.owner).receive, srq.record);
+    Objects& own = clients_.at(srq.owner);
+    release(own.receive, srq.record);
+    release(own.tags, srq.tag_record);
     receive_line_.drop(raw(srq.queue));
+    tag_line_.drop(raw(number));
     srq.teardown = {1, commands_.free_queue(srq.queue, srq.context)};
   }
   if (const CommandResult r = await(srq.teardown.ticket); r != CommandResult::kDone) return r;
@@ -220,7 +259,27 @@ CommandResult Device::destroy_srq(Srqn number) {
 void Device::forget_srq(Srqn number) {
   const SrqObject& srq = srqs_.at(raw(number));
   --pds_.at(raw(srq.context.pd)).users;
+  if (srq.context.tag_matching) {
+    release(clients_.at(srq.owner).tags, srq.tag_record);
+    --cqs_.at(raw(srq.context.cq)).users;
+  }
   srqs_.erase(raw(number));
+}
+
+// (R9)
+bool Device::give_tags(const Doorbell& rung, Out<TagOperation>& out, Cycle now) {
+  const auto it = srqs_.find(rung.number);
+  if (it == srqs_.end()) return true;
+  SrqObject& srq = it->second;
+  if (rung.value - srq.tag_writes > srq.tag_slots) srq.tag_writes = rung.value - srq.tag_slots;
+  for (; srq.tag_writes != rung.value; ++srq.tag_writes) {
+    if (!out.can_push(now)) return false;
+    const std::uint32_t slot = srq.tag_writes & (srq.tag_slots - 1);
+    std::array<std::uint8_t, channel::kTagWriteBytes> bytes{};
+    memory_.read(srq.tag_ring + std::uint64_t{slot} * channel::kTagWriteBytes, bytes);
+    out.push(now, tag_operation(std::bit_cast<channel::TagWrite>(bytes), slot, srq.queue));
+  }
+  return true;
 }
 
 }  // namespace rxnic

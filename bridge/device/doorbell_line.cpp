@@ -44,28 +44,9 @@ void DoorbellLine::arrive(const Doorbell& doorbell) {
   older.solicited_only = older.solicited_only && doorbell.solicited_only;
 }
 
-bool DoorbellLine::deliver(Out<Doorbell>& out, Cycle now) {
-  bool any = false;
-  const auto send = [&](const Doorbell& doorbell) {
-    out.push(now, doorbell);
-    any = true;
-  };
-  for (; !coming_.empty() && coming_.front().arrival <= now; coming_.pop_front()) {
-    if (dropped(coming_.front())) continue;
-    if (waiting_.empty() && out.can_push(now)) {
-      send(coming_.front().doorbell);
-    } else {
-      arrive(coming_.front().doorbell);
-    }
-  }
-  if (coming_.empty()) drops_.clear();
-  while (!waiting_.empty() && out.can_push(now)) {
-    const Doorbell first = waiting_.front();
-    places_.erase(place_of(first.number, first.kind));
-    waiting_.pop_front();
-    send(first);
-  }
-  return any;
+void DoorbellLine::leave() {
+  places_.erase(place_of(waiting_.front().number, waiting_.front().kind));
+  waiting_.pop_front();
 }
 
 Cycle DoorbellLine::next(Cycle now) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Doorbells on their way from the programs of one NIC to one of its doorbell links.
+// Doorbells on their way from the programs of one NIC to one of its links.
 //
 //   R1  A doorbell enters the link in the cycle in which it arrives, or when there is room; in order.
 //   R2  drop() removes those of a queue that have not entered the link. The NIC waits for those that have before it
@@ -26,7 +26,12 @@ class DoorbellLine {
   static constexpr std::size_t kMostOnTheWay = std::size_t{1} << 20;
   void push(const Doorbell& doorbell, Cycle arrival);
   // Moves those that have arrived into the link. True when any was moved.
-  bool deliver(Out<Doorbell>& out, Cycle now);
+  bool deliver(Out<Doorbell>& out, Cycle now) {
+    return deliver(now, [&](const Doorbell& doorbell) { return try_push(out, doorbell, now); });
+  }
+  // The same with take(doorbell): false when it has to wait for room; it is offered again, perhaps with another value.
+  template <class Take>
+  bool deliver(Cycle now, Take&& take);
   // When the next one arrives; kNever also when the link is full, which wakes its producer.
   Cycle next(Cycle now) const;
   void drop(std::uint32_t number);
@@ -40,8 +45,14 @@ class DoorbellLine {
     std::uint64_t serial;
   };
   using Waiting = std::list<Doorbell>;
+  static bool try_push(Out<Doorbell>& out, const Doorbell& doorbell, Cycle now) {
+    if (!out.can_push(now)) return false;
+    out.push(now, doorbell);
+    return true;
+  }
   bool dropped(const Coming& coming) const;
   void arrive(const Doorbell& doorbell);
+  void leave();
 
   std::deque<Coming> coming_;                                    // by arrival
   Waiting waiting_;                                              // for room in the link
@@ -50,5 +61,22 @@ class DoorbellLine {
   std::unordered_map<std::uint32_t, std::uint64_t> drops_;
   std::uint64_t last_serial_ = 0;
 };
+
+template <class Take>
+bool DoorbellLine::deliver(Cycle now, Take&& take) {
+  bool any = false;
+  for (; !coming_.empty() && coming_.front().arrival <= now; coming_.pop_front()) {
+    const Doorbell& doorbell = coming_.front().doorbell;
+    if (dropped(coming_.front())) continue;
+    if (waiting_.empty() && take(doorbell)) {
+      any = true;
+    } else {
+      arrive(doorbell);
+    }
+  }
+  if (coming_.empty()) drops_.clear();
+  for (; !waiting_.empty() && take(waiting_.front()); leave()) any = true;
+  return any;
+}
 
 }  // namespace rxnic

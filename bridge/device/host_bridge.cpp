@@ -34,6 +34,7 @@ struct HostBridge::Port final {
         receive(name("receive_doorbells").c_str()),
         completion(name("completion_doorbells").c_str()),
         send(name("send_doorbells").c_str()),
+        tags(name("tag_operations").c_str()),
         commands(name("commands").c_str()) {
     landed.bind(attached.nic.landed);
     receive_events.bind(attached.nic.receive_events);
@@ -44,6 +45,7 @@ struct HostBridge::Port final {
     receive.bind(attached.nic.receive_doorbells);
     completion.bind(attached.nic.completion_doorbells);
     send.bind(attached.nic.send_doorbells);
+    tags.bind(attached.nic.tag_operations);
     attached.nic.cqe_generator.set_observer(&written);
   }
   std::string name(const char* stem) const { return stem + std::to_string(number); }
@@ -55,6 +57,7 @@ struct HostBridge::Port final {
   In<Event> receive_events, completion_events, send_events;
   In<CommandReply> replies;
   Out<Doorbell> receive, completion, send;
+  Out<TagOperation> tags;
   Out<DriverCommand> commands;
 };
 
@@ -281,18 +284,19 @@ bool HostBridge::advance(ClientId id, Client& client, Cycle now) {
   return false;
 }
 
-// A receive that was posted before a send is never behind it: receive doorbells first. (shared_mapping.h R5)
+// A receive or a tag that was posted before a send is never behind it: their doorbells first. (shared_mapping.h R5)
 bool HostBridge::deliver_doorbells(Cycle now) {
   bool any = false;
   for_each_bit(ringing_, [&](std::size_t n) {
     Port& nic = *nics_[n];
     DoorbellLine &receive = nic.device.receive_line(), &completion = nic.device.completion_line(),
-                 &send = nic.device.send_line();
+                 &send = nic.device.send_line(), &tags = nic.device.tag_line();
     any |= receive.deliver(nic.receive, now);
+    any |= tags.deliver(now, [&](const Doorbell& rung) { return nic.device.give_tags(rung, nic.tags, now); });
     any |= completion.deliver(nic.completion, now);
     any |= send.deliver(nic.send, now);
     any |= nic.device.commands().deliver(nic.commands, now);
-    const std::size_t left = receive.size() + completion.size() + send.size() + nic.device.commands().waiting();
+    const std::size_t left = nic.device.doorbells() + nic.device.commands().waiting();
     if (left == 0) ringing_ &= ~bit_of(n);
   });
   return any;
@@ -306,7 +310,8 @@ Cycle HostBridge::next_own(Cycle now) const {
   Cycle next = next_retry_;
   for_each_bit(ringing_, [&](std::size_t n) {
     Device& device = nics_[n]->device;
-    for (const DoorbellLine* line : {&device.receive_line(), &device.completion_line(), &device.send_line()}) {
+    for (const DoorbellLine* line :
+         {&device.receive_line(), &device.completion_line(), &device.send_line(), &device.tag_line()}) {
       next = earliest(next, line->next(now));
     }
   });

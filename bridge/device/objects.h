@@ -52,6 +52,11 @@ struct SrqObject {
   WqContext context;
   WqId queue = kNoWq;
   std::uint32_t record = kNoRecord;
+  // Tag matching: the ring of operations on its tag list (channel/tag_ring.h).
+  std::uint32_t tag_record = kNoRecord;
+  BusAddress tag_ring{};
+  std::uint32_t tag_slots = 0;
+  std::uint32_t tag_writes = 0;  // operations that were given to the NIC, modulo 2^32
   std::uint32_t users = 0;
   Teardown teardown;
 };
@@ -75,10 +80,10 @@ struct QpObject {
 struct ClientObjects {
   struct Record {
     bool used = false;
-    std::uint32_t number = 0;  // QPN, WqId or CQN by board
+    std::uint32_t number = 0;  // QPN, WqId, CQN or, of tags, SRQN
     std::uint32_t last = 0;    // send: the producer index that was rung last
   };
-  std::vector<Record> send, receive, completion;
+  std::vector<Record> send, receive, completion, tags;
   std::set<std::uint32_t> channels;
   std::map<std::uint32_t, std::uint32_t> channel_users;  // by channel: CQs
   std::uint64_t pages = 0;                               // of its regions

@@ -55,6 +55,6 @@ inline constexpr std::uint32_t kAccessOptional = 0x3ff0'0000;  // IBV_ACCESS_OPT
 enum ReregFlag : std::uint32_t { kReregTranslation = 1u << 0, kReregPd = 1u << 1, kReregAccess = 1u << 2 };
 
 // ibv_srq_type
-inline constexpr std::uint32_t kSrqBasic = 0;
+inline constexpr std::uint32_t kSrqBasic = 0, kSrqTagMatching = 2;
 
 }  // namespace rxnic

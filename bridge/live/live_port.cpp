@@ -126,10 +126,10 @@ void LivePort::look(Cycle now) {
   }
   if (!any) return;
   // The boards of all clients: a receive that one client posted before another one's send has rung its doorbell by now.
-  for (const Board b : {Board::kArm, Board::kReceive, Board::kConsumer}) {
+  for (const Board b : {Board::kArm, Board::kReceive, Board::kTags, Board::kConsumer}) {
     for (LiveClient* client : active_) take_board(*client, b);
   }
-  for (const Board b : {Board::kReceive, Board::kConsumer, Board::kArm, Board::kSend}) {
+  for (const Board b : {Board::kReceive, Board::kTags, Board::kConsumer, Board::kArm, Board::kSend}) {
     auto& taken = taken_[static_cast<std::size_t>(b)];
     doorbells_.insert(doorbells_.end(), taken.begin(), taken.end());
     taken.clear();

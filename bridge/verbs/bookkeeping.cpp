@@ -2,6 +2,7 @@
 // What the data path records about an object: set up at its creation, cleared when its QP is moved to RESET.
 #include <algorithm>
 #include <mutex>
+#include <numeric>
 
 #include "bridge/verbs/data_path.h"
 
@@ -20,6 +21,18 @@ bool allocate_bookkeeping(Srq& srq) {
   for (std::uint32_t i = 0; i < srq.slots; ++i) srq.next[i] = static_cast<std::uint16_t>((i + 1) & (srq.slots - 1));
   srq.head = 0;
   srq.tail = srq.slots - 1;
+  if (srq.tags == nullptr) return true;
+  TagList& list = *srq.tags;
+  if (!records(list.ops, list.slots) || !records(list.wr_ids, list.max_tags) || !records(list.added, list.max_tags) ||
+      !records(list.used, list.max_tags) || !records(list.free, list.max_tags)) {
+    return false;
+  }
+  std::fill_n(list.ops.get(), list.slots, TagOp{});
+  std::fill_n(list.wr_ids.get(), list.max_tags, 0);
+  std::fill_n(list.added.get(), list.max_tags, 0);
+  std::fill_n(list.used.get(), list.max_tags, std::uint8_t{0});
+  std::iota(list.free.get(), list.free.get() + list.max_tags, 0u);
+  list.free_handles = list.max_tags;
   return true;
 }
 

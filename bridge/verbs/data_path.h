@@ -2,8 +2,8 @@
 // The data path: what a program calls for each message. No system call, unless the simulator has to be woken or the
 // program only waits. The control path (creation, modification and destruction of objects) calls the second half.
 //
-//   R1  post: rules of ibv_post_send and ibv_post_srq_recv: in list order, stops at the first failure, *bad_wr is the
-//       WR that failed, the earlier ones stay posted; one doorbell a call.
+//   R1  post: rules of ibv_post_send, ibv_post_srq_recv and ibv_post_srq_ops: in list order, stops at the first
+//       failure, *bad_wr is the WR that failed, the earlier ones stay posted; one doorbell a call.
 //   R2  poll_cq that finds nothing repeatedly waits on the mapping's `completions`, never longer than about 1 ms, so
 //       that the simulator gets a CPU; a CQE of a QP that no longer exists is skipped (its SRQ slot is freed).
 //   R3  A simulator that died (Context::dead; found by wait.h R4, by EOF of an event pipe, or by a control call): every
@@ -19,6 +19,7 @@ namespace rxnic::verbs {
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr);
 int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
 int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr);
+int post_srq_ops(ibv_srq* srq, ibv_ops_wr* wr, ibv_ops_wr** bad_wr);
 int poll_cq(ibv_cq* cq, int entries, ibv_wc* wc);
 int req_notify_cq(ibv_cq* cq, int solicited_only);
 
@@ -31,13 +32,14 @@ void ack_async_event(ibv_async_event* event);
 // Called while an object is created. 0, EOPNOTSUPP or EINVAL.
 int set_up_cq_ex(Cq& cq);                                // start_poll, read_* as Cq::wc_flags asks for
 int set_up_qp_ex(Qp& qp, std::uint64_t send_ops_flags);  // wr_*; flags that the QP's transport does not have: refused
-bool allocate_bookkeeping(Srq& srq);                     // wr_ids, busy... for its slots; false: no memory
+bool allocate_bookkeeping(Srq& srq);                     // for its slots and, with tag matching, tags; false: no memory
 bool allocate_bookkeeping(Qp& qp);                       // for qp.send.slots and qp.receive.slots
 
 // The QP was moved to RESET: its queues are empty, indices start at 0 again. The caller holds no lock; the doorbell
 // records are already 0.
 void reset_queues(Qp& qp);
-// Removes the CQEs of a QP that are not polled yet; their SRQ slots become free. `srq` may be null. cq.lock is held.
+// Removes the CQEs of a QP that are not polled yet; their SRQ slots become free. Those of a TM SRQ stay. `srq` may be
+// null. cq.lock is held.
 void forget_completions(Cq& cq, std::uint32_t qpn, Srq* srq);
 
 // ibv_resize_cq, with cq.lock held over both and the request between them. The device numbers the CQEs of the new ring

@@ -5,6 +5,7 @@
 #include "bridge/verbs/poll.h"
 #include "bridge/verbs/receive_queue.h"
 #include "bridge/verbs/send_queue.h"
+#include "bridge/verbs/tag_list.h"
 
 namespace rxnic::verbs {
 
@@ -27,7 +28,18 @@ bool flush_receive(Qp& qp, Completion& out) {
   return true;
 }
 
+// Whether the completions of the QP's SRQ come in this CQ.
+bool receives_on(const ibv_qp& qp, const Cq& cq) {
+  const TagList* const tags = srq_of(qp.srq).tags.get();
+  return (tags != nullptr ? tags->cq : qp.recv_cq) == reinterpret_cast<const ibv_cq*>(&cq);
+}
+
 bool flush_srq(Srq& srq, Completion& out) {
+  if (srq.tags != nullptr && flush_tag(srq, out.wr_id)) {
+    out.cqe.opcode = CqeOpcode::kTagReceive;
+    out.opcode = IBV_WC_TM_RECV;
+    return true;
+  }
   std::uint32_t slot = 0;
   {
     const std::lock_guard guard(srq.lock);
@@ -51,7 +63,11 @@ bool next_flushed(Context& context, Cq& cq, Completion& out) {
     if (base.send_cq == reinterpret_cast<ibv_cq*>(&cq)) found = flush_send(qp, out);
     if (!found && base.recv_cq == reinterpret_cast<ibv_cq*>(&cq)) {
       out.cqe.opcode = CqeOpcode::kReceive;
-      found = flush_receive(qp, out) || (base.srq != nullptr && flush_srq(srq_of(base.srq), out));
+      found = flush_receive(qp, out);
+    }
+    if (!found && base.srq != nullptr && receives_on(base, cq)) {
+      out.cqe.opcode = CqeOpcode::kReceive;
+      found = flush_srq(srq_of(base.srq), out);
     }
     if (!found) return;
     out.cqe.qp_number = base.qp_num;

@@ -44,8 +44,10 @@ class Mapping {
   void become_child();  // R4
 
  private:
-  static constexpr std::size_t kPools = 3;  // send, receive, consumer and arm
-  static std::size_t pool(channel::Board board) { return board == channel::Board::kArm ? 2u : std::size_t(board); }
+  static constexpr std::size_t kPools = channel::kBoards;  // that of kArm is not used
+  static std::size_t pool(channel::Board board) {
+    return std::size_t(board == channel::Board::kArm ? channel::Board::kConsumer : board);
+  }
 
   channel::Descriptor file_;
   void* base_ = nullptr;

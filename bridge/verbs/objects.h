@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "bridge/channel/protocol.h"
 #include "bridge/verbs/lock.h"
@@ -113,6 +114,7 @@ struct Srq {
   std::uint32_t accepted = 0;               // [D] lock: free-running count of WRs
   std::uint32_t producer = 0;               // [D] lock: of WQEs in the ring
   std::uint32_t posted = 0;                 // [D] lock: WRs that were accepted and not yet polled
+  std::unique_ptr<TagList> tags;            // of a TM SRQ
   std::uint32_t async_events_reported = 0;  // [D] Context::objects
   std::uint32_t users = 0;                  // [C] Context::objects: QPs
 };

@@ -82,6 +82,7 @@ const Operations kOperations = {
     .post_send = post_send,
     .post_recv = post_recv,
     .post_srq_recv = post_srq_recv,
+    .post_srq_ops = post_srq_ops,
     .poll_cq = poll_cq,
     .req_notify_cq = req_notify_cq,
     .get_cq_event = get_cq_event,
@@ -97,6 +98,7 @@ void fill(verbs_context& context) {
   context.create_cq_ex = kOperations.create_cq_ex;
   context.modify_cq = kOperations.modify_cq;
   context.create_srq_ex = kOperations.create_srq_ex;
+  context.post_srq_ops = kOperations.post_srq_ops;
   context.get_srq_num = kOperations.get_srq_num;
   context.create_qp_ex = kOperations.create_qp_ex;
   context.alloc_td = kOperations.alloc_td;

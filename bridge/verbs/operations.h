@@ -68,6 +68,7 @@ struct Operations {
   int (*post_send)(ibv_qp*, ibv_send_wr*, ibv_send_wr**);
   int (*post_recv)(ibv_qp*, ibv_recv_wr*, ibv_recv_wr**);
   int (*post_srq_recv)(ibv_srq*, ibv_recv_wr*, ibv_recv_wr**);
+  int (*post_srq_ops)(ibv_srq*, ibv_ops_wr*, ibv_ops_wr**);
   int (*poll_cq)(ibv_cq*, int, ibv_wc*);
   int (*req_notify_cq)(ibv_cq*, int);
   int (*get_cq_event)(ibv_comp_channel*, ibv_cq**, void**);

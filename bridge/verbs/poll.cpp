@@ -12,6 +12,7 @@
 #include "bridge/verbs/data_path.h"
 #include "bridge/verbs/receive_queue.h"
 #include "bridge/verbs/send_queue.h"
+#include "bridge/verbs/tag_list.h"
 #include "bridge/verbs/wait.h"
 #include "model/types/opcode_table.h"
 
@@ -72,11 +73,20 @@ ibv_wc_opcode receive_opcode(CqeOpcode opcode) {
   return row == nullptr ? IBV_WC_RECV : static_cast<ibv_wc_opcode>(row->wc);
 }
 
+// Of an operation on a tag list, or of a message on a TM SRQ whose QP is gone. (R3)
+bool complete_without_qp(Context& context, Completion& out) {
+  Srq* const srq = (out.cqe.flags & kCqeSrq) != 0 ? context.srqs.find(out.cqe.srq_number) : nullptr;
+  if (srq == nullptr || srq->tags == nullptr) return false;
+  out.opcode = receive_opcode(out.cqe.opcode);
+  out.wr_id = complete_tagged(*srq, out.cqe);
+  return true;
+}
+
 // Completes the WQE that `out.cqe` names (R2). False: its QP is not known.
 bool complete(Context& context, Completion& out) {
   const Cqe& cqe = out.cqe;
   Qp* qp = context.qps.find(cqe.qp_number);
-  if (qp == nullptr) return false;  // (R3)
+  if (qp == nullptr) return complete_without_qp(context, out);
   if (cqe.opcode < CqeOpcode::kReceive) {
     if (qp->send.slots == 0) return false;
     const SentWr sent = complete_send(qp->send, cqe.wqe_index);
@@ -91,7 +101,8 @@ bool complete(Context& context, Completion& out) {
     return true;
   }
   if (qp->qp.qp_base.srq == nullptr) return false;
-  out.wr_id = complete_receive(srq_of(qp->qp.qp_base.srq), cqe.wqe_index);
+  Srq& srq = srq_of(qp->qp.qp_base.srq);
+  out.wr_id = srq.tags != nullptr ? complete_tagged(srq, cqe) : complete_receive(srq, cqe.wqe_index);
   return true;
 }
 
@@ -186,6 +197,7 @@ int req_notify_cq(ibv_cq* cq, int solicited_only) {
 }
 
 void forget_completions(Cq& cq, std::uint32_t qpn, Srq* srq) {
+  const bool tagged = srq != nullptr && srq->tags != nullptr;  // its completions are not the QP's
   const auto forget = [&](const Cqe& cqe, std::uint32_t wqe_index) {
     if (srq != nullptr && cqe.opcode >= CqeOpcode::kReceive && (cqe.flags & kCqeSrq) != 0) {
       complete_receive(*srq, wqe_index);
@@ -214,7 +226,7 @@ void forget_completions(Cq& cq, std::uint32_t qpn, Srq* srq) {
       title = cqe;
       minis_left = cqe.mini_count;
     }
-    if (cqe.qp_number != qpn) continue;
+    if (cqe.qp_number != qpn || (tagged && (cqe.flags & kCqeSrq) != 0)) continue;
     if (cqe.format == CqeFormat::kPlain) forget(cqe, cqe.wqe_index);
     std::memcpy(entry + offsetof(Cqe, qp_number), &kNoQp, sizeof kNoQp);
   }

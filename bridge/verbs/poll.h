@@ -4,13 +4,13 @@
 //   R1  CQEs are taken in ring order, each when its owner bit shows that it is written; each mini CQE of a compressed
 //       block is a completion with the fields of the title, except byte_count and wqe_index.
 //   R2  A completion frees the slot of its WQE: of an SQ and an RQ those up to it, of an SRQ just this one.
-//   R3  A CQE of a QP that the library does not know is skipped.
+//   R3  A CQE of a QP that the library does not know is skipped, unless it is one of a TM SRQ: these are the SRQ's.
 //   R4  A call that has moved the consumer index notifies the device of it once, at its end.
 //   R5  On an error only wr_id, status, qp_num and vendor_err are valid (rules 3.1); the other fields are 0, but for
 //       the opcode.
 //   R6  The simulator is gone and every CQE was taken: posted WRs complete in the order SQ, RQ, SRQ of each QP,
 //       with IBV_WC_WR_FLUSH_ERR, the first of a QP with IBV_WC_FATAL_ERR. An SRQ's WQEs complete for the first of its
-//       QPs on a CQ that is polled. After that a poll is an error (EIO).
+//       QPs on a CQ that is polled; those of a TM SRQ, and its tags, on its own CQ. After that a poll fails (EIO).
 #pragma once
 
 #include "bridge/verbs/objects.h"

@@ -10,6 +10,7 @@
 #include "bridge/verbs/data_path.h"
 #include "bridge/verbs/objects.h"
 #include "bridge/verbs/port_speed.h"
+#include "model/types/tag_matching.h"
 
 namespace rxnic::verbs {
 
@@ -95,6 +96,8 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   d.completion_timestamp_mask = ~std::uint64_t{0};
   d.hca_core_clock = context_of(context).attributes.core_clock_khz;
   d.device_cap_flags_ex = d.orig_attr.device_cap_flags | kDeviceAtomicWrite;
+  d.tm_caps = {kTmhBytes + kRvhBytes + 32, context_of(context).attributes.max_tags, IBV_TM_CAP_RC,
+               context_of(context).attributes.max_tag_operations, 1};
   d.cq_mod_caps = {0xffff, 0xffff};
   d.phys_port_cnt_ex = 1;
   copy_out(d, attributes, bytes);

@@ -7,6 +7,7 @@
 //       library does not know is refused, and a path is resolved.
 //   R3  RESET empties the queues: the doorbell records are cleared before the request to the device, the QP's CQEs are
 //       removed after its reply.
+//   R4  A QP on a TM SRQ is RC and has no send queue: the device sends on it (rendezvous).
 #include <algorithm>
 #include <cerrno>
 #include <mutex>
@@ -61,6 +62,8 @@ int validate(ibv_context* context, const ibv_qp_init_attr_ex& a) {
   if (a.send_cq == nullptr || a.recv_cq == nullptr) return EINVAL;
   if (a.send_cq->context != context || a.recv_cq->context != context) return EINVAL;
   if (a.srq != nullptr && a.srq->context != context) return EINVAL;
+  const bool tagged = a.srq != nullptr && srq_of(a.srq).tags != nullptr;
+  if (tagged && (a.qp_type != IBV_QPT_RC || a.cap.max_send_wr != 0)) return EINVAL;  // R4
   const bool receives = a.srq == nullptr;  // with an SRQ the capabilities of the receive side are ignored
   if (a.cap.max_send_wr > device.max_qp_wrs || (receives && a.cap.max_recv_wr > device.max_qp_wrs)) return EINVAL;
   if (a.cap.max_send_sge > device.max_sge || (receives && a.cap.max_recv_sge > device.max_sge)) return EINVAL;
@@ -74,8 +77,10 @@ constexpr std::uint32_t kMinSendSlots = 16;
 // R1. The strides are defined in work_queue.h and send_work_queue.h.
 void shape(Qp& qp, const ibv_qp_cap& asked, bool receives, std::uint32_t most_inline) {
   SendQueue& s = qp.send;
+  const ibv_srq* const srq = qp.qp.qp_base.srq;
+  const bool sends = srq == nullptr || srq_of(const_cast<ibv_srq*>(srq)).tags == nullptr;  // R4
   s.max_sge = std::max(asked.max_send_sge, 1u);
-  s.slots = power_of_two(std::max(asked.max_send_wr, kMinSendSlots));
+  s.slots = sends ? power_of_two(std::max(asked.max_send_wr, kMinSendSlots)) : 0;
   const std::uint32_t payload = std::max(s.max_sge * std::uint32_t{sizeof(DataSegment)}, asked.max_inline_data);
   s.stride = power_of_two(kSendHeaderBytes + payload);
   s.max_inline = std::min(s.stride - kSendHeaderBytes, most_inline);

@@ -49,4 +49,26 @@ struct SendQueue {
   int build_error = 0;          // [D] first errno of this list
 };
 
+struct TagOp {  // what a completion reports about an operation on a tag list, and what it says about its entry
+  std::uint64_t wr_id = 0;
+  std::uint32_t handle = 0;
+  ibv_ops_wr_opcode opcode = IBV_WR_TAG_SYNC;
+};
+
+struct TagList {  // of a TM SRQ (tag_list.h), under Srq::lock
+  ibv_cq* cq = nullptr;
+  std::uint8_t* ring = nullptr;  // of channel::TagWrites
+  std::uint32_t slots = 0, doorbell = 0;
+  std::uint32_t max_tags = 0;
+  Records<TagOp> ops;              // [D] by slot
+  std::uint32_t written = 0;       // [D] operations, free-running
+  std::uint32_t carried_out = 0;   // [D] of them, as far as completions have shown
+  Records<std::uint64_t> wr_ids;   // [D] by handle: recv_wr_id
+  Records<std::uint32_t> added;    // [D] by handle: number of the operation that added it
+  Records<std::uint8_t> used;      // [D] by handle
+  Records<std::uint32_t> free;     // [D] a ring of the handles that are not used
+  std::uint32_t next_free = 0;     // [D] in it
+  std::uint32_t free_handles = 0;  // [D]
+};
+
 }  // namespace rxnic::verbs

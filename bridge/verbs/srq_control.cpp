@@ -4,11 +4,14 @@
 //   R1  max_wr and max_sge are returned as allocated, never less than what was asked for (rules 2.1).
 //   R2  A linked list of n slots holds n - 1 WQEs (work_queue.h R2).
 //   R3  A change is all or nothing; the size does not change (no IBV_DEVICE_SRQ_RESIZE).
+//   R4  A TM SRQ has a CQ of its own for all its completions, max_num_tags handles, and room for as many outstanding
+//       operations as it returns in max_ops, never less than what was asked for.
 #include <algorithm>
 #include <cerrno>
 #include <mutex>
 #include <new>
 
+#include "bridge/channel/tag_ring.h"
 #include "bridge/verbs/connection.h"
 #include "bridge/verbs/control_path.h"
 #include "bridge/verbs/data_path.h"
@@ -28,12 +31,33 @@ void shape(Srq& srq, const ibv_srq_attr& asked, bool linked_list) {
   srq.stride = power_of_two(std::max<std::uint32_t>(32, head + srq.max_sge * std::uint32_t{sizeof(DataSegment)}));
 }
 
+// R4.
+int shape_tags(Srq& srq, const channel::DeviceAttributes& device, ibv_cq* cq, const ibv_tm_cap& asked) {
+  if (cq == nullptr || cq->context != srq.srq.context) return EINVAL;
+  if (asked.max_num_tags == 0 || asked.max_num_tags > device.max_tags || asked.max_ops == 0 ||
+      asked.max_ops > device.max_tag_operations) {
+    return EINVAL;
+  }
+  srq.tags.reset(new (std::nothrow) TagList);
+  if (srq.tags == nullptr) return ENOMEM;
+  srq.tags->cq = cq;
+  srq.tags->max_tags = asked.max_num_tags;
+  srq.tags->slots = power_of_two(asked.max_ops);
+  return 0;
+}
+
+std::uint64_t tag_ring_bytes(const Srq& srq) {
+  return srq.tags == nullptr ? 0 : std::uint64_t{srq.tags->slots} * channel::kTagWriteBytes;
+}
+
 int create(Context& context, Srq& srq, const ibv_srq_attr& asked) {
   const channel::DeviceAttributes& device = context.attributes;
   if (asked.max_wr == 0 || asked.max_wr > device.max_srq_wrs || asked.max_sge > device.max_srq_sge) return EINVAL;
   shape(srq, asked, device.srq_linked_list != 0);
-  QueueMemory memory(context.connection->mapping(), channel::Board::kReceive);
+  Mapping& mapping = context.connection->mapping();
+  QueueMemory memory(mapping, channel::Board::kReceive), tags(mapping, channel::Board::kTags);
   if (!memory.allocate(std::uint64_t{srq.slots} * srq.stride) || !allocate_bookkeeping(srq)) return ENOMEM;
+  if (srq.tags != nullptr && !tags.allocate(tag_ring_bytes(srq))) return ENOMEM;
   srq.ring = memory.ring().memory;
   srq.doorbell = memory.record();
 
@@ -41,11 +65,19 @@ int create(Context& context, Srq& srq, const ibv_srq_attr& asked) {
   channel::SharedReceiveQueue& q = message.body.srq;
   q = {};
   q.pd = srq.srq.pd->handle;
-  q.type = IBV_SRQT_BASIC;
+  q.type = srq.type;
   q.doorbell = srq.doorbell;
   q.ring = memory.ring().offset;
   q.slots = srq.slots;
   q.stride = srq.stride;
+  if (srq.tags != nullptr) {
+    srq.tags->ring = tags.ring().memory;
+    srq.tags->doorbell = tags.record();
+    q.cqn = srq.tags->cq->handle;
+    q.tag_ring = tags.ring().offset;
+    q.tag_slots = srq.tags->slots;
+    q.tag_doorbell = srq.tags->doorbell;
+  }
   if (const int status = call(context, message); status != 0) return status;
   srq.number = srq.srq.handle = q.srqn;
   const std::lock_guard guard(context.objects);
@@ -53,13 +85,14 @@ int create(Context& context, Srq& srq, const ibv_srq_attr& asked) {
     free_object(context, channel::Request::kFreeSrq, srq.number);
     return ENOMEM;
   }
+  if (srq.tags != nullptr) ++cq_of(srq.tags->cq).users;
   memory.keep();
+  tags.keep();
   return 0;
 }
 
-}  // namespace
-
-ibv_srq* create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes) {
+// `tagged`: the attributes of a TM SRQ, or nullptr.
+ibv_srq* make_srq(ibv_pd* pd, ibv_srq_init_attr* attributes, ibv_srq_init_attr_ex* tagged) {
   Context& context = context_of(pd->context);
   auto* srq = new (std::nothrow) Srq;
   int status = ENOMEM;
@@ -67,10 +100,11 @@ ibv_srq* create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes) {
     srq->srq.context = pd->context;
     srq->srq.srq_context = attributes->srq_context;
     srq->srq.pd = pd;
-    srq->type = IBV_SRQT_BASIC;
+    srq->type = tagged != nullptr ? IBV_SRQT_TM : IBV_SRQT_BASIC;
     pthread_mutex_init(&srq->srq.mutex, nullptr);
     pthread_cond_init(&srq->srq.cond, nullptr);
-    status = create(context, *srq, attributes->attr);
+    status = tagged == nullptr ? 0 : shape_tags(*srq, context.attributes, tagged->cq, tagged->tm_cap);
+    if (status == 0) status = create(context, *srq, attributes->attr);
   }
   if (status != 0) {
     delete srq;
@@ -80,8 +114,13 @@ ibv_srq* create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes) {
   pd_of(pd).users.fetch_add(1);
   attributes->attr.max_wr = srq->max_wr;  // R1
   attributes->attr.max_sge = srq->max_sge;
+  if (tagged != nullptr) tagged->tm_cap.max_ops = srq->tags->slots;  // R4
   return &srq->srq;
 }
+
+}  // namespace
+
+ibv_srq* create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes) { return make_srq(pd, attributes, nullptr); }
 
 ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes) {
   constexpr std::uint32_t kKnown = IBV_SRQ_INIT_ATTR_RESERVED - 1;
@@ -92,14 +131,19 @@ ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes) {
     status = EOPNOTSUPP;
   } else if ((mask & IBV_SRQ_INIT_ATTR_PD) == 0 || attributes->pd == nullptr || attributes->pd->context != context) {
     status = EINVAL;
+  } else if (type == IBV_SRQT_TM) {
+    constexpr std::uint32_t kNeeded = IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM;
+    status = (mask & kNeeded) == kNeeded ? 0 : EINVAL;
   } else if (type != IBV_SRQT_BASIC) {
-    status = EOPNOTSUPP;  // XRC, tag matching
+    status = EOPNOTSUPP;  // XRC
   }
   if (status != 0) {
     errno = status;
     return nullptr;
   }
-  return create_srq(attributes->pd, reinterpret_cast<ibv_srq_init_attr*>(attributes));  // the same prefix
+  // The two structs have the same prefix.
+  return make_srq(attributes->pd, reinterpret_cast<ibv_srq_init_attr*>(attributes),
+                  type == IBV_SRQT_TM ? attributes : nullptr);
 }
 
 int modify_srq(ibv_srq* srq, ibv_srq_attr* attributes, int mask) {
@@ -138,7 +182,14 @@ int destroy_srq(ibv_srq* srq) {
   std::uint32_t reported;
   {
     const std::lock_guard guard(context.objects);
-    context.srqs.erase(q.number);
+    if (q.tags != nullptr) {
+      Cq& cq = cq_of(q.tags->cq);
+      const std::lock_guard polls(cq.lock);  // a poll finds it in the table
+      context.srqs.erase(q.number);
+      --cq.users;
+    } else {
+      context.srqs.erase(q.number);
+    }
     reported = q.async_events_reported;
   }
   wait_for_acks(*srq, srq->events_completed, reported);
@@ -146,6 +197,10 @@ int destroy_srq(ibv_srq* srq) {
   Mapping& mapping = context.connection->mapping();
   mapping.free(q.ring, std::uint64_t{q.slots} * q.stride);
   mapping.free_record(channel::Board::kReceive, q.doorbell);
+  if (q.tags != nullptr) {
+    mapping.free(q.tags->ring, tag_ring_bytes(q));
+    mapping.free_record(channel::Board::kTags, q.tags->doorbell);
+  }
   delete &q;
   pd.users.fetch_sub(1);  // the SRQ's records were the domain's
   return 0;

@@ -285,13 +285,23 @@ void SrqWqeFetcher::check_unreliable_length(WqeRequest& p) {  // (R7)
 }
 
 void SrqWqeFetcher::use_open_wqe(WqeRequest& p) {
-  OpenWqe& qp = contexts_[p.line];
-  p.completes = qp.wqe_slot != kNoWqeSlot;
+  p.completes = contexts_[p.line].wqe_slot != kNoWqeSlot;
   if (!p.completes) return;
-  if (p.queue == kNoWq) p.queue = p.receive_queue;
-  attach(p, qp.wqe_slot);
-  close(p);
+  end_open_wqe(p);
   if (p.fails_qp && p.status == WcStatus::kSuccess) p.status = WcStatus::kFlushed;
+}
+
+// The packet, of whichever operation, completes the WQE that its QP's message has in use.
+void SrqWqeFetcher::end_open_wqe(WqeRequest& p) {
+  const OpenWqe& qp = contexts_[p.line];
+  attach(p, qp.wqe_slot);
+  p.queue = qp.wqe_queue;
+  p.cq = qp.wqe_cq;
+  if (qp.wqe_matched) {
+    p.cqe_opcode = CqeOpcode::kTagReceive;
+    p.cqe_flags |= kCqeTagDataValid;  // (types/completion.h R3)
+  }
+  close(p);
 }
 
 SrqWqeFetcher::Verdict SrqWqeFetcher::take_wqe(WqeRequest& p, Cycle now) {

@@ -131,6 +131,7 @@ class SrqWqeFetcher final : public Block {
   void keep_open(OpenWqe& qp, std::uint32_t slot);
   void close(WqeRequest& p);
   void use_open_wqe(WqeRequest& p);
+  void end_open_wqe(WqeRequest& p);
   Verdict give_back(WqeRequest& p, Cycle now);
   bool accept(Cycle now);
   bool flush(Cycle now);

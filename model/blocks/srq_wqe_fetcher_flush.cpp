@@ -106,11 +106,7 @@ bool SrqWqeFetcher::flush(Cycle now) {  // (R9)
   }
   WqeRequest p = flushed_packet();
   if (open) {
-    attach(p, qp->wqe_slot);
-    close(p);
-    p.queue = qp->wqe_queue;
-    p.cq = qp->wqe_cq;
-    if (qp->wqe_matched) p.cqe_opcode = CqeOpcode::kTagReceive;
+    end_open_wqe(p);
   } else {
     p.wqe_index = table_.flush_one(flush_queue_);
   }

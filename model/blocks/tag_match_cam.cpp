@@ -287,7 +287,7 @@ void TagMatchCam::label_end(WqeRequest& p) const {
   switch (qp.tag_verdict) {
     case TagVerdict::kMatched:
       p.cqe_opcode = CqeOpcode::kTagReceive;
-      if (p.ends_message) p.cqe_flags |= kCqeTagDataValid;
+      p.cqe_flags |= kCqeTagDataValid;  // reported at the end of the message, or by an error (completion.h R3)
       break;
     case TagVerdict::kUnexpected:
       p.cqe_opcode =

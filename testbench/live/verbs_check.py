@@ -48,14 +48,19 @@ def payload(bench):
     checked.finish(at_least=5000)
 
 
-def protection(bench):
-    """Wrong keys, bounds, rights, pages, PDs, freed and destroyed objects."""
+def watched(bench, name, at_least):
+    """A suite as each user; what it sends is checked by other tools."""
     checked = live.WireCheck(bench)
     for uid in live.users().values():
         with live.Fabric(bench, 2, uid) as fabric:
-            suite(bench, fabric, "Protection")
+            suite(bench, fabric, name)
         checked.add(fabric.wire)
-    checked.finish(at_least=200)
+    checked.finish(at_least)
+
+
+def protection(bench):
+    """Wrong keys, bounds, rights, pages, PDs, freed and destroyed objects."""
+    watched(bench, "Protection", at_least=200)
 
 
 def atomic_write(bench):
@@ -65,6 +70,11 @@ def atomic_write(bench):
     checked = live.WireCheck(bench)
     checked.add(fabric.wire)
     checked.finish(at_least=20)
+
+
+def tags(bench):
+    """TM SRQs: operations on their tag lists, and messages."""
+    watched(bench, "Tags", at_least=500)
 
 
 def grh(bench):
@@ -135,8 +145,8 @@ def hostile(bench):
         print(f"{rounds} pairs ran to their end beside: {attacker.text().strip()}")
 
 
-CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "events": events,
-          "latency": latency, "threads": threads, "hostile": hostile}
+CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "tags": tags,
+          "events": events, "latency": latency, "threads": threads, "hostile": hostile}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)

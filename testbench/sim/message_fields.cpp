@@ -51,7 +51,7 @@ constexpr RequestName kRequests[] = {
 };
 static_assert(std::size(kRequests) == static_cast<std::size_t>(channel::kLastRequest));
 constexpr const char* kUnknown = "request_";
-constexpr const char* kBoards[] = {"send", "receive", "consumer", "arm"};
+constexpr const char* kBoards[] = {"send", "receive", "consumer", "arm", "tags"};
 static_assert(std::size(kBoards) == channel::kBoards);
 
 // The fields of each struct, once: v(name, field) for numbers, arrays of bytes and structs.
@@ -105,7 +105,9 @@ void fields(V& v, channel::SharedReceiveQueue& s) {
   v("stride", s.stride);
   v("limit", s.limit);
   v("cqn", s.cqn);
-  v("xrcd", s.xrcd);
+  v("tag_ring", s.tag_ring);
+  v("tag_slots", s.tag_slots);
+  v("tag_doorbell", s.tag_doorbell);
 }
 template <class V>
 void fields(V& v, channel::QueuePair& q) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "bridge/channel/tag_ring.h"
 #include "bridge/device/attributes.h"
 #include "model/core/receive_queue/wqe_format.h"
 
@@ -72,6 +73,19 @@ void PostedMemory::replied(std::uint32_t session, const channel::Message& messag
                  {},
                  0},
                 Board::kReceive, srq.doorbell);
+      if (srq.tag_slots != 0) {
+        add_queue({QueueKind::kCyclic,
+                   session,
+                   srq.tag_ring,
+                   srq.tag_slots,
+                   channel::kTagWriteBytes,
+                   Transport::kRc,
+                   0,
+                   0,
+                   {},
+                   0},
+                  Board::kTags, srq.tag_doorbell);
+      }
       return;
     }
     case Request::kModifyQp: {

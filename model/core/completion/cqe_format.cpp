@@ -50,6 +50,7 @@ Cqe make_cqe(const CompletionRequest& p, std::uint32_t srq_plus_1, Cycle now) { 
   cqe.opcode = p.cqe_opcode;
   if (p.status != WcStatus::kSuccess) {
     cqe.vendor_error = static_cast<std::uint8_t>(p.drop_reason);
+    cqe.flags |= p.cqe_flags & (kCqeTagMatch | kCqeTagDataValid);  // whose wqe_index is an entry's
     return cqe;
   }
   cqe.byte_count = p.byte_count;

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "bridge/channel/tag_ring.h"
 #include "testbench/unit/bridge/device/bridge_program.h"
 #include "testbench/unit/model/engine/harness.h"
 
@@ -169,6 +170,22 @@ TEST_F(Hostile, RandomRingsAndDoorbellsHurtNobodyElse) {
     }
   }
   auto srq = hostile.create_srq(pds[0]);
+  auto tagged = hostile.srq_request(pds[0]);
+  tagged.type = kSrqTagMatching;
+  tagged.cqn = cqs[0].number;
+  tagged.tag_slots = 64;
+  tagged.tag_ring = hostile.heap(64 * channel::kTagWriteBytes);
+  tagged.tag_doorbell = 0;
+  const auto made = hostile.call(Request::kCreateSrq, [&](auto& b) { b.srq = tagged; });
+  ASSERT_EQ(made.status, 0);
+  auto to = hostile.qp_request(QpType::kRc, pds[0], cqs[0].number, cqs[0].number);
+  to.has_srq = 1;
+  to.srqn = made.body.srq.srqn;
+  to.send_slots = 0;
+  const auto matching = hostile.create_qp(to);
+  auto sender = accomplice.create_qp(QpType::kRc, pds[1], cqs[1]);
+  hostile.connect(matching, QpType::kRc, 1, sender.number);
+  accomplice.connect(sender, QpType::kRc, 0, matching.number);
   for (int i = 0; i < 10'000; ++i) {
     Program::Qp& qp = qps[below(static_cast<std::uint32_t>(qps.size()))];
     if (below(2) == 0) {
@@ -186,7 +203,20 @@ TEST_F(Hostile, RandomRingsAndDoorbellsHurtNobodyElse) {
     if (below(4) == 0) scribble(hostile.at(qp.receive_ring), 64 * Program::kReceiveStride);
     if (below(4) == 0) scribble(hostile.at(srq.ring), 64 * Program::kReceiveStride);
     if (below(8) == 0) scribble(hostile.at(cqs[0].ring), 64 * 64);
-    const auto board = static_cast<channel::Board>(below(4));
+    if (below(2) == 0) scribble(hostile.at(tagged.tag_ring), 64 * channel::kTagWriteBytes);
+    if (below(8) == 0) {
+      scribble(accomplice.bytes(buffers[1]), 64);
+      accomplice.post_send(sender, {.sge = {below(5000), keys[1], buffers[1]}});
+      accomplice.ring_send(sender);
+    }
+    if (i % 64 == 0) {
+      hostile.to_state(matching, QpState::kReset);
+      accomplice.to_state(sender, QpState::kReset);
+      sender.posted_sends = 0;
+      hostile.connect(matching, QpType::kRc, 1, sender.number);
+      accomplice.connect(sender, QpType::kRc, 0, matching.number);
+    }
+    const auto board = static_cast<channel::Board>(below(channel::kBoards));
     const std::uint32_t index = below(16) == 0 ? static_cast<std::uint32_t>(number()) : below(12);
     switch (below(4)) {
       case 0:
@@ -219,7 +249,6 @@ TEST_F(Hostile, RandomRingsAndDoorbellsHurtNobodyElse) {
   expect_clean_end();
 }
 
-// The same with all of the program's memory unmapped: every DMA of it fails.
 // Far faster than the NIC takes them: what waits stays in proportion to the queues, and so does freeing them.
 TEST_F(Hostile, RingingEveryDoorbellAllTheTimeHurtsNobodyElse) {
   constexpr std::uint32_t kQps = 500, kRounds = 2000;
@@ -240,6 +269,7 @@ TEST_F(Hostile, RingingEveryDoorbellAllTheTimeHurtsNobodyElse) {
   expect_clean_end();
 }
 
+// All of the program's memory is unmapped: every DMA of it fails.
 TEST_F(Hostile, MemoryThatGoesAwayHurtsNobodyElse) {
   std::vector<Program::Qp> mine;
   for (int k = 0; k < 4; ++k) {

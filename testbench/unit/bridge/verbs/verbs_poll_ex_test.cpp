@@ -37,7 +37,7 @@ TEST_F(VerbsPollEx, ReadsWhatPollCqReturns) {
   cqe.source_lid = 7;
   cqe.service_level = 3;
   cqe.immediate_or_rkey = 0x01020304;
-  cqe.flags = kCqeGrh | kCqeImmediate;
+  cqe.flags = kCqeGrh | kCqeImmediate | kCqeTagMatch;
   cqe.timestamp = 1000;
   cqe.tag = 0x1122334455667788;
   cqe.tag_context = 99;
@@ -56,7 +56,7 @@ TEST_F(VerbsPollEx, ReadsWhatPollCqReturns) {
   EXPECT_EQ(ibv_wc_read_imm_data(ex), htobe32(0x01020304));
   EXPECT_EQ(ibv_wc_read_qp_num(ex), qp.qp.qp_base.qp_num);
   EXPECT_EQ(ibv_wc_read_src_qp(ex), 0x123u);
-  EXPECT_EQ(ibv_wc_read_wc_flags(ex), unsigned{IBV_WC_GRH | IBV_WC_WITH_IMM});
+  EXPECT_EQ(ibv_wc_read_wc_flags(ex), unsigned{IBV_WC_GRH | IBV_WC_WITH_IMM | IBV_WC_TM_MATCH});
   EXPECT_EQ(ibv_wc_read_slid(ex), 7u);
   EXPECT_EQ(ibv_wc_read_sl(ex), 3);
   EXPECT_EQ(ibv_wc_read_dlid_path_bits(ex), 0);

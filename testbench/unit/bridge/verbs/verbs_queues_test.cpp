@@ -143,9 +143,12 @@ TEST_F(VerbsQueues, SrqRefusals) {
   EXPECT_EQ(errno, EINVAL) << "no PD";
   a.comp_mask |= IBV_SRQ_INIT_ATTR_PD;
   a.pd = pd;
-  a.srq_type = IBV_SRQT_TM;
+  a.srq_type = IBV_SRQT_XRC;
   EXPECT_EQ(create_srq_ex(context, &a), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);
+  a.srq_type = IBV_SRQT_TM;
+  EXPECT_EQ(create_srq_ex(context, &a), nullptr);
+  EXPECT_EQ(errno, EINVAL) << "no CQ and no size of its tag list";
   a.comp_mask |= 1u << 20;
   EXPECT_EQ(create_srq_ex(context, &a), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);

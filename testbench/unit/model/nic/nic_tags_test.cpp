@@ -67,6 +67,8 @@ class NicTags : public NicTest {
     return all;
   }
   static ByteVector data_of(const ByteVector& message) { return {message.begin() + kTmhBytes, message.end()}; }
+  // Whether its wqe_index is a handle (types/completion.h R3).
+  static bool names_entry(const Completion& c) { return (c.cqe.flags & (kCqeTagMatch | kCqeTagDataValid)) != 0; }
   static std::uint16_t flags_of(const Completion& c) { return c.cqe.flags & ~kCqeSrq; }
   void expect_tag(std::size_t n, CqeOpcode opcode, std::uint32_t index, std::uint32_t bytes, std::uint16_t flags,
                   std::uint64_t tag) {
@@ -260,6 +262,7 @@ TEST_F(NicTags, EagerPayloadLongerThanTheBufferIsALengthError) {
   expect_ack(0, 100, 0, 0x61);
   ASSERT_EQ(cqes.size(), 1u);
   expect_error(0, kQpn, 3, WcStatus::kLocalLength);
+  EXPECT_TRUE(names_entry(cqes[0]));
   EXPECT_EQ(cqes[0].cq, kSrqCq);
   EXPECT_EQ(cqes[0].cqe.opcode, CqeOpcode::kTagReceive);
   EXPECT_EQ(events(EventType::kQpLastWqeReached), 1u);
@@ -313,6 +316,38 @@ TEST_F(NicTags, BadBufferOfAnEntryIsALocalError) {
   expect_ack(0, 100, 0, 0x63);
   ASSERT_EQ(cqes.size(), 1u);
   expect_error(0, kQpn, 3, WcStatus::kLocalProtection);
+  EXPECT_TRUE(names_entry(cqes[0]));
+}
+
+// An unexpected message that fails completes its WQE: its number is not a handle.
+TEST_F(NicTags, UnexpectedMessageThatFailsNamesAWqe) {
+  make(2, 100);
+  add(0, 0xabc);
+  send_message(100, TmhOpcode::kEager, 0x9, 100);
+  run();
+  ASSERT_EQ(cqes.size(), 1u);
+  expect_error(0, kQpn, 0, WcStatus::kLocalLength);
+  EXPECT_FALSE(names_entry(cqes[0]));
+}
+
+// The same by a packet that is none of the message's.
+TEST_F(NicTags, MatchedMessageThatAnotherRequestInterruptsCompletesItsEntryInError) {
+  make(2);
+  add(3, 0xabc);
+  ByteVector first = pattern(100, kMtu);
+  build_tmh({static_cast<std::uint8_t>(TmhOpcode::kEager), 0xc0ffee, 0xabc}, first.data());
+  send(*q, {.op = Op::kSendFirst, .psn = 100, .payload = first});
+  send(*q, {.op = Op::kWriteOnly, .psn = 101, .bytes = 5, .va = tags.va, .rkey = tags.key});
+  expect_written(tagged(3), data_of(first));
+  run();
+  expect_answers(1);
+  expect_ack(0, 101, 0, 0x61);
+  ASSERT_EQ(cqes.size(), 2u);
+  EXPECT_NE(cqes[1].cqe.status, WcStatus::kSuccess);
+  EXPECT_EQ(cqes[1].cqe.wqe_index, 3u);
+  EXPECT_TRUE(names_entry(cqes[1]));
+  EXPECT_EQ(cqes[1].cqe.opcode, CqeOpcode::kTagReceive);
+  EXPECT_EQ(cqes[1].cq, kSrqCq);
 }
 
 // A matched message whose middle is refused completes its entry in error, on the SRQ's CQ.
@@ -330,6 +365,7 @@ TEST_F(NicTags, MatchedMessageThatFailsCompletesItsEntryInError) {
   ASSERT_EQ(cqes.size(), 2u);
   expect_tag(0, CqeOpcode::kTagReceive, 3, 0, kCqeTagMatch, 0xabc);
   expect_error(1, kQpn, 3, WcStatus::kRemoteInvalidRequest);
+  EXPECT_TRUE(names_entry(cqes[1]));
   EXPECT_EQ(cqes[1].cqe.opcode, CqeOpcode::kTagReceive);
   EXPECT_EQ(cqes[1].cq, kSrqCq);
 }
@@ -358,6 +394,7 @@ TEST_F(NicTags, MatchedMessageOfAQpThatFailsElsewhereIsFlushed) {
     ++flushed;
     EXPECT_EQ(c.cq, kSrqCq);
     EXPECT_EQ(c.cqe.wqe_index, 3u);
+    EXPECT_TRUE(names_entry(c));
     EXPECT_EQ(c.cqe.opcode, CqeOpcode::kTagReceive);
   }
   EXPECT_EQ(flushed, 1u);

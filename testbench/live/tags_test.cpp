@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tag matching (rules 5): A sends, B receives on a TM SRQ. Each test looks at B's completions and at every byte of both
+// arenas.
+#include <infiniband/tm_types.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "testbench/live/verbs_pair.h"
+
+namespace rxnic::live {
+namespace {
+
+constexpr std::uint32_t kContext = 0xc0ffee;  // of the TMHs
+constexpr std::uint64_t kExact = ~std::uint64_t{0};
+constexpr unsigned int kWhole = IBV_WC_TM_MATCH | IBV_WC_TM_DATA_VALID;
+constexpr std::size_t kBuffer = 2 * kPage;     // of an entry, and of a receive
+constexpr std::size_t kReceives = 32 * kPage;  // in B's arena; entries' buffers are before it
+constexpr std::size_t kHeader = sizeof(ibv_tmh);
+
+struct Tagged {  // a completion of the TM SRQ
+  ibv_wc_status status = IBV_WC_SUCCESS;
+  ibv_wc_opcode opcode = IBV_WC_SEND;
+  std::uint64_t wr_id = 0;
+  unsigned int flags = 0;
+  std::uint32_t bytes = 0;
+  std::uint64_t tag = 0;
+  std::uint32_t priv = 0;
+};
+
+class Tags : public PairTest {
+ protected:
+  static constexpr std::uint32_t kTags = 8, kOps = 8;
+
+  void SetUp() override {
+    ibv_cq_init_attr_ex init{};
+    init.cqe = 256;
+    init.wc_flags = std::uint64_t{IBV_WC_STANDARD_FLAGS} | IBV_WC_EX_WITH_TM_INFO;
+    cq = ibv_create_cq_ex(b.world.context.get(), &init);
+    ASSERT_NE(cq, nullptr);
+    srq = own(create({}), "ibv_create_srq_ex");
+    a.qp = make_qp(a.world, a.send_cq.get(), a.receive_cq.get());
+    QpShape shape;
+    shape.srq = srq.get();
+    shape.wrs = shape.inline_bytes = 0;
+    b.qp = make_qp(b.world, b.send_cq.get(), b.receive_cq.get(), shape);
+    connect_both(a.qp.get(), a.world, b.qp.get(), b.world);
+  }
+  void TearDown() override {
+    b.qp.reset();
+    srq.reset();
+    ASSERT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+  }
+
+  struct Asked {
+    std::uint32_t mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM;
+    std::uint32_t tags = kTags, ops = kOps;
+  };
+  ibv_srq* create(const Asked& asked) {
+    ibv_srq_init_attr_ex init{};
+    init.attr = {16, 1, 0};
+    init.comp_mask = asked.mask;
+    init.srq_type = IBV_SRQT_TM;
+    init.pd = b.world.pd.get();
+    init.cq = ibv_cq_ex_to_cq(cq);
+    init.tm_cap = {asked.tags, asked.ops};
+    return ibv_create_srq_ex(b.world.context.get(), &init);
+  }
+
+  // B's side. Entry n has buffer n and recv_wr_id 100 + n; an operation on it wr_id 200 + n.
+  static std::size_t place(std::uint32_t n) { return n * kBuffer; }
+  ibv_ops_wr addition(std::uint32_t n, std::uint64_t tag, std::uint64_t mask, std::size_t bytes, int flags) {
+    ibv_ops_wr wr{};
+    wr.wr_id = 200 + n;
+    wr.opcode = IBV_WR_TAG_ADD;
+    wr.flags = flags;
+    buffers_[n] = b.arena.sge(place(n), bytes);
+    wr.tm.unexpected_cnt = unexpected;
+    wr.tm.add = {100u + n, &buffers_[n], 1, tag, mask};
+    return wr;
+  }
+  // Returns the handle.
+  std::uint32_t add(std::uint32_t n, std::uint64_t tag, std::uint64_t mask = kExact, std::size_t bytes = kBuffer,
+                    int flags = 0) {
+    ibv_ops_wr wr = addition(n, tag, mask, bytes, flags);
+    EXPECT_EQ(operate(wr), 0);
+    return wr.tm.handle;
+  }
+  int operate(ibv_ops_wr& wr) {
+    ibv_ops_wr* bad = nullptr;
+    const int result = ibv_post_srq_ops(srq.get(), &wr, &bad);
+    EXPECT_EQ(bad != nullptr, result != 0);
+    return result;
+  }
+  int remove(std::uint32_t handle, std::uint64_t id, int flags) {
+    ibv_ops_wr wr{};
+    wr.wr_id = id;
+    wr.opcode = IBV_WR_TAG_DEL;
+    wr.flags = flags;
+    wr.tm.handle = handle;
+    return operate(wr);
+  }
+  void sync(std::uint64_t id, std::uint32_t seen) {
+    ibv_ops_wr wr{};
+    wr.wr_id = id;
+    wr.opcode = IBV_WR_TAG_SYNC;
+    wr.flags = IBV_OPS_SIGNALED | IBV_OPS_TM_SYNC;
+    wr.tm.unexpected_cnt = seen;
+    EXPECT_EQ(operate(wr), 0);
+  }
+  void receive(std::uint32_t n) {
+    std::array<ibv_sge, 1> list{b.arena.sge(kReceives + place(n), kBuffer)};
+    post_receive(srq.get(), list, 300 + n);
+  }
+  Tagged take_tagged() {
+    ibv_poll_cq_attr attr{};
+    const auto end = std::chrono::steady_clock::now() + Patience::current();
+    while (ibv_start_poll(cq, &attr) != 0) {
+      if (std::chrono::steady_clock::now() > end) throw std::runtime_error("no completion came");
+    }
+    Tagged t;
+    t.status = cq->status;
+    t.wr_id = cq->wr_id;
+    t.opcode = ibv_wc_read_opcode(cq);
+    t.flags = ibv_wc_read_wc_flags(cq);
+    t.bytes = ibv_wc_read_byte_len(cq);
+    ibv_wc_tm_info info{};
+    ibv_wc_read_tm_info(cq, &info);
+    t.tag = info.tag;
+    t.priv = info.priv;
+    ibv_end_poll(cq);
+    return t;
+  }
+  void expect_op(ibv_wc_opcode opcode, std::uint64_t id, unsigned int flags = 0,
+                 ibv_wc_status status = IBV_WC_SUCCESS) {
+    const Tagged t = take_tagged();
+    EXPECT_EQ(t.status, status) << ibv_wc_status_str(t.status);
+    EXPECT_EQ(t.opcode, opcode);
+    EXPECT_EQ(t.wr_id, id);
+    EXPECT_EQ(t.flags, flags);
+  }
+  void expect_message(std::uint64_t id, unsigned int flags, std::uint32_t bytes, std::uint64_t tag) {
+    const Tagged t = take_tagged();
+    EXPECT_EQ(t.status, IBV_WC_SUCCESS) << ibv_wc_status_str(t.status);
+    EXPECT_EQ(t.opcode, IBV_WC_TM_RECV);
+    EXPECT_EQ(t.wr_id, id);
+    EXPECT_EQ(t.flags, flags);
+    EXPECT_EQ(t.bytes, bytes);
+    if ((flags & IBV_WC_TM_MATCH) == 0) return;
+    EXPECT_EQ(t.tag, tag);
+    EXPECT_EQ(t.priv, kContext);
+  }
+  void expect_matched(std::uint32_t n, std::size_t bytes, std::uint64_t tag) {
+    expect_message(100 + n, kWhole, static_cast<std::uint32_t>(bytes), tag);
+    b.arena.expect(place(n), a.arena.bytes(kHeader, bytes));
+  }
+  void expect_unexpected(std::uint32_t receive, std::size_t bytes) {
+    expect_message(300 + receive, 0, static_cast<std::uint32_t>(kHeader + bytes), 0);
+    b.arena.expect(kReceives + place(receive), a.arena.bytes(0, kHeader + bytes));
+    ++unexpected;
+  }
+
+  // A sends a TMH and `bytes` of data behind it, from the beginning of its arena, and waits for the acknowledgement.
+  void send(std::uint64_t tag, std::size_t bytes, int opcode = IBV_TMH_EAGER) {
+    post_message(tag, bytes, opcode);
+    EXPECT_EQ(take(a.send_cq.get()).status, IBV_WC_SUCCESS);
+  }
+  void post_message(std::uint64_t tag, std::size_t bytes, int opcode = IBV_TMH_EAGER) {
+    ibv_tmh tmh{};
+    tmh.opcode = static_cast<std::uint8_t>(opcode);
+    tmh.app_ctx = htobe32(kContext);
+    tmh.tag = htobe64(tag);
+    std::memcpy(a.arena.at(0), &tmh, sizeof tmh);
+    a.arena.accept(0, sizeof tmh);
+    std::array<ibv_sge, 1> list{a.arena.sge(0, kHeader + bytes)};
+    ibv_send_wr wr = send_wr(IBV_WR_SEND, list, 1);
+    post(a.qp.get(), wr);
+  }
+
+  // A message for entry 0.
+  void expect_both_fail(std::size_t bytes, ibv_wc_status sender, ibv_wc_status receiver) {
+    const Patience patience(std::chrono::seconds(20));
+    post_message(1, bytes);
+    EXPECT_EQ(take(a.send_cq.get()).status, sender);
+    const Tagged t = take_tagged();
+    EXPECT_EQ(t.status, receiver) << ibv_wc_status_str(t.status);
+    EXPECT_EQ(t.wr_id, 100u);
+    expect_nothing_else_written();
+  }
+
+  ibv_cq_ex* cq = nullptr;
+  Owned<ibv_srq> srq;
+  std::uint32_t unexpected = 0;  // messages that B has seen
+
+ private:
+  std::array<ibv_sge, 2 * kTags> buffers_{};
+};
+
+TEST_P(Tags, DeviceSaysWhatItCan) {
+  ibv_device_attr_ex attr{};
+  ASSERT_EQ(ibv_query_device_ex(b.world.context.get(), nullptr, &attr), 0);
+  EXPECT_EQ(attr.tm_caps.flags, 0u + IBV_TM_CAP_RC);
+  EXPECT_EQ(attr.tm_caps.max_sge, 1u);
+  EXPECT_GE(attr.tm_caps.max_num_tags, 16u);
+  EXPECT_GE(attr.tm_caps.max_ops, 2 * attr.tm_caps.max_num_tags + 2);
+  EXPECT_GE(attr.tm_caps.max_rndv_hdr_size, sizeof(ibv_tmh) + sizeof(ibv_rvh));
+}
+
+TEST_P(Tags, OldestMatchTakesTheMessageWithoutItsHeader) {
+  receive(0);
+  add(0, 0x100, 0xf00);
+  add(1, 0x123);
+  send(0x123, 500);
+  expect_matched(0, 500, 0x123);
+  send(0x123, 0);
+  expect_matched(1, 0, 0x123);
+  send(0x123, 60);
+  expect_unexpected(0, 60);
+  expect_nothing_else_written();
+}
+
+TEST_P(Tags, MessageOfSeveralPacketsCompletesTwice) {
+  add(2, 7);
+  send(7, 3000);
+  expect_message(102, IBV_WC_TM_MATCH, 0, 7);
+  expect_message(102, IBV_WC_TM_DATA_VALID, 3000, 7);
+  b.arena.expect(place(2), a.arena.bytes(kHeader, 3000));
+  expect_nothing_else_written();
+}
+
+TEST_P(Tags, MessageWithoutTagTakesAReceiveAndIsNotUnexpected) {
+  receive(1);
+  add(0, 0, 0);  // matches every tag
+  send(5, 40, IBV_TMH_NO_TAG);
+  const Tagged t = take_tagged();
+  EXPECT_EQ(t.opcode, IBV_WC_TM_NO_TAG);
+  EXPECT_EQ(t.wr_id, 301u);
+  EXPECT_EQ(t.bytes, kHeader + 40);
+  b.arena.expect(kReceives + place(1), a.arena.bytes(0, kHeader + 40));
+  add(1, 9, kExact, kBuffer, IBV_OPS_SIGNALED);
+  expect_op(IBV_WC_TM_ADD, 201);  // in phase
+  send(5, 10);
+  expect_matched(0, 10, 5);
+  expect_nothing_else_written();
+}
+
+TEST_P(Tags, OperationsCompleteWhenTheyAreSignaled) {
+  const std::uint32_t first = add(0, 1, kExact, kBuffer, IBV_OPS_SIGNALED);
+  const std::uint32_t second = add(1, 2);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(remove(first, 250, IBV_OPS_SIGNALED), 0);
+  EXPECT_EQ(remove(second, 251, 0), 0);
+  sync(252, 0);
+  expect_op(IBV_WC_TM_ADD, 200);
+  expect_op(IBV_WC_TM_DEL, 250);
+  expect_op(IBV_WC_TM_SYNC, 252);
+  receive(0);
+  send(2, 8);
+  expect_unexpected(0, 8);  // the removal that was not signaled was carried out, too
+  expect_nothing_else_written();
+}
+
+TEST_P(Tags, RemovalOfAMatchedEntryFails) {
+  const std::uint32_t handle = add(0, 1);
+  send(1, 8);
+  EXPECT_EQ(remove(handle, 250, 0), 0);
+  expect_matched(0, 8, 1);
+  expect_op(IBV_WC_TM_DEL, 250, 0, IBV_WC_TM_ERR);
+  expect_nothing_else_written();
+}
+
+TEST_P(Tags, EntriesAddedOutOfPhaseMatchAfterTheSync) {
+  for (std::uint32_t n = 0; n < 3; ++n) receive(n);
+  add(0, 1);
+  send(9, 8);
+  add(1, 2, kExact, kBuffer, IBV_OPS_SIGNALED);  // B has not seen the message
+  expect_unexpected(0, 8);
+  expect_op(IBV_WC_TM_ADD, 201, IBV_WC_TM_SYNC_REQ);
+  send(2, 8);
+  expect_unexpected(1, 8);
+  send(1, 8);
+  expect_matched(0, 8, 1);  // an older entry
+  sync(250, 1);             // one of two
+  expect_op(IBV_WC_TM_SYNC, 250, IBV_WC_TM_SYNC_REQ);
+  send(2, 8);
+  expect_unexpected(2, 8);
+  sync(251, unexpected);
+  expect_op(IBV_WC_TM_SYNC, 251);
+  send(2, 8);
+  expect_matched(1, 8, 2);
+  expect_nothing_else_written();
+}
+
+TEST_P(Tags, TwoQpsShareOneList) {
+  Owned<ibv_qp> from = make_qp(a.world, a.send_cq.get(), a.receive_cq.get());
+  QpShape shape;
+  shape.srq = srq.get();
+  shape.wrs = shape.inline_bytes = 0;
+  Owned<ibv_qp> to = make_qp(b.world, b.send_cq.get(), b.receive_cq.get(), shape);
+  connect_both(from.get(), a.world, to.get(), b.world);
+  add(0, 1);
+  add(1, 1);
+  send(1, 100);
+  expect_matched(0, 100, 1);
+  std::swap(a.qp, from);
+  send(1, 90);
+  expect_matched(1, 90, 1);
+  std::swap(a.qp, from);
+  expect_nothing_else_written();
+}
+
+// A completion of the SRQ belongs to it, not to the QP of its message.
+TEST_P(Tags, CompletionsOutliveTheirQp) {
+  add(0, 1);
+  receive(0);
+  send(1, 30);
+  send(2, 20);
+  b.qp.reset();
+  b.arena.expect(place(0), a.arena.bytes(kHeader, 30));
+  expect_message(100, kWhole, 30, 1);
+  expect_unexpected(0, 20);
+  expect_nothing_else_written();
+}
+
+TEST_P(Tags, MessageLongerThanTheBufferFailsBothSides) {
+  add(0, 1, kExact, 100);
+  expect_both_fail(101, IBV_WC_REM_INV_REQ_ERR, IBV_WC_LOC_LEN_ERR);
+}
+
+TEST_P(Tags, ForeignBufferFailsBothSides) {
+  ibv_ops_wr wr = addition(0, 1, kExact, kBuffer, 0);
+  wr.tm.add.sg_list->lkey ^= 0x5a5a00;
+  ASSERT_EQ(operate(wr), 0);
+  expect_both_fail(50, IBV_WC_REM_OP_ERR, IBV_WC_LOC_PROT_ERR);
+}
+
+// Refused when they are posted.
+
+TEST_P(Tags, FullListAndTooManyOperationsAreRefused) {
+  for (std::uint32_t n = 0; n < kTags; ++n) add(n, n);
+  ibv_ops_wr wr = addition(kTags, 99, kExact, kBuffer, 0);
+  EXPECT_EQ(operate(wr), ENOMEM) << "as many operations as max_ops are outstanding";
+  send(0, 10);
+  expect_matched(0, 10, 0);  // the first operation was carried out: there is room, and a handle is free
+  EXPECT_EQ(operate(wr), 0);
+  send(99, 20);
+  expect_matched(kTags, 20, 99);  // all of them
+  add(0, 50);
+  EXPECT_EQ(operate(wr), ENOMEM) << "max_num_tags are posted";
+  expect_nothing_else_written();
+}
+
+TEST_P(Tags, ListStopsAtTheFirstThatIsRefused) {
+  std::array<ibv_ops_wr, 3> list{addition(0, 1, kExact, kBuffer, 0), addition(1, 2, kExact, kBuffer, 0),
+                                 addition(2, 3, kExact, kBuffer, 0)};
+  list[0].next = &list[1];
+  list[1].next = &list[2];
+  list[1].opcode = static_cast<ibv_ops_wr_opcode>(7);
+  ibv_ops_wr* bad = nullptr;
+  EXPECT_EQ(ibv_post_srq_ops(srq.get(), list.data(), &bad), EINVAL);
+  EXPECT_EQ(bad, &list[1]);
+  receive(0);
+  send(1, 10);
+  expect_matched(0, 10, 1);
+  send(3, 10);
+  expect_unexpected(0, 10);
+  expect_nothing_else_written();
+}
+
+TEST_P(Tags, WhatIsNotAnOperationIsRefused) {
+  ibv_ops_wr wr = addition(0, 1, kExact, kBuffer, 0);
+  wr.tm.add.num_sge = 2;
+  EXPECT_EQ(operate(wr), EINVAL);
+  wr.tm.add.num_sge = -1;
+  EXPECT_EQ(operate(wr), EINVAL);
+  wr = addition(0, 1, kExact, kBuffer, 1 << 5);
+  EXPECT_EQ(operate(wr), EINVAL);
+  EXPECT_EQ(remove(kTags, 1, 0), EINVAL);
+  Owned<ibv_srq> basic;
+  ibv_srq_init_attr init{};
+  init.attr = {4, 1, 0};
+  basic = own(ibv_create_srq(b.world.pd.get(), &init), "ibv_create_srq");
+  wr = addition(0, 1, kExact, kBuffer, 0);
+  ibv_ops_wr* bad = nullptr;
+  EXPECT_EQ(ibv_post_srq_ops(basic.get(), &wr, &bad), EINVAL);
+  EXPECT_EQ(bad, &wr);
+}
+
+TEST_P(Tags, WhatATmSrqNeedsIsChecked) {
+  const auto refused = [&](const Asked& asked, int error) {
+    errno = 0;
+    EXPECT_EQ(create(asked), nullptr);
+    EXPECT_EQ(errno, error);
+  };
+  refused({Asked{}.mask & ~std::uint32_t{IBV_SRQ_INIT_ATTR_CQ}}, EINVAL);
+  refused({Asked{}.mask & ~std::uint32_t{IBV_SRQ_INIT_ATTR_TM}}, EINVAL);
+  refused({Asked{}.mask & ~std::uint32_t{IBV_SRQ_INIT_ATTR_PD}}, EINVAL);
+  refused({Asked{}.mask, 0, kOps}, EINVAL);
+  refused({Asked{}.mask, kTags, 0}, EINVAL);
+  refused({Asked{}.mask, 1u << 30, kOps}, EINVAL);
+  refused({Asked{}.mask, kTags, 1u << 30}, EINVAL);
+  EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), EBUSY);
+  EXPECT_EQ(ibv_destroy_srq(srq.get()), EBUSY) << "a QP uses it";
+}
+
+// The send queue of a QP on a TM SRQ is the device's.
+TEST_P(Tags, QpOnATmSrqIsRcAndDoesNotSend) {
+  const auto refused = [&](ibv_qp_type type, std::uint32_t sends) {
+    ibv_qp_init_attr init{};
+    init.send_cq = b.send_cq.get();
+    init.recv_cq = b.receive_cq.get();
+    init.srq = srq.get();
+    init.qp_type = type;
+    init.cap.max_send_wr = sends;
+    errno = 0;
+    EXPECT_EQ(ibv_create_qp(b.world.pd.get(), &init), nullptr);
+    EXPECT_EQ(errno, EINVAL);
+  };
+  refused(IBV_QPT_UC, 0);
+  refused(IBV_QPT_UD, 0);
+  refused(IBV_QPT_RC, 1);
+  std::array<ibv_sge, 1> list{b.arena.sge(0, 8)};
+  ibv_send_wr wr = send_wr(IBV_WR_SEND, list);
+  ibv_send_wr* bad = nullptr;
+  EXPECT_EQ(ibv_post_send(b.qp.get(), &wr, &bad), ENOMEM);
+  EXPECT_EQ(bad, &wr);
+}
+
+// Many more operations than max_ops, none of them signaled: what they did shows that they were carried out.
+TEST_P(Tags, HandlesAndOperationsAreUsedAgain) {
+  for (std::uint32_t round = 0; round < 200; ++round) {
+    const std::uint32_t n = round % kTags;
+    add(n, round);
+    send(round, 4 + round % 64);
+    expect_matched(n, 4 + round % 64, round);
+  }
+  for (std::uint32_t round = 0; round < 50; ++round) {
+    const std::uint32_t handle = add(0, round);
+    ASSERT_EQ(remove(handle, 250, round % 5 == 4 ? IBV_OPS_SIGNALED : 0), 0);
+    if (round % 5 == 2) {
+      ASSERT_EQ(remove(handle, 251, 0), 0) << "there is none: fails, and says so";
+      expect_op(IBV_WC_TM_DEL, 251, 0, IBV_WC_TM_ERR);
+    }
+    if (round % 5 == 4) expect_op(IBV_WC_TM_DEL, 250);
+  }
+  expect_nothing_else_written();
+}
+
+RXNIC_ON_ONE_AND_TWO_NICS(Tags);
+
+}  // namespace
+}  // namespace rxnic::live
