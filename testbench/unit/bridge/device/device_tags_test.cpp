@@ -54,7 +54,7 @@ class DeviceTags : public testing::Test {
     change(asked);
     return a.call(Request::kCreateQp, [&](auto& body) { body.qp = asked; }).status;
   }
-  void write(TagWrite w) { a.store(tag_ring + std::uint64_t{written++ % kSlots} * sizeof w, w); }
+  void write(TagWrite w) { a.store(tag_ring + std::uint64_t{written++ % slots} * sizeof w, w); }
   void write_sync(std::uint8_t flags = channel::kTagWriteSignaled) {
     TagWrite w;
     w.kind = TagWriteKind::kSync;
@@ -70,7 +70,7 @@ class DeviceTags : public testing::Test {
   Program::Cq cq;
   Program::Srq srq;
   std::uint64_t tag_ring = 0;
-  std::uint32_t written = 0;
+  std::uint32_t slots = kSlots, written = 0;
 };
 
 TEST_F(DeviceTags, WhatATmSrqNeedsIsChecked) {
@@ -134,6 +134,22 @@ TEST_F(DeviceTags, OperationsCompleteInOrderUnderTheirSlots) {  // R9
     EXPECT_EQ(cqe.srq_number, srq.number);
   }
   EXPECT_EQ(operations(), 3 * kSlots);
+}
+
+// R9: those for which the link has no room wait, and come in order.
+TEST_F(DeviceTags, MoreOperationsThanTheLinkTakesComeInOrder) {
+  ASSERT_LT(2 * lab.params.nic.doorbell_depth, 1024u);
+  slots = 1024;
+  cq = a.create_cq(2 * slots);
+  ASSERT_EQ(create([&](auto& q) {
+              q.tag_slots = slots;
+              q.tag_ring = a.heap(std::uint64_t{slots} * channel::kTagWriteBytes);
+            }),
+            0);
+  for (std::uint32_t n = 0; n < slots; ++n) write_sync();
+  ring_tags(written);
+  for (std::uint32_t n = 0; n < slots; ++n) ASSERT_EQ(a.wait_for(cq).wqe_index, n);
+  EXPECT_EQ(operations(), slots);
 }
 
 // Given to a NIC in the same look of the host as the send that needs it.
