@@ -17,7 +17,9 @@ bool does_something(const ScatteredSegment& p) {              // (R6)
   return p.outcome == Outcome::kExecute || p.outcome == Outcome::kAnswer;
 }
 
-bool has_range(const ScatteredSegment& p) { return p.first && p.local_bytes > 0 && p.role == PacketRole::kReceived; }
+bool has_range(const ScatteredSegment& p) {
+  return p.first && p.local_bytes > 0 && p.role == PacketRole::kReceived && !p.has(kSend);
+}
 bool invalidates(const ScatteredSegment& p) {
   return p.last && p.completes && p.outcome == Outcome::kExecute && p.has(kHasIeth);
 }

@@ -6,10 +6,10 @@
 //       is taken in cycle n + 1.
 //   R2  On a miss the entry is read from memory: the MPT entry first, then the MTT line of 8 pages. When it comes in
 //       cycle m, the segment goes on in m with its remaining lookups, as if it had been taken then.
-//   R3  Local range (local_bytes > 0): the whole of it is checked with the packet's access flags before the packet's
-//       first segment. A failure fails RC and XRC with NAK 0x62 and abandons a UC message; on a response to a request
-//       of ours it is a local error. A READ or WRITE of length zero is not checked. The bus address of an atomic goes
-//       on in `bus`.
+//   R3  Local range (local_bytes > 0, but not of a SEND): the whole of it is checked with the packet's access flags
+//       before the packet's first segment. A failure fails RC and XRC with NAK 0x62 and abandons a UC message; on a
+//       response to a request of ours it is a local error. A READ or WRITE of length zero is not checked. The bus
+//       address of an atomic goes on in `bus`.
 //   R4  Segments: those of a WRITE are checked as R3, with its access flags; those of a SEND or a response for local
 //       write and the packet's PD, and a failure is a local error: NAK 0x63, for a receive wqe_error_status, for a
 //       response kLocalProtection. The segments before the one that fails have gone on and are written; the failing one

@@ -12,6 +12,11 @@ namespace {
 constexpr std::uint32_t kWritesOfPacket = 3;  // a session's block that wraps, and a plain CQE
 constexpr std::uint32_t kEventsOfPacket = 4;  // two completion events, CQ error, QP error
 
+// A rendezvous request that the WQE fetcher let pass. (R18)
+bool hands_over(const CompletionRequest& p) {
+  return p.rendezvous && p.role == PacketRole::kReceived && p.has(kSend) && p.wqe_slot != kNoWqeSlot;
+}
+
 }  // namespace
 
 CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGeneratorParams& params, NicShared& shared,
@@ -64,10 +69,10 @@ Cycle CqeGenerator::step(Cycle now) {
   bool stalled = false;
   waiting_ = false;
   if (now >= next_accept_ && in.can_pop(now)) {
-    stalled = !can_take();
+    const CompletionRequest& p = *in.peek(now);
+    stalled = !can_take(p, now);
     if (!stalled) {
       Cq* cq = nullptr;
-      const CompletionRequest& p = *in.peek(now);
       shared_.stamp_begun(p.buffer, Station::kCqeGenerator, now);
       const ContextLookup found = look_up_of_packet(p, cq);
       waiting_ = found == ContextLookup::kWaits;
@@ -180,7 +185,8 @@ void CqeGenerator::run_timers(Cycle now) {
   if (now >= next_moderation_) run_moderation(now);
 }
 
-bool CqeGenerator::can_take() const {
+bool CqeGenerator::can_take(const CompletionRequest& p, Cycle now) const {
+  if (hands_over(p) && rendezvous.bound() && !rendezvous.can_push(now)) return false;
   return !pipeline_.full() && writes_.room() >= kWritesOfPacket && event_room() >= kEventsOfPacket &&
          !session_timers_.full();
 }
@@ -193,6 +199,7 @@ void CqeGenerator::take(Cq* cq, Cycle now) {
   if (p.wqe_slot != kNoWqeSlot) settle_wqe(p);
   next_accept_ = now + (p.completes ? params_.cycles_per_cqe : 1u);  // (R2)
   if (p.completes) complete(p, cq, now);
+  if (hands_over(p) && rendezvous.bound()) hand_over(p, now);
   if (p.line != kNoLine) handle_error(p, now);
   refused_.report(refusals, now);
   if (p.role == PacketRole::kLastWqe && !contexts_[p.line].last_wqe_event_sent) {  // (R7)
@@ -214,6 +221,23 @@ void CqeGenerator::take(Cq* cq, Cycle now) {
   }
   in.drop(now);
   if (ahead_ > 0) --ahead_;
+}
+
+void CqeGenerator::hand_over(const CompletionRequest& p, Cycle now) {  // (R18)
+  const DataSegment& buffer = shared_.wqes[p.wqe_slot].sge[0];
+  RendezvousRequest r;
+  r.begins = p.completes && p.outcome == Outcome::kExecute && p.status == WcStatus::kSuccess;
+  r.qpn = p.qpn;
+  r.handle = p.wqe_index;
+  r.pd = p.pd;
+  r.buffer = buffer.address;
+  r.lkey = Key{buffer.lkey};
+  r.bytes = p.local_bytes;
+  r.va = p.local_va;
+  r.rkey = p.local_key;
+  r.tag = p.tag;
+  r.tag_context = p.tag_context;
+  rendezvous.push(now, r);
 }
 
 void CqeGenerator::complete(CompletionRequest& p, Cq* found, Cycle now) {

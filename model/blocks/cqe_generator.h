@@ -44,6 +44,8 @@
 //       is written to host memory when it is evicted. A CQ that is destroyed is written there as invalid
 //       (`context_dma`).
 //   R17 kFailure: the QP is flushed as in R6, without an event: software has asked for it.
+//   R18 A rendezvous request that matched is handed to the requester (`rendezvous`) when it is taken: to be begun when
+//       it completes with success, otherwise for its place alone.
 #pragma once
 
 #include <array>
@@ -60,6 +62,7 @@
 #include "model/types/command.h"
 #include "model/types/cqe_generator_counters.h"
 #include "model/types/message_times.h"
+#include "model/types/rendezvous.h"
 
 namespace rxnic {
 
@@ -99,6 +102,7 @@ class CqeGenerator final : public Block {
   In<DmaCompletion> context_dma_done{"context_dma_done"};
   Out<FlushRequest> flushes{"flushes"};
   Out<FailedQp> failed{"failed"};
+  Out<RendezvousRequest> rendezvous{"rendezvous"};  // may stay unbound
   Out<Refusal> refusals{"refusals"};
   In<QpFailure> failures{"failures"};
   Out<Event> events{"events"};
@@ -147,7 +151,8 @@ class CqeGenerator final : public Block {
   void take_failure(Cycle now);
   void request_flush(std::uint32_t line, bool notify_requester);
   void send_requests(Cycle now);
-  bool can_take() const;
+  bool can_take(const CompletionRequest& p, Cycle now) const;
+  void hand_over(const CompletionRequest& p, Cycle now);
   std::uint32_t event_room() const;
   void settle_wqe(CompletionRequest& p);
   void take(Cq* cq, Cycle now);

@@ -28,7 +28,7 @@ Requester::Requester(const sc_core::sc_module_name& name, const RequesterParams&
       own_requests_(own_requests),
       clock_period_ps_(clock_period_ps),
       shared_(shared),
-      port_(memory),
+      port_(memory, params.rendezvous),
       made_(params.packet_buffers),
       successes_(params.packet_buffers) {}
 
@@ -44,6 +44,7 @@ Cycle Requester::step(Cycle now) {
   while (answers.can_pop(now)) take_answer(answers.pop(now), now);
   while (failed.can_pop(now)) fail(failed.pop(now).qpn);  // (R6)
   while (places.can_pop(now)) places_taken_ -= places.pop(now).count;
+  while (rendezvous.can_pop(now)) take_rendezvous(rendezvous.pop(now), now);
   while (doorbells.can_pop(now)) take_doorbell(doorbells.pop(now));
   if (commands.can_pop(now) && asked_for_all()) carry_out_command(now);
   // (2) timers
@@ -58,7 +59,9 @@ Cycle Requester::step(Cycle now) {
   const Turn made = make_one(now);
   // (6) reads
   const bool read = ask_for_wqes(now) | ask_for_payload(now);
-  // (7) rest
+  // (7) places of rendezvous
+  const bool keeps_places = give_back_places(now);
+  // (8) rest
   const bool refused = completed == Turn::kRefused || sent == Turn::kRefused || made == Turn::kRefused;
   Cycle next = next_timer_;
   if (now < next_make_) {
@@ -70,7 +73,9 @@ Cycle Requester::step(Cycle now) {
   if (now < next_leave_) next = earliest(next, next_leave_);
   const bool without_buffer = made == Turn::kRefused && !shared_.packets.available(PacketClass::kRequest);
   const bool more = completed != Turn::kRefused && (!successes_.empty() || !flushing_.empty());
-  if (completed == Turn::kSent || more || read || !resets_.empty() || without_buffer) next = now + 1;
+  if (completed == Turn::kSent || more || read || !resets_.empty() || without_buffer || keeps_places) {
+    next = now + 1;
+  }
   if (refused) return rest(now, Activity::kBlocked, next);
   if (completed == Turn::kSent || now < next_make_ || now < next_leave_) return rest(now, Activity::kBusy, next);
   if (turn_ != nullptr && may_make()) {
@@ -98,7 +103,9 @@ void Requester::take_answer(const AnswerNotice& notice, Cycle now) {
     return;
   }
   WcStatus status = WcStatus::kSuccess;
-  switch (q->queue().answer(notice, status)) {
+  const SendVerdict verdict = q->queue().answer(notice, status);
+  if (q->has_own_wqes()) counters_.fins += q->settle_rendezvous(now);  // (R14)
+  switch (verdict) {
     case SendVerdict::kNothing:
       return;
     case SendVerdict::kFail:
@@ -369,6 +376,7 @@ void Requester::hash(StateHash& h) const {
   h.mix(next_make_.count);
   h.mix(next_leave_.count);
   h.mix(made_.size());
+  h.mix(port_.rendezvous.in_use());
 }
 
 }  // namespace rxnic

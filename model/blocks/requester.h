@@ -39,6 +39,9 @@
 //   R13 A QP whose rate CNPs have reduced (core/requester/send_rate.h) sends its next packet when the rate allows it;
 //       other QPs go on (wait_rate). Its timeout begins when the next packet may leave: waiting for the rate is no lack
 //       of progress. Its packets of RoCEv2 say that they are ECN capable.
+//   R14 A rendezvous (core/requester/rendezvous_table.h) is begun in the cycle in which it comes. Its place is given
+//       back (`rendezvous_places`) when its FIN is acknowledged, its WQE flushed, or its QP reset or not there any
+//       more. Going back to a WQE of the device itself costs no read.
 #pragma once
 
 #include <cstdint>
@@ -59,6 +62,7 @@
 #include "model/types/dma.h"
 #include "model/types/event.h"
 #include "model/types/refusal.h"
+#include "model/types/rendezvous.h"
 #include "model/types/requester_counters.h"
 #include "model/types/requester_notice.h"
 
@@ -85,6 +89,8 @@ class Requester final : public Block {
   In<AnswerNotice> answers{"answers"};
   In<FailedQp> failed{"failed"};  // QPs that the receive path moved to the error state
   In<RequestPlaces> places{"places"};
+  In<RendezvousRequest> rendezvous{"rendezvous"};                // of the receive path
+  Out<RendezvousPlaces> rendezvous_places{"rendezvous_places"};  // may stay unbound
   Out<RequestNotice> notices{"notices"};
   Out<SendCompletion> completions{"completions"};
   Out<WireFrame> tx{"tx"};
@@ -144,6 +150,8 @@ class Requester final : public Block {
   void destroy(Qpn qpn);
   void report_drained(Cycle now);
   void take_doorbell(const Doorbell& doorbell);
+  void take_rendezvous(const RendezvousRequest& request, Cycle now);
+  bool give_back_places(Cycle now);
   void take_wqes(Cycle now);
   bool ask_for_wqes(Cycle now);
   bool ask_for_payload(Cycle now);
@@ -207,6 +215,7 @@ class Requester final : public Block {
   std::uint32_t awaiting_ = 0;      // QPs with requests that wait for responses
   std::uint32_t places_taken_ = 0;  // of own_requests
   bool lacks_place_ = false;        // a request waits for one
+  std::uint32_t places_freed_ = 0;  // of rendezvous, not given back yet
   Cycle next_timer_ = kNever;       // no timer is due before it
   Cycle next_make_{};
   Cycle next_ready_ = kNever;  // when no QP of the circle could send: when the first one can

@@ -25,7 +25,7 @@ void Requester::take_wqes(Cycle now) {
 
 // The QP sends packets again, when it has read their WQE. (R4)
 void Requester::ask_again(Sq& q) {
-  if (q.goes_back) return;
+  if (q.goes_back || q.has_own_wqes()) return;
   q.goes_back = true;
   asked_.push_back({true, q.qpn(), q.number, q.resets, 1});
 }

@@ -15,7 +15,8 @@ bool is_unreliable(const WqeRequest& p) { return p.transport == Transport::kUc; 
 }  // namespace
 
 SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFetcherParams& params, NicShared& shared,
-                             UdTooLongPolicy ud_too_long, WqeErrorStatus wqe_error, bool counts_credits)
+                             UdTooLongPolicy ud_too_long, WqeErrorStatus wqe_error, bool counts_credits,
+                             std::uint32_t rendezvous)
     : Block(name),
       params_(params),
       shared_(shared),
@@ -33,7 +34,8 @@ SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFe
       waits_(table_, counters_),
       pipeline_(params.pipeline_depth),
       look_ahead_(params.queues > params.pipeline_depth),
-      flush_requests_(contexts_.lines()) {}
+      flush_requests_(contexts_.lines()),
+      rendezvous_(rendezvous) {}
 
 Cycle SrqWqeFetcher::step(Cycle now) {
   bool background = false, moved = false;  // work was done: other than on packets, and on packets
@@ -54,6 +56,7 @@ Cycle SrqWqeFetcher::step(Cycle now) {
     background = true;
   }
   if (flushes.can_pop(now)) background |= take_flush_requests(now);
+  while (rendezvous_places.can_pop(now)) rendezvous_ += rendezvous_places.pop(now).count;
   // (3) the oldest packet, or a flushed WQE, leaves
   Activity activity = Activity::kStarved;
   const bool head_is_ready = pipeline_.ready(now);
@@ -344,20 +347,6 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::take_wqe(WqeRequest& p, Cycle now) {
   return Verdict::kLeaves;
 }
 
-// Takes a match of the tag matcher: the buffer of the matched tag becomes the WQE.
-SrqWqeFetcher::Verdict SrqWqeFetcher::take_match(WqeRequest& p, Cycle now) {
-  if (!shared_.wqes.available(p.queue)) return lack_slot(p, now);
-  p.wqe_slot = shared_.wqes.allocate(p.queue);
-  ReceiveWqe& wqe = shared_.wqes[p.wqe_slot];
-  wqe.wqe_index = p.wqe_index;
-  wqe.sge[0] = p.tag_buffer;
-  wqe.sge_count = p.tag_buffer.length > 0 ? 1 : 0;
-  wqe.total_bytes = p.tag_buffer.length;
-  wqe.valid = true;
-  p.takes_wqe = true;
-  return Verdict::kLeaves;
-}
-
 SrqWqeFetcher::Verdict SrqWqeFetcher::lack_slot(WqeRequest& p, Cycle now) {  // (R13)
   lacks_slot_ = shared_.wqes.occupied() > open_;
   return lacks_slot_ ? Verdict::kWaits : refuse(p, DropReason::kWqeStoreFull, now);
@@ -366,6 +355,7 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::lack_slot(WqeRequest& p, Cycle now) {  // 
 SrqWqeFetcher::Verdict SrqWqeFetcher::refuse(WqeRequest& p, DropReason reason, Cycle now) {  // (R4)
   if (give_back(p, now) == Verdict::kBlocked) return Verdict::kBlocked;
   counters_.no_wqe += reason == DropReason::kNoReceiveWqe;
+  counters_.no_rendezvous += reason == DropReason::kRendezvousFull;
   refused_.fail_rnr(p, p.min_rnr_timer, reason);
   return Verdict::kLeaves;
 }
@@ -378,16 +368,6 @@ bool SrqWqeFetcher::fits_datagram(WqeRequest& p, const ReceiveWqe& wqe) {
   p.fail(DropReason::kMessageTooLong, Outcome::kDrop, 0, WcStatus::kSuccess);
   p.acknowledge = p.completes = false;
   return false;
-}
-
-SrqWqeFetcher::Verdict SrqWqeFetcher::give_back(WqeRequest& p, Cycle now) {  // (R10)
-  const bool match = p.tag_verdict == TagVerdict::kMatched;
-  if (!match && p.tag_verdict != TagVerdict::kUnexpected) return Verdict::kLeaves;
-  if (returned.bound()) {
-    if (!returned.can_push(now)) return Verdict::kBlocked;
-    returned.push(now, {p.queue, match ? p.wqe_index : kNoTag});
-  }
-  return Verdict::kLeaves;
 }
 
 void SrqWqeFetcher::leave(WqeRequest& p, Cycle now) {
@@ -405,6 +385,7 @@ void SrqWqeFetcher::hash(StateHash& h) const {
   h.mix(pipeline_.size());
   h.mix(table_.reads_in_flight());
   h.mix(table_.cache().reading());
+  h.mix(rendezvous_);
 }
 
 }  // namespace rxnic

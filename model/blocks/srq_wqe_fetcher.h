@@ -49,6 +49,9 @@
 //   R18 A queue is created in a free line of the cache; when there is none, another context is evicted for it. Its
 //       context is written to host memory when it is evicted. A queue that is destroyed is written there as invalid
 //       (`context_dma`).
+//   R19 A rendezvous request that matched takes one of the requester's places (`rendezvous_places` gives them back).
+//       Without a free one it is refused as in R4 (kRendezvousFull). Whatever becomes of it behind this block, the
+//       completion generator hands the place on to the requester. In a NIC without a requester there is no limit.
 #pragma once
 
 #include <array>
@@ -63,6 +66,7 @@
 #include "model/engine/link.h"
 #include "model/params/params.h"
 #include "model/types/command.h"
+#include "model/types/rendezvous.h"
 #include "model/types/srq_wqe_fetcher_counters.h"
 #include "model/types/tag_matching.h"
 
@@ -70,9 +74,10 @@ namespace rxnic {
 
 class SrqWqeFetcher final : public Block {
  public:
-  // `counts_credits`: whether ACKs report them (R12).
+  // `counts_credits`: whether ACKs report them (R12); `rendezvous`: the requester's places (R19).
   SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFetcherParams& params, NicShared& shared,
-                UdTooLongPolicy ud_too_long, WqeErrorStatus wqe_error, bool counts_credits = true);
+                UdTooLongPolicy ud_too_long, WqeErrorStatus wqe_error, bool counts_credits = true,
+                std::uint32_t rendezvous = RequesterParams{}.rendezvous);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
   const SrqWqeFetcherCounters& counters() const { return counters_; }
@@ -97,6 +102,7 @@ class SrqWqeFetcher final : public Block {
   In<DmaCompletion> context_dma_done{"context_dma_done"};
   Out<Event> events{"events"};
   Out<TagReturn> returned{"returned"};  // to the tag matcher; may stay unbound
+  In<RendezvousPlaces> rendezvous_places{"rendezvous_places"};
   Out<Refusal> refusals{"refusals"};
   In<WqCommand> commands{"commands"};
   Out<WqReply> command_replies{"command_replies"};
@@ -172,9 +178,10 @@ class SrqWqeFetcher final : public Block {
   std::vector<WqId> late_flushes_;
   bool doorbell_waits_ = false;  // the oldest doorbell waits for an entry of late_flushes_, and has been counted
   std::uint64_t left_ = 0;
-  bool lacks_slot_ = false;  // the oldest packet waits for a slot of the store
-  std::uint32_t open_ = 0;   // slots of messages that have not ended: those in QP contexts
-  WqId new_queue_ = kNoWq;   // that is being created: it waits for a line
+  bool lacks_slot_ = false;   // the oldest packet waits for a slot of the store
+  std::uint32_t open_ = 0;    // slots of messages that have not ended: those in QP contexts
+  std::uint32_t rendezvous_;  // places of the requester that are free (R19)
+  WqId new_queue_ = kNoWq;    // that is being created: it waits for a line
   SrqWqeFetcherCounters counters_;
 };
 

@@ -5,6 +5,17 @@
 
 namespace rxnic {
 
+namespace {
+
+void forget_rvh(WqeRequest& p) {
+  p.rendezvous = false;
+  p.local_va = 0;
+  p.local_key = {};
+  p.local_bytes = 0;
+}
+
+}  // namespace
+
 TagMatchCam::TagMatchCam(const sc_core::sc_module_name& name, const TagMatchCamParams& params, NicShared& shared)
     : Block(name),
       params_(params),
@@ -152,7 +163,11 @@ void TagMatchCam::accept_packet(Cycle now) {
       result.walks = search(p, srq, due, now);
       lists_[raw(srq)]->result_at = due;
     }
-    if (p.role == PacketRole::kTruncated || (received && p.has(kSend) && !starts)) label_end(p);
+    if (p.role == PacketRole::kTruncated || (received && p.has(kSend) && !starts)) {
+      label_end(p);
+    } else if (p.rendezvous && !starts) {
+      label_own(p);
+    }
   }
   pipeline_.push(result, due);
 }
@@ -189,7 +204,7 @@ bool TagMatchCam::search(WqeRequest& p, WqId srq, Cycle& due, Cycle now) {
   const auto opcode = static_cast<TmhOpcode>(tmh.opcode);
   qp.tag = p.tag = tmh.tag;
   qp.tag_context = p.tag_context = tmh.app_context;
-  if (opcode == TmhOpcode::kEager) {
+  if (opcode == TmhOpcode::kEager || (opcode == TmhOpcode::kRendezvous && take_rvh(p))) {
     ++counters_.searches;
     const std::uint32_t found = tags.find(tmh.tag);
     due = time_search(list, found, now);
@@ -213,12 +228,24 @@ bool TagMatchCam::search(WqeRequest& p, WqId srq, Cycle& due, Cycle now) {
   return false;
 }
 
+// False: the rendezvous request is not one that is searched for. (R16)
+bool TagMatchCam::take_rvh(WqeRequest& p) const {
+  if (!p.has(kOnly) || p.payload_bytes < kTmhBytes + kRvhBytes || p.payload_bytes > kMostRendezvousBytes) return false;
+  const Rvh rvh = parse_rvh(shared_.packets[p.buffer].frame.data() + p.payload_offset + kTmhBytes);
+  p.rendezvous = true;
+  p.local_va = rvh.va;
+  p.local_key = Key{rvh.rkey};
+  p.local_bytes = rvh.length;
+  return true;
+}
+
 // The oldest packet's search goes on in the overflow. (R7)
 bool TagMatchCam::search_on() {
   Result& result = pipeline_.front();
   WqeRequest& p = result.packet;
   List* const list = find(job_.list);
   if (list != nullptr && list->failed && !job_.decided) {  // (R9)
+    forget_rvh(p);
     p.tag_verdict = contexts_[p.line].tag_verdict = TagVerdict::kFailed;
   } else if (list != nullptr) {
     if (!job_.decided) {
@@ -240,7 +267,7 @@ bool TagMatchCam::search_on() {
     if (job_.found != kNoTag) {
       match(p, *list, job_.found);
     } else {
-      miss(p, *list, TmhOpcode::kEager);
+      miss(p, *list, p.rendezvous ? TmhOpcode::kRendezvous : TmhOpcode::kEager);
     }
   }
   result.walks = false;
@@ -249,6 +276,7 @@ bool TagMatchCam::search_on() {
 }
 
 void TagMatchCam::miss(WqeRequest& p, List& list, TmhOpcode opcode) {
+  forget_rvh(p);
   TagContext& qp = contexts_[p.line];
   if (opcode == TmhOpcode::kEager || opcode == TmhOpcode::kRendezvous) {  // (R11)
     list.tags.count_unexpected();
@@ -275,6 +303,33 @@ void TagMatchCam::match(WqeRequest& p, List& list, std::uint32_t handle) {  // (
   if (p.ends_message) p.cqe_flags |= kCqeTagDataValid;
   p.completes = true;
   p.tag_verdict = contexts_[p.line].tag_verdict = TagVerdict::kMatched;
+  if (p.rendezvous) match_rendezvous(p, entry);
+}
+
+void TagMatchCam::match_rendezvous(WqeRequest& p, const TagEntry& entry) {  // (R16)
+  ++counters_.rendezvous;
+  if (p.local_bytes <= entry.buffer.length) {
+    p.strip_bytes = p.payload_bytes;
+    p.cqe_flags &= static_cast<std::uint16_t>(~kCqeTagDataValid);
+    return;
+  }
+  ++counters_.rendezvous_incomplete;
+  forget_rvh(p);
+  p.strip_bytes = 0;
+  p.status = WcStatus::kRendezvousIncomplete;
+}
+
+void TagMatchCam::label_own(WqeRequest& p) const {  // (R17)
+  const List& list = *lists_[raw(p.receive_queue)];
+  p.pd = list.srq.pd;
+  p.cq = list.srq.cq;
+  p.queue = p.receive_queue;
+  if (p.cqe_opcode == CqeOpcode::kRdmaRead) {
+    p.cqe_opcode = CqeOpcode::kTagReceive;
+    p.cqe_flags |= kCqeTagDataValid;
+  } else {
+    p.completes = false;
+  }
 }
 
 // Sets the tag fields of the completion of a message's packet, which reports success or failure.

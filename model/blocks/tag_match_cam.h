@@ -40,8 +40,7 @@
 //       One packet: one completion, MATCH and DATA_VALID. Several: the first completes with MATCH, the last with
 //       DATA_VALID (rules 5.6).
 //   R11 Miss: the message goes on to take a WQE, into which its TMH is written too. It counts as unexpected; messages
-//       with NO_TAG, FIN or an unknown opcode and those without a whole TMH do not. Rendezvous requests are not
-//       searched yet: they are always unexpected.
+//       with NO_TAG, FIN or an unknown opcode and those without a whole TMH do not.
 //   R12 SYNC_REQ is set in the completion of an operation that leaves the list out of phase, and in that of an
 //       unexpected message when a sync is wanted (rules 5.5).
 //   R13 Append to a full list and removal of a tag that is not posted complete with kTagMatch, signaled or not.
@@ -50,6 +49,13 @@
 //       itself, is written in front of the overflow. An entry that may be younger than some of the overflow is put back
 //       between them: those before it are read and written one slot on. Nothing else is taken meanwhile.
 //   R15 There are `lists` lists at most; one more is refused.
+//   R16 A rendezvous request is searched as an eager message when it is one packet of TMH, RVH and kMostRendezvousBytes
+//       at most; any other is unexpected. A match completes with MATCH, and nothing of it is placed: the requester reads
+//       the message (`rendezvous`), whose address, key and length go along as local_va, local_key and local_bytes. When
+//       the message is longer than the entry's buffer the whole request is placed there instead, and completes with
+//       kRendezvousIncomplete, MATCH and DATA_VALID. Its sender then waits for software (rules 5.7).
+//   R17 What the device sends of itself for a rendezvous (`rendezvous` of a response or a completion): the READ reports
+//       the end of the message with DATA_VALID or an error, on the SRQ's CQ. FIN completes nothing.
 #pragma once
 
 #include <memory>
@@ -154,10 +160,13 @@ class TagMatchCam final : public Block {
   void accept_packet(Cycle now);
   Cycle time_search(const List& list, std::uint32_t found, Cycle now);
   bool search(WqeRequest& p, WqId srq, Cycle& due, Cycle now);
+  bool take_rvh(WqeRequest& p) const;
   bool search_on();
   void match(WqeRequest& p, List& list, std::uint32_t handle);
+  void match_rendezvous(WqeRequest& p, const TagEntry& entry);
   void miss(WqeRequest& p, List& list, TmhOpcode opcode);
   void label_end(WqeRequest& p) const;
+  void label_own(WqeRequest& p) const;
   // Operations.
   bool accept_operation(Cycle now);
   enum class Taken : std::uint8_t { kWaits, kFails, kDone, kOverflows };

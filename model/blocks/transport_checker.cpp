@@ -175,6 +175,7 @@ void TransportChecker::take_completion(CheckedPacket& p, const SendCompletion& c
   p.status = completion.status;
   p.cqe_opcode = completion.opcode;
   p.wqe_index = completion.wqe_index;
+  p.rendezvous = completion.rendezvous;
   p.byte_count = completion.bytes;
   p.message_bytes = completion.bytes;
   p.message_sequence = completion.wqe;
@@ -224,6 +225,7 @@ bool TransportChecker::complete_requests(CheckedPacket& answer, Cycle now) {  //
   p.cqe_opcode = completed.opcode;
   p.message_sequence = completed.wqe;
   p.wqe_index = completed.wqe_index;
+  p.rendezvous = completed.rendezvous;
   p.byte_count = completed.bytes;
   p.message_bytes = completed.bytes;
   ++counters_.completions;

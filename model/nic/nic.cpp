@@ -61,7 +61,8 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
                         TransportCheckerSizes{p.requester.send_queues, p.device.max_srqs}),
       tag_match_cam("tag_match_cam", p.tag_match_cam, shared),
       srq_wqe_fetcher("srq_wqe_fetcher", p.srq_wqe_fetcher, shared, p.transport_checker.ud_too_long,
-                      p.transport_checker.wqe_error_status, p.ack_generator.credits == AckCredits::kCounted),
+                      p.transport_checker.wqe_error_status, p.ack_generator.credits == AckCredits::kCounted,
+                      p.requester.rendezvous),
       grh_scatter("grh_scatter", p.grh_scatter, shared),
       address_translator("address_translator", p.address_translator, shared, p.transport_checker.wqe_error_status),
       dma_engine("dma_engine", p.dma_engine, p.nic.clock_period_ps, shared, memory),
@@ -181,6 +182,8 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   join(transport_checker.answers, requester->answers, p.nic.notice_depth);
   join(transport_checker.places, requester->places, kRegister);
   join(cqe_generator.failed, requester->failed, p.nic.notice_depth);
+  join(cqe_generator.rendezvous, requester->rendezvous, kRegister);
+  join(requester->rendezvous_places, srq_wqe_fetcher.rendezvous_places, kRegister);
 }
 
 std::vector<Block*> Nic::blocks() {

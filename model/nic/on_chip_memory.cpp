@@ -196,6 +196,10 @@ class List {
     const std::uint64_t queues = p_.requester.send_queues;
     add("requester", "send_queues", queues, kSendQueue, "Send side of each QP.");
     add("requester", "send_rates", queues, kSendRate, "Reduced rate of each QP.");
+    const std::uint64_t rendezvous = p_.requester.rendezvous;
+    add("requester", "rendezvous", rendezvous, Descriptor<RendezvousRequest>::kBits - 1 + index_bits(rendezvous) + 1,
+        "Messages that the device reads from their sender, in lists by QP; whether it is FIN's turn.");
+    add("requester", "rendezvous_lists", queues, 2 * index_bits(rendezvous) + kValid, "First and last of each QP.");
     add("requester", "wqes", queues, 8 * kMaxSendStride, "WQE of each QP that is being sent, of the longest kind.");
     add("requester", "made", p_.requester.packet_buffers,
         Descriptor<WireFrame>::kBits + kNumber + 3 + Descriptor<SendCompletion>::kBits,

@@ -30,6 +30,7 @@ struct Rvh {
 };
 inline constexpr std::uint32_t kTmhBytes = 16;
 inline constexpr std::uint32_t kRvhBytes = 16;
+inline constexpr std::uint32_t kMostRendezvousBytes = 64;  // of a rendezvous request: the two, and what software adds
 
 constexpr Tmh parse_tmh(const std::uint8_t* at) { return {at[0], load_be32(at + 4), load_be64(at + 8)}; }
 constexpr void build_tmh(const Tmh& tmh, std::uint8_t* to) {

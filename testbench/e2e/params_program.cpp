@@ -17,6 +17,7 @@
 //   resized     a CQ that holds completions, made larger
 //   overloaded  more READs than the responder holds
 //   bad_lkey    a receive whose buffer is none
+//   rendezvous  requests for messages that match tags, all at once
 //
 // The QPs are on the first and the last NIC.
 #include <array>
@@ -28,6 +29,7 @@
 #include <thread>
 #include <vector>
 
+#include "testbench/e2e/params_program.h"
 #include "testbench/live/verbs_world.h"
 
 namespace rxnic::live {
@@ -375,7 +377,8 @@ int main(int argc, char** argv) {
                                                                  {"late", late},
                                                                  {"resized", resized},
                                                                  {"overloaded", overloaded},
-                                                                 {"bad_lkey", bad_lkey}};
+                                                                 {"bad_lkey", bad_lkey},
+                                                                 {"rendezvous", rendezvous}};
   const auto what = argc == 2 ? all.find(argv[1]) : all.end();
   if (what == all.end()) {
     std::fprintf(stderr, "usage: params_program WHAT (params_program.cpp)\n");

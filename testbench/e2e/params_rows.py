@@ -285,6 +285,8 @@ ROWS = [
     Row("requester.packet_buffers", Run("datagrams", 2), 64, 4, "nics.1.blocks.rx_buffer.counters.high_water_bytes",
         DOWN, ("transport_checker.cycles_per_packet=64",)),
     Row("requester.send_queues", OBJECTS, 8192, 2, COMMANDS, DOWN),
+    Row("requester.rendezvous", Run("rendezvous", 2), 128, 1,
+        "nics.1.blocks.srq_wqe_fetcher.counters.no_rendezvous", UP),
     Row("requester.dcqcn", STREAM, "true", "false", "nics.0.blocks.requester.counters.paced", DOWN, MARKED),
     Row("requester.dcqcn_alpha_shift", STREAM, 8, 1, TIME, DOWN, (*MARKED, "requester.dcqcn_alpha_timer_ps=1000000")),
     Row("requester.dcqcn_alpha_timer_ps", STREAM, 55000000, 1000000, TIME, DOWN, MARKED),

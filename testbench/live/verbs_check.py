@@ -77,6 +77,25 @@ def tags(bench):
     watched(bench, "Tags", at_least=500)
 
 
+def rendezvous(bench):
+    """Messages that the device reads itself when their tag has matched; its requester and its CAM took part."""
+    checked = live.WireCheck(bench)
+    for uid in live.users().values():
+        with live.Fabric(bench, 2, uid) as fabric:
+            suite(bench, fabric, "Rendezvous")
+        checked.add(fabric.wire)
+        if fabric.report is None:
+            return
+        blocks = [nic["blocks"] for nic in fabric.report["nics"]]
+        matched, incomplete, begun, fins = (
+            sum(block[stem]["counters"][key] for block in blocks)
+            for stem, key in (("tag_match_cam", "rendezvous"), ("tag_match_cam", "rendezvous_incomplete"),
+                              ("requester", "rendezvous"), ("requester", "fins")))
+        bench.expect_equal((matched - incomplete, begun - fins), (begun, 6), "rendezvous begun; those without a FIN")
+        bench.expect(fins >= 30, f"only {fins} FINs")
+    checked.finish(at_least=150)
+
+
 def grh(bench):
     """The 40 bytes in front of a datagram."""
     with live.Fabric(bench, 2) as fabric:
@@ -145,7 +164,7 @@ def hostile(bench):
         print(f"{rounds} pairs ran to their end beside: {attacker.text().strip()}")
 
 
-CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "tags": tags,
+CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "tags": tags, "rendezvous": rendezvous,
           "events": events, "latency": latency, "threads": threads, "hostile": hostile}
 
 if __name__ == "__main__":

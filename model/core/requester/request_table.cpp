@@ -184,6 +184,7 @@ std::optional<AnswerNotice> RequestTable::check_data(CheckedPacket& p, Queue& q,
   p.message_bytes = r->bytes;
   p.ends_message = is_atomic(*r) || (in_order ? last : p.has(kLast | kOnly));
   p.wqe_index = r->wqe_index;
+  p.rendezvous = r->rendezvous;
   p.byte_count = r->bytes;
   p.cqe_opcode = r->opcode;
   p.completes = p.ends_message && r->signaled;

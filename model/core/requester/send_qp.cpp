@@ -2,14 +2,30 @@
 #include "model/core/requester/send_qp.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "model/core/wire/ecn.h"
 
 namespace rxnic {
 
+namespace {
+
+// The ring; of a QP without one the numbers of its own WQEs, one of each rendezvous at a time. (R8)
+SendQueueContext ring_of(const SendQueueContext& queue, const SendPort& port) {
+  SendQueueContext ring = queue;
+  if (ring.slots == 0) ring.slots = std::bit_ceil(port.rendezvous.size());
+  return ring;
+}
+
+}  // namespace
+
 SendQp::SendQp(const SendQpContext& context, const RequesterParams& params, SendPort& port)
-    : params_(params), port_(port), context_(context), ring_(context.queue, params.wqes_per_read) {
+    : params_(params),
+      port_(port),
+      context_(context),
+      own_(context.queue.slots == 0),
+      ring_(ring_of(context.queue, port), params.wqes_per_read) {
   configure(context);
   queue_.restart(Psn{context.sq_psn});
 }
@@ -42,6 +58,7 @@ void SendQp::set_path(const AddressVector& path, Qpn remote) {
 void SendQp::reset() {
   context_.qp.state = QpState::kReset;
   ring_.reset();
+  release_own();
   queue_.restart(queue_.next_psn());
   has_wqe_ = stopped_ = failed_ = false;
   wqe_ = {};
@@ -49,7 +66,7 @@ void SendQp::reset() {
 }
 
 void SendQp::post(std::uint32_t producer, Cycle rung, std::uint32_t wqe_bytes) {
-  if (context_.qp.state == QpState::kReset) return;
+  if (own_ || context_.qp.state == QpState::kReset) return;
   const bool idle = context_.qp.state == QpState::kRts && !stopped_ && !ring_.posted() && !queue_.unsent();
   const bool alone = idle && producer - ring_.producer() == 1;
   if (!ring_.ring(producer, oldest(), rung)) {  // (R5)
@@ -87,10 +104,7 @@ bool SendQp::has_packet() {
 bool SendQp::load(std::uint32_t wqe) {  // (R2)
   if (has_wqe_ && loaded_ == wqe) return true;
   has_wqe_ = false;
-  const auto bytes = ring_.slot(wqe, port_.memory);
-  WcStatus status =
-      bytes.empty() ? WcStatus::kLocalQpOperation : parse_send_wqe(bytes, context_.qp.transport, context_.qp.mtu, wqe_);
-  if (status == WcStatus::kSuccess) status = check();
+  const WcStatus status = own_ ? compose(wqe) : parse(wqe);
   if (status != WcStatus::kSuccess) {
     stop_at(wqe, status);
     return false;
@@ -99,14 +113,21 @@ bool SendQp::load(std::uint32_t wqe) {  // (R2)
   return has_wqe_ = true;
 }
 
-WcStatus SendQp::check() {
+WcStatus SendQp::parse(std::uint32_t wqe) {
+  const auto bytes = ring_.slot(wqe, port_.memory);
+  if (bytes.empty()) return WcStatus::kLocalQpOperation;
+  const WcStatus status = parse_send_wqe(bytes, context_.qp.transport, context_.qp.mtu, wqe_);
+  return status == WcStatus::kSuccess ? check(context_.qp.pd) : status;
+}
+
+WcStatus SendQp::check(Pdn pd) {
   if (context_.qp.transport == Transport::kUd) set_path(wqe_.address, Qpn{wqe_.remote_qpn});
   const bool data = has(wqe_.opcode, kReturnsData);
   const bool has_path = path_.encapsulation != Encapsulation::kNone;
   if (!has_path || (has(wqe_.opcode, kSaved) && context_.max_rd_atomic == 0)) return WcStatus::kLocalQpOperation;
   if (wqe_.inline_data != nullptr) return WcStatus::kSuccess;
   const std::uint8_t access = data ? kLocalWrite : 0;
-  return port_.locator.check(wqe_.segments(), context_.qp.pd, access) ? WcStatus::kSuccess : WcStatus::kLocalProtection;
+  return port_.locator.check(wqe_.segments(), pd, access) ? WcStatus::kSuccess : WcStatus::kLocalProtection;
 }
 
 // Begins WQE ring_.next(), which is loaded.
@@ -119,7 +140,7 @@ void SendQp::begin() {
   r.immediate = wqe_.immediate;
   r.remote_srqn = wqe_.remote_srqn;
   r.remote = wqe_.remote;
-  r.posted = ring_.rung();
+  r.posted = own_ ? own_wqe(r.wqe).posted : ring_.rung();
   queue_.begin(r);
   ring_.take();
 }
@@ -180,7 +201,8 @@ RequestNotice SendQp::notice() const {
   n.opcode = completion_opcode(r.opcode);
   n.signaled = signaled(r.flags);
   n.wqe = r.wqe;
-  n.wqe_index = ring_.slot_index(r.wqe);
+  n.wqe_index = own_ ? handle_of(own_wqe(r.wqe)) : ring_.slot_index(r.wqe);
+  n.rendezvous = own_ && !own_wqe(r.wqe).finish;
   n.bytes = r.bytes;
   if (has(r.opcode, kReturnsData) && wqe_.sge_count > 0) {
     n.va = wqe_.sge[0].address;
@@ -212,14 +234,75 @@ void SendQp::fail_from(std::uint32_t wqe, WcStatus status) {  // (R4)
 SendCompletion SendQp::take_flush() {
   const std::uint32_t wqe = next_completion_++;
   SendCompletion c{qpn(), wqe, ring_.slot_index(wqe), 0, CqeOpcode::kSend, fail_status_};
+  fail_status_ = WcStatus::kFlushed;
+  if (own_) {
+    const OwnWqe& own = own_wqes_.front();
+    if (!own.finish) c.opcode = CqeOpcode::kRdmaRead;
+    c.wqe_index = handle_of(own);
+    c.rendezvous = true;
+    drop_own();
+    return c;
+  }
   const auto bytes = ring_.slot(wqe, port_.memory);
   if (!bytes.empty()) c.opcode = completion_opcode(static_cast<SendOpcode>(bytes[0]));
-  fail_status_ = WcStatus::kFlushed;
   return c;
 }
 
 SendCompletion SendQp::success(const SendRequest& r) const {
   return {qpn(), r.wqe, ring_.slot_index(r.wqe), r.bytes, completion_opcode(r.opcode), WcStatus::kSuccess};
+}
+
+// The device's own WQEs. (R8)
+
+bool SendQp::post_rendezvous(const RendezvousRequest& request, Cycle now) {
+  if (!own_ || context_.qp.state == QpState::kReset) return false;
+  post_own({port_.rendezvous.add(request), false, now});
+  return true;
+}
+
+void SendQp::post_own(const OwnWqe& wqe) {
+  auto at = own_wqes_.end();
+  if (wqe.finish && !stopped_) {  // before READs that have not begun
+    at = own_wqes_.begin() + static_cast<std::ptrdiff_t>(ring_.next() - first_own_);
+    has_wqe_ = false;
+  }
+  own_wqes_.insert(at, wqe);
+  ring_.ring(ring_.producer() + 1, oldest(), wqe.posted);
+  ring_.fetched(1);
+}
+
+std::uint32_t SendQp::settle_rendezvous(Cycle now) {
+  std::uint32_t fins = 0;
+  while (!own_wqes_.empty() && completed(first_own_)) {
+    const OwnWqe wqe = own_wqes_.front();
+    if (wqe.finish) {
+      drop_own();
+    } else {
+      own_wqes_.pop_front();
+      ++first_own_;
+      post_own({wqe.entry, true, now});
+      ++fins;
+    }
+  }
+  return fins;
+}
+
+// The oldest, with its rendezvous.
+void SendQp::drop_own() {
+  port_.rendezvous.release(own_wqes_.front().entry);
+  own_wqes_.pop_front();
+  ++first_own_;
+}
+
+void SendQp::release_own() {
+  while (!own_wqes_.empty()) drop_own();
+  first_own_ = 0;
+}
+
+WcStatus SendQp::compose(std::uint32_t wqe) {
+  const OwnWqe& own = own_wqe(wqe);
+  wqe_ = own.finish ? port_.rendezvous.finish_wqe(own.entry) : port_.rendezvous.read_wqe(own.entry);
+  return wqe_.bytes > kMaxSendBytes ? WcStatus::kLocalLength : check(port_.rendezvous[own.entry].pd);
 }
 
 }  // namespace rxnic

@@ -16,13 +16,18 @@
 //       when no packet and no other WQE waits before it, and as many bytes came as it has; otherwise it is read as the
 //       others.
 //   R7  Packets of a connected QP over RoCEv2 are ECN capable, ECT(0), with dcqcn; a path that says otherwise is kept.
+//   R8  A QP without a ring has WQEs of the device itself, which are never read: a rendezvous is a READ, and when that
+//       is answered a FIN, before READs that have not begun. Their completions are marked (`rendezvous`); a READ's has the
+//       handle of the entry that matched as its wqe_index. After a failure no FIN follows, whatever has come.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <vector>
 
 #include "model/core/requester/payload_locator.h"
+#include "model/core/requester/rendezvous_table.h"
 #include "model/core/requester/request_packet.h"
 #include "model/core/requester/send_ring.h"
 #include "model/params/params.h"
@@ -47,9 +52,11 @@ struct SendQpContext {
 
 // State that the QPs of a port share.
 struct SendPort {
-  explicit SendPort(HostMemory& m) : memory(m), locator(m) {}
+  explicit SendPort(HostMemory& m, std::uint32_t most_rendezvous = RequesterParams{}.rendezvous)
+      : memory(m), locator(m), rendezvous(most_rendezvous) {}
   HostMemory& memory;
   PayloadLocator locator;
+  RendezvousTable rendezvous;
   MacAddress mac{};
   std::vector<SourceGid> gids;
 };
@@ -63,6 +70,14 @@ class SendQp {
   void reset();  // as it was created
   // A doorbell, and `wqe_bytes` bytes of the WQE before `producer` with it. (R6)
   void post(std::uint32_t producer, Cycle rung, std::uint32_t wqe_bytes);
+
+  // The QP's WQEs are the device's own (R8).
+  bool has_own_wqes() const { return own_; }
+  // Begins a rendezvous; false: the QP cannot send any more, or has a ring.
+  bool post_rendezvous(const RendezvousRequest& request, Cycle now);
+  // READs that were answered since are followed by their FIN; the entries of FINs that were, are released. Returns the
+  // FINs that were posted.
+  std::uint32_t settle_rendezvous(Cycle now);
 
   // The WQEs that one read brings, 0: none are to be read now (R6); where they are; they are in the device.
   std::uint32_t wqes_to_read() const;
@@ -102,7 +117,9 @@ class SendQp {
   // UC, UD: the completion of a request that succeeded.
   SendCompletion success(const SendRequest& request) const;
 
-  bool signaled(std::uint8_t flags) const { return ring_.context().all_signaled || (flags & kSendSignaled) != 0; }
+  bool signaled(std::uint8_t flags) const {
+    return (ring_.context().all_signaled && !own_) || (flags & kSendSignaled) != 0;
+  }
   bool reliable() const { return is_reliable(context_.qp.transport); }
   Qpn qpn() const { return context_.qp.qpn; }
   const SendQpContext& context() const { return context_; }
@@ -119,9 +136,21 @@ class SendQp {
     const SendQueueContext& sq = ring_.context();
     return {sq.base + std::uint64_t{ring_.slot_index(wqe)} * sq.stride, count * sq.stride};
   }
+  struct OwnWqe {
+    std::uint32_t entry = 0;  // of the rendezvous table
+    bool finish = false;      // FIN, or else the READ
+    Cycle posted{};
+  };
+  const OwnWqe& own_wqe(std::uint32_t wqe) const { return own_wqes_[wqe - first_own_]; }
+  void post_own(const OwnWqe& wqe);
+  WcStatus compose(std::uint32_t wqe);
+  std::uint32_t handle_of(const OwnWqe& wqe) const { return port_.rendezvous[wqe.entry].handle; }
+  void drop_own();
+  void release_own();
   bool load(std::uint32_t wqe);
   std::uint64_t bytes_of_next();
-  WcStatus check();
+  WcStatus parse(std::uint32_t wqe);
+  WcStatus check(Pdn pd);
   void set_path(const AddressVector& path, Qpn remote);
   void begin();
   bool find_payload(const RequestPacket& packet, Payload& payload);
@@ -132,8 +161,11 @@ class SendQp {
   const RequesterParams& params_;
   SendPort& port_;
   SendQpContext context_;
+  bool own_ = false;  // (R8)
   SendRing ring_;
   SendQueue queue_;
+  std::deque<OwnWqe> own_wqes_;  // from number first_own_ on
+  std::uint32_t first_own_ = 0;
   Headers path_;  // below the BTH; UD: of the WQE at hand
   SendWqe wqe_;   // WQE `loaded_`
   std::uint32_t loaded_ = 0;

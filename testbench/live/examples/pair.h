@@ -32,7 +32,7 @@ struct Nic {
     context = check(ibv_open_device(list[number]), "ibv_open_device");
     ibv_free_device_list(list);
     pd = check(ibv_alloc_pd(context), "ibv_alloc_pd");
-    const int access = IBV_ACCESS_LOCAL_WRITE;
+    const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ;
     mr = check(ibv_reg_mr(pd, memory.data(), memory.size(), access), "ibv_reg_mr");
   }
   Nic(const Nic&) = delete;
@@ -68,6 +68,7 @@ inline void connect(ibv_qp* qp, const Nic& to, std::uint32_t qpn) {
   ibv_qp_attr a{};
   a.qp_state = IBV_QPS_INIT;
   a.port_num = 1;
+  a.qp_access_flags = IBV_ACCESS_REMOTE_READ;
   must(ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), "INIT");
   a.qp_state = IBV_QPS_RTR;
   a.path_mtu = IBV_MTU_4096;
@@ -108,6 +109,14 @@ inline void post_receive(ibv_srq* srq, ibv_sge sge, std::uint64_t id) {
   wr.sg_list = &sge;
   wr.num_sge = 1;
   must(ibv_post_srq_recv(srq, &wr, &bad), "ibv_post_srq_recv");
+}
+
+inline void post_receive(ibv_qp* qp, ibv_sge sge, std::uint64_t id) {
+  ibv_recv_wr wr{}, *bad = nullptr;
+  wr.wr_id = id;
+  wr.sg_list = &sge;
+  wr.num_sge = 1;
+  must(ibv_post_recv(qp, &wr, &bad), "ibv_post_recv");
 }
 
 // The next completion, which has to be a success.

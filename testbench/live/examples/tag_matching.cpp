@@ -1,128 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tag matching by the NIC: the receiver posts buffers with tags, and the NIC writes each message into the buffer whose
-// tag it carries. Shown: an exact tag, a wildcard, a message that nobody waits for, a buffer that is taken back.
+// tag it carries. Shown: an exact tag, a wildcard, a message that nobody waits for, a buffer that is taken back, and a
+// rendezvous: the sender sends only where its message is, and the receiver's NIC reads it from there.
 //
 //   rxnic run --nics 2 -- tag_matching
 //
 // The sender is on rxnic0, the receiver on rxnic1. A message begins with a TMH (<infiniband/tm_types.h>), which the NIC
 // leaves out when it matches.
-#include <infiniband/tm_types.h>
-
 #include <cstring>
 
-#include "testbench/live/examples/pair.h"
+#include "testbench/live/examples/tag_receiver.h"
 
 namespace {
 
 constexpr std::uint64_t kExact = ~std::uint64_t{0};
-constexpr std::size_t kBytes = 4096;
-
-class Receiver {
- public:
-  Receiver() : nic(1) {
-    ibv_cq_init_attr_ex cq{};
-    cq.cqe = 64;
-    cq.wc_flags = std::uint64_t{IBV_WC_STANDARD_FLAGS} | IBV_WC_EX_WITH_TM_INFO;
-    cq_ = example::check(ibv_create_cq_ex(nic.context, &cq), "ibv_create_cq_ex");
-    ibv_srq_init_attr_ex init{};
-    init.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM;
-    init.srq_type = IBV_SRQT_TM;
-    init.pd = nic.pd;
-    init.cq = ibv_cq_ex_to_cq(cq_);
-    init.attr = {16, 1, 0};  // receives for what matches no tag
-    init.tm_cap = {16, 64};  // tags, operations that are under way
-    srq_ = example::check(ibv_create_srq_ex(nic.context, &init), "ibv_create_srq_ex");
-    qp = example::make_qp(nic, ibv_cq_ex_to_cq(cq_), srq_, 0);
-    example::post_receive(srq_, nic.sge(15 * kBytes, kBytes), 15);
-  }
-  ~Receiver() {
-    example::must(ibv_destroy_qp(qp), "ibv_destroy_qp");
-    example::must(ibv_destroy_srq(srq_), "ibv_destroy_srq");
-    example::must(ibv_destroy_cq(ibv_cq_ex_to_cq(cq_)), "ibv_destroy_cq");
-  }
-
-  // Buffer `id` waits for a message with (its tag & mask) == tag. Returns the handle by which it is taken back.
-  std::uint32_t wait_for(std::uint64_t tag, std::uint64_t mask, std::uint64_t id) {
-    ibv_sge sge = nic.sge(id * kBytes, kBytes);
-    ibv_ops_wr wr = operation(IBV_WR_TAG_ADD);
-    wr.tm.add = {id, &sge, 1, tag, mask};
-    post(wr);
-    print("wait for tag 0x%llx, mask 0x%llx: buffer %llu", tag, mask, id);
-    return wr.tm.handle;
-  }
-  void take_back(std::uint32_t handle) {
-    ibv_ops_wr wr = operation(IBV_WR_TAG_DEL);
-    wr.tm.handle = handle;
-    post(wr);
-  }
-  // The NIC lets buffers that were posted since an unexpected message match only when it knows that the program has
-  // seen that message: otherwise they might overtake it.
-  void synchronize() {
-    ibv_ops_wr wr = operation(IBV_WR_TAG_SYNC);
-    wr.flags |= IBV_OPS_TM_SYNC;
-    wr.tm.unexpected_cnt = unexpected_;
-    post(wr);
-  }
-  void print_next() {
-    ibv_poll_cq_attr attr{};
-    while (ibv_start_poll(cq_, &attr) != 0) {
-    }
-    const ibv_wc_opcode opcode = ibv_wc_read_opcode(cq_);
-    const unsigned int flags = ibv_wc_read_wc_flags(cq_);
-    if (cq_->status != IBV_WC_SUCCESS) {
-      std::printf("  %s\n", ibv_wc_status_str(cq_->status));
-    } else if (opcode == IBV_WC_TM_RECV && (flags & IBV_WC_TM_MATCH) != 0) {
-      ibv_wc_tm_info info{};
-      ibv_wc_read_tm_info(cq_, &info);
-      print("  buffer %llu: %llu bytes with tag 0x%llx", cq_->wr_id, ibv_wc_read_byte_len(cq_), info.tag);
-    } else if (opcode == IBV_WC_TM_RECV) {
-      ++unexpected_;
-      print("  unexpected: %llu bytes in receive %llu, the header among them", ibv_wc_read_byte_len(cq_), cq_->wr_id);
-    } else if (opcode == IBV_WC_TM_DEL) {
-      std::puts("  taken back");
-    } else if (opcode == IBV_WC_TM_SYNC) {
-      print("  the NIC knows of %llu unexpected messages that were seen", unexpected_);
-    }
-    ibv_end_poll(cq_);
-  }
-
-  example::Nic nic;
-  ibv_qp* qp = nullptr;
-
- private:
-  template <class Value, class... Values>
-  static void print(const char* format, Value value, Values... values) {
-    std::printf(format, static_cast<unsigned long long>(value), static_cast<unsigned long long>(values)...);
-    std::puts("");
-  }
-  static ibv_ops_wr operation(ibv_ops_wr_opcode opcode) {
-    ibv_ops_wr wr{};
-    wr.opcode = opcode;
-    wr.flags = opcode == IBV_WR_TAG_ADD ? 0 : IBV_OPS_SIGNALED;
-    return wr;
-  }
-  void post(ibv_ops_wr& wr) {
-    ibv_ops_wr* bad = nullptr;
-    example::must(ibv_post_srq_ops(srq_, &wr, &bad), "ibv_post_srq_ops");
-  }
-
-  ibv_cq_ex* cq_ = nullptr;
-  ibv_srq* srq_ = nullptr;
-  std::uint32_t unexpected_ = 0;
-};
+using example::kBytes;
 
 }  // namespace
 
 int main() {
   example::Nic sender(0);
-  Receiver receiver;
+  example::TagReceiver receiver;
   ibv_cq* const cq = example::check(ibv_create_cq(sender.context, 64, nullptr, nullptr, 0), "ibv_create_cq");
   ibv_qp* const qp = example::make_qp(sender, cq, nullptr, 16);
+  example::post_receive(qp, sender.sge(kBytes, kBytes), 0);
   example::connect(qp, receiver.nic, receiver.qp->qp_num);
   example::connect(receiver.qp, sender, qp->qp_num);
-  const auto send = [&](std::uint64_t tag, std::size_t bytes) {
+  const auto send = [&](int opcode, std::uint64_t tag, std::size_t bytes) {
     ibv_tmh header{};
-    header.opcode = IBV_TMH_EAGER;
+    header.opcode = static_cast<std::uint8_t>(opcode);
     header.tag = htobe64(tag);
     std::memcpy(sender.memory.data(), &header, sizeof header);
     example::send(qp, sender.sge(0, sizeof header + bytes), 0);
@@ -133,14 +39,24 @@ int main() {
 
   receiver.wait_for(0x1234, kExact, 0);
   receiver.wait_for(0x1200, 0xff00, 1);  // any tag 0x12..
-  send(0x1234, 100);                     // both match: the buffer that was posted first gets it
-  send(0x1299, 200);
-  send(0x7777, 300);  // nobody waits for it
+  send(IBV_TMH_EAGER, 0x1234, 100);      // both match: the buffer that was posted first gets it
+  send(IBV_TMH_EAGER, 0x1299, 200);
+  send(IBV_TMH_EAGER, 0x7777, 300);  // nobody waits for it
   receiver.synchronize();
   receiver.print_next();
   const std::uint32_t handle = receiver.wait_for(0x8888, kExact, 2);
   receiver.take_back(handle);
   receiver.print_next();
+  receiver.wait_for(0x5555, kExact, 3);
+  ibv_rvh message{};  // follows the TMH
+  message.va = htobe64(sender.sge(2 * kBytes, kBytes).addr);
+  message.rkey = htobe32(sender.mr->rkey);
+  message.len = htobe32(kBytes);
+  std::memcpy(sender.memory.data() + sizeof(ibv_tmh), &message, sizeof message);
+  send(IBV_TMH_RNDV, 0x5555, sizeof message);
+  receiver.print_next();
+  example::take(cq);  // FIN: the memory is the sender's again
+  std::puts("the sender has FIN");
   example::must(ibv_destroy_qp(qp), "ibv_destroy_qp");
   example::must(ibv_destroy_cq(cq), "ibv_destroy_cq");
 }

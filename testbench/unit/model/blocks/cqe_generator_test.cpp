@@ -135,6 +135,47 @@ TEST(CqeGenerator, WriteAndPacketLeaveAfterLatencyCycles) {
   }
 }
 
+TEST(CqeGenerator, ARendezvousIsHandedToTheRequester) {  // R18
+  enum class Case { kGood, kNotOne, kFailed, kSquashed, kClosed };
+  for (const Case c : {Case::kGood, Case::kNotOne, Case::kFailed, Case::kSquashed, Case::kClosed}) {
+    Bench bench;
+    Fixture fixture(bench);
+    auto& handed = bench.sink(fixture.dut.rendezvous);
+    CompletionRequest p = fixture.packet();
+    p.wqe_slot = fixture.shared.wqes.allocate();
+    fixture.shared.wqes[p.wqe_slot].sge[0] = {5000, 0x777, 0x123450};
+    p.releases_wqe = p.completes = true;
+    p.cqe_opcode = CqeOpcode::kTagReceive;
+    p.rendezvous = c != Case::kNotOne;
+    p.pd = Pdn{9};
+    p.local_va = 0xabcdef;
+    p.local_key = Key{0x888};
+    p.local_bytes = 4000;
+    p.tag = 77;
+    p.tag_context = 0xabc;
+    if (c == Case::kFailed) mark_failed(p, DropReason::kMessageTooLong, 0x61, WcStatus::kLocalLength);
+    if (c == Case::kSquashed) squash(p);
+    if (c == Case::kClosed) p.cq = Cqn{99};
+    fixture.in.push(Cycle{9}, p);
+    bench.run();
+    ASSERT_EQ(handed.size(), c == Case::kNotOne ? 0u : 1u);
+    if (c == Case::kNotOne) continue;
+    EXPECT_TRUE(c == Case::kClosed || handed.cycle(0) == Cycle{10}) << "when the packet is taken";
+    const RendezvousRequest& r = handed.value(0);
+    EXPECT_EQ(r.begins, c == Case::kGood);
+    EXPECT_EQ(r.qpn, p.qpn);
+    EXPECT_EQ(r.handle, p.wqe_index);
+    EXPECT_EQ(r.pd, Pdn{9});
+    EXPECT_EQ(r.buffer, 0x123450u);
+    EXPECT_EQ(r.lkey, Key{0x777});
+    EXPECT_EQ(r.bytes, 4000u);
+    EXPECT_EQ(r.va, 0xabcdefu);
+    EXPECT_EQ(r.rkey, Key{0x888});
+    EXPECT_EQ(r.tag, 77u);
+    EXPECT_EQ(r.tag_context, 0xabcu);
+  }
+}
+
 TEST(CqeGenerator, APacketWaitsForRoomForItsWrites) {  // write_depth
   for (const std::uint32_t depth : {3u, 10u}) {
     CqeGeneratorParams params = test_params();

@@ -49,6 +49,8 @@ struct RequesterFixture {
         answers(b.source(dut.answers)),
         failed(b.source(dut.failed)),
         places(b.source(dut.places)),
+        rendezvous(b.source(dut.rendezvous)),
+        rendezvous_places(b.sink(dut.rendezvous_places)),
         tx(b.sink(dut.tx, tx_capacity)),
         wqe_reads(b.memory(dut.wqe_dma, dut.wqe_dma_done, memory, kReadCycles - 2)),
         payload_reads(b.memory(dut.payload_dma, dut.payload_dma_done, memory, kReadCycles - 2)),
@@ -205,6 +207,8 @@ struct RequesterFixture {
   Source<AnswerNotice>& answers;
   Source<FailedQp>& failed;
   Source<RequestPlaces>& places;
+  Source<RendezvousRequest>& rendezvous;
+  Sink<RendezvousPlaces>& rendezvous_places;
   Sink<WireFrame>& tx;
   TestMemory& wqe_reads;
   TestMemory& payload_reads;

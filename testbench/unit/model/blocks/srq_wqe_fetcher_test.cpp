@@ -47,12 +47,12 @@ SrqWqeFetcherParams defaults() {
 
 struct Fixture {
   explicit Fixture(Bench& b, const SrqWqeFetcherParams& params = defaults(), HostMemory* other = nullptr,
-                   UdTooLongPolicy ud = UdTooLongPolicy::kDrop)
+                   UdTooLongPolicy ud = UdTooLongPolicy::kDrop, std::uint32_t rendezvous = 8)
       : bench(b),
         shared(b.keep<NicShared>(PacketPool::Quotas{}, &b.engine().now(),
                                  WqeStore::Sizes{params.wqe_store_entries, params.wqe_store_share, params.queues})),
         host(b.keep<LocalMemory>()),
-        dut(b.add<SrqWqeFetcher>("dut", params, shared, ud, WqeErrorStatus::kLocProt)),
+        dut(b.add<SrqWqeFetcher>("dut", params, shared, ud, WqeErrorStatus::kLocProt, true, rendezvous)),
         in(b.source(dut.in)),
         tagged(b.source(dut.tagged)),
         flushes(b.source(dut.flushes)),
@@ -993,6 +993,35 @@ TEST(SrqWqeFetcher, AMessageThatTheTagMatcherCouldNotDecideFailsItsQp) {  // R10
   EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
   EXPECT_EQ(fixture.returned.size(), 1u) << "the match behind it";
   EXPECT_EQ(fixture.shared.wqes.in_use(), 0u);
+}
+
+TEST(SrqWqeFetcher, ARendezvousTakesAPlaceOfTheRequester) {  // R19
+  Bench bench;
+  Fixture fixture(bench, defaults(), nullptr, UdTooLongPolicy::kDrop, 1);
+  auto& places = bench.source(fixture.dut.rendezvous_places);
+  Queue q = fixture.make(WqKind::kSrq, WqLayout::kCyclic, 8);
+  const auto ask = [&](std::uint64_t at, std::uint32_t line, bool rendezvous) {
+    WqeRequest p = fixture.match(q, Operation::kSendOnly, line);
+    p.rendezvous = rendezvous;
+    fixture.tagged.push(Cycle{at}, p);
+  };
+  ask(100, 0, true);
+  ask(200, 1, true);   // no place
+  ask(300, 2, false);  // needs none
+  places.push(Cycle{400}, {1});
+  ask(500, 3, true);
+  bench.run();
+  ASSERT_EQ(fixture.out.size(), 4u);
+  EXPECT_EQ(fixture.at(0).outcome, Outcome::kExecute);
+  EXPECT_EQ(fixture.at(1).outcome, Outcome::kNak);
+  EXPECT_EQ(fixture.at(1).syndrome, 0x20u | 12u) << "RNR NAK";
+  EXPECT_EQ(fixture.at(1).drop_reason, DropReason::kRendezvousFull);
+  EXPECT_EQ(fixture.at(1).wqe_slot, kNoWqeSlot);
+  EXPECT_EQ(fixture.at(2).outcome, Outcome::kExecute);
+  EXPECT_EQ(fixture.at(3).outcome, Outcome::kExecute);
+  ASSERT_EQ(fixture.returned.size(), 1u);
+  EXPECT_EQ(fixture.returned.value(0).handle, 42u);
+  EXPECT_EQ(fixture.dut.counters().no_rendezvous, 1u);
 }
 
 TEST(SrqWqeFetcher, AMatchPassesWithItsOwnWqe) {

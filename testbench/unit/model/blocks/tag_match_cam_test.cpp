@@ -267,15 +267,123 @@ TEST(TagMatchCam, NoTagFinUnknownAndShortAreNotCounted) {  // R11
   EXPECT_EQ(fixture.list().size(), 1u);
 }
 
-TEST(TagMatchCam, RendezvousIsUnexpectedForNow) {  // R11
+// A rendezvous request for `length` bytes at 0x12345678abc, R_Key 0x777; the fixture's buffers have 4096.
+WqeRequest request(Fixture& fixture, std::uint64_t tag, std::uint32_t length, std::uint16_t payload = 32,
+                   Operation op = Operation::kSendOnly) {
+  WqeRequest p = fixture.packet(tag, TmhOpcode::kRendezvous, op);
+  p.payload_bytes = payload;
+  build_rvh({0x12345678abc, 0x777, length}, fixture.shared.packets[p.buffer].frame.data() + 64 + kTmhBytes);
+  fixture.in.push(Cycle{9}, p);
+  return p;
+}
+
+TEST(TagMatchCam, ARendezvousMatchPlacesNothingAndCarriesTheAddress) {  // R16
+  for (const std::uint16_t payload : {32, 64}) {
+    Bench bench;
+    Fixture fixture(bench);
+    fixture.add(Cycle{1}, 3, 7);
+    request(fixture, 7, 4096, payload);
+    bench.run();
+    const WqeRequest& p = fixture.at(0);
+    EXPECT_EQ(p.tag_verdict, TagVerdict::kMatched);
+    EXPECT_TRUE(p.rendezvous);
+    EXPECT_EQ(p.strip_bytes, payload);
+    EXPECT_EQ(p.local_va, 0x12345678abcu);
+    EXPECT_EQ(p.local_key, Key{0x777});
+    EXPECT_EQ(p.local_bytes, 4096u);
+    EXPECT_EQ(p.cqe_flags, kCqeTagMatch);
+    EXPECT_EQ(p.cqe_opcode, CqeOpcode::kTagReceive);
+    EXPECT_EQ(p.wqe_index, 3u);
+    EXPECT_TRUE(p.completes);
+    EXPECT_EQ(p.status, WcStatus::kSuccess);
+    EXPECT_EQ(fixture.list().size(), 0u);
+    EXPECT_EQ(fixture.dut.counters().searches, 1u);
+    EXPECT_EQ(fixture.dut.counters().rendezvous, 1u);
+  }
+}
+
+TEST(TagMatchCam, ARendezvousThatDoesNotFitIsIncomplete) {  // R16
   Bench bench;
   Fixture fixture(bench);
-  fixture.add(Cycle{1}, 0, 7);
-  fixture.send(Cycle{9}, 7, TmhOpcode::kRendezvous);
+  fixture.add(Cycle{1}, 3, 7);
+  request(fixture, 7, 4097);
+  bench.run();
+  const WqeRequest& p = fixture.at(0);
+  EXPECT_EQ(p.tag_verdict, TagVerdict::kMatched);
+  EXPECT_FALSE(p.rendezvous);
+  EXPECT_EQ(p.strip_bytes, 0u);
+  EXPECT_EQ(p.local_bytes, 0u);
+  EXPECT_EQ(p.status, WcStatus::kRendezvousIncomplete);
+  EXPECT_EQ(p.cqe_flags, kCqeTagMatch | kCqeTagDataValid);
+  EXPECT_EQ(fixture.dut.counters().rendezvous_incomplete, 1u);
+}
+
+TEST(TagMatchCam, AnUnexpectedRendezvousIsAsItCame) {  // R11, R16
+  Bench bench;
+  Fixture fixture(bench);
+  fixture.add(Cycle{1}, 0, 8);
+  request(fixture, 7, 100);
   bench.run();
   EXPECT_TRUE(fixture.at(0).takes_wqe);
-  EXPECT_EQ(fixture.list().size(), 1u);
+  EXPECT_FALSE(fixture.at(0).rendezvous);
+  EXPECT_EQ(fixture.at(0).local_va, 0u);
+  EXPECT_EQ(fixture.at(0).local_key, Key{});
+  EXPECT_EQ(fixture.at(0).local_bytes, 0u);
   EXPECT_EQ(fixture.list().unexpected(), 1u);
+  EXPECT_EQ(fixture.dut.counters().searches, 1u);
+}
+
+TEST(TagMatchCam, OtherRendezvousRequestsAreNotSearched) {  // R16
+  struct Case {
+    std::uint16_t payload;
+    Operation op;
+  };
+  for (const Case c :
+       {Case{31, Operation::kSendOnly}, Case{65, Operation::kSendOnly}, Case{64, Operation::kSendFirst}}) {
+    Bench bench;
+    Fixture fixture(bench);
+    fixture.add(Cycle{1}, 0, 7);
+    request(fixture, 7, 100, c.payload, c.op);
+    bench.run();
+    EXPECT_TRUE(fixture.at(0).takes_wqe);
+    EXPECT_EQ(fixture.at(0).tag_verdict, TagVerdict::kUnexpected);
+    EXPECT_EQ(fixture.list().size(), 1u);
+    EXPECT_EQ(fixture.list().unexpected(), 1u);
+    EXPECT_EQ(fixture.dut.counters().searches, 0u);
+  }
+}
+
+TEST(TagMatchCam, TheDevicesReadReportsTheEndOfTheMessageAndFinNothing) {  // R17
+  Bench bench;
+  Fixture fixture(bench);
+  const auto own = [&](CqeOpcode opcode, PacketRole role, bool rendezvous) {
+    WqeRequest p = fixture.of_qp(0);
+    p.role = role;
+    p.opcode = opcode_of(Transport::kRc, Operation::kReadResponseOnly);
+    p.outcome = role == PacketRole::kReceived ? Outcome::kAnswer : Outcome::kExecute;
+    p.cqe_opcode = opcode;
+    p.cq = Cqn{9};
+    p.wqe_index = 5;
+    p.rendezvous = rendezvous;
+    p.completes = true;
+    fixture.in.push(Cycle{9}, p);
+  };
+  own(CqeOpcode::kRdmaRead, PacketRole::kReceived, true);
+  own(CqeOpcode::kRdmaRead, PacketRole::kSendCompletion, true);
+  own(CqeOpcode::kSend, PacketRole::kSendCompletion, true);
+  own(CqeOpcode::kRdmaRead, PacketRole::kReceived, false);  // of a capture
+  bench.run();
+  for (std::size_t n = 0; n < 2; ++n) {
+    EXPECT_EQ(fixture.at(n).cqe_opcode, CqeOpcode::kTagReceive);
+    EXPECT_EQ(fixture.at(n).cqe_flags, kCqeTagDataValid);
+    EXPECT_EQ(fixture.at(n).cq, Cqn{50});
+    EXPECT_EQ(fixture.at(n).queue, kSrq);
+    EXPECT_EQ(fixture.at(n).wqe_index, 5u);
+    EXPECT_TRUE(fixture.at(n).completes);
+  }
+  EXPECT_FALSE(fixture.at(2).completes);
+  EXPECT_EQ(fixture.at(3).cqe_opcode, CqeOpcode::kRdmaRead);
+  EXPECT_EQ(fixture.at(3).cq, Cqn{9});
 }
 
 TEST(TagMatchCam, OnlySignaledAndFailedOperationsComplete) {  // R13, rules 5.4

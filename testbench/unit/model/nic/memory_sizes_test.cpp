@@ -115,6 +115,8 @@ constexpr MemoryCase kCases[] = {
     {"dma_engine.send_wqes", "those of dma_engine_send_rung", nullptr},
     {"requester.packets", "blocked", "ShortestLinks.EveryLinkIsFilledAndDrains"},
     {"requester.send_queues", "ENOMEM", "SmallNicTest.OneQpMoreIsRefusedUntilOneIsGone"},
+    {"requester.rendezvous", "rendezvous_full", "NicRendezvous.ATableOfOneRefusesTheNextAndDrains"},
+    {"requester.rendezvous_lists", "one for each send queue", nullptr},
     {"requester.send_rates", "one for each send queue", nullptr},
     {"requester.payload", "wait_dma_data", "Requester.NoPacketIsMadeWhileThePayloadBufferIsFull"},
     {"requester.made", "its packets: requester.packets", "Requester.NoMorePacketsAreMadeThanItHasBuffersFor"},
@@ -201,6 +203,8 @@ constexpr std::pair<const char*, const char*> kNotFilled[] = {
     {"tag_operations", kOfTags},
     {"transport_checker_command_replies", kOneCommand},
     {"transport_checker_places", kTakenAtOnce},
+    {"cqe_generator_rendezvous", kTakenAtOnce},
+    {"requester_rendezvous_places", kTakenAtOnce},
     {"transport_checker_srq_done", kOneCommand},
     {"transport_checker_to_cam", kOfTags},
 };

@@ -92,7 +92,7 @@ TEST(OnChipMemory, TinyAddsUp) {  // by hand, from configs/tiny.toml
   EXPECT_EQ(fixture.bits("srq_wqe_fetcher", "queue_contexts"), 4u * (512 + 2 + 2 + 2 + 1));
   EXPECT_EQ(fixture.bits("transport_checker", "responder_resources"), 4096u * (1 + 2 + 24 + 24 + 64 + 32 + 32 + 2 * 12))
       << "valid, operation, PSN and count, address, key, length, neighbours in the ring";
-  EXPECT_EQ(fixture.bits("transport_checker", "own_requests"), 256u * (24 + 24 + 5 + 1 + 3 * 32 + 64 + 32 + 2 * 8))
+  EXPECT_EQ(fixture.bits("transport_checker", "own_requests"), 256u * (24 + 24 + 5 + 1 + 3 * 32 + 64 + 32 + 1 + 2 * 8))
       << "a notice without QPN and reset, neighbours in the list";
   EXPECT_EQ(fixture.bits("ack_generator", "atomic_results"), 4096u * (24 + 24 + 64 + 1));
   EXPECT_EQ(fixture.bits("rx_parser", "own_addresses"), 8u * (130 + 24 + 1));

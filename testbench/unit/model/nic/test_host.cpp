@@ -26,6 +26,7 @@ TestHost::TestHost(const sc_core::sc_module_name& name, Bench& bench, const Para
   send_doorbells.bind(nic.send_doorbells);
   receive_doorbells.bind(nic.receive_doorbells);
   completion_doorbells.bind(nic.completion_doorbells);
+  tag_operations.bind(nic.tag_operations);
   engine_.add(*this);
 }
 
@@ -51,7 +52,11 @@ Cycle TestHost::step(Cycle now) {
     to_ring_.front().first->push(now, to_ring_.front().second);
     to_ring_.pop_front();
   }
-  return rest(now, Activity::kStarved, to_ring_.empty() ? kNever : now + 1);
+  while (!to_operate_.empty() && tag_operations.can_push(now)) {
+    tag_operations.push(now, to_operate_.front());
+    to_operate_.pop_front();
+  }
+  return rest(now, Activity::kStarved, to_ring_.empty() && to_operate_.empty() ? kNever : now + 1);
 }
 
 void TestHost::hash(StateHash& h) const {
@@ -151,9 +156,18 @@ void TestHost::switched(Cqn number) {
   poll(number, engine_.now());
 }
 
-HostQp& TestHost::srq_holder(std::uint32_t srqn, std::uint32_t slots) {
+HostQp& TestHost::srq_holder(std::uint32_t srqn, std::uint32_t slots) { return make_srq({}, srqn, slots); }
+
+HostQp& TestHost::tm_srq_holder(std::uint32_t srqn, Cqn cq, std::uint32_t slots) {
+  WqContext c;
+  c.tag_matching = true;
+  c.cq = cq;
+  return make_srq(c, srqn, slots);
+}
+
+HostQp& TestHost::make_srq(WqContext context, std::uint32_t srqn, std::uint32_t slots) {
   HostQp& q = qps_.emplace_back();
-  WqContext& c = q.receive_queue;
+  WqContext& c = q.receive_queue = context;
   c.kind = WqKind::kSrq;
   c.number = srqn;
   c.base = ring_memory();
@@ -161,6 +175,19 @@ HostQp& TestHost::srq_holder(std::uint32_t srqn, std::uint32_t slots) {
   c.stride = 64;
   c.pd = kHostPd;
   q.rq = setup.create_queue(c);
+  return q;
+}
+
+HostQp& TestHost::tagged_qp(const HostQp& tm_srq, Cqn cq) {
+  HostQp& q = qps_.emplace_back();
+  QpContext& c = q.software.qp;
+  c.transport = Transport::kRc;
+  c.qpn = Qpn{0x40 + static_cast<std::uint32_t>(qps_.size())};
+  c.pd = kHostPd;
+  c.send_cq = c.receive_cq = cq;
+  c.uses_srq = c.tag_matching = true;
+  c.receive_queue = tm_srq.rq;
+  EXPECT_TRUE(setup.create_qp(c, q.software.queue));
   return q;
 }
 
@@ -246,6 +273,15 @@ void TestHost::send(HostQp& q, const Work& work) {
   const bool with_wqe = bytes <= doorbell_wqe_bytes_;
   ring(send_doorbells, {DoorbellKind::kSend, false, raw(q.qpn()), q.sends,
                         static_cast<std::uint16_t>(with_wqe ? bytes : 0), engine_.now()});
+}
+
+void TestHost::add_tag(const HostQp& tm_srq, const TagEntry& entry) {
+  TagOperation o;
+  o.opcode = TagOpcode::kAdd;
+  o.srq = tm_srq.rq;
+  o.entry = entry;
+  to_operate_.push_back(o);
+  wake();
 }
 
 std::vector<std::uint8_t> TestHost::read(std::uint64_t va, std::size_t bytes) {

@@ -84,8 +84,10 @@ class TestHost final : public Block {
   HostRegion region(std::uint32_t bytes, std::uint8_t access = kEveryRight);
   Cqn cq(std::uint32_t slots = 256);
   HostQp& qp(Transport transport, Cqn cq, std::uint32_t slots = 64, WqId srq = kNoWq);
-  HostQp& srq_holder(std::uint32_t srqn, std::uint32_t slots = 64);  // not a QP: its receive queue is an SRQ
-  void connect(HostQp& qp, std::uint32_t nic, const HostQp& peer);   // to kRts
+  HostQp& srq_holder(std::uint32_t srqn, std::uint32_t slots = 64);             // not a QP: its receive queue is an SRQ
+  HostQp& tm_srq_holder(std::uint32_t srqn, Cqn cq, std::uint32_t slots = 64);  // a TM SRQ that completes on `cq`
+  HostQp& tagged_qp(const HostQp& tm_srq, Cqn cq);                              // RC, on that SRQ, without a send queue
+  void connect(HostQp& qp, std::uint32_t nic, const HostQp& peer);              // to kRts
   void resize(Cqn cq, std::uint32_t slots);  // software's side: a new ring, polled from CQE 0 on once `switched`
   void switched(Cqn cq);
   CqContext& cq_context(Cqn cq) { return cqs_.at(raw(cq)).context; }
@@ -99,6 +101,7 @@ class TestHost final : public Block {
   // Work.
   void receive(HostQp& qp, const DataSegment& buffer);
   void send(HostQp& qp, const Work& work);
+  void add_tag(const HostQp& tm_srq, const TagEntry& entry);
   void arm(Cqn cq, bool solicited_only) {
     ring(completion_doorbells, {DoorbellKind::kCqArm, solicited_only, raw(cq), consumer(cq)});
   }
@@ -122,6 +125,7 @@ class TestHost final : public Block {
   Out<DriverCommand> commands{"commands"};
   Out<Doorbell> send_doorbells{"send_doorbells"}, receive_doorbells{"receive_doorbells"},
       completion_doorbells{"completion_doorbells"};
+  Out<TagOperation> tag_operations{"tag_operations"};
 
  private:
   static constexpr std::uint64_t kPage = 4096;
@@ -133,6 +137,7 @@ class TestHost final : public Block {
   };
   void ring(Out<Doorbell>& board, const Doorbell& doorbell);
   void poll(Cqn number, Cycle now);
+  HostQp& make_srq(WqContext context, std::uint32_t srqn, std::uint32_t slots);
   BusAddress ring_memory() { return BusAddress{0x8'0000'0000u + (rings_++) * 0x10'0000u}; }
   std::uint64_t bus(std::uint64_t va) const { return pages_.at(va & ~(kPage - 1)) + (va & (kPage - 1)); }
   static std::uint8_t canary(std::uint64_t at) { return static_cast<std::uint8_t>((at >> 12) * 53 + at * 3 + 1); }
@@ -149,6 +154,7 @@ class TestHost final : public Block {
   std::uint64_t next_page_ = 0x4000'0000;
   std::uint64_t rings_ = 0;
   std::deque<std::pair<Out<Doorbell>*, Doorbell>> to_ring_;
+  std::deque<TagOperation> to_operate_;
   std::map<Ticket, Then> given_;  // without a reply
 };
 

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// What params_program does, as far as it lies in a file of its own.
+#pragma once
+
+namespace rxnic::live {
+
+void rendezvous();  // between two NICs
+
+}  // namespace rxnic::live
