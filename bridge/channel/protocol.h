@@ -49,8 +49,11 @@ enum class Request : std::uint16_t {
   kAttachMulticast,
   kDetachMulticast,
   kReadClock,
+  kOpenXrcd,  // with the descriptor of the file that the XRC domain belongs to, or none: a domain of this client alone
+  kCloseXrcd,
+  kOpenQp,  // an XRC_RECV QP of another client, or once more
 };
-inline constexpr Request kLastRequest = Request::kReadClock;
+inline constexpr Request kLastRequest = Request::kOpenQp;
 
 inline constexpr std::uint32_t kMaxNics = 64;
 inline constexpr std::uint32_t kGids = 4;  // entries of a port's GID table; the last is empty
@@ -127,9 +130,10 @@ struct SharedReceiveQueue {
   std::uint64_t ring = 0;      // offset in the mapping
   std::uint32_t slots = 0, stride = 0;
   std::uint32_t limit = 0;                        // kModifySrq, kQuerySrq
-  std::uint32_t cqn = 0;                          // TM: where its completions go
+  std::uint32_t cqn = 0;                          // TM, XRC: where its completions go
   std::uint64_t tag_ring = 0;                     // TM: offset in the mapping, of TagWrites (tag_ring.h)
   std::uint32_t tag_slots = 0, tag_doorbell = 0;  // power of two; record of the board kTags
+  std::uint32_t xrcd = 0;                         // XRC: its domain, as kOpenXrcd numbered it; with cqn
 };
 struct QueuePair {
   std::uint32_t qpn = 0;   // reply
@@ -140,6 +144,7 @@ struct QueuePair {
   std::uint64_t send_ring = 0, receive_ring = 0;                              // offsets in the mapping
   std::uint32_t send_slots = 0, send_stride = 0, send_doorbell = 0;           // record of the board kSend
   std::uint32_t receive_slots = 0, receive_stride = 0, receive_doorbell = 0;  // of kReceive; slots 0: none
+  std::uint32_t xrcd = 0;  // XRC_RECV, kOpenQp: its domain. XRC_RECV has neither PD nor CQs, XRC_SEND no receive_cq
 };
 struct QpAttributes {  // kModifyQp, kQueryQp
   std::uint32_t qpn = 0;
@@ -159,6 +164,12 @@ struct Resolve {
 struct Multicast {
   std::uint32_t qpn = 0;
   std::array<std::uint8_t, 16> gid{};
+};
+struct XrcDomain {
+  std::uint32_t number = 0;                 // reply; request of kCloseXrcd. One for each kOpenXrcd
+  std::uint32_t create = 0, exclusive = 0;  // O_CREAT, O_EXCL
+  std::uint32_t has_file = 0;               // set by the port, as the next two: what the descriptor is of
+  std::uint64_t file_device = 0, file_number = 0;
 };
 struct Clock {
   std::uint64_t model_time_ps = 0;
@@ -182,6 +193,7 @@ struct Message {
     Resolve resolve;
     Multicast multicast;
     Clock clock;
+    XrcDomain xrcd;
     std::array<std::uint8_t, 496> bytes;
     Body() : bytes{} {}
   } body;

@@ -39,6 +39,7 @@ Device::Device(std::uint32_t number, std::uint32_t nics, const Params& params, N
       cq_numbers_(1, kLastNumber),
       srq_numbers_(1, kLastNumber),
       qp_numbers_(kFirstQpn, kLastQpn),
+      xrcd_numbers_(1, kLastNumber),
       mtt_(kMttBytes) {
   nic.requester->set_port(nic_mac(number), source_gids(number));
 }
@@ -95,6 +96,12 @@ CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
       return detach_multicast(client, c);
     case Request::kReadClock:
       return read_clock(c, now);
+    case Request::kOpenXrcd:
+      return open_xrcd(client, c);
+    case Request::kCloseXrcd:
+      return close_xrcd(client, c);
+    case Request::kOpenQp:
+      return open_qp(client, c);
     case Request::kHello:
     case Request::kOpen:
       return refuse(c, EINVAL);  // the port handles these
@@ -127,6 +134,7 @@ CommandResult Device::silence(ClientId client) {
 }
 
 CommandResult Device::close(ClientId client) {
+  if (clients_.at(client).teardown.step == 0) leave_domains(client);
   if (const CommandResult r = silence(client); r != CommandResult::kDone) return r;
   // QPs first, then what they refer to.
   const auto all = [client](auto& objects, auto destroy) {
@@ -143,6 +151,10 @@ CommandResult Device::close(ClientId client) {
   if (r == CommandResult::kDone) r = all(cqs_, [this](std::uint32_t n) { return destroy_cq(Cqn{n}); });
   if (r != CommandResult::kDone) return r;
   std::erase_if(pds_, [client](const auto& pd) { return pd.second.owner == client; });
+  for (auto it = xrcds_.begin(); it != xrcds_.end();) {
+    const auto here = it++;  // it goes
+    if (here->second.owner == client) forget_xrcd(here->first);
+  }
   clients_.erase(client);
   return CommandResult::kDone;
 }

@@ -20,6 +20,10 @@
 //       a cycle as its link takes. One of an unknown kind is a sync that says nothing. Of a doorbell that announces
 //       more than the ring holds only the newest are given.
 //   R10 A QP on a TM SRQ is RC and has no send queue of its own: the device sends on it.
+//   R11 XRC. A domain belongs to a file, or to one client, and exists while a client has a handle of it. A handle that
+//       a QP or SRQ was made with is in use (EBUSY). An SRQ completes on a CQ of its own. An XRC_RECV QP has neither
+//       PD, CQs nor queues; who has a handle of its domain may open it (kOpenQp) and has then the same rights as its
+//       owner. An XRC_SEND QP has no receive queue, and is in no domain.
 #pragma once
 
 #include <map>
@@ -72,6 +76,7 @@ class Device {
   };
   std::optional<Notice> notice_of(const Event& event) const;
   std::optional<Notice> qp_notice(channel::EventKind kind, Qpn qpn) const;
+  std::vector<ClientId> other_holders(const Notice& notice) const;  // of the QP that it is about (R11)
   std::optional<ClientId> owner_of(Cqn cq) const;
 
   CommandQueue& commands() { return commands_; }
@@ -84,7 +89,9 @@ class Device {
   std::size_t doorbells() const {
     return receive_line_.size() + completion_line_.size() + send_line_.size() + tag_line_.size();
   }
-  std::size_t objects() const { return pds_.size() + regions_.size() + cqs_.size() + srqs_.size() + qps_.size(); }
+  std::size_t objects() const {
+    return pds_.size() + regions_.size() + cqs_.size() + srqs_.size() + qps_.size() + xrcds_.size();
+  }
 
  private:
   using Objects = ClientObjects;
@@ -127,10 +134,19 @@ class Device {
   CommandResult begin_modify(Command& c, QpObject& qp);
   CommandResult destroy_qp(Qpn qpn);
   void forget_qp(Qpn qpn);
+  void count_user(const QpObject& qp, std::uint32_t one);
   void drop_doorbells(const QpObject& qp);
   CommandResult attach_multicast(ClientId client, Command& c);
   CommandResult detach_multicast(ClientId client, Command& c);
   CommandResult leave_groups(QpObject& qp);
+  // device_xrc.cpp
+  CommandResult open_xrcd(ClientId client, Command& c);
+  CommandResult close_xrcd(ClientId client, Command& c);
+  CommandResult open_qp(ClientId client, Command& c);
+  QpObject* held(ClientId client, std::uint32_t qpn);
+  bool pass_on(QpObject& qp, ClientId from);
+  void leave_domains(ClientId client);
+  void forget_xrcd(std::uint32_t number);
   // device.cpp
   CommandResult resolve_path(Command& c) const;
   CommandResult read_clock(Command& c, Cycle now) const;
@@ -163,7 +179,10 @@ class Device {
   std::map<std::uint32_t, SrqObject> srqs_;
   std::map<std::uint32_t, QpObject> qps_;
   std::map<Address, Qpn> groups_;
-  NumberPool pd_numbers_, key_indices_, cq_numbers_, srq_numbers_, qp_numbers_;
+  std::map<std::uint32_t, XrcdObject> xrcds_;
+  std::map<XrcFile, Xrcdn> xrc_files_;  // of the domains that belong to one
+  std::uint32_t last_domain_ = 0;
+  NumberPool pd_numbers_, key_indices_, cq_numbers_, srq_numbers_, qp_numbers_, xrcd_numbers_;
   std::map<std::uint32_t, std::uint8_t> key_tags_;  // by index: of its last use
   std::set<std::uint32_t> key_indices_used_;
   RangePool mtt_;

@@ -12,6 +12,7 @@ namespace rxnic {
 namespace {
 
 constexpr std::uint32_t kMinSendStride = 64;
+constexpr Xrcdn kNoDomain{0xffff'ffff};  // no SRQ is in it
 
 // The commands by which a QP is created; the last one only when there is no room for the QP.
 enum CreateStep : std::uint8_t { kMakesQp, kMakesQueue, kFreesQueue };
@@ -27,11 +28,15 @@ QpState next_state(const QpObject& qp, const channel::QpAttributes& asked) {
 std::int32_t Device::check_qp(ClientId client, const channel::QueuePair& asked) {
   const Objects& own = clients_.at(client);
   const auto type = static_cast<QpType>(asked.type);
-  if (type != QpType::kRc && type != QpType::kUc && type != QpType::kUd) return EOPNOTSUPP;
-  if (owned(pds_, client, asked.pd) == nullptr || owned(cqs_, client, asked.send_cq) == nullptr ||
-      owned(cqs_, client, asked.receive_cq) == nullptr) {
-    return EINVAL;
+  const bool known = type == QpType::kRc || type == QpType::kUc || type == QpType::kUd || is_xrc(type);
+  if (!known) return EOPNOTSUPP;
+  if (is_xrc(type) && (asked.has_srq != 0 || asked.receive_slots != 0)) return EINVAL;
+  if (type == QpType::kXrcReceive) {
+    if (owned(xrcds_, client, asked.xrcd) == nullptr || asked.send_slots != 0) return EINVAL;
+    return qps_.size() == attributes_.max_qps ? ENOMEM : 0;
   }
+  if (owned(pds_, client, asked.pd) == nullptr || owned(cqs_, client, asked.send_cq) == nullptr) return EINVAL;
+  if (!is_xrc(type) && owned(cqs_, client, asked.receive_cq) == nullptr) return EINVAL;
   if (asked.has_srq != 0) {
     const SrqObject* srq = owned(srqs_, client, asked.srqn);
     if (srq == nullptr) return EINVAL;
@@ -91,12 +96,16 @@ CommandResult Device::create_qp(ClientId client, Command& c) {
   QpContext& context = qp.context.qp;
   context.qpn = Qpn{*number};
   context.transport = transport_of(qp.type);
-  context.pd = Pdn{asked.pd};
+  if (qp.type != QpType::kXrcReceive) context.pd = Pdn{asked.pd};
+  context.xrcd = qp.type == QpType::kXrcReceive ? xrcds_.at(asked.xrcd).domain : kNoDomain;
   context.mtu = static_cast<std::uint16_t>(attributes_.active_mtu);  // UD: the port's; RC, UC: until IBV_QP_PATH_MTU
-  context.send_cq = Cqn{asked.send_cq};
-  context.receive_cq = Cqn{asked.receive_cq};
-  context.uses_srq = asked.has_srq != 0;
-  if (context.uses_srq) {
+  context.send_cq = Cqn{qp.type == QpType::kXrcReceive ? 0 : asked.send_cq};
+  context.receive_cq = Cqn{is_xrc(qp.type) ? 0 : asked.receive_cq};
+  qp.has_srq = asked.has_srq != 0;
+  context.uses_srq = qp.has_srq || is_xrc(qp.type);
+  if (is_xrc(qp.type)) {
+    if (qp.type == QpType::kXrcReceive) qp.xrcd = asked.xrcd;
+  } else if (qp.has_srq) {
     SrqObject& srq = srqs_.at(asked.srqn);
     context.receive_queue = srq.queue;
     context.tag_matching = srq.context.tag_matching;
@@ -119,10 +128,7 @@ CommandResult Device::create_qp(ClientId client, Command& c) {
   }
   qp.created = qp.context;
   assign(own.send, qp.send_record, *number);
-  if (context.uses_srq) ++srqs_.at(qp.srqn).users;
-  ++pds_.at(asked.pd).users;
-  ++cqs_.at(asked.send_cq).users;
-  ++cqs_.at(asked.receive_cq).users;
+  count_user(qp, 1);
   qps_[*number] = qp;
   asked.qpn = *number;
   c.begun = true;
@@ -180,8 +186,9 @@ std::int32_t Device::apply(const channel::QpAttributes& asked, QpState next, Sen
 
 CommandResult Device::modify_qp(ClientId client, Command& c) {
   channel::QpAttributes& asked = c.message.body.attributes;
-  QpObject* qp = owned(qps_, client, asked.qpn);
+  QpObject* qp = held(client, asked.qpn);
   if (qp == nullptr) return refuse(c, EINVAL);
+  asked.mask = without_ignored(qp->type, asked.mask);
   if (!c.begun) return begin_modify(c, *qp);
   CommandReply reply;
   if (const CommandResult r = await(c.ticket, &reply); r != CommandResult::kDone) return r;
@@ -236,7 +243,7 @@ void Device::drop_doorbells(const QpObject& qp) {
 
 CommandResult Device::query_qp(ClientId client, Command& c) {
   const std::uint32_t number = c.message.body.attributes.qpn;
-  const QpObject* qp = owned(qps_, client, number);
+  const QpObject* qp = held(client, number);
   if (qp == nullptr) return refuse(c, EINVAL);
   if (!c.begun) c.ticket = commands_.query_qp(qp->qpn());
   c.begun = true;
@@ -252,9 +259,10 @@ CommandResult Device::query_qp(ClientId client, Command& c) {
 
 CommandResult Device::free_qp(ClientId client, Command& c) {
   const std::uint32_t number = c.message.body.handle.number;
-  const QpObject* qp = owned(qps_, client, number);
+  QpObject* qp = held(client, number);
   if (qp == nullptr) return refuse(c, EINVAL);
   if (qp->groups != 0) return refuse(c, EBUSY);
+  if (qp->teardown.step == 0 && pass_on(*qp, client)) return CommandResult::kDone;
   return destroy_qp(Qpn{number});
 }
 
@@ -283,15 +291,24 @@ CommandResult Device::destroy_qp(Qpn qpn) {
 
 void Device::forget_qp(Qpn qpn) {
   const QpObject& qp = qps_.at(raw(qpn));
-  const QpContext& context = qp.context.qp;
   Objects& own = clients_.at(qp.owner);
   release(own.send, qp.send_record);
   release(own.receive, qp.receive_record);
-  --pds_.at(raw(context.pd)).users;
-  --cqs_.at(raw(context.send_cq)).users;
-  --cqs_.at(raw(context.receive_cq)).users;
-  if (context.uses_srq) --srqs_.at(qp.srqn).users;
+  count_user(qp, ~std::uint32_t{0});
   qps_.erase(raw(qpn));
+}
+
+// Adds to the users of what the QP refers to.
+void Device::count_user(const QpObject& qp, std::uint32_t one) {
+  const QpContext& context = qp.context.qp;
+  if (qp.has_srq) srqs_.at(qp.srqn).users += one;
+  if (qp.type == QpType::kXrcReceive) {
+    xrcds_.at(qp.xrcd).users += one;
+    return;
+  }
+  pds_.at(raw(context.pd)).users += one;
+  cqs_.at(raw(context.send_cq)).users += one;
+  if (!is_xrc(qp.type)) cqs_.at(raw(context.receive_cq)).users += one;
 }
 
 // One QP per group (rx_parser.h R5): EBUSY for the second.

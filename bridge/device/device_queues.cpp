@@ -150,15 +150,17 @@ void Device::forget_cq(Cqn number) {
 
 std::int32_t Device::check_srq(ClientId client, const channel::SharedReceiveQueue& asked) {
   const Objects& own = clients_.at(client);
-  if (asked.type != kSrqBasic && asked.type != kSrqTagMatching) return EOPNOTSUPP;
+  if (asked.type != kSrqBasic && asked.type != kSrqXrc && asked.type != kSrqTagMatching) return EOPNOTSUPP;
   const bool fits = asked.slots >= 2 && asked.slots <= std::bit_ceil(attributes_.max_srq_wrs) &&
                     asked.stride >= kMinReceiveStride && asked.stride <= kMaxReceiveStride &&
                     ring_fits(asked.ring, asked.slots, asked.stride);
   if (owned(pds_, client, asked.pd) == nullptr || !fits || !is_free(own.receive, asked.doorbell)) return EINVAL;
   if (asked.type == kSrqBasic) return 0;
+  if (owned(cqs_, client, asked.cqn) == nullptr) return EINVAL;
+  if (asked.type == kSrqXrc) return owned(xrcds_, client, asked.xrcd) != nullptr ? 0 : EINVAL;
   const bool tags_fit = asked.tag_slots <= std::bit_ceil(attributes_.max_tag_operations) &&
                         ring_fits(asked.tag_ring, asked.tag_slots, channel::kTagWriteBytes);
-  return owned(cqs_, client, asked.cqn) != nullptr && tags_fit && is_free(own.tags, asked.tag_doorbell) ? 0 : EINVAL;
+  return tags_fit && is_free(own.tags, asked.tag_doorbell) ? 0 : EINVAL;
 }
 
 CommandResult Device::create_srq(ClientId client, Command& c) {
@@ -189,11 +191,18 @@ CommandResult Device::create_srq(ClientId client, Command& c) {
   srq.context.pd = Pdn{asked.pd};
   if (asked.type == kSrqTagMatching) {
     srq.context.tag_matching = true;
-    srq.context.cq = Cqn{asked.cqn};
     srq.tag_record = asked.tag_doorbell;
     srq.tag_ring = ring_address(client, asked.tag_ring);
     srq.tag_slots = asked.tag_slots;
     assign(clients_.at(client).tags, srq.tag_record, *number);
+  }
+  if (asked.type == kSrqXrc) {
+    srq.xrcd = asked.xrcd;
+    srq.context.xrcd = xrcds_.at(asked.xrcd).domain;
+    ++xrcds_.at(asked.xrcd).users;
+  }
+  if (asked.type != kSrqBasic) {
+    srq.context.cq = Cqn{asked.cqn};
     ++cqs_.at(asked.cqn).users;
   }
   c.ticket = commands_.create_queue(srq.context);
@@ -259,10 +268,9 @@ CommandResult Device::destroy_srq(Srqn number) {
 void Device::forget_srq(Srqn number) {
   const SrqObject& srq = srqs_.at(raw(number));
   --pds_.at(raw(srq.context.pd)).users;
-  if (srq.context.tag_matching) {
-    release(clients_.at(srq.owner).tags, srq.tag_record);
-    --cqs_.at(raw(srq.context.cq)).users;
-  }
+  if (srq.context.tag_matching) release(clients_.at(srq.owner).tags, srq.tag_record);
+  if (srq.context.cq != Cqn{}) --cqs_.at(raw(srq.context.cq)).users;
+  if (srq.xrcd != 0) --xrcds_.at(srq.xrcd).users;
   srqs_.erase(raw(number));
 }
 

@@ -140,7 +140,10 @@ bool HostBridge::report_events(Port& nic, Cycle now) {
   for (In<Event>* events : {&nic.receive_events, &nic.completion_events, &nic.send_events}) {
     while (events->can_pop(now)) {
       any = true;
-      if (const auto notice = nic.device.notice_of(events->pop(now))) notify(*notice);
+      const auto notice = nic.device.notice_of(events->pop(now));
+      if (!notice) continue;
+      notify(*notice);
+      for (const ClientId other : nic.device.other_holders(*notice)) notify({other, 0, notice->record});
     }
   }
   return any;

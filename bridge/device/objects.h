@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects that programs have created on one NIC.
 //
-//   R1  Every object has one owner, and its number is unique among its kind on the NIC.
+//   R1  Every object has one owner, and its number is unique among its kind on the NIC. An XRC_RECV QP may have further
+//       holders: it goes to the next of them when its owner frees it.
 //   R2  `users` counts the objects that refer to it: it cannot be destroyed before them.
 //   R3  Destroying one takes time: `teardown` is the step that it has reached, 0 before its beginning.
 #pragma once
@@ -57,8 +58,22 @@ struct SrqObject {
   BusAddress tag_ring{};
   std::uint32_t tag_slots = 0;
   std::uint32_t tag_writes = 0;  // operations that were given to the NIC, modulo 2^32
+  std::uint32_t xrcd = 0;        // XRC: its owner's handle of its domain
   std::uint32_t users = 0;
   Teardown teardown;
+};
+
+// A client's handle of an XRC domain.
+struct XrcdObject {
+  ClientId owner{};
+  Xrcdn domain{};
+  std::uint32_t users = 0;  // its QPs and SRQs in the domain
+};
+
+// Handles of XRC domains by the file that they share.
+struct XrcFile {
+  std::uint64_t device = 0, number = 0;
+  auto operator<=>(const XrcFile&) const = default;
 };
 
 struct QpObject {
@@ -68,7 +83,14 @@ struct QpObject {
   SendQpContext context;               // as last given to the NIC
   channel::QpAttributes attributes;    // as software set them
   std::optional<WqContext> own_queue;  // its RQ; nothing: it takes from an SRQ
-  std::uint32_t srqn = 0;
+  std::uint32_t srqn = 0;              // with `has_srq`
+  bool has_srq = false;
+  std::uint32_t xrcd = 0;  // XRC_RECV: its owner's handle of its domain
+  struct Holder {
+    ClientId client{};
+    std::uint32_t xrcd = 0;  // its handle of the domain
+  };
+  std::vector<Holder> holders;  // XRC_RECV: besides the owner
   std::uint32_t send_record = kNoRecord, receive_record = kNoRecord;
   std::uint32_t groups = 0;  // multicast groups that it is attached to
   Teardown teardown;

@@ -12,6 +12,10 @@ namespace {
 constexpr std::uint32_t kInitConnected = kAttrPkeyIndex | kAttrPort | kAttrAccess;
 constexpr std::uint32_t kInitDatagram = kAttrPkeyIndex | kAttrPort | kAttrQkey;
 
+// Sides of a reliable transport that a QP has.
+constexpr bool requests(QpType t) { return t == QpType::kRc || t == QpType::kXrcSend; }
+constexpr bool responds(QpType t) { return t == QpType::kRc || t == QpType::kXrcReceive; }
+
 QpRule reset_to_init(QpType t) { return {true, connects(t) ? kInitConnected : kInitDatagram, 0}; }
 
 QpRule init_to_init(QpType t) { return {true, 0, connects(t) ? kInitConnected : kInitDatagram}; }
@@ -19,7 +23,7 @@ QpRule init_to_init(QpType t) { return {true, 0, connects(t) ? kInitConnected : 
 QpRule init_to_rtr(QpType t) {
   if (t == QpType::kUd) return {true, 0, kAttrPkeyIndex | kAttrQkey};
   std::uint32_t required = kAttrPath | kAttrPathMtu | kAttrRemoteQpn | kAttrRqPsn;
-  if (t == QpType::kRc) required |= kAttrMaxDestRdAtomic | kAttrMinRnrTimer;
+  if (responds(t)) required |= kAttrMaxDestRdAtomic | kAttrMinRnrTimer;
   return {true, required, kAttrAccess | kAttrPkeyIndex};
 }
 
@@ -27,8 +31,10 @@ QpRule init_to_rtr(QpType t) {
 std::uint32_t working(QpType t) {
   switch (t) {
     case QpType::kRc:
+    case QpType::kXrcReceive:
       return kAttrCurrentState | kAttrAccess | kAttrMinRnrTimer;
     case QpType::kUc:
+    case QpType::kXrcSend:
       return kAttrCurrentState | kAttrAccess;
     case QpType::kUd:
       return kAttrCurrentState | kAttrQkey;
@@ -38,22 +44,21 @@ std::uint32_t working(QpType t) {
 
 QpRule rtr_to_rts(QpType t) {
   std::uint32_t required = kAttrSqPsn;
-  if (t == QpType::kRc) required |= kAttrTimeout | kAttrRetryCount | kAttrRnrRetry | kAttrMaxRdAtomic;
+  if (requests(t)) required |= kAttrTimeout | kAttrRetryCount | kAttrRnrRetry | kAttrMaxRdAtomic;
+  if (t == QpType::kXrcReceive) required |= kAttrTimeout;
   return {true, required, working(t)};
 }
 
 QpRule in_sqd(QpType t) {
   if (t == QpType::kUd) return {true, 0, kAttrPkeyIndex | kAttrQkey};
   std::uint32_t optional = kAttrPath | kAttrAccess | kAttrPkeyIndex;
-  if (t == QpType::kRc) {
-    optional |= kAttrPort | kAttrTimeout | kAttrRetryCount | kAttrRnrRetry | kAttrMaxRdAtomic | kAttrMaxDestRdAtomic |
-                kAttrMinRnrTimer;
-  }
+  if (requests(t)) optional |= kAttrPort | kAttrTimeout | kAttrRetryCount | kAttrRnrRetry | kAttrMaxRdAtomic;
+  if (responds(t)) optional |= kAttrPort | kAttrTimeout | kAttrMaxDestRdAtomic | kAttrMinRnrTimer;
   return {true, 0, optional};
 }
 
-QpRule sqe_to_rts(QpType t) {  // RC has no SQE
-  if (t == QpType::kRc) return {};
+QpRule sqe_to_rts(QpType t) {  // RC and XRC have no SQE
+  if (requests(t) || responds(t)) return {};
   return {true, 0, kAttrCurrentState | (t == QpType::kUd ? kAttrQkey : kAttrAccess)};
 }
 
@@ -95,6 +100,12 @@ QpRule qp_rule(QpType type, QpState from, QpState to) {
       return {};
   }
   return {};
+}
+
+std::uint32_t without_ignored(QpType type, std::uint32_t mask) {
+  if (type == QpType::kXrcSend) return mask & ~(kAttrMaxDestRdAtomic | kAttrMinRnrTimer);
+  if (type == QpType::kXrcReceive) return mask & ~(kAttrMaxRdAtomic | kAttrRetryCount | kAttrRnrRetry);
+  return mask;
 }
 
 int check_modify(QpType type, QpState state, const channel::QpAttributes& asked, std::uint32_t max_rd_atomic,

@@ -9,6 +9,8 @@
 //       retry counts 0..7, READs and atomics up to the device's limit, PSNs and QPNs of 24 bits, a path with a GRH from
 //       a GID that exists.
 //   R5  There is no path migration: an alternate path is refused.
+//   R6  Attributes of the side that an XRC QP does not have are ignored, as by the kernel's uverbs: programs give the
+//       two types the same ones.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +25,8 @@ struct QpRule {
   std::uint32_t required = 0, optional = 0;  // QpAttribute, without kAttrState
 };
 QpRule qp_rule(QpType type, QpState from, QpState to);  // (R1)
+
+std::uint32_t without_ignored(QpType type, std::uint32_t mask);  // of QpAttribute (R6)
 
 // Checks R1..R5 for a QP that is in `state`. 0, and the state it is to be in afterwards; or EINVAL.
 int check_modify(QpType type, QpState state, const channel::QpAttributes& asked, std::uint32_t max_rd_atomic,

@@ -10,9 +10,11 @@
 namespace rxnic {
 
 // ibv_qp_type
-enum class QpType : std::uint32_t { kRc = 2, kUc = 3, kUd = 4 };
+enum class QpType : std::uint32_t { kRc = 2, kUc = 3, kUd = 4, kXrcSend = 9, kXrcReceive = 10 };
 constexpr bool connects(QpType t) { return t != QpType::kUd; }
+constexpr bool is_xrc(QpType t) { return t == QpType::kXrcSend || t == QpType::kXrcReceive; }
 constexpr Transport transport_of(QpType t) {
+  if (is_xrc(t)) return Transport::kXrc;
   return t == QpType::kRc ? Transport::kRc : t == QpType::kUc ? Transport::kUc : Transport::kUd;
 }
 
@@ -55,6 +57,6 @@ inline constexpr std::uint32_t kAccessOptional = 0x3ff0'0000;  // IBV_ACCESS_OPT
 enum ReregFlag : std::uint32_t { kReregTranslation = 1u << 0, kReregPd = 1u << 1, kReregAccess = 1u << 2 };
 
 // ibv_srq_type
-inline constexpr std::uint32_t kSrqBasic = 0, kSrqTagMatching = 2;
+inline constexpr std::uint32_t kSrqBasic = 0, kSrqXrc = 1, kSrqTagMatching = 2;
 
 }  // namespace rxnic

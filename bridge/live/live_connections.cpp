@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The connections of live_port.h: which requests are answered here, how a client ends.
+#include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -29,6 +31,19 @@ std::string printable(const char (&name)[64]) {
       text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
   return text;
 }
+
+// Which file the descriptor, or -1, is of. 0 or an errno. Asks no file system that might let it wait.
+int name_file(int descriptor, channel::XrcDomain& domain) {
+  domain.has_file = descriptor >= 0 ? 1 : 0;
+  domain.file_device = domain.file_number = 0;
+  if (descriptor < 0) return 0;
+  struct statx found = {};
+  if (statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &found) != 0) return errno;
+  domain.file_device = std::uint64_t{found.stx_dev_major} << 32 | found.stx_dev_minor;
+  domain.file_number = found.stx_ino;
+  return 0;
+}
+
 }  // namespace
 
 std::string LivePort::name_of(const Connection& connection) {
@@ -90,6 +105,12 @@ void LivePort::handle(Connection& connection, Received& received) {
         received.descriptor_count != 1 ? EINVAL : connection.client->add_channel(received.descriptors[0].get(), number);
     if (status != 0) return answer(connection, message, status);
     connection.request.body.handle = {number};
+  }
+  if (message.type == Request::kOpenXrcd) {
+    if (received.descriptor_count > 1) return answer(connection, message, EINVAL);
+    const int status =
+        name_file(received.descriptor_count == 0 ? -1 : received.descriptors[0].get(), connection.request.body.xrcd);
+    if (status != 0) return answer(connection, message, status);
   }
   connection.busy = true;
   HostEvent& event = events_.emplace_back();

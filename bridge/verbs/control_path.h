@@ -68,6 +68,10 @@ int resize_cq(ibv_cq* cq, int cqes);
 int modify_cq(ibv_cq* cq, ibv_modify_cq_attr* attributes);
 int destroy_cq(ibv_cq* cq);
 
+// xrc_domain.cpp
+ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attributes);
+int close_xrcd(ibv_xrcd* xrcd);
+
 // srq_control.cpp
 ibv_srq* create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes);
 ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes);
@@ -79,6 +83,7 @@ int destroy_srq(ibv_srq* srq);
 // qp_control.cpp
 ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes);
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes);
+ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes);
 ibv_qp_ex* qp_to_qp_ex(ibv_qp* qp);
 int query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr* init);
 int modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask);

@@ -30,8 +30,8 @@ bool flush_receive(Qp& qp, Completion& out) {
 
 // Whether the completions of the QP's SRQ come in this CQ.
 bool receives_on(const ibv_qp& qp, const Cq& cq) {
-  const TagList* const tags = srq_of(qp.srq).tags.get();
-  return (tags != nullptr ? tags->cq : qp.recv_cq) == reinterpret_cast<const ibv_cq*>(&cq);
+  const ibv_cq* const own = srq_of(qp.srq).cq;
+  return (own != nullptr ? own : qp.recv_cq) == reinterpret_cast<const ibv_cq*>(&cq);
 }
 
 bool flush_srq(Srq& srq, Completion& out) {
@@ -74,6 +74,14 @@ bool next_flushed(Context& context, Cq& cq, Completion& out) {
     out.cqe.status = WcStatus::kFlushed;
     // The model has no name for IBV_WC_FATAL_ERR: no device reports its own death.
     if (!qp.fatal_reported.exchange(true)) out.cqe.status = static_cast<WcStatus>(IBV_WC_FATAL_ERR);
+  });
+  if (found) return true;
+  context.srqs.for_each([&](Srq& srq) {  // no QP refers to them
+    if (found || srq.xrcd == nullptr || srq.cq != reinterpret_cast<ibv_cq*>(&cq)) return;
+    out.cqe = {};
+    out.cqe.opcode = CqeOpcode::kReceive;
+    out.cqe.status = WcStatus::kFlushed;
+    found = flush_srq(srq, out);
   });
   return found;
 }

@@ -96,6 +96,13 @@ struct Cq {
   std::uint32_t users = 0;                  // [C] Context::objects: QPs and SRQs with this CQ
 };
 
+struct Xrcd {  // begins as rdma-core's verbs_xrcd (R4)
+  ibv_xrcd xrcd{};
+  std::uint32_t comp_mask = 0;
+  std::uint32_t number = 0;             // the device's handle
+  std::atomic<std::uint32_t> users{0};  // [C] SRQs and QPs made with it
+};
+
 struct Srq {
   ibv_srq srq{};
   std::uint32_t type = 0;  // (R4) ibv_srq_type
@@ -115,6 +122,8 @@ struct Srq {
   std::uint32_t producer = 0;               // [D] lock: of WQEs in the ring
   std::uint32_t posted = 0;                 // [D] lock: WRs that were accepted and not yet polled
   std::unique_ptr<TagList> tags;            // of a TM SRQ
+  ibv_cq* cq = nullptr;                     // of a TM or XRC SRQ: where all its messages complete
+  Xrcd* xrcd = nullptr;                     // of an XRC SRQ
   std::uint32_t async_events_reported = 0;  // [D] Context::objects
   std::uint32_t users = 0;                  // [C] Context::objects: QPs
 };
@@ -122,7 +131,7 @@ struct Srq {
 struct Qp {
   ibv_qp_ex qp{};
   std::uint32_t comp_mask = 0;  // (R4)
-  void* xrcd = nullptr;         // (R4)
+  ibv_xrcd* xrcd = nullptr;     // (R4) of an XRC_RECV QP
   bool extended = false;        // made with send_ops_flags: ibv_qp_to_qp_ex works
   bool all_signaled = false;
   SendQueue send;
@@ -161,6 +170,7 @@ inline Ah& ah_of(ibv_ah* p) { return *reinterpret_cast<Ah*>(p); }
 inline Channel& channel_of(ibv_comp_channel* p) { return *reinterpret_cast<Channel*>(p); }
 inline Cq& cq_of(ibv_cq* p) { return *reinterpret_cast<Cq*>(p); }
 inline Cq& cq_of(ibv_cq_ex* p) { return *reinterpret_cast<Cq*>(p); }
+inline Xrcd& xrcd_of(ibv_xrcd* p) { return *reinterpret_cast<Xrcd*>(p); }
 inline Srq& srq_of(ibv_srq* p) { return *reinterpret_cast<Srq*>(p); }
 inline Qp& qp_of(ibv_qp* p) { return *reinterpret_cast<Qp*>(p); }
 inline Qp& qp_of(ibv_qp_ex* p) { return *reinterpret_cast<Qp*>(p); }

@@ -101,11 +101,13 @@ void fill(verbs_context& context) {
   context.post_srq_ops = kOperations.post_srq_ops;
   context.get_srq_num = kOperations.get_srq_num;
   context.create_qp_ex = kOperations.create_qp_ex;
+  context.open_qp = open_qp;
+  context.open_xrcd = open_xrcd;
+  context.close_xrcd = close_xrcd;
   context.alloc_td = kOperations.alloc_td;
   context.dealloc_td = kOperations.dealloc_td;
   context.alloc_parent_domain = kOperations.alloc_parent_domain;
-  // Callers take a null pointer as EOPNOTSUPP, but they call these three without checking.
-  context.close_xrcd = unsupported;
+  // Callers take a null pointer as EOPNOTSUPP, but they call these two without checking.
   context.context.ops.bind_mw = unsupported;
   context.context.ops.dealloc_mw = unsupported;
   context.context.ops.poll_cq = kOperations.poll_cq;

@@ -73,12 +73,13 @@ ibv_wc_opcode receive_opcode(CqeOpcode opcode) {
   return row == nullptr ? IBV_WC_RECV : static_cast<ibv_wc_opcode>(row->wc);
 }
 
-// Of an operation on a tag list, or of a message on a TM SRQ whose QP is gone. (R3)
+// Of an operation on a tag list, of a message on a TM SRQ whose QP is gone, or of one on an XRC SRQ, whose QP may be of
+// another program. (R3)
 bool complete_without_qp(Context& context, Completion& out) {
   Srq* const srq = (out.cqe.flags & kCqeSrq) != 0 ? context.srqs.find(out.cqe.srq_number) : nullptr;
-  if (srq == nullptr || srq->tags == nullptr) return false;
+  if (srq == nullptr || srq->cq == nullptr) return false;
   out.opcode = receive_opcode(out.cqe.opcode);
-  out.wr_id = complete_tagged(*srq, out.cqe);
+  out.wr_id = srq->tags != nullptr ? complete_tagged(*srq, out.cqe) : complete_receive(*srq, out.cqe.wqe_index);
   return true;
 }
 
@@ -100,7 +101,7 @@ bool complete(Context& context, Completion& out) {
     out.wr_id = complete_receive(qp->receive, cqe.wqe_index);
     return true;
   }
-  if (qp->qp.qp_base.srq == nullptr) return false;
+  if (qp->qp.qp_base.srq == nullptr) return complete_without_qp(context, out);
   Srq& srq = srq_of(qp->qp.qp_base.srq);
   out.wr_id = srq.tags != nullptr ? complete_tagged(srq, cqe) : complete_receive(srq, cqe.wqe_index);
   return true;

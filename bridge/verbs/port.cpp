@@ -44,7 +44,7 @@ ibv_device_attr device_attributes(const Context& context) {
   d.max_qp = as_int(a.max_qps);
   d.max_qp_wr = as_int(a.max_qp_wrs);
   d.device_cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_CURR_QP_STATE_MOD |
-                       IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID;
+                       IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_XRC;
   d.max_sge = as_int(a.max_sge);
   d.max_sge_rd = 1;
   d.max_cq = as_int(a.max_cqs);

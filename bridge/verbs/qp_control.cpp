@@ -8,6 +8,8 @@
 //   R3  RESET empties the queues: the doorbell records are cleared before the request to the device, the QP's CQEs are
 //       removed after its reply.
 //   R4  A QP on a TM SRQ is RC and has no send queue: the device sends on it (rendezvous).
+//   R5  XRC. An XRC_RECV QP has a domain instead of a PD, and neither CQs nor queues. An XRC_SEND QP has no receive
+//       queue; an SRQ and a receive CQ that are given for it are ignored, as by the kernel's uverbs.
 #include <algorithm>
 #include <cerrno>
 #include <mutex>
@@ -30,20 +32,25 @@ constexpr int kAttributes = IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_EN_SQD_ASYN
                             IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_RQ_PSN |
                             IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | IBV_QP_SQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
                             IBV_QP_DEST_QPN;
+constexpr std::uint32_t kQpHasXrcd = 1;  // rdma-core's VERBS_QP_XRCD
 constexpr int kKnownAttributes = kAttributes | IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE | IBV_QP_CAP | IBV_QP_RATE_LIMIT;
 
-// Both CQs of a QP, in the order of objects.h R2.
+// The CQs of a QP, in the order of objects.h R2. It may have none.
 class CqLocks {
  public:
-  CqLocks(Cq* a, Cq* b) : first_(std::min(a, b)), second_(a == b ? nullptr : std::max(a, b)) {
-    first_->lock.lock();
+  explicit CqLocks(const ibv_qp& qp) {
+    Cq* const a = qp.send_cq == nullptr ? nullptr : &cq_of(qp.send_cq);
+    Cq* const b = qp.recv_cq == nullptr ? nullptr : &cq_of(qp.recv_cq);
+    first_ = std::min(a, b);
+    second_ = a == b ? nullptr : std::max(a, b);
+    if (first_ != nullptr) first_->lock.lock();
     if (second_ != nullptr) second_->lock.lock();
   }
   CqLocks(const CqLocks&) = delete;
   CqLocks& operator=(const CqLocks&) = delete;
   ~CqLocks() {
     if (second_ != nullptr) second_->lock.unlock();
-    first_->lock.unlock();
+    if (first_ != nullptr) first_->lock.unlock();
   }
 
  private:
@@ -54,17 +61,22 @@ class CqLocks {
 int validate(ibv_context* context, const ibv_qp_init_attr_ex& a) {
   const channel::DeviceAttributes& device = context_of(context).attributes;
   constexpr std::uint32_t kKnown =
-      IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-  if ((a.comp_mask & ~kKnown) != 0) return EOPNOTSUPP;  // XRC, TSO, RSS
+      IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+  if ((a.comp_mask & ~kKnown) != 0) return EOPNOTSUPP;  // TSO, RSS
   if ((a.comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && a.create_flags != 0) return EOPNOTSUPP;
-  if (a.qp_type != IBV_QPT_RC && a.qp_type != IBV_QPT_UC && a.qp_type != IBV_QPT_UD) return EOPNOTSUPP;
+  if (a.qp_type == IBV_QPT_XRC_RECV) {  // R5
+    const bool good = (a.comp_mask & IBV_QP_INIT_ATTR_XRCD) != 0 && a.xrcd != nullptr && a.xrcd->context == context;
+    return good ? 0 : EINVAL;
+  }
+  const bool sends_xrc = a.qp_type == IBV_QPT_XRC_SEND;
+  if (a.qp_type != IBV_QPT_RC && a.qp_type != IBV_QPT_UC && a.qp_type != IBV_QPT_UD && !sends_xrc) return EOPNOTSUPP;
   if ((a.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || a.pd == nullptr || a.pd->context != context) return EINVAL;
-  if (a.send_cq == nullptr || a.recv_cq == nullptr) return EINVAL;
-  if (a.send_cq->context != context || a.recv_cq->context != context) return EINVAL;
-  if (a.srq != nullptr && a.srq->context != context) return EINVAL;
+  if (a.send_cq == nullptr || a.send_cq->context != context) return EINVAL;
+  if (!sends_xrc && (a.recv_cq == nullptr || a.recv_cq->context != context)) return EINVAL;
+  if (a.srq != nullptr && (a.srq->context != context || srq_of(a.srq).xrcd != nullptr)) return EINVAL;
   const bool tagged = a.srq != nullptr && srq_of(a.srq).tags != nullptr;
   if (tagged && (a.qp_type != IBV_QPT_RC || a.cap.max_send_wr != 0)) return EINVAL;  // R4
-  const bool receives = a.srq == nullptr;  // with an SRQ the capabilities of the receive side are ignored
+  const bool receives = a.srq == nullptr && !sends_xrc;  // with an SRQ the capabilities of the receive side are ignored
   if (a.cap.max_send_wr > device.max_qp_wrs || (receives && a.cap.max_recv_wr > device.max_qp_wrs)) return EINVAL;
   if (a.cap.max_send_sge > device.max_sge || (receives && a.cap.max_recv_sge > device.max_sge)) return EINVAL;
   return a.cap.max_inline_data > device.max_inline ? EINVAL : 0;
@@ -78,7 +90,8 @@ constexpr std::uint32_t kMinSendSlots = 16;
 void shape(Qp& qp, const ibv_qp_cap& asked, bool receives, std::uint32_t most_inline) {
   SendQueue& s = qp.send;
   const ibv_srq* const srq = qp.qp.qp_base.srq;
-  const bool sends = srq == nullptr || srq_of(const_cast<ibv_srq*>(srq)).tags == nullptr;  // R4
+  const bool tagged = srq != nullptr && srq_of(const_cast<ibv_srq*>(srq)).tags != nullptr;
+  const bool sends = !tagged && qp.qp.qp_base.qp_type != IBV_QPT_XRC_RECV;  // R4, R5
   s.max_sge = std::max(asked.max_send_sge, 1u);
   s.slots = sends ? power_of_two(std::max(asked.max_send_wr, kMinSendSlots)) : 0;
   const std::uint32_t payload = std::max(s.max_sge * std::uint32_t{sizeof(DataSegment)}, asked.max_inline_data);
@@ -101,9 +114,10 @@ channel::Message creation(const Qp& qp, const QueueMemory& send, const QueueMemo
   channel::QueuePair& q = message.body.qp;
   q = {};
   q.type = p.qp_type;
-  q.pd = p.pd->handle;
-  q.send_cq = p.send_cq->handle;
-  q.receive_cq = p.recv_cq->handle;
+  if (p.pd != nullptr) q.pd = p.pd->handle;
+  if (p.send_cq != nullptr) q.send_cq = p.send_cq->handle;
+  if (p.recv_cq != nullptr) q.receive_cq = p.recv_cq->handle;
+  if (qp.xrcd != nullptr) q.xrcd = xrcd_of(qp.xrcd).number;
   q.has_srq = p.srq != nullptr ? 1 : 0;
   q.srqn = p.srq != nullptr ? p.srq->handle : 0;
   q.all_signaled = qp.all_signaled ? 1 : 0;
@@ -116,6 +130,19 @@ channel::Message creation(const Qp& qp, const QueueMemory& send, const QueueMemo
   q.receive_stride = qp.receive.stride;
   q.receive_doorbell = qp.receive.doorbell;
   return message;
+}
+
+// Adds to the users of the CQs and the SRQ. Context::objects is held.
+void count_user(const Qp& qp, std::uint32_t one) {
+  const ibv_qp& p = qp.qp.qp_base;
+  if (p.send_cq != nullptr) cq_of(p.send_cq).users += one;
+  if (p.recv_cq != nullptr) cq_of(p.recv_cq).users += one;
+  if (p.srq != nullptr) srq_of(p.srq).users += one;
+}
+
+// The PD or the XRC domain.
+std::atomic<std::uint32_t>& users_of_domain(const Qp& qp) {
+  return qp.xrcd != nullptr ? xrcd_of(qp.xrcd).users : pd_of(qp.qp.qp_base.pd).users;
 }
 
 // Has the device create the QP. The public part and the shape of `qp` are filled in already.
@@ -139,9 +166,7 @@ int create(Context& context, Qp& qp) {
     free_object(context, channel::Request::kFreeQp, p.qp_num);
     return ENOMEM;
   }
-  ++cq_of(p.send_cq).users;
-  ++cq_of(p.recv_cq).users;
-  if (p.srq != nullptr) ++srq_of(p.srq).users;
+  count_user(qp, 1);
   send.keep();
   receive.keep();
   return 0;
@@ -155,16 +180,23 @@ Qp* create(ibv_context* context, const ibv_qp_init_attr_ex& a) {
     ibv_qp& p = qp->qp.qp_base;
     p.context = context;
     p.qp_context = a.qp_context;
-    p.pd = a.pd;
-    p.send_cq = a.send_cq;
-    p.recv_cq = a.recv_cq;
-    p.srq = a.srq;
     p.state = IBV_QPS_RESET;
     p.qp_type = a.qp_type;
+    if (a.qp_type == IBV_QPT_XRC_RECV) {  // R5
+      qp->comp_mask = kQpHasXrcd;
+      qp->xrcd = a.xrcd;
+    } else {
+      p.pd = a.pd;
+      p.send_cq = a.send_cq;
+    }
+    if (a.qp_type != IBV_QPT_XRC_RECV && a.qp_type != IBV_QPT_XRC_SEND) {
+      p.recv_cq = a.recv_cq;
+      p.srq = a.srq;
+    }
     pthread_mutex_init(&p.mutex, nullptr);
     pthread_cond_init(&p.cond, nullptr);
     qp->all_signaled = a.sq_sig_all != 0;
-    shape(*qp, a.cap, a.srq == nullptr, context_of(context).attributes.max_inline);
+    shape(*qp, a.cap, p.recv_cq != nullptr && p.srq == nullptr, context_of(context).attributes.max_inline);
     if ((a.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) {
       status = set_up_qp_ex(*qp, a.send_ops_flags);
       qp->extended = true;
@@ -172,7 +204,7 @@ Qp* create(ibv_context* context, const ibv_qp_init_attr_ex& a) {
   }
   if (status == 0) status = create(context_of(context), *qp);
   if (status == 0) {
-    pd_of(a.pd).users.fetch_add(1);
+    users_of_domain(*qp).fetch_add(1);
     return qp;
   }
   delete qp;
@@ -189,8 +221,8 @@ void clear_doorbells(Context& context, const Qp& qp) {
 // CqLocks are held.
 void forget_all_completions(const ibv_qp& qp) {
   Srq* srq = qp.srq == nullptr ? nullptr : &srq_of(qp.srq);
-  forget_completions(cq_of(qp.recv_cq), qp.qp_num, srq);
-  if (qp.send_cq != qp.recv_cq) forget_completions(cq_of(qp.send_cq), qp.qp_num, nullptr);
+  if (qp.recv_cq != nullptr) forget_completions(cq_of(qp.recv_cq), qp.qp_num, srq);
+  if (qp.send_cq != nullptr && qp.send_cq != qp.recv_cq) forget_completions(cq_of(qp.send_cq), qp.qp_num, nullptr);
 }
 
 }  // namespace
@@ -218,6 +250,47 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
   if (qp == nullptr) return nullptr;
   attributes->cap = capabilities(*qp);
   return &qp->qp.qp_base;
+}
+
+ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes) {
+  constexpr std::uint32_t kNeeded = IBV_QP_OPEN_ATTR_NUM | IBV_QP_OPEN_ATTR_XRCD | IBV_QP_OPEN_ATTR_TYPE;
+  const ibv_qp_open_attr& a = *attributes;
+  int status = 0;
+  if ((a.comp_mask & ~(kNeeded | IBV_QP_OPEN_ATTR_CONTEXT)) != 0) {
+    status = EOPNOTSUPP;
+  } else if ((a.comp_mask & kNeeded) != kNeeded || a.qp_type != IBV_QPT_XRC_RECV || a.xrcd == nullptr ||
+             a.xrcd->context != context) {
+    status = EINVAL;
+  }
+  channel::Message message = request(channel::Request::kOpenQp);
+  Qp* const qp = status == 0 ? new (std::nothrow) Qp : nullptr;
+  if (status == 0 && qp == nullptr) status = ENOMEM;
+  if (status == 0) {
+    message.body.qp = {};
+    message.body.qp.qpn = a.qp_num;
+    message.body.qp.xrcd = xrcd_of(a.xrcd).number;
+    status = call(context_of(context), message);
+  }
+  if (status != 0) {
+    delete qp;
+    errno = status;
+    return nullptr;
+  }
+  ibv_qp& p = qp->qp.qp_base;
+  p.context = context;
+  if ((a.comp_mask & IBV_QP_OPEN_ATTR_CONTEXT) != 0) p.qp_context = a.qp_context;
+  p.qp_num = p.handle = a.qp_num;
+  p.qp_type = a.qp_type;
+  p.state = IBV_QPS_RESET;  // until it is queried, as with rdma-core
+  pthread_mutex_init(&p.mutex, nullptr);
+  pthread_cond_init(&p.cond, nullptr);
+  qp->comp_mask = kQpHasXrcd;
+  qp->xrcd = a.xrcd;
+  users_of_domain(*qp).fetch_add(1);
+  Context& c = context_of(context);
+  const std::lock_guard guard(c.objects);
+  if (c.qps.find(p.qp_num) == nullptr) c.qps.set(p.qp_num, qp);  // else events name the object that was there first
+  return &p;
 }
 
 ibv_qp_ex* qp_to_qp_ex(ibv_qp* qp) { return qp_of(qp).extended ? &qp_of(qp).qp : nullptr; }
@@ -257,7 +330,7 @@ int modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
   if (const int status = call(context, message); status != 0) return status;
   if (resets) {
     {
-      const CqLocks locks(&cq_of(qp->send_cq), &cq_of(qp->recv_cq));
+      const CqLocks locks(*qp);
       forget_all_completions(*qp);
     }
     reset_queues(qp_of(qp));
@@ -273,25 +346,25 @@ int destroy_qp(ibv_qp* qp) {
   std::uint32_t reported;
   {
     const std::lock_guard guard(context.objects);
-    const CqLocks locks(&cq_of(qp->send_cq), &cq_of(qp->recv_cq));
+    const CqLocks locks(*qp);
     forget_all_completions(*qp);
-    context.qps.erase(qp->qp_num);
-    --cq_of(qp->send_cq).users;
-    --cq_of(qp->recv_cq).users;
-    if (qp->srq != nullptr) --srq_of(qp->srq).users;
+    if (context.qps.find(qp->qp_num) == &q) context.qps.erase(qp->qp_num);
+    count_user(q, ~std::uint32_t{0});
     reported = q.async_events_reported;
   }
   wait_for_acks(*qp, qp->events_completed, reported);
-  Pd& pd = pd_of(qp->pd);
+  std::atomic<std::uint32_t>& users = users_of_domain(q);
   Mapping& mapping = context.connection->mapping();
-  mapping.free(q.send.ring, std::uint64_t{q.send.slots} * q.send.stride);
-  mapping.free_record(channel::Board::kSend, q.send.doorbell);
+  if (q.send.ring != nullptr) {
+    mapping.free(q.send.ring, std::uint64_t{q.send.slots} * q.send.stride);
+    mapping.free_record(channel::Board::kSend, q.send.doorbell);
+  }
   if (q.receive.slots != 0) {
     mapping.free(q.receive.ring, std::uint64_t{q.receive.slots} * q.receive.stride);
     mapping.free_record(channel::Board::kReceive, q.receive.doorbell);
   }
   delete &q;
-  pd.users.fetch_sub(1);  // the QP's records were the domain's
+  users.fetch_sub(1);  // the QP's records were the domain's
   return 0;
 }
 

@@ -55,8 +55,7 @@ struct TagOp {  // what a completion reports about an operation on a tag list, a
   ibv_ops_wr_opcode opcode = IBV_WR_TAG_SYNC;
 };
 
-struct TagList {  // of a TM SRQ (tag_list.h), under Srq::lock
-  ibv_cq* cq = nullptr;
+struct TagList {                 // of a TM SRQ (tag_list.h), under Srq::lock
   std::uint8_t* ring = nullptr;  // of channel::TagWrites
   std::uint32_t slots = 0, doorbell = 0;
   std::uint32_t max_tags = 0;

@@ -49,6 +49,8 @@ constexpr unsigned transport_bit(ibv_qp_type type) {
       return opcode_table::bit(Transport::kUc);
     case IBV_QPT_RC:
       return opcode_table::bit(Transport::kRc);
+    case IBV_QPT_XRC_SEND:
+      return opcode_table::bit(Transport::kXrc);
     default:
       return 0;
   }
@@ -79,7 +81,7 @@ void write_remote(const ibv_send_wr& wr, std::uint8_t* wqe) {
 int write_wr(Qp& qp, std::uint32_t index, const ibv_send_wr& wr) {
   const ibv_qp_type type = qp.qp.qp_base.qp_type;
   SendQueue& queue = qp.send;
-  if (!may_send(qp)) return EINVAL;
+  if (!may_send(qp) || type == IBV_QPT_XRC_RECV) return EINVAL;
   if (!has_room(queue, index)) return ENOMEM;
   if (const int error = check_opcode(type, wr.opcode)) return error;
   if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > queue.max_sge) return EINVAL;
@@ -95,6 +97,7 @@ int write_wr(Qp& qp, std::uint32_t index, const ibv_send_wr& wr) {
   } else if (has(wr.opcode, kHasImm)) {
     control.immediate = be32toh(wr.imm_data);
   }
+  if (type == IBV_QPT_XRC_SEND) control.remote_srqn = wr.qp_type.xrc.remote_srqn;
   if (type == IBV_QPT_UD) {
     control.remote_qpn = wr.wr.ud.remote_qpn;
     control.remote_qkey = wr.wr.ud.remote_qkey;

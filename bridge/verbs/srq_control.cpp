@@ -4,8 +4,8 @@
 //   R1  max_wr and max_sge are returned as allocated, never less than what was asked for (rules 2.1).
 //   R2  A linked list of n slots holds n - 1 WQEs (work_queue.h R2).
 //   R3  A change is all or nothing; the size does not change (no IBV_DEVICE_SRQ_RESIZE).
-//   R4  A TM SRQ has a CQ of its own for all its completions, max_num_tags handles, and room for as many outstanding
-//       operations as it returns in max_ops, never less than what was asked for.
+//   R4  A TM or XRC SRQ has a CQ of its own for all its completions. A TM SRQ has max_num_tags handles, and room for as
+//       many outstanding operations as it returns in max_ops, never less than what was asked for.
 #include <algorithm>
 #include <cerrno>
 #include <mutex>
@@ -32,15 +32,13 @@ void shape(Srq& srq, const ibv_srq_attr& asked, bool linked_list) {
 }
 
 // R4.
-int shape_tags(Srq& srq, const channel::DeviceAttributes& device, ibv_cq* cq, const ibv_tm_cap& asked) {
-  if (cq == nullptr || cq->context != srq.srq.context) return EINVAL;
+int shape_tags(Srq& srq, const channel::DeviceAttributes& device, const ibv_tm_cap& asked) {
   if (asked.max_num_tags == 0 || asked.max_num_tags > device.max_tags || asked.max_ops == 0 ||
       asked.max_ops > device.max_tag_operations) {
     return EINVAL;
   }
   srq.tags.reset(new (std::nothrow) TagList);
   if (srq.tags == nullptr) return ENOMEM;
-  srq.tags->cq = cq;
   srq.tags->max_tags = asked.max_num_tags;
   srq.tags->slots = power_of_two(asked.max_ops);
   return 0;
@@ -73,11 +71,12 @@ int create(Context& context, Srq& srq, const ibv_srq_attr& asked) {
   if (srq.tags != nullptr) {
     srq.tags->ring = tags.ring().memory;
     srq.tags->doorbell = tags.record();
-    q.cqn = srq.tags->cq->handle;
     q.tag_ring = tags.ring().offset;
     q.tag_slots = srq.tags->slots;
     q.tag_doorbell = srq.tags->doorbell;
   }
+  if (srq.cq != nullptr) q.cqn = srq.cq->handle;
+  if (srq.xrcd != nullptr) q.xrcd = srq.xrcd->number;
   if (const int status = call(context, message); status != 0) return status;
   srq.number = srq.srq.handle = q.srqn;
   const std::lock_guard guard(context.objects);
@@ -85,14 +84,25 @@ int create(Context& context, Srq& srq, const ibv_srq_attr& asked) {
     free_object(context, channel::Request::kFreeSrq, srq.number);
     return ENOMEM;
   }
-  if (srq.tags != nullptr) ++cq_of(srq.tags->cq).users;
+  if (srq.cq != nullptr) ++cq_of(srq.cq).users;
+  if (srq.xrcd != nullptr) srq.xrcd->users.fetch_add(1);
   memory.keep();
   tags.keep();
   return 0;
 }
 
-// `tagged`: the attributes of a TM SRQ, or nullptr.
-ibv_srq* make_srq(ibv_pd* pd, ibv_srq_init_attr* attributes, ibv_srq_init_attr_ex* tagged) {
+// What a TM or XRC SRQ has besides a basic one.
+int extend(Srq& srq, const Context& context, const ibv_srq_init_attr_ex& asked) {
+  if (asked.cq == nullptr || asked.cq->context != srq.srq.context) return EINVAL;
+  srq.cq = asked.cq;
+  if (srq.type == IBV_SRQT_TM) return shape_tags(srq, context.attributes, asked.tm_cap);
+  if (asked.xrcd == nullptr || asked.xrcd->context != srq.srq.context) return EINVAL;
+  srq.xrcd = &xrcd_of(asked.xrcd);
+  return 0;
+}
+
+// `extended`: the attributes of a TM or XRC SRQ, or nullptr.
+ibv_srq* make_srq(ibv_pd* pd, ibv_srq_init_attr* attributes, ibv_srq_init_attr_ex* extended) {
   Context& context = context_of(pd->context);
   auto* srq = new (std::nothrow) Srq;
   int status = ENOMEM;
@@ -100,10 +110,10 @@ ibv_srq* make_srq(ibv_pd* pd, ibv_srq_init_attr* attributes, ibv_srq_init_attr_e
     srq->srq.context = pd->context;
     srq->srq.srq_context = attributes->srq_context;
     srq->srq.pd = pd;
-    srq->type = tagged != nullptr ? IBV_SRQT_TM : IBV_SRQT_BASIC;
+    srq->type = extended != nullptr ? extended->srq_type : IBV_SRQT_BASIC;
     pthread_mutex_init(&srq->srq.mutex, nullptr);
     pthread_cond_init(&srq->srq.cond, nullptr);
-    status = tagged == nullptr ? 0 : shape_tags(*srq, context.attributes, tagged->cq, tagged->tm_cap);
+    status = extended == nullptr ? 0 : extend(*srq, context, *extended);
     if (status == 0) status = create(context, *srq, attributes->attr);
   }
   if (status != 0) {
@@ -114,7 +124,7 @@ ibv_srq* make_srq(ibv_pd* pd, ibv_srq_init_attr* attributes, ibv_srq_init_attr_e
   pd_of(pd).users.fetch_add(1);
   attributes->attr.max_wr = srq->max_wr;  // R1
   attributes->attr.max_sge = srq->max_sge;
-  if (tagged != nullptr) tagged->tm_cap.max_ops = srq->tags->slots;  // R4
+  if (srq->tags != nullptr) extended->tm_cap.max_ops = srq->tags->slots;  // R4
   return &srq->srq;
 }
 
@@ -131,11 +141,12 @@ ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes) {
     status = EOPNOTSUPP;
   } else if ((mask & IBV_SRQ_INIT_ATTR_PD) == 0 || attributes->pd == nullptr || attributes->pd->context != context) {
     status = EINVAL;
-  } else if (type == IBV_SRQT_TM) {
-    constexpr std::uint32_t kNeeded = IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM;
-    status = (mask & kNeeded) == kNeeded ? 0 : EINVAL;
+  } else if (type == IBV_SRQT_TM || type == IBV_SRQT_XRC) {
+    const std::uint32_t more = type == IBV_SRQT_TM ? IBV_SRQ_INIT_ATTR_TM : IBV_SRQ_INIT_ATTR_XRCD;
+    const std::uint32_t needed = IBV_SRQ_INIT_ATTR_CQ | more;
+    status = (mask & needed) == needed ? 0 : EINVAL;
   } else if (type != IBV_SRQT_BASIC) {
-    status = EOPNOTSUPP;  // XRC
+    status = EINVAL;
   }
   if (status != 0) {
     errno = status;
@@ -143,7 +154,7 @@ ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes) {
   }
   // The two structs have the same prefix.
   return make_srq(attributes->pd, reinterpret_cast<ibv_srq_init_attr*>(attributes),
-                  type == IBV_SRQT_TM ? attributes : nullptr);
+                  type == IBV_SRQT_BASIC ? nullptr : attributes);
 }
 
 int modify_srq(ibv_srq* srq, ibv_srq_attr* attributes, int mask) {
@@ -182,8 +193,8 @@ int destroy_srq(ibv_srq* srq) {
   std::uint32_t reported;
   {
     const std::lock_guard guard(context.objects);
-    if (q.tags != nullptr) {
-      Cq& cq = cq_of(q.tags->cq);
+    if (q.cq != nullptr) {
+      Cq& cq = cq_of(q.cq);
       const std::lock_guard polls(cq.lock);  // a poll finds it in the table
       context.srqs.erase(q.number);
       --cq.users;
@@ -201,6 +212,7 @@ int destroy_srq(ibv_srq* srq) {
     mapping.free(q.tags->ring, tag_ring_bytes(q));
     mapping.free_record(channel::Board::kTags, q.tags->doorbell);
   }
+  if (q.xrcd != nullptr) q.xrcd->users.fetch_sub(1);
   delete &q;
   pd.users.fetch_sub(1);  // the SRQ's records were the domain's
   return 0;

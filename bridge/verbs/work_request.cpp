@@ -95,7 +95,15 @@ void wr_send_inv(ibv_qp_ex* ex, std::uint32_t rkey) { send(ex, IBV_WR_SEND_WITH_
 void wr_bind_mw(ibv_qp_ex* ex, ibv_mw*, std::uint32_t, const ibv_mw_bind_info*) { unsupported(ex); }
 void wr_local_inv(ibv_qp_ex* ex, std::uint32_t) { unsupported(ex); }
 void wr_send_tso(ibv_qp_ex* ex, void*, std::uint16_t, std::uint16_t) { unsupported(ex); }
-void wr_set_xrc_srqn(ibv_qp_ex* ex, std::uint32_t) { unsupported(ex); }
+void wr_set_xrc_srqn(ibv_qp_ex* ex, std::uint32_t remote_srqn) {
+  SendQueue& queue = qp_of(ex).send;
+  if (queue.wqe == nullptr) return;
+  if (ex->qp_base.qp_type != IBV_QPT_XRC_SEND) {
+    queue.build_error = EINVAL;
+    return;
+  }
+  control_of(queue.wqe).remote_srqn = remote_srqn;
+}
 
 void wr_set_ud_addr(ibv_qp_ex* ex, ibv_ah* ah, std::uint32_t remote_qpn, std::uint32_t remote_qkey) {
   SendQueue& queue = qp_of(ex).send;

@@ -121,7 +121,7 @@ CommandProcessor::Next CommandProcessor::create_tag_list(Cycle now) {
 CommandProcessor::Next CommandProcessor::name_srq(Cycle now) {
   const auto wq = mailbox<WqContext>();
   if (!done_.ok || wq.kind != WqKind::kSrq) return Next::kGoesOn;
-  return ask(srqs, {true, Srqn{wq.number}, wq_.queue, wq.cq, wq.xrcd}, now);
+  return ask(srqs, {true, Srqn{wq.number}, wq_.queue, wq.cq, wq.xrcd, wq.pd}, now);
 }
 
 CommandProcessor::Next CommandProcessor::attach_srq(Cycle now) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages that the tag matcher decided on: matches take the entry's buffer, and go back when they are refused (R10, R19
-// of srq_wqe_fetcher.h).
+// Messages that the tag matcher decided on: matches take the entry's buffer, and go back when they are refused (R10,
+// R19 of srq_wqe_fetcher.h).
 #include "model/blocks/srq_wqe_fetcher.h"
 
 namespace rxnic {

@@ -50,10 +50,10 @@
 //       between them: those before it are read and written one slot on. Nothing else is taken meanwhile.
 //   R15 There are `lists` lists at most; one more is refused.
 //   R16 A rendezvous request is searched as an eager message when it is one packet of TMH, RVH and kMostRendezvousBytes
-//       at most; any other is unexpected. A match completes with MATCH, and nothing of it is placed: the requester reads
-//       the message (`rendezvous`), whose address, key and length go along as local_va, local_key and local_bytes. When
-//       the message is longer than the entry's buffer the whole request is placed there instead, and completes with
-//       kRendezvousIncomplete, MATCH and DATA_VALID. Its sender then waits for software (rules 5.7).
+//       at most; any other is unexpected. A match completes with MATCH, and nothing of it is placed: the requester
+//       reads the message (`rendezvous`), whose address, key and length go along as local_va, local_key and
+//       local_bytes. When the message is longer than the entry's buffer the whole request is placed there instead, and
+//       completes with kRendezvousIncomplete, MATCH and DATA_VALID. Its sender then waits for software (rules 5.7).
 //   R17 What the device sends of itself for a rendezvous (`rendezvous` of a response or a completion): the READ reports
 //       the end of the message with DATA_VALID or an error, on the SRQ's CQ. FIN completes nothing.
 #pragma once

@@ -90,7 +90,7 @@ void TransportChecker::change_srqs(Cycle now) {
   const SrqCommand command = srqs.pop(now);
   StepDone done;
   if (command.add) {
-    done.ok = add_srq(command.srqn, {command.queue, command.cq, command.xrcd});
+    done.ok = add_srq(command.srqn, {command.queue, command.cq, command.xrcd, command.pd});
   } else {
     srqs_.erase(raw(command.srqn));
   }

@@ -38,7 +38,7 @@ WqId NicSetup::create_queue(const WqContext& queue) {
   const WqId id = nic_.srq_wqe_fetcher.create(queue, memory_);
   if (srq) {
     ++srqs_;
-    nic_.transport_checker.add_srq(Srqn{queue.number}, {id, queue.cq, queue.xrcd});
+    nic_.transport_checker.add_srq(Srqn{queue.number}, {id, queue.cq, queue.xrcd, queue.pd});
     nic_.cqe_generator.attach_srq(id, Srqn{queue.number});
   }
   if (queue.tag_matching) nic_.tag_match_cam.create(id, queue);

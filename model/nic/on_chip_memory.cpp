@@ -100,8 +100,8 @@ class List {
     add("transport_checker", "request_lists", p_.requester.send_queues,
         3 * kNumber + 32 + 2 + 2 * index_bits(requests) + kValid,
         "QPs that sent requests: QPN, newest PSN, next WQE to complete, responses of a READ, first and last request.");
-    add("transport_checker", "srqs", p_.device.max_srqs, kNumber + 32 + kNumber + 32 + kValid,
-        "SRQs that packets name: SRQN, queue, CQ, XRC domain.");
+    add("transport_checker", "srqs", p_.device.max_srqs, kNumber + 32 + kNumber + 32 + 32 + kValid,
+        "SRQs that packets name: SRQN, queue, CQ, XRC domain, PD.");
     tags();
     wqes();
   }

@@ -96,6 +96,11 @@ def rendezvous(bench):
     checked.finish(at_least=150)
 
 
+def xrc(bench):
+    """XRC domains, SRQs and QPs: messages, memory, what two opened devices share."""
+    watched(bench, "Xrc", at_least=100)
+
+
 def grh(bench):
     """The 40 bytes in front of a datagram."""
     with live.Fabric(bench, 2) as fabric:
@@ -164,8 +169,9 @@ def hostile(bench):
         print(f"{rounds} pairs ran to their end beside: {attacker.text().strip()}")
 
 
-CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "tags": tags, "rendezvous": rendezvous,
-          "events": events, "latency": latency, "threads": threads, "hostile": hostile}
+CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "tags": tags,
+          "rendezvous": rendezvous, "xrc": xrc, "events": events, "latency": latency, "threads": threads,
+          "hostile": hostile}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)

@@ -147,7 +147,9 @@ ibv_ah_attr address_of(const World& world, const Path& path) {
 }
 
 void connect(ibv_qp* qp, const World& to, std::uint32_t to_qpn, const Path& path) {
-  const bool datagrams = qp->qp_type == IBV_QPT_UD, reliable = qp->qp_type == IBV_QPT_RC;
+  const bool datagrams = qp->qp_type == IBV_QPT_UD;
+  const bool requests = qp->qp_type == IBV_QPT_RC || qp->qp_type == IBV_QPT_XRC_SEND;
+  const bool responds = qp->qp_type == IBV_QPT_RC || qp->qp_type == IBV_QPT_XRC_RECV;
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_INIT;
   attr.port_num = 1;
@@ -166,7 +168,7 @@ void connect(ibv_qp* qp, const World& to, std::uint32_t to_qpn, const Path& path
   if (!datagrams) attr.ah_attr = address_of(to, path);
   const int connected = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
   const int responder = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-  must(ibv_modify_qp(qp, &attr, IBV_QP_STATE | (datagrams ? 0 : connected) | (reliable ? responder : 0)),
+  must(ibv_modify_qp(qp, &attr, IBV_QP_STATE | (datagrams ? 0 : connected) | (responds ? responder : 0)),
        "ibv_modify_qp(RTR)");
 
   attr.qp_state = IBV_QPS_RTS;
@@ -174,7 +176,12 @@ void connect(ibv_qp* qp, const World& to, std::uint32_t to_qpn, const Path& path
   attr.retry_cnt = path.retry_count;
   attr.rnr_retry = path.rnr_retry;
   const int requester = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-  must(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN | (reliable ? requester : 0)), "ibv_modify_qp(RTS)");
+  must(ibv_modify_qp(qp, &attr,
+                     IBV_QP_STATE | IBV_QP_SQ_PSN |
+                         (requests   ? requester
+                          : responds ? IBV_QP_TIMEOUT
+                                     : 0)),
+       "ibv_modify_qp(RTS)");
 }
 
 void connect_both(ibv_qp* a, const World& of_a, ibv_qp* b, const World& of_b, const Path& path) {

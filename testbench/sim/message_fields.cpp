@@ -48,6 +48,9 @@ constexpr RequestName kRequests[] = {
     {Request::kAttachMulticast, "attach_multicast"},
     {Request::kDetachMulticast, "detach_multicast"},
     {Request::kReadClock, "read_clock"},
+    {Request::kOpenXrcd, "open_xrcd"},
+    {Request::kCloseXrcd, "close_xrcd"},
+    {Request::kOpenQp, "open_qp"},
 };
 static_assert(std::size(kRequests) == static_cast<std::size_t>(channel::kLastRequest));
 constexpr const char* kUnknown = "request_";
@@ -108,6 +111,7 @@ void fields(V& v, channel::SharedReceiveQueue& s) {
   v("tag_ring", s.tag_ring);
   v("tag_slots", s.tag_slots);
   v("tag_doorbell", s.tag_doorbell);
+  v("xrcd", s.xrcd);
 }
 template <class V>
 void fields(V& v, channel::QueuePair& q) {
@@ -127,6 +131,16 @@ void fields(V& v, channel::QueuePair& q) {
   v("receive_slots", q.receive_slots);
   v("receive_stride", q.receive_stride);
   v("receive_doorbell", q.receive_doorbell);
+  v("xrcd", q.xrcd);
+}
+template <class V>
+void fields(V& v, channel::XrcDomain& x) {
+  v("number", x.number);
+  v("create", x.create);
+  v("exclusive", x.exclusive);
+  v("has_file", x.has_file);
+  v("file_device", x.file_device);
+  v("file_number", x.file_number);
 }
 template <class V>
 void fields(V& v, channel::QpAttributes& a) {
@@ -192,7 +206,11 @@ void with_body(Message& m, F&& f) {
     case Request::kQuerySrq:
       return f(m.body.srq);
     case Request::kCreateQp:
+    case Request::kOpenQp:
       return f(m.body.qp);
+    case Request::kOpenXrcd:
+    case Request::kCloseXrcd:
+      return f(m.body.xrcd);
     case Request::kModifyQp:
     case Request::kQueryQp:
       return f(m.body.attributes);

@@ -17,8 +17,8 @@
 //       others.
 //   R7  Packets of a connected QP over RoCEv2 are ECN capable, ECT(0), with dcqcn; a path that says otherwise is kept.
 //   R8  A QP without a ring has WQEs of the device itself, which are never read: a rendezvous is a READ, and when that
-//       is answered a FIN, before READs that have not begun. Their completions are marked (`rendezvous`); a READ's has the
-//       handle of the entry that matched as its wqe_index. After a failure no FIN follows, whatever has come.
+//       is answered a FIN, before READs that have not begun. Their completions are marked (`rendezvous`); a READ's has
+//       the handle of the entry that matched as its wqe_index. After a failure no FIN follows, whatever has come.
 #pragma once
 
 #include <cstdint>

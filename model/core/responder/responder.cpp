@@ -42,7 +42,7 @@ void Responder::check(CheckedPacket& p) {
   admit(p);
   p.undo = undo_of(qp);
   p.msn_before = qp.msn;
-  p.pd = qp.pd;
+  p.pd = memory_domain(p);
   p.cq = qp.receive_cq;
   p.syndrome = kAckUnlimited;
   switch (qp.transport) {
@@ -255,14 +255,26 @@ bool Responder::length_is_legal(const CheckedPacket& p) const {  // (R6)
   return p.has(kOnly | kLast) ? payload == left : payload < left;
 }
 
+// The SRQ that the packet names, in the XRC domain of its QP. (R10)
+const SrqEntry* Responder::named_srq(const CheckedPacket& p) const {
+  const auto it = srqs_.find(raw(p.h.xrc_srq));
+  return it == srqs_.end() || it->second.xrcd != p.qp->xrcd ? nullptr : &it->second;
+}
+
+// The PD that a request's memory belongs to. (R10)
+Pdn Responder::memory_domain(const CheckedPacket& p) const {
+  const SrqEntry* const srq = p.qp->transport == Transport::kXrc ? named_srq(p) : nullptr;
+  return srq == nullptr ? p.qp->pd : srq->pd;
+}
+
 bool Responder::find_queue(CheckedPacket& p) const {
   const ResponderContext& qp = *p.qp;
   p.queue = qp.receive_queue;
   if (qp.transport != Transport::kXrc || !p.has(kSend | kHasImm)) return true;
-  const auto it = srqs_.find(raw(p.h.xrc_srq));
-  if (it == srqs_.end() || it->second.xrcd != qp.xrcd) return false;
-  p.queue = it->second.queue;
-  p.cq = it->second.cq;
+  const SrqEntry* const srq = named_srq(p);
+  if (srq == nullptr) return false;
+  p.queue = srq->queue;
+  p.cq = srq->cq;
   return p.takes_wqe || p.has(kTakesWqe) || p.queue == qp.message_queue;
 }
 

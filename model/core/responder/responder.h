@@ -23,7 +23,8 @@
 //   R8  An answer is due when BTH.A is set, and for every READ and atomic.
 //   R9  The length of a packet that takes a WQE is checked only after it has one (`bad_length`).
 //   R10 XRC: the message's WQE comes from the SRQ that XRCETH names; an SRQ that does not exist, is in another XRC
-//       domain or changes within a SEND: NAK 0x61.
+//       domain or changes within a SEND: NAK 0x61. WRITEs, READs and atomics name one, too: the memory must belong to
+//       its PD, or to the QP's when there is no such SRQ in the domain.
 //   R11 A QP that resynchronises and sees a MIDDLE or LAST without its FIRST: a SEND takes its WQE there and then
 //       and completes with what is left of it; a WRITE, whose address is not known, is acknowledged and counted, not
 //       written.
@@ -51,6 +52,7 @@ struct SrqEntry {
   WqId queue = kNoWq;
   Cqn cq{};
   Xrcdn xrcd{};
+  Pdn pd{};
 };
 using SrqTable = std::unordered_map<std::uint32_t, SrqEntry>;  // by SRQN
 
@@ -87,6 +89,8 @@ class Responder {
   void begin_in_the_middle(CheckedPacket& p);
   bool in_sequence(const CheckedPacket& p) const;
   bool length_is_legal(const CheckedPacket& p) const;
+  const SrqEntry* named_srq(const CheckedPacket& p) const;
+  Pdn memory_domain(const CheckedPacket& p) const;
   bool find_queue(CheckedPacket& p) const;
   void take(CheckedPacket& p);
   void take_read_or_atomic(CheckedPacket& p);

@@ -23,9 +23,9 @@ int main() {
   example::TagReceiver receiver;
   ibv_cq* const cq = example::check(ibv_create_cq(sender.context, 64, nullptr, nullptr, 0), "ibv_create_cq");
   ibv_qp* const qp = example::make_qp(sender, cq, nullptr, 16);
-  example::post_receive(qp, sender.sge(kBytes, kBytes), 0);
   example::connect(qp, receiver.nic, receiver.qp->qp_num);
   example::connect(receiver.qp, sender, qp->qp_num);
+  example::post_receive(qp, sender.sge(kBytes, kBytes), 0);  // for FIN
   const auto send = [&](int opcode, std::uint64_t tag, std::size_t bytes) {
     ibv_tmh header{};
     header.opcode = static_cast<std::uint8_t>(opcode);

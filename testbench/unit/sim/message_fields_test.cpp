@@ -63,10 +63,11 @@ TEST(MessageFields, EveryByteOfABodyIsInTheText) {
                          {Request::kRegisterMemory, sizeof(Memory), 0},
                          {Request::kCreateCq, sizeof(CompletionQueue), 4},
                          {Request::kCreateSrq, sizeof(SharedReceiveQueue), 4},
-                         {Request::kCreateQp, sizeof(QueuePair), 0},
+                         {Request::kCreateQp, sizeof(QueuePair), 4},
                          {Request::kModifyQp, sizeof(QpAttributes), 0},
                          {Request::kResolve, sizeof(Resolve), 0},
                          {Request::kAttachMulticast, sizeof(Multicast), 0},
+                         {Request::kOpenXrcd, sizeof(XrcDomain), 0},
                          {Request::kReadClock, sizeof(Clock), 0}};
   for (const Body& body : bodies) {
     Message m;

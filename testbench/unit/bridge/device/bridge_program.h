@@ -130,6 +130,31 @@ class Program {
     EXPECT_EQ(reply.status, 0);
     return {reply.body.srq.srqn, asked.doorbell, slots, 0, asked.ring};
   }
+  // Of the file of that number, 0: of this client alone.
+  channel::Message open_xrcd(std::uint64_t file = 0, bool create = true, bool exclusive = false) {
+    return call(channel::Request::kOpenXrcd, [&](auto& b) {
+      b.xrcd = {};
+      b.xrcd.create = create ? 1 : 0;
+      b.xrcd.exclusive = exclusive ? 1 : 0;
+      b.xrcd.has_file = file != 0 ? 1 : 0;
+      b.xrcd.file_number = file;
+    });
+  }
+  Srq create_xrc_srq(std::uint32_t pd, const Cq& cq, std::uint32_t xrcd, std::uint32_t slots = 64) {
+    auto asked = srq_request(pd, slots);
+    asked.type = kSrqXrc;
+    asked.cqn = cq.number;
+    asked.xrcd = xrcd;
+    const auto reply = call(channel::Request::kCreateSrq, [&](auto& b) { b.srq = asked; });
+    EXPECT_EQ(reply.status, 0);
+    return {reply.body.srq.srqn, asked.doorbell, slots, 0, asked.ring};
+  }
+  static channel::QueuePair xrc_receive_request(std::uint32_t xrcd) {
+    channel::QueuePair asked;
+    asked.type = static_cast<std::uint32_t>(QpType::kXrcReceive);
+    asked.xrcd = xrcd;
+    return asked;
+  }
   channel::QueuePair qp_request(QpType type, std::uint32_t pd, std::uint32_t send_cq, std::uint32_t receive_cq,
                                 std::uint32_t slots = 64) {
     channel::QueuePair asked;
@@ -204,7 +229,7 @@ class Program {
     a.state = static_cast<std::uint32_t>(QpState::kRtr);
     if (type == QpType::kUd) return a;
     a.mask |= kAttrPath | kAttrPathMtu | kAttrRemoteQpn | kAttrRqPsn;
-    if (type == QpType::kRc) a.mask |= kAttrMaxDestRdAtomic | kAttrMinRnrTimer;
+    if (type == QpType::kRc || type == QpType::kXrcReceive) a.mask |= kAttrMaxDestRdAtomic | kAttrMinRnrTimer;
     a.path = path_to(remote_nic, gid);
     a.is_global = 1;
     a.path_mtu = 3;
@@ -220,9 +245,10 @@ class Program {
     a.mask = kAttrState | kAttrSqPsn;
     a.state = static_cast<std::uint32_t>(QpState::kRts);
     a.sq_psn = kPsn;
-    if (type != QpType::kRc) return a;
-    a.mask |= kAttrTimeout | kAttrRetryCount | kAttrRnrRetry | kAttrMaxRdAtomic;
     a.timeout = 8;
+    if (type == QpType::kXrcReceive) a.mask |= kAttrTimeout;
+    if (type != QpType::kRc && type != QpType::kXrcSend) return a;
+    a.mask |= kAttrTimeout | kAttrRetryCount | kAttrRnrRetry | kAttrMaxRdAtomic;
     a.retry_count = 3;
     a.rnr_retry = 7;
     a.max_rd_atomic = 4;

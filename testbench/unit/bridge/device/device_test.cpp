@@ -134,7 +134,7 @@ TEST_F(DeviceTest, RingsOutsideTheHeapAreRefused) {  // R2
   EXPECT_EQ(create_srq([](auto& q) { q.stride = 16; }), EINVAL);
   EXPECT_EQ(create_srq([](auto& q) { q.stride = 96; }), EINVAL);
   EXPECT_EQ(create_srq([](auto& q) { q.stride = 2048; }), EINVAL);
-  EXPECT_EQ(create_srq([](auto& q) { q.type = 1; }), EOPNOTSUPP);
+  EXPECT_EQ(create_srq([](auto& q) { q.type = 3; }), EOPNOTSUPP);
   EXPECT_EQ(create_qp([](auto& q) { q.send_stride = 32; }), EINVAL);
   EXPECT_EQ(create_qp([](auto& q) { q.send_stride = 2048; }), EINVAL);
   EXPECT_EQ(create_qp([](auto& q) { q.send_slots = 100; }), EINVAL);
@@ -142,7 +142,7 @@ TEST_F(DeviceTest, RingsOutsideTheHeapAreRefused) {  // R2
   EXPECT_EQ(create_qp([](auto& q) { q.receive_stride = 0; }), EINVAL);
   EXPECT_EQ(create_qp([](auto& q) { q.receive_slots = 1u << 20; }), EINVAL);
   EXPECT_EQ(create_qp([](auto& q) { q.receive_ring = 1; }), EINVAL);
-  EXPECT_EQ(create_qp([](auto& q) { q.type = 9; }), EOPNOTSUPP);
+  EXPECT_EQ(create_qp([](auto& q) { q.type = 8; }), EOPNOTSUPP);
   EXPECT_EQ(create_qp([](auto& q) { q.has_srq = 1; }), EINVAL);
   EXPECT_EQ(objects(), before);
 }

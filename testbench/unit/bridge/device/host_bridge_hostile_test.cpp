@@ -101,10 +101,11 @@ class Hostile : public testing::Test {
 TEST_F(Hostile, RandomRequestsHurtNobodyElse) {
   const Params params;
   const std::uint64_t command_cycles = params.command_processor.command_ps / params.nic.clock_period_ps;
+  constexpr QpType kTypes[] = {QpType::kRc, QpType::kUc, QpType::kUd, QpType::kXrcSend, QpType::kXrcReceive};
   std::uint64_t accepted = 0;
   for (int i = 0; i < 10'000; ++i) {
     channel::Message m;
-    m.type = static_cast<Request>(1 + below(27));
+    m.type = static_cast<Request>(1 + below(30));
     // These two take model time; the requests behind them wait.
     if (m.type == Request::kReadClock && below(8) != 0) continue;
     if (m.type == Request::kResizeCq && below(128) != 0) continue;
@@ -121,13 +122,27 @@ TEST_F(Hostile, RandomRequestsHurtNobodyElse) {
             break;
           case Request::kCreateSrq:
             m.body.srq = hostile.srq_request(pds[0], 1u << below(8));
+            m.body.srq.type = below(2);
+            m.body.srq.cqn = cqs[0].number;
+            m.body.srq.xrcd = below(16);
+            break;
+          case Request::kOpenXrcd:
+            m.body.xrcd.create = 1;
+            m.body.xrcd.has_file = below(2);
+            m.body.xrcd.file_number = below(3);
+            break;
+          case Request::kOpenQp:
+            m.body.qp.qpn = 0x11 + below(64);
+            m.body.qp.xrcd = below(16);
             break;
           case Request::kCreateQp:
-            m.body.qp = hostile.qp_request(static_cast<QpType>(2 + below(3)), pds[0], cqs[0].number, cqs[0].number,
-                                           1u << below(6));
+            m.body.qp = hostile.qp_request(kTypes[below(5)], pds[0], cqs[0].number, cqs[0].number, 1u << below(6));
+            if (is_xrc(static_cast<QpType>(m.body.qp.type))) m.body.qp.receive_slots = 0;
+            if (m.body.qp.type == static_cast<std::uint32_t>(QpType::kXrcReceive)) m.body.qp.send_slots = 0;
+            m.body.qp.xrcd = below(16);
             break;
           case Request::kModifyQp: {
-            const auto type = static_cast<QpType>(2 + below(3));
+            const QpType type = kTypes[below(5)];
             const Program::Qp qp{0x11 + below(64), 0, 0, 0, 0, 0, 0, 0};
             m.body.attributes = below(4) == 0   ? Program::to_rts(qp, type)
                                 : below(3) == 0 ? Program::to_rtr(qp, type, below(2), 0x11 + below(64))

@@ -29,7 +29,8 @@ constexpr std::uint32_t kCur = kAttrCurrentState, kAcc = kAttrAccess, kPkey = kA
 
 const std::vector<Row>& table() {
   static const std::vector<Row> rows = [] {
-    constexpr auto kRc = QpType::kRc, kUc = QpType::kUc, kUd = QpType::kUd;
+    constexpr auto kRc = QpType::kRc, kUc = QpType::kUc, kUd = QpType::kUd, kIni = QpType::kXrcSend,
+                   kTgt = QpType::kXrcReceive;
     std::vector<Row> t = {
         {kRc, R, I, kPkey | kPort | kAcc, 0},
         {kUc, R, I, kPkey | kPort | kAcc, 0},
@@ -52,10 +53,24 @@ const std::vector<Row>& table() {
         {kRc, D, D, 0, kAv | kAcc | kPkey | kPort | kTime | kRetry | kRnr | kRd | kDest | kMin},
         {kUc, D, D, 0, kAv | kAcc | kPkey},
         {kUd, D, D, 0, kPkey | kKey},
+        {kIni, R, I, kPkey | kPort | kAcc, 0},
+        {kTgt, R, I, kPkey | kPort | kAcc, 0},
+        {kIni, I, I, 0, kPkey | kPort | kAcc},
+        {kTgt, I, I, 0, kPkey | kPort | kAcc},
+        {kIni, I, T, kAv | kMtu | kRemote | kRq, kAcc | kPkey},
+        {kTgt, I, T, kAv | kMtu | kRemote | kRq | kDest | kMin, kAcc | kPkey},
+        {kIni, T, S, kTime | kRetry | kRnr | kSq | kRd, kCur | kAcc},
+        {kTgt, T, S, kTime | kSq, kCur | kAcc | kMin},
+        {kIni, S, S, 0, kCur | kAcc},
+        {kTgt, S, S, 0, kCur | kAcc | kMin},
+        {kIni, D, S, 0, kCur | kAcc},
+        {kTgt, D, S, 0, kCur | kAcc | kMin},
+        {kIni, D, D, 0, kAv | kAcc | kPkey | kPort | kTime | kRetry | kRnr | kRd},
+        {kTgt, D, D, 0, kAv | kAcc | kPkey | kPort | kTime | kDest | kMin},
         {kUc, Q, S, 0, kCur | kAcc},
         {kUd, Q, S, 0, kCur | kKey},
     };
-    for (const QpType type : {kRc, kUc, kUd}) {
+    for (const QpType type : {kRc, kUc, kUd, kIni, kTgt}) {
       t.push_back({type, S, D, 0, kAttrDrainedNotify});
       for (const QpState from : {R, I, T, S, D, Q, E}) {
         t.push_back({type, from, R, 0, 0});
@@ -104,7 +119,7 @@ std::string name(QpType type, QpState from, QpState to) {
 
 TEST(QpRules, TheTableRowByRow) {  // R1, R2
   std::size_t rows = 0;
-  for (const QpType type : {QpType::kRc, QpType::kUc, QpType::kUd}) {
+  for (const QpType type : {QpType::kRc, QpType::kUc, QpType::kUd, QpType::kXrcSend, QpType::kXrcReceive}) {
     for (const QpState from : {R, I, T, S, D, Q, E}) {
       for (const QpState to : {R, I, T, S, D, Q, E}) {
         SCOPED_TRACE(name(type, from, to));
@@ -128,6 +143,13 @@ TEST(QpRules, TheTableRowByRow) {  // R1, R2
     }
   }
   EXPECT_EQ(rows, table().size());
+}
+
+TEST(QpRules, AnXrcQpIgnoresTheSideThatItDoesNotHave) {  // R6
+  constexpr std::uint32_t kAll = ~std::uint32_t{0};
+  EXPECT_EQ(without_ignored(QpType::kRc, kAll), kAll);
+  EXPECT_EQ(without_ignored(QpType::kXrcSend, kAll), kAll & ~(kDest | kMin));
+  EXPECT_EQ(without_ignored(QpType::kXrcReceive, kAll), kAll & ~(kRd | kRetry | kRnr));
 }
 
 TEST(QpRules, WithoutAStateTheQpStaysWhereItIs) {  // R1

@@ -21,7 +21,7 @@ class VerbsTagList : public VerbsTest {
     srq.type = IBV_SRQT_TM;
     srq.tags = std::make_unique<TagList>();
     TagList& list = *srq.tags;
-    list.cq = ibv_cq_ex_to_cq(&cq.cq);
+    srq.cq = ibv_cq_ex_to_cq(&cq.cq);
     list.max_tags = kTags;
     list.slots = kOps;
     list.doorbell = 9;

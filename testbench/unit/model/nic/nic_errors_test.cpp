@@ -327,6 +327,29 @@ TEST_F(NicTest, XrcSrqMustNotChangeWithinASend) {
   EXPECT_EQ(events(EventType::kQpLastWqeReached), 1u);
 }
 
+// The PD of a WRITE's memory is that of the SRQ that it names, and without such an SRQ the QP's.
+TEST_F(NicTest, XrcMemoryBelongsToThePdOfTheSrq) {
+  constexpr Pdn kOther{77};
+  srq(7, WqLayout::kCyclic, 16, [&](WqContext& c) { c.pd = kOther; });
+  srq(8, WqLayout::kCyclic, 16, [&](WqContext& c) { c.xrcd = Xrcdn{99}; });
+  const Region own = region(100), others = region(100, {.access = kAllRights, .pd = kOther});
+  const struct {
+    std::uint32_t srqn;
+    const Region* to;
+    bool good;
+  } cases[] = {{7, &others, true}, {7, &own, false}, {8, &own, true}, {9, &own, true}, {9, &others, false}};
+  std::uint32_t qpn = 0x21;
+  for (const auto& c : cases) {
+    const QpContext& q = qp(Transport::kXrc, qpn++);
+    const ByteVector sent =
+        send(q, {.op = Op::kWriteOnly, .psn = 100, .bytes = 40, .va = c.to->va, .rkey = c.to->key, .srq = c.srqn});
+    if (c.good) expect_written(c.to->va, sent);
+  }
+  run();
+  expect_answers(5);
+  for (std::size_t n = 0; n < 5; ++n) EXPECT_EQ(answers[n].h.syndrome == 0x62, !cases[n].good) << n;
+}
+
 // ---- rkey, bounds, rights
 TEST_P(NicErrors, WriteWithAnUnknownKey) {
   burst([&] { send({.op = Op::kWriteOnly, .psn = kFaultPsn, .bytes = 8, .va = 0, .rkey = Key{0x77700}}); },

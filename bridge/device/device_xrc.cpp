@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// XRC domains, and QPs that several clients have (R11 of device.h).
+#include <algorithm>
+#include <cerrno>
+
+#include "bridge/device/device.h"
+
+namespace rxnic {
+
+CommandResult Device::open_xrcd(ClientId client, Command& c) {
+  channel::XrcDomain& asked = c.message.body.xrcd;
+  const XrcFile file{asked.file_device, asked.file_number};
+  const auto shared = asked.has_file != 0 ? xrc_files_.find(file) : xrc_files_.end();
+  const bool exists = shared != xrc_files_.end();
+  // As open(2) of the file: O_CREAT makes a domain that does not exist, with O_EXCL none that does.
+  if (exists && asked.create != 0 && asked.exclusive != 0) return refuse(c, EEXIST);
+  if (!exists && asked.create == 0) return refuse(c, asked.has_file != 0 ? EAGAIN : EINVAL);
+  const auto number = xrcd_numbers_.take(xrcds_.size(), [this](std::uint32_t n) { return xrcds_.contains(n); });
+  if (xrcds_.size() == attributes_.max_pds || !number) return refuse(c, ENOMEM);
+  const Xrcdn domain = exists ? shared->second : Xrcdn{++last_domain_};
+  if (!exists && asked.has_file != 0) xrc_files_[file] = domain;
+  xrcds_[*number] = {client, domain, 0};
+  asked.number = *number;
+  return CommandResult::kDone;
+}
+
+CommandResult Device::close_xrcd(ClientId client, Command& c) {
+  const std::uint32_t number = c.message.body.xrcd.number;
+  const XrcdObject* const xrcd = owned(xrcds_, client, number);
+  if (xrcd == nullptr) return refuse(c, EINVAL);
+  if (xrcd->users != 0) return refuse(c, EBUSY);
+  forget_xrcd(number);
+  return CommandResult::kDone;
+}
+
+// The last handle takes the domain along.
+void Device::forget_xrcd(std::uint32_t number) {
+  const Xrcdn domain = xrcds_.at(number).domain;
+  xrcds_.erase(number);
+  const bool used = std::any_of(xrcds_.begin(), xrcds_.end(), [&](const auto& x) { return x.second.domain == domain; });
+  if (!used) std::erase_if(xrc_files_, [&](const auto& f) { return f.second == domain; });
+}
+
+CommandResult Device::open_qp(ClientId client, Command& c) {
+  channel::QueuePair& asked = c.message.body.qp;
+  XrcdObject* const xrcd = owned(xrcds_, client, asked.xrcd);
+  const auto it = qps_.find(asked.qpn);
+  if (xrcd == nullptr || it == qps_.end()) return refuse(c, EINVAL);
+  QpObject& qp = it->second;
+  if (qp.type != QpType::kXrcReceive || qp.context.qp.xrcd != xrcd->domain || qp.teardown.step != 0) {
+    return refuse(c, EINVAL);
+  }
+  qp.holders.push_back({client, asked.xrcd});
+  ++xrcd->users;
+  asked.type = static_cast<std::uint32_t>(qp.type);
+  return CommandResult::kDone;
+}
+
+QpObject* Device::held(ClientId client, std::uint32_t qpn) {
+  const auto it = qps_.find(qpn);
+  if (it == qps_.end()) return nullptr;
+  QpObject& qp = it->second;
+  const bool holds =
+      std::any_of(qp.holders.begin(), qp.holders.end(), [&](const auto& h) { return h.client == client; });
+  return qp.owner == client || holds ? &qp : nullptr;
+}
+
+std::vector<ClientId> Device::other_holders(const Notice& notice) const {
+  using channel::EventKind;
+  std::vector<ClientId> others;
+  const EventKind kind = notice.record.kind;
+  if (kind < EventKind::kQpFatal || kind > EventKind::kQpSqDrained) return others;
+  for (const auto& holder : qps_.at(notice.record.number).holders) {
+    const bool told = std::find(others.begin(), others.end(), holder.client) != others.end();
+    if (holder.client != notice.client && !told) others.push_back(holder.client);
+  }
+  return others;
+}
+
+// One holding of the client's ends. False: it is the last of all.
+bool Device::pass_on(QpObject& qp, ClientId from) {
+  auto holder = std::find_if(qp.holders.begin(), qp.holders.end(), [&](const auto& h) { return h.client == from; });
+  if (holder == qp.holders.end()) {
+    if (qp.holders.empty()) return false;
+    holder = qp.holders.begin();
+    std::swap(qp.owner, holder->client);
+    std::swap(qp.xrcd, holder->xrcd);
+  }
+  --xrcds_.at(holder->xrcd).users;
+  qp.holders.erase(holder);
+  return true;
+}
+
+void Device::leave_domains(ClientId client) {
+  for (auto& [number, qp] : qps_) {
+    while (held(client, number) != nullptr && pass_on(qp, client)) {
+    }
+  }
+}
+
+}  // namespace rxnic
