@@ -206,6 +206,8 @@ void Device::ring(ClientId client, channel::Board board, std::uint32_t index, st
 std::optional<Device::Notice> Device::qp_notice(channel::EventKind kind, Qpn qpn) const {
   const auto it = qps_.find(raw(qpn));
   if (it == qps_.end() || it->second.teardown.step != 0) return std::nullopt;
+  const bool receives = it->second.type != QpType::kXrcSend;
+  if (kind == channel::EventKind::kQpLastWqeReached && !receives) return std::nullopt;
   return Notice{it->second.owner, 0, {kind, raw(qpn)}};
 }
 

@@ -71,7 +71,8 @@ CommandResult Device::create_qp(ClientId client, Command& c) {
       return refuse(c, ENOMEM);
     }
     if (c.step == kMakesQp) {
-      if (reply.status == CommandStatus::kDone) return CommandResult::kDone;
+      made.made = reply.status == CommandStatus::kDone;
+      if (made.made) return CommandResult::kDone;
       if (!made.own_queue) {
         forget_qp(made.qpn());
         return refuse(c, ENOMEM);
@@ -295,6 +296,7 @@ void Device::forget_qp(Qpn qpn) {
   release(own.send, qp.send_record);
   release(own.receive, qp.receive_record);
   count_user(qp, ~std::uint32_t{0});
+  for (const auto& holder : qp.holders) --xrcds_.at(holder.xrcd).users;
   qps_.erase(raw(qpn));
 }
 

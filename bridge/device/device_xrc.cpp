@@ -47,9 +47,10 @@ CommandResult Device::open_qp(ClientId client, Command& c) {
   const auto it = qps_.find(asked.qpn);
   if (xrcd == nullptr || it == qps_.end()) return refuse(c, EINVAL);
   QpObject& qp = it->second;
-  if (qp.type != QpType::kXrcReceive || qp.context.qp.xrcd != xrcd->domain || qp.teardown.step != 0) {
-    return refuse(c, EINVAL);
-  }
+  // One that is being made, or goes with its owner, is not there for others.
+  const bool there = qp.made && qp.teardown.step == 0 && clients_.at(qp.owner).teardown.step == 0;
+  if (!there || qp.type != QpType::kXrcReceive || qp.context.qp.xrcd != xrcd->domain) return refuse(c, EINVAL);
+  if (qp.holders.size() == attributes_.max_qps) return refuse(c, ENOMEM);
   qp.holders.push_back({client, asked.xrcd});
   ++xrcd->users;
   asked.type = static_cast<std::uint32_t>(qp.type);

@@ -79,6 +79,7 @@ struct XrcFile {
 struct QpObject {
   ClientId owner{};
   QpType type = QpType::kRc;
+  bool made = false;                   // the NIC has it
   SendQpContext created;               // what a reset goes back to
   SendQpContext context;               // as last given to the NIC
   channel::QpAttributes attributes;    // as software set them

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "bridge/channel/protocol.h"
 #include "bridge/verbs/lock.h"
@@ -151,6 +152,7 @@ struct Context {
   std::atomic<bool> fatal_reported{false};  // [D] IBV_EVENT_DEVICE_FATAL was returned
   Lock objects;                             // tables, users, async_events_reported
   NumberTable<Qp> qps;
+  std::vector<Qp*> more_qps;  // further objects of a QP of the table (ibv_open_qp), which has its events
   NumberTable<Cq> cqs;
   NumberTable<Srq> srqs;
   Context* next = nullptr;  // fork_guard.cpp

@@ -73,8 +73,9 @@ int validate(ibv_context* context, const ibv_qp_init_attr_ex& a) {
   if ((a.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || a.pd == nullptr || a.pd->context != context) return EINVAL;
   if (a.send_cq == nullptr || a.send_cq->context != context) return EINVAL;
   if (!sends_xrc && (a.recv_cq == nullptr || a.recv_cq->context != context)) return EINVAL;
-  if (a.srq != nullptr && (a.srq->context != context || srq_of(a.srq).xrcd != nullptr)) return EINVAL;
-  const bool tagged = a.srq != nullptr && srq_of(a.srq).tags != nullptr;
+  const bool takes_srq = a.srq != nullptr && !sends_xrc;
+  if (takes_srq && (a.srq->context != context || srq_of(a.srq).xrcd != nullptr)) return EINVAL;
+  const bool tagged = takes_srq && srq_of(a.srq).tags != nullptr;
   if (tagged && (a.qp_type != IBV_QPT_RC || a.cap.max_send_wr != 0)) return EINVAL;  // R4
   const bool receives = a.srq == nullptr && !sends_xrc;  // with an SRQ the capabilities of the receive side are ignored
   if (a.cap.max_send_wr > device.max_qp_wrs || (receives && a.cap.max_recv_wr > device.max_qp_wrs)) return EINVAL;
@@ -149,9 +150,12 @@ std::atomic<std::uint32_t>& users_of_domain(const Qp& qp) {
 int create(Context& context, Qp& qp) {
   Mapping& mapping = context.connection->mapping();
   QueueMemory send(mapping, channel::Board::kSend), receive(mapping, channel::Board::kReceive);
-  if (!send.allocate(std::uint64_t{qp.send.slots} * qp.send.stride) || !allocate_bookkeeping(qp)) return ENOMEM;
-  qp.send.ring = send.ring().memory;
-  qp.send.doorbell = send.record();
+  if (!allocate_bookkeeping(qp)) return ENOMEM;
+  if (qp.send.slots != 0) {
+    if (!send.allocate(std::uint64_t{qp.send.slots} * qp.send.stride)) return ENOMEM;
+    qp.send.ring = send.ring().memory;
+    qp.send.doorbell = send.record();
+  }
   if (qp.receive.slots != 0) {
     if (!receive.allocate(std::uint64_t{qp.receive.slots} * qp.receive.stride)) return ENOMEM;
     qp.receive.ring = receive.ring().memory;
@@ -196,7 +200,8 @@ Qp* create(ibv_context* context, const ibv_qp_init_attr_ex& a) {
     pthread_mutex_init(&p.mutex, nullptr);
     pthread_cond_init(&p.cond, nullptr);
     qp->all_signaled = a.sq_sig_all != 0;
-    shape(*qp, a.cap, p.recv_cq != nullptr && p.srq == nullptr, context_of(context).attributes.max_inline);
+    const ibv_qp_cap cap = a.qp_type == IBV_QPT_XRC_RECV ? ibv_qp_cap{} : a.cap;
+    shape(*qp, cap, p.recv_cq != nullptr && p.srq == nullptr, context_of(context).attributes.max_inline);
     if ((a.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) {
       status = set_up_qp_ex(*qp, a.send_ops_flags);
       qp->extended = true;
@@ -212,9 +217,25 @@ Qp* create(ibv_context* context, const ibv_qp_init_attr_ex& a) {
   return nullptr;
 }
 
+// Another object of the same QP takes its place. Context::objects is held.
+void forget_object(Context& context, Qp& qp) {
+  const std::uint32_t number = qp.qp.qp_base.qp_num;
+  if (context.qps.find(number) == &qp) {
+    context.qps.erase(number);
+    const auto other = std::find_if(context.more_qps.begin(), context.more_qps.end(),
+                                    [&](const Qp* q) { return q->qp.qp_base.qp_num == number; });
+    if (other != context.more_qps.end()) {
+      context.qps.set(number, *other);
+      context.more_qps.erase(other);
+    }
+  } else {
+    std::erase(context.more_qps, &qp);
+  }
+}
+
 void clear_doorbells(Context& context, const Qp& qp) {
   Mapping& mapping = context.connection->mapping();
-  mapping.clear_record(channel::Board::kSend, qp.send.doorbell);
+  if (qp.send.slots != 0) mapping.clear_record(channel::Board::kSend, qp.send.doorbell);
   if (qp.receive.slots != 0) mapping.clear_record(channel::Board::kReceive, qp.receive.doorbell);
 }
 
@@ -289,7 +310,11 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes) {
   users_of_domain(*qp).fetch_add(1);
   Context& c = context_of(context);
   const std::lock_guard guard(c.objects);
-  if (c.qps.find(p.qp_num) == nullptr) c.qps.set(p.qp_num, qp);  // else events name the object that was there first
+  if (c.qps.find(p.qp_num) == nullptr) {
+    c.qps.set(p.qp_num, qp);
+  } else {
+    c.more_qps.push_back(qp);
+  }
   return &p;
 }
 
@@ -348,14 +373,14 @@ int destroy_qp(ibv_qp* qp) {
     const std::lock_guard guard(context.objects);
     const CqLocks locks(*qp);
     forget_all_completions(*qp);
-    if (context.qps.find(qp->qp_num) == &q) context.qps.erase(qp->qp_num);
+    forget_object(context, q);
     count_user(q, ~std::uint32_t{0});
     reported = q.async_events_reported;
   }
   wait_for_acks(*qp, qp->events_completed, reported);
   std::atomic<std::uint32_t>& users = users_of_domain(q);
   Mapping& mapping = context.connection->mapping();
-  if (q.send.ring != nullptr) {
+  if (q.send.slots != 0) {
     mapping.free(q.send.ring, std::uint64_t{q.send.slots} * q.send.stride);
     mapping.free_record(channel::Board::kSend, q.send.doorbell);
   }

@@ -104,7 +104,7 @@ void Requester::take_answer(const AnswerNotice& notice, Cycle now) {
   }
   WcStatus status = WcStatus::kSuccess;
   const SendVerdict verdict = q->queue().answer(notice, status);
-  if (q->has_own_wqes()) counters_.fins += q->settle_rendezvous(now);  // (R14)
+  if (q->has_own_wqes()) counters_.fins += q->settle_rendezvous(verdict == SendVerdict::kFail, now);
   switch (verdict) {
     case SendVerdict::kNothing:
       return;

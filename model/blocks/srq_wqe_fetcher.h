@@ -51,7 +51,8 @@
 //       (`context_dma`).
 //   R19 A rendezvous request that matched takes one of the requester's places (`rendezvous_places` gives them back).
 //       Without a free one it is refused as in R4 (kRendezvousFull). Whatever becomes of it behind this block, the
-//       completion generator hands the place on to the requester. In a NIC without a requester there is no limit.
+//       completion generator hands the place on to the requester. In a NIC without a requester there is no limit, and
+//       nobody reads the message: its match is its end (DATA_VALID).
 #pragma once
 
 #include <array>

@@ -8,7 +8,9 @@ namespace rxnic {
 // The buffer of the matched tag becomes the WQE.
 SrqWqeFetcher::Verdict SrqWqeFetcher::take_match(WqeRequest& p, Cycle now) {
   if (!shared_.wqes.available(p.queue)) return lack_slot(p, now);
-  if (p.rendezvous && rendezvous_places.bound()) {  // (R19)
+  if (p.rendezvous && !rendezvous_places.bound()) {  // (R19)
+    p.cqe_flags |= kCqeTagDataValid;
+  } else if (p.rendezvous) {
     if (rendezvous_ == 0) return refuse(p, DropReason::kRendezvousFull, now);
     --rendezvous_;
   }

@@ -269,6 +269,8 @@ bool TagMatchCam::search_on() {
     } else {
       miss(p, *list, p.rendezvous ? TmhOpcode::kRendezvous : TmhOpcode::kEager);
     }
+  } else {
+    forget_rvh(p);
   }
   result.walks = false;
   job_ = {};

@@ -219,7 +219,7 @@ void SendQp::stop_at(std::uint32_t wqe, WcStatus status) {  // (R3)
 }
 
 void SendQp::fail(WcStatus status) {
-  if (!failed_) fail_from(oldest(), status);
+  if (!failed_) fail_from(own_ ? first_own_ : oldest(), status);
 }
 
 void SendQp::fail_from(std::uint32_t wqe, WcStatus status) {  // (R4)
@@ -271,12 +271,14 @@ void SendQp::post_own(const OwnWqe& wqe) {
   ring_.fetched(1);
 }
 
-std::uint32_t SendQp::settle_rendezvous(Cycle now) {
+std::uint32_t SendQp::settle_rendezvous(bool fails, Cycle now) {
   std::uint32_t fins = 0;
   while (!own_wqes_.empty() && completed(first_own_)) {
     const OwnWqe wqe = own_wqes_.front();
     if (wqe.finish) {
       drop_own();
+    } else if (fails) {
+      break;
     } else {
       own_wqes_.pop_front();
       ++first_own_;

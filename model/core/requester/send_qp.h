@@ -76,8 +76,8 @@ class SendQp {
   // Begins a rendezvous; false: the QP cannot send any more, or has a ring.
   bool post_rendezvous(const RendezvousRequest& request, Cycle now);
   // READs that were answered since are followed by their FIN; the entries of FINs that were, are released. Returns the
-  // FINs that were posted.
-  std::uint32_t settle_rendezvous(Cycle now);
+  // FINs that were posted. `fails`: the answer ends the QP. READs before it have not got their data: they fail with it.
+  std::uint32_t settle_rendezvous(bool fails, Cycle now);
 
   // The WQEs that one read brings, 0: none are to be read now (R6); where they are; they are in the device.
   std::uint32_t wqes_to_read() const;

@@ -10,7 +10,7 @@ namespace {
 
 void abandon_answer(PathPacket& p, std::uint32_t failed_request) {  // (R5)
   const bool ends_another =
-      p.role == PacketRole::kSendCompletion || (p.ends_message && p.message_sequence != failed_request);
+      p.role == PacketRole::kSendCompletion ? p.completes : p.ends_message && p.message_sequence != failed_request;
   p.fail(DropReason::kSquashed, Outcome::kDrop, 0, WcStatus::kFlushed);
   p.completes = ends_another;
 }

@@ -176,6 +176,16 @@ TEST_F(DeviceXrc, AQpOutlivesItsOwner) {
   EXPECT_EQ(objects(), 0u);
 }
 
+// Its owner is being closed: the QP goes with it, and nobody can open it any more.
+TEST_F(DeviceXrc, AQpThatIsGoingIsNotOpened) {
+  const std::uint32_t first = open(a, 7), second = open(b, 7);
+  const auto qp = a.create_qp(Program::xrc_receive_request(first));
+  a.close();
+  EXPECT_EQ(open_qp(b, qp.number, second), EINVAL);
+  ASSERT_TRUE(lab.run_until([&] { return lab.bridge->counters().closed == 1; }));
+  EXPECT_EQ(close(b, second), 0);
+}
+
 TEST_F(DeviceXrc, EventsOfAQpGoToAllWhoHaveIt) {
   const std::uint32_t first = open(a, 7), second = open(b, 7);
   const auto qp = a.create_qp(Program::xrc_receive_request(first));

@@ -154,6 +154,27 @@ TEST_F(VerbsQueues, SrqRefusals) {
   EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
+// A QP without a send queue has no doorbell record: there are as many as ever afterwards.
+TEST_F(VerbsQueues, QpsWithoutASendQueueTakeNoDoorbellRecord) {
+  ibv_xrcd_init_attr domain{};
+  domain.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
+  domain.fd = -1;
+  domain.oflags = O_CREAT;
+  ibv_xrcd* const xrcd = open_xrcd(context, &domain);
+  ASSERT_NE(xrcd, nullptr);
+  ibv_qp_init_attr_ex a{};
+  a.qp_type = IBV_QPT_XRC_RECV;
+  a.comp_mask = IBV_QP_INIT_ATTR_XRCD;
+  a.xrcd = xrcd;
+  a.cap.max_inline_data = ~0u;  // nobody looks at it
+  for (std::uint32_t n = 0; n < channel::kDoorbells + 1; ++n) {
+    ibv_qp* const qp = create_qp_ex(context, &a);
+    ASSERT_NE(qp, nullptr) << n;
+    ASSERT_EQ(destroy_qp(qp), 0) << n;
+  }
+  EXPECT_EQ(close_xrcd(xrcd), 0);
+}
+
 TEST_F(VerbsQueues, SrqLimitIsArmedAndSizeIsNot) {  // srq_control.cpp R3
   ibv_srq* srq = make_srq(10, 1);
   ibv_srq_attr a{0, 0, 7};

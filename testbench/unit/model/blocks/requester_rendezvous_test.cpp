@@ -150,6 +150,23 @@ TEST(RequesterRendezvous, FailuresCompleteEachMessageWithItsHandle) {
   EXPECT_EQ(f.places_back(), 4u);
 }
 
+// A NAK acknowledges what is before it; but the data of the READ there has not come.
+TEST(RequesterRendezvous, AReadWithoutItsDataFailsWithTheNakBehindIt) {
+  Bench bench;
+  RendezvousFixture f(bench);
+  for (std::uint32_t n = 0; n < 3; ++n) f.begin(10 + n, 5 + n, 100);
+  f.answer(400, AnswerKind::kNak, 101, kNakRemoteAccess);
+  bench.run();
+  ASSERT_EQ(f.completions.size(), 3u);
+  for (std::size_t n = 0; n < 3; ++n) {
+    EXPECT_EQ(f.completion(n).wqe_index, 5 + n);
+    EXPECT_EQ(f.completion(n).opcode, CqeOpcode::kRdmaRead);
+    EXPECT_EQ(f.completion(n).status, n == 0 ? WcStatus::kRemoteAccess : WcStatus::kFlushed);
+  }
+  EXPECT_EQ(f.tx.size(), 3u) << "no FIN";
+  EXPECT_EQ(f.places_back(), 3u);
+}
+
 TEST(RequesterRendezvous, NoFinIsPostedBehindAReadThatCannotBeCarriedOut) {
   Bench bench;
   RendezvousFixture f(bench);

@@ -209,14 +209,16 @@ TEST_F(RefusalTest, ACompletionBehindAnAnswerThatFailedIsFlushed) {  // (R5)
   for (const bool behind : {false, true}) {
     if (behind) block.fail_qp(*p[0], DropReason::kHostMemory, 0x63, WcStatus::kLocalProtection);
     for (const WcStatus status : {WcStatus::kSuccess, WcStatus::kRetryExceeded}) {
-      CheckedPacket c;
-      c.role = PacketRole::kSendCompletion;
-      c.line = qp.line;
-      c.completes = true;
-      c.status = status;
-      block.squash_when_behind(c);
-      EXPECT_TRUE(c.completes);
-      EXPECT_EQ(c.status, behind ? WcStatus::kFlushed : status);
+      for (const bool completes : {true, false}) {  // false: one that is not reported
+        CheckedPacket c;
+        c.role = PacketRole::kSendCompletion;
+        c.line = qp.line;
+        c.completes = completes;
+        c.status = status;
+        block.squash_when_behind(c);
+        EXPECT_EQ(c.completes, completes);
+        EXPECT_EQ(c.status, behind ? WcStatus::kFlushed : status);
+      }
     }
   }
 }
