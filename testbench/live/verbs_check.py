@@ -101,6 +101,17 @@ def xrc(bench):
     watched(bench, "Xrc", at_least=100)
 
 
+def differential(bench):
+    """Random sequences of requests, receives and tag operations over every kind of QP, against a plain reference."""
+    for uid in live.users().values():
+        with live.Fabric(bench, 2, uid, record=False) as fabric:
+            text = suite(bench, fabric, "Differential")
+        done = [list(map(int, numbers)) for numbers in re.findall(
+            r"(\d+) sequences: (\d+) requests, of which \d+ waited for a receive, (\d+) failed; (\d+) tag op", text)]
+        bench.expect(len(done) == 2 and all(min(numbers) > 0 for numbers in done), f"too little was compared: {text}")
+        print(text)
+
+
 def grh(bench):
     """The 40 bytes in front of a datagram."""
     with live.Fabric(bench, 2) as fabric:
@@ -170,8 +181,8 @@ def hostile(bench):
 
 
 CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "tags": tags,
-          "rendezvous": rendezvous, "xrc": xrc, "events": events, "latency": latency, "threads": threads,
-          "hostile": hostile}
+          "rendezvous": rendezvous, "xrc": xrc, "differential": differential, "events": events, "latency": latency,
+          "threads": threads, "hostile": hostile}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)
