@@ -143,7 +143,7 @@ class Differential : public testing::TestWithParam<std::uint32_t> {
   // Completions.
 
   Done of(const ibv_wc& wc) {
-    Done d{wc.wr_id, wc.status, wc.opcode, wc.wc_flags, 0, 0, 0, 0};
+    Done d{wc.wr_id, wc.status, wc.opcode, wc.wc_flags, 0, 0, 0, 0, false};
     if (wc.opcode == IBV_WC_RECV) d.bytes = wc.byte_len;
     return d;
   }
@@ -187,10 +187,10 @@ class Differential : public testing::TestWithParam<std::uint32_t> {
       std::memcpy(reference_->b().data() + piece.at, b_arena_.at(piece.at), piece.bytes);
     }
   }
-  // What A's NIC has sent before has been carried out.
+  // What A's NIC has sent before has been carried out, and lies in memory: B's NIC reads behind its writes.
   void fence() {
-    ibv_sge nothing = a_arena_.sge(0, 0);
-    ibv_send_wr wr = send_wr(IBV_WR_RDMA_READ, {&nothing, 0});
+    ibv_sge to = scratch_.sge(0, 8);
+    ibv_send_wr wr = send_wr(IBV_WR_RDMA_READ, {&to, 1});
     wr.wr.rdma = {b_arena_.address(0), b_arena_.region->rkey};
     post(fence_.from.get(), wr);
     EXPECT_EQ(take(a_send_.get()).status, IBV_WC_SUCCESS);
@@ -236,7 +236,10 @@ class Differential : public testing::TestWithParam<std::uint32_t> {
     r.remote = below(kArena - bytes);
     if (atomic && !chance(3)) r.remote &= ~std::size_t{7};
     r.signaled = chance(75);
-    r.bad_rkey = remote && way != Way::kUc && chance(2);
+    // The last packet of a WRITE with immediate may have taken a receive when the first one is refused: the rules leave
+    // that open, and of an SRQ it shows.
+    const bool open = r.opcode == IBV_WR_RDMA_WRITE_WITH_IMM && way != Way::kRc;
+    r.bad_rkey = remote && way != Way::kUc && !open && chance(2);
     r.immediate = static_cast<std::uint32_t>(random_());
     r.compare_add = random_();
     r.swap = random_();
@@ -416,7 +419,7 @@ class Differential : public testing::TestWithParam<std::uint32_t> {
   World a_{0}, b_{GetParam() - 1};
   Owned<ibv_cq> a_send_ = a_.cq(), a_receive_ = a_.cq();
   ibv_cq_ex* b_cq_ = nullptr;
-  Arena a_arena_{a_, kArena}, b_arena_{b_, kArena};
+  Arena a_arena_{a_, kArena}, b_arena_{b_, kArena}, scratch_{a_, kPage};
   std::unique_ptr<ibv_xrcd, XrcdCloser> xrcd_;
   std::array<Owned<ibv_srq>, kWays> srqs_;
   std::array<std::optional<Pair>, kWays> pairs_;

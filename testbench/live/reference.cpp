@@ -45,7 +45,9 @@ std::size_t length_of(const Pieces& pieces) {
 }
 
 bool operator==(const Done& a, const Done& b) {
-  if (a.wr_id != b.wr_id || a.status != b.status) return false;
+  if (a.wr_id != b.wr_id) return false;
+  if (b.any_error) return a.status != IBV_WC_SUCCESS;
+  if (a.status != b.status) return false;
   if (a.status != IBV_WC_SUCCESS) return true;
   const bool tagged = (a.flags & IBV_WC_TM_MATCH) != 0;
   return a.opcode == b.opcode && a.flags == b.flags && a.bytes == b.bytes && a.immediate == b.immediate &&
@@ -123,6 +125,8 @@ Reference::Effect Reference::send(const Request& r) {
   const bool fits = !queue.empty() && header + message.size() <= length_of(queue.front().to);
   if (!reliable(r.way) && !fits) {  // rules 6: UC and UD drop it, and an RQ keeps its receive
     effect.dropped = true;
+    // Its first packets may have been written.
+    if (r.way == Way::kUc && !queue.empty()) effect.undefined = queue.front().to;
     if (r.signaled) effect.sent.push_back(sent(r, IBV_WC_SEND));
     return effect;
   }
@@ -276,7 +280,7 @@ Reference::Effect Reference::write(const Request& r) {
   if (r.bad_rkey && !message.empty() && !queue.empty()) {
     Done flushed;
     flushed.wr_id = queue.front().wr_id;
-    flushed.status = IBV_WC_WR_FLUSH_ERR;
+    flushed.any_error = true;
     queue.pop_front();
     effect.received.push_back(flushed);
     return fail(r, IBV_WC_REM_ACCESS_ERR, effect);

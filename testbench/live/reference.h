@@ -40,6 +40,7 @@ struct Done {
   std::uint32_t immediate = 0;
   std::uint64_t tag = 0;  // with IBV_WC_TM_MATCH, as `context`
   std::uint32_t context = 0;
+  bool any_error = false;  // expected: an error, and the rules leave open which
 };
 bool operator==(const Done& a, const Done& b);
 std::ostream& operator<<(std::ostream& out, const Done& d);
