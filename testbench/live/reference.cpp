@@ -240,6 +240,12 @@ Reference::Effect Reference::rendezvous(const Request& r, const Bytes& message, 
   const std::uint32_t bytes = be32(&message[kTmh + 12]);
   Done done;
   done.wr_id = tag.wr_id;
+  if (bytes > tag.to.bytes && message.size() > tag.to.bytes) {  // not even the request fits
+    done.status = IBV_WC_LOC_LEN_ERR;
+    effect.received.push_back(done);
+    effect.undefined = {tag.to};
+    return fail(r, IBV_WC_REM_INV_REQ_ERR, effect);
+  }
   effect.sent.push_back(sent(r, IBV_WC_SEND));
   if (bytes > tag.to.bytes) {
     scatter(b_, {tag.to}, message);
