@@ -206,15 +206,9 @@ TEST_P(Rendezvous, ForeignBufferFailsTheReceiver) {
 // A does not receive FIN: B's QP fails, when the message has already been completed.
 TEST_P(Rendezvous, LostFinIsAnEventOfTheQp) {
   const Patience patience(std::chrono::seconds(20));
-  b.qp.reset();
-  QpShape shape;
-  shape.srq = srq.get();
-  shape.wrs = shape.inline_bytes = 0;
-  a.qp = make_qp(a.world, a.send_cq.get(), a.receive_cq.get());
-  b.qp = make_qp(b.world, b.send_cq.get(), b.receive_cq.get(), shape);
   Path path;
   path.rnr_retry = 0;
-  connect_both(a.qp.get(), a.world, b.qp.get(), b.world, path);
+  make_qps(path);
   const Asked asked{.tag = 7, .bytes = 100};
   add(0, 7);
   ask(asked);  // without a receive for FIN
@@ -223,19 +217,12 @@ TEST_P(Rendezvous, LostFinIsAnEventOfTheQp) {
   expect_nothing_else_written();
 }
 
-// A QP that goes away takes its rendezvous along; the list goes on.
+// A QP that fails completes its rendezvous in error; the list goes on.
 TEST_P(Rendezvous, QpInTheErrorStateFlushesIt) {
   const Patience patience(std::chrono::seconds(20));
-  a.qp.reset();
-  b.qp.reset();
-  QpShape shape;
-  shape.srq = srq.get();
-  shape.wrs = shape.inline_bytes = 0;
-  a.qp = make_qp(a.world, a.send_cq.get(), a.receive_cq.get());
-  b.qp = make_qp(b.world, b.send_cq.get(), b.receive_cq.get(), shape);
   Path path;
   path.rd_atomic = 0;  // no READ of B's may begin
-  connect_both(a.qp.get(), a.world, b.qp.get(), b.world, path);
+  make_qps(path);
   add(0, 7);
   ask({.tag = 7, .bytes = 100});
   expect_message(100, IBV_WC_TM_MATCH, 0, 7);

@@ -42,12 +42,16 @@ class Tags : public PairTest {
     cq = ibv_create_cq_ex(b.world.context.get(), &init);
     ASSERT_NE(cq, nullptr);
     srq = own(create({}), "ibv_create_srq_ex");
-    a.qp = make_qp(a.world, a.send_cq.get(), a.receive_cq.get());
+    make_qps();
+  }
+  // New ones, connected.
+  void make_qps(const Path& path = {}) {
     QpShape shape;
     shape.srq = srq.get();
     shape.wrs = shape.inline_bytes = 0;
+    a.qp = make_qp(a.world, a.send_cq.get(), a.receive_cq.get());
     b.qp = make_qp(b.world, b.send_cq.get(), b.receive_cq.get(), shape);
-    connect_both(a.qp.get(), a.world, b.qp.get(), b.world);
+    connect_both(a.qp.get(), a.world, b.qp.get(), b.world, path);
   }
   void TearDown() override {
     b.qp.reset();

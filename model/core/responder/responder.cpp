@@ -255,14 +255,11 @@ bool Responder::length_is_legal(const CheckedPacket& p) const {  // (R6)
   return p.has(kOnly | kLast) ? payload == left : payload < left;
 }
 
-// The SRQ that the packet names, in the XRC domain of its QP. (R10)
-const SrqEntry* Responder::named_srq(const CheckedPacket& p) const {
+const SrqEntry* Responder::named_srq(const CheckedPacket& p) const {  // (R10)
   const auto it = srqs_.find(raw(p.h.xrc_srq));
   return it == srqs_.end() || it->second.xrcd != p.qp->xrcd ? nullptr : &it->second;
 }
-
-// The PD that a request's memory belongs to. (R10)
-Pdn Responder::memory_domain(const CheckedPacket& p) const {
+Pdn Responder::memory_domain(const CheckedPacket& p) const {  // (R10)
   const SrqEntry* const srq = p.qp->transport == Transport::kXrc ? named_srq(p) : nullptr;
   return srq == nullptr ? p.qp->pd : srq->pd;
 }
