@@ -52,8 +52,10 @@ enum class Request : std::uint16_t {
   kOpenXrcd,  // with the descriptor of the file that the XRC domain belongs to, or none: a domain of this client alone
   kCloseXrcd,
   kOpenQp,  // an XRC_RECV QP of another client, or once more
+  kAllocateWindow,
+  kFreeWindow,  // the number: the rkey that it was allocated with
 };
-inline constexpr Request kLastRequest = Request::kOpenQp;
+inline constexpr Request kLastRequest = Request::kFreeWindow;
 
 inline constexpr std::uint32_t kMaxNics = 64;
 inline constexpr std::uint32_t kGids = 4;  // entries of a port's GID table; the last is empty
@@ -103,14 +105,19 @@ struct Handle {  // kAllocatePd, every kFree..., kCreateChannel/kFreeChannel: th
 };
 struct Memory {
   std::uint32_t pd = 0;
-  std::uint32_t access = 0;       // as verbs: ibv_access_flags; flags of the optional range are ignored
-  std::uint64_t address = 0;      // in the program
-  std::uint64_t length = 0;       // bytes, may be 0
-  std::uint64_t iova = 0;         // address that SGEs and remote requests use
+  std::uint32_t access = 0;   // as verbs: ibv_access_flags; flags of the optional range are ignored; zero-based: iova 0
+  std::uint64_t address = 0;  // in the program
+  std::uint64_t length = 0;   // bytes, may be 0
+  std::uint64_t iova = 0;     // address that SGEs and remote requests use
   std::uint32_t rereg_flags = 0;  // as verbs: ibv_rereg_mr_flags
   std::uint32_t lkey = 0;         // reply; request of kReregisterMemory
   std::uint32_t rkey = 0;         // reply
   std::uint32_t page_shift = 12;  // pages of the mapping: 1 << page_shift bytes, the smallest in the range; 12..34
+};
+struct Window {
+  std::uint32_t pd = 0;
+  std::uint32_t type = 0;  // as verbs: ibv_mw_type
+  std::uint32_t rkey = 0;  // reply: until it is bound
 };
 struct CompletionQueue {
   std::uint32_t cqn = 0;       // reply; request of kResizeCq, kModifyCq
@@ -145,6 +152,7 @@ struct QueuePair {
   std::uint32_t send_slots = 0, send_stride = 0, send_doorbell = 0;           // record of the board kSend
   std::uint32_t receive_slots = 0, receive_stride = 0, receive_doorbell = 0;  // of kReceive; slots 0: none
   std::uint32_t xrcd = 0;  // XRC_RECV, kOpenQp: its domain. XRC_RECV has neither PD nor CQs, XRC_SEND no receive_cq
+  std::uint32_t management = 0;  // 1: QP 1, of the connection manager; UD, and one at a time
 };
 struct QpAttributes {  // kModifyQp, kQueryQp
   std::uint32_t qpn = 0;
@@ -186,6 +194,7 @@ struct Message {
     Open open;
     Handle handle;
     Memory memory;
+    Window window;
     CompletionQueue cq;
     SharedReceiveQueue srq;
     QueuePair qp;

@@ -102,6 +102,10 @@ CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
       return close_xrcd(client, c);
     case Request::kOpenQp:
       return open_qp(client, c);
+    case Request::kAllocateWindow:
+      return allocate_window(client, c);
+    case Request::kFreeWindow:
+      return free_window(client, c);
     case Request::kHello:
     case Request::kOpen:
       return refuse(c, EINVAL);  // the port handles these
@@ -147,6 +151,7 @@ CommandResult Device::close(ClientId client) {
   };
   CommandResult r = all(qps_, [this](std::uint32_t n) { return destroy_qp(Qpn{n}); });
   if (r == CommandResult::kDone) r = all(srqs_, [this](std::uint32_t n) { return destroy_srq(Srqn{n}); });
+  if (r == CommandResult::kDone) r = all(windows_, [this](std::uint32_t n) { return destroy_window(Key{n}); });
   if (r == CommandResult::kDone) r = all(regions_, [this](std::uint32_t n) { return destroy_region(Key{n}); });
   if (r == CommandResult::kDone) r = all(cqs_, [this](std::uint32_t n) { return destroy_cq(Cqn{n}); });
   if (r != CommandResult::kDone) return r;

@@ -90,7 +90,7 @@ class Device {
     return receive_line_.size() + completion_line_.size() + send_line_.size() + tag_line_.size();
   }
   std::size_t objects() const {
-    return pds_.size() + regions_.size() + cqs_.size() + srqs_.size() + qps_.size() + xrcds_.size();
+    return pds_.size() + regions_.size() + windows_.size() + cqs_.size() + srqs_.size() + qps_.size() + xrcds_.size();
   }
 
  private:
@@ -106,7 +106,12 @@ class Device {
   std::int32_t check_region(ClientId client, const channel::Memory& m) const;
   Ticket install_region(Key key, const RegionObject& region);
   void forget_region(Key key);
+  CommandResult take_from_nic(Key key, RegionObject& region, bool& in_use);
   CommandResult destroy_region(Key key);
+  std::optional<Key> take_key();
+  CommandResult allocate_window(ClientId client, Command& c);
+  CommandResult free_window(ClientId client, Command& c);
+  CommandResult destroy_window(Key key);
   // device_queues.cpp
   CommandResult create_channel(ClientId client, Command& c);
   CommandResult free_channel(ClientId client, Command& c);
@@ -175,6 +180,7 @@ class Device {
   std::map<ClientId, Objects> clients_;
   std::map<std::uint32_t, PdObject> pds_;
   std::map<std::uint32_t, RegionObject> regions_;  // by key
+  std::map<std::uint32_t, WindowObject> windows_;  // by key
   std::map<std::uint32_t, CqObject> cqs_;
   std::map<std::uint32_t, SrqObject> srqs_;
   std::map<std::uint32_t, QpObject> qps_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protection domains and memory regions.
+// Protection domains, memory regions and windows.
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -17,8 +17,11 @@ constexpr std::uint64_t kMaxPages = std::uint64_t{1} << 22;  // of a client: 16 
 
 constexpr std::uint64_t page_bytes(unsigned shift) { return std::uint64_t{1} << shift; }
 
-// (R7) A page holds the same bytes in both address spaces: theirs must be equal modulo its size.
+bool is_zero_based(const channel::Memory& m) { return (m.access & kAccessZeroBased) != 0; }
+
+// (R7) A page holds the same bytes in both address spaces: theirs must be equal modulo its size, or it is zero-based.
 unsigned page_shift_of(const channel::Memory& m) {
+  if (is_zero_based(m)) return m.page_shift;
   const auto alike = static_cast<unsigned>(std::countr_zero(m.iova ^ m.address));
   return std::min({m.page_shift, alike, kGreatestPageShift});
 }
@@ -56,6 +59,7 @@ std::int32_t Device::check_region(ClientId client, const channel::Memory& m) con
   const bool written_from_afar = (m.access & (kRemoteWrite | kRemoteAtomic)) != 0;
   if (written_from_afar && (m.access & kLocalWrite) == 0) return EINVAL;  // ibv_reg_mr(3)
   if (m.address >= ProgramMemory::kShared || m.length > ProgramMemory::kShared - m.address) return EINVAL;
+  if (is_zero_based(m)) return m.iova == 0 ? 0 : EINVAL;
   if (m.iova + m.length < m.iova || (m.iova ^ m.address) % page_bytes(kLeastPageShift) != 0) return EINVAL;
   return 0;
 }
@@ -65,17 +69,30 @@ Ticket Device::install_region(Key key, const RegionObject& region) {
   MptEntry entry;
   entry.key = raw(key);
   entry.valid = 1;
-  entry.access = static_cast<std::uint8_t>(m.access & kAccessRights);
+  entry.access = static_cast<std::uint8_t>(m.access & (kAccessRights | kAccessBindWindow | kAccessZeroBased));
   entry.page_shift = static_cast<std::uint8_t>(page_shift_of(m));
   entry.pd = m.pd;
   entry.va = m.iova;
   entry.length = m.length;
   entry.mtt_base = raw(icm::kMtt + region.mtt_offset);
+  entry.paged_offset = is_zero_based(m) ? m.address : 0;
   std::vector<BusAddress> pages(region.pages);
   const std::uint64_t bytes = page_bytes(entry.page_shift);
   const std::uint64_t first = m.address / bytes * bytes;
   for (std::uint64_t n = 0; n < pages.size(); ++n) pages[n] = program_address(region.owner, first + n * bytes);
   return commands_.create_region(entry, pages);
+}
+
+// Regions and windows share max_mrs keys.
+std::optional<Key> Device::take_key() {
+  if (regions_.size() + windows_.size() >= attributes_.max_mrs) return std::nullopt;
+  const auto index =
+      key_indices_.take(key_indices_used_.size(), [this](std::uint32_t n) { return key_indices_used_.contains(n); });
+  if (!index) return std::nullopt;
+  key_indices_used_.insert(*index);
+  std::uint8_t& tag = key_tags_[*index];
+  if (++tag == 0) ++tag;
+  return Key{*index << 8 | tag};  // (R3)
 }
 
 CommandResult Device::register_memory(ClientId client, Command& c) {
@@ -84,17 +101,16 @@ CommandResult Device::register_memory(ClientId client, Command& c) {
   if (const std::int32_t error = check_region(client, m); error != 0) return refuse(c, error);
   Objects& own = clients_.at(client);
   RegionObject region{client, m, 0, pages_of(m)};
-  if (regions_.size() == attributes_.max_mrs || own.pages + region.pages > kMaxPages) return refuse(c, ENOMEM);
-  const auto index =
-      key_indices_.take(key_indices_used_.size(), [this](std::uint32_t n) { return key_indices_used_.contains(n); });
-  if (!index) return refuse(c, ENOMEM);
+  if (own.pages + region.pages > kMaxPages) return refuse(c, ENOMEM);
   const auto offset = mtt_.take(mtt_bytes(region.pages));
   if (!offset) return refuse(c, ENOMEM);
   region.mtt_offset = *offset;
-  std::uint8_t& tag = key_tags_[*index];
-  if (++tag == 0) ++tag;
-  const Key key{*index << 8 | tag};  // (R3)
-  key_indices_used_.insert(*index);
+  const std::optional<Key> free = take_key();
+  if (!free) {
+    mtt_.give_back(*offset, mtt_bytes(region.pages));
+    return refuse(c, ENOMEM);
+  }
+  const Key key = *free;
   own.pages += region.pages;
   ++pds_.at(m.pd).users;
   c.ticket = install_region(key, region);
@@ -126,13 +142,15 @@ CommandResult Device::reregister_memory(ClientId client, Command& c) {
     if (const std::int32_t error = check_region(client, wanted); error != 0) return refuse(c, error);
     if (own.pages - region->pages + next.pages > kMaxPages) return refuse(c, ENOMEM);
     c.begun = true;
-    c.ticket = commands_.free_region(Key{m.lkey});
   }
-  if (const CommandResult r = await(c.ticket); r != CommandResult::kDone) return r;
   if (c.step == 1) {
+    if (const CommandResult r = await(c.ticket); r != CommandResult::kDone) return r;
     m = region->asked;
     return CommandResult::kDone;
   }
+  bool in_use = false;
+  if (const CommandResult r = take_from_nic(Key{m.lkey}, *region, in_use); r != CommandResult::kDone) return r;
+  if (in_use) return refuse(c, EBUSY);
   c.step = 1;
   mtt_.give_back(region->mtt_offset, mtt_bytes(region->pages));
   next.mtt_offset = *mtt_.take(mtt_bytes(next.pages));  // a client's share is far below the whole
@@ -147,14 +165,79 @@ CommandResult Device::reregister_memory(ClientId client, Command& c) {
 CommandResult Device::free_memory(ClientId client, Command& c) {
   const Key key{c.message.body.handle.number};
   if (owned(regions_, client, raw(key)) == nullptr) return refuse(c, EINVAL);
-  return destroy_region(key);
+  const CommandResult r = destroy_region(key);
+  return r == CommandResult::kDone && regions_.contains(raw(key)) ? refuse(c, EBUSY) : r;
 }
 
-CommandResult Device::destroy_region(Key key) {
-  Teardown& t = regions_.at(raw(key)).teardown;
+// `in_use`: a window is bound to it, and it stays. Those that a peer has invalidated the NIC counts until it is told to
+// look at them, so it is told and asked once more.
+CommandResult Device::take_from_nic(Key key, RegionObject& region, bool& in_use) {
+  Teardown& t = region.teardown;
   if (t.step == 0) t = {1, commands_.free_region(key)};
-  if (const CommandResult r = await(t.ticket); r != CommandResult::kDone) return r;
-  forget_region(key);
+  CommandReply reply;
+  if (const CommandResult r = await(t.ticket, &reply); r != CommandResult::kDone) return r;
+  in_use = reply.status == CommandStatus::kInUse;
+  if (t.step == 1 && in_use) {
+    t.step = 2;
+    region.window = 0;
+  }
+  if (t.step == 2) {
+    auto next = windows_.upper_bound(region.window);
+    while (next != windows_.end() && next->second.owner != region.owner) ++next;
+    if (next == windows_.end()) {
+      t = {3, commands_.free_region(key)};
+    } else {
+      region.window = next->first;
+      t.ticket = commands_.release_window(Key{next->first});
+    }
+    return CommandResult::kGiven;
+  }
+  t = {};
+  return CommandResult::kDone;
+}
+
+// Unless a window is bound to it.
+CommandResult Device::destroy_region(Key key) {
+  bool in_use = false;
+  const CommandResult r = take_from_nic(key, regions_.at(raw(key)), in_use);
+  if (r == CommandResult::kDone && !in_use) forget_region(key);
+  return r;
+}
+
+CommandResult Device::allocate_window(ClientId client, Command& c) {
+  if (c.begun) return await(c.ticket);
+  channel::Window& w = c.message.body.window;
+  if (owned(pds_, client, w.pd) == nullptr || (w.type != kWindowType1 && w.type != kWindowType2)) {
+    return refuse(c, EINVAL);
+  }
+  const std::optional<Key> key = take_key();
+  if (!key) return refuse(c, ENOMEM);
+  MptEntry entry;
+  entry.key = w.rkey = raw(*key);
+  entry.valid = 1;
+  entry.kind = w.type == kWindowType1 ? MemoryKind::kWindow1 : MemoryKind::kWindow2;
+  entry.pd = w.pd;
+  entry.invalidated = 1;
+  ++pds_.at(w.pd).users;
+  windows_[raw(*key)] = {client, w.pd};
+  c.ticket = commands_.create_region(entry, {});
+  c.begun = true;
+  return CommandResult::kGiven;
+}
+
+CommandResult Device::free_window(ClientId client, Command& c) {
+  const Key key{c.message.body.handle.number};
+  if (owned(windows_, client, raw(key)) == nullptr) return refuse(c, EINVAL);
+  return destroy_window(key);
+}
+
+CommandResult Device::destroy_window(Key key) {
+  WindowObject& window = windows_.at(raw(key));
+  if (window.teardown.step == 0) window.teardown = {1, commands_.free_region(key)};
+  if (const CommandResult r = await(window.teardown.ticket); r != CommandResult::kDone) return r;
+  --pds_.at(window.pd).users;
+  key_indices_used_.erase(raw(key) >> 8);
+  windows_.erase(raw(key));
   return CommandResult::kDone;
 }
 

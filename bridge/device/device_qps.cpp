@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cerrno>
+#include <optional>
 
 #include "bridge/device/device.h"
 #include "bridge/device/qp_rules.h"
@@ -12,6 +13,7 @@ namespace rxnic {
 namespace {
 
 constexpr std::uint32_t kMinSendStride = 64;
+constexpr std::uint32_t kManagementQpn = 1;
 constexpr Xrcdn kNoDomain{0xffff'ffff};  // no SRQ is in it
 
 // The commands by which a QP is created; the last one only when there is no room for the QP.
@@ -31,6 +33,8 @@ std::int32_t Device::check_qp(ClientId client, const channel::QueuePair& asked) 
   const bool known = type == QpType::kRc || type == QpType::kUc || type == QpType::kUd || is_xrc(type);
   if (!known) return EOPNOTSUPP;
   if (is_xrc(type) && (asked.has_srq != 0 || asked.receive_slots != 0)) return EINVAL;
+  if (asked.management > 1 || (asked.management != 0 && type != QpType::kUd)) return EINVAL;
+  if (asked.management != 0 && qps_.contains(kManagementQpn)) return EBUSY;
   if (type == QpType::kXrcReceive) {
     if (owned(xrcds_, client, asked.xrcd) == nullptr || asked.send_slots != 0) return EINVAL;
     return qps_.size() == attributes_.max_qps ? ENOMEM : 0;
@@ -88,7 +92,8 @@ CommandResult Device::create_qp(ClientId client, Command& c) {
     return CommandResult::kGiven;
   }
   if (const std::int32_t error = check_qp(client, asked); error != 0) return refuse(c, error);
-  const auto number = qp_numbers_.take(qps_.size(), [this](std::uint32_t n) { return qps_.contains(n); });
+  const auto is_used = [this](std::uint32_t n) { return qps_.contains(n); };
+  const auto number = asked.management != 0 ? std::optional{kManagementQpn} : qp_numbers_.take(qps_.size(), is_used);
   if (!number) return refuse(c, ENOMEM);
   Objects& own = clients_.at(client);
   QpObject qp;

@@ -37,6 +37,14 @@ struct RegionObject {
   channel::Memory asked;
   std::uint64_t mtt_offset = 0, pages = 0;
   Teardown teardown{};
+  std::uint32_t window = 0;  // whose binding is looked at meanwhile
+};
+
+// A memory window, by the key that it was allocated with.
+struct WindowObject {
+  ClientId owner{};
+  std::uint32_t pd = 0;
+  Teardown teardown{};
 };
 
 struct CqObject {

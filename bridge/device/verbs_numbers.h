@@ -56,6 +56,9 @@ inline constexpr std::uint32_t kAccessOptional = 0x3ff0'0000;  // IBV_ACCESS_OPT
 // ibv_rereg_mr_flags
 enum ReregFlag : std::uint32_t { kReregTranslation = 1u << 0, kReregPd = 1u << 1, kReregAccess = 1u << 2 };
 
+// ibv_mw_type
+inline constexpr std::uint32_t kWindowType1 = 1, kWindowType2 = 2;
+
 // ibv_srq_type
 inline constexpr std::uint32_t kSrqBasic = 0, kSrqXrc = 1, kSrqTagMatching = 2;
 

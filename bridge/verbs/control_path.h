@@ -50,6 +50,8 @@ ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova
 int rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, std::size_t length,
              int access);  // ibv_rereg_mr_err_code
 int dereg_mr(ibv_mr* mr);
+ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type);
+int dealloc_mw(ibv_mw* mw);
 
 // address.cpp
 ibv_ah* create_ah(ibv_pd* pd, ibv_ah_attr* attributes);
@@ -84,6 +86,7 @@ int destroy_srq(ibv_srq* srq);
 ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes);
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes);
 ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes);
+ibv_qp* create_management_qp(ibv_context* context, const ibv_qp_init_attr_ex& attributes);  // QP 1
 ibv_qp_ex* qp_to_qp_ex(ibv_qp* qp);
 int query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr* init);
 int modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask);

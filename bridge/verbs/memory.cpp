@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Protection domains and memory regions. Nothing is pinned: the simulator reaches the pages when it needs them.
+// Protection domains, memory regions and windows. Nothing is pinned: the simulator reaches the pages when it needs
+// them.
 #include <cerrno>
 #include <new>
 
@@ -69,7 +70,7 @@ ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova
     channel::Memory& m = message.body.memory;
     m = {};
     m.pd = pd->handle;
-    m.access = access & kRights;
+    m.access = access & (kRights | IBV_ACCESS_ZERO_BASED);
     m.address = reinterpret_cast<std::uintptr_t>(address);
     m.length = length;
     m.iova = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : iova;
@@ -107,8 +108,9 @@ int rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, std::size_t lengt
   channel::Memory& m = message.body.memory;
   m = {};
   m.pd = (changes_pd ? pd : mr->pd)->handle;
-  m.access = rights & kRights;
-  m.address = m.iova = reinterpret_cast<std::uintptr_t>(to);
+  m.access = rights & (kRights | IBV_ACCESS_ZERO_BASED);
+  m.address = reinterpret_cast<std::uintptr_t>(to);
+  m.iova = (rights & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : m.address;
   m.length = bytes;
   m.page_shift = page_shift(m.address, bytes);
   m.rereg_flags = static_cast<std::uint32_t>(flags);
@@ -127,6 +129,32 @@ int rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, std::size_t lengt
     pd_of(mr->pd).users.fetch_sub(1);
     mr->pd = pd;
   }
+  return 0;
+}
+
+ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type) {
+  auto* const mw = new (std::nothrow) Mw;
+  channel::Message message = request(channel::Request::kAllocateWindow);
+  message.body.window = {pd->handle, static_cast<std::uint32_t>(type), 0};
+  const int status = mw == nullptr ? ENOMEM : call(context_of(pd->context), message);
+  if (status != 0) {
+    delete mw;
+    errno = status;
+    return nullptr;
+  }
+  mw->number = message.body.window.rkey;
+  mw->mw = {pd->context, pd, mw->number, mw->number, type};
+  pd_of(pd).users.fetch_add(1);
+  return &mw->mw;
+}
+
+int dealloc_mw(ibv_mw* mw) {
+  Mw& w = mw_of(mw);
+  if (const int status = free_object(context_of(mw->context), channel::Request::kFreeWindow, w.number); status != 0) {
+    return status;
+  }
+  pd_of(mw->pd).users.fetch_sub(1);
+  delete &w;
   return 0;
 }
 

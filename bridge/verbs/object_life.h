@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of an object's life that a QP, a CQ and an SRQ have in common.
+// The parts of an object's life that a QP, a CQ and an SRQ have in common, and the locks of a QP's CQs.
 #pragma once
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
 #include "bridge/channel/shared_mapping.h"
 #include "bridge/verbs/mapping.h"
+#include "bridge/verbs/objects.h"
 
 namespace rxnic::verbs {
 
@@ -52,5 +54,28 @@ void wait_for_acks(Public& object, const std::uint32_t& completed, std::uint32_t
 
 // 0 stays 0.
 constexpr std::uint32_t power_of_two(std::uint32_t n) { return n == 0 ? 0 : std::bit_ceil(n); }
+
+// The CQs of a QP, in the order of objects.h R2. It may have none.
+class CqLocks {
+ public:
+  explicit CqLocks(const ibv_qp& qp) {
+    Cq* const a = qp.send_cq == nullptr ? nullptr : &cq_of(qp.send_cq);
+    Cq* const b = qp.recv_cq == nullptr ? nullptr : &cq_of(qp.recv_cq);
+    first_ = std::min(a, b);
+    second_ = a == b ? nullptr : std::max(a, b);
+    if (first_ != nullptr) first_->lock.lock();
+    if (second_ != nullptr) second_->lock.lock();
+  }
+  CqLocks(const CqLocks&) = delete;
+  CqLocks& operator=(const CqLocks&) = delete;
+  ~CqLocks() {
+    if (second_ != nullptr) second_->lock.unlock();
+    if (first_ != nullptr) first_->lock.unlock();
+  }
+
+ private:
+  Cq* first_;
+  Cq* second_;
+};
 
 }  // namespace rxnic::verbs

@@ -45,7 +45,7 @@ struct Td {
 
 struct Pd {
   ibv_pd pd{};
-  std::atomic<std::uint32_t> users{0};  // [C] MRs, QPs, SRQs and AHs in it, parent domains of it
+  std::atomic<std::uint32_t> users{0};  // [C] MRs, MWs, QPs, SRQs and AHs in it, parent domains of it
   // Of a parent domain (parent_domain.cpp).
   Pd* protection = nullptr;  // whose number is pd.handle; nullptr: it is none
   Td* thread = nullptr;
@@ -58,6 +58,11 @@ struct Mr {
   ibv_mr mr{};
   std::uint32_t type = 0;  // (R4)
   int access = 0;          // [C] ibv_rereg_mr
+};
+
+struct Mw {
+  ibv_mw mw{};
+  std::uint32_t number = 0;  // the device's
 };
 
 struct Ah {
@@ -135,6 +140,7 @@ struct Qp {
   ibv_xrcd* xrcd = nullptr;     // (R4) of an XRC_RECV QP
   bool extended = false;        // made with send_ops_flags: ibv_qp_to_qp_ex works
   bool all_signaled = false;
+  bool management = false;  // QP 1
   SendQueue send;
   ReceiveQueue receive;
   std::atomic<bool> fatal_reported{false};  // [D] the simulator died: the first flushed WR had IBV_WC_FATAL_ERR
@@ -168,6 +174,7 @@ inline Device& device_of(ibv_device* p) { return *reinterpret_cast<Device*>(p); 
 inline Td& td_of(ibv_td* p) { return *reinterpret_cast<Td*>(p); }
 inline Pd& pd_of(ibv_pd* p) { return *reinterpret_cast<Pd*>(p); }
 inline Mr& mr_of(ibv_mr* p) { return *reinterpret_cast<Mr*>(p); }
+inline Mw& mw_of(ibv_mw* p) { return *reinterpret_cast<Mw*>(p); }
 inline Ah& ah_of(ibv_ah* p) { return *reinterpret_cast<Ah*>(p); }
 inline Channel& channel_of(ibv_comp_channel* p) { return *reinterpret_cast<Channel*>(p); }
 inline Cq& cq_of(ibv_cq* p) { return *reinterpret_cast<Cq*>(p); }

@@ -35,6 +35,8 @@ struct Operations {
   ibv_mr* (*import_mr)(ibv_pd* pd, std::uint32_t handle);
   decltype(&verbs::rereg_mr) rereg_mr;
   decltype(&verbs::dereg_mr) dereg_mr;
+  decltype(&verbs::alloc_mw) alloc_mw;
+  decltype(&verbs::dealloc_mw) dealloc_mw;
   ibv_dm* (*import_dm)(ibv_context* context, std::uint32_t handle);
   decltype(&verbs::create_ah) create_ah;
   decltype(&verbs::destroy_ah) destroy_ah;
@@ -66,6 +68,7 @@ struct Operations {
   int (*query_qp_data_in_order)(ibv_qp* qp, ibv_wr_opcode opcode, std::uint32_t flags);  // 0: no promise
   // data_path.h
   int (*post_send)(ibv_qp*, ibv_send_wr*, ibv_send_wr**);
+  int (*bind_mw)(ibv_qp*, ibv_mw*, ibv_mw_bind*);
   int (*post_recv)(ibv_qp*, ibv_recv_wr*, ibv_recv_wr**);
   int (*post_srq_recv)(ibv_srq*, ibv_recv_wr*, ibv_recv_wr**);
   int (*post_srq_ops)(ibv_srq*, ibv_ops_wr*, ibv_ops_wr**);

@@ -44,12 +44,13 @@ ibv_device_attr device_attributes(const Context& context) {
   d.max_qp = as_int(a.max_qps);
   d.max_qp_wr = as_int(a.max_qp_wrs);
   d.device_cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_CURR_QP_STATE_MOD |
-                       IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_XRC;
+                       IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW |
+                       IBV_DEVICE_MEM_WINDOW_TYPE_2B;
   d.max_sge = as_int(a.max_sge);
   d.max_sge_rd = 1;
   d.max_cq = as_int(a.max_cqs);
   d.max_cqe = as_int(a.max_cqes);
-  d.max_mr = as_int(a.max_mrs);
+  d.max_mr = d.max_mw = as_int(a.max_mrs);  // they share them
   d.max_pd = as_int(a.max_pds);
   d.max_qp_rd_atom = d.max_qp_init_rd_atom = as_int(a.max_rd_atomic);
   d.max_res_rd_atom = as_int(a.max_responder_resources);

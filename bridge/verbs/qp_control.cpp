@@ -35,29 +35,6 @@ constexpr int kAttributes = IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_EN_SQD_ASYN
 constexpr std::uint32_t kQpHasXrcd = 1;  // rdma-core's VERBS_QP_XRCD
 constexpr int kKnownAttributes = kAttributes | IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE | IBV_QP_CAP | IBV_QP_RATE_LIMIT;
 
-// The CQs of a QP, in the order of objects.h R2. It may have none.
-class CqLocks {
- public:
-  explicit CqLocks(const ibv_qp& qp) {
-    Cq* const a = qp.send_cq == nullptr ? nullptr : &cq_of(qp.send_cq);
-    Cq* const b = qp.recv_cq == nullptr ? nullptr : &cq_of(qp.recv_cq);
-    first_ = std::min(a, b);
-    second_ = a == b ? nullptr : std::max(a, b);
-    if (first_ != nullptr) first_->lock.lock();
-    if (second_ != nullptr) second_->lock.lock();
-  }
-  CqLocks(const CqLocks&) = delete;
-  CqLocks& operator=(const CqLocks&) = delete;
-  ~CqLocks() {
-    if (second_ != nullptr) second_->lock.unlock();
-    if (first_ != nullptr) first_->lock.unlock();
-  }
-
- private:
-  Cq* first_;
-  Cq* second_;
-};
-
 int validate(ibv_context* context, const ibv_qp_init_attr_ex& a) {
   const channel::DeviceAttributes& device = context_of(context).attributes;
   constexpr std::uint32_t kKnown =
@@ -122,6 +99,7 @@ channel::Message creation(const Qp& qp, const QueueMemory& send, const QueueMemo
   q.has_srq = p.srq != nullptr ? 1 : 0;
   q.srqn = p.srq != nullptr ? p.srq->handle : 0;
   q.all_signaled = qp.all_signaled ? 1 : 0;
+  q.management = qp.management ? 1 : 0;
   q.send_ring = send.ring().offset;
   q.send_slots = qp.send.slots;
   q.send_stride = qp.send.stride;
@@ -176,7 +154,7 @@ int create(Context& context, Qp& qp) {
   return 0;
 }
 
-Qp* create(ibv_context* context, const ibv_qp_init_attr_ex& a) {
+Qp* create(ibv_context* context, const ibv_qp_init_attr_ex& a, bool management = false) {
   int status = validate(context, a);
   Qp* qp = status == 0 ? new (std::nothrow) Qp : nullptr;
   if (status == 0 && qp == nullptr) status = ENOMEM;
@@ -200,6 +178,7 @@ Qp* create(ibv_context* context, const ibv_qp_init_attr_ex& a) {
     pthread_mutex_init(&p.mutex, nullptr);
     pthread_cond_init(&p.cond, nullptr);
     qp->all_signaled = a.sq_sig_all != 0;
+    qp->management = management;
     const ibv_qp_cap cap = a.qp_type == IBV_QPT_XRC_RECV ? ibv_qp_cap{} : a.cap;
     shape(*qp, cap, p.recv_cq != nullptr && p.srq == nullptr, context_of(context).attributes.max_inline);
     if ((a.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) {
@@ -271,6 +250,11 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
   if (qp == nullptr) return nullptr;
   attributes->cap = capabilities(*qp);
   return &qp->qp.qp_base;
+}
+
+ibv_qp* create_management_qp(ibv_context* context, const ibv_qp_init_attr_ex& attributes) {
+  Qp* qp = create(context, attributes, true);
+  return qp == nullptr ? nullptr : &qp->qp.qp_base;
 }
 
 ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes) {

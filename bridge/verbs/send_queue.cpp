@@ -11,13 +11,14 @@
 
 #include "bridge/verbs/data_path.h"
 #include "bridge/verbs/wait.h"
+#include "model/types/access.h"
 #include "model/types/opcode_table.h"
 
 namespace rxnic::verbs {
 
 namespace {
 
-// Facts of a WR by its ibv_wr_opcode (rules 4). Opcodes without a row are on no transport: there are no memory windows.
+// Facts of a WR by its ibv_wr_opcode (rules 4). Opcodes without a row are on no transport.
 struct OpcodeRule {
   SendOpcode opcode = SendOpcode::kSend;
   ibv_wc_opcode completion = IBV_WC_SEND;
@@ -32,14 +33,17 @@ constexpr std::size_t kWrOpcodes = [] {
 constexpr auto kRules = [] {
   std::array<OpcodeRule, kWrOpcodes> rules{};
   for (const opcode_table::SendRow& send : opcode_table::kSends) {
-    if (send.only == Operation::kUnknown) continue;
-    const opcode_table::OperationRow* operation = opcode_table::row_of(send.only);
     const auto completion = static_cast<ibv_wc_opcode>(opcode_table::row_of(send.completion)->wc);
-    rules[send.wr] = {send.opcode, completion, operation->transports, operation->traits};
+    rules[send.wr] = {send.opcode, completion, send.local, 0};
+    if (send.local != 0) continue;
+    const opcode_table::OperationRow& operation = *opcode_table::row_of(send.only);
+    rules[send.wr] = {send.opcode, completion, operation.transports, operation.traits};
   }
   return rules;
 }();
 constexpr bool has(ibv_wr_opcode opcode, std::uint32_t traits) { return (kRules[opcode].traits & traits) != 0; }
+
+constexpr bool is_local(ibv_wr_opcode opcode) { return opcode == IBV_WR_LOCAL_INV || opcode == IBV_WR_BIND_MW; }
 
 constexpr unsigned transport_bit(ibv_qp_type type) {
   switch (type) {
@@ -78,6 +82,15 @@ void write_remote(const ibv_send_wr& wr, std::uint8_t* wqe) {
   }
 }
 
+// A WR of BIND_MW or LOCAL_INV: what it needs of the data path's checks. 0 or EINVAL.
+int write_local(const ibv_send_wr& wr, std::uint8_t* wqe) {
+  if (wr.opcode == IBV_WR_LOCAL_INV) {
+    control_of(wqe).immediate = wr.invalidate_rkey;
+    return 0;
+  }
+  return set_window_2(wqe, wr.bind_mw.mw, wr.bind_mw.rkey, wr.bind_mw.bind_info);
+}
+
 int write_wr(Qp& qp, std::uint32_t index, const ibv_send_wr& wr) {
   const ibv_qp_type type = qp.qp.qp_base.qp_type;
   SendQueue& queue = qp.send;
@@ -91,6 +104,7 @@ int write_wr(Qp& qp, std::uint32_t index, const ibv_send_wr& wr) {
   if (type == IBV_QPT_UD && wr.wr.ud.ah == nullptr) return EINVAL;
 
   std::uint8_t* wqe = begin_wqe(queue, index, wr.opcode, wr.send_flags, wr.wr_id);
+  if (is_local(wr.opcode)) return write_local(wr, wqe);
   SendControl& control = control_of(wqe);
   if (has(wr.opcode, kHasIeth)) {
     control.immediate = wr.invalidate_rkey;
@@ -120,14 +134,31 @@ int check_opcode(ibv_qp_type type, ibv_wr_opcode opcode) {
   if (opcode == IBV_WR_TSO || opcode == IBV_WR_DRIVER1) return EOPNOTSUPP;
   if (static_cast<unsigned>(opcode) >= kRules.size()) return EINVAL;
   if ((kRules[opcode].transports & transport_bit(type)) != 0) return 0;
-  // The manual page gives these to UC and RC. There are no memory windows, and UC's wire has no SEND with invalidate.
-  const bool named = opcode == IBV_WR_LOCAL_INV || opcode == IBV_WR_BIND_MW || opcode == IBV_WR_SEND_WITH_INV;
-  return named && type != IBV_QPT_UD ? EOPNOTSUPP : EINVAL;
+  // The manual page gives it to UC, too, whose wire has no SEND with invalidate.
+  return opcode == IBV_WR_SEND_WITH_INV && type == IBV_QPT_UC ? EOPNOTSUPP : EINVAL;
 }
 
 bool takes_inline(SendOpcode opcode) {
   const opcode_table::SendRow& send = opcode_table::kSends[static_cast<std::size_t>(opcode)];
-  return (opcode_table::row_of(send.only)->traits & kHasPayload) != 0;
+  return send.local == 0 && (opcode_table::row_of(send.only)->traits & kHasPayload) != 0;
+}
+
+bool takes_data(SendOpcode opcode) { return opcode_table::kSends[static_cast<std::size_t>(opcode)].local == 0; }
+
+int set_window(std::uint8_t* wqe, std::uint32_t rkey, const ibv_mw_bind_info& to) {
+  if (to.mr == nullptr && (to.addr != 0 || to.length != 0)) return EINVAL;
+  control_of(wqe).immediate = rkey;
+  WindowSegment& window = window_of(wqe);
+  window.va = to.addr;
+  window.length = to.length;
+  window.region = to.mr == nullptr ? 0 : to.mr->lkey;
+  window.access = static_cast<std::uint8_t>(to.mw_access_flags & (kRemoteRights | kZeroBased));
+  return 0;
+}
+
+int set_window_2(std::uint8_t* wqe, const ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind_info& to) {
+  const bool is_its_key = mw != nullptr && mw->type == IBV_MW_TYPE_2 && (rkey ^ mw->rkey) >> 8 == 0;
+  return is_its_key ? set_window(wqe, rkey, to) : EINVAL;
 }
 
 std::uint8_t* begin_wqe(SendQueue& queue, std::uint32_t index, ibv_wr_opcode opcode, unsigned int send_flags,
@@ -188,6 +219,24 @@ int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   }
   publish(context_of(qp->context), q.send, producer);
   return error;
+}
+
+// A type 1 window. Its new key is known at once, though the QP binds it later.
+int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
+  Qp& q = qp_of(qp);
+  const std::lock_guard guard(q.send.lock);
+  const std::uint32_t producer = q.send.producer.load(std::memory_order_relaxed);
+  if (!may_send(q)) return EINVAL;
+  if (mw->pd != qp->pd) return EPERM;
+  if (const int error = check_opcode(qp->qp_type, IBV_WR_BIND_MW)) return error;
+  if ((bind->send_flags & ~unsigned{IBV_SEND_FENCE | IBV_SEND_SIGNALED}) != 0) return EINVAL;
+  if (!has_room(q.send, producer)) return ENOMEM;
+  std::uint8_t* const wqe = begin_wqe(q.send, producer, IBV_WR_BIND_MW, bind->send_flags, bind->wr_id);
+  const std::uint32_t rkey = ibv_inc_rkey(mw->rkey);
+  if (const int error = set_window(wqe, rkey, bind->bind_info)) return error;
+  publish(context_of(qp->context), q.send, producer + 1);
+  mw->rkey = rkey;
+  return 0;
 }
 
 SentWr complete_send(SendQueue& queue, std::uint32_t slot) {

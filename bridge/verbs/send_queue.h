@@ -3,9 +3,9 @@
 //
 //   R1  Refused with EINVAL: a QP that is not in RTS, SQD, SQE or ERR; more SGEs than max_sge; more inline bytes than
 //       max_inline, or inline data with an opcode that returns data (READ, COMP_SWAP, FETCH_ADD); an opcode
-//       that the transport does not have (rules 4); a UD WR without an address handle; IP_CSUM. With EOPNOTSUPP:
-//       opcodes that this device does not have, though the manual page gives them to the transport. With ENOMEM: a
-//       full queue.
+//       that the transport does not have (rules 4); a UD WR without an address handle; IP_CSUM; BIND_MW without a type
+//       2 window, with the key of another one, or with an address and no region. With EOPNOTSUPP: opcodes that this
+//       device does not have, though the manual page gives them to the transport. With ENOMEM: a full queue.
 //   R2  SGEs of length 0 are left out.
 //   R3  A slot is free again when its completion, or that of a later WQE of the queue, was polled.
 //   R4  The doorbell of a WQE that is posted alone says how long it is: a device that takes WQEs of that length with
@@ -19,7 +19,9 @@ namespace rxnic::verbs {
 bool may_send(const Qp& qp);
 // 0, EINVAL or EOPNOTSUPP.
 int check_opcode(ibv_qp_type type, ibv_wr_opcode opcode);
-bool takes_inline(SendOpcode opcode);  // `opcode` is of a WQE that was begun
+// Of a WQE that was begun: whether it may have inline data; SGEs or inline data.
+bool takes_inline(SendOpcode opcode);
+bool takes_data(SendOpcode opcode);
 
 inline bool has_room(const SendQueue& queue, std::uint32_t producer) {
   return producer - queue.consumer.load(std::memory_order_acquire) < queue.slots;
@@ -32,6 +34,9 @@ inline SendControl& control_of(std::uint8_t* wqe) { return *reinterpret_cast<Sen
 inline RemoteSegment& remote_of(std::uint8_t* wqe) {
   return *reinterpret_cast<RemoteSegment*>(wqe + sizeof(SendControl));
 }
+inline WindowSegment& window_of(std::uint8_t* wqe) {
+  return *reinterpret_cast<WindowSegment*>(wqe + sizeof(SendControl));
+}
 inline AddressVector& address_of(std::uint8_t* wqe) {
   return *reinterpret_cast<AddressVector*>(wqe + sizeof(SendControl));
 }
@@ -40,6 +45,10 @@ inline AddressVector& address_of(std::uint8_t* wqe) {
 // completion. `opcode` was checked.
 std::uint8_t* begin_wqe(SendQueue& queue, std::uint32_t index, ibv_wr_opcode opcode, unsigned int send_flags,
                         std::uint64_t wr_id);
+// BIND_MW: what the window is bound to. 0 or EINVAL.
+int set_window(std::uint8_t* wqe, std::uint32_t rkey, const ibv_mw_bind_info& to);
+// The same of a type 2 window, whose keys differ in the low 8 bits alone.
+int set_window_2(std::uint8_t* wqe, const ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind_info& to);
 // Adds data. 0 or EINVAL.
 int add_sges(const SendQueue& queue, std::uint8_t* wqe, const ibv_sge* sges, std::size_t count);
 int add_inline(const SendQueue& queue, std::uint8_t* wqe, const void* data, std::size_t bytes);

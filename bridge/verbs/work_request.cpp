@@ -31,6 +31,8 @@ constexpr ExOperation kExOperations[] = {{IBV_QP_EX_WITH_SEND, IBV_WR_SEND},
                                          {IBV_QP_EX_WITH_RDMA_READ, IBV_WR_RDMA_READ},
                                          {IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_CMP_AND_SWP},
                                          {IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_FETCH_AND_ADD},
+                                         {IBV_QP_EX_WITH_LOCAL_INV, IBV_WR_LOCAL_INV},
+                                         {IBV_QP_EX_WITH_BIND_MW, IBV_WR_BIND_MW},
                                          {IBV_QP_EX_WITH_ATOMIC_WRITE, IBV_WR_ATOMIC_WRITE}};
 
 // Begins the next WQE of the list. False: the list has failed.
@@ -92,8 +94,12 @@ void wr_rdma_write_imm(ibv_qp_ex* ex, std::uint32_t rkey, std::uint64_t va, __be
 void wr_send(ibv_qp_ex* ex) { send(ex, IBV_WR_SEND, 0); }
 void wr_send_imm(ibv_qp_ex* ex, __be32 immediate) { send(ex, IBV_WR_SEND_WITH_IMM, be32toh(immediate)); }
 void wr_send_inv(ibv_qp_ex* ex, std::uint32_t rkey) { send(ex, IBV_WR_SEND_WITH_INV, rkey); }
-void wr_bind_mw(ibv_qp_ex* ex, ibv_mw*, std::uint32_t, const ibv_mw_bind_info*) { unsupported(ex); }
-void wr_local_inv(ibv_qp_ex* ex, std::uint32_t) { unsupported(ex); }
+void wr_local_inv(ibv_qp_ex* ex, std::uint32_t rkey) { send(ex, IBV_WR_LOCAL_INV, rkey); }
+void wr_bind_mw(ibv_qp_ex* ex, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind_info* to) {
+  std::uint8_t* wqe = nullptr;
+  if (!begin(ex, IBV_WR_BIND_MW, wqe)) return;
+  qp_of(ex).send.build_error = set_window_2(wqe, mw, rkey, *to);
+}
 void wr_send_tso(ibv_qp_ex* ex, void*, std::uint16_t, std::uint16_t) { unsupported(ex); }
 void wr_set_xrc_srqn(ibv_qp_ex* ex, std::uint32_t remote_srqn) {
   SendQueue& queue = qp_of(ex).send;
@@ -120,6 +126,10 @@ void wr_set_ud_addr(ibv_qp_ex* ex, ibv_ah* ah, std::uint32_t remote_qpn, std::ui
 // The WQE that a setter fills, without what an earlier setter gave (R3). nullptr: the list has failed.
 std::uint8_t* emptied(SendQueue& queue) {
   if (queue.wqe == nullptr || queue.build_error != 0) return nullptr;
+  if (!takes_data(control_of(queue.wqe).opcode)) {
+    queue.build_error = EINVAL;
+    return nullptr;
+  }
   SendControl& control = control_of(queue.wqe);
   control.sge_count = 0;
   control.inline_bytes = 0;

@@ -99,7 +99,7 @@ void AckGenerator::issue_read(Index flow, Index at, Cycle now) {  // (R4)
   if (!a.read.begun) a.after = next_ticket_;
   next_read_response(response, a.h, a.read, pieces_);
   next_piece_ = 0;
-  asking_ = {h, false, 0, a.pd, {}, 0, 0};
+  asking_ = {h, false, 0, a.qpn, a.pd, {}, 0, 0};
   ++a.on_their_way;
   on_their_way_.push({flow, at}, Cycle{});
   ask_piece(now);

@@ -146,13 +146,18 @@ void AddressTranslator::advance(Lane<From, To>& lane, Cycle now) {
     if (!take(lane.head, now)) return;
     lane.has_head = true;
     lane.range_checked = lane.found = lane.missed = lane.has_region = lane.has_pages = false;
+    lane.beyond = 0;
     lane.walk = kNoWalk;
-  } else if (lane.walk != kNoWalk) {
+  } else if (lane.walk != kNoWalk || lane.done.full()) {
     return;
   }
   BusAddress bus{};
   const Found found = resolve(lane, lane.head, now, bus);
   if (found == Found::kWait) return;
+  if (found == Found::kNowhere && lane.beyond > 0) {
+    lane.head.last = lane.beyond_last;
+    lane.beyond = 0;
+  }
   lane.free_at = now + 1;
   lane.last_done = now + params_.hit_cycles;
   const bool right = settle(lane.head, found == Found::kYes, now);
@@ -168,7 +173,34 @@ void AddressTranslator::advance(Lane<From, To>& lane, Cycle now) {
     fill(to);
     lane.done.push(to, lane.last_done);
   }
-  lane.has_head = false;
+  lane.has_head = goes_on(lane);
+}
+
+// The part of the segment that lies in the page of its first byte; the rest is for goes_on(). (R4)
+template <class Segment>
+void AddressTranslator::cut_at_page(Lookup& at, Segment& s) {
+  if (at.region.paged_offset == 0) return;  // segments lie within pages of the region's addresses
+  const std::uint64_t page_bytes = std::uint64_t{1} << at.region.page_shift;
+  const std::uint64_t here = page_bytes - ((s.va + at.region.paged_offset) & (page_bytes - 1));
+  if (s.bytes <= here) return;
+  at.beyond = s.bytes - static_cast<std::uint32_t>(here);
+  at.beyond_last = s.last;
+  s.bytes = static_cast<std::uint32_t>(here);
+  s.last = false;
+}
+
+template <class From, class To>
+bool AddressTranslator::goes_on(Lane<From, To>& lane) {
+  if (lane.beyond == 0) return false;
+  From& s = lane.head;
+  s.va += s.bytes;
+  s.offset = static_cast<std::uint16_t>(s.offset + s.bytes);
+  s.bytes = lane.beyond;
+  s.last = lane.beyond_last;
+  begin_part(s);
+  lane.beyond = 0;
+  lane.found = lane.missed = false;
+  return again_ = true;
 }
 
 // False when the segment ends here: its packet has failed and gone on without it. (R4)
@@ -202,12 +234,13 @@ AddressTranslator::Found AddressTranslator::resolve(Lookup& at, ScatteredSegment
 
 AddressTranslator::Found AddressTranslator::find_bytes(Lookup& at, ScatteredSegment& s, Cycle now) {
   const auto allowed = [&](Key key, std::uint64_t va, std::uint64_t bytes) {
-    return check_region(at.region, key, s.pd, rights(s), va, bytes) == RegionCheck::kOk;
+    return check_region(at.region, key, {s.pd, s.qpn}, rights(s), va, bytes) == RegionCheck::kOk;
   };
   if (!at.range_checked && has_range(s)) {  // (R3)
     if (find_region(at, s.local_key, now) == Found::kWait) return Found::kWait;
     if (!allowed(s.local_key, s.local_va, s.local_bytes)) return Found::kNowhere;
     if (needs_bus(s)) {
+      if (at.region.paged_offset % kAtomicBytes != 0) return Found::kNowhere;  // it would not be aligned
       const Found found = find_bus(at, s.local_va, now, s.bus);
       if (found != Found::kYes) return found;
     }
@@ -216,12 +249,15 @@ AddressTranslator::Found AddressTranslator::find_bytes(Lookup& at, ScatteredSegm
   if (s.bytes == 0) return Found::kYes;
   if (find_region(at, s.key, now) == Found::kWait) return Found::kWait;  // (R4)
   if (!allowed(s.key, s.va, s.bytes)) return Found::kNowhere;
+  cut_at_page(at, s);
   return find_bus(at, s.va, now, at.bus);
 }
 
 AddressTranslator::Found AddressTranslator::resolve(Lookup& at, GatherSegment& s, Cycle now, BusAddress& bus) {
   if (find_region(at, s.key, now) == Found::kWait) return Found::kWait;
-  if (check_region(at.region, s.key, s.pd, kRemoteRead, s.va, s.bytes) != RegionCheck::kOk) return Found::kNowhere;
+  const Accessor by{s.pd, s.qpn};
+  if (check_region(at.region, s.key, by, kRemoteRead, s.va, s.bytes) != RegionCheck::kOk) return Found::kNowhere;
+  cut_at_page(at, s);
   return find_bus(at, s.va, now, bus);
 }
 

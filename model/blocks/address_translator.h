@@ -13,7 +13,8 @@
 //   R4  Segments: those of a WRITE are checked as R3, with its access flags; those of a SEND or a response for local
 //       write and the packet's PD, and a failure is a local error: NAK 0x63, for a receive wqe_error_status, for a
 //       response kLocalProtection. The segments before the one that fails have gone on and are written; the failing one
-//       goes on without bytes, as the packet's last, and the others end here.
+//       goes on without bytes, as the packet's last, and the others end here. One that crosses a page of its region
+//       (a zero-based one, whose addresses do not show where its pages end) goes on in parts, one a cycle.
 //   R5  Segments of `gather_in` (responses being built) are checked for remote read. Those that fail go on as `failed`.
 //   R6  Packets that access no memory (failed, squashed, internal) pass in hit_cycles, without bytes.
 //   R7  Each input keeps its order. The two inputs share only the caches and the walkers.
@@ -91,7 +92,9 @@ class AddressTranslator final : public Block {
     bool pages_ok = false;
     std::uint64_t pages_address = 0;
     PageLine pages{};
-    std::uint32_t ahead = 0;  // segments that were looked at since the last entry came, counting the head
+    std::uint32_t beyond = 0;  // bytes of the segment behind its page, for another part (R4)
+    bool beyond_last = false;  // that part is the last of its packet
+    std::uint32_t ahead = 0;   // segments that were looked at since the last entry came, counting the head
   };
   template <class From, class To>
   struct Lane : Lookup {  // one input with its output, and the segment at its head
@@ -125,6 +128,12 @@ class AddressTranslator final : public Block {
   bool take(GatherSegment& s, Cycle now);
   Found resolve(Lookup& at, ScatteredSegment& s, Cycle now, BusAddress& bus);
   Found find_bytes(Lookup& at, ScatteredSegment& s, Cycle now);
+  template <class Segment>
+  void cut_at_page(Lookup& at, Segment& s);
+  template <class From, class To>
+  bool goes_on(Lane<From, To>& lane);
+  void begin_part(ScatteredSegment& s) { s.first = false; }
+  void begin_part(GatherSegment&) { ++begun_.gathers; }
   Found invalidate_key(Lookup& at, ScatteredSegment& s, Cycle now);
   Found resolve(Lookup& at, GatherSegment& s, Cycle now, BusAddress& bus);
   bool settle(ScatteredSegment& s, bool found, Cycle now);

@@ -10,7 +10,7 @@ namespace rxnic {
 AddressTranslator::Found AddressTranslator::invalidate_key(Lookup& at, ScatteredSegment& s, Cycle now) {  // (R9)
   const Key key{s.immediate};
   if (find_region(at, key, now) == Found::kWait) return Found::kWait;
-  if (!may_invalidate(at.region, key, s.pd, s.qpn)) {
+  if (!may_invalidate(at.region, key, {s.pd, s.qpn})) {
     ++counters_.refused_invalidations;
     refused_.fail_qp(s, DropReason::kInvalidation, 0, WcStatus::kRemoteInvalidRequest);
     s.acknowledge = false;

@@ -104,7 +104,8 @@ bool AddressTranslator::read_ahead(Key key, const std::uint64_t* va, Cycle now) 
   const std::uint32_t line = mpt_.find(raw(key) >> 8);
   if (line != SetCache::kNoLine) {
     const MptEntry& region = mpt_lines_[line];
-    if (va == nullptr || check_region(region, key, Pdn{region.pd}, 0, *va, 0) != RegionCheck::kOk) return true;
+    if (va == nullptr || check_region(region, key, {Pdn{region.pd}, region.window_qp}, 0, *va, 0) != RegionCheck::kOk)
+      return true;
     table = Table::kMtt;
     address = mtt_entry_address(region, *va);
     address -= address % kMttLineBytes;

@@ -18,34 +18,52 @@ CommandProcessor::CommandProcessor(const sc_core::sc_module_name& name, const Co
 Cycle CommandProcessor::step(Cycle now) {
   // (1) the answer of a block or of memory
   if (waits_) take_answers(now);
-  // (2) the next command
-  if (!carries_out_ && commands.can_pop(now)) {
-    command_ = commands.pop(now);
-    ++counters_.commands;
-    carries_out_ = true;
-    due_ = now + command_cycles_;
-    steps_ = steps_of(command_.kind);
-    next_step_ = 0;
-    listed_ = in_buffer_ = 0;
-    reply_ = {};
-    reply_.id = command_.id;
-  }
+  // (2) the next request of a send queue, or else the next command
+  if (!carries_out_) carries_out_ = begin(now);
   // (3) its steps
   run(now);
   // (4) the reply
-  bool blocked = false;
-  if (ends_) {
-    blocked = !replies.can_push(now);
-    if (!blocked) {
-      replies.push(now, reply_);
-      carries_out_ = ends_ = false;
-    }
-  }
+  const bool blocked = ends_ && !reply(now);
   // (5) rest
   if (blocked) return rest(now, Activity::kBlocked, kNever);
-  if (!carries_out_) return rest(now, Activity::kStarved, commands.empty() ? kNever : now + 1);
+  if (!carries_out_) {
+    const bool more = !commands.empty() || (windows.bound() && !windows.empty());
+    return rest(now, Activity::kStarved, more ? now + 1 : kNever);
+  }
   if (waits_) return rest(now, reads_ ? Activity::kWaitDmaData : Activity::kWaitBlock, kNever);
   return rest(now, Activity::kBusy, due_);
+}
+
+bool CommandProcessor::begin(Cycle now) {
+  of_window_ = windows.bound() && windows.can_pop(now);
+  if (!of_window_ && !commands.can_pop(now)) return false;
+  if (of_window_) {  // (R11)
+    window_ = windows.pop(now);
+    due_ = now;
+    steps_ = steps_of(window_.operation);
+  } else {
+    command_ = commands.pop(now);
+    ++counters_.commands;
+    due_ = now + command_cycles_;
+    steps_ = steps_of(command_.kind);
+  }
+  next_step_ = 0;
+  listed_ = in_buffer_ = 0;
+  reply_ = {};
+  reply_.id = command_.id;
+  return true;
+}
+
+// False: there is no room for the reply.
+bool CommandProcessor::reply(Cycle now) {
+  if (of_window_ ? !windows_done.can_push(now) : !replies.can_push(now)) return false;
+  if (of_window_) {
+    windows_done.push(now, {reply_.status == CommandStatus::kDone});
+  } else {
+    replies.push(now, reply_);
+  }
+  carries_out_ = ends_ = false;
+  return true;
 }
 
 template <class Reply>
@@ -136,9 +154,12 @@ CommandProcessor::Steps CommandProcessor::steps_of(CommandKind kind) {
   static constexpr Step kFreeCq[] = {&P::close_cq, &P::end_unless_cq, &P::fence_cqes, &P::destroy_cq};
   static constexpr Step kCreateRegion[] = {&P::read_region, &P::hide_new_region, &P::install_region,
                                            &P::settle_payload};
-  static constexpr Step kFreeRegion[] = {&P::read_entry,     &P::hide_region,    &P::clear_entry,
-                                         &P::invalidate,     &P::wait_for_users, &P::wait_for_gathers,
-                                         &P::settle_payload, &P::fence_payload};
+  static constexpr Step kFreeRegion[] = {&P::read_entry,       &P::end_if_bound,   &P::hide_region,
+                                         &P::clear_entry,      &P::invalidate,     &P::wait_for_users,
+                                         &P::wait_for_gathers, &P::settle_payload, &P::fence_payload,
+                                         &P::read_old_region,  &P::uncount_window};
+  static constexpr Step kReleaseWindow[] = {&P::read_entry, &P::take_bound_window, &P::read_old_region,
+                                            &P::uncount_window};
   static constexpr Step kCreateQueue[] = {&P::read_wq,      &P::create_wq,       &P::create_tag_list,
                                           &P::name_srq,     &P::attach_srq,      &P::give_back_tag_list,
                                           &P::give_back_wq, &P::end_without_room};
@@ -178,6 +199,8 @@ CommandProcessor::Steps CommandProcessor::steps_of(CommandKind kind) {
       return kCreateRegion;
     case CommandKind::kFreeRegion:
       return kFreeRegion;
+    case CommandKind::kReleaseWindow:
+      return kReleaseWindow;
     case CommandKind::kCreateQueue:
       return kCreateQueue;
     case CommandKind::kQueryQueue:
@@ -206,6 +229,18 @@ CommandProcessor::Steps CommandProcessor::steps_of(CommandKind kind) {
       return kDetachMulticast;
   }
   return {};
+}
+
+CommandProcessor::Steps CommandProcessor::steps_of(WindowOperation operation) {  // (R11)
+  using P = CommandProcessor;
+  static constexpr Step kBind[] = {&P::read_window,     &P::check_window,     &P::write_window,
+                                   &P::forget_window,   &P::wait_for_packets, &P::wait_for_responses,
+                                   &P::read_old_region, &P::uncount_window,   &P::count_window};
+  static constexpr Step kInvalidate[] = {&P::read_window,      &P::invalidate_key,     &P::forget_window,
+                                         &P::wait_for_packets, &P::wait_for_responses, &P::read_old_region,
+                                         &P::uncount_window};
+  if (operation == WindowOperation::kBind) return kBind;
+  return kInvalidate;
 }
 
 void CommandProcessor::hash(StateHash& h) const {

@@ -28,6 +28,10 @@
 //   R10 kNoRoom: the NIC has no room for it, and nothing has changed. A QP needs one of send_queues; as many
 //       responder_resources as it has max_dest_rd_atomic, from when it is ready to receive until its reset; an SRQ one
 //       of max_srqs; a TM SRQ also one of the tag matcher's lists; a multicast group one of own_addresses.
+//   R11 `windows`: WQEs of send queues that change keys. One is taken before the driver's next command and begun at
+//       once, without command_cycles. Its answer says that no access by an old key is under way.
+//   R12 A region counts the windows that are bound to it, in its MPT entry: in_use, when it is to be freed. A window
+//       that a peer has invalidated counts until release_window, its next binding or its end.
 #pragma once
 
 #include <cstddef>
@@ -37,6 +41,7 @@
 #include <vector>
 
 #include "model/blocks/dma.h"
+#include "model/core/memory/translation.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
 #include "model/types/command.h"
@@ -79,6 +84,8 @@ class CommandProcessor final : public Block {
   In<QpReply> qp_replies{"qp_replies"};
   Out<SendQueueCommand> send_queues{"send_queues"};
   In<StepDone> send_queue_done{"send_queue_done"};
+  In<WindowRequest> windows{"windows"};  // of the requester, and the answers; may stay unbound
+  Out<StepDone> windows_done{"windows_done"};
   Out<MulticastCommand> multicast{"multicast"};
   In<StepDone> multicast_done{"multicast_done"};
 
@@ -88,6 +95,10 @@ class CommandProcessor final : public Block {
   using Step = Next (CommandProcessor::*)(Cycle now);
   using Steps = std::span<const Step>;
   static Steps steps_of(CommandKind kind);
+  static Steps steps_of(WindowOperation operation);
+
+  bool begin(Cycle now);
+  bool reply(Cycle now);
 
   void take_answers(Cycle now);
   template <class Reply>
@@ -160,6 +171,24 @@ class CommandProcessor final : public Block {
   Next wait_for_users(Cycle now);
   Next wait_for_gathers(Cycle now);
   Next settle_payload(Cycle now);
+  Next end_if_bound(Cycle now);
+  // command_processor_windows.cpp
+  Accessor accessor() const { return {window_.pd, window_.qpn}; }
+  WindowBinding binding() const { return {window_.key, window_.va, window_.length, window_.access}; }
+  Next write_entry(const MptEntry& entry, Cycle now);
+  Next write_count(const MptEntry& region, Cycle now);
+  Next refuse_window();
+  Next read_window(Cycle now);
+  Next check_window(Cycle now);
+  Next write_window(Cycle now);
+  Next invalidate_key(Cycle now);
+  Next forget_window(Cycle now);
+  Next wait_for_packets(Cycle now);
+  Next wait_for_responses(Cycle now);
+  Next take_bound_window(Cycle now);
+  Next read_old_region(Cycle now);
+  Next uncount_window(Cycle now);
+  Next count_window(Cycle now);
   Next read_group(Cycle now);
   Next attach_group(Cycle now);
   Next end_unless_attached(Cycle now);
@@ -205,14 +234,18 @@ class CommandProcessor final : public Block {
   bool waits_ = false;        // for a block or for memory
   bool reads_ = false;        // it waits for memory
   Cycle due_{};               // when the command's steps begin (R1)
+  bool of_window_ = false;    // `window_` is carried out, not `command_`
   DriverCommand command_;
-  CommandReply reply_;  // to it
+  WindowRequest window_;
+  CommandReply reply_;  // to either
   Steps steps_;
   std::size_t next_step_ = 0;
   bool ends_ = false;  // with reply_
   std::vector<std::uint8_t> buffer_;
   BusAddress new_ring_{};        // of the CQ that is being resized
-  MptEntry entry_;               // of the region that is being freed
+  MptEntry entry_;               // of the region that is being freed, or of the window
+  MptEntry region_entry_;        // of the region that the window is bound to
+  bool was_bound_ = false;       // the window, or what is invalidated, allowed something
   std::uint32_t listed_ = 0;     // elements of a list (CQEs, numbers of QPs) that are done
   std::uint32_t in_buffer_ = 0;  // elements behind them that the buffer holds
   // The last answers.

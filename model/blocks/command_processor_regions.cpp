@@ -27,11 +27,16 @@ CommandProcessor::Next CommandProcessor::read_entry(Cycle now) {
   return read(mpt_address(Key{command_.number}), sizeof(MptEntry), now);
 }
 
-CommandProcessor::Next CommandProcessor::hide_region(Cycle now) {
+CommandProcessor::Next CommandProcessor::end_if_bound(Cycle) {
   entry_ = mailbox<MptEntry>();
-  if (entry_.valid == 0 || entry_.key != command_.number) return end(CommandStatus::kNoObject);  // (R5)
-  return hide(Key{entry_.key}, now);
+  region_entry_ = {};
+  if (entry_.valid == 0 || (entry_.key ^ command_.number) >> 8 != 0) return end(CommandStatus::kNoObject);  // (R5)
+  if (!is_window(entry_.kind) && entry_.key != command_.number) return end(CommandStatus::kNoObject);
+  if (entry_.windows != 0) return end(CommandStatus::kInUse);  // (R12)
+  return Next::kGoesOn;
 }
+
+CommandProcessor::Next CommandProcessor::hide_region(Cycle now) { return hide(Key{entry_.key}, now); }
 
 CommandProcessor::Next CommandProcessor::clear_entry(Cycle now) {
   const MptEntry none;
@@ -51,7 +56,7 @@ CommandProcessor::Next CommandProcessor::invalidate(Cycle now) {
 
 // The packets that were translated before, and atomics, which touch memory after their packets have retired.
 CommandProcessor::Next CommandProcessor::wait_for_users(Cycle now) {
-  return ask(retirements, {region_.packets, Key{command_.number}}, now);
+  return ask(retirements, {region_.packets, Key{entry_.key}}, now);
 }
 
 CommandProcessor::Next CommandProcessor::wait_for_gathers(Cycle now) {

@@ -46,6 +46,7 @@ Cycle Requester::step(Cycle now) {
   while (places.can_pop(now)) places_taken_ -= places.pop(now).count;
   while (rendezvous.can_pop(now)) take_rendezvous(rendezvous.pop(now), now);
   while (doorbells.can_pop(now)) take_doorbell(doorbells.pop(now));
+  if (windows_done.bound() && windows_done.can_pop(now)) take_window_done(now);
   if (commands.can_pop(now) && asked_for_all()) carry_out_command(now);
   // (2) timers
   if (now >= next_timer_) run_timers(now);
@@ -57,8 +58,8 @@ Cycle Requester::step(Cycle now) {
   // (5) a packet leaves, another is made
   const Turn sent = send_made(now);
   const Turn made = make_one(now);
-  // (6) reads
-  const bool read = ask_for_wqes(now) | ask_for_payload(now);
+  // (6) reads, windows
+  const bool read = ask_for_wqes(now) | ask_for_payload(now) | ask_for_window(now);
   // (7) places of rendezvous
   const bool keeps_places = give_back_places(now);
   // (8) rest
@@ -82,6 +83,7 @@ Cycle Requester::step(Cycle now) {
     return rest(now, lacks_place_ ? Activity::kWaitResponse : Activity::kWaitRate, next);
   }
   if (!made_.empty() || !asked_.empty() || !reading_.empty()) return rest(now, Activity::kWaitDmaData, next);
+  if (!windows_open_.empty()) return rest(now, Activity::kWaitBlock, next);
   return rest(now, awaiting_ > 0 ? Activity::kWaitResponse : Activity::kStarved, next);
 }
 
@@ -274,6 +276,10 @@ void Requester::update(Sq& q) {
     q.reads = true;
     asked_.push_back({false, q.qpn(), q.number, q.resets, 0});
   }
+  if (!q.asks_window && q.made == 0 && q.has_window_request()) {
+    q.asks_window = true;
+    window_asks_.push_back({q.qpn(), q.number, q.resets});
+  }
   if (sends) {
     join(q);
   } else {
@@ -377,6 +383,7 @@ void Requester::hash(StateHash& h) const {
   h.mix(next_leave_.count);
   h.mix(made_.size());
   h.mix(port_.rendezvous.in_use());
+  h.mix(windows_open_.size());
 }
 
 }  // namespace rxnic

@@ -42,6 +42,9 @@
 //   R14 A rendezvous (core/requester/rendezvous_table.h) is begun in the cycle in which it comes. Its place is given
 //       back (`rendezvous_places`) when its FIN is acknowledged, its WQE flushed, or its QP reset or not there any
 //       more. Going back to a WQE of the device itself costs no read.
+//   R15 A WQE that the command processor carries out (SendQp, R9) goes to it, one a cycle (`windows`), QPs in the order
+//       in which they came to it; the answer to it comes on `windows_done`. When it is signaled and done it completes
+//       as a request of UC.
 #pragma once
 
 #include <cstdint>
@@ -98,6 +101,8 @@ class Requester final : public Block {
   In<DmaCompletion> wqe_dma_done{"wqe_dma_done"};
   Out<DmaRequest> payload_dma{"payload_dma"};
   In<DmaCompletion> payload_dma_done{"payload_dma_done"};
+  Out<WindowRequest> windows{"windows"};
+  In<StepDone> windows_done{"windows_done"};
   In<SendQueueCommand> commands{"commands"};
   Out<StepDone> command_done{"command_done"};
   Out<Event> events{"events"};  // may stay unbound
@@ -115,6 +120,7 @@ class Requester final : public Block {
     std::uint32_t made = 0;    // UC, UD: packets that have not left, before whose completion none other comes
     std::uint32_t resets = 0;  // so far: what was asked for before the last one is not for this queue
     bool reads = false;        // asks for WQEs, or waits for them (R1)
+    bool asks_window = false;  // in window_asks_ (R15)
     bool goes_back = false;    // reads a WQE to send it again (R4)
     bool awaits = false;       // counted in awaiting_
     bool flushes = false;      // in flushing_
@@ -123,6 +129,11 @@ class Requester final : public Block {
   };
   static constexpr std::uint32_t kNotTheLastPiece = 1u << 31;  // in the cookie, which is the packet's place in made_
   enum class Turn : std::uint8_t { kNobody, kSent, kRefused };
+  struct WindowAsk {  // a WQE that the command processor carries out (R15)
+    Qpn qpn;
+    std::uint64_t number = 0;  // of the QP
+    std::uint32_t resets = 0;
+  };
   struct WqeRead {       // that is asked for or under way
     bool again = false;  // to send its packets again (R4)
     Qpn qpn;
@@ -152,6 +163,8 @@ class Requester final : public Block {
   void take_doorbell(const Doorbell& doorbell);
   void take_rendezvous(const RendezvousRequest& request, Cycle now);
   bool give_back_places(Cycle now);
+  void take_window_done(Cycle now);
+  bool ask_for_window(Cycle now);
   void take_wqes(Cycle now);
   bool ask_for_wqes(Cycle now);
   bool ask_for_payload(Cycle now);
@@ -182,6 +195,11 @@ class Requester final : public Block {
   void leave(Sq& q);
   Sq* find(Qpn qpn) const;
   Sq* find(Qpn qpn, std::uint64_t number) const;  // nullptr: it is another QP by now
+  template <class Asked>
+  Sq* find(const Asked& by) const {  // nullptr: it was reset or destroyed since
+    Sq* const q = find(by.qpn, by.number);
+    return q != nullptr && q->resets == by.resets ? q : nullptr;
+  }
   void set_timeout(Sq& q) const;
 
   RequesterParams params_;
@@ -195,6 +213,8 @@ class Requester final : public Block {
   Sq* turn_ = nullptr;                  // the QP of the circle whose turn it is
   std::deque<WqeRead> asked_;           // not given to the DMA engine yet
   std::deque<WqeRead> reading_;         // in the order in which they are completed
+  std::deque<WindowAsk> window_asks_;   // not given to the command processor yet
+  std::deque<WindowAsk> windows_open_;  // in the order in which they are answered
   DelayLine<Made> made_;                // (R2)
   std::uint32_t made_bytes_ = 0;        // of payload in made_
   SendQp::Payload payload_;             // of the packet made last, of whose pieces

@@ -76,6 +76,38 @@ StepDone Requester::carry_out(const SendQueueCommand& command) {
   return {};
 }
 
+// WQEs that the command processor carries out. (R15)
+
+// True when it gave one to it, or shall do so in the next cycle.
+bool Requester::ask_for_window(Cycle now) {
+  while (!window_asks_.empty() && windows.can_push(now)) {
+    Sq* const q = find(window_asks_.front());
+    const WindowAsk ask = window_asks_.front();
+    window_asks_.pop_front();
+    if (q == nullptr) continue;
+    q->asks_window = false;
+    if (!q->has_window_request()) continue;  // its state has changed since
+    windows.push(now, q->begin_window_request());
+    windows_open_.push_back(ask);
+    ++counters_.wqes;
+    ++counters_.window_requests;
+    update(*q);
+    return true;
+  }
+  return !window_asks_.empty();
+}
+
+void Requester::take_window_done(Cycle now) {
+  if (successes_.full()) return;
+  const StepDone done = windows_done.pop(now);
+  Sq* const q = find(windows_open_.front());
+  windows_open_.pop_front();
+  if (q == nullptr || !q->window_request_begun()) return;  // it has failed since
+  const SendRequest request = q->end_window_request(done.ok);
+  if (done.ok && q->signaled(request.flags)) successes_.push(q->success(request), now);
+  update(*q);
+}
+
 // (R12)
 void Requester::report_drained(Cycle now) {
   std::erase_if(draining_, [&](Qpn qpn) {
@@ -135,7 +167,7 @@ void Requester::reset(Qpn qpn) {
   if (q == nullptr) return;
   q->reset();
   ++q->resets;
-  q->reads = q->goes_back = false;
+  q->reads = q->goes_back = q->asks_window = false;
   drop_made(*q);
   q->not_before = Cycle{};
   q->rate.reset();
@@ -162,7 +194,7 @@ void Requester::destroy(Qpn qpn) {
 
 bool Requester::drained(Qpn qpn) const {
   const Sq* q = find(qpn);
-  return q == nullptr || (q->queue().empty() && q->made == 0);
+  return q == nullptr || (q->queue().empty() && q->made == 0 && !q->window_request_begun());
 }
 
 }  // namespace rxnic

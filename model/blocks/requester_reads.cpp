@@ -11,8 +11,8 @@ void Requester::take_wqes(Cycle now) {
     wqe_dma_done.drop(now);
     const WqeRead read = reading_.front();
     reading_.pop_front();
-    Sq* const q = find(read.qpn, read.number);
-    if (q == nullptr || q->resets != read.resets) continue;
+    Sq* const q = find(read);
+    if (q == nullptr) continue;
     if (read.again) {
       q->goes_back = false;
     } else {
@@ -35,8 +35,8 @@ bool Requester::ask_for_wqes(Cycle now) {
   while (!asked_.empty() && wqe_dma.can_push(now)) {
     WqeRead ask = asked_.front();
     asked_.pop_front();
-    Sq* const q = find(ask.qpn, ask.number);
-    if (q == nullptr || q->resets != ask.resets) continue;
+    Sq* const q = find(ask);
+    if (q == nullptr) continue;
     if (!ask.again) ask.count = q->wqes_to_read();
     if (ask.count == 0) {  // its state has changed since
       q->reads = false;

@@ -96,6 +96,8 @@ Ticket CommandQueue::create_region(const MptEntry& entry, std::span<const BusAdd
 
 Ticket CommandQueue::free_region(Key key) { return give(CommandKind::kFreeRegion, raw(key)); }
 
+Ticket CommandQueue::release_window(Key key) { return give(CommandKind::kReleaseWindow, raw(key)); }
+
 Ticket CommandQueue::create_queue(const WqContext& queue) {
   DriverCommand c;
   c.kind = CommandKind::kCreateQueue;

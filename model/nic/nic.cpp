@@ -179,6 +179,8 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   requester->completions.bind(commands);
   join(commander.send_queues, requester->commands, kRegister);
   join(requester->command_done, commander.send_queue_done, kRegister);
+  join(requester->windows, commander.windows, kRegister);
+  join(commander.windows_done, requester->windows_done, kRegister);
   join(transport_checker.answers, requester->answers, p.nic.notice_depth);
   join(transport_checker.places, requester->places, kRegister);
   join(cqe_generator.failed, requester->failed, p.nic.notice_depth);

@@ -183,8 +183,11 @@ class List {
     refusals("ack_generator");
     add("command_processor", "buffer", p_.command_processor.buffer_bytes, 8,
         "Mailbox of the command at hand, or CQEs that move to another ring.");
-    add("command_processor", "command", 1, Descriptor<DriverCommand>::kBits + sizeof(MptEntry) * 8,
-        "The command at hand, and the region that it frees.");
+    add("command_processor", "command", 1,
+        std::max<std::uint64_t>(Descriptor<DriverCommand>::kBits, Descriptor<WindowRequest>::kBits) +
+            2 * sizeof(MptEntry) * 8,
+        "The command at hand, the region or window that it frees or changes, and the region that the window is bound "
+        "to.");
   }
 
   void requester() {
@@ -206,10 +209,12 @@ class List {
         "Packets that wait for their payload: QP, completion.");
     add("requester", "pieces", kMaxSge, Descriptor<DataSegment>::kBits, "Segments of the packet at hand.");
     add("requester", "asking", 2 * queues, kNumber + 1, "QPs with WQEs to read, and to read again.");
+    add("requester", "windows", queues, kNumber + 1,
+        "QPs with a window to bind or a key to invalidate, and those that wait for it.");
     add("requester", "flushing", queues, index_bits(queues), "QPs with WQEs to flush, in the order of their failures.");
     add("requester", "resets", queues, kNumber, "QPs that the receive path is to forget.");
     add("requester", "successes", p_.requester.packet_buffers, Descriptor<SendCompletion>::kBits,
-        "Completions of UC and UD on their way.");
+        "Completions of UC and UD, and of windows, on their way.");
   }
 
  private:

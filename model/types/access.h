@@ -11,6 +11,9 @@ enum AccessFlag : std::uint8_t {  // bits as enum ibv_access_flags
   kRemoteWrite = 1u << 1,
   kRemoteRead = 1u << 2,
   kRemoteAtomic = 1u << 3,
+  kBindWindow = 1u << 4,  // memory windows may be bound to it
+  kZeroBased = 1u << 5,   // its first byte has address 0
 };
+inline constexpr std::uint8_t kRemoteRights = kRemoteWrite | kRemoteRead | kRemoteAtomic;
 
 }  // namespace rxnic

@@ -146,7 +146,8 @@ struct QpContext : StoredQpContext {
 static_assert(sizeof(QpContext) <= 256);
 
 // What may be invalidated by its key: not a region of ibv_reg_mr or a type 1 window.
-enum class MemoryKind : std::uint8_t { kRegion, kFastRegistered, kWindow2 };
+enum class MemoryKind : std::uint8_t { kRegion, kFastRegistered, kWindow1, kWindow2 };
+constexpr bool is_window(MemoryKind k) { return k == MemoryKind::kWindow1 || k == MemoryKind::kWindow2; }
 
 struct MptEntry {
   std::uint32_t key = 0;  // 0: free
@@ -157,11 +158,14 @@ struct MptEntry {
   std::uint32_t pd = 0;
   Qpn window_qp{};               // kWindow2: that it is bound on
   std::uint8_t invalidated = 0;  // it exists, but allows nothing
-  std::uint8_t reserved[7] = {};
-  std::uint64_t va = 0;        // first byte
-  std::uint64_t length = 0;    // bytes
-  std::uint64_t mtt_base = 0;  // bus address of the page list
-  std::uint8_t reserved2[16] = {};
+  std::uint8_t reserved[3] = {};
+  std::uint32_t bound_to = 0;      // of a window: the key of the region that counts it, 0: none does
+  std::uint64_t va = 0;            // first byte
+  std::uint64_t length = 0;        // bytes
+  std::uint64_t mtt_base = 0;      // bus address of the page list
+  std::uint64_t paged_offset = 0;  // va + this is the address whose pages the list has (zero-based ones)
+  std::uint32_t windows = 0;       // of a region: that are bound to it
+  std::uint8_t reserved2[4] = {};
 };
 static_assert(sizeof(MptEntry) == 64);
 

@@ -74,7 +74,8 @@ constexpr bool is_sound_send(std::size_t place) {
     return o == Op::kUnknown || (has_row(o) && (kOperations[place_of(o)].traits & traits) == traits);
   };
   const bool divisible = row.first != Op::kUnknown;
-  return has_row(row.completion) && place == static_cast<std::size_t>(row.opcode) && has(row.only, kOnly | kRequest) &&
+  return has_row(row.completion) && (row.local == 0) == (row.only != Op::kUnknown) &&
+         place == static_cast<std::size_t>(row.opcode) && has(row.only, kOnly | kRequest) &&
          has(row.first, kFirst | kRequest) && has(row.middle, kMiddle | kRequest) && has(row.last, kLast | kRequest) &&
          divisible == (row.middle != Op::kUnknown) && divisible == (row.last != Op::kUnknown);
 }
@@ -192,7 +193,10 @@ Operation operation_of(SendOpcode o, bool first, bool last) {
   return last ? row.last : row.middle;
 }
 
+bool is_local(SendOpcode o) { return index_of(o) < kSends.size() && kSends[index_of(o)].local != 0; }
+
 bool is_legal(SendOpcode o, Transport transport) {
+  if (is_local(o)) return (kSends[index_of(o)].local & bit(transport)) != 0;
   return (opcode_info(opcode_of(transport, operation_of(o, true, true))).traits & kKnown) != 0;
 }
 

@@ -88,12 +88,12 @@ inline constexpr std::array kOperations{
 };
 
 // The WQE of a driver that asks for operations: one ONLY packet, or FIRST, MIDDLEs and LAST where it may have several.
-// Without operations: known in a CQE, refused in a send queue.
 struct SendRow {
   SendOpcode opcode;
   unsigned wr;  // as verbs: ibv_wr_opcode
   CqeOpcode completion;
   Operation only = Op::kUnknown, first = Op::kUnknown, middle = Op::kUnknown, last = Op::kUnknown;
+  unsigned local = 0;  // transports, of a WQE that the device carries out by itself: it sends nothing
 };
 inline constexpr std::array kSends{
     SendRow{SendOpcode::kSend, 2, CqeOpcode::kSend, Op::kSendOnly, Op::kSendFirst, Op::kSendMiddle, Op::kSendLast},
@@ -108,8 +108,11 @@ inline constexpr std::array kSends{
     SendRow{SendOpcode::kRead, 4, CqeOpcode::kRdmaRead, Op::kReadRequest},
     SendRow{SendOpcode::kCompareSwap, 5, CqeOpcode::kCompareSwap, Op::kCompareSwap},
     SendRow{SendOpcode::kFetchAdd, 6, CqeOpcode::kFetchAdd, Op::kFetchAdd},
-    SendRow{SendOpcode::kLocalInvalidate, 7, CqeOpcode::kLocalInvalidate},
-    SendRow{SendOpcode::kBindWindow, 8, CqeOpcode::kSend},
+    SendRow{.opcode = SendOpcode::kLocalInvalidate,
+            .wr = 7,
+            .completion = CqeOpcode::kLocalInvalidate,
+            .local = kConnected},
+    SendRow{.opcode = SendOpcode::kBindWindow, .wr = 8, .completion = CqeOpcode::kBindWindow, .local = kConnected},
     SendRow{SendOpcode::kAtomicWrite, 15, CqeOpcode::kAtomicWrite, Op::kAtomicWrite},
 };
 
@@ -124,6 +127,7 @@ inline constexpr std::array kCompletions{
     CompletionRow{CqeOpcode::kRdmaRead, "RDMA_READ", 2},
     CompletionRow{CqeOpcode::kCompareSwap, "COMP_SWAP", 3},
     CompletionRow{CqeOpcode::kFetchAdd, "FETCH_ADD", 4},
+    CompletionRow{CqeOpcode::kBindWindow, "BIND_MW", 5},
     CompletionRow{CqeOpcode::kLocalInvalidate, "LOCAL_INV", 6},
     CompletionRow{CqeOpcode::kAtomicWrite, "ATOMIC_WRITE", 9},
     CompletionRow{CqeOpcode::kReceive, "RECV", 128},

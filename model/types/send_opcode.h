@@ -19,6 +19,8 @@ inline bool has(SendOpcode o, std::uint32_t traits) { return (request_info(o).tr
 
 // The operation of one of its packets: ONLY, whatever the place, when it has no others; kUnknown when it has none.
 Operation operation_of(SendOpcode o, bool first, bool last);
+// The device carries it out by itself: it sends nothing.
+bool is_local(SendOpcode o);
 // Whether `transport` has it.
 bool is_legal(SendOpcode o, Transport transport);
 // The opcode of its completion.

@@ -3,8 +3,8 @@
 //
 //   R1  An SQ is a ring of slots, a power of two of them; WQE k is in slot k mod slots. A slot is `stride` bytes, a
 //       power of two, at least 64 + 16 * max_sge and 64 + max_inline.
-//   R2  A slot starts with SendControl (32 bytes) and RemoteSegment or AddressVector (32 bytes). Behind these are
-//       `sge_count` data segments (work_queue.h), or with kSendInline `inline_bytes` bytes of payload.
+//   R2  A slot starts with SendControl (32 bytes) and RemoteSegment, AddressVector or WindowSegment (32 bytes). Behind
+//       these are `sge_count` data segments (work_queue.h), or with kSendInline `inline_bytes` bytes of payload.
 //   R3  Doorbell: after the WQEs are visible the driver writes the SQ's producer index (a free-running count of WQEs
 //       posted) once per post call. A WQE that is posted alone, and is short enough for the device, is written with it.
 //   R4  A WQE's slot is free again when its completion, or that of a later WQE of the same queue, was polled.
@@ -28,8 +28,8 @@ enum class SendOpcode : std::uint8_t {
   kRead,
   kCompareSwap,
   kFetchAdd,
-  kLocalInvalidate,
-  kBindWindow,
+  kLocalInvalidate,  // immediate: the key
+  kBindWindow,       // immediate: the window's new rkey
   kAtomicWrite,
   kCount
 };
@@ -63,6 +63,16 @@ struct RemoteSegment {
   std::uint64_t swap = 0;
 };
 static_assert(sizeof(RemoteSegment) == 32);
+
+// RC, UC, XRC: BIND_MW. Length 0: the window (type 1) is bound to nothing.
+struct WindowSegment {
+  std::uint64_t va = 0;      // of its first byte in the region
+  std::uint64_t length = 0;  // bytes
+  std::uint32_t region = 0;  // lkey
+  std::uint8_t access = 0;   // AccessFlag: kRemoteRights, kZeroBased
+  std::uint8_t reserved[11] = {};
+};
+static_assert(sizeof(WindowSegment) == 32);
 
 // UD: where the datagram goes. Also what an address handle holds, and the path of a connected QP.
 struct AddressVector {

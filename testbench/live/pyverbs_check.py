@@ -19,7 +19,6 @@ MODULES = ("test_addr", "test_pd", "test_cq", "test_cq_events", "test_cqex", "te
            "test_qpex", "test_qp", "test_parent_domain", "test_device", "test_mr", "test_atomic", "test_tag_matching")
 MAY_BE_SKIPPED = {  # by pattern: the reason
     r"test_(create|query)_raw_qp": "RAW_PACKET",
-    r"test_(.*_)?mw(_|$)": "memory windows",
     r"test_(create|destroy|import|multi_process_alloc)_dm|test_dm_": "device memory",
     r"test_dmabuf_": "no GPU here, and no dma-buf",
     r"test_huge_page_traffic$": "huge pages",

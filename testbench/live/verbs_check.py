@@ -101,6 +101,11 @@ def xrc(bench):
     watched(bench, "Xrc", at_least=100)
 
 
+def windows(bench):
+    """Memory windows of both types, zero-based windows and regions."""
+    watched(bench, "Windows", at_least=100)
+
+
 def differential(bench):
     """Random sequences of requests, receives and tag operations over every kind of QP, against a plain reference."""
     for uid in live.users().values():
@@ -181,8 +186,8 @@ def hostile(bench):
 
 
 CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "tags": tags,
-          "rendezvous": rendezvous, "xrc": xrc, "differential": differential, "events": events, "latency": latency,
-          "threads": threads, "hostile": hostile}
+          "rendezvous": rendezvous, "xrc": xrc, "windows": windows, "differential": differential, "events": events,
+          "latency": latency, "threads": threads, "hostile": hostile}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)

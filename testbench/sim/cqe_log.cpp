@@ -23,6 +23,8 @@ const char* wc_status_name(WcStatus s) {
       return "LOC_PROT_ERR";
     case WcStatus::kFlushed:
       return "WR_FLUSH_ERR";
+    case WcStatus::kWindowBind:
+      return "MW_BIND_ERR";
     case WcStatus::kRemoteInvalidRequest:
       return "REM_INV_REQ_ERR";
     case WcStatus::kRemoteAccess:

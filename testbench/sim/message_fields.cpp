@@ -51,6 +51,8 @@ constexpr RequestName kRequests[] = {
     {Request::kOpenXrcd, "open_xrcd"},
     {Request::kCloseXrcd, "close_xrcd"},
     {Request::kOpenQp, "open_qp"},
+    {Request::kAllocateWindow, "allocate_window"},
+    {Request::kFreeWindow, "free_window"},
 };
 static_assert(std::size(kRequests) == static_cast<std::size_t>(channel::kLastRequest));
 constexpr const char* kUnknown = "request_";
@@ -132,6 +134,13 @@ void fields(V& v, channel::QueuePair& q) {
   v("receive_stride", q.receive_stride);
   v("receive_doorbell", q.receive_doorbell);
   v("xrcd", q.xrcd);
+  v("management", q.management);
+}
+template <class V>
+void fields(V& v, channel::Window& w) {
+  v("pd", w.pd);
+  v("type", w.type);
+  v("rkey", w.rkey);
 }
 template <class V>
 void fields(V& v, channel::XrcDomain& x) {
@@ -188,6 +197,7 @@ void with_body(Message& m, F&& f) {
     case Request::kAllocatePd:
     case Request::kFreePd:
     case Request::kFreeMemory:
+    case Request::kFreeWindow:
     case Request::kCreateChannel:
     case Request::kFreeChannel:
     case Request::kFreeCq:
@@ -197,6 +207,8 @@ void with_body(Message& m, F&& f) {
     case Request::kRegisterMemory:
     case Request::kReregisterMemory:
       return f(m.body.memory);
+    case Request::kAllocateWindow:
+      return f(m.body.window);
     case Request::kCreateCq:
     case Request::kResizeCq:
     case Request::kModifyCq:

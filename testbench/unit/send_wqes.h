@@ -19,6 +19,7 @@ struct WqeSpec {
   std::uint32_t remote_qpn = 0, remote_qkey = 0, remote_srqn = 0;
   RemoteSegment remote = {};
   AddressVector address = {};  // UD, instead of `remote`
+  WindowSegment window = {};   // BIND_MW, instead of `remote`
   std::vector<DataSegment> sge = {};
   std::vector<std::uint8_t> inline_data = {};  // sets kSendInline
 };
@@ -44,6 +45,8 @@ inline std::vector<std::uint8_t> wqe_bytes(const WqeSpec& spec, std::uint32_t st
   std::memcpy(slot.data(), &c, sizeof c);
   if (datagram) {
     std::memcpy(slot.data() + sizeof c, &spec.address, sizeof spec.address);
+  } else if (spec.opcode == SendOpcode::kBindWindow) {
+    std::memcpy(slot.data() + sizeof c, &spec.window, sizeof spec.window);
   } else {
     std::memcpy(slot.data() + sizeof c, &spec.remote, sizeof spec.remote);
   }

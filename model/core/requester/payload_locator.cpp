@@ -18,7 +18,8 @@ bool PayloadLocator::load_region(const DataSegment& segment, Pdn pd, std::uint8_
   const Key key{segment.lkey};
   if (key == hidden_) return false;  // (R4)
   if (!memory_.read(mpt_address(key), {reinterpret_cast<std::uint8_t*>(&region), sizeof region})) return false;
-  return check_region(region, key, pd, access, segment.address, segment.length) == RegionCheck::kOk;
+  if (is_window(region.kind)) return false;
+  return check_region(region, key, {pd, {}}, access, segment.address, segment.length) == RegionCheck::kOk;
 }
 
 bool PayloadLocator::check(std::span<const DataSegment> segments, Pdn pd, std::uint8_t access) {  // (R1)
@@ -55,10 +56,11 @@ bool PayloadLocator::locate_in(const DataSegment& segment, Pdn pd, std::uint64_t
   const std::size_t first = pieces.size();
   const std::uint64_t page_bytes = std::uint64_t{1} << region.page_shift;
   std::uint64_t va = segment.address + offset;
+  const auto paged = [&region](std::uint64_t at) { return at + region.paged_offset; };
   std::array<std::uint64_t, kEntriesPerRead> pages;
   while (bytes > 0) {
-    const std::uint64_t last_page = (va + (bytes - 1)) >> region.page_shift;
-    const std::uint64_t count = std::min(kEntriesPerRead, last_page - (va >> region.page_shift) + 1);
+    const std::uint64_t last_page = paged(va + (bytes - 1)) >> region.page_shift;
+    const std::uint64_t count = std::min(kEntriesPerRead, last_page - (paged(va) >> region.page_shift) + 1);
     const auto entries = static_cast<std::size_t>(count * sizeof(std::uint64_t));
     if (!memory_.read(BusAddress{mtt_entry_address(region, va)},
                       {reinterpret_cast<std::uint8_t*>(pages.data()), entries})) {
@@ -66,7 +68,7 @@ bool PayloadLocator::locate_in(const DataSegment& segment, Pdn pd, std::uint64_t
     }
     for (std::uint64_t i = 0; i < count; ++i) {
       const auto here =
-          static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, page_bytes - (va & (page_bytes - 1))));
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, page_bytes - (paged(va) & (page_bytes - 1))));
       const BusAddress at = bus_address_in_page(region, pages[i], va);
       if (pieces.size() > first && pieces.back().address + pieces.back().bytes == at) {  // (R2)
         pieces.back().bytes += here;

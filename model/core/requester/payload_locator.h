@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory of a request of ours: checks of its data segments, and the bus addresses of its payload.
 //
-//   R1  A segment is good when its lkey is that of a valid region of the QP's PD, grants `access` and holds the whole
-//       segment (core/memory/translation.h). Reading needs no right.
+//   R1  A segment is good when its lkey is that of a valid region of the QP's PD, not of a window, grants `access` and
+//       holds the whole segment (core/memory/translation.h). Reading needs no right.
 //   R2  Pages of a segment with consecutive bus addresses are one piece. Pieces of two segments are not joined.
 //   R3  All or nothing: false when a region no longer exists, or the segments are shorter.
 //   R4  The region whose key is hidden is none: its entry in memory is being written, and what a read of it would find

@@ -61,6 +61,7 @@ void SendQp::reset() {
   release_own();
   queue_.restart(queue_.next_psn());
   has_wqe_ = stopped_ = failed_ = false;
+  local_.reset();
   wqe_ = {};
   next_completion_ = 0;
 }
@@ -96,8 +97,44 @@ bool SendQp::has_packet() {
   const QpState state = context_.qp.state;
   if (failed_ || (state != QpState::kRts && state != QpState::kSqd)) return false;  // (R1)
   if (queue_.unsent()) return queue_.has_packet() && !(stopped_ && is_stopped(queue_.current().wqe));
-  if (state != QpState::kRts || stopped_ || !ring_.here() || !load(ring_.next())) return false;
+  if (state != QpState::kRts || stopped_ || local_ || !ring_.here() || !load(ring_.next())) return false;
+  if (is_local(wqe_.opcode)) return false;
   return queue_.hold(wqe_.opcode, wqe_.flags, wqe_.bytes) == SendHold::kNone;
+}
+
+// (R9)
+
+bool SendQp::has_window_request() {
+  if (failed_ || stopped_ || local_ || context_.qp.state != QpState::kRts || !queue_.empty() || !ring_.here()) {
+    return false;
+  }
+  return load(ring_.next()) && is_local(wqe_.opcode);
+}
+
+WindowRequest SendQp::begin_window_request() {
+  const WindowSegment& w = wqe_.window;
+  WindowRequest r;
+  r.qpn = qpn();
+  r.pd = context_.qp.pd;
+  r.key = Key{wqe_.immediate};
+  if (wqe_.opcode == SendOpcode::kBindWindow) {
+    r = {WindowOperation::kBind, r.qpn, r.pd, r.key, Key{w.region}, w.access, w.va, w.length};
+  } else {
+    r.operation = WindowOperation::kInvalidate;
+  }
+  local_ = take_next();
+  return r;
+}
+
+// The WQE that has ended.
+SendRequest SendQp::end_window_request(bool ok) {
+  const SendRequest request = *local_;
+  if (ok) {
+    local_.reset();
+  } else {
+    stop_at(request.wqe, WcStatus::kWindowBind);
+  }
+  return request;
 }
 
 // Loads the WQE of that number into wqe_; false: it cannot be carried out.
@@ -121,6 +158,7 @@ WcStatus SendQp::parse(std::uint32_t wqe) {
 }
 
 WcStatus SendQp::check(Pdn pd) {
+  if (is_local(wqe_.opcode)) return WcStatus::kSuccess;
   if (context_.qp.transport == Transport::kUd) set_path(wqe_.address, Qpn{wqe_.remote_qpn});
   const bool data = has(wqe_.opcode, kReturnsData);
   const bool has_path = path_.encapsulation != Encapsulation::kNone;
@@ -130,8 +168,8 @@ WcStatus SendQp::check(Pdn pd) {
   return port_.locator.check(wqe_.segments(), pd, access) ? WcStatus::kSuccess : WcStatus::kLocalProtection;
 }
 
-// Begins WQE ring_.next(), which is loaded.
-void SendQp::begin() {
+// WQE ring_.next(), which is loaded, is begun.
+SendRequest SendQp::take_next() {
   SendRequest r;
   r.wqe = ring_.next();
   r.opcode = wqe_.opcode;
@@ -141,12 +179,12 @@ void SendQp::begin() {
   r.remote_srqn = wqe_.remote_srqn;
   r.remote = wqe_.remote;
   r.posted = own_ ? own_wqe(r.wqe).posted : ring_.rung();
-  queue_.begin(r);
   ring_.take();
+  return r;
 }
 
 bool SendQp::make_packet(RequestPacket& packet, Payload& payload) {
-  if (!queue_.unsent()) begin();
+  if (!queue_.unsent()) queue_.begin(take_next());
   packet = queue_.packet();
   payload.in_wqe = {};
   payload.bytes = has(queue_.current().opcode, kReturnsData) ? 0 : packet.bytes;
@@ -224,6 +262,7 @@ void SendQp::fail(WcStatus status) {
 
 void SendQp::fail_from(std::uint32_t wqe, WcStatus status) {  // (R4)
   next_completion_ = wqe;
+  local_.reset();
   failed_ = true;
   stopped_ = false;
   fail_status_ = status;

@@ -19,10 +19,13 @@
 //   R8  A QP without a ring has WQEs of the device itself, which are never read: a rendezvous is a READ, and when that
 //       is answered a FIN, before READs that have not begun. Their completions are marked (`rendezvous`); a READ's has
 //       the handle of the entry that matched as its wqe_index. After a failure no FIN follows, whatever has come.
+//   R9  BIND_MW and LOCAL_INV send nothing: the command processor carries them out. One is begun in kRts when all WQEs
+//       before it are answered (UC: have left), and the next WQE when it is done. One that is refused fails as R3.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,6 +34,7 @@
 #include "model/core/requester/request_packet.h"
 #include "model/core/requester/send_ring.h"
 #include "model/params/params.h"
+#include "model/types/command.h"
 #include "model/types/context.h"
 #include "model/types/packet.h"
 #include "model/types/send_completion.h"
@@ -86,6 +90,12 @@ class SendQp {
   // Where the oldest WQE is that has packets to send, to send them again.
   MemoryPiece repeated_read() const { return slots_at(queue_.unsent() ? queue_.current().wqe : ring_.next(), 1); }
 
+  // The next WQE is one that the command processor carries out, and may be begun (R9); begins it; its outcome.
+  bool has_window_request();
+  WindowRequest begin_window_request();
+  bool window_request_begun() const { return local_.has_value(); }
+  SendRequest end_window_request(bool ok);
+
   // There is a packet to send; may read memory and find that a WQE cannot be carried out.
   bool has_packet();
   // What a packet carries: bytes of its WQE, or what is in memory.
@@ -130,6 +140,7 @@ class SendQp {
   // The first WQE that is not finished.
   std::uint32_t oldest() const {
     if (failed_) return next_completion_;
+    if (local_) return local_->wqe;
     return queue_.empty() ? ring_.next() : queue_.oldest().wqe;
   }
   MemoryPiece slots_at(std::uint32_t wqe, std::uint32_t count) const {
@@ -152,7 +163,7 @@ class SendQp {
   WcStatus parse(std::uint32_t wqe);
   WcStatus check(Pdn pd);
   void set_path(const AddressVector& path, Qpn remote);
-  void begin();
+  SendRequest take_next();
   bool find_payload(const RequestPacket& packet, Payload& payload);
   void fail_from(std::uint32_t wqe, WcStatus status);
   void stop_at(std::uint32_t wqe, WcStatus status);
@@ -166,8 +177,9 @@ class SendQp {
   SendQueue queue_;
   std::deque<OwnWqe> own_wqes_;  // from number first_own_ on
   std::uint32_t first_own_ = 0;
-  Headers path_;  // below the BTH; UD: of the WQE at hand
-  SendWqe wqe_;   // WQE `loaded_`
+  std::optional<SendRequest> local_;  // (R9)
+  Headers path_;                      // below the BTH; UD: of the WQE at hand
+  SendWqe wqe_;                       // WQE `loaded_`
   std::uint32_t loaded_ = 0;
   bool has_wqe_ = false;
   bool stopped_ = false;  // (R3)

@@ -42,6 +42,11 @@ WcStatus parse_send_wqe(std::span<const std::uint8_t> slot, Transport transport,
   out.bytes = 0;
   out.inline_data = nullptr;
   if (!is_legal(out.opcode, transport)) return WcStatus::kLocalQpOperation;  // (R1)
+  if (is_local(out.opcode)) {
+    load(slot, sizeof control, out.window);
+    const bool alone = control.sge_count == 0 && (out.flags & kSendInline) == 0;
+    return alone ? WcStatus::kSuccess : WcStatus::kLocalQpOperation;  // (R5)
+  }
   if (transport == Transport::kUd) {
     load(slot, sizeof control, out.address);
   } else {

@@ -7,7 +7,8 @@
 //   R3  READ, COMPARE_SWAP and FETCH_ADD have one data segment that is not empty; the returned data goes there. An
 //       atomic's is 8 bytes long, a READ of no bytes has none. An ATOMIC WRITE's data is 8 bytes, as a WRITE's.
 //   R4  A message has at most kMaxSendBytes; on UD at most the MTU.
-//   R5  A violation of R1..R3 is a local QP operation error, of R4 a local length error.
+//   R5  BIND_MW and LOCAL_INV have neither data segments nor inline data.
+//   R6  A violation of R1..R3 and R5 is a local QP operation error, of R4 a local length error.
 #pragma once
 
 #include <array>
@@ -29,6 +30,7 @@ struct SendWqe {
   std::uint32_t immediate = 0;
   std::uint32_t remote_qpn = 0, remote_qkey = 0, remote_srqn = 0;
   RemoteSegment remote;                       // WRITE, READ, atomics
+  WindowSegment window;                       // BIND_MW
   AddressVector address;                      // UD
   const std::uint8_t* inline_data = nullptr;  // kSendInline: in the slot that was parsed
   std::array<DataSegment, kMaxSge> sge;

@@ -61,9 +61,10 @@ TEST(MessageFields, EveryByteOfABodyIsInTheText) {
   static_assert(kPath == 32);
   const Body bodies[] = {{Request::kFreePd, sizeof(Handle), 0},
                          {Request::kRegisterMemory, sizeof(Memory), 0},
+                         {Request::kAllocateWindow, sizeof(Window), 0},
                          {Request::kCreateCq, sizeof(CompletionQueue), 4},
                          {Request::kCreateSrq, sizeof(SharedReceiveQueue), 4},
-                         {Request::kCreateQp, sizeof(QueuePair), 4},
+                         {Request::kCreateQp, sizeof(QueuePair), 0},
                          {Request::kModifyQp, sizeof(QpAttributes), 0},
                          {Request::kResolve, sizeof(Resolve), 0},
                          {Request::kAttachMulticast, sizeof(Multicast), 0},

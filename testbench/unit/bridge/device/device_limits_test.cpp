@@ -67,6 +67,10 @@ TEST_F(DeviceLimits, OneMoreObjectIsRefusedUntilOneIsGivenBack) {
   EXPECT_EQ(granted([&] { return other.register_memory(others_pd, other.local(64), 64, 1).status; }), 1u);
   EXPECT_EQ(a.free(Request::kFreeMemory, region), 0);
   EXPECT_EQ(granted([&] { return other.register_memory(others_pd, other.local(64), 64, 1).status; }), 1u);
+  const auto window = [&] {
+    return other.call(Request::kAllocateWindow, [&](auto& b) { b.window = {others_pd, kWindowType2, 0}; }).status;
+  };
+  EXPECT_EQ(granted(window), 0u) << "windows and regions share the keys";
   const Program::Srq srq = a.create_srq(pd);
   const auto create_srq = [&] {
     const auto asked = other.srq_request(others_pd);

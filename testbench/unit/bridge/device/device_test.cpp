@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 
+#include "model/core/memory/translation.h"
 #include "testbench/unit/bridge/device/bridge_program.h"
 
 namespace rxnic {
@@ -77,6 +78,7 @@ TEST_F(DeviceTest, ForeignAndUnknownHandlesAreRefused) {
   EXPECT_EQ(a.free(Request::kFreeQp, 0), EINVAL);
   EXPECT_EQ(a.free(Request::kFreeSrq, 1), EINVAL);
   EXPECT_EQ(a.free(Request::kFreeMemory, 0x100), EINVAL);
+  EXPECT_EQ(a.free(Request::kFreeWindow, 0x100), EINVAL);
   EXPECT_EQ(a.free(Request::kFreeChannel, 3), EINVAL);
   EXPECT_EQ(create_qp([&](auto& q) { q.pd = foreign_pd; }), EINVAL);
   EXPECT_EQ(create_qp([&](auto& q) { q.send_cq = foreign_cq.number; }), EINVAL);
@@ -223,6 +225,96 @@ TEST_F(DeviceTest, RegionsAreChecked) {
   EXPECT_EQ(status([](auto& m) { m.length = std::numeric_limits<std::uint64_t>::max(); }), EINVAL);
   EXPECT_EQ(status([](auto& m) { m.address = m.iova = 0, m.length = std::uint64_t{1} << 40; }), ENOMEM);
   EXPECT_EQ(status([](auto& m) { m.pd = 0; }), EINVAL);
+}
+
+TEST_F(DeviceTest, AZeroBasedRegionHasThePagesOfItsMemory) {
+  const auto address = a.local(3 * 4096) + 777;
+  const auto status = [&](std::uint64_t iova) {
+    return a.call(Request::kRegisterMemory, [&](auto& b) {
+      b.memory = {};
+      b.memory.pd = pd;
+      b.memory.access = kLocalWrite | kAccessZeroBased;
+      b.memory.address = address;
+      b.memory.length = 4096;
+      b.memory.iova = iova;
+    });
+  };
+  EXPECT_EQ(status(address).status, EINVAL);
+  const auto made = status(0);
+  ASSERT_EQ(made.status, 0);
+  const auto entry = lab.memories[0]->load<MptEntry>(mpt_address(Key{made.body.memory.lkey}));
+  EXPECT_EQ(entry.va, 0u);
+  EXPECT_EQ(entry.access, kLocalWrite | kZeroBased);
+  const auto at = [&](std::uint64_t va) {
+    const auto page = lab.memories[0]->load<std::uint64_t>(BusAddress{mtt_entry_address(entry, va)});
+    return bus_address_in_page(entry, page, va);
+  };
+  for (const std::uint64_t va : {0u, 3318u, 3319u, 4095u}) EXPECT_EQ(at(va), program_address(a.id, address + va));
+}
+
+std::int32_t allocate_window(Program& by, std::uint32_t pd, std::uint32_t type, std::uint32_t* rkey = nullptr) {
+  const auto reply = by.call(Request::kAllocateWindow, [&](auto& b) { b.window = {pd, type, 0}; });
+  if (rkey != nullptr) *rkey = reply.body.window.rkey;
+  return reply.status;
+}
+
+TEST_F(DeviceTest, AWindowIsNotBoundWhenItIsAllocated) {
+  EXPECT_EQ(allocate_window(a, pd, 0), EINVAL);
+  EXPECT_EQ(allocate_window(a, pd, 3), EINVAL);
+  EXPECT_EQ(allocate_window(a, other.create_pd(), 1), EINVAL);
+  std::uint32_t one = 0, two = 0;
+  ASSERT_EQ(allocate_window(a, pd, kWindowType1, &one), 0);
+  ASSERT_EQ(allocate_window(a, pd, kWindowType2, &two), 0);
+  EXPECT_NE(one >> 8, two >> 8);
+  const auto entry = lab.memories[0]->load<MptEntry>(mpt_address(Key{two}));
+  EXPECT_EQ(entry.key, two);
+  EXPECT_EQ(entry.kind, MemoryKind::kWindow2);
+  EXPECT_EQ(entry.pd, pd);
+  EXPECT_EQ(entry.invalidated, 1);
+  EXPECT_EQ(a.free(Request::kFreePd, pd), EBUSY);
+  EXPECT_EQ(other.free(Request::kFreeWindow, one), EINVAL);
+  EXPECT_EQ(a.free(Request::kFreeMemory, one), EINVAL) << "no region";
+  EXPECT_EQ(a.free(Request::kFreeWindow, one), 0);
+  EXPECT_EQ(a.free(Request::kFreeWindow, one), EINVAL);
+  EXPECT_EQ(a.free(Request::kFreeWindow, two), 0);
+  EXPECT_EQ(lab.memories[0]->load<MptEntry>(mpt_address(Key{two})).valid, 0);
+  EXPECT_EQ(a.free(Request::kFreePd, pd), 0);
+}
+
+TEST_F(DeviceTest, WindowsOfAClientGoWithItBeforeTheirRegions) {
+  const std::uint32_t region = a.create_mr(pd, a.local(4096), 4096, kLocalWrite | kAccessBindWindow);
+  std::uint32_t window = 0;
+  ASSERT_EQ(allocate_window(a, pd, kWindowType1, &window), 0);
+  auto entry = lab.memories[0]->load<MptEntry>(mpt_address(Key{window}));  // as the NIC binds it
+  entry.invalidated = 0;
+  entry.bound_to = region;
+  lab.memories[0]->store(mpt_address(Key{window}), entry);
+  entry = lab.memories[0]->load<MptEntry>(mpt_address(Key{region}));
+  entry.windows = 1;
+  lab.memories[0]->store(mpt_address(Key{region}), entry);
+  EXPECT_EQ(a.free(Request::kFreeMemory, region), EBUSY);
+  EXPECT_EQ(a.free(Request::kFreeMemory, region), EBUSY) << "it can be tried again";
+  const std::size_t left = objects() - 4;
+  a.close();
+  ASSERT_TRUE(lab.run_until([&] { return lab.bridge->counters().closed == 1; }));
+  EXPECT_EQ(objects(), left);
+  EXPECT_EQ(lab.memories[0]->load<MptEntry>(mpt_address(Key{region})).valid, 0);
+}
+
+TEST_F(DeviceTest, AWindowThatAPeerHasInvalidatedDoesNotKeepItsRegion) {
+  const std::uint32_t region = a.create_mr(pd, a.local(4096), 4096, kLocalWrite | kAccessBindWindow);
+  std::uint32_t windows[3];
+  for (std::uint32_t& window : windows) {
+    ASSERT_EQ(allocate_window(a, pd, kWindowType2, &window), 0);
+    auto entry = lab.memories[0]->load<MptEntry>(mpt_address(Key{window}));  // as the translator invalidates it
+    entry.bound_to = region;
+    lab.memories[0]->store(mpt_address(Key{window}), entry);
+  }
+  auto entry = lab.memories[0]->load<MptEntry>(mpt_address(Key{region}));
+  entry.windows = 3;
+  lab.memories[0]->store(mpt_address(Key{region}), entry);
+  EXPECT_EQ(a.free(Request::kFreeMemory, region), 0);
+  for (const std::uint32_t window : windows) EXPECT_EQ(a.free(Request::kFreeWindow, window), 0);
 }
 
 TEST_F(DeviceTest, KeysAndNumbersAreNotReusedSoon) {  // R3

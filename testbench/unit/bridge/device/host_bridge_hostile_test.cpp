@@ -105,7 +105,7 @@ TEST_F(Hostile, RandomRequestsHurtNobodyElse) {
   std::uint64_t accepted = 0;
   for (int i = 0; i < 10'000; ++i) {
     channel::Message m;
-    m.type = static_cast<Request>(1 + below(30));
+    m.type = static_cast<Request>(1 + below(static_cast<unsigned>(channel::kLastRequest) + 2));
     // These two take model time; the requests behind them wait.
     if (m.type == Request::kReadClock && below(8) != 0) continue;
     if (m.type == Request::kResizeCq && below(128) != 0) continue;
@@ -130,6 +130,9 @@ TEST_F(Hostile, RandomRequestsHurtNobodyElse) {
             m.body.xrcd.create = 1;
             m.body.xrcd.has_file = below(2);
             m.body.xrcd.file_number = below(3);
+            break;
+          case Request::kAllocateWindow:
+            m.body.window = {pds[0], 1 + below(2), 0};
             break;
           case Request::kOpenQp:
             m.body.qp.qpn = 0x11 + below(64);

@@ -171,8 +171,8 @@ TEST_F(VerbsSendQueue, OpcodesByTransport) {  // rules 4
   const std::vector<int> expected[] = {
       // WRITE, WRITE_IMM, SEND, SEND_IMM, READ, CMP_SWAP, FETCH_ADD, LOCAL_INV, BIND_MW, SEND_INV
       {EINVAL, EINVAL, 0, 0, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL},
-      {0, 0, 0, 0, EINVAL, EINVAL, EINVAL, EOPNOTSUPP, EOPNOTSUPP, EOPNOTSUPP},
-      {0, 0, 0, 0, 0, 0, 0, EOPNOTSUPP, EOPNOTSUPP, 0}};
+      {0, 0, 0, 0, EINVAL, EINVAL, EINVAL, 0, 0, EOPNOTSUPP},
+      {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};
   for (int t = 0; t < 3; ++t) {
     for (int opcode = IBV_WR_RDMA_WRITE; opcode <= IBV_WR_SEND_WITH_INV; ++opcode) {
       EXPECT_EQ(check_opcode(types[t], static_cast<ibv_wr_opcode>(opcode)),
@@ -188,6 +188,77 @@ TEST_F(VerbsSendQueue, OpcodesByTransport) {  // rules 4
     EXPECT_EQ(check_opcode(types[t], static_cast<ibv_wr_opcode>(IBV_WR_ATOMIC_WRITE + 1)), EINVAL);
     EXPECT_EQ(check_opcode(types[t], static_cast<ibv_wr_opcode>(99)), EINVAL);
   }
+}
+
+TEST_F(VerbsSendQueue, BindsAndInvalidatesWithoutData) {
+  ibv_mr mr{};
+  mr.lkey = 0x1234'56;
+  ibv_mw mw{};
+  mw.type = IBV_MW_TYPE_2;
+  mw.rkey = 0x4400'07;
+  ibv_send_wr wr = make_wr(IBV_WR_BIND_MW);
+  wr.bind_mw = {&mw, 0x4400'08, {&mr, 0x7000, 0x100000000, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_LOCAL_WRITE}};
+  EXPECT_EQ(post(rc, wr), 0);
+  SendWqe w = parsed(rc, 0, Transport::kRc);
+  EXPECT_EQ(w.opcode, SendOpcode::kBindWindow);
+  EXPECT_EQ(w.immediate, 0x4400'08u);
+  EXPECT_EQ(w.window.va, 0x7000u);
+  EXPECT_EQ(w.window.length, 0x100000000u);
+  EXPECT_EQ(w.window.region, 0x1234'56u);
+  EXPECT_EQ(w.window.access, kRemoteRead) << "the rights of a window are remote";
+  EXPECT_EQ(mw.rkey, 0x4400'07u) << "the program's to change";
+  wr = make_wr(IBV_WR_LOCAL_INV);
+  wr.invalidate_rkey = 0x4400'08;
+  EXPECT_EQ(post(rc, wr), 0);
+  w = parsed(rc, 1, Transport::kRc);
+  EXPECT_EQ(w.opcode, SendOpcode::kLocalInvalidate);
+  EXPECT_EQ(w.immediate, 0x4400'08u);
+}
+
+TEST_F(VerbsSendQueue, WindowsThatCannotBeBoundAreRefused) {
+  ibv_mw mw{};
+  mw.type = IBV_MW_TYPE_1;
+  mw.pd = rc.qp.qp_base.pd;
+  ibv_send_wr wr = make_wr(IBV_WR_BIND_MW);
+  wr.bind_mw = {&mw, 8, {}};
+  EXPECT_EQ(post(rc, wr), EINVAL) << "type 1";
+  wr.bind_mw.mw = nullptr;
+  EXPECT_EQ(post(rc, wr), EINVAL);
+  mw.type = IBV_MW_TYPE_2;
+  wr.bind_mw.mw = &mw;
+  wr.bind_mw.rkey = 0x108;
+  EXPECT_EQ(post(rc, wr), EINVAL) << "the key of another";
+  wr.bind_mw.rkey = 8;
+  wr.bind_mw.bind_info.length = 1;
+  EXPECT_EQ(post(rc, wr), EINVAL) << "of no region";
+  wr.bind_mw.bind_info.length = 0;
+  wr.send_flags = IBV_SEND_INLINE;
+  EXPECT_EQ(post(rc, wr), EINVAL);
+}
+
+TEST_F(VerbsSendQueue, AType1WindowGetsItsNextKeyWhenItIsPosted) {
+  ibv_mw mw{};
+  mw.type = IBV_MW_TYPE_1;
+  mw.pd = rc.qp.qp_base.pd;
+  mw.rkey = 0x4400'ff;
+  ibv_mw_bind bind{};
+  bind.wr_id = 77;
+  bind.send_flags = IBV_SEND_SIGNALED;
+  EXPECT_EQ(bind_mw(&rc.qp.qp_base, &mw, &bind), 0);
+  EXPECT_EQ(mw.rkey, 0x4400'00u);
+  EXPECT_EQ(parsed(rc, 0, Transport::kRc).immediate, 0x4400'00u);
+  EXPECT_EQ(rc.send.sent[0].wr_id, 77u);
+  EXPECT_EQ(rung(channel::Board::kSend).size(), 1u);
+  bind.send_flags = IBV_SEND_INLINE;
+  EXPECT_EQ(bind_mw(&rc.qp.qp_base, &mw, &bind), EINVAL);
+  bind.send_flags = 0;
+  ibv_pd another{};
+  mw.pd = &another;
+  EXPECT_EQ(bind_mw(&rc.qp.qp_base, &mw, &bind), EPERM);
+  mw.pd = rc.qp.qp_base.pd;
+  rc.qp.qp_base.state = IBV_QPS_INIT;
+  EXPECT_EQ(bind_mw(&rc.qp.qp_base, &mw, &bind), EINVAL);
+  EXPECT_EQ(mw.rkey, 0x4400'00u);
 }
 
 TEST_F(VerbsSendQueue, StopsAtTheFirstFailureAndKeepsTheEarlierOnes) {

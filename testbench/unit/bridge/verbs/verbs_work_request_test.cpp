@@ -188,21 +188,44 @@ TEST_F(VerbsWorkRequest, FullQueueAndWrongState) {
   EXPECT_EQ(ibv_wr_complete(qp), EINVAL);
 }
 
+TEST_F(VerbsWorkRequest, BindsAndInvalidates) {
+  ibv_mr mr{};
+  mr.lkey = 0x1234'56;
+  ibv_mw mw{};
+  mw.type = IBV_MW_TYPE_2;
+  mw.rkey = 0x4400'07;
+  const ibv_mw_bind_info to{&mr, 0x7000, 64, IBV_ACCESS_REMOTE_WRITE};
+  ibv_wr_start(qp);
+  ibv_wr_bind_mw(qp, &mw, 0x4400'08, &to);
+  ibv_wr_local_inv(qp, 0x4400'08);
+  EXPECT_EQ(ibv_wr_complete(qp), 0);
+  EXPECT_EQ(parsed(rc, 0, Transport::kRc).window.region, 0x1234'56u);
+  EXPECT_EQ(parsed(rc, 1, Transport::kRc).immediate, 0x4400'08u);
+  ibv_wr_start(qp);
+  ibv_wr_local_inv(qp, 0x4400'08);
+  ibv_wr_set_sge(qp, 1, 2, 3);
+  EXPECT_EQ(ibv_wr_complete(qp), EINVAL) << "it has no data";
+  mw.type = IBV_MW_TYPE_1;
+  ibv_wr_start(qp);
+  ibv_wr_bind_mw(qp, &mw, 0x4400'08, &to);
+  EXPECT_EQ(ibv_wr_complete(qp), EINVAL);
+}
+
 TEST_F(VerbsWorkRequest, WhatATransportDoesNotHaveIsRefused) {
   EXPECT_EQ(set_up_qp_ex(ud, IBV_QP_EX_WITH_RDMA_WRITE), EOPNOTSUPP);
   EXPECT_EQ(set_up_qp_ex(make_qp(IBV_QPT_UC, cq, cq), IBV_QP_EX_WITH_RDMA_READ), EOPNOTSUPP);
   EXPECT_EQ(set_up_qp_ex(make_qp(IBV_QPT_UC, cq, cq), IBV_QP_EX_WITH_ATOMIC_WRITE), EOPNOTSUPP);
   EXPECT_EQ(set_up_qp_ex(make_qp(IBV_QPT_UC, cq, cq), IBV_QP_EX_WITH_SEND_WITH_INV), EOPNOTSUPP);
   EXPECT_EQ(set_up_qp_ex(ud, IBV_QP_EX_WITH_ATOMIC_WRITE), EOPNOTSUPP);
-  for (const std::uint64_t op : {std::uint64_t{IBV_QP_EX_WITH_LOCAL_INV}, std::uint64_t{IBV_QP_EX_WITH_BIND_MW},
-                                 std::uint64_t{IBV_QP_EX_WITH_TSO}, std::uint64_t{1} << 40}) {
+  for (const std::uint64_t op : {std::uint64_t{IBV_QP_EX_WITH_TSO}, std::uint64_t{1} << 40}) {
     EXPECT_EQ(set_up_qp_ex(rc, IBV_QP_EX_WITH_SEND | op), EOPNOTSUPP);
   }
-  EXPECT_EQ(set_up_qp_ex(rc, IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
-                                 IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ |
-                                 IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP | IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD |
-                                 IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_ATOMIC_WRITE),
-            0);
+  EXPECT_EQ(
+      set_up_qp_ex(rc, IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_SEND |
+                           IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+                           IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_SEND_WITH_INV |
+                           IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW | IBV_QP_EX_WITH_ATOMIC_WRITE),
+      0);
   ibv_wr_start(&ud.qp);
   ibv_wr_rdma_write(&ud.qp, 1, 2);
   EXPECT_EQ(ibv_wr_complete(&ud.qp), EINVAL);

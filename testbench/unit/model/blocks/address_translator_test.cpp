@@ -134,7 +134,7 @@ struct Fixture {
     const PacketHandle buffer = shared.packets.allocate(PacketClass::kReceive);
     for (const std::uint64_t page : pages) {
       const auto offset = static_cast<std::uint16_t>(58 + bytes * r.size());
-      r.push_back({buffer, false, offset, kPd, key(n), va(n) + 4096 * page + 16, bytes});
+      r.push_back({buffer, false, offset, rc.qpn, kPd, key(n), va(n) + 4096 * page + 16, bytes});
     }
     r.back().last = true;
     return r;
@@ -638,6 +638,121 @@ TEST(AddressTranslator, TheDomainOfAResponseIsChecked) {  // R5
   bench.run();
   ASSERT_EQ(fixture.gather_out.size(), 1u);
   EXPECT_TRUE(fixture.gather_out.value(0).failed);
+}
+
+TEST(AddressTranslator, AWindowOfType2IsForItsQpAlone) {  // R3, R5
+  for (const bool its_own : {true, false}) {
+    Bench bench;
+    Fixture fixture(bench);
+    MptEntry e = fixture.region(1);
+    e.kind = MemoryKind::kWindow2;
+    e.window_qp = its_own ? fixture.rc.qpn : Qpn{0x777};
+    fixture.host.store(mpt_address(Fixture::key(1)), e);
+    const Segments p = fixture.write(fixture.rc, 1, 16, 64);
+    fixture.push(Cycle{0}, p);
+    fixture.push(Cycle{0}, fixture.response(1, {0}));
+    bench.run();
+    EXPECT_EQ(fixture.only(p).outcome, its_own ? Outcome::kExecute : Outcome::kNak);
+    ASSERT_EQ(fixture.gather_out.size(), 1u);
+    EXPECT_EQ(fixture.gather_out.value(0).failed, !its_own);
+  }
+}
+
+// Addresses from 0 on; the first byte is byte 0x123 of page 0: pages end at 0xedd, 0x1edd...
+MptEntry zero_based(Fixture& fixture, std::uint64_t length = 8192) {
+  MptEntry e = fixture.region(1, kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic | kZeroBased);
+  e.va = 0;
+  e.length = length;
+  e.paged_offset = Fixture::va(1) + 0x123;
+  fixture.host.store(mpt_address(Fixture::key(1)), e);
+  return e;
+}
+
+TEST(AddressTranslator, ASegmentOfAZeroBasedRegionIsCutWhereItsPageEnds) {  // R4
+  Bench bench;
+  Fixture fixture(bench);
+  zero_based(fixture);
+  Segments p = fixture.packet(fixture.rc, Operation::kSendOnly);
+  Fixture::add(p, Fixture::key(1), 0xeb0, 100);
+  Fixture::add(p, Fixture::key(1), 0x1000, 64);
+  fixture.push(Cycle{0}, fixture.send(fixture.uc, 1, {}));
+  fixture.push(Cycle{500}, p);  // misses
+  fixture.push(Cycle{1000}, p);
+  bench.run();
+  const std::vector<SegmentWrite> w = fixture.left(p);
+  ASSERT_EQ(w.size(), 6u);
+  for (std::size_t n = 0; n < 6; n += 3) {
+    EXPECT_EQ(w[n].address, Fixture::bus(1, 0, 0xeb0 + 0x123));
+    EXPECT_EQ(w[n].bytes, 45u);
+    EXPECT_EQ(w[n].offset, p[0].offset);
+    EXPECT_EQ(w[n + 1].address, Fixture::bus(1, 1));
+    EXPECT_EQ(w[n + 1].bytes, 55u);
+    EXPECT_EQ(w[n + 1].offset, p[0].offset + 45);
+    EXPECT_EQ(w[n + 2].address, Fixture::bus(1, 1, 0x123));
+    EXPECT_TRUE(!w[n].last && !w[n + 1].last && w[n + 2].last);
+  }
+  const std::size_t first = fixture.out.size() - 3;
+  EXPECT_EQ(fixture.out.cycle(first + 1), fixture.out.cycle(first) + 1) << "a part is a segment";
+  EXPECT_EQ(fixture.out.cycle(first + 2), fixture.out.cycle(first) + 2);
+}
+
+// The region goes while the other part waits for the page behind.
+TEST(AddressTranslator, APartThatFailsEndsItsPacketAlone) {  // R4
+  Bench bench;
+  Fixture fixture(bench);
+  const MptEntry e = zero_based(fixture, 16 * 4096);
+  Segments p = fixture.packet(fixture.rc, Operation::kSendOnly);
+  Fixture::add(p, Fixture::key(1), 8 * 4096 - 0x130, 100);  // the next page is of another MTT line
+  const Segments next = fixture.packet(fixture.uc, Operation::kSendOnly);
+  fixture.push(Cycle{0}, p);
+  fixture.push(Cycle{0}, next);
+  bench.at(Cycle{2 * kWalk + 30}, [&](Cycle) { fixture.host.store(mpt_address(Fixture::key(1)), MptEntry{}); });
+  fixture.invalidate(Cycle{2 * kWalk + 30}, e);
+  bench.run();
+  const std::vector<SegmentWrite> w = fixture.left(p);
+  ASSERT_EQ(w.size(), 2u);
+  EXPECT_EQ(w[0].bytes, 13u);
+  EXPECT_TRUE(!w[0].last && w[1].last);
+  EXPECT_EQ(w[1].bytes, 0u);
+  EXPECT_EQ(w[1].drop_reason, DropReason::kLocalOperation);
+  EXPECT_EQ(fixture.left(next).size(), 1u);
+}
+
+TEST(AddressTranslator, APieceOfAResponseIsCutWhereItsPageEnds) {  // R4
+  Bench bench;
+  Fixture fixture(bench);
+  zero_based(fixture);
+  GatherSegments r = fixture.response(1, {0}, 100);
+  r[0].va = 0xeb0;
+  fixture.push(Cycle{0}, r);
+  MptEntry another;
+  another.key = raw(Fixture::key(5));
+  fixture.invalidate(Cycle{5000}, another);
+  bench.run();
+  ASSERT_EQ(fixture.gather_out.size(), 2u);
+  const GatherRead &a = fixture.gather_out.value(0), &b = fixture.gather_out.value(1);
+  EXPECT_TRUE(!a.failed && !b.failed && !a.last && b.last);
+  EXPECT_EQ(a.address, Fixture::bus(1, 0, 0xeb0 + 0x123));
+  EXPECT_EQ(a.bytes, 45u);
+  EXPECT_EQ(b.address, Fixture::bus(1, 1));
+  EXPECT_EQ(b.bytes, 55u);
+  EXPECT_EQ(b.offset, r[0].offset + 45);
+  EXPECT_EQ(fixture.command_replies.value(0).gathers, 2u) << "a part is a segment";
+}
+
+TEST(AddressTranslator, AnAtomicOnAnOperandThatIsNotAlignedIsRefused) {  // R3
+  for (const std::uint64_t offset : {0x120u, 0x123u}) {
+    Bench bench;
+    Fixture fixture(bench);
+    MptEntry e = zero_based(fixture);
+    e.paged_offset = Fixture::va(1) + offset;
+    fixture.host.store(mpt_address(Fixture::key(1)), e);
+    Segments p = fixture.with_range(fixture.rc, Operation::kFetchAdd, 1, 0, 8, kRemoteAtomic);
+    p[0].local_va = 8;
+    fixture.push(Cycle{0}, p);
+    bench.run();
+    EXPECT_EQ(fixture.only(p).outcome, offset == 0x120 ? Outcome::kExecute : Outcome::kNak);
+  }
 }
 
 TEST(AddressTranslator, SquashedAndFailedPacketsPass) {  // R6

@@ -585,5 +585,183 @@ TEST(CommandProcessor, AllModesAndOrdersAgree) {
   });
 }
 
+constexpr Pdn kPd{7};
+constexpr Qpn kQp{9};
+constexpr Key kRegion{0x2000'11}, kOther{0x2100'11}, kWindow{0x4400'07}, kNewKey{0x4400'08};
+
+struct WindowFixture : Fixture {
+  explicit WindowFixture(Bench& b) : Fixture(b), windows(b.source(dut.windows)), done(b.sink(dut.windows_done)) {
+    for (const Key key : {kRegion, kOther}) {
+      MptEntry e;
+      e.key = raw(key);
+      e.valid = 1;
+      e.access = kLocalWrite | kBindWindow;
+      e.pd = raw(kPd);
+      e.va = 0x10000;
+      e.length = 0x4000;
+      e.mtt_base = raw(icm::kMtt);
+      host.store(mpt_address(key), e);
+    }
+  }
+  void window(MemoryKind kind) {
+    MptEntry e;
+    e.key = raw(kWindow);
+    e.valid = 1;
+    e.kind = kind;
+    e.pd = raw(kPd);
+    e.invalidated = 1;
+    host.store(mpt_address(kWindow), e);
+  }
+  // A request that is taken in cycle `at`.
+  void bind(std::uint64_t at, Key region = kRegion, std::uint64_t length = 0x1000, Key key = kNewKey) {
+    windows.push(Cycle{at - 1}, {WindowOperation::kBind, kQp, kPd, key, region, kRemoteWrite, 0x11000, length});
+  }
+  void invalidate(std::uint64_t at, Key key = kNewKey, Qpn qpn = kQp) {
+    windows.push(Cycle{at - 1}, {WindowOperation::kInvalidate, qpn, kPd, key, {}, 0, 0, 0});
+  }
+  MptEntry entry(Key key) { return host.load<MptEntry>(mpt_address(key)); }
+  std::uint32_t bound_to(Key region) { return entry(region).windows; }
+
+  Source<WindowRequest>& windows;
+  Sink<StepDone>& done;
+};
+
+TEST(CommandProcessorWindows, AType2WindowIsBoundWithoutWaitingForPackets) {  // R11, R12
+  Bench bench;
+  auto& f = bench.keep<WindowFixture>(bench);
+  f.window(MemoryKind::kWindow2);
+  f.bind(10);
+  bench.run();
+  ASSERT_EQ(f.done.size(), 1u);
+  EXPECT_TRUE(f.done.value(0).ok);
+  EXPECT_EQ(f.done.cycle(0), Cycle{10 + 4 * kMemory + kAsked}) << "without command_cycles";
+  const MptEntry w = f.entry(kNewKey);
+  EXPECT_EQ(check_region(w, kNewKey, {kPd, kQp}, kRemoteWrite, 0x11000, 0x1000), RegionCheck::kOk);
+  EXPECT_EQ(w.bound_to, raw(kRegion));
+  EXPECT_EQ(f.bound_to(kRegion), 1u);
+  EXPECT_EQ(f.asked, Asked{"region"});
+  EXPECT_EQ(f.regions.seen[0].key, kWindow);
+  EXPECT_EQ(f.dut.counters().windows_bound, 1u);
+  EXPECT_EQ(f.dut.counters().commands, 0u);
+  EXPECT_EQ(f.replies.size(), 0u);
+}
+
+TEST(CommandProcessorWindows, AKeyIsInvalidWhenNothingUsesItAnyMore) {  // R11, R12
+  Bench bench;
+  auto& f = bench.keep<WindowFixture>(bench);
+  f.window(MemoryKind::kWindow2);
+  f.regions.answer = {40, 50};
+  f.bind(10);
+  f.invalidate(1000);
+  bench.run();
+  ASSERT_EQ(f.done.size(), 2u);
+  EXPECT_TRUE(f.done.value(1).ok);
+  EXPECT_EQ(f.asked, (Asked{"region", "region", "retire", "fence"}));
+  EXPECT_EQ(f.retirements.seen[0].packets, 40u);
+  EXPECT_EQ(f.retirements.seen[0].key, kNewKey);
+  EXPECT_EQ(f.fences.seen[0].gathers, 50u);
+  EXPECT_EQ(f.entry(kNewKey).invalidated, 1);
+  EXPECT_EQ(f.bound_to(kRegion), 0u);
+  EXPECT_EQ(f.dut.counters().keys_invalidated, 1u);
+}
+
+TEST(CommandProcessorWindows, AType1WindowMovesFromOneRegionToAnotherAndToNone) {  // R12
+  Bench bench;
+  auto& f = bench.keep<WindowFixture>(bench);
+  f.window(MemoryKind::kWindow1);
+  f.bind(10);
+  f.bind(1000, kRegion, 0x800, Key{0x4400'09});
+  f.bind(2000, kOther, 0x800, Key{0x4400'0a});
+  f.bind(3000, {}, 0, Key{0x4400'0b});
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> counts;
+  for (const std::uint64_t at : {999u, 1999u, 2999u, 3999u}) {
+    bench.at(Cycle{at}, [&](Cycle) { counts.push_back({f.bound_to(kRegion), f.bound_to(kOther)}); });
+  }
+  bench.run();
+  using Counts = decltype(counts);
+  EXPECT_EQ(counts, (Counts{{1, 0}, {1, 0}, {0, 1}, {0, 0}}));
+  EXPECT_EQ(std::count(f.asked.begin(), f.asked.end(), "retire"), 3) << "its old key was in use";
+  EXPECT_EQ(f.entry(kWindow).invalidated, 1);
+  EXPECT_EQ(f.dut.counters().windows_bound, 3u);
+  EXPECT_EQ(f.dut.counters().keys_invalidated, 1u);
+}
+
+TEST(CommandProcessorWindows, WhatIsNotAllowedIsRefusedAndChangesNothing) {  // R11
+  Bench bench;
+  auto& f = bench.keep<WindowFixture>(bench);
+  f.window(MemoryKind::kWindow2);
+  const MptEntry before = f.entry(kWindow);
+  f.bind(10, Key{0x3000'11});        // no region
+  f.bind(1000, kRegion, 0x4000);     // too long
+  f.bind(2000, kRegion, 0);          // type 2: to nothing
+  f.invalidate(3000, kWindow);       // it is not bound
+  f.invalidate(4000, kRegion);       // a region of ibv_reg_mr
+  f.bind(5000, kRegion, 1, kOther);  // no window
+  bench.run();
+  ASSERT_EQ(f.done.size(), 6u);
+  for (std::size_t n = 0; n < 6; ++n) EXPECT_FALSE(f.done.value(n).ok) << n;
+  const MptEntry after = f.entry(kWindow);
+  EXPECT_EQ(std::memcmp(&before, &after, sizeof before), 0);
+  EXPECT_EQ(f.bound_to(kRegion), 0u);
+  EXPECT_EQ(f.asked, Asked{});
+  EXPECT_EQ(f.dut.counters().windows_refused, 6u);
+  EXPECT_EQ(f.dut.counters().refused, 0u) << "of commands";
+}
+
+TEST(CommandProcessorWindows, ARegionWithAWindowStaysUntilTheWindowGoes) {  // R12
+  Bench bench;
+  auto& f = bench.keep<WindowFixture>(bench);
+  f.window(MemoryKind::kWindow2);
+  f.bind(10);
+  f.give(1000, CommandKind::kFreeRegion, raw(kRegion));
+  f.give(2000, CommandKind::kFreeRegion, raw(kWindow));  // known by the key that it was allocated with
+  f.give(4000, CommandKind::kFreeRegion, raw(kRegion));
+  bench.run();
+  ASSERT_EQ(f.replies.size(), 3u);
+  EXPECT_EQ(f.reply(0).status, CommandStatus::kInUse);
+  EXPECT_EQ(f.reply(1).status, CommandStatus::kDone);
+  EXPECT_EQ(f.reply(2).status, CommandStatus::kDone);
+  EXPECT_EQ(f.entry(kRegion).valid, 0);
+  EXPECT_EQ(f.entry(kWindow).valid, 0);
+}
+
+TEST(CommandProcessorWindows, AWindowThatAPeerHasInvalidatedIsCountedUntilItIsReleased) {  // R12
+  for (const bool invalidated : {true, false}) {
+    Bench bench;
+    auto& f = bench.keep<WindowFixture>(bench);
+    f.window(MemoryKind::kWindow2);
+    f.bind(10);
+    bench.at(Cycle{1000}, [&](Cycle) {
+      MptEntry e = f.entry(kWindow);
+      e.invalidated = invalidated;
+      f.host.store(mpt_address(kWindow), e);
+    });
+    f.give(1500, CommandKind::kFreeRegion, raw(kRegion));
+    f.give(2000, CommandKind::kReleaseWindow, raw(kWindow));
+    f.give(3000, CommandKind::kFreeRegion, raw(kRegion));
+    f.give(4000, CommandKind::kReleaseWindow, raw(kWindow));
+    bench.run();
+    ASSERT_EQ(f.replies.size(), 4u);
+    EXPECT_EQ(f.reply(0).status, CommandStatus::kInUse);
+    EXPECT_EQ(f.reply(1).status, CommandStatus::kDone);
+    EXPECT_EQ(f.reply(2).status, invalidated ? CommandStatus::kDone : CommandStatus::kInUse);
+    EXPECT_EQ(f.reply(3).status, CommandStatus::kDone) << "once more changes nothing";
+    EXPECT_EQ(f.entry(kWindow).bound_to, invalidated ? 0 : raw(kRegion));
+  }
+}
+
+TEST(CommandProcessorWindows, ARequestGoesBeforeCommandsThatWait) {  // R11
+  Bench bench;
+  auto& f = bench.keep<WindowFixture>(bench);
+  f.window(MemoryKind::kWindow2);
+  f.give(10, CommandKind::kSilenceQps);
+  f.give(11, CommandKind::kSilenceQps);
+  f.bind(12);
+  bench.run();
+  ASSERT_EQ(f.replies.size(), 2u);
+  EXPECT_EQ(f.done.cycle(0), Cycle{10 + kCommand + 1 + 4 * kMemory + kAsked});
+  EXPECT_EQ(f.replies.cycle(1), f.done.cycle(0) + 1 + kCommand);
+}
+
 }  // namespace
 }  // namespace rxnic

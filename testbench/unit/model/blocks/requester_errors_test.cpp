@@ -218,7 +218,8 @@ TEST(RequesterErrors, AWqeThatFailsHereEndsAfterAllBeforeIt) {  // (R5)
   expect_local_failure({.sge = {wrong_key}}, kProtection);
   expect_local_failure({.sge = {Fixture::segment(8), one_too_many}}, kProtection);
   expect_local_failure({.opcode = S::kRead, .sge = {wrong_key}}, kProtection);
-  expect_local_failure({.opcode = S::kBindWindow}, kOperation);
+  expect_local_failure({.opcode = S::kBindWindow, .sge = {Fixture::segment(4)}}, kOperation);
+  expect_local_failure({.opcode = S::kCount}, kOperation);
   expect_local_failure({.opcode = S::kFetchAdd, .sge = {Fixture::segment(4)}}, kOperation);
   expect_local_failure({.opcode = S::kAtomicWrite, .sge = {Fixture::segment(4)}}, kOperation);
   expect_local_failure({.opcode = S::kAtomicWrite, .sge = {wrong_key}}, kProtection);
@@ -349,7 +350,7 @@ TEST(RequesterErrors, AStoppedQueueStillRepeatsWhatIsBeforeTheStop) {  // (R5)
   Bench bench;
   Fixture fixture(bench);
   fixture.create(Fixture::context());
-  fixture.post(10, {inline_send(), {.opcode = S::kBindWindow}});
+  fixture.post(10, {inline_send(), {.opcode = S::kCount}});
   fixture.answer(300, AnswerKind::kNak, 100, 0x60);
   fixture.answer(500, AnswerKind::kAck, 100);
   bench.run();

@@ -56,6 +56,8 @@ struct RequesterFixture {
         payload_reads(b.memory(dut.payload_dma, dut.payload_dma_done, memory, kReadCycles - 2)),
         notices(b.sink(dut.notices)),
         completions(b.sink(dut.completions)),
+        windows(b.sink(dut.windows, 2)),
+        windows_done(b.source(dut.windows_done)),
         commands(b.source(dut.commands)),
         command_done(b.sink(dut.command_done)),
         events(b.sink(dut.events)) {
@@ -214,6 +216,8 @@ struct RequesterFixture {
   TestMemory& payload_reads;
   Sink<RequestNotice>& notices;
   Sink<SendCompletion>& completions;
+  Sink<WindowRequest>& windows;
+  Source<StepDone>& windows_done;
   Source<SendQueueCommand>& commands;
   Sink<StepDone>& command_done;
   Sink<Event>& events;

@@ -201,8 +201,20 @@ TEST(Opcode, CompletionsOfBothSides) {
   EXPECT_STREQ(cqe_opcode_name(CqeOpcode{0xff}), "?");
 }
 
+TEST(Opcode, WindowsAndKeysAreOfConnectedTransportsAndHaveNoPackets) {
+  for (const SendOpcode opcode : {SendOpcode::kBindWindow, SendOpcode::kLocalInvalidate}) {
+    EXPECT_TRUE(is_local(opcode));
+    EXPECT_EQ(request_info(opcode).traits, 0u);
+    EXPECT_EQ(operation_of(opcode, true, true), Operation::kUnknown);
+    for (const Transport t : {Transport::kRc, Transport::kUc, Transport::kXrc}) EXPECT_TRUE(is_legal(opcode, t));
+    EXPECT_FALSE(is_legal(opcode, Transport::kUd));
+  }
+  EXPECT_FALSE(is_local(SendOpcode::kSend));
+  EXPECT_FALSE(is_local(SendOpcode{200}));
+}
+
 TEST(Opcode, WhatIsNoSendOpcodeIsLegalNowhere) {
-  for (const unsigned byte : {8u, 9u, 11u, 200u, 255u}) {
+  for (const unsigned byte : {11u, 200u, 255u}) {
     const auto opcode = static_cast<SendOpcode>(byte);
     EXPECT_EQ(request_info(opcode).traits, 0u) << byte;
     EXPECT_EQ(operation_of(opcode, true, true), Operation::kUnknown) << byte;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R5 of model/core/requester/send_wqe_format.h.
+// Rules R1..R6 of model/core/requester/send_wqe_format.h.
 #include "model/core/requester/send_wqe_format.h"
 
 #include <gtest/gtest.h>
@@ -35,12 +35,13 @@ TEST(SendWqeFormat, OpcodesAreThoseOfTheTransport) {  // (R1)
                            {S::kRead, false, false, true},
                            {S::kCompareSwap, false, false, true},
                            {S::kFetchAdd, false, false, true},
-                           {S::kLocalInvalidate, false, false, false},
-                           {S::kBindWindow, false, false, false},
+                           {S::kLocalInvalidate, false, true, true},
+                           {S::kBindWindow, false, true, true},
                            {S::kAtomicWrite, false, false, true},
                            {S{200}, false, false, false}};
   for (const Row& row : kRows) {
-    const WqeSpec spec{.opcode = row.opcode, .sge = {{8, 1, 0x1000}}};
+    WqeSpec spec{.opcode = row.opcode, .sge = {{8, 1, 0x1000}}};
+    if (is_local(row.opcode)) spec.sge.clear();
     const auto good = [](bool is) { return is ? WcStatus::kSuccess : WcStatus::kLocalQpOperation; };
     EXPECT_EQ(parse(spec, Transport::kUd), good(row.ud)) << int(row.opcode);
     EXPECT_EQ(parse(spec, Transport::kUc), good(row.uc)) << int(row.opcode);
@@ -75,6 +76,23 @@ TEST(SendWqeFormat, FieldsAreThoseThatTheDriverWrote) {
   EXPECT_EQ(w.remote_qpn, 0x123456u) << "24 bits";
   EXPECT_EQ(w.remote_qkey, 9u);
   EXPECT_EQ(w.address.source_gid_index, 2u);
+}
+
+TEST(SendWqeFormat, WindowsAndKeysHaveNoData) {  // (R5)
+  SendWqe w;
+  WqeSpec spec{.opcode = SendOpcode::kBindWindow, .immediate = 0x4400'08};
+  spec.window = {.va = 0x7000, .length = 1u << 20, .region = 0x1234'56, .access = kRemoteWrite};
+  ASSERT_EQ(parse(spec, Transport::kRc, w), WcStatus::kSuccess);
+  EXPECT_EQ(w.immediate, 0x4400'08u);
+  EXPECT_EQ(w.window.va, 0x7000u);
+  EXPECT_EQ(w.window.length, 1u << 20);
+  EXPECT_EQ(w.window.region, 0x1234'56u);
+  EXPECT_EQ(w.window.access, kRemoteWrite);
+  EXPECT_EQ(w.bytes, 0u);
+  for (const SendOpcode opcode : {SendOpcode::kBindWindow, SendOpcode::kLocalInvalidate}) {
+    EXPECT_EQ(parse({.opcode = opcode, .sge = {{1, 1, 0}}}, Transport::kRc), WcStatus::kLocalQpOperation);
+    EXPECT_EQ(parse({.opcode = opcode, .inline_data = {1}}, Transport::kRc), WcStatus::kLocalQpOperation);
+  }
 }
 
 TEST(SendWqeFormat, EmptySegmentsArePassedOver) {  // (R2)
