@@ -21,12 +21,14 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "bridge/device_files/rdma_cm.h"
+
 #define RXNIC_SHOW extern "C" __attribute__((visibility("default")))
 
 namespace {
 
 constexpr const char* kShown[] = {"/dev/infiniband", "/sys/class/infiniband", "/sys/class/infiniband_verbs",
-                                  "/sys/class/net/rxnic"};
+                                  "/sys/class/misc/rdma_cm", "/sys/class/net/rxnic"};
 
 bool is_shown(const char* path) {
   for (const char* prefix : kShown) {
@@ -86,11 +88,13 @@ bool takes_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE
 #define RXNIC_OPEN(name)                                  \
   RXNIC_SHOW int name(const char* path, int flags, ...) { \
     RXNIC_MODE(flags)                                     \
+    if (is_rdma_cm(path)) return open_rdma_cm(flags);     \
     RXNIC_NEXT(name)(Path(path), flags, mode);            \
   }
 #define RXNIC_OPENAT(name)                                            \
   RXNIC_SHOW int name(int folder, const char* path, int flags, ...) { \
     RXNIC_MODE(flags)                                                 \
+    if (is_rdma_cm(path)) return open_rdma_cm(flags);                 \
     RXNIC_NEXT(name)(folder, Path(path), flags, mode);                \
   }
 #define RXNIC_STAT(name, status) \
@@ -142,6 +146,28 @@ RXNIC_SHOW ssize_t lgetxattr(const char* path, const char* name, void* to, std::
   RXNIC_NEXT(lgetxattr)(Path(path), name, to, bytes);
 }
 RXNIC_SHOW char* realpath(const char* path, char* to) noexcept { RXNIC_NEXT(realpath)(Path(path), to); }
+
+// What a program does with an open /dev/infiniband/rdma_cm.
+RXNIC_SHOW ssize_t write(int fd, const void* bytes, std::size_t length) {
+  if (is_rdma_cm(fd)) return write_rdma_cm(fd, bytes, length);
+  RXNIC_NEXT(write)(fd, bytes, length);
+}
+RXNIC_SHOW int close(int fd) {
+  if (is_rdma_cm(fd)) forget_rdma_cm(fd);
+  RXNIC_NEXT(close)(fd);
+}
+#define RXNIC_FSTAT(name, status)                            \
+  RXNIC_SHOW int name(int fd, struct status* to) noexcept {  \
+    static auto* const behind = next<decltype(name)>(#name); \
+    const int result = behind(fd, to);                       \
+    if (result == 0 && is_rdma_cm(fd)) {                     \
+      to->st_mode = S_IFCHR | 0666;                          \
+      to->st_rdev = rdma_cm_number();                        \
+    }                                                        \
+    return result;                                           \
+  }
+RXNIC_FSTAT(fstat, stat)
+RXNIC_FSTAT(fstat64, stat64)
 
 // What these become when a program was built with checks of buffer sizes (_FORTIFY_SOURCE).
 // NOLINTBEGIN(readability-identifier-naming): the names are the C library's.

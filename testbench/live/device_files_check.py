@@ -22,13 +22,14 @@ LOOKS = {
     f"cat {VERBS}/ports/1/gid_attrs/types/3 || echo none": "none",  # an empty slot
     "ls /sys/class/infiniband": "rxnic0\nrxnic1",  # opendir
     "ls /sys/class/infiniband_verbs/": "abi_version\nrxnic0\nrxnic1",
-    "ls /dev/infiniband": "rxnic0\nrxnic1",
+    "ls /dev/infiniband": "rdma_cm\nrxnic0\nrxnic1",
+    "cat /sys/class/misc/rdma_cm/abi_version": "4",
     "stat -L -c %F,%t,%T /dev/infiniband/rxnic0": "character special file,1,3",  # statx
     "test -c /dev/infiniband/rxnic0 && test -r /dev/infiniband/rxnic0 && echo yes": "yes",  # stat, eaccess
     f"find {VERBS}/ports/1/gid_attrs/types -type f | sort | tail -n 1": f"{VERBS}/ports/1/gid_attrs/types/2",  # openat
     "readlink /dev/infiniband/rxnic0": "/dev/null",
     "ls -l /dev/infiniband 2>&1 | grep -c 'rxnic[01] -> /dev/null$'": "2",  # lgetxattr
-    "ls -l /dev/infiniband 2>&1 | wc -l": "3",
+    "ls -l /dev/infiniband 2>&1 | wc -l": "4",
     "ls /sys/class/infiniband_no || echo none": "none",
     "ls -d /sys/class/net/lo": "/sys/class/net/lo",  # the host's
     "cd /sys/class && cat infiniband/rxnic0/node_guid || echo none": "none",  # R1: a relative path

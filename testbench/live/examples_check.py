@@ -81,7 +81,24 @@ def model_time(bench):
     bench.expect(all(f <= s for (_, _, f), (_, _, s) in zip(fast, slow)), f"{fast}, {slow}")
 
 
-CHECKS = {"srq_server": srq_server, "tag_matching": tag_matching, "model_time": model_time}
+def rdma_srq(bench):
+    """Two clients come by rdma_cm, beside each other, and share the server's receives."""
+    program = bench.options.programs / "examples" / "rdma_srq"
+    if not program.exists():
+        raise e2e.Skip("librdmacm-dev is not installed: rdma_srq was not built")
+    folder = bench.folder / "rdma_srq"
+    clients = f"({program} client 10.0.0.1 & {program} client 10.0.0.1; first=$?; wait $! && exit $first)"
+    done = bench.rxnic("run", "--quiet", "--nics", "2", "--out", folder, "--", "sh", "-c",
+                       f"{program} server 2 | (read listens; export RXNIC_NIC=1; {clients} && cat)")
+    bench.expect_equal((done.returncode, done.stdout), (0, "20 messages of 2 clients answered from one queue\n"),
+                       done.stderr)
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    scatter = counters(report, 0, "grh_scatter")  # the connection manager's datagrams have a GRH
+    bench.expect_equal(scatter["elements"] - scatter["grh_areas"], 20, "receives of the server's SRQ")
+
+
+CHECKS = {"srq_server": srq_server, "tag_matching": tag_matching, "model_time": model_time,
+          "rdma_srq": rdma_srq}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)

@@ -94,6 +94,8 @@ std::string write_device_files(const std::string& out, std::uint32_t nics, const
   try {
     fs::remove_all(folder);  // of a run before, which may have had more NICs
     for (std::uint32_t nic = 0; nic < nics; ++nic) write_nic(folder, nic, params);
+    fs::create_symlink("/dev/null", folder / "dev" / "infiniband" / "rdma_cm");  // opened by bridge/device_files
+    write(folder / "sys" / "class" / "misc" / "rdma_cm" / "abi_version", "4");
   } catch (const std::exception& e) {
     const auto* const where = dynamic_cast<const fs::filesystem_error*>(&e);
     const std::string why = where != nullptr ? where->path1().string() + ": " + where->code().message() : e.what();

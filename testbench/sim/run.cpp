@@ -14,6 +14,7 @@
 #include "model/params/config.h"
 #include "testbench/sim/child_process.h"
 #include "testbench/sim/cli_options.h"
+#include "testbench/sim/cm_agent.h"
 #include "testbench/sim/device_files.h"
 #include "testbench/sim/library_folder.h"
 #include "testbench/sim/live_host.h"
@@ -35,11 +36,13 @@ std::string private_address() {
 // The program's life, seen from the run. (R3, R4, R5)
 class Keeper {
  public:
-  Keeper(const RunOptions& o, ChildProcess& child, SignalDescriptor& signals, LivePort& port, LiveSession& session)
+  Keeper(const RunOptions& o, ChildProcess& child, SignalDescriptor& signals, LivePort& port, LiveSession& session,
+         CmAgent& agent)
       : child_(child),
         signals_(signals),
         port_(port),
         session_(session),
+        agent_(agent),
         name_(o.command[0]),
         ending_(
             o.grace, [this](const std::string& line) { session_.say(line); },
@@ -67,6 +70,7 @@ class Keeper {
 
   void on_tick() {
     session_.tick();
+    agent_.tick();
     ending_.advance();
     if (ending_.finished()) port_.stop();
   }
@@ -78,6 +82,7 @@ class Keeper {
   SignalDescriptor& signals_;
   LivePort& port_;
   LiveSession& session_;
+  CmAgent& agent_;
   std::string name_;
   Ending ending_;
   bool interrupted_ = false;
@@ -106,7 +111,9 @@ int run_verbs_program(const RunOptions& o) {
   LiveHost host(o, params, address,
                 {signals.descriptor(), [&] { keeper->on_signal(); }, [&] { keeper->on_tick(); },
                  [&](const std::string& who) { keeper->on_death(who); }});
+  CmAgent agent(library_folder(), address);
   if (o.device_files) {
+    if (!agent.error().empty()) host.log.say(agent.error());
     const auto say = [&host](const std::string& why) { host.log.say(why); };
     variables.emplace_back("RXNIC_DEVICE_FILES", write_device_files(o.out, o.nics, params, say));
   }
@@ -116,7 +123,7 @@ int run_verbs_program(const RunOptions& o) {
     session.say(fmt::format("{}: {}", o.command[0], std::strerror(child.start_error())));
     return child.start_error() == ENOENT ? kNotFound : kNotExecutable;
   }
-  keeper = std::make_unique<Keeper>(o, child, signals, host.port, session);
+  keeper = std::make_unique<Keeper>(o, child, signals, host.port, session, agent);
 
   // (4) simulate until the program has ended and no program has a NIC open
   session.run();

@@ -9,6 +9,7 @@
 #include "model/params/config.h"
 #include "testbench/sim/child_process.h"
 #include "testbench/sim/cli_options.h"
+#include "testbench/sim/cm_agent.h"
 #include "testbench/sim/device_files.h"
 #include "testbench/sim/library_folder.h"
 #include "testbench/sim/live_host.h"
@@ -43,16 +44,22 @@ int serve(const ServeOptions& o) {
       if (signal->number != SIGCHLD) port->stop();
     }
   };
-  LiveHost host(o, params, o.socket, {signals.descriptor(), on_signal, [&session] { session->tick(); }});
+  CmAgent agent(folder, o.socket);
+  const auto on_tick = [&session, &agent] {
+    session->tick();
+    agent.tick();
+  };
+  LiveHost host(o, params, o.socket, {signals.descriptor(), on_signal, on_tick});
   const std::string files =
       write_device_files(o.out, o.nics, params, [&host](const std::string& why) { host.log.say(why); });
   LiveSession serving(o, params, host);
+  if (!agent.error().empty()) serving.say(agent.error());
   port = &host.port;
   session = &serving;
   if (!o.quiet) {
     serving.say(
         fmt::format("{} NIC{}; programs attach with\n  {}\nthose that look for files of a driver (UCX, Open MPI) "
-                    "besides with\n  {}",
+                    "or use rdma_cm besides with\n  {}",
                     o.nics, o.nics == 1 ? "" : "s", how_to_attach(folder, o.socket), how_to_see_files(folder, files)));
   }
   serving.run();

@@ -31,12 +31,13 @@ FLOORS = {
     "bridge/verbs": ["bridge/channel"],
     "bridge/device": ["bridge/channel", "model/nic"],
     "bridge/live": ["bridge/device"],
-    "bridge/device_files": [],
+    "bridge/cm": ["bridge/verbs"],
+    "bridge/device_files": ["bridge/cm"],
     "bridge/dpi": ["bridge/channel", "model/core"],
-    "testbench": ["traces", "bridge/live", "bridge/dpi", "bridge/verbs"],
+    "testbench": ["traces", "bridge/live", "bridge/dpi", "bridge/verbs", "bridge/cm"],
 }
 SYSTEMC_FLOORS = {"model/engine", "model/blocks", "model/nic", "bridge/device", "testbench"}
-VERBS_FLOORS = {"bridge/verbs", "testbench"}
+VERBS_FLOORS = {"bridge/cm", "bridge/device_files", "bridge/verbs", "testbench"}
 GENERATED = {"model/params/params.h", "model/types/descriptors.h", "model/types/all_counters.h"}
 DESCRIPTORS, COUNTERS = "model/types/descriptors.toml", "model/types/counters.toml"  # a header for each group, section
 # What a block reaches besides its links: memories on the chip (NicShared), each through its own interface, and its part

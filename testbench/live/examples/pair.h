@@ -6,22 +6,11 @@
 #include <infiniband/verbs.h>
 
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <vector>
 
-namespace example {
+#include "testbench/live/examples/check.h"
 
-// Ends the program when something that cannot fail has failed.
-template <class T>
-T check(T result, const char* what) {
-  if (!result) {
-    std::perror(what);
-    std::exit(1);
-  }
-  return result;
-}
-inline void must(int error, const char* what) { check(error == 0, what); }
+namespace example {
 
 // An opened NIC with a protection domain, and registered memory for this example.
 struct Nic {

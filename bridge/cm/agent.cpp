@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/cm/agent.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include "bridge/verbs/control_path.h"
+
+namespace rxnic::cm {
+
+namespace {
+
+// What a descriptor that can be read is: the kind in the high half, the number in the low one.
+enum class Source : std::uint32_t { kListener, kSignals, kCompletions, kEvents, kFile };
+constexpr std::uint64_t tag(Source source, std::uint32_t number = 0) {
+  return std::uint64_t{static_cast<std::uint32_t>(source)} << 32 | number;
+}
+
+std::runtime_error failure(const char* what) { return std::runtime_error(std::string(what) + ": " + strerror(errno)); }
+
+bool send_packet(int socket, std::span<const std::uint8_t> bytes, int descriptor = -1) {
+  iovec piece{const_cast<std::uint8_t*>(bytes.data()), bytes.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  if (descriptor >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof descriptor);
+    std::memcpy(CMSG_DATA(header), &descriptor, sizeof descriptor);
+  }
+  return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == static_cast<ssize_t>(bytes.size());
+}
+
+template <class T>
+std::span<const std::uint8_t> bytes_of(const T& value) {
+  return {reinterpret_cast<const std::uint8_t*>(&value), sizeof value};
+}
+
+}  // namespace
+
+Agent::Agent(channel::Descriptor listener) : listener_(std::move(listener)), poll_(epoll_create1(EPOLL_CLOEXEC)) {
+  if (!poll_) throw failure("epoll_create1");
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, number);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  signals_.reset(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  int count = 0;
+  ibv_device** const devices = verbs::get_device_list(&count);
+  std::vector<NicAddress> addresses;
+  for (int n = 0; n < count; ++n) {
+    ports_.push_back(std::make_unique<ManagementPort>(devices[n]));
+    addresses.push_back(ports_.back()->address());
+    watch(ports_.back()->completions(), tag(Source::kCompletions, static_cast<std::uint32_t>(n)));
+    watch(ports_.back()->events(), tag(Source::kEvents, static_cast<std::uint32_t>(n)));
+  }
+  if (ports_.empty()) throw std::runtime_error("there is no NIC");
+  manager_ = std::make_unique<Manager>(std::move(addresses), *this, static_cast<std::uint32_t>(now().count()));
+  watch(listener_.get(), tag(Source::kListener));
+  watch(signals_.get(), tag(Source::kSignals));
+  idle_since_ = now();
+}
+
+Agent::~Agent() = default;
+
+Time Agent::now() const { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+void Agent::watch(int descriptor, std::uint64_t what) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = what;
+  if (epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) throw failure("epoll_ctl");
+}
+
+int Agent::wait_ms() const {
+  using std::chrono::milliseconds;
+  Time due = idle_since_ + kIdle;
+  if (!files_.empty()) due = now() + std::chrono::hours(1);
+  if (const auto next = manager_->next_due()) due = std::min(due, *next);
+  const auto left = std::chrono::ceil<milliseconds>(due - now());
+  return static_cast<int>(std::max<milliseconds::rep>(0, left.count()));
+}
+
+void Agent::run() {
+  while (!ends_) {
+    epoll_event events[32];
+    const int count = epoll_wait(poll_.get(), events, std::size(events), wait_ms());
+    for (int n = 0; n < count && !ends_; ++n) {
+      const auto source = static_cast<Source>(events[n].data.u64 >> 32);
+      const auto number = static_cast<std::uint32_t>(events[n].data.u64);
+      switch (source) {
+        case Source::kListener:
+          accept_all();
+          break;
+        case Source::kSignals:
+          ends_ = true;
+          break;
+        case Source::kCompletions:
+          ports_[number]->take_completions([&](const GidBytes& from, std::span<const std::uint8_t> mad) {
+            manager_->receive(number, from, mad, now());
+          });
+          break;
+        case Source::kEvents:
+          ends_ = !ports_[number]->take_event();
+          break;
+        case Source::kFile: {
+          const auto open = files_.find(File{number});
+          if (open != files_.end() && !take_packet(open->first, open->second)) close(File{number});
+          break;
+        }
+      }
+    }
+    manager_->run_timers(now());
+    if (files_.empty() && !manager_->awaits_answers() && (last_file_ > 0 || now() - idle_since_ >= kIdle)) return;
+  }
+}
+
+void Agent::accept_all() {
+  for (;;) {
+    channel::Descriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) return;
+    channel::Peer peer;
+    if (!channel::peer_of(socket.get(), peer) || peer.uid != getuid()) continue;  // (R3)
+    const File file{++last_file_};
+    watch(socket.get(), tag(Source::kFile, last_file_));
+    files_[file].socket = std::move(socket);
+  }
+}
+
+// False: the connection has ended.
+bool Agent::take_packet(File file, Open& open) {
+  std::uint8_t packet[sizeof(Call) + kMaxCommandBytes];
+  const ssize_t got = recv(open.socket.get(), packet, sizeof packet, MSG_DONTWAIT);
+  if (got < 0) return errno == EAGAIN || errno == EINTR;
+  const std::span<const std::uint8_t> bytes{packet, static_cast<std::size_t>(got)};
+  return open.greeted ? carry_out(file, open, bytes) : greet(file, open, bytes);
+}
+
+bool Agent::greet(File file, Open& open, std::span<const std::uint8_t> packet) {
+  Hello hello;
+  if (packet.size() != sizeof hello) return false;
+  std::memcpy(&hello, packet.data(), sizeof hello);
+  if (hello.version != kCmVersion) return false;
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+  const channel::Descriptor theirs(ends[0]);
+  open.events.reset(ends[1]);
+  fcntl(open.events.get(), F_SETFL, O_NONBLOCK);
+  std::optional<std::uint32_t> only;
+  if (hello.only_nic < ports_.size()) only = hello.only_nic;
+  manager_->open(file, only);
+  open.greeted = true;
+  return send_packet(open.socket.get(), bytes_of(CallReply{0, static_cast<std::uint32_t>(file)}), theirs.get());
+}
+
+bool Agent::carry_out(File file, Open& open, std::span<const std::uint8_t> packet) {
+  Call call;
+  if (packet.size() < sizeof call) return false;
+  std::memcpy(&call, packet.data(), sizeof call);
+  if (packet.size() != sizeof call + call.in) return false;  // (R2)
+  std::vector<std::uint8_t> reply;
+  const std::size_t out = std::min<std::size_t>(call.out, kMaxReplyBytes);
+  const int status = manager_->command(file, call.command, packet.subspan(sizeof call), out, now(), reply);
+  if (status != 0) reply.clear();
+  const CallReply head{status, static_cast<std::uint32_t>(reply.size())};
+  const auto front = bytes_of(head);
+  reply.insert(reply.begin(), front.begin(), front.end());
+  return send_packet(open.socket.get(), reply);
+}
+
+void Agent::close(File file) {
+  manager_->close(file, now());
+  files_.erase(file);
+  idle_since_ = now();
+}
+
+void Agent::send(std::uint32_t nic, std::uint8_t gid_index, const GidBytes& to, const Mad& mad) {
+  ports_[nic]->send(gid_index, to, mad);
+}
+
+// A program that has not read 64 Ki events gets no further bytes, and reads on when it has read these.
+void Agent::notify(File file) {
+  const char one = 1;
+  const auto open = files_.find(file);
+  if (open == files_.end()) return;
+  [[maybe_unused]] const ssize_t written = ::write(open->second.events.get(), &one, 1);
+}
+
+}  // namespace rxnic::cm

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agent: a process with a Manager, QP 1 of each NIC, and a socket for each /dev/infiniband/rdma_cm that a program
+// has opened (cm_channel.h). `rxnic run` and `rxnic serve` start it when the first is opened.
+//
+//   R1  It ends when no file is open and every message is answered; when nobody has opened one for kIdle; when a NIC
+//       is gone; and when it is sent SIGTERM.
+//   R2  A packet that is no Call of this version ends its connection.
+//   R3  Programs of its own user alone are served.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "bridge/channel/socket.h"
+#include "bridge/cm/cm_channel.h"
+#include "bridge/cm/management_port.h"
+
+namespace rxnic::cm {
+
+class Agent final : public Surroundings {
+ public:
+  static constexpr std::chrono::seconds kIdle{10};
+  // `listener`: a socket that listens, non-blocking. Throws std::runtime_error when a NIC cannot be opened.
+  explicit Agent(channel::Descriptor listener);
+  ~Agent() override;
+  void run();
+
+  void send(std::uint32_t nic, std::uint8_t gid_index, const GidBytes& to, const Mad& mad) override;
+  void notify(File file) override;
+
+ private:
+  struct Open {
+    channel::Descriptor socket, events;  // events: the end that is written
+    bool greeted = false;
+  };
+  void watch(int descriptor, std::uint64_t what);
+  void accept_all();
+  bool take_packet(File file, Open& open);
+  bool greet(File file, Open& open, std::span<const std::uint8_t> packet);
+  bool carry_out(File file, Open& open, std::span<const std::uint8_t> packet);
+  void close(File file);
+  Time now() const;
+  int wait_ms() const;
+
+  channel::Descriptor listener_, poll_, signals_;
+  std::vector<std::unique_ptr<ManagementPort>> ports_;
+  std::unique_ptr<Manager> manager_;
+  std::map<File, Open> files_;
+  std::uint32_t last_file_ = 0;
+  Time idle_since_{};
+  bool ends_ = false;
+};
+
+}  // namespace rxnic::cm

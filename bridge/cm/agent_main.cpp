@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// rxnic_cm_agent DESCRIPTOR: the agent on a socket that listens, inherited as this descriptor. RXNIC_SOCKET names the
+// simulator. Exit 0: it has ended as agent.h R1 says; 1: it could not begin, which it says on standard error.
+#include <fcntl.h>
+#include <sys/prctl.h>
+
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+
+#include "bridge/channel/protocol.h"
+#include "bridge/cm/agent.h"
+
+int main(int argc, char** argv) {
+  int descriptor = -1;
+  const char* const text = argc == 2 ? argv[1] : "";
+  if (std::from_chars(text, text + std::strlen(text), descriptor).ec != std::errc() || descriptor < 0) {
+    std::fputs("rxnic_cm_agent: found no descriptor; `rxnic run` and `rxnic serve` start it\n", stderr);
+    return 1;
+  }
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  unsetenv(rxnic::channel::kNicVariable);  // it serves all NICs
+  fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  fcntl(descriptor, F_SETFL, O_NONBLOCK);
+  try {
+    rxnic::cm::Agent(rxnic::channel::Descriptor(descriptor)).run();
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "rxnic_cm_agent: %s\n", e.what());
+    return 1;
+  }
+  return 0;
+}

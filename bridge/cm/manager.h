@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// The connection manager of the host: what a kernel's ib_cm, rdma_cm and rdma_ucm do for the programs that have opened
+// /dev/infiniband/rdma_cm. Without sockets, queue pairs or clocks: its surroundings carry its messages.
+//
+//   R1  Commands, replies and events are those of <rdma/rdma_user_cm.h>, and so is what they mean; a command's errno is
+//       the kernel's, ENOSPC among them: the program takes less than the reply. A file sees its own IDs alone: ENOENT
+//       for a number that is none, EINVAL for another file's.
+//   R2  An address is that of a NIC, or any, or a loopback address, which is the first NIC that the file sees. An ID is
+//       of a NIC from its binding or its resolution on. An address that no NIC has: EADDRNOTAVAIL, ADDR_ERROR.
+//   R3  RC and UC: REQ, REP, RTU, DREQ, DREP, REJ (IBTA volume 1, 12.9). A message that is not answered is repeated
+//       every kResponseTime, kRetries times; then UNREACHABLE, or the connection ends. A repeated REQ or REP is
+//       answered again and has no other effect. UD: SIDR_REQ, SIDR_REP.
+//   R4  A request that no program listens for is rejected: reason 8, or SIDR status 1. One more than the backlog of its
+//       listener is dropped; its sender repeats it.
+//   R5  An ID that is destroyed, or whose file is closed, disconnects: DREQ to the peer of an established connection,
+//       REJ to the sender of a request, until they are answered. Its events are forgotten.
+//   R6  Nothing that a peer sends ends the manager or reaches another connection: a message for a communication ID that
+//       is unknown, or of another peer, is dropped; a DREQ of it is answered.
+#pragma once
+
+#include <rdma/rdma_user_cm.h>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "bridge/cm/endpoint.h"
+#include "bridge/cm/mad.h"
+
+namespace rxnic::cm {
+
+enum class File : std::uint32_t {};     // an open /dev/infiniband/rdma_cm
+using Time = std::chrono::nanoseconds;  // of a clock that never goes back
+
+// As enum rdma_cm_event_type of <rdma/rdma_cma.h>.
+enum EventKind : std::uint32_t {
+  kAddressResolved,
+  kAddressError,
+  kRouteResolved,
+  kRouteError,
+  kConnectRequest,
+  kConnectResponse,
+  kConnectError,
+  kUnreachable,
+  kRejected,
+  kEstablished,
+  kDisconnected,
+  kDeviceRemoval,
+  kMulticastJoin,
+  kMulticastError,
+  kAddressChange,
+  kTimeWaitExit,
+};
+
+struct NicAddress {
+  std::uint64_t node_guid = 0;  // as in memory
+  std::uint8_t mtu = 5;         // as enum ibv_mtu
+  struct Gid {
+    GidBytes bytes{};
+    std::uint8_t index = 0;  // in the port's table
+  };
+  Gid v4, v6;  // over RoCEv2
+};
+
+// What the manager asks of its surroundings.
+class Surroundings {
+ public:
+  virtual ~Surroundings() = default;
+  virtual void send(std::uint32_t nic, std::uint8_t gid_index, const GidBytes& to, const Mad& mad) = 0;
+  virtual void notify(File file) = 0;  // one more event waits in this file
+};
+
+class Manager {
+ public:
+  static constexpr std::uint8_t kTimeCode = 20;  // 4.096 us * 2^20
+  static constexpr Time kResponseTime{4096ll << kTimeCode};
+  static constexpr unsigned kRetries = 15;
+  static constexpr Time kTimeWait{4096ll << 19};
+
+  Manager(std::vector<NicAddress> nics, Surroundings& surroundings, std::uint32_t seed);
+  ~Manager();
+
+  // A file that sees all NICs, or one.
+  void open(File file, std::optional<std::uint32_t> only_nic);
+  void close(File file, Time now);
+  // A command without its header; `out` bytes of reply are wanted. 0 or a positive errno.
+  int command(File file, std::uint32_t number, std::span<const std::uint8_t> in, std::size_t out, Time now,
+              std::vector<std::uint8_t>& reply);
+  // A MAD that came to QP 1 of the NIC.
+  void receive(std::uint32_t nic, const GidBytes& from, std::span<const std::uint8_t> mad, Time now);
+  void run_timers(Time now);
+  std::optional<Time> next_due() const;
+
+  // A message was sent whose answer has not come; a connection that has ended and keeps its number does not count.
+  bool awaits_answers() const;
+
+  std::size_t ids() const { return ids_.size(); }
+  std::size_t connections() const { return connections_.size(); }
+
+ private:
+  enum class State : std::uint8_t {
+    kRequestSent,
+    kRequestReceived,
+    kReplySent,
+    kReplyReceived,
+    kEstablished,
+    kDisconnectSent,
+    kDisconnectReceived,
+    kTimeWait,
+    kEnded,
+    kLookupSent,
+    kLookupReceived,
+  };
+  struct Id;
+  // A conversation with a peer, by its local communication ID. It may outlive its ID (R5).
+  struct Connection {
+    std::uint32_t local = 0, remote = 0;
+    State state = State::kRequestSent;
+    Id* id = nullptr;
+    std::uint32_t nic = 0;
+    std::uint8_t gid_index = 0;
+    GidBytes peer{};
+    std::uint64_t transaction = 0, service = 0;
+    std::uint32_t remote_qpn = 0, sq_psn = 0;
+    std::uint8_t responder_resources = 0, initiator_depth = 0, retry_count = 0, rnr_retry = 0, mtu = 0;
+    bool xrc_target = false;
+    Mad repeated{};  // while `due` is set: sent again then
+    std::optional<Time> due;
+    unsigned retries = 0;
+  };
+  struct Multicast {
+    std::uint32_t number = 0;
+    std::uint64_t uid = 0;
+    Endpoint group;
+    std::uint32_t events_reported = 0;
+  };
+  struct Event {
+    Id* id = nullptr;
+    std::uint32_t multicast = 0;   // its number, 0: none
+    std::unique_ptr<Id> accepted;  // CONNECT_REQUEST: the new ID, which gets a number when the program takes the event
+    rdma_ucm_event_resp text{};
+  };
+  struct OpenFile {
+    std::optional<std::uint32_t> only_nic;
+    std::deque<Event> events;
+  };
+  struct Id {
+    std::uint32_t number = 0;
+    File file{};
+    std::uint64_t uid = 0;
+    std::uint16_t port_space = 0;
+    std::uint8_t qp_type = 0;
+    Endpoint source, destination;
+    std::optional<std::uint32_t> nic;
+    bool addressed = false, routed = false, listening = false;
+    bool reuses = false;  // its address
+    std::uint8_t tos = 0;
+    std::uint32_t backlog = 0;
+    std::uint32_t first_psn = 0;
+    std::uint32_t events_reported = 0;
+    Connection* connection = nullptr;
+    std::map<std::uint32_t, Multicast> groups;
+    bool is_datagram() const;
+  };
+  using Output = std::vector<std::uint8_t>;
+
+  // manager.cpp, manager_addresses.cpp, manager_connections.cpp
+  Id* find(File file, std::uint32_t number, int& error);
+  int create_id(File file, std::span<const std::uint8_t> in, Output& reply);
+  int destroy_id(File file, std::span<const std::uint8_t> in, Time now, Output& reply);
+  int bind(Id& id, Endpoint address);
+  int resolve_address(Id& id, const std::optional<Endpoint>& source, const Endpoint& destination);
+  int resolve_route(Id& id);
+  int query_route(const Id& id, std::size_t out, Output& reply) const;
+  int query(const Id& id, std::uint32_t option, std::size_t out, Output& reply) const;
+  int listen(Id& id, std::uint32_t backlog);
+  int connect(Id& id, const rdma_ucm_conn_param& param, Time now);
+  int accept(Id& id, const rdma_ucm_accept& asked, Time now);
+  int reject(Id& id, const rdma_ucm_reject& asked);
+  int disconnect(Id& id, Time now);
+  int init_qp_attributes(const Id& id, std::uint32_t state, Output& reply) const;
+  int set_option(Id& id, const rdma_ucm_set_option& asked, std::span<const std::uint8_t> value);
+  int notify(Id& id, std::uint32_t event);
+  int join(Id& id, const Endpoint& group, std::uint64_t uid, Output& reply);
+  int leave(File file, std::span<const std::uint8_t> in, Output& reply);
+  int migrate(File to, std::span<const std::uint8_t> in, Output& reply);
+  int take_event(File file, std::size_t out, Output& reply);
+  int on_id(File file, std::uint32_t number, std::span<const std::uint8_t> in, std::size_t out, Time now,
+            Output& reply);
+  std::uint32_t take_number();
+  void erase(const Id& id);
+  std::optional<std::uint32_t> nic_of(const Endpoint& address) const;
+  std::uint32_t first_nic(const Id& id) const;
+  bool sees(const Id& id, std::uint32_t nic) const;
+  int take_port(Id& id, Endpoint address);
+  void fill_path(const Id& id, ib_user_path_rec& path) const;
+  ib_uverbs_ah_attr path_to(const Id& id, const GidBytes& to) const;
+  const NicAddress::Gid& own_gid(const Id& id) const;
+  void forget(Id& id, Time now);
+  void leave_connection(Connection& connection, Time now);
+
+  // manager_sent.cpp, manager_received.cpp
+  Connection& begin(Id* id, std::uint32_t nic, std::uint8_t gid_index, const GidBytes& peer, State state);
+  void end(Connection& connection);
+  void send(const Connection& connection, const Message& message);
+  void send_repeated(Connection& connection, const Message& message, Time now);
+  void send_request(Connection& connection, const rdma_ucm_conn_param& param, Time now);
+  void send_lookup(Connection& connection, const rdma_ucm_conn_param& param, Time now);
+  void send_disconnect(Connection& connection, Time now);
+  void enter_time_wait(Connection& connection, Time now);
+  void reject_request(const Connection& connection, std::uint16_t reason, std::span<const std::uint8_t> data);
+  Connection* of_peer(std::uint32_t local, std::uint32_t remote, std::uint32_t nic, const GidBytes& from);
+  Id* listener_for(std::uint32_t nic, const GidBytes& to, std::uint64_t service, const CmHeader& header);
+  std::unique_ptr<Id> accepted_id(Id& listener, std::uint32_t nic, const CmHeader& header, std::uint64_t service);
+  void take(const Request& m, std::uint32_t nic, const GidBytes& from, std::uint64_t transaction, Time now);
+  void take(const MoreTime& m, std::uint32_t nic, const GidBytes& from, std::uint64_t transaction, Time now);
+  void take(const Reject& m, std::uint32_t nic, const GidBytes& from, std::uint64_t transaction, Time now);
+  void take(const cm::Reply& m, std::uint32_t nic, const GidBytes& from, std::uint64_t transaction, Time now);
+  void take(const Ready& m, std::uint32_t nic, const GidBytes& from, std::uint64_t transaction, Time now);
+  void take(const Disconnect& m, std::uint32_t nic, const GidBytes& from, std::uint64_t transaction, Time now);
+  void take(const Disconnected& m, std::uint32_t nic, const GidBytes& from, std::uint64_t transaction, Time now);
+  void take(const Lookup& m, std::uint32_t nic, const GidBytes& from, std::uint64_t transaction, Time now);
+  void take(const Found& m, std::uint32_t nic, const GidBytes& from, std::uint64_t transaction, Time now);
+  void time_out(Connection& connection, Time now);
+  void established(Connection& connection);
+
+  // Events.
+  rdma_ucm_event_resp event_of(const Id& id, std::uint32_t event, std::int32_t status = 0) const;
+  void raise(Id& id, const rdma_ucm_event_resp& event, std::uint32_t multicast = 0);
+  void raise(Id& id, std::uint32_t event, std::int32_t status = 0) { raise(id, event_of(id, event, status)); }
+
+  const std::vector<NicAddress> nics_;
+  Surroundings& surroundings_;
+  std::mt19937 random_;
+  std::map<File, OpenFile> files_;
+  std::map<std::uint32_t, std::unique_ptr<Id>> ids_;
+  std::map<std::uint32_t, std::unique_ptr<Connection>> connections_;  // by local communication ID
+  std::set<std::uint32_t> free_numbers_;                              // of IDs, below last_id_
+  std::uint32_t last_id_ = 0, last_group_ = 0, last_local_ = 0;
+  std::uint64_t last_transaction_ = 0;
+  std::uint16_t last_port_ = 0;
+};
+
+}  // namespace rxnic::cm

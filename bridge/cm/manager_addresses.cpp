@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses, routes and multicast groups (R2 of manager.h).
+
+#include <arpa/inet.h>
+
+#include <cerrno>
+#include <cstddef>
+
+#include "bridge/cm/manager.h"
+#include "bridge/cm/manager_details.h"
+
+namespace rxnic::cm {
+
+namespace {
+
+constexpr std::uint32_t kMulticastQpn = 0xffffff;
+
+}  // namespace
+
+std::optional<std::uint32_t> Manager::nic_of(const Endpoint& address) const {
+  for (std::uint32_t n = 0; n < nics_.size(); ++n) {
+    if (address.ip == nics_[n].v4.bytes || address.ip == nics_[n].v6.bytes) return n;
+  }
+  return std::nullopt;
+}
+
+bool Manager::sees(const Id& id, std::uint32_t nic) const {
+  const auto& only = files_.at(id.file).only_nic;
+  return !only || *only == nic;
+}
+
+std::uint32_t Manager::first_nic(const Id& id) const { return files_.at(id.file).only_nic.value_or(0); }
+
+const NicAddress::Gid& Manager::own_gid(const Id& id) const {
+  const NicAddress& nic = nics_[id.nic.value_or(0)];
+  return id.source.ip == nic.v6.bytes ? nic.v6 : nic.v4;
+}
+
+// Gives the ID the address, with a free port when it has none.
+int Manager::take_port(Id& id, Endpoint address) {
+  const auto taken = [&](std::uint16_t port) {
+    return std::any_of(ids_.begin(), ids_.end(), [&](const auto& other) {
+      const Id& o = *other.second;
+      if (&o == &id || !o.source.known || o.source.port != port || o.port_space != id.port_space) return false;
+      if (o.connection != nullptr && !o.listening && id.listening) return false;
+      const bool apart = o.source.ip != address.ip && !o.source.is_any() && !address.is_any();
+      return !apart && !(o.reuses && id.reuses);
+    });
+  };
+  if (address.port != 0 && taken(address.port)) return EADDRINUSE;
+  for (unsigned tries = 0; address.port == 0; ++tries) {
+    if (tries > kLastFreePort - kFirstFreePort) return EADDRNOTAVAIL;
+    last_port_ = last_port_ >= kLastFreePort ? kFirstFreePort : static_cast<std::uint16_t>(last_port_ + 1);
+    if (!taken(last_port_)) address.port = last_port_;
+  }
+  id.source = address;
+  return 0;
+}
+
+int Manager::bind(Id& id, Endpoint address) {
+  if (id.source.known) return EINVAL;
+  if (!address.is_any()) {
+    const auto nic = address.is_loopback() ? first_nic(id) : nic_of(address);
+    if (!nic) return EADDRNOTAVAIL;
+    if (!sees(id, *nic)) return ENODEV;
+    id.nic = nic;
+  }
+  if (nics_.empty()) return ENODEV;
+  const int error = take_port(id, address);
+  if (error != 0) id.nic.reset();
+  return error;
+}
+
+int Manager::resolve_address(Id& id, const std::optional<Endpoint>& source, const Endpoint& destination) {
+  if (id.addressed || id.listening) return EINVAL;
+  if (!id.source.known && source && !source->is_any()) {
+    if (const int error = bind(id, *source)) return error;
+  }
+  const bool own = destination.is_any() || destination.is_loopback();
+  const auto reached = nic_of(destination);
+  if (!id.nic) id.nic = reached && sees(id, *reached) ? *reached : first_nic(id);
+  Endpoint from = id.source;
+  if (!from.known || from.is_any()) {
+    const NicAddress& nic = nics_[*id.nic];
+    from.known = true;
+    from.v4 = destination.v4;
+    from.ip = destination.v4 ? nic.v4.bytes : nic.v6.bytes;
+    if (!id.source.known) {
+      if (const int error = take_port(id, from)) return error;
+    } else {
+      id.source = from;
+    }
+  }
+  id.destination = destination;
+  if (own) id.destination.ip = destination.v4 ? nics_[*id.nic].v4.bytes : nics_[*id.nic].v6.bytes;
+  id.addressed = own || reached || destination.is_multicast();
+  raise(id, id.addressed ? kAddressResolved : kAddressError, id.addressed ? 0 : -EHOSTUNREACH);
+  return 0;
+}
+
+int Manager::resolve_route(Id& id) {
+  if (!id.addressed) return EINVAL;
+  id.routed = true;
+  raise(id, kRouteResolved);
+  return 0;
+}
+
+void Manager::fill_path(const Id& id, ib_user_path_rec& path) const {
+  std::copy_n(id.destination.ip.begin(), 16, path.dgid);
+  std::copy_n(own_gid(id).bytes.begin(), 16, path.sgid);
+  path.reversible = 1;
+  path.mtu = nics_[*id.nic].mtu;
+  path.pkey = htons(kPkey);
+  path.hop_limit = kHopLimit;
+  path.traffic_class = id.tos;
+  path.numb_path = 1;
+  path.mtu_selector = path.rate_selector = path.packet_life_time_selector = 2;  // exactly
+  path.packet_life_time = kAckTimeout - 1;
+}
+
+int Manager::query_route(const Id& id, std::size_t out, Output& reply) const {
+  rdma_ucm_query_route_resp r{};
+  write_sockaddr(id.source, bytes_of(r.src_addr));
+  write_sockaddr(id.destination, bytes_of(r.dst_addr));
+  r.ibdev_index = ~0u;
+  if (id.nic) {
+    r.node_guid = nics_[*id.nic].node_guid;
+    r.port_num = kPort;
+    if (id.routed) {
+      r.num_paths = 1;
+      fill_path(id, r.ib_route[0]);
+    } else if (id.addressed) {
+      std::copy_n(id.destination.ip.begin(), 16, r.ib_route[0].dgid);
+      std::copy_n(own_gid(id).bytes.begin(), 16, r.ib_route[0].sgid);
+      r.ib_route[0].pkey = htons(kPkey);
+    }
+  }
+  put(r, out, reply);
+  return 0;
+}
+
+int Manager::query(const Id& id, std::uint32_t option, std::size_t out, Output& reply) const {
+  if (option == RDMA_USER_CM_QUERY_PATH) {
+    put(rdma_ucm_query_path_resp{}, out, reply);  // over Ethernet there are no path records
+    return 0;
+  }
+  if (option == RDMA_USER_CM_QUERY_GID) return EOPNOTSUPP;  // addresses of family AF_IB
+  if (option != RDMA_USER_CM_QUERY_ADDR) return ENOSYS;
+  if (out < offsetof(rdma_ucm_query_addr_resp, ibdev_index)) return ENOSPC;
+  rdma_ucm_query_addr_resp r{};
+  r.ibdev_index = ~0u;
+  if (id.nic) {
+    r.node_guid = nics_[*id.nic].node_guid;
+    r.port_num = kPort;
+    r.pkey = htons(kPkey);
+  }
+  r.src_size = static_cast<std::uint16_t>(write_sockaddr(id.source, bytes_of(r.src_addr)));
+  r.dst_size = static_cast<std::uint16_t>(write_sockaddr(id.destination, bytes_of(r.dst_addr)));
+  put(r, out, reply);
+  return 0;
+}
+
+ib_uverbs_ah_attr Manager::path_to(const Id& id, const GidBytes& to) const {
+  ib_uverbs_ah_attr a{};
+  std::copy(to.begin(), to.end(), a.grh.dgid);
+  a.grh.sgid_index = own_gid(id).index;
+  a.grh.hop_limit = kHopLimit;
+  a.grh.traffic_class = id.tos;
+  a.is_global = 1;
+  a.port_num = kPort;
+  return a;
+}
+
+int Manager::join(Id& id, const Endpoint& group, std::uint64_t uid, Output& reply) {
+  if (!id.nic || !group.is_multicast()) return EINVAL;
+  Multicast m{++last_group_, uid, group, 0};
+  rdma_ucm_event_resp event = event_of(id, kMulticastJoin);
+  event.uid = uid;
+  event.id = m.number;
+  event.param.ud.qp_num = kMulticastQpn;
+  event.param.ud.qkey = kUdpQkey;
+  event.param.ud.ah_attr = path_to(id, group.ip);
+  put(rdma_ucm_create_id_resp{m.number}, sizeof(rdma_ucm_create_id_resp), reply);
+  id.groups[m.number] = m;
+  raise(id, event, m.number);
+  return 0;
+}
+
+int Manager::leave(File file, std::span<const std::uint8_t> in, Output& reply) {
+  const std::uint32_t number = read<rdma_ucm_destroy_id>(in).id;
+  for (const auto& [key, id] : ids_) {
+    const auto group = id->groups.find(number);
+    if (group == id->groups.end()) continue;
+    if (id->file != file) return EINVAL;
+    put(rdma_ucm_destroy_id_resp{group->second.events_reported}, sizeof(rdma_ucm_destroy_id_resp), reply);
+    std::erase_if(files_.at(file).events, [number](const Event& e) { return e.multicast == number; });
+    id->groups.erase(group);
+    return 0;
+  }
+  return ENOENT;
+}
+
+}  // namespace rxnic::cm

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/device_files/rdma_cm.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <rdma/rdma_user_cm.h>
+#include <sys/socket.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "bridge/cm/cm_channel.h"
+
+namespace {
+
+using rxnic::cm::Call;
+using rxnic::cm::CallReply;
+using rxnic::cm::Hello;
+
+constexpr int kMost = 1024;  // open at once, and descriptors below 65,536
+constexpr int kGreatest = 1 << 16;
+constexpr unsigned kMajor = 10, kMinor = 58;
+
+// Which descriptors are rdma_cm's: every write() of the program looks here.
+std::atomic<std::uint64_t> is_one[kGreatest / 64];
+
+struct File {
+  int fd = -1;
+  int socket = -1;
+  std::uint32_t number = 0;                           // the agent's
+  pthread_mutex_t calls = PTHREAD_MUTEX_INITIALIZER;  // one call at a time
+};
+File files[kMost];
+pthread_mutex_t table = PTHREAD_MUTEX_INITIALIZER;
+
+class Lock {
+ public:
+  explicit Lock(pthread_mutex_t& mutex) : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+  ~Lock() { pthread_mutex_unlock(&mutex_); }
+
+ private:
+  pthread_mutex_t& mutex_;
+};
+
+File* find(int fd) {
+  const Lock lock(table);
+  for (File& file : files) {
+    if (file.fd == fd) return &file;
+  }
+  return nullptr;
+}
+
+// The C library's own, without the functions of this library.
+int really_close(int fd) {
+  static auto* const kBehind = reinterpret_cast<int (*)(int)>(dlsym(RTLD_NEXT, "close"));
+  return kBehind(fd);
+}
+
+// Beside the simulator's socket.
+int connect_to_agent(const char* simulator) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::size_t length = std::strlen(simulator) + std::strlen(rxnic::cm::kCmSuffix);
+  const char* const where = address.sun_path;
+  if (length >= sizeof address.sun_path) return -1;
+  std::strcat(std::strcpy(address.sun_path, simulator), rxnic::cm::kCmSuffix);
+  socklen_t size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
+  if (where[0] == '@') {
+    address.sun_path[0] = '\0';
+  } else {
+    ++size;
+  }
+  const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (fd < 0 || connect(fd, reinterpret_cast<sockaddr*>(&address), size) == 0) return fd;
+  really_close(fd);
+  return -1;
+}
+
+// The answer to the Hello: the file's number, and the pipe.
+bool greet(int socket, std::uint32_t& number, int& events) {
+  Hello hello;
+  const char* const only = std::getenv("RXNIC_NIC");
+  if (only != nullptr && *only != '\0') hello.only_nic = static_cast<std::uint32_t>(std::strtoul(only, nullptr, 10));
+  if (send(socket, &hello, sizeof hello, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof hello)) return false;
+  CallReply reply;
+  iovec piece{&reply, sizeof reply};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  ssize_t got = 0;
+  do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  while (got < 0 && errno == EINTR);
+  const cmsghdr* const header = got == static_cast<ssize_t>(sizeof reply) ? CMSG_FIRSTHDR(&message) : nullptr;
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS || reply.status != 0) return false;
+  std::memcpy(&events, CMSG_DATA(header), sizeof events);
+  number = reply.bytes;
+  return true;
+}
+
+// Where a command says that its reply is to be put; nullptr: it has none.
+void* response_of(std::uint32_t command, const std::uint8_t* body, std::size_t length) {
+  std::size_t at = 0;
+  switch (command) {
+    case RDMA_USER_CM_CMD_CREATE_ID:
+      at = offsetof(rdma_ucm_create_id, response);
+      break;
+    case RDMA_USER_CM_CMD_DESTROY_ID:
+    case RDMA_USER_CM_CMD_LEAVE_MCAST:
+    case RDMA_USER_CM_CMD_QUERY_ROUTE:
+    case RDMA_USER_CM_CMD_QUERY:
+    case RDMA_USER_CM_CMD_INIT_QP_ATTR:
+    case RDMA_USER_CM_CMD_GET_EVENT:
+    case RDMA_USER_CM_CMD_JOIN_IP_MCAST:
+    case RDMA_USER_CM_CMD_JOIN_MCAST:
+    case RDMA_USER_CM_CMD_MIGRATE_ID:
+      break;
+    default:
+      return nullptr;
+  }
+  std::uint64_t address = 0;
+  if (length < at + sizeof address) return nullptr;
+  std::memcpy(&address, body + at, sizeof address);
+  return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
+}
+
+// The command as the agent gets it (cm_channel.h R2): its length, or -1 and errno.
+ssize_t prepare(std::uint32_t command, const std::uint8_t* body, std::size_t length, std::uint8_t* to) {
+  if (length > rxnic::cm::kMaxCommandBytes) {
+    errno = EINVAL;
+    return -1;
+  }
+  std::memcpy(to, body, length);
+  if (command == RDMA_USER_CM_CMD_SET_OPTION && length >= sizeof(rdma_ucm_set_option)) {
+    rdma_ucm_set_option option;
+    std::memcpy(&option, body, sizeof option);
+    if (option.optlen > rxnic::cm::kMaxCommandBytes - sizeof option) {
+      errno = EINVAL;
+      return -1;
+    }
+    std::memcpy(to + sizeof option, reinterpret_cast<void*>(static_cast<std::uintptr_t>(option.optval)), option.optlen);
+    return static_cast<ssize_t>(sizeof option + option.optlen);
+  }
+  if (command == RDMA_USER_CM_CMD_MIGRATE_ID && length >= sizeof(rdma_ucm_migrate_id)) {
+    rdma_ucm_migrate_id migrate;
+    std::memcpy(&migrate, body, sizeof migrate);
+    const File* const from = find(static_cast<int>(migrate.fd));
+    if (from == nullptr) {
+      errno = ENOENT;
+      return -1;
+    }
+    migrate.fd = from->number;
+    std::memcpy(to, &migrate, sizeof migrate);
+  }
+  return static_cast<ssize_t>(length);
+}
+
+// 0 or a positive errno; the reply's bytes are at `to`.
+int call(File& file, const std::uint8_t* packet, std::size_t bytes, void* to, std::size_t room) {
+  const Lock lock(file.calls);
+  std::uint8_t answer[sizeof(CallReply) + rxnic::cm::kMaxReplyBytes];
+  ssize_t got = 0;
+  if (send(file.socket, packet, bytes, MSG_NOSIGNAL) != static_cast<ssize_t>(bytes)) return EIO;
+  do got = recv(file.socket, answer, sizeof answer, 0);
+  while (got < 0 && errno == EINTR);
+  CallReply reply;
+  if (got < static_cast<ssize_t>(sizeof reply)) return EIO;
+  std::memcpy(&reply, answer, sizeof reply);
+  if (reply.status != 0 || to == nullptr) return reply.status;
+  const std::size_t there = static_cast<std::size_t>(got) - sizeof reply;
+  std::memcpy(to, answer + sizeof reply, there < room ? there : room);
+  return 0;
+}
+
+}  // namespace
+
+bool is_rdma_cm(const char* path) { return path != nullptr && std::strcmp(path, "/dev/infiniband/rdma_cm") == 0; }
+
+bool is_rdma_cm(int fd) {
+  return fd >= 0 && fd < kGreatest && (is_one[fd / 64].load(std::memory_order_acquire) >> fd % 64 & 1) != 0;
+}
+
+dev_t rdma_cm_number() { return makedev(kMajor, kMinor); }
+
+int open_rdma_cm(int flags) {
+  const char* const simulator = std::getenv("RXNIC_SOCKET");
+  const int socket = simulator == nullptr ? -1 : connect_to_agent(simulator);
+  std::uint32_t number = 0;
+  int events = -1;
+  if (socket < 0 || !greet(socket, number, events) || events >= kGreatest) {
+    if (socket >= 0) really_close(socket);
+    if (events >= 0) really_close(events);
+    errno = ENODEV;  // (R3)
+    return -1;
+  }
+  if ((flags & O_CLOEXEC) == 0) fcntl(events, F_SETFD, 0);
+  if ((flags & O_NONBLOCK) != 0) fcntl(events, F_SETFL, O_NONBLOCK);
+  {
+    const Lock lock(table);
+    for (File& file : files) {
+      if (file.fd >= 0) continue;
+      file.fd = events;
+      file.socket = socket;
+      file.number = number;
+      is_one[events / 64].fetch_or(std::uint64_t{1} << events % 64, std::memory_order_release);
+      return events;
+    }
+  }
+  really_close(socket);
+  really_close(events);
+  errno = EMFILE;
+  return -1;
+}
+
+void forget_rdma_cm(int fd) {
+  is_one[fd / 64].fetch_and(~(std::uint64_t{1} << fd % 64), std::memory_order_release);
+  const Lock lock(table);
+  for (File& file : files) {
+    if (file.fd != fd) continue;
+    really_close(file.socket);
+    file.fd = file.socket = -1;
+  }
+}
+
+ssize_t write_rdma_cm(int fd, const void* bytes, std::size_t length) {  // (R2)
+  File* const file = find(fd);
+  rdma_ucm_cmd_hdr header;
+  if (file == nullptr || length < sizeof header) {
+    errno = EINVAL;
+    return -1;
+  }
+  std::memcpy(&header, bytes, sizeof header);
+  if (header.in + sizeof header > length) {
+    errno = EINVAL;
+    return -1;
+  }
+  const auto* const body = static_cast<const std::uint8_t*>(bytes) + sizeof header;
+  std::uint8_t packet[sizeof(Call) + rxnic::cm::kMaxCommandBytes];
+  const ssize_t in = prepare(header.cmd, body, header.in, packet + sizeof(Call));
+  if (in < 0) return -1;
+  const Call asked{header.cmd, static_cast<std::uint32_t>(in), header.out, 0};
+  std::memcpy(packet, &asked, sizeof asked);
+  void* const response = response_of(header.cmd, body, header.in);
+  int status = 0;
+  do {
+    if (header.cmd == RDMA_USER_CM_CMD_GET_EVENT) {
+      char event = 0;
+      const ssize_t got = read(fd, &event, 1);
+      if (got < 0) return -1;                           // EAGAIN, EINTR
+      if (got == 0 && !is_rdma_cm(fd)) return pause();  // closed meanwhile by another thread: a kernel waits on
+      if (got == 0) {
+        errno = EIO;
+        return -1;
+      }
+    }
+    status = call(*file, packet, sizeof asked + static_cast<std::size_t>(in), response, header.out);
+  } while (header.cmd == RDMA_USER_CM_CMD_GET_EVENT && status == EAGAIN);  // the event went with its ID
+  if (status == 0) return static_cast<ssize_t>(length);
+  errno = status;
+  return -1;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts the agent of the RDMA connection manager (bridge/cm) when the first program opens /dev/infiniband/rdma_cm, and
+// again when it has ended since.
+#pragma once
+
+#include <string>
+
+#include "bridge/channel/socket.h"
+
+namespace rxnic {
+
+class CmAgent {
+ public:
+  // Listens beside the simulator's socket (cm_channel.h). `folder`: of the agent's program. Where that cannot be there
+  // is no rdma_cm, and error() says why.
+  CmAgent(const std::string& folder, const std::string& simulator);
+  CmAgent(const CmAgent&) = delete;
+
+  const std::string& error() const { return error_; }
+  // Now and then: starts the agent when a program waits for it.
+  void tick();
+
+ private:
+  std::string program_, simulator_, error_;
+  channel::Listener listener_;
+  channel::Descriptor process_;  // pidfd of the agent that runs
+};
+
+}  // namespace rxnic

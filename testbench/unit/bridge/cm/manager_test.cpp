@@ -1,0 +1,640 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules of bridge/cm/manager.h: commands as a program gives them, messages carried between the NICs of one manager.
+#include "bridge/cm/manager.h"
+
+#include <gtest/gtest.h>
+#include <infiniband/verbs.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <random>
+#include <set>
+
+namespace rxnic::cm {
+namespace {
+
+constexpr File kServer{1}, kClient{2};
+constexpr std::uint16_t kService = 7471;
+
+class ManagerTest : public testing::Test, public Surroundings {
+ protected:
+  struct Sent {
+    std::uint32_t nic;
+    GidBytes to;
+    Mad mad;
+  };
+  ManagerTest() : manager(two_nics(), *this, 1) {
+    manager.open(kServer, 1);
+    manager.open(kClient, 0);
+  }
+  static std::vector<NicAddress> two_nics() {
+    std::vector<NicAddress> nics(2);
+    for (std::uint32_t n = 0; n < 2; ++n) {
+      nics[n].node_guid = 0x100 + n;
+      nics[n].v4 = {ipv4_endpoint(0x0a000001 + n).ip, 2};
+      nics[n].v6.bytes = {0xfe, 0x80};
+      nics[n].v6.bytes[15] = static_cast<std::uint8_t>(n + 1);
+      nics[n].v6.index = 1;
+    }
+    return nics;
+  }
+
+  void send(std::uint32_t nic, std::uint8_t, const GidBytes& to, const Mad& mad) override {
+    sent.push_back({nic, to, mad});
+    if (!loses) wire.push_back({nic, to, mad});
+  }
+  void notify(File file) override { ++notified[file]; }
+  // Brings what was sent to its NIC, and what that sends.
+  void deliver() {
+    while (!wire.empty()) {
+      const Sent s = wire.front();
+      wire.erase(wire.begin());
+      for (std::uint32_t n = 0; n < 2; ++n) {
+        const NicAddress to = two_nics()[n];
+        if (s.to != to.v4.bytes && s.to != to.v6.bytes) continue;
+        const NicAddress from = two_nics()[s.nic];
+        manager.receive(n, s.to == to.v4.bytes ? from.v4.bytes : from.v6.bytes, s.mad, now);
+      }
+    }
+  }
+
+  template <class C>
+  int command(File file, std::uint32_t number, const C& c, std::size_t out = 1024) {
+    return manager.command(file, number, {reinterpret_cast<const std::uint8_t*>(&c), sizeof c}, out, now, reply);
+  }
+  template <class R>
+  R replied() const {
+    R r{};
+    std::memcpy(&r, reply.data(), std::min(sizeof r, reply.size()));
+    return r;
+  }
+  std::uint32_t create(File file, std::uint64_t uid, std::uint16_t space = RDMA_PS_TCP) {
+    rdma_ucm_create_id c{};
+    c.uid = uid;
+    c.ps = space;
+    EXPECT_EQ(command(file, RDMA_USER_CM_CMD_CREATE_ID, c), 0);
+    return replied<rdma_ucm_create_id_resp>().id;
+  }
+  template <class C>
+  static void put(const Endpoint& e, C& to) {
+    write_sockaddr(e, {reinterpret_cast<std::uint8_t*>(&to), sizeof to});
+  }
+  int bind(File file, std::uint32_t id, const Endpoint& to) {
+    rdma_ucm_bind c{};
+    c.id = id;
+    c.addr_size = sizeof(sockaddr_in);
+    put(to, c.addr);
+    return command(file, RDMA_USER_CM_CMD_BIND, c);
+  }
+  int listen(File file, std::uint32_t id, std::uint32_t backlog = 8) {
+    return command(file, RDMA_USER_CM_CMD_LISTEN, rdma_ucm_listen{id, backlog});
+  }
+  int resolve(File file, std::uint32_t id, const Endpoint& to) {
+    rdma_ucm_resolve_addr c{};
+    c.id = id;
+    c.dst_size = sizeof(sockaddr_in);
+    put(to, c.dst_addr);
+    return command(file, RDMA_USER_CM_CMD_RESOLVE_ADDR, c);
+  }
+  // An ID that has resolved the address and the route to it.
+  std::uint32_t routed(File file, std::uint64_t uid, const Endpoint& to, std::uint16_t space = RDMA_PS_TCP) {
+    const std::uint32_t id = create(file, uid, space);
+    EXPECT_EQ(resolve(file, id, to), 0);
+    EXPECT_EQ(event(file).event, kAddressResolved);
+    EXPECT_EQ(command(file, RDMA_USER_CM_CMD_RESOLVE_ROUTE, rdma_ucm_resolve_route{id, 2000}), 0);
+    EXPECT_EQ(event(file).event, kRouteResolved);
+    return id;
+  }
+  static rdma_ucm_conn_param param(std::uint32_t qpn, const char* data = "") {
+    rdma_ucm_conn_param p{};
+    p.qp_num = qpn;
+    p.private_data_len = static_cast<std::uint8_t>(std::strlen(data));
+    std::memcpy(p.private_data, data, p.private_data_len);
+    p.responder_resources = 3;
+    p.initiator_depth = 4;
+    p.retry_count = 5;
+    p.rnr_retry_count = 6;
+    p.valid = 1;
+    return p;
+  }
+  int connect(File file, std::uint32_t id, std::uint32_t qpn, const char* data = "") {
+    rdma_ucm_connect c{};
+    c.id = id;
+    c.conn_param = param(qpn, data);
+    return command(file, RDMA_USER_CM_CMD_CONNECT, c);
+  }
+  int accept(File file, std::uint32_t id, std::uint64_t uid, std::uint32_t qpn, const char* data = "") {
+    rdma_ucm_accept c{};
+    c.id = id;
+    c.uid = uid;
+    c.conn_param = param(qpn, data);
+    return command(file, RDMA_USER_CM_CMD_ACCEPT, c);
+  }
+  int establish(File file, std::uint32_t id) {
+    rdma_ucm_accept c{};
+    c.id = id;
+    return command(file, RDMA_USER_CM_CMD_ACCEPT, c);
+  }
+  int destroy(File file, std::uint32_t id) {
+    rdma_ucm_destroy_id c{};
+    c.id = id;
+    return command(file, RDMA_USER_CM_CMD_DESTROY_ID, c);
+  }
+  int disconnect(File file, std::uint32_t id) {
+    return command(file, RDMA_USER_CM_CMD_DISCONNECT, rdma_ucm_disconnect{id});
+  }
+  rdma_ucm_event_resp event(File file) {
+    EXPECT_EQ(command(file, RDMA_USER_CM_CMD_GET_EVENT, rdma_ucm_get_event{}), 0) << "no event";
+    return replied<rdma_ucm_event_resp>();
+  }
+  bool quiet(File file) { return command(file, RDMA_USER_CM_CMD_GET_EVENT, rdma_ucm_get_event{}) == EAGAIN; }
+  ib_uverbs_qp_attr attributes(File file, std::uint32_t id, std::uint32_t state) {
+    rdma_ucm_init_qp_attr c{};
+    c.id = id;
+    c.qp_state = state;
+    EXPECT_EQ(command(file, RDMA_USER_CM_CMD_INIT_QP_ATTR, c), 0);
+    return replied<ib_uverbs_qp_attr>();
+  }
+
+  struct Pair {
+    std::uint32_t listener, server, client;
+  };
+  Pair connected() {
+    Pair p{};
+    p.listener = create(kServer, 10);
+    EXPECT_EQ(bind(kServer, p.listener, ipv4_endpoint(0, kService)), 0);
+    EXPECT_EQ(listen(kServer, p.listener), 0);
+    p.client = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService));
+    EXPECT_EQ(connect(kClient, p.client, 0x111), 0);
+    deliver();
+    p.server = event(kServer).id;
+    EXPECT_EQ(accept(kServer, p.server, 11, 0x222), 0);
+    deliver();
+    EXPECT_EQ(event(kClient).event, kConnectResponse);
+    EXPECT_EQ(establish(kClient, p.client), 0);
+    deliver();
+    EXPECT_EQ(event(kServer).event, EventKind::kEstablished);
+    sent.clear();
+    return p;
+  }
+  Kind kind(std::size_t n) const {
+    return std::visit([](const auto& m) { return m.kKind; }, parse(sent.at(n).mad)->message);
+  }
+
+  bool loses = false;
+  std::vector<Sent> sent, wire;
+  std::map<File, int> notified;
+  std::vector<std::uint8_t> reply;
+  Time now{1000};
+  Manager manager;
+};
+
+TEST_F(ManagerTest, AConnectionIsMadeByThreeMessages) {  // R3
+  const std::uint32_t listener = create(kServer, 10);
+  ASSERT_EQ(bind(kServer, listener, ipv4_endpoint(0, kService)), 0);
+  ASSERT_EQ(listen(kServer, listener), 0);
+  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService));
+  ASSERT_EQ(connect(kClient, client, 0x111, "hello"), 0);
+  deliver();
+  const rdma_ucm_event_resp request = event(kServer);
+  EXPECT_EQ(request.event, kConnectRequest);
+  EXPECT_EQ(request.uid, 10u) << "of the listener";
+  EXPECT_NE(request.id, listener);
+  const rdma_ucm_conn_param& p = request.param.conn;
+  EXPECT_EQ(p.qp_num, 0x111u);
+  EXPECT_EQ(p.private_data_len, 56);
+  EXPECT_EQ(std::memcmp(p.private_data, "hello\0", 6), 0);
+  EXPECT_EQ(p.responder_resources, 4) << "what the peer begins, this side answers";
+  EXPECT_EQ(p.initiator_depth, 3);
+  EXPECT_EQ(p.retry_count, 5);
+  EXPECT_EQ(p.rnr_retry_count, 6);
+  ASSERT_EQ(accept(kServer, request.id, 11, 0x222, "welcome"), 0);
+  deliver();
+  const rdma_ucm_event_resp response = event(kClient);
+  EXPECT_EQ(response.event, kConnectResponse);
+  EXPECT_EQ(response.uid, 20u);
+  EXPECT_EQ(response.param.conn.qp_num, 0x222u);
+  EXPECT_EQ(response.param.conn.private_data_len, 196);
+  EXPECT_EQ(std::memcmp(response.param.conn.private_data, "welcome", 8), 0);
+  ASSERT_EQ(establish(kClient, client), 0);
+  deliver();
+  const rdma_ucm_event_resp done = event(kServer);
+  EXPECT_EQ(done.event, EventKind::kEstablished);
+  EXPECT_EQ(done.uid, 11u) << "of the connection, as accept gave it";
+  EXPECT_EQ(done.id, request.id);
+  ASSERT_EQ(sent.size(), 3u);
+  EXPECT_EQ(kind(0), Kind::kRequest);
+  EXPECT_EQ(kind(1), Kind::kReply);
+  EXPECT_EQ(kind(2), Kind::kReady);
+  EXPECT_TRUE(quiet(kServer) && quiet(kClient));
+}
+
+TEST_F(ManagerTest, AttributesOfTheQpsFitEachOther) {
+  const Pair p = connected();
+  const auto init = attributes(kClient, p.client, IBV_QPS_INIT);
+  EXPECT_EQ(init.qp_attr_mask, unsigned(IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
+  const auto a = attributes(kClient, p.client, IBV_QPS_RTR), b = attributes(kServer, p.server, IBV_QPS_RTR);
+  const auto sa = attributes(kClient, p.client, IBV_QPS_RTS), sb = attributes(kServer, p.server, IBV_QPS_RTS);
+  EXPECT_EQ(a.dest_qp_num, 0x222u);
+  EXPECT_EQ(b.dest_qp_num, 0x111u);
+  EXPECT_EQ(a.rq_psn, sb.sq_psn);
+  EXPECT_EQ(b.rq_psn, sa.sq_psn);
+  EXPECT_NE(a.rq_psn, b.rq_psn);
+  EXPECT_EQ(a.path_mtu, unsigned(IBV_MTU_4096));
+  EXPECT_EQ(std::memcmp(a.ah_attr.grh.dgid, two_nics()[1].v4.bytes.data(), 16), 0);
+  EXPECT_EQ(std::memcmp(b.ah_attr.grh.dgid, two_nics()[0].v4.bytes.data(), 16), 0);
+  EXPECT_EQ(a.ah_attr.grh.sgid_index, 2);
+  EXPECT_EQ(a.max_dest_rd_atomic, 4) << "the server's initiator_depth";
+  EXPECT_EQ(sb.max_rd_atomic, 4);
+  EXPECT_EQ(sa.retry_cnt, 5);
+  EXPECT_EQ(sa.rnr_retry, 6);
+}
+
+TEST_F(ManagerTest, DisconnectsByDreqAndDrep) {  // R3
+  const Pair p = connected();
+  ASSERT_EQ(disconnect(kClient, p.client), 0);
+  deliver();
+  EXPECT_EQ(event(kServer).event, kDisconnected);
+  EXPECT_TRUE(quiet(kClient)) << "until the peer has answered";
+  ASSERT_EQ(disconnect(kServer, p.server), 0);
+  deliver();
+  EXPECT_EQ(event(kClient).event, kDisconnected);
+  EXPECT_EQ(kind(0), Kind::kDisconnect);
+  EXPECT_EQ(kind(1), Kind::kDisconnected);
+  EXPECT_TRUE(quiet(kServer));
+  now += Manager::kTimeWait;
+  manager.run_timers(now);
+  EXPECT_EQ(event(kClient).event, kTimeWaitExit);
+  EXPECT_EQ(event(kServer).event, kTimeWaitExit);
+  EXPECT_EQ(disconnect(kServer, p.server), 0) << "once more";
+}
+
+TEST_F(ManagerTest, BothDisconnectAtOnce) {  // R3
+  const Pair p = connected();
+  ASSERT_EQ(disconnect(kClient, p.client), 0);
+  ASSERT_EQ(disconnect(kServer, p.server), 0);
+  deliver();
+  EXPECT_EQ(event(kClient).event, kDisconnected);
+  EXPECT_EQ(event(kServer).event, kDisconnected);
+}
+
+TEST_F(ManagerTest, ADestroyedIdDisconnects) {  // R5
+  const Pair p = connected();
+  ASSERT_EQ(destroy(kClient, p.client), 0);
+  deliver();
+  EXPECT_EQ(event(kServer).event, kDisconnected);
+  ASSERT_EQ(destroy(kServer, p.server), 0);
+  deliver();
+  EXPECT_EQ(destroy(kServer, p.listener), 0);
+  now += Manager::kTimeWait;
+  manager.run_timers(now);
+  EXPECT_EQ(manager.connections(), 0u);
+  EXPECT_EQ(manager.ids(), 0u);
+}
+
+TEST_F(ManagerTest, AFileThatIsClosedTakesItsIdsAlong) {  // R5
+  connected();
+  EXPECT_FALSE(manager.awaits_answers());
+  manager.close(kClient, now);
+  EXPECT_TRUE(manager.awaits_answers());
+  deliver();
+  EXPECT_EQ(event(kServer).event, kDisconnected);
+  manager.close(kServer, now);
+  deliver();
+  EXPECT_FALSE(manager.awaits_answers());
+  EXPECT_GT(manager.connections(), 0u) << "their numbers are kept";
+  now += Manager::kTimeWait;
+  manager.run_timers(now);
+  EXPECT_EQ(manager.connections(), 0u);
+  EXPECT_EQ(manager.ids(), 0u);
+  EXPECT_EQ(command(kServer, RDMA_USER_CM_CMD_CREATE_ID, rdma_ucm_create_id{}), EBADF);
+}
+
+TEST_F(ManagerTest, ARejectedRequestSaysWhy) {
+  const std::uint32_t listener = create(kServer, 10);
+  ASSERT_EQ(bind(kServer, listener, ipv4_endpoint(0x0a000002, kService)), 0);
+  ASSERT_EQ(listen(kServer, listener), 0);
+  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService));
+  ASSERT_EQ(connect(kClient, client, 0x111), 0);
+  deliver();
+  rdma_ucm_reject no{};
+  no.id = event(kServer).id;
+  no.private_data_len = 3;
+  std::memcpy(no.private_data, "no!", 3);
+  ASSERT_EQ(command(kServer, RDMA_USER_CM_CMD_REJECT, no), 0);
+  deliver();
+  const rdma_ucm_event_resp e = event(kClient);
+  EXPECT_EQ(e.event, kRejected);
+  EXPECT_EQ(e.status, 28u);
+  EXPECT_EQ(std::memcmp(e.param.conn.private_data, "no!", 4), 0);
+  EXPECT_EQ(command(kServer, RDMA_USER_CM_CMD_REJECT, no), EINVAL) << "it is over";
+}
+
+TEST_F(ManagerTest, ARequestThatNobodyListensForIsRejected) {  // R4
+  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService));
+  ASSERT_EQ(connect(kClient, client, 0x111), 0);
+  deliver();
+  const rdma_ucm_event_resp e = event(kClient);
+  EXPECT_EQ(e.event, kRejected);
+  EXPECT_EQ(e.status, 8u);
+  const std::uint32_t datagram = routed(kClient, 21, ipv4_endpoint(0x0a000002, kService), RDMA_PS_UDP);
+  ASSERT_EQ(connect(kClient, datagram, 0x111), 0);
+  deliver();
+  const rdma_ucm_event_resp u = event(kClient);
+  EXPECT_EQ(u.event, kUnreachable);
+  EXPECT_EQ(u.status, 1u);
+}
+
+TEST_F(ManagerTest, MoreRequestsThanTheBacklogAreDroppedAndComeAgain) {  // R3, R4
+  const std::uint32_t listener = create(kServer, 10);
+  ASSERT_EQ(bind(kServer, listener, ipv4_endpoint(0, kService)), 0);
+  ASSERT_EQ(listen(kServer, listener, 1), 0);
+  for (std::uint64_t n = 0; n < 2; ++n) {
+    ASSERT_EQ(connect(kClient, routed(kClient, 20 + n, ipv4_endpoint(0x0a000002, kService)), 0x111), 0);
+  }
+  deliver();
+  EXPECT_EQ(event(kServer).event, kConnectRequest);
+  EXPECT_TRUE(quiet(kServer));
+  now += Manager::kResponseTime;
+  manager.run_timers(now);
+  deliver();
+  EXPECT_EQ(event(kServer).event, kConnectRequest);
+  EXPECT_TRUE(quiet(kServer)) << "the first one's repetition is no further request";
+}
+
+TEST_F(ManagerTest, WhatIsNotAnsweredIsRepeatedAndThenUnreachable) {  // R3
+  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService));
+  loses = true;
+  ASSERT_EQ(connect(kClient, client, 0x111), 0);
+  for (unsigned n = 0; n <= Manager::kRetries; ++n) {
+    ASSERT_EQ(sent.size(), n + 1);
+    now = *manager.next_due() - Time{1};
+    manager.run_timers(now);
+    ASSERT_EQ(sent.size(), n + 1) << "not yet";
+    now += Time{1};
+    manager.run_timers(now);
+  }
+  EXPECT_EQ(sent.size(), Manager::kRetries + 1);
+  const rdma_ucm_event_resp e = event(kClient);
+  EXPECT_EQ(e.event, kUnreachable);
+  EXPECT_EQ(static_cast<std::int32_t>(e.status), -ETIMEDOUT);
+  EXPECT_FALSE(manager.next_due());
+}
+
+TEST_F(ManagerTest, LostMessagesAreMadeGood) {  // R3: each of the three in turn
+  for (int lost = 0; lost < 3; ++lost) {
+    SCOPED_TRACE(lost);
+    const std::uint16_t port = static_cast<std::uint16_t>(kService + lost);
+    const std::uint32_t listener = create(kServer, 10);
+    ASSERT_EQ(bind(kServer, listener, ipv4_endpoint(0, port)), 0);
+    ASSERT_EQ(listen(kServer, listener), 0);
+    const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0x0a000002, port));
+    const auto later = [&] {
+      loses = false;
+      now += Manager::kResponseTime;
+      manager.run_timers(now);
+      deliver();
+    };
+    loses = lost == 0;
+    ASSERT_EQ(connect(kClient, client, 0x111), 0);
+    deliver();
+    if (lost == 0) later();
+    const std::uint32_t server = event(kServer).id;
+    loses = lost == 1;
+    ASSERT_EQ(accept(kServer, server, 11, 0x222), 0);
+    deliver();
+    if (lost == 1) later();
+    ASSERT_EQ(event(kClient).event, kConnectResponse);
+    loses = lost == 2;
+    ASSERT_EQ(establish(kClient, client), 0);
+    deliver();
+    if (lost == 2) later();
+    EXPECT_EQ(event(kServer).event, EventKind::kEstablished);
+    EXPECT_TRUE(quiet(kServer) && quiet(kClient));
+  }
+}
+
+TEST_F(ManagerTest, DatagramsAskForTheQpOfTheService) {  // R3
+  const std::uint32_t listener = create(kServer, 10, RDMA_PS_UDP);
+  ASSERT_EQ(bind(kServer, listener, ipv4_endpoint(0, kService)), 0);
+  ASSERT_EQ(listen(kServer, listener), 0);
+  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService), RDMA_PS_UDP);
+  EXPECT_EQ(attributes(kClient, client, IBV_QPS_INIT).qkey, 0x01234567u);
+  ASSERT_EQ(connect(kClient, client, 0x111, "ud"), 0);
+  deliver();
+  const rdma_ucm_event_resp request = event(kServer);
+  EXPECT_EQ(request.event, kConnectRequest);
+  EXPECT_EQ(request.param.ud.private_data_len, 180);
+  EXPECT_EQ(std::memcmp(request.param.ud.private_data, "ud", 3), 0);
+  ASSERT_EQ(accept(kServer, request.id, 11, 0x222, "yes"), 0);
+  deliver();
+  const rdma_ucm_event_resp e = event(kClient);
+  EXPECT_EQ(e.event, EventKind::kEstablished);
+  EXPECT_EQ(e.param.ud.qp_num, 0x222u);
+  EXPECT_EQ(e.param.ud.qkey, 0x01234567u);
+  EXPECT_EQ(std::memcmp(e.param.ud.ah_attr.grh.dgid, two_nics()[1].v4.bytes.data(), 16), 0);
+  EXPECT_EQ(std::memcmp(e.param.ud.private_data, "yes", 4), 0);
+  EXPECT_TRUE(quiet(kServer));
+}
+
+TEST_F(ManagerTest, AddressesAreThoseOfTheNics) {  // R2
+  const auto bound = [&](const Endpoint& to) { return bind(kClient, create(kClient, 20), to); };
+  EXPECT_EQ(bound(ipv4_endpoint(0x0a000001)), 0);
+  EXPECT_EQ(bound(ipv4_endpoint(0)), 0);
+  EXPECT_EQ(bound(ipv4_endpoint(0x7f000001)), 0);
+  EXPECT_EQ(bound(ipv4_endpoint(0x0a000003)), EADDRNOTAVAIL);
+  EXPECT_EQ(bound(ipv4_endpoint(0x0a000002)), ENODEV) << "this file does not see that NIC";
+  const std::uint32_t id = create(kClient, 20);
+  EXPECT_EQ(resolve(kClient, id, ipv4_endpoint(0xc0a80101, 1)), 0);
+  const rdma_ucm_event_resp e = event(kClient);
+  EXPECT_EQ(e.event, kAddressError);
+  EXPECT_EQ(static_cast<std::int32_t>(e.status), -EHOSTUNREACH);
+  EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_RESOLVE_ROUTE, rdma_ucm_resolve_route{id, 1}), EINVAL);
+}
+
+TEST_F(ManagerTest, LoopbackIsTheNicOfTheProgram) {  // R2
+  const std::uint32_t id = create(kServer, 10);      // sees NIC 1 alone
+  ASSERT_EQ(resolve(kServer, id, ipv4_endpoint(0x7f000001, kService)), 0);
+  EXPECT_EQ(event(kServer).event, kAddressResolved);
+  rdma_ucm_query q{};
+  q.id = id;
+  ASSERT_EQ(command(kServer, RDMA_USER_CM_CMD_QUERY_ROUTE, q), 0);
+  const auto r = replied<rdma_ucm_query_route_resp>();
+  EXPECT_EQ(r.node_guid, 0x101u);
+  EXPECT_EQ(r.port_num, 1);
+  EXPECT_EQ(std::memcmp(r.ib_route[0].dgid, two_nics()[1].v4.bytes.data(), 16), 0);
+  EXPECT_EQ(std::memcmp(r.ib_route[0].sgid, two_nics()[1].v4.bytes.data(), 16), 0);
+}
+
+TEST_F(ManagerTest, APortHasOneListener) {
+  const auto bound = [&](const Endpoint& to, bool reuses = false) {
+    const std::uint32_t id = create(kClient, 20);
+    rdma_ucm_set_option option{};
+    option.id = id;
+    option.level = RDMA_OPTION_ID;
+    option.optname = RDMA_OPTION_ID_REUSEADDR;
+    option.optlen = sizeof(int);
+    const int one = 1;
+    std::array<std::uint8_t, sizeof option + sizeof one> c;
+    std::memcpy(c.data(), &option, sizeof option);
+    std::memcpy(c.data() + sizeof option, &one, sizeof one);
+    if (reuses) {
+      EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_SET_OPTION, c), 0);
+    }
+    return bind(kClient, id, to);
+  };
+  EXPECT_EQ(bound(ipv4_endpoint(0, kService), true), 0);
+  EXPECT_EQ(bound(ipv4_endpoint(0, kService)), EADDRINUSE);
+  EXPECT_EQ(bound(ipv4_endpoint(0x0a000001, kService)), EADDRINUSE);
+  EXPECT_EQ(bound(ipv4_endpoint(0x0a000001, kService + 1)), 0);
+  EXPECT_EQ(bound(ipv4_endpoint(0, kService), true), 0);
+  std::set<int> ports;
+  for (int n = 0; n < 100; ++n) {
+    const std::uint32_t id = create(kClient, 20);
+    ASSERT_EQ(bind(kClient, id, ipv4_endpoint(0)), 0);
+    rdma_ucm_query q{};
+    q.id = id;
+    ASSERT_EQ(command(kClient, RDMA_USER_CM_CMD_QUERY_ROUTE, q), 0);
+    const auto r = replied<rdma_ucm_query_route_resp>();
+    sockaddr_in in;
+    std::memcpy(&in, &r.src_addr, sizeof in);
+    EXPECT_GE(ntohs(in.sin_port), 32768);
+    ports.insert(ntohs(in.sin_port));
+  }
+  EXPECT_EQ(ports.size(), 100u);
+}
+
+TEST_F(ManagerTest, AFileSeesItsOwnIdsAlone) {  // R1
+  const std::uint32_t id = create(kServer, 10);
+  EXPECT_EQ(listen(kClient, id), EINVAL);
+  EXPECT_EQ(listen(kClient, id + 100), ENOENT);
+  EXPECT_EQ(destroy(kClient, id), EINVAL);
+  EXPECT_EQ(command(kClient, 99, rdma_ucm_listen{}), EINVAL);
+  EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_GET_OPTION, rdma_ucm_listen{}), ENOSYS);
+}
+
+TEST_F(ManagerTest, AReplyHasRoomOrTheCommandDoesNothing) {  // R1
+  rdma_ucm_create_id c{};
+  c.ps = RDMA_PS_TCP;
+  EXPECT_EQ(command(kServer, RDMA_USER_CM_CMD_CREATE_ID, c, 3), ENOSPC);
+  EXPECT_EQ(manager.ids(), 0u);
+  EXPECT_EQ(command(kServer, RDMA_USER_CM_CMD_CREATE_ID, c, 4), 0);
+  EXPECT_EQ(manager.ids(), 1u);
+  rdma_ucm_query q{};
+  q.id = replied<rdma_ucm_create_id_resp>().id;
+  q.option = RDMA_USER_CM_QUERY_ADDR;
+  constexpr std::size_t kOldReply = offsetof(rdma_ucm_query_addr_resp, ibdev_index);
+  EXPECT_EQ(command(kServer, RDMA_USER_CM_CMD_QUERY, q, kOldReply - 1), ENOSPC);
+  EXPECT_EQ(command(kServer, RDMA_USER_CM_CMD_QUERY, q, kOldReply), 0);
+  EXPECT_EQ(reply.size(), kOldReply);
+}
+
+TEST_F(ManagerTest, AnIdCountsTheEventsThatWereTaken) {
+  const std::uint32_t id = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService));
+  EXPECT_EQ(notified[kClient], 2);
+  ASSERT_EQ(destroy(kClient, id), 0);
+  EXPECT_EQ(replied<rdma_ucm_destroy_id_resp>().events_reported, 2u);
+  const std::uint32_t other = create(kClient, 21);
+  ASSERT_EQ(resolve(kClient, other, ipv4_endpoint(0x0a000002)), 0);
+  ASSERT_EQ(destroy(kClient, other), 0);
+  EXPECT_EQ(replied<rdma_ucm_destroy_id_resp>().events_reported, 0u);
+  EXPECT_TRUE(quiet(kClient)) << "its events went with it";
+}
+
+TEST_F(ManagerTest, AnIdMovesToAnotherFileWithItsEvents) {
+  const File third{3};
+  manager.open(third, {});
+  const std::uint32_t id = create(kClient, 20);
+  ASSERT_EQ(resolve(kClient, id, ipv4_endpoint(0x0a000002)), 0);
+  rdma_ucm_migrate_id c{};
+  c.id = id;
+  c.fd = static_cast<std::uint32_t>(kClient);
+  ASSERT_EQ(command(third, RDMA_USER_CM_CMD_MIGRATE_ID, c), 0);
+  EXPECT_TRUE(quiet(kClient));
+  EXPECT_EQ(event(third).id, id);
+  EXPECT_EQ(notified[third], 1);
+  EXPECT_EQ(destroy(kClient, id), EINVAL);
+  EXPECT_EQ(destroy(third, id), 0);
+}
+
+TEST_F(ManagerTest, AGroupIsItsAddress) {
+  const std::uint32_t id = routed(kClient, 20, ipv4_endpoint(0x0a000002), RDMA_PS_UDP);
+  rdma_ucm_join_mcast c{};
+  c.id = id;
+  c.uid = 30;
+  c.addr_size = sizeof(sockaddr_in);
+  put(ipv4_endpoint(0xe1000105), c.addr);
+  ASSERT_EQ(command(kClient, RDMA_USER_CM_CMD_JOIN_MCAST, c), 0);
+  const std::uint32_t group = replied<rdma_ucm_create_id_resp>().id;
+  const rdma_ucm_event_resp e = event(kClient);
+  EXPECT_EQ(e.event, kMulticastJoin);
+  EXPECT_EQ(e.uid, 30u);
+  EXPECT_EQ(e.id, group);
+  EXPECT_EQ(e.param.ud.qp_num, 0xffffffu);
+  EXPECT_EQ(e.param.ud.qkey, 0x01234567u);
+  EXPECT_EQ(std::memcmp(e.param.ud.ah_attr.grh.dgid, ipv4_endpoint(0xe1000105).ip.data(), 16), 0);
+  rdma_ucm_destroy_id leave{};
+  leave.id = group;
+  EXPECT_EQ(command(kServer, RDMA_USER_CM_CMD_LEAVE_MCAST, leave), EINVAL);
+  ASSERT_EQ(command(kClient, RDMA_USER_CM_CMD_LEAVE_MCAST, leave), 0);
+  EXPECT_EQ(replied<rdma_ucm_destroy_id_resp>().events_reported, 1u);
+  EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_LEAVE_MCAST, leave), ENOENT);
+}
+
+// Random commands of two files, random MADs, and those of the manager with changed bytes: nothing fails, and a
+// connection that is made afterwards works.
+TEST_F(ManagerTest, WhatComesAtRandomHurtsNobody) {  // R6
+  std::mt19937 random(7);
+  const auto below = [&](std::uint32_t n) { return random() % n; };
+  std::uint64_t done = 0;
+  std::uint32_t last = 0;
+  for (int round = 0; round < 30'000; ++round) {
+    std::array<std::uint8_t, 640> body{};
+    if (below(2) == 0) {
+      for (auto& byte : body) byte = static_cast<std::uint8_t>(random());
+    }
+    std::uint32_t number = below(30);
+    const std::uint32_t id = last > 30 ? last - below(34) : below(34);
+    if (number == RDMA_USER_CM_CMD_DESTROY_ID && below(8) != 0) number = RDMA_USER_CM_CMD_GET_EVENT;
+    for (const std::size_t place : {0u, 8u, 24u, 32u, 56u, 280u, 284u}) {
+      if (below(2) == 0) std::memcpy(body.data() + place, &id, sizeof id);
+    }
+    if (number == RDMA_USER_CM_CMD_CREATE_ID) {
+      const std::uint16_t space = below(3) == 0 ? RDMA_PS_UDP : RDMA_PS_TCP;
+      std::memcpy(body.data() + offsetof(rdma_ucm_create_id, ps), &space, sizeof space);
+    }
+    for (const std::size_t place : {8u, 16u, 144u}) {  // addresses of the commands that have some
+      const Endpoint to =
+          ipv4_endpoint(below(4) == 0 ? 0 : 0x0a000001 + below(2), static_cast<std::uint16_t>(below(3)));
+      if (number != RDMA_USER_CM_CMD_CREATE_ID && below(2) == 0) write_sockaddr(to, std::span(body).subspan(place));
+    }
+    const File file = below(2) == 0 ? kServer : kClient;
+    const bool carried_out =
+        manager.command(file, number, std::span(body).first(400 + below(241)), below(1025), now, reply) == 0;
+    done += carried_out;
+    if (carried_out && number == RDMA_USER_CM_CMD_CREATE_ID) last = replied<rdma_ucm_create_id_resp>().id;
+    if (!sent.empty() && below(4) == 0) {
+      Sent s = sent[below(static_cast<std::uint32_t>(sent.size()))];
+      for (std::uint32_t n = below(4); n > 0; --n) s.mad[below(256)] = static_cast<std::uint8_t>(random());
+      wire.push_back(s);
+    }
+    if (sent.size() > 200) sent.clear();
+    if (below(16) == 0) deliver();
+    if (below(200) == 0) manager.run_timers(now += Manager::kResponseTime);
+  }
+  EXPECT_GT(done, 1000u);
+  manager.close(kServer, now);
+  manager.close(kClient, now);
+  deliver();
+  for (unsigned n = 0; n <= Manager::kRetries + 1; ++n) manager.run_timers(now += Manager::kResponseTime);
+  EXPECT_EQ(manager.ids(), 0u);
+  EXPECT_EQ(manager.connections(), 0u);
+  manager.open(kServer, 1);
+  manager.open(kClient, 0);
+  connected();
+}
+
+}  // namespace
+}  // namespace rxnic::cm
