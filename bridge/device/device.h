@@ -29,6 +29,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "bridge/device/attributes.h"
@@ -184,7 +185,7 @@ class Device {
   std::map<std::uint32_t, CqObject> cqs_;
   std::map<std::uint32_t, SrqObject> srqs_;
   std::map<std::uint32_t, QpObject> qps_;
-  std::map<Address, Qpn> groups_;
+  std::set<std::pair<Address, Qpn>> groups_;
   std::map<std::uint32_t, XrcdObject> xrcds_;
   std::map<XrcFile, Xrcdn> xrc_files_;  // of the domains that belong to one
   std::uint32_t last_domain_ = 0;

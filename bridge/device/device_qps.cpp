@@ -318,7 +318,6 @@ void Device::count_user(const QpObject& qp, std::uint32_t one) {
   if (!is_xrc(qp.type)) cqs_.at(raw(context.receive_cq)).users += one;
 }
 
-// One QP per group (rx_parser.h R5): EBUSY for the second.
 CommandResult Device::attach_multicast(ClientId client, Command& c) {
   const channel::Multicast& asked = c.message.body.multicast;
   QpObject* qp = owned(qps_, client, asked.qpn);
@@ -327,13 +326,12 @@ CommandResult Device::attach_multicast(ClientId client, Command& c) {
     CommandReply reply;
     if (const CommandResult r = await(c.ticket, &reply); r != CommandResult::kDone) return r;
     if (reply.status == CommandStatus::kDone) return CommandResult::kDone;
-    groups_.erase(group);
+    groups_.erase({group, qp->qpn()});
     --qp->groups;
     return refuse(c, ENOMEM);
   }
   if (qp == nullptr || qp->type != QpType::kUd || !group.is_multicast()) return refuse(c, EINVAL);
-  const auto [it, added] = groups_.emplace(group, qp->qpn());
-  if (!added) return it->second == qp->qpn() ? CommandResult::kDone : refuse(c, EBUSY);
+  if (!groups_.emplace(group, qp->qpn()).second) return CommandResult::kDone;  // it is already
   c.ticket = commands_.attach_multicast(group, qp->qpn());
   c.begun = true;
   ++qp->groups;
@@ -344,11 +342,10 @@ CommandResult Device::detach_multicast(ClientId client, Command& c) {
   const channel::Multicast& asked = c.message.body.multicast;
   if (c.begun) return await(c.ticket);
   QpObject* qp = owned(qps_, client, asked.qpn);
-  const auto it = groups_.find(address_of(asked.gid, channel::GidType::kRoceV2));
-  if (qp == nullptr || it == groups_.end() || it->second != qp->qpn()) return refuse(c, EINVAL);
-  c.ticket = commands_.detach_multicast(it->first);
+  const Address group = address_of(asked.gid, channel::GidType::kRoceV2);
+  if (qp == nullptr || groups_.erase({group, qp->qpn()}) == 0) return refuse(c, EINVAL);
+  c.ticket = commands_.detach_multicast(group, qp->qpn());
   c.begun = true;
-  groups_.erase(it);
   --qp->groups;
   return CommandResult::kGiven;
 }
@@ -360,7 +357,7 @@ CommandResult Device::leave_groups(QpObject& qp) {
     const auto group =
         std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g.second == qp.qpn(); });
     if (group == groups_.end()) return CommandResult::kDone;
-    qp.teardown.ticket = commands_.detach_multicast(group->first);
+    qp.teardown.ticket = commands_.detach_multicast(group->first, qp.qpn());
     groups_.erase(group);
   }
 }

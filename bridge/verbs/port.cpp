@@ -55,8 +55,7 @@ ibv_device_attr device_attributes(const Context& context) {
   d.max_qp_rd_atom = d.max_qp_init_rd_atom = as_int(a.max_rd_atomic);
   d.max_res_rd_atom = as_int(a.max_responder_resources);
   d.atomic_cap = IBV_ATOMIC_HCA;
-  d.max_mcast_grp = d.max_total_mcast_qp_attach = as_int(a.max_multicast_groups);
-  d.max_mcast_qp_attach = 1;
+  d.max_mcast_grp = d.max_mcast_qp_attach = d.max_total_mcast_qp_attach = as_int(a.max_multicast_groups);
   d.max_ah = as_int(a.max_ahs);
   d.max_srq = as_int(a.max_srqs);
   d.max_srq_wr = as_int(a.max_srq_wrs);

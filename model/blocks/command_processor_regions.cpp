@@ -83,7 +83,7 @@ CommandProcessor::Next CommandProcessor::end_unless_attached(Cycle) {
 }
 
 CommandProcessor::Next CommandProcessor::detach_group(Cycle now) {
-  return ask(multicast, {false, mailbox<Address>(), {}}, now);
+  return ask(multicast, {false, mailbox<Address>(), Qpn{command_.number}}, now);
 }
 
 }  // namespace rxnic

@@ -46,11 +46,17 @@ Cycle RxParser::step(Cycle now) {
   }
   // (2) a command, the next frame's first beat
   if (commands.can_pop(now)) carry_out_command(now);
-  if (now >= next_accept_ && !pipeline_.full() && in.can_pop(now)) take(now);
-  in.listen(!pipeline_.full());
+  if (now >= next_accept_ && !pipeline_.full()) {
+    if (!members_left_.empty()) {
+      take_copy(now);
+    } else if (in.can_pop(now)) {
+      take(now);
+    }
+  }
+  in.listen(!pipeline_.full() && members_left_.empty());
   // (3) rest
   Cycle next = kNever;
-  if (!pipeline_.full()) next = latest(next_accept_, in.next(now));
+  if (!pipeline_.full()) next = latest(next_accept_, members_left_.empty() ? in.next(now) : now + 1);
   if (blocked) return rest(now, Activity::kBlocked, next);
   if (pipeline_.empty()) {
     if (now < last_leaves_) return rest(now, Activity::kBusy, last_leaves_, Activity::kStarved, next);
@@ -64,13 +70,6 @@ Cycle RxParser::step(Cycle now) {
 void RxParser::take(Cycle now) {
   const WireFrame frame = in.pop(now);
   const Packet& buffer = shared_.packets[frame.buffer];
-  shared_.ledger.arrived();
-  shared_.stamp_taken(frame.buffer, Station::kRxParser, now);
-  const std::uint32_t beats = std::max(1u, (frame.bytes + params_.beat_bytes - 1) / params_.beat_bytes);
-  ++counters_.packets;
-  counters_.beats += beats;
-  counters_.bytes += frame.bytes;
-  next_accept_ = now + beats;
   Parsed parsed;
   parsed.packet.buffer = frame.buffer;
   const ParseStatus status = parse(buffer.frame_view(), frame.link, h_);
@@ -82,6 +81,36 @@ void RxParser::take(Cycle now) {
     parsed.packet.posted = buffer.posted;
     parsed.packet.arrived = buffer.stamped(Station::kWire);
   }
+  if (members_left_.empty()) return enter(now, parsed, frame.bytes);
+  copied_ = parsed.packet;
+  take_copy(now);
+}
+
+// The packet of the next QP of a group: a copy, or, of the last one, the frame that arrived (R5).
+void RxParser::take_copy(Cycle now) {
+  if (members_left_.size() > 1 && !shared_.packets.available(PacketClass::kReceive)) return;
+  Parsed parsed;
+  parsed.packet = copied_;
+  parsed.packet.destination_qp = members_left_.front();
+  members_left_.erase(members_left_.begin());
+  const std::uint32_t bytes = shared_.packets[copied_.buffer].frame_bytes;
+  if (!members_left_.empty()) {
+    parsed.packet.buffer = shared_.packets.allocate(PacketClass::kReceive, bytes);
+    shared_.packets[parsed.packet.buffer].copy(shared_.packets[copied_.buffer]);
+    ++counters_.copies;
+  }
+  enter(now, parsed, bytes);
+}
+
+// Its beats begin in cycle `now`.
+void RxParser::enter(Cycle now, const Parsed& parsed, std::uint32_t bytes) {
+  shared_.ledger.arrived();
+  shared_.stamp_taken(parsed.packet.buffer, Station::kRxParser, now);
+  const std::uint32_t beats = std::max(1u, (bytes + params_.beat_bytes - 1) / params_.beat_bytes);
+  ++counters_.packets;
+  counters_.beats += beats;
+  counters_.bytes += bytes;
+  next_accept_ = now + beats;
   const Cycle leaves = now + (beats - 1 + params_.header_cycles);  // (R1)
   if (parsed.passes() && pipeline_.empty() && out.can_send(now, leaves)) {
     count(parsed.packet, leaves);
@@ -112,11 +141,10 @@ DropReason RxParser::judge(const WireFrame& frame, ParseStatus status, ParsedPac
   const bool roce_v2 = h_.encapsulation == Encapsulation::kRoceV2Ipv4 || h_.encapsulation == Encapsulation::kRoceV2Ipv6;
   p.congested = roce_v2 && is_congested(h_.traffic_class);
   if (!multicast) return DropReason::kNone;
-  const auto group =
-      std::find_if(groups_.begin(), groups_.end(), [&](const Group& g) { return g.address == h_.destination; });
-  if (group == groups_.end()) return DropReason::kMulticastNotAttached;
-  p.destination_qp = group->qpn;  // (R5)
-  return DropReason::kNone;
+  for (const Member& m : members_) {  // (R5)
+    if (m.group == h_.destination) members_left_.push_back(m.qpn);
+  }
+  return members_left_.empty() ? DropReason::kMulticastNotAttached : DropReason::kNone;
 }
 
 void RxParser::leave(Cycle now, const Parsed& parsed) {
@@ -160,26 +188,26 @@ void RxParser::carry_out_command(Cycle now) {  // (R9)
   if (command.attach) {
     done.ok = attach_multicast(command.group, command.qpn);
   } else {
-    detach_multicast(command.group);
+    detach_multicast(command.group, command.qpn);
   }
   command_done.push(now, done);
 }
 
 bool RxParser::attach_multicast(const Address& group, Qpn qpn) {
-  detach_multicast(group);
+  const Member member{group, qpn};
+  if (std::find(members_.begin(), members_.end(), member) != members_.end()) return true;
   if (!has_room()) return false;  // (R8)
-  groups_.push_back({group, qpn});
+  members_.push_back(member);
   return true;
 }
 
-void RxParser::detach_multicast(const Address& group) {
-  std::erase_if(groups_, [&](const Group& g) { return g.address == group; });
-}
+void RxParser::detach_multicast(const Address& group, Qpn qpn) { std::erase(members_, Member{group, qpn}); }
 
 void RxParser::hash(StateHash& h) const {
   h.mix(counters_);
   h.mix(pipeline_.size());
   h.mix(next_accept_.count);
+  h.mix(members_left_.size());
 }
 
 }  // namespace rxnic

@@ -9,11 +9,14 @@
 //       not 0; QPN 0; a multicast QPN without a QP attached to the group. Each has its counter in the ledger.
 //   R4  Destination address: one of the device's own, any when it has none (promiscuous), or a multicast address with
 //       the multicast QPN.
-//   R5  A multicast packet goes to the QP attached to its group: one QP a group, packets are not replicated.
+//   R5  A multicast packet goes to every QP attached to its group, in the order in which they were attached: one copy
+//       after the other, each in a packet buffer of its own and for its beats (R1), before the next frame. The last QP
+//       gets the frame that arrived. Who was attached when the frame was taken gets it.
 //   R6  A wrong ICRC is found here; the transport checker drops the packet, in the order of rules 6.
 //   R7  Drops take their beats and leave in the cycle in which the packet would have left; they need no room
 //       downstream.
-//   R8  Addresses and groups together: own_addresses at most; one more is refused.
+//   R8  Addresses and attached QPs together: own_addresses at most; one more is refused. To attach a QP again changes
+//       nothing.
 //   R9  A command (`commands` of the command processor) is taken before a frame and answered in the same cycle.
 #pragma once
 
@@ -47,9 +50,10 @@ class RxParser final : public Block {
   Out<StepDone> command_done{"command_done"};
 
  private:
-  struct Group {
-    Address address;
+  struct Member {
+    Address group;
     Qpn qpn{};
+    bool operator==(const Member&) const = default;
   };
   struct Parsed {
     ParsedPacket packet;
@@ -58,22 +62,26 @@ class RxParser final : public Block {
     bool passes() const { return rdma && reason == DropReason::kNone; }
   };
   void carry_out_command(Cycle now);
-  void detach_multicast(const Address& group);
+  void detach_multicast(const Address& group, Qpn qpn);
   void take(Cycle now);
+  void take_copy(Cycle now);
+  void enter(Cycle now, const Parsed& parsed, std::uint32_t bytes);
   void leave(Cycle now, const Parsed& parsed);
   void count(const ParsedPacket& p, Cycle leaves);
   DropReason judge(const WireFrame& frame, ParseStatus status, ParsedPacket& p);
   bool is_own(const Address& destination) const;
-  bool has_room() const { return own_.size() + groups_.size() < params_.own_addresses; }
+  bool has_room() const { return own_.size() + members_.size() < params_.own_addresses; }
 
   RxParserParams params_;
   NicShared& shared_;
   std::vector<Address> own_;
-  std::vector<Group> groups_;
+  std::vector<Member> members_;
   DelayLine<Parsed> pipeline_;  // at most one frame enters a cycle, so header_cycles of them are inside
   Cycle last_leaves_{};         // of packets that were sent at once
   Cycle next_accept_{};
-  Headers h_;  // of the frame at hand
+  Headers h_;            // of the frame at hand
+  ParsedPacket copied_;  // while members_left_ has any: for the first of them (R5)
+  std::vector<Qpn> members_left_;
   RxParserCounters counters_;
 };
 

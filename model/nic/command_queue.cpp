@@ -176,9 +176,10 @@ Ticket CommandQueue::attach_multicast(const Address& group, Qpn qpn) {
   return give(c, group);
 }
 
-Ticket CommandQueue::detach_multicast(const Address& group) {
+Ticket CommandQueue::detach_multicast(const Address& group, Qpn qpn) {
   DriverCommand c;
   c.kind = CommandKind::kDetachMulticast;
+  c.number = raw(qpn);
   return give(c, group);
 }
 

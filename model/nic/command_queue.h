@@ -60,7 +60,7 @@ class CommandQueue {
   Ticket reset_qp(Qpn qpn);
   Ticket free_qp(Qpn qpn);
   Ticket attach_multicast(const Address& group, Qpn qpn);
-  Ticket detach_multicast(const Address& group);
+  Ticket detach_multicast(const Address& group, Qpn qpn);
 
   // (R1) True when any went into the link.
   bool deliver(Out<DriverCommand>& to, Cycle now);

@@ -76,7 +76,7 @@ class List {
     add("rx_parser", "payload", packets_in_path(), 8 * kMaxFrameBytes,
         "Frames of the packets in the links and blocks from the parser to the DMA engine.");
     add("rx_parser", "own_addresses", p_.rx_parser.own_addresses, Descriptor<Address>::kBits + kNumber + kValid,
-        "Addresses of the NIC, and its multicast groups with their QPs.");
+        "Addresses of the NIC, and the QPs of its multicast groups.");
     pipeline<ParsedPacket>("rx_parser", p_.rx_parser.header_cycles);
     const auto& c = p_.qp_context_cache;
     add("qp_context_cache", "contexts", qps(), 8 * kQpContextBytes, "Cache of the contexts in host memory.");

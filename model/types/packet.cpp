@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/types/packet.h"
 
+#include <algorithm>
+
 namespace rxnic {
 
 void Packet::reset() {
@@ -8,6 +10,16 @@ void Packet::reset() {
   id = 0;
   posted = Cycle{};
   stamps = {};
+}
+
+void Packet::copy(const Packet& from) {
+  hold(from.frame_bytes);
+  std::copy_n(from.frame.begin(), from.frame_bytes, frame.begin());
+  frame_bytes = from.frame_bytes;
+  link = from.link;
+  id = from.id;
+  posted = from.posted;
+  stamps = from.stamps;
 }
 
 PacketPool::PacketPool(const Quotas& q, const Cycle* now) : now_(now) {

@@ -80,6 +80,8 @@ class alignas(64) Packet {
   void stamp_taken(Station s, Cycle now) { stamps[static_cast<std::size_t>(s)].taken = now; }
   Cycle stamped(Station s) const { return stamps[static_cast<std::size_t>(s)].left; }
   Cycle taken(Station s) const { return stamps[static_cast<std::size_t>(s)].taken; }
+  // The frame of another one, with its number and times.
+  void copy(const Packet& from);
   // No bytes, number or times. All else keeps its value until whoever allocated the packet sets it.
   void reset();
 

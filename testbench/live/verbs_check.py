@@ -106,6 +106,20 @@ def windows(bench):
     watched(bench, "Windows", at_least=100)
 
 
+def multicast(bench):
+    """Groups with several QPs; the parser made the copies."""
+    checked = live.WireCheck(bench)
+    for uid in live.users().values():
+        with live.Fabric(bench, 2, uid) as fabric:
+            suite(bench, fabric, "Multicast")
+        checked.add(fabric.wire)
+        if fabric.report is None:
+            return
+        copies = live.counters(fabric.report, "rx_parser")["copies"]
+        bench.expect(copies >= 250, f"only {copies} copies")
+    checked.finish(at_least=100)
+
+
 def differential(bench):
     """Random sequences of requests, receives and tag operations over every kind of QP, against a plain reference."""
     for uid in live.users().values():
@@ -186,8 +200,9 @@ def hostile(bench):
 
 
 CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "tags": tags,
-          "rendezvous": rendezvous, "xrc": xrc, "windows": windows, "differential": differential, "events": events,
-          "latency": latency, "threads": threads, "hostile": hostile}
+          "rendezvous": rendezvous, "xrc": xrc, "windows": windows, "multicast": multicast,
+          "differential": differential, "events": events, "latency": latency, "threads": threads, "hostile": hostile}
+
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)

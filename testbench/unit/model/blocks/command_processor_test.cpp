@@ -538,13 +538,14 @@ TEST(CommandProcessor, GroupsComeAndGo) {
   auto& fixture = bench.keep<Fixture>(bench);
   fixture.host.store(kMailbox, Address::ipv4(0xe0000005));
   fixture.give(10, CommandKind::kAttachMulticast, 0x44);
-  fixture.give(10, CommandKind::kDetachMulticast);
+  fixture.give(10, CommandKind::kDetachMulticast, 0x45);
   bench.run();
   ASSERT_EQ(fixture.multicast.seen.size(), 2u);
   EXPECT_TRUE(fixture.multicast.seen[0].attach);
   EXPECT_EQ(fixture.multicast.seen[0].group, Address::ipv4(0xe0000005));
   EXPECT_EQ(fixture.multicast.seen[0].qpn, Qpn{0x44});
   EXPECT_FALSE(fixture.multicast.seen[1].attach);
+  EXPECT_EQ(fixture.multicast.seen[1].qpn, Qpn{0x45});
 }
 
 TEST(CommandProcessor, AGroupWithoutRoomIsRefused) {  // R10

@@ -349,10 +349,11 @@ TEST(RxParser, OneAddressOrGroupMoreIsRefused) {  // (R8)
   for (std::uint32_t n = 0; n < 2; ++n) EXPECT_TRUE(dut.attach_multicast(Address::ipv4(0xe0000001 + n), Qpn{n}));
   EXPECT_FALSE(dut.attach_multicast(Address::ipv4(0xe0000009), Qpn{9}));
   EXPECT_FALSE(dut.add_address(Address::ipv4(0x0a000009)));
-  EXPECT_TRUE(dut.attach_multicast(Address::ipv4(0xe0000001), Qpn{5})) << "to another QP";
+  EXPECT_FALSE(dut.attach_multicast(Address::ipv4(0xe0000001), Qpn{5})) << "one more QP";
+  EXPECT_TRUE(dut.attach_multicast(Address::ipv4(0xe0000001), Qpn{0})) << "it is already";
   auto& commands = bench.source(dut.commands);
   auto& done = bench.sink(dut.command_done);
-  commands.push(Cycle{10}, {false, Address::ipv4(0xe0000002), {}});
+  commands.push(Cycle{10}, {false, Address::ipv4(0xe0000002), Qpn{1}});
   bench.at(Cycle{20}, [&](Cycle) { EXPECT_TRUE(dut.add_address(Address::ipv4(0x0a000009))); });
   commands.push(Cycle{30}, {true, Address::ipv4(0xe0000002), Qpn{9}});
   bench.at(Cycle{40}, [&](Cycle) { dut.remove_address(Address::ipv4(0x0a000009)); });
@@ -378,19 +379,78 @@ TEST(RxParser, MulticastWithoutAQpIsDropped) {
   fixture.expect_drop(fixture.frame(multicast_headers(), {}), DropReason::kMulticastNotAttached);
 }
 
-TEST(RxParser, MulticastGoesToTheQpAttachedToItsGroup) {
+// A parser with three QPs in the group of multicast_headers(), and one in another.
+struct GroupFixture : Fixture {
+  explicit GroupFixture(Bench& b) : Fixture(b) {
+    dut.add_address(Address::ipv4(0x0a000002));
+    dut.attach_multicast(Address::ipv4(0xe0000004), Qpn{0x1});
+    for (const Qpn qpn : {Qpn{0x44}, Qpn{0x2}, Qpn{0x7}, Qpn{0x44}}) dut.attach_multicast(group, qpn);
+  }
+  std::vector<Qpn> reached() const {
+    std::vector<Qpn> list;
+    for (std::size_t n = 0; n < out.size(); ++n) list.push_back(out.value(n).destination_qp);
+    return list;
+  }
+  const Address group = Address::ipv4(0xe0000005);
+};
+
+TEST(RxParser, EachQpOfAGroupGetsACopyForItsBeats) {  // R5
   Bench bench;
-  Fixture fixture(bench);
-  fixture.dut.add_address(Address::ipv4(0x0a000002));
-  fixture.dut.attach_multicast(Address::ipv4(0xe0000004), Qpn{0x1});
-  fixture.dut.attach_multicast(Address::ipv4(0xe0000005), Qpn{0x2});
-  fixture.dut.attach_multicast(Address::ipv4(0xe0000005), Qpn{0x44});
-  const PacketHandle h = fixture.frame(multicast_headers(), counting_bytes(4));
-  fixture.in.push(Cycle{0}, fixture.wire(h));
+  GroupFixture fixture(bench);
+  const PacketHandle h = fixture.frame(multicast_headers(), counting_bytes(400));
+  fixture[h].id = 17;
+  const std::uint64_t beats = (fixture[h].frame_bytes + 63) / 64;
+  fixture.in.push(Cycle{9}, fixture.wire(h));
+  const PacketHandle next = fixture.frame(send_headers(), counting_bytes(4));
+  fixture.in.push(Cycle{9}, fixture.wire(next));
   bench.run();
-  ASSERT_EQ(fixture.out.size(), 1u);
-  EXPECT_EQ(fixture.out.value(0).destination_qp, Qpn{0x44});
-  EXPECT_TRUE(fixture.out.value(0).icrc_ok);
+  ASSERT_EQ(fixture.reached(), (std::vector{Qpn{0x44}, Qpn{0x2}, Qpn{0x7}, kTestQpn}));
+  for (std::uint64_t n = 0; n < 3; ++n) {
+    const ParsedPacket& p = fixture.out.value(n);
+    const Packet& bytes = fixture[p.buffer];
+    EXPECT_EQ(fixture.out.cycle(n).count, 10 + (n + 1) * beats - 1 + 4);
+    EXPECT_EQ(bytes.taken(Station::kRxParser).count, 10 + n * beats);
+    EXPECT_TRUE(std::ranges::equal(bytes.frame_view(), fixture[h].frame_view()));
+    EXPECT_EQ(bytes.id, 17u);
+    EXPECT_TRUE(p.icrc_ok);
+    EXPECT_EQ(p.payload_bytes, 400);
+  }
+  EXPECT_NE(fixture.out.value(0).buffer, fixture.out.value(1).buffer);
+  EXPECT_EQ(fixture.out.value(2).buffer, h);
+  EXPECT_EQ(fixture.out.cycle(3).count, 10 + 3 * beats + 4);
+  EXPECT_EQ(fixture.dut.counters().copies, 2u);
+  EXPECT_EQ(fixture.dut.counters().packets, 4u);
+  EXPECT_EQ(fixture.shared.ledger.counters().seen, 4u);
+}
+
+TEST(RxParser, WhoIsAttachedWhenTheFrameIsTakenGetsACopy) {  // R5
+  Bench bench;
+  GroupFixture fixture(bench);
+  auto& commands = bench.source(fixture.dut.commands);
+  bench.sink(fixture.dut.command_done);
+  fixture.in.push(Cycle{9}, fixture.wire(fixture.frame(multicast_headers(), counting_bytes(400))));
+  fixture.in.push(Cycle{9}, fixture.wire(fixture.frame(multicast_headers(), counting_bytes(400))));
+  commands.push(Cycle{10}, {false, fixture.group, Qpn{0x2}});
+  commands.push(Cycle{11}, {true, fixture.group, Qpn{0x3}});
+  bench.run();
+  EXPECT_EQ(fixture.reached(), (std::vector{Qpn{0x44}, Qpn{0x2}, Qpn{0x7}, Qpn{0x44}, Qpn{0x7}, Qpn{0x3}}));
+}
+
+TEST(RxParser, ACopyWaitsForAPacketBuffer) {  // R5
+  Bench bench;
+  GroupFixture fixture(bench);
+  fixture.in.push(Cycle{9}, fixture.wire(fixture.frame(multicast_headers(), counting_bytes(4))));
+  std::vector<PacketHandle> taken;
+  while (fixture.shared.packets.available(PacketClass::kReceive)) {
+    taken.push_back(fixture.shared.packets.allocate(PacketClass::kReceive));
+  }
+  bench.at(Cycle{50}, [&](Cycle) { fixture.shared.packets.release(taken[0]); });
+  bench.at(Cycle{90}, [&](Cycle) { fixture.shared.packets.release(taken[1]); });
+  bench.run();
+  ASSERT_EQ(fixture.reached(), (std::vector{Qpn{0x44}, Qpn{0x2}, Qpn{0x7}}));
+  EXPECT_GE(fixture.out.cycle(0), Cycle{50});
+  EXPECT_LT(fixture.out.cycle(0), Cycle{60});
+  EXPECT_GE(fixture.out.cycle(1), Cycle{90});
 }
 
 TEST(RxParser, AMulticastAddressWithAnOrdinaryQpnIsForSomebodyElse) {
@@ -520,7 +580,7 @@ TEST(RxParser, GroupsComeAndGoByCommand) {
   auto& done = bench.sink(fixture.dut.command_done);
   const Address group = Address::ipv4(0xe0000005);
   commands.push(Cycle{0}, {true, group, Qpn{0x44}});
-  commands.push(Cycle{500}, {false, group, {}});
+  commands.push(Cycle{500}, {false, group, Qpn{0x44}});
   fixture.in.push(Cycle{100}, fixture.wire(fixture.frame(multicast_headers(), counting_bytes(4))));
   fixture.in.push(Cycle{1000}, fixture.wire(fixture.frame(multicast_headers(), counting_bytes(4))));
   bench.run();

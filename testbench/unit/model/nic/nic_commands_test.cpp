@@ -746,7 +746,7 @@ TEST_F(SmallNicTest, OneSrqMoreIsRefusedUntilOneIsGone) {  // R10
   expect(again, CommandStatus::kDone);
 }
 
-TEST_F(SmallNicTest, OneGroupMoreIsRefused) {  // R10
+TEST_F(SmallNicTest, OneQpMoreInAGroupIsRefused) {  // R10
   const auto attach = [&](std::uint64_t from, std::uint32_t group) {
     return command(b, from, [group](CommandQueue& d) { return d.attach_multicast(Address::ipv4(group), Qpn{0x11}); });
   };
