@@ -258,7 +258,9 @@ int Manager::set_option(Id& id, const rdma_ucm_set_option& asked, std::span<cons
     case RDMA_OPTION_ID_AFONLY:
       return value.size() == sizeof(int) ? 0 : EINVAL;
     case RDMA_OPTION_ID_ACK_TIMEOUT:
-      return value.size() == 1 ? 0 : EINVAL;
+      if (value.size() != 1) return EINVAL;
+      id.ack_timeout = value[0] & 0x1f;
+      return 0;
     default:
       return ENOSYS;
   }

@@ -160,8 +160,10 @@ class Manager {
     Endpoint source, destination;
     std::optional<std::uint32_t> nic;
     bool addressed = false, routed = false, listening = false;
-    bool reuses = false;  // its address
+    bool holds_port = false;  // that of `source`; an ID that came with a request has none of its own
+    bool reuses = false;      // its address
     std::uint8_t tos = 0;
+    std::optional<std::uint8_t> ack_timeout;
     std::uint32_t backlog = 0;
     std::uint32_t first_psn = 0;
     std::uint32_t events_reported = 0;

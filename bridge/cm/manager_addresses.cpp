@@ -41,8 +41,7 @@ int Manager::take_port(Id& id, Endpoint address) {
   const auto taken = [&](std::uint16_t port) {
     return std::any_of(ids_.begin(), ids_.end(), [&](const auto& other) {
       const Id& o = *other.second;
-      if (&o == &id || !o.source.known || o.source.port != port || o.port_space != id.port_space) return false;
-      if (o.connection != nullptr && !o.listening && id.listening) return false;
+      if (&o == &id || !o.holds_port || o.source.port != port || o.port_space != id.port_space) return false;
       const bool apart = o.source.ip != address.ip && !o.source.is_any() && !address.is_any();
       return !apart && !(o.reuses && id.reuses);
     });
@@ -54,6 +53,7 @@ int Manager::take_port(Id& id, Endpoint address) {
     if (!taken(last_port_)) address.port = last_port_;
   }
   id.source = address;
+  id.holds_port = true;
   return 0;
 }
 

@@ -215,7 +215,7 @@ int Manager::init_qp_attributes(const Id& id, std::uint32_t state, Output& reply
       a.sq_psn = c->sq_psn;
       a.qp_attr_mask |= IBV_QP_SQ_PSN;
       if (reliable) {
-        a.timeout = kAckTimeout;
+        a.timeout = id.ack_timeout.value_or(kAckTimeout);
         a.qp_attr_mask |= IBV_QP_TIMEOUT;
       }
       if (reliable && sends) {

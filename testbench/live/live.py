@@ -200,6 +200,11 @@ class Fabric:
         return {**os.environ, "RXNIC_SOCKET": self.socket, "LD_LIBRARY_PATH": library, "RXNIC_LIBRARY_DIR": library,
                 **more}
 
+    def device_files(self):
+        """What shows a program under `serve` the files of a driver, rdma_cm among them (bridge/device_files)."""
+        library = reachable(self.bench.options.verbs.parent / "librxnic_device_files.so", self)
+        return {"LD_PRELOAD": str(library), "RXNIC_DEVICE_FILES": str(self.folder / "out" / "device_files")}
+
     def start(self, name, *command, **more):
         environment = self.environment(**more)
         extra = sanitizer(self.bench, is_of_others(command[0]))

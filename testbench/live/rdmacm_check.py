@@ -4,71 +4,130 @@
 
 The messages of the connection manager cross the model: they are counted there, and tshark reads them on the wire.
 """
+import random
 import re
+import signal
 import sys
 
 import live
 from live import e2e
 
 SERVER, CLIENT = "10.0.0.1", "10.0.0.2"  # rxnic0, rxnic1
+FILE = random.Random(1).randbytes(300_000)  # what rcopy copies
 PATIENCE = 60  # seconds until a server listens
 
 
 class Row:
-    """A server and a client, what both must print, and how many REQ or SIDR_REQ the wire has at least."""
+    """A server and a client, what the client must print, and how many packets there are at least."""
 
-    def __init__(self, server, client, prints=None, requests=1):
+    def __init__(self, server, client, prints=None, packets=5, ends=True, client_nic=1, recorded=True):
         self.server, self.client = server.split(), client.split()
-        self.prints, self.requests = prints, requests
+        self.prints, self.packets = prints, packets
+        self.ends = ends  # the server ends by itself
+        self.client_nic = client_nic
+        self.recorded = recorded  # or the packets are too many for tshark
+
+    def commands(self, fabric, port):
+        """Both, with what stands for the fabric's folder and for a TCP port."""
+        return ([part.format(folder=fabric.folder, port=port.number) for part in side]
+                for side in (self.server, self.client))
 
 
 UTILITIES = {
     "rping": [Row(f"rping -s -a {SERVER} -C 20 -V -v", f"rping -c -a {SERVER} -C 20 -V -v", r"ping data: rdma-ping-19"),
               Row(f"rping -s -a {SERVER} -C 50 -V -S 4000", f"rping -c -a {SERVER} -C 50 -V -S 4000")],
     "ucmatose": [Row(f"ucmatose -b {SERVER} -C 20 -S 5000", f"ucmatose -s {SERVER} -C 20 -S 5000", "return status 0"),
-                 Row(f"ucmatose -b {SERVER} -c 8", f"ucmatose -s {SERVER} -c 8", "return status 0", 8)],
+                 Row(f"ucmatose -b {SERVER} -c 8", f"ucmatose -s {SERVER} -c 8", "return status 0", 8 * 10)],
     "udaddy": [Row(f"udaddy -b {SERVER} -C 20 -S 1000", f"udaddy -s {SERVER} -C 20 -S 1000", "return status 0")],
     "riostream": [Row(f"riostream -b {SERVER} -S 5000 -I 10 -C 5", f"riostream -s {SERVER} -S 5000 -I 10 -C 5 -T v",
                       r"custom +4.8k +5 +10 ")],
     "rdma_client": [Row("rdma_server", f"rdma_client -s {SERVER}", "rdma_client: end 0")],
     "rdma_xclient": [Row("rdma_xserver", f"rdma_xclient -s {SERVER}", "rdma_xclient: end 0")],
+    "cmtime": [Row(f"cmtime -b {SERVER} -c 50", f"cmtime -s {SERVER} -c 50", r"(?m)^disconnect *: ", 250,
+                   ends=False)],
+    # Both wait for 3 s when they have joined.
+    "mckey": [Row(f"mckey -m 239.1.1.1 -b {SERVER} -C 20 -S 500", f"mckey -s -m 239.1.1.1 -b {CLIENT} -C 20 -S 500",
+                  "return status 0", 20),
+              Row(f"mckey -m 239.1.1.1 -b {SERVER} -c 3 -C 9", f"mckey -s -m 239.1.1.1 -b {CLIENT} -C 9",
+                  "return status 0", 9)],
+    "rcopy": [Row("rcopy", f"rcopy {{folder}}/source {SERVER}:{{folder}}/copy", "Gb.sec", 100, ends=False)],
+    "perftest": [Row(f"{program} {options}", f"{program} {options} {SERVER}", "#bytes")
+                 for program, options in (("ib_send_bw", "-R -n 50"), ("ib_write_bw", "-R -n 50 -s 5000"),
+                                          ("ib_read_lat", "-R -n 50"), ("ib_atomic_bw", "-R -n 50"),
+                                          ("ib_send_lat", "-R -n 50 -c UD"), ("ib_send_bw", "-R -z -n 50"))],
+    # Both on one NIC: its server is named by an address of the host, and a loopback address is the program's own NIC.
+    # With -cm its datagrams do not come to be with any driver: its server takes its peer's address of a request, in
+    # which rdma_cm puts none.
+    "qperf": [Row("qperf -lp {port}", f"qperf -lp {{port}} -cm 1 -t 1 -m 4000 127.0.0.1 {tests}", r"(?s)" + prints,
+                  100, ends=False, client_nic=0, recorded=False)
+              for tests, prints in (
+                  ("rc_bw rc_bi_bw rc_rdma_read_bw rc_rdma_write_bw", r"(  bw .*){4}"),
+                  ("rc_lat rc_rdma_read_lat rc_rdma_write_lat rc_rdma_write_poll_lat", r"(  latency .*){4}"),
+                  ("rc_compare_swap_mr rc_fetch_add_mr ver_rc_compare_swap ver_rc_fetch_add",
+                   r"(  msg_rate .*){4}"))],
+    "libfabric": [Row(f"fi_pingpong -B {{port}} -I 20 -e {endpoint} -p {provider}",
+                      f"fi_pingpong -P {{port}} -I 20 -e {endpoint} -p {provider} 127.0.0.1", r"(?m)^4k .* =20 ",
+                      100, client_nic=0)
+                  for endpoint, provider in (("msg", "verbs"), ("dgram", "verbs"), ("rdm", "verbs;ofi_rxm"),
+                                             ("rdm", "verbs;ofi_rxd"))],
 }
 
 
-def environment(fabric, nic):
-    """How a program under `serve` finds rdma_cm, on one NIC."""
-    library = live.reachable(fabric.bench.options.verbs.parent / "librxnic_device_files.so", fabric)
-    return {"LD_PRELOAD": str(library), "RXNIC_DEVICE_FILES": str(fabric.folder / "out" / "device_files"),
-            "RXNIC_NIC": str(nic)}
-
-
 def run_pair(fabric, row):
-    """Runs both. A client that comes before its server listens is rejected, and comes again."""
-    server = fabric.start("server", *row.server, **environment(fabric, 0))
+    """Runs both. A client that comes before its server listens is rejected, and comes again.
+
+    perftest connects twice, and its server stops listening in between: its client, rejected then, dies of SIGSEGV.
+    """
+    port = live.Port()
+    server_command, client_command = row.commands(fabric, port)
+    servers = []
 
     def attempt():
-        client = fabric.start("client", *row.client, **environment(fabric, 1))
-        client.wait()
-        return client if client.process.returncode == 0 or server.ended() else None
+        if not servers or client_of_perftest_died(servers[-1]):
+            servers.append((fabric.start("server", *server_command, **fabric.device_files(), RXNIC_NIC="0"), []))
+        server, clients = servers[-1]
+        clients.append(fabric.start("client", *client_command, **fabric.device_files(),
+                                    RXNIC_NIC=str(row.client_nic)))
+        return clients[-1].wait() == 0 or server.ended()
 
-    client = live.wait_until(attempt, " ".join(row.client), PATIENCE)
-    return client.wait() == 0 and server.wait() == 0, server, client
+    def client_of_perftest_died(pair):
+        server, clients = pair
+        died = row.client[0].startswith("ib_") and clients[-1].process.returncode == -signal.SIGSEGV
+        if died:
+            server.kill()
+        return died
+
+    live.wait_until(attempt, " ".join(row.client), PATIENCE)
+    server, clients = servers[-1]
+    if not row.ends:
+        server.kill()
+    port.close()
+    good = clients[-1].wait() == 0 and server.wait() == (0 if row.ends else -signal.SIGKILL)
+    return good, server, clients[-1]
 
 
 def utility(name):
     def check(bench):
-        live.need(name)
+        live.need(UTILITIES[name][0].client[0])
         wire = live.WireCheck(bench)
         for uid in live.users().values():
             for row in UTILITIES[name]:
                 what = " ".join(row.client)
-                with live.Fabric(bench, 2, uid) as fabric:
+                with live.Fabric(bench, 2, uid, record=row.recorded) as fabric:
+                    (fabric.folder / "source").write_bytes(FILE)
                     good, server, client = run_pair(fabric, row)
                     bench.expect(good, f"{what}: {server.story()}\n{client.story()}\n{fabric.simulator.story()}")
+                copy = fabric.folder / "copy"
+                bench.expect(not copy.exists() or copy.read_bytes() == FILE, f"{what}: the copy differs")
                 if row.prints:
                     bench.expect(re.search(row.prints, client.text()), f"{what}: {client.text()[-2000:]}")
-                wire.add(fabric.wire)
-        wire.finish(at_least=sum(row.requests for row in UTILITIES[name]))
+                if fabric.report is None:
+                    return
+                packets = live.counters(fabric.report, "rx_parser")["packets"]
+                bench.expect(packets >= row.packets, f"{what}: {packets} packets")
+                if row.recorded:
+                    wire.add(fabric.wire)
+        wire.finish(at_least=0)
 
     check.__doc__ = f"{name} and its server"
     return check

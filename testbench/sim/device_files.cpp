@@ -79,6 +79,7 @@ void write_nic(const fs::path& folder, std::uint32_t nic, const Params& params) 
   write(classes / "infiniband_verbs" / name / "abi_version", "1");
   write(classes / "infiniband_verbs" / "abi_version", "6");
 
+  fs::create_directories(verbs / "device" / "net" / name);
   const fs::path net = classes / "net" / name;
   write(net / "address", fmt::format("{:02x}", fmt::join(a.mac.begin(), a.mac.begin() + 6, ":")));
   write(net / "mtu", "4200");

@@ -158,6 +158,19 @@ class ManagerTest : public testing::Test, public Surroundings {
     return replied<ib_uverbs_qp_attr>();
   }
 
+  template <class Value>
+  int set_option(File file, std::uint32_t id, std::uint32_t name, Value value) {
+    rdma_ucm_set_option option{};
+    option.id = id;
+    option.level = RDMA_OPTION_ID;
+    option.optname = name;
+    option.optlen = sizeof value;
+    std::array<std::uint8_t, sizeof option + sizeof value> c;
+    std::memcpy(c.data(), &option, sizeof option);
+    std::memcpy(c.data() + sizeof option, &value, sizeof value);
+    return command(file, RDMA_USER_CM_CMD_SET_OPTION, c);
+  }
+
   struct Pair {
     std::uint32_t listener, server, client;
   };
@@ -468,20 +481,30 @@ TEST_F(ManagerTest, LoopbackIsTheNicOfTheProgram) {  // R2
   EXPECT_EQ(std::memcmp(r.ib_route[0].sgid, two_nics()[1].v4.bytes.data(), 16), 0);
 }
 
+TEST_F(ManagerTest, TheAckTimeoutIsOfOneSide) {
+  const Pair p = connected();
+  const std::uint32_t before = attributes(kClient, p.client, IBV_QPS_RTS).timeout;
+  EXPECT_EQ(set_option(kClient, p.client, RDMA_OPTION_ID_ACK_TIMEOUT, std::uint8_t{7}), 0);
+  EXPECT_NE(before, 7u);
+  EXPECT_EQ(attributes(kClient, p.client, IBV_QPS_RTS).timeout, 7);
+  EXPECT_EQ(attributes(kServer, p.server, IBV_QPS_RTS).timeout, before);
+  EXPECT_EQ(set_option(kClient, p.client, RDMA_OPTION_ID_ACK_TIMEOUT, 7), EINVAL) << "four bytes";
+}
+
+TEST_F(ManagerTest, AConnectionKeepsNobodyFromItsListenersPort) {  // perftest -R listens anew with the first one open
+  const Pair p = connected();
+  const std::uint32_t next = create(kServer, 30);
+  EXPECT_EQ(bind(kServer, next, ipv4_endpoint(0, kService)), EADDRINUSE);
+  EXPECT_EQ(destroy(kServer, p.listener), 0);
+  EXPECT_EQ(bind(kServer, next, ipv4_endpoint(0, kService)), 0);
+  EXPECT_EQ(listen(kServer, next), 0);
+}
+
 TEST_F(ManagerTest, APortHasOneListener) {
   const auto bound = [&](const Endpoint& to, bool reuses = false) {
     const std::uint32_t id = create(kClient, 20);
-    rdma_ucm_set_option option{};
-    option.id = id;
-    option.level = RDMA_OPTION_ID;
-    option.optname = RDMA_OPTION_ID_REUSEADDR;
-    option.optlen = sizeof(int);
-    const int one = 1;
-    std::array<std::uint8_t, sizeof option + sizeof one> c;
-    std::memcpy(c.data(), &option, sizeof option);
-    std::memcpy(c.data() + sizeof option, &one, sizeof one);
     if (reuses) {
-      EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_SET_OPTION, c), 0);
+      EXPECT_EQ(set_option(kClient, id, RDMA_OPTION_ID_REUSEADDR, 1), 0);
     }
     return bind(kClient, id, to);
   };
