@@ -54,8 +54,12 @@ enum class Request : std::uint16_t {
   kOpenQp,  // an XRC_RECV QP of another client, or once more
   kAllocateWindow,
   kFreeWindow,  // the number: the rkey that it was allocated with
+  kAllocateDeviceMemory,
+  kFreeDeviceMemory,
+  kCopyToDevice,  // from the program's memory, and back
+  kCopyFromDevice,
 };
-inline constexpr Request kLastRequest = Request::kFreeWindow;
+inline constexpr Request kLastRequest = Request::kCopyFromDevice;
 
 inline constexpr std::uint32_t kMaxNics = 64;
 inline constexpr std::uint32_t kGids = 4;  // entries of a port's GID table; the last is empty
@@ -84,6 +88,7 @@ struct DeviceAttributes {
   std::uint32_t active_mtu = 4096;       // bytes
   std::uint8_t srq_linked_list = 0;      // layout of SRQs (work_queue.h R2); 0: cyclic
   std::uint8_t reserved[3] = {};
+  std::uint64_t device_memory_bytes = 0;  // of all programs
   std::uint64_t core_clock_khz = 0;       // of completion timestamps
   std::uint64_t timestamp_period_ps = 0;  // Cqe::timestamp * this = model time
 };
@@ -106,13 +111,21 @@ struct Handle {  // kAllocatePd, every kFree..., kCreateChannel/kFreeChannel: th
 struct Memory {
   std::uint32_t pd = 0;
   std::uint32_t access = 0;   // as verbs: ibv_access_flags; flags of the optional range are ignored; zero-based: iova 0
-  std::uint64_t address = 0;  // in the program
+  std::uint64_t address = 0;  // in the program; of device memory: the offset
   std::uint64_t length = 0;   // bytes, may be 0
   std::uint64_t iova = 0;     // address that SGEs and remote requests use
-  std::uint32_t rereg_flags = 0;  // as verbs: ibv_rereg_mr_flags
-  std::uint32_t lkey = 0;         // reply; request of kReregisterMemory
-  std::uint32_t rkey = 0;         // reply
-  std::uint32_t page_shift = 12;  // pages of the mapping: 1 << page_shift bytes, the smallest in the range; 12..34
+  std::uint32_t rereg_flags = 0;    // as verbs: ibv_rereg_mr_flags
+  std::uint32_t lkey = 0;           // reply; request of kReregisterMemory
+  std::uint32_t rkey = 0;           // reply
+  std::uint32_t page_shift = 12;    // pages of the mapping: 1 << page_shift bytes, the smallest in the range; 12..34
+  std::uint32_t device_memory = 0;  // its number, 0: the program's memory; zero-based
+};
+struct DeviceMemory {  // kAllocateDeviceMemory: length, log_alignment; reply: number
+  std::uint32_t number = 0;
+  std::uint32_t log_alignment = 0;  // of its first byte in the device
+  std::uint64_t offset = 0;         // copies: from its first byte
+  std::uint64_t length = 0;         // bytes
+  std::uint64_t address = 0;        // copies: in the program
 };
 struct Window {
   std::uint32_t pd = 0;
@@ -195,6 +208,7 @@ struct Message {
     Handle handle;
     Memory memory;
     Window window;
+    DeviceMemory device_memory;
     CompletionQueue cq;
     SharedReceiveQueue srq;
     QueuePair qp;

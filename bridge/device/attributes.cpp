@@ -100,6 +100,7 @@ channel::DeviceAttributes device_attributes(std::uint32_t nic, const Params& par
       params.rx_parser.own_addresses - static_cast<std::uint32_t>(port_address(nic).addresses.size());
   a.max_tags = params.tag_match_cam.max_tags;
   a.max_tag_operations = 2 * a.max_tags + 2;  // an append and a removal of each, and two syncs (rules 5.8)
+  a.device_memory_bytes = params.dma_engine.device_memory_bytes;
   a.cqe_bytes = params.cqe_generator.cqe_bytes;
   a.active_mtu = kMaxMtu;
   a.srq_linked_list = params.srq_wqe_fetcher.srq_layout == SrqLayout::kLinkedList;

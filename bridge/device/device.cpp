@@ -40,7 +40,9 @@ Device::Device(std::uint32_t number, std::uint32_t nics, const Params& params, N
       srq_numbers_(1, kLastNumber),
       qp_numbers_(kFirstQpn, kLastQpn),
       xrcd_numbers_(1, kLastNumber),
-      mtt_(kMttBytes) {
+      device_memory_numbers_(1, kLastNumber),
+      mtt_(kMttBytes),
+      device_memory_(attributes_.device_memory_bytes) {
   nic.requester->set_port(nic_mac(number), source_gids(number));
 }
 
@@ -106,6 +108,14 @@ CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
       return allocate_window(client, c);
     case Request::kFreeWindow:
       return free_window(client, c);
+    case Request::kAllocateDeviceMemory:
+      return allocate_device_memory(client, c);
+    case Request::kFreeDeviceMemory:
+      return free_device_memory(client, c);
+    case Request::kCopyToDevice:
+      return copy_device_memory(client, c, true);
+    case Request::kCopyFromDevice:
+      return copy_device_memory(client, c, false);
     case Request::kHello:
     case Request::kOpen:
       return refuse(c, EINVAL);  // the port handles these
@@ -160,6 +170,10 @@ CommandResult Device::close(ClientId client) {
     const auto here = it++;  // it goes
     if (here->second.owner == client) forget_xrcd(here->first);
   }
+  std::erase_if(device_memories_, [this, client](const auto& memory) {
+    if (memory.second.owner == client) give_back(memory.second);
+    return memory.second.owner == client;
+  });
   clients_.erase(client);
   return CommandResult::kDone;
 }

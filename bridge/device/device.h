@@ -91,7 +91,8 @@ class Device {
     return receive_line_.size() + completion_line_.size() + send_line_.size() + tag_line_.size();
   }
   std::size_t objects() const {
-    return pds_.size() + regions_.size() + windows_.size() + cqs_.size() + srqs_.size() + qps_.size() + xrcds_.size();
+    return pds_.size() + regions_.size() + windows_.size() + device_memories_.size() + cqs_.size() + srqs_.size() +
+           qps_.size() + xrcds_.size();
   }
 
  private:
@@ -113,6 +114,12 @@ class Device {
   CommandResult allocate_window(ClientId client, Command& c);
   CommandResult free_window(ClientId client, Command& c);
   CommandResult destroy_window(Key key);
+  // device_own_memory.cpp
+  CommandResult allocate_device_memory(ClientId client, Command& c);
+  CommandResult free_device_memory(ClientId client, Command& c);
+  CommandResult copy_device_memory(ClientId client, Command& c, bool to_device);
+  std::int32_t check_device_region(ClientId client, const channel::Memory& m) const;
+  void give_back(const DeviceMemoryObject& memory);
   // device_queues.cpp
   CommandResult create_channel(ClientId client, Command& c);
   CommandResult free_channel(ClientId client, Command& c);
@@ -182,6 +189,7 @@ class Device {
   std::map<std::uint32_t, PdObject> pds_;
   std::map<std::uint32_t, RegionObject> regions_;  // by key
   std::map<std::uint32_t, WindowObject> windows_;  // by key
+  std::map<std::uint32_t, DeviceMemoryObject> device_memories_;
   std::map<std::uint32_t, CqObject> cqs_;
   std::map<std::uint32_t, SrqObject> srqs_;
   std::map<std::uint32_t, QpObject> qps_;
@@ -189,10 +197,10 @@ class Device {
   std::map<std::uint32_t, XrcdObject> xrcds_;
   std::map<XrcFile, Xrcdn> xrc_files_;  // of the domains that belong to one
   std::uint32_t last_domain_ = 0;
-  NumberPool pd_numbers_, key_indices_, cq_numbers_, srq_numbers_, qp_numbers_, xrcd_numbers_;
+  NumberPool pd_numbers_, key_indices_, cq_numbers_, srq_numbers_, qp_numbers_, xrcd_numbers_, device_memory_numbers_;
   std::map<std::uint32_t, std::uint8_t> key_tags_;  // by index: of its last use
   std::set<std::uint32_t> key_indices_used_;
-  RangePool mtt_;
+  RangePool mtt_, device_memory_;
 };
 
 // `c.message` is the reply: refused with a positive errno.

@@ -58,6 +58,7 @@ std::int32_t Device::check_region(ClientId client, const channel::Memory& m) con
   if ((m.access & ~kKnown) != 0) return EINVAL;
   const bool written_from_afar = (m.access & (kRemoteWrite | kRemoteAtomic)) != 0;
   if (written_from_afar && (m.access & kLocalWrite) == 0) return EINVAL;  // ibv_reg_mr(3)
+  if (m.device_memory != 0) return check_device_region(client, m);
   if (m.address >= ProgramMemory::kShared || m.length > ProgramMemory::kShared - m.address) return EINVAL;
   if (is_zero_based(m)) return m.iova == 0 ? 0 : EINVAL;
   if (m.iova + m.length < m.iova || (m.iova ^ m.address) % page_bytes(kLeastPageShift) != 0) return EINVAL;
@@ -79,7 +80,10 @@ Ticket Device::install_region(Key key, const RegionObject& region) {
   std::vector<BusAddress> pages(region.pages);
   const std::uint64_t bytes = page_bytes(entry.page_shift);
   const std::uint64_t first = m.address / bytes * bytes;
-  for (std::uint64_t n = 0; n < pages.size(); ++n) pages[n] = program_address(region.owner, first + n * bytes);
+  for (std::uint64_t n = 0; n < pages.size(); ++n) {
+    const std::uint64_t at = first + n * bytes;
+    pages[n] = m.device_memory != 0 ? icm::kDeviceMemory + at : program_address(region.owner, at);
+  }
   return commands_.create_region(entry, pages);
 }
 
@@ -100,6 +104,7 @@ CommandResult Device::register_memory(ClientId client, Command& c) {
   channel::Memory& m = c.message.body.memory;
   if (const std::int32_t error = check_region(client, m); error != 0) return refuse(c, error);
   Objects& own = clients_.at(client);
+  if (m.device_memory != 0) m.address += device_memories_.at(m.device_memory).offset;
   RegionObject region{client, m, 0, pages_of(m)};
   if (own.pages + region.pages > kMaxPages) return refuse(c, ENOMEM);
   const auto offset = mtt_.take(mtt_bytes(region.pages));
@@ -113,6 +118,7 @@ CommandResult Device::register_memory(ClientId client, Command& c) {
   const Key key = *free;
   own.pages += region.pages;
   ++pds_.at(m.pd).users;
+  if (m.device_memory != 0) ++device_memories_.at(m.device_memory).users;
   c.ticket = install_region(key, region);
   c.begun = true;
   m.lkey = m.rkey = raw(key);
@@ -127,6 +133,7 @@ CommandResult Device::reregister_memory(ClientId client, Command& c) {
   RegionObject* region = owned(regions_, client, m.lkey);
   constexpr std::uint32_t kFlags = kReregTranslation | kReregPd | kReregAccess;
   if (region == nullptr || m.rereg_flags == 0 || (m.rereg_flags & ~kFlags) != 0) return refuse(c, EINVAL);
+  if (region->asked.device_memory != 0) return refuse(c, EOPNOTSUPP);
   channel::Memory wanted = region->asked;
   if ((m.rereg_flags & kReregTranslation) != 0) {
     wanted.address = m.address;
@@ -246,6 +253,7 @@ void Device::forget_region(Key key) {
   Objects& own = clients_.at(region.owner);
   own.pages -= region.pages;
   --pds_.at(region.asked.pd).users;
+  if (region.asked.device_memory != 0) --device_memories_.at(region.asked.device_memory).users;
   mtt_.give_back(region.mtt_offset, mtt_bytes(region.pages));
   key_indices_used_.erase(raw(key) >> 8);
   regions_.erase(raw(key));

@@ -40,6 +40,13 @@ struct RegionObject {
   std::uint32_t window = 0;  // whose binding is looked at meanwhile
 };
 
+// Memory of the device that a program has allocated.
+struct DeviceMemoryObject {
+  ClientId owner{};
+  std::uint64_t offset = 0, length = 0;
+  std::uint32_t users = 0;  // regions
+};
+
 // A memory window, by the key that it was allocated with.
 struct WindowObject {
   ClientId owner{};

@@ -97,6 +97,7 @@ int rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, std::size_t lengt
   int status = flags == 0 || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0 || (changes_pd && pd == nullptr) ? EINVAL : 0;
   if (status == 0 && moves && (address == nullptr || length == 0)) status = EINVAL;
   if (status == 0) status = check_access(rights);
+  if (status == 0 && mr_of(mr).of_device) status = EOPNOTSUPP;
   void* const to = moves ? address : mr->addr;
   const std::size_t bytes = moves ? length : mr->length;
   if (status == 0) status = check_range(to, bytes, rights);

@@ -58,6 +58,7 @@ struct Mr {
   ibv_mr mr{};
   std::uint32_t type = 0;  // (R4)
   int access = 0;          // [C] ibv_rereg_mr
+  bool of_device = false;  // ibv_reg_dm_mr
 };
 
 struct Mw {

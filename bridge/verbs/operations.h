@@ -37,6 +37,9 @@ struct Operations {
   decltype(&verbs::dereg_mr) dereg_mr;
   decltype(&verbs::alloc_mw) alloc_mw;
   decltype(&verbs::dealloc_mw) dealloc_mw;
+  decltype(&verbs::alloc_dm) alloc_dm;
+  decltype(&verbs::free_dm) free_dm;
+  decltype(&verbs::reg_dm_mr) reg_dm_mr;
   ibv_dm* (*import_dm)(ibv_context* context, std::uint32_t handle);
   decltype(&verbs::create_ah) create_ah;
   decltype(&verbs::destroy_ah) destroy_ah;

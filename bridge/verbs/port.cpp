@@ -99,6 +99,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   d.tm_caps = {kTmhBytes + kRvhBytes + 32, context_of(context).attributes.max_tags, IBV_TM_CAP_RC,
                context_of(context).attributes.max_tag_operations, 1};
   d.cq_mod_caps = {0xffff, 0xffff};
+  d.max_dm_size = context_of(context).attributes.device_memory_bytes;
   d.phys_port_cnt_ex = 1;
   copy_out(d, attributes, bytes);
   return 0;

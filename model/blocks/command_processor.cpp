@@ -186,6 +186,8 @@ CommandProcessor::Steps CommandProcessor::steps_of(CommandKind kind) {
       &P::fence_cqes,    &P::forget_qp,     &P::destroy_send_queue,  &P::clear_qp,         &P::drop_qp};
   static constexpr Step kAttachMulticast[] = {&P::read_group, &P::attach_group, &P::end_unless_attached};
   static constexpr Step kDetachMulticast[] = {&P::read_group, &P::detach_group};
+  static constexpr Step kCopyToDevice[] = {&P::copy_to_device};
+  static constexpr Step kCopyFromDevice[] = {&P::copy_from_device};
   switch (kind) {
     case CommandKind::kCreateCq:
       return kCreateCq;
@@ -227,6 +229,10 @@ CommandProcessor::Steps CommandProcessor::steps_of(CommandKind kind) {
       return kAttachMulticast;
     case CommandKind::kDetachMulticast:
       return kDetachMulticast;
+    case CommandKind::kCopyToDevice:
+      return kCopyToDevice;
+    case CommandKind::kCopyFromDevice:
+      return kCopyFromDevice;
   }
   return {};
 }

@@ -32,6 +32,8 @@
 //       once, without command_cycles. Its answer says that no access by an old key is under way.
 //   R12 A region counts the windows that are bound to it, in its MPT entry: in_use, when it is to be freed. A window
 //       that a peer has invalidated counts until release_window, its next binding or its end.
+//   R13 A copy between host and device memory goes through the buffer, a buffer at a time. One that is refused on the
+//       way has copied what came before.
 #pragma once
 
 #include <cstddef>
@@ -193,6 +195,9 @@ class CommandProcessor final : public Block {
   Next attach_group(Cycle now);
   Next end_unless_attached(Cycle now);
   Next detach_group(Cycle now);
+  Next copy(BusAddress from, BusAddress to, Cycle now);
+  Next copy_to_device(Cycle now);
+  Next copy_from_device(Cycle now);
   // command_processor_qps.cpp
   Next ask_context(ContextOperation operation, Cycle now);
   Next ask_qp(QpOperation operation, Cycle now);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands on memory regions and multicast groups.
+// Commands on memory regions, multicast groups and device memory.
+#include <algorithm>
+
 #include "model/blocks/command_processor.h"
 
 namespace rxnic {
@@ -84,6 +86,28 @@ CommandProcessor::Next CommandProcessor::end_unless_attached(Cycle) {
 
 CommandProcessor::Next CommandProcessor::detach_group(Cycle now) {
   return ask(multicast, {false, mailbox<Address>(), Qpn{command_.number}}, now);
+}
+
+// As much as the buffer holds at a time.
+CommandProcessor::Next CommandProcessor::copy(BusAddress from, BusAddress to, Cycle now) {
+  if (in_buffer_ > 0) {
+    write(to + listed_, in_buffer_, now);
+    listed_ += in_buffer_;
+    in_buffer_ = 0;
+    return Next::kRepeats;
+  }
+  in_buffer_ = std::min(command_.number - listed_, static_cast<std::uint32_t>(buffer_.size()));
+  if (in_buffer_ == 0) return Next::kGoesOn;
+  read(from + listed_, in_buffer_, now);
+  return Next::kRepeats;
+}
+
+CommandProcessor::Next CommandProcessor::copy_to_device(Cycle now) {
+  return copy(command_.mailbox_address, icm::kDeviceMemory + command_.value, now);
+}
+
+CommandProcessor::Next CommandProcessor::copy_from_device(Cycle now) {
+  return copy(icm::kDeviceMemory + command_.value, command_.mailbox_address, now);
 }
 
 }  // namespace rxnic

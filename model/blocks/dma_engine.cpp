@@ -69,9 +69,8 @@ Cycle DmaEngine::step(Cycle now) {
   // (4) a fence
   if (fences.can_pop(now)) carry_out_fence(now);
   const Cycle next = next_step(now, worked);
-  if (up_.free() > Instant{now.count, 0}) {
-    return rest(now, Activity::kBusy, up_.free().ceiling(), activity_of_idle_link(), next);
-  }
+  const Cycle busy = latest(up_.free().ceiling(), device_free_);
+  if (busy > now) return rest(now, Activity::kBusy, busy, activity_of_idle_link(), next);
   return rest(now, worked ? Activity::kBusy : activity_of_idle_link(), next);
 }
 
@@ -129,7 +128,7 @@ void DmaEngine::give_back(Cycle now) {
       break;
     }
     if (shows) landed.push(now, l.notice);
-    if (l.notify) completions[l.client].push(now, {l.notice.number, true});
+    if (l.notify) completions[l.client].push(now, {l.notice.number, l.ok});
   }
   for (; raised_.ready(now); raised_.drop()) {  // (R11)
     Out<Event>& to = *raised_ports_[raised_.front().source];
@@ -163,8 +162,9 @@ bool DmaEngine::take_payload(Cycle now) {
   refused_.squash_when_behind(writing_);
   has_writing_ = writing_.bytes > 0 && writing_.outcome != Outcome::kDrop;
   if (!has_writing_ && writing_.last) {
+    leave(writing_, latest(payload_done_at_, now + 1), now);
     payload_lands_ = {};
-    leave(writing_, now + 1, now);
+    payload_done_at_ = {};
   }
   return !has_writing_;
 }
@@ -197,6 +197,7 @@ bool DmaEngine::take_gather(Cycle now) {
 }
 
 bool DmaEngine::start_one(Cycle now) {  // (R1)
+  waits_for_device_ = false;
   const std::uint32_t all = requesters();
   // First those from turn_ on, then the others.
   for (std::uint64_t bits = (std::uint64_t{all} << kRequesters | all) >> turn_ << turn_; bits != 0; bits &= bits - 1) {
@@ -218,6 +219,7 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
   const DmaRequest* const request = requests[client].peek(now);
   if (request == nullptr) return false;
   const DmaRequest& r = *request;
+  if (icm::is_device_memory(r.address)) return start_device_request(now, client, r);
   Progress& done = progress_[client];
   const BusAddress at = r.address + done.bytes;
   std::uint32_t bytes = r.bytes - done.bytes;
@@ -227,12 +229,16 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
     if (lands && landings_.full()) return false;
     if (!has_credit(now, client, bytes)) return false;
     const Sent sent = send_write(now, bytes, false);
-    if (done.bytes == 0 && !memory_.write(r.address, {r.data, r.bytes})) ++counters_.failed;
+    if (done.bytes == 0) {
+      done.ok = memory_.write(r.address, {r.data, r.bytes});
+      counters_.failed += !done.ok;
+    }
     done.bytes += bytes;
     if (done.bytes < r.bytes) return true;
     ++counters_.writes;
     if (lands) {  // (R4)
-      landings_.push({{r.cookie, r.cqes, now}, static_cast<std::uint32_t>(client), r.notify}, sent.lands.ceiling());
+      landings_.push({{r.cookie, r.cqes, now}, static_cast<std::uint32_t>(client), r.notify, done.ok},
+                     sent.lands.ceiling());
     }
   } else {
     const bool reads = r.kind == DmaKind::kRead;
@@ -240,6 +246,7 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
     if (reads) bytes = std::min(bytes, read_tlp_room(params_, raw(at)));
     const TlpCount down = reads ? completion_tlps(params_, raw(at), bytes) : atomic_completion_tlp(params_);
     if (!may_read(now, client, operand, down, reads ? bytes : 8)) return false;
+    if (pending_[client].full()) return false;  // of device memory: those take no tags
     if (done.bytes == 0) {
       done.ok = perform(r);
       counters_.failed += !done.ok;
@@ -299,6 +306,8 @@ Cycle DmaEngine::next_step(Cycle now, bool worked) {
     at(arrives_[static_cast<std::size_t>(std::countr_zero(bits))]);
   }
   if ((worked && link_free(now)) || more_leaving_) return now + 1;
+  if (waits_for_device_) at(device_free_);
+  if (!payload.empty()) at(sent_.next_ready());
   if (lacks_to_write_ != kNobody) at(unlanded_.next_ready());
   if (lacks_to_read_ != kNobody && read_wait_ == Activity::kWaitDmaCredit) at(held_.next_ready());
   if (!link_free(now) && (!payload.empty() || !gather.empty() || requesters() != 0)) at(up_.free().floor());
@@ -312,6 +321,7 @@ void DmaEngine::hash(StateHash& h) const {
   h.mix(down_.free().cycle);
   h.mix(down_.free().fraction);
   h.mix(tags_left_);
+  h.mix(device_free_.count);
 }
 
 }  // namespace rxnic

@@ -24,7 +24,7 @@
 //       R5.
 //   R7  A read that lacks a tag, room or credit holds up all reads, a write that lacks credit all writes, so that
 //       neither is starved by smaller ones. The other kind goes on.
-//   R8  Memory that is not mapped: a client's read or atomic gets a completion with ok = false; a payload packet fails
+//   R8  Memory that is not mapped: what completes of a client has ok = false; a payload packet fails
 //       its QP (kHostMemory), writes no further segment and is pushed without them; a gathered response reads no
 //       further segment and has syndrome 0x63. A response with a segment that the translator refused (`failed`) has
 //       syndrome 0x62. Of several failures of a response the first counts.
@@ -40,6 +40,10 @@
 //       notified when the interrupt is visible.
 //   R12 A fence is answered when the requests of its client that had come before it have accessed memory, and as many
 //       segments as it says have been gathered.
+//   R13 The device's own memory (icm::kDeviceMemory) is accessed without TLPs, tags and credit: a segment or a request
+//       is one turn, like a TLP's start (R1: when the link up is free), in the first cycle in which it is free. It is
+//       occupied for a cycle per device_memory_beat_bytes; the access is done device_memory_cycles later: then a packet
+//       may be pushed on, and a client or a response has its data. Such a write is visible when it is done.
 #pragma once
 
 #include <array>
@@ -56,6 +60,7 @@
 #include "model/engine/link.h"
 #include "model/engine/sorted_line.h"
 #include "model/types/command.h"
+#include "model/types/context.h"
 #include "model/types/dma_engine_counters.h"
 #include "model/types/doorbell.h"
 #include "model/types/event.h"
@@ -131,6 +136,7 @@ class DmaEngine final : public Block {
     HostNotice notice;
     std::uint32_t client = 0;
     bool notify = false;
+    bool ok = true;  // its memory is mapped
   };
   enum HostWrite : std::size_t { kSendDoorbells, kReceiveDoorbells, kCompletionDoorbells, kTagOperations, kCommands };
   static constexpr std::size_t kHostWrites = 5;    // kinds of them
@@ -162,7 +168,11 @@ class DmaEngine final : public Block {
   bool start_event(Cycle now);
   bool event_waits(Cycle now);
   bool perform(const DmaRequest& r);
+  // Device memory (R13): the cycle in which an access is done that begins now; kNever: it cannot begin.
+  Cycle access_device(Cycle now, std::uint32_t bytes);
+  bool start_device_request(Cycle now, std::size_t client, const DmaRequest& r);
   std::span<const std::uint8_t> bytes_of(const SegmentWrite& s) const;
+  void end_segment(const SegmentWrite& s, Cycle now);
   bool has_credit(Cycle now, std::size_t who, std::uint32_t bytes);
   bool may_read(Cycle now, std::size_t who, std::uint32_t operand_bytes, const TlpCount& down, std::uint32_t bytes);
   Sent send_write(Cycle now, std::uint32_t bytes, bool relaxed);
@@ -211,6 +221,9 @@ class DmaEngine final : public Block {
   DelayLine<Landing> landings_;  // (R4)
   Instant last_landing_;         // of all writes
   Instant payload_lands_;        // of the segments of the packet at hand
+  Cycle payload_done_at_{};      // when all of them have left, or are in device memory
+  Cycle device_free_{};          // from then on that memory can be accessed
+  bool waits_for_device_ = false;
   std::array<Cycle, kHostWrites> arrives_;           // the first write of each kind; kNever: it has not begun
   std::array<std::uint64_t, kHostWrites> passed_{};  // so far
   using Counts = std::array<std::uint64_t, kHostWrites>;

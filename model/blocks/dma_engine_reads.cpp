@@ -77,6 +77,16 @@ bool DmaEngine::start_gather(Cycle now) {
   if (!has_gathering_ || pending.full()) return false;
   const GatherRead& s = gathering_;
   Progress& done = progress_[kGather];
+  if (icm::is_device_memory(s.address)) {  // (R13)
+    const Cycle finished = access_device(now, s.bytes);
+    if (finished == kNever) return false;
+    memory_.read(s.address, {shared_.packets[s.buffer].frame.data() + s.offset, s.bytes});
+    pending.push({raw(s.buffer), false, s.last, true, gather_syndrome_, true}, finished);
+    awaiting_ |= 1u << kDmaClients;
+    has_gathering_ = false;
+    if (s.last) gather_syndrome_ = 0;
+    return true;
+  }
   const BusAddress at = s.address + done.bytes;
   const std::uint32_t bytes = std::min(s.bytes - done.bytes, read_tlp_room(params_, raw(at)));
   const TlpCount down = completion_tlps(params_, raw(at), bytes);

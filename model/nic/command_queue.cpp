@@ -6,7 +6,7 @@ namespace rxnic {
 Ticket CommandQueue::give(DriverCommand command) {
   if (++last_ == 0) ++last_;
   command.id = last_;
-  command.mailbox_address = next_mailbox();
+  if (raw(command.mailbox_address) == 0) command.mailbox_address = next_mailbox();  // unless it names memory itself
   mailbox_of_[last_] = free_slot();
   if (free_.empty()) {
     ++slots_;
@@ -181,6 +181,27 @@ Ticket CommandQueue::detach_multicast(const Address& group, Qpn qpn) {
   c.kind = CommandKind::kDetachMulticast;
   c.number = raw(qpn);
   return give(c, group);
+}
+
+namespace {
+
+DriverCommand copy(CommandKind kind, BusAddress program, std::uint32_t offset, std::uint32_t bytes) {
+  DriverCommand c;
+  c.kind = kind;
+  c.number = bytes;
+  c.value = offset;
+  c.mailbox_address = program;
+  return c;
+}
+
+}  // namespace
+
+Ticket CommandQueue::copy_to_device(BusAddress from, std::uint32_t offset, std::uint32_t bytes) {
+  return give(copy(CommandKind::kCopyToDevice, from, offset, bytes));
+}
+
+Ticket CommandQueue::copy_from_device(std::uint32_t offset, BusAddress to, std::uint32_t bytes) {
+  return give(copy(CommandKind::kCopyFromDevice, to, offset, bytes));
 }
 
 }  // namespace rxnic

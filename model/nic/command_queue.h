@@ -61,6 +61,9 @@ class CommandQueue {
   Ticket free_qp(Qpn qpn);
   Ticket attach_multicast(const Address& group, Qpn qpn);
   Ticket detach_multicast(const Address& group, Qpn qpn);
+  // Between a program's memory and the device's own, from `offset` on.
+  Ticket copy_to_device(BusAddress from, std::uint32_t offset, std::uint32_t bytes);
+  Ticket copy_from_device(std::uint32_t offset, BusAddress to, std::uint32_t bytes);
 
   // (R1) True when any went into the link.
   bool deliver(Out<DriverCommand>& to, Cycle now);

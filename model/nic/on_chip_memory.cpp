@@ -133,6 +133,8 @@ class List {
     add("dma_engine", "completion_headers", d.completion_credits, 96, "Headers of the completions of reads: 12 bytes.");
     add("dma_engine", "leaving", d.leaving_depth, Descriptor<CompletionRequest>::kBits,
         "Payload packets whose last write has started.");
+    add("dma_engine", "device_memory", d.device_memory_bytes, 8,
+        "The device's own memory, of which programs allocate.");
     add("dma_engine", "send_wqes", 2, 8 * p_.requester.doorbell_wqe_bytes,
         "WQEs that came with their doorbells, on their way to the requester.");
     refusals("dma_engine");

@@ -378,7 +378,8 @@ int main(int argc, char** argv) {
                                                                  {"resized", resized},
                                                                  {"overloaded", overloaded},
                                                                  {"bad_lkey", bad_lkey},
-                                                                 {"rendezvous", rendezvous}};
+                                                                 {"rendezvous", rendezvous},
+                                                                 {"device_memory", device_memory}};
   const auto what = argc == 2 ? all.find(argv[1]) : all.end();
   if (what == all.end()) {
     std::fprintf(stderr, "usage: params_program WHAT (params_program.cpp)\n");

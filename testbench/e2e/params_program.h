@@ -4,6 +4,7 @@
 
 namespace rxnic::live {
 
-void rendezvous();  // between two NICs
+void rendezvous();     // between two NICs
+void device_memory();  // of the second of two NICs
 
 }  // namespace rxnic::live

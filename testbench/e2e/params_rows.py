@@ -47,6 +47,7 @@ BATCHES = Run("batches", 2)
 STREAM = Run("stream", 2)
 STREAMS = Run("streams", 2)
 OBJECTS = Run("objects")
+DEVICE_MEMORY = Run("device_memory", 2)
 
 # A receiver at a quarter of the line's rate: its packets wait at the switch, which marks them.
 SLOW_RECEIVER = ("rx_parser.beat_bytes=8", "wire.rx_buffer_bytes=16384")
@@ -192,6 +193,10 @@ ROWS = [
         UP),
     Row("dma_engine.interrupt_bytes", Run("armed", 2), 4, 8, "nics.1.blocks.dma_engine.counters.link_bytes_up",
         UP),
+    Row("dma_engine.device_memory_bytes", DEVICE_MEMORY, 131072, 4096,
+        "nics.1.blocks.command_processor.counters.commands", DOWN),
+    Row("dma_engine.device_memory_beat_bytes", DEVICE_MEMORY, 64, 8, "write_latency_ns.p50", UP),
+    Row("dma_engine.device_memory_cycles", DEVICE_MEMORY, 8, 256, "write_latency_ns.p50", UP),
     Row("dma_engine.tags", LONG_READS, 64, 1, waiting("dma_engine", "dma_tag"), UP),
     Row("dma_engine.posted_header_credits", MIXED, 128, 1, waiting("dma_engine", "dma_credit"), UP),
     Row("dma_engine.posted_credit_bytes", LARGE, 16384, 4096, waiting("dma_engine", "dma_credit"), UP,

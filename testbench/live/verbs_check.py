@@ -120,6 +120,20 @@ def multicast(bench):
     checked.finish(at_least=100)
 
 
+def device_memory(bench):
+    """Memory of the device: messages, WRITEs, READs and atomics; the DMA engine accessed it."""
+    checked = live.WireCheck(bench)
+    for uid in live.users().values():
+        with live.Fabric(bench, 2, uid) as fabric:
+            suite(bench, fabric, "DeviceMemory")
+        checked.add(fabric.wire)
+        if fabric.report is None:
+            return
+        accesses = live.counters(fabric.report, "dma_engine")["device_accesses"]
+        bench.expect(accesses >= 50, f"only {accesses} accesses")
+    checked.finish(at_least=20)
+
+
 def differential(bench):
     """Random sequences of requests, receives and tag operations over every kind of QP, against a plain reference."""
     for uid in live.users().values():
@@ -201,6 +215,7 @@ def hostile(bench):
 
 CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "tags": tags,
           "rendezvous": rendezvous, "xrc": xrc, "windows": windows, "multicast": multicast,
+          "device_memory": device_memory,
           "differential": differential, "events": events, "latency": latency, "threads": threads, "hostile": hostile}
 
 

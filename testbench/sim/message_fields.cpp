@@ -53,6 +53,10 @@ constexpr RequestName kRequests[] = {
     {Request::kOpenQp, "open_qp"},
     {Request::kAllocateWindow, "allocate_window"},
     {Request::kFreeWindow, "free_window"},
+    {Request::kAllocateDeviceMemory, "allocate_device_memory"},
+    {Request::kFreeDeviceMemory, "free_device_memory"},
+    {Request::kCopyToDevice, "copy_to_device"},
+    {Request::kCopyFromDevice, "copy_from_device"},
 };
 static_assert(std::size(kRequests) == static_cast<std::size_t>(channel::kLastRequest));
 constexpr const char* kUnknown = "request_";
@@ -86,6 +90,7 @@ void fields(V& v, channel::Memory& m) {
   v("lkey", m.lkey);
   v("rkey", m.rkey);
   v("page_shift", m.page_shift);
+  v("device_memory", m.device_memory);
 }
 template <class V>
 void fields(V& v, channel::CompletionQueue& c) {
@@ -143,6 +148,14 @@ void fields(V& v, channel::Window& w) {
   v("rkey", w.rkey);
 }
 template <class V>
+void fields(V& v, channel::DeviceMemory& d) {
+  v("number", d.number);
+  v("log_alignment", d.log_alignment);
+  v("offset", d.offset);
+  v("length", d.length);
+  v("address", d.address);
+}
+template <class V>
 void fields(V& v, channel::XrcDomain& x) {
   v("number", x.number);
   v("create", x.create);
@@ -198,6 +211,7 @@ void with_body(Message& m, F&& f) {
     case Request::kFreePd:
     case Request::kFreeMemory:
     case Request::kFreeWindow:
+    case Request::kFreeDeviceMemory:
     case Request::kCreateChannel:
     case Request::kFreeChannel:
     case Request::kFreeCq:
@@ -209,6 +223,10 @@ void with_body(Message& m, F&& f) {
       return f(m.body.memory);
     case Request::kAllocateWindow:
       return f(m.body.window);
+    case Request::kAllocateDeviceMemory:
+    case Request::kCopyToDevice:
+    case Request::kCopyFromDevice:
+      return f(m.body.device_memory);
     case Request::kCreateCq:
     case Request::kResizeCq:
     case Request::kModifyCq:

@@ -36,6 +36,7 @@ void PostedMemory::replied(std::uint32_t session, const channel::Message& messag
   switch (message.type) {
     case Request::kRegisterMemory:
     case Request::kReregisterMemory:
+      if (message.body.memory.device_memory != 0) return;
       regions_[{nic, message.body.memory.lkey}] = {session, message.body.memory};
       return;
     case Request::kCreateQp: {

@@ -19,6 +19,9 @@ RecordedReply reply_of(const channel::Message& message) {
     case Request::kRegisterMemory:
       reply.numbers = message.body.memory.lkey;
       break;
+    case Request::kAllocateDeviceMemory:
+      reply.numbers = message.body.device_memory.number;
+      break;
     case Request::kCreateCq:
       reply.numbers = message.body.cq.cqn;
       break;

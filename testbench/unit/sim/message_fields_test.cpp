@@ -60,7 +60,8 @@ TEST(MessageFields, EveryByteOfABodyIsInTheText) {
   constexpr std::size_t kPath = sizeof(AddressVector);
   static_assert(kPath == 32);
   const Body bodies[] = {{Request::kFreePd, sizeof(Handle), 0},
-                         {Request::kRegisterMemory, sizeof(Memory), 0},
+                         {Request::kRegisterMemory, sizeof(Memory), 4},
+                         {Request::kCopyToDevice, sizeof(DeviceMemory), 0},
                          {Request::kAllocateWindow, sizeof(Window), 0},
                          {Request::kCreateCq, sizeof(CompletionQueue), 4},
                          {Request::kCreateSrq, sizeof(SharedReceiveQueue), 4},

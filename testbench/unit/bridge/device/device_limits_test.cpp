@@ -17,7 +17,7 @@ const std::vector<std::string> kSmall{"requester.send_queues=5",   "transport_ch
                                       "device.max_rd_atomic=8",    "device.max_cqs=3",
                                       "device.max_cqes=63",        "device.max_srqs=2",
                                       "device.max_srq_wrs=63",     "device.max_mrs=2",
-                                      "device.max_pds=2"};
+                                      "device.max_pds=2",          "dma_engine.device_memory_bytes=4096"};
 
 struct DeviceLimits : testing::Test {
   Lab lab{1, EngineMode::kFast, nullptr, kSmall};
@@ -52,6 +52,7 @@ TEST_F(DeviceLimits, ProgramsLearnWhatTheConfigurationHolds) {
   EXPECT_EQ(t.max_srq_wrs, 63u);
   EXPECT_EQ(t.max_mrs, 2u);
   EXPECT_EQ(t.max_pds, 2u);
+  EXPECT_EQ(t.device_memory_bytes, 4096u);
 }
 
 TEST_F(DeviceLimits, OneMoreObjectIsRefusedUntilOneIsGivenBack) {
@@ -127,6 +128,23 @@ TEST_F(DeviceLimits, AQpIsReadyToReceiveWhenItHasItsResponderResources) {
   EXPECT_EQ(a.free(Request::kFreeQp, qps[1].number), 0);
   EXPECT_EQ(a.modify(Program::to_init(qps[0], QpType::kRc)), 0);
   EXPECT_EQ(ready(0, 4), 0);
+}
+
+TEST_F(DeviceLimits, DeviceMemoryIsAllocatedUntilThereIsNoMore) {
+  const auto allocate = [](Program& p, std::uint64_t bytes, std::uint32_t log_alignment = 0) {
+    return p.call(Request::kAllocateDeviceMemory, [&](auto& b) { b.device_memory = {0, log_alignment, 0, bytes, 0}; });
+  };
+  EXPECT_EQ(allocate(a, 0).status, EINVAL);
+  EXPECT_EQ(allocate(a, 4097).status, EINVAL) << "more than there is";
+  EXPECT_EQ(allocate(a, 64, 7).status, EINVAL) << "alignment";
+  const channel::Message first = allocate(a, 2000, 6), second = allocate(other, 2048);  // 32 units of 64 bytes each
+  EXPECT_EQ(first.status | second.status, 0);
+  EXPECT_EQ(allocate(a, 1).status, ENOMEM);
+  EXPECT_EQ(a.free(Request::kFreeDeviceMemory, second.body.device_memory.number), EINVAL) << "another program's";
+  EXPECT_EQ(a.free(Request::kFreeDeviceMemory, first.body.device_memory.number), 0);
+  EXPECT_EQ(granted([&] { return allocate(a, 1).status; }), 20u);
+  EXPECT_EQ(allocate(a, 13 * 64).status, ENOMEM);
+  EXPECT_EQ(allocate(a, 12 * 64).status, 0);
 }
 
 TEST_F(DeviceLimits, OneMoreMulticastGroupIsRefused) {

@@ -252,6 +252,77 @@ TEST_F(DeviceTest, AZeroBasedRegionHasThePagesOfItsMemory) {
   for (const std::uint64_t va : {0u, 3318u, 3319u, 4095u}) EXPECT_EQ(at(va), program_address(a.id, address + va));
 }
 
+channel::Message allocate_device_memory(Program& by, std::uint64_t bytes) {
+  return by.call(Request::kAllocateDeviceMemory, [&](auto& b) { b.device_memory = {0, 0, 0, bytes, 0}; });
+}
+
+TEST_F(DeviceTest, ARegionOfDeviceMemoryHasItsPages) {
+  const std::uint32_t padding = allocate_device_memory(a, 3 * 4096 + 64).body.device_memory.number;
+  const std::uint32_t number = allocate_device_memory(a, 10'000).body.device_memory.number;
+  const auto register_it = [&](Program& by, std::uint64_t offset, std::uint64_t bytes, std::uint32_t access) {
+    return by.call(Request::kRegisterMemory, [&](auto& b) {
+      b.memory = {};
+      b.memory.pd = pd;
+      b.memory.access = access;
+      b.memory.address = offset;
+      b.memory.length = bytes;
+      b.memory.device_memory = number;
+    });
+  };
+  constexpr std::uint32_t kZeroBasedWrite = kLocalWrite | kAccessZeroBased;
+  EXPECT_EQ(register_it(a, 0, 10'000, kLocalWrite).status, EINVAL) << "not zero-based";
+  EXPECT_EQ(register_it(a, 1, 10'000, kZeroBasedWrite).status, EINVAL);
+  EXPECT_EQ(register_it(a, 10'001, 0, kZeroBasedWrite).status, EINVAL);
+  EXPECT_EQ(register_it(other, 0, 10'000, kZeroBasedWrite).status, EINVAL);
+  const auto made = register_it(a, 100, 9'900, kZeroBasedWrite);
+  ASSERT_EQ(made.status, 0);
+  const std::uint32_t key = made.body.memory.lkey;
+  const auto entry = lab.memories[0]->load<MptEntry>(mpt_address(Key{key}));
+  for (const std::uint64_t va : {0u, 3931u, 3932u, 9899u}) {
+    const auto page = lab.memories[0]->load<std::uint64_t>(BusAddress{mtt_entry_address(entry, va)});
+    EXPECT_EQ(bus_address_in_page(entry, page, va), icm::kDeviceMemory + (3 * 4096 + 64 + 100 + va));
+  }
+  EXPECT_EQ(a.free(Request::kFreeDeviceMemory, number), EBUSY) << "it has a region";
+  const auto again = a.call(Request::kReregisterMemory, [&](auto& b) {
+    b.memory = {};
+    b.memory.lkey = key;
+    b.memory.rereg_flags = kReregAccess;
+  });
+  EXPECT_EQ(again.status, EOPNOTSUPP);
+  EXPECT_EQ(a.free(Request::kFreeMemory, key), 0);
+  EXPECT_EQ(a.free(Request::kFreeDeviceMemory, number), 0);
+  EXPECT_EQ(a.free(Request::kFreeDeviceMemory, number), EINVAL);
+  EXPECT_EQ(a.free(Request::kFreeDeviceMemory, padding), 0);
+}
+
+TEST_F(DeviceTest, DeviceMemoryIsCopiedToAndFrom) {
+  allocate_device_memory(other, 64);
+  const std::uint32_t number = allocate_device_memory(a, 1000).body.device_memory.number;
+  const std::uint64_t from = a.local(1000), to = a.local(1000);
+  for (std::size_t n = 0; n < 1000; ++n) a.bytes(from)[n] = static_cast<std::uint8_t>(n * 7 + 1);
+  const auto copy = [&](Program& by, Request way, std::uint64_t offset, std::uint64_t length, std::uint64_t program) {
+    return by.call(way, [&](auto& b) { b.device_memory = {number, 0, offset, length, program}; }).status;
+  };
+  EXPECT_EQ(copy(a, Request::kCopyToDevice, 0, 1000, from), 0);
+  EXPECT_EQ(copy(a, Request::kCopyFromDevice, 400, 600, to), 0);
+  EXPECT_EQ(std::memcmp(a.bytes(to), a.bytes(from) + 400, 600), 0);
+  EXPECT_EQ(a.bytes(to)[600], 0);
+  EXPECT_EQ(copy(a, Request::kCopyToDevice, 2, 4, from), EINVAL) << "offset";
+  EXPECT_EQ(copy(a, Request::kCopyToDevice, 0, 3, from), EINVAL) << "length";
+  EXPECT_EQ(copy(a, Request::kCopyFromDevice, 4, 1000, to), EFAULT) << "beyond its end";
+  EXPECT_EQ(copy(a, Request::kCopyFromDevice, ~std::uint64_t{3}, 8, to), EFAULT) << "a sum that wraps";
+  EXPECT_EQ(copy(other, Request::kCopyFromDevice, 0, 8, other.local(8)), EINVAL) << "another program's";
+  EXPECT_EQ(copy(a, Request::kCopyToDevice, 0, 8, 0), EFAULT);
+  EXPECT_EQ(copy(a, Request::kCopyToDevice, 0, 8, std::uint64_t{1} << 46), EFAULT) << "not mapped";
+  EXPECT_EQ(copy(a, Request::kCopyFromDevice, 0, 8, std::uint64_t{1} << 46), EFAULT) << "not mapped";
+  EXPECT_EQ(copy(a, Request::kCopyToDevice, 0, 0, 0), 0);
+  const std::size_t left = objects();
+  a.close();
+  ASSERT_TRUE(lab.run_until([&] { return lab.bridge->counters().closed == 1; }));
+  EXPECT_LT(objects(), left);
+  EXPECT_EQ(allocate_device_memory(other, 131072 - 64).status, 0) << "its memory is free again";
+}
+
 std::int32_t allocate_window(Program& by, std::uint32_t pd, std::uint32_t type, std::uint32_t* rkey = nullptr) {
   const auto reply = by.call(Request::kAllocateWindow, [&](auto& b) { b.window = {pd, type, 0}; });
   if (rkey != nullptr) *rkey = reply.body.window.rkey;

@@ -548,6 +548,30 @@ TEST(CommandProcessor, GroupsComeAndGo) {
   EXPECT_EQ(fixture.multicast.seen[1].qpn, Qpn{0x45});
 }
 
+TEST(CommandProcessor, DeviceMemoryIsCopiedABufferAtATime) {  // R13
+  constexpr std::uint32_t kBytes = 2 * kMailboxBytes + 100;   // three buffers
+  Bench bench;
+  auto& fixture = bench.keep<Fixture>(bench);
+  for (std::uint32_t n = 0; n < kBytes; n += 4) fixture.host.store(kMailbox + n, n * 7 + 1);
+  fixture.give(10, CommandKind::kCopyToDevice, kBytes, 0x440);
+  bench.at(Cycle{50'000}, [&](Cycle) {
+    for (std::uint32_t n = 0; n < kBytes; n += 4) {
+      ASSERT_EQ(fixture.host.load<std::uint32_t>(icm::kDeviceMemory + 0x440 + n), n * 7 + 1);
+      fixture.host.store(kMailbox + n, 0);
+    }
+    EXPECT_EQ(fixture.host.load<std::uint32_t>(icm::kDeviceMemory + 0x440 + kBytes), 0u);
+  });
+  fixture.give(60'000, CommandKind::kCopyFromDevice, kBytes - 4, 0x444);
+  bench.run();
+  ASSERT_EQ(fixture.replies.size(), 2u);
+  EXPECT_EQ(fixture.took(10), kCommand + 6 * kMemory);
+  EXPECT_EQ(fixture.took(60'000, 1), kCommand + 6 * kMemory);
+  for (std::uint32_t n = 0; n < kBytes - 4; n += 4) {
+    ASSERT_EQ(fixture.host.load<std::uint32_t>(kMailbox + n), (n + 4) * 7 + 1);
+  }
+  EXPECT_EQ(fixture.host.load<std::uint32_t>(kMailbox + (kBytes - 4)), 0u);
+}
+
 TEST(CommandProcessor, AGroupWithoutRoomIsRefused) {  // R10
   Bench bench;
   auto& fixture = bench.keep<Fixture>(bench);
