@@ -124,7 +124,7 @@ TEST(DmaEngineDevice, ThoseThatWaitForTheirTurnToCompleteAreBounded) {  // there
   params.tags = 2;
   Fixture fixture(bench, params);
   for (std::uint32_t n = 0; n < 12; ++n) {
-    fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(n, 64, n % 4 == 0 ? 0x1000 : kDevice));
+    fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(n, 64, n % 2 == 0 ? 0x1000 : kDevice));
   }
   bench.run();
   ASSERT_EQ(fixture.completions[kWqeClient]->size(), 12u);
