@@ -32,7 +32,8 @@ struct Process {
 // Nothing: there is no such process, or it has ended and waits for its parent to take notice.
 std::optional<Process> look_at(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  const std::string text(std::istreambuf_iterator<char>(file), {});  // "pid (name) state parent ..."
+  std::string text;                // "pid (name) state parent ..."
+  std::getline(file, text, '\0');  // a process that ends meanwhile: a failed read, which a stream's buffer would throw
   const std::size_t name = text.find('('), after_name = text.rfind(") ");
   if (name == std::string::npos || after_name == std::string::npos || text.size() < after_name + 5) return std::nullopt;
   const char state = text[after_name + 2];
@@ -44,8 +45,8 @@ std::optional<Process> look_at(pid_t pid) {
 std::vector<Process> descendants() {
   std::vector<Process> all;
   std::error_code gone;  // a process may end while it is looked at
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", gone)) {
-    const std::string name = entry.path().filename();
+  for (std::filesystem::directory_iterator at("/proc", gone), end; at != end; at.increment(gone)) {
+    const std::string name = at->path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     if (auto process = look_at(std::atoi(name.c_str()))) all.push_back(std::move(*process));
   }
