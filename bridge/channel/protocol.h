@@ -58,8 +58,9 @@ enum class Request : std::uint16_t {
   kFreeDeviceMemory,
   kCopyToDevice,  // from the program's memory, and back
   kCopyFromDevice,
+  kAdviseMemory,
 };
-inline constexpr Request kLastRequest = Request::kCopyFromDevice;
+inline constexpr Request kLastRequest = Request::kAdviseMemory;
 
 inline constexpr std::uint32_t kMaxNics = 64;
 inline constexpr std::uint32_t kGids = 4;  // entries of a port's GID table; the last is empty
@@ -112,7 +113,7 @@ struct Memory {
   std::uint32_t pd = 0;
   std::uint32_t access = 0;   // as verbs: ibv_access_flags; flags of the optional range are ignored; zero-based: iova 0
   std::uint64_t address = 0;  // in the program; of device memory: the offset
-  std::uint64_t length = 0;   // bytes, may be 0
+  std::uint64_t length = 0;   // bytes, may be 0; on-demand, and address 0: ~0 is the whole address space
   std::uint64_t iova = 0;     // address that SGEs and remote requests use
   std::uint32_t rereg_flags = 0;    // as verbs: ibv_rereg_mr_flags
   std::uint32_t lkey = 0;           // reply; request of kReregisterMemory
@@ -126,6 +127,15 @@ struct DeviceMemory {  // kAllocateDeviceMemory: length, log_alignment; reply: n
   std::uint64_t offset = 0;         // copies: from its first byte
   std::uint64_t length = 0;         // bytes
   std::uint64_t address = 0;        // copies: in the program
+};
+struct Advice {  // about a part of an on-demand region
+  std::uint32_t pd = 0;
+  std::uint32_t lkey = 0;
+  std::uint32_t advice = 0;  // as verbs: ibv_advise_mr_advice
+  std::uint32_t flags = 0;   // as verbs: IBV_ADVISE_MR_FLAG_FLUSH: the reply comes when it is done
+  std::uint64_t address = 0;
+  std::uint64_t length = 0;
+  std::uint64_t pages = 0;  // the simulator's: that are not present yet
 };
 struct Window {
   std::uint32_t pd = 0;
@@ -208,6 +218,7 @@ struct Message {
     Handle handle;
     Memory memory;
     Window window;
+    Advice advice;
     DeviceMemory device_memory;
     CompletionQueue cq;
     SharedReceiveQueue srq;

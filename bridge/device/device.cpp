@@ -29,6 +29,7 @@ Device::Device(std::uint32_t number, std::uint32_t nics, const Params& params, N
     : number_(number),
       nics_(nics),
       timing_(params.nic),
+      host_(params.host),
       doorbell_wqe_bytes_(params.requester.doorbell_wqe_bytes),
       attributes_(device_attributes(number, params)),
       srq_layout_(attributes_.srq_linked_list != 0 ? WqLayout::kLinkedList : WqLayout::kCyclic),
@@ -62,6 +63,8 @@ CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
       return reregister_memory(client, c);
     case Request::kFreeMemory:
       return free_memory(client, c);
+    case Request::kAdviseMemory:
+      return advise_memory(client, c, now);
     case Request::kCreateChannel:
       return create_channel(client, c);
     case Request::kFreeChannel:
@@ -251,6 +254,8 @@ std::optional<Device::Notice> Device::notice_of(const Event& event) const {
       return qp_notice(EventKind::kQpLastWqeReached, Qpn{event.number});
     case EventType::kQpSqDrained:
       return qp_notice(EventKind::kQpSqDrained, Qpn{event.number});
+    case EventType::kPageRequest:
+      return std::nullopt;  // for the driver
     case EventType::kSrqLimitReached: {
       const auto it = srqs_.find(event.number);
       if (it == srqs_.end() || it->second.teardown.step != 0) return std::nullopt;

@@ -24,6 +24,11 @@
 //       a QP or SRQ was made with is in use (EBUSY). An SRQ completes on a CQ of its own. An XRC_RECV QP has neither
 //       PD, CQs nor queues; who has a handle of its domain may open it (kOpenQp) and has then the same rights as its
 //       owner. An XRC_SEND QP has no receive queue, and is in no domain.
+//   R12 Pages of an on-demand region are absent until the NIC asks for them or a program advises it. What is asked for
+//       is present host.page_fault_ps later, with the pages behind it, host.page_fault_pages in all; advice takes that
+//       time as often as its pages need. A region of the whole address space has a tree, whose tables are made as pages
+//       come and count as its client's pages. A page that the program does not have mapped then, or for whose tables no
+//       room is left, does not exist. None becomes absent again.
 #pragma once
 
 #include <map>
@@ -36,6 +41,7 @@
 #include "bridge/device/doorbell_line.h"
 #include "bridge/device/numbers.h"
 #include "bridge/device/objects.h"
+#include "model/types/event.h"
 #include "model/types/host_memory.h"
 
 namespace rxnic {
@@ -76,6 +82,11 @@ class Device {
     channel::EventRecord record;
   };
   std::optional<Notice> notice_of(const Event& event) const;
+  // (R12) `of_requester`: who asks, and gets the answer, when there is room for it.
+  void request_page(const Event& request, bool of_requester, Cycle now);
+  bool answer_pages(Out<Doorbell>& translator, Out<Doorbell>& requester, Cycle now);
+  std::size_t page_work() const { return page_work_.size(); }
+  Cycle next_page(Cycle now) const;  // when an answer is due
   std::optional<Notice> qp_notice(channel::EventKind kind, Qpn qpn) const;
   std::vector<ClientId> other_holders(const Notice& notice) const;  // of the QP that it is about (R11)
   std::optional<ClientId> owner_of(Cqn cq) const;
@@ -98,6 +109,14 @@ class Device {
  private:
   using Objects = ClientObjects;
   using Records = std::vector<ClientObjects::Record>;
+  struct PageWork {  // pages to be made present
+    Key key{};
+    std::uint64_t va = 0, pages = 0;
+    Cycle due{};
+    std::uint64_t each_ps = 0;  // advice: time for host.page_fault_pages of them
+    std::uint32_t number = 0;   // of the page request that is answered; 0: advice
+    bool of_requester = false;
+  };
 
   // device_memory.cpp
   CommandResult allocate_pd(ClientId client, Command& c);
@@ -106,7 +125,8 @@ class Device {
   CommandResult reregister_memory(ClientId client, Command& c);
   CommandResult free_memory(ClientId client, Command& c);
   std::int32_t check_region(ClientId client, const channel::Memory& m) const;
-  Ticket install_region(Key key, const RegionObject& region);
+  static MptEntry entry_of(Key key, const RegionObject& region);
+  Ticket install_region(Key key, RegionObject& region);
   void forget_region(Key key);
   CommandResult take_from_nic(Key key, RegionObject& region, bool& in_use);
   CommandResult destroy_region(Key key);
@@ -114,6 +134,14 @@ class Device {
   CommandResult allocate_window(ClientId client, Command& c);
   CommandResult free_window(ClientId client, Command& c);
   CommandResult destroy_window(Key key);
+  // device_paging.cpp
+  std::optional<std::uint64_t> add_table(RegionObject& region);
+  void free_tables(RegionObject& region);
+  std::optional<BusAddress> make_entry(RegionObject& region, const MptEntry& entry, std::uint64_t va);
+  bool is_present(const Event& request);
+  std::uint64_t make_present(Key key, std::uint64_t va, std::uint64_t count);
+  bool go_on(PageWork& advice, Cycle now);
+  CommandResult advise_memory(ClientId client, Command& c, Cycle now);
   // device_own_memory.cpp
   CommandResult allocate_device_memory(ClientId client, Command& c);
   CommandResult free_device_memory(ClientId client, Command& c);
@@ -178,6 +206,7 @@ class Device {
 
   const std::uint32_t number_, nics_;
   const NicParams timing_;
+  const HostParams host_;
   const std::uint32_t doorbell_wqe_bytes_;
   const channel::DeviceAttributes attributes_;
   const WqLayout srq_layout_;
@@ -201,6 +230,7 @@ class Device {
   std::map<std::uint32_t, std::uint8_t> key_tags_;  // by index: of its last use
   std::set<std::uint32_t> key_indices_used_;
   RangePool mtt_, device_memory_;
+  std::vector<PageWork> page_work_;
 };
 
 // `c.message` is the reply: refused with a positive errno.
@@ -208,6 +238,8 @@ inline CommandResult refuse(Command& c, std::int32_t error) {
   c.message.status = error;
   return CommandResult::kDone;
 }
+
+inline constexpr std::uint64_t kMaxPagesOfClient = std::uint64_t{1} << 22;  // 16 GiB; bounds the simulator's memory
 
 // Strides of receive queues (work_queue.h): kMaxSge segments and a next segment at most.
 inline constexpr std::uint32_t kMinReceiveStride = 32;

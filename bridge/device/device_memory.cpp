@@ -5,19 +5,23 @@
 #include <cerrno>
 
 #include "bridge/device/device.h"
+#include "model/core/memory/translation.h"
 
 namespace rxnic {
 
 namespace {
 
 constexpr unsigned kLeastPageShift = 12;
-constexpr unsigned kGreatestPageShift = 34;                  // 16 GiB, the largest page of a Linux
-constexpr std::uint64_t kMttLineBytes = 64;                  // lists of pages do not share lines
-constexpr std::uint64_t kMaxPages = std::uint64_t{1} << 22;  // of a client: 16 GiB; bounds the simulator's memory
+constexpr unsigned kGreatestPageShift = 34;  // 16 GiB, the largest page of a Linux
 
 constexpr std::uint64_t page_bytes(unsigned shift) { return std::uint64_t{1} << shift; }
 
 bool is_zero_based(const channel::Memory& m) { return (m.access & kAccessZeroBased) != 0; }
+bool is_on_demand(const channel::Memory& m) { return (m.access & kAccessOnDemand) != 0; }
+// Of the whole address space. (R12)
+bool is_implicit(const channel::Memory& m) {
+  return is_on_demand(m) && m.address == 0 && m.length == ~std::uint64_t{0};
+}
 
 // (R7) A page holds the same bytes in both address spaces: theirs must be equal modulo its size, or it is zero-based.
 unsigned page_shift_of(const channel::Memory& m) {
@@ -27,7 +31,7 @@ unsigned page_shift_of(const channel::Memory& m) {
 }
 std::uint64_t pages_of(const channel::Memory& m) {
   const std::uint64_t bytes = page_bytes(page_shift_of(m));
-  return m.length == 0 ? 0 : (m.address % bytes + m.length + bytes - 1) / bytes;
+  return m.length == 0 || is_implicit(m) ? 0 : (m.address % bytes + m.length + bytes - 1) / bytes;
 }
 std::uint64_t mtt_bytes(std::uint64_t pages) { return (pages * 8 + kMttLineBytes - 1) / kMttLineBytes * kMttLineBytes; }
 
@@ -53,19 +57,18 @@ CommandResult Device::free_pd(ClientId client, Command& c) {
 std::int32_t Device::check_region(ClientId client, const channel::Memory& m) const {
   if (owned(pds_, client, m.pd) == nullptr) return EINVAL;
   if (m.page_shift < kLeastPageShift || m.page_shift > kGreatestPageShift) return EINVAL;
-  constexpr std::uint32_t kKnown =
-      kAccessRights | kAccessBindWindow | kAccessZeroBased | kAccessHugePages | kAccessOptional;
-  if ((m.access & ~kKnown) != 0) return EINVAL;
+  if ((m.access & ~kAccessKnown) != 0) return EINVAL;
   const bool written_from_afar = (m.access & (kRemoteWrite | kRemoteAtomic)) != 0;
   if (written_from_afar && (m.access & kLocalWrite) == 0) return EINVAL;  // ibv_reg_mr(3)
-  if (m.device_memory != 0) return check_device_region(client, m);
+  if (m.device_memory != 0) return is_on_demand(m) ? EINVAL : check_device_region(client, m);
+  if (is_implicit(m)) return m.iova == 0 && (m.access & (kAccessZeroBased | kAccessBindWindow)) == 0 ? 0 : EINVAL;
   if (m.address >= ProgramMemory::kShared || m.length > ProgramMemory::kShared - m.address) return EINVAL;
   if (is_zero_based(m)) return m.iova == 0 ? 0 : EINVAL;
   if (m.iova + m.length < m.iova || (m.iova ^ m.address) % page_bytes(kLeastPageShift) != 0) return EINVAL;
   return 0;
 }
 
-Ticket Device::install_region(Key key, const RegionObject& region) {
+MptEntry Device::entry_of(Key key, const RegionObject& region) {
   const channel::Memory& m = region.asked;
   MptEntry entry;
   entry.key = raw(key);
@@ -77,10 +80,23 @@ Ticket Device::install_region(Key key, const RegionObject& region) {
   entry.length = m.length;
   entry.mtt_base = raw(icm::kMtt + region.mtt_offset);
   entry.paged_offset = is_zero_based(m) ? m.address : 0;
-  std::vector<BusAddress> pages(region.pages);
+  entry.on_demand = is_on_demand(m);
+  if (is_implicit(m)) {
+    entry.page_shift = kTreePageShift;
+    entry.length = ProgramMemory::kShared;
+    entry.levels = kTreeLevels;
+    entry.mtt_base = raw(icm::kMtt + region.tables.front());
+  }
+  return entry;
+}
+
+Ticket Device::install_region(Key key, RegionObject& region) {
+  const channel::Memory& m = region.asked;
+  const MptEntry entry = entry_of(key, region);
+  std::vector<BusAddress> pages(region.pages, BusAddress{kAbsentPage});
   const std::uint64_t bytes = page_bytes(entry.page_shift);
   const std::uint64_t first = m.address / bytes * bytes;
-  for (std::uint64_t n = 0; n < pages.size(); ++n) {
+  for (std::uint64_t n = 0; n < pages.size() && !is_on_demand(m); ++n) {
     const std::uint64_t at = first + n * bytes;
     pages[n] = m.device_memory != 0 ? icm::kDeviceMemory + at : program_address(region.owner, at);
   }
@@ -106,7 +122,7 @@ CommandResult Device::register_memory(ClientId client, Command& c) {
   Objects& own = clients_.at(client);
   if (m.device_memory != 0) m.address += device_memories_.at(m.device_memory).offset;
   RegionObject region{client, m, 0, pages_of(m)};
-  if (own.pages + region.pages > kMaxPages) return refuse(c, ENOMEM);
+  if (own.pages + region.pages > kMaxPagesOfClient) return refuse(c, ENOMEM);
   const auto offset = mtt_.take(mtt_bytes(region.pages));
   if (!offset) return refuse(c, ENOMEM);
   region.mtt_offset = *offset;
@@ -116,6 +132,10 @@ CommandResult Device::register_memory(ClientId client, Command& c) {
     return refuse(c, ENOMEM);
   }
   const Key key = *free;
+  if (is_implicit(m) && !add_table(region)) {
+    key_indices_used_.erase(raw(key) >> 8);
+    return refuse(c, ENOMEM);
+  }
   own.pages += region.pages;
   ++pds_.at(m.pd).users;
   if (m.device_memory != 0) ++device_memories_.at(m.device_memory).users;
@@ -133,7 +153,7 @@ CommandResult Device::reregister_memory(ClientId client, Command& c) {
   RegionObject* region = owned(regions_, client, m.lkey);
   constexpr std::uint32_t kFlags = kReregTranslation | kReregPd | kReregAccess;
   if (region == nullptr || m.rereg_flags == 0 || (m.rereg_flags & ~kFlags) != 0) return refuse(c, EINVAL);
-  if (region->asked.device_memory != 0) return refuse(c, EOPNOTSUPP);
+  if (region->asked.device_memory != 0 || is_implicit(region->asked)) return refuse(c, EOPNOTSUPP);
   channel::Memory wanted = region->asked;
   if ((m.rereg_flags & kReregTranslation) != 0) {
     wanted.address = m.address;
@@ -143,11 +163,12 @@ CommandResult Device::reregister_memory(ClientId client, Command& c) {
   }
   if ((m.rereg_flags & kReregPd) != 0) wanted.pd = m.pd;
   if ((m.rereg_flags & kReregAccess) != 0) wanted.access = m.access;
+  if (is_implicit(wanted)) return refuse(c, EOPNOTSUPP);
   Objects& own = clients_.at(client);
   RegionObject next{client, wanted, region->mtt_offset, pages_of(wanted)};
   if (!c.begun) {
     if (const std::int32_t error = check_region(client, wanted); error != 0) return refuse(c, error);
-    if (own.pages - region->pages + next.pages > kMaxPages) return refuse(c, ENOMEM);
+    if (own.pages - region->pages + next.pages > kMaxPagesOfClient) return refuse(c, ENOMEM);
     c.begun = true;
   }
   if (c.step == 1) {
@@ -249,12 +270,13 @@ CommandResult Device::destroy_window(Key key) {
 }
 
 void Device::forget_region(Key key) {
-  const RegionObject& region = regions_.at(raw(key));
+  RegionObject& region = regions_.at(raw(key));
   Objects& own = clients_.at(region.owner);
   own.pages -= region.pages;
   --pds_.at(region.asked.pd).users;
   if (region.asked.device_memory != 0) --device_memories_.at(region.asked.device_memory).users;
   mtt_.give_back(region.mtt_offset, mtt_bytes(region.pages));
+  free_tables(region);
   key_indices_used_.erase(raw(key) >> 8);
   regions_.erase(raw(key));
 }

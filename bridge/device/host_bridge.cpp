@@ -30,16 +30,20 @@ struct HostBridge::Port final {
         receive_events(name("receive_events").c_str()),
         completion_events(name("completion_events").c_str()),
         send_events(name("send_events").c_str()),
+        page_requests(name("page_requests").c_str()),
         replies(name("command_replies").c_str()),
         receive(name("receive_doorbells").c_str()),
         completion(name("completion_doorbells").c_str()),
         send(name("send_doorbells").c_str()),
         tags(name("tag_operations").c_str()),
+        page_replies(name("page_replies").c_str()),
         commands(name("commands").c_str()) {
     landed.bind(attached.nic.landed);
     receive_events.bind(attached.nic.receive_events);
     completion_events.bind(attached.nic.completion_events);
     send_events.bind(attached.nic.send_events);
+    page_requests.bind(attached.nic.page_requests);
+    page_replies.bind(attached.nic.page_replies);
     replies.bind(attached.nic.command_replies);
     commands.bind(attached.nic.command_queue);
     receive.bind(attached.nic.receive_doorbells);
@@ -54,10 +58,11 @@ struct HostBridge::Port final {
   Device device;
   WrittenCompletions written;
   In<HostNotice> landed;
-  In<Event> receive_events, completion_events, send_events;
+  In<Event> receive_events, completion_events, send_events, page_requests;
   In<CommandReply> replies;
   Out<Doorbell> receive, completion, send;
   Out<TagOperation> tags;
+  Out<Doorbell> page_replies;
   Out<DriverCommand> commands;
 };
 
@@ -79,6 +84,7 @@ HostBridge::HostBridge(const sc_core::sc_module_name& name, const Params& params
     made.receive_events.show_in(receive_events_, bit_of(n));
     made.completion_events.show_in(completion_events_, bit_of(n));
     made.send_events.show_in(send_events_, bit_of(n));
+    made.page_requests.show_in(page_requests_, bit_of(n));
     made.replies.show_in(replies_, bit_of(n));
   }
   engine.add_outside(*this);
@@ -94,7 +100,7 @@ std::size_t HostBridge::not_landed(std::uint32_t nic) const { return nics_[nic]-
 // port, (4) send doorbells to the NICs, (5) decide when to look for events again, or wait
 Cycle HostBridge::step(Cycle now) {
   bool busy = false;
-  for_each_bit(landed_ | receive_events_ | completion_events_ | send_events_, [&](std::size_t n) {
+  for_each_bit(landed_ | receive_events_ | completion_events_ | send_events_ | page_requests_, [&](std::size_t n) {
     busy |= report_completions(*nics_[n], now);
     busy |= report_events(*nics_[n], now);
   });
@@ -137,10 +143,15 @@ bool HostBridge::report_completions(Port& nic, Cycle now) {
 
 bool HostBridge::report_events(Port& nic, Cycle now) {
   bool any = false;
-  for (In<Event>* events : {&nic.receive_events, &nic.completion_events, &nic.send_events}) {
+  for (In<Event>* events : {&nic.receive_events, &nic.completion_events, &nic.send_events, &nic.page_requests}) {
     while (events->can_pop(now)) {
       any = true;
-      const auto notice = nic.device.notice_of(events->pop(now));
+      const Event event = events->pop(now);
+      if (event.type == EventType::kPageRequest) {
+        nic.device.request_page(event, events == &nic.send_events, now);
+        ringing_ |= bit_of(nic.number);
+      }
+      const auto notice = nic.device.notice_of(event);
       if (!notice) continue;
       notify(*notice);
       for (const ClientId other : nic.device.other_holders(*notice)) notify({other, 0, notice->record});
@@ -299,14 +310,16 @@ bool HostBridge::deliver_doorbells(Cycle now) {
     any |= completion.deliver(nic.completion, now);
     any |= send.deliver(nic.send, now);
     any |= nic.device.commands().deliver(nic.commands, now);
-    const std::size_t left = nic.device.doorbells() + nic.device.commands().waiting();
+    any |= nic.device.answer_pages(nic.page_replies, nic.send, now);
+    const std::size_t left = nic.device.doorbells() + nic.device.commands().waiting() + nic.device.page_work();
     if (left == 0) ringing_ &= ~bit_of(n);
   });
   return any;
 }
 
 bool HostBridge::commands_in_progress() const {
-  return std::any_of(nics_.begin(), nics_.end(), [](const auto& n) { return n->device.commands().in_progress() > 0; });
+  return std::any_of(nics_.begin(), nics_.end(),
+                     [](const auto& n) { return n->device.commands().in_progress() > 0 || n->device.page_work() > 0; });
 }
 
 Cycle HostBridge::next_own(Cycle now) const {
@@ -317,6 +330,7 @@ Cycle HostBridge::next_own(Cycle now) const {
          {&device.receive_line(), &device.completion_line(), &device.send_line(), &device.tag_line()}) {
       next = earliest(next, line->next(now));
     }
+    next = earliest(next, device.next_page(now));
   });
   return next;
 }

@@ -8,8 +8,8 @@
 //   R3  A request is begun in the cycle in which it was taken. While it waits the requests of its client behind it
 //       wait, too; doorbells do not. It goes on in the cycle in which the NIC's reply to its command is taken
 //       (CommandResult::kGiven), or is tried again every kRetryCycles (kBusy).
-//   R4  When nothing is due for longer than `timer_gap`, nothing is on a wire and no NIC carries out a command, what is
-//       due is a timer: it passes no faster than wall time (HostPort::wait).
+//   R4  When nothing is due for longer than `timer_gap`, nothing is on a wire, no NIC carries out a command and none
+//       waits for a page, what is due is a timer: it passes no faster than wall time (HostPort::wait).
 //   R5  The events and their cycles, and the data that DMA reads from programs, determine every result: a run can be
 //       repeated from them exactly.
 //   R6  The objects of a client that is gone are freed, once the request that it was waiting for is done. The QPs that
@@ -89,7 +89,9 @@ class HostBridge final : public Block {
   bool deliver_doorbells(Cycle now);
   bool commands_in_progress() const;
   // A notice, an event or a reply came in this cycle: it is seen in the next one.
-  bool arrives() const { return (landed_ | receive_events_ | completion_events_ | send_events_ | replies_) != 0; }
+  bool arrives() const {
+    return (landed_ | receive_events_ | completion_events_ | send_events_ | page_requests_ | replies_) != 0;
+  }
   Cycle next_own(Cycle now) const;
 
   Engine& engine_;
@@ -100,7 +102,8 @@ class HostBridge final : public Block {
   std::vector<std::unique_ptr<Port>> nics_;
   // One bit per NIC: its link of notices, events or replies is not empty; it has doorbells or commands on their way.
   // Other NICs are skipped.
-  std::uint64_t landed_ = 0, receive_events_ = 0, completion_events_ = 0, send_events_ = 0, replies_ = 0, ringing_ = 0;
+  std::uint64_t landed_ = 0, receive_events_ = 0, completion_events_ = 0, send_events_ = 0, page_requests_ = 0;
+  std::uint64_t replies_ = 0, ringing_ = 0;
   Clients clients_;
   Cycle look_{};               // when to look for events
   Cycle next_retry_ = kNever;  // of all clients

@@ -37,7 +37,8 @@ struct RegionObject {
   channel::Memory asked;
   std::uint64_t mtt_offset = 0, pages = 0;
   Teardown teardown{};
-  std::uint32_t window = 0;  // whose binding is looked at meanwhile
+  std::uint32_t window = 0;             // whose binding is looked at meanwhile
+  std::vector<std::uint64_t> tables{};  // of its tree: offsets in the MTT, the root's first
 };
 
 // Memory of the device that a program has allocated.

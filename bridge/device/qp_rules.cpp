@@ -67,10 +67,10 @@ bool may_name_its_state(QpState s) { return s >= QpState::kRtr && s <= QpState::
 bool in_range(const channel::QpAttributes& a, std::uint32_t max_rd_atomic) {  // (R4)
   const auto wrong = [&a](QpAttribute attribute, bool bad) { return (a.mask & attribute) != 0 && bad; };
   return !(wrong(kAttrPort, a.port != 1) || wrong(kAttrPkeyIndex, a.pkey_index != 0) ||
-           wrong(kAttrAccess, (a.access & ~(kAccessRights | kAccessBindWindow | kAccessOptional)) != 0) ||
-           wrong(kAttrPathMtu, !is_mtu_code(a.path_mtu)) || wrong(kAttrTimeout, a.timeout > 31) ||
-           wrong(kAttrMinRnrTimer, a.min_rnr_timer > kMaxRnrTimer) || wrong(kAttrRetryCount, a.retry_count > 7) ||
-           wrong(kAttrRnrRetry, a.rnr_retry > 7) || wrong(kAttrMaxRdAtomic, a.max_rd_atomic > max_rd_atomic) ||
+           wrong(kAttrAccess, (a.access & ~kAccessKnown) != 0) || wrong(kAttrPathMtu, !is_mtu_code(a.path_mtu)) ||
+           wrong(kAttrTimeout, a.timeout > 31) || wrong(kAttrMinRnrTimer, a.min_rnr_timer > kMaxRnrTimer) ||
+           wrong(kAttrRetryCount, a.retry_count > 7) || wrong(kAttrRnrRetry, a.rnr_retry > 7) ||
+           wrong(kAttrMaxRdAtomic, a.max_rd_atomic > max_rd_atomic) ||
            wrong(kAttrMaxDestRdAtomic, a.max_dest_rd_atomic > max_rd_atomic) || wrong(kAttrRqPsn, a.rq_psn > k24Bits) ||
            wrong(kAttrSqPsn, a.sq_psn > k24Bits) || wrong(kAttrRemoteQpn, a.remote_qpn > k24Bits) ||
            wrong(kAttrPath, a.is_global == 0 || a.path.source_gid_index >= channel::kGids - 1));

@@ -50,11 +50,18 @@ static_assert(static_cast<int>(QpState::kReset) == 0 && static_cast<int>(QpState
 inline constexpr std::uint32_t kAccessRights = 0xf;
 inline constexpr std::uint32_t kAccessBindWindow = 1u << 4;
 inline constexpr std::uint32_t kAccessZeroBased = 1u << 5;
+inline constexpr std::uint32_t kAccessOnDemand = 1u << 6;
 inline constexpr std::uint32_t kAccessHugePages = 1u << 7;
 inline constexpr std::uint32_t kAccessOptional = 0x3ff0'0000;  // IBV_ACCESS_OPTIONAL_RANGE: may be ignored
+inline constexpr std::uint32_t kAccessKnown =
+    kAccessRights | kAccessBindWindow | kAccessZeroBased | kAccessOnDemand | kAccessHugePages | kAccessOptional;
 
 // ibv_rereg_mr_flags
 enum ReregFlag : std::uint32_t { kReregTranslation = 1u << 0, kReregPd = 1u << 1, kReregAccess = 1u << 2 };
+
+// ibv_advise_mr_advice, and its flag
+inline constexpr std::uint32_t kAdvicePrefetchWrite = 1, kAdvicePrefetchNoFault = 2;
+inline constexpr std::uint32_t kAdviceFlush = 1;
 
 // ibv_mw_type
 inline constexpr std::uint32_t kWindowType1 = 1, kWindowType2 = 2;

@@ -50,6 +50,7 @@ ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova
 int rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, std::size_t length,
              int access);  // ibv_rereg_mr_err_code
 int dereg_mr(ibv_mr* mr);
+int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* list, std::uint32_t count);
 ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type);
 int dealloc_mw(ibv_mw* mw);
 ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attributes);

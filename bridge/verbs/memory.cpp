@@ -13,19 +13,25 @@ namespace rxnic::verbs {
 
 namespace {
 
+constexpr unsigned kLeastPageShift = 12;
 constexpr unsigned kRights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                             IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_HUGETLB;
+                             IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB;
 
 // 0 or a positive errno. Flags of the optional range are dropped: a device may ignore them.
 int check_access(unsigned& access) {
   access &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
-  if ((access & IBV_ACCESS_ON_DEMAND) != 0) return EOPNOTSUPP;
   if ((access & ~(kRights | IBV_ACCESS_ZERO_BASED)) != 0) return EINVAL;
   const bool remote_writes = (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0;
   return remote_writes && (access & IBV_ACCESS_LOCAL_WRITE) == 0 ? EINVAL : 0;
 }
 
+// The whole address space (ibv_reg_mr(3), IBV_ACCESS_ON_DEMAND).
+bool is_implicit(const void* address, std::size_t length, unsigned access) {
+  return (access & IBV_ACCESS_ON_DEMAND) != 0 && address == nullptr && length == SIZE_MAX;
+}
+
 int check_range(const void* address, std::size_t length, unsigned access) {
+  if (is_implicit(address, length, access)) return 0;
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   if (begin + length < begin) return EINVAL;
   return is_mapped(begin, length, (access & IBV_ACCESS_LOCAL_WRITE) != 0) ? 0 : EFAULT;
@@ -74,7 +80,7 @@ ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova
     m.address = reinterpret_cast<std::uintptr_t>(address);
     m.length = length;
     m.iova = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : iova;
-    m.page_shift = page_shift(m.address, length);
+    m.page_shift = is_implicit(address, length, access) ? kLeastPageShift : page_shift(m.address, length);
     status = call(context_of(pd->context), message);
   }
   if (status != 0) {
@@ -129,6 +135,18 @@ int rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, std::size_t lengt
     pd_of(pd).users.fetch_add(1);
     pd_of(mr->pd).users.fetch_sub(1);
     mr->pd = pd;
+  }
+  return 0;
+}
+
+// Each element is a request; those before one that is refused have been carried out.
+int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_sge* list, std::uint32_t count) {
+  if (count == 0) return EINVAL;
+  for (std::uint32_t n = 0; n < count; ++n) {
+    channel::Message message = request(channel::Request::kAdviseMemory);
+    message.body.advice = {
+        pd->handle, list[n].lkey, static_cast<std::uint32_t>(advice), flags, list[n].addr, list[n].length, 0};
+    if (const int status = call(context_of(pd->context), message); status != 0) return status;
   }
   return 0;
 }

@@ -50,6 +50,7 @@ const Operations kOperations = {
     .import_mr = unsupported,
     .rereg_mr = rereg_mr,
     .dereg_mr = dereg_mr,
+    .advise_mr = advise_mr,
     .alloc_mw = alloc_mw,
     .dealloc_mw = dealloc_mw,
     .alloc_dm = alloc_dm,
@@ -113,6 +114,7 @@ void fill(verbs_context& context) {
   context.alloc_td = kOperations.alloc_td;
   context.dealloc_td = kOperations.dealloc_td;
   context.alloc_parent_domain = kOperations.alloc_parent_domain;
+  context.advise_mr = kOperations.advise_mr;
   context.alloc_dm = kOperations.alloc_dm;
   context.free_dm = kOperations.free_dm;
   context.reg_dm_mr = kOperations.reg_dm_mr;

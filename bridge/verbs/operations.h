@@ -35,6 +35,7 @@ struct Operations {
   ibv_mr* (*import_mr)(ibv_pd* pd, std::uint32_t handle);
   decltype(&verbs::rereg_mr) rereg_mr;
   decltype(&verbs::dereg_mr) dereg_mr;
+  decltype(&verbs::advise_mr) advise_mr;
   decltype(&verbs::alloc_mw) alloc_mw;
   decltype(&verbs::dealloc_mw) dealloc_mw;
   decltype(&verbs::alloc_dm) alloc_dm;

@@ -101,6 +101,13 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   d.cq_mod_caps = {0xffff, 0xffff};
   d.max_dm_size = context_of(context).attributes.device_memory_bytes;
   d.phys_port_cnt_ex = 1;
+  // The device waits for pages, whoever needs them.
+  constexpr std::uint32_t kConnected = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE |
+                                       IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_ATOMIC | IBV_ODP_SUPPORT_SRQ_RECV;
+  constexpr std::uint32_t kDatagrams = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_SRQ_RECV;
+  d.odp_caps = {IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT,
+                {kConnected, kDatagrams | IBV_ODP_SUPPORT_WRITE, kDatagrams}};
+  d.xrc_odp_caps = kConnected;
   copy_out(d, attributes, bytes);
   return 0;
 }

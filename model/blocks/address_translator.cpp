@@ -44,7 +44,7 @@ void write_result(GatherRead& r, const GatherSegment& s, bool found, BusAddress 
 
 struct AddressTranslator::Rest {
   Cycle next = kNever;
-  bool busy = false, blocked = false, waiting = false;
+  bool busy = false, blocked = false, waiting = false, page = false;
   void at(Cycle now, Cycle c) {
     if (c > now && c < next) next = c;
   }
@@ -70,6 +70,7 @@ Cycle AddressTranslator::step(Cycle now) {
   started_ = again_ = false;
   // (1) a command; an entry that came from memory goes into its cache and to the segments that wait for it
   if (commands.can_pop(now)) carry_out_command(now);
+  if (page_replies.can_pop(now)) take_page_reply(now);
   if (dma_done.can_pop(now)) {
     const DmaCompletion done = dma_done.pop(now);
     fill(done.cookie, done.ok);
@@ -99,7 +100,7 @@ Cycle AddressTranslator::step(Cycle now) {
     all.at(now, gather_.last_done);
   }
   const Cycle next = again_ ? now + 1 : all.next;
-  const Activity idle = all.waiting ? Activity::kWaitTranslation : Activity::kStarved;
+  const Activity idle = all.page ? Activity::kWaitPage : all.waiting ? Activity::kWaitTranslation : Activity::kStarved;
   if (!gathering && main_.done.empty() && now < main_.last_done) {
     return rest(now, Activity::kBusy, main_.last_done, idle, next);
   }
@@ -115,6 +116,7 @@ void AddressTranslator::add_to(Rest& rest, const Lane<From, To>& lane, Cycle now
   rest.busy |= lane.last_done > now;
   rest.blocked |= !lane.done.empty() && lane.last_done <= now;
   rest.waiting |= lane.has_head;
+  rest.page |= lane.page_request != 0;
 }
 
 template <class From, class To>
@@ -146,9 +148,10 @@ void AddressTranslator::advance(Lane<From, To>& lane, Cycle now) {
     if (!take(lane.head, now)) return;
     lane.has_head = true;
     lane.range_checked = lane.found = lane.missed = lane.has_region = lane.has_pages = false;
+    lane.steps = lane.no_page = false;
     lane.beyond = 0;
     lane.walk = kNoWalk;
-  } else if (lane.walk != kNoWalk || lane.done.full()) {
+  } else if (lane.walk != kNoWalk || lane.page_request != 0 || lane.done.full()) {
     return;
   }
   BusAddress bus{};
@@ -312,13 +315,33 @@ AddressTranslator::Found AddressTranslator::find_region(Lookup& at, Key key, Cyc
 }
 
 AddressTranslator::Found AddressTranslator::find_bus(Lookup& at, std::uint64_t va, Cycle now, BusAddress& bus) {
-  const std::uint64_t entry = mtt_entry_address(at.region, va);
-  const std::uint64_t line_address = entry - entry % kMttLineBytes;
-  const std::uint64_t slot = entry % kMttLineBytes / 8;
+  if (at.no_page) {
+    at.no_page = at.steps = false;
+    return Found::kNowhere;
+  }
+  if (!at.steps) at.step = first_step(at.region);
+  at.steps = true;
+  const std::uint64_t address = entry_address(at.region, at.step, va);
+  std::uint64_t entry = 0;
+  if (const Found found = find_entry(at, address, now, entry); found != Found::kYes) return found;
+  if (at.region.on_demand != 0 && (entry & kAbsentPage) != 0) return ask_for_page(at, address, va, now);
+  if (!is_last(at.region, at.step)) {
+    at.step = {entry, static_cast<std::uint8_t>(at.step.level + 1)};
+    again_ = true;
+    return Found::kWait;
+  }
+  at.steps = false;
+  bus = bus_address_in_page(at.region, entry, va);
+  return Found::kYes;
+}
+
+AddressTranslator::Found AddressTranslator::find_entry(Lookup& at, std::uint64_t address, Cycle now,
+                                                       std::uint64_t& entry) {
+  const std::uint64_t line_address = address - address % kMttLineBytes;
+  const std::uint64_t slot = address % kMttLineBytes / 8;
   if (at.has_pages && at.pages_address == line_address) {
-    if (!at.pages_ok) return Found::kNowhere;
-    bus = bus_address_in_page(at.region, at.pages[slot], va);
-    return Found::kYes;
+    entry = at.pages[slot];
+    return at.pages_ok ? Found::kYes : Found::kNowhere;
   }
   const std::uint32_t line = mtt_.find(line_address / kMttLineBytes);
   if (line == SetCache::kNoLine) {
@@ -330,13 +353,13 @@ AddressTranslator::Found AddressTranslator::find_bus(Lookup& at, std::uint64_t v
   counters_.mtt_hits += !at.missed;
   at.missed = false;
   mtt_.touch(line);
-  bus = bus_address_in_page(at.region, mtt_lines_[line][slot], va);
+  entry = mtt_lines_[line][slot];
   return Found::kYes;
 }
 
 template <class From, class To>
 void AddressTranslator::look_ahead(Lane<From, To>& lane, Cycle now) {  // (R8)
-  if (!lane.has_head) return;
+  if (!lane.has_head || lane.page_request != 0) return;
   const From* const next = lane.ahead == 0 ? &lane.head : lane.in.peek(now, lane.ahead - 1);
   if (next == nullptr || !read_ahead(*next, now)) return;
   ++lane.ahead;

@@ -27,6 +27,10 @@
 //   R10 A command (`commands`, taken before a segment) invalidates the cached entries of a region, and those that are
 //       being read. The answer, in the same cycle, gives the numbers of packets and gather segments begun before: when
 //       as many have been served, nothing uses the old entries any more.
+//   R11 An absent page (core/memory/translation.h, R7) is asked for with an event (`page_requests`), and the segment,
+//       with those behind it, waits for the reply (`page_replies`): the entry is read again, or there is no such page,
+//       which is an error as R3 to R5. A cached entry may be absent though the page has become present: it is asked for
+//       as well. In a region with a tree each level is a lookup of its own, one a cycle.
 #pragma once
 
 #include <array>
@@ -43,6 +47,8 @@
 #include "model/params/params.h"
 #include "model/types/address_translator_counters.h"
 #include "model/types/command.h"
+#include "model/types/doorbell.h"
+#include "model/types/event.h"
 #include "model/types/segment.h"
 
 namespace rxnic {
@@ -64,6 +70,8 @@ class AddressTranslator final : public Block {
   In<DmaCompletion> dma_done{"dma_done"};
   In<RegionCommand> commands{"commands"};
   Out<RegionReply> command_replies{"command_replies"};
+  Out<Event> page_requests{"page_requests"};
+  In<Doorbell> page_replies{"page_replies"};
 
  private:
   static constexpr std::uint32_t kNoWalk = 0xffffffff;
@@ -92,6 +100,12 @@ class AddressTranslator final : public Block {
     bool pages_ok = false;
     std::uint64_t pages_address = 0;
     PageLine pages{};
+    PageStep step;                   // of the lookup at hand (R11)
+    bool steps = false;              // it has begun
+    std::uint32_t page_request = 0;  // number of the one whose reply is waited for, 0: none
+    std::uint64_t absent = 0;        // MTT line of its entry
+    bool no_page = false;            // the reply was that there is none
+    Cycle asked{};
     std::uint32_t beyond = 0;  // bytes of the segment behind its page, for another part (R4)
     bool beyond_last = false;  // that part is the last of its packet
     std::uint32_t ahead = 0;   // segments that were looked at since the last entry came, counting the head
@@ -143,6 +157,9 @@ class AddressTranslator final : public Block {
   void count(const GatherRead& s, Cycle leaves);
   Found find_region(Lookup& at, Key key, Cycle now);
   Found find_bus(Lookup& at, std::uint64_t va, Cycle now, BusAddress& bus);
+  Found find_entry(Lookup& at, std::uint64_t address, Cycle now, std::uint64_t& entry);
+  Found ask_for_page(Lookup& at, std::uint64_t entry_address, std::uint64_t va, Cycle now);
+  void take_page_reply(Cycle now);
   void wait_for(Lookup& at, Table table, std::uint64_t address, Cycle now);
   std::uint32_t pending(Table table, std::uint64_t address) const;
   std::uint32_t start(Table table, std::uint64_t address, Cycle now);
@@ -166,11 +183,12 @@ class AddressTranslator final : public Block {
   Lane<ScatteredSegment, SegmentWrite> main_;
   Lane<GatherSegment, GatherRead> gather_;
   RegionReply begun_;
-  std::uint8_t one_ = 1;        // source of writes to host memory
-  bool swallows_ = false;       // discards the remaining segments of a packet that failed
-  bool gather_failed_ = false;  // a segment of the response at `gather_in`
-  bool started_ = false;        // a DMA request, in this cycle
-  bool again_ = false;          // there is work left for the next cycle
+  std::uint32_t last_page_request_ = 0;  // 24 bits
+  std::uint8_t one_ = 1;                 // source of writes to host memory
+  bool swallows_ = false;                // discards the remaining segments of a packet that failed
+  bool gather_failed_ = false;           // a segment of the response at `gather_in`
+  bool started_ = false;                 // a DMA request, in this cycle
+  bool again_ = false;                   // there is work left for the next cycle
   AddressTranslatorCounters counters_;
 };
 

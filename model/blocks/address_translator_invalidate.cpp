@@ -7,6 +7,10 @@
 
 namespace rxnic {
 
+namespace {
+constexpr std::uint64_t kMttLines = ~std::uint64_t{0} / kMttLineBytes;
+}
+
 AddressTranslator::Found AddressTranslator::invalidate_key(Lookup& at, ScatteredSegment& s, Cycle now) {  // (R9)
   const Key key{s.immediate};
   if (find_region(at, key, now) == Found::kWait) return Found::kWait;
@@ -40,6 +44,7 @@ void AddressTranslator::carry_out_command(Cycle now) {  // (R10)
   region.va = command.va;
   region.length = command.length;
   region.mtt_base = raw(command.mtt_base);
+  region.levels = command.levels;
   invalidate(region);
   command_replies.push(now, begun_);
 }
@@ -62,7 +67,7 @@ void AddressTranslator::forget_pages(std::uint64_t first, std::uint64_t last) { 
 
 void AddressTranslator::forget_copies() {
   for (Lookup* at : {static_cast<Lookup*>(&main_), static_cast<Lookup*>(&gather_)})
-    at->has_region = at->has_pages = false;
+    at->has_region = at->has_pages = at->steps = false;
 }
 
 void AddressTranslator::forget_entry(Key key) {
@@ -76,7 +81,9 @@ void AddressTranslator::forget_entry(Key key) {
 void AddressTranslator::invalidate(const MptEntry& region) {  // (R10)
   ++counters_.invalidations;
   forget_entry(Key{region.key});
-  if (const std::uint64_t pages = mtt_entries(region); pages > 0) {
+  if (region.levels != 0) {  // its tables may be anywhere
+    forget_pages(0, kMttLines);
+  } else if (const std::uint64_t pages = mtt_entries(region); pages > 0) {
     forget_pages(region.mtt_base / kMttLineBytes, (region.mtt_base + 8 * pages - 1) / kMttLineBytes);
   }
   forget_copies();

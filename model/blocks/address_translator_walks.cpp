@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads of MPT entries and MTT lines from host memory (R2, R8 of address_translator.h).
+// Reads of MPT entries and MTT lines from host memory, and requests for absent pages (R2, R8, R11 of
+// address_translator.h).
 #include <cstring>
 
 #include "model/blocks/address_translator.h"
 
 namespace rxnic {
+
+namespace {
+constexpr std::uint32_t kMostPageRequests = 0xffffff;  // their numbers have 24 bits
+}
 
 void AddressTranslator::fill(std::uint32_t index, bool ok) {  // (R2)
   Walk& walk = walks_[index];
@@ -98,6 +103,32 @@ std::uint32_t AddressTranslator::start(Table table, std::uint64_t address, Cycle
   return index;
 }
 
+// Absent pages. (R11)
+
+AddressTranslator::Found AddressTranslator::ask_for_page(Lookup& at, std::uint64_t entry, std::uint64_t va, Cycle now) {
+  if (!page_requests.can_push(now)) return Found::kWait;
+  last_page_request_ = last_page_request_ % kMostPageRequests + 1;
+  at.page_request = last_page_request_;
+  at.absent = entry / kMttLineBytes;
+  at.asked = now;
+  const MissingPage page = missing_page(at.region, va);
+  page_requests.push(now, {EventType::kPageRequest, at.page_request, page.key, page.va});
+  ++counters_.page_requests;
+  return Found::kWait;
+}
+
+void AddressTranslator::take_page_reply(Cycle now) {
+  const Doorbell reply = page_replies.pop(now);
+  for (Lookup* at : {static_cast<Lookup*>(&main_), static_cast<Lookup*>(&gather_)}) {
+    if (at->page_request == 0 || at->page_request != reply.number) continue;
+    forget_pages(at->absent, at->absent);
+    counters_.page_wait_cycles += now.count - at->asked.count;
+    at->page_request = 0;
+    at->no_page = reply.value != 0;
+    at->has_pages = at->steps = false;
+  }
+}
+
 bool AddressTranslator::read_ahead(Key key, const std::uint64_t* va, Cycle now) {
   Table table = Table::kMpt;
   std::uint64_t address = raw(mpt_address(key));
@@ -106,6 +137,7 @@ bool AddressTranslator::read_ahead(Key key, const std::uint64_t* va, Cycle now) 
     const MptEntry& region = mpt_lines_[line];
     if (va == nullptr || check_region(region, key, {Pdn{region.pd}, region.window_qp}, 0, *va, 0) != RegionCheck::kOk)
       return true;
+    if (region.levels != 0) return true;
     table = Table::kMtt;
     address = mtt_entry_address(region, *va);
     address -= address % kMttLineBytes;

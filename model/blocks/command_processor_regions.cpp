@@ -53,6 +53,7 @@ CommandProcessor::Next CommandProcessor::invalidate(Cycle now) {
   c.va = entry_.va;
   c.length = entry_.length;
   c.mtt_base = BusAddress{entry_.mtt_base};
+  c.levels = entry_.levels;
   return ask(regions, c, now);
 }
 

@@ -49,6 +49,7 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
   completion_doorbells.show_in(host_writes_, bit_of(2));
   tag_operations.show_in(host_writes_, bit_of(3));
   commands.show_in(host_writes_, bit_of(4));
+  page_replies.show_in(host_writes_, bit_of(5));
   for (std::size_t s = 0; s < kReplies; ++s) events_[s]->show_in(event_bits_, bit_of(s));
   replies.show_in(event_bits_, bit_of(kReplies));
   for (std::size_t c = 0; c < kDmaClients; ++c) requests[c].show_in(asking_, bit_of(c));

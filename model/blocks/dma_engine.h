@@ -36,7 +36,7 @@
 //       doorbells and tag operations that came before it, a send doorbell not before the receive doorbells and tag
 //       operations.
 //   R11 An event, and the reply to a command, is two posted writes, into its queue and for its interrupt. They take
-//       turns like a client's request, the three sources of events and the replies one after the other. The host is
+//       turns like a client's request, the four sources of events and the replies one after the other. The host is
 //       notified when the interrupt is visible.
 //   R12 A fence is answered when the requests of its client that had come before it have accessed memory, and as many
 //       segments as it says have been gathered.
@@ -91,15 +91,18 @@ class DmaEngine final : public Block {
   Out<Refusal> refusals{"refusals"};
   // From the host, and on to the blocks. (R10)
   In<Doorbell> send_doorbells{"send_doorbells"}, receive_doorbells{"receive_doorbells"},
-      completion_doorbells{"completion_doorbells"};
+      completion_doorbells{"completion_doorbells"}, page_replies{"page_replies"};
   In<TagOperation> tag_operations{"tag_operations"};
   In<DriverCommand> commands{"commands"};
-  Out<Doorbell> send_rung{"send_rung"}, receive_rung{"receive_rung"}, completion_rung{"completion_rung"};
+  Out<Doorbell> send_rung{"send_rung"}, receive_rung{"receive_rung"}, completion_rung{"completion_rung"},
+      page_replied{"page_replied"};
   Out<TagOperation> tags_given{"tags_given"};
   Out<DriverCommand> commands_given{"commands_given"};
   // From the blocks, and on to the host. (R11)
-  In<Event> receive_events{"receive_events"}, completion_events{"completion_events"}, send_events{"send_events"};
-  Out<Event> receive_raised{"receive_raised"}, completion_raised{"completion_raised"}, send_raised{"send_raised"};
+  In<Event> receive_events{"receive_events"}, completion_events{"completion_events"}, send_events{"send_events"},
+      page_requests{"page_requests"};
+  Out<Event> receive_raised{"receive_raised"}, completion_raised{"completion_raised"}, send_raised{"send_raised"},
+      page_raised{"page_raised"};
   In<CommandReply> replies{"replies"};
   Out<CommandReply> replied{"replied"};
   In<DmaFence> fences{"fences"};
@@ -138,10 +141,17 @@ class DmaEngine final : public Block {
     bool notify = false;
     bool ok = true;  // its memory is mapped
   };
-  enum HostWrite : std::size_t { kSendDoorbells, kReceiveDoorbells, kCompletionDoorbells, kTagOperations, kCommands };
-  static constexpr std::size_t kHostWrites = 5;    // kinds of them
-  static constexpr std::size_t kEventSources = 4;  // receive, completion, send; replies
-  static constexpr std::size_t kReplies = 3;
+  enum HostWrite : std::size_t {
+    kSendDoorbells,
+    kReceiveDoorbells,
+    kCompletionDoorbells,
+    kTagOperations,
+    kCommands,
+    kPageReplies
+  };
+  static constexpr std::size_t kHostWrites = 6;    // kinds of them
+  static constexpr std::size_t kEventSources = 5;  // receive, completion, send, page requests; replies
+  static constexpr std::size_t kReplies = 4;
   struct Raised {
     Event event;
     std::size_t source = 0;
@@ -229,8 +239,8 @@ class DmaEngine final : public Block {
   using Counts = std::array<std::uint64_t, kHostWrites>;
   std::array<Counts, kHostWrites> after_{};  // by kind: of the others, those that its first write follows
   std::uint64_t host_writes_ = 0;            // bit by kind whose link is not empty
-  std::array<In<Event>*, kReplies> events_{&receive_events, &completion_events, &send_events};
-  std::array<Out<Event>*, kReplies> raised_ports_{&receive_raised, &completion_raised, &send_raised};
+  std::array<In<Event>*, kReplies> events_{&receive_events, &completion_events, &send_events, &page_requests};
+  std::array<Out<Event>*, kReplies> raised_ports_{&receive_raised, &completion_raised, &send_raised, &page_raised};
   std::size_t event_source_ = 0;  // whose turn it is
   std::uint64_t event_bits_ = 0;  // bit by source whose link is not empty
   DelayLine<Raised> raised_;

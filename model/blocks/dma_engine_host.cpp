@@ -13,6 +13,7 @@ void DmaEngine::take_host_writes(Cycle now) {  // (R10)
   pass_on(now, tag_operations, tags_given, params_.tag_operation_bytes, kTagOperations);
   pass_on(now, send_doorbells, send_rung, params_.doorbell_bytes, kSendDoorbells);
   pass_on(now, commands, commands_given, params_.doorbell_bytes, kCommands);
+  pass_on(now, page_replies, page_replied, params_.doorbell_bytes, kPageReplies);
 }
 
 // A write stays in its link until it is passed on.

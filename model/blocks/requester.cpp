@@ -83,6 +83,7 @@ Cycle Requester::step(Cycle now) {
     return rest(now, lacks_place_ ? Activity::kWaitResponse : Activity::kWaitRate, next);
   }
   if (!made_.empty() || !asked_.empty() || !reading_.empty()) return rest(now, Activity::kWaitDmaData, next);
+  if (!page_asks_.empty()) return rest(now, Activity::kWaitPage, next);
   if (!windows_open_.empty()) return rest(now, Activity::kWaitBlock, next);
   return rest(now, awaiting_ > 0 ? Activity::kWaitResponse : Activity::kStarved, next);
 }
@@ -90,6 +91,10 @@ Cycle Requester::step(Cycle now) {
 // Inputs.
 
 void Requester::take_doorbell(const Doorbell& doorbell) {  // (R1)
+  if (doorbell.kind == DoorbellKind::kPageReply) {
+    take_page_reply(doorbell);
+    return;
+  }
   Sq* q = find(Qpn{doorbell.number});
   if (q == nullptr) return;
   ++counters_.doorbells;
@@ -260,7 +265,7 @@ void Requester::push_completion(SendCompletion c, Cycle now) {  // (R7)
 
 // Brings the block's state of a QP up to date; to be called after every change of the QP.
 void Requester::update(Sq& q) {
-  const bool sends = q.has_packet() && !q.goes_back;
+  const bool sends = q.has_packet() && !q.goes_back && !q.awaits_page;
   if (q.stop_reached() && q.made == 0) {  // (R5)
     fail(q, q.stop_status());
     return;
@@ -313,6 +318,7 @@ bool Requester::has_place(const Sq& q) const {  // (R3)
 
 Requester::Turn Requester::make_packet(Sq& q, Cycle now) {
   if (!notices.can_push(now) || !shared_.packets.available(PacketClass::kRequest)) return Turn::kRefused;
+  if (ask_for_page(q, now)) return Turn::kSent;
   turn_ = q.next;
   const bool begins = !q.queue().unsent();
   counters_.wqes += begins;
@@ -384,6 +390,7 @@ void Requester::hash(StateHash& h) const {
   h.mix(made_.size());
   h.mix(port_.rendezvous.in_use());
   h.mix(windows_open_.size());
+  h.mix(page_asks_.size());
 }
 
 }  // namespace rxnic

@@ -45,6 +45,9 @@
 //   R15 A WQE that the command processor carries out (SendQp, R9) goes to it, one a cycle (`windows`), QPs in the order
 //       in which they came to it; the answer to it comes on `windows_done`. When it is signaled and done it completes
 //       as a request of UC.
+//   R16 A QP whose next packet needs an absent page asks for it with an event (SendQp, R10) and sends nothing until the
+//       reply, a doorbell, has come; others go on (wait_page). Its timer runs. When nobody takes events there is no
+//       such page.
 #pragma once
 
 #include <cstdint>
@@ -124,6 +127,7 @@ class Requester final : public Block {
     bool goes_back = false;    // reads a WQE to send it again (R4)
     bool awaits = false;       // counted in awaiting_
     bool flushes = false;      // in flushing_
+    bool awaits_page = false;  // (R16)
     Sq* next = nullptr;        // nullptr: not in the circle
     Sq* previous = nullptr;
   };
@@ -140,6 +144,12 @@ class Requester final : public Block {
     std::uint64_t number = 0;  // of the QP
     std::uint32_t resets = 0;
     std::uint32_t count = 0;  // WQEs
+  };
+  struct PageAsk {  // a page request without a reply (R16)
+    std::uint32_t id = 0;
+    Qpn qpn;
+    std::uint64_t number = 0;  // of the QP
+    std::uint32_t resets = 0;
   };
   struct Made {  // a packet on its way to the port
     WireFrame frame;
@@ -161,6 +171,8 @@ class Requester final : public Block {
   void destroy(Qpn qpn);
   void report_drained(Cycle now);
   void take_doorbell(const Doorbell& doorbell);
+  bool ask_for_page(Sq& q, Cycle now);
+  void take_page_reply(const Doorbell& reply);
   void take_rendezvous(const RendezvousRequest& request, Cycle now);
   bool give_back_places(Cycle now);
   void take_window_done(Cycle now);
@@ -215,6 +227,8 @@ class Requester final : public Block {
   std::deque<WqeRead> reading_;         // in the order in which they are completed
   std::deque<WindowAsk> window_asks_;   // not given to the command processor yet
   std::deque<WindowAsk> windows_open_;  // in the order in which they are answered
+  std::vector<PageAsk> page_asks_;
+  std::uint32_t last_page_ask_ = 0;     // 24 bits
   DelayLine<Made> made_;                // (R2)
   std::uint32_t made_bytes_ = 0;        // of payload in made_
   SendQp::Payload payload_;             // of the packet made last, of whose pieces

@@ -167,7 +167,7 @@ void Requester::reset(Qpn qpn) {
   if (q == nullptr) return;
   q->reset();
   ++q->resets;
-  q->reads = q->goes_back = q->asks_window = false;
+  q->reads = q->goes_back = q->asks_window = q->awaits_page = false;
   drop_made(*q);
   q->not_before = Cycle{};
   q->rate.reset();

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The requester: what it reads from host memory over PCI Express (R1, R2, R4 of requester.h). Of WQEs the DMA engine
 // gives the time alone: SendQp reads them, perhaps again and again.
+#include <algorithm>
+
 #include "model/blocks/requester.h"
 
 namespace rxnic {
+
+namespace {
+constexpr std::uint32_t kMostPageAsks = 0xffffff;  // their numbers have 24 bits
+}
 
 // Reads of WQEs are complete.
 void Requester::take_wqes(Cycle now) {
@@ -66,6 +72,37 @@ bool Requester::ask_for_payload(Cycle now) {
   payload_dma.push(now, r);
   ++counters_.memory_reads;
   return true;
+}
+
+// True when the QP's next packet needs an absent page. (R16)
+bool Requester::ask_for_page(Sq& q, Cycle now) {
+  const std::optional<MissingPage> page = q.missing_page();
+  if (!page) return false;
+  turn_ = q.next;
+  if (!events.bound()) {
+    q.refuse_page();
+  } else if (events.can_push(now)) {
+    last_page_ask_ = last_page_ask_ % kMostPageAsks + 1;
+    events.push(now, {EventType::kPageRequest, last_page_ask_, page->key, page->va});
+    page_asks_.push_back({last_page_ask_, q.qpn(), q.number, q.resets});
+    q.awaits_page = true;
+    ++counters_.page_requests;
+  }
+  next_make_ = now + 1;
+  update(q);
+  return true;
+}
+
+void Requester::take_page_reply(const Doorbell& reply) {
+  const auto of = [&](const PageAsk& ask) { return ask.id == reply.number; };
+  const auto ask = std::find_if(page_asks_.begin(), page_asks_.end(), of);
+  if (ask == page_asks_.end()) return;
+  Sq* const q = find(*ask);
+  page_asks_.erase(ask);
+  if (q == nullptr) return;
+  q->awaits_page = false;
+  if (reply.value != 0) q->refuse_page();
+  update(*q);
 }
 
 }  // namespace rxnic

@@ -52,6 +52,8 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
       receive_events(link<Event>(engine, "receive_events", kLanded)),
       completion_events(link<Event>(engine, "completion_events", kLanded)),
       send_events(link<Event>(engine, "send_events", kLanded)),
+      page_requests(link<Event>(engine, "page_requests", kLanded)),
+      page_replies(link<Doorbell>(engine, "page_replies", p.nic.doorbell_depth)),
       command_queue(link<DriverCommand>(engine, "command_queue", p.command_processor.queue_depth)),
       command_replies(link<CommandReply>(engine, "command_replies", kLanded)),
       rx_buffer("rx_buffer", p.wire, shared),
@@ -120,6 +122,10 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   dma_engine.receive_raised.bind(receive_events);
   join(cqe_generator.events, dma_engine.completion_events, p.nic.event_depth);
   dma_engine.completion_raised.bind(completion_events);
+  join(address_translator.page_requests, dma_engine.page_requests, p.nic.event_depth);
+  dma_engine.page_raised.bind(page_requests);
+  dma_engine.page_replies.bind(page_replies);
+  join(dma_engine.page_replied, address_translator.page_replies, kRegister);
 
   const auto dma = [&](DmaClient client, Out<DmaRequest>& request, In<DmaCompletion>& done) {
     const auto n = static_cast<std::size_t>(client);

@@ -69,7 +69,9 @@ class Nic final : public sc_core::sc_module {
   Link<HostNotice>& landed;              // CQEs that are visible in host memory
   Link<Event>& receive_events;           // SRQ limit
   Link<Event>& completion_events;        // CQ, QP
-  Link<Event>& send_events;              // SQD, with a requester
+  Link<Event>& send_events;              // SQD, page requests; with a requester
+  Link<Event>& page_requests;            // of the address translator
+  Link<Doorbell>& page_replies;          // to it; the requester's come as send doorbells
   Link<DriverCommand>& command_queue;
   Link<CommandReply>& command_replies;  // that are visible in host memory
 
@@ -90,7 +92,7 @@ class Nic final : public sc_core::sc_module {
   // No hardware: the link notifies the host model of what has become visible in its memory.
   bool notifies_host(const LinkBase& link) const {
     return &link == &landed || &link == &receive_events || &link == &completion_events || &link == &send_events ||
-           &link == &command_replies;
+           &link == &page_requests || &link == &command_replies;
   }
   // The blocks in path order, then the command processor, the requester last.
   std::vector<Block*> blocks();

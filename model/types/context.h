@@ -161,11 +161,13 @@ struct MptEntry {
   std::uint32_t pd = 0;
   Qpn window_qp{};               // kWindow2: that it is bound on
   std::uint8_t invalidated = 0;  // it exists, but allows nothing
-  std::uint8_t reserved[3] = {};
+  std::uint8_t on_demand = 0;    // pages may be absent
+  std::uint8_t levels = 0;       // of its tree of pages, 0: a list of them
+  std::uint8_t reserved = 0;
   std::uint32_t bound_to = 0;      // of a window: the key of the region that counts it, 0: none does
   std::uint64_t va = 0;            // first byte
   std::uint64_t length = 0;        // bytes
-  std::uint64_t mtt_base = 0;      // bus address of the page list
+  std::uint64_t mtt_base = 0;      // bus address of the page list, or of the root of the tree
   std::uint64_t paged_offset = 0;  // va + this is the address whose pages the list has (zero-based ones)
   std::uint32_t windows = 0;       // of a region: that are bound to it
   std::uint8_t reserved2[4] = {};

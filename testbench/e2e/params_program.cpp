@@ -379,7 +379,8 @@ int main(int argc, char** argv) {
                                                                  {"overloaded", overloaded},
                                                                  {"bad_lkey", bad_lkey},
                                                                  {"rendezvous", rendezvous},
-                                                                 {"device_memory", device_memory}};
+                                                                 {"device_memory", device_memory},
+                                                                 {"paging", paging}};
   const auto what = argc == 2 ? all.find(argv[1]) : all.end();
   if (what == all.end()) {
     std::fprintf(stderr, "usage: params_program WHAT (params_program.cpp)\n");

@@ -6,5 +6,6 @@ namespace rxnic::live {
 
 void rendezvous();     // between two NICs
 void device_memory();  // of the second of two NICs
+void paging();         // likewise
 
 }  // namespace rxnic::live

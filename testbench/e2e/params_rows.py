@@ -48,6 +48,7 @@ STREAM = Run("stream", 2)
 STREAMS = Run("streams", 2)
 OBJECTS = Run("objects")
 DEVICE_MEMORY = Run("device_memory", 2)
+PAGING = Run("paging", 2)
 
 # A receiver at a quarter of the line's rate: its packets wait at the switch, which marks them.
 SLOW_RECEIVER = ("rx_parser.beat_bytes=8", "wire.rx_buffer_bytes=16384")
@@ -58,6 +59,8 @@ TIME = "time_ps"
 LATENCY = "latency_ns.p50"
 ONE_WAY = "one_way_latency_ns.p50"
 RATE_INCREASES = "nics.0.blocks.requester.counters.rate_increases"
+PAGE_WAIT = "nics.1.blocks.address_translator.counters.page_wait_cycles"
+PAGE_REQUESTS = "nics.1.blocks.address_translator.counters.page_requests"
 COMMANDS = "nics.0.blocks.command_processor.counters.commands"
 
 
@@ -304,5 +307,7 @@ ROWS = [
     Row("host.poll_latency_ps", MIXED, 100000, 10000000, TIME, UP),
     Row("host.repost_latency_ps", MIXED, 200000, 10000000, TIME, UP),
     Row("host.doorbell_latency_ps", MIXED, 100000, 10000000, TIME, UP),
+    Row("host.page_fault_ps", PAGING, 20000000, 100000000, PAGE_WAIT, UP),
+    Row("host.page_fault_pages", PAGING, 16, 1, PAGE_REQUESTS, UP),
     Row("live.timer_gap_ps", Run("late", 2), 4000000, 1000000000000, "transport.rnr_naks", UP),
 ]

@@ -57,6 +57,7 @@ constexpr RequestName kRequests[] = {
     {Request::kFreeDeviceMemory, "free_device_memory"},
     {Request::kCopyToDevice, "copy_to_device"},
     {Request::kCopyFromDevice, "copy_from_device"},
+    {Request::kAdviseMemory, "advise_memory"},
 };
 static_assert(std::size(kRequests) == static_cast<std::size_t>(channel::kLastRequest));
 constexpr const char* kUnknown = "request_";
@@ -148,6 +149,16 @@ void fields(V& v, channel::Window& w) {
   v("rkey", w.rkey);
 }
 template <class V>
+void fields(V& v, channel::Advice& a) {
+  v("pd", a.pd);
+  v("lkey", a.lkey);
+  v("advice", a.advice);
+  v("flags", a.flags);
+  v("address", a.address);
+  v("length", a.length);
+  v("pages", a.pages);
+}
+template <class V>
 void fields(V& v, channel::DeviceMemory& d) {
   v("number", d.number);
   v("log_alignment", d.log_alignment);
@@ -223,6 +234,8 @@ void with_body(Message& m, F&& f) {
       return f(m.body.memory);
     case Request::kAllocateWindow:
       return f(m.body.window);
+    case Request::kAdviseMemory:
+      return f(m.body.advice);
     case Request::kAllocateDeviceMemory:
     case Request::kCopyToDevice:
     case Request::kCopyFromDevice:

@@ -35,7 +35,7 @@ bool may_bind(const MptEntry& window, const WindowBinding& binding, const Access
 }
 
 bool may_bind_to(const MptEntry& region, Key key, const WindowBinding& binding, const Accessor& by) {  // (R5)
-  if (is_window(region.kind) || (region.access & kZeroBased) != 0) return false;
+  if (is_window(region.kind) || (region.access & kZeroBased) != 0 || region.levels != 0) return false;
   const bool written = (binding.access & (kRemoteWrite | kRemoteAtomic)) != 0;
   const auto needed = static_cast<std::uint8_t>(kBindWindow | (written ? kLocalWrite : 0));
   return check_region(region, key, by, needed, binding.va, binding.length) == RegionCheck::kOk;
@@ -51,6 +51,7 @@ MptEntry bound(const MptEntry& window, const WindowBinding& binding, const MptEn
   entry.bound_to = region.key;
   entry.access = binding.access & (kRemoteRights | kZeroBased);
   entry.page_shift = region.page_shift;
+  entry.on_demand = region.on_demand;
   entry.window_qp = by.qpn;
   entry.va = zero_based ? 0 : binding.va;
   entry.length = binding.length;
@@ -69,6 +70,17 @@ std::uint64_t mtt_entry_address(const MptEntry& region, std::uint64_t va) {
 BusAddress bus_address_in_page(const MptEntry& region, std::uint64_t page, std::uint64_t va) {
   const std::uint64_t within = (std::uint64_t{1} << region.page_shift) - 1;
   return BusAddress{page + ((va + region.paged_offset) & within)};
+}
+
+std::uint64_t entry_address(const MptEntry& region, const PageStep& step, std::uint64_t va) {  // (R6)
+  if (region.levels == 0) return mtt_entry_address(region, va);
+  const std::uint32_t shift = region.page_shift + kTableBits * (region.levels - 1u - step.level);
+  return step.table + 8 * (va >> shift & (kTableEntries - 1));
+}
+
+MissingPage missing_page(const MptEntry& region, std::uint64_t va) {
+  if (!is_window(region.kind)) return {Key{region.key}, va};
+  return {Key{region.bound_to}, va + region.paged_offset};
 }
 
 std::uint64_t mtt_entries(const MptEntry& region) {

@@ -12,7 +12,10 @@
 //   R5  Binding a window (rules 4.4): the window exists and is of the QP's PD; one of type 2 is invalid, and its new
 //       key differs from its last. The region exists, is of that PD and no window, lets windows be bound to it, is not
 //       zero-based, may be written locally when the window may be written remotely, and holds the window. A type 1
-//       window may also be bound to nothing.
+//       window may also be bound to nothing. A region with a tree has no windows.
+//   R6  A region with `levels` has a tree instead of a list: tables of kTableEntries entries, each the bus address of a
+//       table of the next level, on the last level of a page. Page 0 of it is the one of address 0.
+//   R7  An entry with kAbsentPage names nothing: the page has to be asked for (on-demand regions).
 #pragma once
 
 #include <cstdint>
@@ -54,7 +57,30 @@ inline constexpr std::uint32_t kMttLineEntries = kMttLineBytes / 8;
 std::uint64_t mtt_entry_address(const MptEntry& region, std::uint64_t va);
 // Bus address of `va`, given its page's MTT entry.
 BusAddress bus_address_in_page(const MptEntry& region, std::uint64_t page, std::uint64_t va);
-// Number of MTT entries of the region.
+// Number of MTT entries of the region, which has a list.
 std::uint64_t mtt_entries(const MptEntry& region);
+
+inline constexpr std::uint64_t kAbsentPage = 1;  // in an entry (R7)
+inline constexpr std::uint32_t kTableBits = 9;
+inline constexpr std::uint64_t kTableEntries = std::uint64_t{1} << kTableBits;
+inline constexpr std::uint8_t kTreeLevels = 4;  // 2^48 bytes of 4 KiB pages
+inline constexpr std::uint8_t kTreePageShift = 12;
+
+// Where the lookup of an address stands: in a list at its only entry, in a tree at the entry of a table. (R6)
+struct PageStep {
+  std::uint64_t table = 0;  // bus address
+  std::uint8_t level = 0;
+};
+constexpr PageStep first_step(const MptEntry& region) { return {region.mtt_base, 0}; }
+constexpr bool is_last(const MptEntry& region, const PageStep& step) { return step.level + 1 >= region.levels; }
+// Bus address of the entry of `va`, which is inside the region.
+std::uint64_t entry_address(const MptEntry& region, const PageStep& step, std::uint64_t va);
+
+// What is asked for when an entry is absent: of the region, not of the window by which the address came.
+struct MissingPage {
+  Key key{};
+  std::uint64_t va = 0;
+};
+MissingPage missing_page(const MptEntry& region, std::uint64_t va);
 
 }  // namespace rxnic

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "model/core/memory/translation.h"
-
 namespace rxnic {
 
 namespace {
@@ -16,21 +14,26 @@ constexpr std::uint64_t kEntriesPerRead = 64;  // of the MTT
 
 bool PayloadLocator::load_region(const DataSegment& segment, Pdn pd, std::uint8_t access, MptEntry& region) {
   const Key key{segment.lkey};
-  if (key == hidden_) return false;  // (R4)
+  if (key == hidden_) return false;  // (R5)
   if (!memory_.read(mpt_address(key), {reinterpret_cast<std::uint8_t*>(&region), sizeof region})) return false;
   if (is_window(region.kind)) return false;
   return check_region(region, key, {pd, {}}, access, segment.address, segment.length) == RegionCheck::kOk;
 }
 
-bool PayloadLocator::check(std::span<const DataSegment> segments, Pdn pd, std::uint8_t access) {  // (R1)
+bool PayloadLocator::check(std::span<const DataSegment> segments, Pdn pd, std::uint8_t access,
+                           bool& on_demand) {  // (R1)
   MptEntry region;
-  return std::all_of(segments.begin(), segments.end(),
-                     [&](const DataSegment& s) { return load_region(s, pd, access, region); });
+  on_demand = false;
+  return std::all_of(segments.begin(), segments.end(), [&](const DataSegment& s) {
+    const bool good = load_region(s, pd, access, region);
+    on_demand |= good && region.on_demand != 0;
+    return good;
+  });
 }
 
-bool PayloadLocator::locate(std::span<const DataSegment> segments, Pdn pd, std::uint64_t offset, std::uint32_t bytes,
-                            std::vector<MemoryPiece>& pieces) {
-  const std::size_t before = pieces.size();
+template <class Visit>
+bool PayloadLocator::each(std::span<const DataSegment> segments, std::uint64_t offset, std::uint32_t bytes,
+                          Visit visit) {
   for (const DataSegment& segment : segments) {
     if (bytes == 0) break;
     if (offset >= segment.length) {
@@ -38,15 +41,56 @@ bool PayloadLocator::locate(std::span<const DataSegment> segments, Pdn pd, std::
       continue;
     }
     const auto here = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, segment.length - offset));
-    if (!locate_in(segment, pd, offset, here, pieces)) {
-      pieces.resize(before);
-      return false;
-    }
+    if (!visit(segment, offset, here)) return false;
     bytes -= here;
     offset = 0;
   }
-  if (bytes > 0) pieces.resize(before);
   return bytes == 0;
+}
+
+bool PayloadLocator::locate(std::span<const DataSegment> segments, Pdn pd, std::uint64_t offset, std::uint32_t bytes,
+                            std::vector<MemoryPiece>& pieces) {
+  const std::size_t before = pieces.size();
+  const bool all = each(segments, offset, bytes, [&](const DataSegment& segment, std::uint64_t at, std::uint32_t here) {
+    return locate_in(segment, pd, at, here, pieces);
+  });
+  if (!all) pieces.resize(before);
+  return all;
+}
+
+std::optional<MissingPage> PayloadLocator::missing(std::span<const DataSegment> segments, Pdn pd, std::uint64_t offset,
+                                                   std::uint32_t bytes) {
+  std::optional<MissingPage> found;
+  each(segments, offset, bytes, [&](const DataSegment& segment, std::uint64_t at, std::uint32_t here) {
+    MptEntry region;
+    if (!load_region(segment, pd, 0, region) || region.on_demand == 0) return true;
+    const std::uint64_t page_bytes = std::uint64_t{1} << region.page_shift;
+    const std::uint64_t begin = segment.address + at;
+    for (std::uint64_t va = begin; va < begin + here;) {
+      std::uint64_t page = 0;
+      if (load_pages(region, va, 1, &page) == 1 && (page & kAbsentPage) != 0) {
+        found = missing_page(region, va);
+        return false;
+      }
+      va += page_bytes - ((va + region.paged_offset) & (page_bytes - 1));
+    }
+    return true;
+  });
+  return found;
+}
+
+// Entries from that of `va` on, of at most `count` pages: so many, 0: they cannot be read. Of a tree one; when its
+// table is absent that is what the entry says.
+std::uint32_t PayloadLocator::load_pages(const MptEntry& region, std::uint64_t va, std::uint64_t count,
+                                         std::uint64_t* pages) {
+  if (region.levels != 0) count = 1;
+  for (PageStep step = first_step(region);; step = {pages[0], static_cast<std::uint8_t>(step.level + 1)}) {
+    const auto bytes = static_cast<std::size_t>(count * sizeof(std::uint64_t));
+    if (!memory_.read(BusAddress{entry_address(region, step, va)}, {reinterpret_cast<std::uint8_t*>(pages), bytes})) {
+      return 0;
+    }
+    if (is_last(region, step) || (pages[0] & kAbsentPage) != 0) return static_cast<std::uint32_t>(count);
+  }
 }
 
 bool PayloadLocator::locate_in(const DataSegment& segment, Pdn pd, std::uint64_t offset, std::uint32_t bytes,
@@ -60,13 +104,11 @@ bool PayloadLocator::locate_in(const DataSegment& segment, Pdn pd, std::uint64_t
   std::array<std::uint64_t, kEntriesPerRead> pages;
   while (bytes > 0) {
     const std::uint64_t last_page = paged(va + (bytes - 1)) >> region.page_shift;
-    const std::uint64_t count = std::min(kEntriesPerRead, last_page - (paged(va) >> region.page_shift) + 1);
-    const auto entries = static_cast<std::size_t>(count * sizeof(std::uint64_t));
-    if (!memory_.read(BusAddress{mtt_entry_address(region, va)},
-                      {reinterpret_cast<std::uint8_t*>(pages.data()), entries})) {
-      return false;
-    }
-    for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t wanted = std::min(kEntriesPerRead, last_page - (paged(va) >> region.page_shift) + 1);
+    const std::uint32_t count = load_pages(region, va, wanted, pages.data());
+    if (count == 0) return false;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (region.on_demand != 0 && (pages[i] & kAbsentPage) != 0) return false;  // (R4)
       const auto here =
           static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, page_bytes - (paged(va) & (page_bytes - 1))));
       const BusAddress at = bus_address_in_page(region, pages[i], va);

@@ -5,7 +5,8 @@
 //       holds the whole segment (core/memory/translation.h). Reading needs no right.
 //   R2  Pages of a segment with consecutive bus addresses are one piece. Pieces of two segments are not joined.
 //   R3  All or nothing: false when a region no longer exists, or the segments are shorter.
-//   R4  The region whose key is hidden is none: its entry in memory is being written, and what a read of it would find
+//   R4  A page that is absent (core/memory/translation.h, R7) has to be asked for before: here it is nowhere.
+//   R5  The region whose key is hidden is none: its entry in memory is being written, and what a read of it would find
 //       in that cycle is nobody's business.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "model/core/memory/translation.h"
 #include "model/types/context.h"
 #include "model/types/host_memory.h"
 #include "model/types/work_queue.h"
@@ -30,9 +32,12 @@ class PayloadLocator {
  public:
   explicit PayloadLocator(HostMemory& memory) : memory_(memory) {}
 
-  void hide(std::optional<Key> key) { hidden_ = key; }  // (R4) nothing: no region is hidden
-  // Every segment is good (R1).
-  bool check(std::span<const DataSegment> segments, Pdn pd, std::uint8_t access);
+  void hide(std::optional<Key> key) { hidden_ = key; }  // (R5) nothing: no region is hidden
+  // Every segment is good (R1). `on_demand`: pages of one of them may be absent.
+  bool check(std::span<const DataSegment> segments, Pdn pd, std::uint8_t access, bool& on_demand);
+  // The first page that is absent (R4) of those that locate() would look for.
+  std::optional<MissingPage> missing(std::span<const DataSegment> segments, Pdn pd, std::uint64_t offset,
+                                     std::uint32_t bytes);
   // Adds to `pieces` the `bytes` that begin at byte `offset` of the segments, taken one after the other.
   bool locate(std::span<const DataSegment> segments, Pdn pd, std::uint64_t offset, std::uint32_t bytes,
               std::vector<MemoryPiece>& pieces);
@@ -41,6 +46,10 @@ class PayloadLocator {
   bool load_region(const DataSegment& segment, Pdn pd, std::uint8_t access, MptEntry& region);
   bool locate_in(const DataSegment& segment, Pdn pd, std::uint64_t offset, std::uint32_t bytes,
                  std::vector<MemoryPiece>& pieces);
+  // Calls with each segment that holds some of the bytes, where in it they begin and how many; until it says false.
+  template <class Visit>
+  static bool each(std::span<const DataSegment> segments, std::uint64_t offset, std::uint32_t bytes, Visit visit);
+  std::uint32_t load_pages(const MptEntry& region, std::uint64_t va, std::uint64_t count, std::uint64_t* pages);
 
   HostMemory& memory_;
   std::optional<Key> hidden_;

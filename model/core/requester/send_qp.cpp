@@ -158,6 +158,7 @@ WcStatus SendQp::parse(std::uint32_t wqe) {
 }
 
 WcStatus SendQp::check(Pdn pd) {
+  on_demand_ = false;
   if (is_local(wqe_.opcode)) return WcStatus::kSuccess;
   if (context_.qp.transport == Transport::kUd) set_path(wqe_.address, Qpn{wqe_.remote_qpn});
   const bool data = has(wqe_.opcode, kReturnsData);
@@ -165,7 +166,7 @@ WcStatus SendQp::check(Pdn pd) {
   if (!has_path || (has(wqe_.opcode, kSaved) && context_.max_rd_atomic == 0)) return WcStatus::kLocalQpOperation;
   if (wqe_.inline_data != nullptr) return WcStatus::kSuccess;
   const std::uint8_t access = data ? kLocalWrite : 0;
-  return port_.locator.check(wqe_.segments(), pd, access) ? WcStatus::kSuccess : WcStatus::kLocalProtection;
+  return port_.locator.check(wqe_.segments(), pd, access, on_demand_) ? WcStatus::kSuccess : WcStatus::kLocalProtection;
 }
 
 // WQE ring_.next(), which is loaded, is begun.
@@ -181,6 +182,22 @@ SendRequest SendQp::take_next() {
   r.posted = own_ ? own_wqe(r.wqe).posted : ring_.rung();
   ring_.take();
   return r;
+}
+
+// (R10)
+
+std::optional<MissingPage> SendQp::missing_page() {
+  const bool begun = queue_.unsent();
+  if (!load(begun ? queue_.current().wqe : ring_.next()) || !on_demand_ || wqe_.inline_data != nullptr) return {};
+  if (has(wqe_.opcode, kReturnsData)) return {};
+  const std::uint64_t offset = begun ? queue_.packet().offset : 0;
+  if (offset >= wqe_.bytes) return {};
+  const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(context_.qp.mtu, wqe_.bytes - offset));
+  return port_.locator.missing(wqe_.segments(), context_.qp.pd, offset, bytes);
+}
+
+void SendQp::refuse_page() {
+  stop_at(queue_.unsent() ? queue_.current().wqe : ring_.next(), WcStatus::kLocalProtection);
 }
 
 bool SendQp::make_packet(RequestPacket& packet, Payload& payload) {

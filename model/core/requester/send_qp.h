@@ -21,6 +21,7 @@
 //       the handle of the entry that matched as its wqe_index. After a failure no FIN follows, whatever has come.
 //   R9  BIND_MW and LOCAL_INV send nothing: the command processor carries them out. One is begun in kRts when all WQEs
 //       before it are answered (UC: have left), and the next WQE when it is done. One that is refused fails as R3.
+//   R10 A packet is made when no page of its payload is absent. A WQE with a page that does not exist fails as R3.
 #pragma once
 
 #include <cstdint>
@@ -104,6 +105,9 @@ class SendQp {
     std::uint32_t bytes = 0;
     std::vector<MemoryPiece> pieces;  // of memory
   };
+  // The packet that make_packet() would make needs that page, which is absent (R10); there is none.
+  std::optional<MissingPage> missing_page();
+  void refuse_page();
   // Begins the next WQE when no packet is left of those before. False when the packet's payload is nowhere.
   bool make_packet(RequestPacket& packet, Payload& payload);
   // Writes the frame of the packet just made, but for what of its payload is in memory, and the ICRC. Returns where the
@@ -182,7 +186,8 @@ class SendQp {
   SendWqe wqe_;                       // WQE `loaded_`
   std::uint32_t loaded_ = 0;
   bool has_wqe_ = false;
-  bool stopped_ = false;  // (R3)
+  bool on_demand_ = false;  // pages of wqe_'s segments may be absent
+  bool stopped_ = false;    // (R3)
   std::uint32_t stop_wqe_ = 0;
   WcStatus stop_status_ = WcStatus::kSuccess;
   bool failed_ = false;                        // (R4)

@@ -63,6 +63,7 @@ TEST(MessageFields, EveryByteOfABodyIsInTheText) {
                          {Request::kRegisterMemory, sizeof(Memory), 4},
                          {Request::kCopyToDevice, sizeof(DeviceMemory), 0},
                          {Request::kAllocateWindow, sizeof(Window), 0},
+                         {Request::kAdviseMemory, sizeof(Advice), 0},
                          {Request::kCreateCq, sizeof(CompletionQueue), 4},
                          {Request::kCreateSrq, sizeof(SharedReceiveQueue), 4},
                          {Request::kCreateQp, sizeof(QueuePair), 0},

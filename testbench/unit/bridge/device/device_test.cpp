@@ -211,7 +211,7 @@ TEST_F(DeviceTest, RegionsAreChecked) {
   EXPECT_EQ(status([](auto& m) { m.access = kRemoteAtomic; }), EINVAL);
   EXPECT_EQ(status([](auto& m) { m.access = kRemoteAtomic | kLocalWrite; }), 0);
   EXPECT_EQ(status([](auto& m) { m.access |= 1u << 20; }), 0);      // relaxed ordering
-  EXPECT_EQ(status([](auto& m) { m.access |= 1u << 6; }), EINVAL);  // on demand
+  EXPECT_EQ(status([](auto& m) { m.access |= 1u << 8; }), EINVAL);  // flush
   EXPECT_EQ(status([](auto& m) { m.access |= 1u << 31; }), EINVAL);
   EXPECT_EQ(status([](auto& m) { m.iova = 0x1000; }), 0);
   EXPECT_EQ(status([](auto& m) { m.iova += 8; }), EINVAL);

@@ -96,7 +96,7 @@ channel::QpAttributes good(std::uint32_t mask, QpState from, QpState to) {
   a.min_rnr_timer = 31;
   a.max_rd_atomic = a.max_dest_rd_atomic = kMaxRdAtomic;
   a.rq_psn = a.sq_psn = a.remote_qpn = 0xff'ffff;
-  a.access = 0xf;
+  a.access = 0xff;  // on-demand paging and the like: of regions
   return a;
 }
 

@@ -154,8 +154,20 @@ TEST_F(VerbsMemory, RemoteWritesNeedLocalWrite) {
     EXPECT_EQ(reg_mr(pd, buffer, sizeof buffer, 0, access), nullptr);
     EXPECT_EQ(errno, EINVAL);
   }
-  EXPECT_EQ(reg_mr(pd, buffer, sizeof buffer, 0, IBV_ACCESS_ON_DEMAND), nullptr);
-  EXPECT_EQ(errno, EOPNOTSUPP);
+}
+
+// The whole address space is a region only on demand; nothing of it is looked up.
+TEST_F(VerbsMemory, OnDemandRegions) {
+  EXPECT_EQ(reg_mr(pd, nullptr, SIZE_MAX, 0, IBV_ACCESS_LOCAL_WRITE), nullptr);
+  EXPECT_TRUE(simulator.asked(Request::kRegisterMemory).empty());
+  ibv_mr* const mr = reg_mr(pd, nullptr, SIZE_MAX, 0, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
+  ASSERT_NE(mr, nullptr);
+  EXPECT_EQ(mr->length, SIZE_MAX);
+  const auto asked = simulator.asked(Request::kRegisterMemory);
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].body.memory.length, SIZE_MAX);
+  EXPECT_EQ(asked[0].body.memory.access, unsigned{IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND});
+  dereg_mr(mr);
 }
 
 TEST_F(VerbsMemory, RefusalOfTheDeviceIsPassedOn) {

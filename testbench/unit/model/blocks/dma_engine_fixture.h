@@ -86,6 +86,10 @@ struct Fixture {
         receive_raised(b.sink(dut.receive_raised)),
         completion_raised(b.sink(dut.completion_raised)),
         send_raised(b.sink(dut.send_raised)),
+        page_requests(b.source(dut.page_requests)),
+        page_raised(b.sink(dut.page_raised)),
+        page_replies(b.source(dut.page_replies)),
+        page_replied(b.sink(dut.page_replied)),
         replies(b.source(dut.replies)),
         replied(b.sink(dut.replied)) {
     for (std::size_t c = 0; c < kDmaClients; ++c) {
@@ -159,6 +163,10 @@ struct Fixture {
   Sink<DriverCommand>& commands_given;
   Source<Event>&receive_events, &completion_events, &send_events;
   Sink<Event>&receive_raised, &completion_raised, &send_raised;
+  Source<Event>& page_requests;
+  Sink<Event>& page_raised;
+  Source<Doorbell>& page_replies;
+  Sink<Doorbell>& page_replied;
   Source<CommandReply>& replies;
   Sink<CommandReply>& replied;
   std::array<Source<DmaRequest>*, kDmaClients> requests{};

@@ -213,17 +213,19 @@ TEST(DmaEngineHost, EventsOfAllSourcesTakeTurns) {  // R11
     fixture.receive_events.push(Cycle{9}, {EventType::kSrqLimitReached, n});
     fixture.completion_events.push(Cycle{9}, {EventType::kCompletion, n});
     fixture.send_events.push(Cycle{9}, {EventType::kQpSqDrained, n});
+    fixture.page_requests.push(Cycle{9}, {EventType::kPageRequest, n, Key{7}, 8});
   }
   bench.run_to(Cycle{300});
   EXPECT_LT(fixture.receive_events.pushed(), 20u) << "the link is full, its block waits";
   bench.run();
   constexpr std::uint64_t kEach = 2 * kHeader + 64 + 4;
-  const std::array<Sink<Event>*, 3> out{&fixture.receive_raised, &fixture.completion_raised, &fixture.send_raised};
+  const std::array<Sink<Event>*, 4> out{&fixture.receive_raised, &fixture.completion_raised, &fixture.send_raised,
+                                        &fixture.page_raised};
   for (std::size_t s = 0; s < out.size(); ++s) {
     ASSERT_EQ(out[s]->size(), 20u);
     for (std::uint32_t n = 0; n < 20; ++n) {
       EXPECT_EQ(out[s]->value(n).number, n);
-      EXPECT_EQ(out[s]->cycle(n), Cycle{10 + (3 * n + s + 1) * kEach + 50}) << s << " " << n;
+      EXPECT_EQ(out[s]->cycle(n), Cycle{10 + (4 * n + s + 1) * kEach + 50}) << s << " " << n;
     }
   }
 }

@@ -182,6 +182,7 @@ constexpr std::pair<const char*, const char*> kNotFilled[] = {
     {"qp_context_cache_context_replies", kOneCommand},
     {"qp_context_cache_dma_done", kOneACycle},
     {"receive_doorbells", kOneACycle},
+    {"page_requests", "no hardware"},
     {"receive_events", "no hardware"},
     {"requester_command_done", kOneCommand},
     {"requester_events", "DmaEngineHost.EventsOfAllSourcesTakeTurns"},

@@ -21,6 +21,8 @@ TestHost::TestHost(const sc_core::sc_module_name& name, Bench& bench, const Para
   receive_events.bind(nic.receive_events);
   completion_events.bind(nic.completion_events);
   send_events.bind(nic.send_events);
+  page_requests.bind(nic.page_requests);
+  page_replies.bind(nic.page_replies);
   replies.bind(nic.command_replies);
   commands.bind(nic.command_queue);
   send_doorbells.bind(nic.send_doorbells);
@@ -31,7 +33,7 @@ TestHost::TestHost(const sc_core::sc_module_name& name, Bench& bench, const Para
 }
 
 Cycle TestHost::step(Cycle now) {
-  for (auto* in : {&receive_events, &completion_events, &send_events}) {
+  for (auto* in : {&receive_events, &completion_events, &send_events, &page_requests}) {
     while (in->can_pop(now)) events.push_back(in->pop(now));
   }
   while (landed.can_pop(now)) {

@@ -120,11 +120,12 @@ class TestHost final : public Block {
   NicSetup setup;
   CommandQueue driver;
   In<HostNotice> landed{"landed"};
-  In<Event> receive_events{"receive_events"}, completion_events{"completion_events"}, send_events{"send_events"};
+  In<Event> receive_events{"receive_events"}, completion_events{"completion_events"}, send_events{"send_events"},
+      page_requests{"page_requests"};
   In<CommandReply> replies{"replies"};
   Out<DriverCommand> commands{"commands"};
   Out<Doorbell> send_doorbells{"send_doorbells"}, receive_doorbells{"receive_doorbells"},
-      completion_doorbells{"completion_doorbells"};
+      completion_doorbells{"completion_doorbells"}, page_replies{"page_replies"};
   Out<TagOperation> tag_operations{"tag_operations"};
 
  private:

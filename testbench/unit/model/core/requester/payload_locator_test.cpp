@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R3 of model/core/requester/payload_locator.h.
+// Rules R1..R5 of model/core/requester/payload_locator.h.
 #include "model/core/requester/payload_locator.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,10 @@ class PayloadLocatorTest : public testing::Test {
   // The n-th byte of the region from `va` on.
   static std::uint8_t at(std::uint64_t va) { return static_cast<std::uint8_t>((va - kVa) * 7); }
   bool check(DataSegment s, Pdn pd = kPd, std::uint8_t access = 0) {
-    return locator.check(std::span<const DataSegment>(&s, 1), pd, access);
+    bool on_demand = false;
+    const bool good = locator.check(std::span<const DataSegment>(&s, 1), pd, access, on_demand);
+    EXPECT_FALSE(on_demand);
+    return good;
   }
   std::size_t pieces_of(std::span<const DataSegment> segments, std::uint64_t offset, std::uint32_t bytes) {
     std::vector<MemoryPiece> pieces;
@@ -60,7 +63,8 @@ TEST_F(PayloadLocatorTest, ASegmentMustBeWithinARegionOfThePd) {  // (R1)
   EXPECT_TRUE(check({1, raw(kKey), kVa}, kPd, kLocalWrite));
   EXPECT_FALSE(check({1, raw(kKey), kVa}, kPd, kRemoteRead));
   const DataSegment both[] = {{1, raw(kKey), kVa}, {1, 0x4300, kVa}};
-  EXPECT_FALSE(locator.check(both, kPd, 0));
+  bool on_demand = false;
+  EXPECT_FALSE(locator.check(both, kPd, 0, on_demand));
 }
 
 TEST_F(PayloadLocatorTest, BytesAreThoseOfTheSegmentsInOrder) {
@@ -113,6 +117,52 @@ TEST_F(PayloadLocatorTest, ARegionThatIsGoneIsNowhere) {  // (R3)
   memory.store(mpt_address(kKey), MptEntry{});
   std::vector<MemoryPiece> pieces;
   EXPECT_FALSE(locator.locate({&whole, 1}, kPd, 0, 10, pieces));
+}
+
+TEST_F(PayloadLocatorTest, TheFirstAbsentPageOfASegmentIsTheMissingOne) {  // (R4)
+  auto region = memory.load<MptEntry>(mpt_address(kKey));
+  region.on_demand = 1;
+  memory.store(mpt_address(kKey), region);
+  const DataSegment segments[] = {{0x40, raw(kKey), kVa}, {0x1f00, raw(kKey), kVa + 0x100}};
+  bool on_demand = false;
+  EXPECT_TRUE(locator.check(segments, kPd, 0, on_demand));
+  EXPECT_TRUE(on_demand);
+  EXPECT_FALSE(locator.missing(segments, kPd, 0, 0x1f40)) << "all are there";
+  memory.store(BusAddress{region.mtt_base + 16}, kAbsentPage);
+  EXPECT_FALSE(locator.missing(segments, kPd, 0, 0x40 + 0x1000)) << "up to the last byte of the page before";
+  const auto page = locator.missing(segments, kPd, 0, 0x40 + 0x1001);
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->key, kKey);
+  EXPECT_EQ(page->va, 0x12000u);
+  std::vector<MemoryPiece> pieces;
+  EXPECT_FALSE(locator.locate(segments, kPd, 0, 0x40 + 0x1001, pieces)) << "it is nowhere";
+  EXPECT_TRUE(pieces.empty());
+  EXPECT_TRUE(locator.locate(segments, kPd, 0, 0x40 + 0x1000, pieces));
+}
+
+TEST_F(PayloadLocatorTest, PagesOfATree) {  // (R4)
+  MptEntry region = memory.load<MptEntry>(mpt_address(kKey));
+  region.on_demand = 1;
+  region.levels = 2;  // 1 GiB
+  region.va = 0;
+  region.length = 1u << 30;
+  region.mtt_base = 0xa00000;
+  memory.store(mpt_address(kKey), region);
+  for (std::uint64_t n = 0; n < kTableEntries; ++n) {
+    memory.store(BusAddress{0xa00000 + 8 * n}, n == 5 ? std::uint64_t{0xa01000} : kAbsentPage);
+    memory.store(BusAddress{0xa01000 + 8 * n}, n == 7 || n == 8 ? 0x80000 + 0x1000 * (n - 7) : kAbsentPage);
+  }
+  constexpr std::uint64_t kPage = (5u << 21) + (7u << 12);
+  const DataSegment segments[] = {{0x3000, raw(kKey), kPage + 0xff0}};
+  std::vector<MemoryPiece> pieces;
+  ASSERT_TRUE(locator.locate(segments, kPd, 0, 0x1010, pieces));
+  ASSERT_EQ(pieces.size(), 1u);
+  EXPECT_EQ(pieces[0].address, BusAddress{0x80ff0});
+  EXPECT_EQ(pieces[0].bytes, 0x1010u);
+  EXPECT_EQ(locator.missing(segments, kPd, 0, 0x1011)->va, kPage + 0x2000);
+  const DataSegment elsewhere[] = {{0x10, raw(kKey), 6u << 21}};
+  EXPECT_EQ(locator.missing(elsewhere, kPd, 0, 1)->va, 6u << 21) << "the table is absent";
+  EXPECT_FALSE(locator.locate(elsewhere, kPd, 0, 1, pieces));
 }
 
 }  // namespace
