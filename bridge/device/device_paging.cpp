@@ -58,6 +58,7 @@ bool Device::is_present(const Event& request) {
   const auto it = regions_.find(raw(request.key));
   if (it == regions_.end() || !is_on_demand(it->second.asked)) return true;
   const MptEntry entry = entry_of(request.key, it->second);
+  if (request.va < entry.va || request.va - entry.va >= entry.length) return true;
   PageStep step = first_step(entry);
   for (;;) {
     const std::uint64_t value = memory_.load<std::uint64_t>(BusAddress{entry_address(entry, step, request.va)});

@@ -88,7 +88,7 @@ Cycle HostModel::step(Cycle now) {
     lift_hold(naks_.pop(), now);
     worked = true;
   }
-  for (auto* events : {&receive_events, &completion_events}) {
+  for (auto* events : {&receive_events, &completion_events, &page_requests}) {
     while (events->can_pop(now)) {
       ++counters_.events[static_cast<std::size_t>(events->pop(now).type)];
       worked = true;

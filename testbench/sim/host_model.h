@@ -69,6 +69,7 @@ class HostModel final : public Block {
   In<HostNotice> landed{"landed"};
   In<Event> receive_events{"receive_events"};
   In<Event> completion_events{"completion_events"};
+  In<Event> page_requests{"page_requests"};  // none: its regions are not on demand
   Out<Doorbell> receive_doorbells{"receive_doorbells"};
   Out<Doorbell> completion_doorbells{"completion_doorbells"};
   Out<TagOperation> tag_operations{"tag_operations"};

@@ -30,6 +30,7 @@ Simulation::Simulation(const Simulation::Options& o, StimulusStream& stimulus)
   host.landed.bind(nic.landed);
   host.receive_events.bind(nic.receive_events);
   host.completion_events.bind(nic.completion_events);
+  host.page_requests.bind(nic.page_requests);
   host.receive_doorbells.bind(nic.receive_doorbells);
   host.completion_doorbells.bind(nic.completion_doorbells);
   host.tag_operations.bind(nic.tag_operations);

@@ -65,14 +65,14 @@ std::optional<MissingPage> PayloadLocator::missing(std::span<const DataSegment> 
     MptEntry region;
     if (!load_region(segment, pd, 0, region) || region.on_demand == 0) return true;
     const std::uint64_t page_bytes = std::uint64_t{1} << region.page_shift;
-    const std::uint64_t begin = segment.address + at;
-    for (std::uint64_t va = begin; va < begin + here;) {
+    for (std::uint64_t done = 0; done < here;) {
+      const std::uint64_t va = segment.address + at + done;
       std::uint64_t page = 0;
       if (load_pages(region, va, 1, &page) == 1 && (page & kAbsentPage) != 0) {
         found = missing_page(region, va);
         return false;
       }
-      va += page_bytes - ((va + region.paged_offset) & (page_bytes - 1));
+      done += page_bytes - ((va + region.paged_offset) & (page_bytes - 1));
     }
     return true;
   });
