@@ -113,6 +113,7 @@ class Device {
     Key key{};
     std::uint64_t va = 0, pages = 0;
     Cycle due{};
+    ClientId client{};          // that has given the advice
     std::uint64_t each_ps = 0;  // advice: time for host.page_fault_pages of them
     std::uint32_t number = 0;   // of the page request that is answered; 0: advice
     bool of_requester = false;

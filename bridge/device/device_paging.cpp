@@ -12,9 +12,7 @@ namespace {
 
 constexpr std::uint64_t kTableBytes = kTableEntries * sizeof(std::uint64_t);
 
-constexpr std::size_t kMostPageWork = 1024;  // that programs have asked for; the NIC's requests are few
-
-bool is_on_demand(const channel::Memory& m) { return (m.access & kAccessOnDemand) != 0; }
+constexpr std::ptrdiff_t kMostAdvice = 1024;  // of a client, that nobody waits for
 
 }  // namespace
 
@@ -93,15 +91,16 @@ std::uint64_t Device::make_present(Key key, std::uint64_t va, std::uint64_t coun
 
 void Device::request_page(const Event& request, bool of_requester, Cycle now) {
   const Cycle due = is_present(request) ? now : after(now, host_.page_fault_ps);
-  page_work_.push_back({request.key, request.va, host_.page_fault_pages, due, 0, request.number, of_requester});
+  page_work_.push_back({request.key, request.va, host_.page_fault_pages, due, {}, 0, request.number, of_requester});
 }
 
 bool Device::answer_pages(Out<Doorbell>& translator, Out<Doorbell>& requester, Cycle now) {
-  bool any = false;
+  bool any = false, advised = false;
   std::erase_if(page_work_, [&](PageWork& work) {
     if (work.due > now) return false;
     if (work.number == 0) {
-      any = true;
+      if (advised) return false;
+      any = advised = true;
       return !go_on(work, now) || work.pages == 0;
     }
     Out<Doorbell>& to = work.of_requester ? requester : translator;
@@ -136,7 +135,7 @@ bool Device::go_on(PageWork& advice, Cycle now) {
 CommandResult Device::advise_memory(ClientId client, Command& c, Cycle now) {
   channel::Advice& a = c.message.body.advice;
   const bool faults = a.advice != kAdvicePrefetchNoFault;  // without: the program has the pages
-  PageWork work{Key{a.lkey}, a.address, a.pages, c.due, faults ? host_.page_fault_ps : 0, 0, false};
+  PageWork work{Key{a.lkey}, a.address, a.pages, c.due, client, faults ? host_.page_fault_ps : 0, 0, false};
   if (c.begun) {
     if (now < c.due) return CommandResult::kBusy;
     if (!go_on(work, now)) return refuse(c, EFAULT);
@@ -160,7 +159,8 @@ CommandResult Device::advise_memory(ClientId client, Command& c, Cycle now) {
   work.pages = a.pages = ((a.address + entry.paged_offset) % page_bytes + a.length + page_bytes - 1) / page_bytes;
   work.due = c.due = faults ? after(now, host_.page_fault_ps) : now;
   if ((a.flags & kAdviceFlush) == 0) {
-    if (page_work_.size() >= kMostPageWork) return refuse(c, ENOMEM);
+    const auto is_own = [&](const PageWork& w) { return w.number == 0 && w.client == client; };
+    if (std::count_if(page_work_.begin(), page_work_.end(), is_own) >= kMostAdvice) return refuse(c, ENOMEM);
     page_work_.push_back(work);
     return CommandResult::kDone;
   }

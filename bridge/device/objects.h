@@ -41,6 +41,8 @@ struct RegionObject {
   std::vector<std::uint64_t> tables{};  // of its tree: offsets in the MTT, the root's first
 };
 
+inline bool is_on_demand(const channel::Memory& m) { return (m.access & kAccessOnDemand) != 0; }
+
 // Memory of the device that a program has allocated.
 struct DeviceMemoryObject {
   ClientId owner{};

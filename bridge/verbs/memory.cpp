@@ -34,6 +34,7 @@ int check_range(const void* address, std::size_t length, unsigned access) {
   if (is_implicit(address, length, access)) return 0;
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   if (begin + length < begin) return EINVAL;
+  if ((access & IBV_ACCESS_ON_DEMAND) != 0) return 0;  // it may be mapped later
   return is_mapped(begin, length, (access & IBV_ACCESS_LOCAL_WRITE) != 0) ? 0 : EFAULT;
 }
 

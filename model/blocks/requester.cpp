@@ -45,7 +45,7 @@ Cycle Requester::step(Cycle now) {
   while (failed.can_pop(now)) fail(failed.pop(now).qpn);  // (R6)
   while (places.can_pop(now)) places_taken_ -= places.pop(now).count;
   while (rendezvous.can_pop(now)) take_rendezvous(rendezvous.pop(now), now);
-  while (doorbells.can_pop(now)) take_doorbell(doorbells.pop(now));
+  while (doorbells.can_pop(now)) take_doorbell(doorbells.pop(now), now);
   if (windows_done.bound() && windows_done.can_pop(now)) take_window_done(now);
   if (commands.can_pop(now) && asked_for_all()) carry_out_command(now);
   // (2) timers
@@ -90,9 +90,9 @@ Cycle Requester::step(Cycle now) {
 
 // Inputs.
 
-void Requester::take_doorbell(const Doorbell& doorbell) {  // (R1)
+void Requester::take_doorbell(const Doorbell& doorbell, Cycle now) {  // (R1)
   if (doorbell.kind == DoorbellKind::kPageReply) {
-    take_page_reply(doorbell);
+    take_page_reply(doorbell, now);
     return;
   }
   Sq* q = find(Qpn{doorbell.number});
@@ -184,6 +184,10 @@ void Requester::run_timers(Cycle now) {
 }
 
 void Requester::time_out(Sq& q, Cycle now) {
+  if (q.awaits_page && !q.queue().waiting()) {  // (R16)
+    disarm(q);
+    return;
+  }
   if (q.queue().waiting()) {
     q.queue().resume();
   } else {

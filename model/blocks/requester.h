@@ -46,8 +46,8 @@
 //       in which they came to it; the answer to it comes on `windows_done`. When it is signaled and done it completes
 //       as a request of UC.
 //   R16 A QP whose next packet needs an absent page asks for it with an event (SendQp, R10) and sends nothing until the
-//       reply, a doorbell, has come; others go on (wait_page). Its timer runs. When nobody takes events there is no
-//       such page.
+//       reply, a doorbell, has come; others go on (wait_page). Its timeout begins again with the reply. When
+//       nobody takes events there is no such page.
 #pragma once
 
 #include <cstdint>
@@ -150,6 +150,7 @@ class Requester final : public Block {
     Qpn qpn;
     std::uint64_t number = 0;  // of the QP
     std::uint32_t resets = 0;
+    std::uint32_t wqe = 0;
   };
   struct Made {  // a packet on its way to the port
     WireFrame frame;
@@ -170,9 +171,9 @@ class Requester final : public Block {
   void reset(Qpn qpn);  // as after create(); the receive path forgets its requests
   void destroy(Qpn qpn);
   void report_drained(Cycle now);
-  void take_doorbell(const Doorbell& doorbell);
+  void take_doorbell(const Doorbell& doorbell, Cycle now);
   bool ask_for_page(Sq& q, Cycle now);
-  void take_page_reply(const Doorbell& reply);
+  void take_page_reply(const Doorbell& reply, Cycle now);
   void take_rendezvous(const RendezvousRequest& request, Cycle now);
   bool give_back_places(Cycle now);
   void take_window_done(Cycle now);

@@ -80,11 +80,11 @@ bool Requester::ask_for_page(Sq& q, Cycle now) {
   if (!page) return false;
   turn_ = q.next;
   if (!events.bound()) {
-    q.refuse_page();
+    q.refuse_page(q.next_wqe());
   } else if (events.can_push(now)) {
     last_page_ask_ = last_page_ask_ % kMostPageAsks + 1;
     events.push(now, {EventType::kPageRequest, last_page_ask_, page->key, page->va});
-    page_asks_.push_back({last_page_ask_, q.qpn(), q.number, q.resets});
+    page_asks_.push_back({last_page_ask_, q.qpn(), q.number, q.resets, q.next_wqe()});
     q.awaits_page = true;
     ++counters_.page_requests;
   }
@@ -93,15 +93,17 @@ bool Requester::ask_for_page(Sq& q, Cycle now) {
   return true;
 }
 
-void Requester::take_page_reply(const Doorbell& reply) {
+void Requester::take_page_reply(const Doorbell& reply, Cycle now) {
   const auto of = [&](const PageAsk& ask) { return ask.id == reply.number; };
   const auto ask = std::find_if(page_asks_.begin(), page_asks_.end(), of);
   if (ask == page_asks_.end()) return;
   Sq* const q = find(*ask);
+  const std::uint32_t wqe = ask->wqe;
   page_asks_.erase(ask);
   if (q == nullptr) return;
   q->awaits_page = false;
-  if (reply.value != 0) q->refuse_page();
+  if (!q->failed() && !q->queue().waiting()) restart_timer(*q, now);
+  if (reply.value != 0) q->refuse_page(wqe);
   update(*q);
 }
 

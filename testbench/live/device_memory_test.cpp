@@ -53,13 +53,6 @@ class DeviceMemory : public PairTest {
   };
 
   void SetUp() override { reconnect({.all_signaled = true}); }
-  ibv_wc_status carry_out(ibv_wr_opcode opcode, ibv_sge local, std::uint64_t remote, std::uint32_t rkey) {
-    std::array<ibv_sge, 1> list{local};
-    ibv_send_wr wr = send_wr(opcode, list);
-    wr.wr.rdma = {remote, rkey};
-    post(a.qp.get(), wr);
-    return take(a.send_cq.get()).status;
-  }
   void check() {
     expect_nothing_else_written();
     here.check();

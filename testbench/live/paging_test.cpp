@@ -32,12 +32,13 @@ struct Paged {
 class Paging : public PairTest {
  protected:
   void SetUp() override { reconnect({.all_signaled = true}); }
-  ibv_wc_status carry_out(ibv_wr_opcode opcode, ibv_sge local, std::uint64_t remote, std::uint32_t rkey) {
-    std::array<ibv_sge, 1> list{local};
-    ibv_send_wr wr = send_wr(opcode, list);
-    wr.wr.rdma = {remote, rkey};
-    post(a.qp.get(), wr);
-    return take(a.send_cq.get()).status;
+  // With regions whose pages are absent: of the arenas, then of the whole address space.
+  void on_new_regions(const std::function<void(const Paged& here, const Paged& there)>& what) {
+    for (const bool whole : {false, true}) {
+      const Paged here(a, whole), there(b, whole);
+      what(here, there);
+      expect_nothing_else_written();
+    }
   }
   // Nanoseconds of model time.
   std::uint64_t time_of(const std::function<void()>& what) {
@@ -60,31 +61,24 @@ class Paging : public PairTest {
 };
 
 TEST_P(Paging, EveryOperationReachesPagesThatAreAbsent) {
-  for (const bool whole : {false, true}) {
-    const Paged here(a, whole), there(b, whole);
+  on_new_regions([&](const Paged& here, const Paged& there) {
     std::array<ibv_sge, 1> sink{there.sge(3, kBytes)};
     post_receive(b.qp.get(), sink);
     EXPECT_EQ(carry_out(IBV_WR_SEND, here.sge(77, kBytes), 0, 0), IBV_WC_SUCCESS);
     EXPECT_EQ(take(b.receive_cq.get()).byte_len, kBytes);
     b.arena.expect(3, a.arena.bytes(77, kBytes));
-    expect_nothing_else_written();
-  }
-  for (const bool whole : {false, true}) {
-    const Paged here(a, whole), there(b, whole);
+  });
+  on_new_regions([&](const Paged& here, const Paged& there) {
     EXPECT_EQ(carry_out(IBV_WR_RDMA_WRITE, here.sge(9, kBytes), b.arena.address(500), there.region->rkey),
               IBV_WC_SUCCESS);
     b.arena.expect(500, a.arena.bytes(9, kBytes));
-    expect_nothing_else_written();
-  }
-  for (const bool whole : {false, true}) {
-    const Paged here(a, whole), there(b, whole);
+  });
+  on_new_regions([&](const Paged& here, const Paged& there) {
     EXPECT_EQ(carry_out(IBV_WR_RDMA_READ, here.sge(0, kBytes), b.arena.address(5000), there.region->rkey),
               IBV_WC_SUCCESS);
     a.arena.expect(0, b.arena.bytes(5000, kBytes));
-    expect_nothing_else_written();
-  }
-  for (const bool whole : {false, true}) {
-    const Paged here(a, whole), there(b, whole);
+  });
+  on_new_regions([&](const Paged& here, const Paged& there) {
     std::uint64_t value = 0;
     std::memcpy(&value, b.arena.at(8 * kPage), sizeof value);
     std::array<ibv_sge, 1> list{here.sge(4 * kPage, 8)};
@@ -95,8 +89,7 @@ TEST_P(Paging, EveryOperationReachesPagesThatAreAbsent) {
     a.arena.expect(4 * kPage, {reinterpret_cast<const std::uint8_t*>(&value), 8});
     value += 5;
     b.arena.expect(8 * kPage, {reinterpret_cast<const std::uint8_t*>(&value), 8});
-    expect_nothing_else_written();
-  }
+  });
 }
 
 TEST_P(Paging, ADatagramsHeaderComesIntoAbsentPages) {
@@ -143,10 +136,27 @@ TEST_P(Paging, APageThatTheProgramDoesNotHaveIsAnError) {
   expect_nothing_else_written();
 }
 
+// A region may be registered before the program maps its memory.
+TEST_P(Paging, MemoryMayBeMappedAfterItsRegistration) {
+  void* const place = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(place, MAP_FAILED);
+  munmap(place, kBytes);
+  EXPECT_EQ(ibv_reg_mr(a.world.pd.get(), place, kBytes, Arena::kAllRights), nullptr);
+  EXPECT_EQ(errno, EFAULT);
+  const Owned<ibv_mr> region = own(ibv_reg_mr(b.world.pd.get(), place, kBytes, kRights), "ibv_reg_mr");
+  const Paged here(a, false);
+  const auto address = reinterpret_cast<std::uint64_t>(place);
+  ASSERT_EQ(mmap(place, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+            place);
+  EXPECT_EQ(carry_out(IBV_WR_RDMA_WRITE, here.sge(0, kBytes), address, region->rkey), IBV_WC_SUCCESS);
+  EXPECT_EQ(std::memcmp(place, a.arena.at(0), kBytes), 0);
+  munmap(place, kBytes);
+  expect_nothing_else_written();
+}
+
 TEST_P(Paging, AdvisedPagesNeedNoRequest) {
   constexpr std::uint64_t kFault = 20'000;  // ns, host.page_fault_ps
-  for (const bool whole : {false, true}) {
-    const Paged here(a, whole), there(b, whole);
+  on_new_regions([&](const Paged& here, const Paged& there) {
     const auto write = [&](std::size_t offset) {
       EXPECT_EQ(carry_out(IBV_WR_RDMA_WRITE, here.sge(offset, 64), b.arena.address(offset), there.region->rkey),
                 IBV_WC_SUCCESS);
@@ -161,8 +171,7 @@ TEST_P(Paging, AdvisedPagesNeedNoRequest) {
     EXPECT_EQ(advise(here, 48 * kPage, 64, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT), 0);
     EXPECT_EQ(advise(there, 48 * kPage, 64, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, 0), 0);
     EXPECT_LT(time_of([&] { write(48 * kPage); }), kFault);
-    expect_nothing_else_written();
-  }
+  });
 }
 
 TEST_P(Paging, AdviceIsChecked) {

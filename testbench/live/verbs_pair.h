@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 
 #include "testbench/live/verbs_world.h"
@@ -31,6 +32,15 @@ class PairTest : public testing::TestWithParam<std::uint32_t> {
       side->qp = make_qp(side->world, side->send_cq.get(), side->receive_cq.get(), shape);
     }
     connect_both(a.qp.get(), a.world, b.qp.get(), b.world, path);
+  }
+
+  // A does it, and waits for its completion.
+  ibv_wc_status carry_out(ibv_wr_opcode opcode, ibv_sge local, std::uint64_t remote, std::uint32_t rkey) {
+    std::array<ibv_sge, 1> list{local};
+    ibv_send_wr wr = send_wr(opcode, list);
+    wr.wr.rdma = {remote, rkey};
+    post(a.qp.get(), wr);
+    return take(a.send_cq.get()).status;
   }
 
   void expect_nothing_else_written() {

@@ -68,11 +68,7 @@ class Windows : public PairTest {
   }
   ibv_wc_status carry_out(ibv_wr_opcode opcode, std::uint64_t va, std::uint32_t rkey, std::size_t from,
                           std::size_t bytes) {
-    std::array<ibv_sge, 1> list{a.arena.sge(from, bytes)};
-    ibv_send_wr wr = send_wr(opcode, list);
-    wr.wr.rdma = {va, rkey};
-    post(a.qp.get(), wr);
-    return take(a.send_cq.get()).status;
+    return PairTest::carry_out(opcode, a.arena.sge(from, bytes), va, rkey);
   }
   // A writes bytes of its own to offset `to` of `memory`, which has that address, or another one of the window.
   void expect_written(std::uint32_t rkey, std::size_t to, std::size_t bytes, std::uint64_t va = 0) {

@@ -188,16 +188,16 @@ SendRequest SendQp::take_next() {
 
 std::optional<MissingPage> SendQp::missing_page() {
   const bool begun = queue_.unsent();
-  if (!load(begun ? queue_.current().wqe : ring_.next()) || !on_demand_ || wqe_.inline_data != nullptr) return {};
-  if (has(wqe_.opcode, kReturnsData)) return {};
+  if (begun && has(queue_.current().opcode, kReturnsData)) return {};  // its WQE is not read again (R2)
+  if (!load(next_wqe()) || !on_demand_ || wqe_.inline_data != nullptr || has(wqe_.opcode, kReturnsData)) return {};
   const std::uint64_t offset = begun ? queue_.packet().offset : 0;
   if (offset >= wqe_.bytes) return {};
   const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(context_.qp.mtu, wqe_.bytes - offset));
   return port_.locator.missing(wqe_.segments(), context_.qp.pd, offset, bytes);
 }
 
-void SendQp::refuse_page() {
-  stop_at(queue_.unsent() ? queue_.current().wqe : ring_.next(), WcStatus::kLocalProtection);
+void SendQp::refuse_page(std::uint32_t wqe) {
+  if (!failed_ && static_cast<std::int32_t>(wqe - oldest()) >= 0) stop_at(wqe, WcStatus::kLocalProtection);
 }
 
 bool SendQp::make_packet(RequestPacket& packet, Payload& payload) {

@@ -89,7 +89,7 @@ class SendQp {
   MemoryPiece wqe_read(std::uint32_t count) const { return slots_at(ring_.next(), count); }
   void fetched(std::uint32_t count) { ring_.fetched(count); }
   // Where the oldest WQE is that has packets to send, to send them again.
-  MemoryPiece repeated_read() const { return slots_at(queue_.unsent() ? queue_.current().wqe : ring_.next(), 1); }
+  MemoryPiece repeated_read() const { return slots_at(next_wqe(), 1); }
 
   // The next WQE is one that the command processor carries out, and may be begun (R9); begins it; its outcome.
   bool has_window_request();
@@ -107,7 +107,9 @@ class SendQp {
   };
   // The packet that make_packet() would make needs that page, which is absent (R10); there is none.
   std::optional<MissingPage> missing_page();
-  void refuse_page();
+  std::uint32_t next_wqe() const { return queue_.unsent() ? queue_.current().wqe : ring_.next(); }  // make_packet()'s
+  // A page of that WQE's payload does not exist; what has completed since did not need it.
+  void refuse_page(std::uint32_t wqe);
   // Begins the next WQE when no packet is left of those before. False when the packet's payload is nowhere.
   bool make_packet(RequestPacket& packet, Payload& payload);
   // Writes the frame of the packet just made, but for what of its payload is in memory, and the ICRC. Returns where the

@@ -114,6 +114,25 @@ TEST_F(DevicePaging, WhatTheProgramDoesNotHaveCannotBeAdvised) {
   EXPECT_FALSE(present(mr, 0x1000));
 }
 
+TEST_F(DevicePaging, AClientHasItsOwnShareOfAdvice) {
+  Program other(lab, 0);
+  constexpr std::uint64_t kBytes = 1600 * kPageBytes;  // a hundred page faults: 2 ms
+  const std::uint64_t memory = a.local(kBytes);
+  const std::uint32_t mr = a.create_mr(pd, memory, kBytes, kAccess);
+  const std::uint32_t other_pd = other.create_pd();
+  const std::uint64_t other_memory = other.local(kPageBytes);
+  const std::uint32_t other_mr = other.create_mr(other_pd, other_memory, kPageBytes, kAccess);
+  const std::uint64_t all = lab.bridge->device(0).page_work();
+  std::int32_t status = 0;
+  for (std::uint32_t n = 0; n < 2000 && status == 0; ++n) status = advise(mr, memory, kBytes, 0);
+  EXPECT_EQ(status, ENOMEM);
+  EXPECT_LE(lab.bridge->device(0).page_work() - all, 1024u);
+  const auto advice = [&](auto& b) {
+    b.advice = {other_pd, other_mr, kAdvicePrefetchWrite, 0, other_memory, kPageBytes, 0};
+  };
+  EXPECT_EQ(other.call(Request::kAdviseMemory, advice).status, 0);
+}
+
 // A region goes, and its client, while advice about it is carried out.
 TEST_F(DevicePaging, AdviceEndsWithItsRegion) {
   const std::uint64_t memory = a.local(64 * kPageBytes);

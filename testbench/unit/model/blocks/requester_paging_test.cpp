@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // R16 of the requester: packets whose payload lies in absent pages.
+#include "model/types/syndrome.h"
 #include "testbench/unit/model/blocks/requester_fixture.h"
 
 namespace rxnic {
@@ -97,6 +98,62 @@ TEST(RequesterPaging, APageThatDoesNotExistEndsTheQp) {
   bench.run();
   EXPECT_EQ(f.tx.size(), 1u);
   EXPECT_EQ(f.ended(), (Ends{{1, WcStatus::kLocalProtection}, {2, WcStatus::kFlushed}}));
+}
+
+// The QP has gone back when it is heard that the page does not exist.
+TEST(RequesterPaging, AnEarlierMessageIsNotBlamed) {
+  Bench bench;
+  Fixture f(bench);
+  f.create(Fixture::context());
+  f.set_page(1, false);
+  f.post(10, {inline_send(), from_page(0)});
+  f.answer(990, AnswerKind::kNak, 100, kNakSequence);
+  f.reply(1000, 1, false);
+  f.answer(2000, AnswerKind::kAck, 100);
+  bench.run();
+  EXPECT_EQ(f.psns(), (std::vector<std::uint32_t>{100, 100}));
+  EXPECT_EQ(f.ended(), (Ends{{1, WcStatus::kLocalProtection}}));
+}
+
+// More than all retries would take.
+TEST(RequesterPaging, WaitingForAPageIsNoTimeout) {
+  constexpr std::uint64_t kTimeoutCycles = 8192, kReply = 20 * kTimeoutCycles;
+  Bench bench;
+  Fixture f(bench);
+  SendQpContext c = Fixture::context();
+  c.timeout = 1;
+  c.retry_count = 1;
+  f.create(c);
+  f.set_page(1, false);
+  f.post(10, {inline_send(), from_page(0)});
+  bench.at(Cycle{kReply - 100}, [&](Cycle) { f.set_page(1, true); });
+  f.reply(kReply, 1);
+  f.answer(kReply + 2 * kTimeoutCycles, AnswerKind::kAck, 101);
+  bench.run_to(Cycle{kReply});
+  EXPECT_EQ(f.dut.counters().timeouts, 0u);
+  bench.run_to(Cycle{kReply + kTimeoutCycles});
+  EXPECT_EQ(f.tx.size(), 2u);
+  bench.run();
+  EXPECT_EQ(f.psns(), (std::vector<std::uint32_t>{100, 101, 100, 101}));
+  EXPECT_EQ(f.dut.counters().timeouts, 1u);
+  EXPECT_EQ(f.ended().size(), 0u) << "unsignaled, and none has failed";
+}
+
+// A READ that is repeated needs nothing of its WQE but the read that going back costs.
+TEST(RequesterPaging, ARepeatedReadHasNoPages) {
+  Bench bench;
+  Fixture f(bench);
+  f.create(Fixture::context());
+  WqeSpec read = from_page(0, 100);
+  read.opcode = SendOpcode::kRead;
+  f.post(10, {read});
+  bench.at(Cycle{800}, [&](Cycle) {
+    const std::vector<std::uint8_t> garbage(Fixture::kStride, 0xff);
+    f.memory.write(Fixture::context().queue.base, garbage);
+  });
+  f.answer(990, AnswerKind::kNak, 100, kNakSequence);
+  bench.run();
+  EXPECT_EQ(f.psns(), (std::vector<std::uint32_t>{100, 100}));
 }
 
 // The reply to what a reset QP asked for is nobody's; the QP asks again.

@@ -67,6 +67,23 @@ TEST_F(PayloadLocatorTest, ASegmentMustBeWithinARegionOfThePd) {  // (R1)
   EXPECT_FALSE(locator.check(both, kPd, 0, on_demand));
 }
 
+TEST_F(PayloadLocatorTest, PagesAreLookedForUpToTheEndOfTheAddresses) {
+  constexpr Key kLast{0x4300};
+  constexpr std::uint64_t kBegin = ~std::uint64_t{0x1fff};
+  std::uint64_t pages[] = {0x80000, 0x81000};
+  put_region(memory, kLast, kPd, kLocalWrite, kBegin, 0x2000, pages, 0xa00000);
+  auto region = memory.load<MptEntry>(mpt_address(kLast));
+  region.on_demand = 1;
+  memory.store(mpt_address(kLast), region);
+  const DataSegment all[] = {{0x2000, raw(kLast), kBegin}};
+  EXPECT_FALSE(locator.missing(all, kPd, 0, 0x2000));
+  memory.store(BusAddress{0xa00008}, kAbsentPage);
+  const auto page = locator.missing(all, kPd, 0, 0x2000);
+  ASSERT_TRUE(page);
+  EXPECT_EQ(page->va, kBegin + 0x1000);
+  EXPECT_FALSE(locator.missing(all, kPd, 0, 0x1000));
+}
+
 TEST_F(PayloadLocatorTest, BytesAreThoseOfTheSegmentsInOrder) {
   const DataSegment segments[] = {{100, raw(kKey), kVa + 0x50}, {0x1f00, raw(kKey), kVa + 0x100}, {3, raw(kKey), kVa}};
   std::vector<std::uint8_t> expected;
