@@ -19,6 +19,7 @@
 #include <type_traits>
 
 #include "bridge/channel/shared_mapping.h"
+#include "model/types/flow.h"
 #include "model/types/send_work_queue.h"
 
 namespace rxnic::channel {
@@ -59,8 +60,12 @@ enum class Request : std::uint16_t {
   kCopyToDevice,  // from the program's memory, and back
   kCopyFromDevice,
   kAdviseMemory,
+  kCreateFlow,
+  kFreeFlow,
+  kCreateRss,  // a QP that spreads frames over others' receive queues, and has none itself
+  kFreeRss,
 };
-inline constexpr Request kLastRequest = Request::kAdviseMemory;
+inline constexpr Request kLastRequest = Request::kFreeRss;
 
 inline constexpr std::uint32_t kMaxNics = 64;
 inline constexpr std::uint32_t kGids = 4;  // entries of a port's GID table; the last is empty
@@ -83,6 +88,7 @@ struct DeviceAttributes {
   std::uint32_t max_rd_atomic = 0;            // of a QP
   std::uint32_t max_responder_resources = 0;  // of all QPs
   std::uint32_t max_multicast_groups = 0;
+  std::uint32_t max_flows = 0, max_rss = 0;
   std::uint32_t max_tags = 0;            // of a TM SRQ
   std::uint32_t max_tag_operations = 0;  // of a TM SRQ, outstanding
   std::uint32_t cqe_bytes = 64;          // stride of a CQ
@@ -196,6 +202,21 @@ struct Multicast {
   std::uint32_t qpn = 0;
   std::array<std::uint8_t, 16> gid{};
 };
+struct Flow {
+  std::uint32_t number = 0;  // reply
+  std::uint32_t qpn = 0;     // a RAW_PACKET QP, or one of kCreateRss
+  std::uint16_t priority = 0;
+  std::uint8_t kind = 0;                                    // FlowKind
+  std::array<std::uint8_t, kFlowKeyBytes> value{}, mask{};  // FlowKey
+};
+struct Rss {
+  std::uint32_t qpn = 0;  // reply
+  std::uint32_t pd = 0;
+  std::uint8_t fields = 0;       // HashField
+  std::uint8_t log_entries = 0;  // of the indirection table
+  std::array<std::uint8_t, kHashKeyBytes> key{};
+  std::array<std::uint32_t, kMostRssEntries> queues{};  // the table: RAW_PACKET QPs without a send queue
+};
 struct XrcDomain {
   std::uint32_t number = 0;                 // reply; request of kCloseXrcd. One for each kOpenXrcd
   std::uint32_t create = 0, exclusive = 0;  // O_CREAT, O_EXCL
@@ -228,6 +249,8 @@ struct Message {
     Multicast multicast;
     Clock clock;
     XrcDomain xrcd;
+    Flow flow;
+    Rss rss;
     std::array<std::uint8_t, 496> bytes;
     Body() : bytes{} {}
   } body;

@@ -98,6 +98,8 @@ channel::DeviceAttributes device_attributes(std::uint32_t nic, const Params& par
   a.max_responder_resources = params.transport_checker.responder_resources;
   a.max_multicast_groups =
       params.rx_parser.own_addresses - static_cast<std::uint32_t>(port_address(nic).addresses.size());
+  a.max_flows = params.rx_parser.flows;
+  a.max_rss = params.rx_parser.rss_contexts;
   a.max_tags = params.tag_match_cam.max_tags;
   a.max_tag_operations = 2 * a.max_tags + 2;  // an append and a removal of each, and two syncs (rules 5.8)
   a.device_memory_bytes = params.dma_engine.device_memory_bytes;

@@ -119,6 +119,14 @@ CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
       return copy_device_memory(client, c, true);
     case Request::kCopyFromDevice:
       return copy_device_memory(client, c, false);
+    case Request::kCreateFlow:
+      return create_flow(client, c);
+    case Request::kFreeFlow:
+      return free_flow(client, c);
+    case Request::kCreateRss:
+      return create_rss(client, c);
+    case Request::kFreeRss:
+      return free_rss(client, c);
     case Request::kHello:
     case Request::kOpen:
       return refuse(c, EINVAL);  // the port handles these
@@ -153,7 +161,7 @@ CommandResult Device::silence(ClientId client) {
 CommandResult Device::close(ClientId client) {
   if (clients_.at(client).teardown.step == 0) leave_domains(client);
   if (const CommandResult r = silence(client); r != CommandResult::kDone) return r;
-  // QPs first, then what they refer to.
+  // What refers to QPs, the QPs, then what they refer to.
   const auto all = [client](auto& objects, auto destroy) {
     for (auto it = objects.begin(); it != objects.end();) {
       const auto here = it++;  // it may go
@@ -162,7 +170,9 @@ CommandResult Device::close(ClientId client) {
     }
     return CommandResult::kDone;
   };
-  CommandResult r = all(qps_, [this](std::uint32_t n) { return destroy_qp(Qpn{n}); });
+  CommandResult r = all(flows_, [this](std::uint32_t n) { return destroy_flow(n); });
+  if (r == CommandResult::kDone) r = all(rss_, [this](std::uint32_t n) { return destroy_rss(Qpn{n}); });
+  if (r == CommandResult::kDone) r = all(qps_, [this](std::uint32_t n) { return destroy_qp(Qpn{n}); });
   if (r == CommandResult::kDone) r = all(srqs_, [this](std::uint32_t n) { return destroy_srq(Srqn{n}); });
   if (r == CommandResult::kDone) r = all(windows_, [this](std::uint32_t n) { return destroy_window(Key{n}); });
   if (r == CommandResult::kDone) r = all(regions_, [this](std::uint32_t n) { return destroy_region(Key{n}); });

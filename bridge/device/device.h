@@ -29,6 +29,8 @@
 //       time as often as its pages need. A region of the whole address space has a tree, whose tables are made as pages
 //       come and count as its client's pages. A page that the program does not have mapped then, or for whose tables no
 //       room is left, does not exist. None becomes absent again.
+//   R13 A flow names a RAW_PACKET QP of its client, or a QP of kCreateRss, which are in use by it (EBUSY). The queues
+//       of such a QP are RAW_PACKET QPs of its client without a send queue, and as long in use.
 #pragma once
 
 #include <map>
@@ -103,7 +105,7 @@ class Device {
   }
   std::size_t objects() const {
     return pds_.size() + regions_.size() + windows_.size() + device_memories_.size() + cqs_.size() + srqs_.size() +
-           qps_.size() + xrcds_.size();
+           qps_.size() + xrcds_.size() + flows_.size() + rss_.size();
   }
 
  private:
@@ -170,6 +172,7 @@ class Device {
   CommandResult modify_qp(ClientId client, Command& c);
   CommandResult query_qp(ClientId client, Command& c);
   CommandResult free_qp(ClientId client, Command& c);
+  std::optional<std::uint32_t> take_qp_number();
   std::int32_t check_qp(ClientId client, const channel::QueuePair& asked);
   std::int32_t apply(const channel::QpAttributes& asked, QpState next, SendQpContext& context,
                      channel::QpAttributes& set) const;
@@ -178,9 +181,19 @@ class Device {
   void forget_qp(Qpn qpn);
   void count_user(const QpObject& qp, std::uint32_t one);
   void drop_doorbells(const QpObject& qp);
+  // device_steering.cpp
   CommandResult attach_multicast(ClientId client, Command& c);
   CommandResult detach_multicast(ClientId client, Command& c);
   CommandResult leave_groups(QpObject& qp);
+  std::uint32_t* flows_of(ClientId client, std::uint32_t qpn);
+  CommandResult create_flow(ClientId client, Command& c);
+  CommandResult free_flow(ClientId client, Command& c);
+  CommandResult destroy_flow(std::uint32_t number);
+  CommandResult create_rss(ClientId client, Command& c);
+  CommandResult free_rss(ClientId client, Command& c);
+  CommandResult destroy_rss(Qpn qpn);
+  void forget_rss(Qpn qpn);
+  void count_queues(const RssObject& rss, std::uint32_t one);
   // device_xrc.cpp
   CommandResult open_xrcd(ClientId client, Command& c);
   CommandResult close_xrcd(ClientId client, Command& c);
@@ -224,6 +237,9 @@ class Device {
   std::map<std::uint32_t, SrqObject> srqs_;
   std::map<std::uint32_t, QpObject> qps_;
   std::set<std::pair<Address, Qpn>> groups_;
+  std::map<std::uint32_t, FlowObject> flows_;
+  std::uint32_t last_flow_ = 0;             // the parser takes their numbers for their order
+  std::map<std::uint32_t, RssObject> rss_;  // by QPN
   std::map<std::uint32_t, XrcdObject> xrcds_;
   std::map<XrcFile, Xrcdn> xrc_files_;  // of the domains that belong to one
   std::uint32_t last_domain_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs and multicast groups.
+// Queue pairs.
 #include <algorithm>
 #include <bit>
 #include <cerrno>
@@ -30,9 +30,11 @@ QpState next_state(const QpObject& qp, const channel::QpAttributes& asked) {
 std::int32_t Device::check_qp(ClientId client, const channel::QueuePair& asked) {
   const Objects& own = clients_.at(client);
   const auto type = static_cast<QpType>(asked.type);
-  const bool known = type == QpType::kRc || type == QpType::kUc || type == QpType::kUd || is_xrc(type);
+  const bool known =
+      type == QpType::kRc || type == QpType::kUc || type == QpType::kUd || type == QpType::kRawPacket || is_xrc(type);
   if (!known) return EOPNOTSUPP;
   if (is_xrc(type) && (asked.has_srq != 0 || asked.receive_slots != 0)) return EINVAL;
+  if (type == QpType::kRawPacket && asked.has_srq != 0) return EINVAL;
   if (asked.management > 1 || (asked.management != 0 && type != QpType::kUd)) return EINVAL;
   if (asked.management != 0 && qps_.contains(kManagementQpn)) return EBUSY;
   if (type == QpType::kXrcReceive) {
@@ -64,6 +66,12 @@ std::int32_t Device::check_qp(ClientId client, const channel::QueuePair& asked) 
   return qps_.size() == attributes_.max_qps ? ENOMEM : 0;
 }
 
+// RSS QPs have their numbers from the same pool.
+std::optional<std::uint32_t> Device::take_qp_number() {
+  return qp_numbers_.take(qps_.size() + rss_.size(),
+                          [this](std::uint32_t n) { return qps_.contains(n) || rss_.contains(n); });
+}
+
 CommandResult Device::create_qp(ClientId client, Command& c) {
   channel::QueuePair& asked = c.message.body.qp;
   if (c.begun) {
@@ -92,8 +100,7 @@ CommandResult Device::create_qp(ClientId client, Command& c) {
     return CommandResult::kGiven;
   }
   if (const std::int32_t error = check_qp(client, asked); error != 0) return refuse(c, error);
-  const auto is_used = [this](std::uint32_t n) { return qps_.contains(n); };
-  const auto number = asked.management != 0 ? std::optional{kManagementQpn} : qp_numbers_.take(qps_.size(), is_used);
+  const auto number = asked.management != 0 ? std::optional{kManagementQpn} : take_qp_number();
   if (!number) return refuse(c, ENOMEM);
   Objects& own = clients_.at(client);
   QpObject qp;
@@ -105,6 +112,7 @@ CommandResult Device::create_qp(ClientId client, Command& c) {
   if (qp.type != QpType::kXrcReceive) context.pd = Pdn{asked.pd};
   context.xrcd = qp.type == QpType::kXrcReceive ? xrcds_.at(asked.xrcd).domain : kNoDomain;
   context.mtu = static_cast<std::uint16_t>(attributes_.active_mtu);  // UD: the port's; RC, UC: until IBV_QP_PATH_MTU
+  if (qp.type == QpType::kRawPacket) context.mtu += kMostLinkHeaderBytes;
   context.send_cq = Cqn{qp.type == QpType::kXrcReceive ? 0 : asked.send_cq};
   context.receive_cq = Cqn{is_xrc(qp.type) ? 0 : asked.receive_cq};
   qp.has_srq = asked.has_srq != 0;
@@ -267,7 +275,7 @@ CommandResult Device::free_qp(ClientId client, Command& c) {
   const std::uint32_t number = c.message.body.handle.number;
   QpObject* qp = held(client, number);
   if (qp == nullptr) return refuse(c, EINVAL);
-  if (qp->groups != 0) return refuse(c, EBUSY);
+  if (qp->groups + qp->flows + qp->tables != 0) return refuse(c, EBUSY);
   if (qp->teardown.step == 0 && pass_on(*qp, client)) return CommandResult::kDone;
   return destroy_qp(Qpn{number});
 }
@@ -316,50 +324,6 @@ void Device::count_user(const QpObject& qp, std::uint32_t one) {
   pds_.at(raw(context.pd)).users += one;
   cqs_.at(raw(context.send_cq)).users += one;
   if (!is_xrc(qp.type)) cqs_.at(raw(context.receive_cq)).users += one;
-}
-
-CommandResult Device::attach_multicast(ClientId client, Command& c) {
-  const channel::Multicast& asked = c.message.body.multicast;
-  QpObject* qp = owned(qps_, client, asked.qpn);
-  const Address group = address_of(asked.gid, channel::GidType::kRoceV2);
-  if (c.begun) {
-    CommandReply reply;
-    if (const CommandResult r = await(c.ticket, &reply); r != CommandResult::kDone) return r;
-    if (reply.status == CommandStatus::kDone) return CommandResult::kDone;
-    groups_.erase({group, qp->qpn()});
-    --qp->groups;
-    return refuse(c, ENOMEM);
-  }
-  if (qp == nullptr || qp->type != QpType::kUd || !group.is_multicast()) return refuse(c, EINVAL);
-  if (!groups_.emplace(group, qp->qpn()).second) return CommandResult::kDone;  // it is already
-  c.ticket = commands_.attach_multicast(group, qp->qpn());
-  c.begun = true;
-  ++qp->groups;
-  return CommandResult::kGiven;
-}
-
-CommandResult Device::detach_multicast(ClientId client, Command& c) {
-  const channel::Multicast& asked = c.message.body.multicast;
-  if (c.begun) return await(c.ticket);
-  QpObject* qp = owned(qps_, client, asked.qpn);
-  const Address group = address_of(asked.gid, channel::GidType::kRoceV2);
-  if (qp == nullptr || groups_.erase({group, qp->qpn()}) == 0) return refuse(c, EINVAL);
-  c.ticket = commands_.detach_multicast(group, qp->qpn());
-  c.begun = true;
-  --qp->groups;
-  return CommandResult::kGiven;
-}
-
-// One after the other.
-CommandResult Device::leave_groups(QpObject& qp) {
-  for (;;) {
-    if (const CommandResult r = await(qp.teardown.ticket); r != CommandResult::kDone) return r;
-    const auto group =
-        std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g.second == qp.qpn(); });
-    if (group == groups_.end()) return CommandResult::kDone;
-    qp.teardown.ticket = commands_.detach_multicast(group->first, qp.qpn());
-    groups_.erase(group);
-  }
 }
 
 }  // namespace rxnic

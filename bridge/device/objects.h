@@ -112,9 +112,27 @@ struct QpObject {
   std::vector<Holder> holders;  // XRC_RECV: besides the owner
   std::uint32_t send_record = kNoRecord, receive_record = kNoRecord;
   std::uint32_t groups = 0;  // multicast groups that it is attached to
+  std::uint32_t flows = 0;   // that name it
+  std::uint32_t tables = 0;  // places in indirection tables
   Teardown teardown;
 
   Qpn qpn() const { return context.qp.qpn; }
+};
+
+// A rule of flow steering.
+struct FlowObject {
+  ClientId owner{};
+  std::uint32_t qpn = 0;
+  Teardown teardown{};
+};
+
+// A QP that spreads frames over the receive queues of others.
+struct RssObject {
+  ClientId owner{};
+  std::uint32_t pd = 0;
+  std::vector<std::uint32_t> queues{};  // the indirection table: QPNs
+  std::uint32_t flows = 0;              // that name it
+  Teardown teardown{};
 };
 
 // What one client has. Doorbell records: the object that each one belongs to.

@@ -11,16 +11,20 @@ namespace {
 
 constexpr std::uint32_t kInitConnected = kAttrPkeyIndex | kAttrPort | kAttrAccess;
 constexpr std::uint32_t kInitDatagram = kAttrPkeyIndex | kAttrPort | kAttrQkey;
+constexpr std::uint32_t init(QpType t) {
+  return connects(t) ? kInitConnected : t == QpType::kUd ? kInitDatagram : std::uint32_t{kAttrPort};
+}
 
 // Sides of a reliable transport that a QP has.
 constexpr bool requests(QpType t) { return t == QpType::kRc || t == QpType::kXrcSend; }
 constexpr bool responds(QpType t) { return t == QpType::kRc || t == QpType::kXrcReceive; }
 
-QpRule reset_to_init(QpType t) { return {true, connects(t) ? kInitConnected : kInitDatagram, 0}; }
+QpRule reset_to_init(QpType t) { return {true, init(t), 0}; }
 
-QpRule init_to_init(QpType t) { return {true, 0, connects(t) ? kInitConnected : kInitDatagram}; }
+QpRule init_to_init(QpType t) { return {true, 0, init(t)}; }
 
 QpRule init_to_rtr(QpType t) {
+  if (t == QpType::kRawPacket) return {true, 0, 0};
   if (t == QpType::kUd) return {true, 0, kAttrPkeyIndex | kAttrQkey};
   std::uint32_t required = kAttrPath | kAttrPathMtu | kAttrRemoteQpn | kAttrRqPsn;
   if (responds(t)) required |= kAttrMaxDestRdAtomic | kAttrMinRnrTimer;
@@ -38,11 +42,14 @@ std::uint32_t working(QpType t) {
       return kAttrCurrentState | kAttrAccess;
     case QpType::kUd:
       return kAttrCurrentState | kAttrQkey;
+    case QpType::kRawPacket:
+      return kAttrCurrentState;
   }
   return 0;
 }
 
 QpRule rtr_to_rts(QpType t) {
+  if (t == QpType::kRawPacket) return {true, 0, working(t)};
   std::uint32_t required = kAttrSqPsn;
   if (requests(t)) required |= kAttrTimeout | kAttrRetryCount | kAttrRnrRetry | kAttrMaxRdAtomic;
   if (t == QpType::kXrcReceive) required |= kAttrTimeout;
@@ -50,6 +57,7 @@ QpRule rtr_to_rts(QpType t) {
 }
 
 QpRule in_sqd(QpType t) {
+  if (t == QpType::kRawPacket) return {true, 0, 0};
   if (t == QpType::kUd) return {true, 0, kAttrPkeyIndex | kAttrQkey};
   std::uint32_t optional = kAttrPath | kAttrAccess | kAttrPkeyIndex;
   if (requests(t)) optional |= kAttrPort | kAttrTimeout | kAttrRetryCount | kAttrRnrRetry | kAttrMaxRdAtomic;
@@ -59,6 +67,7 @@ QpRule in_sqd(QpType t) {
 
 QpRule sqe_to_rts(QpType t) {  // RC and XRC have no SQE
   if (requests(t) || responds(t)) return {};
+  if (t == QpType::kRawPacket) return {true, 0, kAttrCurrentState};
   return {true, 0, kAttrCurrentState | (t == QpType::kUd ? kAttrQkey : kAttrAccess)};
 }
 

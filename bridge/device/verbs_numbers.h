@@ -10,11 +10,12 @@
 namespace rxnic {
 
 // ibv_qp_type
-enum class QpType : std::uint32_t { kRc = 2, kUc = 3, kUd = 4, kXrcSend = 9, kXrcReceive = 10 };
-constexpr bool connects(QpType t) { return t != QpType::kUd; }
+enum class QpType : std::uint32_t { kRc = 2, kUc = 3, kUd = 4, kRawPacket = 8, kXrcSend = 9, kXrcReceive = 10 };
+constexpr bool connects(QpType t) { return t != QpType::kUd && t != QpType::kRawPacket; }
 constexpr bool is_xrc(QpType t) { return t == QpType::kXrcSend || t == QpType::kXrcReceive; }
 constexpr Transport transport_of(QpType t) {
   if (is_xrc(t)) return Transport::kXrc;
+  if (t == QpType::kRawPacket) return Transport::kRaw;
   return t == QpType::kRc ? Transport::kRc : t == QpType::kUc ? Transport::kUc : Transport::kUd;
 }
 

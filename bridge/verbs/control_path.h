@@ -15,6 +15,7 @@
 namespace rxnic::verbs {
 
 struct Pd;
+struct Qp;
 
 // device.cpp
 ibv_device** get_device_list(int* count);
@@ -95,5 +96,20 @@ ibv_qp_ex* qp_to_qp_ex(ibv_qp* qp);
 int query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr* init);
 int modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask);
 int destroy_qp(ibv_qp* qp);
+Qp* create_receiver(ibv_context* context, const ibv_qp_init_attr_ex& attributes);  // without a send queue
+
+// receive_wq.cpp
+ibv_wq* create_wq(ibv_context* context, ibv_wq_init_attr* attributes);
+int modify_wq(ibv_wq* wq, ibv_wq_attr* attributes);
+int destroy_wq(ibv_wq* wq);
+ibv_rwq_ind_table* create_rwq_ind_table(ibv_context* context, ibv_rwq_ind_table_init_attr* attributes);
+int destroy_rwq_ind_table(ibv_rwq_ind_table* table);
+bool is_rss(const ibv_qp_init_attr_ex& attributes);
+ibv_qp* create_rss_qp(ibv_context* context, const ibv_qp_init_attr_ex& attributes);
+int destroy_rss_qp(Qp& qp);
+
+// flow.cpp
+ibv_flow* create_flow(ibv_qp* qp, ibv_flow_attr* attributes);
+int destroy_flow(ibv_flow* flow);
 
 }  // namespace rxnic::verbs

@@ -63,9 +63,18 @@ bool fill_srq_event(Context& context, const EventRecord& record, ibv_async_event
   return true;
 }
 
+// Its queue cannot go on, for whatever reason.
+bool fill_wq_event(Wq& wq, ibv_async_event& event) {
+  ++wq.async_events_reported;
+  event.element.wq = &wq.wq;
+  event.event_type = IBV_EVENT_WQ_FATAL;
+  return true;
+}
+
 bool fill_qp_event(Context& context, const EventRecord& record, ibv_async_event& event) {
   Qp* qp = context.qps.find(record.number);
   if (qp == nullptr) return false;
+  if (qp->wq != nullptr) return fill_wq_event(*qp->wq, event);
   switch (record.kind) {
     case EventKind::kQpFatal:
       event.event_type = IBV_EVENT_QP_FATAL;
@@ -184,6 +193,10 @@ void ack_async_event(ibv_async_event* event) {
     case IBV_EVENT_QP_LAST_WQE_REACHED: {
       ibv_qp* qp = event->element.qp;
       return acknowledge(*qp, qp->events_completed, 1);
+    }
+    case IBV_EVENT_WQ_FATAL: {
+      ibv_wq* wq = event->element.wq;
+      return acknowledge(*wq, wq->events_completed, 1);
     }
     case IBV_EVENT_SRQ_ERR:
     case IBV_EVENT_SRQ_LIMIT_REACHED: {

@@ -13,6 +13,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -135,13 +136,32 @@ struct Srq {
   std::uint32_t users = 0;                  // [C] Context::objects: QPs
 };
 
+struct Qp;
+
+struct Wq {
+  ibv_wq wq{};
+  Qp* queue = nullptr;                      // a RAW_PACKET QP without a send queue
+  std::atomic<std::uint32_t> users{0};      // [C] places in tables
+  std::uint32_t async_events_reported = 0;  // [D] Context::objects
+};
+
+struct RwqTable {
+  ibv_rwq_ind_table table{};
+  std::uint32_t log_entries = 0;
+  std::array<Wq*, kMostRssEntries> wqs{};
+  std::atomic<std::uint32_t> users{0};  // [C] RSS QPs with it
+};
+
 struct Qp {
   ibv_qp_ex qp{};
   std::uint32_t comp_mask = 0;  // (R4)
   ibv_xrcd* xrcd = nullptr;     // (R4) of an XRC_RECV QP
   bool extended = false;        // made with send_ops_flags: ibv_qp_to_qp_ex works
   bool all_signaled = false;
-  bool management = false;  // QP 1
+  bool management = false;     // QP 1
+  bool receives_only = false;  // of a WQ
+  Wq* wq = nullptr;            // whose queue it is
+  RwqTable* table = nullptr;   // of an RSS QP, which has neither queues nor a place in Context::qps
   SendQueue send;
   ReceiveQueue receive;
   std::atomic<bool> fatal_reported{false};  // [D] the simulator died: the first flushed WR had IBV_WC_FATAL_ERR
@@ -182,6 +202,8 @@ inline Cq& cq_of(ibv_cq* p) { return *reinterpret_cast<Cq*>(p); }
 inline Cq& cq_of(ibv_cq_ex* p) { return *reinterpret_cast<Cq*>(p); }
 inline Xrcd& xrcd_of(ibv_xrcd* p) { return *reinterpret_cast<Xrcd*>(p); }
 inline Srq& srq_of(ibv_srq* p) { return *reinterpret_cast<Srq*>(p); }
+inline Wq& wq_of(ibv_wq* p) { return *reinterpret_cast<Wq*>(p); }
+inline RwqTable& table_of(ibv_rwq_ind_table* p) { return *reinterpret_cast<RwqTable*>(p); }
 inline Qp& qp_of(ibv_qp* p) { return *reinterpret_cast<Qp*>(p); }
 inline Qp& qp_of(ibv_qp_ex* p) { return *reinterpret_cast<Qp*>(p); }
 

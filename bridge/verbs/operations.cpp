@@ -109,6 +109,13 @@ void fill(verbs_context& context) {
   context.get_srq_num = kOperations.get_srq_num;
   context.create_qp_ex = kOperations.create_qp_ex;
   context.open_qp = open_qp;
+  context.create_wq = create_wq;
+  context.modify_wq = modify_wq;
+  context.destroy_wq = destroy_wq;
+  context.create_rwq_ind_table = create_rwq_ind_table;
+  context.destroy_rwq_ind_table = destroy_rwq_ind_table;
+  context.ibv_create_flow = create_flow;
+  context.ibv_destroy_flow = destroy_flow;
   context.open_xrcd = open_xrcd;
   context.close_xrcd = close_xrcd;
   context.alloc_td = kOperations.alloc_td;

@@ -56,6 +56,7 @@ ibv_device_attr device_attributes(const Context& context) {
   d.max_res_rd_atom = as_int(a.max_responder_resources);
   d.atomic_cap = IBV_ATOMIC_HCA;
   d.max_mcast_grp = d.max_mcast_qp_attach = d.max_total_mcast_qp_attach = as_int(a.max_multicast_groups);
+  d.max_raw_ethy_qp = as_int(a.max_qps);
   d.max_ah = as_int(a.max_ahs);
   d.max_srq = as_int(a.max_srqs);
   d.max_srq_wr = as_int(a.max_srq_wrs);
@@ -93,6 +94,7 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   if (bytes < sizeof attributes->orig_attr) return EINVAL;
   ibv_device_attr_ex d{};
   d.orig_attr = device_attributes(context_of(context));
+  const channel::DeviceAttributes& a = context_of(context).attributes;
   d.completion_timestamp_mask = ~std::uint64_t{0};
   d.hca_core_clock = context_of(context).attributes.core_clock_khz;
   d.device_cap_flags_ex = d.orig_attr.device_cap_flags | kDeviceAtomicWrite;
@@ -100,6 +102,8 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
                context_of(context).attributes.max_tag_operations, 1};
   d.cq_mod_caps = {0xffff, 0xffff};
   d.max_dm_size = context_of(context).attributes.device_memory_bytes;
+  d.rss_caps = {1u << IBV_QPT_RAW_PACKET, a.max_rss, kMostRssEntries, 0xff, IBV_RX_HASH_FUNC_TOEPLITZ};
+  d.max_wq_type_rq = a.max_qps;
   d.phys_port_cnt_ex = 1;
   // The device waits for pages, whoever needs them.
   constexpr std::uint32_t kConnected = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE |

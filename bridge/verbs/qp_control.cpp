@@ -10,6 +10,7 @@
 //   R4  A QP on a TM SRQ is RC and has no send queue: the device sends on it (rendezvous).
 //   R5  XRC. An XRC_RECV QP has a domain instead of a PD, and neither CQs nor queues. An XRC_SEND QP has no receive
 //       queue; an SRQ and a receive CQ that are given for it are ignored, as by the kernel's uverbs.
+//   R6  The QP of a receive WQ has no send queue; an RSS QP none at all (receive_wq.cpp).
 #include <algorithm>
 #include <cerrno>
 #include <mutex>
@@ -39,17 +40,20 @@ int validate(ibv_context* context, const ibv_qp_init_attr_ex& a) {
   const channel::DeviceAttributes& device = context_of(context).attributes;
   constexpr std::uint32_t kKnown =
       IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-  if ((a.comp_mask & ~kKnown) != 0) return EOPNOTSUPP;  // TSO, RSS
+  if ((a.comp_mask & ~kKnown) != 0) return EOPNOTSUPP;  // TSO
   if ((a.comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && a.create_flags != 0) return EOPNOTSUPP;
   if (a.qp_type == IBV_QPT_XRC_RECV) {  // R5
     const bool good = (a.comp_mask & IBV_QP_INIT_ATTR_XRCD) != 0 && a.xrcd != nullptr && a.xrcd->context == context;
     return good ? 0 : EINVAL;
   }
   const bool sends_xrc = a.qp_type == IBV_QPT_XRC_SEND;
-  if (a.qp_type != IBV_QPT_RC && a.qp_type != IBV_QPT_UC && a.qp_type != IBV_QPT_UD && !sends_xrc) return EOPNOTSUPP;
+  const bool raw = a.qp_type == IBV_QPT_RAW_PACKET;
+  const bool known = a.qp_type == IBV_QPT_RC || a.qp_type == IBV_QPT_UC || a.qp_type == IBV_QPT_UD || raw || sends_xrc;
+  if (!known) return EOPNOTSUPP;
   if ((a.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || a.pd == nullptr || a.pd->context != context) return EINVAL;
   if (a.send_cq == nullptr || a.send_cq->context != context) return EINVAL;
   if (!sends_xrc && (a.recv_cq == nullptr || a.recv_cq->context != context)) return EINVAL;
+  if (raw && a.srq != nullptr) return EINVAL;
   const bool takes_srq = a.srq != nullptr && !sends_xrc;
   if (takes_srq && (a.srq->context != context || srq_of(a.srq).xrcd != nullptr)) return EINVAL;
   const bool tagged = takes_srq && srq_of(a.srq).tags != nullptr;
@@ -69,7 +73,7 @@ void shape(Qp& qp, const ibv_qp_cap& asked, bool receives, std::uint32_t most_in
   SendQueue& s = qp.send;
   const ibv_srq* const srq = qp.qp.qp_base.srq;
   const bool tagged = srq != nullptr && srq_of(const_cast<ibv_srq*>(srq)).tags != nullptr;
-  const bool sends = !tagged && qp.qp.qp_base.qp_type != IBV_QPT_XRC_RECV;  // R4, R5
+  const bool sends = !tagged && qp.qp.qp_base.qp_type != IBV_QPT_XRC_RECV && !qp.receives_only;  // R4, R5, R6
   s.max_sge = std::max(asked.max_send_sge, 1u);
   s.slots = sends ? power_of_two(std::max(asked.max_send_wr, kMinSendSlots)) : 0;
   const std::uint32_t payload = std::max(s.max_sge * std::uint32_t{sizeof(DataSegment)}, asked.max_inline_data);
@@ -154,7 +158,9 @@ int create(Context& context, Qp& qp) {
   return 0;
 }
 
-Qp* create(ibv_context* context, const ibv_qp_init_attr_ex& a, bool management = false) {
+enum class Kind { kOrdinary, kManagement, kReceiver /* R6 */ };
+
+Qp* create(ibv_context* context, const ibv_qp_init_attr_ex& a, Kind kind = Kind::kOrdinary) {
   int status = validate(context, a);
   Qp* qp = status == 0 ? new (std::nothrow) Qp : nullptr;
   if (status == 0 && qp == nullptr) status = ENOMEM;
@@ -178,7 +184,8 @@ Qp* create(ibv_context* context, const ibv_qp_init_attr_ex& a, bool management =
     pthread_mutex_init(&p.mutex, nullptr);
     pthread_cond_init(&p.cond, nullptr);
     qp->all_signaled = a.sq_sig_all != 0;
-    qp->management = management;
+    qp->management = kind == Kind::kManagement;
+    qp->receives_only = kind == Kind::kReceiver;
     const ibv_qp_cap cap = a.qp_type == IBV_QPT_XRC_RECV ? ibv_qp_cap{} : a.cap;
     shape(*qp, cap, p.recv_cq != nullptr && p.srq == nullptr, context_of(context).attributes.max_inline);
     if ((a.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) {
@@ -246,6 +253,7 @@ ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
 }
 
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
+  if (is_rss(*attributes)) return create_rss_qp(context, *attributes);
   Qp* qp = create(context, *attributes);
   if (qp == nullptr) return nullptr;
   attributes->cap = capabilities(*qp);
@@ -253,8 +261,12 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes) {
 }
 
 ibv_qp* create_management_qp(ibv_context* context, const ibv_qp_init_attr_ex& attributes) {
-  Qp* qp = create(context, attributes, true);
+  Qp* qp = create(context, attributes, Kind::kManagement);
   return qp == nullptr ? nullptr : &qp->qp.qp_base;
+}
+
+Qp* create_receiver(ibv_context* context, const ibv_qp_init_attr_ex& attributes) {
+  return create(context, attributes, Kind::kReceiver);
 }
 
 ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes) {
@@ -305,6 +317,7 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes) {
 ibv_qp_ex* qp_to_qp_ex(ibv_qp* qp) { return qp_of(qp).extended ? &qp_of(qp).qp : nullptr; }
 
 int query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int, ibv_qp_init_attr* init) {
+  if (qp_of(qp).table != nullptr) return EOPNOTSUPP;  // R6
   channel::Message message = request(channel::Request::kQueryQp);
   message.body.attributes = {};
   message.body.attributes.qpn = qp->qp_num;
@@ -324,6 +337,7 @@ int query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int, ibv_qp_init_attr* init) {
 }
 
 int modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
+  if (qp_of(qp).table != nullptr) return EOPNOTSUPP;  // R6
   if ((mask & ~kKnownAttributes) != 0) return EINVAL;
   if ((mask & ~kAttributes) != 0) return EOPNOTSUPP;
   Context& context = context_of(qp->context);
@@ -350,6 +364,7 @@ int modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
 
 int destroy_qp(ibv_qp* qp) {
   Qp& q = qp_of(qp);
+  if (q.table != nullptr) return destroy_rss_qp(q);
   Context& context = context_of(qp->context);
   if (const int status = free_object(context, channel::Request::kFreeQp, qp->qp_num); status != 0) return status;
   std::uint32_t reported;
@@ -359,9 +374,13 @@ int destroy_qp(ibv_qp* qp) {
     forget_all_completions(*qp);
     forget_object(context, q);
     count_user(q, ~std::uint32_t{0});
-    reported = q.async_events_reported;
+    reported = q.wq != nullptr ? q.wq->async_events_reported : q.async_events_reported;
   }
-  wait_for_acks(*qp, qp->events_completed, reported);
+  if (q.wq != nullptr) {
+    wait_for_acks(q.wq->wq, q.wq->wq.events_completed, reported);
+  } else {
+    wait_for_acks(*qp, qp->events_completed, reported);
+  }
   std::atomic<std::uint32_t>& users = users_of_domain(q);
   Mapping& mapping = context.connection->mapping();
   if (q.send.slots != 0) {

@@ -55,6 +55,8 @@ constexpr unsigned transport_bit(ibv_qp_type type) {
       return opcode_table::bit(Transport::kRc);
     case IBV_QPT_XRC_SEND:
       return opcode_table::bit(Transport::kXrc);
+    case IBV_QPT_RAW_PACKET:
+      return opcode_table::bit(Transport::kRaw);
     default:
       return 0;
   }

@@ -33,7 +33,7 @@ void AckGenerator::start_build(Cycle now) {  // (R2)
 
 // A packet is marked Congestion Experienced. (R10)
 void AckGenerator::notify_congestion(const AckRequest& p, Cycle now) {
-  if (p.role != PacketRole::kReceived || p.line == kNoLine || p.transport == Transport::kUd) return;
+  if (p.role != PacketRole::kReceived || p.line == kNoLine || is_datagram(p.transport)) return;
   const bool by_address = params_.cnp_scope == CnpScope::kAddress;
   const Address peer = by_address ? return_path(p).headers().destination : Address{};
   const CnpVerdict verdict = cnp_pacer_.marked(p.qpn, peer, now, !cnps_.full());

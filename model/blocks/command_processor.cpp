@@ -87,7 +87,7 @@ void CommandProcessor::take_answers(Cycle now) {
   take_answer(send_queue_done, done_, now);
   take_answer(srq_done, done_, now);
   take_answer(tag_list_done, done_, now);
-  take_answer(multicast_done, done_, now);
+  take_answer(steering_done, done_, now);
 }
 
 void CommandProcessor::run(Cycle now) {
@@ -184,8 +184,12 @@ CommandProcessor::Steps CommandProcessor::steps_of(CommandKind kind) {
       &P::stop_qp,       &P::end_unless_qp, &P::stop_receiving,      &P::reset_send_queue, &P::fence_send_wqes,
       &P::fence_payload, &P::settle_qp,     &P::reset_receive_queue, &P::wait_for_flushed, &P::settle_cqes,
       &P::fence_cqes,    &P::forget_qp,     &P::destroy_send_queue,  &P::clear_qp,         &P::drop_qp};
-  static constexpr Step kAttachMulticast[] = {&P::read_group, &P::attach_group, &P::end_unless_attached};
+  static constexpr Step kAttachMulticast[] = {&P::read_group, &P::attach_group, &P::end_unless_added};
   static constexpr Step kDetachMulticast[] = {&P::read_group, &P::detach_group};
+  static constexpr Step kAddFlow[] = {&P::read_flow, &P::add_flow, &P::end_unless_added};
+  static constexpr Step kRemoveFlow[] = {&P::remove_flow};
+  static constexpr Step kAddRss[] = {&P::read_rss, &P::add_rss, &P::end_unless_added};
+  static constexpr Step kRemoveRss[] = {&P::remove_rss};
   static constexpr Step kCopyToDevice[] = {&P::copy_to_device};
   static constexpr Step kCopyFromDevice[] = {&P::copy_from_device};
   switch (kind) {
@@ -229,6 +233,14 @@ CommandProcessor::Steps CommandProcessor::steps_of(CommandKind kind) {
       return kAttachMulticast;
     case CommandKind::kDetachMulticast:
       return kDetachMulticast;
+    case CommandKind::kAddFlow:
+      return kAddFlow;
+    case CommandKind::kRemoveFlow:
+      return kRemoveFlow;
+    case CommandKind::kAddRss:
+      return kAddRss;
+    case CommandKind::kRemoveRss:
+      return kRemoveRss;
     case CommandKind::kCopyToDevice:
       return kCopyToDevice;
     case CommandKind::kCopyFromDevice:

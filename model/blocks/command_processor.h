@@ -27,7 +27,8 @@
 //       and free_qp take it from there), a mailbox that is not mapped.
 //   R10 kNoRoom: the NIC has no room for it, and nothing has changed. A QP needs one of send_queues; as many
 //       responder_resources as it has max_dest_rd_atomic, from when it is ready to receive until its reset; an SRQ one
-//       of max_srqs; a TM SRQ also one of the tag matcher's lists; a QP of a multicast group one of own_addresses.
+//       of max_srqs; a TM SRQ also one of the tag matcher's lists; a QP of a multicast group one of own_addresses; a flow
+//       one of flows, a QP that spreads its frames one of rss_contexts.
 //   R11 `windows`: WQEs of send queues that change keys. One is taken before the driver's next command and begun at
 //       once, without command_cycles. Its answer says that no access by an old key is under way.
 //   R12 A region counts the windows that are bound to it, in its MPT entry: in_use, when it is to be freed. A window
@@ -88,8 +89,8 @@ class CommandProcessor final : public Block {
   In<StepDone> send_queue_done{"send_queue_done"};
   In<WindowRequest> windows{"windows"};  // of the requester, and the answers; may stay unbound
   Out<StepDone> windows_done{"windows_done"};
-  Out<MulticastCommand> multicast{"multicast"};
-  In<StepDone> multicast_done{"multicast_done"};
+  Out<SteeringCommand> steering{"steering"};
+  In<StepDone> steering_done{"steering_done"};
 
  private:
   // The step to be taken after this one: when its request is done, or at once when it made none.
@@ -193,8 +194,15 @@ class CommandProcessor final : public Block {
   Next count_window(Cycle now);
   Next read_group(Cycle now);
   Next attach_group(Cycle now);
-  Next end_unless_attached(Cycle now);
   Next detach_group(Cycle now);
+  Next read_flow(Cycle now);
+  Next add_flow(Cycle now);
+  Next remove_flow(Cycle now);
+  Next read_rss(Cycle now);
+  Next add_rss(Cycle now);
+  Next remove_rss(Cycle now);
+  Next end_unless_added(Cycle now);
+  SteeringCommand steer(SteeringOperation operation) const;
   Next copy(BusAddress from, BusAddress to, Cycle now);
   Next copy_to_device(Cycle now);
   Next copy_from_device(Cycle now);

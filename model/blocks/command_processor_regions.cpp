@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Commands on memory regions, multicast groups and device memory.
+// Commands on memory regions and device memory.
 #include <algorithm>
 
 #include "model/blocks/command_processor.h"
@@ -71,22 +71,6 @@ CommandProcessor::Next CommandProcessor::wait_for_gathers(Cycle now) {
 // And the requester's reads, of packets whose payload was located before; it reads the table's entry again.
 CommandProcessor::Next CommandProcessor::settle_payload(Cycle now) {
   return ask_send_queue(SendQueueOperation::kSettle, now);
-}
-
-CommandProcessor::Next CommandProcessor::read_group(Cycle now) {
-  return read(command_.mailbox_address, sizeof(Address), now);
-}
-
-CommandProcessor::Next CommandProcessor::attach_group(Cycle now) {
-  return ask(multicast, {true, mailbox<Address>(), Qpn{command_.number}}, now);
-}
-
-CommandProcessor::Next CommandProcessor::end_unless_attached(Cycle) {
-  return done_.ok ? Next::kGoesOn : end(CommandStatus::kNoRoom);
-}
-
-CommandProcessor::Next CommandProcessor::detach_group(Cycle now) {
-  return ask(multicast, {false, mailbox<Address>(), Qpn{command_.number}}, now);
 }
 
 // As much as the buffer holds at a time.

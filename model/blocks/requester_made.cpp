@@ -18,7 +18,7 @@ Requester::Turn Requester::send_made(Cycle now) {  // (R2)
   }
   if (!tx.can_push(now) || (m.completes && successes_.full())) return Turn::kRefused;
   Packet& p = shared_.packets[m.frame.buffer];
-  seal(p.frame.first(p.frame_bytes), p.h);
+  if (p.h.encapsulation != Encapsulation::kNone) seal(p.frame.first(p.frame_bytes), p.h);
   tx.push(now, m.frame);
   made_bytes_ -= m.bytes;
   next_leave_ = now + params_.cycles_per_packet;

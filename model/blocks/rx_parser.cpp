@@ -2,6 +2,7 @@
 #include "model/blocks/rx_parser.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "model/core/wire/ecn.h"
 #include "model/core/wire/icrc.h"
@@ -31,7 +32,11 @@ DropReason reason_of(ParseStatus status) {
 }  // namespace
 
 RxParser::RxParser(const sc_core::sc_module_name& name, const RxParserParams& params, NicShared& shared)
-    : Block(name), params_(params), shared_(shared), pipeline_(params.header_cycles) {}
+    : Block(name),
+      params_(params),
+      shared_(shared),
+      flows_(params.flows, params.rss_contexts),
+      pipeline_(params.header_cycles) {}
 
 Cycle RxParser::step(Cycle now) {
   // (1) the oldest parsed packet leaves
@@ -74,9 +79,11 @@ void RxParser::take(Cycle now) {
   parsed.packet.buffer = frame.buffer;
   const ParseStatus status = parse(buffer.frame_view(), frame.link, h_);
   if (status == ParseStatus::kNotRdma) {  // (R2)
-    parsed.rdma = false;
+    parsed.foreign = !steer(frame, parsed.packet);
   } else {
     parsed.reason = judge(frame, status, parsed.packet);
+  }
+  if (!parsed.foreign) {
     parsed.packet.id = buffer.id;
     parsed.packet.posted = buffer.posted;
     parsed.packet.arrived = buffer.stamped(Station::kWire);
@@ -149,7 +156,7 @@ DropReason RxParser::judge(const WireFrame& frame, ParseStatus status, ParsedPac
 
 void RxParser::leave(Cycle now, const Parsed& parsed) {
   const ParsedPacket& p = parsed.packet;
-  if (!parsed.rdma) {
+  if (parsed.foreign) {
     ++counters_.not_rdma;
     shared_.ledger.drop_not_rdma(p.buffer);
     return;
@@ -166,6 +173,7 @@ void RxParser::leave(Cycle now, const Parsed& parsed) {
 // Counts a packet that goes on in cycle `leaves`.
 void RxParser::count(const ParsedPacket& p, Cycle leaves) {
   ++counters_.passed;
+  counters_.steered += opcode_info(p.opcode).transport == Transport::kRaw;
   counters_.icrc_errors += !p.icrc_ok;
   counters_.ecn_marked += p.congested;
   shared_.stamp(p.buffer, Station::kRxParser, leaves);
@@ -183,14 +191,60 @@ bool RxParser::add_address(const Address& own) {  // (R8)
 
 void RxParser::carry_out_command(Cycle now) {  // (R9)
   if (!command_done.can_push(now)) return wake();
-  const MulticastCommand command = commands.pop(now);
+  const SteeringCommand command = commands.pop(now);
   StepDone done;
-  if (command.attach) {
-    done.ok = attach_multicast(command.group, command.qpn);
-  } else {
-    detach_multicast(command.group, command.qpn);
+  switch (command.operation) {
+    case SteeringOperation::kAttach:
+      done.ok = attach_multicast(command.group, command.qpn);
+      break;
+    case SteeringOperation::kDetach:
+      detach_multicast(command.group, command.qpn);
+      break;
+    case SteeringOperation::kAddFlow:
+      done.ok = add_flow(command);
+      break;
+    case SteeringOperation::kRemoveFlow:
+      flows_.remove(command.flow);
+      break;
+    case SteeringOperation::kAddRss:
+      done.ok = add_rss(command);
+      break;
+    case SteeringOperation::kRemoveRss:
+      flows_.clear_rss(command.qpn);
+      break;
   }
   command_done.push(now, done);
+}
+
+bool RxParser::add_flow(const SteeringCommand& command) {
+  FlowMailbox m;
+  std::memcpy(&m, command.mailbox.data(), sizeof m);
+  return flows_.add(command.flow, {m.value, m.mask, Qpn{m.qpn}, m.priority, m.kind});
+}
+
+bool RxParser::add_rss(const SteeringCommand& command) {
+  RssMailbox m;
+  std::memcpy(&m, command.mailbox.data(), sizeof m);
+  RssContext context{m.key, m.fields, {}};
+  const std::size_t entries =
+      std::min<std::size_t>(std::size_t{1} << std::min<unsigned>(m.log_entries, 31), m.qpns.size());
+  for (std::size_t n = 0; n < entries; ++n) context.qpns.push_back(Qpn{m.qpns[n]});
+  return flows_.set_rss(command.qpn, context);
+}
+
+// A frame that is not RDMA; false: no flow takes it. (R2)
+bool RxParser::steer(const WireFrame& frame, ParsedPacket& p) const {
+  if (flows_.empty() || frame.too_long || frame.cut_short || frame.link != LinkLayer::kEthernet) return false;
+  const Bytes bytes = shared_.packets[frame.buffer].frame_view();
+  FlowKey key;
+  if (!read_flow_key(bytes, key)) return false;
+  const std::optional<Qpn> qpn = flows_.find(key);
+  if (!qpn) return false;
+  p.opcode = opcode_of(Transport::kRaw, Operation::kSendOnly);
+  p.destination_qp = *qpn;
+  p.payload_bytes = static_cast<std::uint16_t>(bytes.size());
+  p.icrc_ok = true;
+  return true;
 }
 
 bool RxParser::attach_multicast(const Address& group, Qpn qpn) {

@@ -3,7 +3,9 @@
 //
 //   R1  A frame accepted in cycle n takes max(1, ceil(frame_bytes / beat_bytes)) cycles, one a beat; the next frame is
 //       accepted no earlier than in the cycle after the last beat. Its packet leaves header_cycles after the last beat.
-//   R2  A frame that is not RDMA is no error: it is counted as not RDMA, whatever else is wrong with it.
+//   R2  A frame that is not RDMA is no error: it is counted as not RDMA, whatever else is wrong with it. When a flow
+//       takes it (core/wire/flow_table.h) it goes to the flow's QP as one SEND ONLY of the transport RAW, all of it
+//       payload; not when it is too long or cut short, nor on InfiniBand. Looking it up is a part of header_cycles.
 //   R3  The first of these that holds is the reason of the drop: longer than any legal packet; cut short by the
 //       capture; lengths; VCRC; IPv4 header checksum; destination address; opcode and headers (types/wire.h, R2); TVER
 //       not 0; QPN 0; a multicast QPN without a QP attached to the group. Each has its counter in the ledger.
@@ -16,13 +18,14 @@
 //   R7  Drops take their beats and leave in the cycle in which the packet would have left; they need no room
 //       downstream.
 //   R8  Addresses and attached QPs together: own_addresses at most; one more is refused. To attach a QP again changes
-//       nothing.
+//       nothing. Flows and contexts of RSS: flows, rss_contexts.
 //   R9  A command (`commands` of the command processor) is taken before a frame and answered in the same cycle.
 #pragma once
 
 #include <vector>
 
 #include "model/blocks/ledger.h"
+#include "model/core/wire/flow_table.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
@@ -46,7 +49,7 @@ class RxParser final : public Block {
 
   In<WireFrame> in{"in"};
   Out<ParsedPacket> out{"out"};
-  In<MulticastCommand> commands{"commands"};
+  In<SteeringCommand> commands{"commands"};
   Out<StepDone> command_done{"command_done"};
 
  private:
@@ -57,12 +60,15 @@ class RxParser final : public Block {
   };
   struct Parsed {
     ParsedPacket packet;
-    bool rdma = true;
+    bool foreign = false;  // not RDMA, and no flow takes it
     DropReason reason = DropReason::kNone;
-    bool passes() const { return rdma && reason == DropReason::kNone; }
+    bool passes() const { return !foreign && reason == DropReason::kNone; }
   };
   void carry_out_command(Cycle now);
   void detach_multicast(const Address& group, Qpn qpn);
+  bool add_flow(const SteeringCommand& command);
+  bool add_rss(const SteeringCommand& command);
+  bool steer(const WireFrame& frame, ParsedPacket& p) const;
   void take(Cycle now);
   void take_copy(Cycle now);
   void enter(Cycle now, const Parsed& parsed, std::uint32_t bytes);
@@ -76,6 +82,7 @@ class RxParser final : public Block {
   NicShared& shared_;
   std::vector<Address> own_;
   std::vector<Member> members_;
+  FlowTable flows_;
   DelayLine<Parsed> pipeline_;  // at most one frame enters a cycle, so header_cycles of them are inside
   Cycle last_leaves_{};         // of packets that were sent at once
   Cycle next_accept_{};

@@ -360,10 +360,10 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::refuse(WqeRequest& p, DropReason reason, C
   return Verdict::kLeaves;
 }
 
-// False: a UD message that is longer than its WQE and is dropped without taking it (R7).
+// False: a datagram that is longer than its WQE and is dropped without taking it (R7).
 bool SrqWqeFetcher::fits_datagram(WqeRequest& p, const ReceiveWqe& wqe) {
-  if (p.transport != Transport::kUd || ud_too_long_ != UdTooLongPolicy::kDrop || !wqe.valid) return true;
-  if (p.message_bytes + kGrhBytes <= wqe.total_bytes) return true;
+  if (!is_datagram(p.transport) || ud_too_long_ != UdTooLongPolicy::kDrop || !wqe.valid) return true;
+  if (p.message_bytes + (p.transport == Transport::kUd ? kGrhBytes : 0) <= wqe.total_bytes) return true;
   ++counters_.too_long;
   p.fail(DropReason::kMessageTooLong, Outcome::kDrop, 0, WcStatus::kSuccess);
   p.acknowledge = p.completes = false;

@@ -183,6 +183,24 @@ Ticket CommandQueue::detach_multicast(const Address& group, Qpn qpn) {
   return give(c, group);
 }
 
+Ticket CommandQueue::add_flow(std::uint32_t number, const FlowMailbox& flow) {
+  DriverCommand c;
+  c.kind = CommandKind::kAddFlow;
+  c.number = number;
+  return give(c, flow);
+}
+
+Ticket CommandQueue::remove_flow(std::uint32_t number) { return give(CommandKind::kRemoveFlow, number); }
+
+Ticket CommandQueue::add_rss(Qpn qpn, const RssMailbox& rss) {
+  DriverCommand c;
+  c.kind = CommandKind::kAddRss;
+  c.number = raw(qpn);
+  return give(c, rss);
+}
+
+Ticket CommandQueue::remove_rss(Qpn qpn) { return give(CommandKind::kRemoveRss, raw(qpn)); }
+
 namespace {
 
 DriverCommand copy(CommandKind kind, BusAddress program, std::uint32_t offset, std::uint32_t bytes) {

@@ -20,6 +20,7 @@
 #include "model/engine/link.h"
 #include "model/types/command.h"
 #include "model/types/completion.h"
+#include "model/types/flow.h"
 #include "model/types/host_memory.h"
 #include "model/types/mailbox.h"
 #include "model/types/work_queue.h"
@@ -61,6 +62,10 @@ class CommandQueue {
   Ticket free_qp(Qpn qpn);
   Ticket attach_multicast(const Address& group, Qpn qpn);
   Ticket detach_multicast(const Address& group, Qpn qpn);
+  Ticket add_flow(std::uint32_t number, const FlowMailbox& flow);
+  Ticket remove_flow(std::uint32_t number);
+  Ticket add_rss(Qpn qpn, const RssMailbox& rss);
+  Ticket remove_rss(Qpn qpn);
   // Between a program's memory and the device's own, from `offset` on.
   Ticket copy_to_device(BusAddress from, std::uint32_t offset, std::uint32_t bytes);
   Ticket copy_from_device(std::uint32_t offset, BusAddress to, std::uint32_t bytes);

@@ -122,6 +122,7 @@ void Fabric::attach(Nic& nic, const PortAddress& address) {
   port.answers.bind(nic.wire_out);
   port.requests.bind(nic.requests_out);
   port.wire.bind(nic.wire_in);
+  macs_[address.mac] = attached_;
   for (const Address& a : address.addresses) {
     routes_[a] = attached_;
     [[maybe_unused]] const bool added = nic.rx_parser.add_address(a);
@@ -193,7 +194,7 @@ In<WireFrame>* Fabric::next_input(Port& from, Cycle now) {
 }
 
 bool Fabric::is_paused(const Port& from, const Packet& request) {  // (R5)
-  const std::uint32_t to = route(request.destination);
+  const std::uint32_t to = route(request);
   if (to == FabricObserver::kNobody) return false;
   const auto is_full = [&](const auto& port) {
     if (drops() && port->number != from.number) return false;  // (R8)
@@ -211,7 +212,7 @@ void Fabric::start(Port& from, In<WireFrame>& input, Cycle now) {  // (R1)
   const Instant begin = std::max(from.tx.free(), Instant{now.count, 0});
   from.tx.carry(begin, p.frame_bytes + fixed_bytes_);
   ++frames_in_flight_;
-  const std::uint32_t to = from.sending_to = route(p.destination);
+  const std::uint32_t to = from.sending_to = route(p);
   counters_.bytes += p.frame_bytes;
   if (to == FabricObserver::kNobody) {  // (R3)
     ++counters_.unroutable;
@@ -334,9 +335,15 @@ bool Fabric::deliver(Port& to, Cycle now) {  // (R5)
   return true;
 }
 
-std::uint32_t Fabric::route(const Address& destination) const {  // (R3)
-  if (destination.is_multicast()) return FabricObserver::kEverybody;
-  const auto it = routes_.find(destination);
+std::uint32_t Fabric::route(const Packet& p) const {  // (R3)
+  if (p.destination.is_multicast()) return FabricObserver::kEverybody;
+  if (p.destination.kind == Address::Kind::kNone) {
+    std::array<std::uint8_t, 6> mac;
+    std::memcpy(mac.data(), p.frame.data(), mac.size());
+    const auto it = macs_.find(mac);
+    return it == macs_.end() ? FabricObserver::kEverybody : it->second;
+  }
+  const auto it = routes_.find(p.destination);
   return it == routes_.end() ? FabricObserver::kNobody : it->second;
 }
 

@@ -7,7 +7,8 @@
 //       byte, switch_latency + 2 * cable_delay after its last byte left.
 //   R2  Requests and responses of a NIC take turns on its line.
 //   R3  A frame goes to the NIC that has its destination address, a multicast frame to every other NIC and back to its
-//       sender, one to an unknown address nowhere (counted).
+//       sender, one to an unknown address nowhere (counted). One without such an address (RAW_PACKET): by its MAC
+//       address; one that no NIC has is everybody's, as a multicast frame.
 //   R4  A frame to an address of the sender's own NIC does not leave it: it takes loopback_latency instead of the
 //       switch and the cables. The port's rate holds for it as well.
 //   R5  With switch_full = pause no frame is lost: one that a NIC cannot take waits on its line. While
@@ -89,7 +90,7 @@ class Fabric final : public Block {
   void receive(Port& to, Cycle now);
   bool begin_arrival(Port& to, Cycle now);
   bool deliver(Port& to, Cycle now);
-  std::uint32_t route(const Address& destination) const;
+  std::uint32_t route(const Packet& p) const;
   Cycle next_step(Cycle now) const;
   Frame* allocate();
   static constexpr std::uint32_t kMaxPorts = 64;
@@ -110,7 +111,8 @@ class Fabric final : public Block {
   std::uint64_t sending_ = 0;                     // one bit per port: its line from the NIC carries a frame
   std::uint64_t receiving_ = 0;                   // one bit per port: frames are on their way to it
   std::uint32_t attached_ = 0;
-  std::map<Address, std::uint32_t> routes_;  // NIC by address
+  std::map<Address, std::uint32_t> routes_;                    // NIC by address
+  std::map<std::array<std::uint8_t, 6>, std::uint32_t> macs_;  // NIC by MAC address
   std::vector<std::unique_ptr<Frame>> frames_;
   Frame* free_frames_ = nullptr;
   std::uint32_t frames_in_flight_ = 0;

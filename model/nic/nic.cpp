@@ -170,8 +170,8 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   join(qp_context_cache.context_replies, commander.context_replies, kRegister);
   join(commander.qps, transport_checker.commands, kRegister);
   join(transport_checker.command_replies, commander.qp_replies, kRegister);
-  join(commander.multicast, rx_parser.commands, kRegister);
-  join(rx_parser.command_done, commander.multicast_done, kRegister);
+  join(commander.steering, rx_parser.commands, kRegister);
+  join(rx_parser.command_done, commander.steering_done, kRegister);
 
   if (requester == nullptr) return;
   dma_engine.send_doorbells.bind(send_doorbells);

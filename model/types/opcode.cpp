@@ -88,7 +88,7 @@ static_assert(all_places(kOperations.size(), is_sound));
 static_assert(all_places(kSends.size(), is_sound_send));
 static_assert(kSends.size() == static_cast<std::size_t>(SendOpcode::kCount), "every SendOpcode has a row, in order");
 
-constexpr std::array kTransports{Transport::kRc, Transport::kUc, Transport::kUd, Transport::kXrc};
+constexpr std::array kTransports{Transport::kRc, Transport::kUc, Transport::kUd, Transport::kXrc, Transport::kRaw};
 
 constexpr auto kInfo = [] {
   std::array<OpcodeInfo, 256> table{};
@@ -136,6 +136,9 @@ constexpr auto kNames = [] {
           break;
         case Transport::kXrc:
           append(table[opcode], at, "XRC ");
+          break;
+        case Transport::kRaw:
+          append(table[opcode], at, "RAW ");
           break;
         default:
           append(table[opcode], at, "RC ");

@@ -15,6 +15,9 @@ namespace rxnic {
 // Its requests get responses, and are repeated until they do.
 constexpr bool is_reliable(Transport t) { return t == Transport::kRc || t == Transport::kXrc; }
 
+// Its messages are single packets, which anybody may send.
+constexpr bool is_datagram(Transport t) { return t == Transport::kUd || t == Transport::kRaw; }
+
 enum class Operation : std::uint8_t {
   kSendFirst = 0x00,
   kSendMiddle = 0x01,

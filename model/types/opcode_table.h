@@ -24,6 +24,7 @@ inline constexpr unsigned kOnRc = bit(Transport::kRc);
 inline constexpr unsigned kReliable = kOnRc | bit(Transport::kXrc);
 inline constexpr unsigned kConnected = kReliable | bit(Transport::kUc);
 inline constexpr unsigned kEverywhere = kConnected | bit(Transport::kUd);
+inline constexpr unsigned kOnRaw = bit(Transport::kRaw);  // one message, one frame
 
 inline constexpr std::uint32_t kPart = kRequest | kHasPayload;      // of a SEND or a WRITE
 inline constexpr std::uint32_t kAlone = kRequest | kOnly | kSaved;  // READ and atomics
@@ -48,8 +49,8 @@ inline constexpr std::array kOperations{
     OperationRow{Op::kSendLast, "SEND_LAST", kConnected, kSend | kLast | kPart, LengthRule::kPart, 0, Op::kAck},
     OperationRow{Op::kSendLastImm, "SEND_LAST_WITH_IMMEDIATE", kConnected, kSend | kLast | kPart | kHasImm,
                  LengthRule::kPart, 0, Op::kAck},
-    OperationRow{Op::kSendOnly, "SEND_ONLY", kEverywhere, kSend | kOnly | kPart | kTakesWqe, LengthRule::kPart, 0,
-                 Op::kAck},
+    OperationRow{Op::kSendOnly, "SEND_ONLY", kEverywhere | kOnRaw, kSend | kOnly | kPart | kTakesWqe, LengthRule::kPart,
+                 0, Op::kAck},
     OperationRow{Op::kSendOnlyImm, "SEND_ONLY_WITH_IMMEDIATE", kEverywhere, kSend | kOnly | kPart | kHasImm | kTakesWqe,
                  LengthRule::kPart, 0, Op::kAck},
     OperationRow{Op::kWriteFirst, "RDMA_WRITE_FIRST", kConnected, kWrite | kFirst | kPart | kHasReth, LengthRule::kPart,

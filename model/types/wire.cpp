@@ -32,7 +32,7 @@ ParseStatus parse_transport(Bytes frame, std::size_t end, Headers& h) {
 
   const OpcodeInfo& info = opcode_info(h.opcode);
   const std::uint32_t traits = info.traits;
-  if (!(traits & kKnown)) return ParseStatus::kUnknownOpcode;
+  if (!(traits & kKnown) || info.transport == Transport::kRaw) return ParseStatus::kUnknownOpcode;
   const std::size_t payload = h.bth_offset + kBthBytes + info.extension_bytes;
   const std::size_t icrc = end - kIcrcBytes;
   if (payload + h.pad > icrc) return ParseStatus::kMissingHeaders;

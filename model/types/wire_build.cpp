@@ -18,7 +18,7 @@ std::size_t vlan_tags_of(const Headers& h) {
 }
 
 std::size_t link_bytes(const Headers& h) {
-  return is_infiniband(h.encapsulation) ? kLrhBytes : 14 + 4 * vlan_tags_of(h);
+  return is_infiniband(h.encapsulation) ? kLrhBytes : kEthernetBytes + kVlanTagBytes * vlan_tags_of(h);
 }
 
 std::size_t network_bytes(Encapsulation e) {

@@ -19,6 +19,10 @@
 namespace rxnic {
 
 // Below the BTH. (R1) (R2)
+inline constexpr std::size_t kEthernetBytes = 14;  // without VLAN tags
+inline constexpr std::size_t kVlanTagBytes = 4;
+inline constexpr std::uint32_t kMostLinkHeaderBytes = kEthernetBytes + 2 * kVlanTagBytes;
+inline constexpr std::uint32_t kMinFrameBytes = 60;  // of an Ethernet frame without its FCS (IEEE 802.3, 4.2.3.3)
 inline constexpr std::size_t kLrhBytes = 8;
 inline constexpr std::size_t kGrhBytes = 40;
 inline constexpr std::size_t kIpv4Bytes = 20;  // without options

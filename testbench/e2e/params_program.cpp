@@ -17,6 +17,7 @@
 //   resized     a CQ that holds completions, made larger
 //   overloaded  more READs than the responder holds
 //   bad_lkey    a receive whose buffer is none
+//   steering    flows and RSS QPs, more than small limits allow
 //   rendezvous  requests for messages that match tags, all at once
 //
 // The QPs are on the first and the last NIC.
@@ -380,7 +381,8 @@ int main(int argc, char** argv) {
                                                                  {"bad_lkey", bad_lkey},
                                                                  {"rendezvous", rendezvous},
                                                                  {"device_memory", device_memory},
-                                                                 {"paging", paging}};
+                                                                 {"paging", paging},
+                                                                 {"steering", steering}};
   const auto what = argc == 2 ? all.find(argv[1]) : all.end();
   if (what == all.end()) {
     std::fprintf(stderr, "usage: params_program WHAT (params_program.cpp)\n");

@@ -7,5 +7,6 @@ namespace rxnic::live {
 void rendezvous();     // between two NICs
 void device_memory();  // of the second of two NICs
 void paging();         // likewise
+void steering();       // on one NIC
 
 }  // namespace rxnic::live

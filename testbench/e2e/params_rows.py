@@ -49,6 +49,7 @@ STREAMS = Run("streams", 2)
 OBJECTS = Run("objects")
 DEVICE_MEMORY = Run("device_memory", 2)
 PAGING = Run("paging", 2)
+STEERING = Run("steering")
 
 # A receiver at a quarter of the line's rate: its packets wait at the switch, which marks them.
 SLOW_RECEIVER = ("rx_parser.beat_bytes=8", "wire.rx_buffer_bytes=16384")
@@ -114,6 +115,8 @@ ROWS = [
     Row("rx_parser.header_cycles", SLOW, 4, 64, stage("rx_parser"), UP),
     Row("rx_parser.out_depth", MIXED, 16, 2, stage("qp_context_cache"), DOWN),
     Row("rx_parser.own_addresses", OBJECTS, 128, 4, "nics.0.blocks.command_processor.counters.no_room", UP),
+    Row("rx_parser.flows", STEERING, 64, 4, "nics.0.blocks.command_processor.counters.no_room", UP),
+    Row("rx_parser.rss_contexts", STEERING, 16, 4, "nics.0.blocks.command_processor.counters.no_room", UP),
     Row("qp_context_cache.sets", MIXED, 2048, 1, counter("qp_context_cache", "misses"), UP),
     Row("qp_context_cache.ways", MIXED, 4, 1, counter("qp_context_cache", "misses"), UP, ("qp_context_cache.sets=16",)),
     Row("qp_context_cache.hit_cycles", SLOW, 2, 64, stage("qp_context_cache"), UP),

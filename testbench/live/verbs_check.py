@@ -120,6 +120,20 @@ def paging(bench):
     watched(bench, "Paging", at_least=200, address_translator__page_requests=20, requester__page_requests=20)
 
 
+def raw(bench):
+    """RAW_PACKET QPs, flow steering, RSS; the parser found the QPs by the frames' fields."""
+    for name, steered in (("Raw", 50), ("Rss", 120)):
+        for uid in live.users().values():
+            with live.Fabric(bench, 2, uid) as fabric:
+                suite(bench, fabric, name)
+            frames = wire.ether_types(fabric.wire)
+            bench.expect(frames[0x0800] + frames[0x88b5] >= steered, f"{name}: too few frames on the wire: {frames}")
+            if fabric.report is None:  # the simulator is another one's: what it did is not known
+                continue
+            found = live.counters(fabric.report, "rx_parser")["steered"]
+            bench.expect(found >= steered, f"{name}: rx_parser.steered: only {found}")
+
+
 def differential(bench):
     """Random sequences of requests, receives and tag operations over every kind of QP, against a plain reference."""
     for uid in live.users().values():
@@ -200,7 +214,7 @@ def hostile(bench):
 
 
 CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "tags": tags,
-          "rendezvous": rendezvous, "xrc": xrc, "windows": windows, "multicast": multicast,
+          "rendezvous": rendezvous, "xrc": xrc, "windows": windows, "multicast": multicast, "raw": raw,
           "device_memory": device_memory, "paging": paging,
           "differential": differential, "events": events, "latency": latency, "threads": threads, "hostile": hostile}
 

@@ -3,6 +3,7 @@
 
 Frames are parsed by scripts/check_icrc.py and by the few lines below, not by the model.
 """
+import collections
 import sys
 
 from live import e2e
@@ -26,6 +27,14 @@ PARTS = {
 }
 COMPARE_SWAP, FETCH_ADD = 0x13, 0x14
 UD = 3  # of the opcode's high three bits
+
+
+def ether_types(path):
+    """Counter of the frames by EtherType, without VLAN tags."""
+    with open(path, "rb") as file:
+        data = file.read()
+    return collections.Counter(check_icrc.be16(frame, 12) for link, frame in check_icrc.records(data)
+                               if link == check_icrc.DLT_ETHERNET)
 
 
 def messages(path):

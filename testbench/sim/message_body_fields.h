@@ -153,6 +153,24 @@ void fields(V& v, channel::Multicast& m) {
   v("gid", m.gid);
 }
 template <class V>
+void fields(V& v, channel::Flow& f) {
+  v("number", f.number);
+  v("qpn", f.qpn);
+  v("priority", f.priority);
+  v("kind", f.kind);
+  v("value", f.value);
+  v("mask", f.mask);
+}
+template <class V>
+void fields(V& v, channel::Rss& r) {
+  v("qpn", r.qpn);
+  v("pd", r.pd);
+  v("fields", r.fields);
+  v("log_entries", r.log_entries);
+  v("key", r.key);
+  v("queues", r.queues);
+}
+template <class V>
 void fields(V& v, channel::Clock& c) {
   v("model_time_ps", c.model_time_ps);
 }
@@ -171,6 +189,8 @@ void with_body(channel::Message& m, F&& f) {
     case channel::Request::kFreeCq:
     case channel::Request::kFreeSrq:
     case channel::Request::kFreeQp:
+    case channel::Request::kFreeFlow:
+    case channel::Request::kFreeRss:
       return f(m.body.handle);
     case channel::Request::kRegisterMemory:
     case channel::Request::kReregisterMemory:
@@ -205,6 +225,10 @@ void with_body(channel::Message& m, F&& f) {
     case channel::Request::kAttachMulticast:
     case channel::Request::kDetachMulticast:
       return f(m.body.multicast);
+    case channel::Request::kCreateFlow:
+      return f(m.body.flow);
+    case channel::Request::kCreateRss:
+      return f(m.body.rss);
     case channel::Request::kReadClock:
       return f(m.body.clock);
     case channel::Request::kHello:

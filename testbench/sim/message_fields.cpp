@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <concepts>
 #include <limits>
@@ -60,6 +61,10 @@ constexpr RequestName kRequests[] = {
     {Request::kCopyToDevice, "copy_to_device"},
     {Request::kCopyFromDevice, "copy_from_device"},
     {Request::kAdviseMemory, "advise_memory"},
+    {Request::kCreateFlow, "create_flow"},
+    {Request::kFreeFlow, "free_flow"},
+    {Request::kCreateRss, "create_rss"},
+    {Request::kFreeRss, "free_rss"},
 };
 static_assert(std::size(kRequests) == static_cast<std::size_t>(channel::kLastRequest));
 constexpr const char* kUnknown = "request_";
@@ -78,6 +83,10 @@ class Writer {
     fmt::format_to(std::back_inserter(text), "{}\"{}\":\"", separator(), name);
     for (const std::uint8_t byte : bytes) fmt::format_to(std::back_inserter(text), "{:02x}", byte);
     text += '"';
+  }
+  template <std::size_t N>
+  void operator()(const char* name, std::array<std::uint32_t, N>& numbers) {
+    fmt::format_to(std::back_inserter(text), "{}\"{}\":[{}]", separator(), name, fmt::join(numbers, ","));
   }
   template <class T>
   requires std::is_class_v<T>
@@ -129,6 +138,17 @@ class Reader {
       good = std::from_chars(at, at + 2, bytes[i], 16).ptr == at + 2;
     }
     if (!good) refuse(name, "with another value", fmt::format("{} hexadecimal digits", 2 * N));
+  }
+  template <std::size_t N>
+  void operator()(const char* name, std::array<std::uint32_t, N>& numbers) {
+    const json& found = take(name);
+    const auto is_number = [](const json& n) {
+      return n.is_number_unsigned() && n.get<std::uint64_t>() <= std::numeric_limits<std::uint32_t>::max();
+    };
+    if (!found.is_array() || found.size() != N || !std::all_of(found.begin(), found.end(), is_number)) {
+      refuse(name, "with another value", fmt::format("{} numbers", N));
+    }
+    for (std::size_t n = 0; n < N; ++n) numbers[n] = found[n].get<std::uint32_t>();
   }
   template <class T>
   requires std::is_class_v<T>

@@ -162,7 +162,7 @@ WcStatus SendQp::check(Pdn pd) {
   if (is_local(wqe_.opcode)) return WcStatus::kSuccess;
   if (context_.qp.transport == Transport::kUd) set_path(wqe_.address, Qpn{wqe_.remote_qpn});
   const bool data = has(wqe_.opcode, kReturnsData);
-  const bool has_path = path_.encapsulation != Encapsulation::kNone;
+  const bool has_path = path_.encapsulation != Encapsulation::kNone || context_.qp.transport == Transport::kRaw;
   if (!has_path || (has(wqe_.opcode, kSaved) && context_.max_rd_atomic == 0)) return WcStatus::kLocalQpOperation;
   if (wqe_.inline_data != nullptr) return WcStatus::kSuccess;
   const std::uint8_t access = data ? kLocalWrite : 0;
@@ -228,6 +228,7 @@ bool SendQp::find_payload(const RequestPacket& packet, Payload& payload) {
 std::size_t SendQp::write_frame(const RequestPacket& packet, const Payload& payload, Packet& p) const {
   const SendRequest& r = queue_.current();
   p.posted = r.posted;
+  if (context_.qp.transport == Transport::kRaw) return write_raw_frame(payload, p);
   p.h = path_;
   if (context_.qp.transport == Transport::kUd) set_datagram_headers(p.h, context_.qp, wqe_);
   set_request_headers(p.h, context_.qp, r, packet);
@@ -237,6 +238,16 @@ std::size_t SendQp::write_frame(const RequestPacket& packet, const Payload& payl
   p.link = p.h.link;
   p.destination = p.h.destination;
   return at;
+}
+
+std::size_t SendQp::write_raw_frame(const Payload& payload, Packet& p) {  // (R11)
+  if (!payload.in_wqe.empty()) std::memcpy(p.frame.data(), payload.in_wqe.data(), payload.in_wqe.size());
+  p.frame_bytes = std::max(payload.bytes, kMinFrameBytes);
+  std::fill(p.frame.begin() + payload.bytes, p.frame.begin() + p.frame_bytes, std::uint8_t{0});
+  p.h = {};
+  p.link = LinkLayer::kEthernet;
+  p.destination = {};
+  return 0;
 }
 
 void SendQp::lose(std::uint32_t wqe) {

@@ -22,6 +22,8 @@
 //   R9  BIND_MW and LOCAL_INV send nothing: the command processor carries them out. One is begun in kRts when all WQEs
 //       before it are answered (UC: have left), and the next WQE when it is done. One that is refused fails as R3.
 //   R10 A packet is made when no page of its payload is absent. A WQE with a page that does not exist fails as R3.
+//   R11 RAW_PACKET: the message is the frame, padded with zeros to the shortest that Ethernet has; no FCS. It has no
+//       destination but its MAC address.
 #pragma once
 
 #include <cstdint>
@@ -170,6 +172,7 @@ class SendQp {
   WcStatus check(Pdn pd);
   void set_path(const AddressVector& path, Qpn remote);
   SendRequest take_next();
+  static std::size_t write_raw_frame(const Payload& payload, Packet& p);
   bool find_payload(const RequestPacket& packet, Payload& payload);
   void fail_from(std::uint32_t wqe, WcStatus status);
   void stop_at(std::uint32_t wqe, WcStatus status);

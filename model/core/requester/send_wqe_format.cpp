@@ -63,7 +63,8 @@ WcStatus parse_send_wqe(std::span<const std::uint8_t> slot, Transport transport,
   }
   if (has(out.opcode, kReturnsData) && out.sge_count > 1) return WcStatus::kLocalQpOperation;  // (R3)
   if (has(out.opcode, kAtomic) && bytes != kAtomicBytes) return WcStatus::kLocalQpOperation;
-  if (bytes > (transport == Transport::kUd ? mtu : kMaxSendBytes)) return WcStatus::kLocalLength;  // (R4)
+  if (bytes > (is_datagram(transport) ? mtu : kMaxSendBytes)) return WcStatus::kLocalLength;  // (R4)
+  if (transport == Transport::kRaw && bytes < kEthernetBytes) return WcStatus::kLocalLength;
   out.bytes = static_cast<std::uint32_t>(bytes);
   return WcStatus::kSuccess;
 }

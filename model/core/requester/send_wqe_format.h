@@ -6,7 +6,8 @@
 //       data lies within the slot; only SEND, WRITE and ATOMIC WRITE have it.
 //   R3  READ, COMPARE_SWAP and FETCH_ADD have one data segment that is not empty; the returned data goes there. An
 //       atomic's is 8 bytes long, a READ of no bytes has none. An ATOMIC WRITE's data is 8 bytes, as a WRITE's.
-//   R4  A message has at most kMaxSendBytes; on UD at most the MTU.
+//   R4  A message has at most kMaxSendBytes; on UD and RAW_PACKET at most the MTU, on RAW_PACKET at least an Ethernet
+//       header.
 //   R5  BIND_MW and LOCAL_INV have neither data segments nor inline data.
 //   R6  A violation of R1..R3 and R5 is a local QP operation error, of R4 a local length error.
 #pragma once

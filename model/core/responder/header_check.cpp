@@ -7,7 +7,7 @@ namespace {
 
 bool type_and_state_fit(const CheckedPacket& p, const ResponderContext& qp) {
   const OpcodeInfo& op = p.op();
-  if ((op.traits & kIsCnp) != 0) return qp.transport != Transport::kUd && qp.state != QpState::kReset;  // (R4)
+  if ((op.traits & kIsCnp) != 0) return !is_datagram(qp.transport) && qp.state != QpState::kReset;  // (R4)
   if (op.transport != qp.transport) return false;
   const bool can_receive =
       qp.state == QpState::kRtr || qp.state == QpState::kRts || qp.state == QpState::kSqd || qp.state == QpState::kSqe;
@@ -19,6 +19,7 @@ bool type_and_state_fit(const CheckedPacket& p, const ResponderContext& qp) {
 
 DropReason check_headers(const CheckedPacket& p, const ResponderContext& qp) {  // (R1)
   if (!type_and_state_fit(p, qp)) return DropReason::kQpTypeOrState;
+  if (qp.transport == Transport::kRaw) return DropReason::kNone;  // it has none of them
   if (qp.transport != Transport::kUd) {
     const bool from_peer = qp.remote.kind == Address::Kind::kNone || qp.remote == p.h.source;
     const bool to_us = qp.local.kind == Address::Kind::kNone || qp.local == p.h.destination;

@@ -8,7 +8,6 @@ namespace rxnic {
 namespace {
 
 constexpr std::size_t kMacAddressesBytes = 12;
-constexpr std::size_t kVlanTagBytes = 4;
 constexpr unsigned kTrafficClassShift = 4;  // IPv6: of the traffic class's lowest bit, in the first two bytes
 
 bool is_markable(std::uint8_t ecn) { return ecn != 0 && ecn != kCongestionExperienced; }

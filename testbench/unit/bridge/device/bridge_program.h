@@ -214,7 +214,8 @@ class Program {
   static channel::QpAttributes to_init(const Qp& qp, QpType type) {
     channel::QpAttributes a;
     a.qpn = qp.number;
-    a.mask = kAttrState | kAttrPkeyIndex | kAttrPort | (type == QpType::kUd ? kAttrQkey : kAttrAccess);
+    a.mask = kAttrState | kAttrPort;
+    if (type != QpType::kRawPacket) a.mask |= kAttrPkeyIndex | (type == QpType::kUd ? kAttrQkey : kAttrAccess);
     a.state = static_cast<std::uint32_t>(QpState::kInit);
     a.port = 1;
     a.qkey = 0x1111'1111;
@@ -227,7 +228,7 @@ class Program {
     a.qpn = qp.number;
     a.mask = kAttrState;
     a.state = static_cast<std::uint32_t>(QpState::kRtr);
-    if (type == QpType::kUd) return a;
+    if (!connects(type)) return a;
     a.mask |= kAttrPath | kAttrPathMtu | kAttrRemoteQpn | kAttrRqPsn;
     if (type == QpType::kRc || type == QpType::kXrcReceive) a.mask |= kAttrMaxDestRdAtomic | kAttrMinRnrTimer;
     a.path = path_to(remote_nic, gid);
@@ -242,7 +243,7 @@ class Program {
   static channel::QpAttributes to_rts(const Qp& qp, QpType type) {
     channel::QpAttributes a;
     a.qpn = qp.number;
-    a.mask = kAttrState | kAttrSqPsn;
+    a.mask = kAttrState | (type == QpType::kRawPacket ? 0 : kAttrSqPsn);
     a.state = static_cast<std::uint32_t>(QpState::kRts);
     a.sq_psn = kPsn;
     a.timeout = 8;

@@ -144,7 +144,7 @@ TEST_F(DeviceTest, RingsOutsideTheHeapAreRefused) {  // R2
   EXPECT_EQ(create_qp([](auto& q) { q.receive_stride = 0; }), EINVAL);
   EXPECT_EQ(create_qp([](auto& q) { q.receive_slots = 1u << 20; }), EINVAL);
   EXPECT_EQ(create_qp([](auto& q) { q.receive_ring = 1; }), EINVAL);
-  EXPECT_EQ(create_qp([](auto& q) { q.type = 8; }), EOPNOTSUPP);
+  EXPECT_EQ(create_qp([](auto& q) { q.type = 7; }), EOPNOTSUPP);
   EXPECT_EQ(create_qp([](auto& q) { q.has_srq = 1; }), EINVAL);
   EXPECT_EQ(objects(), before);
 }

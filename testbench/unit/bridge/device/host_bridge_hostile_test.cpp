@@ -101,7 +101,8 @@ class Hostile : public testing::Test {
 TEST_F(Hostile, RandomRequestsHurtNobodyElse) {
   const Params params;
   const std::uint64_t command_cycles = params.command_processor.command_ps / params.nic.clock_period_ps;
-  constexpr QpType kTypes[] = {QpType::kRc, QpType::kUc, QpType::kUd, QpType::kXrcSend, QpType::kXrcReceive};
+  constexpr QpType kTypes[] = {QpType::kRc,      QpType::kUc,         QpType::kUd,
+                               QpType::kXrcSend, QpType::kXrcReceive, QpType::kRawPacket};
   std::uint64_t accepted = 0;
   for (int i = 0; i < 10'000; ++i) {
     channel::Message m;
@@ -134,18 +135,29 @@ TEST_F(Hostile, RandomRequestsHurtNobodyElse) {
           case Request::kAllocateWindow:
             m.body.window = {pds[0], 1 + below(2), 0};
             break;
+          case Request::kCreateFlow:
+            m.body.flow.qpn = 0x11 + below(64);
+            m.body.flow.kind = static_cast<std::uint8_t>(below(4));
+            break;
+          case Request::kCreateRss:
+            m.body.rss.pd = pds[0];
+            m.body.rss.log_entries = static_cast<std::uint8_t>(below(3));
+            for (auto& queue : m.body.rss.queues) queue = 0x11 + below(64);
+            break;
           case Request::kOpenQp:
             m.body.qp.qpn = 0x11 + below(64);
             m.body.qp.xrcd = below(16);
             break;
           case Request::kCreateQp:
-            m.body.qp = hostile.qp_request(kTypes[below(5)], pds[0], cqs[0].number, cqs[0].number, 1u << below(6));
+            m.body.qp = hostile.qp_request(kTypes[below(6)], pds[0], cqs[0].number, cqs[0].number, 1u << below(6));
             if (is_xrc(static_cast<QpType>(m.body.qp.type))) m.body.qp.receive_slots = 0;
             if (m.body.qp.type == static_cast<std::uint32_t>(QpType::kXrcReceive)) m.body.qp.send_slots = 0;
+            if (m.body.qp.type == static_cast<std::uint32_t>(QpType::kRawPacket) && below(2) == 0)
+              m.body.qp.send_slots = 0;
             m.body.qp.xrcd = below(16);
             break;
           case Request::kModifyQp: {
-            const QpType type = kTypes[below(5)];
+            const QpType type = kTypes[below(6)];
             const Program::Qp qp{0x11 + below(64), 0, 0, 0, 0, 0, 0, 0};
             m.body.attributes = below(4) == 0   ? Program::to_rts(qp, type)
                                 : below(3) == 0 ? Program::to_rtr(qp, type, below(2), 0x11 + below(64))

@@ -244,7 +244,7 @@ TEST_F(VerbsQueues, QpRefusals) {
   a = qp_attributes(cq);
   a.recv_cq = nullptr;
   EXPECT_EQ(refused(a), EINVAL);
-  EXPECT_EQ(refused(qp_attributes(cq, nullptr, IBV_QPT_RAW_PACKET)), EOPNOTSUPP);
+  EXPECT_EQ(refused(qp_attributes(cq, nullptr, IBV_QPT_DRIVER)), EOPNOTSUPP);
   ibv_qp_init_attr_ex ex{};
   ex.qp_type = IBV_QPT_RC;
   ex.send_cq = ex.recv_cq = cq;

@@ -167,13 +167,14 @@ TEST_F(VerbsSendQueue, InlineHasALimitAndItsOpcodes) {
 }
 
 TEST_F(VerbsSendQueue, OpcodesByTransport) {  // rules 4
-  const ibv_qp_type types[] = {IBV_QPT_UD, IBV_QPT_UC, IBV_QPT_RC};
+  const ibv_qp_type types[] = {IBV_QPT_UD, IBV_QPT_UC, IBV_QPT_RC, IBV_QPT_RAW_PACKET};
   const std::vector<int> expected[] = {
       // WRITE, WRITE_IMM, SEND, SEND_IMM, READ, CMP_SWAP, FETCH_ADD, LOCAL_INV, BIND_MW, SEND_INV
       {EINVAL, EINVAL, 0, 0, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL},
       {0, 0, 0, 0, EINVAL, EINVAL, EINVAL, 0, 0, EOPNOTSUPP},
-      {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};
-  for (int t = 0; t < 3; ++t) {
+      {0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+      {EINVAL, EINVAL, 0, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL}};
+  for (int t = 0; t < 4; ++t) {
     for (int opcode = IBV_WR_RDMA_WRITE; opcode <= IBV_WR_SEND_WITH_INV; ++opcode) {
       EXPECT_EQ(check_opcode(types[t], static_cast<ibv_wr_opcode>(opcode)),
                 expected[t][static_cast<std::size_t>(opcode)])

@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
+#include "model/types/flow.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic {
@@ -74,7 +76,7 @@ struct Fixture {
         qps(join<QpCommand, QpReply>(b, "qp", dut.qps, dut.qp_replies)),
         srqs(join<SrqCommand, StepDone>(b, "srq", dut.srqs, dut.srq_done)),
         tag_lists(join<TagListCommand, StepDone>(b, "list", dut.tag_lists, dut.tag_list_done)),
-        multicast(join<MulticastCommand, StepDone>(b, "group", dut.multicast, dut.multicast_done)) {
+        steering(join<SteeringCommand, StepDone>(b, "steering", dut.steering, dut.steering_done)) {
     if (with_requester) {
       send_queues = &join<SendQueueCommand, StepDone>(b, "sq", dut.send_queues, dut.send_queue_done);
     }
@@ -120,7 +122,7 @@ struct Fixture {
   Answerer<SendQueueCommand, StepDone>* send_queues = nullptr;
   Answerer<SrqCommand, StepDone>& srqs;
   Answerer<TagListCommand, StepDone>& tag_lists;
-  Answerer<MulticastCommand, StepDone>& multicast;
+  Answerer<SteeringCommand, StepDone>& steering;
   std::uint32_t given = 0;
 };
 
@@ -540,12 +542,54 @@ TEST(CommandProcessor, GroupsComeAndGo) {
   fixture.give(10, CommandKind::kAttachMulticast, 0x44);
   fixture.give(10, CommandKind::kDetachMulticast, 0x45);
   bench.run();
-  ASSERT_EQ(fixture.multicast.seen.size(), 2u);
-  EXPECT_TRUE(fixture.multicast.seen[0].attach);
-  EXPECT_EQ(fixture.multicast.seen[0].group, Address::ipv4(0xe0000005));
-  EXPECT_EQ(fixture.multicast.seen[0].qpn, Qpn{0x44});
-  EXPECT_FALSE(fixture.multicast.seen[1].attach);
-  EXPECT_EQ(fixture.multicast.seen[1].qpn, Qpn{0x45});
+  ASSERT_EQ(fixture.steering.seen.size(), 2u);
+  EXPECT_EQ(fixture.steering.seen[0].operation, SteeringOperation::kAttach);
+  EXPECT_EQ(fixture.steering.seen[0].group, Address::ipv4(0xe0000005));
+  EXPECT_EQ(fixture.steering.seen[0].qpn, Qpn{0x44});
+  EXPECT_EQ(fixture.steering.seen[1].operation, SteeringOperation::kDetach);
+  EXPECT_EQ(fixture.steering.seen[1].qpn, Qpn{0x45});
+}
+
+TEST(CommandProcessor, FlowsAndContextsComeAndGo) {
+  Bench bench;
+  auto& fixture = bench.keep<Fixture>(bench);
+  FlowMailbox flow;
+  flow.value.protocol = 17;
+  flow.qpn = 0x44;
+  RssMailbox rss;
+  rss.qpns[63] = 0x55;
+  fixture.host.store(kMailbox, flow);
+  fixture.give(10, CommandKind::kAddFlow, 7);
+  bench.at(Cycle{1000}, [&](Cycle) { fixture.host.store(kMailbox, rss); });
+  fixture.give(2000, CommandKind::kAddRss, 0x46);
+  fixture.give(3000, CommandKind::kRemoveRss, 0x46);
+  fixture.give(4000, CommandKind::kRemoveFlow, 7);
+  bench.run();
+  const auto& seen = fixture.steering.seen;
+  ASSERT_EQ(seen.size(), 4u);
+  EXPECT_EQ(seen[0].operation, SteeringOperation::kAddFlow);
+  EXPECT_EQ(seen[0].flow, 7u);
+  EXPECT_EQ(std::memcmp(seen[0].mailbox.data(), &flow, sizeof flow), 0);
+  EXPECT_EQ(seen[1].operation, SteeringOperation::kAddRss);
+  EXPECT_EQ(seen[1].qpn, Qpn{0x46});
+  EXPECT_EQ(std::memcmp(seen[1].mailbox.data(), &rss, sizeof rss), 0);
+  EXPECT_EQ(seen[2].operation, SteeringOperation::kRemoveRss);
+  EXPECT_EQ(seen[2].qpn, Qpn{0x46});
+  EXPECT_EQ(seen[3].operation, SteeringOperation::kRemoveFlow);
+  EXPECT_EQ(seen[3].flow, 7u);
+  EXPECT_EQ(fixture.took(10), kCommand + kMemory + kAsked);
+}
+
+TEST(CommandProcessor, AFlowOrContextWithoutRoomIsRefused) {  // R10
+  for (const CommandKind kind : {CommandKind::kAddFlow, CommandKind::kAddRss}) {
+    Bench bench;
+    auto& fixture = bench.keep<Fixture>(bench);
+    fixture.host.store(kMailbox, RssMailbox{});
+    fixture.steering.answer.ok = false;
+    fixture.give(10, kind, 0x44);
+    bench.run();
+    EXPECT_EQ(fixture.reply().status, CommandStatus::kNoRoom);
+  }
 }
 
 TEST(CommandProcessor, DeviceMemoryIsCopiedABufferAtATime) {  // R13
@@ -576,7 +620,7 @@ TEST(CommandProcessor, AGroupWithoutRoomIsRefused) {  // R10
   Bench bench;
   auto& fixture = bench.keep<Fixture>(bench);
   fixture.host.store(kMailbox, Address::ipv4(0xe0000005));
-  fixture.multicast.answer.ok = false;
+  fixture.steering.answer.ok = false;
   fixture.give(10, CommandKind::kAttachMulticast, 0x44);
   bench.run();
   EXPECT_EQ(fixture.reply().status, CommandStatus::kNoRoom);

@@ -17,6 +17,9 @@ constexpr Encapsulation kV4 = Encapsulation::kRoceV2Ipv4;
 
 Headers send_headers(Encapsulation e = kV4) { return request_headers(e, Transport::kRc, Operation::kSendOnly, Psn{1}); }
 
+SteeringCommand attach(const Address& group, Qpn qpn) { return {SteeringOperation::kAttach, qpn, group, 0, {}}; }
+SteeringCommand detach(const Address& group, Qpn qpn) { return {SteeringOperation::kDetach, qpn, group, 0, {}}; }
+
 struct Fixture {
   explicit Fixture(Bench& b, const RxParserParams& params = {})
       : bench(b),
@@ -353,11 +356,11 @@ TEST(RxParser, OneAddressOrGroupMoreIsRefused) {  // (R8)
   EXPECT_TRUE(dut.attach_multicast(Address::ipv4(0xe0000001), Qpn{0})) << "it is already";
   auto& commands = bench.source(dut.commands);
   auto& done = bench.sink(dut.command_done);
-  commands.push(Cycle{10}, {false, Address::ipv4(0xe0000002), Qpn{1}});
+  commands.push(Cycle{10}, detach(Address::ipv4(0xe0000002), Qpn{1}));
   bench.at(Cycle{20}, [&](Cycle) { EXPECT_TRUE(dut.add_address(Address::ipv4(0x0a000009))); });
-  commands.push(Cycle{30}, {true, Address::ipv4(0xe0000002), Qpn{9}});
+  commands.push(Cycle{30}, attach(Address::ipv4(0xe0000002), Qpn{9}));
   bench.at(Cycle{40}, [&](Cycle) { dut.remove_address(Address::ipv4(0x0a000009)); });
-  commands.push(Cycle{50}, {true, Address::ipv4(0xe0000002), Qpn{9}});
+  commands.push(Cycle{50}, attach(Address::ipv4(0xe0000002), Qpn{9}));
   bench.run();
   ASSERT_EQ(done.size(), 3u);
   EXPECT_TRUE(done.value(0).ok);
@@ -430,8 +433,8 @@ TEST(RxParser, WhoIsAttachedWhenTheFrameIsTakenGetsACopy) {  // R5
   bench.sink(fixture.dut.command_done);
   fixture.in.push(Cycle{9}, fixture.wire(fixture.frame(multicast_headers(), counting_bytes(400))));
   fixture.in.push(Cycle{9}, fixture.wire(fixture.frame(multicast_headers(), counting_bytes(400))));
-  commands.push(Cycle{10}, {false, fixture.group, Qpn{0x2}});
-  commands.push(Cycle{11}, {true, fixture.group, Qpn{0x3}});
+  commands.push(Cycle{10}, detach(fixture.group, Qpn{0x2}));
+  commands.push(Cycle{11}, attach(fixture.group, Qpn{0x3}));
   bench.run();
   EXPECT_EQ(fixture.reached(), (std::vector{Qpn{0x44}, Qpn{0x2}, Qpn{0x7}, Qpn{0x44}, Qpn{0x7}, Qpn{0x3}}));
 }
@@ -579,8 +582,8 @@ TEST(RxParser, GroupsComeAndGoByCommand) {
   auto& commands = bench.source(fixture.dut.commands);
   auto& done = bench.sink(fixture.dut.command_done);
   const Address group = Address::ipv4(0xe0000005);
-  commands.push(Cycle{0}, {true, group, Qpn{0x44}});
-  commands.push(Cycle{500}, {false, group, Qpn{0x44}});
+  commands.push(Cycle{0}, attach(group, Qpn{0x44}));
+  commands.push(Cycle{500}, detach(group, Qpn{0x44}));
   fixture.in.push(Cycle{100}, fixture.wire(fixture.frame(multicast_headers(), counting_bytes(4))));
   fixture.in.push(Cycle{1000}, fixture.wire(fixture.frame(multicast_headers(), counting_bytes(4))));
   bench.run();

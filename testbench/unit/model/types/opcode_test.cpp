@@ -84,6 +84,7 @@ constexpr Expected kTable[] = {
     {0xb4, "XRC FETCH_ADD", 32},
     {0xb6, "XRC SEND_LAST_WITH_INVALIDATE", 8},
     {0xb7, "XRC SEND_ONLY_WITH_INVALIDATE", 8},
+    {0xc4, "RAW SEND_ONLY", 0},
 };
 
 bool has(const OpcodeInfo& info, std::uint32_t traits) { return (info.traits & traits) == traits; }
@@ -143,7 +144,7 @@ TEST(Opcode, WhichPacketsTakeAReceiveWqe) {
   }
   // SEND FIRST and ONLY; WRITE_WITH_IMM at LAST and ONLY.
   const std::set<unsigned> expected{0x00, 0x04, 0x05, 0x09, 0x0b, 0x17, 0x20, 0x24, 0x25, 0x29,
-                                    0x2b, 0x64, 0x65, 0xa0, 0xa4, 0xa5, 0xa9, 0xab, 0xb7};
+                                    0x2b, 0x64, 0x65, 0xa0, 0xa4, 0xa5, 0xa9, 0xab, 0xb7, 0xc4};
   EXPECT_EQ(takers, expected);
 }
 

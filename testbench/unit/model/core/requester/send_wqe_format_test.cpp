@@ -46,6 +46,9 @@ TEST(SendWqeFormat, OpcodesAreThoseOfTheTransport) {  // (R1)
     EXPECT_EQ(parse(spec, Transport::kUd), good(row.ud)) << int(row.opcode);
     EXPECT_EQ(parse(spec, Transport::kUc), good(row.uc)) << int(row.opcode);
     EXPECT_EQ(parse(spec, Transport::kRc), good(row.rc)) << int(row.opcode);
+    WqeSpec frame = spec;
+    if (!is_local(row.opcode)) frame.sge = {{14, 1, 0x1000}};
+    EXPECT_EQ(parse(frame, Transport::kRaw), good(row.opcode == S::kSend)) << int(row.opcode);
     EXPECT_EQ(parse(spec, Transport::kXrc), good(row.rc && row.opcode != S::kAtomicWrite)) << int(row.opcode);
   }
 }
@@ -169,6 +172,9 @@ TEST(SendWqeFormat, AMessageHasAGreatestLength) {  // (R4)
   EXPECT_EQ(parse({.sge = {{~0u, 1, 0}, {~0u, 1, 0}}}, Transport::kUc), WcStatus::kLocalLength) << "no wrap";
   EXPECT_EQ(parse({.sge = {{kMtu, 1, 0}}}, Transport::kUd), WcStatus::kSuccess);
   EXPECT_EQ(parse({.sge = {{kMtu, 1, 0}, {1, 1, 0}}}, Transport::kUd), WcStatus::kLocalLength);
+  EXPECT_EQ(parse({.sge = {{kMtu, 1, 0}, {1, 1, 0}}}, Transport::kRaw), WcStatus::kLocalLength);
+  EXPECT_EQ(parse({.sge = {{14, 1, 0}}}, Transport::kRaw), WcStatus::kSuccess);
+  EXPECT_EQ(parse({.sge = {{13, 1, 0}}}, Transport::kRaw), WcStatus::kLocalLength) << "not even its header";
 }
 
 TEST(SendWqeFormat, CompletionsSayWhatWasAskedFor) {

@@ -48,6 +48,20 @@ TEST(HeaderCheck, UdLooksAtPkeyThenQkeyThenIcrc) {
   EXPECT_EQ(check_headers(*p, qp), DropReason::kIcrc);
 }
 
+// It has no header in which anything could be wrong.
+TEST(HeaderCheck, RawPacketLooksAtTransportAndStateAlone) {
+  QpContext qp = make_qp(Transport::kRaw);
+  auto p = make_packet(qp, {});
+  p->opcode = opcode_of(Transport::kRaw, Operation::kSendOnly);
+  p->h.pkey = 0;
+  EXPECT_EQ(check_headers(*p, qp), DropReason::kNone);
+  p->opcode = opcode_of(Transport::kUd, Operation::kSendOnly);
+  EXPECT_EQ(check_headers(*p, qp), DropReason::kQpTypeOrState);
+  p->opcode = opcode_of(Transport::kRaw, Operation::kSendOnly);
+  qp.state = QpState::kInit;
+  EXPECT_EQ(check_headers(*p, qp), DropReason::kQpTypeOrState);
+}
+
 TEST(HeaderCheck, UdTakesPacketsFromAnybody) {
   QpContext qp = make_qp(Transport::kUd);
   auto p = make_packet(qp, {});
