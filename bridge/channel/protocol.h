@@ -64,8 +64,13 @@ enum class Request : std::uint16_t {
   kFreeFlow,
   kCreateRss,  // a QP that spreads frames over others' receive queues, and has none itself
   kFreeRss,
+  // With 1 descriptor: another client's socket, of whichever process (ibv_import_device(3)).
+  kImportDevice,  // before kOpen: which NIC that client has opened
+  kImportPd,
+  kImportMemory,
+  kImportDeviceMemory,
 };
-inline constexpr Request kLastRequest = Request::kFreeRss;
+inline constexpr Request kLastRequest = Request::kImportDeviceMemory;
 
 inline constexpr std::uint32_t kMaxNics = 64;
 inline constexpr std::uint32_t kGids = 4;  // entries of a port's GID table; the last is empty
@@ -100,8 +105,9 @@ struct DeviceAttributes {
   std::uint64_t timestamp_period_ps = 0;  // Cqe::timestamp * this = model time
 };
 
-struct Hello {  // request: pid, program; reply: the rest
+struct Hello {  // request: pid, socket, program; reply: the rest
   std::uint32_t pid = 0;
+  std::uint64_t socket = 0;  // SO_COOKIE of the program's end, by which kImport... finds it
   std::uint32_t nics = 0;
   std::uint32_t simulator_pid = 0;
   char program[64] = {};                       // name, for messages and the log
@@ -126,6 +132,13 @@ struct Memory {
   std::uint32_t rkey = 0;           // reply
   std::uint32_t page_shift = 12;    // pages of the mapping: 1 << page_shift bytes, the smallest in the range; 12..34
   std::uint32_t device_memory = 0;  // its number, 0: the program's memory; zero-based
+};
+struct Import {
+  std::uint32_t number = 0;  // of the PD or device memory, the lkey; kImportDevice: reply: of the NIC
+  std::uint32_t client = 0;  // set by the port: whose the socket is
+  std::uint32_t pd = 0;      // kImportMemory: its PD, which has been imported
+  std::uint32_t rkey = 0;    // kImportMemory: reply
+  std::uint64_t length = 0;  // kImportMemory, kImportDeviceMemory: reply
 };
 struct DeviceMemory {  // kAllocateDeviceMemory: length, log_alignment; reply: number
   std::uint32_t number = 0;
@@ -251,6 +264,7 @@ struct Message {
     XrcDomain xrcd;
     Flow flow;
     Rss rss;
+    Import import;
     std::array<std::uint8_t, 496> bytes;
     Body() : bytes{} {}
   } body;

@@ -178,6 +178,12 @@ void Listener::close() {
   socket_.reset();
 }
 
+std::uint64_t socket_cookie(int descriptor) {
+  std::uint64_t cookie = 0;
+  socklen_t bytes = sizeof cookie;
+  return getsockopt(descriptor, SOL_SOCKET, SO_COOKIE, &cookie, &bytes) == 0 ? cookie : 0;
+}
+
 bool peer_of(int socket, Peer& peer) {
   ucred found{};
   socklen_t bytes = sizeof found;

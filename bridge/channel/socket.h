@@ -74,6 +74,9 @@ class Listener {
 };
 
 // Credentials of the other side when it connected or listened; kept by the kernel, so they cannot be forged.
+// A number that the socket has for itself, whoever has a descriptor of it (SO_COOKIE); 0: none.
+std::uint64_t socket_cookie(int descriptor);
+
 struct Peer {
   pid_t pid = 0;  // 0: a process of another PID name space
   uid_t uid = 0;

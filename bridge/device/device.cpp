@@ -127,8 +127,13 @@ CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
       return create_rss(client, c);
     case Request::kFreeRss:
       return free_rss(client, c);
+    case Request::kImportPd:
+    case Request::kImportMemory:
+    case Request::kImportDeviceMemory:
+      return import(client, c);
     case Request::kHello:
     case Request::kOpen:
+    case Request::kImportDevice:
       return refuse(c, EINVAL);  // the port handles these
   }
   return refuse(c, EOPNOTSUPP);
@@ -178,15 +183,11 @@ CommandResult Device::close(ClientId client) {
   if (r == CommandResult::kDone) r = all(regions_, [this](std::uint32_t n) { return destroy_region(Key{n}); });
   if (r == CommandResult::kDone) r = all(cqs_, [this](std::uint32_t n) { return destroy_cq(Cqn{n}); });
   if (r != CommandResult::kDone) return r;
-  std::erase_if(pds_, [client](const auto& pd) { return pd.second.owner == client; });
+  leave_imports(client);
   for (auto it = xrcds_.begin(); it != xrcds_.end();) {
     const auto here = it++;  // it goes
     if (here->second.owner == client) forget_xrcd(here->first);
   }
-  std::erase_if(device_memories_, [this, client](const auto& memory) {
-    if (memory.second.owner == client) give_back(memory.second);
-    return memory.second.owner == client;
-  });
   clients_.erase(client);
   return CommandResult::kDone;
 }

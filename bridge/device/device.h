@@ -31,6 +31,9 @@
 //       room is left, does not exist. None becomes absent again.
 //   R13 A flow names a RAW_PACKET QP of its client, or a QP of kCreateRss, which are in use by it (EBUSY). The queues
 //       of such a QP are RAW_PACKET QPs of its client without a send queue, and as long in use.
+//   R14 A PD and device memory may be imported by other clients, which then may do with them what their owner may. With
+//       its owner's end one of these becomes its owner. A region is its owner's, and goes with it; who has its PD may
+//       free it.
 #pragma once
 
 #include <map>
@@ -202,6 +205,11 @@ class Device {
   bool pass_on(QpObject& qp, ClientId from);
   void leave_domains(ClientId client);
   void forget_xrcd(std::uint32_t number);
+  // device_import.cpp
+  CommandResult import(ClientId client, Command& c);
+  template <class Object>
+  bool hand_on(Object& object, ClientId from);
+  void leave_imports(ClientId client);
   // device.cpp
   CommandResult resolve_path(Command& c) const;
   CommandResult read_clock(Command& c, Cycle now) const;
@@ -213,6 +221,13 @@ class Device {
   auto* owned(Map& objects, ClientId client, std::uint32_t number) const {
     const auto it = objects.find(number);
     return it != objects.end() && it->second.owner == client ? &it->second : nullptr;
+  }
+  // One that the client owns or has imported. (R14)
+  template <class Map>
+  auto* shared(Map& objects, ClientId client, std::uint32_t number) const {
+    const auto it = objects.find(number);
+    const bool is_its = it != objects.end() && (it->second.owner == client || it->second.importers.contains(client));
+    return is_its ? &it->second : nullptr;
   }
   static bool is_free(const Records& records, std::uint32_t index);
   static void assign(Records& records, std::uint32_t index, std::uint32_t number);

@@ -46,7 +46,7 @@ CommandResult Device::allocate_pd(ClientId client, Command& c) {
 
 CommandResult Device::free_pd(ClientId client, Command& c) {
   const std::uint32_t number = c.message.body.handle.number;
-  const PdObject* pd = owned(pds_, client, number);
+  const PdObject* pd = shared(pds_, client, number);
   if (pd == nullptr) return refuse(c, EINVAL);
   if (pd->users != 0) return refuse(c, EBUSY);
   pds_.erase(number);
@@ -54,7 +54,7 @@ CommandResult Device::free_pd(ClientId client, Command& c) {
 }
 
 std::int32_t Device::check_region(ClientId client, const channel::Memory& m) const {
-  if (owned(pds_, client, m.pd) == nullptr) return EINVAL;
+  if (shared(pds_, client, m.pd) == nullptr) return EINVAL;
   if (m.page_shift < kLeastPageShift || m.page_shift > kGreatestPageShift) return EINVAL;
   if ((m.access & ~kAccessKnown) != 0) return EINVAL;
   const bool written_from_afar = (m.access & (kRemoteWrite | kRemoteAtomic)) != 0;
@@ -191,7 +191,11 @@ CommandResult Device::reregister_memory(ClientId client, Command& c) {
 
 CommandResult Device::free_memory(ClientId client, Command& c) {
   const Key key{c.message.body.handle.number};
-  if (owned(regions_, client, raw(key)) == nullptr) return refuse(c, EINVAL);
+  const auto region = regions_.find(raw(key));
+  const bool is_there =
+      region != regions_.end() &&
+      (region->second.owner == client || shared(pds_, client, region->second.asked.pd) != nullptr);  // (R14)
+  if (!is_there) return refuse(c, EINVAL);
   const CommandResult r = destroy_region(key);
   return r == CommandResult::kDone && regions_.contains(raw(key)) ? refuse(c, EBUSY) : r;
 }
@@ -234,7 +238,7 @@ CommandResult Device::destroy_region(Key key) {
 CommandResult Device::allocate_window(ClientId client, Command& c) {
   if (c.begun) return await(c.ticket);
   channel::Window& w = c.message.body.window;
-  if (owned(pds_, client, w.pd) == nullptr || (w.type != kWindowType1 && w.type != kWindowType2)) {
+  if (shared(pds_, client, w.pd) == nullptr || (w.type != kWindowType1 && w.type != kWindowType2)) {
     return refuse(c, EINVAL);
   }
   const std::optional<Key> key = take_key();

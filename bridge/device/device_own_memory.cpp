@@ -37,7 +37,7 @@ CommandResult Device::allocate_device_memory(ClientId client, Command& c) {
 
 CommandResult Device::free_device_memory(ClientId client, Command& c) {
   const std::uint32_t number = c.message.body.handle.number;
-  const DeviceMemoryObject* memory = owned(device_memories_, client, number);
+  const DeviceMemoryObject* memory = shared(device_memories_, client, number);
   if (memory == nullptr) return refuse(c, EINVAL);
   if (memory->users != 0) return refuse(c, EBUSY);
   give_back(*memory);
@@ -52,7 +52,7 @@ void Device::give_back(const DeviceMemoryObject& memory) {
 // The message says what is left to be copied.
 CommandResult Device::copy_device_memory(ClientId client, Command& c, bool to_device) {
   channel::DeviceMemory& m = c.message.body.device_memory;
-  const DeviceMemoryObject* memory = owned(device_memories_, client, m.number);
+  const DeviceMemoryObject* memory = shared(device_memories_, client, m.number);
   if (memory == nullptr) return refuse(c, EINVAL);
   if (!c.begun) {
     if (!is_inside(*memory, m.offset, m.length)) return refuse(c, EFAULT);
@@ -76,7 +76,7 @@ CommandResult Device::copy_device_memory(ClientId client, Command& c, bool to_de
 }
 
 std::int32_t Device::check_device_region(ClientId client, const channel::Memory& m) const {
-  const DeviceMemoryObject* memory = owned(device_memories_, client, m.device_memory);
+  const DeviceMemoryObject* memory = shared(device_memories_, client, m.device_memory);
   if (memory == nullptr || !is_inside(*memory, m.address, m.length)) return EINVAL;
   return (m.access & kAccessZeroBased) != 0 && m.iova == 0 ? 0 : EINVAL;
 }

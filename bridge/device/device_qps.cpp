@@ -41,7 +41,7 @@ std::int32_t Device::check_qp(ClientId client, const channel::QueuePair& asked) 
     if (owned(xrcds_, client, asked.xrcd) == nullptr || asked.send_slots != 0) return EINVAL;
     return qps_.size() == attributes_.max_qps ? ENOMEM : 0;
   }
-  if (owned(pds_, client, asked.pd) == nullptr || owned(cqs_, client, asked.send_cq) == nullptr) return EINVAL;
+  if (shared(pds_, client, asked.pd) == nullptr || owned(cqs_, client, asked.send_cq) == nullptr) return EINVAL;
   if (!is_xrc(type) && owned(cqs_, client, asked.receive_cq) == nullptr) return EINVAL;
   if (asked.has_srq != 0) {
     const SrqObject* srq = owned(srqs_, client, asked.srqn);

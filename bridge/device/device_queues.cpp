@@ -154,7 +154,7 @@ std::int32_t Device::check_srq(ClientId client, const channel::SharedReceiveQueu
   const bool fits = asked.slots >= 2 && asked.slots <= std::bit_ceil(attributes_.max_srq_wrs) &&
                     asked.stride >= kMinReceiveStride && asked.stride <= kMaxReceiveStride &&
                     ring_fits(asked.ring, asked.slots, asked.stride);
-  if (owned(pds_, client, asked.pd) == nullptr || !fits || !is_free(own.receive, asked.doorbell)) return EINVAL;
+  if (shared(pds_, client, asked.pd) == nullptr || !fits || !is_free(own.receive, asked.doorbell)) return EINVAL;
   if (asked.type == kSrqBasic) return 0;
   if (owned(cqs_, client, asked.cqn) == nullptr) return EINVAL;
   if (asked.type == kSrqXrc) return owned(xrcds_, client, asked.xrcd) != nullptr ? 0 : EINVAL;

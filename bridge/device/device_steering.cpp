@@ -110,7 +110,7 @@ CommandResult Device::create_rss(ClientId client, Command& c) {
     forget_rss(Qpn{asked.qpn});
     return refuse(c, ENOMEM);
   }
-  if (owned(pds_, client, asked.pd) == nullptr || asked.log_entries > kMostLogRssEntries) {
+  if (shared(pds_, client, asked.pd) == nullptr || asked.log_entries > kMostLogRssEntries) {
     return refuse(c, EINVAL);
   }
   RssObject rss{client, asked.pd};

@@ -30,6 +30,7 @@ struct Teardown {
 struct PdObject {
   ClientId owner{};
   std::uint32_t users = 0;
+  std::set<ClientId> importers{};
 };
 
 struct RegionObject {
@@ -48,6 +49,7 @@ struct DeviceMemoryObject {
   ClientId owner{};
   std::uint64_t offset = 0, length = 0;
   std::uint32_t users = 0;  // regions
+  std::set<ClientId> importers{};
 };
 
 // A memory window, by the key that it was allocated with.

@@ -88,6 +88,7 @@ void LivePort::handle(Connection& connection, Received& received) {
   }
   if (message.type == Request::kHello) {
     connection.program = printable(message.body.hello.program);
+    connection.cookie = message.body.hello.socket;
     channel::Hello& hello = message.body.hello;
     hello.nics = options_.nics;
     hello.simulator_pid = static_cast<std::uint32_t>(getpid());
@@ -95,6 +96,13 @@ void LivePort::handle(Connection& connection, Received& received) {
     return answer(connection, message, 0);
   }
   if (message.type == Request::kOpen) return handle_open(connection, received);
+  if (message.type == Request::kImportDevice) {
+    const Connection* const from = whose(received);
+    if (from == nullptr) return answer(connection, message, EBADF);
+    message.body.import = {};
+    message.body.import.number = from->nic;
+    return answer(connection, message, 0);
+  }
   if (connection.state != State::kOpen || message.type < Request::kHello || message.type > channel::kLastRequest) {
     return answer(connection, message, EINVAL);
   }
@@ -112,11 +120,27 @@ void LivePort::handle(Connection& connection, Received& received) {
         name_file(received.descriptor_count == 0 ? -1 : received.descriptors[0].get(), connection.request.body.xrcd);
     if (status != 0) return answer(connection, message, status);
   }
+  if (message.type > Request::kImportDevice) {
+    const Connection* const from = whose(received);
+    if (from == nullptr || from->nic != connection.nic) return answer(connection, message, EBADF);
+    connection.request.body.import.client = raw(from->client->id());
+  }
   connection.busy = true;
   HostEvent& event = events_.emplace_back();
   event.kind = HostEvent::Kind::kRequest;
   event.client = connection.client->id();
   event.message = connection.request;
+}
+
+// The connection that the request's descriptor is the program's end of. (R13)
+const LivePort::Connection* LivePort::whose(const channel::Received& request) const {
+  if (request.descriptor_count != 1) return nullptr;
+  const std::uint64_t cookie = channel::socket_cookie(request.descriptors[0].get());
+  const auto is_it = [cookie](const auto& c) {
+    return c.second.cookie == cookie && c.second.state == State::kOpen && !c.second.gone;
+  };
+  const auto it = cookie == 0 ? connections_.end() : std::find_if(connections_.begin(), connections_.end(), is_it);
+  return it == connections_.end() ? nullptr : &it->second;
 }
 
 void LivePort::handle_open(Connection& connection, Received& received) {
@@ -138,6 +162,7 @@ void LivePort::handle_open(Connection& connection, Received& received) {
   connection.request = message;
   connection.busy = true;
   connection.state = State::kOpening;
+  connection.nic = message.body.open.nic;
   HostEvent& event = events_.emplace_back();
   event.kind = HostEvent::Kind::kOpen;
   event.client = id;

@@ -28,6 +28,7 @@
 //       limited (line_limiter.h), and no descriptor of theirs is closed here (descriptor_closer.h).
 //   R12 A client's id is given to another one when the bridge has released it, the one released first. While the device
 //       holds anything of a client nobody else has its id.
+//   R13 A kImport... names another client by a descriptor of its socket; EBADF: none that has opened a NIC has it.
 #pragma once
 
 #include <signal.h>
@@ -130,6 +131,8 @@ class LivePort final : public HostPort {
     channel::Descriptor process;  // pidfd; empty where the kernel has none
     channel::Peer peer;
     std::string program;
+    std::uint64_t cookie = 0;  // of the program's end, as it says
+    std::uint32_t nic = 0;     // that it has opened
     State state = State::kNew;
     std::unique_ptr<LiveClient> client;  // kOpening, kOpen
     channel::Message request;            // the one that is being carried out
@@ -168,6 +171,7 @@ class LivePort final : public HostPort {
   void forget(Connection& connection);
   void end_all(bool notify_model);
   Connection* connection_of(ClientId client);
+  const Connection* whose(const channel::Received& request) const;
   static std::string name_of(const Connection& connection);
   void refuse(const Connection& connection, const std::string& why);
 

@@ -52,6 +52,7 @@ int Connection::connect() {
   }
   channel::Message message = request(channel::Request::kHello);
   message.body.hello = {};
+  message.body.hello.socket = channel::socket_cookie(socket_.get());
   message.body.hello.pid = static_cast<std::uint32_t>(getpid());
   std::snprintf(message.body.hello.program, sizeof message.body.hello.program, "%s", program_invocation_short_name);
   const int status = exchange(message, {});
@@ -66,6 +67,14 @@ int Connection::connect() {
   }
   hello_ = message.body.hello;
   return 0;
+}
+
+int Connection::find_nic(int socket, std::uint32_t& nic) {
+  channel::Message message = request(channel::Request::kImportDevice);
+  const int descriptors[] = {socket};
+  const int status = exchange(message, descriptors);
+  nic = message.body.import.number;
+  return status;
 }
 
 int Connection::open(std::uint32_t nic, Context& context) {

@@ -26,6 +26,8 @@ class Connection {
   // another positive errno; the reason is printed on stderr, once.
   int connect();
   const channel::Hello& hello() const { return hello_; }
+  // Which NIC the context has opened whose socket `socket` is a descriptor of. 0 or a positive errno.
+  int find_nic(int socket, std::uint32_t& nic);
   // kOpen of a NIC: makes the mapping and the pipe of events, and fills in `context`. 0 or a positive errno.
   int open(std::uint32_t nic, Context& context);
 

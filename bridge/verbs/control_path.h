@@ -24,6 +24,15 @@ int get_device_index(ibv_device* device);
 ibv_context* open_device(ibv_device* device);
 int close_device(ibv_context* context);
 
+// import.cpp
+ibv_context* import_device(int cmd_fd);
+ibv_pd* import_pd(ibv_context* context, std::uint32_t handle);
+void unimport_pd(ibv_pd* pd);
+ibv_mr* import_mr(ibv_pd* pd, std::uint32_t handle);
+void unimport_mr(ibv_mr* mr);
+ibv_dm* import_dm(ibv_context* context, std::uint32_t handle);
+void unimport_dm(ibv_dm* dm);
+
 // port.cpp
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input, ibv_device_attr_ex* attributes,
                     std::size_t bytes);
@@ -55,6 +64,7 @@ int advise_mr(ibv_pd* pd, ibv_advise_mr_advice advice, std::uint32_t flags, ibv_
 ibv_mw* alloc_mw(ibv_pd* pd, ibv_mw_type type);
 int dealloc_mw(ibv_mw* mw);
 ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attributes);
+ibv_dm* new_dm(ibv_context* context, std::uint32_t handle);  // the device's memory of that number; nullptr: ENOMEM
 int free_dm(ibv_dm* dm);
 ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, std::uint64_t offset, std::size_t length, unsigned access);
 

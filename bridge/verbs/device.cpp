@@ -89,18 +89,36 @@ std::uint64_t get_device_guid(ibv_device* device) { return device_of(device).gui
 
 int get_device_index(ibv_device* device) { return static_cast<int>(device_of(device).nic); }
 
-ibv_context* open_device(ibv_device* device) {
+namespace {
+
+// The device that the context with that descriptor is of. 0 or a positive errno.
+int find_imported(Connection& connection, int from, ibv_device*& device) {
+  std::uint32_t nic = 0;
+  if (const int status = connection.find_nic(from, nic)) return status;
+  if (nic >= channel::kMaxNics) return EPROTO;
+  const std::lock_guard guard(devices_lock);
+  if (devices[nic].guid == 0) name_device(devices[nic], nic, guid_of(connection.hello(), nic));
+  device = &devices[nic].device;
+  return 0;
+}
+
+// `from`: a descriptor of the context that is imported, or -1; `device`: nullptr: the one of that.
+ibv_context* open_nic(ibv_device* device, int from) {
   auto* context = new (std::nothrow) Context;
   auto* connection = new (std::nothrow) Connection;
   int status = context != nullptr && connection != nullptr ? 0 : ENOMEM;
   if (status == 0) {
-    context->device = &device_of(device);
-    context->verbs.context.device = device;
     context->verbs.context.num_comp_vectors = 1;
     context->verbs.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
     pthread_mutex_init(&context->verbs.context.mutex, nullptr);
     fill(context->verbs);
     status = connection->connect();
+  }
+  if (status == 0 && from >= 0) status = find_imported(*connection, from, device);
+  if (status == 0) {
+    context->device = &device_of(device);
+    context->verbs.context.device = device;
+    context->imported_from = from;
   }
   if (status == 0) status = connection->open(context->device->nic, *context);
   if (status != 0) {
@@ -113,10 +131,21 @@ ibv_context* open_device(ibv_device* device) {
   return &context->verbs.context;
 }
 
+}  // namespace
+
+ibv_context* open_device(ibv_device* device) { return open_nic(device, -1); }
+
+ibv_context* import_device(int cmd_fd) {
+  if (cmd_fd >= 0) return open_nic(nullptr, cmd_fd);
+  errno = EBADF;
+  return nullptr;
+}
+
 int close_device(ibv_context* context) {
   Context& c = context_of(context);
   unguard_fork(c);
   close(context->async_fd);
+  if (c.imported_from >= 0) close(c.imported_from);
   pthread_mutex_destroy(&context->mutex);
   delete c.connection;
   delete &c;

@@ -31,8 +31,12 @@ int copy_from(void* to, ibv_dm* dm, std::uint64_t offset, std::size_t length) {
 
 }  // namespace
 
+ibv_dm* new_dm(ibv_context* context, std::uint32_t handle) {
+  return new (std::nothrow) ibv_dm{context, copy_to, copy_from, 0, handle};
+}
+
 ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attributes) {
-  auto* const dm = new (std::nothrow) ibv_dm{};
+  ibv_dm* const dm = new_dm(context, 0);
   channel::Message message = request(channel::Request::kAllocateDeviceMemory);
   message.body.device_memory = {0, attributes->log_align_req, 0, attributes->length, 0};
   int status = dm == nullptr ? ENOMEM : attributes->comp_mask != 0 ? EINVAL : 0;
@@ -42,7 +46,7 @@ ibv_dm* alloc_dm(ibv_context* context, ibv_alloc_dm_attr* attributes) {
     errno = status;
     return nullptr;
   }
-  *dm = {context, copy_to, copy_from, 0, message.body.device_memory.number};
+  dm->handle = message.body.device_memory.number;
   return dm;
 }
 

@@ -52,6 +52,16 @@ void wait_for_acks(Public& object, const std::uint32_t& completed, std::uint32_t
   pthread_mutex_unlock(&object.mutex);
 }
 
+// The public part of a QP that has no number yet.
+inline void begin_qp(ibv_qp& p, ibv_context* context, void* qp_context, ibv_qp_type type) {
+  p.context = context;
+  p.qp_context = qp_context;
+  p.qp_type = type;
+  p.state = IBV_QPS_RESET;
+  pthread_mutex_init(&p.mutex, nullptr);
+  pthread_cond_init(&p.cond, nullptr);
+}
+
 // 0 stays 0.
 constexpr std::uint32_t power_of_two(std::uint32_t n) { return n == 0 ? 0 : std::bit_ceil(n); }
 

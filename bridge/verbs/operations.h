@@ -13,7 +13,7 @@ struct Operations {
   decltype(&verbs::get_device_index) get_device_index;
   decltype(&verbs::open_device) open_device;
   decltype(&verbs::close_device) close_device;
-  ibv_context* (*import_device)(int cmd_fd);
+  decltype(&verbs::import_device) import_device;
   decltype(&verbs::query_device) query_device;
   decltype(&verbs::query_device_ex) query_device_ex;
   decltype(&verbs::query_port) query_port;
@@ -28,11 +28,13 @@ struct Operations {
   decltype(&verbs::alloc_td) alloc_td;
   decltype(&verbs::dealloc_td) dealloc_td;
   decltype(&verbs::alloc_parent_domain) alloc_parent_domain;
-  ibv_pd* (*import_pd)(ibv_context* context, std::uint32_t handle);
+  decltype(&verbs::import_pd) import_pd;
+  decltype(&verbs::unimport_pd) unimport_pd;
   decltype(&verbs::reg_mr) reg_mr;
   ibv_mr* (*reg_dmabuf_mr)(ibv_pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova, int fd,
                            int access);
-  ibv_mr* (*import_mr)(ibv_pd* pd, std::uint32_t handle);
+  decltype(&verbs::import_mr) import_mr;
+  decltype(&verbs::unimport_mr) unimport_mr;
   decltype(&verbs::rereg_mr) rereg_mr;
   decltype(&verbs::dereg_mr) dereg_mr;
   decltype(&verbs::advise_mr) advise_mr;
@@ -41,7 +43,8 @@ struct Operations {
   decltype(&verbs::alloc_dm) alloc_dm;
   decltype(&verbs::free_dm) free_dm;
   decltype(&verbs::reg_dm_mr) reg_dm_mr;
-  ibv_dm* (*import_dm)(ibv_context* context, std::uint32_t handle);
+  decltype(&verbs::import_dm) import_dm;
+  decltype(&verbs::unimport_dm) unimport_dm;
   decltype(&verbs::create_ah) create_ah;
   decltype(&verbs::destroy_ah) destroy_ah;
   decltype(&verbs::init_ah_from_wc) init_ah_from_wc;

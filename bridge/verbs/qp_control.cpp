@@ -166,10 +166,7 @@ Qp* create(ibv_context* context, const ibv_qp_init_attr_ex& a, Kind kind = Kind:
   if (status == 0 && qp == nullptr) status = ENOMEM;
   if (status == 0) {
     ibv_qp& p = qp->qp.qp_base;
-    p.context = context;
-    p.qp_context = a.qp_context;
-    p.state = IBV_QPS_RESET;
-    p.qp_type = a.qp_type;
+    begin_qp(p, context, a.qp_context, a.qp_type);
     if (a.qp_type == IBV_QPT_XRC_RECV) {  // R5
       qp->comp_mask = kQpHasXrcd;
       qp->xrcd = a.xrcd;
@@ -181,8 +178,6 @@ Qp* create(ibv_context* context, const ibv_qp_init_attr_ex& a, Kind kind = Kind:
       p.recv_cq = a.recv_cq;
       p.srq = a.srq;
     }
-    pthread_mutex_init(&p.mutex, nullptr);
-    pthread_cond_init(&p.cond, nullptr);
     qp->all_signaled = a.sq_sig_all != 0;
     qp->management = kind == Kind::kManagement;
     qp->receives_only = kind == Kind::kReceiver;
@@ -294,13 +289,9 @@ ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes) {
     return nullptr;
   }
   ibv_qp& p = qp->qp.qp_base;
-  p.context = context;
-  if ((a.comp_mask & IBV_QP_OPEN_ATTR_CONTEXT) != 0) p.qp_context = a.qp_context;
+  // Its state: until it is queried, as with rdma-core.
+  begin_qp(p, context, (a.comp_mask & IBV_QP_OPEN_ATTR_CONTEXT) != 0 ? a.qp_context : nullptr, a.qp_type);
   p.qp_num = p.handle = a.qp_num;
-  p.qp_type = a.qp_type;
-  p.state = IBV_QPS_RESET;  // until it is queried, as with rdma-core
-  pthread_mutex_init(&p.mutex, nullptr);
-  pthread_cond_init(&p.cond, nullptr);
   qp->comp_mask = kQpHasXrcd;
   qp->xrcd = a.xrcd;
   users_of_domain(*qp).fetch_add(1);

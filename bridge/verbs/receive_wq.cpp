@@ -15,6 +15,7 @@
 #include "bridge/verbs/connection.h"
 #include "bridge/verbs/control_path.h"
 #include "bridge/verbs/data_path.h"
+#include "bridge/verbs/object_life.h"
 #include "bridge/verbs/objects.h"
 
 namespace rxnic::verbs {
@@ -179,14 +180,9 @@ ibv_qp* create_rss_qp(ibv_context* context, const ibv_qp_init_attr_ex& a) {
     return nullptr;
   }
   ibv_qp& p = qp->qp.qp_base;
-  p.context = context;
-  p.qp_context = a.qp_context;
+  begin_qp(p, context, a.qp_context, a.qp_type);
   p.pd = a.pd;
   p.qp_num = p.handle = message.body.rss.qpn;
-  p.qp_type = a.qp_type;
-  p.state = IBV_QPS_RESET;
-  pthread_mutex_init(&p.mutex, nullptr);
-  pthread_cond_init(&p.cond, nullptr);
   pd_of(a.pd).users.fetch_add(1);
   qp->table->users.fetch_add(1);
   return &p;

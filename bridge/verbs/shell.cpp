@@ -57,7 +57,7 @@ RXNIC_EXPORT int ibv_dealloc_pd(ibv_pd* pd) { return kOperations.dealloc_pd(pd);
 RXNIC_EXPORT ibv_pd* ibv_import_pd(ibv_context* context, std::uint32_t handle) {
   return kOperations.import_pd(context, handle);
 }
-RXNIC_EXPORT void ibv_unimport_pd(ibv_pd*) {}
+RXNIC_EXPORT void ibv_unimport_pd(ibv_pd* pd) { kOperations.unimport_pd(pd); }
 RXNIC_EXPORT ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
   return kOperations.reg_mr(pd, address, length, reinterpret_cast<std::uintptr_t>(address),
                             static_cast<unsigned>(access));
@@ -74,7 +74,7 @@ RXNIC_EXPORT ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t offset, std::si
   return kOperations.reg_dmabuf_mr(pd, offset, length, iova, fd, access);
 }
 RXNIC_EXPORT ibv_mr* ibv_import_mr(ibv_pd* pd, std::uint32_t handle) { return kOperations.import_mr(pd, handle); }
-RXNIC_EXPORT void ibv_unimport_mr(ibv_mr*) {}
+RXNIC_EXPORT void ibv_unimport_mr(ibv_mr* mr) { kOperations.unimport_mr(mr); }
 RXNIC_EXPORT int ibv_rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, std::size_t length, int access) {
   return kOperations.rereg_mr(mr, flags, pd, address, length, access);
 }
@@ -82,7 +82,7 @@ RXNIC_EXPORT int ibv_dereg_mr(ibv_mr* mr) { return kOperations.dereg_mr(mr); }
 RXNIC_EXPORT ibv_dm* ibv_import_dm(ibv_context* context, std::uint32_t handle) {
   return kOperations.import_dm(context, handle);
 }
-RXNIC_EXPORT void ibv_unimport_dm(ibv_dm*) {}
+RXNIC_EXPORT void ibv_unimport_dm(ibv_dm* dm) { kOperations.unimport_dm(dm); }
 
 // Address handles and multicast
 RXNIC_EXPORT ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attributes) {

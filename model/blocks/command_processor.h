@@ -27,8 +27,8 @@
 //       and free_qp take it from there), a mailbox that is not mapped.
 //   R10 kNoRoom: the NIC has no room for it, and nothing has changed. A QP needs one of send_queues; as many
 //       responder_resources as it has max_dest_rd_atomic, from when it is ready to receive until its reset; an SRQ one
-//       of max_srqs; a TM SRQ also one of the tag matcher's lists; a QP of a multicast group one of own_addresses; a flow
-//       one of flows, a QP that spreads its frames one of rss_contexts.
+//       of max_srqs; a TM SRQ also one of the tag matcher's lists; a QP of a multicast group one of own_addresses; a
+//       flow one of flows, a QP that spreads its frames one of rss_contexts.
 //   R11 `windows`: WQEs of send queues that change keys. One is taken before the driver's next command and begun at
 //       once, without command_cycles. Its answer says that no access by an old key is under way.
 //   R12 A region counts the windows that are bound to it, in its MPT entry: in_use, when it is to be freed. A window

@@ -197,6 +197,36 @@ def perftest_xrc(bench):
     wire.finish(at_least=1000)
 
 
+MACS = ("02:72:78:00:00:01", "02:72:78:00:00:02")
+IPV4 = "-J 10.1.0.2 -j 10.1.0.1 -K 7000 -k 6000"
+RAW_ETHERNET = (  # program, options, frames that go to the server at least
+    ("raw_ethernet_bw", "-n 300 -s 1024", 300), ("raw_ethernet_bw", f"-n 300 -s 200 {IPV4}", 300),
+    ("raw_ethernet_bw", f"-n 300 -s 1500 {IPV4} --tcp", 300), ("raw_ethernet_bw", "-n 200 -s 64 -l 4", 200),
+    ("raw_ethernet_lat", "-n 100 -s 64", 100), ("raw_ethernet_lat", f"-n 100 -s 512 {IPV4}", 100),
+)
+
+
+def raw_ethernet(bench):
+    """perftest's programs on RAW_PACKET QPs: the parser finds the server's QP by its flow."""
+    live.need("raw_ethernet_bw", "raw_ethernet_lat", "stdbuf")
+    for user, uid in live.users().items():
+        for program, options, frames in RAW_ETHERNET:
+            what = f"{program} {options} ({user})"
+            with live.Fabric(bench, 2, uid, record=False) as fabric:
+                command = ["stdbuf", "-oL", program, "-F", *options.split()]
+                server = fabric.start("server", *command, "--server", "-d", "rxnic0", "-B", MACS[0], "-E", MACS[1])
+                live.wait_until(lambda at=server: at.ended() or "#bytes" in at.text(), f"{what}: the server's begin")
+                client = fabric.start("client", *command, "--client", "-d", "rxnic1", "-B", MACS[1], "-E", MACS[0])
+                good = client.wait() == 0 and server.wait(20) == 0
+                bench.expect(good, f"{what}: {server.story()}\n{client.story()}")
+            if not good or fabric.report is None:
+                continue
+            check_output(bench, program, client.text(), what)
+            steered = live.counters(fabric.report, "rx_parser")["steered"]
+            bench.expect(steered >= frames, f"{what}: rx_parser.steered: only {steered}")
+            bench.expect_equal(fabric.report["error_cqes"], 0, f"{what}: error CQEs")
+
+
 def devices(bench):
     """ibv_devices and ibv_devinfo -v"""
     live.need("ibv_devices", "ibv_devinfo")
@@ -223,6 +253,7 @@ CHECKS = {"devices": devices}
 CHECKS |= {f"{kind}_pingpong": family(f"ibv_{kind}_pingpong", rows) for kind, rows in PINGPONGS.items()}
 CHECKS |= {name: family(f"ib_{name}", rows) for name, rows in PERFTEST.items()}
 CHECKS["perftest_xrc"] = perftest_xrc
+CHECKS["raw_ethernet"] = raw_ethernet
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)

@@ -18,9 +18,9 @@ SUITE = pathlib.Path("/usr/share/doc/rdma-core/tests")
 PYTHON = "/usr/bin/python3"  # Debian's packages are for Debian's Python
 MODULES = ("test_addr", "test_pd", "test_cq", "test_cq_events", "test_cqex", "test_fork", "test_relaxed_ordering",
            "test_qpex", "test_qp", "test_parent_domain", "test_device", "test_mr", "test_atomic", "test_tag_matching",
-           "test_rdmacm", "test_odp", "test_flow", "test_rss_traffic")
+           "test_rdmacm", "test_odp", "test_flow", "test_rss_traffic",
+           "test_shared_pd")
 MAY_BE_SKIPPED = {  # by pattern: the reason
-    r"test_import_dm$": "import of devices",
     r"test_dmabuf_": "no GPU here, and no dma-buf",
     r"test_(odp_rc_)?huge_": "huge pages",
 }

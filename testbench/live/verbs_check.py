@@ -134,6 +134,11 @@ def raw(bench):
             bench.expect(found >= steered, f"{name}: rx_parser.steered: only {found}")
 
 
+def imports(bench):
+    """Devices, PDs, regions and device memory of another context."""
+    watched(bench, "Import", at_least=20)
+
+
 def differential(bench):
     """Random sequences of requests, receives and tag operations over every kind of QP, against a plain reference."""
     for uid in live.users().values():
@@ -215,7 +220,7 @@ def hostile(bench):
 
 CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "tags": tags,
           "rendezvous": rendezvous, "xrc": xrc, "windows": windows, "multicast": multicast, "raw": raw,
-          "device_memory": device_memory, "paging": paging,
+          "import": imports, "device_memory": device_memory, "paging": paging,
           "differential": differential, "events": events, "latency": latency, "threads": threads, "hostile": hostile}
 
 

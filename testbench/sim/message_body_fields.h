@@ -171,6 +171,14 @@ void fields(V& v, channel::Rss& r) {
   v("queues", r.queues);
 }
 template <class V>
+void fields(V& v, channel::Import& i) {
+  v("number", i.number);
+  v("client", i.client);
+  v("pd", i.pd);
+  v("rkey", i.rkey);
+  v("length", i.length);
+}
+template <class V>
 void fields(V& v, channel::Clock& c) {
   v("model_time_ps", c.model_time_ps);
 }
@@ -229,10 +237,15 @@ void with_body(channel::Message& m, F&& f) {
       return f(m.body.flow);
     case channel::Request::kCreateRss:
       return f(m.body.rss);
+    case channel::Request::kImportPd:
+    case channel::Request::kImportMemory:
+    case channel::Request::kImportDeviceMemory:
+      return f(m.body.import);
     case channel::Request::kReadClock:
       return f(m.body.clock);
     case channel::Request::kHello:
     case channel::Request::kOpen:
+    case channel::Request::kImportDevice:
       return;
   }
 }

@@ -65,6 +65,10 @@ constexpr RequestName kRequests[] = {
     {Request::kFreeFlow, "free_flow"},
     {Request::kCreateRss, "create_rss"},
     {Request::kFreeRss, "free_rss"},
+    {Request::kImportDevice, "import_device"},
+    {Request::kImportPd, "import_pd"},
+    {Request::kImportMemory, "import_memory"},
+    {Request::kImportDeviceMemory, "import_device_memory"},
 };
 static_assert(std::size(kRequests) == static_cast<std::size_t>(channel::kLastRequest));
 constexpr const char* kUnknown = "request_";

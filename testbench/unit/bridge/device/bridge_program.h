@@ -243,7 +243,8 @@ class Program {
   static channel::QpAttributes to_rts(const Qp& qp, QpType type) {
     channel::QpAttributes a;
     a.qpn = qp.number;
-    a.mask = kAttrState | (type == QpType::kRawPacket ? 0 : kAttrSqPsn);
+    a.mask = kAttrState;
+    if (type != QpType::kRawPacket) a.mask |= kAttrSqPsn;
     a.state = static_cast<std::uint32_t>(QpState::kRts);
     a.sq_psn = kPsn;
     a.timeout = 8;

@@ -104,7 +104,7 @@ TEST_F(Hostile, RandomRequestsHurtNobodyElse) {
   constexpr QpType kTypes[] = {QpType::kRc,      QpType::kUc,         QpType::kUd,
                                QpType::kXrcSend, QpType::kXrcReceive, QpType::kRawPacket};
   std::uint64_t accepted = 0;
-  for (int i = 0; i < 10'000; ++i) {
+  for (int i = 0; i < 12'000; ++i) {
     channel::Message m;
     m.type = static_cast<Request>(1 + below(static_cast<unsigned>(channel::kLastRequest) + 2));
     // These two take model time; the requests behind them wait.
@@ -143,6 +143,11 @@ TEST_F(Hostile, RandomRequestsHurtNobodyElse) {
             m.body.rss.pd = pds[0];
             m.body.rss.log_entries = static_cast<std::uint8_t>(below(3));
             for (auto& queue : m.body.rss.queues) queue = 0x11 + below(64);
+            break;
+          case Request::kImportPd:
+          case Request::kImportMemory:
+          case Request::kImportDeviceMemory:
+            m.body.import = {below(2) == 0 ? pds[1] : keys[1], raw(accomplice.id), pds[1], 0, 0};
             break;
           case Request::kOpenQp:
             m.body.qp.qpn = 0x11 + below(64);
