@@ -24,6 +24,9 @@ namespace {
 constexpr std::uint16_t kLastClient = 0x3fff;  // host_port.h
 constexpr int kMessagesAtOnce = 16;            // of a connection, before the others are read
 
+// Of an object of another client, whom a descriptor names.
+constexpr bool is_import(Request type) { return type >= Request::kImportPd && type <= Request::kImportDeviceMemory; }
+
 // A program chooses its name, and the name is printed in messages.
 std::string printable(const char (&name)[64]) {
   std::string text(name, strnlen(name, sizeof name));
@@ -120,7 +123,7 @@ void LivePort::handle(Connection& connection, Received& received) {
         name_file(received.descriptor_count == 0 ? -1 : received.descriptors[0].get(), connection.request.body.xrcd);
     if (status != 0) return answer(connection, message, status);
   }
-  if (message.type > Request::kImportDevice) {
+  if (is_import(message.type)) {
     const Connection* const from = whose(received);
     if (from == nullptr || from->nic != connection.nic) return answer(connection, message, EBADF);
     connection.request.body.import.client = raw(from->client->id());
