@@ -13,6 +13,7 @@ import sys
 
 import live
 from live import e2e
+from programs_table import Use, noted_run
 
 ALL_SIZES = [1 << power for power in range(1, 24)]  # of perftest's -a
 
@@ -116,6 +117,13 @@ PERFTEST_XRC = {
 XRC_DOMAINS = [pathlib.Path("/tmp") / f"xrc_domain_{side}" for side in ("server", "client")]
 
 
+def use(program, row):
+    """What the table of programs names."""
+    options = " ".join(row.options)
+    chosen = re.search(r"-c (UC|UD|XRC)\b", options) or re.match(r"ibv_(uc|ud|x)", program)
+    return Use(program, {"x": "XRC"}.get(chosen[1], chosen[1].upper()) if chosen else "RC", options)
+
+
 def check_counters(bench, row, report, what):
     """The counters of the blocks equal what the programs saw."""
     for (block, name), seen in row.seen.items():
@@ -144,7 +152,7 @@ def check_output(bench, program, text, what):
 
 
 def run_row(bench, wire, program, row, nics, uid, what):
-    """`wire`: None: the run is not recorded."""
+    """Returns the fabric. `wire`: None: the run is not recorded."""
     port = live.Port()
     try:
         with live.Fabric(bench, nics, uid, record=wire is not None) as fabric:
@@ -154,12 +162,13 @@ def run_row(bench, wire, program, row, nics, uid, what):
     finally:
         port.close()
     if not good or fabric.report is None:
-        return
+        return fabric
     check_output(bench, program, client.text(), what)
     check_output(bench, program, server.text(), what) if program.startswith("ibv_") else None
     check_counters(bench, row, fabric.report, what)
     if wire is not None:
         wire.add(fabric.wire)
+    return fabric
 
 
 def family(program, rows):
@@ -172,7 +181,8 @@ def family(program, rows):
                 failed = len(bench.failures)
                 what = f"{program} {' '.join(row.options)} ({user}, {nics} NICs)"
                 recorded = not row.long or (user, uid, nics) == places[0]
-                run_row(bench, wire if recorded else None, program, row, nics, uid, what)
+                with noted_run(bench, use(program, row)) as run:
+                    run.fabric = run_row(bench, wire if recorded else None, program, row, nics, uid, what)
                 if bench.options.verbose or len(bench.failures) > failed:
                     print(f"{what}: {'FAILED' if len(bench.failures) > failed else 'good'}")
         wire.finish(at_least=len(rows))
@@ -190,8 +200,9 @@ def perftest_xrc(bench):
             for name, row in PERFTEST_XRC.items():
                 for file in XRC_DOMAINS:
                     file.unlink(missing_ok=True)
-                run_row(bench, wire, f"ib_{name}", row, nics, uid,
-                        f"ib_{name} {' '.join(row.options)} ({user}, {nics} NICs)")
+                with noted_run(bench, use(f"ib_{name}", row)) as run:
+                    run.fabric = run_row(bench, wire, f"ib_{name}", row, nics, uid,
+                                         f"ib_{name} {' '.join(row.options)} ({user}, {nics} NICs)")
     for file in XRC_DOMAINS:
         file.unlink(missing_ok=True)
     wire.finish(at_least=1000)
@@ -212,26 +223,36 @@ def raw_ethernet(bench):
     for user, uid in live.users().items():
         for program, options, frames in RAW_ETHERNET:
             what = f"{program} {options} ({user})"
-            with live.Fabric(bench, 2, uid, record=False) as fabric:
-                command = ["stdbuf", "-oL", program, "-F", *options.split()]
-                server = fabric.start("server", *command, "--server", "-d", "rxnic0", "-B", MACS[0], "-E", MACS[1])
-                live.wait_until(lambda at=server: at.ended() or "#bytes" in at.text(), f"{what}: the server's begin")
-                client = fabric.start("client", *command, "--client", "-d", "rxnic1", "-B", MACS[1], "-E", MACS[0])
-                good = client.wait() == 0 and server.wait(20) == 0
-                bench.expect(good, f"{what}: {server.story()}\n{client.story()}")
-            if not good or fabric.report is None:
-                continue
-            check_output(bench, program, client.text(), what)
-            steered = live.counters(fabric.report, "rx_parser")["steered"]
-            bench.expect(steered >= frames, f"{what}: rx_parser.steered: only {steered}")
-            bench.expect_equal(fabric.report["error_cqes"], 0, f"{what}: error CQEs")
+            with noted_run(bench, Use(program, "RAW_PACKET", options)) as run:
+                run.fabric = run_raw_ethernet(bench, program, options, frames, uid, what)
+
+
+def run_raw_ethernet(bench, program, options, frames, uid, what):
+    """Returns the fabric."""
+    with live.Fabric(bench, 2, uid, record=False) as fabric:
+        command = ["stdbuf", "-oL", program, "-F", *options.split()]
+        server = fabric.start("server", *command, "--server", "-d", "rxnic0", "-B", MACS[0], "-E", MACS[1])
+        live.wait_until(lambda: server.ended() or "#bytes" in server.text(), f"{what}: the server's begin")
+        client = fabric.start("client", *command, "--client", "-d", "rxnic1", "-B", MACS[1], "-E", MACS[0])
+        good = client.wait() == 0 and server.wait(20) == 0
+        bench.expect(good, f"{what}: {server.story()}\n{client.story()}")
+    if good and fabric.report is not None:
+        check_output(bench, program, client.text(), what)
+        steered = live.counters(fabric.report, "rx_parser")["steered"]
+        bench.expect(steered >= frames, f"{what}: rx_parser.steered: only {steered}")
+        bench.expect_equal(fabric.report["error_cqes"], 0, f"{what}: error CQEs")
+    return fabric
+
+
+DEVICES = (Use("ibv_devices", "", ""), Use("ibv_devinfo", "", "-v"))
 
 
 def devices(bench):
     """ibv_devices and ibv_devinfo -v"""
     live.need("ibv_devices", "ibv_devinfo")
     for uid in live.users().values():
-        with live.Fabric(bench, 2, uid, record=False) as fabric:
+        with noted_run(bench, *DEVICES) as run, live.Fabric(bench, 2, uid, record=False) as fabric:
+            run.fabric = fabric
             names = fabric.run("ibv_devices")
             bench.expect(re.search(r"rxnic0\s+[0-9a-f]{16}\n\s+rxnic1\s+[0-9a-f]{16}\n", names), names)
             one = fabric.run("ibv_devices", RXNIC_NIC="1")
@@ -254,6 +275,10 @@ CHECKS |= {f"{kind}_pingpong": family(f"ibv_{kind}_pingpong", rows) for kind, ro
 CHECKS |= {name: family(f"ib_{name}", rows) for name, rows in PERFTEST.items()}
 CHECKS["perftest_xrc"] = perftest_xrc
 CHECKS["raw_ethernet"] = raw_ethernet
+PROGRAMS = [*DEVICES, *(use(f"ibv_{kind}_pingpong", row) for kind, rows in PINGPONGS.items() for row in rows),
+            *(use(f"ib_{name}", row) for name, rows in PERFTEST.items() for row in rows),
+            *(use(f"ib_{name}", row) for name, row in PERFTEST_XRC.items()),
+            *(Use(program, "RAW_PACKET", options) for program, options, _ in RAW_ETHERNET)]
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)

@@ -11,17 +11,21 @@ import sys
 
 import live
 from live import e2e
+from programs_table import Use, noted_run
 
 SERVER, CLIENT = "10.0.0.1", "10.0.0.2"  # rxnic0, rxnic1
 FILE = random.Random(1).randbytes(300_000)  # what rcopy copies
 PATIENCE = 60  # seconds until a server listens
+NOBODY_LISTENS = "event: RDMA_CM_EVENT_REJECTED, error: 8"  # the REJ's reason: invalid service ID
 
 
 class Row:
     """A server and a client, what the client must print, and how many packets there are at least."""
 
-    def __init__(self, server, client, prints=None, packets=5, ends=True, client_nic=1, recorded=True):
+    def __init__(self, server, client, prints=None, packets=5, ends=True, client_nic=1, recorded=True,
+                 transport="RC"):
         self.server, self.client = server.split(), client.split()
+        self.use = Use(self.client[0], transport, " ".join(self.client[1:]))
         self.prints, self.packets = prints, packets
         self.ends = ends  # the server ends by itself
         self.client_nic = client_nic
@@ -38,20 +42,22 @@ UTILITIES = {
               Row(f"rping -s -a {SERVER} -C 50 -V -S 4000", f"rping -c -a {SERVER} -C 50 -V -S 4000")],
     "ucmatose": [Row(f"ucmatose -b {SERVER} -C 20 -S 5000", f"ucmatose -s {SERVER} -C 20 -S 5000", "return status 0"),
                  Row(f"ucmatose -b {SERVER} -c 8", f"ucmatose -s {SERVER} -c 8", "return status 0", 8 * 10)],
-    "udaddy": [Row(f"udaddy -b {SERVER} -C 20 -S 1000", f"udaddy -s {SERVER} -C 20 -S 1000", "return status 0")],
+    "udaddy": [Row(f"udaddy -b {SERVER} -C 20 -S 1000", f"udaddy -s {SERVER} -C 20 -S 1000", "return status 0",
+                   transport="UD")],
     "riostream": [Row(f"riostream -b {SERVER} -S 5000 -I 10 -C 5", f"riostream -s {SERVER} -S 5000 -I 10 -C 5 -T v",
                       r"custom +4.8k +5 +10 ")],
     "rdma_client": [Row("rdma_server", f"rdma_client -s {SERVER}", "rdma_client: end 0")],
-    "rdma_xclient": [Row("rdma_xserver", f"rdma_xclient -s {SERVER}", "rdma_xclient: end 0")],
+    "rdma_xclient": [Row("rdma_xserver", f"rdma_xclient -s {SERVER}", "rdma_xclient: end 0", transport="XRC")],
     "cmtime": [Row(f"cmtime -b {SERVER} -c 50", f"cmtime -s {SERVER} -c 50", r"(?m)^disconnect *: ", 250,
                    ends=False)],
     # Both wait for 3 s when they have joined.
     "mckey": [Row(f"mckey -m 239.1.1.1 -b {SERVER} -C 20 -S 500", f"mckey -s -m 239.1.1.1 -b {CLIENT} -C 20 -S 500",
-                  "return status 0", 20),
+                  "return status 0", 20, transport="UD"),
               Row(f"mckey -m 239.1.1.1 -b {SERVER} -c 3 -C 9", f"mckey -s -m 239.1.1.1 -b {CLIENT} -C 9",
-                  "return status 0", 9)],
+                  "return status 0", 9, transport="UD")],
     "rcopy": [Row("rcopy", f"rcopy {{folder}}/source {SERVER}:{{folder}}/copy", "Gb.sec", 100, ends=False)],
-    "perftest": [Row(f"{program} {options}", f"{program} {options} {SERVER}", "#bytes")
+    "perftest": [Row(f"{program} {options}", f"{program} {options} {SERVER}", "#bytes",
+                     transport="UD" if "UD" in options else "RC")
                  for program, options in (("ib_send_bw", "-R -n 50"), ("ib_write_bw", "-R -n 50 -s 5000"),
                                           ("ib_read_lat", "-R -n 50"), ("ib_atomic_bw", "-R -n 50"),
                                           ("ib_send_lat", "-R -n 50 -c UD"), ("ib_send_bw", "-R -z -n 50"))],
@@ -67,35 +73,41 @@ UTILITIES = {
                    r"(  msg_rate .*){4}"))],
     "libfabric": [Row(f"fi_pingpong -B {{port}} -I 20 -e {endpoint} -p {provider}",
                       f"fi_pingpong -P {{port}} -I 20 -e {endpoint} -p {provider} 127.0.0.1", r"(?m)^4k .* =20 ",
-                      100, client_nic=0)
-                  for endpoint, provider in (("msg", "verbs"), ("dgram", "verbs"), ("rdm", "verbs;ofi_rxm"),
-                                             ("rdm", "verbs;ofi_rxd"))],
+                      100, client_nic=0, transport=transport)
+                  for endpoint, provider, transport in (("msg", "verbs", "RC"), ("dgram", "verbs", "UD"),
+                                                        ("rdm", "verbs;ofi_rxm", "RC"),
+                                                        ("rdm", "verbs;ofi_rxd", "UD"))],
 }
 
 
 def run_pair(fabric, row):
     """Runs both. A client that comes before its server listens is rejected, and comes again.
 
-    perftest connects twice, and its server stops listening in between: its client, rejected then, dies of SIGSEGV.
+    With a new server where its end was that server's, too: ucmatose's connections of which some came before, and
+    perftest, which connects twice, and whose server stops listening in between: its client, rejected then, dies of
+    SIGSEGV.
     """
     port = live.Port()
     server_command, client_command = row.commands(fabric, port)
     servers = []
 
     def attempt():
-        if not servers or client_of_perftest_died(servers[-1]):
+        if not servers or came_too_early(servers[-1]):
             servers.append((fabric.start("server", *server_command, **fabric.device_files(), RXNIC_NIC="0"), []))
         server, clients = servers[-1]
         clients.append(fabric.start("client", *client_command, **fabric.device_files(),
                                     RXNIC_NIC=str(row.client_nic)))
-        return clients[-1].wait() == 0 or server.ended()
+        return clients[-1].wait() == 0 or server.ended() and not came_too_early(servers[-1])
 
-    def client_of_perftest_died(pair):
+    def came_too_early(pair):
         server, clients = pair
-        died = row.client[0].startswith("ib_") and clients[-1].process.returncode == -signal.SIGSEGV
-        if died:
+        if row.client[0].startswith("ib_"):
+            early = clients[-1].process.returncode == -signal.SIGSEGV
+        else:  # the last but one: the server had not ended yet when the next one came
+            early = server.ended() and server.wait() != 0 and any(NOBODY_LISTENS in one.text() for one in clients[-2:])
+        if early:
             server.kill()
-        return died
+        return early
 
     live.wait_until(attempt, " ".join(row.client), PATIENCE)
     server, clients = servers[-1]
@@ -112,28 +124,49 @@ def utility(name):
         wire = live.WireCheck(bench)
         for uid in live.users().values():
             for row in UTILITIES[name]:
-                what = " ".join(row.client)
-                with live.Fabric(bench, 2, uid, record=row.recorded) as fabric:
-                    (fabric.folder / "source").write_bytes(FILE)
-                    good, server, client = run_pair(fabric, row)
-                    bench.expect(good, f"{what}: {server.story()}\n{client.story()}\n{fabric.simulator.story()}")
-                copy = fabric.folder / "copy"
-                bench.expect(not copy.exists() or copy.read_bytes() == FILE, f"{what}: the copy differs")
-                if row.prints:
-                    bench.expect(re.search(row.prints, client.text()), f"{what}: {client.text()[-2000:]}")
-                if fabric.report is None:
-                    return
-                packets = live.counters(fabric.report, "rx_parser")["packets"]
-                bench.expect(packets >= row.packets, f"{what}: {packets} packets")
-                if row.recorded:
-                    wire.add(fabric.wire)
+                with noted_run(bench, row.use) as run:
+                    run.fabric = run_row(bench, wire, row, uid)
         wire.finish(at_least=0)
 
     check.__doc__ = f"{name} and its server"
     return check
 
 
-CHECKS = {name: utility(name) for name in UTILITIES}
+def run_row(bench, wire, row, uid):
+    """Returns the fabric."""
+    what = " ".join(row.client)
+    with live.Fabric(bench, 2, uid, record=row.recorded) as fabric:
+        (fabric.folder / "source").write_bytes(FILE)
+        good, server, client = run_pair(fabric, row)
+        bench.expect(good, f"{what}: {server.story()}\n{client.story()}\n{fabric.simulator.story()}")
+    copy = fabric.folder / "copy"
+    bench.expect(not copy.exists() or copy.read_bytes() == FILE, f"{what}: the copy differs")
+    if row.prints:
+        bench.expect(re.search(row.prints, client.text()), f"{what}: {client.text()[-2000:]}")
+    if fabric.report is not None:
+        packets = live.counters(fabric.report, "rx_parser")["packets"]
+        bench.expect(packets >= row.packets, f"{what}: {packets} packets")
+        if row.recorded:
+            wire.add(fabric.wire)
+    return fabric
+
+
+FI_INFO = Use("fi_info", "", "-p verbs")
+
+
+def fi_info(bench):
+    """libfabric's fi_info lists a NIC with RC and UD"""
+    live.need("fi_info")
+    for uid in live.users().values():
+        with noted_run(bench, FI_INFO) as run, live.Fabric(bench, 2, uid, record=False) as fabric:
+            run.fabric = fabric
+            shown = fabric.run("fi_info", *FI_INFO.options.split(), **fabric.device_files())
+            for domain, protocol in (("rxnic0", "RDMA_CM_IB_RC"), ("rxnic0-dgram", "IB_UD")):
+                bench.expect(re.search(rf"domain: {domain}\n(.+\n)+? +protocol: FI_PROTO_{protocol}\n", shown), shown)
+
+
+CHECKS = {name: utility(name) for name in UTILITIES} | {"fi_info": fi_info}
+PROGRAMS = [FI_INFO, *(row.use for rows in UTILITIES.values() for row in rows)]
 
 if __name__ == "__main__":
     sys.exit(e2e.run(live.parser_for(__doc__, CHECKS), CHECKS))

@@ -6,6 +6,7 @@ import sys
 
 import live
 from live import e2e
+from programs_table import Use, noted_run
 
 TESTS = ("tag_lat", "tag_bw", "tag_sync_lat", "ucp_am_lat", "ucp_am_bw", "stream_lat", "stream_bw", "ucp_put_lat",
          "ucp_put_bw", "ucp_get", "ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap")
@@ -21,10 +22,20 @@ def environment(fabric, transport, nic):
             "UCX_TLS": f"{transport},self", "UCX_NET_DEVICES": f"rxnic{nic}:1", "UCX_WARN_UNUSED_ENV_VARS": "n"}
 
 
+def size(test):
+    return 8 if test in ATOMICS else BYTES
+
+
+def use(transport, test):
+    """What the table of programs names."""
+    return Use("ucx_perftest", transport[:2].upper(), f"-t {test} -s {size(test)}")
+
+
 def run_test(bench, wire, uid, transport, test):
+    """Returns the fabric."""
     what = f"{test} over {transport}"
     port = live.Port()
-    options = ["-t", test, "-n", ITERATIONS, "-w", 0, "-p", port.number, "-s", 8 if test in ATOMICS else BYTES]
+    options = ["-t", test, "-n", ITERATIONS, "-w", 0, "-p", port.number, "-s", size(test)]
     try:
         with live.Fabric(bench, 2, uid) as fabric:
             server = fabric.start("server", "ucx_perftest", *options, **environment(fabric, transport, 0))
@@ -35,30 +46,47 @@ def run_test(bench, wire, uid, transport, test):
     finally:
         port.close()
     if not good or fabric.report is None:
-        return
+        return fabric
     result = re.search(rf"^Final: +{ITERATIONS} ", client.text(), re.M)
     bench.expect(result, f"{what}: no result: {client.text()[-2000:]}")
     packets = live.counters(fabric.report, "rx_parser")["packets"]
     bench.expect(packets >= ITERATIONS, f"{what}: only {packets} packets on the model")
     wire.add(fabric.wire)
+    return fabric
 
 
 def over(transport):
     def check(bench):
         live.need("ucx_perftest")
         wire = live.WireCheck(bench)
-        for test in TESTS:
-            run_test(bench, wire, None, transport, test)
-        for uid in live.users().values():
-            if uid is not None:
-                run_test(bench, wire, uid, transport, "tag_lat")
+        runs = [(None, test) for test in TESTS] + [(uid, "tag_lat") for uid in live.users().values() if uid is not None]
+        for uid, test in runs:
+            with noted_run(bench, use(transport, test)) as run:
+                run.fabric = run_test(bench, wire, uid, transport, test)
         wire.finish(at_least=len(TESTS) * ITERATIONS)
 
     check.__doc__ = f"ucx_perftest over {transport}: {len(TESTS)} tests"
     return check
 
 
-CHECKS = {"rc": over("rc_v"), "ud": over("ud_v")}
+UCX_INFO = Use("ucx_info", "", "-d")
+
+
+def info(bench):
+    """ucx_info lists both NICs with RC and UD"""
+    live.need("ucx_info")
+    for uid in live.users().values():
+        with noted_run(bench, UCX_INFO) as run, live.Fabric(bench, 2, uid, record=False) as fabric:
+            run.fabric = fabric
+            shown = fabric.run("ucx_info", UCX_INFO.options, **fabric.device_files())
+            for nic in ("rxnic0", "rxnic1"):
+                for transport in ("rc_verbs", "ud_verbs"):
+                    bench.expect(re.search(rf"Transport: {transport}\n#\s+Device: {nic}:1", shown),
+                                 f"{nic}: no {transport}")
+
+
+CHECKS = {"rc": over("rc_v"), "ud": over("ud_v"), "info": info}
+PROGRAMS = [UCX_INFO, *(use(transport, test) for transport in ("rc_v", "ud_v") for test in TESTS)]
 
 if __name__ == "__main__":
     sys.exit(e2e.run(live.parser_for(__doc__, CHECKS), CHECKS))

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Makes bridge/verbs/programs.md: which programs of Debian the live checks run, with which options and what result.
+
+A check notes each run of a program in the folder that RXNIC_PROGRAMS_TABLE names; what pyverbs_check.py prints is
+expected there as pyverbs.txt. The table has a row for each program and transport that the checks name (their PROGRAMS),
+with what was noted of it. Something noted that they do not name is an error: the folder is not of these checks.
+"""
+import argparse
+import collections
+import contextlib
+import importlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import types
+
+FOLDER = "RXNIC_PROGRAMS_TABLE"
+TABLE = pathlib.Path(__file__).resolve().parents[2] / "bridge" / "verbs" / "programs.md"
+CHECKS = ("programs_check", "rdmacm_check", "ucx_check", "mpi_check")
+SUITE = ("tests of rdma-core", "all")
+# What depends on the run and not on the program: addresses, ports, files, and the number of iterations.
+OF_THE_RUN = re.compile(r"(-\w+ )?(127\.0\.0\.1|\b10\.0\.0\.\d\b|\{port\})|\S*\{folder\}\S*|-n \d+")
+LIMITS = {
+    "qperf": "not UD: with `-cm` its server expects the client's address in a request, where rdma_cm puts none",
+}
+HEAD = """# Programs
+
+What the checks of [testbench/live](../../testbench/live) run of Debian, unmodified; made by `programs_table.py` there.
+
+A run is one program, or a server and its client, or all ranks of mpirun; it passes when they exit with 0, print what
+they should, and the NICs' counters agree. Options: each set that is run, without addresses, ports and `-n`. Packets:
+at least so many were received by the NICs.
+
+| program | transport | options | package | NICs | runs that passed | packets | limits |
+|---|---|---|---|---|---|---|---|
+"""
+
+Use = collections.namedtuple("Use", "program transport options", defaults=("",))
+
+
+@contextlib.contextmanager
+def noted_run(bench, *uses):
+    """Notes a run of each program; it passes when the check finds no failure meanwhile. The caller sets its fabric."""
+    run = types.SimpleNamespace(fabric=None)
+    failures = len(bench.failures)
+    yield run
+    if FOLDER in os.environ:
+        fabric = run.fabric
+        nics = fabric.report["nics"] if fabric.report else []
+        noted = {"nics": fabric.nics, "passed": len(bench.failures) == failures,
+                 "user": "root" if fabric.uid is None and os.geteuid() == 0 else "user",
+                 "packets": sum(nic["blocks"]["rx_parser"]["counters"]["packets"] for nic in nics)}
+        with open(pathlib.Path(os.environ[FOLDER]) / f"{os.getpid()}.jsonl", "a", encoding="ascii") as file:
+            file.writelines(json.dumps({"use": use, **noted}) + "\n" for use in uses)
+
+
+def short(options):
+    return " ".join(OF_THE_RUN.sub(" ", options).split())
+
+
+def named():
+    """{(program, transport): options} of all runs in the checks."""
+    found = {}
+    for check in CHECKS:
+        for use in importlib.import_module(check).PROGRAMS:
+            found.setdefault(use[:2], {})[short(use.options)] = True  # a set with an order
+    found[SUITE] = dict.fromkeys(importlib.import_module("pyverbs_check").MODULES)
+    return found
+
+
+def begin_of_row(key, options):
+    return f"| {' | '.join(key)} | {', '.join(f'`{one}`' for one in options if one)} |"
+
+
+def begins(table):
+    """Of each row of a table, as begin_of_row makes it."""
+    return [" |".join(row.split(" |")[:3]) + " |" for row in table.removeprefix(HEAD).splitlines()]
+
+
+def package(program):
+    """Name and version of the Debian package that a program or a file comes from."""
+    def query(*arguments):
+        return subprocess.run(["dpkg-query", *arguments], capture_output=True, text=True, check=True).stdout
+
+    owner = query("-S", os.path.realpath(shutil.which(program) or program)).split(":")[0]
+    return " ".join(query("-W", "-f", "${Package} ${Version}", owner).split())
+
+
+def of_programs(folder):
+    """{(program, transport): the rest of its row}"""
+    runs = collections.defaultdict(list)
+    for file in folder.glob("*.jsonl"):
+        for line in file.read_text(encoding="ascii").splitlines():
+            one = json.loads(line)
+            use = Use(*one["use"])
+            if short(use.options) not in named().get(use[:2], {}):
+                raise ValueError(f"{file}: {' '.join(use)} is not among the PROGRAMS of {', '.join(CHECKS)}")
+            runs[use[:2]].append(one)
+    return {key: (package(key[0]), ", ".join(sorted({str(one["nics"]) for one in every})),
+                  passed({user: [one["passed"] for one in every if one["user"] == user] for user in ("root", "user")}),
+                  first_digit(sum(one["packets"] for one in every)), LIMITS.get(key[0], ""))
+            for key, every in runs.items()}
+
+
+def first_digit(count):
+    """24680 is 20,000: the rest differs from run to run."""
+    unit = 10 ** (len(str(count)) - 1)
+    return f"{count // unit * unit:,}" if count else ""
+
+
+def passed(results):
+    """{user: [whether it passed, ...]} in words."""
+    return ", ".join(f"{sum(of_user)} of {len(of_user)} as {user}" for user, of_user in results.items() if of_user)
+
+
+def of_suite(output):
+    """The rest of its row, from the output of pyverbs_check.py: each module as each of live.users()."""
+    suite = importlib.import_module("pyverbs_check")
+    users = list(importlib.import_module("live").users())
+    results = {user: [] for user in users}
+    times = collections.Counter()
+    for module, good, tests in re.findall(r"^(test_\w+): (\d+) of (\d+) passed$", output, re.M):
+        user = users[times[module]]
+        times[module] += 1
+        results[user] += [True] * int(good) + [False] * (int(tests) - int(good))
+    reasons = sorted(set(re.findall(r"^(test_\w+): (?:skipped.*|FAIL) \((.+)\)$", output, re.M)))
+    limits = [f"`{test}`: {reason}" for test, reason in reasons if reason != "for root"]
+    if "(for root)" in output:
+        limits.append("those with RAW_PACKET are for root, says the suite")
+    return package(str(suite.SUITE)), "1", passed(results), "", "; ".join(limits)
+
+
+def table(folder):
+    rest = of_programs(folder)
+    if (folder / "pyverbs.txt").exists():
+        rest[SUITE] = of_suite((folder / "pyverbs.txt").read_text(encoding="utf-8"))
+    rows = [f"{begin_of_row(key, options)} {' | '.join(rest.get(key, ('', '', 'not run', '', '')))} |"
+            for key, options in sorted(named().items())]
+    return HEAD + "".join(f"{re.sub(' +', ' ', row)}\n" for row in rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=pathlib.Path, metavar="FOLDER", help="what the checks have noted")
+    parser.add_argument("--out", type=pathlib.Path, default=TABLE, metavar="FILE", help="default: %(default)s")
+    arguments = parser.parse_args()
+    if not arguments.folder.is_dir():
+        parser.error(f"{arguments.folder} is not a folder")
+    arguments.out.write_text(table(arguments.folder), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
