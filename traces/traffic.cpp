@@ -17,10 +17,13 @@ constexpr double kPsPerBitAtOneGbps = 1000;
 
 using Weights = std::array<std::uint32_t, static_cast<std::size_t>(SendOpcode::kCount)>;
 
+// On the wire TSO is SENDs.
+constexpr bool has_packets_of_its_own(const opcode_table::SendRow& row) {
+  return row.only != Operation::kUnknown && row.opcode != SendOpcode::kTso;
+}
 static_assert(sizeof(TrafficMix) / sizeof(std::uint32_t) ==
-                  std::count_if(opcode_table::kSends.begin(), opcode_table::kSends.end(),
-                                [](const opcode_table::SendRow& row) { return row.only != Operation::kUnknown; }),
-              "every SendOpcode that has packets has a weight");
+                  std::count_if(opcode_table::kSends.begin(), opcode_table::kSends.end(), has_packets_of_its_own),
+              "every SendOpcode that has packets of its own has a weight");
 Weights weights_of(const TrafficMix& m) {
   Weights weights{};
   const auto set = [&weights](SendOpcode o, std::uint32_t weight) { weights[static_cast<std::size_t>(o)] = weight; };

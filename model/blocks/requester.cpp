@@ -320,47 +320,6 @@ bool Requester::has_place(const Sq& q) const {  // (R3)
   return places_taken_ < own_requests_ || !q.reliable() || q.queue().unsent();
 }
 
-Requester::Turn Requester::make_packet(Sq& q, Cycle now) {
-  if (!notices.can_push(now) || !shared_.packets.available(PacketClass::kRequest)) return Turn::kRefused;
-  if (ask_for_page(q, now)) return Turn::kSent;
-  turn_ = q.next;
-  const bool begins = !q.queue().unsent();
-  counters_.wqes += begins;
-  next_make_ = now + (begins ? std::max(params_.cycles_per_wqe, params_.cycles_per_packet) : params_.cycles_per_packet);
-  RequestPacket packet;
-  asked_pieces_ = 0;
-  if (q.make_packet(packet, payload_)) {
-    if (begins && q.reliable()) {  // (R3)
-      notices.push(now, q.notice());
-      places_taken_ += places.bound();
-    }
-    const PacketHandle h = shared_.packets.allocate(PacketClass::kRequest, kMostHeaderBytes + payload_.bytes);
-    Packet& p = shared_.packets[h];
-    payload_at_ = p.frame.data() + q.write_frame(packet, payload_, p);
-    Made m;
-    m.frame = {h, static_cast<std::uint16_t>(p.frame_bytes), p.link, false, false};
-    m.qpn = q.qpn();
-    m.number = q.number;
-    m.wqe = q.queue().current().wqe;
-    m.bytes = payload_.bytes;
-    m.reliable = q.reliable();
-    if (q.rate.limited()) count_bytes(q, m.frame.bytes, now);
-    ++counters_.packets;
-    counters_.repeated += packet.repeated;
-    counters_.payload_bytes += payload_.bytes;
-    made_bytes_ += payload_.bytes;
-    const SendRequest request = q.queue().current();
-    const bool done = q.queue().sent();
-    m.completes = done && !q.reliable() && q.signaled(request.flags);
-    if (m.completes) m.completion = q.success(request);
-    made_.push(m, payload_.pieces.empty() ? now + params_.latency_cycles : kNever);
-    payload_place_ = made_.last();
-    q.made += !m.reliable;
-  }
-  update(q);
-  return Turn::kSent;
-}
-
 // The circle of QPs with a packet: a QP joins behind all others.
 
 void Requester::join(Sq& q) {

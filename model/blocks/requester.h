@@ -48,6 +48,8 @@
 //   R16 A QP whose next packet needs an absent page asks for it with an event (SendQp, R10) and sends nothing until the
 //       reply, a doorbell, has come; others go on (wait_page). Its timeout begins again with the reply. When
 //       nobody takes events there is no such page.
+//   R17 A message of TSO is made packet by packet, as one of several packets, and has one completion. IP checksums
+//       (SendQp, R12) are made as the packet leaves: their time is a part of latency_cycles, as the ICRC's is.
 #pragma once
 
 #include <cstdint>
@@ -159,7 +161,8 @@ class Requester final : public Block {
     std::uint32_t wqe = 0;
     std::uint32_t bytes = 0;  // of payload
     bool reliable = false;
-    bool lost = false;  // its payload could not be read
+    bool checksums = false;  // are to be filled in (R17)
+    bool lost = false;       // its payload could not be read
     bool dropped = false;
     bool completes = false;
     SendCompletion completion;

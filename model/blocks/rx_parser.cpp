@@ -6,6 +6,7 @@
 
 #include "model/core/wire/ecn.h"
 #include "model/core/wire/icrc.h"
+#include "model/core/wire/ip_offload.h"
 #include "model/core/wire/parsed.h"
 
 namespace rxnic {
@@ -145,6 +146,8 @@ DropReason RxParser::judge(const WireFrame& frame, ParseStatus status, ParsedPac
   if (h_.destination_qp == Qpn{0}) return DropReason::kQpnZero;
   describe(bytes, h_, p);
   p.icrc_ok = icrc_matches(bytes, h_);  // (R6)
+  const bool datagram = opcode_info(h_.opcode).transport == Transport::kUd;
+  p.checksums_ok = datagram && checksums_ok(payload_of(bytes, h_), IpFraming::kIpoib);  // (R9)
   const bool roce_v2 = h_.encapsulation == Encapsulation::kRoceV2Ipv4 || h_.encapsulation == Encapsulation::kRoceV2Ipv6;
   p.congested = roce_v2 && is_congested(h_.traffic_class);
   if (!multicast) return DropReason::kNone;
@@ -174,6 +177,7 @@ void RxParser::leave(Cycle now, const Parsed& parsed) {
 void RxParser::count(const ParsedPacket& p, Cycle leaves) {
   ++counters_.passed;
   counters_.steered += opcode_info(p.opcode).transport == Transport::kRaw;
+  counters_.checksums_ok += p.checksums_ok;
   counters_.icrc_errors += !p.icrc_ok;
   counters_.ecn_marked += p.congested;
   shared_.stamp(p.buffer, Station::kRxParser, leaves);
@@ -189,7 +193,7 @@ bool RxParser::add_address(const Address& own) {  // (R8)
   return true;
 }
 
-void RxParser::carry_out_command(Cycle now) {  // (R9)
+void RxParser::carry_out_command(Cycle now) {  // (R10)
   if (!command_done.can_push(now)) return wake();
   const SteeringCommand command = commands.pop(now);
   StepDone done;
@@ -244,6 +248,7 @@ bool RxParser::steer(const WireFrame& frame, ParsedPacket& p) const {
   p.destination_qp = *qpn;
   p.payload_bytes = static_cast<std::uint16_t>(bytes.size());
   p.icrc_ok = true;
+  p.checksums_ok = checksums_ok(bytes, IpFraming::kEthernet);  // (R9)
   return true;
 }
 

@@ -19,7 +19,9 @@
 //       downstream.
 //   R8  Addresses and attached QPs together: own_addresses at most; one more is refused. To attach a QP again changes
 //       nothing. Flows and contexts of RSS: flows, rss_contexts.
-//   R9  A command (`commands` of the command processor) is taken before a frame and answered in the same cycle.
+//   R9  IPv4's checksum and that of TCP or UDP, of a frame for a RAW_PACKET QP or a datagram of IPoIB for a UD QP, are
+//       looked at as the bytes go by (core/wire/ip_offload.h, R4).
+//   R10 A command (`commands` of the command processor) is taken before a frame and answered in the same cycle.
 #pragma once
 
 #include <vector>

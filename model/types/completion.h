@@ -31,7 +31,8 @@ enum CqeFlag : std::uint16_t {
   kCqeTagDataValid = 1u << 4,
   kCqeTagSyncRequest = 1u << 5,
   kCqeSolicited = 1u << 6,
-  kCqeSrq = 1u << 7,  // wqe_index is of the SRQ `srq_number`
+  kCqeSrq = 1u << 7,          // wqe_index is of the SRQ `srq_number`
+  kCqeChecksumsOk = 1u << 8,  // RAW and UD: an IPv4 packet whose header checksum and TCP or UDP checksum are correct
 };
 
 enum class CqeFormat : std::uint8_t { kPlain, kTitle, kMini };

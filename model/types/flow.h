@@ -30,8 +30,6 @@ struct FlowKey {
 inline constexpr std::size_t kFlowKeyBytes = 64;
 static_assert(sizeof(FlowKey) == kFlowKeyBytes);
 
-inline constexpr std::uint8_t kProtocolTcp = 6;
-
 // Numbered as ibv_flow_attr_type.
 enum class FlowKind : std::uint8_t {
   kNormal,            // frames that agree with `value` in the bits of `mask`

@@ -200,6 +200,7 @@ bool is_local(SendOpcode o) { return index_of(o) < kSends.size() && kSends[index
 
 bool is_legal(SendOpcode o, Transport transport) {
   if (is_local(o)) return (kSends[index_of(o)].local & bit(transport)) != 0;
+  if (index_of(o) < kSends.size() && (kSends[index_of(o)].within & bit(transport)) == 0) return false;
   return (opcode_info(opcode_of(transport, operation_of(o, true, true))).traits & kKnown) != 0;
 }
 

@@ -94,7 +94,8 @@ struct SendRow {
   unsigned wr;  // as verbs: ibv_wr_opcode
   CqeOpcode completion;
   Operation only = Op::kUnknown, first = Op::kUnknown, middle = Op::kUnknown, last = Op::kUnknown;
-  unsigned local = 0;  // transports, of a WQE that the device carries out by itself: it sends nothing
+  unsigned local = 0;     // transports, of a WQE that the device carries out by itself: it sends nothing
+  unsigned within = ~0u;  // transports, where not all that have the operation have the WQE
 };
 inline constexpr std::array kSends{
     SendRow{SendOpcode::kSend, 2, CqeOpcode::kSend, Op::kSendOnly, Op::kSendFirst, Op::kSendMiddle, Op::kSendLast},
@@ -115,6 +116,11 @@ inline constexpr std::array kSends{
             .local = kConnected},
     SendRow{.opcode = SendOpcode::kBindWindow, .wr = 8, .completion = CqeOpcode::kBindWindow, .local = kConnected},
     SendRow{SendOpcode::kAtomicWrite, 15, CqeOpcode::kAtomicWrite, Op::kAtomicWrite},
+    SendRow{.opcode = SendOpcode::kTso,
+            .wr = 10,
+            .completion = CqeOpcode::kTso,
+            .only = Op::kSendOnly,
+            .within = bit(Transport::kUd) | kOnRaw},
 };
 
 struct CompletionRow {
@@ -131,6 +137,7 @@ inline constexpr std::array kCompletions{
     CompletionRow{CqeOpcode::kBindWindow, "BIND_MW", 5},
     CompletionRow{CqeOpcode::kLocalInvalidate, "LOCAL_INV", 6},
     CompletionRow{CqeOpcode::kAtomicWrite, "ATOMIC_WRITE", 9},
+    CompletionRow{CqeOpcode::kTso, "TSO", 7},
     CompletionRow{CqeOpcode::kReceive, "RECV", 128},
     CompletionRow{CqeOpcode::kReceiveWriteImm, "RECV_RDMA_WITH_IMM", 129},
     CompletionRow{CqeOpcode::kTagAdd, "TM_ADD", 130},

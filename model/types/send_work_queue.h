@@ -2,9 +2,11 @@
 // Device ABI, send side: what a driver writes into a send queue (SQ). Little-endian, naturally aligned.
 //
 //   R1  An SQ is a ring of slots, a power of two of them; WQE k is in slot k mod slots. A slot is `stride` bytes, a
-//       power of two, at least 64 + 16 * max_sge and 64 + max_inline.
+//       power of two, at least 64 + 16 * max_sge and 64 + max_inline. Where there is kTso, 16 * max_sge is not all: the
+//       header has its place, too.
 //   R2  A slot starts with SendControl (32 bytes) and RemoteSegment, AddressVector or WindowSegment (32 bytes). Behind
-//       these are `sge_count` data segments (work_queue.h), or with kSendInline `inline_bytes` bytes of payload.
+//       these are `sge_count` data segments (work_queue.h), or with kSendInline `inline_bytes` bytes of payload. In a
+//       WQE of kTso `header_bytes` bytes of header, filled up to 16, stand before the data segments.
 //   R3  Doorbell: after the WQEs are visible the driver writes the SQ's producer index (a free-running count of WQEs
 //       posted) once per post call. A WQE that is posted alone, and is short enough for the device, is written with it.
 //   R4  A WQE's slot is free again when its completion, or that of a later WQE of the same queue, was polled.
@@ -31,6 +33,7 @@ enum class SendOpcode : std::uint8_t {
   kLocalInvalidate,  // immediate: the key
   kBindWindow,       // immediate: the window's new rkey
   kAtomicWrite,
+  kTso,  // one message, many packets: each the header and at most `mss` bytes of the data
   kCount
 };
 
@@ -39,6 +42,7 @@ enum SendFlag : std::uint8_t {
   kSendSolicited = 1u << 1,
   kSendFence = 1u << 2,  // starts after all earlier READs and atomics of the queue are complete
   kSendInline = 1u << 3,
+  kSendChecksums = 1u << 4,  // UD, RAW: the device fills in the checksums of IPv4, and of TCP or UDP
 };
 
 struct SendControl {
@@ -50,7 +54,9 @@ struct SendControl {
   std::uint32_t remote_qpn = 0;    // UD
   std::uint32_t remote_qkey = 0;   // UD; the high bit set: the QP's own Q_Key is sent
   std::uint32_t remote_srqn = 0;   // XRC
-  std::uint8_t reserved[8] = {};
+  std::uint16_t mss = 0;           // kTso: bytes of data in a packet
+  std::uint16_t header_bytes = 0;  // kTso
+  std::uint8_t reserved[4] = {};
 };
 static_assert(sizeof(SendControl) == 32);
 
@@ -91,12 +97,19 @@ static_assert(sizeof(AddressVector) == 32);
 inline constexpr std::uint32_t kMaxSendBytes = 1u << 30;
 inline constexpr std::uint32_t kSendHeaderBytes = 64;  // SendControl and what follows it
 inline constexpr std::uint32_t kMaxInlineBytes = 960;
+inline constexpr std::uint32_t kMaxTsoHeaderBytes = 256;
 inline constexpr std::uint32_t kMaxSendStride = 1024;
 
+// Where in a slot the data begins: segments or inline data. (R2)
+constexpr std::uint32_t send_data_offset(std::uint32_t header_bytes) {
+  constexpr std::uint32_t kUnit = sizeof(DataSegment);
+  return kSendHeaderBytes + (header_bytes + kUnit - 1) / kUnit * kUnit;
+}
 // Bytes of a slot that are in use. (R2)
 constexpr std::uint64_t send_wqe_bytes(const SendControl& c) {
   const bool is_inline = (c.flags & kSendInline) != 0;
-  return kSendHeaderBytes + (is_inline ? c.inline_bytes : c.sge_count * std::uint64_t{sizeof(DataSegment)});
+  const std::uint32_t header = c.opcode == SendOpcode::kTso ? c.header_bytes : 0;
+  return send_data_offset(header) + (is_inline ? c.inline_bytes : c.sge_count * std::uint64_t{sizeof(DataSegment)});
 }
 
 // A send queue as software describes it to the device.

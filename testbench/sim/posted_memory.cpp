@@ -179,7 +179,8 @@ void PostedMemory::look_at(Queue& queue) {
 // (R2)
 void PostedMemory::bring_wqe(const Queue& queue, std::span<const std::uint8_t> slot, std::uint32_t input) {
   SendWqe wqe;
-  if (parse_send_wqe(slot, queue.transport, kMaxMtu, wqe) != WcStatus::kSuccess) return;
+  constexpr std::uint32_t kMost = kMaxMtu + kMostLinkHeaderBytes;  // of a RAW_PACKET QP
+  if (parse_send_wqe(slot, queue.transport, kMost, wqe) != WcStatus::kSuccess) return;
   const std::uint32_t nic = nic_of(queue);
   if (reads_remotely(wqe.opcode)) {
     const auto peer = peers_.find({nic, queue.qpn});

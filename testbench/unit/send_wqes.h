@@ -2,6 +2,7 @@
 // Send WQEs and memory regions as a driver writes them, for tests.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <vector>
@@ -22,6 +23,8 @@ struct WqeSpec {
   WindowSegment window = {};   // BIND_MW, instead of `remote`
   std::vector<DataSegment> sge = {};
   std::vector<std::uint8_t> inline_data = {};  // sets kSendInline
+  std::uint16_t mss = 0;                       // TSO, as the next
+  std::vector<std::uint8_t> header = {};
 };
 
 // The bytes of a slot.
@@ -35,12 +38,15 @@ inline std::vector<std::uint8_t> wqe_bytes(const WqeSpec& spec, std::uint32_t st
   c.remote_qpn = spec.remote_qpn;
   c.remote_qkey = spec.remote_qkey;
   c.remote_srqn = spec.remote_srqn;
+  c.mss = spec.mss;
+  c.header_bytes = static_cast<std::uint16_t>(spec.header.size());
+  std::copy(spec.header.begin(), spec.header.end(), slot.begin() + kSendHeaderBytes);
   if (!spec.inline_data.empty()) {
     c.flags |= kSendInline;
     c.inline_bytes = static_cast<std::uint32_t>(spec.inline_data.size());
     std::memcpy(slot.data() + kSendHeaderBytes, spec.inline_data.data(), spec.inline_data.size());
   } else if (!spec.sge.empty()) {
-    std::memcpy(slot.data() + kSendHeaderBytes, spec.sge.data(), spec.sge.size() * sizeof(DataSegment));
+    std::memcpy(slot.data() + send_data_offset(c.header_bytes), spec.sge.data(), spec.sge.size() * sizeof(DataSegment));
   }
   std::memcpy(slot.data(), &c, sizeof c);
   if (datagram) {

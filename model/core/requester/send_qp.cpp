@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "model/core/wire/ecn.h"
+#include "model/core/wire/ip_offload.h"
 
 namespace rxnic {
 
@@ -153,7 +154,7 @@ bool SendQp::load(std::uint32_t wqe) {  // (R2)
 WcStatus SendQp::parse(std::uint32_t wqe) {
   const auto bytes = ring_.slot(wqe, port_.memory);
   if (bytes.empty()) return WcStatus::kLocalQpOperation;
-  const WcStatus status = parse_send_wqe(bytes, context_.qp.transport, context_.qp.mtu, wqe_);
+  const WcStatus status = parse_send_wqe(bytes, context_.qp.transport, context_.qp.mtu, wqe_, params_.max_tso_bytes);
   return status == WcStatus::kSuccess ? check(context_.qp.pd) : status;
 }
 
@@ -178,6 +179,7 @@ SendRequest SendQp::take_next() {
   r.bytes = wqe_.bytes;
   r.immediate = wqe_.immediate;
   r.remote_srqn = wqe_.remote_srqn;
+  r.mss = wqe_.mss;
   r.remote = wqe_.remote;
   r.posted = own_ ? own_wqe(r.wqe).posted : ring_.rung();
   ring_.take();
@@ -192,7 +194,8 @@ std::optional<MissingPage> SendQp::missing_page() {
   if (!load(next_wqe()) || !on_demand_ || wqe_.inline_data != nullptr || has(wqe_.opcode, kReturnsData)) return {};
   const std::uint64_t offset = begun ? queue_.packet().offset : 0;
   if (offset >= wqe_.bytes) return {};
-  const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(context_.qp.mtu, wqe_.bytes - offset));
+  const std::uint32_t most = wqe_.mss != 0 ? wqe_.mss : context_.qp.mtu;
+  const auto bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, wqe_.bytes - offset));
   return port_.locator.missing(wqe_.segments(), context_.qp.pd, offset, bytes);
 }
 
@@ -206,13 +209,13 @@ bool SendQp::make_packet(RequestPacket& packet, Payload& payload) {
   payload.in_wqe = {};
   payload.bytes = has(queue_.current().opcode, kReturnsData) ? 0 : packet.bytes;
   payload.pieces.clear();
-  return payload.bytes == 0 || find_payload(packet, payload);
+  return (payload.bytes == 0 && queue_.current().mss == 0) || find_payload(packet, payload);
 }
 
 bool SendQp::find_payload(const RequestPacket& packet, Payload& payload) {
   const SendRequest& r = queue_.current();
   if (!load(r.wqe)) return false;
-  if (wqe_.bytes != r.bytes || wqe_.opcode != r.opcode) {  // (R3)
+  if (wqe_.bytes != r.bytes || wqe_.opcode != r.opcode || wqe_.mss != r.mss) {  // (R3)
     stop_at(r.wqe, WcStatus::kLocalQpOperation);
     return false;
   }
@@ -220,6 +223,8 @@ bool SendQp::find_payload(const RequestPacket& packet, Payload& payload) {
     payload.in_wqe = {wqe_.inline_data + packet.offset, packet.bytes};
     return true;
   }
+  payload.in_wqe = wqe_.header;  // (R12)
+  payload.bytes += static_cast<std::uint32_t>(wqe_.header.size());
   if (port_.locator.locate(wqe_.segments(), context_.qp.pd, packet.offset, packet.bytes, payload.pieces)) return true;
   stop_at(r.wqe, WcStatus::kLocalProtection);
   return false;
@@ -228,7 +233,13 @@ bool SendQp::find_payload(const RequestPacket& packet, Payload& payload) {
 std::size_t SendQp::write_frame(const RequestPacket& packet, const Payload& payload, Packet& p) const {
   const SendRequest& r = queue_.current();
   p.posted = r.posted;
-  if (context_.qp.transport == Transport::kRaw) return write_raw_frame(payload, p);
+  const IpSegment segment{packet.number, packet.offset, packet.bytes, packet.last};
+  const std::size_t in_wqe = payload.in_wqe.size();
+  if (context_.qp.transport == Transport::kRaw) {
+    write_raw_frame(payload, p);
+    if (r.mss != 0) set_segment_header(p.frame.first(in_wqe), IpFraming::kEthernet, segment);
+    return in_wqe;
+  }
   p.h = path_;
   if (context_.qp.transport == Transport::kUd) set_datagram_headers(p.h, context_.qp, wqe_);
   set_request_headers(p.h, context_.qp, r, packet);
@@ -237,17 +248,17 @@ std::size_t SendQp::write_frame(const RequestPacket& packet, const Payload& payl
   p.frame_bytes = static_cast<std::uint32_t>(build_in_place(p.h, payload.bytes, p.frame));
   p.link = p.h.link;
   p.destination = p.h.destination;
-  return at;
+  if (r.mss != 0) set_segment_header(p.frame.subspan(at, in_wqe), IpFraming::kIpoib, segment);
+  return at + in_wqe;
 }
 
-std::size_t SendQp::write_raw_frame(const Payload& payload, Packet& p) {  // (R11)
+void SendQp::write_raw_frame(const Payload& payload, Packet& p) {  // (R11)
   if (!payload.in_wqe.empty()) std::memcpy(p.frame.data(), payload.in_wqe.data(), payload.in_wqe.size());
   p.frame_bytes = std::max(payload.bytes, kMinFrameBytes);
   std::fill(p.frame.begin() + payload.bytes, p.frame.begin() + p.frame_bytes, std::uint8_t{0});
   p.h = {};
   p.link = LinkLayer::kEthernet;
   p.destination = {};
-  return 0;
 }
 
 void SendQp::lose(std::uint32_t wqe) {

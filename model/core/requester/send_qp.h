@@ -24,6 +24,8 @@
 //   R10 A packet is made when no page of its payload is absent. A WQE with a page that does not exist fails as R3.
 //   R11 RAW_PACKET: the message is the frame, padded with zeros to the shortest that Ethernet has; no FCS. It has no
 //       destination but its MAC address.
+//   R12 TSO: a packet is the header, which core/wire/ip_offload.h (R5) makes this segment's, and a part of the message.
+//       Its checksums, and those of a packet with kSendChecksums, are filled in when its payload has come.
 #pragma once
 
 #include <cstdint>
@@ -103,7 +105,7 @@ class SendQp {
   bool has_packet();
   // What a packet carries: bytes of its WQE, or what is in memory.
   struct Payload {
-    Bytes in_wqe;
+    Bytes in_wqe;  // in front of what is in memory
     std::uint32_t bytes = 0;
     std::vector<MemoryPiece> pieces;  // of memory
   };
@@ -114,11 +116,13 @@ class SendQp {
   void refuse_page(std::uint32_t wqe);
   // Begins the next WQE when no packet is left of those before. False when the packet's payload is nowhere.
   bool make_packet(RequestPacket& packet, Payload& payload);
-  // Writes the frame of the packet just made, but for what of its payload is in memory, and the ICRC. Returns where the
-  // payload begins in it.
+  // Writes the frame of the packet just made, but for what of its payload is in memory, checksums and the ICRC. Returns
+  // where that part of the payload begins in it.
   std::size_t write_frame(const RequestPacket& packet, const Payload& payload, Packet& p) const;
   // The payload of a packet of that WQE could not be read.
   void lose(std::uint32_t wqe);
+  // The checksums of the packet just made are to be filled in. (R12)
+  bool wants_checksums() const { return queue_.current().mss != 0 || (queue_.current().flags & kSendChecksums) != 0; }
   // The notice of the packet's request for the receive path.
   RequestNotice notice() const;
 
@@ -172,7 +176,7 @@ class SendQp {
   WcStatus check(Pdn pd);
   void set_path(const AddressVector& path, Qpn remote);
   SendRequest take_next();
-  static std::size_t write_raw_frame(const Payload& payload, Packet& p);
+  static void write_raw_frame(const Payload& payload, Packet& p);
   bool find_payload(const RequestPacket& packet, Payload& payload);
   void fail_from(std::uint32_t wqe, WcStatus status);
   void stop_at(std::uint32_t wqe, WcStatus status);

@@ -26,6 +26,10 @@ WcStatus nak_status(std::uint8_t syndrome) {  // (R8)
   }
 }
 
+std::uint32_t psns_of(SendOpcode opcode, std::uint32_t bytes, std::uint32_t most) {  // (R1)
+  return has(opcode, kAtomic) ? 1 : packets_of(bytes, most);
+}
+
 }  // namespace
 
 void SendQueue::set_limits(const SendQueueLimits& limits) {
@@ -43,16 +47,12 @@ void SendQueue::restart(Psn psn) {
   set_psn(psn);
 }
 
-std::uint32_t SendQueue::packets_of(SendOpcode opcode, std::uint32_t bytes) const {  // (R1)
-  return has(opcode, kAtomic) ? 1 : rxnic::packets_of(bytes, limits_.mtu);
-}
-
 SendHold SendQueue::hold(SendOpcode opcode, std::uint8_t flags, std::uint32_t bytes) const {  // (R2)
   if (waiting_ || cursor_ < size_) return SendHold::kUnsent;
   if (!limits_.reliable) return SendHold::kNone;
   if (in_flight() >= limits_.window) return SendHold::kWindow;
   const std::int32_t outstanding = next_psn_ - unacked_;
-  if (outstanding > 0 && outstanding + static_cast<std::int32_t>(packets_of(opcode, bytes)) > kPsnSpan) {
+  if (outstanding > 0 && outstanding + static_cast<std::int32_t>(psns_of(opcode, bytes, limits_.mtu)) > kPsnSpan) {
     return SendHold::kWindow;
   }
   if (has(opcode, kSaved) && data_ >= limits_.max_rd_atomic) return SendHold::kData;
@@ -64,7 +64,7 @@ const SendRequest& SendQueue::begin(const SendRequest& request) {
   assert(cursor_ == size_ && size_ < ring_.size());
   SendRequest& r = at(size_++);
   r = request;
-  r.psn_count = packets_of(r.opcode, r.bytes);
+  r.psn_count = psns_of(r.opcode, r.bytes, most_bytes(r));
   r.packets = has(r.opcode, kReturnsData) ? 1 : r.psn_count;
   r.first_psn = next_psn_;
   next_psn_ = next_psn_ + r.psn_count;
@@ -89,14 +89,14 @@ RequestPacket SendQueue::packet() const {
   RequestPacket p;
   p.number = cursor_number_;
   p.psn = r.first_psn + cursor_number_;
-  p.offset = cursor_number_ * limits_.mtu;
+  p.offset = cursor_number_ * most_bytes(r);
   p.first = cursor_number_ == 0;
   p.repeated = p.psn - sent_end_ < 0;
   if (has(r.opcode, kReturnsData)) {
     p.bytes = r.bytes - p.offset;  // (R7)
     p.last = true;
   } else {
-    p.bytes = std::min(limits_.mtu, r.bytes - p.offset);
+    p.bytes = std::min(most_bytes(r), r.bytes - p.offset);
     p.last = cursor_number_ + 1 == r.packets;
   }
   p.ack_request = limits_.reliable &&

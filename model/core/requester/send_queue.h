@@ -3,7 +3,7 @@
 // and timeouts (IBTA volume 1, 9.7 and 9.9.2). Without time: the caller has the timer.
 //
 //   R1  A SEND or WRITE of n bytes is max(1, ceil(n / MTU)) packets with successive PSNs; a READ is one packet that
-//       takes the PSNs of its responses, an atomic one packet and one PSN.
+//       takes the PSNs of its responses, an atomic one packet and one PSN. A message of TSO is cut at its MSS.
 //   R2  A packet is sent while fewer than `window` request packets are without an answer. READ and atomics: fewer than
 //       max_rd_atomic at a time. A fenced request waits until none is outstanding.
 //   R3  BTH.A: on the last packet of a request, on every ack_every-th packet, and on one that fills the window.
@@ -36,6 +36,7 @@ struct SendRequest {
   std::uint32_t bytes = 0;
   std::uint32_t immediate = 0;
   std::uint32_t remote_srqn = 0;
+  std::uint16_t mss = 0;  // TSO: bytes of a packet; 0: they are the MTU's
   RemoteSegment remote;
   Cycle posted{};  // passed on, not used here
 };
@@ -104,7 +105,7 @@ class SendQueue {
  private:
   SendRequest& at(std::uint32_t n) { return ring_[(first_ + n) & (ring_.size() - 1)]; }
   const SendRequest& at(std::uint32_t n) const { return ring_[(first_ + n) & (ring_.size() - 1)]; }
-  std::uint32_t packets_of(SendOpcode opcode, std::uint32_t bytes) const;
+  std::uint32_t most_bytes(const SendRequest& r) const { return r.mss != 0 ? r.mss : limits_.mtu; }  // of a packet
   std::uint32_t in_flight() const;
   bool acknowledge(Psn end);
   void pop();

@@ -307,6 +307,7 @@ void Responder::take(CheckedPacket& p) {
     if (p.h.solicited) p.cqe_flags |= kCqeSolicited;
     if (p.has(kHasImm)) p.cqe_flags |= kCqeImmediate;
     if (p.has(kHasIeth)) p.cqe_flags |= kCqeInvalidated;
+    if (p.h.checksums_ok) p.cqe_flags |= kCqeChecksumsOk;
   }
   if (p.ends_message) {
     qp.message = MessageKind::kNone;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// R2 and R8 of model/blocks/rx_parser.h: frames that are not RDMA, flows and RSS. Which flow takes a frame, and where a
+// R2, R8 and R9 of model/blocks/rx_parser.h: frames that are not RDMA, flows and RSS. Which flow takes a frame, and where a
 // hash leads: flow_table_test.
 #include <gtest/gtest.h>
 
@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "model/blocks/rx_parser.h"
+#include "model/core/wire/icrc.h"
+#include "model/core/wire/ip_offload.h"
 #include "model/types/flow.h"
+#include "testbench/unit/ip_packets.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
@@ -176,6 +179,34 @@ TEST(RxParserSteering, OneFlowOrContextMoreIsRefused) {  // (R8)
   std::vector<bool> ok;
   for (std::size_t n = 0; n < f.done.size(); ++n) ok.push_back(f.done.value(n).ok);
   EXPECT_EQ(ok, (std::vector{true, true, false, true, true, true, false, true, true}));
+}
+
+TEST(RxParserSteering, SaysWhetherTheChecksumsAreGood) {  // (R9)
+  Bench bench;
+  Fixture f(bench);
+  f.add_flow(1, 1, Qpn{0x44}, kEtherTypeIpv4);
+  PacketBytes frame = ip_packet({.protocol = kProtocolUdp});
+  fill_checksums(frame, IpFraming::kEthernet);
+  f.push(100, frame);
+  ++frame.back();
+  f.push(200, frame);
+  PacketBytes datagram = ip_packet({.ipoib = true});
+  fill_checksums(datagram, IpFraming::kIpoib);
+  for (const Transport t : {Transport::kUd, Transport::kRc}) {
+    Headers h = request_headers(Encapsulation::kRoceV2Ipv4, t, Operation::kSendOnly, Psn{1});
+    std::vector<std::uint8_t> rdma(kMaxFrameBytes);
+    rdma.resize(build(h, datagram, rdma));
+    seal(rdma, h);
+    f.push(t == Transport::kUd ? 300 : 400, rdma);
+  }
+  bench.run();
+  ASSERT_EQ(f.out.size(), 4u);
+  EXPECT_TRUE(f.out.value(0).checksums_ok);
+  EXPECT_FALSE(f.out.value(1).checksums_ok);
+  EXPECT_TRUE(f.out.value(2).checksums_ok) << "IP over InfiniBand";
+  EXPECT_FALSE(f.out.value(3).checksums_ok) << "no datagram";
+  EXPECT_EQ(f.dut.counters().checksums_ok, 2u);
+  EXPECT_EQ(f.out.cycle(1).count - f.out.cycle(0).count, 100u) << "it takes no time of its own";
 }
 
 }  // namespace

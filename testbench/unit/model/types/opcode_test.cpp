@@ -214,8 +214,20 @@ TEST(Opcode, WindowsAndKeysAreOfConnectedTransportsAndHaveNoPackets) {
   EXPECT_FALSE(is_local(SendOpcode{200}));
 }
 
+TEST(Opcode, SegmentationIsOfDatagramsAndFrames) {
+  for (const Transport t : {Transport::kRc, Transport::kUc, Transport::kXrc}) {
+    EXPECT_FALSE(is_legal(SendOpcode::kTso, t));
+  }
+  for (const Transport t : {Transport::kUd, Transport::kRaw}) EXPECT_TRUE(is_legal(SendOpcode::kTso, t));
+  for (const bool first : {false, true}) {
+    for (const bool last : {false, true}) EXPECT_EQ(operation_of(SendOpcode::kTso, first, last), Operation::kSendOnly);
+  }
+  EXPECT_EQ(completion_opcode(SendOpcode::kTso), CqeOpcode::kTso);
+  EXPECT_STREQ(cqe_opcode_name(CqeOpcode::kTso), "TSO");
+}
+
 TEST(Opcode, WhatIsNoSendOpcodeIsLegalNowhere) {
-  for (const unsigned byte : {11u, 200u, 255u}) {
+  for (const unsigned byte : {12u, 200u, 255u}) {
     const auto opcode = static_cast<SendOpcode>(byte);
     EXPECT_EQ(request_info(opcode).traits, 0u) << byte;
     EXPECT_EQ(operation_of(opcode, true, true), Operation::kUnknown) << byte;

@@ -421,5 +421,28 @@ TEST_F(SendQueueTest, RestartForgetsEverything) {
   EXPECT_EQ(send().psn, Psn{7});
 }
 
+TEST_F(SendQueueTest, AMessageIsCutAtItsMss) {  // (R1, R9)
+  SendQueueLimits l;
+  l.reliable = false;
+  start(l);
+  SendRequest r;
+  r.opcode = S::kTso;
+  r.bytes = 1001;
+  r.mss = 500;  // more than the MTU of other messages here
+  EXPECT_EQ(q.begin(r).psn_count, 3u);
+  for (std::uint32_t n = 0; n < 3; ++n) {
+    const RequestPacket p = send();
+    EXPECT_EQ(p.number, n);
+    EXPECT_EQ(p.psn.value, 100 + n);
+    EXPECT_EQ(p.offset, n * 500);
+    EXPECT_EQ(p.bytes, n == 2 ? 1u : 500u);
+    EXPECT_EQ(p.first, n == 0);
+    EXPECT_EQ(p.last, n == 2);
+  }
+  EXPECT_TRUE(q.empty());
+  r.bytes = 0;
+  EXPECT_EQ(q.begin(r).psn_count, 1u) << "the header alone";
+}
+
 }  // namespace
 }  // namespace rxnic

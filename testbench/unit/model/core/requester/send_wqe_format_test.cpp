@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R6 of model/core/requester/send_wqe_format.h.
+// Rules R1..R8 of model/core/requester/send_wqe_format.h.
 #include "model/core/requester/send_wqe_format.h"
 
 #include <gtest/gtest.h>
@@ -38,17 +38,22 @@ TEST(SendWqeFormat, OpcodesAreThoseOfTheTransport) {  // (R1)
                            {S::kLocalInvalidate, false, true, true},
                            {S::kBindWindow, false, true, true},
                            {S::kAtomicWrite, false, false, true},
+                           {S::kTso, true, false, false},
                            {S{200}, false, false, false}};
   for (const Row& row : kRows) {
     WqeSpec spec{.opcode = row.opcode, .sge = {{8, 1, 0x1000}}};
     if (is_local(row.opcode)) spec.sge.clear();
+    if (row.opcode == S::kTso) {
+      spec.mss = 8;
+      spec.header.assign(14, 0);
+    }
     const auto good = [](bool is) { return is ? WcStatus::kSuccess : WcStatus::kLocalQpOperation; };
     EXPECT_EQ(parse(spec, Transport::kUd), good(row.ud)) << int(row.opcode);
     EXPECT_EQ(parse(spec, Transport::kUc), good(row.uc)) << int(row.opcode);
     EXPECT_EQ(parse(spec, Transport::kRc), good(row.rc)) << int(row.opcode);
     WqeSpec frame = spec;
     if (!is_local(row.opcode)) frame.sge = {{14, 1, 0x1000}};
-    EXPECT_EQ(parse(frame, Transport::kRaw), good(row.opcode == S::kSend)) << int(row.opcode);
+    EXPECT_EQ(parse(frame, Transport::kRaw), good(row.opcode == S::kSend || row.opcode == S::kTso)) << int(row.opcode);
     EXPECT_EQ(parse(spec, Transport::kXrc), good(row.rc && row.opcode != S::kAtomicWrite)) << int(row.opcode);
   }
 }
@@ -184,6 +189,69 @@ TEST(SendWqeFormat, CompletionsSayWhatWasAskedFor) {
   EXPECT_EQ(completion_opcode(SendOpcode::kCompareSwap), CqeOpcode::kCompareSwap);
   EXPECT_EQ(completion_opcode(SendOpcode::kFetchAdd), CqeOpcode::kFetchAdd);
   EXPECT_EQ(completion_opcode(SendOpcode{99}), CqeOpcode::kSend) << "garbage";
+}
+
+WqeSpec tso(std::size_t header, std::uint16_t mss, std::uint32_t bytes) {
+  WqeSpec spec{.opcode = SendOpcode::kTso, .mss = mss, .header = std::vector<std::uint8_t>(header, 0x33)};
+  if (bytes > 0) spec.sge = {{bytes, 1, 0x1000}};
+  return spec;
+}
+
+TEST(SendWqeFormat, SegmentationHasAHeaderBeforeItsSegments) {  // (R6), send_work_queue.h R2
+  SendWqe w;
+  for (const std::size_t header : {std::size_t{1}, std::size_t{16}, std::size_t{17}, std::size_t{kMaxTsoHeaderBytes}}) {
+    ASSERT_EQ(parse(tso(header, 100, 5000), Transport::kUd, w, 512), WcStatus::kSuccess) << header;
+    EXPECT_EQ(std::vector<std::uint8_t>(w.header.begin(), w.header.end()), std::vector<std::uint8_t>(header, 0x33));
+    EXPECT_EQ(w.mss, 100);
+    EXPECT_EQ(w.bytes, 5000u) << "of the message alone";
+    ASSERT_EQ(w.segments().size(), 1u);
+    EXPECT_EQ(w.segments()[0].address, 0x1000u);
+  }
+  EXPECT_EQ(parse({}, Transport::kUd, w), WcStatus::kSuccess);
+  EXPECT_EQ(w.mss, 0) << "nothing is left of the WQE before";
+  EXPECT_TRUE(w.header.empty());
+  EXPECT_EQ(send_wqe_bytes({.opcode = SendOpcode::kTso, .sge_count = 2, .header_bytes = 17}), 64u + 32 + 32);
+  EXPECT_EQ(send_wqe_bytes({.sge_count = 2, .header_bytes = 17}), 64u + 32) << "not of a SEND";
+}
+
+TEST(SendWqeFormat, HeadersOfSegmentsThatAreNoneAreRefused) {  // (R6)
+  const auto refused = WcStatus::kLocalQpOperation;
+  SendWqe w;
+  EXPECT_EQ(parse(tso(0, 100, 5000), Transport::kUd), refused) << "no header";
+  EXPECT_EQ(parse(tso(20, 0, 5000), Transport::kUd), refused) << "no MSS";
+  EXPECT_EQ(parse(tso(kMaxTsoHeaderBytes + 1, 100, 0), Transport::kUd, w, 512), refused);
+  EXPECT_EQ(parse(tso(64, 100, 0), Transport::kUd, w, 128), WcStatus::kSuccess);
+  auto slot = wqe_bytes(tso(64, 100, 0), 128, true);
+  for (const std::uint16_t bytes : {65, 0x100, 0xffff}) {  // SendControl::header_bytes
+    std::memcpy(&slot[26], &bytes, sizeof bytes);
+    EXPECT_EQ(parse_send_wqe(slot, Transport::kUd, kMtu, w), refused) << bytes;
+  }
+  slot = wqe_bytes(tso(48, 100, 50), 128, true);
+  EXPECT_EQ(parse_send_wqe(slot, Transport::kUd, kMtu, w), WcStatus::kSuccess);
+  slot[26] = 49;
+  EXPECT_EQ(parse_send_wqe(slot, Transport::kUd, kMtu, w), refused) << "the data segment is no longer in the slot";
+  WqeSpec both = tso(20, 100, 0);
+  both.inline_data = {1, 2};
+  EXPECT_EQ(parse(both, Transport::kUd), refused);
+}
+
+TEST(SendWqeFormat, SegmentsHaveALength) {  // (R6)
+  EXPECT_EQ(parse(tso(24, 1000, 50'000), Transport::kUd), WcStatus::kSuccess);
+  EXPECT_EQ(parse(tso(24, 1001, 50'000), Transport::kUd), WcStatus::kLocalLength) << "longer than the MTU";
+  EXPECT_EQ(parse(tso(24, 1001, 1000), Transport::kUd), WcStatus::kSuccess) << "no segment is so long";
+  EXPECT_EQ(parse(tso(13, 100, 200), Transport::kRaw), WcStatus::kLocalLength) << "shorter than an Ethernet header";
+  EXPECT_EQ(parse(tso(14, 100, 0), Transport::kRaw), WcStatus::kSuccess);
+  SendWqe w;
+  const auto slot = wqe_bytes(tso(24, 100, 3001), 256, true);
+  EXPECT_EQ(parse_send_wqe(slot, Transport::kUd, kMtu, w, 3001), WcStatus::kSuccess);
+  EXPECT_EQ(parse_send_wqe(slot, Transport::kUd, kMtu, w, 3000), WcStatus::kLocalLength) << "max_tso";
+}
+
+TEST(SendWqeFormat, ChecksumsAreOfDatagramsAndFrames) {  // (R7)
+  for (const Transport t : {Transport::kRc, Transport::kUc, Transport::kXrc, Transport::kUd, Transport::kRaw}) {
+    const bool legal = t == Transport::kUd || t == Transport::kRaw;
+    EXPECT_EQ(parse({.flags = kSendChecksums, .sge = {{60, 1, 0x1000}}}, t) == WcStatus::kSuccess, legal) << int(t);
+  }
 }
 
 }  // namespace
