@@ -94,6 +94,7 @@ struct DeviceAttributes {
   std::uint32_t max_responder_resources = 0;  // of all QPs
   std::uint32_t max_multicast_groups = 0;
   std::uint32_t max_flows = 0, max_rss = 0;
+  std::uint32_t max_tso = 0;             // bytes of a message
   std::uint32_t max_tags = 0;            // of a TM SRQ
   std::uint32_t max_tag_operations = 0;  // of a TM SRQ, outstanding
   std::uint32_t cqe_bytes = 64;          // stride of a CQ

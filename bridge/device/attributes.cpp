@@ -94,6 +94,7 @@ channel::DeviceAttributes device_attributes(std::uint32_t nic, const Params& par
   a.max_srq_sge = kMaxSge - 1;  // a slot of 512 bytes with its next segment
   a.max_ahs = kNoLimit;         // the program's memory alone
   a.max_inline = kMaxInlineBytes;
+  a.max_tso = params.requester.max_tso_bytes;
   a.max_rd_atomic = params.device.max_rd_atomic;
   a.max_responder_resources = params.transport_checker.responder_resources;
   a.max_multicast_groups =

@@ -142,7 +142,7 @@ unsigned int wc_flags_of(const Cqe& cqe) {
   const auto flag = [&](CqeFlag in, ibv_wc_flags out) -> unsigned int { return (cqe.flags & in) != 0 ? out : 0; };
   return flag(kCqeGrh, IBV_WC_GRH) | flag(kCqeImmediate, IBV_WC_WITH_IMM) | flag(kCqeInvalidated, IBV_WC_WITH_INV) |
          flag(kCqeTagMatch, IBV_WC_TM_MATCH) | flag(kCqeTagDataValid, IBV_WC_TM_DATA_VALID) |
-         flag(kCqeTagSyncRequest, IBV_WC_TM_SYNC_REQ);
+         flag(kCqeTagSyncRequest, IBV_WC_TM_SYNC_REQ) | flag(kCqeChecksumsOk, IBV_WC_IP_CSUM_OK);
 }
 
 __be32 immediate_of(const Cqe& cqe) {

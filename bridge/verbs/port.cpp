@@ -45,7 +45,7 @@ ibv_device_attr device_attributes(const Context& context) {
   d.max_qp_wr = as_int(a.max_qp_wrs);
   d.device_cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_CURR_QP_STATE_MOD |
                        IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_XRC | IBV_DEVICE_MEM_WINDOW |
-                       IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+                       IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_UD_IP_CSUM | IBV_DEVICE_RAW_IP_CSUM;
   d.max_sge = as_int(a.max_sge);
   d.max_sge_rd = 1;
   d.max_cq = as_int(a.max_cqs);
@@ -104,6 +104,8 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
   d.max_dm_size = context_of(context).attributes.device_memory_bytes;
   d.rss_caps = {1u << IBV_QPT_RAW_PACKET, a.max_rss, kMostRssEntries, 0xff, IBV_RX_HASH_FUNC_TOEPLITZ};
   d.max_wq_type_rq = a.max_qps;
+  d.tso_caps = {a.max_tso, 1u << IBV_QPT_UD | 1u << IBV_QPT_RAW_PACKET};
+  d.raw_packet_caps = IBV_RAW_PACKET_CAP_IP_CSUM;
   d.phys_port_cnt_ex = 1;
   // The device waits for pages, whoever needs them.
   constexpr std::uint32_t kConnected = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE |

@@ -23,6 +23,7 @@
 #include "bridge/verbs/object_life.h"
 #include "bridge/verbs/objects.h"
 #include "bridge/verbs/qp_attributes.h"
+#include "bridge/verbs/send_queue.h"
 
 namespace rxnic::verbs {
 
@@ -36,11 +37,15 @@ constexpr int kAttributes = IBV_QP_STATE | IBV_QP_CUR_STATE | IBV_QP_EN_SQD_ASYN
 constexpr std::uint32_t kQpHasXrcd = 1;  // rdma-core's VERBS_QP_XRCD
 constexpr int kKnownAttributes = kAttributes | IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE | IBV_QP_CAP | IBV_QP_RATE_LIMIT;
 
+std::uint32_t max_tso_header(const ibv_qp_init_attr_ex& a) {
+  return (a.comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER) != 0 ? a.max_tso_header : 0;
+}
+
 int validate(ibv_context* context, const ibv_qp_init_attr_ex& a) {
   const channel::DeviceAttributes& device = context_of(context).attributes;
-  constexpr std::uint32_t kKnown =
-      IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-  if ((a.comp_mask & ~kKnown) != 0) return EOPNOTSUPP;  // TSO
+  constexpr std::uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
+                                   IBV_QP_INIT_ATTR_MAX_TSO_HEADER | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+  if ((a.comp_mask & ~kKnown) != 0) return EOPNOTSUPP;
   if ((a.comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && a.create_flags != 0) return EOPNOTSUPP;
   if (a.qp_type == IBV_QPT_XRC_RECV) {  // R5
     const bool good = (a.comp_mask & IBV_QP_INIT_ATTR_XRCD) != 0 && a.xrcd != nullptr && a.xrcd->context == context;
@@ -60,24 +65,29 @@ int validate(ibv_context* context, const ibv_qp_init_attr_ex& a) {
   if (tagged && (a.qp_type != IBV_QPT_RC || a.cap.max_send_wr != 0)) return EINVAL;  // R4
   const bool receives = a.srq == nullptr && !sends_xrc;  // with an SRQ the capabilities of the receive side are ignored
   if (a.cap.max_send_wr > device.max_qp_wrs || (receives && a.cap.max_recv_wr > device.max_qp_wrs)) return EINVAL;
+  const std::uint32_t tso_header = max_tso_header(a);
+  if (tso_header > kMaxTsoHeaderBytes || (tso_header != 0 && check_opcode(a.qp_type, IBV_WR_TSO) != 0)) return EINVAL;
   if (a.cap.max_send_sge > device.max_sge || (receives && a.cap.max_recv_sge > device.max_sge)) return EINVAL;
   return a.cap.max_inline_data > device.max_inline ? EINVAL : 0;
 }
+
+static_assert(send_data_offset(kMaxTsoHeaderBytes) + kMaxSge * sizeof(DataSegment) <= kMaxSendStride);
 
 // Programs rely on the slots that hardware adds by rounding up: `ib_send_lat -e` asks for one WR and posts the next
 // when the event of the previous one has come, whether it was polled or not.
 constexpr std::uint32_t kMinSendSlots = 16;
 
 // R1. The strides are defined in work_queue.h and send_work_queue.h.
-void shape(Qp& qp, const ibv_qp_cap& asked, bool receives, std::uint32_t most_inline) {
+void shape(Qp& qp, const ibv_qp_cap& asked, std::uint32_t tso_header, bool receives, std::uint32_t most_inline) {
   SendQueue& s = qp.send;
   const ibv_srq* const srq = qp.qp.qp_base.srq;
   const bool tagged = srq != nullptr && srq_of(const_cast<ibv_srq*>(srq)).tags != nullptr;
   const bool sends = !tagged && qp.qp.qp_base.qp_type != IBV_QPT_XRC_RECV && !qp.receives_only;  // R4, R5, R6
   s.max_sge = std::max(asked.max_send_sge, 1u);
+  s.max_tso_header = tso_header;
   s.slots = sends ? power_of_two(std::max(asked.max_send_wr, kMinSendSlots)) : 0;
-  const std::uint32_t payload = std::max(s.max_sge * std::uint32_t{sizeof(DataSegment)}, asked.max_inline_data);
-  s.stride = power_of_two(kSendHeaderBytes + payload);
+  const std::uint32_t segments = send_data_offset(tso_header) + s.max_sge * std::uint32_t{sizeof(DataSegment)};
+  s.stride = power_of_two(std::max(segments, kSendHeaderBytes + asked.max_inline_data));
   s.max_inline = std::min(s.stride - kSendHeaderBytes, most_inline);
   if (!receives || asked.max_recv_wr == 0) return;
   ReceiveQueue& r = qp.receive;
@@ -182,7 +192,8 @@ Qp* create(ibv_context* context, const ibv_qp_init_attr_ex& a, Kind kind = Kind:
     qp->management = kind == Kind::kManagement;
     qp->receives_only = kind == Kind::kReceiver;
     const ibv_qp_cap cap = a.qp_type == IBV_QPT_XRC_RECV ? ibv_qp_cap{} : a.cap;
-    shape(*qp, cap, p.recv_cq != nullptr && p.srq == nullptr, context_of(context).attributes.max_inline);
+    shape(*qp, cap, max_tso_header(a), p.recv_cq != nullptr && p.srq == nullptr,
+          context_of(context).attributes.max_inline);
     if ((a.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) {
       status = set_up_qp_ex(*qp, a.send_ops_flags);
       qp->extended = true;

@@ -39,7 +39,7 @@ struct SendQueue {
   Lock lock;
   std::uint8_t* ring = nullptr;
   std::uint32_t slots = 0;  // 0: none
-  std::uint32_t stride = 0, max_sge = 0, max_inline = 0, doorbell = 0;
+  std::uint32_t stride = 0, max_sge = 0, max_inline = 0, max_tso_header = 0, doorbell = 0;
   Records<SentWr> sent;                    // [D] lock: by slot
   std::atomic<std::uint32_t> producer{0};  // [D] lock; stored when the WQE and what is in `sent` are written
   std::atomic<std::uint32_t> consumer{0};  // [D] the QP's send CQ's lock: (send_work_queue.h R4)

@@ -37,7 +37,7 @@ constexpr auto kRules = [] {
     rules[send.wr] = {send.opcode, completion, send.local, 0};
     if (send.local != 0) continue;
     const opcode_table::OperationRow& operation = *opcode_table::row_of(send.only);
-    rules[send.wr] = {send.opcode, completion, operation.transports, operation.traits};
+    rules[send.wr] = {send.opcode, completion, operation.transports & send.within, operation.traits};
   }
   return rules;
 }();
@@ -100,9 +100,9 @@ int write_wr(Qp& qp, std::uint32_t index, const ibv_send_wr& wr) {
   if (!has_room(queue, index)) return ENOMEM;
   if (const int error = check_opcode(type, wr.opcode)) return error;
   if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > queue.max_sge) return EINVAL;
-  if ((wr.send_flags & IBV_SEND_IP_CSUM) != 0) return EINVAL;
+  if (const int error = check_flags(type, wr.send_flags)) return error;
   const bool is_inline = (wr.send_flags & IBV_SEND_INLINE) != 0;
-  if (is_inline && !has(wr.opcode, kHasPayload)) return EINVAL;
+  if (is_inline && !takes_inline(kRules[wr.opcode].opcode)) return EINVAL;
   if (type == IBV_QPT_UD && wr.wr.ud.ah == nullptr) return EINVAL;
 
   std::uint8_t* wqe = begin_wqe(queue, index, wr.opcode, wr.send_flags, wr.wr_id);
@@ -121,8 +121,19 @@ int write_wr(Qp& qp, std::uint32_t index, const ibv_send_wr& wr) {
   } else if (has(wr.opcode, kHasReth | kHasAtomicEth)) {
     write_remote(wr, wqe);
   }
-  return is_inline ? add_inline_list(queue, wqe, wr.sg_list, wr.num_sge)
-                   : add_sges(queue, wqe, wr.sg_list, static_cast<std::size_t>(wr.num_sge));
+  if (is_inline) return add_inline_list(queue, wqe, wr.sg_list, wr.num_sge);
+  if (wr.opcode == IBV_WR_TSO) {
+    if (const int error = set_tso(qp, wqe, wr.tso.hdr, wr.tso.hdr_sz, wr.tso.mss)) return error;
+  }
+  return add_sges(qp, wqe, wr.sg_list, static_cast<std::size_t>(wr.num_sge));
+}
+
+// The lengths of a WR of TSO: of its data, and of its longest packet. 0 or EINVAL.
+int check_tso(const Qp& qp, std::uint64_t bytes, const SendControl& control) {
+  const channel::DeviceAttributes& device = context_of(qp.qp.qp_base.context).attributes;
+  const std::uint32_t link = qp.qp.qp_base.qp_type == IBV_QPT_RAW_PACKET ? kMostLinkHeaderBytes : 0;
+  const std::uint64_t packet = control.header_bytes + std::min<std::uint64_t>(bytes, control.mss);
+  return bytes > device.max_tso || packet > device.active_mtu + link ? EINVAL : 0;
 }
 
 }  // namespace
@@ -133,16 +144,21 @@ bool may_send(const Qp& qp) {
 }
 
 int check_opcode(ibv_qp_type type, ibv_wr_opcode opcode) {
-  if (opcode == IBV_WR_TSO || opcode == IBV_WR_DRIVER1) return EOPNOTSUPP;
+  if (opcode == IBV_WR_DRIVER1) return EOPNOTSUPP;
   if (static_cast<unsigned>(opcode) >= kRules.size()) return EINVAL;
   if ((kRules[opcode].transports & transport_bit(type)) != 0) return 0;
   // The manual page gives it to UC, too, whose wire has no SEND with invalidate.
   return opcode == IBV_WR_SEND_WITH_INV && type == IBV_QPT_UC ? EOPNOTSUPP : EINVAL;
 }
 
+int check_flags(ibv_qp_type type, unsigned int send_flags) {
+  const bool has_checksums = type == IBV_QPT_UD || type == IBV_QPT_RAW_PACKET;
+  return (send_flags & IBV_SEND_IP_CSUM) != 0 && !has_checksums ? EINVAL : 0;
+}
+
 bool takes_inline(SendOpcode opcode) {
   const opcode_table::SendRow& send = opcode_table::kSends[static_cast<std::size_t>(opcode)];
-  return send.local == 0 && (opcode_table::row_of(send.only)->traits & kHasPayload) != 0;
+  return send.local == 0 && opcode != SendOpcode::kTso && (opcode_table::row_of(send.only)->traits & kHasPayload) != 0;
 }
 
 bool takes_data(SendOpcode opcode) { return opcode_table::kSends[static_cast<std::size_t>(opcode)].local == 0; }
@@ -174,19 +190,32 @@ std::uint8_t* begin_wqe(SendQueue& queue, std::uint32_t index, ibv_wr_opcode opc
   control.flags = static_cast<std::uint8_t>(((send_flags & IBV_SEND_SIGNALED) != 0 ? kSendSignaled : 0) |
                                             ((send_flags & IBV_SEND_SOLICITED) != 0 ? kSendSolicited : 0) |
                                             ((send_flags & IBV_SEND_FENCE) != 0 ? kSendFence : 0) |
-                                            ((send_flags & IBV_SEND_INLINE) != 0 ? kSendInline : 0));
+                                            ((send_flags & IBV_SEND_INLINE) != 0 ? kSendInline : 0) |
+                                            ((send_flags & IBV_SEND_IP_CSUM) != 0 ? kSendChecksums : 0));
   return wqe;
 }
 
-int add_sges(const SendQueue& queue, std::uint8_t* wqe, const ibv_sge* sges, std::size_t count) {
+int set_tso(const Qp& qp, std::uint8_t* wqe, const void* header, std::uint16_t bytes, std::uint16_t mss) {
+  const std::size_t least = qp.qp.qp_base.qp_type == IBV_QPT_RAW_PACKET ? kEthernetBytes : 1;
+  if (header == nullptr || bytes < least || bytes > qp.send.max_tso_header || mss == 0) return EINVAL;
   SendControl& control = control_of(wqe);
-  auto* segments = reinterpret_cast<DataSegment*>(wqe + kSendHeaderBytes);
+  control.mss = mss;
+  control.header_bytes = bytes;
+  std::memcpy(wqe + kSendHeaderBytes, header, bytes);
+  return check_tso(qp, 0, control);
+}
+
+int add_sges(const Qp& qp, std::uint8_t* wqe, const ibv_sge* sges, std::size_t count) {
+  SendControl& control = control_of(wqe);
+  auto* segments = reinterpret_cast<DataSegment*>(wqe + send_data_offset(control.header_bytes));
+  std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (sges[i].length == 0) continue;  // (R2)
-    if (control.sge_count == queue.max_sge) return EINVAL;
+    if (control.sge_count == qp.send.max_sge) return EINVAL;
     segments[control.sge_count++] = {sges[i].length, sges[i].lkey, sges[i].addr};
+    bytes += sges[i].length;
   }
-  return 0;
+  return control.opcode == SendOpcode::kTso ? check_tso(qp, bytes, control) : 0;
 }
 
 int add_inline(const SendQueue& queue, std::uint8_t* wqe, const void* data, std::size_t bytes) {

@@ -5,8 +5,7 @@
 //   R2  The first error of a list sticks: what follows is ignored, wr_complete returns it and nothing is posted.
 //   R3  Data given to the setters is copied at once (inline) or noted (SGEs); a setter replaces what an earlier one
 //       gave for the same WR.
-//   R4  Every operation has a function: one that the transport does not have fails the list with EINVAL, one that this
-//       device does not have with EOPNOTSUPP.
+//   R4  Every operation has a function: one that the transport does not have fails the list (check_opcode()).
 #include <endian.h>
 
 #include <cerrno>
@@ -33,6 +32,7 @@ constexpr ExOperation kExOperations[] = {{IBV_QP_EX_WITH_SEND, IBV_WR_SEND},
                                          {IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_FETCH_AND_ADD},
                                          {IBV_QP_EX_WITH_LOCAL_INV, IBV_WR_LOCAL_INV},
                                          {IBV_QP_EX_WITH_BIND_MW, IBV_WR_BIND_MW},
+                                         {IBV_QP_EX_WITH_TSO, IBV_WR_TSO},
                                          {IBV_QP_EX_WITH_ATOMIC_WRITE, IBV_WR_ATOMIC_WRITE}};
 
 // Begins the next WQE of the list. False: the list has failed.
@@ -44,7 +44,8 @@ bool begin(ibv_qp_ex* ex, ibv_wr_opcode opcode, std::uint8_t*& wqe) {
   if (!has_room(queue, queue.building)) {
     queue.build_error = ENOMEM;
   } else {
-    queue.build_error = (ex->wr_flags & IBV_SEND_IP_CSUM) != 0 ? EINVAL : check_opcode(ex->qp_base.qp_type, opcode);
+    queue.build_error = check_opcode(ex->qp_base.qp_type, opcode);
+    if (queue.build_error == 0) queue.build_error = check_flags(ex->qp_base.qp_type, ex->wr_flags);
   }
   if (queue.build_error != 0) return false;
   // Only wr_set_inline_data makes a WR inline.
@@ -66,12 +67,6 @@ void remote(ibv_qp_ex* ex, ibv_wr_opcode opcode, std::uint32_t rkey, std::uint64
 void send(ibv_qp_ex* ex, ibv_wr_opcode opcode, std::uint32_t immediate) {
   std::uint8_t* wqe = nullptr;
   if (begin(ex, opcode, wqe)) control_of(wqe).immediate = immediate;
-}
-
-void unsupported(ibv_qp_ex* ex) {
-  SendQueue& queue = qp_of(ex).send;
-  queue.wqe = nullptr;
-  if (queue.build_error == 0) queue.build_error = EOPNOTSUPP;
 }
 
 void wr_atomic_cmp_swp(ibv_qp_ex* ex, std::uint32_t rkey, std::uint64_t va, std::uint64_t compare, std::uint64_t swap) {
@@ -100,7 +95,10 @@ void wr_bind_mw(ibv_qp_ex* ex, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind
   if (!begin(ex, IBV_WR_BIND_MW, wqe)) return;
   qp_of(ex).send.build_error = set_window_2(wqe, mw, rkey, *to);
 }
-void wr_send_tso(ibv_qp_ex* ex, void*, std::uint16_t, std::uint16_t) { unsupported(ex); }
+void wr_send_tso(ibv_qp_ex* ex, void* header, std::uint16_t bytes, std::uint16_t mss) {
+  std::uint8_t* wqe = nullptr;
+  if (begin(ex, IBV_WR_TSO, wqe)) qp_of(ex).send.build_error = set_tso(qp_of(ex), wqe, header, bytes, mss);
+}
 void wr_set_xrc_srqn(ibv_qp_ex* ex, std::uint32_t remote_srqn) {
   SendQueue& queue = qp_of(ex).send;
   if (queue.wqe == nullptr) return;
@@ -140,7 +138,7 @@ std::uint8_t* emptied(SendQueue& queue) {
 void wr_set_sge_list(ibv_qp_ex* ex, std::size_t count, const ibv_sge* sges) {
   SendQueue& queue = qp_of(ex).send;
   std::uint8_t* wqe = emptied(queue);
-  if (wqe != nullptr) queue.build_error = count > queue.max_sge ? EINVAL : add_sges(queue, wqe, sges, count);
+  if (wqe != nullptr) queue.build_error = count > queue.max_sge ? EINVAL : add_sges(qp_of(ex), wqe, sges, count);
 }
 void wr_set_sge(ibv_qp_ex* ex, std::uint32_t lkey, std::uint64_t address, std::uint32_t length) {
   const ibv_sge sge{address, length, lkey};

@@ -86,6 +86,7 @@ class FakeSimulator {
     a.max_sge = a.max_srq_sge = 32;
     a.max_cqes = 1u << 16;
     a.max_inline = 960;
+    a.max_tso = 1u << 18;
     a.max_rd_atomic = 16;
     a.max_responder_resources = 4096;
     a.max_multicast_groups = 100;

@@ -216,6 +216,12 @@ TEST_F(VerbsDevice, PortAndDevice) {
   EXPECT_EQ(device.hca_core_clock, 1'000'000u);
   EXPECT_EQ(device.completion_timestamp_mask, ~std::uint64_t{0});
   EXPECT_EQ(device.device_cap_flags_ex >> 32, 1u << 8) << "ATOMIC_WRITE";
+  EXPECT_EQ(device.tso_caps.max_tso, 1u << 18);
+  EXPECT_EQ(device.tso_caps.supported_qpts, 1u << IBV_QPT_UD | 1u << IBV_QPT_RAW_PACKET);
+  EXPECT_EQ(device.raw_packet_caps, unsigned{IBV_RAW_PACKET_CAP_IP_CSUM});
+  for (const unsigned flag : {IBV_DEVICE_UD_IP_CSUM, IBV_DEVICE_RAW_IP_CSUM}) {
+    EXPECT_NE(device.orig_attr.device_cap_flags & flag, 0u);
+  }
   ibv_port_attr port;
   EXPECT_EQ(query_port(context, 1, &port, sizeof port), 0);
   EXPECT_EQ(port.state, IBV_PORT_ACTIVE);

@@ -92,7 +92,8 @@ class VerbsTest : public ::testing::Test {
     qp.send.slots = slots;
     qp.send.max_sge = 3;
     qp.send.max_inline = 64;
-    qp.send.stride = 128;
+    if (type == IBV_QPT_UD || type == IBV_QPT_RAW_PACKET) qp.send.max_tso_header = 100;
+    qp.send.stride = 256;
     qp.send.doorbell = static_cast<std::uint32_t>(qps_.size());
     qp.send.ring = ring(slots * qp.send.stride, 0xa5);
     if (srq == nullptr) {

@@ -85,6 +85,14 @@ TEST_F(VerbsPoll, FieldsOfASend) {
   EXPECT_EQ(wc.wc_flags, 0u);
 }
 
+TEST_F(VerbsPoll, GoodChecksumsAreAFlag) {
+  receive(qp, 1);
+  Cqe cqe = receive_cqe(qp, 0);
+  cqe.flags = kCqeChecksumsOk;
+  write_cqe(cq, cqe);
+  EXPECT_EQ(poll(cq).at(0).wc_flags, unsigned{IBV_WC_IP_CSUM_OK});
+}
+
 TEST_F(VerbsPoll, FieldsOfAReceive) {
   for (std::uint64_t i = 0; i < 4; ++i) receive(qp, i);
   Cqe datagram = receive_cqe(qp, 0);

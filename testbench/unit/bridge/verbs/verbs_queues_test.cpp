@@ -210,6 +210,34 @@ TEST_F(VerbsQueues, QpCapabilitiesComeBackAsTheyAre) {  // qp_control.cpp R1
   EXPECT_EQ(destroy_qp(qp), 0);
 }
 
+TEST_F(VerbsQueues, TheHeaderOfSegmentsHasItsPlace) {
+  ibv_qp_init_attr_ex a{};
+  a.qp_type = IBV_QPT_UD;
+  a.send_cq = a.recv_cq = cq;
+  a.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
+  a.pd = pd;
+  for (const auto& [header, sges, stride] : {std::array{0u, 4u, 128u},
+                                             {1u, 4u, 256u},
+                                             {128u, 4u, 256u},
+                                             {129u, 4u, 512u},
+                                             {kMaxTsoHeaderBytes, 32u, 1024u}}) {
+    a.cap.max_send_sge = sges;
+    a.max_tso_header = static_cast<std::uint16_t>(header);
+    ibv_qp* const qp = create_qp_ex(context, &a);
+    ASSERT_NE(qp, nullptr);
+    EXPECT_EQ(asked(Request::kCreateQp).qp.send_stride, stride) << header;
+    EXPECT_EQ(qp_of(qp).send.max_tso_header, header);
+    EXPECT_EQ(destroy_qp(qp), 0);
+  }
+  a.max_tso_header = kMaxTsoHeaderBytes + 1;
+  EXPECT_EQ(create_qp_ex(context, &a), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  a.qp_type = IBV_QPT_RC;
+  a.max_tso_header = 1;
+  EXPECT_EQ(create_qp_ex(context, &a), nullptr) << "RC has no TSO";
+  EXPECT_EQ(errno, EINVAL);
+}
+
 TEST_F(VerbsQueues, QpWithAnSrqHasNoReceiveQueue) {
   ibv_srq* srq = make_srq(10, 1);
   ibv_qp_init_attr a = qp_attributes(cq, srq);

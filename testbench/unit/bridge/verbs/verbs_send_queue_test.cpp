@@ -167,27 +167,80 @@ TEST_F(VerbsSendQueue, InlineHasALimitAndItsOpcodes) {
 }
 
 TEST_F(VerbsSendQueue, OpcodesByTransport) {  // rules 4
-  const ibv_qp_type types[] = {IBV_QPT_UD, IBV_QPT_UC, IBV_QPT_RC, IBV_QPT_RAW_PACKET};
-  const std::vector<int> expected[] = {
-      // WRITE, WRITE_IMM, SEND, SEND_IMM, READ, CMP_SWAP, FETCH_ADD, LOCAL_INV, BIND_MW, SEND_INV
-      {EINVAL, EINVAL, 0, 0, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL},
-      {0, 0, 0, 0, EINVAL, EINVAL, EINVAL, 0, 0, EOPNOTSUPP},
-      {0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
-      {EINVAL, EINVAL, 0, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL, EINVAL}};
-  for (int t = 0; t < 4; ++t) {
-    for (int opcode = IBV_WR_RDMA_WRITE; opcode <= IBV_WR_SEND_WITH_INV; ++opcode) {
-      EXPECT_EQ(check_opcode(types[t], static_cast<ibv_wr_opcode>(opcode)),
-                expected[t][static_cast<std::size_t>(opcode)])
-          << t << ' ' << opcode;
+  struct Row {
+    ibv_wr_opcode opcode;
+    int ud, uc, rc, xrc, raw;
+  };
+  const int no = EINVAL;
+  const Row rows[] = {{IBV_WR_SEND, 0, 0, 0, 0, 0},
+                      {IBV_WR_SEND_WITH_IMM, 0, 0, 0, 0, no},
+                      {IBV_WR_RDMA_WRITE, no, 0, 0, 0, no},
+                      {IBV_WR_RDMA_WRITE_WITH_IMM, no, 0, 0, 0, no},
+                      {IBV_WR_RDMA_READ, no, no, 0, 0, no},
+                      {IBV_WR_ATOMIC_CMP_AND_SWP, no, no, 0, 0, no},
+                      {IBV_WR_ATOMIC_FETCH_AND_ADD, no, no, 0, 0, no},
+                      {IBV_WR_LOCAL_INV, no, 0, 0, 0, no},
+                      {IBV_WR_BIND_MW, no, 0, 0, 0, no},
+                      {IBV_WR_SEND_WITH_INV, no, EOPNOTSUPP, 0, 0, no},
+                      {IBV_WR_TSO, 0, no, no, no, 0},
+                      {IBV_WR_ATOMIC_WRITE, no, no, 0, no, no},
+                      {IBV_WR_DRIVER1, EOPNOTSUPP, EOPNOTSUPP, EOPNOTSUPP, EOPNOTSUPP, EOPNOTSUPP}};
+  for (const Row& row : rows) {
+    EXPECT_EQ(check_opcode(IBV_QPT_UD, row.opcode), row.ud) << row.opcode;
+    EXPECT_EQ(check_opcode(IBV_QPT_UC, row.opcode), row.uc) << row.opcode;
+    EXPECT_EQ(check_opcode(IBV_QPT_RC, row.opcode), row.rc) << row.opcode;
+    EXPECT_EQ(check_opcode(IBV_QPT_XRC_SEND, row.opcode), row.xrc) << row.opcode;
+    EXPECT_EQ(check_opcode(IBV_QPT_RAW_PACKET, row.opcode), row.raw) << row.opcode;
+    if (row.opcode != IBV_WR_DRIVER1) {
+      EXPECT_EQ(check_opcode(IBV_QPT_XRC_RECV, row.opcode), EINVAL) << row.opcode;
     }
-    EXPECT_EQ(check_opcode(types[t], IBV_WR_TSO), EOPNOTSUPP);
-    EXPECT_EQ(check_opcode(types[t], IBV_WR_DRIVER1), EOPNOTSUPP);
-    EXPECT_EQ(check_opcode(types[t], IBV_WR_ATOMIC_WRITE), types[t] == IBV_QPT_RC ? 0 : EINVAL);
-    for (int gap = IBV_WR_DRIVER1 + 1; gap < IBV_WR_ATOMIC_WRITE; ++gap) {
-      EXPECT_EQ(check_opcode(types[t], static_cast<ibv_wr_opcode>(gap)), EINVAL) << gap;
+  }
+  for (const ibv_qp_type type : {IBV_QPT_UD, IBV_QPT_UC, IBV_QPT_RC, IBV_QPT_XRC_SEND, IBV_QPT_RAW_PACKET}) {
+    for (int gap = IBV_WR_DRIVER1 + 1; gap < 100; ++gap) {
+      if (gap != IBV_WR_ATOMIC_WRITE) {
+        EXPECT_EQ(check_opcode(type, static_cast<ibv_wr_opcode>(gap)), EINVAL) << gap;
+      }
     }
-    EXPECT_EQ(check_opcode(types[t], static_cast<ibv_wr_opcode>(IBV_WR_ATOMIC_WRITE + 1)), EINVAL);
-    EXPECT_EQ(check_opcode(types[t], static_cast<ibv_wr_opcode>(99)), EINVAL);
+  }
+}
+
+TEST_F(VerbsSendQueue, SegmentsHaveAHeaderAndAnMss) {
+  context.attributes.max_tso = 5000;
+  char header[101] = "a header";
+  for (const ibv_qp_type type : {IBV_QPT_UD, IBV_QPT_RAW_PACKET}) {
+    Qp& qp = make_qp(type, cq, cq);
+    const bool raw = type == IBV_QPT_RAW_PACKET;
+    Ah ah;
+    ibv_send_wr wr = make_wr(IBV_WR_TSO);
+    sge[0] = {0x10000, 5000, 0x11};
+    wr.wr.ud.ah = &ah.ah;
+    const auto with = [&](void* from, std::uint16_t bytes, std::uint16_t mss) {
+      wr.tso.hdr = from;
+      wr.tso.hdr_sz = bytes;
+      wr.tso.mss = mss;
+      return post(qp, wr);
+    };
+    EXPECT_EQ(with(header, 100, 1000), 0);
+    const SendWqe wqe = parsed(qp, 0, raw ? Transport::kRaw : Transport::kUd);
+    EXPECT_EQ(wqe.opcode, SendOpcode::kTso);
+    EXPECT_EQ(wqe.mss, 1000);
+    EXPECT_EQ(std::memcmp(wqe.header.data(), header, 100), 0);
+    EXPECT_EQ(wqe.bytes, 5000u);
+    write_cqe(cq, send_cqe(qp, 0, CqeOpcode::kTso));
+    EXPECT_EQ(poll(cq).at(0).opcode, IBV_WC_TSO);
+    const std::uint16_t most = raw ? 4096 + 22 - 100 : 4096 - 100;
+    EXPECT_EQ(with(header, 101, 1000), EINVAL) << "max_tso_header";
+    EXPECT_EQ(with(header, raw ? 13 : 0, 1000), EINVAL);
+    EXPECT_EQ(with(nullptr, 100, 1000), EINVAL);
+    EXPECT_EQ(with(header, 100, 0), EINVAL) << "no MSS";
+    EXPECT_EQ(with(header, 100, most), 0);
+    EXPECT_EQ(with(header, 100, static_cast<std::uint16_t>(most + 1)), EINVAL) << "beyond the MTU";
+    sge[0].length = 5001;
+    EXPECT_EQ(with(header, 100, 1000), EINVAL) << "max_tso";
+    sge[0].length = 10;
+    EXPECT_EQ(with(header, 100, 9000), 0) << "no packet is so long";
+    wr.send_flags = IBV_SEND_INLINE;
+    EXPECT_EQ(with(header, 100, 1000), EINVAL);
   }
 }
 
@@ -294,10 +347,20 @@ TEST_F(VerbsSendQueue, SgesWithoutBytesAreLeftOut) {
   EXPECT_EQ(wqe.sge[1].lkey, 0x33u);
 }
 
-TEST_F(VerbsSendQueue, ChecksumOffloadIsRefused) {
+TEST_F(VerbsSendQueue, ChecksumsAreOfDatagramsAndFrames) {
   ibv_send_wr wr = make_wr(IBV_WR_SEND);
   wr.send_flags = IBV_SEND_IP_CSUM;
-  EXPECT_EQ(post(rc, wr), EINVAL);
+  for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_XRC_SEND}) {
+    EXPECT_EQ(post(make_qp(type, cq, cq), wr), EINVAL) << type;
+  }
+  Qp& raw = make_qp(IBV_QPT_RAW_PACKET, cq, cq);
+  EXPECT_EQ(post(raw, wr), 0);
+  EXPECT_EQ(parsed(raw, 0, Transport::kRaw).flags, kSendChecksums);
+  Ah ah;
+  wr.wr.ud.ah = &ah.ah;
+  Qp& ud = make_qp(IBV_QPT_UD, cq, cq);
+  EXPECT_EQ(post(ud, wr), 0);
+  EXPECT_EQ(parsed(ud, 0, Transport::kUd).flags, kSendChecksums);
 }
 
 TEST_F(VerbsSendQueue, IsFullUntilACompletionFreesEverythingUpToIt) {

@@ -234,7 +234,49 @@ TEST_F(VerbsWorkRequest, WhatATransportDoesNotHaveIsRefused) {
   EXPECT_EQ(ibv_wr_complete(&ud.qp), EINVAL);
   ibv_wr_start(qp);
   ibv_wr_send_tso(qp, nullptr, 0, 0);
-  EXPECT_EQ(ibv_wr_complete(qp), EOPNOTSUPP);
+  EXPECT_EQ(ibv_wr_complete(qp), EINVAL);
+}
+
+TEST_F(VerbsWorkRequest, SegmentsAndChecksums) {
+  context.attributes.max_tso = 5000;
+  char header[101] = "a header";
+  ud.qp.wr_flags = IBV_SEND_IP_CSUM;
+  Ah ah;
+  const auto build = [&](std::uint16_t bytes, std::uint16_t mss, std::uint32_t data) {
+    ibv_wr_start(&ud.qp);
+    ibv_wr_send_tso(&ud.qp, header, bytes, mss);
+    ibv_wr_set_ud_addr(&ud.qp, &ah.ah, 0x123, 9);
+    ibv_wr_set_sge(&ud.qp, 7, 0x1000, 4);
+    ibv_wr_set_sge(&ud.qp, 7, 0x1000, data);
+    return ibv_wr_complete(&ud.qp);
+  };
+  EXPECT_EQ(build(100, 1000, 5000), 0);
+  header[0] = 'A';
+  const SendWqe wqe = parsed(ud, 0, Transport::kUd);
+  EXPECT_EQ(wqe.opcode, SendOpcode::kTso);
+  EXPECT_EQ(wqe.flags, kSendChecksums);
+  EXPECT_EQ(wqe.mss, 1000);
+  EXPECT_EQ(wqe.header.size(), 100u);
+  EXPECT_EQ(std::memcmp(wqe.header.data(), "a header", 9), 0) << "copied at once";
+  EXPECT_EQ(wqe.remote_qpn, 0x123u);
+  EXPECT_EQ(wqe.bytes, 5000u) << "of the last setter alone";
+  EXPECT_EQ(build(101, 1000, 5000), EINVAL) << "max_tso_header";
+  EXPECT_EQ(build(100, 0, 5000), EINVAL) << "no MSS";
+  EXPECT_EQ(build(0, 1000, 5000), EINVAL) << "no header";
+  EXPECT_EQ(build(100, 1000, 5001), EINVAL) << "max_tso";
+  EXPECT_EQ(build(100, 3997, 5000), EINVAL) << "beyond the MTU";
+  EXPECT_EQ(build(100, 3997, 3996), 0) << "no packet is so long";
+  ibv_wr_start(&ud.qp);
+  ibv_wr_send_tso(&ud.qp, header, 10, 10);
+  ibv_wr_set_inline_data(&ud.qp, header, 10);
+  EXPECT_EQ(ibv_wr_complete(&ud.qp), EINVAL);
+  ibv_wr_start(&ud.qp);
+  ibv_wr_send_tso(&ud.qp, nullptr, 10, 10);
+  EXPECT_EQ(ibv_wr_complete(&ud.qp), EINVAL);
+  qp->wr_flags = IBV_SEND_IP_CSUM;
+  ibv_wr_start(qp);
+  ibv_wr_send(qp);
+  EXPECT_EQ(ibv_wr_complete(qp), EINVAL) << "RC";
 }
 
 }  // namespace

@@ -68,8 +68,8 @@ TEST_P(RequesterTso, EachSegmentIsAPacketOfItsOwn) {
   }
 }
 
-// The WQE comes with its doorbell in cycle 10. Packets are made 3 cycles after the WQE's first, then 2 apart; each one's
-// payload is there 50 cycles after it was asked for, and the packet leaves 24 cycles after that.
+// The WQE comes with its doorbell in cycle 10. The second packet is made 3 cycles after the first, the others 2 apart;
+// the payload of each is there 50 cycles after it was asked for, and the packet leaves 24 cycles later.
 TEST_P(RequesterTso, ASegmentCostsWhatAPacketCosts) {
   Bench bench;
   Fixture f(bench);

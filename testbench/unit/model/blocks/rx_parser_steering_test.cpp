@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// R2, R8 and R9 of model/blocks/rx_parser.h: frames that are not RDMA, flows and RSS. Which flow takes a frame, and where a
-// hash leads: flow_table_test.
+// R2, R8 and R9 of model/blocks/rx_parser.h: frames that are not RDMA, flows and RSS; checksums. Which flow takes a
+// frame, and where a hash leads: flow_table_test.
 #include <gtest/gtest.h>
 
 #include <cstring>
