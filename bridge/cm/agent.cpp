@@ -2,6 +2,7 @@
 #include "bridge/cm/agent.h"
 
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -156,13 +157,18 @@ bool Agent::greet(File file, Open& open, std::span<const std::uint8_t> packet) {
   if (packet.size() != sizeof hello) return false;
   std::memcpy(&hello, packet.data(), sizeof hello);
   if (hello.version != kCmVersion) return false;
+  const bool sees_all = hello.only_nic == Hello{}.only_nic;
+  if (!sees_all && hello.only_nic >= ports_.size()) {  // (R4)
+    send_packet(open.socket.get(), bytes_of(CallReply{ENODEV, 0}));
+    return false;
+  }
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
   const channel::Descriptor theirs(ends[0]);
   open.events.reset(ends[1]);
   fcntl(open.events.get(), F_SETFL, O_NONBLOCK);
   std::optional<std::uint32_t> only;
-  if (hello.only_nic < ports_.size()) only = hello.only_nic;
+  if (!sees_all) only = hello.only_nic;
   manager_->open(file, only);
   open.greeted = true;
   return send_packet(open.socket.get(), bytes_of(CallReply{0, static_cast<std::uint32_t>(file)}), theirs.get());
@@ -191,6 +197,20 @@ void Agent::close(File file) {
 
 void Agent::send(std::uint32_t nic, std::uint8_t gid_index, const GidBytes& to, const Mad& mad) {
   ports_[nic]->send(gid_index, to, mad);
+}
+
+bool Agent::is_of_host(const GidBytes& ip) const {
+  ifaddrs* interfaces = nullptr;
+  if (getifaddrs(&interfaces) != 0) return false;
+  bool found = false;
+  for (const ifaddrs* one = interfaces; one != nullptr && !found; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr) continue;
+    const std::size_t bytes = one->ifa_addr->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+    const auto address = endpoint_of({reinterpret_cast<const std::uint8_t*>(one->ifa_addr), bytes});
+    found = address && address->ip == ip;
+  }
+  freeifaddrs(interfaces);
+  return found;
 }
 
 // A program that has not read 64 Ki events gets no further bytes, and reads on when it has read these.

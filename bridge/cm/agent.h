@@ -6,6 +6,7 @@
 //       is gone; and when it is sent SIGTERM.
 //   R2  A packet that is no Call of this version ends its connection.
 //   R3  Programs of its own user alone are served.
+//   R4  A Hello of a program that sees a NIC which is not there: ENODEV.
 #pragma once
 
 #include <chrono>
@@ -31,6 +32,7 @@ class Agent final : public Surroundings {
 
   void send(std::uint32_t nic, std::uint8_t gid_index, const GidBytes& to, const Mad& mad) override;
   void notify(File file) override;
+  bool is_of_host(const GidBytes& ip) const override;
 
  private:
   struct Open {

@@ -256,7 +256,9 @@ int Manager::set_option(Id& id, const rdma_ucm_set_option& asked, std::span<cons
       id.reuses = read<int>(value) != 0;
       return 0;
     case RDMA_OPTION_ID_AFONLY:
-      return value.size() == sizeof(int) ? 0 : EINVAL;
+      if (value.size() != sizeof(int)) return EINVAL;
+      id.one_family = read<int>(value) != 0;
+      return 0;
     case RDMA_OPTION_ID_ACK_TIMEOUT:
       if (value.size() != 1) return EINVAL;
       id.ack_timeout = value[0] & 0x1f;

@@ -5,8 +5,10 @@
 //   R1  Commands, replies and events are those of <rdma/rdma_user_cm.h>, and so is what they mean; a command's errno is
 //       the kernel's, ENOSPC among them: the program takes less than the reply. A file sees its own IDs alone: ENOENT
 //       for a number that is none, EINVAL for another file's.
-//   R2  An address is that of a NIC, or any, or a loopback address, which is the first NIC that the file sees. An ID is
-//       of a NIC from its binding or its resolution on. An address that no NIC has: EADDRNOTAVAIL, ADDR_ERROR.
+//   R2  An address is that of a NIC, or any, or the host's own (a loopback address, or one of its other interfaces), which
+//       is the first NIC that the file sees. An ID is of a NIC from its binding or its resolution on. An address that
+//       nobody here has: EADDRNOTAVAIL, ADDR_ERROR. Addresses of family AF_IB: EAFNOSUPPORT. An IPv4 address has its port
+//       for IPv4 alone, an IPv6 one for both families, or with RDMA_OPTION_ID_AFONLY for IPv6 alone.
 //   R3  RC and UC: REQ, REP, RTU, DREQ, DREP, REJ (IBTA volume 1, 12.9). A message that is not answered is repeated
 //       every kResponseTime, kRetries times; then UNREACHABLE, or the connection ends. A repeated REQ or REP is
 //       answered again and has no other effect. UD: SIDR_REQ, SIDR_REP.
@@ -74,7 +76,8 @@ class Surroundings {
  public:
   virtual ~Surroundings() = default;
   virtual void send(std::uint32_t nic, std::uint8_t gid_index, const GidBytes& to, const Mad& mad) = 0;
-  virtual void notify(File file) = 0;  // one more event waits in this file
+  virtual void notify(File file) = 0;                     // one more event waits in this file
+  virtual bool is_of_host(const GidBytes& ip) const = 0;  // an interface of the host has this address
 };
 
 class Manager {
@@ -162,6 +165,7 @@ class Manager {
     bool addressed = false, routed = false, listening = false;
     bool holds_port = false;  // that of `source`; an ID that came with a request has none of its own
     bool reuses = false;      // its address
+    bool one_family = false;  // RDMA_OPTION_ID_AFONLY
     std::uint8_t tos = 0;
     std::optional<std::uint8_t> ack_timeout;
     std::uint32_t backlog = 0;
@@ -170,6 +174,7 @@ class Manager {
     Connection* connection = nullptr;
     std::map<std::uint32_t, Multicast> groups;
     bool is_datagram() const;
+    bool takes_family_of(const Endpoint& other) const { return source.v4 == other.v4 || !(source.v4 || one_family); }
   };
   using Output = std::vector<std::uint8_t>;
 
@@ -201,6 +206,7 @@ class Manager {
   std::optional<std::uint32_t> nic_of(const Endpoint& address) const;
   std::uint32_t first_nic(const Id& id) const;
   bool sees(const Id& id, std::uint32_t nic) const;
+  bool is_own(const Endpoint& address) const;
   int take_port(Id& id, Endpoint address);
   void fill_path(const Id& id, ib_user_path_rec& path) const;
   ib_uverbs_ah_attr path_to(const Id& id, const GidBytes& to) const;

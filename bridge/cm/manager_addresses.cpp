@@ -29,6 +29,10 @@ bool Manager::sees(const Id& id, std::uint32_t nic) const {
   return !only || *only == nic;
 }
 
+bool Manager::is_own(const Endpoint& address) const {
+  return address.is_loopback() || (!nic_of(address) && surroundings_.is_of_host(address.ip));
+}
+
 std::uint32_t Manager::first_nic(const Id& id) const { return files_.at(id.file).only_nic.value_or(0); }
 
 const NicAddress::Gid& Manager::own_gid(const Id& id) const {
@@ -38,11 +42,13 @@ const NicAddress::Gid& Manager::own_gid(const Id& id) const {
 
 // Gives the ID the address, with a free port when it has none.
 int Manager::take_port(Id& id, Endpoint address) {
+  const auto takes_family = [&](const Endpoint& of) { return of.v4 == address.v4 || !(address.v4 || id.one_family); };
   const auto taken = [&](std::uint16_t port) {
     return std::any_of(ids_.begin(), ids_.end(), [&](const auto& other) {
       const Id& o = *other.second;
       if (&o == &id || !o.holds_port || o.source.port != port || o.port_space != id.port_space) return false;
-      const bool apart = o.source.ip != address.ip && !o.source.is_any() && !address.is_any();
+      const bool other_family = !(o.takes_family_of(address) || takes_family(o.source));
+      const bool apart = other_family || (o.source.ip != address.ip && !o.source.is_any() && !address.is_any());
       return !apart && !(o.reuses && id.reuses);
     });
   };
@@ -60,7 +66,7 @@ int Manager::take_port(Id& id, Endpoint address) {
 int Manager::bind(Id& id, Endpoint address) {
   if (id.source.known) return EINVAL;
   if (!address.is_any()) {
-    const auto nic = address.is_loopback() ? first_nic(id) : nic_of(address);
+    const auto nic = is_own(address) ? first_nic(id) : nic_of(address);
     if (!nic) return EADDRNOTAVAIL;
     if (!sees(id, *nic)) return ENODEV;
     id.nic = nic;
@@ -76,7 +82,7 @@ int Manager::resolve_address(Id& id, const std::optional<Endpoint>& source, cons
   if (!id.source.known && source && !source->is_any()) {
     if (const int error = bind(id, *source)) return error;
   }
-  const bool own = destination.is_any() || destination.is_loopback();
+  const bool own = destination.is_any() || is_own(destination);
   const auto reached = nic_of(destination);
   if (!id.nic) id.nic = reached && sees(id, *reached) ? *reached : first_nic(id);
   Endpoint from = id.source;

@@ -36,7 +36,8 @@ Manager::Id* Manager::listener_for(std::uint32_t nic, const GidBytes& to, std::u
   for (const auto& [number, id] : ids_) {
     if (!id->listening || service_id(id->port_space, id->source.port) != service || !sees(*id, nic)) continue;
     const Endpoint& s = id->source;
-    if (s.is_any() || s.ip == header.destination.ip || s.ip == to || (s.is_loopback() && id->nic == nic)) {
+    if (!id->takes_family_of(header.destination)) continue;
+    if (s.is_any() || s.ip == header.destination.ip || s.ip == to || (is_own(s) && id->nic == nic)) {
       return id.get();
     }
   }

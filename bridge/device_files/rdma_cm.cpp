@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -66,13 +67,21 @@ int really_close(int fd) {
   return kBehind(fd);
 }
 
-// Beside the simulator's socket.
+// Why this program has no rdma_cm (R3): what it prints itself is often no more than "out of memory".
+void complain(const char* what, const char* why) {
+  std::fprintf(stderr, "rxnic: no /dev/infiniband/rdma_cm: %s: %s\n", what, why);
+}
+
+// Beside the simulator's socket; -1 and errno.
 int connect_to_agent(const char* simulator) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::size_t length = std::strlen(simulator) + std::strlen(rxnic::cm::kCmSuffix);
   const char* const where = address.sun_path;
-  if (length >= sizeof address.sun_path) return -1;
+  if (length >= sizeof address.sun_path) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
   std::strcat(std::strcpy(address.sun_path, simulator), rxnic::cm::kCmSuffix);
   socklen_t size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
   if (where[0] == '@') {
@@ -82,16 +91,18 @@ int connect_to_agent(const char* simulator) {
   }
   const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (fd < 0 || connect(fd, reinterpret_cast<sockaddr*>(&address), size) == 0) return fd;
+  const int why = errno;
   really_close(fd);
+  errno = why;
   return -1;
 }
 
-// The answer to the Hello: the file's number, and the pipe.
+// The answer to the Hello: the file's number, and the pipe. Otherwise it says why there is none.
 bool greet(int socket, std::uint32_t& number, int& events) {
   Hello hello;
   const char* const only = std::getenv("RXNIC_NIC");
   if (only != nullptr && *only != '\0') hello.only_nic = static_cast<std::uint32_t>(std::strtoul(only, nullptr, 10));
-  if (send(socket, &hello, sizeof hello, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof hello)) return false;
+  const bool sent = send(socket, &hello, sizeof hello, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof hello);
   CallReply reply;
   iovec piece{&reply, sizeof reply};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -103,8 +114,15 @@ bool greet(int socket, std::uint32_t& number, int& events) {
   ssize_t got = 0;
   do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   while (got < 0 && errno == EINTR);
-  const cmsghdr* const header = got == static_cast<ssize_t>(sizeof reply) ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS || reply.status != 0) return false;
+  if (!sent || got != static_cast<ssize_t>(sizeof reply)) {
+    complain("the connection manager has ended, or serves another user", "the simulator's output may say why");
+    return false;
+  }
+  const cmsghdr* const header = CMSG_FIRSTHDR(&message);
+  if (reply.status != 0 || header == nullptr || header->cmsg_type != SCM_RIGHTS) {
+    complain("the connection manager refuses this program", strerror(reply.status));
+    return false;
+  }
   std::memcpy(&events, CMSG_DATA(header), sizeof events);
   number = reply.bytes;
   return true;
@@ -196,7 +214,9 @@ dev_t rdma_cm_number() { return makedev(kMajor, kMinor); }
 
 int open_rdma_cm(int flags) {
   const char* const simulator = std::getenv("RXNIC_SOCKET");
-  const int socket = simulator == nullptr ? -1 : connect_to_agent(simulator);
+  const bool named = simulator != nullptr && *simulator != '\0';
+  const int socket = named ? connect_to_agent(simulator) : -1;
+  if (socket < 0) complain(named ? simulator : "RXNIC_SOCKET", named ? strerror(errno) : "names no simulator");
   std::uint32_t number = 0;
   int events = -1;
   if (socket < 0 || !greet(socket, number, events) || events >= kGreatest) {

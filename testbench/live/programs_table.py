@@ -21,7 +21,7 @@ import types
 
 FOLDER = "RXNIC_PROGRAMS_TABLE"
 TABLE = pathlib.Path(__file__).resolve().parents[2] / "bridge" / "verbs" / "programs.md"
-CHECKS = ("programs_check", "rdmacm_check", "ucx_check", "mpi_check")
+CHECKS = ("programs_check", "rdmacm_check", "storage_check", "ucx_check", "mpi_check")
 SUITE = ("tests of rdma-core", "all")
 # What depends on the run and not on the program: addresses, ports, files, and the number of iterations.
 OF_THE_RUN = re.compile(r"(-\w+ )?(127\.0\.0\.1|\b10\.0\.0\.\d\b|\{port\})|\S*\{folder\}\S*|-n \d+")

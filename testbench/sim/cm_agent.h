@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts the agent of the RDMA connection manager (bridge/cm) when the first program opens /dev/infiniband/rdma_cm, and
 // again when it has ended since.
+//
+//   R1  It is started when a program waits for it and none runs.
+//   R2  When it has ended kAttempts times while a program waited, who waits is sent away: its open() fails.
 #pragma once
 
 #include <string>
@@ -17,13 +20,15 @@ class CmAgent {
   CmAgent(const CmAgent&) = delete;
 
   const std::string& error() const { return error_; }
-  // Now and then: starts the agent when a program waits for it.
+  // Now and then. (R1, R2)
   void tick();
 
  private:
+  static constexpr unsigned kAttempts = 3;
   std::string program_, simulator_, error_;
   channel::Listener listener_;
   channel::Descriptor process_;  // pidfd of the agent that runs
+  unsigned failures_ = 0;        // ends of it, one after the other, while a program waited
 };
 
 }  // namespace rxnic

@@ -17,6 +17,7 @@ namespace {
 
 constexpr File kServer{1}, kClient{2};
 constexpr std::uint16_t kService = 7471;
+const Endpoint kHost = ipv4_endpoint(0xc0000201, kService);  // an interface of the host that is no NIC's
 
 class ManagerTest : public testing::Test, public Surroundings {
  protected:
@@ -46,6 +47,7 @@ class ManagerTest : public testing::Test, public Surroundings {
     if (!loses) wire.push_back({nic, to, mad});
   }
   void notify(File file) override { ++notified[file]; }
+  bool is_of_host(const GidBytes& ip) const override { return ip == kHost.ip; }
   // Brings what was sent to its NIC, and what that sends.
   void deliver() {
     while (!wire.empty()) {
@@ -84,7 +86,7 @@ class ManagerTest : public testing::Test, public Surroundings {
   int bind(File file, std::uint32_t id, const Endpoint& to) {
     rdma_ucm_bind c{};
     c.id = id;
-    c.addr_size = sizeof(sockaddr_in);
+    c.addr_size = to.v4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
     put(to, c.addr);
     return command(file, RDMA_USER_CM_CMD_BIND, c);
   }
@@ -479,6 +481,60 @@ TEST_F(ManagerTest, LoopbackIsTheNicOfTheProgram) {  // R2
   EXPECT_EQ(r.port_num, 1);
   EXPECT_EQ(std::memcmp(r.ib_route[0].dgid, two_nics()[1].v4.bytes.data(), 16), 0);
   EXPECT_EQ(std::memcmp(r.ib_route[0].sgid, two_nics()[1].v4.bytes.data(), 16), 0);
+}
+
+TEST_F(ManagerTest, AnAddressOfTheHostIsTheNicOfTheProgram) {  // R2
+  const std::uint32_t listener = create(kServer, 10);          // sees NIC 1 alone
+  ASSERT_EQ(bind(kServer, listener, kHost), 0);
+  ASSERT_EQ(listen(kServer, listener), 0);
+  manager.open(File{3}, 1);
+  const std::uint32_t neighbour = routed(File{3}, 30, kHost);
+  ASSERT_EQ(connect(File{3}, neighbour, 5), 0);
+  deliver();
+  EXPECT_EQ(event(kServer).event, kConnectRequest);
+  const std::uint32_t elsewhere = routed(kClient, 20, kHost);  // NIC 0, where nobody listens
+  ASSERT_EQ(connect(kClient, elsewhere, 6), 0);
+  deliver();
+  EXPECT_EQ(event(kClient).event, kRejected);
+}
+
+TEST_F(ManagerTest, AddressesOfInfiniBandAreRefused) {  // R2
+  constexpr std::uint16_t kFamily = 27;                 // AF_IB
+  rdma_ucm_bind b{};
+  b.id = create(kClient, 20);
+  b.addr_size = 48;  // sizeof(sockaddr_ib)
+  std::memcpy(&b.addr, &kFamily, sizeof kFamily);
+  EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_BIND, b), EAFNOSUPPORT);
+  rdma_ucm_resolve_addr r{};
+  r.id = b.id;
+  r.dst_size = b.addr_size;
+  std::memcpy(&r.dst_addr, &kFamily, sizeof kFamily);
+  EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_RESOLVE_ADDR, r), EAFNOSUPPORT);
+}
+
+TEST_F(ManagerTest, EachFamilyHasItsPortsWhenAProgramSaysSo) {  // R2; tgtd listens at 0.0.0.0 and at ::
+  Endpoint any6;
+  any6.known = true;
+  any6.port = kService;
+  const auto listens = [&](const Endpoint& at, int one_family) {
+    const std::uint32_t id = create(kServer, 10);
+    EXPECT_EQ(set_option(kServer, id, RDMA_OPTION_ID_AFONLY, one_family), 0);
+    const int error = bind(kServer, id, at);
+    return error != 0 ? error : listen(kServer, id);
+  };
+  EXPECT_EQ(listens(any6, 1), 0);
+  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService));
+  ASSERT_EQ(connect(kClient, client, 5), 0);
+  deliver();
+  EXPECT_EQ(event(kClient).event, kRejected) << "no request over IPv4";
+  EXPECT_EQ(listens(ipv4_endpoint(0, kService), 0), 0);
+  any6.port = kService + 1;
+  EXPECT_EQ(listens(any6, 0), 0);
+  EXPECT_EQ(listens(ipv4_endpoint(0, kService + 1), 1), EADDRINUSE);
+  const std::uint32_t next = routed(kClient, 21, ipv4_endpoint(0x0a000002, kService + 1));
+  ASSERT_EQ(connect(kClient, next, 6), 0);
+  deliver();
+  EXPECT_EQ(event(kServer).event, kConnectRequest) << "over both";
 }
 
 TEST_F(ManagerTest, TheAckTimeoutIsOfOneSide) {
