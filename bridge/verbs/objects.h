@@ -109,6 +109,7 @@ struct Xrcd {  // begins as rdma-core's verbs_xrcd (R4)
   std::uint32_t comp_mask = 0;
   std::uint32_t number = 0;             // the device's handle
   std::atomic<std::uint32_t> users{0};  // [C] SRQs and QPs made with it
+  int file = -1;                        // keeps the file open whose number names the domain: no other gets it meanwhile
 };
 
 struct Srq {

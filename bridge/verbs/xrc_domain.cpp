@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // XRC domains. Which of them is a file's, the simulator decides by the descriptor that it is given.
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <new>
@@ -24,13 +25,14 @@ ibv_xrcd* open_xrcd(ibv_context* context, ibv_xrcd_init_attr* attributes) {
   if (status == 0) {
     message.body.xrcd.create = (attributes->oflags & O_CREAT) != 0 ? 1 : 0;
     message.body.xrcd.exclusive = (attributes->oflags & O_EXCL) != 0 ? 1 : 0;
-    const int descriptors[] = {attributes->fd};
     const bool has_file = attributes->fd != -1;
-    status = has_file && fcntl(attributes->fd, F_GETFD) == -1
-                 ? errno
-                 : call(context_of(context), message, {descriptors, has_file ? 1u : 0u});
+    if (has_file) xrcd->file = fcntl(attributes->fd, F_DUPFD_CLOEXEC, 0);
+    const int descriptors[] = {xrcd->file};
+    status =
+        has_file && xrcd->file == -1 ? errno : call(context_of(context), message, {descriptors, has_file ? 1u : 0u});
   }
   if (status != 0) {
+    if (xrcd != nullptr && xrcd->file != -1) close(xrcd->file);
     delete xrcd;
     errno = status;
     return nullptr;
@@ -49,6 +51,7 @@ int close_xrcd(ibv_xrcd* xrcd) {
   message.body.xrcd.number = x.number;
   const int status = call(context, message);
   if (status != 0 && status != EIO) return status;
+  if (x.file != -1) close(x.file);
   delete &x;
   return 0;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Creation, modification and destruction of CQs, SRQs and QPs: the requests that the simulator gets.
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <thread>
@@ -152,6 +155,33 @@ TEST_F(VerbsQueues, SrqRefusals) {
   a.comp_mask |= 1u << 20;
   EXPECT_EQ(create_srq_ex(context, &a), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);
+}
+
+// A file's number may be another's when nobody has the file open any more.
+TEST_F(VerbsQueues, AnXrcDomainKeepsItsFileOpen) {
+  const int fd = memfd_create("domain", 0);
+  struct stat file {};
+  ASSERT_EQ(fstat(fd, &file), 0);
+  const auto is_open = [&] {
+    for (int n = 0; n < 1024; ++n) {
+      struct stat other {};
+      if (fstat(n, &other) == 0 && other.st_dev == file.st_dev && other.st_ino == file.st_ino) return true;
+    }
+    return false;
+  };
+  ibv_xrcd_init_attr domain{};
+  domain.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
+  domain.fd = fd;
+  domain.oflags = O_CREAT;
+  ibv_xrcd* const xrcd = open_xrcd(context, &domain);
+  ASSERT_NE(xrcd, nullptr);
+  close(fd);
+  EXPECT_TRUE(is_open());
+  EXPECT_EQ(close_xrcd(xrcd), 0);
+  EXPECT_FALSE(is_open());
+  domain.fd = fd;
+  EXPECT_EQ(open_xrcd(context, &domain), nullptr);
+  EXPECT_EQ(errno, EBADF);
 }
 
 // A QP without a send queue has no doorbell record: there are as many as ever afterwards.
