@@ -133,6 +133,7 @@ struct Memory {
   std::uint32_t rkey = 0;           // reply
   std::uint32_t page_shift = 12;    // pages of the mapping: 1 << page_shift bytes, the smallest in the range; 12..34
   std::uint32_t device_memory = 0;  // its number, 0: the program's memory; zero-based
+  std::uint32_t null_region = 0;    // 1: without memory: address and iova 0, length ~0, local write; no rkey
 };
 struct Import {
   std::uint32_t number = 0;  // of the PD or device memory, the lkey; kImportDevice: reply: of the NIC

@@ -34,6 +34,8 @@
 //   R14 A PD and device memory may be imported by other clients, which then may do with them what their owner may. With
 //       its owner's end one of these becomes its owner. A region is its owner's, and goes with it; who has its PD may
 //       free it.
+//   R15 A null region has no memory, pages or rkey (model/core/memory/translation.h, R8). It is not reregistered.
+//   R16 A counters object adds up what its flows count, those that are gone too. It is in use by flows (EBUSY).
 #pragma once
 
 #include <map>

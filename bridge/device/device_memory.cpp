@@ -30,7 +30,7 @@ unsigned page_shift_of(const channel::Memory& m) {
 }
 std::uint64_t pages_of(const channel::Memory& m) {
   const std::uint64_t bytes = page_bytes(page_shift_of(m));
-  return m.length == 0 || is_implicit(m) ? 0 : (m.address % bytes + m.length + bytes - 1) / bytes;
+  return m.length == 0 || is_implicit(m) || m.null_region != 0 ? 0 : (m.address % bytes + m.length + bytes - 1) / bytes;
 }
 std::uint64_t mtt_bytes(std::uint64_t pages) { return (pages * 8 + kMttLineBytes - 1) / kMttLineBytes * kMttLineBytes; }
 
@@ -57,6 +57,10 @@ std::int32_t Device::check_region(ClientId client, const channel::Memory& m) con
   if (shared(pds_, client, m.pd) == nullptr) return EINVAL;
   if (m.page_shift < kLeastPageShift || m.page_shift > kGreatestPageShift) return EINVAL;
   if ((m.access & ~kAccessKnown) != 0) return EINVAL;
+  if (m.null_region != 0) {
+    const bool whole = m.address == 0 && m.iova == 0 && m.length == ~std::uint64_t{0};
+    return m.null_region == 1 && whole && m.access == kLocalWrite && m.device_memory == 0 ? 0 : EINVAL;
+  }
   const bool written_from_afar = (m.access & (kRemoteWrite | kRemoteAtomic)) != 0;
   if (written_from_afar && (m.access & kLocalWrite) == 0) return EINVAL;  // ibv_reg_mr(3)
   if (m.device_memory != 0) return is_on_demand(m) ? EINVAL : check_device_region(client, m);
@@ -80,6 +84,7 @@ MptEntry Device::entry_of(Key key, const RegionObject& region) {
   entry.mtt_base = raw(icm::kMtt + region.mtt_offset);
   entry.paged_offset = is_zero_based(m) ? m.address : 0;
   entry.on_demand = is_on_demand(m);
+  if (m.null_region != 0) entry.kind = MemoryKind::kNull;
   if (is_implicit(m)) {
     entry.page_shift = kTreePageShift;
     entry.length = ProgramMemory::kShared;
@@ -140,7 +145,8 @@ CommandResult Device::register_memory(ClientId client, Command& c) {
   if (m.device_memory != 0) ++device_memories_.at(m.device_memory).users;
   c.ticket = install_region(key, region);
   c.begun = true;
-  m.lkey = m.rkey = raw(key);
+  m.lkey = raw(key);
+  m.rkey = m.null_region != 0 ? 0 : m.lkey;
   region.asked = m;
   regions_[raw(key)] = region;
   return CommandResult::kGiven;
@@ -152,6 +158,7 @@ CommandResult Device::reregister_memory(ClientId client, Command& c) {
   RegionObject* region = owned(regions_, client, m.lkey);
   constexpr std::uint32_t kFlags = kReregTranslation | kReregPd | kReregAccess;
   if (region == nullptr || m.rereg_flags == 0 || (m.rereg_flags & ~kFlags) != 0) return refuse(c, EINVAL);
+  if (region->asked.null_region != 0) return refuse(c, EINVAL);  // (R15)
   if (region->asked.device_memory != 0 || is_implicit(region->asked)) return refuse(c, EOPNOTSUPP);
   channel::Memory wanted = region->asked;
   if ((m.rereg_flags & kReregTranslation) != 0) {

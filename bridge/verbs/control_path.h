@@ -57,6 +57,7 @@ void free_parent_domain(Pd& domain);  // for dealloc_pd()
 ibv_pd* alloc_pd(ibv_context* context);
 int dealloc_pd(ibv_pd* pd);
 ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova, unsigned access);
+ibv_mr* alloc_null_mr(ibv_pd* pd);
 int rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, std::size_t length,
              int access);  // ibv_rereg_mr_err_code
 int dereg_mr(ibv_mr* mr);

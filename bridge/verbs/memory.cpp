@@ -38,6 +38,26 @@ int check_range(const void* address, std::size_t length, unsigned access) {
   return is_mapped(begin, length, (access & IBV_ACCESS_LOCAL_WRITE) != 0) ? 0 : EFAULT;
 }
 
+// Has the device make the region; nullptr and errno.
+ibv_mr* register_region(ibv_pd* pd, const channel::Memory& asked) {
+  auto* const mr = new (std::nothrow) Mr;
+  channel::Message message = request(channel::Request::kRegisterMemory);
+  channel::Memory& m = message.body.memory;
+  m = asked;
+  m.pd = pd->handle;
+  const int status = mr == nullptr ? ENOMEM : call(context_of(pd->context), message);
+  if (status != 0) {
+    delete mr;
+    errno = status;
+    return nullptr;
+  }
+  mr->access = static_cast<int>(asked.access);
+  mr->is_null = asked.null_region != 0;
+  mr->mr = {pd->context, pd, reinterpret_cast<void*>(asked.address), asked.length, m.lkey, m.lkey, m.rkey};
+  pd_of(pd).users.fetch_add(1);
+  return &mr->mr;
+}
+
 }  // namespace
 
 ibv_pd* alloc_pd(ibv_context* context) {
@@ -70,30 +90,25 @@ int dealloc_pd(ibv_pd* pd) {
 ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova, unsigned access) {
   int status = check_access(access);
   if (status == 0) status = check_range(address, length, access);
-  auto* mr = status == 0 ? new (std::nothrow) Mr : nullptr;
-  if (status == 0 && mr == nullptr) status = ENOMEM;
-  channel::Message message = request(channel::Request::kRegisterMemory);
-  if (status == 0) {
-    channel::Memory& m = message.body.memory;
-    m = {};
-    m.pd = pd->handle;
-    m.access = access & (kRights | IBV_ACCESS_ZERO_BASED);
-    m.address = reinterpret_cast<std::uintptr_t>(address);
-    m.length = length;
-    m.iova = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : iova;
-    m.page_shift = is_implicit(address, length, access) ? kLeastPageShift : page_shift(m.address, length);
-    status = call(context_of(pd->context), message);
-  }
   if (status != 0) {
-    delete mr;
     errno = status;
     return nullptr;
   }
-  mr->access = static_cast<int>(access);
-  mr->mr = {
-      pd->context, pd, address, length, message.body.memory.lkey, message.body.memory.lkey, message.body.memory.rkey};
-  pd_of(pd).users.fetch_add(1);
-  return &mr->mr;
+  channel::Memory m;
+  m.access = access & (kRights | IBV_ACCESS_ZERO_BASED);
+  m.address = reinterpret_cast<std::uintptr_t>(address);
+  m.length = length;
+  m.iova = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : iova;
+  m.page_shift = is_implicit(address, length, access) ? kLeastPageShift : page_shift(m.address, length);
+  return register_region(pd, m);
+}
+
+ibv_mr* alloc_null_mr(ibv_pd* pd) {
+  channel::Memory m;
+  m.access = IBV_ACCESS_LOCAL_WRITE;
+  m.length = SIZE_MAX;
+  m.null_region = 1;
+  return register_region(pd, m);
 }
 
 int rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, std::size_t length, int access) {
@@ -104,6 +119,7 @@ int rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, std::size_t lengt
   int status = flags == 0 || (flags & ~IBV_REREG_MR_FLAGS_SUPPORTED) != 0 || (changes_pd && pd == nullptr) ? EINVAL : 0;
   if (status == 0 && moves && (address == nullptr || length == 0)) status = EINVAL;
   if (status == 0) status = check_access(rights);
+  if (status == 0 && mr_of(mr).is_null) status = EINVAL;
   if (status == 0 && mr_of(mr).of_device) status = EOPNOTSUPP;
   void* const to = moves ? address : mr->addr;
   const std::size_t bytes = moves ? length : mr->length;

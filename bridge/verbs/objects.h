@@ -60,6 +60,7 @@ struct Mr {
   std::uint32_t type = 0;  // (R4)
   int access = 0;          // [C] ibv_rereg_mr
   bool of_device = false;  // ibv_reg_dm_mr
+  bool is_null = false;    // ibv_alloc_null_mr
 };
 
 struct Mw {

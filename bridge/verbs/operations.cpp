@@ -47,6 +47,7 @@ const Operations kOperations = {
     .import_pd = import_pd,
     .unimport_pd = unimport_pd,
     .reg_mr = reg_mr,
+    .alloc_null_mr = alloc_null_mr,
     .reg_dmabuf_mr = unsupported,
     .import_mr = import_mr,
     .unimport_mr = unimport_mr,
@@ -124,6 +125,7 @@ void fill(verbs_context& context) {
   context.alloc_td = kOperations.alloc_td;
   context.dealloc_td = kOperations.dealloc_td;
   context.alloc_parent_domain = kOperations.alloc_parent_domain;
+  context.alloc_null_mr = kOperations.alloc_null_mr;
   context.advise_mr = kOperations.advise_mr;
   context.alloc_dm = kOperations.alloc_dm;
   context.free_dm = kOperations.free_dm;

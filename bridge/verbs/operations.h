@@ -31,6 +31,7 @@ struct Operations {
   decltype(&verbs::import_pd) import_pd;
   decltype(&verbs::unimport_pd) unimport_pd;
   decltype(&verbs::reg_mr) reg_mr;
+  decltype(&verbs::alloc_null_mr) alloc_null_mr;
   ibv_mr* (*reg_dmabuf_mr)(ibv_pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova, int fd,
                            int access);
   decltype(&verbs::import_mr) import_mr;

@@ -252,6 +252,11 @@ AddressTranslator::Found AddressTranslator::find_bytes(Lookup& at, ScatteredSegm
   if (s.bytes == 0) return Found::kYes;
   if (find_region(at, s.key, now) == Found::kWait) return Found::kWait;  // (R4)
   if (!allowed(s.key, s.va, s.bytes)) return Found::kNowhere;
+  if (at.region.kind == MemoryKind::kNull) {  // (R12)
+    counters_.null_bytes += s.bytes;
+    s.bytes = 0;
+    return Found::kYes;
+  }
   cut_at_page(at, s);
   return find_bus(at, s.va, now, at.bus);
 }

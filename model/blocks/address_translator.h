@@ -31,6 +31,8 @@
 //       with those behind it, waits for the reply (`page_replies`): the entry is read again, or there is no such page,
 //       which is an error as R3 to R5. A cached entry may be absent though the page has become present: it is asked for
 //       as well. In a region with a tree each level is a lookup of its own, one a cycle.
+//   R12 A segment for a null region is checked as any other, in the same cycles; no page is looked up, and it goes on
+//       without bytes.
 #pragma once
 
 #include <array>

@@ -137,7 +137,7 @@ bool AddressTranslator::read_ahead(Key key, const std::uint64_t* va, Cycle now) 
     const MptEntry& region = mpt_lines_[line];
     if (va == nullptr || check_region(region, key, {Pdn{region.pd}, region.window_qp}, 0, *va, 0) != RegionCheck::kOk)
       return true;
-    if (region.levels != 0) return true;
+    if (region.levels != 0 || region.kind == MemoryKind::kNull) return true;
     table = Table::kMtt;
     address = mtt_entry_address(region, *va);
     address -= address % kMttLineBytes;

@@ -51,7 +51,7 @@ CommandProcessor::Next CommandProcessor::invalidate(Cycle now) {
   c.key = Key{entry_.key};
   c.page_shift = entry_.page_shift;
   c.va = entry_.va;
-  c.length = entry_.length;
+  c.length = entry_.kind == MemoryKind::kNull ? 0 : entry_.length;  // it has no MTT entries
   c.mtt_base = BusAddress{entry_.mtt_base};
   c.levels = entry_.levels;
   return ask(regions, c, now);

@@ -237,7 +237,7 @@ class Requester final : public Block {
   std::uint32_t made_bytes_ = 0;        // of payload in made_
   SendQp::Payload payload_;             // of the packet made last, of whose pieces
   std::size_t asked_pieces_ = 0;        // so many are given to the DMA engine
-  std::uint8_t* payload_at_ = nullptr;  // in its frame, of the next piece
+  std::uint8_t* payload_at_ = nullptr;  // in its frame
   std::uint32_t payload_place_ = 0;     // of that packet in made_
   Cycle next_leave_{};
   std::vector<Sq*> flushing_;            // QPs with WQEs to flush, in the order in which they failed

@@ -51,6 +51,7 @@ Requester::Turn Requester::make_packet(Sq& q, Cycle now) {
     counters_.checksums += m.checksums;
     counters_.repeated += packet.repeated;
     counters_.payload_bytes += payload_.bytes;
+    counters_.null_bytes += payload_.zeros;
     made_bytes_ += payload_.bytes;
     const SendRequest request = q.queue().current();
     const bool done = q.queue().sent();

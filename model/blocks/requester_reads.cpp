@@ -67,8 +67,7 @@ bool Requester::ask_for_payload(Cycle now) {
   r.cookie = payload_place_ | (asked_pieces_ < payload_.pieces.size() ? kNotTheLastPiece : 0);
   r.address = piece.address;
   r.bytes = piece.bytes;
-  r.data = payload_at_;
-  payload_at_ += piece.bytes;
+  r.data = payload_at_ + piece.at;
   payload_dma.push(now, r);
   ++counters_.memory_reads;
   return true;

@@ -148,8 +148,8 @@ struct QpContext : StoredQpContext {
 };
 static_assert(sizeof(QpContext) <= 256);
 
-// What may be invalidated by its key: not a region of ibv_reg_mr or a type 1 window.
-enum class MemoryKind : std::uint8_t { kRegion, kFastRegistered, kWindow1, kWindow2 };
+// What may be invalidated by its key: not a region of ibv_reg_mr or a type 1 window. kNull: a region without memory.
+enum class MemoryKind : std::uint8_t { kRegion, kFastRegistered, kWindow1, kWindow2, kNull };
 constexpr bool is_window(MemoryKind k) { return k == MemoryKind::kWindow1 || k == MemoryKind::kWindow2; }
 
 struct MptEntry {

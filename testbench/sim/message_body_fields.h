@@ -35,6 +35,7 @@ void fields(V& v, channel::Memory& m) {
   v("rkey", m.rkey);
   v("page_shift", m.page_shift);
   v("device_memory", m.device_memory);
+  v("null_region", m.null_region);
 }
 template <class V>
 void fields(V& v, channel::CompletionQueue& c) {

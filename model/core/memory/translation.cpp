@@ -85,6 +85,7 @@ MissingPage missing_page(const MptEntry& region, std::uint64_t va) {
 
 std::uint64_t mtt_entries(const MptEntry& region) {
   if (region.length == 0 || region.page_shift > kGreatestPageShift) return 0;
+  if (region.kind == MemoryKind::kNull) return 0;  // (R8)
   const std::uint64_t first = region.va + region.paged_offset;
   return ((first + (region.length - 1)) >> region.page_shift) - (first >> region.page_shift) + 1;
 }

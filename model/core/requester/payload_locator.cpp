@@ -51,8 +51,10 @@ bool PayloadLocator::each(std::span<const DataSegment> segments, std::uint64_t o
 bool PayloadLocator::locate(std::span<const DataSegment> segments, Pdn pd, std::uint64_t offset, std::uint32_t bytes,
                             std::vector<MemoryPiece>& pieces) {
   const std::size_t before = pieces.size();
+  std::uint32_t done = 0;
   const bool all = each(segments, offset, bytes, [&](const DataSegment& segment, std::uint64_t at, std::uint32_t here) {
-    return locate_in(segment, pd, at, here, pieces);
+    done += here;
+    return locate_in(segment, pd, at, here, done - here, pieces);
   });
   if (!all) pieces.resize(before);
   return all;
@@ -93,10 +95,12 @@ std::uint32_t PayloadLocator::load_pages(const MptEntry& region, std::uint64_t v
   }
 }
 
+// `done`: bytes of the payload before these.
 bool PayloadLocator::locate_in(const DataSegment& segment, Pdn pd, std::uint64_t offset, std::uint32_t bytes,
-                               std::vector<MemoryPiece>& pieces) {
+                               std::uint32_t done, std::vector<MemoryPiece>& pieces) {
   MptEntry region;
   if (!load_region(segment, pd, 0, region)) return false;
+  if (region.kind == MemoryKind::kNull) return true;  // (R6)
   const std::size_t first = pieces.size();
   const std::uint64_t page_bytes = std::uint64_t{1} << region.page_shift;
   std::uint64_t va = segment.address + offset;
@@ -115,9 +119,10 @@ bool PayloadLocator::locate_in(const DataSegment& segment, Pdn pd, std::uint64_t
       if (pieces.size() > first && pieces.back().address + pieces.back().bytes == at) {  // (R2)
         pieces.back().bytes += here;
       } else {
-        pieces.push_back({at, here});
+        pieces.push_back({at, here, done});
       }
       bytes -= here;
+      done += here;
       va += here;
     }
   }

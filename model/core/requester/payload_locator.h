@@ -8,6 +8,8 @@
 //   R4  A page that is absent (core/memory/translation.h, R7) has to be asked for before: here it is nowhere.
 //   R5  The region whose key is hidden is none: its entry in memory is being written, and what a read of it would find
 //       in that cycle is nobody's business.
+//   R6  Bytes of a null region have no piece (core/memory/translation.h, R8): the pieces say where in the payload they
+//       begin, and what none of them covers is zeros.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +28,7 @@ namespace rxnic {
 struct MemoryPiece {
   BusAddress address{};
   std::uint32_t bytes = 0;
+  std::uint32_t at = 0;  // of a payload: its first byte there
 };
 
 class PayloadLocator {
@@ -38,13 +41,13 @@ class PayloadLocator {
   // The first page that is absent (R4) of those that locate() would look for.
   std::optional<MissingPage> missing(std::span<const DataSegment> segments, Pdn pd, std::uint64_t offset,
                                      std::uint32_t bytes);
-  // Adds to `pieces` the `bytes` that begin at byte `offset` of the segments, taken one after the other.
+  // Adds to `pieces` the `bytes` that begin at byte `offset` of the segments, taken one after the other: the payload.
   bool locate(std::span<const DataSegment> segments, Pdn pd, std::uint64_t offset, std::uint32_t bytes,
               std::vector<MemoryPiece>& pieces);
 
  private:
   bool load_region(const DataSegment& segment, Pdn pd, std::uint8_t access, MptEntry& region);
-  bool locate_in(const DataSegment& segment, Pdn pd, std::uint64_t offset, std::uint32_t bytes,
+  bool locate_in(const DataSegment& segment, Pdn pd, std::uint64_t offset, std::uint32_t bytes, std::uint32_t done,
                  std::vector<MemoryPiece>& pieces);
   // Calls with each segment that holds some of the bytes, where in it they begin and how many; until it says false.
   template <class Visit>

@@ -207,6 +207,7 @@ bool SendQp::make_packet(RequestPacket& packet, Payload& payload) {
   if (!queue_.unsent()) queue_.begin(take_next());
   packet = queue_.packet();
   payload.in_wqe = {};
+  payload.zeros = 0;
   payload.bytes = has(queue_.current().opcode, kReturnsData) ? 0 : packet.bytes;
   payload.pieces.clear();
   return (payload.bytes == 0 && queue_.current().mss == 0) || find_payload(packet, payload);
@@ -225,9 +226,20 @@ bool SendQp::find_payload(const RequestPacket& packet, Payload& payload) {
   }
   payload.in_wqe = wqe_.header;  // (R12)
   payload.bytes += static_cast<std::uint32_t>(wqe_.header.size());
-  if (port_.locator.locate(wqe_.segments(), context_.qp.pd, packet.offset, packet.bytes, payload.pieces)) return true;
-  stop_at(r.wqe, WcStatus::kLocalProtection);
-  return false;
+  if (!port_.locator.locate(wqe_.segments(), context_.qp.pd, packet.offset, packet.bytes, payload.pieces)) {
+    stop_at(r.wqe, WcStatus::kLocalProtection);
+    return false;
+  }
+  std::uint32_t in_memory = 0;
+  for (const MemoryPiece& piece : payload.pieces) in_memory += piece.bytes;
+  payload.zeros = packet.bytes - in_memory;
+  return true;
+}
+
+// What no read of memory brings: data of the WQE, zeros of null regions. The pieces are written over the others.
+void SendQp::write_known(const Payload& payload, std::uint8_t* to) {
+  if (payload.zeros > 0) std::memset(to, 0, payload.bytes);
+  if (!payload.in_wqe.empty()) std::memcpy(to, payload.in_wqe.data(), payload.in_wqe.size());
 }
 
 std::size_t SendQp::write_frame(const RequestPacket& packet, const Payload& payload, Packet& p) const {
@@ -244,7 +256,7 @@ std::size_t SendQp::write_frame(const RequestPacket& packet, const Payload& payl
   if (context_.qp.transport == Transport::kUd) set_datagram_headers(p.h, context_.qp, wqe_);
   set_request_headers(p.h, context_.qp, r, packet);
   const std::size_t at = payload_offset_for(p.h);
-  if (!payload.in_wqe.empty()) std::memcpy(p.frame.data() + at, payload.in_wqe.data(), payload.in_wqe.size());
+  write_known(payload, p.frame.data() + at);
   p.frame_bytes = static_cast<std::uint32_t>(build_in_place(p.h, payload.bytes, p.frame));
   p.link = p.h.link;
   p.destination = p.h.destination;
@@ -253,7 +265,7 @@ std::size_t SendQp::write_frame(const RequestPacket& packet, const Payload& payl
 }
 
 void SendQp::write_raw_frame(const Payload& payload, Packet& p) {  // (R11)
-  if (!payload.in_wqe.empty()) std::memcpy(p.frame.data(), payload.in_wqe.data(), payload.in_wqe.size());
+  write_known(payload, p.frame.data());
   p.frame_bytes = std::max(payload.bytes, kMinFrameBytes);
   std::fill(p.frame.begin() + payload.bytes, p.frame.begin() + p.frame_bytes, std::uint8_t{0});
   p.h = {};

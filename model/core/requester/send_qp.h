@@ -103,10 +103,11 @@ class SendQp {
 
   // There is a packet to send; may read memory and find that a WQE cannot be carried out.
   bool has_packet();
-  // What a packet carries: bytes of its WQE, or what is in memory.
+  // What a packet carries: bytes of its WQE, or what is in memory, zeros for null regions.
   struct Payload {
     Bytes in_wqe;  // in front of what is in memory
     std::uint32_t bytes = 0;
+    std::uint32_t zeros = 0;          // of them in no piece
     std::vector<MemoryPiece> pieces;  // of memory
   };
   // The packet that make_packet() would make needs that page, which is absent (R10); there is none.
@@ -176,6 +177,7 @@ class SendQp {
   WcStatus check(Pdn pd);
   void set_path(const AddressVector& path, Qpn remote);
   SendRequest take_next();
+  static void write_known(const Payload& payload, std::uint8_t* to);
   static void write_raw_frame(const Payload& payload, Packet& p);
   bool find_payload(const RequestPacket& packet, Payload& payload);
   void fail_from(std::uint32_t wqe, WcStatus status);

@@ -695,5 +695,37 @@ TEST_F(DeviceTest, ManyRequestsAreAnsweredInOrder) {
   for (std::uint32_t i = 0; i < 50; ++i) EXPECT_EQ(replies[before + i].sequence, i);
 }
 
+TEST_F(DeviceTest, ANullRegionIsAnEntryWithoutPages) {  // R15
+  const auto null_region = [&](std::uint32_t access, std::uint64_t length, std::uint32_t of_pd) {
+    return a.call(Request::kRegisterMemory, [&](auto& b) {
+      b.memory = {};
+      b.memory.pd = of_pd;
+      b.memory.access = access;
+      b.memory.length = length;
+      b.memory.null_region = 1;
+    });
+  };
+  constexpr std::uint64_t kWhole = ~std::uint64_t{0};
+  EXPECT_EQ(null_region(kLocalWrite | kRemoteWrite, kWhole, pd).status, EINVAL) << "it has no rkey";
+  EXPECT_EQ(null_region(kLocalWrite, 4096, pd).status, EINVAL);
+  EXPECT_EQ(null_region(kLocalWrite, kWhole, other.create_pd()).status, EINVAL);
+  const auto made = null_region(kLocalWrite, kWhole, pd);
+  ASSERT_EQ(made.status, 0);
+  const std::uint32_t key = made.body.memory.lkey;
+  EXPECT_EQ(made.body.memory.rkey, 0u);
+  EXPECT_EQ(lab.memories[0]->load<MptEntry>(mpt_address(Key{key})).kind, MemoryKind::kNull);
+  EXPECT_EQ(a.call(Request::kReregisterMemory,
+                   [&](auto& b) {
+                     b.memory = {};
+                     b.memory.lkey = key;
+                     b.memory.rereg_flags = kReregAccess;
+                   })
+                .status,
+            EINVAL);
+  EXPECT_EQ(a.free(Request::kFreePd, pd), EBUSY);
+  EXPECT_EQ(a.free(Request::kFreeMemory, key), 0);
+  EXPECT_EQ(a.free(Request::kFreePd, pd), 0);
+}
+
 }  // namespace
 }  // namespace rxnic

@@ -220,5 +220,19 @@ TEST(Translation, LargePagesKeepMoreOfTheAddress) {  // R3
   EXPECT_EQ(bus_address_in_page(e, 0x8000000, 0x3fffff), BusAddress{0x81fffff});
 }
 
+TEST(Translation, ANullRegionHasNoPages) {  // R8
+  MptEntry e = region();
+  e.kind = MemoryKind::kNull;
+  e.access = kLocalWrite;
+  e.va = 0;
+  e.length = ~std::uint64_t{0};
+  EXPECT_EQ(mtt_entries(e), 0u);
+  EXPECT_EQ(check(e, 0, 1, kLocalWrite), RegionCheck::kOk);
+  EXPECT_EQ(check(e, ~std::uint64_t{0} - 0x1000, 0x1000, kLocalWrite), RegionCheck::kOk);
+  EXPECT_EQ(check(e, 0, 1, kRemoteRead), RegionCheck::kNoRight);
+  EXPECT_FALSE(may_invalidate(e, kKey, kBy));
+  EXPECT_FALSE(may_bind_to(e, kKey, kBinding, kBy));
+}
+
 }  // namespace
 }  // namespace rxnic

@@ -182,5 +182,25 @@ TEST_F(PayloadLocatorTest, PagesOfATree) {  // (R4)
   EXPECT_FALSE(locator.locate(elsewhere, kPd, 0, 1, pieces));
 }
 
+TEST_F(PayloadLocatorTest, ANullRegionHasNoPieces) {  // (R6)
+  constexpr Key kNull{0x6600};
+  put_region(memory, kNull, kPd, kLocalWrite, 0, ~std::uint64_t{0}, {}, 0);
+  auto region = memory.load<MptEntry>(mpt_address(kNull));
+  region.kind = MemoryKind::kNull;
+  memory.store(mpt_address(kNull), region);
+  EXPECT_TRUE(check({100, raw(kNull), 0x123456789}));
+  const DataSegment segments[] = {{30, raw(kNull), 7}, {40, raw(kKey), kVa}, {50, raw(kNull), 0}, {60, raw(kKey), kVa}};
+  std::vector<MemoryPiece> pieces;
+  ASSERT_TRUE(locator.locate(segments, kPd, 10, 160, pieces));
+  ASSERT_EQ(pieces.size(), 2u);
+  EXPECT_EQ(pieces[0].at, 20u);
+  EXPECT_EQ(pieces[0].bytes, 40u);
+  EXPECT_EQ(pieces[1].at, 110u);
+  EXPECT_EQ(pieces[1].bytes, 50u);
+  pieces.clear();
+  ASSERT_TRUE(locator.locate(segments, kPd, 0, 30, pieces));
+  EXPECT_TRUE(pieces.empty());
+}
+
 }  // namespace
 }  // namespace rxnic
