@@ -64,6 +64,9 @@ enum class Request : std::uint16_t {
   kFreeFlow,
   kCreateRss,  // a QP that spreads frames over others' receive queues, and has none itself
   kFreeRss,
+  kCreateCounters,  // what flows count; the number
+  kFreeCounters,
+  kReadCounters,
   // With 1 descriptor: another client's socket, of whichever process (ibv_import_device(3)).
   kImportDevice,  // before kOpen: which NIC that client has opened
   kImportPd,
@@ -218,11 +221,17 @@ struct Multicast {
   std::array<std::uint8_t, 16> gid{};
 };
 struct Flow {
-  std::uint32_t number = 0;  // reply
-  std::uint32_t qpn = 0;     // a RAW_PACKET QP, or one of kCreateRss
+  std::uint32_t number = 0;    // reply
+  std::uint32_t qpn = 0;       // a RAW_PACKET QP, or one of kCreateRss
+  std::uint32_t counters = 0;  // the number of kCreateCounters, 0: none
   std::uint16_t priority = 0;
   std::uint8_t kind = 0;                                    // FlowKind
   std::array<std::uint8_t, kFlowKeyBytes> value{}, mask{};  // FlowKey
+};
+struct Counters {
+  std::uint32_t number = 0;
+  std::uint32_t last_flow = 0;           // the simulator's: that has been read
+  std::uint64_t packets = 0, bytes = 0;  // reply
 };
 struct Rss {
   std::uint32_t qpn = 0;  // reply
@@ -265,6 +274,7 @@ struct Message {
     Clock clock;
     XrcDomain xrcd;
     Flow flow;
+    Counters counters;
     Rss rss;
     Import import;
     std::array<std::uint8_t, 496> bytes;

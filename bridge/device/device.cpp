@@ -42,6 +42,7 @@ Device::Device(std::uint32_t number, std::uint32_t nics, const Params& params, N
       qp_numbers_(kFirstQpn, kLastQpn),
       xrcd_numbers_(1, kLastNumber),
       device_memory_numbers_(1, kLastNumber),
+      counters_numbers_(1, kLastNumber),
       mtt_(kMttBytes),
       device_memory_(attributes_.device_memory_bytes) {
   nic.requester->set_port(nic_mac(number), source_gids(number));
@@ -127,6 +128,12 @@ CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
       return create_rss(client, c);
     case Request::kFreeRss:
       return free_rss(client, c);
+    case Request::kCreateCounters:
+      return create_counters(client, c);
+    case Request::kFreeCounters:
+      return free_counters(client, c);
+    case Request::kReadCounters:
+      return read_counters(client, c);
     case Request::kImportPd:
     case Request::kImportMemory:
     case Request::kImportDeviceMemory:
@@ -184,6 +191,7 @@ CommandResult Device::close(ClientId client) {
   if (r == CommandResult::kDone) r = all(cqs_, [this](std::uint32_t n) { return destroy_cq(Cqn{n}); });
   if (r != CommandResult::kDone) return r;
   leave_imports(client);
+  std::erase_if(counters_, [client](const auto& entry) { return entry.second.owner == client; });
   for (auto it = xrcds_.begin(); it != xrcds_.end();) {
     const auto here = it++;  // it goes
     if (here->second.owner == client) forget_xrcd(here->first);

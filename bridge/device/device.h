@@ -110,7 +110,7 @@ class Device {
   }
   std::size_t objects() const {
     return pds_.size() + regions_.size() + windows_.size() + device_memories_.size() + cqs_.size() + srqs_.size() +
-           qps_.size() + xrcds_.size() + flows_.size() + rss_.size();
+           qps_.size() + xrcds_.size() + flows_.size() + rss_.size() + counters_.size();
   }
 
  private:
@@ -194,6 +194,10 @@ class Device {
   CommandResult create_flow(ClientId client, Command& c);
   CommandResult free_flow(ClientId client, Command& c);
   CommandResult destroy_flow(std::uint32_t number);
+  void forget_flow(std::uint32_t number);
+  CommandResult create_counters(ClientId client, Command& c);
+  CommandResult free_counters(ClientId client, Command& c);
+  CommandResult read_counters(ClientId client, Command& c);
   CommandResult create_rss(ClientId client, Command& c);
   CommandResult free_rss(ClientId client, Command& c);
   CommandResult destroy_rss(Qpn qpn);
@@ -257,10 +261,12 @@ class Device {
   std::map<std::uint32_t, FlowObject> flows_;
   std::uint32_t last_flow_ = 0;             // the parser takes their numbers for their order
   std::map<std::uint32_t, RssObject> rss_;  // by QPN
+  std::map<std::uint32_t, CountersObject> counters_;
   std::map<std::uint32_t, XrcdObject> xrcds_;
   std::map<XrcFile, Xrcdn> xrc_files_;  // of the domains that belong to one
   std::uint32_t last_domain_ = 0;
-  NumberPool pd_numbers_, key_indices_, cq_numbers_, srq_numbers_, qp_numbers_, xrcd_numbers_, device_memory_numbers_;
+  NumberPool pd_numbers_, key_indices_, cq_numbers_, srq_numbers_, qp_numbers_, xrcd_numbers_, device_memory_numbers_,
+      counters_numbers_;
   std::map<std::uint32_t, std::uint8_t> key_tags_;  // by index: of its last use
   std::set<std::uint32_t> key_indices_used_;
   RangePool mtt_, device_memory_;

@@ -8,6 +8,23 @@
 
 namespace rxnic {
 
+namespace {
+
+constexpr std::size_t kMaxCounters = 65536;  // of all programs
+
+// Where the NIC writes what a flow of the client has counted: each has one request at a time.
+BusAddress counts_of(ClientId client) {
+  return icm::kFlowCounts + sizeof(FlowCounts) * static_cast<std::uint64_t>(client);
+}
+
+template <class Sum>
+void add(Sum& sum, const FlowCounts& counts) {
+  sum.packets += counts.packets;
+  sum.bytes += counts.bytes;
+}
+
+}  // namespace
+
 CommandResult Device::attach_multicast(ClientId client, Command& c) {
   const channel::Multicast& asked = c.message.body.multicast;
   QpObject* qp = owned(qps_, client, asked.qpn);
@@ -66,13 +83,14 @@ CommandResult Device::create_flow(ClientId client, Command& c) {
     CommandReply reply;
     if (const CommandResult r = await(c.ticket, &reply); r != CommandResult::kDone) return r;
     if (reply.status == CommandStatus::kDone) return CommandResult::kDone;
-    flows_.erase(asked.number);
-    --*flows;
+    forget_flow(asked.number);
     return refuse(c, ENOMEM);
   }
   if (flows == nullptr || asked.kind > static_cast<std::uint8_t>(FlowKind::kMulticastDefault)) {
     return refuse(c, EINVAL);
   }
+  CountersObject* const counters = owned(counters_, client, asked.counters);
+  if (asked.counters != 0 && counters == nullptr) return refuse(c, EINVAL);
   FlowMailbox mailbox;
   std::memcpy(&mailbox.value, asked.value.data(), sizeof mailbox.value);
   std::memcpy(&mailbox.mask, asked.mask.data(), sizeof mailbox.mask);
@@ -80,8 +98,9 @@ CommandResult Device::create_flow(ClientId client, Command& c) {
   mailbox.priority = asked.priority;
   mailbox.kind = static_cast<FlowKind>(asked.kind);
   asked.number = ++last_flow_;
-  flows_[asked.number] = {client, asked.qpn};
+  flows_[asked.number] = {client, asked.qpn, asked.counters};
   ++*flows;
+  if (counters != nullptr) ++counters->users;
   c.ticket = commands_.add_flow(asked.number, mailbox);
   c.begun = true;
   return CommandResult::kGiven;
@@ -94,11 +113,59 @@ CommandResult Device::free_flow(ClientId client, Command& c) {
 
 CommandResult Device::destroy_flow(std::uint32_t number) {
   FlowObject& flow = flows_.at(number);
-  if (flow.teardown.step == 0) flow.teardown = {1, commands_.remove_flow(number)};
+  const auto counters = counters_.find(flow.counters);
+  const bool counts = counters != counters_.end();
+  const BusAddress at = counts_of(flow.owner);
+  if (flow.teardown.step == 0) flow.teardown = {1, commands_.remove_flow(number, counts ? at : BusAddress{})};
   if (const CommandResult r = await(flow.teardown.ticket); r != CommandResult::kDone) return r;
-  --*flows_of(flow.owner, flow.qpn);
-  flows_.erase(number);
+  if (counts) add(counters->second, memory_.load<FlowCounts>(at));
+  forget_flow(number);
   return CommandResult::kDone;
+}
+
+void Device::forget_flow(std::uint32_t number) {
+  const FlowObject& flow = flows_.at(number);
+  --*flows_of(flow.owner, flow.qpn);
+  if (flow.counters != 0) --counters_.at(flow.counters).users;
+  flows_.erase(number);
+}
+
+CommandResult Device::create_counters(ClientId client, Command& c) {
+  const auto number =
+      counters_numbers_.take(counters_.size(), [this](std::uint32_t n) { return counters_.contains(n); });
+  if (counters_.size() >= kMaxCounters || !number) return refuse(c, ENOMEM);
+  counters_[*number] = {client};
+  c.message.body.handle.number = *number;
+  return CommandResult::kDone;
+}
+
+CommandResult Device::free_counters(ClientId client, Command& c) {
+  const std::uint32_t number = c.message.body.handle.number;
+  const CountersObject* const counters = owned(counters_, client, number);
+  if (counters == nullptr) return refuse(c, EINVAL);
+  if (counters->users != 0) return refuse(c, EBUSY);
+  counters_.erase(number);
+  return CommandResult::kDone;
+}
+
+// One flow after the other.
+CommandResult Device::read_counters(ClientId client, Command& c) {
+  channel::Counters& asked = c.message.body.counters;
+  if (c.begun) {
+    if (const CommandResult r = await(c.ticket); r != CommandResult::kDone) return r;
+    add(asked, memory_.load<FlowCounts>(counts_of(client)));
+  } else {
+    const CountersObject* const counters = owned(counters_, client, asked.number);
+    if (counters == nullptr) return refuse(c, EINVAL);
+    asked = {asked.number, 0, counters->packets, counters->bytes};
+  }
+  const auto next = std::find_if(flows_.upper_bound(asked.last_flow), flows_.end(),
+                                 [&](const auto& flow) { return flow.second.counters == asked.number; });
+  if (next == flows_.end()) return CommandResult::kDone;
+  asked.last_flow = next->first;
+  c.ticket = commands_.read_flow(next->first, counts_of(client));
+  c.begun = true;
+  return CommandResult::kGiven;
 }
 
 CommandResult Device::create_rss(ClientId client, Command& c) {

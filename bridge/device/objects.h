@@ -125,7 +125,15 @@ struct QpObject {
 struct FlowObject {
   ClientId owner{};
   std::uint32_t qpn = 0;
+  std::uint32_t counters = 0;  // 0: none
   Teardown teardown{};
+};
+
+// What flows count.
+struct CountersObject {
+  ClientId owner{};
+  std::uint32_t users = 0;               // flows
+  std::uint64_t packets = 0, bytes = 0;  // of flows that are gone
 };
 
 // A QP that spreads frames over the receive queues of others.

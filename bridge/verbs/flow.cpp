@@ -3,10 +3,12 @@
 //
 //   R1  A specification's fields are compared where its mask has ones. One of IPv4 or IPv6 is also of that EtherType,
 //       one of TCP or UDP of that protocol.
-//   R2  EOPNOTSUPP: sniffers, DONT_TRAP and EGRESS, inner headers, tunnels, ESP, GRE, MPLS, and actions.
+//   R2  EOPNOTSUPP: sniffers, DONT_TRAP and EGRESS, inner headers, tunnels, ESP, GRE, MPLS, and actions but counting.
+//   R3  At most one specification names counters, of the flow's context.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <new>
 
 #include "bridge/verbs/connection.h"
@@ -23,6 +25,7 @@ constexpr std::size_t kSpecHeader = offsetof(ibv_flow_spec_eth, val);
 
 struct Match {
   FlowKey value, mask;
+  Counters* counters = nullptr;
 };
 
 // `from` is big-endian, as the key is.
@@ -102,6 +105,11 @@ int add(Match& m, const ibv_flow_spec& spec) {
       add_ports(m.value, spec.tcp_udp.val);
       add_ports(m.mask, spec.tcp_udp.mask);
       return 0;
+    case IBV_FLOW_SPEC_ACTION_COUNT:
+      if (spec.hdr.size < sizeof spec.flow_count || spec.flow_count.counters == nullptr) return EINVAL;
+      if (m.counters != nullptr) return EINVAL;  // R3
+      m.counters = &counters_of(spec.flow_count.counters);
+      return 0;
     default:
       return EOPNOTSUPP;  // R2
   }
@@ -121,7 +129,7 @@ int read_specs(const ibv_flow_attr& attributes, Match& m) {
   return 0;
 }
 
-int describe(const ibv_flow_attr& a, channel::Flow& flow) {
+int describe(const ibv_qp& qp, const ibv_flow_attr& a, channel::Flow& flow, Counters*& counters) {
   constexpr std::uint32_t kUnsupported = IBV_FLOW_ATTR_FLAGS_DONT_TRAP | IBV_FLOW_ATTR_FLAGS_EGRESS;
   if (a.comp_mask != 0 || a.port != 1) return EINVAL;
   if ((a.flags & ~kUnsupported) != 0) return EINVAL;
@@ -129,6 +137,9 @@ int describe(const ibv_flow_attr& a, channel::Flow& flow) {
   if (a.type > IBV_FLOW_ATTR_SNIFFER || (a.type != IBV_FLOW_ATTR_NORMAL && a.num_of_specs != 0)) return EINVAL;
   Match m;
   if (const int error = read_specs(a, m)) return error;
+  if (m.counters != nullptr && m.counters->counters.context != qp.context) return EINVAL;  // R3
+  counters = m.counters;
+  flow.counters = counters == nullptr ? 0 : counters->number;
   flow.kind = static_cast<std::uint8_t>(a.type);
   flow.priority = a.priority;
   std::memcpy(flow.value.data(), &m.value, sizeof m.value);
@@ -136,28 +147,41 @@ int describe(const ibv_flow_attr& a, channel::Flow& flow) {
   return 0;
 }
 
+// One flow more or less has the counters.
+void bind(Counters* counters, int one) {
+  if (counters == nullptr) return;
+  const std::lock_guard guard(counters->lock);
+  counters->flows += static_cast<std::uint32_t>(one);
+}
+
 }  // namespace
 
 ibv_flow* create_flow(ibv_qp* qp, ibv_flow_attr* attributes) {
-  auto* const flow = new (std::nothrow) ibv_flow{};
+  auto* const flow = new (std::nothrow) Flow;
   channel::Message message = request(channel::Request::kCreateFlow);
   message.body.flow = {};
   message.body.flow.qpn = qp->qp_num;
-  int status = flow == nullptr ? ENOMEM : describe(*attributes, message.body.flow);
-  if (status == 0) status = call(context_of(qp->context), message);
+  int status = flow == nullptr ? ENOMEM : describe(*qp, *attributes, message.body.flow, flow->counters);
+  if (status == 0) {
+    bind(flow->counters, 1);
+    status = call(context_of(qp->context), message);
+    if (status != 0) bind(flow->counters, -1);
+  }
   if (status != 0) {
     delete flow;
     errno = status;
     return nullptr;
   }
-  *flow = {0, qp->context, message.body.flow.number};
-  return flow;
+  flow->flow = {0, qp->context, message.body.flow.number};
+  return &flow->flow;
 }
 
 int destroy_flow(ibv_flow* flow) {
   const int status = free_object(context_of(flow->context), channel::Request::kFreeFlow, flow->handle);
-  if (status == 0) delete flow;
-  return status;
+  if (status != 0) return status;
+  bind(flow_of(flow).counters, -1);
+  delete &flow_of(flow);
+  return 0;
 }
 
 }  // namespace rxnic::verbs

@@ -109,8 +109,8 @@ struct Xrcd {  // begins as rdma-core's verbs_xrcd (R4)
   ibv_xrcd xrcd{};
   std::uint32_t comp_mask = 0;
   std::uint32_t number = 0;             // the device's handle
-  std::atomic<std::uint32_t> users{0};  // [C] SRQs and QPs made with it
   int file = -1;                        // keeps the file open whose number names the domain: no other gets it meanwhile
+  std::atomic<std::uint32_t> users{0};  // [C] SRQs and QPs made with it
 };
 
 struct Srq {
@@ -136,6 +136,27 @@ struct Srq {
   Xrcd* xrcd = nullptr;                     // of an XRC SRQ
   std::uint32_t async_events_reported = 0;  // [D] Context::objects
   std::uint32_t users = 0;                  // [C] Context::objects: QPs
+};
+
+// ibv_create_counters: what its flows count, in which places of the program's array.
+struct Counters {
+  static constexpr std::size_t kMostPoints = 32;
+  struct Point {
+    ibv_counter_description what{};
+    std::uint32_t index = 0;
+  };
+  ibv_counters counters{};
+  std::uint32_t number = 0;
+  Lock lock;
+  std::array<Point, kMostPoints> points{};  // [C] under lock
+  std::size_t count = 0;                    // [C] under lock
+  std::uint32_t places = 0;                 // [C] under lock: that the points need
+  std::uint32_t flows = 0;                  // [C] under lock: with it
+};
+
+struct Flow {
+  ibv_flow flow{};
+  Counters* counters = nullptr;
 };
 
 struct Qp;
@@ -205,6 +226,8 @@ inline Cq& cq_of(ibv_cq* p) { return *reinterpret_cast<Cq*>(p); }
 inline Cq& cq_of(ibv_cq_ex* p) { return *reinterpret_cast<Cq*>(p); }
 inline Xrcd& xrcd_of(ibv_xrcd* p) { return *reinterpret_cast<Xrcd*>(p); }
 inline Srq& srq_of(ibv_srq* p) { return *reinterpret_cast<Srq*>(p); }
+inline Counters& counters_of(ibv_counters* p) { return *reinterpret_cast<Counters*>(p); }
+inline Flow& flow_of(ibv_flow* p) { return *reinterpret_cast<Flow*>(p); }
 inline Wq& wq_of(ibv_wq* p) { return *reinterpret_cast<Wq*>(p); }
 inline RwqTable& table_of(ibv_rwq_ind_table* p) { return *reinterpret_cast<RwqTable*>(p); }
 inline Qp& qp_of(ibv_qp* p) { return *reinterpret_cast<Qp*>(p); }

@@ -120,6 +120,10 @@ void fill(verbs_context& context) {
   context.destroy_rwq_ind_table = destroy_rwq_ind_table;
   context.ibv_create_flow = create_flow;
   context.ibv_destroy_flow = destroy_flow;
+  context.create_counters = create_counters;
+  context.destroy_counters = destroy_counters;
+  context.attach_counters_point_flow = attach_counters_point_flow;
+  context.read_counters = read_counters;
   context.open_xrcd = open_xrcd;
   context.close_xrcd = close_xrcd;
   context.alloc_td = kOperations.alloc_td;

@@ -87,7 +87,7 @@ void CommandProcessor::take_answers(Cycle now) {
   take_answer(send_queue_done, done_, now);
   take_answer(srq_done, done_, now);
   take_answer(tag_list_done, done_, now);
-  take_answer(steering_done, done_, now);
+  take_answer(steering_done, steering_, now);
 }
 
 void CommandProcessor::run(Cycle now) {
@@ -187,7 +187,8 @@ CommandProcessor::Steps CommandProcessor::steps_of(CommandKind kind) {
   static constexpr Step kAttachMulticast[] = {&P::read_group, &P::attach_group, &P::end_unless_added};
   static constexpr Step kDetachMulticast[] = {&P::read_group, &P::detach_group};
   static constexpr Step kAddFlow[] = {&P::read_flow, &P::add_flow, &P::end_unless_added};
-  static constexpr Step kRemoveFlow[] = {&P::remove_flow};
+  static constexpr Step kRemoveFlow[] = {&P::remove_flow, &P::write_counts};
+  static constexpr Step kReadFlow[] = {&P::count_flow, &P::write_counts};
   static constexpr Step kAddRss[] = {&P::read_rss, &P::add_rss, &P::end_unless_added};
   static constexpr Step kRemoveRss[] = {&P::remove_rss};
   static constexpr Step kCopyToDevice[] = {&P::copy_to_device};
@@ -237,6 +238,8 @@ CommandProcessor::Steps CommandProcessor::steps_of(CommandKind kind) {
       return kAddFlow;
     case CommandKind::kRemoveFlow:
       return kRemoveFlow;
+    case CommandKind::kReadFlow:
+      return kReadFlow;
     case CommandKind::kAddRss:
       return kAddRss;
     case CommandKind::kRemoveRss:

@@ -90,7 +90,7 @@ class CommandProcessor final : public Block {
   In<WindowRequest> windows{"windows"};  // of the requester, and the answers; may stay unbound
   Out<StepDone> windows_done{"windows_done"};
   Out<SteeringCommand> steering{"steering"};
-  In<StepDone> steering_done{"steering_done"};
+  In<SteeringReply> steering_done{"steering_done"};
 
  private:
   // The step to be taken after this one: when its request is done, or at once when it made none.
@@ -198,6 +198,8 @@ class CommandProcessor final : public Block {
   Next read_flow(Cycle now);
   Next add_flow(Cycle now);
   Next remove_flow(Cycle now);
+  Next count_flow(Cycle now);
+  Next write_counts(Cycle now);
   Next read_rss(Cycle now);
   Next add_rss(Cycle now);
   Next remove_rss(Cycle now);
@@ -269,6 +271,7 @@ class CommandProcessor final : public Block {
   ContextReply place_;  // of the QP at hand: the answer to bring or stop
   QpReply qp_;
   StepDone done_;
+  SteeringReply steering_;
   DmaCompletion memory_;
   CommandProcessorCounters counters_;
 };

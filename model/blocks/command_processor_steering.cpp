@@ -55,6 +55,20 @@ CommandProcessor::Next CommandProcessor::remove_flow(Cycle now) {
   return ask(steering, c, now);
 }
 
+CommandProcessor::Next CommandProcessor::count_flow(Cycle now) {
+  SteeringCommand c;
+  c.operation = SteeringOperation::kReadFlow;
+  c.flow = command_.number;
+  return ask(steering, c, now);
+}
+
+CommandProcessor::Next CommandProcessor::write_counts(Cycle now) {
+  if (command_.mailbox_address == BusAddress{}) return Next::kGoesOn;  // nobody asks
+  const FlowCounts counts{steering_.packets, steering_.bytes};
+  std::memcpy(buffer_.data(), &counts, sizeof counts);
+  return write(command_.mailbox_address, sizeof counts, now);
+}
+
 CommandProcessor::Next CommandProcessor::add_rss(Cycle now) {
   SteeringCommand c = steer(SteeringOperation::kAddRss);
   std::memcpy(c.mailbox.data(), buffer_.data(), sizeof(RssMailbox));
@@ -66,7 +80,7 @@ CommandProcessor::Next CommandProcessor::remove_rss(Cycle now) {
 }
 
 CommandProcessor::Next CommandProcessor::end_unless_added(Cycle) {
-  return done_.ok ? Next::kGoesOn : end(CommandStatus::kNoRoom);
+  return steering_.ok ? Next::kGoesOn : end(CommandStatus::kNoRoom);
 }
 
 }  // namespace rxnic

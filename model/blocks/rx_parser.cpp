@@ -196,7 +196,7 @@ bool RxParser::add_address(const Address& own) {  // (R8)
 void RxParser::carry_out_command(Cycle now) {  // (R10)
   if (!command_done.can_push(now)) return wake();
   const SteeringCommand command = commands.pop(now);
-  StepDone done;
+  SteeringReply done;
   switch (command.operation) {
     case SteeringOperation::kAttach:
       done.ok = attach_multicast(command.group, command.qpn);
@@ -208,7 +208,11 @@ void RxParser::carry_out_command(Cycle now) {  // (R10)
       done.ok = add_flow(command);
       break;
     case SteeringOperation::kRemoveFlow:
+      set_counts(done, command.flow);
       flows_.remove(command.flow);
+      break;
+    case SteeringOperation::kReadFlow:
+      set_counts(done, command.flow);
       break;
     case SteeringOperation::kAddRss:
       done.ok = add_rss(command);
@@ -220,10 +224,16 @@ void RxParser::carry_out_command(Cycle now) {  // (R10)
   command_done.push(now, done);
 }
 
+void RxParser::set_counts(SteeringReply& reply, std::uint32_t flow) const {
+  const FlowCounts counts = flows_.counts(flow);
+  reply.packets = counts.packets;
+  reply.bytes = counts.bytes;
+}
+
 bool RxParser::add_flow(const SteeringCommand& command) {
   FlowMailbox m;
   std::memcpy(&m, command.mailbox.data(), sizeof m);
-  return flows_.add(command.flow, {m.value, m.mask, Qpn{m.qpn}, m.priority, m.kind});
+  return flows_.add(command.flow, {m.value, m.mask, Qpn{m.qpn}, m.priority, m.kind, {}});
 }
 
 bool RxParser::add_rss(const SteeringCommand& command) {
@@ -237,12 +247,12 @@ bool RxParser::add_rss(const SteeringCommand& command) {
 }
 
 // A frame that is not RDMA; false: no flow takes it. (R2)
-bool RxParser::steer(const WireFrame& frame, ParsedPacket& p) const {
+bool RxParser::steer(const WireFrame& frame, ParsedPacket& p) {
   if (flows_.empty() || frame.too_long || frame.cut_short || frame.link != LinkLayer::kEthernet) return false;
   const Bytes bytes = shared_.packets[frame.buffer].frame_view();
   FlowKey key;
   if (!read_flow_key(bytes, key)) return false;
-  const std::optional<Qpn> qpn = flows_.find(key);
+  const std::optional<Qpn> qpn = flows_.find(key, bytes.size());
   if (!qpn) return false;
   p.opcode = opcode_of(Transport::kRaw, Operation::kSendOnly);
   p.destination_qp = *qpn;

@@ -18,7 +18,7 @@
 //   R7  Drops take their beats and leave in the cycle in which the packet would have left; they need no room
 //       downstream.
 //   R8  Addresses and attached QPs together: own_addresses at most; one more is refused. To attach a QP again changes
-//       nothing. Flows and contexts of RSS: flows, rss_contexts.
+//       nothing. Flows and contexts of RSS: flows, rss_contexts. A flow counts its frames until it is removed.
 //   R9  IPv4's checksum and that of TCP or UDP, of a frame for a RAW_PACKET QP or a datagram of IPoIB for a UD QP, are
 //       looked at as the bytes go by (core/wire/ip_offload.h, R4).
 //   R10 A command (`commands` of the command processor) is taken before a frame and answered in the same cycle.
@@ -52,7 +52,7 @@ class RxParser final : public Block {
   In<WireFrame> in{"in"};
   Out<ParsedPacket> out{"out"};
   In<SteeringCommand> commands{"commands"};
-  Out<StepDone> command_done{"command_done"};
+  Out<SteeringReply> command_done{"command_done"};
 
  private:
   struct Member {
@@ -68,9 +68,10 @@ class RxParser final : public Block {
   };
   void carry_out_command(Cycle now);
   void detach_multicast(const Address& group, Qpn qpn);
+  void set_counts(SteeringReply& reply, std::uint32_t flow) const;
   bool add_flow(const SteeringCommand& command);
   bool add_rss(const SteeringCommand& command);
-  bool steer(const WireFrame& frame, ParsedPacket& p) const;
+  bool steer(const WireFrame& frame, ParsedPacket& p);
   void take(Cycle now);
   void take_copy(Cycle now);
   void enter(Cycle now, const Parsed& parsed, std::uint32_t bytes);

@@ -190,7 +190,21 @@ Ticket CommandQueue::add_flow(std::uint32_t number, const FlowMailbox& flow) {
   return give(c, flow);
 }
 
-Ticket CommandQueue::remove_flow(std::uint32_t number) { return give(CommandKind::kRemoveFlow, number); }
+Ticket CommandQueue::remove_flow(std::uint32_t number, BusAddress counts) {
+  DriverCommand c;
+  c.kind = CommandKind::kRemoveFlow;
+  c.number = number;
+  c.mailbox_address = counts;
+  return give(c);
+}
+
+Ticket CommandQueue::read_flow(std::uint32_t number, BusAddress counts) {
+  DriverCommand c;
+  c.kind = CommandKind::kReadFlow;
+  c.number = number;
+  c.mailbox_address = counts;
+  return give(c);
+}
 
 Ticket CommandQueue::add_rss(Qpn qpn, const RssMailbox& rss) {
   DriverCommand c;

@@ -63,7 +63,9 @@ class CommandQueue {
   Ticket attach_multicast(const Address& group, Qpn qpn);
   Ticket detach_multicast(const Address& group, Qpn qpn);
   Ticket add_flow(std::uint32_t number, const FlowMailbox& flow);
-  Ticket remove_flow(std::uint32_t number);
+  // What it has counted is written to `counts`, unless that is 0.
+  Ticket remove_flow(std::uint32_t number, BusAddress counts = {});
+  Ticket read_flow(std::uint32_t number, BusAddress counts);
   Ticket add_rss(Qpn qpn, const RssMailbox& rss);
   Ticket remove_rss(Qpn qpn);
   // Between a program's memory and the device's own, from `offset` on.

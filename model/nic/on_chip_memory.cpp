@@ -77,8 +77,8 @@ class List {
         "Frames of the packets in the links and blocks from the parser to the DMA engine.");
     add("rx_parser", "own_addresses", p_.rx_parser.own_addresses, Descriptor<Address>::kBits + kNumber + kValid,
         "Addresses of the NIC, and the QPs of its multicast groups.");
-    add("rx_parser", "flows", p_.rx_parser.flows, 8 * 2 * kFlowKeyBytes + kNumber + 16 + 2 + kValid,
-        "Flow steering: value, mask, QPN, priority and kind of each rule.");
+    add("rx_parser", "flows", p_.rx_parser.flows, 8 * 2 * kFlowKeyBytes + kNumber + 16 + 2 + 2 * 64 + kValid,
+        "Flow steering: value, mask, QPN, priority, kind and counts of each rule.");
     add("rx_parser", "rss_contexts", p_.rx_parser.rss_contexts,
         kNumber + 8 * (kHashKeyBytes + 1) + index_bits(kMostLogRssEntries + 1) + kMostRssEntries * kNumber + kValid,
         "RSS: QPN, hash key, fields, and the indirection table.");

@@ -32,7 +32,8 @@ inline constexpr BusAddress kQueueContexts{0x4c00'0000'0000'0000u};
 inline constexpr BusAddress kMpt{0x5000'0000'0000'0000u};
 inline constexpr BusAddress kMtt{0x6000'0000'0000'0000u};
 inline constexpr BusAddress kTagOverflow{0x7000'0000'0000'0000u};
-inline constexpr BusAddress kMailboxes{0x7800'0000'0000'0000u};  // of the driver's commands (mailbox.h)
+inline constexpr BusAddress kFlowCounts{0x7400'0000'0000'0000u};  // by program: the answers to kReadFlow
+inline constexpr BusAddress kMailboxes{0x7800'0000'0000'0000u};   // of the driver's commands (mailbox.h)
 // From here on: memory of the device itself, which no TLP reaches.
 inline constexpr BusAddress kDeviceMemory{0x7c00'0000'0000'0000u};
 constexpr bool is_device_memory(BusAddress a) { return raw(a) >= raw(kDeviceMemory); }

@@ -59,6 +59,12 @@ inline constexpr std::size_t kHashKeyBytes = 40;
 inline constexpr std::uint32_t kMostLogRssEntries = 6;  // of an indirection table
 inline constexpr std::uint32_t kMostRssEntries = 1u << kMostLogRssEntries;
 
+// What a flow has counted, as the NIC writes it into host memory.
+struct FlowCounts {
+  std::uint64_t packets = 0;
+  std::uint64_t bytes = 0;  // of their frames, without FCS
+};
+
 // What a QP that spreads frames over others does.
 struct alignas(64) RssMailbox {
   std::array<std::uint8_t, kHashKeyBytes> key{};

@@ -269,6 +269,49 @@ TEST_P(Raw, EachFieldIsCompared) {
   expect_reaches(first);
 }
 
+// As in the example of ibv_read_counters(3).
+TEST_P(Raw, CountersAddUpTheirFlows) {
+  ibv_counters_init_attr none{};
+  ibv_counters* const counters = ibv_create_counters(b.world.context.get(), &none);
+  ASSERT_NE(counters, nullptr);
+  const auto attach = [&](ibv_counter_description what, std::uint32_t index, ibv_flow* to = nullptr) {
+    ibv_counter_attach_attr attr{what, index, 0};
+    return ibv_attach_counters_point_flow(counters, &attr, to);
+  };
+  EXPECT_EQ(attach(IBV_COUNTER_PACKETS, 0), 0);
+  EXPECT_EQ(attach(IBV_COUNTER_BYTES, 2), 0);
+  EXPECT_EQ(attach(static_cast<ibv_counter_description>(7), 0), ENOTSUP);
+  const auto counted = [&](std::uint16_t type) {
+    ibv_flow_spec_counter_action count{};
+    count.counters = counters;
+    return FlowRequest().of_type(type).add(IBV_FLOW_SPEC_ACTION_COUNT, count);
+  };
+  using Values = std::array<std::uint64_t, 3>;
+  const auto read = [&] {
+    Values values{9, 9, 9};
+    must(ibv_read_counters(counters, values.data(), 3, 0), "ibv_read_counters");
+    return values;
+  };
+  EXPECT_EQ(read(), Values{}) << "no flow has them";
+  write_frame(kNobody, kLocal);
+  {
+    const Flow one = flow(first.qp.get(), counted(kLocal)), two = flow(second.qp.get(), counted(kLocal + 1));
+    EXPECT_EQ(attach(IBV_COUNTER_BYTES, 1), EBUSY);
+    EXPECT_EQ(attach(IBV_COUNTER_BYTES, 1, one.get()), ENOTSUP);
+    EXPECT_EQ(ibv_destroy_counters(counters), EBUSY);
+    expect_reaches(first, 300);
+    expect_reaches(first, 1000);
+    EXPECT_EQ(read(), (Values{2, 0, 1300}));
+    write_frame(kNobody, kLocal + 1);
+    expect_reaches(second, 40);
+    EXPECT_EQ(read(), (Values{3, 0, 1360})) << "a frame has 60 bytes at least";
+  }
+  EXPECT_EQ(read(), (Values{3, 0, 1360})) << "the flows are gone";
+  Values few{};
+  EXPECT_EQ(ibv_read_counters(counters, few.data(), 2, 0), EINVAL);
+  EXPECT_EQ(ibv_destroy_counters(counters), 0);
+}
+
 TEST_P(Raw, PriorityAndThenAgeDecide) {
   write_frame(kNobody, kLocal);
   const Flow every = flow(second.qp.get(), FlowRequest(IBV_FLOW_ATTR_ALL_DEFAULT));
@@ -482,6 +525,20 @@ TEST_P(Rss, AWqHasItsStates) {
   expect_nothing_else_written();
   ibv_wq_attr attr{IBV_WQ_ATTR_STATE | IBV_WQ_ATTR_CURR_STATE, IBV_WQS_RDY, IBV_WQS_ERR, 0, 0};
   EXPECT_EQ(ibv_modify_wq(wqs[0], &attr), EINVAL) << "it is not in that state";
+}
+
+TEST_P(Rss, AReceiveWithoutTheRightIsFatalForItsWq) {
+  const Flow all = flow(spreads.get(), FlowRequest().of_type(kLocal));
+  write_frame(kNobody, kLocal);
+  ibv_sge sink{b.arena.address(0), kMost, b.arena.region->lkey + 1};
+  ibv_recv_wr wr{7, nullptr, &sink, 1}, *bad = nullptr;
+  EXPECT_EQ(ibv_post_wq_recv(wqs[0], &wr, &bad), 0);
+  EXPECT_EQ(send(200), IBV_WC_SUCCESS);
+  const ibv_wc wc = take(cqs[0].get());
+  EXPECT_NE(wc.status, IBV_WC_SUCCESS);
+  EXPECT_EQ(wc.wr_id, 7u);
+  EXPECT_EQ(take_event(b.world.context.get()), IBV_EVENT_WQ_FATAL);
+  expect_nothing_else_written();
 }
 
 TEST_P(Rss, TheQpHasNoQueuesAndNoState) {

@@ -157,10 +157,18 @@ template <class V>
 void fields(V& v, channel::Flow& f) {
   v("number", f.number);
   v("qpn", f.qpn);
+  v("counters", f.counters);
   v("priority", f.priority);
   v("kind", f.kind);
   v("value", f.value);
   v("mask", f.mask);
+}
+template <class V>
+void fields(V& v, channel::Counters& c) {
+  v("number", c.number);
+  v("last_flow", c.last_flow);
+  v("packets", c.packets);
+  v("bytes", c.bytes);
 }
 template <class V>
 void fields(V& v, channel::Rss& r) {
@@ -200,6 +208,8 @@ void with_body(channel::Message& m, F&& f) {
     case channel::Request::kFreeQp:
     case channel::Request::kFreeFlow:
     case channel::Request::kFreeRss:
+    case channel::Request::kCreateCounters:
+    case channel::Request::kFreeCounters:
       return f(m.body.handle);
     case channel::Request::kRegisterMemory:
     case channel::Request::kReregisterMemory:
@@ -236,6 +246,8 @@ void with_body(channel::Message& m, F&& f) {
       return f(m.body.multicast);
     case channel::Request::kCreateFlow:
       return f(m.body.flow);
+    case channel::Request::kReadCounters:
+      return f(m.body.counters);
     case channel::Request::kCreateRss:
       return f(m.body.rss);
     case channel::Request::kImportPd:

@@ -129,19 +129,26 @@ bool FlowTable::set_rss(Qpn qpn, const RssContext& context) {
   return true;
 }
 
-std::optional<Qpn> FlowTable::find(const FlowKey& key) const {
+FlowCounts FlowTable::counts(std::uint32_t number) const {
+  const auto flow = flows_.find(number);
+  return flow == flows_.end() ? FlowCounts{} : flow->second.counts;
+}
+
+std::optional<Qpn> FlowTable::find(const FlowKey& key, std::size_t frame_bytes) {
   const bool multicast = (key.destination_mac[0] & 1) != 0;
   const auto rank = [](const Flow& flow) {  // (R1)
     const unsigned kind = flow.kind == FlowKind::kNormal ? 0 : flow.kind == FlowKind::kMulticastDefault ? 1 : 2;
     return kind << 16 | flow.priority;
   };
-  const Flow* best = nullptr;
-  for (const auto& [number, flow] : flows_) {
+  Flow* best = nullptr;
+  for (auto& [number, flow] : flows_) {
     if (flow.kind == FlowKind::kMulticastDefault && !multicast) continue;
     if (flow.kind == FlowKind::kNormal && !agrees(flow, key)) continue;
     if (best == nullptr || rank(flow) < rank(*best)) best = &flow;
   }
   if (best == nullptr) return std::nullopt;
+  ++best->counts.packets;  // (R4)
+  best->counts.bytes += frame_bytes;
   const auto context = contexts_.find(best->qpn);
   if (context == contexts_.end() || context->second.qpns.empty()) return best->qpn;
   return context->second.qpns[rss_hash(context->second, key) % context->second.qpns.size()];

@@ -9,6 +9,7 @@
 //       fields that the frame has, in the order source address, destination address, source port, destination port; of
 //       none it is 0.
 //   R3  At most `flows` flows and `contexts` QPs that spread.
+//   R4  Each flow counts the frames that it takes, and their bytes.
 #pragma once
 
 #include <cstdint>
@@ -42,14 +43,16 @@ class FlowTable {
     Qpn qpn{};
     std::uint16_t priority = 0;
     FlowKind kind = FlowKind::kNormal;
+    FlowCounts counts{};  // (R4)
   };
   bool add(std::uint32_t number, const Flow& flow);  // false: no room (R3)
   void remove(std::uint32_t number) { flows_.erase(number); }
+  FlowCounts counts(std::uint32_t number) const;
   bool set_rss(Qpn qpn, const RssContext& context);  // false: no room (R3)
   void clear_rss(Qpn qpn) { contexts_.erase(qpn); }
 
   bool empty() const { return flows_.empty(); }
-  std::optional<Qpn> find(const FlowKey& key) const;
+  std::optional<Qpn> find(const FlowKey& key, std::size_t frame_bytes = 0);  // whose flow takes the frame
 
  private:
   std::uint32_t most_flows_, most_contexts_;

@@ -140,5 +140,49 @@ TEST_F(DeviceSteering, ARawPacketQpHasNoSrqAndNeedsOnlyItsPort) {
   EXPECT_EQ(modify(QpState::kRts, 0), 0);
 }
 
+// R16. What frames do to the sums: live.verbs.raw.
+TEST_F(DeviceSteering, CountersAreInUseByTheirFlows) {
+  const auto counted = [&](Program& p, std::uint32_t qpn, std::uint32_t counters) {
+    return p.call(Request::kCreateFlow, [&](auto& b) {
+      b.flow = {};
+      b.flow.qpn = qpn;
+      b.flow.counters = counters;
+    });
+  };
+  const auto read = [](Program& p, std::uint32_t number) {
+    return p.call(Request::kReadCounters, [&](auto& b) {
+      b.counters = {};
+      b.counters.number = number;
+    });
+  };
+  const std::uint32_t qp = raw_qp();
+  const std::uint32_t number = a.call(Request::kCreateCounters).body.handle.number;
+  EXPECT_EQ(counted(a, qp, number + 1).status, EINVAL) << "there are none";
+  const std::uint32_t first = counted(a, qp, number).body.flow.number;
+  const std::uint32_t second = counted(a, qp, number).body.flow.number;
+  EXPECT_EQ(read(a, number).status, 0);
+  EXPECT_EQ(read(a, number).body.counters.packets, 0u);
+  EXPECT_EQ(read(other, number).status, EINVAL);
+  EXPECT_EQ(other.free(Request::kFreeCounters, number), EINVAL);
+  EXPECT_EQ(a.free(Request::kFreeFlow, first), 0);
+  EXPECT_EQ(a.free(Request::kFreeCounters, number), EBUSY);
+  EXPECT_EQ(a.free(Request::kFreeFlow, second), 0);
+  EXPECT_EQ(a.free(Request::kFreeCounters, number), 0);
+  EXPECT_EQ(read(a, number).status, EINVAL);
+}
+
+TEST_F(DeviceSteeringLimits, AFlowWithoutRoomDoesNotUseItsCounters) {
+  const std::uint32_t qp = raw_qp();
+  const std::uint32_t number = a.call(Request::kCreateCounters).body.handle.number;
+  for (int n = 0; n < 2; ++n) EXPECT_EQ(flow(a, qp).status, 0);
+  const auto refused = a.call(Request::kCreateFlow, [&](auto& b) {
+    b.flow = {};
+    b.flow.qpn = qp;
+    b.flow.counters = number;
+  });
+  EXPECT_EQ(refused.status, ENOMEM);
+  EXPECT_EQ(a.free(Request::kFreeCounters, number), 0);
+}
+
 }  // namespace
 }  // namespace rxnic

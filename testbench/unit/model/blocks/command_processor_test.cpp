@@ -76,7 +76,7 @@ struct Fixture {
         qps(join<QpCommand, QpReply>(b, "qp", dut.qps, dut.qp_replies)),
         srqs(join<SrqCommand, StepDone>(b, "srq", dut.srqs, dut.srq_done)),
         tag_lists(join<TagListCommand, StepDone>(b, "list", dut.tag_lists, dut.tag_list_done)),
-        steering(join<SteeringCommand, StepDone>(b, "steering", dut.steering, dut.steering_done)) {
+        steering(join<SteeringCommand, SteeringReply>(b, "steering", dut.steering, dut.steering_done)) {
     if (with_requester) {
       send_queues = &join<SendQueueCommand, StepDone>(b, "sq", dut.send_queues, dut.send_queue_done);
     }
@@ -122,7 +122,7 @@ struct Fixture {
   Answerer<SendQueueCommand, StepDone>* send_queues = nullptr;
   Answerer<SrqCommand, StepDone>& srqs;
   Answerer<TagListCommand, StepDone>& tag_lists;
-  Answerer<SteeringCommand, StepDone>& steering;
+  Answerer<SteeringCommand, SteeringReply>& steering;
   std::uint32_t given = 0;
 };
 
@@ -578,6 +578,39 @@ TEST(CommandProcessor, FlowsAndContextsComeAndGo) {
   EXPECT_EQ(seen[3].operation, SteeringOperation::kRemoveFlow);
   EXPECT_EQ(seen[3].flow, 7u);
   EXPECT_EQ(fixture.took(10), kCommand + kMemory + kAsked);
+}
+
+TEST(CommandProcessor, WhatAFlowHasCountedIsWritten) {
+  for (const CommandKind kind : {CommandKind::kReadFlow, CommandKind::kRemoveFlow}) {
+    Bench bench;
+    auto& fixture = bench.keep<Fixture>(bench);
+    fixture.steering.answer = {true, 11, 2222};
+    fixture.give(10, kind, 7);
+    bench.run();
+    const bool stays = kind == CommandKind::kReadFlow;
+    EXPECT_EQ(fixture.steering.seen.at(0).operation,
+              stays ? SteeringOperation::kReadFlow : SteeringOperation::kRemoveFlow);
+    EXPECT_EQ(fixture.steering.seen[0].flow, 7u);
+    EXPECT_EQ(fixture.host.load<FlowCounts>(kMailbox).packets, 11u);
+    EXPECT_EQ(fixture.host.load<FlowCounts>(kMailbox).bytes, 2222u);
+    EXPECT_EQ(fixture.took(10), kCommand + kAsked + kMemory);
+  }
+}
+
+// The address translator forgets pages by their addresses, of which a null region has none.
+TEST(CommandProcessor, ANullRegionHasNoPagesToBeForgotten) {  // R8
+  Bench bench;
+  auto& fixture = bench.keep<Fixture>(bench);
+  MptEntry e;
+  e.key = 0x1234;
+  e.valid = 1;
+  e.kind = MemoryKind::kNull;
+  e.length = ~std::uint64_t{0};
+  fixture.host.store(mpt_address(Key{0x1234}), e);
+  fixture.give(10, CommandKind::kFreeRegion, 0x1234);
+  bench.run();
+  ASSERT_EQ(fixture.regions.seen.size(), 1u);
+  EXPECT_EQ(fixture.regions.seen[0].length, 0u);
 }
 
 TEST(CommandProcessor, AFlowOrContextWithoutRoomIsRefused) {  // R10

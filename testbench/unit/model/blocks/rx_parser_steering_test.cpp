@@ -76,7 +76,7 @@ struct Fixture {
   Source<WireFrame>& in;
   Sink<ParsedPacket>& out;
   Source<SteeringCommand>& commands;
-  Sink<StepDone>& done;
+  Sink<SteeringReply>& done;
 };
 
 // In the cycle in which a packet of RDMA would leave.
@@ -207,6 +207,27 @@ TEST(RxParserSteering, SaysWhetherTheChecksumsAreGood) {  // (R9)
   EXPECT_FALSE(f.out.value(3).checksums_ok) << "no datagram";
   EXPECT_EQ(f.dut.counters().checksums_ok, 2u);
   EXPECT_EQ(f.out.cycle(1).count - f.out.cycle(0).count, 100u) << "it takes no time of its own";
+}
+
+TEST(RxParserSteering, AFlowSaysWhatItHasCountedUntilItIsRemoved) {  // R8
+  Bench bench;
+  Fixture f(bench);
+  f.add_flow(1, 1, Qpn{0x44});
+  f.push(100, foreign_frame(64));
+  f.push(200, foreign_frame(1000));
+  f.push(300, foreign_frame(64, kType + 1));
+  f.command(400, SteeringOperation::kReadFlow, {}, 1, FlowMailbox{});
+  f.push(500, foreign_frame(64));
+  f.command(600, SteeringOperation::kRemoveFlow, {}, 1, FlowMailbox{});
+  f.command(700, SteeringOperation::kReadFlow, {}, 1, FlowMailbox{});
+  bench.run();
+  ASSERT_EQ(f.done.size(), 4u);
+  EXPECT_EQ(f.done.value(0).packets, 0u);
+  EXPECT_EQ(f.done.value(1).packets, 2u);
+  EXPECT_EQ(f.done.value(1).bytes, 1064u);
+  EXPECT_EQ(f.done.value(2).packets, 3u);
+  EXPECT_EQ(f.done.value(2).bytes, 1128u);
+  EXPECT_EQ(f.done.value(3).packets, 0u);
 }
 
 }  // namespace

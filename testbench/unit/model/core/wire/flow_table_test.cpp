@@ -201,5 +201,19 @@ TEST(FlowTable, AHashChoosesTheEntry) {  // R2
   EXPECT_EQ(table.find(Frame{}.key()), kA);
 }
 
+TEST(FlowTable, AFlowCountsTheFramesThatItTakes) {  // R4
+  FlowTable table(8, 1);
+  table.add(1, of_port(kA, 1766));
+  table.add(2, of_port(kB, 1767));
+  table.find(Frame{}.key(), 100);
+  table.find(Frame{}.key(), 64);
+  table.find(Frame{.destination_port = 1768}.key(), 1000);
+  EXPECT_EQ(table.counts(1).packets, 2u);
+  EXPECT_EQ(table.counts(1).bytes, 164u);
+  EXPECT_EQ(table.counts(2).packets, 0u);
+  table.remove(1);
+  EXPECT_EQ(table.counts(1).packets, 0u) << "it is gone";
+}
+
 }  // namespace
 }  // namespace rxnic
