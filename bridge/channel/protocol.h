@@ -103,7 +103,8 @@ struct DeviceAttributes {
   std::uint32_t cqe_bytes = 64;          // stride of a CQ
   std::uint32_t active_mtu = 4096;       // bytes
   std::uint8_t srq_linked_list = 0;      // layout of SRQs (work_queue.h R2); 0: cyclic
-  std::uint8_t reserved[3] = {};
+  std::uint8_t data_in_order = 0;        // the payload of a message becomes visible in the order of its bytes
+  std::uint8_t reserved[2] = {};
   std::uint64_t device_memory_bytes = 0;  // of all programs
   std::uint64_t core_clock_khz = 0;       // of completion timestamps
   std::uint64_t timestamp_period_ps = 0;  // Cqe::timestamp * this = model time

@@ -107,6 +107,8 @@ channel::DeviceAttributes device_attributes(std::uint32_t nic, const Params& par
   a.cqe_bytes = params.cqe_generator.cqe_bytes;
   a.active_mtu = kMaxMtu;
   a.srq_linked_list = params.srq_wqe_fetcher.srq_layout == SrqLayout::kLinkedList;
+  const auto& dma = params.dma_engine;
+  a.data_in_order = !dma.relaxed_ordering || dma.write_latency_spread_ps == 0;
   a.core_clock_khz = 1'000'000;  // programs read completion timestamps in ns of model time
   a.timestamp_period_ps = params.nic.clock_period_ps;
   return a;

@@ -107,7 +107,8 @@ ibv_qp_ex* qp_to_qp_ex(ibv_qp* qp);
 int query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr* init);
 int modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask);
 int destroy_qp(ibv_qp* qp);
-Qp* create_receiver(ibv_context* context, const ibv_qp_init_attr_ex& attributes);  // without a send queue
+int query_qp_data_in_order(ibv_qp* qp, ibv_wr_opcode opcode, std::uint32_t flags);  // 1: yes
+Qp* create_receiver(ibv_context* context, const ibv_qp_init_attr_ex& attributes);   // without a send queue
 
 // receive_wq.cpp
 ibv_wq* create_wq(ibv_context* context, ibv_wq_init_attr* attributes);

@@ -73,7 +73,7 @@ struct Operations {
   decltype(&verbs::destroy_qp) destroy_qp;
   int (*query_ece)(ibv_qp* qp, ibv_ece* ece);
   int (*set_ece)(ibv_qp* qp, ibv_ece* ece);
-  int (*query_qp_data_in_order)(ibv_qp* qp, ibv_wr_opcode opcode, std::uint32_t flags);  // 0: no promise
+  decltype(&verbs::query_qp_data_in_order) query_qp_data_in_order;
   // data_path.h
   int (*post_send)(ibv_qp*, ibv_send_wr*, ibv_send_wr**);
   int (*bind_mw)(ibv_qp*, ibv_mw*, ibv_mw_bind*);

@@ -57,4 +57,23 @@ ibv_qp_attr from_channel(const channel::QpAttributes& c) {
   return a;
 }
 
+bool writes_data_here(ibv_qp_type type, ibv_wr_opcode opcode) {
+  const bool reliable = type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND;
+  switch (opcode) {
+    case IBV_WR_RDMA_READ:
+      return reliable;
+    case IBV_WR_RDMA_WRITE:
+    case IBV_WR_RDMA_WRITE_WITH_IMM:
+      return type == IBV_QPT_RC || type == IBV_QPT_UC || type == IBV_QPT_XRC_RECV;
+    case IBV_WR_SEND_WITH_INV:
+      return type == IBV_QPT_RC || type == IBV_QPT_XRC_RECV;
+    case IBV_WR_SEND_WITH_IMM:
+      return type != IBV_QPT_XRC_SEND && type != IBV_QPT_RAW_PACKET;
+    case IBV_WR_SEND:
+      return type != IBV_QPT_XRC_SEND;
+    default:
+      return false;
+  }
+}
+
 }  // namespace rxnic::verbs

@@ -12,4 +12,7 @@ namespace rxnic::verbs {
 channel::QpAttributes to_channel(const ibv_qp_attr& attributes, int mask);
 ibv_qp_attr from_channel(const channel::QpAttributes& attributes);
 
+// What the opcode moves into memory of a QP of that type (ibv_query_qp_data_in_order(3)): of a READ the local one.
+bool writes_data_here(ibv_qp_type type, ibv_wr_opcode opcode);
+
 }  // namespace rxnic::verbs
