@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // rxnic_cm_agent DESCRIPTOR: the agent on a socket that listens, inherited as this descriptor. RXNIC_SOCKET names the
-// simulator. Exit 0: it has ended as agent.h R1 says; 1: it could not begin, which it says on standard error.
+// simulator. Exit 0: it has ended as agent.h R1 says; 1: it could not begin, which it says on standard error, and to the
+// programs that wait by closing their connections.
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <csignal>
@@ -25,10 +28,12 @@ int main(int argc, char** argv) {
   unsetenv(rxnic::channel::kNicVariable);  // it serves all NICs
   fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   fcntl(descriptor, F_SETFL, O_NONBLOCK);
+  const int listener = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   try {
     rxnic::cm::Agent(rxnic::channel::Descriptor(descriptor)).run();
   } catch (const std::exception& e) {
     std::fprintf(stderr, "rxnic_cm_agent: %s\n", e.what());
+    for (int waiting = -1; (waiting = accept(listener, nullptr, nullptr)) >= 0;) close(waiting);
     return 1;
   }
   return 0;

@@ -130,7 +130,13 @@ ibv_srq* make_srq(ibv_pd* pd, ibv_srq_init_attr* attributes, ibv_srq_init_attr_e
 
 }  // namespace
 
-ibv_srq* create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes) { return make_srq(pd, attributes, nullptr); }
+ibv_srq* create_srq(ibv_pd* pd, ibv_srq_init_attr* attributes) {
+  if (pd == nullptr) {  // librdmacm's rdma_create_srq of an ID that is not bound to a device
+    errno = EINVAL;
+    return nullptr;
+  }
+  return make_srq(pd, attributes, nullptr);
+}
 
 ibv_srq* create_srq_ex(ibv_context* context, ibv_srq_init_attr_ex* attributes) {
   constexpr std::uint32_t kKnown = IBV_SRQ_INIT_ATTR_RESERVED - 1;

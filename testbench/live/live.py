@@ -321,6 +321,14 @@ def users():
     return {"root": None, "user": ORDINARY} if os.geteuid() == 0 else {"user": None}
 
 
+def places(every=True):
+    """[(user, uid, NICs)]: each user on one NIC and between two; without `every`, each user and each number once."""
+    named = list(users().items())
+    if every:
+        return [(user, uid, nics) for user, uid in named for nics in (1, 2)]
+    return [(*named[0], 2), (*named[-1], 1)]
+
+
 def parser_for(doc, checks):
     parser = e2e.parser_for(doc, checks)
     parser.add_argument("--verbs", required=True, type=lambda f: pathlib.Path(f).resolve(), metavar="FILE",

@@ -24,9 +24,20 @@ TABLE = pathlib.Path(__file__).resolve().parents[2] / "bridge" / "verbs" / "prog
 CHECKS = ("programs_check", "rdmacm_check", "storage_check", "ucx_check", "mpi_check")
 SUITE = ("tests of rdma-core", "all")
 # What depends on the run and not on the program: addresses, ports, files, and the number of iterations.
-OF_THE_RUN = re.compile(r"(-\w+ )?(127\.0\.0\.1|\b10\.0\.0\.\d\b|\{port\})|\S*\{folder\}\S*|-n \d+")
+OF_THE_RUN = re.compile(r"(-\w+ )?(127\.0\.0\.1|\b10\.0\.0\.\d\b|\{\w+\})|\S*\{folder\}\S*|-n \d+")
+CM = ("`-R` not with UC or XRC, says perftest; `-z` not with XRC: its QP for the exchange of addresses is an XRC "
+      "one then, to which it cannot post receives; no `-W`: there are no counters under /sys")
+GROUP = "the group is an IPv6 one, its default GID an IPv4 one, and perftest takes no mixture"
 LIMITS = {
-    "qperf": "not UD: with `-cm` its server expects the client's address in a request, where rdma_cm puts none",
+    "qperf": "only RC: its UC and UD tests do not use `-cm`, and without it its addresses have no GRH, which RoCE "
+             "needs (EINVAL); Debian's is built without XRC",
+    "ib_send_bw": f"`-g` with perftest's own group needs `-x 0` or `-x 1`: {GROUP}; {CM}",
+    "ib_send_lat": f"`-g` with perftest's own group needs `-x 0` or `-x 1`: {GROUP}; {CM}",
+    "ib_write_bw": f"not `-e`, which perftest has not on WRITE; {CM}",
+    "ib_write_lat": f"not `-e`, which perftest has not on WRITE; {CM}",
+    "ib_read_bw": CM, "ib_read_lat": CM,
+    "ib_atomic_bw": f"not `--odp`, which perftest has not on atomics; {CM}",
+    "ib_atomic_lat": f"not `--odp`, which perftest has not on atomics; {CM}",
 }
 HEAD = """# Programs
 

@@ -22,7 +22,7 @@ MODULES = ("test_addr", "test_pd", "test_cq", "test_cq_events", "test_cqex", "te
            "test_shared_pd")
 MAY_BE_SKIPPED = {  # by pattern: the reason
     r"test_dmabuf_": "no GPU here, and no dma-buf",
-    r"test_(odp_rc_)?huge_": "huge pages",
+    r"test_(odp_rc_)?huge_": "the host has no free huge pages (vm.nr_hugepages); with them it passes",
 }
 # By the reason that the test gives: tests of RAW_PACKET ask for root, on whichever device.
 ONLY_FOR_ROOT = "skipped 'Must be run by root on Ethernet link layer'"

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that use rdma_cm, unmodified, with Debian's librdmacm: its utilities, server and client on two NICs.
+"""Programs that use rdma_cm, unmodified, with Debian's librdmacm: its utilities, server and client.
+
+As root between two NICs and as an ordinary user on one; the first row of each program in all four combinations.
 
 The messages of the connection manager cross the model: they are counted there, and tshark reads them on the wire.
 """
 import random
 import re
 import signal
+import socket
 import sys
 
 import live
@@ -16,6 +19,9 @@ from programs_table import Use, noted_run
 SERVER, CLIENT = "10.0.0.1", "10.0.0.2"  # rxnic0, rxnic1
 FILE = random.Random(1).randbytes(300_000)  # what rcopy copies
 PATIENCE = 60  # seconds until a server listens
+# REQ, REP, RTU, REJ, DREQ, DREP, SIDR_REQ, SIDR_REP
+NAMES = {"ConnectRequest", "ConnectReply", "ReadyToUse", "ConnectReject", "DisconnectRequest", "DisconnectReply",
+         "ServiceIDResReq", "ServiceIDResReqResp"}
 NOBODY_LISTENS = "event: RDMA_CM_EVENT_REJECTED, error: 8"  # the REJ's reason: invalid service ID
 
 
@@ -28,18 +34,24 @@ class Row:
         self.use = Use(self.client[0], transport, " ".join(self.client[1:]))
         self.prints, self.packets = prints, packets
         self.ends = ends  # the server ends by itself
-        self.client_nic = client_nic
+        self.client_nic = client_nic  # where there are two
         self.recorded = recorded  # or the packets are too many for tshark
 
     def commands(self, fabric, port):
-        """Both, with what stands for the fabric's folder and for a TCP port."""
-        return ([part.format(folder=fabric.folder, port=port.number) for part in side]
+        """Both, with what stands for the fabric's folder, for a TCP port, and for addresses: of the client's NIC, of
+        the host."""
+        own = CLIENT if fabric.nics > 1 else SERVER
+        return ([part.format(folder=fabric.folder, port=port.number, own=own, host=socket.gethostname())
+                 for part in side]
                 for side in (self.server, self.client))
 
 
 UTILITIES = {
     "rping": [Row(f"rping -s -a {SERVER} -C 20 -V -v", f"rping -c -a {SERVER} -C 20 -V -v", r"ping data: rdma-ping-19"),
-              Row(f"rping -s -a {SERVER} -C 50 -V -S 4000", f"rping -c -a {SERVER} -C 50 -V -S 4000")],
+              Row(f"rping -s -a {SERVER} -C 1000 -V -S 4000", f"rping -c -a {SERVER} -C 1000 -V -S 4000", packets=4000),
+              # The host's own addresses are the program's NIC.
+              *(Row(f"rping -s -a {own} -C 5 -V", f"rping -c -a {own} -C 5 -V", client_nic=0)
+                for own in ("127.0.0.1", "{host}"))],
     "ucmatose": [Row(f"ucmatose -b {SERVER} -C 20 -S 5000", f"ucmatose -s {SERVER} -C 20 -S 5000", "return status 0"),
                  Row(f"ucmatose -b {SERVER} -c 8", f"ucmatose -s {SERVER} -c 8", "return status 0", 8 * 10)],
     "udaddy": [Row(f"udaddy -b {SERVER} -C 20 -S 1000", f"udaddy -s {SERVER} -C 20 -S 1000", "return status 0",
@@ -51,19 +63,21 @@ UTILITIES = {
     "cmtime": [Row(f"cmtime -b {SERVER} -c 50", f"cmtime -s {SERVER} -c 50", r"(?m)^disconnect *: ", 250,
                    ends=False)],
     # Both wait for 3 s when they have joined.
-    "mckey": [Row(f"mckey -m 239.1.1.1 -b {SERVER} -C 20 -S 500", f"mckey -s -m 239.1.1.1 -b {CLIENT} -C 20 -S 500",
+    "mckey": [Row(f"mckey -m 239.1.1.1 -b {SERVER} -C 20 -S 500", "mckey -s -m 239.1.1.1 -b {own} -C 20 -S 500",
                   "return status 0", 20, transport="UD"),
-              Row(f"mckey -m 239.1.1.1 -b {SERVER} -c 3 -C 9", f"mckey -s -m 239.1.1.1 -b {CLIENT} -C 9",
+              Row(f"mckey -m 239.1.1.1 -b {SERVER} -c 3 -C 9", "mckey -s -m 239.1.1.1 -b {own} -C 9",
                   "return status 0", 9, transport="UD")],
     "rcopy": [Row("rcopy", f"rcopy {{folder}}/source {SERVER}:{{folder}}/copy", "Gb.sec", 100, ends=False)],
     "perftest": [Row(f"{program} {options}", f"{program} {options} {SERVER}", "#bytes",
                      transport="UD" if "UD" in options else "RC")
-                 for program, options in (("ib_send_bw", "-R -n 50"), ("ib_write_bw", "-R -n 50 -s 5000"),
-                                          ("ib_read_lat", "-R -n 50"), ("ib_atomic_bw", "-R -n 50"),
-                                          ("ib_send_lat", "-R -n 50 -c UD"), ("ib_send_bw", "-R -z -n 50"))],
+                 for program, options in (
+                     ("ib_send_bw", "-R -n 50"), ("ib_write_bw", "-R -n 50 -s 5000"), ("ib_read_lat", "-R -n 50"),
+                     ("ib_atomic_bw", "-R -n 50"), ("ib_send_lat", "-R -n 50 -c UD"), ("ib_send_bw", "-R -z -n 50"),
+                     ("ib_send_bw", "-R -T 32 -n 20 -b -q 8 --use-srq"), ("ib_send_bw", "-R -n 20 -q 8 -c UD"),
+                     ("ib_send_bw", "-z -n 20 -e -c UC"), ("ib_send_bw", "-z -n 20 -q 8 -c UD"),
+                     ("ib_send_lat", "-R -n 20 -e"), ("ib_write_lat", "-z -n 20 --odp"),
+                     ("ib_read_bw", "-z -n 20 -b"), ("ib_atomic_lat", "-z -n 20"))],
     # Both on one NIC: its server is named by an address of the host, and a loopback address is the program's own NIC.
-    # With -cm its datagrams do not come to be with any driver: its server takes its peer's address of a request, in
-    # which rdma_cm puts none.
     "qperf": [Row("qperf -lp {port}", f"qperf -lp {{port}} -cm 1 -t 1 -m 4000 127.0.0.1 {tests}", r"(?s)" + prints,
                   100, ends=False, client_nic=0, recorded=False)
               for tests, prints in (
@@ -96,7 +110,7 @@ def run_pair(fabric, row):
             servers.append((fabric.start("server", *server_command, **fabric.device_files(), RXNIC_NIC="0"), []))
         server, clients = servers[-1]
         clients.append(fabric.start("client", *client_command, **fabric.device_files(),
-                                    RXNIC_NIC=str(row.client_nic)))
+                                    RXNIC_NIC=str(min(row.client_nic, fabric.nics - 1))))
         return clients[-1].wait() == 0 or server.ended() and not came_too_early(servers[-1])
 
     def came_too_early(pair):
@@ -122,20 +136,20 @@ def utility(name):
     def check(bench):
         live.need(UTILITIES[name][0].client[0])
         wire = live.WireCheck(bench)
-        for uid in live.users().values():
-            for row in UTILITIES[name]:
+        for row in UTILITIES[name]:
+            for _, uid, nics in live.places(row is UTILITIES[name][0]):
                 with noted_run(bench, row.use) as run:
-                    run.fabric = run_row(bench, wire, row, uid)
+                    run.fabric = run_row(bench, wire, row, uid, nics)
         wire.finish(at_least=0)
 
     check.__doc__ = f"{name} and its server"
     return check
 
 
-def run_row(bench, wire, row, uid):
+def run_row(bench, wire, row, uid, nics):
     """Returns the fabric."""
-    what = " ".join(row.client)
-    with live.Fabric(bench, 2, uid, record=row.recorded) as fabric:
+    what = f"{' '.join(row.client)} ({nics} NICs)"
+    with live.Fabric(bench, nics, uid, record=row.recorded) as fabric:
         (fabric.folder / "source").write_bytes(FILE)
         good, server, client = run_pair(fabric, row)
         bench.expect(good, f"{what}: {server.story()}\n{client.story()}\n{fabric.simulator.story()}")
@@ -165,7 +179,63 @@ def fi_info(bench):
                 bench.expect(re.search(rf"domain: {domain}\n(.+\n)+? +protocol: FI_PROTO_{protocol}\n", shown), shown)
 
 
-CHECKS = {name: utility(name) for name in UTILITIES} | {"fi_info": fi_info}
+def messages(bench):
+    """What tshark calls the connection manager's messages, each as often as its answer; a group's datagrams."""
+    live.need("tshark", "rping", "udaddy", "mckey")
+    with live.Fabric(bench, 2) as fabric:
+        early = fabric.start("client", "rping", "-c", "-a", SERVER, "-C", "1", **fabric.device_files(), RXNIC_NIC="1")
+        bench.expect(early.wait() != 0, f"nobody listens: {early.story()}")
+        for name in ("rping", "udaddy", "mckey"):
+            good, server, client = run_pair(fabric, UTILITIES[name][0])
+            bench.expect(good, f"{server.story()}\n{client.story()}")
+
+    def told(what):
+        shark = bench.start("tshark", *live.GUESSES, "-n", "-r", fabric.wire, "-Y", what, "-T", "fields", "-e",
+                            "_ws.col.Info")
+        bench.expect_equal(shark.returncode, 0, shark.stderr[-1000:])
+        return shark.stdout.splitlines()
+
+    names = told("infiniband.deth.srcqp == 1")
+    seen = {name: names.count(f"CM: {name}") for name in sorted(NAMES)}
+    bench.expect(min(seen.values()) > 0 and sum(seen.values()) == len(names), f"{seen}: {set(names)}")
+    bench.expect_equal(seen["ConnectRequest"], seen["ConnectReply"] + seen["ConnectReject"], f"answers: {seen}")
+    for one, answer in (("ConnectReply", "ReadyToUse"), ("DisconnectRequest", "DisconnectReply"),
+                        ("ServiceIDResReq", "ServiceIDResReqResp")):
+        bench.expect_equal(seen[one], seen[answer], f"{one}, {answer}")
+    # A group is joined without a message: there is no subnet manager over Ethernet.
+    group = told("infiniband.bth.destqp == 0xffffff && ip.dst == 239.1.1.1")
+    bench.expect(len(group) >= 20, f"datagrams to the group: {group}")
+
+
+def unserved(bench):
+    """Where nobody serves rdma_cm the program fails, and a line says why: no simulator, no such NIC, no agent."""
+    live.need("rping")
+
+    def failing(fabric, why, **environment):
+        program = fabric.start("client", "rping", "-c", "-a", SERVER, "-C", "1", **fabric.device_files(), **environment)
+        bench.expect(program.wait(20) > 0 and re.search(why, program.text()), f"{why}: {program.story()}")
+
+    with live.Fabric(bench, 2, record=False) as fabric:
+        nowhere = str(fabric.folder / "nowhere")
+        failing(fabric, rf"rxnic: .*{re.escape(nowhere)}", RXNIC_SOCKET=nowhere)
+        failing(fabric, "rxnic: RXNIC_NIC=7: the simulator has NICs 0 to 1", RXNIC_NIC="7")
+    verbs = bench.options.verbs
+    libraries = bench.folder / "libraries"
+    libraries.mkdir()
+    for file in (verbs, verbs.parent / "librxnic_device_files.so"):  # but no rxnic_cm_agent
+        (libraries / file.name).symlink_to(file)
+    bench.options.verbs = libraries / verbs.name
+    try:
+        with live.Fabric(bench, 2, record=False) as fabric:
+            failing(fabric, "rxnic: no /dev/infiniband/rdma_cm: the connection manager has ended")
+        why = fabric.simulator.text()
+        bench.expect("programs find no rdma_cm" in why and "rxnic_cm_agent: No such file" in why, why)
+    finally:
+        bench.options.verbs = verbs
+
+
+CHECKS = {name: utility(name) for name in UTILITIES}
+CHECKS |= {"fi_info": fi_info, "messages": messages, "unserved": unserved}
 PROGRAMS = [FI_INFO, *(row.use for rows in UTILITIES.values() for row in rows)]
 
 if __name__ == "__main__":

@@ -15,20 +15,20 @@ from programs_table import Use, noted_run
 from rdmacm_check import SERVER
 
 BLOCK, DEPTH, COUNT = 16384, 4, 64
-MEMORY = 1 << 18  # of a job: its blocks, and some more
+MEMORY = BLOCK * (COUNT + 4)  # of a job: its blocks, and some more
 PATTERN = b"\x51\x58"
-FIO = (f"--ioengine=rdma --bs={BLOCK // 1024}k --size={BLOCK * COUNT // 1024}k --iodepth={DEPTH} "
+FIO = (f"--ioengine=rdma --bs={BLOCK // 1024}k --size={BLOCK * COUNT // 1024}k "
        f"--buffer_pattern=0x{PATTERN.hex()}")
-# The third, send, is not here: fio asks for no retries when no receive is posted, and posts them later than it sends.
-FIO_VERBS = ("write", "read")
+# With send the server has a receive for each message from the beginning: fio asks for no retries without one.
+FIO_VERBS = {"write": DEPTH, "read": DEPTH, "send": COUNT}  # and the server's blocks
 
 
 def fio_use(verb):
     return Use("fio", "RC", f"{FIO} --verb={verb}")
 
 
-def blocks(memory):
-    return [memory[at:at + BLOCK] for at in range(0, DEPTH * BLOCK, BLOCK)]
+def blocks(memory, count=DEPTH):
+    return [memory[at:at + BLOCK] for at in range(0, count * BLOCK, BLOCK)]
 
 
 def fio_pair(bench, uid, nics, verb):
@@ -43,26 +43,30 @@ def fio_pair(bench, uid, nics, verb):
             if uid is not None:
                 os.chown(file, uid, uid)
         options = [*FIO.split(), f"--port={port.number}"]
-        server = fabric.start("server", "fio", "--name=server", *options, "--rw=read",
+        server = fabric.start("server", "fio", "--name=server", *options, "--rw=read", f"--iodepth={FIO_VERBS[verb]}",
                               f"--iomem=mmapshared:{server_memory}", **fabric.device_files(), RXNIC_NIC="0")
         clients = []
 
         def attempt():
-            clients.append(fabric.start("client", "fio", "--name=client", *options, "--rw=write", f"--verb={verb}",
-                                        f"--hostname={SERVER}", f"--iomem=mmapshared:{client_memory}",
-                                        **fabric.device_files(), RXNIC_NIC=str(nics - 1)))
+            clients.append(fabric.start("client", "fio", "--name=client", *options, "--rw=write", f"--iodepth={DEPTH}",
+                                        f"--verb={verb}", f"--hostname={SERVER}",
+                                        f"--iomem=mmapshared:{client_memory}", **fabric.device_files(),
+                                        RXNIC_NIC=str(nics - 1)))
             return clients[-1].wait() != 0 or server.ended() or "REJECTED" not in clients[-1].text()
 
         live.wait_until(attempt, what)
         good = clients[-1].wait() == 0 and server.wait() == 0
         port.close()
         bench.expect(good, f"{what}: {server.story()}\n{clients[-1].story()}")
-    written, read = blocks(server_memory.read_bytes()), blocks(client_memory.read_bytes())
+    written, read = (blocks(file.read_bytes()) for file in (server_memory, client_memory))
+    if verb == "send":
+        bench.expect_equal(blocks(server_memory.read_bytes(), COUNT), [PATTERN * (BLOCK // 2)] * COUNT,
+                           f"{what}: the server's memory")
     # fio chooses a block of the other side at random.
     if verb == "write":
         bench.expect(PATTERN * (BLOCK // 2) in written and set(written) <= {PATTERN * (BLOCK // 2), *blocks(before)},
                      f"{what}: other data in the server's memory")
-    else:
+    elif verb == "read":
         bench.expect_equal(written, blocks(before), f"{what}: the server's memory")
         bench.expect(set(read) <= set(written), f"{what}: the client has other data than the server")
     if fabric.report is not None:

@@ -72,6 +72,17 @@ def protection(bench):
     watched(bench, "Protection", at_least=200)
 
 
+def create_srq(bench):
+    """rdma_create_srq of the system's librdmacm: each of its rules."""
+    program = bench.options.programs / "create_srq"
+    if not program.exists():
+        raise e2e.Skip("librdmacm-dev is not installed: create_srq was not built")
+    for uid in live.users().values():
+        with live.Fabric(bench, 2, uid) as fabric:
+            text = fabric.run(program, "--gtest_brief=1", **fabric.device_files())
+            bench.expect(re.search(r"\[  PASSED  \] [1-9]", text), text)
+
+
 def atomic_write(bench):
     """ATOMIC WRITE by ibv_post_send and ibv_wr_atomic_write."""
     with live.Fabric(bench, 2) as fabric:
@@ -220,7 +231,7 @@ def hostile(bench):
 
 CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "tags": tags,
           "rendezvous": rendezvous, "xrc": xrc, "windows": windows, "multicast": multicast, "raw": raw,
-          "import": imports, "device_memory": device_memory, "paging": paging,
+          "import": imports, "device_memory": device_memory, "create_srq": create_srq, "paging": paging,
           "differential": differential, "events": events, "latency": latency, "threads": threads, "hostile": hostile}
 
 

@@ -35,18 +35,8 @@ CmAgent::CmAgent(const std::string& folder, const std::string& simulator)
 
 void CmAgent::tick() {
   if (!error_.empty()) return;
-  const bool waits = can_be_read(listener_.get());
-  if (process_ && can_be_read(process_.get())) {  // it has ended
-    process_.reset();
-    failures_ = waits ? failures_ + 1 : 0;
-  }
-  if (process_ || !waits) return;
-  if (failures_ == kAttempts) {  // (R2)
-    while (listener_.accept()) {
-    }
-    failures_ = 0;
-    return;
-  }
+  if (process_ && can_be_read(process_.get())) process_.reset();  // it has ended
+  if (process_ || !can_be_read(listener_.get())) return;
   const std::string descriptor = std::to_string(listener_.get());
   const pid_t pid = fork();
   if (pid < 0) return;  // the next tick tries again
@@ -59,6 +49,8 @@ void CmAgent::tick() {
     fcntl(listener_.get(), F_SETFD, 0);
     execl(program_.c_str(), kProgram, descriptor.c_str(), nullptr);
     dprintf(STDERR_FILENO, "rxnic: programs find no rdma_cm: %s: %s\n", program_.c_str(), strerror(errno));
+    while (listener_.accept()) {  // (R2)
+    }
     _exit(127);
   }
   process_.reset(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));

@@ -3,7 +3,7 @@
 // again when it has ended since.
 //
 //   R1  It is started when a program waits for it and none runs.
-//   R2  When it has ended kAttempts times while a program waited, who waits is sent away: its open() fails.
+//   R2  Where it cannot begin, who waits is sent away: that open() fails.
 #pragma once
 
 #include <string>
@@ -20,15 +20,13 @@ class CmAgent {
   CmAgent(const CmAgent&) = delete;
 
   const std::string& error() const { return error_; }
-  // Now and then. (R1, R2)
+  // Now and then. (R1)
   void tick();
 
  private:
-  static constexpr unsigned kAttempts = 3;
   std::string program_, simulator_, error_;
   channel::Listener listener_;
   channel::Descriptor process_;  // pidfd of the agent that runs
-  unsigned failures_ = 0;        // ends of it, one after the other, while a program waited
 };
 
 }  // namespace rxnic
