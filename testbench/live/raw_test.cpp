@@ -527,20 +527,6 @@ TEST_P(Rss, AWqHasItsStates) {
   EXPECT_EQ(ibv_modify_wq(wqs[0], &attr), EINVAL) << "it is not in that state";
 }
 
-TEST_P(Rss, AReceiveWithoutTheRightIsFatalForItsWq) {
-  const Flow all = flow(spreads.get(), FlowRequest().of_type(kLocal));
-  write_frame(kNobody, kLocal);
-  ibv_sge sink{b.arena.address(0), kMost, b.arena.region->lkey + 1};
-  ibv_recv_wr wr{7, nullptr, &sink, 1}, *bad = nullptr;
-  EXPECT_EQ(ibv_post_wq_recv(wqs[0], &wr, &bad), 0);
-  EXPECT_EQ(send(200), IBV_WC_SUCCESS);
-  const ibv_wc wc = take(cqs[0].get());
-  EXPECT_NE(wc.status, IBV_WC_SUCCESS);
-  EXPECT_EQ(wc.wr_id, 7u);
-  EXPECT_EQ(take_event(b.world.context.get()), IBV_EVENT_WQ_FATAL);
-  expect_nothing_else_written();
-}
-
 TEST_P(Rss, TheQpHasNoQueuesAndNoState) {
   ibv_qp_attr attr{};
   ibv_qp_init_attr init{};

@@ -126,6 +126,11 @@ def device_memory(bench):
     watched(bench, "DeviceMemory", at_least=20, dma_engine__device_accesses=50)
 
 
+def null_region(bench):
+    """Null regions: neither written to nor read from; who would have done it counted the bytes."""
+    watched(bench, "NullRegion", at_least=20, address_translator__null_bytes=10_000, requester__null_bytes=9_000)
+
+
 def paging(bench):
     """On-demand regions: messages, WRITEs, READs, atomics; who lacked a page asked for it."""
     watched(bench, "Paging", at_least=200, address_translator__page_requests=20, requester__page_requests=20)
@@ -174,6 +179,11 @@ def events(bench):
     """Completion channels."""
     with live.Fabric(bench, 2, record=False) as fabric:
         suite(bench, fabric, "Events")
+
+
+def asynchronous(bench):
+    """Asynchronous events of every kind that the device has; moderated completion events."""
+    watched(bench, "Asynchronous", at_least=50, cqe_generator__qp_events=6, srq_wqe_fetcher__limit_events=2)
 
 
 def latency(bench):
@@ -231,8 +241,9 @@ def hostile(bench):
 
 CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "tags": tags,
           "rendezvous": rendezvous, "xrc": xrc, "windows": windows, "multicast": multicast, "raw": raw,
-          "import": imports, "device_memory": device_memory, "create_srq": create_srq, "paging": paging,
-          "differential": differential, "events": events, "latency": latency, "threads": threads, "hostile": hostile}
+          "import": imports, "device_memory": device_memory, "null_region": null_region, "create_srq": create_srq,
+          "paging": paging, "differential": differential, "events": events, "asynchronous": asynchronous,
+          "latency": latency, "threads": threads, "hostile": hostile}
 
 
 if __name__ == "__main__":
