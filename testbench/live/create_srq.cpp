@@ -87,7 +87,8 @@ class CreateSrq : public testing::Test {
     return send_one(own_cq.get(), region, memory);
   }
   Owned<ibv_mr> registered(ibv_pd* pd, std::array<std::uint8_t, kBytes>& memory) {
-    return own(ibv_reg_mr(pd, memory.data(), memory.size(), IBV_ACCESS_LOCAL_WRITE), "ibv_reg_mr");
+    const int access = IBV_ACCESS_LOCAL_WRITE;
+    return own(ibv_reg_mr(pd, memory.data(), memory.size(), access), "ibv_reg_mr");
   }
   void expect_message(const ibv_wc& wc, const std::array<std::uint8_t, kBytes>& memory) {
     EXPECT_EQ(wc.status, IBV_WC_SUCCESS);
