@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""UCX on the model: ucx_perftest over RC and UD, between two NICs; the packets are counted on the model."""
+"""UCX on the model: ucx_perftest over RC and UD; the packets are counted on the model.
+
+All tests between two NICs, some as an ordinary user on one.
+"""
 import re
 import sys
 
@@ -10,6 +13,7 @@ from programs_table import Use, noted_run
 
 TESTS = ("tag_lat", "tag_bw", "tag_sync_lat", "ucp_am_lat", "ucp_am_bw", "stream_lat", "stream_bw", "ucp_put_lat",
          "ucp_put_bw", "ucp_get", "ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap")
+ON_ONE_NIC = ("tag_lat", "tag_bw", "ucp_am_bw", "stream_bw", "ucp_put_bw", "ucp_get", "ucp_fadd")
 ITERATIONS = 200
 BYTES = 2000
 ATOMICS = ("ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap")
@@ -31,16 +35,17 @@ def use(transport, test):
     return Use("ucx_perftest", transport[:2].upper(), f"-t {test} -s {size(test)}")
 
 
-def run_test(bench, wire, uid, transport, test):
+def run_test(bench, wire, uid, nics, transport, test):
     """Returns the fabric."""
-    what = f"{test} over {transport}"
+    what = f"{test} over {transport} ({nics} NICs)"
     port = live.Port()
     options = ["-t", test, "-n", ITERATIONS, "-w", 0, "-p", port.number, "-s", size(test)]
     try:
-        with live.Fabric(bench, 2, uid) as fabric:
+        with live.Fabric(bench, nics, uid) as fabric:
             server = fabric.start("server", "ucx_perftest", *options, **environment(fabric, transport, 0))
             live.wait_until(lambda: server.ended() or port.is_listened_on(), f"{what}: the server's port")
-            client = fabric.start("client", "ucx_perftest", "127.0.0.1", *options, **environment(fabric, transport, 1))
+            client = fabric.start("client", "ucx_perftest", "127.0.0.1", *options,
+                                  **environment(fabric, transport, nics - 1))
             good = client.wait() == 0 and server.wait() == 0
             bench.expect(good, f"{what}: {server.story()}\n{client.story()}\n{fabric.simulator.story()}")
     finally:
@@ -59,10 +64,10 @@ def over(transport):
     def check(bench):
         live.need("ucx_perftest")
         wire = live.WireCheck(bench)
-        runs = [(None, test) for test in TESTS] + [(uid, "tag_lat") for uid in live.users().values() if uid is not None]
-        for uid, test in runs:
+        (_, first, _), (_, last, _) = live.places(every=False)
+        for test, uid, nics in [*((test, first, 2) for test in TESTS), *((test, last, 1) for test in ON_ONE_NIC)]:
             with noted_run(bench, use(transport, test)) as run:
-                run.fabric = run_test(bench, wire, uid, transport, test)
+                run.fabric = run_test(bench, wire, uid, nics, transport, test)
         wire.finish(at_least=len(TESTS) * ITERATIONS)
 
     check.__doc__ = f"ucx_perftest over {transport}: {len(TESTS)} tests"
