@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "bridge/channel/shared_mapping.h"
 
@@ -20,8 +21,9 @@ namespace rxnic {
 class LiveMapping {
  public:
   LiveMapping() = default;
-  LiveMapping(const LiveMapping&) = delete;
-  LiveMapping& operator=(const LiveMapping&) = delete;
+  LiveMapping(LiveMapping&& other) noexcept
+      : base_(std::exchange(other.base_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  LiveMapping& operator=(LiveMapping&&) = delete;
   ~LiveMapping();
   // The descriptor can be closed afterwards. 0, or a positive errno and the reason in words.
   int open(int descriptor, std::string& why);

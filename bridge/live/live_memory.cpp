@@ -61,33 +61,32 @@ bool parse_range(const char* line, const char* line_end, Range& range) {
 }  // namespace
 
 bool LiveMemory::read(ClientId id, std::uint64_t address, std::span<std::uint8_t> to) {
-  const LiveClient* client = port_.find(id);
-  bool done = client != nullptr;
-  if (done && address >= kShared) {
-    done = inside(client->mapping(), address - kShared, to.size());
+  bool done = false;
+  if (address >= kShared) {
+    const LiveMapping* const mapping = port_.mapping_of(id);
+    done = mapping != nullptr && inside(*mapping, address - kShared, to.size());
     if (done) {
-      std::memcpy(to.data(), static_cast<const std::uint8_t*>(client->mapping().base()) + (address - kShared),
-                  to.size());
+      std::memcpy(to.data(), static_cast<const std::uint8_t*>(mapping->base()) + (address - kShared), to.size());
       count(counters_.shared_reads, to.size());
     }
-  } else if (done && !to.empty()) {
-    done = move(*client, address, to.data(), to.size(), false);
+  } else if (const LiveClient* const client = port_.find(id)) {
+    done = to.empty() || move(*client, address, to.data(), to.size(), false);
   }
   counters_.failures += done ? 0u : 1u;
   return done;
 }
 
 bool LiveMemory::write(ClientId id, std::uint64_t address, std::span<const std::uint8_t> from) {
-  const LiveClient* client = port_.find(id);
-  bool done = client != nullptr;
-  if (done && address >= kShared) {
-    done = inside(client->mapping(), address - kShared, from.size());
+  bool done = false;
+  if (address >= kShared) {
+    const LiveMapping* const mapping = port_.mapping_of(id);
+    done = mapping != nullptr && inside(*mapping, address - kShared, from.size());
     if (done) {
-      write_shared(static_cast<std::uint8_t*>(client->mapping().base()), address - kShared, from);
+      write_shared(static_cast<std::uint8_t*>(mapping->base()), address - kShared, from);
       count(counters_.shared_writes, from.size());
     }
-  } else if (done && !from.empty()) {
-    done = move(*client, address, const_cast<std::uint8_t*>(from.data()), from.size(), true);
+  } else if (const LiveClient* const client = port_.find(id)) {
+    done = from.empty() || move(*client, address, const_cast<std::uint8_t*>(from.data()), from.size(), true);
   }
   counters_.failures += done ? 0u : 1u;
   return done;

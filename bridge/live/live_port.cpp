@@ -90,7 +90,11 @@ bool LivePort::take(Cycle now, HostEvent& event) {
   event = std::move(events_.front());
   events_.pop_front();
   if (event.kind == HostEvent::Kind::kRequest) ++counters_.requests;
-  if (event.kind == HostEvent::Kind::kClose) forget(*connection_of(event.client));
+  if (event.kind == HostEvent::Kind::kClose) {
+    Connection& connection = *connection_of(event.client);
+    kept_.emplace(event.client, std::move(connection.client->mapping()));
+    forget(connection);
+  }
   return true;
 }
 
@@ -167,7 +171,14 @@ void LivePort::notify(ClientId client, std::uint32_t channel, const channel::Eve
 }
 
 // R12.
+const LiveMapping* LivePort::mapping_of(ClientId client) const {
+  if (const LiveClient* const found = find(client)) return &found->mapping();
+  const auto kept = kept_.find(client);
+  return kept == kept_.end() ? nullptr : &kept->second;
+}
+
 void LivePort::released(ClientId client) {
+  kept_.erase(client);
   if (raw(client) < clients_.size() && clients_[raw(client)] == nullptr) free_ids_.push_back(client);
 }
 

@@ -39,6 +39,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -115,6 +116,8 @@ class LivePort final : public HostPort {
   const LiveClient* find(ClientId client) const {
     return raw(client) < clients_.size() ? clients_[raw(client)] : nullptr;
   }
+  // Of a client until it is released: the device may still read WQEs and write CQEs of one whose kClose was taken.
+  const LiveMapping* mapping_of(ClientId client) const;
   std::size_t clients() const { return active_.size(); }
   // A line for the user. (R11)
   void say(const std::string& line) const { log_.say(line); }
@@ -187,6 +190,7 @@ class LivePort final : public HostPort {
   std::vector<std::uint64_t> serials_;                         // by id
   std::deque<ClientId> free_ids_;                              // in the order of release (R12)
   std::vector<LiveClient*> active_;                            // opened, kClose not taken
+  std::map<ClientId, LiveMapping> kept_;                       // kClose taken, not released
   std::vector<Doorbell> doorbells_;                            // of the last look, in the order of effect
   std::size_t next_doorbell_ = 0;
   std::vector<Doorbell> taken_[channel::kBoards];  // while a look is under way

@@ -146,14 +146,20 @@ TEST_F(LiveMemoryTest, TheOwnerByteIsWrittenLast) {  // R1
   EXPECT_EQ(torn, 0u);
 }
 
-TEST_F(LiveMemoryTest, AClientThatIsGoneHasNoMemory) {  // R4
+TEST_F(LiveMemoryTest, OfAClientThatIsGoneTheMappingLastsUntilItIsReleased) {  // R4
   LiveMemory memory(*port);
-  std::vector<std::uint8_t> data(64);
-  EXPECT_FALSE(memory.read(ClientId{9}, ProgramMemory::kShared, data));
+  std::vector<std::uint8_t> data(64, 0x5a), read(64);
+  const std::uint64_t ring = ProgramMemory::kShared | channel::kHeapOffset;
+  EXPECT_FALSE(memory.read(ClientId{9}, ring, read));
   program.socket.reset();
   EXPECT_EQ(take_one().kind, HostEvent::Kind::kClose);
-  EXPECT_FALSE(memory.read(client, ProgramMemory::kShared, data));
+  EXPECT_TRUE(memory.write(client, ring, data));
+  EXPECT_TRUE(memory.read(client, ring, read));
+  EXPECT_EQ(read, data);
+  EXPECT_FALSE(memory.exists(client));
   EXPECT_FALSE(memory.write(client, address(data.data()), data));
+  port->released(client);
+  EXPECT_FALSE(memory.read(client, ring, read));
 }
 
 // Both ways to access a process have to give the same results.
