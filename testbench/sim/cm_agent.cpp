@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -35,7 +36,11 @@ CmAgent::CmAgent(const std::string& folder, const std::string& simulator)
 
 void CmAgent::tick() {
   if (!error_.empty()) return;
-  if (process_ && can_be_read(process_.get())) process_.reset();  // it has ended
+  if (process_ && can_be_read(process_.get())) {  // it has ended
+    siginfo_t status;
+    waitid(P_PIDFD, static_cast<id_t>(process_.get()), &status, WEXITED);
+    process_.reset();
+  }
   if (process_ || !can_be_read(listener_.get())) return;
   const std::string descriptor = std::to_string(listener_.get());
   const pid_t pid = fork();

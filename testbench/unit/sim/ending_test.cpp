@@ -142,6 +142,15 @@ TEST_F(EndingTest, SignalsReachOrphansAndTheStopped) {  // process_tree.h R1
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
 }
 
+// Parents get the signal first, and end at once: their children are then this process's, and get it all the same.
+TEST_F(EndingTest, ChildrenOfThoseThatEndAtOnceAreReached) {  // process_tree.h R1
+  for (int round = 0; round < 20; ++round) {
+    (void)start("sleep 1000 &");
+    EXPECT_EQ(signal_descendants(SIGTERM).size(), 2u);
+    kill_descendants([](pid_t, int) {});
+  }
+}
+
 TEST_F(EndingTest, AGraceIsSecondsOrOff) {
   EXPECT_EQ(parse_grace("2"), milliseconds(2000));
   EXPECT_EQ(parse_grace("0.25"), milliseconds(250));
