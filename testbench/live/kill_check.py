@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A program or the simulator is killed at a random moment, or stopped for three seconds.
+"""A program, the simulator or the agent of rdma_cm is killed at a random moment, or stopped for three seconds.
 
 Under `rxnic run` the remaining programs end by themselves or are ended: SIGTERM after --grace, SIGKILL after the same
 time again, with messages that say so. Under `rxnic serve` and with --grace off they are not ended. Nothing is left
@@ -10,18 +10,25 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import sys
 import time
 
 import live
+import rdmacm_check
+from figures import figures
 from live import e2e
 
 MARGIN = 2.0  # seconds that a busy machine may take for something that takes no time by itself
 STOPPED = 3.0  # seconds
+AGENT = "rxnic_cm_agent"
+OPENED = re.compile(r"process (\d+) \((?!rxnic_cm_agent).*\) has opened NIC (\d)$", re.M)
+# What its users say: EIO; the server is gone; librdmacm's EPERM when the REP's QP cannot be set up.
+AGENT_DIED = "rdma_.*: (Input/output error|No such device|Connection refused|Operation not permitted)"
 LET_BE = 4.0  # seconds after which a program must still run under --grace off or serve
 # Traffic without an end. Some notice a peer's death by an error completion; others wait for ever: for the receive of a
-# UC or UD QP or of an SRQ, or for a change of their own memory (ib_write_lat).
+# UC or UD QP or of an SRQ, or for a change of their own memory (ib_write_lat). `endless...` are ours.
 ENDLESS = [
     ["ibv_rc_pingpong", "-g", "2", "-n", "100000000"],
     ["ibv_rc_pingpong", "-g", "1", "-n", "100000000", "-e", "-s", "100000"],
@@ -34,6 +41,13 @@ ENDLESS = [
     ["ibv_ud_pingpong", "-g", "2", "-n", "100000000", "-e"],
     ["ib_write_lat", "-F", "-n", "10000000"],
     ["ib_send_lat", "-F", "-n", "10000000", "-c", "UD"],
+    ["endless", "-t", "tags"],
+    ["endless", "-t", "xrc"],
+    ["endless", "-t", "windows"],
+    ["ibv_rc_pingpong", "-g", "2", "-n", "100000000", "-j"],  # device memory
+    ["ibv_rc_pingpong", "-g", "2", "-n", "100000000", "-o"],  # on-demand paging
+    ["endless", "-t", "raw"],
+    ["endless_connects"],
 ]
 SILENT = ["ibv_uc_pingpong", "-g", "2", "-n", "100000000"]  # never notices
 # Server and client are children of a shell that waits for both. {ignore}: empty, or a trap by which all ignore SIGTERM.
@@ -46,6 +60,27 @@ status=$?
 wait $server || exit
 exit $status
 """
+
+
+# What a client says when its server has died, if it notices.
+RETRY = "transport retry counter exceeded"
+NOTICED = {"tags": RETRY, "xrc": RETRY, "windows": RETRY,
+           "endless_connects": f"{RETRY}|rdma_.*: (Connection refused|.*timed out)"}
+
+
+def program_of(bench, command):
+    """The command with the path of a program of ours."""
+    return [str(bench.options.programs / command[0]) if command[0].startswith("endless") else command[0], *command[1:]]
+
+
+def files_of(fabric, command):
+    """The environment of a command under `serve`."""
+    return fabric.device_files() if "connects" in command[0] else {}
+
+
+def endless(bench):
+    """ENDLESS without what is not built."""
+    return [command for command in ENDLESS if shutil.which(program_of(bench, command)[0])]
 
 
 def shared_memory():
@@ -74,7 +109,11 @@ class Run:
         self.bench, self.port = bench, live.Port()
         self.folder = bench.folder / f"owned{Run.serial}"
         self.folder.mkdir()
-        environment = " ".join(["env", *(f"{name}={value}" for name, value in live.sanitizer(bench).items())])
+        variables = live.sanitizer(bench)
+        if "LD_PRELOAD" in variables:  # in front of what `rxnic run` has set
+            variables["LD_PRELOAD"] += "${LD_PRELOAD:+:$LD_PRELOAD}"
+        environment = " ".join(["env", *(f"{name}={value}" for name, value in variables.items())])
+        command = program_of(bench, command)
         server, client = (f"{environment} {command[0]} -d rxnic{nic} {' '.join(command[1:])} -p {self.port.number}"
                           for nic in (0, 1))
         script = PAIR.format(server=server, client=client + " 127.0.0.1", port=self.port.number,
@@ -92,9 +131,10 @@ class Run:
         self.members = self.descendants()
 
     def opened(self):
+        """The process that has opened each NIC, besides the agent of rdma_cm."""
         log = self.folder / "out" / "log.txt"
         text = log.read_text(encoding="utf-8") if log.exists() else ""
-        return {int(nic): int(pid) for pid, nic in re.findall(r"process (\d+) \(.*\) has opened NIC (\d)$", text, re.M)}
+        return {int(nic): int(pid) for pid, nic in OPENED.findall(text)}
 
     def descendants(self):
         found, everybody = [self.supervisor], processes()
@@ -132,14 +172,14 @@ class Run:
         return self.program.story()
 
 
-def rounds_of(bench):
+def rounds_of(bench, count=None):
     seed = int(os.environ.get("RXNIC_SEED", "1"), 0)
     print(f"RXNIC_SEED={seed}")
-    chance = random.Random(seed)
-    for number in range(bench.options.rounds):
-        command = ENDLESS[number % len(ENDLESS)]
+    chance, commands = random.Random(seed), endless(bench)
+    for number in range(bench.options.rounds or count or len(commands)):
+        command = commands[number % len(commands)]
         delay = chance.choice((0.0, 0.01, 0.05, 0.2)) * chance.random()
-        yield number, command, delay, f"round {number}, {command[0]} after {delay * 1000:.1f} ms"
+        yield number, command, delay, f"round {number}, {' '.join(command)} after {delay * 1000:.1f} ms"
 
 
 def kill_one_of_a_run(bench, choose, expect):
@@ -161,7 +201,7 @@ def kill_one_of_a_run(bench, choose, expect):
         finally:
             run.close()
     bench.expect_equal(shared_memory(), before, "/dev/shm")
-    print(f"{bench.options.rounds} rounds; everything had ended after {slowest:.2f} s at most")
+    print(f"{number + 1} rounds; everything had ended after {slowest:.2f} s at most")
 
 
 def program_died(bench, run, nic, what):
@@ -225,13 +265,16 @@ class Victims:
 
     def __init__(self, fabric, command):
         self.port = live.Port()
-        command = [*command, "-p", self.port.number]
-        self.server = fabric.start("server", command[0], "-d", "rxnic0", *command[1:])
+        command = [*program_of(fabric.bench, command), "-p", self.port.number]
+        files = files_of(fabric, command)
+        self.server = fabric.start("server", command[0], "-d", "rxnic0", *command[1:], **files)
         live.wait_until(lambda: self.server.ended() or self.port.is_listened_on(), f"{command[0]} listening")
-        self.client = fabric.start("client", command[0], "-d", "rxnic1", *command[1:], "127.0.0.1")
-        # A server accepts one client and listens no more; the connection is for the exchange of addresses.
-        live.wait_until(lambda: self.server.ended() or self.client.ended()
-                        or not (self.port.is_listened_on() or self.port.is_connected()), "a pair at work")
+        self.client = fabric.start("client", command[0], "-d", "rxnic1", *command[1:], "127.0.0.1", **files)
+        # A server accepts one client and listens no more; the connection is for the exchange of addresses, but perftest
+        # keeps it.
+        met = lambda: not self.port.is_listened_on() and (  # noqa: E731
+            command[0].startswith("ib_") or not self.port.is_connected())
+        live.wait_until(lambda: self.server.ended() or self.client.ended() or met(), "a pair at work")
         self.port.close()
 
     def story(self):
@@ -277,6 +320,70 @@ def serve(bench):
         next_run(bench, fabric, "a new simulator")
 
 
+def left(bench):
+    """Under `serve` any number of deaths leaves nothing in the simulator; who notices one sees what hardware shows."""
+    live.need("ibv_rc_pingpong", "ib_send_bw")
+    seen = []
+    with live.Fabric(bench, 2, record=False) as fabric:
+        def all_die(turn):
+            for number, command, delay, what in rounds_of(bench):
+                pair = Victims(fabric, command)
+                time.sleep(delay)  # until the random moment of the kill
+                both = (pair.server, pair.client)
+                bench.expect(not any(program.ended() for program in both), f"{what}: ended by itself: {pair.story()}")
+                victim = both[(number + turn) % 2]
+                victim.kill()
+                time.sleep(MARGIN / 4)
+                if victim is pair.server and pair.client.ended() and (says := NOTICED.get(command[-1])):
+                    seen.append(command[-1])
+                    bench.expect(re.search(says, pair.client.text()), f"{what}: {pair.client.story()}")
+                for program in both:
+                    program.kill()
+            next_run(bench, fabric, "after all deaths")
+            live.wait_until(lambda: agent_of(fabric) is None, "the end of the agent of rdma_cm")
+            return figures(fabric)
+        all_die(0)
+        before = all_die(1)
+        after = all_die(0)
+    print(f"resident {before.memory:.1f} MB, then {after.memory:.1f} MB; {after.descriptors} descriptors; "
+          f"clients that noticed: {', '.join(seen)}")
+    bench.expect({"tags", "xrc"} <= set(seen), f"only these clients have noticed the death of their server: {seen}")
+    bench.expect_equal(after.descriptors, before.descriptors, "descriptors of the simulator")
+    if not bench.options.preload:  # a sanitizer keeps what is freed
+        bench.expect(after.memory < before.memory + 4, f"resident: {before.memory:.1f} MB, then {after.memory:.1f} MB")
+
+
+def agent_of(fabric):
+    """The process ID of the agent of rdma_cm, or None."""
+    return next((pid for pid, (parent, state, name) in processes().items()
+                 if name == AGENT and state != "Z" and parent == fabric.simulator.process.pid), None)
+
+
+def dead_children(fabric):
+    """Of the simulator: those of whose end it has not taken notice."""
+    return [pid for pid, (parent, state, _) in processes().items()
+            if parent == fabric.simulator.process.pid and state == "Z"]
+
+
+def agent(bench):
+    """The agent of rdma_cm is killed: who uses it fails, the others do not notice, the next ones find a new agent."""
+    live.need(str(bench.options.programs / "endless_connects"), "rping", "ibv_uc_pingpong")
+    row = rdmacm_check.UTILITIES["rping"][0]
+    with live.Fabric(bench, 2, record=False) as fabric:
+        others = Victims(fabric, SILENT)
+        for _, _, delay, what in rounds_of(bench, 5):
+            pair = Victims(fabric, ["endless_connects"])
+            time.sleep(delay)  # until the random moment of the kill
+            os.kill(agent_of(fabric), signal.SIGKILL)
+            for program in (pair.server, pair.client):
+                bench.expect_equal(program.wait(MARGIN), 1, f"{what}: status: {program.story()}")
+                bench.expect(re.search(AGENT_DIED, program.text()), f"{what}: {program.story()}")
+            good, server, client = rdmacm_check.run_pair(fabric, row)
+            bench.expect(good, f"{what}: the next programs: {server.story()}\n{client.story()}")
+            live.wait_until(lambda: not dead_children(fabric), f"{what}: notice of dead agents", 10)
+        bench.expect(not others.server.ended() and not others.client.ended(), f"others: {others.story()}")
+
+
 def stop(bench):
     """Server, client or simulator is stopped for 3 s and goes on: the run completes."""
     live.need("ibv_rc_pingpong", "ib_send_bw")
@@ -304,11 +411,14 @@ def stop(bench):
             fabric.close()
 
 
-CHECKS = {"server": server, "client": client, "simulator": simulator, "off": off, "serve": serve, "stop": stop}
+CHECKS = {"server": server, "client": client, "simulator": simulator, "off": off, "serve": serve, "stop": stop,
+          "left": left, "agent": agent}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)
-    parser.add_argument("--rounds", type=int, default=int(os.environ.get("RXNIC_KILL_ROUNDS", len(ENDLESS))),
-                        metavar="N", help="default: $RXNIC_KILL_ROUNDS or one of each program")
+    parser.add_argument("--rounds", type=int, default=int(os.environ.get("RXNIC_KILL_ROUNDS", 0)), metavar="N",
+                        help="default: $RXNIC_KILL_ROUNDS or one of each program")
     parser.add_argument("--grace", type=float, default=1.0, metavar="S", help="of the runs; default: 1")
+    parser.add_argument("--programs", required=True, type=lambda f: pathlib.Path(f).resolve(), metavar="FOLDER",
+                        help="where endless is")
     sys.exit(e2e.run(parser, CHECKS))

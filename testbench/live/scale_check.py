@@ -8,7 +8,7 @@ import sys
 
 import live
 import rdmacm_check
-import soak_attacks
+from figures import figures
 from live import e2e
 
 PAIRS = 8
@@ -73,7 +73,7 @@ def objects(bench):
                               "--gtest_brief=1", RXNIC_SCALE_OBJECTS=str(count))
             bench.expect("[  PASSED  ] 1 test" in text, text[-2000:])
             print(re.search(r"\d+ kinds, .*|$", text)[0])
-            return soak_attacks.figures(fabric)
+            return figures(fabric)
         come_and_go()
         before = come_and_go()
         after = come_and_go()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The attacks of scripts/soak, and what it looks at: the simulator's figures, what is left behind.
+"""The attacks of scripts/soak, and what it looks at: what is left behind.
 
 An attack is a generator: it starts programs, yields while it waits, and returns what it did in a few words, by which
 its repetitions are counted. At its end, within live.PATIENCE or so, none of its programs is left.
@@ -7,8 +7,6 @@ its repetitions are counted. At its end, within live.PATIENCE or so, none of its
 import dataclasses
 import os
 import pathlib
-import re
-import shutil
 import signal
 import time
 import typing
@@ -18,31 +16,6 @@ import live
 
 DEATHS = ("killed", "stopped and continued", "stopped and killed")
 UC = ["ibv_uc_pingpong", "-g", "2", "-n", "100000000"]
-
-
-class Gone(Exception):
-    """The simulator has ended."""
-
-
-@dataclasses.dataclass
-class Figures:
-    """What the simulator has now."""
-    memory: float  # resident, MB
-    peak: float  # the most that was resident until now, MB
-    descriptors: int
-    cpu: float  # seconds used until now
-
-
-def figures(fabric):
-    process = pathlib.Path(f"/proc/{fabric.simulator.process.pid}")
-    try:
-        status = (process / "status").read_text(encoding="ascii", errors="replace")
-        sizes = {name: int(size) / 1024 for name, size in re.findall(r"^Vm(RSS|HWM):\s+(\d+) kB", status, re.M)}
-        times = (process / "stat").read_text(encoding="ascii", errors="replace").rsplit(")", 1)[1].split()[11:13]
-        return Figures(sizes["RSS"], sizes["HWM"], len(os.listdir(process / "fd")),
-                       sum(map(int, times)) / os.sysconf("SC_CLK_TCK"))
-    except (OSError, KeyError) as absent:
-        raise Gone from absent
 
 
 def left_behind(folder, shared_memory):
@@ -152,14 +125,15 @@ def hostile(soak, chance):
 
 def kills(soak, chance):
     """One of a pair under load is killed, or stopped for a while."""
-    commands = [command for command in [*kill_check.ENDLESS, UC] if shutil.which(command[0])]
-    command = chance.choice(commands)
+    command = kill_check.program_of(soak.bench, chance.choice([*kill_check.endless(soak.bench), UC]))
     delay = chance.choice((0.0, 0.01, 0.1, 1.0)) * chance.random()
     who, death = chance.randrange(2), chance.choice(DEATHS)
     port = live.Port()
-    pair = [soak.start("server", command[0], "-d", "rxnic0", *command[1:], "-p", port.number)]
+    files = kill_check.files_of(soak.fabric, command)
+    pair = [soak.start("server", command[0], "-d", "rxnic0", *command[1:], "-p", port.number, **files)]
     yield from until(lambda: pair[0].ended() or port.is_listened_on(), live.PATIENCE)
-    pair.append(soak.start("client", command[0], "-d", "rxnic1", *command[1:], "-p", port.number, "127.0.0.1"))
+    pair.append(soak.start("client", command[0], "-d", "rxnic1", *command[1:], "-p", port.number, "127.0.0.1",
+                           **files))
     yield from until(lambda: pair[0].ended() or not port.is_listened_on(), live.PATIENCE)
     port.close()
     yield from until(lambda: any(program.ended() for program in pair), delay)

@@ -136,17 +136,19 @@ Owned<ibv_qp> make_qp(const World& world, ibv_cq* send_cq, ibv_cq* receive_cq, c
   return own(ibv_create_qp(world.pd.get(), &init), "ibv_create_qp");
 }
 
-ibv_ah_attr address_of(const World& world, const Path& path) {
+ibv_ah_attr address_of(const ibv_gid& gid, const Path& path) {
   ibv_ah_attr address{};
   address.is_global = 1;
   address.port_num = 1;
-  address.grh.dgid = world.gid(path.gid_index);
+  address.grh.dgid = gid;
   address.grh.sgid_index = static_cast<std::uint8_t>(path.gid_index);
   address.grh.hop_limit = 64;
   return address;
 }
 
-void connect(ibv_qp* qp, const World& to, std::uint32_t to_qpn, const Path& path) {
+ibv_ah_attr address_of(const World& world, const Path& path) { return address_of(world.gid(path.gid_index), path); }
+
+void connect(ibv_qp* qp, const ibv_gid& to, std::uint32_t to_qpn, const Path& path) {
   const bool datagrams = qp->qp_type == IBV_QPT_UD;
   const bool requests = qp->qp_type == IBV_QPT_RC || qp->qp_type == IBV_QPT_XRC_SEND;
   const bool responds = qp->qp_type == IBV_QPT_RC || qp->qp_type == IBV_QPT_XRC_RECV;
@@ -182,6 +184,10 @@ void connect(ibv_qp* qp, const World& to, std::uint32_t to_qpn, const Path& path
                           : responds ? IBV_QP_TIMEOUT
                                      : 0)),
        "ibv_modify_qp(RTS)");
+}
+
+void connect(ibv_qp* qp, const World& to, std::uint32_t to_qpn, const Path& path) {
+  connect(qp, to.gid(path.gid_index), to_qpn, path);
 }
 
 void connect_both(ibv_qp* a, const World& of_a, ibv_qp* b, const World& of_b, const Path& path) {
