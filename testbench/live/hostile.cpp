@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A hostile program: opens a NIC like any other, then overwrites the memory that it shares with the simulator, rings
-// doorbells with random values and sends garbage over its socket.
+// doorbells with random values and sends garbage over its socket, to the simulator and to the agent of rdma_cm. Beside,
+// it lies (hostile_liar.h).
 //
-//   usage: hostile [CORRUPTIONS]    (default 10000; seed from RXNIC_SEED)
+//   usage: hostile [CORRUPTIONS]    (default 10000; seed from RXNIC_SEED); a lie beside every fifth
 //
-//   R1  It attacks kLives times, each time with a new connection and new queues: a simulator that disconnects it is
-//       attacked again.
+//   R1  It attacks in lives of kLife corruptions, each with a new connection and new queues; a simulator that disconnects
+//       it earlier is attacked again.
 //   R2  After every kBetweenLooks corruptions it sends a request over a healthy connection: the reply shows that the
 //       simulator has taken the corruptions and still works. Exit 1 without a reply.
+//   R3  Its queues are of every kind that has a ring: of QPs, of ordinary and XRC SRQs, of tags; all have work.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -19,30 +21,37 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 
 #include "bridge/channel/protocol.h"
 #include "bridge/channel/socket.h"
+#include "testbench/live/hostile_liar.h"
+#include "testbench/live/hostile_manager.h"
 #include "testbench/live/verbs_world.h"
+#include "testbench/live/xrc_objects.h"
 
 namespace rxnic::live {
 namespace {
 
-constexpr int kLives = 10, kBetweenLooks = 20;
+constexpr int kLife = 1000, kBetweenLooks = 20, kBetweenLies = 5;
 constexpr std::uint64_t kBusyHeap = 1 << 20;  // of the heap's start, where the queues are
 
 // A connection with queues of every kind in use, and the raw view of what it shares with the simulator.
 class Attacker {
  public:
   Attacker() : world_(0), cq_(world_.cq(64)), arena_(world_, 4096) {
+    make_tags_and_xrc();
     ibv_srq_init_attr init{};
     init.attr = {64, 2, 0};
     srq_ = own(ibv_create_srq(world_.pd.get(), &init), "ibv_create_srq");
-    QpShape on_srq;
+    QpShape on_srq, on_tags;
     on_srq.srq = srq_.get();
+    on_tags.srq = tags_.get();
+    on_tags.wrs = on_tags.inline_bytes = 0;
     for (std::size_t i = 0; i < qps_.size(); ++i) {
-      qps_[i] = make_qp(world_, cq_.get(), cq_.get(), i % 2 == 0 ? QpShape{} : on_srq);
+      qps_[i] = make_qp(world_, cq_.get(), cq_.get(), i == 5 ? on_tags : i % 2 == 0 ? QpShape{} : on_srq);
     }
     for (std::size_t i = 0; i < qps_.size(); i += 2) connect_both(qps_[i].get(), world_, qps_[i + 1].get(), world_);
     std::array<ibv_sge, 1> list{arena_.sge(0, 64)};
@@ -51,19 +60,25 @@ class Attacker {
       for (std::size_t q = 0; q < qps_.size(); q += 2) post_receive(qps_[q].get(), list);
     }
     ibv_send_wr wr = send_wr(IBV_WR_SEND, list);
-    for (const Owned<ibv_qp>& qp : qps_) post(qp.get(), wr);
+    for (std::size_t i = 0; i < 5; ++i) post(qps_[i].get(), wr);
     find_shared();
   }
   // Its objects cannot be destroyed one by one: the library's state is corrupted.
   ~Attacker() {
     for (Owned<ibv_qp>& qp : qps_) (void)qp.release();
-    (void)cq_.release(), (void)srq_.release(), (void)arena_.region.release();
+    for (Owned<ibv_qp>& qp : xrc_qps_) (void)qp.release();
+    for (Owned<ibv_srq>* srq : {&srq_, &tags_, &xrc_srq_}) (void)srq->release();
+    (void)xrcd_.release(), (void)cq_.release(), (void)arena_.region.release();
     (void)world_.pd.release(), (void)world_.context.release();
     if (socket_ >= 0) shutdown(socket_, SHUT_RDWR);  // the library still has it open
   }
   Attacker(const Attacker&) = delete;
   Attacker& operator=(const Attacker&) = delete;
 
+  bool is_connected() const {
+    char byte;
+    return recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) != 0;
+  }
   void corrupt(std::mt19937_64& random) {
     switch (random() % 8) {
       case 0:
@@ -83,6 +98,28 @@ class Attacker {
   }
 
  private:
+  // (R3)
+  void make_tags_and_xrc() {
+    tags_ = make_tag_srq(world_, cq_.get());
+    std::array<ibv_sge, 1> list{arena_.sge(0, 64)};
+    for (std::uint64_t tag = 0; tag < 4; ++tag) {
+      ibv_ops_wr wr{}, *bad = nullptr;
+      wr.opcode = IBV_WR_TAG_ADD;
+      wr.tm.add = {tag, list.data(), 1, tag, ~std::uint64_t{0}};
+      must(ibv_post_srq_ops(tags_.get(), &wr, &bad), "ibv_post_srq_ops");
+    }
+    xrcd_.reset(open_xrcd(world_.context.get(), -1, O_CREAT));
+    must(xrcd_ == nullptr ? -1 : 0, "ibv_open_xrcd");
+    xrc_srq_ = make_srq(world_, xrcd_.get(), cq_.get());
+    xrc_qps_ = {make_sender(world_, cq_.get()), make_receiver(world_, xrcd_.get())};
+    connect_both(xrc_qps_[0].get(), world_, xrc_qps_[1].get(), world_);
+    post_receive(tags_.get(), list);
+    for (int i = 0; i < 32; ++i) post_receive(xrc_srq_.get(), list);
+    ibv_send_wr wr = send_wr(IBV_WR_SEND, list);
+    wr.qp_type.xrc.remote_srqn = number_of(xrc_srq_.get());
+    post(xrc_qps_[0].get(), wr);
+  }
+
   static std::set<std::uint64_t> mappings() {
     std::set<std::uint64_t> found;
     std::ifstream maps("/proc/self/maps");
@@ -146,12 +183,20 @@ class Attacker {
         const std::uint64_t value = number(random);
         std::memcpy(message.body.bytes.data() + at, &value, 8);
       }
-      message.type = static_cast<channel::Request>(1 + random() % 26);
+      message.type = static_cast<channel::Request>(1 + random() % static_cast<unsigned>(channel::kLastRequest));
       message.sequence = static_cast<std::uint32_t>(random());
       std::memcpy(bytes.data(), &message, sizeof message);
     }
-    // Replies are sometimes left unread, so that the simulator finds the socket full.
-    (void)send(socket_, bytes.data(), length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    // Replies are sometimes left unread, so that the simulator finds the socket full. Imports name a client by its
+    // socket: this one, or another.
+    const int descriptor = sockets_before_.empty() || random() % 2 == 0 ? socket_ : *sockets_before_.begin();
+    if (kind > 1 && random() % 2 == 0) {
+      channel::Message message;
+      std::memcpy(&message, bytes.data(), sizeof message);
+      (void)channel::send_message(socket_, message, {&descriptor, 1}, channel::Waiting::kNo);
+    } else {
+      (void)send(socket_, bytes.data(), length, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
     if (random() % 3 != 0) {
       while (recv(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {
       }
@@ -163,8 +208,10 @@ class Attacker {
   World world_;
   Owned<ibv_cq> cq_;
   Arena arena_;
-  Owned<ibv_srq> srq_;
-  std::array<Owned<ibv_qp>, 4> qps_;
+  Owned<ibv_srq> srq_, tags_, xrc_srq_;
+  OwnedXrcd xrcd_;
+  std::array<Owned<ibv_qp>, 2> xrc_qps_;
+  std::array<Owned<ibv_qp>, 6> qps_;  // the last one has tags
   std::uint8_t* base_ = nullptr;
   int socket_ = -1;
 };
@@ -195,16 +242,20 @@ void open_with_wrong_descriptors(std::mt19937_64& random) {
 void attack(int corruptions) {
   std::mt19937_64 random(seed());
   const World healthy(0);
-  int done = 0;
-  for (int life = 0; life < kLives; ++life) {
+  ManagerAttacker manager;
+  std::optional<Liar> liar;
+  int done = 0, lives = 0;
+  for (; done < corruptions; ++lives) {
     open_with_wrong_descriptors(random);
     Attacker attacker;
-    for (; done < (life + 1) * corruptions / kLives; ++done) {
+    if (!liar) liar.emplace();
+    for (int age = 0; age < kLife && done < corruptions && attacker.is_connected(); ++age, ++done) {
       attacker.corrupt(random);
+      if (done % kBetweenLies == 0) liar->lie(random), manager.attack(random);
       if (done % kBetweenLooks == 0) (void)own(ibv_alloc_pd(healthy.context.get()), "ibv_alloc_pd");  // R2
     }
   }
-  std::printf("hostile: %d corruptions in %d lives\n", done, kLives);
+  std::printf("hostile: %d corruptions in %d lives\n", done, lives);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ import re
 import sys
 
 import live
+import rdmacm_check
 import wire
 from live import e2e
 
@@ -219,24 +220,39 @@ def threads(bench):
 
 
 def hostile(bench):
-    """10^4 corruptions of mapping and doorbells and garbage over the socket, while others work."""
-    live.need("ibv_rc_pingpong", "ib_send_bw")
+    """10^4 corruptions of mapping and doorbells, garbage over sockets, and lies, while others work."""
+    live.need("ibv_rc_pingpong", "rping")
+    connects = rdmacm_check.UTILITIES["rping"][0]
+
+    def pingpong(fabric):
+        port = live.Port()
+        options = ["-p", port.number, "-g", "2", "-n", "500", "-s", "5000", "-c"]
+        good, server, client = fabric.pair(["ibv_rc_pingpong", "-d", "rxnic0", *options],
+                                           ["ibv_rc_pingpong", "-d", "rxnic1", *options, "127.0.0.1"], port)
+        port.close()
+        return good and "invalid data" not in server.text() + client.text()
+
+    def rping(fabric):
+        good, server, client = rdmacm_check.run_pair(fabric, connects)
+        bench.expect(good and re.search(connects.prints, client.text()), f"{server.story()}\n{client.story()}")
+        return good
+
+    def suites(fabric):
+        suite(bench, fabric, "victims", "*/Tags.*:*/Rendezvous.*:*/Xrc.*:*/Windows.*:*/DeviceMemory.*")
+        return True
+
+    victims = (pingpong, rping, suites)
     with live.Fabric(bench, 2, record=False) as fabric:
         attacker = fabric.start("hostile", bench.options.programs / "hostile", "10000")
         rounds, good = 0, True
-        while good and (not attacker.ended() or rounds < 2):
-            port = live.Port()
-            options = ["-p", port.number, "-g", "2", "-n", "500", "-s", "5000", "-c"]
-            good, server, client = fabric.pair(["ibv_rc_pingpong", "-d", "rxnic0", *options],
-                                               ["ibv_rc_pingpong", "-d", "rxnic1", *options, "127.0.0.1"], port)
-            good = good and "invalid data" not in server.text() + client.text()
-            port.close()
+        while good and (not attacker.ended() or rounds < len(victims)):
+            good = victims[rounds % len(victims)](fabric)
             rounds += 1
         bench.expect(good, f"victims, round {rounds}")
         code = attacker.wait()
         bench.expect(code == 0 and "10000 corruptions" in attacker.text(), attacker.story())
         suite(bench, fabric, "Payload")
-        print(f"{rounds} pairs ran to their end beside: {attacker.text().strip()}")
+        print(f"{rounds} runs of victims came to their end beside: {attacker.text().strip()}")
 
 
 CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "tags": tags,
