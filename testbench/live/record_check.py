@@ -6,8 +6,12 @@ import pathlib
 import re
 import shutil
 import sys
+import time
 
+import kill_check
 import live
+import rdmacm_check
+import ucx_check
 from live import e2e
 
 # The parts of the report that a replay must repeat exactly.
@@ -51,10 +55,43 @@ def pairs(bench):
 
 def suites(bench):
     """Test programs of our own: all opcodes, errors, absent pages, threads."""
-    for suite in ("Payload", "Protection", "Paging", "Raw", "Rss", "Threads"):
+    for suite in ("Payload", "Protection", "Paging", "Raw", "Rss", "Threads", "Tags", "Rendezvous", "Xrc", "Windows",
+                  "Multicast", "DeviceMemory", "Import"):
         with live.Fabric(bench, 2) as fabric:
             fabric.run(bench.options.programs / "live_verbs", f"--gtest_filter=*{suite}.*", "--gtest_brief=1")
         replay_of(bench, fabric, suite)
+
+
+def connects(bench):
+    """Programs that connect by rdma_cm, with the agent's datagrams."""
+    live.need("rping", "ucmatose", "udaddy")
+    for row in (rdmacm_check.UTILITIES[name][0] for name in ("rping", "ucmatose", "udaddy")):
+        with live.Fabric(bench, 2) as fabric:
+            good, server, client = rdmacm_check.run_pair(fabric, row)
+            bench.expect(good, f"{server.story()}\n{client.story()}")
+        replay_of(bench, fabric, row.client[0])
+
+
+def ucx(bench):
+    """UCX, which polls and wakes as it likes."""
+    live.need("ucx_perftest")
+    replay_of(bench, ucx_check.run_test(bench, live.WireCheck(bench), None, "rc_v", "tag_lat"), "ucx_perftest")
+
+
+def deaths(bench):
+    """Programs that are killed at work, and one that attacks the simulator."""
+    for command in (["endless", "-t", "tags"], ["endless", "-t", "windows"], ["endless_connects"]):
+        if command not in kill_check.endless(bench):
+            continue
+        with live.Fabric(bench, 2) as fabric:
+            pair = kill_check.Victims(fabric, command)
+            time.sleep(0.2)  # at work
+            pair.server.kill()
+            time.sleep(0.2)  # the other one goes on for a while
+        replay_of(bench, fabric, " ".join(command))
+    with live.Fabric(bench, 2) as fabric:
+        fabric.run(bench.options.programs / "hostile", "1000")
+    replay_of(bench, fabric, "hostile")
 
 
 def tampered(bench):
@@ -115,7 +152,8 @@ def full(bench):
     bench.expect(events == sorted(events) and events[-1] > 100, f"events in the records: {events}")
 
 
-CHECKS = {"pairs": pairs, "suites": suites, "tampered": tampered, "full": full}
+CHECKS = {"pairs": pairs, "suites": suites, "connects": connects, "ucx": ucx, "deaths": deaths,
+          "tampered": tampered, "full": full}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)
