@@ -65,6 +65,16 @@ class ProgramMemory {
   // All or nothing; false: some byte is not mapped, or not writable (page protection counts).
   virtual bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) = 0;
   virtual bool write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) = 0;
+  struct Read {
+    ClientId client{};
+    std::uint64_t address = 0;
+    std::span<std::uint8_t> to;
+    bool* ok = nullptr;  // the result
+  };
+  // Several reads in order, each by itself all or nothing.
+  virtual void read_all(std::span<const Read> reads) {
+    for (const Read& r : reads) *r.ok = read(r.client, r.address, r.to);
+  }
   // False: the program has ended, and its memory with it.
   virtual bool exists(ClientId /*client*/) { return true; }
 };

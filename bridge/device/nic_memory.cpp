@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/device/nic_memory.h"
 
+#include <algorithm>
+
 namespace rxnic {
 
 namespace {
@@ -20,17 +22,46 @@ bool NicMemory::read(BusAddress from, std::span<std::uint8_t> to) {
   if (is_table(from)) return tables_.read(from, to);
   const std::uint64_t address = raw(from) & kWithinClient;
   bool ok = within_client(from, to.size()) && programs_.read(client_of(from), address, to);
-  if (!ok && !programs_.exists(client_of(from))) {  // (R4)
+  finish_read(client_of(from), address, to, ok);
+  return ok;
+}
+
+void NicMemory::finish_read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to, bool& ok) {
+  if (!ok && !programs_.exists(client)) {  // (R4)
     std::fill(to.begin(), to.end(), std::uint8_t{0});
     ok = true;
   }
-  if (observer_ != nullptr) observer_->on_read(engine_.now(), client_of(from), address, to, ok);
-  return ok;
+  if (observer_ != nullptr) observer_->on_read(engine_.now(), client, address, to, ok);
+}
+
+// R5.
+void NicMemory::read_later(BusAddress from, std::span<std::uint8_t> to, bool& ok) {
+  const std::uint64_t address = raw(from) & kWithinClient;
+  if (is_table(from) || !within_client(from, to.size()) || address >= ProgramMemory::kShared) {
+    ok = read(from, to);
+    return;
+  }
+  late_.push_back({client_of(from), address, to, &ok});
+  if (late_.size() == kMostLate) settle();
+}
+
+void NicMemory::settle() {
+  if (late_.empty()) return;
+  programs_.read_all(late_);
+  for (const ProgramMemory::Read& r : late_) finish_read(r.client, r.address, r.to, *r.ok);
+  late_.clear();
+}
+
+bool NicMemory::is_read_late(ClientId client, std::uint64_t address, std::size_t bytes) const {
+  return std::any_of(late_.begin(), late_.end(), [&](const ProgramMemory::Read& r) {
+    return r.client == client && address < r.address + r.to.size() && r.address < address + bytes;
+  });
 }
 
 bool NicMemory::write(BusAddress to, std::span<const std::uint8_t> from) {
   if (is_table(to)) return tables_.write(to, from);
   const std::uint64_t address = raw(to) & kWithinClient;
+  if (address < ProgramMemory::kShared && is_read_late(client_of(to), address, from.size())) settle();  // (R5)
   const bool ok = (within_client(to, from.size()) && programs_.write(client_of(to), address, from)) ||
                   !programs_.exists(client_of(to));  // (R4)
   if (observer_ != nullptr) observer_->on_write(engine_.now(), client_of(to), address, from, ok);

@@ -8,7 +8,11 @@
 //       range separately.
 //   R4  Registered memory stays pinned until the device no longer uses it: in the memory of a program that has ended
 //       writes succeed without effect, and reads return zeros.
+//   R5  Late reads of programs' memory, except their mappings, are carried out together, in order: when they are to be
+//       settled, before a write to one of their ranges, and when there are kMostLate.
 #pragma once
+
+#include <vector>
 
 #include "bridge/device/host_observer.h"
 #include "bridge/device/host_port.h"
@@ -19,18 +23,25 @@ namespace rxnic {
 
 class NicMemory final : public HostMemory {
  public:
+  static constexpr std::size_t kMostLate = 64;
   NicMemory(const Engine& engine, ProgramMemory& programs, HostObserver* observer)
       : engine_(engine), programs_(programs), observer_(observer) {}
   bool read(BusAddress from, std::span<std::uint8_t> to) override;
   bool write(BusAddress to, std::span<const std::uint8_t> from) override;
+  void read_later(BusAddress from, std::span<std::uint8_t> to, bool& ok) override;
+  void settle() override;
   std::uint64_t tables_digest() const { return tables_.digest(); }
   std::size_t tables_bytes() const { return tables_.resident_bytes(); }
 
  private:
+  void finish_read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to, bool& ok);
+  bool is_read_late(ClientId client, std::uint64_t address, std::size_t bytes) const;
+
   const Engine& engine_;
   ProgramMemory& programs_;
   HostObserver* observer_;
   LocalMemory tables_;
+  std::vector<ProgramMemory::Read> late_;  // (R5)
 };
 
 }  // namespace rxnic

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
@@ -92,6 +93,44 @@ bool LiveMemory::write(ClientId id, std::uint64_t address, std::span<const std::
   return done;
 }
 
+// R6.
+void LiveMemory::read_all(std::span<const Read> reads) {
+  while (!reads.empty()) {
+    const auto other = std::find_if(reads.begin(), reads.begin() + std::min(reads.size(), kMostAtOnce),
+                                    [&](const Read& r) { return r.client != reads[0].client || r.address >= kShared; });
+    const auto together = static_cast<std::size_t>(other - reads.begin());
+    std::size_t done = together > 1 ? read_at_once(reads.first(together)) : 0;
+    if (done < together || together == 0) {
+      *reads[done].ok = read(reads[done].client, reads[done].address, reads[done].to);
+      ++done;
+    }
+    reads = reads.subspan(done);
+  }
+}
+
+// Returns how many were read, from the first on.
+std::size_t LiveMemory::read_at_once(std::span<const Read> reads) {
+  const LiveClient* client = port_.find(reads[0].client);
+  if (client == nullptr || way(*client).by_descriptor) return 0;
+  std::array<iovec, kMostAtOnce> here, there;
+  for (std::size_t n = 0; n < reads.size(); ++n) {
+    here[n] = {reads[n].to.data(), reads[n].to.size()};
+    there[n] = {reinterpret_cast<void*>(reads[n].address), reads[n].to.size()};
+  }
+  watch_.begin(client->process());
+  const ssize_t moved = process_vm_readv(client->pid(), here.data(), reads.size(), there.data(), reads.size(), 0);
+  if (watch_.end()) report_killed(*client);
+  std::size_t done = 0;
+  for (auto left = static_cast<std::size_t>(std::max<ssize_t>(moved, 0)); done < reads.size(); ++done) {
+    if (reads[done].to.size() > left) break;
+    left -= reads[done].to.size();
+    *reads[done].ok = true;
+    count(counters_.process_reads, reads[done].to.size());
+  }
+  counters_.together += done;
+  return done;
+}
+
 bool LiveMemory::exists(ClientId id) {  // (R4)
   const LiveClient* client = port_.find(id);
   return client != nullptr && !way(*client).gone;
@@ -111,12 +150,14 @@ bool LiveMemory::move(const LiveClient& client, std::uint64_t address, std::uint
                       bool write) {
   watch_.begin(client.process());
   const bool done = move_unwatched(client, address, local, bytes, write);
-  if (watch_.end()) {
-    port_.say("killed process " + std::to_string(client.pid()) + " (" + client.program() +
-              "): an access to its memory did not end in time; pages that a program supplies by itself (userfaultfd, "
-              "FUSE) cannot be registered");
-  }
+  if (watch_.end()) report_killed(client);
   return done;
+}
+
+void LiveMemory::report_killed(const LiveClient& client) const {
+  port_.say("killed process " + std::to_string(client.pid()) + " (" + client.program() +
+            "): an access to its memory did not end in time; pages that a program supplies by itself (userfaultfd, "
+            "FUSE) cannot be registered");
 }
 
 // `local` is only read when `write`.

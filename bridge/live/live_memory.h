@@ -13,6 +13,8 @@
 //       until it is released: messages that arrive until its QPs are gone find the WQEs that it has posted.
 //   R5  An access to a page that the program itself has to supply (userfaultfd, FUSE) waits for the program, but not
 //       long: the program is killed (access_watch.h).
+//   R6  Reads of one program that follow each other in read_all() are one system call, up to kMostAtOnce of them: alone
+//       it takes three times as long as its share. Those that it did not carry out are tried again one by one.
 #pragma once
 
 #include <cstdint>
@@ -41,15 +43,18 @@ struct LiveMemoryCounters {
   TransferCounters shared_reads, shared_writes;          // the mapping
   TransferCounters process_reads, process_writes;        // process_vm_*
   TransferCounters descriptor_reads, descriptor_writes;  // R2
+  std::uint64_t together = 0;                            // of process_reads: those that shared a system call (R6)
   std::uint64_t failures = 0;                            // calls that returned false
 };
 
 class LiveMemory final : public ProgramMemory {
  public:
+  static constexpr std::size_t kMostAtOnce = 64;
   explicit LiveMemory(const LivePort& port, const LiveMemoryOptions& options = {})
       : port_(port), options_(options), watch_(options.watch) {}
   bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) override;
   bool write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) override;
+  void read_all(std::span<const Read> reads) override;
   bool exists(ClientId client) override;
   const LiveMemoryCounters& counters() const { return counters_; }
 
@@ -64,6 +69,8 @@ class LiveMemory final : public ProgramMemory {
   };
   Way& way(const LiveClient& client);
   bool permitted(Way& w, const LiveClient& client, std::uint64_t address, std::uint64_t bytes, bool write);
+  std::size_t read_at_once(std::span<const Read> reads);
+  void report_killed(const LiveClient& client) const;
   bool move(const LiveClient& client, std::uint64_t address, std::uint8_t* local, std::size_t bytes, bool write);
   bool move_unwatched(const LiveClient& client, std::uint64_t address, std::uint8_t* local, std::size_t bytes,
                       bool write);

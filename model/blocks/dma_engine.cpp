@@ -34,6 +34,7 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
       posted_(params.posted_header_credits, params.posted_credit_bytes / CreditPool::kUnit),
       non_posted_(params.non_posted_header_credits, params.non_posted_data_credits),
       completion_(params.completion_credits, params.read_buffer_bytes / CreditPool::kUnit),
+      late_ok_(params.tags),
       leaving_(params.leaving_depth),
       sent_(params.leaving_depth),
       pending_(lines_of<DelayLine<PendingCompletion>>(params.tags, std::make_index_sequence<kDmaClients + 1>())),
@@ -94,12 +95,13 @@ void DmaEngine::give_back(Cycle now) {
     if (pending.empty()) awaiting_ &= ~(1u << c);
   }
   for (auto& pending = pending_[kDmaClients]; pending.ready(now); pending.pop()) {
-    const PendingCompletion& a = pending.front();
+    PendingCompletion& a = pending.front();
     if (a.last) {
       if (!gathered.can_push(now)) {
         output_blocked_ = true;
         break;
       }
+      if (a.late) settle_late_read(a);
       ++counters_.packets_gathered;
       gathered.push(now, {PacketHandle{a.id}, a.syndrome});
     }

@@ -43,6 +43,17 @@ void DmaEngine::send_read(Cycle now, std::size_t to, const TlpCount& up, const T
   counters_.link_bytes_up += up.link_bytes;
 }
 
+// The read of a packet whose data is complete, and with it all that were started. (R2)
+void DmaEngine::settle_late_read(PendingCompletion& of) {
+  if (late_done_ == late_settled_) {
+    memory_.settle();
+    late_settled_ = late_started_;
+  }
+  if (late_ok_[late_done_++ % late_ok_.size()]) return;
+  ++counters_.failed;  // (R8)
+  of.syndrome = kNakRemoteOperation;
+}
+
 void DmaEngine::give_room(const PendingCompletion& done) {
   if (!done.takes_tag) return;
   ++tags_left_;
@@ -91,7 +102,10 @@ bool DmaEngine::start_gather(Cycle now) {
   const std::uint32_t bytes = std::min(s.bytes - done.bytes, read_tlp_room(params_, raw(at)));
   const TlpCount down = completion_tlps(params_, raw(at), bytes);
   if (!may_read(now, kGather, 0, down, bytes)) return false;
-  if (done.bytes == 0 && !memory_.read(s.address, {shared_.packets[s.buffer].frame.data() + s.offset, s.bytes})) {
+  const std::span<std::uint8_t> to{shared_.packets[s.buffer].frame.data() + s.offset, s.bytes};
+  if (done.bytes == 0 && s.last) {
+    memory_.read_later(s.address, to, late_ok_[late_started_++ % late_ok_.size()]);
+  } else if (done.bytes == 0 && !memory_.read(s.address, to)) {
     ++counters_.failed;  // (R8)
     gather_syndrome_ = kNakRemoteOperation;
   }
@@ -99,7 +113,7 @@ bool DmaEngine::start_gather(Cycle now) {
   const bool all = done.bytes == s.bytes;
   const bool last = all && s.last;
   send_read(now, kDmaClients, read_request_tlp(params_), down,
-            {raw(s.buffer), true, last, true, gather_syndrome_, all});
+            {raw(s.buffer), true, last, true, gather_syndrome_, all, last});
   counters_.read_bytes += bytes;
   if (!all) return true;
   ++counters_.reads;

@@ -20,6 +20,10 @@ class HostMemory {
   // False when any byte of the range is not mapped (or not writable); then nothing was copied.
   virtual bool read(BusAddress from, std::span<std::uint8_t> to) = 0;
   virtual bool write(BusAddress to, std::span<const std::uint8_t> from) = 0;
+  // A read that may be carried out at any time before settle() returns: together with others it costs less. `to` and
+  // `ok`, the result, have to live until then. It sees no write() that was called after it.
+  virtual void read_later(BusAddress from, std::span<std::uint8_t> to, bool& ok) { ok = read(from, to); }
+  virtual void settle() {}
 
   template <class T>
   T load(BusAddress from) {

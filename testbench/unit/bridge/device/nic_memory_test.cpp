@@ -23,14 +23,21 @@ struct Programs final : ProgramMemory {
   };
   bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) override {
     log.push_back({false, client, address, to.size()});
-    return mapped;
+    return mapped && address != hole;
   }
+  void read_all(std::span<const Read> reads) override {
+    together.push_back(reads.size());
+    ProgramMemory::read_all(reads);
+  }
+  bool exists(ClientId) override { return alive; }
   bool write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) override {
     log.push_back({true, client, address, from.size()});
     return mapped;
   }
   std::vector<Access> log;
-  bool mapped = true;
+  std::vector<std::size_t> together;  // reads, by call of read_all()
+  bool mapped = true, alive = true;
+  std::uint64_t hole = ~std::uint64_t{0};
 };
 
 struct Observer final : HostObserver {
@@ -88,6 +95,69 @@ TEST_F(NicMemoryTest, NoRangeReachesTheNextClient) {  // R2
   EXPECT_FALSE(memory.read(BusAddress{raw(end) - 63}, bytes));
   EXPECT_FALSE(memory.write(BusAddress{raw(end) - 1}, bytes));
   EXPECT_EQ(programs.log.size(), 1u);
+}
+
+class LateReads : public NicMemoryTest {
+ protected:
+  using Together = std::vector<std::size_t>;
+  void read_later(std::uint64_t address, bool& result) {
+    memory.read_later(program_address(one, address), bytes, result);
+  }
+  const ClientId one{1}, two{2};
+  std::array<bool, NicMemory::kMostLate> ok{};
+};
+
+TEST_F(LateReads, AreCarriedOutTogetherWhenTheyAreSettled) {  // R5, R3
+  programs.hole = 0x2000;
+  for (std::size_t n = 0; n < 3; ++n) read_later(0x1000 * (n + 1), ok[n]);
+  EXPECT_TRUE(programs.log.empty());
+  memory.settle();
+  memory.settle();
+  EXPECT_EQ(programs.together, Together{3});
+  EXPECT_EQ(ok[0], true);
+  EXPECT_EQ(ok[1], false);
+  EXPECT_EQ(ok[2], true);
+  EXPECT_EQ(observer.reads, 3);
+  EXPECT_EQ(observer.failed, 1);
+}
+
+TEST_F(LateReads, SeeNoWriteThatFollowsThem) {  // R5
+  read_later(0x1000, ok[0]);
+  memory.write(program_address(one, 0x1000 - bytes.size()), bytes);
+  memory.write(program_address(one, 0x1000 + bytes.size()), bytes);
+  memory.write(program_address(two, 0x1000), bytes);
+  EXPECT_TRUE(programs.together.empty()) << "none of these is of its bytes";
+  memory.write(program_address(one, 0x1000 + bytes.size() - 1), bytes);
+  EXPECT_EQ(programs.together, Together{1});
+  EXPECT_FALSE(programs.log[3].write) << "the read comes first";
+  read_later(0x1000, ok[0]);
+  memory.write(program_address(one, 0x1001 - bytes.size()), bytes);
+  EXPECT_EQ(programs.together, (Together{1, 1}));
+}
+
+TEST_F(LateReads, AreNeverMoreThanSoMany) {  // R5
+  for (bool& result : ok) read_later(0x1000, result);
+  EXPECT_EQ(programs.together, Together{NicMemory::kMostLate});
+}
+
+TEST_F(LateReads, OfTablesAndOfMappingsAreNotLate) {  // R5, R2
+  memory.read_later(icm::kMpt, bytes, ok[0]);
+  read_later(ProgramMemory::kShared | 4096, ok[1]);
+  EXPECT_TRUE(ok[0] && ok[1]);
+  memory.read_later(BusAddress{raw(program_address(two, 0)) - 63}, bytes, ok[0]);
+  EXPECT_FALSE(ok[0]) << "across the end of a client";
+  memory.settle();
+  EXPECT_TRUE(programs.together.empty());
+}
+
+TEST_F(LateReads, OfAProgramThatHasEndedAreZeros) {  // R4
+  bytes.fill(7);
+  programs.mapped = programs.alive = false;
+  read_later(0x1000, ok[0]);
+  memory.settle();
+  EXPECT_TRUE(ok[0]);
+  EXPECT_EQ(bytes[63], 0);
+  EXPECT_EQ(observer.failed, 0);
 }
 
 }  // namespace

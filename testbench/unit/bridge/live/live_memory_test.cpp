@@ -230,6 +230,50 @@ TEST_P(LiveProcessMemoryTest, RightsThatChangeAreSeen) {  // R2: nothing is reme
   EXPECT_FALSE(memory.write(client, address(pages.at(1)), data));
 }
 
+TEST_P(LiveProcessMemoryTest, EachOfSeveralReadsIsByItself) {  // R6
+  LiveProgram other;
+  const ClientId second = open_program(other);
+  const auto data = pattern(64);
+  std::memcpy(pages.at(0), data.data(), data.size());
+  std::memcpy(other.heap(), data.data(), data.size());
+  const std::uint64_t good = address(pages.at(0)), bad = address(pages.at(3));
+  constexpr std::uint64_t kHeap = ProgramMemory::kShared | channel::kHeapOffset;
+  const std::pair<ClientId, std::uint64_t> wanted[] = {
+      {client, good},  {client, good + 1}, {client, bad},      {client, good},       {client, good}, {second, good},
+      {second, kHeap}, {second, bad},      {client, bad - 32}, {ClientId{99}, good}, {client, good}};
+  constexpr std::size_t kReads = std::size(wanted);
+  std::vector<std::vector<std::uint8_t>> read(kReads, std::vector<std::uint8_t>(63));
+  std::array<bool, kReads> ok{};
+  std::vector<ProgramMemory::Read> reads;
+  for (std::size_t n = 0; n < kReads; ++n) reads.push_back({wanted[n].first, wanted[n].second, read[n], &ok[n]});
+  memory.read_all(reads);
+  for (std::size_t n = 0; n < kReads; ++n) {
+    const bool fails = wanted[n].second == bad || wanted[n].second == bad - 32 || wanted[n].first == ClientId{99};
+    EXPECT_EQ(ok[n], !fails) << n;
+    const auto shifted = n == 1 ? 1 : 0;
+    if (!fails) {
+      EXPECT_TRUE(std::equal(read[n].begin(), read[n].end(), data.begin() + shifted)) << n;
+    }
+  }
+  EXPECT_EQ(memory.counters().together, GetParam() ? 4u : 0u) << "the first two, and two behind the failure";
+  EXPECT_EQ(memory.counters().failures, 4u);
+}
+
+TEST_P(LiveProcessMemoryTest, MoreReadsThanOneCallTakesAreAllCarriedOut) {  // R6
+  constexpr std::size_t kReads = 2 * LiveMemory::kMostAtOnce + 1;
+  std::vector<std::uint8_t> read(kReads);
+  std::array<bool, kReads> ok{};
+  std::vector<ProgramMemory::Read> reads;
+  for (std::size_t n = 0; n < kReads; ++n) {
+    *pages.at(0, n) = static_cast<std::uint8_t>(n);
+    reads.push_back({client, address(pages.at(0, n)), std::span(read).subspan(n, 1), &ok[n]});
+  }
+  memory.read_all(reads);
+  EXPECT_TRUE(std::all_of(ok.begin(), ok.end(), [](bool good) { return good; }));
+  EXPECT_TRUE(std::equal(read.begin(), read.end(), pages.at(0)));
+  EXPECT_EQ(memory.counters().together, GetParam() ? 2 * LiveMemory::kMostAtOnce : 0u);
+}
+
 TEST_P(LiveProcessMemoryTest, NoByteOutsideIsTouched) {
   std::mt19937_64 random(random_seed());
   std::vector<std::uint8_t> expected(2 * kPage, 0x11);
