@@ -19,6 +19,7 @@
 //   bad_lkey    a receive whose buffer is none
 //   steering    flows and RSS QPs, more than small limits allow
 //   rendezvous  requests for messages that match tags, all at once
+//   tso         a message that the device cuts into segments
 //
 // The QPs are on the first and the last NIC.
 #include <array>
@@ -382,7 +383,8 @@ int main(int argc, char** argv) {
                                                                  {"rendezvous", rendezvous},
                                                                  {"device_memory", device_memory},
                                                                  {"paging", paging},
-                                                                 {"steering", steering}};
+                                                                 {"steering", steering},
+                                                                 {"tso", tso}};
   const auto what = argc == 2 ? all.find(argv[1]) : all.end();
   if (what == all.end()) {
     std::fprintf(stderr, "usage: params_program WHAT (params_program.cpp)\n");

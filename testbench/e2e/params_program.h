@@ -8,5 +8,6 @@ void rendezvous();     // between two NICs
 void device_memory();  // of the second of two NICs
 void paging();         // likewise
 void steering();       // on one NIC
+void tso();            // between two NICs
 
 }  // namespace rxnic::live

@@ -50,6 +50,7 @@ OBJECTS = Run("objects")
 DEVICE_MEMORY = Run("device_memory", 2)
 PAGING = Run("paging", 2)
 STEERING = Run("steering")
+TSO = Run("tso", 2)
 
 # A receiver at a quarter of the line's rate: its packets wait at the switch, which marks them.
 SLOW_RECEIVER = ("rx_parser.beat_bytes=8", "wire.rx_buffer_bytes=16384")
@@ -293,6 +294,7 @@ ROWS = [
     Row("requester.payload_buffer_bytes", STREAM, 32768, 4096, TIME, UP),
     Row("requester.window_packets", STREAM, 128, 1, TIME, UP),
     Row("requester.ack_every_packets", STREAM, 16, 1, "nics.1.blocks.ack_generator.counters.acks", UP),
+    Row("requester.max_tso_bytes", TSO, 262144, 1024, "nics.0.blocks.requester.counters.segments", DOWN),
     Row("requester.packet_buffers", Run("datagrams", 2), 64, 4, "nics.1.blocks.rx_buffer.counters.high_water_bytes",
         DOWN, ("transport_checker.cycles_per_packet=64",)),
     Row("requester.send_queues", OBJECTS, 8192, 2, COMMANDS, DOWN),

@@ -151,6 +151,31 @@ def raw(bench):
             bench.expect(found >= steered, f"{name}: rx_parser.steered: only {found}")
 
 
+def opcodes(bench):
+    """Every opcode on every transport, by both interfaces: what is legal is carried out, all else is refused."""
+    for uid in live.users().values():
+        with live.Fabric(bench, 2, uid, record=False) as fabric:
+            suite(bench, fabric, "Opcodes")
+
+
+def tso(bench):
+    """TCP segmentation and checksums on RAW_PACKET and UD QPs; the requester cut the messages."""
+    for uid in live.users().values():
+        with live.Fabric(bench, 2, uid) as fabric:
+            suite(bench, fabric, "Tso")
+        checksums = wire.tcp_checksums(bench, fabric.wire)
+        if checksums is not None:
+            bench.expect_equal(checksums["bad"], 0, "TCP segments with a wrong checksum")
+            bench.expect(checksums["good"] >= 800, f"too few TCP segments on the wire: {checksums}")
+        if fabric.report is None:  # the simulator is another one's: what it did is not known
+            continue
+        sending = live.counters(fabric.report, "requester")
+        for key, least in (("segments", 800), ("checksums", 820)):
+            bench.expect(sending[key] >= least, f"requester.{key}: only {sending[key]}")
+        found = live.counters(fabric.report, "rx_parser")["checksums_ok"]
+        bench.expect(found >= 60, f"rx_parser.checksums_ok: only {found}")
+
+
 def imports(bench):
     """Devices, PDs, regions and device memory of another context."""
     watched(bench, "Import", at_least=20)
@@ -257,6 +282,7 @@ def hostile(bench):
 
 CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "tags": tags,
           "rendezvous": rendezvous, "xrc": xrc, "windows": windows, "multicast": multicast, "raw": raw,
+          "opcodes": opcodes, "tso": tso,
           "import": imports, "device_memory": device_memory, "null_region": null_region, "create_srq": create_srq,
           "paging": paging, "differential": differential, "events": events, "asynchronous": asynchronous,
           "latency": latency, "threads": threads, "hostile": hostile}

@@ -4,6 +4,7 @@
 Frames are parsed by scripts/check_icrc.py and by the few lines below, not by the model.
 """
 import collections
+import shutil
 import sys
 
 from live import e2e
@@ -35,6 +36,20 @@ def ether_types(path):
         data = file.read()
     return collections.Counter(check_icrc.be16(frame, 12) for link, frame in check_icrc.records(data)
                                if link == check_icrc.DLT_ETHERNET)
+
+
+def tcp_checksums(bench, path):
+    """{"good": segments whose checksums, IPv4's too, tshark finds good, "bad": the others}; None without tshark. Of a
+    datagram there are those of two IP headers."""
+    if shutil.which("tshark") is None:
+        print("tshark is not installed: no check of TCP segments")
+        return None
+    done = bench.start("tshark", "-n", "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-r", path,
+                       "-Y", "tcp", "-T", "fields", "-e", "ip.checksum.status", "-e", "tcp.checksum.status")
+    bench.expect_equal(done.returncode, 0, f"tshark: {done.stderr[-1000:]}")
+    found = [line.replace("\t", ",").lstrip(",").split(",") for line in done.stdout.splitlines()]
+    good = sum(set(statuses) == {"1"} for statuses in found)
+    return {"good": good, "bad": len(found) - good}
 
 
 def messages(path):
