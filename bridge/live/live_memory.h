@@ -9,8 +9,8 @@
 //       /proc/PID/maps is read before each one, and without it a write is refused.
 //   R3  False: some byte could not be copied. After a read the destination is undefined then; after a write the bytes
 //       before the first page that could not be written may have been written, and none behind it.
-//   R4  A program that is dead, or whose kClose was taken, does not exist and has no memory but the mapping, which lasts
-//       until it is released: messages that arrive until its QPs are gone find the WQEs that it has posted.
+//   R4  A program that is dead, or whose kClose was taken, does not exist and has no memory but the mapping, which
+//       lasts until it is released: messages that arrive until its QPs are gone find the WQEs that it has posted.
 //   R5  An access to a page that the program itself has to supply (userfaultfd, FUSE) waits for the program, but not
 //       long: the program is killed (access_watch.h).
 //   R6  Reads of one program that follow each other in read_all() are one system call, up to kMostAtOnce of them: alone

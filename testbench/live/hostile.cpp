@@ -5,8 +5,8 @@
 //
 //   usage: hostile [CORRUPTIONS]    (default 10000; seed from RXNIC_SEED); a lie beside every fifth
 //
-//   R1  It attacks in lives of kLife corruptions, each with a new connection and new queues; a simulator that disconnects
-//       it earlier is attacked again.
+//   R1  It attacks in lives of kLife corruptions, each with a new connection and new queues; a simulator that
+//       disconnects it earlier is attacked again.
 //   R2  After every kBetweenLooks corruptions it sends a request over a healthy connection: the reply shows that the
 //       simulator has taken the corruptions and still works. Exit 1 without a reply.
 //   R3  Its queues are of every kind that has a ring: of QPs, of ordinary and XRC SRQs, of tags; all have work.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program that calls verbs as they are to be called, and lies in their arguments: rendezvous headers of memory that is
-// not there or is another's, windows beyond their region or of another device's, keys of others, SRQ numbers of others,
-// tag operations on entries that there are not, frames and flows of random bytes, datagrams to the connection manager.
+// A program that calls verbs as they are to be called, and lies in their arguments: rendezvous headers of memory that
+// is not there or is another's, windows beyond their region or of another device's, keys of others, SRQ numbers of
+// others, tag operations on entries that there are not, frames and flows of random bytes, datagrams to the connection
+// manager.
 //
 //   R1  What comes of a lie is nobody's concern but the liar's: it looks at no completion.
-//   R2  All queues are made anew after every kLies lies, since most of them end a QP: when all have completed, or after a
-//       moment.
+//   R2  All queues are made anew after every kLies lies, since most of them end a QP: when all have completed, or
+//       after a moment.
 #pragma once
 
 #include <memory>

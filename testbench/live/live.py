@@ -207,8 +207,9 @@ class Fabric:
 
     def start(self, name, *command, **more):
         environment = self.environment(**more)
-        extra = sanitizer(self.bench, is_of_others(command[0]))
-        if "LD_PRELOAD" in extra and "LD_PRELOAD" in more:  # the sanitizer's library has to be the first
+        # The sanitizer's library has to be the first: in front of what is preloaded, also into a program built with it.
+        extra = sanitizer(self.bench, is_of_others(command[0]) or "LD_PRELOAD" in more)
+        if "LD_PRELOAD" in extra and "LD_PRELOAD" in more:
             extra["LD_PRELOAD"] += f":{more['LD_PRELOAD']}"
         environment |= extra
         program = Program(command, self.folder, f"{len(self.programs)}-{name}", environment, self.uid)
