@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <utility>
 
 #include "model/engine/link.h"
 
@@ -72,7 +73,7 @@ void Engine::wake_from_outside() {
 }
 
 // (1) collect the blocks that are due, (2) step them in order, (3) find the next cycle in which a block is due. kWords:
-// words of the sets of blocks, 0 when not known at compile time; a NIC by itself needs one.
+// words of the sets of blocks, 0 when not known at compile time; a NIC by itself needs one, a fabric of 16 four.
 template <std::size_t kWords>
 Cycle Engine::tick() {
   stepping_ = true;
@@ -80,15 +81,18 @@ Cycle Engine::tick() {
   const bool timers_due = earliest_timer_ <= now_.count;
   if (timers_due) earliest_timer_ = kNever.count;
   const std::size_t slot = now_.count % kArrivalSlots;
+  const bool something_arrives = (arrival_slots_ >> slot & 1) != 0;
   arrival_slots_ &= ~(std::uint64_t{1} << slot);
   for (std::size_t w = 0; w < words; ++w) {
-    std::uint64_t& arrives = arrivals_[w * kArrivalSlots + slot];
-    active_[w] = pending_[w] | arrives;
-    pending_[w] = arrives = 0;
+    active_[w] = pending_[w];
+    pending_[w] = 0;
+    if (something_arrives) active_[w] |= std::exchange(arrivals_[w * kArrivalSlots + slot], 0);
     if (timers_due || params_.mode == EngineMode::kStepAll) collect_due(w);
   }
   if (params_.order.kind == StepOrder::Kind::kPath) {  // the outside block is the last of them (R7)
-    for (std::size_t w = 0; w < words; ++w) step(w, active_[w]);
+    for (std::size_t w = 0; w < words; ++w) {
+      if (active_[w] != 0) step(w, active_[w]);  // in a fabric most NICs may have nothing to do
+    }
   } else {
     step_in_order();
   }
@@ -205,6 +209,7 @@ Cycle Engine::next_due() const {
       next = std::min(next, timers_[w * kWordBits + static_cast<std::size_t>(std::countr_zero(bits))]);
     }
   }
+  if (next == now_.count + 1) return now_ + 1;
   for (const Block* block : blocks_) {
     if (block->until_ > now_ && block != outside_) next = std::min(next, block->until_.count);
   }
@@ -232,10 +237,10 @@ void Engine::activate() {
   }
   const std::uint64_t limit = run_ahead_limit();
   run_ahead_ = true;
-  const bool one_word = pending_.size() == 1;
+  const std::size_t words = pending_.size();
   while (next_.count < limit && run_ahead_ && !stopped_) {
     now_ = next_;
-    next_ = one_word ? tick<1>() : tick<0>();
+    next_ = words == 1 ? tick<1>() : words == 4 ? tick<4>() : tick<0>();
     if (params_.mode == EngineMode::kPerCycle) {
       for (const auto& probe : probes_) probe(now_);
     }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "testbench/unit/model/engine/engine_fixture.h"
@@ -37,6 +38,27 @@ TEST(Engine, SkipsCyclesInWhichNothingIsDue) {  // (R2)
   EXPECT_EQ(probe.steps, expected);
   EXPECT_EQ(bench.engine().now(), Cycle{5000});
   EXPECT_EQ(bench.engine().steps(), 6u + 1) << "and one step of the script";
+}
+
+TEST(Engine, AnyNumberOfBlocksIsSteppedWhenEachIsDue) {  // (R1, R2)
+  for (const std::uint64_t blocks : {1, 63, 64, 100, 129, 200, 255, 300}) {
+    Bench bench;
+    std::vector<Probe*> probes;
+    const auto next = [](std::uint64_t block, Cycle now) {
+      const Cycle due = now + (1 + (7 * block + now.count) % 100);
+      return due.count < 500 && block % 3 != 0 ? due : kNever;
+    };
+    for (std::uint64_t b = 0; b < blocks; ++b) {
+      probes.push_back(&bench.add<Probe>(("probe" + std::to_string(b)).c_str()));
+      probes[b]->next = [b, next](Cycle now) { return next(b, now); };
+    }
+    bench.run();
+    for (std::uint64_t b = 0; b < blocks; ++b) {
+      std::vector<Cycle> expected;
+      for (Cycle c{}; c != kNever; c = next(b, c)) expected.push_back(c);
+      ASSERT_EQ(probes[b]->steps, expected) << "block " << b << " of " << blocks;
+    }
+  }
 }
 
 TEST(Engine, StepAllStepsEveryBlockInEveryCycle) {  // (R4)
