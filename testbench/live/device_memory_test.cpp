@@ -10,10 +10,7 @@
 namespace rxnic::live {
 namespace {
 
-struct DmFreer {
-  void operator()(ibv_dm* p) const { ibv_free_dm(p); }
-};
-using OwnedDm = std::unique_ptr<ibv_dm, DmFreer>;
+using OwnedDm = Owned<ibv_dm>;
 using ByteList = std::vector<std::uint8_t>;
 
 constexpr std::size_t kBytes = 10'000;

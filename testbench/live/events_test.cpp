@@ -2,44 +2,13 @@
 // Completion channels as programs use them: an event comes after the completion that it reports, one for each time that
 // the CQ was armed. A CQ that is armed while it holds unpolled completions raises an event at once, but none for the
 // completion whose event was taken last.
-#include <poll.h>
-
 #include <array>
 
+#include "testbench/live/event_queue.h"
 #include "testbench/live/verbs_pair.h"
 
 namespace rxnic::live {
 namespace {
-
-struct ChannelFreer {
-  void operator()(ibv_comp_channel* p) const { ibv_destroy_comp_channel(p); }
-};
-
-// A CQ with a completion channel of its own.
-struct EventQueue {
-  explicit EventQueue(const World& world)
-      : channel(ibv_create_comp_channel(world.context.get())),
-        cq(own(ibv_create_cq(world.context.get(), 64, nullptr, channel.get(), 0), "ibv_create_cq")) {}
-
-  void arm(bool solicited_only = false) const {
-    must(ibv_req_notify_cq(cq.get(), solicited_only), "ibv_req_notify_cq");
-  }
-  bool has_event(int patience_ms) const {
-    pollfd ready{channel->fd, POLLIN, 0};
-    return poll(&ready, 1, patience_ms) == 1;
-  }
-  void take_event() const {
-    if (!has_event(std::chrono::milliseconds(kPatience).count())) throw std::runtime_error("no event came");
-    ibv_cq* of = nullptr;
-    void* context = nullptr;
-    must(ibv_get_cq_event(channel.get(), &of, &context), "ibv_get_cq_event");
-    ibv_ack_cq_events(of, 1);
-    if (of != cq.get()) throw std::runtime_error("an event of another CQ");
-  }
-
-  std::unique_ptr<ibv_comp_channel, ChannelFreer> channel;
-  Owned<ibv_cq> cq;
-};
 
 class Events : public PairTest {
  protected:
@@ -52,11 +21,12 @@ class Events : public PairTest {
     a.qp.reset();
     b.qp.reset();
   }
-  void send(std::size_t bytes, unsigned flags = 0) {
+  void send(std::size_t bytes, unsigned flags = 0, ibv_wr_opcode opcode = IBV_WR_SEND) {
     std::array<ibv_sge, 1> source{a.arena.sge(0, bytes)}, sink{b.arena.sge(0, bytes)};
     post_receive(b.qp.get(), sink);
-    ibv_send_wr wr = send_wr(IBV_WR_SEND, source);
+    ibv_send_wr wr = send_wr(opcode, source);
     wr.send_flags |= flags;
+    wr.wr.rdma = {b.arena.address(kPage), b.arena.region->rkey};
     post(a.qp.get(), wr);
   }
 
@@ -102,14 +72,17 @@ TEST_P(Events, ArmedOnceThereIsOne) {
   EXPECT_FALSE(received_.has_event(0));
 }
 
+// rules 3.5 and 4.3: SOLICITED is for SENDs and WRITEs with immediate.
 TEST_P(Events, ArmedForSolicitedOnlyOthersHaveNone) {
-  received_.arm(true);
-  send(16);
-  EXPECT_EQ(take(received_.cq.get()).status, IBV_WC_SUCCESS);
-  EXPECT_FALSE(received_.has_event(0));
-  send(16, IBV_SEND_SOLICITED);
-  received_.take_event();
-  EXPECT_EQ(take(received_.cq.get()).status, IBV_WC_SUCCESS);
+  for (const ibv_wr_opcode opcode : {IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM}) {
+    received_.arm(true);
+    send(16, 0, opcode);
+    EXPECT_EQ(take(received_.cq.get()).status, IBV_WC_SUCCESS);
+    EXPECT_FALSE(received_.has_event(0));
+    send(16, IBV_SEND_SOLICITED, opcode);
+    received_.take_event();
+    EXPECT_EQ(take(received_.cq.get()).status, IBV_WC_SUCCESS);
+  }
 }
 
 RXNIC_ON_ONE_AND_TWO_NICS(Events);

@@ -49,13 +49,13 @@ def payload(bench):
     checked.finish(at_least=5000)
 
 
-def watched(bench, name, at_least, **least):
+def watched(bench, name, at_least, arguments=(), tests=None, **least):
     """A suite as each user; what it sends is checked by other tools. `least`: what block__counter has at least."""
     checked = live.WireCheck(bench)
     reports = []
     for uid in live.users().values():
-        with live.Fabric(bench, 2, uid) as fabric:
-            suite(bench, fabric, name)
+        with live.Fabric(bench, 2, uid, arguments=arguments) as fabric:
+            suite(bench, fabric, name, tests)
         checked.add(fabric.wire)
         if fabric.report is None:  # the simulator is another one's: what it did is not known
             return reports
@@ -93,9 +93,33 @@ def atomic_write(bench):
     checked.finish(at_least=20)
 
 
+def srq(bench):
+    """SRQs: posting, sizes, limits; the WQE fetcher did it, with one doorbell a call."""
+    watched(bench, "Srq", at_least=400, srq_wqe_fetcher__wqes=150, srq_wqe_fetcher__limit_events=4,
+            srq_wqe_fetcher__wqes_discarded=1)
+    for report in watched(bench, "SrqDoorbells", at_least=200):
+        bench.expect_equal(live.counters(report, "srq_wqe_fetcher")["doorbells"], 20, "doorbells of 20 calls")
+
+
+def completions(bench):
+    """Errors, overruns, moderation, RESET, unsignaled requests; with compressed completions as well."""
+    watched(bench, "Completions", at_least=2000, cqe_generator__overruns=2, cqe_generator__discarded=2,
+            cqe_generator__error_cqes=6, cqe_generator__completion_events=8)
+    # What is compressed takes fewer slots: nothing overruns.
+    watched(bench, "Completions", at_least=2000, arguments=("--set", "cqe_generator.compression=true"),
+            tests="*Completions.*-*AnOverrunIsAnEvent*", cqe_generator__compressed=200, cqe_generator__sessions=20)
+
+
+def send_flags(bench):
+    """INLINE; SOLICITED is among the events, where flags are legal among the opcodes."""
+    watched(bench, "SendFlags", at_least=60, requester__wqes=20)
+
+
 def tags(bench):
-    """TM SRQs: operations on their tag lists, and messages."""
-    watched(bench, "Tags", at_least=500)
+    """TM SRQs: operations on their tag lists, and messages; the CAM searched for them."""
+    watched(bench, "Tags", at_least=500, tag_match_cam__matches=400, tag_match_cam__unexpected=14,
+            tag_match_cam__untagged=2, tag_match_cam__operations=600, tag_match_cam__failed_operations=20)
+    watched(bench, "TagsAtScale", at_least=2000, tag_match_cam__matches=2048, tag_match_cam__unexpected=32768)
 
 
 def rendezvous(bench):
@@ -113,8 +137,10 @@ def xrc(bench):
 
 
 def windows(bench):
-    """Memory windows of both types, zero-based windows and regions."""
-    watched(bench, "Windows", at_least=100)
+    """Memory windows of both types, zero-based windows and regions; the command processor bound them."""
+    watched(bench, "Windows", at_least=100, command_processor__windows_bound=20,
+            command_processor__keys_invalidated=6, command_processor__windows_refused=10,
+            address_translator__remote_invalidations=2)
 
 
 def multicast(bench):
@@ -194,17 +220,12 @@ def differential(bench):
 
 def grh(bench):
     """The 40 bytes in front of a datagram."""
-    with live.Fabric(bench, 2) as fabric:
-        suite(bench, fabric, "Grh")
-    checked = live.WireCheck(bench)
-    checked.add(fabric.wire)
-    checked.finish(at_least=6)
+    watched(bench, "Grh", at_least=6, grh_scatter__grh_areas=6)
 
 
 def events(bench):
-    """Completion channels."""
-    with live.Fabric(bench, 2, record=False) as fabric:
-        suite(bench, fabric, "Events")
+    """Completion channels, and requests that are solicited."""
+    watched(bench, "Events", at_least=500, cqe_generator__completion_events=800)
 
 
 def asynchronous(bench):
@@ -280,7 +301,8 @@ def hostile(bench):
         print(f"{rounds} runs of victims came to their end beside: {attacker.text().strip()}")
 
 
-CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "tags": tags,
+CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "srq": srq,
+          "completions": completions, "send_flags": send_flags, "tags": tags,
           "rendezvous": rendezvous, "xrc": xrc, "windows": windows, "multicast": multicast, "raw": raw,
           "opcodes": opcodes, "tso": tso,
           "import": imports, "device_memory": device_memory, "null_region": null_region, "create_srq": create_srq,

@@ -51,6 +51,10 @@ template Owned<ibv_cq> own(ibv_cq*, const char*);
 template Owned<ibv_qp> own(ibv_qp*, const char*);
 template Owned<ibv_srq> own(ibv_srq*, const char*);
 template Owned<ibv_ah> own(ibv_ah*, const char*);
+template Owned<ibv_mw> own(ibv_mw*, const char*);
+template Owned<ibv_dm> own(ibv_dm*, const char*);
+template Owned<ibv_xrcd> own(ibv_xrcd*, const char*);
+template Owned<ibv_comp_channel> own(ibv_comp_channel*, const char*);
 
 void must(int result, const char* call) {
   if (result != 0) give_up(call, result > 0 ? result : errno);
@@ -108,7 +112,10 @@ void Arena::cut(std::size_t bytes) {
 
 void Arena::refill(std::uint64_t from) {
   std::mt19937_64 random(from);
-  for (std::uint8_t& byte : memory_) byte = static_cast<std::uint8_t>(random());
+  for (std::size_t n = 0; n < memory_.size(); n += sizeof(std::uint64_t)) {  // whole pages
+    const std::uint64_t bytes = random();
+    std::memcpy(&memory_[n], &bytes, sizeof bytes);
+  }
   expected_.assign(memory_.begin(), memory_.end());
 }
 

@@ -44,6 +44,10 @@ struct Freer {
   void operator()(ibv_qp* p) const { ibv_destroy_qp(p); }
   void operator()(ibv_srq* p) const { ibv_destroy_srq(p); }
   void operator()(ibv_ah* p) const { ibv_destroy_ah(p); }
+  void operator()(ibv_mw* p) const { ibv_dealloc_mw(p); }
+  void operator()(ibv_dm* p) const { ibv_free_dm(p); }
+  void operator()(ibv_xrcd* p) const { ibv_close_xrcd(p); }
+  void operator()(ibv_comp_channel* p) const { ibv_destroy_comp_channel(p); }
 };
 template <class T>
 using Owned = std::unique_ptr<T, Freer>;

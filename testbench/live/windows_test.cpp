@@ -11,10 +11,7 @@ namespace {
 
 constexpr int kReadWrite = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
 
-struct MwFreer {
-  void operator()(ibv_mw* p) const { ibv_dealloc_mw(p); }
-};
-using OwnedMw = std::unique_ptr<ibv_mw, MwFreer>;
+using OwnedMw = Owned<ibv_mw>;
 
 class Windows : public PairTest {
  protected:

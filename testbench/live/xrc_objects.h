@@ -10,10 +10,7 @@
 
 namespace rxnic::live {
 
-struct XrcdCloser {
-  void operator()(ibv_xrcd* p) const { ibv_close_xrcd(p); }
-};
-using OwnedXrcd = std::unique_ptr<ibv_xrcd, XrcdCloser>;
+using OwnedXrcd = Owned<ibv_xrcd>;
 
 // A domain of the file, or with -1 one that nobody else has; nullptr and errno.
 inline ibv_xrcd* open_xrcd(ibv_context* context, int fd, int flags) {

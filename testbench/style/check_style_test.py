@@ -250,6 +250,37 @@ class CheckStyle(unittest.TestCase):
         self.write("model/core/list.h", LICENCE + "// NUMBERS" + ".md, Wire rate\n")
         self.assert_one("citations", "model/core/list.h:2", "Wire rate")
 
+    def cover(self, rows, tests="TEST_P(Posting, InOrder) {}\n"):
+        self.write("testbench/live/posting_test.cpp", tests)
+        self.write("testbench/live/verbs_check.py", 'CHECKS = {"posting": posting}\nwatched(cam__searches=3)\n')
+        self.write("testbench/live/rules_covered.md", "".join(f"| {row} |\n" for row in rows))
+
+    ROWS = ["1.1 | order | `Posting.InOrder` | `cam.searches`", "1.2 | all | `live.verbs.posting` | ",
+            "2.1 | polling | `Posting.InOrder` | "]
+
+    def test_rules_that_are_covered(self):
+        self.assertEqual(self.offences("rules_covered"), [], "no page, no rules to cover")
+        self.cover(self.ROWS)
+        self.assertEqual(self.offences("rules_covered"), [])
+
+    def test_rule_without_a_test(self):
+        self.cover(self.ROWS[:2])
+        self.assert_one("rules_covered", "rule 2.1 has no live test")
+        self.cover([*self.ROWS[:2], "2.1 | polling | | "])
+        self.assert_one("rules_covered", "rule 2.1 has no live test")
+
+    def test_row_of_a_rule_that_does_not_exist(self):
+        self.cover([*self.ROWS, "2.9 | none | `Posting.InOrder` | "])
+        self.assert_one("rules_covered", "no point 2.9")
+
+    def test_row_that_names_what_does_not_exist(self):
+        for wrong, named in ((self.ROWS[0].replace("InOrder", "Other"), "no live test Posting.Other"),
+                             (self.ROWS[0].replace("cam.searches", "cam.walks"), "the counter cam.walks")):
+            self.cover([wrong, *self.ROWS[1:]])
+            self.assert_one("rules_covered", "rules_covered.md:1", named)
+        self.cover([self.ROWS[0], self.ROWS[1].replace("posting", "other"), self.ROWS[2]])
+        self.assert_one("rules_covered", "rules_covered.md:2", "no live test live.verbs.other")
+
     def test_citation_of_a_page_by_another_name(self):
         self.write("model/core/list.h", LICENCE + "// code of rules" + ".md\n")
         self.assert_one("citations", "model/core/list.h:2", "expected a citation")
