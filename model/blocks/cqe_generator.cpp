@@ -17,6 +17,11 @@ bool hands_over(const CompletionRequest& p) {
   return p.rendezvous && p.role == PacketRole::kReceived && p.has(kSend) && p.wqe_slot != kNoWqeSlot;
 }
 
+// A response whose READ or atomic a fenced request may wait for. (R19)
+bool places_data(const CompletionRequest& p) {
+  return p.role == PacketRole::kReceived && p.outcome == Outcome::kAnswer && p.has(kReadResponse | kHasAtomicAckEth);
+}
+
 }  // namespace
 
 CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGeneratorParams& params, NicShared& shared,
@@ -186,6 +191,7 @@ void CqeGenerator::run_timers(Cycle now) {
 }
 
 bool CqeGenerator::can_take(const CompletionRequest& p, Cycle now) const {
+  if (places_data(p) && placed.bound() && !placed.can_push(now)) return false;
   if (hands_over(p) && rendezvous.bound() && !rendezvous.can_push(now)) return false;
   return !pipeline_.full() && writes_.room() >= kWritesOfPacket && event_room() >= kEventsOfPacket &&
          !session_timers_.full();
@@ -200,6 +206,7 @@ void CqeGenerator::take(Cq* cq, Cycle now) {
   next_accept_ = now + (p.completes ? params_.cycles_per_cqe : 1u);  // (R2)
   if (p.completes) complete(p, cq, now);
   if (hands_over(p) && rendezvous.bound()) hand_over(p, now);
+  if (places_data(p) && placed.bound()) placed.push(now, {p.qpn, p.psn, AnswerKind::kReadResponse, 0});  // (R19)
   if (p.line != kNoLine) handle_error(p, now);
   refused_.report(refusals, now);
   if (p.role == PacketRole::kLastWqe && !contexts_[p.line].last_wqe_event_sent) {  // (R7)

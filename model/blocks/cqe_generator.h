@@ -46,6 +46,8 @@
 //   R17 kFailure: the QP is flushed as in R6, without an event: software has asked for it.
 //   R18 A rendezvous request that matched is handed to the requester (`rendezvous`) when it is taken: to be begun when
 //       it completes with success, otherwise for its place alone.
+//   R19 A response to a READ or atomic of ours is reported to the requester when it is taken (`placed`): its data has
+//       left for memory.
 #pragma once
 
 #include <array>
@@ -63,6 +65,7 @@
 #include "model/types/cqe_generator_counters.h"
 #include "model/types/message_times.h"
 #include "model/types/rendezvous.h"
+#include "model/types/requester_notice.h"
 
 namespace rxnic {
 
@@ -102,7 +105,8 @@ class CqeGenerator final : public Block {
   In<DmaCompletion> context_dma_done{"context_dma_done"};
   Out<FlushRequest> flushes{"flushes"};
   Out<FailedQp> failed{"failed"};
-  Out<RendezvousRequest> rendezvous{"rendezvous"};  // may stay unbound
+  Out<AnswerNotice> placed{"placed"};  // may stay unbound, as the next one
+  Out<RendezvousRequest> rendezvous{"rendezvous"};
   Out<Refusal> refusals{"refusals"};
   In<QpFailure> failures{"failures"};
   Out<Event> events{"events"};

@@ -42,6 +42,7 @@ Cycle Requester::step(Cycle now) {
     if (place == done.cookie) made_.be_ready(place, now + params_.latency_cycles);
   }
   while (answers.can_pop(now)) take_answer(answers.pop(now), now);
+  while (placed.bound() && placed.can_pop(now)) take_placed(placed.pop(now));
   while (failed.can_pop(now)) fail(failed.pop(now).qpn);  // (R6)
   while (places.can_pop(now)) places_taken_ -= places.pop(now).count;
   while (rendezvous.can_pop(now)) take_rendezvous(rendezvous.pop(now), now);
@@ -111,6 +112,7 @@ void Requester::take_answer(const AnswerNotice& notice, Cycle now) {
   }
   WcStatus status = WcStatus::kSuccess;
   const SendVerdict verdict = q->queue().answer(notice, status);
+  if (!placed.bound()) q->queue().place(notice.psn);
   if (q->has_own_wqes()) counters_.fins += q->settle_rendezvous(verdict == SendVerdict::kFail, now);
   switch (verdict) {
     case SendVerdict::kNothing:

@@ -13,10 +13,10 @@
 //       order in which they were made, cycles_per_packet apart. So one slow read holds up the packets of all QPs behind
 //       it.
 //   R3  RC: a notice reports a request to the receive path in the cycle in which its first packet is made, once.
-//       Responses are reported back as AnswerNotices. The receive path has places for own_requests requests and gives
-//       them back (`places`): without a free one no request of RC begins; requests that have begun and QPs of other
-//       transports go on (wait_response, counter table_waits). UC, UD: a signaled request completes when its last
-//       packet has left.
+//       Responses are reported back as AnswerNotices, and those of READs and atomics once more when their data has left
+//       for memory (`placed`). The receive path has places for own_requests requests and gives them back (`places`):
+//       without a free one no request of RC begins; requests that have begun and QPs of other transports go on
+//       (wait_response, counter table_waits). UC, UD: a signaled request completes when its last packet has left.
 //   R4  Going back (core/requester/send_queue.h) costs a read of a WQE. Timers: a timeout of 4.096 us * 2^code without
 //       progress, counted from when a packet of the QP left that found none running; the wait that an RNR NAK asks
 //       for. They are due in the cycle that step() returns.
@@ -95,7 +95,8 @@ class Requester final : public Block {
 
   In<Doorbell> doorbells{"doorbells"};
   In<AnswerNotice> answers{"answers"};
-  In<FailedQp> failed{"failed"};  // QPs that the receive path moved to the error state
+  In<AnswerNotice> placed{"placed"};  // their data has left for memory; unbound: it has when they come
+  In<FailedQp> failed{"failed"};      // QPs that the receive path moved to the error state
   In<RequestPlaces> places{"places"};
   In<RendezvousRequest> rendezvous{"rendezvous"};                // of the receive path
   Out<RendezvousPlaces> rendezvous_places{"rendezvous_places"};  // may stay unbound
@@ -189,6 +190,7 @@ class Requester final : public Block {
   void drop_made(Sq& q);
   void lose(Made& first);
   void take_answer(const AnswerNotice& notice, Cycle now);
+  void take_placed(const AnswerNotice& notice);
   void run_timers(Cycle now);
   void restart_timer(Sq& q, Cycle now);
   void arm(Sq& q, Cycle deadline);

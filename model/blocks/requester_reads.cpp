@@ -106,4 +106,12 @@ void Requester::take_page_reply(const Doorbell& reply, Cycle now) {
   update(*q);
 }
 
+// What a READ or atomic has brought has left for memory: a fenced request may read it. (R3)
+void Requester::take_placed(const AnswerNotice& notice) {
+  Sq* q = find(notice.qpn);
+  if (q == nullptr || q->failed()) return;
+  q->queue().place(notice.psn);
+  update(*q);
+}
+
 }  // namespace rxnic

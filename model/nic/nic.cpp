@@ -190,6 +190,7 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   join(transport_checker.answers, requester->answers, p.nic.notice_depth);
   join(transport_checker.places, requester->places, kRegister);
   join(cqe_generator.failed, requester->failed, p.nic.notice_depth);
+  join(cqe_generator.placed, requester->placed, kRegister);
   join(cqe_generator.rendezvous, requester->rendezvous, kRegister);
   join(requester->rendezvous_places, srq_wqe_fetcher.rendezvous_places, kRegister);
 }

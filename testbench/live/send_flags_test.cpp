@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flags of a send request (rules 4.3): INLINE. SOLICITED is in events_test, where they are legal in opcodes_test.
+// Flags of a send request (rules 4.3): FENCE, INLINE. SOLICITED is in events_test, where they are legal in opcodes_test.
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 #include "testbench/live/verbs_pair.h"
 
 namespace rxnic::live {
 namespace {
 
+constexpr std::size_t kBig = 20 * kPage;  // so long that a request behind it overtakes what comes back
 constexpr std::size_t kInline = 48;
 
 class SendFlags : public PairTest {
@@ -33,6 +35,38 @@ class SendFlags : public PairTest {
     EXPECT_EQ(wc.status, IBV_WC_SUCCESS) << ibv_wc_status_str(wc.status);
   }
 };
+
+// rules 4.3: what a READ brings is sent on by the WRITE that is fenced behind it.
+TEST_P(SendFlags, AFencedRequestWaitsForReadsAndAtomics) {
+  std::array<ibv_sge, 1> place{a.arena.sge(0, kBig)}, tail{a.arena.sge(kBig - 100, 100)};
+  ibv_send_wr read = with_remote(IBV_WR_RDMA_READ, place, 0);
+  ibv_send_wr write = with_remote(IBV_WR_RDMA_WRITE, tail, 40 * kPage);
+  write.send_flags |= IBV_SEND_FENCE;
+  read.next = &write;
+  post(a.qp.get(), read);
+  expect_sent();
+  expect_sent();
+  a.arena.expect(0, b.arena.bytes(0, kBig));
+  b.arena.expect(40 * kPage, b.arena.bytes(kBig - 100, 100));
+  expect_nothing_else_written();
+
+  std::array<ibv_sge, 1> word{a.arena.sge(kBig, 8)};
+  ibv_send_wr add = send_wr(IBV_WR_ATOMIC_FETCH_AND_ADD, word);
+  add.wr.atomic = {b.arena.address(0), 3, 0, b.arena.region->rkey};
+  ibv_send_wr copy = with_remote(IBV_WR_RDMA_WRITE, word, 41 * kPage);
+  copy.send_flags |= IBV_SEND_FENCE;
+  add.next = &copy;
+  std::uint64_t value = 0;
+  std::memcpy(&value, b.arena.at(0), sizeof value);
+  a.arena.expect(kBig, b.arena.bytes(0, 8));
+  b.arena.expect(41 * kPage, b.arena.bytes(0, 8));
+  value += 3;
+  b.arena.expect(0, {reinterpret_cast<const std::uint8_t*>(&value), sizeof value});
+  post(a.qp.get(), add);
+  expect_sent();
+  expect_sent();
+  expect_nothing_else_written();
+}
 
 // rules 4.3: the bytes are those at the time of the call, and no region is needed.
 TEST_P(SendFlags, InlineDataIsCopiedByTheCall) {

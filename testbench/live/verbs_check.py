@@ -111,7 +111,7 @@ def completions(bench):
 
 
 def send_flags(bench):
-    """INLINE; SOLICITED is among the events, where flags are legal among the opcodes."""
+    """FENCE, INLINE; SOLICITED is among the events, where flags are legal among the opcodes."""
     watched(bench, "SendFlags", at_least=60, requester__wqes=20)
 
 

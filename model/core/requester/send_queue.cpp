@@ -56,7 +56,7 @@ SendHold SendQueue::hold(SendOpcode opcode, std::uint8_t flags, std::uint32_t by
     return SendHold::kWindow;
   }
   if (has(opcode, kSaved) && data_ >= limits_.max_rd_atomic) return SendHold::kData;
-  if ((flags & kSendFence) != 0 && data_ > 0) return SendHold::kFence;
+  if ((flags & kSendFence) != 0 && (data_ > 0 || data_end_ - placed_ > 0)) return SendHold::kFence;
   return SendHold::kNone;
 }
 
@@ -68,7 +68,11 @@ const SendRequest& SendQueue::begin(const SendRequest& request) {
   r.packets = has(r.opcode, kReturnsData) ? 1 : r.psn_count;
   r.first_psn = next_psn_;
   next_psn_ = next_psn_ + r.psn_count;
-  data_ += has(r.opcode, kSaved);
+  if (has(r.opcode, kSaved)) {
+    ++data_;
+    if (data_end_ - placed_ <= 0) placed_ = r.first_psn;  // PSNs wrap around
+    data_end_ = r.first_psn + r.psn_count;
+  }
   cursor_number_ = 0;
   return r;
 }
@@ -192,6 +196,10 @@ SendVerdict SendQueue::answer(const AnswerNotice& notice, WcStatus& status) {
   if (limits_.rnr_retry != kForEver) --rnr_left_;
   waiting_ = true;
   return SendVerdict::kWait;
+}
+
+void SendQueue::place(Psn psn) {
+  if (psn + 1 - placed_ > 0 && data_end_ - psn > 0) placed_ = psn + 1;
 }
 
 SendVerdict SendQueue::timeout(WcStatus& status) {

@@ -5,7 +5,8 @@
 //   R1  A SEND or WRITE of n bytes is max(1, ceil(n / MTU)) packets with successive PSNs; a READ is one packet that
 //       takes the PSNs of its responses, an atomic one packet and one PSN. A message of TSO is cut at its MSS.
 //   R2  A packet is sent while fewer than `window` request packets are without an answer. READ and atomics: fewer than
-//       max_rd_atomic at a time. A fenced request waits until none is outstanding.
+//       max_rd_atomic at a time. A fenced request waits until none is outstanding, and until the data of all of them
+//       has left for memory (place()): it may read what they have brought.
 //   R3  BTH.A: on the last packet of a request, on every ack_every-th packet, and on one that fills the window.
 //   R4  An answer acknowledges everything before it (AnswerNotice); one for a PSN that was never sent is ignored.
 //   R5  NAK 0x60 and kGap: the queue goes back to the first PSN without an answer, once for each such PSN, because
@@ -74,7 +75,7 @@ class SendQueue {
   void set_limits(const SendQueueLimits& limits);
   // Empty; the next request begins with this PSN.
   void restart(Psn psn);
-  void set_psn(Psn psn) { next_psn_ = unacked_ = sent_end_ = psn; }  // while empty
+  void set_psn(Psn psn) { next_psn_ = unacked_ = sent_end_ = data_end_ = placed_ = psn; }  // while empty
 
   SendHold hold(SendOpcode opcode, std::uint8_t flags, std::uint32_t bytes) const;
   // Precondition: hold() is kNone.
@@ -92,6 +93,8 @@ class SendQueue {
   // RC. kFail: `status` is the reason. kWait: until resume(), for the time of the RNR code in the notice.
   SendVerdict answer(const AnswerNotice& notice, WcStatus& status);
   SendVerdict timeout(WcStatus& status);
+  // The data of the response `psn` of a READ or atomic has left for memory, as that of all before it. (R2)
+  void place(Psn psn);
   void resume();
 
   bool empty() const { return size_ == 0; }
@@ -123,6 +126,8 @@ class SendQueue {
   Psn next_psn_;  // of the next request
   Psn unacked_;   // first without an answer
   Psn sent_end_;  // after the last that was sent
+  Psn data_end_;  // after the newest READ or atomic
+  Psn placed_;    // after the newest response whose data has left for memory
   bool waiting_ = false;
   bool went_back_ = false;  // to unacked_
   std::uint8_t retries_left_ = 0;

@@ -176,6 +176,32 @@ TEST(CqeGenerator, ARendezvousIsHandedToTheRequester) {  // R18
   }
 }
 
+TEST(CqeGenerator, PlacedDataOfOurReadsAndAtomicsIsReportedToTheRequester) {  // R19
+  const struct {
+    std::uint8_t opcode;  // RC
+    Outcome outcome;
+    bool reported;
+  } cases[] = {{0x0d, Outcome::kAnswer, true},   {0x0e, Outcome::kAnswer, true}, {0x0f, Outcome::kAnswer, true},
+               {0x10, Outcome::kAnswer, true},   {0x12, Outcome::kAnswer, true}, {0x11, Outcome::kAnswer, false},
+               {0x04, Outcome::kExecute, false}, {0x10, Outcome::kDrop, false}};
+  for (const auto& c : cases) {
+    Bench bench;
+    Fixture fixture(bench);
+    auto& placed = bench.sink(fixture.dut.placed);
+    CompletionRequest p = fixture.packet();
+    p.opcode = c.opcode;
+    p.outcome = c.outcome;
+    p.psn = Psn{1234};
+    fixture.in.push(Cycle{9}, p);
+    bench.run();
+    ASSERT_EQ(placed.size(), c.reported ? 1u : 0u) << unsigned{c.opcode};
+    if (!c.reported) continue;
+    EXPECT_EQ(placed.cycle(0), Cycle{10});
+    EXPECT_EQ(placed.value(0).qpn, p.qpn);
+    EXPECT_EQ(placed.value(0).psn, Psn{1234});
+  }
+}
+
 TEST(CqeGenerator, APacketWaitsForRoomForItsWrites) {  // write_depth
   for (const std::uint32_t depth : {3u, 10u}) {
     CqeGeneratorParams params = test_params();

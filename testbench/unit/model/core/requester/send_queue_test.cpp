@@ -171,6 +171,7 @@ TEST_F(SendQueueTest, AnAtomicWriteIsOnePacketAndOneOfTheAtomics) {  // (R1) (R2
   EXPECT_EQ(hold(S::kAtomicWrite), SendHold::kNone);
   EXPECT_EQ(hold(S::kSend, 8, kSendFence), SendHold::kFence);
   answer(AnswerKind::kReadResponse, 101);
+  q.place(Psn{101});
   EXPECT_EQ(hold(S::kSend, 8, kSendFence), SendHold::kNone);
   EXPECT_TRUE(q.empty());
 }
@@ -183,6 +184,24 @@ TEST_F(SendQueueTest, AFencedRequestWaitsForReadsAndAtomics) {  // (R2)
   EXPECT_EQ(hold(S::kSend, 8, kSendFence), SendHold::kFence);
   EXPECT_EQ(hold(S::kSend), SendHold::kNone);
   answer(AnswerKind::kReadResponse, 101);
+  EXPECT_EQ(hold(S::kSend, 8, kSendFence), SendHold::kFence) << "its data is on its way to memory";
+  q.place(Psn{101});
+  EXPECT_EQ(hold(S::kSend, 8, kSendFence), SendHold::kNone);
+}
+
+TEST_F(SendQueueTest, AFencedRequestWaitsForTheDataOfTheNewest) {  // (R2)
+  start({.max_rd_atomic = 4});
+  post(S::kRead, 2 * kMtu);
+  post(S::kFetchAdd, 8);
+  answer(AnswerKind::kAtomicAck, 102);
+  for (const std::uint32_t psn : {100u, 101u, 99u, 103u}) {
+    q.place(Psn{psn});
+    EXPECT_EQ(hold(S::kSend, 8, kSendFence), SendHold::kFence) << "placed up to " << psn;
+  }
+  q.place(Psn{102});
+  EXPECT_EQ(hold(S::kSend, 8, kSendFence), SendHold::kNone);
+  post(S::kSend);
+  answer(AnswerKind::kAck, 103);
   EXPECT_EQ(hold(S::kSend, 8, kSendFence), SendHold::kNone);
 }
 
