@@ -42,10 +42,11 @@ constexpr std::uint64_t kAnswer = 3 * kNumber + 3 * 8 + kAddress + kKey + std::m
 constexpr std::uint64_t kSavedRequest = kValid + 2 + 2 * kNumber + kAddress + kKey + kLength;
 
 // The send side of a QP between two packets. Ring: base, slots and stride (as shifts), signals; producer index, next
-// WQE. What the connection says: PSNs (next, first without an answer, end of what was sent, of READs and atomics, and of what
-// these have placed), the packet to be sent next (WQE, number), READs and atomics outstanding, packets since the last that asked for an ACK; retries left, RNR retries
-// left, what each starts from, timeout, MTU, rights to READs; the timer; state and flags (waits, went back, stopped,
-// failed), status and number of the WQE that ended it. A path: AddressVector, remote QPN, Q_Key, P_Key, PD.
+// WQE. What the connection says: PSNs (next, first without an answer, end of what was sent, of READs and atomics, and
+// of what these have placed), the packet to be sent next (WQE, number), READs and atomics outstanding, packets since
+// the last that asked for an ACK; retries left, RNR retries left, what each starts from, timeout, MTU, rights to READs;
+// the timer; state and flags (waits, went back, stopped, failed), status and number of the WQE that ended it. A path:
+// AddressVector, remote QPN, Q_Key, P_Key, PD.
 constexpr std::uint64_t kSendQueue = (kAddress + 5 + 4 + 1 + 2 * 32) + (5 * kNumber + 32 + kNumber + 8 + 16) +
                                      (4 * 3 + 5 + 3 + 8) + 64 + (3 + 4 + 5 + 32) +
                                      (8 * sizeof(AddressVector) + kNumber + 32 + 16 + 32);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flags of a send request (rules 4.3): FENCE, INLINE. SOLICITED is in events_test, where they are legal in opcodes_test.
+// Flags of a send request (rules 4.3): FENCE, INLINE. SOLICITED is in events_test; where they are legal, in
+// opcodes_test.
 #include <algorithm>
 #include <array>
 #include <cerrno>

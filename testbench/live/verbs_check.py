@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Test programs of our own, against the system's <infiniband/verbs.h>, each suite on a fabric of two NICs."""
+import collections
+import contextlib
 import json
+import os
 import pathlib
 import re
 import sys
@@ -208,14 +211,34 @@ def imports(bench):
 
 
 def differential(bench):
-    """Random sequences of requests, receives and tag operations over every kind of QP, against a plain reference."""
+    """Random sequences of everything that can be posted, against a plain reference.
+
+    RXNIC_SEQUENCES of them on one NIC and as many on two, divided among RXNIC_PROCESSES programs that run beside each
+    other, each with NICs and a seed of its own (RXNIC_SEED and those after it).
+    """
+    sequences, processes, seed = (int(os.environ.get(name, default)) for name, default in
+                                  (("RXNIC_SEQUENCES", "300"), ("RXNIC_PROCESSES", "1"), ("RXNIC_SEED", "1")))
+    share = -(-sequences // processes)
     for uid in live.users().values():
-        with live.Fabric(bench, 2, uid, record=False) as fabric:
-            text = suite(bench, fabric, "Differential")
-        done = [list(map(int, numbers)) for numbers in re.findall(
-            r"(\d+) sequences: (\d+) requests, of which \d+ waited for a receive, (\d+) failed; (\d+) tag op", text)]
-        bench.expect(len(done) == 2 and all(min(numbers) > 0 for numbers in done), f"too little was compared: {text}")
-        print(text)
+        with contextlib.ExitStack() as fabrics:
+            programs = []
+            for n in range(processes):
+                fabric = fabrics.enter_context(live.Fabric(bench, 2, uid, record=False))
+                programs.append(fabric.start("differential", bench.options.programs / "live_verbs",
+                                             "--gtest_filter=*Differential*", "--gtest_brief=1",
+                                             RXNIC_SEED=str(seed + n), RXNIC_SEQUENCES=str(share)))
+            total = collections.Counter()
+            for program in programs:
+                code, text = program.wait(), program.text()
+                bench.expect(code == 0, f"exit code {code}: {program.story()}")
+                print(*re.findall(r"RXNIC_SEED=.*|\d+ sequences from .*", text), sep="\n")
+                for line in re.findall(r"\d+ sequences from .*", text):
+                    for count, what in re.findall(r"(\d+) (sequences from|requests|lists of several|held by a fence|"
+                                                  r"failed|calls refused|window requests|tag operations|events)", line):
+                        total[what] += int(count)
+            bench.expect_equal(total["sequences from"], 2 * share * processes, "sequences")
+            enough = len(total) == 9 and min(total.values()) >= sequences // 10
+            bench.expect(enough, f"too little was compared: {total}")
 
 
 def grh(bench):
