@@ -24,7 +24,7 @@ TABLE = pathlib.Path(__file__).resolve().parents[2] / "bridge" / "verbs" / "prog
 CHECKS = ("programs_check", "rdmacm_check", "storage_check", "ucx_check", "mpi_check")
 SUITE = ("tests of rdma-core", "all")
 # What depends on the run and not on the program: addresses, ports, files, and the number of iterations.
-OF_THE_RUN = re.compile(r"(-\w+ )?(127\.0\.0\.1|\b10\.0\.0\.\d\b|\{\w+\})|\S*\{folder\}\S*|-n \d+")
+OF_THE_RUN = re.compile(r"((?<!\S)-\w\w? )?(127\.0\.0\.1|\b10\.0\.0\.\d\b|\{\w+\})|\S*\{folder\}\S*|-n \d+")
 CM = ("`-R` not with UC or XRC, says perftest; `-z` not with XRC: its QP for the exchange of addresses is an XRC "
       "one then, to which it cannot post receives; no `-W`: there are no counters under /sys")
 GROUP = "the group is an IPv6 one, its default GID an IPv4 one, and perftest takes no mixture"

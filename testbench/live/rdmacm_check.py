@@ -31,7 +31,9 @@ class Row:
     def __init__(self, server, client, prints=None, packets=5, ends=True, client_nic=1, recorded=True,
                  transport="RC"):
         self.server, self.client = server.split(), client.split()
-        self.use = Use(self.client[0], transport, " ".join(self.client[1:]))
+        # perftest's last argument is the server's address, which no option of it takes.
+        last = -1 if self.client[0].startswith("ib_") else None
+        self.use = Use(self.client[0], transport, " ".join(self.client[1:last]))
         self.prints, self.packets = prints, packets
         self.ends = ends  # the server ends by itself
         self.client_nic = client_nic  # where there are two
@@ -69,7 +71,7 @@ UTILITIES = {
                   "return status 0", 9, transport="UD")],
     "rcopy": [Row("rcopy", f"rcopy {{folder}}/source {SERVER}:{{folder}}/copy", "Gb.sec", 100, ends=False)],
     "perftest": [Row(f"{program} {options}", f"{program} {options} {SERVER}", "#bytes",
-                     transport="UD" if "UD" in options else "RC")
+                     transport=options.split("-c ")[1] if "-c " in options else "RC")
                  for program, options in (
                      ("ib_send_bw", "-R -n 50"), ("ib_write_bw", "-R -n 50 -s 5000"), ("ib_read_lat", "-R -n 50"),
                      ("ib_atomic_bw", "-R -n 50"), ("ib_send_lat", "-R -n 50 -c UD"), ("ib_send_bw", "-R -z -n 50"),
