@@ -96,8 +96,8 @@ TEST(OnChipMemory, TinyAddsUp) {  // by hand, from configs/tiny.toml
       << "a notice without QPN and reset, neighbours in the list";
   EXPECT_EQ(fixture.bits("ack_generator", "atomic_results"), 4096u * (24 + 24 + 64 + 1));
   EXPECT_EQ(fixture.bits("rx_parser", "own_addresses"), 8u * (130 + 24 + 1));
-  EXPECT_EQ(fixture.bits("rx_parser", "flows"), 64u * (2 * 512 + 24 + 16 + 2 + 1))
-      << "value, mask, QPN, priority, kind";
+  EXPECT_EQ(fixture.bits("rx_parser", "flows"), 64u * (2 * 512 + 24 + 16 + 2 + 2 * 64 + 1))
+      << "value, mask, QPN, priority, kind, counts";
   EXPECT_EQ(fixture.bits("rx_parser", "rss_contexts"), 16u * (24 + 8 * 41 + 3 + 64 * 24 + 1))
       << "QPN, key and fields, size, table";
   EXPECT_EQ(fixture.find("requester", "send_queues")->entries, 256u);
