@@ -3,15 +3,20 @@
 // range that they go to.
 // The decisions are model/core/memory/scatter_plan.
 //
-//   R1  A packet taken in cycle n is planned in cycle n; its first piece leaves in cycle n + latency_cycles, then
-//       sges_per_cycle pieces in each cycle. Each piece lies within one page and carries the packet's descriptor; a
-//       packet that writes nothing leaves as one without bytes.
-//   R2  It occupies the engine for max(1, ceil(bytes moved / bytes_per_cycle), ceil(n / sges_per_cycle)) cycles, where
-//       n is the number of elements looked at or of pieces, whichever is more; the next packet is taken no earlier than
-//       after them. The bytes of the GRH area count.
+//   R1  A packet taken in cycle n has its first looks (core/memory/scatter_plan.h, R7) in cycle n, sges_per_cycle of
+//       them in each cycle. The piece that a look finds leaves latency_cycles later. Each piece lies within one page
+//       and carries the packet's descriptor; a packet that writes nothing leaves as one without bytes, with its last
+//       look.
+//   R2  It occupies the engine for max(ceil(bytes moved / bytes_per_cycle), cycles with looks) cycles; the next packet
+//       is taken no earlier than after them. The bytes of the GRH area count.
 //   R3  The fill level of a WQE is kept by its slot of the WQE store, from the packet that takes the WQE on.
 //   R4  A packet behind one of its QP that failed here is squashed. Failed and squashed packets go on in order, without
 //       bytes.
+//   R5  The pipeline has latency_cycles * sges_per_cycle places, and sges_per_cycle - 1 more so that looks of one cycle
+//       are never divided. While fewer than the former are free of pieces that wait for room behind the engine, there
+//       are no looks, and no packet is taken.
+//   R6  The elements of a cycle's looks are read over `lists`, from the first of them on, sges_per_cycle at once. There
+//       is a read in each cycle with looks at elements, and in no other.
 #pragma once
 
 #include <vector>
@@ -20,8 +25,10 @@
 #include "model/core/memory/scatter_plan.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
+#include "model/engine/read_port.h"
 #include "model/params/params.h"
 #include "model/types/grh_scatter_counters.h"
+#include "model/types/scatter_list.h"
 
 namespace rxnic {
 
@@ -35,19 +42,27 @@ class GrhScatter final : public Block {
   In<ScatterJob> in{"in"};
   Out<ScatteredSegment> out{"out"};
   Out<Refusal> refusals{"refusals"};
+  ReadPort<ScatterListRead, DataSegment> lists{"lists"};
 
  private:
   void take(Cycle now);
-  void send(const ScatterJob& p, Cycle now);
-  void fill(ScatteredSegment& s, const ScatterJob& p, std::uint32_t n) const;
-  std::uint32_t cycles_of(const ScatterWork& work) const;
-  bool full() const { return pipeline_.size() >= stages_; }
+  void look(Cycle now);
+  void look_once(Cycle now, Cycle cycle);
+  void send(Cycle now, Cycle leaves, std::uint32_t n);
+  void fill(ScatteredSegment& s, std::uint32_t n) const;
+  bool full() const { return pipeline_.size() >= stages_; }  // (R5)
+  bool looking() const { return looked_ < work_.looks; }
 
   GrhScatterParams params_;
   NicShared& shared_;
   std::vector<ScatterCursor> cursors_;  // by slot of the WQE store (R3)
   Refusals refused_;
-  PieceList pieces_;  // of the packet at hand
+  ScatterJob job_;  // the packet at hand, and its
+  PieceList pieces_;
+  ScatterWork work_;
+  std::uint32_t looked_ = 1;  // looks that were made, of work_.looks
+  std::uint32_t sent_ = 0;    // pieces that were found
+  Cycle next_look_{};
   const std::uint32_t stages_;
   DelayLine<ScatteredSegment> pipeline_;  // the stages, and the pieces of the last packet
   Cycle last_leaves_{};                   // of segments that were sent at once

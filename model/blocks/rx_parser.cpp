@@ -145,6 +145,7 @@ DropReason RxParser::judge(const WireFrame& frame, ParseStatus status, ParsedPac
   if (h_.version != 0) return DropReason::kVersion;
   if (h_.destination_qp == Qpn{0}) return DropReason::kQpnZero;
   describe(bytes, h_, p);
+  make_scratch(h_, shared_.packets[frame.buffer]);
   p.icrc_ok = icrc_matches(bytes, h_);  // (R6)
   const bool datagram = opcode_info(h_.opcode).transport == Transport::kUd;
   p.checksums_ok = datagram && checksums_ok(payload_of(bytes, h_), IpFraming::kIpoib);  // (R9)

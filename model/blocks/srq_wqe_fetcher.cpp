@@ -375,6 +375,7 @@ void SrqWqeFetcher::leave(WqeRequest& p, Cycle now) {
   if (p.acknowledge && !p.uses_srq && counts_credits_ && table_.here(p.receive_queue)) {  // (R12)
     p.posted_wqes = table_.posted(p.receive_queue);
   }
+  if (p.wqe_slot != kNoWqeSlot) p.wqe_bytes = static_cast<std::uint32_t>(shared_.wqes[p.wqe_slot].total_bytes);
   out.push(now, p);
   ++left_;
 }

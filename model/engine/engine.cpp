@@ -46,6 +46,17 @@ void Engine::add_outside(Block& block) {
   outside_ = &block;
 }
 
+void Engine::replace(Block& block, Block& by) {
+  *std::find(blocks_.begin(), blocks_.end(), &block) = &by;
+  by.engine_ = block.engine_;
+  by.stepping_ = block.stepping_;
+  by.may_announce_ = block.may_announce_;
+  by.pending_ = block.pending_;
+  by.pending_bit_ = block.pending_bit_;
+  by.arrivals_ = block.arrivals_;
+  by.arrival_slots_ = block.arrival_slots_;
+}
+
 sc_core::sc_time Engine::time_of(Cycle c) const {
   return sc_core::sc_time::from_value(c.count * params_.clock_period_ps *
                                       (sc_core::sc_time(1, sc_core::SC_PS).value()));
@@ -254,11 +265,12 @@ void Engine::settle() {
   for (Block* block : blocks_) block->settle(now_ + 1);
 }
 
-std::uint64_t Engine::state_hash() {
+std::uint64_t Engine::state_hash(const Block* without) {
   settle();
   StateHash h;
   h.mix(now_.count);
   for (const Block* block : blocks_) {
+    if (block == without) continue;
     for (const std::uint64_t cycles : block->account()) h.mix(cycles);
     block->hash(h);
   }

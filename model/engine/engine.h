@@ -46,6 +46,8 @@ class Engine final : public sc_core::sc_module {
 
   void add(Block& block);
   void add_outside(Block& block);  // at most one, after all others (R7)
+  // Before the simulation starts: `by` is stepped in the place of `block`, which does nothing any more.
+  void replace(Block& block, Block& by);
   void add(LinkBase& link) { links_.push_back(&link); }
   // Called after each active cycle in kPerCycle.
   void add_probe(std::function<void(Cycle)> probe) { probes_.push_back(std::move(probe)); }
@@ -69,8 +71,8 @@ class Engine final : public sc_core::sc_module {
   std::uint64_t steps() const { return steps_; }
   // Brings every block's cycle counts up to now().
   void settle();
-  // Digest of all blocks, accounts and link traffic.
-  std::uint64_t state_hash();
+  // Digest of all blocks, accounts and link traffic; `without`: but not of this block.
+  std::uint64_t state_hash(const Block* without = nullptr);
 
  private:
   friend class Block;

@@ -26,11 +26,14 @@
 #include <functional>
 #include <new>
 #include <string>
+#include <string_view>
 #include <systemc>
+#include <utility>
 #include <vector>
 
 #include "model/engine/block.h"
 #include "model/engine/overflow.h"
+#include "model/types/descriptor_bits.h"
 #include "model/types/descriptor_text.h"
 
 namespace rxnic {
@@ -57,6 +60,21 @@ class LinkBase : public sc_core::sc_object {
   // of the link have no description.
   using NumberVisitor = std::function<void(const FieldPath& at, std::uint64_t number)>;
   virtual void for_each_number_of(const void* value, const NumberVisitor& f) const = 0;
+  // A copy of a value as the vector of its port (descriptor_bits.h); the first field in which it differs from such a
+  // vector, with both values ("": none); as text. Of values that have a description.
+  virtual void pack_value(const void* value, std::uint32_t* bits) const = 0;
+  virtual std::string difference(const void* value, const std::uint32_t* bits) const = 0;
+  virtual std::string text(const std::uint32_t* bits) const = 0;
+
+  // For a block that knows the links of its ports only when it is built (testbench/cosim/rtl_block.h).
+  std::uint32_t room(Cycle now) const {  // values that can be pushed in this cycle
+    return capacity_ - size_ - (freed_in_ == now ? freed_ : 0);
+  }
+  // The fields of a value that only observers read. A value that is pushed has these of the value that it comes from.
+  using Observers = std::vector<std::pair<std::string_view, std::uint64_t>>;
+  virtual Observers observers_of(const void* value) const = 0;
+  virtual void push_bits(Cycle now, const std::uint32_t* bits, const Observers& from) = 0;
+  virtual void drop_head(Cycle now) = 0;
   // The ports that it joins, nullptr where it ends outside the blocks. Known when the simulation starts.
   const sc_core::sc_object* producer_port() const { return producer_port_; }
   const sc_core::sc_object* consumer_port() const { return consumer_port_; }
@@ -171,12 +189,53 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
   }
   Cycle head_visible_from() const override { return first_visible_; }
   void for_each_number_of(const void* value, const NumberVisitor& f) const override {
+    if constexpr (Described<T>) for_each_number(f, value == nullptr ? T{} : copy_of(value));
+  }
+  void pack_value([[maybe_unused]] const void* value, [[maybe_unused]] std::uint32_t* bits) const override {
+    if constexpr (Described<T>) pack(copy_of(value), bits);
+  }
+  std::string difference([[maybe_unused]] const void* value,
+                         [[maybe_unused]] const std::uint32_t* bits) const override {
     if constexpr (Described<T>) {
-      T copy{};
-      if (value != nullptr) std::memcpy(static_cast<void*>(&copy), value, sizeof(T));
-      for_each_number(f, copy);
+      return first_difference(copy_of(value), unpack<T>(bits));
+    } else {
+      return {};
     }
   }
+  std::string text([[maybe_unused]] const std::uint32_t* bits) const override {
+    if constexpr (Described<T>) {
+      return text_of(unpack<T>(bits));
+    } else {
+      return {};
+    }
+  }
+  Observers observers_of([[maybe_unused]] const void* value) const override {
+    Observers found;
+    if constexpr (Described<T>) {
+      const T copy = copy_of(value);
+      Descriptor<T>::for_each_observer(
+          [&](const FieldInfo& field, const auto& member) {
+            found.emplace_back(field.name, detail::number_of(member));
+          },
+          copy);
+    }
+    return found;
+  }
+  void push_bits([[maybe_unused]] Cycle now, [[maybe_unused]] const std::uint32_t* bits,
+                 [[maybe_unused]] const Observers& from) override {
+    if constexpr (Described<T>) {
+      T value = unpack<T>(bits);
+      Descriptor<T>::for_each_observer(
+          [&](const FieldInfo& field, auto& member) {
+            for (const auto& [name, number] : from) {
+              if (name == field.name) detail::assign(member, number);
+            }
+          },
+          value);
+      push(now, value);
+    }
+  }
+  void drop_head(Cycle now) override { drop(now); }
   std::uint32_t value_bits() const override {
     if constexpr (Described<T>) {
       return Descriptor<T>::kBits;
@@ -212,6 +271,11 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     Cycle visible_from{};
     T value{};
   };
+  static T copy_of(const void* value) {
+    T copy{};
+    std::memcpy(static_cast<void*>(&copy), value, sizeof(T));
+    return copy;
+  }
   // A place for a value that leaves the producer in cycle `leaves`.
   Slot& add(Cycle now, Cycle leaves) {
     const Cycle visible = leaves + 1;

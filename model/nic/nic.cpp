@@ -91,6 +91,7 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   join(transport_checker.to_fetcher, srq_wqe_fetcher.in, p.transport_checker.queue_depth);
   join(tag_match_cam.out, srq_wqe_fetcher.tagged, p.tag_match_cam.queue_depth);
   join(srq_wqe_fetcher.out, grh_scatter.in, p.srq_wqe_fetcher.queue_depth);
+  grh_scatter.lists.bind(shared.wqes);
   join(grh_scatter.out, address_translator.in, p.grh_scatter.queue_depth);
   join(address_translator.out, dma_engine.payload, p.address_translator.queue_depth);
   join(dma_engine.payload_done, cqe_generator.in, p.dma_engine.queue_depth);

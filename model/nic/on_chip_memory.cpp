@@ -117,8 +117,9 @@ class List {
     const auto& t = p_.address_translator;
     const std::uint64_t mpt = std::uint64_t{t.mpt_sets} * t.mpt_ways, mtt = std::uint64_t{t.mtt_sets} * t.mtt_ways;
     add("grh_scatter", "cursors", p_.srq_wqe_fetcher.wqe_store_entries, kCursor, "Fill level of each WQE in use.");
-    pipeline<ScatteredSegment>("grh_scatter", s.latency_cycles * s.sges_per_cycle);
-    add("grh_scatter", "pieces", kMaxPieces, kAddress + kKey + 13 + 1 + 13, "Pieces of the packet at hand.");
+    pipeline<ScatteredSegment>("grh_scatter", s.latency_cycles * s.sges_per_cycle + s.sges_per_cycle - 1);
+    add("grh_scatter", "job", 1, Descriptor<ScatterJob>::kBits + kCursor + 2 * 13 + 1,
+        "The packet at hand, its place in the list, and what is left of its GRH area and payload.");
     refusals("grh_scatter");
     add("address_translator", "mpt_entries", mpt, 8 * sizeof(MptEntry), "Cache of the regions in host memory.");
     add("address_translator", "mpt_tags", mpt, tag_bits(kNumber, t.mpt_sets, t.mpt_ways), "Key of each line.");

@@ -16,6 +16,7 @@ void Packet::copy(const Packet& from) {
   hold(from.frame_bytes);
   std::copy_n(from.frame.begin(), from.frame_bytes, frame.begin());
   frame_bytes = from.frame_bytes;
+  scratch = from.scratch;
   link = from.link;
   id = from.id;
   posted = from.posted;

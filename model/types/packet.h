@@ -72,7 +72,7 @@ class alignas(64) Packet {
   Cycle posted{};        // in which its sender's doorbell was rung; 0: not known
   Passages stamps{};     // (R3)
 
-  alignas(64) std::array<std::uint8_t, kGrhBytes> scratch;  // the scatter engine's (BufferArea)
+  alignas(64) std::array<std::uint8_t, kGrhBytes> scratch;  // made by the parser (BufferArea)
   Headers h;                                                // of a frame that the NIC builds from them
 
   Bytes frame_view() const { return {frame.data(), frame_bytes}; }

@@ -48,7 +48,7 @@ MEMORIES = {
     "command_processor": set(),
     "cqe_generator": {"wqes"},
     "dma_engine": {"packets"},
-    "grh_scatter": {"packets", "wqes"},
+    "grh_scatter": set(),
     "qp_context_cache": {"ledger", "contexts"},
     "requester": {"packets"},
     "rx_buffer": {"ledger"},
@@ -173,8 +173,17 @@ def check_blocks(tree):
             if name not in tree.files:
                 yield f"{stem}: there is no {name}"
     for name in tree.named(".sv", under="rtl/"):
-        if pathlib.PurePath(name).stem not in stems and not name.endswith("_pkg.sv"):
+        if name.endswith("_pkg.sv"):
+            continue
+        stem = pathlib.PurePath(name).stem
+        block = stem.removesuffix("_checker") if name.startswith("rtl/checkers/") else stem
+        if block not in stems:
             yield f"{name}: there is no block of that stem"
+            continue
+        for needed in (f"rtl/{block}.sv", f"rtl/checkers/{block}_checker.sv",
+                       f"testbench/cosim/{block}_twin.cpp", f"testbench/cosim/{block}_cosim_test.cpp"):
+            if needed not in tree.files:
+                yield f"{name}: there is no {needed}"
 
 
 def check_ports(tree):

@@ -27,12 +27,15 @@ GOOD = {
     "traces/reader.h": LICENCE + '#include "model/types/ids.h"\n',
     "bridge/README.md": "page\n",
     "rtl/cam.sv": LICENCE,
+    "rtl/checkers/cam_checker.sv": LICENCE,
+    "testbench/cosim/cam_twin.cpp": LICENCE,
+    "testbench/cosim/cam_cosim_test.cpp": LICENCE,
     "scripts/run": "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n",
     "testbench/unit/model/blocks/cam_test.cpp": LICENCE + '#include "model/blocks/cam.h"\n',
     **{f"{folder}README.md": "page\n" for folder in
        ("", "model/", "model/params/", "model/types/", "model/engine/", "model/core/", "model/blocks/", "traces/",
-        "rtl/", "scripts/", "testbench/", "testbench/unit/", "testbench/unit/model/",
-        "testbench/unit/model/blocks/")},
+        "rtl/", "rtl/checkers/", "scripts/", "testbench/", "testbench/cosim/", "testbench/unit/",
+        "testbench/unit/model/", "testbench/unit/model/blocks/")},
 }
 
 
@@ -133,6 +136,19 @@ class CheckStyle(unittest.TestCase):
     def test_block_of_the_parameters_that_does_not_exist(self):
         self.write("model/params/params.toml", PARAMS + '[gone]\nabout = "A block."\n')
         self.assertEqual(len(self.offences("blocks")), 3)
+
+    def test_rtl_without_its_checker_twin_or_test(self):
+        for name in ("rtl/checkers/cam_checker.sv", "testbench/cosim/cam_twin.cpp",
+                     "testbench/cosim/cam_cosim_test.cpp"):
+            with self.subTest(name):
+                (self.root / name).unlink()
+                self.assertTrue(all(f"no {name}" in o for o in self.offences("blocks")), self.offences("blocks"))
+                self.assertNotEqual(self.offences("blocks"), [])
+                self.write(name, LICENCE)
+
+    def test_checker_without_its_rtl(self):
+        (self.root / "rtl/cam.sv").unlink()
+        self.assert_one("blocks", "no rtl/cam.sv")
 
     def test_block_that_reaches_another_one(self):
         self.write("model/blocks/other.h", LICENCE + "class Other final : public Block {};\n")

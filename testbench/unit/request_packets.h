@@ -68,6 +68,7 @@ inline void set_frame(Packet& p, const Headers& h, Bytes payload) {
 inline PacketHandle place_frame(NicShared& shared, const Headers& h, Bytes payload) {
   const PacketHandle at = shared.packets.allocate(PacketClass::kReceive);
   set_frame(shared.packets[at], h, payload);
+  make_scratch(shared.packets[at].h, shared.packets[at]);
   return at;
 }
 

@@ -7,6 +7,7 @@
 //   R3  There are `entries` slots. `share` of them are reserved for each of `queues` queues: a queue takes from its
 //       share first, whichever queues the others are. The remaining slots are the pool, which all queues share.
 //   R4  References stay valid.
+//   R5  The scatter engine reads the lists over a port; an element that a list does not have is no word.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +18,13 @@
 #include <vector>
 
 #include "model/types/context.h"
+#include "model/types/read_memory.h"
+#include "model/types/scatter_list.h"
 #include "model/types/work_queue.h"
 
 namespace rxnic {
 
-class WqeStore {
+class WqeStore final : public ReadMemory<ScatterListRead, DataSegment> {
  public:
   struct Sizes {
     std::uint32_t entries = 1024;
@@ -68,6 +71,12 @@ class WqeStore {
     released_.push_back(slot);  // (R1)
   }
   ReceiveWqe& operator[](std::uint32_t slot) { return slots_[slot].wqe; }
+  const DataSegment* read(const ScatterListRead& at, std::uint32_t& words) const override {  // (R5)
+    if (at.wqe_slot >= slots_.size()) return nullptr;
+    const ReceiveWqe& wqe = slots_[at.wqe_slot].wqe;
+    words = at.element < wqe.sge_count ? wqe.sge_count - at.element : 0u;
+    return wqe.sge.data() + std::min<std::size_t>(at.element, kMaxSge);
+  }
   // Slots that cannot be allocated in this cycle.
   std::uint32_t occupied() {
     settle_earlier();

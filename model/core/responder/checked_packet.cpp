@@ -41,7 +41,6 @@ void admit(CheckedPacket& p) {
   p.service_level = h.service_level;
   p.operand = h.swap_add;
   p.compare = h.compare;
-  p.original = h.original;
   p.id = h.id;
   p.posted = h.posted;
 }

@@ -51,13 +51,22 @@ void describe(Bytes frame, const Headers& h, ParsedPacket& p) {
   p.length = h.length;
   p.swap_add = h.swap_add;
   p.compare = h.compare;
-  p.original = h.original;
   p.qkey = h.qkey;
   p.source_qp = h.source_qp;
   p.immediate = h.immediate;
   p.xrc_srq = h.xrc_srq;
   const bool has_operand = opcode_info(h.opcode).length == LengthRule::kOperand && h.payload_bytes >= kAtomicBytes;
   if (has_operand) std::memcpy(&p.swap_add, frame.data() + h.payload_offset, kAtomicBytes);
+}
+
+void make_scratch(const Headers& h, Packet& p) {
+  const std::uint32_t traits = opcode_info(h.opcode).traits;
+  if ((traits & kHasDeth) != 0 && network_header(h) == NetworkHeader::kIpv4) {
+    std::memset(p.scratch.data(), 0, kGrhBytes - kIpv4Bytes);
+    std::memcpy(p.scratch.data() + (kGrhBytes - kIpv4Bytes), p.frame.data() + h.network_offset, kIpv4Bytes);
+  } else if ((traits & kHasAtomicAckEth) != 0) {
+    std::memcpy(p.scratch.data(), &h.original, kAtomicBytes);
+  }
 }
 
 }  // namespace rxnic

@@ -2,6 +2,7 @@
 // The header fields of a packet that the parser passes to the blocks behind it.
 #pragma once
 
+#include "model/types/packet.h"
 #include "model/types/parsed_packet.h"
 #include "model/types/wire.h"
 
@@ -9,5 +10,8 @@ namespace rxnic {
 
 // The fields of `p` that come from the headers, and of an ATOMIC WRITE from its payload.
 void describe(Bytes frame, const Headers& h, ParsedPacket& p);
+// What is placed in memory and is not in the frame as it is: of a datagram over IPv4 the 40 bytes in front of its
+// payload, 20 zero bytes and the IPv4 header's first 20 (rules 1.3); the value of an ATOMIC ACK, little-endian.
+void make_scratch(const Headers& h, Packet& p);
 
 }  // namespace rxnic

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R4 of model/blocks/grh_scatter.h.
+// Rules R1..R6 of model/blocks/grh_scatter.h.
 #include "model/blocks/grh_scatter.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,9 @@ struct Fixture {
         qp(place_qp(shared, test_qp(transport))),
         dut(b.add<GrhScatter>("dut", params, shared)),
         in(b.source(dut.in)),
-        out(b.sink(dut.out, out_capacity)) {}
+        out(b.sink(dut.out, out_capacity)) {
+    dut.lists.bind(shared.wqes);
+  }
 
   ScatterJob packet(Operation operation, std::uint32_t payload, Encapsulation e = Encapsulation::kRoceV2Ipv4) {
     return packet(qp, operation, payload, e);
@@ -35,6 +37,7 @@ struct Fixture {
   ScatterJob with_wqe(ScatterJob p, const ReceiveWqe& wqe) {
     p.wqe_slot = shared.wqes.allocate();
     shared.wqes[p.wqe_slot] = wqe;
+    p.wqe_bytes = static_cast<std::uint32_t>(wqe.total_bytes);
     return p;
   }
   ScatterJob send(std::uint32_t payload, const std::vector<std::uint32_t>& lengths,
@@ -204,7 +207,7 @@ TEST(GrhScatter, ElementsOccupyIt) {  // R2
 
 TEST(GrhScatter, ElementsThatArePassedOverOccupyIt) {  // R2
   Bench bench;
-  EXPECT_EQ(occupation(bench, {}, 1, {0, 0, 0, 0, 1}), 5u);
+  EXPECT_EQ(occupation(bench, {}, 2, {1, 0, 0, 0, 1}), 5u);
 }
 
 TEST(GrhScatter, PiecesOccupyItWhenTheyAreMoreThanElements) {  // R2
@@ -217,6 +220,79 @@ TEST(GrhScatter, PiecesOccupyItWhenTheyAreMoreThanElements) {  // R2
       EXPECT_EQ(occupation_by(bench, params, 2 * n, wqe), (2 * n + per_cycle - 1) / per_cycle);
     }
   }
+}
+
+TEST(GrhScatter, APieceLeavesLatencyCyclesAfterItsLook) {  // R1
+  for (const std::uint32_t per_cycle : {1u, 2u, 4u}) {
+    GrhScatterParams params;
+    params.sges_per_cycle = per_cycle;
+    Bench bench;
+    Fixture fixture(bench, params);
+    fixture.in.push(Cycle{9}, fixture.send(1, {0, 0, 0, 0, 1}));  // found by the fifth look
+    bench.run();
+    ASSERT_EQ(fixture.out.size(), 1u);
+    EXPECT_EQ(fixture.out.cycle(0), Cycle{10 + params.latency_cycles + 4 / per_cycle}) << per_cycle;
+  }
+}
+
+TEST(GrhScatter, AGrhAreaThatIsLeftAloneIsPassedOver) {  // R1
+  Bench bench;
+  Fixture fixture(bench, {}, Transport::kUd);
+  const auto local = [&](std::uint32_t payload, const std::vector<std::uint32_t>& lengths) {
+    return fixture.with_wqe(fixture.packet(Operation::kSendOnly, payload, Encapsulation::kIbLocal), wqe_of(lengths));
+  };
+  fixture.in.push(Cycle{9}, local(10, {20, 20, 10}));  // taken in cycle 10: three looks
+  fixture.in.push(Cycle{9}, local(10, {16, 100}));     // in cycle 13: two
+  fixture.in.push(Cycle{9}, local(0, {16, 16, 16}));   // in cycle 15: three, without a piece
+  fixture.in.push(Cycle{9}, local(0, {100}));          // in cycle 18: one
+  fixture.in.push(Cycle{9}, local(10, {100}));         // in cycle 19: one
+  bench.run();
+  ASSERT_EQ(fixture.out.size(), 5u);
+  const std::uint64_t latency = GrhScatterParams{}.latency_cycles;
+  const std::uint64_t last_look[] = {12, 14, 17, 18, 19};
+  for (std::size_t n = 0; n < 5; ++n) EXPECT_EQ(fixture.out.cycle(n), Cycle{last_look[n] + latency}) << n;
+}
+
+TEST(GrhScatter, ListsAreReadInCyclesWithLooksAtElements) {  // R6
+  for (const std::uint32_t per_cycle : {1u, 2u}) {
+    GrhScatterParams params;
+    params.sges_per_cycle = per_cycle;
+    Bench bench(EngineMode::kPerCycle);
+    Fixture fixture(bench, params);
+    const ScatterJob sent = fixture.send(4, {1, 1, 1, 1});
+    ScatterJob written = fixture.packet(Operation::kWriteOnly, 8);
+    fixture.in.push(Cycle{9}, sent);
+    fixture.in.push(Cycle{9}, written);
+    fixture.in.push(Cycle{9}, fixture.send(0, {1}));
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> reads;
+    bench.engine().add_probe([&](Cycle now) {
+      if (fixture.dut.lists.last_read() != now) return;
+      std::uint32_t bits[2] = {};
+      fixture.dut.lists.pack_address(bits);
+      const auto at = unpack<ScatterListRead>(bits);
+      EXPECT_EQ(at.wqe_slot, sent.wqe_slot);
+      reads.emplace_back(now.count, at.element);
+    });
+    bench.run();
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> expected;
+    for (std::uint32_t n = 0; n < 4; n += per_cycle) expected.emplace_back(10 + n / per_cycle, n);
+    EXPECT_EQ(reads, expected);
+  }
+}
+
+TEST(GrhScatter, ThereAreNoLooksWithoutAPlaceForTheirPieces) {  // R5
+  GrhScatterParams params;
+  params.latency_cycles = 3;
+  Bench bench;
+  Fixture fixture(bench, params, Transport::kRc, 1);
+  fixture.out.stall(Cycle{0}, Cycle{100});
+  for (int n = 0; n < 6; ++n) fixture.in.push(Cycle{9}, fixture.send(1, {1}));
+  bench.run_to(Cycle{99});
+  EXPECT_EQ(fixture.dut.counters().packets, 4u) << "one in the link, three in the pipeline";
+  bench.run_to(Cycle{101});  // the sink takes one in cycle 100, whose place is filled in cycle 101
+  EXPECT_EQ(fixture.dut.counters().packets, 5u);
+  bench.run();
+  EXPECT_EQ(fixture.out.size(), 6u);
 }
 
 TEST(GrhScatter, TheGrhAreaOccupiesItToo) {  // R2
@@ -238,6 +314,7 @@ TEST(GrhScatter, AMessageFillsItsWqePacketByPacket) {  // R3
   const ScatterJob first = fixture.send(1024, {1500, 1500}, Operation::kSendFirst);
   ScatterJob last = fixture.packet(Operation::kSendLast, 1000);
   last.wqe_slot = first.wqe_slot;
+  last.wqe_bytes = first.wqe_bytes;
   QpContext& other = place_qp(fixture.shared, test_qp(Transport::kRc));
   const ScatterJob between = fixture.with_wqe(fixture.packet(other, Operation::kSendOnly, 10), wqe_of({64}));
   for (const ScatterJob& p : {first, between, last}) fixture.in.push(Cycle{0}, p);
@@ -258,6 +335,7 @@ TEST(GrhScatter, TheNextMessageMayTakeTheSameSlot) {  // R3
   const ScatterJob a = fixture.send(100, {200});
   ScatterJob b = fixture.packet(Operation::kSendOnly, 50);
   b.wqe_slot = a.wqe_slot;
+  b.wqe_bytes = a.wqe_bytes;
   fixture.in.push(Cycle{0}, a);
   fixture.in.push(Cycle{0}, b);
   bench.run();

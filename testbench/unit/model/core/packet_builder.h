@@ -51,8 +51,7 @@ struct PacketSpec {
   std::uint64_t va = 0x10000;
   std::uint32_t rkey = 0x4200;
   std::uint8_t syndrome = 0;  // AETH
-  std::uint64_t original = 0;
-  std::uint32_t srq = 0;  // XRCETH
+  std::uint32_t srq = 0;      // XRCETH
   bool ack_request = false;
   bool solicited = false;
   std::uint64_t arrived = 0;  // cycle
@@ -81,7 +80,6 @@ inline ContextPacket arrived_packet(const QpContext& qp, const PacketSpec& spec)
   }
   if ((traits & kHasDeth) != 0) p.qkey = qp.qkey;
   p.syndrome = spec.syndrome;
-  p.original = spec.original;
   p.xrc_srq = Srqn{spec.srq};
   p.arrived = Cycle{spec.arrived};
   return p;

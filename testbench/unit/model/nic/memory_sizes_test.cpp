@@ -72,7 +72,7 @@ constexpr MemoryCase kCases[] = {
     {"srq_wqe_fetcher.refused", kOnePerLine, nullptr},
     {"grh_scatter.cursors", "one for each WQE in use", nullptr},
     {"grh_scatter.pipeline", kOnePerStage, "GrhScatter.AFullLinkHoldsPiecesAndPacketsBack"},
-    {"grh_scatter.pieces", "as many as a packet can have", nullptr},
+    {"grh_scatter.job", "the next packet waits", "GrhScatter.ElementsOccupyIt"},
     {"grh_scatter.refused", kOnePerLine, nullptr},
     {"address_translator.mpt_entries", "another region is evicted",
      "AddressTranslator.SmallestCachesStillMakeProgress"},

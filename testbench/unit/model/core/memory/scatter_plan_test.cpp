@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R6 of model/core/memory/scatter_plan.h.
+// Rules R1..R7 of model/core/memory/scatter_plan.h.
 #include "model/core/memory/scatter_plan.h"
 
 #include <gtest/gtest.h>
@@ -30,8 +30,11 @@ struct Scene {
     if (p.has(kSend)) p.wqe_slot = 0;
   }
   Packet& buffer() { return shared.packets[p.buffer]; }
-  ScatterWork plan() { return plan_scatter(p, &buffer(), &wqe, &cursor, refused, pieces); }
-  ScatterWork plan_without_wqe() { return plan_scatter(p, &buffer(), nullptr, nullptr, refused, pieces); }
+  ScatterWork plan() {
+    p.wqe_bytes = static_cast<std::uint32_t>(wqe.total_bytes);
+    return plan_scatter(p, wqe.sge.data(), &cursor, refused, pieces);
+  }
+  ScatterWork plan_without_wqe() { return plan_scatter(p, nullptr, nullptr, refused, pieces); }
 
   const std::uint8_t* data(std::uint32_t piece) { return area_of(buffer(), pieces[piece].area) + pieces[piece].offset; }
   const std::uint8_t* network_header() { return buffer().frame.data() + p.network_offset; }
@@ -271,7 +274,8 @@ TEST(ScatterPlan, AnAnswersDataGoesToTheRequestersBuffer) {
 TEST(ScatterPlan, AnAtomicAnswerIsEightBytesInHostOrder) {
   Scene s(Transport::kRc, Operation::kAtomicAck, 0);
   s.p.outcome = Outcome::kAnswer;
-  s.p.original = 0x1122334455667788;
+  const std::uint64_t original = 0x1122334455667788;
+  std::memcpy(s.buffer().scratch.data(), &original, sizeof original);
   s.p.local_va = 0x9000;
   s.p.local_bytes = 8;
   s.plan_without_wqe();
@@ -359,9 +363,46 @@ TEST(ScatterPlan, AMessageWhoseEndWasNeverSeenHasWhatCame) {
   ScatterJob internal;  // which has no buffer
   internal.role = PacketRole::kTruncated;
   internal.line = s.qp.line;
-  plan_scatter(internal, nullptr, &s.wqe, &s.cursor, s.refused, s.pieces);
+  plan_scatter(internal, s.wqe.sge.data(), &s.cursor, s.refused, s.pieces);
   EXPECT_EQ(internal.byte_count, 1024u);
   EXPECT_EQ(s.pieces.size(), 0u);
+}
+
+TEST(ScatterPlan, ALookFindsAPieceOrPassesAnElementOver) {  // R7
+  struct Case {
+    Encapsulation encapsulation;
+    std::uint32_t payload;
+    std::vector<std::uint32_t> lengths;
+    std::vector<std::uint32_t> elements;  // looked at
+    std::vector<std::uint32_t> looks;     // that found a piece
+  };
+  constexpr Encapsulation kNoHeader = Encapsulation::kIbLocal, kHeader = Encapsulation::kRoceV2Ipv4;
+  const std::vector<Case> cases{
+      {kHeader, 100, {200}, {0, 0}, {0, 1}},
+      {kHeader, 100, {40, 0, 100}, {0, 1, 2}, {0, 2}},
+      {kHeader, 0, {200}, {0}, {0}},
+      {kNoHeader, 100, {200}, {0}, {0}},
+      {kNoHeader, 100, {40, 100}, {0, 1}, {1}},
+      {kNoHeader, 100, {39, 0, 101}, {0, 1, 2}, {2}},
+      {kNoHeader, 0, {200}, {0}, {}},
+      {kNoHeader, 0, {40}, {0}, {}},
+      {kNoHeader, 0, {30, 30}, {0, 1}, {}},
+  };
+  for (std::size_t n = 0; n < cases.size(); ++n) {
+    const Case& c = cases[n];
+    Scene s(Transport::kUd, Operation::kSendOnly, c.payload, c.encapsulation);
+    s.wqe = wqe_of(c.lengths);
+    const ScatterWork work = s.plan();
+    EXPECT_TRUE(work.reads_list);
+    ASSERT_EQ(work.looks, c.elements.size()) << n;
+    for (std::uint32_t look = 0; look < work.looks; ++look) EXPECT_EQ(s.pieces.element(look), c.elements[look]) << n;
+    ASSERT_EQ(s.pieces.size(), c.looks.size()) << n;
+    for (std::uint32_t i = 0; i < s.pieces.size(); ++i) EXPECT_EQ(s.pieces[i].look, c.looks[i]) << n;
+  }
+  Scene empty(Transport::kRc, Operation::kSendOnly, 0);
+  const ScatterWork work = empty.plan();
+  EXPECT_EQ(work.looks, 1u);
+  EXPECT_FALSE(work.reads_list);
 }
 
 TEST(ScatterPlan, FailedPacketsHaveNoSegments) {
