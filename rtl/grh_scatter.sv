@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// Twin of model/blocks/grh_scatter. Rules R1..R6 are stated there, those of the plan in
+// model/core/memory/scatter_plan.h.
+//
+// A packet is taken in cycle n: its length is checked and the read of its first elements starts. Their looks are made
+// in cycle n + 1, when the elements have come, and the pieces enter the delay line, which they leave LatencyCycles - 1
+// cycles later at the earliest. Pieces that wait for room behind the engine stay in it.
+module grh_scatter #(
+  parameter int unsigned LatencyCycles = rxnic_params_pkg::GrhScatterLatencyCycles,
+  parameter int unsigned SgesPerCycle  = rxnic_params_pkg::GrhScatterSgesPerCycle,
+  parameter int unsigned BytesPerCycle = rxnic_params_pkg::GrhScatterBytesPerCycle,
+  parameter int unsigned WqeSlots      = rxnic_params_pkg::SrqWqeFetcherWqeStoreEntries,
+  parameter int unsigned ContextLines  = rxnic_params_pkg::QpContextCacheSets * rxnic_params_pkg::QpContextCacheWays
+) (
+  input  logic                                                   clk_i,
+  input  logic                                                   rst_ni,
+  // Nothing is under way: without an input the next cycle would be like this one.
+  output logic                                                   quiescent_o,
+  // Packets
+  input  logic                                                   in_valid_i,
+  output logic                                                   in_ready_o,
+  input  rxnic_link_pkg::scatter_job_t                           in_i,
+  // Read port of the scatter lists: the words of the address of a cycle come in the next one.
+  output logic                                                   lists_valid_o,
+  output rxnic_link_pkg::scatter_list_read_t                     lists_o,
+  input  rxnic_link_pkg::data_segment_t       [SgesPerCycle-1:0] lists_i,
+  // Pieces: as many as there are ready lanes, from lane 0 on, leave in a cycle.
+  output logic                                [SgesPerCycle-1:0] out_valid_o,
+  input  logic                                [SgesPerCycle-1:0] out_ready_i,
+  output rxnic_link_pkg::scattered_segment_t  [SgesPerCycle-1:0] out_o,
+  // Refusals: the link always has room.
+  output logic                                                   refusals_valid_o,
+  output rxnic_link_pkg::refusal_t                               refusals_o
+);
+
+  localparam int unsigned Stages = LatencyCycles * SgesPerCycle;  // (R5)
+  localparam int unsigned Places = Stages + SgesPerCycle - 1;
+  localparam int unsigned PlaceBits = Places > 1 ? $clog2(Places) : 1;
+  localparam int unsigned CountBits = $clog2(Places + 1);
+  localparam int unsigned LaneBits = $clog2(SgesPerCycle + 1);
+  localparam int unsigned SlotBits = WqeSlots > 1 ? $clog2(WqeSlots) : 1;
+  localparam int unsigned LineBits = ContextLines > 1 ? $clog2(ContextLines) : 1;
+  localparam int unsigned ElementBits = 6;
+  localparam int unsigned LengthBits = 13;  // of a packet's payload
+  localparam int unsigned MaxBeats = ((1 << LengthBits) + rxnic_pkg::GrhBytes) / BytesPerCycle + 1;
+  localparam int unsigned BeatBits = $clog2(MaxBeats + 1);
+  localparam int unsigned PieceBits = $bits(rxnic_link_pkg::scattered_segment_t);
+
+  // Where a message is in its scatter list (R3).
+  typedef struct packed {
+    logic [31:0]            bytes;
+    logic [ElementBits-1:0] element;
+    logic [31:0]            element_offset;
+  } cursor_t;
+
+  // A part of a packet's bytes that is still to be placed, and where it is in the packet buffer.
+  typedef struct packed {
+    logic                         known;  // it has bytes; otherwise their place is left as it is
+    rxnic_link_pkg::buffer_area_e area;
+    logic [LengthBits-1:0]        offset;
+    logic [LengthBits-1:0]        left;
+  } part_t;
+
+  // What was refused for a QP (R4).
+  typedef struct packed {
+    logic [31:0] residence;
+    logic [31:0] message;   // 0: none
+    logic        requests;  // all
+  } refused_t;
+
+  // The packet at hand.
+  typedef struct packed {
+    rxnic_link_pkg::completion_request_t packet;
+    logic [7:0]                          access;
+    logic                                reads_list;  // its bytes go to a scatter list
+    logic                                has_cursor;
+    cursor_t                             cursor;
+    part_t                               head;        // the GRH area
+    part_t                               data;
+    logic [63:0]                         va;          // without a list
+    logic [31:0]                         key;
+    logic                                first;       // no piece was found yet
+  } job_t;
+
+  // Plain vectors: memories of structs are misread by some synthesis tools.
+  logic [$bits(cursor_t)-1:0]  cursors_q [WqeSlots];
+  logic [$bits(refused_t)-1:0] refused_q [ContextLines];
+  logic [ContextLines-1:0]     refused_valid_q;
+  logic [PieceBits-1:0]        places_q [Places];
+
+  job_t                 job_q;
+  logic                 busy_q;     // job_q has looks to come
+  logic                 look_q;     // its elements have come: looks are made in this cycle
+  logic [BeatBits-1:0]  beats_q;    // cycles for which its bytes occupy the engine
+  logic [PlaceBits-1:0] oldest_q;   // of the pieces in places_q ...
+  logic [CountBits-1:0] count_q;    // ... and their number
+  logic [CountBits-1:0] mature_q;   // of them those that may leave
+
+  // (2) looks at the packet at hand
+  job_t                                                    looked;  // job_q after the looks of this cycle
+  logic                                                    finished;
+  logic [LaneBits-1:0]                                     found;
+  rxnic_link_pkg::scattered_segment_t [SgesPerCycle-1:0] pieces;
+
+  always_comb begin : looks
+    logic [LaneBits-1:0]           word;
+    rxnic_link_pkg::data_segment_t sge;
+    logic [31:0]                   room;
+    logic [63:0]                   va;
+    logic [LengthBits-1:0]         passed, bytes, page_room;
+    part_t                         part;
+    looked = job_q;
+    finished = 1'b0;
+    found = '0;
+    for (int unsigned n = 0; n < SgesPerCycle; n++) pieces[n] = '0;
+    word = '0;
+    sge = '0;
+    room = '0;
+    va = '0;
+    passed = '0;
+    bytes = '0;
+    page_room = '0;
+    part = '0;
+    for (int unsigned lane = 0; lane < SgesPerCycle; lane++) begin
+      if (look_q && !finished) begin
+        sge = '0;
+        for (int unsigned n = 0; n < SgesPerCycle; n++) if (LaneBits'(n) == word) sge = lists_i[n];
+        room = job_q.reads_list ? sge.length - looked.cursor.element_offset : '1;
+        va = job_q.reads_list ? sge.address + 64'(looked.cursor.element_offset) : looked.va;
+        // The GRH area of a packet without a network header is passed over (plan R2, R7).
+        passed = '0;
+        if (!looked.head.known) begin
+          passed = room < 32'(looked.head.left) ? room[LengthBits-1:0] : looked.head.left;
+          looked.head.left -= passed;
+          room -= 32'(passed);
+          va += 64'(passed);
+        end
+        part = looked.head.left != '0 ? looked.head : looked.data;
+        page_room = LengthBits'(rxnic_pkg::PageBytes) - {1'b0, va[11:0]};
+        bytes = part.left < page_room ? part.left : page_room;
+        if (room < 32'(bytes)) bytes = room[LengthBits-1:0];
+        if (!part.known) bytes = '0;
+        if (looked.head.left != '0) begin
+          looked.head.left -= bytes;
+          looked.head.offset += bytes;
+        end else begin
+          looked.data.left -= bytes;
+          looked.data.offset += bytes;
+        end
+        looked.va += 64'(bytes);
+        if (job_q.reads_list) begin
+          if (room == 32'(bytes)) begin
+            looked.cursor.element += ElementBits'(1);
+            looked.cursor.element_offset = '0;
+            word += LaneBits'(1);
+          end else begin
+            looked.cursor.element_offset += 32'(passed) + 32'(bytes);
+          end
+        end
+        finished = looked.head.left == '0 && looked.data.left == '0;
+        if (bytes != '0 || (finished && looked.first)) begin  // (R1)
+          pieces[found] = {job_q.packet, looked.first, finished, job_q.access,
+                           bytes != '0 ? part.area : rxnic_link_pkg::BufferAreaFrame,
+                           bytes != '0 ? part.offset : LengthBits'(0),
+                           bytes == '0 ? 32'd0 : job_q.reads_list ? sge.lkey : job_q.key,
+                           bytes == '0 ? 64'd0 : va, bytes};
+          found += LaneBits'(1);
+          looked.first = 1'b0;
+        end
+      end
+    end
+  end
+
+  // (1) the oldest pieces leave
+  logic [CountBits-1:0] matured, leaving;
+  logic [CountBits-1:0] size;
+
+  if (LatencyCycles == 1) begin : gen_no_delay
+    assign matured = CountBits'(found);
+  end else begin : gen_delay
+    logic [LatencyCycles-2:0][LaneBits-1:0] found_q;  // by the looks of the cycles before, the last one first
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) found_q <= '0;
+      else begin
+        found_q[0] <= found;
+        for (int unsigned n = 1; n < LatencyCycles - 1; n++) found_q[n] <= found_q[n-1];
+      end
+    end
+    assign matured = CountBits'(found_q[LatencyCycles-2]);
+  end
+
+  always_comb begin : leave
+    logic [PlaceBits:0] place;
+    leaving = '0;
+    place = '0;
+    for (int unsigned lane = 0; lane < SgesPerCycle; lane++) begin
+      place = (PlaceBits + 1)'(oldest_q) + (PlaceBits + 1)'(lane);
+      if (place >= (PlaceBits + 1)'(Places)) place -= (PlaceBits + 1)'(Places);
+      out_valid_o[lane] = CountBits'(lane) < mature_q + matured;
+      out_o[lane] = places_q[place[PlaceBits-1:0]];
+      if (CountBits'(lane) >= count_q) out_o[lane] = pieces[lane - 32'(count_q)];
+      if (out_valid_o[lane] && out_ready_i[lane]) leaving = CountBits'(lane + 1);
+    end
+    size = count_q + CountBits'(found) - leaving;
+  end
+
+  // (3) the next packet
+  logic rest, room_for_looks, look_again, take;
+  assign rest = busy_q && !finished;
+  assign room_for_looks = size < CountBits'(Stages);  // (R5)
+  assign look_again = rest && room_for_looks;
+  assign in_ready_o = !rest && room_for_looks && beats_q == '0;
+  assign take = in_valid_i && in_ready_o;
+
+  job_t     taken;
+  refused_t refused;
+  logic     refuse, too_long, forward;
+  logic [LengthBits:0] moved;
+  logic [32:0]         total;  // bytes of the message, with this packet
+
+  always_comb begin : plan
+    logic sends, writes, responds, atomic, reliable, received, restarts;
+    logic [LengthBits-1:0] strip, payload;
+    taken = '0;
+    taken.packet = in_i[$bits(in_i)-1-:$bits(taken.packet)];
+    taken.access = in_i.access;
+    taken.first = 1'b1;
+    taken.head.known = 1'b1;
+    taken.data.known = 1'b1;
+    taken.va = in_i.local_va;
+    taken.key = in_i.local_key;
+    // Behind a packet that failed here (R4)
+    refused = refused_q[in_i.line[LineBits-1:0]];
+    if (!refused_valid_q[in_i.line[LineBits-1:0]] || refused.residence != in_i.residence) refused = '0;
+    received = in_i.role == rxnic_link_pkg::PacketRoleReceived;
+    refuse = in_i.line != '1 && received && !rxnic_pkg::is_response(in_i.opcode) &&
+             (refused.requests || (refused.message != '0 && refused.message == in_i.message_sequence));
+    if (refuse) begin
+      taken.packet.drop_reason = rxnic_link_pkg::DropReasonSquashed;
+      taken.packet.outcome = rxnic_link_pkg::OutcomeDrop;
+      taken.packet.syndrome = '0;
+      taken.packet.status = rxnic_link_pkg::WcStatusFlushed;
+      taken.packet.acknowledge = 1'b0;
+      taken.packet.completes = 1'b0;
+      taken.packet.fails_qp = 1'b0;
+    end
+    sends = received && taken.packet.outcome == rxnic_link_pkg::OutcomeExecute && in_i.wqe_slot != '1 &&
+            rxnic_pkg::is_send(in_i.opcode);
+    writes = received && taken.packet.outcome == rxnic_link_pkg::OutcomeExecute && rxnic_pkg::is_write(in_i.opcode);
+    responds = received && taken.packet.outcome == rxnic_link_pkg::OutcomeAnswer && in_i.local_bytes != '0 &&
+               rxnic_pkg::is_read_response(in_i.opcode);
+    atomic = received && taken.packet.outcome == rxnic_link_pkg::OutcomeAnswer && in_i.local_bytes != '0 &&
+             rxnic_pkg::is_atomic_ack(in_i.opcode);
+    // Where its message is in its WQE (R3)
+    restarts = sends && (in_i.takes_wqe || rxnic_pkg::begins_send(in_i.opcode));
+    if (!restarts) taken.cursor = cursors_q[in_i.wqe_slot[SlotBits-1:0]];
+    forward = !restarts && finished && job_q.has_cursor && job_q.packet.wqe_slot == in_i.wqe_slot;
+    if (forward) taken.cursor = looked.cursor;  // it is written in this cycle
+    taken.has_cursor = sends;
+    if (in_i.role == rxnic_link_pkg::PacketRoleTruncated && in_i.wqe_slot != '1) begin  // (plan R6)
+      taken.packet.byte_count = taken.cursor.bytes;
+    end
+    // Its bytes (plan R2..R4)
+    strip = in_i.strip_bytes < in_i.payload_bytes ? in_i.strip_bytes : in_i.payload_bytes;
+    payload = in_i.payload_bytes - (sends ? strip : LengthBits'(0));
+    if (sends && in_i.transport == rxnic_link_pkg::TransportUd) begin
+      taken.head.left = LengthBits'(rxnic_pkg::GrhBytes);
+      taken.head.known = in_i.network_header != rxnic_link_pkg::NetworkHeaderNone;
+      if (in_i.network_header == rxnic_link_pkg::NetworkHeaderGrh) begin
+        taken.head.offset = in_i.network_offset;
+      end else begin
+        taken.head.area = rxnic_link_pkg::BufferAreaScratch;
+      end
+    end
+    if (sends || writes || responds) begin
+      taken.data.offset = in_i.payload_offset + (sends ? strip : LengthBits'(0));
+      taken.data.left = payload;
+    end else if (atomic) begin
+      taken.data.area = rxnic_link_pkg::BufferAreaScratch;
+      taken.data.left = LengthBits'(rxnic_pkg::AtomicBytes);
+    end
+    moved = (LengthBits + 1)'(taken.head.left) + (LengthBits + 1)'(taken.data.left);
+    total = {1'b0, taken.cursor.bytes} + 33'(moved);
+    too_long = sends && total > {1'b0, in_i.wqe_bytes};
+    taken.reads_list = sends && moved != '0;
+    reliable = in_i.transport == rxnic_link_pkg::TransportRc || in_i.transport == rxnic_link_pkg::TransportXrc;
+    if (too_long) begin  // (plan R5)
+      taken.head.left = '0;
+      taken.data.left = '0;
+      taken.reads_list = 1'b0;
+      moved = '0;
+      taken.packet.drop_reason = rxnic_link_pkg::DropReasonMessageTooLong;
+      taken.packet.outcome = reliable ? rxnic_link_pkg::OutcomeNak : rxnic_link_pkg::OutcomeDrop;
+      taken.packet.syndrome = reliable ? rxnic_pkg::NakInvalidRequest : '0;
+      taken.packet.status = rxnic_link_pkg::WcStatusLocalLength;
+      taken.packet.acknowledge = reliable;
+      taken.packet.completes = 1'b1;
+      if (reliable) begin
+        taken.packet.answer_msn = in_i.msn_before;
+        taken.packet.answer_psn = in_i.psn;
+        taken.packet.fails_qp = 1'b1;
+        refused.requests = 1'b1;
+      end else begin
+        refused.message = in_i.message_sequence;
+      end
+    end else if (sends) begin
+      taken.cursor.bytes = total[31:0];
+      if (in_i.ends_message) taken.packet.byte_count = total[31:0];  // (plan R6)
+    end else if (writes && in_i.ends_message) begin
+      taken.packet.byte_count = in_i.message_bytes[31:0];
+    end
+    refused.residence = in_i.residence;
+    refusals_valid_o = take && too_long && reliable;
+    refusals_o = {rxnic_link_pkg::RefusalKindError, in_i.line, 32'd0, 32'hffffffff};  // line, request, buffer
+  end
+
+  // The elements of the looks in the next cycle (R6)
+  assign lists_valid_o = look_again ? job_q.reads_list : take && taken.reads_list;
+  assign lists_o = look_again ? {looked.packet.wqe_slot, looked.cursor.element} : {in_i.wqe_slot, taken.cursor.element};
+
+  assign quiescent_o = !busy_q && count_q == '0 && beats_q == '0;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      busy_q <= 1'b0;
+      look_q <= 1'b0;
+      beats_q <= '0;
+      oldest_q <= '0;
+      count_q <= '0;
+      mature_q <= '0;
+      refused_valid_q <= '0;
+    end else begin
+      busy_q <= rest || take;
+      look_q <= look_again || take;
+      if (take && moved != '0) begin  // (R2)
+        beats_q <= BeatBits'((32'(moved) + BytesPerCycle - 1) / BytesPerCycle - 1);
+      end else if (beats_q != '0) begin
+        beats_q <= beats_q - BeatBits'(1);
+      end
+      count_q <= size;
+      mature_q <= mature_q + matured - leaving;
+      oldest_q <= 32'(oldest_q) + 32'(leaving) >= Places ? PlaceBits'(32'(oldest_q) + 32'(leaving) - Places)
+                                                         : PlaceBits'(32'(oldest_q) + 32'(leaving));
+      if (take && too_long) refused_valid_q[in_i.line[LineBits-1:0]] <= 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    job_q <= take ? taken : looked;
+    if (take && too_long) refused_q[in_i.line[LineBits-1:0]] <= refused;  // (R4)
+    if (finished && job_q.has_cursor) cursors_q[job_q.packet.wqe_slot[SlotBits-1:0]] <= looked.cursor;  // (R3)
+    for (int unsigned n = 0; n < SgesPerCycle; n++) begin
+      if (LaneBits'(n) < found) begin
+        places_q[PlaceBits'((32'(oldest_q) + 32'(count_q) + n) % Places)] <= pieces[n];
+      end
+    end
+  end
+
+endmodule : grh_scatter

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// rtl/grh_scatter.sv against model/blocks/grh_scatter, with random packets and random back-pressure; and its latency.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <random>
+
+#include "model/blocks/grh_scatter.h"
+#include "testbench/cosim/lockstep.h"
+#include "testbench/cosim/rtl_block.h"
+#include "testbench/unit/model/engine/harness.h"
+
+namespace rxnic {
+namespace {
+
+constexpr std::uint32_t kSlots = 512;
+constexpr std::uint32_t kLines = 16;
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  std::uint32_t below(std::uint64_t n) { return static_cast<std::uint32_t>(engine_() % n); }
+  bool one_in(std::uint32_t n) { return below(n) == 0; }
+  std::uint64_t bits() { return engine_(); }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+// A length that is often short, or about a page.
+std::uint32_t random_length(Random& random) {
+  switch (random.below(6)) {
+    case 0:
+      return random.below(3);
+    case 1:
+      return 20 * random.below(4);
+    case 2:
+      return random.below(5000);
+    default:
+      return random.below(200);
+  }
+}
+std::uint64_t random_address(Random& random) {
+  const std::uint64_t page = random.bits() & ~std::uint64_t{0xfff};
+  return random.one_in(2) ? page + random.below(4096) : page - random.below(100);
+}
+
+// The lists do not change: a packet may come to any of them at any time.
+void make_lists(Random& random, WqeStore& store) {
+  for (std::uint32_t n = 0; n < kSlots; ++n) {
+    ReceiveWqe& wqe = store[store.allocate()];
+    wqe.valid = true;
+    wqe.sge_count = static_cast<std::uint16_t>(random.below(kMaxSge + 1));
+    wqe.total_bytes = 0;
+    const bool sparse = random.one_in(4);
+    for (std::uint32_t i = 0; i < wqe.sge_count; ++i) {
+      const bool empty = sparse ? !random.one_in(4) : random.one_in(10);
+      wqe.sge[i] = {empty ? 0 : random_length(random), static_cast<std::uint32_t>(random.bits()),
+                    random_address(random)};
+      wqe.total_bytes += wqe.sge[i].length;
+    }
+  }
+}
+
+// All fields are random; those that decide are likely to.
+ScatterJob random_job(Random& random, WqeStore& store, std::uint32_t residence) {
+  std::array<std::uint32_t, words_of_bits(Descriptor<ScatterJob>::kBits)> bits;
+  for (std::uint32_t& word : bits) word = static_cast<std::uint32_t>(random.bits());
+  ScatterJob p = unpack<ScatterJob>(bits.data());
+  constexpr std::array<Transport, 4> kTransports{Transport::kRc, Transport::kUc, Transport::kUd, Transport::kXrc};
+  constexpr std::array<Operation, 12> kOperations{
+      Operation::kSendFirst,   Operation::kSendMiddle,        Operation::kSendLast,  Operation::kSendOnly,
+      Operation::kSendOnlyImm, Operation::kSendOnlyInv,       Operation::kSendOnly,  Operation::kSendMiddle,
+      Operation::kWriteMiddle, Operation::kReadResponseFirst, Operation::kAtomicAck, Operation::kReadRequest};
+  const Transport transport = kTransports[random.below(4)];
+  if (!random.one_in(8)) {
+    p.opcode = opcode_of(transport, transport == Transport::kUd && !random.one_in(4)
+                                        ? Operation::kSendOnly
+                                        : kOperations[random.below(kOperations.size())]);
+    p.transport = transport;
+  }
+  p.id = random.bits();
+  p.message_start = random.bits();
+  p.buffer = kNoPacket;  // a packet that no observer stamps
+  if (!random.one_in(8)) p.role = PacketRole::kReceived;
+  if (!random.one_in(4)) p.outcome = p.has(kResponse) ? Outcome::kAnswer : Outcome::kExecute;
+  p.line = random.one_in(20) ? kNoLine : random.below(kLines);
+  p.residence = residence;
+  p.message_sequence = random.below(4);
+  p.payload_bytes = static_cast<std::uint16_t>(random.one_in(8) ? random.below(8192) : random_length(random));
+  p.payload_offset = static_cast<std::uint16_t>(random.below(100));
+  p.strip_bytes = static_cast<std::uint16_t>(random.one_in(3) ? random.below(32) : 0);
+  p.network_header = NetworkHeader{static_cast<std::uint8_t>(random.below(3))};
+  p.local_va = random_address(random);
+  if (random.one_in(8)) p.local_bytes = 0;
+  p.takes_wqe = random.one_in(3);
+  p.wqe_slot = random.one_in(12) ? kNoWqeSlot : random.below(random.one_in(2) ? 8 : kSlots);
+  p.wqe_bytes = 0;
+  if (p.wqe_slot == kNoWqeSlot) return p;
+  p.wqe_bytes = static_cast<std::uint32_t>(store[p.wqe_slot].total_bytes);
+  if (random.one_in(3)) {  // as long as its list, or a byte more
+    const std::uint32_t head = p.transport == Transport::kUd ? kGrhBytes : 0;
+    const std::uint32_t fits = p.wqe_bytes < head ? 0 : p.wqe_bytes - head;
+    if (fits < 4097) p.payload_bytes = static_cast<std::uint16_t>(fits + random.below(2));
+    p.takes_wqe = true;
+    p.strip_bytes = 0;
+  }
+  return p;
+}
+
+GrhScatterParams params_of(std::uint32_t latency, std::uint32_t sges, std::uint32_t bytes) {
+  GrhScatterParams p;
+  p.latency_cycles = latency;
+  p.sges_per_cycle = sges;
+  p.bytes_per_cycle = bytes;
+  return p;
+}
+
+class GrhScatterCosim : public testing::TestWithParam<GrhScatterParams> {
+ protected:
+  void SetUp() override {
+    if (twin_builds().empty()) GTEST_SKIP() << "Verilator is not installed";
+    params_.grh_scatter = GetParam();
+    params_.srq_wqe_fetcher.wqe_store_entries = kSlots;
+  }
+  Params params_;
+};
+
+// Cycles of the random test: RXNIC_COSIM_CYCLES or what fits into the test set.
+std::uint64_t cycles_to_run() {
+  const char* text = std::getenv("RXNIC_COSIM_CYCLES");
+  return text == nullptr ? 100'000 : std::strtoull(text, nullptr, 0);
+}
+
+// The block, its lists, and an environment that sends random packets and takes their pieces now and then.
+class Scene {
+ public:
+  Scene(Bench& bench, const Params& params, std::uint64_t seed, std::uint64_t cycles)
+      : bench_(bench),
+        random_(seed),
+        cycles_(cycles),
+        shared_(bench.keep<NicShared>(PacketPool::Quotas{}, nullptr, WqeStore::Sizes{kSlots, 0, 0})),
+        dut(bench.add<GrhScatter>("grh_scatter", params.grh_scatter, shared_)),
+        in_(bench.source(dut.in, 2 + random_.below(4))),
+        out(bench.sink(dut.out, 3 + random_.below(6))),
+        refusals(bench.sink(dut.refusals)) {
+    make_lists(random_, shared_.wqes);
+    dut.lists.bind(shared_.wqes);
+    out.set_width(1 + random_.below(4));
+    // In spans of 256 cycles the sink takes always, or in one cycle of some.
+    out.accept_when([seed](Cycle c) {
+      const std::uint64_t span = (c.count >> 8) * 0x9e3779b97f4a7c15u ^ seed;
+      const std::uint64_t mixed = (c.count + span) * 0xd1342543de82ef95u >> 40;
+      return mixed % (std::uint64_t{1} << (span >> 20) % 5) == 0;
+    });
+    send_more(Cycle{});
+  }
+
+ private:
+  // Packets are made as time goes on, so that a mismatch in an early cycle needs few of them. Now and then all of them
+  // leave before there are more.
+  void send_more(Cycle now) {
+    const std::size_t waiting = sent_ - in_.pushed();
+    pause_ = waiting > 0 && (pause_ || random_.one_in(16));
+    if (waiting < 64 && !pause_) {
+      std::uint64_t when = now.count;
+      while (when < now.count + kSpan) {
+        for (std::uint32_t n = 1 + random_.below(30); n > 0; --n, ++sent_) {
+          residence_ += random_.one_in(40);
+          in_.push(Cycle{when}, random_job(random_, shared_.wqes, residence_));
+          when += random_.one_in(3) ? random_.below(8) : 0;
+        }
+        when += random_.one_in(4) ? 200 + random_.below(300) : random_.below(60);
+      }
+    }
+    if (now.count + kSpan < cycles_) bench_.at(now + kSpan, [this](Cycle later) { send_more(later); });
+  }
+
+  static constexpr std::uint64_t kSpan = 512;
+  Bench& bench_;
+  Random random_;
+  const std::uint64_t cycles_;
+  NicShared& shared_;
+  std::size_t sent_ = 0;
+  bool pause_ = false;
+  std::uint32_t residence_ = 1;
+
+ public:
+  GrhScatter& dut;
+
+ private:
+  Source<ScatterJob>& in_;
+
+ public:
+  Sink<ScatteredSegment>& out;
+  Sink<Refusal>& refusals;
+};
+
+TEST_P(GrhScatterCosim, ModelAndRtlAgreeOnRandomPackets) {
+  const std::uint64_t seed = test_seed(2026), cycles = cycles_to_run();
+  for (const bool always : {false, true}) {
+    Bench bench(EngineMode::kPerCycle);
+    Scene scene(bench, params_, seed, cycles);
+    LockstepOptions options;
+    options.always = always;
+    options.every_port = options.every_cover = true;
+    options.transactions = cycles / 20;
+    Lockstep lockstep(bench.engine(), scene.dut, make_twin("grh_scatter", params_), options);
+    bench.run_to(Cycle{cycles});
+    const LockstepResult result = lockstep.finish();
+    EXPECT_EQ(result.failure, "");
+    std::cout << result.text("grh_scatter") << '\n';
+    EXPECT_GT(scene.refusals.size(), cycles / 2000);
+    if (HasFailure()) return;
+  }
+}
+
+// In the model's place, in all modes of the engine.
+TEST_P(GrhScatterCosim, TheRtlInTheModelsPlaceGivesTheSame) {
+  const std::uint64_t seed = test_seed(7), cycles = 20'000;
+  struct Result {
+    std::vector<ScatteredSegment> values;
+    std::vector<Cycle> left;
+    std::uint64_t rest;  // hash of all but the block
+  };
+  const auto run = [&](EngineMode mode, bool rtl, bool always) {
+    Bench bench(mode);
+    Scene scene(bench, params_, seed, cycles);
+    std::unique_ptr<RtlBlock> block;
+    if (rtl) {
+      block = std::make_unique<RtlBlock>("rtl", bench.engine(), scene.dut, make_twin("grh_scatter", params_),
+                                         RtlBlock::Stamp{}, always);
+    }
+    bench.at(Cycle{20 * cycles}, [](Cycle) {});  // every run ends in the same cycle
+    bench.run();
+    const Block& replaced = rtl ? static_cast<const Block&>(*block) : scene.dut;
+    Result result{scene.out.values(), {}, bench.engine().state_hash(&replaced)};
+    for (std::size_t n = 0; n < scene.out.size(); ++n) result.left.push_back(scene.out.cycle(n));
+    if (rtl) {
+      EXPECT_GT(block->transactions(), cycles / 10);
+      EXPECT_EQ(block->failure(), "");
+    }
+    return result;
+  };
+  const Result model = run(EngineMode::kFast, false, false);
+  EXPECT_GT(model.values.size(), cycles / 20);
+  for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
+    for (const bool always : {false, true}) {
+      const Result result = run(mode, true, always);
+      ASSERT_EQ(result.values.size(), model.values.size());
+      for (std::size_t n = 0; n < model.values.size(); ++n) {
+        const ScatteredSegment &a = model.values[n], &b = result.values[n];
+        ASSERT_EQ(first_difference(a, b), "") << n;
+        ASSERT_EQ(result.left[n], model.left[n]) << n;
+        ASSERT_EQ(b.id, a.id) << n;  // an observer's field
+        ASSERT_EQ(b.message_start, a.message_start) << n;
+      }
+      EXPECT_EQ(result.rest, model.rest) << static_cast<int>(mode) << (always ? " clocked always" : "");
+    }
+  }
+}
+
+// From both sides: the RTL alone, driven at its pins.
+TEST_P(GrhScatterCosim, APacketLeavesTheRtlAfterLatencyCycles) {  // R1
+  const std::unique_ptr<Twin> twin = make_twin("grh_scatter", params_);
+  const auto port = [&](std::string_view name) {
+    for (const TwinPort& p : twin->ports()) {
+      if (p.name == name) return p;
+    }
+    return TwinPort{};
+  };
+  const TwinPort in = port("in"), out = port("out"), lists = port("lists");
+  const auto bit = [](const TwinSignal& s) { return *static_cast<const std::uint8_t*>(s.at) & 1; };
+  const auto tick = [&] {
+    *twin->clock = 1;
+    twin->eval();
+    *twin->clock = 0;
+    twin->eval();
+  };
+  std::memset(out.ready.at, 0xff, out.ready.bytes);
+  *static_cast<std::uint8_t*>(in.valid.at) = 0;
+  *twin->reset_n = 0;
+  twin->eval();
+  tick();
+  *twin->reset_n = 1;
+  tick();
+  EXPECT_NE(*twin->quiescent, 0);
+  ScatterJob p;
+  p.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
+  p.transport = Transport::kRc;
+  p.outcome = Outcome::kExecute;
+  p.takes_wqe = true;
+  p.wqe_slot = 3;
+  p.payload_bytes = 64;
+  p.wqe_bytes = 64;
+  std::array<std::uint32_t, words_of_bits(Descriptor<ScatterJob>::kBits)> bits{};
+  pack(p, bits.data());
+  std::memcpy(in.data.at, bits.data(), std::min(in.data.bytes, sizeof bits));
+  *static_cast<std::uint8_t*>(in.valid.at) = 1;
+  twin->eval();
+  EXPECT_EQ(bit(in.ready), 1);
+  EXPECT_EQ(bit(lists.valid), 1);
+  tick();  // it was taken in cycle 0
+  *static_cast<std::uint8_t*>(in.valid.at) = 0;
+  std::array<std::uint32_t, 4> word{};
+  pack(DataSegment{64, 0x500, 0x7000}, word.data());
+  std::memset(lists.words.at, 0, lists.words.bytes);
+  std::memcpy(lists.words.at, word.data(), sizeof word);
+  for (std::uint32_t cycle = 1; cycle <= params_.grh_scatter.latency_cycles + 1; ++cycle) {
+    twin->eval();
+    EXPECT_EQ(bit(out.valid), cycle == params_.grh_scatter.latency_cycles) << "cycle " << cycle;
+    tick();
+  }
+  EXPECT_EQ(twin->failure(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Configurations, GrhScatterCosim,
+                         testing::Values(params_of(4, 1, 64), params_of(1, 2, 512), params_of(9, 3, 8)),
+                         [](const testing::TestParamInfo<GrhScatterParams>& of) {
+                           const GrhScatterParams& p = of.param;
+                           return "Latency" + std::to_string(p.latency_cycles) + "Sges" +
+                                  std::to_string(p.sges_per_cycle) + "Bytes" + std::to_string(p.bytes_per_cycle);
+                         });
+
+}  // namespace
+}  // namespace rxnic

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/cosim/lockstep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+
+#include "testbench/cosim/twin_ports.h"
+
+namespace rxnic {
+
+namespace {
+
+constexpr std::size_t kKept = 12;  // transactions shown with a mismatch
+
+}  // namespace
+
+std::uint64_t LockstepResult::cover_points_hit() const {
+  return static_cast<std::uint64_t>(
+      std::count_if(cover_points.begin(), cover_points.end(), [](const CoverPoint& p) { return p.hits > 0; }));
+}
+
+std::string LockstepResult::text(const std::string& block) const {
+  return fmt::format("{}: {} cycles compared, {} of them clocked; {} transactions, {} bits; {} of {} cover points hit",
+                     block, cycles, clocked, transactions, bits, cover_points_hit(), cover_points.size());
+}
+
+// A port, and what passed there.
+struct Lockstep::Port : TwinJoint {
+  using TwinJoint::TwinJoint;
+  std::uint64_t pushed = 0, popped = 0;  // values of the link, after the cycle before
+  std::uint64_t pushes = 0, pops = 0;    // in this cycle
+  std::uint64_t transactions = 0;
+};
+
+Lockstep::Lockstep(Engine& engine, const Block& block, std::unique_ptr<Twin> twin, const LockstepOptions& options)
+    : engine_(engine), block_(block), twin_(std::move(twin)), options_(options) {
+  if (engine.mode() != EngineMode::kPerCycle) throw std::invalid_argument("lockstep needs the per-cycle mode");
+  engine.add_probe([this](Cycle now) { sample(now); });
+}
+
+Lockstep::~Lockstep() = default;
+
+// The links are known when the simulation has started. (R1)
+void Lockstep::connect() {
+  connected_ = true;
+  for (const TwinPort& port : twin_->ports()) ports_.emplace_back(engine_, block_, port);
+  refuse_missing_ports(engine_, block_, *twin_);
+  reset_twin(*twin_);
+}
+
+// What happened in cycle `now`, and in those before it that were left out.
+void Lockstep::sample(Cycle now) {
+  if (mismatched()) return;
+  if (!connected_) {
+    try {
+      connect();
+    } catch (const std::runtime_error& e) {
+      mismatch_ = e.what();
+      engine_.stop();
+      return;
+    }
+  }
+  for (; next_ < now && !mismatched(); next_ += 1) {  // (R3)
+    bool offered = false;
+    for (const Port& p : ports_) {
+      offered = offered || (p.twin.kind == TwinPortKind::kIn && p.link != nullptr && p.pushed > p.popped);
+    }
+    if (!options_.always && !offered && *twin_->quiescent != 0) {
+      result_.cycles += now.count - next_.count;
+      next_ = now;
+      break;
+    }
+    for (Port& p : ports_) p.pushes = p.pops = 0;
+    drive();
+    compare(next_);
+    clock();
+  }
+  for (Port& p : ports_) {
+    if (p.link == nullptr) continue;
+    p.pushes = p.link->transfers() - p.pushed;
+    p.pops = p.link->popped() - p.popped;
+  }
+  drive();
+  compare(now);
+  clock();
+  for (Port& p : ports_) {
+    p.pushed += p.pushes;
+    p.popped += p.pops;
+  }
+  next_ = now + 1;
+}
+
+// What stands at the inputs in the cycle; the words of memory reads stand there already.
+void Lockstep::drive() {
+  for (Port& p : ports_) {
+    const std::uint64_t in_link = p.pushed - p.popped;
+    if (p.twin.kind == TwinPortKind::kIn) p.offer(in_link > 0, p.popped);
+    if (p.twin.kind == TwinPortKind::kOut) p.give_room(p.link == nullptr ? p.lanes : p.link->capacity() - in_link);
+  }
+  twin_->eval();
+}
+
+void Lockstep::clock() {
+  ++result_.clocked;
+  clock_twin(*twin_);
+  for (Port& p : ports_) p.words_come();
+}
+
+void Lockstep::compare(Cycle cycle) {
+  ++result_.cycles;
+  for (Port& p : ports_) {
+    if (p.twin.kind == TwinPortKind::kIn) compare_input(p, cycle);
+    if (p.twin.kind == TwinPortKind::kOut) compare_output(p, cycle);
+    if (p.twin.kind == TwinPortKind::kRead) compare_read(p, cycle);
+  }
+  if (!mismatched() && !twin_->failure().empty()) {
+    mismatch_ = fmt::format("{}: cycle {}: {}", block_.name(), cycle.count, twin_->failure());
+  }
+  if (mismatched()) engine_.stop();  // (R4)
+}
+
+void Lockstep::compare_input(Port& p, Cycle cycle) {
+  const std::uint64_t taken = p.transfers();
+  if (taken != p.pops) return differ(p, cycle, fmt::format("ready: {} and {}", p.pops, taken));
+  if (taken != 0) keep(p, cycle, p.model.data());
+  p.transactions += taken;
+}
+
+void Lockstep::compare_output(Port& p, Cycle cycle) {
+  const std::uint64_t leaving = p.transfers();
+  const auto count = static_cast<std::uint64_t>(std::popcount(leaving));
+  if (p.link == nullptr) return;
+  p.get_lanes();
+  for (unsigned n = 0; n < std::min(count, p.pushes); ++n) {
+    p.link->copy_value(p.pushed + n, p.value.data());
+    p.link->pack_value(p.value.data(), p.model.data());
+    p.get_lane(n);
+    keep(p, cycle, p.model.data());
+    if (p.lane != p.model) return differ(p, cycle, p.link->difference(p.value.data(), p.lane.data()));
+  }
+  if (count != p.pushes) return differ(p, cycle, fmt::format("valid: {} and {}", p.pushes, count));
+  if (leaving != (std::uint64_t{1} << count) - 1)
+    differ(p, cycle, fmt::format("valid: a lane is left out: {:#b}", leaving));
+  p.transactions += count;
+}
+
+void Lockstep::compare_read(Port& p, Cycle cycle) {
+  const bool reads = p.transfers() != 0, expected = p.memory->last_read() == cycle;
+  p.get_lanes();
+  p.get_lane(0);
+  if (reads != expected) {
+    return differ(p, cycle, fmt::format("valid: {} and {}", static_cast<int>(expected), static_cast<int>(reads)));
+  }
+  if (!reads) return;
+  p.memory->pack_address(p.model.data());
+  keep(p, cycle, p.model.data());
+  if (p.lane != p.model) return differ(p, cycle, p.memory->difference(p.lane.data()));
+  ++p.transactions;
+  p.answer_read();  // (R2)
+}
+
+void Lockstep::keep(const Port& p, Cycle cycle, const std::uint32_t* bits) {
+  ++result_.transactions;
+  result_.bits += p.bits;
+  if (last_.size() == kKept) last_.pop_front();
+  last_.push_back({cycle, &p, {bits, bits + words_of_bits(p.bits)}});
+}
+
+void Lockstep::differ(const Port& p, Cycle cycle, const std::string& what) {
+  if (mismatched()) return;
+  mismatch_ = fmt::format("{}: cycle {}: port {}: {} (model and RTL)", block_.name(), cycle.count, p.twin.name, what);
+  for (const Transaction& t : last_) {
+    const std::string text =
+        t.port->link != nullptr ? t.port->link->text(t.bits.data()) : t.port->memory->address_text(t.bits.data());
+    mismatch_ += fmt::format("\n  cycle {} {}: {}", t.cycle.count, t.port->twin.name, t.port->text(t.bits.data()));
+  }
+}
+
+LockstepResult Lockstep::finish() {
+  LockstepResult r = result_;
+  r.cover_points = twin_->cover_points();
+  r.failure = mismatch_;
+  if (!r.failure.empty()) return r;
+  if (r.transactions < options_.transactions) {  // (R5)
+    r.failure = fmt::format("{}: {} transactions compared; expected {} or more", block_.name(), r.transactions,
+                            options_.transactions);
+  }
+  for (const Port& p : ports_) {
+    if (options_.every_port && p.transactions == 0) {
+      r.failure = fmt::format("{}: port {}: nothing was compared", block_.name(), p.twin.name);
+    }
+  }
+  std::string unhit;
+  for (const CoverPoint& c : r.cover_points) {
+    if (c.hits == 0) unhit += " " + c.name;
+  }
+  if (options_.every_cover && !unhit.empty()) r.failure = fmt::format("{}: not hit:{}", block_.name(), unhit);
+  return r;
+}
+
+}  // namespace rxnic

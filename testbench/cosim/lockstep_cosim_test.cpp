@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules R1, R4 and R5 of testbench/cosim/lockstep.h: what is said when something is not as it should be.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "model/blocks/grh_scatter.h"
+#include "testbench/cosim/lockstep.h"
+#include "testbench/unit/model/engine/harness.h"
+
+namespace rxnic {
+namespace {
+
+// A twin of which one port is missing, or bit 0 of one port's data is wrong.
+class WrongTwin final : public Twin {
+ public:
+  WrongTwin(std::unique_ptr<Twin> right, const std::string& missing, const std::string& wrong)
+      : right_(std::move(right)) {
+    clock = right_->clock;
+    reset_n = right_->reset_n;
+    quiescent = right_->quiescent;
+    for (TwinPort port : right_->ports()) {
+      if (port.name == missing) continue;
+      if (port.name == wrong) {
+        from_ = port.data;
+        data_.resize(port.data.bytes);
+        port.data.at = data_.data();
+      }
+      ports_.push_back(port);
+    }
+  }
+  void eval() override {
+    right_->eval();
+    if (data_.empty()) return;
+    std::memcpy(data_.data(), from_.at, from_.bytes);
+    data_[0] ^= 1;
+  }
+  std::string failure() const override { return right_->failure(); }
+  std::vector<CoverPoint> cover_points() const override { return right_->cover_points(); }
+
+ private:
+  std::unique_ptr<Twin> right_;
+  TwinSignal from_;
+  std::vector<std::uint8_t> data_;
+};
+
+class LockstepTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (twin_builds().empty()) GTEST_SKIP() << "Verilator is not installed";
+  }
+  std::unique_ptr<Twin> twin() const { return make_twin("grh_scatter", Params{}); }
+  // One packet without bytes, which the model takes in cycle 10.
+  std::string failure_of(std::unique_ptr<Twin> twin, const GrhScatterParams& params = {}, bool packet = true,
+                         const LockstepOptions& options = {}) {
+    Bench bench(EngineMode::kPerCycle);
+    auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
+    auto& dut = bench.add<GrhScatter>("grh_scatter", params, shared);
+    dut.lists.bind(shared.wqes);
+    auto& in = bench.source(dut.in);
+    bench.sink(dut.out);
+    bench.sink(dut.refusals);
+    Lockstep lockstep(bench.engine(), dut, std::move(twin), options);
+    ScatterJob job;
+    job.qpn = Qpn{0x77};
+    if (packet) in.push(Cycle{9}, job);
+    bench.run();
+    return lockstep.finish().failure;
+  }
+};
+
+bool begins_with(const std::string& text, const std::string& begin) { return text.rfind(begin, 0) == 0; }
+
+TEST_F(LockstepTest, EqualBlocksHaveNoFailure) { EXPECT_EQ(failure_of(twin()), ""); }
+
+TEST_F(LockstepTest, AFieldThatDiffersIsNamedWithBothValues) {  // R4
+  const std::string text = failure_of(std::make_unique<WrongTwin>(twin(), "", "out"));
+  EXPECT_TRUE(begins_with(text, "grh_scatter: cycle 14: port out: bytes: 0 and 1 (model and RTL)")) << text;
+  EXPECT_NE(text.find("\n  cycle 10 in: "), std::string::npos) << "the transactions before: " << text;
+  EXPECT_NE(text.find("qpn=119"), std::string::npos) << text;
+}
+
+TEST_F(LockstepTest, AValueThatLeavesInAnotherCycleIsNamed) {  // R4
+  GrhScatterParams late;
+  late.latency_cycles = 5;
+  const std::string text = failure_of(twin(), late);
+  EXPECT_TRUE(begins_with(text, "grh_scatter: cycle 14: port out: valid: 0 and 1 (model and RTL)")) << text;
+}
+
+TEST_F(LockstepTest, AMissingPortIsNamed) {  // R1
+  EXPECT_EQ(failure_of(std::make_unique<WrongTwin>(twin(), "refusals", "")),
+            "grh_scatter: the RTL has no port refusals");
+}
+
+TEST_F(LockstepTest, TooLittleIsAFailure) {  // R5
+  EXPECT_EQ(failure_of(twin(), {}, false), "grh_scatter: 0 transactions compared; expected 1 or more");
+  EXPECT_EQ(failure_of(twin(), {}, true, {.every_port = true}), "grh_scatter: port refusals: nothing was compared");
+  EXPECT_TRUE(begins_with(failure_of(twin(), {}, true, {.every_cover = true}), "grh_scatter: not hit: plan_r2_ipv4"));
+}
+
+TEST_F(LockstepTest, OtherParametersThanWereBuiltAreRefused) {
+  Params params;
+  params.grh_scatter.latency_cycles = 17;
+  try {
+    make_twin("grh_scatter", params);
+    FAIL();
+  } catch (const std::invalid_argument& e) {
+    EXPECT_NE(std::string(e.what()).find("LatencyCycles=4 SgesPerCycle=1 BytesPerCycle=64"), std::string::npos);
+  }
+  EXPECT_THROW(make_twin("rx_parser", Params{}), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace rxnic

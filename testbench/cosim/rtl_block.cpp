@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/cosim/rtl_block.h"
+
+#include <bit>
+
+#include "testbench/cosim/twin_ports.h"
+
+namespace rxnic {
+
+struct RtlBlock::Port : TwinJoint {
+  using TwinJoint::TwinJoint;
+  bool has_packets = false;  // its values have observers' fields (R4)
+};
+
+namespace {
+
+PacketHandle buffer_of(const TwinJoint& p, const std::vector<std::uint32_t>& bits_of_value) {
+  return PacketHandle{static_cast<std::uint32_t>(p.number(bits_of_value, "buffer", raw(kNoPacket)))};
+}
+
+}  // namespace
+
+RtlBlock::RtlBlock(const sc_core::sc_module_name& name, Engine& engine, Block& block, std::unique_ptr<Twin> twin,
+                   Stamp stamp, bool always)
+    : Block(name), engine_(engine), block_(block), twin_(std::move(twin)), stamp_(std::move(stamp)), always_(always) {
+  engine.replace(block, *this);
+}
+
+RtlBlock::~RtlBlock() = default;
+
+void RtlBlock::start_of_simulation() {
+  for (const TwinPort& port : twin_->ports()) ports_.emplace_back(engine_, block_, port);
+  refuse_missing_ports(engine_, block_, *twin_);
+  for (Port& p : ports_) {
+    if (p.link == nullptr) continue;
+    p.has_packets = !p.link->observers_of(p.value.data()).empty();
+    const sc_core::sc_object& port = *p.port;
+    if (p.twin.kind == TwinPortKind::kIn) p.link->set_consumer(*this, port);
+    if (p.twin.kind == TwinPortKind::kOut) p.link->set_producer(*this, port);
+  }
+  reset_twin(*twin_);
+}
+
+Cycle RtlBlock::step(Cycle now) {
+  for (; always_ && next_ < now; next_ += 1) {  // (R3)
+    drive(next_);
+    clock();
+  }
+  const bool offered = drive(now);
+  for (Port& p : ports_) {
+    if (p.twin.kind == TwinPortKind::kIn) take(p, now);
+    if (p.twin.kind == TwinPortKind::kOut) give(p, now);
+    if (p.twin.kind == TwinPortKind::kRead) read(p);
+  }
+  const bool idle = *twin_->quiescent != 0 && !offered;
+  clock();
+  next_ = now + 1;
+  Cycle next = now + 1;  // as long as it is busy
+  if (idle) {
+    next = kNever;
+    for (const Port& p : ports_) {
+      if (p.twin.kind != TwinPortKind::kIn || p.link == nullptr || p.link->size() == 0) continue;
+      next = earliest(next, latest(p.link->head_visible_from(), now + 1));
+    }
+  }
+  return rest(now, idle ? Activity::kStarved : Activity::kBusy, next);
+}
+
+// Whether an input is valid.
+bool RtlBlock::drive(Cycle now) {
+  bool any = false;
+  for (Port& p : ports_) {
+    if (p.twin.kind == TwinPortKind::kIn) {
+      const bool valid = p.link != nullptr && p.link->head_visible_from() <= now;
+      p.offer(valid, p.link == nullptr ? 0 : p.link->popped());
+      any = any || valid;
+    } else if (p.twin.kind == TwinPortKind::kOut) {
+      p.give_room(p.link == nullptr ? p.lanes : p.link->room(now));
+    }
+  }
+  twin_->eval();
+  return any;
+}
+
+void RtlBlock::take(Port& p, Cycle now) {
+  if (p.transfers() == 0) return;
+  if (p.has_packets) {  // (R4)
+    const PacketHandle buffer = buffer_of(p, p.model);
+    auto& kept = observers_[buffer];
+    if (buffer != kNoPacket) kept.clear();
+    kept.push_back(p.link->observers_of(p.value.data()));
+    if (stamp_) stamp_(buffer, now, false);
+  }
+  p.link->drop_head(now);
+  ++transactions_;
+}
+
+void RtlBlock::give(Port& p, Cycle now) {
+  const auto count = static_cast<unsigned>(std::popcount(p.transfers()));
+  if (count == 0 || p.link == nullptr) return;
+  p.get_lanes();
+  for (unsigned n = 0; n < count; ++n) {
+    p.get_lane(n);
+    ++transactions_;
+    if (!p.has_packets) {
+      p.link->push_bits(now, p.lane.data(), {});
+      continue;
+    }
+    const PacketHandle buffer = buffer_of(p, p.lane);
+    auto& kept = observers_[buffer];
+    p.link->push_bits(now, p.lane.data(), kept.empty() ? LinkBase::Observers{} : kept.front());
+    if (p.number(p.lane, "last", 1) == 0) continue;
+    if (buffer == kNoPacket && !kept.empty()) kept.pop_front();
+    if (stamp_) stamp_(buffer, now, true);
+  }
+}
+
+void RtlBlock::read(Port& p) {
+  if (p.transfers() == 0) return;
+  p.get_lanes();
+  p.get_lane(0);
+  p.answer_read();
+  ++transactions_;
+}
+
+void RtlBlock::clock() {
+  ++clocked_;
+  clock_twin(*twin_);
+  for (Port& p : ports_) p.words_come();
+}
+
+}  // namespace rxnic

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A twin in the place of its block: it takes from the block's links and pushes into them what the RTL takes and gives.
+//
+//   R1  The results are those of the block, in every mode of the engine and every step order: all links pass the same
+//       values in the same cycles. The block itself does nothing any more; its counters stay zero.
+//   R2  The cycle account knows two activities: busy, and starved while the twin is quiescent without an input.
+//   R3  While it is starved the twin is not clocked, unless `always` is asked for: then it gets the cycles that it has
+//       missed before the next one in which there is something to do.
+//   R4  Fields that only observers read are no part of the RTL's ports: what leaves has those of the packet with the
+//       same `buffer` that was taken last; without a buffer, of the oldest one.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "model/engine/engine.h"
+#include "model/engine/link.h"
+#include "testbench/cosim/twin.h"
+
+namespace rxnic {
+
+class RtlBlock final : public Block {
+ public:
+  // Called when a packet is taken, and when it leaves with its last value: observers stamp it.
+  using Stamp = std::function<void(PacketHandle buffer, Cycle now, bool leaves)>;
+  // Before the simulation starts; `block` has been added to the engine.
+  RtlBlock(const sc_core::sc_module_name& name, Engine& engine, Block& block, std::unique_ptr<Twin> twin,
+           Stamp stamp = {}, bool always = false);
+  ~RtlBlock() override;
+  Cycle step(Cycle now) override;
+  std::uint64_t clocked() const { return clocked_; }
+  std::uint64_t transactions() const { return transactions_; }
+  std::string failure() const { return twin_->failure(); }
+
+ protected:
+  void start_of_simulation() override;
+
+ private:
+  struct Port;
+  bool drive(Cycle now);
+  void take(Port& port, Cycle now);
+  void give(Port& port, Cycle now);
+  void read(Port& port);
+  void clock();
+
+  Engine& engine_;
+  Block& block_;
+  std::unique_ptr<Twin> twin_;
+  const Stamp stamp_;
+  const bool always_;
+  std::vector<Port> ports_;
+  std::map<PacketHandle, std::deque<LinkBase::Observers>> observers_;  // by buffer (R4)
+  Cycle next_{};                                                       // the twin's
+  std::uint64_t clocked_ = 0, transactions_ = 0;
+};
+
+}  // namespace rxnic

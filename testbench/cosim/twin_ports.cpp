@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/cosim/twin_ports.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <stdexcept>
+
+namespace rxnic {
+
+namespace {
+
+constexpr unsigned kByte = 8;
+constexpr std::size_t kWordBytes = sizeof(std::uint32_t);
+constexpr std::size_t kMostWordsOfAWord = 64;  // 32-bit words of a memory's word
+
+std::uint64_t get(const TwinSignal& s) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, s.at, std::min(s.bytes, sizeof value));
+  return value;
+}
+void set(const TwinSignal& s, std::uint64_t value) { std::memcpy(s.at, &value, std::min(s.bytes, sizeof value)); }
+
+bool is_port_of(const sc_core::sc_object* port, const Block& block) {
+  return port != nullptr && port->get_parent_object() == &block;
+}
+
+}  // namespace
+
+TwinJoint::TwinJoint(const Engine& engine, const Block& block, const TwinPort& of_twin) : twin(of_twin) {
+  const std::string name = fmt::format("{}.{}", block.name(), of_twin.name);
+  const auto data_bits = static_cast<unsigned>(of_twin.data.bytes * kByte);
+  if (of_twin.kind == TwinPortKind::kRead) {
+    for (const auto* child : block.get_child_objects()) {
+      if (child->basename() == of_twin.name) memory = dynamic_cast<const ReadPortBase*>(child);
+    }
+    if (memory == nullptr) throw std::runtime_error(name + ": the model has no such read port");
+    bits = memory->address_bits();
+    lanes = static_cast<unsigned>(of_twin.words.bytes * kByte) / memory->word_bits();
+    words_.resize(of_twin.words.bytes / kWordBytes + 1);
+  } else {
+    for (LinkBase* l : engine.links()) {
+      const auto* at = of_twin.kind == TwinPortKind::kIn ? l->consumer_port() : l->producer_port();
+      if (!is_port_of(at, block) || at->basename() != of_twin.name) continue;
+      link = l;
+      port = at;
+    }
+    if (link == nullptr) return;  // nothing comes in, and what comes out is for nobody
+    bits = link->value_bits();
+    value.resize(link->value_bytes());
+    if (bits != 0) lanes = std::max(1u, data_bits / bits);
+  }
+  // A signal is rounded up to what Verilator keeps it in: a lane more or less is seen. A few bits more or less can only
+  // come from another package than the model's.
+  if (bits == 0 || data_bits < bits) {
+    throw std::runtime_error(fmt::format("{}: found {} bits at most in the RTL; expected {}", name, data_bits, bits));
+  }
+  model.resize(words_of_bits(bits));
+  lane.resize(words_of_bits(bits));
+  all.resize(of_twin.data.bytes / kWordBytes + 1);
+}
+
+void TwinJoint::offer(bool valid, std::uint64_t number) {
+  set(twin.valid, valid);
+  if (!valid) return;
+  link->copy_value(number, value.data());
+  link->pack_value(value.data(), model.data());
+  std::memcpy(twin.data.at, model.data(), std::min(twin.data.bytes, model.size() * kWordBytes));
+}
+
+void TwinJoint::give_room(std::uint64_t values) {
+  if (twin.ready.at != nullptr) set(twin.ready, (std::uint64_t{1} << std::min<std::uint64_t>(values, lanes)) - 1);
+}
+
+std::uint64_t TwinJoint::transfers() const {
+  return twin.ready.at == nullptr ? get(twin.valid) : get(twin.valid) & get(twin.ready);
+}
+
+void TwinJoint::get_lanes() { std::memcpy(all.data(), twin.data.at, twin.data.bytes); }
+
+void TwinJoint::get_lane(unsigned n) {
+  std::fill(lane.begin(), lane.end(), 0u);
+  copy_bits(all.data(), n * bits, lane.data(), 0, bits);
+}
+
+void TwinJoint::answer_read() {
+  std::array<std::uint32_t, kMostWordsOfAWord> word{};
+  for (unsigned n = 0; n < lanes; ++n) {
+    memory->pack_word(lane.data(), n, word.data());
+    copy_bits(word.data(), 0, words_.data(), n * memory->word_bits(), memory->word_bits());
+  }
+  words_due_ = true;
+}
+
+void TwinJoint::words_come() {
+  if (words_due_) std::memcpy(twin.words.at, words_.data(), twin.words.bytes);
+  words_due_ = false;
+}
+
+std::uint64_t TwinJoint::number(const std::vector<std::uint32_t>& bits_of_value, std::string_view name,
+                                std::uint64_t otherwise) const {
+  std::uint64_t found = otherwise;
+  unsigned below = bits;  // the first field has the most significant bits
+  link->for_each_number_of(nullptr, [&](const FieldPath& at, std::uint64_t) {
+    below -= at.field.bits;
+    const bool named = at.outer == nullptr && at.index < 0 && at.field.name == name;
+    if (named) found = get_bits(bits_of_value.data(), below, at.field.bits);
+  });
+  return found;
+}
+
+std::string TwinJoint::text(const std::uint32_t* bits_of_value) const {
+  return link != nullptr ? link->text(bits_of_value) : memory->address_text(bits_of_value);
+}
+
+void refuse_missing_ports(const Engine& engine, const Block& block, const Twin& twin) {
+  const auto has = [&twin](std::string_view name) {
+    return std::any_of(twin.ports().begin(), twin.ports().end(), [name](const TwinPort& p) { return p.name == name; });
+  };
+  for (const LinkBase* link : engine.links()) {
+    for (const auto* port : {link->consumer_port(), link->producer_port()}) {
+      if (is_port_of(port, block) && !has(port->basename())) {
+        throw std::runtime_error(fmt::format("{}: the RTL has no port {}", block.name(), port->basename()));
+      }
+    }
+  }
+}
+
+void reset_twin(Twin& twin) {
+  *twin.clock = 0;
+  *twin.reset_n = 0;
+  twin.eval();
+  clock_twin(twin);
+  *twin.reset_n = 1;
+}
+
+void clock_twin(Twin& twin) {
+  *twin.clock = 1;
+  twin.eval();
+  *twin.clock = 0;
+}
+
+}  // namespace rxnic

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ports of a twin, joined to the links and memories of the model's block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/engine/engine.h"
+#include "model/engine/link.h"
+#include "model/engine/read_port.h"
+#include "testbench/cosim/twin.h"
+
+namespace rxnic {
+
+// When the simulation has started: links know their ports then. The constructor throws std::runtime_error when the
+// block has no such port, or one of another width.
+struct TwinJoint {
+  TwinJoint(const Engine& engine, const Block& block, const TwinPort& of_twin);
+
+  // Puts value number `number` of the link at an input, or none.
+  void offer(bool valid, std::uint64_t number);
+  void give_room(std::uint64_t values);  // at an output
+  // A bit for each lane that passes a value in this cycle, as far as the twin has a say in it.
+  std::uint64_t transfers() const;
+  void get_lanes();           // of an output, or the address of a read
+  void get_lane(unsigned n);  // of these, into `lane`
+  void answer_read();         // the words of the address in `lane` come with the next clock: words_come()
+  void words_come();
+  // A field on the port by its name; `otherwise`: there is none.
+  std::uint64_t number(const std::vector<std::uint32_t>& bits_of_value, std::string_view name,
+                       std::uint64_t otherwise) const;
+  std::string text(const std::uint32_t* bits_of_value) const;
+
+  TwinPort twin;
+  LinkBase* link = nullptr;  // of an input, an output; nullptr: not joined
+  const sc_core::sc_object* port = nullptr;
+  const ReadPortBase* memory = nullptr;
+  unsigned bits = 0;                       // of a value, an address
+  unsigned lanes = 1;                      // values that may pass in a cycle; words of a read
+  std::vector<std::byte> value;            // a copy of the one at an input
+  std::vector<std::uint32_t> model, lane;  // bits of a value
+  std::vector<std::uint32_t> all;          // of all lanes
+
+ private:
+  bool words_due_ = false;
+  std::vector<std::uint32_t> words_;
+};
+
+// Throws std::runtime_error when a port of the block is none of the twin's.
+void refuse_missing_ports(const Engine& engine, const Block& block, const Twin& twin);
+// A clock with reset, from which the twin starts.
+void reset_twin(Twin& twin);
+// The clock rises and falls. The words of memory reads are put at their port after it.
+void clock_twin(Twin& twin);
+
+}  // namespace rxnic
