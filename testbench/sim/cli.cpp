@@ -15,6 +15,7 @@
 #include "testbench/sim/cli_options.h"
 #include "testbench/sim/counters_table.h"
 #include "testbench/sim/memory_table.h"
+#include "testbench/sim/nic_rtl.h"
 #include "testbench/sim/replay_command.h"
 #include "testbench/sim/report.h"
 #include "testbench/sim/run_command.h"
@@ -178,6 +179,9 @@ int run_program(int argc, const char* const* argv) {
   } catch (const std::invalid_argument& e) {
     print_message(e.what());
     return kUsage;
+  } catch (const LockstepError& e) {
+    print_message(e.what());
+    return kLockstep;
   } catch (const std::exception& e) {
     print_message(e.what());
     return kOther;

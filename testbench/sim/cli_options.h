@@ -11,7 +11,7 @@
 
 namespace rxnic {
 
-enum ExitStatus : int { kDone = 0, kOther = 1, kUsage = 2, kTrace = 3 };
+enum ExitStatus : int { kDone = 0, kOther = 1, kUsage = 2, kTrace = 3, kLockstep = 4 };
 
 struct CommonOptions {
   std::string config;

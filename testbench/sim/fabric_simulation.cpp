@@ -83,6 +83,14 @@ std::unique_ptr<NicWaves> FabricSimulation::make_waves(const WavesRequest& reque
   return waves;
 }
 
+std::unique_ptr<NicRtl> FabricSimulation::make_rtl(const RtlRequest& request, const Params& params) {
+  std::unique_ptr<NicRtl> rtl = NicRtl::make(request, params, engine);
+  for (const auto& station : stations_) {
+    if (rtl) rtl->add(station->nic);
+  }
+  return rtl;
+}
+
 void FabricSimulation::run() { start_simulation(); }
 
 LiveFigures FabricSimulation::figures() const {

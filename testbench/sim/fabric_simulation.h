@@ -14,6 +14,7 @@
 #include "model/nic/nic.h"
 #include "testbench/sim/kernel.h"
 #include "testbench/sim/live_statistics.h"
+#include "testbench/sim/nic_rtl.h"
 #include "testbench/sim/nic_waves.h"
 #include "testbench/sim/run_result.h"
 #include "testbench/sim/status_line.h"
@@ -35,6 +36,7 @@ class FabricSimulation {
 
   // Of all NICs, before run(); nullptr when none are wanted. They need kPerCycle.
   std::unique_ptr<NicWaves> make_waves(const WavesRequest& request);
+  std::unique_ptr<NicRtl> make_rtl(const RtlRequest& request, const Params& params);
   // Until the port says that the run is over, or stop().
   void run();
   void stop() { engine.stop(); }

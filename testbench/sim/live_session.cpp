@@ -26,6 +26,8 @@ std::unique_ptr<Recorder> make_recorder(const SessionOptions& o, const Params& p
       });
 }
 
+bool per_cycle(const SessionOptions& o) { return o.waves.wanted() || !o.rtl.lockstep.empty(); }
+
 }  // namespace
 
 LiveSession::LiveSession(const SessionOptions& options, const Params& params, LiveHost& host)
@@ -35,10 +37,11 @@ LiveSession::LiveSession(const SessionOptions& options, const Params& params, Li
       status_(!options.quiet),
       started_(StatusLine::Clock::now()),
       recorder_(make_recorder(options, params, log_)),
-      simulation_({params, options.waves.wanted() ? EngineMode::kPerCycle : EngineMode::kFast, options.nics,
+      simulation_({params, per_cycle(options) ? EngineMode::kPerCycle : EngineMode::kFast, options.nics,
                    recorder_.get(), recorder_.get(), options.order},
                   host.port, host.memory),
       waves_(simulation_.make_waves(options.waves)),
+      rtl_(simulation_.make_rtl(options.rtl, params)),
       no_effect_(parameters_without_effect(params, options.config, options.overrides,
                                            features_of_programs(params, options.nics))) {
   for (const std::string& text : no_effect_) {
@@ -60,7 +63,7 @@ bool LiveSession::finish() {
   r.overrides = options_.overrides;
   r.params = params_;
   r.seed = options_.seed;
-  r.mode = waves_ ? "per-cycle" : "fast";
+  r.mode = per_cycle(options_) ? "per-cycle" : "fast";
   simulation_.collect(r);
   r.warnings.insert(r.warnings.end(), no_effect_.begin(), no_effect_.end());
   if (recorder_) recorder_->close(simulation_.now(), r.cqes);
@@ -68,6 +71,7 @@ bool LiveSession::finish() {
   write_file(report, report_json(r));
   const std::string notice = waves_ ? waves_->finish() : std::string();
   if (!notice.empty()) say(notice);
+  for (const std::string& line : rtl_ ? rtl_->finish() : std::vector<std::string>()) say(line);
   const bool recorded = !recorder_ || !recorder_->failed();
   if (!options_.quiet) say_end(r, report);
   if (log_.error() != 0) print_message(fmt::format("{}: {}", log_.path(), std::strerror(log_.error())));

@@ -40,6 +40,7 @@ class LiveSession {
   std::unique_ptr<Recorder> recorder_;
   FabricSimulation simulation_;
   std::unique_ptr<NicWaves> waves_;
+  std::unique_ptr<NicRtl> rtl_;
   std::vector<std::string> no_effect_;  // warnings: parameters that were set and cannot act
 };
 

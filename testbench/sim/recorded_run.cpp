@@ -159,11 +159,13 @@ RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOpti
                               planning_port ? static_cast<HostPort&>(*planning_port) : port,
                               planning_memory ? static_cast<ProgramMemory&>(*planning_memory) : memory);
   const std::unique_ptr<NicWaves> waves = simulation.make_waves(o.waves);
+  const std::unique_ptr<NicRtl> rtl = simulation.make_rtl(o.rtl, r.params);
   state.connect([&simulation] { simulation.stop(); }, [&simulation] { return simulation.now(); });
   simulation.run();
   state.rethrow();
   const std::string notice = waves ? waves->finish() : std::string();
   if (!notice.empty() && o.say) o.say(notice);
+  if (rtl) r.rtl = rtl->finish();
 
   simulation.collect(r);
   const RunFeatures features = features_of_programs(r.params, header.nics);

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "model/engine/engine.h"
+#include "testbench/sim/rtl_options.h"
 #include "testbench/sim/run_result.h"
 #include "testbench/sim/waves_request.h"
 #include "testbench/sim/what_if_planner.h"
@@ -36,6 +37,7 @@ struct RecordedRunOptions {
   EngineMode mode = EngineMode::kFast;
   StepOrder order{};
   WavesRequest waves{};                           // need kPerCycle
+  RtlRequest rtl{};                               // lockstep needs kPerCycle
   std::function<void(const std::string&)> say{};  // what the user should know besides the result
   WhatIfPlanner* planner = nullptr;               // gets all inputs, outputs and accesses to memory
 };

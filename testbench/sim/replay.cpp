@@ -15,6 +15,7 @@
 #include "testbench/sim/cqe_log.h"
 #include "testbench/sim/host_setup.h"
 #include "testbench/sim/latencies.h"
+#include "testbench/sim/nic_rtl.h"
 #include "testbench/sim/nic_waves.h"
 #include "testbench/sim/replay_stream.h"
 #include "testbench/sim/simulation.h"
@@ -276,6 +277,8 @@ RunResult replay(const ReplayOptions& o) {
   set_up(sim, plan);
   const std::unique_ptr<NicWaves> waves = NicWaves::make(o.waves, sim.engine);
   if (waves) waves->add(sim.nic);
+  const std::unique_ptr<NicRtl> rtl = NicRtl::make(o.rtl, r.params, sim.engine);
+  if (rtl) rtl->add(sim.nic);
 
   // (3) run
   sim.run();
@@ -290,6 +293,7 @@ RunResult replay(const ReplayOptions& o) {
   if (cqes) cqes->close();
   const std::string notice = waves ? waves->finish() : std::string();
   if (!notice.empty() && o.say) o.say(notice);
+  if (rtl) r.rtl = rtl->finish();
   sim.collect(r);
   r.captured = stream.captured();
   r.from_receiver = stream.from_receiver();

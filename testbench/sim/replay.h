@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/engine/engine.h"
+#include "testbench/sim/rtl_options.h"
 #include "testbench/sim/run_result.h"
 #include "testbench/sim/waves_request.h"
 #include "testbench/sim/wire_source.h"
@@ -30,6 +31,7 @@ struct ReplayOptions {
   std::uint64_t responses_limit = std::uint64_t{64} << 20;  // bytes of it, 0: any; what follows is left out
   std::string cqes_path;                                    // CSV of every completion; empty: none
   WavesRequest waves;                                       // need kPerCycle
+  RtlRequest rtl{};                                         // lockstep needs kPerCycle
   std::function<void(const std::string&)> say{};            // what the user should know besides the result
   bool progress = false;
 };
@@ -37,7 +39,7 @@ struct ReplayOptions {
 // Where answers on `link` go when the first one of the run was on the other link layer.
 std::string other_responses(const std::string& responses_path, LinkLayer link);
 
-// Throws TraceError, ConfigError, std::invalid_argument (a bad option).
+// Throws TraceError, ConfigError, std::invalid_argument (a bad option), LockstepError.
 RunResult replay(const ReplayOptions& options);
 
 }  // namespace rxnic

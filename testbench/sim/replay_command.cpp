@@ -53,6 +53,13 @@ Pace parse_pace(const std::string& text) {
   return {Pace::Kind::kRate, gbps};
 }
 
+// What of the RTL was compared or used.
+std::string rtl_text(const RunResult& result) {
+  std::string text = result.rtl.empty() ? "" : "\n";
+  for (const std::string& line : result.rtl) text += line + '\n';
+  return text;
+}
+
 }  // namespace
 
 void ReplayCommand::describe(CLI::App& app) {
@@ -116,6 +123,7 @@ void ReplayCommand::describe(CLI::App& app) {
   app.add_flag("--per-cycle", per_cycle_, "One SystemC activation a cycle: slower, with the same result");
   step_order_.describe(app);
   waves_.describe(app);
+  rtl_.describe(app);
   app.add_flag("--quiet", quiet_, "Print no summary and no progress");
 }
 
@@ -129,12 +137,13 @@ int ReplayCommand::run() {
   options_.pace = parse_pace(pace_);
   options_.strict_psn = psn_ == "strict";
   options_.fill_truncated = truncated_ == "fill";
-  const bool per_cycle = per_cycle_ || waves_.wanted();
+  const bool per_cycle = per_cycle_ || waves_.wanted() || rtl_.per_cycle();
   if (step_all_ && per_cycle) {
-    throw std::invalid_argument("--step-all and --per-cycle (of --waves, too) exclude each other");
+    throw std::invalid_argument("--step-all and --per-cycle (of --waves and --lockstep, too) exclude each other");
   }
   options_.mode = step_all_ ? EngineMode::kStepAll : per_cycle ? EngineMode::kPerCycle : EngineMode::kFast;
   options_.waves = waves_.request(out_);
+  options_.rtl = rtl_.request();
   options_.say = [](const std::string& text) { print_message(text); };
   options_.order = step_order_.order();
   options_.progress = !quiet_;
@@ -185,6 +194,7 @@ int ReplayCommand::replay_capture() {
   write_file(folder / "report.json", report_json(result));
   if (quiet_) return kDone;
   std::string text = report_summary(result, terminal_style(STDOUT_FILENO));
+  text += rtl_text(result);
   text += fmt::format("\nwritten: {}\n         {}\n", (folder / "report.json").string(), options_.responses_path);
   if (!options_.cqes_path.empty()) text += fmt::format("         {}\n", options_.cqes_path);
   if (options_.waves.wanted()) text += fmt::format("         {}\n", options_.waves.path);
@@ -200,6 +210,7 @@ int ReplayCommand::replay_what_if() {
   o.mode = options_.mode;
   o.order = options_.order;
   o.waves = options_.waves;
+  o.rtl = options_.rtl;
   o.say = options_.say;
   const bool writes = prepare_out();
   const WhatIfRun run = run_what_if(options_.trace, o);
@@ -214,6 +225,7 @@ int ReplayCommand::replay_what_if() {
   if (writes) write_file(std::filesystem::path(out_) / "report.json", report_json(run.result));
   if (quiet_) return kDone;
   std::string text = report_summary(run.result, terminal_style(STDOUT_FILENO));
+  text += rtl_text(run.result);
   if (options_.waves.wanted()) text += fmt::format("\nwritten: {}\n", options_.waves.path);
   print_output(text);
   return kDone;
@@ -222,7 +234,7 @@ int ReplayCommand::replay_what_if() {
 int ReplayCommand::replay_folder() {
   const bool writes = prepare_out();
   const RecordedRun run =
-      replay_recorded_run(options_.trace, {options_.mode, options_.order, options_.waves, options_.say});
+      replay_recorded_run(options_.trace, {options_.mode, options_.order, options_.waves, options_.rtl, options_.say});
   if (writes) write_file(std::filesystem::path(out_) / "report.json", report_json(run.result));
   if (!run.difference.empty()) {
     print_message(fmt::format("{}: differs from the recorded run: {}", options_.trace, run.difference));
@@ -236,6 +248,7 @@ int ReplayCommand::replay_folder() {
       run.cut.empty() ? "" : " as far as it is recorded", count_text(run.result.cycles), count_text(run.events),
       count_text(run.reads), count_text(run.writes), count_text(run.result.cqes), count_text(run.frames),
       run.report_compared ? ", the report" : "");
+  text += rtl_text(run.result);
   if (options_.waves.wanted()) text += fmt::format("\nwritten: {}\n", options_.waves.path);
   print_output(text);
   return kDone;

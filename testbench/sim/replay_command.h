@@ -4,6 +4,7 @@
 
 #include "testbench/sim/cli_options.h"
 #include "testbench/sim/replay.h"
+#include "testbench/sim/rtl_options.h"
 #include "testbench/sim/waves_options.h"
 
 namespace rxnic {
@@ -28,6 +29,7 @@ class ReplayCommand {
   ReplayOptions options_;
   std::string out_ = "rxnic-run";
   WavesOption waves_;
+  RtlOptions rtl_;
   std::string loop_ = "closed";
   std::string pace_ = "captured";
   std::string psn_ = "resynchronise";

@@ -23,6 +23,7 @@ void LiveCommand::describe(CLI::App& app) {
   step_order_.describe(app);
   app.add_flag("--record", live_.record, "Record the run: rxnic replay repeats it without the programs");
   waves_.describe(app);
+  rtl_.describe(app);
   app.add_flag("--quiet", live_.quiet, "Print errors only, and no status line");
 }
 
@@ -33,6 +34,7 @@ SessionOptions LiveCommand::options() const {
   o.order = step_order_.order();
   o.out = out_;
   o.waves = waves_.request(out_);
+  o.rtl = rtl_.request();
   return o;
 }
 

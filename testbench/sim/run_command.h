@@ -4,6 +4,7 @@
 
 #include "testbench/sim/cli_options.h"
 #include "testbench/sim/live_session.h"
+#include "testbench/sim/rtl_options.h"
 #include "testbench/sim/waves_options.h"
 
 namespace rxnic {
@@ -22,6 +23,7 @@ class LiveCommand {
   StepOrderOption step_order_;
   SessionOptions live_;
   WavesOption waves_;
+  RtlOptions rtl_;
   std::string out_ = "rxnic-run";
 };
 

@@ -115,6 +115,7 @@ struct RunResult : NicResult {
   std::string mode;  // fast, step-all, per-cycle
   std::optional<WhatIfResult> what_if;
   std::vector<std::string> warnings;
+  std::vector<std::string> rtl;  // what of the RTL was compared or used; not in the report
 
   // What happened.
   std::uint64_t cycles = 0;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/engine/step_order.h"
+#include "testbench/sim/rtl_options.h"
 #include "testbench/sim/waves_request.h"
 
 namespace rxnic {
@@ -20,6 +21,7 @@ struct SessionOptions {
   StepOrder order{};
   bool record = false;
   WavesRequest waves;
+  RtlRequest rtl;
   bool quiet = false;
   std::vector<std::string> command;  // empty: programs attach by themselves
 };

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/engine/engine.h"
+#include "testbench/sim/rtl_options.h"
 #include "testbench/sim/run_result.h"
 #include "testbench/sim/waves_request.h"
 #include "testbench/sim/what_if_port.h"
@@ -26,6 +27,7 @@ struct WhatIfOptions {
   EngineMode mode = EngineMode::kFast;
   StepOrder order{};
   WavesRequest waves{};                           // of the what-if; need kPerCycle
+  RtlRequest rtl{};                               // the same; lockstep needs kPerCycle
   std::function<void(const std::string&)> say{};  // what the user should know besides the result
 };
 

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""RTL in lockstep with the model, and in its place: --lockstep and --rtl."""
+import re
+import sys
+
+import e2e
+
+BLOCK = "grh_scatter"
+
+
+def need_rtl(bench):
+    """Skips the check when the program was built without RTL."""
+    done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", "--lockstep", BLOCK)
+    if "Verilator was not found" in done.stderr:
+        raise e2e.Skip("Verilator: the program was built without RTL")
+
+
+def traces():
+    """The sample, and the captures beside the project when they are there."""
+    try:
+        return [e2e.SAMPLE, *e2e.shared_captures("soft_roce", "nic")]
+    except e2e.Skip:
+        return [e2e.SAMPLE]
+
+
+def lockstep(bench):
+    """Model and RTL agree on every capture, and the run says how much was compared."""
+    need_rtl(bench)
+    for trace in traces():
+        done = bench.rxnic("replay", trace, "--lockstep", BLOCK)
+        bench.expect_equal(done.returncode, 0, f"{trace.name}: {done.stderr}")
+        found = re.search(rf"lockstep: \S*{BLOCK}: (\d+) cycles compared, .*; (\d+) transactions", done.stdout)
+        bench.expect(found and int(found[2]) > 0, f"{trace.name}: does not say what was compared: {done.stdout[-400:]}")
+
+
+def place(bench):
+    """With the RTL in the model's place the answers are the same, byte for byte and in their cycles."""
+    need_rtl(bench)
+    for trace in traces():
+        model = bench.replay(trace, out="model")
+        rtl = bench.replay(trace, "--rtl", BLOCK, out="rtl")
+        answers = [(bench.folder / out / "responses.pcap").read_bytes() for out in ("model", "rtl")]
+        bench.expect(answers[0] == answers[1], f"{trace.name}: other responses")
+        for figure in ("cqes", "latency_ns", "packets", "events"):
+            bench.expect_equal(rtl.get(figure), model.get(figure), f"{trace.name}: {figure}")
+
+
+def refusals(bench):
+    """What there is no RTL of, and what is named twice, is refused by name."""
+    need_rtl(bench)
+    for arguments, words in ((["--lockstep", "rx_parser"], "rx_parser"),
+                             (["--lockstep", "nothing"], "nothing"),
+                             (["--lockstep", BLOCK, "--rtl", BLOCK], "twice"),
+                             (["--clock-always"], "--clock-always"),
+                             (["--rtl", BLOCK, "--set", f"{BLOCK}.latency_cycles=17"], "LatencyCycles=4")):
+        done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", *arguments)
+        bench.expect_equal(done.returncode, 2, " ".join(arguments))
+        bench.expect(words in done.stderr, f"{' '.join(arguments)}: does not name {words}: {done.stderr}")
+
+
+CHECKS = {"lockstep": lockstep, "place": place, "refusals": refusals}
+
+if __name__ == "__main__":
+    sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "testbench/sim/nic_rtl.h"
+
+#include <fmt/format.h>
+
+namespace rxnic {
+
+namespace {
+
+Block& block_of(Nic& nic, const std::string& name) {
+  for (Block* block : nic.blocks()) {
+    if (block->basename() == name) return *block;
+  }
+  throw std::invalid_argument(fmt::format("{}: found no block of that name; expected one with RTL", name));
+}
+
+Station station_of(const std::string& block) {
+  for (const EnumeratorInfo& e : Enumeration<Station>::kValues) {
+    if (e.name == block) return Station{e.value};
+  }
+  return Station::kCount;  // not on the packets' path
+}
+
+}  // namespace
+
+std::unique_ptr<NicRtl> NicRtl::make(const RtlRequest& request, const Params& params, Engine& engine) {
+  return request.wanted() ? std::unique_ptr<NicRtl>(new NicRtl(request, params, engine)) : nullptr;
+}
+
+void NicRtl::add(Nic& nic) {
+  for (const std::string& name : request_.lockstep) {
+    Block& block = block_of(nic, name);
+    lockstep_.emplace_back(block.name(), std::make_unique<Lockstep>(engine_, block, make_twin(name, params_),
+                                                                    LockstepOptions{.always = request_.always}));
+  }
+  for (const std::string& name : request_.rtl) {
+    Block& block = block_of(nic, name);
+    NicShared& shared = nic.shared;
+    const Station station = station_of(name);
+    const auto stamp = [&shared, station](PacketHandle buffer, Cycle now, bool leaves) {
+      if (station == Station::kCount) return;
+      leaves ? shared.stamp(buffer, station, now) : shared.stamp_taken(buffer, station, now);
+    };
+    const std::string module = fmt::format("{}_{}_rtl", nic.basename(), name);
+    rtl_.emplace_back(block.name(), std::make_unique<RtlBlock>(module.c_str(), engine_, block, make_twin(name, params_),
+                                                               stamp, request_.always));
+  }
+}
+
+std::vector<std::string> NicRtl::finish() {
+  std::vector<std::string> lines;
+  for (const auto& [name, lockstep] : lockstep_) {
+    const LockstepResult result = lockstep->finish();
+    if (!result.failure.empty()) throw LockstepError(result.failure);
+    lines.push_back("lockstep: " + result.text(name));
+  }
+  for (const auto& [name, rtl] : rtl_) {
+    if (!rtl->failure().empty()) throw LockstepError(fmt::format("{}: {}", name, rtl->failure()));
+    lines.push_back(
+        fmt::format("rtl: {}: {} cycles clocked, {} transactions", name, rtl->clocked(), rtl->transactions()));
+  }
+  return lines;
+}
+
+}  // namespace rxnic
