@@ -12,17 +12,18 @@ import sys
 import e2e
 
 WAVES = ["--waves", "--waves-from", "--waves-to", "--waves-around"]
+RTL = ["--lockstep", "--rtl", "--clock-always"]
 # What --help of a command mentions.
 OPTIONS = {
     "replay": ["trace", "--config", "--set", "--loop", "--receiver", "--host", "--psn", "--pace", "--truncated",
-               "--out", "--cqes", "--seed", "--step-all", "--per-cycle", "--step-order", *WAVES, "--quiet", "--help",
-               "--responses-limit"],
+               "--out", "--cqes", "--seed", "--step-all", "--per-cycle", "--step-order", *WAVES, *RTL, "--quiet",
+               "--help", "--responses-limit"],
     "params": ["section", "--config", "--set", "--evidence", "--json", "--toml", "--memory", "--help"],
     "counters": ["section", "--json", "--help"],
     "report": ["run_dir", "--help"],
     "run": ["program", "--config", "--set", "--nics", "--nic", "--out", "--seed", "--step-order", "--record", *WAVES,
-            "--quiet", "--help", "--grace", "--no-device-files"],
-    "serve": ["--config", "--set", "--nics", "--out", "--seed", "--step-order", "--record", *WAVES, "--quiet",
+            *RTL, "--quiet", "--help", "--grace", "--no-device-files"],
+    "serve": ["--config", "--set", "--nics", "--out", "--seed", "--step-order", "--record", *WAVES, *RTL, "--quiet",
               "--socket", "--help"],
 }
 HOST_KEYS = ["receive=", "rq", "srq", "tm_srq", "depth=", "buffer=", "sges=", "layout=", "linked_list", "cyclic",
