@@ -115,7 +115,7 @@ def completions(bench):
 
 def send_flags(bench):
     """FENCE, INLINE; SOLICITED is among the events, where flags are legal among the opcodes."""
-    watched(bench, "SendFlags", at_least=60, requester__wqes=20)
+    watched(bench, "SendFlags", at_least=60, requester__wqes=18)
 
 
 def tags(bench):
