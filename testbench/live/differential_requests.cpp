@@ -164,7 +164,8 @@ Request Differential::tagged(std::size_t slot, bool alone) {
   return r;
 }
 
-// A request that may not be carried out beside a READ or atomic before it is fenced. (reference.h R1)
+// A request that may not be carried out beside a READ or atomic before it, an ATOMIC WRITE among them, is fenced.
+// (reference.h R1)
 void Differential::fence_where_needed(Requests& list) {
   Requests pending;
   for (Request& r : list) {
@@ -178,7 +179,7 @@ void Differential::fence_where_needed(Requests& list) {
     }
     if (r.fenced && !pending.empty()) ++fenced_;
     if (r.fenced) pending.clear();
-    if (returns_data(r.opcode)) pending.push_back(r);
+    if (returns_data(r.opcode) || r.opcode == IBV_WR_ATOMIC_WRITE) pending.push_back(r);
   }
 }
 
@@ -286,20 +287,23 @@ void Differential::requests(Way way, std::size_t count) {
   for (std::size_t n = 0; n < count; ++n) list.push_back(way == Way::kTags ? tagged(n, count == 1) : request(way));
   // What a list does with receives that are posted later is not known when it is posted: whether a SEND into them may
   // be carried out beside a READ, and whether one is too short for it (end_at_failure).
-  const auto read = std::find_if(list.begin(), list.end(), [](const Request& r) { return returns_data(r.opcode); });
+  const auto read = std::find_if(list.begin(), list.end(), [](const Request& r) {
+    return returns_data(r.opcode) || r.opcode == IBV_WR_ATOMIC_WRITE;
+  });
   const bool mixed = std::any_of(read, list.end(), [](const Request& r) { return takes_receive(r.opcode); });
   const bool topped_up = mixed || (count > 1 && !has_own_receives(way));
   while (topped_up && reference().posted(way) < count) receive(way, true);
   end_at_failure(list);
   count = list.size();
   fence_where_needed(list);
+  const std::size_t wrong = chance(5) ? below(count) : count;
+  if (wrong > 0) list[wrong - 1].signaled = true;  // the last that is posted: it says when all are done
   std::vector<std::vector<ibv_sge>> sges(count);
   std::vector<ibv_send_wr> wrs(count);
   for (std::size_t n = 0; n < count; ++n) {
     wrs[n] = wr_of(list[n], sges[n]);
     wrs[n].next = n + 1 < count ? &wrs[n + 1] : nullptr;
   }
-  const std::size_t wrong = chance(5) ? below(count) : count;
   if (wrong < count) {
     if (list[wrong].opcode == IBV_WR_ATOMIC_WRITE) wrs[wrong].opcode = IBV_WR_RDMA_WRITE;
     spoil(wrs[wrong], sges[wrong]);
@@ -344,7 +348,6 @@ void Differential::carry_out(Way way, const Requests& list) {
     fins_ -= static_cast<std::uint32_t>(effect.on(Queue::kFinished).size());
     all.add(effect);
   }
-  all.dropped |= !list.back().signaled;  // nobody says when it is done
   expect(all, way);
   if (!all.fails) return;
   ++failures_;
