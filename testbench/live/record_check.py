@@ -75,7 +75,7 @@ def connects(bench):
 def ucx(bench):
     """UCX, which polls and wakes as it likes."""
     live.need("ucx_perftest")
-    replay_of(bench, ucx_check.run_test(bench, live.WireCheck(bench), None, "rc_v", "tag_lat"), "ucx_perftest")
+    replay_of(bench, ucx_check.run_test(bench, live.WireCheck(bench), None, 2, "rc_v", "tag_lat"), "ucx_perftest")
 
 
 def deaths(bench):

@@ -42,7 +42,7 @@ def qps(bench):
     """256 QPs on one SRQ; 4,000 QPs."""
     for uid in live.users().values():
         with live.Fabric(bench, 2, uid, record=False) as fabric:
-            text = fabric.run(bench.options.programs / "live_verbs", "--gtest_filter=*Scale.*", "--gtest_brief=1")
+            text = fabric.run(bench.options.programs / "live_verbs", "--gtest_filter=*/Scale.*", "--gtest_brief=1")
         bench.expect("[  PASSED  ] 4 tests" in text, text[-2000:])
 
 
