@@ -139,7 +139,7 @@ def of_suite(output):
         user = users[times[module]]
         times[module] += 1
         results[user] += [True] * int(good) + [False] * (int(tests) - int(good))
-    reasons = sorted(set(re.findall(r"^(test_\w+): (?:skipped.*|FAIL) \((.+)\)$", output, re.M)))
+    reasons = sorted(set(re.findall(r"^(test_\w+): (?:skipped ['\"].*?['\"]|FAIL) \((.+)\)$", output, re.M)))
     limits = [f"`{test}`: {reason}" for test, reason in reasons if reason != "for root"]
     if "(for root)" in output:
         limits.append("those with RAW_PACKET are for root, says the suite")
