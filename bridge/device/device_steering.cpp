@@ -113,12 +113,12 @@ CommandResult Device::free_flow(ClientId client, Command& c) {
 
 CommandResult Device::destroy_flow(std::uint32_t number) {
   FlowObject& flow = flows_.at(number);
-  const auto counters = counters_.find(flow.counters);
-  const bool counts = counters != counters_.end();
-  const BusAddress at = counts_of(flow.owner);
-  if (flow.teardown.step == 0) flow.teardown = {1, commands_.remove_flow(number, counts ? at : BusAddress{})};
+  const BusAddress counts = counts_of(flow.owner);
+  if (flow.teardown.step == 0) flow.teardown = {1, commands_.remove_flow(number, counts)};
   if (const CommandResult r = await(flow.teardown.ticket); r != CommandResult::kDone) return r;
-  if (counts) add(counters->second, memory_.load<FlowCounts>(at));
+  if (const auto counters = counters_.find(flow.counters); counters != counters_.end()) {
+    add(counters->second, memory_.load<FlowCounts>(counts));
+  }
   forget_flow(number);
   return CommandResult::kDone;
 }

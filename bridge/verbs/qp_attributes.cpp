@@ -2,6 +2,9 @@
 #include "bridge/verbs/qp_attributes.h"
 
 #include "bridge/verbs/address.h"
+#include "bridge/verbs/connection.h"
+#include "bridge/verbs/control_path.h"
+#include "bridge/verbs/objects.h"
 
 namespace rxnic::verbs {
 
@@ -57,6 +60,9 @@ ibv_qp_attr from_channel(const channel::QpAttributes& c) {
   return a;
 }
 
+namespace {
+
+// The opcode moves data into memory of a QP of that type: of a READ the local one.
 bool writes_data_here(ibv_qp_type type, ibv_wr_opcode opcode) {
   const bool reliable = type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND;
   switch (opcode) {
@@ -74,6 +80,14 @@ bool writes_data_here(ibv_qp_type type, ibv_wr_opcode opcode) {
     default:
       return false;
   }
+}
+
+}  // namespace
+
+// Payload is written in the order of its bytes, unless the device writes it with relaxed ordering.
+int query_qp_data_in_order(ibv_qp* qp, ibv_wr_opcode opcode, std::uint32_t flags) {
+  const bool in_order = context_of(qp->context).attributes.data_in_order != 0;
+  return flags == 0 && in_order && writes_data_here(qp->qp_type, opcode) ? 1 : 0;
 }
 
 }  // namespace rxnic::verbs

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ibv_qp_attr and the channel's QpAttributes: the same fields under two names.
+// ibv_qp_attr and the channel's QpAttributes: the same fields under two names. The source has
+// ibv_query_qp_data_in_order(), too: what it says follows from the QP's type.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -11,8 +12,5 @@ namespace rxnic::verbs {
 // Everything that `mask` selects except the path, which has to be resolved (address.h).
 channel::QpAttributes to_channel(const ibv_qp_attr& attributes, int mask);
 ibv_qp_attr from_channel(const channel::QpAttributes& attributes);
-
-// What the opcode moves into memory of a QP of that type (ibv_query_qp_data_in_order(3)): of a READ the local one.
-bool writes_data_here(ibv_qp_type type, ibv_wr_opcode opcode);
 
 }  // namespace rxnic::verbs

@@ -364,12 +364,6 @@ int modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask) {
   return 0;
 }
 
-// Payload is written in the order of its bytes, unless the device writes it with relaxed ordering.
-int query_qp_data_in_order(ibv_qp* qp, ibv_wr_opcode opcode, std::uint32_t flags) {
-  const bool in_order = context_of(qp->context).attributes.data_in_order != 0;
-  return flags == 0 && in_order && writes_data_here(qp->qp_type, opcode) ? 1 : 0;
-}
-
 int destroy_qp(ibv_qp* qp) {
   Qp& q = qp_of(qp);
   if (q.table != nullptr) return destroy_rss_qp(q);

@@ -190,17 +190,9 @@ Ticket CommandQueue::add_flow(std::uint32_t number, const FlowMailbox& flow) {
   return give(c, flow);
 }
 
-Ticket CommandQueue::remove_flow(std::uint32_t number, BusAddress counts) {
+Ticket CommandQueue::ask_for_counts(CommandKind kind, std::uint32_t number, BusAddress counts) {
   DriverCommand c;
-  c.kind = CommandKind::kRemoveFlow;
-  c.number = number;
-  c.mailbox_address = counts;
-  return give(c);
-}
-
-Ticket CommandQueue::read_flow(std::uint32_t number, BusAddress counts) {
-  DriverCommand c;
-  c.kind = CommandKind::kReadFlow;
+  c.kind = kind;
   c.number = number;
   c.mailbox_address = counts;
   return give(c);

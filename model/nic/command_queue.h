@@ -63,9 +63,13 @@ class CommandQueue {
   Ticket attach_multicast(const Address& group, Qpn qpn);
   Ticket detach_multicast(const Address& group, Qpn qpn);
   Ticket add_flow(std::uint32_t number, const FlowMailbox& flow);
-  // What it has counted is written to `counts`, unless that is 0.
-  Ticket remove_flow(std::uint32_t number, BusAddress counts = {});
-  Ticket read_flow(std::uint32_t number, BusAddress counts);
+  // What it has counted is written to `counts`.
+  Ticket remove_flow(std::uint32_t number, BusAddress counts) {
+    return ask_for_counts(CommandKind::kRemoveFlow, number, counts);
+  }
+  Ticket read_flow(std::uint32_t number, BusAddress counts) {
+    return ask_for_counts(CommandKind::kReadFlow, number, counts);
+  }
   Ticket add_rss(Qpn qpn, const RssMailbox& rss);
   Ticket remove_rss(Qpn qpn);
   // Between a program's memory and the device's own, from `offset` on.
@@ -90,6 +94,7 @@ class CommandQueue {
   Ticket give(DriverCommand command, const Mailbox& mailbox);
   Ticket give(DriverCommand command);
   Ticket give(CommandKind kind, std::uint32_t number, std::uint32_t value = 0);
+  Ticket ask_for_counts(CommandKind kind, std::uint32_t number, BusAddress counts);
   BusAddress next_mailbox() const { return icm::kMailboxes + std::uint64_t{free_slot()} * kMailboxStride; }
   std::uint32_t free_slot() const { return free_.empty() ? slots_ : free_.back(); }
 
