@@ -97,7 +97,7 @@ static_assert(sizeof(AddressVector) == 32);
 inline constexpr std::uint32_t kMaxSendBytes = 1u << 30;
 inline constexpr std::uint32_t kSendHeaderBytes = 64;  // SendControl and what follows it
 inline constexpr std::uint32_t kMaxInlineBytes = 960;
-inline constexpr std::uint32_t kMaxTsoHeaderBytes = 256;
+inline constexpr std::uint32_t kMaxTsoHeaderBytes = 384;
 inline constexpr std::uint32_t kMaxSendStride = 1024;
 
 // Where in a slot the data begins: segments or inline data. (R2)

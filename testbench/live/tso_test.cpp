@@ -328,7 +328,7 @@ TEST_P(Tso, WhatCannotBeCutIsRefused) {
       EXPECT_EQ(flags, good({frame}));
     }
   }
-  EXPECT_THROW(make(a, IBV_QPT_UD, 257), std::exception);
+  EXPECT_THROW(make(a, IBV_QPT_UD, 385), std::exception);
   expect_nothing_else_written();
 }
 
