@@ -3,9 +3,16 @@
 
 #include <endian.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <iterator>
+#include <string>
+
+#include "testbench/live/payload_log.h"
 
 namespace rxnic::live {
 namespace {
@@ -14,6 +21,26 @@ template <class T, class D>
 void made(std::unique_ptr<T, D>& to, T* object, const char* call) {
   must(object == nullptr ? errno : 0, call);
   to.reset(object);
+}
+
+std::string_view name_of(unsigned transport) {
+  switch (transport) {
+    case kUd:
+      return "UD";
+    case kUc:
+      return "UC";
+    case kRc:
+      return "RC";
+    case kXrc:
+      return "XRC_SEND";
+    default:
+      return "RAW_PACKET";
+  }
+}
+
+std::string name_of(ibv_wr_opcode opcode) {
+  const auto* const row = std::ranges::find(kOpcodes, opcode, &Opcode::wr);
+  return row == std::end(kOpcodes) ? std::to_string(opcode) : std::string(row->name);
 }
 
 }  // namespace
@@ -202,11 +229,38 @@ int OpcodesPair::post_extended(const ibv_send_wr& wr, std::span<const ibv_sge> l
 int OpcodesPair::post_one(bool extended, ibv_wr_opcode opcode, ibv_sge data, unsigned flags) {
   std::array<ibv_sge, 1> list{data};
   ibv_send_wr wr = wr_of(opcode, list), *bad = nullptr;
-  if (extended) return post_extended(wr, list, flags);
-  wr.send_flags = flags;
-  const int result = ibv_post_send(a.qp.get(), &wr, &bad);
-  EXPECT_EQ(bad, result == 0 ? nullptr : &wr);
+  int result = 0;
+  if (extended) {
+    result = post_extended(wr, list, flags);
+  } else {
+    wr.send_flags = flags;
+    result = ibv_post_send(a.qp.get(), &wr, &bad);
+    EXPECT_EQ(bad, result == 0 ? nullptr : &wr);
+  }
+  log(extended ? "ibv_wr_*" : "ibv_post_send", opcode, flags, result, a, b);
   return result;
+}
+
+void OpcodesPair::log(std::string_view interface, ibv_wr_opcode opcode, unsigned flags, int result, const Side& from,
+                      const Side& to) {
+  if (const char* name = std::getenv("RXNIC_LIVE_OPCODES"); name != nullptr && !log_.is_open()) {
+    log_.open(name, std::ios::app);  // several tests of one program add to the same file
+  }
+  if (!log_.is_open()) return;
+  log_ << fmt::format(
+              R"({{"opcode": "{}", "transport": "{}", "interface": "{}", "nics": {}, "result": {}, "signaled": {}, )",
+              name_of(opcode), name_of(transport), interface, GetParam(), result, (flags & IBV_SEND_SIGNALED) != 0)
+       << fmt::format(R"("to": [{}, {}], "from": [{}, {}], "frames": [{}]}})", to.world.nic, to.qp->qp_num,
+                      from.world.nic, from.qp->qp_num, result == 0 ? frames_of(opcode) : "")
+       << '\n';
+}
+
+// Of a RAW_PACKET QP: the data, or two frames of TSO with its header.
+std::string OpcodesPair::frames_of(ibv_wr_opcode opcode) {
+  if (transport != kRaw) return "";
+  if (opcode != IBV_WR_TSO) return fmt::format(R"("{}")", hex(a.arena.bytes(kFrom, kBytes)));
+  return fmt::format(R"("{0}{1}", "{0}{2}")", hex(header), hex(a.arena.bytes(kFrom, kBytes)),
+                     hex(a.arena.bytes(kFrom + kBytes, kBytes)));
 }
 
 void OpcodesPair::receive() {

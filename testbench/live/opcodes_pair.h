@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fixture of opcodes_test: a pair of QPs of each transport, and a WR of each opcode, by ibv_post_send and by ibv_wr_*.
+//
+// What it posts is logged, one JSON object a line in the file $RXNIC_LIVE_OPCODES, when that is set. opcodes_table.py
+// compares that with wire.pcap.
+//
+//   {"opcode": "SEND", "transport": "RC", "interface": "ibv_post_send", "nics": N, "result": errno or 0,
+//    "signaled": true, "to": [nic, qpn], "from": [nic, qpn], "frames": ["hex", ...]}    frames: of RAW_PACKET
 #pragma once
 
 #include <cstdint>
+#include <fstream>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "testbench/live/verbs_pair.h"
@@ -16,25 +25,28 @@ inline constexpr std::uint32_t kImmediate = 0x11223344;
 inline constexpr unsigned kNoTransport = 0, kUd = 1, kUc = 2, kRc = 4, kXrc = 8, kRaw = 16;
 
 struct Opcode {
+  std::string_view name;
   ibv_wr_opcode wr;
   std::uint64_t ex;  // ibv_qp_create_send_ops_flags
   ibv_wc_opcode completion;
   unsigned transports;
 };
 inline constexpr Opcode kOpcodes[] = {
-    {IBV_WR_SEND, IBV_QP_EX_WITH_SEND, IBV_WC_SEND, kUd | kUc | kRc | kXrc | kRaw},
-    {IBV_WR_SEND_WITH_IMM, IBV_QP_EX_WITH_SEND_WITH_IMM, IBV_WC_SEND, kUd | kUc | kRc | kXrc},
-    {IBV_WR_RDMA_WRITE, IBV_QP_EX_WITH_RDMA_WRITE, IBV_WC_RDMA_WRITE, kUc | kRc | kXrc},
-    {IBV_WR_RDMA_WRITE_WITH_IMM, IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, IBV_WC_RDMA_WRITE, kUc | kRc | kXrc},
-    {IBV_WR_RDMA_READ, IBV_QP_EX_WITH_RDMA_READ, IBV_WC_RDMA_READ, kRc | kXrc},
-    {IBV_WR_ATOMIC_CMP_AND_SWP, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, IBV_WC_COMP_SWAP, kRc | kXrc},
-    {IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, IBV_WC_FETCH_ADD, kRc | kXrc},
-    {IBV_WR_BIND_MW, IBV_QP_EX_WITH_BIND_MW, IBV_WC_BIND_MW, kUc | kRc | kXrc},
-    {IBV_WR_LOCAL_INV, IBV_QP_EX_WITH_LOCAL_INV, IBV_WC_LOCAL_INV, kUc | kRc | kXrc},
-    {IBV_WR_TSO, IBV_QP_EX_WITH_TSO, IBV_WC_TSO, kUd | kRaw},
-    {IBV_WR_ATOMIC_WRITE, IBV_QP_EX_WITH_ATOMIC_WRITE, IBV_WC_ATOMIC_WRITE, kRc},
+    {"SEND", IBV_WR_SEND, IBV_QP_EX_WITH_SEND, IBV_WC_SEND, kUd | kUc | kRc | kXrc | kRaw},
+    {"SEND_WITH_IMM", IBV_WR_SEND_WITH_IMM, IBV_QP_EX_WITH_SEND_WITH_IMM, IBV_WC_SEND, kUd | kUc | kRc | kXrc},
+    {"RDMA_WRITE", IBV_WR_RDMA_WRITE, IBV_QP_EX_WITH_RDMA_WRITE, IBV_WC_RDMA_WRITE, kUc | kRc | kXrc},
+    {"RDMA_WRITE_WITH_IMM", IBV_WR_RDMA_WRITE_WITH_IMM, IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, IBV_WC_RDMA_WRITE,
+     kUc | kRc | kXrc},
+    {"RDMA_READ", IBV_WR_RDMA_READ, IBV_QP_EX_WITH_RDMA_READ, IBV_WC_RDMA_READ, kRc | kXrc},
+    {"ATOMIC_CMP_AND_SWP", IBV_WR_ATOMIC_CMP_AND_SWP, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, IBV_WC_COMP_SWAP, kRc | kXrc},
+    {"ATOMIC_FETCH_AND_ADD", IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, IBV_WC_FETCH_ADD,
+     kRc | kXrc},
+    {"BIND_MW", IBV_WR_BIND_MW, IBV_QP_EX_WITH_BIND_MW, IBV_WC_BIND_MW, kUc | kRc | kXrc},
+    {"LOCAL_INV", IBV_WR_LOCAL_INV, IBV_QP_EX_WITH_LOCAL_INV, IBV_WC_LOCAL_INV, kUc | kRc | kXrc},
+    {"TSO", IBV_WR_TSO, IBV_QP_EX_WITH_TSO, IBV_WC_TSO, kUd | kRaw},
+    {"ATOMIC_WRITE", IBV_WR_ATOMIC_WRITE, IBV_QP_EX_WITH_ATOMIC_WRITE, IBV_WC_ATOMIC_WRITE, kRc},
     // The last one: where nothing may be invalidated it ends the QP.
-    {IBV_WR_SEND_WITH_INV, IBV_QP_EX_WITH_SEND_WITH_INV, IBV_WC_SEND, kRc | kXrc},
+    {"SEND_WITH_INV", IBV_WR_SEND_WITH_INV, IBV_QP_EX_WITH_SEND_WITH_INV, IBV_WC_SEND, kRc | kXrc},
 };
 
 class OpcodesPair : public PairTest {
@@ -51,6 +63,9 @@ class OpcodesPair : public PairTest {
   void end();
   // A posts one WR with the data, or with none; its result. bad_wr is checked.
   int post_one(bool extended, ibv_wr_opcode opcode, ibv_sge data, unsigned flags = IBV_SEND_SIGNALED);
+  // Adds a WR that `from` has posted, and what the call returned, to the log.
+  void log(std::string_view interface, ibv_wr_opcode opcode, unsigned flags, int result, const Side& from,
+           const Side& to);
   // B posts a receive: to its QP, or to its SRQ.
   void receive();
 
@@ -72,7 +87,9 @@ class OpcodesPair : public PairTest {
   static void make_ready(ibv_qp* qp);
   ibv_send_wr wr_of(ibv_wr_opcode opcode, std::span<ibv_sge> list);
   int post_extended(const ibv_send_wr& wr, std::span<const ibv_sge> list, unsigned flags);
+  std::string frames_of(ibv_wr_opcode opcode);
 
+  std::ofstream log_;
   const Patience patience_{std::chrono::seconds{20}};
 };
 

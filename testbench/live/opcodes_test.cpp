@@ -129,6 +129,7 @@ class Opcodes : public OpcodesPair {
                       peers_key,
                       {peers_memory.region.get(), peers_memory.address(0), kPage, IBV_ACCESS_REMOTE_READ}};
       must(ibv_post_send(b.qp.get(), &bind, &bad), "ibv_post_send");
+      log("ibv_post_send", IBV_WR_BIND_MW, IBV_SEND_SIGNALED, 0, b, a);
       EXPECT_EQ(take(b.send_cq.get()).status, IBV_WC_SUCCESS);
       ASSERT_EQ(post_one(extended, IBV_WR_SEND_WITH_INV, a.arena.sge(kFrom, kBytes)), 0);
       expect_received(sent(), IBV_WC_RECV, IBV_WC_WITH_INV);

@@ -4,11 +4,8 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <string>
 
 namespace rxnic::live {
-
-namespace {
 
 std::string hex(std::span<const std::uint8_t> bytes) {
   std::string text;
@@ -16,8 +13,6 @@ std::string hex(std::span<const std::uint8_t> bytes) {
   for (const std::uint8_t byte : bytes) fmt::format_to(std::back_inserter(text), "{:02x}", byte);
   return text;
 }
-
-}  // namespace
 
 PayloadLog::PayloadLog() {
   // Several tests of one program add to the same file.

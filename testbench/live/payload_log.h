@@ -11,9 +11,12 @@
 #include <cstdint>
 #include <fstream>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace rxnic::live {
+
+std::string hex(std::span<const std::uint8_t> bytes);
 
 class PayloadLog {
  public:

@@ -10,6 +10,7 @@ import re
 import sys
 
 import live
+import opcodes_table as table
 import rdmacm_check
 import wire
 from live import e2e
@@ -181,10 +182,39 @@ def raw(bench):
 
 
 def opcodes(bench):
-    """Every opcode on every transport, by both interfaces: what is legal is carried out, all else is refused."""
+    """Every opcode on every transport, by both interfaces: what is legal is carried out and on the wire, all else is
+    refused and sends nothing; the blocks that take part have counted each."""
+    checked = live.WireCheck(bench)
     for uid in live.users().values():
-        with live.Fabric(bench, 2, uid, record=False) as fabric:
-            suite(bench, fabric, "Opcodes")
+        with live.Fabric(bench, 2, uid) as fabric:
+            inside = fabric.folder / "opcodes.jsonl"
+            suite(bench, fabric, "Opcodes", RXNIC_LIVE_OPCODES=str(inside))
+        log, rdma = table.logged(inside), bench.folder / "rdma.pcap"
+        table.check_cells(bench, log)
+        packets, frames = table.check_wire(bench, log, fabric.wire, rdma)
+        bench.expect(packets >= 250 and frames >= 30, f"too little on the wire: {packets} packets, {frames} frames")
+        print(f"{len(log)} WRs posted: {packets} packets and {frames} frames of RAW_PACKET QPs as the table has them")
+        checked.add(rdma)
+        if fabric.report is None:  # the simulator is another one's: what it did is not known
+            continue
+        taken = table.Taken(log)
+        for counter, expected in {
+                "requester.wqes": taken.of(),
+                "requester.window_requests": taken.of("BIND_MW", "LOCAL_INV"),
+                "requester.segments": taken.packets("TSO"),
+                "command_processor.windows_bound": taken.of("BIND_MW"),
+                "command_processor.keys_invalidated": taken.of("LOCAL_INV"),
+                "rx_parser.steered": taken.packets(on=["RAW_PACKET"]),
+                "srq_wqe_fetcher.wqes": taken.packets(*table.TAKE_A_RECEIVE),
+                "ack_generator.reads": taken.of("RDMA_READ"),
+                "ack_generator.atomics": taken.of("ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD", "ATOMIC_WRITE"),
+                "address_translator.remote_invalidations": taken.of("SEND_WITH_INV", on=["RC"]),
+                "address_translator.refused_invalidations": taken.of("SEND_WITH_INV", on=["XRC_SEND"])}.items():
+            block, key = counter.split(".")
+            bench.expect_equal(live.counters(fabric.report, block)[key], expected, counter)
+        sending = live.counters(fabric.report, "requester")
+        bench.expect_equal(sending["packets"] - sending["repeated"], taken.packets(), "requester.packets, sent once")
+    checked.finish(at_least=250)
 
 
 def tso(bench):

@@ -27,7 +27,9 @@ PARTS = {
     0x10: ("response", "", ONLY, 4),
 }
 COMPARE_SWAP, FETCH_ADD = 0x13, 0x14
+ACKNOWLEDGE = 0x11
 UD = 3  # of the opcode's high three bits
+RNR_NAK = 1  # of the high three bits of an AETH
 
 
 def ether_types(path):
@@ -50,6 +52,48 @@ def tcp_checksums(bench, path):
     found = [line.replace("\t", ",").lstrip(",").split(",") for line in done.stdout.splitlines()]
     good = sum(set(statuses) == {"1"} for statuses in found)
     return {"good": good, "bad": len(found) - good}
+
+
+def without(path, frames, to):
+    """Copies a capture, except packets that equal one of `frames`; returns the Counter of these."""
+    left_out = collections.Counter()
+    with open(path, "rb") as file:
+        data = file.read()
+    with open(to, "wb") as copy:
+        copy.write(data[:24])
+        at = 24
+        for _, frame in check_icrc.records(data):
+            end = at + 16 + len(frame)
+            if frame in frames:
+                left_out[frame] += 1
+            else:
+                copy.write(data[at:end])
+            at = end
+    return left_out
+
+
+def bth_opcodes(path):
+    """Counter of the RDMA packets by (nic, qpn, opcode): their destination, and the first byte of their BTH.
+
+    Without RNR NAKs and retransmissions.
+    """
+    found, seen = collections.Counter(), set()
+    with open(path, "rb") as file:
+        data = file.read()
+    for _, frame in check_icrc.records(data):
+        try:
+            _, bth, _ = check_icrc.ethernet(frame)
+        except check_icrc.NotRdma:
+            continue
+        to = (check_icrc.be16(frame, 4) - 1, int.from_bytes(frame[bth + 5:bth + 8], "big"), frame[bth])
+        if frame[bth] & 31 == ACKNOWLEDGE and frame[bth + 12] >> 5 == RNR_NAK:
+            continue
+        packet = (*to, frame[bth + 9:bth + 12])
+        if frame[bth] >> 5 != UD and packet in seen:
+            continue
+        seen.add(packet)
+        found[to] += 1
+    return found
 
 
 def messages(path):
