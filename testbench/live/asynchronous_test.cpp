@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asynchronous events, each for the cause that the specification gives for it, and moderated completion events.
-// QP_FATAL: rendezvous_test.
-#include <poll.h>
-
+// QP_FATAL: rendezvous_test; WQ_FATAL: raw_test; DEVICE_FATAL: run_check.py.
 #include <array>
 #include <cerrno>
 
@@ -14,10 +12,6 @@ namespace {
 class Asynchronous : public PairTest {
  protected:
   void SetUp() override { reconnect({.all_signaled = true}); }
-  static bool has_event(int fd) {
-    pollfd ready{fd, POLLIN, 0};
-    return poll(&ready, 1, 0) == 1;
-  }
   void expect_no_further_event() const {
     for (const Side* side : {&a, &b}) EXPECT_FALSE(has_event(side->world.context->async_fd));
   }

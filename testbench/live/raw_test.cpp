@@ -511,6 +511,30 @@ TEST_P(Rss, AWqHasItsStates) {
   EXPECT_EQ(ibv_modify_wq(wqs[0], &attr), EINVAL) << "it is not in that state";
 }
 
+// A completion is lost: the CQ and the WQ that it is of have an event each, the other WQs none.
+TEST_P(Rss, AWqWhoseCqOverrunsHasAFatalError) {
+  TearDown();
+  cqs[0] = b.world.cq(4);
+  SetUp();
+  const Flow all = flow(spreads.get(), FlowRequest().of_type(kLocal));
+  write_frame(kNobody, kLocal);  // queue 0
+  const int room = cqs[0]->cqe;
+  ASSERT_LT(room, 60);
+  for (int n = 0; n < room + 2; ++n) post(0, 8 * kPage);
+  for (int n = 0; n < room; ++n) EXPECT_EQ(send(200), IBV_WC_SUCCESS);
+  EXPECT_FALSE(has_event(b.world.context->async_fd));
+  EXPECT_EQ(send(200), IBV_WC_SUCCESS);
+  const ibv_async_event of_cq = take_whole_event(b.world.context.get());
+  EXPECT_EQ(of_cq.event_type, IBV_EVENT_CQ_ERR);
+  EXPECT_EQ(of_cq.element.cq, cqs[0].get());
+  const ibv_async_event of_wq = take_whole_event(b.world.context.get());
+  EXPECT_EQ(of_wq.event_type, IBV_EVENT_WQ_FATAL);
+  EXPECT_EQ(of_wq.element.wq, wqs[0]);
+  EXPECT_EQ(send(200), IBV_WC_SUCCESS) << "the sender does not notice";
+  EXPECT_FALSE(has_event(b.world.context->async_fd));
+  b.arena.accept(8 * kPage, 200);
+}
+
 TEST_P(Rss, TheQpHasNoQueuesAndNoState) {
   ibv_qp_attr attr{};
   ibv_qp_init_attr init{};

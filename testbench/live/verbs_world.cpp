@@ -218,7 +218,12 @@ bool is_empty(ibv_cq* cq) {
   return ibv_poll_cq(cq, 1, &wc) == 0;
 }
 
-ibv_event_type take_event(ibv_context* context) {
+bool has_event(int fd) {
+  pollfd ready{fd, POLLIN, 0};
+  return poll(&ready, 1, 0) == 1;
+}
+
+ibv_async_event take_whole_event(ibv_context* context) {
   pollfd ready{context->async_fd, POLLIN, 0};
   if (poll(&ready, 1, std::chrono::milliseconds(Patience::current()).count()) != 1) {
     throw std::runtime_error("no asynchronous event came");
@@ -226,8 +231,10 @@ ibv_event_type take_event(ibv_context* context) {
   ibv_async_event event{};
   must(ibv_get_async_event(context, &event), "ibv_get_async_event");
   ibv_ack_async_event(&event);
-  return event.event_type;
+  return event;
 }
+
+ibv_event_type take_event(ibv_context* context) { return take_whole_event(context).event_type; }
 
 ibv_send_wr send_wr(ibv_wr_opcode opcode, std::span<ibv_sge> list, std::uint64_t id) {
   ibv_send_wr wr{};

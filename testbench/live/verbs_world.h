@@ -136,7 +136,10 @@ void connect_both(ibv_qp* a, const World& of_a, ibv_qp* b, const World& of_b, co
 ibv_wc take(ibv_cq* cq);
 // True when the CQ holds no completion.
 bool is_empty(ibv_cq* cq);
-// The next asynchronous event, acknowledged (R2).
+// True when an event waits at the descriptor of a context or of a completion channel.
+bool has_event(int fd);
+// The next asynchronous event, acknowledged (R2); of the second, its type.
+ibv_async_event take_whole_event(ibv_context* context);
 ibv_event_type take_event(ibv_context* context);
 
 ibv_send_wr send_wr(ibv_wr_opcode opcode, std::span<ibv_sge> list, std::uint64_t id = 0);
