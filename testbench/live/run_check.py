@@ -150,7 +150,27 @@ def refused(bench):
         bench.expect(done.returncode in (1, 2) and done.stderr.strip(), f"{arguments}: {done.returncode} {done.stderr}")
 
 
-CHECKS = {"status": status, "ends": ends, "interrupt": interrupt, "users": users, "refused": refused}
+def fatal(bench):
+    """A program that waits for asynchronous events has one when the simulator ends, or is killed: DEVICE_FATAL."""
+    live.need("ibv_asyncwatch", "ibv_devinfo")
+    with live.Fabric(bench, 2, record=False) as fabric:
+        for number in (signal.SIGINT, signal.SIGKILL):
+            watcher = fabric.start("watcher", "ibv_asyncwatch", "-d", "rxnic1")
+            log = fabric.folder / "out" / "log.txt"
+            live.wait_until(lambda: watcher.ended() or "has opened NIC 1" in log.read_text(encoding="utf-8"),
+                            "the watcher's device")
+            fabric.run("ibv_devinfo", "-d", "rxnic0")  # behind it the watcher's open has been answered, too
+            bench.expect(not watcher.ended(), f"nothing has happened yet: {watcher.story()}")
+            fabric.simulator.signal(number)
+            fabric.simulator.wait(10)
+            code = watcher.wait(10)
+            bench.expect_equal(code, 1, f"no further event: status: {watcher.story()}")
+            bench.expect_equal(re.findall(r"event_type (\w+)", watcher.text()), ["IBV_EVENT_DEVICE_FATAL"],
+                               f"signal {number}: events: {watcher.story()}")
+            fabric.open()
+
+
+CHECKS = {"status": status, "ends": ends, "interrupt": interrupt, "users": users, "refused": refused, "fatal": fatal}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(live.parser_for(__doc__, CHECKS), CHECKS))
