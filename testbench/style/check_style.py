@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tomllib
 
+import rules_covered
+
 SKIPPED = 77
 TOP_LEVEL = {"model", "rtl", "bridge", "testbench", "traces", "scripts", "CMakeLists.txt", "CMakePresets.json",
              "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE"}
@@ -61,10 +63,6 @@ CONTEXT_PARTS = {"transport_checker": "ResponderContext", "srq_wqe_fetcher": "Op
                  "cqe_generator": "CompletionContext"}
 OF_ALL_BLOCKS = {"model/blocks/dma.h", "model/blocks/ledger.h"}
 NOT_BLOCKS = {"nic", "device", "wire", "host", "fabric", "live"}  # sections of params.toml that are no block
-# Sections of model/RULES.md that a program sees at the verbs, where their rows are, and points without a test yet.
-SEEN_BY_PROGRAMS = {"1", "2", "3", "4", "5"}
-COVERED = "testbench/live/rules_covered.md"
-NOT_COVERED = set()
 CLANG_FORMAT = "14"
 
 
@@ -312,20 +310,10 @@ def check_counters(tree):
                 yield f"{section}.{member}: is in counters.toml, but nothing counts it"
 
 
-def points_of(tree):
-    """(section, number) of each point of model/RULES.md."""
-    section = ""
-    for line in tree.text("model/RULES.md").splitlines() if "model/RULES.md" in tree.files else []:
-        if heading := re.match(r"## (\d+) ", line):
-            section = heading[1]
-        elif point := re.match(r"(\d+)\. ", line):
-            yield section, point[1]
-
-
 def check_citations(tree):
     """Every `rules N.M` is a point of model/RULES.md, and what follows `NUMBERS.md,` one of its headings."""
     points = set()
-    for section, number in points_of(tree):
+    for section, number in rules_covered.points_of(tree):
         points |= {section, f"{section}.{number}"}
     numbers = tree.text("model/NUMBERS.md") if "model/NUMBERS.md" in tree.files else ""
     headings = tuple(re.findall(r"^## (.+)$", numbers, re.M))
@@ -349,34 +337,8 @@ def check_citations(tree):
 
 
 def check_rules_covered(tree):
-    """Each rule that a program sees has a row in COVERED: live tests that exist, counters that a live check reads."""
-    if COVERED not in tree.files:
-        return
-    tests, watched = set(), ""
-    for name in tree.files:
-        if re.match(r"testbench/live/\w+_test\.cpp$", name):
-            tests.update(map(".".join, re.findall(r"^TEST(?:_[PF])?\((\w+), (\w+)\)", tree.text(name), re.M)))
-        if script := re.match(r"testbench/live/(\w+)_check\.py$", name):
-            watched += tree.text(name)
-            tests.update(f"live.{script[1]}.{check}" for check in re.findall(r'"(\w+)":', tree.text(name)))
-    rows = {}
-    for number, line in enumerate(tree.text(COVERED).splitlines(), 1):
-        if row := re.match(r"\| (\d+\.\d+) \|[^|]*\|([^|]*)\|([^|]*)\|$", line):
-            rows[row[1]] = re.findall(r"`([^`]+)`", row[2])
-            for test in rows[row[1]]:
-                if test not in tests:
-                    yield f"{COVERED}:{number}: there is no live test {test}"
-            for counter in re.findall(r"`([^`]+)`", row[3]):
-                if not re.search(rf"\b{counter.replace('.', '__')}=", watched) and f'"{counter}"' not in watched:
-                    yield f"{COVERED}:{number}: no live check reads the counter {counter}"
-    points = [f"{section}.{number}" for section, number in points_of(tree) if section in SEEN_BY_PROGRAMS]
-    for point in points:
-        if not rows.get(point) and point not in NOT_COVERED:
-            yield f"{COVERED}: rule {point} has no live test"
-    for point in sorted(set(rows) - set(points)):
-        yield f"{COVERED}: model/RULES.md has no point {point} in the sections that programs see"
-    for point in sorted(point for point in NOT_COVERED if rows.get(point)):
-        yield f"{COVERED}: rule {point} has a live test: take it out of NOT_COVERED"
+    """Each rule that a program sees has a row of live tests that exist, and of counters that their checks read."""
+    yield from rules_covered.offences(tree)
 
 
 CHECKS = {name.removeprefix("check_"): check for name, check in list(globals().items()) if name.startswith("check_")}

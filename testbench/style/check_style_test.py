@@ -268,7 +268,10 @@ class CheckStyle(unittest.TestCase):
 
     def cover(self, rows, tests="TEST_P(Posting, InOrder) {}\n"):
         self.write("testbench/live/posting_test.cpp", tests)
-        self.write("testbench/live/verbs_check.py", 'CHECKS = {"posting": posting}\nwatched(cam__searches=3)\n')
+        self.write("testbench/live/verbs_check.py",
+                   'def posting(bench):\n    watched("Posting", cam__searches=3)\n\n\n'
+                   'def polling(bench):\n    watched("Polling", cam__walks=3)\n    expect("cam.hits")\n\n\n'
+                   'CHECKS = {"posting": posting,\n          "poll": polling}\n')
         self.write("testbench/live/rules_covered.md", "".join(f"| {row} |\n" for row in rows))
 
     ROWS = ["1.1 | order | `Posting.InOrder` | `cam.searches`", "1.2 | all | `live.verbs.posting` | ",
@@ -296,6 +299,14 @@ class CheckStyle(unittest.TestCase):
             self.assert_one("rules_covered", "rules_covered.md:1", named)
         self.cover([self.ROWS[0], self.ROWS[1].replace("posting", "other"), self.ROWS[2]])
         self.assert_one("rules_covered", "rules_covered.md:2", "no live test live.verbs.other")
+
+    def test_counter_that_only_the_check_of_other_tests_reads(self):
+        for test, counter in (("Polling.Once", "cam.walks"), ("live.verbs.poll", "cam.hits")):
+            tests = "TEST_P(Posting, InOrder) {}\nTEST_F(Polling, Once) {}\n"
+            self.cover([*self.ROWS[:2], f"2.1 | polling | `{test}` | `{counter}`"], tests)
+            self.assertEqual(self.offences("rules_covered"), [])
+            self.cover([*self.ROWS[:2], f"2.1 | polling | `Posting.InOrder` | `{counter}`"], tests)
+            self.assert_one("rules_covered", "rules_covered.md:3", f"the counter {counter}")
 
     def test_citation_of_a_page_by_another_name(self):
         self.write("model/core/list.h", LICENCE + "// code of rules" + ".md\n")
