@@ -3,6 +3,7 @@
 
 #include <linux/futex.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -69,13 +70,21 @@ void found_nothing(Context& context, std::uint32_t seen) {
   }
   if (idle.polls++ == 0) idle.since = now_ns();
   if (idle.polls < kEmptyPolls) return;
+  const std::uint64_t now = now_ns(), elapsed = now - idle.since;
+  if (elapsed < kYieldNs) {  // (R4)
+    sched_yield();
+    if (now_ns() - now < kOthersNs) {
+      --idle.polls;
+      return;
+    }
+  }
   const int saved = errno;
   bool woken = false;
-  if (now_ns() - idle.since < kEmptyPolls * kPollNs) {  // (R1)
+  if (elapsed < kEmptyPolls * kPollNs) {  // (R1)
     idle.wait_us = std::clamp(idle.wait_us * 2, kFirstWaitUs, kLongestWaitUs);
     woken = wait_for_completion(context, seen, idle.mixed ? kMixedWaitUs : idle.wait_us);  // (R2, R3)
   }
-  if (!woken && simulator_has_ended(context)) simulator_gone(context);  // (R4)
+  if (!woken && simulator_has_ended(context)) simulator_gone(context);  // (R5)
   idle.polls = 0;
   errno = saved;
 }

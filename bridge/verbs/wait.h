@@ -7,7 +7,10 @@
 //       kFirstWaitUs, twice that the next time, up to kLongestWaitUs. No completion is missed between the poll and the
 //       wait: the wait ends when `completions` differs from its value before the poll.
 //   R3  A thread that polls CQs of several devices waits for one of them kMixedWaitUs at most.
-//   R4  After kEmptyPolls polls in a row, and a wait that no CQE ended, it checks that the simulator still runs.
+//   R4  Until kYieldNs after the first of these polls it yields the CPU after each one and does not wait: to be woken
+//       costs more than a short message takes. A yield that takes longer than kOthersNs says that others need the CPU:
+//       then it waits at once.
+//   R5  After kEmptyPolls polls in a row, and a wait that no CQE ended, it checks that the simulator still runs.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +21,8 @@ namespace rxnic::verbs {
 
 inline constexpr std::uint32_t kEmptyPolls = 17;  // a prime: of several CQs polled in turn, each has its turn to wait
 inline constexpr std::uint64_t kPollNs = 4000;
+inline constexpr std::uint64_t kYieldNs = 40'000;
+inline constexpr std::uint64_t kOthersNs = 10'000;
 inline constexpr std::uint32_t kFirstWaitUs = 100;
 inline constexpr std::uint32_t kLongestWaitUs = 1000;
 inline constexpr std::uint32_t kMixedWaitUs = 20;

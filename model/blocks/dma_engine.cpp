@@ -34,7 +34,6 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
       posted_(params.posted_header_credits, params.posted_credit_bytes / CreditPool::kUnit),
       non_posted_(params.non_posted_header_credits, params.non_posted_data_credits),
       completion_(params.completion_credits, params.read_buffer_bytes / CreditPool::kUnit),
-      late_ok_(params.tags),
       leaving_(params.leaving_depth),
       sent_(params.leaving_depth),
       pending_(lines_of<DelayLine<PendingCompletion>>(params.tags, std::make_index_sequence<kDmaClients + 1>())),
@@ -84,11 +83,12 @@ void DmaEngine::give_back(Cycle now) {
     if (c == kDmaClients) break;
     auto& pending = pending_[c];
     for (; pending.ready(now); pending.pop()) {
-      const PendingCompletion& a = pending.front();
+      PendingCompletion& a = pending.front();
       if (a.last && !completions[c].can_push(now)) {
         output_blocked_ = true;
         break;
       }
+      if (a.late != 0) finish_late_read(a);
       if (a.last) completions[c].push(now, {a.id, a.ok});
       give_room(a);
     }
@@ -101,7 +101,7 @@ void DmaEngine::give_back(Cycle now) {
         output_blocked_ = true;
         break;
       }
-      if (a.late) settle_late_read(a);
+      if (a.late != 0) finish_late_read(a);
       ++counters_.packets_gathered;
       gathered.push(now, {PacketHandle{a.id}, a.syndrome});
     }
@@ -250,19 +250,18 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
     const TlpCount down = reads ? completion_tlps(params_, raw(at), bytes) : atomic_completion_tlp(params_);
     if (!may_read(now, client, operand, down, reads ? bytes : 8)) return false;
     if (pending_[client].full()) return false;  // of device memory: those take no tags
-    if (done.bytes == 0) {
-      done.ok = perform(r);
-      counters_.failed += !done.ok;
-    }
     if (reads) {
       const bool last = done.bytes + bytes == r.bytes;
-      send_read(now, client, read_request_tlp(params_), down, {r.cookie, true, last, done.ok, 0});
+      send_read(now, client, read_request_tlp(params_), down, {r.cookie, true, last});
       counters_.read_bytes += bytes;
       done.bytes += bytes;
       if (!last) return true;
+      if (r.data != nullptr) read_late(r.address, {r.data, r.bytes}, client);
       ++counters_.reads;
     } else {
-      send_read(now, client, atomic_request_tlp(params_, operand), down, {r.cookie, true, true, done.ok, 0});
+      done.ok = perform(r);
+      counters_.failed += !done.ok;
+      send_read(now, client, atomic_request_tlp(params_, operand), down, {r.cookie, true, true, done.ok});
       ++counters_.atomics;
     }
   }

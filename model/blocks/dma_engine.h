@@ -5,8 +5,9 @@
 //       `payload` or `gather`. It starts in the first cycle in which the link up is free and its request can be popped;
 //       its bytes follow those before it without a gap. The requesters take turns TLP by TLP (round robin).
 //   R2  A request accesses all of its memory in the cycle in which its first TLP starts; so accesses are in the order
-//       of those starts. The last segment of a gathered packet may be read later, before its data is complete (R5):
-//       what the host writes meanwhile may be seen, what the device writes is not (host_memory.h, read_later).
+//       of those starts. A client's read, and the last segment of a gathered packet, may be read later: from the start
+//       of its last TLP until its data is complete (R5). What the host writes meanwhile may be seen, what the device
+//       writes is not (host_memory.h, read_later).
 //   R3  A segment is taken when the link is free, and then waits for its turn. A packet is pushed to payload_done in
 //       the cycle in which the last byte of its last segment has left (the first that begins at or after it), one
 //       packet a cycle, in the order of arrival. A segment without bytes takes no turn: its packet is pushed one cycle
@@ -49,7 +50,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <span>
 
 #include "model/blocks/dma.h"
@@ -125,7 +125,7 @@ class DmaEngine final : public Block {
     bool ok = true;
     std::uint8_t syndrome = 0;  // of a gathered response
     bool ends_segment = false;  // of a gathered response
-    bool late = false;          // its memory is read later (R2)
+    std::uint64_t late = 0;     // number of its late read, if it has one (R2); then `ok` is that one's result
     Credit room{};              // for its completions
   };
   struct Answer {             // to a read request TLP or an atomic
@@ -190,7 +190,9 @@ class DmaEngine final : public Block {
   bool may_read(Cycle now, std::size_t who, std::uint32_t operand_bytes, const TlpCount& down, std::uint32_t bytes);
   Sent send_write(Cycle now, std::uint32_t bytes, bool relaxed);
   void send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down, PendingCompletion completion);
-  void settle_late_read(PendingCompletion& of);
+  void read_late(BusAddress from, std::span<std::uint8_t> to, std::size_t of);
+  void settle_late_reads();
+  void finish_late_read(PendingCompletion& of);
   void give_room(const PendingCompletion& done);
   void answer(const Answer& a);
   bool link_free(Cycle now) const { return up_.free().floor() <= now; }
@@ -225,8 +227,7 @@ class DmaEngine final : public Block {
   bool has_gathering_ = false;
   std::uint8_t gather_syndrome_ = 0;  // of the response at hand
   std::uint64_t gathered_segments_ = 0;
-  std::deque<bool> late_ok_;  // by number, modulo its size: whether the memory of a late read is mapped (R2, R8)
-  std::uint64_t late_started_ = 0, late_settled_ = 0, late_done_ = 0;
+  std::uint64_t late_started_ = 0, late_settled_ = 0;  // numbers of late reads (R2)
   DelayLine<CompletionRequest> leaving_;  // payload packets on the link, leaving_depth of them (R3)
   DelayLine<bool> sent_;                  // further ones that were sent ahead of their cycle
   Cycle last_leaves_{};                   // of the last packet

@@ -22,6 +22,7 @@ void DmaEngine::carry_out_fence(Cycle now) {
     wake();
     return;
   }
+  settle_late_reads();
   fences.drop(now);
   fenced.push(now, {});
   fence_begun_ = false;

@@ -43,13 +43,22 @@ void DmaEngine::send_read(Cycle now, std::size_t to, const TlpCount& up, const T
   counters_.link_bytes_up += up.link_bytes;
 }
 
-// The read of a packet whose data is complete, and with it all that were started. (R2)
-void DmaEngine::settle_late_read(PendingCompletion& of) {
-  if (late_done_ == late_settled_) {
-    memory_.settle();
-    late_settled_ = late_started_;
-  }
-  if (late_ok_[late_done_++ % late_ok_.size()]) return;
+// Of the read request TLP that was sent last, by `of`. (R2)
+void DmaEngine::read_late(BusAddress from, std::span<std::uint8_t> to, std::size_t of) {
+  PendingCompletion& p = pending_[of].at_place(pending_[of].last());
+  p.late = ++late_started_;
+  memory_.read_later(from, to, p.ok);
+}
+
+void DmaEngine::settle_late_reads() {
+  if (late_settled_ != late_started_) memory_.settle();
+  late_settled_ = late_started_;
+}
+
+// Its data is complete: it is read, and with it all that were started. (R2)
+void DmaEngine::finish_late_read(PendingCompletion& of) {
+  if (of.late > late_settled_) settle_late_reads();
+  if (of.ok) return;
   ++counters_.failed;  // (R8)
   of.syndrome = kNakRemoteOperation;
 }
@@ -68,7 +77,7 @@ void DmaEngine::answer(const Answer& a) {
   counters_.link_bytes_down += a.down.link_bytes;
 }
 
-// Carries out a read or an atomic in memory; false when it is not mapped. (R2)
+// Carries out an atomic in memory, or a read of device memory; false when it is not mapped. (R2)
 bool DmaEngine::perform(const DmaRequest& r) {
   std::uint64_t result = r.operand;
   if (r.kind != DmaKind::kSwap) {
@@ -103,9 +112,7 @@ bool DmaEngine::start_gather(Cycle now) {
   const TlpCount down = completion_tlps(params_, raw(at), bytes);
   if (!may_read(now, kGather, 0, down, bytes)) return false;
   const std::span<std::uint8_t> to{shared_.packets[s.buffer].frame.data() + s.offset, s.bytes};
-  if (done.bytes == 0 && s.last) {
-    memory_.read_later(s.address, to, late_ok_[late_started_++ % late_ok_.size()]);
-  } else if (done.bytes == 0 && !memory_.read(s.address, to)) {
+  if (done.bytes == 0 && !s.last && !memory_.read(s.address, to)) {
     ++counters_.failed;  // (R8)
     gather_syndrome_ = kNakRemoteOperation;
   }
@@ -113,9 +120,10 @@ bool DmaEngine::start_gather(Cycle now) {
   const bool all = done.bytes == s.bytes;
   const bool last = all && s.last;
   send_read(now, kDmaClients, read_request_tlp(params_), down,
-            {raw(s.buffer), true, last, true, gather_syndrome_, all, last});
+            {raw(s.buffer), true, last, true, gather_syndrome_, all});
   counters_.read_bytes += bytes;
   if (!all) return true;
+  if (last) read_late(s.address, to, kDmaClients);
   ++counters_.reads;
   done = {};
   has_gathering_ = false;

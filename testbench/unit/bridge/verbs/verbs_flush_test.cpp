@@ -95,7 +95,7 @@ TEST_F(VerbsFlush, SrqsAreFlushedForOneOfTheirQps) {
   }
 }
 
-TEST_F(VerbsFlush, AThreadThatPollsFindsOut) {  // wait.h R4
+TEST_F(VerbsFlush, AThreadThatPollsFindsOut) {  // wait.h R5
   Qp& qp = make_qp(IBV_QPT_RC, cq, cq);
   send(qp, 1);
   int ends[2];
@@ -117,7 +117,7 @@ TEST_F(VerbsFlush, AThreadThatPollsFindsOut) {  // wait.h R4
 }
 
 // A thread that works between its polls, so that it never waits.
-TEST_F(VerbsFlush, AThreadThatSeldomPollsFindsOut) {  // wait.h R4
+TEST_F(VerbsFlush, AThreadThatSeldomPollsFindsOut) {  // wait.h R5
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
   context.verbs.context.cmd_fd = ends[0];

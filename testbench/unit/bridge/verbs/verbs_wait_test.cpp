@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting in bridge/verbs: rules R1 and R2 of wait.h. A wait is a voluntary context switch of the thread; however busy
+// Waiting in bridge/verbs: rules R1, R2 and R4 of wait.h. A wait is a voluntary context switch of the thread; however busy
 // the machine is, a thread that does not wait has none.
 #include "bridge/verbs/wait.h"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -67,6 +69,43 @@ TEST_F(VerbsWait, ThreadsThatDoOtherWorkAreNotHeldUp) {
     found_nothing(context, seen);
   }
   EXPECT_LT(waits() - before, 20);
+}
+
+// Without it each wait would come with the poll that is kEmptyPolls-th.
+TEST_F(VerbsWait, BeforeItWaitsAThreadYields) {  // R4
+  const std::uint32_t seen = completions_seen(context);
+  std::uint32_t most = 0;
+  for (int trial = 0; trial < 1000 && most <= kEmptyPolls; ++trial) {
+    made_progress();
+    std::uint32_t polls = 0;
+    for (const long before = waits(); waits() == before && polls < 100 * kEmptyPolls; ++polls) {
+      found_nothing(context, seen);
+    }
+    most = std::max(most, polls);
+  }
+  EXPECT_GT(most, kEmptyPolls);
+}
+
+// A yield to a thread that needs this CPU lasts for its slice: without the rule this one would begin anew behind it.
+TEST_F(VerbsWait, AThreadThatOthersWantTheCpuOfWaitsAtOnce) {  // R4
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  std::atomic<bool> stop{false};
+  std::thread other([&] {  // inherits the CPU
+    while (!stop.load()) {
+    }
+  });
+  const std::uint32_t seen = completions_seen(context);
+  const long waited = waits();
+  int polls = 0;
+  while (waits() - waited < 5 && ++polls < 100'000) found_nothing(context, seen);
+  stop = true;
+  other.join();
+  sched_setaffinity(0, sizeof before, &before);
+  EXPECT_LT(polls, 100'000);
 }
 
 TEST_F(VerbsWait, TheNextCompletionWakes) {

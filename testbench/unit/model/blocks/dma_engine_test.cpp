@@ -600,50 +600,6 @@ TEST(DmaEngine, AResponseReadsNothingBehindTheSegmentThatFails) {  // R8
   EXPECT_EQ(fixture.dut.counters().tlps_up, 4u);
 }
 
-// Memory that carries out late reads when they are settled, and not at one address.
-class LateMemory final : public HostMemory {
- public:
-  bool read(BusAddress from, std::span<std::uint8_t> to) override {
-    std::fill(to.begin(), to.end(), static_cast<std::uint8_t>(raw(from) >> 16));
-    return from != refused;
-  }
-  bool write(BusAddress, std::span<const std::uint8_t>) override { return true; }
-  void read_later(BusAddress from, std::span<std::uint8_t> to, bool& ok) override { late.push_back({from, to, &ok}); }
-  void settle() override {
-    together.push_back(late.size());
-    for (const Late& l : late) *l.ok = read(l.from, l.to);
-    late.clear();
-  }
-  struct Late {
-    BusAddress from;
-    std::span<std::uint8_t> to;
-    bool* ok;
-  };
-  BusAddress refused{};
-  std::vector<Late> late;
-  std::vector<std::size_t> together;  // how many were settled, by call
-};
-
-TEST(DmaEngine, LastSegmentsAreReadTogetherBeforeTheFirstIsComplete) {  // R2, R8
-  LateMemory memory;
-  memory.refused = BusAddress{0x20000};
-  Bench bench;
-  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
-  const auto two = fixture.response({4, 8}, 0x10000), refused = fixture.response({4}, 0x20000),
-             one = fixture.response({4}, 0x30000), later = fixture.response({4}, 0x40000);
-  for (const auto& r : {two, refused, one}) fixture.gather_response(Cycle{9}, r);
-  fixture.gather_response(Cycle{1000}, later);
-  bench.run();
-  EXPECT_EQ(memory.together, (std::vector<std::size_t>{3, 1}));
-  ASSERT_EQ(fixture.gathered.size(), 4u);
-  for (const std::size_t n : {0u, 2u, 3u}) EXPECT_EQ(fixture.gathered.value(n).syndrome, 0u) << n;
-  EXPECT_EQ(fixture.gathered.value(1).syndrome, kNakRemoteOperation);
-  EXPECT_EQ(fixture.dut.counters().failed, 1u);
-  EXPECT_EQ(fixture.shared.packets[two[0].buffer].frame[11], 1u);
-  EXPECT_EQ(fixture.shared.packets[one[0].buffer].frame[3], 3u);
-  EXPECT_EQ(fixture.shared.packets[later[0].buffer].frame[3], 4u);
-}
-
 TEST(DmaEngine, GatheredDataGoesWhereItsSegmentsSay) {  // R2
   Bench bench;
   Fixture fixture(bench, byte_a_cycle());

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads of host memory that are carried out together, before their data is complete (dma_engine.h R2).
+#include <algorithm>
+#include <vector>
+
+#include "testbench/unit/model/blocks/dma_engine_fixture.h"
+
+namespace rxnic {
+namespace {
+
+// Memory that carries out late reads when they are settled, and not at one address.
+class LateMemory final : public HostMemory {
+ public:
+  bool read(BusAddress from, std::span<std::uint8_t> to) override {
+    std::fill(to.begin(), to.end(), static_cast<std::uint8_t>(raw(from) >> 16));
+    return from != refused;
+  }
+  bool write(BusAddress, std::span<const std::uint8_t>) override { return true; }
+  void read_later(BusAddress from, std::span<std::uint8_t> to, bool& ok) override { late.push_back({from, to, &ok}); }
+  void settle() override {
+    together.push_back(late.size());
+    for (const Late& l : late) *l.ok = read(l.from, l.to);
+    late.clear();
+  }
+  struct Late {
+    BusAddress from;
+    std::span<std::uint8_t> to;
+    bool* ok;
+  };
+  BusAddress refused{};
+  std::vector<Late> late;
+  std::vector<std::size_t> together;  // how many were settled, by call
+};
+
+TEST(DmaEngineLate, LastSegmentsAreReadTogetherBeforeTheFirstIsComplete) {  // R2, R8
+  LateMemory memory;
+  memory.refused = BusAddress{0x20000};
+  Bench bench;
+  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  const auto two = fixture.response({4, 8}, 0x10000), refused = fixture.response({4}, 0x20000),
+             one = fixture.response({4}, 0x30000), later = fixture.response({4}, 0x40000);
+  for (const auto& r : {two, refused, one}) fixture.gather_response(Cycle{9}, r);
+  fixture.gather_response(Cycle{1000}, later);
+  bench.run();
+  EXPECT_EQ(memory.together, (std::vector<std::size_t>{3, 1}));
+  ASSERT_EQ(fixture.gathered.size(), 4u);
+  for (const std::size_t n : {0u, 2u, 3u}) EXPECT_EQ(fixture.gathered.value(n).syndrome, 0u) << n;
+  EXPECT_EQ(fixture.gathered.value(1).syndrome, kNakRemoteOperation);
+  EXPECT_EQ(fixture.dut.counters().failed, 1u);
+  EXPECT_EQ(fixture.shared.packets[two[0].buffer].frame[11], 1u);
+  EXPECT_EQ(fixture.shared.packets[one[0].buffer].frame[3], 3u);
+  EXPECT_EQ(fixture.shared.packets[later[0].buffer].frame[3], 4u);
+}
+
+TEST(DmaEngineLate, ReadsOfClientsAreReadTogetherBeforeTheFirstIsComplete) {  // R2, R8
+  LateMemory memory;
+  memory.refused = BusAddress{0x20000};
+  Bench bench;
+  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  const auto read = [&](std::size_t client, Cycle when, std::uint32_t at, std::uint32_t bytes) {
+    DmaRequest r = fixture.read(at, bytes, std::uint64_t{at} << 16);
+    r.data = fixture.buffer + 1024 * at;
+    fixture.requests[client]->push(when, r);
+  };
+  read(kWqeClient, Cycle{9}, 1, 4);
+  read(kWqeClient, Cycle{9}, 2, 4);
+  read(kContextClient, Cycle{9}, 3, 4);
+  read(kWqeClient, Cycle{1000}, 4, 1000);
+  bench.run();
+  EXPECT_EQ(memory.together, (std::vector<std::size_t>{3, 1}));
+  ASSERT_EQ(fixture.completions[kWqeClient]->size(), 3u);
+  EXPECT_TRUE(fixture.completions[kWqeClient]->value(0).ok);
+  EXPECT_FALSE(fixture.completions[kWqeClient]->value(1).ok) << "the others are read nevertheless";
+  EXPECT_TRUE(fixture.completions[kWqeClient]->value(2).ok) << "one completion for two TLPs";
+  EXPECT_TRUE(fixture.completions[kContextClient]->value(0).ok);
+  EXPECT_EQ(fixture.dut.counters().failed, 1u);
+  for (const std::uint32_t n : {1u, 3u, 4u}) EXPECT_EQ(fixture.buffer[1024 * n], n);
+}
+
+TEST(DmaEngineLate, AFenceFollowsTheReadsOfItsClient) {  // R12
+  LateMemory memory;
+  Bench bench;
+  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  auto& fences = bench.source(fixture.dut.fences);
+  auto& fenced = bench.sink(fixture.dut.fenced);
+  fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(1, 4, 0x10000));
+  fences.push(Cycle{9}, {true, DmaClient::kWqe, 0});
+  bench.run_to(Cycle{60});
+  ASSERT_EQ(fenced.size(), 1u);
+  EXPECT_TRUE(fixture.completions[kWqeClient]->empty()) << "its data takes longer";
+  EXPECT_EQ(memory.together, (std::vector<std::size_t>{1})) << "but the program's memory is not read any more";
+}
+
+}  // namespace
+}  // namespace rxnic
