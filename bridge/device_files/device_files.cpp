@@ -8,13 +8,17 @@
 //   R3  A path that would be longer than the system's longest is as it is. errno is that of the C library's function.
 //   R4  /sys/class/infiniband, /dev/infiniband and the like as a whole hold the model's NICs alone: a program with the
 //       drop-in libibverbs has no other ones. Of /sys/class/net only the model's interfaces are shown.
+//   R5  A path of a NIC's counters leaves a mark for the simulator, which keeps the numbers exact from then on
+//       (testbench/sim/counter_files.h R3).
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 #include <cstdarg>
 #include <cstdio>
@@ -40,6 +44,21 @@ bool is_shown(const char* path) {
   return false;
 }
 
+// R5. By the kernel: the functions of these names are shown here.
+void mark_counters(const char* folder, const char* path) {
+  if (std::strncmp(path, "/sys/class/infiniband/", 22) != 0 || std::strstr(path, "counters") == nullptr) return;
+  char mark[PATH_MAX];
+  const int length = std::snprintf(mark, sizeof mark, "%s/counters_read", folder);
+  if (length < 0 || static_cast<std::size_t>(length) >= sizeof mark) return;
+  const int before = errno;
+  const long fd = syscall(SYS_openat, AT_FDCWD, mark, O_WRONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    syscall(SYS_write, fd, "1", 1);
+    syscall(SYS_close, fd);
+  }
+  errno = before;
+}
+
 // A path as the C library gets it. (R1)
 class Path {
  public:
@@ -47,6 +66,7 @@ class Path {
     if (path == nullptr || path[0] != '/' || !is_shown(path)) return;
     const char* const folder = std::getenv("RXNIC_DEVICE_FILES");
     if (folder == nullptr || *folder == '\0') return;
+    mark_counters(folder, path);
     const int length = std::snprintf(buffer_, sizeof buffer_, "%s%s", folder, path);
     if (length > 0 && static_cast<std::size_t>(length) < sizeof buffer_) path_ = buffer_;  // (R3)
   }

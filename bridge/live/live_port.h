@@ -29,6 +29,7 @@
 //   R12 A client's id is given to another one when the bridge has released it, the one released first. While the device
 //       holds anything of a client nobody else has its id.
 //   R13 A kImport... names another client by a descriptor of its socket; EBADF: none that has opened a NIC has it.
+//   R14 on_show is called in wait(), and at every looks_per_show-th look.
 #pragma once
 
 #include <signal.h>
@@ -61,6 +62,7 @@ struct LiveOptions {
   std::uint64_t look_cycles = 64;                    // R6
   std::uint32_t looks_per_poll = 64;                 // R6
   std::uint32_t looks_per_wake = 16;                 // R10
+  std::uint32_t looks_per_show = 16;                 // R14
   std::uint32_t spin_us = 20;                        // looks at the mappings before it sleeps, yielding the CPU
   std::uint32_t most_clients = 200;                  // at once; each takes five descriptors and one per channel
   std::uint32_t hello_ms = 10'000;                   // R2
@@ -106,6 +108,9 @@ class LivePort final : public HostPort {
   void released(ClientId client) override;
   Cycle wait(Cycle now, Cycle due) override;
   Cycle next_look(Cycle now) override;
+
+  // What shows programs something of the model. (R14)
+  void set_on_show(std::function<void()> on_show) { on_show_ = std::move(on_show); }
 
   // From any thread or signal handler.
   void stop();
@@ -205,6 +210,8 @@ class LivePort final : public HostPort {
   Cycle next_look_{};
   std::uint32_t looks_to_poll_ = 0;
   std::uint32_t looks_to_wake_ = 0;
+  std::uint32_t looks_to_show_ = 0;
+  std::function<void()> on_show_ = [] {};
   bool wake_due_ = false;  // a program has completions that it was not woken for
   Clock::time_point next_tick_{};
   bool backlog_ = false;  // events wait for room in a pipe

@@ -61,6 +61,64 @@ def looks(bench):
     bench.expect_equal(done.stdout, "good\n", done.stderr)
 
 
+# What each counter of a port shows: (block, counter), summed; the report has the blocks of each NIC.
+SENT = [("requester", "packets"), *(("ack_generator", name) for name in (
+    "acks", "naks", "rnr_naks", "read_responses", "atomic_responses", "cnps"))]
+COUNTERS = {
+    "counters/port_rcv_packets": [("rx_buffer", "packets")], "counters/port_xmit_packets": SENT,
+    "counters/port_rcv_errors": [("rx_parser", "icrc_errors")],
+    "hw_counters/duplicate_request": [("transport", "duplicates")],
+    "hw_counters/implied_nak_seq_err": [("transport", "answer_gaps")],
+    "hw_counters/local_ack_timeout_err": [("requester", "timeouts")],
+    "hw_counters/np_cnp_sent": [("ack_generator", "cnps")],
+    "hw_counters/np_ecn_marked_roce_packets": [("rx_parser", "ecn_marked")],
+    "hw_counters/out_of_buffer": [("srq_wqe_fetcher", "no_wqe")],
+    "hw_counters/resp_remote_access_errors": [("address_translator", "remote_errors")],
+    "hw_counters/rnr_nak_retry_err": [("requester", "rnr_waits")],
+    "hw_counters/rp_cnp_handled": [("requester", "cnps")],
+    "hw_counters/rx_atomic_requests": [("ack_generator", "atomics")],
+    "hw_counters/rx_icrc_encapsulated": [("rx_parser", "icrc_errors")],
+    "hw_counters/rx_read_requests": [("ack_generator", "reads")],
+}
+DATA = ("counters/port_rcv_data", "counters/port_xmit_data")  # in words of four bytes
+
+
+def counters(bench):
+    """Each counter of a port is a number, during the run and after it that of the report."""
+    live.need("ib_send_bw", "ib_read_bw")
+    with live.Fabric(bench, 2, record=False) as fabric:
+        for program, size in (("ib_send_bw", 5000), ("ib_read_bw", 65536)):
+            port = live.Port()
+            try:
+                options = ["-F", "-p", port.number, "-n", 50, "-s", size]
+                fabric.pair([program, "-d", "rxnic0", *options], [program, "-d", "rxnic1", *options, "127.0.0.1"], port)
+            finally:
+                port.close()
+        script = ("cd /; for f in /sys/class/infiniband/*/ports/1/counters/* "
+                  "/sys/class/infiniband/*/ports/1/hw_counters/*; do echo \"$f $(cat $f)\"; done")
+        shown = dict(line.split() for line in fabric.run("bash", "-c", script, **fabric.device_files()).splitlines())
+    folder = fabric.folder / "out" / "device_files"
+    after = {str(file).removeprefix(str(folder)): file.read_text(encoding="ascii")
+             for kind in ("counters", "hw_counters") for file in folder.rglob(f"{kind}/*")}
+    bench.expect_equal(sorted(shown), sorted(after), "files that a program sees")
+    for file, text in after.items():
+        bench.expect(re.fullmatch(r"\d+ *\n", text) and len(text) == 21, f"{file}: {text!r}")
+        bench.expect_equal(int(shown[file]), int(text), f"{file}: in the run, and after it")
+    for nic, one in enumerate(fabric.report["nics"]):
+        port = f"/sys/class/infiniband/rxnic{nic}/ports/1"
+        found = {name.removeprefix(f"{port}/"): int(text) for name, text in after.items() if name.startswith(port)}
+        bench.expect_equal(sorted(found), sorted([*COUNTERS, *DATA]), f"NIC {nic}: files")
+        for name, sources in COUNTERS.items():
+            counted = sum(one[block][key] if block == "transport" else one["blocks"][block]["counters"][key]
+                          for block, key in sources)
+            bench.expect_equal(found[name], counted, f"NIC {nic}: {name}")
+        received = one["blocks"]["rx_parser"]["counters"]["bytes"]
+        bench.expect_equal(found["counters/port_rcv_data"], received // 4, f"NIC {nic}: words received")
+        other = fabric.report["nics"][1 - nic]["blocks"]["rx_parser"]["counters"]["bytes"]
+        bench.expect_equal(found["counters/port_xmit_data"], other // 4, f"NIC {nic}: words sent")
+        bench.expect(found["counters/port_rcv_packets"] >= 100, f"NIC {nic}: {found}")
+
+
 def off(bench):
     """--no-device-files: the host's files, and no folder."""
     done = run(bench, "sh", "-c", "ls /sys/class/infiniband/rxnic0; echo $LD_PRELOAD.$RXNIC_DEVICE_FILES",
@@ -91,7 +149,7 @@ def ucx(bench):
     bench.expect("rxnic" not in hidden, hidden[-2000:])
 
 
-CHECKS = {"looks": looks, "off": off, "ucx": ucx}
+CHECKS = {"looks": looks, "counters": counters, "off": off, "ucx": ucx}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(live.parser_for(__doc__, CHECKS), CHECKS))

@@ -223,15 +223,15 @@ class Fabric:
         self.bench.expect(code == 0, f"exit code {code}: {program.story()}")
         return program.text()
 
-    def pair(self, server, client, port):
+    def pair(self, server, client, port, **environment):
         """Runs a server, and a client as soon as the server listens; returns both programs after their end."""
-        first = self.start("server", *server)
+        first = self.start("server", *server, **environment)
         try:
             wait_until(lambda: first.ended() or port.is_listened_on(), f"{server[0]} listening")
         except AssertionError as late:
             first.kill()
             self.bench.expect(False, f"{late}: {first.story()}")
-        second = self.start("client", *client)
+        second = self.start("client", *client, **environment)
         good = second.wait() == 0
         # When the client has failed the server may wait for it for ever.
         good &= first.wait(PATIENCE if good else 10) == 0

@@ -30,6 +30,11 @@ class Row:
                      ("ack_generator", "atomics"): atomics}
         self.slack = more_cqes  # requests that were on their way when the program had seen enough
         self.long = "-a" in self.options
+        self.printed = {}  # of -W, by side: what it prints of each counter
+
+    def places(self):
+        """Where it runs. With -W between two NICs: each side has the counters of one."""
+        return [(user, uid, 2) for user, uid in live.users().items()] if self.printed else live.places(self.every)
 
 
 def pingpong(size, count, options="", extra=0, slack=0):
@@ -75,6 +80,35 @@ def further(row, times=1):
     return Row(" ".join(row.options), seen["wqes"], seen["bytes"], seen["cqes"], seen["reads"], seen["atomics"],
                every=False)
 
+
+ACKS = ("ack_generator", "acks")  # as many as the report says: one may acknowledge several messages
+FRAME_BYTES = 14 + 20 + 8 + 12 + 4096 + 4  # a SEND of one MTU: Ethernet, IPv4, UDP, BTH, payload, ICRC
+
+
+def counted(row, client, server):
+    """A row with -W. {counter: difference}: what has to be printed; the server has not sent its last ACK for sure."""
+    names = ",".join(client | server)
+    row.options += ["-W", names]
+    row.printed = {"client": client, "server": server}
+    return row
+
+
+def traffic(sent, received, **hw_counters):
+    """{counter: difference}; `sent` and `received` in packets, None: not known."""
+    packets = {"counters/port_xmit_packets": sent, "counters/port_rcv_packets": received}
+    return packets | {f"hw_counters/{name}": count for name, count in hw_counters.items()}
+
+
+COUNTED = {
+    "send_bw": counted(sends(4096, 100, "-Q 1"),
+                       traffic(100, ACKS, out_of_buffer=0) | {"counters/port_xmit_data": 100 * FRAME_BYTES // 4},
+                       traffic(None, 100, out_of_buffer=0) | {"counters/port_rcv_data": 100 * FRAME_BYTES // 4}),
+    "write_bw": counted(writes(65536, 20, "-Q 1"), traffic(320, ACKS), traffic(None, 320)),
+    "read_bw": counted(reads(65536, 20, "-Q 1"), traffic(20, 320, rx_read_requests=0),
+                       traffic(320, 20, rx_read_requests=20)),
+    "atomic_bw": counted(atomics(50, "-Q 1"), traffic(50, 50, rx_atomic_requests=0),
+                         traffic(50, 50, rx_atomic_requests=50)),
+}
 
 PINGPONGS = {
     "rc": [pingpong(1, 200, "-g 2"), pingpong(4096, 200, "-g 2 -c"), pingpong(65536, 20, "-g 1 -c -e"),
@@ -127,6 +161,8 @@ PERFTEST = {
                   atomics(100, "-Q 1 -e"), further(atomics(40, "-Q 1 -b -q 8"), 16)],
     "atomic_lat": [atomics(200, "-A CMP_AND_SWAP"), atomics(200, "-A FETCH_AND_ADD"), atomics(100, "-e")],
 }
+for of_program, with_counters in COUNTED.items():
+    PERFTEST[of_program].append(with_counters)
 
 PERFTEST_XRC = [
     ("send_bw", sends(4096, 100, "-Q 1 -c XRC")), ("send_lat", sends(32, 100, "-c XRC", True)),
@@ -174,6 +210,17 @@ def check_output(bench, program, text, what):
         bench.expect(re.search(rf"^ *\d+ +\d+{time}{time}", text, re.M), f"{what}: no result: {text[-1000:]}")
 
 
+def check_printed(bench, row, report, side, text, what):
+    """The differences that -W prints are those of the messages."""
+    for name, expected in row.printed[side].items():
+        if isinstance(expected, tuple):
+            expected = live.counters(report, expected[0])[expected[1]]
+        printed = re.search(rf"^\t{name}=(\d+)$", text, re.M)
+        bench.expect(printed, f"{what}: {side}: no {name}: {text[-1000:]}")
+        if printed and expected is not None:
+            bench.expect_equal(int(printed[1]), expected, f"{what}: {side}: {name}")
+
+
 def run_row(bench, wire, program, row, nics, uid, what):
     """Returns the fabric. `wire`: None: the run is not recorded."""
     port = live.Port()
@@ -181,7 +228,8 @@ def run_row(bench, wire, program, row, nics, uid, what):
         with live.Fabric(bench, nics, uid, record=wire is not None) as fabric:
             options = ["-p", port.number, *row.options, *([] if program.startswith("ibv_") else ["-F"])]
             good, server, client = fabric.pair([program, "-d", "rxnic0", *options],
-                                               [program, "-d", f"rxnic{nics - 1}", *options, "127.0.0.1"], port)
+                                               [program, "-d", f"rxnic{nics - 1}", *options, "127.0.0.1"], port,
+                                               **(fabric.device_files() if row.printed else {}))
     finally:
         port.close()
     if not good or fabric.report is None:
@@ -189,6 +237,9 @@ def run_row(bench, wire, program, row, nics, uid, what):
     check_output(bench, program, client.text(), what)
     check_output(bench, program, server.text(), what) if program.startswith("ibv_") else None
     check_counters(bench, row, fabric.report, what)
+    for side, one in (("client", client), ("server", server)):
+        if row.printed:
+            check_printed(bench, row, fabric.report, side, one.text(), what)
     if wire is not None:
         wire.add(fabric.wire)
     return fabric
@@ -199,7 +250,7 @@ def family(program, rows):
         live.need(program)
         wire = live.WireCheck(bench)
         for row in rows:
-            places = live.places(row.every)
+            places = row.places()
             for user, uid, nics in places:
                 failed = len(bench.failures)
                 what = f"{program} {' '.join(row.options)} ({user}, {nics} NICs)"

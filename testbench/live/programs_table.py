@@ -26,7 +26,7 @@ SUITE = ("tests of rdma-core", "all")
 # What depends on the run and not on the program: addresses, ports, files, and the number of iterations.
 OF_THE_RUN = re.compile(r"((?<!\S)-\w\w? )?(127\.0\.0\.1|\b10\.0\.0\.\d\b|\{\w+\})|\S*\{folder\}\S*|-n \d+")
 CM = ("`-R` not with UC or XRC, says perftest; `-z` not with XRC: its QP for the exchange of addresses is an XRC "
-      "one then, to which it cannot post receives; no `-W`: there are no counters under /sys")
+      "one then, to which it cannot post receives")
 GROUP = "the group is an IPv6 one, its default GID an IPv4 one, and perftest takes no mixture"
 LIMITS = {
     "qperf": "only RC: its UC and UD tests do not use `-cm`, and without it its addresses have no GRH, which RoCE "

@@ -47,13 +47,15 @@ void add(NicResult& sum, const NicResult& one) {
 FabricSimulation::FabricSimulation(const Options& o, HostPort& port, ProgramMemory& memory)
     : engine("engine", {o.params.nic.clock_period_ps, o.mode, o.order}),
       statistics_(o.nics, o.params.nic.clock_period_ps, o.host),
+      memory_(memory),
       stations_([&] {
         std::vector<std::unique_ptr<Station>> made;
         for (std::uint32_t n = 0; n < o.nics; ++n) {
-          made.push_back(std::make_unique<Station>(o, n, engine, memory, &statistics_));
+          made.push_back(std::make_unique<Station>(o, n, engine, memory_, &statistics_));
         }
         return made;
       }()),
+      sent_(o.nics, o.frames),
       fabric_("fabric", o.params, engine, o.nics),
       bridge_(
           "host_bridge", o.params, engine, fabric_,
@@ -91,6 +93,15 @@ std::unique_ptr<NicRtl> FabricSimulation::make_rtl(const RtlRequest& request, co
   return rtl;
 }
 
+void FabricSimulation::show_counters(const std::filesystem::path& files) {
+  memory_.watch(files / CountedMemory::kMark);
+  fabric_.set_observer(&sent_);
+  for (std::uint32_t n = 0; n < stations_.size(); ++n) {
+    const auto port = files / "sys" / "class" / "infiniband" / ("rxnic" + std::to_string(n)) / "ports" / "1";
+    memory_.show(port, stations_[n]->nic, sent_.of(n));
+  }
+}
+
 void FabricSimulation::run() { start_simulation(); }
 
 LiveFigures FabricSimulation::figures() const {
@@ -106,6 +117,7 @@ LiveFigures FabricSimulation::figures() const {
 
 void FabricSimulation::collect(RunResult& r) {
   engine.settle();
+  memory_.publish();
   r.cycles = engine.now().count + 1;
   r.time_ps = r.cycles * engine.clock_period_ps();
   r.programs = statistics_.programs();

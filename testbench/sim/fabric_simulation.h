@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "model/engine/engine.h"
 #include "model/nic/fabric.h"
 #include "model/nic/nic.h"
+#include "testbench/sim/counter_files.h"
 #include "testbench/sim/kernel.h"
 #include "testbench/sim/live_statistics.h"
 #include "testbench/sim/nic_rtl.h"
@@ -37,6 +39,11 @@ class FabricSimulation {
   // Of all NICs, before run(); nullptr when none are wanted. They need kPerCycle.
   std::unique_ptr<NicWaves> make_waves(const WavesRequest& request);
   std::unique_ptr<NicRtl> make_rtl(const RtlRequest& request, const Params& params);
+  // Before run(): the NICs' counters as files in `files`, the folder of the device files. Throws std::runtime_error;
+  // the NIC whose files cannot be made has none then, and those behind it.
+  void show_counters(const std::filesystem::path& files);
+  // Brings them up to date.
+  void publish_counters() { memory_.publish(); }
   // Until the port says that the run is over, or stop().
   void run();
   void stop() { engine.stop(); }
@@ -54,7 +61,9 @@ class FabricSimulation {
  private:
   struct Station;  // a NIC and what belongs to it
   LiveStatistics statistics_;
+  CountedMemory memory_;
   std::vector<std::unique_ptr<Station>> stations_;
+  SentBytes sent_;
   Fabric fabric_;
   HostBridge bridge_;
 };

@@ -30,9 +30,10 @@ bool per_cycle(const SessionOptions& o) { return o.waves.wanted() || !o.rtl.lock
 
 }  // namespace
 
-LiveSession::LiveSession(const SessionOptions& options, const Params& params, LiveHost& host)
+LiveSession::LiveSession(const SessionOptions& options, const Params& params, LiveHost& host, const std::string& files)
     : options_(options),
       params_(params),
+      port_(host.port),
       log_(host.log),
       status_(!options.quiet),
       started_(StatusLine::Clock::now()),
@@ -48,6 +49,21 @@ LiveSession::LiveSession(const SessionOptions& options, const Params& params, Li
     if (!options.quiet) say("warning: " + text);
   }
   log_.set_clock([this] { return simulation_.now().count * params_.nic.clock_period_ps; });
+  if (!files.empty()) show_counters(files);
+}
+
+LiveSession::~LiveSession() {
+  log_.set_clock(nullptr);
+  port_.set_on_show([] {});
+}
+
+void LiveSession::show_counters(const std::string& files) {
+  try {
+    simulation_.show_counters(files);
+  } catch (const std::runtime_error& e) {
+    say(fmt::format("programs are shown not all counters of their NICs: {}", e.what()));
+  }
+  port_.set_on_show([this] { simulation_.publish_counters(); });
 }
 
 void LiveSession::tick() {

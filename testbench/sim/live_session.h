@@ -14,9 +14,10 @@ namespace rxnic {
 
 class LiveSession {
  public:
-  // Throws ConfigError, TraceError or std::runtime_error (of a file that cannot be written).
-  LiveSession(const SessionOptions& options, const Params& params, LiveHost& host);
-  ~LiveSession() { log_.set_clock(nullptr); }
+  // `files`: the folder of the device files; empty: none. Throws ConfigError, TraceError or std::runtime_error (of a
+  // file that cannot be written).
+  LiveSession(const SessionOptions& options, const Params& params, LiveHost& host, const std::string& files);
+  ~LiveSession();
   LiveSession(const LiveSession&) = delete;
 
   void run() { simulation_.run(); }
@@ -30,10 +31,12 @@ class LiveSession {
   bool finish();
 
  private:
+  void show_counters(const std::string& files);
   void say_end(const RunResult& result, const std::string& report);
 
   SessionOptions options_;
   Params params_;
+  LivePort& port_;
   RunLog& log_;
   StatusLine status_;
   StatusLine::Clock::time_point started_;

@@ -112,12 +112,14 @@ int run_verbs_program(const RunOptions& o) {
                 {signals.descriptor(), [&] { keeper->on_signal(); }, [&] { keeper->on_tick(); },
                  [&](const std::string& who) { keeper->on_death(who); }});
   CmAgent agent(library_folder(), address);
+  std::string files;
   if (o.device_files) {
     if (!agent.error().empty()) host.log.say(agent.error());
     const auto say = [&host](const std::string& why) { host.log.say(why); };
-    variables.emplace_back("RXNIC_DEVICE_FILES", write_device_files(o.out, o.nics, params, say));
+    files = write_device_files(o.out, o.nics, params, say);
+    variables.emplace_back("RXNIC_DEVICE_FILES", files);
   }
-  LiveSession session(o, params, host);
+  LiveSession session(o, params, host, files);
   ChildProcess child(o.command, variables, signals);
   if (child.start_error() != 0) {
     session.say(fmt::format("{}: {}", o.command[0], std::strerror(child.start_error())));
