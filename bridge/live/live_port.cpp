@@ -109,11 +109,6 @@ void LivePort::look(Cycle now) {
   if (looks_to_poll_ != 0) --looks_to_poll_;
   if (looks_to_wake_ != 0) --looks_to_wake_;
   if (wake_due_ && looks_to_wake_ == 0) wake_programs();
-  if (looks_to_show_ == 0) {  // R14
-    looks_to_show_ = options_.looks_per_show;
-    on_show_();
-  }
-  --looks_to_show_;
 
   doorbells_.clear();
   next_doorbell_ = 0;
@@ -215,7 +210,7 @@ bool LivePort::over() const { return cut_off_ || (connections_.empty() && !pendi
 Cycle LivePort::wait(Cycle now, Cycle due) {
   ++counters_.waits;
   if (wake_due_) wake_programs();
-  on_show_();
+  on_show_();  // (R14)
   constexpr nanoseconds kForEver = nanoseconds::max();
   const auto begin = Clock::now();
   const nanoseconds limit =

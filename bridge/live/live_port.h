@@ -29,7 +29,7 @@
 //   R12 A client's id is given to another one when the bridge has released it, the one released first. While the device
 //       holds anything of a client nobody else has its id.
 //   R13 A kImport... names another client by a descriptor of its socket; EBADF: none that has opened a NIC has it.
-//   R14 on_show is called in wait(), and at every looks_per_show-th look.
+//   R14 on_show is called at the beginning of wait().
 #pragma once
 
 #include <signal.h>
@@ -62,7 +62,6 @@ struct LiveOptions {
   std::uint64_t look_cycles = 64;                    // R6
   std::uint32_t looks_per_poll = 64;                 // R6
   std::uint32_t looks_per_wake = 16;                 // R10
-  std::uint32_t looks_per_show = 16;                 // R14
   std::uint32_t spin_us = 20;                        // looks at the mappings before it sleeps, yielding the CPU
   std::uint32_t most_clients = 200;                  // at once; each takes five descriptors and one per channel
   std::uint32_t hello_ms = 10'000;                   // R2
@@ -210,7 +209,6 @@ class LivePort final : public HostPort {
   Cycle next_look_{};
   std::uint32_t looks_to_poll_ = 0;
   std::uint32_t looks_to_wake_ = 0;
-  std::uint32_t looks_to_show_ = 0;
   std::function<void()> on_show_ = [] {};
   bool wake_due_ = false;  // a program has completions that it was not woken for
   Clock::time_point next_tick_{};

@@ -228,9 +228,9 @@ class DmaEngine final : public Block {
   std::uint8_t gather_syndrome_ = 0;  // of the response at hand
   std::uint64_t gathered_segments_ = 0;
   std::uint64_t late_started_ = 0, late_settled_ = 0;  // numbers of late reads (R2)
-  DelayLine<CompletionRequest> leaving_;  // payload packets on the link, leaving_depth of them (R3)
-  DelayLine<bool> sent_;                  // further ones that were sent ahead of their cycle
-  Cycle last_leaves_{};                   // of the last packet
+  DelayLine<CompletionRequest> leaving_;               // payload packets on the link, leaving_depth of them (R3)
+  DelayLine<bool> sent_;                               // further ones that were sent ahead of their cycle
+  Cycle last_leaves_{};                                // of the last packet
   std::array<DelayLine<PendingCompletion>, kDmaClients + 1> pending_;  // by client, then gather (R5, R9)
   SortedLine<Credit> unlanded_;                                        // of writes that have not landed (R6)
   SortedLine<Credit> held_;      // of reads whose data the host does not have yet (R5)

@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
-#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -26,10 +24,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kDigits = 20;         // of the greatest number (R1)
-constexpr std::size_t kWords = 3;           // that a file takes; it is stored by words
-constexpr std::size_t kMapped = 4096;       // a page
 constexpr std::uint64_t kBytesPerWord = 4;  // the kernel's unit of port_*_data
-using Text = std::array<char, kWords * 8>;
+using Text = std::array<char, kDigits + 1>;
 
 struct Row {
   const char* file;
@@ -75,30 +71,32 @@ Text text_of(std::uint64_t value) {
 
 [[noreturn]] void fail(const fs::path& file) { throw std::runtime_error(file.string() + ": " + std::strerror(errno)); }
 
-// Writes it first: a mapped page that the disk has no room for cannot be stored to.
-MappedFile make(const fs::path& file, std::string_view content, mode_t mode) {
+channel::Descriptor make(const fs::path& file, std::string_view content) {
   fs::create_directories(file.parent_path());
-  const channel::Descriptor made(::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  channel::Descriptor made(::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   const auto bytes = static_cast<ssize_t>(content.size());
   if (!made || write(made.get(), content.data(), content.size()) != bytes) fail(file);
-  void* const mapped = mmap(nullptr, kMapped, PROT_READ | PROT_WRITE, MAP_SHARED, made.get(), 0);
-  if (mapped == MAP_FAILED) fail(file);
-  fchmod(made.get(), mode);
-  return MappedFile(static_cast<std::uint64_t*>(mapped));
+  return made;
 }
 
 }  // namespace
 
-void UnmapFile::operator()(std::uint64_t* words) const { munmap(words, kMapped); }
+void UnmapFile::operator()(std::uint64_t* mark) const { munmap(mark, sizeof *mark); }
 
-void CountedMemory::watch(const fs::path& mark) { mark_ = make(mark, std::string(sizeof(std::uint64_t), '\0'), 0644); }
+void CountedMemory::watch(const fs::path& mark) {
+  const channel::Descriptor made = make(mark, std::string(sizeof(std::uint64_t), '\0'));
+  void* const mapped = mmap(nullptr, sizeof(std::uint64_t), PROT_READ, MAP_SHARED, made.get(), 0);
+  if (mapped == MAP_FAILED) fail(mark);
+  mark_.reset(static_cast<std::uint64_t*>(mapped));
+}
 
 CounterFiles::CounterFiles(const fs::path& port, const Nic& nic, const std::uint64_t& bytes_sent) {
   const std::vector<Row> all = rows(nic, bytes_sent);
   const Text zero = text_of(0);
   try {
     for (const Row& row : all) {
-      files_.push_back({make(port / row.file, {zero.data(), kDigits + 1}, 0444), row.counters, row.unit});
+      make(port / row.file, {zero.data(), zero.size()});
+      files_.push_back({port / row.file, row.counters, row.unit});
     }
   } catch (const std::runtime_error&) {
     std::error_code ignored;
@@ -113,10 +111,9 @@ void CounterFiles::publish() {
     for (const std::uint64_t* const counter : file.counters) sum += *counter;
     if (sum == file.sum) continue;
     file.sum = sum;
-    const auto words = std::bit_cast<std::array<std::uint64_t, kWords>>(text_of(sum / file.unit));
-    for (std::size_t w = 0; w < kWords; ++w) {
-      std::atomic_ref<std::uint64_t>(file.text[w]).store(words[w], std::memory_order_relaxed);
-    }
+    const Text text = text_of(sum / file.unit);
+    const channel::Descriptor to(::open(file.path.c_str(), O_WRONLY | O_CLOEXEC));
+    [[maybe_unused]] const ssize_t written = write(to.get(), text.data(), text.size());
   }
 }
 

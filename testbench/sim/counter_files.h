@@ -2,13 +2,12 @@
 // The counters of the NICs' ports as files: `counters` and `hw_counters` below ports/1, shown by bridge/device_files.
 // bridge/device_files/README.md says what each counts; the table in counter_files.cpp says from which counters.
 //
-//   R1  A file is 20 characters, the number in decimal and blanks behind it, and a line feed. The simulator has each
-//       one mapped and stores numbers that have changed: no system call.
-//   R2  All files have the numbers of the moment when the model has nothing to do, now and then while it has
-//       (live_port.h R14), and at the end of the run.
-//   R3  Once a program has looked for one of them, all have them also before a NIC writes to the memory of a program: a
-//       completion, for example. That is known from a mark that bridge/device_files makes in the file kMark. Until then
-//       a write of a NIC costs one load.
+//   R1  A file is 20 characters, the number in decimal and blanks behind it, and a line feed. Numbers that have changed
+//       are written to it, and no descriptor is kept; what a program does with a file harms the file alone.
+//   R2  All files have the numbers of the last tick (LiveOptions::tick_ms), and of the end of the run.
+//   R3  Once a program has looked for one of them, all have them also before a NIC writes to the memory of a program (a
+//       completion, for example), and when the model has nothing to do (live_port.h R14). That is known from a mark
+//       that bridge/device_files makes in the file kMark. Until then it costs one load each time.
 //   R4  The model does not see the files: a run with them has the report of one without.
 #pragma once
 
@@ -43,7 +42,7 @@ class SentBytes final : public FabricObserver {
 struct UnmapFile {
   void operator()(std::uint64_t* words) const;
 };
-using MappedFile = std::unique_ptr<std::uint64_t[], UnmapFile>;
+using MappedFile = std::unique_ptr<std::uint64_t, UnmapFile>;
 
 // The files of one NIC's port.
 class CounterFiles {
@@ -55,10 +54,10 @@ class CounterFiles {
 
  private:
   struct File {
-    MappedFile text;
+    std::filesystem::path path;
     std::vector<const std::uint64_t*> counters;
     std::uint64_t unit = 1;
-    std::uint64_t sum = 0;  // of the counters, when the text was stored
+    std::uint64_t sum = 0;  // of the counters, when the text was written
   };
   std::vector<File> files_;
 };
@@ -76,11 +75,14 @@ class CountedMemory final : public ProgramMemory {
   void publish() {
     for (CounterFiles& files : files_) files.publish();
   }
+  void publish_if_read() {  // (R3)
+    if (mark_ && std::atomic_ref<std::uint64_t>(*mark_).load(std::memory_order_relaxed) != 0) publish();
+  }
   bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) override {
     return programs_.read(client, address, to);
   }
   bool write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) override {
-    if (mark_ && std::atomic_ref<std::uint64_t>(mark_[0]).load(std::memory_order_relaxed) != 0) publish();
+    publish_if_read();
     return programs_.write(client, address, from);
   }
   void read_all(std::span<const Read> reads) override { programs_.read_all(reads); }

@@ -42,8 +42,9 @@ class FabricSimulation {
   // Before run(): the NICs' counters as files in `files`, the folder of the device files. Throws std::runtime_error;
   // the NIC whose files cannot be made has none then, and those behind it.
   void show_counters(const std::filesystem::path& files);
-  // Brings them up to date.
+  // Brings them up to date; or only when a program reads them.
   void publish_counters() { memory_.publish(); }
+  void publish_counters_if_read() { memory_.publish_if_read(); }
   // Until the port says that the run is over, or stop().
   void run();
   void stop() { engine.stop(); }

@@ -63,10 +63,11 @@ void LiveSession::show_counters(const std::string& files) {
   } catch (const std::runtime_error& e) {
     say(fmt::format("programs are shown not all counters of their NICs: {}", e.what()));
   }
-  port_.set_on_show([this] { simulation_.publish_counters(); });
+  port_.set_on_show([this] { simulation_.publish_counters_if_read(); });
 }
 
 void LiveSession::tick() {
+  simulation_.publish_counters();
   const auto now = StatusLine::Clock::now();
   if (status_.due(now)) status_.show(now, simulation_.figures());
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "model/types/syndrome.h"
 #include "testbench/unit/model/blocks/dma_engine_fixture.h"
 
 namespace rxnic {
@@ -87,7 +88,7 @@ TEST(DmaEngineLate, AFenceFollowsTheReadsOfItsClient) {  // R12
   fences.push(Cycle{9}, {true, DmaClient::kWqe, 0});
   bench.run_to(Cycle{60});
   ASSERT_EQ(fenced.size(), 1u);
-  EXPECT_TRUE(fixture.completions[kWqeClient]->empty()) << "its data takes longer";
+  EXPECT_EQ(fixture.completions[kWqeClient]->size(), 0u) << "its data takes longer";
   EXPECT_EQ(memory.together, (std::vector<std::size_t>{1})) << "but the program's memory is not read any more";
 }
 
