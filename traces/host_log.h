@@ -27,7 +27,7 @@
 namespace rxnic {
 
 inline constexpr const char* kHostLogFormat = "rxnic.host_log";
-inline constexpr std::uint32_t kHostLogVersion = 5;
+inline constexpr std::uint32_t kHostLogVersion = 6;
 inline constexpr std::size_t kHostLogEndBytes = 1024;  // the last line is shorter; the disk keeps room for it (R6)
 
 // Digest of bytes: equal bytes, equal digest. Not for security.

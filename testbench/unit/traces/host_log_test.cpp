@@ -197,7 +197,7 @@ TEST_F(HostLog, AnotherFormatOrVersionIsRefused) {
   EXPECT_THAT(refusal_with(1, R"({"event":"header","format":"other"})"),
               testing::StartsWith(":1: found format \"other\"; expected rxnic.host_log"));
   EXPECT_THAT(refusal_with(1, R"({"event":"header","format":"rxnic.host_log","version":1})"),
-              testing::StartsWith(":1: found version 1; expected version 5"));
+              testing::StartsWith(":1: found version 1; expected version 6"));
   replace("");
   EXPECT_EQ(refusal(), ":1: found an empty file; expected a header");
   std::filesystem::remove(path_);
