@@ -21,7 +21,7 @@ namespace rxnic::verbs {
 
 inline constexpr std::uint32_t kEmptyPolls = 17;  // a prime: of several CQs polled in turn, each has its turn to wait
 inline constexpr std::uint64_t kPollNs = 4000;
-inline constexpr std::uint64_t kYieldNs = 40'000;
+inline constexpr std::uint64_t kYieldNs = 25'000;
 inline constexpr std::uint64_t kOthersNs = 10'000;
 inline constexpr std::uint32_t kFirstWaitUs = 100;
 inline constexpr std::uint32_t kLongestWaitUs = 1000;
