@@ -185,9 +185,10 @@ ssize_t prepare(std::uint32_t command, const std::uint8_t* body, std::size_t len
   return static_cast<ssize_t>(length);
 }
 
-// 0 or a positive errno; the reply's bytes are at `to`.
-int call(File& file, const std::uint8_t* packet, std::size_t bytes, void* to, std::size_t room) {
+// 0 or a positive errno (EBADF: another thread has closed `fd`); the reply's bytes are at `to`.
+int call(File& file, int fd, const std::uint8_t* packet, std::size_t bytes, void* to, std::size_t room) {
   const Lock lock(file.calls);
+  if (file.fd != fd) return EBADF;
   std::uint8_t answer[sizeof(CallReply) + rxnic::cm::kMaxReplyBytes];
   ssize_t got = 0;
   if (send(file.socket, packet, bytes, MSG_NOSIGNAL) != static_cast<ssize_t>(bytes)) return EIO;
@@ -230,6 +231,7 @@ int open_rdma_cm(int flags) {
   {
     const Lock lock(table);
     for (File& file : files) {
+      const Lock after_its_call(file.calls);
       if (file.fd >= 0) continue;
       file.fd = events;
       file.socket = socket;
@@ -249,6 +251,7 @@ void forget_rdma_cm(int fd) {
   const Lock lock(table);
   for (File& file : files) {
     if (file.fd != fd) continue;
+    const Lock after_its_call(file.calls);
     really_close(file.socket);
     file.fd = file.socket = -1;
   }
@@ -273,20 +276,16 @@ ssize_t write_rdma_cm(int fd, const void* bytes, std::size_t length) {  // (R2)
   const Call asked{header.cmd, static_cast<std::uint32_t>(in), header.out, 0};
   std::memcpy(packet, &asked, sizeof asked);
   void* const response = response_of(header.cmd, body, header.in);
+  const bool waits = header.cmd == RDMA_USER_CM_CMD_GET_EVENT;
   int status = 0;
   do {
-    if (header.cmd == RDMA_USER_CM_CMD_GET_EVENT) {
-      char event = 0;
-      const ssize_t got = read(fd, &event, 1);
-      if (got < 0) return -1;                           // EAGAIN, EINTR
-      if (got == 0 && !is_rdma_cm(fd)) return pause();  // closed meanwhile by another thread: a kernel waits on
-      if (got == 0) {
-        errno = EIO;
-        return -1;
-      }
-    }
-    status = call(*file, packet, sizeof asked + static_cast<std::size_t>(in), response, header.out);
-  } while (header.cmd == RDMA_USER_CM_CMD_GET_EVENT && status == EAGAIN);  // the event went with its ID
+    char event = 0;
+    const ssize_t got = waits ? read(fd, &event, 1) : 1;
+    if (got < 0 && is_rdma_cm(fd)) return -1;  // EAGAIN, EINTR
+    status =
+        got <= 0 ? EIO : call(*file, fd, packet, sizeof asked + static_cast<std::size_t>(in), response, header.out);
+  } while (waits && status == EAGAIN);                          // the event went with its ID
+  if (waits && status != 0 && !is_rdma_cm(fd)) return pause();  // another thread has closed it: a kernel waits on
   if (status == 0) return static_cast<ssize_t>(length);
   errno = status;
   return -1;

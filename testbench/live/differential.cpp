@@ -91,6 +91,9 @@ Differential::Differential() {
 
 Differential::~Differential() {
   for (Mw& mw : windows_) mw.mw.reset();
+  for (ibv_qp* qp : {pair(Way::kGroup).to.get(), group_member2_.get(), group_member_of_a_.get()}) {
+    if (qp != nullptr) ibv_detach_mcast(qp, &kGroup, 0);
+  }
   group_member2_.reset();
   group_member_of_a_.reset();
   for (auto& pair : pairs_) pair = {};

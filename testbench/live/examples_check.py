@@ -29,11 +29,17 @@ the sender has FIN
 """
 
 
+def of_shell(bench, name):
+    """The example as a shell starts it: a sanitizer's library has to come before the one that `rxnic run` preloads."""
+    first = f"LD_PRELOAD={bench.options.preload}:$LD_PRELOAD " if bench.options.preload else ""
+    return f"env {first}{bench.options.programs / 'examples' / name}"
+
+
 def run(bench, name, *arguments):
     """What the example prints, and the report of its run."""
     folder = bench.folder / f"{name}{len(arguments)}"
-    program = bench.options.programs / "examples" / name
-    done = bench.rxnic("run", "--quiet", "--nics", "2", *arguments, "--out", folder, "--", program)
+    done = bench.rxnic("run", "--quiet", "--nics", "2", *arguments, "--out", folder, "--", "sh", "-c",
+                       f"exec {of_shell(bench, name)}")
     bench.expect_equal(done.returncode, 0, f"{name}: {done.stderr}")
     return done.stdout, json.loads((folder / "report.json").read_text(encoding="utf-8")), folder
 
@@ -83,10 +89,9 @@ def model_time(bench):
 
 def rdma_srq(bench):
     """Two clients come by rdma_cm, beside each other, and share the server's receives."""
-    program = bench.options.programs / "examples" / "rdma_srq"
-    if not program.exists():
+    if not (bench.options.programs / "examples" / "rdma_srq").exists():
         raise e2e.Skip("librdmacm-dev is not installed: rdma_srq was not built")
-    folder = bench.folder / "rdma_srq"
+    folder, program = bench.folder / "rdma_srq", of_shell(bench, "rdma_srq")
     clients = f"({program} client 10.0.0.1 & {program} client 10.0.0.1; first=$?; wait $! && exit $first)"
     done = bench.rxnic("run", "--quiet", "--nics", "2", "--out", folder, "--", "sh", "-c",
                        f"{program} server 2 | (read listens; export RXNIC_NIC=1; {clients} && cat)")

@@ -214,8 +214,8 @@ TEST_P(Windows, ARegionStaysWhileAWindowIsBoundToIt) {
 }
 
 TEST_P(Windows, WhatMayNotBeBoundFailsTheQp) {
-  const OwnedMw one = window(IBV_MW_TYPE_1), two = window(IBV_MW_TYPE_2);
   const Arena closed(b.world, kPage, IBV_ACCESS_LOCAL_WRITE), read_only(b.world, kPage, IBV_ACCESS_MW_BIND);
+  const OwnedMw one = window(IBV_MW_TYPE_1), two = window(IBV_MW_TYPE_2);
   const std::uint32_t key = ibv_inc_rkey(two->rkey);
   const auto of = [](const Arena& m, int access, std::size_t length = 64) {
     return ibv_mw_bind_info{m.region.get(), m.address(0), length, static_cast<unsigned>(access)};

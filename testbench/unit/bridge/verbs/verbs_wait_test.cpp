@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting in bridge/verbs: rules R1, R2 and R4 of wait.h. A wait is a voluntary context switch of the thread; however busy
-// the machine is, a thread that does not wait has none.
+// Waiting in bridge/verbs: rules R1, R2 and R4 of wait.h. A wait is a voluntary context switch of the thread; however
+// busy the machine is, a thread that does not wait has none.
 #include "bridge/verbs/wait.h"
 
 #include <linux/futex.h>
