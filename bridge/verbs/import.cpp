@@ -3,9 +3,13 @@
 //
 //   R1  An imported context is a connection of its own to the NIC of the other one. It keeps the descriptor that it was
 //       given: by it the simulator knows whose objects are imported.
-//   R2  An unimport forgets the object here; the free or dereg of an import frees it for everybody.
+//   R2  An unimport forgets the object here; the free or dereg of an import frees it for everybody. What a program has
+//       made in an imported PD it may destroy behind the PD's unimport.
 #include <cerrno>
+#include <memory>
+#include <mutex>
 #include <new>
+#include <utility>
 
 #include "bridge/verbs/connection.h"
 #include "bridge/verbs/control_path.h"
@@ -44,7 +48,13 @@ ibv_pd* import_pd(ibv_context* context, std::uint32_t handle) {
   return &pd->pd;
 }
 
-void unimport_pd(ibv_pd* pd) { delete &pd_of(pd); }
+void unimport_pd(ibv_pd* pd) {  // (R2)
+  std::unique_ptr<Pd> imported(&pd_of(pd));
+  if (imported->users.load() == 0) return;
+  Context& context = context_of(pd->context);
+  const std::lock_guard guard(context.objects);
+  context.unimported.push_back(std::move(imported));
+}
 
 ibv_mr* import_mr(ibv_pd* pd, std::uint32_t handle) {
   auto* const mr = new (std::nothrow) Mr;

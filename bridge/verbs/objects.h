@@ -197,7 +197,8 @@ struct Context {
   void* mapping = nullptr;  // channel::MappingHeader at its start
   int wake_fd = -1;         // eventfd: written when channel::ring() says so
   std::uint32_t simulator_pid = 0;
-  int imported_from = -1;  // ibv_import_device: the descriptor that it was given
+  int imported_from = -1;                       // ibv_import_device: the descriptor that it was given
+  std::vector<std::unique_ptr<Pd>> unimported;  // under `objects`: those with users left then
   channel::DeviceAttributes attributes;
   std::atomic<bool> dead{false};            // the simulator is gone, or this is a forked child
   std::atomic<bool> fatal_reported{false};  // [D] IBV_EVENT_DEVICE_FATAL was returned
