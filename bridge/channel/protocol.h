@@ -294,6 +294,7 @@ enum class EventKind : std::uint32_t {
   kQpRequestError,
   kQpLastWqeReached,
   kQpSqDrained,
+  kQpCommunicationEstablished,
   kSrqLimitReached,  // SRQN
   kSrqError,
   kDeviceFatal,  // the simulator ends

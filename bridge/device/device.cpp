@@ -273,6 +273,8 @@ std::optional<Device::Notice> Device::notice_of(const Event& event) const {
       return qp_notice(EventKind::kQpLastWqeReached, Qpn{event.number});
     case EventType::kQpSqDrained:
       return qp_notice(EventKind::kQpSqDrained, Qpn{event.number});
+    case EventType::kQpCommunicationEstablished:
+      return qp_notice(EventKind::kQpCommunicationEstablished, Qpn{event.number});
     case EventType::kPageRequest:
       return std::nullopt;  // for the driver
     case EventType::kSrqLimitReached: {

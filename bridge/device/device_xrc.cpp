@@ -70,7 +70,7 @@ std::vector<ClientId> Device::other_holders(const Notice& notice) const {
   using channel::EventKind;
   std::vector<ClientId> others;
   const EventKind kind = notice.record.kind;
-  if (kind < EventKind::kQpFatal || kind > EventKind::kQpSqDrained) return others;
+  if (kind < EventKind::kQpFatal || kind > EventKind::kQpCommunicationEstablished) return others;
   for (const auto& holder : qps_.at(notice.record.number).holders) {
     const bool told = std::find(others.begin(), others.end(), holder.client) != others.end();
     if (holder.client != notice.client && !told) others.push_back(holder.client);

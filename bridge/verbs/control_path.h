@@ -98,17 +98,19 @@ int query_srq(ibv_srq* srq, ibv_srq_attr* attributes);
 int get_srq_num(ibv_srq* srq, std::uint32_t* number);
 int destroy_srq(ibv_srq* srq);
 
-// qp_control.cpp
+// qp_creation.cpp
 ibv_qp* create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes);
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attributes);
 ibv_qp* open_qp(ibv_context* context, ibv_qp_open_attr* attributes);
 ibv_qp* create_management_qp(ibv_context* context, const ibv_qp_init_attr_ex& attributes);  // QP 1
+Qp* create_receiver(ibv_context* context, const ibv_qp_init_attr_ex& attributes);           // without a send queue
+
+// qp_control.cpp
 ibv_qp_ex* qp_to_qp_ex(ibv_qp* qp);
 int query_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask, ibv_qp_init_attr* init);
 int modify_qp(ibv_qp* qp, ibv_qp_attr* attributes, int mask);
 int destroy_qp(ibv_qp* qp);
 int query_qp_data_in_order(ibv_qp* qp, ibv_wr_opcode opcode, std::uint32_t flags);  // 1: yes
-Qp* create_receiver(ibv_context* context, const ibv_qp_init_attr_ex& attributes);   // without a send queue
 
 // receive_wq.cpp
 ibv_wq* create_wq(ibv_context* context, ibv_wq_init_attr* attributes);

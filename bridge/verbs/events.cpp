@@ -91,6 +91,9 @@ bool fill_qp_event(Context& context, const EventRecord& record, ibv_async_event&
     case EventKind::kQpSqDrained:
       event.event_type = IBV_EVENT_SQ_DRAINED;
       break;
+    case EventKind::kQpCommunicationEstablished:
+      event.event_type = IBV_EVENT_COMM_EST;
+      break;
     default:
       return false;
   }

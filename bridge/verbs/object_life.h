@@ -62,6 +62,23 @@ inline void begin_qp(ibv_qp& p, ibv_context* context, void* qp_context, ibv_qp_t
   pthread_cond_init(&p.cond, nullptr);
 }
 
+inline ibv_qp_cap capabilities(const Qp& qp) {
+  return {qp.send.slots, qp.receive.slots, qp.send.max_sge, qp.receive.max_sge, qp.send.max_inline};
+}
+
+// Adds to the users of the CQs and the SRQ. Context::objects is held.
+inline void count_user(const Qp& qp, std::uint32_t one) {
+  const ibv_qp& p = qp.qp.qp_base;
+  if (p.send_cq != nullptr) cq_of(p.send_cq).users += one;
+  if (p.recv_cq != nullptr) cq_of(p.recv_cq).users += one;
+  if (p.srq != nullptr) srq_of(p.srq).users += one;
+}
+
+// The PD or the XRC domain.
+inline std::atomic<std::uint32_t>& users_of_domain(const Qp& qp) {
+  return qp.xrcd != nullptr ? xrcd_of(qp.xrcd).users : pd_of(qp.qp.qp_base.pd).users;
+}
+
 // 0 stays 0.
 constexpr std::uint32_t power_of_two(std::uint32_t n) { return n == 0 ? 0 : std::bit_ceil(n); }
 

@@ -10,7 +10,7 @@ namespace rxnic {
 namespace {
 
 constexpr std::uint32_t kWritesOfPacket = 3;  // a session's block that wraps, and a plain CQE
-constexpr std::uint32_t kEventsOfPacket = 4;  // two completion events, CQ error, QP error
+constexpr std::uint32_t kEventsOfPacket = 5;  // established, two completion events, CQ error, QP error
 
 // A rendezvous request that the WQE fetcher let pass. (R18)
 bool hands_over(const CompletionRequest& p) {
@@ -203,7 +203,8 @@ void CqeGenerator::take(Cq* cq, Cycle now) {
   const bool squashed_before = p.drop_reason == DropReason::kSquashed;
   counters_.squashed += refused_.squash_when_behind(p) && !squashed_before;
   if (p.wqe_slot != kNoWqeSlot) settle_wqe(p);
-  next_accept_ = now + (p.completes ? params_.cycles_per_cqe : 1u);  // (R2)
+  if (p.establishes) raise(EventType::kQpCommunicationEstablished, raw(p.qpn), now);  // (R20)
+  next_accept_ = now + (p.completes ? params_.cycles_per_cqe : 1u);                   // (R2)
   if (p.completes) complete(p, cq, now);
   if (hands_over(p) && rendezvous.bound()) hand_over(p, now);
   if (places_data(p) && placed.bound()) placed.push(now, {p.qpn, p.psn, AnswerKind::kReadResponse, 0});  // (R19)

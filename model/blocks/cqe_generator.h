@@ -48,6 +48,8 @@
 //       it completes with success, otherwise for its place alone.
 //   R19 A response to a READ or atomic of ours is reported to the requester when it is taken (`placed`): its data has
 //       left for memory.
+//   R20 A packet that establishes communication raises one kQpCommunicationEstablished event, before the events of its
+//       completion.
 #pragma once
 
 #include <array>

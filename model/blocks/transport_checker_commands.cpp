@@ -8,6 +8,7 @@ namespace {
 
 // Takes over the attributes that ibv_modify_qp may change.
 void take_attributes(ResponderContext& qp, const QpCommand& from) {
+  if (qp.state < QpState::kRtr) qp.established = false;
   qp.state = static_cast<QpState>(from.state);
   qp.own_error = false;
   qp.access = from.access;

@@ -96,7 +96,8 @@ struct ResponderContext : QpAttributes {
   bool own_error = false;   // the checker itself moved the QP to the error state, in this epoch
   std::uint16_t epoch = 0;  // of the packets that it checks (core/responder/refusal.h)
   QpState state_before_error = QpState::kReset;
-  bool nak_sent = false;  // no further NAK until expected_psn comes
+  bool nak_sent = false;     // no further NAK until expected_psn comes
+  bool established = false;  // a request has come since software moved the QP to RTR
   MessageKind message = MessageKind::kNone;
   bool request_failed = false;  // the data of a response could not be written
   Psn expected_psn;

@@ -40,6 +40,24 @@ TEST_P(Asynchronous, ARequestThatIsMadeWrongIsARequestErrorOfTheResponder) {
   expect_no_further_event();
 }
 
+TEST_P(Asynchronous, TheFirstRequestForAQpInRtrEstablishesTheCommunication) {
+  for (int n = 0; n < 2; ++n) {  // once more after a reset
+    go(b.qp.get(), IBV_QPS_RESET);
+    connect(b.qp.get(), a.world, a.qp->qp_num, {.ready_to_send = false});
+    if (n == 1) {
+      go(a.qp.get(), IBV_QPS_RESET);
+      connect(a.qp.get(), b.world, b.qp->qp_num);
+    }
+    expect_no_further_event();
+    for (int m = 0; m < 3; ++m) {
+      EXPECT_EQ(carry_out(IBV_WR_RDMA_WRITE, a.arena.sge(0, 8), b.arena.address(0), b.arena.region->rkey),
+                IBV_WC_SUCCESS);
+    }
+    EXPECT_EQ(take_event(b.world.context.get()), IBV_EVENT_COMM_EST);
+    expect_no_further_event();
+  }
+}
+
 TEST_P(Asynchronous, ASendQueueIsDrainedWhenAllIsAnswered) {
   std::array<ibv_sge, 1> list{a.arena.sge(0, 60'000)};
   ibv_send_wr wr = send_wr(IBV_WR_RDMA_WRITE, list);

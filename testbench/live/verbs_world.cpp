@@ -179,6 +179,7 @@ void connect(ibv_qp* qp, const ibv_gid& to, std::uint32_t to_qpn, const Path& pa
   const int responder = IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
   must(ibv_modify_qp(qp, &attr, IBV_QP_STATE | (datagrams ? 0 : connected) | (responds ? responder : 0)),
        "ibv_modify_qp(RTR)");
+  if (!path.ready_to_send) return;
 
   attr.qp_state = IBV_QPS_RTS;
   attr.timeout = path.timeout;

@@ -124,10 +124,11 @@ struct Path {
   std::uint8_t timeout = 14, retry_count = 7, rnr_retry = 7, min_rnr_timer = 12, rd_atomic = 4;
   std::uint32_t qkey = 0x11111111;  // UD
   std::uint32_t psn = 0xfffff0;     // wraps early
+  bool ready_to_send = true;        // otherwise it stays in RTR
 };
 ibv_ah_attr address_of(const ibv_gid& gid, const Path& path);
 ibv_ah_attr address_of(const World& world, const Path& path);
-// To RTS. UD: `to` is ignored.
+// To RTS, or to RTR. UD: `to` is ignored.
 void connect(ibv_qp* qp, const ibv_gid& to, std::uint32_t to_qpn, const Path& path = {});
 void connect(ibv_qp* qp, const World& to, std::uint32_t to_qpn, const Path& path = {});
 void connect_both(ibv_qp* a, const World& of_a, ibv_qp* b, const World& of_b, const Path& path = {});

@@ -34,6 +34,8 @@
 //   R13 RC, XRC. A repeated READ or atomic whose resource was overwritten: NAK 0x61, QP to the error state. When
 //       rd_atomic_over_limit is recycle, a READ is carried out again instead. A QP that resynchronises drops both. One
 //       that was never saved is dropped.
+//   R14 RC, UC, XRC. The first request that is not dropped after software has moved the QP to RTR is marked
+//       (`establishes`) if the QP still is in RTR (IBTA: Communication Established).
 #pragma once
 
 #include <cstdint>

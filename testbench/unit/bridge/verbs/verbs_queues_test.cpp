@@ -221,7 +221,7 @@ TEST_F(VerbsQueues, SrqLimitIsArmedAndSizeIsNot) {  // srq_control.cpp R3
   EXPECT_EQ(destroy_srq(srq), 0);
 }
 
-TEST_F(VerbsQueues, QpCapabilitiesComeBackAsTheyAre) {  // qp_control.cpp R1
+TEST_F(VerbsQueues, QpCapabilitiesComeBackAsTheyAre) {  // qp_creation.cpp R1
   ibv_qp_init_attr a = qp_attributes(cq);
   a.cap = {100, 50, 2, 5, 90};
   ibv_qp* qp = create_qp(pd, &a);
@@ -332,7 +332,7 @@ TEST_F(VerbsQueues, ExtendedQpHasItsFunctions) {
   EXPECT_EQ(destroy_qp(qp), 0);
 }
 
-TEST_F(VerbsQueues, ModifyPassesWhatTheMaskSelectsAndResolvesThePath) {  // qp_control.cpp R2
+TEST_F(VerbsQueues, ModifyPassesWhatTheMaskSelectsAndResolvesThePath) {  // qp_control.cpp R1
   ibv_qp_init_attr init = qp_attributes(cq);
   ibv_qp* qp = create_qp(pd, &init);
   ibv_qp_attr a{};
@@ -364,7 +364,7 @@ TEST_F(VerbsQueues, ModifyPassesWhatTheMaskSelectsAndResolvesThePath) {  // qp_c
   EXPECT_EQ(destroy_qp(qp), 0);
 }
 
-TEST_F(VerbsQueues, ResetClearsTheDoorbellsBeforeTheDeviceHearsOfIt) {  // qp_control.cpp R3
+TEST_F(VerbsQueues, ResetClearsTheDoorbellsBeforeTheDeviceHearsOfIt) {  // qp_control.cpp R2
   ibv_qp_init_attr init = qp_attributes(cq);
   ibv_qp* qp = create_qp(pd, &init);
   void* mapping = context_of(context).mapping;

@@ -217,7 +217,7 @@ TEST(CqeGenerator, APacketWaitsForRoomForItsWrites) {  // write_depth
 }
 
 TEST(CqeGenerator, APacketWaitsForRoomForItsEvents) {  // event_depth
-  for (const std::uint32_t depth : {4u, 64u}) {
+  for (const std::uint32_t depth : {5u, 64u}) {
     CqeGeneratorParams params = test_params();
     params.event_depth = depth;
     Bench bench;
@@ -227,7 +227,7 @@ TEST(CqeGenerator, APacketWaitsForRoomForItsEvents) {  // event_depth
     fixture.in.push(Cycle{9}, fixture.failed(other, 0x61, false));
     bench.run();
     ASSERT_EQ(fixture.events.size(), 2u);
-    EXPECT_EQ(fixture.out.cycle(1), depth == 4 ? Cycle{26} : Cycle{15}) << "taken when the first event has left";
+    EXPECT_EQ(fixture.out.cycle(1), depth == 5 ? Cycle{26} : Cycle{15}) << "taken when the first event has left";
   }
 }
 
@@ -787,6 +787,20 @@ TEST(CqeGenerator, LastWqeReachedIsRaisedOnce) {  // R7
   EXPECT_EQ(fixture.events.value(0).type, EventType::kQpLastWqeReached);
   EXPECT_EQ(fixture.events.value(0).number, raw(kTestQpn));
   EXPECT_EQ(fixture.out.size(), 2u);
+}
+
+TEST(CqeGenerator, APacketThatEstablishesCommunicationRaisesAnEventBeforeThatOfItsCompletion) {  // R20
+  Bench bench;
+  Fixture fixture(bench);
+  fixture.arm(Cycle{1}, 0);
+  CompletionRequest p = fixture.packet();
+  p.establishes = true;
+  fixture.in.push(Cycle{9}, p);
+  bench.run();
+  ASSERT_EQ(fixture.events.size(), 2u);
+  EXPECT_EQ(fixture.events.value(0).type, EventType::kQpCommunicationEstablished);
+  EXPECT_EQ(fixture.events.value(0).number, raw(kTestQpn));
+  EXPECT_EQ(fixture.events.value(1).type, EventType::kCompletion);
 }
 
 TEST(CqeGenerator, AFlushedWqeCompletes) {

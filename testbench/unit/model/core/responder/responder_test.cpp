@@ -22,6 +22,22 @@ class ResponderXrc : public ResponderFixture {
   ResponderXrc() : ResponderFixture(Transport::kXrc) {}
 };
 
+// --- the first packet after RTR
+
+TEST_F(ResponderRc, TheFirstRequestThatIsNotDroppedEstablishesTheCommunication) {  // (R14)
+  qp.state = QpState::kRtr;
+  qp.nak_sent = true;
+  EXPECT_FALSE(check({.psn = kFirstPsn + 1}).establishes) << "dropped";
+  EXPECT_TRUE(check({.psn = kFirstPsn}).establishes);
+  EXPECT_FALSE(check({.psn = kFirstPsn + 1}).establishes);
+}
+
+TEST_F(ResponderRc, AQpInRtsIsEstablishedWithoutBeingMarked) {  // (R14)
+  EXPECT_FALSE(check({.psn = kFirstPsn}).establishes);
+  qp.state = QpState::kRtr;
+  EXPECT_FALSE(check({.psn = kFirstPsn + 1}).establishes) << "software has seen RTS before";
+}
+
 // --- the work for a packet that is accepted
 
 TEST_F(ResponderRc, ASendOnlyTakesAWqeAndCompletes) {

@@ -186,6 +186,11 @@ TEST_F(ResponderUd, ASendOnlyIsTakenWhateverItsPsn) {  // (R5)
   }
 }
 
+TEST_F(ResponderUd, IsNotConnected) {  // (R14)
+  qp.state = QpState::kRtr;
+  EXPECT_FALSE(check({.operation = O::kSendOnly}).establishes);
+}
+
 TEST_F(ResponderUd, ItIsAtMostTheMtu) {  // (R5)
   expect_executed(check({.operation = O::kSendOnly, .payload = kTestMtu}));
   CheckedPacket& p = check({.operation = O::kSendOnly, .payload = kTestMtu + 1});
