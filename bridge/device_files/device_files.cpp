@@ -176,21 +176,46 @@ RXNIC_SHOW int close(int fd) {
   if (is_rdma_cm(fd)) forget_rdma_cm(fd);
   RXNIC_NEXT(close)(fd);
 }
+template <class Status>
+int as_rdma_cm(int fd, int result, Status* to) {
+  if (result == 0 && is_rdma_cm(fd)) {
+    to->st_mode = S_IFCHR | 0666;
+    to->st_rdev = rdma_cm_number();
+  }
+  return result;
+}
 #define RXNIC_FSTAT(name, status)                            \
   RXNIC_SHOW int name(int fd, struct status* to) noexcept {  \
     static auto* const behind = next<decltype(name)>(#name); \
-    const int result = behind(fd, to);                       \
-    if (result == 0 && is_rdma_cm(fd)) {                     \
-      to->st_mode = S_IFCHR | 0666;                          \
-      to->st_rdev = rdma_cm_number();                        \
-    }                                                        \
-    return result;                                           \
+    return as_rdma_cm(fd, behind(fd, to), to);               \
   }
 RXNIC_FSTAT(fstat, stat)
 RXNIC_FSTAT(fstat64, stat64)
 
-// What these become when a program was built with checks of buffer sizes (_FORTIFY_SOURCE).
 // NOLINTBEGIN(readability-identifier-naming): the names are the C library's.
+// What stat() and its like become in a program that was built with a C library older than 2.33, and when GCC 12's
+// thread sanitizer passes a program's fstat() on. `version` is that of the struct.
+#define RXNIC_OLD_STAT(name, status) \
+  RXNIC_SHOW int name(int version, const char* path, struct status* to) { RXNIC_NEXT(name)(version, Path(path), to); }
+#define RXNIC_OLD_FSTAT(name, status)                           \
+  RXNIC_SHOW int name(int version, int fd, struct status* to) { \
+    static auto* const behind = next<decltype(name)>(#name);    \
+    return as_rdma_cm(fd, behind(version, fd, to), to);         \
+  }
+#define RXNIC_OLD_FSTATAT(name, status)                                                          \
+  RXNIC_SHOW int name(int version, int folder, const char* path, struct status* to, int flags) { \
+    RXNIC_NEXT(name)(version, folder, Path(path), to, flags);                                    \
+  }
+RXNIC_OLD_STAT(__xstat, stat)
+RXNIC_OLD_STAT(__xstat64, stat64)
+RXNIC_OLD_STAT(__lxstat, stat)
+RXNIC_OLD_STAT(__lxstat64, stat64)
+RXNIC_OLD_FSTAT(__fxstat, stat)
+RXNIC_OLD_FSTAT(__fxstat64, stat64)
+RXNIC_OLD_FSTATAT(__fxstatat, stat)
+RXNIC_OLD_FSTATAT(__fxstatat64, stat64)
+
+// What these become when a program was built with checks of buffer sizes (_FORTIFY_SOURCE).
 #define RXNIC_OPEN_CHECKED(name, call) \
   RXNIC_SHOW int name(const char* path, int flags) { return call(path, flags); }
 RXNIC_OPEN_CHECKED(__open_2, open)

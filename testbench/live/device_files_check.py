@@ -35,13 +35,23 @@ LOOKS = {
     "cd /sys/class && cat infiniband/rxnic0/node_guid || echo none": "none",  # R1: a relative path
 }
 PYTHON = """
-import os, pathlib
+import ctypes, os, pathlib, stat, struct
 device = "/dev/infiniband/rxnic0"
 assert os.access(device, os.R_OK | os.W_OK) and pathlib.Path(device).is_char_device()
 assert os.lstat(device).st_size == len("/dev/null") and os.path.realpath(device) == "/dev/null"
 assert {e.name for e in os.scandir("/sys/class/infiniband")} == {"rxnic0", "rxnic1"}
 with open("/sys/class/infiniband/rxnic0/node_type") as file:
     assert file.read() == "1: CA\\n"
+# As a program calls them that was built with a C library older than 2.33.
+libc, status = ctypes.CDLL(None), ctypes.create_string_buffer(256)
+def mode(name, *arguments):
+    assert getattr(libc, name)(1, *arguments) == 0, name
+    return struct.unpack_from("I", status, 24)[0]
+path, cm = device.encode(), os.open("/dev/infiniband/rdma_cm", os.O_RDWR)
+for bits in ("", "64"):
+    assert stat.S_ISCHR(mode("__xstat" + bits, path, status)) and stat.S_ISLNK(mode("__lxstat" + bits, path, status))
+    assert stat.S_ISCHR(mode("__fxstatat" + bits, -100, path, status, 0))
+    assert stat.S_ISCHR(mode("__fxstat" + bits, cm, status)), "rdma_cm is no device"
 print("good")
 """
 
