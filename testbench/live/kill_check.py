@@ -109,13 +109,9 @@ class Run:
         self.bench, self.port = bench, live.Port()
         self.folder = bench.folder / f"owned{Run.serial}"
         self.folder.mkdir()
-        variables = live.sanitizer(bench)
-        if "LD_PRELOAD" in variables:  # in front of what `rxnic run` has set
-            variables["LD_PRELOAD"] += "${LD_PRELOAD:+:$LD_PRELOAD}"
-        environment = " ".join(["env", *(f"{name}={value}" for name, value in variables.items())])
         command = program_of(bench, command)
-        server, client = (f"{environment} {command[0]} -d rxnic{nic} {' '.join(command[1:])} -p {self.port.number}"
-                          for nic in (0, 1))
+        server, client = (f"env {live.variables(bench)} {command[0]} -d rxnic{nic} {' '.join(command[1:])} "
+                          f"-p {self.port.number}" for nic in (0, 1))
         script = PAIR.format(server=server, client=client + " 127.0.0.1", port=self.port.number,
                              ignore="trap '' TERM" if deaf else "")
         library = str(bench.options.verbs.parent)

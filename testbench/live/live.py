@@ -239,16 +239,43 @@ class Fabric:
         return good, first, second
 
 
+# What the thread sanitizer finds in the programs of others, by the function of theirs that does it.
+SUPPRESSIONS = """\
+# librdmacm writes the ID's address after its command: the thread that takes events may be there before.
+race:^rdma_resolve_addr$
+# rping closes the channel on which its other thread waits for events.
+race:^rdma_destroy_event_channel$
+# Open MPI's PMIx, which calls no verbs, has threads and events of its own.
+race:libpmix.so
+"""
+# UCX and Open MPI patch mmap() and the like, the sanitizer's too, which dies of it. Without that UCX 1.13 takes regions
+# on demand, and dies when it frees them, with any libibverbs that has them.
+UNPATCHED = {"UCX_MEM_MMAP_HOOK_MODE": "none", "UCX_IB_REG_METHODS": "direct", "OMPI_MCA_memory": "^patcher"}
+
+
 def sanitizer(bench, others=True):
     """The environment of a program into which the drop-in brings a sanitizer."""
     if not bench.options.preload:
         return {}
     # Children of programs with threads open devices, too; and the end of a program must not take a second.
-    environment = {"TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", "") + ":die_after_fork=0:atexit_sleep_ms=0"}
+    options = os.environ.get("TSAN_OPTIONS", "") + ":die_after_fork=0:atexit_sleep_ms=0"
+    environment = {}
     if others:  # built without it; its own leaks are not checked
         environment["LD_PRELOAD"] = str(bench.options.preload)
         environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-    return environment
+    if "libtsan" in str(bench.options.preload):
+        suppressions = bench.folder / "suppressions"
+        if not suppressions.exists():
+            suppressions.write_text(SUPPRESSIONS, encoding="ascii")
+        options += f":suppressions={suppressions}"
+        environment |= UNPATCHED
+    return environment | {"TSAN_OPTIONS": options}
+
+
+def variables(bench):
+    """sanitizer() as a shell writes it, in front of what `rxnic run` preloads."""
+    return " ".join(f"{name}={value}" + ("${LD_PRELOAD:+:$LD_PRELOAD}" if name == "LD_PRELOAD" else "")
+                    for name, value in sanitizer(bench).items())
 
 
 def is_of_others(program):

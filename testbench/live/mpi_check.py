@@ -40,12 +40,14 @@ def compiled(bench):
 
 
 def start(fabric, transport, ranks, program, *arguments):
-    """mpirun with one rank after the other on the next NIC."""
-    command = [*MPIRUN, *(["--allow-run-as-root"] if fabric.uid is None and os.geteuid() == 0 else [])]
+    """mpirun with one rank after the other on the next NIC. A sanitizer's library is for the ranks alone."""
+    variables, sanitizer = environment(fabric, transport, 0), fabric.bench.options.preload
+    files = f"LD_PRELOAD={variables['LD_PRELOAD']}"
+    of_rank = ["env", *([f"LD_PRELOAD={sanitizer}:{variables['LD_PRELOAD']}"] if sanitizer else [])]
+    command = ["env", files, *MPIRUN, *(["--allow-run-as-root"] if fabric.uid is None and os.geteuid() == 0 else [])]
     for rank in range(ranks):
-        command += ["-n", "1", "env", f"UCX_NET_DEVICES=rxnic{rank % fabric.nics}:1", program, *arguments, ":"]
-    return fabric.start("mpirun", *command[:-1], **environment(fabric, transport, 0), HOME=str(fabric.folder),
-                        TMPDIR=str(fabric.folder))
+        command += ["-n", "1", *of_rank, f"UCX_NET_DEVICES=rxnic{rank % fabric.nics}:1", program, *arguments, ":"]
+    return fabric.start("mpirun", *command[:-1], **variables, HOME=str(fabric.folder), TMPDIR=str(fabric.folder))
 
 
 def check_run(bench, fabric, transport, ranks, program):
