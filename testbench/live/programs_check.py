@@ -99,19 +99,16 @@ def traffic(sent, received, **hw_counters):
     return packets | {f"hw_counters/{name}": count for name, count in hw_counters.items()}
 
 
-COUNTED = [
-    ("send_bw", counted(sends(4096, 100, "-Q 1"),
-                        traffic(100, ACKS, out_of_buffer=0) | {"counters/port_xmit_data": 100 * FRAME_BYTES // 4},
-                        traffic(None, 100, out_of_buffer=0) | {"counters/port_rcv_data": 100 * FRAME_BYTES // 4})),
-    ("send_bw", counted(sends(4096, 100, "-Q 1 -c UC"), traffic(100, 0), traffic(0, 100))),
-    ("send_bw", counted(sends(64, 100, "-Q 1 -c UD", extra=40), traffic(100, 0), traffic(0, 100, out_of_buffer=0))),
-    ("write_bw", counted(writes(65536, 20, "-Q 1"), traffic(320, ACKS), traffic(None, 320))),
-    ("write_bw", counted(writes(65536, 20, "-Q 1 -c UC"), traffic(320, 0), traffic(0, 320))),
-    ("read_bw", counted(reads(65536, 20, "-Q 1"), traffic(20, 320, rx_read_requests=0),
-                        traffic(320, 20, rx_read_requests=20))),
-    ("atomic_bw", counted(atomics(50, "-Q 1"), traffic(50, 50, rx_atomic_requests=0),
-                          traffic(50, 50, rx_atomic_requests=50))),
-]
+COUNTED = {
+    "send_bw": counted(sends(4096, 100, "-Q 1"),
+                       traffic(100, ACKS, out_of_buffer=0) | {"counters/port_xmit_data": 100 * FRAME_BYTES // 4},
+                       traffic(None, 100, out_of_buffer=0) | {"counters/port_rcv_data": 100 * FRAME_BYTES // 4}),
+    "write_bw": counted(writes(65536, 20, "-Q 1"), traffic(320, ACKS), traffic(None, 320)),
+    "read_bw": counted(reads(65536, 20, "-Q 1"), traffic(20, 320, rx_read_requests=0),
+                       traffic(320, 20, rx_read_requests=20)),
+    "atomic_bw": counted(atomics(50, "-Q 1"), traffic(50, 50, rx_atomic_requests=0),
+                         traffic(50, 50, rx_atomic_requests=50)),
+}
 
 PINGPONGS = {
     "rc": [pingpong(1, 200, "-g 2"), pingpong(4096, 200, "-g 2 -c"), pingpong(65536, 20, "-g 1 -c -e"),
@@ -164,7 +161,7 @@ PERFTEST = {
                   atomics(100, "-Q 1 -e"), further(atomics(40, "-Q 1 -b -q 8"), 16)],
     "atomic_lat": [atomics(200, "-A CMP_AND_SWAP"), atomics(200, "-A FETCH_AND_ADD"), atomics(100, "-e")],
 }
-for of_program, with_counters in COUNTED:
+for of_program, with_counters in COUNTED.items():
     PERFTEST[of_program].append(with_counters)
 
 PERFTEST_XRC = [
@@ -174,8 +171,6 @@ PERFTEST_XRC = [
     ("atomic_bw", atomics(50, "-Q 1 -c XRC")), ("atomic_lat", atomics(50, "-c XRC")),
     ("send_bw", further(sends(4096, 40, "-Q 1 -b -q 8 -e -c XRC"), 16)),
     ("write_bw", further(writes(4096, 40, "-Q 1 -b --odp -c XRC"), 2)),
-    ("send_bw", counted(sends(4096, 50, "-Q 1 -c XRC"), traffic(50, ACKS), traffic(None, 50))),
-    ("read_bw", counted(reads(65536, 10, "-Q 1 -c XRC"), traffic(10, 160), traffic(160, 10, rx_read_requests=10))),
 ]
 # The files of perftest's XRC domains have fixed names: one of these runs at a time, and each by a user of its own.
 XRC_DOMAINS = [pathlib.Path("/tmp") / f"xrc_domain_{side}" for side in ("server", "client")]
