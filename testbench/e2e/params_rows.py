@@ -244,7 +244,7 @@ ROWS = [
     Row("cqe_generator.queue_depth", ONE_QP, 16, 2, "blocks.cqe_generator.blocked", UP,
         ("ack_generator.response_cycles=64",)),
     Row("cqe_generator.write_depth", MIXED, 10, 3, stage("cqe_generator", "max"), UP),
-    Row("cqe_generator.event_depth", Run("armed", 2), 64, 4, stage("cqe_generator", "max"), UP),
+    Row("cqe_generator.event_depth", Run("armed", 2), 64, 5, stage("cqe_generator", "max"), UP),
     Row("cqe_generator.cq_contexts", Run("many", 2), 4096, 1,
         "nics.1.blocks.cqe_generator.counters.context_misses", UP),
     Row("cqe_generator.cq_context_ways", Run("spread", 2), 4, 1,
