@@ -248,9 +248,10 @@ race:^rdma_destroy_event_channel$
 # Open MPI's PMIx, which calls no verbs, has threads and events of its own.
 race:libpmix.so
 """
-# UCX and Open MPI patch mmap() and the like, the sanitizer's too, which dies of it. Without that UCX 1.13 takes regions
-# on demand, and dies when it frees them, with any libibverbs that has them.
-UNPATCHED = {"UCX_MEM_MMAP_HOOK_MODE": "none", "UCX_IB_REG_METHODS": "direct", "OMPI_MCA_memory": "^patcher"}
+# UCX, Open MPI and libfabric patch mmap() and the like, the sanitizer's too, which dies of it. Without that UCX 1.13
+# takes regions on demand, and dies when it frees them, with any libibverbs that has them.
+UNPATCHED = {"UCX_MEM_MMAP_HOOK_MODE": "none", "UCX_IB_REG_METHODS": "direct", "OMPI_MCA_memory": "^patcher",
+             "FI_MR_CACHE_MONITOR": "disabled"}
 
 
 def sanitizer(bench, others=True):

@@ -14,13 +14,24 @@ constexpr const char* kLibrary = "libibverbs.so.1";
 constexpr const char* kPreloadVariable = "LD_PRELOAD";
 constexpr const char* kPreloaded = "librxnic_device_files.so";
 constexpr const char* kFromProgram = "../../bridge/verbs";  // as the build lays it out
+
+// "": the variable is not set, or empty.
+std::string value_of(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr ? value : "";
+}
+
+std::string in_front_of(const char* variable, const std::string& first) {
+  const std::string before = value_of(variable);
+  return before.empty() ? first : first + ":" + before;
+}
 }  // namespace
 
 std::string library_folder() {
   namespace fs = std::filesystem;
-  const char* const chosen = std::getenv(kFolderVariable);
+  const std::string chosen = value_of(kFolderVariable);
   const fs::path folder =
-      chosen != nullptr ? fs::absolute(chosen) : fs::read_symlink("/proc/self/exe").parent_path() / kFromProgram;
+      chosen.empty() ? fs::read_symlink("/proc/self/exe").parent_path() / kFromProgram : fs::absolute(chosen);
   const fs::path normal = folder.lexically_normal();
   if (!fs::exists(normal / kLibrary)) {
     throw std::runtime_error((normal / kLibrary).string() + ": found nothing; expected the drop-in library (" +
@@ -28,13 +39,6 @@ std::string library_folder() {
   }
   return normal;
 }
-
-namespace {
-std::string in_front_of(const char* variable, const std::string& first) {
-  const char* const before = std::getenv(variable);
-  return before != nullptr && *before != '\0' ? first + ":" + before : first;
-}
-}  // namespace
 
 std::string library_path(const std::string& folder) { return in_front_of(kPathVariable, folder); }
 

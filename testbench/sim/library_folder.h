@@ -6,8 +6,8 @@
 
 namespace rxnic {
 
-// RXNIC_LIBRARY_DIR, otherwise beside this program in its build folder; absolute. Throws std::runtime_error when there
-// is no libibverbs.so.1.
+// RXNIC_LIBRARY_DIR; when that is not set, or empty, beside this program in its build folder; absolute. Throws
+// std::runtime_error when there is no libibverbs.so.1.
 std::string library_folder();
 // Of LD_LIBRARY_PATH: this folder, and what was there before.
 std::string library_path(const std::string& folder);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <tuple>
 
 #include "testbench/sim/library_folder.h"
 #include "testbench/unit/sim/temporary_folder.h"
@@ -109,6 +110,12 @@ TEST(LibraryFolder, TheVariableWinsAndAnAbsentLibraryIsNamed) {
   }
   std::ofstream(folder.file("libibverbs.so.1")) << "";
   EXPECT_TRUE(std::filesystem::equivalent(library_folder(), folder.file(".")));
+  setenv("RXNIC_LIBRARY_DIR", "", 1);  // as if it were not set
+  try {
+    std::ignore = library_folder();
+  } catch (const std::runtime_error& e) {
+    EXPECT_NE(std::string(e.what()).find("bridge/verbs/libibverbs.so.1: found nothing"), std::string::npos) << e.what();
+  }
   unsetenv("RXNIC_LIBRARY_DIR");
   setenv("LD_LIBRARY_PATH", "/a:/b", 1);
   EXPECT_EQ(library_path("/c"), "/c:/a:/b");
