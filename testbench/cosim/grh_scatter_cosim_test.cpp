@@ -120,7 +120,7 @@ GrhScatterParams params_of(std::uint32_t latency, std::uint32_t sges, std::uint3
 class GrhScatterCosim : public testing::TestWithParam<GrhScatterParams> {
  protected:
   void SetUp() override {
-    if (twin_builds().empty()) GTEST_SKIP() << "Verilator is not installed";
+    if (built_rtl().empty()) GTEST_SKIP() << "Verilator is not installed";
     params_.grh_scatter = GetParam();
     params_.srq_wqe_fetcher.wqe_store_entries = kSlots;
   }

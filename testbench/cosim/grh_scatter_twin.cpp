@@ -1,33 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// rtl/grh_scatter.sv as a Twin, compiled once for each configuration: CMake gives the header that Verilator made, the
-// names, and the parameters as RXNIC_<parameter>.
-#include RXNIC_TWIN_HEADER
-#include "testbench/cosim/verilated_twin.h"
+// The module grh_scatter: LatencyCycles, SgesPerCycle and BytesPerCycle are its timing, the others sizes of memories.
+#include "model/types/data_segment.h"
+#include "model/types/receive_path.h"
+#include "model/types/refusal.h"
+#include "model/types/scatter_list.h"
+#include "model/types/segment.h"
+#include "testbench/cosim/twin_facts.h"
 
 namespace rxnic {
 
-namespace {
-
-bool fits(const Params& p) {
-  return p.grh_scatter.latency_cycles == RXNIC_LatencyCycles && p.grh_scatter.sges_per_cycle == RXNIC_SgesPerCycle &&
-         p.grh_scatter.bytes_per_cycle == RXNIC_BytesPerCycle &&
-         p.srq_wqe_fetcher.wqe_store_entries <= RXNIC_WqeSlots &&
-         std::uint64_t{p.qp_context_cache.sets} * p.qp_context_cache.ways <= RXNIC_ContextLines;
+TwinFacts grh_scatter_facts(const Params& p) {
+  const std::uint32_t sges = p.grh_scatter.sges_per_cycle;
+  return {
+      .parameters = {{"LatencyCycles", p.grh_scatter.latency_cycles},
+                     {"SgesPerCycle", sges},
+                     {"BytesPerCycle", p.grh_scatter.bytes_per_cycle},
+                     {"WqeSlots", p.srq_wqe_fetcher.wqe_store_entries, true},
+                     {"ContextLines", std::uint64_t{p.qp_context_cache.sets} * p.qp_context_cache.ways, true}},
+      .ports = {input_of<ScatterJob>("in"), read_of<ScatterListRead, DataSegment>("lists", sges),
+                output_of<ScatteredSegment>("out", sges, "qpn"), output_without_ready<Refusal>("refusals", "line")}};
 }
-
-std::unique_ptr<Twin> make() {
-  auto twin = std::make_unique<VerilatedTwin<RXNIC_TWIN_TOP>>();
-  RXNIC_TWIN_TOP& top = twin->top();
-  twin->in("in", top.in_valid_i, top.in_ready_o, top.in_i);
-  twin->read("lists", top.lists_valid_o, top.lists_o, top.lists_i);
-  twin->out("out", top.out_valid_o, top.out_ready_i, top.out_o);
-  twin->out("refusals", top.refusals_valid_o, top.refusals_o);
-  return twin;
-}
-
-}  // namespace
-
-extern const TwinBuild RXNIC_TWIN_NAME;
-const TwinBuild RXNIC_TWIN_NAME{"grh_scatter", RXNIC_TWIN_PARAMETERS, &fits, &make};
 
 }  // namespace rxnic

@@ -17,14 +17,9 @@ constexpr std::size_t kKept = 12;  // transactions shown with a mismatch
 
 }  // namespace
 
-std::uint64_t LockstepResult::cover_points_hit() const {
-  return static_cast<std::uint64_t>(
-      std::count_if(cover_points.begin(), cover_points.end(), [](const CoverPoint& p) { return p.hits > 0; }));
-}
-
 std::string LockstepResult::text(const std::string& block) const {
-  return fmt::format("{}: {} cycles compared, {} of them clocked; {} transactions, {} bits; {} of {} cover points hit",
-                     block, cycles, clocked, transactions, bits, cover_points_hit(), cover_points.size());
+  return fmt::format("{}: {} cycles compared, {} of them clocked; {} transactions, {} bits{}", block, cycles, clocked,
+                     transactions, bits, cover_text(cover_points));
 }
 
 // A port, and what passed there.

@@ -38,7 +38,6 @@ struct LockstepResult {
   std::uint64_t bits = 0;          // of these
   std::vector<CoverPoint> cover_points;
   std::string failure;  // "": equal, and enough
-  std::uint64_t cover_points_hit() const;
   // "grh_scatter: 1000 cycles compared, ...", a line.
   std::string text(const std::string& block) const;
 };

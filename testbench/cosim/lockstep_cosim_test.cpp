@@ -49,7 +49,7 @@ class WrongTwin final : public Twin {
 class LockstepTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (twin_builds().empty()) GTEST_SKIP() << "Verilator is not installed";
+    if (built_rtl().empty()) GTEST_SKIP() << "Verilator is not installed";
   }
   std::unique_ptr<Twin> twin() const { return make_twin("grh_scatter", Params{}); }
   // One packet without bytes, which the model takes in cycle 10.

@@ -1,24 +1,199 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testbench/cosim/twin.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
 #include <stdexcept>
+
+#include "testbench/cosim/rtl_file.h"
 
 namespace rxnic {
 
-std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params) {
-  std::string found;
-  for (const TwinBuild* build : twin_builds()) {
-    if (build->block != block) continue;
-    if (build->fits(params)) return build->make();
-    found += "\n  " + std::string(build->parameters);
+namespace {
+
+constexpr unsigned kByte = 8;
+
+// A signal that a module has to have.
+struct Expected {
+  RxnicRtlDirection direction;
+  unsigned bits;
+};
+
+constexpr const char* name_of(std::uint32_t direction) {
+  return direction == RXNIC_RTL_INPUT ? "an input" : "an output";
+}
+
+// (R1, R2)
+std::map<std::string, Expected> signals_of(const TwinFacts& facts) {
+  std::map<std::string, Expected> all{
+      {"clk_i", {RXNIC_RTL_INPUT, 1}}, {"rst_ni", {RXNIC_RTL_INPUT, 1}}, {"quiescent_o", {RXNIC_RTL_OUTPUT, 1}}};
+  for (const TwinPortFacts& p : facts.ports) {
+    const std::string name(p.name);
+    switch (p.kind) {
+      case TwinPortKind::kIn:
+        all[name + "_valid_i"] = {RXNIC_RTL_INPUT, p.lanes};
+        all[name + "_ready_o"] = {RXNIC_RTL_OUTPUT, p.lanes};
+        all[name + "_i"] = {RXNIC_RTL_INPUT, p.lanes * p.bits};
+        break;
+      case TwinPortKind::kOut:
+        all[name + "_valid_o"] = {RXNIC_RTL_OUTPUT, p.lanes};
+        if (p.has_ready) all[name + "_ready_i"] = {RXNIC_RTL_INPUT, p.lanes};
+        all[name + "_o"] = {RXNIC_RTL_OUTPUT, p.lanes * p.bits};
+        break;
+      case TwinPortKind::kRead:
+        all[name + "_valid_o"] = {RXNIC_RTL_OUTPUT, 1};
+        all[name + "_o"] = {RXNIC_RTL_OUTPUT, p.bits};
+        all[name + "_i"] = {RXNIC_RTL_INPUT, p.lanes * p.word_bits};
+        break;
+    }
   }
-  if (twin_builds().empty()) throw std::invalid_argument("no RTL was built: Verilator was not found");
+  return all;
+}
+
+void compare_parameters(const RxnicRtl& rtl, const TwinFacts& facts, std::vector<std::string>& out) {
+  const std::span<const RxnicRtlParameter> found(rtl.parameters, rtl.parameter_count);
+  for (const TwinParameter& p : facts.parameters) {
+    const auto at = std::find_if(found.begin(), found.end(), [&p](const auto& f) { return f.name == p.name; });
+    const std::string expected = fmt::format("{}{}", p.value, p.or_more ? " or more" : "");
+    if (at == found.end()) {
+      out.push_back(fmt::format("parameter {}: found none; expected one of value {}", p.name, expected));
+    } else if (p.or_more ? at->value < p.value : at->value != p.value) {
+      out.push_back(fmt::format("parameter {}: found {}; expected {}", p.name, at->value, expected));
+    }
+  }
+}
+
+void compare_signals(const RxnicRtl& rtl, const TwinFacts& facts, std::vector<std::string>& out) {
+  std::map<std::string, Expected> missing = signals_of(facts);
+  for (const RxnicRtlSignal& s : std::span(rtl.signals, rtl.signal_count)) {
+    const auto at = missing.find(s.name);
+    if (at == missing.end()) {
+      out.push_back(fmt::format("signal {}: found {} of {} bits; expected none of that name", s.name,
+                                name_of(s.direction), s.bits));
+      continue;
+    }
+    const Expected& e = at->second;
+    if (s.direction != e.direction) {
+      out.push_back(
+          fmt::format("signal {}: found {}; expected {}", s.name, name_of(s.direction), name_of(e.direction)));
+    } else if (s.bits != e.bits) {
+      out.push_back(fmt::format("signal {}: found {} bits; expected {}", s.name, s.bits, e.bits));
+    } else if (std::size_t{s.bytes} * kByte < s.bits) {
+      out.push_back(fmt::format("signal {}: found {} bytes; expected room for {} bits", s.name, s.bytes, s.bits));
+    }
+    missing.erase(at);
+  }
+  for (const auto& [name, e] : missing) {
+    out.push_back(fmt::format("signal {}: found none; expected {} of {} bits", name, name_of(e.direction), e.bits));
+  }
+}
+
+class RtlTwin final : public Twin {
+ public:
+  RtlTwin(const RxnicRtl& rtl, const TwinFacts& facts) : rtl_(rtl), instance_(rtl.create()) {
+    if (instance_ == nullptr) throw std::runtime_error(fmt::format("{}: its RTL could not be made", rtl.block));
+    for (const TwinPortFacts& p : facts.ports) {
+      const std::string name(p.name);
+      TwinPort port{name, p.kind, p.bits, p.lanes, p.queue, {}, {}, {}};
+      const bool in = p.kind == TwinPortKind::kIn;
+      port.valid = signal(name + (in ? "_valid_i" : "_valid_o"));
+      port.data = signal(name + (in ? "_i" : "_o"));
+      if (p.kind == TwinPortKind::kRead) {
+        port.words = signal(name + "_i");
+      } else if (p.has_ready) {
+        port.ready = signal(name + (in ? "_ready_o" : "_ready_i"));
+      }
+      ports_.push_back(port);
+    }
+    clock = static_cast<std::uint8_t*>(signal("clk_i").at);
+    reset_n = static_cast<std::uint8_t*>(signal("rst_ni").at);
+    quiescent = static_cast<std::uint8_t*>(signal("quiescent_o").at);
+  }
+  ~RtlTwin() override { rtl_.destroy(instance_); }
+  RtlTwin(const RtlTwin&) = delete;
+  RtlTwin& operator=(const RtlTwin&) = delete;
+
+  void eval() override { rtl_.eval(instance_); }
+  std::string failure() const override {
+    return rtl_.failed(instance_) != 0 ? "an assertion of the RTL has failed (its text is on the standard output)" : "";
+  }
+  std::vector<CoverPoint> cover_points() const override {
+    std::vector<CoverPoint> points;
+    const auto found = [](void* context, const char* name, std::uint64_t hits) {
+      static_cast<std::vector<CoverPoint>*>(context)->push_back({name, hits});
+    };
+    rtl_.cover_points(instance_, found, &points);
+    return points;
+  }
+
+ private:
+  TwinSignal signal(const std::string& name) {  // it is there: differences() has found none
+    for (std::uint32_t n = 0; n < rtl_.signal_count; ++n) {
+      if (name == rtl_.signals[n].name) return {rtl_.at(instance_, n), rtl_.signals[n].bytes};
+    }
+    return {};
+  }
+  const RxnicRtl& rtl_;
+  void* const instance_;
+};
+
+std::string parameters_text(const RxnicRtl& rtl) {
+  std::string text;
+  for (const RxnicRtlParameter& p : std::span(rtl.parameters, rtl.parameter_count)) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", p.name, p.value);
+  }
+  return text;
+}
+
+TwinFacts facts_of(std::string_view block, const Params& params) {
   std::string names;
-  for (const TwinBuild* build : twin_builds()) {
-    if (names.find(build->block) == std::string::npos) names += (names.empty() ? "" : ", ") + std::string(build->block);
+  for (const TwinBlock& b : twin_blocks()) {
+    if (b.name == block) return b.facts(params);
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", b.name);
   }
-  if (found.empty()) throw std::invalid_argument(std::string(block) + ": has no RTL; expected one of: " + names);
-  throw std::invalid_argument(std::string(block) + ": its RTL was not built with these parameters, but with:" + found);
+  throw std::invalid_argument(fmt::format("{}: has no RTL; expected one of: {}", block, names));
+}
+
+std::unique_ptr<Twin> twin_of_file(std::string_view block, const TwinFacts& facts, const std::string& file) {
+  const RxnicRtl& rtl = load_rtl(file);
+  if (rtl.block != block) {
+    throw std::invalid_argument(fmt::format("{}: block: found {}; expected {}", file, rtl.block, block));
+  }
+  std::string text;
+  for (const std::string& line : differences(rtl, facts)) text += "\n  " + line;
+  if (!text.empty()) throw std::invalid_argument(fmt::format("{}: is no {} of this NIC:{}", file, block, text));
+  return std::make_unique<RtlTwin>(rtl, facts);
+}
+
+}  // namespace
+
+std::string cover_text(const std::vector<CoverPoint>& points) {
+  if (points.empty()) return {};
+  const auto hit = std::count_if(points.begin(), points.end(), [](const CoverPoint& p) { return p.hits > 0; });
+  return fmt::format("; {} of {} cover points hit", hit, points.size());
+}
+
+std::vector<std::string> differences(const RxnicRtl& rtl, const TwinFacts& facts) {
+  std::vector<std::string> out;
+  compare_parameters(rtl, facts, out);
+  compare_signals(rtl, facts, out);
+  return out;
+}
+
+std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params, const std::string& file) {
+  const TwinFacts facts = facts_of(block, params);
+  if (!file.empty()) return twin_of_file(block, facts, file);
+  if (built_rtl().empty()) throw std::invalid_argument("no RTL was built: Verilator was not found");
+  std::string found;
+  for (const RxnicRtl* rtl : built_rtl()) {
+    if (rtl->block != block) continue;
+    if (differences(*rtl, facts).empty()) return std::make_unique<RtlTwin>(*rtl, facts);
+    found += "\n  " + parameters_text(*rtl);
+  }
+  throw std::invalid_argument(fmt::format(
+      "{}: its RTL was not built with these parameters (scripts/build_rtl does it), but with:{}", block, found));
 }
 
 }  // namespace rxnic

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block in SystemVerilog, verilated: its ports by name, without the types that Verilator made. One of these exists
-// for each configuration that was built (twin_builds).
+// A block in SystemVerilog: its ports, as those of the block in the model, and where their signals are. It is made of
+// what stands behind the interface of rxnic_rtl.h: RTL that was built with the program, or a user's own in a file.
 //
 //   R1  A port is named as the model's: `in` has in_valid_i, in_ready_o and in_i. Each lane of a port carries a
 //       descriptor of its own (rxnic_link_pkg.sv); lane n transfers in a cycle when bit n of valid and of ready is set.
@@ -9,6 +9,7 @@
 //       lists_i (the words of the address of the cycle before).
 //   R3  The clock rises at the end of a cycle. While `quiescent_o` holds, a cycle in which no input is valid changes
 //       nothing, so that it can be left out.
+//   R4  RTL that differs from the block's facts (twin_facts.h) is refused: all that differs is named, with both values.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,8 @@
 #include <vector>
 
 #include "model/params/params.h"
+#include "testbench/cosim/rxnic_rtl.h"
+#include "testbench/cosim/twin_facts.h"
 
 namespace rxnic {
 
@@ -29,18 +32,22 @@ struct TwinSignal {
   std::size_t bytes = 0;
 };
 
-enum class TwinPortKind : std::uint8_t { kIn, kOut, kRead };
-
 struct TwinPort {
   std::string name;
   TwinPortKind kind = TwinPortKind::kIn;
-  TwinSignal valid, ready, data, words;  // words: of a read port
+  unsigned bits = 0;  // of a value, an address
+  unsigned lanes = 1;
+  std::string_view queue{};                // field that orders its transactions (twin_facts.h, R3)
+  TwinSignal valid, ready, data, words{};  // words: of a read port
 };
 
 struct CoverPoint {
   std::string name;
   std::uint64_t hits = 0;
 };
+
+// "; 3 of 4 cover points hit", "" of none.
+std::string cover_text(const std::vector<CoverPoint>& points);
 
 class Twin {
  public:
@@ -59,17 +66,12 @@ class Twin {
   std::vector<TwinPort> ports_;
 };
 
-struct TwinBuild {
-  std::string_view block;
-  std::string_view parameters;  // "LatencyCycles=4 SgesPerCycle=1"
-  bool (*fits)(const Params& params) = nullptr;
-  std::unique_ptr<Twin> (*make)() = nullptr;
-};
-
 // All that were built; empty without Verilator.
-std::span<const TwinBuild* const> twin_builds();
-// A twin of `block` for a NIC with these parameters. Throws std::invalid_argument when there is none; it names those
-// that there are.
-std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params);
+std::span<const RxnicRtl* const> built_rtl();
+// What differs between RTL and what a block has to be like, a line for each, with both values. (R4)
+std::vector<std::string> differences(const RxnicRtl& rtl, const TwinFacts& facts);
+// A twin of `block` for a NIC with these parameters, of the RTL in a shared object or, with "", that was built with the
+// program. Throws std::invalid_argument when there is none; it says why, and what there is.
+std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params, const std::string& file = "");
 
 }  // namespace rxnic

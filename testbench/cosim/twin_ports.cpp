@@ -12,7 +12,6 @@ namespace rxnic {
 
 namespace {
 
-constexpr unsigned kByte = 8;
 constexpr std::size_t kWordBytes = sizeof(std::uint32_t);
 constexpr std::size_t kMostWordsOfAWord = 64;  // 32-bit words of a memory's word
 
@@ -29,16 +28,16 @@ bool is_port_of(const sc_core::sc_object* port, const Block& block) {
 
 }  // namespace
 
-TwinJoint::TwinJoint(const Engine& engine, const Block& block, const TwinPort& of_twin) : twin(of_twin) {
-  const std::string name = fmt::format("{}.{}", block.name(), of_twin.name);
-  const auto data_bits = static_cast<unsigned>(of_twin.data.bytes * kByte);
+TwinJoint::TwinJoint(const Engine& engine, const Block& block, const TwinPort& of_twin)
+    : twin(of_twin), lanes(of_twin.lanes) {
   if (of_twin.kind == TwinPortKind::kRead) {
     for (const auto* child : block.get_child_objects()) {
       if (child->basename() == of_twin.name) memory = dynamic_cast<const ReadPortBase*>(child);
     }
-    if (memory == nullptr) throw std::runtime_error(name + ": the model has no such read port");
+    if (memory == nullptr) {
+      throw std::runtime_error(fmt::format("{}.{}: the model has no such read port", block.name(), of_twin.name));
+    }
     bits = memory->address_bits();
-    lanes = static_cast<unsigned>(of_twin.words.bytes * kByte) / memory->word_bits();
     words_.resize(of_twin.words.bytes / kWordBytes + 1);
   } else {
     for (LinkBase* l : engine.links()) {
@@ -50,12 +49,10 @@ TwinJoint::TwinJoint(const Engine& engine, const Block& block, const TwinPort& o
     if (link == nullptr) return;  // nothing comes in, and what comes out is for nobody
     bits = link->value_bits();
     value.resize(link->value_bytes());
-    if (bits != 0) lanes = std::max(1u, data_bits / bits);
   }
-  // A signal is rounded up to what Verilator keeps it in: a lane more or less is seen. A few bits more or less can only
-  // come from another package than the model's.
-  if (bits == 0 || data_bits < bits) {
-    throw std::runtime_error(fmt::format("{}: found {} bits at most in the RTL; expected {}", name, data_bits, bits));
+  if (bits != of_twin.bits) {
+    throw std::runtime_error(
+        fmt::format("{}.{}: found {} bits in the RTL; expected {}", block.name(), of_twin.name, of_twin.bits, bits));
   }
   model.resize(words_of_bits(bits));
   lane.resize(words_of_bits(bits));
@@ -63,11 +60,15 @@ TwinJoint::TwinJoint(const Engine& engine, const Block& block, const TwinPort& o
 }
 
 void TwinJoint::offer(bool valid, std::uint64_t number) {
-  set(twin.valid, valid);
-  if (!valid) return;
+  if (!valid) return set(twin.valid, 0);
   link->copy_value(number, value.data());
   link->pack_value(value.data(), model.data());
-  std::memcpy(twin.data.at, model.data(), std::min(twin.data.bytes, model.size() * kWordBytes));
+  offer_bits(model);
+}
+
+void TwinJoint::offer_bits(const std::vector<std::uint32_t>& bits_of_value) {
+  set(twin.valid, 1);
+  std::memcpy(twin.data.at, bits_of_value.data(), std::min(twin.data.bytes, bits_of_value.size() * kWordBytes));
 }
 
 void TwinJoint::give_room(std::uint64_t values) {
@@ -85,12 +86,27 @@ void TwinJoint::get_lane(unsigned n) {
   copy_bits(all.data(), n * bits, lane.data(), 0, bits);
 }
 
-void TwinJoint::answer_read() {
+std::vector<std::uint32_t> TwinJoint::words_at(const std::vector<std::uint32_t>& address) const {
+  std::vector<std::uint32_t> words(words_.size());
+  pack_words(address, words);
+  return words;
+}
+
+void TwinJoint::pack_words(const std::vector<std::uint32_t>& address, std::vector<std::uint32_t>& words) const {
   std::array<std::uint32_t, kMostWordsOfAWord> word{};
   for (unsigned n = 0; n < lanes; ++n) {
-    memory->pack_word(lane.data(), n, word.data());
-    copy_bits(word.data(), 0, words_.data(), n * memory->word_bits(), memory->word_bits());
+    memory->pack_word(address.data(), n, word.data());
+    copy_bits(word.data(), 0, words.data(), n * memory->word_bits(), memory->word_bits());
   }
+}
+
+void TwinJoint::answer_read() {
+  pack_words(lane, words_);
+  words_due_ = true;
+}
+
+void TwinJoint::answer_read(const std::vector<std::uint32_t>& words) {
+  words_ = words;
   words_due_ = true;
 }
 
@@ -116,15 +132,20 @@ std::string TwinJoint::text(const std::uint32_t* bits_of_value) const {
 }
 
 void refuse_missing_ports(const Engine& engine, const Block& block, const Twin& twin) {
-  const auto has = [&twin](std::string_view name) {
-    return std::any_of(twin.ports().begin(), twin.ports().end(), [name](const TwinPort& p) { return p.name == name; });
+  const auto need = [&](const sc_core::sc_object* port) {
+    const auto& ports = twin.ports();
+    const auto named = [port](const TwinPort& p) { return p.name == port->basename(); };
+    if (std::none_of(ports.begin(), ports.end(), named)) {
+      throw std::runtime_error(fmt::format("{}: the RTL has no port {}", block.name(), port->basename()));
+    }
   };
   for (const LinkBase* link : engine.links()) {
     for (const auto* port : {link->consumer_port(), link->producer_port()}) {
-      if (is_port_of(port, block) && !has(port->basename())) {
-        throw std::runtime_error(fmt::format("{}: the RTL has no port {}", block.name(), port->basename()));
-      }
+      if (is_port_of(port, block)) need(port);
     }
+  }
+  for (const auto* child : block.get_child_objects()) {
+    if (dynamic_cast<const ReadPortBase*>(child) != nullptr) need(child);
   }
 }
 

@@ -20,15 +20,20 @@ namespace rxnic {
 struct TwinJoint {
   TwinJoint(const Engine& engine, const Block& block, const TwinPort& of_twin);
 
-  // Puts value number `number` of the link at an input, or none.
+  // Puts value number `number` of the link at an input, or none; or a value of which `bits_of_value` are known.
   void offer(bool valid, std::uint64_t number);
+  void offer_bits(const std::vector<std::uint32_t>& bits_of_value);
   void give_room(std::uint64_t values);  // at an output
   // A bit for each lane that passes a value in this cycle, as far as the twin has a say in it.
   std::uint64_t transfers() const;
   void get_lanes();           // of an output, or the address of a read
   void get_lane(unsigned n);  // of these, into `lane`
-  void answer_read();         // the words of the address in `lane` come with the next clock: words_come()
+  // The words of the address in `lane` come with the next clock, words_come(): those that stand there, or others.
+  void answer_read();
+  void answer_read(const std::vector<std::uint32_t>& words);
   void words_come();
+  // The words that stand at an address of a read port.
+  std::vector<std::uint32_t> words_at(const std::vector<std::uint32_t>& address) const;
   // A field on the port by its name; `otherwise`: there is none.
   std::uint64_t number(const std::vector<std::uint32_t>& bits_of_value, std::string_view name,
                        std::uint64_t otherwise) const;
@@ -45,6 +50,7 @@ struct TwinJoint {
   std::vector<std::uint32_t> all;          // of all lanes
 
  private:
+  void pack_words(const std::vector<std::uint32_t>& address, std::vector<std::uint32_t>& words) const;
   bool words_due_ = false;
   std::vector<std::uint32_t> words_;
 };

@@ -2,13 +2,13 @@
 // The cover properties of a verilated module and how often each was hit.
 #pragma once
 
-#include <vector>
+#include <cstdint>
 
 #include <verilated.h>
-#include "testbench/cosim/twin.h"
 
 namespace rxnic {
 
-std::vector<CoverPoint> cover_points_of(VerilatedContext& context);
+void for_each_cover_point(VerilatedContext& of, void (*found)(void* context, const char* name, std::uint64_t hits),
+                          void* context);
 
 }  // namespace rxnic

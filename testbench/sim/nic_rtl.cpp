@@ -28,23 +28,35 @@ std::unique_ptr<NicRtl> NicRtl::make(const RtlRequest& request, const Params& pa
 }
 
 void NicRtl::add(Nic& nic) {
-  for (const std::string& name : request_.lockstep) {
-    Block& block = block_of(nic, name);
-    lockstep_.emplace_back(block.name(), std::make_unique<Lockstep>(engine_, block, make_twin(name, params_),
+  for (const RtlChoice& choice : request_.lockstep) add_lockstep(nic, choice);
+  for (const RtlChoice& choice : request_.rtl) add_rtl(nic, choice);
+}
+
+void NicRtl::add_lockstep(Nic& nic, const RtlChoice& choice) {
+  Block& block = block_of(nic, choice.block);
+  auto twin = make_twin(choice.block, params_, choice.file);
+  if (choice.transactions) {
+    transactions_.emplace_back(block.name(),
+                               std::make_unique<TransactionLockstep>(engine_, block, std::move(twin),
+                                                                     TransactionOptions{.always = request_.always}));
+  } else {
+    lockstep_.emplace_back(block.name(), std::make_unique<Lockstep>(engine_, block, std::move(twin),
                                                                     LockstepOptions{.always = request_.always}));
   }
-  for (const std::string& name : request_.rtl) {
-    Block& block = block_of(nic, name);
-    NicShared& shared = nic.shared;
-    const Station station = station_of(name);
-    const auto stamp = [&shared, station](PacketHandle buffer, Cycle now, bool leaves) {
-      if (station == Station::kCount) return;
-      leaves ? shared.stamp(buffer, station, now) : shared.stamp_taken(buffer, station, now);
-    };
-    const std::string module = fmt::format("{}_{}_rtl", nic.basename(), name);
-    rtl_.emplace_back(block.name(), std::make_unique<RtlBlock>(module.c_str(), engine_, block, make_twin(name, params_),
-                                                               stamp, request_.always));
-  }
+}
+
+void NicRtl::add_rtl(Nic& nic, const RtlChoice& choice) {
+  Block& block = block_of(nic, choice.block);
+  NicShared& shared = nic.shared;
+  const Station station = station_of(choice.block);
+  const auto stamp = [&shared, station](PacketHandle buffer, Cycle now, bool leaves) {
+    if (station == Station::kCount) return;
+    leaves ? shared.stamp(buffer, station, now) : shared.stamp_taken(buffer, station, now);
+  };
+  const std::string module = fmt::format("{}_{}_rtl", nic.basename(), choice.block);
+  rtl_.emplace_back(block.name(),
+                    std::make_unique<RtlBlock>(module.c_str(), engine_, block,
+                                               make_twin(choice.block, params_, choice.file), stamp, request_.always));
 }
 
 std::vector<std::string> NicRtl::finish() {
@@ -53,6 +65,12 @@ std::vector<std::string> NicRtl::finish() {
     const LockstepResult result = lockstep->finish();
     if (!result.failure.empty()) throw LockstepError(result.failure);
     lines.push_back("lockstep: " + result.text(name));
+  }
+  for (const auto& [name, transactions] : transactions_) {
+    const TransactionResult result = transactions->finish();
+    if (!result.failure.empty()) throw LockstepError(result.failure);
+    const std::vector<std::string> of_block = result.lines("lockstep: " + name);
+    lines.insert(lines.end(), of_block.begin(), of_block.end());
   }
   for (const auto& [name, rtl] : rtl_) {
     if (!rtl->failure().empty()) throw LockstepError(fmt::format("{}: {}", name, rtl->failure()));

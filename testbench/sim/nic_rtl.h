@@ -11,6 +11,7 @@
 #include "model/nic/nic.h"
 #include "testbench/cosim/lockstep.h"
 #include "testbench/cosim/rtl_block.h"
+#include "testbench/cosim/transactions.h"
 #include "testbench/sim/rtl_options.h"
 
 namespace rxnic {
@@ -28,17 +29,21 @@ class NicRtl {
 
   // Before the simulation starts. Throws std::invalid_argument: there is no such RTL.
   void add(Nic& nic);
-  // After the simulation. What was compared, a line for each block. Throws LockstepError.
+  // After the simulation. What was compared, in lines. Throws LockstepError.
   std::vector<std::string> finish();
 
  private:
   NicRtl(RtlRequest request, const Params& params, Engine& engine)
       : request_(std::move(request)), params_(params), engine_(engine) {}
 
+  void add_lockstep(Nic& nic, const RtlChoice& choice);
+  void add_rtl(Nic& nic, const RtlChoice& choice);
+
   RtlRequest request_;
   const Params params_;
   Engine& engine_;
   std::vector<std::pair<std::string, std::unique_ptr<Lockstep>>> lockstep_;  // by the block's name
+  std::vector<std::pair<std::string, std::unique_ptr<TransactionLockstep>>> transactions_;
   std::vector<std::pair<std::string, std::unique_ptr<RtlBlock>>> rtl_;
 };
 

@@ -5,38 +5,71 @@
 
 #include <set>
 #include <stdexcept>
+#include <string_view>
 
 namespace rxnic {
 
+namespace {
+
+constexpr std::string_view kTransactions = ":transactions";
+
+RtlChoice parse_choice(const char* option, const std::string& text, bool may_compare) {
+  RtlChoice choice;
+  std::string rest = text;
+  if (may_compare && rest.ends_with(kTransactions)) {
+    choice.transactions = true;
+    rest.resize(rest.size() - kTransactions.size());
+  }
+  const std::size_t equals = rest.find('=');
+  choice.block = rest.substr(0, equals);
+  if (equals != std::string::npos) choice.file = rest.substr(equals + 1);
+  const bool no_file = equals != std::string::npos && choice.file.empty();
+  if (choice.block.empty() || choice.block.find(':') != std::string::npos || no_file ||
+      choice.file.ends_with(kTransactions)) {
+    throw std::invalid_argument(fmt::format("{}: found '{}'; expected BLOCK or BLOCK=FILE{}", option, text,
+                                            may_compare ? ", or one of them with :transactions behind it" : ""));
+  }
+  return choice;
+}
+
+}  // namespace
+
 void RtlOptions::describe(CLI::App& app) {
-  app.add_option("--lockstep", request_.lockstep,
-                 "Blocks whose RTL is compared with the model in every cycle, at every port; exits with 4 and names\n"
-                 "block, cycle, port, field and both values when they differ. Slower, with the same result")
+  app.add_option(
+         "--lockstep", lockstep_,
+         "Blocks whose RTL is compared with the model in every cycle, at every port; exits with 4 and names\n"
+         "block, cycle, port, field and both values when they differ. Slower, with the same result.\n"
+         "=FILE: your own RTL, which scripts/build_rtl has made; :transactions: its cycles may be others, they\n"
+         "are only counted")
       ->delimiter(',')
-      ->type_name("BLOCK[,BLOCK]");
-  app.add_option("--rtl", request_.rtl,
-                 "Blocks whose RTL takes the model's place, with the same result; their counters are not known")
+      ->type_name("BLOCK[=FILE][:transactions][,...]");
+  app.add_option("--rtl", rtl_,
+                 "Blocks whose RTL takes the model's place, with the same result; their counters are not known.\n"
+                 "=FILE: your own RTL, which scripts/build_rtl has made")
       ->delimiter(',')
-      ->type_name("BLOCK[,BLOCK]");
-  app.add_flag("--clock-always", request_.always,
+      ->type_name("BLOCK[=FILE][,...]");
+  app.add_flag("--clock-always", always_,
                "With --lockstep and --rtl: clock the RTL in cycles in which it is idle, too; the same result");
 }
 
 RtlRequest RtlOptions::request() const {
+  RtlRequest request{{}, {}, always_};
+  for (const std::string& text : lockstep_) request.lockstep.push_back(parse_choice("--lockstep", text, true));
+  for (const std::string& text : rtl_) request.rtl.push_back(parse_choice("--rtl", text, false));
   std::set<std::string> named;
-  for (const auto* blocks : {&request_.lockstep, &request_.rtl}) {
-    for (const std::string& block : *blocks) {
-      if (!named.insert(block).second) {
+  for (const auto* choices : {&request.lockstep, &request.rtl}) {
+    for (const RtlChoice& choice : *choices) {
+      if (!named.insert(choice.block).second) {
         throw std::invalid_argument(
             fmt::format("{}: found {} twice; expected each block once, with --lockstep or with --rtl",
-                        blocks == &request_.lockstep ? "--lockstep" : "--rtl", block));
+                        choices == &request.lockstep ? "--lockstep" : "--rtl", choice.block));
       }
     }
   }
-  if (request_.always && !request_.wanted()) {
+  if (request.always && !request.wanted()) {
     throw std::invalid_argument("--clock-always: found without --lockstep and --rtl; expected with one of them");
   }
-  return request_;
+  return request;
 }
 
 }  // namespace rxnic

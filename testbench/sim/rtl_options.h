@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// --lockstep and --rtl: blocks whose RTL is compared with the model, or takes its place.
+// --lockstep and --rtl: blocks whose RTL is compared with the model, or takes its place. BLOCK: the project's RTL;
+// BLOCK=FILE: a user's own, which scripts/build_rtl has made; with :transactions its cycles may be others.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -8,9 +9,15 @@
 
 namespace rxnic {
 
+struct RtlChoice {
+  std::string block;
+  std::string file{};         // "": the RTL that was built with the program
+  bool transactions = false;  // compare them, not cycles
+};
+
 struct RtlRequest {
-  std::vector<std::string> lockstep;  // names of blocks
-  std::vector<std::string> rtl;
+  std::vector<RtlChoice> lockstep;
+  std::vector<RtlChoice> rtl;
   bool always = false;  // clock the RTL in every cycle
   bool wanted() const { return !lockstep.empty() || !rtl.empty(); }
 };
@@ -18,12 +25,13 @@ struct RtlRequest {
 class RtlOptions {
  public:
   void describe(CLI::App& app);
-  // Throws std::invalid_argument: a block that is named twice.
+  // Throws std::invalid_argument: a choice that cannot be understood, a block that is named twice.
   RtlRequest request() const;
-  bool per_cycle() const { return !request_.lockstep.empty(); }  // the mode that they need
+  bool per_cycle() const { return !lockstep_.empty(); }  // the mode that they need
 
  private:
-  RtlRequest request_;
+  std::vector<std::string> lockstep_, rtl_;
+  bool always_ = false;
 };
 
 }  // namespace rxnic

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// RTL of a block as rxnic uses it: what scripts/build_rtl makes of a module, as a shared object, and what the build
+// makes of the modules in rtl/. Plain C, so that something else than Verilator can stand behind it, too.
+//
+//   R1  A shared object exports rxnic_rtl(). `version` is the first member in every version of this interface; a reader
+//       of another version looks at nothing else.
+//   R2  A signal is a port of the module, with its name: those of rtl/README.md, among them clk_i, rst_ni and
+//       quiescent_o. Its bits stand in memory, the least significant first, `bytes` bytes of them; the bits above it
+//       are 0. The address holds as long as the instance.
+//   R3  Outputs follow inputs, the clock among them, when eval() is called. The clock rises when clk_i is 1 in a call
+//       and was 0 in the one before. An instance needs a cycle of reset before anything else.
+//   R4  Every function is called from one thread at a time; instances know nothing of each other.
+#ifndef RXNIC_TESTBENCH_COSIM_RXNIC_RTL_H
+#define RXNIC_TESTBENCH_COSIM_RXNIC_RTL_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RXNIC_RTL_VERSION 1
+#define RXNIC_RTL_SYMBOL "rxnic_rtl"
+
+enum RxnicRtlDirection { RXNIC_RTL_INPUT = 0, RXNIC_RTL_OUTPUT = 1 };
+
+struct RxnicRtlSignal {
+  const char* name;
+  uint32_t direction; /* of the module's port, an enum RxnicRtlDirection */
+  uint32_t bits;
+  uint32_t bytes;
+};
+
+/* A parameter of the module, with the value that it was built for. */
+struct RxnicRtlParameter {
+  const char* name;
+  uint64_t value;
+};
+
+struct RxnicRtl {
+  uint32_t version; /* RXNIC_RTL_VERSION */
+  uint32_t signal_count;
+  uint32_t parameter_count;
+  const char* block; /* the module's name */
+  const struct RxnicRtlSignal* signals;
+  const struct RxnicRtlParameter* parameters;
+  void* (*create)(void); /* NULL: it could not be made */
+  void (*destroy)(void* instance);
+  void* (*at)(void* instance, uint32_t signal);
+  void (*eval)(void* instance);
+  int (*failed)(void* instance); /* an assertion has failed; its text is on the standard output */
+  /* Calls `found` for each cover point, with the number of cycles that have hit it. There may be none. */
+  void (*cover_points)(void* instance, void (*found)(void* context, const char* name, uint64_t hits), void* context);
+};
+
+/* What a shared object exports: its description, which lives as long as it is loaded. */
+const struct RxnicRtl* rxnic_rtl(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

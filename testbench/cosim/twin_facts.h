@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the RTL of a block has to be like for a NIC with given parameters. X_twin.cpp states it for block X, in a
+// function X_facts(); RTL is refused that differs.
+//
+//   R1  Parameters of the module that decide what it does have the value that the NIC has; those that bound what it can
+//       hold have that value or more. Any others are the module's own.
+//   R2  Its ports are those of the block, with the width of what they carry, and as many lanes; there is no other one.
+//   R3  Transactions of a port are in one order, or in one for each queue: those with the same number in field `queue`.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "model/params/params.h"
+#include "model/types/descriptor.h"
+
+namespace rxnic {
+
+enum class TwinPortKind : std::uint8_t { kIn, kOut, kRead };
+
+struct TwinParameter {
+  std::string_view name;
+  std::uint64_t value = 0;
+  bool or_more = false;
+};
+
+struct TwinPortFacts {
+  std::string_view name;
+  TwinPortKind kind = TwinPortKind::kIn;
+  unsigned bits = 0;  // of a value, of the address of a read
+  unsigned lanes = 1;
+  bool has_ready = true;     // false: the link behind an output always has room
+  std::string_view queue{};  // field by which the port's work is ordered; "": all of it is (R3)
+  unsigned word_bits = 0;    // of a read; a lane is a word
+};
+
+struct TwinFacts {
+  std::vector<TwinParameter> parameters;
+  std::vector<TwinPortFacts> ports;
+};
+
+struct TwinBlock {
+  std::string_view name;
+  TwinFacts (*facts)(const Params& params) = nullptr;
+};
+
+template <Described T>
+TwinPortFacts input_of(std::string_view name) {
+  return {.name = name, .kind = TwinPortKind::kIn, .bits = Descriptor<T>::kBits};
+}
+template <Described T>
+TwinPortFacts output_of(std::string_view name, unsigned lanes, std::string_view queue) {
+  return {.name = name, .kind = TwinPortKind::kOut, .bits = Descriptor<T>::kBits, .lanes = lanes, .queue = queue};
+}
+template <Described T>
+TwinPortFacts output_without_ready(std::string_view name, std::string_view queue) {
+  return {.name = name, .kind = TwinPortKind::kOut, .bits = Descriptor<T>::kBits, .has_ready = false, .queue = queue};
+}
+template <Described Address, Described Word>
+TwinPortFacts read_of(std::string_view name, unsigned words) {
+  return {.name = name,
+          .kind = TwinPortKind::kRead,
+          .bits = Descriptor<Address>::kBits,
+          .lanes = words,
+          .word_bits = Descriptor<Word>::kBits};
+}
+
+// Every block that has RTL.
+const std::vector<TwinBlock>& twin_blocks();
+
+}  // namespace rxnic

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Verilates the module of a block into one C++ source that offers it through testbench/cosim/rxnic_rtl.h.
+
+Writes OUT/PREFIX__all.cpp: Verilator's sources, the tables of the module's signals and parameters, and the function
+SYMBOL that returns its description. The build and scripts/build_rtl call it.
+"""
+import argparse
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree
+
+SYMBOL = "rxnic_rtl"
+DIRECTIONS = {"IN": "RXNIC_RTL_INPUT", "OUT": "RXNIC_RTL_OUTPUT"}
+GLUE = """\
+// Made by testbench/cosim/verilate.py
+{units}
+#include "testbench/cosim/verilated_rtl.h"
+
+namespace {{
+
+using Top = {prefix};
+const RxnicRtlSignal kSignals[] = {{
+{signals}}};
+const RxnicRtlParameter kParameters[] = {{
+{parameters}}};
+void* address_of(Top& top, std::uint32_t signal) {{
+  void* const all[] = {{{addresses}}};
+  return all[signal];
+}}
+const RxnicRtl kRtl = rxnic::VerilatedRtl<Top, &address_of>::description("{block}", kSignals, kParameters);
+
+}}  // namespace
+
+extern "C" const RxnicRtl* {symbol}() {{ return &kRtl; }}
+"""
+
+
+class VerilateError(Exception):
+    """It did not work; the text says why, "" when Verilator has said so."""
+
+
+def signals_of(header):
+    """[(name, direction, bits)] of the ports of a module, from the header that Verilator made."""
+    found = re.findall(r"VL_(IN|OUT|INOUT)(?:8|16|64|W)?\(&?(\w+),(\d+),(\d+)", header)
+    for direction, name, _, _ in found:
+        if direction not in DIRECTIONS:
+            raise VerilateError(f"port {name}: found an inout; expected inputs and outputs")
+    return [(name, DIRECTIONS[direction], int(high) - int(low) + 1) for direction, name, high, low in found]
+
+
+def parameters_of(tree):
+    """[(name, value)] of the numbers among the parameters of the top module, from Verilator's XML."""
+    values = []
+    for var in tree.find(".//module[@topModule='1']").findall("var[@param='true']"):
+        const = var.find("const")
+        number = re.fullmatch(r"\d+'s?h([0-9a-f]+)", const.get("name")) if const is not None else None
+        if number and int(number[1], 16) < 1 << 64:
+            values.append((var.get("origName"), int(number[1], 16)))
+    return values
+
+
+def verilate(block, prefix, out, sources, *, parameters=(), includes=(), flags=(), symbol=SYMBOL,
+             verilator="verilator"):
+    """The C++ source of a module. `parameters`: NAME=VALUE. What Verilator says goes to the standard error."""
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    common = [verilator, *flags, *(f"-I{folder}" for folder in includes), "--top-module", block,
+              *(f"-G{parameter}" for parameter in parameters), *map(str, sources)]
+    done = subprocess.run([*common, "--cc", "-O3", "--output-split", "0", "--assert", "--coverage-user", "--prefix",
+                           prefix, "-Mdir", out], stdout=sys.stderr, check=False)
+    if done.returncode:
+        raise VerilateError("")
+    description = out / f"{prefix}.xml"
+    done = subprocess.run([*common, "-Wno-fatal", "--xml-output", description], capture_output=True, text=True,
+                          check=False)
+    if done.returncode:
+        raise VerilateError(done.stderr)
+    signals = signals_of((out / f"{prefix}.h").read_text())
+    values = parameters_of(xml.etree.ElementTree.parse(description)) or [("", 0)]
+    target = out / f"{prefix}__all.cpp"
+    target.write_text(GLUE.format(
+        block=block, prefix=prefix, symbol=symbol,
+        units="".join(f'#include "{unit.name}"\n' for unit in sorted(out.glob("*.cpp"))),
+        signals="".join(f'    {{"{name}", {direction}, {bits}, sizeof(Top::{name})}},\n'
+                        for name, direction, bits in signals),
+        parameters="".join(f'    {{"{name}", {value}ull}},\n' for name, value in values),
+        addresses=", ".join(f"&top.{name}" for name, _, _ in signals)))
+    return target
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--verilator", default="verilator", metavar="PROGRAM")
+    parser.add_argument("--block", required=True, help="the module")
+    parser.add_argument("--prefix", required=True, help="of the names that Verilator makes")
+    parser.add_argument("--out", required=True, type=pathlib.Path, metavar="DIR")
+    parser.add_argument("--symbol", default=SYMBOL)
+    parser.add_argument("--include", action="append", default=[], metavar="DIR")
+    parser.add_argument("--parameter", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("sources", nargs="+", metavar="FILE")
+    args = parser.parse_args()
+    # -Wall, with the one exception of the packages: no block uses all of their constants.
+    try:
+        verilate(args.block, args.prefix, args.out, args.sources, parameters=args.parameter, includes=args.include,
+                 flags=["-Wall", "-Wno-UNUSEDPARAM"], symbol=args.symbol, verilator=args.verilator)
+    except VerilateError as error:
+        sys.exit(f"{args.block}: {error}" if str(error) else 1)
+
+
+if __name__ == "__main__":
+    main()

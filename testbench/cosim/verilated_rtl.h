@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A verilated module behind the interface of rxnic_rtl.h. verilate.py writes the source that uses it: the module's
+// signals and parameters as tables, and the function that returns the description.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <verilated.h>
+#include "testbench/cosim/rxnic_rtl.h"
+#include "testbench/cosim/verilated_cover.h"
+
+namespace rxnic {
+
+static_assert(std::endian::native == std::endian::little, "a signal's bits are handed over as Verilator keeps them");
+
+// kAt: the address of signal n of a module.
+template <class Top, void* (*kAt)(Top&, std::uint32_t)>
+class VerilatedRtl {
+ public:
+  template <std::size_t kSignals, std::size_t kParameters>
+  static constexpr RxnicRtl description(const char* block, const RxnicRtlSignal (&signals)[kSignals],
+                                        const RxnicRtlParameter (&parameters)[kParameters]) {
+    return {RXNIC_RTL_VERSION, kSignals, kParameters, block, signals, parameters,
+            &create,           &destroy, &at,         &eval, &failed, &cover_points};
+  }
+
+ private:
+  VerilatedRtl() : top_(set_up(context_)) {}
+  ~VerilatedRtl() { top_.final(); }
+  static VerilatedContext* set_up(VerilatedContext& context) {
+    context.fatalOnError(false);
+    context.randReset(0);
+    return &context;
+  }
+  static VerilatedRtl& of(void* instance) { return *static_cast<VerilatedRtl*>(instance); }
+  static void* create() { return new VerilatedRtl; }
+  static void destroy(void* instance) { delete &of(instance); }
+  static void* at(void* instance, std::uint32_t signal) { return kAt(of(instance).top_, signal); }
+  static void eval(void* instance) {
+    of(instance).context_.timeInc(1);
+    of(instance).top_.eval();
+  }
+  static int failed(void* instance) { return of(instance).context_.gotError() ? 1 : 0; }
+  static void cover_points(void* instance, void (*found)(void*, const char*, std::uint64_t), void* context) {
+    for_each_cover_point(of(instance).context_, found, context);
+  }
+
+  VerilatedContext context_;
+  Top top_;
+};
+
+}  // namespace rxnic

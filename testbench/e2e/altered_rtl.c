@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/* RTL that rxnic must refuse: the description of a right one, RIGHT, in which ALTERATION changes something. Plain C, as
+   testbench/cosim/rxnic_rtl.h is. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "testbench/cosim/rxnic_rtl.h"
+
+enum { MOST = 64 };
+
+static struct RxnicRtl rtl;
+static struct RxnicRtlSignal signals[MOST];
+static struct RxnicRtlParameter parameters[MOST];
+
+/* For ALTERATION: what has a name. */
+static struct RxnicRtlSignal* signal_of(const char* name) {
+  struct RxnicRtlSignal* s = signals;
+  while (strcmp(s->name, name) != 0) ++s;
+  return s;
+}
+static struct RxnicRtlParameter* parameter_of(const char* name) {
+  struct RxnicRtlParameter* p = parameters;
+  while (strcmp(p->name, name) != 0) ++p;
+  return p;
+}
+
+const struct RxnicRtl* rxnic_rtl(void) {
+  void* const object = dlopen(RIGHT, RTLD_NOW | RTLD_LOCAL);
+  const struct RxnicRtl* (*describe)(void);
+  if (object == NULL) abort();
+  *(void**)&describe = dlsym(object, RXNIC_RTL_SYMBOL);
+  rtl = *describe();
+  if (rtl.signal_count >= MOST || rtl.parameter_count >= MOST) abort();
+  memcpy(signals, rtl.signals, rtl.signal_count * sizeof *signals);
+  memcpy(parameters, rtl.parameters, rtl.parameter_count * sizeof *parameters);
+  rtl.signals = signals;
+  rtl.parameters = parameters;
+  (void)signal_of;
+  (void)parameter_of;
+  ALTERATION;
+  return &rtl;
+}

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A user's own RTL: scripts/build_rtl, --rtl BLOCK=FILE, --lockstep BLOCK=FILE and BLOCK=FILE:transactions."""
+import re
+import shutil
+import sys
+
+import e2e
+
+BLOCK = "grh_scatter"
+RTL = e2e.ROOT / "rtl" / f"{BLOCK}.sv"
+HERE = e2e.ROOT / "testbench" / "e2e"
+BUILD = e2e.ROOT / "scripts" / "build_rtl"
+TEST_BUILD = ("--optimize", "1")
+
+
+def build(bench, name, *files, **parameters):
+    """The shared object `name` of these files, in the check's folder."""
+    for tool in ("verilator", "g++"):
+        if not shutil.which(tool):
+            raise e2e.Skip(f"{tool}: it is not installed")
+    sets = [argument for key, value in parameters.items() for argument in ("--set", f"{key}={value}")]
+    done = bench.start(BUILD, BLOCK, *files, *sets, *TEST_BUILD, "-o", name)
+    bench.expect_equal(done.returncode, 0, f"build_rtl: {done.stderr}")
+    bench.expect(f"--lockstep {BLOCK}={name}" in done.stdout, f"build_rtl: does not say what to do: {done.stdout}")
+    return name
+
+
+def slow(bench, name, **parameters):
+    """slow_scatter.sv, around the project's own module under another name."""
+    text = RTL.read_text(encoding="utf-8")
+    inside = re.sub(rf"\b(module|endmodule :) {BLOCK}\b", rf"\1 {BLOCK}_inside", text)
+    bench.expect(inside.count(f"{BLOCK}_inside") == 2, f"{RTL.name}: found no module and endmodule to rename")
+    (bench.folder / "inside.sv").write_text(inside, encoding="utf-8")
+    return build(bench, name, HERE / "slow_scatter.sv", "inside.sv", **parameters)
+
+
+def distribution(bench, done):
+    """(transactions, min, median, max) of port out."""
+    found = re.search(r"\n  out: (\d+) in the order of each qpn; cycles later than the model: "
+                      r"min (-?\d+)   median (-?\d+)   p99 -?\d+   max (-?\d+)\n +-?\d+ █", done.stdout)
+    bench.expect(done.returncode == 0 and found, f"says no distribution: {done.stdout[-600:]} {done.stderr}")
+    return [int(figure) for figure in found.groups()] if found else [0, 0, 0, 0]
+
+
+def same(bench):
+    """The project's own module as a user's: equal in lockstep, in place, and as transactions."""
+    own = build(bench, "own.so", RTL)
+    done = bench.rxnic("replay", e2e.SAMPLE, "--lockstep", f"{BLOCK}={own}")
+    found = re.search(rf"lockstep: \S*{BLOCK}: \d+ cycles compared, .*; (\d+) transactions, \d+ bits\n", done.stdout)
+    bench.expect(done.returncode == 0 and found and int(found[1]) > 0, f"lockstep: {done.stdout[-400:]} {done.stderr}")
+    done = bench.rxnic("replay", e2e.SAMPLE, "--lockstep", f"{BLOCK}={own}:transactions")
+    count, least, _, most = distribution(bench, done)
+    bench.expect(count > 0 and least == most == 0, f"transactions: {count}, {least} to {most} cycles later")
+    model, rtl = bench.replay(e2e.SAMPLE, out="model"), bench.replay(e2e.SAMPLE, "--rtl", f"{BLOCK}={own}", out="rtl")
+    answers = [(bench.folder / out / "responses.pcap").read_bytes() for out in ("model", "rtl")]
+    bench.expect(answers[0] == answers[1], "in place: other responses")
+    for figure in ("cqes", "latency_ns", "packets", "events"):
+        bench.expect_equal(rtl.get(figure), model.get(figure), f"in place: {figure}")
+
+
+def slower(bench):
+    """A cycle more: lockstep refuses it, transactions are equal, and a cycle later."""
+    own = slow(bench, "slow.so")
+    done = bench.rxnic("replay", e2e.SAMPLE, "--lockstep", f"{BLOCK}={own}")
+    bench.expect_equal(done.returncode, 4, "lockstep: exit status")
+    bench.expect("port out: valid: 1 and 0 (model and RTL)" in done.stderr, f"lockstep: {done.stderr}")
+    count, least, median, _ = distribution(
+        bench, bench.rxnic("replay", e2e.SAMPLE, "--lockstep", f"{BLOCK}={own}:transactions"))
+    bench.expect(count > 0 and least >= 0 and median == 1, f"{count} transactions, median {median} cycles later")
+
+
+def fault(bench):
+    """A wrong bit in the third piece of a slower design is named, with both values and cycles."""
+    own = slow(bench, "wrong.so", WrongPiece=3)
+    done = bench.rxnic("replay", e2e.SAMPLE, "--lockstep", f"{BLOCK}={own}:transactions")
+    bench.expect_equal(done.returncode, 4, "exit status")
+    named = re.search(rf"{BLOCK}: port out: transaction 3, \d+ of qpn=\d+: bytes: (\d+) and (\d+) "
+                      r"\(model in cycle (\d+), RTL in cycle (\d+)\)\n  model: .*\n  RTL: ", done.stderr)
+    bench.expect(named, f"names it not: {done.stderr}")
+    if named:
+        model, rtl, model_cycle, rtl_cycle = map(int, named.groups())
+        bench.expect_equal(rtl, model ^ 1, "the RTL's value")
+        bench.expect(rtl_cycle > model_cycle, f"cycles {model_cycle} and {rtl_cycle}")
+
+
+def compile_c(bench, name, source, *definitions):
+    """A small shared object."""
+    done = bench.start("gcc", "-std=c11", "-Wall", "-Werror", "-shared", "-fPIC", f"-I{e2e.ROOT}", *definitions, source,
+                       "-o", name)
+    bench.expect_equal(done.returncode, 0, f"{name}: {done.stderr}")
+    return name
+
+
+# What is changed in a right description, and what the refusal must name.
+ALTERATIONS = {
+    "version": ("rtl.version = 99", "interface: found version 99; expected 1"),
+    "block": ('rtl.block = "rx_parser"', "block: found rx_parser; expected grh_scatter"),
+    "width": ('--signal_of("in_i")->bits', r"signal in_i: found (\d+) bits; expected (\d+)"),
+    "direction": ('signal_of("out_o")->direction = RXNIC_RTL_INPUT',
+                  "signal out_o: found an input; expected an output"),
+    "missing": ("--rtl.signal_count", r"signal \w+: found none; expected an (in|out)put of \d+ bits"),
+    "surplus": ('signals[rtl.signal_count++] = (struct RxnicRtlSignal){"debug_o", RXNIC_RTL_OUTPUT, 3, 1}',
+                "signal debug_o: found an output of 3 bits; expected none of that name"),
+    "parameter": ('parameter_of("LatencyCycles")->value = 7', "parameter LatencyCycles: found 7; expected 4"),
+    "size": ('parameter_of("WqeSlots")->value = 8', r"parameter WqeSlots: found 8; expected \d+ or more"),
+}
+
+
+def refusals(bench):
+    """What does not fit is refused by name, with both values."""
+    own = bench.folder / build(bench, "own.so", RTL)
+    cases = []
+    for name, (alteration, words) in ALTERATIONS.items():
+        compile_c(bench, f"{name}.so", HERE / "altered_rtl.c", f'-DRIGHT="{own}"', f"-DALTERATION={alteration}")
+        cases.append((f"{BLOCK}={name}.so", words))
+    (bench.folder / "nothing.c").write_text("int nothing;\n", encoding="utf-8")
+    compile_c(bench, "nothing.so", "nothing.c")
+    (bench.folder / "text.so").write_text("no shared object\n", encoding="utf-8")
+    cases += [(f"{BLOCK}=nothing.so", "nothing.so: found no symbol rxnic_rtl"),
+              (f"{BLOCK}=text.so", "text.so: found no shared object that can be loaded"),
+              (f"{BLOCK}=absent.so", "absent.so: found no such file"),
+              (f"rx_parser={own}", "rx_parser: has no RTL; expected one of: grh_scatter"),
+              (f"{BLOCK}=", f"found '{BLOCK}='; expected BLOCK or BLOCK=FILE"),
+              (f"{BLOCK}:transaction", f"found '{BLOCK}:transaction'; expected BLOCK")]
+    for choice, words in cases:
+        for option, of_mode in (("--rtl", ""), ("--lockstep", ""), ("--lockstep", ":transactions")):
+            done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", option, choice + of_mode)
+            bench.expect_equal(done.returncode, 2, f"{option} {choice}{of_mode}")
+            bench.expect(re.search(words, done.stderr), f"{option} {choice}{of_mode}: names no {words}: {done.stderr}")
+    done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", "--rtl", f"{BLOCK}={own}:transactions")
+    bench.expect_equal(done.returncode, 2, "--rtl with :transactions")
+    done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", "--rtl", f"{BLOCK}={own}", "--set", f"{BLOCK}.latency_cycles=6")
+    bench.expect("parameter LatencyCycles: found 4; expected 6" in done.stderr, f"other parameters: {done.stderr}")
+
+
+def usage(bench):
+    """scripts/build_rtl refuses what it cannot do, shows errors with file and line, and writes nothing then."""
+    (bench.folder / "bad.sv").write_text(f"module {BLOCK} (input logic clk_i);\n  assign x = ;\nendmodule\n",
+                                         encoding="utf-8")
+    (bench.folder / "other.sv").write_text("module other (input logic clk_i);\nendmodule\n", encoding="utf-8")
+    for status, arguments, words in ((2, [BLOCK, "bad.sv"], "-o"),
+                                     (2, ["rx_parser", "bad.sv", "-o", "a.so"], "found rx_parser; expected one of"),
+                                     (2, [BLOCK, "absent.sv", "-o", "a.so"], "found no file absent.sv"),
+                                     (2, [BLOCK, "bad.sv", "-o", "a.so", "--set", "Latency"], "--set: found Latency"),
+                                     (2, [BLOCK, "bad.sv", "-o", "no/a.so"], "found no folder no"),
+                                     (1, [BLOCK, "bad.sv", "-o", "a.so"], "bad.sv:2:"),
+                                     (1, [BLOCK, "other.sv", "-o", "a.so"], BLOCK),
+                                     (1, [BLOCK, RTL, "--set", "Depth=3", "-o", "a.so"], "Depth")):
+        if not shutil.which("verilator"):
+            raise e2e.Skip("verilator: it is not installed")
+        done = bench.start(BUILD, *arguments)
+        bench.expect_equal(done.returncode, status, " ".join(map(str, arguments)))
+        bench.expect(words in done.stderr, f"{arguments}: does not name {words}: {done.stderr}")
+        bench.expect(not (bench.folder / "a.so").exists(), f"{arguments}: has written something")
+    done = bench.start(BUILD, "--help")
+    for words in ("--set", "--lockstep", ":transactions", "--rtl", "rtl/OWN_RTL.md"):
+        bench.expect(words in done.stdout, f"--help does not mention {words}")
+
+
+CHECKS = {"same": same, "slower": slower, "fault": fault, "refusals": refusals, "usage": usage}
+
+if __name__ == "__main__":
+    sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))
