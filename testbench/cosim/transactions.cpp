@@ -276,8 +276,14 @@ void TransactionLockstep::drain() {
   }
 }
 
+bool TransactionLockstep::model_rests() const {
+  return block_.activity() == Activity::kStarved && std::none_of(ports_.begin(), ports_.end(), [](const Port& p) {
+           return p.twin.kind == TwinPortKind::kIn && p.link != nullptr && p.link->size() > 0;
+         });
+}
+
 void TransactionLockstep::look_at_rest() {
-  const bool model_rests = engine_.next_due() == kNever;
+  const bool rests = model_rests();
   for (Port& p : ports_) {
     const Made* first = nullptr;
     bool of_model = false;
@@ -285,7 +291,7 @@ void TransactionLockstep::look_at_rest() {
     for (const auto& [number, queue] : p.queues) {
       if (queue.waiting.empty()) continue;
       if (!queue.of_model) ahead += queue.waiting.size();
-      if (!queue.of_model && !model_rests) continue;
+      if (!queue.of_model && !rests) continue;
       if (first != nullptr && !(queue.waiting.front().cycle < first->cycle)) continue;
       first = &queue.waiting.front();
       of_model = queue.of_model;

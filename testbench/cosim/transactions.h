@@ -11,8 +11,8 @@
 //   R4  A read of the RTL has the words that stand there, or, when the RTL is far behind the model, those that the
 //       model found there about when it did the work that the RTL has still to do (read_history.h).
 //   R5  At the end the RTL is clocked on until it is quiescent, or has done nothing for `drain` cycles. What one side
-//       has made and the other has not is missing, or surplus. When the model was stopped with something left to do,
-//       what the RTL has made before it is not called surplus.
+//       has made and the other has not is missing, or surplus. When the run has ended with something left to do for the
+//       model's block, what the RTL has made before it is not called surplus.
 //   R6  The first difference ends the simulation. It names block, port, number of the transaction, field, both values
 //       and both cycles.
 #pragma once
@@ -70,6 +70,7 @@ class TransactionLockstep {
   void sample(Cycle now);
   void pass(Cycle cycle);
   bool may_leave_out() const;
+  bool model_rests() const;
   void drive();
   void take(Port& port);
   void give(Port& port, Cycle cycle);

@@ -148,7 +148,7 @@ class TransactionsTest : public testing::Test {
       job_.wqe_index = n;
       in.push(Cycle{9 + n}, job_);
     }
-    bench.run();
+    end_ == Cycle{} ? bench.run() : bench.run_to(end_);
     return lockstep.finish();
   }
   TransactionResult run(const Behaviour& behaviour, unsigned packets = 4) {
@@ -164,6 +164,7 @@ class TransactionsTest : public testing::Test {
   ScatterJob job_;
   std::uint32_t qps_ = 2;
   Cycle stalled_until_{};  // the sink behind the block
+  Cycle end_{};            // of the run; 0: when nothing is due any more
 };
 
 bool begins_with(const std::string& text, const std::string& begin) { return text.rfind(begin, 0) == 0; }
@@ -224,6 +225,15 @@ TEST_F(TransactionsTest, ASurplusTransactionIsNamedAtTheEnd) {  // R5
                           "grh_scatter: port out: transaction 5, 3 of qpn=17: surplus: the RTL made it in cycle 18, "
                           "the model did not\n  "))
       << text;
+}
+
+TEST_F(TransactionsTest, WhatTheRunsEndKeepsTheModelFromIsNotSurplus) {  // R5
+  end_ = Cycle{16};
+  const TransactionResult r = run({.latency = 1});
+  EXPECT_EQ(r.failure, "");
+  EXPECT_EQ(r.transactions(), 3u);
+  EXPECT_EQ(r.lines("lockstep: x").back(), "  refusals: none");
+  EXPECT_NE(r.lines("x")[3].find("out: 1 more, which the run's end came before"), std::string::npos) << r.lines("x")[3];
 }
 
 TEST_F(TransactionsTest, RtlThatTakesNothingIsNamed) {  // R1, R5
