@@ -22,7 +22,7 @@ extern "C" {
 #define RXNIC_RTL_VERSION 1
 #define RXNIC_RTL_SYMBOL "rxnic_rtl"
 
-enum RxnicRtlDirection { RXNIC_RTL_INPUT = 0, RXNIC_RTL_OUTPUT = 1 };
+enum RxnicRtlDirection { kRxnicRtlInput = 0, kRxnicRtlOutput = 1 };
 
 struct RxnicRtlSignal {
   const char* name;

@@ -22,30 +22,30 @@ struct Expected {
 };
 
 constexpr const char* name_of(std::uint32_t direction) {
-  return direction == RXNIC_RTL_INPUT ? "an input" : "an output";
+  return direction == kRxnicRtlInput ? "an input" : "an output";
 }
 
 // (R1, R2)
 std::map<std::string, Expected> signals_of(const TwinFacts& facts) {
   std::map<std::string, Expected> all{
-      {"clk_i", {RXNIC_RTL_INPUT, 1}}, {"rst_ni", {RXNIC_RTL_INPUT, 1}}, {"quiescent_o", {RXNIC_RTL_OUTPUT, 1}}};
+      {"clk_i", {kRxnicRtlInput, 1}}, {"rst_ni", {kRxnicRtlInput, 1}}, {"quiescent_o", {kRxnicRtlOutput, 1}}};
   for (const TwinPortFacts& p : facts.ports) {
     const std::string name(p.name);
     switch (p.kind) {
       case TwinPortKind::kIn:
-        all[name + "_valid_i"] = {RXNIC_RTL_INPUT, p.lanes};
-        all[name + "_ready_o"] = {RXNIC_RTL_OUTPUT, p.lanes};
-        all[name + "_i"] = {RXNIC_RTL_INPUT, p.lanes * p.bits};
+        all[name + "_valid_i"] = {kRxnicRtlInput, p.lanes};
+        all[name + "_ready_o"] = {kRxnicRtlOutput, p.lanes};
+        all[name + "_i"] = {kRxnicRtlInput, p.lanes * p.bits};
         break;
       case TwinPortKind::kOut:
-        all[name + "_valid_o"] = {RXNIC_RTL_OUTPUT, p.lanes};
-        if (p.has_ready) all[name + "_ready_i"] = {RXNIC_RTL_INPUT, p.lanes};
-        all[name + "_o"] = {RXNIC_RTL_OUTPUT, p.lanes * p.bits};
+        all[name + "_valid_o"] = {kRxnicRtlOutput, p.lanes};
+        if (p.has_ready) all[name + "_ready_i"] = {kRxnicRtlInput, p.lanes};
+        all[name + "_o"] = {kRxnicRtlOutput, p.lanes * p.bits};
         break;
       case TwinPortKind::kRead:
-        all[name + "_valid_o"] = {RXNIC_RTL_OUTPUT, 1};
-        all[name + "_o"] = {RXNIC_RTL_OUTPUT, p.bits};
-        all[name + "_i"] = {RXNIC_RTL_INPUT, p.lanes * p.word_bits};
+        all[name + "_valid_o"] = {kRxnicRtlOutput, 1};
+        all[name + "_o"] = {kRxnicRtlOutput, p.bits};
+        all[name + "_i"] = {kRxnicRtlInput, p.lanes * p.word_bits};
         break;
     }
   }

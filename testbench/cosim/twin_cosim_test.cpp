@@ -19,9 +19,9 @@ using Lines = std::vector<std::string>;
 
 // Of a block with an input of 12 bits, a parameter and a size; `change` makes RTL that differs.
 struct Module {
-  std::vector<RxnicRtlSignal> signals{{"clk_i", RXNIC_RTL_INPUT, 1, 1},        {"rst_ni", RXNIC_RTL_INPUT, 1, 1},
-                                      {"quiescent_o", RXNIC_RTL_OUTPUT, 1, 1}, {"in_valid_i", RXNIC_RTL_INPUT, 1, 1},
-                                      {"in_ready_o", RXNIC_RTL_OUTPUT, 1, 1},  {"in_i", RXNIC_RTL_INPUT, 12, 2}};
+  std::vector<RxnicRtlSignal> signals{{"clk_i", kRxnicRtlInput, 1, 1},        {"rst_ni", kRxnicRtlInput, 1, 1},
+                                      {"quiescent_o", kRxnicRtlOutput, 1, 1}, {"in_valid_i", kRxnicRtlInput, 1, 1},
+                                      {"in_ready_o", kRxnicRtlOutput, 1, 1},  {"in_i", kRxnicRtlInput, 12, 2}};
   std::vector<RxnicRtlParameter> parameters{{"Latency", 4}, {"Slots", 64}, {"Own", 9}};
 };
 
@@ -52,12 +52,12 @@ TEST(TwinDifferences, EachIsNamedWithBothValues) {
             Lines{"signal in_i: found 13 bits; expected 12"});
   EXPECT_EQ(differences_of([](Module& d) { d.signals[5].bytes = 1; }),
             Lines{"signal in_i: found 1 bytes; expected room for 12 bits"});
-  EXPECT_EQ(differences_of([](Module& d) { d.signals[4].direction = RXNIC_RTL_INPUT; }),
+  EXPECT_EQ(differences_of([](Module& d) { d.signals[4].direction = kRxnicRtlInput; }),
             Lines{"signal in_ready_o: found an input; expected an output"});
   EXPECT_EQ(differences_of([](Module& d) { d.signals.pop_back(); }),
             Lines{"signal in_i: found none; expected an input of 12 bits"});
   EXPECT_EQ(differences_of([](Module& d) {
-              d.signals.push_back({"debug_o", RXNIC_RTL_OUTPUT, 3, 1});
+              d.signals.push_back({"debug_o", kRxnicRtlOutput, 3, 1});
             }),
             Lines{"signal debug_o: found an output of 3 bits; expected none of that name"});
 }

@@ -14,7 +14,7 @@ import sys
 import xml.etree.ElementTree
 
 SYMBOL = "rxnic_rtl"
-DIRECTIONS = {"IN": "RXNIC_RTL_INPUT", "OUT": "RXNIC_RTL_OUTPUT"}
+DIRECTIONS = {"IN": "kRxnicRtlInput", "OUT": "kRxnicRtlOutput"}
 GLUE = """\
 // Made by testbench/cosim/verilate.py
 {units}
