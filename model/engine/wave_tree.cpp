@@ -2,6 +2,9 @@
 #include "model/engine/wave_tree.h"
 
 #include <algorithm>
+#include <filesystem>
+
+#include "model/engine/output_file.h"
 
 namespace rxnic {
 
@@ -103,8 +106,10 @@ class SaveFile {
 
 }  // namespace
 
-std::string gtkwave_save_file(const WaveTree& tree, const std::string& dump_file) {
-  return SaveFile(tree).text(dump_file);
+void write_save_file(const WaveTree& tree, const std::string& path) {
+  OutputFile file(path);
+  file.text() = SaveFile(tree).text(std::filesystem::path(path).stem().string() + ".vcd");
+  file.close();
 }
 
 }  // namespace rxnic

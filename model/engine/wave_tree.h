@@ -54,7 +54,8 @@ class WaveTree {
   std::vector<WaveSignal> signals_{{"clk"}};  // in each scope at the top
 };
 
-// The save file of GTKWave for a tree: activities first, then a group for each block and its ports.
-std::string gtkwave_save_file(const WaveTree& tree, const std::string& dump_file);
+// Writes the save file of GTKWave for the tree of x.vcd, x.gtkw beside it: activities first, then a group for each block
+// and its ports. Throws std::runtime_error.
+void write_save_file(const WaveTree& tree, const std::string& path);
 
 }  // namespace rxnic

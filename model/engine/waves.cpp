@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "model/engine/link.h"
+#include "model/engine/wave_fields.h"
 
 namespace rxnic {
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".vcd";
 constexpr std::string_view kNoName = "port_";  // SystemC's name for a port that was given none
-constexpr unsigned kHandleBits = 32, kNumberBits = 64, kQpnBits = 24, kPsnBits = 24, kByteBits = 8;
+constexpr unsigned kHandleBits = 32, kNumberBits = 64, kQpnBits = 24, kPsnBits = 24;
 
 const std::string& checked(const Engine& engine, const std::string& path) {
   if (engine.mode() != EngineMode::kPerCycle)
@@ -23,20 +24,6 @@ const std::string& checked(const Engine& engine, const std::string& path) {
   if (!path.ends_with(kSuffix)) throw std::invalid_argument("waves: " + path + ": expected a name that ends in .vcd");
   return path;
 }
-
-// Elements of arrays in parentheses: viewers read square brackets as bits of a vector.
-std::string wave_name(const FieldPath& at) {
-  std::string name(at.field.name);
-  if (at.index >= 0 && !at.field.blob) name += "(" + std::to_string(at.index) + ")";
-  return name;
-}
-
-std::size_t scope_of(WaveTree& tree, std::size_t port, const FieldPath* outer) {
-  return outer == nullptr ? port : tree.scope(wave_name(*outer), scope_of(tree, port, outer->outer));
-}
-
-bool begins_signal(const FieldPath& at) { return !at.field.blob || at.index == 0; }
-bool ends_signal(const FieldPath& at) { return !at.field.blob || at.index + 1 == static_cast<int>(at.field.count); }
 
 // "nic0.rx_parser.in". A port without a name of its own, one of many, has that of its link.
 std::string port_name(const LinkBase& link, const sc_core::sc_object& port) {
@@ -53,7 +40,8 @@ bool is_packet(const FieldPath& at) {
 
 struct Waves::Port {
   bool shown = false;
-  WaveId valid = 0, ready = 0, more = 0, first_field = 0;
+  WaveId valid = 0, ready = 0, more = 0;
+  WaveFields fields;
   bool has_packet = false;
   WaveId number = 0, qpn = 0, psn = 0, opcode = 0;
 };
@@ -110,19 +98,7 @@ Waves::Port Waves::declare_port(const LinkBase& link, const sc_core::sc_object* 
     p.psn = tree.add(packet, {"psn", WaveKind::kNumber, kPsnBits, true});
     p.opcode = tree.add(packet, {"opcode", WaveKind::kText});
   }
-  bool first = true;
-  link.for_each_number_of(nullptr, [&](const FieldPath& at, std::uint64_t) {
-    if (!begins_signal(at)) return;
-    WaveSignal signal{wave_name(at), WaveKind::kNumber, at.field.bits, at.field.hex, at.field.values};
-    if (!at.field.values.empty()) signal.kind = WaveKind::kName;
-    if (at.field.blob) {
-      signal.kind = WaveKind::kWide;
-      signal.bits = at.field.bits * at.field.count;
-    }
-    const WaveId id = tree.add(scope_of(tree, scope, at.outer), std::move(signal));
-    if (first) p.first_field = id;
-    first = false;
-  });
+  p.fields = WaveFields(tree, scope, link);
   return p;
 }
 
@@ -239,18 +215,7 @@ Waves::Shown Waves::packet_of(const LinkState& s, const Port& port, const std::b
 
 // (R3) (R4)
 void Waves::show(const LinkState& s, const Port& port, const std::byte* value, const Shown& shown) {
-  WaveId id = port.first_field;
-  std::string bits;  // of a blob
-  s.link->for_each_number_of(value, [&](const FieldPath& at, std::uint64_t number) {
-    if (at.field.blob) {
-      for (unsigned bit = kByteBits; bit-- > 0;) bits += static_cast<char>('0' + (number >> bit & 1));
-      if (!ends_signal(at)) return;
-      file_.set_text(id++, bits);
-      bits.clear();
-    } else {
-      file_.set(id++, number);
-    }
-  });
+  port.fields.show(file_, *s.link, value);
   if (!port.has_packet) return;
   const WavePackets::Packet& packet = shown.packet;
   if (packet.number == 0) {
@@ -274,10 +239,7 @@ void Waves::show(const LinkState& s, const Port& port, const std::byte* value, c
 void Waves::finish() {
   if (!declared_) declare();
   file_.close(engine_.now());
-  const std::filesystem::path path(save_path_);
-  OutputFile save(save_path_);
-  save.text() = gtkwave_save_file(file_.tree, path.stem().string() + std::string(kSuffix));
-  save.close();
+  write_save_file(file_.tree, save_path_);
 }
 
 }  // namespace rxnic

@@ -22,15 +22,7 @@ std::string LockstepResult::text(const std::string& block) const {
                      transactions, bits, cover_text(cover_points));
 }
 
-// A port, and what passed there.
-struct Lockstep::Port : TwinJoint {
-  using TwinJoint::TwinJoint;
-  std::uint64_t pushed = 0, popped = 0;  // values of the link, after the cycle before
-  std::uint64_t pushes = 0, pops = 0;    // in this cycle
-  std::uint64_t transactions = 0;
-};
-
-Lockstep::Lockstep(Engine& engine, const Block& block, std::unique_ptr<Twin> twin, const LockstepOptions& options)
+Lockstep::Lockstep(Engine& engine, Block& block, std::unique_ptr<Twin> twin, const LockstepOptions& options)
     : engine_(engine), block_(block), twin_(std::move(twin)), options_(options) {
   if (engine.mode() != EngineMode::kPerCycle) throw std::invalid_argument("lockstep needs the per-cycle mode");
   engine.add_probe([this](Cycle now) { sample(now); });
@@ -48,17 +40,18 @@ void Lockstep::connect() {
 
 // What happened in cycle `now`, and in those before it that were left out.
 void Lockstep::sample(Cycle now) {
-  if (mismatched()) return;
+  if (ended_) return;
   if (!connected_) {
     try {
       connect();
     } catch (const std::runtime_error& e) {
       mismatch_ = e.what();
+      ended_ = true;
       engine_.stop();
       return;
     }
   }
-  for (; next_ < now && !mismatched(); next_ += 1) {  // (R3)
+  for (; next_ < now && !ended_; next_ += 1) {  // (R3)
     bool offered = false;
     for (const Port& p : ports_) {
       offered = offered || (p.twin.kind == TwinPortKind::kIn && p.link != nullptr && p.pushed > p.popped);
@@ -73,6 +66,7 @@ void Lockstep::sample(Cycle now) {
     compare(next_);
     clock();
   }
+  if (ended_) return;
   for (Port& p : ports_) {
     if (p.link == nullptr) continue;
     p.pushes = p.link->transfers() - p.pushed;
@@ -105,16 +99,19 @@ void Lockstep::clock() {
 }
 
 void Lockstep::compare(Cycle cycle) {
-  ++result_.cycles;
-  for (Port& p : ports_) {
-    if (p.twin.kind == TwinPortKind::kIn) compare_input(p, cycle);
-    if (p.twin.kind == TwinPortKind::kOut) compare_output(p, cycle);
-    if (p.twin.kind == TwinPortKind::kRead) compare_read(p, cycle);
+  if (!mismatched()) {
+    ++result_.cycles;
+    for (Port& p : ports_) {
+      if (p.twin.kind == TwinPortKind::kIn) compare_input(p, cycle);
+      if (p.twin.kind == TwinPortKind::kOut) compare_output(p, cycle);
+      if (p.twin.kind == TwinPortKind::kRead) compare_read(p, cycle);
+    }
+    if (!mismatched() && !twin_->failure().empty()) mismatch(cycle, twin_->failure());
   }
-  if (!mismatched() && !twin_->failure().empty()) {
-    mismatch_ = fmt::format("{}: cycle {}: {}", block_.name(), cycle.count, twin_->failure());
-  }
-  if (mismatched()) engine_.stop();  // (R4)
+  if (!options_.waves.empty()) waves_.record(cycle, ports_);
+  ended_ = mismatched() && (options_.waves.empty() || after_++ == MismatchWaves::kAfter);  // (R4)
+  if (ended_) return engine_.stop();
+  if (mismatched()) block_.wake();  // so that there is a next cycle
 }
 
 void Lockstep::compare_input(Port& p, Cycle cycle) {
@@ -165,20 +162,35 @@ void Lockstep::keep(const Port& p, Cycle cycle, const std::uint32_t* bits) {
 }
 
 void Lockstep::differ(const Port& p, Cycle cycle, const std::string& what) {
-  if (mismatched()) return;
-  mismatch_ = fmt::format("{}: cycle {}: port {}: {} (model and RTL)", block_.name(), cycle.count, p.twin.name, what);
+  if (!mismatched()) mismatch(cycle, fmt::format("port {}: {} (model and RTL)", p.twin.name, what));
+}
+
+void Lockstep::mismatch(Cycle cycle, const std::string& what) {
+  mismatch_in_ = cycle;
+  mismatch_ = fmt::format("{}: cycle {}: {}", block_.name(), cycle.count, what);
   for (const Transaction& t : last_) {
-    const std::string text =
-        t.port->link != nullptr ? t.port->link->text(t.bits.data()) : t.port->memory->address_text(t.bits.data());
     mismatch_ += fmt::format("\n  cycle {} {}: {}", t.cycle.count, t.port->twin.name, t.port->text(t.bits.data()));
   }
+}
+
+// What is said of the waveform.
+std::string Lockstep::write_waves() const {
+  if (options_.waves.empty() || after_ == 0) return "";
+  try {
+    waves_.write(options_.waves, block_.name(), engine_.clock_period_ps(), mismatch_in_, ports_);
+  } catch (const std::runtime_error& e) {
+    return fmt::format("\n  no waveform: {}", e.what());
+  }
+  return fmt::format("\n  waveform of the cycles around it: {}", options_.waves);
 }
 
 LockstepResult Lockstep::finish() {
   LockstepResult r = result_;
   r.cover_points = twin_->cover_points();
-  r.failure = mismatch_;
-  if (!r.failure.empty()) return r;
+  if (mismatched()) {
+    r.failure = mismatch_ + write_waves();
+    return r;
+  }
   if (r.transactions < options_.transactions) {  // (R5)
     r.failure = fmt::format("{}: {} transactions compared; expected {} or more", block_.name(), r.transactions,
                             options_.transactions);

@@ -8,7 +8,8 @@
 //       fields; whether a memory is read, and where. The twin's memory reads are answered from the model's memory.
 //   R3  A cycle that the engine leaves out is one in which nothing comes and nothing leaves: the twin gets it, too.
 //       When it is quiescent and no input is valid, such cycles are left out, unless `always` is asked for.
-//   R4  The first mismatch ends the simulation. It names block, cycle, port, field and both values.
+//   R4  The first mismatch is named by block, cycle, port, field and both values. The simulation ends with
+//       it or, when a waveform of what is around it is asked for, MismatchWaves::kAfter cycles later.
 //   R5  A comparison of less than is asked for is a failure: a port without a transaction, or cover properties that
 //       were not hit.
 #pragma once
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "model/engine/engine.h"
+#include "testbench/cosim/mismatch_waves.h"
 #include "testbench/cosim/twin.h"
 
 namespace rxnic {
@@ -29,6 +31,7 @@ struct LockstepOptions {
   std::uint64_t transactions = 1;  // that there must be, all ports together (R5)
   bool every_port = false;         // each port must have had one (R5)
   bool every_cover = false;        // each cover property must have been hit
+  std::string waves{};             // file for the waveform of a mismatch (mismatch_waves.h); "": none
 };
 
 struct LockstepResult {
@@ -45,7 +48,7 @@ struct LockstepResult {
 class Lockstep {
  public:
   // Before the simulation starts. `block` has been added to the engine.
-  Lockstep(Engine& engine, const Block& block, std::unique_ptr<Twin> twin, const LockstepOptions& options = {});
+  Lockstep(Engine& engine, Block& block, std::unique_ptr<Twin> twin, const LockstepOptions& options = {});
   ~Lockstep();
   Lockstep(const Lockstep&) = delete;
   Lockstep& operator=(const Lockstep&) = delete;
@@ -54,7 +57,7 @@ class Lockstep {
   LockstepResult finish();  // after the simulation
 
  private:
-  struct Port;
+  using Port = LockstepPort;
   struct Transaction {
     Cycle cycle;
     const Port* port;
@@ -69,15 +72,21 @@ class Lockstep {
   void compare_read(Port& port, Cycle cycle);
   void clock();
   void differ(const Port& port, Cycle cycle, const std::string& what);
+  void mismatch(Cycle cycle, const std::string& what);
+  std::string write_waves() const;
   void keep(const Port& port, Cycle cycle, const std::uint32_t* bits);
 
   Engine& engine_;
-  const Block& block_;
+  Block& block_;
   std::unique_ptr<Twin> twin_;
   const LockstepOptions options_;
   std::vector<Port> ports_;
   std::deque<Transaction> last_;  // the latest ones
   std::string mismatch_;
+  Cycle mismatch_in_{};
+  std::uint64_t after_ = 0;  // cycles that were recorded from then on
+  bool ended_ = false;
+  MismatchWaves waves_;
   LockstepResult result_;
   Cycle next_{};  // to be compared
   bool connected_ = false;

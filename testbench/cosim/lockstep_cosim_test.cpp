@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1, R4 and R5 of testbench/cosim/lockstep.h: what is said when something is not as it should be.
+// Rules R1, R4 and R5 of testbench/cosim/lockstep.h: what is said, and shown, when something is not as it should be.
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "model/blocks/grh_scatter.h"
 #include "testbench/cosim/lockstep.h"
 #include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/engine/vcd_reader.h"
+#include "testbench/unit/sim/temporary_folder.h"
 
 namespace rxnic {
 namespace {
@@ -87,6 +92,50 @@ TEST_F(LockstepTest, AValueThatLeavesInAnotherCycleIsNamed) {  // R4
   late.latency_cycles = 5;
   const std::string text = failure_of(twin(), late);
   EXPECT_TRUE(begins_with(text, "grh_scatter: cycle 14: port out: valid: 0 and 1 (model and RTL)")) << text;
+}
+
+class MismatchWavesTest : public LockstepTest {
+ protected:
+  std::string waves(std::unique_ptr<Twin> twin, const GrhScatterParams& params = {}) {
+    const std::string text = failure_of(std::move(twin), params, true, {.waves = path});
+    EXPECT_NE(text.find("\n  waveform of the cycles around it: " + path), std::string::npos) << text;
+    signals = read_vcd(path);
+    return text;
+  }
+  const TemporaryFolder folder;
+  std::string path = folder.file("grh_scatter.vcd");
+  std::map<std::string, Changes> signals;  // times in ps; a cycle is of 1000
+};
+
+TEST_F(MismatchWavesTest, ModelAndRtlAreSideBySide) {
+  waves(std::make_unique<WrongTwin>(twin(), "", "out"));
+  EXPECT_EQ(signals.at("grh_scatter.mismatch"), (Changes{{0, "0"}, {14000, "1"}, {15000, "0"}}));
+  EXPECT_EQ(signals.at("grh_scatter.in.valid"), (Changes{{0, "0"}, {10000, "1"}, {11000, "0"}}));
+  EXPECT_EQ(signals.at("grh_scatter.in.qpn"), (Changes{{0, "x"}, {10000, "1110111"}}));
+  EXPECT_EQ(signals.at("grh_scatter.in.model.ready"), (Changes{{0, "0"}, {10000, "1"}, {11000, "0"}}));
+  EXPECT_EQ(signals.at("grh_scatter.in.rtl.ready").at(0), "1");
+  for (const std::string side : {"grh_scatter.out.model.", "grh_scatter.out.rtl."}) {
+    EXPECT_EQ(signals.at(side + "valid"), (Changes{{0, "0"}, {14000, "1"}, {15000, "0"}})) << side;
+    EXPECT_EQ(signals.at(side + "qpn"), (Changes{{0, "x"}, {14000, "1110111"}})) << side;
+  }
+  EXPECT_EQ(signals.at("grh_scatter.out.model.bytes"), (Changes{{0, "x"}, {14000, "0"}}));
+  EXPECT_EQ(signals.at("grh_scatter.out.rtl.bytes"), (Changes{{0, "x"}, {14000, "1"}}));
+  EXPECT_TRUE(std::filesystem::exists(folder.file("grh_scatter.gtkw")));
+}
+
+TEST_F(MismatchWavesTest, CyclesBehindTheMismatchAreShown) {
+  GrhScatterParams late;
+  late.latency_cycles = 5;
+  waves(twin(), late);
+  EXPECT_EQ(signals.at("grh_scatter.out.rtl.valid"), (Changes{{0, "0"}, {14000, "1"}, {15000, "0"}}));
+  EXPECT_EQ(signals.at("grh_scatter.out.model.valid"), (Changes{{0, "0"}, {15000, "1"}, {16000, "0"}}));
+  EXPECT_EQ(signals.at("grh_scatter.clk").rbegin()->first, (14 + MismatchWaves::kAfter) * 1000 + 500);
+}
+
+TEST_F(MismatchWavesTest, AFileThatCannotBeWrittenIsNamed) {
+  path = "/proc/grh_scatter.vcd";
+  const std::string text = failure_of(std::make_unique<WrongTwin>(twin(), "", "out"), {}, true, {.waves = path});
+  EXPECT_NE(text.find("\n  no waveform: " + path), std::string::npos) << text;
 }
 
 TEST_F(LockstepTest, AMissingPortIsNamed) {  // R1

@@ -15,11 +15,6 @@ namespace {
 constexpr std::size_t kWordBytes = sizeof(std::uint32_t);
 constexpr std::size_t kMostWordsOfAWord = 64;  // 32-bit words of a memory's word
 
-std::uint64_t get(const TwinSignal& s) {
-  std::uint64_t value = 0;
-  std::memcpy(&value, s.at, std::min(s.bytes, sizeof value));
-  return value;
-}
 void set(const TwinSignal& s, std::uint64_t value) { std::memcpy(s.at, &value, std::min(s.bytes, sizeof value)); }
 
 bool is_port_of(const sc_core::sc_object* port, const Block& block) {
@@ -27,6 +22,12 @@ bool is_port_of(const sc_core::sc_object* port, const Block& block) {
 }
 
 }  // namespace
+
+std::uint64_t get_signal(const TwinSignal& s) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, s.at, std::min(s.bytes, sizeof value));
+  return value;
+}
 
 TwinJoint::TwinJoint(const Engine& engine, const Block& block, const TwinPort& of_twin)
     : twin(of_twin), lanes(of_twin.lanes) {
@@ -76,7 +77,7 @@ void TwinJoint::give_room(std::uint64_t values) {
 }
 
 std::uint64_t TwinJoint::transfers() const {
-  return twin.ready.at == nullptr ? get(twin.valid) : get(twin.valid) & get(twin.ready);
+  return twin.ready.at == nullptr ? get_signal(twin.valid) : get_signal(twin.valid) & get_signal(twin.ready);
 }
 
 void TwinJoint::get_lanes() { std::memcpy(all.data(), twin.data.at, twin.data.bytes); }

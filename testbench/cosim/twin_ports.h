@@ -15,6 +15,9 @@
 
 namespace rxnic {
 
+// Of 64 bits at most.
+std::uint64_t get_signal(const TwinSignal& signal);
+
 // When the simulation has started: links know their ports then. The constructor throws std::runtime_error when the
 // block has no such port, or one of another width.
 struct TwinJoint {

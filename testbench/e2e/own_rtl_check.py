@@ -6,6 +6,7 @@ import shutil
 import sys
 
 import e2e
+from vcd import Vcd
 
 BLOCK = "grh_scatter"
 RTL = e2e.ROOT / "rtl" / f"{BLOCK}.sv"
@@ -65,9 +66,28 @@ def slower(bench):
     done = bench.rxnic("replay", e2e.SAMPLE, "--lockstep", f"{BLOCK}={own}")
     bench.expect_equal(done.returncode, 4, "lockstep: exit status")
     bench.expect("port out: valid: 1 and 0 (model and RTL)" in done.stderr, f"lockstep: {done.stderr}")
+    waves = re.search(r"waveform of the cycles around it: (\S+)", done.stderr)
+    bench.expect(waves, f"names no waveform: {done.stderr}")
+    if waves:
+        late_piece(bench, Vcd(bench.folder / waves[1]))
     count, least, median, _ = distribution(
         bench, bench.rxnic("replay", e2e.SAMPLE, "--lockstep", f"{BLOCK}={own}:transactions"))
     bench.expect(count > 0 and least >= 0 and median == 1, f"{count} transactions, median {median} cycles later")
+
+
+def late_piece(bench, vcd):
+    """The waveform of the first mismatch: the model's piece leaves, and the same one of the RTL a cycle later."""
+    scope = next(name for name in vcd.kinds if name.endswith(f"{BLOCK}.mismatch")).removesuffix(".mismatch")
+    cycle, = vcd.cycles_in(f"{scope}.mismatch", 1)
+    after = vcd.cycles[vcd.cycles.index(cycle) + 1]
+    bench.expect_equal([vcd.at(f"{scope}.out.{side}.valid", cycle) for side in ("model", "rtl")], [1, 0], "valid")
+    bench.expect_equal(vcd.at(f"{scope}.out.rtl.valid", after), 1, "valid, a cycle later")
+    fields = [name for name in vcd.kinds if name.startswith(f"{scope}.out.model.")]
+    for name in fields:
+        if name.endswith(".valid"):
+            continue
+        bench.expect_equal(vcd.at(name.replace(".model.", ".rtl."), after), vcd.at(name, cycle), name)
+    bench.expect(len(fields) > 20, f"only {len(fields)} fields")
 
 
 def fault(bench):

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 namespace rxnic {
 
 namespace {
@@ -40,8 +42,10 @@ void NicRtl::add_lockstep(Nic& nic, const RtlChoice& choice) {
                                std::make_unique<TransactionLockstep>(engine_, block, std::move(twin),
                                                                      TransactionOptions{.always = request_.always}));
   } else {
-    lockstep_.emplace_back(block.name(), std::make_unique<Lockstep>(engine_, block, std::move(twin),
-                                                                    LockstepOptions{.always = request_.always}));
+    const std::string waves = (std::filesystem::path(request_.folder) / block.name()).string() + ".vcd";
+    lockstep_.emplace_back(block.name(),
+                           std::make_unique<Lockstep>(engine_, block, std::move(twin),
+                                                      LockstepOptions{.always = request_.always, .waves = waves}));
   }
 }
 

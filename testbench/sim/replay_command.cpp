@@ -143,7 +143,7 @@ int ReplayCommand::run() {
   }
   options_.mode = step_all_ ? EngineMode::kStepAll : per_cycle ? EngineMode::kPerCycle : EngineMode::kFast;
   options_.waves = waves_.request(out_);
-  options_.rtl = rtl_.request();
+  options_.rtl = rtl_.request(out_);
   options_.say = [](const std::string& text) { print_message(text); };
   options_.order = step_order_.order();
   options_.progress = !quiet_;

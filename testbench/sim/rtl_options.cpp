@@ -38,7 +38,8 @@ void RtlOptions::describe(CLI::App& app) {
   app.add_option(
          "--lockstep", lockstep_,
          "Blocks whose RTL is compared with the model in every cycle, at every port; exits with 4 and names\n"
-         "block, cycle, port, field and both values when they differ. Slower, with the same result.\n"
+         "block, cycle, port, field and both values when they differ, and leaves a waveform of the cycles\n"
+         "around it in the folder of --out. Slower, with the same result.\n"
          "=FILE: your own RTL, which scripts/build_rtl has made; :transactions: its cycles may be others, they\n"
          "are only counted")
       ->delimiter(',')
@@ -52,8 +53,8 @@ void RtlOptions::describe(CLI::App& app) {
                "With --lockstep and --rtl: clock the RTL in cycles in which it is idle, too; the same result");
 }
 
-RtlRequest RtlOptions::request() const {
-  RtlRequest request{{}, {}, always_};
+RtlRequest RtlOptions::request(const std::string& folder) const {
+  RtlRequest request{{}, {}, always_, folder};
   for (const std::string& text : lockstep_) request.lockstep.push_back(parse_choice("--lockstep", text, true));
   for (const std::string& text : rtl_) request.rtl.push_back(parse_choice("--rtl", text, false));
   std::set<std::string> named;

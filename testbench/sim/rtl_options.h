@@ -18,15 +18,17 @@ struct RtlChoice {
 struct RtlRequest {
   std::vector<RtlChoice> lockstep;
   std::vector<RtlChoice> rtl;
-  bool always = false;  // clock the RTL in every cycle
+  bool always = false;   // clock the RTL in every cycle
+  std::string folder{};  // for the waveform of a mismatch
   bool wanted() const { return !lockstep.empty() || !rtl.empty(); }
 };
 
 class RtlOptions {
  public:
   void describe(CLI::App& app);
-  // Throws std::invalid_argument: a choice that cannot be understood, a block that is named twice.
-  RtlRequest request() const;
+  // `folder`: that of --out. Throws std::invalid_argument: a choice that cannot be understood, a block that is named
+  // twice.
+  RtlRequest request(const std::string& folder) const;
   bool per_cycle() const { return !lockstep_.empty(); }  // the mode that they need
 
  private:

@@ -34,7 +34,7 @@ SessionOptions LiveCommand::options() const {
   o.order = step_order_.order();
   o.out = out_;
   o.waves = waves_.request(out_);
-  o.rtl = rtl_.request();
+  o.rtl = rtl_.request(out_);
   return o;
 }
 

@@ -13,6 +13,7 @@
 #include "model/types/tag_operation.h"
 #include "model/types/wire_frame.h"
 #include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/engine/vcd_reader.h"
 #include "testbench/unit/sim/temporary_folder.h"
 
 namespace rxnic {
@@ -26,53 +27,6 @@ using testing::Not;
 using testing::Pair;
 
 constexpr std::uint32_t kPeriodPs = 1000;
-
-using Changes = std::map<std::uint64_t, std::string>;  // picoseconds, value: "1", "x", "busy", "101"
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-// The changes of each signal, by "scope.name".
-std::map<std::string, Changes> read_vcd(const std::string& path) {
-  std::istringstream file(text_of(path));
-  std::map<std::string, std::vector<std::string>> names;  // by identifier code
-  std::map<std::string, Changes> signals;
-  std::vector<std::string> scopes;
-  std::uint64_t time = 0;
-  bool defined = false;
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string word, code;
-    words >> word;
-    if (word == "$scope") {
-      std::string kind, name;
-      words >> kind >> name;
-      scopes.push_back(name);
-    } else if (word == "$upscope") {
-      scopes.pop_back();
-    } else if (word == "$var") {
-      std::string type, width, name, full;
-      words >> type >> width >> code >> name;
-      for (const std::string& scope : scopes) full += scope + ".";
-      names[code].push_back(full + name);
-      signals[full + name];
-    } else if (!defined) {
-      defined = word == "$enddefinitions";
-    } else if (word[0] == '#') {
-      time = std::stoull(word.substr(1));
-    } else if (word[0] == 'b' || word[0] == 's') {
-      words >> code;
-      for (const std::string& name : names.at(code)) signals.at(name)[time] = word.substr(1);
-    } else if (word[0] != '$') {
-      for (const std::string& name : names.at(word.substr(1))) signals.at(name)[time] = word.substr(0, 1);
-    }
-  }
-  return signals;
-}
 
 class WavesTest : public testing::Test {
  protected:
@@ -183,7 +137,7 @@ class PacketWaves : public WavesTest {
   }
   // The first and the last time stamp.
   std::pair<std::uint64_t, std::uint64_t> times() const {
-    const std::string text = text_of(path);
+    const std::string text = text_of_file(path);
     return {std::stoull(text.substr(text.find("\n#") + 2)), std::stoull(text.substr(text.rfind("\n#") + 2))};
   }
   std::map<std::string, Changes> signals;
@@ -249,7 +203,7 @@ TEST_F(WavesTest, TheSaveFileShowsEverySignal) {
     waves.finish();
     EXPECT_EQ(waves.save_file(), folder.file("waves.gtkw"));
   }
-  const std::string save = text_of(folder.file("waves.gtkw"));
+  const std::string save = text_of_file(folder.file("waves.gtkw"));
   EXPECT_THAT(save, HasSubstr("[dumpfile] \"waves.vcd\""));
   EXPECT_THAT(save, HasSubstr("@820\nsource.activity\n"));
   EXPECT_THAT(save, HasSubstr("-source\n@820\nsource.activity\n@c00200\n-link0\n@28\nsource.link0.valid\n"));
