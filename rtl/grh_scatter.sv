@@ -12,25 +12,25 @@ module grh_scatter #(
   parameter int unsigned WqeSlots      = rxnic_params_pkg::SrqWqeFetcherWqeStoreEntries,
   parameter int unsigned ContextLines  = rxnic_params_pkg::QpContextCacheSets * rxnic_params_pkg::QpContextCacheWays
 ) (
-  input  logic                                                   clk_i,
-  input  logic                                                   rst_ni,
+  input  logic                               clk_i,
+  input  logic                               rst_ni,
   // Nothing is under way: without an input the next cycle would be like this one.
-  output logic                                                   quiescent_o,
+  output logic                               quiescent_o,
   // Packets
-  input  logic                                                   in_valid_i,
-  output logic                                                   in_ready_o,
-  input  rxnic_link_pkg::scatter_job_t                           in_i,
-  // Read port of the scatter lists: the words of the address of a cycle come in the next one.
-  output logic                                                   lists_valid_o,
-  output rxnic_link_pkg::scatter_list_read_t                     lists_o,
-  input  rxnic_link_pkg::data_segment_t       [SgesPerCycle-1:0] lists_i,
-  // Pieces: as many as there are ready lanes, from lane 0 on, leave in a cycle.
-  output logic                                [SgesPerCycle-1:0] out_valid_o,
-  input  logic                                [SgesPerCycle-1:0] out_ready_i,
-  output rxnic_link_pkg::scattered_segment_t  [SgesPerCycle-1:0] out_o,
+  input  logic                               in_valid_i,
+  output logic                               in_ready_o,
+  input  rxnic_link_pkg::scatter_job_t       in_i,
+  // Read port of the scatter lists: the words of the address of a cycle, each a data_segment_t, come in the next one.
+  output logic                               lists_valid_o,
+  output rxnic_link_pkg::scatter_list_read_t lists_o,
+  input  logic [SgesPerCycle*rxnic_link_pkg::DataSegmentBits-1:0] lists_i,
+  // Pieces, each a scattered_segment_t: as many as there are ready lanes, from lane 0 on, leave in a cycle.
+  output logic [SgesPerCycle-1:0]            out_valid_o,
+  input  logic [SgesPerCycle-1:0]            out_ready_i,
+  output logic [SgesPerCycle*rxnic_link_pkg::ScatteredSegmentBits-1:0] out_o,
   // Refusals: the link always has room.
-  output logic                                                   refusals_valid_o,
-  output rxnic_link_pkg::refusal_t                               refusals_o
+  output logic                               refusals_valid_o,
+  output rxnic_link_pkg::refusal_t           refusals_o
 );
 
   localparam int unsigned Stages = LatencyCycles * SgesPerCycle;  // (R5)
@@ -44,7 +44,10 @@ module grh_scatter #(
   localparam int unsigned LengthBits = 13;  // of a packet's payload
   localparam int unsigned MaxBeats = ((1 << LengthBits) + rxnic_pkg::GrhBytes) / BytesPerCycle + 1;
   localparam int unsigned BeatBits = $clog2(MaxBeats + 1);
-  localparam int unsigned PieceBits = $bits(rxnic_link_pkg::scattered_segment_t);
+  localparam int unsigned SgeBits = rxnic_link_pkg::DataSegmentBits;
+  localparam int unsigned PieceBits = rxnic_link_pkg::ScatteredSegmentBits;
+
+  typedef rxnic_link_pkg::buffer_area_e buffer_area_e;
 
   // Where a message is in its scatter list (R3).
   typedef struct packed {
@@ -55,10 +58,10 @@ module grh_scatter #(
 
   // A part of a packet's bytes that is still to be placed, and where it is in the packet buffer.
   typedef struct packed {
-    logic                         known;  // it has bytes; otherwise their place is left as it is
-    rxnic_link_pkg::buffer_area_e area;
-    logic [LengthBits-1:0]        offset;
-    logic [LengthBits-1:0]        left;
+    logic                  known;  // it has bytes; otherwise their place is left as it is
+    buffer_area_e          area;
+    logic [LengthBits-1:0] offset;
+    logic [LengthBits-1:0] left;
   } part_t;
 
   // What was refused for a QP (R4).
@@ -68,26 +71,28 @@ module grh_scatter #(
     logic        requests;  // all
   } refused_t;
 
-  // The packet at hand.
+  // What is to be done for the packet at hand.
   typedef struct packed {
-    rxnic_link_pkg::completion_request_t packet;
-    logic [7:0]                          access;
-    logic                                reads_list;  // its bytes go to a scatter list
-    logic                                has_cursor;
-    cursor_t                             cursor;
-    part_t                               head;        // the GRH area
-    part_t                               data;
-    logic [63:0]                         va;          // without a list
-    logic [31:0]                         key;
-    logic                                first;       // no piece was found yet
+    logic [7:0]  access;
+    logic        reads_list;  // its bytes go to a scatter list
+    logic        has_cursor;
+    cursor_t     cursor;
+    part_t       head;        // the GRH area
+    part_t       data;
+    logic [63:0] va;          // without a list
+    logic [31:0] key;
+    logic        first;       // no piece was found yet
   } job_t;
 
-  // Plain vectors: memories of structs are misread by some synthesis tools.
-  logic [$bits(cursor_t)-1:0]  cursors_q [WqeSlots];
-  logic [$bits(refused_t)-1:0] refused_q [ContextLines];
-  logic [ContextLines-1:0]     refused_valid_q;
-  logic [PieceBits-1:0]        places_q [Places];
+  cursor_t  resumed;         // the fill level that the WQE of the packet to be taken was left with
+  refused_t refused_before;  // what is kept for its QP
 
+  logic [$bits(resumed)-1:0]        cursors_q [WqeSlots];
+  logic [$bits(refused_before)-1:0] refused_q [ContextLines];
+  logic [ContextLines-1:0]          refused_valid_q;
+  logic [PieceBits-1:0]             places_q [Places];
+
+  rxnic_link_pkg::completion_request_t packet_q;  // the packet at hand
   job_t                 job_q;
   logic                 busy_q;     // job_q has looks to come
   logic                 look_q;     // its elements have come: looks are made in this cycle
@@ -96,23 +101,34 @@ module grh_scatter #(
   logic [CountBits-1:0] count_q;    // ... and their number
   logic [CountBits-1:0] mature_q;   // of them those that may leave
 
+  // The n-th place behind the oldest piece.
+  function automatic logic [PlaceBits-1:0] place_at(input logic [PlaceBits-1:0] oldest, input logic [PlaceBits:0] n);
+    logic [PlaceBits:0] place;
+    place = (PlaceBits + 1)'(oldest) + n;
+    if (place >= (PlaceBits + 1)'(Places)) place -= (PlaceBits + 1)'(Places);
+    place_at = place[PlaceBits-1:0];
+  endfunction
+
   // (2) looks at the packet at hand
-  job_t                                                    looked;  // job_q after the looks of this cycle
-  logic                                                    finished;
-  logic [LaneBits-1:0]                                     found;
-  rxnic_link_pkg::scattered_segment_t [SgesPerCycle-1:0] pieces;
+  job_t                              looked;  // job_q after the looks of this cycle
+  logic                              finished;
+  logic [LaneBits-1:0]               found;
+  logic [SgesPerCycle*PieceBits-1:0] pieces;
+  // of one look
+  rxnic_link_pkg::data_segment_t sge;
+  part_t                         part;
 
   always_comb begin : looks
-    logic [LaneBits-1:0]           word;
-    rxnic_link_pkg::data_segment_t sge;
-    logic [31:0]                   room;
-    logic [63:0]                   va;
-    logic [LengthBits-1:0]         passed, bytes, page_room;
-    part_t                         part;
+    logic [LaneBits-1:0]   word;
+    logic [31:0]           room;
+    logic [63:0]           va;
+    logic [LengthBits-1:0] passed, bytes, page_room;
+    logic [PieceBits-1:0]  piece;
     looked = job_q;
     finished = 1'b0;
     found = '0;
-    for (int unsigned n = 0; n < SgesPerCycle; n++) pieces[n] = '0;
+    pieces = '0;
+    piece = '0;
     word = '0;
     sge = '0;
     room = '0;
@@ -124,7 +140,7 @@ module grh_scatter #(
     for (int unsigned lane = 0; lane < SgesPerCycle; lane++) begin
       if (look_q && !finished) begin
         sge = '0;
-        for (int unsigned n = 0; n < SgesPerCycle; n++) if (LaneBits'(n) == word) sge = lists_i[n];
+        for (int unsigned n = 0; n < SgesPerCycle; n++) if (LaneBits'(n) == word) sge = lists_i[n*SgeBits+:SgeBits];
         room = job_q.reads_list ? sge.length - looked.cursor.element_offset : '1;
         va = job_q.reads_list ? sge.address + 64'(looked.cursor.element_offset) : looked.va;
         // The GRH area of a packet without a network header is passed over (plan R2, R7).
@@ -159,11 +175,12 @@ module grh_scatter #(
         end
         finished = looked.head.left == '0 && looked.data.left == '0;
         if (bytes != '0 || (finished && looked.first)) begin  // (R1)
-          pieces[found] = {job_q.packet, looked.first, finished, job_q.access,
-                           bytes != '0 ? part.area : rxnic_link_pkg::BufferAreaFrame,
-                           bytes != '0 ? part.offset : LengthBits'(0),
-                           bytes == '0 ? 32'd0 : job_q.reads_list ? sge.lkey : job_q.key,
-                           bytes == '0 ? 64'd0 : va, bytes};
+          piece = {packet_q, looked.first, finished, job_q.access,
+                   bytes != '0 ? part.area : rxnic_link_pkg::BufferAreaFrame,
+                   bytes != '0 ? part.offset : LengthBits'(0),
+                   bytes == '0 ? 32'd0 : job_q.reads_list ? sge.lkey : job_q.key,
+                   bytes == '0 ? 64'd0 : va, bytes};
+          for (int unsigned n = 0; n <= lane; n++) if (LaneBits'(n) == found) pieces[n*PieceBits+:PieceBits] = piece;
           found += LaneBits'(1);
           looked.first = 1'b0;
         end
@@ -178,27 +195,24 @@ module grh_scatter #(
   if (LatencyCycles == 1) begin : gen_no_delay
     assign matured = CountBits'(found);
   end else begin : gen_delay
-    logic [LatencyCycles-2:0][LaneBits-1:0] found_q;  // by the looks of the cycles before, the last one first
+    logic [(LatencyCycles-1)*LaneBits-1:0] found_q;  // by the looks of the cycles before, the last one first
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) found_q <= '0;
-      else begin
-        found_q[0] <= found;
-        for (int unsigned n = 1; n < LatencyCycles - 1; n++) found_q[n] <= found_q[n-1];
-      end
+      else found_q <= ((LatencyCycles - 1) * LaneBits)'({found_q, found});
     end
-    assign matured = CountBits'(found_q[LatencyCycles-2]);
+    assign matured = CountBits'(found_q[(LatencyCycles-2)*LaneBits+:LaneBits]);
   end
 
   always_comb begin : leave
-    logic [PlaceBits:0] place;
+    logic [PieceBits-1:0] piece;
     leaving = '0;
-    place = '0;
     for (int unsigned lane = 0; lane < SgesPerCycle; lane++) begin
-      place = (PlaceBits + 1)'(oldest_q) + (PlaceBits + 1)'(lane);
-      if (place >= (PlaceBits + 1)'(Places)) place -= (PlaceBits + 1)'(Places);
       out_valid_o[lane] = CountBits'(lane) < mature_q + matured;
-      out_o[lane] = places_q[place[PlaceBits-1:0]];
-      if (CountBits'(lane) >= count_q) out_o[lane] = pieces[lane - 32'(count_q)];
+      piece = places_q[place_at(oldest_q, (PlaceBits + 1)'(lane))];
+      for (int unsigned n = 0; n <= lane; n++) begin
+        if (count_q == CountBits'(lane - n)) piece = pieces[n*PieceBits+:PieceBits];
+      end
+      out_o[lane*PieceBits+:PieceBits] = piece;
       if (out_valid_o[lane] && out_ready_i[lane]) leaving = CountBits'(lane + 1);
     end
     size = count_q + CountBits'(found) - leaving;
@@ -212,17 +226,21 @@ module grh_scatter #(
   assign in_ready_o = !rest && room_for_looks && beats_q == '0;
   assign take = in_valid_i && in_ready_o;
 
+  rxnic_link_pkg::completion_request_t packet;
   job_t     taken;
   refused_t refused;
   logic     refuse, too_long, forward;
   logic [LengthBits:0] moved;
   logic [32:0]         total;  // bytes of the message, with this packet
 
+  assign resumed = cursors_q[in_i.wqe_slot[SlotBits-1:0]];
+  assign refused_before = refused_q[in_i.line[LineBits-1:0]];
+
   always_comb begin : plan
     logic sends, writes, responds, atomic, reliable, received, restarts;
     logic [LengthBits-1:0] strip, payload;
     taken = '0;
-    taken.packet = in_i[$bits(in_i)-1-:$bits(taken.packet)];
+    packet = in_i[rxnic_link_pkg::ScatterJobBits-1-:rxnic_link_pkg::CompletionRequestBits];
     taken.access = in_i.access;
     taken.first = 1'b1;
     taken.head.known = 1'b1;
@@ -230,35 +248,35 @@ module grh_scatter #(
     taken.va = in_i.local_va;
     taken.key = in_i.local_key;
     // Behind a packet that failed here (R4)
-    refused = refused_q[in_i.line[LineBits-1:0]];
+    refused = refused_before;
     if (!refused_valid_q[in_i.line[LineBits-1:0]] || refused.residence != in_i.residence) refused = '0;
     received = in_i.role == rxnic_link_pkg::PacketRoleReceived;
     refuse = in_i.line != '1 && received && !rxnic_pkg::is_response(in_i.opcode) &&
              (refused.requests || (refused.message != '0 && refused.message == in_i.message_sequence));
     if (refuse) begin
-      taken.packet.drop_reason = rxnic_link_pkg::DropReasonSquashed;
-      taken.packet.outcome = rxnic_link_pkg::OutcomeDrop;
-      taken.packet.syndrome = '0;
-      taken.packet.status = rxnic_link_pkg::WcStatusFlushed;
-      taken.packet.acknowledge = 1'b0;
-      taken.packet.completes = 1'b0;
-      taken.packet.fails_qp = 1'b0;
+      packet.drop_reason = rxnic_link_pkg::DropReasonSquashed;
+      packet.outcome = rxnic_link_pkg::OutcomeDrop;
+      packet.syndrome = '0;
+      packet.status = rxnic_link_pkg::WcStatusFlushed;
+      packet.acknowledge = 1'b0;
+      packet.completes = 1'b0;
+      packet.fails_qp = 1'b0;
     end
-    sends = received && taken.packet.outcome == rxnic_link_pkg::OutcomeExecute && in_i.wqe_slot != '1 &&
+    sends = received && packet.outcome == rxnic_link_pkg::OutcomeExecute && in_i.wqe_slot != '1 &&
             rxnic_pkg::is_send(in_i.opcode);
-    writes = received && taken.packet.outcome == rxnic_link_pkg::OutcomeExecute && rxnic_pkg::is_write(in_i.opcode);
-    responds = received && taken.packet.outcome == rxnic_link_pkg::OutcomeAnswer && in_i.local_bytes != '0 &&
+    writes = received && packet.outcome == rxnic_link_pkg::OutcomeExecute && rxnic_pkg::is_write(in_i.opcode);
+    responds = received && packet.outcome == rxnic_link_pkg::OutcomeAnswer && in_i.local_bytes != '0 &&
                rxnic_pkg::is_read_response(in_i.opcode);
-    atomic = received && taken.packet.outcome == rxnic_link_pkg::OutcomeAnswer && in_i.local_bytes != '0 &&
+    atomic = received && packet.outcome == rxnic_link_pkg::OutcomeAnswer && in_i.local_bytes != '0 &&
              rxnic_pkg::is_atomic_ack(in_i.opcode);
     // Where its message is in its WQE (R3)
     restarts = sends && (in_i.takes_wqe || rxnic_pkg::begins_send(in_i.opcode));
-    if (!restarts) taken.cursor = cursors_q[in_i.wqe_slot[SlotBits-1:0]];
-    forward = !restarts && finished && job_q.has_cursor && job_q.packet.wqe_slot == in_i.wqe_slot;
+    if (!restarts) taken.cursor = resumed;
+    forward = !restarts && finished && job_q.has_cursor && packet_q.wqe_slot == in_i.wqe_slot;
     if (forward) taken.cursor = looked.cursor;  // it is written in this cycle
     taken.has_cursor = sends;
     if (in_i.role == rxnic_link_pkg::PacketRoleTruncated && in_i.wqe_slot != '1) begin  // (plan R6)
-      taken.packet.byte_count = taken.cursor.bytes;
+      packet.byte_count = taken.cursor.bytes;
     end
     // Its bytes (plan R2..R4)
     strip = in_i.strip_bytes < in_i.payload_bytes ? in_i.strip_bytes : in_i.payload_bytes;
@@ -289,25 +307,25 @@ module grh_scatter #(
       taken.data.left = '0;
       taken.reads_list = 1'b0;
       moved = '0;
-      taken.packet.drop_reason = rxnic_link_pkg::DropReasonMessageTooLong;
-      taken.packet.outcome = reliable ? rxnic_link_pkg::OutcomeNak : rxnic_link_pkg::OutcomeDrop;
-      taken.packet.syndrome = reliable ? rxnic_pkg::NakInvalidRequest : '0;
-      taken.packet.status = rxnic_link_pkg::WcStatusLocalLength;
-      taken.packet.acknowledge = reliable;
-      taken.packet.completes = 1'b1;
+      packet.drop_reason = rxnic_link_pkg::DropReasonMessageTooLong;
+      packet.outcome = reliable ? rxnic_link_pkg::OutcomeNak : rxnic_link_pkg::OutcomeDrop;
+      packet.syndrome = reliable ? rxnic_pkg::NakInvalidRequest : '0;
+      packet.status = rxnic_link_pkg::WcStatusLocalLength;
+      packet.acknowledge = reliable;
+      packet.completes = 1'b1;
       if (reliable) begin
-        taken.packet.answer_msn = in_i.msn_before;
-        taken.packet.answer_psn = in_i.psn;
-        taken.packet.fails_qp = 1'b1;
+        packet.answer_msn = in_i.msn_before;
+        packet.answer_psn = in_i.psn;
+        packet.fails_qp = 1'b1;
         refused.requests = 1'b1;
       end else begin
         refused.message = in_i.message_sequence;
       end
     end else if (sends) begin
       taken.cursor.bytes = total[31:0];
-      if (in_i.ends_message) taken.packet.byte_count = total[31:0];  // (plan R6)
+      if (in_i.ends_message) packet.byte_count = total[31:0];  // (plan R6)
     end else if (writes && in_i.ends_message) begin
-      taken.packet.byte_count = in_i.message_bytes[31:0];
+      packet.byte_count = in_i.message_bytes[31:0];
     end
     refused.residence = in_i.residence;
     refusals_valid_o = take && too_long && reliable;
@@ -316,7 +334,7 @@ module grh_scatter #(
 
   // The elements of the looks in the next cycle (R6)
   assign lists_valid_o = look_again ? job_q.reads_list : take && taken.reads_list;
-  assign lists_o = look_again ? {looked.packet.wqe_slot, looked.cursor.element} : {in_i.wqe_slot, taken.cursor.element};
+  assign lists_o = look_again ? {packet_q.wqe_slot, looked.cursor.element} : {in_i.wqe_slot, taken.cursor.element};
 
   assign quiescent_o = !busy_q && count_q == '0 && beats_q == '0;
 
@@ -339,19 +357,19 @@ module grh_scatter #(
       end
       count_q <= size;
       mature_q <= mature_q + matured - leaving;
-      oldest_q <= 32'(oldest_q) + 32'(leaving) >= Places ? PlaceBits'(32'(oldest_q) + 32'(leaving) - Places)
-                                                         : PlaceBits'(32'(oldest_q) + 32'(leaving));
+      oldest_q <= place_at(oldest_q, (PlaceBits + 1)'(leaving));
       if (take && too_long) refused_valid_q[in_i.line[LineBits-1:0]] <= 1'b1;
     end
   end
 
   always_ff @(posedge clk_i) begin
     job_q <= take ? taken : looked;
+    if (take) packet_q <= packet;
     if (take && too_long) refused_q[in_i.line[LineBits-1:0]] <= refused;  // (R4)
-    if (finished && job_q.has_cursor) cursors_q[job_q.packet.wqe_slot[SlotBits-1:0]] <= looked.cursor;  // (R3)
+    if (finished && job_q.has_cursor) cursors_q[packet_q.wqe_slot[SlotBits-1:0]] <= looked.cursor;  // (R3)
     for (int unsigned n = 0; n < SgesPerCycle; n++) begin
       if (LaneBits'(n) < found) begin
-        places_q[PlaceBits'((32'(oldest_q) + 32'(count_q) + n) % Places)] <= pieces[n];
+        places_q[place_at(oldest_q, (PlaceBits + 1)'(count_q) + (PlaceBits + 1)'(n))] <= pieces[n*PieceBits+:PieceBits];
       end
     end
   end

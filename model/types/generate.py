@@ -287,6 +287,8 @@ def sv_package(groups):
                     out.append((f"    // {sentence}\n" if sentence else "")
                                + f"    {e.name}{camel(key)} = {e.bits}'d{number}{comma}\n")
             out.append(f"  }} {e.sv};\n")
+            if isinstance(e, Struct):
+                out.append(f"  localparam int unsigned {e.name}Bits = {e.bits};\n")
     out.append("\nendpackage : rxnic_link_pkg\n")
     return "".join(out)
 

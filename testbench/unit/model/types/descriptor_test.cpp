@@ -158,6 +158,7 @@ TEST_F(GeneratedDescriptors, SystemVerilogWidthsAreThoseOfTheTraits) {
     const std::string type(Descriptor<T>::kSvName);
     module << "  " << type << " a_" << type << ";\n";
     expect("$bits(" + type + ")", Descriptor<T>::kBits);
+    expect(std::string(Descriptor<T>::kName) + "Bits", Descriptor<T>::kBits);
     for (const FieldInfo& f : Descriptor<T>::kFields) {
       if (f.use == FieldUse::kPort) expect("$bits(a_" + type + "." + std::string(f.sv_name) + ")", f.bits * f.count);
     }
