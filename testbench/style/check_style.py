@@ -182,6 +182,9 @@ def check_blocks(tree):
                        f"testbench/cosim/{block}_twin.cpp", f"testbench/cosim/{block}_cosim_test.cpp"):
             if needed not in tree.files:
                 yield f"{name}: there is no {needed}"
+        area = tomllib.loads(tree.text("rtl/area.toml")) if "rtl/area.toml" in tree.files else {}
+        if name == f"rtl/{block}.sv" and block not in area:
+            yield f"{name}: rtl/area.toml does not name {block}"
 
 
 def check_ports(tree):

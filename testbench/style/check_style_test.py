@@ -28,6 +28,7 @@ GOOD = {
     "bridge/README.md": "page\n",
     "rtl/cam.sv": LICENCE,
     "rtl/checkers/cam_checker.sv": LICENCE,
+    "rtl/area.toml": "# SPDX-License-Identifier: Apache-2.0\n[cam]\n",
     "testbench/cosim/cam_twin.cpp": LICENCE,
     "testbench/cosim/cam_cosim_test.cpp": LICENCE,
     "scripts/run": "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n",
@@ -145,6 +146,10 @@ class CheckStyle(unittest.TestCase):
                 self.assertTrue(all(f"no {name}" in o for o in self.offences("blocks")), self.offences("blocks"))
                 self.assertNotEqual(self.offences("blocks"), [])
                 self.write(name, LICENCE)
+
+    def test_rtl_whose_area_is_not_measured(self):
+        self.write("rtl/area.toml", "# SPDX-License-Identifier: Apache-2.0\n[other]\n")
+        self.assert_one("blocks", "rtl/cam.sv", "rtl/area.toml")
 
     def test_checker_without_its_rtl(self):
         (self.root / "rtl/cam.sv").unlink()

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/area: what yosys finds in the RTL, beside the model."""
+import json
+import os
+import shutil
+import sys
+
+import e2e
+
+BLOCK = "grh_scatter"
+# A small block in the place of the real one. yosys reads it in a moment.
+RTL = """// SPDX-License-Identifier: Apache-2.0
+module grh_scatter #(
+  parameter int unsigned Lanes = rxnic_params_pkg::GrhScatterSgesPerCycle,
+  parameter int unsigned Slots = rxnic_params_pkg::SrqWqeFetcherWqeStoreEntries
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  rxnic_link_pkg::scatter_list_read_t at_i,
+  input  logic [Lanes*rxnic_link_pkg::DataSegmentBits-1:0] words_i,
+  output logic found_o
+);
+  logic [69:0] cursors_q [Slots];
+  logic last_q;
+  assign found_o = ^cursors_q[at_i.wqe_slot[3:0]] ^ last_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) last_q <= 1'b0;
+    else last_q <= ^words_i;
+  end
+  always_ff @(posedge clk_i) cursors_q[at_i.wqe_slot[7:4]] <= {words_i[69:6], at_i.element};
+endmodule
+"""
+TABLE = """# SPDX-License-Identifier: Apache-2.0
+[grh_scatter]
+configurations = ["tiny grh_scatter.sges_per_cycle=2"]
+[grh_scatter.ports]
+at_i = ["ScatterListRead"]
+words_i = ["DataSegment", "Lanes"]
+[grh_scatter.memories]
+cursors = { memories = ["cursors_q"] }
+pipeline = { because = "It is left out." }
+job = { registers = ["last_q"], because = "It is shorter." }
+refused = { because = "It is left out." }
+"""
+
+
+def need_yosys():
+    if not shutil.which("yosys"):
+        raise e2e.Skip("yosys")
+
+
+def area(bench, script, *arguments, **how):
+    return bench.start(sys.executable, "-B", script, "--rxnic", bench.options.rxnic, *arguments, **how)
+
+
+def grh_scatter(bench):
+    """Ports and memories of grh_scatter are as wide as the model's, and follow its parameters."""
+    need_yosys()
+    settings = ["--config", "tiny", "--set", "grh_scatter.sges_per_cycle=2"]
+    slots = [16, 32]
+    done = area(bench, e2e.ROOT / "scripts" / "area", BLOCK, *settings, "--json", "--set",
+                "srq_wqe_fetcher.wqe_store_entries=" + ",".join(map(str, slots)))
+    bench.expect_equal(done.returncode, 0, done.stderr)
+    results = json.loads(done.stdout)[BLOCK]
+    bench.expect_equal(len(results), len(slots), "configurations")
+    for result, entries in zip(results, slots):
+        shown = bench.rxnic("params", "--memory", "--json", *settings, "--set",
+                            f"srq_wqe_fetcher.wqe_store_entries={entries}")
+        model = {m["name"]: m for m in json.loads(shown.stdout)["memories"] if m["block"] == BLOCK}
+        rtl = result["rtl_memories"]
+        for ours, models in (("cursors_q", "cursors"), ("places_q", "pipeline")):
+            found = (rtl[ours]["entries"], rtl[ours]["entry_bits"])
+            bench.expect_equal(found, (model[models]["entries"], model[models]["entry_bits"]), ours)
+        bench.expect_equal(rtl["cursors_q"]["entries"], entries, "cursors_q")
+        bench.expect_equal(result["ports"]["out_o"], 2 * model["pipeline"]["entry_bits"], "bits of out_o")
+        bench.expect_equal(result["ports"]["out_valid_o"], 2, "bits of out_valid_o")
+        least = rtl["cursors_q"]["entry_bits"]  # a packet's registers hold a cursor
+        bench.expect(result["flip_flops"] > least and result["gates"] > least, f"too little: {result}")
+        bench.expect(result["flip_flops"] < rtl["places_q"]["entry_bits"] * rtl["places_q"]["entries"],
+                     f"a memory became flip-flops: {result['flip_flops']}")
+
+
+def mistakes(bench):
+    """What yosys misreads, and what the model does not have, is named, and the exit code is 1."""
+    need_yosys()
+    for folder in ("model/params", "model/types"):
+        shutil.copytree(e2e.ROOT / folder, bench.folder / folder)
+    for folder in ("rtl", "scripts"):
+        (bench.folder / folder).mkdir()
+    shutil.copy(e2e.ROOT / "rtl" / "rxnic_pkg.sv", bench.folder / "rtl")
+    script = shutil.copy(e2e.ROOT / "scripts" / "area", bench.folder / "scripts")
+    lanes = "logic [Lanes*rxnic_link_pkg::DataSegmentBits-1:0] words_i"
+    cursors = 'cursors = { memories = ["cursors_q"] }\n'
+    flip_flop = RTL[RTL.index("always_ff"):RTL.index("^words_i")]
+    for was, now, status, *words in [
+            ("", "", 0),
+            (lanes, "rxnic_link_pkg::data_segment_t [Lanes-1:0] words_i", 1, "words_i", "expected 256"),
+            ("logic [69:0] cursors_q", "logic [63:0] cursors_q", 1, "cursors: 1024 bits in the RTL, 1120 in the model"),
+            ("cursors_q [Slots]", "cursors_q [2*Slots]", 1, "cursors: 32 entries in the RTL, 16 in the model"),
+            ("if (!rst_ni) last_q <= 1'b0;", "if (!rst_ni) for (int n = 0; n < 16; n++) cursors_q[n] <= '0;", 1,
+             "cursors_q"),
+            (flip_flop, "always_latch begin\n    if (rst_ni) last_q = ", 1, "latch"),
+            ("  logic last_q;", "  logic last_q;\n  assign found_o = &words_i;", 1, "multiple conflicting drivers"),
+            ('"last_q"', '"first_q"', 1, "first_q: no register"),
+            (cursors, "", 1, "cursors_q: a memory of the RTL"),
+            (cursors, cursors.replace(" }", ', because = "So." }'), 1, "says why they differ"),
+            ('because = "It is shorter."', 'because = ""', 1, "job", "does not say why"),
+            ("at_i = ", "of_i = ", 1, "there is no port of_i"),
+            ('"Lanes"', '"Lane"', 1, "words_i", "DataSegment, Lane"),
+            ("pipeline = ", "pipelines = ", 1, "no memory pipelines"),
+    ]:
+        for name, text in (("grh_scatter.sv", RTL), ("area.toml", TABLE)):
+            (bench.folder / "rtl" / name).write_text(text.replace(was, now) if was else text, encoding="utf-8")
+        done = area(bench, script)
+        bench.expect_equal(done.returncode, status, f"{was} -> {now}: {done.stderr}")
+        for word in words:
+            bench.expect(word in done.stderr, f"{was} -> {now}: does not name {word}: {done.stderr}")
+
+
+def refusals(bench):
+    """A wrong command line and a missing yosys exit 2 and are named."""
+    script = e2e.ROOT / "scripts" / "area"
+    done = area(bench, script, BLOCK, env=dict(os.environ, PATH=str(bench.folder)))
+    bench.expect(done.returncode == 2 and "yosys is not installed" in done.stderr, f"without yosys: {done.stderr}")
+    need_yosys()
+    helped = area(bench, script, "--help")
+    bench.expect(helped.returncode == 0 and "rtl/area.toml" in helped.stdout, f"--help: {helped.stdout}")
+    for arguments, *words in ((["rx_parsers"], "rx_parsers", BLOCK),
+                              (["--config", "nic_101g"], "nic_101g", "nic_100g_gen3"),
+                              (["--set", "grh_scatter.latency_cycles=4,0"], "latency_cycles", "found 0"),
+                              (["--set", "grh_scatter.latency"], "grh_scatter.latency", "section.key=value")):
+        done = area(bench, script, *arguments)
+        bench.expect_equal(done.returncode, 2, " ".join(arguments))
+        for word in words:
+            bench.expect(word in done.stderr, f"{' '.join(arguments)}: does not name {word}: {done.stderr}")
+
+
+CHECKS = {"grh_scatter": grh_scatter, "mistakes": mistakes, "refusals": refusals}
+
+if __name__ == "__main__":
+    sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))
