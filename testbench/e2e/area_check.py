@@ -118,12 +118,16 @@ def mistakes(bench):
             bench.expect(word in done.stderr, f"{was} -> {now}: does not name {word}: {done.stderr}")
 
 
-def refusals(bench):
-    """A wrong command line and a missing yosys exit 2 and are named."""
-    script = e2e.ROOT / "scripts" / "area"
-    done = area(bench, script, BLOCK, env=dict(os.environ, PATH=str(bench.folder)))
+def absent(bench):
+    """Without yosys it exits 2 and names it."""
+    done = area(bench, e2e.ROOT / "scripts" / "area", BLOCK, env=dict(os.environ, PATH=str(bench.folder)))
     bench.expect(done.returncode == 2 and "yosys is not installed" in done.stderr, f"without yosys: {done.stderr}")
+
+
+def refusals(bench):
+    """A wrong command line exits 2 and says what was expected."""
     need_yosys()
+    script = e2e.ROOT / "scripts" / "area"
     helped = area(bench, script, "--help")
     bench.expect(helped.returncode == 0 and "rtl/area.toml" in helped.stdout, f"--help: {helped.stdout}")
     for arguments, *words in ((["rx_parsers"], "rx_parsers", BLOCK),
@@ -136,7 +140,7 @@ def refusals(bench):
             bench.expect(word in done.stderr, f"{' '.join(arguments)}: does not name {word}: {done.stderr}")
 
 
-CHECKS = {"grh_scatter": grh_scatter, "mistakes": mistakes, "refusals": refusals}
+CHECKS = {"grh_scatter": grh_scatter, "mistakes": mistakes, "absent": absent, "refusals": refusals}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))
