@@ -57,28 +57,24 @@ def area(bench, script, *arguments, **how):
 def grh_scatter(bench):
     """Ports and memories of grh_scatter are as wide as the model's, and follow its parameters."""
     need_yosys()
-    settings = ["--config", "tiny", "--set", "grh_scatter.sges_per_cycle=2"]
-    slots = [16, 32]
+    settings, entries, lanes = ["--config", "tiny", "--set", "srq_wqe_fetcher.wqe_store_entries=32"], 32, [1, 2]
     done = area(bench, e2e.ROOT / "scripts" / "area", BLOCK, *settings, "--json", "--set",
-                "srq_wqe_fetcher.wqe_store_entries=" + ",".join(map(str, slots)))
+                "grh_scatter.sges_per_cycle=" + ",".join(map(str, lanes)))
     bench.expect_equal(done.returncode, 0, done.stderr)
     results = json.loads(done.stdout)[BLOCK]
-    bench.expect_equal(len(results), len(slots), "configurations")
-    for result, entries in zip(results, slots):
-        shown = bench.rxnic("params", "--memory", "--json", *settings, "--set",
-                            f"srq_wqe_fetcher.wqe_store_entries={entries}")
+    bench.expect_equal(len(results), len(lanes), "configurations")
+    for result, count in zip(results, lanes):
+        shown = bench.rxnic("params", "--memory", "--json", *settings, "--set", f"grh_scatter.sges_per_cycle={count}")
         model = {m["name"]: m for m in json.loads(shown.stdout)["memories"] if m["block"] == BLOCK}
         rtl = result["rtl_memories"]
         for ours, models in (("cursors_q", "cursors"), ("places_q", "pipeline")):
             found = (rtl[ours]["entries"], rtl[ours]["entry_bits"])
             bench.expect_equal(found, (model[models]["entries"], model[models]["entry_bits"]), ours)
         bench.expect_equal(rtl["cursors_q"]["entries"], entries, "cursors_q")
-        bench.expect_equal(result["ports"]["out_o"], 2 * model["pipeline"]["entry_bits"], "bits of out_o")
-        bench.expect_equal(result["ports"]["out_valid_o"], 2, "bits of out_valid_o")
-        least = rtl["cursors_q"]["entry_bits"]  # a packet's registers hold a cursor
-        bench.expect(result["flip_flops"] > least and result["gates"] > least, f"too little: {result}")
-        bench.expect(result["flip_flops"] < rtl["places_q"]["entry_bits"] * rtl["places_q"]["entries"],
-                     f"a memory became flip-flops: {result['flip_flops']}")
+        bench.expect_equal(result["ports"]["out_o"], count * model["pipeline"]["entry_bits"], "bits of out_o")
+        bench.expect_equal(result["ports"]["out_valid_o"], count, "bits of out_valid_o")
+        bits = model["pipeline"]["entry_bits"]  # a packet's registers have most of a piece's
+        bench.expect(result["gates"] > bits // 2 and bits // 2 < result["flip_flops"] < 2 * bits, f"size: {result}")
 
 
 def mistakes(bench):
