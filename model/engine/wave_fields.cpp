@@ -61,8 +61,8 @@ void WaveFields::show(WaveFile& file, const LinkBase& link, const void* value) c
   link.for_each_number_of(value, [&](const FieldPath& at, std::uint64_t number) { set(at, number); });
 }
 
-// Numbers come in the order of the fields, the first one in the most significant bits; but the first element of an array
-// is in its least significant ones (types/descriptor_bits.h, R1).
+// Numbers come in the order of the fields, the first one in the most significant bits; but the first element of an
+// array is in its least significant ones (types/descriptor_bits.h, R1).
 void WaveFields::show_bits(WaveFile& file, const LinkBase& link, const std::uint32_t* bits) const {
   Setter set{file, first_, {}};
   unsigned end = link.value_bits();

@@ -54,8 +54,8 @@ class WaveTree {
   std::vector<WaveSignal> signals_{{"clk"}};  // in each scope at the top
 };
 
-// Writes the save file of GTKWave for the tree of x.vcd, x.gtkw beside it: activities first, then a group for each block
-// and its ports. Throws std::runtime_error.
+// Writes the save file of GTKWave for the tree of x.vcd, x.gtkw beside it: activities first, then a group for each
+// block and its ports. Throws std::runtime_error.
 void write_save_file(const WaveTree& tree, const std::string& path);
 
 }  // namespace rxnic
