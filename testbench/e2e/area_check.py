@@ -51,7 +51,8 @@ def need_yosys():
 
 
 def area(bench, script, *arguments, **how):
-    return bench.start(sys.executable, "-B", script, "--rxnic", bench.options.rxnic, *arguments, **how)
+    # Other tests have the other cores.
+    return bench.start(sys.executable, "-B", script, "--rxnic", bench.options.rxnic, "--jobs", "1", *arguments, **how)
 
 
 def grh_scatter(bench):
