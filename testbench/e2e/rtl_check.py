@@ -46,6 +46,15 @@ def place(bench):
             bench.expect_equal(rtl.get(figure), model.get(figure), f"{trace.name}: {figure}")
 
 
+def programs(bench):
+    """A program behind the option keeps its own options and its exit status; without traffic too little is compared."""
+    need_rtl(bench)
+    for option, status in (("--rtl", 5), ("--lockstep", 4)):
+        done = bench.rxnic("run", "--quiet", "--out", "out", option, BLOCK, "--", "sh", "-c", "exit 5")
+        bench.expect_equal(done.returncode, status, f"{option}: exit status; {done.stderr}")
+    bench.expect("0 transactions compared" in done.stderr, f"says not what is too little: {done.stderr}")
+
+
 def refusals(bench):
     """What there is no RTL of, and what is named twice, is refused by name."""
     need_rtl(bench)
@@ -59,7 +68,7 @@ def refusals(bench):
         bench.expect(words in done.stderr, f"{' '.join(arguments)}: does not name {words}: {done.stderr}")
 
 
-CHECKS = {"lockstep": lockstep, "place": place, "refusals": refusals}
+CHECKS = {"lockstep": lockstep, "place": place, "programs": programs, "refusals": refusals}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

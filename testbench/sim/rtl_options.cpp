@@ -43,11 +43,13 @@ void RtlOptions::describe(CLI::App& app) {
          "=FILE: your own RTL, which scripts/build_rtl has made; :transactions: its cycles may be others, they\n"
          "are only counted")
       ->delimiter(',')
+      ->allow_extra_args(false)  // what follows may be a program with options of its own
       ->type_name("BLOCK[=FILE][:transactions][,...]");
   app.add_option("--rtl", rtl_,
                  "Blocks whose RTL takes the model's place, with the same result; their counters are not known.\n"
                  "=FILE: your own RTL, which scripts/build_rtl has made")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("BLOCK[=FILE][,...]");
   app.add_flag("--clock-always", always_,
                "With --lockstep and --rtl: clock the RTL in cycles in which it is idle, too; the same result");
