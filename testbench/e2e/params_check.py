@@ -7,7 +7,6 @@ A new parameter needs a row in params_rows.py: a scenario, two values, a figure 
 import csv
 import json
 import pathlib
-import statistics
 import subprocess
 import sys
 import tomllib
@@ -72,13 +71,9 @@ class Walk:
             self.captures[traffic] = file
         return self.captures[traffic]
 
-    def all_reports(self, scenario, *arguments):
-        """Of all its runs."""
-        return [self.report(scenario, *arguments, turn=turn) for turn in range(getattr(scenario, "times", 1))]
-
-    def report(self, scenario, values, may_refuse=False, turn=0):
+    def report(self, scenario, values, may_refuse=False):
         """None: the run failed, which was said. may_refuse: so that rxnic refuses it is an outcome, too."""
-        key = (scenario, values, turn)
+        key = (scenario, values)
         if key not in self.reports:
             settings = [part for value in values for part in ("--set", value)]
             if isinstance(scenario, Replay):
@@ -128,16 +123,16 @@ def walk(bench):
     walked = 0
     for row in (r for r in ROWS if r.name in parameters):
         refused = row.figure.startswith("refused.")
-        reports = [runs.all_reports(row.scenario, (*row.also, f"{row.name}={value}"), refused)
+        reports = [runs.report(row.scenario, (*row.also, f"{row.name}={value}"), refused)
                    for value in (row.value, row.to)]
-        if any(None in of_value for of_value in reports):
+        if None in reports:
             continue
-        before, after = (statistics.median(figure(report, row.figure) for report in of_value) for of_value in reports)
+        before, after = (figure(report, row.figure) for report in reports)
         print(f"{row.name}: {row.value} -> {row.to}: {row.figure} {before} -> {after}")
         moved = (after - before) * row.direction > 0 if row.direction != OTHER else after != before
         bench.expect(moved, f"{row.name}: {row.value} -> {row.to}: {row.figure} {before} -> {after}, "
                             f"expected {('another', 'more', 'less')[row.direction]}")
-        unduly = [text for text in reports[1][0].get("warnings", []) if text.startswith(f"{row.name} cannot act")]
+        unduly = [text for text in reports[1].get("warnings", []) if text.startswith(f"{row.name} cannot act")]
         bench.expect_equal(unduly, [], f"{row.name} acts, and a warning")
         walked += 1
     for name, why in nowhere.items():

@@ -311,7 +311,7 @@ void flushed() {
 
 void late() {
   Path path;
-  path.min_rnr_timer = 1;  // 10 us
+  path.min_rnr_timer = 14;  // 0.96 ms: some 50 of them, when model time passes as wall time does
   Pairs pair(1, 1, {}, path);
   pair.send(0, 64);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
