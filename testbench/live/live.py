@@ -254,6 +254,10 @@ UNPATCHED = {"UCX_MEM_MMAP_HOOK_MODE": "none", "UCX_IB_REG_METHODS": "direct", "
              "FI_MR_CACHE_MONITOR": "disabled"}
 
 
+def with_libtsan(bench):
+    return "libtsan" in str(bench.options.preload)
+
+
 def sanitizer(bench, others=True):
     """The environment of a program into which the drop-in brings a sanitizer."""
     if not bench.options.preload:
@@ -264,7 +268,7 @@ def sanitizer(bench, others=True):
     if others:  # built without it; its own leaks are not checked
         environment["LD_PRELOAD"] = str(bench.options.preload)
         environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-    if "libtsan" in str(bench.options.preload):
+    if with_libtsan(bench):
         suppressions = bench.folder / "suppressions"
         if not suppressions.exists():
             suppressions.write_text(SUPPRESSIONS, encoding="ascii")

@@ -98,15 +98,16 @@ INITIATOR, TARGET = "iqn.2001-04.org.example:user", "iqn.2001-04.org.example:dis
 DISK_URL = f"iser://{SERVER}:{ISER_PORT}/{TARGET}/1"
 SECTOR, SECTORS = 512, 2048
 WRITTEN = b"\xa6"  # by iscsi-test-cu's Write10.Simple, to 1, 2, ... 255 sectors from the first one on
+PASSED = r" asserts +[1-9]\d* +[1-9]\d* +[1-9]\d* +0 +n/a"  # in all, run, passed, failed
 # iscsi-ls is not here: over iSER libiscsi polls its CQ once more after the answer has made it destroy it.
 ISER = (  # program, options, what it prints
     ("iscsi-inq", "", r"^Peripheral Device Type:DIRECT_ACCESS$"),
     ("iscsi-readcapacity16", "", rf"^Total size:{SECTOR * SECTORS}$"),
     ("iscsi-perf", "-t 1 -b 8 -m 4", r"^iops average [1-9]"),
-    ("iscsi-test-cu", "-d -t SCSI.Write10.Simple", r" asserts .* 0 +n/a"),
+    ("iscsi-test-cu", "-d -t SCSI.Write10.Simple", PASSED),
     # Verify10: what was read goes back, and the target compares it with its disk.
-    ("iscsi-test-cu", "-d -t SCSI.Verify10.Simple", r" asserts .* 0 +n/a"),
-    ("iscsi-test-cu", "-d -t SCSI.CompareAndWrite.Simple", r" asserts .* 0 +n/a"),
+    ("iscsi-test-cu", "-d -t SCSI.Verify10.Simple", PASSED),
+    ("iscsi-test-cu", "-d -t SCSI.CompareAndWrite.Simple", PASSED),
 )
 ISER_USES = (Use(TGTD, "RC", "-f --iser nop=off"), *(Use(program, "RC", options) for program, options, _ in ISER))
 
@@ -139,14 +140,20 @@ def iser_session(bench, uid, nics):
     """Returns the fabric."""
     with live.Fabric(bench, nics, uid) as fabric:
         target = Target(bench, fabric)
+        # libiscsi 1.19 does not initialize its connection: a second login of a process, as iscsi-test-cu's, fails where
+        # freed memory is given out again as it was.
+        tested = not live.with_libtsan(bench)
         for program, options, prints in ISER:
+            if program == "iscsi-test-cu" and not tested:
+                print(f"left out with libtsan: {program} {options}")
+                continue
             client = fabric.start("initiator", program, "-i", INITIATOR, *options.split(), DISK_URL,
                                   **fabric.device_files(), RXNIC_NIC=str(nics - 1))
             good = client.wait() == 0 and re.search(prints, client.text(), re.M)
             bench.expect(good, f"{client.story()}\n{target.daemon.story()}")
             if options.endswith("Write10.Simple"):
                 bench.expect_equal(target.disk.read_bytes()[:255 * SECTOR], WRITTEN * 255 * SECTOR, "on the disk")
-    if fabric.report is not None:
+    if fabric.report is not None and tested:
         reads = live.counters(fabric.report, "ack_generator")["reads"]
         bench.expect(reads > 0, f"{reads} READs of what was to be written")
     return fabric
