@@ -11,7 +11,7 @@
 namespace rxnic {
 namespace {
 constexpr int kSnapLength = 262144;
-constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
+constexpr std::size_t kCaptureBufferBytes = std::size_t{1} << 18;
 constexpr std::uint64_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kPsPerNanosecond = 1000;
 }  // namespace
@@ -24,7 +24,7 @@ CaptureWriter::CaptureWriter(const std::string& path, LinkLayer link, CaptureTim
                                                    kSnapLength, PCAP_TSTAMP_PRECISION_NANO));
   std::FILE* file = std::fopen(path.c_str(), "wb");
   if (!file) throw TraceError(path_, 0, std::strerror(errno), "a file that can be written");
-  std::setvbuf(file, nullptr, _IOFBF, kBufferBytes);
+  std::setvbuf(file, nullptr, _IOFBF, kCaptureBufferBytes);
   dumper_.reset(pcap_dump_fopen(pcap_.get(), file));
   if (!dumper_) {
     std::fclose(file);

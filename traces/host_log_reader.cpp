@@ -19,7 +19,7 @@ using Kind = HostLogEntry::Kind;
 
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 16;
+constexpr std::size_t kReadBufferBytes = std::size_t{1} << 16;
 constexpr std::string_view kStart = R"({"event":")";
 constexpr std::uint32_t kMaxClient = 0x3fff;
 
@@ -190,7 +190,7 @@ json HostLogReader::parse_line() const {
 }
 
 void HostLogReader::read_header() {
-  std::setvbuf(file_.get(), nullptr, _IOFBF, kBufferBytes);
+  std::setvbuf(file_.get(), nullptr, _IOFBF, kReadBufferBytes);
   if (!read_line()) refuse(line_, "an empty file", "a header");
   if (kind_of_line() != "header") refuse(line_, "an event", "a header");
   const json j = parse_line();

@@ -15,7 +15,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 16;
+constexpr std::size_t kWriteBufferBytes = std::size_t{1} << 16;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ HostLogWriter::HostLogWriter(const std::string& path, const HostLogHeader& h)
     : path_(path), file_(std::fopen(path.c_str(), "wb")) {
   if (!file_) throw TraceError(path, 0, std::strerror(errno), "a file that can be written");
   std::setvbuf(file_.get(), nullptr, _IONBF, 0);
-  buffer_.reserve(kBufferBytes + kBufferBytes / 4);
+  buffer_.reserve(kWriteBufferBytes + kWriteBufferBytes / 4);
   nlohmann::ordered_json j;
   j["event"] = "header";
   j["format"] = kHostLogFormat;
@@ -66,7 +66,7 @@ void HostLogWriter::print(const char* format, const Values&... values) {
 }
 
 void HostLogWriter::flush_when_full() {
-  if (buffer_.size() >= kBufferBytes) flush();
+  if (buffer_.size() >= kWriteBufferBytes) flush();
 }
 
 void HostLogWriter::flush() {

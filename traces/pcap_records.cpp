@@ -12,7 +12,7 @@ constexpr std::size_t kBlockBytes = std::size_t{1} << 17;
 constexpr std::size_t kFileHeaderBytes = 24;
 constexpr std::size_t kRecordHeaderBytes = 16;
 constexpr std::uint32_t kMicroseconds = 0xa1b2c3d4;
-constexpr std::uint32_t kMostBytes = 262144;  // of a record: what libpcap takes
+constexpr std::uint32_t kMostRecordBytes = 262144;  // of a record: what libpcap takes
 constexpr std::uint32_t kNanoseconds = 0xa1b23c4d;
 
 }  // namespace
@@ -37,7 +37,7 @@ void PcapRecords::open(CaptureFile& file) {
 }
 
 void PcapRecords::begin(std::uint32_t snapshot) {
-  snapshot_ = std::min(snapshot, kMostBytes);
+  snapshot_ = std::min(snapshot, kMostRecordBytes);
   offset_ = kFileHeaderBytes;
   at_ = end_ = 0;
   if (reads_) block_.resize(kBlockBytes);

@@ -17,7 +17,7 @@ constexpr std::uint32_t kEnhancedPacket = 6;
 constexpr std::uint32_t kByteOrder = 0x1a2b3c4d;
 constexpr std::uint32_t kFramingBytes = 12;  // type, length, and the length once more
 constexpr std::uint32_t kSectionBytes = 28;
-constexpr std::uint32_t kMostBytes = std::uint32_t{1} << 24;  // R2
+constexpr std::uint32_t kMostBlockBytes = std::uint32_t{1} << 24;  // R2
 constexpr std::size_t kMostInterfaces = 65536;
 constexpr std::size_t kPacketBytes = 20;  // before the data of a packet block
 constexpr std::size_t kSkipBytes = 65536;
@@ -188,7 +188,7 @@ bool PcapngRecords::next(PcapRecord& out) {
       if (!skip(length - kFramingBytes) || !end_block(length)) return false;
       continue;
     }
-    if (length > kMostBytes) return fail("a pcapng block of " + std::to_string(length) + " bytes");
+    if (length > kMostBlockBytes) return fail("a pcapng block of " + std::to_string(length) + " bytes");
     if (!read(length - kFramingBytes) || !end_block(length)) return false;
     if (is_packet) return packet(type, out);
     if (!interface()) return false;

@@ -304,9 +304,7 @@ CommandResult Device::resolve_path(Command& c) const {
   return CommandResult::kDone;
 }
 
-Cycle Device::after(Cycle now, std::uint64_t ps) const {
-  return now + (ps + timing_.clock_period_ps - 1) / timing_.clock_period_ps;
-}
+Cycle Device::after(Cycle now, std::uint64_t ps) const { return now + cycles_in(ps, timing_.clock_period_ps); }
 
 // The program waits for the reply as a CPU waits for a register of the device.
 CommandResult Device::read_clock(Command& c, Cycle now) const {

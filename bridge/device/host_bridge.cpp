@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::size_t kMaxWaitingRequests = 256;  // of a client, though it should wait for the reply to each
 
-constexpr std::uint64_t cycles_of(std::uint64_t ps, std::uint64_t period_ps) {
-  return (ps + period_ps - 1) / period_ps;
-}
-
 }  // namespace
 
 // One NIC: its links, its device, and the completions that have not landed.
@@ -74,8 +70,8 @@ HostBridge::HostBridge(const sc_core::sc_module_name& name, const Params& params
       port_(port),
       observer_(observer),
       doorbell_cycles_(
-          std::max<std::uint64_t>(1, cycles_of(params.host.doorbell_latency_ps, params.nic.clock_period_ps))),
-      timer_gap_cycles_(cycles_of(params.live.timer_gap_ps, params.nic.clock_period_ps)) {
+          std::max<std::uint64_t>(1, cycles_in(params.host.doorbell_latency_ps, params.nic.clock_period_ps))),
+      timer_gap_cycles_(cycles_in(params.live.timer_gap_ps, params.nic.clock_period_ps)) {
   const auto count = static_cast<std::uint32_t>(nics.size());
   assert(count <= channel::kMaxNics && channel::kMaxNics <= 64);
   for (std::uint32_t n = 0; n < count; ++n) {

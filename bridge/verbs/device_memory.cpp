@@ -11,8 +11,8 @@ namespace rxnic::verbs {
 
 namespace {
 
-constexpr unsigned kRights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                             IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
+constexpr unsigned kDeviceMemoryRights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                                         IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED;
 
 // Between `program` and the memory's byte `offset`.
 int copy(ibv_dm* dm, channel::Request direction, std::uint64_t offset, const void* program, std::size_t length) {
@@ -67,7 +67,7 @@ ibv_mr* reg_dm_mr(ibv_pd* pd, ibv_dm* dm, std::uint64_t offset, std::size_t leng
   m.address = offset;
   m.length = length;
   m.device_memory = dm->handle;
-  int status = mr == nullptr ? ENOMEM : (access & ~kRights) != 0 ? EINVAL : 0;
+  int status = mr == nullptr ? ENOMEM : (access & ~kDeviceMemoryRights) != 0 ? EINVAL : 0;
   if (status == 0) status = call(context_of(pd->context), message);
   if (status != 0) {
     delete mr;

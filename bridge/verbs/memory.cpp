@@ -14,13 +14,14 @@ namespace rxnic::verbs {
 namespace {
 
 constexpr unsigned kLeastPageShift = 12;
-constexpr unsigned kRights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-                             IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB;
+constexpr unsigned kMemoryRights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                                   IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_MW_BIND | IBV_ACCESS_ON_DEMAND |
+                                   IBV_ACCESS_HUGETLB;
 
 // 0 or a positive errno. Flags of the optional range are dropped: a device may ignore them.
 int check_access(unsigned& access) {
   access &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
-  if ((access & ~(kRights | IBV_ACCESS_ZERO_BASED)) != 0) return EINVAL;
+  if ((access & ~(kMemoryRights | IBV_ACCESS_ZERO_BASED)) != 0) return EINVAL;
   const bool remote_writes = (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) != 0;
   return remote_writes && (access & IBV_ACCESS_LOCAL_WRITE) == 0 ? EINVAL : 0;
 }
@@ -95,7 +96,7 @@ ibv_mr* reg_mr(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova
     return nullptr;
   }
   channel::Memory m;
-  m.access = access & (kRights | IBV_ACCESS_ZERO_BASED);
+  m.access = access & (kMemoryRights | IBV_ACCESS_ZERO_BASED);
   m.address = reinterpret_cast<std::uintptr_t>(address);
   m.length = length;
   m.iova = (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : iova;
@@ -132,7 +133,7 @@ int rereg_mr(ibv_mr* mr, int flags, ibv_pd* pd, void* address, std::size_t lengt
   channel::Memory& m = message.body.memory;
   m = {};
   m.pd = (changes_pd ? pd : mr->pd)->handle;
-  m.access = rights & (kRights | IBV_ACCESS_ZERO_BASED);
+  m.access = rights & (kMemoryRights | IBV_ACCESS_ZERO_BASED);
   m.address = reinterpret_cast<std::uintptr_t>(to);
   m.iova = (rights & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : m.address;
   m.length = bytes;

@@ -23,10 +23,6 @@ DmaRequest atomic_request(const AckRequest& p) {
   return r;
 }
 
-std::uint64_t cycles_in(std::uint64_t ps, std::uint32_t clock_period_ps) {
-  return (ps + clock_period_ps - 1) / clock_period_ps;
-}
-
 }  // namespace
 
 AckGenerator::AckGenerator(const sc_core::sc_module_name& name, const AckGeneratorParams& params, NicShared& shared,

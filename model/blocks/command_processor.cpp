@@ -10,7 +10,7 @@ CommandProcessor::CommandProcessor(const sc_core::sc_module_name& name, const Co
                                    std::uint32_t clock_period_ps)
     : Block(name),
       params_(params),
-      command_cycles_(std::max<std::uint64_t>(1, (params.command_ps + clock_period_ps - 1) / clock_period_ps)),
+      command_cycles_(std::max<std::uint64_t>(1, cycles_in(params.command_ps, clock_period_ps))),
       buffer_(params.buffer_bytes) {
   assert(params.buffer_bytes >= kMailboxBytes);
 }

@@ -48,7 +48,7 @@ CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGenerat
 // A write's data must stay until the DMA engine has taken the request from the link.
 void CqeGenerator::end_of_elaboration() {
   const std::uint32_t block = params_.compression ? block_slots(params_.compression_max) : 1;
-  const std::uint32_t link = dma.size() > 0 ? dma[0]->link().capacity() : 0;
+  const std::uint32_t link = dma.size() > 0 ? dma[0]->capacity() : 0;
   buffer_slots_ = (link + params_.write_depth + 2) * block;
   buffers_.resize(std::size_t{buffer_slots_} * params_.cqe_bytes);
 }

@@ -14,10 +14,6 @@ constexpr std::uint64_t kPsPerMicrosecond = 1'000'000;
 constexpr std::uint64_t kTimeoutUnitPs = 4'096'000;
 constexpr std::uint32_t kGreatestTimeout = 31;
 
-std::uint64_t cycles_in(std::uint64_t ps, std::uint32_t clock_period_ps) {
-  return (ps + clock_period_ps - 1) / clock_period_ps;
-}
-
 }  // namespace
 
 Requester::Requester(const sc_core::sc_module_name& name, const RequesterParams& params, std::uint32_t clock_period_ps,

@@ -30,7 +30,7 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::give_back(WqeRequest& p, Cycle now) {  // 
   if (!match && p.tag_verdict != TagVerdict::kUnexpected) return Verdict::kLeaves;
   if (returned.bound()) {
     if (!returned.can_push(now)) return Verdict::kBlocked;
-    returned.push(now, {p.queue, match ? p.wqe_index : kNoTag});
+    returned.push(now, {p.queue, match ? p.wqe_index : kNoTagEntry});
   }
   return Verdict::kLeaves;
 }

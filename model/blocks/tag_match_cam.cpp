@@ -31,7 +31,7 @@ TagMatchCam::TagMatchCam(const sc_core::sc_module_name& name, const TagMatchCamP
 
 // What is written must stay in its buffer until the DMA engine has taken the request from the link.
 void TagMatchCam::end_of_elaboration() {
-  const std::size_t requests = (dma.size() > 0 ? dma[0]->link().capacity() : 0) + 1;
+  const std::size_t requests = (dma.size() > 0 ? dma[0]->capacity() : 0) + 1;
   write_buffers_.resize(requests * write_buffer_bytes_);
 }
 
@@ -208,7 +208,7 @@ bool TagMatchCam::search(WqeRequest& p, WqId srq, Cycle& due, Cycle now) {
     ++counters_.searches;
     const std::uint32_t found = tags.find(tmh.tag);
     due = time_search(list, found, now);
-    if (found == kNoTag ? tags.in_overflow() > 0 : !tags.settled(found)) {  // (R7)
+    if (found == kNoTagEntry ? tags.in_overflow() > 0 : !tags.settled(found)) {  // (R7)
       job_ = {};
       job_.kind = JobKind::kSearch;
       job_.list = srq;
@@ -217,7 +217,7 @@ bool TagMatchCam::search(WqeRequest& p, WqId srq, Cycle& due, Cycle now) {
       job_.held_from = tags.held_from();
       return true;
     }
-    if (found != kNoTag) {
+    if (found != kNoTagEntry) {
       tags.consume(found);
       --cam_used_;
       match(p, list, found);
@@ -252,19 +252,19 @@ bool TagMatchCam::search_on() {
       if (list->in_flight > 0) return false;
       if (!job_.reads) job_.position = list->overflow.head();
       const bool all_read = list->tags.in_overflow() == 0 || job_.position == list->overflow.tail();
-      if (job_.handle == kNoTag && !all_read) {
+      if (job_.handle == kNoTagEntry && !all_read) {
         const bool begins = !job_.reads;
         job_.reads = true;
         return begins;
       }
     }
     if (!job_.walked) ++counters_.refill_waits;
-    if (job_.found == kNoTag && job_.handle != kNoTag) {
+    if (job_.found == kNoTagEntry && job_.handle != kNoTagEntry) {
       list->tags.consume(job_.handle);
       --cam_used_;
       job_.found = job_.handle;
     }
-    if (job_.found != kNoTag) {
+    if (job_.found != kNoTagEntry) {
       match(p, *list, job_.found);
     } else {
       miss(p, *list, p.rendezvous ? TmhOpcode::kRendezvous : TmhOpcode::kEager);

@@ -128,14 +128,14 @@ class TagMatchCam final : public Block {
     JobKind kind = JobKind::kNone;
     WqId list = kNoWq;
     bool decided = false;
-    bool reads = false;             // it has begun to read by itself
-    bool walked = false;            // and has done so
-    std::uint32_t handle = kNoTag;  // search: the match in the CAM, if any; otherwise the entry it is about
-    std::uint32_t found = kNoTag;   // in the overflow
-    std::uint64_t tag = 0;          // search
-    std::uint64_t held_from = 0;    // search
-    std::uint64_t position = 0;     // to be read next
-    std::uint64_t destination = 0;  // put back: where the next entry is written
+    bool reads = false;                  // it has begun to read by itself
+    bool walked = false;                 // and has done so
+    std::uint32_t handle = kNoTagEntry;  // search: the match in the CAM, if any; otherwise the entry it is about
+    std::uint32_t found = kNoTagEntry;   // in the overflow
+    std::uint64_t tag = 0;               // search
+    std::uint64_t held_from = 0;         // search
+    std::uint64_t position = 0;          // to be read next
+    std::uint64_t destination = 0;       // put back: where the next entry is written
   };
   struct Copies {  // entries on their way back to the overflow, to neighbouring positions
     WqId list = kNoWq;

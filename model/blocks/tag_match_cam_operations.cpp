@@ -67,7 +67,7 @@ TagMatchCam::Taken TagMatchCam::remove(List& list, const TagOperation& op) {
       operation_waits_ = true;
       return Taken::kWaits;
     }
-    const bool found = job_.found != kNoTag;
+    const bool found = job_.found != kNoTagEntry;
     job_ = {};
     return found ? Taken::kDone : Taken::kFails;
   }

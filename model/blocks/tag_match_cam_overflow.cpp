@@ -177,7 +177,7 @@ void TagMatchCam::look_through(List& list, const Burst& burst, const TagOverflow
 bool TagMatchCam::decides(List& list, const TagOverflowEntry& e) {
   if (job_.decided) return false;
   if (job_.kind == JobKind::kRemove) return job_.decided = e.handle == job_.handle;
-  const bool too_young = job_.handle != kNoTag && e.sequence > list.tags.sequence(job_.handle);
+  const bool too_young = job_.handle != kNoTagEntry && e.sequence > list.tags.sequence(job_.handle);
   const bool matches = !too_young && TagMatchList::matches(e, job_.tag, job_.held_from);
   job_.decided = too_young || matches;
   return matches;

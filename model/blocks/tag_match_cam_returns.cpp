@@ -10,7 +10,7 @@ void TagMatchCam::take_back(const TagReturn& r) {
   ++counters_.returned;
   List* const list = find(r.srq);
   if (list == nullptr) return;
-  if (r.handle == kNoTag) {
+  if (r.handle == kNoTagEntry) {
     list->tags.discount_unexpected();
   } else {
     returns_.push_back(r);
@@ -52,7 +52,7 @@ bool TagMatchCam::put_back(Cycle now) {
   }
   if (!can_ask(now)) return false;
   const std::uint32_t youngest = tags.youngest();
-  const bool itself = youngest == kNoTag || tags.sequence(youngest) < tags.sequence(r.handle);
+  const bool itself = youngest == kNoTagEntry || tags.sequence(youngest) < tags.sequence(r.handle);
   const TagOverflowEntry bytes = tags.bytes_of(itself ? r.handle : youngest);
   write(now, address(r.srq, *list, list->overflow.prepend()), &bytes, sizeof bytes);
   ++counters_.list_writes;

@@ -23,22 +23,18 @@
 #include <cassert>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <new>
-#include <string>
-#include <string_view>
 #include <systemc>
 #include <utility>
 #include <vector>
 
 #include "model/engine/block.h"
 #include "model/engine/overflow.h"
-#include "model/types/descriptor_bits.h"
-#include "model/types/descriptor_text.h"
+#include "model/types/descriptor_operations.h"
 
 namespace rxnic {
 
-class LinkBase : public sc_core::sc_object {
+class LinkBase : public sc_core::sc_object, public virtual sc_core::sc_interface {
  public:
   std::uint32_t size() const { return size_; }
   std::uint32_t capacity() const { return capacity_; }
@@ -48,32 +44,28 @@ class LinkBase : public sc_core::sc_object {
     h.mix(transfers_);
     h.mix(history_);
   }
-  virtual std::uint32_t value_bits() const = 0;  // of a value on the port; 0: no description
+  // Of its values; nullptr: they have no description.
+  const DescriptorOperations* operations() const { return operations_; }
+  std::uint32_t value_bits() const { return operations_ == nullptr ? 0 : operations_->bits; }  // on the port
+  std::size_t value_bytes() const { return operations_ == nullptr ? 0 : operations_->bytes; }
+  // `value`: a copy of a value; nullptr: a default one.
+  template <class F>
+  void for_each_number_of(const void* value, F&& f) const {
+    if (operations_ != nullptr) operations_->for_each_number(value, std::forward<F>(f));
+  }
 
   // For observers between two cycles (waves.h). Values are numbered as they were pushed, from 0: those that were popped
-  // since the cycle before are still there.
+  // since the cycle before are still there. Nothing is copied of values without a description.
   std::uint64_t popped() const { return transfers_ - size_; }
-  virtual std::size_t value_bytes() const = 0;
   virtual void copy_value(std::uint64_t number, void* to) const = 0;
-  virtual Cycle head_visible_from() const = 0;  // kNever: empty
-  // For each number of the descriptor of which `value` is a copy; nullptr: of a default one. None when the values
-  // of the link have no description.
-  using NumberVisitor = std::function<void(const FieldPath& at, std::uint64_t number)>;
-  virtual void for_each_number_of(const void* value, const NumberVisitor& f) const = 0;
-  // A copy of a value as the vector of its port (descriptor_bits.h); the first field in which it differs from such a
-  // vector, with both values ("": none); as text. Of values that have a description.
-  virtual void pack_value(const void* value, std::uint32_t* bits) const = 0;
-  virtual std::string difference(const void* value, const std::uint32_t* bits) const = 0;
-  virtual std::string text(const std::uint32_t* bits) const = 0;
+  Cycle head_visible_from() const { return first_visible_; }  // kNever: empty
 
   // For a block that knows the links of its ports only when it is built (testbench/cosim/rtl_block.h).
   std::uint32_t room(Cycle now) const {  // values that can be pushed in this cycle
     return capacity_ - size_ - (freed_in_ == now ? freed_ : 0);
   }
-  // The fields of a value that only observers read. A value that is pushed has these of the value that it comes from.
-  using Observers = std::vector<std::pair<std::string_view, std::uint64_t>>;
-  virtual Observers observers_of(const void* value) const = 0;
-  virtual void push_bits(Cycle now, const std::uint32_t* bits, const Observers& from) = 0;
+  // A value that is pushed has the observers' fields of the value that it comes from.
+  virtual void push_bits(Cycle now, const std::uint32_t* bits, const DescriptorOperations::Observers& from) = 0;
   virtual void drop_head(Cycle now) = 0;
   // The ports that it joins, nullptr where it ends outside the blocks. Known when the simulation starts.
   const sc_core::sc_object* producer_port() const { return producer_port_; }
@@ -99,11 +91,15 @@ class LinkBase : public sc_core::sc_object {
   }
 
  protected:
-  LinkBase(const char* name, std::uint32_t capacity) : sc_object(name), capacity_(capacity) {}
+  LinkBase(const char* name, std::uint32_t capacity, const DescriptorOperations* operations)
+      : sc_object(name), capacity_(capacity), operations_(operations) {}
+  bool fits_port(const void* value) const { return operations_ == nullptr || operations_->check_widths(name(), value); }
   Block* consumer_ = nullptr;
   Block* producer_ = nullptr;
   bool listening_ = true;
   const std::uint32_t capacity_;
+  const DescriptorOperations* const operations_;
+  Cycle first_visible_ = kNever;  // of the first value: read far more often than it changes
   std::uint32_t size_ = 0;
   std::uint32_t high_water_ = 0;
   std::uint32_t freed_ = 0;  // pops in cycle freed_in_
@@ -118,27 +114,12 @@ class LinkBase : public sc_core::sc_object {
 };
 
 template <class T>
-class Link;
-
-template <class T>
-class LinkIn : public virtual sc_core::sc_interface {
- public:
-  virtual Link<T>& link() = 0;
-};
-template <class T>
-class LinkOut : public virtual sc_core::sc_interface {
- public:
-  virtual Link<T>& link() = 0;
-};
-
-template <class T>
-class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
+class Link final : public LinkBase {
  public:
   Link(const char* name, std::uint32_t capacity)
-      : LinkBase(name, capacity), slots_(std::bit_ceil(capacity)), mask_(std::bit_ceil(capacity) - 1) {
+      : LinkBase(name, capacity, described()), slots_(std::bit_ceil(capacity)), mask_(std::bit_ceil(capacity) - 1) {
     assert(capacity > 0);
   }
-  Link<T>& link() override { return *this; }
 
   bool can_push(Cycle now) const {
     if (size_ >= capacity_) return false;
@@ -149,7 +130,7 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
   void push(Cycle now, const T& value) {
     if (!can_push(now)) [[unlikely]]
       link_overflows(name(), capacity_, now);  // (R2)
-    assert(check_widths(name(), value));       // (R7)
+    assert(fits_port(&value));                 // (R7)
     add(now, now).value = value;
     if (listening_ && consumer_ != nullptr) consumer_->wake();
   }
@@ -165,7 +146,7 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
       link_overflows(name(), capacity_, now);
     T* const value = ::new (static_cast<void*>(&add(now, leaves).value)) T{from};
     fill(*value);
-    assert(check_widths(name(), *value));
+    assert(fits_port(value));
     consumer_->wake_in(leaves + 1);
   }
   // Nothing is in it, and nothing was popped in this cycle: the consumer has taken everything. (R3)
@@ -180,69 +161,18 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     return slot.visible_from <= now ? &slot.value : nullptr;
   }
   T& front() { return slots_[first_].value; }
-  std::size_t value_bytes() const override { return sizeof(T); }
   void copy_value(std::uint64_t number, void* to) const override {
     if constexpr (Described<T>) {
       const auto place = static_cast<std::uint32_t>(number - popped());  // before the head: wraps around
       std::memcpy(to, &slots_[(first_ + place) & mask_].value, sizeof(T));
     }
   }
-  Cycle head_visible_from() const override { return first_visible_; }
-  void for_each_number_of(const void* value, const NumberVisitor& f) const override {
-    if constexpr (Described<T>) for_each_number(f, value == nullptr ? T{} : copy_of(value));
-  }
-  void pack_value([[maybe_unused]] const void* value, [[maybe_unused]] std::uint32_t* bits) const override {
-    if constexpr (Described<T>) pack(copy_of(value), bits);
-  }
-  std::string difference([[maybe_unused]] const void* value,
-                         [[maybe_unused]] const std::uint32_t* bits) const override {
-    if constexpr (Described<T>) {
-      return first_difference(copy_of(value), unpack<T>(bits));
-    } else {
-      return {};
-    }
-  }
-  std::string text([[maybe_unused]] const std::uint32_t* bits) const override {
-    if constexpr (Described<T>) {
-      return text_of(unpack<T>(bits));
-    } else {
-      return {};
-    }
-  }
-  Observers observers_of([[maybe_unused]] const void* value) const override {
-    Observers found;
-    if constexpr (Described<T>) {
-      const T copy = copy_of(value);
-      Descriptor<T>::for_each_observer(
-          [&](const FieldInfo& field, const auto& member) {
-            found.emplace_back(field.name, detail::number_of(member));
-          },
-          copy);
-    }
-    return found;
-  }
-  void push_bits([[maybe_unused]] Cycle now, [[maybe_unused]] const std::uint32_t* bits,
-                 [[maybe_unused]] const Observers& from) override {
-    if constexpr (Described<T>) {
-      T value = unpack<T>(bits);
-      Descriptor<T>::for_each_observer(
-          [&](const FieldInfo& field, auto& member) {
-            for (const auto& [name, number] : from) {
-              if (name == field.name) detail::assign(member, number);
-            }
-          },
-          value);
-      push(now, value);
-    }
+  void push_bits(Cycle now, const std::uint32_t* bits, const DescriptorOperations::Observers& from) override {
+    T value{};
+    operations_->unpack(bits, from, &value);
+    push(now, value);
   }
   void drop_head(Cycle now) override { drop(now); }
-  std::uint32_t value_bits() const override {
-    if constexpr (Described<T>) {
-      return Descriptor<T>::kBits;
-    } else {
-      return 0;
-    }
-  }
   T pop(Cycle now) {
     const T value = slots_[first_].value;
     drop(now);
@@ -271,10 +201,12 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     Cycle visible_from{};
     T value{};
   };
-  static T copy_of(const void* value) {
-    T copy{};
-    std::memcpy(static_cast<void*>(&copy), value, sizeof(T));
-    return copy;
+  static const DescriptorOperations* described() {
+    if constexpr (Described<T>) {
+      return &operations_of<T>();
+    } else {
+      return nullptr;
+    }
   }
   // A place for a value that leaves the producer in cycle `leaves`.
   Slot& add(Cycle now, Cycle leaves) {
@@ -293,27 +225,40 @@ class Link final : public LinkBase, public LinkIn<T>, public LinkOut<T> {
     return slot;
   }
 
-  Cycle first_visible_ = kNever;  // of the first value: read far more often than it changes
   std::vector<Slot> slots_;
   std::uint32_t mask_;
   std::uint32_t first_ = 0;
 };
 
-// Ports: sc_ports that find the concrete link once, at the end of elaboration, so that a transfer is not a virtual
-// call.
-namespace detail {
-inline Block& block_of(sc_core::sc_object* parent) {
-  auto* block = dynamic_cast<Block*>(parent);
-  assert(block != nullptr && "an In or Out port belongs to a Block");
-  return *block;
-}
-}  // namespace detail
+// Ports: sc_ports that find the link once, at the end of elaboration, so that a transfer is not a virtual call. All
+// have one interface, which keeps SystemC's part of a port in one instance; bind() has the types of the values.
+class LinkPort : public sc_core::sc_port<LinkBase, 1, sc_core::SC_ZERO_OR_MORE_BOUND> {
+ protected:
+  using Base = sc_core::sc_port<LinkBase, 1, sc_core::SC_ZERO_OR_MORE_BOUND>;
+  using Base::Base;
+  LinkBase* bound_link();  // nullptr: none
+  Block& owner() const;    // the block of which this is a port
+};
+
+template <class T, class Port>
+class TypedPort : public LinkPort {
+ public:
+  using LinkPort::LinkPort;
+  void bind(Link<T>& link) { LinkPort::bind(link); }
+  void bind(Port& outer) { LinkPort::bind(outer); }
+  void operator()(Link<T>& link) { bind(link); }
+  void operator()(Port& outer) { bind(outer); }
+  bool bound() const { return link_ != nullptr; }
+
+ protected:
+  void find_link() { link_ = static_cast<Link<T>*>(bound_link()); }
+  Link<T>* link_ = nullptr;
+};
 
 template <class T>
-class In final : public sc_core::sc_port<LinkIn<T>, 1, sc_core::SC_ZERO_OR_MORE_BOUND> {
+class In final : public TypedPort<T, In<T>> {
  public:
-  using sc_core::sc_port<LinkIn<T>, 1, sc_core::SC_ZERO_OR_MORE_BOUND>::sc_port;
-  bool bound() const { return link_ != nullptr; }
+  using TypedPort<T, In>::TypedPort;
   bool can_pop(Cycle now) const { return link_ != nullptr && link_->can_pop(now); }
   T* peek(Cycle now, std::uint32_t n = 0) { return link_ == nullptr ? nullptr : link_->peek(now, n); }
   T pop(Cycle now) { return link_->pop(now); }
@@ -332,23 +277,22 @@ class In final : public sc_core::sc_port<LinkIn<T>, 1, sc_core::SC_ZERO_OR_MORE_
 
  protected:
   void end_of_elaboration() override {
-    if (this->size() == 0) return;
-    link_ = &(*this)[0]->link();
-    link_->set_consumer(detail::block_of(this->get_parent_object()), *this);
+    this->find_link();
+    if (link_ == nullptr) return;
+    link_->set_consumer(this->owner(), *this);
     if (word_ != nullptr) link_->show_in(*word_, bit_);
   }
 
  private:
-  Link<T>* link_ = nullptr;
+  using TypedPort<T, In>::link_;
   std::uint64_t* word_ = nullptr;
   std::uint64_t bit_ = 0;
 };
 
 template <class T>
-class Out final : public sc_core::sc_port<LinkOut<T>, 1, sc_core::SC_ZERO_OR_MORE_BOUND> {
+class Out final : public TypedPort<T, Out<T>> {
  public:
-  using sc_core::sc_port<LinkOut<T>, 1, sc_core::SC_ZERO_OR_MORE_BOUND>::sc_port;
-  bool bound() const { return link_ != nullptr; }
+  using TypedPort<T, Out>::TypedPort;
   bool can_push(Cycle now) const { return link_->can_push(now); }
   // At the end of a step: there is no room, and will be none before a pop that wakes this block (R4).
   bool full() const { return link_->size() == link_->capacity(); }
@@ -362,13 +306,12 @@ class Out final : public sc_core::sc_port<LinkOut<T>, 1, sc_core::SC_ZERO_OR_MOR
 
  protected:
   void end_of_elaboration() override {
-    if (this->size() == 0) return;
-    link_ = &(*this)[0]->link();
-    link_->set_producer(detail::block_of(this->get_parent_object()), *this);
+    this->find_link();
+    if (link_ != nullptr) link_->set_producer(this->owner(), *this);
   }
 
  private:
-  Link<T>* link_ = nullptr;
+  using TypedPort<T, Out>::link_;
 };
 
 }  // namespace rxnic

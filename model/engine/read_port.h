@@ -12,8 +12,7 @@
 #include <string>
 #include <systemc>
 
-#include "model/types/descriptor_bits.h"
-#include "model/types/descriptor_text.h"
+#include "model/types/descriptor_operations.h"
 #include "model/types/ids.h"
 #include "model/types/read_memory.h"
 
@@ -55,18 +54,20 @@ class ReadPort final : public ReadPortBase {
 
   unsigned address_bits() const override { return Descriptor<Address>::kBits; }
   unsigned word_bits() const override { return Descriptor<Word>::kBits; }
-  void pack_address(std::uint32_t* bits) const override { pack(address_, bits); }
-  std::string difference(const std::uint32_t* bits) const override {
-    return first_difference(address_, unpack<Address>(bits));
-  }
-  std::string address_text(const std::uint32_t* bits) const override { return text_of(unpack<Address>(bits)); }
+  void pack_address(std::uint32_t* bits) const override { of_address().pack(&address_, bits); }
+  std::string difference(const std::uint32_t* bits) const override { return of_address().difference(&address_, bits); }
+  std::string address_text(const std::uint32_t* bits) const override { return of_address().text(bits); }
   void pack_word(const std::uint32_t* bits, std::uint32_t n, std::uint32_t* word) const override {
+    Address address;
+    of_address().unpack(bits, {}, &address);
     std::uint32_t words = 0;
-    const Word* const from = memory_->read(unpack<Address>(bits), words);
-    pack(n < words ? from[n] : Word{}, word);
+    const Word* const from = memory_->read(address, words);
+    const Word none{};
+    operations_of<Word>().pack(n < words ? &from[n] : &none, word);
   }
 
  private:
+  static const DescriptorOperations& of_address() { return operations_of<Address>(); }
   const ReadMemory<Address, Word>* memory_ = nullptr;
   Address address_;
 };

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "model/types/descriptor_bits.h"
+
 namespace rxnic {
 
 namespace {

@@ -269,6 +269,15 @@ def cpp_all(groups):
     return "".join(out)
 
 
+def cpp_operations(groups):
+    out = [BANNER, '#include "model/types/descriptors.h"\n#include "model/types/make_descriptor_operations.h"\n\n'
+           "namespace rxnic {\n\n"]
+    out += [f"template const DescriptorOperations& operations_of<{e.name}>();\n" for _, entries in groups.values()
+            for e in entries if isinstance(e, Struct)]
+    out.append("\n}  // namespace rxnic\n")
+    return "".join(out)
+
+
 def sv_package(groups):
     out = [BANNER, "package rxnic_link_pkg;\n"]
     for about, entries in groups.values():
@@ -306,6 +315,7 @@ def main():
     for group, (about, entries) in groups.items():
         write_if_changed(out / "model" / "types" / f"{group}.h", cpp_header(group, about, entries))
     write_if_changed(out / "model" / "types" / "descriptors.h", cpp_all(groups))
+    write_if_changed(out / "model" / "types" / "descriptor_operations.cpp", cpp_operations(groups))
     for section in sections:
         write_if_changed(out / "model" / "types" / f"{section.name}_counters.h", counters.cpp_header(section))
     write_if_changed(out / "model" / "types" / "all_counters.h", counters.cpp_all(sections))

@@ -46,6 +46,10 @@ struct Cycle {
 inline constexpr Cycle kNever{std::numeric_limits<std::uint64_t>::max()};
 constexpr Cycle earliest(Cycle a, Cycle b) { return a < b ? a : b; }
 constexpr Cycle latest(Cycle a, Cycle b) { return a < b ? b : a; }
+// The cycles of a time: a part of one counts whole.
+constexpr std::uint64_t cycles_in(std::uint64_t ps, std::uint64_t clock_period_ps) {
+  return (ps + clock_period_ps - 1) / clock_period_ps;
+}
 
 // Packet sequence number: 24 bits, circular. `a - b` is the signed distance in -2^23 .. 2^23-1.
 struct Psn {

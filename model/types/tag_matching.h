@@ -45,9 +45,9 @@ constexpr void build_rvh(const Rvh& rvh, std::uint8_t* to) {
   store_be32(to + 12, rvh.length);
 }
 
-inline constexpr std::uint32_t kNoTag = 0xffffffff;  // no entry
+inline constexpr std::uint32_t kNoTagEntry = 0xffffffff;  // no entry
 
-static_assert(TagEntry{}.handle == kNoTag && TagReturn{}.handle == kNoTag);
+static_assert(TagEntry{}.handle == kNoTagEntry && TagReturn{}.handle == kNoTagEntry);
 
 // An entry of a list's overflow as it lies in memory. The overflow is a ring of 2 * max_tags slots, in the order of the
 // appends; slot n of list `srq` is at icm::kTagOverflow + (srq * 2 * max_tags + n) * sizeof(TagOverflowEntry).
@@ -56,7 +56,7 @@ struct TagOverflowEntry {
   std::uint64_t mask = 0;
   DataSegment buffer;
   std::uint64_t sequence = 0;  // number of its append to the list
-  std::uint32_t handle = kNoTag;
+  std::uint32_t handle = kNoTagEntry;
   std::uint32_t live = 0;  // 1; 0 when it was matched or removed
   std::uint8_t reserved[16] = {};
 };

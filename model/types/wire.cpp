@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::size_t kMacHeaderBytes = 12;  // both addresses, before the first EtherType
 constexpr std::size_t kMaxVlanTags = 2;
-constexpr std::size_t kMaxEnd = 0xffff;  // offsets are 16 bits wide
 
 std::uint32_t load_be24(const std::uint8_t* p) { return load_be32(p) & k24Bits; }  // p[0] is another field
 

@@ -7,7 +7,6 @@
 namespace rxnic {
 namespace {
 
-constexpr std::size_t kMaxEnd = 0xffff;
 constexpr std::size_t kMaxLrhWords = 0x7ff;
 
 bool is_infiniband(Encapsulation e) { return e == Encapsulation::kIbLocal || e == Encapsulation::kIbGlobal; }

@@ -20,6 +20,7 @@ namespace rxnic {
 
 // Below the BTH. (R1) (R2)
 inline constexpr std::size_t kEthernetBytes = 14;  // without VLAN tags
+inline constexpr std::size_t kEtherTypeAt = 12;
 inline constexpr std::size_t kVlanTagBytes = 4;
 inline constexpr std::uint32_t kMostLinkHeaderBytes = kEthernetBytes + 2 * kVlanTagBytes;
 inline constexpr std::uint32_t kMinFrameBytes = 60;  // of an Ethernet frame without its FCS (IEEE 802.3, 4.2.3.3)
@@ -27,12 +28,14 @@ inline constexpr std::size_t kLrhBytes = 8;
 inline constexpr std::size_t kGrhBytes = 40;
 inline constexpr std::size_t kIpv4Bytes = 20;  // without options
 inline constexpr std::size_t kMaxIpv4Bytes = 60;
+inline constexpr std::uint16_t kFragmentOffset = 0x1fff, kMoreFragments = 0x2000;  // of the field at byte 6
 inline constexpr std::size_t kIpv6Bytes = 40;
 inline constexpr std::size_t kUdpBytes = 8;
 inline constexpr std::size_t kVxlanBytes = 8;
 inline constexpr std::size_t kIcrcBytes = 4;
-inline constexpr std::size_t kVcrcBytes = 2;  // InfiniBand links
-inline constexpr std::size_t kFcsBytes = 4;   // Ethernet
+inline constexpr std::size_t kVcrcBytes = 2;    // InfiniBand links
+inline constexpr std::size_t kFcsBytes = 4;     // Ethernet
+inline constexpr std::size_t kMaxEnd = 0xffff;  // of a packet in its buffer: offsets in it have 16 bits
 
 // The BTH and its extension headers. (R1)
 inline constexpr std::size_t kBthBytes = 12;

@@ -7,12 +7,14 @@
 #include <random>
 
 #include "model/blocks/grh_scatter.h"
+#include "model/types/descriptor_bits.h"
+#include "model/types/descriptor_text.h"
 #include "testbench/cosim/lockstep.h"
 #include "testbench/cosim/rtl_block.h"
 #include "testbench/cosim/transactions.h"
 #include "testbench/unit/model/engine/harness.h"
 
-namespace rxnic {
+namespace rxnic::grh_scatter_cosim_test {
 namespace {
 
 constexpr std::uint32_t kSlots = 512;
@@ -345,4 +347,4 @@ INSTANTIATE_TEST_SUITE_P(Configurations, GrhScatterCosim,
                          });
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::grh_scatter_cosim_test

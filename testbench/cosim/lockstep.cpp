@@ -7,13 +7,14 @@
 #include <bit>
 #include <stdexcept>
 
+#include "model/types/descriptor_bits.h"
 #include "testbench/cosim/twin_ports.h"
 
 namespace rxnic {
 
 namespace {
 
-constexpr std::size_t kKept = 12;  // transactions shown with a mismatch
+constexpr std::size_t kShown = 12;  // transactions shown with a mismatch
 
 }  // namespace
 
@@ -128,10 +129,10 @@ void Lockstep::compare_output(Port& p, Cycle cycle) {
   p.get_lanes();
   for (unsigned n = 0; n < std::min(count, p.pushes); ++n) {
     p.link->copy_value(p.pushed + n, p.value.data());
-    p.link->pack_value(p.value.data(), p.model.data());
+    p.link->operations()->pack(p.value.data(), p.model.data());
     p.get_lane(n);
     keep(p, cycle, p.model.data());
-    if (p.lane != p.model) return differ(p, cycle, p.link->difference(p.value.data(), p.lane.data()));
+    if (p.lane != p.model) return differ(p, cycle, p.link->operations()->difference(p.value.data(), p.lane.data()));
   }
   if (count != p.pushes) return differ(p, cycle, fmt::format("valid: {} and {}", p.pushes, count));
   if (leaving != (std::uint64_t{1} << count) - 1)
@@ -157,7 +158,7 @@ void Lockstep::compare_read(Port& p, Cycle cycle) {
 void Lockstep::keep(const Port& p, Cycle cycle, const std::uint32_t* bits) {
   ++result_.transactions;
   result_.bits += p.bits;
-  if (last_.size() == kKept) last_.pop_front();
+  if (last_.size() == kShown) last_.pop_front();
   last_.push_back({cycle, &p, {bits, bits + words_of_bits(p.bits)}});
 }
 

@@ -15,7 +15,7 @@
 #include "testbench/unit/model/engine/vcd_reader.h"
 #include "testbench/unit/sim/temporary_folder.h"
 
-namespace rxnic {
+namespace rxnic::lockstep_cosim_test {
 namespace {
 
 // A twin of which one port is missing, or bit 0 of one port's data is wrong.
@@ -162,4 +162,4 @@ TEST_F(LockstepTest, OtherParametersThanWereBuiltAreRefused) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::lockstep_cosim_test

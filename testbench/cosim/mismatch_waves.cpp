@@ -8,12 +8,13 @@
 #include <utility>
 
 #include "model/engine/wave_fields.h"
+#include "model/types/descriptor_bits.h"
 
 namespace rxnic {
 
 namespace {
 
-constexpr std::size_t kKept = MismatchWaves::kBefore + 1 + MismatchWaves::kAfter;
+constexpr std::size_t kCyclesKept = MismatchWaves::kBefore + 1 + MismatchWaves::kAfter;
 
 std::string bits_text(const std::vector<std::uint32_t>& vector, unsigned bits) {
   std::string text;
@@ -24,9 +25,9 @@ std::string bits_text(const std::vector<std::uint32_t>& vector, unsigned bits) {
 }  // namespace
 
 void MismatchWaves::record(Cycle cycle, std::vector<LockstepPort>& ports) {
-  if (ring_.size() < kKept) ring_.resize(ring_.size() + 1);
+  if (ring_.size() < kCyclesKept) ring_.resize(ring_.size() + 1);
   Recorded& now = ring_[oldest_];
-  oldest_ = (oldest_ + 1) % kKept;
+  oldest_ = (oldest_ + 1) % kCyclesKept;
   now.cycle = cycle;
   now.ports.resize(ports.size());
   for (std::size_t i = 0; i < ports.size(); ++i) {
@@ -58,7 +59,7 @@ void MismatchWaves::record_output(LockstepPort& port, PortState& state) {
     state.model[n].valid = n < port.pushes;
     if (n < port.pushes) {
       port.link->copy_value(port.pushed + n, port.value.data());
-      port.link->pack_value(port.value.data(), port.model.data());
+      port.link->operations()->pack(port.value.data(), port.model.data());
       state.model[n].set(port.model);
     }
     state.rtl[n].valid = (valid >> n & 1) != 0;
@@ -164,7 +165,7 @@ class MismatchWaves::Writer {
 
 void MismatchWaves::write(const std::string& path, const std::string& block, std::uint32_t period_ps, Cycle mismatch,
                           const std::vector<LockstepPort>& ports) const {
-  const std::size_t first = ring_.size() < kKept ? 0 : oldest_;
+  const std::size_t first = ring_.size() < kCyclesKept ? 0 : oldest_;
   const auto recorded = [&](std::size_t n) -> const Recorded& { return ring_[(first + n) % ring_.size()]; };
   const Cycle last = recorded(ring_.size() - 1).cycle;
   std::error_code unwritable;  // is reported by the file

@@ -33,7 +33,7 @@ void RtlBlock::start_of_simulation() {
   refuse_missing_ports(engine_, block_, *twin_);
   for (Port& p : ports_) {
     if (p.link == nullptr) continue;
-    p.has_packets = !p.link->observers_of(p.value.data()).empty();
+    p.has_packets = !p.link->operations()->observers(p.value.data()).empty();
     const sc_core::sc_object& port = *p.port;
     if (p.twin.kind == TwinPortKind::kIn) p.link->set_consumer(*this, port);
     if (p.twin.kind == TwinPortKind::kOut) p.link->set_producer(*this, port);
@@ -88,7 +88,7 @@ void RtlBlock::take(Port& p, Cycle now) {
     const PacketHandle buffer = buffer_of(p, p.model);
     auto& kept = observers_[buffer];
     if (buffer != kNoPacket) kept.clear();
-    kept.push_back(p.link->observers_of(p.value.data()));
+    kept.push_back(p.link->operations()->observers(p.value.data()));
     if (stamp_) stamp_(buffer, now, false);
   }
   p.link->drop_head(now);
@@ -108,7 +108,7 @@ void RtlBlock::give(Port& p, Cycle now) {
     }
     const PacketHandle buffer = buffer_of(p, p.lane);
     auto& kept = observers_[buffer];
-    p.link->push_bits(now, p.lane.data(), kept.empty() ? LinkBase::Observers{} : kept.front());
+    p.link->push_bits(now, p.lane.data(), kept.empty() ? DescriptorOperations::Observers{} : kept.front());
     if (p.number(p.lane, "last", 1) == 0) continue;
     if (buffer == kNoPacket && !kept.empty()) kept.pop_front();
     if (stamp_) stamp_(buffer, now, true);

@@ -54,8 +54,8 @@ class RtlBlock final : public Block {
   const Stamp stamp_;
   const bool always_;
   std::vector<Port> ports_;
-  std::map<PacketHandle, std::deque<LinkBase::Observers>> observers_;  // by buffer (R4)
-  Cycle next_{};                                                       // the twin's
+  std::map<PacketHandle, std::deque<DescriptorOperations::Observers>> observers_;  // by buffer (R4)
+  Cycle next_{};                                                                   // the twin's
   std::uint64_t clocked_ = 0, transactions_ = 0;
 };
 

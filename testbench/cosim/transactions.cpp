@@ -10,6 +10,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "model/types/descriptor_bits.h"
 #include "testbench/cosim/read_history.h"
 #include "testbench/cosim/twin_ports.h"
 
@@ -108,7 +109,7 @@ void TransactionLockstep::sample(Cycle now) {
     for (; p.pushed < p.link->transfers(); ++p.pushed) {
       if (p.twin.kind != TwinPortKind::kIn) continue;
       p.link->copy_value(p.pushed, p.value.data());
-      p.link->pack_value(p.value.data(), p.model.data());
+      p.link->operations()->pack(p.value.data(), p.model.data());
       p.offers.push_back({p.model});
     }
     p.popped = p.link->popped();
@@ -201,7 +202,7 @@ void TransactionLockstep::note_model(Port& p, Cycle now) {
   }
   for (std::uint64_t n = p.pushed; n < p.link->transfers(); ++n) {
     p.link->copy_value(n, p.value.data());
-    p.link->pack_value(p.value.data(), p.model.data());
+    p.link->operations()->pack(p.value.data(), p.model.data());
     make(p, {.cycle = now, .bits = p.model, .value = p.value}, true);
   }
 }
@@ -227,8 +228,8 @@ void TransactionLockstep::make(Port& p, Made made, bool by_model) {
 void TransactionLockstep::compare(Port& p, const Made& model, const Made& rtl) {
   if (model.bits != rtl.bits) {
     return fail(fmt::format("{}: {} (model in cycle {}, RTL in cycle {})\n  model: {}\n  RTL: {}", where(p, rtl),
-                            p.link->difference(model.value.data(), rtl.bits.data()), model.cycle.count, rtl.cycle.count,
-                            p.text(model.bits.data()), p.text(rtl.bits.data())));
+                            p.link->operations()->difference(model.value.data(), rtl.bits.data()), model.cycle.count,
+                            rtl.cycle.count, p.text(model.bits.data()), p.text(rtl.bits.data())));
   }
   p.later.add(static_cast<std::int64_t>(rtl.cycle.count) - static_cast<std::int64_t>(model.cycle.count));
 }

@@ -11,10 +11,11 @@
 #include <vector>
 
 #include "model/blocks/grh_scatter.h"
+#include "model/types/descriptor_bits.h"
 #include "testbench/cosim/transactions.h"
 #include "testbench/unit/model/engine/harness.h"
 
-namespace rxnic {
+namespace rxnic::transactions_cosim_test {
 namespace {
 
 constexpr std::uint64_t kNone = 0;
@@ -273,4 +274,4 @@ TEST_F(TransactionsTest, LateReadsGetWhatTheModelFound) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::transactions_cosim_test

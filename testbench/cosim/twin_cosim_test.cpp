@@ -12,7 +12,7 @@
 #include "testbench/cosim/rtl_file.h"
 #include "testbench/cosim/twin.h"
 
-namespace rxnic {
+namespace rxnic::twin_cosim_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -149,4 +149,4 @@ TEST(ReadHistory, OldReadsAreForgotten) {  // R2
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::twin_cosim_test

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "model/types/descriptor_bits.h"
+
 namespace rxnic {
 
 namespace {
@@ -63,7 +65,7 @@ TwinJoint::TwinJoint(const Engine& engine, const Block& block, const TwinPort& o
 void TwinJoint::offer(bool valid, std::uint64_t number) {
   if (!valid) return set(twin.valid, 0);
   link->copy_value(number, value.data());
-  link->pack_value(value.data(), model.data());
+  link->operations()->pack(value.data(), model.data());
   offer_bits(model);
 }
 
@@ -129,7 +131,7 @@ std::uint64_t TwinJoint::number(const std::vector<std::uint32_t>& bits_of_value,
 }
 
 std::string TwinJoint::text(const std::uint32_t* bits_of_value) const {
-  return link != nullptr ? link->text(bits_of_value) : memory->address_text(bits_of_value);
+  return link != nullptr ? link->operations()->text(bits_of_value) : memory->address_text(bits_of_value);
 }
 
 void refuse_missing_ports(const Engine& engine, const Block& block, const Twin& twin) {

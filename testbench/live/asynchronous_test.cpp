@@ -6,7 +6,7 @@
 
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::asynchronous_test {
 namespace {
 
 class Asynchronous : public PairTest {
@@ -160,4 +160,4 @@ TEST_P(Asynchronous, AModeratedCqHasAnEventForSeveralCompletions) {
 RXNIC_ON_ONE_AND_TWO_NICS(Asynchronous);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::asynchronous_test

@@ -5,7 +5,7 @@
 
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::atomic_write_test {
 namespace {
 
 class AtomicWrite : public PairTest {
@@ -90,4 +90,4 @@ TEST_P(AtomicWrite, WrongKeyAndMisalignmentAreRemoteErrors) {
 RXNIC_ON_ONE_AND_TWO_NICS(AtomicWrite);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::atomic_write_test

@@ -7,7 +7,7 @@
 #include "testbench/live/event_queue.h"
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::completions_test {
 namespace {
 
 constexpr std::size_t kBytes = 24, kPlace = 64;
@@ -263,4 +263,4 @@ TEST_P(Completions, AQpMayHaveAllItsRequestsSignaled) {
 RXNIC_ON_ONE_AND_TWO_NICS(Completions);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::completions_test

@@ -7,7 +7,7 @@
 
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::device_memory_test {
 namespace {
 
 using OwnedDm = Owned<ibv_dm>;
@@ -115,4 +115,4 @@ TEST_P(DeviceMemory, WhatIsWrongIsRefused) {
 RXNIC_ON_ONE_AND_TWO_NICS(DeviceMemory);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::device_memory_test

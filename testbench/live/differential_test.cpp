@@ -10,7 +10,7 @@
 
 #include "testbench/live/differential.h"
 
-namespace rxnic::live {
+namespace rxnic::live::differential_test {
 namespace {
 
 constexpr const char* kNames[kWays] = {"RC", "UC", "UD", "SRQ", "XRC", "tags", "group"};
@@ -91,4 +91,4 @@ TEST_P(DifferentialTest, RandomSequencesAgreeWithAPlainReference) {
 RXNIC_ON_ONE_AND_TWO_NICS(DifferentialTest);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::differential_test

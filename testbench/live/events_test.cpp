@@ -7,7 +7,7 @@
 #include "testbench/live/event_queue.h"
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::events_test {
 namespace {
 
 class Events : public PairTest {
@@ -88,4 +88,4 @@ TEST_P(Events, ArmedForSolicitedOnlyOthersHaveNone) {
 RXNIC_ON_ONE_AND_TWO_NICS(Events);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::events_test

@@ -6,7 +6,7 @@
 
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::grh_test {
 namespace {
 
 constexpr std::size_t kGrh = 40, kPayload = 101, kPad = 3;
@@ -84,4 +84,4 @@ TEST_P(Grh, OfRoceV1) {
 RXNIC_ON_ONE_AND_TWO_NICS(Grh);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::grh_test

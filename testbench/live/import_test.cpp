@@ -8,7 +8,7 @@
 
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::import_test {
 namespace {
 
 constexpr std::size_t kBytes = 3000;
@@ -149,4 +149,4 @@ TEST_P(Import, WhatIsNotThereIsRefused) {
 RXNIC_ON_ONE_AND_TWO_NICS(Import);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::import_test

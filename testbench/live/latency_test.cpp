@@ -10,7 +10,7 @@
 
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::latency_test {
 namespace {
 
 constexpr int kRounds = 500;
@@ -116,4 +116,4 @@ TEST(Latency, ClockAndTimestampsAgree) {
 }
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::latency_test

@@ -5,7 +5,7 @@
 
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::multicast_test {
 namespace {
 
 constexpr std::size_t kGrh = 40, kBytes = 777;
@@ -101,4 +101,4 @@ TEST_P(Multicast, AQpWithoutAReceiveHoldsNobodyUp) {
 RXNIC_ON_ONE_AND_TWO_NICS(Multicast);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::multicast_test

@@ -7,7 +7,7 @@
 
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::null_region_test {
 namespace {
 
 class NullRegion : public PairTest {
@@ -97,4 +97,4 @@ TEST_P(NullRegion, TheDeviceHasNoVendorsOptions) {
 RXNIC_ON_ONE_AND_TWO_NICS(NullRegion);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::null_region_test

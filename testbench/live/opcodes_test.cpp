@@ -11,7 +11,7 @@
 
 #include "testbench/live/opcodes_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::opcodes_test {
 namespace {
 
 class Opcodes : public OpcodesPair {
@@ -230,4 +230,4 @@ TEST_P(Opcodes, FlagsWhereTheyAreLegal) {
 RXNIC_ON_ONE_AND_TWO_NICS(Opcodes);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::opcodes_test

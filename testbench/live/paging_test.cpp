@@ -9,7 +9,7 @@
 
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::paging_test {
 namespace {
 
 constexpr int kRights = Arena::kAllRights | IBV_ACCESS_ON_DEMAND;
@@ -226,4 +226,4 @@ TEST_P(Paging, AWindowIsBoundToPagesThatAreAbsent) {
 RXNIC_ON_ONE_AND_TWO_NICS(Paging);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::paging_test

@@ -10,7 +10,7 @@
 #include "testbench/live/payload_log.h"
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::payload_test {
 namespace {
 
 constexpr std::size_t kGrh = 40;
@@ -246,4 +246,4 @@ TEST_P(Payload, Datagrams) { run(IBV_QPT_UD, std::array{IBV_WR_SEND, IBV_WR_SEND
 RXNIC_ON_ONE_AND_TWO_NICS(Payload);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::payload_test

@@ -8,7 +8,7 @@
 
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::protection_test {
 namespace {
 
 constexpr std::size_t kBegin = kPage + 1000, kLength = 2 * kPage + 77;  // of a region that is a part of an arena
@@ -407,4 +407,4 @@ TEST_P(Protection, ADestroyedSrqIsNotWrittenTo) {
 RXNIC_ON_ONE_AND_TWO_NICS(Protection);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::protection_test

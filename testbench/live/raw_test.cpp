@@ -10,7 +10,7 @@
 
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::raw_test {
 namespace {
 
 constexpr std::size_t kMac = 6, kEthernet = 14, kLeast = 60, kMost = 4096 + kEthernet + 8;
@@ -555,4 +555,4 @@ RXNIC_ON_ONE_AND_TWO_NICS(Raw);
 RXNIC_ON_ONE_AND_TWO_NICS(Rss);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::raw_test

@@ -5,7 +5,7 @@
 
 #include "testbench/live/tags_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::rendezvous_test {
 namespace {
 
 constexpr std::size_t kRequest = sizeof(ibv_tmh) + sizeof(ibv_rvh);
@@ -239,4 +239,4 @@ TEST_P(Rendezvous, QpInTheErrorStateFlushesIt) {
 RXNIC_ON_ONE_AND_TWO_NICS(Rendezvous);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::rendezvous_test

@@ -12,7 +12,7 @@
 
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::scale_test {
 namespace {
 
 // A few small QPs of side A, each connected to one of side B, and a program's own number for each (immediate data).
@@ -163,4 +163,4 @@ TEST(ScaleObjects, ComeAndGo) {
 }
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::scale_test

@@ -8,7 +8,7 @@
 
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::send_flags_test {
 namespace {
 
 constexpr std::size_t kBig = 20 * kPage;  // so long that a request behind it overtakes what comes back
@@ -122,4 +122,4 @@ TEST_P(SendFlags, InlineIsForRequestsThatSendDataAndHasABound) {
 RXNIC_ON_ONE_AND_TWO_NICS(SendFlags);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::send_flags_test

@@ -9,7 +9,7 @@
 
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::srq_test {
 namespace {
 
 constexpr std::size_t kPlace = 256;  // of a receive, in B's arena
@@ -293,4 +293,4 @@ TEST_P(SrqDoorbells, OneForEachCall) {
 RXNIC_ON_ONE_AND_TWO_NICS(SrqDoorbells);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::srq_test

@@ -8,7 +8,7 @@
 
 #include "testbench/live/tags_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::tags_scale_test {
 namespace {
 
 class TagsAtScale : public Tags {
@@ -94,4 +94,4 @@ TEST_P(TagsAtScale, ManyUnexpectedMessagesAskForASync) {
 RXNIC_ON_ONE_AND_TWO_NICS(TagsAtScale);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::tags_scale_test

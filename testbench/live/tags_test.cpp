@@ -5,7 +5,7 @@
 
 #include "testbench/live/tags_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::tags_test {
 namespace {
 
 TEST_P(Tags, DeviceSaysWhatItCan) {
@@ -261,4 +261,4 @@ TEST_P(Tags, HandlesAndOperationsAreUsedAgain) {
 RXNIC_ON_ONE_AND_TWO_NICS(Tags);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::tags_test

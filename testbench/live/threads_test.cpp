@@ -12,7 +12,7 @@
 
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::threads_test {
 namespace {
 
 constexpr std::size_t kThreads = 8;
@@ -175,4 +175,4 @@ TEST_P(Threads, AChildOfAProgramThatGoesOn) {
 RXNIC_ON_ONE_AND_TWO_NICS(Threads);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::threads_test

@@ -10,7 +10,7 @@
 
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::tso_test {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
@@ -358,4 +358,4 @@ TEST_P(Tso, DataThatIsNoRegionsEndsTheQp) {
 RXNIC_ON_ONE_AND_TWO_NICS(Tso);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::tso_test

@@ -6,7 +6,7 @@
 
 #include "testbench/live/verbs_pair.h"
 
-namespace rxnic::live {
+namespace rxnic::live::windows_test {
 namespace {
 
 constexpr int kReadWrite = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
@@ -294,4 +294,4 @@ TEST_P(Windows, DevicesHaveBothTypesOfWindows) {
 RXNIC_ON_ONE_AND_TWO_NICS(Windows);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::windows_test

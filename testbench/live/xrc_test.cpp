@@ -11,7 +11,7 @@
 #include "testbench/live/verbs_pair.h"
 #include "testbench/live/xrc_objects.h"
 
-namespace rxnic::live {
+namespace rxnic::live::xrc_test {
 namespace {
 
 class Xrc : public PairTest {
@@ -275,4 +275,4 @@ TEST_P(Xrc, WhatIsNotPossibleIsRefused) {
 RXNIC_ON_ONE_AND_TWO_NICS(Xrc);
 
 }  // namespace
-}  // namespace rxnic::live
+}  // namespace rxnic::live::xrc_test

@@ -78,7 +78,7 @@ constexpr const char* kUnknown = "request_";
 constexpr const char* kBoards[] = {"send", "receive", "consumer", "arm", "tags"};
 static_assert(std::size(kBoards) == channel::kBoards);
 
-class Writer {
+class FieldWriter {
  public:
   std::string text;
   template <std::unsigned_integral T>
@@ -192,7 +192,7 @@ std::string request_name(Request type) {
 
 std::string body_text(const Message& message) {
   Message copy = message;
-  Writer writer;
+  FieldWriter writer;
   with_body(copy, [&writer](auto& body) { writer.object(body); });
   return writer.text.empty() ? "{}" : writer.text;
 }

@@ -12,7 +12,7 @@ namespace rxnic {
 
 namespace {
 constexpr auto kQuietFor = std::chrono::seconds(2);
-constexpr auto kInterval = std::chrono::milliseconds(100);
+constexpr auto kPollInterval = std::chrono::milliseconds(100);
 constexpr int kColumns = 30;
 }  // namespace
 
@@ -30,7 +30,7 @@ void Progress::update(std::uint64_t done, std::uint64_t total, const std::string
   if (!enabled_) return;
   const auto now = std::chrono::steady_clock::now();
   if (now < next_) return;
-  next_ = now + kInterval;
+  next_ = now + kPollInterval;
   drawn_ = true;
   const double share = total == 0 ? 0 : std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
   const int full = static_cast<int>(share * kColumns);

@@ -13,12 +13,12 @@
 namespace rxnic {
 
 namespace {
-constexpr auto kInterval = std::chrono::milliseconds(250);
+constexpr auto kRedrawInterval = std::chrono::milliseconds(250);
 constexpr double kPsPerSecond = 1e12;
 }  // namespace
 
 StatusLine::StatusLine(bool enabled)
-    : enabled_(enabled && isatty(STDERR_FILENO) == 1), last_at_(Clock::now()), next_(last_at_ + kInterval) {}
+    : enabled_(enabled && isatty(STDERR_FILENO) == 1), last_at_(Clock::now()), next_(last_at_ + kRedrawInterval) {}
 
 std::string StatusLine::text(const LiveFigures& before, const LiveFigures& now, double wall_s) {
   std::string line = fmt::format("rxnic: {} of model time, {} packets", time_text(now.time_ps), now.packets);
@@ -35,7 +35,7 @@ std::string StatusLine::text(const LiveFigures& before, const LiveFigures& now, 
 
 void StatusLine::show(Clock::time_point now, const LiveFigures& figures) {
   if (!enabled_) return;
-  next_ = now + kInterval;
+  next_ = now + kRedrawInterval;
   winsize terminal{};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &terminal) != 0 || terminal.ws_row < 3 || terminal.ws_col < 20) return;
   if (terminal.ws_row != rows_) {

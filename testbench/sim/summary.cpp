@@ -31,9 +31,9 @@ std::string count(std::uint64_t n) { return count_text(n); }
 
 std::string scaled(double value, const char* unit) { return with_prefix(value) + unit; }
 
-class Writer {
+class SummaryWriter {
  public:
-  explicit Writer(const SummaryStyle& style) : style_(style) {}
+  explicit SummaryWriter(const SummaryStyle& style) : style_(style) {}
   void line(std::string_view label, const std::string& text) {
     out_ += fmt::format("  {}{:<12}{}{}\n", bold(), label, plain(), text);
   }
@@ -112,7 +112,7 @@ Stack stack_of(const BlockResult& b) {
   return s;
 }
 
-void cycle_stack(Writer& w, const std::string& stem, const Stack& s, bool leave_out_starved) {
+void cycle_stack(SummaryWriter& w, const std::string& stem, const Stack& s, bool leave_out_starved) {
   auto drawn = s.parts;
   if (leave_out_starved) drawn[3] = 0;
   const auto columns = columns_of(drawn);
@@ -125,7 +125,7 @@ void cycle_stack(Writer& w, const std::string& stem, const Stack& s, bool leave_
                     s.parts[1] == 0 ? "" : waits_for));
 }
 
-void cycle_stacks(Writer& w, const std::string& where, const std::vector<BlockResult>& blocks) {
+void cycle_stacks(SummaryWriter& w, const std::string& where, const std::vector<BlockResult>& blocks) {
   std::vector<Stack> stacks;
   double least_starved = 1;
   for (const BlockResult& b : blocks) {
@@ -144,7 +144,7 @@ std::string latency_line(const LatencyResult& l, const std::string& of) {
                      count(l.p99), count(l.p999), count(l.max), count(l.count), of);
 }
 
-void latencies(Writer& w, const NicResult& r) {
+void latencies(SummaryWriter& w, const NicResult& r) {
   if (r.latency_ns.count + r.write_ns.count + r.read_ns.count == 0) {
     w.line("latency", "no receive completed, and no WRITE or READ was carried out");
   }
@@ -158,7 +158,7 @@ void latencies(Writer& w, const NicResult& r) {
 
 // Where the time of a message went, block by block: its last packet. The longest mean stay fills the bar: first the
 // wait in front of the block, then the time in it.
-void stages(Writer& w, const NicResult& r) {
+void stages(SummaryWriter& w, const NicResult& r) {
   if (r.stages.empty()) return;
   double longest = 0;
   for (const StageResult& s : r.stages) longest = std::max(longest, s.stay.mean);
@@ -180,7 +180,7 @@ void stages(Writer& w, const NicResult& r) {
   }
 }
 
-void packets(Writer& w, const NicResult& r) {
+void packets(SummaryWriter& w, const NicResult& r) {
   w.line("packets",
          fmt::format("seen {}   accepted {}   not RDMA {}   dropped {}", count(r.packets.seen),
                      count(r.packets.accepted), count(r.packets.not_rdma), count(r.packets.dropped_total())));
@@ -197,7 +197,7 @@ void packets(Writer& w, const NicResult& r) {
   w.line("events", list(r.events));
 }
 
-void answers(Writer& w, const RunResult& r) {
+void answers(SummaryWriter& w, const RunResult& r) {
   const std::string given = r.answers.given == 0 ? "" : fmt::format("   given {}", count(r.answers.given));
   w.line("answers",
          fmt::format("sent {}   compared with the capture {}   equal {}{}   different {}", count(r.answers_sent),
@@ -209,7 +209,7 @@ void answers(Writer& w, const RunResult& r) {
   }
 }
 
-void speed(Writer& w, const RunResult& r) {
+void speed(SummaryWriter& w, const RunResult& r) {
   const double seconds = static_cast<double>(r.time_ps) * 1e-12;
   w.heading("how fast, in model time");
   w.line("time",
@@ -222,7 +222,7 @@ void speed(Writer& w, const RunResult& r) {
   latencies(w, r);
 }
 
-void capture_summary(Writer& w, const RunResult& r) {
+void capture_summary(SummaryWriter& w, const RunResult& r) {
   w.heading(fmt::format("rxnic replay {}", r.trace));
   w.line("receiver", fmt::format("{} ({})", r.receiver, r.receiver_choice));
   w.line("model", fmt::format("{}, pace {}, PSN {}, {}", r.config, r.pace, r.psn, r.host));
@@ -243,7 +243,7 @@ std::string figure_text(double value) {
   return value == std::floor(value) ? count(static_cast<std::uint64_t>(value)) : fmt::format("{:.3f}", value);
 }
 
-void what_if(Writer& w, const WhatIfResult& result) {
+void what_if(SummaryWriter& w, const WhatIfResult& result) {
   w.heading("against the record");
   w.raw(fmt::format("  {:<38}{:>20} {:>20} {:>9}\n", "", "record", "what-if", "ratio"));
   for (const ComparedFigure& f : result.figures) {
@@ -253,7 +253,7 @@ void what_if(Writer& w, const WhatIfResult& result) {
   }
 }
 
-void program_summary(Writer& w, const RunResult& r) {
+void program_summary(SummaryWriter& w, const RunResult& r) {
   std::string command = r.command.empty() ? "rxnic serve" : "rxnic run --";
   for (const std::string& part : r.command) command += " " + part;
   w.heading(command);
@@ -295,7 +295,7 @@ void program_summary(Writer& w, const RunResult& r) {
 }  // namespace
 
 std::string report_summary(const RunResult& r, const SummaryStyle& style) {
-  Writer w(style);
+  SummaryWriter w(style);
   if (r.of_programs()) {
     program_summary(w, r);
   } else {

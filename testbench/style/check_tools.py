@@ -54,8 +54,6 @@ def interpreter(tree, name):
 
 
 def files_of(tool, tree):
-    if tool == "clang_tidy":
-        return [name for name in tree.named(".cpp") if name.startswith(TIDIED)]
     if tool == "flake8":
         return [name for name in tree.files
                 if name.endswith(".py") or re.search(r"\bpython3?$", interpreter(tree, name))]
@@ -85,17 +83,22 @@ class Headers:
         return sorted(seen)
 
 
-def compile_arguments(build):
-    """By source: what clang-tidy must know of its command; warnings and optimization it need not."""
+def translation_units(tree, build, headers):
+    """What is compiled and has one of the sources in it that clang-tidy looks at, each with what it must know of the
+    command; warnings and optimization it need not. CMake may have joined several sources (CMAKE_UNITY_BUILD)."""
+    tidied = {tree.root / name for name in tree.named(".cpp") if name.startswith(TIDIED)}
     arguments = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
+        path = pathlib.Path(entry["file"])
+        if not tidied & {path, *(headers.direct(path) if path.is_relative_to(build) else [])}:
+            continue
         words = shlex.split(entry["command"])
         kept, isystem = [], False
         for word in words:
             if isystem or word == "-isystem" or re.match(r"-[ID]|-std=", word):
                 kept.append(word)
             isystem = word == "-isystem"
-        arguments[entry["file"]] = kept
+        arguments[path] = kept
     return arguments
 
 
@@ -126,15 +129,14 @@ class Job:
 def jobs_of(tool, tree, build, program, version):
     config = tree.root / TOOLS[tool].config
     common = [version, *([config] if config.is_file() else [])]
+    headers = Headers(tree, build)
     tidy = tool == "clang_tidy"
-    headers, arguments = Headers(tree, build), compile_arguments(build) if tidy else {}
-    for name in files_of(tool, tree):
-        path = tree.root / name
+    units = translation_units(tree, build, headers) if tidy else {tree.root / name: [] for name in files_of(tool, tree)}
+    for path, arguments in units.items():
+        name = str(path.relative_to(tree.root) if path.is_relative_to(tree.root) else path)
         command, parts = [program, name], [path]
         if tidy:
-            if str(path) not in arguments:
-                continue  # no target is made of it
-            command = [program, "--quiet", "--warnings-as-errors=*", name, "--", *arguments[str(path)]]
+            command = [program, "--quiet", "--warnings-as-errors=*", name, "--", *arguments]
             parts = headers.all(path)
         stamp = build / "style" / tool / (name.replace("/", "+") + ".stamp")
         yield Job(name, command, [*common, *command, *parts], stamp)

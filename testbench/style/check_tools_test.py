@@ -101,6 +101,21 @@ class CheckTools(unittest.TestCase):
         self.commands("-O3 -DX=2")
         self.assertEqual(self.looked_at(), [], "optimization is nothing to a linter")
 
+    def test_joined_sources_are_looked_at_together(self):
+        self.use_fake("clang-tidy-14")
+        joined = "build/dev/Unity/unity_0_cxx.cxx"
+        both = [self.root / "model/core" / name for name in ("list.cpp", "other.cpp")]
+        self.write(joined, "".join(f'#include "{file}"\n' for file in both))
+        self.write("build/dev/Unity/unity_1_cxx.cxx", f'#include "{self.root / "testbench/unit/list_test.cpp"}"\n')
+        self.write("build/dev/compile_commands.json", json.dumps(
+            [{"file": str(self.root / f"build/dev/Unity/unity_{n}_cxx.cxx"), "command": "c++ -c"} for n in (0, 1)]))
+        self.assertEqual(self.looked_at(), [joined])
+        self.assertEqual(self.looked_at(), [])
+        for name in ("model/types/ids.h", "model/core/other.cpp"):
+            with self.subTest(name):
+                self.write(name, "// changed\n")
+                self.assertEqual(self.looked_at(), [joined])
+
     def test_a_file_with_a_fault_is_looked_at_until_it_is_mended(self):
         self.use_fake("clang-tidy-14")
         self.write("model/core/other.cpp", "// fault\n")

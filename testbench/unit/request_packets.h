@@ -12,10 +12,10 @@
 #include "model/types/packet.h"
 #include "model/types/segment.h"
 #include "model/types/work_queue.h"
+#include "testbench/unit/model/core/packet_builder.h"
 
 namespace rxnic {
 
-inline constexpr Qpn kTestQpn{0x11};
 inline constexpr Qpn kTestPeer{0x2222};
 
 inline Headers request_headers(Encapsulation encapsulation, Transport transport, Operation operation, Psn psn) {

@@ -29,12 +29,12 @@ void check(const WqContext& c) {
   }
 }
 
-BusAddress address_of(std::uint32_t number) { return queue_context_address(WqId{number}); }
+BusAddress context_address(std::uint32_t number) { return queue_context_address(WqId{number}); }
 
 }  // namespace
 
 WorkQueueTable::WorkQueueTable(const Sizes& sizes)
-    : sizes_(sizes), cache_(sizes.queues, address_of), line_(sizes.contexts), reads_(sizes.reads) {
+    : sizes_(sizes), cache_(sizes.queues, context_address), line_(sizes.contexts), reads_(sizes.reads) {
   contexts_.reserve(sizes.contexts);
   for (std::uint32_t i = 0; i < sizes.contexts; ++i) contexts_.push_back({WqePrefetch(sizes.depth)});
   for (std::uint32_t i = sizes.contexts; i-- > 0;) free_contexts_.push_back(i);

@@ -22,14 +22,15 @@ std::uint32_t TagMatchList::bucket(std::uint64_t mask, std::uint64_t tag) const 
 
 std::uint32_t TagMatchList::find(std::uint64_t tag) const {
   const std::uint64_t held_from = this->held_from();  // (R3)
-  std::uint32_t best = kNoTag;
+  std::uint32_t best = kNoTagEntry;
   for (const Mask& m : masks_) {
     const std::uint64_t masked = tag & m.mask;
-    for (std::uint32_t n = buckets_[bucket(m.mask, masked)].first; n != kNoTag; n = nodes_[n].in_bucket.younger) {
+    for (std::uint32_t n = buckets_[bucket(m.mask, masked)].first; n != kNoTagEntry; n = nodes_[n].in_bucket.younger) {
       const Node& node = nodes_[n];
       if (node.entry.tag != masked || node.entry.mask != m.mask) continue;
       // The first of the bucket is the oldest of its kind.
-      if (node.sequence < held_from && (best == kNoTag || node.sequence < nodes_[best].sequence)) best = n;  // (R1)
+      if (node.sequence < held_from && (best == kNoTagEntry || node.sequence < nodes_[best].sequence))
+        best = n;  // (R1)
       break;
     }
   }
@@ -40,8 +41,8 @@ void TagMatchList::consume(std::uint32_t handle) { leave_cam(handle, Place::kCon
 
 std::uint32_t TagMatchList::wildcards_before(std::uint32_t found) const {
   std::uint32_t compared = 0;
-  for (std::uint32_t n = wildcards_.first; n != kNoTag; n = nodes_[n].in_wildcards.younger) {
-    if (found != kNoTag && nodes_[n].sequence > nodes_[found].sequence) break;
+  for (std::uint32_t n = wildcards_.first; n != kNoTagEntry; n = nodes_[n].in_wildcards.younger) {
+    if (found != kNoTagEntry && nodes_[n].sequence > nodes_[found].sequence) break;
     ++compared;
   }
   return compared;
@@ -121,8 +122,8 @@ void TagMatchList::link(Chain& chain, Neighbours Node::*at, std::uint32_t handle
   std::uint32_t older = chain.last;
   std::uint32_t younger = chain.first;
   while (true) {  // from both ends
-    if (older == kNoTag || nodes_[older].sequence < sequence) {
-      younger = older == kNoTag ? chain.first : (nodes_[older].*at).younger;
+    if (older == kNoTagEntry || nodes_[older].sequence < sequence) {
+      younger = older == kNoTagEntry ? chain.first : (nodes_[older].*at).younger;
       break;
     }
     if (nodes_[younger].sequence > sequence) {
@@ -133,14 +134,14 @@ void TagMatchList::link(Chain& chain, Neighbours Node::*at, std::uint32_t handle
     younger = (nodes_[younger].*at).younger;
   }
   nodes_[handle].*at = {older, younger};
-  (older == kNoTag ? chain.first : (nodes_[older].*at).younger) = handle;
-  (younger == kNoTag ? chain.last : (nodes_[younger].*at).older) = handle;
+  (older == kNoTagEntry ? chain.first : (nodes_[older].*at).younger) = handle;
+  (younger == kNoTagEntry ? chain.last : (nodes_[younger].*at).older) = handle;
 }
 
 void TagMatchList::unlink(Chain& chain, Neighbours Node::*at, std::uint32_t handle) {
   const Neighbours n = nodes_[handle].*at;
-  (n.older == kNoTag ? chain.first : (nodes_[n.older].*at).younger) = n.younger;
-  (n.younger == kNoTag ? chain.last : (nodes_[n.younger].*at).older) = n.older;
+  (n.older == kNoTagEntry ? chain.first : (nodes_[n.older].*at).younger) = n.younger;
+  (n.younger == kNoTagEntry ? chain.last : (nodes_[n.younger].*at).older) = n.older;
 }
 
 void TagMatchList::enter_cam(std::uint32_t handle) {

@@ -34,12 +34,12 @@ class TagMatchList {
   explicit TagMatchList(std::uint32_t max_tags);
 
   // The CAM.
-  std::uint32_t find(std::uint64_t tag) const;  // the oldest match in the CAM; kNoTag: none
+  std::uint32_t find(std::uint64_t tag) const;  // the oldest match in the CAM; kNoTagEntry: none
   void consume(std::uint32_t handle);           // of the CAM
   // Entries with a wildcard that are older than `found`, and `found` itself when it has one: those that are compared
-  // one after another before it is the result. kNoTag: all of them.
+  // one after another before it is the result. kNoTagEntry: all of them.
   std::uint32_t wildcards_before(std::uint32_t found) const;
-  std::uint32_t youngest() const { return by_age_.last; }  // of the CAM; kNoTag: it is empty
+  std::uint32_t youngest() const { return by_age_.last; }  // of the CAM; kNoTagEntry: it is empty
   bool in_cam(std::uint32_t handle) const { return is(handle, Place::kCam); }
   bool consumed(std::uint32_t handle) const { return is(handle, Place::kConsumed); }
   const TagEntry& entry(std::uint32_t handle) const { return nodes_[handle].entry; }      // in the CAM or consumed
@@ -88,10 +88,10 @@ class TagMatchList {
  private:
   enum class Place : std::uint8_t { kFree, kCam, kOverflow, kConsumed };
   struct Chain {  // by age
-    std::uint32_t first = kNoTag, last = kNoTag;
+    std::uint32_t first = kNoTagEntry, last = kNoTagEntry;
   };
   struct Neighbours {
-    std::uint32_t older = kNoTag, younger = kNoTag;
+    std::uint32_t older = kNoTagEntry, younger = kNoTagEntry;
   };
   struct Node {
     TagEntry entry;              // not of an entry in the overflow

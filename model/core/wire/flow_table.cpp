@@ -9,9 +9,7 @@ namespace rxnic {
 namespace {
 
 constexpr std::size_t kMacBytes = 6;
-constexpr std::size_t kEtherTypeAt = 12;
 constexpr std::size_t kPortBytes = 4;
-constexpr std::uint16_t kFragmentOffset = 0x1fff, kMoreFragments = 0x2000;
 
 template <std::size_t N>
 void copy(std::array<std::uint8_t, N>& to, const std::uint8_t* from, std::size_t bytes = N) {

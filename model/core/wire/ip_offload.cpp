@@ -7,9 +7,7 @@ namespace rxnic {
 
 namespace {
 
-constexpr std::size_t kEtherTypeAt = 12;
 constexpr std::size_t kIpoibBytes = 4;
-constexpr std::uint16_t kFragmentOffset = 0x1fff, kMoreFragments = 0x2000;
 constexpr std::size_t kTcpBytes = 20;  // without options
 constexpr std::uint8_t kFin = 1u << 0, kPush = 1u << 3, kWindowReduced = 1u << 7;
 

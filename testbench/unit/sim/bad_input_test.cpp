@@ -26,7 +26,7 @@
 #include "testbench/unit/sim/temporary_folder.h"
 #include "traces/capture_reader.h"
 
-namespace rxnic {
+namespace rxnic::bad_input_test {
 namespace {
 
 constexpr std::uint64_t kShards = 40;
@@ -290,4 +290,4 @@ TEST_P(BadInput, EndsInANamedErrorOrInCountedPackets) {
 INSTANTIATE_TEST_SUITE_P(Seeds, BadInput, testing::Range<std::uint64_t>(0, kShards));
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::bad_input_test

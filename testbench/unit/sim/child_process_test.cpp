@@ -14,7 +14,7 @@
 #include "testbench/sim/library_folder.h"
 #include "testbench/unit/sim/temporary_folder.h"
 
-namespace rxnic {
+namespace rxnic::child_process_test {
 namespace {
 
 // Until the child has ended.
@@ -124,4 +124,4 @@ TEST(LibraryFolder, TheVariableWinsAndAnAbsentLibraryIsNamed) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::child_process_test

@@ -10,7 +10,7 @@
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/sim/temporary_folder.h"
 
-namespace rxnic {
+namespace rxnic::counter_files_test {
 namespace {
 
 constexpr const char* kSent = "counters/port_xmit_data";
@@ -82,4 +82,4 @@ TEST(CounterFiles, NoneIsLeftWhenOneCannotBeMade) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::counter_files_test

@@ -10,7 +10,7 @@
 #include "model/types/all_counters.h"
 #include "model/types/drop_reason.h"
 
-namespace rxnic {
+namespace rxnic::counters_table_test {
 namespace {
 
 using testing::HasSubstr;
@@ -51,4 +51,4 @@ TEST(CountersTable, UnknownSectionIsRefused) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::counters_table_test

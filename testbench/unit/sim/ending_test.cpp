@@ -17,7 +17,7 @@
 #include "testbench/sim/process_tree.h"
 #include "testbench/sim/supervisor.h"
 
-namespace rxnic {
+namespace rxnic::ending_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -213,4 +213,4 @@ TEST_F(EndingTest, ASupervisorThatDiesEndsTheSimulator) {  // supervisor.h R3
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::ending_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rxnic {
+namespace rxnic::flat_index_test {
 namespace {
 
 TEST(FlatIndex, FindsWhatWasInsertedAndNothingElse) {
@@ -25,4 +25,4 @@ TEST(FlatIndex, AKeyThatIsThereGetsTheNewIndex) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::flat_index_test

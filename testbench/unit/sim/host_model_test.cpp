@@ -16,7 +16,7 @@
 #include "testbench/unit/sim/traffic_run.h"
 #include "traces/capture_writer.h"
 
-namespace rxnic {
+namespace rxnic::host_model_test {
 namespace {
 
 // ---- page sizes: 64-byte messages into buffers of 4 KiB, each of which a page of 4 KiB has for itself
@@ -267,4 +267,4 @@ TEST_F(HostReplay, TheSeedChoosesTheShuffledOrder) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::host_model_test

@@ -10,7 +10,7 @@
 
 #include "testbench/unit/sim/traffic_run.h"
 
-namespace rxnic {
+namespace rxnic::latencies_test {
 namespace {
 
 constexpr std::uint64_t kPackets = 200;
@@ -269,4 +269,4 @@ TEST(Latencies, NothingIsSaidOfWhatDidNotHappen) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::latencies_test

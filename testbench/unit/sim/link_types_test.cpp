@@ -16,7 +16,7 @@
 #include "traces/capture_reader.h"
 #include "traces/sample_trace.h"
 
-namespace rxnic {
+namespace rxnic::link_types_test {
 namespace {
 
 using Octets = std::vector<std::uint8_t>;
@@ -312,4 +312,4 @@ INSTANTIATE_TEST_SUITE_P(Sample, LinkType, testing::ValuesIn(kForms),
                          [](const testing::TestParamInfo<Form>& form) { return std::string(form.param.name); });
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::link_types_test

@@ -9,7 +9,7 @@
 #include "testbench/sim/status_line.h"
 #include "testbench/sim/units.h"
 
-namespace rxnic {
+namespace rxnic::live_report_test {
 namespace {
 
 using testing::HasSubstr;
@@ -117,4 +117,4 @@ TEST(ReportOfPrograms, NoWallClockIsInIt) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::live_report_test

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace rxnic {
+namespace rxnic::live_statistics_test {
 namespace {
 
 // R1: programs choose their names, so a list of them all has no bound.
@@ -37,4 +37,4 @@ TEST(LiveStatistics, ProgramsBeyondTheFirst256AreCountedTogether) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::live_statistics_test

@@ -10,7 +10,7 @@
 #include <set>
 #include <stdexcept>
 
-namespace rxnic {
+namespace rxnic::message_fields_test {
 namespace {
 
 using channel::Message;
@@ -64,10 +64,10 @@ TEST(MessageFields, EveryByteOfABodyIsInTheText) {
                          {Request::kCopyToDevice, sizeof(DeviceMemory), 0},
                          {Request::kAllocateWindow, sizeof(Window), 0},
                          {Request::kAdviseMemory, sizeof(Advice), 0},
-                         {Request::kCreateCq, sizeof(CompletionQueue), 4},
+                         {Request::kCreateCq, sizeof(channel::CompletionQueue), 4},
                          {Request::kCreateSrq, sizeof(SharedReceiveQueue), 4},
                          {Request::kCreateQp, sizeof(QueuePair), 0},
-                         {Request::kModifyQp, sizeof(QpAttributes), 0},
+                         {Request::kModifyQp, sizeof(channel::QpAttributes), 0},
                          {Request::kResolve, sizeof(Resolve), 0},
                          {Request::kAttachMulticast, sizeof(Multicast), 0},
                          {Request::kOpenXrcd, sizeof(XrcDomain), 0},
@@ -125,4 +125,4 @@ TEST(MessageFields, BoardsHaveNames) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::message_fields_test

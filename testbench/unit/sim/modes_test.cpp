@@ -7,7 +7,7 @@
 
 #include "testbench/unit/sim/random_traffic.h"
 
-namespace rxnic {
+namespace rxnic::modes_test {
 namespace {
 
 constexpr std::uint64_t kSeeds = 20;
@@ -44,4 +44,4 @@ TEST_P(RandomTraffic, GivesOneResultInAllModes) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomTraffic, testing::Range<std::uint64_t>(1, kSeeds + 1));
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::modes_test

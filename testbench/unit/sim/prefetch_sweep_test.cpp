@@ -8,7 +8,7 @@
 
 #include "testbench/unit/sim/traffic_run.h"
 
-namespace rxnic {
+namespace rxnic::prefetch_sweep_test {
 namespace {
 
 constexpr std::uint64_t kPackets = 10'000;
@@ -49,4 +49,4 @@ TEST_P(PrefetchSweep, DeeperIsNeverSlower) {
 INSTANTIATE_TEST_SUITE_P(Rqs, PrefetchSweep, testing::Values(1u, 64u, 1000u));
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::prefetch_sweep_test

@@ -13,7 +13,7 @@
 #include "testbench/unit/model/nic/test_host.h"
 #include "testbench/unit/sim/traffic_run.h"
 
-namespace rxnic {
+namespace rxnic::published_points_test {
 namespace {
 
 constexpr double kMiss = 0.10;
@@ -199,4 +199,4 @@ TEST_F(PublishedPoints, TheLineLimitsLongFrames) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::published_points_test

@@ -9,7 +9,7 @@
 
 #include "testbench/sim/tag_program.h"
 
-namespace rxnic {
+namespace rxnic::receive_ring_test {
 namespace {
 
 constexpr std::uint32_t kSlots = 64;
@@ -214,4 +214,4 @@ TEST(TagProgram, WithoutTagsAnEntryKeepsItsOwn) {  // R4
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::receive_ring_test

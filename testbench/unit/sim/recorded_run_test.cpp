@@ -17,7 +17,7 @@
 #include "traces/capture_reader.h"
 #include "traces/trace_error.h"
 
-namespace rxnic {
+namespace rxnic::recorded_run_test {
 namespace {
 
 using testing::HasSubstr;
@@ -223,4 +223,4 @@ TEST_F(RepeatedRun, RandomDamageHasAnEnd) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::recorded_run_test

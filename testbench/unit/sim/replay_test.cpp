@@ -21,7 +21,7 @@
 #include "traces/sample_trace.h"
 #include "traces/survey.h"
 
-namespace rxnic {
+namespace rxnic::replay_test {
 namespace {
 
 const std::string kSample = RXNIC_SOURCE_DIR "/traces/sample.pcap";
@@ -424,4 +424,4 @@ TEST(Replay, LossesOfTheSnifferAreResynchronisedOrRefused) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::replay_test

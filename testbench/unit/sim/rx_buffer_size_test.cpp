@@ -6,7 +6,7 @@
 
 #include "testbench/unit/sim/traffic_run.h"
 
-namespace rxnic {
+namespace rxnic::rx_buffer_size_test {
 namespace {
 
 std::uint64_t drops(std::uint64_t buffer_bytes) {
@@ -29,4 +29,4 @@ TEST(RxBufferSize, DecidesWhatIsDropped) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::rx_buffer_size_test

@@ -10,7 +10,7 @@
 #include "testbench/sim/what_if_port.h"
 #include "testbench/unit/sim/what_if_parts.h"
 
-namespace rxnic {
+namespace rxnic::what_if_planner_test {
 namespace {
 
 TEST(DeviceOutputs, ReachedIsTheFirstCycleWithTheCount) {
@@ -192,4 +192,4 @@ TEST_F(WhatIfParts, AnAccessFailsWhileItFailedInTheRecord) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::what_if_planner_test

@@ -8,7 +8,7 @@
 
 #include "testbench/unit/sim/what_if_parts.h"
 
-namespace rxnic {
+namespace rxnic::what_if_port_test {
 namespace {
 
 using testing::HasSubstr;
@@ -264,4 +264,4 @@ TEST_F(WhatIfPortTest, ControlStaysBehindTheControlOfOtherPrograms) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::what_if_port_test

@@ -17,7 +17,7 @@
 #include "testbench/unit/sim/recording.h"
 #include "testbench/unit/sim/temporary_folder.h"
 
-namespace rxnic {
+namespace rxnic::what_if_test {
 namespace {
 
 using testing::HasSubstr;
@@ -178,4 +178,4 @@ TEST_F(WhatIf, ARequestThatTheOtherDeviceRefusesEndsIt) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::what_if_test

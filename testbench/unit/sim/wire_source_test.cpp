@@ -4,7 +4,7 @@
 
 #include "testbench/unit/sim/traffic_run.h"
 
-namespace rxnic {
+namespace rxnic::wire_source_test {
 namespace {
 
 // So many doorbells take longer than the first frames would.
@@ -19,4 +19,4 @@ TEST(WireSource, TheFirstFramesFindTheReceivesOfThousandsOfQps) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::wire_source_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace rxnic {
+namespace rxnic::answer_compare_test {
 namespace {
 
 const Address kPeer = Address::ipv4(0x0a000001);
@@ -469,4 +469,4 @@ TEST(AnswerCompare, ACaptureEqualsItself) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::answer_compare_test

@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace rxnic {
+namespace rxnic::base64_test {
 namespace {
 
 std::string encoded(std::string_view text) {
@@ -51,4 +51,4 @@ TEST(Base64, WhatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::base64_test

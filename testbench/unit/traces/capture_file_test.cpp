@@ -11,7 +11,7 @@
 
 #include "testbench/unit/traces/capture_bytes.h"
 
-namespace rxnic {
+namespace rxnic::capture_file_test {
 namespace {
 
 Blob gzipped(const Blob& data) {
@@ -201,4 +201,4 @@ TEST(CaptureFile, MemoryDoesNotGrowWithWhatIsDecompressed) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::capture_file_test

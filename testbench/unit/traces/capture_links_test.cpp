@@ -4,7 +4,7 @@
 
 #include "testbench/unit/traces/capture_bytes.h"
 
-namespace rxnic {
+namespace rxnic::capture_links_test {
 namespace {
 
 const Blob kMac = {2, 0, 0, 0, 0, 7};
@@ -102,4 +102,4 @@ TEST(CaptureLinks, ACookedRecordWithoutItsHeaderIsNamed) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::capture_links_test

@@ -14,7 +14,7 @@
 #include "testbench/unit/traces/capture_bytes.h"
 #include "traces/survey.h"
 
-namespace rxnic {
+namespace rxnic::capture_reader_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -419,4 +419,4 @@ TEST_F(CaptureReaderTest, FlippedBitsNeverCrash) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::capture_reader_test

@@ -13,7 +13,7 @@
 #include "testbench/unit/sim/temporary_folder.h"
 #include "traces/capture_reader.h"
 
-namespace rxnic {
+namespace rxnic::capture_writer_test {
 namespace {
 
 std::string temporary(const char* name) {
@@ -125,4 +125,4 @@ TEST(CaptureWriter, AFullDiskIsAnErrorByClose) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::capture_writer_test

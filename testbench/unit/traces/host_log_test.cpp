@@ -10,7 +10,7 @@
 #include <random>
 #include <sstream>
 
-namespace rxnic {
+namespace rxnic::host_log_test {
 namespace {
 
 using Kind = HostLogEntry::Kind;
@@ -272,4 +272,4 @@ TEST_F(HostLog, AFullDiskIsSaid) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::host_log_test

@@ -11,7 +11,7 @@
 
 #include "traces/cm_message.h"
 
-namespace rxnic {
+namespace rxnic::host_plan_test {
 namespace {
 
 std::string refusal(const char* text) {
@@ -461,4 +461,4 @@ TEST(HostPlan, DataSegmentsDivideTheBufferAndEndTheList) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::host_plan_test

@@ -5,7 +5,7 @@
 
 #include "testbench/unit/traces/capture_bytes.h"
 
-namespace rxnic {
+namespace rxnic::pcapng_records_test {
 namespace {
 
 const Blob kFrame(60, 0xab);
@@ -137,4 +137,4 @@ TEST(PcapngRecords, ALinkTypeIsRefusedWithTheFirstPacketThatHasIt) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::pcapng_records_test

@@ -12,7 +12,7 @@
 #include "traces/answer_compare.h"
 #include "traces/capture_reader.h"
 
-namespace rxnic {
+namespace rxnic::sample_trace_test {
 namespace {
 
 const std::string kFile = std::string(RXNIC_SOURCE_DIR) + "/traces/sample.pcap";
@@ -81,4 +81,4 @@ TEST(SampleTrace, ItsReceiverIsTheBusierOneAndAgreesWithItself) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::sample_trace_test

@@ -13,7 +13,7 @@
 #include "model/types/tag_matching.h"
 #include "traces/cm_message.h"
 
-namespace rxnic {
+namespace rxnic::survey_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -625,4 +625,4 @@ TEST_F(SurveyOfCaptures, AtomicsAreSeededWithWhatTheyReturned) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::survey_test

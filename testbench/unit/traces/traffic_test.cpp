@@ -14,7 +14,7 @@
 #include "traces/host_plan.h"
 #include "traces/traffic_layout.h"
 
-namespace rxnic {
+namespace rxnic::traffic_test {
 namespace {
 
 constexpr TrafficMix kEverything{4, 1, 1, 2, 1, 1, 1, 1, 1};
@@ -305,4 +305,4 @@ TEST(Traffic, ItsHostHasAQueueForEveryQp) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::traffic_test

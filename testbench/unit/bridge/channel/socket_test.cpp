@@ -18,7 +18,7 @@
 
 #include "testbench/unit/bridge/live/live_program.h"
 
-namespace rxnic::channel {
+namespace rxnic::channel::socket_test {
 namespace {
 
 // Two ends of a socket as connect_to and accept make them.
@@ -295,4 +295,4 @@ TEST(Socket, OfManyThatFindAStaleFileOneListens) {  // R2
 }
 
 }  // namespace
-}  // namespace rxnic::channel
+}  // namespace rxnic::channel::socket_test

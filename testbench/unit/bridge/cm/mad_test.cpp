@@ -10,7 +10,7 @@
 
 #include "bridge/cm/endpoint.h"
 
-namespace rxnic::cm {
+namespace rxnic::cm::mad_test {
 namespace {
 
 std::uint64_t at(const Mad& mad, std::size_t byte, std::size_t bytes) {
@@ -136,4 +136,4 @@ TEST(Endpoint, HeaderOfARequest) {  // R3
 }
 
 }  // namespace
-}  // namespace rxnic::cm
+}  // namespace rxnic::cm::mad_test

@@ -12,7 +12,7 @@
 #include <random>
 #include <set>
 
-namespace rxnic::cm {
+namespace rxnic::cm::manager_test {
 namespace {
 
 constexpr File kServer{1}, kClient{2};
@@ -716,4 +716,4 @@ TEST_F(ManagerTest, WhatComesAtRandomHurtsNobody) {  // R6
 }
 
 }  // namespace
-}  // namespace rxnic::cm
+}  // namespace rxnic::cm::manager_test

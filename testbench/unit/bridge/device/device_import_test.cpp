@@ -6,7 +6,7 @@
 
 #include "testbench/unit/bridge/device/bridge_program.h"
 
-namespace rxnic {
+namespace rxnic::device_import_test {
 namespace {
 
 using channel::Request;
@@ -66,4 +66,4 @@ TEST_F(DeviceImport, AnImporterInheritsWhatItsMakerLeaves) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::device_import_test

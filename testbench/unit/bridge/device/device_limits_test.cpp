@@ -7,7 +7,7 @@
 
 #include "testbench/unit/bridge/device/bridge_program.h"
 
-namespace rxnic {
+namespace rxnic::device_limits_test {
 namespace {
 
 using channel::Request;
@@ -165,4 +165,4 @@ TEST_F(DeviceLimits, OneMoreMulticastGroupIsRefused) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::device_limits_test

@@ -7,7 +7,7 @@
 #include "model/core/memory/translation.h"
 #include "testbench/unit/bridge/device/bridge_program.h"
 
-namespace rxnic {
+namespace rxnic::device_paging_test {
 namespace {
 
 using channel::Request;
@@ -150,4 +150,4 @@ TEST_F(DevicePaging, AdviceEndsWithItsRegion) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::device_paging_test

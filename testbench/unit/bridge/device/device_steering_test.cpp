@@ -6,7 +6,7 @@
 
 #include "testbench/unit/bridge/device/bridge_program.h"
 
-namespace rxnic {
+namespace rxnic::device_steering_test {
 namespace {
 
 using channel::Request;
@@ -185,4 +185,4 @@ TEST_F(DeviceSteeringLimits, AFlowWithoutRoomDoesNotUseItsCounters) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::device_steering_test

@@ -9,7 +9,7 @@
 #include "bridge/channel/tag_ring.h"
 #include "testbench/unit/bridge/device/bridge_program.h"
 
-namespace rxnic {
+namespace rxnic::device_tags_test {
 namespace {
 
 using channel::Request;
@@ -224,4 +224,4 @@ TEST_F(DeviceTags, OperationsOfAFreedSrqAreNotGiven) {  // device.h R6
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::device_tags_test

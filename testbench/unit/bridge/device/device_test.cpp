@@ -12,7 +12,7 @@
 #include "model/core/memory/translation.h"
 #include "testbench/unit/bridge/device/bridge_program.h"
 
-namespace rxnic {
+namespace rxnic::device_test {
 namespace {
 
 using channel::Request;
@@ -728,4 +728,4 @@ TEST_F(DeviceTest, ANullRegionIsAnEntryWithoutPages) {  // R15
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::device_test

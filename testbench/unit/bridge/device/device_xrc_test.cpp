@@ -6,7 +6,7 @@
 
 #include "testbench/unit/bridge/device/bridge_program.h"
 
-namespace rxnic {
+namespace rxnic::device_xrc_test {
 namespace {
 
 using channel::Request;
@@ -197,4 +197,4 @@ TEST_F(DeviceXrc, EventsOfAQpGoToAllWhoHaveIt) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::device_xrc_test

@@ -6,7 +6,7 @@
 
 #include "testbench/unit/model/engine/harness.h"
 
-namespace rxnic {
+namespace rxnic::doorbell_line_test {
 namespace {
 
 using testing::ElementsAre;
@@ -132,4 +132,4 @@ TEST(DoorbellLine, AllModesAgree) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::doorbell_line_test

@@ -4,7 +4,7 @@
 
 #include "testbench/unit/bridge/device/bridge_program.h"
 
-namespace rxnic {
+namespace rxnic::host_bridge_death_test {
 namespace {
 
 using channel::EventKind;
@@ -98,4 +98,4 @@ TEST(HostBridgeDeath, BothSidesMayDieTogether) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::host_bridge_death_test

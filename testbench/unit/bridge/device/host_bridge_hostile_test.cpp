@@ -9,7 +9,7 @@
 #include "testbench/unit/bridge/device/bridge_program.h"
 #include "testbench/unit/model/engine/harness.h"
 
-namespace rxnic {
+namespace rxnic::host_bridge_hostile_test {
 namespace {
 
 using channel::Request;
@@ -325,4 +325,4 @@ TEST_F(Hostile, MemoryThatGoesAwayHurtsNobodyElse) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::host_bridge_hostile_test

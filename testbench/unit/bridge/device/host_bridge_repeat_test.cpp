@@ -7,7 +7,7 @@
 #include "testbench/unit/bridge/device/bridge_program.h"
 #include "testbench/unit/model/engine/harness.h"
 
-namespace rxnic {
+namespace rxnic::host_bridge_repeat_test {
 namespace {
 
 using channel::Request;
@@ -182,4 +182,4 @@ TEST(HostBridgeRepeat, TheSameProgramsTwiceGiveTheSameRun) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::host_bridge_repeat_test

@@ -10,7 +10,7 @@
 #include "testbench/unit/bridge/device/bridge_program.h"
 #include "testbench/unit/model/engine/harness.h"
 
-namespace rxnic {
+namespace rxnic::host_bridge_test {
 namespace {
 
 using channel::EventKind;
@@ -437,4 +437,4 @@ TEST(HostBridge, AResizedCqKeepsWhatWasNotPolled) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::host_bridge_test

@@ -10,7 +10,7 @@
 #include "model/types/context.h"
 #include "testbench/sim/kernel.h"
 
-namespace rxnic {
+namespace rxnic::nic_memory_test {
 namespace {
 
 struct Programs final : ProgramMemory {
@@ -161,4 +161,4 @@ TEST_F(LateReads, OfAProgramThatHasEndedAreZeros) {  // R4
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::nic_memory_test

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace rxnic {
+namespace rxnic::qp_rules_test {
 namespace {
 
 constexpr std::uint32_t kMaxRdAtomic = 16;
@@ -201,4 +201,4 @@ TEST(QpRules, EachAttributeHasItsRange) {  // R4
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::qp_rules_test

@@ -16,7 +16,7 @@
 
 #include "testbench/unit/bridge/live/live_program.h"
 
-namespace rxnic {
+namespace rxnic::live_connections_test {
 namespace {
 
 using channel::EventKind;
@@ -424,4 +424,4 @@ TEST_F(LiveConnectionsTest, RandomMessagesAreAnsweredOrTheirSenderLeaves) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::live_connections_test

@@ -19,7 +19,7 @@
 #include "testbench/unit/bridge/live/lingering_socket.h"
 #include "testbench/unit/bridge/live/live_program.h"
 
-namespace rxnic {
+namespace rxnic::live_limits_test {
 namespace {
 
 using channel::Message;
@@ -245,4 +245,4 @@ TEST_F(LiveLimitsTest, AProgramThatSuppliesItsPagesLateIsKilled) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::live_limits_test

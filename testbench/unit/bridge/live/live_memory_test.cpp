@@ -21,7 +21,7 @@
 #include "model/types/completion.h"
 #include "testbench/unit/bridge/live/live_program.h"
 
-namespace rxnic {
+namespace rxnic::live_memory_test {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
@@ -352,4 +352,4 @@ TEST_F(LivePortTest, AProgramThatCannotBeTracedIsReadByItsDescriptorAndNotWritte
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::live_memory_test

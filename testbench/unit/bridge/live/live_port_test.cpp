@@ -13,7 +13,7 @@
 
 #include "testbench/unit/bridge/live/live_program.h"
 
-namespace rxnic {
+namespace rxnic::live_port_test {
 namespace {
 
 using channel::Board;
@@ -238,4 +238,4 @@ TEST_F(LivePortTest, AProgramThatScribblesOverItsMappingHurtsOnlyItself) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::live_port_test

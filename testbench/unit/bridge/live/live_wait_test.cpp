@@ -15,7 +15,7 @@
 #include "bridge/live/live_port.h"
 #include "testbench/unit/bridge/live/live_program.h"
 
-namespace rxnic {
+namespace rxnic::live_wait_test {
 namespace {
 
 using channel::Board;
@@ -355,4 +355,4 @@ TEST_F(LiveWaitTest, AnEventThatWaitsForItsPipeIsTriedAgainInASleep) {  // live_
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::live_wait_test

@@ -8,7 +8,7 @@
 
 #include "bridge/verbs/port_speed.h"
 
-namespace rxnic::verbs {
+namespace rxnic::verbs::verbs_address_test {
 namespace {
 
 // 10.0.0.2 -> 10.0.0.1, UDP, with the right checksum, in the area's last 20 bytes.
@@ -86,4 +86,4 @@ TEST(VerbsPortSpeed, RatesOfKnownLinks) {
 }
 
 }  // namespace
-}  // namespace rxnic::verbs
+}  // namespace rxnic::verbs::verbs_address_test

@@ -10,7 +10,7 @@
 #include "bridge/verbs/data_path.h"
 #include "testbench/unit/bridge/verbs/verbs_control_fixture.h"
 
-namespace rxnic::verbs {
+namespace rxnic::verbs::verbs_device_test {
 namespace {
 
 using VerbsDevice = VerbsControlTest;
@@ -290,4 +290,4 @@ TEST_F(VerbsDevice, RawClockIsModelTime) {
 }
 
 }  // namespace
-}  // namespace rxnic::verbs
+}  // namespace rxnic::verbs::verbs_device_test

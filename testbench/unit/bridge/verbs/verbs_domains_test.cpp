@@ -8,7 +8,7 @@
 #include "bridge/verbs/records.h"
 #include "testbench/unit/bridge/verbs/verbs_control_fixture.h"
 
-namespace rxnic::verbs {
+namespace rxnic::verbs::verbs_domains_test {
 namespace {
 
 // A program's allocator: what it was asked for, and what of it was not freed yet.
@@ -204,4 +204,4 @@ TEST_F(VerbsDomains, ProgramsReachThemThroughTheirContext) {
 }
 
 }  // namespace
-}  // namespace rxnic::verbs
+}  // namespace rxnic::verbs::verbs_domains_test

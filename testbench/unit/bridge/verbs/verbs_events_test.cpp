@@ -4,7 +4,7 @@
 
 #include "testbench/unit/bridge/verbs/verbs_fixture.h"
 
-namespace rxnic::verbs {
+namespace rxnic::verbs::verbs_events_test {
 namespace {
 
 using channel::EventKind;
@@ -144,4 +144,4 @@ TEST_F(VerbsEvents, DeviceReportsThatItGoesAway) {
 }
 
 }  // namespace
-}  // namespace rxnic::verbs
+}  // namespace rxnic::verbs::verbs_events_test

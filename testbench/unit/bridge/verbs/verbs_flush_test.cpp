@@ -10,7 +10,7 @@
 #include "bridge/verbs/poll.h"
 #include "testbench/unit/bridge/verbs/verbs_fixture.h"
 
-namespace rxnic::verbs {
+namespace rxnic::verbs::verbs_flush_test {
 namespace {
 
 class VerbsFlush : public VerbsTest {
@@ -133,4 +133,4 @@ TEST_F(VerbsFlush, AThreadThatSeldomPollsFindsOut) {  // wait.h R5
 }
 
 }  // namespace
-}  // namespace rxnic::verbs
+}  // namespace rxnic::verbs::verbs_flush_test

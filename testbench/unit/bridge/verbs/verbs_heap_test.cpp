@@ -6,7 +6,7 @@
 #include <map>
 #include <random>
 
-namespace rxnic::verbs {
+namespace rxnic::verbs::verbs_heap_test {
 namespace {
 
 constexpr std::uint64_t kBegin = 16 * kPageBytes, kEnd = 80 * kPageBytes;
@@ -79,4 +79,4 @@ TEST(VerbsRecordPool, LowestFreeRecordFirst) {  // R3
 }
 
 }  // namespace
-}  // namespace rxnic::verbs
+}  // namespace rxnic::verbs::verbs_heap_test

@@ -15,7 +15,7 @@
 
 #include "testbench/unit/bridge/verbs/fake_simulator.h"
 
-namespace rxnic {
+namespace rxnic::verbs_library_test {
 namespace {
 
 const std::string kOurs = RXNIC_VERBS_LIBRARY;
@@ -163,4 +163,4 @@ TEST_F(VerbsPrograms, VendorsLibrariesFindNoDeviceOfTheirs) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::verbs_library_test

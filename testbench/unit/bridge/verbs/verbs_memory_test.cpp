@@ -9,7 +9,7 @@
 #include "bridge/verbs/address_space.h"
 #include "testbench/unit/bridge/verbs/verbs_control_fixture.h"
 
-namespace rxnic::verbs {
+namespace rxnic::verbs::verbs_memory_test {
 namespace {
 
 using VerbsMemory = VerbsControlTest;
@@ -248,4 +248,4 @@ TEST_F(VerbsMemory, AnAddressHandleFromAReceiveAnswersIt) {
 }
 
 }  // namespace
-}  // namespace rxnic::verbs
+}  // namespace rxnic::verbs::verbs_memory_test

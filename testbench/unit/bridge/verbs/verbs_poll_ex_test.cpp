@@ -6,7 +6,7 @@
 
 #include "testbench/unit/bridge/verbs/verbs_fixture.h"
 
-namespace rxnic::verbs {
+namespace rxnic::verbs::verbs_poll_ex_test {
 namespace {
 
 class VerbsPollEx : public VerbsTest {
@@ -124,4 +124,4 @@ TEST_F(VerbsPollEx, DeadSimulatorFlushes) {
 }
 
 }  // namespace
-}  // namespace rxnic::verbs
+}  // namespace rxnic::verbs::verbs_poll_ex_test

@@ -6,7 +6,7 @@
 
 #include "testbench/unit/bridge/verbs/verbs_fixture.h"
 
-namespace rxnic::verbs {
+namespace rxnic::verbs::verbs_poll_test {
 namespace {
 
 class VerbsPoll : public VerbsTest {
@@ -291,4 +291,4 @@ TEST_F(VerbsPoll, ResizedRingBeginsWithWhatWasNotPolled) {
 }
 
 }  // namespace
-}  // namespace rxnic::verbs
+}  // namespace rxnic::verbs::verbs_poll_test

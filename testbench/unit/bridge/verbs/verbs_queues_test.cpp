@@ -11,7 +11,7 @@
 #include "bridge/verbs/data_path.h"
 #include "testbench/unit/bridge/verbs/verbs_control_fixture.h"
 
-namespace rxnic::verbs {
+namespace rxnic::verbs::verbs_queues_test {
 namespace {
 
 class VerbsQueues : public VerbsControlTest {
@@ -448,4 +448,4 @@ TEST_F(VerbsQueues, MulticastIsForUd) {
 }
 
 }  // namespace
-}  // namespace rxnic::verbs
+}  // namespace rxnic::verbs::verbs_queues_test

@@ -8,7 +8,7 @@
 
 #include "testbench/unit/bridge/verbs/verbs_fixture.h"
 
-namespace rxnic::verbs {
+namespace rxnic::verbs::verbs_receive_queue_test {
 namespace {
 
 class VerbsReceiveQueue : public VerbsTest {
@@ -183,4 +183,4 @@ TEST_P(VerbsSrqOrder, StaysWholeWhateverTheOrderOfCompletions) {
 }
 
 }  // namespace
-}  // namespace rxnic::verbs
+}  // namespace rxnic::verbs::verbs_receive_queue_test

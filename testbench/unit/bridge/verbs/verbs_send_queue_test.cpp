@@ -9,7 +9,7 @@
 
 #include "testbench/unit/bridge/verbs/verbs_fixture.h"
 
-namespace rxnic::verbs {
+namespace rxnic::verbs::verbs_send_queue_test {
 namespace {
 
 class VerbsSendQueue : public VerbsTest {
@@ -399,4 +399,4 @@ TEST_F(VerbsSendQueue, ResetStartsAgainAtZero) {
 }
 
 }  // namespace
-}  // namespace rxnic::verbs
+}  // namespace rxnic::verbs::verbs_send_queue_test

@@ -7,7 +7,7 @@
 #include "bridge/channel/tag_ring.h"
 #include "testbench/unit/bridge/verbs/verbs_fixture.h"
 
-namespace rxnic::verbs {
+namespace rxnic::verbs::verbs_tag_list_test {
 namespace {
 
 using channel::TagWrite;
@@ -272,4 +272,4 @@ TEST_F(VerbsTagList, EntriesAreFlushedWhenTheSimulatorIsGone) {
 }
 
 }  // namespace
-}  // namespace rxnic::verbs
+}  // namespace rxnic::verbs::verbs_tag_list_test

@@ -5,7 +5,7 @@
 
 #include "testbench/unit/bridge/verbs/verbs_fixture.h"
 
-namespace rxnic::verbs {
+namespace rxnic::verbs::verbs_threads_test {
 namespace {
 
 constexpr std::uint64_t kWrs = 20000;
@@ -87,4 +87,4 @@ TEST_F(VerbsThreads, PostersAndPollersTogether) {
 }
 
 }  // namespace
-}  // namespace rxnic::verbs
+}  // namespace rxnic::verbs::verbs_threads_test

@@ -15,7 +15,7 @@
 
 #include "testbench/unit/bridge/verbs/verbs_fixture.h"
 
-namespace rxnic::verbs {
+namespace rxnic::verbs::verbs_wait_test {
 namespace {
 
 class VerbsWait : public VerbsTest {
@@ -127,4 +127,4 @@ TEST_F(VerbsWait, TheNextCompletionWakes) {
 }
 
 }  // namespace
-}  // namespace rxnic::verbs
+}  // namespace rxnic::verbs::verbs_wait_test

@@ -7,7 +7,7 @@
 #include "bridge/verbs/send_queue.h"
 #include "testbench/unit/bridge/verbs/verbs_fixture.h"
 
-namespace rxnic::verbs {
+namespace rxnic::verbs::verbs_work_request_test {
 namespace {
 
 class VerbsWorkRequest : public VerbsTest {
@@ -280,4 +280,4 @@ TEST_F(VerbsWorkRequest, SegmentsAndChecksums) {
 }
 
 }  // namespace
-}  // namespace rxnic::verbs
+}  // namespace rxnic::verbs::verbs_work_request_test

@@ -12,7 +12,7 @@
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
-namespace rxnic {
+namespace rxnic::ack_generator_test {
 namespace {
 
 using enum Operation;
@@ -1258,4 +1258,4 @@ TEST(AckGenerator, ACommandWaitsForPacketsAndForTheAtomicsOfItsRegion) {  // R9
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::ack_generator_test

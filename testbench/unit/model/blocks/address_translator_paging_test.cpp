@@ -4,7 +4,7 @@
 
 #include "testbench/unit/model/blocks/address_translator_fixture.h"
 
-namespace rxnic {
+namespace rxnic::address_translator_paging_test {
 namespace {
 
 using Fixture = AddressTranslatorFixture;
@@ -289,4 +289,4 @@ TEST(AddressTranslatorPaging, AllModesAndOrdersAgree) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::address_translator_paging_test

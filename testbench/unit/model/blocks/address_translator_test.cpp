@@ -4,7 +4,9 @@
 
 #include <random>
 
-namespace rxnic {
+#include "model/types/descriptor_text.h"
+
+namespace rxnic::address_translator_test {
 namespace {
 
 using Fixture = AddressTranslatorFixture;
@@ -846,4 +848,4 @@ TEST(AddressTranslator, AllModesAndOrdersAgreeOnRandomTraffic) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::address_translator_test

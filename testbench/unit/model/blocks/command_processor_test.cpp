@@ -12,7 +12,7 @@
 #include "model/types/flow.h"
 #include "testbench/unit/model/engine/harness.h"
 
-namespace rxnic {
+namespace rxnic::command_processor_test {
 namespace {
 
 constexpr std::uint64_t kCommand = 100;  // cycles
@@ -866,4 +866,4 @@ TEST(CommandProcessorWindows, ARequestGoesBeforeCommandsThatWait) {  // R11
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::command_processor_test

@@ -9,7 +9,7 @@
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
-namespace rxnic {
+namespace rxnic::cqe_generator_contexts_test {
 namespace {
 
 constexpr std::uint64_t kReadLatency = 50;
@@ -519,4 +519,4 @@ TEST(CqeGeneratorContexts, ACommandKeepsNoLineThatDoorbellsNeed) {  // R11, R15
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::cqe_generator_contexts_test

@@ -7,10 +7,11 @@
 #include <random>
 
 #include "model/blocks/dma_engine.h"
+#include "model/types/descriptor_text.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
-namespace rxnic {
+namespace rxnic::cqe_generator_test {
 namespace {
 
 constexpr BusAddress kRing{0x8000};
@@ -1227,4 +1228,4 @@ TEST(CqeGenerator, TheObserverIsNotNotifiedOfWhatFindsNoRoom) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::cqe_generator_test

@@ -8,7 +8,7 @@
 
 #include "testbench/unit/model/blocks/dma_engine_fixture.h"
 
-namespace rxnic {
+namespace rxnic::dma_engine_credit_test {
 namespace {
 
 constexpr std::uint64_t kFirst = 10 + 24 + 100;  // when the host has the data of a read that can be popped in cycle 10
@@ -225,4 +225,4 @@ TEST(DmaEngineCredit, CompletionsStayBehindAllPayload) {  // R4
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::dma_engine_credit_test

@@ -7,7 +7,7 @@
 #include "model/types/context.h"
 #include "testbench/unit/model/blocks/dma_engine_fixture.h"
 
-namespace rxnic {
+namespace rxnic::dma_engine_device_test {
 namespace {
 
 constexpr std::uint64_t kDevice = raw(icm::kDeviceMemory);
@@ -182,4 +182,4 @@ TEST(DmaEngineDevice, CompletionsKeepTheirOrder) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::dma_engine_device_test

@@ -4,7 +4,7 @@
 
 #include "testbench/unit/model/blocks/dma_engine_fixture.h"
 
-namespace rxnic {
+namespace rxnic::dma_engine_host_test {
 namespace {
 
 constexpr std::uint32_t kHeader = 24;  // of a write, byte_a_cycle()
@@ -291,4 +291,4 @@ TEST(DmaEngineHost, ModesAndOrdersAgree) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::dma_engine_host_test

@@ -6,7 +6,7 @@
 #include "model/types/syndrome.h"
 #include "testbench/unit/model/blocks/dma_engine_fixture.h"
 
-namespace rxnic {
+namespace rxnic::dma_engine_late_test {
 namespace {
 
 // Memory that carries out late reads when they are settled, and not at one address.
@@ -93,4 +93,4 @@ TEST(DmaEngineLate, AFenceFollowsTheReadsOfItsClient) {  // R12
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::dma_engine_late_test

@@ -8,7 +8,7 @@
 #include "model/types/syndrome.h"
 #include "testbench/unit/model/blocks/dma_engine_fixture.h"
 
-namespace rxnic {
+namespace rxnic::dma_engine_test {
 namespace {
 
 TEST(DmaEngine, PayloadLeavesWhenItsLastByteHasPassed) {  // R1, R3
@@ -744,4 +744,4 @@ TEST(DmaEngine, AllModesAndOrdersAgreeOnRandomTraffic) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::dma_engine_test

@@ -7,10 +7,11 @@
 #include <cstring>
 #include <random>
 
+#include "model/types/descriptor_bits.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
-namespace rxnic {
+namespace rxnic::grh_scatter_test {
 namespace {
 
 struct Fixture {
@@ -494,4 +495,4 @@ TEST(GrhScatter, ModesAndOrdersAgreeOnRandomTraffic) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::grh_scatter_test

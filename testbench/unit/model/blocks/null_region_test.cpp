@@ -4,7 +4,7 @@
 #include "testbench/unit/model/blocks/address_translator_fixture.h"
 #include "testbench/unit/model/blocks/requester_fixture.h"
 
-namespace rxnic {
+namespace rxnic::null_region_test {
 namespace {
 
 MptEntry null_region(Key key, Pdn pd) {
@@ -102,4 +102,4 @@ TEST(NullRegion, WhatIsSentFromItIsZerosThatNobodyReads) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::null_region_test

@@ -10,7 +10,7 @@
 #include "model/blocks/dma_engine.h"
 #include "testbench/unit/model/engine/harness.h"
 
-namespace rxnic {
+namespace rxnic::qp_context_cache_test {
 namespace {
 
 constexpr std::uint64_t kLatency = 100;        // of the test memory, from taking a request to its completion
@@ -575,4 +575,4 @@ TEST(QpContextCache, CommandsInTrafficAreTheSameInAllOrders) {  // R8
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::qp_context_cache_test

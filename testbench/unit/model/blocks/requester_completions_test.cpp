@@ -7,7 +7,7 @@
 
 #include "testbench/unit/model/nic/test_host.h"
 
-namespace rxnic {
+namespace rxnic::requester_completions_test {
 namespace {
 
 constexpr std::uint32_t kPeriodPs = 2325;
@@ -118,4 +118,4 @@ TEST(RequesterCompletions, EachWqeCompletesOnceWhateverFails) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::requester_completions_test

@@ -4,7 +4,7 @@
 
 #include "testbench/unit/model/blocks/requester_fixture.h"
 
-namespace rxnic {
+namespace rxnic::requester_errors_test {
 namespace {
 
 using S = SendOpcode;
@@ -557,4 +557,4 @@ TEST(RequesterErrors, AllModesAgree) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::requester_errors_test

@@ -3,7 +3,7 @@
 #include "model/types/syndrome.h"
 #include "testbench/unit/model/blocks/requester_fixture.h"
 
-namespace rxnic {
+namespace rxnic::requester_paging_test {
 namespace {
 
 constexpr Qpn kOther{0x99};
@@ -179,4 +179,4 @@ TEST(RequesterPaging, AResetForgetsThePage) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::requester_paging_test

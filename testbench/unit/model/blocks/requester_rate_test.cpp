@@ -4,7 +4,7 @@
 
 #include "testbench/unit/model/blocks/requester_fixture.h"
 
-namespace rxnic {
+namespace rxnic::requester_rate_test {
 namespace {
 
 using Fixture = RequesterFixture;
@@ -250,4 +250,4 @@ TEST(RequesterRate, ModesAndOrdersAgree) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::requester_rate_test

@@ -2,7 +2,7 @@
 // RAW_PACKET (R11 of core/requester/send_qp.h): frames as they are.
 #include "testbench/unit/model/blocks/requester_fixture.h"
 
-namespace rxnic {
+namespace rxnic::requester_raw_test {
 namespace {
 
 using Fixture = RequesterFixture;
@@ -69,4 +69,4 @@ TEST(RequesterRaw, WhatIsNoFrameIsALengthError) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::requester_raw_test

@@ -3,7 +3,7 @@
 #include "model/types/syndrome.h"
 #include "testbench/unit/model/blocks/requester_fixture.h"
 
-namespace rxnic {
+namespace rxnic::requester_rendezvous_test {
 namespace {
 
 struct RendezvousFixture : RequesterFixture {
@@ -243,4 +243,4 @@ TEST(RequesterRendezvous, DoorbellOfAQpWithoutRingDoesNothing) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::requester_rendezvous_test

@@ -4,7 +4,7 @@
 
 #include "testbench/unit/model/blocks/requester_fixture.h"
 
-namespace rxnic {
+namespace rxnic::requester_test {
 namespace {
 
 using S = SendOpcode;
@@ -633,4 +633,4 @@ TEST(Requester, OneQpMoreIsRefusedUntilOneIsGone) {  // (R10)
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::requester_test

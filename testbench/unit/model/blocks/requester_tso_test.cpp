@@ -5,7 +5,7 @@
 #include "testbench/unit/ip_packets.h"
 #include "testbench/unit/model/blocks/requester_fixture.h"
 
-namespace rxnic {
+namespace rxnic::requester_tso_test {
 namespace {
 
 using Fixture = RequesterFixture;
@@ -171,4 +171,4 @@ INSTANTIATE_TEST_SUITE_P(Transports, RequesterTso, testing::Values(Transport::kR
                          [](const auto& of) { return of.param == Transport::kRaw ? "Raw" : "Ud"; });
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::requester_tso_test

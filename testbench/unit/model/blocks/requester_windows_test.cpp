@@ -2,7 +2,7 @@
 // R15 of the requester: WQEs that the command processor carries out.
 #include "testbench/unit/model/blocks/requester_fixture.h"
 
-namespace rxnic {
+namespace rxnic::requester_windows_test {
 namespace {
 
 constexpr Key kWindow{0x4400'08};
@@ -190,4 +190,4 @@ TEST(RequesterWindows, AFullLinkHoldsTheNextOneBack) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::requester_windows_test

@@ -7,7 +7,7 @@
 
 #include "testbench/unit/model/engine/harness.h"
 
-namespace rxnic {
+namespace rxnic::rx_buffer_test {
 namespace {
 
 constexpr std::uint32_t kSmallest = 16384;  // bytes, the least that rx_buffer_bytes may be
@@ -152,4 +152,4 @@ TEST(RxBuffer, ModesAgree) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::rx_buffer_test

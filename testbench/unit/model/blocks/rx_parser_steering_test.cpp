@@ -14,7 +14,7 @@
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
-namespace rxnic {
+namespace rxnic::rx_parser_steering_test {
 namespace {
 
 constexpr std::uint16_t kType = 0x88b5;
@@ -231,4 +231,4 @@ TEST(RxParserSteering, AFlowSaysWhatItHasCountedUntilItIsRemoved) {  // R8
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::rx_parser_steering_test

@@ -10,7 +10,7 @@
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
-namespace rxnic {
+namespace rxnic::rx_parser_test {
 namespace {
 
 constexpr Encapsulation kV4 = Encapsulation::kRoceV2Ipv4;
@@ -600,4 +600,4 @@ TEST(RxParser, GroupsComeAndGoByCommand) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::rx_parser_test

@@ -12,7 +12,7 @@
 #include "model/core/responder/responder.h"
 #include "testbench/unit/model/engine/harness.h"
 
-namespace rxnic {
+namespace rxnic::srq_wqe_fetcher_contexts_test {
 namespace {
 
 constexpr std::uint64_t kReadLatency = 50;
@@ -591,4 +591,4 @@ TEST(SrqWqeFetcherContexts, ModesAndOrdersAgreeOnFewLines) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::srq_wqe_fetcher_contexts_test

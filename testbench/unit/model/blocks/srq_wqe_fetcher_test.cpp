@@ -10,7 +10,7 @@
 #include "model/core/responder/responder.h"
 #include "testbench/unit/model/engine/harness.h"
 
-namespace rxnic {
+namespace rxnic::srq_wqe_fetcher_test {
 namespace {
 
 // With the two links, one read follows another after 550 cycles of 1 ns (NUMBERS.md, SRQ against RQ).
@@ -963,7 +963,7 @@ TEST(SrqWqeFetcher, AMatchThatIsSquashedGoesBackToTheTagMatcher) {  // R10
   bench.run();
   ASSERT_EQ(fixture.out.size(), 2u);
   ASSERT_EQ(fixture.returned.size(), 2u);
-  EXPECT_EQ(fixture.returned.value(0).handle, kNoTag);  // an unexpected message less
+  EXPECT_EQ(fixture.returned.value(0).handle, kNoTagEntry);  // an unexpected message less
   EXPECT_EQ(fixture.returned.value(1).handle, 42u);
   EXPECT_EQ(fixture.returned.value(1).srq, q.id);
   EXPECT_EQ(fixture.at(1).drop_reason, DropReason::kSquashed);
@@ -1292,4 +1292,4 @@ TEST(SrqWqeFetcher, AllEngineModesAgreeOnRandomTraffic) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::srq_wqe_fetcher_test

@@ -8,7 +8,7 @@
 
 #include "testbench/unit/model/blocks/tag_match_cam_fixture.h"
 
-namespace rxnic {
+namespace rxnic::tag_match_cam_overflow_test {
 namespace {
 
 using namespace tag_match_cam_test;
@@ -285,7 +285,7 @@ struct PlainList {
       return matched.back().entry.handle;
     }
     in_phase = false;
-    return kNoTag;
+    return kNoTagEntry;
   }
   std::uint32_t give_back(std::size_t n) {
     const Entry e = matched[n];
@@ -352,7 +352,7 @@ std::uint64_t one_by_one(Bench& bench, std::uint64_t seed, TagMatchCamCounters& 
   f.out.on_value([&f, &expected, &left, &random, act, entries = params.entries](Cycle now, const WqeRequest& p) {
     EXPECT_LE(f.dut.entries_used(), entries);
     if (expected.match.has_value()) {
-      EXPECT_EQ(p.tag_verdict == TagVerdict::kMatched ? p.wqe_index : kNoTag, *expected.match) << "left " << left;
+      EXPECT_EQ(p.tag_verdict == TagVerdict::kMatched ? p.wqe_index : kNoTagEntry, *expected.match) << "left " << left;
       f.shared.packets.release(p.buffer);
     } else {
       EXPECT_EQ(p.role, PacketRole::kTagOperation);
@@ -392,4 +392,4 @@ TEST(TagMatchCamOverflow, RandomTrafficAgreesWithAPlainListInAllOrders) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::tag_match_cam_overflow_test

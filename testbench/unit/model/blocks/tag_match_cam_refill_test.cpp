@@ -6,7 +6,7 @@
 
 #include "testbench/unit/model/blocks/tag_match_cam_fixture.h"
 
-namespace rxnic {
+namespace rxnic::tag_match_cam_refill_test {
 namespace {
 
 using namespace tag_match_cam_test;
@@ -116,4 +116,4 @@ TEST(TagMatchCamRefill, ListsAreRefilledInTurn) {  // R5, R6
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::tag_match_cam_refill_test

@@ -5,7 +5,7 @@
 
 #include "testbench/unit/model/blocks/tag_match_cam_fixture.h"
 
-namespace rxnic {
+namespace rxnic::tag_match_cam_test {
 namespace {
 
 using namespace tag_match_cam_test;
@@ -567,7 +567,7 @@ TEST(TagMatchCam, DecisionsAreTakenBack) {  // R14
   fixture.send(Cycle{9}, 7);
   fixture.send(Cycle{9}, 99);
   fixture.returned.push(Cycle{30}, {kSrq, 0});
-  fixture.returned.push(Cycle{30}, {kSrq, kNoTag});
+  fixture.returned.push(Cycle{30}, {kSrq, kNoTagEntry});
   fixture.returned.push(Cycle{30}, {WqId{77}, 0});  // an SRQ that is gone
   fixture.send(Cycle{40}, 7);
   bench.run();
@@ -754,4 +754,4 @@ TEST(TagMatchCam, AllEngineModesAgreeOnRandomTraffic) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::tag_match_cam_test

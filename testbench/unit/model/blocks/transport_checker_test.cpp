@@ -11,7 +11,7 @@
 #include "testbench/unit/model/core/packet_builder.h"
 #include "testbench/unit/model/engine/harness.h"
 
-namespace rxnic {
+namespace rxnic::transport_checker_test {
 namespace {
 
 using O = Operation;
@@ -734,4 +734,4 @@ TEST(TransportChecker, AWqeThatWasAnsweredIsNotFlushed) {  // (R9)
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::transport_checker_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rxnic {
+namespace rxnic::delay_line_test {
 namespace {
 
 TEST(DelayLine, AValueIsReadyInItsCycleNotBefore) {
@@ -64,4 +64,4 @@ TEST(DelayLineDeathTest, APushIntoAFullLineEndsTheProgramAndNamesItsPlace) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::delay_line_test

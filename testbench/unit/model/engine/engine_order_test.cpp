@@ -9,7 +9,7 @@
 
 #include "testbench/unit/model/engine/engine_fixture.h"
 
-namespace rxnic {
+namespace rxnic::engine_order_test {
 namespace {
 
 constexpr StepOrder kReverse{StepOrder::Kind::kReverse, 0};
@@ -219,4 +219,4 @@ TEST(EngineOrder, NextDueIsTheSameInAllModesAndOrdersUnderTraffic) {  // (R7)
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::engine_order_test

@@ -11,7 +11,7 @@
 
 #include "testbench/unit/model/engine/engine_fixture.h"
 
-namespace rxnic {
+namespace rxnic::engine_test {
 namespace {
 
 // A SystemC process outside of the engine.
@@ -341,4 +341,4 @@ TEST(Engine, TimeIsCyclesOfTheClockPeriod) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::engine_test

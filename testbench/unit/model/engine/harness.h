@@ -23,11 +23,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -137,46 +133,14 @@ class TestMemory final : public Block {
     std::vector<std::uint8_t> data;  // writes
   };
   const std::vector<Record>& log() const { return log_; }
-  std::size_t count(DmaKind kind) const {
-    std::size_t n = 0;
-    for (const Record& r : log_) n += r.request.kind == kind;
-    return n;
-  }
+  std::size_t count(DmaKind kind) const;
   void set_latency(std::uint64_t cycles) { latency_ = cycles; }
   void fail_reads_from(BusAddress address) { unmapped_ = address; }
-  Cycle step(Cycle now) override {
-    while (first_ < due_.size() && due_[first_].first <= now && completions.can_push(now)) {
-      completions.push(now, due_[first_++].second);
-    }
-    if (requests.can_pop(now)) perform(now, requests.pop(now));
-    Cycle next = requests.empty() ? kNever : now + 1;
-    if (first_ < due_.size()) next = earliest(next, latest(due_[first_].first, now + 1));
-    return rest(now, first_ < due_.size() ? Activity::kBusy : Activity::kStarved, next);
-  }
+  Cycle step(Cycle now) override;
 
  private:
-  void perform(Cycle now, const DmaRequest& r) {
-    log_.push_back({now, r, {}});
-    DmaCompletion done{r.cookie, true};
-    if (r.kind == DmaKind::kWrite) {
-      log_.back().data.assign(r.data, r.data + r.bytes);
-      host_.write(r.address, {r.data, r.bytes});
-      if (r.notify && completions.bound()) due_.emplace_back(now + latency_, done);
-      return;
-    }
-    if (r.kind == DmaKind::kSwap) {
-      done.ok = host_.write(r.address, {reinterpret_cast<const std::uint8_t*>(&r.operand), r.bytes});
-    } else if (r.data != nullptr) {
-      done.ok = raw(r.address) < raw(unmapped_) && host_.read(r.address, {r.data, r.bytes});
-    }
-    if (r.kind != DmaKind::kRead && r.kind != DmaKind::kSwap && done.ok) {
-      std::uint64_t original = 0;
-      std::memcpy(&original, r.data, sizeof original);
-      if (r.kind == DmaKind::kFetchAdd) host_.store(r.address, original + r.operand);
-      if (r.kind == DmaKind::kCompareSwap && original == r.compare) host_.store(r.address, r.operand);
-    }
-    due_.push_back({now + latency_, done});
-  }
+  void perform(Cycle now, const DmaRequest& r);
+
   HostMemory& host_;
   std::uint64_t latency_;
   BusAddress unmapped_{~std::uint64_t{0}};  // and all above it
@@ -189,19 +153,8 @@ class TestMemory final : public Block {
 class Script final : public Block {
  public:
   explicit Script(const sc_core::sc_module_name& name) : Block(name) {}
-  void at(Cycle when, std::function<void(Cycle)> f) {
-    calls_.push_back({when, std::move(f)});
-    std::stable_sort(calls_.begin() + static_cast<std::ptrdiff_t>(next_), calls_.end(),
-                     [](const Call& a, const Call& b) { return a.when < b.when; });
-    wake();
-  }
-  Cycle step(Cycle now) override {
-    while (next_ < calls_.size() && calls_[next_].when <= now) {
-      const auto f = std::move(calls_[next_++].f);  // which may add calls
-      f(now);
-    }
-    return rest(now, Activity::kStarved, next_ < calls_.size() ? calls_[next_].when : kNever);
-  }
+  void at(Cycle when, std::function<void(Cycle)> f);
+  Cycle step(Cycle now) override;
 
  private:
   struct Call {
@@ -215,37 +168,18 @@ class Script final : public Block {
 // A SystemC kernel of its own, with an engine and the blocks of the test. Only one may exist at a time.
 class Bench {
  public:
-  explicit Bench(EngineMode mode = EngineMode::kFast, std::uint32_t clock_period_ps = 1000, StepOrder order = {})
-      : outer_(sc_core::sc_curr_simcontext),
-        outer_default_(sc_core::sc_default_global_context),
-        kernel_(std::make_unique<sc_core::sc_simcontext>()) {
-    sc_core::sc_curr_simcontext = sc_core::sc_default_global_context = kernel_.get();
-    EngineParams params;
-    params.clock_period_ps = clock_period_ps;
-    params.mode = mode;
-    params.order = order;
-    engine_ = std::make_unique<Engine>("engine", params);
-    script_ = &keep<Script>("script");
-    deadline_ = std::make_unique<sc_core::sc_event>("deadline");
-  }
+  explicit Bench(EngineMode mode = EngineMode::kFast, std::uint32_t clock_period_ps = 1000, StepOrder order = {});
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
-  ~Bench() {
-    while (!owned_.empty()) owned_.pop_back();  // the last built goes first
-    deadline_.reset();
-    engine_.reset();
-    kernel_.reset();
-    sc_core::sc_curr_simcontext = outer_;
-    sc_core::sc_default_global_context = outer_default_;
-  }
+  ~Bench();
 
   Engine& engine() { return *engine_; }
 
   // Builds an object that lives as long as the bench.
   template <class T, class... Args>
   T& keep(Args&&... args) {
-    auto object = std::make_shared<T>(std::forward<Args>(args)...);
-    owned_.push_back(object);
+    auto* const object = new T(std::forward<Args>(args)...);
+    owned_.emplace_back(object, [](void* p) { delete static_cast<T*>(p); });
     return *object;
   }
   template <class B, class... Args>
@@ -280,34 +214,15 @@ class Bench {
     return made;
   }
   TestMemory& memory(Out<DmaRequest>& requests, In<DmaCompletion>& completions, HostMemory& host,
-                     std::uint64_t latency) {
-    auto& made = add<TestMemory>(fresh_name("memory").c_str(), host, latency);
-    connect(requests, made.requests);
-    connect(made.completions, completions);
-    return made;
-  }
-  TestMemory& memory(Out<DmaRequest>& requests, HostMemory& host) {  // for blocks that only write
-    auto& made = add<TestMemory>(fresh_name("memory").c_str(), host, 1);
-    connect(requests, made.requests);
-    return made;
-  }
+                     std::uint64_t latency);
+  TestMemory& memory(Out<DmaRequest>& requests, HostMemory& host);  // for blocks that only write
   // Calls `f` at the end of a cycle, after all blocks: they see its changes in the next cycle, in every mode.
   void at(Cycle when, std::function<void(Cycle)> f) { script_->at(when, std::move(f)); }
 
   // Runs until nothing is due any more; a test whose model never rests fails after `limit` cycles.
-  void run(Cycle limit = Cycle{100'000'000}) {
-    run_to(limit);
-    if (engine_->now() >= limit) ADD_FAILURE() << "still running in cycle " << limit.count;
-  }
+  void run(Cycle limit = Cycle{100'000'000});
   // Runs the cycles up to and including `last`.
-  void run_to(Cycle last) {
-    if (!script_added_) engine_->add_outside(*script_);
-    script_added_ = true;
-    const sc_core::sc_time half = engine_->time_of(Cycle{1}) / 2;
-    const sc_core::sc_time span = engine_->time_of(last) + half - sc_core::sc_time_stamp();
-    deadline_->notify(span);  // the engine never runs ahead of a pending event
-    sc_core::sc_start(span, sc_core::SC_RUN_TO_TIME);
-  }
+  void run_to(Cycle last);
   // Equal after run() in every mode (after run_to() the last active cycle may differ).
   std::uint64_t state_hash() { return engine_->state_hash(); }
 
@@ -322,7 +237,7 @@ class Bench {
   std::unique_ptr<sc_core::sc_event> deadline_;
   Script* script_ = nullptr;
   bool script_added_ = false;
-  std::vector<std::shared_ptr<void>> owned_;
+  std::vector<std::unique_ptr<void, void (*)(void*)>> owned_;
   unsigned names_ = 0;
 };
 
@@ -356,11 +271,6 @@ void expect_equal_in_all_orders(Scenario scenario, std::uint32_t clock_period_ps
 }
 
 // Seed of a random test: RXNIC_SEED or `fallback`; printed, so that a failure can be repeated.
-inline std::uint64_t test_seed(std::uint64_t fallback) {
-  const char* text = std::getenv("RXNIC_SEED");
-  const std::uint64_t seed = text == nullptr ? fallback : std::strtoull(text, nullptr, 0);
-  std::cout << "RXNIC_SEED=" << seed << '\n';
-  return seed;
-}
+std::uint64_t test_seed(std::uint64_t fallback);
 
 }  // namespace rxnic

@@ -10,7 +10,7 @@
 #include "model/types/event.h"
 #include "testbench/unit/model/engine/harness.h"
 
-namespace rxnic {
+namespace rxnic::link_test {
 namespace {
 
 // Pushes 0, 1, 2... in the cycles of `when`, as many as it gives for each; a value without room is tried again when
@@ -421,4 +421,4 @@ TEST(LinkDeathTest, WhatDoesNotFitItsPortIsNotPushed) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::link_test

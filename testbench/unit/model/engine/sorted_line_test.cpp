@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rxnic {
+namespace rxnic::sorted_line_test {
 namespace {
 
 TEST(SortedLine, TakesInTheOrderOfReadiness) {
@@ -37,4 +37,4 @@ TEST(SortedLineDeathTest, APushIntoAFullOneEndsTheProgram) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::sorted_line_test

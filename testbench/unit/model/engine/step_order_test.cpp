@@ -18,7 +18,7 @@
 #include "testbench/unit/sim/captures.h"
 #include "testbench/unit/sim/random_traffic.h"
 
-namespace rxnic {
+namespace rxnic::step_order_test {
 namespace {
 
 std::uint64_t size_of_run(const char* name, std::uint64_t in_the_tests) {
@@ -104,4 +104,4 @@ INSTANTIATE_TEST_SUITE_P(Shared, StepOrderOfCapture,
                          });
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::step_order_test

@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "model/types/descriptor_bits.h"
 #include "testbench/unit/model/engine/vcd_reader.h"
 #include "testbench/unit/model/types/parcel.h"
 #include "testbench/unit/sim/temporary_folder.h"
 
-namespace rxnic {
+namespace rxnic::wave_fields_test {
 namespace {
 
 TEST(WaveFields, AValueAndTheBitsOfItsPortAreShownAlike) {
@@ -44,4 +45,4 @@ TEST(WaveFields, AValueAndTheBitsOfItsPortAreShownAlike) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::wave_fields_test

@@ -11,7 +11,7 @@
 #include "model/types/activity.h"
 #include "testbench/unit/sim/temporary_folder.h"
 
-namespace rxnic {
+namespace rxnic::wave_file_test {
 namespace {
 
 using testing::HasSubstr;
@@ -176,4 +176,4 @@ TEST_F(WaveFileTest, AFullDiskIsReportedByClose) {  // (R5)
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::wave_file_test

@@ -16,7 +16,7 @@
 #include "testbench/unit/model/engine/vcd_reader.h"
 #include "testbench/unit/sim/temporary_folder.h"
 
-namespace rxnic {
+namespace rxnic::waves_test {
 namespace {
 
 using testing::Contains;
@@ -211,4 +211,4 @@ TEST_F(WavesTest, TheSaveFileShowsEverySignal) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::waves_test

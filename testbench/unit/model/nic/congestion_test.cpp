@@ -12,7 +12,7 @@
 #include "model/params/config.h"
 #include "testbench/unit/model/nic/test_host.h"
 
-namespace rxnic {
+namespace rxnic::congestion_test {
 namespace {
 
 constexpr std::uint32_t kPeriodPs = 2325;
@@ -210,4 +210,4 @@ TEST(Congestion, ParametersActOnFigures) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::congestion_test

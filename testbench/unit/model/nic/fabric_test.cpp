@@ -14,7 +14,7 @@
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
-namespace rxnic {
+namespace rxnic::fabric_test {
 namespace {
 
 constexpr std::uint32_t kNobody = FabricObserver::kNobody;
@@ -508,4 +508,4 @@ TEST(Fabric, AllModesAgree) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::fabric_test

@@ -16,7 +16,7 @@
 #include "model/params/config.h"
 #include "testbench/unit/model/nic/test_host.h"
 
-namespace rxnic {
+namespace rxnic::memory_sizes_test {
 namespace {
 
 struct MemoryCase {
@@ -369,4 +369,4 @@ TEST_F(ShortestLinks, OwnRequestsAreWaitedFor) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::memory_sizes_test

@@ -8,7 +8,7 @@
 
 #include "testbench/unit/model/nic/test_host.h"
 
-namespace rxnic {
+namespace rxnic::nic_commands_test {
 namespace {
 
 constexpr std::uint32_t kPeriodPs = 2325;
@@ -757,4 +757,4 @@ TEST_F(SmallNicTest, OneQpMoreInAGroupIsRefused) {  // R10
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::nic_commands_test

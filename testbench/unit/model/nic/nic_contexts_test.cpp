@@ -5,7 +5,7 @@
 
 #include "testbench/unit/model/nic/nic_fixture.h"
 
-namespace rxnic {
+namespace rxnic::nic_contexts_test {
 namespace {
 
 using Op = Operation;
@@ -91,4 +91,4 @@ TEST_F(NicContexts, OneLineIsEnough) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::nic_contexts_test

@@ -3,7 +3,7 @@
 // our own requests as their responses arrive.
 #include "testbench/unit/model/nic/nic_fixture.h"
 
-namespace rxnic {
+namespace rxnic::nic_cq_test {
 namespace {
 
 using Op = Operation;
@@ -398,4 +398,4 @@ TEST_P(NicRequester, AnswersGoOnBehindAnRnr) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::nic_cq_test

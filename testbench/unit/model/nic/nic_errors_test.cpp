@@ -3,7 +3,7 @@
 // before it, which are carried out, and behind it, which are not; and RNR, which takes no WQE and can be repeated.
 #include "testbench/unit/model/nic/nic_fixture.h"
 
-namespace rxnic {
+namespace rxnic::nic_errors_test {
 namespace {
 
 using Op = Operation;
@@ -657,4 +657,4 @@ TEST_P(NicCheckOrder, EnabledBeforeLength) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::nic_errors_test

@@ -38,7 +38,6 @@ inline constexpr Cqn kRecvCq{1};
 inline constexpr Cqn kSendCq{2};
 inline constexpr Cqn kSrqCq{3};
 inline constexpr std::uint32_t kMtu = 1024;
-inline constexpr std::uint32_t kFirstPsn = 100;
 inline constexpr std::uint32_t kQkey = 0x11111111;
 inline constexpr std::uint8_t kRnrTimer = 9;
 inline constexpr std::uint8_t kAllRights = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic;

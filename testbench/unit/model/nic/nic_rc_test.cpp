@@ -2,7 +2,7 @@
 // RC and XRC through the whole NIC, without errors: SEND, WRITE, READ, atomics, their duplicates, their responses.
 #include "testbench/unit/model/nic/nic_fixture.h"
 
-namespace rxnic {
+namespace rxnic::nic_rc_test {
 namespace {
 
 constexpr std::uint32_t kSizes[] = {0, 1, kMtu - 1, kMtu, kMtu + 1, 3 * kMtu + 5};
@@ -584,4 +584,4 @@ TEST_F(NicTest, XrcMessageGoesToTheSrqItNames) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::nic_rc_test

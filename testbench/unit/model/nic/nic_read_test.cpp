@@ -2,7 +2,7 @@
 // READs pending on one QP, and their effect on another QP (rules R2 to R4 of model/blocks/ack_generator.h).
 #include "testbench/unit/model/nic/nic_fixture.h"
 
-namespace rxnic {
+namespace rxnic::nic_read_test {
 namespace {
 
 class NicReads : public NicTest {
@@ -56,4 +56,4 @@ TEST_F(NicReads, AnAckWaitsForNoMoreThanTheResponsesThatAreBuilt) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::nic_read_test

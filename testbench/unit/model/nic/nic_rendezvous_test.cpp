@@ -5,7 +5,7 @@
 
 #include "testbench/unit/model/nic/test_host.h"
 
-namespace rxnic {
+namespace rxnic::nic_rendezvous_test {
 namespace {
 
 constexpr std::uint32_t kPeriodPs = 2325;
@@ -196,4 +196,4 @@ TEST_F(NicRendezvous, ModesAndStepOrdersAgree) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::nic_rendezvous_test

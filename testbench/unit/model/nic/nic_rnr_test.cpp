@@ -4,7 +4,7 @@
 // carried out as if it were the first attempt. And the same together with other errors.
 #include "testbench/unit/model/nic/nic_fixture.h"
 
-namespace rxnic {
+namespace rxnic::nic_rnr_test {
 namespace {
 
 using Op = Operation;
@@ -227,4 +227,4 @@ TEST_P(NicResynchronise, MessageWhoseBeginningWasLostTakesItsWqeWhereItIs) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::nic_rnr_test

@@ -4,7 +4,7 @@
 
 #include "testbench/unit/model/nic/nic_fixture.h"
 
-namespace rxnic {
+namespace rxnic::nic_sizes_test {
 namespace {
 
 using Op = Operation;
@@ -109,4 +109,4 @@ TEST_F(NicSizes, AFullStoreWaitsAndDrains) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::nic_sizes_test

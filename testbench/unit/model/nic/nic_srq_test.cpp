@@ -5,7 +5,7 @@
 
 #include "testbench/unit/model/nic/nic_fixture.h"
 
-namespace rxnic {
+namespace rxnic::nic_srq_test {
 namespace {
 
 using Op = Operation;
@@ -292,4 +292,4 @@ TEST_F(NicSrqCost, CyclicSrqRunsAtLineRate) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::nic_srq_test

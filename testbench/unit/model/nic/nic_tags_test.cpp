@@ -3,7 +3,7 @@
 // matches that are taken back.
 #include "testbench/unit/model/nic/nic_fixture.h"
 
-namespace rxnic {
+namespace rxnic::nic_tags_test {
 namespace {
 
 using Op = Operation;
@@ -401,4 +401,4 @@ TEST_F(NicTags, MatchedMessageOfAQpThatFailsElsewhereIsFlushed) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::nic_tags_test

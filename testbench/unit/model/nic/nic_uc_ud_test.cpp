@@ -2,7 +2,7 @@
 // UC and UD through the whole NIC (rules 1.3, 6): faulty packets are dropped, and no response is ever sent.
 #include "testbench/unit/model/nic/nic_fixture.h"
 
-namespace rxnic {
+namespace rxnic::nic_uc_ud_test {
 namespace {
 
 using Op = Operation;
@@ -458,4 +458,4 @@ TEST_F(NicDrops, QpOfAnotherTypeOrInResetDropsInSilence) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::nic_uc_ud_test

@@ -9,7 +9,7 @@
 #include "model/types/doorbell.h"
 #include "testbench/unit/model/engine/harness.h"
 
-namespace rxnic {
+namespace rxnic::on_chip_memory_test {
 namespace {
 
 struct Fixture {
@@ -117,4 +117,4 @@ TEST(OnChipMemory, ParametersAct) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::on_chip_memory_test

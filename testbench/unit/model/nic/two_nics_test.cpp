@@ -8,7 +8,7 @@
 
 #include "testbench/unit/model/nic/test_host.h"
 
-namespace rxnic {
+namespace rxnic::two_nics_test {
 namespace {
 
 constexpr std::uint32_t kPeriodPs = 2325;
@@ -323,4 +323,4 @@ TEST(TwoNics, AllModesAgree) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::two_nics_test

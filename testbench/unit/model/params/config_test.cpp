@@ -12,7 +12,7 @@
 #include "model/params/descriptor.h"
 #include "model/params/params_table.h"
 
-namespace rxnic {
+namespace rxnic::config_test {
 namespace {
 
 using testing::HasSubstr;
@@ -306,4 +306,4 @@ TEST(ConfigR5, AnyOtherTopLevelValueIsRefused) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::config_test

@@ -7,7 +7,7 @@
 
 #include "model/params/config.h"
 
-namespace rxnic {
+namespace rxnic::no_effect_test {
 namespace {
 
 using testing::ElementsAre;
@@ -123,4 +123,4 @@ TEST(NoEffect, EachParameterSpeaksForItself) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::no_effect_test

@@ -17,7 +17,7 @@
 #include "model/params/descriptor.h"
 #include "model/params/params_table.h"
 
-namespace rxnic {
+namespace rxnic::params_test {
 namespace {
 
 using nlohmann::json;
@@ -252,4 +252,4 @@ TEST_F(GeneratedFiles, PackageHoldsEveryParameter) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::params_test

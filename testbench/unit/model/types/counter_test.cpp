@@ -11,7 +11,7 @@
 #include "model/types/all_counters.h"
 #include "testbench/unit/model/types/generator_fixture.h"
 
-namespace rxnic {
+namespace rxnic::counter_test {
 namespace {
 
 using testing::HasSubstr;
@@ -136,4 +136,4 @@ TEST_F(GeneratedCounters, FlawsAreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::counter_test

@@ -10,7 +10,7 @@
 #include "model/types/descriptor_text.h"
 #include "model/types/descriptors.h"
 
-namespace rxnic {
+namespace rxnic::descriptor_bits_test {
 namespace {
 
 TEST(DescriptorBits, TheFirstFieldIsInTheMostSignificantBits) {  // R1
@@ -64,4 +64,4 @@ TEST(DescriptorBits, BitsAreCopiedFromAnyPlaceToAnyOther) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::descriptor_bits_test

@@ -12,8 +12,7 @@
 #include "testbench/unit/model/types/generator_fixture.h"
 #include "testbench/unit/model/types/parcel.h"
 
-namespace rxnic {
-
+namespace rxnic::descriptor_test {
 namespace {
 
 using testing::HasSubstr;
@@ -260,4 +259,4 @@ TEST_F(GeneratedDescriptors, FlawsAreRefusedByName) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::descriptor_test

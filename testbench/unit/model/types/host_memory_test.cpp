@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-namespace rxnic {
+namespace rxnic::host_memory_test {
 namespace {
 
 constexpr BusAddress kSomewhere{0x12345678};
@@ -89,4 +89,4 @@ TEST(LocalMemory, DigestDependsOnContentsAndNotOnTheOrderOfWrites) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::host_memory_test

@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-namespace rxnic {
+namespace rxnic::ids_test {
 namespace {
 
 TEST(Ids, NumbersOfDifferentKindsDoNotMix) {
@@ -49,4 +49,4 @@ TEST(Cycle, IsOrderedAndNeverComesLast) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::ids_test

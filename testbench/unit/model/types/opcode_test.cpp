@@ -10,7 +10,7 @@
 
 #include "model/types/send_opcode.h"
 
-namespace rxnic {
+namespace rxnic::opcode_test {
 namespace {
 
 struct Expected {
@@ -240,4 +240,4 @@ TEST(Opcode, WhatIsNoSendOpcodeIsLegalNowhere) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::opcode_test

@@ -19,7 +19,7 @@
 #include "traces/answer_compare.h"
 #include "traces/traffic.h"
 
-namespace rxnic {
+namespace rxnic::opcode_walk_test {
 namespace {
 
 using opcode_table::kOperations;
@@ -311,4 +311,4 @@ TEST_F(OpcodeWalkVerbs, ReceivesCompleteWithTheRowsNumber) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::opcode_walk_test

@@ -8,7 +8,7 @@
 
 #include "model/types/receive_path.h"
 
-namespace rxnic {
+namespace rxnic::packet_test {
 namespace {
 
 bool is_snake_case(std::string_view s) {
@@ -126,4 +126,4 @@ TEST(PacketPool, AnAllocatedPacketIsAsNew) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::packet_test

@@ -8,6 +8,7 @@
 
 #include "model/types/descriptor.h"
 #include "model/types/descriptors.h"
+#include "model/types/make_descriptor_operations.h"
 
 namespace rxnic {
 

@@ -10,7 +10,7 @@
 #include "model/types/syndrome.h"
 #include "model/types/wire.h"
 
-namespace rxnic {
+namespace rxnic::wire_constants_test {
 namespace {
 
 TEST(WireConstants, CodesOfMtus) {  // (R3)
@@ -82,4 +82,4 @@ TEST(Address, Multicast) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::wire_constants_test

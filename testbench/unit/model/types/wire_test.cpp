@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace rxnic {
+namespace rxnic::wire_test {
 namespace {
 
 using Frame = std::vector<std::uint8_t>;
@@ -675,4 +675,4 @@ TEST(WireVxlan, TheInnerFrameIsFound) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::wire_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rxnic {
+namespace rxnic::completion_queue_test {
 namespace {
 
 CqContext context(std::uint16_t moderation_count = 0, bool ignore_overrun = false) {
@@ -170,4 +170,4 @@ TEST(CompletionQueue, InAnotherRingItsNumbersBeginAtZero) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::completion_queue_test

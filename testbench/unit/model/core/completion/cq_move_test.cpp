@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rxnic {
+namespace rxnic::cq_move_test {
 namespace {
 
 constexpr BusAddress kOld{0x10000}, kNew{0x20000};
@@ -39,4 +39,4 @@ TEST(CqMove, NoMoreThanEitherRingHolds) {  // R1
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::cq_move_test

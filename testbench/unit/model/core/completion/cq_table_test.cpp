@@ -6,7 +6,7 @@
 
 #include "model/types/context.h"
 
-namespace rxnic {
+namespace rxnic::cq_table_test {
 namespace {
 
 CqContext context(std::uint32_t number, std::uint32_t slots = 16, bool compress = false) {
@@ -142,4 +142,4 @@ TEST(CqTable, ACommandOnACqThatIsHereReachesHostMemoryLater) {  // R5
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::cq_table_test

@@ -8,7 +8,7 @@
 
 #include "testbench/unit/request_packets.h"
 
-namespace rxnic {
+namespace rxnic::cqe_format_test {
 namespace {
 
 struct Received {
@@ -217,4 +217,4 @@ TEST(CompressionSession, TheTitleIsFollowedByAllCompletions) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::cqe_format_test

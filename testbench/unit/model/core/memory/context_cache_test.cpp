@@ -7,7 +7,7 @@
 #include <map>
 #include <random>
 
-namespace rxnic {
+namespace rxnic::context_cache_test {
 namespace {
 
 struct Line {
@@ -228,4 +228,4 @@ TEST(ContextCache, NothingIsLostInRandomUse) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::context_cache_test

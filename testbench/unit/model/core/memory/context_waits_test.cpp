@@ -6,7 +6,7 @@
 #include "model/core/memory/context_cache.h"
 #include "model/types/host_memory.h"
 
-namespace rxnic {
+namespace rxnic::context_waits_test {
 namespace {
 
 struct Record {
@@ -15,7 +15,7 @@ struct Record {
 };
 
 struct Line {
-  using Record = rxnic::Record;
+  using Record = context_waits_test::Record;
   Record& record() { return stored; }
   const Record& record() const { return stored; }
   void settle() {}
@@ -155,4 +155,4 @@ TEST_F(ContextWaitsTest, OneWaitIsForgottenByItsNumber) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::context_waits_test

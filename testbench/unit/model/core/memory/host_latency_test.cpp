@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace rxnic {
+namespace rxnic::host_latency_test {
 namespace {
 
 constexpr std::uint32_t kDraws = 200'000;
@@ -103,4 +103,4 @@ TEST(HostLatency, TheSeedDecides) {  // R5
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::host_latency_test

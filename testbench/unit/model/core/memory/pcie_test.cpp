@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 
-namespace rxnic {
+namespace rxnic::pcie_test {
 namespace {
 
 DmaEngineParams gen3() {
@@ -137,4 +137,4 @@ TEST(Pcie, LinkArithmeticIsThatOfThePublishedTable) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::pcie_test

@@ -12,7 +12,7 @@
 #include "testbench/unit/reports.h"
 #include "testbench/unit/request_packets.h"
 
-namespace rxnic {
+namespace rxnic::scatter_plan_test {
 namespace {
 
 using Written = std::map<std::uint64_t, std::uint8_t>;  // by virtual address
@@ -441,4 +441,4 @@ TEST(ScatterPlan, RandomListsReceiveRandomMessages) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::scatter_plan_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rxnic {
+namespace rxnic::set_cache_test {
 namespace {
 
 std::uint32_t insert(SetCache& cache, std::uint64_t key) {
@@ -70,4 +70,4 @@ TEST(SetCache, LinesThatMayNotBeEvictedStay) {  // R2
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::set_cache_test

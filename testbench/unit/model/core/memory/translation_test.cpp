@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rxnic {
+namespace rxnic::translation_test {
 namespace {
 
 constexpr Key kKey{0x1234'56};
@@ -235,4 +235,4 @@ TEST(Translation, ANullRegionHasNoPages) {  // R8
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::translation_test

@@ -8,7 +8,7 @@
 
 #include "model/types/context.h"
 
-namespace rxnic {
+namespace rxnic::work_queue_table_test {
 namespace {
 
 using Supply = WorkQueueTable::Supply;
@@ -335,4 +335,4 @@ TEST(WorkQueueTable, ACommandOnAQueueThatIsHereReachesHostMemoryLater) {  // R8
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::work_queue_table_test

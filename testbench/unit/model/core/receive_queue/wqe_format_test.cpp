@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace rxnic {
+namespace rxnic::wqe_format_test {
 namespace {
 
 std::vector<DataSegment> segments(std::initializer_list<std::uint32_t> lengths) {
@@ -143,4 +143,4 @@ TEST(WqeFormatFuzz, RandomBytesNeverGiveMoreThanTheDeviceTakes) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::wqe_format_test

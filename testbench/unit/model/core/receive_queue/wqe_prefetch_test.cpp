@@ -11,7 +11,7 @@
 
 #include "model/core/receive_queue/wqe_format.h"
 
-namespace rxnic {
+namespace rxnic::wqe_prefetch_test {
 namespace {
 
 using WqeRun = WqePrefetch::Run;
@@ -279,4 +279,4 @@ TEST(WqePrefetch, EveryWqeIsHandedOutOnceAndInOrderWhateverComesWhen) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::wqe_prefetch_test

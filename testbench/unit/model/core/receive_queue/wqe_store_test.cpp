@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rxnic {
+namespace rxnic::wqe_store_test {
 namespace {
 
 constexpr WqId kA{3}, kB{5}, kC{9};
@@ -90,4 +90,4 @@ TEST(WqeStore, ReferencesStay) {  // R4
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::wqe_store_test

@@ -8,7 +8,7 @@
 
 #include "testbench/unit/send_wqes.h"
 
-namespace rxnic {
+namespace rxnic::payload_locator_test {
 namespace {
 
 constexpr Key kKey{0x4200};
@@ -203,4 +203,4 @@ TEST_F(PayloadLocatorTest, ANullRegionHasNoPieces) {  // (R6)
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::payload_locator_test

@@ -6,7 +6,7 @@
 
 #include "testbench/unit/model/core/packet_builder.h"
 
-namespace rxnic {
+namespace rxnic::request_packet_test {
 namespace {
 
 using S = SendOpcode;
@@ -189,4 +189,4 @@ TEST_F(RequestHeadersTest, ADatagramGoesWhereItsWqeSays) {  // (R5)
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::request_packet_test

@@ -8,7 +8,7 @@
 #include "model/types/syndrome.h"
 #include "testbench/unit/model/core/packet_builder.h"
 
-namespace rxnic {
+namespace rxnic::request_table_test {
 namespace {
 
 constexpr std::uint8_t kRnrNak = rnr_nak(14);
@@ -418,4 +418,4 @@ TEST_F(RequestTableTest, EveryPlaceIsGivenBackOnce) {  // (R10)
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::request_table_test

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace rxnic {
+namespace rxnic::send_queue_test {
 namespace {
 
 using S = SendOpcode;
@@ -464,4 +464,4 @@ TEST_F(SendQueueTest, AMessageIsCutAtItsMss) {  // (R1, R9)
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::send_queue_test

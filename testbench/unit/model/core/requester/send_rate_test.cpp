@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rxnic {
+namespace rxnic::send_rate_test {
 namespace {
 
 constexpr std::uint64_t kMbps = 1000, kGbps = 1'000'000;  // in kb/s
@@ -183,4 +183,4 @@ TEST(SendRate, ResetEndsTheLimit) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::send_rate_test

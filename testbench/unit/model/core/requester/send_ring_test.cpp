@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rxnic {
+namespace rxnic::send_ring_test {
 namespace {
 
 constexpr std::uint32_t kSlots = 8, kStride = 128;
@@ -157,4 +157,4 @@ TEST_F(SendRingTest, ResetStartsFromZero) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::send_ring_test

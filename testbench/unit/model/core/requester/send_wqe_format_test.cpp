@@ -6,7 +6,7 @@
 
 #include "testbench/unit/send_wqes.h"
 
-namespace rxnic {
+namespace rxnic::send_wqe_format_test {
 namespace {
 
 constexpr std::uint32_t kMtu = 1024;
@@ -255,4 +255,4 @@ TEST(SendWqeFormat, ChecksumsAreOfDatagramsAndFrames) {  // (R7)
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::send_wqe_format_test

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace rxnic {
+namespace rxnic::timer_heap_test {
 namespace {
 
 struct Timed {
@@ -66,4 +66,4 @@ TEST(TimerHeap, ItAgreesWithASearchThroughAll) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::timer_heap_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rxnic {
+namespace rxnic::cnp_pacer_test {
 namespace {
 
 constexpr Qpn kOne{1}, kTwo{2};
@@ -63,4 +63,4 @@ TEST(CnpPacer, WithoutAnIntervalEachPacketGivesOne) {  // R3
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::cnp_pacer_test

@@ -5,7 +5,7 @@
 
 #include "testbench/unit/model/core/packet_builder.h"
 
-namespace rxnic {
+namespace rxnic::header_check_test {
 namespace {
 
 DropReason reason_for(QpContext qp, const PacketSpec& spec = {}) { return check_headers(*make_packet(qp, spec), qp); }
@@ -122,4 +122,4 @@ TEST(HeaderCheck, ACnpIsForAnyConnectedQp) {  // (R4)
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::header_check_test

@@ -9,7 +9,7 @@
 #include "testbench/unit/model/core/packet_builder.h"
 #include "testbench/unit/reports.h"
 
-namespace rxnic {
+namespace rxnic::refusal_test {
 namespace {
 
 using Held = std::unique_ptr<CheckedPacket>;
@@ -259,4 +259,4 @@ TEST_F(RefusalTest, APinTakenOffHoldsToTheEndOfTheCycle) {  // context.h, Contex
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::refusal_test

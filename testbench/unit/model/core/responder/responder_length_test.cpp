@@ -3,7 +3,7 @@
 #include "model/core/responder/responder.h"
 #include "testbench/unit/model/core/responder/responder_fixture.h"
 
-namespace rxnic {
+namespace rxnic::responder_length_test {
 namespace {
 
 using O = Operation;
@@ -157,4 +157,4 @@ TEST_F(ResponderLength, RequestsWithoutPayloadCarryNone) {  // (R6)
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::responder_length_test

@@ -10,7 +10,7 @@
 #include "model/core/responder/responder.h"
 #include "testbench/unit/model/core/responder/responder_fixture.h"
 
-namespace rxnic {
+namespace rxnic::responder_property_test {
 namespace {
 
 using O = Operation;
@@ -186,4 +186,4 @@ TEST_F(RandomResponder, AnRnrNakInFlightPutsTheQpBackToBefore) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::responder_property_test

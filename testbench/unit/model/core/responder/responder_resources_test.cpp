@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rxnic {
+namespace rxnic::responder_resources_test {
 namespace {
 
 constexpr Qpn kQp{1};
@@ -149,4 +149,4 @@ TEST_F(ResponderResourcesTest, KnowsWhatWasOverwritten) {  // (R5)
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::responder_resources_test

@@ -4,7 +4,7 @@
 #include "model/core/responder/responder.h"
 #include "testbench/unit/model/core/responder/responder_fixture.h"
 
-namespace rxnic {
+namespace rxnic::responder_resynchronise_test {
 namespace {
 
 using O = Operation;
@@ -193,4 +193,4 @@ TEST_F(ResynchroniseXrc, ASendWithoutItsFirstTakesItsWqeFromThePacketsSrq) {  //
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::responder_resynchronise_test

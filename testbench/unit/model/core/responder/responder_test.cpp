@@ -4,7 +4,7 @@
 
 #include "testbench/unit/model/core/responder/responder_fixture.h"
 
-namespace rxnic {
+namespace rxnic::responder_test {
 namespace {
 
 using O = Operation;
@@ -506,4 +506,4 @@ TEST_F(ResponderRc, AReadThatWasTakenBackLeavesTheOlderOneSaved) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::responder_test

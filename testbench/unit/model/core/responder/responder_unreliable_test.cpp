@@ -3,7 +3,7 @@
 #include "model/core/responder/responder.h"
 #include "testbench/unit/model/core/responder/responder_fixture.h"
 
-namespace rxnic {
+namespace rxnic::responder_unreliable_test {
 namespace {
 
 using O = Operation;
@@ -199,4 +199,4 @@ TEST_F(ResponderUd, ItIsAtMostTheMtu) {  // (R5)
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::responder_unreliable_test

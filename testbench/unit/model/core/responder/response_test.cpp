@@ -11,7 +11,7 @@
 #include "model/types/syndrome.h"
 #include "testbench/unit/request_packets.h"
 
-namespace rxnic {
+namespace rxnic::response_test {
 namespace {
 
 constexpr std::array kEncapsulations{Encapsulation::kRoceV2Ipv4, Encapsulation::kRoceV2Ipv6, Encapsulation::kRoceV1,
@@ -196,4 +196,4 @@ TEST(Response, ACreditCodePromisesNoMoreThanThereIs) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::response_test

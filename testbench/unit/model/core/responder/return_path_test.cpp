@@ -13,7 +13,7 @@
 #include "model/types/syndrome.h"
 #include "testbench/unit/request_packets.h"
 
-namespace rxnic {
+namespace rxnic::return_path_test {
 namespace {
 
 constexpr std::array kEncapsulations{Encapsulation::kRoceV2Ipv4, Encapsulation::kRoceV2Ipv6, Encapsulation::kRoceV1,
@@ -163,4 +163,4 @@ TEST_P(ReturnPathTest, AFrameThatIsTooShortIsNotCompared) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::return_path_test

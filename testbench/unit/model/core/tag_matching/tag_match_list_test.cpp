@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-namespace rxnic {
+namespace rxnic::tag_match_list_test {
 namespace {
 
 constexpr std::uint64_t kExact = ~std::uint64_t{0};
@@ -27,7 +27,7 @@ bool append(TagMatchList& list, const TagEntry& e, bool to_cam = true) {
 }
 std::uint32_t search(TagMatchList& list, std::uint64_t tag) {
   const std::uint32_t found = list.find(tag);
-  if (found != kNoTag) list.consume(found);
+  if (found != kNoTagEntry) list.consume(found);
   return found;
 }
 
@@ -37,7 +37,7 @@ TEST(TagMatchList, OldestOfTwoMatchesWins) {  // R1
   ASSERT_TRUE(append(list, entry(2, 7)));
   EXPECT_EQ(search(list, 7), 5u);
   EXPECT_EQ(search(list, 7), 2u);
-  EXPECT_EQ(search(list, 7), kNoTag);
+  EXPECT_EQ(search(list, 7), kNoTagEntry);
 }
 
 TEST(TagMatchList, OldestWinsAcrossMasks) {  // R1
@@ -53,7 +53,7 @@ TEST(TagMatchList, OldestWinsAcrossMasks) {  // R1
 TEST(TagMatchList, MaskIsAppliedToTheTagNotToTheEntry) {  // rules 5.2
   TagMatchList list(8);
   append(list, entry(0, 0x1f, 0xf0));  // its tag has bits outside its mask: it can never match
-  EXPECT_EQ(search(list, 0x1f), kNoTag);
+  EXPECT_EQ(search(list, 0x1f), kNoTagEntry);
   append(list, entry(1, 0x10, 0xf0));
   EXPECT_EQ(search(list, 0x1f), 1u);
 }
@@ -85,12 +85,12 @@ TEST(TagMatchList, EntriesAddedOutOfPhaseMatchNothingUntilSoftwareHasSeenAll) { 
   EXPECT_FALSE(list.in_phase());
   append(list, entry(1, 1));
   append(list, entry(2, 2));
-  EXPECT_EQ(search(list, 2), kNoTag);
+  EXPECT_EQ(search(list, 2), kNoTagEntry);
   EXPECT_EQ(search(list, 1), 0u);  // the older one goes on matching
-  EXPECT_EQ(search(list, 1), kNoTag);
+  EXPECT_EQ(search(list, 1), kNoTagEntry);
   list.count_unexpected();
   list.acknowledge(1);
-  EXPECT_EQ(search(list, 2), kNoTag);
+  EXPECT_EQ(search(list, 2), kNoTagEntry);
   list.acknowledge(2);
   EXPECT_EQ(search(list, 2), 2u);
   EXPECT_EQ(search(list, 1), 1u);
@@ -104,7 +104,7 @@ TEST(TagMatchList, WhatMatchedInAnEarlierPhaseGoesOnMatching) {  // R3
   list.count_unexpected();
   append(list, entry(1, 1));
   EXPECT_EQ(search(list, 1), 0u);
-  EXPECT_EQ(search(list, 1), kNoTag);
+  EXPECT_EQ(search(list, 1), kNoTagEntry);
 }
 
 TEST(TagMatchList, ASyncIsWantedBeyond0x3fffUnacknowledged) {  // R4
@@ -136,14 +136,14 @@ TEST(TagMatchList, TheOverflowIsOnlyWhatWasRead) {  // R5
     bytes[i - 1] = TagMatchList::bytes_of(entry(i, 10 + i), list.append(entry(i, 10 + i), false));
   EXPECT_EQ(list.in_cam(), 1u);
   EXPECT_EQ(list.in_overflow(), 4u);
-  EXPECT_EQ(search(list, 11), kNoTag);
+  EXPECT_EQ(search(list, 11), kNoTagEntry);
   bytes[0].tag = 99;
   bytes[0].buffer.length = 5;
   ASSERT_TRUE(list.holds(bytes[0]));
   list.move_in(bytes[0]);
   EXPECT_FALSE(list.holds(bytes[0])) << "it is in the CAM";
   EXPECT_EQ(list.entry(1).buffer.length, 5u);
-  EXPECT_EQ(search(list, 11), kNoTag);
+  EXPECT_EQ(search(list, 11), kNoTagEntry);
   EXPECT_EQ(search(list, 99), 1u);
   list.take(bytes[2], false);
   EXPECT_TRUE(list.consumed(3));
@@ -189,7 +189,7 @@ TEST(TagMatchList, WhatIsSpilledIsInFrontOfTheOverflow) {  // R6
   EXPECT_TRUE(list.settled(0)) << "older than all of it";
   list.put_back(0);
   EXPECT_EQ(list.in_overflow(), 3u);
-  EXPECT_EQ(list.youngest(), kNoTag);
+  EXPECT_EQ(list.youngest(), kNoTagEntry);
 }
 
 TEST(TagMatchList, WildcardsUpToTheResultAreCounted) {
@@ -200,7 +200,7 @@ TEST(TagMatchList, WildcardsUpToTheResultAreCounted) {
   EXPECT_EQ(list.wildcards_before(0), 1u);
   EXPECT_EQ(list.wildcards_before(1), 1u);
   EXPECT_EQ(list.wildcards_before(2), 2u);
-  EXPECT_EQ(list.wildcards_before(kNoTag), 2u);
+  EXPECT_EQ(list.wildcards_before(kNoTagEntry), 2u);
   list.remove(0);
   EXPECT_EQ(list.wildcards_before(1), 0u);
 }
@@ -241,7 +241,7 @@ class Reference {
       entries_.erase(it);
       return handle;
     }
-    return kNoTag;
+    return kNoTagEntry;
   }
   void restore() {
     entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(consumed_->second), {consumed_->first, false});
@@ -301,8 +301,8 @@ TEST(TagMatchList, RandomOperationsAgreeWithAPlainList) {
       default: {
         const std::uint32_t expected = reference.search(tag);
         ASSERT_EQ(search(list, tag), expected) << "step " << i;
-        (expected == kNoTag ? misses : matches)++;
-        if (expected != kNoTag && random() % 4 == 0) {
+        (expected == kNoTagEntry ? misses : matches)++;
+        if (expected != kNoTagEntry && random() % 4 == 0) {
           list.restore(expected);
           reference.restore();
           ++restored;
@@ -321,8 +321,8 @@ TEST(TagMatchList, SixtyFourThousandEntriesAreNotSearchedOneByOne) {
   TagMatchList list(kMany);
   for (std::uint32_t i = 0; i < kMany; ++i) ASSERT_TRUE(append(list, entry(i, i % 64 ? i : 3, kExact)));
   // Quadratic work would take minutes.
-  for (std::uint32_t i = kMany - 1; i > 0; --i) ASSERT_EQ(search(list, i % 64 ? i : 3) == kNoTag, false);
+  for (std::uint32_t i = kMany - 1; i > 0; --i) ASSERT_EQ(search(list, i % 64 ? i : 3) == kNoTagEntry, false);
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::tag_match_list_test

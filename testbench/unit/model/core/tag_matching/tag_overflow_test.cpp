@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rxnic {
+namespace rxnic::tag_overflow_test {
 namespace {
 
 TEST(TagOverflow, TheRingHasTwiceAsManySlotsAsTags) {  // R1
@@ -98,4 +98,4 @@ TEST(TagOverflow, ClearedItIsEmpty) {  // R2
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::tag_overflow_test

@@ -10,7 +10,7 @@
 #include "model/core/wire/icrc.h"
 #include "model/types/wire.h"
 
-namespace rxnic {
+namespace rxnic::ecn_test {
 namespace {
 
 struct Built {
@@ -94,4 +94,4 @@ TEST(Ecn, OnlyBothBitsSayCongestion) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::ecn_test

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace rxnic {
+namespace rxnic::flow_table_test {
 namespace {
 
 constexpr Qpn kA{0x11}, kB{0x12}, kC{0x13};
@@ -216,4 +216,4 @@ TEST(FlowTable, AFlowCountsTheFramesThatItTakes) {  // R4
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::flow_table_test

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace rxnic {
+namespace rxnic::icrc_test {
 namespace {
 
 using Frame = std::vector<std::uint8_t>;
@@ -301,4 +301,4 @@ TEST(Icrc, SealWritesAVcrcOnlyWhereThereIsRoom) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::icrc_test

@@ -8,7 +8,7 @@
 
 #include "testbench/unit/ip_packets.h"
 
-namespace rxnic {
+namespace rxnic::ip_offload_test {
 namespace {
 
 IpFraming framing_of(const IpSpec& s) { return s.ipoib ? IpFraming::kIpoib : IpFraming::kEthernet; }
@@ -207,4 +207,4 @@ TEST(IpOffload, OtherHeadersAreRepeated) {  // (R5)
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::ip_offload_test

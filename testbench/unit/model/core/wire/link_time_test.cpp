@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace rxnic {
+namespace rxnic::link_time_test {
 namespace {
 
 TEST(LinkTime, DoesNotDriftOverAMillionTlps) {  // R1
@@ -60,4 +60,4 @@ TEST(Line, CarriesNothingWhileItIsHeld) {  // R2
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::link_time_test

@@ -8,7 +8,7 @@
 
 #include "testbench/unit/request_packets.h"
 
-namespace rxnic {
+namespace rxnic::parsed_test {
 namespace {
 
 constexpr std::uint8_t kLeft = 0xee;  // a byte that nothing was written to
@@ -48,4 +48,4 @@ TEST(MakeScratch, OthersHaveNothing) {
 }
 
 }  // namespace
-}  // namespace rxnic
+}  // namespace rxnic::parsed_test
