@@ -109,6 +109,7 @@ void Lockstep::compare(Cycle cycle) {
     }
     if (!mismatched() && !twin_->failure().empty()) mismatch(cycle, twin_->failure());
   }
+  answer_reads();
   if (!options_.waves.empty()) waves_.record(cycle, ports_);
   ended_ = mismatched() && (options_.waves.empty() || after_++ == MismatchWaves::kAfter);  // (R4)
   if (ended_) return engine_.stop();
@@ -152,7 +153,16 @@ void Lockstep::compare_read(Port& p, Cycle cycle) {
   keep(p, cycle, p.model.data());
   if (p.lane != p.model) return differ(p, cycle, p.memory->difference(p.lane.data()));
   ++p.transactions;
-  p.answer_read();  // (R2)
+}
+
+// (R2) Behind a mismatch, too: its waveform shows what the twin goes on to do.
+void Lockstep::answer_reads() {
+  for (Port& p : ports_) {
+    if (p.twin.kind != TwinPortKind::kRead || p.transfers() == 0) continue;
+    p.get_lanes();
+    p.get_lane(0);
+    p.answer_read();
+  }
 }
 
 void Lockstep::keep(const Port& p, Cycle cycle, const std::uint32_t* bits) {

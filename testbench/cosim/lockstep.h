@@ -70,6 +70,7 @@ class Lockstep {
   void compare_input(Port& port, Cycle cycle);
   void compare_output(Port& port, Cycle cycle);
   void compare_read(Port& port, Cycle cycle);
+  void answer_reads();
   void clock();
   void differ(const Port& port, Cycle cycle, const std::string& what);
   void mismatch(Cycle cycle, const std::string& what);

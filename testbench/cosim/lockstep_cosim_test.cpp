@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -57,9 +58,17 @@ class LockstepTest : public testing::Test {
     if (built_rtl().empty()) GTEST_SKIP() << "Verilator is not installed";
   }
   std::unique_ptr<Twin> twin() const { return make_twin("grh_scatter", Params{}); }
+  // Which packets come, and when.
+  using Scene = std::function<void(Source<ScatterJob>&, WqeStore&)>;
   // One packet without bytes, which the model takes in cycle 10.
-  std::string failure_of(std::unique_ptr<Twin> twin, const GrhScatterParams& params = {}, bool packet = true,
-                         const LockstepOptions& options = {}) {
+  static void one_packet(Source<ScatterJob>& in, WqeStore&) {
+    ScatterJob job;
+    job.qpn = Qpn{0x77};
+    in.push(Cycle{9}, job);
+  }
+  static void no_packet(Source<ScatterJob>&, WqeStore&) {}
+  std::string failure_of(std::unique_ptr<Twin> twin, const GrhScatterParams& params = {},
+                         const Scene& scene = one_packet, const LockstepOptions& options = {}) {
     Bench bench(EngineMode::kPerCycle);
     auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
     auto& dut = bench.add<GrhScatter>("grh_scatter", params, shared);
@@ -68,9 +77,7 @@ class LockstepTest : public testing::Test {
     bench.sink(dut.out);
     bench.sink(dut.refusals);
     Lockstep lockstep(bench.engine(), dut, std::move(twin), options);
-    ScatterJob job;
-    job.qpn = Qpn{0x77};
-    if (packet) in.push(Cycle{9}, job);
+    scene(in, shared.wqes);
     bench.run();
     return lockstep.finish().failure;
   }
@@ -96,8 +103,8 @@ TEST_F(LockstepTest, AValueThatLeavesInAnotherCycleIsNamed) {  // R4
 
 class MismatchWavesTest : public LockstepTest {
  protected:
-  std::string waves(std::unique_ptr<Twin> twin, const GrhScatterParams& params = {}) {
-    const std::string text = failure_of(std::move(twin), params, true, {.waves = path});
+  std::string waves(std::unique_ptr<Twin> twin, const GrhScatterParams& params = {}, const Scene& scene = one_packet) {
+    const std::string text = failure_of(std::move(twin), params, scene, {.waves = path});
     EXPECT_NE(text.find("\n  waveform of the cycles around it: " + path), std::string::npos) << text;
     signals = read_vcd(path);
     return text;
@@ -132,9 +139,34 @@ TEST_F(MismatchWavesTest, CyclesBehindTheMismatchAreShown) {
   EXPECT_EQ(signals.at("grh_scatter.clk").rbegin()->first, (14 + MismatchWaves::kAfter) * 1000 + 500);
 }
 
+TEST_F(MismatchWavesTest, TheTwinsReadsAreAnsweredBehindTheMismatch) {  // R2
+  const auto with_list = [](Source<ScatterJob>& in, WqeStore& store) {
+    one_packet(in, store);
+    ScatterJob job;
+    job.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
+    job.role = PacketRole::kReceived;
+    job.outcome = Outcome::kExecute;
+    job.takes_wqe = true;
+    job.payload_bytes = 8;
+    job.wqe_slot = store.allocate();
+    job.wqe_bytes = 16;
+    store[job.wqe_slot].valid = true;
+    store[job.wqe_slot].sge_count = 2;
+    store[job.wqe_slot].total_bytes = 16;
+    store[job.wqe_slot].sge[0] = {0, 0x11, 0x1000};
+    store[job.wqe_slot].sge[1] = {16, 0x22, 0x2000};
+    in.push(Cycle{18}, job);
+  };
+  waves(std::make_unique<WrongTwin>(twin(), "", "out"), {}, with_list);  // the mismatch is in cycle 14
+  EXPECT_EQ(signals.at("grh_scatter.out.model.va").rbegin()->second, "10000000000000");
+  for (const std::string field : {"va", "key"}) {
+    EXPECT_EQ(signals.at("grh_scatter.out.rtl." + field), signals.at("grh_scatter.out.model." + field)) << field;
+  }
+}
+
 TEST_F(MismatchWavesTest, AFileThatCannotBeWrittenIsNamed) {
   path = "/proc/grh_scatter.vcd";
-  const std::string text = failure_of(std::make_unique<WrongTwin>(twin(), "", "out"), {}, true, {.waves = path});
+  const std::string text = failure_of(std::make_unique<WrongTwin>(twin(), "", "out"), {}, one_packet, {.waves = path});
   EXPECT_NE(text.find("\n  no waveform: " + path), std::string::npos) << text;
 }
 
@@ -144,9 +176,11 @@ TEST_F(LockstepTest, AMissingPortIsNamed) {  // R1
 }
 
 TEST_F(LockstepTest, TooLittleIsAFailure) {  // R5
-  EXPECT_EQ(failure_of(twin(), {}, false), "grh_scatter: 0 transactions compared; expected 1 or more");
-  EXPECT_EQ(failure_of(twin(), {}, true, {.every_port = true}), "grh_scatter: port refusals: nothing was compared");
-  EXPECT_TRUE(begins_with(failure_of(twin(), {}, true, {.every_cover = true}), "grh_scatter: not hit: plan_r2_ipv4"));
+  EXPECT_EQ(failure_of(twin(), {}, no_packet), "grh_scatter: 0 transactions compared; expected 1 or more");
+  EXPECT_EQ(failure_of(twin(), {}, one_packet, {.every_port = true}),
+            "grh_scatter: port refusals: nothing was compared");
+  EXPECT_TRUE(
+      begins_with(failure_of(twin(), {}, one_packet, {.every_cover = true}), "grh_scatter: not hit: plan_r2_ipv4"));
 }
 
 TEST_F(LockstepTest, OtherParametersThanWereBuiltAreRefused) {
