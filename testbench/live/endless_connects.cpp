@@ -41,7 +41,8 @@ void serve(const Endless& e) {
   must(rdma_bind_addr(listener, reinterpret_cast<sockaddr*>(&address)), "rdma_bind_addr");
   must(rdma_listen(listener, 8), "rdma_listen");
   (void)Meeting(e).exchange(e.nic);
-  std::array<char, kBytes> buffer{};
+  // Not on the stack: when something fails the QPs stay to the end of the program, and messages still come.
+  static std::array<char, kBytes> buffer{};
   ibv_mr* region = nullptr;  // in the PD of the NIC, which all connections share
   for (;;) {
     rdma_cm_event* event = nullptr;
