@@ -8,6 +8,7 @@
 #include <random>
 
 #include "model/types/descriptor_bits.h"
+#include "model/types/descriptor_text.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
 
