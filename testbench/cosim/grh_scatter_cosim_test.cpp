@@ -9,6 +9,7 @@
 #include "model/blocks/grh_scatter.h"
 #include "model/types/descriptor_bits.h"
 #include "model/types/descriptor_text.h"
+#include "testbench/cosim/cosim_options.h"
 #include "testbench/cosim/lockstep.h"
 #include "testbench/cosim/rtl_block.h"
 #include "testbench/cosim/transactions.h"
@@ -130,12 +131,6 @@ class GrhScatterCosim : public testing::TestWithParam<GrhScatterParams> {
   Params params_;
 };
 
-// Cycles of the random test: RXNIC_COSIM_CYCLES or what fits into the test set.
-std::uint64_t cycles_to_run() {
-  const char* text = std::getenv("RXNIC_COSIM_CYCLES");
-  return text == nullptr ? 100'000 : std::strtoull(text, nullptr, 0);
-}
-
 // The block, its lists, and an environment that sends random packets and takes their pieces now and then.
 class Scene {
  public:
@@ -201,7 +196,7 @@ class Scene {
 };
 
 TEST_P(GrhScatterCosim, ModelAndRtlAgreeOnRandomPackets) {
-  const std::uint64_t seed = test_seed(2026), cycles = cycles_to_run();
+  const std::uint64_t seed = test_seed(2026), cycles = cosim_cycles();
   for (const bool always : {false, true}) {
     Bench bench(EngineMode::kPerCycle);
     Scene scene(bench, params_, seed, cycles);
@@ -209,7 +204,7 @@ TEST_P(GrhScatterCosim, ModelAndRtlAgreeOnRandomPackets) {
     options.always = always;
     options.every_port = options.every_cover = true;
     options.transactions = cycles / 20;
-    Lockstep lockstep(bench.engine(), scene.dut, make_twin("grh_scatter", params_), options);
+    Lockstep lockstep(bench.engine(), scene.dut, make_twin("grh_scatter", params_, cosim_rtl()), options);
     bench.run_to(Cycle{cycles});
     const LockstepResult result = lockstep.finish();
     EXPECT_EQ(result.failure, "");

@@ -107,7 +107,7 @@ void Lockstep::compare(Cycle cycle) {
       if (p.twin.kind == TwinPortKind::kOut) compare_output(p, cycle);
       if (p.twin.kind == TwinPortKind::kRead) compare_read(p, cycle);
     }
-    if (!mismatched() && !twin_->failure().empty()) mismatch(cycle, twin_->failure());
+    if (!mismatched() && !twin_->failure().empty()) mismatch(cycle, std::string(twin_->failure()));
   }
   answer_reads();
   if (!options_.waves.empty()) waves_.record(cycle, ports_);

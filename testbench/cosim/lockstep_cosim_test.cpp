@@ -43,7 +43,7 @@ class WrongTwin final : public Twin {
     std::memcpy(data_.data(), from_.at, from_.bytes);
     data_[0] ^= 1;
   }
-  std::string failure() const override { return right_->failure(); }
+  std::string_view failure() const override { return right_->failure(); }
   std::vector<CoverPoint> cover_points() const override { return right_->cover_points(); }
 
  private:

@@ -9,7 +9,7 @@ namespace rxnic {
 
 struct RtlBlock::Port : TwinJoint {
   using TwinJoint::TwinJoint;
-  bool has_packets = false;  // its values have observers' fields (R4)
+  bool has_packets = false;  // its values have observers' fields (R5)
 };
 
 namespace {
@@ -84,7 +84,7 @@ bool RtlBlock::drive(Cycle now) {
 
 void RtlBlock::take(Port& p, Cycle now) {
   if (p.transfers() == 0) return;
-  if (p.has_packets) {  // (R4)
+  if (p.has_packets) {  // (R5)
     const PacketHandle buffer = buffer_of(p, p.model);
     auto& kept = observers_[buffer];
     if (buffer != kNoPacket) kept.clear();
@@ -126,6 +126,7 @@ void RtlBlock::read(Port& p) {
 void RtlBlock::clock() {
   ++clocked_;
   clock_twin(*twin_);
+  if (!twin_->failure().empty()) engine_.stop();  // (R4)
   for (Port& p : ports_) p.words_come();
 }
 

@@ -6,7 +6,8 @@
 //   R2  The cycle account knows two activities: busy, and starved while the twin is quiescent without an input.
 //   R3  While it is starved the twin is not clocked, unless `always` is asked for: then it gets the cycles that it has
 //       missed before the next one in which there is something to do.
-//   R4  Fields that only observers read are no part of the RTL's ports: what leaves has those of the packet with the
+//   R4  RTL that cannot go on (Twin::failure()) ends the simulation in that cycle.
+//   R5  Fields that only observers read are no part of the RTL's ports: what leaves has those of the packet with the
 //       same `buffer` that was taken last; without a buffer, of the oldest one.
 #pragma once
 
@@ -35,7 +36,7 @@ class RtlBlock final : public Block {
   Cycle step(Cycle now) override;
   std::uint64_t clocked() const { return clocked_; }
   std::uint64_t transactions() const { return transactions_; }
-  std::string failure() const { return twin_->failure(); }
+  std::string_view failure() const { return twin_->failure(); }
 
  protected:
   void start_of_simulation() override;
@@ -54,7 +55,7 @@ class RtlBlock final : public Block {
   const Stamp stamp_;
   const bool always_;
   std::vector<Port> ports_;
-  std::map<PacketHandle, std::deque<DescriptorOperations::Observers>> observers_;  // by buffer (R4)
+  std::map<PacketHandle, std::deque<DescriptorOperations::Observers>> observers_;  // by buffer (R5)
   Cycle next_{};                                                                   // the twin's
   std::uint64_t clocked_ = 0, transactions_ = 0;
 };

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define RXNIC_RTL_VERSION 1
+#define RXNIC_RTL_VERSION 2
 #define RXNIC_RTL_SYMBOL "rxnic_rtl"
 
 enum RxnicRtlDirection { kRxnicRtlInput = 0, kRxnicRtlOutput = 1 };
@@ -48,7 +48,8 @@ struct RxnicRtl {
   void (*destroy)(void* instance);
   void* (*at)(void* instance, uint32_t signal);
   void (*eval)(void* instance);
-  int (*failed)(void* instance); /* an assertion has failed; its text is on the standard output */
+  /* Why it cannot go on, such as an assertion that has failed; NULL: it can. */
+  const char* (*failure)(void* instance);
   /* Calls `found` for each cover point, with the number of cycles that have hit it. There may be none. */
   void (*cover_points)(void* instance, void (*found)(void* context, const char* name, uint64_t hits), void* context);
 };

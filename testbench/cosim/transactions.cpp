@@ -135,7 +135,7 @@ void TransactionLockstep::pass(Cycle cycle) {
   }
   clock_twin(*twin_);
   for (Port& p : ports_) p.words_come();
-  if (const std::string text = twin_->failure(); !text.empty()) {
+  if (const std::string_view text = twin_->failure(); !text.empty()) {
     fail(fmt::format("{}: cycle {}: {}", block_.name(), cycle.count, text));
   }
 }

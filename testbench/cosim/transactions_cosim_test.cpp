@@ -71,7 +71,7 @@ class FakeScatter final : public Twin {
     clocked_ = clock_ != 0;
     show();
   }
-  std::string failure() const override { return {}; }
+  std::string_view failure() const override { return {}; }
   std::vector<CoverPoint> cover_points() const override { return {}; }
 
  private:

@@ -7,6 +7,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "testbench/cosim/dpi_rtl.h"
 #include "testbench/cosim/rtl_file.h"
 
 namespace rxnic {
@@ -14,6 +15,7 @@ namespace rxnic {
 namespace {
 
 constexpr unsigned kByte = 8;
+constexpr std::string_view kDpi = "dpi:";
 
 // A signal that a module has to have.
 struct Expected {
@@ -92,7 +94,7 @@ void compare_signals(const RxnicRtl& rtl, const TwinFacts& facts, std::vector<st
 
 class RtlTwin final : public Twin {
  public:
-  RtlTwin(const RxnicRtl& rtl, const TwinFacts& facts) : rtl_(rtl), instance_(rtl.create()) {
+  RtlTwin(const RxnicRtl& rtl, const TwinFacts& facts, void* instance) : rtl_(rtl), instance_(instance) {
     if (instance_ == nullptr) throw std::runtime_error(fmt::format("{}: its RTL could not be made", rtl.block));
     for (const TwinPortFacts& p : facts.ports) {
       const std::string name(p.name);
@@ -116,8 +118,9 @@ class RtlTwin final : public Twin {
   RtlTwin& operator=(const RtlTwin&) = delete;
 
   void eval() override { rtl_.eval(instance_); }
-  std::string failure() const override {
-    return rtl_.failed(instance_) != 0 ? "an assertion of the RTL has failed (its text is on the standard output)" : "";
+  std::string_view failure() const override {
+    const char* const text = rtl_.failure(instance_);
+    return text == nullptr ? std::string_view() : text;
   }
   std::vector<CoverPoint> cover_points() const override {
     std::vector<CoverPoint> points;
@@ -156,15 +159,27 @@ TwinFacts facts_of(std::string_view block, const Params& params) {
   throw std::invalid_argument(fmt::format("{}: has no RTL; expected one of: {}", block, names));
 }
 
+void refuse_differences(const RxnicRtl& rtl, const TwinFacts& facts, const std::string& from) {
+  std::string text;
+  for (const std::string& line : differences(rtl, facts)) text += "\n  " + line;
+  if (!text.empty()) throw std::invalid_argument(fmt::format("{}: is no {} of this NIC:{}", from, rtl.block, text));
+}
+
 std::unique_ptr<Twin> twin_of_file(std::string_view block, const TwinFacts& facts, const std::string& file) {
   const RxnicRtl& rtl = load_rtl(file);
   if (rtl.block != block) {
     throw std::invalid_argument(fmt::format("{}: block: found {}; expected {}", file, rtl.block, block));
   }
-  std::string text;
-  for (const std::string& line : differences(rtl, facts)) text += "\n  " + line;
-  if (!text.empty()) throw std::invalid_argument(fmt::format("{}: is no {} of this NIC:{}", file, block, text));
-  return std::make_unique<RtlTwin>(rtl, facts);
+  refuse_differences(rtl, facts, file);
+  return std::make_unique<RtlTwin>(rtl, facts, rtl.create());
+}
+
+// `from`: the address with kDpi in front of it.
+std::unique_ptr<Twin> twin_of_simulator(std::string_view block, const TwinFacts& facts, const std::string& from) {
+  std::unique_ptr<DpiRtl> rtl = DpiRtl::connect(std::string(block), from.substr(kDpi.size()));
+  refuse_differences(rtl->description(), facts, from);
+  const RxnicRtl& description = rtl->description();
+  return std::make_unique<RtlTwin>(description, facts, rtl.release());
 }
 
 }  // namespace
@@ -182,14 +197,15 @@ std::vector<std::string> differences(const RxnicRtl& rtl, const TwinFacts& facts
   return out;
 }
 
-std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params, const std::string& file) {
+std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params, const std::string& from) {
   const TwinFacts facts = facts_of(block, params);
-  if (!file.empty()) return twin_of_file(block, facts, file);
+  if (from.starts_with(kDpi)) return twin_of_simulator(block, facts, from);
+  if (!from.empty()) return twin_of_file(block, facts, from);
   if (built_rtl().empty()) throw std::invalid_argument("no RTL was built: Verilator was not found");
   std::string found;
   for (const RxnicRtl* rtl : built_rtl()) {
     if (rtl->block != block) continue;
-    if (differences(*rtl, facts).empty()) return std::make_unique<RtlTwin>(*rtl, facts);
+    if (differences(*rtl, facts).empty()) return std::make_unique<RtlTwin>(*rtl, facts, rtl->create());
     found += "\n  " + parameters_text(*rtl);
   }
   throw std::invalid_argument(fmt::format(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block in SystemVerilog: its ports, as those of the block in the model, and where their signals are. It is made of
-// what stands behind the interface of rxnic_rtl.h: RTL that was built with the program, or a user's own in a file.
+// what stands behind the interface of rxnic_rtl.h: RTL that was built with the program, a user's own in a file, or in a
+// simulator of SystemVerilog.
 //
 //   R1  A port is named as the model's: `in` has in_valid_i, in_ready_o and in_i. Each lane of a port carries a
 //       descriptor of its own (rxnic_link_pkg.sv); lane n transfers in a cycle when bit n of valid and of ready is set.
@@ -53,8 +54,8 @@ class Twin {
  public:
   virtual ~Twin() = default;
   virtual void eval() = 0;
-  // Why it cannot go on: an assertion has failed; "": it can.
-  virtual std::string failure() const = 0;
+  // Why it cannot go on, such as an assertion that has failed; "": it can.
+  virtual std::string_view failure() const = 0;
   virtual std::vector<CoverPoint> cover_points() const = 0;
 
   const std::vector<TwinPort>& ports() const { return ports_; }
@@ -70,8 +71,9 @@ class Twin {
 std::span<const RxnicRtl* const> built_rtl();
 // What differs between RTL and what a block has to be like, a line for each, with both values. (R4)
 std::vector<std::string> differences(const RxnicRtl& rtl, const TwinFacts& facts);
-// A twin of `block` for a NIC with these parameters, of the RTL in a shared object or, with "", that was built with the
-// program. Throws std::invalid_argument when there is none; it says why, and what there is.
-std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params, const std::string& file = "");
+// A twin of `block` for a NIC with these parameters. `from`: a shared object, "dpi:ADDRESS" of a simulator that runs a
+// testbench with bridge/dpi, or "" for the RTL that was built with the program. Throws std::invalid_argument when there
+// is none; it says why, and what there is.
+std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params, const std::string& from = "");
 
 }  // namespace rxnic

@@ -22,8 +22,8 @@ class VerilatedRtl {
   template <std::size_t kSignals, std::size_t kParameters>
   static constexpr RxnicRtl description(const char* block, const RxnicRtlSignal (&signals)[kSignals],
                                         const RxnicRtlParameter (&parameters)[kParameters]) {
-    return {RXNIC_RTL_VERSION, kSignals, kParameters, block, signals, parameters,
-            &create,           &destroy, &at,         &eval, &failed, &cover_points};
+    return {RXNIC_RTL_VERSION, kSignals, kParameters, block, signals,  parameters,
+            &create,           &destroy, &at,         &eval, &failure, &cover_points};
   }
 
  private:
@@ -42,7 +42,10 @@ class VerilatedRtl {
     of(instance).context_.timeInc(1);
     of(instance).top_.eval();
   }
-  static int failed(void* instance) { return of(instance).context_.gotError() ? 1 : 0; }
+  static const char* failure(void* instance) {
+    return of(instance).context_.gotError() ? "an assertion of the RTL has failed (its text is on the standard output)"
+                                            : nullptr;
+  }
   static void cover_points(void* instance, void (*found)(void*, const char*, std::uint64_t), void* context) {
     for_each_cover_point(of(instance).context_, found, context);
   }

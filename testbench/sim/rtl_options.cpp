@@ -40,17 +40,19 @@ void RtlOptions::describe(CLI::App& app) {
          "Blocks whose RTL is compared with the model in every cycle, at every port; exits with 4 and names\n"
          "block, cycle, port, field and both values when they differ, and leaves a waveform of the cycles\n"
          "around it in the folder of --out. Slower, with the same result.\n"
-         "=FILE: your own RTL, which scripts/build_rtl has made; :transactions: its cycles may be others, they\n"
-         "are only counted")
+         "=FILE: your own RTL, which scripts/build_rtl has made; =dpi:ADDRESS: RTL in a simulator of\n"
+         "SystemVerilog that listens there (bridge/dpi); :transactions: its cycles may be others, they are only\n"
+         "counted")
       ->delimiter(',')
       ->allow_extra_args(false)  // what follows may be a program with options of its own
-      ->type_name("BLOCK[=FILE][:transactions][,...]");
+      ->type_name("BLOCK[=FILE|=dpi:ADDRESS][:transactions][,...]");
   app.add_option("--rtl", rtl_,
                  "Blocks whose RTL takes the model's place, with the same result; their counters are not known.\n"
-                 "=FILE: your own RTL, which scripts/build_rtl has made")
+                 "=FILE: your own RTL, which scripts/build_rtl has made; =dpi:ADDRESS: RTL in a simulator of\n"
+                 "SystemVerilog that listens there (bridge/dpi)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->type_name("BLOCK[=FILE][,...]");
+      ->type_name("BLOCK[=FILE|=dpi:ADDRESS][,...]");
   app.add_flag("--clock-always", always_,
                "With --lockstep and --rtl: clock the RTL in cycles in which it is idle, too; the same result");
 }

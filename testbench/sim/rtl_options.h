@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // --lockstep and --rtl: blocks whose RTL is compared with the model, or takes its place. BLOCK: the project's RTL;
-// BLOCK=FILE: a user's own, which scripts/build_rtl has made; with :transactions its cycles may be others.
+// BLOCK=FILE: a user's own, which scripts/build_rtl has made; BLOCK=dpi:ADDRESS: in a simulator of SystemVerilog; with
+// :transactions its cycles may be others.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,7 +12,7 @@ namespace rxnic {
 
 struct RtlChoice {
   std::string block;
-  std::string file{};         // "": the RTL that was built with the program
+  std::string file{};         // "": the RTL that was built with the program; or "dpi:ADDRESS" (make_twin())
   bool transactions = false;  // compare them, not cycles
 };
 

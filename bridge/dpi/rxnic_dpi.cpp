@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/dpi/rxnic_dpi.h"
+
+#include <cstdio>
+#include <memory>
+
+#include "bridge/dpi/pin_server.h"
+
+namespace {
+
+using rxnic::dpi::PinKind;
+using rxnic::dpi::PinModule;
+using rxnic::dpi::PinServer;
+
+PinServer& server_of(void* handle) { return *static_cast<PinServer*>(handle); }
+PinModule& module_of(void* handle) { return *static_cast<PinModule*>(handle); }
+void say(const std::string& error) { std::fprintf(stderr, "rxnic: %s\n", error.c_str()); }
+
+}  // namespace
+
+void* rxnic_listen(const char* address) {
+  auto server = std::make_unique<PinServer>();
+  std::string error;
+  if (server->open(address, error)) return server.release();
+  say(error);
+  return nullptr;
+}
+
+int rxnic_start(void* server, const char* command) {
+  std::string error;
+  if (server_of(server).start(command, error)) return 1;
+  say(error);
+  return 0;
+}
+
+void* rxnic_module(void* server, const char* block) { return &server_of(server).add(block); }
+void rxnic_parameter(void* module, const char* name, uint64_t value) { module_of(module).parameter(name, value); }
+void rxnic_input(void* module, const char* name, int bits) {
+  module_of(module).signal(name, PinKind::kInput, static_cast<unsigned>(bits));
+}
+void rxnic_output(void* module, const char* name, int bits) {
+  module_of(module).signal(name, PinKind::kOutput, static_cast<unsigned>(bits));
+}
+void* rxnic_wait(void* server) { return server_of(server).wait(); }
+uint32_t rxnic_get(void* module, int signal, int word) { return module_of(module).get(signal, word); }
+void rxnic_put(void* module, int signal, int word, uint32_t value) { module_of(module).put(signal, word, value); }
+void rxnic_answer(void* module) { module_of(module).answer(); }
+void rxnic_fail(void* module, const char* why) { module_of(module).fail(why); }
+
+int rxnic_close(void* server) {
+  const std::unique_ptr<PinServer> owned(static_cast<PinServer*>(server));
+  return owned->close();
+}

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""RTL in a simulator of SystemVerilog: bridge/dpi, with testbench/dpi/receive_path_tb.sv."""
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import e2e
+
+BLOCK = "grh_scatter"
+PINGPONG = e2e.ROOT / "scripts" / "pingpong"
+
+
+def address(bench):
+    """In the abstract name space, of this check alone."""
+    return f"@{bench.folder.name}"
+
+
+def simulate(bench, *command, more=()):
+    """Runs the testbench, and a command beside it; `DPI` in the command stands for the testbench's modules."""
+    if not bench.options.testbench.is_file():
+        raise e2e.Skip("receive_path_tb: it is built with Verilator and g++, without a sanitizer")
+    words = [f"{BLOCK}=dpi:{address(bench)}" if word == "DPI" else str(word) for word in command]
+    line = shlex.join([str(bench.options.rxnic), *words])
+    return bench.start(bench.options.testbench, f"+address={address(bench)}", f"+command={line}", *more)
+
+
+def traces():
+    """The sample, and the captures beside the project when they are there."""
+    try:
+        return [e2e.SAMPLE, *e2e.shared_captures("soft_roce", "nic")]
+    except e2e.Skip:
+        return [e2e.SAMPLE]
+
+
+def counted(bench, done):
+    """(packets, pieces) that the testbench has seen."""
+    found = re.search(r"receive_path_tb: (\d+) packets, (\d+) pieces\n", done.stdout)
+    bench.expect(done.returncode == 0 and found, f"exit status {done.returncode}: {done.stdout[-600:]} {done.stderr}")
+    return tuple(map(int, found.groups())) if found else (0, 0)
+
+
+def captures(bench):
+    """Model and RTL agree on every capture, and as much is compared as with the RTL that is built in."""
+    figures = r"lockstep: (\S+: \d+ cycles compared, \d+ of them clocked; \d+ transactions, \d+ bits)"
+    for trace in traces():
+        done = simulate(bench, "replay", trace, "--lockstep", "DPI")
+        packets, pieces = counted(bench, done)
+        found = re.search(figures, done.stdout)
+        built_in = re.search(figures, bench.rxnic("replay", trace, "--lockstep", BLOCK).stdout)
+        bench.expect(found and built_in, f"{trace.name}: says not what was compared: {done.stdout[-600:]}")
+        if found and built_in:
+            bench.expect_equal(found[1], built_in[1], trace.name)
+        bench.expect(packets > 0 and pieces > 0, f"{trace.name}: {packets} packets and {pieces} pieces")
+
+
+def place(bench):
+    """In the model's place the answers are the same, byte for byte and in their cycles."""
+    for trace in traces():
+        model = bench.replay(trace, out="model")
+        counted(bench, simulate(bench, "replay", trace, "--quiet", "--out", "rtl", "--rtl", "DPI"))
+        answers = [(bench.folder / out / "responses.pcap").read_bytes() for out in ("model", "rtl")]
+        bench.expect(answers[0] == answers[1], f"{trace.name}: other responses")
+        bench.expect(model is not None, f"{trace.name}: no report")
+
+
+def programs(bench):
+    """Verbs programs drive the RTL of one NIC and of two; they check their data."""
+    for program, iterations in (("ibv_srq_pingpong", 20), ("ibv_ud_pingpong", 200)):
+        if not shutil.which(program):
+            raise e2e.Skip(f"{program} is not installed")
+        done = simulate(bench, "run", "--nics", 2, "--rtl", "DPI", "--", PINGPONG, program, "--chk", "-n", iterations)
+        packets, pieces = counted(bench, done)
+        bench.expect_equal(done.stdout.count(f"{iterations} iters in "), 2, f"{program}: ends: {done.stdout[-600:]}")
+        # Both ways; a message of ibv_srq_pingpong has four packets at an MTU of 1,024 bytes.
+        least = 2 * iterations * (4 if program == "ibv_srq_pingpong" else 1)
+        bench.expect(packets >= least and pieces >= least, f"{program}: {packets} packets and {pieces} pieces")
+        clocked = re.findall(r"rtl: nic(\d)\.grh_scatter: (\d+) cycles clocked", done.stderr + done.stdout)
+        bench.expect_equal([nic for nic, _ in clocked], ["0", "1"], f"{program}: NICs whose RTL was clocked")
+    done = simulate(bench, "run", "--nics", 2, "--lockstep", "DPI", "--", bench.options.example)
+    packets, _ = counted(bench, done)
+    bench.expect(packets > 0, f"tag_matching: {packets} packets")
+
+
+def refusals(bench):
+    """Who is not there, what does not fit and what there is no module for is refused by name."""
+    done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", "--rtl", f"{BLOCK}=dpi:{address(bench)}")
+    bench.expect_equal(done.returncode, 2, "nobody listens")
+    bench.expect("no simulator answers at" in done.stderr, f"nobody listens: {done.stderr}")
+    for arguments, words in ((["--set", f"{BLOCK}.latency_cycles=6"],
+                              "parameter LatencyCycles: found 4; expected 6"),
+                             (["--set", "srq_wqe_fetcher.wqe_store_entries=65536"],
+                              r"parameter WqeSlots: found \d+; expected 65536 or more")):
+        done = simulate(bench, "replay", e2e.SAMPLE, "--quiet", "--rtl", "DPI", *arguments)
+        bench.expect(re.search(words, done.stderr), f"{arguments}: does not name {words}: {done.stderr}")
+        bench.expect("rxnic has ended with 2" in done.stdout + done.stderr, f"{arguments}: {done.stdout}")
+        bench.expect(done.returncode != 0, f"{arguments}: exit status 0")
+    done = simulate(bench, "run", "--quiet", "--nics", 3, "--rtl", "DPI", "--", "true")
+    bench.expect(f"found no module for {BLOCK}, or each is taken" in done.stderr, f"a third NIC: {done.stderr}")
+    done = simulate(bench, "replay", e2e.SAMPLE, "--quiet", "--rtl", f"rx_parser=dpi:{address(bench)}")
+    bench.expect("rx_parser: has no RTL" in done.stderr, f"rx_parser: {done.stderr}")
+    done = bench.start(bench.options.testbench, "+address=no/such/folder/socket")
+    bench.expect("cannot listen at 'no/such/folder/socket'" in done.stderr, f"no folder: {done.stderr}")
+    bench.expect(done.returncode != 0, "no folder: exit status 0")
+
+
+def ends(bench):
+    """What the testbench finds wrong, and its death, end the run; rxnic's death ends the testbench."""
+    done = simulate(bench, "replay", e2e.SAMPLE, "--quiet", "--rtl", "DPI", more=["+page_bytes=64"])
+    bench.expect(re.search(r"piece \d+: \d+ bytes at [0-9a-f]+ cross a page of 64 bytes", done.stderr),
+                 f"the testbench's own check: {done.stderr}")
+    bench.expect("rxnic has ended with 4" in done.stdout + done.stderr, f"the testbench's own check: {done.stdout}")
+    for killed in ("simulator", "rxnic"):
+        bench.expect_equal(killed_run(bench, killed), 4 if killed == "simulator" else True, f"{killed}: killed")
+
+
+def killed_run(bench, killed):
+    """One of the two is killed in the middle: rxnic's exit status, or whether the testbench has ended."""
+    where = str(bench.folder / "socket")
+    command = [bench.options.rxnic, "run", "--quiet", "--nics", "2", "--rtl", f"{BLOCK}=dpi:{where}", "--", PINGPONG,
+               "ibv_ud_pingpong", "-n", "1000000"]
+    with subprocess.Popen([bench.options.testbench, f"+address={where}"], cwd=bench.folder, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as simulator:
+        wait_until(lambda: os.path.exists(where))
+        with subprocess.Popen(command, cwd=bench.folder, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as rxnic:
+            wait_until(lambda: pathlib.Path("/proc", str(simulator.pid), "stat").read_text().split()[13] != "0")
+            if killed == "simulator":
+                simulator.kill()
+                return rxnic.wait(e2e.TIMEOUT)
+            rxnic.send_signal(signal.SIGKILL)
+            simulator.wait(e2e.TIMEOUT)
+            return simulator.returncode == 0
+
+
+def wait_until(holds):
+    """A test that waits too long fails."""
+    limit = time.monotonic() + e2e.TIMEOUT
+    while not holds():
+        if time.monotonic() > limit:
+            raise AssertionError("it did not come")
+        time.sleep(0.02)
+
+
+CHECKS = {"captures": captures, "place": place, "programs": programs, "refusals": refusals, "ends": ends}
+
+if __name__ == "__main__":
+    PARSER = e2e.parser_for(__doc__, CHECKS)
+    PARSER.add_argument("--testbench", required=True, type=pathlib.Path, metavar="FILE")
+    PARSER.add_argument("--example", required=True, type=pathlib.Path, metavar="FILE", help="a tag-matching program")
+    sys.exit(e2e.run(PARSER, CHECKS))

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both sides of bridge/dpi/pins.h, and a simulator that lies.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <functional>
+#include <thread>
+
+#include "bridge/dpi/pin_client.h"
+#include "bridge/dpi/pin_server.h"
+
+namespace rxnic::pins_test {
+namespace {
+
+using dpi::PinClient;
+using dpi::PinKind;
+using dpi::PinModule;
+using dpi::PinRecord;
+using dpi::PinServer;
+
+// In the abstract name space, of this process alone.
+std::string address() { return "@rxnic-pins-test-" + std::to_string(getpid()); }
+
+// A module that adds: sum_o = a_i + 1, of 40 bits.
+PinModule& adder(PinServer& server) {
+  PinModule& module = server.add("adder");
+  module.parameter("Width", 40);
+  module.signal("clk_i", PinKind::kInput, 1);
+  module.signal("sum_o", PinKind::kOutput, 40);
+  module.signal("a_i", PinKind::kInput, 40);
+  return module;
+}
+void add(PinModule& module) {
+  const std::uint64_t sum = module.get(2, 0) + (std::uint64_t{module.get(2, 1)} << 32) + 1;
+  module.put(1, 0, static_cast<std::uint32_t>(sum));
+  module.put(1, 1, static_cast<std::uint32_t>(sum >> 32));
+}
+
+// Serves until the other side is gone; the number of turns.
+std::thread serve(PinServer& server, const std::function<void(PinModule&)>& turn, int& turns) {
+  return std::thread([&server, turn, &turns] {
+    while (PinModule* const module = server.wait()) {
+      turn(*module);
+      module->answer();
+      ++turns;
+    }
+  });
+}
+
+TEST(Pins, InputsGoThereAndOutputsComeBack) {  // R2, R3
+  PinServer server;
+  std::string error;
+  ASSERT_TRUE(server.open(address(), error)) << error;
+  adder(server);
+  int turns = 0;
+  std::thread simulator = serve(server, &add, turns);
+  {
+    PinClient client;
+    ASSERT_EQ(client.connect("adder", address()), "");
+    ASSERT_EQ(client.records().size(), 4u);
+    EXPECT_EQ(name_of(client.records()[0]), "Width");
+    EXPECT_EQ(client.records()[0].value, 40u);
+    EXPECT_EQ(name_of(client.records()[2]), "sum_o");
+    EXPECT_EQ(client.records()[2].kind, PinKind::kOutput);
+    EXPECT_TRUE(client.words(0).empty());
+    for (std::uint32_t n = 0; n < 100; ++n) {
+      client.words(3)[0] = 0xffffffffu - n % 2;
+      client.words(3)[1] = n;
+      client.exchange();
+      ASSERT_EQ(client.failure(), "");
+      EXPECT_EQ(client.words(2)[0], n % 2 == 0 ? 0u : 0xffffffffu);
+      EXPECT_EQ(client.words(2)[1], n % 2 == 0 ? n + 1 : n);
+    }
+  }
+  simulator.join();  // R5
+  EXPECT_EQ(turns, 100);
+}
+
+TEST(Pins, AModuleIsTakenOnce) {  // R2
+  PinServer server;
+  std::string error;
+  ASSERT_TRUE(server.open(address(), error)) << error;
+  adder(server);
+  int turns = 0;
+  std::thread simulator = serve(server, &add, turns);
+  {
+    PinClient first;
+    ASSERT_EQ(first.connect("adder", address()), "");
+    for (const char* block : {"adder", "multiplier"}) {
+      PinClient second;
+      EXPECT_EQ(second.connect(block, address()), std::string("found no module for ") + block + ", or each is taken");
+    }
+    first.exchange();
+    EXPECT_EQ(first.words(2)[0], 1u);
+  }
+  simulator.join();
+  EXPECT_EQ(turns, 1);
+}
+
+TEST(Pins, WhatTheTestbenchFindsWrongIsSaid) {  // R4
+  for (const bool by_name : {true, false}) {
+    PinServer server;
+    std::string error;
+    ASSERT_TRUE(server.open(address(), error)) << error;
+    adder(server);
+    int turns = 0;
+    std::thread simulator = serve(
+        server,
+        [by_name, &turns](PinModule& module) {
+          add(module);
+          if (turns < 2) return;
+          by_name ? module.fail("a sum of two") : module.put(2, 0, 1);
+        },
+        turns);
+    PinClient client;
+    ASSERT_EQ(client.connect("adder", address()), "");
+    client.exchange();
+    client.exchange();
+    EXPECT_EQ(client.failure(), "");
+    client.exchange();
+    EXPECT_EQ(client.failure(),
+              by_name ? "a sum of two" : "the testbench asks for word 0 of signal 2, which is not an output");
+    client.exchange();
+    simulator.join();
+    EXPECT_EQ(turns, 3);
+  }
+}
+
+TEST(Pins, AServerRefusesWhatIsNoRequest) {
+  PinServer server;
+  std::string error;
+  ASSERT_TRUE(server.open(address(), error)) << error;
+  adder(server);
+  int turns = 0;
+  std::thread simulator = serve(server, &add, turns);
+  const auto answer_to = [](const void* data, std::size_t bytes) {
+    std::string why;
+    const channel::Descriptor socket = channel::connect_to(address(), why);
+    EXPECT_TRUE(socket) << why;
+    dpi::send_packet(socket.get(), data, bytes);
+    std::array<PinRecord, 8> answer;
+    return dpi::receive_packet(socket.get(), answer.data(), sizeof answer) / sizeof(PinRecord);
+  };
+  PinRecord request;
+  request.kind = PinKind::kModule;
+  set_name(request, "adder");
+  EXPECT_EQ(answer_to(&request, sizeof request - 1), 0u);
+  request.kind = PinKind::kInput;
+  EXPECT_EQ(answer_to(&request, sizeof request), 0u);
+  request.kind = PinKind::kModule;
+  request.value = dpi::kPinsVersion + 1;
+  EXPECT_EQ(answer_to(&request, sizeof request), 1u);  // its version, and nothing else
+  {
+    PinClient client;
+    EXPECT_EQ(client.connect("adder", address()), "");
+  }
+  simulator.join();
+}
+
+TEST(Pins, ACommandsEndAndStatusAreSeen) {
+  std::string error;
+  for (const auto& [command, status] : {std::pair("exit 0", 0), std::pair("exit 7", 7), std::pair("kill -9 $$", 137)}) {
+    PinServer server;
+    ASSERT_TRUE(server.open(address(), error)) << error;
+    adder(server);
+    ASSERT_TRUE(server.start(command, error)) << error;
+    EXPECT_FALSE(server.start(command, error));
+    EXPECT_EQ(server.wait(), nullptr);
+    EXPECT_EQ(server.close(), status);
+  }
+}
+
+// Answers of a simulator that lies.
+std::string refusal(std::vector<PinRecord> records, std::size_t bytes_less = 0) {
+  int pair[2];
+  EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+  channel::Descriptor theirs(pair[1]);
+  dpi::send_packet(theirs.get(), records.data(), records.size() * sizeof(PinRecord) - bytes_less);
+  PinClient client;
+  return client.open(channel::Descriptor(pair[0]), "adder");
+}
+PinRecord record(const char* name, PinKind kind, std::uint64_t value) {
+  PinRecord r;
+  EXPECT_TRUE(set_name(r, name));
+  r.kind = kind;
+  r.value = value;
+  return r;
+}
+
+TEST(Pins, AClientRefusesDescriptionsThatAreNone) {
+  const PinRecord module = record("adder", PinKind::kModule, dpi::kPinsVersion);
+  const PinRecord clock = record("clk_i", PinKind::kInput, 1);
+  EXPECT_EQ(refusal({module, clock}), "");
+  EXPECT_EQ(refusal({module, clock}, 1), "found something else than bridge/dpi");
+  EXPECT_EQ(refusal({clock, module}), "found something else than bridge/dpi");
+  EXPECT_EQ(refusal({}), "found something else than bridge/dpi");
+  EXPECT_EQ(refusal({record("adder", PinKind::kModule, 9)}), "found version 9 of bridge/dpi; expected 1");
+  EXPECT_EQ(refusal({module, record("a", PinKind{7}, 1)}), "a: found neither a parameter nor a signal");
+  EXPECT_EQ(refusal({module, record("a", PinKind::kOutput, 0)}),
+            "a: found 0 bits; expected 1 or more, with the others 524288 at most");
+  EXPECT_EQ(refusal({module, record("a", PinKind::kInput, ~0ull)}),
+            "a: found 18446744073709551615 bits; expected 1 or more, with the others 524288 at most");
+  EXPECT_EQ(refusal({module, record("a", PinKind::kInput, 524288), clock}),
+            "clk_i: found 1 bits; expected 1 or more, with the others 524288 at most");
+  PinRecord endless = clock;
+  endless.name.fill('x');
+  EXPECT_EQ(refusal({module, endless}), "found a parameter or signal without a name");
+}
+
+TEST(Pins, AnAnswerOfAnotherSizeEndsIt) {  // R3
+  for (const std::size_t words : {1u, 2u, 4u}) {
+    int pair[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    channel::Descriptor theirs(pair[1]);
+    const std::vector<PinRecord> records{record("adder", PinKind::kModule, dpi::kPinsVersion),
+                                         record("sum_o", PinKind::kOutput, 40), record("a_i", PinKind::kInput, 40)};
+    dpi::send_packet(theirs.get(), records.data(), records.size() * sizeof(PinRecord));
+    const std::vector<std::uint32_t> answer(words);
+    dpi::send_packet(theirs.get(), answer.data(), words * dpi::kWordBytes);
+    PinClient client;
+    ASSERT_EQ(client.open(channel::Descriptor(pair[0]), "adder"), "");
+    client.exchange();
+    EXPECT_EQ(client.failure(),
+              "found an answer of " + std::to_string(words * dpi::kWordBytes) + " bytes; expected 12");
+  }
+  // And none at all.
+  int pair[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+  const std::vector<PinRecord> records{record("adder", PinKind::kModule, dpi::kPinsVersion),
+                                       record("sum_o", PinKind::kOutput, 40)};
+  dpi::send_packet(pair[1], records.data(), records.size() * sizeof(PinRecord));
+  PinClient client;
+  ASSERT_EQ(client.open(channel::Descriptor(pair[0]), "adder"), "");
+  close(pair[1]);
+  client.exchange();
+  EXPECT_EQ(client.failure(), "the simulator has ended");
+}
+
+}  // namespace
+}  // namespace rxnic::pins_test
