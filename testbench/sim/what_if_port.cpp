@@ -322,6 +322,7 @@ Cycle WhatIfPort::next_look(Cycle now) {
 Cycle WhatIfPort::sooner(Cycle look) {
   if (state_.over() || ended_) return look;
   look_at_heads();
+  if (watch_data_) look = earliest(look, state_.now() + 1);  // since a completion came, nothing but data is missing
   return earliest(look, next_);
 }
 

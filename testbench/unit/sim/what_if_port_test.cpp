@@ -120,6 +120,27 @@ TEST_F(WhatIfPortTest, DataThatIsAwaitedAloneIsLookedForInEveryCycle) {
   EXPECT_TRUE(given_at(530));
 }
 
+// A completion of which it is notified may leave nothing but data to wait for: it looks from the next cycle on.
+TEST_F(WhatIfPortTest, DataIsLookedForAsSoonAsNothingElseIsAwaited) {
+  open(Cycle{10}, kA);
+  planner_->completed(Cycle{90}, kA, kCq, 1);
+  planner_->written(Cycle{100}, kA, kBuffer, letters(8, 'x'), true);
+  ring(Cycle{103}, kA, 1);
+  plan_ = planner_->finish(Cycle{260});
+  start(Loop::kClosed);
+  open_at_10();
+  EXPECT_EQ(port_->next_look(Cycle{20}), Cycle{84});
+  now_ = Cycle{30};
+  EXPECT_EQ(port_->sooner(Cycle{84}), Cycle{84});
+  port_->completed(kA, kCq, 1);
+  EXPECT_EQ(port_->sooner(Cycle{84}), Cycle{31});
+  now_ = Cycle{40};
+  memory_->write(kA, kBuffer, letters(8, 'x'));
+  EXPECT_EQ(port_->sooner(Cycle{41}), Cycle{41});
+  EXPECT_EQ(port_->next_look(Cycle{41}), Cycle{43});
+  EXPECT_TRUE(given_at(43));
+}
+
 // A consumer index that is ahead of the completions would look like an overrun of the CQ.
 TEST_F(WhatIfPortTest, OpenLoopPollsWhatHasCome) {
   open(Cycle{10}, kA);
