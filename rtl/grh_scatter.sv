@@ -87,10 +87,13 @@ module grh_scatter #(
   cursor_t  resumed;         // the fill level that the WQE of the packet to be taken was left with
   refused_t refused_before;  // what is kept for its QP
 
+  // Of memories, what is written and read counts.
+  // verilator coverage_off
   logic [$bits(resumed)-1:0]        cursors_q [WqeSlots];
   logic [$bits(refused_before)-1:0] refused_q [ContextLines];
   logic [ContextLines-1:0]          refused_valid_q;
   logic [PieceBits-1:0]             places_q [Places];
+  // verilator coverage_on
 
   rxnic_link_pkg::completion_request_t packet_q;  // the packet at hand
   job_t                 job_q;

@@ -20,6 +20,8 @@ namespace {
 
 constexpr std::uint32_t kSlots = 512;
 constexpr std::uint32_t kLines = 16;
+constexpr std::uint32_t kBufferBytes = 8192;  // of a packet: its headers and its payload fit
+constexpr std::uint32_t kMostHeaders = 100;
 
 class Random {
  public:
@@ -91,9 +93,12 @@ ScatterJob random_job(Random& random, WqeStore& store, std::uint32_t residence) 
   if (!random.one_in(4)) p.outcome = p.has(kResponse) ? Outcome::kAnswer : Outcome::kExecute;
   p.line = random.one_in(20) ? kNoLine : random.below(kLines);
   p.residence = residence;
-  p.message_sequence = random.below(4);
-  p.payload_bytes = static_cast<std::uint16_t>(random.one_in(8) ? random.below(8192) : random_length(random));
-  p.payload_offset = static_cast<std::uint16_t>(random.below(100));
+  constexpr std::array<std::uint32_t, 4> kMessages{0, 1, 0x5555'5555, 0xaaaa'aaaa};  // each bit is 0 and 1
+  p.message_sequence = kMessages[random.below(4)];
+  p.payload_bytes =
+      static_cast<std::uint16_t>(random.one_in(8) ? random.below(kBufferBytes - kMostHeaders) : random_length(random));
+  p.network_offset = static_cast<std::uint16_t>(random.below(kMostHeaders));
+  p.payload_offset = static_cast<std::uint16_t>(random.below(kMostHeaders));
   p.strip_bytes = static_cast<std::uint16_t>(random.one_in(3) ? random.below(32) : 0);
   p.network_header = NetworkHeader{static_cast<std::uint8_t>(random.below(3))};
   p.local_va = random_address(random);
@@ -182,7 +187,7 @@ class Scene {
   NicShared& shared_;
   std::size_t sent_ = 0;
   bool pause_ = false;
-  std::uint32_t residence_ = 1;
+  std::uint32_t residence_ = 0x7fff'fff0;  // every bit changes soon
 
  public:
   GrhScatter& dut;

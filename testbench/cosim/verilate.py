@@ -14,6 +14,7 @@ import sys
 import xml.etree.ElementTree
 
 SYMBOL = "rxnic_rtl"
+COVERAGE = ["--coverage", "--coverage-max-width", "100000"]
 DIRECTIONS = {"IN": "kRxnicRtlInput", "OUT": "kRxnicRtlOutput"}
 GLUE = """\
 // Made by testbench/cosim/verilate.py
@@ -64,14 +65,16 @@ def parameters_of(tree):
 
 
 def verilate(block, prefix, out, sources, *, parameters=(), includes=(), flags=(), symbol=SYMBOL,
-             verilator="verilator"):
-    """The C++ source of a module. `parameters`: NAME=VALUE. What Verilator says goes to the standard error."""
+             verilator="verilator", coverage=False):
+    """The C++ source of a module. `parameters`: NAME=VALUE. What Verilator says goes to the standard error. `coverage`:
+    lines and toggles are counted, too."""
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     common = [verilator, *flags, *(f"-I{folder}" for folder in includes), "--top-module", block,
               *(f"-G{parameter}" for parameter in parameters), *map(str, sources)]
-    done = subprocess.run([*common, "--cc", "-O3", "--output-split", "0", "--assert", "--coverage-user", "--prefix",
-                           prefix, "-Mdir", out], stdout=sys.stderr, check=False)
+    done = subprocess.run([*common, "--cc", "-O3", "--output-split", "0", "--assert",
+                           *(COVERAGE if coverage else ["--coverage-user"]), "--prefix", prefix, "-Mdir", out],
+                          stdout=sys.stderr, check=False)
     if done.returncode:
         raise VerilateError("")
     description = out / f"{prefix}.xml"
@@ -101,12 +104,14 @@ def main():
     parser.add_argument("--symbol", default=SYMBOL)
     parser.add_argument("--include", action="append", default=[], metavar="DIR")
     parser.add_argument("--parameter", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--coverage", action="store_true", help="count lines and toggles, too")
     parser.add_argument("sources", nargs="+", metavar="FILE")
     args = parser.parse_args()
     # -Wall, with the one exception of the packages: no block uses all of their constants.
     try:
         verilate(args.block, args.prefix, args.out, args.sources, parameters=args.parameter, includes=args.include,
-                 flags=["-Wall", "-Wno-UNUSEDPARAM"], symbol=args.symbol, verilator=args.verilator)
+                 flags=["-Wall", "-Wno-UNUSEDPARAM"], symbol=args.symbol, verilator=args.verilator,
+                 coverage=args.coverage)
     except VerilateError as error:
         sys.exit(f"{args.block}: {error}" if str(error) else 1)
 

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -24,11 +25,20 @@ void for_each_cover_point(VerilatedContext& of, void (*found)(void* context, con
   for (std::string line; std::getline(lines, line);) {
     const std::size_t key = line.find("\001o\002");
     if (line.rfind("C '", 0) != 0 || key == std::string::npos) continue;
+    if (line.find("\002v_user/") == std::string::npos) continue;  // a line, a toggle
     const std::size_t begin = key + 3, end = line.find_first_of("\001'", begin);
     const std::uint64_t hits = std::strtoull(line.c_str() + line.rfind(' '), nullptr, 10);
     found(context, line.substr(begin, end - begin).c_str(), hits);
   }
   std::filesystem::remove(path);
+}
+
+void write_coverage(VerilatedContext& of) {
+  static std::atomic<unsigned> instances{0};
+  const char* const folder = std::getenv("RXNIC_RTL_COVERAGE");
+  if (folder == nullptr) return;
+  const std::string name = std::to_string(getpid()) + "_" + std::to_string(instances++) + ".dat";
+  of.coveragep()->write((std::filesystem::path(folder) / name).c_str());
 }
 
 }  // namespace rxnic

@@ -28,7 +28,10 @@ class VerilatedRtl {
 
  private:
   VerilatedRtl() : top_(set_up(context_)) {}
-  ~VerilatedRtl() { top_.final(); }
+  ~VerilatedRtl() {
+    top_.final();
+    write_coverage(context_);
+  }
   static VerilatedContext* set_up(VerilatedContext& context) {
     context.fatalOnError(false);
     context.randReset(0);

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Line and toggle coverage of the RTL, from what verilated_cover.h writes."""
+import pathlib
+import re
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+EXCLUSIONS = HERE / "coverage.toml"
+LINE, TOGGLE = "lines", "toggles"
+KINDS = {"v_line": LINE, "v_branch": LINE, "v_toggle": TOGGLE}
+RECORD = re.compile(r"C '(.*)' (\d+)$")
+
+
+class Coverage:
+    """What was hit of a block, over all of its configurations. A point is (line of the source, name)."""
+
+    def __init__(self, block):
+        self.block = block
+        self.source = f"{block}.sv"
+        self.hits = {LINE: {}, TOGGLE: {}}
+        self.excluded = {LINE: {}, TOGGLE: {}}  # the point: why
+        self.unused = []                        # exclusions that fit nothing that was missed
+
+    def add(self, folder):
+        """The files of a folder."""
+        for file in sorted(folder.glob("*.dat")):
+            for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+                self.add_record(line)
+
+    def add_record(self, line):
+        found = RECORD.match(line)
+        if not found:
+            return
+        fields = dict(part.split("\2", 1) for part in found[1].split("\1") if "\2" in part)
+        kind = KINDS.get(fields.get("page", "").split("/")[0])
+        if kind is None or pathlib.PurePath(fields.get("f", "")).name != self.source:
+            return
+        name = fields["o"] if kind == TOGGLE else f"{fields['n']} {fields['o']}"
+        point = int(fields["l"]), name
+        self.hits[kind][point] = self.hits[kind].get(point, 0) + int(found[2])
+
+    def exclude(self):
+        """Takes out what coverage.toml excludes; what was hit nevertheless is counted."""
+        text = pathlib.Path(HERE.parents[1] / "rtl" / self.source).read_text(encoding="utf-8").splitlines()
+        with EXCLUSIONS.open("rb") as file:
+            table = tomllib.load(file).get(self.block, {})
+        for kind in (LINE, TOGGLE):
+            for entry in table.get(kind, []):
+                fits = [point for point in self.missed(kind) if re.fullmatch(entry["name"], point[1])] \
+                    if kind == TOGGLE else [point for point in self.missed(kind) if entry["line"] in text[point[0] - 1]]
+                self.excluded[kind].update({point: entry["because"] for point in fits})
+                if not fits:
+                    self.unused.append(entry)
+
+    def missed(self, kind):
+        return [point for point, hits in sorted(self.hits[kind].items())
+                if not hits and point not in self.excluded[kind]]
+
+    def figure(self, kind):
+        """(hit, of how many that count)"""
+        count = len(self.hits[kind]) - len(self.excluded[kind])
+        return count - len(self.missed(kind)), count
+
+    def text(self, kind):
+        hit, count = self.figure(kind)
+        left_out = len(self.excluded[kind])
+        reasons = len(set(self.excluded[kind].values()))
+        besides = f"; {left_out} left out for {reasons} reason{'s' * (reasons > 1)}" if left_out else ""
+        return f"{kind} {100 * hit / max(count, 1):.1f} % ({hit} of {count}{besides})"

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/regress and scripts/mutate_rtl: small ones, and what they must not pass."""
+import re
+import shutil
+import sys
+
+import e2e
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(e2e.ROOT / "testbench" / "cosim"))
+import rtl_coverage  # noqa: E402
+import twins  # noqa: E402
+
+BLOCK = "grh_scatter"
+REGRESS = e2e.ROOT / "scripts" / "regress"
+MUTATE = e2e.ROOT / "scripts" / "mutate_rtl"
+
+
+def script(bench, path, *arguments):
+    """A script with the build folder of this program."""
+    if not shutil.which("verilator"):
+        raise e2e.Skip("verilator: it is not installed")
+    return bench.start(path, BLOCK, "--build", bench.options.rxnic.parents[2], *arguments)
+
+
+def table(bench):
+    """A row for each configuration and stimulus, with what was compared."""
+    done = script(bench, REGRESS, "--only", "random", "--only", "captures", "--cycles", 30000,
+                  "--captures", bench.folder)
+    bench.expect_equal(done.returncode, 0, f"exit status: {done.stdout} {done.stderr}")
+    names = [configuration.name for configuration in twins.configurations(BLOCK)]
+    for stimulus in ("random, back-pressure", e2e.SAMPLE.name):
+        rows = re.findall(rf"^{BLOCK} +{stimulus} +(\w+) +([\d,]+) +([\d,]+) +(\d+) of (\d+)$", done.stdout, re.M)
+        bench.expect_equal([row[0] for row in rows], names, f"{stimulus}: configurations")
+        for name, cycles, transactions, hit, points in rows:
+            bench.expect(int(cycles.replace(",", "")) > 1000 and int(transactions.replace(",", "")) > 10,
+                         f"{stimulus}, {name}: {cycles} cycles, {transactions} transactions")
+            bench.expect(stimulus == e2e.SAMPLE.name or hit == points, f"{name}: {hit} of {points} cover points")
+    bench.expect(done.stdout.endswith("nothing differs\n"), f"says not how it ended: {done.stdout[-200:]}")
+    # Too few cycles for every cover point: a row that fails.
+    done = script(bench, REGRESS, "--only", "random", "--cycles", 300)
+    bench.expect_equal(done.returncode, 1, "exit status with too few cycles")
+    bench.expect(done.stdout.count("FAILED") >= 3, f"rows that fail: {done.stdout}")
+
+
+def coverage(bench):
+    """Lines and toggles are added up over configurations; exclusions leave out what was missed, and must fit it."""
+    record = "C '\1f\2/x/rtl/grh_scatter.sv\1l\2{}\1n\2{}\1page\2{}/grh_scatter\1o\2{}\1h\2TOP' {}"
+    counted = rtl_coverage.Coverage(BLOCK)
+    for line in (record.format(10, 3, "v_toggle", "in_i.qpn[3]", 0), record.format(10, 3, "v_toggle", "in_i.qpn[3]", 2),
+                 record.format(10, 3, "v_toggle", "in_i.psn[0]", 0), record.format(50, 5, "v_branch", "if", 0),
+                 record.format(51, 5, "v_line", "block", 7), record.format(52, 5, "v_user", "cover", 0),
+                 record.format(53, 5, "v_line", "block", 0).replace("grh_scatter.sv", "rxnic_pkg.sv")):
+        counted.add_record(line)
+    bench.expect_equal(counted.figure(rtl_coverage.TOGGLE), (1, 2), "toggles")
+    bench.expect_equal(counted.figure(rtl_coverage.LINE), (1, 2), "lines")
+    bench.expect_equal(counted.missed(rtl_coverage.TOGGLE), [(10, "in_i.psn[0]")], "missed toggles")
+    table_file = bench.folder / "coverage.toml"
+    table_file.write_text(f'[{BLOCK}]\ntoggles = [{{ name = "in_i.psn.*", because = "why" }}, '
+                          '{ name = "in_i.qpn.*", because = "it was hit" }]\n', encoding="utf-8")
+    rtl_coverage.EXCLUSIONS = table_file
+    counted.exclude()
+    bench.expect_equal(counted.figure(rtl_coverage.TOGGLE), (1, 1), "toggles that count")
+    bench.expect_equal([entry["name"] for entry in counted.unused], ["in_i.qpn.*"], "exclusions that fit nothing")
+    bench.expect_equal(counted.text(rtl_coverage.TOGGLE), "toggles 100.0 % (1 of 1; 1 left out for 1 reason)", "text")
+
+
+def mutants(bench):
+    """A mutant is built, tried and counted; the same seed draws the same ones."""
+    lists = [script(bench, MUTATE, "--list", "--count", 30, "--seed", seed).stdout for seed in (5, 5, 6)]
+    bench.expect(lists[0] == lists[1] != lists[2], "seeds")
+    bench.expect_equal(len(re.findall(r"^line \d+, column \d+: .* -> .*  \[\w+\]$", lists[0], re.M)), 30, "mutants")
+    done = script(bench, MUTATE, "--count", 1, "--cycles", 20000, "--seed", 5, "--jobs", 1)
+    said = re.search(r"grh_scatter: seed 5; 1 mutants, [01] caught; besides \d+ refused by the tools", done.stdout)
+    bench.expect(said, f"says not what it did: {done.stdout} {done.stderr}")
+    done = bench.start(MUTATE, BLOCK, "--build", bench.folder)
+    bench.expect_equal(done.returncode, 2, "a folder without tests")
+    bench.expect("found no" in done.stderr, done.stderr)
+
+
+CHECKS = {"table": table, "coverage": coverage, "mutants": mutants}
+
+if __name__ == "__main__":
+    sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))
