@@ -57,9 +57,12 @@ std::string PinClient::read(std::size_t bytes, const std::string& block) {
              std::to_string(kMaxWords * kWordBits) + " at most";
     }
     words.resize(words.size() + words_of_pin(r.value));
+    if (r.kind != PinKind::kOutput) continue;
+    masks_.resize(words.size(), ~0u);
+    if (r.value % kWordBits != 0) masks_.back() = (1u << r.value % kWordBits) - 1;
   }
-  answer_bytes_ = out_.size() * kWordBytes;
-  out_.resize(kMaxWords);
+  masks_.resize(out_.size(), ~0u);
+  answer_.resize(kMaxWords);
   return {};
 }
 
@@ -77,14 +80,16 @@ void PinClient::fail(const std::string& why) {
 void PinClient::exchange() {
   if (!failure_.empty()) return;
   send_packet(socket_.get(), in_.data(), in_.size() * kWordBytes);
-  const std::size_t bytes = receive_packet(socket_.get(), out_.data(), out_.size() * kWordBytes);
+  const std::size_t bytes = receive_packet(socket_.get(), answer_.data(), answer_.size() * kWordBytes);
   if (bytes == 0) return fail("the simulator has ended");
-  if (bytes > kWordBytes && bytes <= kMaxPacketBytes && out_[0] != 0) {
-    return fail(std::string(reinterpret_cast<const char*>(out_.data() + 1), bytes - kWordBytes));
+  if (bytes > kWordBytes && bytes <= kMaxPacketBytes && answer_[0] != 0) {
+    return fail(std::string(reinterpret_cast<const char*>(answer_.data() + 1), bytes - kWordBytes));
   }
-  if (bytes != answer_bytes_) {
-    fail("found an answer of " + std::to_string(bytes) + " bytes; expected " + std::to_string(answer_bytes_));
+  if (bytes != out_.size() * kWordBytes) {
+    const std::size_t expected = out_.size() * kWordBytes;
+    return fail("found an answer of " + std::to_string(bytes) + " bytes; expected " + std::to_string(expected));
   }
+  for (std::size_t n = 0; n < out_.size(); ++n) out_[n] = answer_[n] & masks_[n];
 }
 
 }  // namespace rxnic::dpi

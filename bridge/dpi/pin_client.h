@@ -24,7 +24,8 @@ class PinClient {
   std::span<const PinRecord> records() const { return records_; }
   // The words of the signal of record `number`. They stand where they are as long as the object.
   std::span<std::uint32_t> words(std::size_t number);
-  // Sends the inputs and receives the outputs. Once it has failed it does nothing.
+  // Sends the inputs and receives the outputs. When it fails the outputs stay as they were; it does nothing from then
+  // on.
   void exchange();
   const std::string& failure() const { return failure_; }  // "": none
 
@@ -36,8 +37,9 @@ class PinClient {
   std::string failure_;
   std::vector<PinRecord> records_;
   std::vector<std::size_t> first_;       // in `in_` or `out_`, of each record
-  std::vector<std::uint32_t> in_, out_;  // out_: an answer, and room for the text of a failure
-  std::size_t answer_bytes_ = 0;
+  std::vector<std::uint32_t> in_, out_;  // out_: behind its first word as an answer has it
+  std::vector<std::uint32_t> masks_;     // of the bits of out_ that signals have
+  std::vector<std::uint32_t> answer_;    // the latest one, or the text of a failure
 };
 
 }  // namespace rxnic::dpi

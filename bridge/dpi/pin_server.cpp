@@ -3,13 +3,17 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 namespace rxnic::dpi {
@@ -17,6 +21,7 @@ namespace rxnic::dpi {
 namespace {
 
 constexpr int kSignalStatus = 128;  // what a shell adds to the number of a signal
+constexpr int kDiffers = 4, kUnknown = 1;
 
 }  // namespace
 
@@ -59,7 +64,8 @@ void PinModule::put(int number, int word, std::uint32_t value) {
 }
 
 void PinModule::fail(std::string_view why) {
-  if (failure_.empty()) failure_ = why.substr(0, kMaxPacketBytes / 2);
+  if (failure_.empty())
+    failure_ = why.empty() ? "the testbench has found something wrong" : why.substr(0, kMaxPacketBytes / 2);
 }
 
 void PinModule::answer() {
@@ -70,7 +76,7 @@ void PinModule::answer() {
   }
   std::string text(kWordBytes, '\1');
   text += failure_;
-  send_packet(socket_.get(), text.data(), text.size());
+  told_ = send_packet(socket_.get(), text.data(), text.size());
   socket_.reset();
 }
 
@@ -106,7 +112,11 @@ bool PinServer::start(const std::string& command, std::string& error) {
   const int failed = posix_spawn(&child_, "/bin/sh", nullptr, nullptr, const_cast<char**>(arguments), environ);
   if (failed == 0) {
     child_end_.reset(static_cast<int>(syscall(SYS_pidfd_open, child_, 0)));
-    return true;
+    if (child_end_) return true;
+    error = "cannot watch " + command + ": " + std::strerror(errno);
+    kill(child_, SIGKILL);
+    close();
+    return false;
   }
   child_ = 0;
   error = "cannot start " + command + ": " + std::strerror(failed);
@@ -117,7 +127,9 @@ bool PinServer::start(const std::string& command, std::string& error) {
 void PinServer::accept() {
   channel::Descriptor socket = listener_.accept();
   if (!socket) return;
-  fcntl(socket.get(), F_SETFL, 0);  // from here on it blocks
+  fcntl(socket.get(), F_SETFL, 0);  // from here on it blocks; for the first packet not long
+  const timeval limit{1, 0}, none{};
+  setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   PinRecord wanted;
   if (receive_packet(socket.get(), &wanted, sizeof wanted) != sizeof wanted || wanted.kind != PinKind::kModule) return;
   const auto free = std::find_if(modules_.begin(), modules_.end(), [&wanted](const auto& module) {
@@ -125,7 +137,9 @@ void PinServer::accept() {
   });
   const std::vector<PinRecord> all =
       free == modules_.end() ? PinModule(name_of(wanted)).records(wanted.value) : (*free)->records(wanted.value);
-  if (!send_packet(socket.get(), all.data(), all.size() * sizeof(PinRecord)) || free == modules_.end()) return;
+  const bool sent = send_packet(socket.get(), all.data(), all.size() * sizeof(PinRecord));
+  if (!sent || free == modules_.end() || wanted.value != kPinsVersion) return;
+  setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &none, sizeof none);
   connected_ = true;
   (*free)->socket_ = std::move(socket);
 }
@@ -149,12 +163,22 @@ PinModule* PinServer::wait() {
 
 int PinServer::close() {
   listener_.close();
-  for (const auto& module : modules_) module->socket_.reset();
-  if (child_ == 0) return 0;
-  int status = 0;
-  while (waitpid(std::exchange(child_, 0), &status, 0) < 0 && errno == EINTR) {
+  int untold = 0;
+  for (const auto& module : modules_) {
+    module->socket_.reset();
+    if (module->failure_.empty() || std::exchange(module->told_, true)) continue;
+    std::fprintf(stderr, "rxnic: %s: %s\n", module->block_.c_str(), module->failure_.c_str());
+    untold = kDiffers;
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : kSignalStatus + WTERMSIG(status);
+  const pid_t child = std::exchange(child_, 0);
+  if (child == 0) return untold;
+  int status = 0;
+  pid_t ended;
+  do ended = waitpid(child, &status, 0);
+  while (ended < 0 && errno == EINTR);
+  if (ended < 0) return kUnknown;  // the simulator has taken it away
+  const int of_command = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalStatus + WTERMSIG(status);
+  return of_command != 0 ? of_command : untold;
 }
 
 }  // namespace rxnic::dpi

@@ -48,6 +48,7 @@ class PinModule {
   void add(std::string_view name, PinKind kind, std::uint64_t value);
 
   std::string block_, failure_;
+  bool told_ = false;  // of the failure
   std::vector<PinRecord> records_;
   std::vector<Signal> signals_;
   std::vector<std::uint32_t> in_, out_{0};  // out_: as the answer has it (pins.h, R4)
@@ -63,7 +64,8 @@ class PinServer {
   // Runs a command line of the shell. Once; false: `error` says why.
   bool start(const std::string& command, std::string& error);
   PinModule* wait();
-  // Closes every connection and waits for the command: its exit status as the shell has it, 0 without one.
+  // Closes every connection and waits for the command: its exit status as the shell has it, 0 without one. A failure of
+  // a module that rxnic was not told of any more is said on the standard error, and 4.
   int close();
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A module of a testbench in rxnic's traffic: the functions of rxnic_dpi.h, and macros that list its signals once.
+// A module of a testbench in rxnic's traffic: macros that list its signals once, with the functions of
+// rxnic_dpi_pkg.sv. Each source that uses them includes this file.
 //
 //   R1  A task `pins` lists what the module has, each once, in one order:
 //
@@ -18,26 +19,6 @@
 //   R3  Values have two states: X and Z of an output go as 0.
 `ifndef RXNIC_DPI_SVH
 `define RXNIC_DPI_SVH
-
-package rxnic_dpi_pkg;
-
-import "DPI-C" function chandle rxnic_listen(input string address);
-import "DPI-C" function int rxnic_start(input chandle server, input string command);
-import "DPI-C" function chandle rxnic_module(input chandle server, input string block);
-import "DPI-C" function void rxnic_parameter(input chandle module_h, input string name, input longint unsigned value);
-import "DPI-C" function void rxnic_input(input chandle module_h, input string name, input int bits);
-import "DPI-C" function void rxnic_output(input chandle module_h, input string name, input int bits);
-import "DPI-C" function chandle rxnic_wait(input chandle server);
-import "DPI-C" function int unsigned rxnic_get(input chandle module_h, input int signal, input int word);
-import "DPI-C" function void rxnic_put(input chandle module_h, input int signal, input int word,
-                                       input int unsigned value);
-import "DPI-C" function void rxnic_answer(input chandle module_h);
-import "DPI-C" function void rxnic_fail(input chandle module_h, input string why);
-import "DPI-C" function int rxnic_close(input chandle server);
-
-typedef enum int {RXNIC_DESCRIBE, RXNIC_DRIVE, RXNIC_SAMPLE} rxnic_what_e;
-
-endpackage : rxnic_dpi_pkg
 
 `define RXNIC_WORDS(signal) (($bits(signal) + 31) / 32)
 

@@ -100,6 +100,7 @@ void Lockstep::clock() {
 }
 
 void Lockstep::compare(Cycle cycle) {
+  if (!mismatched() && !twin_->failure().empty()) mismatch(cycle, std::string(twin_->failure()));
   if (!mismatched()) {
     ++result_.cycles;
     for (Port& p : ports_) {
@@ -107,7 +108,6 @@ void Lockstep::compare(Cycle cycle) {
       if (p.twin.kind == TwinPortKind::kOut) compare_output(p, cycle);
       if (p.twin.kind == TwinPortKind::kRead) compare_read(p, cycle);
     }
-    if (!mismatched() && !twin_->failure().empty()) mismatch(cycle, std::string(twin_->failure()));
   }
   answer_reads();
   if (!options_.waves.empty()) waves_.record(cycle, ports_);
@@ -200,6 +200,10 @@ LockstepResult Lockstep::finish() {
   r.cover_points = twin_->cover_points();
   if (mismatched()) {
     r.failure = mismatch_ + write_waves();
+    return r;
+  }
+  if (!twin_->failure().empty()) {  // with the last clock
+    r.failure = fmt::format("{}: {}", block_.name(), twin_->failure());
     return r;
   }
   if (r.transactions < options_.transactions) {  // (R5)

@@ -42,11 +42,15 @@ void RtlBlock::start_of_simulation() {
 }
 
 Cycle RtlBlock::step(Cycle now) {
-  for (; always_ && next_ < now; next_ += 1) {  // (R3)
+  for (; always_ && next_ < now && failure().empty(); next_ += 1) {  // (R3)
     drive(next_);
     clock();
   }
   const bool offered = drive(now);
+  if (!failure().empty()) {  // (R4)
+    engine_.stop();
+    return rest(now, Activity::kStarved, kNever);
+  }
   for (Port& p : ports_) {
     if (p.twin.kind == TwinPortKind::kIn) take(p, now);
     if (p.twin.kind == TwinPortKind::kOut) give(p, now);

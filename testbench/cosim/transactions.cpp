@@ -129,6 +129,7 @@ void TransactionLockstep::pass(Cycle cycle) {
   ++result_.clocked;
   drive();
   for (Port& p : ports_) {
+    if (!twin_->failure().empty()) break;  // what stands at its ports is nothing
     if (p.twin.kind == TwinPortKind::kIn) take(p);
     if (p.twin.kind == TwinPortKind::kOut) give(p, cycle);
     if (p.twin.kind == TwinPortKind::kRead) read(p, cycle);

@@ -179,7 +179,7 @@ std::unique_ptr<Twin> twin_of_simulator(std::string_view block, const TwinFacts&
   std::unique_ptr<DpiRtl> rtl = DpiRtl::connect(std::string(block), from.substr(kDpi.size()));
   refuse_differences(rtl->description(), facts, from);
   const RxnicRtl& description = rtl->description();
-  return std::make_unique<RtlTwin>(description, facts, rtl.release());
+  return std::make_unique<RtlTwin>(description, facts, rtl.release());  // which owns it from now on
 }
 
 }  // namespace

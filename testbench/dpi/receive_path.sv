@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The blocks of one NIC's receive path that rtl/ has, in rxnic's traffic.
-`include "rxnic_dpi.svh"
-
 module receive_path;
   import rxnic_dpi_pkg::*;
 

@@ -6,8 +6,6 @@
 //   +command=C     what it runs then: rxnic with --rtl BLOCK=dpi:A or --lockstep BLOCK=dpi:A. Without it, it waits for
 //                  an rxnic that is started elsewhere.
 //   +page_bytes=N  pages that no piece may cross (default: 4096)
-`include "rxnic_dpi.svh"
-
 module receive_path_tb;
   import rxnic_dpi_pkg::*;
 

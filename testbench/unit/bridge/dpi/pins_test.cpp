@@ -122,6 +122,7 @@ TEST(Pins, WhatTheTestbenchFindsWrongIsSaid) {  // R4
     client.exchange();
     EXPECT_EQ(client.failure(),
               by_name ? "a sum of two" : "the testbench asks for word 0 of signal 2, which is not an output");
+    EXPECT_EQ(client.words(2)[0], 1u) << "the text does not stand at the outputs";
     client.exchange();
     simulator.join();
     EXPECT_EQ(turns, 3);
@@ -157,6 +158,21 @@ TEST(Pins, AServerRefusesWhatIsNoRequest) {
     EXPECT_EQ(client.connect("adder", address()), "");
   }
   simulator.join();
+}
+
+// A check at the end of a test comes too late for rxnic.
+TEST(Pins, AFailureBehindTheLastAnswerIsInTheStatus) {
+  for (const char* const command : {"exit 0", "exit 7"}) {
+    PinServer server;
+    std::string error;
+    ASSERT_TRUE(server.open(address(), error)) << error;
+    PinModule& module = adder(server);
+    ASSERT_TRUE(server.start(command, error)) << error;
+    EXPECT_EQ(server.wait(), nullptr);
+    module.fail("too few sums");
+    EXPECT_EQ(server.close(), command == std::string("exit 0") ? 4 : 7);
+    EXPECT_EQ(server.close(), 0) << "said once";
+  }
 }
 
 TEST(Pins, ACommandsEndAndStatusAreSeen) {
@@ -210,18 +226,25 @@ TEST(Pins, AClientRefusesDescriptionsThatAreNone) {
 }
 
 TEST(Pins, AnAnswerOfAnotherSizeEndsIt) {  // R3
-  for (const std::size_t words : {1u, 2u, 4u}) {
+  for (const std::size_t words : {1u, 2u, 3u, 4u}) {
     int pair[2];
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
     channel::Descriptor theirs(pair[1]);
     const std::vector<PinRecord> records{record("adder", PinKind::kModule, dpi::kPinsVersion),
                                          record("sum_o", PinKind::kOutput, 40), record("a_i", PinKind::kInput, 40)};
     dpi::send_packet(theirs.get(), records.data(), records.size() * sizeof(PinRecord));
-    const std::vector<std::uint32_t> answer(words);
+    std::vector<std::uint32_t> answer(words, ~0u);
+    answer[0] = 0;
     dpi::send_packet(theirs.get(), answer.data(), words * dpi::kWordBytes);
     PinClient client;
     ASSERT_EQ(client.open(channel::Descriptor(pair[0]), "adder"), "");
     client.exchange();
+    if (words == 3) {
+      EXPECT_EQ(client.failure(), "");
+      EXPECT_EQ(client.words(0)[0], ~0u);
+      EXPECT_EQ(client.words(0)[1], 0xffu) << "bits above a signal are 0, whatever comes";
+      continue;
+    }
     EXPECT_EQ(client.failure(),
               "found an answer of " + std::to_string(words * dpi::kWordBytes) + " bytes; expected 12");
   }
