@@ -127,7 +127,9 @@ void Agent::run() {
       }
     }
     manager_->run_timers(now());
-    if (files_.empty() && !manager_->awaits_answers() && (last_file_ > 0 || now() - idle_since_ >= kIdle)) return;
+    const bool used = last_file_ > 0 || now() - idle_since_ >= kIdle;
+    const bool sent = std::all_of(ports_.begin(), ports_.end(), [](const auto& port) { return port->all_sent(); });
+    if (files_.empty() && !manager_->awaits_answers() && sent && used) return;
   }
 }
 

@@ -35,6 +35,8 @@ class ManagementPort {
   // False: the NIC is gone.
   bool take_event();
   void send(std::uint8_t gid_index, const GidBytes& to, const Mad& mad);
+  // Whether every MAD has left: until then the NIC reads the memory of this process.
+  bool all_sent() const { return free_.size() == kBuffers && waiting_.empty(); }
 
  private:
   static constexpr std::uint32_t kBuffers = 64;  // of each direction
