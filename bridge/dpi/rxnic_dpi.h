@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* DPI-C functions by which a SystemVerilog testbench puts its own modules into rxnic's traffic. rxnic_dpi.svh imports
- * them; pin_server.h has the rules. No function returns before it is done, and none consumes simulation time.
+/* DPI-C functions by which a SystemVerilog testbench puts its own modules into rxnic's traffic. rxnic_dpi_pkg.sv
+ * imports them; pin_server.h has the rules. No function returns before it is done, and none consumes simulation time.
  */
 #ifndef RXNIC_BRIDGE_DPI_RXNIC_DPI_H
 #define RXNIC_BRIDGE_DPI_RXNIC_DPI_H
@@ -29,7 +29,8 @@ void rxnic_put(void* module, int signal, int word, uint32_t value);
 void rxnic_answer(void* module);
 /* Ends rxnic with exit status 4 and this text: something is wrong with the module. */
 void rxnic_fail(void* module, const char* why);
-/* Ends the session. The exit status of the command: 0 when all was equal, 4 when it was not. */
+/* Ends the session. The exit status of the command: 0 when all was equal, 4 when it was not, or when a failure
+   came too late for rxnic. */
 int rxnic_close(void* server);
 
 #ifdef __cplusplus

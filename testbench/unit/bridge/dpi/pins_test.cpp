@@ -38,24 +38,37 @@ void add(PinModule& module) {
   module.put(1, 1, static_cast<std::uint32_t>(sum >> 32));
 }
 
-// Serves until the other side is gone; the number of turns.
-std::thread serve(PinServer& server, const std::function<void(PinModule&)>& turn, int& turns) {
-  return std::thread([&server, turn, &turns] {
-    while (PinModule* const module = server.wait()) {
-      turn(*module);
+// A simulator with an adder, in a thread of its own until the other side is gone.
+class Simulator {
+ public:
+  // `turn` gets the number of turns before.
+  explicit Simulator(const std::function<void(PinModule&, int)>& turn = [](PinModule& m, int) { add(m); }) {
+    std::string error;
+    const bool listens = server_.open(address(), error);
+    EXPECT_TRUE(listens) << error;
+    adder(server_);
+    if (listens) thread_ = std::thread([this, turn] { serve(turn); });
+  }
+  ~Simulator() { turns(); }
+  int turns() {  // when it has ended
+    if (thread_.joinable()) thread_.join();
+    return turns_;
+  }
+
+ private:
+  void serve(const std::function<void(PinModule&, int)>& turn) {
+    while (PinModule* const module = server_.wait()) {
+      turn(*module, turns_++);
       module->answer();
-      ++turns;
     }
-  });
-}
+  }
+  PinServer server_;
+  int turns_ = 0;
+  std::thread thread_;
+};
 
 TEST(Pins, InputsGoThereAndOutputsComeBack) {  // R2, R3
-  PinServer server;
-  std::string error;
-  ASSERT_TRUE(server.open(address(), error)) << error;
-  adder(server);
-  int turns = 0;
-  std::thread simulator = serve(server, &add, turns);
+  Simulator simulator;
   {
     PinClient client;
     ASSERT_EQ(client.connect("adder", address()), "");
@@ -74,17 +87,11 @@ TEST(Pins, InputsGoThereAndOutputsComeBack) {  // R2, R3
       EXPECT_EQ(client.words(2)[1], n % 2 == 0 ? n + 1 : n);
     }
   }
-  simulator.join();  // R5
-  EXPECT_EQ(turns, 100);
+  EXPECT_EQ(simulator.turns(), 100);  // R5
 }
 
 TEST(Pins, AModuleIsTakenOnce) {  // R2
-  PinServer server;
-  std::string error;
-  ASSERT_TRUE(server.open(address(), error)) << error;
-  adder(server);
-  int turns = 0;
-  std::thread simulator = serve(server, &add, turns);
+  Simulator simulator;
   {
     PinClient first;
     ASSERT_EQ(first.connect("adder", address()), "");
@@ -95,25 +102,16 @@ TEST(Pins, AModuleIsTakenOnce) {  // R2
     first.exchange();
     EXPECT_EQ(first.words(2)[0], 1u);
   }
-  simulator.join();
-  EXPECT_EQ(turns, 1);
+  EXPECT_EQ(simulator.turns(), 1);
 }
 
 TEST(Pins, WhatTheTestbenchFindsWrongIsSaid) {  // R4
   for (const bool by_name : {true, false}) {
-    PinServer server;
-    std::string error;
-    ASSERT_TRUE(server.open(address(), error)) << error;
-    adder(server);
-    int turns = 0;
-    std::thread simulator = serve(
-        server,
-        [by_name, &turns](PinModule& module) {
-          add(module);
-          if (turns < 2) return;
-          by_name ? module.fail("a sum of two") : module.put(2, 0, 1);
-        },
-        turns);
+    Simulator simulator([by_name](PinModule& module, int before) {
+      add(module);
+      if (before < 2) return;
+      by_name ? module.fail("a sum of two") : module.put(2, 0, 1);
+    });
     PinClient client;
     ASSERT_EQ(client.connect("adder", address()), "");
     client.exchange();
@@ -124,18 +122,12 @@ TEST(Pins, WhatTheTestbenchFindsWrongIsSaid) {  // R4
               by_name ? "a sum of two" : "the testbench asks for word 0 of signal 2, which is not an output");
     EXPECT_EQ(client.words(2)[0], 1u) << "the text does not stand at the outputs";
     client.exchange();
-    simulator.join();
-    EXPECT_EQ(turns, 3);
+    EXPECT_EQ(simulator.turns(), 3);
   }
 }
 
 TEST(Pins, AServerRefusesWhatIsNoRequest) {
-  PinServer server;
-  std::string error;
-  ASSERT_TRUE(server.open(address(), error)) << error;
-  adder(server);
-  int turns = 0;
-  std::thread simulator = serve(server, &add, turns);
+  Simulator simulator;
   const auto answer_to = [](const void* data, std::size_t bytes) {
     std::string why;
     const channel::Descriptor socket = channel::connect_to(address(), why);
@@ -157,7 +149,7 @@ TEST(Pins, AServerRefusesWhatIsNoRequest) {
     PinClient client;
     EXPECT_EQ(client.connect("adder", address()), "");
   }
-  simulator.join();
+  EXPECT_EQ(simulator.turns(), 0);
 }
 
 // A check at the end of a test comes too late for rxnic.
