@@ -32,7 +32,8 @@
 //   R8  What the bytes say decides. A match in the overflow that is not its first entry is marked dead by a write of
 //       four bytes. Removal of an entry of the overflow walks it in the same way. When it has more dead entries than
 //       live ones it is compacted, a read and the writes at a time, while the CAM is full and nothing else is to be
-//       read; an append that finds all slots in use waits for that.
+//       read; an append that finds all slots in use waits for that. Nothing is read from the read of a compaction to
+//       its writes: they change what a slot holds.
 //   R9  A read that fails, or bytes that contradict the list: the list has failed. What is in its CAM goes on matching.
 //       A message that the overflow would have to decide fails its QP (TagVerdict failed, refused by the WQE fetcher),
 //       operations on the overflow complete with kTagMatch.
@@ -150,6 +151,8 @@ class TagMatchCam final : public Block {
   std::uint32_t room() const { return params_.entries - cam_used_ - cam_reserved_; }
   void occupy(Cycle now, std::uint32_t entries) { cam_free_ = now + std::uint64_t{entries} * params_.append_cycles; }
   bool can_ask(Cycle now) const { return !asked_ && dma.can_push(now); }
+  // Its read is in flight, alone.
+  bool compacting() const { return bursts_used_ > 0 && bursts_[first_burst_].kind == BurstKind::kCompaction; }
 
   void carry_out_command(Cycle now);
   void destroy(WqId srq);

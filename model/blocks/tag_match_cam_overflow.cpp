@@ -54,7 +54,7 @@ bool TagMatchCam::read_overflow(Cycle now) {
   if (!copies_.done() || bursts_used_ == bursts_.size() || !can_ask(now)) return false;
   if (job_.kind == JobKind::kNone) {
     const bool waits = !returns_.empty() || operation_waits_;
-    if (!waits && room() > 0) return read_for_cam(now);
+    if (!waits && room() > 0) return !compacting() && read_for_cam(now);
     return bursts_used_ == 0 && compact(now, waits);
   }
   List* const list = find(job_.list);

@@ -153,6 +153,30 @@ TEST(TagMatchCamOverflow, ASparseOverflowIsCompacted) {  // R8
   EXPECT_EQ(fixture.out.cycle(13), Cycle{when.count + 1 + 4 + kRead}) << "in the first read";
 }
 
+// A match makes room in the CAM while a compaction is in flight: a refill read of that time would hold what a slot was
+// before, here a dead entry where the compaction puts a live one.
+TEST(TagMatchCamOverflow, NothingIsReadWhileTheRingIsCompacted) {  // R8
+  Bench bench;
+  Fixture fixture(bench);
+  for (std::uint32_t i = 0; i < 24; ++i) fixture.add(Cycle{1}, i, 100 + i);  // 8 to 23 in the overflow
+  Cycle when{1000};
+  for (const std::uint64_t i : {9, 11, 13, 15, 17, 19, 21, 23}) {
+    fixture.send(when, 100 + i);
+    when += 2000;
+  }
+  fixture.send(when, 100);  // refilled with 8: a dead entry is the first, and there are more dead than live
+  fixture.send(when + kRead + 20, 101);  // while the compaction is read
+  bench.at(when + kRead + 20, [&](Cycle) { EXPECT_EQ(fixture.dut.counters().list_reads, 1u); });
+  for (std::uint64_t i = 8; i < 23; i += 2) {
+    when += 2000;
+    fixture.send(when, 100 + i);
+  }
+  bench.run();
+  ASSERT_EQ(fixture.out.size(), 18u);
+  for (std::size_t n = 0; n < 18; ++n) EXPECT_EQ(fixture.at(n).tag_verdict, TagVerdict::kMatched) << n;
+  EXPECT_EQ(fixture.dut.counters().bad_reads, 0u);
+}
+
 TEST(TagMatchCamOverflow, AnAppendWaitsForRoomInTheRing) {  // R8
   TagMatchCamParams params = defaults();
   params.entries = 1;
@@ -384,7 +408,7 @@ TEST(TagMatchCamOverflow, RandomTrafficAgreesWithAPlainListInAllOrders) {
     expect_equal_in_all_orders([&](Bench& bench) { return one_by_one(bench, seed + i, total); });
   }
   EXPECT_GT(total.walks, 2000u);
-  EXPECT_GT(total.refill_waits, 500u);
+  EXPECT_GT(total.refill_waits, 100u);
   EXPECT_GT(total.promotions, 5000u);
   EXPECT_GT(total.list_reads, 2000u);
   EXPECT_GT(total.list_writes, 2000u);
