@@ -20,6 +20,7 @@ class GeneratorFixture : public testing::Test {
 
   void SetUp() override {
     const std::filesystem::path model = std::filesystem::path(RXNIC_SOURCE_DIR) / "model";
+    std::filesystem::remove_all(folder_);  // of a run that was killed
     std::filesystem::create_directories(folder_ / "model/types");
     std::filesystem::create_directories(folder_ / "model/params");
     for (const char* name : {"types/generate.py", "types/counters.py", "params/emit.py"}) {
