@@ -739,7 +739,7 @@ TEST(TagMatchCam, AllEngineModesAgreeOnRandomTraffic) {
     expect_equal_in_all_orders([&](Bench& bench) { return random_run(bench, seed + i, total); });
   }
   // The test covered every case.
-  const auto covered = [&](const char* what, std::uint64_t n) { EXPECT_GT(n, 1000u) << what; };
+  const auto covered = [&](const char* what, std::uint64_t n) { EXPECT_GT(n, 3000u) << what; };
   covered("matches", total.matches);
   covered("unexpected", total.unexpected);
   covered("untagged", total.untagged);
@@ -748,7 +748,7 @@ TEST(TagMatchCam, AllEngineModesAgreeOnRandomTraffic) {
   covered("walks", total.walks);
   covered("promotions", total.promotions);
   covered("refill reads", total.refill_reads);
-  EXPECT_GT(total.refill_waits, 10u);  // more in TagMatchCamOverflow
+  EXPECT_GT(total.refill_waits, 100u);  // more in TagMatchCamOverflow
   covered("list reads", total.list_reads);
   covered("list writes", total.list_writes);
 }
