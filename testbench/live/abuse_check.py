@@ -111,7 +111,7 @@ def userfault(bench):
             raise e2e.Skip("no userfaultfd for this user")
         print(f"killed after {time.monotonic() - begin:.1f} s")
         bench.expect(code == -signal.SIGKILL and "still running" not in attacker.text(), attacker.story())
-        bench.expect("killed process" in fabric.simulator.text(), fabric.simulator.story())
+        live.wait_until(lambda: "killed process" in fabric.simulator.text(), "the simulator saying so")
         next_program(bench, fabric)
     fabric = live.Fabric(bench, 2, record=False)
     fabric.open()
