@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "model/core/tag_matching/tag_headers.h"
+
 namespace rxnic {
 
 namespace {
@@ -16,31 +18,32 @@ void forget_rvh(WqeRequest& p) {
 
 }  // namespace
 
-TagMatchCam::TagMatchCam(const sc_core::sc_module_name& name, const TagMatchCamParams& params, NicShared& shared)
+TagMatchCam::TagMatchCam(const sc_core::sc_module_name& name, const TagMatchCamParams& params, NicShared& shared,
+                         std::uint32_t most_returns)
     : Block(name),
       params_(params),
       shared_(shared),
       contexts_(shared.contexts),
       pipeline_(params.pipeline_depth),
       bursts_(params.refill_reads),
-      burst_entries_(std::size_t{params.refill_reads} * params.overflow_entries_per_read),
-      write_buffer_bytes_((params.overflow_entries_per_read + 1) *
-                          static_cast<std::uint32_t>(sizeof(TagOverflowEntry))) {
-  copies_.entries.reserve(params.overflow_entries_per_read + 1);
+      most_returns_(most_returns) {
+  fetched_.in_burst = params.overflow_entries_per_read;
+  fetched_.entries.resize(std::size_t{params.refill_reads} * fetched_.in_burst);
+  context.bind(contexts_);
+  context_write.bind(contexts_);
+  bursts.bind(fetched_);
+  written.bind(leaving_);
 }
 
-// What is written must stay in its buffer until the DMA engine has taken the request from the link.
-void TagMatchCam::end_of_elaboration() {
-  const std::size_t requests = (dma.size() > 0 ? dma[0]->capacity() : 0) + 1;
-  write_buffers_.resize(requests * write_buffer_bytes_);
-}
+// What is written must stay in its place until the DMA engine has taken the request from the link.
+void TagMatchCam::end_of_elaboration() { leaving_.entries.resize((dma.size() > 0 ? dma[0]->capacity() : 0) + 1); }
 
-bool TagMatchCam::create(WqId srq, const WqContext& context) {
+bool TagMatchCam::create(WqId srq, const WqContext& attributes) {
   destroy(srq);
   if (lists_used_ == params_.lists) return false;  // (R15)
   if (raw(srq) >= lists_.size()) lists_.resize(raw(srq) + 1);
   lists_[raw(srq)] = std::make_unique<List>(
-      List{context, TagMatchList(params_.max_tags), TagOverflow(params_.max_tags), ++lists_made_, 0, false, false});
+      List{attributes, TagMatchList(params_.max_tags), TagOverflow(params_.max_tags), ++lists_made_, 0, false, false});
   ++lists_used_;
   return true;
 }
@@ -54,14 +57,15 @@ void TagMatchCam::destroy(WqId srq) {
     job_.list = kNoWq;
     if (job_.kind != JobKind::kSearch) job_ = {};
   }
-  if (copies_.list == srq) copies_.next = static_cast<std::uint32_t>(copies_.entries.size());
-  std::erase_if(returns_, [&](const TagReturn& r) { return r.srq == srq; });
+  for (TagReturn& r : returns_) {
+    if (r.srq == srq) r.srq = kNoWq;  // nothing is put back
+  }
   lists_[raw(srq)].reset();
   --lists_used_;
 }
 
-void TagMatchCam::carry_out_command(Cycle now) {
-  if (!list_done.can_push(now)) return wake();
+bool TagMatchCam::carry_out_command(Cycle now) {
+  if (!lists.can_pop(now) || !list_done.can_push(now)) return false;
   const TagListCommand command = lists.pop(now);
   StepDone done;
   if (command.create) {
@@ -73,29 +77,28 @@ void TagMatchCam::carry_out_command(Cycle now) {
     destroy(command.queue);
   }
   list_done.push(now, done);
+  return true;
 }
 
 Cycle TagMatchCam::step(Cycle now) {
-  bool worked = false;
   bool blocked = false;
-  asked_ = lacks_dma_ = false;
-  // (1) a command; returned matches and unexpected messages (R14)
-  if (lists.can_pop(now)) carry_out_command(now);
-  while (returned.can_pop(now)) {
+  asked_ = lacks_dma_ = kept_ = came_back_ = false;
+  // (1) a command; a returned match or unexpected message (R14)
+  bool worked = carry_out_command(now);
+  if (returns_.size() < most_returns_ && returned.can_pop(now)) {
     take_back(returned.pop(now));
-    worked = true;
+    worked = came_back_ = true;
   }
-  // (2) entries that are to be written back; reads of the overflow have come
-  worked |= write_copies(now);
-  while (dma_done.can_pop(now)) {
+  // (2) a read of the overflow has come; one of its entries is looked at
+  if (dma_done.can_pop(now)) {
     bursts_[(first_burst_ + bursts_landed_++) % bursts_.size()].ok = dma_done.pop(now).ok;
     worked = true;
   }
-  worked |= look_through_burst(now);
+  worked |= look(now);
   worked |= put_back(now);
   // (3) the oldest result walks on, or leaves
   const bool head_is_ready = pipeline_.ready(now);
-  if (head_is_ready && pipeline_.front().walks) worked |= search_on();
+  if (head_is_ready && pipeline_.front().walks) worked |= search_on(now);
   if (head_is_ready && !pipeline_.front().walks) {
     blocked = !out.can_push(now);
     if (!blocked) {
@@ -109,14 +112,16 @@ Cycle TagMatchCam::step(Cycle now) {
   // (4) a read of the overflow; it goes before the writes of appends, which would keep the CAM from being refilled
   worked |= read_overflow(now);
   // (5) take a packet and an operation, the packet first (R2)
-  if (now >= cam_free_) {
+  if (now >= cam_free_ && !came_back_) {
     if (takes_packets(now)) {
       accept_packet(now);
       worked = true;
     }
     if (!pipeline_.full() && operations.can_pop(now)) worked |= accept_operation(now);
   }
-  // (6) rest
+  // (6) the next entry of a read
+  fetch_entry(now);
+  // (7) rest
   if (worked) return rest(now, Activity::kBusy, now + 1);
   Cycle next = kNever;
   if (!head_is_ready) next = earliest(next, pipeline_.next_ready());
@@ -129,7 +134,7 @@ Cycle TagMatchCam::step(Cycle now) {
 }
 
 bool TagMatchCam::takes_packets(Cycle now) {
-  return now >= search_free_ && job_.kind == JobKind::kNone && returns_.empty() && !operation_waits_ &&
+  return now >= search_free_ && job_.kind == JobKind::kNone && !kept_ && returns_.empty() && !operation_waits_ &&
          !pipeline_.full() && in.can_pop(now) &&
          !(params_.hazard == SearchHazard::kStall && stalls(*in.peek(now), now));
 }
@@ -145,8 +150,7 @@ bool TagMatchCam::stalls(const WqeRequest& p, Cycle now) {
 }
 
 bool TagMatchCam::starts_search(const WqeRequest& p) const {
-  return exists(p.receive_queue) && p.role == PacketRole::kReceived && p.outcome == Outcome::kExecute && p.has(kSend) &&
-         p.takes_wqe;
+  return exists(p.receive_queue) && begins_tagged_message(p);
 }
 
 void TagMatchCam::accept_packet(Cycle now) {
@@ -161,10 +165,12 @@ void TagMatchCam::accept_packet(Cycle now) {
     const bool starts = starts_search(p);
     if (starts) {
       result.walks = search(p, srq, due, now);
+      if (!result.walks) keep(p, now);
       lists_[raw(srq)]->result_at = due;
     }
     if (p.role == PacketRole::kTruncated || (received && p.has(kSend) && !starts)) {
-      label_end(p);
+      const TagContext* const kept = context.peek({p.line});
+      label_end(p, kept == nullptr ? TagContext{} : *kept);
     } else if (p.rendezvous && !starts) {
       label_own(p);
     }
@@ -196,24 +202,18 @@ Cycle TagMatchCam::time_search(const List& list, std::uint32_t found, Cycle now)
 bool TagMatchCam::search(WqeRequest& p, WqId srq, Cycle& due, Cycle now) {
   List& list = *lists_[raw(srq)];
   TagMatchList& tags = list.tags;
-  TagContext& qp = contexts_[p.line];
   p.cq = list.srq.cq;
-  Tmh tmh;
-  const bool has_tmh = p.has(kFirst | kOnly) && p.payload_bytes >= kTmhBytes;
-  if (has_tmh) tmh = parse_tmh(shared_.packets[p.buffer].frame.data() + p.payload_offset);
-  const auto opcode = static_cast<TmhOpcode>(tmh.opcode);
-  qp.tag = p.tag = tmh.tag;
-  qp.tag_context = p.tag_context = tmh.app_context;
-  if (opcode == TmhOpcode::kEager || (opcode == TmhOpcode::kRendezvous && take_rvh(p))) {
+  const auto opcode = static_cast<TmhOpcode>(p.tmh_opcode);
+  if (opcode == TmhOpcode::kEager || (opcode == TmhOpcode::kRendezvous && p.rendezvous)) {
     ++counters_.searches;
-    const std::uint32_t found = tags.find(tmh.tag);
+    const std::uint32_t found = tags.find(p.tag);
     due = time_search(list, found, now);
     if (found == kNoTagEntry ? tags.in_overflow() > 0 : !tags.settled(found)) {  // (R7)
       job_ = {};
       job_.kind = JobKind::kSearch;
       job_.list = srq;
       job_.handle = found;
-      job_.tag = tmh.tag;
+      job_.tag = p.tag;
       job_.held_from = tags.held_from();
       return true;
     }
@@ -228,25 +228,14 @@ bool TagMatchCam::search(WqeRequest& p, WqId srq, Cycle& due, Cycle now) {
   return false;
 }
 
-// False: the rendezvous request is not one that is searched for. (R16)
-bool TagMatchCam::take_rvh(WqeRequest& p) const {
-  if (!p.has(kOnly) || p.payload_bytes < kTmhBytes + kRvhBytes || p.payload_bytes > kMostRendezvousBytes) return false;
-  const Rvh rvh = parse_rvh(shared_.packets[p.buffer].frame.data() + p.payload_offset + kTmhBytes);
-  p.rendezvous = true;
-  p.local_va = rvh.va;
-  p.local_key = Key{rvh.rkey};
-  p.local_bytes = rvh.length;
-  return true;
-}
-
 // The oldest packet's search goes on in the overflow. (R7)
-bool TagMatchCam::search_on() {
+bool TagMatchCam::search_on(Cycle now) {
   Result& result = pipeline_.front();
   WqeRequest& p = result.packet;
   List* const list = find(job_.list);
   if (list != nullptr && list->failed && !job_.decided) {  // (R9)
     forget_rvh(p);
-    p.tag_verdict = contexts_[p.line].tag_verdict = TagVerdict::kFailed;
+    p.tag_verdict = TagVerdict::kFailed;
   } else if (list != nullptr) {
     if (!job_.decided) {
       if (list->in_flight > 0) return false;
@@ -272,24 +261,29 @@ bool TagMatchCam::search_on() {
   } else {
     forget_rvh(p);
   }
+  if (list != nullptr) keep(p, now);
+  kept_ = true;
   result.walks = false;
   job_ = {};
   return true;
 }
 
+// What the later packets of the message, and its end, are to be labelled with. (R18)
+void TagMatchCam::keep(const WqeRequest& p, Cycle now) {
+  context_write.write(now, {p.line, {p.tag_verdict, p.tag_context, p.tag}});
+}
+
 void TagMatchCam::miss(WqeRequest& p, List& list, TmhOpcode opcode) {
   forget_rvh(p);
-  TagContext& qp = contexts_[p.line];
   if (opcode == TmhOpcode::kEager || opcode == TmhOpcode::kRendezvous) {  // (R11)
     list.tags.count_unexpected();
     ++counters_.unexpected;
-    qp.tag_verdict = TagVerdict::kUnexpected;
+    p.tag_verdict = TagVerdict::kUnexpected;
   } else {
     ++counters_.untagged;
-    qp.tag_verdict = opcode == TmhOpcode::kFinish ? TagVerdict::kOrdinary : TagVerdict::kNoTag;
+    p.tag_verdict = opcode == TmhOpcode::kFinish ? TagVerdict::kOrdinary : TagVerdict::kNoTag;
   }
-  p.tag_verdict = qp.tag_verdict;
-  label_end(p);
+  label_end(p, {p.tag_verdict, p.tag_context, p.tag});
 }
 
 void TagMatchCam::match(WqeRequest& p, List& list, std::uint32_t handle) {  // (R10)
@@ -304,7 +298,7 @@ void TagMatchCam::match(WqeRequest& p, List& list, std::uint32_t handle) {  // (
   p.cqe_flags |= kCqeTagMatch;
   if (p.ends_message) p.cqe_flags |= kCqeTagDataValid;
   p.completes = true;
-  p.tag_verdict = contexts_[p.line].tag_verdict = TagVerdict::kMatched;
+  p.tag_verdict = TagVerdict::kMatched;
   if (p.rendezvous) match_rendezvous(p, entry);
 }
 
@@ -335,8 +329,7 @@ void TagMatchCam::label_own(WqeRequest& p) const {  // (R17)
 }
 
 // Sets the tag fields of the completion of a message's packet, which reports success or failure.
-void TagMatchCam::label_end(WqeRequest& p) const {
-  const TagContext& qp = contexts_[p.line];
+void TagMatchCam::label_end(WqeRequest& p, const TagContext& qp) const {
   const List& list = *lists_[raw(p.receive_queue)];
   p.cq = list.srq.cq;
   p.tag = qp.tag;

@@ -21,19 +21,22 @@
 //       list's overflow in memory, and so is what comes while there is something in it; but when all of it is on its
 //       way into the CAM (R6), new entries go to the CAM, too.
 //   R6  Refill: while the CAM has room, the oldest entries of the overflows are read, list by list in turn, as many as
-//       there is room for and overflow_entries_per_read at most in a read, refill_reads reads at a time. They move
-//       into the CAM in the cycle in which their read has come.
+//       there is room for and overflow_entries_per_read at most in a read, refill_reads reads at a time. What a read
+//       has fetched is looked at entry by entry, in order, one a cycle: each is read over `bursts` in the cycle before,
+//       the first one in the cycle in which the read has come. It moves into the CAM in the cycle in which it is looked
+//       at, and waits while the CAM is occupied.
 //   R7  A search that the CAM cannot decide (no match, or one that an entry of the overflow may precede) waits for the
-//       reads of its list that are in flight, which are compared as they come. From cycle n + search_cycles on it
-//       walks the rest of the overflow: it reads overflow_entries_per_read entries at a time, each read when the one
-//       before has come, up to the match or the end. No packet and no operation on the list is taken meanwhile. The
-//       result is there in the cycle in which the last read has come. Entries that are passed over move into the CAM
-//       while there is room.
+//       reads of its list that are in flight, whose entries are compared as they are looked at. From cycle n +
+//       search_cycles on it walks the rest of the overflow: it reads overflow_entries_per_read entries at a time, each
+//       read when the one before has been looked through, up to the match or the end. The result is there in the cycle
+//       in which the deciding entry is looked at. No packet is taken before the next cycle, and no operation on the
+//       list meanwhile. Entries that are passed over move into the CAM while there is room; what a read has fetched
+//       behind the deciding entry is not looked at.
 //   R8  What the bytes say decides. A match in the overflow that is not its first entry is marked dead by a write of
 //       four bytes. Removal of an entry of the overflow walks it in the same way. When it has more dead entries than
 //       live ones it is compacted, a read and the writes at a time, while the CAM is full and nothing else is to be
 //       read; an append that finds all slots in use waits for that. Nothing is read from the read of a compaction to
-//       its writes: they change what a slot holds.
+//       its last write: they change what a slot holds. Every write is of one entry, made when it is looked at.
 //   R9  A read that fails, or bytes that contradict the list: the list has failed. What is in its CAM goes on matching.
 //       A message that the overflow would have to decide fails its QP (TagVerdict failed, refused by the WQE fetcher),
 //       operations on the overflow complete with kTagMatch.
@@ -45,10 +48,12 @@
 //   R12 SYNC_REQ is set in the completion of an operation that leaves the list out of phase, and in that of an
 //       unexpected message when a sync is wanted (rules 5.5).
 //   R13 Append to a full list and removal of a tag that is not posted complete with kTagMatch, signaled or not.
-//   R14 `returned`: the fetcher gives back a match, or an unexpected message, that was refused or squashed before it
-//       was delivered. A match goes into the CAM again; when that is full, the youngest of the list there, or the entry
-//       itself, is written in front of the overflow. An entry that may be younger than some of the overflow is put back
-//       between them: those before it are read and written one slot on. Nothing else is taken meanwhile.
+//   R14 `returned`, one a cycle: the fetcher gives back a match, or an unexpected message, that was refused or squashed
+//       before it was delivered. A match goes into the CAM again; when that is full, the youngest of the list there, or
+//       the entry itself, is written in front of the overflow. An entry that may be younger than some of the overflow
+//       is put back between them: those before it are read and written one slot on. Nothing else is taken meanwhile,
+//       and in the cycle in which one comes.
+//       No more than `most_returns` matches are behind this block at a time: so many wait here.
 //   R15 There are `lists` lists at most; one more is refused.
 //   R16 A rendezvous request is searched as an eager message when it is one packet of TMH, RVH and kMostRendezvousBytes
 //       at most; any other is unexpected. A match completes with MATCH, and nothing of it is placed: the requester
@@ -57,6 +62,8 @@
 //       completes with kRendezvousIncomplete, MATCH and DATA_VALID. Its sender then waits for software (rules 5.7).
 //   R17 What the device sends of itself for a rendezvous (`rendezvous` of a response or a completion): the READ reports
 //       the end of the message with DATA_VALID or an error, on the SRQ's CQ. FIN completes nothing.
+//   R18 The part of a QP's context that a message leaves is written (`context_write`) when its search is decided; the
+//       part of the packet at `in` stands at `context`.
 #pragma once
 
 #include <memory>
@@ -64,10 +71,13 @@
 
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
+#include "model/core/memory/qp_context_memory.h"
 #include "model/core/tag_matching/tag_match_list.h"
 #include "model/core/tag_matching/tag_overflow.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
+#include "model/engine/read_port.h"
+#include "model/engine/write_port.h"
 #include "model/params/params.h"
 #include "model/types/command.h"
 #include "model/types/tag_match_cam_counters.h"
@@ -77,13 +87,17 @@ namespace rxnic {
 
 class TagMatchCam final : public Block {
  public:
-  TagMatchCam(const sc_core::sc_module_name& name, const TagMatchCamParams& params, NicShared& shared);
+  // `most_returns`: see R14.
+  TagMatchCam(const sc_core::sc_module_name& name, const TagMatchCamParams& params, NicShared& shared,
+              std::uint32_t most_returns = 64);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
+  void complete(const sc_core::sc_object& port, void* value) override;
+  void repeat_setup(const Give& give) const override;
   const TagMatchCamCounters& counters() const { return counters_; }
 
   // Before the simulation starts: adds a TM SRQ, by its number in the fetcher. False: there is no list for it (R15).
-  bool create(WqId srq, const WqContext& context);
+  bool create(WqId srq, const WqContext& attributes);
   bool has_room() const { return lists_used_ < params_.lists; }
   const TagMatchList* list(WqId srq) const { return exists(srq) ? &lists_[raw(srq)]->tags : nullptr; }
   std::uint32_t entries_used() const { return cam_used_ + cam_reserved_; }
@@ -96,6 +110,10 @@ class TagMatchCam final : public Block {
   In<DmaCompletion> dma_done{"dma_done"};
   In<TagListCommand> lists{"lists"};  // makes and removes TM SRQs; taken before a packet, answered in the same cycle
   Out<StepDone> list_done{"list_done"};
+  ReadPort<ContextLine, TagContext> context{"context"};
+  WritePort<TagContextWrite> context_write{"context_write"};
+  ReadPort<TagBurstRead, StoredTag> bursts{"bursts"};  // what reads of the overflow have fetched
+  WritePort<TagWrite> written{"written"};              // what is on its way to the overflow
 
  protected:
   void end_of_elaboration() override;
@@ -122,7 +140,9 @@ class TagMatchCam final : public Block {
     BurstKind kind = BurstKind::kRefill;
     bool ok = false;
     std::uint32_t entries = 0;
-    std::uint64_t position = 0;
+    std::uint64_t position = 0;  // of the next entry to be looked at
+    std::uint32_t next = 0;      // number of that entry
+    bool done() const { return next == entries; }
   };
   enum class JobKind : std::uint8_t { kNone, kSearch, kRemove, kPutBack };
   struct Job {  // what has to read the overflow before anything else is taken
@@ -135,15 +155,18 @@ class TagMatchCam final : public Block {
     std::uint32_t found = kNoTagEntry;   // in the overflow
     std::uint64_t tag = 0;               // search
     std::uint64_t held_from = 0;         // search
-    std::uint64_t position = 0;          // to be read next
+    std::uint64_t position = 0;          // to be read next; put back: the first entry that is younger
     std::uint64_t destination = 0;       // put back: where the next entry is written
   };
-  struct Copies {  // entries on their way back to the overflow, to neighbouring positions
-    WqId list = kNoWq;
-    std::uint64_t position = 0;
+  // The entries that reads have fetched, and those that the DMA engine has not taken.
+  struct Fetched final : ReadMemory<TagBurstRead, StoredTag> {
+    const StoredTag* read(const TagBurstRead& at, std::uint32_t& words) const override;
     std::vector<TagOverflowEntry> entries;
-    std::uint32_t next = 0;
-    bool done() const { return next == entries.size(); }
+    std::uint32_t in_burst = 0;  // room for entries
+  };
+  struct Leaving final : WriteMemory<TagWrite> {
+    void write(const TagWrite& what) override { static_cast<StoredTag&>(entries[what.slot]) = what.entry; }
+    std::vector<TagOverflowEntry> entries;
   };
 
   bool exists(WqId srq) const { return raw(srq) < lists_.size() && lists_[raw(srq)] != nullptr; }
@@ -154,7 +177,7 @@ class TagMatchCam final : public Block {
   // Its read is in flight, alone.
   bool compacting() const { return bursts_used_ > 0 && bursts_[first_burst_].kind == BurstKind::kCompaction; }
 
-  void carry_out_command(Cycle now);
+  bool carry_out_command(Cycle now);
   void destroy(WqId srq);
   // Packets.
   bool takes_packets(Cycle now);
@@ -163,12 +186,12 @@ class TagMatchCam final : public Block {
   void accept_packet(Cycle now);
   Cycle time_search(const List& list, std::uint32_t found, Cycle now);
   bool search(WqeRequest& p, WqId srq, Cycle& due, Cycle now);
-  bool take_rvh(WqeRequest& p) const;
-  bool search_on();
+  bool search_on(Cycle now);
   void match(WqeRequest& p, List& list, std::uint32_t handle);
   void match_rendezvous(WqeRequest& p, const TagEntry& entry);
   void miss(WqeRequest& p, List& list, TmhOpcode opcode);
-  void label_end(WqeRequest& p) const;
+  void label_end(WqeRequest& p, const TagContext& qp) const;
+  void keep(const WqeRequest& p, Cycle now);
   void label_own(WqeRequest& p) const;
   // Operations.
   bool accept_operation(Cycle now);
@@ -179,29 +202,39 @@ class TagMatchCam final : public Block {
   void complete(const TagOperation& op, const List& list, bool ok, Cycle now);
   // The overflow.
   BusAddress address(WqId srq, const List& list, std::uint64_t position) const;
-  void write(Cycle now, BusAddress to, const void* from, std::uint32_t bytes);
+  void write(Cycle now, BusAddress to, const StoredTag& entry);
   void bury(Cycle now, WqId srq, const List& list, std::uint64_t position);
-  bool write_copies(Cycle now);
+  void request_write(Cycle now, const StoredTag& entry, BusAddress to, std::uint32_t from, std::uint32_t bytes);
   bool read_overflow(Cycle now);
   bool read_for_cam(Cycle now);
   bool compact(Cycle now, bool urgent);
   void read(Cycle now, WqId srq, List& list, std::uint64_t position, std::uint32_t entries, BurstKind kind);
-  bool look_through_burst(Cycle now);
-  void look_through(List& list, const Burst& burst, const TagOverflowEntry* entries, Cycle now);
-  bool decides(List& list, const TagOverflowEntry& e);
-  void copy_compacted(List& list, const Burst& burst, const TagOverflowEntry* entries);
-  void put_back_between(List& list, const Burst& burst, const TagOverflowEntry* entries);
+  std::uint8_t* fetched(std::uint32_t burst) {
+    return reinterpret_cast<std::uint8_t*>(&fetched_.entries[std::size_t{burst} * fetched_.in_burst]);
+  }
+  std::uint8_t* leaving(std::uint32_t slot, std::uint32_t from) {
+    return reinterpret_cast<std::uint8_t*>(&leaving_.entries[slot]) + from;
+  }
+  bool look(Cycle now);
+  void look_at(List& list, const Burst& burst, const StoredTag& e, Cycle now);
+  bool decides(List& list, const StoredTag& e);
+  void end_burst(List& list, const Burst& burst);
+  void compact_entry(List& list, const Burst& burst, const StoredTag& e, Cycle now);
+  void put_back_between(List& list, const Burst& burst, const StoredTag& e, Cycle now);
+  void drop_burst();
+  void fetch_entry(Cycle now);
   void fail(WqId srq, List& list);
   void note_spilled(WqId srq, List& list);
   void tidy(WqId srq, List& list);
   // Returned matches.
   void take_back(const TagReturn& r);
   bool put_back(Cycle now);
+  bool end_put_back(Cycle now);
   void drop_return() { returns_.erase(returns_.begin()); }
 
   TagMatchCamParams params_;
   NicShared& shared_;
-  QpContextPort<TagContext> contexts_;
+  QpPartMemory<TagContext, TagContextWrite> contexts_;
   std::vector<std::unique_ptr<List>> lists_;  // by WqId
   std::uint32_t lists_used_ = 0, lists_made_ = 0;
   std::uint32_t cam_used_ = 0;
@@ -212,15 +245,17 @@ class TagMatchCam final : public Block {
   Job job_;
   std::vector<Burst> bursts_;  // a ring
   std::uint32_t first_burst_ = 0, bursts_used_ = 0, bursts_landed_ = 0;
-  std::vector<TagOverflowEntry> burst_entries_;  // of each burst
-  Copies copies_;
-  std::vector<WqId> spilled_;  // lists with something in their overflow
-  std::size_t refill_turn_ = 0;
+  bool at_hand_ = false;  // the next entry of the oldest burst was read over `bursts`
+  Fetched fetched_;
+  Leaving leaving_;  // used in turn
+  std::uint16_t next_leaving_ = 0;
+  std::vector<WqId> spilled_;    // lists with something in their overflow
+  std::size_t refill_turn_ = 0;  // in spilled_
+  std::uint32_t most_returns_;
   std::vector<TagReturn> returns_;
-  std::vector<std::uint8_t> write_buffers_;  // used in turn
-  std::uint32_t write_buffer_bytes_ = 0;
-  std::size_t next_write_buffer_ = 0;
   bool asked_ = false;            // the DMA engine was asked for something in this cycle
+  bool came_back_ = false;        // something was returned in this cycle
+  bool kept_ = false;             // a search was decided in memory in this cycle
   bool lacks_dma_ = false;        // an operation waits for room in the link to the DMA engine
   bool operation_waits_ = false;  // for reads of the overflow: it goes before the next packet
   TagMatchCamCounters counters_;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Operations on the tag lists: appends, removals, syncs.
+#include <algorithm>
+#include <utility>
+
 #include "model/blocks/tag_match_cam.h"
 
 namespace rxnic {
 
 bool TagMatchCam::accept_operation(Cycle now) {
-  operation_waits_ = false;
+  const bool waited = std::exchange(operation_waits_, false);
   const TagOperation& op = *operations.peek(now);
   List* const list = find(op.srq);
   if (list == nullptr) {
@@ -22,7 +25,9 @@ bool TagMatchCam::accept_operation(Cycle now) {
   Taken taken = Taken::kDone;
   if (op.opcode == TagOpcode::kAdd) taken = place(*list, op.entry.handle, now);
   if (op.opcode == TagOpcode::kDelete) taken = remove(*list, op);
-  if (taken == Taken::kWaits) return !own_job && job_.kind == JobKind::kRemove;
+  if (taken == Taken::kWaits) {  // packets may pass it from now on, or its removal begins
+    return (waited && !operation_waits_) || (!own_job && job_.kind == JobKind::kRemove);
+  }
   ++counters_.operations;
   if (op.tm_sync) list->tags.acknowledge(op.unexpected_count);
   const bool ok = taken != Taken::kFails;
@@ -54,8 +59,8 @@ void TagMatchCam::add(List& list, const TagOperation& op, Taken taken, Cycle now
     ++cam_used_;
     return;
   }
-  const TagOverflowEntry bytes = TagMatchList::bytes_of(op.entry, sequence);
-  write(now, address(op.srq, list, list.overflow.append()), &bytes, sizeof bytes);
+  request_write(now, TagMatchList::bytes_of(op.entry, sequence), address(op.srq, list, list.overflow.append()), 0,
+                static_cast<std::uint32_t>(sizeof(TagOverflowEntry)));
   note_spilled(op.srq, list);
   ++counters_.overflow_appends;
 }
@@ -78,7 +83,7 @@ TagMatchCam::Taken TagMatchCam::remove(List& list, const TagOperation& op) {
   }
   if (list.failed) return Taken::kFails;  // (R9)
   operation_waits_ = true;
-  if (job_.kind == JobKind::kNone && bursts_used_ == 0 && copies_.done()) {  // (R8)
+  if (job_.kind == JobKind::kNone && bursts_used_ == 0) {  // (R8)
     job_ = {};
     job_.kind = JobKind::kRemove;
     job_.list = op.srq;
@@ -106,6 +111,17 @@ void TagMatchCam::complete(const TagOperation& op, const List& list, bool ok, Cy
   p.cqe_flags = kCqeSrq;
   if (!list.tags.in_phase()) p.cqe_flags |= kCqeTagSyncRequest;  // (R12)
   pipeline_.push(result, when);
+}
+
+void TagMatchCam::repeat_setup(const Give& give) const {
+  std::vector<std::pair<std::uint32_t, TagListCommand>> made;
+  for (std::uint32_t n = 0; n < lists_.size(); ++n) {
+    if (lists_[n] == nullptr) continue;
+    const WqContext& srq = lists_[n]->srq;
+    made.emplace_back(lists_[n]->generation, TagListCommand{true, WqId{n}, srq.pd, srq.cq});
+  }
+  std::sort(made.begin(), made.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [generation, command] : made) give(lists, operations_of<TagListCommand>(), &command);
 }
 
 }  // namespace rxnic

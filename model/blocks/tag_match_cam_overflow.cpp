@@ -14,44 +14,44 @@ BusAddress TagMatchCam::address(WqId srq, const List& list, std::uint64_t positi
 }
 
 // Precondition: can_ask().
-void TagMatchCam::write(Cycle now, BusAddress to, const void* from, std::uint32_t bytes) {
-  std::uint8_t* const buffer = write_buffers_.data() + next_write_buffer_;
-  next_write_buffer_ = (next_write_buffer_ + write_buffer_bytes_) % write_buffers_.size();
-  std::memcpy(buffer, from, bytes);
-  DmaRequest request;
-  request.kind = DmaKind::kWrite;
-  request.address = to;
-  request.bytes = bytes;
-  request.data = buffer;
-  dma.push(now, request);
-  asked_ = true;
+void TagMatchCam::write(Cycle now, BusAddress to, const StoredTag& entry) {
+  request_write(now, entry, to, 0, static_cast<std::uint32_t>(sizeof(TagOverflowEntry)));
+  ++counters_.list_writes;
 }
 
 // Marks an entry as dead. (R8)
 void TagMatchCam::bury(Cycle now, WqId srq, const List& list, std::uint64_t position) {
-  constexpr std::uint32_t kDead = 0;
-  write(now, address(srq, list, position) + offsetof(TagOverflowEntry, live), &kDead, sizeof kDead);
+  constexpr auto kAt = static_cast<std::uint32_t>(offsetof(StoredTag, live));
+  request_write(now, {}, address(srq, list, position), kAt, sizeof StoredTag::live);
   ++counters_.list_writes;
 }
 
-// One write of the entries that are to be copied: up to the end of the ring.
-bool TagMatchCam::write_copies(Cycle now) {
-  if (copies_.done()) return false;
-  if (!can_ask(now)) return false;
-  const List* const list = find(copies_.list);  // which exists: copies of a list that goes are dropped
-  const std::uint32_t left = static_cast<std::uint32_t>(copies_.entries.size()) - copies_.next;
-  const std::uint32_t n = std::min(left, list->overflow.slots() - list->overflow.slot(copies_.position));
-  write(now, address(copies_.list, *list, copies_.position), &copies_.entries[copies_.next],
-        n * static_cast<std::uint32_t>(sizeof(TagOverflowEntry)));
-  ++counters_.list_writes;
-  copies_.next += n;
-  copies_.position += n;
-  return true;
+// Writes `bytes` of the entry at `to`, those from byte `from` on.
+void TagMatchCam::request_write(Cycle now, const StoredTag& entry, BusAddress to, std::uint32_t from,
+                                std::uint32_t bytes) {
+  written.write(now, {next_leaving_, entry});
+  DmaRequest request;
+  request.kind = DmaKind::kWrite;
+  request.cookie = next_leaving_;
+  request.address = to + from;
+  request.bytes = bytes;
+  request.data = leaving(next_leaving_, from);
+  dma.push(now, request);
+  asked_ = true;
+  if (++next_leaving_ == leaving_.entries.size()) next_leaving_ = 0;
+}
+
+// A request of RTL in the place of the block: the cookie says where its bytes are.
+void TagMatchCam::complete(const sc_core::sc_object& port, void* value) {
+  if (&port != &dma) return;
+  auto& request = *static_cast<DmaRequest*>(value);
+  const auto from = static_cast<std::uint32_t>(raw(request.address) % sizeof(TagOverflowEntry));
+  request.data = request.kind == DmaKind::kWrite ? leaving(request.cookie, from) : fetched(request.cookie);
 }
 
 bool TagMatchCam::read_overflow(Cycle now) {
   if (spilled_.empty()) return false;
-  if (!copies_.done() || bursts_used_ == bursts_.size() || !can_ask(now)) return false;
+  if (bursts_used_ == bursts_.size() || !can_ask(now)) return false;
   if (job_.kind == JobKind::kNone) {
     const bool waits = !returns_.empty() || operation_waits_;
     if (!waits && room() > 0) return !compacting() && read_for_cam(now);
@@ -72,14 +72,17 @@ bool TagMatchCam::read_overflow(Cycle now) {
 }
 
 bool TagMatchCam::read_for_cam(Cycle now) {  // (R6)
+  std::size_t turn = refill_turn_;
   for (std::size_t tried = 0; tried < spilled_.size(); ++tried) {
-    const WqId srq = spilled_[refill_turn_++ % spilled_.size()];
+    if (turn >= spilled_.size()) turn = 0;
+    const WqId srq = spilled_[turn++];
     List& list = *lists_[raw(srq)];
     const std::uint64_t from = list.overflow.unread();
     if (list.failed || from == list.overflow.tail()) continue;
     const std::uint32_t n = list.overflow.burst(from, std::min(room(), params_.overflow_entries_per_read));
     list.overflow.set_unread(from + n);
     cam_reserved_ += n;
+    refill_turn_ = turn;
     ++counters_.refill_reads;
     read(now, srq, list, from, n, BurstKind::kRefill);
     return true;
@@ -103,78 +106,115 @@ bool TagMatchCam::compact(Cycle now, bool urgent) {
 }
 
 void TagMatchCam::read(Cycle now, WqId srq, List& list, std::uint64_t position, std::uint32_t entries, BurstKind kind) {
-  const std::size_t n = (first_burst_ + bursts_used_++) % bursts_.size();
-  bursts_[n] = {srq, list.generation, kind, false, entries, position};
+  const auto n = static_cast<std::uint32_t>((first_burst_ + bursts_used_++) % bursts_.size());
+  bursts_[n] = {srq, list.generation, kind, false, entries, position, 0};
   ++list.in_flight;
   DmaRequest request;
+  request.cookie = n;
   request.address = address(srq, list, position);
   request.bytes = entries * static_cast<std::uint32_t>(sizeof(TagOverflowEntry));
-  request.data = reinterpret_cast<std::uint8_t*>(&burst_entries_[n * params_.overflow_entries_per_read]);
+  request.data = fetched(n);
   dma.push(now, request);
   asked_ = true;
 }
 
-bool TagMatchCam::look_through_burst(Cycle now) {
-  if (bursts_landed_ == 0 || now < cam_free_ || !copies_.done()) return false;
-  const Burst burst = bursts_[first_burst_];
+const StoredTag* TagMatchCam::Fetched::read(const TagBurstRead& at, std::uint32_t& words) const {
+  const std::size_t n = std::size_t{at.burst} * in_burst + at.entry;
+  words = n < entries.size() ? 1 : 0;
+  return words == 0 ? nullptr : &entries[n];
+}
+
+// The next entry that is to be looked at is read. (R6)
+void TagMatchCam::fetch_entry(Cycle now) {
+  if (at_hand_ || bursts_landed_ == 0) return;
+  bursts.note(now, {static_cast<std::uint8_t>(first_burst_), static_cast<std::uint8_t>(bursts_[first_burst_].next)});
+  at_hand_ = true;
+}
+
+// Looks at the entry at hand. (R6)
+bool TagMatchCam::look(Cycle now) {
+  if (!at_hand_ || now < cam_free_) return false;
+  Burst& burst = bursts_[first_burst_];
   List* list = find(burst.list);
   if (list != nullptr && list->generation != burst.generation) list = nullptr;
+  if (list == nullptr || list->failed) {
+    if (list != nullptr) --list->in_flight;
+    drop_burst();
+    if (list != nullptr) tidy(burst.list, *list);
+    return true;
+  }
   const bool may_write = burst.kind != BurstKind::kRefill || job_.list == burst.list;
-  if (list != nullptr && may_write && !can_ask(now)) return false;
-  const TagOverflowEntry* const entries = &burst_entries_[first_burst_ * params_.overflow_entries_per_read];
-  first_burst_ = static_cast<std::uint32_t>((first_burst_ + 1) % bursts_.size());
-  --bursts_used_;
-  --bursts_landed_;
-  if (burst.kind == BurstKind::kRefill) cam_reserved_ -= burst.entries;
-  if (list == nullptr) return true;
-  --list->in_flight;
-  if (list->failed) return true;
+  if (may_write && !can_ask(now)) return false;
   if (!burst.ok) {
     fail(burst.list, *list);
-  } else if (burst.kind == BurstKind::kCompaction) {
-    copy_compacted(*list, burst, entries);
-  } else if (job_.kind == JobKind::kPutBack && burst.kind == BurstKind::kJob) {
-    put_back_between(*list, burst, entries);
   } else {
-    look_through(*list, burst, entries, now);
+    look_at(*list, burst,
+            *bursts.peek({static_cast<std::uint8_t>(first_burst_), static_cast<std::uint8_t>(burst.next)}), now);
   }
+  at_hand_ = false;
+  ++burst.next;
+  burst.position += 1;
+  if (burst.kind == BurstKind::kRefill) --cam_reserved_;
+  const bool ends = burst.done() || list->failed || (burst.kind == BurstKind::kJob && job_.decided);
+  if (!ends) return true;
+  if (!list->failed) end_burst(*list, burst);
+  --list->in_flight;
+  drop_burst();
   tidy(burst.list, *list);
   return true;
 }
 
-// What the bytes of a burst decide: matches, removals, and what moves into the CAM. (R6, R7, R8)
-void TagMatchCam::look_through(List& list, const Burst& burst, const TagOverflowEntry* entries, Cycle now) {
+// The rest of the oldest burst is not looked at.
+void TagMatchCam::drop_burst() {
+  const Burst& burst = bursts_[first_burst_];
+  if (burst.kind == BurstKind::kRefill) cam_reserved_ -= burst.entries - burst.next;
+  first_burst_ = static_cast<std::uint32_t>((first_burst_ + 1) % bursts_.size());
+  --bursts_used_;
+  --bursts_landed_;
+  at_hand_ = false;
+}
+
+// What the bytes of an entry decide: a match, a removal, and what moves into the CAM. (R6, R7, R8)
+void TagMatchCam::look_at(List& list, const Burst& burst, const StoredTag& e, Cycle now) {
+  if (burst.kind == BurstKind::kCompaction) return compact_entry(list, burst, e, now);
+  if (burst.kind == BurstKind::kJob && job_.kind == JobKind::kPutBack) return put_back_between(list, burst, e, now);
   TagOverflow& overflow = list.overflow;
-  std::uint32_t moved = 0;
-  for (std::uint32_t i = 0; i < burst.entries; ++i) {
-    const TagOverflowEntry& e = entries[i];
-    const std::uint64_t position = burst.position + i;
-    const bool first = position == overflow.head();
-    if (e.live != 0 && !list.tags.holds(e)) return fail(burst.list, list);  // (R9)
-    if (e.live == 0) {
-      if (first) overflow.drop_head();
-    } else if (job_.list == burst.list && decides(list, e)) {
-      job_.found = e.handle;
-      const bool matched = job_.kind == JobKind::kSearch;
-      matched ? list.tags.take(e, first) : list.tags.drop(e, first);
-      first ? overflow.drop_head() : bury(now, burst.list, list, position);
-    } else if (first && room() > 0) {
-      list.tags.move_in(e);
-      ++cam_used_;
-      ++moved;
-      overflow.drop_head();
-    }
+  const bool first = burst.position == overflow.head();
+  if (e.live == 0) {
+    if (first) overflow.drop_head();
+    return;
   }
-  counters_.promotions += moved;
-  if (moved > 0) occupy(now, moved);  // (R3)
+  if (!list.tags.holds(e)) return fail(burst.list, list);  // (R9)
+  if (job_.list == burst.list && decides(list, e)) {
+    job_.found = e.handle;
+    const bool matched = job_.kind == JobKind::kSearch;
+    matched ? list.tags.take(e, first) : list.tags.drop(e, first);
+    first ? overflow.drop_head() : bury(now, burst.list, list, burst.position);
+  } else if (first && room() + (burst.kind == BurstKind::kRefill) > 0) {
+    list.tags.move_in(e);
+    ++cam_used_;
+    overflow.drop_head();
+    ++counters_.promotions;
+    occupy(now, 1);  // (R3)
+  }
+}
+
+// All entries of a burst have been looked at, or its job is decided.
+void TagMatchCam::end_burst(List& list, const Burst& burst) {
+  TagOverflow& overflow = list.overflow;
+  const bool own = burst.kind == BurstKind::kJob && job_.list == burst.list;
+  if (own && job_.kind == JobKind::kPutBack) {
+    job_.decided = job_.decided || job_.position == overflow.tail();
+    return;
+  }
   if (overflow.head() == overflow.tail() && list.tags.in_overflow() > 0) return fail(burst.list, list);
-  if (burst.kind != BurstKind::kJob) return;
-  job_.position = std::max(overflow.after(burst.position + burst.entries), overflow.head());
+  if (!own) return;
+  job_.position = std::max(overflow.after(burst.position), overflow.head());
   if (job_.kind == JobKind::kRemove && job_.position == overflow.tail()) job_.decided = true;
 }
 
 // Whether the entry is what the job looks for. Sets `decided` also when no later entry can be.
-bool TagMatchCam::decides(List& list, const TagOverflowEntry& e) {
+bool TagMatchCam::decides(List& list, const StoredTag& e) {
   if (job_.decided) return false;
   if (job_.kind == JobKind::kRemove) return job_.decided = e.handle == job_.handle;
   const bool too_young = job_.handle != kNoTagEntry && e.sequence > list.tags.sequence(job_.handle);
@@ -183,19 +223,14 @@ bool TagMatchCam::decides(List& list, const TagOverflowEntry& e) {
   return matches;
 }
 
-void TagMatchCam::copy_compacted(List& list, const Burst& burst, const TagOverflowEntry* entries) {
+// A live entry goes to the end of those that are in front of the gap.
+void TagMatchCam::compact_entry(List& list, const Burst& burst, const StoredTag& e, Cycle now) {
   TagOverflow& overflow = list.overflow;
-  copies_.list = burst.list;
-  copies_.position = overflow.gap_begin();
-  copies_.next = 0;
-  copies_.entries.clear();
-  for (std::uint32_t i = 0; i < burst.entries; ++i) {
-    if (entries[i].live != 0) copies_.entries.push_back(entries[i]);
-  }
-  const auto kept = static_cast<std::uint32_t>(copies_.entries.size());
-  const bool in_place = copies_.position == burst.position && kept == burst.entries;
-  if (in_place) copies_.entries.clear();
-  overflow.compacted(burst.entries, kept);
+  overflow.begin_compaction();
+  const std::uint64_t to = overflow.gap_begin();
+  const bool kept = e.live != 0;
+  if (kept && to != burst.position) write(now, address(burst.list, list, to), e);
+  overflow.compacted(1, kept);
 }
 
 void TagMatchCam::fail(WqId srq, List& list) {  // (R9)

@@ -18,7 +18,8 @@ void TagMatchCam::take_back(const TagReturn& r) {
 }
 
 bool TagMatchCam::put_back(Cycle now) {
-  if (returns_.empty() || now < cam_free_ || job_.kind == JobKind::kPutBack) return false;
+  if (job_.kind == JobKind::kPutBack) return end_put_back(now);
+  if (returns_.empty() || now < cam_free_) return false;
   const TagReturn r = returns_.front();
   List* const list = find(r.srq);
   if (list == nullptr || !list->tags.consumed(r.handle)) {
@@ -38,7 +39,7 @@ bool TagMatchCam::put_back(Cycle now) {
     drop_return();
     return true;
   }
-  const bool idle = job_.kind == JobKind::kNone && bursts_used_ == 0 && copies_.done() && !list->overflow.full();
+  const bool idle = job_.kind == JobKind::kNone && bursts_used_ == 0 && !list->overflow.full();
   if (!idle) return false;
   if (!settled) {
     job_ = {};
@@ -53,9 +54,7 @@ bool TagMatchCam::put_back(Cycle now) {
   if (!can_ask(now)) return false;
   const std::uint32_t youngest = tags.youngest();
   const bool itself = youngest == kNoTagEntry || tags.sequence(youngest) < tags.sequence(r.handle);
-  const TagOverflowEntry bytes = tags.bytes_of(itself ? r.handle : youngest);
-  write(now, address(r.srq, *list, list->overflow.prepend()), &bytes, sizeof bytes);
-  ++counters_.list_writes;
+  write(now, address(r.srq, *list, list->overflow.prepend()), tags.bytes_of(itself ? r.handle : youngest));
   if (itself) {
     tags.put_back(r.handle);
   } else {
@@ -68,29 +67,31 @@ bool TagMatchCam::put_back(Cycle now) {
   return true;
 }
 
-// The entries of a burst that are older than the one to be put back go one slot towards the head; it follows them.
-void TagMatchCam::put_back_between(List& list, const Burst& burst, const TagOverflowEntry* entries) {
-  TagMatchList& tags = list.tags;
-  TagOverflow& overflow = list.overflow;
-  const std::uint64_t sequence = tags.sequence(job_.handle);
-  copies_.list = burst.list;
-  copies_.position = job_.destination;
-  copies_.next = 0;
-  copies_.entries.clear();
-  std::uint32_t older = 0;
-  while (older < burst.entries && entries[older].sequence < sequence) copies_.entries.push_back(entries[older++]);
-  job_.destination += older;
-  job_.position = overflow.after(burst.position + older);
-  if (older == burst.entries && job_.position != overflow.tail()) return;  // reads on
-  if (job_.destination + 1 == overflow.head()) {
-    tags.settle(job_.handle);  // none is older: put_back() goes on
+// An entry that is older than the one to be put back goes one slot towards the head.
+void TagMatchCam::put_back_between(List& list, const Burst& burst, const StoredTag& e, Cycle now) {
+  if (e.sequence >= list.tags.sequence(job_.handle)) {
+    job_.decided = true;
+    return;
+  }
+  write(now, address(burst.list, list, job_.destination), e);
+  job_.destination += 1;
+  job_.position = list.overflow.after(burst.position + 1);
+}
+
+// It follows the older ones.
+bool TagMatchCam::end_put_back(Cycle now) {
+  if (!job_.decided || !can_ask(now)) return false;
+  List& list = *find(job_.list);
+  if (job_.destination + 1 == list.overflow.head()) {
+    list.tags.settle(job_.handle);  // none is older: put_back() goes on
   } else {
-    copies_.entries.push_back(tags.bytes_of(job_.handle));
-    tags.put_back(job_.handle);
-    overflow.inserted(job_.destination + 1, job_.position);
+    write(now, address(job_.list, list, job_.destination), list.tags.bytes_of(job_.handle));
+    list.tags.put_back(job_.handle);
+    list.overflow.inserted(job_.destination + 1, job_.position);
     drop_return();
   }
   job_ = {};
+  return true;
 }
 
 }  // namespace rxnic

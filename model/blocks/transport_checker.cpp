@@ -2,6 +2,7 @@
 #include "model/blocks/transport_checker.h"
 
 #include "model/core/responder/header_check.h"
+#include "model/core/tag_matching/tag_headers.h"
 
 namespace rxnic {
 
@@ -67,9 +68,12 @@ Cycle TransportChecker::step(Cycle now) {
   return rest(now, Activity::kStarved, next);
 }
 
-void TransportChecker::send(const WqeRequest& p, Cycle now) {  // (R1)
+void TransportChecker::send(WqeRequest& p, Cycle now) {  // (R1)
   const Cycle leaves = now + params_.latency_cycles;
   auto& out = way_out(p);
+  if (&out == &to_cam && begins_tagged_message(p)) {  // (R4)
+    read_tag_headers(p, shared_.packets[p.buffer].frame.data() + p.payload_offset);
+  }
   if (!pipeline_.empty() || !out.can_send(now, leaves)) {
     pipeline_.push(p, leaves);
     return;

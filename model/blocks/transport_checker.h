@@ -6,7 +6,8 @@
 //   R2  Packets are taken cycles_per_packet apart at least.
 //   R3  A packet that fails silently is dropped here; one that is to be answered or completed in error goes on in
 //       order.
-//   R4  Packets of QPs on a tag-matching SRQ leave through `to_cam`, all others through `to_fetcher`.
+//   R4  Packets of QPs on a tag-matching SRQ leave through `to_cam`, those that begin a message with its tag-matching
+//       headers (core/tag_matching/tag_headers.h); all others through `to_fetcher`.
 //   R5  A response to a request of ours completes the requests before it by internal packets, one a cycle, ahead of
 //       itself. So does a packet in front of which a capture lost the end of a SEND (R11 of
 //       core/responder/responder.h).
@@ -101,7 +102,7 @@ class TransportChecker final : public Block {
   bool complete_truncated(CheckedPacket& p, Cycle now);
   WqeRequest internal_packet(const CheckedPacket& cause, PacketRole role);
   void decide(CheckedPacket& p, Cycle now);
-  void send(const WqeRequest& p, Cycle now);
+  void send(WqeRequest& p, Cycle now);
 
   TransportCheckerParams params_;
   std::uint32_t most_srqs_;

@@ -11,10 +11,12 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <systemc>
 
 #include "model/engine/state_hash.h"
 #include "model/types/activity.h"
+#include "model/types/descriptor_operations.h"
 #include "model/types/ids.h"
 
 namespace rxnic {
@@ -33,6 +35,12 @@ class Block : public sc_core::sc_module {
   virtual Cycle step(Cycle now) = 0;
   // Adds the block's own state and counters to a digest that must be equal in every engine mode.
   virtual void hash(StateHash& h) const { (void)h; }
+
+  // Of RTL in the place of the block: sets in a value that leaves `port` what its bits do not carry.
+  virtual void complete(const sc_core::sc_object& port, void* value) { (void)port, (void)value; }
+  // For RTL beside the block or in its place: what was set up before the first cycle, as values at its inputs.
+  using Give = std::function<void(const sc_core::sc_object& input, const DescriptorOperations& of, const void* value)>;
+  virtual void repeat_setup(const Give& give) const { (void)give; }
 
   // Cycles by activity up to the last step or settle().
   const CycleAccount& account() const { return account_; }

@@ -65,7 +65,9 @@ class LinkBase : public sc_core::sc_object, public virtual sc_core::sc_interface
     return capacity_ - size_ - (freed_in_ == now ? freed_ : 0);
   }
   // A value that is pushed has the observers' fields of the value that it comes from.
-  virtual void push_bits(Cycle now, const std::uint32_t* bits, const DescriptorOperations::Observers& from) = 0;
+  // `of`: the block whose value it is; it completes it (Block::complete).
+  virtual void push_bits(Cycle now, const std::uint32_t* bits, const DescriptorOperations::Observers& from,
+                         Block& of) = 0;
   virtual void drop_head(Cycle now) = 0;
   // The ports that it joins, nullptr where it ends outside the blocks. Known when the simulation starts.
   const sc_core::sc_object* producer_port() const { return producer_port_; }
@@ -167,9 +169,11 @@ class Link final : public LinkBase {
       std::memcpy(to, &slots_[(first_ + place) & mask_].value, sizeof(T));
     }
   }
-  void push_bits(Cycle now, const std::uint32_t* bits, const DescriptorOperations::Observers& from) override {
+  void push_bits(Cycle now, const std::uint32_t* bits, const DescriptorOperations::Observers& from,
+                 Block& of) override {
     T value{};
     operations_->unpack(bits, from, &value);
+    of.complete(*producer_port_, &value);
     push(now, value);
   }
   void drop_head(Cycle now) override { drop(now); }

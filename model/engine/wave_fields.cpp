@@ -42,9 +42,10 @@ struct Setter {
 
 }  // namespace
 
-WaveFields::WaveFields(WaveTree& tree, std::size_t scope, const LinkBase& link) {
+WaveFields::WaveFields(WaveTree& tree, std::size_t scope, const DescriptorOperations* of) : of_(of) {
+  if (of_ == nullptr) return;
   bool first = true;
-  link.for_each_number_of(nullptr, [&](const FieldPath& at, std::uint64_t) {
+  of_->for_each_number(nullptr, [&](const FieldPath& at, std::uint64_t) {
     if (!begins_signal(at)) return;
     WaveSignal signal{wave_name(at), WaveKind::kNumber, at.field.bits, at.field.hex, at.field.values};
     if (!at.field.values.empty()) signal.kind = WaveKind::kName;
@@ -58,17 +59,19 @@ WaveFields::WaveFields(WaveTree& tree, std::size_t scope, const LinkBase& link) 
   });
 }
 
-void WaveFields::show(WaveFile& file, const LinkBase& link, const void* value) const {
+void WaveFields::show(WaveFile& file, const void* value) const {
+  if (of_ == nullptr) return;
   Setter set{file, first_, {}};
-  link.for_each_number_of(value, [&](const FieldPath& at, std::uint64_t number) { set(at, number); });
+  of_->for_each_number(value, [&](const FieldPath& at, std::uint64_t number) { set(at, number); });
 }
 
 // Numbers come in the order of the fields, the first one in the most significant bits; but the first element of an
 // array is in its least significant ones (types/descriptor_bits.h, R1).
-void WaveFields::show_bits(WaveFile& file, const LinkBase& link, const std::uint32_t* bits) const {
+void WaveFields::show_bits(WaveFile& file, const std::uint32_t* bits) const {
+  if (of_ == nullptr) return;
   Setter set{file, first_, {}};
-  unsigned end = link.value_bits();
-  link.for_each_number_of(nullptr, [&](const FieldPath& at, std::uint64_t) {
+  unsigned end = of_->bits;
+  of_->for_each_number(nullptr, [&](const FieldPath& at, std::uint64_t) {
     end -= at.field.bits;
     int lsb = static_cast<int>(end);
     for (const FieldPath* p = &at; p != nullptr; p = p->outer) {

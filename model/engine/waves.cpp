@@ -98,7 +98,7 @@ Waves::Port Waves::declare_port(const LinkBase& link, const sc_core::sc_object* 
     p.psn = tree.add(packet, {"psn", WaveKind::kNumber, kPsnBits, true});
     p.opcode = tree.add(packet, {"opcode", WaveKind::kText});
   }
-  p.fields = WaveFields(tree, scope, link);
+  p.fields = WaveFields(tree, scope, link.operations());
   return p;
 }
 
@@ -215,7 +215,7 @@ Waves::Shown Waves::packet_of(const LinkState& s, const Port& port, const std::b
 
 // (R3) (R4)
 void Waves::show(const LinkState& s, const Port& port, const std::byte* value, const Shown& shown) {
-  port.fields.show(file_, *s.link, value);
+  port.fields.show(file_, value);
   if (!port.has_packet) return;
   const WavePackets::Packet& packet = shown.packet;
   if (packet.number == 0) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/nic/nic.h"
 
+#include "model/core/tag_matching/tag_returns.h"
+
 namespace rxnic {
 
 namespace {
@@ -61,7 +63,7 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
       qp_context_cache("qp_context_cache", p.qp_context_cache, shared),
       transport_checker("transport_checker", p.transport_checker, shared,
                         TransportCheckerSizes{p.requester.send_queues, p.device.max_srqs}),
-      tag_match_cam("tag_match_cam", p.tag_match_cam, shared),
+      tag_match_cam("tag_match_cam", p.tag_match_cam, shared, most_tag_returns(p)),
       srq_wqe_fetcher("srq_wqe_fetcher", p.srq_wqe_fetcher, shared, p.transport_checker.ud_too_long,
                       p.transport_checker.wqe_error_status, p.ack_generator.credits == AckCredits::kCounted,
                       p.requester.rendezvous),

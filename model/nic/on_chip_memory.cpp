@@ -7,6 +7,7 @@
 #include "model/core/memory/context_cache.h"
 #include "model/core/memory/scatter_plan.h"
 #include "model/core/memory/translation.h"
+#include "model/core/tag_matching/tag_returns.h"
 #include "model/types/completion.h"
 #include "model/types/parsed_packet.h"
 #include "model/types/segment.h"
@@ -258,15 +259,17 @@ class List {
         "Age, handle and SRQ of each entry.");
     add("tag_match_cam", "handles", std::uint64_t{t.lists} * t.max_tags, 2,
         "Of each handle: free, in the CAM, in the overflow, or matched.");
-    add("tag_match_cam", "undo", packets_to_fetcher(), 2 * 64 + kSegment + kSequence + index_bits(t.max_tags) + kNumber,
+    add("tag_match_cam", "undo", most_tag_returns(p_), 2 * 64 + kSegment + kSequence + index_bits(t.max_tags) + kNumber,
         "Entries of matches that may be taken back.");
+    add("tag_match_cam", "returns", most_tag_returns(p_), index_bits(t.max_tags) + index_bits(t.lists) + 1,
+        "Matches that were returned: list, if it is still there, and handle.");
     add("tag_match_cam", "walk_buffer", std::uint64_t{t.refill_reads} * t.overflow_entries_per_read,
         8 * sizeof(TagOverflowEntry), "Overflow entries that reads have fetched.");
     add("tag_match_cam", "bursts", t.refill_reads,
         kNumber + index_bits(2 * std::uint64_t{t.max_tags}) + std::bit_width(t.overflow_entries_per_read) + 2 + 2,
         "Reads of the overflow: list, slot, entries, kind, state.");
-    add("tag_match_cam", "copies", std::uint64_t{t.overflow_entries_per_read} + 1, 8 * sizeof(TagOverflowEntry),
-        "Overflow entries that are written back.");
+    add("tag_match_cam", "leaving", std::uint64_t{p_.dma_engine.queue_depth} + 1, 8 * sizeof(TagOverflowEntry),
+        "Overflow entries that are written, until the DMA engine has taken them.");
     add("tag_match_cam", "results", t.pipeline_depth, Descriptor<WqeRequest>::kBits + 1,
         "Packets and completions of operations in the block.");
     add("tag_match_cam", "lists", t.lists,
@@ -275,11 +278,6 @@ class List {
         "TM SRQs: number, queue, CQ, PD, messages that were not expected, tags in the CAM and in the overflow, next "
         "and "
         "oldest number, slots of the overflow.");
-  }
-  // Packets that have been searched for, and that the WQE fetcher may still refuse.
-  std::uint64_t packets_to_fetcher() const {
-    return std::uint64_t{p_.tag_match_cam.pipeline_depth} + p_.tag_match_cam.queue_depth +
-           p_.srq_wqe_fetcher.pipeline_depth + p_.nic.notice_depth;
   }
   void wqes() {
     const auto& f = p_.srq_wqe_fetcher;

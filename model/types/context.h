@@ -121,21 +121,15 @@ struct OpenWqe {
   bool wqe_matched = false;             // it is the buffer of a tag
 };
 
-// The tag matcher's part: the message that it is passing on.
-struct TagContext {
-  TagVerdict tag_verdict = TagVerdict::kNone;
-  std::uint32_t tag_context = 0;
-  std::uint64_t tag = 0;
-};
-
 // The completion generator's part.
 struct CompletionContext {
   bool last_wqe_event_sent = false;
   bool flush_requested = false;  // in the error state: its receive queue is being flushed
 };
 
-// One queue pair's context: what software set, and a part for each block that keeps state of a QP. Only that block
-// reads and writes its part (and, between cycles, the control plane). Whole cache lines of the host.
+// One queue pair's context: what software set, and a part for each block that keeps state of a QP (the tag matcher's,
+// TagContext, crosses ports: descriptors.toml). Only that block reads and writes its part (and, between cycles, the
+// control plane). Whole cache lines of the host.
 struct alignas(64) StoredQpContext : ResponderContext, OpenWqe, TagContext, CompletionContext {};
 inline constexpr std::size_t kQpContextBytes = sizeof(StoredQpContext);  // in host memory
 

@@ -51,13 +51,7 @@ static_assert(TagEntry{}.handle == kNoTagEntry && TagReturn{}.handle == kNoTagEn
 
 // An entry of a list's overflow as it lies in memory. The overflow is a ring of 2 * max_tags slots, in the order of the
 // appends; slot n of list `srq` is at icm::kTagOverflow + (srq * 2 * max_tags + n) * sizeof(TagOverflowEntry).
-struct TagOverflowEntry {
-  std::uint64_t tag = 0;
-  std::uint64_t mask = 0;
-  DataSegment buffer;
-  std::uint64_t sequence = 0;  // number of its append to the list
-  std::uint32_t handle = kNoTagEntry;
-  std::uint32_t live = 0;  // 1; 0 when it was matched or removed
+struct TagOverflowEntry : StoredTag {
   std::uint8_t reserved[16] = {};
 };
 static_assert(sizeof(TagOverflowEntry) == 64);

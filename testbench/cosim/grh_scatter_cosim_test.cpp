@@ -2,17 +2,15 @@
 // rtl/grh_scatter.sv against model/blocks/grh_scatter, with random packets and random back-pressure; and its latency.
 #include <gtest/gtest.h>
 
-#include <bit>
-#include <cstring>
-#include <random>
-
 #include "model/blocks/grh_scatter.h"
 #include "model/types/descriptor_bits.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/cosim/cosim_options.h"
 #include "testbench/cosim/lockstep.h"
+#include "testbench/cosim/random.h"
 #include "testbench/cosim/rtl_block.h"
 #include "testbench/cosim/transactions.h"
+#include "testbench/cosim/twin_pins.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::grh_scatter_cosim_test {
@@ -22,17 +20,6 @@ constexpr std::uint32_t kSlots = 512;
 constexpr std::uint32_t kLines = 16;
 constexpr std::uint32_t kBufferBytes = 8192;  // of a packet: its headers and its payload fit
 constexpr std::uint32_t kMostHeaders = 100;
-
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : engine_(seed) {}
-  std::uint32_t below(std::uint64_t n) { return static_cast<std::uint32_t>(engine_() % n); }
-  bool one_in(std::uint32_t n) { return below(n) == 0; }
-  std::uint64_t bits() { return engine_(); }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 // A length that is often short, or about a page.
 std::uint32_t random_length(Random& random) {
@@ -286,29 +273,8 @@ TEST_P(GrhScatterCosim, TheRtlInTheModelsPlaceGivesTheSame) {
 
 // From both sides: the RTL alone, driven at its pins.
 TEST_P(GrhScatterCosim, APacketLeavesTheRtlAfterLatencyCycles) {  // R1
-  const std::unique_ptr<Twin> twin = make_twin("grh_scatter", params_);
-  const auto port = [&](std::string_view name) {
-    for (const TwinPort& p : twin->ports()) {
-      if (p.name == name) return p;
-    }
-    return TwinPort{};
-  };
-  const TwinPort in = port("in"), out = port("out"), lists = port("lists");
-  const auto bit = [](const TwinSignal& s) { return *static_cast<const std::uint8_t*>(s.at) & 1; };
-  const auto tick = [&] {
-    *twin->clock = 1;
-    twin->eval();
-    *twin->clock = 0;
-    twin->eval();
-  };
-  std::memset(out.ready.at, 0xff, out.ready.bytes);
-  *static_cast<std::uint8_t*>(in.valid.at) = 0;
-  *twin->reset_n = 0;
-  twin->eval();
-  tick();
-  *twin->reset_n = 1;
-  tick();
-  EXPECT_NE(*twin->quiescent, 0);
+  TwinPins pins(make_twin("grh_scatter", params_));
+  EXPECT_TRUE(pins.quiescent());
   ScatterJob p;
   p.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
   p.transport = Transport::kRc;
@@ -317,25 +283,17 @@ TEST_P(GrhScatterCosim, APacketLeavesTheRtlAfterLatencyCycles) {  // R1
   p.wqe_slot = 3;
   p.payload_bytes = 64;
   p.wqe_bytes = 64;
-  std::array<std::uint32_t, words_of_bits(Descriptor<ScatterJob>::kBits)> bits{};
-  pack(p, bits.data());
-  std::memcpy(in.data.at, bits.data(), std::min(in.data.bytes, sizeof bits));
-  *static_cast<std::uint8_t*>(in.valid.at) = 1;
-  twin->eval();
-  EXPECT_EQ(bit(in.ready), 1);
-  EXPECT_EQ(bit(lists.valid), 1);
-  tick();  // it was taken in cycle 0
-  *static_cast<std::uint8_t*>(in.valid.at) = 0;
-  std::array<std::uint32_t, 4> word{};
-  pack(DataSegment{64, 0x500, 0x7000}, word.data());
-  std::memset(lists.words.at, 0, lists.words.bytes);
-  std::memcpy(lists.words.at, word.data(), sizeof word);
+  pins.offer("in", p);
+  EXPECT_TRUE(pins.ready("in"));
+  EXPECT_TRUE(pins.valid("lists"));
+  pins.tick();  // it was taken in cycle 0
+  pins.withdraw("in");
+  pins.answer("lists", DataSegment{64, 0x500, 0x7000});
   for (std::uint32_t cycle = 1; cycle <= params_.grh_scatter.latency_cycles + 1; ++cycle) {
-    twin->eval();
-    EXPECT_EQ(bit(out.valid), cycle == params_.grh_scatter.latency_cycles) << "cycle " << cycle;
-    tick();
+    EXPECT_EQ(pins.valid("out"), cycle == params_.grh_scatter.latency_cycles) << "cycle " << cycle;
+    pins.tick();
   }
-  EXPECT_EQ(twin->failure(), "");
+  EXPECT_EQ(pins.failure(), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Configurations, GrhScatterCosim,

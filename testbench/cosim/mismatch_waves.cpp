@@ -53,13 +53,12 @@ void MismatchWaves::record_output(LockstepPort& port, PortState& state) {
   const std::uint64_t valid = get_signal(port.twin.valid);
   const std::uint64_t ready = port.twin.ready.at == nullptr ? ~std::uint64_t{0} : get_signal(port.twin.ready);
   state.both.ready = (ready & 1) != 0;
-  if (port.link == nullptr) return;
+  if (!port.joined()) return;
   port.get_lanes();
   for (unsigned n = 0; n < port.lanes; ++n) {
     state.model[n].valid = n < port.pushes;
     if (n < port.pushes) {
-      port.link->copy_value(port.pushed + n, port.value.data());
-      port.link->operations()->pack(port.value.data(), port.model.data());
+      port.get_value(port.pushed + n);
       state.model[n].set(port.model);
     }
     state.rtl[n].valid = (valid >> n & 1) != 0;
@@ -88,7 +87,9 @@ class MismatchWaves::Writer {
   Writer(WaveFile& file, const std::string& block, const std::vector<LockstepPort>& ports) : file_(file) {
     const std::size_t top = file.tree.scope(block);
     mismatch_ = file.tree.add(top, {"mismatch"});
-    for (const LockstepPort& port : ports) declare(port, file.tree.scope(port.twin.name, top));
+    for (const LockstepPort& port : ports) {
+      if (port.twin.kind != TwinPortKind::kLookup) declare(port, file.tree.scope(port.twin.name, top));
+    }
   }
 
   void write(const Recorded& cycle, bool mismatch) {
@@ -108,7 +109,6 @@ class MismatchWaves::Writer {
   struct Signals {
     bool has_valid = false, has_ready = false;
     WaveId valid = 0, ready = 0;
-    const LinkBase* link = nullptr;
     WaveFields fields;
     WaveId address = 0;  // of a read
     unsigned address_bits = 0;
@@ -142,9 +142,8 @@ class MismatchWaves::Writer {
     if (port.memory != nullptr) {
       s.address_bits = port.bits;
       s.address = file_.tree.add(scope, {"address", WaveKind::kWide, port.bits});
-    } else if (port.link != nullptr) {
-      s.link = port.link;
-      s.fields = WaveFields(file_.tree, scope, *port.link);
+    } else if (port.joined()) {
+      s.fields = WaveFields(file_.tree, scope, &port.operations());
     }
     return s;
   }
@@ -154,7 +153,7 @@ class MismatchWaves::Writer {
     if (!s.has_valid) return;
     file_.set(s.valid, side.valid);
     if (!side.valid) return;
-    if (s.link != nullptr) s.fields.show_bits(file_, *s.link, side.bits.data());
+    s.fields.show_bits(file_, side.bits.data());
     if (s.address_bits != 0) file_.set_text(s.address, bits_text(side.bits, s.address_bits));
   }
 

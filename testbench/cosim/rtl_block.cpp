@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testbench/cosim/rtl_block.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "testbench/cosim/twin_ports.h"
@@ -39,6 +40,7 @@ void RtlBlock::start_of_simulation() {
     if (p.twin.kind == TwinPortKind::kOut) p.link->set_producer(*this, port);
   }
   reset_twin(*twin_);
+  set_up_twin(*twin_, ports_, block_);
 }
 
 Cycle RtlBlock::step(Cycle now) {
@@ -82,6 +84,7 @@ bool RtlBlock::drive(Cycle now) {
       p.give_room(p.link == nullptr ? p.lanes : p.link->room(now));
     }
   }
+  look_up_all(ports_);
   twin_->eval();
   return any;
 }
@@ -92,7 +95,8 @@ void RtlBlock::take(Port& p, Cycle now) {
     const PacketHandle buffer = buffer_of(p, p.model);
     auto& kept = observers_[buffer];
     if (buffer != kNoPacket) kept.clear();
-    kept.push_back(p.link->operations()->observers(p.value.data()));
+    kept.push_back(
+        {p.number(p.model, "role", 0), p.number(p.model, "qpn", 0), p.link->operations()->observers(p.value.data())});
     if (stamp_) stamp_(buffer, now, false);
   }
   p.link->drop_head(now);
@@ -101,20 +105,29 @@ void RtlBlock::take(Port& p, Cycle now) {
 
 void RtlBlock::give(Port& p, Cycle now) {
   const auto count = static_cast<unsigned>(std::popcount(p.transfers()));
-  if (count == 0 || p.link == nullptr) return;
+  if (count == 0 || !p.joined()) return;
   p.get_lanes();
   for (unsigned n = 0; n < count; ++n) {
     p.get_lane(n);
     ++transactions_;
+    if (p.write != nullptr) {
+      p.write->write_bits(now, p.lane.data());
+      continue;
+    }
     if (!p.has_packets) {
-      p.link->push_bits(now, p.lane.data(), {});
+      p.link->push_bits(now, p.lane.data(), {}, block_);
       continue;
     }
     const PacketHandle buffer = buffer_of(p, p.lane);
     auto& kept = observers_[buffer];
-    p.link->push_bits(now, p.lane.data(), kept.empty() ? DescriptorOperations::Observers{} : kept.front());
+    const std::uint64_t role = p.number(p.lane, "role", 0), qpn = p.number(p.lane, "qpn", 0);
+    const auto from = std::find_if(kept.begin(), kept.end(), [&](const Kept& k) {
+      return buffer != kNoPacket || (k.role == role && k.qpn == qpn);
+    });
+    p.link->push_bits(now, p.lane.data(), from == kept.end() ? DescriptorOperations::Observers{} : from->observers,
+                      block_);
     if (p.number(p.lane, "last", 1) == 0) continue;
-    if (buffer == kNoPacket && !kept.empty()) kept.pop_front();
+    if (buffer == kNoPacket && from != kept.end()) kept.erase(from);
     if (stamp_) stamp_(buffer, now, true);
   }
 }

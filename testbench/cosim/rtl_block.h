@@ -8,7 +8,7 @@
 //       missed before the next one in which there is something to do.
 //   R4  RTL that cannot go on (Twin::failure()) ends the simulation in that cycle.
 //   R5  Fields that only observers read are no part of the RTL's ports: what leaves has those of the packet with the
-//       same `buffer` that was taken last; without a buffer, of the oldest one.
+//       same `buffer` that was taken last; without a buffer, of the oldest one of the same role and QP.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +43,10 @@ class RtlBlock final : public Block {
 
  private:
   struct Port;
+  struct Kept {  // of a packet that was taken
+    std::uint64_t role = 0, qpn = 0;
+    DescriptorOperations::Observers observers;
+  };
   bool drive(Cycle now);
   void take(Port& port, Cycle now);
   void give(Port& port, Cycle now);
@@ -55,8 +59,8 @@ class RtlBlock final : public Block {
   const Stamp stamp_;
   const bool always_;
   std::vector<Port> ports_;
-  std::map<PacketHandle, std::deque<DescriptorOperations::Observers>> observers_;  // by buffer (R5)
-  Cycle next_{};                                                                   // the twin's
+  std::map<PacketHandle, std::deque<Kept>> observers_;  // by buffer (R5)
+  Cycle next_{};                                        // the twin's
   std::uint64_t clocked_ = 0, transactions_ = 0;
 };
 

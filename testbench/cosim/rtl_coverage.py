@@ -4,6 +4,8 @@ import pathlib
 import re
 import tomllib
 
+import twins
+
 HERE = pathlib.Path(__file__).resolve().parent
 EXCLUSIONS = HERE / "coverage.toml"
 LINE, TOGGLE = "lines", "toggles"
@@ -12,11 +14,11 @@ RECORD = re.compile(r"C '(.*)' (\d+)$")
 
 
 class Coverage:
-    """What was hit of a block, over all of its configurations. A point is (line of the source, name)."""
+    """What was hit of a block, over all of its configurations. A point is (file, line, name)."""
 
     def __init__(self, block):
         self.block = block
-        self.source = f"{block}.sv"
+        self.lines = {path.name: path.read_text(encoding="utf-8").splitlines() for path in twins.files(block)}
         self.hits = {LINE: {}, TOGGLE: {}}
         self.excluded = {LINE: {}, TOGGLE: {}}  # the point: why
         self.unused = []                        # exclusions that fit nothing that was missed
@@ -33,24 +35,28 @@ class Coverage:
             return
         fields = dict(part.split("\2", 1) for part in found[1].split("\1") if "\2" in part)
         kind = KINDS.get(fields.get("page", "").split("/")[0])
-        if kind is None or pathlib.PurePath(fields.get("f", "")).name != self.source:
+        file = pathlib.PurePath(fields.get("f", "")).name
+        if kind is None or file not in self.lines:
             return
         name = fields["o"] if kind == TOGGLE else f"{fields['n']} {fields['o']}"
-        point = int(fields["l"]), name
+        point = file, int(fields["l"]), name
         self.hits[kind][point] = self.hits[kind].get(point, 0) + int(found[2])
 
     def exclude(self):
         """Takes out what coverage.toml excludes; what was hit nevertheless is counted."""
-        text = pathlib.Path(HERE.parents[1] / "rtl" / self.source).read_text(encoding="utf-8").splitlines()
         with EXCLUSIONS.open("rb") as file:
             table = tomllib.load(file).get(self.block, {})
         for kind in (LINE, TOGGLE):
             for entry in table.get(kind, []):
-                fits = [point for point in self.missed(kind) if re.fullmatch(entry["name"], point[1])] \
-                    if kind == TOGGLE else [point for point in self.missed(kind) if entry["line"] in text[point[0] - 1]]
+                fits = [point for point in self.missed(kind) if self.fits(entry, kind, *point)]
                 self.excluded[kind].update({point: entry["because"] for point in fits})
                 if not fits:
                     self.unused.append(entry)
+
+    def fits(self, entry, kind, file, line, name):
+        if kind == TOGGLE:
+            return re.fullmatch(entry["name"], name) is not None
+        return entry["line"] in self.lines[file][line - 1]
 
     def missed(self, kind):
         return [point for point, hits in sorted(self.hits[kind].items())

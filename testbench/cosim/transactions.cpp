@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <deque>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <stdexcept>
@@ -26,6 +27,8 @@ struct TransactionLockstep::Made {
   std::vector<std::byte> value{};     // of the model's
 };
 
+constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
+
 struct TransactionLockstep::Port : TwinJoint {
   using TwinJoint::TwinJoint;
   // Made by one side, not yet by the other one.
@@ -35,7 +38,10 @@ struct TransactionLockstep::Port : TwinJoint {
   };
   struct Offer {
     std::vector<std::uint32_t> bits;
-    Cycle taken = kNever;  // by the model
+    Cycle taken = kNever;               // by the model
+    std::uint64_t requests = kUnknown;  // that the model had made when this was the next value (R1)
+    bool shown = false;
+    std::map<std::string, std::vector<std::uint32_t>> words{};  // of each lookup, when the model took it
   };
   std::uint64_t pushed = 0, popped = 0;               // values of the link, after the cycle before
   std::uint64_t by_model = 0, by_rtl = 0;             // transactions
@@ -44,6 +50,8 @@ struct TransactionLockstep::Port : TwinJoint {
   std::map<std::uint64_t, std::uint64_t> numbers[2];  // transactions of each queue, by the model and by the RTL
   CycleSpread later;
   ReadHistory history;  // of a read port
+  // Of a write port: what the RTL has written and the model has not, the latest one of each address.
+  std::map<std::uint64_t, std::vector<std::uint32_t>> ahead;
 };
 
 std::uint64_t TransactionResult::transactions() const {
@@ -81,7 +89,11 @@ void TransactionLockstep::connect() {
   connected_ = true;
   for (const TwinPort& port : twin_->ports()) ports_.emplace_back(engine_, block_, port);
   refuse_missing_ports(engine_, block_, *twin_);
+  for (const Port& p : ports_) {
+    if (p.twin.name == twin_->requests()) requests_ = &p;
+  }
   reset_twin(*twin_);
+  set_up_twin(*twin_, ports_, block_);
 }
 
 void TransactionLockstep::sample(Cycle now) {
@@ -113,6 +125,10 @@ void TransactionLockstep::sample(Cycle now) {
       p.offers.push_back({p.model});
     }
     p.popped = p.link->popped();
+    if (requests_ != nullptr && p.popped >= p.by_rtl && p.popped - p.by_rtl < p.offers.size()) {
+      Port::Offer& next = p.offers[p.popped - p.by_rtl];
+      next.requests = std::min(next.requests, requests_->by_model);
+    }
   }
   next_ = now + 1;
 }
@@ -127,7 +143,7 @@ bool TransactionLockstep::may_leave_out() const {
 void TransactionLockstep::pass(Cycle cycle) {
   if (!draining_) ++result_.cycles;
   ++result_.clocked;
-  drive();
+  drive(cycle);
   for (Port& p : ports_) {
     if (!twin_->failure().empty()) break;  // what stands at its ports is nothing
     if (p.twin.kind == TwinPortKind::kIn) take(p);
@@ -141,20 +157,57 @@ void TransactionLockstep::pass(Cycle cycle) {
   }
 }
 
-void TransactionLockstep::drive() {
+void TransactionLockstep::drive(Cycle cycle) {
   for (Port& p : ports_) {
     if (p.twin.kind == TwinPortKind::kIn) {  // (R1)
-      if (p.offers.empty() || (draining_ && p.offers.front().taken == kNever)) {
+      if (!may_offer(p, cycle)) {
         p.offer(false, 0);
-      } else {
-        p.offer_bits(p.offers.front().bits);
+        continue;
       }
+      p.offers.front().shown = true;  // and stays so
+      p.offer_bits(p.offers.front().bits);
     } else if (p.twin.kind == TwinPortKind::kOut) {  // (R2)
       const bool bounded = p.link != nullptr && !draining_;
       p.give_room(bounded ? p.link->capacity() - (p.by_rtl - std::min(p.by_rtl, p.popped)) : p.lanes);
     }
   }
+  for (Port& p : ports_) {
+    if (p.twin.kind == TwinPortKind::kLookup) look_up(p);
+  }
   twin_->eval();
+}
+
+// (R1)
+bool TransactionLockstep::may_offer(const Port& p, Cycle cycle) const {
+  if (p.offers.empty()) return false;
+  const Port::Offer& offer = p.offers.front();
+  const bool waits = draining_ && offer.taken == kNever && !offer.shown;
+  if (requests_ == nullptr || waits) return !waits;
+  Cycle first = cycle;  // in which the model has taken what the RTL has not
+  for (const Port& other : ports_) {
+    if (!other.offers.empty()) first = earliest(first, other.offers.front().taken);
+  }
+  return first == cycle || (offer.taken == first && requests_->by_rtl >= offer.requests);
+}
+
+TransactionLockstep::Port* TransactionLockstep::input_of(const Port& lookup) {
+  const auto at =
+      std::find_if(ports_.begin(), ports_.end(), [&](const Port& p) { return p.twin.name == lookup.twin.of; });
+  return at == ports_.end() || at->link == nullptr ? nullptr : &*at;
+}
+
+// (R4)
+void TransactionLockstep::look_up(Port& p) {
+  Port* const input = input_of(p);
+  if (input == nullptr || input->offers.empty()) return;
+  const Port::Offer& offer = input->offers.front();
+  if (const auto known = offer.words.find(p.twin.name); known != offer.words.end()) return p.stand(known->second);
+  const std::uint64_t address = input->number(offer.bits, p.twin.field, 0);
+  for (const Port& writes : ports_) {
+    if (writes.write == nullptr || writes.bits != p.bits + p.memory->word_bits()) continue;
+    if (const auto at = writes.ahead.find(address); at != writes.ahead.end()) return p.stand(at->second);
+  }
+  p.stand(p.words_at_number(address));
 }
 
 void TransactionLockstep::take(Port& p) {
@@ -165,7 +218,7 @@ void TransactionLockstep::take(Port& p) {
 
 void TransactionLockstep::give(Port& p, Cycle cycle) {
   const std::uint64_t leaving = p.transfers();
-  if (leaving == 0 || p.link == nullptr) return;
+  if (leaving == 0 || !p.joined()) return;
   const auto count = static_cast<unsigned>(std::popcount(leaving));
   if (leaving != (std::uint64_t{1} << count) - 1) {
     return fail(fmt::format("{}: cycle {}: port {}: valid: a lane is left out: {:#b}", block_.name(), cycle.count,
@@ -194,10 +247,20 @@ void TransactionLockstep::note_model(Port& p, Cycle now) {
     p.history.note(p.model, p.words_at(p.model), now, behind(now));
     return;
   }
+  if (p.write != nullptr && p.write->last_write() == now) {
+    p.get_value(0);
+    make(p, {.cycle = now, .bits = p.model, .value = p.value}, true);
+  }
   if (p.link == nullptr) return;
   if (p.twin.kind == TwinPortKind::kIn) {
     for (std::uint64_t n = p.by_model; n < p.link->popped(); ++n, ++p.by_model) {
-      if (n >= p.by_rtl) p.offers[n - p.by_rtl].taken = now;
+      if (n < p.by_rtl) continue;
+      Port::Offer& offer = p.offers[n - p.by_rtl];
+      offer.taken = now;
+      for (const Port& lookup : ports_) {
+        if (lookup.twin.kind != TwinPortKind::kLookup || lookup.twin.of != p.twin.name) continue;
+        offer.words[lookup.twin.name] = lookup.words_at_number(p.number(offer.bits, lookup.twin.field, 0));
+      }
     }
     return;
   }
@@ -214,6 +277,14 @@ void TransactionLockstep::make(Port& p, Made made, bool by_model) {
   if (!p.twin.queue.empty()) made.queue = p.number(made.bits, p.twin.queue, 0);
   made.number = ++(by_model ? p.by_model : p.by_rtl);
   made.of_queue = ++p.numbers[by_model ? 0 : 1][made.queue];
+  if (p.write != nullptr) {  // by its first field, the address
+    auto& [model, rtl] = p.numbers;
+    if (rtl[made.queue] <= model[made.queue]) {
+      p.ahead.erase(made.queue);
+    } else if (!by_model) {
+      p.ahead[made.queue] = made.bits;
+    }
+  }
   Port::Queue& queue = p.queues[made.queue];
   if (queue.waiting.empty() || queue.of_model == by_model) {
     queue.of_model = by_model;
@@ -229,7 +300,7 @@ void TransactionLockstep::make(Port& p, Made made, bool by_model) {
 void TransactionLockstep::compare(Port& p, const Made& model, const Made& rtl) {
   if (model.bits != rtl.bits) {
     return fail(fmt::format("{}: {} (model in cycle {}, RTL in cycle {})\n  model: {}\n  RTL: {}", where(p, rtl),
-                            p.link->operations()->difference(model.value.data(), rtl.bits.data()), model.cycle.count,
+                            p.operations().difference(model.value.data(), rtl.bits.data()), model.cycle.count,
                             rtl.cycle.count, p.text(model.bits.data()), p.text(rtl.bits.data())));
   }
   p.later.add(static_cast<std::int64_t>(rtl.cycle.count) - static_cast<std::int64_t>(model.cycle.count));

@@ -4,12 +4,17 @@
 //
 //   R1  The engine is in per-cycle mode. The RTL is offered every value that the model's inputs have shown, from the
 //       same cycle on, and takes it when it is ready. What it has not taken yet waits; the model does not.
+//       Where inputs act on one state (twin_facts.h, R4) and the model has taken something that the RTL has not, the
+//       RTL is offered that alone, in the order in which the model has taken it: what it took in one cycle at once,
+//       when the RTL has made the requests that the model had made before this was the next value at its input.
 //   R2  An output's link has the room that it would have if its consumer took each of the RTL's values in the cycle in
 //       which it takes the model's value of that number, or as soon as it is there.
 //   R3  The transactions of an output of both sides are the same, in their order; where the port carries the work of
 //       several queues (twin_facts.h, R3), in the order of each queue. Memory reads are not compared.
 //   R4  A read of the RTL has the words that stand there, or, when the RTL is far behind the model, those that the
 //       model found there about when it did the work that the RTL has still to do (read_history.h).
+//       A lookup has the word that stood there when the model took the value; of a value that the RTL takes first, what
+//       stands there now, or what the RTL has written there and the model has not.
 //   R5  At the end the RTL is clocked on until it is quiescent, or has done nothing for `drain` cycles. What one side
 //       has made and the other has not is missing, or surplus. When the run has ended with something left to do for the
 //       model's block, what the RTL has made before it is not called surplus.
@@ -71,10 +76,13 @@ class TransactionLockstep {
   void pass(Cycle cycle);
   bool may_leave_out() const;
   bool model_rests() const;
-  void drive();
+  void drive(Cycle cycle);
   void take(Port& port);
   void give(Port& port, Cycle cycle);
   void read(Port& port, Cycle cycle);
+  void look_up(Port& port);
+  Port* input_of(const Port& lookup);
+  bool may_offer(const Port& port, Cycle cycle) const;
   void note_model(Port& port, Cycle now);
   void make(Port& port, Made made, bool by_model);
   void compare(Port& port, const Made& model, const Made& rtl);
@@ -89,6 +97,7 @@ class TransactionLockstep {
   std::unique_ptr<Twin> twin_;
   const TransactionOptions options_;
   std::vector<Port> ports_;
+  const Port* requests_ = nullptr;  // twin_facts.h, R4
   std::string failure_;
   TransactionResult result_;
   Cycle next_{};  // to be compared

@@ -49,6 +49,9 @@ std::map<std::string, Expected> signals_of(const TwinFacts& facts) {
         all[name + "_o"] = {kRxnicRtlOutput, p.bits};
         all[name + "_i"] = {kRxnicRtlInput, p.lanes * p.word_bits};
         break;
+      case TwinPortKind::kLookup:
+        all[name + "_i"] = {kRxnicRtlInput, p.lanes * p.word_bits};
+        break;
     }
   }
   return all;
@@ -96,9 +99,17 @@ class RtlTwin final : public Twin {
  public:
   RtlTwin(const RxnicRtl& rtl, const TwinFacts& facts, void* instance) : rtl_(rtl), instance_(instance) {
     if (instance_ == nullptr) throw std::runtime_error(fmt::format("{}: its RTL could not be made", rtl.block));
+    requests_ = facts.requests;
     for (const TwinPortFacts& p : facts.ports) {
       const std::string name(p.name);
       TwinPort port{name, p.kind, p.bits, p.lanes, p.queue, {}, {}, {}};
+      port.of = p.of;
+      port.field = p.field;
+      if (p.kind == TwinPortKind::kLookup) {
+        port.words = signal(name + "_i");
+        ports_.push_back(port);
+        continue;
+      }
       const bool in = p.kind == TwinPortKind::kIn;
       port.valid = signal(name + (in ? "_valid_i" : "_valid_o"));
       port.data = signal(name + (in ? "_i" : "_o"));

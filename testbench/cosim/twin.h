@@ -8,6 +8,8 @@
 //       A port whose link always has room has no ready.
 //   R2  A read port of a memory (model/engine/read_port.h) named `lists` has lists_valid_o, lists_o (the address) and
 //       lists_i (the words of the address of the cycle before).
+//       A write port (model/engine/write_port.h) is an output. A lookup named `context` has context_i alone: the word
+//       of the address that the value at an input names.
 //   R3  The clock rises at the end of a cycle. While `quiescent_o` holds, a cycle in which no input is valid changes
 //       nothing, so that it can be left out.
 //   R4  RTL that differs from the block's facts (twin_facts.h) is refused: all that differs is named, with both values.
@@ -39,7 +41,8 @@ struct TwinPort {
   unsigned bits = 0;  // of a value, an address
   unsigned lanes = 1;
   std::string_view queue{};                // field that orders its transactions (twin_facts.h, R3)
-  TwinSignal valid, ready, data, words{};  // words: of a read port
+  TwinSignal valid, ready, data, words{};  // words: of a read port, a lookup
+  std::string_view of{}, field{};          // of a lookup (twin_facts.h)
 };
 
 struct CoverPoint {
@@ -59,12 +62,14 @@ class Twin {
   virtual std::vector<CoverPoint> cover_points() const = 0;
 
   const std::vector<TwinPort>& ports() const { return ports_; }
+  std::string_view requests() const { return requests_; }  // twin_facts.h, R4
   std::uint8_t* clock = nullptr;
   std::uint8_t* reset_n = nullptr;
   const std::uint8_t* quiescent = nullptr;
 
  protected:
   std::vector<TwinPort> ports_;
+  std::string_view requests_;
 };
 
 // All that were built; empty without Verilator.

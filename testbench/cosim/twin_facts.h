@@ -6,6 +6,8 @@
 //       hold have that value or more. Any others are the module's own.
 //   R2  Its ports are those of the block, with the width of what they carry, and as many lanes; there is no other one.
 //   R3  Transactions of a port are in one order, or in one for each queue: those with the same number in field `queue`.
+//   R4  Where all inputs act on one state, what comes out depends on the order in which they are taken, and on which
+//       requests were made by then: `requests` names the output by which the block asks for what comes at an input.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +19,8 @@
 
 namespace rxnic {
 
-enum class TwinPortKind : std::uint8_t { kIn, kOut, kRead };
+// kLookup: words of a memory that stand beside a value at an input.
+enum class TwinPortKind : std::uint8_t { kIn, kOut, kRead, kLookup };
 
 struct TwinParameter {
   std::string_view name;
@@ -32,12 +35,15 @@ struct TwinPortFacts {
   unsigned lanes = 1;
   bool has_ready = true;     // false: the link behind an output always has room
   std::string_view queue{};  // field by which the port's work is ordered; "": all of it is (R3)
-  unsigned word_bits = 0;    // of a read; a lane is a word
+  unsigned word_bits = 0;    // of a read, a lookup; a lane is a word
+  std::string_view of{};     // lookup: the input, and the field of its values that is the address
+  std::string_view field{};
 };
 
 struct TwinFacts {
   std::vector<TwinParameter> parameters;
   std::vector<TwinPortFacts> ports;
+  std::string_view requests{};  // "": the inputs do not depend on each other (R4)
 };
 
 struct TwinBlock {
@@ -64,6 +70,22 @@ TwinPortFacts read_of(std::string_view name, unsigned words) {
           .bits = Descriptor<Address>::kBits,
           .lanes = words,
           .word_bits = Descriptor<Word>::kBits};
+}
+
+// Writes of a memory (model/engine/write_port.h).
+template <Described T>
+TwinPortFacts write_of(std::string_view name, std::string_view queue) {
+  return output_without_ready<T>(name, queue);
+}
+// The word of the address that is in `field` of the value at input `of`.
+template <Described Address, Described Word>
+TwinPortFacts lookup_of(std::string_view name, std::string_view of, std::string_view field) {
+  return {.name = name,
+          .kind = TwinPortKind::kLookup,
+          .bits = Descriptor<Address>::kBits,
+          .word_bits = Descriptor<Word>::kBits,
+          .of = of,
+          .field = field};
 }
 
 // Every block that has RTL.

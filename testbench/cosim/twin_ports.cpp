@@ -33,7 +33,7 @@ std::uint64_t get_signal(const TwinSignal& s) {
 
 TwinJoint::TwinJoint(const Engine& engine, const Block& block, const TwinPort& of_twin)
     : twin(of_twin), lanes(of_twin.lanes) {
-  if (of_twin.kind == TwinPortKind::kRead) {
+  if (of_twin.kind == TwinPortKind::kRead || of_twin.kind == TwinPortKind::kLookup) {
     for (const auto* child : block.get_child_objects()) {
       if (child->basename() == of_twin.name) memory = dynamic_cast<const ReadPortBase*>(child);
     }
@@ -49,9 +49,14 @@ TwinJoint::TwinJoint(const Engine& engine, const Block& block, const TwinPort& o
       link = l;
       port = at;
     }
-    if (link == nullptr) return;  // nothing comes in, and what comes out is for nobody
-    bits = link->value_bits();
-    value.resize(link->value_bytes());
+    for (auto* child : block.get_child_objects()) {
+      if (of_twin.kind == TwinPortKind::kOut && child->basename() == of_twin.name && link == nullptr) {
+        write = dynamic_cast<WritePortBase*>(child);
+      }
+    }
+    if (!joined()) return;  // nothing comes in, and what comes out is for nobody
+    bits = operations().bits;
+    value.resize(operations().bytes);
   }
   if (bits != of_twin.bits) {
     throw std::runtime_error(
@@ -64,9 +69,34 @@ TwinJoint::TwinJoint(const Engine& engine, const Block& block, const TwinPort& o
 
 void TwinJoint::offer(bool valid, std::uint64_t number) {
   if (!valid) return set(twin.valid, 0);
-  link->copy_value(number, value.data());
-  link->operations()->pack(value.data(), model.data());
+  get_value(number);
   offer_bits(model);
+}
+
+void TwinJoint::get_value(std::uint64_t number) {
+  if (link != nullptr) {
+    link->copy_value(number, value.data());
+  } else {
+    std::memcpy(value.data(), write->value(), value.size());
+  }
+  operations().pack(value.data(), model.data());
+}
+
+void TwinJoint::look_up(const TwinJoint& input) {
+  if (input.link == nullptr || get_signal(input.twin.valid) == 0) return;
+  stand(words_at_number(input.number(input.model, twin.field, 0)));
+}
+
+std::vector<std::uint32_t> TwinJoint::words_at_number(std::uint64_t address) const {
+  std::vector<std::uint32_t> at(model.size());
+  std::memcpy(at.data(), &address, std::min(sizeof address, at.size() * kWordBytes));
+  return words_at(at);
+}
+
+void TwinJoint::stand(const std::vector<std::uint32_t>& words) {
+  std::vector<std::uint32_t> of_port(words_.size());
+  copy_bits(words.data(), 0, of_port.data(), 0, memory->word_bits());
+  std::memcpy(twin.words.at, of_port.data(), twin.words.bytes);
 }
 
 void TwinJoint::offer_bits(const std::vector<std::uint32_t>& bits_of_value) {
@@ -122,7 +152,7 @@ std::uint64_t TwinJoint::number(const std::vector<std::uint32_t>& bits_of_value,
                                 std::uint64_t otherwise) const {
   std::uint64_t found = otherwise;
   unsigned below = bits;  // the first field has the most significant bits
-  link->for_each_number_of(nullptr, [&](const FieldPath& at, std::uint64_t) {
+  operations().for_each_number(nullptr, [&](const FieldPath& at, std::uint64_t) {
     below -= at.field.bits;
     const bool named = at.outer == nullptr && at.index < 0 && at.field.name == name;
     if (named) found = get_bits(bits_of_value.data(), below, at.field.bits);
@@ -131,7 +161,7 @@ std::uint64_t TwinJoint::number(const std::vector<std::uint32_t>& bits_of_value,
 }
 
 std::string TwinJoint::text(const std::uint32_t* bits_of_value) const {
-  return link != nullptr ? link->operations()->text(bits_of_value) : memory->address_text(bits_of_value);
+  return memory == nullptr ? operations().text(bits_of_value) : memory->address_text(bits_of_value);
 }
 
 void refuse_missing_ports(const Engine& engine, const Block& block, const Twin& twin) {
@@ -148,7 +178,9 @@ void refuse_missing_ports(const Engine& engine, const Block& block, const Twin& 
     }
   }
   for (const auto* child : block.get_child_objects()) {
-    if (dynamic_cast<const ReadPortBase*>(child) != nullptr) need(child);
+    const bool of_memory =
+        dynamic_cast<const ReadPortBase*>(child) != nullptr || dynamic_cast<const WritePortBase*>(child) != nullptr;
+    if (of_memory) need(child);
   }
 }
 
@@ -158,6 +190,20 @@ void reset_twin(Twin& twin) {
   twin.eval();
   clock_twin(twin);
   *twin.reset_n = 1;
+}
+
+void give_at_setup(Twin& twin, TwinJoint& input, const std::vector<std::uint32_t>& bits_of_value) {
+  constexpr int kMostCycles = 1000;
+  for (int n = 0; n < kMostCycles; ++n) {
+    input.offer_bits(bits_of_value);
+    twin.eval();
+    const bool taken = input.transfers() != 0;
+    clock_twin(twin);
+    if (!taken) continue;
+    input.offer(false, 0);
+    return;
+  }
+  throw std::runtime_error(fmt::format("{}: the RTL takes nothing before the first cycle", input.twin.name));
 }
 
 void clock_twin(Twin& twin) {

@@ -11,6 +11,8 @@
 #include "model/engine/engine.h"
 #include "model/engine/link.h"
 #include "model/engine/read_port.h"
+#include "model/engine/write_port.h"
+#include "model/types/descriptor_bits.h"
 #include "testbench/cosim/twin.h"
 
 namespace rxnic {
@@ -27,6 +29,15 @@ struct TwinJoint {
   void offer(bool valid, std::uint64_t number);
   void offer_bits(const std::vector<std::uint32_t>& bits_of_value);
   void give_room(std::uint64_t values);  // at an output
+  // Puts the words beside the value that stands at `input`, when one does.
+  void look_up(const TwinJoint& input);
+  std::vector<std::uint32_t> words_at_number(std::uint64_t address) const;
+  void stand(const std::vector<std::uint32_t>& words);  // at a lookup; of a wider value its low bits
+  // Whether values pass for somebody: an input or an output that is joined.
+  bool joined() const { return link != nullptr || write != nullptr; }
+  const DescriptorOperations& operations() const { return link != nullptr ? *link->operations() : write->operations(); }
+  // Value number `number` of the link, or the last one that was written: into `value` and `model`.
+  void get_value(std::uint64_t number);
   // A bit for each lane that passes a value in this cycle, as far as the twin has a say in it.
   std::uint64_t transfers() const;
   void get_lanes();           // of an output, or the address of a read
@@ -45,7 +56,8 @@ struct TwinJoint {
   TwinPort twin;
   LinkBase* link = nullptr;  // of an input, an output; nullptr: not joined
   const sc_core::sc_object* port = nullptr;
-  const ReadPortBase* memory = nullptr;
+  const ReadPortBase* memory = nullptr;    // of a read, a lookup
+  WritePortBase* write = nullptr;          // of an output that writes a memory
   unsigned bits = 0;                       // of a value, an address
   unsigned lanes = 1;                      // values that may pass in a cycle; words of a read
   std::vector<std::byte> value;            // a copy of the one at an input
@@ -58,10 +70,37 @@ struct TwinJoint {
   std::vector<std::uint32_t> words_;
 };
 
+// Puts the words of each lookup beside the value at its input.
+template <class Ports>
+void look_up_all(Ports& ports) {
+  for (auto& lookup : ports) {
+    if (lookup.twin.kind != TwinPortKind::kLookup) continue;
+    for (const auto& input : ports) {
+      if (input.twin.name == lookup.twin.of) lookup.look_up(input);
+    }
+  }
+}
+
 // Throws std::runtime_error when a port of the block is none of the twin's.
 void refuse_missing_ports(const Engine& engine, const Block& block, const Twin& twin);
 // A clock with reset, from which the twin starts.
 void reset_twin(Twin& twin);
+void give_at_setup(Twin& twin, TwinJoint& input, const std::vector<std::uint32_t>& bits_of_value);
+// What the block was told before the first cycle, through the twin's inputs. Throws std::runtime_error when one is not
+// taken.
+template <class Ports>
+void set_up_twin(Twin& twin, Ports& ports, const Block& block) {
+  block.repeat_setup([&](const sc_core::sc_object& input, const DescriptorOperations& of, const void* value) {
+    std::vector<std::uint32_t> bits(words_of_bits(of.bits));
+    of.pack(value, bits.data());
+    TwinJoint* at = nullptr;
+    for (auto& p : ports) {
+      if (p.twin.kind == TwinPortKind::kOut) p.give_room(p.lanes);
+      if (p.twin.name == input.basename()) at = &p;
+    }
+    if (at != nullptr) give_at_setup(twin, *at, bits);
+  });
+}
 // The clock rises and falls. The words of memory reads are put at their port after it.
 void clock_twin(Twin& twin);
 

@@ -2,12 +2,26 @@
 """Which blocks have RTL, and for which configurations it is built and tested, for the scripts."""
 import pathlib
 import re
+import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
+RTL = HERE.parents[1] / "rtl"
+PARAMS = HERE.parents[1] / "model" / "params" / "params.toml"
 
 
 def blocks():
     return sorted(path.name.removesuffix("_twin.cpp") for path in HERE.glob("*_twin.cpp"))
+
+
+def files(block):
+    """What a module is written in, of rtl/: its file, and those that it includes."""
+    module = RTL / f"{block}.sv"
+    return [module, *(RTL / name for name in re.findall(r'^ *`include "(\w+[.]svh)"', module.read_text("utf-8"), re.M))]
+
+
+def packages():
+    """The packages of rtl/, in the order in which they are read; rxnic_pkg is the only one that others need."""
+    return [RTL / "rxnic_pkg.sv", *sorted(set(RTL.glob("*_pkg.sv")) - {RTL / "rxnic_pkg.sv"})]
 
 
 class Configuration:
@@ -23,8 +37,8 @@ class Configuration:
 
     @property
     def name(self):
-        """As tests are named: Latency4Sges1Bytes64."""
-        return "".join(re.sub(r"(Cycles|PerCycle)?=", "", item) for item in self.deciding)
+        """As tests are named, by the first three: Latency4Sges1Bytes64."""
+        return "".join(re.sub(r"(Cycles|PerCycle)?=", "", item) for item in self.deciding[:3])
 
     @property
     def random_test(self):
@@ -34,18 +48,22 @@ class Configuration:
     @property
     def settings(self):
         """The same for the model: ["--set", "grh_scatter.latency_cycles=4", ...]"""
+        described = tomllib.loads(PARAMS.read_text(encoding="utf-8"))[self.block]
         words = []
         for item in self.deciding:
             name, value = item.split("=")
-            words += ["--set", f"{self.block}.{re.sub(r'(?<!^)(?=[A-Z])', '_', name).lower()}={value}"]
+            key = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+            if "values" in described[key]:
+                value = described[key]["values"][int(value)]
+            words += ["--set", f"{self.block}.{key}={value}"]
         return words
 
 
 def configurations(block):
     """Those that CMakeLists.txt lists: foreach(parameters IN ITEMS "A=1;B=2" ...) rxnic_twin(BLOCK PARAMETERS ...)."""
-    text = (HERE / "CMakeLists.txt").read_text(encoding="utf-8")
-    loop = re.search(r"foreach\(parameters IN ITEMS ([^)]*)\)\s*"
-                     rf"rxnic_twin\({block} PARAMETERS \${{parameters}} ([^)]*)\)", text)
+    text = (HERE / "CMakeLists.txt").read_text(encoding="utf-8").replace("\\\n", "")
+    loop = re.search(r"foreach\(parameters IN ITEMS\s+([^)]*)\)\s*"
+                     rf"rxnic_twin\({block} PARAMETERS \${{parameters}} ?((?:(?!PARTS)[^)])*)", text)
     if loop is None:
         raise SystemExit(f"{block}: found no configurations in {HERE / 'CMakeLists.txt'}")
     return [Configuration(block, items.split(";"), loop[2].split()) for items in re.findall(r'"([^"]+)"', loop[1])]

@@ -3,15 +3,24 @@
 module receive_path;
   import rxnic_dpi_pkg::*;
 
+  tag_match_cam_module matcher ();
   grh_scatter_module scatter ();
 
   task automatic describe(input chandle server_h);
+    matcher.module_h = rxnic_module(server_h, "tag_match_cam");
+    matcher.pins(RXNIC_DESCRIBE);
     scatter.module_h = rxnic_module(server_h, "grh_scatter");
     scatter.pins(RXNIC_DESCRIBE);
   endtask
 
   // Answers for the module whose turn it is when it is one of these.
   task automatic exchange(input chandle turn_h);
+    if (turn_h == matcher.module_h) begin
+      matcher.pins(RXNIC_DRIVE);
+      #1;
+      matcher.pins(RXNIC_SAMPLE);
+      rxnic_answer(turn_h);
+    end
     if (turn_h == scatter.module_h) begin
       scatter.pins(RXNIC_DRIVE);
       #1;

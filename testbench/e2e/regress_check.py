@@ -55,7 +55,7 @@ def coverage(bench):
         counted.add_record(line)
     bench.expect_equal(counted.figure(rtl_coverage.TOGGLE), (1, 2), "toggles")
     bench.expect_equal(counted.figure(rtl_coverage.LINE), (1, 2), "lines")
-    bench.expect_equal(counted.missed(rtl_coverage.TOGGLE), [(10, "in_i.psn[0]")], "missed toggles")
+    bench.expect_equal(counted.missed(rtl_coverage.TOGGLE), [(f"{BLOCK}.sv", 10, "in_i.psn[0]")], "missed toggles")
     table_file = bench.folder / "coverage.toml"
     table_file.write_text(f'[{BLOCK}]\ntoggles = [{{ name = "in_i.psn.*", because = "why" }}, '
                           '{ name = "in_i.qpn.*", because = "it was hit" }]\n', encoding="utf-8")
@@ -70,7 +70,7 @@ def mutants(bench):
     """A mutant is built, tried and counted; the same seed draws the same ones."""
     lists = [script(bench, MUTATE, "--list", "--count", 30, "--seed", seed).stdout for seed in (5, 5, 6)]
     bench.expect(lists[0] == lists[1] != lists[2], "seeds")
-    bench.expect_equal(len(re.findall(r"^line \d+, column \d+: .* -> .*  \[\w+\]$", lists[0], re.M)), 30, "mutants")
+    bench.expect_equal(len(re.findall(rf"^{BLOCK}.sv:\d+:\d+: .* -> .*  \[\w+\]$", lists[0], re.M)), 30, "mutants")
     done = script(bench, MUTATE, "--count", 1, "--cycles", 20000, "--seed", 5, "--jobs", 1)
     said = re.search(r"grh_scatter: seed 5; 1 mutants, [01] caught; besides \d+ refused by the tools", done.stdout)
     bench.expect(said, f"says not what it did: {done.stdout} {done.stderr}")

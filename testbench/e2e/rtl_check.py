@@ -46,6 +46,24 @@ def place(bench):
             bench.expect_equal(rtl.get(figure), model.get(figure), f"{trace.name}: {figure}")
 
 
+def tags(bench):
+    """The tag matcher: on an SRQ with tags model and RTL agree, and do the same; without tags nothing passes it."""
+    need_rtl(bench)
+    with_tags = ("--host", "receive=tm_srq,tags=24")
+    for trace in traces():
+        done = bench.rxnic("replay", trace, *with_tags, "--lockstep", "tag_match_cam")
+        bench.expect_equal(done.returncode, 0, f"{trace.name}: {done.stderr}")
+        found = re.search(r"lockstep: \S*tag_match_cam: (\d+) cycles compared, .*; (\d+) transactions", done.stdout)
+        bench.expect(found and int(found[2]) > 0, f"{trace.name}: does not say what was compared: {done.stdout[-400:]}")
+    reports = [bench.replay(e2e.SAMPLE, *with_tags, *place_of, out=f"out{len(place_of)}")
+               for place_of in ((), ("--rtl", "tag_match_cam"))]
+    for figure in ("cqes", "latency_ns", "packets", "events"):
+        bench.expect_equal(reports[1].get(figure), reports[0].get(figure), figure)
+    done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", "--lockstep", "tag_match_cam")
+    bench.expect_equal(done.returncode, 4, "no tags")
+    bench.expect("tag_match_cam: 0 transactions compared" in done.stderr, f"no tags: {done.stderr}")
+
+
 def programs(bench):
     """A program behind the option keeps its own options and its exit status; without traffic too little is compared."""
     need_rtl(bench)
@@ -68,7 +86,7 @@ def refusals(bench):
         bench.expect(words in done.stderr, f"{' '.join(arguments)}: does not name {words}: {done.stderr}")
 
 
-CHECKS = {"lockstep": lockstep, "place": place, "programs": programs, "refusals": refusals}
+CHECKS = {"lockstep": lockstep, "place": place, "tags": tags, "programs": programs, "refusals": refusals}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
 
 namespace rxnic {
 
@@ -38,14 +39,15 @@ void NicRtl::add_lockstep(Nic& nic, const RtlChoice& choice) {
   Block& block = block_of(nic, choice.block);
   auto twin = make_twin(choice.block, params_, choice.file);
   if (choice.transactions) {
-    transactions_.emplace_back(block.name(),
-                               std::make_unique<TransactionLockstep>(engine_, block, std::move(twin),
-                                                                     TransactionOptions{.always = request_.always}));
+    transactions_.emplace_back(
+        block.name(),
+        std::make_unique<TransactionLockstep>(engine_, block, std::move(twin), TransactionOptions{request_.always, 0}));
   } else {
-    const std::string waves = (std::filesystem::path(request_.folder) / block.name()).string() + ".vcd";
-    lockstep_.emplace_back(block.name(),
-                           std::make_unique<Lockstep>(engine_, block, std::move(twin),
-                                                      LockstepOptions{.always = request_.always, .waves = waves}));
+    LockstepOptions options;
+    options.always = request_.always;
+    options.transactions = 0;
+    options.waves = (std::filesystem::path(request_.folder) / block.name()).string() + ".vcd";
+    lockstep_.emplace_back(block.name(), std::make_unique<Lockstep>(engine_, block, std::move(twin), options));
   }
 }
 
@@ -65,16 +67,25 @@ void NicRtl::add_rtl(Nic& nic, const RtlChoice& choice) {
 
 std::vector<std::string> NicRtl::finish() {
   std::vector<std::string> lines;
+  std::map<std::string, std::uint64_t> compared;  // transactions of each block, by its name without the NIC's
+  const auto count = [&](const std::string& name, std::uint64_t transactions) {
+    compared[name.substr(name.rfind('.') + 1)] += transactions;
+  };
   for (const auto& [name, lockstep] : lockstep_) {
     const LockstepResult result = lockstep->finish();
     if (!result.failure.empty()) throw LockstepError(result.failure);
+    count(name, result.transactions);
     lines.push_back("lockstep: " + result.text(name));
   }
   for (const auto& [name, transactions] : transactions_) {
     const TransactionResult result = transactions->finish();
     if (!result.failure.empty()) throw LockstepError(result.failure);
+    count(name, result.transactions());
     const std::vector<std::string> of_block = result.lines("lockstep: " + name);
     lines.insert(lines.end(), of_block.begin(), of_block.end());
+  }
+  for (const auto& [block, transactions] : compared) {
+    if (transactions == 0) throw LockstepError(fmt::format("{}: 0 transactions compared; expected 1 or more", block));
   }
   for (const auto& [name, rtl] : rtl_) {
     if (!rtl->failure().empty()) throw LockstepError(fmt::format("{}: {}", name, rtl->failure()));

@@ -29,7 +29,8 @@ class NicRtl {
 
   // Before the simulation starts. Throws std::invalid_argument: there is no such RTL.
   void add(Nic& nic);
-  // After the simulation. What was compared, in lines. Throws LockstepError.
+  // After the simulation. What was compared, in lines. Throws LockstepError. A NIC may have had nothing to do for a
+  // block, but not all of them.
   std::vector<std::string> finish();
 
  private:

@@ -56,10 +56,10 @@ MEMORIES = {
     "rx_buffer": {"ledger"},
     "rx_parser": {"packets", "ledger"},
     "srq_wqe_fetcher": {"wqes"},
-    "tag_match_cam": {"packets"},
-    "transport_checker": {"ledger"},
+    "tag_match_cam": set(),
+    "transport_checker": {"packets", "ledger"},
 }
-CONTEXT_PARTS = {"transport_checker": "ResponderContext", "srq_wqe_fetcher": "OpenWqe", "tag_match_cam": "TagContext",
+CONTEXT_PARTS = {"transport_checker": "ResponderContext", "srq_wqe_fetcher": "OpenWqe",
                  "cqe_generator": "CompletionContext"}
 OF_ALL_BLOCKS = {"model/blocks/dma.h", "model/blocks/ledger.h"}
 NOT_BLOCKS = {"nic", "device", "wire", "host", "fabric", "live"}  # sections of params.toml that are no block

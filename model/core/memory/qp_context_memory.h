@@ -10,9 +10,12 @@
 
 #include <cassert>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "model/types/context.h"
+#include "model/types/read_memory.h"
+#include "model/types/write_memory.h"
 
 namespace rxnic {
 
@@ -61,6 +64,21 @@ class QpContextPort : public QpPinPort {
   const Part& operator[](std::uint32_t line) const { return memory_[line]; }
   std::uint32_t residence(std::uint32_t line) const { return memory_[line].residence; }
   void set_dirty(std::uint32_t line) { memory_[line].dirty = true; }
+};
+
+// A block's part as the memory behind its ports. Without a line (kNoLine) there is nothing. `Write`: where and what.
+template <class Part, class Write>
+class QpPartMemory final : public ReadMemory<ContextLine, Part>, public WriteMemory<Write> {
+ public:
+  explicit QpPartMemory(QpContextMemory& memory) : memory_(memory) {}
+  const Part* read(const ContextLine& at, std::uint32_t& words) const override {
+    words = at.line < memory_.size() ? 1 : 0;
+    return words == 0 ? nullptr : &std::as_const(memory_)[at.line];
+  }
+  void write(const Write& what) override { static_cast<Part&>(memory_[what.line]) = what.part; }
+
+ private:
+  QpContextMemory& memory_;
 };
 
 }  // namespace rxnic

@@ -75,8 +75,8 @@ bool TagMatchList::remove(std::uint32_t handle) {
 
 void TagMatchList::restore(std::uint32_t handle) { enter_cam(handle); }  // (R6)
 
-TagOverflowEntry TagMatchList::bytes_of(const TagEntry& entry, std::uint64_t sequence) {
-  TagOverflowEntry e;
+StoredTag TagMatchList::bytes_of(const TagEntry& entry, std::uint64_t sequence) {
+  StoredTag e;
   e.tag = entry.tag;
   e.mask = entry.mask;
   e.buffer = entry.buffer;
@@ -86,16 +86,16 @@ TagOverflowEntry TagMatchList::bytes_of(const TagEntry& entry, std::uint64_t seq
   return e;
 }
 
-void TagMatchList::move_in(const TagOverflowEntry& e) {
+void TagMatchList::move_in(const StoredTag& e) {
   leave_overflow(e, Place::kCam, true);
   enter_cam(e.handle);
 }
 
-void TagMatchList::take(const TagOverflowEntry& e, bool first) { leave_overflow(e, Place::kConsumed, first); }
+void TagMatchList::take(const StoredTag& e, bool first) { leave_overflow(e, Place::kConsumed, first); }
 
-void TagMatchList::drop(const TagOverflowEntry& e, bool first) { leave_overflow(e, Place::kFree, first); }
+void TagMatchList::drop(const StoredTag& e, bool first) { leave_overflow(e, Place::kFree, first); }
 
-void TagMatchList::leave_overflow(const TagOverflowEntry& e, Place now, bool first) {
+void TagMatchList::leave_overflow(const StoredTag& e, Place now, bool first) {
   Node& node = nodes_[e.handle];
   node.entry = {e.handle, e.tag, e.mask, e.buffer};
   node.sequence = e.sequence;

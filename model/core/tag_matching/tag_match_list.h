@@ -10,7 +10,7 @@
 //   R4  A sync is asked for when more than 0x3fff unexpected messages are not acknowledged. Counts are modulo 2^16.
 //   R5  Entries are in the CAM or in the overflow. The device keeps those in the CAM; of those in the overflow it knows
 //       how many there are, and of each handle that it is there. Their tags, masks, buffers and ages are the bytes in
-//       memory (TagOverflowEntry): what the block has read decides. An entry that was read moves into the CAM
+//       memory (StoredTag): what the block has read decides. An entry that was read moves into the CAM
 //       (move_in), is matched (take) or removed (drop).
 //   R6  A match can be undone: the entry is posted again, with its old age, in the CAM (restore) or in the overflow
 //       (put_back).
@@ -54,18 +54,18 @@ class TagMatchList {
 
   // The overflow.
   bool in_overflow(std::uint32_t handle) const { return is(handle, Place::kOverflow); }
-  static TagOverflowEntry bytes_of(const TagEntry& entry, std::uint64_t sequence);
-  TagOverflowEntry bytes_of(std::uint32_t handle) const { return bytes_of(entry(handle), sequence(handle)); }
-  bool holds(const TagOverflowEntry& e) const { return e.live == 1 && in_overflow(e.handle); }
+  static StoredTag bytes_of(const TagEntry& entry, std::uint64_t sequence);
+  StoredTag bytes_of(std::uint32_t handle) const { return bytes_of(entry(handle), sequence(handle)); }
+  bool holds(const StoredTag& e) const { return e.live == 1 && in_overflow(e.handle); }
   // Entries of this number and younger ones are held. (R3)
   std::uint64_t held_from() const { return in_phase() ? ~std::uint64_t{0} : phase_began_; }
-  static bool matches(const TagOverflowEntry& e, std::uint64_t tag, std::uint64_t held_from) {
+  static bool matches(const StoredTag& e, std::uint64_t tag, std::uint64_t held_from) {
     return (tag & e.mask) == e.tag && e.sequence < held_from;
   }
   // Of an entry that was read, and is there. `first`: no live one is before it.
-  void move_in(const TagOverflowEntry& e);
-  void take(const TagOverflowEntry& e, bool first);
-  void drop(const TagOverflowEntry& e, bool first);
+  void move_in(const StoredTag& e);
+  void take(const StoredTag& e, bool first);
+  void drop(const StoredTag& e, bool first);
   void spill(std::uint32_t handle);     // the youngest of the CAM goes in front of the overflow
   void put_back(std::uint32_t handle);  // as restore(), but into the overflow
   // The overflow has been read: its entries are younger than this consumed one.
@@ -110,7 +110,7 @@ class TagMatchList {
   void unlink(Chain& chain, Neighbours Node::*at, std::uint32_t handle);
   void enter_cam(std::uint32_t handle);
   void leave_cam(std::uint32_t handle, Place now);
-  void leave_overflow(const TagOverflowEntry& e, Place now, bool first);
+  void leave_overflow(const StoredTag& e, Place now, bool first);
   void set_counts(std::uint16_t unexpected, std::uint16_t acknowledged);
 
   std::vector<Node> nodes_;  // by handle

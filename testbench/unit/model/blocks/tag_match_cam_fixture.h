@@ -6,6 +6,7 @@
 
 #include "model/blocks/tag_match_cam.h"
 #include "model/core/responder/responder.h"
+#include "model/core/tag_matching/tag_headers.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::tag_match_cam_test {
@@ -87,7 +88,12 @@ struct Fixture {
     p.takes_wqe = p.has(kTakesWqe);
     p.ends_message = p.has(kLast | kOnly);
     p.completes = p.ends_message && p.has(kSend);
+    carry_headers(p);
     return p;
+  }
+  // What the checker reads of the payload.
+  void carry_headers(WqeRequest& p) {
+    if (begins_tagged_message(p)) read_tag_headers(p, shared.packets[p.buffer].frame.data() + p.payload_offset);
   }
   WqeRequest send(Cycle when, std::uint64_t tag, TmhOpcode opcode = TmhOpcode::kEager,
                   Operation op = Operation::kSendOnly, std::uint32_t line = 0) {

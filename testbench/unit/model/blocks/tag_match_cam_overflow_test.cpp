@@ -67,7 +67,7 @@ TEST(TagMatchCamOverflow, AFailedReadIsAnError) {  // R9
   ASSERT_EQ(fixture.out.size(), 5u);
   EXPECT_EQ(fixture.at(0).tag_verdict, TagVerdict::kUnexpected);
   EXPECT_EQ(fixture.at(1).tag_verdict, TagVerdict::kFailed);
-  EXPECT_EQ(fixture.out.cycle(1), Cycle{1004 + kRead});
+  EXPECT_EQ(fixture.out.cycle(1), Cycle{1004 + kRead + 1});
   EXPECT_EQ(fixture.at(2).tag_verdict, TagVerdict::kMatched) << "the CAM goes on";
   EXPECT_EQ(fixture.at(3).tag_verdict, TagVerdict::kFailed);
   EXPECT_EQ(fixture.at(4).status, WcStatus::kTagMatch);
@@ -130,7 +130,7 @@ TEST(TagMatchCamOverflow, RemovalWalksTheOverflow) {  // R8
   bench.run();
   ASSERT_EQ(fixture.out.size(), 2u);
   EXPECT_EQ(fixture.at(0).status, WcStatus::kSuccess);
-  EXPECT_EQ(fixture.out.cycle(0), Cycle{1001 + 2 * kRead + 1});
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{1001 + 2 * kRead + 8 + 1});  // eight entries are looked at
   EXPECT_EQ(fixture.dut.counters().list_reads, 2u);
   EXPECT_EQ(fixture.dut.counters().list_writes, 1u);
   EXPECT_GT(fixture.out.cycle(1).count, fixture.out.cycle(0).count);
@@ -150,7 +150,7 @@ TEST(TagMatchCamOverflow, ASparseOverflowIsCompacted) {  // R8
   EXPECT_GT(c.list_reads, 0u);
   EXPECT_GT(c.list_writes, 13u) << "copies besides the marks";
   EXPECT_EQ(fixture.list().in_overflow(), 2u);
-  EXPECT_EQ(fixture.out.cycle(13), Cycle{when.count + 1 + 4 + kRead}) << "in the first read";
+  EXPECT_EQ(fixture.out.cycle(13), Cycle{when.count + 1 + 4 + kRead + 2}) << "the second entry of the first read";
 }
 
 // A match makes room in the CAM while a compaction is in flight: a refill read of that time would hold what a slot was

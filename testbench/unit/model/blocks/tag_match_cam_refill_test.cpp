@@ -73,7 +73,7 @@ TEST(TagMatchCamRefill, SoManyReadsAreInFlight) {  // R6
   const auto reads = fixture.requests(DmaKind::kRead);
   ASSERT_EQ(reads.size(), 3u);
   EXPECT_EQ(reads[1].taken, reads[0].taken + 1);
-  EXPECT_EQ(reads[2].taken, reads[0].taken + kReadLatency + 2);
+  EXPECT_EQ(reads[2].taken, reads[0].taken + kReadLatency + 2 + 1);  // its entry has been looked at
   EXPECT_EQ(fixture.list().in_cam(), 8u);
   EXPECT_EQ(fixture.dut.counters().promotions, 3u);
   EXPECT_EQ(fixture.dut.counters().refill_reads, 3u);
@@ -88,10 +88,10 @@ TEST(TagMatchCamRefill, AnEntryThatMovesInOccupiesTheCam) {  // R3
   for (std::uint32_t i = 0; i < 9; ++i) fixture.add(Cycle{1}, i, i);
   fixture.send(Cycle{499}, 0);  // taken in cycle 500, read in 501, landed in 501 + latency + 2
   const std::uint64_t landed = 501 + kReadLatency + 2;
-  fixture.send(Cycle{landed}, 1);
+  fixture.send(Cycle{landed + 1}, 1);
   bench.run();
   EXPECT_EQ(fixture.dut.counters().promotions, 1u);
-  EXPECT_EQ(fixture.out.cycle(1), Cycle{landed + 20 + 4});
+  EXPECT_EQ(fixture.out.cycle(1), Cycle{landed + 1 + 20 + 4});
 }
 
 // Each list in turn, and all of them together never hold more than the CAM.
@@ -113,6 +113,26 @@ TEST(TagMatchCamRefill, ListsAreRefilledInTurn) {  // R5, R6
   EXPECT_EQ(fixture.list().in_cam(), 6u);
   EXPECT_EQ(fixture.dut.list(WqId{0})->in_cam(), 2u);
   EXPECT_EQ(fixture.dut.entries_used(), 8u);
+}
+
+// An operation has waited for a returned match, with packets behind it. Then it only lacks room for its write to the
+// overflow: packets pass it from the next cycle on, although nothing else happens then.
+TEST(TagMatchCamRefill, PacketsPassAnOperationThatWaitsForNothingButItsWrite) {
+  Bench bench;
+  Fixture fixture(bench);
+  for (std::uint32_t i = 0; i < 8; ++i) fixture.add(Cycle{1}, i, 10 + i);  // the CAM is full
+  fixture.send(Cycle{100}, 10);
+  fixture.add(Cycle{110}, 8, 18);
+  fixture.memory.accept_when([](Cycle c) { return c.count == 400 || c.count > 1000; });
+  for (std::uint32_t i = 9; i < 17; ++i) fixture.add(Cycle{200}, i, 10 + i);  // the link of requests is full
+  fixture.returned.push(Cycle{300}, {kSrq, 0});                               // goes in front of them in cycle 401
+  fixture.add(Cycle{310}, 17, 27);
+  fixture.send(Cycle{320}, 11);
+  bench.run();
+  ASSERT_EQ(fixture.out.size(), 2u);
+  EXPECT_EQ(fixture.out.cycle(1), Cycle{407}) << "taken in 403; the operation was looked at in 402";
+  EXPECT_EQ(fixture.at(1).wqe_index, 1u);
+  EXPECT_EQ(fixture.dut.counters().overflow_appends, 9u);
 }
 
 }  // namespace

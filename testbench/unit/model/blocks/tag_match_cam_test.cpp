@@ -255,6 +255,9 @@ TEST(TagMatchCam, NoTagFinUnknownAndShortAreNotCounted) {  // R11
   fixture.send(Cycle{9}, 7, static_cast<TmhOpcode>(77));
   WqeRequest too_short = fixture.packet(7);
   too_short.payload_bytes = 15;
+  too_short.tmh_opcode = 0;
+  too_short.tag = too_short.tag_context = 0;
+  fixture.carry_headers(too_short);
   fixture.in.push(Cycle{9}, too_short);
   bench.run();
   ASSERT_EQ(fixture.out.size(), 4u);
@@ -273,6 +276,7 @@ WqeRequest request(Fixture& fixture, std::uint64_t tag, std::uint32_t length, st
   WqeRequest p = fixture.packet(tag, TmhOpcode::kRendezvous, op);
   p.payload_bytes = payload;
   build_rvh({0x12345678abc, 0x777, length}, fixture.shared.packets[p.buffer].frame.data() + 64 + kTmhBytes);
+  fixture.carry_headers(p);
   fixture.in.push(Cycle{9}, p);
   return p;
 }
@@ -490,24 +494,26 @@ TEST(TagMatchCam, AWalkCostsOneDependentReadForSoManyEntries) {  // R7
   struct Case {
     std::uint64_t tag;
     std::uint64_t reads;
+    std::uint64_t entries;  // that are looked at
   };
   // 8 entries in the CAM, 10 in the overflow, 4 entries a read.
-  for (const Case c : {Case{107, 0}, Case{108, 1}, Case{111, 1}, Case{112, 2}, Case{117, 3}, Case{999, 3}}) {
+  for (const Case c :
+       {Case{107, 0, 0}, Case{108, 1, 1}, Case{111, 1, 4}, Case{112, 2, 5}, Case{117, 3, 10}, Case{999, 3, 10}}) {
     Bench bench;
     Fixture fixture(bench);
     for (std::uint32_t i = 0; i < 18; ++i) fixture.add(Cycle{1}, i, 100 + i);
     fixture.send(Cycle{999}, c.tag);  // taken in cycle 1000
     const WqeRequest behind = fixture.send(Cycle{999}, 0, TmhOpcode::kEager, Operation::kReadRequest, 1);
     bench.run();
-    // A read: one cycle to memory, the latency, one cycle back.
-    const std::uint64_t due = 1004 + c.reads * (kReadLatency + 2);
+    // A read: one cycle to memory, the latency, one cycle back; then a cycle for each entry.
+    const std::uint64_t due = 1004 + c.reads * (kReadLatency + 2) + c.entries;
     EXPECT_EQ(fixture.out.cycle(0), Cycle{due}) << c.tag;
     EXPECT_EQ(fixture.dut.counters().walk_reads, c.reads);
     EXPECT_EQ(fixture.dut.counters().refill_reads, c.tag == 107 ? 1u : 0u) << "the match made room in the CAM";
     EXPECT_EQ(fixture.memory.count(DmaKind::kRead), c.reads + fixture.dut.counters().refill_reads);
     EXPECT_EQ(fixture.at(0).tag_verdict, c.tag == 999 ? TagVerdict::kUnexpected : TagVerdict::kMatched);
     EXPECT_EQ(fixture.out.value(1), behind);
-    EXPECT_EQ(fixture.out.cycle(1).count, c.reads == 0 ? 1005 : due + 4);  // taken when the walk has ended
+    EXPECT_EQ(fixture.out.cycle(1).count, c.reads == 0 ? 1005 : due + 1 + 4);  // taken when the walk has ended
   }
 }
 

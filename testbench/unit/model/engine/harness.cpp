@@ -17,7 +17,8 @@ Cycle TestMemory::step(Cycle now) {
   while (first_ < due_.size() && due_[first_].first <= now && completions.can_push(now)) {
     completions.push(now, due_[first_++].second);
   }
-  if (requests.can_pop(now)) perform(now, requests.pop(now));
+  const bool accepts = ready_ == nullptr || ready_(now);
+  if (accepts && requests.can_pop(now)) perform(now, requests.pop(now));
   Cycle next = requests.empty() ? kNever : now + 1;
   if (first_ < due_.size()) next = earliest(next, latest(due_[first_].first, now + 1));
   return rest(now, first_ < due_.size() ? Activity::kBusy : Activity::kStarved, next);
@@ -85,9 +86,9 @@ Bench::~Bench() {
 }
 
 TestMemory& Bench::memory(Out<DmaRequest>& requests, In<DmaCompletion>& completions, HostMemory& host,
-                          std::uint64_t latency) {
+                          std::uint64_t latency, std::uint32_t capacity) {
   auto& made = add<TestMemory>(fresh_name("memory").c_str(), host, latency);
-  connect(requests, made.requests);
+  connect(requests, made.requests, capacity);
   connect(made.completions, completions);
   return made;
 }

@@ -136,6 +136,8 @@ class TestMemory final : public Block {
   std::size_t count(DmaKind kind) const;
   void set_latency(std::uint64_t cycles) { latency_ = cycles; }
   void fail_reads_from(BusAddress address) { unmapped_ = address; }
+  // Takes requests only in cycles for which `ready` holds; a function of the cycle alone.
+  void accept_when(std::function<bool(Cycle)> ready) { ready_ = std::move(ready); }
   Cycle step(Cycle now) override;
 
  private:
@@ -143,6 +145,7 @@ class TestMemory final : public Block {
 
   HostMemory& host_;
   std::uint64_t latency_;
+  std::function<bool(Cycle)> ready_;
   BusAddress unmapped_{~std::uint64_t{0}};  // and all above it
   std::vector<Record> log_;
   std::vector<std::pair<Cycle, DmaCompletion>> due_;
@@ -213,8 +216,8 @@ class Bench {
     connect(port, made.in, capacity);
     return made;
   }
-  TestMemory& memory(Out<DmaRequest>& requests, In<DmaCompletion>& completions, HostMemory& host,
-                     std::uint64_t latency);
+  TestMemory& memory(Out<DmaRequest>& requests, In<DmaCompletion>& completions, HostMemory& host, std::uint64_t latency,
+                     std::uint32_t capacity = kCapacity);
   TestMemory& memory(Out<DmaRequest>& requests, HostMemory& host);  // for blocks that only write
   // Calls `f` at the end of a cycle, after all blocks: they see its changes in the next cycle, in every mode.
   void at(Cycle when, std::function<void(Cycle)> f) { script_->at(when, std::move(f)); }

@@ -24,11 +24,11 @@ TEST(WaveFields, AValueAndTheBitsOfItsPortAreShownAlike) {
 
   const std::string path = folder.file("waves.vcd");
   WaveFile file(path, 1, {});
-  const WaveFields fields(file.tree, file.tree.scope("value"), link);
-  const WaveFields fields_of_bits(file.tree, file.tree.scope("bits"), link);
+  const WaveFields fields(file.tree, file.tree.scope("value"), link.operations());
+  const WaveFields fields_of_bits(file.tree, file.tree.scope("bits"), link.operations());
   file.begin(Cycle{0});
-  fields.show(file, link, &value);
-  fields_of_bits.show_bits(file, link, bits.data());
+  fields.show(file, &value);
+  fields_of_bits.show_bits(file, bits.data());
   file.close(Cycle{0});
 
   const auto signals = read_vcd(path);

@@ -72,7 +72,9 @@ TEST(OnChipMemory, TinyAddsUp) {  // by hand, from configs/tiny.toml
   EXPECT_EQ(fixture.bits("tag_match_cam", "walk_buffer"), 2u * 2 * 512) << "entries of two reads";
   EXPECT_EQ(fixture.bits("tag_match_cam", "handles"), 2u * 16 * 2);
   EXPECT_EQ(fixture.bits("tag_match_cam", "bursts"), 2u * (24 + 5 + 2 + 2 + 2)) << "one of 32 slots, 2 entries at most";
-  EXPECT_EQ(fixture.bits("tag_match_cam", "copies"), 3u * 512);
+  EXPECT_EQ(fixture.bits("tag_match_cam", "leaving"), 3u * 512) << "as many as the DMA engine's link, and one";
+  EXPECT_EQ(fixture.bits("tag_match_cam", "returns"), (10u + 2 + 3 + 64) * (4 + 1 + 1))
+      << "handle below 16, one of 2 lists, valid";
   EXPECT_EQ(fixture.bits("srq_wqe_fetcher", "prefetched"), 2u * 2 * (528 * 8 + 16 + 2)) << "33 segments of 16 bytes";
   EXPECT_EQ(fixture.bits("srq_wqe_fetcher", "wqe_store"), 16u * (16 + 6 + 32 + 32 * 128 + 1 + 24 + 1));
   EXPECT_EQ(fixture.bits("address_translator", "mpt_entries"), 2u * 2 * 512);

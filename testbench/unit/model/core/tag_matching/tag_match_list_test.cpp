@@ -131,7 +131,7 @@ TEST(TagMatchList, CountsAreModulo2To16) {  // R4
 TEST(TagMatchList, TheOverflowIsOnlyWhatWasRead) {  // R5
   TagMatchList list(8);
   list.append(entry(0, 10), true);
-  TagOverflowEntry bytes[4];
+  StoredTag bytes[4];
   for (std::uint32_t i = 1; i < 5; ++i)
     bytes[i - 1] = TagMatchList::bytes_of(entry(i, 10 + i), list.append(entry(i, 10 + i), false));
   EXPECT_EQ(list.in_cam(), 1u);
@@ -157,9 +157,9 @@ TEST(TagMatchList, TheOverflowIsOnlyWhatWasRead) {  // R5
 
 TEST(TagMatchList, AnEntryOfTheOverflowIsHeldByItsNumber) {  // R3
   TagMatchList list(8);
-  const TagOverflowEntry old = TagMatchList::bytes_of(entry(0, 1), list.append(entry(0, 1), false));
+  const StoredTag old = TagMatchList::bytes_of(entry(0, 1), list.append(entry(0, 1), false));
   list.count_unexpected();
-  const TagOverflowEntry held = TagMatchList::bytes_of(entry(1, 1), list.append(entry(1, 1), false));
+  const StoredTag held = TagMatchList::bytes_of(entry(1, 1), list.append(entry(1, 1), false));
   EXPECT_TRUE(TagMatchList::matches(old, 1, list.held_from()));
   EXPECT_FALSE(TagMatchList::matches(held, 1, list.held_from()));
   list.acknowledge(1);
@@ -170,7 +170,7 @@ TEST(TagMatchList, AnEntryOfTheOverflowIsHeldByItsNumber) {  // R3
 TEST(TagMatchList, AnEntryBehindOthersOnTheirWayIsNotSettled) {  // R7
   TagMatchList list(8);
   list.append(entry(0, 1), true);
-  const TagOverflowEntry on_its_way = TagMatchList::bytes_of(entry(1, 2), list.append(entry(1, 2), false));
+  const StoredTag on_its_way = TagMatchList::bytes_of(entry(1, 2), list.append(entry(1, 2), false));
   list.append(entry(2, 3), true);
   EXPECT_TRUE(list.settled(0));
   EXPECT_FALSE(list.settled(2));

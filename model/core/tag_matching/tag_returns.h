@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matches that the WQE fetcher may give back to the tag matcher: those that have left it, and that the fetcher has not
+// let go or returns just now.
+#pragma once
+
+#include <cstdint>
+
+#include "model/params/params.h"
+
+namespace rxnic {
+
+inline std::uint32_t most_tag_returns(const Params& p) {
+  return p.tag_match_cam.pipeline_depth + p.tag_match_cam.queue_depth + p.srq_wqe_fetcher.pipeline_depth +
+         p.nic.notice_depth;
+}
+
+}  // namespace rxnic

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Twin of model/blocks/tag_match_cam. Rules R1..R18 are stated there, those of the lists in model/core/tag_matching.
+//
+// What a cycle decides is decided in one pass over the state, in the order of the model: `..._d` is the state behind
+// the step at hand. A list is opened (`at`, `l`), changed, and closed. What a packet becomes is known in the cycle in
+// which it is taken, and leaves with its result. `now_q` counts the cycles in which there is something to wait for.
+module tag_match_cam #(
+  parameter int unsigned Entries                = rxnic_params_pkg::TagMatchCamEntries,
+  parameter int unsigned MaxTags                = rxnic_params_pkg::TagMatchCamMaxTags,
+  parameter int unsigned Lists                  = rxnic_params_pkg::TagMatchCamLists,
+  parameter int unsigned Organisation           = rxnic_params_pkg::TagMatchCamOrganisation,
+  parameter int unsigned SearchCycles           = rxnic_params_pkg::TagMatchCamSearchCycles,
+  parameter int unsigned Hazard                 = rxnic_params_pkg::TagMatchCamHazard,
+  parameter int unsigned BankEntries            = rxnic_params_pkg::TagMatchCamBankEntries,
+  parameter int unsigned BanksPerCycle          = rxnic_params_pkg::TagMatchCamBanksPerCycle,
+  parameter int unsigned WildcardsPerCycle      = rxnic_params_pkg::TagMatchCamWildcardsPerCycle,
+  parameter int unsigned AppendCycles           = rxnic_params_pkg::TagMatchCamAppendCycles,
+  parameter int unsigned OverflowEntriesPerRead = rxnic_params_pkg::TagMatchCamOverflowEntriesPerRead,
+  parameter int unsigned RefillReads            = rxnic_params_pkg::TagMatchCamRefillReads,
+  parameter int unsigned UnexpectedStatus       = rxnic_params_pkg::TagMatchCamUnexpectedStatus,
+  parameter int unsigned PipelineDepth          = rxnic_params_pkg::TagMatchCamPipelineDepth,
+  parameter int unsigned DmaDepth               = rxnic_params_pkg::DmaEngineQueueDepth,
+  parameter int unsigned MostReturns =
+      PipelineDepth + rxnic_params_pkg::TagMatchCamQueueDepth +
+      rxnic_params_pkg::SrqWqeFetcherPipelineDepth + rxnic_params_pkg::NicNoticeDepth
+) (
+  input  logic                                clk_i,
+  input  logic                                rst_ni,
+  output logic                                quiescent_o,
+  // Packets, and the part of the context of their QP
+  input  logic                                in_valid_i,
+  output logic                                in_ready_o,
+  input  rxnic_link_pkg::wqe_request_t        in_i,
+  input  rxnic_link_pkg::tag_context_t        context_i,
+  output logic                                context_write_valid_o,
+  output rxnic_link_pkg::tag_context_write_t  context_write_o,
+  output logic                                out_valid_o,
+  input  logic                                out_ready_i,
+  output rxnic_link_pkg::wqe_request_t        out_o,
+  // Operations, and matches that come back
+  input  logic                                operations_valid_i,
+  output logic                                operations_ready_o,
+  input  rxnic_link_pkg::tag_operation_t      operations_i,
+  input  logic                                returned_valid_i,
+  output logic                                returned_ready_o,
+  input  rxnic_link_pkg::tag_return_t         returned_i,
+  // Lists
+  input  logic                                lists_valid_i,
+  output logic                                lists_ready_o,
+  input  rxnic_link_pkg::tag_list_command_t   lists_i,
+  output logic                                list_done_valid_o,
+  input  logic                                list_done_ready_i,
+  output rxnic_link_pkg::step_done_t          list_done_o,
+  // Memory: requests, what was read, what is written
+  output logic                                dma_valid_o,
+  input  logic                                dma_ready_i,
+  output rxnic_link_pkg::dma_request_t        dma_o,
+  input  logic                                dma_done_valid_i,
+  output logic                                dma_done_ready_o,
+  // verilator lint_off UNUSEDSIGNAL
+  input  rxnic_link_pkg::dma_completion_t     dma_done_i,  // in the order of the requests
+  // verilator lint_on UNUSEDSIGNAL
+  output logic                                bursts_valid_o,
+  output rxnic_link_pkg::tag_burst_read_t     bursts_o,
+  input  rxnic_link_pkg::stored_tag_t         bursts_i,
+  output logic                                written_valid_o,
+  output rxnic_link_pkg::tag_write_t          written_o
+);
+
+  localparam int unsigned Slots = 2 * MaxTags;  // of a list's overflow
+  localparam int unsigned BankRounds = ((Entries + BankEntries - 1) / BankEntries + BanksPerCycle - 1) / BanksPerCycle;
+  localparam int unsigned PlaceWrites = 4;
+  localparam int unsigned SlotNumberBits = tag_match_pkg::SlotBits;
+  localparam int unsigned PositionBits = tag_match_pkg::PositionBits;
+  localparam int unsigned SlotBits = Entries > 1 ? $clog2(Entries) : 1;
+  localparam int unsigned ListBits = Lists > 1 ? $clog2(Lists) : 1;
+  localparam int unsigned ListCountBits = $clog2(Lists + 1);
+  localparam int unsigned HandleBits = MaxTags > 1 ? $clog2(MaxTags) : 1;
+  localparam int unsigned BurstBits = RefillReads > 1 ? $clog2(RefillReads) : 1;
+  localparam int unsigned BurstCountBits = $clog2(2 * RefillReads + 1);
+  localparam int unsigned ReturnBits = MostReturns > 1 ? $clog2(MostReturns) : 1;
+  localparam int unsigned ReturnCountBits = $clog2(MostReturns + 1);
+  localparam int unsigned PipeBits = PipelineDepth > 1 ? $clog2(PipelineDepth) : 1;
+  localparam int unsigned PipeCountBits = $clog2(2 * PipelineDepth + 1);
+  localparam int unsigned PacketBits = rxnic_link_pkg::WqeRequestBits;
+  localparam int unsigned EntryBits = tag_match_pkg::EntryBits;
+
+  typedef rxnic_link_pkg::tag_verdict_e tag_verdict_e;
+
+  // A read of the overflow, in flight or to be looked through.
+  typedef struct packed {
+    logic                    has_list;
+    logic [ListBits-1:0]     of_list;
+    logic [1:0]              kind;      // burst_kind_e
+    logic                    ok;
+    logic [7:0]              entries;
+    logic [7:0]              next;      // entry to be looked at ...
+    logic [PositionBits-1:0] position;  // ... and where it is
+  } burst_t;
+
+  // What has to read the overflow before anything else is taken.
+  typedef struct packed {
+    logic [1:0]              kind;       // job_kind_e
+    logic                    has_list;
+    logic [ListBits-1:0]     of_list;
+    logic                    decided;
+    logic                    reads;
+    logic                    taken;      // its entry was found in the overflow, or taken from the CAM
+    logic                    has_match;  // search: in the CAM, in `slot`
+    logic [SlotBits-1:0]     slot;
+    logic [63:0]             tag;
+    logic [63:0]             held_from;
+    logic [PositionBits-1:0] position;
+    logic [PositionBits-1:0] destination;
+  } job_t;
+
+  // At hand: what the steps of a cycle work on
+  tag_match_pkg::list_t l;
+  logic [ListBits-1:0] at;
+  burst_t burst;
+  job_t job;
+  tag_match_pkg::entry_t job_entry, compared, looked, match_entry, remembered;
+  rxnic_link_pkg::wqe_request_t packet, result;
+  rxnic_link_pkg::tag_context_t message;
+  rxnic_link_pkg::tag_operation_t operation;
+  rxnic_link_pkg::tag_entry_t posted;
+  rxnic_link_pkg::stored_tag_t at_hand, stored;
+  rxnic_link_pkg::dma_request_t dma;
+  logic found_list, starts, kept, came_back, takes_packet, head_is_ready;
+  logic match_found, is_settled, is_full, is_sparse;
+  logic [SlotBits-1:0] match_slot;
+  logic [31:0] match_rounds;
+  logic [63:0] held_from;
+  logic [15:0] unacknowledged;
+  logic [PositionBits-1:0] position;
+  logic [7:0] burst_entries;
+  logic [BurstBits-1:0] burst_at;
+  logic [2*MaxTags-1:0] row;
+  logic [1:0] place_found;
+  logic [PipeBits-1:0] pipe_last;
+  logic [47:0] due;
+  logic [rxnic_link_pkg::TagContextWriteBits-1:0] context_write;
+  logic [rxnic_link_pkg::TagWriteBits-1:0] written;
+  logic [PacketBits-1:0] front_packet;
+
+  localparam int unsigned ListVectorBits = $bits(l);
+  localparam int unsigned BurstVectorBits = $bits(burst);
+
+  // State: `..._q` at the beginning of the cycle, `..._d` behind the step at hand; job and job_entry are job_q and
+  // job_entry_q then.
+  logic [47:0]                          now_q, cam_free_q, cam_free_d, search_free_q, search_free_d;
+  logic [Lists-1:0]                     list_used_q, list_used_d;
+  logic [Lists*ListVectorBits-1:0]      lists_q, lists_d;
+  logic [(Lists+1)*ListBits-1:0]        order_q, order_d;  // lists with an overflow, by age
+  logic [ListCountBits-1:0]             spilled_q, spilled_d, turn_q, turn_d;
+  logic [Entries-1:0]                   valid_q, valid_d;
+  logic [31:0]                          cam_used_q, cam_used_d, cam_reserved_q, cam_reserved_d;
+  logic [MostReturns-1:0]               back_valid_q, back_valid_d;  // matches that came back: their list is there ...
+  logic [MostReturns*ListBits-1:0]      back_lists_q, back_lists_d;
+  logic [MostReturns*32-1:0]            back_handles_q, back_handles_d;
+  logic [ReturnCountBits-1:0]           returns_q, returns_d;        // ... and their number
+  logic [RefillReads*BurstVectorBits-1:0] bursts_q, bursts_d;
+  logic [BurstBits-1:0]                 first_burst_q, first_burst_d;
+  logic [BurstCountBits-1:0]            bursts_used_q, bursts_used_d, bursts_landed_q, bursts_landed_d;
+  logic                                 at_hand_q, at_hand_d, fresh_q, operation_waits_q, operation_waits_d;
+  logic [rxnic_link_pkg::StoredTagBits-1:0] at_hand_entry_q;
+  logic [10:0]                          leaving_q, leaving_d;
+  job_t                                 job_q;
+  tag_match_pkg::entry_t                job_entry_q;
+  logic [PipeBits-1:0]                  walk_place_q, walk_place_d, pipe_first_q, pipe_first_d;
+  logic [PipeCountBits-1:0]             pipe_count_q, pipe_count_d;
+  logic [ReturnBits-1:0]                undo_next_q;
+
+  // Memories, and what is written at the end of the cycle
+  // verilator coverage_off
+  logic [EntryBits-1:0]  entries_q [Entries];
+  logic [ListBits-1:0]   entry_lists_q [Entries];
+  logic [2*MaxTags-1:0]  places_q [Lists];
+  logic [EntryBits-1:0]  undo_q [MostReturns];
+  logic [ListBits-1:0]   undo_lists_q [MostReturns];
+  logic [PacketBits-1:0] packets_q [PipelineDepth];
+  logic [47:0]           dues_q [PipelineDepth];
+  // verilator coverage_on
+  logic                              cam_write, undo_write, front_write, clear_places, push, result_push;
+  logic [SlotBits-1:0]               cam_write_slot;
+  logic [ListBits-1:0]               cam_write_list, undo_write_list, clear_list;
+  logic [EntryBits-1:0]              cam_write_entry, undo_write_entry;
+  logic [2:0]                        place_writes;
+  logic [PlaceWrites*ListBits-1:0]   place_lists;
+  logic [PlaceWrites*HandleBits-1:0] place_handles;
+  logic [PlaceWrites*2-1:0]          place_values;
+  logic [PipeBits-1:0]               push_place, result_place;
+  logic [PacketBits-1:0]             push_packet;
+  logic [47:0]                       push_due, result_due;
+
+  task automatic open_list(input logic [ListBits-1:0] list);
+    at = list;
+    l = '0;
+    for (int unsigned n = 0; n < Lists; n++) if (ListBits'(n) == list) l = lists_d[n*ListVectorBits+:ListVectorBits];
+  endtask
+  task automatic close_list();
+    for (int unsigned n = 0; n < Lists; n++) if (ListBits'(n) == at) lists_d[n*ListVectorBits+:ListVectorBits] = l;
+  endtask
+  task automatic open_list_of(input logic [31:0] srq);
+    found_list = 1'b0;
+    for (int unsigned n = 0; n < Lists; n++) begin
+      if (!found_list) begin
+        l = lists_d[n*ListVectorBits+:ListVectorBits];
+        at = ListBits'(n);
+        found_list = list_used_d[n] && l.srq == srq;
+      end
+    end
+  endtask
+  // The place of the next packet in the pipeline.
+  task automatic find_pipe_last();
+    logic [PipeCountBits-1:0] n;
+    n = PipeCountBits'(pipe_first_d) + pipe_count_d;
+    if (n >= PipeCountBits'(PipelineDepth)) n = n - PipeCountBits'(PipelineDepth);
+    pipe_last = n[PipeBits-1:0];
+  endtask
+
+  `include "tag_match_list.svh"
+  `include "tag_match_array.svh"
+  `include "tag_match_overflow.svh"
+  `include "tag_match_packets.svh"
+  `include "tag_match_operations.svh"
+  `include "tag_match_step.svh"
+
+endmodule : tag_match_cam

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets of tag_match_cam: searches, and what they make of the packet at hand, `packet`.
+
+task automatic forget_rvh();
+  packet.rendezvous = 1'b0;
+  packet.local_va = '0;
+  packet.local_key = '0;
+  packet.local_bytes = '0;
+endtask
+
+// The tag fields of a completion of a message, of which `message` was kept.
+task automatic label_end();
+  packet.cq = l.cq;
+  packet.tag = message.tag;
+  packet.tag_context = message.tag_context;
+  case (message.tag_verdict)
+    rxnic_link_pkg::TagVerdictMatched: begin
+      packet.cqe_opcode = rxnic_link_pkg::CqeOpcodeTagReceive;
+      packet.cqe_flags = packet.cqe_flags | tag_match_pkg::CqeTagDataValid;
+    end
+    rxnic_link_pkg::TagVerdictUnexpected: begin
+      packet.cqe_opcode = UnexpectedStatus == rxnic_params_pkg::UnexpectedStatusTmRecv ?
+                          rxnic_link_pkg::CqeOpcodeTagReceive : rxnic_link_pkg::CqeOpcodeReceive;
+      unacknowledged = l.unexpected - l.acknowledged;
+      if (unacknowledged > tag_match_pkg::MostUnacknowledged) begin  // (R12)
+        packet.cqe_flags = packet.cqe_flags | tag_match_pkg::CqeTagSyncRequest;
+      end
+    end
+    rxnic_link_pkg::TagVerdictNoTag: packet.cqe_opcode = rxnic_link_pkg::CqeOpcodeTagNoTag;
+    default: ;
+  endcase
+endtask
+
+// What the device sends of itself for a rendezvous (R17).
+task automatic label_own();
+  packet.pd = l.pd;
+  packet.cq = l.cq;
+  packet.queue_ = packet.receive_queue;
+  if (packet.cqe_opcode == rxnic_link_pkg::CqeOpcodeRdmaRead) begin
+    packet.cqe_opcode = rxnic_link_pkg::CqeOpcodeTagReceive;
+    packet.cqe_flags = packet.cqe_flags | tag_match_pkg::CqeTagDataValid;
+  end else begin
+    packet.completes = 1'b0;
+  end
+endtask
+
+// (R10, R16)
+task automatic match(input logic [31:0] handle, input logic [127:0] buffer);
+  packet.wqe_index = handle;
+  packet.takes_wqe = 1'b0;
+  packet.strip_bytes = 13'(tag_match_pkg::TmhBytes);
+  packet.pd = l.pd;
+  packet.tag_buffer = buffer;
+  packet.cqe_opcode = rxnic_link_pkg::CqeOpcodeTagReceive;
+  packet.cqe_flags = packet.cqe_flags | tag_match_pkg::CqeTagMatch;
+  if (packet.ends_message) packet.cqe_flags = packet.cqe_flags | tag_match_pkg::CqeTagDataValid;
+  packet.completes = 1'b1;
+  packet.tag_verdict = rxnic_link_pkg::TagVerdictMatched;
+  if (packet.rendezvous && packet.local_bytes <= buffer[127:96]) begin
+    packet.strip_bytes = packet.payload_bytes;
+    packet.cqe_flags = packet.cqe_flags & ~tag_match_pkg::CqeTagDataValid;
+  end else if (packet.rendezvous) begin
+    forget_rvh();
+    packet.strip_bytes = '0;
+    packet.status = rxnic_link_pkg::WcStatusRendezvousIncomplete;
+  end
+endtask
+
+// (R11)
+task automatic miss(input logic [7:0] opcode);
+  forget_rvh();
+  if (opcode == tag_match_pkg::TmhEager || opcode == tag_match_pkg::TmhRendezvous) begin
+    set_counts(l.unexpected + 16'd1, l.acknowledged);
+    packet.tag_verdict = rxnic_link_pkg::TagVerdictUnexpected;
+  end else begin
+    packet.tag_verdict = opcode == tag_match_pkg::TmhFinish ? rxnic_link_pkg::TagVerdictOrdinary :
+                                                              rxnic_link_pkg::TagVerdictNoTag;
+  end
+  message = {packet.tag_verdict, packet.tag_context, packet.tag};
+  label_end();
+endtask
+
+// (R18)
+task automatic keep();
+  context_write_valid_o = 1'b1;
+  context_write = {packet.line, packet.tag_verdict, packet.tag_context, packet.tag};
+endtask
+
+// A search of the CAM. (R1, R7)
+task automatic search();
+  logic [7:0] opcode;
+  logic walks_on;
+  opcode = packet.tmh_opcode;
+  walks_on = 1'b0;
+  packet.cq = l.cq;
+  match_found = 1'b0;
+  if (opcode == tag_match_pkg::TmhEager || (opcode == tag_match_pkg::TmhRendezvous && packet.rendezvous)) begin
+    find_match(packet.tag);
+    if (Organisation == rxnic_params_pkg::TagOrganisationBanked) begin
+      due = due + 48'(BankRounds) - 48'd1;
+      search_free_d = now_q + 48'(BankRounds);
+    end else if (Organisation == rxnic_params_pkg::TagOrganisationHashed) begin
+      due = due + 48'(match_rounds);
+      search_free_d = now_q + (match_rounds == '0 ? 48'd1 : 48'(match_rounds));
+    end
+    get_settled(match_entry.sequence_);
+    walks_on = match_found ? !is_settled : l.in_overflow != '0;
+  end
+  if (walks_on) begin
+    job = '0;
+    job.kind = tag_match_pkg::JobSearch;
+    job.has_list = 1'b1;
+    job.of_list = at;
+    job.has_match = match_found;
+    job.slot = match_slot;
+    job_entry = match_entry;
+    job.tag = packet.tag;
+    job.held_from = held_from;
+    walk_place_d = pipe_last;
+  end else begin
+    if (match_found) begin
+      leave_cam(match_slot, match_entry.handle[HandleBits-1:0], tag_match_pkg::PlaceConsumed);
+      remember(match_entry);
+      match(match_entry.handle, match_entry.buffer);
+    end else begin
+      miss(opcode);
+    end
+    keep();
+  end
+endtask
+
+// (R1) of the packet at hand and its list
+task automatic find_starts();
+  starts = found_list && packet.role == rxnic_link_pkg::PacketRoleReceived &&
+           packet.outcome == rxnic_link_pkg::OutcomeExecute && rxnic_pkg::is_send(packet.opcode) && packet.takes_wqe;
+endtask
+
+task automatic accept_packet();
+  packet = in_i;
+  open_list_of(packet.receive_queue);
+  find_starts();
+  due = now_q + 48'(SearchCycles);
+  find_pipe_last();
+  if (found_list) begin
+    if (starts) begin
+      search();
+      l.result_at = due;
+    end else if (packet.role == rxnic_link_pkg::PacketRoleTruncated ||
+                 (packet.role == rxnic_link_pkg::PacketRoleReceived && rxnic_pkg::is_send(packet.opcode))) begin
+      message = context_i;
+      label_end();
+    end else if (packet.rendezvous) begin
+      label_own();
+    end
+    close_list();
+  end
+  push_packet = packet;
+  push_due = due;
+  push_place = pipe_last;
+  push = 1'b1;
+  pipe_count_d = pipe_count_d + PipeCountBits'(1);
+endtask
+
+// The search of the oldest packet goes on in the overflow. (R7)
+task automatic search_on();
+  logic goes_on;
+  packet = packets_q[pipe_first_q];
+  goes_on = 1'b0;
+  if (job.has_list) begin
+    open_list(job.of_list);
+    if (l.failed && !job.decided) begin  // (R9)
+      forget_rvh();
+      packet.tag_verdict = rxnic_link_pkg::TagVerdictFailed;
+    end else begin
+      if (!job.decided) begin
+        goes_on = l.in_flight != '0;
+        if (!goes_on && !job.reads) job.position = l.head;
+        if (!goes_on && !job.has_match && l.in_overflow != '0 && job.position != l.tail) begin
+          goes_on = 1'b1;
+          job.reads = 1'b1;
+        end
+      end
+      if (!goes_on) begin
+        if (!job.taken && job.has_match) begin
+          leave_cam(job.slot, job_entry.handle[HandleBits-1:0], tag_match_pkg::PlaceConsumed);
+          remember(job_entry);
+          job.taken = 1'b1;
+        end
+        if (job.taken) match(job_entry.handle, job_entry.buffer);
+        else miss(packet.rendezvous ? tag_match_pkg::TmhRendezvous : tag_match_pkg::TmhEager);
+      end
+    end
+    if (!goes_on) keep();
+    close_list();
+  end else begin
+    forget_rvh();
+  end
+  if (!goes_on) begin
+    kept = 1'b1;
+    job = '0;
+    front_write = 1'b1;
+    front_packet = packet;
+  end
+endtask

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cycle of tag_match_cam.
+
+always_comb begin : step
+  list_used_d = list_used_q;
+  lists_d = lists_q;
+  order_d = order_q;
+  spilled_d = spilled_q;
+  turn_d = turn_q;
+  valid_d = valid_q;
+  cam_used_d = cam_used_q;
+  cam_reserved_d = cam_reserved_q;
+  back_valid_d = back_valid_q;
+  back_lists_d = back_lists_q;
+  back_handles_d = back_handles_q;
+  returns_d = returns_q;
+  bursts_d = bursts_q;
+  first_burst_d = first_burst_q;
+  bursts_used_d = bursts_used_q;
+  bursts_landed_d = bursts_landed_q;
+  at_hand_d = at_hand_q;
+  at_hand = fresh_q ? bursts_i : at_hand_entry_q;
+  leaving_d = leaving_q;
+  job = job_q;
+  job_entry = job_entry_q;
+  walk_place_d = walk_place_q;
+  pipe_first_d = pipe_first_q;
+  pipe_count_d = pipe_count_q;
+  cam_free_d = cam_free_q;
+  search_free_d = search_free_q;
+  operation_waits_d = operation_waits_q;
+  cam_write = 1'b0;
+  cam_write_slot = '0;
+  cam_write_list = '0;
+  cam_write_entry = '0;
+  undo_write = 1'b0;
+  undo_write_list = '0;
+  undo_write_entry = '0;
+  clear_places = 1'b0;
+  clear_list = '0;
+  place_writes = '0;
+  place_lists = '0;
+  place_handles = '0;
+  place_values = '0;
+  push = 1'b0;
+  push_place = '0;
+  push_packet = '0;
+  push_due = '0;
+  result_push = 1'b0;
+  result_place = '0;
+  result_due = '0;
+  front_write = 1'b0;
+  front_packet = packets_q[pipe_first_q];
+  l = '0;
+  at = '0;
+  burst = '0;
+  compared = '0;
+  looked = '0;
+  match_entry = '0;
+  remembered = '0;
+  packet = '0;
+  result = '0;
+  message = '0;
+  operation = operations_i;
+  posted = operation.entry;
+  stored = '0;
+  dma = '0;
+  found_list = 1'b0;
+  starts = 1'b0;
+  kept = 1'b0;
+  match_found = 1'b0;
+  is_settled = 1'b0;
+  is_full = 1'b0;
+  is_sparse = 1'b0;
+  match_slot = '0;
+  match_rounds = '0;
+  held_from = '0;
+  unacknowledged = '0;
+  position = '0;
+  burst_entries = '0;
+  burst_at = '0;
+  row = '0;
+  place_found = '0;
+  pipe_last = '0;
+  due = '0;
+  context_write = '0;
+  written = '0;
+  dma_valid_o = 1'b0;
+  written_valid_o = 1'b0;
+  context_write_valid_o = 1'b0;
+  list_done_valid_o = 1'b0;
+  list_done_o = '0;
+  operations_ready_o = 1'b0;
+
+  // (1) a command; a returned match or unexpected message
+  lists_ready_o = list_done_ready_i;
+  if (lists_valid_i && list_done_ready_i) carry_out_command();
+  returned_ready_o = returns_d < ReturnCountBits'(MostReturns);
+  came_back = returned_valid_i && returned_ready_o;
+  if (came_back) take_back();
+  // (2) a read of the overflow has come; one of its entries is looked at
+  dma_done_ready_o = 1'b1;
+  if (dma_done_valid_i) begin
+    open_burst(bursts_landed_d);
+    burst.ok = dma_done_i.ok;
+    close_burst();
+    bursts_landed_d = bursts_landed_d + BurstCountBits'(1);
+  end
+  if (at_hand_q && now_q >= cam_free_d) look();
+  if (job.kind == tag_match_pkg::JobPutBack) end_put_back();
+  else if (returns_d != '0 && now_q >= cam_free_d) put_back();
+  // (3) the oldest result walks on, or leaves
+  head_is_ready = pipe_count_q != '0 && dues_q[pipe_first_q] <= now_q;
+  if (head_is_ready && job.kind == tag_match_pkg::JobSearch && walk_place_q == pipe_first_q) search_on();
+  out_valid_o = head_is_ready && !(job.kind == tag_match_pkg::JobSearch && walk_place_q == pipe_first_q);
+  out_o = front_packet;
+  if (out_valid_o && out_ready_i) begin
+    pipe_first_d = pipe_first_q == PipeBits'(PipelineDepth - 1) ? '0 : pipe_first_q + PipeBits'(1);
+    pipe_count_d = pipe_count_d - PipeCountBits'(1);
+  end
+  // (4) a read of the overflow
+  if (spilled_d != '0 && bursts_used_d != BurstCountBits'(RefillReads) && !dma_valid_o && dma_ready_i) begin
+    read_overflow();
+  end
+  // (5) a packet and an operation, the packet first (R2)
+  takes_packet = now_q >= cam_free_d && !came_back && now_q >= search_free_d && !kept && returns_d == '0 &&
+                 job.kind == tag_match_pkg::JobNone && !operation_waits_q &&
+                 pipe_count_d != PipeCountBits'(PipelineDepth) && in_valid_i;
+  if (takes_packet && Hazard == rxnic_params_pkg::SearchHazardStall) begin
+    packet = in_i;
+    open_list_of(packet.receive_queue);
+    find_starts();
+    if (starts && l.result_at > now_q) begin
+      search_free_d = l.result_at;
+      takes_packet = 1'b0;
+    end
+  end
+  in_ready_o = takes_packet;
+  if (takes_packet) accept_packet();
+  if (now_q >= cam_free_d && !came_back && operations_valid_i && pipe_count_d != PipeCountBits'(PipelineDepth)) begin
+    accept_operation();
+  end
+  // (6) the next entry of a read
+  bursts_valid_o = !at_hand_d && bursts_landed_d != '0;
+  open_burst('0);
+  bursts_o = {8'(first_burst_d), burst.next[5:0]};
+  if (bursts_valid_o) at_hand_d = 1'b1;
+  dma_o = dma;
+  context_write_o = context_write;
+  written_o = written;
+end
+
+assign quiescent_o = pipe_count_q == '0 && now_q >= cam_free_q && now_q >= search_free_q && !at_hand_q &&
+                     bursts_landed_q == '0 && returns_q == '0 && job_q.kind == tag_match_pkg::JobNone && !dma_valid_o;
+
+always_ff @(posedge clk_i or negedge rst_ni) begin
+  if (!rst_ni) begin
+    now_q <= '0;
+    cam_free_q <= '0;
+    search_free_q <= '0;
+    list_used_q <= '0;
+    order_q <= '0;
+    spilled_q <= '0;
+    turn_q <= '0;
+    valid_q <= '0;
+    cam_used_q <= '0;
+    cam_reserved_q <= '0;
+    back_valid_q <= '0;
+    back_lists_q <= '0;
+    back_handles_q <= '0;
+    returns_q <= '0;
+    bursts_q <= '0;
+    first_burst_q <= '0;
+    bursts_used_q <= '0;
+    bursts_landed_q <= '0;
+    at_hand_q <= 1'b0;
+    fresh_q <= 1'b0;
+    at_hand_entry_q <= '0;
+    leaving_q <= '0;
+    job_q <= '0;
+    job_entry_q <= '0;
+    walk_place_q <= '0;
+    pipe_first_q <= '0;
+    pipe_count_q <= '0;
+    operation_waits_q <= 1'b0;
+    undo_next_q <= '0;
+  end else begin
+    now_q <= now_q + 48'd1;
+    cam_free_q <= cam_free_d;
+    search_free_q <= search_free_d;
+    list_used_q <= list_used_d;
+    lists_q <= lists_d;
+    order_q <= order_d;
+    spilled_q <= spilled_d;
+    turn_q <= turn_d;
+    valid_q <= valid_d;
+    cam_used_q <= cam_used_d;
+    cam_reserved_q <= cam_reserved_d;
+    back_valid_q <= back_valid_d;
+    back_lists_q <= back_lists_d;
+    back_handles_q <= back_handles_d;
+    returns_q <= returns_d;
+    bursts_q <= bursts_d;
+    first_burst_q <= first_burst_d;
+    bursts_used_q <= bursts_used_d;
+    bursts_landed_q <= bursts_landed_d;
+    at_hand_q <= at_hand_d;
+    fresh_q <= bursts_valid_o;
+    at_hand_entry_q <= at_hand;
+    leaving_q <= leaving_d;
+    job_q <= job;
+    job_entry_q <= job_entry;
+    walk_place_q <= walk_place_d;
+    pipe_first_q <= pipe_first_d;
+    pipe_count_q <= pipe_count_d;
+    operation_waits_q <= operation_waits_d;
+    if (undo_write) undo_next_q <= undo_next_q == ReturnBits'(MostReturns - 1) ? '0 : undo_next_q + ReturnBits'(1);
+  end
+end
+
+always_ff @(posedge clk_i) begin : memories
+  if (cam_write) begin
+    entries_q[cam_write_slot] <= cam_write_entry;
+    entry_lists_q[cam_write_slot] <= cam_write_list;
+  end
+  if (undo_write) begin
+    undo_q[undo_next_q] <= undo_write_entry;
+    undo_lists_q[undo_next_q] <= undo_write_list;
+  end
+  if (clear_places) places_q[clear_list] <= '0;
+  for (int unsigned n = 0; n < PlaceWrites; n++) begin
+    if (3'(n) < place_writes) begin
+      places_q[place_lists[n*ListBits+:ListBits]][{place_handles[n*HandleBits+:HandleBits], 1'b0}+:2] <=
+          place_values[n*2+:2];
+    end
+  end
+  if (front_write) packets_q[pipe_first_q] <= front_packet;
+  if (push) begin
+    packets_q[push_place] <= push_packet;
+    dues_q[push_place] <= push_due;
+  end
+  if (result_push) begin
+    packets_q[result_place] <= result;
+    dues_q[result_place] <= result_due;
+  end
+end

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// rtl/tag_match_cam.sv against model/blocks/tag_match_cam: random packets, operations, returned matches and lists that
+// come and go, with random back-pressure.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "model/types/descriptor_text.h"
+#include "testbench/cosim/cosim_options.h"
+#include "testbench/cosim/lockstep.h"
+#include "testbench/cosim/rtl_block.h"
+#include "testbench/cosim/tag_match_cam_scene.h"
+#include "testbench/cosim/transactions.h"
+#include "testbench/cosim/twin_pins.h"
+
+namespace rxnic::tag_match_cam_cosim_test {
+namespace {
+
+using tag_match_cam_scene::params_of;
+using tag_match_cam_scene::Scene;
+
+class TagMatchCamCosim : public testing::TestWithParam<TagMatchCamParams> {
+ protected:
+  void SetUp() override {
+    if (built_rtl().empty()) GTEST_SKIP() << "Verilator is not installed";
+    params_ = params_of(GetParam());
+  }
+  Params params_;
+};
+
+TEST_P(TagMatchCamCosim, ModelAndRtlAgreeOnRandomPackets) {
+  const std::uint64_t seed = test_seed(2026), cycles = cosim_cycles();
+  for (const bool always : {false, true}) {
+    Bench bench(EngineMode::kPerCycle);
+    Scene scene(bench, params_, seed, cycles);
+    LockstepOptions options;
+    options.always = always;
+    options.every_port = options.every_cover = true;
+    options.transactions = cycles / 20;
+    Lockstep lockstep(bench.engine(), scene.dut, make_twin("tag_match_cam", params_, cosim_rtl()), options);
+    bench.run_to(Cycle{cycles});
+    const LockstepResult result = lockstep.finish();
+    EXPECT_EQ(result.failure, "");
+    std::cout << result.text("tag_match_cam") << '\n';
+    const TagMatchCamCounters& c = scene.dut.counters();
+    std::cout << c.matches << " matches, " << c.unexpected << " unexpected, " << c.operations << " operations, "
+              << c.overflow_appends << " to the overflow, " << c.promotions << " back, " << c.walks << " walks, "
+              << c.list_reads << " list reads, " << c.list_writes << " list writes, " << c.returned << " returned, "
+              << c.rendezvous << " rendezvous, " << c.bad_reads << " bad reads\n";
+    if (HasFailure()) return;
+  }
+}
+
+// In the model's place, in all modes of the engine.
+TEST_P(TagMatchCamCosim, TheRtlInTheModelsPlaceGivesTheSame) {
+  const std::uint64_t seed = test_seed(7), cycles = 20'000;
+  struct Result {
+    std::vector<WqeRequest> values;
+    std::vector<Cycle> left;
+    std::uint64_t rest = 0;  // hash of all but the block
+  };
+  const auto run = [&](EngineMode mode, bool rtl, bool always) {
+    Bench bench(mode);
+    Scene scene(bench, params_, seed, cycles, false);
+    std::unique_ptr<RtlBlock> block;
+    if (rtl) {
+      block = std::make_unique<RtlBlock>("rtl", bench.engine(), scene.dut, make_twin("tag_match_cam", params_),
+                                         RtlBlock::Stamp{}, always);
+    }
+    bench.at(Cycle{20 * cycles}, [](Cycle) {});  // every run ends in the same cycle
+    bench.run();
+    const Block& replaced = rtl ? static_cast<const Block&>(*block) : scene.dut;
+    Result result{scene.out.values(), {}, bench.engine().state_hash(&replaced)};
+    for (std::size_t n = 0; n < scene.out.size(); ++n) result.left.push_back(scene.out.cycle(n));
+    if (rtl) {
+      EXPECT_GT(block->transactions(), cycles / 10);
+      EXPECT_EQ(block->failure(), "");
+    }
+    return result;
+  };
+  const Result model = run(EngineMode::kFast, false, false);
+  EXPECT_GT(model.values.size(), cycles / 40);
+  for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
+    for (const bool always : {false, true}) {
+      const Result result = run(mode, true, always);
+      ASSERT_EQ(result.values.size(), model.values.size());
+      for (std::size_t n = 0; n < model.values.size(); ++n) {
+        ASSERT_EQ(first_difference(model.values[n], result.values[n]), "") << n;
+        ASSERT_EQ(result.left[n], model.left[n]) << n;
+      }
+      EXPECT_EQ(result.rest, model.rest) << static_cast<int>(mode) << (always ? " clocked always" : "");
+    }
+  }
+}
+
+// Its inputs act on one state: they are offered in the model's order, and the RTL does the same in the same cycles.
+TEST_P(TagMatchCamCosim, AsTransactionsTheyAgreeToo) {
+  const std::uint64_t cycles = 20'000;
+  Bench bench(EngineMode::kPerCycle);
+  Scene scene(bench, params_, test_seed(3), cycles);
+  TransactionLockstep lockstep(bench.engine(), scene.dut, make_twin("tag_match_cam", params_));
+  bench.run_to(Cycle{cycles});
+  const TransactionResult result = lockstep.finish();
+  EXPECT_EQ(result.failure, "");
+  EXPECT_GT(result.transactions(), cycles / 20);
+  for (const TransactionResult::Port& p : result.ports) {
+    if (p.later.count() == 0) continue;
+    EXPECT_EQ(p.later.min(), 0) << p.name;
+    EXPECT_EQ(p.later.max(), 0) << p.name;
+  }
+}
+
+// From both sides: the RTL alone, driven at its pins, with one list.
+class Pins : public TwinPins {
+ public:
+  explicit Pins(const Params& params) : TwinPins(make_twin("tag_match_cam", params)) {
+    EXPECT_TRUE(quiescent());
+    EXPECT_EQ(give("lists", TagListCommand{true, WqId{7}, Pdn{8}, Cqn{9}}), 0u);
+  }
+  static TagOperation append(std::uint32_t handle, std::uint64_t tag, std::uint64_t mask, bool signaled) {
+    TagOperation op;
+    op.opcode = TagOpcode::kAdd;
+    op.signaled = signaled;
+    op.srq = WqId{7};
+    op.entry = {handle, tag, mask, {4096, 1, 2}};
+    return op;
+  }
+  static WqeRequest message(std::uint64_t tag) {
+    WqeRequest p;
+    p.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
+    p.outcome = Outcome::kExecute;
+    p.takes_wqe = true;
+    p.line = 1;
+    p.receive_queue = WqId{7};
+    p.tmh_opcode = static_cast<std::uint8_t>(TmhOpcode::kEager);
+    p.tag = tag;
+    return p;
+  }
+  // Cycles from the one in which a packet was taken, just now, to its result, which has to be this tag's match.
+  std::uint32_t result(std::uint32_t handle) {
+    const std::uint32_t cycles = 1 + wait_for("out");
+    EXPECT_EQ(value<WqeRequest>("out").wqe_index, handle);
+    EXPECT_EQ(value<WqeRequest>("out").tag_verdict, TagVerdict::kMatched);
+    return cycles;
+  }
+};
+
+std::uint32_t rounds_up(std::uint32_t n, std::uint32_t each) { return (n + each - 1) / each; }
+
+// Cycles in which a search occupies the CAM, with so many wildcards before its match, and those until its result.
+std::uint32_t rounds_of(const TagMatchCamParams& t, std::uint32_t wildcards) {
+  if (t.organisation == TagOrganisation::kBanked) {
+    return rounds_up(rounds_up(t.entries, t.bank_entries), t.banks_per_cycle);
+  }
+  return t.organisation == TagOrganisation::kHashed ? std::max(rounds_up(wildcards, t.wildcards_per_cycle), 1u) : 1;
+}
+std::uint32_t latency_of(const TagMatchCamParams& t, std::uint32_t wildcards) {
+  if (t.organisation != TagOrganisation::kHashed) return t.search_cycles + rounds_of(t, wildcards) - 1;
+  return t.search_cycles + rounds_up(wildcards, t.wildcards_per_cycle);
+}
+
+TEST_P(TagMatchCamCosim, TheRtlHasTheLatenciesOfTheRules) {  // R1, R3
+  const TagMatchCamParams& t = params_.tag_match_cam;
+  Pins pins(params_);
+  EXPECT_EQ(pins.give("operations", Pins::append(3, 0x55, ~std::uint64_t{0}, true)), 0u);
+  // Taken in the cycle in which the CAM is free again, which is the one in which the operation's completion leaves.
+  pins.offer("in", Pins::message(0x55));
+  std::uint32_t cycle = 1;  // since the append was taken
+  for (; !pins.ready("in") && cycle < 2000; ++cycle) {
+    EXPECT_FALSE(pins.valid("out")) << cycle;
+    pins.tick();
+  }
+  EXPECT_EQ(cycle, t.append_cycles);
+  EXPECT_TRUE(pins.valid("out"));
+  EXPECT_EQ(pins.value<WqeRequest>("out").cqe_opcode, CqeOpcode::kTagAdd);
+  pins.tick();
+  pins.withdraw("in");
+  EXPECT_EQ(pins.result(3), latency_of(t, 0));
+  EXPECT_EQ(pins.failure(), "");
+}
+
+TEST_P(TagMatchCamCosim, TheRtlIsOccupiedByWildcardsAndBanksAsTheRulesSay) {  // R1
+  const TagMatchCamParams& t = params_.tag_match_cam;
+  constexpr std::uint32_t kWildcards = 7;
+  Pins pins(params_);
+  for (std::uint32_t n = 0; n < kWildcards; ++n) pins.give("operations", Pins::append(n, 0xab00, 0xff00, false));
+  pins.give("operations", Pins::append(kWildcards, 0x55, ~std::uint64_t{0}, false));
+  pins.give("operations", Pins::append(kWildcards + 1, 0x55, ~std::uint64_t{0}, false));
+  pins.give("in", Pins::message(0x55));
+  const std::uint32_t busy = rounds_of(t, kWildcards), latency = latency_of(t, kWildcards);
+  // With hazard = stall the next search waits for the result, too.
+  const std::uint32_t next = 1 + pins.give("in", Pins::message(0x55));
+  EXPECT_EQ(next, t.hazard == SearchHazard::kStall ? std::max(busy, latency) : busy);
+  if (next < latency) {
+    EXPECT_EQ(next + 1 + pins.wait_for("out"), latency);
+  }
+  EXPECT_EQ(pins.failure(), "");
+}
+
+TagMatchCamParams cam(std::uint32_t entries, TagOrganisation organisation) {
+  TagMatchCamParams p;
+  p.entries = entries;
+  p.organisation = organisation;
+  p.lists = 4;
+  return p;
+}
+
+TagMatchCamParams small() {
+  TagMatchCamParams p = cam(16, TagOrganisation::kBanked);
+  p.max_tags = 24;
+  p.bank_entries = 4;
+  p.banks_per_cycle = 3;
+  p.search_cycles = 1;
+  p.append_cycles = 3;
+  p.overflow_entries_per_read = 5;
+  p.refill_reads = 2;
+  p.hazard = SearchHazard::kStall;
+  p.pipeline_depth = 6;
+  return p;
+}
+TagMatchCamParams hashed() {
+  TagMatchCamParams p = cam(64, TagOrganisation::kHashed);
+  p.max_tags = 100;
+  p.wildcards_per_cycle = 3;
+  p.search_cycles = 6;
+  p.append_cycles = 1;
+  p.overflow_entries_per_read = 1;
+  p.unexpected_status = UnexpectedStatus::kRecv;
+  return p;
+}
+
+TagMatchCamParams large() {
+  TagMatchCamParams p = cam(1024, TagOrganisation::kParallel);
+  p.max_tags = 1500;
+  p.search_cycles = 2;
+  p.append_cycles = 1;
+  p.overflow_entries_per_read = 8;
+  return p;
+}
+
+INSTANTIATE_TEST_SUITE_P(Configurations, TagMatchCamCosim,
+                         testing::Values(TagMatchCamParams{}, small(), hashed(), large()),
+                         [](const testing::TestParamInfo<TagMatchCamParams>& of) {
+                           const TagMatchCamParams& p = of.param;
+                           return "Entries" + std::to_string(p.entries) + "Organisation" +
+                                  std::to_string(static_cast<int>(p.organisation)) + "Search" +
+                                  std::to_string(p.search_cycles);
+                         });
+
+}  // namespace
+}  // namespace rxnic::tag_match_cam_cosim_test

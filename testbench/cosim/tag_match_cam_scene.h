@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tag matcher in an environment that keeps it busy: random packets, operations, returned matches, lists that come
+// and go, memory that fails now and then, random back-pressure.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "model/blocks/tag_match_cam.h"
+#include "model/core/tag_matching/tag_returns.h"
+#include "model/types/descriptor_bits.h"
+#include "testbench/cosim/random.h"
+#include "testbench/unit/model/engine/harness.h"
+
+namespace rxnic::tag_match_cam_scene {
+
+inline constexpr std::uint32_t kLines = 8;
+inline constexpr std::uint32_t kQueueDepth = 16;
+
+class BreakableMemory final : public HostMemory {
+ public:
+  explicit BreakableMemory(std::uint64_t seed) : random_(seed) {}
+  bool read(BusAddress from, std::span<std::uint8_t> to) override {
+    return !fails && !(breaks && random_.one_in(16)) && memory_.read(from, to);
+  }
+  bool write(BusAddress to, std::span<const std::uint8_t> from) override { return memory_.write(to, from); }
+  bool breaks = false;  // now and then
+  bool fails = false;   // always
+
+ private:
+  Random random_;
+  LocalMemory memory_;
+};
+
+inline Params params_of(const TagMatchCamParams& cam) {
+  Params p;
+  p.tag_match_cam = cam;
+  p.dma_engine.queue_depth = kQueueDepth;
+  return p;
+}
+
+// The block, and an environment that keeps it busy; less so for some thousand cycles now and then.
+class Scene {
+ public:
+  // `adapts`: operations are made by what the model's block knows.
+  Scene(Bench& bench, const Params& params, std::uint64_t seed, std::uint64_t cycles, bool adapts = true)
+      : bench_(bench),
+        random_(seed),
+        cycles_(cycles),
+        adapts_(adapts),
+        most_(params.tag_match_cam.max_tags),
+        entries_(params.tag_match_cam.entries),
+        srqs_(params.tag_match_cam.lists + 2),
+        shared_(bench.keep<NicShared>(PacketPool::Quotas{})),
+        host_(bench.keep<BreakableMemory>(seed)),
+        dut(bench.add<TagMatchCam>("tag_match_cam", params.tag_match_cam, shared_, most_tag_returns(params))),
+        in_(bench.source(dut.in, 2 + random_.below(4))),
+        operations_(bench.source(dut.operations, 2 + random_.below(4))),
+        returned_(bench.source(dut.returned, 2 + random_.below(4))),
+        lists_(bench.source(dut.lists, 2)),
+        done_(bench.sink(dut.list_done, 2)),
+        out(bench.sink(dut.out, 2 + random_.below(6))),
+        memory(bench.memory(dut.dma, dut.dma_done, host_, 5 + random_.below(60), kQueueDepth)) {
+    if (adapts) rehearse(params.tag_match_cam);
+    out.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed, 5); });
+    memory.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed + 2, 4); });
+    done_.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed + 1, 3); });
+    out.on_value([this](Cycle now, const WqeRequest& p) { maybe_return(now, p); });
+    for (std::uint32_t n = 0; n + 1 < params.tag_match_cam.lists; ++n) dut.create(WqId{n}, {});
+    bench.at(random_from_, [this](Cycle now) { send_more(now); });
+  }
+
+ private:
+  // In spans of 256 cycles always, or in one cycle of some.
+  static bool accepts(Cycle c, std::uint64_t seed, std::uint64_t kinds) {
+    const std::uint64_t span = (c.count >> 8) * 0x9e3779b97f4a7c15u ^ seed;
+    const std::uint64_t mixed = (c.count + span) * 0xd1342543de82ef95u >> 40;
+    return mixed % (std::uint64_t{1} << (span >> 20) % kinds) == 0;
+  }
+
+  std::uint64_t tag() { return (random_.one_in(3) ? 0xfedc'ba98'7654'3000u : 0) + random_.below(kinds_); }
+  WqId srq() { return random_.one_in(30) ? WqId{random_.below(srqs_)} : WqId{random_.below(3)}; }
+
+  WqeRequest packet() {
+    std::array<std::uint32_t, words_of_bits(Descriptor<WqeRequest>::kBits)> bits;
+    for (std::uint32_t& word : bits) word = static_cast<std::uint32_t>(random_.bits());
+    WqeRequest p = unpack<WqeRequest>(bits.data());
+    constexpr std::array<Operation, 8> kOperations{
+        Operation::kSendFirst,   Operation::kSendMiddle, Operation::kSendLast,    Operation::kSendOnly,
+        Operation::kSendOnlyImm, Operation::kSendOnly,   Operation::kWriteMiddle, Operation::kReadResponseFirst};
+    if (!random_.one_in(8)) p.opcode = opcode_of(Transport::kRc, kOperations[random_.below(kOperations.size())]);
+    p.buffer = kNoPacket;  // a packet that no observer stamps
+    p.line = random_.below(kLines);
+    if (!random_.one_in(6)) p.role = PacketRole::kReceived;
+    if (!random_.one_in(6)) p.outcome = Outcome::kExecute;
+    if (!random_.one_in(3)) p.takes_wqe = true;
+    p.receive_queue = srq();
+    p.tmh_opcode = static_cast<std::uint8_t>(random_.one_in(8)   ? random_.bits()
+                                             : random_.one_in(3) ? random_.below(4)
+                                                                 : 3);
+    p.tag = tag();
+    if (!random_.one_in(3)) p.rendezvous = p.tmh_opcode == 1;
+    p.local_bytes = random_.one_in(2) ? 4096 + random_.below(2) : random_.below(10'000);
+    return p;
+  }
+
+  TagOperation operation() {
+    TagOperation op;
+    op.srq = srq();
+    const TagMatchList* const list = adapts_ ? dut.list(op.srq) : nullptr;
+    std::uint32_t kind = list != nullptr && !list->in_phase() && !random_.one_in(3) ? 15 : random_.below(16);
+    if (fills_ && !adapts_ && kind < 14) kind = 0;
+    op.opcode = kind < adds_ ? TagOpcode::kAdd : kind < 14 ? TagOpcode::kDelete : TagOpcode::kSync;
+    op.signaled = random_.one_in(3);
+    op.wqe_index = static_cast<std::uint32_t>(random_.bits());
+    op.tm_sync = op.opcode == TagOpcode::kSync ? !random_.one_in(4) : random_.one_in(8);
+    op.unexpected_count = random_.one_in(40) ? static_cast<std::uint16_t>(random_.bits())
+                          : list == nullptr  ? std::uint16_t{}
+                                             : list->unexpected();
+    op.entry.handle = random_.one_in(100)  ? static_cast<std::uint32_t>(random_.bits())
+                      : fills_ && !adapts_ ? handle_++ % most_
+                                           : random_.below(most_ + 1);
+    op.entry.mask = random_.one_in(4) ? random_.bits() : ~std::uint64_t{0};
+    op.entry.tag = tag() & op.entry.mask;
+    if (op.opcode == TagOpcode::kAdd) tags_[{raw(op.srq), op.entry.handle}] = op.entry.tag;
+    op.entry.buffer = {random_.one_in(2) ? 4096 : static_cast<std::uint32_t>(random_.bits()),
+                       static_cast<std::uint32_t>(random_.bits()), random_.bits()};
+    return op;
+  }
+
+  void maybe_return(Cycle now, const WqeRequest& p) {
+    if (p.role == PacketRole::kTagOperation || !comes_back_) return;
+    if (now >= random_from_ && !random_.one_in(mode_ == Mode::kDrain ? 3 : returns_)) return;
+    const bool match = p.tag_verdict == TagVerdict::kMatched && !p.takes_wqe;
+    if (!match && p.tag_verdict != TagVerdict::kUnexpected) return;
+    if (returned_.pushed() + 8 < asked_) return;
+    ++asked_;
+    returned_.push(now + 1, {p.receive_queue, match ? p.wqe_index : kNoTagEntry});
+  }
+
+  // What is rare in random traffic, once, with one list: an entry goes back between others of the overflow, a search
+  // has a match in the CAM while older entries are on their way, a read fails, the list goes during a walk; one too
+  // many is made.
+  void rehearse(const TagMatchCamParams& t) {
+    Cycle at{8};
+    const auto tag_of = [](std::uint32_t handle) { return 0xabc'0000'0000u + handle; };
+    const auto post = [&](std::uint32_t handle) {
+      TagOperation op;
+      op.opcode = TagOpcode::kAdd;
+      op.srq = WqId{0};
+      op.entry = {handle, tag_of(handle), ~std::uint64_t{0}, {4096, 1, 2}};
+      operations_.push(at, op);
+      ++posted_;
+      at += t.append_cycles + 1;
+    };
+    const auto search = [&](std::uint32_t handle) {
+      search_for(at, WqId{0}, tag_of(handle));
+      at += 20;
+    };
+    for (std::uint32_t n = 0; n < entries_ + 6; ++n) post(n);  // 6 of them to the overflow
+    at += 200;
+    bench_.at(at, [this](Cycle) { memory.set_latency(100); });
+    search(entries_ + 3);  // its match comes back
+    at += 2000;
+    bench_.at(at, [this](Cycle) {
+      memory.set_latency(400);
+      comes_back_ = false;
+    });
+    for (std::uint32_t n = 0; n < 10; ++n) search(n);  // more than there is in the overflow, dead ones with it
+    if (t.refill_reads < 8) at += 300;                 // otherwise they are all on their way
+    post(0);
+    search(0);
+    at += 2000;
+    for (std::uint32_t n = 0; n < 16; ++n) post(n);  // fill it again
+    at += 300;
+    for (const bool fails : {false, true}) {
+      bench_.at(at, [this, fails](Cycle) { host_.fails = fails; });
+      search(most_);  // no tag: walks to the end
+      if (!fails) lists_.push(at, {false, WqId{0}, {}, {}});
+      if (!fails) lists_.push(at + 500, {true, WqId{0}, {}, {}});
+      at += 600;
+      for (std::uint32_t n = 0; !fails && n < entries_ + 6; ++n) post(n);
+      at += 200;
+    }
+    at += 1000;
+    for (std::uint32_t n = 0; n < 3; ++n) lists_.push(at, {true, WqId{srqs_ - 1 - n}, {}, {}});
+    bench_.at(at, [this](Cycle) {
+      host_.fails = false;
+      comes_back_ = true;
+    });
+    random_from_ = at + 100;
+  }
+
+  // What comes is made as time goes on; tags are few or many, posted or searched for, for a while.
+  void send_more(Cycle now) {
+    if (random_.one_in(16)) kinds_ = 1 + random_.below(random_.one_in(4) ? 200 : 8);
+    if (random_.one_in(16)) adds_ = 4 + random_.below(10);
+    if (random_.one_in(16)) returns_ = random_.one_in(3) ? 2 : 40;
+    if (random_.one_in(64)) host_.breaks = random_.one_in(5);
+    if (random_.one_in(128)) pauses_ = random_.one_in(8);
+    if (random_.one_in(256)) fills_ = !random_.one_in(3);
+    if (adapts_) steer(now);
+    if (random_.one_in(64)) memory.set_latency(random_.one_in(4) ? 300 : 5 + random_.below(60));
+    const std::uint32_t pace = pauses_ ? 200 : mode_ != Mode::kMixed ? 20 : random_.one_in(3) ? 1 : 8;
+    for (std::uint64_t at = 4 + random_.below(pauses_ ? 200 : 4); at < kSpan; at += random_.below(pace * 6)) {
+      if (sent_ - in_.pushed() >= 64) break;
+      in_.push(Cycle{now.count + at}, packet());
+      ++sent_;
+    }
+    for (std::uint64_t at = 4 + random_.below(pauses_ ? 200 : 4); at < kSpan;
+         at += random_.below(fills_ && !adapts_ ? 5 : pace * 5)) {
+      if (posted_ - operations_.pushed() >= 64) break;
+      operations_.push(Cycle{now.count + at}, operation());
+      ++posted_;
+    }
+    if (random_.one_in(24)) lists_.push(now, {true, WqId{random_.below(srqs_)}, {}, {}});
+    if (random_.one_in(24)) {  // most entries are of two lists
+      const TagListCommand c{random_.one_in(2),
+                             WqId{random_.one_in(32) ? random_.below(2) : 2 + random_.below(srqs_ - 2)},
+                             Pdn{random_.below(9)}, Cqn{random_.below(9)}};
+      lists_.push(now, c);
+      if (!c.create) lists_.push(now + random_.below(30), {true, c.queue, c.pd, c.cq});
+    }
+    if (now.count + kSpan < cycles_) bench_.at(now + kSpan, [this](Cycle later) { send_more(later); });
+  }
+
+  // Again and again the CAM is filled, until there is some overflow, which goes back then; in between, anything.
+  void steer(Cycle now) {
+    std::uint32_t waiting = 0;
+    for (std::uint32_t n = 0; n < 3; ++n)
+      waiting += dut.list(WqId{n}) == nullptr ? 0 : dut.list(WqId{n})->in_overflow();
+    if (mode_ == Mode::kFill && waiting > 30) mode_ = Mode::kDrain;
+    if (mode_ == Mode::kDrain && waiting == 0) mode_ = random_.one_in(4) ? Mode::kMixed : Mode::kFill;
+    if (mode_ == Mode::kMixed && random_.one_in(60)) mode_ = Mode::kFill;
+    for (std::uint32_t n = 0; n < 3; ++n) {
+      if (dut.list(WqId{n}) != nullptr || !random_.one_in(8)) continue;  // another one has its place
+      lists_.push(now, {false, WqId{3 + random_.below(srqs_ - 3)}, {}, {}});
+      lists_.push(now, {true, WqId{n}, Pdn{n}, Cqn{n}});
+    }
+    if (mode_ == Mode::kFill) fill(now);
+    if (mode_ != Mode::kDrain) return;
+    if (waiting < 8) memory.set_latency(150);
+    meet_the_overflow(now);
+    for (std::uint32_t n = 0; n < 3; ++n) search_the_cam(now + 8 * n);
+    if (dut.counters().bad_reads == bad_reads_) return;
+    bad_reads_ = dut.counters().bad_reads;  // a list has failed
+    for (std::uint32_t n = 0; n < 3; ++n) {
+      lists_.push(now + 100, {false, WqId{n}, {}, {}});
+      lists_.push(now + 102, {true, WqId{n}, Pdn{n}, Cqn{n}});
+    }
+  }
+
+  void fill(Cycle now) {
+    for (std::uint64_t at = 0; at < kSpan && posted_ - operations_.pushed() < 64; at += 2) {
+      TagOperation op = operation();
+      op.opcode = TagOpcode::kAdd;
+      op.srq = WqId{random_.one_in(20) ? 2 : random_.below(2)};
+      const TagMatchList* const list = dut.list(op.srq);
+      for (std::uint32_t n = 0; list != nullptr && n < 64 && !list->accepts(handle_); ++n)
+        handle_ = (handle_ + 1) % most_;
+      op.entry.handle = handle_;
+      handle_ = (handle_ + 1) % most_;
+      if (random_.one_in(2)) {  // which no older one matches
+        op.entry.tag = random_.bits();
+        op.entry.mask = ~std::uint64_t{0};
+      }
+      tags_[{raw(op.srq), op.entry.handle}] = op.entry.tag;
+      operations_.push(now + at, op);
+      ++posted_;
+    }
+  }
+
+  void search_the_cam(Cycle when) {
+    const WqId queue{random_.below(3)};
+    const TagMatchList* const list = dut.list(queue);
+    std::uint32_t handle = random_.below(most_);
+    for (std::uint32_t n = 0; list != nullptr && n < 64 && !list->in_cam(handle); ++n) handle = (handle + 1) % most_;
+    if (list != nullptr && list->in_cam(handle)) search_for(when, queue, list->entry(handle).tag);
+  }
+
+  // Of a list with an overflow: one of its entries is searched for or removed, or the list goes meanwhile; or a tag is
+  // posted and searched for at once: when the overflow is on its way into the CAM, that is where it goes, although
+  // older ones are not there yet.
+  void meet_the_overflow(Cycle now) {
+    const WqId queue{random_.below(3)};
+    const TagMatchList* const list = dut.list(queue);
+    if (list == nullptr || list->in_overflow() == 0) return;
+    if (!list->in_phase()) {
+      TagOperation op;
+      op.opcode = TagOpcode::kSync;
+      op.srq = queue;
+      op.tm_sync = true;
+      op.unexpected_count = list->unexpected();
+      operations_.push(now, op);
+      ++posted_;
+    } else if (dut.entries_used() < entries_) {
+      TagOperation op;
+      op.opcode = TagOpcode::kAdd;
+      op.srq = queue;
+      while (op.entry.handle < most_ && (list->in_cam(op.entry.handle) || list->in_overflow(op.entry.handle))) {
+        ++op.entry.handle;
+      }
+      op.entry.tag = random_.bits();  // which no older one matches
+      op.entry.mask = ~std::uint64_t{0};
+      operations_.push(now, op);
+      ++posted_;
+      search_for(now + random_.below(4), queue, op.entry.tag);
+      return;
+    }
+    std::uint32_t handle = random_.below(most_);
+    for (std::uint32_t n = 0; n < most_ && !list->in_overflow(handle); ++n) handle = (handle + 1) % most_;
+    if (random_.one_in(3)) {
+      TagOperation op;
+      op.opcode = TagOpcode::kDelete;
+      op.srq = queue;
+      op.entry.handle = handle;
+      operations_.push(now, op);
+      ++posted_;
+    } else {
+      search_for(now, queue, tags_[{raw(queue), handle}]);
+      if (random_.one_in(8)) lists_.push(now + 10 + random_.below(40), {false, queue, {}, {}});
+    }
+  }
+
+  void search_for(Cycle when, WqId queue, std::uint64_t tag) {
+    WqeRequest p = packet();
+    p.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
+    p.role = PacketRole::kReceived;
+    p.outcome = Outcome::kExecute;
+    p.takes_wqe = true;
+    p.receive_queue = queue;
+    p.tmh_opcode = static_cast<std::uint8_t>(TmhOpcode::kEager);
+    p.tag = tag;
+    in_.push(when, p);
+    ++sent_;
+  }
+
+  static constexpr std::uint64_t kSpan = 32;
+  Bench& bench_;
+  Random random_;
+  const std::uint64_t cycles_;
+  const bool adapts_;
+  const std::uint32_t most_, entries_, srqs_;
+  NicShared& shared_;
+  BreakableMemory& host_;
+  std::size_t sent_ = 0, posted_ = 0, asked_ = 0;
+  std::uint32_t kinds_ = 20, adds_ = 10, returns_ = 40;
+  enum class Mode : std::uint8_t { kFill, kDrain, kMixed };
+  Mode mode_ = Mode::kFill;
+  bool pauses_ = false, fills_ = true, comes_back_ = true;
+  Cycle random_from_{};
+  std::uint64_t bad_reads_ = 0;
+  std::uint32_t handle_ = 0;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> tags_;  // posted last, by list and handle
+
+ public:
+  TagMatchCam& dut;
+
+ private:
+  Source<WqeRequest>& in_;
+  Source<TagOperation>& operations_;
+  Source<TagReturn>& returned_;
+  Source<TagListCommand>& lists_;
+  Sink<StepDone>& done_;
+
+ public:
+  Sink<WqeRequest>& out;
+  TestMemory& memory;
+};
+
+}  // namespace rxnic::tag_match_cam_scene
