@@ -3,7 +3,7 @@
 //
 // What a cycle decides is decided in one pass over the state, in the order of the model: `..._d` is the state behind
 // the step at hand. A list is opened (`at`, `l`), changed, and closed. What a packet becomes is known in the cycle in
-// which it is taken, and leaves with its result. `now_q` counts the cycles in which there is something to wait for.
+// which it is taken, and leaves with its result. `now_q` counts the cycles that are not left out.
 module tag_match_cam #(
   parameter int unsigned Entries                = rxnic_params_pkg::TagMatchCamEntries,
   parameter int unsigned MaxTags                = rxnic_params_pkg::TagMatchCamMaxTags,
@@ -126,7 +126,7 @@ module tag_match_cam #(
   rxnic_link_pkg::tag_entry_t posted;
   rxnic_link_pkg::stored_tag_t at_hand, stored;
   rxnic_link_pkg::dma_request_t dma;
-  logic found_list, starts, kept, came_back, takes_packet, head_is_ready;
+  logic found_list, begins, starts, kept, came_back, takes_packet, head_is_ready;
   logic match_found, is_settled, is_full, is_sparse;
   logic [SlotBits-1:0] match_slot;
   logic [31:0] match_rounds;

@@ -131,8 +131,9 @@ endtask
 
 // (R1) of the packet at hand and its list
 task automatic find_starts();
-  starts = found_list && packet.role == rxnic_link_pkg::PacketRoleReceived &&
-           packet.outcome == rxnic_link_pkg::OutcomeExecute && rxnic_pkg::is_send(packet.opcode) && packet.takes_wqe;
+  begins = packet.role == rxnic_link_pkg::PacketRoleReceived && packet.outcome == rxnic_link_pkg::OutcomeExecute &&
+           rxnic_pkg::is_send(packet.opcode) && packet.takes_wqe;
+  starts = found_list && begins;
 endtask
 
 task automatic accept_packet();
@@ -153,6 +154,8 @@ task automatic accept_packet();
       label_own();
     end
     close_list();
+  end else if (begins) begin  // its list is gone: nobody reads the message
+    forget_rvh();
   end
   push_packet = packet;
   push_due = due;

@@ -66,6 +66,7 @@ always_comb begin : step
   stored = '0;
   dma = '0;
   found_list = 1'b0;
+  begins = 1'b0;
   starts = 1'b0;
   kept = 1'b0;
   match_found = 1'b0;

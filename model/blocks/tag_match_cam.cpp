@@ -174,6 +174,8 @@ void TagMatchCam::accept_packet(Cycle now) {
     } else if (p.rendezvous && !starts) {
       label_own(p);
     }
+  } else if (begins_tagged_message(p)) {  // its list is gone: nobody reads the message
+    forget_rvh(p);
   }
   pipeline_.push(result, due);
 }

@@ -41,12 +41,19 @@ void TagMatchCam::request_write(Cycle now, const StoredTag& entry, BusAddress to
   if (++next_leaving_ == leaving_.entries.size()) next_leaving_ = 0;
 }
 
-// A request of RTL in the place of the block: the cookie says where its bytes are.
+// A request of RTL in the place of the block: the cookie says where its bytes are. One that names no place has the
+// bytes of the first.
 void TagMatchCam::complete(const sc_core::sc_object& port, void* value) {
   if (&port != &dma) return;
   auto& request = *static_cast<DmaRequest*>(value);
   const auto from = static_cast<std::uint32_t>(raw(request.address) % sizeof(TagOverflowEntry));
-  request.data = request.kind == DmaKind::kWrite ? leaving(request.cookie, from) : fetched(request.cookie);
+  const bool writes = request.kind == DmaKind::kWrite;
+  const std::size_t places = writes ? leaving_.entries.size() : bursts_.size();
+  const std::uint32_t place = request.cookie < places ? request.cookie : 0;
+  request.data = writes ? leaving(place, from) : fetched(place);
+  request.bytes = std::min(request.bytes, static_cast<std::uint32_t>(sizeof(TagOverflowEntry)) *
+                                                  (writes ? 1 : params_.overflow_entries_per_read) -
+                                              (writes ? from : 0));
 }
 
 bool TagMatchCam::read_overflow(Cycle now) {

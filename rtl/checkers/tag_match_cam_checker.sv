@@ -102,7 +102,7 @@ module tag_match_cam_checker #(
   // R6
   `RXNIC_ASSERT(r6_reads, bursts_used <= RefillReads && bursts_landed <= bursts_used)
   // R7
-  `RXNIC_ASSERT(r7_none_taken_while_a_job, takes |-> job_kind == tag_match_pkg::JobNone || kept == 1'b0)
+  `RXNIC_ASSERT(r7_none_taken_while_a_job, takes |-> job_kind != tag_match_pkg::JobSearch && !kept)
   // R8
   `RXNIC_ASSERT(r8_written_for_a_write, written_valid_o |-> asks && writes)
   `RXNIC_ASSERT(r8_write_is_written, asks && writes |-> written_valid_o)
@@ -122,7 +122,7 @@ module tag_match_cam_checker #(
   `RXNIC_COVER(r5_to_the_overflow, operates && asks && writes)
   `RXNIC_COVER(r6_refill, asks && !writes && job_kind == tag_match_pkg::JobNone && !kept)
   `RXNIC_COVER(r6_all_reads, bursts_used == RefillReads)
-  `RXNIC_COVER(r6_moves_in, at_hand_q && cam_write)
+  `RXNIC_COVER(r6_moves_in, at_hand_q && cam_write && !operates)
   `RXNIC_COVER(r7_walks, job_kind == tag_match_pkg::JobSearch)
   `RXNIC_COVER(r7_walks_with_a_match, job_kind == tag_match_pkg::JobSearch && job_has_match)
   `RXNIC_COVER(r7_match_in_memory, kept && verdict == rxnic_link_pkg::TagVerdictMatched)
@@ -141,7 +141,7 @@ module tag_match_cam_checker #(
       out_status == rxnic_link_pkg::WcStatusTagMatch)
   `RXNIC_COVER(r14_match_returns, returned_valid_i && returned_ready_o && !unexpected_returns)
   `RXNIC_COVER(r14_unexpected_returns, returned_valid_i && returned_ready_o && unexpected_returns)
-  `RXNIC_COVER(r14_into_the_cam, returns != '0 && cam_write)
+  `RXNIC_COVER(r14_into_the_cam, returns != '0 && cam_write && !at_hand_q)
   `RXNIC_COVER(r14_in_front, returns != '0 && asks && writes && job_kind == tag_match_pkg::JobNone)
   `RXNIC_COVER(r14_between, job_kind == tag_match_pkg::JobPutBack && asks && writes)
   `RXNIC_COVER(r15_refused, list_done_valid_o && !done_ok)

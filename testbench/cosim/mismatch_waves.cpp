@@ -88,7 +88,11 @@ class MismatchWaves::Writer {
     const std::size_t top = file.tree.scope(block);
     mismatch_ = file.tree.add(top, {"mismatch"});
     for (const LockstepPort& port : ports) {
-      if (port.twin.kind != TwinPortKind::kLookup) declare(port, file.tree.scope(port.twin.name, top));
+      if (port.twin.kind == TwinPortKind::kLookup) {
+        ports_.emplace_back();  // is not shown
+      } else {
+        declare(port, file.tree.scope(port.twin.name, top));
+      }
     }
   }
 

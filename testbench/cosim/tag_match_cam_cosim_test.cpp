@@ -110,7 +110,7 @@ TEST_P(TagMatchCamCosim, AsTransactionsTheyAgreeToo) {
   }
 }
 
-// From both sides: the RTL alone, driven at its pins, with one list.
+// The RTL alone, driven at its pins, with one list.
 class Pins : public TwinPins {
  public:
   explicit Pins(const Params& params) : TwinPins(make_twin("tag_match_cam", params)) {
@@ -144,6 +144,97 @@ class Pins : public TwinPins {
     return cycles;
   }
 };
+
+// RTL that takes something in every third cycle only, and what it has been offered then until it has taken it.
+class SlowTwin final : public Twin {
+ public:
+  explicit SlowTwin(std::unique_ptr<Twin> fast) : fast_(std::move(fast)), sides_(fast_->ports().size()) {
+    ports_ = fast_->ports();
+    requests_ = fast_->requests();
+    clock = fast_->clock;
+    reset_n = fast_->reset_n;
+    quiescent = fast_->quiescent;
+    for (std::size_t n = 0; n < ports_.size(); ++n) {
+      if (ports_[n].kind != TwinPortKind::kIn) continue;
+      ports_[n].valid = {&sides_[n].valid, 1};
+      ports_[n].ready = {&sides_[n].ready, 1};
+    }
+  }
+  void eval() override {
+    const bool rises = *clock != 0 && !high_;
+    cycle_ += *clock == 0 && high_;
+    high_ = *clock != 0;
+    for (std::size_t n = 0; n < ports_.size(); ++n) {
+      if (ports_[n].kind != TwinPortKind::kIn) continue;
+      Side& side = sides_[n];
+      auto& valid = *static_cast<std::uint8_t*>(fast_->ports()[n].valid.at);
+      if (rises) {
+        side.held = valid != 0 && side.ready == 0;
+      } else {
+        valid = side.held || cycle_ % 3 == 0 ? side.valid : 0;
+      }
+    }
+    fast_->eval();
+    for (std::size_t n = 0; n < ports_.size(); ++n) {
+      if (ports_[n].kind != TwinPortKind::kIn || high_) continue;
+      const TwinPort& port = fast_->ports()[n];
+      sides_[n].ready = *static_cast<std::uint8_t*>(port.valid.at) & *static_cast<std::uint8_t*>(port.ready.at);
+    }
+  }
+  std::string_view failure() const override { return fast_->failure(); }
+  std::vector<CoverPoint> cover_points() const override { return fast_->cover_points(); }
+
+ private:
+  struct Side {
+    std::uint8_t valid = 0, ready = 0;
+    bool held = false;
+  };
+  std::unique_ptr<Twin> fast_;
+  std::vector<Side> sides_;
+  std::uint64_t cycle_ = 0;
+  bool high_ = false;
+};
+
+// A message and the append of its tag come in one cycle: the message does not see it (R2), nor does it in RTL that
+// takes both later. Others come behind their append, or behind the removal of the tag.
+TEST_P(TagMatchCamCosim, SlowerRtlTakesThingsInTheModelsOrder) {
+  constexpr std::uint32_t kMessages = 300;
+  Bench bench(EngineMode::kPerCycle);
+  auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
+  auto& dut = bench.add<TagMatchCam>("tag_match_cam", params_.tag_match_cam, shared, most_tag_returns(params_));
+  auto& host = bench.keep<tag_match_cam_scene::BreakableMemory>(1);
+  auto& in = bench.source(dut.in);
+  auto& operations = bench.source(dut.operations);
+  bench.source(dut.returned);
+  bench.source(dut.lists);
+  bench.sink(dut.list_done);
+  bench.sink(dut.out);
+  bench.memory(dut.dma, dut.dma_done, host, 50, tag_match_cam_scene::kQueueDepth);
+  dut.create(WqId{7}, {});
+  TransactionLockstep lockstep(bench.engine(), dut, std::make_unique<SlowTwin>(make_twin("tag_match_cam", params_)));
+  std::uint16_t unexpected = 0;
+  for (std::uint32_t n = 0; n < kMessages; ++n) {
+    const Cycle at{100 + 12 * n};
+    operations.push(at, Pins::append(n % 8, n, ~std::uint64_t{0}, n % 2 == 0));
+    in.push(n % 5 == 0 ? at : at + 4, Pins::message(n));
+    if (n % 5 != 0) continue;
+    TagOperation op = Pins::append(n % 8, n, 0, true);
+    op.opcode = TagOpcode::kDelete;
+    op.tm_sync = true;
+    op.unexpected_count = ++unexpected;
+    operations.push(at + 5, op);
+  }
+  bench.run_to(Cycle{100 + 12 * kMessages + 1000});
+  const TransactionResult result = lockstep.finish();
+  EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(dut.counters().unexpected, kMessages / 5);
+  EXPECT_EQ(dut.counters().matches, kMessages - kMessages / 5);
+  const auto out =
+      std::find_if(result.ports.begin(), result.ports.end(), [](const auto& p) { return p.name == "out"; });
+  ASSERT_NE(out, result.ports.end());
+  EXPECT_GE(out->later.count(), kMessages + kMessages / 5 + kMessages * 2 / 5);
+  EXPECT_GT(out->later.max(), 0);
+}
 
 std::uint32_t rounds_up(std::uint32_t n, std::uint32_t each) { return (n + each - 1) / each; }
 

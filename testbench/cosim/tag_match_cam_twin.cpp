@@ -28,11 +28,11 @@ TwinFacts tag_match_cam_facts(const Params& p) {
                          {"PipelineDepth", t.pipeline_depth},
                          {"DmaDepth", p.dma_engine.queue_depth},
                          {"MostReturns", most_tag_returns(p)}},
-          .ports = {input_of<WqeRequest>("in"), lookup_of<ContextLine, TagContext>("context", "in", "line"),
+          .ports = {input_of<TagListCommand>("lists"), input_of<TagReturn>("returned"),
+                    input_of<DmaCompletion>("dma_done"), input_of<WqeRequest>("in"),
+                    input_of<TagOperation>("operations"), lookup_of<ContextLine, TagContext>("context", "in", "line"),
                     write_of<TagContextWrite>("context_write", "line"), output_of<WqeRequest>("out", 1, ""),
-                    input_of<TagOperation>("operations"), input_of<TagReturn>("returned"),
-                    input_of<TagListCommand>("lists"), output_of<StepDone>("list_done", 1, ""),
-                    output_of<DmaRequest>("dma", 1, ""), input_of<DmaCompletion>("dma_done"),
+                    output_of<StepDone>("list_done", 1, ""), output_of<DmaRequest>("dma", 1, ""),
                     read_of<TagBurstRead, StoredTag>("bursts", 1), write_of<TagWrite>("written", "")},
           .requests = "dma"};
 }

@@ -158,9 +158,10 @@ void TransactionLockstep::pass(Cycle cycle) {
 }
 
 void TransactionLockstep::drive(Cycle cycle) {
+  lags_ = lags_ || (requests_ != nullptr && is_behind(cycle));
   for (Port& p : ports_) {
     if (p.twin.kind == TwinPortKind::kIn) {  // (R1)
-      if (!may_offer(p, cycle)) {
+      if (!may_offer(p)) {
         p.offer(false, 0);
         continue;
       }
@@ -178,16 +179,23 @@ void TransactionLockstep::drive(Cycle cycle) {
 }
 
 // (R1)
-bool TransactionLockstep::may_offer(const Port& p, Cycle cycle) const {
+bool TransactionLockstep::may_offer(const Port& p) const {
   if (p.offers.empty()) return false;
   const Port::Offer& offer = p.offers.front();
-  const bool waits = draining_ && offer.taken == kNever && !offer.shown;
-  if (requests_ == nullptr || waits) return !waits;
-  Cycle first = cycle;  // in which the model has taken what the RTL has not
+  if (offer.shown) return true;
+  if (offer.taken == kNever) return !draining_ && !lags_;
+  if (!lags_) return true;
+  const Port* first = nullptr;
   for (const Port& other : ports_) {
-    if (!other.offers.empty()) first = earliest(first, other.offers.front().taken);
+    if (other.offers.empty()) continue;
+    if (first == nullptr || other.offers.front().taken < first->offers.front().taken) first = &other;
   }
-  return first == cycle || (offer.taken == first && requests_->by_rtl >= offer.requests);
+  return &p == first && requests_->by_rtl >= offer.requests;
+}
+
+bool TransactionLockstep::is_behind(Cycle cycle) const {
+  return std::any_of(ports_.begin(), ports_.end(),
+                     [&](const Port& p) { return !p.offers.empty() && p.offers.front().taken < cycle; });
 }
 
 TransactionLockstep::Port* TransactionLockstep::input_of(const Port& lookup) {
@@ -257,6 +265,7 @@ void TransactionLockstep::note_model(Port& p, Cycle now) {
       if (n < p.by_rtl) continue;
       Port::Offer& offer = p.offers[n - p.by_rtl];
       offer.taken = now;
+      if (requests_ != nullptr) offer.requests = std::min(offer.requests, requests_->by_model);
       for (const Port& lookup : ports_) {
         if (lookup.twin.kind != TwinPortKind::kLookup || lookup.twin.of != p.twin.name) continue;
         offer.words[lookup.twin.name] = lookup.words_at_number(p.number(offer.bits, lookup.twin.field, 0));

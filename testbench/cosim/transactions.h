@@ -4,9 +4,9 @@
 //
 //   R1  The engine is in per-cycle mode. The RTL is offered every value that the model's inputs have shown, from the
 //       same cycle on, and takes it when it is ready. What it has not taken yet waits; the model does not.
-//       Where inputs act on one state (twin_facts.h, R4) and the model has taken something that the RTL has not, the
-//       RTL is offered that alone, in the order in which the model has taken it: what it took in one cycle at once,
-//       when the RTL has made the requests that the model had made before this was the next value at its input.
+//       Where inputs act on one state (twin_facts.h, R4), RTL that has once been behind the model is offered only what
+//       the model has taken, one value after another in that order, of one cycle in the order of the ports; and only
+//       when it has made the requests that the model had made before this was the next value at its input.
 //   R2  An output's link has the room that it would have if its consumer took each of the RTL's values in the cycle in
 //       which it takes the model's value of that number, or as soon as it is there.
 //   R3  The transactions of an output of both sides are the same, in their order; where the port carries the work of
@@ -82,7 +82,8 @@ class TransactionLockstep {
   void read(Port& port, Cycle cycle);
   void look_up(Port& port);
   Port* input_of(const Port& lookup);
-  bool may_offer(const Port& port, Cycle cycle) const;
+  bool may_offer(const Port& port) const;
+  bool is_behind(Cycle cycle) const;
   void note_model(Port& port, Cycle now);
   void make(Port& port, Made made, bool by_model);
   void compare(Port& port, const Made& model, const Made& rtl);
@@ -100,7 +101,8 @@ class TransactionLockstep {
   const Port* requests_ = nullptr;  // twin_facts.h, R4
   std::string failure_;
   TransactionResult result_;
-  Cycle next_{};  // to be compared
+  Cycle next_{};       // to be compared
+  bool lags_ = false;  // the RTL has been behind the model (R1)
   bool connected_ = false;
   bool draining_ = false;
 };

@@ -8,6 +8,7 @@
 //   R3  Transactions of a port are in one order, or in one for each queue: those with the same number in field `queue`.
 //   R4  Where all inputs act on one state, what comes out depends on the order in which they are taken, and on which
 //       requests were made by then: `requests` names the output by which the block asks for what comes at an input.
+//       What is taken in one cycle acts in the order of the ports.
 #pragma once
 
 #include <cstdint>
