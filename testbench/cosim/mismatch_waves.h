@@ -4,7 +4,7 @@
 //   R1  A port is a scope: `nic0.grh_scatter.out`. What stands at both is in it: `valid` and the fields of an input,
 //       `ready` of an output. What each of the two says is in its scopes `model` and `rtl`: `ready` of an input (the
 //       model's: it takes the value), `valid` and the fields of an output, `valid` and `address` of a memory's read.
-//       An output of several lanes has a scope for each: `out.lane1.model`.
+//       An output of several lanes has a scope for each: `out.lane1.model`. Words of lookups are not shown.
 //   R2  Fields keep their values until the next ones come. `mismatch` is 1 in the cycle that was found to differ.
 //   R3  The file begins kBefore cycles before that cycle, or with the first one that was recorded.
 #pragma once

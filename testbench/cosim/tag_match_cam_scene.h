@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tag matcher in an environment that keeps it busy: random packets, operations, returned matches, lists that come
-// and go, memory that fails now and then, random back-pressure.
+// The tag matcher in an environment that keeps it busy: what is rare once, then random packets, operations, returned
+// matches, lists that come and go, memory that fails now and then, random back-pressure.
 #pragma once
 
 #include <array>
