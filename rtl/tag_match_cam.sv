@@ -119,7 +119,7 @@ module tag_match_cam #(
   logic [ListBits-1:0] at;
   burst_t burst;
   job_t job;
-  tag_match_pkg::entry_t job_entry, compared, looked, match_entry, remembered;
+  tag_match_pkg::entry_t job_entry, compared, looked, remembered;
   rxnic_link_pkg::wqe_request_t packet, result;
   rxnic_link_pkg::tag_context_t message;
   rxnic_link_pkg::tag_operation_t operation;
@@ -128,8 +128,6 @@ module tag_match_cam #(
   rxnic_link_pkg::dma_request_t dma;
   logic found_list, begins, starts, kept, came_back, takes_packet, head_is_ready;
   logic match_found, is_settled, is_full, is_sparse;
-  logic [SlotBits-1:0] match_slot;
-  logic [31:0] match_rounds;
   logic [63:0] held_from;
   logic [15:0] unacknowledged;
   logic [PositionBits-1:0] position;
@@ -153,7 +151,6 @@ module tag_match_cam #(
   logic [Lists*ListVectorBits-1:0]      lists_q, lists_d;
   logic [(Lists+1)*ListBits-1:0]        order_q, order_d;  // lists with an overflow, by age
   logic [ListCountBits-1:0]             spilled_q, spilled_d, turn_q, turn_d;
-  logic [Entries-1:0]                   valid_q, valid_d;
   logic [31:0]                          cam_used_q, cam_used_d, cam_reserved_q, cam_reserved_d;
   logic [MostReturns-1:0]               back_valid_q, back_valid_d;  // matches that came back: their list is there ...
   logic [MostReturns*ListBits-1:0]      back_lists_q, back_lists_d;
@@ -173,18 +170,15 @@ module tag_match_cam #(
 
   // Memories, and what is written at the end of the cycle
   // verilator coverage_off
-  logic [EntryBits-1:0]  entries_q [Entries];
-  logic [ListBits-1:0]   entry_lists_q [Entries];
   logic [2*MaxTags-1:0]  places_q [Lists];
   logic [EntryBits-1:0]  undo_q [MostReturns];
   logic [ListBits-1:0]   undo_lists_q [MostReturns];
   logic [PacketBits-1:0] packets_q [PipelineDepth];
   logic [47:0]           dues_q [PipelineDepth];
   // verilator coverage_on
-  logic                              cam_write, undo_write, front_write, clear_places, push, result_push;
-  logic [SlotBits-1:0]               cam_write_slot;
-  logic [ListBits-1:0]               cam_write_list, undo_write_list, clear_list;
-  logic [EntryBits-1:0]              cam_write_entry, undo_write_entry;
+  logic                              undo_write, front_write, clear_places, push, result_push;
+  logic [ListBits-1:0]               undo_write_list, clear_list;
+  logic [EntryBits-1:0]              undo_write_entry;
   logic [2:0]                        place_writes;
   logic [PlaceWrites*ListBits-1:0]   place_lists;
   logic [PlaceWrites*HandleBits-1:0] place_handles;
@@ -192,6 +186,63 @@ module tag_match_cam #(
   logic [PipeBits-1:0]               push_place, result_place;
   logic [PacketBits-1:0]             push_packet;
   logic [47:0]                       push_due, result_due;
+
+  // What the CAM is asked, of the lists at the beginning of the cycle, and what it answers; what goes in and out.
+  logic                  cam_clear, cam_search, cam_put_back, cam_match, cam_youngest;
+  logic [ListBits-1:0]   cam_clear_list, search_list, youngest_list;
+  logic [63:0]           search_before;
+  logic [SlotBits-1:0]   cam_slot, youngest_slot;
+  tag_match_pkg::entry_t cam_entry, youngest_entry;
+  logic [31:0]           cam_cycles;
+  logic                  enters, leaves, removes;
+  logic [ListBits-1:0]   enter_list, remove_list;
+  logic [SlotBits-1:0]   leave_slot;
+  logic [EntryBits-1:0]  enter_entry;
+
+  // verilator lint_off UNUSEDSIGNAL
+  tag_match_pkg::list_t asked;
+  // verilator lint_on UNUSEDSIGNAL
+
+  always_comb begin : ask
+    asked = '0;
+    cam_clear = 1'b0;
+    cam_search = 1'b0;
+    cam_put_back = returns_q != '0 || returned_valid_i;
+    cam_clear_list = '0;
+    search_list = '0;
+    search_before = '0;
+    youngest_list = back_lists_q[ListBits-1:0];
+    for (int unsigned n = 0; n < Lists; n++) begin
+      asked = lists_q[n*ListVectorBits+:ListVectorBits];
+      if (list_used_q[n]) begin
+        if (lists_valid_i && list_done_ready_i && asked.srq == lists_i.queue_) begin
+          cam_clear = 1'b1;
+          cam_clear_list = ListBits'(n);
+        end
+        if (in_valid_i && asked.srq == in_i.receive_queue) begin
+          cam_search = 1'b1;
+          search_list = ListBits'(n);
+          search_before = asked.unexpected == asked.acknowledged ? '1 : asked.phase_began;
+        end
+        if (returns_q == '0 && asked.srq == returned_i.srq) youngest_list = ListBits'(n);
+      end
+    end
+  end
+
+  tag_match_array #(
+    .Entries(Entries), .Lists(Lists), .MaxTags(MaxTags),
+    .Hashed(Organisation == rxnic_params_pkg::TagOrganisationHashed), .WildcardsPerCycle(WildcardsPerCycle)
+  ) array (
+    .clk_i, .rst_ni,
+    .clear_i(cam_clear), .clear_list_i(cam_clear_list),
+    .search_i(cam_search), .search_list_i(search_list), .search_tag_i(in_i.tag), .search_before_i(search_before),
+    .match_o(cam_match), .match_slot_o(cam_slot), .match_entry_o(cam_entry), .match_cycles_o(cam_cycles),
+    .youngest_i(cam_put_back), .youngest_list_i(youngest_list),
+    .youngest_o(cam_youngest), .youngest_slot_o(youngest_slot), .youngest_entry_o(youngest_entry),
+    .leave_i(leaves), .leave_slot_i(leave_slot),
+    .remove_i(removes), .remove_list_i(remove_list), .remove_handle_i(operations_i.entry.handle[HandleBits-1:0]),
+    .enter_i(enters), .enter_list_i(enter_list), .enter_entry_i(enter_entry)
+  );
 
   task automatic open_list(input logic [ListBits-1:0] list);
     at = list;
@@ -220,7 +271,7 @@ module tag_match_cam #(
   endtask
 
   `include "tag_match_list.svh"
-  `include "tag_match_array.svh"
+  `include "tag_match_tags.svh"
   `include "tag_match_overflow.svh"
   `include "tag_match_packets.svh"
   `include "tag_match_operations.svh"

@@ -35,8 +35,10 @@ task automatic accept_operation();
         ok = job.taken;
         if (job.decided) job = '0;
       end else if (place_found == tag_match_pkg::PlaceCam) begin
-        find_handle(posted.handle);
-        leave_cam(match_slot, posted.handle[HandleBits-1:0], tag_match_pkg::PlaceFree);
+        removes = 1'b1;
+        remove_list = at;
+        count_in_cam(-32'd1);
+        place_tag(posted.handle[HandleBits-1:0], tag_match_pkg::PlaceFree);
       end else if (place_found != tag_match_pkg::PlaceOverflow || l.failed) begin
         ok = 1'b0;
       end else begin
@@ -112,7 +114,7 @@ task automatic carry_out_command();
   logic placed;
   list_done_valid_o = 1'b1;
   open_list_of(lists_i.queue_);
-  if (found_list) remove_list();
+  if (found_list) forget_list();
   placed = 1'b0;
   if (lists_i.create) begin
     for (int unsigned n = 0; n < Lists; n++) begin
@@ -139,8 +141,7 @@ task automatic carry_out_command();
 endtask
 
 // The list at hand, and all that is about it.
-task automatic remove_list();
-  for (int unsigned n = 0; n < Entries; n++) if (entry_lists_q[n] == at) valid_d[n] = 1'b0;
+task automatic forget_list();
   cam_used_d = cam_used_d - l.in_cam;
   forget_spilled();
   if (job.has_list && job.of_list == at) begin

@@ -284,17 +284,16 @@ task automatic put_back();
       job.position = l.head;
       job.destination = tag_match_pkg::retreat(l.head, SlotNumberBits'(Slots));
     end else if (!dma_valid_o && dma_ready_i) begin
-      find_youngest();
       l.head = tag_match_pkg::retreat(l.head, SlotNumberBits'(Slots));
       l.unread = l.head;
-      if (!match_found || match_entry.sequence_ < remembered.sequence_) begin
+      if (!cam_youngest || youngest_entry.sequence_ < remembered.sequence_) begin
         write_entry(remembered, l.head[SlotNumberBits-1:0]);
         enter_overflow(remembered.sequence_);
         place_tag(remembered.handle[HandleBits-1:0], tag_match_pkg::PlaceOverflow);
       end else begin
-        write_entry(match_entry, l.head[SlotNumberBits-1:0]);
-        leave_cam(match_slot, match_entry.handle[HandleBits-1:0], tag_match_pkg::PlaceOverflow);
-        enter_overflow(match_entry.sequence_);
+        write_entry(youngest_entry, l.head[SlotNumberBits-1:0]);
+        leave_cam(youngest_slot, youngest_entry.handle[HandleBits-1:0], tag_match_pkg::PlaceOverflow);
+        enter_overflow(youngest_entry.sequence_);
         enter_cam(remembered, remembered.handle[HandleBits-1:0]);
         cam_free_d = now_q + 48'(AppendCycles);
       end

@@ -94,16 +94,17 @@ task automatic search();
   walks_on = 1'b0;
   packet.cq = l.cq;
   match_found = 1'b0;
+  get_held_from();
   if (opcode == tag_match_pkg::TmhEager || (opcode == tag_match_pkg::TmhRendezvous && packet.rendezvous)) begin
-    find_match(packet.tag);
+    match_found = cam_match;
     if (Organisation == rxnic_params_pkg::TagOrganisationBanked) begin
       due = due + 48'(BankRounds) - 48'd1;
       search_free_d = now_q + 48'(BankRounds);
     end else if (Organisation == rxnic_params_pkg::TagOrganisationHashed) begin
-      due = due + 48'(match_rounds);
-      search_free_d = now_q + (match_rounds == '0 ? 48'd1 : 48'(match_rounds));
+      due = due + 48'(cam_cycles);
+      search_free_d = now_q + (cam_cycles == '0 ? 48'd1 : 48'(cam_cycles));
     end
-    get_settled(match_entry.sequence_);
+    get_settled(cam_entry.sequence_);
     walks_on = match_found ? !is_settled : l.in_overflow != '0;
   end
   if (walks_on) begin
@@ -112,16 +113,16 @@ task automatic search();
     job.has_list = 1'b1;
     job.of_list = at;
     job.has_match = match_found;
-    job.slot = match_slot;
-    job_entry = match_entry;
+    job.slot = cam_slot;
+    job_entry = cam_entry;
     job.tag = packet.tag;
     job.held_from = held_from;
     walk_place_d = pipe_last;
   end else begin
     if (match_found) begin
-      leave_cam(match_slot, match_entry.handle[HandleBits-1:0], tag_match_pkg::PlaceConsumed);
-      remember(match_entry);
-      match(match_entry.handle, match_entry.buffer);
+      leave_cam(cam_slot, cam_entry.handle[HandleBits-1:0], tag_match_pkg::PlaceConsumed);
+      remember(cam_entry);
+      match(cam_entry.handle, cam_entry.buffer);
     end else begin
       miss(opcode);
     end

@@ -7,7 +7,6 @@ always_comb begin : step
   order_d = order_q;
   spilled_d = spilled_q;
   turn_d = turn_q;
-  valid_d = valid_q;
   cam_used_d = cam_used_q;
   cam_reserved_d = cam_reserved_q;
   back_valid_d = back_valid_q;
@@ -29,10 +28,13 @@ always_comb begin : step
   cam_free_d = cam_free_q;
   search_free_d = search_free_q;
   operation_waits_d = operation_waits_q;
-  cam_write = 1'b0;
-  cam_write_slot = '0;
-  cam_write_list = '0;
-  cam_write_entry = '0;
+  enters = 1'b0;
+  enter_list = '0;
+  enter_entry = '0;
+  leaves = 1'b0;
+  leave_slot = '0;
+  removes = 1'b0;
+  remove_list = '0;
   undo_write = 1'b0;
   undo_write_list = '0;
   undo_write_entry = '0;
@@ -56,7 +58,6 @@ always_comb begin : step
   burst = '0;
   compared = '0;
   looked = '0;
-  match_entry = '0;
   remembered = '0;
   packet = '0;
   result = '0;
@@ -73,8 +74,6 @@ always_comb begin : step
   is_settled = 1'b0;
   is_full = 1'b0;
   is_sparse = 1'b0;
-  match_slot = '0;
-  match_rounds = '0;
   held_from = '0;
   unacknowledged = '0;
   position = '0;
@@ -163,7 +162,6 @@ always_ff @(posedge clk_i or negedge rst_ni) begin
     order_q <= '0;
     spilled_q <= '0;
     turn_q <= '0;
-    valid_q <= '0;
     cam_used_q <= '0;
     cam_reserved_q <= '0;
     back_valid_q <= '0;
@@ -194,7 +192,6 @@ always_ff @(posedge clk_i or negedge rst_ni) begin
     order_q <= order_d;
     spilled_q <= spilled_d;
     turn_q <= turn_d;
-    valid_q <= valid_d;
     cam_used_q <= cam_used_d;
     cam_reserved_q <= cam_reserved_d;
     back_valid_q <= back_valid_d;
@@ -220,10 +217,6 @@ always_ff @(posedge clk_i or negedge rst_ni) begin
 end
 
 always_ff @(posedge clk_i) begin : memories
-  if (cam_write) begin
-    entries_q[cam_write_slot] <= cam_write_entry;
-    entry_lists_q[cam_write_slot] <= cam_write_list;
-  end
   if (undo_write) begin
     undo_q[undo_next_q] <= undo_write_entry;
     undo_lists_q[undo_next_q] <= undo_write_list;

@@ -45,7 +45,7 @@ module tag_match_cam_checker #(
   input logic                               at_hand_q,
   input logic                               kept,
   input logic                               undo_write,
-  input logic                               cam_write,
+  input logic                               enters,
   // Of what stands at the ports
   input rxnic_link_pkg::tag_verdict_e       verdict,
   input rxnic_link_pkg::tag_opcode_e        opcode,
@@ -122,7 +122,7 @@ module tag_match_cam_checker #(
   `RXNIC_COVER(r5_to_the_overflow, operates && asks && writes)
   `RXNIC_COVER(r6_refill, asks && !writes && job_kind == tag_match_pkg::JobNone && !kept)
   `RXNIC_COVER(r6_all_reads, bursts_used == RefillReads)
-  `RXNIC_COVER(r6_moves_in, at_hand_q && cam_write && !operates)
+  `RXNIC_COVER(r6_moves_in, at_hand_q && enters && !operates)
   `RXNIC_COVER(r7_walks, job_kind == tag_match_pkg::JobSearch)
   `RXNIC_COVER(r7_walks_with_a_match, job_kind == tag_match_pkg::JobSearch && job_has_match)
   `RXNIC_COVER(r7_match_in_memory, kept && verdict == rxnic_link_pkg::TagVerdictMatched)
@@ -141,7 +141,7 @@ module tag_match_cam_checker #(
       out_status == rxnic_link_pkg::WcStatusTagMatch)
   `RXNIC_COVER(r14_match_returns, returned_valid_i && returned_ready_o && !unexpected_returns)
   `RXNIC_COVER(r14_unexpected_returns, returned_valid_i && returned_ready_o && unexpected_returns)
-  `RXNIC_COVER(r14_into_the_cam, returns != '0 && cam_write && !at_hand_q)
+  `RXNIC_COVER(r14_into_the_cam, returns != '0 && enters && !at_hand_q)
   `RXNIC_COVER(r14_in_front, returns != '0 && asks && writes && job_kind == tag_match_pkg::JobNone)
   `RXNIC_COVER(r14_between, job_kind == tag_match_pkg::JobPutBack && asks && writes)
   `RXNIC_COVER(r15_refused, list_done_valid_o && !done_ok)
@@ -163,6 +163,7 @@ bind tag_match_cam tag_match_cam_checker #(
   .MostReturns  (MostReturns),
   .RefillReads  (RefillReads)
 ) checker_i (
+  .valid_q      (array.valid_q),
   .pipe_count   (32'(pipe_count_q)),
   .returns      (32'(returns_q)),
   .bursts_used  (32'(bursts_used_q)),

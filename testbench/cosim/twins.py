@@ -14,9 +14,12 @@ def blocks():
 
 
 def files(block):
-    """What a module is written in, of rtl/: its file, and those that it includes."""
+    """What a module is written in, of rtl/: its file, and those that it includes or has modules of."""
     module = RTL / f"{block}.sv"
-    return [module, *(RTL / name for name in re.findall(r'^ *`include "(\w+[.]svh)"', module.read_text("utf-8"), re.M))]
+    text = module.read_text("utf-8")
+    named = re.findall(r'^ *`include "(\w+[.]svh)"', text, re.M)
+    named += [f"{name}.sv" for name in re.findall(r"^ *(\w+) #\(", text, re.M)]
+    return [module, *(RTL / name for name in named if (RTL / name).is_file())]
 
 
 def packages():

@@ -151,6 +151,12 @@ class CheckStyle(unittest.TestCase):
         self.write("rtl/area.toml", "# SPDX-License-Identifier: Apache-2.0\n[other]\n")
         self.assert_one("blocks", "rtl/cam.sv", "rtl/area.toml")
 
+    def test_rtl_of_no_block(self):
+        self.write("rtl/array.sv", LICENCE)
+        self.assert_one("blocks", "rtl/array.sv", "no block")
+        self.write("rtl/cam.sv", LICENCE + "  array #(\n")
+        self.assertEqual(self.offences("blocks"), [])
+
     def test_checker_without_its_rtl(self):
         (self.root / "rtl/cam.sv").unlink()
         self.assert_one("blocks", "no rtl/cam.sv")

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changed RTL of a block: builds it with its checker for one configuration, and runs the random lockstep test."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+import twins
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CHECKERS = ROOT / "rtl" / "checkers"
+TEST_SECONDS = 120  # a test that takes longer hangs
+
+
+def verdict(configuration, changed, tests, cycles):
+    """"caught", "not caught", or "refused" by Verilator or g++. `changed`: {name of a file of rtl/: its text}."""
+    with tempfile.TemporaryDirectory(prefix="rxnic-trial-") as name:
+        folder, made = pathlib.Path(name), pathlib.Path(name) / "changed.so"
+        for file in twins.files(configuration.block):
+            shutil.copy(file, folder)
+        for file, text in changed.items():
+            (folder / file).write_text(text, encoding="utf-8")
+        sets = [word for item in configuration.parameters for word in ("--set", item)]
+        packages = [folder / file for file in changed if file.endswith("_pkg.sv")]
+        done = subprocess.run([ROOT / "scripts" / "build_rtl", configuration.block, *packages,
+                               folder / f"{configuration.block}.sv", CHECKERS / f"{configuration.block}_checker.sv",
+                               "-I", folder, "-I", CHECKERS, *sets, "--optimize", "1", "-o", made],
+                              capture_output=True, check=False)
+        return "refused" if done.returncode else run(configuration, made, tests, cycles)
+
+
+def run(configuration, made, tests, cycles):
+    """"caught" or "not caught" by the random test with the shared object `made`."""
+    environment = {**os.environ, "RXNIC_COSIM_RTL": str(made), "RXNIC_COSIM_CYCLES": str(cycles)}
+    name = configuration.random_test
+    try:
+        done = subprocess.run([tests, f"--gtest_filter={name}", "--gtest_brief=1"], env=environment,
+                              capture_output=True, text=True, errors="replace", timeout=TEST_SECONDS, check=False)
+    except subprocess.TimeoutExpired:
+        return "caught"
+    if done.returncode == 0 and "[  PASSED  ] 1 test" not in done.stdout:
+        raise SystemExit(f"{name}: found no such test: {done.stdout[-300:]}")
+    return "caught" if done.returncode else "not caught"
