@@ -270,6 +270,7 @@ module tag_match_cam #(
     pipe_last = n[PipeBits-1:0];
   endtask
 
+  `include "tag_match_messages.svh"
   `include "tag_match_list.svh"
   `include "tag_match_tags.svh"
   `include "tag_match_overflow.svh"

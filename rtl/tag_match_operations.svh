@@ -86,29 +86,6 @@ task automatic carry_out_operation(input logic ok, input logic adds, input logic
   end
 endtask
 
-// The completion of an operation: a packet without anything of a packet.
-task automatic complete_operation(input logic ok);
-  result = '0;
-  result.buffer = '1;
-  result.transport = rxnic_link_pkg::TransportNone;
-  result.line = '1;
-  result.wqe_slot = '1;
-  result.receive_queue = '1;
-  result.role = rxnic_link_pkg::PacketRoleTagOperation;
-  result.outcome = rxnic_link_pkg::OutcomeExecute;
-  result.completes = 1'b1;
-  result.ends_message = 1'b1;
-  result.status = ok ? rxnic_link_pkg::WcStatusSuccess : rxnic_link_pkg::WcStatusTagMatch;
-  result.cq = l.cq;
-  result.queue_ = operation.srq;
-  result.wqe_index = operation.wqe_index;
-  result.cqe_opcode = operation.opcode == rxnic_link_pkg::TagOpcodeAdd    ? rxnic_link_pkg::CqeOpcodeTagAdd :
-                      operation.opcode == rxnic_link_pkg::TagOpcodeDelete ? rxnic_link_pkg::CqeOpcodeTagDelete :
-                                                                            rxnic_link_pkg::CqeOpcodeTagSync;
-  result.cqe_flags = tag_match_pkg::CqeSrq;
-  if (l.unexpected != l.acknowledged) result.cqe_flags = result.cqe_flags | tag_match_pkg::CqeTagSyncRequest;  // (R12)
-endtask
-
 // A TM SRQ is made or removed. (R15)
 task automatic carry_out_command();
   logic placed;

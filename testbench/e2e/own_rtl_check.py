@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A user's own RTL: scripts/build_rtl, --rtl BLOCK=FILE, --lockstep BLOCK=FILE and BLOCK=FILE:transactions."""
+import json
+import pathlib
 import re
 import shutil
 import sys
 
 import e2e
+import mpi_traffic
 from vcd import Vcd
 
 BLOCK = "grh_scatter"
@@ -13,17 +16,21 @@ RTL = e2e.ROOT / "rtl" / f"{BLOCK}.sv"
 HERE = e2e.ROOT / "testbench" / "e2e"
 BUILD = e2e.ROOT / "scripts" / "build_rtl"
 TEST_BUILD = ("--optimize", "1")
+TAGS = "tag_match_cam"
+HASHED = HERE / "hashed_tag_match_cam.sv"
+SENDS = "send=1 send_imm=0 write=0 write_imm=0 read=0 add=0 ud_qps=0 load=5".split()
+EXACT, WILDCARDS = "ffffffffffffffff", "fffffffffffffffc"
 
 
-def build(bench, name, *files, **parameters):
+def build(bench, name, *files, block=BLOCK, **parameters):
     """The shared object `name` of these files, in the check's folder."""
     for tool in ("verilator", "g++"):
         if not shutil.which(tool):
             raise e2e.Skip(f"{tool}: it is not installed")
     sets = [argument for key, value in parameters.items() for argument in ("--set", f"{key}={value}")]
-    done = bench.start(BUILD, BLOCK, *files, *sets, *TEST_BUILD, "-o", name)
+    done = bench.start(BUILD, block, *files, *sets, *TEST_BUILD, "-o", name)
     bench.expect_equal(done.returncode, 0, f"build_rtl: {done.stderr}")
-    bench.expect(f"--lockstep {BLOCK}={name}" in done.stdout, f"build_rtl: does not say what to do: {done.stdout}")
+    bench.expect(f"--lockstep {block}={name}" in done.stdout, f"build_rtl: does not say what to do: {done.stdout}")
     return name
 
 
@@ -154,6 +161,59 @@ def refusals(bench):
     bench.expect("parameter LatencyCycles: found 4; expected 6" in done.stderr, f"other parameters: {done.stderr}")
 
 
+def tag_replay(bench, trace, *arguments, mask=EXACT, pace="line-rate"):
+    return bench.rxnic("replay", trace, "--pace", pace, "--host", f"receive=tm_srq,tags=64,mask={mask}", *arguments)
+
+
+def hashed_cam(bench, name, **parameters):
+    return build(bench, name, HASHED, "-I", e2e.ROOT / "rtl", block=TAGS, **parameters)
+
+
+def completions(bench, trace, name, *arguments, **how):
+    """(completions as lines without their times, model time in ps) of a replay."""
+    done = tag_replay(bench, trace, "--cqes", f"{name}.csv", "--out", name, *arguments, **how)
+    bench.expect_equal(done.returncode, 0, f"{trace}, {name}: {done.stderr}")
+    lines = (bench.folder / f"{name}.csv").read_text(encoding="utf-8").splitlines()
+    report = json.loads((bench.folder / name / "report.json").read_text(encoding="utf-8"))
+    return [line.split(",", 2)[2] for line in lines], report["time_ps"]
+
+
+def organisation(bench):
+    """A CAM of another organisation: the bug that it has at first is found; without it transactions are equal, with and
+    without wildcards, and in the model's place the completions are the model's while the host posts tags in time."""
+    for tags in (4, 64):
+        made = bench.start(bench.options.make_traffic, f"{tags}.pcap", 2000, f"tags={tags}", *SENDS)
+        bench.expect_equal(made.returncode, 0, f"make_traffic: {made.stderr}")
+    wrong = hashed_cam(bench, "wrong.so", StopsAtBucket=1)
+    done = tag_replay(bench, "4.pcap", "--lockstep", f"{TAGS}={wrong}:transactions")
+    bench.expect_equal(done.returncode, 4, "an older tag behind the table is passed by: exit status")
+    named = re.search(rf"{TAGS}: port out: transaction \d+: wqe_index: \d+ and \d+ \(model in cycle", done.stderr)
+    bench.expect(named, f"names no buffer: {done.stderr}")
+    own = hashed_cam(bench, "hashed.so")
+    for trace, mask in (("4.pcap", EXACT), ("64.pcap", EXACT), ("64.pcap", WILDCARDS)):
+        done = tag_replay(bench, trace, "--lockstep", f"{TAGS}={own}:transactions", mask=mask)
+        found = re.search(rf"lockstep: \S*{TAGS}: (\d+) transactions equal", done.stdout)
+        bench.expect(done.returncode == 0 and found and int(found[1]) > 4000, f"{trace}, {mask}: {done.stderr}")
+        bench.expect_equal(completions(bench, trace, "own", "--rtl", f"{TAGS}={own}", mask=mask, pace="captured")[0],
+                           completions(bench, trace, "model", mask=mask, pace="captured")[0],
+                           f"{trace}, {mask}: completions in its place")
+
+
+def mpi(bench):
+    """What another organisation of the CAM costs with the messages that a rank of Sweep3D received, of 8 bytes each."""
+    trace = e2e.CAPTURES / "mpi" / "pmpi-trace-rank-3.txt"
+    if not trace.is_file():
+        raise e2e.Skip(f"no {trace.name} in ../shared/captures/mpi")
+    mpi_traffic.write(trace, bench.folder / "mpi.pcap", 8)
+    own = hashed_cam(bench, "hashed.so")
+    expected, parallel = completions(bench, "mpi.pcap", "model")
+    found, hashed = completions(bench, "mpi.pcap", "own", "--rtl", f"{TAGS}={own}")
+    bench.expect_equal(found, expected, "completions")
+    bench.expect(sum(line.split(",")[3] == "TM_RECV" for line in found) == 1440, "a message was not matched")
+    print(f"1440 messages: {parallel / 1e6:.2f} us, hashed {hashed / 1e6:.2f} us")
+    bench.expect(parallel < hashed < 1.25 * parallel, f"takes {hashed} ps; parallel {parallel}")
+
+
 def usage(bench):
     """scripts/build_rtl refuses what it cannot do, shows errors with file and line, and writes nothing then."""
     (bench.folder / "bad.sv").write_text(f"module {BLOCK} (input logic clk_i);\n  assign x = ;\nendmodule\n",
@@ -178,7 +238,11 @@ def usage(bench):
         bench.expect(words in done.stdout, f"--help does not mention {words}")
 
 
-CHECKS = {"same": same, "slower": slower, "fault": fault, "refusals": refusals, "usage": usage}
+CHECKS = {"same": same, "slower": slower, "fault": fault, "refusals": refusals, "usage": usage,
+          "organisation": organisation, "mpi": mpi}
 
 if __name__ == "__main__":
-    sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))
+    parser = e2e.parser_for(__doc__, CHECKS)
+    parser.add_argument("--make-traffic", required=True, type=lambda f: pathlib.Path(f).resolve(), metavar="FILE",
+                        help="the program that writes captures")
+    sys.exit(e2e.run(parser, CHECKS))
