@@ -20,7 +20,7 @@ DIRECTIONS = {"IN": "kRxnicRtlInput", "OUT": "kRxnicRtlOutput"}
 GLUE = """\
 // Made by testbench/cosim/verilate.py
 {units}
-#include "testbench/cosim/verilated_rtl.h"
+{traces}#include "testbench/cosim/verilated_rtl.h"
 
 namespace {{
 
@@ -38,6 +38,15 @@ const RxnicRtl kRtl = rxnic::VerilatedRtl<Top, &address_of>::description("{block
 }}  // namespace
 
 extern "C" const RxnicRtl* {symbol}() {{ return &kRtl; }}
+"""
+
+
+# What a run writes, by the end of its file's name: Verilator's flag, and what its classes are named by.
+TRACES = {".fst": ("--trace-fst", "fst"), ".vcd": ("--trace", "vcd")}
+TRACE = """\
+#include <verilated_{kind}_c.h>
+#define RXNIC_RTL_TRACE "{file}"
+#define RXNIC_RTL_TRACER Verilated{title}C
 """
 
 
@@ -65,16 +74,42 @@ def parameters_of(tree):
     return values
 
 
+def wave_names(tree):
+    """{port: [its signals as a waveform names them, with their bits]} of the top module, from Verilator's XML: a struct
+    is a signal for each field."""
+    types = {entry.get("id"): entry for entry in tree.find(".//typetable")}
+
+    def names(name, number):
+        entry = types[number]
+        members = entry.findall("memberdtype")
+        if members:
+            return [one for member in members for one in names(f"{name}.{member.get('name')}",
+                                                               member.get("sub_dtype_id"))]
+        if entry.get("sub_dtype_id"):
+            return names(name, entry.get("sub_dtype_id"))
+        left, right = entry.get("left"), entry.get("right")
+        return [f"{name}[{left}:{right}]" if left is not None else name]
+
+    top = tree.find(".//module[@topModule='1']")
+    return {var.get("name"): names(var.get("name"), var.get("dtype_id")) for var in top.findall("var[@dir]")}
+
+
+def trace_glue(file):
+    kind = TRACES[pathlib.PurePath(file).suffix][1]
+    return TRACE.format(kind=kind, title=kind.title(), file=file)
+
+
 def verilate(block, prefix, out, sources, *, parameters=(), includes=(), flags=(), symbol=SYMBOL,
-             verilator="verilator", coverage=False):
+             verilator="verilator", coverage=False, trace=None):
     """The C++ source of a module. `parameters`: NAME=VALUE. What Verilator says goes to the standard error. `coverage`:
-    lines and toggles are counted, too."""
+    lines and toggles are counted, too. `trace`: the file that a run writes all signals to, .fst or .vcd."""
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
+    tracing = [] if trace is None else [TRACES[pathlib.PurePath(trace).suffix][0], "--trace-structs"]
     common = [verilator, *flags, *(f"-I{folder}" for folder in includes), "--top-module", block,
               *(f"-G{parameter}" for parameter in parameters), *map(str, sources)]
     done = subprocess.run([*common, "--cc", "-O3", "--output-split", "0", "--unroll-count", UNROLL,
-                           "--assert",
+                           "--assert", *tracing,
                            *(COVERAGE if coverage else ["--coverage-user"]), "--prefix", prefix, "-Mdir", out],
                           stdout=sys.stderr, check=False)
     if done.returncode:
@@ -88,7 +123,7 @@ def verilate(block, prefix, out, sources, *, parameters=(), includes=(), flags=(
     values = parameters_of(xml.etree.ElementTree.parse(description)) or [("", 0)]
     target = out / f"{prefix}__all.cpp"
     target.write_text(GLUE.format(
-        block=block, prefix=prefix, symbol=symbol,
+        block=block, prefix=prefix, symbol=symbol, traces="" if trace is None else trace_glue(trace),
         units="".join(f'#include "{unit.name}"\n' for unit in sorted(out.glob("*.cpp"))),
         signals="".join(f'    {{"{name}", {direction}, {bits}, sizeof(Top::{name})}},\n'
                         for name, direction, bits in signals),

@@ -10,6 +10,9 @@
 #include <verilated.h>
 #include "testbench/cosim/rxnic_rtl.h"
 #include "testbench/cosim/verilated_cover.h"
+#ifdef RXNIC_RTL_TRACE
+#include "testbench/cosim/verilated_trace.h"
+#endif
 
 namespace rxnic {
 
@@ -43,7 +46,11 @@ class VerilatedRtl {
   static void* at(void* instance, std::uint32_t signal) { return kAt(of(instance).top_, signal); }
   static void eval(void* instance) {
     of(instance).context_.timeInc(1);
+#ifdef RXNIC_RTL_TRACE
+    of(instance).trace_.eval(of(instance).top_);
+#else
     of(instance).top_.eval();
+#endif
   }
   static const char* failure(void* instance) {
     return of(instance).context_.gotError() ? "an assertion of the RTL has failed (its text is on the standard output)"
@@ -55,6 +62,9 @@ class VerilatedRtl {
 
   VerilatedContext context_;
   Top top_;
+#ifdef RXNIC_RTL_TRACE
+  TracedRtl<RXNIC_RTL_TRACER> trace_{context_, top_, RXNIC_RTL_TRACE};
+#endif
 };
 
 }  // namespace rxnic

@@ -214,6 +214,35 @@ def mpi(bench):
     bench.expect(parallel < hashed < 1.25 * parallel, f"takes {hashed} ps; parallel {parallel}")
 
 
+def trace(bench):
+    """--trace: the signals inside of the RTL, as a waveform, have what the report has counted, and GTKWave's save file
+    names them; FST, when GTKWave is there to read it, has the same as VCD."""
+    kinds = ["vcd", *(["fst"] if shutil.which("fst2vcd") else [])]
+    counts = []
+    for kind in kinds:
+        own = build(bench, f"{kind}.so", RTL, "--trace", f"waves.{kind}")
+        report = bench.replay(e2e.SAMPLE, "--rtl", f"{BLOCK}={own}")
+        if kind == "fst":
+            done = bench.start("fst2vcd", "-f", "waves.fst", "-o", "waves.vcd")
+            bench.expect_equal(done.returncode, 0, f"fst2vcd: {done.stderr}")
+        vcd = Vcd(bench.folder / "waves.vcd")
+        inside = f"TOP.{BLOCK}."
+        # A cycle is at an even time, before its clock rises.
+        cycles = [time for time in vcd.times if time % 2 == 0]
+        taken = [time for time in cycles if vcd.at(f"{inside}in_valid_i", time) & vcd.at(f"{inside}in_ready_o", time)]
+        counts.append((len(cycles), len(taken), vcd.at(f"{inside}count_q", cycles[-1])))
+        bench.expect(len(taken) > report["packets"]["seen"] / 2, f"{kind}: only {len(taken)} packets were taken")
+        saved = (bench.folder / f"{kind}.gtkw").read_text(encoding="ascii").splitlines()
+        named = [line for line in saved if line[0] not in "[-"]
+        bench.expect(f'[dumpfile] "waves.{kind}"' in saved and len(named) > 60, f"{kind}.gtkw: {saved[:5]}")
+        if kind == "fst":  # a struct is a vector in VCD
+            absent = [name for name in named if re.sub(r"\[.*", "", name) not in vcd.kinds]
+            bench.expect(not absent, f"{kind}.gtkw: not in the waveform: {absent[:5]}")
+    bench.expect_equal(len(set(counts)), 1, f"cycles, packets and last pieces of {kinds}: {counts}")
+    if len(kinds) == 1:
+        print("FST was not read: no fst2vcd (package gtkwave)")
+
+
 def usage(bench):
     """scripts/build_rtl refuses what it cannot do, shows errors with file and line, and writes nothing then."""
     (bench.folder / "bad.sv").write_text(f"module {BLOCK} (input logic clk_i);\n  assign x = ;\nendmodule\n",
@@ -239,7 +268,7 @@ def usage(bench):
 
 
 CHECKS = {"same": same, "slower": slower, "fault": fault, "refusals": refusals, "usage": usage,
-          "organisation": organisation, "mpi": mpi}
+          "organisation": organisation, "mpi": mpi, "trace": trace}
 
 if __name__ == "__main__":
     parser = e2e.parser_for(__doc__, CHECKS)

@@ -60,6 +60,8 @@ class Vcd:
     def _read(self, body):
         time, dumping = None, False
         for line in body.splitlines():
+            if not line:
+                continue
             if line.startswith("$comment"):
                 self.comments.append(line[len("$comment "):-len(" $end")])
             elif line in ("$dumpvars", "$end"):
@@ -84,7 +86,7 @@ class Vcd:
         _, bits = self.kinds[name]
         if isinstance(value, int) and value >> bits:
             raise ValueError(f"{name}: {value} has more than {bits} bits")
-        if dumping:
+        if dumping or name not in self._history:
             self.first[name] = value
             self._history[name] = ([time], [value])
             return
