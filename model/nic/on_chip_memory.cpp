@@ -172,10 +172,10 @@ class List {
     contexts("cqe_generator", "cq", cqs);
     if (c.compression) {
       add("cqe_generator", "cq_sessions", cqs.entries,
-          8 * sizeof(Cqe) + c.compression_max * 8 * sizeof(MiniCqe) + index_bits(c.compression_max + 1) + kTimer +
-              2 * index_bits(cqs.entries),
-          "Open compressed session of each line: title, mini CQEs, when it ends, the next and the one before it in "
-          "the order in which they end.");
+          8 * sizeof(Cqe) + c.compression_max * 8 * sizeof(MiniCqe) + index_bits(c.compression_max + 1) + kTimer,
+          "Open compressed session of each line: title, mini CQEs, when it ends.");
+      add("cqe_generator", "cq_session_list", cqs.entries, 2 * index_bits(cqs.entries + 1),
+          "Lines with an open session, in the order in which they end: the next one, and the one before.");
     }
     add("cqe_generator", "moderation_timers", c.moderation_timers, kNumber + kTimer, "CQs with an event due later.");
     pipeline<AckRequest>("cqe_generator", c.latency_cycles);
