@@ -121,14 +121,8 @@ struct OpenWqe {
   bool wqe_matched = false;             // it is the buffer of a tag
 };
 
-// The completion generator's part.
-struct CompletionContext {
-  bool last_wqe_event_sent = false;
-  bool flush_requested = false;  // in the error state: its receive queue is being flushed
-};
-
-// One queue pair's context: what software set, and a part for each block that keeps state of a QP (the tag matcher's,
-// TagContext, crosses ports: descriptors.toml). Only that block reads and writes its part (and, between cycles, the
+// One queue pair's context: what software set, and a part for each block that keeps state of a QP (TagContext and
+// CompletionContext cross ports: descriptors.toml). Only that block reads and writes its part (and, between cycles, the
 // control plane). Whole cache lines of the host.
 struct alignas(64) StoredQpContext : ResponderContext, OpenWqe, TagContext, CompletionContext {};
 inline constexpr std::size_t kQpContextBytes = sizeof(StoredQpContext);  // in host memory

@@ -75,7 +75,7 @@ class QpPartMemory final : public ReadMemory<ContextLine, Part>, public WriteMem
     words = at.line < memory_.size() ? 1 : 0;
     return words == 0 ? nullptr : &std::as_const(memory_)[at.line];
   }
-  void write(const Write& what) override {
+  void write(Cycle, const Write& what) override {
     if (what.line < memory_.size()) static_cast<Part&>(memory_[what.line]) = what.part;
   }
 

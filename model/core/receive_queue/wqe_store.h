@@ -7,7 +7,8 @@
 //   R3  There are `entries` slots. `share` of them are reserved for each of `queues` queues: a queue takes from its
 //       share first, whichever queues the others are. The remaining slots are the pool, which all queues share.
 //   R4  References stay valid.
-//   R5  The scatter engine reads the lists over a port; an element that a list does not have is no word.
+//   R5  The scatter engine reads the lists over a port; an element that a list does not have is no word. The completion
+//       generator reads the first element, and releases slots, over ports.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +22,13 @@
 #include "model/types/read_memory.h"
 #include "model/types/scatter_list.h"
 #include "model/types/work_queue.h"
+#include "model/types/write_memory.h"
 
 namespace rxnic {
 
-class WqeStore final : public ReadMemory<ScatterListRead, DataSegment> {
+class WqeStore final : public ReadMemory<ScatterListRead, DataSegment>,
+                       public ReadMemory<WqeSlot, DataSegment>,
+                       public WriteMemory<WqeSlot> {
  public:
   struct Sizes {
     std::uint32_t entries = 1024;
@@ -77,6 +81,14 @@ class WqeStore final : public ReadMemory<ScatterListRead, DataSegment> {
     words = at.element < wqe.sge_count ? wqe.sge_count - at.element : 0u;
     return wqe.sge.data() + std::min<std::size_t>(at.element, kMaxSge);
   }
+  const DataSegment* read(const WqeSlot& at, std::uint32_t& words) const override {  // (R5)
+    words = at.wqe_slot < slots_.size() ? 1 : 0;
+    return words == 0 ? nullptr : slots_[at.wqe_slot].wqe.sge.data();
+  }
+  void write(Cycle, const WqeSlot& released) override {
+    if (released.wqe_slot < slots_.size()) release(released.wqe_slot);
+  }
+  std::uint32_t size() const { return entries_; }
   // Slots that cannot be allocated in this cycle.
   std::uint32_t occupied() {
     settle_earlier();
