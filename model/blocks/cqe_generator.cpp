@@ -215,7 +215,7 @@ void CqeGenerator::take(Cq* cq, Cycle now) {
     raise(EventType::kQpLastWqeReached, raw(p.qpn), now);
   }
   if (p.releases_wqe && p.wqe_slot != kNoWqeSlot) {  // (R8)
-    shared_.wqes.release(p.wqe_slot);
+    if (released.bound()) released.push(now, {p.wqe_slot});
     p.wqe_slot = kNoWqeSlot;
   }
   const Cycle leaves = now + params_.latency_cycles;

@@ -21,8 +21,8 @@
 //       entry for each line of the context cache: a QP in it is pinned, and enters it once.
 //   R7  kLastWqe: one kQpLastWqeReached event a QP.
 //   R8  A WQE completes once: an error in the middle of its message completes it, and later packets of the message do
-//       not. The last packet that uses the WQE (releases_wqe) releases its slot in the store; when the WQE has not
-//       completed before, this packet completes it, as flushed when the packet was squashed.
+//       not. The last packet that uses the WQE (releases_wqe) releases its slot in the store (`released`); when the WQE
+//       has not completed before, this packet completes it, as flushed when the packet was squashed.
 //   R9  The order within a cycle: a CQ context that has come, landings; writes, packets and events leave; then a
 //       command, a doorbell, a failure, timers, a flush request, the next packet; last one DMA request for a context.
 //   R10 Nothing is written to a CQ that is closed: its completions are discarded, its doorbells do nothing. One that is
@@ -106,6 +106,7 @@ class CqeGenerator final : public Block {
   Out<DmaRequest> context_dma{"context_dma"};
   In<DmaCompletion> context_dma_done{"context_dma_done"};
   Out<FlushRequest> flushes{"flushes"};
+  Out<WqeRelease> released{"released"};  // to the WQE fetcher; may stay unbound
   Out<FailedQp> failed{"failed"};
   Out<AnswerNotice> placed{"placed"};  // may stay unbound, as the next one
   Out<RendezvousRequest> rendezvous{"rendezvous"};

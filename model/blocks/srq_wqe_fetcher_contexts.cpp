@@ -2,10 +2,63 @@
 // Queue contexts: waiting for one (R14 .. R16 of srq_wqe_fetcher.h).
 #include "model/blocks/srq_wqe_fetcher.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace rxnic {
+
+const DataSegment* SrqWqeFetcher::FetchedWqes::read(const WqeRead& at, std::uint32_t& words) const {
+  const auto data = table.read_buffer(at.read);
+  words = static_cast<std::uint32_t>(data.size());
+  return data.data();
+}
+
+const StoredQueue* SrqWqeFetcher::FetchedQueues::read(const QueueLine& at, std::uint32_t& words) const {
+  words = at.line < table.cache().size() ? 1 : 0;
+  if (words == 0) return nullptr;
+  return at.line == line ? &came : &table.cache()[at.line].record();
+}
+
+void SrqWqeFetcher::LeavingQueues::write(const QueueWrite& what) {
+  if (what.place < records.size()) static_cast<StoredQueue&>(records[what.place]) = what.record;
+}
+
+// A request of RTL in the place of the block, to memory of this one.
+void SrqWqeFetcher::complete(const sc_core::sc_object& port, void* value) {
+  auto& request = *static_cast<DmaRequest*>(value);
+  if (&port == &dma) {
+    const auto to = table_.read_buffer(request.cookie);
+    request.data = reinterpret_cast<std::uint8_t*>(to.data());
+    request.bytes = std::min<std::uint32_t>(request.bytes, to.size_bytes());
+  } else if (&port == &context_dma) {
+    const bool writes = request.kind == DmaKind::kWrite;
+    const std::size_t places = writes ? leaving_.records.size() : table_.cache().size();
+    const std::uint32_t place = request.cookie < places ? request.cookie : 0;
+    WqRecord& record = writes ? leaving_.records[place] : table_.cache()[place].record();
+    request.data = reinterpret_cast<std::uint8_t*>(&record);
+    request.bytes = std::min<std::uint32_t>(request.bytes, sizeof record);
+  }
+}
+
+void SrqWqeFetcher::request_context(Cycle now) {  // (R21)
+  DmaRequest request = table_.cache().take_request();
+  if (request.kind == DmaKind::kWrite) {
+    const std::uint16_t place = next_leaving_;
+    next_leaving_ = place + 1u == leaving_.records.size() ? 0 : static_cast<std::uint16_t>(place + 1);
+    QueueWrite write{place, {}};
+    std::memcpy(static_cast<void*>(&write.record), request.data, sizeof write.record);
+    written_back.write(now, write);
+    request.cookie = place;
+    request.data = reinterpret_cast<std::uint8_t*>(&leaving_.records[place]);
+  }
+  context_dma.push(now, request);
+  again_ |= table_.cache().has_request();
+}
 
 void SrqWqeFetcher::take_context(Cycle now) {
   const DmaCompletion done = context_dma_done.pop(now);
+  queue_data_.line = done.cookie;
+  queue_data_.came = table_.cache()[done.cookie].record();
   const WqId id{table_.cache().number_of(done.cookie)};
   const bool for_packet = table_.cache().ahead(done.cookie);
   if (waits_.arrived(done.cookie, done.ok) && look_ahead_ && for_packet) table_.ask(id);  // (R15)

@@ -33,9 +33,14 @@ class WritePort final : public WritePortBase {
   explicit WritePort(const char* name) : WritePortBase(name) {}
   void bind(WriteMemory<Write>& memory) { memory_ = &memory; }
   void write(Cycle now, const Write& what) {
-    memory_->write(what);
-    last_write_ = now;
     value_ = what;
+    write(now);
+  }
+  // What is written next, for a value that is too big to be copied; it holds what was written before.
+  Write& next() { return value_; }
+  void write(Cycle now) {
+    memory_->write(value_);
+    last_write_ = now;
   }
 
   const DescriptorOperations& operations() const override { return operations_of<Write>(); }

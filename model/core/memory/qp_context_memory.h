@@ -25,7 +25,8 @@ class QpContextMemory {
   struct alignas(kLineBytes) Line {  // as it is in host memory
     QpContext context;
   };
-  explicit QpContextMemory(std::uint32_t lines) : lines_(lines) {
+  // `now`: the present cycle, for pins that are released over a port.
+  explicit QpContextMemory(std::uint32_t lines, const Cycle* now = nullptr) : lines_(lines), now_(now) {
     for (std::uint32_t n = 0; n < lines; ++n) lines_[n].context.line = n;
   }
   std::uint32_t size() const { return static_cast<std::uint32_t>(lines_.size()); }
@@ -37,9 +38,11 @@ class QpContextMemory {
   const QpContext& operator[](std::uint32_t line) const { return lines_[line].context; }
   void pin(std::uint32_t line) { (*this)[line].pins.add(); }
   void unpin(std::uint32_t line, Cycle now) { (*this)[line].pins.remove(now); }
+  void unpin(std::uint32_t line) { unpin(line, now_ == nullptr ? kNever : *now_); }
 
  private:
   std::vector<Line> lines_;
+  const Cycle* now_;
 };
 
 // The port of a block that keeps nothing of a QP: it reads attributes, and pins.
@@ -66,11 +69,29 @@ class QpContextPort : public QpPinPort {
   void set_dirty(std::uint32_t line) { memory_[line].dirty = true; }
 };
 
+// The pins as the memory behind a block's port.
+class QpPinMemory final : public WriteMemory<ContextPin> {
+ public:
+  explicit QpPinMemory(QpContextMemory& memory) : memory_(memory) {}
+  void write(const ContextPin& what) override {
+    if (what.line >= memory_.size()) return;
+    if (what.pins) {
+      memory_.pin(what.line);
+    } else {
+      memory_.unpin(what.line);
+    }
+  }
+
+ private:
+  QpContextMemory& memory_;
+};
+
 // A block's part as the memory behind its ports. Without a line (kNoLine) there is nothing. `Write`: where and what.
 template <class Part, class Write>
 class QpPartMemory final : public ReadMemory<ContextLine, Part>, public WriteMemory<Write> {
  public:
   explicit QpPartMemory(QpContextMemory& memory) : memory_(memory) {}
+  std::uint32_t lines() const { return memory_.size(); }
   const Part* read(const ContextLine& at, std::uint32_t& words) const override {
     words = at.line < memory_.size() ? 1 : 0;
     return words == 0 ? nullptr : &std::as_const(memory_)[at.line];
