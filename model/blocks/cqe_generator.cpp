@@ -2,6 +2,7 @@
 #include "model/blocks/cqe_generator.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "model/types/syndrome.h"
 
@@ -25,7 +26,7 @@ bool places_data(const CompletionRequest& p) {
 }  // namespace
 
 CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGeneratorParams& params, NicShared& shared,
-                           std::uint32_t clock_period_ps)
+                           std::uint32_t clock_period_ps, std::uint32_t queues)
     : Block(name),
       params_(params),
       shared_(shared),
@@ -34,47 +35,63 @@ CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGenerat
             params.compression ? params.compression_max : 0,
             params.moderation_unit_ps,
             clock_period_ps}),
+      records_(cqs_.cache(), *this),
       waits_(cqs_, counters_),
+      queue_(params.cq_misses_in_flight + 1),
+      srqs_(queues),
+      completed_(shared.wqes.size()),
+      leaving_(params.compression ? block_slots(std::min(params.compression_max, kMaxSession)) : 1, params.cqe_bytes),
       writes_(params.write_depth),
       pipeline_(params.latency_cycles),
       writes_in_step_(!params.compression && params.write_depth >= params.latency_cycles + kWritesOfPacket),
       held_events_(params.event_depth),
       events_(params.event_depth),
-      // Hardware has one timeout for each CQ's session; the model has an entry for each completion that joined one.
-      session_timers_(params.compression ? params.compression_timeout_cycles + 2 : 1),
       flush_list_(contexts_.lines()),
-      failed_list_(contexts_.lines()) {}
+      failed_list_(contexts_.lines()) {
+  const std::uint32_t slots = leaving_.slots();
+  staged_.resize(std::size_t{params.write_depth + 2} * slots * LeavingCqes::kCqeBytes);
+  contexts_.set_clock(*this);
+  context.bind(contexts_);
+  failure_context.bind(contexts_);
+  context_write.bind(contexts_);
+  unpinned.bind(contexts_);
+  wqe.bind(shared.wqes);
+  fetched.bind(records_);
+  written_back.bind(records_);
+  written.bind(leaving_, slots);
+}
 
-// A write's data must stay until the DMA engine has taken the request from the link.
+// A write's data must stay in its place until the DMA engine has taken the request from the link.
 void CqeGenerator::end_of_elaboration() {
-  const std::uint32_t block = params_.compression ? block_slots(params_.compression_max) : 1;
-  const std::uint32_t link = dma.size() > 0 ? dma[0]->capacity() : 0;
-  buffer_slots_ = (link + params_.write_depth + 2) * block;
-  buffers_.resize(std::size_t{buffer_slots_} * params_.cqe_bytes);
+  leaving_.set_places((dma.size() > 0 ? dma[0]->capacity() : 0) + 1);
+  if (doorbells.size() > 0) doorbells_held_ = doorbells[0]->capacity();
 }
 
 Cycle CqeGenerator::step(Cycle now) {
   again_ = false;
+  waits_.begin_cycle();
   // (1) a context comes; events whose CQEs have landed are released; a write, the packet behind it and an event that
   // are due leave
   if (context_dma_done.can_pop(now)) take_context(now);
   take_landings(now);
   const bool refused = send_due(now);
   // (2) a command, a doorbell
-  if (commands.can_pop(now)) carry_out_command(now);
-  if (doorbells.can_pop(now) && event_room() > 0) ring_doorbell(now);
+  command_waits_ = commands.can_pop(now) && !carry_out_command(now);
   doorbells_late_ = doorbells_late_ && doorbells.can_pop(now);
+  if (doorbells.can_pop(now) && event_room() > 0) ring_doorbell(now);
   // (3) a QP that failed behind this block
-  if (failures.can_pop(now) && event_room() > 0) take_failure(now);
-  // (4) sessions time out, moderated events fall due
+  const bool failure = failures.can_pop(now) && event_room() > 0;
+  if (failure) take_failure(now);
+  // (4) a session times out, a moderated event falls due
   run_timers(now);
   // (5) a flush request, a notice to the requester
   if (!flush_list_.empty() || !failed_list_.empty()) send_requests(now);
   // (6) the next packet
   bool stalled = false;
   waiting_ = false;
-  if (now >= next_accept_ && in.can_pop(now)) {
-    const CompletionRequest& p = *in.peek(now);
+  const bool queued = !queue_.empty();
+  if (!failure && now >= next_accept_ && (queued || in.can_pop(now))) {
+    const CompletionRequest& p = queued ? queue_.front() : *in.peek(now);
     stalled = !can_take(p, now);
     if (!stalled) {
       Cq* cq = nullptr;
@@ -90,9 +107,16 @@ Cycle CqeGenerator::step(Cycle now) {
   }
   // (7) a request for a context
   if (cqs_.cache().has_request() && context_dma.can_push(now)) {
-    context_dma.push(now, cqs_.cache().take_request());
+    const DmaRequest request = cqs_.cache().take_request();
+    if (request.kind == DmaKind::kWrite) {
+      CqWriteBack what{request.cookie, {}};
+      std::memcpy(&what.record, request.data, sizeof what.record);
+      written_back.write(now, what);
+    }
+    context_dma.push(now, request);
     again_ |= cqs_.cache().has_request();
   }
+  again_ |= failure || waits_.deferred();
   // (8) rest
   const Cycle next = next_step(now, refused, stalled);
   if (refused || stalled) return rest(now, Activity::kBlocked, next);
@@ -106,7 +130,11 @@ Cycle CqeGenerator::step(Cycle now) {
 }
 
 void CqeGenerator::take_landings(Cycle now) {  // (R4)
-  for (; dma_done.can_pop(now); ++blocks_landed_) dma_done.pop(now);
+  if (dma_done.can_pop(now)) {
+    dma_done.drop(now);
+    ++blocks_landed_;
+    again_ |= dma_done.can_pop(now);
+  }
   while (!held_events_.empty() && held_events_.front().behind <= blocks_landed_) {
     events_.push(held_events_.pop().event, now + (params_.event_latency_cycles - 1));  // it has landed in now - 1
   }
@@ -119,7 +147,7 @@ bool CqeGenerator::send_due(Cycle now) {  // (R1)
   bool blocked = false;
   if (writes_.ready(now)) {
     if (dma.can_push(now)) {
-      dma.push(now, writes_.pop());
+      dma.push(now, leave(writes_.pop(), now));
     } else {
       blocked = true;
     }
@@ -155,9 +183,12 @@ Cycle CqeGenerator::next_step(Cycle now, bool refused, bool stalled) const {
       !failed_list_.empty() || again_) {
     next = now + 1;
   }
-  next = earliest(next, latest(session_timers_.next_ready(), now + 1));
+  next = earliest(next, latest(cqs_.sessions().first_ends(), now + 1));
   next = earliest(next, latest(next_moderation_, now + 1));
-  if (!stalled && !waiting_) next = earliest(next, latest(next_accept_, in.next(now)));
+  if (!queue_.empty() && !stalled && !waiting_) next = earliest(next, latest(next_accept_, now + 1));
+  if (waiting_ ? !queue_.full() : queue_.empty() && !stalled) {
+    next = earliest(next, latest(next_accept_, in.next(now)));
+  }
   return next;
 }
 
@@ -170,6 +201,8 @@ void CqeGenerator::ring_doorbell(Cycle now) {
   }
   use(kDoorbell, cq);
   doorbells.drop(now);
+  again_ |= doorbells_late_;
+  doorbells_passed_ += command_waits_;
   if (cq == nullptr || cq->record().dead || cq->record().closed) return;
   if (d.kind == DoorbellKind::kCqConsumer) cq->queue.consume(d.value);
   if (d.kind != DoorbellKind::kCqArm) return;
@@ -178,42 +211,31 @@ void CqeGenerator::ring_doorbell(Cycle now) {
 }
 
 void CqeGenerator::run_timers(Cycle now) {
-  while (session_timers_.ready(now)) {  // (R5)
-    const SessionTimer t = session_timers_.front();
-    Cq& cq = cqs_[t.line];
-    if (cq.session_stamp == t.stamp && cq.held() > 0) {
-      if (writes_.room() < kWritesOfPacket || event_room() == 0) break;
-      write_session(cq, now);
-    }
-    session_timers_.pop();
-  }
+  const bool room = writes_.room() >= kWritesOfPacket && event_room() > 0;
+  if (cqs_.sessions().first_ends() <= now && room) write_session(cqs_[cqs_.sessions().first()], now);  // (R5)
   if (now >= next_moderation_) run_moderation(now);
 }
 
 bool CqeGenerator::can_take(const CompletionRequest& p, Cycle now) const {
   if (places_data(p) && placed.bound() && !placed.can_push(now)) return false;
   if (hands_over(p) && rendezvous.bound() && !rendezvous.can_push(now)) return false;
-  return !pipeline_.full() && writes_.room() >= kWritesOfPacket && event_room() >= kEventsOfPacket &&
-         !session_timers_.full();
+  return !pipeline_.full() && writes_.room() >= kWritesOfPacket && event_room() >= kEventsOfPacket;
 }
 
 void CqeGenerator::take(Cq* cq, Cycle now) {
-  CompletionRequest& p = *in.peek(now);
+  const bool queued = !queue_.empty();
+  CompletionRequest p = queued ? queue_.front() : *in.peek(now);
   ++counters_.packets;
   const bool squashed_before = p.drop_reason == DropReason::kSquashed;
   counters_.squashed += refused_.squash_when_behind(p) && !squashed_before;
   if (p.wqe_slot != kNoWqeSlot) settle_wqe(p);
   if (p.establishes) raise(EventType::kQpCommunicationEstablished, raw(p.qpn), now);  // (R20)
   next_accept_ = now + (p.completes ? params_.cycles_per_cqe : 1u);                   // (R2)
-  if (p.completes) complete(p, cq, now);
+  if (p.completes) complete_wqe(p, cq, now);
   if (hands_over(p) && rendezvous.bound()) hand_over(p, now);
   if (places_data(p) && placed.bound()) placed.push(now, {p.qpn, p.psn, AnswerKind::kReadResponse, 0});  // (R19)
   if (p.line != kNoLine) handle_error(p, now);
   refused_.report(refusals, now);
-  if (p.role == PacketRole::kLastWqe && !contexts_[p.line].last_wqe_event_sent) {  // (R7)
-    contexts_[p.line].last_wqe_event_sent = true;
-    raise(EventType::kQpLastWqeReached, raw(p.qpn), now);
-  }
   if (p.releases_wqe && p.wqe_slot != kNoWqeSlot) {  // (R8)
     if (released.bound()) released.push(now, {p.wqe_slot});
     p.wqe_slot = kNoWqeSlot;
@@ -227,12 +249,12 @@ void CqeGenerator::take(Cq* cq, Cycle now) {
   } else {
     pipeline_.push(p, leaves);
   }
-  in.drop(now);
+  queued ? queue_.drop() : in.drop(now);
   if (ahead_ > 0) --ahead_;
 }
 
 void CqeGenerator::hand_over(const CompletionRequest& p, Cycle now) {  // (R18)
-  const DataSegment& buffer = shared_.wqes[p.wqe_slot].sge[0];
+  const DataSegment& buffer = *wqe.peek({p.wqe_slot});
   RendezvousRequest r;
   r.begins = p.completes && p.outcome == Outcome::kExecute && p.status == WcStatus::kSuccess;
   r.qpn = p.qpn;
@@ -248,7 +270,7 @@ void CqeGenerator::hand_over(const CompletionRequest& p, Cycle now) {  // (R18)
   rendezvous.push(now, r);
 }
 
-void CqeGenerator::complete(CompletionRequest& p, Cq* found, Cycle now) {
+void CqeGenerator::complete_wqe(CompletionRequest& p, Cq* found, Cycle now) {
   if (found == nullptr || found->record().closed) {
     ++counters_.discarded;
     p.completes = false;
@@ -270,11 +292,10 @@ void CqeGenerator::complete(CompletionRequest& p, Cq* found, Cycle now) {
   CqState::Session& session = cq.open_session();
   if (observer_ != nullptr) session.times[session.block.count()] = times_of(p);
   session.block.add(cqe);
-  ++cq.session_stamp;
   if (cq.held() == cq.session_limit) {
     write_session(cq, now);
   } else {
-    session_timers_.push({cqs_.cache().line_of(cq), cq.session_stamp}, now + params_.compression_timeout_cycles);
+    cqs_.grew(cq, now + params_.compression_timeout_cycles);
   }
 }
 
@@ -291,8 +312,8 @@ void CqeGenerator::notify_written(const Cq& cq, const Cqe& cqe, MessageTimes tim
 
 void CqeGenerator::write_cqe(Cq& cq, const Cqe& cqe, const CompletionRequest& p, Cycle now) {
   if (observer_ != nullptr) notify_written(cq, cqe, times_of(p), now);
-  std::uint8_t* slot = take_buffer(1);
-  write_slot(cqe, cq.queue.producer(), cq.queue.context().slots, params_.cqe_bytes, slot);
+  const std::uint32_t slot = stage(1);
+  write_slot(cqe, cq.queue.producer(), cq.queue.context().slots, LeavingCqes::kCqeBytes, staged(slot));
   send(cq, slot, 1, 1, now);
   ++counters_.cqes;
   cq.queue.produce(1, 1, counts_as_solicited(cqe), now);
@@ -306,60 +327,90 @@ void CqeGenerator::write_session(Cq& cq, Cycle now) {
   for (std::uint32_t n = 0; observer_ != nullptr && n < completions; ++n) {
     notify_written(cq, session.block.title(), session.times[n], now);
   }
-  std::uint8_t* block = take_buffer(slots);
-  session.block.write(cq.queue.producer(), cq.queue.context().slots, params_.cqe_bytes, block);
-  send(cq, block, slots, completions, now);
+  const std::uint32_t first = stage(slots);
+  session.block.write(cq.queue.producer(), cq.queue.context().slots, LeavingCqes::kCqeBytes, staged(first));
+  send(cq, first, slots, completions, now);
   counters_.cqes += completions;
   if (completions > 1) {
     ++counters_.sessions;
     counters_.compressed += completions;
   }
   cq.queue.produce(slots, completions, counts_as_solicited(session.block.title()), now);
-  cq.clear_session();
+  cqs_.end_session(cq);
   check_event(cq, now);
 }
 
-std::uint8_t* CqeGenerator::take_buffer(std::uint32_t slots) {
-  if (next_buffer_ + slots > buffer_slots_) next_buffer_ = 0;
-  std::uint8_t* at = buffers_.data() + std::size_t{next_buffer_} * params_.cqe_bytes;
-  next_buffer_ += slots;
-  return at;
+// The first of so many slots in a row.
+std::uint32_t CqeGenerator::stage(std::uint32_t slots) {
+  if ((std::size_t{next_staged_} + slots) * LeavingCqes::kCqeBytes > staged_.size()) next_staged_ = 0;
+  const std::uint32_t first = next_staged_;
+  next_staged_ += slots;
+  return first;
 }
 
-void CqeGenerator::write(const DmaRequest& r, Cycle now) {
+// (R21)
+DmaRequest CqeGenerator::leave(const CqeBlock& b, Cycle leaves) {
+  const std::uint32_t place = next_place_;
+  next_place_ = place + 1 == leaving_.places() ? 0 : place + 1;
+  CqeWrite what;
+  what.slot = static_cast<std::uint16_t>(place * leaving_.slots());
+  for (std::uint32_t n = 0; n < b.slots; ++n, ++what.slot) {
+    std::memcpy(what.cqe.data(), staged(b.first + n), what.cqe.size());
+    written.write(leaves, what);
+  }
+  DmaRequest request = b.request;
+  request.data = leaving_.place(place);
+  return request;
+}
+
+void CqeGenerator::write(const CqeBlock& b, Cycle now) {
   const Cycle leaves = now + params_.latency_cycles;
   if (writes_in_step_ && writes_.empty() && last_write_ < leaves && dma.can_send(now, leaves)) {
-    dma.send(now, leaves, r, [](DmaRequest&) {});
+    dma.send(now, leaves, leave(b, leaves), [](DmaRequest&) {});
     last_write_ = last_leaves_ = leaves;
   } else {
-    writes_.push(r, leaves);
+    writes_.push(b, leaves);
   }
 }
 
 // When a block wraps, its part at the ring's start is written first, so that the title is written last.
-void CqeGenerator::send(Cq& cq, std::uint8_t* block, std::uint32_t slots, std::uint32_t completions, Cycle now) {
+void CqeGenerator::send(Cq& cq, std::uint32_t first, std::uint32_t slots, std::uint32_t completions, Cycle now) {
   const CqContext& c = cq.queue.context();
-  const std::uint32_t first = cq.queue.producer() & (c.slots - 1);
-  const std::uint32_t run = std::min(slots, c.slots - first);
+  const std::uint32_t index = cq.queue.producer() & (c.slots - 1);
+  const std::uint32_t run = std::min(slots, c.slots - index);
   const std::uint32_t stride = params_.cqe_bytes;
-  DmaRequest r;
-  r.kind = DmaKind::kWrite;
+  CqeBlock b;
+  b.request.kind = DmaKind::kWrite;
   if (run < slots) {
-    r.address = c.base;
-    r.bytes = (slots - run) * stride;
-    r.data = block + std::size_t{run} * stride;
-    write(r, now);
+    b.request.address = c.base;
+    b.request.bytes = (slots - run) * stride;
+    b.first = first + run;
+    b.slots = slots - run;
+    write(b, now);
   }
-  r.cqes = static_cast<std::uint16_t>(completions);
-  r.notify = !c.polled_only;
-  r.cookie = raw(c.number);
-  r.address = c.base + std::uint64_t{first} * stride;
-  r.bytes = run * stride;
-  r.data = block;
-  write(r, now);
+  b.request.cqes = static_cast<std::uint16_t>(completions);
+  b.request.notify = !c.polled_only;
+  b.request.cookie = raw(c.number);
+  b.request.address = c.base + std::uint64_t{index} * stride;
+  b.request.bytes = run * stride;
+  b.first = first;
+  b.slots = run;
+  write(b, now);
   counters_.slots += slots;
   writes_made_ += run < slots ? 2 : 1;
-  blocks_made_ += r.notify;
+  blocks_made_ += b.request.notify;
+}
+
+// A request of RTL: its data was written in the same cycle (R21).
+void CqeGenerator::complete(const sc_core::sc_object& port, void* value) {
+  auto& request = *static_cast<DmaRequest*>(value);
+  if (&port == &context_dma) request.data = cqs_.cache().data(request.cookie);
+  if (&port != &dma) return;
+  request.data = leaving_.last_place();
+  request.bytes = std::min(request.bytes, leaving_.bytes_of_place());
+  for (std::uint32_t n = 0; observer_ != nullptr && n < request.cqes; ++n) {
+    observer_->on_written(Cqn{request.cookie}, leaving_.first_of_last(), {}, cycle());
+  }
 }
 
 void CqeGenerator::raise(EventType type, std::uint32_t number, Cycle now) {
@@ -374,9 +425,10 @@ void CqeGenerator::raise(EventType type, std::uint32_t number, Cycle now) {
   }
 }
 
-void CqeGenerator::attach_srq(WqId queue, Srqn srqn) {
-  if (raw(queue) >= srqs_.size()) srqs_.resize(std::size_t{raw(queue)} + 1);
-  srqs_[raw(queue)] = raw(srqn) + 1;
+void CqeGenerator::attach_srq(WqId queue, Srqn srqn) { set_srq(queue, raw(srqn) + 1); }
+
+void CqeGenerator::set_srq(WqId queue, std::uint32_t srq_plus_1) {
+  if (raw(queue) < srqs_.size()) srqs_[raw(queue)] = srq_plus_1;
 }
 
 std::uint32_t CqeGenerator::srq_plus_1(WqId queue) const { return raw(queue) < srqs_.size() ? srqs_[raw(queue)] : 0; }
@@ -393,6 +445,7 @@ void CqeGenerator::hash(StateHash& h) const {
   }
   h.mix(cache.reading());
   h.mix(next_accept_.count);
+  h.mix(queue_.size());
   h.mix(writes_.size() + pipeline_.size() + held_events_.size() + events_.size() + flush_list_.size() +
         failed_list_.size());
 }

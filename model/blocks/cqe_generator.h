@@ -11,45 +11,55 @@
 //       have landed already, an event that falls due in cycle d leaves in cycle d + latency_cycles +
 //       event_latency_cycles. CQEs of CQs that are only polled are not waited for, and their landing is not reported.
 //   R5  Compression, when both the parameter and the CQ ask for it: a session ends before a completion that does not
-//       join it, at compression_max completions, and compression_timeout_cycles after the last one that joined. Events
-//       count completions when they are written.
+//       join it, at compression_max completions, and compression_timeout_cycles after the last one that joined: one a
+//       cycle, the one that is due first before the others. Events count completions when they are written.
 //   R6  A packet that moves its QP to the error state makes one request to the WQE fetcher (`flushes`) to flush the
 //       QP's receive queue, and, when no completion reports the error, raises one kQpRequestError (NAK 0x61),
 //       kQpAccessError (0x62) or kQpFatal event. So do a completion of the requester that is in error and not flushed,
 //       and a failure that the ACK generator found (`failures`). The requester is notified of the QP (`failed`) unless
 //       it found the error itself. Requests and notices wait in two lists and never hold up packets. Each list has an
-//       entry for each line of the context cache: a QP in it is pinned, and enters it once.
+//       entry for each line of the context cache: a QP in it is pinned, and enters it once. The part of the context of
+//       the QP stands at `context` (of the packet) and `failure_context`; it is written over `context_write`, with the
+//       pins of the two lists. The notice's pin is removed over `unpinned`.
 //   R7  kLastWqe: one kQpLastWqeReached event a QP.
 //   R8  A WQE completes once: an error in the middle of its message completes it, and later packets of the message do
 //       not. The last packet that uses the WQE (releases_wqe) releases its slot in the store (`released`); when the WQE
 //       has not completed before, this packet completes it, as flushed when the packet was squashed.
 //   R9  The order within a cycle: a CQ context that has come, landings; writes, packets and events leave; then a
-//       command, a doorbell, a failure, timers, a flush request, the next packet; last one DMA request for a context.
+//       command, a doorbell, a failure, a session, a moderated event, a flush request, the next packet; last one DMA
+//       request for a context. No packet is looked at in the cycle in which a failure is taken.
 //   R10 Nothing is written to a CQ that is closed: its completions are discarded, its doorbells do nothing. One that is
 //       resized writes to its new ring from the next completion on (numbers: core/completion/cq_move.h).
 //   R11 CQ contexts are cached (core/completion/cq_table.h). A packet with a completion, a doorbell, a command or a
 //       moderated event whose CQ's context is not here starts a read of it in the cycle in which it is looked at
 //       (`context_dma` in that cycle), and goes on in the cycle in which the context comes. Those behind it wait, in
 //       order; but doorbells, commands, events and packets do not wait for each other. A context that one of them waits
-//       for is not evicted for another. A CQ whose context does not exist is treated as one that is closed.
-//   R12 While a packet waits for a context, those behind it are looked at, one a cycle, and theirs are read ahead.
-//   R13 After a doorbell had to wait for a context, and until all doorbells that have come are taken, a packet whose CQ
-//       has no room waits too: a consumer index that makes room may be among them. So a cache miss overruns no CQ.
+//       for is not evicted for another. A CQ whose context does not exist is treated as one that is closed. One read
+//       starts in a cycle. The record that it fetches stands at `fetched`; one that is written back leaves over
+//       `written_back` with its request.
+//   R12 A packet that waits for a context is taken into a queue of cq_misses_in_flight + 1, and so is one behind it in
+//       each cycle, with what stands beside them: they are looked at, one a cycle, and theirs are read ahead.
+//   R13 After a doorbell had to wait for a context, and until none is there at the beginning of a cycle, a packet whose
+//       CQ has no room waits too: a consumer index that makes room may be among them. So a cache miss overruns no CQ.
 //   R14 A moderated event that falls due later holds one of moderation_timers, whether its context is here or not.
-//       Without a free one it is raised at once.
-//   R15 `commands` of the command processor: taken before a doorbell; but close and resize wait for the doorbells of
-//       their CQ that have come. Close, resize and settle are answered when the writes that were made up to then have
-//       gone to the DMA engine; all others, and those of a CQ that does not exist, when they are carried out.
+//       Without a free one it is raised at once. One that is due is looked at in a cycle: the first in the table, in
+//       which the last one takes the place of one that leaves.
+//   R15 `commands` of the command processor: taken before a doorbell; but close and resize wait until no doorbell is
+//       there, or as many have been taken since they came as the doorbells' link holds. Close, resize and settle are
+//       answered when the writes that were made up to then have gone to the DMA engine; all others, and those of a CQ
+//       that does not exist, when they are carried out.
 //   R16 A CQ is created in a free line of the cache; when there is none, another context is evicted for it. Its context
 //       is written to host memory when it is evicted. A CQ that is destroyed is written there as invalid
-//       (`context_dma`).
+//       (`context_dma`), and what its session holds is discarded.
 //   R17 kFailure: the QP is flushed as in R6, without an event: software has asked for it.
 //   R18 A rendezvous request that matched is handed to the requester (`rendezvous`) when it is taken: to be begun when
-//       it completes with success, otherwise for its place alone.
+//       it completes with success, otherwise for its place alone. The entry's buffer, which is the first scatter
+//       element of its WQE, stands at `wqe`.
 //   R19 A response to a READ or atomic of ours is reported to the requester when it is taken (`placed`): its data has
 //       left for memory.
 //   R20 A packet that establishes communication raises one kQpCommunicationEstablished event, before the events of its
 //       completion.
+//   R21 The CQEs of a write are written over `written` in the cycle in which its request leaves.
 #pragma once
 
 #include <array>
@@ -57,11 +67,14 @@
 
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
+#include "model/core/completion/completion_memories.h"
 #include "model/core/completion/cq_table.h"
 #include "model/core/memory/context_waits.h"
 #include "model/core/responder/refusal.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
+#include "model/engine/read_port.h"
+#include "model/engine/write_port.h"
 #include "model/params/params.h"
 #include "model/types/command.h"
 #include "model/types/cqe_generator_counters.h"
@@ -82,14 +95,17 @@ class CompletionObserver {
 
 class CqeGenerator final : public Block {
  public:
+  // `queues`: WqIds below this number may be SRQs.
   CqeGenerator(const sc_core::sc_module_name& name, const CqeGeneratorParams& params, NicShared& shared,
-               std::uint32_t clock_period_ps);
+               std::uint32_t clock_period_ps, std::uint32_t queues = 1024);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
+  void complete(const sc_core::sc_object& port, void* value) override;
+  void repeat_setup(const Give& give) const override;
   const CqeGeneratorCounters& counters() const { return counters_; }
 
-  // Before the first cycle.
-  void create(const CqContext& context, HostMemory& memory);
+  // Before the first cycle: commands repeat it for RTL.
+  void create(const CqContext& attributes, HostMemory& memory);
   // Completions whose WQE comes from `queue` name the SRQ.
   void attach_srq(WqId queue, Srqn srqn);
   // For tests. `valid` is 0 when there is no such CQ; false: its context is on its way.
@@ -106,7 +122,7 @@ class CqeGenerator final : public Block {
   Out<DmaRequest> context_dma{"context_dma"};
   In<DmaCompletion> context_dma_done{"context_dma_done"};
   Out<FlushRequest> flushes{"flushes"};
-  Out<WqeRelease> released{"released"};  // to the WQE fetcher; may stay unbound
+  Out<WqeSlot> released{"released"};  // to the WQE fetcher; may stay unbound
   Out<FailedQp> failed{"failed"};
   Out<AnswerNotice> placed{"placed"};  // may stay unbound, as the next one
   Out<RendezvousRequest> rendezvous{"rendezvous"};
@@ -116,6 +132,14 @@ class CqeGenerator final : public Block {
   In<Doorbell> doorbells{"doorbells"};
   In<CqCommand> commands{"commands"};
   Out<CqReply> command_replies{"command_replies"};
+  ReadPort<ContextLine, CompletionQp> context{"context"};
+  ReadPort<ContextLine, CompletionQp> failure_context{"failure_context"};
+  WritePort<CompletionContextWrite> context_write{"context_write"};
+  WritePort<ContextLine> unpinned{"unpinned"};
+  ReadPort<WqeSlot, DataSegment> wqe{"wqe"};
+  ReadPort<CqLine, StoredCq> fetched{"fetched"};
+  WritePort<CqWriteBack> written_back{"written_back"};
+  WritePort<CqeWrite> written{"written"};
 
  protected:
   void end_of_elaboration() override;
@@ -126,9 +150,14 @@ class CqeGenerator final : public Block {
     Event event;
     std::uint64_t behind = 0;  // CQE writes that are to land before it
   };
-  struct SessionTimer {
+  struct CqeBlock {  // CQEs that are written by one request
+    DmaRequest request;
+    std::uint32_t first = 0;  // in staged_
+    std::uint32_t slots = 0;
+  };
+  struct Notice {
     std::uint32_t line = 0;
-    std::uint32_t stamp = 0;
+    Qpn qpn{};
   };
   struct ModerationTimer {
     Cqn cq{};
@@ -137,12 +166,11 @@ class CqeGenerator final : public Block {
   // The kinds of input that wait for contexts, each for one of its own (R11).
   enum Asker : std::uint8_t { kCommand, kDoorbell, kTimer, kPacket, kAskers };
 
-  void carry_out_command(Cycle now);
+  bool carry_out_command(Cycle now);
   bool begin_command(const CqCommand& command, Cycle now);
   bool create(const CqCommand& command);
   bool destroy(Cqn number);
   void change(Cq& cq, const CqCommand& command);
-  bool doorbell_waits(Cqn number, Cycle now);
   void take_context(Cycle now);
   ContextLookup look_up(Asker asker, Cqn number, Cq*& cq);
   bool may_complete(const CompletionRequest& p) const;
@@ -150,13 +178,14 @@ class CqeGenerator final : public Block {
   void use(Asker asker, const Cq* cq);
   void look_ahead(Cycle now);
   void forget_timer(Cqn number);
+  void drop_timer(ModerationTimer& t);
   void take_landings(Cycle now);
   bool send_due(Cycle now);
   void ring_doorbell(Cycle now);
   void run_timers(Cycle now);
   void run_moderation(Cycle now);
   void take_failure(Cycle now);
-  void request_flush(std::uint32_t line, bool notify_requester);
+  void request_flush(const CompletionQp& qp, bool notify_requester, bool unpins, Cycle now);
   void send_requests(Cycle now);
   bool can_take(const CompletionRequest& p, Cycle now) const;
   void hand_over(const CompletionRequest& p, Cycle now);
@@ -165,54 +194,63 @@ class CqeGenerator final : public Block {
   void take(Cq* cq, Cycle now);
   Cycle next_step(Cycle now, bool refused, bool stalled) const;
 
-  void complete(CompletionRequest& p, Cq* found, Cycle now);
+  void complete_wqe(CompletionRequest& p, Cq* found, Cycle now);
   void overrun(Cq& cq, CompletionRequest& p, Cycle now);
   void write_cqe(Cq& cq, const Cqe& cqe, const CompletionRequest& p, Cycle now);
   MessageTimes times_of(const CompletionRequest& p) const;
   void notify_written(const Cq& cq, const Cqe& cqe, MessageTimes times, Cycle now);
   void write_session(Cq& cq, Cycle now);
-  std::uint8_t* take_buffer(std::uint32_t slots);
-  void write(const DmaRequest& r, Cycle now);
-  void send(Cq& cq, std::uint8_t* block, std::uint32_t slots, std::uint32_t completions, Cycle now);
+  std::uint32_t stage(std::uint32_t slots);
+  std::uint8_t* staged(std::uint32_t slot) { return &staged_[std::size_t{slot} * LeavingCqes::kCqeBytes]; }
+  DmaRequest leave(const CqeBlock& b, Cycle leaves);
+  void write(const CqeBlock& b, Cycle now);
+  void send(Cq& cq, std::uint32_t first, std::uint32_t slots, std::uint32_t completions, Cycle now);
   void check_event(Cq& cq, Cycle now);
-  void handle_error(CompletionRequest& p, Cycle now);
+  void handle_error(const CompletionRequest& p, Cycle now);
   void raise(EventType type, std::uint32_t number, Cycle now);
+  void set_srq(WqId queue, std::uint32_t srq_plus_1);
   std::uint32_t srq_plus_1(WqId queue) const;
 
   CqeGeneratorParams params_;
   NicShared& shared_;
-  QpContextPort<CompletionContext> contexts_;
+  CompletionQps<Block> contexts_;
   CqTable cqs_;
+  CqRecords<Block> records_;
   ContextWaits<CqTable, CqeGeneratorCounters, kAskers> waits_;
-  bool waiting_ = false;             // the packet at the head waits for a context
-  bool again_ = false;               // there is work on contexts left for the next cycle
-  bool doorbells_late_ = false;      // (R13)
-  std::uint32_t ahead_ = 0;          // packets at the head of `in` that were looked at
-  std::vector<std::uint32_t> srqs_;  // by WqId: SRQN + 1
-  std::vector<bool> completed_;      // by slot of the WQE store: completed in error and still in use (R8)
+  bool waiting_ = false;                // the packet at the head waits for a context
+  bool again_ = false;                  // there is work on contexts left for the next cycle
+  bool doorbells_late_ = false;         // (R13)
+  DelayLine<CompletionRequest> queue_;  // (R12)
+  std::uint32_t ahead_ = 0;             // packets of it that were looked at
+  std::vector<std::uint32_t> srqs_;     // by WqId: SRQN + 1
+  std::vector<bool> completed_;         // by slot of the WQE store: completed in error and still in use (R8)
   Refusals refused_;
-  std::vector<std::uint8_t> buffers_;  // CQEs until the DMA engine has taken them, used in turn
-  std::uint32_t buffer_slots_ = 0;
-  std::uint32_t next_buffer_ = 0;
-  DelayLine<DmaRequest> writes_;
+  std::vector<std::uint8_t> staged_;  // CQEs of `writes_`, used in turn
+  std::uint32_t next_staged_ = 0;
+  LeavingCqes leaving_;
+  std::uint32_t next_place_ = 0;
+  DelayLine<CqeBlock> writes_;
   DelayLine<AckRequest> pipeline_;
   bool writes_in_step_;  // each write leaves in a cycle of its own, latency_cycles after its packet, if not blocked
   Cycle last_leaves_{};  // of packets that were sent at once
   Cycle last_write_{};   // of writes that were sent at once
   DelayLine<HeldEvent> held_events_;  // (R4)
   DelayLine<Event> events_;
-  DelayLine<SessionTimer> session_timers_;
   std::vector<ModerationTimer> moderated_;  // CQs with an event due later
   Cycle next_moderation_ = kNever;          // not after the first of their due cycles
   DelayLine<FlushRequest> flush_list_;      // QPs whose flush is to be requested, pinned (R6)
-  DelayLine<std::uint32_t> failed_list_;    // lines of QPs that the requester is to be notified of, pinned
+  DelayLine<Notice> failed_list_;           // QPs that the requester is to be notified of, pinned
   std::uint64_t writes_made_ = 0;
   std::uint64_t blocks_made_ = 0;    // CQEs and sessions whose landing is reported, once for each
   std::uint64_t blocks_landed_ = 0;  // of them
   CompletionObserver* observer_ = nullptr;
   Cycle next_accept_{};
-  bool command_begun_ = false;        // the command at the head of the link waits for writes
-  std::uint64_t command_behind_ = 0;  // the last write that it waits for
+  std::vector<CqContext> set_up_;       // created before the first cycle, and here then
+  bool command_waits_ = false;          // a command is at the head of the link
+  std::uint32_t doorbells_held_ = 1;    // in their link
+  std::uint32_t doorbells_passed_ = 0;  // that were taken while the command waited
+  bool command_begun_ = false;          // it waits for writes
+  std::uint64_t command_behind_ = 0;    // the last write that it waits for
   CqReply command_reply_;
   CqeGeneratorCounters counters_;
 };

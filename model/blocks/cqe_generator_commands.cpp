@@ -24,18 +24,20 @@ CqContext context_of(const CqCommand& command) {
 }  // namespace
 
 // The command stays in the link until it is answered.
-void CqeGenerator::carry_out_command(Cycle now) {
+bool CqeGenerator::carry_out_command(Cycle now) {
   const CqCommand command = *commands.peek(now);
   if (!command_begun_) command_begun_ = begin_command(command, now);
   // A write that was sent ahead of its cycle has gone to the DMA engine in that cycle.
   const bool sent = writes_made_ - writes_.size() >= command_behind_ && (command_behind_ == 0 || now >= last_write_);
   if (!command_begun_ || !sent || !command_replies.can_push(now)) {
     wake();
-    return;
+    return false;
   }
   commands.drop(now);
   command_replies.push(now, command_reply_);
   command_begun_ = false;
+  doorbells_passed_ = 0;
+  return true;
 }
 
 // False when it has to wait for doorbells, or for a context.
@@ -54,13 +56,13 @@ bool CqeGenerator::begin_command(const CqCommand& command, Cycle now) {
       attach_srq(command.queue, command.srqn);
       return true;
     case CqOperation::kDetachSrq:
-      srqs_[raw(command.queue)] = 0;
+      set_srq(command.queue, 0);
       return true;
     case CqOperation::kSetModeration:
       break;
     case CqOperation::kResize:
     case CqOperation::kClose:
-      if (!doorbell_waits(command.number, now)) break;
+      if (!doorbells.can_pop(now) || doorbells_passed_ >= doorbells_held_) break;
       waits_.forget(kCommand);  // its context may be evicted for those that the doorbells need
       return false;
   }
@@ -100,16 +102,16 @@ void CqeGenerator::change(Cq& cq, const CqCommand& command) {
 
 // (R16) False when it waits for a line.
 bool CqeGenerator::create(const CqCommand& command) {
-  const CqContext context = context_of(command);
-  if (cqs_.place(context)) {
+  const CqContext made = context_of(command);
+  if (cqs_.place(made, command.stored)) {
     waits_.forget(kCommand);
-    forget_timer(context.number);
+    forget_timer(made.number);
     return true;
   }
   Cq* none = nullptr;
   // When its set has no free line, the context is read as if it existed: another one is evicted for it, and when the
   // read finds none, the line is free.
-  if (look_up(kCommand, context.number, none) == ContextLookup::kAbsent) waits_.forget(kCommand);
+  if (look_up(kCommand, made.number, none) == ContextLookup::kAbsent) waits_.forget(kCommand);
   return false;
 }
 
@@ -120,13 +122,25 @@ bool CqeGenerator::destroy(Cqn number) {
   return true;
 }
 
-// Whether a doorbell of the CQ has come and is not taken yet.
-bool CqeGenerator::doorbell_waits(Cqn number, Cycle now) {
-  const Doorbell* d = nullptr;
-  for (std::uint32_t n = 0; (d = doorbells.peek(now, n)) != nullptr; ++n) {
-    if (d->number == raw(number)) return true;
+// SRQs, and the CQs that are here, in the order in which they were created.
+void CqeGenerator::repeat_setup(const Give& give) const {
+  const auto give_command = [&](const CqCommand& c) { give(commands, operations_of<CqCommand>(), &c); };
+  for (std::uint32_t q = 0; q < srqs_.size(); ++q) {
+    if (srqs_[q] == 0) continue;
+    give_command({.operation = CqOperation::kAttachSrq, .queue = WqId{q}, .srqn = Srqn{srqs_[q] - 1}});
   }
-  return false;
+  for (const CqContext& c : set_up_) {
+    give_command({.operation = CqOperation::kCreate,
+                  .number = c.number,
+                  .base = c.base,
+                  .slots = c.slots,
+                  .ignore_overrun = c.ignore_overrun,
+                  .compress = c.compress,
+                  .polled_only = c.polled_only,
+                  .moderation_count = c.moderation_count,
+                  .moderation_period_us = c.moderation_period_us,
+                  .stored = true});
+  }
 }
 
 }  // namespace rxnic

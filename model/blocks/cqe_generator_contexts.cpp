@@ -8,6 +8,7 @@ namespace rxnic {
 
 void CqeGenerator::take_context(Cycle now) {
   const DmaCompletion done = context_dma_done.pop(now);
+  records_.keep(now, done.cookie);
   waits_.arrived(done.cookie, done.ok);
   again_ |= context_dma_done.can_pop(now);
 }
@@ -44,12 +45,17 @@ ContextLookup CqeGenerator::look_up_of_packet(const CompletionRequest& p, Cq*& c
 }
 
 void CqeGenerator::look_ahead(Cycle now) {  // (R12)
+  if (!queue_.full() && in.can_pop(now)) {
+    queue_.push(*in.peek(now), now);
+    in.drop(now);
+    again_ |= in.can_pop(now);
+  }
   ahead_ = std::max(ahead_, 1u);
-  const CompletionRequest* const p = in.peek(now, ahead_);
-  if (p == nullptr) return;
-  if (may_complete(*p) && !waits_.read_ahead(kPacket, raw(p->cq))) return;  // tried again when a read has completed
+  if (ahead_ >= queue_.size()) return;
+  const CompletionRequest& p = queue_.at(ahead_);
+  if (may_complete(p) && !waits_.read_ahead(kPacket, raw(p.cq))) return;  // tried again when a read has completed
   ++ahead_;
-  again_ |= in.peek(now, ahead_) != nullptr;
+  again_ |= ahead_ < queue_.size();
 }
 
 void CqeGenerator::check_event(Cq& cq, Cycle now) {  // (R4)
@@ -76,44 +82,44 @@ void CqeGenerator::check_event(Cq& cq, Cycle now) {  // (R4)
 }
 
 void CqeGenerator::run_moderation(Cycle now) {  // (R14)
-  next_moderation_ = kNever;
-  for (std::size_t i = 0; i < moderated_.size();) {
-    ModerationTimer& t = moderated_[i];
-    if (t.due > now || event_room() == 0) {
-      next_moderation_ = earliest(next_moderation_, t.due);
-      ++i;
-      continue;
-    }
-    Cq* cq = nullptr;
-    if (look_up(kTimer, t.cq, cq) == ContextLookup::kWaits) {
-      next_moderation_ = now;  // looked up again in the next cycle
-      return;
-    }
-    use(kTimer, cq);
-    Cycle due = cq != nullptr ? cq->queue.event_due() : kNever;
-    if (due <= now) {
-      raise(EventType::kCompletion, raw(t.cq), now);
-      cq->queue.disarm();
-      due = kNever;
-    }
-    if (cq != nullptr) cq->record().timer = due;
-    if (due != kNever) {
-      t.due = due;
-      continue;
-    }
-    t = moderated_.back();
-    moderated_.pop_back();
+  const auto t =
+      std::find_if(moderated_.begin(), moderated_.end(), [&](const ModerationTimer& m) { return m.due <= now; });
+  next_moderation_ = now;  // looked at again in the next cycle
+  if (t == moderated_.end()) {
+    next_moderation_ = kNever;
+    for (const ModerationTimer& m : moderated_) next_moderation_ = earliest(next_moderation_, m.due);
+    return;
   }
+  if (event_room() == 0) return;
+  Cq* cq = nullptr;
+  if (look_up(kTimer, t->cq, cq) == ContextLookup::kWaits) return;
+  use(kTimer, cq);
+  Cycle due = cq != nullptr ? cq->queue.event_due() : kNever;
+  if (due <= now) {
+    raise(EventType::kCompletion, raw(t->cq), now);
+    cq->queue.disarm();
+    due = kNever;
+  }
+  if (cq != nullptr) cq->record().timer = due;
+  t->due = due;
+  if (due == kNever) drop_timer(*t);
+}
+
+void CqeGenerator::drop_timer(ModerationTimer& t) {
+  t = moderated_.back();
+  moderated_.pop_back();
 }
 
 void CqeGenerator::forget_timer(Cqn number) {
-  std::erase_if(moderated_, [&](const ModerationTimer& t) { return t.cq == number; });
+  const auto t =
+      std::find_if(moderated_.begin(), moderated_.end(), [&](const ModerationTimer& m) { return m.cq == number; });
+  if (t != moderated_.end()) drop_timer(*t);
   waits_.forget(kTimer, raw(number));
 }
 
-void CqeGenerator::create(const CqContext& context, HostMemory& memory) {
-  forget_timer(context.number);
-  cqs_.create(context, memory);
+void CqeGenerator::create(const CqContext& attributes, HostMemory& memory) {
+  forget_timer(attributes.number);
+  if (cqs_.create(attributes, memory)) set_up_.push_back(attributes);
 }
 
 const CompletionQueue* CqeGenerator::find(Cqn number) const {

@@ -58,11 +58,7 @@ struct NicShared {
   // `now`: the present cycle (PacketPool).
   explicit NicShared(const PacketPool::Quotas& quotas, const Cycle* now = nullptr, std::uint32_t wqes_in_use = 1024,
                      std::uint32_t context_lines = 64)
-      : packets(quotas, now),
-        contexts(context_lines, now),
-        pins(contexts),
-        ledger(packets, contexts),
-        wqes(wqes_in_use) {}
+      : packets(quotas, now), contexts(context_lines), pins(contexts), ledger(packets, contexts), wqes(wqes_in_use) {}
   // Records in the packet's buffer that it has left the station; internal packets have no buffer.
   void stamp(PacketHandle buffer, Station station, Cycle now) {
     if (buffer != kNoPacket) packets[buffer].stamp(station, now);

@@ -26,7 +26,7 @@ SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFe
               params.prefetch == PrefetchPolicy::kGreedy,
               {params.queue_contexts, params.queue_context_ways, params.queue_misses_in_flight}}),
       wqe_data_(table_),
-      queue_data_(table_),
+      queue_data_(table_.cache()),
       slots_({params.wqe_store_entries, params.wqe_store_share, params.queues}),
       waits_(table_, counters_),
       pipeline_(params.pipeline_depth),
@@ -37,12 +37,10 @@ SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFe
   context_write.bind(contexts_);
   fetched_wqes.bind(wqe_data_);
   fetched.bind(queue_data_);
-  written_back.bind(leaving_);
+  written_back.bind(queue_data_);
 }
 
-// What is written must stay in its place until the DMA engine has taken the request from the link.
 void SrqWqeFetcher::end_of_elaboration() {
-  leaving_.records.resize((context_dma.size() > 0 ? context_dma[0]->capacity() : 0) + 1);
   doorbell_places_ = doorbells_ahead_ = doorbells.size() > 0 ? doorbells[0]->capacity() : 0;
 }
 
@@ -51,6 +49,7 @@ Cycle SrqWqeFetcher::step(Cycle now) {
   lacks_slot_ = lacks_context_ = again_ = false;
   wanted_ = kNoWq;
   queue_data_.line = WorkQueue::kNone;
+  waits_.begin_cycle();
   // (1) a context comes; a command, a doorbell
   if (context_dma_done.can_pop(now)) {
     take_context(now);
@@ -116,7 +115,7 @@ Cycle SrqWqeFetcher::step(Cycle now) {
   background |= read_ahead(now);
   // (6) a request for a context
   if (table_.cache().has_request() && context_dma.can_push(now)) request_context(now);
-  background |= again_;
+  background |= again_ || waits_.deferred();
   // (7) rest
   in.listen(!pipeline_.full());
   tagged.listen(!pipeline_.full());
@@ -295,7 +294,7 @@ void SrqWqeFetcher::write_list(std::uint32_t slot, const DataSegment* from, std:
   std::copy_n(from, count, write.sge.begin());
   write.wqe_slot = slot;
   write.count = static_cast<std::uint8_t>(count);
-  lists.write(now);
+  lists.write_next(now);
 }
 
 SrqWqeFetcher::Verdict SrqWqeFetcher::lack_slot(WqeRequest& p, Cycle now) {  // (R13)

@@ -61,8 +61,8 @@
 //       leaves of it is written (`context_write`) in the cycle in which it leaves. After a reset it is not written: the
 //       context cache makes a new context.
 //   R21 What a read has fetched is looked at in the cycle in which it is completed: WQEs at `fetched_wqes`, the context
-//       of a queue at `fetched`. One that is written to host memory is put into the place from which the DMA engine
-//       takes it (`written_back`) in the cycle of its request.
+//       of a queue at `fetched`. One that is written to host memory leaves over `written_back` in the cycle of its
+//       request. One read of a context starts in a cycle.
 #pragma once
 
 #include <array>
@@ -123,7 +123,7 @@ class SrqWqeFetcher final : public Block {
   Out<Refusal> refusals{"refusals"};
   In<WqCommand> commands{"commands"};
   Out<WqReply> command_replies{"command_replies"};
-  In<WqeRelease> released{"released"};
+  In<WqeSlot> released{"released"};
   ReadPort<ContextLine, OpenWqe> context{"context"};  // of the packet at `in` (R20)
   ReadPort<ContextLine, OpenWqe> tagged_context{"tagged_context"};
   ReadPort<ContextLine, OpenWqe> flush_context{"flush_context"};
@@ -142,23 +142,20 @@ class SrqWqeFetcher final : public Block {
   enum class Verdict : std::uint8_t { kLeaves, kWaits, kBlocked };
   // The kinds of input that wait for contexts, each for one of its own (R14).
   enum Asker : std::uint8_t { kCommand, kDoorbell, kPacket, kFlush, kFlushRequest, kAskers };
-  // What reads have fetched, and the contexts that the DMA engine has not taken. (R21)
+  // What reads have fetched, and the contexts that are written. (R21)
   struct FetchedWqes final : ReadMemory<WqeRead, DataSegment> {
     explicit FetchedWqes(const WorkQueueTable& t) : table(t) {}
     const DataSegment* read(const WqeRead& at, std::uint32_t& words) const override;
     const WorkQueueTable& table;
   };
-  struct FetchedQueues final : ReadMemory<QueueLine, StoredQueue> {
-    explicit FetchedQueues(const WorkQueueTable& t) : table(t) {}
+  struct Queues final : ReadMemory<QueueLine, StoredQueue>, WriteMemory<QueueWrite> {
+    explicit Queues(WorkQueueTable::Cache& c) : cache(c) {}
     const StoredQueue* read(const QueueLine& at, std::uint32_t& words) const override;
-    const WorkQueueTable& table;
+    void write(Cycle, const QueueWrite& what) override;
+    WorkQueueTable::Cache& cache;
     // That came in the last step, as it came: for observers at the end of a cycle, who see it changed otherwise.
     std::uint32_t line = WorkQueue::kNone;
     StoredQueue came;
-  };
-  struct LeavingQueues final : WriteMemory<QueueWrite> {
-    void write(const QueueWrite& what) override;
-    std::vector<WqRecord> records;
   };
 
   bool flush_asked() const { return flush_request_.line != kNoLine; }
@@ -212,9 +209,7 @@ class SrqWqeFetcher final : public Block {
   WorkQueueTable table_;
   std::vector<WqContext> created_;  // before the first cycle
   FetchedWqes wqe_data_;
-  FetchedQueues queue_data_;
-  LeavingQueues leaving_;  // used in turn
-  std::uint16_t next_leaving_ = 0;
+  Queues queue_data_;
   WqeSlots slots_;
   ContextWaits<WorkQueueTable, SrqWqeFetcherCounters, kAskers> waits_;
   bool again_ = false;           // something of the contexts is to be done in the next cycle

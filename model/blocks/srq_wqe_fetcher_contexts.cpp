@@ -13,14 +13,14 @@ const DataSegment* SrqWqeFetcher::FetchedWqes::read(const WqeRead& at, std::uint
   return data.data();
 }
 
-const StoredQueue* SrqWqeFetcher::FetchedQueues::read(const QueueLine& at, std::uint32_t& words) const {
-  words = at.line < table.cache().size() ? 1 : 0;
+const StoredQueue* SrqWqeFetcher::Queues::read(const QueueLine& at, std::uint32_t& words) const {
+  words = at.line < cache.size() ? 1 : 0;
   if (words == 0) return nullptr;
-  return at.line == line ? &came : &table.cache()[at.line].record();
+  return at.line == line ? &came : &cache[at.line].record();
 }
 
-void SrqWqeFetcher::LeavingQueues::write(const QueueWrite& what) {
-  if (what.place < records.size()) static_cast<StoredQueue&>(records[what.place]) = what.record;
+void SrqWqeFetcher::Queues::write(Cycle, const QueueWrite& what) {
+  if (what.line < cache.size()) static_cast<StoredQueue&>(cache[what.line].record()) = what.record;
 }
 
 // A request of RTL in the place of the block, to memory of this one.
@@ -31,25 +31,17 @@ void SrqWqeFetcher::complete(const sc_core::sc_object& port, void* value) {
     request.data = reinterpret_cast<std::uint8_t*>(to.data());
     request.bytes = std::min<std::uint32_t>(request.bytes, to.size_bytes());
   } else if (&port == &context_dma) {
-    const bool writes = request.kind == DmaKind::kWrite;
-    const std::size_t places = writes ? leaving_.records.size() : table_.cache().size();
-    const std::uint32_t place = request.cookie < places ? request.cookie : 0;
-    WqRecord& record = writes ? leaving_.records[place] : table_.cache()[place].record();
-    request.data = reinterpret_cast<std::uint8_t*>(&record);
-    request.bytes = std::min<std::uint32_t>(request.bytes, sizeof record);
+    request.data = table_.cache().data(request.cookie);
+    request.bytes = std::min<std::uint32_t>(request.bytes, kWqContextBytes);
   }
 }
 
 void SrqWqeFetcher::request_context(Cycle now) {  // (R21)
-  DmaRequest request = table_.cache().take_request();
+  const DmaRequest request = table_.cache().take_request();
   if (request.kind == DmaKind::kWrite) {
-    const std::uint16_t place = next_leaving_;
-    next_leaving_ = place + 1u == leaving_.records.size() ? 0 : static_cast<std::uint16_t>(place + 1);
-    QueueWrite write{place, {}};
+    QueueWrite write{request.cookie, {}};
     std::memcpy(static_cast<void*>(&write.record), request.data, sizeof write.record);
     written_back.write(now, write);
-    request.cookie = place;
-    request.data = reinterpret_cast<std::uint8_t*>(&leaving_.records[place]);
   }
   context_dma.push(now, request);
   again_ |= table_.cache().has_request();

@@ -165,7 +165,7 @@ class TagMatchCam final : public Block {
     std::uint32_t in_burst = 0;  // room for entries
   };
   struct Leaving final : WriteMemory<TagWrite> {
-    void write(const TagWrite& what) override {
+    void write(Cycle, const TagWrite& what) override {
       if (what.slot < entries.size()) static_cast<StoredTag&>(entries[what.slot]) = what.entry;
     }
     std::vector<TagOverflowEntry> entries;

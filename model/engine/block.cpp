@@ -14,6 +14,8 @@ void Block::settle(Cycle now) {
 
 Activity Block::activity() const { return engine_ != nullptr && until_ <= engine_->now() ? then_ : activity_; }
 
+Cycle Block::cycle() const { return engine_ != nullptr ? engine_->now() : kNever; }
+
 void Block::wake_from_outside() { engine_->wake_from_outside(); }
 
 }  // namespace rxnic

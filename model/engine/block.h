@@ -46,6 +46,7 @@ class Block : public sc_core::sc_module {
   const CycleAccount& account() const { return account_; }
   Activity activity() const;  // in the engine's current cycle
   void settle(Cycle now);
+  Cycle cycle() const;  // the engine's current one, kNever without an engine
   // Has step() called in the cycle after the engine's current one.
   void wake() {
     *pending_ |= pending_bit_;

@@ -151,12 +151,16 @@ class List {
   void completions() {
     const auto& c = p_.cqe_generator;
     const std::uint64_t slots = c.compression ? 1 + (c.compression_max + kMiniCqesPerSlot - 1) / kMiniCqesPerSlot : 1;
-    add("cqe_generator", "writes", c.write_depth, slots * c.cqe_bytes * 8 + kAddress, "CQEs to be written.");
+    add("cqe_generator", "writes", c.write_depth, slots * 8 * sizeof(Cqe) + kAddress, "CQEs to be written.");
+    add("cqe_generator", "leaving", (std::uint64_t{p_.dma_engine.queue_depth} + 1) * slots, 8 * sizeof(Cqe),
+        "CQEs that are written, until the DMA engine has taken them.");
+    add("cqe_generator", "queue", c.cq_misses_in_flight + 1, Descriptor<CompletionRequest>::kBits,
+        "Packets that wait for CQ contexts.");
     add("cqe_generator", "held_events", c.event_depth, kEvent + 64, "Events behind CQEs that have not landed.");
     add("cqe_generator", "events", c.event_depth, kEvent, "Events within the latency of the interrupt.");
     add("cqe_generator", "flush_list", qps(), Descriptor<FlushRequest>::kBits,
         "QPs in the error state whose flush is to be asked for: a place for each cached QP.");
-    add("cqe_generator", "failed_list", qps(), index_bits(qps()),
+    add("cqe_generator", "failed_list", qps(), kNumber + index_bits(qps()),
         "QPs in the error state that the requester is to be notified of: a place for each cached QP.");
     add("cqe_generator", "srq_numbers", std::uint64_t{p_.requester.send_queues} + p_.device.max_srqs, kNumber + kValid,
         "SRQN of each receive queue that is an SRQ, for its CQEs.");
@@ -168,8 +172,10 @@ class List {
     contexts("cqe_generator", "cq", cqs);
     if (c.compression) {
       add("cqe_generator", "cq_sessions", cqs.entries,
-          8 * sizeof(Cqe) + c.compression_max * 8 * sizeof(MiniCqe) + index_bits(c.compression_max + 1) + kTimer,
-          "Open compressed session of each line: title, mini CQEs, when it ends.");
+          8 * sizeof(Cqe) + c.compression_max * 8 * sizeof(MiniCqe) + index_bits(c.compression_max + 1) + kTimer +
+              2 * index_bits(cqs.entries),
+          "Open compressed session of each line: title, mini CQEs, when it ends, the next and the one before it in "
+          "the order in which they end.");
     }
     add("cqe_generator", "moderation_timers", c.moderation_timers, kNumber + kTimer, "CQs with an event due later.");
     pipeline<AckRequest>("cqe_generator", c.latency_cycles);
@@ -300,8 +306,6 @@ class List {
         "RQs and SRQs over those in host memory: ring, indices, limit; prefetch context, reads in flight, packets that "
         "ask, closing.");
     contexts("srq_wqe_fetcher", "queue", queues);
-    add("srq_wqe_fetcher", "leaving", std::uint64_t{p_.dma_engine.queue_depth} + 1, 8 * kWqContextBytes,
-        "Contexts that are written, until the DMA engine has taken them.");
     add("srq_wqe_fetcher", "free_numbers", std::uint64_t{p_.requester.send_queues} + p_.device.max_srqs, kNumber,
         "Numbers of queues that were destroyed.");
     add("srq_wqe_fetcher", "flush_requests", qps(), Descriptor<FlushRequest>::kBits + Descriptor<OpenWqe>::kBits,

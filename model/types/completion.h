@@ -20,6 +20,7 @@
 #include "model/types/completion_codes.h"
 #include "model/types/event.h"
 #include "model/types/ids.h"
+#include "model/types/stored_cq.h"
 
 namespace rxnic {
 
@@ -76,34 +77,9 @@ struct MiniCqeSlot {
 };
 static_assert(sizeof(MiniCqeSlot) == 64);
 
-// A CQ as software describes it to the device.
-struct CqContext {
-  BusAddress base{};
-  Cqn number{};
-  std::uint32_t slots = 0;                 // power of two
-  std::uint16_t moderation_count = 0;      // events: CQEs per event, 0 or 1: every CQE
-  std::uint16_t moderation_period_us = 0;  // events: longest delay
-  std::uint8_t valid = 0;                  // set by the device: there is such a CQ
-  bool ignore_overrun = false;
-  bool compress = false;
-  bool polled_only = false;  // nobody is notified of its completions: it is never armed
-};
-
-enum class CqArm : std::uint8_t { kNot, kAny, kSolicited };
-
 // R5  A CQ's context as the device keeps it in host memory, at cq_context_address() (context.h). valid == 0: there is
 //     no such CQ. No bytes lie between the members.
-struct CqRecord : CqContext {
-  Cycle due = kNever;                // when its armed event is due, kNever: none is
-  Cycle timer = kNever;              // when the timer of its moderation goes off, kNever: it has none
-  std::uint32_t producer = 0;        // CQEs written, free-running
-  std::uint32_t consumer = 0;        // CQEs that software has polled
-  std::uint32_t last_solicited = 0;  // one past the last CQE that counts as solicited
-  std::uint32_t counted = 0;         // CQEs that count for its event, since it was armed
-  CqArm armed = CqArm::kNot;
-  bool any_solicited = false;
-  bool closed = false;  // its completions are discarded
-  bool dead = false;    // overran
+struct CqRecord : StoredCq {
   std::uint8_t reserved[4] = {};
 };
 inline constexpr std::size_t kCqContextBytes = 64;

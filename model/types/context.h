@@ -115,15 +115,9 @@ struct ResponderContext : QpAttributes {
 
 static_assert(OpenWqe{}.wqe_slot == kNoWqeSlot);
 
-// The completion generator's part.
-struct CompletionContext {
-  bool last_wqe_event_sent = false;
-  bool flush_requested = false;  // in the error state: its receive queue is being flushed
-};
-
-// One queue pair's context: what software set, and a part for each block that keeps state of a QP (those of the WQE
-// fetcher and the tag matcher, OpenWqe and TagContext, cross ports: descriptors.toml). Only that block reads and writes
-// its part (and, between cycles, the control plane). Whole cache lines of the host.
+// One queue pair's context: what software set, and a part for each block that keeps state of a QP (OpenWqe, TagContext
+// and CompletionContext cross ports: descriptors.toml). Only that block reads and writes its part (and, between cycles,
+// the control plane). Whole cache lines of the host.
 struct alignas(64) StoredQpContext : ResponderContext, OpenWqe, TagContext, CompletionContext {};
 inline constexpr std::size_t kQpContextBytes = sizeof(StoredQpContext);  // in host memory
 

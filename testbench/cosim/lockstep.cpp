@@ -70,7 +70,7 @@ void Lockstep::sample(Cycle now) {
   }
   if (ended_) return;
   for (Port& p : ports_) {
-    if (p.write != nullptr) p.pushes = p.write->last_write() == now;
+    if (p.write != nullptr) p.pushes = p.write->last_write() == now ? p.write->writes() : 0;
     if (p.link == nullptr) continue;
     p.pushes = p.link->transfers() - p.pushed;
     p.pops = p.link->popped() - p.popped;
@@ -132,7 +132,7 @@ void Lockstep::compare_output(Port& p, Cycle cycle) {
   if (!p.joined()) return;
   p.get_lanes();
   for (unsigned n = 0; n < std::min(count, p.pushes); ++n) {
-    p.get_value(p.pushed + n);
+    p.get_value(p.write != nullptr ? n : p.pushed + n);
     p.get_lane(n);
     keep(p, cycle, p.model.data());
     if (p.lane != p.model) return differ(p, cycle, p.operations().difference(p.value.data(), p.lane.data()));

@@ -256,8 +256,10 @@ void TransactionLockstep::note_model(Port& p, Cycle now) {
     return;
   }
   if (p.write != nullptr && p.write->last_write() == now) {
-    p.get_value(0);
-    make(p, {.cycle = now, .bits = p.model, .value = p.value}, true);
+    for (std::uint32_t n = 0; n < p.write->writes(); ++n) {
+      p.get_value(n);
+      make(p, {.cycle = now, .bits = p.model, .value = p.value}, true);
+    }
   }
   if (p.link == nullptr) return;
   if (p.twin.kind == TwinPortKind::kIn) {

@@ -75,8 +75,10 @@ TwinPortFacts read_of(std::string_view name, unsigned words) {
 
 // Writes of a memory (model/engine/write_port.h).
 template <Described T>
-TwinPortFacts write_of(std::string_view name, std::string_view queue) {
-  return output_without_ready<T>(name, queue);
+TwinPortFacts write_of(std::string_view name, std::string_view queue, unsigned lanes = 1) {
+  TwinPortFacts port = output_without_ready<T>(name, queue);
+  port.lanes = lanes;
+  return port;
 }
 // The word of the address that is in `field` of the value at input `of`.
 template <Described Address, Described Word>

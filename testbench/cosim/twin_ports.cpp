@@ -77,7 +77,7 @@ void TwinJoint::get_value(std::uint64_t number) {
   if (link != nullptr) {
     link->copy_value(number, value.data());
   } else {
-    std::memcpy(value.data(), write->value(), value.size());
+    std::memcpy(value.data(), write->value(static_cast<std::uint32_t>(number)), value.size());
   }
   operations().pack(value.data(), model.data());
 }

@@ -36,7 +36,8 @@ struct TwinJoint {
   // Whether values pass for somebody: an input or an output that is joined.
   bool joined() const { return link != nullptr || write != nullptr; }
   const DescriptorOperations& operations() const { return link != nullptr ? *link->operations() : write->operations(); }
-  // Value number `number` of the link, or the last one that was written: into `value` and `model`.
+  // Value number `number` of the link, or of those that were written in the last cycle with one: into `value` and
+  // `model`.
   void get_value(std::uint64_t number);
   // A bit for each lane that passes a value in this cycle, as far as the twin has a say in it.
   std::uint64_t transfers() const;

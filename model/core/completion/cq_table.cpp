@@ -20,18 +20,30 @@ CqRecord record_of(const CqContext& context) {
 
 }  // namespace
 
-CqTable::CqTable(const Options& options) : options_(options), cache_(options.sizes, address_of) {}
+CqTable::CqTable(const Options& options)
+    : options_(options),
+      cache_(options.sizes, address_of),
+      sessions_(options.session_limit > 0 ? options.sizes.entries : 0) {}
 
-void CqTable::create(const CqContext& context, HostMemory& memory) {
-  cache_.create(raw(context.number), record_of(context), memory);
+bool CqTable::create(const CqContext& context, HostMemory& memory) {
+  end_session_of(context.number);
+  return cache_.create(raw(context.number), record_of(context), memory) != Cache::kNone;
 }
 
-bool CqTable::place(const CqContext& context) {
-  return cache_.place(raw(context.number), record_of(context)) != Cache::kNone;
+bool CqTable::place(const CqContext& context, bool stored) {
+  end_session_of(context.number);
+  return cache_.place(raw(context.number), record_of(context), !stored) != Cache::kNone;
+}
+
+bool CqTable::destroy(Cqn number) {
+  CqState* const cq = find(number);
+  if (!cache_.remove(raw(number))) return false;
+  if (cq != nullptr) end_session(*cq);
+  return true;
 }
 
 void CqTable::close(CqState& cq) {  // (R2)
-  cq.clear_session();
+  end_session(cq);
   CqRecord& r = cq.record();
   r.closed = true;
   r.armed = CqArm::kNot;

@@ -2,8 +2,8 @@
 // The completion queues of a device: a cache of their contexts (core/memory/context_cache.h), and what the generator
 // keeps of those that are here.
 //
-//   R1  The stamp of a line goes on counting when another CQ is read into the line: a timer that has noted both finds
-//       out by the stamp that its session is over.
+//   R1  Open sessions are listed in the order in which they last grew. One that ends, and one whose CQ is closed,
+//       destroyed or created anew, leaves the list.
 //   R2  A closed CQ exists and holds nothing: no session, no event.
 //   R3  A CQ that moves to another ring begins there with its number 0 (core/completion/cq_move.h); its session goes
 //       with it.
@@ -18,6 +18,7 @@
 #include "model/core/completion/completion_queue.h"
 #include "model/core/completion/cq_move.h"
 #include "model/core/completion/cqe_format.h"
+#include "model/core/completion/session_list.h"
 #include "model/core/memory/context_cache.h"
 #include "model/types/message_times.h"
 
@@ -39,16 +40,14 @@ struct CqState {
   }
   void clear_session() {
     if (session != nullptr) session->block.clear();
-    ++session_stamp;
   }
-  void settle() {  // another CQ has come (R1)
+  void settle() {  // another CQ has come
     clear_session();
     fresh = true;
   }
   CompletionQueue queue;
   std::unique_ptr<Session> session;  // from the first completion that the line held back
   std::uint32_t session_limit = 0;   // completions a block may hold, 0: not compressed
-  std::uint32_t session_stamp = 0;   // changes whenever the session does
   bool fresh = false;                // session_limit and the queue's period are still those of another CQ
 };
 
@@ -85,21 +84,34 @@ class CqTable {
   bool may_evict(std::uint32_t line) const { return cache_[line].held() == 0; }  // (R4)
   void evicted(std::uint32_t) {}
 
-  // Before the first cycle. In the place of one with the same number.
-  void create(const CqContext& context, HostMemory& memory);
+  // (R1)
+  const SessionList& sessions() const { return sessions_; }
+  void grew(const CqState& cq, Cycle ends) { sessions_.push_back(cache_.line_of(cq), ends); }
+  void end_session(CqState& cq) {
+    cq.clear_session();
+    sessions_.remove(cache_.line_of(cq));
+  }
+
+  // Before the first cycle. In the place of one with the same number. False: it is not here.
+  bool create(const CqContext& context, HostMemory& memory);
   // Commands (R5). False, and nothing done: no line is free, or its context is on its way.
-  bool place(const CqContext& context);  // in the place of one with the same number
-  bool destroy(Cqn number) { return cache_.remove(raw(number)); }
+  // In the place of one with the same number. `stored`: host memory has it, too.
+  bool place(const CqContext& context, bool stored = false);
+  bool destroy(Cqn number);
   void close(CqState& cq);
   CqMove resize(CqState& cq, const CqContext& context, std::uint32_t consumer);
   void set_moderation(CqState& cq, std::uint16_t count, std::uint16_t period_us);
 
  private:
   void changed(CqState& cq) { cache_.set_dirty(cache_.line_of(cq)); }
+  void end_session_of(Cqn number) {
+    if (CqState* const cq = find(number)) end_session(*cq);
+  }
   void prepare(CqState& cq) const;
 
   Options options_;
   Cache cache_;
+  SessionList sessions_;
 };
 
 }  // namespace rxnic

@@ -101,7 +101,7 @@ class ContextCache {
     DmaRequest request;
     request.cookie = f.line;
     request.bytes = sizeof(Record);
-    request.data = reinterpret_cast<std::uint8_t*>(&lines_[f.line].record());
+    request.data = data(f.line);
     f.evicts = here(f.line);
     f.writes_back = f.evicts && s.dirty;
     if (f.evicts) drop(f.line);
@@ -142,13 +142,18 @@ class ContextCache {
     return r;
   }
 
+  // Where the record of a request is, by its cookie.
+  std::uint8_t* data(std::uint32_t cookie) {
+    return cookie < size() ? reinterpret_cast<std::uint8_t*>(&lines_[cookie].record()) : none_.data();
+  }
+
   // (R6) The line that it is in; kNone, and nothing done: no line is free, or it is coming.
-  std::uint32_t place(std::uint32_t number, const Record& record) {
+  std::uint32_t place(std::uint32_t number, const Record& record, bool dirty = true) {
     std::uint32_t line = tags_.find(number);
     if (line == kNone) line = tags_.place_for(number, [](std::uint32_t) { return false; });
     if (line == kNone || states_[line].state == State::kReading) return kNone;
     if (!here(line)) tags_.assign(line, number);
-    states_[line] = {State::kHere, number, kNone, true, false};
+    states_[line] = {State::kHere, number, kNone, dirty, false};
     lines_[line].record() = record;
     lines_[line].settle();
     return line;
@@ -159,10 +164,11 @@ class ContextCache {
     const std::uint32_t line = find(number);
     if (line != kNone) drop(line);
     DmaRequest request;
+    request.cookie = size();  // of no line
     request.kind = DmaKind::kWrite;
     request.address = address_of_(number);
     request.bytes = sizeof(Record);
-    request.data = none_.data();
+    request.data = data(size());
     requests_.push_back(request);
     return true;
   }
@@ -170,9 +176,7 @@ class ContextCache {
   // (R7) The line that it is in, or kNone.
   std::uint32_t create(std::uint32_t number, const Record& record, HostMemory& memory) {
     memory.store(address_of_(number), record);
-    const std::uint32_t line = place(number, record);
-    if (line != kNone) states_[line].dirty = false;
-    return line;
+    return place(number, record, false);
   }
   // For tests. False: it is on its way between here and host memory.
   bool read(std::uint32_t number, HostMemory& memory, Record& out) const {

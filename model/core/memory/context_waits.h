@@ -6,6 +6,7 @@
 //       context has come; that counts as one miss. When no read can start yet, a later look_up() starts it.
 //   R2  A context that was looked up is not evicted for another asker's before it is used, unless its asker yields.
 //   R3  When a read shows that a context does not exist, every asker that waits for it gets kAbsent next time.
+//   R4  For an owner that calls begin_cycle(): one read starts in a cycle, the first one that is asked for.
 //
 // A Table has: Cache and cache(); line_of(number), the line of a context that may be used, or kNone; gone(number),
 // whether the context exists no more although its line is still kept; may_evict(line); evicted(line), called after an
@@ -27,6 +28,13 @@ class ContextWaits {
   static constexpr std::uint32_t kNone = Table::Cache::kNone;
   ContextWaits(Table& table, Counters& counters) : table_(table), counters_(counters) {}
 
+  void begin_cycle() {  // (R4)
+    may_start_ = one_a_cycle_ = true;
+    deferred_ = false;
+  }
+  // Whether a read waits for the next cycle, because another one has started in this.
+  bool deferred() const { return deferred_; }
+
   ContextLookup look_up(std::uint32_t asker, std::uint32_t number) {
     Wait& w = waits_[asker];
     if (w.number != number) {
@@ -39,7 +47,7 @@ class ContextWaits {
     if (w.absent || table_.gone(number)) return ContextLookup::kAbsent;
     counters_.context_misses += !w.missed;
     w.missed = true;
-    w.lacks_way = !table_.cache().coming(number) && table_.cache().may_read() && !read(asker, number, false);
+    w.lacks_way = !table_.cache().coming(number) && may_read() && !read(asker, number, false);
     return ContextLookup::kWaits;
   }
   bool waits(std::uint32_t asker) const { return waits_[asker].number != kNone; }
@@ -67,7 +75,7 @@ class ContextWaits {
   // Has a context read before the asker needs it, if there is a line for it. False: no more reads may start now.
   bool read_ahead(std::uint32_t asker, std::uint32_t number) {
     if (table_.cache().find(number) != kNone || table_.cache().coming(number)) return true;
-    if (!table_.cache().may_read()) return false;
+    if (!may_read()) return false;
     read(asker, number, true);
     return true;
   }
@@ -88,12 +96,18 @@ class ContextWaits {
     bool yields = false;
     bool lacks_way = false;
   };
+  bool may_read() {
+    if (!table_.cache().may_read()) return false;
+    deferred_ |= !may_start_;
+    return may_start_;
+  }
   // False: there is no line for it.
   bool read(std::uint32_t asker, std::uint32_t number, bool ahead) {
     const auto f = table_.cache().fetch(number, ahead, [&](std::uint32_t line) {
       return table_.may_evict(line) && !needed_by_others(line, asker, ahead);
     });
     if (f.line == kNone) return false;
+    may_start_ = !one_a_cycle_;
     if (f.evicts) table_.evicted(f.line);
     ++counters_.context_reads;
     counters_.context_reads_ahead += ahead;
@@ -111,6 +125,9 @@ class ContextWaits {
   Table& table_;
   Counters& counters_;
   std::array<Wait, kAskers> waits_;
+  bool one_a_cycle_ = false;
+  bool may_start_ = true;
+  bool deferred_ = false;
 };
 
 }  // namespace rxnic

@@ -25,8 +25,7 @@ class QpContextMemory {
   struct alignas(kLineBytes) Line {  // as it is in host memory
     QpContext context;
   };
-  // `now`: the present cycle, for pins that are released over a port.
-  explicit QpContextMemory(std::uint32_t lines, const Cycle* now = nullptr) : lines_(lines), now_(now) {
+  explicit QpContextMemory(std::uint32_t lines) : lines_(lines) {
     for (std::uint32_t n = 0; n < lines; ++n) lines_[n].context.line = n;
   }
   std::uint32_t size() const { return static_cast<std::uint32_t>(lines_.size()); }
@@ -38,11 +37,9 @@ class QpContextMemory {
   const QpContext& operator[](std::uint32_t line) const { return lines_[line].context; }
   void pin(std::uint32_t line) { (*this)[line].pins.add(); }
   void unpin(std::uint32_t line, Cycle now) { (*this)[line].pins.remove(now); }
-  void unpin(std::uint32_t line) { unpin(line, now_ == nullptr ? kNever : *now_); }
 
  private:
   std::vector<Line> lines_;
-  const Cycle* now_;
 };
 
 // The port of a block that keeps nothing of a QP: it reads attributes, and pins.
@@ -73,12 +70,12 @@ class QpContextPort : public QpPinPort {
 class QpPinMemory final : public WriteMemory<ContextPin> {
  public:
   explicit QpPinMemory(QpContextMemory& memory) : memory_(memory) {}
-  void write(const ContextPin& what) override {
+  void write(Cycle now, const ContextPin& what) override {
     if (what.line >= memory_.size()) return;
     if (what.pins) {
       memory_.pin(what.line);
     } else {
-      memory_.unpin(what.line);
+      memory_.unpin(what.line, now);
     }
   }
 
@@ -96,7 +93,7 @@ class QpPartMemory final : public ReadMemory<ContextLine, Part>, public WriteMem
     words = at.line < memory_.size() ? 1 : 0;
     return words == 0 ? nullptr : &std::as_const(memory_)[at.line];
   }
-  void write(const Write& what) override {
+  void write(Cycle, const Write& what) override {
     if (what.line < memory_.size()) static_cast<Part&>(memory_[what.line]) = what.part;
   }
 

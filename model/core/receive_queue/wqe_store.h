@@ -16,10 +16,12 @@
 
 namespace rxnic {
 
-class WqeStore final : public ReadMemory<ScatterListRead, DataSegment>, public WriteMemory<ScatterListWrite> {
+class WqeStore final : public ReadMemory<ScatterListRead, DataSegment>,
+                       public ReadMemory<WqeSlot, DataSegment>,
+                       public WriteMemory<ScatterListWrite> {
  public:
   explicit WqeStore(std::uint32_t entries) : entries_(entries) {}
-  void write(const ScatterListWrite& what) override {
+  void write(Cycle, const ScatterListWrite& what) override {
     if (what.wqe_slot >= entries_) return;
     ScatterList& list = (*this)[what.wqe_slot];
     list.sge_count = std::min<std::uint16_t>(what.count, kMaxSge);
@@ -35,6 +37,11 @@ class WqeStore final : public ReadMemory<ScatterListRead, DataSegment>, public W
     while (slot >= lists_.size()) lists_.emplace_back();
     return lists_[slot];
   }
+  const DataSegment* read(const WqeSlot& at, std::uint32_t& words) const override {  // the first element (R1)
+    words = at.wqe_slot < lists_.size() ? 1 : 0;
+    return words == 0 ? nullptr : lists_[at.wqe_slot].sge.data();
+  }
+  std::uint32_t size() const { return entries_; }
 
  private:
   const std::uint32_t entries_;

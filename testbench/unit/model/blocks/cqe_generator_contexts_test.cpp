@@ -297,6 +297,22 @@ TEST(CqeGeneratorContexts, ThoseBehindAMissAreReadAhead) {  // R12
   }
 }
 
+TEST(CqeGeneratorContexts, SoManyPacketsWaitForTheirContexts) {  // R12
+  for (const std::uint32_t misses : {1u, 4u}) {
+    Bench bench;
+    Fixture fixture(bench, small(4, 16, misses));
+    fixture.create(1, 16);  // 1 .. 4 are here
+    for (std::uint32_t n = 5; n <= 16; ++n) fixture.push(9, n);
+    bench.run_to(Cycle{10 + misses + 2});
+    EXPECT_EQ(fixture.dut.in[0]->size(), 12 - misses - 1);
+    bench.run_to(Cycle{10 + kMiss});
+    EXPECT_EQ(fixture.dut.in[0]->size(), 12 - misses - 1) << "no packet is taken";
+    bench.run();
+    ASSERT_EQ(fixture.out.size(), 12u);
+    for (std::uint32_t n = 5; n <= 16; ++n) EXPECT_EQ(fixture.slot(n, 0).wqe_index, n - 5) << "in order";
+  }
+}
+
 // A full CQ, whose consumer index is in a doorbell behind one that waits for its context.
 TEST(CqeGeneratorContexts, ALateConsumerIndexOverrunsNoCq) {  // R13
   for (const std::uint32_t entries : {1u, 2u}) {

@@ -58,7 +58,7 @@ struct Fixture {
         flushes(b.sink(dut.flushes)),
         events(b.sink(dut.events)),
         doorbells(b.source(dut.doorbells)) {
-    b.sink(dut.released).on_value([this](Cycle, const WqeRelease& r) { slots.release(r.wqe_slot); });
+    b.sink(dut.released).on_value([this](Cycle, const WqeSlot& r) { slots.release(r.wqe_slot); });
     b.connect(dut.dma, memory.requests, dma_capacity);
     b.connect(memory.completions, dut.dma_done);
     b.memory(dut.context_dma, dut.context_dma_done, host, 50);
@@ -611,6 +611,50 @@ TEST(CqeGenerator, ASessionEndsAfterItsTimeoutToTheCycle) {
   EXPECT_EQ(fixture.slot(0).mini_count, 2);
 }
 
+// CQs 10 .. 13, a completion of each in turn, one of 11 once more. Nothing leaves for memory before cycle 300.
+TEST(CqeGenerator, SessionsThatWaitedForRoomEndInTheOrderInWhichTheyWereDue) {  // R5
+  Bench bench;
+  CqeGeneratorParams params = compressing(8, 50);
+  params.write_depth = 5;
+  Fixture fixture(bench, params, cq_context(), 1);
+  fixture.memory.accept_when([](Cycle c) { return c.count > 300; });
+  for (int i = 0; i < 5; ++i) fixture.in.push(Cycle{9}, fixture.packet());  // plain: the writes are full
+  const auto send = [&](std::uint64_t when, std::uint32_t cq) {
+    CompletionRequest p = fixture.packet();
+    p.cq = Cqn{cq};
+    fixture.in.push(Cycle{when}, p);
+  };
+  for (std::uint32_t n = 10; n < 14; ++n) {
+    CqContext cq = cq_context();
+    cq.number = Cqn{n};
+    cq.base = BusAddress{0x1000000 * n};
+    cq.compress = true;
+    fixture.dut.create(cq, fixture.host);
+    send(0, n);
+  }
+  send(2, 11);
+  bench.run();
+  std::vector<std::uint32_t> order;
+  for (const auto& w : fixture.memory.log()) {
+    if (w.request.cookie != raw(kCq)) order.push_back(w.request.cookie);
+  }
+  EXPECT_EQ(order, (std::vector<std::uint32_t>{10, 12, 13, 11}));
+  EXPECT_EQ(fixture.dut.counters().sessions, 1u);
+}
+
+TEST(CqeGenerator, TheSessionOfADestroyedCqIsDiscarded) {  // R16
+  Bench bench;
+  CqContext cq = cq_context();
+  cq.compress = true;
+  Fixture fixture(bench, compressing(8, 50), cq);
+  auto& asked = bench.source(fixture.dut.commands);
+  bench.sink(fixture.dut.command_replies);
+  fixture.in.push(Cycle{9}, fixture.packet());
+  asked.push(Cycle{19}, {.operation = CqOperation::kDestroy, .number = kCq});
+  bench.run();
+  EXPECT_EQ(fixture.memory.log().size(), 0u) << "its ring is its program's again";
+}
+
 TEST(CqeGenerator, ABlockThatPassesTheRingsEndHasItsTitleWrittenLast) {
   Bench bench;
   CqContext cq = cq_context(4);
@@ -1056,6 +1100,20 @@ TEST(CqeGenerator, AFailureBehindItIsFlushedAndRaised) {  // R6
   EXPECT_EQ(fixture.qp.pins.count(), 1u) << "the flush request's";
 }
 
+TEST(CqeGenerator, NoPacketIsTakenWithAFailure) {  // R9
+  Bench bench;
+  Fixture fixture(bench);
+  auto& failures = bench.source(fixture.dut.failures);
+  fixture.shared.contexts.pin(fixture.qp.line);
+  failures.push(Cycle{10}, {fixture.qp.line, EventType::kQpFatal});
+  for (int i = 0; i < 3; ++i) fixture.in.push(Cycle{9}, fixture.packet());  // the second one waits in cycle 11
+  bench.run();
+  ASSERT_EQ(fixture.out.size(), 3u);
+  EXPECT_EQ(fixture.out.cycle(0), Cycle{14});
+  EXPECT_EQ(fixture.out.cycle(1), Cycle{16});
+  EXPECT_EQ(fixture.out.cycle(2), Cycle{17});
+}
+
 TEST(CqeGenerator, AFailureThatSoftwareAskedForFlushesOnceAndRaisesNothing) {  // R12
   Bench bench;
   Fixture fixture(bench);
@@ -1120,6 +1178,30 @@ TEST(CqeGenerator, AClosedCqGetsNothingButIsThere) {  // R10
   EXPECT_NE(fixture.dut.find(kCq), nullptr);
   EXPECT_EQ(fixture.events.size(), 1u) << "of the first CQE, before it was closed";
   EXPECT_EQ(refusals.size(), 0u) << "no overrun";
+}
+
+TEST(CqeGenerator, ACommandWaitsForTheDoorbellsThatHaveComeAndForNoOthers) {  // R15
+  for (const std::uint32_t held : {1u, 3u}) {
+    Bench bench;
+    auto& host = bench.keep<LocalMemory>();
+    auto& shared = bench.keep<NicShared>(PacketPool::Quotas{});
+    auto& dut = bench.add<CqeGenerator>("dut", test_params(), shared, 1000u);
+    bench.memory(dut.context_dma, dut.context_dma_done, host, 50);
+    dut.create(cq_context(), host);
+    CqContext other = cq_context();
+    other.number = Cqn{77};
+    dut.create(other, host);
+    auto& doorbells = bench.source(dut.doorbells, held);
+    Commands commands(bench, dut);
+    for (std::uint32_t i = 0; i < 50; ++i) {  // in each cycle, as far as there is room in their link
+      doorbells.push(Cycle{9}, {DoorbellKind::kCqConsumer, false, 77, i});
+    }
+    commands.ask(20, {.operation = CqOperation::kClose, .number = kCq});
+    bench.run();
+    ASSERT_EQ(commands.replies.size(), 1u);
+    EXPECT_LE(commands.replies.cycle(0), Cycle{20 + held});
+    EXPECT_GE(commands.replies.cycle(0), Cycle{20 + (held == 1 ? 0 : held)});
+  }
 }
 
 TEST(CqeGenerator, AResizedCqGoesOnInItsNewRing) {  // R10

@@ -60,7 +60,7 @@ struct Fixture {
         in(b.source(dut.in, 16)),
         flushes(b.source(dut.flushes)),
         doorbells(b.source(dut.doorbells, 16)),
-        released(b.link<WqeRelease>()),
+        released(b.link<WqeSlot>()),
         out(b.sink(dut.out)),
         events(b.sink(dut.events)),
         refusals(b.sink(dut.refusals)),
@@ -166,7 +166,7 @@ struct Fixture {
   Source<WqeRequest>& in;
   Source<FlushRequest>& flushes;
   Source<Doorbell>& doorbells;
-  Link<WqeRelease>& released;
+  Link<WqeSlot>& released;
   Sink<ScatterJob>& out;
   Sink<Event>& events;
   Sink<Refusal>& refusals;

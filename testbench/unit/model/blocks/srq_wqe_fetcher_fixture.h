@@ -56,7 +56,7 @@ struct Fixture {
         tagged(b.source(dut.tagged)),
         flushes(b.source(dut.flushes)),
         doorbells(b.source(dut.doorbells)),
-        released(b.link<WqeRelease>()),
+        released(b.link<WqeSlot>()),
         out(b.sink(dut.out)),
         events(b.sink(dut.events)),
         returned(b.sink(dut.returned)),
@@ -176,7 +176,7 @@ struct Fixture {
   Source<WqeRequest>& tagged;
   Source<FlushRequest>& flushes;
   Source<Doorbell>& doorbells;
-  Link<WqeRelease>& released;
+  Link<WqeSlot>& released;
   Sink<ScatterJob>& out;
   Sink<Event>& events;
   Sink<TagReturn>& returned;

@@ -13,7 +13,7 @@ using namespace srq_wqe_fetcher_test;
 
 template <class T>
 const T& on(const WritePort<T>& port) {
-  return *static_cast<const T*>(port.value());
+  return *static_cast<const T*>(port.value(0));
 }
 
 TEST(SrqWqeFetcherPorts, AListIsWrittenInTheCycleInWhichItsPacketLeaves) {  // R13
@@ -232,7 +232,8 @@ TEST(SrqWqeFetcherPorts, ContextsAreReadAndWrittenOverPorts) {  // R18, R21
 
 TEST(SrqWqeFetcherPorts, ARemovedQueueIsWrittenAsZeros) {  // R18, R21
   Bench bench;
-  Fixture fixture(bench);
+  const SrqWqeFetcherParams params = defaults();
+  Fixture fixture(bench, params);
   auto& commands = bench.source(fixture.dut.commands);
   bench.sink(fixture.dut.command_replies);
   Queue first = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
@@ -245,7 +246,7 @@ TEST(SrqWqeFetcherPorts, ARemovedQueueIsWrittenAsZeros) {  // R18, R21
   }
   bench.run();
   EXPECT_EQ(fixture.dut.written_back.last_write(), Cycle{101});
-  EXPECT_EQ(on(fixture.dut.written_back), (QueueWrite{1, {}})) << "the places are used in turn";
+  EXPECT_EQ(on(fixture.dut.written_back), (QueueWrite{params.queue_contexts, {}})) << "of no line";
   EXPECT_EQ(fixture.host.load<WqRecord>(queue_context_address(first.id)).valid, 0);
   EXPECT_EQ(fixture.host.load<WqRecord>(queue_context_address(second.id)).valid, 0);
 }

@@ -154,5 +154,24 @@ TEST_F(ContextWaitsTest, OneWaitIsForgottenByItsNumber) {
   EXPECT_FALSE(waits.waits(0));
 }
 
+TEST_F(ContextWaitsTest, OneReadStartsInACycle) {  // R4
+  Table lines{4};
+  ContextWaits<Table, Counters, kAskers> asked{lines, counters};
+  asked.begin_cycle();
+  EXPECT_EQ(asked.look_up(0, 1), ContextLookup::kWaits);
+  EXPECT_FALSE(asked.deferred());
+  EXPECT_EQ(asked.look_up(1, 2), ContextLookup::kWaits);
+  EXPECT_FALSE(asked.read_ahead(2, 3));
+  EXPECT_TRUE(asked.deferred());
+  EXPECT_EQ(counters.context_reads, 1u);
+  asked.begin_cycle();
+  EXPECT_FALSE(asked.deferred());
+  EXPECT_TRUE(asked.read_ahead(2, 3));
+  EXPECT_EQ(asked.look_up(1, 2), ContextLookup::kWaits);
+  EXPECT_TRUE(asked.deferred());
+  EXPECT_EQ(counters.context_reads, 2u);
+  EXPECT_EQ(counters.context_misses, 2u) << "that waits is counted once";
+}
+
 }  // namespace
 }  // namespace rxnic::context_waits_test

@@ -16,7 +16,7 @@ ScatterListWrite list_of(std::uint32_t slot, std::uint32_t elements) {
 
 TEST(WqeStore, AListIsReadAsItWasWritten) {  // R1
   WqeStore store(2000);
-  store.write(list_of(1500, 3));
+  store.write(Cycle{}, list_of(1500, 3));
   std::uint32_t words = 0;
   const DataSegment* const last = store.read({1500, 2}, words);
   ASSERT_EQ(words, 1u);
@@ -24,14 +24,14 @@ TEST(WqeStore, AListIsReadAsItWasWritten) {  // R1
   EXPECT_EQ(last->address, 0x1000u * 1500);
   store.read({1500, 3}, words);
   EXPECT_EQ(words, 0u) << "no such element";
-  store.write(list_of(1500, 1));
+  store.write(Cycle{}, list_of(1500, 1));
   store.read({1500, 1}, words);
   EXPECT_EQ(words, 0u) << "an element of the list before";
 }
 
 TEST(WqeStore, WhatIsWrittenOutsideIsLost) {
   WqeStore store(4);
-  store.write(list_of(4, 1));
+  store.write(Cycle{}, list_of(4, 1));
   std::uint32_t words = 0;
   EXPECT_EQ(store.read({4, 0}, words), nullptr);
   EXPECT_EQ(words, 0u);
