@@ -56,7 +56,6 @@ CqeGenerator::CqeGenerator(const sc_core::sc_module_name& name, const CqeGenerat
   context_write.bind(contexts_);
   unpinned.bind(contexts_);
   wqe.bind(shared.wqes);
-  released.bind(shared.wqes);
   fetched.bind(records_);
   written_back.bind(records_);
   written.bind(leaving_, slots);
@@ -238,7 +237,7 @@ void CqeGenerator::take(Cq* cq, Cycle now) {
   if (p.line != kNoLine) handle_error(p, now);
   refused_.report(refusals, now);
   if (p.releases_wqe && p.wqe_slot != kNoWqeSlot) {  // (R8)
-    released.write(now, {p.wqe_slot});
+    if (released.bound()) released.push(now, {p.wqe_slot});
     p.wqe_slot = kNoWqeSlot;
   }
   const Cycle leaves = now + params_.latency_cycles;

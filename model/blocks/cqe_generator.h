@@ -122,6 +122,7 @@ class CqeGenerator final : public Block {
   Out<DmaRequest> context_dma{"context_dma"};
   In<DmaCompletion> context_dma_done{"context_dma_done"};
   Out<FlushRequest> flushes{"flushes"};
+  Out<WqeSlot> released{"released"};  // to the WQE fetcher; may stay unbound
   Out<FailedQp> failed{"failed"};
   Out<AnswerNotice> placed{"placed"};  // may stay unbound, as the next one
   Out<RendezvousRequest> rendezvous{"rendezvous"};
@@ -136,7 +137,6 @@ class CqeGenerator final : public Block {
   WritePort<CompletionContextWrite> context_write{"context_write"};
   WritePort<ContextLine> unpinned{"unpinned"};
   ReadPort<WqeSlot, DataSegment> wqe{"wqe"};
-  WritePort<WqeSlot> released{"released"};
   ReadPort<CqLine, StoredCq> fetched{"fetched"};
   WritePort<CqWriteBack> written_back{"written_back"};
   WritePort<CqeWrite> written{"written"};

@@ -56,9 +56,9 @@ class Ledger {
 // On-chip memories that several blocks of one NIC work on.
 struct NicShared {
   // `now`: the present cycle (PacketPool).
-  explicit NicShared(const PacketPool::Quotas& quotas, const Cycle* now = nullptr, const WqeStore::Sizes& store = {},
+  explicit NicShared(const PacketPool::Quotas& quotas, const Cycle* now = nullptr, std::uint32_t wqes_in_use = 1024,
                      std::uint32_t context_lines = 64)
-      : packets(quotas, now), contexts(context_lines), ledger(packets, contexts), wqes(store, now) {}
+      : packets(quotas, now), contexts(context_lines), pins(contexts), ledger(packets, contexts), wqes(wqes_in_use) {}
   // Records in the packet's buffer that it has left the station; internal packets have no buffer.
   void stamp(PacketHandle buffer, Station station, Cycle now) {
     if (buffer != kNoPacket) packets[buffer].stamp(station, now);
@@ -76,6 +76,7 @@ struct NicShared {
   const Passages& stamps(PacketHandle buffer) const { return packets[buffer].stamps; }
   PacketPool packets;
   QpContextMemory contexts;
+  QpPinMemory pins;
   Ledger ledger;
   WqeStore wqes;
 };

@@ -8,12 +8,6 @@
 
 namespace rxnic {
 
-namespace {
-
-bool is_unreliable(const WqeRequest& p) { return p.transport == Transport::kUc; }
-
-}  // namespace
-
 SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFetcherParams& params, NicShared& shared,
                              UdTooLongPolicy ud_too_long, WqeErrorStatus wqe_error, bool counts_credits,
                              std::uint32_t rendezvous)
@@ -31,32 +25,51 @@ SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFe
               params.sequential_prefetch,
               params.prefetch == PrefetchPolicy::kGreedy,
               {params.queue_contexts, params.queue_context_ways, params.queue_misses_in_flight}}),
+      wqe_data_(table_),
+      queue_data_(table_.cache()),
+      slots_({params.wqe_store_entries, params.wqe_store_share, params.queues}),
       waits_(table_, counters_),
       pipeline_(params.pipeline_depth),
       look_ahead_(params.queues > params.pipeline_depth),
       flush_requests_(contexts_.lines()),
-      rendezvous_(rendezvous) {}
+      rendezvous_(rendezvous) {
+  for (auto* port : {&context, &tagged_context, &flush_context, &command_context}) port->bind(contexts_);
+  context_write.bind(contexts_);
+  fetched_wqes.bind(wqe_data_);
+  fetched.bind(queue_data_);
+  written_back.bind(queue_data_);
+}
+
+void SrqWqeFetcher::end_of_elaboration() {
+  doorbell_places_ = doorbells_ahead_ = doorbells.size() > 0 ? doorbells[0]->capacity() : 0;
+}
 
 Cycle SrqWqeFetcher::step(Cycle now) {
   bool background = false, moved = false;  // work was done: other than on packets, and on packets
   lacks_slot_ = lacks_context_ = again_ = false;
   wanted_ = kNoWq;
+  queue_data_.line = WorkQueue::kNone;
+  waits_.begin_cycle();
   // (1) a context comes; a command, a doorbell
   if (context_dma_done.can_pop(now)) {
     take_context(now);
     background = true;
   }
-  if (commands.can_pop(now)) carry_out_command(now);
-  if (doorbells.can_pop(now)) background |= ring(now);
-  doorbells_late_ = doorbells_late_ && doorbells.can_pop(now);
+  const bool command_waits = commands.can_pop(now) && !carry_out_command(now);
+  const bool comes = doorbells.can_pop(now);
+  const bool rung = comes && ring(now);
+  doorbells_late_ = doorbells_late_ && comes;
+  doorbells_ahead_ = command_waits ? doorbells_ahead_ - (rung && doorbells_ahead_ > 0) : doorbell_places_;
+  background |= rung;
   // (2) WQEs that have come
   if (dma_done.can_pop(now)) {
     const DmaCompletion done = dma_done.pop(now);
     table_.arrived(done.cookie, done.ok);
     background = true;
   }
-  if (flushes.can_pop(now)) background |= take_flush_requests(now);
-  while (rendezvous_places.can_pop(now)) rendezvous_ += rendezvous_places.pop(now).count;
+  if (flushes.can_pop(now)) background |= take_flush_request(now);
+  if (rendezvous_places.can_pop(now)) rendezvous_ += rendezvous_places.pop(now).count;
+  if (released.can_pop(now)) slots_.release(released.pop(now).wqe_slot);
   // (3) the oldest packet, or a flushed WQE, leaves
   Activity activity = Activity::kStarved;
   const bool head_is_ready = pipeline_.ready(now);
@@ -101,11 +114,8 @@ Cycle SrqWqeFetcher::step(Cycle now) {
   // (5) a read
   background |= read_ahead(now);
   // (6) a request for a context
-  if (table_.cache().has_request() && context_dma.can_push(now)) {
-    context_dma.push(now, table_.cache().take_request());
-    again_ |= table_.cache().has_request();
-  }
-  background |= again_;
+  if (table_.cache().has_request() && context_dma.can_push(now)) request_context(now);
+  background |= again_ || waits_.deferred();
   // (7) rest
   in.listen(!pipeline_.full());
   tagged.listen(!pipeline_.full());
@@ -178,7 +188,10 @@ bool SrqWqeFetcher::accept(Cycle now) {
 bool SrqWqeFetcher::read_ahead(Cycle now) {
   if (!dma.can_push(now)) return false;
   WorkQueueTable::Read read;
-  if (!table_.next_read(wanted_, read)) return false;
+  if (!table_.next_read(wanted_, read)) {
+    again_ |= table_.may_want_read();
+    return false;
+  }
   DmaRequest request;
   request.cookie = read.id;
   request.address = read.where;
@@ -190,7 +203,13 @@ bool SrqWqeFetcher::read_ahead(Cycle now) {
 
 SrqWqeFetcher::Verdict SrqWqeFetcher::serve(WqeRequest& p, Cycle now) {
   if (p.line == kNoLine) return Verdict::kLeaves;
-  OpenWqe& qp = contexts_[p.line];
+  look_up_open_wqe(p.line);
+  const Verdict verdict = decide(p, now);
+  if (verdict == Verdict::kLeaves) keep_open_wqe(p.line, now);
+  return verdict;
+}
+
+SrqWqeFetcher::Verdict SrqWqeFetcher::decide(WqeRequest& p, Cycle now) {
   if (refused_.refuses(p)) {
     if (give_back(p, now) == Verdict::kBlocked) return Verdict::kBlocked;
     ++counters_.squashed;
@@ -218,7 +237,7 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::serve(WqeRequest& p, Cycle now) {
     const Verdict verdict = take_wqe(p, now);
     if (verdict != Verdict::kLeaves || p.outcome != Outcome::kExecute) return verdict;
   } else if (p.has(kSend)) {
-    p.wqe_slot = qp.wqe_slot;  // (R6)
+    p.wqe_slot = open_wqe_.wqe_slot;  // (R6)
     if (p.wqe_slot == kNoWqeSlot) {
       refused_.fail_qp(p, DropReason::kLocalOperation, kNakRemoteOperation, WcStatus::kLocalQpOperation);
       return Verdict::kLeaves;
@@ -230,87 +249,9 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::serve(WqeRequest& p, Cycle now) {
   return Verdict::kLeaves;
 }
 
-// The packet has a WQE: remembers it for the message's later packets and checks the message against it.
-void SrqWqeFetcher::hold(WqeRequest& p) {
-  OpenWqe& qp = contexts_[p.line];
-  attach(p, p.wqe_slot);
-  if (p.has(kSend) && table_.here(p.queue)) p.pd = table_.context(p.queue).pd;
-  keep_open(qp, p.wqe_slot);
-  qp.wqe_queue = p.queue;
-  qp.wqe_cq = p.cq;
-  if (p.takes_wqe) qp.wqe_matched = p.tag_verdict == TagVerdict::kMatched;
-  if (p.ends_message || p.bad_length) close(p);
-  if (p.bad_length) {
-    if (is_unreliable(p)) {
-      refused_.fail_message(p, DropReason::kInvalidRequest);
-      p.completes = true;
-      p.status = WcStatus::kRemoteInvalidRequest;
-    } else {
-      refused_.fail_qp(p, DropReason::kInvalidRequest, kNakInvalidRequest, WcStatus::kRemoteInvalidRequest);
-    }
-  } else if (is_unreliable(p) && p.has(kSend)) {
-    check_unreliable_length(p);
-  }
-}
-
-// Gives the packet the WQE in `slot`, which its completion then reports.
-void SrqWqeFetcher::attach(WqeRequest& p, std::uint32_t slot) {
-  p.wqe_slot = slot;
-  p.wqe_index = shared_.wqes[slot].wqe_index;
-}
-
-// Marks the packet as the last that uses its WQE. (R11)
-void SrqWqeFetcher::close(WqeRequest& p) {
-  p.releases_wqe = true;
-  keep_open(contexts_[p.line], kNoWqeSlot);
-}
-
-void SrqWqeFetcher::keep_open(OpenWqe& qp, std::uint32_t slot) {
-  open_ += slot != kNoWqeSlot;
-  open_ -= qp.wqe_slot != kNoWqeSlot;
-  qp.wqe_slot = slot;
-}
-
-void SrqWqeFetcher::check_unreliable_length(WqeRequest& p) {  // (R7)
-  const std::uint32_t slot = p.wqe_slot;
-  if (p.message_bytes <= shared_.wqes[slot].total_bytes) return;
-  ++counters_.too_long;
-  refused_.fail_message(p, DropReason::kMessageTooLong);
-  if (p.uses_srq) {
-    p.completes = true;
-    p.status = WcStatus::kLocalLength;
-    close(p);
-  } else {
-    p.wqe_slot = kNoWqeSlot;
-    p.releases_wqe = false;
-    keep_open(contexts_[p.line], slot);
-  }
-}
-
-void SrqWqeFetcher::use_open_wqe(WqeRequest& p) {
-  p.completes = contexts_[p.line].wqe_slot != kNoWqeSlot;
-  if (!p.completes) return;
-  end_open_wqe(p);
-  if (p.fails_qp && p.status == WcStatus::kSuccess) p.status = WcStatus::kFlushed;
-}
-
-// The packet, of whichever operation, completes the WQE that its QP's message has in use.
-void SrqWqeFetcher::end_open_wqe(WqeRequest& p) {
-  const OpenWqe& qp = contexts_[p.line];
-  attach(p, qp.wqe_slot);
-  p.queue = qp.wqe_queue;
-  p.cq = qp.wqe_cq;
-  if (qp.wqe_matched) {
-    p.cqe_opcode = CqeOpcode::kTagReceive;
-    p.cqe_flags |= kCqeTagDataValid;  // (types/completion.h R3)
-  }
-  close(p);
-}
-
 SrqWqeFetcher::Verdict SrqWqeFetcher::take_wqe(WqeRequest& p, Cycle now) {
-  OpenWqe& qp = contexts_[p.line];
-  if (is_unreliable(p) && qp.wqe_slot != kNoWqeSlot) {  // (R7)
-    p.wqe_slot = qp.wqe_slot;
+  if (p.transport == Transport::kUc && open_wqe_.wqe_slot != kNoWqeSlot) {  // (R7)
+    p.wqe_slot = open_wqe_.wqe_slot;
     return Verdict::kLeaves;
   }
   const WorkQueueTable::Supply supply = table_.supply(p.queue);
@@ -321,16 +262,15 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::take_wqe(WqeRequest& p, Cycle now) {
     lacks_context_ = true;
     return Verdict::kWaits;
   }
-  if (!shared_.wqes.available(p.queue)) return lack_slot(p, now);
+  if (!slots_.available(p.queue)) return lack_slot(p, now);
   const bool reaches_limit = table_.take_reaches_limit(p.queue);
   if (reaches_limit && events.bound() && !events.can_push(now)) return Verdict::kBlocked;
-  const std::uint32_t slot = shared_.wqes.allocate(p.queue);
-  ReceiveWqe& wqe = shared_.wqes[slot];
-  table_.read_front(p.queue, wqe);
-  if (!fits_datagram(p, wqe)) {
-    shared_.wqes.release(slot);
-    return Verdict::kLeaves;
-  }
+  table_.read_front(p.queue, wqe_);
+  if (!fits_datagram(p, wqe_)) return Verdict::kLeaves;
+  const std::uint32_t slot = slots_.allocate(p.queue);
+  slots_[slot].wqe_index = wqe_.wqe_index;
+  slots_[slot].bytes = wqe_.valid ? static_cast<std::uint32_t>(wqe_.total_bytes) : 0;
+  write_list(slot, wqe_.sge.data(), wqe_.valid ? wqe_.sge_count : 0u, now);
   table_.take(p.queue);
   ++counters_.wqes;
   if (reaches_limit) {  // (R8)
@@ -338,7 +278,7 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::take_wqe(WqeRequest& p, Cycle now) {
     if (events.bound()) events.push(now, {EventType::kSrqLimitReached, table_.context(p.queue).number});
   }
   attach(p, slot);
-  if (!wqe.valid) {  // (R5)
+  if (!wqe_.valid) {  // (R5)
     ++counters_.bad_wqes;
     p.releases_wqe = true;
     refused_.fail_qp(p, DropReason::kLocalOperation, kNakRemoteOperation,
@@ -347,8 +287,18 @@ SrqWqeFetcher::Verdict SrqWqeFetcher::take_wqe(WqeRequest& p, Cycle now) {
   return Verdict::kLeaves;
 }
 
+// Elements behind the list are zero on the port.
+void SrqWqeFetcher::write_list(std::uint32_t slot, const DataSegment* from, std::uint32_t count, Cycle now) {
+  ScatterListWrite& write = lists.next();
+  for (std::uint32_t n = count; n < write.count; ++n) write.sge[n] = {};
+  std::copy_n(from, count, write.sge.begin());
+  write.wqe_slot = slot;
+  write.count = static_cast<std::uint8_t>(count);
+  lists.write_next(now);
+}
+
 SrqWqeFetcher::Verdict SrqWqeFetcher::lack_slot(WqeRequest& p, Cycle now) {  // (R13)
-  lacks_slot_ = shared_.wqes.occupied() > open_;
+  lacks_slot_ = slots_.occupied() > open_;
   return lacks_slot_ ? Verdict::kWaits : refuse(p, DropReason::kWqeStoreFull, now);
 }
 
@@ -375,7 +325,7 @@ void SrqWqeFetcher::leave(WqeRequest& p, Cycle now) {
   if (p.acknowledge && !p.uses_srq && counts_credits_ && table_.here(p.receive_queue)) {  // (R12)
     p.posted_wqes = table_.posted(p.receive_queue);
   }
-  if (p.wqe_slot != kNoWqeSlot) p.wqe_bytes = static_cast<std::uint32_t>(shared_.wqes[p.wqe_slot].total_bytes);
+  if (p.wqe_slot != kNoWqeSlot) p.wqe_bytes = slots_[p.wqe_slot].bytes;
   out.push(now, p);
   ++left_;
 }

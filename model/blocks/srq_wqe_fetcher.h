@@ -5,8 +5,9 @@
 //   R1  A packet taken in cycle n leaves in cycle n + hit_cycles when its WQE is on the chip by then, otherwise in the
 //       cycle in which the read of its WQE completes, or in which a flush of its QP is requested. Packets leave in
 //       order; one is taken and one leaves a cycle; `in` and `tagged` take turns.
-//   R2  In each cycle one doorbell, one read completion and one new read are handled, in this order, and packets before
-//       the new read: a doorbell taken in cycle n counts for the packet that leaves in n, and its read starts in n.
+//   R2  In each cycle one doorbell, one read completion, one flush request and one new read are handled, in this order,
+//       and packets before the new read: a doorbell taken in cycle n counts for the packet that leaves in n, and its
+//       read starts in n.
 //   R3  Prefetch: rules of wqe_prefetch.h and work_queue_table.h. Taking a packet starts a prefetch of its queue when
 //       there are more prefetch contexts than packets in the block. WQEs that a packet waits for are always read.
 //   R4  No WQE posted: RNR NAK on RC and XRC (rules 6), a drop on UC and UD. No WQE is used.
@@ -20,19 +21,21 @@
 //       as their doorbells come. The later ones carry no QP context, only the QP's number. The WQEs of an SRQ are not
 //       flushed. When the QP was stopped in the middle of a message, that message's WQE is flushed first. Requests of
 //       the QP that come later are squashed. The list of flush requests has an entry for each line of the context
-//       cache; a request pins its line. The list of RQs to be flushed again, for doorbells after their flush, has
-//       late_flushes entries; without a free one the doorbell waits (counter doorbell_waits).
+//       cache; a request pins its line, and so does each completion that names it (`pins`). That of an SRQ, which ends
+//       the flush, takes over the pin of the request. The list of RQs to be flushed again, for doorbells after their
+//       flush, has late_flushes entries; without a free one the doorbell waits (counter doorbell_waits).
 //   R10 Tag matching: a match, or an unexpected message, that is refused or squashed here is returned to the tag
 //       matcher. A message that the tag matcher could not decide fails its QP (kHostMemory).
 //   R11 The last packet that uses a WQE is marked (releases_wqe): the end of its message, a failure found up to here, a
 //       flush.
 //   R12 Each packet of a QP with an RQ carries the number of WQEs that were posted when it left, for the credit field
 //       of its ACK.
-//   R13 A WQE that a packet takes, or the buffer of a tag that it matched, needs a slot of core/wqe_store.h. Without
-//       one the packet waits (kWaitWqeStore) as long as a slot is in use by a message whose last packet has left: that
-//       slot will be released whatever happens to the packets here. When every slot is of a message that has not ended,
-//       waiting could hold up the packets that would end them: the packet is refused as in R4 (kWqeStoreFull), takes no
-//       WQE, and its sender repeats it.
+//   R13 A WQE that a packet takes, or the buffer of a tag that it matched, needs a slot
+//       (core/receive_queue/wqe_slots.h). Its list is written into the store (`lists`) in the cycle in which the packet
+//       leaves. `released` gives slots back, one a cycle. Without a free one the packet waits (kWaitWqeStore) as long
+//       as a slot is in use by a message whose last packet has left: that slot will be released whatever happens to the
+//       packets here. When every slot is of a message that has not ended, waiting could hold up the packets that would
+//       end them: the packet is refused as in R4 (kWqeStoreFull), takes no WQE, and its sender repeats it.
 //   R14 Queue contexts are cached (core/receive_queue/work_queue_table.h). A packet that takes or fills a WQE or
 //       reports credits (R12), a doorbell, a command or a flush whose queue's context is not here starts a read of it
 //       in the cycle in which it is looked at (`context_dma` in that cycle), and goes on in the cycle in which the
@@ -40,12 +43,12 @@
 //       each other. A context that one of them waits for is not evicted for another. A queue whose context does not
 //       exist has no WQEs.
 //   R15 The context of a packet that enters the block is read ahead, and its queue prefetched (R3) when it comes.
-//   R16 After a doorbell had to wait for a context, and until all doorbells that have come are taken, a packet that
-//       finds no WQE posted waits too: a doorbell of its queue may be among them. So a cache miss causes no RNR NAK.
-//   R17 `commands` of the command processor: taken before a doorbell. Arm, close and reset wait for the doorbells of
-//       their queue that have come, destroy until no read of its WQEs is in flight; all others are answered when they
-//       are carried out. WQEs that are still to be flushed again (R9) when their queue is closed or reset are not
-//       flushed.
+//   R16 After a doorbell had to wait for a context, and until no doorbell comes in a cycle, a packet that finds no WQE
+//       posted waits too: a doorbell of its queue may be among them. So a cache miss causes no RNR NAK.
+//   R17 `commands` of the command processor: taken before a doorbell. Arm, close and reset wait for the doorbells that
+//       have come: until none comes in a cycle, or as many as their link holds are taken. Destroy waits until no read
+//       of its WQEs is in flight; all others are answered when they are carried out. WQEs that are still to be flushed
+//       again (R9) when their queue is closed or reset are not flushed.
 //   R18 A queue is created in a free line of the cache; when there is none, another context is evicted for it. Its
 //       context is written to host memory when it is evicted. A queue that is destroyed is written there as invalid
 //       (`context_dma`).
@@ -53,6 +56,13 @@
 //       Without a free one it is refused as in R4 (kRendezvousFull). Whatever becomes of it behind this block, the
 //       completion generator hands the place on to the requester. In a NIC without a requester there is no limit, and
 //       nobody reads the message: its match is its end (DATA_VALID).
+//   R20 The part of a QP's context that this block keeps is looked up beside each packet, flush request and command
+//       that names a line, when it is taken; no one else changes it while the line is pinned. What a packet or a flush
+//       leaves of it is written (`context_write`) in the cycle in which it leaves. After a reset it is not written: the
+//       context cache makes a new context.
+//   R21 What a read has fetched is looked at in the cycle in which it is completed: WQEs at `fetched_wqes`, the context
+//       of a queue at `fetched`. One that is written to host memory leaves over `written_back` in the cycle of its
+//       request. One read of a context starts in a cycle.
 #pragma once
 
 #include <array>
@@ -62,9 +72,12 @@
 #include "model/blocks/ledger.h"
 #include "model/core/memory/context_waits.h"
 #include "model/core/receive_queue/work_queue_table.h"
+#include "model/core/receive_queue/wqe_slots.h"
 #include "model/core/responder/refusal.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
+#include "model/engine/read_port.h"
+#include "model/engine/write_port.h"
 #include "model/params/params.h"
 #include "model/types/command.h"
 #include "model/types/rendezvous.h"
@@ -81,16 +94,19 @@ class SrqWqeFetcher final : public Block {
                 std::uint32_t rendezvous = RequesterParams{}.rendezvous);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
+  void complete(const sc_core::sc_object& port, void* value) override;
+  void repeat_setup(const Give& give) const override;
   const SrqWqeFetcherCounters& counters() const { return counters_; }
   const WorkQueueTableCounters& prefetch_counters() const { return table_.counters(); }
 
   // Before the first cycle.
-  WqId create(const WqContext& context, HostMemory& memory) { return table_.create(context, memory); }
+  WqId create(const WqContext& context, HostMemory& memory);
   // For tests. `valid` is 0 when there is no such queue; false: its context is on its way.
   bool read(WqId id, HostMemory& memory, WqRecord& record) const { return table_.read(id, memory, record); }
   // Of a queue whose context is here.
   std::uint32_t limit(WqId id) const { return table_.context(id).limit; }
   std::uint32_t posted(WqId id) const { return table_.posted(id); }
+  std::uint32_t wqes_in_use() const { return slots_.occupied(); }
 
   In<WqeRequest> in{"in"};
   In<WqeRequest> tagged{"tagged"};
@@ -107,35 +123,68 @@ class SrqWqeFetcher final : public Block {
   Out<Refusal> refusals{"refusals"};
   In<WqCommand> commands{"commands"};
   Out<WqReply> command_replies{"command_replies"};
+  In<WqeSlot> released{"released"};
+  ReadPort<ContextLine, OpenWqe> context{"context"};  // of the packet at `in` (R20)
+  ReadPort<ContextLine, OpenWqe> tagged_context{"tagged_context"};
+  ReadPort<ContextLine, OpenWqe> flush_context{"flush_context"};
+  ReadPort<ContextLine, OpenWqe> command_context{"command_context"};
+  WritePort<OpenWqeWrite> context_write{"context_write"};
+  WritePort<ContextPin> pins{"pins"};
+  WritePort<ScatterListWrite> lists{"lists"};
+  ReadPort<WqeRead, DataSegment> fetched_wqes{"fetched_wqes"};
+  ReadPort<QueueLine, StoredQueue> fetched{"fetched"};
+  WritePort<QueueWrite> written_back{"written_back"};
+
+ protected:
+  void end_of_elaboration() override;
 
  private:
   enum class Verdict : std::uint8_t { kLeaves, kWaits, kBlocked };
   // The kinds of input that wait for contexts, each for one of its own (R14).
   enum Asker : std::uint8_t { kCommand, kDoorbell, kPacket, kFlush, kFlushRequest, kAskers };
+  // What reads have fetched, and the contexts that are written. (R21)
+  struct FetchedWqes final : ReadMemory<WqeRead, DataSegment> {
+    explicit FetchedWqes(const WorkQueueTable& t) : table(t) {}
+    const DataSegment* read(const WqeRead& at, std::uint32_t& words) const override;
+    const WorkQueueTable& table;
+  };
+  struct Queues final : ReadMemory<QueueLine, StoredQueue>, WriteMemory<QueueWrite> {
+    explicit Queues(WorkQueueTable::Cache& c) : cache(c) {}
+    const StoredQueue* read(const QueueLine& at, std::uint32_t& words) const override;
+    void write(Cycle, const QueueWrite& what) override;
+    WorkQueueTable::Cache& cache;
+    // That came in the last step, as it came: for observers at the end of a cycle, who see it changed otherwise.
+    std::uint32_t line = WorkQueue::kNone;
+    StoredQueue came;
+  };
 
   bool flush_asked() const { return flush_request_.line != kNoLine; }
   bool nothing_to_take() const;
-  void carry_out_command(Cycle now);
+  bool carry_out_command(Cycle now);
   bool carry_out(const WqCommand& command, WqReply& reply, Cycle now);
   bool create(const WqCommand& command, WqReply& reply);
   bool destroy(WqId id);
-  bool doorbell_waits(WqId id, Cycle now);
-  void forget_message(OpenWqe& qp);
+  bool doorbells_first(Cycle now);
+  void forget_message(std::uint32_t line);
   void take_context(Cycle now);
   ContextLookup look_up(Asker asker, WqId id);
   WqId context_needed(const WqeRequest& p) const;
   void read_context_ahead(const WqeRequest& p);
   bool ring(Cycle now);
+  void request_context(Cycle now);
   Verdict serve(WqeRequest& p, Cycle now);
+  Verdict decide(WqeRequest& p, Cycle now);
   Verdict take_wqe(WqeRequest& p, Cycle now);
   bool fits_datagram(WqeRequest& p, const ReceiveWqe& wqe);
-  void check_unreliable_length(WqeRequest& p);
+  void check_unreliable_length(WqeRequest& p, const OpenWqe& taken);
   void hold(WqeRequest& p);
   Verdict take_match(WqeRequest& p, Cycle now);
   Verdict lack_slot(WqeRequest& p, Cycle now);
   Verdict refuse(WqeRequest& p, DropReason reason, Cycle now);
+  void write_list(std::uint32_t slot, const DataSegment* from, std::uint32_t count, Cycle now);
   void attach(WqeRequest& p, std::uint32_t slot);
-  void keep_open(OpenWqe& qp, std::uint32_t slot);
+  void look_up_open_wqe(std::uint32_t line);
+  void keep_open_wqe(std::uint32_t line, Cycle now);
   void close(WqeRequest& p);
   void use_open_wqe(WqeRequest& p);
   void end_open_wqe(WqeRequest& p);
@@ -143,9 +192,9 @@ class SrqWqeFetcher final : public Block {
   bool accept(Cycle now);
   bool flush(Cycle now);
   bool next_flush();
-  bool take_flush_requests(Cycle now);
+  bool take_flush_request(Cycle now);
   bool will_be_flushed(WqId id);
-  WqeRequest flushed_packet();
+  WqeRequest flushed_packet() const;
   void finish_flush(Cycle now);
   void forget_flush(WqId id);
   void leave(WqeRequest& p, Cycle now);
@@ -153,16 +202,22 @@ class SrqWqeFetcher final : public Block {
 
   SrqWqeFetcherParams params_;
   NicShared& shared_;
-  QpContextPort<OpenWqe> contexts_;
+  QpPartMemory<OpenWqe, OpenWqeWrite> contexts_;
   UdTooLongPolicy ud_too_long_;
   WqeErrorStatus wqe_error_;
   bool counts_credits_;
   WorkQueueTable table_;
+  std::vector<WqContext> created_;  // before the first cycle
+  FetchedWqes wqe_data_;
+  Queues queue_data_;
+  WqeSlots slots_;
   ContextWaits<WorkQueueTable, SrqWqeFetcherCounters, kAskers> waits_;
   bool again_ = false;           // something of the contexts is to be done in the next cycle
   bool doorbells_late_ = false;  // (R16)
   bool lacks_context_ = false;   // the oldest packet waits for a context
   Refusals refused_;
+  OpenWqe kept_, open_wqe_;  // of the QP of the packet or flush at hand: as it was looked up, and as it leaves it
+  ReceiveWqe wqe_;           // that it may take
   struct Waiting : WqeRequest {
     WqId asks = kNoWq;  // queue that the packet asked for a WQE of
   };
@@ -179,10 +234,12 @@ class SrqWqeFetcher final : public Block {
   std::vector<WqId> late_flushes_;
   bool doorbell_waits_ = false;  // the oldest doorbell waits for an entry of late_flushes_, and has been counted
   std::uint64_t left_ = 0;
-  bool lacks_slot_ = false;   // the oldest packet waits for a slot of the store
-  std::uint32_t open_ = 0;    // slots of messages that have not ended: those in QP contexts
-  std::uint32_t rendezvous_;  // places of the requester that are free (R19)
-  WqId new_queue_ = kNoWq;    // that is being created: it waits for a line
+  bool lacks_slot_ = false;            // the oldest packet waits for a slot of the store
+  std::uint32_t open_ = 0;             // slots of messages that have not ended: those in QP contexts
+  std::uint32_t rendezvous_;           // places of the requester that are free (R19)
+  WqId new_queue_ = kNoWq;             // that is being created: it waits for a line
+  std::uint32_t doorbell_places_ = 0;  // of their link
+  std::uint32_t doorbells_ahead_ = 0;  // most that have come before the command at hand (R17)
   SrqWqeFetcherCounters counters_;
 };
 

@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Commands of the command processor to the receive WQE fetcher (R17, R18 of srq_wqe_fetcher.h).
-#include <stdexcept>
-
 #include "model/blocks/srq_wqe_fetcher.h"
 
 namespace rxnic {
 
 namespace {
+
+WqCommand set_up(const WqContext& c) {
+  WqCommand command;
+  command.operation = WqOperation::kSetUp;
+  command.is_srq = c.kind == WqKind::kSrq;
+  command.linked_list = c.layout == WqLayout::kLinkedList;
+  command.tag_matching = c.tag_matching;
+  command.number = c.number;
+  command.base = c.base;
+  command.slots = c.slots;
+  command.stride = c.stride;
+  command.first_wqe = c.first_wqe;
+  command.pd = c.pd;
+  command.cq = c.cq;
+  command.xrcd = c.xrcd;
+  command.limit = c.limit;
+  return command;
+}
 
 WqContext context_of(const WqCommand& command) {
   WqContext c;
@@ -27,16 +43,31 @@ WqContext context_of(const WqCommand& command) {
 
 }  // namespace
 
-// The command stays in the link until it is answered.
-void SrqWqeFetcher::carry_out_command(Cycle now) {
+WqId SrqWqeFetcher::create(const WqContext& attributes, HostMemory& memory) {
+  const WqId id = table_.create(attributes, memory);
+  created_.push_back(attributes);
+  return id;
+}
+
+void SrqWqeFetcher::repeat_setup(const Give& give) const {
+  for (const WqContext& c : created_) {
+    const WqCommand command = set_up(c);
+    give(commands, operations_of<WqCommand>(), &command);
+  }
+}
+
+// The command stays in the link until it is answered. False: it waits.
+bool SrqWqeFetcher::carry_out_command(Cycle now) {
   const WqCommand command = *commands.peek(now);
   WqReply reply;
   if (!command_replies.can_push(now) || !carry_out(command, reply, now)) {
     wake();
-    return;
+    return false;
   }
   commands.drop(now);
+  if (!commands.empty()) wake();
   command_replies.push(now, reply);
+  return true;
 }
 
 // False when it has to wait.
@@ -44,18 +75,19 @@ bool SrqWqeFetcher::carry_out(const WqCommand& command, WqReply& reply, Cycle no
   const WqId id = command.queue;
   if (command.operation == WqOperation::kCreate) return create(command, reply);
   if (command.operation == WqOperation::kDestroy) return destroy(id);
-  if (command.operation != WqOperation::kQuery && doorbell_waits(id, now)) {
+  if (command.operation != WqOperation::kQuery && doorbells_first(now)) {
     waits_.forget(kCommand);  // its context may be evicted for those that the doorbells need
     return false;
   }
-  if (command.line != kNoLine) forget_message(contexts_[command.line]);
   if (look_up(kCommand, id) == ContextLookup::kWaits) return false;
+  if (command.line != kNoLine) forget_message(command.line);
   waits_.use(kCommand);
   reply.ok = table_.here(id);
   if (!reply.ok) return true;
   switch (command.operation) {
     case WqOperation::kCreate:
     case WqOperation::kDestroy:
+    case WqOperation::kSetUp:
       break;
     case WqOperation::kQuery:
       reply.limit = limit(id);
@@ -77,16 +109,13 @@ bool SrqWqeFetcher::carry_out(const WqCommand& command, WqReply& reply, Cycle no
 
 // (R18) False when it waits for a line.
 bool SrqWqeFetcher::create(const WqCommand& command, WqReply& reply) {
-  const WqContext context = context_of(command);
+  const WqContext attributes = context_of(command);
   if (new_queue_ == kNoWq) {
-    try {
-      new_queue_ = table_.new_number(context);
-    } catch (const std::invalid_argument&) {
-      reply.ok = false;
-      return true;
-    }
+    reply.ok = WorkQueueTable::acceptable(attributes);
+    if (!reply.ok) return true;
+    new_queue_ = table_.new_number();
   }
-  if (table_.place(new_queue_, context)) {
+  if (table_.place(new_queue_, attributes)) {
     waits_.forget(kCommand);
     reply.queue = new_queue_;
     new_queue_ = kNoWq;
@@ -105,19 +134,14 @@ bool SrqWqeFetcher::destroy(WqId id) {
 }
 
 // A QP is freed or reset, and none of its packets is in flight: releases the WQE of a message that has not ended.
-void SrqWqeFetcher::forget_message(OpenWqe& qp) {
-  if (qp.wqe_slot == kNoWqeSlot) return;
-  shared_.wqes.release(qp.wqe_slot);
-  keep_open(qp, kNoWqeSlot);
+void SrqWqeFetcher::forget_message(std::uint32_t line) {
+  const OpenWqe* const open = command_context.peek({line});
+  if (open == nullptr || open->wqe_slot == kNoWqeSlot) return;
+  slots_.release(open->wqe_slot);
+  --open_;
 }
 
-// Whether a doorbell of the queue has come and is not taken yet.
-bool SrqWqeFetcher::doorbell_waits(WqId id, Cycle now) {
-  const Doorbell* d = nullptr;
-  for (std::uint32_t n = 0; (d = doorbells.peek(now, n)) != nullptr; ++n) {
-    if (d->number == raw(id)) return true;
-  }
-  return false;
-}
+// Whether doorbells that have come before the command at hand may not be taken yet. (R17)
+bool SrqWqeFetcher::doorbells_first(Cycle now) { return doorbells.can_pop(now) && doorbells_ahead_ > 0; }
 
 }  // namespace rxnic

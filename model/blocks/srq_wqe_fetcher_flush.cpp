@@ -21,22 +21,19 @@ bool SrqWqeFetcher::will_be_flushed(WqId id) {
   return false;
 }
 
-// False when no request was taken: the first one waits for its queue's context.
-bool SrqWqeFetcher::take_flush_requests(Cycle now) {  // (R9)
-  bool taken = false;
-  for (; flushes.can_pop(now); taken = true) {
-    const FlushRequest r = *flushes.peek(now);
-    refused_.refuse_requests(r.line, r.residence);
-    if (!r.uses_srq && r.receive_queue != kNoWq) {
-      if (look_up(kFlushRequest, r.receive_queue) == ContextLookup::kWaits) return taken;
-      waits_.use(kFlushRequest);
-      const bool rq = table_.here(r.receive_queue) && table_.context(r.receive_queue).kind == WqKind::kRq;
-      if (rq) table_.fail(r.receive_queue, r.receive_cq);
-    }
-    flush_requests_.push(r, Cycle{});
-    flushes.drop(now);
+// False when the request was not taken: it waits for its queue's context.
+bool SrqWqeFetcher::take_flush_request(Cycle now) {  // (R9)
+  const FlushRequest r = *flushes.peek(now);
+  refused_.refuse_requests(r.line, r.residence);
+  if (!r.uses_srq && r.receive_queue != kNoWq) {
+    if (look_up(kFlushRequest, r.receive_queue) == ContextLookup::kWaits) return false;
+    waits_.use(kFlushRequest);
+    const bool rq = table_.here(r.receive_queue) && table_.context(r.receive_queue).kind == WqKind::kRq;
+    if (rq) table_.fail(r.receive_queue, r.receive_cq);
   }
-  return taken;
+  flush_requests_.push(r, Cycle{});
+  flushes.drop(now);
+  return true;
 }
 
 bool SrqWqeFetcher::next_flush() {
@@ -52,7 +49,7 @@ bool SrqWqeFetcher::next_flush() {
 }
 
 // The packet of a flushed WQE: of the QP whose flush was requested, or in a later flush (R9) of the queue alone.
-WqeRequest SrqWqeFetcher::flushed_packet() {
+WqeRequest SrqWqeFetcher::flushed_packet() const {
   WqeRequest p;
   p.role = PacketRole::kFlush;
   p.outcome = Outcome::kDrop;
@@ -68,7 +65,6 @@ WqeRequest SrqWqeFetcher::flushed_packet() {
     p.receive_queue = flush_request_.receive_queue;
     p.cq = flush_request_.receive_cq;
     p.qpn = flush_request_.qpn;
-    contexts_.pin(p.line);
   } else {
     p.cq = table_.flush_cq(flush_queue_);
     p.qpn = Qpn{table_.context(flush_queue_).number};
@@ -83,18 +79,19 @@ void SrqWqeFetcher::finish_flush(Cycle now) {
     p.role = PacketRole::kLastWqe;
     p.status = WcStatus::kSuccess;
     p.completes = p.ends_message = false;
-    leave(p, now);
+    leave(p, now);  // with the pin of the request
+  } else if (flush_asked()) {
+    pins.write(now, {flush_request_.line, false});
   }
   flush_queue_ = kNoWq;
-  if (flush_asked()) contexts_.unpin(flush_request_.line, now);
   flush_request_ = {};
 }
 
 // Sends one flushed WQE, or ends a flush. True when something was done.
 bool SrqWqeFetcher::flush(Cycle now) {  // (R9)
   if (flush_queue_ == kNoWq && !flush_asked() && !next_flush()) return false;
-  OpenWqe* const qp = flush_asked() ? &contexts_[flush_request_.line] : nullptr;
-  const bool open = qp != nullptr && qp->wqe_slot != kNoWqeSlot;
+  if (flush_asked()) look_up_open_wqe(flush_request_.line);
+  const bool open = flush_asked() && open_wqe_.wqe_slot != kNoWqeSlot;
   if (flush_queue_ != kNoWq) {
     if (look_up(kFlush, flush_queue_) == ContextLookup::kWaits) return false;
     waits_.use(kFlush);
@@ -107,10 +104,12 @@ bool SrqWqeFetcher::flush(Cycle now) {  // (R9)
   WqeRequest p = flushed_packet();
   if (open) {
     end_open_wqe(p);
+    keep_open_wqe(p.line, now);
   } else {
     p.wqe_index = table_.flush_one(flush_queue_);
   }
   ++counters_.flushed;
+  if (flush_asked()) pins.write(now, {p.line, true});
   leave(p, now);
   return true;
 }

@@ -7,20 +7,17 @@ namespace rxnic {
 
 // The buffer of the matched tag becomes the WQE.
 SrqWqeFetcher::Verdict SrqWqeFetcher::take_match(WqeRequest& p, Cycle now) {
-  if (!shared_.wqes.available(p.queue)) return lack_slot(p, now);
+  if (!slots_.available(p.queue)) return lack_slot(p, now);
   if (p.rendezvous && !rendezvous_places.bound()) {  // (R19)
     p.cqe_flags |= kCqeTagDataValid;
   } else if (p.rendezvous) {
     if (rendezvous_ == 0) return refuse(p, DropReason::kRendezvousFull, now);
     --rendezvous_;
   }
-  p.wqe_slot = shared_.wqes.allocate(p.queue);
-  ReceiveWqe& wqe = shared_.wqes[p.wqe_slot];
-  wqe.wqe_index = p.wqe_index;
-  wqe.sge[0] = p.tag_buffer;
-  wqe.sge_count = p.tag_buffer.length > 0 ? 1 : 0;
-  wqe.total_bytes = p.tag_buffer.length;
-  wqe.valid = true;
+  p.wqe_slot = slots_.allocate(p.queue);
+  slots_[p.wqe_slot].wqe_index = p.wqe_index;
+  slots_[p.wqe_slot].bytes = p.tag_buffer.length;
+  write_list(p.wqe_slot, &p.tag_buffer, p.tag_buffer.length > 0 ? 1 : 0, now);
   p.takes_wqe = true;
   return Verdict::kLeaves;
 }

@@ -37,8 +37,7 @@ Link<T>& Nic::link(Engine& engine, const std::string& name, std::uint32_t capaci
 Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memory, Engine& engine,
          const NicOptions& options)
     : sc_module(name),
-      shared(quotas(p, options), &engine.now(),
-             {p.srq_wqe_fetcher.wqe_store_entries, p.srq_wqe_fetcher.wqe_store_share, p.srq_wqe_fetcher.queues},
+      shared(quotas(p, options), &engine.now(), p.srq_wqe_fetcher.wqe_store_entries,
              p.qp_context_cache.sets * p.qp_context_cache.ways),
       limits{p.requester.send_queues, p.device.max_srqs},
       wire_in(link<WireFrame>(engine, "wire_in", kRegister)),
@@ -94,12 +93,15 @@ Nic::Nic(const sc_core::sc_module_name& name, const Params& p, HostMemory& memor
   join(transport_checker.to_fetcher, srq_wqe_fetcher.in, p.transport_checker.queue_depth);
   join(tag_match_cam.out, srq_wqe_fetcher.tagged, p.tag_match_cam.queue_depth);
   join(srq_wqe_fetcher.out, grh_scatter.in, p.srq_wqe_fetcher.queue_depth);
+  srq_wqe_fetcher.lists.bind(shared.wqes);
+  srq_wqe_fetcher.pins.bind(shared.pins);
   grh_scatter.lists.bind(shared.wqes);
   join(grh_scatter.out, address_translator.in, p.grh_scatter.queue_depth);
   join(address_translator.out, dma_engine.payload, p.address_translator.queue_depth);
   join(dma_engine.payload_done, cqe_generator.in, p.dma_engine.queue_depth);
   join(cqe_generator.out, ack_generator.in, p.cqe_generator.queue_depth);
   join(cqe_generator.flushes, srq_wqe_fetcher.flushes, p.nic.notice_depth);
+  join(cqe_generator.released, srq_wqe_fetcher.released, kRegister);
   join(ack_generator.gather, address_translator.gather_in, p.ack_generator.queue_depth);
   join(address_translator.gather_out, dma_engine.gather, p.address_translator.queue_depth);
   join(dma_engine.gathered, ack_generator.gathered, p.dma_engine.queue_depth);

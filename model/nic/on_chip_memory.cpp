@@ -292,10 +292,13 @@ class List {
     add("srq_wqe_fetcher", "prefetch_contexts", f.queues,
         kNumber + 4 * 32 + 2 * kSlot + 2 * index_bits(f.queues) + index_bits(f.prefetch_depth + 1) + 1,
         "Queues that have WQEs on the chip.");
-    add("srq_wqe_fetcher", "reads", f.reads_in_flight, f.wqes_per_read * kReceiveWqe + index_bits(f.queues) + 32,
+    const std::uint64_t of_read = std::max(f.wqes_per_read * kReceiveWqe, 8 * sizeof(NextSegment) + kReceiveWqe);
+    add("srq_wqe_fetcher", "reads", f.reads_in_flight, of_read + index_bits(f.queues) + 32,
         "WQEs being read from memory.");
     add("srq_wqe_fetcher", "wqe_store", f.wqe_store_entries, kWqeInUse + kNumber + 1, "WQEs in use.");
     pipeline<WqeRequest>("srq_wqe_fetcher", f.pipeline_depth);
+    add("srq_wqe_fetcher", "open_wqes", f.pipeline_depth, Descriptor<OpenWqe>::kBits,
+        "What the context of each packet's QP says of its WQE.");
     const ContextCacheSizes queues{f.queue_contexts, f.queue_context_ways, f.queue_misses_in_flight};
     add("srq_wqe_fetcher", "queue_contexts", queues.entries,
         8 * kWqContextBytes + index_bits(f.queues + 1) + index_bits(f.reads_in_flight + 1) +
@@ -303,7 +306,9 @@ class List {
         "RQs and SRQs over those in host memory: ring, indices, limit; prefetch context, reads in flight, packets that "
         "ask, closing.");
     contexts("srq_wqe_fetcher", "queue", queues);
-    add("srq_wqe_fetcher", "flush_requests", qps(), Descriptor<FlushRequest>::kBits,
+    add("srq_wqe_fetcher", "free_numbers", std::uint64_t{p_.requester.send_queues} + p_.device.max_srqs, kNumber,
+        "Numbers of queues that were destroyed.");
+    add("srq_wqe_fetcher", "flush_requests", qps(), Descriptor<FlushRequest>::kBits + Descriptor<OpenWqe>::kBits,
         "QPs whose receive queue is to be flushed: a place for each cached QP.");
     add("srq_wqe_fetcher", "late_flushes", f.late_flushes, 32, "RQs that are to be flushed again.");
     refusals("srq_wqe_fetcher");

@@ -113,17 +113,11 @@ struct ResponderContext : QpAttributes {
   Cqn message_cq{};              // where it completes
 };
 
-// The WQE fetcher's part: the WQE of the message that it is passing on.
-struct OpenWqe {
-  std::uint32_t wqe_slot = kNoWqeSlot;  // in the store of WQEs in use
-  WqId wqe_queue = kNoWq;               // that it was taken from
-  Cqn wqe_cq{};                         // where it completes
-  bool wqe_matched = false;             // it is the buffer of a tag
-};
+static_assert(OpenWqe{}.wqe_slot == kNoWqeSlot);
 
-// One queue pair's context: what software set, and a part for each block that keeps state of a QP (TagContext and
-// CompletionContext cross ports: descriptors.toml). Only that block reads and writes its part (and, between cycles, the
-// control plane). Whole cache lines of the host.
+// One queue pair's context: what software set, and a part for each block that keeps state of a QP (OpenWqe, TagContext
+// and CompletionContext cross ports: descriptors.toml). Only that block reads and writes its part (and, between cycles,
+// the control plane). Whole cache lines of the host.
 struct alignas(64) StoredQpContext : ResponderContext, OpenWqe, TagContext, CompletionContext {};
 inline constexpr std::size_t kQpContextBytes = sizeof(StoredQpContext);  // in host memory
 

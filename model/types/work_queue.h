@@ -19,6 +19,7 @@
 #include "model/types/data_segment.h"
 #include "model/types/doorbell.h"
 #include "model/types/ids.h"
+#include "model/types/queue_record.h"
 
 namespace rxnic {
 
@@ -33,46 +34,24 @@ static_assert(sizeof(DataSegment) == 16);
 
 inline constexpr std::uint32_t kMaxSge = 32;
 
-enum class WqKind : std::uint8_t { kRq, kSrq };
-enum class WqLayout : std::uint8_t { kCyclic, kLinkedList };
-
-// A work queue as software describes it to the device when it creates it.
-struct WqContext {
-  WqKind kind = WqKind::kRq;
-  WqLayout layout = WqLayout::kCyclic;
-  bool tag_matching = false;    // a TM SRQ: tags and unexpected messages (rules 5)
-  std::uint8_t valid = 0;       // set by the device: there is such a queue
-  std::uint32_t number = 0;     // SRQN of an SRQ, QPN of an RQ
-  BusAddress base{};            // of slot 0, physically contiguous
-  std::uint32_t slots = 0;      // power of two
-  std::uint16_t stride = 0;     // bytes
-  std::uint16_t first_wqe = 0;  // linked list: slot that is taken first
-  Pdn pd{};
-  Cqn cq{};                 // XRC and TM SRQs: where their completions go
-  Xrcdn xrcd{};             // XRC SRQs
-  std::uint32_t limit = 0;  // SRQ limit, 0: not armed (rules 2.3)
-};
-
 // A queue's context as the device keeps it in host memory, at queue_context_address() (context.h). valid == 0: there is
 // no such queue. No bytes lie between the members.
-struct WqRecord : WqContext {
-  std::uint32_t producer = 0;   // WQEs posted, free-running
-  std::uint32_t taken = 0;      // WQEs that packets took, or that were flushed
-  std::uint32_t next_slot = 0;  // linked list: of WQE `taken`
-  Cqn flush_cq{};               // in error: where its flushed WQEs complete
-  bool failed = false;          // in error: hands out nothing
+struct WqRecord : StoredQueue {
   std::uint8_t reserved[7] = {};
 };
 inline constexpr std::size_t kWqContextBytes = 64;
 static_assert(sizeof(WqContext) == 40 && sizeof(WqRecord) == kWqContextBytes);
 
-// A receive WQE after it was fetched.
-struct ReceiveWqe {
-  std::uint32_t wqe_index = 0;  // slot number, returned in the CQE
+struct ScatterList {
   std::uint16_t sge_count = 0;
+  std::array<DataSegment, kMaxSge> sge;
+};
+
+// A receive WQE after it was fetched.
+struct ReceiveWqe : ScatterList {
+  std::uint32_t wqe_index = 0;    // slot number, returned in the CQE
   bool valid = false;             // false: the slot could not be parsed (a bad WQE: NAK 0x63)
   std::uint64_t total_bytes = 0;  // sum of the SGE lengths
-  std::array<DataSegment, kMaxSge> sge;
 };
 
 }  // namespace rxnic

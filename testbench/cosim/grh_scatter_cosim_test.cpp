@@ -42,16 +42,13 @@ std::uint64_t random_address(Random& random) {
 // The lists do not change: a packet may come to any of them at any time.
 void make_lists(Random& random, WqeStore& store) {
   for (std::uint32_t n = 0; n < kSlots; ++n) {
-    ReceiveWqe& wqe = store[store.allocate()];
-    wqe.valid = true;
+    ScatterList& wqe = store[n];
     wqe.sge_count = static_cast<std::uint16_t>(random.below(kMaxSge + 1));
-    wqe.total_bytes = 0;
     const bool sparse = random.one_in(4);
     for (std::uint32_t i = 0; i < wqe.sge_count; ++i) {
       const bool empty = sparse ? !random.one_in(4) : random.one_in(10);
       wqe.sge[i] = {empty ? 0 : random_length(random), static_cast<std::uint32_t>(random.bits()),
                     random_address(random)};
-      wqe.total_bytes += wqe.sge[i].length;
     }
   }
 }
@@ -94,7 +91,8 @@ ScatterJob random_job(Random& random, WqeStore& store, std::uint32_t residence) 
   p.wqe_slot = random.one_in(12) ? kNoWqeSlot : random.below(random.one_in(2) ? 8 : kSlots);
   p.wqe_bytes = 0;
   if (p.wqe_slot == kNoWqeSlot) return p;
-  p.wqe_bytes = static_cast<std::uint32_t>(store[p.wqe_slot].total_bytes);
+  const ScatterList& list = store[p.wqe_slot];
+  for (std::uint32_t i = 0; i < list.sge_count; ++i) p.wqe_bytes += list.sge[i].length;
   if (random.one_in(3)) {  // as long as its list, or a byte more
     const std::uint32_t head = p.transport == Transport::kUd ? kGrhBytes : 0;
     const std::uint32_t fits = p.wqe_bytes < head ? 0 : p.wqe_bytes - head;
@@ -130,7 +128,7 @@ class Scene {
       : bench_(bench),
         random_(seed),
         cycles_(cycles),
-        shared_(bench.keep<NicShared>(PacketPool::Quotas{}, nullptr, WqeStore::Sizes{kSlots, 0, 0})),
+        shared_(bench.keep<NicShared>(PacketPool::Quotas{}, nullptr, kSlots)),
         dut(bench.add<GrhScatter>("grh_scatter", params.grh_scatter, shared_)),
         in_(bench.source(dut.in, 2 + random_.below(4))),
         out(bench.sink(dut.out, 3 + random_.below(6))),

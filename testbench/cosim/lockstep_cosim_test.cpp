@@ -148,11 +148,9 @@ TEST_F(MismatchWavesTest, TheTwinsReadsAreAnsweredBehindTheMismatch) {  // R2
     job.outcome = Outcome::kExecute;
     job.takes_wqe = true;
     job.payload_bytes = 8;
-    job.wqe_slot = store.allocate();
+    job.wqe_slot = 0;
     job.wqe_bytes = 16;
-    store[job.wqe_slot].valid = true;
     store[job.wqe_slot].sge_count = 2;
-    store[job.wqe_slot].total_bytes = 16;
     store[job.wqe_slot].sge[0] = {0, 0x11, 0x1000};
     store[job.wqe_slot].sge[1] = {16, 0x22, 0x2000};
     in.push(Cycle{18}, job);

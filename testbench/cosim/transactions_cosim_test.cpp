@@ -136,7 +136,7 @@ class TransactionsTest : public testing::Test {
   TransactionResult run(std::unique_ptr<Twin> twin, unsigned packets = 4, const GrhScatterParams& params = {},
                         const std::function<void(Bench&, NicShared&)>& before = {}) {
     Bench bench(EngineMode::kPerCycle);
-    auto& shared = bench.keep<NicShared>(PacketPool::Quotas{}, nullptr, WqeStore::Sizes{kSlots, 0, 0});
+    auto& shared = bench.keep<NicShared>(PacketPool::Quotas{}, nullptr, kSlots);
     auto& dut = bench.add<GrhScatter>("grh_scatter", params, shared);
     dut.lists.bind(shared.wqes);
     auto& in = bench.source(dut.in);
@@ -256,15 +256,13 @@ TEST_F(TransactionsTest, LateReadsGetWhatTheModelFound) {
   job_.payload_bytes = kElementBytes;
   job_.wqe_bytes = kElementBytes;
   const auto set = [](NicShared& shared, std::uint32_t slot, std::uint64_t address) {
-    ReceiveWqe& wqe = shared.wqes[slot];
-    wqe.valid = true;
+    ScatterList& wqe = shared.wqes[slot];
     wqe.sge_count = 1;
-    wqe.total_bytes = kElementBytes;
     wqe.sge[0] = {kElementBytes, 0x500, address};
   };
   const TransactionResult r =
       run(std::make_unique<FakeScatter>(Behaviour{.latency = 500}), 1, {}, [&](Bench& bench, NicShared& shared) {
-        job_.wqe_slot = shared.wqes.allocate();
+        job_.wqe_slot = 0;
         set(shared, job_.wqe_slot, 0x7000);
         bench.at(Cycle{100}, [&, slot = job_.wqe_slot](Cycle) { set(shared, slot, 0x9000); });
         bench.at(Cycle{800}, [](Cycle) {});

@@ -55,12 +55,11 @@ MEMORIES = {
     "requester": {"packets"},
     "rx_buffer": {"ledger"},
     "rx_parser": {"packets", "ledger"},
-    "srq_wqe_fetcher": {"wqes"},
+    "srq_wqe_fetcher": set(),
     "tag_match_cam": set(),
     "transport_checker": {"packets", "ledger"},
 }
-CONTEXT_PARTS = {"transport_checker": "ResponderContext", "srq_wqe_fetcher": "OpenWqe",
-                 "cqe_generator": "CompletionContext"}
+CONTEXT_PARTS = {"transport_checker": "ResponderContext", "cqe_generator": "CompletionContext"}
 OF_ALL_BLOCKS = {"model/blocks/dma.h", "model/blocks/ledger.h"}
 NOT_BLOCKS = {"nic", "device", "wire", "host", "fabric", "live"}  # sections of params.toml that are no block
 CLANG_FORMAT = "14"

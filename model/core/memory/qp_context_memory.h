@@ -66,11 +66,29 @@ class QpContextPort : public QpPinPort {
   void set_dirty(std::uint32_t line) { memory_[line].dirty = true; }
 };
 
+// The pins as the memory behind a block's port.
+class QpPinMemory final : public WriteMemory<ContextPin> {
+ public:
+  explicit QpPinMemory(QpContextMemory& memory) : memory_(memory) {}
+  void write(Cycle now, const ContextPin& what) override {
+    if (what.line >= memory_.size()) return;
+    if (what.pins) {
+      memory_.pin(what.line);
+    } else {
+      memory_.unpin(what.line, now);
+    }
+  }
+
+ private:
+  QpContextMemory& memory_;
+};
+
 // A block's part as the memory behind its ports. Without a line (kNoLine) there is nothing. `Write`: where and what.
 template <class Part, class Write>
 class QpPartMemory final : public ReadMemory<ContextLine, Part>, public WriteMemory<Write> {
  public:
   explicit QpPartMemory(QpContextMemory& memory) : memory_(memory) {}
+  std::uint32_t lines() const { return memory_.size(); }
   const Part* read(const ContextLine& at, std::uint32_t& words) const override {
     words = at.line < memory_.size() ? 1 : 0;
     return words == 0 ? nullptr : &std::as_const(memory_)[at.line];

@@ -16,14 +16,22 @@ namespace {
 
 constexpr std::uint32_t kMaxStride = 4096;
 
-void check(const WqContext& c) {
+bool slots_acceptable(const WqContext& c) {
   const bool list = c.layout == WqLayout::kLinkedList;
   const std::uint32_t most = list ? 1u << 16 : 1u << 24;
-  if (!std::has_single_bit(c.slots) || c.slots > most || (list && c.slots < 2)) {
+  return std::has_single_bit(c.slots) && c.slots <= most && (!list || c.slots >= 2);
+}
+
+bool stride_acceptable(const WqContext& c) {
+  return std::has_single_bit(c.stride) && c.stride >= 32 && c.stride <= kMaxStride;
+}
+
+void check(const WqContext& c) {
+  if (!slots_acceptable(c)) {
     throw std::invalid_argument("work queue: " + std::to_string(c.slots) +
                                 " slots; expected a power of two, 2 to 65536 for a linked list");
   }
-  if (!std::has_single_bit(c.stride) || c.stride < 32 || c.stride > kMaxStride) {
+  if (!stride_acceptable(c)) {
     throw std::invalid_argument("work queue: a stride of " + std::to_string(c.stride) +
                                 " bytes; expected a power of two from 32 to 4096");
   }
@@ -34,15 +42,24 @@ BusAddress context_address(std::uint32_t number) { return queue_context_address(
 }  // namespace
 
 WorkQueueTable::WorkQueueTable(const Sizes& sizes)
-    : sizes_(sizes), cache_(sizes.queues, context_address), line_(sizes.contexts), reads_(sizes.reads) {
+    : sizes_(sizes),
+      buffer_bytes_(sizes.wqes_per_read * wqe_bytes_used(WqLayout::kCyclic, kMaxStride)),
+      cache_(sizes.queues, context_address),
+      line_(sizes.contexts),
+      reads_(sizes.reads) {
+  constexpr std::uint32_t kLongest = wqe_bytes_used(WqLayout::kLinkedList, kMaxStride);
+  for (Flight& f : reads_) f.data.resize(std::max(buffer_bytes_, kLongest) / sizeof(DataSegment));
   contexts_.reserve(sizes.contexts);
   for (std::uint32_t i = 0; i < sizes.contexts; ++i) contexts_.push_back({WqePrefetch(sizes.depth)});
   for (std::uint32_t i = sizes.contexts; i-- > 0;) free_contexts_.push_back(i);
   for (std::uint32_t i = sizes.reads; i-- > 0;) free_reads_.push_back(i);
 }
 
-WqId WorkQueueTable::new_number(const WqContext& context) {
-  check(context);
+bool WorkQueueTable::acceptable(const WqContext& context) {
+  return slots_acceptable(context) && stride_acceptable(context);
+}
+
+WqId WorkQueueTable::new_number() {
   if (free_numbers_.empty()) return WqId{numbers_++};
   const WqId id{free_numbers_.back()};
   free_numbers_.pop_back();
@@ -58,7 +75,8 @@ WqRecord WorkQueueTable::record_of(const WqContext& context) {
 }
 
 WqId WorkQueueTable::create(const WqContext& context, HostMemory& memory) {
-  const WqId id = new_number(context);
+  check(context);
+  const WqId id = new_number();
   cache_.create(raw(id), record_of(context), memory);
   return id;
 }
@@ -191,16 +209,14 @@ bool WorkQueueTable::next_read(WqId wanted, Read& read) {  // (R3)
     const std::uint32_t c = find(wanted)->prefetch;
     if (c != kNone && start_read(c, true, read)) return true;
   }
-  while (line_size_ > 0) {
-    const std::uint32_t c = line_[line_first_];
-    line_first_ = line_first_ + 1 == line_.size() ? 0 : line_first_ + 1;
-    --line_size_;
-    contexts_[c].waits = false;
-    if (contexts_[c].owner == kNone || !start_read(c, false, read)) continue;
-    line_up(c);  // it may want more
-    return true;
-  }
-  return false;
+  if (line_size_ == 0) return false;
+  const std::uint32_t c = line_[line_first_];
+  line_first_ = line_first_ + 1 == line_.size() ? 0 : line_first_ + 1;
+  --line_size_;
+  contexts_[c].waits = false;
+  if (contexts_[c].owner == kNone || !start_read(c, false, read)) return false;
+  line_up(c);  // it may want more
+  return true;
 }
 
 bool WorkQueueTable::start_read(std::uint32_t c, bool waited_for, Read& read) {
@@ -208,7 +224,10 @@ bool WorkQueueTable::start_read(std::uint32_t c, bool waited_for, Read& read) {
   WorkQueue& q = cache_[context.owner];
   WqePrefetch::Run run;
   const std::uint32_t asked = sizes_.greedy ? 0 : std::max<std::uint32_t>(q.asked, waited_for);
-  if (!context.prefetch.next_run(q.context.producer, asked, sizes_.wqes_per_read, sizes_.sequential, run)) return false;
+  const std::uint32_t stride = q.context.stride;
+  const bool long_slots = sizes_.wqes_per_read * stride > buffer_bytes_;
+  const std::uint32_t most = long_slots ? std::max(1u, buffer_bytes_ / stride) : sizes_.wqes_per_read;  // (R8)
+  if (!context.prefetch.next_run(q.context.producer, asked, most, sizes_.sequential, run)) return false;
   context.prefetch.started(run);
   const std::uint32_t id = free_reads_.back();
   free_reads_.pop_back();
@@ -217,9 +236,8 @@ bool WorkQueueTable::start_read(std::uint32_t c, bool waited_for, Read& read) {
   flight.context = c;
   flight.queue = context.owner;
   ++q.reads;
-  const std::uint32_t bytes = run.count * q.context.stride;
-  if (flight.bytes.size() < bytes) flight.bytes.resize(bytes);
-  read = {id, wqe_address(q.context, run.slot), bytes, flight.bytes.data()};
+  const std::uint32_t bytes = run.count > 1 ? run.count * stride : wqe_bytes_used(q.context.layout, stride);
+  read = {id, wqe_address(q.context, run.slot), bytes, reinterpret_cast<std::uint8_t*>(flight.data.data())};
   ++counters_.reads;
   counters_.wqes_read += run.count;
   return true;
@@ -228,7 +246,8 @@ bool WorkQueueTable::start_read(std::uint32_t c, bool waited_for, Read& read) {
 void WorkQueueTable::arrived(std::uint32_t id, bool ok) {
   Flight& flight = reads_[id];
   --cache_[flight.queue].reads;
-  counters_.wqes_discarded += contexts_[flight.context].prefetch.arrived(flight.run, ok, flight.bytes.data());
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(flight.data.data());
+  counters_.wqes_discarded += contexts_[flight.context].prefetch.arrived(flight.run, ok, bytes);
   line_up(flight.context);
   free_reads_.push_back(id);
 }

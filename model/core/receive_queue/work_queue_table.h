@@ -10,16 +10,21 @@
 //       and read again when they are needed.
 //       Unless `greedy`, WQEs are read that packets ask for, and a window (wqe_prefetch.h, R1) that begins with one
 //       read's worth for a queue that a doorbell gave its context, and with none for one that took it from another.
-//   R3  At most `reads` reads are in flight. Queues take turns, one read each; one that a packet waits for goes first.
+//   R3  At most `reads` reads are in flight. Queues that may want one are in a line and take turns, one read each; one
+//       of them is looked at in a cycle. One that a packet waits for goes first.
 //   R4  SRQ limit (rules 2.3): reached when a WQE is taken and fewer than the limit stay posted. It is then disarmed.
 //   R5  An RQ in error hands out nothing; its posted WQEs are flushed one by one, in order, and those posted later too.
 //   R6  The number of a queue that is destroyed is given to another one only when no read of it is in flight any more.
 //   R7  Doorbells, packets and errors reach only queues whose contexts are here. A context is not evicted while
 //       reads of its WQEs are in flight; with it go its WQEs on the chip, which are read again when they are needed.
-//   R8  Commands reach only queues that are here; one is created and removed as context_cache.h says (R6).
+//   R8  A read is of no more bytes than wqes_per_read WQEs of kMaxSge + 1 segments have: of longer slots it brings
+//       fewer. One of a single WQE brings the bytes that the device looks at. Reads complete in the order in which they
+//       were started.
+//   R9  Commands reach only queues that are here; one is created and removed as context_cache.h says (R6).
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "model/core/memory/context_cache.h"
@@ -57,11 +62,12 @@ class WorkQueueTable {
   };
   explicit WorkQueueTable(const Sizes& sizes);
 
-  // Before the first cycle. Throws as new_number().
+  // Before the first cycle. Throws std::invalid_argument when the context is not acceptable.
   WqId create(const WqContext& context, HostMemory& memory);
-  // Commands (R8).
-  // A number for another queue. Throws std::invalid_argument when slots or stride break work_queue.h, R1.
-  WqId new_number(const WqContext& context);
+  // Whether slots and stride keep to work_queue.h, R1, R2.
+  static bool acceptable(const WqContext& context);
+  // Commands (R9).
+  WqId new_number();  // for another queue
   // Creates the queue of that number. False, and nothing done: no line is free, or its context is on its way.
   bool place(WqId id, const WqContext& context);
   // Of a queue that exists. False while reads of it are in flight: nothing more is read, and it is to be called again.
@@ -105,15 +111,19 @@ class WorkQueueTable {
   bool take_reaches_limit(WqId id) const;
   void take(WqId id);  // precondition: kReady
 
-  // Reads. `where` and `bytes`: the memory to read; the data goes to `data`.
+  // Reads. `where` and `bytes`: the memory to read; the data goes to `data`, and is looked at when it has arrived.
   struct Read {
     std::uint32_t id = 0;
     BusAddress where{};
     std::uint32_t bytes = 0;
     std::uint8_t* data = nullptr;
   };
-  bool next_read(WqId wanted, Read& read);  // `wanted`: kNoWq or the queue that a packet waits for
+  // `wanted`: kNoWq or the queue that a packet waits for. False: neither it nor the first in the line wants a read.
+  bool next_read(WqId wanted, Read& read);
+  bool may_want_read() const { return line_size_ > 0 && !free_reads_.empty(); }
   void arrived(std::uint32_t id, bool ok);
+  std::span<DataSegment> read_buffer(std::uint32_t id) { return reads_[id % reads_.size()].data; }
+  std::span<const DataSegment> read_buffer(std::uint32_t id) const { return reads_[id % reads_.size()].data; }
 
   // Errors (R5).
   void fail(WqId id, Cqn cq);  // `cq`: where the flushed WQEs complete
@@ -136,7 +146,7 @@ class WorkQueueTable {
     WqePrefetch::Run run;
     std::uint32_t context = 0;
     std::uint32_t queue = kNone;  // its line
-    std::vector<std::uint8_t> bytes;
+    std::vector<DataSegment> data;
   };
 
   static void clear(WqRecord& q);
@@ -158,6 +168,7 @@ class WorkQueueTable {
   bool start_read(std::uint32_t c, bool waited_for, Read& read);
 
   Sizes sizes_;
+  std::uint32_t buffer_bytes_;  // of a read (R8)
   Cache cache_;
   std::uint32_t numbers_ = 0;                // that were ever given to queues, for commands
   std::vector<std::uint32_t> free_numbers_;  // of them

@@ -19,9 +19,10 @@ bool parse_wqe(std::span<const std::uint8_t> slot, WqLayout layout, std::uint32_
   for (std::uint32_t i = 0; i < fit; ++i, at += sizeof(DataSegment)) {
     DataSegment sge;
     std::memcpy(&sge, at, sizeof sge);
-    if (sge.lkey == raw(kInvalidKey)) break;                      // (R2)
-    if (sge.length == 0) continue;                                // (R3)
-    if (sge.lkey == 0 || out.sge_count == kMaxSge) return false;  // (R4)
+    if (sge.lkey == raw(kInvalidKey)) break;  // (R2)
+    if (i == kMaxSge) return false;           // (R4)
+    if (sge.length == 0) continue;            // (R3)
+    if (sge.lkey == 0) return false;          // (R4)
     out.sge[out.sge_count++] = sge;
     out.total_bytes += sge.length;
   }

@@ -4,8 +4,9 @@
 //   R1  Data segments start at the slot's first byte; in a linked list a NextSegment stands before them.
 //   R2  The list ends with the slot, or before a segment whose lkey is kInvalidKey.
 //   R3  A segment of length 0 is skipped, whatever its lkey.
-//   R4  A WQE is bad (`valid` false) when a segment's lkey is 0, when there are more than kMaxSge segments, or when
-//       they hold more than 2^31 bytes together. Only the index of a bad WQE is used.
+//   R4  A WQE is bad (`valid` false) when a segment's lkey is 0, when there are more than kMaxSge segments, those of
+//       length 0 among them, or when they hold more than 2^31 bytes together. Only the index of a bad WQE is used.
+//       So the device looks at kMaxSge + 1 segments at most.
 //   R5  A next index outside the queue is taken modulo its slots, so that a program's mistake stays within its queue.
 #pragma once
 
@@ -30,6 +31,11 @@ constexpr std::uint32_t stride_for(WqLayout layout, std::uint32_t sges) {
   std::uint32_t stride = 32;
   while (sges_per_slot(layout, stride) < sges) stride *= 2;
   return stride;
+}
+// Bytes of a slot that the device looks at. (R4)
+constexpr std::uint32_t wqe_bytes_used(WqLayout layout, std::uint32_t stride) {
+  constexpr std::uint32_t kSegments = (kMaxSge + 1) * sizeof(DataSegment);
+  return stride < wqe_header_bytes(layout) + kSegments ? stride : wqe_header_bytes(layout) + kSegments;
 }
 constexpr BusAddress wqe_address(const WqContext& queue, std::uint32_t slot) {
   return queue.base + std::uint64_t{slot} * queue.stride;

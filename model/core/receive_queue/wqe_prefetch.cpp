@@ -19,7 +19,8 @@ void WqePrefetch::bind(const WqContext& queue, std::uint32_t first, std::uint32_
   layout_ = queue.layout;
   slots_ = queue.slots;
   stride_ = queue.stride;
-  if (bytes_.size() < entries_.size() * stride_) bytes_.resize(entries_.size() * stride_);
+  held_bytes_ = wqe_bytes_used(layout_, stride_);
+  if (bytes_.size() < entries_.size() * held_bytes_) bytes_.resize(entries_.size() * held_bytes_);
   first_ = confirmed_ = fetch_ = first;
   fetch_slot_ = slot;
 }
@@ -71,9 +72,9 @@ std::uint32_t WqePrefetch::arrived(const Run& run, bool ok, const std::uint8_t* 
     e.state = ok ? State::kHeld : State::kUnreadable;
     e.next = after(e.slot);  // (R3) (R7)
     if (!ok) continue;
-    std::uint8_t* to = bytes_.data() + std::size_t{number & mask_} * stride_;
-    std::memcpy(to, bytes + std::size_t{i} * stride_, stride_);
-    if (layout_ == WqLayout::kLinkedList) e.next = next_wqe_index({to, stride_}, slots_);
+    std::uint8_t* to = bytes_.data() + std::size_t{number & mask_} * held_bytes_;
+    std::memcpy(to, bytes + std::size_t{i} * stride_, held_bytes_);
+    if (layout_ == WqLayout::kLinkedList) e.next = next_wqe_index({to, held_bytes_}, slots_);
   }
   return confirm();
 }
@@ -101,7 +102,7 @@ void WqePrefetch::waited() {  // (R1)
 
 WqePrefetch::Wqe WqePrefetch::front() const {
   const Entry& e = entry(first_);
-  return {{bytes_.data() + std::size_t{first_ & mask_} * stride_, stride_}, e.slot, e.state == State::kHeld};
+  return {{bytes_.data() + std::size_t{first_ & mask_} * held_bytes_, held_bytes_}, e.slot, e.state == State::kHeld};
 }
 
 std::uint32_t WqePrefetch::pop() {

@@ -18,6 +18,7 @@
 //   R6  A WQE is handed out only when every WQE before it has confirmed its place.
 //   R7  A WQE that could not be read is handed out as unreadable; the next of a list is then taken to be the slot after
 //       it.
+//   R8  Of a WQE the bytes are held that the device looks at (wqe_format.h, R4).
 #pragma once
 
 #include <cstdint>
@@ -81,10 +82,11 @@ class WqePrefetch {
   std::uint32_t depth_;
   std::uint32_t mask_;
   std::vector<Entry> entries_;
-  std::vector<std::uint8_t> bytes_;
+  std::vector<std::uint8_t> bytes_;  // of each entry held_bytes_
   WqLayout layout_ = WqLayout::kCyclic;
   std::uint32_t slots_ = 1;
   std::uint32_t stride_ = 0;
+  std::uint32_t held_bytes_ = 0;  // (R8)
   std::uint32_t epoch_ = 0;
   std::uint32_t window_ = 0;
   bool taken_ = false;            // a WQE, since bind()

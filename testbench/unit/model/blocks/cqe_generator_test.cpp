@@ -7,6 +7,7 @@
 #include <random>
 
 #include "model/blocks/dma_engine.h"
+#include "model/core/receive_queue/wqe_slots.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
@@ -57,6 +58,7 @@ struct Fixture {
         flushes(b.sink(dut.flushes)),
         events(b.sink(dut.events)),
         doorbells(b.source(dut.doorbells)) {
+    b.sink(dut.released).on_value([this](Cycle, const WqeSlot& r) { slots.release(r.wqe_slot); });
     b.connect(dut.dma, memory.requests, dma_capacity);
     b.connect(memory.completions, dut.dma_done);
     b.memory(dut.context_dma, dut.context_dma_done, host, 50);
@@ -76,7 +78,7 @@ struct Fixture {
   // A packet that failed its QP, with a WQE or without.
   CompletionRequest failed(QpContext& of, std::uint8_t syndrome, bool with_wqe) {
     CompletionRequest p = packet(of);
-    if (with_wqe) p.wqe_slot = shared.wqes.allocate();
+    if (with_wqe) p.wqe_slot = slots.allocate();
     p.releases_wqe = with_wqe;
     mark_failed(p, DropReason::kInvalidRequest, syndrome, WcStatus::kRemoteInvalidRequest);
     return p;
@@ -104,6 +106,7 @@ struct Fixture {
   Bench& bench;
   LocalMemory& host;
   NicShared& shared;
+  WqeSlots slots{{}};
   QpContext& qp;
   CqeGenerator& dut;
   Source<CompletionRequest>& in;
@@ -143,7 +146,7 @@ TEST(CqeGenerator, ARendezvousIsHandedToTheRequester) {  // R18
     Fixture fixture(bench);
     auto& handed = bench.sink(fixture.dut.rendezvous);
     CompletionRequest p = fixture.packet();
-    p.wqe_slot = fixture.shared.wqes.allocate();
+    p.wqe_slot = fixture.slots.allocate();
     fixture.shared.wqes[p.wqe_slot].sge[0] = {5000, 0x777, 0x123450};
     p.releases_wqe = p.completes = true;
     p.cqe_opcode = CqeOpcode::kTagReceive;
@@ -870,16 +873,16 @@ TEST(CqeGenerator, AWqeIsGivenBackWithItsMessagesCompletion) {
   Bench bench;
   Fixture fixture(bench);
   CompletionRequest good = fixture.packet();
-  good.wqe_slot = fixture.shared.wqes.allocate();
+  good.wqe_slot = fixture.slots.allocate();
   good.releases_wqe = true;
   // A tag match of two packets: the first completes and keeps the WQE.
   CompletionRequest first = fixture.packet(fixture.qp, Operation::kSendFirst, 1024);
   first.completes = true;
-  first.wqe_slot = fixture.shared.wqes.allocate();
+  first.wqe_slot = fixture.slots.allocate();
   fixture.in.push(Cycle{9}, good);
   fixture.in.push(Cycle{9}, first);
   bench.run_to(Cycle{50});
-  EXPECT_EQ(fixture.shared.wqes.in_use(), 1u);
+  EXPECT_EQ(fixture.slots.occupied(), 1u);
   EXPECT_EQ(fixture.left(good).wqe_slot, kNoWqeSlot);
   EXPECT_EQ(fixture.left(first).wqe_slot, first.wqe_slot);
   CompletionRequest failing = fixture.packet(fixture.qp, Operation::kSendLast, 10);
@@ -888,7 +891,7 @@ TEST(CqeGenerator, AWqeIsGivenBackWithItsMessagesCompletion) {
   mark_failed(failing, DropReason::kMessageTooLong, 0x61, WcStatus::kLocalLength);
   fixture.in.push(Cycle{100}, failing);
   bench.run();
-  EXPECT_EQ(fixture.shared.wqes.in_use(), 0u);
+  EXPECT_EQ(fixture.slots.occupied(), 0u);
 }
 
 // The message's third packet fails; a later one of it was squashed and is the last to use the WQE.
@@ -896,7 +899,7 @@ TEST(CqeGenerator, AWqeCompletesOnce) {  // R8
   for (const bool failed_before : {false, true}) {
     Bench bench;
     Fixture fixture(bench);
-    const std::uint32_t slot = fixture.shared.wqes.allocate();
+    const std::uint32_t slot = fixture.slots.allocate();
     CompletionRequest middle = fixture.packet(fixture.qp, Operation::kSendMiddle, 1024);
     CompletionRequest last = fixture.packet(fixture.qp, Operation::kSendLast, 10);
     middle.wqe_slot = last.wqe_slot = slot;
@@ -908,10 +911,10 @@ TEST(CqeGenerator, AWqeCompletesOnce) {  // R8
     bench.run_to(Cycle{50});
     EXPECT_EQ(fixture.memory.log().size(), 1u);
     EXPECT_EQ(fixture.slot(0).status, failed_before ? WcStatus::kLocalProtection : WcStatus::kFlushed);
-    EXPECT_EQ(fixture.shared.wqes.in_use(), 0u);
+    EXPECT_EQ(fixture.slots.occupied(), 0u);
     // The slot can be used again: nothing of the failed message is remembered for it.
     CompletionRequest next = fixture.packet();
-    next.wqe_slot = fixture.shared.wqes.allocate();
+    next.wqe_slot = fixture.slots.allocate();
     next.releases_wqe = true;
     EXPECT_EQ(next.wqe_slot, slot);
     fixture.in.push(Cycle{60}, next);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 
+#include "model/core/receive_queue/wqe_slots.h"
 #include "model/types/descriptor_bits.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/unit/model/engine/harness.h"
@@ -37,7 +38,7 @@ struct Fixture {
   }
   // A packet with a WQE of its own.
   ScatterJob with_wqe(ScatterJob p, const ReceiveWqe& wqe) {
-    p.wqe_slot = shared.wqes.allocate();
+    p.wqe_slot = slots.allocate();
     shared.wqes[p.wqe_slot] = wqe;
     p.wqe_bytes = static_cast<std::uint32_t>(wqe.total_bytes);
     return p;
@@ -61,13 +62,14 @@ struct Fixture {
     EXPECT_TRUE(pieces[0].first && pieces[0].last);
     return pieces[0];
   }
-  const ReceiveWqe& wqe(const ScatterJob& p) const { return shared.wqes[p.wqe_slot]; }
+  const ScatterList& wqe(const ScatterJob& p) const { return shared.wqes[p.wqe_slot]; }
   const std::uint8_t* data(const ScatteredSegment& s) const {
     return area_of(shared.packets[s.buffer], s.area) + s.offset;
   }
 
   Bench& bench;
   NicShared& shared;
+  WqeSlots slots{{}};
   QpContext& qp;
   GrhScatter& dut;
   Source<ScatterJob>& in;
@@ -467,7 +469,7 @@ TEST(GrhScatter, ModesAndOrdersAgreeOnRandomTraffic) {
       digest.mix(s.va << 16 ^ s.bytes);
       if (!s.last) return;
       ++packets;
-      if (s.completes && s.wqe_slot != kNoWqeSlot) fixture.shared.wqes.release(s.wqe_slot);
+      if (s.completes && s.wqe_slot != kNoWqeSlot) fixture.slots.release(s.wqe_slot);
       fixture.shared.packets.release(s.buffer);
     });
     std::uint64_t cycle = 0;

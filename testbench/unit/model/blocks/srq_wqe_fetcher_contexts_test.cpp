@@ -33,6 +33,7 @@ SrqWqeFetcherParams small(std::uint32_t entries, std::uint32_t ways = 16, std::u
   p.queue_contexts = entries;
   p.queue_context_ways = ways;
   p.queue_misses_in_flight = misses;
+  p.wqe_store_share = 0;
   return p;
 }
 
@@ -53,13 +54,13 @@ PacketPool::Quotas quotas() {
 struct Fixture {
   Fixture(Bench& b, const SrqWqeFetcherParams& params)
       : bench(b),
-        shared(b.keep<NicShared>(quotas(), &b.engine().now(),
-                                 WqeStore::Sizes{params.wqe_store_entries, 0, params.queues}, 64u)),
+        shared(b.keep<NicShared>(quotas(), &b.engine().now(), params.wqe_store_entries, 64u)),
         host(b.keep<LocalMemory>()),
         dut(b.add<SrqWqeFetcher>("dut", params, shared, UdTooLongPolicy::kDrop, WqeErrorStatus::kLocProt)),
         in(b.source(dut.in, 16)),
         flushes(b.source(dut.flushes)),
         doorbells(b.source(dut.doorbells, 16)),
+        released(b.link<WqeSlot>()),
         out(b.sink(dut.out)),
         events(b.sink(dut.events)),
         refusals(b.sink(dut.refusals)),
@@ -74,8 +75,11 @@ struct Fixture {
       qp.residence = 1;
       qp.pins.add();
     }
+    dut.lists.bind(shared.wqes);
+    dut.pins.bind(shared.pins);
+    dut.released.bind(released);
     out.on_value([this](Cycle now, const ScatterJob& p) {
-      if (p.releases_wqe) shared.wqes.release(p.wqe_slot);
+      if (p.releases_wqe) released.push(now, {p.wqe_slot});
       shared.ledger.retire(p, now);
     });
   }
@@ -162,6 +166,7 @@ struct Fixture {
   Source<WqeRequest>& in;
   Source<FlushRequest>& flushes;
   Source<Doorbell>& doorbells;
+  Link<WqeSlot>& released;
   Sink<ScatterJob>& out;
   Sink<Event>& events;
   Sink<Refusal>& refusals;

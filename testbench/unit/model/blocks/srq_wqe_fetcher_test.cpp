@@ -1,185 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/blocks/srq_wqe_fetcher.h"
-
 #include <gtest/gtest.h>
 
-#include <numeric>
 #include <random>
 
-#include "model/core/receive_queue/wqe_format.h"
-#include "model/core/responder/responder.h"
-#include "testbench/unit/model/engine/harness.h"
+#include "testbench/unit/model/blocks/srq_wqe_fetcher_fixture.h"
 
 namespace rxnic::srq_wqe_fetcher_test {
 namespace {
-
-// With the two links, one read follows another after 550 cycles of 1 ns (NUMBERS.md, SRQ against RQ).
-constexpr std::uint64_t kReadLatency = 548;
-
-// An address that is not mapped.
-class NoMemory final : public HostMemory {
- public:
-  bool read(BusAddress, std::span<std::uint8_t>) override { return false; }
-  bool write(BusAddress, std::span<const std::uint8_t>) override { return false; }
-};
-
-// The driver's side of one queue.
-struct Queue {
-  WqContext context;
-  WqId id = kNoWq;
-  std::vector<std::uint32_t> order;  // linked list: slot of WQE k
-  std::uint32_t producer = 0;
-};
-
-SrqWqeFetcherParams defaults() {
-  SrqWqeFetcherParams p;
-  p.prefetch = PrefetchPolicy::kGreedy;
-  p.prefetch_depth = 16;
-  p.queues = 64;
-  p.wqes_per_read = 4;
-  p.reads_in_flight = 16;
-  p.hit_cycles = 2;
-  p.queue_depth = 4;
-  p.pipeline_depth = 4;
-  p.sequential_prefetch = true;
-  return p;
-}
-
-struct Fixture {
-  explicit Fixture(Bench& b, const SrqWqeFetcherParams& params = defaults(), HostMemory* other = nullptr,
-                   UdTooLongPolicy ud = UdTooLongPolicy::kDrop, std::uint32_t rendezvous = 8)
-      : bench(b),
-        shared(b.keep<NicShared>(PacketPool::Quotas{}, &b.engine().now(),
-                                 WqeStore::Sizes{params.wqe_store_entries, params.wqe_store_share, params.queues})),
-        host(b.keep<LocalMemory>()),
-        dut(b.add<SrqWqeFetcher>("dut", params, shared, ud, WqeErrorStatus::kLocProt, true, rendezvous)),
-        in(b.source(dut.in)),
-        tagged(b.source(dut.tagged)),
-        flushes(b.source(dut.flushes)),
-        doorbells(b.source(dut.doorbells)),
-        out(b.sink(dut.out)),
-        events(b.sink(dut.events)),
-        returned(b.sink(dut.returned)),
-        memory(b.memory(dut.dma, dut.dma_done, other == nullptr ? host : *other, kReadLatency)) {
-    b.memory(dut.context_dma, dut.context_dma_done, host, kReadLatency);
-    for (std::uint32_t line = 0; line < 16; ++line) {
-      qp(line).qpn = Qpn{100 + line};
-      qp(line).transport = Transport::kRc;
-      qp(line).state = QpState::kRts;
-      qp(line).min_rnr_timer = 12;
-      qp(line).residence = 1;
-      qp(line).pins.add();  // so that the line is pinned throughout the test
-    }
-  }
-  QpContext& qp(std::uint32_t line) { return shared.contexts[line]; }
-
-  Queue make(WqKind kind, WqLayout layout, std::uint32_t slots, std::uint32_t limit = 0) {
-    Queue q;
-    q.context.kind = kind;
-    q.context.layout = layout;
-    q.context.number = 7;
-    q.context.base = BusAddress{0x10000000u * ++queues};
-    q.context.slots = slots;
-    q.context.stride = 64;
-    q.context.pd = Pdn{33};
-    q.context.limit = limit;
-    q.order.resize(slots);
-    std::iota(q.order.begin(), q.order.end(), 0u);
-    q.id = dut.create(q.context, host);
-    return q;
-  }
-  std::uint32_t slot_of(const Queue& q, std::uint32_t k) const { return q.order[k % q.context.slots]; }
-  // Writes n WQEs of `bytes` bytes and rings the doorbell in `when`.
-  void post(Queue& q, std::uint32_t n, Cycle when, std::uint32_t bytes = 4096, std::uint32_t lkey = 0x777) {
-    for (std::uint32_t i = 0; i < n; ++i, ++q.producer) {
-      std::array<std::uint8_t, 64> slot{};
-      const DataSegment sge{bytes, lkey, 0x1000 * (q.producer + 1ull)};
-      write_wqe(slot, q.context.layout, slot_of(q, q.producer + 1), {&sge, 1});
-      host.write(wqe_address(q.context, slot_of(q, q.producer)), slot);
-    }
-    ring(q, when, q.producer);
-  }
-  void ring(const Queue& q, Cycle when, std::uint32_t producer) {
-    doorbells.push(when, {DoorbellKind::kReceive, false, raw(q.id), producer});
-  }
-  // A packet of the QP on a line, as the checker passes it on.
-  WqeRequest of_qp(std::uint32_t line) {
-    WqeRequest p;
-    p.line = line;
-    p.residence = qp(line).residence;
-    p.epoch = qp(line).epoch;
-    describe_qp(p, qp(line));
-    shared.contexts.pin(line);
-    return p;
-  }
-  WqeRequest packet(const Queue& q, Operation op = Operation::kSendOnly, std::uint32_t line = 0) {
-    qp(line).receive_queue = q.id;
-    qp(line).uses_srq = q.context.kind == WqKind::kSrq;
-    WqeRequest p = of_qp(line);
-    p.buffer = shared.packets.allocate(PacketClass::kReceive);
-    p.opcode = opcode_of(p.transport, op);
-    p.payload_bytes = 64;
-    p.outcome = Outcome::kExecute;
-    p.queue = q.id;
-    if (p.has(kFirst | kOnly)) qp(line).message_bytes = 0, ++qp(line).messages;
-    p.message_sequence = qp(line).messages;
-    p.message_bytes = qp(line).message_bytes += 64;
-    p.takes_wqe = p.has(kTakesWqe);
-    p.ends_message = p.has(kLast | kOnly);
-    p.completes = p.ends_message && (p.has(kSend) || p.has(kHasImm));
-    return p;
-  }
-  // Sends a packet and returns it.
-  WqeRequest send(Cycle when, const Queue& q, Operation op = Operation::kSendOnly, std::uint32_t line = 0) {
-    const WqeRequest p = packet(q, op, line);
-    in.push(when, p);
-    return p;
-  }
-  // A packet that the tag matcher has matched with entry 42.
-  WqeRequest match(const Queue& q, Operation op = Operation::kSendOnly, std::uint32_t line = 0) {
-    WqeRequest p = packet(q, op, line);
-    p.tag_verdict = TagVerdict::kMatched;
-    p.takes_wqe = false;
-    p.wqe_index = 42;
-    p.tag_buffer = {4096, 0x777, 0x30000};
-    return p;
-  }
-  FlushRequest ask_flush(Cycle when, std::uint32_t line = 0) {
-    const QpContext& of = qp(line);
-    const FlushRequest r{line, of.residence, of.qpn, of.transport, of.uses_srq, of.receive_queue, of.receive_cq};
-    shared.contexts.pin(line);
-    flushes.push(when, r);
-    return r;
-  }
-  // For tests in steps: runs until nothing is due and returns the present cycle.
-  Cycle settle() {
-    present += 10'000;
-    bench.run_to(present);
-    return present;
-  }
-  const ScatterJob& at(std::size_t n) const { return out.value(n); }
-  // The buffers of the packets that left, in order.
-  std::vector<PacketHandle> buffers() const {
-    std::vector<PacketHandle> all;
-    for (const ScatterJob& p : out.values()) all.push_back(p.buffer);
-    return all;
-  }
-
-  Bench& bench;
-  NicShared& shared;
-  LocalMemory& host;
-  SrqWqeFetcher& dut;
-  Source<WqeRequest>& in;
-  Source<WqeRequest>& tagged;
-  Source<FlushRequest>& flushes;
-  Source<Doorbell>& doorbells;
-  Sink<ScatterJob>& out;
-  Sink<Event>& events;
-  Sink<TagReturn>& returned;
-  TestMemory& memory;
-  std::uint64_t queues = 0;
-  Cycle present{};
-};
 
 // Cycles per WQE when `n` packets wait for as many posted WQEs.
 double cycles_per_wqe(const SrqWqeFetcherParams& params, WqKind kind, WqLayout layout, bool contiguous) {
@@ -497,7 +324,7 @@ TEST(SrqWqeFetcher, NoWqeIsAnRnrNakThatUsesNothing) {  // R4
   EXPECT_TRUE(p.acknowledge);
   EXPECT_FALSE(p.completes);
   EXPECT_EQ(p.wqe_slot, kNoWqeSlot);
-  EXPECT_EQ(fixture.shared.wqes.in_use(), 0u);
+  EXPECT_EQ(fixture.dut.wqes_in_use(), 0u);
   EXPECT_EQ(fixture.qp(0).state, QpState::kRts);
   EXPECT_EQ(fixture.at(1).drop_reason, DropReason::kSquashed);
   EXPECT_EQ(fixture.dut.counters().squashed, 1u);
@@ -748,7 +575,7 @@ TEST(SrqWqeFetcher, UdLongerThanTheWqeKeepsItOrNotByPolicy) {  // R7
     const bool drop = policy == UdTooLongPolicy::kDrop;
     EXPECT_EQ(fixture.at(0).outcome, drop ? Outcome::kDrop : Outcome::kExecute);  // grh_scatter does the rest
     EXPECT_EQ(fixture.dut.posted(q.id), drop ? 1u : 0u);
-    EXPECT_EQ(fixture.shared.wqes.in_use(), drop ? 0u : 1u);
+    EXPECT_EQ(fixture.dut.wqes_in_use(), drop ? 0u : 1u);
   }
 }
 
@@ -968,7 +795,7 @@ TEST(SrqWqeFetcher, AMatchThatIsSquashedGoesBackToTheTagMatcher) {  // R10
   EXPECT_EQ(fixture.returned.value(1).srq, q.id);
   EXPECT_EQ(fixture.at(1).drop_reason, DropReason::kSquashed);
   EXPECT_FALSE(fixture.at(1).completes);
-  EXPECT_EQ(fixture.shared.wqes.in_use(), 0u);
+  EXPECT_EQ(fixture.dut.wqes_in_use(), 0u);
 }
 
 TEST(SrqWqeFetcher, AMessageThatTheTagMatcherCouldNotDecideFailsItsQp) {  // R10
@@ -992,7 +819,7 @@ TEST(SrqWqeFetcher, AMessageThatTheTagMatcherCouldNotDecideFailsItsQp) {  // R10
   ASSERT_EQ(refusals.size(), 1u);
   EXPECT_EQ(refusals.value(0).kind, RefusalKind::kError);
   EXPECT_EQ(fixture.returned.size(), 1u) << "the match behind it";
-  EXPECT_EQ(fixture.shared.wqes.in_use(), 0u);
+  EXPECT_EQ(fixture.dut.wqes_in_use(), 0u);
 }
 
 TEST(SrqWqeFetcher, ARendezvousTakesAPlaceOfTheRequester) {  // R19
@@ -1036,10 +863,10 @@ TEST(SrqWqeFetcher, AMatchPassesWithItsOwnWqe) {
   EXPECT_TRUE(p.takes_wqe);  // so that its WQE completes in error when it fails later
   EXPECT_EQ(fixture.at(1).wqe_slot, p.wqe_slot);
   EXPECT_EQ(fixture.at(1).wqe_index, 42u);
-  const ReceiveWqe& wqe = fixture.shared.wqes[p.wqe_slot];
+  const ScatterList& wqe = fixture.shared.wqes[p.wqe_slot];
   EXPECT_EQ(wqe.sge_count, 1u);
   EXPECT_EQ(wqe.sge[0].address, 0x30000u);
-  EXPECT_EQ(wqe.total_bytes, 4096u);
+  EXPECT_EQ(p.wqe_bytes, 4096u);
   EXPECT_EQ(fixture.returned.size(), 0u);
 }
 
@@ -1077,7 +904,7 @@ TEST(SrqWqeFetcher, AFullStoreHoldsThePacketUntilASlotIsReleased) {  // R13
   ASSERT_EQ(fixture.out.size(), 2u);
   EXPECT_EQ(fixture.dut.activity(), Activity::kWaitWqeStore);
   bench.at(Cycle{2150},
-           [&](Cycle) { fixture.shared.wqes.release(fixture.at(0).wqe_slot); });  // after the blocks of the cycle
+           [&](Cycle now) { fixture.released.push(now, {fixture.at(0).wqe_slot}); });  // after the blocks of the cycle
   bench.run();
   ASSERT_EQ(fixture.out.size(), 3u);
   EXPECT_EQ(fixture.out.cycle(2), Cycle{2151});
@@ -1113,7 +940,7 @@ TEST(SrqWqeFetcher, AStoreFullOfMessagesThatHaveNotEndedRefuses) {  // R13
     fixture.send(Cycle{2100}, q, Operation::kSendOnly, 3);
     bench.run_to(Cycle{2200});
     EXPECT_EQ(fixture.dut.activity(), Activity::kWaitWqeStore);
-    bench.at(Cycle{2200}, [&](Cycle) { fixture.shared.wqes.release(fixture.at(4).wqe_slot); });
+    bench.at(Cycle{2200}, [&](Cycle now) { fixture.released.push(now, {fixture.at(4).wqe_slot}); });
     bench.run();
     ASSERT_EQ(fixture.out.size(), 6u);
     EXPECT_EQ(fixture.at(5).outcome, Outcome::kExecute);
@@ -1238,7 +1065,7 @@ std::uint64_t random_run(Bench& bench, std::uint64_t seed, Totals& total) {
   fixture.out.accept_when(
       [stalls](Cycle now) { return (stalls >> (now.count / 16 % 64) & 1) != 0 || now.count % 3 == 0; });
   fixture.out.on_value([&fixture](Cycle now, const ScatterJob& p) {
-    if (p.releases_wqe) fixture.shared.wqes.release(p.wqe_slot);
+    if (p.releases_wqe) fixture.released.push(now, {p.wqe_slot});
     fixture.shared.ledger.retire(p, now);
   });
   play.start(bench);
@@ -1272,7 +1099,7 @@ TEST(SrqWqeFetcher, APacketThatWaitsLeavesAtOnceWhenItsQpIsFlushed) {  // R1
       EXPECT_EQ(fixture.at(0).buffer, waits.buffer);
       EXPECT_EQ(fixture.out.cycle(0), flushed ? Cycle{101} : Cycle{6 + kReadLatency + 2});
       EXPECT_EQ(fixture.at(0).drop_reason, flushed ? DropReason::kSquashed : DropReason::kNone);
-      EXPECT_EQ(fixture.shared.wqes.in_use(), flushed ? 0u : 1u);
+      EXPECT_EQ(fixture.dut.wqes_in_use(), flushed ? 0u : 1u);
     }
   }
 }

@@ -276,7 +276,7 @@ TEST_F(NicCommandsTest, AFreedQpIsDeafAndItsNumberFree) {  // R3
   EXPECT_EQ(b.nic.cqe_generator.counters().cqes, before);
   EXPECT_EQ(b.nic.dma_engine.started(DmaClient::kCqe), writes);
   EXPECT_EQ(b.nic.shared.packets.in_use(), 0u);
-  EXPECT_EQ(b.nic.shared.wqes.in_use(), 0u);
+  EXPECT_EQ(b.nic.srq_wqe_fetcher.wqes_in_use(), 0u);
   EXPECT_GT(b.nic.shared.ledger.counters().dropped[static_cast<std::size_t>(DropReason::kQpNotFound)], 0u);
   b.expect_canaries();
 }

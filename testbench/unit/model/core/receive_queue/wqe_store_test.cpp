@@ -6,87 +6,35 @@
 namespace rxnic::wqe_store_test {
 namespace {
 
-constexpr WqId kA{3}, kB{5}, kC{9};
-
-TEST(WqeStore, ASlotIsFreeFromTheNextCycleOn) {  // R1
-  Cycle now{5};
-  WqeStore store({.entries = 2}, &now);
-  const std::uint32_t first = store.allocate();
-  store.release(first);
-  EXPECT_EQ(store.occupied(), 1u);
-  EXPECT_EQ(store.in_use(), 0u);
-  EXPECT_NE(store.allocate(), first);
-  EXPECT_FALSE(store.available(kA));
-  now = Cycle{6};
-  EXPECT_TRUE(store.available(kA));
-  EXPECT_EQ(store.allocate(), first);
+ScatterListWrite list_of(std::uint32_t slot, std::uint32_t elements) {
+  ScatterListWrite w;
+  w.wqe_slot = slot;
+  w.count = static_cast<std::uint8_t>(elements);
+  for (std::uint32_t n = 0; n < elements; ++n) w.sge[n] = {100 + n, 0x777, 0x1000 * slot};
+  return w;
 }
 
-TEST(WqeStore, TheLowestFreeSlotIsTakenInWhateverOrderTheyCameBack) {  // R2
-  for (const bool reversed : {false, true}) {
-    Cycle now{5};
-    WqeStore store({}, &now);
-    const std::uint32_t a = store.allocate(), b = store.allocate(), c = store.allocate();
-    now = Cycle{6};
-    store.release(reversed ? c : a);
-    store.release(reversed ? a : c);
-    now = Cycle{7};
-    EXPECT_EQ(store.allocate(), a);
-    EXPECT_EQ(store.allocate(), c);
-    EXPECT_LT(a, b);
-  }
+TEST(WqeStore, AListIsReadAsItWasWritten) {  // R1
+  WqeStore store(2000);
+  store.write(Cycle{}, list_of(1500, 3));
+  std::uint32_t words = 0;
+  const DataSegment* const last = store.read({1500, 2}, words);
+  ASSERT_EQ(words, 1u);
+  EXPECT_EQ(last->length, 102u);
+  EXPECT_EQ(last->address, 0x1000u * 1500);
+  store.read({1500, 3}, words);
+  EXPECT_EQ(words, 0u) << "no such element";
+  store.write(Cycle{}, list_of(1500, 1));
+  store.read({1500, 1}, words);
+  EXPECT_EQ(words, 0u) << "an element of the list before";
 }
 
-// How many slots `queue` gets.
-std::uint32_t fill(WqeStore& store, WqId queue) {
-  std::uint32_t n = 0;
-  for (; store.available(queue); ++n) store.allocate(queue);
-  return n;
-}
-
-TEST(WqeStore, SharesAreKeptAndThePoolIsForAll) {  // R3
-  WqeStore store({.entries = 10, .share = 2, .queues = 3}, nullptr);
-  EXPECT_EQ(fill(store, kA), 2u + 4u);
-  EXPECT_EQ(fill(store, kB), 2u);
-  EXPECT_EQ(fill(store, kC), 2u);
-  EXPECT_EQ(store.occupied(), 10u);
-}
-
-TEST(WqeStore, MoreQueuesThanSharesTakeFromThePool) {  // R3
-  WqeStore store({.entries = 4, .share = 1, .queues = 1}, nullptr);
-  EXPECT_EQ(store.allocate(kA), 0u);
-  EXPECT_EQ(fill(store, kB), 3u) << "the one share is taken";
-  EXPECT_FALSE(store.available(kC));
-  store.release(0);
-  EXPECT_TRUE(store.available(kC)) << "and given to who comes next";
-}
-
-TEST(WqeStore, WhatIsReleasedGoesBackToWhereItCameFrom) {  // R3
-  WqeStore store({.entries = 3, .share = 1, .queues = 2}, nullptr);
-  const std::uint32_t own = store.allocate(kA);
-  const std::uint32_t pooled = store.allocate(kA);
-  EXPECT_FALSE(store.available(kA));
-  store.release(own);
-  EXPECT_EQ(fill(store, kA), 1u) << "its share again";
-  store.release(pooled);
-  EXPECT_EQ(fill(store, kB), 2u) << "its own share and the pool";
-}
-
-TEST(WqeStore, FewerEntriesThanShares) {  // R3
-  WqeStore store({.entries = 2, .share = 1, .queues = 8}, nullptr);
-  EXPECT_EQ(fill(store, kA), 1u);
-  EXPECT_EQ(fill(store, kB), 1u);
-  EXPECT_FALSE(store.available(kC));
-}
-
-TEST(WqeStore, ReferencesStay) {  // R4
-  WqeStore store({.entries = 2000}, nullptr);
-  ReceiveWqe& first = store[store.allocate()];
-  first.total_bytes = 77;
-  for (int i = 0; i < 1000; ++i) store.allocate();
-  EXPECT_EQ(&store[0], &first);
-  EXPECT_EQ(store[0].total_bytes, 77u);
-  EXPECT_EQ(store.in_use(), 1001u);
+TEST(WqeStore, WhatIsWrittenOutsideIsLost) {
+  WqeStore store(4);
+  store.write(Cycle{}, list_of(4, 1));
+  std::uint32_t words = 0;
+  EXPECT_EQ(store.read({4, 0}, words), nullptr);
+  EXPECT_EQ(words, 0u);
 }
 
 }  // namespace
