@@ -139,8 +139,8 @@ class Field:
         element = self.type.sv or f"logic{f' [{self.bits - 1}:0]' if self.bits > 1 or self.count else ''}"
         if not self.count:
             return f"{element} {self.sv_key};"
-        if self.type.sv:
-            return f"{element} [{self.count - 1}:0] {self.sv_key};"
+        if self.type.sv:  # yosys takes no array of a struct in a struct
+            return f"logic [{self.count * self.bits - 1}:0] {self.sv_key};"
         return f"logic [{self.count - 1}:0][{self.bits - 1}:0] {self.sv_key};"
 
 

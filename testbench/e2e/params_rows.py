@@ -229,7 +229,7 @@ ROWS = [
         ("dma_engine.write_latency_spread_ps=2500000",)),
     Row("dma_engine.relaxed_ordering", LARGE_WRITES, "false", "true", stage("host_memory"), DOWN,
         ("dma_engine.write_latency_spread_ps=2500000",)),
-    Row("dma_engine.queue_depth", MIXED, 16, 2, stage("cqe_generator", "max"), UP),
+    Row("dma_engine.queue_depth", MIXED, 16, 2, "blocks.cqe_generator.blocked", UP),
     Row("dma_engine.leaving_depth", MIXED, 8, 1, stage("dma_engine", "max"), UP),
     Row("cqe_generator.cqe_bytes", SLOW, 64, 128, counter("dma_engine", "write_bytes"), UP),
     Row("cqe_generator.cycles_per_cqe", ONE_QP, 1, 64, TIME, UP),
