@@ -219,8 +219,8 @@ TEST_F(GeneratedDescriptors, EveryKindOfFieldHasItsForm) {
   EXPECT_THAT(header, HasSubstr("  const int* pointer{};\n"));
   EXPECT_THAT(header, HasSubstr("static constexpr unsigned kBits = 193;"));
   const std::string package = made("rtl/rxnic_link_pkg.sv");
-  EXPECT_THAT(package, HasSubstr("    piece_t [2:0] pieces;\n"));
-  EXPECT_THAT(package, HasSubstr("    colour_e [1:0] colours;\n"));
+  EXPECT_THAT(package, HasSubstr("    logic [83:0] pieces;\n"));
+  EXPECT_THAT(package, HasSubstr("    logic [7:0] colours;\n"));
   EXPECT_THAT(package, HasSubstr("    logic [3:0][11:0] context_;\n"));
   EXPECT_THAT(package, HasSubstr("    logic [5:0][7:0] header;\n"));
   EXPECT_THAT(package, Not(HasSubstr("stamp")));
