@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets of tag_match_cam: searches, and what they make of the packet at hand, `packet`.
+// Packets of tag_match_cam: which are searched, and how a search goes on in the overflow.
 
 // (R18)
 task automatic keep();
