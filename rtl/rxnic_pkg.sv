@@ -56,4 +56,27 @@ package rxnic_pkg;
     is_response = on_reliable(opcode[7:5]) && opcode[4:0] >= 5'h0d && opcode[4:0] <= 5'h12;
   endfunction
 
+  // kRequest
+  function automatic logic is_request(input logic [7:0] opcode);
+    is_request = is_send(opcode) || is_write(opcode) ||
+                 (on_reliable(opcode[7:5]) && (opcode[4:0] == 5'h0c || opcode[4:0] == 5'h13 || opcode[4:0] == 5'h14)) ||
+                 (opcode[7:5] == rxnic_link_pkg::TransportRc && opcode[4:0] == 5'h1d);
+  endfunction
+
+  // kHasImm
+  function automatic logic has_immediate(input logic [7:0] opcode);
+    has_immediate = (is_send(opcode) && (opcode[4:0] == 5'h03 || opcode[4:0] == 5'h05)) ||
+                    (is_write(opcode) && (opcode[4:0] == 5'h09 || opcode[4:0] == 5'h0b));
+  endfunction
+
+  // kHasIeth
+  function automatic logic has_ieth(input logic [7:0] opcode);
+    has_ieth = is_send(opcode) && (opcode[4:0] == 5'h16 || opcode[4:0] == 5'h17);
+  endfunction
+
+  // kHasDeth
+  function automatic logic has_deth(input logic [7:0] opcode);
+    has_deth = opcode[7:5] == rxnic_link_pkg::TransportUd && is_send(opcode);
+  endfunction
+
 endpackage : rxnic_pkg

@@ -64,7 +64,7 @@ void Lockstep::sample(Cycle now) {
       break;
     }
     for (Port& p : ports_) p.pushes = p.pops = 0;
-    drive();
+    drive(next_);
     compare(next_);
     clock();
   }
@@ -75,7 +75,7 @@ void Lockstep::sample(Cycle now) {
     p.pushes = p.link->transfers() - p.pushed;
     p.pops = p.link->popped() - p.popped;
   }
-  drive();
+  drive(now);
   compare(now);
   clock();
   for (Port& p : ports_) {
@@ -86,7 +86,8 @@ void Lockstep::sample(Cycle now) {
 }
 
 // What stands at the inputs in the cycle; the words of memory reads stand there already.
-void Lockstep::drive() {
+void Lockstep::drive(Cycle cycle) {
+  if (twin_->now != nullptr) *twin_->now = cycle.count;
   for (Port& p : ports_) {
     const std::uint64_t in_link = p.pushed - p.popped;
     if (p.twin.kind == TwinPortKind::kIn) p.offer(in_link > 0, p.popped);

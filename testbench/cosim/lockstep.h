@@ -65,7 +65,7 @@ class Lockstep {
   };
   void connect();
   void sample(Cycle now);
-  void drive();
+  void drive(Cycle cycle);
   void compare(Cycle cycle);
   void compare_input(Port& port, Cycle cycle);
   void compare_output(Port& port, Cycle cycle);

@@ -74,6 +74,7 @@ Cycle RtlBlock::step(Cycle now) {
 
 // Whether an input is valid.
 bool RtlBlock::drive(Cycle now) {
+  if (twin_->now != nullptr) *twin_->now = now.count;
   bool any = false;
   for (Port& p : ports_) {
     if (p.twin.kind == TwinPortKind::kIn) {

@@ -158,6 +158,7 @@ void TransactionLockstep::pass(Cycle cycle) {
 }
 
 void TransactionLockstep::drive(Cycle cycle) {
+  if (twin_->now != nullptr) *twin_->now = cycle.count;
   lags_ = lags_ || (requests_ != nullptr && is_behind(cycle));
   for (Port& p : ports_) {
     if (p.twin.kind == TwinPortKind::kIn) {  // (R1)

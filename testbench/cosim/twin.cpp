@@ -31,6 +31,7 @@ constexpr const char* name_of(std::uint32_t direction) {
 std::map<std::string, Expected> signals_of(const TwinFacts& facts) {
   std::map<std::string, Expected> all{
       {"clk_i", {kRxnicRtlInput, 1}}, {"rst_ni", {kRxnicRtlInput, 1}}, {"quiescent_o", {kRxnicRtlOutput, 1}}};
+  if (facts.knows_time) all["now_i"] = {kRxnicRtlInput, 64};
   for (const TwinPortFacts& p : facts.ports) {
     const std::string name(p.name);
     switch (p.kind) {
@@ -122,6 +123,7 @@ class RtlTwin final : public Twin {
     }
     clock = static_cast<std::uint8_t*>(signal("clk_i").at);
     reset_n = static_cast<std::uint8_t*>(signal("rst_ni").at);
+    now = static_cast<std::uint64_t*>(signal("now_i").at);
     quiescent = static_cast<std::uint8_t*>(signal("quiescent_o").at);
   }
   ~RtlTwin() override { rtl_.destroy(instance_); }

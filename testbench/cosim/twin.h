@@ -65,6 +65,7 @@ class Twin {
   std::string_view requests() const { return requests_; }  // twin_facts.h, R4
   std::uint8_t* clock = nullptr;
   std::uint8_t* reset_n = nullptr;
+  std::uint64_t* now = nullptr;  // nullptr: it has none (twin_facts.h, R5)
   const std::uint8_t* quiescent = nullptr;
 
  protected:

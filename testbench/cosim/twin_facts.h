@@ -9,6 +9,7 @@
 //   R4  Where all inputs act on one state, what comes out depends on the order in which they are taken, and on which
 //       requests were made by then: `requests` names the output by which the block asks for what comes at an input.
 //       What is taken in one cycle acts in the order of the ports.
+//   R5  RTL that decides by the time has it at now_i, 64 bits: the number of the cycle.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +46,7 @@ struct TwinFacts {
   std::vector<TwinParameter> parameters;
   std::vector<TwinPortFacts> ports;
   std::string_view requests{};  // "": the inputs do not depend on each other (R4)
+  bool knows_time = false;      // (R5)
 };
 
 struct TwinBlock {

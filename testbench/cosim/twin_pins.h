@@ -32,6 +32,7 @@ class TwinPins {
     *twin_->clock = 1;
     twin_->eval();
     *twin_->clock = 0;
+    if (twin_->now != nullptr) ++*twin_->now;
     twin_->eval();
   }
   template <Described T>

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// rtl/cqe_generator.sv against model/blocks/cqe_generator: random packets, doorbells, commands and failures, with
+// random back-pressure.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "testbench/cosim/cosim_options.h"
+#include "testbench/cosim/cqe_generator_scene.h"
+#include "testbench/cosim/lockstep.h"
+#include "testbench/cosim/twin_pins.h"
+
+namespace rxnic::cqe_generator_cosim_test {
+namespace {
+
+using cqe_generator_scene::params_of;
+using cqe_generator_scene::Scene;
+
+class CqeGeneratorCosim : public testing::TestWithParam<CqeGeneratorParams> {
+ protected:
+  void SetUp() override {
+    if (built_rtl().empty()) GTEST_SKIP() << "Verilator is not installed";
+    params_ = params_of(GetParam());
+  }
+  Params params_;
+};
+
+TEST_P(CqeGeneratorCosim, ModelAndRtlAgreeOnRandomPackets) {
+  const std::uint64_t seed = test_seed(2026), cycles = cosim_cycles();
+  for (const bool always : {false, true}) {
+    Bench bench(EngineMode::kPerCycle);
+    Scene scene(bench, params_, seed, cycles);
+    LockstepOptions options;
+    options.always = always;
+    options.every_port = options.every_cover = true;
+    options.transactions = cycles / 4;
+    Lockstep lockstep(bench.engine(), scene.dut, make_twin("cqe_generator", params_, cosim_rtl()), options);
+    bench.run_to(Cycle{cycles});
+    const LockstepResult result = lockstep.finish();
+    EXPECT_EQ(result.failure, "");
+    std::cout << result.text("cqe_generator") << '\n';
+    const CqeGeneratorCounters& c = scene.dut.counters();
+    std::cout << c.packets << " packets, " << c.cqes << " CQEs, " << c.sessions << " sessions, " << c.overruns
+              << " overruns, " << c.completion_events << " completion events, " << c.flush_requests << " flushes, "
+              << c.context_misses << " context misses, " << c.context_reads_ahead << " read ahead, "
+              << c.context_write_backs << " written back\n";
+    if (HasFailure()) return;
+  }
+}
+
+// The RTL alone, driven at its pins: a CQ without moderation, armed.
+class Pins : public TwinPins {
+ public:
+  explicit Pins(const Params& params, bool compress = false) : TwinPins(make_twin("cqe_generator", params)) {
+    EXPECT_TRUE(quiescent());
+    EXPECT_EQ(give("commands", CqCommand{.operation = CqOperation::kCreate,
+                                         .number = Cqn{3},
+                                         .base = BusAddress{0x8000},
+                                         .slots = 16,
+                                         .compress = compress}),
+              0u);
+    EXPECT_EQ(give("doorbells", Doorbell{DoorbellKind::kCqArm, false, 3, 0}), 0u);
+  }
+  static CompletionRequest packet() {
+    CompletionRequest p;
+    p.opcode = 0x04;
+    p.outcome = Outcome::kExecute;
+    p.completes = p.ends_message = true;
+    p.cq = Cqn{3};
+    return p;
+  }
+};
+
+TEST_P(CqeGeneratorCosim, WritesAndPacketsLeaveAfterTheirLatencyAtThePins) {  // R1, R21
+  Pins rtl(params_);
+  EXPECT_EQ(rtl.give("in", Pins::packet()), 0u);
+  EXPECT_EQ(rtl.wait_for("dma"), params_.cqe_generator.latency_cycles - 1);
+  EXPECT_TRUE(rtl.valid("out")) << "with its write";
+  EXPECT_TRUE(rtl.valid("written"));
+  const auto request = rtl.value<DmaRequest>("dma");
+  EXPECT_EQ(request.address, BusAddress{0x8000});
+  EXPECT_EQ(request.bytes, params_.cqe_generator.cqe_bytes);
+  EXPECT_EQ(request.cookie, 3u);
+  rtl.tick();
+  EXPECT_FALSE(rtl.valid("dma"));
+  EXPECT_EQ(rtl.failure(), "");
+}
+
+TEST_P(CqeGeneratorCosim, CompletionsOccupyItAtThePins) {  // R2
+  Pins rtl(params_);
+  EXPECT_EQ(rtl.give("in", Pins::packet()), 0u);
+  EXPECT_EQ(rtl.give("in", Pins::packet()), params_.cqe_generator.cycles_per_cqe - 1);
+  CompletionRequest none = Pins::packet();
+  none.completes = false;
+  EXPECT_EQ(rtl.give("in", none), params_.cqe_generator.cycles_per_cqe - 1);
+  EXPECT_EQ(rtl.give("in", none), 0u);
+  EXPECT_EQ(rtl.failure(), "");
+}
+
+TEST_P(CqeGeneratorCosim, AnEventFollowsTheLandingAtThePins) {  // R4
+  Pins rtl(params_);
+  rtl.give("in", Pins::packet());
+  for (int n = 0; n < 50; ++n) {
+    EXPECT_FALSE(rtl.valid("events")) << "it has not landed";
+    rtl.tick();
+  }
+  std::uint32_t since = 1;  // the landing: in the cycle before
+  rtl.offer("dma_done", DmaCompletion{});
+  if (!rtl.valid("events")) {
+    rtl.tick();
+    rtl.withdraw("dma_done");
+    since += 1 + rtl.wait_for("events");
+  }
+  EXPECT_EQ(since, params_.cqe_generator.event_latency_cycles);
+  EXPECT_EQ(rtl.value<Event>("events").number, 3u);
+}
+
+TEST_P(CqeGeneratorCosim, ASessionEndsAfterItsTimeoutAtThePins) {  // R5
+  if (!params_.cqe_generator.compression) GTEST_SKIP() << "nothing is compressed";
+  Pins rtl(params_, true);
+  const std::uint32_t later = params_.cqe_generator.cycles_per_cqe - 1;
+  rtl.give("in", Pins::packet());
+  EXPECT_EQ(rtl.give("in", Pins::packet()), later);
+  const std::uint32_t expected =
+      params_.cqe_generator.compression_timeout_cycles + params_.cqe_generator.latency_cycles - 1;
+  EXPECT_EQ(rtl.wait_for("dma"), expected);
+  EXPECT_EQ(rtl.value<DmaRequest>("dma").cqes, 2u);
+}
+
+CqeGeneratorParams small() {
+  CqeGeneratorParams p;
+  p.event_latency_cycles = 8;
+  p.moderation_unit_ps = 100'000;
+  p.cq_contexts = 8;
+  p.cq_context_ways = 2;
+  p.cq_misses_in_flight = 2;
+  p.moderation_timers = 2;
+  return p;
+}
+CqeGeneratorParams compressing() {
+  CqeGeneratorParams p = small();
+  p.compression = true;
+  p.compression_max = 9;
+  p.compression_timeout_cycles = 40;
+  p.latency_cycles = 1;
+  p.event_latency_cycles = 1;
+  p.cycles_per_cqe = 2;
+  p.cq_contexts = 4;
+  p.cq_context_ways = 4;
+  p.cq_misses_in_flight = 1;
+  p.write_depth = 5;
+  p.event_depth = 7;
+  return p;
+}
+CqeGeneratorParams wide() {
+  CqeGeneratorParams p = small();
+  p.cqe_bytes = 128;
+  p.compression = true;
+  p.compression_max = 8;
+  p.latency_cycles = 9;
+  p.cq_contexts = 8;
+  p.cq_context_ways = 1;
+  p.cq_misses_in_flight = 4;
+  p.moderation_timers = 1;
+  return p;
+}
+// As CMakeLists.txt says it (twins.py).
+std::string name_of(const testing::TestParamInfo<CqeGeneratorParams>& info) {
+  const CqeGeneratorParams& p = info.param;
+  return fmt::format("CqContexts{}CqContextWays{}Latency{}", p.cq_contexts, p.cq_context_ways, p.latency_cycles);
+}
+INSTANTIATE_TEST_SUITE_P(Configurations, CqeGeneratorCosim, testing::Values(small(), compressing(), wide()), name_of);
+
+}  // namespace
+}  // namespace rxnic::cqe_generator_cosim_test

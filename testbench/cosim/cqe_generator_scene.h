@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// What surrounds the completion generator in its random tests: packets of some QPs, a program that polls, arms and
+// changes its CQs, memory, and sinks that stall.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+
+#include "model/blocks/cqe_generator.h"
+#include "testbench/cosim/random.h"
+#include "testbench/unit/model/engine/harness.h"
+
+namespace rxnic::cqe_generator_scene {
+
+inline constexpr std::uint32_t kCqs = 14;  // CQNs 1 .. 14, of which some are not there
+inline constexpr std::uint32_t kLines = 16;
+inline constexpr std::uint32_t kSlots = 64;
+inline constexpr std::uint32_t kQueues = 8;
+
+inline Params params_of(const CqeGeneratorParams& of) {
+  Params p;
+  p.cqe_generator = of;
+  p.nic.clock_period_ps = 1000;
+  p.requester.send_queues = kQueues / 2;
+  p.device.max_srqs = kQueues / 2;
+  p.srq_wqe_fetcher.wqe_store_entries = kSlots;
+  p.qp_context_cache.sets = kLines / 2;
+  p.qp_context_cache.ways = 2;
+  p.dma_engine.queue_depth = 4;
+  return p;
+}
+
+inline CqContext random_cq(Random& random, std::uint32_t number) {
+  CqContext c;
+  c.number = Cqn{number};
+  c.base = BusAddress{0x100000u * number + 0x10000 * random.below(4)};
+  c.slots = 2u << random.below(5);
+  c.ignore_overrun = random.one_in(4);
+  c.compress = random.one_in(2);
+  c.polled_only = random.one_in(5);
+  c.moderation_count = static_cast<std::uint16_t>(random.below(5));
+  c.moderation_period_us = static_cast<std::uint16_t>(random.below(4));
+  return c;
+}
+
+// Pushes what comes from outside, as far as there is room.
+class Driver final : public Block {
+ public:
+  Driver(const sc_core::sc_module_name& name, CqeGenerator& dut, NicShared& shared, std::uint64_t seed, Cycle end)
+      : Block(name), dut_(dut), shared_(shared), random_(seed), end_(end) {}
+  Out<CompletionRequest> packets{"packets"};
+  Out<Doorbell> doorbells{"doorbells"};
+  Out<CqCommand> commands{"commands"};
+  Out<QpFailure> failures{"failures"};
+  In<CqReply> replies{"replies"};
+
+  Cycle step(Cycle now) override {
+    if (replies.can_pop(now)) {
+      replies.drop(now);
+      asked_ = false;
+    }
+    if (now >= end_) return rest(now, Activity::kStarved, replies.next(now));
+    if (now.count % 256 == 0) {
+      mood_ = random_.below(6);
+      focus_ = random_.below(kCqs - 2);
+    }
+    renew(now);
+    const std::uint32_t pace = mood_ == 0 ? 40 : mood_ == 1 ? 8 : 1;
+    if (random_.one_in(pace) && packets.can_push(now)) packets.push(now, packet());
+    if (random_.one_in(mood_ == 2 ? 2 : 12) && doorbells.can_push(now)) doorbells.push(now, doorbell());
+    if (!asked_ && random_.one_in(25) && commands.can_push(now)) {
+      commands.push(now, command());
+      asked_ = true;
+    }
+    if (random_.one_in(mood_ == 4 ? 20 : 300) && failures.can_push(now)) {
+      const std::uint32_t line = random_.below(kLines);
+      shared_.contexts.pin(line);
+      failures.push(now, {line, random_.one_in(2) ? EventType::kQpAccessError : EventType::kQpFatal});
+    }
+    return rest(now, Activity::kBusy, now + 1);
+  }
+
+ private:
+  // QPs that are used again, when none of their packets is in the block.
+  void renew(Cycle now) {
+    const bool taken = dut_.failures[0]->popped() != failures_taken_;  // in this cycle
+    failures_taken_ = dut_.failures[0]->popped();
+    const bool idle = dut_.in[0]->transfers() == dut_.out[0]->transfers() && dut_.failures[0]->size() == 0;
+    if (!idle || taken || now.count % 8 != 0) return;
+    QpContext& qp = shared_.contexts[random_.below(kLines)];
+    if (!qp.flush_requested && !random_.one_in(50)) return;
+    qp.flush_requested = qp.last_wqe_event_sent = false;
+    ++qp.residence;
+    qp.receive_cq = Cqn{1 + random_.below(kCqs)};
+  }
+  Cqn any_cq() {
+    if (mood_ >= 3 && !random_.one_in(20)) return Cqn{1 + focus_ + random_.below(2)};
+    return Cqn{1 + (random_.one_in(2) ? random_.below(4) : random_.below(kCqs))};
+  }
+  CompletionRequest packet() {
+    if (random_.below(3) != 0 && last_.completes && last_.wqe_slot == kNoWqeSlot) {  // like the one before
+      CompletionRequest p = last_;
+      p.wqe_index = random_.below(1000);
+      p.byte_count = random_.below(5000);
+      return p;
+    }
+    CompletionRequest p;
+    const std::uint32_t line = random_.below(kLines);
+    const QpContext& qp = shared_.contexts[line];
+    p.line = line;
+    p.residence = qp.residence;
+    p.qpn = qp.qpn;
+    p.transport = qp.transport;
+    p.cq = random_.one_in(3) ? qp.receive_cq : any_cq();
+    p.queue = WqId{random_.below(kQueues + 1)};
+    p.wqe_index = random_.below(1000);
+    p.byte_count = random_.below(5000);
+    p.psn = Psn{random_.below(1u << 24)};
+    p.epoch = static_cast<std::uint16_t>(random_.below(3));
+    p.message_sequence = 1 + random_.below(4);
+    p.msn_before = random_.below(1u << 24);
+    p.payload_bytes = static_cast<std::uint16_t>(random_.below(4097));
+    p.local_va = random_.bits();
+    p.local_key = Key{random_.below(1u << 30)};
+    p.local_bytes = random_.below(1u << 30);
+    p.tag = random_.one_in(6) ? random_.bits() : 0;
+    p.tag_context = random_.one_in(8) ? random_.below(99) : 0;
+    p.outcome = Outcome::kExecute;
+    p.acknowledge = random_.one_in(2);
+    p.ends_message = !random_.one_in(4);
+    p.completes = p.ends_message && !random_.one_in(5);
+    p.solicited = random_.one_in(6);
+    p.establishes = random_.one_in(30);
+    p.immediate = random_.below(1u << 30);
+    p.source_qp = Qpn{random_.below(1u << 24)};
+    p.source_lid = static_cast<std::uint16_t>(random_.below(1u << 16));
+    p.service_level = static_cast<std::uint8_t>(random_.below(16));
+    p.network_header = static_cast<NetworkHeader>(random_.below(3));
+    p.cqe_opcode = random_.one_in(8) ? CqeOpcode::kTagReceive : CqeOpcode::kReceive;
+    p.cqe_flags = random_.one_in(5) ? static_cast<std::uint16_t>(random_.below(0x40)) : std::uint16_t{0};
+    p.pd = Pdn{random_.below(9)};
+    constexpr std::uint8_t kOpcodes[] = {0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x0a, 0x0b, 0x0c, 0x16,
+                                         0x17, 0x13, 0x1d, 0x64, 0x65, 0x24, 0x25, 0xa4, 0x84};
+    p.opcode = random_.one_in(2) ? std::uint8_t{0x04} : kOpcodes[random_.below(std::size(kOpcodes))];
+    if (random_.one_in(8)) response(p);
+    if (random_.one_in(8)) internal(p);
+    if (random_.one_in(3) && p.role == PacketRole::kReceived) take_wqe(p);
+    if (random_.one_in(60)) {
+      constexpr std::uint8_t kSyndromes[] = {0x61, 0x62, 0x63};
+      mark_failed(p, random_.one_in(2) ? DropReason::kRemoteAccess : DropReason::kInvalidRequest,
+                  kSyndromes[random_.below(3)], WcStatus::kRemoteInvalidRequest);
+    }
+    if (random_.one_in(60)) squash(p);
+    last_ = p;
+    return p;
+  }
+  void response(CompletionRequest& p) {
+    constexpr std::uint8_t kOpcodes[] = {0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x12};
+    p.opcode = kOpcodes[random_.below(std::size(kOpcodes))];
+    p.outcome = random_.one_in(6) ? Outcome::kDrop : Outcome::kAnswer;
+    p.completes = random_.one_in(3);
+  }
+  void internal(CompletionRequest& p) {
+    constexpr PacketRole kRoles[] = {PacketRole::kSendCompletion, PacketRole::kSendCompletion, PacketRole::kFlush,
+                                     PacketRole::kLastWqe,        PacketRole::kTagOperation,   PacketRole::kTruncated,
+                                     PacketRole::kFailure};
+    p.role = kRoles[random_.below(std::size(kRoles))];
+    p.opcode = 0;
+    if (p.role == PacketRole::kSendCompletion) {
+      p.cqe_opcode = CqeOpcode::kSend;
+      p.completes = !random_.one_in(4);
+      if (random_.one_in(6)) p.status = random_.one_in(2) ? WcStatus::kFlushed : WcStatus::kRetryExceeded;
+    } else if (p.role == PacketRole::kFlush) {
+      p.status = WcStatus::kFlushed;
+      p.completes = true;
+      if (random_.one_in(2)) p.line = kNoLine;
+    } else {
+      p.completes = p.completes && p.role != PacketRole::kLastWqe && p.role != PacketRole::kFailure;
+    }
+  }
+  // The first packet of a message takes a WQE, the last one releases it.
+  void take_wqe(CompletionRequest& p) {
+    if (!open_.empty() && random_.one_in(2)) {
+      p.wqe_slot = open_.front();
+      open_.pop_front();
+      p.releases_wqe = true;
+    } else if (shared_.wqes.available(WqId{0})) {
+      p.wqe_slot = shared_.wqes.allocate();
+      shared_.wqes[p.wqe_slot].sge[0] = {random_.below(9000), random_.below(1u << 30), random_.bits()};
+      p.releases_wqe = random_.one_in(2);
+      if (!p.releases_wqe) open_.push_back(p.wqe_slot);
+    }
+    if (p.wqe_slot == kNoWqeSlot) return;
+    p.completes = p.releases_wqe && p.completes;
+    p.rendezvous = random_.one_in(3) && p.releases_wqe;
+  }
+  Doorbell doorbell() {
+    Doorbell d;
+    const Cqn cq = any_cq();
+    const CompletionQueue* const here = dut_.find(cq);
+    std::uint32_t& polled = polled_[raw(cq)];
+    if (here != nullptr)
+      polled = here->producer() - random_.below(std::min(here->producer() - here->consumer(), 3u) + 1);
+    d.kind = random_.one_in(2) || mood_ == 5 ? DoorbellKind::kCqArm : DoorbellKind::kCqConsumer;
+    d.number = raw(cq);
+    d.value = random_.one_in(20) ? random_.below(100) : polled;
+    d.solicited_only = random_.one_in(3);
+    return d;
+  }
+  CqCommand command() {
+    CqCommand c;
+    if (mood_ == 5) {  // a moderated event becomes due sooner
+      c.operation = CqOperation::kSetModeration;
+      c.number = any_cq();
+      c.moderation_count = 4;
+      c.moderation_period_us = static_cast<std::uint16_t>(1 + 2 * random_.below(2));
+      return c;
+    }
+    c.operation = static_cast<CqOperation>(random_.below(8));
+    if (random_.one_in(3)) c.operation = CqOperation::kCreate;
+    if (random_.one_in(3)) c.operation = CqOperation::kSetModeration;
+    const CqContext made = random_cq(random_, raw(any_cq()));
+    c.number = made.number;
+    c.base = made.base;
+    c.slots = made.slots;
+    c.ignore_overrun = made.ignore_overrun;
+    c.compress = made.compress;
+    c.polled_only = made.polled_only;
+    c.moderation_count = made.moderation_count;
+    c.moderation_period_us = made.moderation_period_us;
+    const CompletionQueue* const here = dut_.find(c.number);
+    c.consumer = here != nullptr ? here->consumer() : random_.below(9);
+    c.queue = WqId{random_.below(kQueues)};
+    c.srqn = Srqn{random_.below(1u << 24)};
+    return c;
+  }
+
+  CqeGenerator& dut_;
+  NicShared& shared_;
+  Random random_;
+  Cycle end_;
+  std::uint32_t mood_ = 0, focus_ = 0;  // of some cycles: how much comes, for which CQs
+  bool asked_ = false;
+  std::uint64_t failures_taken_ = 0;
+  CompletionRequest last_;
+  std::deque<std::uint32_t> open_;
+  std::array<std::uint32_t, kCqs + 1> polled_{};
+};
+
+struct Scene {
+  Scene(Bench& bench, const Params& params, std::uint64_t seed, std::uint64_t cycles)
+      : host(bench.keep<LocalMemory>()),
+        shared(
+            bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(), WqeStore::Sizes{kSlots, 0, 0}, kLines)),
+        dut(bench.add<CqeGenerator>("dut", params.cqe_generator, shared, params.nic.clock_period_ps, kQueues)),
+        driver(bench.add<Driver>("driver", dut, shared, seed, Cycle{cycles - cycles / 20})),
+        out(bench.sink(dut.out, 4)),
+        events(bench.sink(dut.events, 4)),
+        writes(bench.memory(dut.dma, dut.dma_done, host, 9, params.dma_engine.queue_depth)),
+        contexts(bench.memory(dut.context_dma, dut.context_dma_done, host, 23, params.dma_engine.queue_depth)) {
+    bench.connect(driver.packets, dut.in, 8);
+    bench.connect(driver.doorbells, dut.doorbells, 2);
+    bench.connect(driver.commands, dut.commands, 2);
+    bench.connect(driver.failures, dut.failures, 2);
+    bench.connect(dut.command_replies, driver.replies, 2);
+    auto& flushes = bench.sink(dut.flushes, 1);
+    auto& failed = bench.sink(dut.failed, 2);
+    auto& placed = bench.sink(dut.placed, 2);
+    auto& rendezvous = bench.sink(dut.rendezvous, 2);
+    bench.sink(dut.refusals, 8);
+    flushes.on_value([this](Cycle now, const FlushRequest& r) { shared.contexts.unpin(r.line, now); });
+    const auto stalls = [seed](std::uint64_t salt, std::uint32_t share) {
+      return [=](Cycle c) {
+        const std::uint64_t slow = splitmix(seed + salt + c.count / 128),
+                            fast = splitmix(seed ^ (salt << 40) ^ c.count);
+        return slow % 4 == 0 ? fast % 16 == 0 : slow % 4 == 1 ? fast % share != 0 : true;
+      };
+    };
+    out.accept_when(stalls(1, 2));
+    events.accept_when(stalls(2, 3));
+    writes.accept_when(stalls(3, 2));
+    contexts.accept_when(stalls(4, 2));
+    flushes.accept_when([](Cycle c) { return c.count % 64 < 8 || c.count % 16 == 0; });
+    failed.accept_when(stalls(6, 3));
+    placed.accept_when(stalls(7, 3));
+    rendezvous.accept_when(stalls(8, 3));
+    Random random(seed + 77);
+    constexpr Transport kTransports[] = {Transport::kRc, Transport::kRc, Transport::kUc, Transport::kUd,
+                                         Transport::kXrc};
+    for (std::uint32_t line = 0; line < kLines; ++line) {
+      QpContext& qp = shared.contexts[line];
+      qp.valid = 1;
+      qp.qpn = Qpn{100 + line};
+      qp.transport = kTransports[line % std::size(kTransports)];
+      qp.uses_srq = line % 3 == 0;
+      qp.receive_queue = WqId{line % kQueues};
+      qp.receive_cq = Cqn{1 + random.below(kCqs)};
+    }
+    for (std::uint32_t n = 1; n <= kCqs - 2; ++n) dut.create(random_cq(random, n), host);
+    dut.attach_srq(WqId{1}, Srqn{11});
+    dut.attach_srq(WqId{6}, Srqn{66});
+  }
+  static std::uint64_t splitmix(std::uint64_t x) {
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+  }
+  LocalMemory& host;
+  NicShared& shared;
+  CqeGenerator& dut;
+  Driver& driver;
+  Sink<AckRequest>& out;
+  Sink<Event>& events;
+  TestMemory& writes;
+  TestMemory& contexts;
+};
+
+}  // namespace rxnic::cqe_generator_scene
