@@ -6,7 +6,9 @@
 
 #include "testbench/cosim/cosim_options.h"
 #include "testbench/cosim/cqe_generator_scene.h"
+#include "testbench/cosim/in_place.h"
 #include "testbench/cosim/lockstep.h"
+#include "testbench/cosim/transactions.h"
 #include "testbench/cosim/twin_pins.h"
 
 namespace rxnic::cqe_generator_cosim_test {
@@ -44,6 +46,29 @@ TEST_P(CqeGeneratorCosim, ModelAndRtlAgreeOnRandomPackets) {
               << c.context_misses << " context misses, " << c.context_reads_ahead << " read ahead, "
               << c.context_write_backs << " written back\n";
     if (HasFailure()) return;
+  }
+}
+
+TEST_P(CqeGeneratorCosim, TheRtlInTheModelsPlaceGivesTheSame) {
+  const std::uint64_t seed = test_seed(7), cycles = 20'000;
+  expect_the_same_in_place("cqe_generator", params_, cycles, cycles / 40,
+                           [&](Bench& bench) { return Scene(bench, params_, seed, cycles, false); });
+}
+
+// Its inputs act on one state: they are offered in the model's order, and the RTL does the same in the same cycles.
+TEST_P(CqeGeneratorCosim, AsTransactionsTheyAgreeToo) {
+  const std::uint64_t cycles = 20'000;
+  Bench bench(EngineMode::kPerCycle);
+  Scene scene(bench, params_, test_seed(3), cycles);
+  TransactionLockstep lockstep(bench.engine(), scene.dut, make_twin("cqe_generator", params_));
+  bench.run_to(Cycle{cycles});
+  const TransactionResult result = lockstep.finish();
+  EXPECT_EQ(result.failure, "");
+  EXPECT_GT(result.transactions(), cycles / 20);
+  for (const TransactionResult::Port& p : result.ports) {
+    if (p.later.count() == 0) continue;
+    EXPECT_EQ(p.later.min(), 0) << p.name;
+    EXPECT_EQ(p.later.max(), 0) << p.name;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "model/blocks/cqe_generator.h"
+#include "model/core/receive_queue/wqe_slots.h"
 #include "testbench/cosim/random.h"
 #include "testbench/unit/model/engine/harness.h"
 
@@ -34,8 +35,8 @@ inline CqContext random_cq(Random& random, std::uint32_t number) {
   CqContext c;
   c.number = Cqn{number};
   c.base = BusAddress{0x100000u * number + 0x10000 * random.below(4)};
-  c.slots = 2u << random.below(5);
-  c.ignore_overrun = random.one_in(4);
+  c.slots = 2u << random.below(4);
+  c.ignore_overrun = random.one_in(3);
   c.compress = random.one_in(2);
   c.polled_only = random.one_in(5);
   c.moderation_count = static_cast<std::uint16_t>(random.below(5));
@@ -46,28 +47,35 @@ inline CqContext random_cq(Random& random, std::uint32_t number) {
 // Pushes what comes from outside, as far as there is room.
 class Driver final : public Block {
  public:
-  Driver(const sc_core::sc_module_name& name, CqeGenerator& dut, NicShared& shared, std::uint64_t seed, Cycle end)
-      : Block(name), dut_(dut), shared_(shared), random_(seed), end_(end) {}
+  Driver(const sc_core::sc_module_name& name, CqeGenerator& dut, NicShared& shared, std::uint64_t seed, Cycle end,
+         bool steered)
+      : Block(name), dut_(dut), shared_(shared), random_(seed), end_(end), steered_(steered) {}
   Out<CompletionRequest> packets{"packets"};
   Out<Doorbell> doorbells{"doorbells"};
   Out<CqCommand> commands{"commands"};
   Out<QpFailure> failures{"failures"};
   In<CqReply> replies{"replies"};
+  In<WqeSlot> released{"released"};
+  void refused(const Refusal& r) {
+    if (r.kind == RefusalKind::kRequestError) failed_response_ = r.line;
+  }
 
   Cycle step(Cycle now) override {
     if (replies.can_pop(now)) {
       replies.drop(now);
       asked_ = false;
     }
-    if (now >= end_) return rest(now, Activity::kStarved, replies.next(now));
+    while (released.can_pop(now)) slots_.release(released.pop(now).wqe_slot);
+    if (now >= end_) return rest(now, Activity::kStarved, std::min(replies.next(now), released.next(now)));
     if (now.count % 256 == 0) {
-      mood_ = random_.below(6);
+      mood_ = random_.below(7);
       focus_ = random_.below(kCqs - 2);
     }
-    renew(now);
+    if (steered_) renew(now);
     const std::uint32_t pace = mood_ == 0 ? 40 : mood_ == 1 ? 8 : 1;
     if (random_.one_in(pace) && packets.can_push(now)) packets.push(now, packet());
-    if (random_.one_in(mood_ == 2 ? 2 : 12) && doorbells.can_push(now)) doorbells.push(now, doorbell());
+    const std::uint32_t rings = mood_ == 2 ? 2 : mood_ == 6 ? 1 : 12;
+    if (random_.one_in(rings) && doorbells.can_push(now)) doorbells.push(now, doorbell());
     if (!asked_ && random_.one_in(25) && commands.can_push(now)) {
       commands.push(now, command());
       asked_ = true;
@@ -87,18 +95,23 @@ class Driver final : public Block {
     failures_taken_ = dut_.failures[0]->popped();
     const bool idle = dut_.in[0]->transfers() == dut_.out[0]->transfers() && dut_.failures[0]->size() == 0;
     if (!idle || taken || now.count % 8 != 0) return;
-    QpContext& qp = shared_.contexts[random_.below(kLines)];
+    const std::uint32_t line = random_.below(kLines);
+    if (line == failed_response_) return;
+    QpContext& qp = shared_.contexts[line];
     if (!qp.flush_requested && !random_.one_in(50)) return;
     qp.flush_requested = qp.last_wqe_event_sent = false;
     ++qp.residence;
     qp.receive_cq = Cqn{1 + random_.below(kCqs)};
   }
+  // A program knows from its own ring what the model knows of the CQ.
+  const CompletionQueue* find(Cqn cq) const { return steered_ ? dut_.find(cq) : nullptr; }
   Cqn any_cq() {
-    if (mood_ >= 3 && !random_.one_in(20)) return Cqn{1 + focus_ + random_.below(2)};
+    if (mood_ >= 3 && mood_ < 6 && !random_.one_in(20)) return Cqn{1 + focus_ + random_.below(2)};
     return Cqn{1 + (random_.one_in(2) ? random_.below(4) : random_.below(kCqs))};
   }
   CompletionRequest packet() {
-    if (random_.below(3) != 0 && last_.completes && last_.wqe_slot == kNoWqeSlot) {  // like the one before
+    if (!random_.one_in(mood_ == 3 ? 20 : 3) && last_.completes &&
+        last_.wqe_slot == kNoWqeSlot) {  // like the one before
       CompletionRequest p = last_;
       p.wqe_index = random_.below(1000);
       p.byte_count = random_.below(5000);
@@ -158,7 +171,12 @@ class Driver final : public Block {
     constexpr std::uint8_t kOpcodes[] = {0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x12};
     p.opcode = kOpcodes[random_.below(std::size(kOpcodes))];
     p.outcome = random_.one_in(6) ? Outcome::kDrop : Outcome::kAnswer;
-    p.completes = random_.one_in(3);
+    p.completes = random_.one_in(2);
+    if (failed_response_ != kNoLine && random_.one_in(2)) {  // others of its QP are given up
+      p.line = failed_response_;
+      p.residence = shared_.contexts[p.line].residence;
+      failed_response_ = kNoLine;
+    }
   }
   void internal(CompletionRequest& p) {
     constexpr PacketRole kRoles[] = {PacketRole::kSendCompletion, PacketRole::kSendCompletion, PacketRole::kFlush,
@@ -184,8 +202,8 @@ class Driver final : public Block {
       p.wqe_slot = open_.front();
       open_.pop_front();
       p.releases_wqe = true;
-    } else if (shared_.wqes.available(WqId{0})) {
-      p.wqe_slot = shared_.wqes.allocate();
+    } else if (slots_.available(WqId{0})) {
+      p.wqe_slot = slots_.allocate();
       shared_.wqes[p.wqe_slot].sge[0] = {random_.below(9000), random_.below(1u << 30), random_.bits()};
       p.releases_wqe = random_.one_in(2);
       if (!p.releases_wqe) open_.push_back(p.wqe_slot);
@@ -197,11 +215,11 @@ class Driver final : public Block {
   Doorbell doorbell() {
     Doorbell d;
     const Cqn cq = any_cq();
-    const CompletionQueue* const here = dut_.find(cq);
+    const CompletionQueue* const here = find(cq);
     std::uint32_t& polled = polled_[raw(cq)];
     if (here != nullptr)
       polled = here->producer() - random_.below(std::min(here->producer() - here->consumer(), 3u) + 1);
-    d.kind = random_.one_in(2) || mood_ == 5 ? DoorbellKind::kCqArm : DoorbellKind::kCqConsumer;
+    d.kind = random_.one_in(2) || mood_ >= 5 ? DoorbellKind::kCqArm : DoorbellKind::kCqConsumer;
     d.number = raw(cq);
     d.value = random_.one_in(20) ? random_.below(100) : polled;
     d.solicited_only = random_.one_in(3);
@@ -228,7 +246,7 @@ class Driver final : public Block {
     c.polled_only = made.polled_only;
     c.moderation_count = made.moderation_count;
     c.moderation_period_us = made.moderation_period_us;
-    const CompletionQueue* const here = dut_.find(c.number);
+    const CompletionQueue* const here = find(c.number);
     c.consumer = here != nullptr ? here->consumer() : random_.below(9);
     c.queue = WqId{random_.below(kQueues)};
     c.srqn = Srqn{random_.below(1u << 24)};
@@ -239,21 +257,24 @@ class Driver final : public Block {
   NicShared& shared_;
   Random random_;
   Cycle end_;
+  const bool steered_;
   std::uint32_t mood_ = 0, focus_ = 0;  // of some cycles: how much comes, for which CQs
   bool asked_ = false;
   std::uint64_t failures_taken_ = 0;
   CompletionRequest last_;
+  std::uint32_t failed_response_ = kNoLine;
+  WqeSlots slots_{{kSlots, 0, 0}};
   std::deque<std::uint32_t> open_;
   std::array<std::uint32_t, kCqs + 1> polled_{};
 };
 
 struct Scene {
-  Scene(Bench& bench, const Params& params, std::uint64_t seed, std::uint64_t cycles)
+  // `steered`: the program knows what the model holds; not when RTL is in its place.
+  Scene(Bench& bench, const Params& params, std::uint64_t seed, std::uint64_t cycles, bool steered = true)
       : host(bench.keep<LocalMemory>()),
-        shared(
-            bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(), WqeStore::Sizes{kSlots, 0, 0}, kLines)),
+        shared(bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(), kSlots, kLines)),
         dut(bench.add<CqeGenerator>("dut", params.cqe_generator, shared, params.nic.clock_period_ps, kQueues)),
-        driver(bench.add<Driver>("driver", dut, shared, seed, Cycle{cycles - cycles / 20})),
+        driver(bench.add<Driver>("driver", dut, shared, seed, Cycle{cycles - cycles / 20}, steered)),
         out(bench.sink(dut.out, 4)),
         events(bench.sink(dut.events, 4)),
         writes(bench.memory(dut.dma, dut.dma_done, host, 9, params.dma_engine.queue_depth)),
@@ -263,11 +284,12 @@ struct Scene {
     bench.connect(driver.commands, dut.commands, 2);
     bench.connect(driver.failures, dut.failures, 2);
     bench.connect(dut.command_replies, driver.replies, 2);
+    bench.connect(dut.released, driver.released, kSlots);
     auto& flushes = bench.sink(dut.flushes, 1);
     auto& failed = bench.sink(dut.failed, 2);
     auto& placed = bench.sink(dut.placed, 2);
     auto& rendezvous = bench.sink(dut.rendezvous, 2);
-    bench.sink(dut.refusals, 8);
+    bench.sink(dut.refusals, 8).on_value([this](Cycle, const Refusal& r) { driver.refused(r); });
     flushes.on_value([this](Cycle now, const FlushRequest& r) { shared.contexts.unpin(r.line, now); });
     const auto stalls = [seed](std::uint64_t salt, std::uint32_t share) {
       return [=](Cycle c) {
@@ -277,7 +299,7 @@ struct Scene {
       };
     };
     out.accept_when(stalls(1, 2));
-    events.accept_when(stalls(2, 3));
+    events.accept_when([slow = stalls(2, 3)](Cycle c) { return c.count % 8 < 6 && slow(c); });
     writes.accept_when(stalls(3, 2));
     contexts.accept_when(stalls(4, 2));
     flushes.accept_when([](Cycle c) { return c.count % 64 < 8 || c.count % 16 == 0; });

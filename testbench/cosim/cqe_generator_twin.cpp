@@ -65,7 +65,7 @@ TwinFacts cqe_generator_facts(const Params& p) {
                     output_without_ready<Refusal>("refusals", ""),
                     output_of<AnswerNotice>("placed", 1, ""),
                     output_of<RendezvousRequest>("rendezvous", 1, ""),
-                    write_of<WqeSlot>("released", ""),
+                    output_without_ready<WqeSlot>("released", ""),
                     write_of<CqWriteBack>("written_back", ""),
                     output_of<DmaRequest>("context_dma", 1, "")},
           .requests = "context_dma",

@@ -6,9 +6,9 @@
 #include "model/types/descriptor_bits.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/cosim/cosim_options.h"
+#include "testbench/cosim/in_place.h"
 #include "testbench/cosim/lockstep.h"
 #include "testbench/cosim/random.h"
-#include "testbench/cosim/rtl_block.h"
 #include "testbench/cosim/transactions.h"
 #include "testbench/cosim/twin_pins.h"
 #include "testbench/unit/model/engine/harness.h"
@@ -224,49 +224,14 @@ TEST_P(GrhScatterCosim, TransactionsOfAnotherLatencyAgree) {
   }
 }
 
-// In the model's place, in all modes of the engine.
 TEST_P(GrhScatterCosim, TheRtlInTheModelsPlaceGivesTheSame) {
   const std::uint64_t seed = test_seed(7), cycles = 20'000;
-  struct Result {
-    std::vector<ScatteredSegment> values;
-    std::vector<Cycle> left;
-    std::uint64_t rest;  // hash of all but the block
-  };
-  const auto run = [&](EngineMode mode, bool rtl, bool always) {
-    Bench bench(mode);
-    Scene scene(bench, params_, seed, cycles);
-    std::unique_ptr<RtlBlock> block;
-    if (rtl) {
-      block = std::make_unique<RtlBlock>("rtl", bench.engine(), scene.dut, make_twin("grh_scatter", params_),
-                                         RtlBlock::Stamp{}, always);
-    }
-    bench.at(Cycle{20 * cycles}, [](Cycle) {});  // every run ends in the same cycle
-    bench.run();
-    const Block& replaced = rtl ? static_cast<const Block&>(*block) : scene.dut;
-    Result result{scene.out.values(), {}, bench.engine().state_hash(&replaced)};
-    for (std::size_t n = 0; n < scene.out.size(); ++n) result.left.push_back(scene.out.cycle(n));
-    if (rtl) {
-      EXPECT_GT(block->transactions(), cycles / 10);
-      EXPECT_EQ(block->failure(), "");
-    }
-    return result;
-  };
-  const Result model = run(EngineMode::kFast, false, false);
-  EXPECT_GT(model.values.size(), cycles / 20);
-  for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
-    for (const bool always : {false, true}) {
-      const Result result = run(mode, true, always);
-      ASSERT_EQ(result.values.size(), model.values.size());
-      for (std::size_t n = 0; n < model.values.size(); ++n) {
-        const ScatteredSegment &a = model.values[n], &b = result.values[n];
-        ASSERT_EQ(first_difference(a, b), "") << n;
-        ASSERT_EQ(result.left[n], model.left[n]) << n;
-        ASSERT_EQ(b.id, a.id) << n;  // an observer's field
-        ASSERT_EQ(b.message_start, a.message_start) << n;
-      }
-      EXPECT_EQ(result.rest, model.rest) << static_cast<int>(mode) << (always ? " clocked always" : "");
-    }
-  }
+  expect_the_same_in_place(
+      "grh_scatter", params_, cycles, cycles / 20, [&](Bench& bench) { return Scene(bench, params_, seed, cycles); },
+      [](const ScatteredSegment& a, const ScatteredSegment& b) {  // fields of observers
+        EXPECT_EQ(b.id, a.id);
+        EXPECT_EQ(b.message_start, a.message_start);
+      });
 }
 
 // From both sides: the RTL alone, driven at its pins.

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A random test of RTL in the place of its block, in all modes of the engine, clocked always or when it has to be.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "testbench/cosim/rtl_block.h"
+#include "testbench/cosim/twin.h"
+#include "testbench/unit/model/engine/harness.h"
+
+namespace rxnic {
+
+// Expects at the scene's sink `out` the model's values, in the model's cycles, and the rest of the scene in the same
+// state at the end. `make(bench)`: the scene, whose `dut` is the block. At least `least` values pass. `compare(a, b)`:
+// what the test compares besides the fields of the descriptor.
+template <class Make, class Compare>
+void expect_the_same_in_place(const std::string& block, const Params& params, std::uint64_t cycles, std::size_t least,
+                              const Make& make, const Compare& compare) {
+  using Scene = std::invoke_result_t<Make, Bench&>;
+  using Value = std::decay_t<decltype(std::declval<Scene&>().out.values()[0])>;
+  struct Result {
+    std::vector<Value> values;
+    std::vector<Cycle> left;
+    std::uint64_t rest = 0;  // hash of all but the block
+  };
+  const auto run = [&](EngineMode mode, bool rtl, bool always) {
+    Bench bench(mode);
+    Scene scene = make(bench);
+    std::unique_ptr<RtlBlock> twin;
+    if (rtl) {
+      twin = std::make_unique<RtlBlock>("rtl", bench.engine(), scene.dut, make_twin(block, params), RtlBlock::Stamp{},
+                                        always);
+    }
+    bench.at(Cycle{4 * cycles}, [](Cycle) {});  // every run ends in the same cycle
+    bench.run();
+    const Block& replaced = rtl ? static_cast<const Block&>(*twin) : scene.dut;
+    Result result{scene.out.values(), {}, bench.engine().state_hash(&replaced)};
+    for (std::size_t n = 0; n < scene.out.size(); ++n) result.left.push_back(scene.out.cycle(n));
+    if (rtl) {
+      EXPECT_GT(twin->transactions(), cycles / 10);
+      EXPECT_EQ(twin->failure(), "");
+    }
+    return result;
+  };
+  const Result model = run(EngineMode::kFast, false, false);
+  EXPECT_GT(model.values.size(), least);
+  for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
+    for (const bool always : {false, true}) {
+      const Result result = run(mode, true, always);
+      ASSERT_EQ(result.values.size(), model.values.size());
+      for (std::size_t n = 0; n < model.values.size(); ++n) {
+        ASSERT_EQ(first_difference(model.values[n], result.values[n]), "") << n;
+        ASSERT_EQ(result.left[n], model.left[n]) << n;
+        compare(model.values[n], result.values[n]);
+      }
+      EXPECT_EQ(result.rest, model.rest) << static_cast<int>(mode) << (always ? " clocked always" : "");
+    }
+  }
+}
+
+template <class Make>
+void expect_the_same_in_place(const std::string& block, const Params& params, std::uint64_t cycles, std::size_t least,
+                              const Make& make) {
+  expect_the_same_in_place(block, params, cycles, least, make, [](const auto&, const auto&) {});
+}
+
+}  // namespace rxnic
