@@ -155,7 +155,7 @@ end
 
 always_ff @(posedge clk_i or negedge rst_ni) begin : srq_state
   if (!rst_ni) begin
-    srq_valid_q <= '0;
+    srq_valid_q <= Queues'(0);
   end else if (begins_1 && command.queue_ < Queues &&
                (command.operation == rxnic_link_pkg::CqOperationAttachSrq ||
                 command.operation == rxnic_link_pkg::CqOperationDetachSrq)) begin

@@ -13,7 +13,7 @@ localparam int unsigned SegmentBits = rxnic_link_pkg::DataSegmentBits;
 // verilator coverage_off
 logic [PacketBits-1:0]  queue_q [QueueDepth];
 logic [SegmentBits-1:0] queue_wqes_q [QueueDepth];
-logic [QpBits-1:0]      queue_qps_q [QueueDepth];
+logic [QpBits-1:0]      queue_qps_q [QueueDepth];  // their parts as they came
 logic [63:0]            refused_q [ContextLines];  // residence, number of our request
 // verilator coverage_on
 // verilator lint_off UNUSEDSIGNAL
@@ -47,6 +47,9 @@ always_comb begin : head_packet
   queued = queue_count_q != '0;
   head = queued ? queue_q[queue_first_q[QueuePlaceBits-1:0]] : in_i;
   head_qp = queued ? queue_qps_q[queue_first_q[QueuePlaceBits-1:0]] : context_i;
+  for (int unsigned n = 0; n < QueueDepth; n++) begin
+    if (queued && 32'(queue_first_q) == n) head_qp.part = queue_parts_q[n*2+:2];
+  end
   head_wqe = queued ? queue_wqes_q[queue_first_q[QueuePlaceBits-1:0]] : wqe_i;
   head_line = head.line[LineIndexBits-1:0];
   has_line = head.line != '1;
@@ -237,6 +240,17 @@ end
 logic [QueueBits-1:0] enqueue_place;
 // verilator lint_on UNUSEDSIGNAL
 assign enqueue_place = queue_place(queue_count_q);
+logic [QueueDepth*2-1:0] queue_parts_q, queue_parts;  // of their QPs, as they are now
+always_comb begin : follow_parts
+  queue_parts = queue_parts_q;
+  for (int unsigned n = 0; n < QueueDepth; n++) begin
+    if (enqueues && 32'(enqueue_place) == n) queue_parts[n*2+:2] = context_i.part;
+    if (context_write_valid_o && context_write_o.line ==
+        (enqueues && 32'(enqueue_place) == n ? in_i.line : queue_qps_q[n][QpBits-3-:24])) begin
+      queue_parts[n*2+:2] = context_write_o.part;
+    end
+  end
+end
 always_ff @(posedge clk_i or negedge rst_ni) begin : packet_state
   if (!rst_ni) begin
     queue_first_q <= '0;
@@ -245,7 +259,7 @@ always_ff @(posedge clk_i or negedge rst_ni) begin : packet_state
     refused_q_valid <= '0;
     refused_requests_q <= '0;
     refused_answers_q <= '0;
-    wqe_done_q <= '0;
+    wqe_done_q <= WqeSlots'(0);
     next_accept_q <= '0;
   end else begin
     if (takes && queued) queue_first_q <= queue_place(QueueBits'(1));
@@ -264,6 +278,7 @@ always_ff @(posedge clk_i or negedge rst_ni) begin : packet_state
 end
 
 always_ff @(posedge clk_i) begin : packet_memories
+  queue_parts_q <= queue_parts;
   if (takes && refuses_by_overrun) begin
     refused_q[head_line] <= {p.residence, fails_by_overrun && rxnic_pkg::is_response(p.opcode) ? p.message_sequence
                                           : refused_known ? refused_request : 32'd0};
@@ -272,12 +287,5 @@ always_ff @(posedge clk_i) begin : packet_memories
     queue_q[enqueue_place[QueuePlaceBits-1:0]] <= in_i;
     queue_wqes_q[enqueue_place[QueuePlaceBits-1:0]] <= wqe_i;
     queue_qps_q[enqueue_place[QueuePlaceBits-1:0]] <= context_i;
-  end
-  if (context_write_valid_o) begin
-    for (int unsigned n = 0; n < QueueDepth; n++) begin
-      if (queue_qps_q[n][QpBits-3-:24] == context_write_o.line) begin
-        queue_qps_q[n][QpBits-1-:2] <= context_write_o.part;
-      end
-    end
   end
 end
