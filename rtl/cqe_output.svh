@@ -300,7 +300,7 @@ assign unpinned_o = front_notice[47:24];
 
 assign quiescent_o = write_count_q == '0 && pipe_count_q == '0 && event_count_q == '0 && flush_count_q == '0 &&
                      failed_count_q == '0 && request_count_q == '0 && queue_count_q == '0 && timer_count_q == '0 &&
-                     open_q == '0 && reading_q == '0 && !begun_q;
+                     open_q == '0 && reading_q == '0 && !begun_q && !late_q;
 
 always_ff @(posedge clk_i or negedge rst_ni) begin : output_state
   if (!rst_ni) begin

@@ -168,6 +168,7 @@ class CqeGenerator final : public Block {
 
   bool carry_out_command(Cycle now);
   bool begin_command(const CqCommand& command, Cycle now);
+  void wait_for_writes();
   bool create(const CqCommand& command);
   bool destroy(Cqn number);
   void change(Cq& cq, const CqCommand& command);
@@ -250,7 +251,8 @@ class CqeGenerator final : public Block {
   std::uint32_t doorbells_held_ = 1;    // in their link
   std::uint32_t doorbells_passed_ = 0;  // that were taken while the command waited
   bool command_begun_ = false;          // it waits for writes
-  std::uint64_t command_behind_ = 0;    // the last write that it waits for
+  std::uint64_t command_behind_ = 0;    // the last write that it waits for ...
+  Cycle command_sent_{};                // ... and when that leaves, if it was sent at once
   CqReply command_reply_;
   CqeGeneratorCounters counters_;
 };

@@ -27,8 +27,7 @@ CqContext context_of(const CqCommand& command) {
 bool CqeGenerator::carry_out_command(Cycle now) {
   const CqCommand command = *commands.peek(now);
   if (!command_begun_) command_begun_ = begin_command(command, now);
-  // A write that was sent ahead of its cycle has gone to the DMA engine in that cycle.
-  const bool sent = writes_made_ - writes_.size() >= command_behind_ && (command_behind_ == 0 || now >= last_write_);
+  const bool sent = writes_made_ - writes_.size() >= command_behind_ && now >= command_sent_;
   if (!command_begun_ || !sent || !command_replies.can_push(now)) {
     wake();
     return false;
@@ -40,17 +39,24 @@ bool CqeGenerator::carry_out_command(Cycle now) {
   return true;
 }
 
+// Those that were made up to now. One that was sent ahead of its cycle goes to the DMA engine in that cycle.
+void CqeGenerator::wait_for_writes() {
+  command_behind_ = writes_made_;
+  command_sent_ = last_write_;
+}
+
 // False when it has to wait for doorbells, or for a context.
 bool CqeGenerator::begin_command(const CqCommand& command, Cycle now) {
   command_reply_ = {};
   command_behind_ = 0;
+  command_sent_ = {};
   switch (command.operation) {
     case CqOperation::kCreate:
       return create(command);
     case CqOperation::kDestroy:
       return destroy(command.number);
     case CqOperation::kSettle:
-      command_behind_ = writes_made_;
+      wait_for_writes();
       return true;
     case CqOperation::kAttachSrq:
       attach_srq(command.queue, command.srqn);
@@ -81,7 +87,7 @@ void CqeGenerator::change(Cq& cq, const CqCommand& command) {
     return;
   }
   if (command.operation == CqOperation::kClose) {  // (R10)
-    command_behind_ = writes_made_;
+    wait_for_writes();
     cqs_.close(cq);
     forget_timer(command.number);
     return;
@@ -89,7 +95,7 @@ void CqeGenerator::change(Cq& cq, const CqCommand& command) {
   CqContext c = cq.queue.context();
   command_reply_.fits = cq.queue.producer() - command.consumer <= std::min(command.slots, c.slots);
   if (!command_reply_.fits) return;
-  command_behind_ = writes_made_;
+  wait_for_writes();
   c.base = command.base;
   c.slots = command.slots;
   const CqMove move = cqs_.resize(cq, c, command.consumer);

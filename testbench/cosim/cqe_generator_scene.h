@@ -56,14 +56,17 @@ class Driver final : public Block {
   Out<QpFailure> failures{"failures"};
   In<CqReply> replies{"replies"};
   In<WqeSlot> released{"released"};
-  void refused(const Refusal& r) {
-    if (r.kind == RefusalKind::kRequestError) failed_response_ = r.line;
+  void refused(Cycle now, const Refusal& r) {
+    if (r.kind == RefusalKind::kRequestError) refused_.emplace_back(now, r.line);
   }
 
   Cycle step(Cycle now) override {
     if (replies.can_pop(now)) {
       replies.drop(now);
       asked_ = false;
+    }
+    for (; !refused_.empty() && refused_.front().first < now; refused_.pop_front()) {
+      failed_response_ = refused_.front().second;
     }
     while (released.can_pop(now)) slots_.release(released.pop(now).wqe_slot);
     if (now >= end_) return rest(now, Activity::kStarved, std::min(replies.next(now), released.next(now)));
@@ -262,6 +265,7 @@ class Driver final : public Block {
   bool asked_ = false;
   std::uint64_t failures_taken_ = 0;
   CompletionRequest last_;
+  std::deque<std::pair<Cycle, std::uint32_t>> refused_;
   std::uint32_t failed_response_ = kNoLine;
   WqeSlots slots_{{kSlots, 0, 0}};
   std::deque<std::uint32_t> open_;
@@ -289,7 +293,7 @@ struct Scene {
     auto& failed = bench.sink(dut.failed, 2);
     auto& placed = bench.sink(dut.placed, 2);
     auto& rendezvous = bench.sink(dut.rendezvous, 2);
-    bench.sink(dut.refusals, 8).on_value([this](Cycle, const Refusal& r) { driver.refused(r); });
+    bench.sink(dut.refusals, 8).on_value([this](Cycle now, const Refusal& r) { driver.refused(now, r); });
     flushes.on_value([this](Cycle now, const FlushRequest& r) { shared.contexts.unpin(r.line, now); });
     const auto stalls = [seed](std::uint64_t salt, std::uint32_t share) {
       return [=](Cycle c) {

@@ -50,6 +50,7 @@ void expect_the_same_in_place(const std::string& block, const Params& params, st
   const Result model = run(EngineMode::kFast, false, false);
   EXPECT_GT(model.values.size(), least);
   for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
+    EXPECT_TRUE(run(mode, false, false).left == model.left) << "the model in mode " << static_cast<int>(mode);
     for (const bool always : {false, true}) {
       const Result result = run(mode, true, always);
       ASSERT_EQ(result.values.size(), model.values.size());

@@ -1252,6 +1252,22 @@ TEST(CqeGenerator, ACommandIsAnsweredWhenTheWritesBeforeItHaveGone) {  // R11
   EXPECT_FALSE(commands.replies.value(1).found);
 }
 
+TEST(CqeGenerator, ACommandDoesNotWaitForTheWritesBehindIt) {  // R15
+  for (const EngineMode mode : {EngineMode::kFast, EngineMode::kPerCycle}) {
+    Bench bench(mode);
+    Fixture fixture(bench, {}, cq_context(64));
+    Commands commands(bench, fixture.dut);
+    for (int i = 0; i < 40; ++i) fixture.in.push(Cycle{9}, fixture.packet());  // one a cycle
+    commands.ask(25, {.operation = CqOperation::kSettle});
+    bench.run();
+    ASSERT_EQ(commands.replies.size(), 1u);
+    const Cycle last = Cycle{25 + test_params().latency_cycles};  // of those that were made by then
+    EXPECT_LE(commands.replies.cycle(0), last + 1);
+    EXPECT_GE(commands.replies.cycle(0) + 1, last);
+    EXPECT_EQ(fixture.dut.counters().cqes, 40u);
+  }
+}
+
 struct Written final : CompletionObserver {
   struct One {
     std::uint32_t cq;
