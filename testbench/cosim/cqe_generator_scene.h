@@ -18,8 +18,10 @@ inline constexpr std::uint32_t kLines = 16;
 inline constexpr std::uint32_t kSlots = 64;
 inline constexpr std::uint32_t kQueues = 8;
 
+// Of a NIC by default, or of a small one around other parameters.
 inline Params params_of(const CqeGeneratorParams& of) {
   Params p;
+  if (of == p.cqe_generator) return p;
   p.cqe_generator = of;
   p.nic.clock_period_ps = 1000;
   p.requester.send_queues = kQueues / 2;
@@ -277,7 +279,8 @@ struct Scene {
   Scene(Bench& bench, const Params& params, std::uint64_t seed, std::uint64_t cycles, bool steered = true)
       : host(bench.keep<LocalMemory>()),
         shared(bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(), kSlots, kLines)),
-        dut(bench.add<CqeGenerator>("dut", params.cqe_generator, shared, params.nic.clock_period_ps, kQueues)),
+        dut(bench.add<CqeGenerator>("dut", params.cqe_generator, shared, params.nic.clock_period_ps,
+                                     params.requester.send_queues + params.device.max_srqs)),
         driver(bench.add<Driver>("driver", dut, shared, seed, Cycle{cycles - cycles / 20}, steered)),
         out(bench.sink(dut.out, 4)),
         events(bench.sink(dut.events, 4)),

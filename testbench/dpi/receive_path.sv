@@ -1,37 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks of one NIC's receive path that rtl/ has, in rxnic's traffic.
+// The blocks of one NIC's receive path, in rxnic's traffic. scripts/dpi_module makes the modules.
+
+// Answers for the block whose turn it is.
+`define RXNIC_TURN(block) \
+  if (turn_h == block.module_h) begin \
+    block.pins(RXNIC_DRIVE); \
+    #1; \
+    block.pins(RXNIC_SAMPLE); \
+    rxnic_answer(turn_h); \
+  end
+
+`define RXNIC_OFFER(block, name) \
+  block.module_h = rxnic_module(server_h, name); \
+  block.pins(RXNIC_DESCRIBE);
+
 module receive_path;
   import rxnic_dpi_pkg::*;
 
   tag_match_cam_module matcher ();
   grh_scatter_module scatter ();
+  cqe_generator_module completions ();
 
   task automatic describe(input chandle server_h);
-    matcher.module_h = rxnic_module(server_h, "tag_match_cam");
-    matcher.pins(RXNIC_DESCRIBE);
-    scatter.module_h = rxnic_module(server_h, "grh_scatter");
-    scatter.pins(RXNIC_DESCRIBE);
+    `RXNIC_OFFER(matcher, "tag_match_cam")
+    `RXNIC_OFFER(scatter, "grh_scatter")
+    `RXNIC_OFFER(completions, "cqe_generator")
   endtask
 
-  // Answers for the module whose turn it is when it is one of these.
   task automatic exchange(input chandle turn_h);
-    if (turn_h == matcher.module_h) begin
-      matcher.pins(RXNIC_DRIVE);
-      #1;
-      matcher.pins(RXNIC_SAMPLE);
-      rxnic_answer(turn_h);
-    end
-    if (turn_h == scatter.module_h) begin
-      scatter.pins(RXNIC_DRIVE);
-      #1;
-      scatter.pins(RXNIC_SAMPLE);
-      rxnic_answer(turn_h);
-    end
+    `RXNIC_TURN(matcher)
+    `RXNIC_TURN(scatter)
+    `RXNIC_TURN(completions)
   endtask
 
   // What an engineer's own testbench looks at: no piece crosses a page (model/core/memory/scatter_plan.h).
   localparam int unsigned PieceBits = rxnic_link_pkg::ScatteredSegmentBits;
-  longint unsigned packets = 0, pieces = 0;
+  longint unsigned packets = 0, pieces = 0, cqes = 0;
   int unsigned page_bytes = 4096;
   rxnic_link_pkg::scattered_segment_t piece;
   assign piece = scatter.out_o[PieceBits-1:0];
@@ -45,6 +49,10 @@ module receive_path;
                                                piece.bytes, piece.va, page_bytes));
       end
     end
+  end
+
+  always @(posedge completions.clk_i) begin
+    if (completions.dma_valid_o && completions.dma_ready_i) cqes += 64'(completions.dma_o.cqes);
   end
 
 endmodule : receive_path

@@ -35,7 +35,8 @@ module receive_path_tb;
       turn_h = rxnic_wait(server_h);
     end
     status = rxnic_close(server_h);
-    $display("receive_path_tb: %0d packets, %0d pieces", nic0.packets + nic1.packets, nic0.pieces + nic1.pieces);
+    $display("receive_path_tb: %0d packets, %0d pieces, %0d CQEs", nic0.packets + nic1.packets,
+             nic0.pieces + nic1.pieces, nic0.cqes + nic1.cqes);
     if (status != 0) $fatal(1, "rxnic has ended with %0d", status);
     $finish;
   end

@@ -13,6 +13,7 @@ import time
 import e2e
 
 BLOCK = "grh_scatter"
+BLOCKS = ("grh_scatter", "tag_match_cam", "cqe_generator")
 PINGPONG = e2e.ROOT / "scripts" / "pingpong"
 
 
@@ -22,10 +23,13 @@ def address(bench):
 
 
 def simulate(bench, *command, more=()):
-    """Runs the testbench, and a command beside it; `DPI` in the command stands for the testbench's modules."""
+    """Runs the testbench, and a command beside it; `DPI` in the command stands for its module of BLOCK, `DPIS` for all
+    of its modules."""
     if not bench.options.testbench.is_file():
         raise e2e.Skip("receive_path_tb: it is built with Verilator and g++, without a sanitizer")
-    words = [f"{BLOCK}=dpi:{address(bench)}" if word == "DPI" else str(word) for word in command]
+    modules = {"DPI": (BLOCK,), "DPIS": BLOCKS}
+    words = [",".join(f"{block}=dpi:{address(bench)}" for block in modules[word]) if word in modules else str(word)
+             for word in command]
     line = shlex.join([str(bench.options.rxnic), *words])
     return bench.start(bench.options.testbench, f"+address={address(bench)}", f"+command={line}", *more)
 
@@ -39,10 +43,10 @@ def traces():
 
 
 def counted(bench, done):
-    """(packets, pieces) that the testbench has seen."""
-    found = re.search(r"receive_path_tb: (\d+) packets, (\d+) pieces\n", done.stdout)
+    """(packets, pieces, CQEs) that the testbench has seen."""
+    found = re.search(r"receive_path_tb: (\d+) packets, (\d+) pieces, (\d+) CQEs\n", done.stdout)
     bench.expect(done.returncode == 0 and found, f"exit status {done.returncode}: {done.stdout[-600:]} {done.stderr}")
-    return tuple(map(int, found.groups())) if found else (0, 0)
+    return tuple(map(int, found.groups())) if found else (0, 0, 0)
 
 
 def captures(bench):
@@ -50,7 +54,7 @@ def captures(bench):
     figures = r"lockstep: (\S+: \d+ cycles compared, \d+ of them clocked; \d+ transactions, \d+ bits)"
     for trace in traces():
         done = simulate(bench, "replay", trace, "--lockstep", "DPI")
-        packets, pieces = counted(bench, done)
+        packets, pieces, _ = counted(bench, done)
         found = re.search(figures, done.stdout)
         built_in = re.search(figures, bench.rxnic("replay", trace, "--lockstep", BLOCK).stdout)
         bench.expect(found and built_in, f"{trace.name}: says not what was compared: {done.stdout[-600:]}")
@@ -63,10 +67,10 @@ def place(bench):
     """In the model's place the answers are the same, byte for byte and in their cycles."""
     for trace in traces():
         model = bench.replay(trace, out="model")
-        counted(bench, simulate(bench, "replay", trace, "--quiet", "--out", "rtl", "--rtl", "DPI"))
+        *_, cqes = counted(bench, simulate(bench, "replay", trace, "--quiet", "--out", "rtl", "--rtl", "DPIS"))
         answers = [(bench.folder / out / "responses.pcap").read_bytes() for out in ("model", "rtl")]
         bench.expect(answers[0] == answers[1], f"{trace.name}: other responses")
-        bench.expect(model is not None, f"{trace.name}: no report")
+        bench.expect_equal(cqes, model["cqes"], f"{trace.name}: CQEs")
 
 
 def programs(bench):
@@ -74,17 +78,28 @@ def programs(bench):
     for program, iterations in (("ibv_srq_pingpong", 20), ("ibv_ud_pingpong", 200)):
         if not shutil.which(program):
             raise e2e.Skip(f"{program} is not installed")
-        done = simulate(bench, "run", "--nics", 2, "--rtl", "DPI", "--", PINGPONG, program, "--chk", "-n", iterations)
-        packets, pieces = counted(bench, done)
+        done = simulate(bench, "run", "--nics", 2, "--rtl", "DPIS", "--", PINGPONG, program, "--chk", "-n", iterations)
+        packets, pieces, cqes = counted(bench, done)
         bench.expect_equal(done.stdout.count(f"{iterations} iters in "), 2, f"{program}: ends: {done.stdout[-600:]}")
         # Both ways; a message of ibv_srq_pingpong has four packets at an MTU of 1,024 bytes.
         least = 2 * iterations * (4 if program == "ibv_srq_pingpong" else 1)
         bench.expect(packets >= least and pieces >= least, f"{program}: {packets} packets and {pieces} pieces")
-        clocked = re.findall(r"rtl: nic(\d)\.grh_scatter: (\d+) cycles clocked", done.stderr + done.stdout)
-        bench.expect_equal([nic for nic, _ in clocked], ["0", "1"], f"{program}: NICs whose RTL was clocked")
+        bench.expect(cqes >= 4 * iterations, f"{program}: {cqes} CQEs")
+        expect_clocked(bench, program, done, ("grh_scatter", "cqe_generator"))
     done = simulate(bench, "run", "--nics", 2, "--lockstep", "DPI", "--", bench.options.example)
-    packets, _ = counted(bench, done)
+    packets, *_ = counted(bench, done)
     bench.expect(packets > 0, f"tag_matching: {packets} packets")
+    done = simulate(bench, "run", "--nics", 2, "--rtl", "DPIS", "--", bench.options.example)
+    counted(bench, done)
+    expect_clocked(bench, "tag_matching", done, ("grh_scatter", "cqe_generator"))
+    tags = re.findall(r"rtl: nic\d\.tag_match_cam: \d+ cycles clocked, (\d+) transactions", done.stderr + done.stdout)
+    bench.expect(sum(map(int, tags)) > 0, f"tag_matching: no tags: {done.stdout[-600:]} {done.stderr}")
+
+
+def expect_clocked(bench, program, done, blocks):
+    for block in blocks:
+        clocked = re.findall(rf"rtl: nic(\d)\.{block}: (\d+) cycles clocked", done.stderr + done.stdout)
+        bench.expect_equal([nic for nic, _ in clocked], ["0", "1"], f"{program}: NICs whose {block} was clocked")
 
 
 def refusals(bench):
@@ -152,7 +167,46 @@ def wait_until(holds):
         time.sleep(0.02)
 
 
-CHECKS = {"captures": captures, "place": place, "programs": programs, "refusals": refusals, "ends": ends}
+OWN = """// a, module in a comment
+module own #(
+  parameter int unsigned Width = $clog2(16), /* , */
+  localparam int unsigned Twice = 2 * Width
+) (
+  input logic clk_i, input [Width-1:0] in_i,
+  output var pkg::word_t out_o  // the last
+);
+endmodule
+"""
+
+
+def modules(bench):
+    """scripts/dpi_module lists what a header declares, in its order, and refuses what it cannot read."""
+    program = e2e.ROOT / "scripts" / "dpi_module"
+    own = bench.folder / "own.sv"
+    own.write_text(OWN)
+    done = bench.start(program, own)
+    bench.expect_equal(done.returncode, 0, done.stderr)
+    for line in ("module own_module", "  parameter int unsigned Width = $clog2(16),", "  logic [Width-1:0] in_i;",
+                 "  localparam int unsigned Twice = 2 * Width", "  pkg::word_t out_o;", "    .Width(Width)",
+                 "    `RXNIC_PARAMETER(Width)"):
+        bench.expect(line in done.stdout.splitlines(), f"expected {line!r}: {done.stdout}")
+    bench.expect_equal(re.findall(r"`RXNIC_(INPUT|OUTPUT)\((\w+)\)", done.stdout),
+                       [("INPUT", "clk_i"), ("INPUT", "in_i"), ("OUTPUT", "out_o")], "ports")
+    for text, words in (("package p; endpackage", "there is no module"),
+                        ("module old(a, b);", "found 'a'; expected 'input TYPE NAME'"),
+                        ("module one;", "declares no ports in its header"),
+                        ("module open #(parameter int A = (1", "a parenthesis is not closed"),
+                        ("module own #(int A = 1) (input a);", "expected 'parameter TYPE NAME = DEFAULT'")):
+        own.write_text(text)
+        done = bench.start(program, own, "-o", "never.sv")
+        bench.expect_equal(done.returncode, 2, text)
+        bench.expect(words in done.stderr and "own.sv" in done.stderr, f"{text}: {done.stderr}")
+    bench.expect_equal(bench.start(program, "nothing.sv").returncode, 2, "no file")
+    bench.expect(not (bench.folder / "never.sv").exists(), "something was written")
+
+
+CHECKS = {"captures": captures, "place": place, "programs": programs, "modules": modules, "refusals": refusals,
+          "ends": ends}
 
 if __name__ == "__main__":
     PARSER = e2e.parser_for(__doc__, CHECKS)
