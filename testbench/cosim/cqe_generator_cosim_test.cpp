@@ -194,7 +194,8 @@ std::string name_of(const testing::TestParamInfo<CqeGeneratorParams>& info) {
   const CqeGeneratorParams& p = info.param;
   return fmt::format("CqContexts{}CqContextWays{}Latency{}", p.cq_contexts, p.cq_context_ways, p.latency_cycles);
 }
-INSTANTIATE_TEST_SUITE_P(Configurations, CqeGeneratorCosim, testing::Values(CqeGeneratorParams{}, small(), compressing(), wide()), name_of);
+INSTANTIATE_TEST_SUITE_P(Configurations, CqeGeneratorCosim,
+                         testing::Values(CqeGeneratorParams{}, small(), compressing(), wide()), name_of);
 
 }  // namespace
 }  // namespace rxnic::cqe_generator_cosim_test

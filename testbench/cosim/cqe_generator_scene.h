@@ -280,7 +280,7 @@ struct Scene {
       : host(bench.keep<LocalMemory>()),
         shared(bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(), kSlots, kLines)),
         dut(bench.add<CqeGenerator>("dut", params.cqe_generator, shared, params.nic.clock_period_ps,
-                                     params.requester.send_queues + params.device.max_srqs)),
+                                    params.requester.send_queues + params.device.max_srqs)),
         driver(bench.add<Driver>("driver", dut, shared, seed, Cycle{cycles - cycles / 20}, steered)),
         out(bench.sink(dut.out, 4)),
         events(bench.sink(dut.events, 4)),

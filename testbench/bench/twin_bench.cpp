@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// One block under load, as the model has it and as RTL in its place: simulated cycles a second, with the source and the
+// sink around it. `load`: per cent of the cycles in which a packet comes. RXNIC_BENCH_RTL: a folder with RTL of other
+// parameters or made with other options of the compiler, BLOCK.so or BLOCK_ENTRIES.so (scripts/bench makes it).
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "model/blocks/cqe_generator.h"
+#include "model/blocks/grh_scatter.h"
+#include "model/blocks/tag_match_cam.h"
+#include "model/core/tag_matching/tag_returns.h"
+#include "testbench/cosim/rtl_block.h"
+#include "testbench/cosim/twin.h"
+#include "testbench/unit/model/engine/harness.h"
+
+namespace rxnic {
+namespace {
+
+constexpr std::uint64_t kCycles = 100'000;
+
+template <class T>
+void offer(Source<T>& source, const T& packet, std::uint64_t from, std::int64_t load) {
+  for (std::uint64_t n = 0; n < kCycles; ++n) {
+    if (n * static_cast<std::uint64_t>(load) / 100 != (n + 1) * static_cast<std::uint64_t>(load) / 100) {
+      source.push(Cycle{from + n}, packet);
+    }
+  }
+}
+
+struct Scatter {
+  Scatter(Bench& bench, const Params& params, std::int64_t load)
+      : shared(bench.keep<NicShared>(PacketPool::Quotas{})),
+        dut(bench.add<GrhScatter>("dut", params.grh_scatter, shared)) {
+    shared.wqes[0].sge_count = 1;
+    shared.wqes[0].sge[0] = {4096, 1, 0x10000};
+    dut.lists.bind(shared.wqes);
+    bench.sink(dut.out, 64).set_width(4);
+    bench.sink(dut.refusals);
+    ScatterJob p;
+    p.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
+    p.role = PacketRole::kReceived;
+    p.outcome = Outcome::kExecute;
+    p.line = 1;
+    p.payload_bytes = 64;
+    p.payload_offset = 54;
+    p.takes_wqe = true;
+    p.wqe_slot = 0;
+    p.wqe_bytes = 4096;
+    offer(bench.source(dut.in), p, kBegin, load);
+  }
+  static constexpr std::uint64_t kBegin = 10;
+  static constexpr const char* kBlock = "grh_scatter";
+  NicShared& shared;
+  GrhScatter& dut;
+};
+
+// Every packet has a CQE, of a CQ that is here and overruns without an error.
+struct Completions {
+  Completions(Bench& bench, const Params& params, std::int64_t load)
+      : host(bench.keep<LocalMemory>()),
+        shared(bench.keep<NicShared>(PacketPool::Quotas{})),
+        dut(bench.add<CqeGenerator>("dut", params.cqe_generator, shared, params.nic.clock_period_ps, 64)) {
+    CqContext cq;
+    cq.number = Cqn{3};
+    cq.base = BusAddress{0x10000};
+    cq.slots = 4096;
+    cq.ignore_overrun = true;
+    bench.memory(dut.dma, dut.dma_done, host, 50, 64);
+    bench.memory(dut.context_dma, dut.context_dma_done, host, 50);
+    CqCommand create{.operation = CqOperation::kCreate, .number = cq.number, .base = cq.base, .slots = cq.slots};
+    create.ignore_overrun = true;
+    bench.source(dut.commands).push(Cycle{1}, create);
+    bench.sink(dut.command_replies);
+    bench.sink(dut.out);
+    bench.sink(dut.events);
+    CompletionRequest p;
+    p.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
+    p.outcome = Outcome::kExecute;
+    p.completes = p.ends_message = true;
+    p.cq = cq.number;
+    offer(bench.source(dut.in), p, kBegin, load);
+  }
+  static constexpr std::uint64_t kBegin = 100;
+  static constexpr const char* kBlock = "cqe_generator";
+  LocalMemory& host;
+  NicShared& shared;
+  CqeGenerator& dut;
+};
+
+// Every message searches a full CAM for a tag that is not there.
+struct Tags {
+  Tags(Bench& bench, const Params& params, std::int64_t load)
+      : shared(bench.keep<NicShared>(PacketPool::Quotas{})),
+        host(bench.keep<LocalMemory>()),
+        dut(bench.add<TagMatchCam>("dut", params.tag_match_cam, shared, most_tag_returns(params))) {
+    auto& operations = bench.source(dut.operations);
+    bench.source(dut.lists).push(Cycle{1}, {true, WqId{7}, Pdn{8}, Cqn{9}});
+    bench.source(dut.returned);
+    bench.sink(dut.list_done);
+    bench.sink(dut.out);
+    bench.memory(dut.dma, dut.dma_done, host, 50);
+    for (std::uint32_t n = 0; n < params.tag_match_cam.entries; ++n) {
+      TagOperation op;
+      op.opcode = TagOpcode::kAdd;
+      op.srq = WqId{7};
+      op.entry = {n, n, ~std::uint64_t{0}, {4096, 1, 2}};
+      operations.push(Cycle{10}, op);
+    }
+    WqeRequest p;
+    p.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
+    p.outcome = Outcome::kExecute;
+    p.takes_wqe = true;
+    p.line = 1;
+    p.receive_queue = WqId{7};
+    p.tmh_opcode = static_cast<std::uint8_t>(TmhOpcode::kEager);
+    p.tag = 0xffff'0000'0000;
+    offer(bench.source(dut.in), p, kBegin, load);
+  }
+  static constexpr std::uint64_t kBegin = 10'000;  // all tags are there
+  static constexpr const char* kBlock = "tag_match_cam";
+  NicShared& shared;
+  LocalMemory& host;
+  TagMatchCam& dut;
+};
+
+double seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+std::string rtl_of(const std::string& name) {
+  const char* const folder = std::getenv("RXNIC_BENCH_RTL");
+  if (folder == nullptr) return "";
+  const std::string file = std::string(folder) + "/" + name + ".so";
+  return std::filesystem::exists(file) ? file : "";
+}
+
+template <class Scene>
+void run(benchmark::State& state, const Params& params, const std::string& name, bool rtl) {
+  for (auto _ : state) {
+    Bench bench(EngineMode::kFast);
+    Scene scene(bench, params, state.range(0));
+    std::unique_ptr<RtlBlock> twin;
+    if (rtl) {
+      try {
+        twin = std::make_unique<RtlBlock>("rtl", bench.engine(), scene.dut,
+                                          make_twin(Scene::kBlock, params, rtl_of(name)));
+      } catch (const std::invalid_argument& why) {
+        state.SkipWithError(why.what());
+        return;
+      }
+    }
+    bench.run_to(Cycle{Scene::kBegin});
+    const double begin = seconds();
+    bench.run_to(Cycle{Scene::kBegin + kCycles});
+    state.SetIterationTime(seconds() - begin);
+    if (rtl && !twin->failure().empty()) state.SkipWithError(std::string(twin->failure()).c_str());
+  }
+  state.counters["cycles/s"] =
+      benchmark::Counter(static_cast<double>(kCycles), benchmark::Counter::kIsIterationInvariantRate);
+}
+
+template <class Scene>
+void add(const std::string& name, const Params& params) {
+  for (const std::int64_t load : {100, 5}) {
+    for (const bool rtl : {false, true}) {
+      benchmark::RegisterBenchmark((name + "_" + std::to_string(load) + "/" + (rtl ? "rtl" : "model")).c_str(),
+                                   [=](benchmark::State& state) { run<Scene>(state, params, name, rtl); })
+          ->Arg(load)
+          ->Iterations(5)
+          ->UseManualTime()
+          ->Unit(benchmark::kMillisecond);
+    }
+  }
+}
+
+const bool kAdded = [] {
+  add<Scatter>("grh_scatter", Params{});
+  add<Completions>("cqe_generator", Params{});
+  for (const std::uint32_t entries : {64u, 256u, 1024u}) {
+    Params params;
+    params.tag_match_cam.entries = entries;
+    params.tag_match_cam.max_tags = std::max(params.tag_match_cam.max_tags, entries);
+    add<Tags>("tag_match_cam_" + std::to_string(entries), params);
+  }
+  return true;
+}();
+
+}  // namespace
+}  // namespace rxnic
