@@ -63,6 +63,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <vector>
 
 #include "model/blocks/dma.h"
@@ -101,6 +102,7 @@ class CqeGenerator final : public Block {
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
   void complete(const sc_core::sc_object& port, void* value) override;
+  void taken(const sc_core::sc_object& port, const void* value) override;
   void repeat_setup(const Give& give) const override;
   const CqeGeneratorCounters& counters() const { return counters_; }
 
@@ -199,6 +201,7 @@ class CqeGenerator final : public Block {
   void overrun(Cq& cq, CompletionRequest& p, Cycle now);
   void write_cqe(Cq& cq, const Cqe& cqe, const CompletionRequest& p, Cycle now);
   MessageTimes times_of(const CompletionRequest& p) const;
+  MessageTimes times_of_taken(const Cqe* cqe, Cqn cq);
   void notify_written(const Cq& cq, const Cqe& cqe, MessageTimes times, Cycle now);
   void write_session(Cq& cq, Cycle now);
   std::uint32_t stage(std::uint32_t slots);
@@ -245,6 +248,13 @@ class CqeGenerator final : public Block {
   std::uint64_t blocks_made_ = 0;    // CQEs and sessions whose landing is reported, once for each
   std::uint64_t blocks_landed_ = 0;  // of them
   CompletionObserver* observer_ = nullptr;
+  struct Taken {  // a packet that RTL has taken, for the observer
+    Cqn cq;
+    Qpn qpn;
+    std::uint32_t wqe_index;
+    MessageTimes times;
+  };
+  std::deque<Taken> taken_;
   Cycle next_accept_{};
   std::vector<CqContext> set_up_;       // created before the first cycle, and here then
   bool command_waits_ = false;          // a command is at the head of the link

@@ -116,9 +116,36 @@ void CqeGenerator::complete(const sc_core::sc_object& port, void* value) {
   if (&port != &dma) return;
   request.data = leaving_.last_place();
   request.bytes = std::min(request.bytes, leaving_.bytes_of_place());
+  const Cqe first = leaving_.first_of_last();
   for (std::uint32_t n = 0; observer_ != nullptr && n < request.cqes; ++n) {
-    observer_->on_written(Cqn{request.cookie}, leaving_.first_of_last(), {}, cycle());
+    MessageTimes times = times_of_taken(n == 0 ? &first : nullptr, Cqn{request.cookie});
+    times.leaves(Station::kCqeGenerator, cycle());
+    observer_->on_written(Cqn{request.cookie}, first, times, cycle());
   }
+}
+
+// Of those that have no CQE, some are for a CQ that is closed for ever: more are not kept.
+void CqeGenerator::taken(const sc_core::sc_object& port, const void* value) {
+  constexpr std::size_t kMost = 1 << 16;
+  if (&port != &in || observer_ == nullptr) return;
+  const auto& p = *static_cast<const CompletionRequest*>(value);
+  if (!p.completes && !(p.releases_wqe && p.wqe_slot != kNoWqeSlot)) return;
+  taken_.push_back({p.cq, p.qpn, p.wqe_index, times_of(p)});
+  if (taken_.size() > kMost) taken_.pop_front();
+}
+
+// Of the first packet of the CQ that RTL has taken and that the CQE can be of; without a CQE, of the next one of the CQ.
+// CQEs of a CQ have the order of their packets: those before it have none.
+MessageTimes CqeGenerator::times_of_taken(const Cqe* cqe, Cqn cq) {
+  const auto is_it = [&](const Taken& t) {
+    return t.cq == cq && (cqe == nullptr || (raw(t.qpn) == cqe->qp_number && t.wqe_index == cqe->wqe_index));
+  };
+  const auto found = std::find_if(taken_.begin(), taken_.end(), is_it);
+  if (found == taken_.end()) return {};
+  const MessageTimes times = found->times;
+  const auto end = std::remove_if(taken_.begin(), found + 1, [&](const Taken& t) { return t.cq == cq; });
+  taken_.erase(end, found + 1);
+  return times;
 }
 
 }  // namespace rxnic

@@ -38,6 +38,8 @@ class Block : public sc_core::sc_module {
 
   // Of RTL in the place of the block: sets in a value that leaves `port` what its bits do not carry.
   virtual void complete(const sc_core::sc_object& port, void* value) { (void)port, (void)value; }
+  // The same: a value that it takes at `port`.
+  virtual void taken(const sc_core::sc_object& port, const void* value) { (void)port, (void)value; }
   // For RTL beside the block or in its place: what was set up before the first cycle, as values at its inputs.
   using Give = std::function<void(const sc_core::sc_object& input, const DescriptorOperations& of, const void* value)>;
   virtual void repeat_setup(const Give& give) const { (void)give; }

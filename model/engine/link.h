@@ -68,7 +68,7 @@ class LinkBase : public sc_core::sc_object, public virtual sc_core::sc_interface
   // `of`: the block whose value it is; it completes it (Block::complete).
   virtual void push_bits(Cycle now, const std::uint32_t* bits, const DescriptorOperations::Observers& from,
                          Block& of) = 0;
-  virtual void drop_head(Cycle now) = 0;
+  virtual void take_head(Cycle now, Block& of) = 0;  // by RTL in the place of the block
   // The ports that it joins, nullptr where it ends outside the blocks. Known when the simulation starts.
   const sc_core::sc_object* producer_port() const { return producer_port_; }
   const sc_core::sc_object* consumer_port() const { return consumer_port_; }
@@ -176,7 +176,10 @@ class Link final : public LinkBase {
     of.complete(*producer_port_, &value);
     push(now, value);
   }
-  void drop_head(Cycle now) override { drop(now); }
+  void take_head(Cycle now, Block& of) override {
+    of.taken(*consumer_port_, &slots_[first_].value);
+    drop(now);
+  }
   T pop(Cycle now) {
     const T value = slots_[first_].value;
     drop(now);

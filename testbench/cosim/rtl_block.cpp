@@ -100,7 +100,7 @@ void RtlBlock::take(Port& p, Cycle now) {
         {p.number(p.model, "role", 0), p.number(p.model, "qpn", 0), p.link->operations()->observers(p.value.data())});
     if (stamp_) stamp_(buffer, now, false);
   }
-  p.link->drop_head(now);
+  p.link->take_head(now, block_);
   ++transactions_;
 }
 
