@@ -44,7 +44,10 @@ class FakeScatter final : public Twin {
     clock = &clock_;
     reset_n = &reset_n_;
     quiescent = &quiescent_;
-    const TwinFacts facts = twin_blocks().front().facts(Params{});
+    const auto& blocks = twin_blocks();
+    const auto scatter =
+        std::find_if(blocks.begin(), blocks.end(), [](const auto& b) { return b.name == "grh_scatter"; });
+    const TwinFacts facts = scatter->facts(Params{});
     for (const TwinPortFacts& p : facts.ports) {
       TwinPort port{std::string(p.name), p.kind, p.bits, p.lanes, p.queue, {}, {}, {}, {}};
       if (p.name == "in") {
