@@ -264,6 +264,7 @@ logic [31:0] due_at;
 logic [63:0] due_6a, due_6b;
 // verilator lint_off UNUSEDSIGNAL
 logic [TimerVectorBits-1:0] entry, entry_s, entry_m, entry_p, due_entry;  // of some only the number
+logic [31:0] at, at_s, at_m, at_p;  // of it; with a constant yosys would take the function for a constant one
 // verilator lint_on UNUSEDSIGNAL
 
 function automatic logic [TimerVectorBits-1:0] entry_until_1(input int unsigned n);
@@ -312,9 +313,11 @@ always_comb begin : timer_of_doorbell
   timer_at_2 = timer_count_1;
   entry_2 = {number_2, cq_2.timer};
   entry = '0;
+  at = '0;
   if (moves_2) begin
     for (int unsigned n = 0; n < ModerationTimers; n++) begin
-      entry = entry_until_1(n);
+      at = n;
+      entry = entry_until_1(at);
       if (32'(n) < timer_count_1 && entry[TimerVectorBits-1:64] == number_2) timer_at_2 = n;
     end
   end

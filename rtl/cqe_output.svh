@@ -209,10 +209,10 @@ always_comb begin : release_events
   front_event = events_q[first_event_q];
   {front_type, front_number} = front_event[EventBits-1:96];
   event_out = '0;
-  event_out.type_ = rxnic_link_pkg::event_type_e'(front_type);
   event_out.number = front_number;
   events_valid_o = event_is_due;
   events_o = event_out;
+  events_o[rxnic_link_pkg::EventBits-1-:4] = front_type;  // a cast of an enumeration would not be read by yosys
   event_leaves = event_is_due && events_ready_i;
   event_count_0 = event_count_q - EventCountBits'(event_leaves);
 end

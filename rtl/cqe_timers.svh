@@ -6,9 +6,11 @@ always_comb begin : timer_of_session
   timer_at_4 = timer_count_2;
   entry_4 = {found_4.number, cq_4.timer};
   entry_s = '0;
+  at_s = '0;
   if (moves_4) begin
     for (int unsigned n = 0; n < ModerationTimers; n++) begin
-      entry_s = entry_until_2(n);
+      at_s = n;
+      entry_s = entry_until_2(at_s);
       if (32'(n) < timer_count_2 && entry_s[TimerVectorBits-1:64] == found_4.number) timer_at_4 = n;
     end
   end
@@ -20,11 +22,13 @@ always_comb begin : find_due
   due_at = '0;
   due_entry = '0;
   entry_m = '0;
+  at_m = '0;
   timer_bound_5 = timer_bound_q;
   if (timer_bound_q <= now_i) begin
     timer_bound_5 = Never;
     for (int unsigned n = ModerationTimers; n > 0; n--) begin
-      entry_m = entry_until_4(n - 1);
+      at_m = n - 1;
+      entry_m = entry_until_4(at_m);
       if (32'(n - 1) < timer_count_4 && entry_m[63:0] <= now_i) begin
         timer_due = 1'b1;
         due_at = n - 1;
@@ -75,15 +79,18 @@ always_comb begin : timers_of_packet
   entry_6a = {number_6, due_6a};
   entry_6b = {number_6, due_6b};
   entry_p = '0;
+  at_p = '0;
   if (moves_6a) begin
     for (int unsigned n = 0; n < ModerationTimers; n++) begin
-      entry_p = entry_until_5(n);
+      at_p = n;
+      entry_p = entry_until_5(at_p);
       if (32'(n) < timer_count_5 && entry_p[TimerVectorBits-1:64] == number_6) timer_at_6a = n;
     end
   end
   if (moves_6b) begin
     for (int unsigned n = 0; n < ModerationTimers; n++) begin
-      entry_p = entry_until_5(n);
+      at_p = n;
+      entry_p = entry_until_5(at_p);
       if (timer_6a && 32'(n) == timer_at_6a) entry_p = entry_6a;
       if (32'(n) < timer_count_6a && entry_p[TimerVectorBits-1:64] == number_6) timer_at_6b = n;
     end

@@ -134,7 +134,7 @@ void CqeGenerator::taken(const sc_core::sc_object& port, const void* value) {
   if (taken_.size() > kMost) taken_.pop_front();
 }
 
-// Of the first packet of the CQ that RTL has taken and that the CQE can be of; without a CQE, of the next one of the CQ.
+// Of the first packet of the CQ that RTL has taken and that the CQE can be of; without a CQE, of the CQ's next one.
 // CQEs of a CQ have the order of their packets: those before it have none.
 MessageTimes CqeGenerator::times_of_taken(const Cqe* cqe, Cqn cq) {
   const auto is_it = [&](const Taken& t) {
