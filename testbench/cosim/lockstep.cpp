@@ -99,7 +99,10 @@ void Lockstep::drive() {
 void Lockstep::clock() {
   ++result_.clocked;
   clock_twin(*twin_);
-  for (Port& p : ports_) p.words_come();
+  for (Port& p : ports_) {
+    if (options_.words_go) p.words_go();
+    p.words_come();
+  }
 }
 
 void Lockstep::compare(Cycle cycle) {

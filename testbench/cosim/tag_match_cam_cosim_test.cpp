@@ -36,7 +36,7 @@ TEST_P(TagMatchCamCosim, ModelAndRtlAgreeOnRandomPackets) {
     Scene scene(bench, params_, seed, cycles);
     LockstepOptions options;
     options.always = always;
-    options.every_port = options.every_cover = true;
+    options.every_port = options.every_cover = options.words_go = true;
     options.transactions = cycles / 20;
     Lockstep lockstep(bench.engine(), scene.dut, make_twin("tag_match_cam", params_, cosim_rtl()), options);
     bench.run_to(Cycle{cycles});
