@@ -42,6 +42,7 @@ class Rehearsal {
     lose_the_list();
     ask_for_syncs();
     compact();
+    meet_a_younger_one();
     lose_the_list_before_the_walk();
     for (std::uint32_t n = 0; n < 3; ++n) scene_.change_list(at_, true, WqId{t_.lists + 1 - n});  // one too many
     scene_.set_returns(at_, true);
@@ -66,6 +67,13 @@ class Rehearsal {
   void search(std::uint32_t handle) {
     scene_.search(at_, tag_of(handle));
     at_ += 20;
+  }
+  void remove(std::uint32_t handle) {
+    TagOperation op;
+    op.opcode = TagOpcode::kDelete;
+    op.srq = WqId{0};
+    op.entry.handle = handle;
+    scene_.post(at_, op);
   }
   void sync(std::uint16_t unexpected) {
     TagOperation op;
@@ -174,6 +182,27 @@ class Rehearsal {
     at_ += in_read > 1 ? kLong / 2 : kLong + kLong / 2;  // during a read that leaves the gap behind the first entry
     search(0);
     at_ += 8 * kLong;
+  }
+
+  // A search with a match in the CAM waits for older entries, and is decided by the first one that is younger, although
+  // one more is on its way (R7). Then an entry of the overflow is removed (R8). The CAM is full, and two entries are in
+  // the overflow.
+  void meet_a_younger_one() {
+    search(1);
+    at_ += 4 * kLong;  // one is left there
+    search(2);         // it is on its way
+    search(3);
+    post(1, 2);  // to the CAM
+    post(2, 4);  // to the overflow
+    search(4);   // they are on their way, one after the other
+    search(5);
+    search(1);
+    at_ += 4 * kLong;
+    post(4, 6);  // the second one to the overflow
+    remove(5);
+    at_ += 2 * kLong;
+    post(5, 6);
+    at_ += 100;
   }
 
   // It goes while a search that has to walk has not even its result in the CAM (R7, R15).
