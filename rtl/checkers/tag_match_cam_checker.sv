@@ -129,6 +129,8 @@ module tag_match_cam_checker #(
   `RXNIC_COVER(r7_none_in_memory, kept && verdict == rxnic_link_pkg::TagVerdictUnexpected)
   `RXNIC_COVER(r7_list_goes, job_kind == tag_match_pkg::JobSearch && !job_has_list)
   `RXNIC_COVER(r8_buried, asks && writes && buries)
+  `RXNIC_COVER(r8_compacts, asks && writes && !buries && at_hand_q && job_kind == tag_match_pkg::JobNone &&
+      returns == '0 && !returned_valid_i && !operates)
   `RXNIC_COVER(r8_removal, job_kind == tag_match_pkg::JobRemove)
   `RXNIC_COVER(r9_read_fails, dma_done_valid_i && !read_ok)
   `RXNIC_COVER(r9_not_decided, context_write_valid_o && verdict == rxnic_link_pkg::TagVerdictFailed)

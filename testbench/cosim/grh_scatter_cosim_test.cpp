@@ -192,7 +192,7 @@ TEST_P(GrhScatterCosim, ModelAndRtlAgreeOnRandomPackets) {
     Scene scene(bench, params_, seed, cycles);
     LockstepOptions options;
     options.always = always;
-    options.every_port = options.every_cover = true;
+    options.every_port = options.every_cover = options.words_go = true;
     options.transactions = cycles / 20;
     Lockstep lockstep(bench.engine(), scene.dut, make_twin("grh_scatter", params_, cosim_rtl()), options);
     bench.run_to(Cycle{cycles});

@@ -100,7 +100,10 @@ void Lockstep::drive(Cycle cycle) {
 void Lockstep::clock() {
   ++result_.clocked;
   clock_twin(*twin_);
-  for (Port& p : ports_) p.words_come();
+  for (Port& p : ports_) {
+    if (options_.words_go) p.words_go();
+    p.words_come();
+  }
 }
 
 void Lockstep::compare(Cycle cycle) {

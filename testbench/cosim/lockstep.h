@@ -31,6 +31,7 @@ struct LockstepOptions {
   std::uint64_t transactions = 1;  // that there must be, all ports together (R5)
   bool every_port = false;         // each port must have had one (R5)
   bool every_cover = false;        // each cover property must have been hit
+  bool words_go = false;           // what a memory read has given stands at its port in the next cycle only
   std::string waves{};             // file for the waveform of a mismatch (mismatch_waves.h); "": none
 };
 

@@ -12,6 +12,7 @@
 #include "model/core/tag_matching/tag_returns.h"
 #include "model/types/descriptor_bits.h"
 #include "testbench/cosim/random.h"
+#include "testbench/cosim/tag_match_cam_rehearsal.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::tag_match_cam_scene {
@@ -63,7 +64,7 @@ class Scene {
         done_(bench.sink(dut.list_done, 2)),
         out(bench.sink(dut.out, 2 + random_.below(6))),
         memory(bench.memory(dut.dma, dut.dma_done, host_, 5 + random_.below(60), kQueueDepth)) {
-    if (adapts) rehearse(params.tag_match_cam);
+    if (adapts) random_from_ = Rehearsal(params.tag_match_cam, rehearsed()).run();
     out.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed, 5); });
     memory.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed + 2, 4); });
     done_.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed + 1, 3); });
@@ -116,9 +117,10 @@ class Scene {
     op.signaled = random_.one_in(3);
     op.wqe_index = static_cast<std::uint32_t>(random_.bits());
     op.tm_sync = op.opcode == TagOpcode::kSync ? !random_.one_in(4) : random_.one_in(8);
-    op.unexpected_count = random_.one_in(40) ? static_cast<std::uint16_t>(random_.bits())
+    op.unexpected_count = random_.one_in(80) ? static_cast<std::uint16_t>(random_.bits())
                           : list == nullptr  ? std::uint16_t{}
                                              : list->unexpected();
+    if (list != nullptr && random_.one_in(80)) op.unexpected_count = short_of_sync(*list, random_.below(3));
     op.entry.handle = random_.one_in(100)  ? static_cast<std::uint32_t>(random_.bits())
                       : fills_ && !adapts_ ? handle_++ % most_
                                            : random_.below(most_ + 1);
@@ -128,6 +130,11 @@ class Scene {
     op.entry.buffer = {random_.one_in(2) ? 4096 : static_cast<std::uint32_t>(random_.bits()),
                        static_cast<std::uint32_t>(random_.bits()), random_.bits()};
     return op;
+  }
+
+  // As many messages that software has not seen as need no sync, save so many.
+  static std::uint16_t short_of_sync(const TagMatchList& list, std::uint32_t messages) {
+    return static_cast<std::uint16_t>(list.unexpected() - TagMatchList::kMostUnacknowledged + messages);
   }
 
   void maybe_return(Cycle now, const WqeRequest& p) {
@@ -140,57 +147,31 @@ class Scene {
     returned_.push(now + 1, {p.receive_queue, match ? p.wqe_index : kNoTagEntry});
   }
 
-  // What is rare in random traffic, once, with one list: an entry goes back between others of the overflow, a search
-  // has a match in the CAM while older entries are on their way, a read fails, the list goes during a walk; one too
-  // many is made.
-  void rehearse(const TagMatchCamParams& t) {
-    Cycle at{8};
-    const auto tag_of = [](std::uint32_t handle) { return 0xabc'0000'0000u + handle; };
-    const auto post = [&](std::uint32_t handle) {
-      TagOperation op;
-      op.opcode = TagOpcode::kAdd;
-      op.srq = WqId{0};
-      op.entry = {handle, tag_of(handle), ~std::uint64_t{0}, {4096, 1, 2}};
-      operations_.push(at, op);
-      ++posted_;
-      at += t.append_cycles + 1;
+  Rehearsed rehearsed() {
+    return {
+        .post =
+            [this](Cycle at, const TagOperation& op) {
+              operations_.push(at, op);
+              ++posted_;
+            },
+        .search = [this](Cycle at, std::uint64_t tag) { search_for(at, WqId{0}, tag); },
+        .give_back =
+            [this](Cycle at, std::uint32_t handle) {
+              returned_.push(at, {WqId{0}, handle});
+              ++asked_;
+            },
+        .change_list =
+            [this](Cycle at, bool create, WqId srq) {
+              lists_.push(at, {create, srq, {}, {}});
+            },
+        .set_latency =
+            [this](Cycle at, std::uint64_t latency) {
+              bench_.at(at, [this, latency](Cycle) { memory.set_latency(latency); });
+            },
+        .set_failing = [this](Cycle at, bool fails) { bench_.at(at, [this, fails](Cycle) { host_.fails = fails; }); },
+        .set_returns = [this](Cycle at,
+                              bool come_back) { bench_.at(at, [this, come_back](Cycle) { comes_back_ = come_back; }); },
     };
-    const auto search = [&](std::uint32_t handle) {
-      search_for(at, WqId{0}, tag_of(handle));
-      at += 20;
-    };
-    for (std::uint32_t n = 0; n < entries_ + 6; ++n) post(n);  // 6 of them to the overflow
-    at += 200;
-    bench_.at(at, [this](Cycle) { memory.set_latency(100); });
-    search(entries_ + 3);  // its match comes back
-    at += 2000;
-    bench_.at(at, [this](Cycle) {
-      memory.set_latency(400);
-      comes_back_ = false;
-    });
-    for (std::uint32_t n = 0; n < 10; ++n) search(n);  // more than there is in the overflow, dead ones with it
-    if (t.refill_reads < 8) at += 300;                 // otherwise they are all on their way
-    post(0);
-    search(0);
-    at += 2000;
-    for (std::uint32_t n = 0; n < 16; ++n) post(n);  // fill it again
-    at += 300;
-    for (const bool fails : {false, true}) {
-      bench_.at(at, [this, fails](Cycle) { host_.fails = fails; });
-      search(most_);  // no tag: walks to the end
-      if (!fails) lists_.push(at, {false, WqId{0}, {}, {}});
-      if (!fails) lists_.push(at + 500, {true, WqId{0}, {}, {}});
-      at += 600;
-      for (std::uint32_t n = 0; !fails && n < entries_ + 6; ++n) post(n);
-      at += 200;
-    }
-    at += 1000;
-    for (std::uint32_t n = 0; n < 3; ++n) lists_.push(at, {true, WqId{srqs_ - 1 - n}, {}, {}});
-    bench_.at(at, [this](Cycle) {
-      host_.fails = false;
-      comes_back_ = true;
-    });
-    random_from_ = at + 100;
   }
 
   // What comes is made as time goes on; tags are few or many, posted or searched for, for a while.
@@ -203,13 +184,14 @@ class Scene {
     if (random_.one_in(256)) fills_ = !random_.one_in(3);
     if (adapts_) steer(now);
     if (random_.one_in(64)) memory.set_latency(random_.one_in(4) ? 300 : 5 + random_.below(60));
+    const bool quiet = mode_ == Mode::kThin && !random_.one_in(8);
     const std::uint32_t pace = pauses_ ? 200 : mode_ != Mode::kMixed ? 20 : random_.one_in(3) ? 1 : 8;
-    for (std::uint64_t at = 4 + random_.below(pauses_ ? 200 : 4); at < kSpan; at += random_.below(pace * 6)) {
+    for (std::uint64_t at = 4 + random_.below(pauses_ ? 200 : 4); at < kSpan && !quiet; at += random_.below(pace * 6)) {
       if (sent_ - in_.pushed() >= 64) break;
       in_.push(Cycle{now.count + at}, packet());
       ++sent_;
     }
-    for (std::uint64_t at = 4 + random_.below(pauses_ ? 200 : 4); at < kSpan;
+    for (std::uint64_t at = 4 + random_.below(pauses_ ? 200 : 4); at < kSpan && !quiet;
          at += random_.below(fills_ && !adapts_ ? 5 : pace * 5)) {
       if (posted_ - operations_.pushed() >= 64) break;
       operations_.push(Cycle{now.count + at}, operation());
@@ -231,7 +213,8 @@ class Scene {
     std::uint32_t waiting = 0;
     for (std::uint32_t n = 0; n < 3; ++n)
       waiting += dut.list(WqId{n}) == nullptr ? 0 : dut.list(WqId{n})->in_overflow();
-    if (mode_ == Mode::kFill && waiting > 30) mode_ = Mode::kDrain;
+    if (mode_ == Mode::kFill && waiting > 30) mode_ = random_.one_in(4) ? Mode::kThin : Mode::kDrain;
+    if (mode_ == Mode::kThin && (waiting < 8 || random_.one_in(100))) mode_ = Mode::kDrain;
     if (mode_ == Mode::kDrain && waiting == 0) mode_ = random_.one_in(4) ? Mode::kMixed : Mode::kFill;
     if (mode_ == Mode::kMixed && random_.one_in(60)) mode_ = Mode::kFill;
     for (std::uint32_t n = 0; n < 3; ++n) {
@@ -240,6 +223,7 @@ class Scene {
       lists_.push(now, {true, WqId{n}, Pdn{n}, Cqn{n}});
     }
     if (mode_ == Mode::kFill) fill(now);
+    if (mode_ == Mode::kThin) thin(now);
     if (mode_ != Mode::kDrain) return;
     if (waiting < 8) memory.set_latency(150);
     meet_the_overflow(now);
@@ -270,6 +254,19 @@ class Scene {
       operations_.push(now + at, op);
       ++posted_;
     }
+  }
+
+  // Some entries of the overflow go, while the CAM stays full but for a moment: the others are compacted.
+  void thin(Cycle now) {
+    memory.set_latency(random_.one_in(4) ? 100 : 5 + random_.below(20));
+    if (sent_ > in_.pushed() + 1) return;
+    const WqId queue{random_.below(3)};
+    const TagMatchList* const list = dut.list(queue);
+    if (list == nullptr || list->in_overflow() == 0) return;
+    std::uint32_t handle = random_.below(most_);
+    for (std::uint32_t n = 0; n < most_ && !list->in_overflow(handle); ++n) handle = (handle + 1) % most_;
+    search_for(now, queue, tags_[{raw(queue), handle}]);
+    if (random_.one_in(16)) search_the_cam(now + 10);
   }
 
   void search_the_cam(Cycle when) {
@@ -347,7 +344,7 @@ class Scene {
   BreakableMemory& host_;
   std::size_t sent_ = 0, posted_ = 0, asked_ = 0;
   std::uint32_t kinds_ = 20, adds_ = 10, returns_ = 40;
-  enum class Mode : std::uint8_t { kFill, kDrain, kMixed };
+  enum class Mode : std::uint8_t { kFill, kThin, kDrain, kMixed };
   Mode mode_ = Mode::kFill;
   bool pauses_ = false, fills_ = true, comes_back_ = true;
   Cycle random_from_{};

@@ -148,6 +148,15 @@ void TwinJoint::words_come() {
   words_due_ = false;
 }
 
+void TwinJoint::words_go() {
+  if (twin.kind != TwinPortKind::kRead) return;
+  std::vector<std::uint32_t> inverted(words_.size());
+  std::vector<std::uint32_t> others(words_.size());
+  std::transform(words_.begin(), words_.end(), inverted.begin(), [](std::uint32_t word) { return ~word; });
+  copy_bits(inverted.data(), 0, others.data(), 0, lanes * memory->word_bits());
+  std::memcpy(twin.words.at, others.data(), twin.words.bytes);
+}
+
 std::uint64_t TwinJoint::number(const std::vector<std::uint32_t>& bits_of_value, std::string_view name,
                                 std::uint64_t otherwise) const {
   std::uint64_t found = otherwise;

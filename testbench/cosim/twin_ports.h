@@ -47,6 +47,8 @@ struct TwinJoint {
   void answer_read();
   void answer_read(const std::vector<std::uint32_t>& words);
   void words_come();
+  // Those of a read in an earlier cycle do not stand there any more, but others.
+  void words_go();
   // The words that stand at an address of a read port.
   std::vector<std::uint32_t> words_at(const std::vector<std::uint32_t>& address) const;
   // A field on the port by its name; `otherwise`: there is none.

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is rare in random traffic of the tag matcher, once, with one list, in fixed cycles: each stage needs a state
+// that random packets and operations hardly ever leave alone for long enough.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "model/core/tag_matching/tag_match_list.h"
+#include "model/params/params.h"
+#include "model/types/tag_matching.h"
+#include "testbench/unit/model/engine/harness.h"
+
+namespace rxnic::tag_match_cam_scene {
+
+// Of the scene around the block. What is given to one of them comes in the order of its cycles.
+struct Rehearsed {
+  std::function<void(Cycle, const TagOperation&)> post;
+  std::function<void(Cycle, std::uint64_t tag)> search;
+  std::function<void(Cycle, std::uint32_t handle)> give_back;
+  std::function<void(Cycle, bool create, WqId)> change_list;
+  std::function<void(Cycle, std::uint64_t latency)> set_latency;  // of the memory
+  std::function<void(Cycle, bool fails)> set_failing;             // its reads
+  std::function<void(Cycle, bool come_back)> set_returns;         // whether matches come back
+};
+
+class Rehearsal {
+ public:
+  Rehearsal(const TagMatchCamParams& params, Rehearsed scene) : t_(params), scene_(std::move(scene)) {}
+
+  // The first cycle after it.
+  Cycle run() {
+    post(0, t_.entries);
+    match_and_return_in_one_cycle();
+    post(t_.entries, t_.entries + 6);  // to the overflow
+    at_ += 200;
+    walk();
+    post(0, 16);  // fill it again
+    at_ += 300;
+    lose_the_list();
+    ask_for_syncs();
+    compact();
+    meet_a_younger_one();
+    lose_the_list_before_the_walk();
+    for (std::uint32_t n = 0; n < 3; ++n) scene_.change_list(at_, true, WqId{t_.lists + 1 - n});  // one too many
+    scene_.set_returns(at_, true);
+    return at_ + 100;
+  }
+
+ private:
+  static constexpr std::uint64_t kLong = 400;  // latency of memory
+  static std::uint64_t tag_of(std::uint32_t handle) { return 0xabc'0000'0000u + handle; }
+
+  void post_tag(std::uint32_t handle, std::uint64_t tag) {
+    TagOperation op;
+    op.opcode = TagOpcode::kAdd;
+    op.srq = WqId{0};
+    op.entry = {handle, tag, ~std::uint64_t{0}, {4096, 1, 2}};
+    scene_.post(at_, op);
+    at_ += t_.append_cycles + 1;
+  }
+  void post(std::uint32_t from, std::uint32_t to) {
+    for (std::uint32_t n = from; n < to; ++n) post_tag(n, tag_of(n));
+  }
+  void search(std::uint32_t handle) {
+    scene_.search(at_, tag_of(handle));
+    at_ += 20;
+  }
+  void remove(std::uint32_t handle) {
+    TagOperation op;
+    op.opcode = TagOpcode::kDelete;
+    op.srq = WqId{0};
+    op.entry.handle = handle;
+    scene_.post(at_, op);
+  }
+  void sync(std::uint16_t unexpected) {
+    TagOperation op;
+    op.opcode = TagOpcode::kSync;
+    op.srq = WqId{0};
+    op.tm_sync = true;
+    op.unexpected_count = unexpected;
+    scene_.post(at_, op);
+    at_ += 4;
+  }
+  void renew_list() {
+    scene_.change_list(at_, false, WqId{0});
+    scene_.change_list(at_, true, WqId{0});
+    at_ += 20;
+  }
+
+  // A match in the overflow while one of the same handle comes back, from before its tag was posted again: the entry
+  // that is put back is the one that has just matched (R14). The CAM is full of the tags 0 and on, before and after.
+  void match_and_return_in_one_cycle() {
+    const std::uint32_t other = t_.max_tags - 1;
+    const std::uint64_t again = tag_of(t_.max_tags);
+    scene_.set_returns(at_, false);
+    search(0);
+    post_tag(other, tag_of(other));
+    post_tag(0, again);  // to the overflow
+    at_ += 200;
+    scene_.set_latency(at_, kLong);
+    search(1);  // makes room, for which the overflow is read
+    scene_.search(at_, again);
+    // In one of these cycles the read has come; in those before and after it the handle has not matched.
+    for (std::uint64_t n = 20; n < kLong + 60; ++n) scene_.give_back(at_ + n, 0);
+    at_ += kLong + 200;
+    scene_.search(at_, again);
+    at_ += 20;
+    search(other);
+    scene_.set_returns(at_, true);
+    post(0, 2);
+  }
+
+  // An entry goes back between others of the overflow; a search has a match in the CAM while older entries are on
+  // their way.
+  void walk() {
+    scene_.set_latency(at_, 100);
+    search(t_.entries + 3);  // its match comes back
+    at_ += 2000;
+    scene_.set_latency(at_, kLong);
+    scene_.set_returns(at_, false);
+    for (std::uint32_t n = 0; n < 10; ++n) search(n);  // more than there is in the overflow, dead ones with it
+    if (t_.refill_reads < 8) at_ += 300;               // otherwise they are all on their way
+    post(0, 1);
+    search(0);
+    at_ += 2000;
+  }
+
+  // The list goes during a walk; a read fails.
+  void lose_the_list() {
+    for (const bool fails : {false, true}) {
+      scene_.set_failing(at_, fails);
+      search(t_.max_tags);  // no tag: walks to the end
+      if (!fails) scene_.change_list(at_, false, WqId{0});
+      if (!fails) scene_.change_list(at_ + 500, true, WqId{0});
+      at_ += 600;
+      if (!fails) post(0, t_.entries + 6);
+      at_ += 200;
+    }
+    at_ += 1000;
+    scene_.set_failing(at_, false);
+    renew_list();
+  }
+
+  // Unexpected messages up to the last that asks for no sync, and one more (R12). The list has counted none.
+  void ask_for_syncs() {
+    std::uint16_t unexpected = 0;
+    for (std::uint32_t n = 0; n < 8; ++n) {
+      sync(static_cast<std::uint16_t>(unexpected - TagMatchList::kMostUnacknowledged + 1));
+      for (std::uint32_t more = 0; more < 2; ++more) search(t_.max_tags);
+      unexpected += 2;
+    }
+    sync(unexpected);
+  }
+
+  // More dead entries than live ones, twice: they are compacted, to the end; and until there is room in the CAM, so
+  // that readers meet the gap (R8).
+  void compact() {
+    constexpr std::uint32_t kLive = 3;  // the first of the overflow, and the last ones
+    const std::uint32_t in_read = t_.overflow_entries_per_read;
+    const std::uint32_t dead = std::max(in_read, kLive + 1);
+    post(0, t_.entries + dead + kLive);
+    const auto kill = [&](std::uint32_t nth) {
+      search(t_.entries + nth);
+      at_ += 200;
+    };
+    scene_.set_latency(at_, 20);
+    at_ += 100;
+    for (std::uint32_t n = 1; n <= dead; ++n) kill(n);
+    at_ += 500;
+    for (std::uint32_t n = 1; n <= dead; ++n) post(t_.entries + n, t_.entries + n + 1);
+    at_ += 200;
+    // In the order of their ages: 0, dead + 1, dead + 2, 1, 2, ...
+    kill(dead + 1);
+    kill(dead + 2);
+    for (std::uint32_t n = 1; n + kLive <= dead; ++n) kill(n);
+    scene_.set_latency(at_, kLong);
+    search(t_.entries + dead - 2);  // the last that dies: so many reads find it
+    at_ += (dead / in_read + 1) * kLong;
+    at_ += in_read > 1 ? kLong / 2 : kLong + kLong / 2;  // during a read that leaves the gap behind the first entry
+    search(0);
+    at_ += 8 * kLong;
+  }
+
+  // A search with a match in the CAM waits for older entries, and is decided by the first one that is younger, although
+  // one more is on its way (R7). Then an entry of the overflow is removed (R8). The CAM is full, and two entries are in
+  // the overflow.
+  void meet_a_younger_one() {
+    search(1);
+    at_ += 4 * kLong;  // one is left there
+    search(2);         // it is on its way
+    search(3);
+    post(1, 2);  // to the CAM
+    post(2, 4);  // to the overflow
+    search(4);   // they are on their way, one after the other
+    search(5);
+    search(1);
+    at_ += 4 * kLong;
+    post(4, 6);  // the second one to the overflow
+    remove(5);
+    at_ += 2 * kLong;
+    post(5, 6);
+    at_ += 100;
+  }
+
+  // It goes while a search that has to walk has not even its result in the CAM (R7, R15).
+  void lose_the_list_before_the_walk() {
+    scene_.search(at_, tag_of(t_.max_tags));
+    scene_.change_list(at_ + 1, false, WqId{0});
+    at_ += 2 * kLong;
+    scene_.change_list(at_, true, WqId{0});
+  }
+
+  const TagMatchCamParams t_;
+  const Rehearsed scene_;
+  Cycle at_{8};
+};
+
+}  // namespace rxnic::tag_match_cam_scene

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/plant_faults: what it writes, which tests it tries, and what it refuses; no fault of the whole tree."""
+import importlib.machinery
+import importlib.util
+import shutil
+import sys
+
+import e2e
+
+sys.dont_write_bytecode = True
+
+BLOCK = "grh_scatter"
+SCRIPT = e2e.ROOT / "scripts" / "plant_faults"
+# A fault that the first configuration does not show, and the second one, with a latency of one cycle, does.
+WAS, NOW = "assign matured = CountBits'(found);", "assign matured = CountBits'(found) >> 1;"
+
+
+def module():
+    """The script, to call its parts."""
+    loader = importlib.machinery.SourceFileLoader("plant_faults", str(SCRIPT))
+    made = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(made)
+    return made
+
+
+def table(bench):
+    """A run over a part of the faults keeps the rows of the others, by their text, in the order of faults.toml."""
+    script = module()
+    file = bench.folder / "FAULTS.md"
+
+    def fault(about):
+        return {"file": "rtl/one.sv", "was": "a", "is": "b", "about": about}
+
+    def rows():
+        return [line for line in file.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+
+    faults = [("one", fault("late")), ("one", fault("early")), ("two", fault("late")), ("two", fault("never tried"))]
+    script.write_table(file, faults, {("two", "late"): "Two/Random", ("one", "early"): "NOT CAUGHT",
+                                      ("one", "late"): "One/Random"})
+    header = "| block | fault | in | caught by |"
+    first = "| one | late | `one.sv` | One/Random |"
+    early = "| one | early | `one.sv` | NOT CAUGHT |"
+    last = "| two | late | `one.sv` | Two/Random |"
+    bench.expect_equal(rows(), [header, first, early, last], "the first run")
+    script.write_table(file, faults, {("one", "early"): "One/Random"})
+    early = early.replace("NOT CAUGHT", "One/Random")
+    bench.expect_equal(rows(), [header, first, early, last], "a run over one fault")
+    # Another block comes in between; a fault is left out of faults.toml, one is new there.
+    faults = [faults[0], ("between", fault("late")), ("one", fault("new")), *faults[2:]]
+    script.write_table(file, faults, {("between", "late"): "Between/Random"})
+    between = "| between | late | `one.sv` | Between/Random |"
+    bench.expect_equal(rows(), [header, first, between, last], "a run with other faults")
+    written = file.read_text(encoding="utf-8")
+    script.write_table(file, faults, {})
+    bench.expect_equal(file.read_text(encoding="utf-8"), written, "a run over none")
+
+
+def configurations(bench):
+    """A fault of RTL alone is tried in one configuration after another; of anything else, in none."""
+    if not shutil.which("verilator"):
+        raise e2e.Skip("verilator: it is not installed")
+    script = module()
+    tests = bench.options.rxnic.parents[2] / "testbench" / "cosim" / "cosim_tests"
+    if not tests.is_file():
+        raise e2e.Skip(f"{tests}: it is not built")
+    file = f"rtl/{BLOCK}.sv"
+    text = (e2e.ROOT / file).read_text(encoding="utf-8")
+    tried = []
+    verdict = script.trial.verdict
+
+    def note(configuration, *how):
+        tried.append(configuration.name)
+        return verdict(configuration, *how)
+
+    script.trial.verdict = note
+    names = [configuration.name for configuration in script.twins.configurations(BLOCK)]
+    caught = script.catching_configuration(tests, BLOCK, {file: text}, 20000)
+    bench.expect_equal((caught, tried), ("", names), "with nothing changed")
+    tried.clear()
+    bench.expect(text.count(WAS) == 1, f"{file}: no {WAS}")
+    caught = script.catching_configuration(tests, BLOCK, {file: text.replace(WAS, NOW)}, 20000)
+    bench.expect_equal((caught, tried), (f"ModelAndRtlAgreeOnRandomPackets/{names[1]}", names[:2]), "a fault")
+    tried.clear()
+    caught = script.catching_configuration(tests, BLOCK, {file: text + "\nno RTL\n"}, 20000)
+    bench.expect_equal((caught, tried), ("", names[:1]), "what Verilator refuses")
+    tried.clear()
+    for other in ("model/blocks/grh_scatter.cpp", "rtl/checkers/grh_scatter_checker.sv"):
+        caught = script.catching_configuration(tests, BLOCK, {file: "", other: ""}, 20000)
+        bench.expect_equal((caught, tried), ("", []), other)
+
+
+def mistakes(bench):
+    """A line that does not fit the sources, and a block or number that there is not, end it with 2."""
+    for folder in ("scripts", "testbench/cosim", "rtl"):
+        (bench.folder / folder).mkdir(parents=True)
+    copy = shutil.copy(SCRIPT, bench.folder / "scripts")
+    for name in ("trial.py", "twins.py"):
+        shutil.copy(e2e.ROOT / "testbench" / "cosim" / name, bench.folder / "testbench" / "cosim")
+    (bench.folder / "rtl" / "one.sv").write_text("aab", encoding="utf-8")
+    faults = bench.folder / "testbench" / "cosim" / "faults.toml"
+    line = '[one]\nfaults = [{{ file = "rtl/one.sv", was = "{}", is = "c", about = "wrong" }}]\n'
+    for was, status, *words in (("b", 0, "1 one: wrong"), ("a", 2, "wrong", "found 2 times in rtl/one.sv", "once: a"),
+                                ("d", 2, "wrong", "found 0 times")):
+        faults.write_text(line.format(was), encoding="utf-8")
+        done = bench.start(copy, "--list")
+        bench.expect_equal(done.returncode, status, f"{was}: {done.stdout} {done.stderr}")
+        for word in words:
+            bench.expect(word in done.stdout + done.stderr, f"{was}: does not say {word}: {done.stdout} {done.stderr}")
+    faults.write_text(line.format("b"), encoding="utf-8")
+    for which, status in (("one", 0), ("1", 0), ("two", 2), ("2", 2)):
+        bench.expect_equal(bench.start(copy, "--list", which).returncode, status, f"--list {which}")
+
+
+CHECKS = {"table": table, "configurations": configurations, "mistakes": mistakes}
+
+if __name__ == "__main__":
+    sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))
