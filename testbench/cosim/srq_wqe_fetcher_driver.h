@@ -7,53 +7,13 @@
 
 #include <array>
 #include <deque>
-#include <numeric>
-#include <vector>
 
 #include "model/blocks/srq_wqe_fetcher.h"
-#include "model/core/receive_queue/wqe_format.h"
 #include "model/types/opcode.h"
-#include "testbench/cosim/random.h"
+#include "testbench/cosim/srq_wqe_fetcher_queues.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic::srq_wqe_fetcher_scene {
-
-inline constexpr std::uint32_t kLines = 16;
-inline constexpr std::uint32_t kQueues = 14;
-inline constexpr std::uint32_t kAtFirst = 10;          // queues that there are before the first cycle
-inline constexpr BusAddress kHole{0x7000'0000'0000u};  // not mapped from here to the contexts
-
-class MemoryWithHole final : public HostMemory {
- public:
-  bool read(BusAddress at, std::span<std::uint8_t> to) override {
-    return (at < kHole || at >= icm::kQueueContexts) && memory_.read(at, to);
-  }
-  bool write(BusAddress at, std::span<const std::uint8_t> from) override { return memory_.write(at, from); }
-
- private:
-  LocalMemory memory_;
-};
-
-struct Queue {
-  WqContext context;
-  WqId id = kNoWq;                   // kNoWq: there is none
-  std::vector<std::uint32_t> order;  // slot of WQE k
-  std::uint32_t producer = 0;
-  std::uint32_t bound = 0;  // most that are posted
-  bool failed = false;      // an RQ: its flush was asked for
-};
-
-struct Line {
-  bool tagged = false;
-  std::uint32_t queue = 0;
-  std::uint16_t epoch = 0;
-  std::uint32_t messages = 0;
-  bool in_message = false, of_tag = false;
-  WqId message_queue = kNoWq;
-  std::uint64_t bytes = 0;
-  std::uint32_t in_flight = 0;
-  enum { kUp, kFailed, kFlushing, kFlushed, kResetting } state = kUp;
-};
 
 // Pushes what comes from outside, as far as there is room.
 class Driver final : public Block {
@@ -71,7 +31,7 @@ class Driver final : public Block {
   In<WqReply> replies{"replies"};
 
   void create_at_first() {
-    for (std::uint32_t n = 0; n < kAtFirst; ++n) queues_[n] = random_queue(n);
+    for (std::uint32_t n = 0; n < kAtFirst; ++n) queues_[n] = random_queue(random_, n);
     for (std::uint32_t n = 0; n < kAtFirst; ++n) queues_[n].id = dut_.create(queues_[n].context, host_);
     for (std::uint32_t n = 0; n < kLines; ++n) renew(n);
   }
@@ -82,11 +42,11 @@ class Driver final : public Block {
 
   Cycle step(Cycle now) override {
     look(now);
-    if (now >= end_) return rest(now, Activity::kBusy, slots_.empty() ? replies.next(now) : now + 1);
-    if (now.count % 256 == 0) {
+    if (now >= end_) return rest(now, Activity::kBusy, now + 1);
+    if (now.count % 256 == 0 && (mood_ != 5 || random_.one_in(4))) {
       mood_ = random_.below(10);
       focus_ = random_.below(kQueues);
-      patience_ = 1u << random_.below(10);
+      patience_ = mood_ == 5 ? 1 : 1u << random_.below(10);
     }
     const std::uint32_t pace = mood_ == 0 ? 30 : mood_ == 1 ? 6 : 1;
     for (auto* port : {&packets, &tagged}) {
@@ -144,7 +104,7 @@ class Driver final : public Block {
     line = {};
     line.tagged = random_.one_in(2);
     line.messages = random_.below(100);
-    do line.queue = random_.below(kQueues);
+    do line.queue = random_.below(random_.one_in(2) ? 3 : kQueues);
     while (queues_[line.queue].id == kNoWq);
     const Queue& queue = queues_[line.queue];
     ++qp.residence;
@@ -157,64 +117,11 @@ class Driver final : public Block {
   }
 
   // Work queues
-  Queue random_queue(std::uint32_t n) {
-    Queue queue;
-    WqContext& c = queue.context;
-    c.kind = random_.one_in(2) ? WqKind::kSrq : WqKind::kRq;
-    c.layout = random_.one_in(2) ? WqLayout::kLinkedList : WqLayout::kCyclic;
-    c.tag_matching = random_.one_in(4);
-    c.number = 500 + n;
-    c.base = random_.one_in(12) ? kHole + 0x100000ull * n : BusAddress{0x100000ull * (n + 1)};
-    c.slots = 2u << random_.below(6);
-    static constexpr std::uint16_t kStrides[] = {32, 64, 64, 64, 128, 256, 1024, 4096};
-    c.stride = kStrides[random_.below(std::size(kStrides))];
-    c.pd = Pdn{random_.below(1u << 20)};
-    c.cq = Cqn{1 + random_.below(50)};
-    c.xrcd = Xrcdn{random_.below(9)};
-    c.limit = random_.one_in(2) ? random_.below(4) : 0;
-    queue.order.resize(c.slots);
-    std::iota(queue.order.begin(), queue.order.end(), 0u);
-    if (c.layout == WqLayout::kLinkedList && random_.one_in(2)) {
-      for (std::uint32_t i = 0; i < c.slots / 8 + 1; ++i) {
-        std::swap(queue.order[random_.below(c.slots)], queue.order[random_.below(c.slots)]);
-      }
-    }
-    c.first_wqe = static_cast<std::uint16_t>(queue.order[0]);
-    return queue;
-  }
   std::uint32_t any_queue() {
     if (mood_ >= 3 && !random_.one_in(6)) return (focus_ + random_.below(2)) % kQueues;
-    return random_.below(kQueues);
+    return random_.below(random_.one_in(2) ? 3 : kQueues);
   }
   bool in_focus(std::uint32_t n) const { return n == focus_ || n == (focus_ + 1) % kQueues; }
-  void write_slot(const Queue& queue, std::uint32_t k) {
-    const WqContext& c = queue.context;
-    if (c.base >= kHole) return;
-    std::vector<std::uint8_t> bytes(c.stride);
-    const std::uint32_t fit = sges_per_slot(c.layout, c.stride), few = std::min(fit, 1 + random_.below(3));
-    const std::uint32_t count = random_.one_in(8) ? std::min(fit, random_.below(36)) : few;
-    std::vector<DataSegment> sges(count);
-    for (DataSegment& sge : sges) {
-      sge.length = random_.one_in(10)   ? 0
-                   : random_.one_in(60) ? 0x7fff'ff00u + random_.below(0x200)
-                                        : random_.below(5000);
-      sge.lkey = random_.one_in(50) ? 0 : random_.one_in(60) ? raw(kInvalidKey) : 0x700 + random_.below(99);
-      sge.address = random_.bits();
-    }
-    if (c.layout == WqLayout::kLinkedList) {
-      NextSegment next;
-      next.next_wqe_index =
-          static_cast<std::uint16_t>(queue.order[(k + 1) % c.slots] + (random_.one_in(9) ? c.slots : 0));
-      std::memcpy(bytes.data(), &next, sizeof next);
-    }
-    if (count < fit) {
-      DataSegment end;
-      end.lkey = raw(kInvalidKey);
-      sges.push_back(end);
-    }
-    std::memcpy(bytes.data() + wqe_header_bytes(c.layout), sges.data(), sges.size() * sizeof(DataSegment));
-    host_.write(wqe_address(c, queue.order[k % c.slots]), bytes);
-  }
   void ring(Cycle now) {
     std::uint32_t n = any_queue();
     for (std::uint32_t i = 0; mood_ == 7 && i < kQueues && !queues_[n].failed; ++i) n = (n + 1) % kQueues;
@@ -232,7 +139,7 @@ class Driver final : public Block {
       if (d.value - queue.producer <= room) d.value = queue.producer;
     } else if (queue.id != kNoWq && queue.bound < room) {
       const std::uint32_t count = 1 + random_.below(std::min(room - queue.bound, mood_ == 2 ? 2u : 12u));
-      for (std::uint32_t k = 0; k < count; ++k) write_slot(queue, queue.producer++);
+      for (std::uint32_t k = 0; k < count; ++k) write_slot(random_, host_, queue, queue.producer++);
       queue.bound += count;
       d.value = queue.producer;
     }
@@ -248,7 +155,9 @@ class Driver final : public Block {
     of_ = n;
     for (std::uint32_t l = 0; l < kLines; ++l) {
       Line& line = lines_[l];
-      const bool goes = line.state == Line::kFlushed ? mood_ != 7 : line.state == Line::kUp && random_.one_in(400);
+      const bool goes = line.state == Line::kFlushed
+                            ? mood_ != 7
+                            : line.state == Line::kUp && random_.one_in(line.in_message ? 40 : 400);
       if (!goes || line.in_flight > 0 || !random_.one_in(3)) continue;
       line.state = Line::kResetting;
       of_ = line.queue;
@@ -259,7 +168,7 @@ class Driver final : public Block {
       return ask(now, c);
     }
     if (queue.id == kNoWq) {
-      made_ = random_queue(n);
+      made_ = random_queue(random_, n);
       describe(c, made_.context);
       if (random_.one_in(12)) c.slots = random_.one_in(2) ? 3 : 1u << 25;
       if (random_.one_in(20)) c.stride = random_.one_in(2) ? 96 : 16;
@@ -281,21 +190,6 @@ class Driver final : public Block {
       if (line.queue == n) return true;
     }
     return false;
-  }
-  static void describe(WqCommand& command, const WqContext& c) {
-    command.operation = WqOperation::kCreate;
-    command.is_srq = c.kind == WqKind::kSrq;
-    command.linked_list = c.layout == WqLayout::kLinkedList;
-    command.tag_matching = c.tag_matching;
-    command.number = c.number;
-    command.base = c.base;
-    command.slots = c.slots;
-    command.stride = c.stride;
-    command.first_wqe = c.first_wqe;
-    command.pd = c.pd;
-    command.cq = c.cq;
-    command.xrcd = c.xrcd;
-    command.limit = c.limit;
   }
   void ask(Cycle now, const WqCommand& c) {
     commands.push(now, c);
