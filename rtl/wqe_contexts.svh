@@ -15,6 +15,7 @@ logic [31:0] request_count_q, request_count_d;
 logic [1:0] request_pushes;
 logic [3*57-1:0] request_pushed;
 logic [56:0] front_request;
+rxnic_link_pkg::dma_request_t context_request;
 
 function automatic logic [SetBits-1:0] set_of(input logic [23:0] number);
   // verilator lint_off UNUSEDSIGNAL
@@ -198,16 +199,15 @@ endtask
 
 // (R21) A request leaves, with what it writes.
 task automatic request_context();
-  rxnic_link_pkg::dma_request_t request;
   front_request = request_count_q == '0 ? request_pushed[56:0] : requests_q[first_request_q];
   request_count_d = request_count_q + 32'(request_pushes);
   context_dma_valid_o = request_count_d != '0;
-  request = '0;
-  request.kind = front_request[56] ? rxnic_link_pkg::DmaKindWrite : rxnic_link_pkg::DmaKindRead;
-  request.cookie = front_request[31:0];
-  request.address = QueueContextsAt + 64'(front_request[55:32]) * 64'(ContextBytes);
-  request.bytes = ContextBytes;
-  context_dma_o = request;
+  context_request = '0;
+  context_request.kind = front_request[56] ? rxnic_link_pkg::DmaKindWrite : rxnic_link_pkg::DmaKindRead;
+  context_request.cookie = front_request[31:0];
+  context_request.address = QueueContextsAt + 64'(front_request[55:32]) * 64'(ContextBytes);
+  context_request.bytes = ContextBytes;
+  context_dma_o = context_request;
   written_back_valid_o = context_dma_valid_o && context_dma_ready_i && front_request[56];
   get_queue(front_request[LineBits-1:0]);
   if (front_request[31:0] == QueueContexts) q = '0;

@@ -3,7 +3,7 @@
 
 rxnic_link_pkg::wqe_request_t p;            // the packet, or the flushed WQE, that leaves
 // verilator lint_off UNUSEDSIGNAL
-rxnic_link_pkg::wqe_request_t taken;
+rxnic_link_pkg::wqe_request_t taken, looked;
 // verilator lint_on UNUSEDSIGNAL
 rxnic_link_pkg::open_wqe_t open_wqe, kept_wqe, taken_wqe;
 logic [PipeBits-1:0] pipe_first_q, pipe_first_d, pipe_last_q, pipe_last_d;
@@ -47,18 +47,14 @@ task automatic keep_open_wqe(input logic [23:0] line);
   end
 endtask
 
-// The queue whose context a packet needs here. An RQ's QP takes its WQEs from that RQ.
-task automatic find_needed(input rxnic_link_pkg::wqe_request_t of);
-  // verilator lint_off UNUSEDSIGNAL
-  rxnic_link_pkg::wqe_request_t r;
-  // verilator lint_on UNUSEDSIGNAL
-  r = of;
+// The queue whose context the packet in `looked` needs here. An RQ's QP takes its WQEs from that RQ.
+task automatic find_needed();
   needed = NoWq;
-  if (r.role == rxnic_link_pkg::PacketRoleReceived && r.outcome == rxnic_link_pkg::OutcomeExecute &&
-      (r.takes_wqe || rxnic_pkg::is_send(r.opcode))) begin
-    needed = r.queue_;
-  end else if (r.acknowledge && !r.uses_srq && CountsCredits) begin
-    needed = r.receive_queue;
+  if (looked.role == rxnic_link_pkg::PacketRoleReceived && looked.outcome == rxnic_link_pkg::OutcomeExecute &&
+      (looked.takes_wqe || rxnic_pkg::is_send(looked.opcode))) begin
+    needed = looked.queue_;
+  end else if (looked.acknowledge && !looked.uses_srq && CountsCredits) begin
+    needed = looked.receive_queue;
   end
   needs = needed != NoWq;
 endtask
@@ -76,7 +72,8 @@ task automatic accept();
       find(taken.queue_);
       if (here) ask(StepAccept);
     end
-    find_needed(taken);
+    looked = taken;
+    find_needed();
     if (needs && taken.line != NoLine) read_ahead(needed);
     if (taken.line != NoLine && !(context_write_valid_o && context_write_o.line == taken.line)) begin
       put_open(2, taken.line[QpLineBits-1:0], from_tagged ? tagged_context_i : context_i);
@@ -151,7 +148,8 @@ task automatic decide();
     give_back();
     if (packet_leaves) squash();
   end else begin
-    find_needed(p);
+    looked = p;
+    find_needed();
     if (needs) begin
       look_up(Packet, needed, StepPacket);
       packet_found_d = look_here;

@@ -7,6 +7,7 @@ logic [31:0] epoch_q, epoch_d;  // of prefetch contexts, counted together
 logic run_found;
 logic [6:0] run_count;
 // A WQE as it is parsed (F R1..R4)
+rxnic_link_pkg::data_segment_t segment;
 logic parsed_valid;
 logic [5:0] parsed_count;
 logic [MaxSge*SegmentBits-1:0] parsed_list;
@@ -101,7 +102,6 @@ endtask
 task automatic parse_front();
   logic [31:0] fit;
   logic ended, bad;
-  rxnic_link_pkg::data_segment_t segment;
   fit = (bytes_used(x.linked, x.stride) >> 4) - (x.linked ? 32'd1 : 32'd0);
   ended = 1'b0;
   bad = 1'b0;

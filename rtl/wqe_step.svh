@@ -86,12 +86,14 @@ always_comb begin : begin_cycle_and_step
   refused = '0;
   p = '0;
   taken = '0;
+  looked = '0;
   open_wqe = '0;
   kept_wqe = '0;
   taken_wqe = '0;
   reply = '0;
   made = '0;
   read_request = '0;
+  segment = '0;
   {out_valid_o, context_write_valid_o, context_write_o, lists_valid_o, lists_o} = '0;
   {refusals_valid_o, refusals_o, returned_valid_o, returned_o, pins_valid_o, pins_o, dma_valid_o} = '0;
   {events_valid_o, events_o, commands_ready_o, command_replies_valid_o, doorbells_ready_o, flushes_ready_o} = '0;

@@ -250,7 +250,7 @@ SrqWqeFetcherParams small() {
   p.pipeline_depth = 4;
   p.wqe_store_entries = 6;
   p.wqe_store_share = 2;
-  p.late_flushes = 1;
+  p.late_flushes = 2;
   p.queue_contexts = 8;
   p.queue_context_ways = 2;
   p.queue_misses_in_flight = 2;
@@ -268,7 +268,7 @@ SrqWqeFetcherParams greedy() {
   p.sequential_prefetch = false;
   p.wqe_store_entries = 5;
   p.wqe_store_share = 0;
-  p.late_flushes = 2;
+  p.late_flushes = 1;
   p.queue_contexts = 4;
   p.queue_context_ways = 4;
   p.queue_misses_in_flight = 1;

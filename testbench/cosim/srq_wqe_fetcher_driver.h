@@ -43,7 +43,7 @@ class Driver final : public Block {
   Cycle step(Cycle now) override {
     look(now);
     if (now >= end_) return rest(now, Activity::kBusy, now + 1);
-    if (now.count % 256 == 0 && (mood_ != 5 || random_.one_in(4))) {
+    if (now.count % 256 == 0 && ((mood_ != 5 && mood_ != 7) || random_.one_in(4))) {
       mood_ = random_.below(10);
       focus_ = random_.below(kQueues);
       patience_ = mood_ == 5 ? 1 : 1u << random_.below(10);
@@ -118,12 +118,12 @@ class Driver final : public Block {
 
   // Work queues
   std::uint32_t any_queue() {
-    if (mood_ >= 3 && !random_.one_in(6)) return (focus_ + random_.below(2)) % kQueues;
+    if (mood_ >= 3 && mood_ != 5 && !random_.one_in(6)) return (focus_ + random_.below(2)) % kQueues;
     return random_.below(random_.one_in(2) ? 3 : kQueues);
   }
   bool in_focus(std::uint32_t n) const { return n == focus_ || n == (focus_ + 1) % kQueues; }
   void ring(Cycle now) {
-    std::uint32_t n = any_queue();
+    std::uint32_t n = mood_ == 7 ? random_.below(kQueues) : any_queue();
     for (std::uint32_t i = 0; mood_ == 7 && i < kQueues && !queues_[n].failed; ++i) n = (n + 1) % kQueues;
     Queue& queue = queues_[n];
     Doorbell d;
@@ -346,7 +346,7 @@ class Driver final : public Block {
   void flush(Cycle now) {
     const std::uint32_t n = random_.below(kLines);
     Line& line = lines_[n];
-    if (line.state == Line::kUp && random_.one_in(60)) line.state = Line::kFailed;  // by software
+    if (line.state == Line::kUp && random_.one_in(mood_ == 7 ? 10 : 60)) line.state = Line::kFailed;  // by software
     if (line.state != Line::kFailed || !flushes.can_push(now)) return;
     if (queues_[line.queue].context.kind == WqKind::kRq) queues_[line.queue].failed = true;
     line.state = Line::kFlushing;
