@@ -119,7 +119,7 @@ class Driver final : public Block {
   // Work queues
   std::uint32_t any_queue() {
     if (mood_ >= 3 && mood_ != 5 && !random_.one_in(6)) return (focus_ + random_.below(2)) % kQueues;
-    return random_.below(random_.one_in(2) ? 3 : kQueues);
+    return random_.below(mood_ == 5 || random_.one_in(2) ? 3 : kQueues);
   }
   bool in_focus(std::uint32_t n) const { return n == focus_ || n == (focus_ + 1) % kQueues; }
   void ring(Cycle now) {
@@ -157,7 +157,7 @@ class Driver final : public Block {
       Line& line = lines_[l];
       const bool goes = line.state == Line::kFlushed
                             ? mood_ != 7
-                            : line.state == Line::kUp && random_.one_in(line.in_message ? 40 : 400);
+                            : line.state == Line::kUp && random_.one_in(line.in_message && mood_ != 5 ? 20 : 400);
       if (!goes || line.in_flight > 0 || !random_.one_in(3)) continue;
       line.state = Line::kResetting;
       of_ = line.queue;
@@ -219,6 +219,7 @@ class Driver final : public Block {
     for (int tries = 0; tries < kTries; ++tries) {
       const std::uint32_t n = mood_ == 6 ? (focus_ + random_.below(3)) % kLines : random_.below(kLines);
       Line& line = lines_[n];
+      if (mood_ == 5 && tries + 1 < kTries && (line.queue >= 3 || (line.in_message && !random_.one_in(8)))) continue;
       if (mood_ >= 3 && mood_ != 5 && tries + 1 < kTries && !in_focus(line.queue)) continue;
       const bool goes = line.state == Line::kUp || (line.state < Line::kFlushed && random_.one_in(8));
       if (line.tagged != of_tag || !goes) continue;
@@ -346,7 +347,8 @@ class Driver final : public Block {
   void flush(Cycle now) {
     const std::uint32_t n = random_.below(kLines);
     Line& line = lines_[n];
-    if (line.state == Line::kUp && random_.one_in(mood_ == 7 ? 10 : 60)) line.state = Line::kFailed;  // by software
+    if (line.state == Line::kUp && mood_ != 5 && random_.one_in(mood_ == 7 ? 10 : 60))
+      line.state = Line::kFailed;  // by software
     if (line.state != Line::kFailed || !flushes.can_push(now)) return;
     if (queues_[line.queue].context.kind == WqKind::kRq) queues_[line.queue].failed = true;
     line.state = Line::kFlushing;
