@@ -44,7 +44,7 @@ class Driver final : public Block {
     look(now);
     if (now >= end_) return rest(now, Activity::kBusy, now + 1);
     if (now.count % 256 == 0 && ((mood_ != 5 && mood_ != 7) || random_.one_in(4))) {
-      mood_ = random_.below(10);
+      mood_ = random_.one_in(10) ? 5 : random_.one_in(8) ? 7 : random_.below(10);
       focus_ = random_.below(kQueues);
       patience_ = mood_ == 5 ? 1 : 1u << random_.below(10);
     }
@@ -89,7 +89,7 @@ class Driver final : public Block {
     for (; !pins_.empty() && pins_.front().when < now; pins_.pop_front()) {
       if (!pins_.front().value.pins) lines_[pins_.front().value.line].state = Line::kFlushed;
     }
-    if (!slots_.empty() && slots_.front().when <= now && released.can_push(now)) {
+    if (!slots_.empty() && (slots_.front().when <= now || mood_ == 5) && released.can_push(now)) {
       released.push(now, {slots_.front().value});
       slots_.pop_front();
     }
@@ -176,7 +176,7 @@ class Driver final : public Block {
       c.operation = WqOperation::kDestroy;
     } else if (random_.one_in(12)) {
       c.operation = random_.one_in(2) ? WqOperation::kArmLimit : WqOperation::kClose;
-      c.limit = random_.below(5);
+      c.limit = random_.below(20);
     } else if (doorbells_idle()) {
       c.operation = WqOperation::kQuery;
     } else {
@@ -314,7 +314,7 @@ class Driver final : public Block {
   }
   void begin(WqeRequest& p, Line& line) {
     ++line.messages;
-    line.bytes = random_.below(random_.one_in(3) ? 9000 : 300);
+    line.bytes = random_.one_in(5) ? 256 : random_.below(random_.one_in(3) ? 9000 : 300);
     const bool many = !is_datagram(p.transport) && (mood_ == 5 || random_.one_in(3));
     p.opcode = opcode_of(p.transport, many ? Operation::kSendFirst : Operation::kSendOnly);
     if (!many && !is_datagram(p.transport) && random_.one_in(6))
@@ -362,7 +362,7 @@ class Driver final : public Block {
   HostMemory& host_;
   Random random_;
   Cycle end_;
-  std::uint32_t mood_ = 0, focus_ = 0, patience_ = 1;  // of some cycles: how much comes, for which queues
+  std::uint32_t mood_ = 5, focus_ = 0, patience_ = 1;  // of some cycles: how much comes, for which queues
   bool asked_ = false;
   std::uint32_t of_ = 0, posted_before_ = 0;
   WqCommand command_;

@@ -66,7 +66,7 @@ inline Queue random_queue(Random& random, std::uint32_t n) {
   c.pd = Pdn{random.below(1u << 20)};
   c.cq = Cqn{1 + random.below(50)};
   c.xrcd = Xrcdn{random.below(9)};
-  c.limit = random.one_in(2) ? random.below(4) : 0;
+  c.limit = random.one_in(2) ? random.below(9) : 0;
   queue.order.resize(c.slots);
   std::iota(queue.order.begin(), queue.order.end(), 0u);
   if (c.layout == WqLayout::kLinkedList && random.one_in(2)) {
@@ -83,11 +83,15 @@ inline void write_slot(Random& random, HostMemory& host, const Queue& queue, std
   const WqContext& c = queue.context;
   if (c.base >= kHole) return;
   std::vector<std::uint8_t> bytes(c.stride);
-  const std::uint32_t fit = sges_per_slot(c.layout, c.stride), few = std::min(fit, 1 + random.below(3));
+  const std::uint32_t fit = sges_per_slot(c.layout, c.stride),
+                      few = std::min(fit, random.one_in(2) ? 1 : 1 + random.below(3));
   const std::uint32_t count = random.one_in(8) ? std::min(fit, random.below(36)) : few;
   std::vector<DataSegment> sges(count);
   for (DataSegment& sge : sges) {
-    sge.length = random.one_in(10) ? 0 : random.one_in(60) ? 0x7fff'ff00u + random.below(0x200) : random.below(5000);
+    sge.length = random.one_in(10)   ? 0
+                 : random.one_in(60) ? 0x7fff'ff00u + random.below(0x200)
+                 : random.one_in(3)  ? 256
+                                     : random.below(5000);
     sge.lkey = random.one_in(50) ? 0 : random.one_in(60) ? raw(kInvalidKey) : 0x700 + random.below(99);
     sge.address = random.bits();
   }

@@ -72,7 +72,7 @@ struct Scene {
       };
     };
     out.accept_when(stalls(1, 2));
-    events.accept_when([](Cycle c) { return c.count % 1024 < 700 || c.count % 64 == 0; });
+    events.accept_when([](Cycle c) { return c.count % 1024 < 300 || c.count % 128 == 0; });
     wqes.accept_when(stalls(3, 2));
     contexts.accept_when(stalls(4, 2));
     returned.accept_when([](Cycle c) { return c.count % 512 < 256 || c.count % 32 == 0; });
