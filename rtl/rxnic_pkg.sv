@@ -18,6 +18,10 @@ package rxnic_pkg;
     on_connected = on_reliable(transport) || transport == rxnic_link_pkg::TransportUc;
   endfunction
 
+  function automatic logic is_datagram(input logic [2:0] transport);
+    is_datagram = transport == rxnic_link_pkg::TransportUd || transport == rxnic_link_pkg::TransportRaw;
+  endfunction
+
   // kSend
   function automatic logic is_send(input logic [7:0] opcode);
     case (opcode[4:0])

@@ -33,6 +33,7 @@ SrqWqeFetcher::SrqWqeFetcher(const sc_core::sc_module_name& name, const SrqWqeFe
       look_ahead_(params.queues > params.pipeline_depth),
       flush_requests_(contexts_.lines()),
       rendezvous_(rendezvous) {
+  contexts_.set_clock(*this);
   for (auto* port : {&context, &tagged_context, &flush_context, &command_context}) port->bind(contexts_);
   context_write.bind(contexts_);
   fetched_wqes.bind(wqe_data_);

@@ -202,7 +202,7 @@ class SrqWqeFetcher final : public Block {
 
   SrqWqeFetcherParams params_;
   NicShared& shared_;
-  QpPartMemory<OpenWqe, OpenWqeWrite> contexts_;
+  QpPartMemory<OpenWqe, OpenWqeWrite, Block> contexts_;
   UdTooLongPolicy ud_too_long_;
   WqeErrorStatus wqe_error_;
   bool counts_credits_;

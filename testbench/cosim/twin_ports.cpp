@@ -95,7 +95,7 @@ std::vector<std::uint32_t> TwinJoint::words_at_number(std::uint64_t address) con
 
 void TwinJoint::stand(const std::vector<std::uint32_t>& words) {
   std::vector<std::uint32_t> of_port(words_.size());
-  copy_bits(words.data(), 0, of_port.data(), 0, memory->word_bits());
+  copy_bits(words.data(), 0, of_port.data(), 0, lanes * memory->word_bits());
   std::memcpy(twin.words.at, of_port.data(), twin.words.bytes);
 }
 

@@ -29,6 +29,11 @@ def packages():
     return [RTL / "rxnic_pkg.sv", *sorted(set(RTL.glob("*_pkg.sv")) - {RTL / "rxnic_pkg.sv"})]
 
 
+# Parameters of a module that are no parameters of its block.
+OTHERS = {"UdTooLong": "transport_checker.ud_too_long", "WqeError": "transport_checker.wqe_error_status",
+          "Credits": "ack_generator.credits", "Rendezvous": "requester.rendezvous"}
+
+
 class Configuration:
     """Parameters of a module: those that decide what it does, and those that only bound what it can hold."""
 
@@ -57,14 +62,15 @@ class Configuration:
     @property
     def settings(self):
         """The same for the model: ["--set", "grh_scatter.latency_cycles=4", ...]"""
-        described = tomllib.loads(PARAMS.read_text(encoding="utf-8"))[self.block]
+        described = tomllib.loads(PARAMS.read_text(encoding="utf-8"))
         words = []
         for item in self.deciding:
             name, value = item.split("=")
-            key = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
-            if "values" in described[key]:
-                value = described[key]["values"][int(value)]
-            words += ["--set", f"{self.block}.{key}={value}"]
+            key = OTHERS.get(name, f"{self.block}." + re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower())
+            section, name = key.split(".")
+            if "values" in described[section][name]:
+                value = described[section][name]["values"][int(value)]
+            words += ["--set", f"{key}={value}"]
         return words
 
 

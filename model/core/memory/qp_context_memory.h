@@ -83,22 +83,40 @@ class QpPinMemory final : public WriteMemory<ContextPin> {
   QpContextMemory& memory_;
 };
 
+struct NoClock {
+  Cycle cycle() const { return kNever; }
+};
+
 // A block's part as the memory behind its ports. Without a line (kNoLine) there is nothing. `Write`: where and what.
-template <class Part, class Write>
+// With a clock, whose cycle() is the present one, what is written in a cycle shows in the next one, also to an observer
+// that looks at the end of the cycle.
+template <class Part, class Write, class Clock = NoClock>
 class QpPartMemory final : public ReadMemory<ContextLine, Part>, public WriteMemory<Write> {
  public:
   explicit QpPartMemory(QpContextMemory& memory) : memory_(memory) {}
+  void set_clock(const Clock& clock) { clock_ = &clock; }
   std::uint32_t lines() const { return memory_.size(); }
   const Part* read(const ContextLine& at, std::uint32_t& words) const override {
     words = at.line < memory_.size() ? 1 : 0;
-    return words == 0 ? nullptr : &std::as_const(memory_)[at.line];
+    if (words == 0) return nullptr;
+    const bool written = clock_ != nullptr && written_line_ == at.line && written_in_ == clock_->cycle();
+    return written ? &before_ : &std::as_const(memory_)[at.line];
   }
-  void write(Cycle, const Write& what) override {
-    if (what.line < memory_.size()) static_cast<Part&>(memory_[what.line]) = what.part;
+  void write(Cycle now, const Write& what) override {
+    if (what.line >= memory_.size()) return;
+    Part& part = memory_[what.line];
+    before_ = part;
+    written_line_ = what.line;
+    written_in_ = now;
+    part = what.part;
   }
 
  private:
   QpContextMemory& memory_;
+  const Clock* clock_ = nullptr;
+  Part before_;  // what the last write has replaced
+  std::uint32_t written_line_ = kNoLine;
+  Cycle written_in_ = kNever;
 };
 
 }  // namespace rxnic

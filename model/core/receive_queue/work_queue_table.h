@@ -39,8 +39,12 @@ struct WorkQueue {
   static constexpr std::uint32_t kNone = 0xffffffff;
   Record& record() { return context; }
   const Record& record() const { return context; }
-  // Of the one before: it had no reads in flight and has lost its prefetch context.
-  void settle() { asked = 0; }
+  // Of the one before: it had no reads in flight and has lost its prefetch context. It may have been evicted while it
+  // was being destroyed.
+  void settle() {
+    asked = 0;
+    closing = false;
+  }
   WqRecord context;
   std::uint32_t prefetch = kNone;  // prefetch context
   std::uint32_t reads = 0;         // in flight

@@ -292,5 +292,20 @@ TEST(SrqWqeFetcherPorts, ACommandWaitsForAsManyDoorbellsAsTheirLinkHolds) {  // 
   EXPECT_EQ(replies.cycle(1), Cycle{200}) << "no doorbell comes";
 }
 
+TEST(SrqWqeFetcherPorts, WhatIsWrittenOfAContextShowsInTheNextCycle) {  // R20
+  Bench bench;
+  Fixture fixture(bench);
+  Queue q = fixture.make(WqKind::kRq, WqLayout::kCyclic, 16);
+  fixture.post(q, 1, Cycle{1});
+  fixture.send(Cycle{999}, q, Operation::kSendFirst);  // leaves in cycle 1002
+  std::vector<std::uint32_t> slots;
+  for (const std::uint64_t cycle : {1002, 1003}) {
+    bench.at(Cycle{cycle}, [&](Cycle) { slots.push_back(fixture.dut.context.peek({0})->wqe_slot); });
+  }
+  bench.run();
+  EXPECT_EQ(fixture.dut.context_write.last_write(), Cycle{1002});
+  EXPECT_EQ(slots, (std::vector<std::uint32_t>{kNoWqeSlot, fixture.at(0).wqe_slot}));
+}
+
 }  // namespace
 }  // namespace rxnic::srq_wqe_fetcher_ports_test

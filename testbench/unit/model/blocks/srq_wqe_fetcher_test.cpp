@@ -649,6 +649,36 @@ TEST(SrqWqeFetcher, ADoorbellWaitsForAPlaceAmongTheLateFlushes) {  // R9
   EXPECT_EQ(fixture.dut.counters().doorbell_waits, 2u);
 }
 
+// Of the queue that is flushed next the context has to be read: the doorbell does not wait for that.
+TEST(SrqWqeFetcher, ADoorbellTakesThePlaceOfALateFlushThatBegins) {  // R9, R14
+  SrqWqeFetcherParams p = defaults();
+  p.late_flushes = 1;
+  p.queue_contexts = 4;
+  p.queue_context_ways = 1;
+  Bench bench;
+  Fixture fixture(bench, p);
+  std::vector<Queue> queues;
+  for (std::uint32_t line = 0; line < 5; ++line) {
+    queues.push_back(fixture.make(WqKind::kRq, WqLayout::kCyclic, 512));
+    fixture.packet(queues[line], Operation::kSendOnly, line);  // sets the QP up
+    if (line < 3) fixture.ask_flush(Cycle{10}, line);
+  }
+  fixture.out.accept_when([](Cycle now) { return now.count % 5 == 0; });
+  const Cycle from = fixture.settle();
+  fixture.ring(queues[1], from + 10, 400);  // is flushed for 2000 cycles
+  fixture.ring(queues[0], from + 10, 1);    // is to be flushed next
+  fixture.ring(queues[4], from + 10, 1);    // takes the line of its context
+  fixture.ring(queues[2], from + 10, 1);
+  bench.run_to(from + 1900);
+  EXPECT_EQ(fixture.dut.counters().doorbells, 3u);
+  EXPECT_EQ(fixture.dut.counters().doorbell_waits, 1u);
+  bench.run_to(from + 2100);
+  EXPECT_EQ(fixture.out.size(), 400u);
+  EXPECT_EQ(fixture.dut.counters().doorbells, 4u);
+  bench.run();
+  EXPECT_EQ(fixture.out.size(), 402u);
+}
+
 TEST(SrqWqeFetcher, AFlushWaitsForRoomInItsLink) {  // R9
   Bench bench;
   Fixture fixture(bench);

@@ -337,5 +337,25 @@ TEST(WorkQueueTable, ACommandOnAQueueThatIsHereReachesHostMemoryLater) {  // R9
   EXPECT_EQ(memory.load<WqRecord>(queue_context_address(other)).valid, 0);
 }
 
+// It is evicted between two attempts to destroy it.
+TEST(WorkQueueTable, ALineOfADestroyedQueueServesTheNextOne) {  // R6, R7
+  WorkQueueTable::Sizes sizes;
+  sizes.queues = {1, 1, 1};
+  LocalMemory memory;
+  WorkQueueTable t(sizes);
+  const WqId q = t.create(queue(WqLayout::kCyclic, 8), memory);
+  const WqId other = t.create(queue(WqLayout::kCyclic, 8), memory);
+  t.post(q, 3);
+  WorkQueueTable::Read r;
+  ASSERT_TRUE(t.next_read(kNoWq, r));
+  EXPECT_FALSE(t.destroy(q));
+  t.arrived(r.id, true);
+  ASSERT_TRUE(bring(t, other, memory));
+  EXPECT_TRUE(t.here(other));
+  EXPECT_TRUE(t.destroy(q));
+  EXPECT_TRUE(t.here(other));
+  EXPECT_TRUE(t.post(other, 2));
+}
+
 }  // namespace
 }  // namespace rxnic::work_queue_table_test

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+// rtl/srq_wqe_fetcher.sv against model/blocks/srq_wqe_fetcher: random packets, doorbells, commands and flushes, with
+// random back-pressure; its latencies; in the model's place; as transactions.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "model/types/context.h"
+#include "model/types/descriptor_text.h"
+#include "testbench/cosim/cosim_options.h"
+#include "testbench/cosim/lockstep.h"
+#include "testbench/cosim/rtl_block.h"
+#include "testbench/cosim/srq_wqe_fetcher_scene.h"
+#include "testbench/cosim/transactions.h"
+#include "testbench/cosim/twin_pins.h"
+
+namespace rxnic::srq_wqe_fetcher_cosim_test {
+namespace {
+
+using srq_wqe_fetcher_scene::params_of;
+using srq_wqe_fetcher_scene::Scene;
+
+struct Configuration {
+  SrqWqeFetcherParams fetcher;
+  bool other = false;  // than the defaults: what other blocks' parameters say
+};
+
+class SrqWqeFetcherCosim : public testing::TestWithParam<Configuration> {
+ protected:
+  void SetUp() override {
+    if (built_rtl().empty()) GTEST_SKIP() << "Verilator is not installed";
+    params_ = params_of(GetParam().fetcher, GetParam().other);
+  }
+  Params params_;
+};
+
+TEST_P(SrqWqeFetcherCosim, ModelAndRtlAgreeOnRandomPackets) {
+  const std::uint64_t seed = test_seed(2026), cycles = cosim_cycles();
+  for (const bool always : {false, true}) {
+    Bench bench(EngineMode::kPerCycle);
+    Scene scene(bench, params_, seed, cycles);
+    LockstepOptions options;
+    options.always = always;
+    options.every_port = options.every_cover = true;
+    options.transactions = cycles / 4;
+    Lockstep lockstep(bench.engine(), scene.dut, make_twin("srq_wqe_fetcher", params_, cosim_rtl()), options);
+    bench.run_to(Cycle{cycles});
+    const LockstepResult result = lockstep.finish();
+    EXPECT_EQ(result.failure, "");
+    std::cout << result.text("srq_wqe_fetcher") << '\n';
+    const SrqWqeFetcherCounters& c = scene.dut.counters();
+    const WorkQueueTableCounters& t = scene.dut.prefetch_counters();
+    std::cout << c.packets << " packets, " << c.wqes << " WQEs, " << c.waits << " waits, " << c.no_wqe
+              << " without WQE, " << c.bad_wqes << " bad, " << c.flushed << " flushed, " << c.limit_events
+              << " limit events, " << t.reads << " reads, " << t.evictions << " evictions, " << t.wqes_discarded
+              << " discarded, " << c.context_misses << " context misses, " << c.context_write_backs
+              << " written back\n";
+    if (HasFailure()) return;
+  }
+}
+
+TEST_P(SrqWqeFetcherCosim, TheRtlInTheModelsPlaceGivesTheSameResults) {
+  const std::uint64_t seed = test_seed(2026), cycles = std::min<std::uint64_t>(cosim_cycles(), 20'000);
+  struct Result {
+    std::vector<ScatterJob> values;
+    std::vector<Cycle> left;
+    std::uint64_t rest;  // hash of all but the block
+  };
+  const auto run = [&](EngineMode mode, bool rtl, bool always) {
+    Bench bench(mode);
+    Scene scene(bench, params_, seed, cycles);
+    std::unique_ptr<RtlBlock> block;
+    if (rtl) {
+      block = std::make_unique<RtlBlock>("rtl", bench.engine(), scene.dut, make_twin("srq_wqe_fetcher", params_),
+                                         RtlBlock::Stamp{}, always);
+    }
+    bench.at(Cycle{2 * cycles}, [](Cycle) {});  // every run ends in the same cycle
+    bench.run_to(Cycle{2 * cycles});
+    const Block& replaced = rtl ? static_cast<const Block&>(*block) : scene.dut;
+    Result result{scene.out.values(), {}, bench.engine().state_hash(&replaced)};
+    for (std::size_t n = 0; n < scene.out.size(); ++n) result.left.push_back(scene.out.cycle(n));
+    if (rtl) {
+      EXPECT_GT(block->transactions(), cycles / 10);
+      EXPECT_EQ(block->failure(), "");
+    }
+    return result;
+  };
+  const Result model = run(EngineMode::kFast, false, false);
+  EXPECT_GT(model.values.size(), cycles / 40);
+  for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
+    for (const bool always : {false, true}) {
+      const Result result = run(mode, true, always);
+      ASSERT_EQ(result.values.size(), model.values.size());
+      for (std::size_t n = 0; n < model.values.size(); ++n) {
+        ASSERT_EQ(first_difference(model.values[n], result.values[n]), "") << n;
+        ASSERT_EQ(result.left[n], model.left[n]) << n;
+      }
+      EXPECT_EQ(result.rest, model.rest) << static_cast<int>(mode) << (always ? " clocked always" : "");
+    }
+  }
+}
+
+TEST_P(SrqWqeFetcherCosim, ItsTransactionsAreThoseOfTheModel) {
+  const std::uint64_t seed = test_seed(2026), cycles = std::min<std::uint64_t>(cosim_cycles(), 20'000);
+  Bench bench(EngineMode::kPerCycle);
+  Scene scene(bench, params_, seed, cycles);
+  TransactionLockstep lockstep(bench.engine(), scene.dut, make_twin("srq_wqe_fetcher", params_),
+                               {.least = cycles / 10});
+  bench.run_to(Cycle{2 * cycles});
+  const TransactionResult result = lockstep.finish();
+  EXPECT_EQ(result.failure, "");
+  for (const auto& port : result.ports) EXPECT_EQ(port.later.max(), 0) << port.name;
+}
+
+// The RTL alone, driven at its pins: a ring of WQEs without a QP that has one in use.
+class Pins : public TwinPins {
+ public:
+  explicit Pins(const Params& params) : TwinPins(make_twin("srq_wqe_fetcher", params)) {
+    EXPECT_TRUE(quiescent());
+    for (const char* port : {"context", "tagged_context", "flush_context", "command_context"}) answer(port, OpenWqe{});
+    EXPECT_EQ(give("commands", WqCommand{.operation = WqOperation::kCreate,
+                                         .number = 77,
+                                         .base = BusAddress{0x8000},
+                                         .slots = 16,
+                                         .stride = 64}),
+              0u);
+  }
+  // Posts WQEs and returns the read that follows in the same cycle; it has been asked for in the last one.
+  DmaRequest post(std::uint32_t producer) {
+    offer("doorbells", Doorbell{DoorbellKind::kReceive, false, 0, producer});
+    EXPECT_TRUE(ready("doorbells"));
+    EXPECT_TRUE(valid("dma"));
+    const auto request = value<DmaRequest>("dma");
+    tick();
+    withdraw("doorbells");
+    return request;
+  }
+  // The first WQE is a segment of 4096 bytes.
+  void complete(const DmaRequest& read) {
+    answer("fetched_wqes", DataSegment{4096, 0x777, 0x1000});
+    offer("dma_done", DmaCompletion{read.cookie, true});
+  }
+  static WqeRequest packet() {
+    WqeRequest p;
+    p.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
+    p.transport = Transport::kRc;
+    p.outcome = Outcome::kExecute;
+    p.line = 3;
+    p.residence = 1;
+    p.message_sequence = 1;
+    p.queue = p.receive_queue = WqId{0};
+    p.takes_wqe = p.ends_message = p.completes = true;
+    return p;
+  }
+};
+
+TEST_P(SrqWqeFetcherCosim, APacketLeavesAfterHitCyclesAtThePins) {  // R1, R2, R13
+  Pins rtl(params_);
+  const DmaRequest read = rtl.post(8);
+  EXPECT_EQ(read.address, BusAddress{0x8000});
+  rtl.complete(read);
+  rtl.tick();
+  rtl.withdraw("dma_done");
+  rtl.offer("in", Pins::packet());
+  EXPECT_TRUE(rtl.ready("in"));
+  rtl.tick();
+  rtl.withdraw("in");
+  for (std::uint32_t cycle = 1; cycle <= params_.srq_wqe_fetcher.hit_cycles + 1; ++cycle) {
+    EXPECT_EQ(rtl.valid("out"), cycle == params_.srq_wqe_fetcher.hit_cycles) << "cycle " << cycle;
+    EXPECT_EQ(rtl.valid("lists"), rtl.valid("out"));
+    if (rtl.valid("out")) {
+      EXPECT_EQ(rtl.value<ScatterJob>("out").wqe_bytes, 4096u);
+    }
+    rtl.tick();
+  }
+  EXPECT_EQ(rtl.failure(), "");
+}
+
+TEST_P(SrqWqeFetcherCosim, APacketThatWaitsLeavesWithTheReadAtThePins) {  // R1
+  Pins rtl(params_);
+  const DmaRequest read = rtl.post(8);
+  rtl.give("in", Pins::packet());
+  for (std::uint32_t n = 0; n < 40; ++n) {
+    EXPECT_FALSE(rtl.valid("out")) << "its WQE has not come";
+    rtl.tick();
+  }
+  rtl.complete(read);
+  EXPECT_TRUE(rtl.valid("out"));
+  rtl.tick();
+  rtl.withdraw("dma_done");
+  EXPECT_FALSE(rtl.valid("out"));
+  EXPECT_EQ(rtl.failure(), "");
+}
+
+TEST_P(SrqWqeFetcherCosim, APacketWithoutAWqeIsRefusedAfterHitCyclesAtThePins) {  // R4
+  Pins rtl(params_);
+  rtl.give("in", Pins::packet());
+  EXPECT_EQ(rtl.wait_for("out"), params_.srq_wqe_fetcher.hit_cycles - 1);
+  EXPECT_TRUE(rtl.valid("refusals"));
+  EXPECT_EQ(rtl.value<Refusal>("refusals").kind, RefusalKind::kNotReady);
+  EXPECT_EQ(rtl.value<ScatterJob>("out").drop_reason, DropReason::kNoReceiveWqe);
+}
+
+TEST_P(SrqWqeFetcherCosim, AFlushSendsAWqeACycleAtThePins) {  // R9
+  Pins rtl(params_);
+  const DmaRequest read = rtl.post(2);
+  rtl.complete(read);
+  rtl.tick();
+  rtl.withdraw("dma_done");
+  rtl.offer("flushes", FlushRequest{3, 1, Qpn{9}, Transport::kRc, false, WqId{0}, Cqn{5}});
+  EXPECT_TRUE(rtl.ready("flushes"));
+  for (std::uint32_t n = 0; n < 2; ++n) {
+    EXPECT_TRUE(rtl.valid("out")) << "from the cycle of the request on";
+    EXPECT_EQ(rtl.value<ScatterJob>("out").wqe_index, n);
+    EXPECT_TRUE(rtl.value<ContextPin>("pins").pins);
+    rtl.tick();
+    rtl.withdraw("flushes");
+  }
+  EXPECT_FALSE(rtl.valid("out"));
+  EXPECT_TRUE(rtl.valid("pins"));
+  EXPECT_FALSE(rtl.value<ContextPin>("pins").pins);
+  EXPECT_EQ(rtl.failure(), "");
+}
+
+TEST_P(SrqWqeFetcherCosim, ADoorbellWaitsForItsContextAtThePins) {  // R14
+  Pins rtl(params_);
+  rtl.offer("doorbells", Doorbell{DoorbellKind::kReceive, false, 5, 1});
+  EXPECT_TRUE(rtl.valid("context_dma"));
+  EXPECT_FALSE(rtl.ready("doorbells"));
+  const auto request = rtl.value<DmaRequest>("context_dma");
+  EXPECT_EQ(request.address, queue_context_address(WqId{5}));
+  rtl.tick();
+  for (std::uint32_t n = 0; n < 20; ++n) {
+    EXPECT_FALSE(rtl.valid("context_dma"));
+    EXPECT_FALSE(rtl.ready("doorbells"));
+    rtl.tick();
+  }
+  rtl.answer("fetched", StoredQueue{});
+  rtl.offer("context_dma_done", DmaCompletion{request.cookie, true});
+  EXPECT_TRUE(rtl.ready("doorbells")) << "in the cycle in which it comes: there is no such queue";
+  EXPECT_EQ(rtl.failure(), "");
+}
+
+SrqWqeFetcherParams small() {
+  SrqWqeFetcherParams p;
+  p.prefetch_depth = 5;
+  p.queues = 5;
+  p.wqes_per_read = 3;
+  p.reads_in_flight = 3;
+  p.hit_cycles = 1;
+  p.pipeline_depth = 4;
+  p.wqe_store_entries = 6;
+  p.wqe_store_share = 2;
+  p.late_flushes = 2;
+  p.queue_contexts = 8;
+  p.queue_context_ways = 2;
+  p.queue_misses_in_flight = 2;
+  return p;
+}
+SrqWqeFetcherParams greedy() {
+  SrqWqeFetcherParams p;
+  p.prefetch = PrefetchPolicy::kGreedy;
+  p.prefetch_depth = 8;
+  p.queues = 3;
+  p.wqes_per_read = 4;
+  p.reads_in_flight = 4;
+  p.hit_cycles = 7;
+  p.pipeline_depth = 12;
+  p.sequential_prefetch = false;
+  p.wqe_store_entries = 5;
+  p.wqe_store_share = 0;
+  p.late_flushes = 1;
+  p.queue_contexts = 4;
+  p.queue_context_ways = 4;
+  p.queue_misses_in_flight = 1;
+  return p;
+}
+// As CMakeLists.txt says it (twins.py).
+std::string name_of(const testing::TestParamInfo<Configuration>& info) {
+  const SrqWqeFetcherParams& p = info.param.fetcher;
+  return fmt::format("PrefetchDepth{}Queues{}QueueContexts{}", p.prefetch_depth, p.queues, p.queue_contexts);
+}
+INSTANTIATE_TEST_SUITE_P(Configurations, SrqWqeFetcherCosim,
+                         testing::Values(Configuration{}, Configuration{small(), true}, Configuration{greedy()}),
+                         name_of);
+
+}  // namespace
+}  // namespace rxnic::srq_wqe_fetcher_cosim_test

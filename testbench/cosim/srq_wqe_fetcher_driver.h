@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+// What surrounds the receive WQE fetcher in its random tests: QPs whose packets follow each other as the transport
+// checker passes them on, a program that posts WQEs and asks for commands, the blocks behind, which give back slots and
+// places and ask for flushes, memory, and sinks that stall. It decides by what it sees at the ports, so that RTL may
+// stand in the model's place.
+#pragma once
+
+#include <array>
+#include <deque>
+
+#include "model/blocks/srq_wqe_fetcher.h"
+#include "model/types/opcode.h"
+#include "testbench/cosim/srq_wqe_fetcher_queues.h"
+#include "testbench/unit/model/engine/harness.h"
+
+namespace rxnic::srq_wqe_fetcher_scene {
+
+// Pushes what comes from outside, as far as there is room.
+class Driver final : public Block {
+ public:
+  Driver(const sc_core::sc_module_name& name, SrqWqeFetcher& dut, NicShared& shared, HostMemory& host,
+         std::uint64_t seed, Cycle end)
+      : Block(name), dut_(dut), shared_(shared), host_(host), random_(seed), end_(end) {}
+  Out<WqeRequest> packets{"packets"};
+  Out<WqeRequest> tagged{"tagged"};
+  Out<FlushRequest> flushes{"flushes"};
+  Out<Doorbell> doorbells{"doorbells"};
+  Out<WqCommand> commands{"commands"};
+  Out<WqeSlot> released{"released"};
+  Out<RendezvousPlaces> places{"places"};
+  In<WqReply> replies{"replies"};
+
+  void create_at_first() {
+    for (std::uint32_t n = 0; n < kAtFirst; ++n) queues_[n] = random_queue(random_, n);
+    for (std::uint32_t n = 0; n < kAtFirst; ++n) queues_[n].id = dut_.create(queues_[n].context, host_);
+    for (std::uint32_t n = 0; n < kLines; ++n) renew(n);
+  }
+  // What the blocks behind see.
+  void see(Cycle now, const ScatterJob& p) { left_.push_back({now, p}); }
+  void see(Cycle now, const Refusal& r) { refused_.push_back({now, r}); }
+  void see(Cycle now, const ContextPin& p) { pins_.push_back({now, p}); }
+
+  Cycle step(Cycle now) override {
+    look(now);
+    if (now >= end_) return rest(now, Activity::kBusy, now + 1);
+    if (now.count % 256 == 0 && ((mood_ != 5 && mood_ != 7) || random_.one_in(4))) {
+      mood_ = random_.one_in(10) ? 5 : random_.one_in(8) ? 7 : random_.below(10);
+      focus_ = random_.below(kQueues);
+      patience_ = mood_ == 5 ? 1 : 1u << random_.below(10);
+    }
+    const std::uint32_t pace = mood_ == 0 ? 30 : mood_ == 1 ? 6 : 1;
+    for (auto* port : {&packets, &tagged}) {
+      if (random_.one_in(pace) && port->can_push(now)) send(now, *port, port == &tagged);
+    }
+    if (random_.one_in(mood_ == 2 || mood_ == 7 ? 2 : mood_ == 3 ? 40 : 6) && doorbells.can_push(now)) ring(now);
+    if (!asked_ && random_.one_in(mood_ == 3 ? 20 : 5) && commands.can_push(now)) command(now);
+    flush(now);
+    if (random_.one_in(mood_ == 5 ? 200 : 20) && places.can_push(now)) places.push(now, {1 + random_.below(2)});
+    return rest(now, Activity::kBusy, now + 1);
+  }
+
+ private:
+  template <class T>
+  struct Seen {
+    Cycle when;
+    T value;
+  };
+
+  void look(Cycle now) {
+    for (; !left_.empty() && left_.front().when < now; left_.pop_front()) {
+      const ScatterJob& p = left_.front().value;
+      if (p.releases_wqe && p.wqe_slot != kNoWqeSlot) slots_.push_back({now + random_.below(patience_), p.wqe_slot});
+      if (p.line == kNoLine) continue;
+      Line& line = lines_[p.line];
+      if (p.role == PacketRole::kFlush || p.role == PacketRole::kLastWqe) {
+        shared_.contexts.unpin(p.line, now);
+        if (p.role == PacketRole::kLastWqe) line.state = Line::kFlushed;
+        continue;
+      }
+      --line.in_flight;
+      if (p.fails_qp && line.state == Line::kUp) line.state = Line::kFailed;
+    }
+    for (; !refused_.empty() && refused_.front().when < now; refused_.pop_front()) {
+      const Refusal& r = refused_.front().value;
+      if (r.kind != RefusalKind::kNotReady) continue;
+      ++lines_[r.line].epoch;
+      lines_[r.line].in_message = false;
+    }
+    for (; !pins_.empty() && pins_.front().when < now; pins_.pop_front()) {
+      if (!pins_.front().value.pins) lines_[pins_.front().value.line].state = Line::kFlushed;
+    }
+    if (!slots_.empty() && (slots_.front().when <= now || mood_ == 5) && released.can_push(now)) {
+      released.push(now, {slots_.front().value});
+      slots_.pop_front();
+    }
+    if (replies.can_pop(now)) answer(now, replies.pop(now));
+  }
+  // A QP that is used again, or another one on its line.
+  void renew(std::uint32_t n) {
+    Line& line = lines_[n];
+    QpContext& qp = shared_.contexts[n];
+    static constexpr Transport kTransports[] = {Transport::kRc, Transport::kRc, Transport::kUc,  Transport::kUd,
+                                                Transport::kRc, Transport::kUc, Transport::kXrc, Transport::kRaw};
+    line = {};
+    line.tagged = random_.one_in(2);
+    line.messages = random_.below(100);
+    do line.queue = random_.below(random_.one_in(2) ? 3 : kQueues);
+    while (queues_[line.queue].id == kNoWq);
+    const Queue& queue = queues_[line.queue];
+    ++qp.residence;
+    static_cast<OpenWqe&>(qp) = {};
+    qp.qpn = Qpn{100 + n};
+    qp.transport = kTransports[random_.below(std::size(kTransports))];
+    qp.uses_srq = queue.context.kind == WqKind::kSrq;
+    qp.receive_queue = queue.id;
+    qp.receive_cq = Cqn{1 + random_.below(50)};
+  }
+
+  // Work queues
+  std::uint32_t any_queue() {
+    if (mood_ >= 3 && mood_ != 5 && !random_.one_in(6)) return (focus_ + random_.below(2)) % kQueues;
+    return random_.below(mood_ == 5 || random_.one_in(2) ? 3 : kQueues);
+  }
+  bool in_focus(std::uint32_t n) const { return n == focus_ || n == (focus_ + 1) % kQueues; }
+  void ring(Cycle now) {
+    std::uint32_t n = mood_ == 7 ? random_.below(kQueues) : any_queue();
+    for (std::uint32_t i = 0; mood_ == 7 && i < kQueues && !queues_[n].failed; ++i) n = (n + 1) % kQueues;
+    Queue& queue = queues_[n];
+    Doorbell d;
+    d.kind = DoorbellKind::kReceive;
+    d.number = queue.id == kNoWq ? (random_.one_in(20) ? raw(kNoWq) : kQueues + 3) : raw(queue.id);
+    d.value = queue.producer;
+    const std::uint32_t room = queue.context.slots - (queue.context.layout == WqLayout::kLinkedList ? 1 : 0);
+    if (random_.one_in(40)) {
+      d.kind = static_cast<DoorbellKind>(1 + random_.below(3));
+      d.value = random_.below(4);
+    } else if (random_.one_in(50)) {
+      d.value += random_.one_in(2) ? ~random_.below(3) : room + 1 + random_.below(9);  // mostly refused
+      if (d.value - queue.producer <= room) d.value = queue.producer;
+    } else if (queue.id != kNoWq && queue.bound < room) {
+      const std::uint32_t count = 1 + random_.below(std::min(room - queue.bound, mood_ == 2 ? 2u : 12u));
+      for (std::uint32_t k = 0; k < count; ++k) write_slot(random_, host_, queue, queue.producer++);
+      queue.bound += count;
+      d.value = queue.producer;
+    }
+    doorbells.push(now, d);
+  }
+
+  // Commands: one at a time
+  void command(Cycle now) {
+    WqCommand c;
+    const std::uint32_t n = any_queue();
+    Queue& queue = queues_[n];
+    c.queue = queue.id;
+    of_ = n;
+    for (std::uint32_t l = 0; l < kLines; ++l) {
+      Line& line = lines_[l];
+      const bool goes = line.state == Line::kFlushed
+                            ? mood_ != 7
+                            : line.state == Line::kUp && random_.one_in(line.in_message && mood_ != 5 ? 20 : 400);
+      if (!goes || line.in_flight > 0 || !random_.one_in(3)) continue;
+      line.state = Line::kResetting;
+      of_ = line.queue;
+      c.operation = WqOperation::kReset;
+      c.line = l;
+      const bool of_rq = queues_[line.queue].context.kind == WqKind::kRq && !random_.one_in(8);
+      c.queue = of_rq ? queues_[line.queue].id : kNoWq;
+      return ask(now, c);
+    }
+    if (queue.id == kNoWq) {
+      made_ = random_queue(random_, n);
+      describe(c, made_.context);
+      if (random_.one_in(12)) c.slots = random_.one_in(2) ? 3 : 1u << 25;
+      if (random_.one_in(20)) c.stride = random_.one_in(2) ? 96 : 16;
+    } else if (random_.one_in(25) && (!in_use(n) || random_.one_in(6))) {
+      c.operation = WqOperation::kDestroy;
+    } else if (random_.one_in(12)) {
+      c.operation = random_.one_in(2) ? WqOperation::kArmLimit : WqOperation::kClose;
+      c.limit = random_.below(20);
+    } else if (doorbells_idle()) {
+      c.operation = WqOperation::kQuery;
+    } else {
+      return;
+    }
+    ask(now, c);
+  }
+  bool doorbells_idle() const { return dut_.doorbells[0]->size() == 0; }
+  bool in_use(std::uint32_t n) const {
+    for (const Line& line : lines_) {
+      if (line.queue == n) return true;
+    }
+    return false;
+  }
+  void ask(Cycle now, const WqCommand& c) {
+    commands.push(now, c);
+    asked_ = true;
+    posted_before_ = queues_[of_].producer;
+    command_ = c;
+  }
+  void answer(Cycle, const WqReply& reply) {
+    asked_ = false;
+    Queue& queue = queues_[of_];
+    if (command_.operation == WqOperation::kCreate && reply.ok) {
+      queue = made_;
+      queue.id = reply.queue;
+    } else if (command_.operation == WqOperation::kDestroy) {
+      queue = {};
+    } else if (command_.operation == WqOperation::kQuery && reply.ok) {
+      queue.bound = reply.posted + (queue.producer - posted_before_);
+    } else if (command_.operation == WqOperation::kReset) {
+      if (command_.queue != kNoWq) queue.producer = queue.bound = 0, queue.failed = false;
+      renew(command_.line);
+    }
+  }
+
+  // Packets
+  void send(Cycle now, Out<WqeRequest>& to, bool of_tag) {
+    constexpr int kTries = 24;
+    for (int tries = 0; tries < kTries; ++tries) {
+      const std::uint32_t n = mood_ == 6 ? (focus_ + random_.below(3)) % kLines : random_.below(kLines);
+      Line& line = lines_[n];
+      if (mood_ == 5 && tries + 1 < kTries && (line.queue >= 3 || (line.in_message && !random_.one_in(8)))) continue;
+      if (mood_ >= 3 && mood_ != 5 && tries + 1 < kTries && !in_focus(line.queue)) continue;
+      const bool goes = line.state == Line::kUp || (line.state < Line::kFlushed && random_.one_in(8));
+      if (line.tagged != of_tag || !goes) continue;
+      const WqeRequest p = packet(n, line);
+      if (p.line != kNoLine) ++line.in_flight;
+      return to.push(now, p);
+    }
+  }
+  WqeRequest packet(std::uint32_t n, Line& line) {
+    const QpContext& qp = shared_.contexts[n];
+    WqeRequest p;
+    p.line = n;
+    p.residence = qp.residence;
+    p.epoch = line.epoch;
+    p.transport = qp.transport;
+    p.uses_srq = qp.uses_srq;
+    p.qpn = qp.qpn;
+    p.receive_queue = p.queue = qp.receive_queue;
+    p.cq = qp.receive_cq;
+    p.pd = Pdn{random_.below(1u << 20)};
+    p.min_rnr_timer = static_cast<std::uint8_t>(random_.below(32));
+    p.psn = Psn{random_.below(1u << 24)};
+    p.msn_before = random_.below(1u << 24);
+    p.local_va = random_.bits();
+    p.immediate = static_cast<std::uint32_t>(random_.bits());
+    p.cqe_flags = static_cast<std::uint16_t>(random_.below(4));
+    p.acknowledge = is_reliable(p.transport) && random_.one_in(2);
+    p.outcome = Outcome::kExecute;
+    if (random_.one_in(10)) {
+      without_wqe(p, line);
+    } else if (line.in_message && !(p.transport == Transport::kUc && random_.one_in(8))) {
+      go_on(p, line);
+    } else {
+      begin(p, line);
+    }
+    p.message_sequence = line.messages;
+    p.message_bytes = line.bytes;
+    return p;
+  }
+  void without_wqe(WqeRequest& p, Line& line) {
+    switch (random_.below(6)) {
+      case 0:
+        p.role = PacketRole::kSendCompletion;
+        p.completes = random_.one_in(2);
+        break;
+      case 1:
+        p.role = PacketRole::kTagOperation;
+        p.line = kNoLine;
+        break;
+      case 2:
+        p.role = line.in_message ? PacketRole::kTruncated : PacketRole::kFailure;
+        p.outcome = Outcome::kDrop;
+        p.ends_message = true;
+        line.in_message = false;
+        break;
+      case 3:
+        p.opcode = opcode_of(p.transport, Operation::kReadResponseOnly);
+        p.outcome = Outcome::kAnswer;
+        break;
+      case 4:
+        p.opcode = opcode_of(p.transport, Operation::kSendOnly);
+        p.outcome = random_.one_in(2) ? Outcome::kAckAgain : Outcome::kDrop;
+        p.completes = random_.one_in(3);
+        break;
+      default:
+        p.opcode = opcode_of(p.transport, Operation::kWriteOnly);
+    }
+  }
+  void go_on(WqeRequest& p, Line& line) {
+    p.ends_message = mood_ != 5 && random_.one_in(3);
+    p.completes = p.ends_message;
+    p.opcode = opcode_of(p.transport, p.ends_message ? Operation::kSendLast : Operation::kSendMiddle);
+    p.queue = line.message_queue;
+    line.bytes += 64 + random_.below(2000);
+    p.bad_length = random_.one_in(60);
+    if (random_.one_in(60)) give_up(p, line);
+    line.in_message = line.in_message && !p.ends_message;
+  }
+  // The checker has found a failure in the middle of a message, or its end will not come.
+  void give_up(WqeRequest& p, Line& line) {
+    if (random_.one_in(2)) {
+      p.fails_qp = true;
+      p.outcome = is_reliable(p.transport) ? Outcome::kNak : Outcome::kDrop;
+      p.drop_reason = DropReason::kInvalidRequest;
+      p.status = random_.one_in(2) ? WcStatus::kSuccess : WcStatus::kRemoteInvalidRequest;
+    } else {
+      p.outcome = Outcome::kDrop;
+      p.status = WcStatus::kRemoteInvalidRequest;
+      p.completes = true;
+    }
+    line.in_message = false;
+  }
+  void begin(WqeRequest& p, Line& line) {
+    ++line.messages;
+    line.bytes = random_.one_in(5) ? 256 : random_.below(random_.one_in(3) ? 9000 : 300);
+    const bool many = !is_datagram(p.transport) && (mood_ == 5 || random_.one_in(3));
+    p.opcode = opcode_of(p.transport, many ? Operation::kSendFirst : Operation::kSendOnly);
+    if (!many && !is_datagram(p.transport) && random_.one_in(6))
+      p.opcode = opcode_of(p.transport, Operation::kWriteOnlyImm);
+    p.takes_wqe = true;
+    p.ends_message = p.completes = !many;
+    p.bad_length = random_.one_in(90);
+    if (p.transport == Transport::kXrc) {
+      const Queue& other = queues_[random_.below(kQueues)];
+      if (other.id != kNoWq && other.context.kind == WqKind::kSrq) p.queue = other.id;
+    }
+    line.message_queue = p.queue;
+    line.in_message = many;
+    if (line.tagged && p.opcode == opcode_of(p.transport, many ? Operation::kSendFirst : Operation::kSendOnly)) {
+      tag(p);
+    }
+    if (random_.one_in(150)) give_up(p, line);
+    if (p.outcome != Outcome::kExecute) p.takes_wqe = random_.one_in(2);
+  }
+  void tag(WqeRequest& p) {
+    static constexpr TagVerdict kVerdicts[] = {TagVerdict::kMatched, TagVerdict::kMatched, TagVerdict::kUnexpected,
+                                               TagVerdict::kNoTag, TagVerdict::kOrdinary};
+    p.tag_verdict = random_.one_in(60) ? TagVerdict::kFailed : kVerdicts[random_.below(std::size(kVerdicts))];
+    if (p.tag_verdict != TagVerdict::kMatched) return;
+    p.takes_wqe = false;
+    p.rendezvous = p.ends_message && random_.one_in(2);
+    p.wqe_index = random_.below(1u << 30);
+    p.tag_buffer = {random_.one_in(6) ? 0 : random_.below(9000), random_.below(1u << 30), random_.bits()};
+  }
+  void flush(Cycle now) {
+    const std::uint32_t n = random_.below(kLines);
+    Line& line = lines_[n];
+    if (line.state == Line::kUp && mood_ != 5 && random_.one_in(mood_ == 7 ? 10 : 60))
+      line.state = Line::kFailed;  // by software
+    if (line.state != Line::kFailed || !flushes.can_push(now)) return;
+    if (queues_[line.queue].context.kind == WqKind::kRq) queues_[line.queue].failed = true;
+    line.state = Line::kFlushing;
+    const QpContext& qp = shared_.contexts[n];
+    shared_.contexts.pin(n);
+    flushes.push(now, {n, qp.residence, qp.qpn, qp.transport, qp.uses_srq, qp.receive_queue, qp.receive_cq});
+  }
+
+  SrqWqeFetcher& dut_;
+  NicShared& shared_;
+  HostMemory& host_;
+  Random random_;
+  Cycle end_;
+  std::uint32_t mood_ = 5, focus_ = 0, patience_ = 1;  // of some cycles: how much comes, for which queues
+  bool asked_ = false;
+  std::uint32_t of_ = 0, posted_before_ = 0;
+  WqCommand command_;
+  Queue made_;
+  std::array<Queue, kQueues> queues_;
+  std::array<Line, kLines> lines_;
+  std::deque<Seen<ScatterJob>> left_;
+  std::deque<Seen<Refusal>> refused_;
+  std::deque<Seen<ContextPin>> pins_;
+  std::deque<Seen<std::uint32_t>> slots_;
+};
+
+}  // namespace rxnic::srq_wqe_fetcher_scene

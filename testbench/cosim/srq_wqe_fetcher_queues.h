@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Work queues of the random tests of the receive WQE fetcher, and WQEs in memory that has a hole.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "model/core/receive_queue/wqe_format.h"
+#include "model/types/command.h"
+#include "model/types/context.h"
+#include "model/types/host_memory.h"
+#include "testbench/cosim/random.h"
+
+namespace rxnic::srq_wqe_fetcher_scene {
+
+inline constexpr std::uint32_t kLines = 16;
+inline constexpr std::uint32_t kQueues = 14;
+inline constexpr std::uint32_t kAtFirst = 10;          // queues that there are before the first cycle
+inline constexpr BusAddress kHole{0x7000'0000'0000u};  // not mapped from here to the contexts
+
+class MemoryWithHole final : public HostMemory {
+ public:
+  bool read(BusAddress at, std::span<std::uint8_t> to) override {
+    return (at < kHole || at >= icm::kQueueContexts) && memory_.read(at, to);
+  }
+  bool write(BusAddress at, std::span<const std::uint8_t> from) override { return memory_.write(at, from); }
+
+ private:
+  LocalMemory memory_;
+};
+
+struct Queue {
+  WqContext context;
+  WqId id = kNoWq;                   // kNoWq: there is none
+  std::vector<std::uint32_t> order;  // slot of WQE k
+  std::uint32_t producer = 0;
+  std::uint32_t bound = 0;  // most that are posted
+  bool failed = false;      // an RQ: its flush was asked for
+};
+
+struct Line {
+  bool tagged = false;
+  std::uint32_t queue = 0;
+  std::uint16_t epoch = 0;
+  std::uint32_t messages = 0;
+  bool in_message = false, of_tag = false;
+  WqId message_queue = kNoWq;
+  std::uint64_t bytes = 0;
+  std::uint32_t in_flight = 0;
+  enum { kUp, kFailed, kFlushing, kFlushed, kResetting } state = kUp;
+};
+
+inline Queue random_queue(Random& random, std::uint32_t n) {
+  Queue queue;
+  WqContext& c = queue.context;
+  c.kind = random.one_in(2) ? WqKind::kSrq : WqKind::kRq;
+  c.layout = random.one_in(2) ? WqLayout::kLinkedList : WqLayout::kCyclic;
+  c.tag_matching = random.one_in(4);
+  c.number = 500 + n;
+  c.base = random.one_in(12) ? kHole + 0x100000ull * n : BusAddress{0x100000ull * (n + 1)};
+  c.slots = 2u << random.below(6);
+  static constexpr std::uint16_t kStrides[] = {32, 64, 64, 64, 128, 256, 1024, 4096};
+  c.stride = kStrides[random.below(std::size(kStrides))];
+  c.pd = Pdn{random.below(1u << 20)};
+  c.cq = Cqn{1 + random.below(50)};
+  c.xrcd = Xrcdn{random.below(9)};
+  c.limit = random.one_in(2) ? random.below(9) : 0;
+  queue.order.resize(c.slots);
+  std::iota(queue.order.begin(), queue.order.end(), 0u);
+  if (c.layout == WqLayout::kLinkedList && random.one_in(2)) {
+    for (std::uint32_t i = 0; i < c.slots / 8 + 1; ++i) {
+      std::swap(queue.order[random.below(c.slots)], queue.order[random.below(c.slots)]);
+    }
+  }
+  c.first_wqe = static_cast<std::uint16_t>(queue.order[0]);
+  return queue;
+}
+
+// WQE k: a few segments, mostly; some are empty, some make it a bad one.
+inline void write_slot(Random& random, HostMemory& host, const Queue& queue, std::uint32_t k) {
+  const WqContext& c = queue.context;
+  if (c.base >= kHole) return;
+  std::vector<std::uint8_t> bytes(c.stride);
+  const std::uint32_t fit = sges_per_slot(c.layout, c.stride),
+                      few = std::min(fit, random.one_in(2) ? 1 : 1 + random.below(3));
+  const std::uint32_t count = random.one_in(8) ? std::min(fit, random.below(36)) : few;
+  std::vector<DataSegment> sges(count);
+  for (DataSegment& sge : sges) {
+    sge.length = random.one_in(10)   ? 0
+                 : random.one_in(60) ? 0x7fff'ff00u + random.below(0x200)
+                 : random.one_in(3)  ? 256
+                                     : random.below(5000);
+    sge.lkey = random.one_in(50) ? 0 : random.one_in(60) ? raw(kInvalidKey) : 0x700 + random.below(99);
+    sge.address = random.bits();
+  }
+  if (c.layout == WqLayout::kLinkedList) {
+    NextSegment next;
+    next.next_wqe_index = static_cast<std::uint16_t>(queue.order[(k + 1) % c.slots] + (random.one_in(9) ? c.slots : 0));
+    std::memcpy(bytes.data(), &next, sizeof next);
+  }
+  if (count < fit) {
+    DataSegment end;
+    end.lkey = raw(kInvalidKey);
+    sges.push_back(end);
+  }
+  std::memcpy(bytes.data() + wqe_header_bytes(c.layout), sges.data(), sges.size() * sizeof(DataSegment));
+  host.write(wqe_address(c, queue.order[k % c.slots]), bytes);
+}
+
+inline void describe(WqCommand& command, const WqContext& c) {
+  command.operation = WqOperation::kCreate;
+  command.is_srq = c.kind == WqKind::kSrq;
+  command.linked_list = c.layout == WqLayout::kLinkedList;
+  command.tag_matching = c.tag_matching;
+  command.number = c.number;
+  command.base = c.base;
+  command.slots = c.slots;
+  command.stride = c.stride;
+  command.first_wqe = c.first_wqe;
+  command.pd = c.pd;
+  command.cq = c.cq;
+  command.xrcd = c.xrcd;
+  command.limit = c.limit;
+}
+
+}  // namespace rxnic::srq_wqe_fetcher_scene
