@@ -7,8 +7,8 @@
 #include "model/types/context.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/cosim/cosim_options.h"
+#include "testbench/cosim/in_place.h"
 #include "testbench/cosim/lockstep.h"
-#include "testbench/cosim/rtl_block.h"
 #include "testbench/cosim/srq_wqe_fetcher_scene.h"
 #include "testbench/cosim/transactions.h"
 #include "testbench/cosim/twin_pins.h"
@@ -58,45 +58,10 @@ TEST_P(SrqWqeFetcherCosim, ModelAndRtlAgreeOnRandomPackets) {
   }
 }
 
-TEST_P(SrqWqeFetcherCosim, TheRtlInTheModelsPlaceGivesTheSameResults) {
+TEST_P(SrqWqeFetcherCosim, TheRtlInTheModelsPlaceGivesTheSame) {
   const std::uint64_t seed = test_seed(2026), cycles = std::min<std::uint64_t>(cosim_cycles(), 20'000);
-  struct Result {
-    std::vector<ScatterJob> values;
-    std::vector<Cycle> left;
-    std::uint64_t rest;  // hash of all but the block
-  };
-  const auto run = [&](EngineMode mode, bool rtl, bool always) {
-    Bench bench(mode);
-    Scene scene(bench, params_, seed, cycles);
-    std::unique_ptr<RtlBlock> block;
-    if (rtl) {
-      block = std::make_unique<RtlBlock>("rtl", bench.engine(), scene.dut, make_twin("srq_wqe_fetcher", params_),
-                                         RtlBlock::Stamp{}, always);
-    }
-    bench.at(Cycle{2 * cycles}, [](Cycle) {});  // every run ends in the same cycle
-    bench.run_to(Cycle{2 * cycles});
-    const Block& replaced = rtl ? static_cast<const Block&>(*block) : scene.dut;
-    Result result{scene.out.values(), {}, bench.engine().state_hash(&replaced)};
-    for (std::size_t n = 0; n < scene.out.size(); ++n) result.left.push_back(scene.out.cycle(n));
-    if (rtl) {
-      EXPECT_GT(block->transactions(), cycles / 10);
-      EXPECT_EQ(block->failure(), "");
-    }
-    return result;
-  };
-  const Result model = run(EngineMode::kFast, false, false);
-  EXPECT_GT(model.values.size(), cycles / 40);
-  for (const EngineMode mode : {EngineMode::kFast, EngineMode::kStepAll, EngineMode::kPerCycle}) {
-    for (const bool always : {false, true}) {
-      const Result result = run(mode, true, always);
-      ASSERT_EQ(result.values.size(), model.values.size());
-      for (std::size_t n = 0; n < model.values.size(); ++n) {
-        ASSERT_EQ(first_difference(model.values[n], result.values[n]), "") << n;
-        ASSERT_EQ(result.left[n], model.left[n]) << n;
-      }
-      EXPECT_EQ(result.rest, model.rest) << static_cast<int>(mode) << (always ? " clocked always" : "");
-    }
-  }
+  expect_the_same_in_place("srq_wqe_fetcher", params_, cycles, cycles / 40,
+                           [&](Bench& bench) { return Scene(bench, params_, seed, cycles); });
 }
 
 TEST_P(SrqWqeFetcherCosim, ItsTransactionsAreThoseOfTheModel) {

@@ -20,17 +20,20 @@ module receive_path;
   tag_match_cam_module matcher ();
   grh_scatter_module scatter ();
   cqe_generator_module completions ();
+  srq_wqe_fetcher_module fetcher ();
 
   task automatic describe(input chandle server_h);
     `RXNIC_OFFER(matcher, "tag_match_cam")
     `RXNIC_OFFER(scatter, "grh_scatter")
     `RXNIC_OFFER(completions, "cqe_generator")
+    `RXNIC_OFFER(fetcher, "srq_wqe_fetcher")
   endtask
 
   task automatic exchange(input chandle turn_h);
     `RXNIC_TURN(matcher)
     `RXNIC_TURN(scatter)
     `RXNIC_TURN(completions)
+    `RXNIC_TURN(fetcher)
   endtask
 
   // What an engineer's own testbench looks at: no piece crosses a page (model/core/memory/scatter_plan.h).

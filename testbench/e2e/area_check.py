@@ -113,6 +113,12 @@ def mistakes(bench):
         bench.expect_equal(done.returncode, status, f"{was} -> {now}: {done.stderr}")
         for word in words:
             bench.expect(word in done.stderr, f"{was} -> {now}: does not name {word}: {done.stderr}")
+    left_out = TABLE.replace("[grh_scatter]", '[grh_scatter]\nnot_sized = "So."', 1)
+    (bench.folder / "rtl" / "area.toml").write_text(left_out, encoding="utf-8")
+    done = area(bench, script)
+    bench.expect_equal(done.stdout, "grh_scatter: not measured unless it is named: So.\n", "not_sized")
+    done = area(bench, script, BLOCK)
+    bench.expect(done.returncode == 0 and "gates" in done.stdout, f"not_sized, by name: {done.stdout} {done.stderr}")
 
 
 def absent(bench):

@@ -13,7 +13,7 @@ import time
 import e2e
 
 BLOCK = "grh_scatter"
-BLOCKS = ("grh_scatter", "tag_match_cam", "cqe_generator")
+BLOCKS = ("grh_scatter", "tag_match_cam", "cqe_generator", "srq_wqe_fetcher")
 PINGPONG = e2e.ROOT / "scripts" / "pingpong"
 
 
@@ -85,13 +85,13 @@ def programs(bench):
         least = 2 * iterations * (4 if program == "ibv_srq_pingpong" else 1)
         bench.expect(packets >= least and pieces >= least, f"{program}: {packets} packets and {pieces} pieces")
         bench.expect(cqes >= 4 * iterations, f"{program}: {cqes} CQEs")
-        expect_clocked(bench, program, done, ("grh_scatter", "cqe_generator"))
+        expect_clocked(bench, program, done, ("grh_scatter", "cqe_generator", "srq_wqe_fetcher"))
     done = simulate(bench, "run", "--nics", 2, "--lockstep", "DPI", "--", bench.options.example)
     packets, *_ = counted(bench, done)
     bench.expect(packets > 0, f"tag_matching: {packets} packets")
     done = simulate(bench, "run", "--nics", 2, "--rtl", "DPIS", "--", bench.options.example)
     counted(bench, done)
-    expect_clocked(bench, "tag_matching", done, ("grh_scatter", "cqe_generator"))
+    expect_clocked(bench, "tag_matching", done, ("grh_scatter", "cqe_generator", "srq_wqe_fetcher"))
     tags = re.findall(r"rtl: nic\d\.tag_match_cam: \d+ cycles clocked, (\d+) transactions", done.stderr + done.stdout)
     bench.expect(sum(map(int, tags)) > 0, f"tag_matching: no tags: {done.stdout[-600:]} {done.stderr}")
 

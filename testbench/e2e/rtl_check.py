@@ -7,7 +7,7 @@ import sys
 import e2e
 
 BLOCK = "grh_scatter"
-BLOCKS = (BLOCK, "cqe_generator")  # that every packet passes
+BLOCKS = (BLOCK, "cqe_generator", "srq_wqe_fetcher")  # that every packet passes
 
 
 def need_rtl(bench):
