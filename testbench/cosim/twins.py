@@ -31,7 +31,8 @@ def packages():
 
 # Parameters of a module that are no parameters of its block.
 OTHERS = {"UdTooLong": "transport_checker.ud_too_long", "WqeError": "transport_checker.wqe_error_status",
-          "Credits": "ack_generator.credits", "Rendezvous": "requester.rendezvous"}
+          "Credits": "ack_generator.credits", "Rendezvous": "requester.rendezvous",
+          "DmaDepth": "dma_engine.queue_depth", "ClockPeriodPs": "nic.clock_period_ps"}
 
 
 class Configuration:
