@@ -16,6 +16,7 @@
 #include "model/core/tag_matching/tag_returns.h"
 #include "testbench/cosim/rtl_block.h"
 #include "testbench/cosim/twin.h"
+#include "testbench/unit/model/blocks/srq_wqe_fetcher_fixture.h"
 #include "testbench/unit/model/engine/harness.h"
 
 namespace rxnic {
@@ -23,12 +24,15 @@ namespace {
 
 constexpr std::uint64_t kCycles = 100'000;
 
+bool comes(std::uint64_t cycle, std::int64_t load) {
+  const auto percent = static_cast<std::uint64_t>(load);
+  return cycle * percent / 100 != (cycle + 1) * percent / 100;
+}
+
 template <class T>
 void offer(Source<T>& source, const T& packet, std::uint64_t from, std::int64_t load) {
   for (std::uint64_t n = 0; n < kCycles; ++n) {
-    if (n * static_cast<std::uint64_t>(load) / 100 != (n + 1) * static_cast<std::uint64_t>(load) / 100) {
-      source.push(Cycle{from + n}, packet);
-    }
+    if (comes(n, load)) source.push(Cycle{from + n}, packet);
   }
 }
 
@@ -90,6 +94,36 @@ struct Completions {
   LocalMemory& host;
   NicShared& shared;
   CqeGenerator& dut;
+};
+
+// Messages of 16 QPs, each with an SRQ whose WQEs are prefetched.
+struct Fetches {
+  Fetches(Bench& bench, const Params& params, std::int64_t load)
+      : fixture(bench, params.srq_wqe_fetcher, nullptr, params.transport_checker.ud_too_long,
+                params.requester.rendezvous),
+        dut(fixture.dut) {
+    constexpr std::uint32_t kQps = 16, kSlots = 8192;
+    std::vector<srq_wqe_fetcher_test::Queue> queues;
+    for (std::uint32_t n = 0; n < kQps; ++n) queues.push_back(fixture.make(WqKind::kSrq, WqLayout::kCyclic, kSlots));
+    for (auto& q : queues) fixture.post(q, kSlots, Cycle{10});
+    std::vector<WqeRequest> packets;
+    for (std::uint32_t n = 0; n < kQps; ++n) {
+      WqeRequest p = fixture.packet(queues[n], Operation::kSendOnly, n);
+      p.buffer = kNoPacket;
+      packets.push_back(p);
+    }
+    std::uint64_t sent = 0;
+    for (std::uint64_t n = 0; n < kCycles; ++n) {
+      if (comes(n, load)) fixture.in.push(Cycle{kBegin + n}, packets[sent++ % kQps]);
+    }
+    fixture.out.on_value([this](Cycle now, const ScatterJob& p) {
+      if (p.releases_wqe && fixture.released.can_push(now)) fixture.released.push(now, {p.wqe_slot});
+    });
+  }
+  static constexpr std::uint64_t kBegin = 5000;
+  static constexpr const char* kBlock = "srq_wqe_fetcher";
+  srq_wqe_fetcher_test::Fixture fixture;
+  SrqWqeFetcher& dut;
 };
 
 // Every message searches a full CAM for a tag that is not there.
@@ -182,6 +216,7 @@ void add(const std::string& name, const Params& params) {
 
 const bool kAdded = [] {
   add<Scatter>("grh_scatter", Params{});
+  add<Fetches>("srq_wqe_fetcher", Params{});
   add<Completions>("cqe_generator", Params{});
   for (const std::uint32_t entries : {64u, 256u, 1024u}) {
     Params params;
