@@ -141,14 +141,16 @@ TEST_P(CqeGeneratorCosim, AnEventFollowsTheLandingAtThePins) {  // R4
 }
 
 TEST_P(CqeGeneratorCosim, ASessionEndsAfterItsTimeoutAtThePins) {  // R5
-  if (!params_.cqe_generator.compression) GTEST_SKIP() << "nothing is compressed";
+  const CqeGeneratorParams& p = params_.cqe_generator;
   Pins rtl(params_, true);
-  const std::uint32_t later = params_.cqe_generator.cycles_per_cqe - 1;
   rtl.give("in", Pins::packet());
-  EXPECT_EQ(rtl.give("in", Pins::packet()), later);
-  const std::uint32_t expected =
-      params_.cqe_generator.compression_timeout_cycles + params_.cqe_generator.latency_cycles - 1;
-  EXPECT_EQ(rtl.wait_for("dma"), expected);
+  if (!p.compression) {  // although the CQ asks for it
+    EXPECT_EQ(rtl.wait_for("dma"), p.latency_cycles - 1);
+    EXPECT_EQ(rtl.value<DmaRequest>("dma").cqes, 1u);
+    return;
+  }
+  EXPECT_EQ(rtl.give("in", Pins::packet()), p.cycles_per_cqe - 1);
+  EXPECT_EQ(rtl.wait_for("dma"), p.compression_timeout_cycles + p.latency_cycles - 1);
   EXPECT_EQ(rtl.value<DmaRequest>("dma").cqes, 2u);
 }
 

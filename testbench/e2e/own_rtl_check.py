@@ -147,7 +147,7 @@ def refusals(bench):
     cases += [(f"{BLOCK}=nothing.so", "nothing.so: found no symbol rxnic_rtl"),
               (f"{BLOCK}=text.so", "text.so: found no shared object that can be loaded"),
               (f"{BLOCK}=absent.so", "absent.so: found no such file"),
-              (f"rx_parser={own}", "rx_parser: has no RTL; expected one of: grh_scatter"),
+              (f"rx_parser={own}", r"rx_parser: has no RTL; expected one of: (\w+, )*grh_scatter"),
               (f"{BLOCK}=", f"found '{BLOCK}=.*'; expected BLOCK or BLOCK=FILE"),
               (f"{BLOCK}:transaction", f"found '{BLOCK}:transaction.*'; expected BLOCK or BLOCK=FILE")]
     for choice, words in cases:
