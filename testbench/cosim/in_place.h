@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A random test of RTL in the place of its block, in all modes of the engine, clocked always or when it has to be.
+// Random tests of RTL with the model's latencies: in the place of its block, in all modes of the engine, clocked always
+// or when it has to be; and as transactions.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "testbench/cosim/rtl_block.h"
+#include "testbench/cosim/transactions.h"
 #include "testbench/cosim/twin.h"
 #include "testbench/unit/model/engine/harness.h"
 
@@ -69,6 +71,17 @@ template <class Make>
 void expect_the_same_in_place(const std::string& block, const Params& params, std::uint64_t cycles, std::size_t least,
                               const Make& make) {
   expect_the_same_in_place(block, params, cycles, least, make, [](const auto&, const auto&) {});
+}
+
+// Expects that the transactions agree, at least `least` of them, each in the model's cycle.
+inline void expect_the_models_cycles(const TransactionResult& result, std::uint64_t least) {
+  EXPECT_EQ(result.failure, "");
+  EXPECT_GT(result.transactions(), least);
+  for (const TransactionResult::Port& p : result.ports) {
+    if (p.later.count() == 0) continue;
+    EXPECT_EQ(p.later.min(), 0) << p.name;
+    EXPECT_EQ(p.later.max(), 0) << p.name;
+  }
 }
 
 }  // namespace rxnic
