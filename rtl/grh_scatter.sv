@@ -158,7 +158,6 @@ module grh_scatter #(
         page_room = LengthBits'(rxnic_pkg::PageBytes) - {1'b0, va[11:0]};
         bytes = part.left < page_room ? part.left : page_room;
         if (room < 32'(bytes)) bytes = room[LengthBits-1:0];
-        if (!part.known) bytes = '0;
         if (looked.head.left != '0) begin
           looked.head.left -= bytes;
           looked.head.offset += bytes;

@@ -9,10 +9,10 @@
 
 namespace rxnic {
 namespace {
-constexpr std::size_t kBlockBytes = std::size_t{1} << 16;
+constexpr std::size_t kReadBytes = std::size_t{1} << 16;
 }
 
-CaptureFile::CaptureFile(std::FILE* file) : file_(file), ready_(kBlockBytes) {
+CaptureFile::CaptureFile(std::FILE* file) : file_(file), ready_(kReadBytes) {
   std::fseek(file, 0, SEEK_END);
   size_ = static_cast<std::uint64_t>(std::max(std::ftell(file), 0L));
   std::rewind(file);
@@ -20,7 +20,7 @@ CaptureFile::CaptureFile(std::FILE* file) : file_(file), ready_(kBlockBytes) {
   const std::size_t got = std::fread(magic.data(), 1, magic.size(), file);
   std::rewind(file);
   decoder_ = decoder_of(Bytes(magic).first(got));
-  if (decoder_) packed_.resize(kBlockBytes);
+  if (decoder_) packed_.resize(kReadBytes);
 }
 
 std::size_t CaptureFile::from_file(std::span<std::uint8_t> to) {
@@ -76,7 +76,7 @@ void CaptureFile::unread(Bytes bytes) {
              ready_.begin() + static_cast<std::ptrdiff_t>(end_));
   at_ = 0;
   end_ = all.size();
-  all.resize(std::max(all.size(), kBlockBytes));
+  all.resize(std::max(all.size(), kReadBytes));
   ready_ = std::move(all);
 }
 

@@ -16,7 +16,16 @@ TEST_SECONDS = 120  # a test that takes longer hangs
 def verdict(configuration, changed, tests, cycles):
     """"caught", "not caught", or "refused" by Verilator or g++. `changed`: {name of a file of rtl/: its text}."""
     with tempfile.TemporaryDirectory(prefix="rxnic-trial-") as name:
-        folder, made = pathlib.Path(name), pathlib.Path(name) / "changed.so"
+        made = pathlib.Path(name) / "changed.so"
+        refusal = build(configuration, changed, made)
+        return "refused" if refusal else run(configuration, made, tests, cycles)
+
+
+def build(configuration, changed, made, *options):
+    """Makes a shared object of the block with its checker; `options` of scripts/build_rtl. Returns what Verilator or
+    g++ say when they refuse it, otherwise ""."""
+    with tempfile.TemporaryDirectory(prefix="rxnic-changed-") as name:
+        folder = pathlib.Path(name)
         for file in twins.files(configuration.block):
             shutil.copy(file, folder)
         for file, text in changed.items():
@@ -25,18 +34,18 @@ def verdict(configuration, changed, tests, cycles):
         packages = [folder / file for file in changed if file.endswith("_pkg.sv")]
         done = subprocess.run([ROOT / "scripts" / "build_rtl", configuration.block, *packages,
                                folder / f"{configuration.block}.sv", CHECKERS / f"{configuration.block}_checker.sv",
-                               "-I", folder, "-I", CHECKERS, *sets, "--optimize", "1", "-o", made],
-                              capture_output=True, check=False)
-        return "refused" if done.returncode else run(configuration, made, tests, cycles)
+                               "-I", folder, "-I", CHECKERS, *sets, *(options or ("--optimize", "1")), "-o", made],
+                              capture_output=True, text=True, errors="replace", check=False)
+        return done.stdout + done.stderr if done.returncode else ""
 
 
-def run(configuration, made, tests, cycles):
+def run(configuration, made, tests, cycles, seconds=TEST_SECONDS, **variables):
     """"caught" or "not caught" by the random test with the shared object `made`."""
-    environment = {**os.environ, "RXNIC_COSIM_RTL": str(made), "RXNIC_COSIM_CYCLES": str(cycles)}
+    environment = {**os.environ, "RXNIC_COSIM_RTL": str(made), "RXNIC_COSIM_CYCLES": str(cycles), **variables}
     name = configuration.random_test
     try:
         done = subprocess.run([tests, f"--gtest_filter={name}", "--gtest_brief=1"], env=environment,
-                              capture_output=True, text=True, errors="replace", timeout=TEST_SECONDS, check=False)
+                              capture_output=True, text=True, errors="replace", timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
         return "caught"
     if done.returncode == 0 and "[  PASSED  ] 1 test" not in done.stdout:

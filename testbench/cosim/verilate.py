@@ -141,14 +141,12 @@ def main():
     parser.add_argument("--symbol", default=SYMBOL)
     parser.add_argument("--include", action="append", default=[], metavar="DIR")
     parser.add_argument("--parameter", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--coverage", action="store_true", help="count lines and toggles, too")
     parser.add_argument("sources", nargs="+", metavar="FILE")
     args = parser.parse_args()
     # -Wall, with the one exception of the packages: no block uses all of their constants.
     try:
         verilate(args.block, args.prefix, args.out, args.sources, parameters=args.parameter, includes=args.include,
-                 flags=["-Wall", "-Wno-UNUSEDPARAM"], symbol=args.symbol, verilator=args.verilator,
-                 coverage=args.coverage)
+                 flags=["-Wall", "-Wno-UNUSEDPARAM"], symbol=args.symbol, verilator=args.verilator)
     except VerilateError as error:
         sys.exit(f"{args.block}: {error}" if str(error) else 1)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cover properties of a verilated module and how often each was hit; and its lines and toggles, when it was built
-// to count them (RXNIC_RTL_COVERAGE in CMakeLists.txt).
+// to count them (scripts/build_rtl --coverage).
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,11 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include <verilated.h>
 #include "testbench/cosim/rxnic_rtl.h"
@@ -38,7 +43,17 @@ class VerilatedRtl {
   static VerilatedContext* set_up(VerilatedContext& context) {
     context.fatalOnError(false);
     context.randReset(0);
+    add_plusargs(context);
     return &context;
+  }
+  // RXNIC_RTL_PLUSARGS: words between blanks, +NAME or +NAME=VALUE, for $test$plusargs and $value$plusargs.
+  static void add_plusargs(VerilatedContext& context) {
+    const char* const text = std::getenv("RXNIC_RTL_PLUSARGS");
+    std::istringstream words(text == nullptr ? "" : text);
+    std::vector<const char*> arguments{"rxnic"};
+    std::deque<std::string> kept;
+    for (std::string word; words >> word;) arguments.push_back(kept.emplace_back(word).c_str());
+    context.commandArgs(static_cast<int>(arguments.size()), arguments.data());
   }
   static VerilatedRtl& of(void* instance) { return *static_cast<VerilatedRtl*>(instance); }
   static void* create() { return new VerilatedRtl; }

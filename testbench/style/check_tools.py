@@ -12,6 +12,7 @@ DIR/compile_commands.json.
 Exits 0 when all is well, 1 when something offends, 77 when the tool is not installed.
 """
 import argparse
+import collections
 import concurrent.futures
 import dataclasses
 import functools
@@ -102,6 +103,24 @@ def translation_units(tree, build, headers):
     return arguments
 
 
+def joined_units(units, folder):
+    """With what CMake has joined for a target as one: what its sources include is read, and looked at, once."""
+    targets, joined = collections.defaultdict(list), {}
+    for path, arguments in units.items():
+        if path.parent.name == "Unity":
+            targets[path.parent.parent.stem, tuple(arguments)].append(path)
+        else:
+            joined[path] = arguments
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, ((target, arguments), paths) in enumerate(targets.items()):
+        path = paths[0]
+        if len(paths) > 1:
+            path = folder / f"{target}_{number}.cpp"
+            path.write_text("".join(f'#include "{part}"\n' for part in sorted(paths)))
+        joined[path] = list(arguments)
+    return joined
+
+
 class Job:
     """One file, what is run for it, and its stamp."""
 
@@ -131,12 +150,15 @@ def jobs_of(tool, tree, build, program, version):
     common = [version, *([config] if config.is_file() else [])]
     headers = Headers(tree, build)
     tidy = tool == "clang_tidy"
-    units = translation_units(tree, build, headers) if tidy else {tree.root / name: [] for name in files_of(tool, tree)}
+    if tidy:
+        units = joined_units(translation_units(tree, build, headers), build / "style" / "joined")
+    else:
+        units = {tree.root / name: [] for name in files_of(tool, tree)}
     for path, arguments in units.items():
         name = str(path.relative_to(tree.root) if path.is_relative_to(tree.root) else path)
         command, parts = [program, name], [path]
         if tidy:
-            command = [program, "--quiet", "--warnings-as-errors=*", name, "--", *arguments]
+            command = [program, "--quiet", f"--config-file={config}", "--warnings-as-errors=*", name, "--", *arguments]
             parts = headers.all(path)
         stamp = build / "style" / tool / (name.replace("/", "+") + ".stamp")
         yield Job(name, command, [*common, *command, *parts], stamp)

@@ -116,6 +116,19 @@ class CheckTools(unittest.TestCase):
                 self.write(name, "// changed\n")
                 self.assertEqual(self.looked_at(), [joined])
 
+    def test_what_was_joined_for_a_target_is_looked_at_as_one(self):
+        self.use_fake("clang-tidy-14")
+        for n, name in enumerate(("list.cpp", "other.cpp")):
+            self.write(f"build/dev/core.dir/Unity/unity_{n}_cxx.cxx", f'#include "{self.root / "model/core" / name}"\n')
+        self.write("build/dev/compile_commands.json", json.dumps(
+            [{"file": str(self.root / f"build/dev/core.dir/Unity/unity_{n}_cxx.cxx"), "command": "c++ -c"}
+             for n in (0, 1)]))
+        joined = "build/dev/style/joined/core_0.cpp"
+        self.assertEqual(self.looked_at(), [joined])
+        self.assertEqual(self.looked_at(), [])
+        self.write("model/types/ids.h", "// changed\n")
+        self.assertEqual(self.looked_at(), [joined])
+
     def test_a_file_with_a_fault_is_looked_at_until_it_is_mended(self):
         self.use_fake("clang-tidy-14")
         self.write("model/core/other.cpp", "// fault\n")

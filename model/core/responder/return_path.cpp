@@ -10,8 +10,8 @@ namespace rxnic {
 
 namespace {
 
-constexpr std::size_t kMacBytes = 14;  // with the EtherType
-constexpr std::size_t kPsnOffset = 8;  // of the BTH
+constexpr std::size_t kEthernetBytes = 14;  // with the EtherType
+constexpr std::size_t kPsnOffset = 8;       // of the BTH
 constexpr std::size_t kMaskBytes = 72;
 
 using Mask = std::array<std::uint8_t, kMaskBytes>;
@@ -20,7 +20,7 @@ using Mask = std::array<std::uint8_t, kMaskBytes>;
 // fragment flags, hop limit, and of the BTH's first bytes the transport and the migration state.
 constexpr Mask mask_of(bool ipv6) {
   Mask mask{};
-  const std::size_t network = kMacBytes;
+  const std::size_t network = kEthernetBytes;
   const std::size_t udp = network + (ipv6 ? kIpv6Bytes : kIpv4Bytes);
   const std::size_t bth = udp + kUdpBytes;
   for (std::size_t n = 0; n < udp + 4; ++n) mask[n] = 0xff;
@@ -37,7 +37,9 @@ constexpr Mask mask_of(bool ipv6) {
   return mask;
 }
 constexpr std::array<Mask, 2> kMasks{mask_of(false), mask_of(true)};
-constexpr std::size_t compared_bytes(bool ipv6) { return kMacBytes + (ipv6 ? kIpv6Bytes : kIpv4Bytes) + kUdpBytes + 4; }
+constexpr std::size_t compared_bytes(bool ipv6) {
+  return kEthernetBytes + (ipv6 ? kIpv6Bytes : kIpv4Bytes) + kUdpBytes + 4;
+}
 
 std::uint64_t masked_word(const std::uint8_t* frame, const Mask& mask, std::size_t n) {
   std::uint64_t word = 0;
