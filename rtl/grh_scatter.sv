@@ -58,7 +58,6 @@ module grh_scatter #(
 
   // A part of a packet's bytes that is still to be placed, and where it is in the packet buffer.
   typedef struct packed {
-    logic                  known;  // it has bytes; otherwise their place is left as it is
     buffer_area_e          area;
     logic [LengthBits-1:0] offset;
     logic [LengthBits-1:0] left;
@@ -77,7 +76,8 @@ module grh_scatter #(
     logic        reads_list;  // its bytes go to a scatter list
     logic        has_cursor;
     cursor_t     cursor;
-    part_t       head;        // the GRH area
+    logic        head_known;  // the GRH area has bytes; otherwise their place is left as it is
+    part_t       head;
     part_t       data;
     logic [63:0] va;          // without a list
     logic [31:0] key;
@@ -148,7 +148,7 @@ module grh_scatter #(
         va = job_q.reads_list ? sge.address + 64'(looked.cursor.element_offset) : looked.va;
         // The GRH area of a packet without a network header is passed over (plan R2, R7).
         passed = '0;
-        if (!looked.head.known) begin
+        if (!looked.head_known) begin
           passed = room < 32'(looked.head.left) ? room[LengthBits-1:0] : looked.head.left;
           looked.head.left -= passed;
           room -= 32'(passed);
@@ -245,8 +245,7 @@ module grh_scatter #(
     packet = in_i[rxnic_link_pkg::ScatterJobBits-1-:rxnic_link_pkg::CompletionRequestBits];
     taken.access = in_i.access;
     taken.first = 1'b1;
-    taken.head.known = 1'b1;
-    taken.data.known = 1'b1;
+    taken.head_known = 1'b1;
     taken.va = in_i.local_va;
     taken.key = in_i.local_key;
     // Behind a packet that failed here (R4)
@@ -285,7 +284,7 @@ module grh_scatter #(
     payload = in_i.payload_bytes - (sends ? strip : LengthBits'(0));
     if (sends && in_i.transport == rxnic_link_pkg::TransportUd) begin
       taken.head.left = LengthBits'(rxnic_pkg::GrhBytes);
-      taken.head.known = in_i.network_header != rxnic_link_pkg::NetworkHeaderNone;
+      taken.head_known = in_i.network_header != rxnic_link_pkg::NetworkHeaderNone;
       if (in_i.network_header == rxnic_link_pkg::NetworkHeaderGrh) begin
         taken.head.offset = in_i.network_offset;
       end else begin

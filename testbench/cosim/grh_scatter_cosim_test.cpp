@@ -142,10 +142,25 @@ class Scene {
       const std::uint64_t mixed = (c.count + span) * 0xd1342543de82ef95u >> 40;
       return mixed % (std::uint64_t{1} << (span >> 20) % 5) == 0;
     });
+    for (std::uint32_t slot = 0; slot < kSlots; ++slot, ++sent_) in_.push(Cycle{}, beginning(slot));
     send_more(Cycle{});
   }
 
  private:
+  // Begins the message of a WQE: what continues one later finds how full it is, and no memory has to be 0.
+  static ScatterJob beginning(std::uint32_t slot) {
+    ScatterJob p{};
+    p.opcode = opcode_of(Transport::kRc, Operation::kSendFirst);
+    p.transport = Transport::kRc;
+    p.role = PacketRole::kReceived;
+    p.outcome = Outcome::kExecute;
+    p.buffer = kNoPacket;
+    p.line = kNoLine;
+    p.takes_wqe = true;
+    p.wqe_slot = slot;
+    return p;
+  }
+
   // Packets are made as time goes on, so that a mismatch in an early cycle needs few of them. Now and then all of them
   // leave before there are more.
   void send_more(Cycle now) {

@@ -23,14 +23,18 @@ def address(bench):
 
 
 def simulate(bench, *command, more=()):
-    """Runs the testbench, and a command beside it; `DPI` in the command stands for its module of BLOCK, `DPIS` for all
-    of its modules."""
-    if not bench.options.testbench.is_file():
-        raise e2e.Skip("receive_path_tb: it is built with Verilator and g++, without a sanitizer")
+    """Runs the testbench, and rxnic beside it; `DPI` in the command stands for its module of BLOCK, `DPIS` for all of
+    its modules."""
     modules = {"DPI": (BLOCK,), "DPIS": BLOCKS}
     words = [",".join(f"{block}=dpi:{address(bench)}" for block in modules[word]) if word in modules else str(word)
              for word in command]
-    line = shlex.join([str(bench.options.rxnic), *words])
+    return simulate_with(bench, bench.options.rxnic, *words, more=more)
+
+
+def simulate_with(bench, *command, more=()):
+    if not bench.options.testbench.is_file():
+        raise e2e.Skip("receive_path_tb: it is built with Verilator and g++, without a sanitizer")
+    line = shlex.join(map(str, command))
     return bench.start(bench.options.testbench, f"+address={address(bench)}", f"+command={line}", *more)
 
 
@@ -94,6 +98,22 @@ def programs(bench):
     expect_clocked(bench, "tag_matching", done, ("grh_scatter", "cqe_generator", "srq_wqe_fetcher"))
     tags = re.findall(r"rtl: nic\d\.tag_match_cam: \d+ cycles clocked, (\d+) transactions", done.stderr + done.stdout)
     bench.expect(sum(map(int, tags)) > 0, f"tag_matching: no tags: {done.stdout[-600:]} {done.stderr}")
+
+
+def random(bench):
+    """Random packets with back-pressure, compared with the model in every cycle."""
+    for block, configuration, cycles in (("grh_scatter", "Latency4Sges1Bytes64", 5000),
+                                         ("tag_match_cam", "Entries256Organisation0Search4", 20000),
+                                         ("cqe_generator", "CqContexts4096CqContextWays4Latency4", 3000),
+                                         ("srq_wqe_fetcher", "PrefetchDepth64Queues256QueueContexts8192", 3000)):
+        done = simulate_with(bench, "env", f"RXNIC_COSIM_RTL=dpi:{address(bench)}", f"RXNIC_COSIM_CYCLES={cycles}",
+                             bench.options.cosim_tests, f"--gtest_filter=*AgreeOnRandomPackets/{configuration}")
+        counted(bench, done)
+        found = re.findall(rf"{block}: (\d+) cycles compared, \d+ of them clocked; (\d+) transactions", done.stdout)
+        bench.expect_equal(len(found), 2, f"{block}: with idle cycles left out, and clocked: {done.stdout[-600:]}")
+        for compared, transactions in found:
+            bench.expect(int(compared) > cycles / 2 and int(transactions) > cycles / 20,
+                         f"{block}: {compared} cycles, {transactions} transactions compared")
 
 
 def expect_clocked(bench, program, done, blocks):
@@ -205,11 +225,12 @@ def modules(bench):
     bench.expect(not (bench.folder / "never.sv").exists(), "something was written")
 
 
-CHECKS = {"captures": captures, "place": place, "programs": programs, "modules": modules, "refusals": refusals,
+CHECKS = {"captures": captures, "place": place, "programs": programs, "random": random, "modules": modules, "refusals": refusals,
           "ends": ends}
 
 if __name__ == "__main__":
     PARSER = e2e.parser_for(__doc__, CHECKS)
     PARSER.add_argument("--testbench", required=True, type=pathlib.Path, metavar="FILE")
     PARSER.add_argument("--example", required=True, type=pathlib.Path, metavar="FILE", help="a tag-matching program")
+    PARSER.add_argument("--cosim-tests", required=True, type=pathlib.Path, metavar="FILE")
     sys.exit(e2e.run(PARSER, CHECKS))

@@ -85,8 +85,8 @@ void Refusals::fail_requests(std::uint32_t line, std::uint32_t residence) {
 }
 
 Refusals::Record& Refusals::record(std::uint32_t line, std::uint32_t residence) {
-  if (line >= records_.size()) records_.resize(std::size_t{line} + 1);
-  Record& r = records_[line];
+  if (line != kNoLine && line >= records_.size()) records_.resize(std::size_t{line} + 1);
+  Record& r = line == kNoLine ? without_line_ : records_[line];
   if (r.residence != residence) {  // (R6)
     r = {};
     r.residence = residence;

@@ -70,6 +70,7 @@ class Refusals {
   const Record* find(const PathPacket& p) const;  // nullptr: nothing is refused
 
   std::vector<Record> records_;  // by line of the context cache
+  Record without_line_;          // of packets for no QP in the cache: nobody asks for it
   std::vector<Refusal> reports_;
 };
 
