@@ -225,8 +225,8 @@ def modules(bench):
     bench.expect(not (bench.folder / "never.sv").exists(), "something was written")
 
 
-CHECKS = {"captures": captures, "place": place, "programs": programs, "random": random, "modules": modules, "refusals": refusals,
-          "ends": ends}
+CHECKS = {"captures": captures, "place": place, "programs": programs, "random": random, "modules": modules,
+          "refusals": refusals, "ends": ends}
 
 if __name__ == "__main__":
     PARSER = e2e.parser_for(__doc__, CHECKS)
