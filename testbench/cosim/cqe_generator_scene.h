@@ -83,7 +83,7 @@ class Driver final : public Block {
     while (released.can_pop(now)) slots_.release(released.pop(now).wqe_slot);
     if (now >= end_) return rest(now, Activity::kStarved, std::min(replies.next(now), released.next(now)));
     if (now.count % 256 == 0) {
-      mood_ = random_.below(7);
+      mood_ = random_.below(8);
       focus_ = random_.below(kCqs - 2);
     }
     if (now.count % 2048 >= 1800) {  // the block comes to rest
@@ -91,11 +91,11 @@ class Driver final : public Block {
     }
     if (steered_) renew(now);
     if (steered_ && random_.one_in(64)) age(random_.below(kCqs));
-    const std::uint32_t pace = mood_ == 0 ? 40 : mood_ == 1 ? 8 : 1;
+    const std::uint32_t pace = mood_ == 0 ? 40 : mood_ == 7 ? 20 : mood_ == 1 ? 8 : 1;
     if (random_.one_in(pace) && packets.can_push(now)) packets.push(now, packet());
-    const std::uint32_t rings = mood_ == 2 ? 2 : mood_ == 5 ? 3 : mood_ == 6 ? 1 : 12;
+    const std::uint32_t rings = mood_ == 2 ? 2 : moves_timers() ? 3 : mood_ == 6 ? 1 : 12;
     if (random_.one_in(rings) && doorbells.can_push(now)) doorbells.push(now, doorbell());
-    if (!asked_ && random_.one_in(mood_ == 5 ? 10 : 25) && commands.can_push(now)) {
+    if (!asked_ && random_.one_in(moves_timers() ? 10 : 25) && commands.can_push(now)) {
       commands.push(now, command());
       asked_ = true;
     }
@@ -134,10 +134,12 @@ class Driver final : public Block {
     if (random_.one_in(4)) r.counted = static_cast<std::uint32_t>(random_.bits());
     host_.store(cq_context_address(number_of(cq)), r);
   }
+  bool moves_timers() const { return mood_ == 5 || mood_ == 7; }  // while sessions time out, too
   // A program knows from its own ring what the model knows of the CQ.
   const CompletionQueue* find(Cqn cq) const { return steered_ ? dut_.find(cq) : nullptr; }
   std::uint32_t any_cq() {
-    if (mood_ >= 3 && mood_ < 6 && !random_.one_in(20)) return focus_ + random_.below(mood_ == 5 ? 3 : 2);
+    const bool some = (mood_ >= 3 && mood_ < 6) || mood_ == 7;
+    if (some && !random_.one_in(20)) return focus_ + random_.below(moves_timers() ? 3 : 2);
     return random_.below(random_.one_in(2) ? 4 : kCqs);
   }
   // Lines lie as far from each other as they can.
@@ -295,7 +297,7 @@ class Driver final : public Block {
   }
   CqCommand command() {
     CqCommand c;
-    if (mood_ == 5) {  // a moderated event becomes due sooner
+    if (moves_timers()) {  // a moderated event becomes due sooner
       c.operation = CqOperation::kSetModeration;
       c.number = number_of(any_cq());
       c.moderation_count = static_cast<std::uint16_t>(2 + random_.below(3));
