@@ -28,8 +28,8 @@ module context_lookup #(
   output logic [AgeBits-1:0]      free_way_o,
   output logic                    write_back_o,   // before: the evicted one is written
   output logic [23:0]             evicted_o,
-  output logic [Ways*WayBits-1:0] fetched_set_o,  // the set behind the fetch
-  output logic [Ways*WayBits-1:0] used_set_o      // the set when it is used
+  output logic [Ways*WayBits-1:0] fetched_set_o,  // fetches: the set behind the fetch
+  output logic [Ways*WayBits-1:0] used_set_o      // here: the set when it is used
 );
 
   typedef struct packed {
@@ -59,8 +59,6 @@ module context_lookup #(
     victim_age = '0;
     victim = '0;
     writes_back = 1'b0;
-    needed = 1'b0;
-    looked = '0;
     for (int unsigned n = Ways; n > 0; n--) begin
       looked = set_i[(n-1)*WayBits+:WayBits];
       if (looked.state == context_cache_pkg::LineEmpty) begin
@@ -92,8 +90,6 @@ module context_lookup #(
   assign way_o = !fetches_o ? here_way : free_o ? free_way_o : place;
 
   always_comb begin : replace
-    fetched_set_o = set_i;
-    placed = '0;
     older = '0;
     for (int unsigned n = 0; n < Ways; n++) begin
       if (AgeBits'(n) == way_o) older = set_i[n*WayBits+:WayBits];
@@ -109,14 +105,11 @@ module context_lookup #(
       end else if (placed.age < older.age) begin
         placed.age = placed.age + AgeBits'(1);
       end
-      if (fetches_o) fetched_set_o[n*WayBits+:WayBits] = placed;
+      fetched_set_o[n*WayBits+:WayBits] = placed;
     end
   end
 
   always_comb begin : use_it
-    used_set_o = set_i;
-    used = '0;
-    turned = '0;
     for (int unsigned n = 0; n < Ways; n++) begin
       turned = set_i[n*WayBits+:WayBits];
       used = turned;
@@ -127,7 +120,7 @@ module context_lookup #(
       end else if (turned.age < here_age) begin
         used.age = turned.age + AgeBits'(1);
       end
-      if (here_o) used_set_o[n*WayBits+:WayBits] = used;
+      used_set_o[n*WayBits+:WayBits] = used;
     end
   end
 

@@ -69,7 +69,7 @@ module cq_event #(
     if (counted != '0) begin
       if (r.counted == '0 && quotient != '0) r.due = now_i + 64'(quotient);
       r.counted = r.counted + counted;
-      if (r.counted >= 32'(r.moderation_count) && now_i < r.due) r.due = now_i;
+      if (r.counted >= 32'(r.moderation_count)) r.due = now_i;
     end
   end
 

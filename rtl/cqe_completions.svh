@@ -12,8 +12,8 @@ localparam logic [15:0] CqeSrq = 16'h0080;
 
 // verilator coverage_off
 logic [23:0] srqs_q [Queues];
-// verilator coverage_on
 logic [Queues-1:0] srq_valid_q;
+// verilator coverage_on
 localparam int unsigned QueueIndexBits = Queues > 1 ? $clog2(Queues) : 1;
 logic [511:0] cqe_6, same_6;
 logic is_srq_6, success_6;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cache of CQ contexts of cqe_generator: sets of lines, records, who waits for which (R11, R12, R16).
 
-// A set: `set_used_q` is 0 while it is as after reset. Records and sets are memories.
+// A set: `set_used_q` is 0 while it is as after reset. What has an entry for each line or set is a memory; of those,
+// what is written and read counts.
 // verilator coverage_off
 logic [SetVectorBits-1:0] sets_q [Sets];
 logic [CqBits-1:0]        records_q [CqContexts];
-// verilator coverage_on
 logic [Sets-1:0]          set_used_q;
 logic [CqContexts-1:0]    open_q, open_1, open_4, open_6;  // lines with an open session
+// verilator coverage_on
 logic [31:0]              reading_q, reading_0;
 logic [Askers-1:0]        waits_q, waits_0, waits_1, waits_2, waits_5, waits_6;  // for `numbers`
 logic [Askers-1:0]        absent_q, absent_0, absent_1, absent_2, absent_5, absent_6;

@@ -7,7 +7,7 @@ localparam int unsigned TimerVectorBits = 24 + 64;
 
 // (1) A command
 logic begun_q, begun_1, begins_1, done_1, places_1, destroys_1, changes_1, closes_1, holds_back_1, found_cq_1;
-logic [31:0] behind_q, behind_1, passed_q, made_q, left_count_0, moved_1, unseen_1;
+logic [31:0] behind_q, behind_1, passed_q, made_q, left_count_0, unseen_1;
 rxnic_link_pkg::cq_reply_t reply_q, reply_1;
 rxnic_link_pkg::cq_command_t command;
 logic resizes_1, fits_1;
@@ -39,7 +39,6 @@ assign writes_1 = places_1 || (destroys_1 && here_1) || fetches_1 || found_cq_1;
 always_comb begin : command_step
   // The set
   row_1 = fetches_1 ? fetched_row_1 : found_cq_1 ? used_row_1 : old_1;
-  placed_1 = '0;
   for (int unsigned n = 0; n < Ways; n++) begin
     placed_1 = old_1[n*WayBits+:WayBits];
     if (places_1 && AgeBits'(n) == place_way_1) begin
@@ -64,11 +63,8 @@ always_comb begin : command_step
   end
   // The record
   cq_1 = found_1;
-  moved_1 = found_1.producer - command.consumer;
-  fits_1 = moved_1 <= (command.slots < found_1.slots ? command.slots : found_1.slots);
-  unseen_1 = moved_1;
-  if (unseen_1 > found_1.slots) unseen_1 = found_1.slots;
-  if (unseen_1 > command.slots) unseen_1 = command.slots;
+  unseen_1 = found_1.producer - command.consumer;
+  fits_1 = unseen_1 <= (command.slots < found_1.slots ? command.slots : found_1.slots);
   if (places_1) begin
     cq_1 = '0;
     cq_1.base = command.base;

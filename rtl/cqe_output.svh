@@ -277,16 +277,14 @@ assign event_place = event_place_of(first_event_q, EventCountBits'(1));
 localparam int unsigned FlushBits = rxnic_link_pkg::FlushRequestBits;
 localparam int unsigned ListCountBits = $clog2(ContextLines + 2);
 // verilator coverage_off
-logic [FlushBits-1:0] flush_list_q [ContextLines];
-logic [47:0]          failed_list_q [ContextLines];  // line, QPN
+localparam int unsigned ListPlaces = 1 << LineIndexBits;  // of which the first is behind the last
+logic [FlushBits-1:0] flush_list_q [ListPlaces];
+logic [47:0]          failed_list_q [ListPlaces];  // line, QPN
 // verilator coverage_on
 logic [LineIndexBits-1:0] flush_first_q, flush_last_q, failed_first_q, failed_last_q;
 logic [ListCountBits-1:0] flush_count_q, failed_count_q;
 logic flush_leaves, notice_leaves;
 logic [47:0] front_notice;
-function automatic logic [LineIndexBits-1:0] next_line(input logic [LineIndexBits-1:0] n);
-  next_line = n == LineIndexBits'(ContextLines - 1) ? '0 : n + LineIndexBits'(1);
-endfunction
 assign flushes_valid_o = flush_count_q != '0 || fails_qp_3;
 assign flushes_o = flush_count_q != '0 ? flush_list_q[flush_first_q] : failure_context_i.flush;
 assign flush_leaves = flushes_valid_o && flushes_ready_i;
@@ -341,11 +339,11 @@ always_ff @(posedge clk_i or negedge rst_ni) begin : output_state
     event_held_q <= event_held_0 + raise_count;
     landed_q <= landed_0;
     blocks_q_made <= blocks_6b;
-    if (flush_leaves) flush_first_q <= next_line(flush_first_q);
-    if (fails_qp_3 || flushes_6) flush_last_q <= next_line(flush_last_q);
+    if (flush_leaves) flush_first_q <= flush_first_q + LineIndexBits'(1);
+    if (fails_qp_3 || flushes_6) flush_last_q <= flush_last_q + LineIndexBits'(1);
     flush_count_q <= flush_count_q + ListCountBits'(fails_qp_3 || flushes_6) - ListCountBits'(flush_leaves);
-    if (notice_leaves) failed_first_q <= next_line(failed_first_q);
-    if (fails_qp_3 || notifies_6) failed_last_q <= next_line(failed_last_q);
+    if (notice_leaves) failed_first_q <= failed_first_q + LineIndexBits'(1);
+    if (fails_qp_3 || notifies_6) failed_last_q <= failed_last_q + LineIndexBits'(1);
     failed_count_q <= failed_count_q + ListCountBits'(fails_qp_3 || notifies_6) - ListCountBits'(notice_leaves);
   end
 end

@@ -14,13 +14,13 @@ localparam int unsigned SegmentBits = rxnic_link_pkg::DataSegmentBits;
 logic [PacketBits-1:0]  queue_q [QueueDepth];
 logic [SegmentBits-1:0] queue_wqes_q [QueueDepth];
 logic [QpBits-1:0]      queue_qps_q [QueueDepth];  // their parts as they came
-logic [63:0]            refused_q [ContextLines];  // residence, number of our request
+logic [63:0]            refused_q [ContextLines];  // requests of a QP: residence, number of our request
+logic [ContextLines-1:0] refused_q_valid, refused_answers_q;  // the latter: its answers, too
+logic [WqeSlots-1:0]    wqe_done_q;
 // verilator coverage_on
 // verilator lint_off UNUSEDSIGNAL
 logic [QueueBits-1:0] queue_first_q, queue_count_q, ahead_q, ahead_6, ahead_place;
 // verilator lint_on UNUSEDSIGNAL
-logic [ContextLines-1:0] refused_requests_q, refused_answers_q, refused_q_valid;
-logic [WqeSlots-1:0] wqe_done_q;
 logic [63:0] next_accept_q;
 
 function automatic logic [QueueBits-1:0] queue_place(input logic [QueueBits-1:0] behind);
@@ -59,7 +59,7 @@ always_comb begin : head_packet
                 (rxnic_pkg::is_read_response(head.opcode) || rxnic_pkg::is_atomic_ack(head.opcode));
   {refused_residence, refused_request} = refused_q[head_line];
   refused_known = has_line && refused_q_valid[head_line] && refused_residence == head.residence;
-  refuses_6 = refused_known && refused_requests_q[head_line] && head.role == rxnic_link_pkg::PacketRoleReceived &&
+  refuses_6 = refused_known && head.role == rxnic_link_pkg::PacketRoleReceived &&
               !rxnic_pkg::is_response(head.opcode);
   gives_up_6 = refused_known && refused_answers_q[head_line] &&
                ((head.role == rxnic_link_pkg::PacketRoleReceived && rxnic_pkg::is_response(head.opcode)) ||
@@ -93,7 +93,6 @@ always_comb begin : decide
   end else if (waits_for_cq) begin
     waits_6[Packet] = 1'b1;
     numbers_6[Packet*24+:24] = number_6;
-    if (!absence_6) absent_6[Packet] = 1'b0;
   end
 end
 assign writes_6 = fetches_6 || (takes && looks_6 && here_6);
@@ -145,7 +144,7 @@ always_comb begin : settle
                     head.ends_message && head.message_sequence != refused_request;
     end
   end
-  wqe_known = p.wqe_slot < WqeSlots;
+  wqe_known = p.wqe_slot != '1;
   wqe_done = wqe_known && wqe_done_q[p.wqe_slot[SlotIndexBits-1:0]];
   if (wqe_known) begin
     if (wqe_done) begin
@@ -257,7 +256,6 @@ always_ff @(posedge clk_i or negedge rst_ni) begin : packet_state
     queue_count_q <= '0;
     ahead_q <= '0;
     refused_q_valid <= '0;
-    refused_requests_q <= '0;
     refused_answers_q <= '0;
     wqe_done_q <= WqeSlots'(0);
     next_accept_q <= '0;
@@ -270,7 +268,6 @@ always_ff @(posedge clk_i or negedge rst_ni) begin : packet_state
     if (takes && wqe_known) wqe_done_q[p.wqe_slot[SlotIndexBits-1:0]] <= done_next;
     if (takes && refuses_by_overrun) begin
       refused_q_valid[head_line] <= 1'b1;
-      refused_requests_q[head_line] <= 1'b1;
       refused_answers_q[head_line] <= (refused_known && refused_answers_q[head_line]) ||
                                       (fails_by_overrun && rxnic_pkg::is_response(p.opcode));
     end

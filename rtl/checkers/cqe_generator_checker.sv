@@ -120,6 +120,12 @@ module cqe_generator_checker #(
   assign leaves = out_valid_o && out_ready_i;
   assign writes = dma_valid_o && dma_ready_i;
   assign events = events_valid_o && events_ready_i;
+  logic offered, gives;  // some input, some output
+  assign offered = in_valid_i || dma_done_valid_i || context_dma_done_valid_i || failures_valid_i ||
+                   doorbells_valid_i || commands_valid_i;
+  assign gives = out_valid_o || dma_valid_o || context_dma_valid_o || flushes_valid_o || failed_valid_o ||
+                 events_valid_o || context_write_valid_o || refusals_valid_o || placed_valid_o || rendezvous_valid_o ||
+                 released_valid_o;
 
   // The environment
   `RXNIC_ASSERT(env_in_holds, in_valid_i && !in_ready_o |=> in_valid_i && in_stable)
@@ -147,8 +153,8 @@ module cqe_generator_checker #(
   `RXNIC_ASSERT(r14_timers, timer_count_q <= ModerationTimers)
   // R21
   `RXNIC_ASSERT(r21_written_with_its_request, lanes == writes)
-  `RXNIC_ASSERT(quiescent_has_no_output,
-      quiescent_o |-> !out_valid_o && !dma_valid_o && !events_valid_o)
+  `RXNIC_ASSERT(quiescent_has_no_output, quiescent_o && !offered |-> !gives)
+  `RXNIC_ASSERT(quiescent_stays_so, quiescent_o && !offered |=> quiescent_o)
 
   `RXNIC_COVER(r1_blocked, out_valid_o && !out_ready_i)
   `RXNIC_COVER(r1_write_waits, dma_valid_o && !dma_ready_i)

@@ -150,7 +150,7 @@ TEST_P(CqeGeneratorCosim, ASessionEndsAfterItsTimeoutAtThePins) {  // R5
 CqeGeneratorParams small() {
   CqeGeneratorParams p;
   p.event_latency_cycles = 8;
-  p.moderation_unit_ps = 100'000;
+  p.moderation_unit_ps = 16'001;  // a part of a cycle counts
   p.cq_contexts = 8;
   p.cq_context_ways = 2;
   p.cq_misses_in_flight = 2;

@@ -13,8 +13,9 @@
 
 namespace rxnic::cqe_generator_scene {
 
-inline constexpr std::uint32_t kCqs = 14;  // CQNs 1 .. 14, of which some are not there
-inline constexpr std::uint32_t kLines = 16;
+inline constexpr std::uint32_t kCqs = 15;  // of which some are not there
+inline constexpr std::uint32_t kQps = 16;
+inline constexpr std::uint32_t kMostLines = 8192;
 inline constexpr std::uint32_t kSlots = 64;
 inline constexpr std::uint32_t kQueues = 8;
 
@@ -27,31 +28,40 @@ inline Params params_of(const CqeGeneratorParams& of) {
   p.requester.send_queues = kQueues / 2;
   p.device.max_srqs = kQueues / 2;
   p.srq_wqe_fetcher.wqe_store_entries = kSlots;
-  p.qp_context_cache.sets = kLines / 2;
+  p.qp_context_cache.sets = kQps / 2;
   p.qp_context_cache.ways = 2;
   p.dma_engine.queue_depth = 4;
   return p;
 }
 
-inline CqContext random_cq(Random& random, std::uint32_t number) {
+inline std::uint32_t lines_of(const Params& p) {
+  return std::min(p.qp_context_cache.sets * p.qp_context_cache.ways, kMostLines);
+}
+
+// The sets of the cache are chosen by the lowest bits. The context of the last one cannot be read.
+inline Cqn number_of(std::uint32_t cq) {
+  return cq == kCqs - 1 ? Cqn{0xfffff0 | cq} : Cqn{(cq * 0x3a7650 & 0x7ffff0) | cq};
+}
+
+inline CqContext random_cq(Random& random, Cqn number) {
   CqContext c;
-  c.number = Cqn{number};
-  c.base = BusAddress{0x100000u * number + 0x10000 * random.below(4)};
-  c.slots = 2u << random.below(4);
+  c.number = number;
+  c.base = BusAddress{random.bits()};
+  c.slots = 2u << random.below(random.one_in(8) ? 31 : 4);
   c.ignore_overrun = random.one_in(3);
   c.compress = random.one_in(2);
   c.polled_only = random.one_in(5);
-  c.moderation_count = static_cast<std::uint16_t>(random.below(5));
-  c.moderation_period_us = static_cast<std::uint16_t>(random.below(4));
+  c.moderation_count = static_cast<std::uint16_t>(random.below(random.one_in(8) ? 0x10000 : 5));
+  c.moderation_period_us = static_cast<std::uint16_t>(random.below(random.one_in(40) ? 0x10000 : 4));
   return c;
 }
 
 // Pushes what comes from outside, as far as there is room.
 class Driver final : public Block {
  public:
-  Driver(const sc_core::sc_module_name& name, CqeGenerator& dut, NicShared& shared, std::uint64_t seed, Cycle end,
-         bool steered)
-      : Block(name), dut_(dut), shared_(shared), random_(seed), end_(end), steered_(steered) {}
+  Driver(const sc_core::sc_module_name& name, CqeGenerator& dut, NicShared& shared, LocalMemory& host,
+         std::uint64_t seed, Cycle end, bool steered)
+      : Block(name), dut_(dut), shared_(shared), host_(host), random_(seed), end_(end), steered_(steered) {}
   Out<CompletionRequest> packets{"packets"};
   Out<Doorbell> doorbells{"doorbells"};
   Out<CqCommand> commands{"commands"};
@@ -73,22 +83,27 @@ class Driver final : public Block {
     while (released.can_pop(now)) slots_.release(released.pop(now).wqe_slot);
     if (now >= end_) return rest(now, Activity::kStarved, std::min(replies.next(now), released.next(now)));
     if (now.count % 256 == 0) {
-      mood_ = random_.below(7);
+      mood_ = random_.below(8);
       focus_ = random_.below(kCqs - 2);
     }
+    if (now.count % 2048 >= 1800) {  // the block comes to rest
+      return rest(now, Activity::kStarved, Cycle{(now.count / 2048 + 1) * 2048});
+    }
     if (steered_) renew(now);
-    const std::uint32_t pace = mood_ == 0 ? 40 : mood_ == 1 ? 8 : 1;
+    if (steered_ && random_.one_in(64)) age(random_.below(kCqs));
+    const std::uint32_t pace = mood_ == 0 ? 40 : mood_ == 7 ? 20 : mood_ == 1 ? 8 : 1;
     if (random_.one_in(pace) && packets.can_push(now)) packets.push(now, packet());
-    const std::uint32_t rings = mood_ == 2 ? 2 : mood_ == 6 ? 1 : 12;
+    const std::uint32_t rings = mood_ == 2 ? 2 : moves_timers() ? 3 : mood_ == 6 ? 1 : 12;
     if (random_.one_in(rings) && doorbells.can_push(now)) doorbells.push(now, doorbell());
-    if (!asked_ && random_.one_in(25) && commands.can_push(now)) {
+    if (!asked_ && random_.one_in(moves_timers() ? 10 : 25) && commands.can_push(now)) {
       commands.push(now, command());
       asked_ = true;
     }
     if (random_.one_in(mood_ == 4 ? 20 : 300) && failures.can_push(now)) {
-      const std::uint32_t line = random_.below(kLines);
+      const std::uint32_t line = any_line();
       shared_.contexts.pin(line);
-      failures.push(now, {line, random_.one_in(2) ? EventType::kQpAccessError : EventType::kQpFatal});
+      constexpr EventType kTypes[] = {EventType::kQpAccessError, EventType::kQpFatal, EventType::kQpRequestError};
+      failures.push(now, {line, kTypes[random_.below(std::size(kTypes))]});
     }
     return rest(now, Activity::kBusy, now + 1);
   }
@@ -100,63 +115,72 @@ class Driver final : public Block {
     failures_taken_ = dut_.failures[0]->popped();
     const bool idle = dut_.in[0]->transfers() == dut_.out[0]->transfers() && dut_.failures[0]->size() == 0;
     if (!idle || taken || now.count % 8 != 0) return;
-    const std::uint32_t line = random_.below(kLines);
-    if (line == failed_response_) return;
+    const std::uint32_t line = any_line();
     QpContext& qp = shared_.contexts[line];
+    if (line == failed_response_ || qp.pins.held(now)) return;
     if (!qp.flush_requested && !random_.one_in(50)) return;
     qp.flush_requested = qp.last_wqe_event_sent = false;
     ++qp.residence;
-    qp.receive_cq = Cqn{1 + random_.below(kCqs)};
+    qp.receive_cq = number_of(random_.below(kCqs));
   }
+  // A CQ that is not here has been used for long: its numbers are large, or near their ends.
+  void age(std::uint32_t cq) {
+    CqRecord r;
+    if (dut_.find(number_of(cq)) != nullptr || !dut_.read(number_of(cq), host_, r) || r.valid == 0) return;
+    const auto by = static_cast<std::uint32_t>(random_.bits());
+    r.producer += by;
+    r.consumer += by;
+    r.last_solicited += by;
+    if (random_.one_in(4)) r.counted = static_cast<std::uint32_t>(random_.bits());
+    host_.store(cq_context_address(number_of(cq)), r);
+  }
+  bool moves_timers() const { return mood_ == 5 || mood_ == 7; }  // while sessions time out, too
   // A program knows from its own ring what the model knows of the CQ.
   const CompletionQueue* find(Cqn cq) const { return steered_ ? dut_.find(cq) : nullptr; }
-  Cqn any_cq() {
-    if (mood_ >= 3 && mood_ < 6 && !random_.one_in(20)) return Cqn{1 + focus_ + random_.below(2)};
-    return Cqn{1 + (random_.one_in(2) ? random_.below(4) : random_.below(kCqs))};
+  std::uint32_t any_cq() {
+    const bool some = (mood_ >= 3 && mood_ < 6) || mood_ == 7;
+    if (some && !random_.one_in(20)) return focus_ + random_.below(moves_timers() ? 3 : 2);
+    return random_.below(random_.one_in(2) ? 4 : kCqs);
   }
+  // Lines lie as far from each other as they can.
+  std::uint32_t any_line() { return random_.below(kQps) * (shared_.contexts.size() - 1) / (kQps - 1); }
+  std::uint32_t bits() { return static_cast<std::uint32_t>(random_.bits()); }
   CompletionRequest packet() {
     if (!random_.one_in(mood_ == 3 ? 20 : 3) && last_.completes &&
         last_.wqe_slot == kNoWqeSlot) {  // like the one before
       CompletionRequest p = last_;
-      p.wqe_index = random_.below(1000);
-      p.byte_count = random_.below(5000);
+      p.wqe_index = bits();
+      p.byte_count = bits();
       return p;
     }
     CompletionRequest p;
-    const std::uint32_t line = random_.below(kLines);
-    const QpContext& qp = shared_.contexts[line];
-    p.line = line;
+    p.line = any_line();
+    const QpContext& qp = shared_.contexts[p.line];
     p.residence = qp.residence;
     p.qpn = qp.qpn;
     p.transport = qp.transport;
-    p.cq = random_.one_in(3) ? qp.receive_cq : any_cq();
-    p.queue = WqId{random_.below(kQueues + 1)};
-    p.wqe_index = random_.below(1000);
-    p.byte_count = random_.below(5000);
-    p.psn = Psn{random_.below(1u << 24)};
-    p.epoch = static_cast<std::uint16_t>(random_.below(3));
-    p.message_sequence = 1 + random_.below(4);
-    p.msn_before = random_.below(1u << 24);
-    p.payload_bytes = static_cast<std::uint16_t>(random_.below(4097));
-    p.local_va = random_.bits();
-    p.local_key = Key{random_.below(1u << 30)};
-    p.local_bytes = random_.below(1u << 30);
-    p.tag = random_.one_in(6) ? random_.bits() : 0;
-    p.tag_context = random_.one_in(8) ? random_.below(99) : 0;
+    p.uses_srq = qp.uses_srq;
+    p.cq = random_.one_in(3) ? qp.receive_cq : number_of(any_cq());
+    p.queue = random_.one_in(8) ? kNoWq : WqId{random_.below(kQueues + 1)};
+    p.wqe_index = bits();
+    p.byte_count = bits();
+    p.message_sequence = sequence_of(p.line);
     p.outcome = Outcome::kExecute;
     p.acknowledge = random_.one_in(2);
     p.ends_message = !random_.one_in(4);
     p.completes = p.ends_message && !random_.one_in(5);
     p.solicited = random_.one_in(6);
     p.establishes = random_.one_in(30);
-    p.immediate = random_.below(1u << 30);
+    p.tag = random_.one_in(6) ? random_.bits() : 0;
+    p.tag_context = random_.one_in(8) ? bits() : 0;
+    p.immediate = bits();
     p.source_qp = Qpn{random_.below(1u << 24)};
-    p.source_lid = static_cast<std::uint16_t>(random_.below(1u << 16));
+    p.source_lid = static_cast<std::uint16_t>(bits());
     p.service_level = static_cast<std::uint8_t>(random_.below(16));
     p.network_header = static_cast<NetworkHeader>(random_.below(3));
     p.cqe_opcode = random_.one_in(8) ? CqeOpcode::kTagReceive : CqeOpcode::kReceive;
-    p.cqe_flags = random_.one_in(5) ? static_cast<std::uint16_t>(random_.below(0x40)) : std::uint16_t{0};
-    p.pd = Pdn{random_.below(9)};
+    p.cqe_flags = random_.one_in(5) ? static_cast<std::uint16_t>(bits()) : std::uint16_t{0};
+    carry(p);
     constexpr std::uint8_t kOpcodes[] = {0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x0a, 0x0b, 0x0c, 0x16,
                                          0x17, 0x13, 0x1d, 0x64, 0x65, 0x24, 0x25, 0xa4, 0x84};
     p.opcode = random_.one_in(2) ? std::uint8_t{0x04} : kOpcodes[random_.below(std::size(kOpcodes))];
@@ -164,24 +188,60 @@ class Driver final : public Block {
     if (random_.one_in(8)) internal(p);
     if (random_.one_in(3) && p.role == PacketRole::kReceived) take_wqe(p);
     if (random_.one_in(60)) {
+      constexpr DropReason kReasons[] = {DropReason::kRemoteAccess, DropReason::kInvalidRequest,
+                                         DropReason::kHostMemory, DropReason::kTooShort};
       constexpr std::uint8_t kSyndromes[] = {0x61, 0x62, 0x63};
-      mark_failed(p, random_.one_in(2) ? DropReason::kRemoteAccess : DropReason::kInvalidRequest,
-                  kSyndromes[random_.below(3)], WcStatus::kRemoteInvalidRequest);
+      mark_failed(p, kReasons[random_.below(4)], kSyndromes[random_.below(3)], WcStatus::kRemoteInvalidRequest);
     }
     if (random_.one_in(60)) squash(p);
+    if (random_.one_in(100)) {
+      p.line = kNoLine;
+      p.residence = shared_.contexts[shared_.contexts.size() - 1].residence;  // has the lowest bits of kNoLine
+    }
     last_ = p;
     return p;
+  }
+  std::uint32_t sequence_of(std::uint32_t line) { return line * 0x9e3779b9u + random_.below(4); }
+  // What the block does not look at, or only hands on.
+  void carry(CompletionRequest& p) {
+    p.buffer = PacketHandle{kNoPacket};
+    p.syndrome = static_cast<std::uint8_t>(bits());
+    p.congested = random_.one_in(4);
+    p.epoch = static_cast<std::uint16_t>(bits());
+    p.psn = Psn{random_.below(1u << 24)};
+    p.answer_psn = Psn{random_.below(1u << 24)};
+    p.answer_msn = random_.below(1u << 24);
+    p.msn_before = random_.below(1u << 24);
+    p.remote_qpn = Qpn{random_.below(1u << 24)};
+    p.mtu = static_cast<std::uint16_t>(random_.below(1u << 13));
+    p.pd = Pdn{random_.below(1u << 24)};
+    p.posted_wqes = bits();
+    p.local_va = random_.bits();
+    p.local_key = Key{bits()};
+    p.local_bytes = bits();
+    p.bus = BusAddress{random_.bits()};
+    p.operand = random_.bits();
+    p.compare = random_.bits();
+    p.resource = bits();
+    p.payload_offset = static_cast<std::uint16_t>(random_.below(1u << 13));
+    p.payload_bytes = static_cast<std::uint16_t>(random_.below(1u << 13));
+    p.message_bytes = random_.bits();
+  }
+  // Others of a QP one of whose responses has failed are given up.
+  bool follow_failed_response(CompletionRequest& p) {
+    if (failed_response_ == kNoLine || !random_.one_in(2)) return false;
+    p.line = failed_response_;
+    p.residence = shared_.contexts[p.line].residence;
+    p.message_sequence = sequence_of(p.line);
+    if (random_.one_in(20)) failed_response_ = kNoLine;
+    return true;
   }
   void response(CompletionRequest& p) {
     constexpr std::uint8_t kOpcodes[] = {0x0d, 0x0e, 0x0f, 0x10, 0x11, 0x12};
     p.opcode = kOpcodes[random_.below(std::size(kOpcodes))];
     p.outcome = random_.one_in(6) ? Outcome::kDrop : Outcome::kAnswer;
     p.completes = random_.one_in(2);
-    if (failed_response_ != kNoLine && random_.one_in(2)) {  // others of its QP are given up
-      p.line = failed_response_;
-      p.residence = shared_.contexts[p.line].residence;
-      failed_response_ = kNoLine;
-    }
+    follow_failed_response(p);
   }
   void internal(CompletionRequest& p) {
     constexpr PacketRole kRoles[] = {PacketRole::kSendCompletion, PacketRole::kSendCompletion, PacketRole::kFlush,
@@ -191,8 +251,13 @@ class Driver final : public Block {
     p.opcode = 0;
     if (p.role == PacketRole::kSendCompletion) {
       p.cqe_opcode = CqeOpcode::kSend;
-      p.completes = !random_.one_in(4);
-      if (random_.one_in(6)) p.status = random_.one_in(2) ? WcStatus::kFlushed : WcStatus::kRetryExceeded;
+      const bool given_up = follow_failed_response(p);
+      p.completes = !random_.one_in(given_up ? 2 : 4);
+      if (random_.one_in(given_up ? 2 : 6)) {
+        constexpr WcStatus kStatuses[] = {WcStatus::kFlushed, WcStatus::kFlushed, WcStatus::kRetryExceeded,
+                                          WcStatus::kGeneral};
+        p.status = kStatuses[random_.below(4)];
+      }
     } else if (p.role == PacketRole::kFlush) {
       p.status = WcStatus::kFlushed;
       p.completes = true;
@@ -209,7 +274,7 @@ class Driver final : public Block {
       p.releases_wqe = true;
     } else if (slots_.available(WqId{0})) {
       p.wqe_slot = slots_.allocate();
-      shared_.wqes[p.wqe_slot].sge[0] = {random_.below(9000), random_.below(1u << 30), random_.bits()};
+      shared_.wqes[p.wqe_slot].sge[0] = {bits(), bits(), random_.bits()};
       p.releases_wqe = random_.one_in(2);
       if (!p.releases_wqe) open_.push_back(p.wqe_slot);
     }
@@ -219,30 +284,30 @@ class Driver final : public Block {
   }
   Doorbell doorbell() {
     Doorbell d;
-    const Cqn cq = any_cq();
-    const CompletionQueue* const here = find(cq);
-    std::uint32_t& polled = polled_[raw(cq)];
+    const std::uint32_t cq = any_cq();
+    const CompletionQueue* const here = find(number_of(cq));
+    std::uint32_t& polled = polled_[cq];
     if (here != nullptr)
       polled = here->producer() - random_.below(std::min(here->producer() - here->consumer(), 3u) + 1);
     d.kind = random_.one_in(2) || mood_ >= 5 ? DoorbellKind::kCqArm : DoorbellKind::kCqConsumer;
-    d.number = raw(cq);
-    d.value = random_.one_in(20) ? random_.below(100) : polled;
+    d.number = raw(number_of(cq));
+    d.value = random_.one_in(20) ? bits() : polled;
     d.solicited_only = random_.one_in(3);
     return d;
   }
   CqCommand command() {
     CqCommand c;
-    if (mood_ == 5) {  // a moderated event becomes due sooner
+    if (moves_timers()) {  // a moderated event becomes due sooner
       c.operation = CqOperation::kSetModeration;
-      c.number = any_cq();
-      c.moderation_count = 4;
-      c.moderation_period_us = static_cast<std::uint16_t>(1 + 2 * random_.below(2));
+      c.number = number_of(any_cq());
+      c.moderation_count = static_cast<std::uint16_t>(2 + random_.below(3));
+      c.moderation_period_us = static_cast<std::uint16_t>(1 + random_.below(8));
       return c;
     }
     c.operation = static_cast<CqOperation>(random_.below(8));
     if (random_.one_in(3)) c.operation = CqOperation::kCreate;
     if (random_.one_in(3)) c.operation = CqOperation::kSetModeration;
-    const CqContext made = random_cq(random_, raw(any_cq()));
+    const CqContext made = random_cq(random_, number_of(any_cq()));
     c.number = made.number;
     c.base = made.base;
     c.slots = made.slots;
@@ -252,14 +317,16 @@ class Driver final : public Block {
     c.moderation_count = made.moderation_count;
     c.moderation_period_us = made.moderation_period_us;
     const CompletionQueue* const here = find(c.number);
-    c.consumer = here != nullptr ? here->consumer() : random_.below(9);
+    c.consumer = here != nullptr && !random_.one_in(8) ? here->consumer() : bits();
     c.queue = WqId{random_.below(kQueues)};
     c.srqn = Srqn{random_.below(1u << 24)};
+    c.stored = random_.one_in(8);
     return c;
   }
 
   CqeGenerator& dut_;
   NicShared& shared_;
+  LocalMemory& host_;
   Random random_;
   Cycle end_;
   const bool steered_;
@@ -271,21 +338,21 @@ class Driver final : public Block {
   std::uint32_t failed_response_ = kNoLine;
   WqeSlots slots_{{kSlots, 0, 0}};
   std::deque<std::uint32_t> open_;
-  std::array<std::uint32_t, kCqs + 1> polled_{};
+  std::array<std::uint32_t, kCqs> polled_{};
 };
 
 struct Scene {
   // `steered`: the program knows what the model holds; not when RTL is in its place.
   Scene(Bench& bench, const Params& params, std::uint64_t seed, std::uint64_t cycles, bool steered = true)
       : host(bench.keep<LocalMemory>()),
-        shared(bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(), kSlots, kLines)),
+        shared(bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(), kSlots, lines_of(params))),
         dut(bench.add<CqeGenerator>("dut", params.cqe_generator, shared, params.nic.clock_period_ps,
                                     params.requester.send_queues + params.device.max_srqs)),
-        driver(bench.add<Driver>("driver", dut, shared, seed, Cycle{cycles - cycles / 20}, steered)),
+        driver(bench.add<Driver>("driver", dut, shared, host, seed, Cycle{cycles - cycles / 20}, steered)),
         out(bench.sink(dut.out, 4)),
         events(bench.sink(dut.events, 4)),
         writes(bench.memory(dut.dma, dut.dma_done, host, 9, params.dma_engine.queue_depth)),
-        contexts(bench.memory(dut.context_dma, dut.context_dma_done, host, 23, params.dma_engine.queue_depth)) {
+        contexts(bench.memory(dut.context_dma, dut.context_dma_done, host, 13, params.dma_engine.queue_depth)) {
     bench.connect(driver.packets, dut.in, 8);
     bench.connect(driver.doorbells, dut.doorbells, 2);
     bench.connect(driver.commands, dut.commands, 2);
@@ -302,30 +369,32 @@ struct Scene {
       return [=](Cycle c) {
         const std::uint64_t slow = splitmix(seed + salt + c.count / 128),
                             fast = splitmix(seed ^ (salt << 40) ^ c.count);
-        return slow % 4 == 0 ? fast % 16 == 0 : slow % 4 == 1 ? fast % share != 0 : true;
+        return slow % 8 == 0 ? fast % 16 == 0 : slow % 8 == 1 ? fast % share != 0 : true;
       };
     };
     out.accept_when(stalls(1, 2));
     events.accept_when([slow = stalls(2, 3)](Cycle c) { return c.count % 8 < 6 && slow(c); });
     writes.accept_when(stalls(3, 2));
     contexts.accept_when(stalls(4, 2));
-    flushes.accept_when([](Cycle c) { return c.count % 64 < 8 || c.count % 16 == 0; });
+    contexts.fail_reads_from(cq_context_address(number_of(kCqs - 1)));
+    flushes.accept_when([](Cycle c) { return c.count % 4096 >= 1024 && (c.count % 64 < 8 || c.count % 16 == 0); });
     failed.accept_when(stalls(6, 3));
     placed.accept_when(stalls(7, 3));
     rendezvous.accept_when(stalls(8, 3));
     Random random(seed + 77);
     constexpr Transport kTransports[] = {Transport::kRc, Transport::kRc, Transport::kUc, Transport::kUd,
                                          Transport::kXrc};
-    for (std::uint32_t line = 0; line < kLines; ++line) {
+    for (std::uint32_t line = 0; line < shared.contexts.size(); ++line) {
       QpContext& qp = shared.contexts[line];
       qp.valid = 1;
-      qp.qpn = Qpn{100 + line};
-      qp.transport = kTransports[line % std::size(kTransports)];
-      qp.uses_srq = line % 3 == 0;
-      qp.receive_queue = WqId{line % kQueues};
-      qp.receive_cq = Cqn{1 + random.below(kCqs)};
+      qp.qpn = Qpn{random.below(1u << 24)};
+      qp.residence = random.one_in(2) ? 0 : static_cast<std::uint32_t>(random.bits());
+      qp.transport = kTransports[random.below(std::size(kTransports))];
+      qp.uses_srq = random.one_in(3);
+      qp.receive_queue = random.one_in(4) ? kNoWq : WqId{random.below(kQueues)};
+      qp.receive_cq = number_of(random.below(kCqs));
     }
-    for (std::uint32_t n = 1; n <= kCqs - 2; ++n) dut.create(random_cq(random, n), host);
+    for (std::uint32_t n = 0; n < kCqs - 2; ++n) dut.create(random_cq(random, number_of(n)), host);
     dut.attach_srq(WqId{1}, Srqn{11});
     dut.attach_srq(WqId{6}, Srqn{66});
   }
