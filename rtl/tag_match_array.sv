@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CAM of tag_match_cam: its entries, and what is compared with all of them at once. What it answers is of the
-// entries at the beginning of the cycle, without those of a list that is removed in it; a change is seen in the next
-// cycle. Of entries in one list the sequence numbers and the handles differ.
+// entries at the beginning of the cycle; a search finds none of a list that is removed in it, whose number a new list
+// may have at once. A change is seen in the next cycle. Of entries in one list the sequence numbers and the handles
+// differ.
 module tag_match_array #(
   parameter int unsigned Entries           = rxnic_params_pkg::TagMatchCamEntries,
   parameter int unsigned Lists             = rxnic_params_pkg::TagMatchCamLists,
@@ -92,7 +93,7 @@ module tag_match_array #(
     youngest_o = 1'b0;
     youngest_slot_o = '0;
     youngest = '0;
-    if (youngest_i && !(clear_i && clear_list_i == youngest_list_i)) begin
+    if (youngest_i) begin
       for (int unsigned n = 0; n < Entries; n++) begin
         if (valid_q[n] && lists_q[n] == youngest_list_i && (!youngest_o || sequences_q[n] > youngest)) begin
           youngest_o = 1'b1;

@@ -148,15 +148,22 @@ module tag_match_cam #(
   // job_entry_q then.
   logic [47:0]                          now_q, cam_free_q, cam_free_d, search_free_q, search_free_d;
   logic [Lists-1:0]                     list_used_q, list_used_d;
+  // Of memories, what is written and read counts; these are vectors for yosys.
+  // verilator coverage_off
   logic [Lists*ListVectorBits-1:0]      lists_q, lists_d;
+  // verilator coverage_on
   logic [(Lists+1)*ListBits-1:0]        order_q, order_d;  // lists with an overflow, by age
   logic [ListCountBits-1:0]             spilled_q, spilled_d, turn_q, turn_d;
   logic [31:0]                          cam_used_q, cam_used_d, cam_reserved_q, cam_reserved_d;
   logic [MostReturns-1:0]               back_valid_q, back_valid_d;  // matches that came back: their list is there ...
+  // verilator coverage_off
   logic [MostReturns*ListBits-1:0]      back_lists_q, back_lists_d;
   logic [MostReturns*32-1:0]            back_handles_q, back_handles_d;
+  // verilator coverage_on
   logic [ReturnCountBits-1:0]           returns_q, returns_d;        // ... and their number
+  // verilator coverage_off
   logic [RefillReads*BurstVectorBits-1:0] bursts_q, bursts_d;
+  // verilator coverage_on
   logic [BurstBits-1:0]                 first_burst_q, first_burst_d;
   logic [BurstCountBits-1:0]            bursts_used_q, bursts_used_d, bursts_landed_q, bursts_landed_d;
   logic                                 at_hand_q, at_hand_d, fresh_q, operation_waits_q, operation_waits_d;

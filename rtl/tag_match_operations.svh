@@ -19,9 +19,9 @@ task automatic accept_operation();
     get_full();
     if (adds) begin
       ok = posted.handle < MaxTags && place_found != tag_match_pkg::PlaceCam &&
-           place_found != tag_match_pkg::PlaceOverflow && l.in_cam + l.in_overflow < MaxTags;
+           place_found != tag_match_pkg::PlaceOverflow;
       overflows = ok && (cam_used_d + cam_reserved_d == Entries ||
-                         (l.in_overflow != '0 && (l.in_flight == '0 || l.unread != l.tail || l.failed)));  // (R5)
+                         (l.in_overflow != '0 && (l.unread != l.tail || l.failed)));  // (R5)
       if (overflows && l.failed) begin
         ok = 1'b0;
       end else if (overflows) begin

@@ -146,7 +146,7 @@ task automatic look();
   end else if ((burst.kind == tag_match_pkg::BurstRefill && !own) || (!dma_valid_o && dma_ready_i)) begin
     if (!burst.ok) fail();
     else if (burst.kind == tag_match_pkg::BurstCompaction) compact_entry();
-    else if (burst.kind == tag_match_pkg::BurstJob && job.kind == tag_match_pkg::JobPutBack) put_back_between();
+    else if (job.kind == tag_match_pkg::JobPutBack) put_back_between();
     else look_at(own);
     at_hand_d = 1'b0;
     burst.next = burst.next + 8'd1;
@@ -200,14 +200,13 @@ task automatic look_at(input logic own);
   end
 endtask
 
+// The job at hand ends with its last read: a read of a job is always its own.
 task automatic end_burst();
-  logic own;
-  own = burst.kind == tag_match_pkg::BurstJob && job.has_list && job.of_list == at;
-  if (own && job.kind == tag_match_pkg::JobPutBack) begin
+  if (job.kind == tag_match_pkg::JobPutBack) begin  // nothing else is read meanwhile
     if (job.position == l.tail) job.decided = 1'b1;
   end else if (l.head == l.tail && l.in_overflow != '0) begin
     fail();
-  end else if (own) begin
+  end else if (burst.kind == tag_match_pkg::BurstJob) begin
     get_after(burst.position);
     job.position = position;
     if (position[PositionBits-1:SlotNumberBits] < l.head[PositionBits-1:SlotNumberBits]) job.position = l.head;

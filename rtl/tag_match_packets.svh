@@ -14,7 +14,6 @@ task automatic search();
   opcode = packet.tmh_opcode;
   walks_on = 1'b0;
   packet.cq = l.cq;
-  match_found = 1'b0;
   get_held_from();
   if (opcode == tag_match_pkg::TmhEager || (opcode == tag_match_pkg::TmhRendezvous && packet.rendezvous)) begin
     match_found = cam_match;

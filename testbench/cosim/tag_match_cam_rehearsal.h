@@ -23,12 +23,14 @@ struct Rehearsed {
   std::function<void(Cycle, bool create, WqId)> change_list;
   std::function<void(Cycle, std::uint64_t latency)> set_latency;  // of the memory
   std::function<void(Cycle, bool fails)> set_failing;             // its reads
+  std::function<void(Cycle, bool lies)> set_lying;                // its reads: of each the first entry is dead
   std::function<void(Cycle, bool come_back)> set_returns;         // whether matches come back
 };
 
 class Rehearsal {
  public:
-  Rehearsal(const TagMatchCamParams& params, Rehearsed scene) : t_(params), scene_(std::move(scene)) {}
+  Rehearsal(const TagMatchCamParams& params, std::uint32_t most_returns, Rehearsed scene)
+      : t_(params), most_returns_(most_returns), scene_(std::move(scene)) {}
 
   // The first cycle after it.
   Cycle run() {
@@ -44,6 +46,12 @@ class Rehearsal {
     compact();
     meet_a_younger_one();
     lose_the_list_before_the_walk();
+    return_the_oldest();
+    lose_an_entry();
+    return_and_match_in_one_cycle();
+    return_the_youngest();
+    if (t_.max_tags <= 32) fill_the_ring();  // a larger one takes too long
+    renew_lists();
     for (std::uint32_t n = 0; n < 3; ++n) scene_.change_list(at_, true, WqId{t_.lists + 1 - n});  // one too many
     scene_.set_returns(at_, true);
     return at_ + 100;
@@ -53,13 +61,16 @@ class Rehearsal {
   static constexpr std::uint64_t kLong = 400;  // latency of memory
   static std::uint64_t tag_of(std::uint32_t handle) { return 0xabc'0000'0000u + handle; }
 
-  void post_tag(std::uint32_t handle, std::uint64_t tag) {
+  void post_tag(std::uint32_t handle, std::uint64_t tag, WqId srq = WqId{0}) {
     TagOperation op;
     op.opcode = TagOpcode::kAdd;
-    op.srq = WqId{0};
-    op.entry = {handle, tag, ~std::uint64_t{0}, {4096, 1, 2}};
+    op.srq = srq;
+    op.entry = {handle, tag, ~std::uint64_t{0}, {4096, 1, tag}};
     scene_.post(at_, op);
     at_ += t_.append_cycles + 1;
+  }
+  void post_to_another_list(std::uint32_t from, std::uint32_t to) {
+    for (std::uint32_t n = from; n < to; ++n) post_tag(n, tag_of(n), WqId{1});
   }
   void post(std::uint32_t from, std::uint32_t to) {
     for (std::uint32_t n = from; n < to; ++n) post_tag(n, tag_of(n));
@@ -68,12 +79,12 @@ class Rehearsal {
     scene_.search(at_, tag_of(handle));
     at_ += 20;
   }
-  void remove(std::uint32_t handle) {
+  void remove(std::uint32_t handle, std::uint64_t later = 0) {
     TagOperation op;
     op.opcode = TagOpcode::kDelete;
     op.srq = WqId{0};
     op.entry.handle = handle;
-    scene_.post(at_, op);
+    scene_.post(at_ + later, op);
   }
   void sync(std::uint16_t unexpected) {
     TagOperation op;
@@ -84,10 +95,14 @@ class Rehearsal {
     scene_.post(at_, op);
     at_ += 4;
   }
-  void renew_list() {
-    scene_.change_list(at_, false, WqId{0});
-    scene_.change_list(at_, true, WqId{0});
+  void renew_list(WqId srq = WqId{0}) {
+    scene_.change_list(at_, false, srq);
+    scene_.change_list(at_, true, srq);
     at_ += 20;
+  }
+  void renew_lists() {
+    renew_list(WqId{0});
+    renew_list(WqId{1});
   }
 
   // A match in the overflow while one of the same handle comes back, from before its tag was posted again: the entry
@@ -211,9 +226,114 @@ class Rehearsal {
     scene_.change_list(at_ + 1, false, WqId{0});
     at_ += 2 * kLong;
     scene_.change_list(at_, true, WqId{0});
+    at_ += 20;
+  }
+
+  // Of all matches that may come back, the one that is longest ago (R14).
+  void return_the_oldest() {
+    scene_.set_latency(at_, 20);
+    post(0, 10);
+    search(0);
+    for (std::uint32_t n = 1; n < most_returns_; ++n) {
+      search(1 + n % 8);
+      post(1 + n % 8, 2 + n % 8);
+    }
+    scene_.give_back(at_, 0);
+    at_ += 20;
+    search(0);
+  }
+
+  // The bytes say that the only entry of the overflow is dead, although it has not matched (R9).
+  void lose_an_entry() {
+    renew_lists();
+    post(0, t_.entries + 1);
+    at_ += 200;
+    scene_.set_lying(at_, true);
+    search(1);  // makes room
+    at_ += 200;
+    scene_.set_lying(at_, false);
+    search(t_.max_tags);
+    at_ += 200;
+  }
+
+  // In the cycle in which the CAM is free again, a match that came back is written to the overflow, a message takes the
+  // entry of another tag, and this is removed: too late.
+  void return_and_match_in_one_cycle() {
+    renew_lists();
+    post(0, t_.entries);
+    at_ += 100;
+    search(t_.entries - 1);
+    post_to_another_list(0, 1);
+    at_ += 100;
+    remove(t_.max_tags - 1);  // which is not posted, but occupies the CAM
+    scene_.give_back(at_ + 1, t_.entries - 1);
+    scene_.search(at_ + 2, tag_of(2));
+    remove(2, t_.append_cycles);
+    at_ += 200;
+  }
+
+  // A match that is younger than all of the overflow, whose entries are those that made room in the CAM for others that
+  // came back. It goes to their end (R14); once more, while the overflow is compacted (R8).
+  void return_the_youngest() {
+    for (const bool compacts : {false, true}) {
+      renew_lists();
+      // As many as the compaction reads twice, few of which live.
+      const std::uint32_t some = compacts ? std::max(t_.overflow_entries_per_read + 2, 7u) : 3;
+      scene_.set_latency(at_, 20);
+      post(0, t_.entries);
+      at_ += 100;
+      const std::uint32_t youngest = t_.entries - 1;
+      search(youngest);
+      for (std::uint32_t n = 0; n < some; ++n) search(n);
+      post_to_another_list(0, some + 1);
+      at_ += 100;
+      for (std::uint32_t n = 0; n < some; ++n) {
+        scene_.give_back(at_, n);
+        at_ += 60;
+      }
+      // The overflow: so many in front of the youngest.
+      if (compacts) {
+        for (std::uint32_t n = 2; n + 1 < some; ++n) {
+          search(youngest - n);
+          at_ += 200;
+        }
+        scene_.set_latency(at_, 100);
+        search(youngest - some + 1);                             // the second one
+        at_ += t_.overflow_entries_per_read == 1 ? 500u : 120u;  // its walk, and some of the compaction
+      }
+      scene_.give_back(at_, youngest);
+      at_ += 2000;
+      search(youngest);
+      at_ += 1000;
+    }
+  }
+
+  // Another list has the CAM, all tags of this one are in its overflow, and as many dead ones: all slots of the ring
+  // are in use. An append waits, and a match that comes back, until it has been compacted (R8).
+  void fill_the_ring() {
+    renew_lists();
+    scene_.set_latency(at_, 5);
+    post_to_another_list(0, t_.entries);
+    post(0, t_.max_tags);
+    at_ += 100;
+    const auto kill = [&](std::uint32_t handle, bool posts) {
+      scene_.search(at_, tag_of(handle));
+      at_ += 3;
+      if (posts) post(handle, handle + 1);  // at once: before there is a compaction
+      at_ += 150;
+    };
+    for (std::uint32_t n = 0; n <= t_.max_tags; ++n) kill(1 + n % (t_.max_tags - 1), true);
+    at_ += 500;
+    for (std::uint32_t n = 0; n < t_.max_tags; ++n) kill(1 + n % (t_.max_tags - 1), true);
+    scene_.set_latency(at_, 60);
+    kill(3, false);
+    at_ += 400;
+    scene_.give_back(at_, 3);
+    at_ += 2000;
   }
 
   const TagMatchCamParams t_;
+  const std::uint32_t most_returns_;
   const Rehearsed scene_;
   Cycle at_{8};
 };

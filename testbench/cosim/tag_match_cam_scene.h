@@ -4,8 +4,11 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "model/blocks/tag_match_cam.h"
@@ -24,13 +27,23 @@ class BreakableMemory final : public HostMemory {
  public:
   explicit BreakableMemory(std::uint64_t seed) : random_(seed) {}
   bool read(BusAddress from, std::span<std::uint8_t> to) override {
-    return !fails && !(breaks && random_.one_in(16)) && memory_.read(from, to);
+    if (fails || (breaks && random_.one_in(16)) || !memory_.read(from, to)) return false;
+    if (buries) std::memset(&to[kLive], 0, sizeof StoredTag::live);
+    if (lies && random_.one_in(8)) spoil(to.subspan(random_.below(to.size() / kEntry) * kEntry));
+    return true;
   }
   bool write(BusAddress to, std::span<const std::uint8_t> from) override { return memory_.write(to, from); }
-  bool breaks = false;  // now and then
+  bool breaks = false;  // a read fails, now and then
   bool fails = false;   // always
+  bool lies = false;    // an entry that is read is another one, now and then, or dead
+  bool buries = false;  // the first one of a read is always dead
 
  private:
+  static constexpr std::size_t kEntry = sizeof(TagOverflowEntry), kLive = offsetof(StoredTag, live);
+  void spoil(std::span<std::uint8_t> entry) {
+    std::uint32_t word = random_.one_in(2) ? 0 : random_.one_in(2) ? random_.below(64) : 1u << random_.below(32);
+    std::memcpy(&entry[random_.one_in(2) ? kLive : offsetof(StoredTag, handle)], &word, sizeof word);
+  }
   Random random_;
   LocalMemory memory_;
 };
@@ -64,12 +77,12 @@ class Scene {
         done_(bench.sink(dut.list_done, 2)),
         out(bench.sink(dut.out, 2 + random_.below(6))),
         memory(bench.memory(dut.dma, dut.dma_done, host_, 5 + random_.below(60), kQueueDepth)) {
-    if (adapts) random_from_ = Rehearsal(params.tag_match_cam, rehearsed()).run();
+    if (adapts) random_from_ = Rehearsal(params.tag_match_cam, most_tag_returns(params), rehearsed()).run();
     out.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed, 5); });
     memory.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed + 2, 4); });
     done_.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed + 1, 3); });
     out.on_value([this](Cycle now, const WqeRequest& p) { maybe_return(now, p); });
-    for (std::uint32_t n = 0; n + 1 < params.tag_match_cam.lists; ++n) dut.create(WqId{n}, {});
+    for (std::uint32_t n = 0; n + 1 < params.tag_match_cam.lists; ++n) dut.create(numbered(n), {});
     bench.at(random_from_, [this](Cycle now) { send_more(now); });
   }
 
@@ -81,8 +94,15 @@ class Scene {
     return mixed % (std::uint64_t{1} << (span >> 20) % kinds) == 0;
   }
 
-  std::uint64_t tag() { return (random_.one_in(3) ? 0xfedc'ba98'7654'3000u : 0) + random_.below(kinds_); }
-  WqId srq() { return random_.one_in(30) ? WqId{random_.below(srqs_)} : WqId{random_.below(3)}; }
+  // Three have an overflow, most of the time. The others have numbers with any bits.
+  static WqId numbered(std::uint32_t n) { return n < 3 ? WqId{n} : WqId{n * 0x9e37u & 0xffff}; }
+  WqId any_queue() { return numbered(random_.below(srqs_)); }
+  WqId other_queue() { return numbered(3 + random_.below(srqs_ - 3)); }
+  TagListCommand creation_of(WqId srq) {
+    return {true, srq, Pdn{static_cast<std::uint32_t>(random_.bits())}, Cqn{random_.below(1u << 24)}};
+  }
+  std::uint64_t tag() { return (random_.one_in(3) ? other_tags_ : 0) + random_.below(kinds_); }
+  WqId srq() { return random_.one_in(30) ? any_queue() : WqId{random_.below(3)}; }
 
   WqeRequest packet() {
     std::array<std::uint32_t, words_of_bits(Descriptor<WqeRequest>::kBits)> bits;
@@ -162,13 +182,14 @@ class Scene {
             },
         .change_list =
             [this](Cycle at, bool create, WqId srq) {
-              lists_.push(at, {create, srq, {}, {}});
+              lists_.push(at, {create, numbered(raw(srq)), {}, {}});
             },
         .set_latency =
             [this](Cycle at, std::uint64_t latency) {
               bench_.at(at, [this, latency](Cycle) { memory.set_latency(latency); });
             },
         .set_failing = [this](Cycle at, bool fails) { bench_.at(at, [this, fails](Cycle) { host_.fails = fails; }); },
+        .set_lying = [this](Cycle at, bool lies) { bench_.at(at, [this, lies](Cycle) { host_.buries = lies; }); },
         .set_returns = [this](Cycle at,
                               bool come_back) { bench_.at(at, [this, come_back](Cycle) { comes_back_ = come_back; }); },
     };
@@ -176,10 +197,12 @@ class Scene {
 
   // What comes is made as time goes on; tags are few or many, posted or searched for, for a while.
   void send_more(Cycle now) {
+    if (random_.one_in(128)) other_tags_ = random_.bits() << 12;
     if (random_.one_in(16)) kinds_ = 1 + random_.below(random_.one_in(4) ? 200 : 8);
     if (random_.one_in(16)) adds_ = 4 + random_.below(10);
     if (random_.one_in(16)) returns_ = random_.one_in(3) ? 2 : 40;
     if (random_.one_in(64)) host_.breaks = random_.one_in(5);
+    if (random_.one_in(64)) host_.lies = random_.one_in(8);
     if (random_.one_in(128)) pauses_ = random_.one_in(8);
     if (random_.one_in(256)) fills_ = !random_.one_in(3);
     if (adapts_) steer(now);
@@ -197,13 +220,12 @@ class Scene {
       operations_.push(Cycle{now.count + at}, operation());
       ++posted_;
     }
-    if (random_.one_in(24)) lists_.push(now, {true, WqId{random_.below(srqs_)}, {}, {}});
+    if (random_.one_in(24)) lists_.push(now, creation_of(any_queue()));
     if (random_.one_in(24)) {  // most entries are of two lists
-      const TagListCommand c{random_.one_in(2),
-                             WqId{random_.one_in(32) ? random_.below(2) : 2 + random_.below(srqs_ - 2)},
-                             Pdn{random_.below(9)}, Cqn{random_.below(9)}};
+      TagListCommand c = creation_of(numbered(random_.one_in(32) ? random_.below(2) : 2 + random_.below(srqs_ - 2)));
+      c.create = random_.one_in(2);
       lists_.push(now, c);
-      if (!c.create) lists_.push(now + random_.below(30), {true, c.queue, c.pd, c.cq});
+      if (!c.create) lists_.push(now + random_.below(30), creation_of(c.queue));
     }
     if (now.count + kSpan < cycles_) bench_.at(now + kSpan, [this](Cycle later) { send_more(later); });
   }
@@ -219,8 +241,8 @@ class Scene {
     if (mode_ == Mode::kMixed && random_.one_in(60)) mode_ = Mode::kFill;
     for (std::uint32_t n = 0; n < 3; ++n) {
       if (dut.list(WqId{n}) != nullptr || !random_.one_in(8)) continue;  // another one has its place
-      lists_.push(now, {false, WqId{3 + random_.below(srqs_ - 3)}, {}, {}});
-      lists_.push(now, {true, WqId{n}, Pdn{n}, Cqn{n}});
+      lists_.push(now, {false, other_queue(), {}, {}});
+      lists_.push(now, creation_of(WqId{n}));
     }
     if (mode_ == Mode::kFill) fill(now);
     if (mode_ == Mode::kThin) thin(now);
@@ -232,7 +254,7 @@ class Scene {
     bad_reads_ = dut.counters().bad_reads;  // a list has failed
     for (std::uint32_t n = 0; n < 3; ++n) {
       lists_.push(now + 100, {false, WqId{n}, {}, {}});
-      lists_.push(now + 102, {true, WqId{n}, Pdn{n}, Cqn{n}});
+      lists_.push(now + 102, creation_of(WqId{n}));
     }
   }
 
@@ -343,6 +365,7 @@ class Scene {
   NicShared& shared_;
   BreakableMemory& host_;
   std::size_t sent_ = 0, posted_ = 0, asked_ = 0;
+  std::uint64_t other_tags_ = 0xfedc'ba98'7654'3000u;
   std::uint32_t kinds_ = 20, adds_ = 10, returns_ = 40;
   enum class Mode : std::uint8_t { kFill, kThin, kDrain, kMixed };
   Mode mode_ = Mode::kFill;
