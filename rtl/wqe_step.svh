@@ -142,8 +142,7 @@ assign dma_done_ready_o = 1'b1;
 assign rendezvous_places_ready_o = 1'b1;
 assign released_ready_o = 1'b1;
 assign quiescent_o = pipe_count_q == '0 && flush_count_q == '0 && !flush_asked_q && flush_queue_q == NoWq &&
-                     late_count_q == '0 && line_size_q == '0 && request_count_q == '0 && !late_q &&
-                     ahead_q == DoorbellDepth;
+                     late_count_q == '0 && line_size_q == '0 && request_count_q == '0 && !late_q;
 
 always_ff @(posedge clk_i or negedge rst_ni) begin : registers
   if (!rst_ni) begin

@@ -14,6 +14,7 @@ module srq_wqe_fetcher_checker #(
   parameter int unsigned RequestDepth        = 1,
   parameter int unsigned WqesPerRead         = 1,
   parameter int unsigned SequentialPrefetch  = 1,
+  parameter int unsigned Rendezvous          = 1,
   parameter logic        LooksAhead          = 1'b0,
   parameter logic        CountsCredits       = 1'b0,
   parameter logic        Scarce              = 1'b0  // queues, slots and places are few enough to run out in a test
@@ -237,6 +238,9 @@ module srq_wqe_fetcher_checker #(
   if (WqeStoreShare != 0) begin : has_shares
     `RXNIC_COVER(r13_of_a_share, in_shares_q != '0)
   end
+  if (Rendezvous < 16) begin : has_few_places
+    `RXNIC_COVER(r19_no_place, no_place)
+  end
   if (Scarce) begin : runs_out
     `RXNIC_COVER(r9_doorbell_waits, no_room)
     `RXNIC_COVER(r2_takes_a_context, takes_context)
@@ -262,6 +266,7 @@ bind srq_wqe_fetcher srq_wqe_fetcher_checker #(
   .RequestDepth       (RequestDepth),
   .WqesPerRead        (WqesPerRead),
   .SequentialPrefetch (SequentialPrefetch),
+  .Rendezvous         (Rendezvous),
   .LooksAhead         (LooksAhead),
   .CountsCredits      (CountsCredits),
   .Scarce             (QueueContexts < 16)

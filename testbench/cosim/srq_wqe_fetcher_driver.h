@@ -30,10 +30,16 @@ class Driver final : public Block {
   Out<RendezvousPlaces> places{"places"};
   In<WqReply> replies{"replies"};
 
-  void create_at_first() {
-    for (std::uint32_t n = 0; n < kAtFirst; ++n) queues_[n] = random_queue(random_, n);
+  // `cached`: contexts of queues that the device holds. The others have taken many WQEs already.
+  void create_at_first(std::uint32_t cached) {
+    for (std::uint32_t n = 0; n < kAtFirst; ++n) queues_[n] = random_queue(random_);
     for (std::uint32_t n = 0; n < kAtFirst; ++n) queues_[n].id = dut_.create(queues_[n].context, host_);
-    for (std::uint32_t n = 0; n < kLines; ++n) renew(n);
+    for (std::uint32_t n = cached; n < kAtFirst; ++n) grow_old(queues_[n]);
+    for (PacketHandle& buffer : buffers_) buffer = shared_.packets.allocate(PacketClass::kReceive);
+    for (std::uint32_t n = 0; n < kLines; ++n) {
+      shared_.contexts[line_of(n)].residence = any_number();
+      renew(n);
+    }
   }
   // What the blocks behind see.
   void see(Cycle now, const ScatterJob& p) { left_.push_back({now, p}); }
@@ -42,11 +48,12 @@ class Driver final : public Block {
 
   Cycle step(Cycle now) override {
     look(now);
+
     if (now >= end_) return rest(now, Activity::kBusy, now + 1);
     if (now.count % 256 == 0 && ((mood_ != 5 && mood_ != 7) || random_.one_in(4))) {
       mood_ = random_.one_in(10) ? 5 : random_.one_in(8) ? 7 : random_.below(10);
       focus_ = random_.below(kQueues);
-      patience_ = mood_ == 5 ? 1 : 1u << random_.below(10);
+      patience_ = mood_ == 5 ? 1 : 1u << random_.below(random_.one_in(4) ? 9 : 4);
     }
     const std::uint32_t pace = mood_ == 0 ? 30 : mood_ == 1 ? 6 : 1;
     for (auto* port : {&packets, &tagged}) {
@@ -55,7 +62,11 @@ class Driver final : public Block {
     if (random_.one_in(mood_ == 2 || mood_ == 7 ? 2 : mood_ == 3 ? 40 : 6) && doorbells.can_push(now)) ring(now);
     if (!asked_ && random_.one_in(mood_ == 3 ? 20 : 5) && commands.can_push(now)) command(now);
     flush(now);
-    if (random_.one_in(mood_ == 5 ? 200 : 20) && places.can_push(now)) places.push(now, {1 + random_.below(2)});
+    if (owed_ > 0 && random_.one_in(mood_ == 5 ? 200 : mood_ == 8 ? 900 : 40) && places.can_push(now)) {
+      const std::uint32_t count = 1 + random_.below(owed_);
+      owed_ -= count;
+      places.push(now, {count});
+    }
     return rest(now, Activity::kBusy, now + 1);
   }
 
@@ -70,8 +81,9 @@ class Driver final : public Block {
     for (; !left_.empty() && left_.front().when < now; left_.pop_front()) {
       const ScatterJob& p = left_.front().value;
       if (p.releases_wqe && p.wqe_slot != kNoWqeSlot) slots_.push_back({now + random_.below(patience_), p.wqe_slot});
+      owed_ += p.rendezvous && p.takes_wqe;
       if (p.line == kNoLine) continue;
-      Line& line = lines_[p.line];
+      Line& line = lines_[at_line(p.line)];
       if (p.role == PacketRole::kFlush || p.role == PacketRole::kLastWqe) {
         shared_.contexts.unpin(p.line, now);
         if (p.role == PacketRole::kLastWqe) line.state = Line::kFlushed;
@@ -83,11 +95,12 @@ class Driver final : public Block {
     for (; !refused_.empty() && refused_.front().when < now; refused_.pop_front()) {
       const Refusal& r = refused_.front().value;
       if (r.kind != RefusalKind::kNotReady) continue;
-      ++lines_[r.line].epoch;
-      lines_[r.line].in_message = false;
+      Line& line = lines_[at_line(r.line)];
+      ++line.epoch;
+      line.in_message = false;
     }
     for (; !pins_.empty() && pins_.front().when < now; pins_.pop_front()) {
-      if (!pins_.front().value.pins) lines_[pins_.front().value.line].state = Line::kFlushed;
+      if (!pins_.front().value.pins) lines_[at_line(pins_.front().value.line)].state = Line::kFlushed;
     }
     if (!slots_.empty() && (slots_.front().when <= now || mood_ == 5) && released.can_push(now)) {
       released.push(now, {slots_.front().value});
@@ -95,25 +108,35 @@ class Driver final : public Block {
     }
     if (replies.can_pop(now)) answer(now, replies.pop(now));
   }
+  std::uint32_t any_number() { return static_cast<std::uint32_t>(random_.bits()); }
+  // In host memory: a queue that all of its WQEs were taken of.
+  void grow_old(Queue& queue) {
+    auto record = host_.load<WqRecord>(queue_context_address(queue.id));
+    record.producer = record.taken = queue.producer = any_number();
+    if (record.layout == WqLayout::kLinkedList) record.next_slot = queue.slot(queue.producer);
+    host_.store(queue_context_address(queue.id), record);
+  }
   // A QP that is used again, or another one on its line.
   void renew(std::uint32_t n) {
     Line& line = lines_[n];
-    QpContext& qp = shared_.contexts[n];
+    QpContext& qp = shared_.contexts[line_of(n)];
     static constexpr Transport kTransports[] = {Transport::kRc, Transport::kRc, Transport::kUc,  Transport::kUd,
                                                 Transport::kRc, Transport::kUc, Transport::kXrc, Transport::kRaw};
     line = {};
     line.tagged = random_.one_in(2);
-    line.messages = random_.below(100);
+    line.messages = any_number();
+    line.epoch = static_cast<std::uint16_t>(any_number());
     do line.queue = random_.below(random_.one_in(2) ? 3 : kQueues);
     while (queues_[line.queue].id == kNoWq);
     const Queue& queue = queues_[line.queue];
     ++qp.residence;
     static_cast<OpenWqe&>(qp) = {};
-    qp.qpn = Qpn{100 + n};
+    qp.qpn = Qpn{random_.below(1u << 24)};
     qp.transport = kTransports[random_.below(std::size(kTransports))];
+    if (line.tagged && qp.transport == Transport::kUc) qp.transport = Transport::kRc;  // what is tagged is reliable
     qp.uses_srq = queue.context.kind == WqKind::kSrq;
     qp.receive_queue = queue.id;
-    qp.receive_cq = Cqn{1 + random_.below(50)};
+    qp.receive_cq = Cqn{random_.below(1u << 24)};
   }
 
   // Work queues
@@ -121,24 +144,35 @@ class Driver final : public Block {
     if (mood_ >= 3 && mood_ != 5 && !random_.one_in(6)) return (focus_ + random_.below(2)) % kQueues;
     return random_.below(mood_ == 5 || random_.one_in(2) ? 3 : kQueues);
   }
+  std::uint32_t failed_queue() {  // if there is one
+    std::uint32_t n = random_.below(kQueues);
+    for (std::uint32_t i = 0; i < kQueues && !queues_[n].failed; ++i) n = (n + 1) % kQueues;
+    return n;
+  }
   bool in_focus(std::uint32_t n) const { return n == focus_ || n == (focus_ + 1) % kQueues; }
   void ring(Cycle now) {
-    std::uint32_t n = mood_ == 7 ? random_.below(kQueues) : any_queue();
-    for (std::uint32_t i = 0; mood_ == 7 && i < kQueues && !queues_[n].failed; ++i) n = (n + 1) % kQueues;
-    Queue& queue = queues_[n];
+    Queue& queue = queues_[mood_ == 7 ? failed_queue() : any_queue()];
     Doorbell d;
     d.kind = DoorbellKind::kReceive;
-    d.number = queue.id == kNoWq ? (random_.one_in(20) ? raw(kNoWq) : kQueues + 3) : raw(queue.id);
+    d.number = queue.id == kNoWq ? (random_.one_in(20) ? raw(kNoWq) : unused_number()) : raw(queue.id);
     d.value = queue.producer;
+    d.solicited_only = random_.one_in(2);
+    d.wqe_bytes = static_cast<std::uint16_t>(any_number());
     const std::uint32_t room = queue.context.slots - (queue.context.layout == WqLayout::kLinkedList ? 1 : 0);
     if (random_.one_in(40)) {
-      d.kind = static_cast<DoorbellKind>(1 + random_.below(3));
-      d.value = random_.below(4);
+      d.kind = static_cast<DoorbellKind>(1 + random_.below(5));
+      d.value = random_.one_in(2) ? random_.below(4) : any_number();
     } else if (random_.one_in(50)) {
       d.value += random_.one_in(2) ? ~random_.below(3) : room + 1 + random_.below(9);  // mostly refused
       if (d.value - queue.producer <= room) d.value = queue.producer;
-    } else if (queue.id != kNoWq && queue.bound < room) {
-      const std::uint32_t count = 1 + random_.below(std::min(room - queue.bound, mood_ == 2 ? 2u : 12u));
+    } else if (queue.id != kNoWq && queue.bound < room && queue.context.kind == WqKind::kSrq && random_.one_in(50)) {
+      const std::uint32_t count = 1 + random_.below(room - queue.bound);  // as memory is there, mostly zeros
+      queue.producer += count;
+      queue.bound += count;
+      d.value = queue.producer;
+    } else if (queue.id != kNoWq && queue.bound < std::min(room, kListed)) {
+      const std::uint32_t most = std::min(room, kListed) - queue.bound,
+                          count = 1 + random_.below(std::min(most, mood_ == 2 ? 2u : 12u));
       for (std::uint32_t k = 0; k < count; ++k) write_slot(random_, host_, queue, queue.producer++);
       queue.bound += count;
       d.value = queue.producer;
@@ -146,10 +180,15 @@ class Driver final : public Block {
     doorbells.push(now, d);
   }
 
+  // Of no queue.
+  std::uint32_t unused_number() {
+    return random_.one_in(2) ? kQueues + random_.below(9) : random_.below(1u << 24) | 1u << 12;
+  }
+
   // Commands: one at a time
   void command(Cycle now) {
     WqCommand c;
-    const std::uint32_t n = any_queue();
+    const std::uint32_t n = mood_ == 7 ? failed_queue() : any_queue();
     Queue& queue = queues_[n];
     c.queue = queue.id;
     of_ = n;
@@ -162,21 +201,24 @@ class Driver final : public Block {
       line.state = Line::kResetting;
       of_ = line.queue;
       c.operation = WqOperation::kReset;
-      c.line = l;
+      c.line = line_of(l);
       const bool of_rq = queues_[line.queue].context.kind == WqKind::kRq && !random_.one_in(8);
       c.queue = of_rq ? queues_[line.queue].id : kNoWq;
       return ask(now, c);
     }
     if (queue.id == kNoWq) {
-      made_ = random_queue(random_, n);
+      made_ = random_queue(random_);
       describe(c, made_.context);
-      if (random_.one_in(12)) c.slots = random_.one_in(2) ? 3 : 1u << 25;
-      if (random_.one_in(20)) c.stride = random_.one_in(2) ? 96 : 16;
+      if (random_.one_in(12)) c.slots = random_.one_in(2) ? 3 | any_number() : 1u << 25;
+      if (random_.one_in(20)) c.stride = random_.one_in(2) ? 96 | any_number() << 16 : 16;
     } else if (random_.one_in(25) && (!in_use(n) || random_.one_in(6))) {
       c.operation = WqOperation::kDestroy;
     } else if (random_.one_in(12)) {
       c.operation = random_.one_in(2) ? WqOperation::kArmLimit : WqOperation::kClose;
-      c.limit = random_.below(20);
+      c.limit = random_.one_in(4) ? any_size(random_, 32) : random_.below(20);
+      if (random_.one_in(9)) c.queue = WqId{unused_number()};
+    } else if (mood_ == 7 && queue.failed && random_.one_in(3)) {
+      c.operation = WqOperation::kClose;
     } else if (doorbells_idle()) {
       c.operation = WqOperation::kQuery;
     } else {
@@ -209,7 +251,7 @@ class Driver final : public Block {
       queue.bound = reply.posted + (queue.producer - posted_before_);
     } else if (command_.operation == WqOperation::kReset) {
       if (command_.queue != kNoWq) queue.producer = queue.bound = 0, queue.failed = false;
-      renew(command_.line);
+      renew(at_line(command_.line));
     }
   }
 
@@ -229,9 +271,10 @@ class Driver final : public Block {
     }
   }
   WqeRequest packet(std::uint32_t n, Line& line) {
-    const QpContext& qp = shared_.contexts[n];
+    const QpContext& qp = shared_.contexts[line_of(n)];
     WqeRequest p;
-    p.line = n;
+    pass_through(p);
+    p.line = line_of(n);
     p.residence = qp.residence;
     p.epoch = line.epoch;
     p.transport = qp.transport;
@@ -239,13 +282,6 @@ class Driver final : public Block {
     p.qpn = qp.qpn;
     p.receive_queue = p.queue = qp.receive_queue;
     p.cq = qp.receive_cq;
-    p.pd = Pdn{random_.below(1u << 20)};
-    p.min_rnr_timer = static_cast<std::uint8_t>(random_.below(32));
-    p.psn = Psn{random_.below(1u << 24)};
-    p.msn_before = random_.below(1u << 24);
-    p.local_va = random_.bits();
-    p.immediate = static_cast<std::uint32_t>(random_.bits());
-    p.cqe_flags = static_cast<std::uint16_t>(random_.below(4));
     p.acknowledge = is_reliable(p.transport) && random_.one_in(2);
     p.outcome = Outcome::kExecute;
     if (random_.one_in(10)) {
@@ -258,6 +294,47 @@ class Driver final : public Block {
     p.message_sequence = line.messages;
     p.message_bytes = line.bytes;
     return p;
+  }
+  // What the block only passes on, or puts into what it writes.
+  void pass_through(WqeRequest& p) {
+    p.buffer = random_.one_in(4) ? kNoPacket : buffers_[random_.below(buffers_.size())];
+    p.drop_reason = static_cast<DropReason>(random_.below(kDropReasons));
+    p.status = static_cast<WcStatus>(random_.below(4));
+    p.syndrome = static_cast<std::uint8_t>(any_number());
+    p.congested = random_.one_in(2);
+    p.psn = Psn{random_.below(1u << 24)};
+    p.answer_psn = Psn{random_.below(1u << 24)};
+    p.answer_msn = random_.below(1u << 24);
+    p.msn_before = random_.below(1u << 24);
+    p.remote_qpn = Qpn{random_.below(1u << 24)};
+    p.mtu = static_cast<std::uint16_t>(random_.below(1u << 13));
+    p.pd = Pdn{any_number()};
+    p.local_va = random_.bits();
+    p.local_key = Key{any_number()};
+    p.local_bytes = any_number();
+    p.bus = BusAddress{random_.bits()};
+    p.operand = random_.bits();
+    p.compare = random_.bits();
+    p.resource = any_number();
+    p.payload_offset = static_cast<std::uint16_t>(random_.below(1u << 13));
+    p.payload_bytes = static_cast<std::uint16_t>(random_.below(1u << 13));
+    p.cqe_flags = static_cast<std::uint16_t>(any_number());
+    p.wqe_index = any_number();
+    p.byte_count = any_number();
+    p.tag = random_.bits();
+    p.tag_context = any_number();
+    p.immediate = any_number();
+    p.solicited = random_.one_in(2);
+    p.establishes = random_.one_in(2);
+    p.network_header = static_cast<NetworkHeader>(random_.below(3));
+    p.source_qp = Qpn{random_.below(1u << 24)};
+    p.source_lid = static_cast<std::uint16_t>(any_number());
+    p.service_level = static_cast<std::uint8_t>(random_.below(16));
+    p.access = static_cast<std::uint8_t>(any_number());
+    p.strip_bytes = static_cast<std::uint16_t>(random_.below(1u << 13));
+    p.network_offset = static_cast<std::uint16_t>(random_.below(1u << 13));
+    p.min_rnr_timer = static_cast<std::uint8_t>(random_.below(32));
+    p.tmh_opcode = static_cast<std::uint8_t>(any_number());
   }
   void without_wqe(WqeRequest& p, Line& line) {
     switch (random_.below(6)) {
@@ -315,6 +392,7 @@ class Driver final : public Block {
   void begin(WqeRequest& p, Line& line) {
     ++line.messages;
     line.bytes = random_.one_in(5) ? 256 : random_.below(random_.one_in(3) ? 9000 : 300);
+    if (random_.one_in(40)) line.bytes = random_.bits() >> random_.below(64);
     const bool many = !is_datagram(p.transport) && (mood_ == 5 || random_.one_in(3));
     p.opcode = opcode_of(p.transport, many ? Operation::kSendFirst : Operation::kSendOnly);
     if (!many && !is_datagram(p.transport) && random_.one_in(6))
@@ -325,6 +403,7 @@ class Driver final : public Block {
     if (p.transport == Transport::kXrc) {
       const Queue& other = queues_[random_.below(kQueues)];
       if (other.id != kNoWq && other.context.kind == WqKind::kSrq) p.queue = other.id;
+      if (!line.tagged && random_.one_in(20)) p.queue = WqId{unused_number()};  // it has been destroyed
     }
     line.message_queue = p.queue;
     line.in_message = many;
@@ -341,20 +420,22 @@ class Driver final : public Block {
     if (p.tag_verdict != TagVerdict::kMatched) return;
     p.takes_wqe = false;
     p.rendezvous = p.ends_message && random_.one_in(2);
-    p.wqe_index = random_.below(1u << 30);
-    p.tag_buffer = {random_.one_in(6) ? 0 : random_.below(9000), random_.below(1u << 30), random_.bits()};
+    p.tag_buffer = {random_.one_in(6)   ? 0
+                    : random_.one_in(6) ? any_number()
+                                        : random_.below(9000),
+                    any_number(), random_.bits()};
   }
   void flush(Cycle now) {
     const std::uint32_t n = random_.below(kLines);
     Line& line = lines_[n];
-    if (line.state == Line::kUp && mood_ != 5 && random_.one_in(mood_ == 7 ? 10 : 60))
+    if (line.state == Line::kUp && mood_ != 5 && random_.one_in(mood_ == 7 ? 10 : 200))
       line.state = Line::kFailed;  // by software
     if (line.state != Line::kFailed || !flushes.can_push(now)) return;
     if (queues_[line.queue].context.kind == WqKind::kRq) queues_[line.queue].failed = true;
     line.state = Line::kFlushing;
-    const QpContext& qp = shared_.contexts[n];
-    shared_.contexts.pin(n);
-    flushes.push(now, {n, qp.residence, qp.qpn, qp.transport, qp.uses_srq, qp.receive_queue, qp.receive_cq});
+    const QpContext& qp = shared_.contexts[line_of(n)];
+    shared_.contexts.pin(line_of(n));
+    flushes.push(now, {line_of(n), qp.residence, qp.qpn, qp.transport, qp.uses_srq, qp.receive_queue, qp.receive_cq});
   }
 
   SrqWqeFetcher& dut_;
@@ -363,6 +444,8 @@ class Driver final : public Block {
   Random random_;
   Cycle end_;
   std::uint32_t mood_ = 5, focus_ = 0, patience_ = 1;  // of some cycles: how much comes, for which queues
+  std::array<PacketHandle, 8> buffers_{};
+  std::uint32_t owed_ = 0;  // places for rendezvous that are to be given back
   bool asked_ = false;
   std::uint32_t of_ = 0, posted_before_ = 0;
   WqCommand command_;

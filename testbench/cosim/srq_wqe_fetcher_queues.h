@@ -15,16 +15,29 @@
 
 namespace rxnic::srq_wqe_fetcher_scene {
 
-inline constexpr std::uint32_t kLines = 16;
+inline constexpr std::uint32_t kLines = 16;  // that QPs are on
 inline constexpr std::uint32_t kQueues = 14;
 inline constexpr std::uint32_t kAtFirst = 10;          // queues that there are before the first cycle
+inline constexpr std::uint32_t kListed = 64;           // longer queues have their WQEs in the order of their slots
 inline constexpr BusAddress kHole{0x7000'0000'0000u};  // not mapped from here to the contexts
+
+// The n-th QP's line of the context cache: the first, the last, and some between them.
+inline constexpr std::uint32_t kCacheLines = 8192;
+constexpr std::uint32_t line_of(std::uint32_t n) { return n * 546 + n / 15; }
+constexpr std::uint32_t at_line(std::uint32_t line) { return line / 546; }
+static_assert(line_of(kLines - 1) == kCacheLines - 1 && at_line(kCacheLines - 1) == kLines - 1);
+
+constexpr bool in_hole(BusAddress at) { return at >= kHole && at < icm::kQueueContexts; }
+
+// Up to 2^bits - 1; as often of few bits as of many.
+inline std::uint32_t any_size(Random& random, unsigned bits) {
+  return random.below(std::uint64_t{2} << random.below(bits)) &
+         static_cast<std::uint32_t>(~std::uint64_t{0} >> (64 - bits));
+}
 
 class MemoryWithHole final : public HostMemory {
  public:
-  bool read(BusAddress at, std::span<std::uint8_t> to) override {
-    return (at < kHole || at >= icm::kQueueContexts) && memory_.read(at, to);
-  }
+  bool read(BusAddress at, std::span<std::uint8_t> to) override { return !in_hole(at) && memory_.read(at, to); }
   bool write(BusAddress at, std::span<const std::uint8_t> from) override { return memory_.write(at, from); }
 
  private:
@@ -34,10 +47,13 @@ class MemoryWithHole final : public HostMemory {
 struct Queue {
   WqContext context;
   WqId id = kNoWq;                   // kNoWq: there is none
-  std::vector<std::uint32_t> order;  // slot of WQE k
+  std::vector<std::uint32_t> order;  // slot of WQE k; empty: k
   std::uint32_t producer = 0;
   std::uint32_t bound = 0;  // most that are posted
   bool failed = false;      // an RQ: its flush was asked for
+  std::uint32_t slot(std::uint32_t k) const {
+    return order.empty() ? k & (context.slots - 1) : order[k & (context.slots - 1)];
+  }
 };
 
 struct Line {
@@ -52,36 +68,42 @@ struct Line {
   enum { kUp, kFailed, kFlushing, kFlushed, kResetting } state = kUp;
 };
 
-inline Queue random_queue(Random& random, std::uint32_t n) {
+inline Queue random_queue(Random& random) {
   Queue queue;
   WqContext& c = queue.context;
   c.kind = random.one_in(2) ? WqKind::kSrq : WqKind::kRq;
   c.layout = random.one_in(2) ? WqLayout::kLinkedList : WqLayout::kCyclic;
   c.tag_matching = random.one_in(4);
-  c.number = 500 + n;
-  c.base = random.one_in(12) ? kHole + 0x100000ull * n : BusAddress{0x100000ull * (n + 1)};
+  c.number = random.below(1u << 24);
+  // Below the hole, in it, or far behind the contexts of queues.
+  c.base = BusAddress{random.one_in(2) ? random.bits() % raw(kHole) & ~0x1full
+                                       : (random.bits() | 0x5000'0000'0000'0000u) & ~0x100'0000'001full};
+  if (random.one_in(12)) c.base = kHole + 0x100000ull * random.below(1u << 20);
+  const bool is_list = c.layout == WqLayout::kLinkedList;
   c.slots = 2u << random.below(6);
+  if (random.one_in(8)) c.slots = is_list ? 2u << random.below(16) : 1u << random.below(25);
   static constexpr std::uint16_t kStrides[] = {32, 64, 64, 64, 128, 256, 1024, 4096};
-  c.stride = kStrides[random.below(std::size(kStrides))];
-  c.pd = Pdn{random.below(1u << 20)};
-  c.cq = Cqn{1 + random.below(50)};
-  c.xrcd = Xrcdn{random.below(9)};
-  c.limit = random.one_in(2) ? random.below(9) : 0;
+  c.stride = kStrides[random.below(c.slots > kListed ? 4 : std::size(kStrides))];
+  c.pd = Pdn{static_cast<std::uint32_t>(random.bits())};
+  c.cq = Cqn{random.below(1u << 24)};
+  c.xrcd = Xrcdn{static_cast<std::uint32_t>(random.bits())};
+  c.limit = random.one_in(2) ? random.below(9) : random.one_in(8) ? any_size(random, 32) : 0;
+  if (c.slots > kListed) return queue;
   queue.order.resize(c.slots);
   std::iota(queue.order.begin(), queue.order.end(), 0u);
-  if (c.layout == WqLayout::kLinkedList && random.one_in(2)) {
+  if (is_list && random.one_in(2)) {
     for (std::uint32_t i = 0; i < c.slots / 8 + 1; ++i) {
       std::swap(queue.order[random.below(c.slots)], queue.order[random.below(c.slots)]);
     }
   }
-  c.first_wqe = static_cast<std::uint16_t>(queue.order[0]);
+  c.first_wqe = static_cast<std::uint16_t>(queue.order[0] + c.slots * random.below(3));
   return queue;
 }
 
 // WQE k: a few segments, mostly; some are empty, some make it a bad one.
 inline void write_slot(Random& random, HostMemory& host, const Queue& queue, std::uint32_t k) {
   const WqContext& c = queue.context;
-  if (c.base >= kHole) return;
+  if (in_hole(c.base)) return;
   std::vector<std::uint8_t> bytes(c.stride);
   const std::uint32_t fit = sges_per_slot(c.layout, c.stride),
                       few = std::min(fit, random.one_in(2) ? 1 : 1 + random.below(3));
@@ -91,13 +113,15 @@ inline void write_slot(Random& random, HostMemory& host, const Queue& queue, std
     sge.length = random.one_in(10)   ? 0
                  : random.one_in(60) ? 0x7fff'ff00u + random.below(0x200)
                  : random.one_in(3)  ? 256
+                 : random.one_in(9)  ? any_size(random, 32)
                                      : random.below(5000);
-    sge.lkey = random.one_in(50) ? 0 : random.one_in(60) ? raw(kInvalidKey) : 0x700 + random.below(99);
+    sge.lkey = random.one_in(50) ? 0 : random.one_in(60) ? raw(kInvalidKey) : static_cast<std::uint32_t>(random.bits());
     sge.address = random.bits();
   }
   if (c.layout == WqLayout::kLinkedList) {
     NextSegment next;
-    next.next_wqe_index = static_cast<std::uint16_t>(queue.order[(k + 1) % c.slots] + (random.one_in(9) ? c.slots : 0));
+    next.next_wqe_index =
+        static_cast<std::uint16_t>(queue.slot(k + 1) + c.slots * (random.one_in(9) ? random.below(999) : 0));
     std::memcpy(bytes.data(), &next, sizeof next);
   }
   if (count < fit) {
@@ -106,7 +130,7 @@ inline void write_slot(Random& random, HostMemory& host, const Queue& queue, std
     sges.push_back(end);
   }
   std::memcpy(bytes.data() + wqe_header_bytes(c.layout), sges.data(), sges.size() * sizeof(DataSegment));
-  host.write(wqe_address(c, queue.order[k % c.slots]), bytes);
+  host.write(wqe_address(c, queue.slot(k)), bytes);
 }
 
 inline void describe(WqCommand& command, const WqContext& c) {

@@ -12,8 +12,8 @@ inline Params params_of(const SrqWqeFetcherParams& of, bool other = false) {
   p.requester.send_queues = kQueues;
   p.requester.rendezvous = other ? 3 : RequesterParams{}.rendezvous;
   p.device.max_srqs = kQueues;
-  p.qp_context_cache.sets = kLines / 2;
-  p.qp_context_cache.ways = 2;
+  p.qp_context_cache.sets = kCacheLines / 4;
+  p.qp_context_cache.ways = 4;
   if (other) {
     p.transport_checker.ud_too_long = UdTooLongPolicy::kErrorCqe;
     p.transport_checker.wqe_error_status = WqeErrorStatus::kLocQpOp;
@@ -40,7 +40,7 @@ struct Scene {
   Scene(Bench& bench, const Params& params, std::uint64_t seed, std::uint64_t cycles)
       : host(bench.keep<MemoryWithHole>()),
         shared(bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(),
-                                     params.srq_wqe_fetcher.wqe_store_entries, kLines)),
+                                     params.srq_wqe_fetcher.wqe_store_entries, kCacheLines)),
         dut(bench.add<SrqWqeFetcher>("dut", params.srq_wqe_fetcher, shared, params.transport_checker.ud_too_long,
                                      params.transport_checker.wqe_error_status,
                                      params.ack_generator.credits == AckCredits::kCounted,
@@ -48,7 +48,7 @@ struct Scene {
         driver(bench.add<Driver>("driver", dut, shared, host, seed, Cycle{cycles - cycles / 20})),
         out(bench.sink(dut.out, 4)),
         wqes(bench.memory(dut.dma, dut.dma_done, host, 37, 4)),
-        contexts(bench.memory(dut.context_dma, dut.context_dma_done, host, 23, 4)) {
+        contexts(bench.memory(dut.context_dma, dut.context_dma_done, host, 9, 4)) {
     bench.connect(driver.packets, dut.in, 4);
     bench.connect(driver.tagged, dut.tagged, 4);
     bench.connect(driver.flushes, dut.flushes, 2);
@@ -76,8 +76,8 @@ struct Scene {
     wqes.accept_when(stalls(3, 2));
     contexts.accept_when(stalls(4, 2));
     returned.accept_when([](Cycle c) { return c.count % 512 < 256 || c.count % 32 == 0; });
-    for (std::uint32_t n = 0; n < kLines; ++n) shared.contexts.pin(n);  // so that it stays
-    driver.create_at_first();
+    for (std::uint32_t n = 0; n < kLines; ++n) shared.contexts.pin(line_of(n));  // so that it stays
+    driver.create_at_first(params.srq_wqe_fetcher.queue_contexts);
   }
   static std::uint64_t splitmix(std::uint64_t x) {
     x += 0x9e3779b97f4a7c15u;
