@@ -15,7 +15,7 @@ logic [PacketBits-1:0]  queue_q [QueueDepth];
 logic [SegmentBits-1:0] queue_wqes_q [QueueDepth];
 logic [QpBits-1:0]      queue_qps_q [QueueDepth];  // their parts as they came
 logic [63:0]            refused_q [ContextLines];  // requests of a QP: residence, number of our request
-logic [ContextLines-1:0] refused_q_valid, refused_answers_q;  // the latter: its answers, too
+logic [ContextLines-1:0] refused_valid_q, refused_answers_q;  // the latter: its answers, too
 logic [WqeSlots-1:0]    wqe_done_q;
 // verilator coverage_on
 // verilator lint_off UNUSEDSIGNAL
@@ -58,7 +58,7 @@ always_comb begin : head_packet
   places_data = head.role == rxnic_link_pkg::PacketRoleReceived && head.outcome == rxnic_link_pkg::OutcomeAnswer &&
                 (rxnic_pkg::is_read_response(head.opcode) || rxnic_pkg::is_atomic_ack(head.opcode));
   {refused_residence, refused_request} = refused_q[head_line];
-  refused_known = has_line && refused_q_valid[head_line] && refused_residence == head.residence;
+  refused_known = has_line && refused_valid_q[head_line] && refused_residence == head.residence;
   refuses_6 = refused_known && head.role == rxnic_link_pkg::PacketRoleReceived &&
               !rxnic_pkg::is_response(head.opcode);
   gives_up_6 = refused_known && refused_answers_q[head_line] &&
@@ -110,7 +110,7 @@ always_comb begin : look_behind
   behind_packet = ahead_6 < queue_count_q ? queue_q[ahead_place[QueuePlaceBits-1:0]] : in_i;
   behind_line = behind_packet.line[LineIndexBits-1:0];
   behind_residence = refused_q[behind_line][63:32];
-  behind_refused = behind_packet.line != '1 && refused_q_valid[behind_line] && refused_answers_q[behind_line] &&
+  behind_refused = behind_packet.line != '1 && refused_valid_q[behind_line] && refused_answers_q[behind_line] &&
                    behind_residence == behind_packet.residence &&
                    ((behind_packet.role == rxnic_link_pkg::PacketRoleReceived &&
                      rxnic_pkg::is_response(behind_packet.opcode)) ||
@@ -255,7 +255,7 @@ always_ff @(posedge clk_i or negedge rst_ni) begin : packet_state
     queue_first_q <= '0;
     queue_count_q <= '0;
     ahead_q <= '0;
-    refused_q_valid <= '0;
+    refused_valid_q <= '0;
     refused_answers_q <= '0;
     wqe_done_q <= WqeSlots'(0);
     next_accept_q <= '0;
@@ -267,7 +267,7 @@ always_ff @(posedge clk_i or negedge rst_ni) begin : packet_state
     if (takes) next_accept_q <= now_i + (p.completes ? 64'(CyclesPerCqe) : 64'd1);
     if (takes && wqe_known) wqe_done_q[p.wqe_slot[SlotIndexBits-1:0]] <= done_next;
     if (takes && refuses_by_overrun) begin
-      refused_q_valid[head_line] <= 1'b1;
+      refused_valid_q[head_line] <= 1'b1;
       refused_answers_q[head_line] <= (refused_known && refused_answers_q[head_line]) ||
                                       (fails_by_overrun && rxnic_pkg::is_response(p.opcode));
     end

@@ -119,9 +119,7 @@ module grh_scatter #(
   logic [SgesPerCycle*PieceBits-1:0] pieces;
   // of one look
   rxnic_link_pkg::data_segment_t sge;
-  // verilator lint_off UNUSEDSIGNAL
   part_t                         part;
-  // verilator lint_on UNUSEDSIGNAL
 
   always_comb begin : looks
     logic [LaneBits-1:0]   word;
