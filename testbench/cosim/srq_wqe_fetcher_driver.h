@@ -47,6 +47,7 @@ class Driver final : public Block {
   void see(Cycle now, const ContextPin& p) { pins_.push_back({now, p}); }
 
   Cycle step(Cycle now) override {
+    if (now < quiet_until_) return rest(now, Activity::kBusy, quiet_until_);
     look(now);
 
     if (now >= end_) return rest(now, Activity::kBusy, now + 1);
@@ -55,6 +56,10 @@ class Driver final : public Block {
       focus_ = random_.below(kQueues);
       patience_ = mood_ == 5 ? 1 : 1u << random_.below(random_.one_in(4) ? 9 : 4);
     }
+    if (mood_ == 9) {
+      quiet_until_ = Cycle{(now.count | 255) + 1};
+      return rest(now, Activity::kBusy, quiet_until_);
+    }
     const std::uint32_t pace = mood_ == 0 ? 30 : mood_ == 1 ? 6 : 1;
     for (auto* port : {&packets, &tagged}) {
       if (random_.one_in(pace) && port->can_push(now)) send(now, *port, port == &tagged);
@@ -62,7 +67,7 @@ class Driver final : public Block {
     if (random_.one_in(mood_ == 2 || mood_ == 7 ? 2 : mood_ == 3 ? 40 : 6) && doorbells.can_push(now)) ring(now);
     if (!asked_ && random_.one_in(mood_ == 3 ? 20 : 5) && commands.can_push(now)) command(now);
     flush(now);
-    if (owed_ > 0 && random_.one_in(mood_ == 5 ? 200 : mood_ == 8 ? 900 : 40) && places.can_push(now)) {
+    if (owed_ > 0 && random_.one_in(mood_ < 6 ? 500 : 60) && places.can_push(now)) {
       const std::uint32_t count = 1 + random_.below(owed_);
       owed_ -= count;
       places.push(now, {count});
@@ -443,6 +448,7 @@ class Driver final : public Block {
   HostMemory& host_;
   Random random_;
   Cycle end_;
+  Cycle quiet_until_{};                                // nothing comes, so that cycles can be left out
   std::uint32_t mood_ = 5, focus_ = 0, patience_ = 1;  // of some cycles: how much comes, for which queues
   std::array<PacketHandle, 8> buffers_{};
   std::uint32_t owed_ = 0;  // places for rendezvous that are to be given back

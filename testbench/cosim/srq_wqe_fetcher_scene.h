@@ -47,7 +47,7 @@ struct Scene {
                                      params.requester.rendezvous)),
         driver(bench.add<Driver>("driver", dut, shared, host, seed, Cycle{cycles - cycles / 20})),
         out(bench.sink(dut.out, 4)),
-        wqes(bench.memory(dut.dma, dut.dma_done, host, 37, 4)),
+        wqes(bench.memory(dut.dma, dut.dma_done, host, 60, 4)),
         contexts(bench.memory(dut.context_dma, dut.context_dma_done, host, 9, 4)) {
     bench.connect(driver.packets, dut.in, 4);
     bench.connect(driver.tagged, dut.tagged, 4);
