@@ -60,7 +60,7 @@ TEST_P(TagMatchCamCosim, TheRtlInTheModelsPlaceGivesTheSame) {
 
 // Its inputs act on one state: they are offered in the model's order, and the RTL does the same in the same cycles.
 TEST_P(TagMatchCamCosim, AsTransactionsTheyAgreeToo) {
-  const std::uint64_t cycles = 60'000;
+  const std::uint64_t cycles = 100'000;
   Bench bench(EngineMode::kPerCycle);
   Scene scene(bench, params_, test_seed(3), cycles);
   TransactionLockstep lockstep(bench.engine(), scene.dut, make_twin("tag_match_cam", params_));
