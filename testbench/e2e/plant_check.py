@@ -75,18 +75,18 @@ def configurations(bench):
 
     script.trial.verdict = note
     names = [configuration.name for configuration in script.twins.configurations(BLOCK)]
-    caught = script.catching_configuration(tests, BLOCK, {file: text}, 20000)
+    caught = script.catching_configuration(tests, BLOCK, {file: text}, 50000)
     bench.expect_equal((caught, tried), ("", names), "with nothing changed")
     tried.clear()
     bench.expect(text.count(WAS) == 1, f"{file}: no {WAS}")
-    caught = script.catching_configuration(tests, BLOCK, {file: text.replace(WAS, NOW)}, 20000)
+    caught = script.catching_configuration(tests, BLOCK, {file: text.replace(WAS, NOW)}, 50000)
     bench.expect_equal((caught, tried), (f"ModelAndRtlAgreeOnRandomPackets/{names[1]}", names[:2]), "a fault")
     tried.clear()
-    caught = script.catching_configuration(tests, BLOCK, {file: text + "\nno RTL\n"}, 20000)
+    caught = script.catching_configuration(tests, BLOCK, {file: text + "\nno RTL\n"}, 50000)
     bench.expect_equal((caught, tried), ("", names[:1]), "what Verilator refuses")
     tried.clear()
     for other in ("model/blocks/grh_scatter.cpp", "rtl/checkers/grh_scatter_checker.sv"):
-        caught = script.catching_configuration(tests, BLOCK, {file: "", other: ""}, 20000)
+        caught = script.catching_configuration(tests, BLOCK, {file: "", other: ""}, 50000)
         bench.expect_equal((caught, tried), ("", []), other)
 
 

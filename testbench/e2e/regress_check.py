@@ -27,7 +27,7 @@ def script(bench, path, *arguments):
 
 def table(bench):
     """A row for each configuration and stimulus, with what was compared."""
-    done = script(bench, REGRESS, "--only", "random", "--only", "captures", "--cycles", 30000,
+    done = script(bench, REGRESS, "--only", "random", "--only", "captures", "--cycles", 50000,
                   "--captures", bench.folder)
     bench.expect_equal(done.returncode, 0, f"exit status: {done.stdout} {done.stderr}")
     names = [configuration.name for configuration in twins.configurations(BLOCK)]
@@ -78,7 +78,7 @@ def changes(bench):
     lists = [script(bench, MUTATE, "--list", "--count", 30, "--seed", seed).stdout for seed in (5, 5, 6)]
     bench.expect(lists[0] == lists[1] != lists[2], "seeds")
     bench.expect_equal(len(re.findall(rf"^{BLOCK}.sv:\d+:\d+: .* -> .*$", lists[0], re.M)), 30, "mutants")
-    done = script(bench, MUTATE, "--count", 1, "--cycles", 20000, "--seed", 5, "--jobs", 1)
+    done = script(bench, MUTATE, "--count", 1, "--cycles", 50000, "--seed", 5, "--jobs", 1)
     said = re.search(r"grh_scatter: seed 5; 1 mutants, [01] caught; besides \d+ that change nothing", done.stdout)
     bench.expect(said, f"says not what it did: {done.stdout} {done.stderr}")
     done = bench.start(MUTATE, BLOCK, "--build", bench.folder)
