@@ -71,6 +71,8 @@ class Configuration:
             section, name = key.split(".")
             if "values" in described[section][name]:
                 value = described[section][name]["values"][int(value)]
+            elif isinstance(described[section][name]["default"], bool):
+                value = "true" if int(value) else "false"
             words += ["--set", f"{key}={value}"]
         return words
 
