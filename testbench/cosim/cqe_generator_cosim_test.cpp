@@ -4,10 +4,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "testbench/cosim/cosim_options.h"
 #include "testbench/cosim/cqe_generator_scene.h"
+#include "testbench/cosim/in_lockstep.h"
 #include "testbench/cosim/in_place.h"
-#include "testbench/cosim/lockstep.h"
 #include "testbench/cosim/transactions.h"
 #include "testbench/cosim/twin_pins.h"
 
@@ -28,26 +27,19 @@ class CqeGeneratorCosim : public testing::TestWithParam<CqeGeneratorParams> {
 
 TEST_P(CqeGeneratorCosim, ModelAndRtlAgreeOnRandomPackets) {
   const std::uint64_t seed = test_seed(2026), cycles = cosim_cycles();
-  for (const bool always : {false, true}) {
-    Bench bench(EngineMode::kPerCycle);
-    Scene scene(bench, params_, seed, cycles);
-    LockstepOptions options;
-    options.always = always;
-    options.every_port = true;
-    options.every_cover = params_.cqe_generator.cq_contexts < cqe_generator_scene::kCqs;  // some are evicted
-    options.transactions = cycles / 4;
-    Lockstep lockstep(bench.engine(), scene.dut, make_twin("cqe_generator", params_, cosim_rtl()), options);
-    bench.run_to(Cycle{cycles});
-    const LockstepResult result = lockstep.finish();
-    EXPECT_EQ(result.failure, "");
-    std::cout << result.text("cqe_generator") << '\n';
+  LockstepOptions options;
+  options.every_cover = params_.cqe_generator.cq_contexts < cqe_generator_scene::kCqs;  // some are evicted
+  options.transactions = cycles / 4;
+  const auto report = [](const Scene& scene) {
     const CqeGeneratorCounters& c = scene.dut.counters();
     std::cout << c.packets << " packets, " << c.cqes << " CQEs, " << c.sessions << " sessions, " << c.overruns
               << " overruns, " << c.completion_events << " completion events, " << c.flush_requests << " flushes, "
               << c.context_misses << " context misses, " << c.context_reads_ahead << " read ahead, "
               << c.context_write_backs << " written back\n";
-    if (HasFailure()) return;
-  }
+  };
+  expect_the_same_in_lockstep(
+      "cqe_generator", params_, cycles, options, [&](Bench& bench) { return Scene(bench, params_, seed, cycles); },
+      report);
 }
 
 TEST_P(CqeGeneratorCosim, TheRtlInTheModelsPlaceGivesTheSame) {

@@ -5,9 +5,8 @@
 #include "model/blocks/grh_scatter.h"
 #include "model/types/descriptor_bits.h"
 #include "model/types/descriptor_text.h"
-#include "testbench/cosim/cosim_options.h"
+#include "testbench/cosim/in_lockstep.h"
 #include "testbench/cosim/in_place.h"
-#include "testbench/cosim/lockstep.h"
 #include "testbench/cosim/random.h"
 #include "testbench/cosim/transactions.h"
 #include "testbench/cosim/twin_pins.h"
@@ -202,21 +201,12 @@ class Scene {
 
 TEST_P(GrhScatterCosim, ModelAndRtlAgreeOnRandomPackets) {
   const std::uint64_t seed = test_seed(2026), cycles = cosim_cycles();
-  for (const bool always : {false, true}) {
-    Bench bench(EngineMode::kPerCycle);
-    Scene scene(bench, params_, seed, cycles);
-    LockstepOptions options;
-    options.always = always;
-    options.every_port = options.every_cover = options.words_go = true;
-    options.transactions = cycles / 20;
-    Lockstep lockstep(bench.engine(), scene.dut, make_twin("grh_scatter", params_, cosim_rtl()), options);
-    bench.run_to(Cycle{cycles});
-    const LockstepResult result = lockstep.finish();
-    EXPECT_EQ(result.failure, "");
-    std::cout << result.text("grh_scatter") << '\n';
-    EXPECT_GT(scene.refusals.size(), cycles / 2000);
-    if (HasFailure()) return;
-  }
+  LockstepOptions options;
+  options.every_cover = options.words_go = true;
+  options.transactions = cycles / 20;
+  expect_the_same_in_lockstep(
+      "grh_scatter", params_, cycles, options, [&](Bench& bench) { return Scene(bench, params_, seed, cycles); },
+      [&](const Scene& scene) { EXPECT_GT(scene.refusals.size(), cycles / 2000); });
 }
 
 // The model is slower or faster than the RTL: the same pieces leave, in other cycles.

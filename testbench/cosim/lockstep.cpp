@@ -23,7 +23,7 @@ std::string LockstepResult::text(const std::string& block) const {
                      transactions, bits, cover_text(cover_points));
 }
 
-Lockstep::Lockstep(Engine& engine, Block& block, std::unique_ptr<Twin> twin, const LockstepOptions& options)
+Lockstep::Lockstep(Engine& engine, Block& block, std::shared_ptr<Twin> twin, const LockstepOptions& options)
     : engine_(engine), block_(block), twin_(std::move(twin)), options_(options) {
   if (engine.mode() != EngineMode::kPerCycle) throw std::invalid_argument("lockstep needs the per-cycle mode");
   engine.add_probe([this](Cycle now) { sample(now); });
@@ -34,6 +34,7 @@ Lockstep::~Lockstep() = default;
 // The links are known when the simulation has started. (R1)
 void Lockstep::connect() {
   connected_ = true;
+  hit_before_ = twin_->cover_points();
   for (const TwinPort& port : twin_->ports()) ports_.emplace_back(engine_, block_, port);
   refuse_missing_ports(engine_, block_, *twin_);
   reset_twin(*twin_);
@@ -204,6 +205,7 @@ std::string Lockstep::write_waves() const {
 LockstepResult Lockstep::finish() {
   LockstepResult r = result_;
   r.cover_points = twin_->cover_points();
+  for (std::size_t n = 0; n < hit_before_.size(); ++n) r.cover_points[n].hits -= hit_before_[n].hits;
   if (mismatched()) {
     r.failure = mismatch_ + write_waves();
     return r;

@@ -36,20 +36,21 @@ struct LockstepOptions {
 };
 
 struct LockstepResult {
-  std::uint64_t cycles = 0;        // of the model
-  std::uint64_t clocked = 0;       // of the twin
-  std::uint64_t transactions = 0;  // values that passed, and memory reads
-  std::uint64_t bits = 0;          // of these
-  std::vector<CoverPoint> cover_points;
-  std::string failure;  // "": equal, and enough
+  std::uint64_t cycles = 0;              // of the model
+  std::uint64_t clocked = 0;             // of the twin
+  std::uint64_t transactions = 0;        // values that passed, and memory reads
+  std::uint64_t bits = 0;                // of these
+  std::vector<CoverPoint> cover_points;  // hit since the simulation began
+  std::string failure;                   // "": equal, and enough
   // "grh_scatter: 1000 cycles compared, ...", a line.
   std::string text(const std::string& block) const;
 };
 
 class Lockstep {
  public:
-  // Before the simulation starts. `block` has been added to the engine.
-  Lockstep(Engine& engine, Block& block, std::unique_ptr<Twin> twin, const LockstepOptions& options = {});
+  // Before the simulation starts. `block` has been added to the engine. A twin that an earlier simulation has left in
+  // any state is reset.
+  Lockstep(Engine& engine, Block& block, std::shared_ptr<Twin> twin, const LockstepOptions& options = {});
   ~Lockstep();
   Lockstep(const Lockstep&) = delete;
   Lockstep& operator=(const Lockstep&) = delete;
@@ -80,7 +81,7 @@ class Lockstep {
 
   Engine& engine_;
   Block& block_;
-  std::unique_ptr<Twin> twin_;
+  const std::shared_ptr<Twin> twin_;
   const LockstepOptions options_;
   std::vector<Port> ports_;
   std::deque<Transaction> last_;  // the latest ones
@@ -89,6 +90,7 @@ class Lockstep {
   std::uint64_t after_ = 0;  // cycles that were recorded from then on
   bool ended_ = false;
   MismatchWaves waves_;
+  std::vector<CoverPoint> hit_before_;
   LockstepResult result_;
   Cycle next_{};  // to be compared
   bool connected_ = false;

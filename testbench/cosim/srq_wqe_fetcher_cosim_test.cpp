@@ -7,6 +7,7 @@
 #include "model/types/context.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/cosim/cosim_options.h"
+#include "testbench/cosim/in_lockstep.h"
 #include "testbench/cosim/in_place.h"
 #include "testbench/cosim/lockstep.h"
 #include "testbench/cosim/srq_wqe_fetcher_scene.h"
@@ -35,18 +36,10 @@ class SrqWqeFetcherCosim : public testing::TestWithParam<Configuration> {
 
 TEST_P(SrqWqeFetcherCosim, ModelAndRtlAgreeOnRandomPackets) {
   const std::uint64_t seed = test_seed(2026), cycles = cosim_cycles();
-  for (const bool always : {false, true}) {
-    Bench bench(EngineMode::kPerCycle);
-    Scene scene(bench, params_, seed, cycles);
-    LockstepOptions options;
-    options.always = always;
-    options.every_port = options.every_cover = true;
-    options.transactions = cycles / 4;
-    Lockstep lockstep(bench.engine(), scene.dut, make_twin("srq_wqe_fetcher", params_, cosim_rtl()), options);
-    bench.run_to(Cycle{cycles});
-    const LockstepResult result = lockstep.finish();
-    EXPECT_EQ(result.failure, "");
-    std::cout << result.text("srq_wqe_fetcher") << '\n';
+  LockstepOptions options;
+  options.every_cover = true;
+  options.transactions = cycles / 4;
+  const auto report = [](const Scene& scene) {
     const SrqWqeFetcherCounters& c = scene.dut.counters();
     const WorkQueueTableCounters& t = scene.dut.prefetch_counters();
     std::cout << c.packets << " packets, " << c.wqes << " WQEs, " << c.waits << " waits, " << c.no_wqe
@@ -54,8 +47,10 @@ TEST_P(SrqWqeFetcherCosim, ModelAndRtlAgreeOnRandomPackets) {
               << " limit events, " << t.reads << " reads, " << t.evictions << " evictions, " << t.wqes_discarded
               << " discarded, " << c.context_misses << " context misses, " << c.context_write_backs
               << " written back\n";
-    if (HasFailure()) return;
-  }
+  };
+  expect_the_same_in_lockstep(
+      "srq_wqe_fetcher", params_, cycles, options, [&](Bench& bench) { return Scene(bench, params_, seed, cycles); },
+      report);
 }
 
 TEST_P(SrqWqeFetcherCosim, TheRtlInTheModelsPlaceGivesTheSame) {

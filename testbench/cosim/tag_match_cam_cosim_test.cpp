@@ -7,9 +7,8 @@
 #include <array>
 
 #include "model/types/descriptor_text.h"
-#include "testbench/cosim/cosim_options.h"
+#include "testbench/cosim/in_lockstep.h"
 #include "testbench/cosim/in_place.h"
-#include "testbench/cosim/lockstep.h"
 #include "testbench/cosim/tag_match_cam_scene.h"
 #include "testbench/cosim/transactions.h"
 #include "testbench/cosim/twin_pins.h"
@@ -20,36 +19,30 @@ namespace {
 using tag_match_cam_scene::params_of;
 using tag_match_cam_scene::Scene;
 
-class TagMatchCamCosim : public testing::TestWithParam<TagMatchCamParams> {
+class TagMatchCamCosim : public testing::TestWithParam<Params> {
  protected:
   void SetUp() override {
     if (built_rtl().empty()) GTEST_SKIP() << "Verilator is not installed";
-    params_ = params_of(GetParam());
+    params_ = GetParam();
   }
   Params params_;
 };
 
 TEST_P(TagMatchCamCosim, ModelAndRtlAgreeOnRandomPackets) {
   const std::uint64_t seed = test_seed(2026), cycles = cosim_cycles();
-  for (const bool always : {false, true}) {
-    Bench bench(EngineMode::kPerCycle);
-    Scene scene(bench, params_, seed, cycles);
-    LockstepOptions options;
-    options.always = always;
-    options.every_port = options.every_cover = options.words_go = true;
-    options.transactions = cycles / 20;
-    Lockstep lockstep(bench.engine(), scene.dut, make_twin("tag_match_cam", params_, cosim_rtl()), options);
-    bench.run_to(Cycle{cycles});
-    const LockstepResult result = lockstep.finish();
-    EXPECT_EQ(result.failure, "");
-    std::cout << result.text("tag_match_cam") << '\n';
+  LockstepOptions options;
+  options.every_cover = options.words_go = true;
+  options.transactions = cycles / 20;
+  const auto report = [](const Scene& scene) {
     const TagMatchCamCounters& c = scene.dut.counters();
     std::cout << c.matches << " matches, " << c.unexpected << " unexpected, " << c.operations << " operations, "
               << c.overflow_appends << " to the overflow, " << c.promotions << " back, " << c.walks << " walks, "
               << c.list_reads << " list reads, " << c.list_writes << " list writes, " << c.returned << " returned, "
               << c.rendezvous << " rendezvous, " << c.bad_reads << " bad reads\n";
-    if (HasFailure()) return;
-  }
+  };
+  expect_the_same_in_lockstep(
+      "tag_match_cam", params_, cycles, options, [&](Bench& bench) { return Scene(bench, params_, seed, cycles); },
+      report);
 }
 
 TEST_P(TagMatchCamCosim, TheRtlInTheModelsPlaceGivesTheSame) {
@@ -168,7 +161,7 @@ TEST_P(TagMatchCamCosim, SlowerRtlTakesThingsInTheModelsOrder) {
   bench.source(dut.lists);
   bench.sink(dut.list_done);
   bench.sink(dut.out);
-  bench.memory(dut.dma, dut.dma_done, host, 50, tag_match_cam_scene::kQueueDepth);
+  bench.memory(dut.dma, dut.dma_done, host, 50, params_.dma_engine.queue_depth);
   dut.create(WqId{7}, {});
   TransactionLockstep lockstep(bench.engine(), dut, std::make_unique<SlowTwin>(make_twin("tag_match_cam", params_)));
   std::uint16_t unexpected = 0;
@@ -255,7 +248,7 @@ TagMatchCamParams cam(std::uint32_t entries, TagOrganisation organisation) {
   return p;
 }
 
-TagMatchCamParams small() {
+Params small() {
   TagMatchCamParams p = cam(16, TagOrganisation::kBanked);
   p.max_tags = 24;
   p.bank_entries = 4;
@@ -266,9 +259,10 @@ TagMatchCamParams small() {
   p.refill_reads = 2;
   p.hazard = SearchHazard::kStall;
   p.pipeline_depth = 6;
-  return p;
+  return params_of(p);
 }
-TagMatchCamParams hashed() {
+
+Params hashed() {
   TagMatchCamParams p = cam(64, TagOrganisation::kHashed);
   p.max_tags = 100;
   p.wildcards_per_cycle = 3;
@@ -276,22 +270,23 @@ TagMatchCamParams hashed() {
   p.append_cycles = 1;
   p.overflow_entries_per_read = 1;
   p.unexpected_status = UnexpectedStatus::kRecv;
-  return p;
+  p.refill_reads = 3;
+  p.hazard = SearchHazard::kStall;
+  return params_of(p, 4);
 }
 
-TagMatchCamParams large() {
+Params large() {
   TagMatchCamParams p = cam(1024, TagOrganisation::kParallel);
   p.max_tags = 1500;
   p.search_cycles = 2;
   p.append_cycles = 1;
   p.overflow_entries_per_read = 8;
-  return p;
+  return params_of(p);
 }
 
-INSTANTIATE_TEST_SUITE_P(Configurations, TagMatchCamCosim,
-                         testing::Values(TagMatchCamParams{}, small(), hashed(), large()),
-                         [](const testing::TestParamInfo<TagMatchCamParams>& of) {
-                           const TagMatchCamParams& p = of.param;
+INSTANTIATE_TEST_SUITE_P(Configurations, TagMatchCamCosim, testing::Values(params_of({}), small(), hashed(), large()),
+                         [](const testing::TestParamInfo<Params>& of) {
+                           const TagMatchCamParams& p = of.param.tag_match_cam;
                            return "Entries" + std::to_string(p.entries) + "Organisation" +
                                   std::to_string(static_cast<int>(p.organisation)) + "Search" +
                                   std::to_string(p.search_cycles);

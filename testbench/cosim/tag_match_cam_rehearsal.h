@@ -36,6 +36,8 @@ class Rehearsal {
   Cycle run() {
     post(0, t_.entries);
     match_and_return_in_one_cycle();
+    search_while_the_list_is_made_again();
+    post(0, t_.entries);
     post(t_.entries, t_.entries + 6);  // to the overflow
     at_ += 200;
     walk();
@@ -126,6 +128,16 @@ class Rehearsal {
     search(other);
     scene_.set_returns(at_, true);
     post(0, 2);
+  }
+
+  // Messages, each with a tag of the list, in every cycle in which there may be one; in one of them the list is removed
+  // and made again, without tags (R15).
+  void search_while_the_list_is_made_again() {
+    scene_.set_returns(at_, false);
+    for (std::uint32_t n = 0; n + 2 < t_.entries && n < 24; ++n) scene_.search(at_ + n, tag_of(2 + n));
+    scene_.change_list(at_ + 8, true, WqId{0});
+    at_ += 400;
+    scene_.set_returns(at_, true);
   }
 
   // An entry goes back between others of the overflow; a search has a match in the CAM while older entries are on
@@ -302,6 +314,8 @@ class Rehearsal {
         at_ += t_.overflow_entries_per_read == 1 ? 500u : 120u;  // its walk, and some of the compaction
       }
       scene_.give_back(at_, youngest);
+      // While it is looked where it belongs there comes more than there is place for: of tags that are not posted.
+      for (std::uint32_t n = 0; n <= most_returns_; ++n) scene_.give_back(at_ + 1, t_.max_tags - 1);
       at_ += 2000;
       search(youngest);
       at_ += 1000;

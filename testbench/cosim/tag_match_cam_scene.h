@@ -21,7 +21,6 @@
 namespace rxnic::tag_match_cam_scene {
 
 inline constexpr std::uint32_t kLines = 8;
-inline constexpr std::uint32_t kQueueDepth = 16;
 
 class BreakableMemory final : public HostMemory {
  public:
@@ -48,10 +47,10 @@ class BreakableMemory final : public HostMemory {
   LocalMemory memory_;
 };
 
-inline Params params_of(const TagMatchCamParams& cam) {
+inline Params params_of(const TagMatchCamParams& cam, std::uint32_t queue_depth = 16) {
   Params p;
   p.tag_match_cam = cam;
-  p.dma_engine.queue_depth = kQueueDepth;
+  p.dma_engine.queue_depth = queue_depth;
   return p;
 }
 
@@ -76,7 +75,7 @@ class Scene {
         lists_(bench.source(dut.lists, 2)),
         done_(bench.sink(dut.list_done, 2)),
         out(bench.sink(dut.out, 2 + random_.below(6))),
-        memory(bench.memory(dut.dma, dut.dma_done, host_, 5 + random_.below(60), kQueueDepth)) {
+        memory(bench.memory(dut.dma, dut.dma_done, host_, 5 + random_.below(60), params.dma_engine.queue_depth)) {
     if (adapts) random_from_ = Rehearsal(params.tag_match_cam, most_tag_returns(params), rehearsed()).run();
     out.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed, 5); });
     memory.accept_when([this, seed](Cycle c) { return c < random_from_ || accepts(c, seed + 2, 4); });

@@ -11,6 +11,7 @@
 
 #include "model/types/descriptor_bits.h"
 #include "testbench/cosim/twin.h"
+#include "testbench/cosim/twin_ports.h"
 
 namespace rxnic {
 
@@ -20,12 +21,8 @@ class TwinPins {
   explicit TwinPins(std::unique_ptr<Twin> twin) : twin_(std::move(twin)) {
     for (const TwinPort& p : twin_->ports()) {
       if (p.kind == TwinPortKind::kOut && p.ready.at != nullptr) std::memset(p.ready.at, 0xff, p.ready.bytes);
-      if (p.kind == TwinPortKind::kIn) std::memset(p.valid.at, 0, p.valid.bytes);
     }
-    *twin_->reset_n = 0;
-    twin_->eval();
-    tick();
-    *twin_->reset_n = 1;
+    reset_twin(*twin_);
     tick();
   }
   void tick() {

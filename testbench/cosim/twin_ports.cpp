@@ -194,6 +194,9 @@ void refuse_missing_ports(const Engine& engine, const Block& block, const Twin& 
 }
 
 void reset_twin(Twin& twin) {
+  for (const TwinPort& p : twin.ports()) {
+    if (p.kind == TwinPortKind::kIn) std::memset(p.valid.at, 0, p.valid.bytes);
+  }
   *twin.clock = 0;
   *twin.reset_n = 0;
   twin.eval();

@@ -86,7 +86,7 @@ void look_up_all(Ports& ports) {
 
 // Throws std::runtime_error when a port of the block is none of the twin's.
 void refuse_missing_ports(const Engine& engine, const Block& block, const Twin& twin);
-// A clock with reset, from which the twin starts.
+// A clock with reset, from which the twin starts; nothing is at its inputs.
 void reset_twin(Twin& twin);
 void give_at_setup(Twin& twin, TwinJoint& input, const std::vector<std::uint32_t>& bits_of_value);
 // What the block was told before the first cycle, through the twin's inputs. Throws std::runtime_error when one is not
