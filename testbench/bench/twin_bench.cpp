@@ -29,22 +29,56 @@ bool comes(std::uint64_t cycle, std::int64_t load) {
   return cycle * percent / 100 != (cycle + 1) * percent / 100;
 }
 
+// Pushes packets in turn from a cycle on, as often as the load says and the block takes them.
 template <class T>
-void offer(Source<T>& source, const T& packet, std::uint64_t from, std::int64_t load) {
-  for (std::uint64_t n = 0; n < kCycles; ++n) {
-    if (comes(n, load)) source.push(Cycle{from + n}, packet);
+class OfferedLoad final : public Block {
+ public:
+  OfferedLoad(const sc_core::sc_module_name& name, std::vector<T> packets, Cycle from, std::int64_t load)
+      : Block(name), packets_(std::move(packets)), from_(from), load_(load) {}
+  Out<T> out;
+
+  Cycle step(Cycle now) override {
+    if (now < from_) return rest(now, Activity::kStarved, from_);
+    const std::uint64_t n = now.count - from_.count;
+    if (n >= kCycles) return rest(now, Activity::kStarved, kNever);
+    if (comes(n, load_)) {
+      if (!out.can_push(now)) return rest(now, Activity::kBlocked, kNever);
+      out.push(now, packets_[pushed_++ % packets_.size()]);
+    }
+    std::uint64_t next = n + 1;
+    while (next < kCycles && !comes(next, load_)) ++next;
+    return rest(now, Activity::kBusy, from_ + next);
   }
+
+ private:
+  const std::vector<T> packets_;
+  const Cycle from_;
+  const std::int64_t load_;
+  std::uint64_t pushed_ = 0;
+};
+
+template <class T>
+void offer(Bench& bench, In<T>& in, std::vector<T> packets, std::uint64_t from, std::int64_t load) {
+  bench.connect(bench.add<OfferedLoad<T>>("load", std::move(packets), Cycle{from}, load).out, in, 8);
+}
+
+template <class T>
+Sink<T>& drain(Bench& bench, Out<T>& out, std::uint32_t width = 1) {
+  Sink<T>& sink = bench.sink(out, 64);
+  sink.set_width(width);
+  sink.forget();
+  return sink;
 }
 
 struct Scatter {
   Scatter(Bench& bench, const Params& params, std::int64_t load)
       : shared(bench.keep<NicShared>(PacketPool::Quotas{})),
-        dut(bench.add<GrhScatter>("dut", params.grh_scatter, shared)) {
+        dut(bench.add<GrhScatter>("dut", params.grh_scatter, shared)),
+        out(drain(bench, dut.out, 4)) {
     shared.wqes[0].sge_count = 1;
     shared.wqes[0].sge[0] = {4096, 1, 0x10000};
     dut.lists.bind(shared.wqes);
-    bench.sink(dut.out, 64).set_width(4);
-    bench.sink(dut.refusals);
+    drain(bench, dut.refusals);
     ScatterJob p;
     p.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
     p.role = PacketRole::kReceived;
@@ -55,12 +89,13 @@ struct Scatter {
     p.takes_wqe = true;
     p.wqe_slot = 0;
     p.wqe_bytes = 4096;
-    offer(bench.source(dut.in), p, kBegin, load);
+    offer(bench, dut.in, {p}, kBegin, load);
   }
   static constexpr std::uint64_t kBegin = 10;
   static constexpr const char* kBlock = "grh_scatter";
   NicShared& shared;
   GrhScatter& dut;
+  Sink<ScatteredSegment>& out;
 };
 
 // Every packet has a CQE, of a CQ that is here and overruns without an error.
@@ -68,7 +103,8 @@ struct Completions {
   Completions(Bench& bench, const Params& params, std::int64_t load)
       : host(bench.keep<LocalMemory>()),
         shared(bench.keep<NicShared>(PacketPool::Quotas{})),
-        dut(bench.add<CqeGenerator>("dut", params.cqe_generator, shared, params.nic.clock_period_ps, 64)) {
+        dut(bench.add<CqeGenerator>("dut", params.cqe_generator, shared, params.nic.clock_period_ps, 64)),
+        out(drain(bench, dut.out)) {
     CqContext cq;
     cq.number = Cqn{3};
     cq.base = BusAddress{0x10000};
@@ -79,21 +115,21 @@ struct Completions {
     CqCommand create{.operation = CqOperation::kCreate, .number = cq.number, .base = cq.base, .slots = cq.slots};
     create.ignore_overrun = true;
     bench.source(dut.commands).push(Cycle{1}, create);
-    bench.sink(dut.command_replies);
-    bench.sink(dut.out);
-    bench.sink(dut.events);
+    drain(bench, dut.command_replies);
+    drain(bench, dut.events);
     CompletionRequest p;
     p.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
     p.outcome = Outcome::kExecute;
     p.completes = p.ends_message = true;
     p.cq = cq.number;
-    offer(bench.source(dut.in), p, kBegin, load);
+    offer(bench, dut.in, {p}, kBegin, load);
   }
   static constexpr std::uint64_t kBegin = 100;
   static constexpr const char* kBlock = "cqe_generator";
   LocalMemory& host;
   NicShared& shared;
   CqeGenerator& dut;
+  Sink<AckRequest>& out;
 };
 
 // Messages of 16 QPs, each with an SRQ whose WQEs are prefetched.
@@ -101,7 +137,10 @@ struct Fetches {
   Fetches(Bench& bench, const Params& params, std::int64_t load)
       : fixture(bench, params.srq_wqe_fetcher, nullptr, params.transport_checker.ud_too_long,
                 params.requester.rendezvous),
-        dut(fixture.dut) {
+        dut(fixture.dut),
+        out(fixture.out) {
+    out.forget();
+    fixture.memory.set_latency(50);  // otherwise packets wait for reads
     constexpr std::uint32_t kQps = 16, kSlots = 8192;
     std::vector<srq_wqe_fetcher_test::Queue> queues;
     for (std::uint32_t n = 0; n < kQps; ++n) queues.push_back(fixture.make(WqKind::kSrq, WqLayout::kCyclic, kSlots));
@@ -124,6 +163,7 @@ struct Fetches {
   static constexpr const char* kBlock = "srq_wqe_fetcher";
   srq_wqe_fetcher_test::Fixture fixture;
   SrqWqeFetcher& dut;
+  Sink<ScatterJob>& out;
 };
 
 // Every message searches a full CAM for a tag that is not there.
@@ -131,12 +171,12 @@ struct Tags {
   Tags(Bench& bench, const Params& params, std::int64_t load)
       : shared(bench.keep<NicShared>(PacketPool::Quotas{})),
         host(bench.keep<LocalMemory>()),
-        dut(bench.add<TagMatchCam>("dut", params.tag_match_cam, shared, most_tag_returns(params))) {
+        dut(bench.add<TagMatchCam>("dut", params.tag_match_cam, shared, most_tag_returns(params))),
+        out(drain(bench, dut.out)) {
     auto& operations = bench.source(dut.operations);
     bench.source(dut.lists).push(Cycle{1}, {true, WqId{7}, Pdn{8}, Cqn{9}});
     bench.source(dut.returned);
-    bench.sink(dut.list_done);
-    bench.sink(dut.out);
+    drain(bench, dut.list_done);
     bench.memory(dut.dma, dut.dma_done, host, 50);
     for (std::uint32_t n = 0; n < params.tag_match_cam.entries; ++n) {
       TagOperation op;
@@ -153,13 +193,14 @@ struct Tags {
     p.receive_queue = WqId{7};
     p.tmh_opcode = static_cast<std::uint8_t>(TmhOpcode::kEager);
     p.tag = 0xffff'0000'0000;
-    offer(bench.source(dut.in), p, kBegin, load);
+    offer(bench, dut.in, {p}, kBegin, load);
   }
   static constexpr std::uint64_t kBegin = 10'000;  // all tags are there
   static constexpr const char* kBlock = "tag_match_cam";
   NicShared& shared;
   LocalMemory& host;
   TagMatchCam& dut;
+  Sink<WqeRequest>& out;
 };
 
 double seconds() {
@@ -177,6 +218,7 @@ std::string rtl_of(const std::string& name) {
 
 template <class Scene>
 void run(benchmark::State& state, const Params& params, const std::string& name, bool rtl) {
+  std::uint64_t values = 0;
   for (auto _ : state) {
     Bench bench(EngineMode::kFast);
     Scene scene(bench, params, state.range(0));
@@ -191,13 +233,16 @@ void run(benchmark::State& state, const Params& params, const std::string& name,
       }
     }
     bench.run_to(Cycle{Scene::kBegin});
+    const std::uint64_t before = scene.out.taken();
     const double begin = seconds();
     bench.run_to(Cycle{Scene::kBegin + kCycles});
     state.SetIterationTime(seconds() - begin);
+    values = scene.out.taken() - before;
     if (rtl && !twin->failure().empty()) state.SkipWithError(std::string(twin->failure()).c_str());
   }
   state.counters["cycles/s"] =
       benchmark::Counter(static_cast<double>(kCycles), benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["out/cycle"] = static_cast<double>(values) / static_cast<double>(kCycles);
 }
 
 template <class Scene>

@@ -83,9 +83,12 @@ class Sink final : public Block {
   void accept_when(std::function<bool(Cycle)> ready) { ready_ = std::move(ready); }
   // Takes up to `values` values in a cycle.
   void set_width(std::uint32_t values) { width_ = values; }
+  // Records nothing but how many values come: a benchmark measures the block.
+  void forget() { records_ = false; }
   // Called for each value as it is taken.
   void on_value(std::function<void(Cycle, const T&)> f) { on_value_ = std::move(f); }
 
+  std::uint64_t taken() const { return taken_; }
   std::size_t size() const { return values_.size(); }
   const T& value(std::size_t n) const { return values_[n]; }
   Cycle cycle(std::size_t n) const { return Cycle{popped_in_[n].count - 1}; }
@@ -94,6 +97,8 @@ class Sink final : public Block {
     if (!in.can_pop(now)) return rest(now, Activity::kStarved, kNever);
     if (ready_ && !ready_(now)) return rest(now, Activity::kBlocked, now + 1);
     for (std::uint32_t n = 0; n < width_ && in.can_pop(now); ++n) {
+      if (!records_) values_.clear(), popped_in_.clear();
+      ++taken_;
       values_.push_back(in.pop(now));
       popped_in_.push_back(now);
       if (on_value_) on_value_(now, values_.back());
@@ -107,6 +112,8 @@ class Sink final : public Block {
   std::vector<T> values_;
   std::vector<Cycle> popped_in_;
   std::uint32_t width_ = 1;
+  bool records_ = true;
+  std::uint64_t taken_ = 0;
 };
 
 // Mixes the values and their cycles into a hash: every number on the port.
