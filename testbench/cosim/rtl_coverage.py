@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Line and toggle coverage of the RTL, from what verilated_cover.h writes."""
+"""Line and toggle coverage of the RTL, from what verilated_cover.h and verilated_toggles.h write."""
 import pathlib
 import re
 import tomllib
@@ -9,16 +9,25 @@ import twins
 HERE = pathlib.Path(__file__).resolve().parent
 EXCLUSIONS = HERE / "coverage.toml"
 LINE, TOGGLE = "lines", "toggles"
-KINDS = {"v_line": LINE, "v_branch": LINE, "v_toggle": TOGGLE}
+KINDS = {"v_line": LINE, "v_branch": LINE}
 RECORD = re.compile(r"C '(.*)' (\d+)$")
+NOT_COUNTED = re.compile(r"verilator coverage_off(.*?)verilator coverage_on", re.S)
+PARAMETERS = re.compile(r"\b(?:localparam|parameter)\b([^;]*)")
+NAMED = re.compile(r"\b(\w+)\s*=")
+LOOP = re.compile(r"\bunnamedblk\d")
+DECLARED = re.compile(r"\b(\w+)(?:\s*\[[^]]*\])?\s*[,;]")
 
 
 class Coverage:
-    """What was hit of a block, over all of its configurations. A point is (file, line, name)."""
+    """What was hit of a block, over all of its configurations. A point is (file, line, name); of a toggle the name
+    alone, block.signal[bit]."""
 
     def __init__(self, block):
         self.block = block
         self.lines = {path.name: path.read_text(encoding="utf-8").splitlines() for path in twins.files(block)}
+        text = "\n".join("\n".join(lines) for lines in self.lines.values())
+        self.not_counted = {name for part in NOT_COUNTED.findall(text) for name in DECLARED.findall(part)}
+        self.not_counted |= {name for part in PARAMETERS.findall(text) for name in NAMED.findall(part)}
         self.hits = {LINE: {}, TOGGLE: {}}
         self.excluded = {LINE: {}, TOGGLE: {}}  # the point: why
         self.unused = []                        # exclusions that fit nothing that was missed
@@ -28,6 +37,15 @@ class Coverage:
         for file in sorted(folder.glob("*.dat")):
             for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
                 self.add_record(line)
+        for file in sorted(folder.glob("*.toggles")):
+            for line in file.read_text(encoding="utf-8").splitlines():
+                self.add_bit(*line.split())
+
+    def add_bit(self, name, hits):
+        scope, *parts = re.split(r"\W", name)
+        signal = scope == self.block and not LOOP.search(name)  # not of a package, nor what a loop counts with
+        if signal and not self.not_counted & set(parts):
+            self.count(TOGGLE, ("", 0, name), int(hits))
 
     def add_record(self, line):
         found = RECORD.match(line)
@@ -38,9 +56,10 @@ class Coverage:
         file = pathlib.PurePath(fields.get("f", "")).name
         if kind is None or file not in self.lines:
             return
-        name = fields["o"] if kind == TOGGLE else f"{fields['n']} {fields['o']}"
-        point = file, int(fields["l"]), name
-        self.hits[kind][point] = self.hits[kind].get(point, 0) + int(found[2])
+        self.count(kind, (file, int(fields["l"]), f"{fields['n']} {fields['o']}"), int(found[2]))
+
+    def count(self, kind, point, hits):
+        self.hits[kind][point] = self.hits[kind].get(point, 0) + hits
 
     def exclude(self):
         """Takes out what coverage.toml excludes; what was hit nevertheless is counted."""

@@ -11,6 +11,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(e2e.ROOT / "testbench" / "cosim"))
 import mutants  # noqa: E402
 import rtl_coverage  # noqa: E402
+import trial  # noqa: E402
 import twins  # noqa: E402
 
 BLOCK = "grh_scatter"
@@ -49,22 +50,50 @@ def coverage(bench):
     """Lines and toggles are added up over configurations; exclusions leave out what was missed, and must fit it."""
     record = "C '\1f\2/x/rtl/grh_scatter.sv\1l\2{}\1n\2{}\1page\2{}/grh_scatter\1o\2{}\1h\2TOP' {}"
     counted = rtl_coverage.Coverage(BLOCK)
-    for line in (record.format(10, 3, "v_toggle", "in_i.qpn[3]", 0), record.format(10, 3, "v_toggle", "in_i.qpn[3]", 2),
-                 record.format(10, 3, "v_toggle", "in_i.psn[0]", 0), record.format(50, 5, "v_branch", "if", 0),
-                 record.format(51, 5, "v_line", "block", 7), record.format(52, 5, "v_user", "cover", 0),
+    for name, hits in (("in_i.qpn[3]", 0), ("in_i.qpn[3]", 1), ("in_i.psn[0]", 0), ("WqeSlots[0]", 0),
+                       ("refused_valid_q[0]", 0), ("looks.unnamedblk1.n[0]", 0)):
+        counted.add_bit(f"{BLOCK}.{name}", hits)
+    counted.add_bit("rxnic_pkg.PageBytes[0]", 0)
+    for line in (record.format(50, 5, "v_branch", "if", 0), record.format(51, 5, "v_line", "block", 7),
+                 record.format(51, 5, "v_line", "block", 0), record.format(52, 5, "v_user", "cover", 0),
                  record.format(53, 5, "v_line", "block", 0).replace("grh_scatter.sv", "rxnic_pkg.sv")):
         counted.add_record(line)
     bench.expect_equal(counted.figure(rtl_coverage.TOGGLE), (1, 2), "toggles")
     bench.expect_equal(counted.figure(rtl_coverage.LINE), (1, 2), "lines")
-    bench.expect_equal(counted.missed(rtl_coverage.TOGGLE), [(f"{BLOCK}.sv", 10, "in_i.psn[0]")], "missed toggles")
+    bench.expect_equal(counted.missed(rtl_coverage.TOGGLE), [("", 0, f"{BLOCK}.in_i.psn[0]")], "missed toggles")
     table_file = bench.folder / "coverage.toml"
-    table_file.write_text(f'[{BLOCK}]\ntoggles = [{{ name = "in_i.psn.*", because = "why" }}, '
-                          '{ name = "in_i.qpn.*", because = "it was hit" }]\n', encoding="utf-8")
+    table_file.write_text(f'[{BLOCK}]\ntoggles = [{{ name = ".*in_i.psn.*", because = "why" }}, '
+                          '{ name = ".*in_i.qpn.*", because = "it was hit" }]\n', encoding="utf-8")
     rtl_coverage.EXCLUSIONS = table_file
     counted.exclude()
     bench.expect_equal(counted.figure(rtl_coverage.TOGGLE), (1, 1), "toggles that count")
-    bench.expect_equal([entry["name"] for entry in counted.unused], ["in_i.qpn.*"], "exclusions that fit nothing")
+    bench.expect_equal([entry["name"] for entry in counted.unused], [".*in_i.qpn.*"], "exclusions that fit nothing")
     bench.expect_equal(counted.text(rtl_coverage.TOGGLE), "toggles 100.0 % (1 of 1; 1 left out for 1 reason)", "text")
+
+
+def counters(bench):
+    """RTL that was built to count its lines and toggles does: what a clock, a wire that stays and a task have."""
+    if not shutil.which("verilator"):
+        raise e2e.Skip("verilator: it is not installed")
+    build = bench.options.rxnic.parents[2]
+    configuration = twins.configurations(BLOCK)[0]
+    made = bench.folder / "counting.so"
+    bench.expect_equal(trial.build(configuration, {}, made, "--coverage", "--optimize", "0"), "", "it is built")
+    verdict = trial.run(configuration, made, build / "testbench" / "cosim" / "cosim_tests", 50000,
+                        RXNIC_RTL_COVERAGE=str(bench.folder))
+    bench.expect_equal(verdict, "not caught", "the test")
+    counted = rtl_coverage.Coverage(BLOCK)
+    counted.add(bench.folder)
+    hits = {name: hits for (_, _, name), hits in counted.hits[rtl_coverage.TOGGLE].items()}
+    for name, expected in (("clk_i", 1), ("in_i.psn[0]", 1), ("refusals_o.buffer[0]", 0)):
+        bench.expect_equal(hits.get(f"{BLOCK}.{name}"), expected, name)
+    bench.expect(not any("checker" in name or "cursors_q" in name for name in hits), "a checker, a memory")
+    for kind in (rtl_coverage.LINE, rtl_coverage.TOGGLE):
+        hit, count = counted.figure(kind)
+        bench.expect(count > 50 and hit > 0.8 * count, counted.text(kind))
+    refused = bench.start(e2e.ROOT / "scripts" / "build_rtl", BLOCK, e2e.SAMPLE, "--coverage", "--trace", "a.vcd", "-o",
+                          "a.so")
+    bench.expect_equal(refused.returncode, 2, "both --coverage and --trace")
 
 
 def changes(bench):
@@ -86,7 +115,7 @@ def changes(bench):
     bench.expect("found no" in done.stderr, done.stderr)
 
 
-CHECKS = {"table": table, "coverage": coverage, "mutants": changes}
+CHECKS = {"table": table, "coverage": coverage, "counters": counters, "mutants": changes}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))
