@@ -16,9 +16,7 @@ import xml.etree.ElementTree
 SYMBOL = "rxnic_rtl"
 UNROLL = "8"  # loops over memories stay loops: a third of the C++
 # Lines by Verilator's counters; toggles from the trace (verilated_toggles.h), but of memories.
-# -fno-split: where Verilator 5.006 splits a block it counts lines of tasks that are never reached, and the reverse.
-COVERAGE = ["--coverage-line", "-fno-split", "-fno-reorder",
-            "--trace", "--trace-structs", "--trace-max-width", "100000", "--trace-max-array", "1"]
+COVERAGE = ["--coverage-line", "--trace", "--trace-structs", "--trace-max-width", "100000", "--trace-max-array", "1"]
 COUNTED = """\
 #define RXNIC_RTL_TRACE "toggles.vcd"
 #define RXNIC_RTL_TRACER rxnic::VerilatedToggles

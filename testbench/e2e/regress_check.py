@@ -49,6 +49,10 @@ def table(bench):
 def coverage(bench):
     """Lines and toggles are added up over configurations; exclusions leave out what was missed, and must fit it."""
     record = "C '\1f\2/x/rtl/grh_scatter.sv\1l\2{}\1n\2{}\1page\2{}/grh_scatter\1o\2{}\1h\2TOP' {}"
+    table_file = bench.folder / "coverage.toml"
+    table_file.write_text(f'[{BLOCK}]\ntoggles = [{{ name = ".*in_i.psn.*", because = "why" }}, '
+                          '{ name = ".*in_i.qpn.*", because = "it was hit" }]\n', encoding="utf-8")
+    rtl_coverage.EXCLUSIONS = table_file
     counted = rtl_coverage.Coverage(BLOCK)
     for name, hits in (("in_i.qpn[3]", 0), ("in_i.qpn[3]", 1), ("in_i.psn[0]", 0), ("WqeSlots[0]", 0),
                        ("refused_valid_q[0]", 0), ("looks.unnamedblk1.n[0]", 0)):
@@ -61,10 +65,6 @@ def coverage(bench):
     bench.expect_equal(counted.figure(rtl_coverage.TOGGLE), (1, 2), "toggles")
     bench.expect_equal(counted.figure(rtl_coverage.LINE), (1, 2), "lines")
     bench.expect_equal(counted.missed(rtl_coverage.TOGGLE), [("", 0, f"{BLOCK}.in_i.psn[0]")], "missed toggles")
-    table_file = bench.folder / "coverage.toml"
-    table_file.write_text(f'[{BLOCK}]\ntoggles = [{{ name = ".*in_i.psn.*", because = "why" }}, '
-                          '{ name = ".*in_i.qpn.*", because = "it was hit" }]\n', encoding="utf-8")
-    rtl_coverage.EXCLUSIONS = table_file
     counted.exclude()
     bench.expect_equal(counted.figure(rtl_coverage.TOGGLE), (1, 1), "toggles that count")
     bench.expect_equal([entry["name"] for entry in counted.unused], [".*in_i.qpn.*"], "exclusions that fit nothing")
@@ -76,13 +76,13 @@ def counters(bench):
     if not shutil.which("verilator"):
         raise e2e.Skip("verilator: it is not installed")
     build = bench.options.rxnic.parents[2]
-    configuration = twins.configurations(BLOCK)[0]
+    configuration, counted = twins.configurations(BLOCK)[0], rtl_coverage.Coverage(BLOCK)
     made = bench.folder / "counting.so"
-    bench.expect_equal(trial.build(configuration, {}, made, "--coverage", "--optimize", "0"), "", "it is built")
+    refusal = trial.build(configuration, {}, made, "--coverage", "--optimize", "0", *counted.flags())
+    bench.expect_equal(refusal, "", "it is built")
     verdict = trial.run(configuration, made, build / "testbench" / "cosim" / "cosim_tests", 50000,
                         RXNIC_RTL_COVERAGE=str(bench.folder))
     bench.expect_equal(verdict, "not caught", "the test")
-    counted = rtl_coverage.Coverage(BLOCK)
     counted.add(bench.folder)
     hits = {name: hits for (_, _, name), hits in counted.hits[rtl_coverage.TOGGLE].items()}
     for name, expected in (("clk_i", 1), ("in_i.psn[0]", 1), ("refusals_o.buffer[0]", 0)):
