@@ -25,7 +25,7 @@ void for_each_cover_point(VerilatedContext& of, void (*found)(void* context, con
   for (std::string line; std::getline(lines, line);) {
     const std::size_t key = line.find("\001o\002");
     if (line.rfind("C '", 0) != 0 || key == std::string::npos) continue;
-    if (line.find("\002v_user/") == std::string::npos) continue;  // a line, a toggle
+    if (line.find("\002v_user/") == std::string::npos) continue;  // a line
     const std::size_t begin = key + 3, end = line.find_first_of("\001'", begin);
     const std::uint64_t hits = std::strtoull(line.c_str() + line.rfind(' '), nullptr, 10);
     found(context, line.substr(begin, end - begin).c_str(), hits);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cover properties of a verilated module and how often each was hit; and its lines and toggles, when it was built
-// to count them (scripts/build_rtl --coverage).
+// The cover properties of a verilated module and how often each was hit; and its lines, when it was built to count them
+// (scripts/build_rtl --coverage). Toggles: verilated_toggles.h.
 #pragma once
 
 #include <cstdint>
