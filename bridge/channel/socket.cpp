@@ -68,8 +68,9 @@ int connect_name(int socket, const Name& name) {
 
 bool same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }
 
-// Held while a stale socket file is replaced, so that only one of two simulators that find it does so. A lock on the
-// folder leaves no file behind. Other programs may lock the folder, too: after a second the lock is not waited for.
+// Held while a stale socket file is replaced, so that only one of two simulators that find it does so, and until the
+// new socket listens. A lock on the folder leaves no file behind. Other programs may lock the folder, too: after a
+// second the lock is not waited for.
 Descriptor lock_folder(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
@@ -99,6 +100,10 @@ Descriptor connect_to(const std::string& address, std::string& error) {
   if (result == 0) {
     setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     result = connect_name(socket.get(), name);
+    if (result == ECONNREFUSED && name.file) {  // R2
+      const Descriptor lock = lock_folder(address);
+      result = connect_name(socket.get(), name);
+    }
     setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
   }
   if (result == 0) return socket;

@@ -5,6 +5,7 @@
 //   R1  An address is a path, or @name in the abstract name space (no file; the kernel removes it with its owner).
 //   R2  A socket file has mode 0600 whatever the umask is, and never more, not even for a moment. One whose owner is
 //       gone is replaced; one whose owner lives, or a file that is no socket, is refused. Its owner removes it.
+//       Who finds the file of an owner that is about to listen waits for that.
 //   R3  Every descriptor that comes out of here is close-on-exec.
 //   R4  A packet of the wrong size, or with more descriptors than fit, is EBADMSG, and its descriptors are closed.
 //   R5  No call raises SIGPIPE or throws; results are 0 or a positive errno. EPIPE: the other side is gone. EAGAIN: the

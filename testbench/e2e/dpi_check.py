@@ -158,16 +158,18 @@ def ends(bench):
 def killed_run(bench, killed):
     """One of the two is killed in the middle: rxnic's exit status, or whether the testbench has ended."""
     where = str(bench.folder / "socket")
+    log = bench.folder / "rxnic.log"
     command = [bench.options.rxnic, "run", "--quiet", "--nics", "2", "--rtl", f"{BLOCK}=dpi:{where}", "--", PINGPONG,
                "ibv_ud_pingpong", "-n", "1000000"]
     with subprocess.Popen([bench.options.testbench, f"+address={where}"], cwd=bench.folder, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT) as simulator:
         wait_until(lambda: os.path.exists(where))
-        with subprocess.Popen(command, cwd=bench.folder, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL) as rxnic:
+        with open(log, "w", encoding="utf-8") as errors, subprocess.Popen(
+                command, cwd=bench.folder, stdout=subprocess.DEVNULL, stderr=errors) as rxnic:
             try:
                 # 0.3 s of a core: it has begun long ago.
-                wait_until(lambda: int(pathlib.Path("/proc", str(simulator.pid), "stat").read_text().split()[13]) >= 30)
+                wait_until(lambda: rxnic.poll() is not None or ticks_of(simulator) >= 30)
+                bench.expect_equal(rxnic.poll(), None, f"rxnic: {log.read_text(encoding='utf-8')}")
                 if killed == "simulator":
                     simulator.kill()
                     return rxnic.wait(e2e.TIMEOUT)
@@ -176,6 +178,11 @@ def killed_run(bench, killed):
             finally:
                 simulator.kill()
                 rxnic.kill()
+
+
+def ticks_of(process):
+    """Of a core, by the process itself: a hundred a second."""
+    return int(pathlib.Path("/proc", str(process.pid), "stat").read_text(encoding="utf-8").split()[13])
 
 
 def wait_until(holds):

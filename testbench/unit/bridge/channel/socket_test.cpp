@@ -264,6 +264,23 @@ TEST(Socket, NobodyThereAndNoSuchFolderAreSaid) {
   EXPECT_NE(error.find("No such file"), std::string::npos) << error;
 }
 
+// The file is there before its socket listens.
+TEST(Socket, WhoseFileIsThereAnswers) {  // R2
+  Folder folder;
+  const std::string path = folder.path + "/s";
+  for (int round = 0; round < 300; ++round) {
+    Listener listener;
+    std::thread simulator([&] {
+      std::string error;
+      EXPECT_TRUE(listener.open(path, error)) << error;
+    });
+    while (access(path.c_str(), F_OK) != 0) std::this_thread::yield();
+    std::string error;
+    EXPECT_TRUE(connect_to(path, error)) << "round " << round << ": " << error;
+    simulator.join();
+  }
+}
+
 TEST(Socket, OfManyThatFindAStaleFileOneListens) {  // R2
   Folder folder;
   const std::string path = folder.path + "/s";
