@@ -15,7 +15,8 @@
 //
 //   R2  pins(RXNIC_DESCRIBE) after rxnic_module(); then, for each module that rxnic_wait() returns: pins(RXNIC_DRIVE)
 //       puts what has come at the inputs, some simulation time passes, pins(RXNIC_SAMPLE) takes the outputs, and
-//       rxnic_answer() sends them. The clock is an input: it rises while all others stay as they are.
+//       rxnic_answer() sends them. The clock is an input: it rises while all others stay as they are. Inputs change by
+//       nonblocking assignments; in an `initial` process Verilator makes them blocking ones and warns of it.
 //   R3  Values have two states: X and Z of an output go as 0.
 `ifndef RXNIC_DPI_SVH
 `define RXNIC_DPI_SVH
@@ -31,7 +32,7 @@
     if (what == RXNIC_DESCRIBE) rxnic_input(module_h, `"signal`", $bits(signal)); \
     if (what == RXNIC_DRIVE) begin \
       for (int w = 0; w < `RXNIC_WORDS(signal); w++) words[32*w+:32] = rxnic_get(module_h, n, w); \
-      signal = words[$bits(signal)-1:0]; \
+      signal <= words[$bits(signal)-1:0]; \
     end \
     n++; \
   end

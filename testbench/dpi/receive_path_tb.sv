@@ -15,6 +15,7 @@ module receive_path_tb;
   chandle server_h, turn_h;
   string address, command;
   int status;
+  bit running = 0;
 
   initial begin
     if (!$value$plusargs("address=%s", address)) address = "rxnic_dpi.socket";
@@ -28,6 +29,11 @@ module receive_path_tb;
     end else if (rxnic_start(server_h, command) == 0) begin
       $fatal(1, "nothing was started");
     end
+    #1 running = 1;
+  end
+
+  // No initial process: there Verilator makes a nonblocking assignment, as those of the pins, a blocking one.
+  always @(posedge running) begin
     turn_h = rxnic_wait(server_h);
     while (turn_h != null) begin
       nic0.exchange(turn_h);

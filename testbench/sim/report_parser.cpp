@@ -216,13 +216,13 @@ std::uint64_t parse_hash(const Place& j) {
 }  // namespace
 
 RunResult parse_report(const std::string& text, const std::string& file) {
-  Json json;
+  Json document;
   try {
-    json = Json::parse(text);
+    document = Json::parse(text);
   } catch (const nlohmann::json::exception& e) {
     throw std::invalid_argument(file + ": is not a report: " + e.what());
   }
-  const Place j(json, file);
+  const Place j(document, file);
   if (const std::string schema = j.at("schema").text(); schema != kReportSchema) {
     j.at("schema").refuse(schema, kReportSchema);
   }
