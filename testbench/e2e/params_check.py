@@ -30,6 +30,11 @@ def declared():
     return found
 
 
+def spelled(value):
+    """As --set takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 ETHERNET_IPV4_UDP, BTH, PCAP_HEADER, PCAP_RECORD, RC_ACK, UNLIMITED = 14 + 20 + 8, 12, 24, 16, 17, 0x1F
 
 
@@ -56,10 +61,11 @@ def figure(report, path):
 
 
 class Walk:
-    """Runs scenarios, each with the same values once."""
+    """Runs scenarios, each with the same values once; a default is the same set as not."""
 
-    def __init__(self, bench):
+    def __init__(self, bench, parameters):
         self.bench = bench
+        self.defaults = {f"{name}={spelled(p['default'])}" for name, p in parameters.items()}
         self.reports = {}
         self.captures = {}
 
@@ -73,6 +79,7 @@ class Walk:
 
     def report(self, scenario, values, may_refuse=False):
         """None: the run failed, which was said. may_refuse: so that rxnic refuses it is an outcome, too."""
+        values = tuple(value for value in values if value not in self.defaults)
         key = (scenario, values)
         if key not in self.reports:
             settings = [part for value in values for part in ("--set", value)]
@@ -119,7 +126,7 @@ def walk(bench):
         bench.expect(False, f"{name}: no row in ROWS says what it moves")
     for name in sorted(names - (parameters.keys() - nowhere.keys())):
         bench.expect(False, f"{name}: has a row, and is no parameter that acts")
-    runs = Walk(bench)
+    runs = Walk(bench, parameters)
     walked = 0
     for row in (r for r in ROWS if r.name in parameters):
         refused = row.figure.startswith("refused.")

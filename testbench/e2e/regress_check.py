@@ -80,7 +80,7 @@ def counters(bench):
     made = bench.folder / "counting.so"
     refusal = trial.build(configuration, {}, made, "--coverage", "--optimize", "0", *counted.flags())
     bench.expect_equal(refusal, "", "it is built")
-    verdict = trial.run(configuration, made, build / "testbench" / "cosim" / "cosim_tests", 50000,
+    verdict = trial.run(configuration, made, build / "testbench" / "cosim" / "cosim_tests", 10000,
                         RXNIC_RTL_COVERAGE=str(bench.folder))
     bench.expect_equal(verdict, "not caught", "the test")
     counted.add(bench.folder)

@@ -170,21 +170,24 @@ class Run:
         return self.program.story()
 
 
-def rounds_of(bench, count=None):
+def rounds_of(bench, count=None, begin=0, step=1):
+    """Without --rounds of every `step`th program, from `begin` on."""
     seed = int(os.environ.get("RXNIC_SEED", "1"), 0)
     print(f"RXNIC_SEED={seed}")
     chance, commands = random.Random(seed), endless(bench)
+    if not bench.options.rounds:
+        commands = commands[begin::step]
     for number in range(bench.options.rounds or count or len(commands)):
         command = commands[number % len(commands)]
         delay = chance.choice((0.0, 0.01, 0.05, 0.2)) * chance.random()
         yield number, command, delay, f"round {number}, {' '.join(command)} after {delay * 1000:.1f} ms"
 
 
-def kill_one_of_a_run(bench, choose, expect):
+def kill_one_of_a_run(bench, choose, expect, begin=0, step=1):
     """In each round choose(run, number) is killed; expect(run, number, took, what) checks the result."""
     live.need("ibv_rc_pingpong", "ib_send_bw")
     before, slowest, grace = shared_memory(), 0.0, bench.options.grace
-    for number, command, delay, what in rounds_of(bench):
+    for number, command, delay, what in rounds_of(bench, None, begin, step):
         deaf = number % 5 == 4  # these ignore SIGTERM: SIGKILL has to end them
         run = Run(bench, command, "--grace", str(grace), deaf=deaf)
         try:
@@ -211,13 +214,13 @@ def program_died(bench, run, nic, what):
 
 
 def server(bench):
-    """The server of a run is killed."""
-    kill_one_of_a_run(bench, lambda run, _: run.server, lambda run, _, what: program_died(bench, run, 0, what))
+    """The server of a run is killed, of every second program."""
+    kill_one_of_a_run(bench, lambda run, _: run.server, lambda run, _, what: program_died(bench, run, 0, what), 0, 2)
 
 
 def client(bench):
-    """The client of a run is killed."""
-    kill_one_of_a_run(bench, lambda run, _: run.client, lambda run, _, what: program_died(bench, run, 1, what))
+    """The client of a run is killed, of the other programs."""
+    kill_one_of_a_run(bench, lambda run, _: run.client, lambda run, _, what: program_died(bench, run, 1, what), 1, 2)
 
 
 def simulator(bench):
@@ -331,7 +334,7 @@ def left(bench):
                 bench.expect(not any(program.ended() for program in both), f"{what}: ended by itself: {pair.story()}")
                 victim = both[(number + turn) % 2]
                 victim.kill()
-                time.sleep(MARGIN / 4)
+                time.sleep(MARGIN / 4 if victim is pair.server and command[-1] in NOTICED else MARGIN / 20)
                 if victim is pair.server and pair.client.ended() and (says := NOTICED.get(command[-1])):
                     seen.append(command[-1])
                     bench.expect(re.search(says, pair.client.text()), f"{what}: {pair.client.story()}")
@@ -417,7 +420,7 @@ CHECKS = {"server": server, "client": client, "simulator": simulator, "off": off
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)
     parser.add_argument("--rounds", type=int, default=int(os.environ.get("RXNIC_KILL_ROUNDS", 0)), metavar="N",
-                        help="default: $RXNIC_KILL_ROUNDS or one of each program")
+                        help="default: $RXNIC_KILL_ROUNDS, or one of each program or of every second one")
     parser.add_argument("--grace", type=float, default=1.0, metavar="S", help="of the runs; default: 1")
     parser.add_argument("--programs", required=True, type=lambda f: pathlib.Path(f).resolve(), metavar="FOLDER",
                         help="where endless is")

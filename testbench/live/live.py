@@ -21,6 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 import e2e  # noqa: E402
 
 PATIENCE = float(os.environ.get("RXNIC_PATIENCE", "120"))  # seconds that one program may take
+EVERY_PLACE = bool(os.environ.get("RXNIC_EVERY_PLACE"))
 POLL = 0.005  # seconds between two looks at something that does not notify
 ORDINARY = 65534  # uid and gid of nobody
 CHECK_ICRC = e2e.ROOT / "scripts" / "check_icrc.py"
@@ -354,12 +355,14 @@ def users():
     return {"root": None, "user": ORDINARY} if os.geteuid() == 0 else {"user": None}
 
 
-def places(every=True):
-    """[(user, uid, NICs)]: each user on one NIC and between two; without `every`, each user and each number once."""
+def places(number=None):
+    """[(user, uid, NICs)], where a run takes place: the first user between two NICs, and the last on one. With a number
+    one of the two, in turns. With EVERY_PLACE each user on one NIC and between two, always."""
     named = list(users().items())
-    if every:
+    if EVERY_PLACE:
         return [(user, uid, nics) for user, uid in named for nics in (1, 2)]
-    return [(*named[0], 2), (*named[-1], 1)]
+    both = [(*named[0], 2), (*named[-1], 1)]
+    return both if number is None else [both[number % len(both)]]
 
 
 def parser_for(doc, checks):

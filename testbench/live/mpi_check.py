@@ -64,15 +64,14 @@ def over(name):
         program = compiled(bench)
         wire = live.WireCheck(bench)
         needed = 0
-        for uid in live.users().values():
-            for nics in (1, 2):
-                for ranks in RANKS:
-                    with noted_run(bench, use(name, ranks)) as run:
-                        with live.Fabric(bench, nics, uid) as run.fabric:
-                            packets = check_run(bench, run.fabric, TRANSPORTS[name], ranks, program)
-                        check_packets(bench, run.fabric.report, packets, name)
-                    wire.add(run.fabric.wire)
-                    needed += packets
+        for _, uid, nics in live.places():
+            for ranks in RANKS:
+                with noted_run(bench, use(name, ranks)) as run:
+                    with live.Fabric(bench, nics, uid) as run.fabric:
+                        packets = check_run(bench, run.fabric, TRANSPORTS[name], ranks, program)
+                    check_packets(bench, run.fabric.report, packets, name)
+                wire.add(run.fabric.wire)
+                needed += packets
         wire.finish(at_least=needed)
 
     check.__doc__ = f"a ring and all-reduces over {name}: {' and '.join(map(str, RANKS))} ranks"

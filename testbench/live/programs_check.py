@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs from Debian, unmodified: ibverbs-utils and perftest, server and client as two processes.
 
-Each row of the pingpongs runs on one NIC and between two, as root (when we are root) and as an ordinary user; those of
-perftest do so as root between two and as a user on one, for it measures the CPU's clock for a good part of a second.
-With -a it does that at each of 23 sizes, and 80 MB are recorded: such rows of RC run as root between two, the others as
-a user on one. Both programs must exit with 0, the model's counters must equal what the programs saw, and the wire must
-be valid RoCE.
+Each row of the pingpongs runs between two NICs as root (when we are root) and on one as an ordinary user, those of
+perftest, which measures the CPU's clock for a good part of a second, in one of these two places, in turns; with
+RXNIC_EVERY_PLACE=1 each runs as both users on one NIC and between two, and some more with -a do. Both programs must
+exit with 0, the model's counters must equal what the programs saw, and the wire must be valid RoCE.
 """
 import pathlib
 import re
@@ -23,29 +22,29 @@ class Row:
     """One run of a server and a client. `seen` is what the programs saw, summed over both; None: not known."""
 
     def __init__(self, options, wqes=None, payload=None, cqes=None, reads=None, atomics=None, more_cqes=0,
-                 every=False):
+                 everywhere=False):
         self.options = options.split()
-        self.long = "-a" in self.options
-        self.every = every  # everywhere; otherwise only in two of the four places
+        self.everywhere = everywhere  # in both places; otherwise in one
+        self.seldom = False  # only when every row runs in every place
         self.seen = {("srq_wqe_fetcher", "wqes"): wqes, ("grh_scatter", "bytes"): payload,
                      ("cqe_generator", "cqes"): cqes, ("ack_generator", "reads"): reads,
                      ("ack_generator", "atomics"): atomics}
         self.slack = more_cqes  # requests that were on their way when the program had seen enough
         self.printed = {}  # of -W, by side: what it prints of each counter
 
-    def places(self):
-        """Where it runs. With -W between two NICs: each side has the counters of one."""
+    def places(self, number):
+        """Where it runs, as the row of this number. With -W between two NICs: each side has the counters of one."""
+        if self.seldom and not live.EVERY_PLACE:
+            return []
         if self.printed:
             return [(user, uid, 2) for user, uid in live.users().items()]
-        if self.long:
-            return live.places(False)[-1:] if "-c" in self.options else live.places(False)[:1]
-        return live.places(self.every)
+        return live.places(None if self.everywhere else number)
 
 
 def pingpong(size, count, options="", extra=0, slack=0):
     """`count` messages each way; `extra`: bytes in front of each datagram."""
     return Row(f"-s {size} -n {count} {options}", wqes=2 * count, payload=2 * count * (size + extra),
-               cqes=4 * count, more_cqes=slack, every=True)
+               cqes=4 * count, more_cqes=slack, everywhere=True)
 
 
 def sends(size, count, options="", both=False, extra=0, qps=1):
@@ -79,8 +78,14 @@ def atomics(count, options=""):
     return Row(f"-n {count} {options}", wqes=0, payload=count * 8, cqes=count, reads=0, atomics=count)
 
 
-def further(row, times=1):
-    """A row with another combination of options, with as much of everything for each QP and direction."""
+def seldom(row):
+    """With -a perftest measures the CPU's clock at each of 23 sizes: seven seconds, in which little is moved."""
+    row.seldom = True
+    return row
+
+
+def each(row, times):
+    """A row with `times` as much of everything: for each QP and direction."""
     seen = {name: count and count * times for (_, name), count in row.seen.items()}
     return Row(" ".join(row.options), seen["wqes"], seen["bytes"], seen["cqes"], seen["reads"], seen["atomics"])
 
@@ -126,8 +131,8 @@ PINGPONGS = {
     "srq": [pingpong(1, 320, "-g 2 -q 16", slack=64), pingpong(4096, 320, "-g 2 -q 16 -c -e", slack=64),
             pingpong(1 << 20, 20, "-g 1 -q 16 -c -m 4096", slack=64), pingpong(64, 100, "-g 0 -q 1 -e", slack=4)],
     # Of its SENDs only the last one has a completion.
-    "xsrq": [Row("-s 4096 -n 100 -g 2", wqes=200, payload=200 * 4096, cqes=202, every=True),
-             Row("-s 65536 -n 20 -g 1 -e", wqes=40, payload=40 * 65536, cqes=42, every=True)],
+    "xsrq": [Row("-s 4096 -n 100 -g 2", wqes=200, payload=200 * 4096, cqes=202, everywhere=True),
+             Row("-s 65536 -n 20 -g 1 -e", wqes=40, payload=40 * 65536, cqes=42, everywhere=True)],
 }
 # perftest's own group, ff01::, is an IPv6 one, and its own choice of a GID is the IPv4 one: its check of both fails on
 # any RoCE device with an IPv4 address. This group fits that choice.
@@ -136,31 +141,31 @@ PERFTEST = {
     "send_bw": [sends(64, 500, "-Q 1"), sends(65536, 50, "-Q 1 -e"), sends(100, 300, "-Q 1 --use-srq"),
                 sends(4096, 100, "-Q 1 -q 4 --use-srq", qps=4), sends_of_all_sizes(5, "-Q 1"),
                 sends(64, 200, "-Q 1 -c UC"),
-                sends(65536, 20, "-Q 1 -c UC -e"), sends_of_all_sizes(5, "-Q 1 -c UC"),
+                sends(65536, 20, "-Q 1 -c UC -e"), seldom(sends_of_all_sizes(5, "-Q 1 -c UC")),
                 sends(64, 200, "-Q 1 -c UD", extra=40), sends(2048, 100, "-Q 1 -c UD -e --use-srq", extra=40),
                 sends_of_all_sizes(5, "-Q 1 -c UD", sizes=ALL_SIZES[:12], extra=40),
-                further(sends(4096, 40, "-Q 1 -b -q 8"), 16), further(sends(5000, 40, "-Q 1 -b -q 8 --use-srq"), 16),
-                further(sends(64, 40, "-Q 1 -b -q 8 -c UC"), 16),
-                further(sends(64, 40, "-Q 1 -b -q 8 -c UD", extra=40), 16),
-                further(sends(8192, 50, "-Q 1 --odp -e")), further(sends(1000, 50, "-Q 1 --odp -c UD", extra=40)),
-                further(sends(64, 50, "-Q 1 -g -x 1 -c UD", extra=40)),
-                further(sends(64, 50, f"-Q 1 -g {GROUP} -c UD", extra=40))],
+                each(sends(4096, 40, "-Q 1 -b -q 8"), 16), each(sends(5000, 40, "-Q 1 -b -q 8 --use-srq"), 16),
+                each(sends(64, 40, "-Q 1 -b -q 8 -c UC"), 16),
+                each(sends(64, 40, "-Q 1 -b -q 8 -c UD", extra=40), 16),
+                sends(8192, 50, "-Q 1 --odp -e"), sends(1000, 50, "-Q 1 --odp -c UD", extra=40),
+                sends(64, 50, "-Q 1 -g -x 1 -c UD", extra=40),
+                sends(64, 50, f"-Q 1 -g {GROUP} -c UD", extra=40)],
     "send_lat": [sends(32, 200, both=True), sends(65536, 20, "-e", True), sends(32, 100, "--use-srq", True),
                  sends_of_all_sizes(5, "", True), sends(32, 100, "-c UC", True),
                  sends(4096, 50, "-c UC -e", True),
                  sends(32, 100, "-c UD", True, 40), sends(1024, 50, "-c UD -e", True, 40),
-                 further(sends(8192, 50, "--odp", True)), further(sends(64, 50, "-g -x 1 -c UD", True, 40)),
-                 further(sends(64, 50, f"-g {GROUP} -c UD", True, 40))],
+                 sends(8192, 50, "--odp", True), sends(64, 50, "-g -x 1 -c UD", True, 40),
+                 sends(64, 50, f"-g {GROUP} -c UD", True, 40)],
     "write_bw": [writes(64, 500, "-Q 1"), writes(65536, 50, "-Q 1"), writes(64, 200, "-Q 1 -c UC"),
-                 writes_of_all_sizes(5, "-Q 1"), further(writes(4096, 40, "-Q 1 -b -q 8 --odp"), 16),
-                 further(writes(64, 40, "-Q 1 -b -q 8 -c UC"), 16)],
+                 writes_of_all_sizes(5, "-Q 1"), each(writes(4096, 40, "-Q 1 -b -q 8 --odp"), 16),
+                 each(writes(64, 40, "-Q 1 -b -q 8 -c UC"), 16)],
     "write_lat": [writes(32, 200, both=True), writes(65536, 20, both=True), writes(32, 100, "-c UC", True),
-                  writes_of_all_sizes(5, "", True), further(writes(8192, 50, "--odp", True))],
+                  seldom(writes_of_all_sizes(5, "", True)), writes(8192, 50, "--odp", True)],
     "read_bw": [reads(64, 500, "-Q 1"), reads(65536, 50, "-Q 1 -e"),
-                Row("-a -n 5 -Q 1", wqes=0), further(reads(4096, 40, "-Q 1 -b -q 8 --odp"), 16)],
-    "read_lat": [reads(32, 200), reads(65536, 20, "-e"), Row("-a -n 5", wqes=0), further(reads(8192, 50, "--odp"))],
+                Row("-a -n 5 -Q 1", wqes=0), each(reads(4096, 40, "-Q 1 -b -q 8 --odp"), 16)],
+    "read_lat": [reads(32, 200), reads(65536, 20, "-e"), seldom(Row("-a -n 5", wqes=0)), reads(8192, 50, "--odp")],
     "atomic_bw": [atomics(300, "-Q 1 -A CMP_AND_SWAP"), atomics(300, "-Q 1 -A FETCH_AND_ADD"),
-                  atomics(100, "-Q 1 -e"), further(atomics(40, "-Q 1 -b -q 8"), 16)],
+                  atomics(100, "-Q 1 -e"), each(atomics(40, "-Q 1 -b -q 8"), 16)],
     "atomic_lat": [atomics(200, "-A CMP_AND_SWAP"), atomics(200, "-A FETCH_AND_ADD"), atomics(100, "-e")],
 }
 for of_program, with_counters in COUNTED.items():
@@ -171,8 +176,8 @@ PERFTEST_XRC = [
     ("write_bw", writes(4096, 100, "-Q 1 -c XRC")), ("write_lat", writes(32, 100, "-c XRC", True)),
     ("read_bw", reads(4096, 50, "-Q 1 -c XRC")), ("read_lat", reads(32, 50, "-c XRC")),
     ("atomic_bw", atomics(50, "-Q 1 -c XRC")), ("atomic_lat", atomics(50, "-c XRC")),
-    ("send_bw", further(sends(4096, 40, "-Q 1 -b -q 8 -e -c XRC"), 16)),
-    ("write_bw", further(writes(4096, 40, "-Q 1 -b --odp -c XRC"), 2)),
+    ("send_bw", each(sends(4096, 40, "-Q 1 -b -q 8 -e -c XRC"), 16)),
+    ("write_bw", each(writes(4096, 40, "-Q 1 -b --odp -c XRC"), 2)),
 ]
 # The files of perftest's XRC domains have fixed names: one of these runs at a time, and each by a user of its own.
 XRC_DOMAINS = [pathlib.Path("/tmp") / f"xrc_domain_{side}" for side in ("server", "client")]
@@ -250,8 +255,8 @@ def family(program, rows):
     def check(bench):
         live.need(program)
         wire = live.WireCheck(bench)
-        for row in rows:
-            for user, uid, nics in row.places():
+        for number, row in enumerate(rows):
+            for user, uid, nics in row.places(number):
                 failed = len(bench.failures)
                 what = f"{program} {' '.join(row.options)} ({user}, {nics} NICs)"
                 with noted_run(bench, use(program, row)) as run:
@@ -268,8 +273,8 @@ def perftest_xrc(bench):
     """perftest's programs over XRC."""
     live.need(*(f"ib_{name}" for name, _ in PERFTEST_XRC))
     wire = live.WireCheck(bench)
-    for name, row in PERFTEST_XRC:
-        for user, uid, nics in live.places(row.every):
+    for number, (name, row) in enumerate(PERFTEST_XRC):
+        for user, uid, nics in row.places(number):
             for file in XRC_DOMAINS:
                 file.unlink(missing_ok=True)
             with noted_run(bench, use(f"ib_{name}", row)) as run:

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that use rdma_cm, unmodified, with Debian's librdmacm: its utilities, server and client.
 
-As root between two NICs and as an ordinary user on one; the first row of each program in all four combinations.
+As root between two NICs and as an ordinary user on one: the first row of each program in both places, the others in one
+of them, in turns; with RXNIC_EVERY_PLACE=1 each row in all four combinations.
 
 The messages of the connection manager cross the model: they are counted there, and tshark reads them on the wire.
 """
@@ -140,8 +141,8 @@ def utility(name):
     def check(bench):
         live.need(UTILITIES[name][0].client[0])
         wire = live.WireCheck(bench)
-        for row in UTILITIES[name]:
-            for _, uid, nics in live.places(row is UTILITIES[name][0]):
+        for number, row in enumerate(UTILITIES[name]):
+            for _, uid, nics in live.places(number or None):
                 with noted_run(bench, row.use) as run:
                     run.fabric = run_row(bench, wire, row, uid, nics)
         wire.finish(at_least=0)

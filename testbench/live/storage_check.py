@@ -83,12 +83,11 @@ def fio(bench):
     """fio writes to and reads from the memory of another fio"""
     live.need("fio")
     wire = live.WireCheck(bench)
-    for uid in live.users().values():
-        for nics in (1, 2):
-            for verb in FIO_VERBS:
-                with noted_run(bench, fio_use(verb)) as run:
-                    run.fabric = fio_pair(bench, uid, nics, verb)
-                wire.add(run.fabric.wire)
+    for _, uid, nics in live.places():
+        for verb in FIO_VERBS:
+            with noted_run(bench, fio_use(verb)) as run:
+                run.fabric = fio_pair(bench, uid, nics, verb)
+            wire.add(run.fabric.wire)
     wire.finish(at_least=1000)
 
 
@@ -163,11 +162,10 @@ def iser(bench):
     """libiscsi over iSER to the disk of a tgtd: what it writes is in the file, what it reads is compared"""
     live.need(TGTD, TGTADM, *(program for program, _, _ in ISER))
     wire = live.WireCheck(bench)
-    for uid in live.users().values():
-        for nics in (1, 2):
-            with noted_run(bench, *ISER_USES) as run:
-                run.fabric = iser_session(bench, uid, nics)
-            wire.add(run.fabric.wire)
+    for _, uid, nics in live.places():
+        with noted_run(bench, *ISER_USES) as run:
+            run.fabric = iser_session(bench, uid, nics)
+        wire.add(run.fabric.wire)
     wire.finish(at_least=1000)
 
 

@@ -64,8 +64,9 @@ def over(transport):
     def check(bench):
         live.need("ucx_perftest")
         wire = live.WireCheck(bench)
-        (_, first, _), (_, last, _) = live.places(every=False)
-        for test, uid, nics in [*((test, first, 2) for test in TESTS), *((test, last, 1) for test in ON_ONE_NIC)]:
+        uids = list(live.users().values())
+        for test, uid, nics in [*((test, uids[0], 2) for test in TESTS),
+                                *((test, uids[-1], 1) for test in ON_ONE_NIC)]:
             with noted_run(bench, use(transport, test)) as run:
                 run.fabric = run_test(bench, wire, uid, nics, transport, test)
         wire.finish(at_least=len(TESTS) * ITERATIONS)
