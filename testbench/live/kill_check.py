@@ -224,7 +224,7 @@ def client(bench):
 
 
 def simulator(bench):
-    """The simulator of a run is killed, in every third round its supervisor."""
+    """The simulator of a run is killed, in every third round its supervisor; of every second program."""
     def choose(run, number):
         return run.supervisor if number % 3 == 2 else run.simulator
 
@@ -237,7 +237,7 @@ def simulator(bench):
         bench.expect(f"the simulator (process {run.simulator}) was killed by signal 9" in text,
                      f"{what}: does not say that the simulator has died: {run}")
 
-    kill_one_of_a_run(bench, choose, expect)
+    kill_one_of_a_run(bench, choose, expect, 0, 2)
 
 
 def off(bench):

@@ -355,6 +355,11 @@ def users():
     return {"root": None, "user": ORDINARY} if os.geteuid() == 0 else {"user": None}
 
 
+def uids():
+    """As whom a suite of our own runs: as the last of the users, with EVERY_PLACE as each."""
+    return list(users().values())[0 if EVERY_PLACE else -1:]
+
+
 def places(number=None):
     """[(user, uid, NICs)], where a run takes place: the first user between two NICs, and the last on one. With a number
     one of the two, in turns. With EVERY_PLACE each user on one NIC and between two, always."""

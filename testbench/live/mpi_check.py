@@ -94,7 +94,7 @@ def check_packets(bench, report, needed, name):
 def dies(bench):
     """A rank is killed: mpirun ends the others and says so, and the next one finds the NICs as ever."""
     program = compiled(bench)
-    for uid in live.users().values():
+    for uid in live.uids():
         for transport in TRANSPORTS.values():
             with live.Fabric(bench, 2, uid, record=False) as fabric:
                 mpirun = start(fabric, transport, max(RANKS), program, "die")

@@ -18,7 +18,7 @@ def pairs(bench):
     """Eight pairs of ib_send_bw at once on two NICs."""
     live.need("ib_send_bw")
     messages, size = 200, 4096
-    for uid in live.users().values():
+    for uid in live.uids():
         ports = [live.Port() for _ in range(PAIRS)]
         with live.Fabric(bench, 2, uid, record=False) as fabric:
             def command(nic, port):
@@ -40,7 +40,7 @@ def pairs(bench):
 
 def qps(bench):
     """256 QPs on one SRQ; 4,000 QPs."""
-    for uid in live.users().values():
+    for uid in live.uids():
         with live.Fabric(bench, 2, uid, record=False) as fabric:
             text = fabric.run(bench.options.programs / "live_verbs", "--gtest_filter=*/Scale.*", "--gtest_brief=1")
         bench.expect("[  PASSED  ] 4 tests" in text, text[-2000:])
@@ -52,7 +52,7 @@ def connects(bench):
     count = 1000
     row = rdmacm_check.Row(f"cmtime -b {rdmacm_check.SERVER} -c {count}", f"cmtime -s {rdmacm_check.SERVER} -c {count}",
                            ends=False, recorded=False)
-    for uid in live.users().values():
+    for uid in live.uids():
         with live.Fabric(bench, 2, uid, record=False) as fabric:
             good, server, client = rdmacm_check.run_pair(fabric, row)
             bench.expect(good, f"{server.story()}\n{client.story()}\n{fabric.simulator.story()}")

@@ -29,7 +29,7 @@ def payload(bench):
     """Random messages over every transport and opcode: arenas, and wire.pcap against the buffers."""
     log = bench.folder / "payloads.jsonl"
     checked = live.WireCheck(bench)
-    for uid in live.users().values():
+    for uid in live.uids():
         log.unlink(missing_ok=True)
         with live.Fabric(bench, 2, uid) as fabric:
             inside = fabric.folder / "payloads.jsonl"
@@ -57,7 +57,7 @@ def watched(bench, name, at_least, arguments=(), tests=None, **least):
     """A suite as each user; what it sends is checked by other tools. `least`: what block__counter has at least."""
     checked = live.WireCheck(bench)
     reports = []
-    for uid in live.users().values():
+    for uid in live.uids():
         with live.Fabric(bench, 2, uid, arguments=arguments) as fabric:
             suite(bench, fabric, name, tests)
         checked.add(fabric.wire)
@@ -82,7 +82,7 @@ def create_srq(bench):
     program = bench.options.programs / "create_srq"
     if not program.exists():
         raise e2e.Skip("librdmacm-dev is not installed: create_srq was not built")
-    for uid in live.users().values():
+    for uid in live.uids():
         with live.Fabric(bench, 2, uid) as fabric:
             text = fabric.run(program, "--gtest_brief=1", **fabric.device_files())
             bench.expect(re.search(r"\[  PASSED  \] [1-9]", text), text)
@@ -170,7 +170,7 @@ def paging(bench):
 def raw(bench):
     """RAW_PACKET QPs, flow steering, RSS; the parser found the QPs by the frames' fields."""
     for name, steered in (("Raw", 50), ("Rss", 120)):
-        for uid in live.users().values():
+        for uid in live.uids():
             with live.Fabric(bench, 2, uid) as fabric:
                 suite(bench, fabric, name)
             frames = wire.ether_types(fabric.wire)
@@ -185,7 +185,7 @@ def opcodes(bench):
     """Every opcode on every transport, by both interfaces: what is legal is carried out and on the wire, all else is
     refused and sends nothing; the blocks that take part have counted each."""
     checked = live.WireCheck(bench)
-    for uid in live.users().values():
+    for uid in live.uids():
         with live.Fabric(bench, 2, uid) as fabric:
             inside = fabric.folder / "opcodes.jsonl"
             suite(bench, fabric, "Opcodes", RXNIC_LIVE_OPCODES=str(inside))
@@ -219,7 +219,7 @@ def opcodes(bench):
 
 def tso(bench):
     """TCP segmentation and checksums on RAW_PACKET and UD QPs; the requester cut the messages."""
-    for uid in live.users().values():
+    for uid in live.uids():
         with live.Fabric(bench, 2, uid) as fabric:
             suite(bench, fabric, "Tso")
         checksums = wire.tcp_checksums(bench, fabric.wire)
@@ -249,7 +249,7 @@ def differential(bench):
     sequences, processes, seed = (int(os.environ.get(name, default)) for name, default in
                                   (("RXNIC_SEQUENCES", "300"), ("RXNIC_PROCESSES", "1"), ("RXNIC_SEED", "1")))
     share = -(-sequences // processes)
-    for uid in live.users().values():
+    for uid in live.uids():
         with contextlib.ExitStack() as fabrics:
             programs = []
             for n in range(processes):
@@ -313,7 +313,7 @@ def latency(bench):
 
 def threads(bench):
     """Many threads, many QPs; a program that forks."""
-    for uid in live.users().values():
+    for uid in live.uids():
         with live.Fabric(bench, 2, uid, record=False) as fabric:
             suite(bench, fabric, "Threads")
 
