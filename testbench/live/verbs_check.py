@@ -54,7 +54,7 @@ def payload(bench):
 
 
 def watched(bench, name, at_least, arguments=(), tests=None, **least):
-    """A suite as each user; what it sends is checked by other tools. `least`: what block__counter has at least."""
+    """A suite; what it sends is checked by other tools. `least`: what block__counter has at least."""
     checked = live.WireCheck(bench)
     reports = []
     for uid in live.uids():
