@@ -11,7 +11,8 @@
 //   R4  A QP without a receive queue has one that no program can post to.
 //   R5  A request that has to wait is executed again until it is done; its checks are not repeated. It waits for a
 //       command that it has given (kGiven) or for something else (kBusy).
-//   R6  An object that is being destroyed takes no doorbells and raises no events.
+//   R6  An object that is being destroyed takes no doorbells and raises no events. Those that were rung before reach a
+//       QP before the command that frees it, as writes of a host do: what was posted last is still sent.
 //   R7  A region has the pages of the program's mapping, or the largest smaller ones that lie alike in the addresses of
 //       the program and in those of the region (iova).
 //   R8  A send WQE that is posted alone is written to the NIC with its doorbell, up to requester.doorbell_wqe_bytes;
@@ -185,6 +186,7 @@ class Device {
   CommandResult destroy_qp(Qpn qpn);
   void forget_qp(Qpn qpn);
   void count_user(const QpObject& qp, std::uint32_t one);
+  bool doorbells_wait(const QpObject& qp) const;
   void drop_doorbells(const QpObject& qp);
   // device_steering.cpp
   CommandResult attach_multicast(ClientId client, Command& c);

@@ -248,7 +248,13 @@ CommandResult Device::begin_modify(Command& c, QpObject& qp) {
   return CommandResult::kGiven;
 }
 
-// Nothing of a doorbell that was rung before may reach the QP afterwards; what has entered the NIC it waits for itself.
+// R6.
+bool Device::doorbells_wait(const QpObject& qp) const {
+  return send_line_.waits(raw(qp.qpn())) || (qp.own_queue && receive_line_.waits(raw(qp.context.qp.receive_queue)));
+}
+
+// Nothing of a doorbell that was rung before a reset may reach the QP afterwards; what has entered the NIC it waits for
+// itself.
 void Device::drop_doorbells(const QpObject& qp) {
   send_line_.drop(raw(qp.qpn()));
   if (qp.send_record != kNoRecord) clients_.at(qp.owner).send[qp.send_record].last = 0;
@@ -287,10 +293,10 @@ CommandResult Device::destroy_qp(Qpn qpn) {
     Objects& own = clients_.at(qp.owner);
     release(own.send, qp.send_record);
     release(own.receive, qp.receive_record);
-    drop_doorbells(qp);
     t.step = 1;
   }
   if (t.step == 1) {
+    if (doorbells_wait(qp)) return CommandResult::kBusy;
     if (const CommandResult r = leave_groups(qp); r != CommandResult::kDone) return r;
     t = {2, commands_.free_qp(qpn)};
   }

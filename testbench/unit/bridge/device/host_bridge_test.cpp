@@ -88,6 +88,22 @@ TEST(HostBridge, DatagramsBringTheirHeader) {
   EXPECT_EQ(p.a.wait_for(p.left.cq).status, WcStatus::kSuccess);
 }
 
+// The request is taken in the cycle in which the doorbell is rung, and would overtake it.
+TEST(HostBridge, WhatIsPostedBeforeItsQpIsDestroyedIsSent) {  // device.h R6
+  const std::string overrides[] = {"host.doorbell_latency_ps=50000000", "command_processor.command_ps=20000000"};
+  Lab lab(2, EngineMode::kFast, nullptr, overrides);
+  ConnectedPair p(lab, QpType::kUd, 0, 1);
+  for (int i = 0; i < 2; ++i) {
+    p.b.post_receive(p.right.qp, p.right.sge(140, i * 256));
+    p.a.post_send(p.left.qp, {.sge = p.left.sge(100), .path = Program::path_to(1), .remote_qpn = p.right.qp.number},
+                  true);
+  }
+  p.b.ring_receive(p.right.qp);
+  p.a.ring_send(p.left.qp);
+  EXPECT_EQ(p.a.free(Request::kFreeQp, p.left.qp.number), 0);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(p.b.wait_for(p.right.cq).source_qp, p.left.qp.number);
+}
+
 TEST(HostBridge, RemoteMemoryIsWrittenReadAndChanged) {
   Lab lab(2);
   ConnectedPair p(lab, QpType::kRc, 0, 1);
