@@ -56,7 +56,7 @@ always_comb begin : begin_cycle_and_step
   tagged_next_d = tagged_next_q;
   waiting_d = waiting_q;
   places_d = places_q;
-  // Nothing is written
+  // Nothing is written. Alone: what is written at the place that a signal says (README.md, yosys)
   sets_w = '0;
   sets_at = '0;
   sets_as = '0;
