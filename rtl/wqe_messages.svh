@@ -6,6 +6,11 @@ logic [1:0] refused_w;  // by a request, by a packet
 logic [2*QpLineBits-1:0] refused_at;
 logic [2*RefusedBits-1:0] refused_as;
 logic [ContextLines-1:0] refused_valid_q;
+// The scatter list that is written
+logic [31:0] list_slot;
+logic [5:0] list_count;
+logic [SegmentsHeld-1:0] list_keeps;
+logic [MaxSge*SegmentBits-1:0] list;
 
 task automatic get_refused(input logic [QpLineBits-1:0] line, input logic [31:0] residence);
   refused = refused_q[line];
@@ -130,18 +135,31 @@ task automatic take_match();
   end else begin
     if (p.rendezvous) places_d = places_d - 32'd1;
     allocate_slot(p.queue_, p.wqe_index, p.tag_buffer.length);
-    write_list((MaxSge * SegmentBits)'(p.tag_buffer), 6'd1);
-    if (p.tag_buffer.length == '0) lists_o = {slot_at, 6'd0, {(MaxSge * SegmentBits){1'b0}}};
+    write_list('0, p.tag_buffer.length == '0 ? 6'd0 : 6'd1);
     p.wqe_slot = slot_at;
     p.takes_wqe = 1'b1;
     takes_match = 1'b1;
   end
 endtask
 
-task automatic write_list(input logic [MaxSge*SegmentBits-1:0] list, input logic [5:0] count);
+// `keeps`: the segments of the WQE at hand that are its list; none for the buffer of a matched tag.
+task automatic write_list(input logic [SegmentsHeld-1:0] keeps, input logic [5:0] count);
   lists_valid_o = 1'b1;
-  lists_o = {slot_at, count, list};
+  list_slot = slot_at;
+  list_count = count;
+  list_keeps = keeps;
 endtask
+
+// The list closes up. Apart from the steps, which read nothing of it.
+always_comb begin : write_scatter_list
+  list = list_count != '0 && takes_match ? (MaxSge * SegmentBits)'(p.tag_buffer) : '0;
+  for (int unsigned n = SegmentsHeld; n > 0; n--) begin
+    if (list_keeps[n-1]) begin
+      list = {list[(MaxSge-1)*SegmentBits-1:0], entry.segments[(n-1)*SegmentBits+:SegmentBits]};
+    end
+  end
+  lists_o = {list_slot, list_count, list};
+end
 
 // The packet has a WQE: remembers it for the message's later packets and checks the message against it.
 task automatic hold();

@@ -237,7 +237,7 @@ task automatic take_supplied();
       p.completes = 1'b0;
     end else begin
       allocate_slot(p.queue_, 32'(entry.slot), parsed_bytes[31:0]);
-      write_list(parsed_list, parsed_count);
+      write_list(parsed_keeps, parsed_count);
       take_front();
       open_line(queue_line);
       get_way();

@@ -7,10 +7,12 @@ logic [31:0] epoch_q, epoch_d;  // of prefetch contexts, counted together
 logic run_found;
 logic [6:0] run_count;
 // A WQE as it is parsed (F R1..R4)
+// verilator lint_off UNUSEDSIGNAL
 rxnic_link_pkg::data_segment_t segment;
+// verilator lint_on UNUSEDSIGNAL
 logic parsed_valid;
 logic [5:0] parsed_count;
-logic [MaxSge*SegmentBits-1:0] parsed_list;
+logic [SegmentsHeld-1:0] parsed_keeps;  // the segments that are of its list
 logic [37:0] parsed_bytes;
 localparam int unsigned ComeBits = (ReadWords + SegmentsHeld + 1) * SegmentBits;
 // Entries that are written
@@ -107,7 +109,7 @@ task automatic parse_front();
   bad = 1'b0;
   parsed_count = '0;
   parsed_bytes = '0;
-  parsed_list = '0;
+  parsed_keeps = '0;
   for (int unsigned n = 0; n < SegmentsHeld; n++) begin
     segment = entry.segments[n*SegmentBits+:SegmentBits];
     if (32'(n) >= fit || segment.lkey == InvalidKey) begin
@@ -116,7 +118,7 @@ task automatic parse_front();
       if (n == MaxSge || (segment.length != '0 && segment.lkey == '0)) begin
         bad = 1'b1;
       end else if (segment.length != '0) begin
-        parsed_list[{parsed_count[4:0], 7'd0}+:SegmentBits] = segment;
+        parsed_keeps[n] = 1'b1;
         parsed_count = parsed_count + 6'd1;
         parsed_bytes = parsed_bytes + 38'(segment.length);
       end
@@ -124,7 +126,7 @@ task automatic parse_front();
   end
   parsed_valid = entry.readable && !bad && parsed_bytes <= 38'h8000_0000;
   if (!parsed_valid) begin
-    parsed_list = '0;
+    parsed_keeps = '0;
     parsed_count = '0;
     parsed_bytes = '0;
   end

@@ -88,7 +88,7 @@ always_comb begin : begin_cycle_and_step
   {takes_match, begins_anew, keeps_wqe, completes_open, unreadable, exists, reads_ahead} = '0;
   {refuses, store_full, no_place, flushed, places, destroys, forgets_message, holds_back, no_room} = '0;
   {set_at, row, way_at, free_way, line_at, asked, reads, context_at, has_context, queue_line} = '0;
-  parsed_list = '0;
+  parsed_keeps = '0;
   {run_found, run_count, parsed_valid, parsed_count, parsed_bytes} = '0;
   {supply_none, supply_ready, reaches_limit, read_id, wants_wqe, wanted, slot_free, of_share, share} = '0;
   {command_done, command_waits, rung, will_be_flushed, flush_moves, flush_waits, pending} = '0;
@@ -111,7 +111,8 @@ always_comb begin : begin_cycle_and_step
   made = '0;
   read_request = '0;
   segment = '0;
-  {out_valid_o, context_write_valid_o, context_write_o, lists_valid_o, lists_o} = '0;
+  {out_valid_o, context_write_valid_o, context_write_o} = '0;
+  {lists_valid_o, list_slot, list_count, list_keeps} = '0;
   {refusals_valid_o, refusals_o, returned_valid_o, returned_o, pins_valid_o, pins_o, dma_valid_o} = '0;
   {events_valid_o, events_o, commands_ready_o, command_replies_valid_o, doorbells_ready_o, flushes_ready_o} = '0;
 
