@@ -84,6 +84,7 @@ class Block : public sc_core::sc_module {
     if (!may_announce_) return until;
     until_ = until;
     then_ = then;
+    *announced_ |= pending_bit_;
     return next;
   }
 
@@ -109,8 +110,9 @@ class Block : public sc_core::sc_module {
   std::uint64_t unused_word_ = 0;
   std::uint64_t* pending_ = &unused_word_;  // word of the blocks that are woken for the next cycle
   std::uint64_t pending_bit_ = 0;
-  std::uint64_t* arrivals_ = nullptr;       // words like `*pending_`, for each of the coming kArrivalSlots cycles
-  std::uint64_t* arrival_slots_ = nullptr;  // bit for each of these words: is not zero
+  std::uint64_t* announced_ = &unused_word_;  // word of the blocks that may have announced a change
+  std::uint64_t* arrivals_ = nullptr;         // words like `*pending_`, for each of the coming kArrivalSlots cycles
+  std::uint64_t* arrival_slots_ = nullptr;    // bit for each of these words: is not zero
   static constexpr bool kNoEngine = true;
   const bool* stepping_ = &kNoEngine;  // whether the engine is stepping blocks
   Engine* engine_ = nullptr;

@@ -31,10 +31,12 @@ void Engine::add(Block& block) {
   pending_.resize((blocks_.size() + kWordBits - 1) / kWordBits);
   active_.resize(pending_.size());
   timed_.resize(pending_.size());
+  announced_.resize(pending_.size());
   pending_.back() |= block.pending_bit_;  // every block is stepped once at the start
   arrivals_.resize(pending_.size() * kArrivalSlots);
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     blocks_[i]->pending_ = &pending_[i / kWordBits];
+    blocks_[i]->announced_ = &announced_[i / kWordBits];
     if (params_.mode != EngineMode::kFast) continue;  // nothing is sent ahead: waves show what each cycle holds
     blocks_[i]->arrivals_ = &arrivals_[i / kWordBits * kArrivalSlots];
     blocks_[i]->arrival_slots_ = &arrival_slots_;
@@ -53,6 +55,7 @@ void Engine::replace(Block& block, Block& by) {
   by.may_announce_ = block.may_announce_;
   by.pending_ = block.pending_;
   by.pending_bit_ = block.pending_bit_;
+  by.announced_ = block.announced_;
   by.arrivals_ = block.arrivals_;
   by.arrival_slots_ = block.arrival_slots_;
 }
@@ -199,16 +202,27 @@ Cycle Engine::next_timer() {
       earliest_block_ = block;
     }
   }
-  std::uint64_t next = earliest_timer_;
-  if (next != kNever.count) return Cycle{next};
-  for (const Block* block : blocks_) {
-    if (block->until_ > now_) next = std::min(next, block->until_.count);
+  return Cycle{earliest_timer_ != kNever.count ? earliest_timer_ : next_announced(nullptr)};
+}
+
+// The next change that a block has announced, kNever when there is none.
+std::uint64_t Engine::next_announced(const Block* without) {
+  std::uint64_t next = kNever.count;
+  for (std::size_t w = 0; w < announced_.size(); ++w) {
+    for (std::uint64_t bits = announced_[w]; bits != 0; bits &= bits - 1) {
+      const Block* const block = blocks_[w * kWordBits + static_cast<std::size_t>(std::countr_zero(bits))];
+      if (block->until_ <= now_ || block->until_ == kNever) {
+        announced_[w] &= ~(bits & -bits);
+      } else if (block != without) {
+        next = std::min(next, block->until_.count);
+      }
+    }
   }
-  return Cycle{next};
+  return next;
 }
 
 // (R7) An announced change of an activity (block.h, R3) counts: in the other modes its block is stepped for it.
-Cycle Engine::next_due() const {
+Cycle Engine::next_due() {
   assert(outside_ != nullptr);
   const std::size_t last_word = pending_.size() - 1;
   const std::uint64_t last = outside_->pending_bit_;
@@ -220,11 +234,7 @@ Cycle Engine::next_due() const {
       next = std::min(next, timers_[w * kWordBits + static_cast<std::size_t>(std::countr_zero(bits))]);
     }
   }
-  if (next == now_.count + 1) return now_ + 1;
-  for (const Block* block : blocks_) {
-    if (block->until_ > now_ && block != outside_) next = std::min(next, block->until_.count);
-  }
-  return Cycle{next};
+  return next == now_.count + 1 ? now_ + 1 : Cycle{std::min(next, next_announced(outside_))};
 }
 
 std::uint64_t Engine::run_ahead_limit() const {

@@ -62,7 +62,7 @@ class Engine final : public sc_core::sc_module {
   sc_core::sc_time time_of(Cycle c) const;
   // For the outside block: the earliest cycle in which another block has something to do, kNever when none has. A value
   // that was pushed into a link in this cycle counts as due in the next. (R7)
-  Cycle next_due() const;
+  Cycle next_due();
   // Ends the simulation after the current cycle.
   void stop() { stopped_ = true; }
 
@@ -85,6 +85,7 @@ class Engine final : public sc_core::sc_module {
   void step(std::size_t word, std::uint64_t blocks);
   Cycle next_timer();
   Cycle next_arrival() const;
+  std::uint64_t next_announced(const Block* without);
   std::uint64_t run_ahead_limit() const;
 
   EngineParams params_;
@@ -98,6 +99,7 @@ class Engine final : public sc_core::sc_module {
   std::size_t earliest_block_ = 0;               // the block with that timer; it may have been stepped since
   std::vector<std::uint64_t> pending_;           // bit per block: to be stepped in the next cycle
   std::vector<std::uint64_t> active_;            // bit per block: to be stepped in this cycle
+  std::vector<std::uint64_t> announced_;         // bit per block: its change (block.h, R3) may be ahead
   // Words of blocks, kArrivalSlots for each word of pending_: to be stepped in the cycle of that number, modulo
   // kArrivalSlots, because something arrives (block.h, wake_in).
   std::vector<std::uint64_t> arrivals_;
