@@ -213,7 +213,7 @@ task automatic ring();
     no_room = flushed_again && late_count_d == LateFlushes && !will_be_flushed;
     if (no_room) begin
       rung = 1'b0;
-    end else if (of_queue) begin
+    end else begin
       forget(Doorbell);
       if (look_here) begin
         if (doorbells_i.kind == rxnic_link_pkg::DoorbellKindSrqLimit) begin

@@ -108,9 +108,8 @@ always_comb begin : begin_cycle_and_step
   kept_wqe = '0;
   taken_wqe = '0;
   reply = '0;
-  made = '0;
   read_request = '0;
-  segment = '0;
+  {made, segment} = '0;
   {out_valid_o, context_write_valid_o, context_write_o} = '0;
   {lists_valid_o, list_slot, list_count, list_keeps} = '0;
   {refusals_valid_o, refusals_o, returned_valid_o, returned_o, pins_valid_o, pins_o, dma_valid_o} = '0;

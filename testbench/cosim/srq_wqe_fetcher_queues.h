@@ -111,7 +111,7 @@ inline void write_slot(Random& random, HostMemory& host, const Queue& queue, std
   std::vector<DataSegment> sges(count);
   for (DataSegment& sge : sges) {
     sge.length = random.one_in(10)   ? 0
-                 : random.one_in(60) ? 0x7fff'ff00u + random.below(0x200)
+                 : random.one_in(60) ? 0x7fff'ffffu + random.below(3)
                  : random.one_in(3)  ? 256
                  : random.one_in(9)  ? any_size(random, 32)
                                      : random.below(5000);
