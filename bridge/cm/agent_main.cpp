@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   prctl(PR_SET_PDEATHSIG, SIGTERM);
+  signal(SIGPIPE, SIG_IGN);                // of a program that has died, and whose events have no reader any more
   unsetenv(rxnic::channel::kNicVariable);  // it serves all NICs
   fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   fcntl(descriptor, F_SETFL, O_NONBLOCK);
