@@ -393,6 +393,7 @@ def agent(bench):
 
 def unread(bench):
     """A program has closed the pipe of its events and its socket not yet, as when it dies: the agent goes on."""
+    live.need("rping")
     with live.Fabric(bench, 2, record=False) as fabric:
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as agent_socket:
             agent_socket.settimeout(live.PATIENCE)
