@@ -33,6 +33,7 @@ bool CqeGenerator::carry_out_command(Cycle now) {
     return false;
   }
   commands.drop(now);
+  if (!commands.empty()) wake();
   command_replies.push(now, command_reply_);
   command_begun_ = false;
   doorbells_passed_ = 0;

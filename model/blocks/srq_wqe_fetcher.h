@@ -7,9 +7,12 @@
 //       order; one is taken and one leaves a cycle; `in` and `tagged` take turns.
 //   R2  In each cycle one doorbell, one read completion, one flush request and one new read are handled, in this order,
 //       and packets before the new read: a doorbell taken in cycle n counts for the packet that leaves in n, and its
-//       read starts in n.
-//   R3  Prefetch: rules of wqe_prefetch.h and work_queue_table.h. Taking a packet starts a prefetch of its queue when
-//       there are more prefetch contexts than packets in the block. WQEs that a packet waits for are always read.
+//       read starts in n. A doorbell says how many were posted in all: those of a queue that wait for room at the port
+//       have become one (bridge/device/doorbell_line.h, R3), and those that are taken before its turn share one read.
+//   R3  Prefetch: rules of wqe_prefetch.h and work_queue_table.h. Queues share the prefetch contexts, and the least
+//       recently used one loses its own; with a context for each queue none does. Taking a packet starts a prefetch of
+//       its queue when there are more prefetch contexts than packets in the block. WQEs that a packet waits for are
+//       always read.
 //   R4  No WQE posted: RNR NAK on RC and XRC (rules 6), a drop on UC and UD. No WQE is used.
 //   R5  A bad WQE is used and fails its QP: NAK 0x63.
 //   R6  The later packets of a message get the WQE of the first. So does a packet that fails its QP in the middle of a

@@ -10,7 +10,8 @@ module cqe_generator_checker #(
   parameter int unsigned CyclesPerCqe     = 1,
   parameter int unsigned CqMissesInFlight = 1,
   parameter int unsigned ModerationTimers = 1,
-  parameter int unsigned Compression      = 0
+  parameter int unsigned Compression      = 0,
+  parameter logic        Scarce           = 1'b0  // contexts, reads and timers are few enough to run out in a test
 ) (
   input logic                                clk_i,
   input logic                                rst_ni,
@@ -44,6 +45,7 @@ module cqe_generator_checker #(
   input logic                                doorbells_ready_o,
   input logic                                commands_valid_i,
   input logic                                commands_ready_o,
+  input logic                                command_replies_ready_i,
   // Of its state and its steps
   input logic [31:0]                         write_count,
   input logic [31:0]                         event_count,
@@ -90,6 +92,7 @@ module cqe_generator_checker #(
   input logic                                closes_1,
   input logic                                resizes_1,
   input logic                                fits_1,
+  input logic                                in_session_1,   // the command's CQ
   input logic                                fetches_1,
   input logic                                establishes,
   input logic                                back,
@@ -145,12 +148,14 @@ module cqe_generator_checker #(
   `RXNIC_ASSERT(r9_failure_or_packet, !(failures_valid_i && failures_ready_o && (takes || enqueues)))
   // R11
   `RXNIC_ASSERT(r11_reads, reading_q <= CqMissesInFlight)
+  `RXNIC_ASSERT(r11_evicted_for_another, back |-> fetches)
   `RXNIC_ASSERT(r11_written_back_with_its_request, written_back_valid_o |-> context_dma_valid_o && context_dma_ready_i)
   // R12
   `RXNIC_ASSERT(r12_queue, queue_count <= CqMissesInFlight + 1)
   `RXNIC_ASSERT(r12_only_while_one_waits, enqueues |-> waits_for_cq)
   // R14
   `RXNIC_ASSERT(r14_timers, timer_count_q <= ModerationTimers)
+  `RXNIC_ASSERT(r14_at_once_without_one, lacks_timer |-> timer_count_q + 32'd3 >= ModerationTimers)  // three in a cycle
   // R21
   `RXNIC_ASSERT(r21_written_with_its_request, lanes == writes)
   `RXNIC_ASSERT(quiescent_has_no_output, quiescent_o && !offered |-> !gives)
@@ -184,20 +189,18 @@ module cqe_generator_checker #(
   `RXNIC_COVER(r11_miss, looks_6 && !here_6)
   `RXNIC_COVER(r11_doorbell_waits, rings_2 && !goes_2)
   `RXNIC_COVER(r11_absent, context_dma_done_valid_i && !exists_0)
-  `RXNIC_COVER(r11_evicted_and_written, fetches && back)
-  `RXNIC_COVER(r11_all_reads, reading_q == CqMissesInFlight)
   `RXNIC_COVER(r12_read_ahead, fetches_7)
   `RXNIC_COVER(r12_queue_full, queue_count == CqMissesInFlight + 1 && in_valid_i)
   `RXNIC_COVER(r13_waits_for_doorbells, yields_6)
   `RXNIC_COVER(r14_moderated, raises_5)
   `RXNIC_COVER(r14_timer_for_nothing, removes_5 && !raises_5)
   `RXNIC_COVER(r14_sooner, moves_timer)
-  `RXNIC_COVER(r14_no_timer, lacks_timer)
   `RXNIC_COVER(r15_closed, closes_1)
   `RXNIC_COVER(r15_resized, resizes_1 && fits_1)
   `RXNIC_COVER(r15_does_not_fit, resizes_1 && !fits_1)
   `RXNIC_COVER(r15_waits_for_doorbells, holds_back)
   `RXNIC_COVER(r15_waits_for_writes, commands_valid_i && !commands_ready_o)
+  `RXNIC_COVER(r15_reply_waits, commands_valid_i && !command_replies_ready_i)
   `RXNIC_COVER(r16_created, places_1)
   `RXNIC_COVER(r16_created_in_anothers_line, fetches_1)
   `RXNIC_COVER(r16_destroyed, destroys_1)
@@ -208,11 +211,16 @@ module cqe_generator_checker #(
   `RXNIC_COVER(doorbell_taken, doorbells_valid_i && doorbells_ready_o)
   `RXNIC_COVER(event_leaves, events)
   `RXNIC_COVER(quiescent, quiescent_o && !in_valid_i)
+  if (Scarce) begin : runs_out
+    `RXNIC_COVER(r11_evicted_and_written, fetches && back)
+    `RXNIC_COVER(r11_all_reads, reading_q == CqMissesInFlight)
+    `RXNIC_COVER(r14_no_timer, lacks_timer)
+  end
   if (CyclesPerCqe > 1) begin : takes_time
     `RXNIC_COVER(r2_occupied, in_valid_i && !considered && !(failures_valid_i && failures_ready_o))
   end
   if (Compression == 0) begin : without_sessions
-    `RXNIC_ASSERT(r5_no_session, held_session == '0 && !(session_6 && wraps_6))
+    `RXNIC_ASSERT(r5_no_session, held_session == '0 && !in_session_1 && !(session_6 && wraps_6))
     `RXNIC_COVER(r1_plain, plain_6)
   end else begin : with_sessions
     `RXNIC_COVER(r5_joins, joins_6 && held_session != '0)
@@ -222,6 +230,10 @@ module cqe_generator_checker #(
     `RXNIC_COVER(r5_ends_before_a_plain_one, ends_before_6 && plain_6)
     `RXNIC_COVER(r5_timeout, ends_4)
     `RXNIC_COVER(r5_wraps, session_6 && wraps_6)
+    `RXNIC_COVER(r5_closed_in_a_session, closes_1 && in_session_1)
+    `RXNIC_COVER(r5_resized_in_a_session, resizes_1 && fits_1 && in_session_1)
+    `RXNIC_COVER(r5_created_anew_in_a_session, places_1 && in_session_1)
+    `RXNIC_COVER(r5_destroyed_in_a_session, destroys_1 && in_session_1)
     `RXNIC_COVER(r3_overrun_behind_a_session, ends_before_6 && overruns_6)
   end
 
@@ -234,7 +246,8 @@ bind cqe_generator cqe_generator_checker #(
   .CyclesPerCqe    (CyclesPerCqe),
   .CqMissesInFlight(CqMissesInFlight),
   .ModerationTimers(ModerationTimers),
-  .Compression     (Compression)
+  .Compression     (Compression),
+  .Scarce          (CqContexts < 16)
 ) checker_i (
   .write_count (32'(write_count_q)),
   .event_count (32'(event_count_q)),
@@ -247,6 +260,7 @@ bind cqe_generator cqe_generator_checker #(
                 (timers_full_6b && plain_6 && raised_6b)),
   .establishes (p.establishes),
   .holds_back  (begins_1 && holds_back_1),
+  .in_session_1(here_1 && helds_q[line_1] != '0),
   .held_session(64'(held_count_6)),
   .*
 );

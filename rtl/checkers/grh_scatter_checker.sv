@@ -82,6 +82,9 @@ module grh_scatter_checker #(
   logic [12:0] strip_bytes /* verilator public_flat_rd */;
   logic [12:0] piece_bytes /* verilator public_flat_rd */;
   logic [12:0] piece_start /* verilator public_flat_rd */;
+  logic piece_first /* verilator public_flat_rd */;
+  logic piece_of_datagram /* verilator public_flat_rd */;
+  logic piece_of_scratch /* verilator public_flat_rd */;
   logic [31:0] local_bytes /* verilator public_flat_rd */;
   logic [32:0] wqe_bytes /* verilator public_flat_rd */;
   always_ff @(posedge clk_i) begin
@@ -108,6 +111,9 @@ module grh_scatter_checker #(
     piece_bytes = out_o[0].bytes;
     piece_last = out_o[0].last;
     piece_start = {1'b0, out_o[0].va[11:0]};
+    piece_first = out_o[0].first;
+    piece_of_datagram = out_o[0].transport == rxnic_link_pkg::TransportUd;
+    piece_of_scratch = out_o[0].area == rxnic_link_pkg::BufferAreaScratch;
   end
 
   // The environment
@@ -151,6 +157,10 @@ module grh_scatter_checker #(
   `RXNIC_COVER(plan_r2_none, datagram && network_header == rxnic_link_pkg::NetworkHeaderNone)
   `RXNIC_COVER(plan_r2_none_without_payload, datagram && payload_bytes == '0 &&
       network_header == rxnic_link_pkg::NetworkHeaderNone)
+  `RXNIC_COVER(plan_r2_ipv4_over_elements, out_valid_o[0] && piece_of_datagram && piece_of_scratch && piece_first &&
+      piece_bytes != '0 && piece_bytes < 13'd40 && piece_start + piece_bytes != 13'd4096)
+  `RXNIC_COVER(plan_r2_grh_over_elements, out_valid_o[0] && piece_of_datagram && !piece_of_scratch && piece_first &&
+      piece_bytes != '0 && piece_bytes < 13'd40 && !piece_last && piece_start + piece_bytes != 13'd4096)
   `RXNIC_COVER(plan_r3_strip, sends && !too_long && strip_bytes != '0)
   `RXNIC_COVER(plan_r3_all_stripped, sends && !too_long && payload_bytes != '0 &&
       strip_bytes >= payload_bytes)

@@ -47,6 +47,7 @@ module srq_wqe_fetcher_checker #(
   input logic                              doorbells_ready_o,
   input logic                              commands_valid_i,
   input logic                              commands_ready_o,
+  input logic                              command_replies_ready_i,
   // Of its state and its steps
   input logic [31:0]                       pipe_count_q,
   input logic [31:0]                       bound_count,
@@ -217,6 +218,7 @@ module srq_wqe_fetcher_checker #(
   `RXNIC_COVER(r17_holds_back, holds_back)
   `RXNIC_COVER(r17_destroy_waits, closing_q)
   `RXNIC_COVER(r17_forgets, forgets_message)
+  `RXNIC_COVER(r17_reply_waits, commands_valid_i && !command_replies_ready_i)
   `RXNIC_COVER(r17_queried, answers && operation == rxnic_link_pkg::WqOperationQuery)
   `RXNIC_COVER(r17_armed, answers && operation == rxnic_link_pkg::WqOperationArmLimit)
   `RXNIC_COVER(r17_closed, answers && operation == rxnic_link_pkg::WqOperationClose)

@@ -7,6 +7,7 @@
 #include "testbench/cosim/cqe_generator_scene.h"
 #include "testbench/cosim/in_lockstep.h"
 #include "testbench/cosim/in_place.h"
+#include "testbench/cosim/slow_twin.h"
 #include "testbench/cosim/transactions.h"
 #include "testbench/cosim/twin_pins.h"
 
@@ -28,7 +29,7 @@ class CqeGeneratorCosim : public testing::TestWithParam<CqeGeneratorParams> {
 TEST_P(CqeGeneratorCosim, ModelAndRtlAgreeOnRandomPackets) {
   const std::uint64_t seed = test_seed(2026), cycles = cosim_cycles();
   LockstepOptions options;
-  options.every_cover = params_.cqe_generator.cq_contexts < cqe_generator_scene::kCqs;  // some are evicted
+  options.every_cover = true;
   options.transactions = cycles / 4;
   const auto report = [](const Scene& scene) {
     const CqeGeneratorCounters& c = scene.dut.counters();
@@ -58,18 +59,31 @@ TEST_P(CqeGeneratorCosim, AsTransactionsTheyAgreeToo) {
   expect_the_models_cycles(lockstep.finish(), cycles / 20);
 }
 
-// The RTL alone, driven at its pins: a CQ without moderation, armed.
+// The RTL alone, driven at its pins: a CQ, armed.
 class Pins : public TwinPins {
  public:
-  explicit Pins(const Params& params, bool compress = false) : TwinPins(make_twin("cqe_generator", params)) {
+  explicit Pins(const Params& params, bool compress = false, std::uint16_t count = 0, std::uint16_t period = 0)
+      : TwinPins(make_twin("cqe_generator", params)) {
     EXPECT_TRUE(quiescent());
     EXPECT_EQ(give("commands", CqCommand{.operation = CqOperation::kCreate,
                                          .number = Cqn{3},
                                          .base = BusAddress{0x8000},
                                          .slots = 16,
-                                         .compress = compress}),
+                                         .compress = compress,
+                                         .moderation_count = count,
+                                         .moderation_period_us = period}),
               0u);
     EXPECT_EQ(give("doorbells", Doorbell{DoorbellKind::kCqArm, false, 3, 0}), 0u);
+  }
+  // A packet is taken, and its CQE lands in memory; returns the cycles since then.
+  std::uint32_t complete() {
+    give("in", packet());
+    const std::uint32_t waited = wait_for("dma");
+    tick();
+    offer("dma_done", DmaCompletion{});
+    tick();
+    withdraw("dma_done");
+    return 1 + waited + 2;
   }
   static CompletionRequest packet() {
     CompletionRequest p;
@@ -80,6 +94,48 @@ class Pins : public TwinPins {
     return p;
   }
 };
+
+// RTL of other latencies. Each completion lands, raises an event, and its CQ is armed again.
+TEST_P(CqeGeneratorCosim, SlowerRtlMakesTheSameTransactions) {
+  constexpr std::uint32_t kMessages = 40;
+  const std::uint32_t apart = 200;  // cycles
+  Bench bench(EngineMode::kPerCycle);
+  auto& host = bench.keep<LocalMemory>();
+  auto& shared = bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(), cqe_generator_scene::kSlots,
+                                       cqe_generator_scene::lines_of(params_));
+  auto& dut = bench.add<CqeGenerator>("dut", params_.cqe_generator, shared, params_.nic.clock_period_ps,
+                                      params_.requester.send_queues + params_.device.max_srqs);
+  auto& in = bench.source(dut.in);
+  auto& doorbells = bench.source(dut.doorbells);
+  auto& out = bench.sink(dut.out);
+  auto& events = bench.sink(dut.events);
+  bench.source(dut.commands);
+  bench.source(dut.failures);
+  bench.sink(dut.command_replies);
+  bench.sink(dut.flushes);
+  bench.sink(dut.failed);
+  bench.sink(dut.placed);
+  bench.sink(dut.rendezvous);
+  bench.sink(dut.refusals);
+  bench.sink(dut.released);
+  bench.memory(dut.dma, dut.dma_done, host, 9, params_.dma_engine.queue_depth);
+  bench.memory(dut.context_dma, dut.context_dma_done, host, 13, params_.dma_engine.queue_depth);
+  CqContext cq;
+  cq.number = Cqn{3};
+  cq.base = BusAddress{0x8000};
+  cq.slots = 64;
+  cq.compress = true;
+  dut.create(cq, host);
+  TransactionLockstep lockstep(bench.engine(), dut, std::make_unique<SlowTwin>(make_twin("cqe_generator", params_)));
+  for (std::uint32_t n = 0; n < kMessages; ++n) {
+    doorbells.push(Cycle{100 + apart * n}, {DoorbellKind::kCqArm, false, 3, n});
+    in.push(Cycle{150 + apart * n}, Pins::packet());
+  }
+  bench.run_to(Cycle{150 + apart * kMessages + 2000});
+  EXPECT_EQ(out.size(), kMessages);
+  EXPECT_EQ(events.size(), kMessages);
+  expect_later_cycles(lockstep.finish(), 3 * kMessages);
+}
 
 TEST_P(CqeGeneratorCosim, WritesAndPacketsLeaveAfterTheirLatencyAtThePins) {  // R1, R21
   Pins rtl(params_);
@@ -123,6 +179,36 @@ TEST_P(CqeGeneratorCosim, AnEventFollowsTheLandingAtThePins) {  // R4
   }
   EXPECT_EQ(since, params_.cqe_generator.event_latency_cycles);
   EXPECT_EQ(rtl.value<Event>("events").number, 3u);
+}
+
+TEST_P(CqeGeneratorCosim, AModeratedEventFollowsItsPeriodAtThePins) {  // R4, R14
+  const CqeGeneratorParams& p = params_.cqe_generator;
+  constexpr std::uint16_t kPeriod = 3;
+  const std::uint64_t period =
+      (kPeriod * p.moderation_unit_ps + params_.nic.clock_period_ps - 1) / params_.nic.clock_period_ps;
+  Pins rtl(params_, false, 2, kPeriod);
+  const std::uint64_t since = rtl.complete();
+  const std::uint64_t latency = period + p.latency_cycles + p.event_latency_cycles;
+  ASSERT_GT(latency, since);
+  EXPECT_EQ(since + rtl.wait_for("events", 10'000), latency);
+  EXPECT_EQ(rtl.value<Event>("events").number, 3u);
+  EXPECT_EQ(rtl.failure(), "");
+}
+
+TEST_P(CqeGeneratorCosim, AnEventFollowsItsArmingAtThePins) {  // R4, when all CQEs have landed
+  Pins rtl(params_);
+  rtl.complete();
+  rtl.wait_for("events");
+  rtl.tick();
+  rtl.complete();
+  for (int n = 0; n < 100; ++n) {
+    EXPECT_FALSE(rtl.valid("events")) << "it is not armed";
+    rtl.tick();
+  }
+  EXPECT_EQ(rtl.give("doorbells", Doorbell{DoorbellKind::kCqArm, false, 3, 1}), 0u);
+  EXPECT_EQ(1 + rtl.wait_for("events"),
+            params_.cqe_generator.latency_cycles + params_.cqe_generator.event_latency_cycles);
+  EXPECT_EQ(rtl.failure(), "");
 }
 
 TEST_P(CqeGeneratorCosim, ASessionEndsAfterItsTimeoutAtThePins) {  // R5

@@ -43,7 +43,9 @@ inline Cqn number_of(std::uint32_t cq) {
   return cq == kCqs - 1 ? Cqn{0xfffff0 | cq} : Cqn{(cq * 0x3a7650 & 0x7ffff0) | cq};
 }
 
-inline CqContext random_cq(Random& random, Cqn number) {
+inline constexpr std::uint64_t kFirstRest = 5600;  // the cycle in which it ends
+
+inline CqContext random_cq(Random& random, Cqn number, bool may_wait) {
   CqContext c;
   c.number = number;
   c.base = BusAddress{random.bits()};
@@ -52,7 +54,7 @@ inline CqContext random_cq(Random& random, Cqn number) {
   c.compress = random.one_in(2);
   c.polled_only = random.one_in(5);
   c.moderation_count = static_cast<std::uint16_t>(random.below(random.one_in(8) ? 0x10000 : 5));
-  c.moderation_period_us = static_cast<std::uint16_t>(random.below(random.one_in(40) ? 0x10000 : 4));
+  c.moderation_period_us = static_cast<std::uint16_t>(random.below(may_wait && random.one_in(40) ? 0x10000 : 4));
   return c;
 }
 
@@ -73,9 +75,12 @@ class Driver final : public Block {
   }
 
   Cycle step(Cycle now) override {
-    if (replies.can_pop(now)) {
+    // The block comes to rest, the first time surely: until then no event is moderated for long.
+    may_wait_ = now.count >= kFirstRest;
+    const bool rests = now.count % 2048 >= 1800 || (now.count >= 2048 && !may_wait_);
+    if (replies.can_pop(now) && (mood_ != 4 || now.count % 64 == 0 || rests || now >= end_)) {
       replies.drop(now);
-      asked_ = false;
+      --asked_;
     }
     for (; !refused_.empty() && refused_.front().first < now; refused_.pop_front()) {
       failed_response_ = refused_.front().second;
@@ -86,18 +91,18 @@ class Driver final : public Block {
       mood_ = random_.below(8);
       focus_ = random_.below(kCqs - 2);
     }
-    if (now.count % 2048 >= 1800) {  // the block comes to rest
-      return rest(now, Activity::kStarved, Cycle{(now.count / 2048 + 1) * 2048});
-    }
+    if (rests)
+      return rest(now, Activity::kStarved,
+                  std::min(replies.next(now), Cycle{may_wait_ ? (now.count / 2048 + 1) * 2048 : kFirstRest}));
     if (steered_) renew(now);
     if (steered_ && random_.one_in(64)) age(random_.below(kCqs));
     const std::uint32_t pace = mood_ == 0 ? 40 : mood_ == 7 ? 20 : mood_ == 1 ? 8 : 1;
     if (random_.one_in(pace) && packets.can_push(now)) packets.push(now, packet());
     const std::uint32_t rings = mood_ == 2 ? 2 : moves_timers() ? 3 : mood_ == 6 ? 1 : 12;
     if (random_.one_in(rings) && doorbells.can_push(now)) doorbells.push(now, doorbell());
-    if (!asked_ && random_.one_in(moves_timers() ? 10 : 25) && commands.can_push(now)) {
+    if (asked_ < (mood_ == 4 ? 3 : 1) && random_.one_in(moves_timers() ? 10 : 25) && commands.can_push(now)) {
       commands.push(now, command());
-      asked_ = true;
+      ++asked_;
     }
     if (random_.one_in(mood_ == 4 ? 20 : 300) && failures.can_push(now)) {
       const std::uint32_t line = any_line();
@@ -307,7 +312,7 @@ class Driver final : public Block {
     c.operation = static_cast<CqOperation>(random_.below(8));
     if (random_.one_in(3)) c.operation = CqOperation::kCreate;
     if (random_.one_in(3)) c.operation = CqOperation::kSetModeration;
-    const CqContext made = random_cq(random_, number_of(any_cq()));
+    const CqContext made = random_cq(random_, number_of(any_cq()), may_wait_);
     c.number = made.number;
     c.base = made.base;
     c.slots = made.slots;
@@ -330,8 +335,9 @@ class Driver final : public Block {
   Random random_;
   Cycle end_;
   const bool steered_;
+  bool may_wait_ = false;               // events, for long
   std::uint32_t mood_ = 0, focus_ = 0;  // of some cycles: how much comes, for which CQs
-  bool asked_ = false;
+  int asked_ = 0;                       // commands without a reply
   std::uint64_t failures_taken_ = 0;
   CompletionRequest last_;
   std::deque<std::pair<Cycle, std::uint32_t>> refused_;
@@ -357,7 +363,7 @@ struct Scene {
     bench.connect(driver.doorbells, dut.doorbells, 2);
     bench.connect(driver.commands, dut.commands, 2);
     bench.connect(driver.failures, dut.failures, 2);
-    bench.connect(dut.command_replies, driver.replies, 2);
+    bench.connect(dut.command_replies, driver.replies, 1);
     bench.connect(dut.released, driver.released, kSlots);
     auto& flushes = bench.sink(dut.flushes, 1);
     auto& failed = bench.sink(dut.failed, 2);
@@ -394,7 +400,7 @@ struct Scene {
       qp.receive_queue = random.one_in(4) ? kNoWq : WqId{random.below(kQueues)};
       qp.receive_cq = number_of(random.below(kCqs));
     }
-    for (std::uint32_t n = 0; n < kCqs - 2; ++n) dut.create(random_cq(random, number_of(n)), host);
+    for (std::uint32_t n = 0; n < kCqs - 2; ++n) dut.create(random_cq(random, number_of(n), false), host);
     dut.attach_srq(WqId{1}, Srqn{11});
     dut.attach_srq(WqId{6}, Srqn{66});
   }

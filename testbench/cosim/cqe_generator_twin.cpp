@@ -2,9 +2,11 @@
 // The module cqe_generator: all of its parameters but Queues, WqeSlots and ContextLines decide what it does. Packets,
 // doorbells, commands and failures act on the same contexts.
 #include <algorithm>
+#include <cstddef>
 
 #include "model/core/completion/cqe_format.h"
 #include "model/types/command.h"
+#include "model/types/completion.h"
 #include "model/types/data_segment.h"
 #include "model/types/dma.h"
 #include "model/types/doorbell.h"
@@ -18,6 +20,18 @@
 #include "testbench/cosim/twin_facts.h"
 
 namespace rxnic {
+
+namespace {
+
+// A CQE says in which cycle it was made.
+TwinPortFacts cqe_writes(std::uint32_t slots) {
+  TwinPortFacts port = write_of<CqeWrite>("written", "", slots);
+  port.time_from = 8 * offsetof(Cqe, timestamp);  // the CQE is in the lowest bits
+  port.time_bits = 8 * sizeof(Cqe::timestamp);
+  return port;
+}
+
+}  // namespace
 
 TwinFacts cqe_generator_facts(const Params& p) {
   const CqeGeneratorParams& c = p.cqe_generator;
@@ -53,7 +67,7 @@ TwinFacts cqe_generator_facts(const Params& p) {
                     input_of<CompletionRequest>("in"),
                     lookup_of<ContextLine, CompletionQp>("context", "in", "line"),
                     lookup_of<WqeSlot, DataSegment>("wqe", "in", "wqe_slot"),
-                    write_of<CqeWrite>("written", "", slots),
+                    cqe_writes(slots),
                     output_of<DmaRequest>("dma", 1, ""),
                     output_of<AckRequest>("out", 1, ""),
                     output_of<Event>("events", 1, ""),

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -82,6 +83,14 @@ inline void expect_the_models_cycles(const TransactionResult& result, std::uint6
     EXPECT_EQ(p.later.min(), 0) << p.name;
     EXPECT_EQ(p.later.max(), 0) << p.name;
   }
+}
+
+// Equal, and some transactions were made later than the model made them.
+inline void expect_later_cycles(const TransactionResult& result, std::uint64_t least) {
+  EXPECT_EQ(result.failure, "");
+  EXPECT_GT(result.transactions(), least);
+  EXPECT_TRUE(std::any_of(result.ports.begin(), result.ports.end(),
+                          [](const TransactionResult::Port& p) { return p.later.count() > 0 && p.later.max() > 0; }));
 }
 
 }  // namespace rxnic

@@ -10,6 +10,7 @@
 #include "testbench/cosim/in_lockstep.h"
 #include "testbench/cosim/in_place.h"
 #include "testbench/cosim/lockstep.h"
+#include "testbench/cosim/slow_twin.h"
 #include "testbench/cosim/srq_wqe_fetcher_scene.h"
 #include "testbench/cosim/transactions.h"
 #include "testbench/cosim/twin_pins.h"
@@ -110,6 +111,64 @@ class Pins : public TwinPins {
     return p;
   }
 };
+
+// RTL of other latencies. A ring of receives, each of which a message takes; its slot is free again 20 cycles later.
+TEST_P(SrqWqeFetcherCosim, SlowerRtlMakesTheSameTransactions) {
+  constexpr std::uint32_t kMessages = 15;
+  Bench bench(EngineMode::kPerCycle);
+  auto& host = bench.keep<LocalMemory>();
+  auto& shared = bench.keep<NicShared>(PacketPool::Quotas{}, &bench.engine().now(),
+                                       params_.srq_wqe_fetcher.wqe_store_entries, srq_wqe_fetcher_scene::kCacheLines);
+  auto& dut =
+      bench.add<SrqWqeFetcher>("dut", params_.srq_wqe_fetcher, shared, params_.transport_checker.ud_too_long,
+                               params_.transport_checker.wqe_error_status,
+                               params_.ack_generator.credits == AckCredits::kCounted, params_.requester.rendezvous);
+  auto& in = bench.source(dut.in);
+  auto& doorbells = bench.source(dut.doorbells);
+  auto& released = bench.source(dut.released);
+  auto& out = bench.sink(dut.out);
+  bench.source(dut.tagged);
+  bench.source(dut.flushes);
+  bench.source(dut.commands);
+  bench.source(dut.rendezvous_places);
+  bench.sink(dut.command_replies);
+  bench.sink(dut.events);
+  bench.sink(dut.returned);
+  bench.sink(dut.refusals);
+  bench.memory(dut.dma, dut.dma_done, host, 60, 4);
+  bench.memory(dut.context_dma, dut.context_dma_done, host, 9, 4);
+  dut.lists.bind(shared.wqes);
+  dut.pins.bind(shared.pins);
+  out.on_value([&](Cycle now, const ScatterJob& p) {
+    if (p.releases_wqe && p.wqe_slot != kNoWqeSlot) released.push(now + 20, {p.wqe_slot});
+  });
+  WqContext context;
+  context.kind = WqKind::kSrq;
+  context.base = BusAddress{0x8000};
+  context.slots = 16;
+  context.stride = 64;
+  const WqId queue = dut.create(context, host);
+  for (std::uint32_t n = 0; n < kMessages; ++n) {
+    std::array<std::uint8_t, 64> slot{};
+    const DataSegment sge{4096, 0x777, 0x1000 * (n + 1ull)};
+    write_wqe(slot, context.layout, n + 1, {&sge, 1});
+    host.write(wqe_address(context, n), slot);
+  }
+  doorbells.push(Cycle{10}, {DoorbellKind::kReceive, false, raw(queue), kMessages});
+  TransactionLockstep lockstep(bench.engine(), dut, std::make_unique<SlowTwin>(make_twin("srq_wqe_fetcher", params_)));
+  WqeRequest p = Pins::packet();
+  p.uses_srq = true;
+  p.queue = p.receive_queue = queue;
+  shared.contexts[p.line].residence = p.residence;
+  for (std::uint32_t n = 0; n < kMessages; ++n, ++p.message_sequence) {
+    shared.contexts.pin(p.line);
+    in.push(Cycle{1000 + 40 * n}, p);
+  }
+  bench.run_to(Cycle{1000 + 40 * kMessages + 1000});
+  EXPECT_EQ(out.size(), kMessages);
+  EXPECT_EQ(dut.counters().wqes, kMessages);
+  expect_later_cycles(lockstep.finish(), 2 * kMessages);
+}
 
 TEST_P(SrqWqeFetcherCosim, APacketLeavesAfterHitCyclesAtThePins) {  // R1, R2, R13
   Pins rtl(params_);

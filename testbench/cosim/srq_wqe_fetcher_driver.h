@@ -66,6 +66,7 @@ class Driver final : public Block {
     }
     if (random_.one_in(mood_ == 2 || mood_ == 7 ? 2 : mood_ == 3 ? 40 : 6) && doorbells.can_push(now)) ring(now);
     if (!asked_ && random_.one_in(mood_ == 3 ? 20 : 5) && commands.can_push(now)) command(now);
+    if (mood_ == 8 && others_.size() < 3 && random_.one_in(16) && commands.can_push(now)) ask_for_nothing(now);
     flush(now);
     if (owed_ > 0 && random_.one_in(mood_ < 6 ? 500 : 60) && places.can_push(now)) {
       const std::uint32_t count = 1 + random_.below(owed_);
@@ -111,7 +112,7 @@ class Driver final : public Block {
       released.push(now, {slots_.front().value});
       slots_.pop_front();
     }
-    if (replies.can_pop(now)) answer(now, replies.pop(now));
+    if (replies.can_pop(now) && (mood_ != 8 || now.count % 64 == 0)) answer(replies.pop(now));
   }
   std::uint32_t any_number() { return static_cast<std::uint32_t>(random_.bits()); }
   // In host memory: a queue that all of its WQEs were taken of.
@@ -190,7 +191,7 @@ class Driver final : public Block {
     return random_.one_in(2) ? kQueues + random_.below(9) : random_.below(1u << 24) | 1u << 12;
   }
 
-  // Commands: one at a time
+  // Commands: one that matters at a time
   void command(Cycle now) {
     WqCommand c;
     const std::uint32_t n = mood_ == 7 ? failed_queue() : any_queue();
@@ -224,7 +225,7 @@ class Driver final : public Block {
       if (random_.one_in(9)) c.queue = WqId{unused_number()};
     } else if (mood_ == 7 && queue.failed && random_.one_in(3)) {
       c.operation = WqOperation::kClose;
-    } else if (doorbells_idle()) {
+    } else if (doorbells_idle() && others_.empty()) {
       c.operation = WqOperation::kQuery;
     } else {
       return;
@@ -240,11 +241,23 @@ class Driver final : public Block {
   }
   void ask(Cycle now, const WqCommand& c) {
     commands.push(now, c);
+    others_.push_back(false);
     asked_ = true;
     posted_before_ = queues_[of_].producer;
     command_ = c;
   }
-  void answer(Cycle, const WqReply& reply) {
+  // A command that does nothing, behind others that have no reply yet.
+  void ask_for_nothing(Cycle now) {
+    WqCommand c;
+    c.operation = WqOperation::kArmLimit;
+    c.queue = WqId{unused_number()};
+    commands.push(now, c);
+    others_.push_back(true);
+  }
+  void answer(const WqReply& reply) {
+    const bool of_nothing = others_.front();
+    others_.pop_front();
+    if (of_nothing) return;
     asked_ = false;
     Queue& queue = queues_[of_];
     if (command_.operation == WqOperation::kCreate && reply.ok) {
@@ -453,6 +466,7 @@ class Driver final : public Block {
   std::array<PacketHandle, 8> buffers_{};
   std::uint32_t owed_ = 0;  // places for rendezvous that are to be given back
   bool asked_ = false;
+  std::deque<bool> others_;  // commands without a reply: whether for nothing
   std::uint32_t of_ = 0, posted_before_ = 0;
   WqCommand command_;
   Queue made_;

@@ -54,7 +54,7 @@ struct Scene {
     bench.connect(driver.flushes, dut.flushes, 2);
     bench.connect(driver.doorbells, dut.doorbells, 2);
     bench.connect(driver.commands, dut.commands, 2);
-    bench.connect(dut.command_replies, driver.replies, 2);
+    bench.connect(dut.command_replies, driver.replies, 1);
     bench.connect(driver.released, dut.released, 2);
     bench.connect(driver.places, dut.rendezvous_places, 2);
     auto& events = bench.sink(dut.events, 1);

@@ -10,7 +10,8 @@
 //   R2  An output's link has the room that it would have if its consumer took each of the RTL's values in the cycle in
 //       which it takes the model's value of that number, or as soon as it is there.
 //   R3  The transactions of an output of both sides are the same, in their order; where the port carries the work of
-//       several queues (twin_facts.h, R3), in the order of each queue. Memory reads are not compared.
+//       several queues (twin_facts.h, R3), in the order of each queue. Memory reads are not compared, nor is the cycle
+//       in which a value was made, where the value has it (twin_facts.h, R6).
 //   R4  A read of the RTL has the words that stand there, or, when the RTL is far behind the model, those that the
 //       model found there about when it did the work that the RTL has still to do (read_history.h).
 //       A lookup has the word that stood there when the model took the value; of a value that the RTL takes first, what

@@ -106,6 +106,8 @@ class RtlTwin final : public Twin {
       TwinPort port{name, p.kind, p.bits, p.lanes, p.queue, {}, {}, {}};
       port.of = p.of;
       port.field = p.field;
+      port.time_from = p.time_from;
+      port.time_bits = p.time_bits;
       if (p.kind == TwinPortKind::kLookup) {
         port.words = signal(name + "_i");
         ports_.push_back(port);

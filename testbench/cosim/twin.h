@@ -43,6 +43,7 @@ struct TwinPort {
   std::string_view queue{};                // field that orders its transactions (twin_facts.h, R3)
   TwinSignal valid, ready, data, words{};  // words: of a read port, a lookup
   std::string_view of{}, field{};          // of a lookup (twin_facts.h)
+  unsigned time_from = 0, time_bits = 0;   // twin_facts.h, R6
 };
 
 struct CoverPoint {

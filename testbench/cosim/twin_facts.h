@@ -10,6 +10,8 @@
 //       requests were made by then: `requests` names the output by which the block asks for what comes at an input.
 //       What is taken in one cycle acts in the order of the ports.
 //   R5  RTL that decides by the time has it at now_i, 64 bits: the number of the cycle.
+//   R6  Bits of a value that say in which cycle it was made differ in RTL of other latencies: transactions are compared
+//       without them.
 #pragma once
 
 #include <cstdint>
@@ -35,10 +37,11 @@ struct TwinPortFacts {
   TwinPortKind kind = TwinPortKind::kIn;
   unsigned bits = 0;  // of a value, of the address of a read
   unsigned lanes = 1;
-  bool has_ready = true;     // false: the link behind an output always has room
-  std::string_view queue{};  // field by which the port's work is ordered; "": all of it is (R3)
-  unsigned word_bits = 0;    // of a read, a lookup; a lane is a word
-  std::string_view of{};     // lookup: the input, and the field of its values that is the address
+  bool has_ready = true;                  // false: the link behind an output always has room
+  std::string_view queue{};               // field by which the port's work is ordered; "": all of it is (R3)
+  unsigned word_bits = 0;                 // of a read, a lookup; a lane is a word
+  unsigned time_from = 0, time_bits = 0;  // of a value: which bits say when it was made (R6)
+  std::string_view of{};                  // lookup: the input, and the field of its values that is the address
   std::string_view field{};
 };
 

@@ -7,8 +7,6 @@ import tomllib
 HERE = pathlib.Path(__file__).resolve().parent
 RTL = HERE.parents[1] / "rtl"
 PARAMS = HERE.parents[1] / "model" / "params" / "params.toml"
-# Configurations of a NIC whose memories a random test does not fill, so that it does not reach every cover point.
-LARGE = {"CqContexts4096CqContextWays4Latency4"}
 
 
 def blocks():
@@ -50,10 +48,6 @@ class Configuration:
     def name(self):
         """As tests are named, by the first three: Latency4Sges1Bytes64."""
         return "".join(re.sub(r"(Cycles|PerCycle)?=", "", item) for item in self.deciding[:3])
-
-    @property
-    def large(self):
-        return self.name in LARGE
 
     @property
     def random_test(self):
