@@ -25,11 +25,12 @@ const std::string& checked(const Engine& engine, const std::string& path) {
   return path;
 }
 
-// "nic0.rx_parser.in". A port without a name of its own, one of many, has that of its link.
+// A port without a name of its own, one of many, has that of its link.
 std::string port_name(const LinkBase& link, const sc_core::sc_object& port) {
   const bool named = !std::string_view(port.basename()).starts_with(kNoName);
-  return std::string(port.get_parent_object()->name()) + "." + (named ? port.basename() : link.basename());
+  return named ? port.basename() : link.basename();
 }
+std::string block_name(const sc_core::sc_object& port) { return port.get_parent_object()->name(); }
 
 // The field of a descriptor that refers to its packet.
 bool is_packet(const FieldPath& at) {
@@ -84,21 +85,25 @@ Waves::Port Waves::declare_port(const LinkBase& link, const sc_core::sc_object* 
   if (block == nullptr || std::find(blocks.begin(), blocks.end(), block) == blocks.end()) return p;
   p.shown = true;
   WaveTree& tree = file_.tree;
-  const std::size_t scope = tree.scope(port_name(link, *port));
-  p.valid = tree.add(scope, {"valid"});
-  p.ready = tree.add(scope, {"ready"});
-  if (link.capacity() > 1) p.more = tree.add(scope, {"more", WaveKind::kNumber, std::bit_width(link.capacity() - 1)});
+  const bool in = port == link.consumer_port();
+  const std::string name = port_name(link, *port);
+  const std::size_t scope = tree.scope(block_name(*port));
+  p.valid = tree.add(scope, {name + (in ? "_valid_i" : "_valid_o")});
+  p.ready = tree.add(scope, {name + (in ? "_ready_o" : "_ready_i")});
+  if (link.capacity() > 1) {
+    p.more = tree.add(scope, {name + "_more", WaveKind::kNumber, std::bit_width(link.capacity() - 1)});
+  }
   link.for_each_number_of(nullptr, [&](const FieldPath& at, std::uint64_t) {
     p.has_packet = p.has_packet || (with_packets && is_packet(at));
   });
   if (p.has_packet) {
-    const std::size_t packet = tree.scope("packet", scope);
+    const std::size_t packet = tree.scope(name + "_packet", scope);
     p.number = tree.add(packet, {"number", WaveKind::kNumber, kNumberBits});
     p.qpn = tree.add(packet, {"qpn", WaveKind::kNumber, kQpnBits});
     p.psn = tree.add(packet, {"psn", WaveKind::kNumber, kPsnBits, true});
     p.opcode = tree.add(packet, {"opcode", WaveKind::kText});
   }
-  p.fields = WaveFields(tree, scope, link.operations());
+  p.fields = WaveFields(tree, tree.scope(name + (in ? "_i" : "_o"), scope), link.operations());
   return p;
 }
 
@@ -119,8 +124,8 @@ void Waves::declare() {
     const sc_core::sc_object* const port = state.in.shown ? link->consumer_port() : link->producer_port();
     if (state.in.shown || state.out.shown) {
       const auto bits = static_cast<unsigned>(std::bit_width(link->capacity()));
-      state.occupancy =
-          file_.tree.add(file_.tree.scope(port_name(*link, *port)), {"occupancy", WaveKind::kNumber, bits});
+      state.occupancy = file_.tree.add(file_.tree.scope(block_name(*port)),
+                                       {port_name(*link, *port) + "_occupancy", WaveKind::kNumber, bits});
       state.has_occupancy = true;
     }
     state.held.resize(link->value_bytes());

@@ -7,7 +7,7 @@ UNKNOWN = "x"
 
 
 class Vcd:
-    """Signals by full name ("nic0.rx_parser.in.valid"), and their values.
+    """Signals by full name ("nic0.rx_parser.in_valid_i"), and their values.
 
     kinds: name -> (type, bits). times: every time stamp, in order; final: the last one. cycles: the times at which clk
     rises. first: name -> value at the first time stamp. changes: [(time, name, value)] after that. Numbers are int,
@@ -106,7 +106,21 @@ class Vcd:
         return list(zip(*self._history[name]))
 
     def ports(self):
-        return [name[:-len(".valid")] for name in self.kinds if name.endswith(".valid")]
+        """Without their ends: "nic0.rx_parser.in"."""
+        return [name[:-len("_valid_i")] for name in self.kinds if name.endswith(("_valid_i", "_valid_o"))]
+
+    def is_input(self, port):
+        return f"{port}_valid_i" in self.kinds
+
+    def valid(self, port):
+        """The name of the signal."""
+        return f"{port}_valid_i" if self.is_input(port) else f"{port}_valid_o"
+
+    def ready(self, port):
+        return f"{port}_ready_o" if self.is_input(port) else f"{port}_ready_i"
+
+    def field(self, port, name):
+        return f"{port}_i.{name}" if self.is_input(port) else f"{port}_o.{name}"
 
     def cycles_in(self, name, value):
         """The cycles in which the signal has the value."""
@@ -117,9 +131,9 @@ class Vcd:
 
     def transfers(self, port):
         """The cycles in which something passes the port."""
-        return [time for time in self.cycles_in(f"{port}.valid", 1) if self.at(f"{port}.ready", time) == 1]
+        return [time for time in self.cycles_in(self.valid(port), 1) if self.at(self.ready(port), time) == 1]
 
     def count(self, port):
         """Descriptors that pass it."""
-        more = f"{port}.more"
+        more = f"{port}_more"
         return sum(1 + (self.at(more, time) if more in self.kinds else 0) for time in self.transfers(port))

@@ -56,18 +56,21 @@ def transfers(bench):
         sent, taken = vcd.transfers(NIC + source), vcd.transfers(NIC + sink)
         bench.expect_equal(len(sent), len(taken), f"cycles with a transfer at {source} and {sink}")
         bench.expect(len(sent) > 10, f"only {len(sent)} transfers at {source}")
-        fields = [name[len(NIC + source):] for name in vcd.kinds if name.startswith(f"{NIC}{source}.")
-                  and not name.endswith((".valid", ".ready", ".more", ".occupancy"))]
-        bench.expect(len(fields) > 3, f"{source}: only {len(fields)} fields")
+        pairs = [(name, vcd.field(NIC + sink, name[len(f"{NIC}{source}_o."):])) for name in vcd.kinds
+                 if name.startswith(f"{NIC}{source}_o.")]
+        pairs += [(name, NIC + sink + name[len(NIC + source):]) for name in vcd.kinds
+                  if name.startswith(f"{NIC}{source}_packet.")]
+        bench.expect(len(pairs) > 3, f"{source}: only {len(pairs)} fields")
         for n, (left, came) in enumerate(zip(sent, taken)):
-            wrong = [f for f in fields if vcd.at(NIC + source + f, left) != vcd.at(NIC + sink + f, came)]
+            wrong = [name for name, other in pairs if vcd.at(name, left) != vcd.at(other, came)]
             bench.expect(left < came and not wrong, f"{source}, transfer {n} at {left} and {came} ps: {wrong} differ")
     for port in vcd.ports():
-        if f"{port}.occupancy" not in vcd.kinds:
+        valid, ready = vcd.valid(port), vcd.ready(port)
+        if f"{port}_occupancy" not in vcd.kinds:
             # An output puts nothing into a full link.
-            wrong = [time for time in vcd.cycles_in(f"{port}.valid", 1) if vcd.at(f"{port}.ready", time) == 0]
+            wrong = [time for time in vcd.cycles_in(valid, 1) if vcd.at(ready, time) == 0]
         else:  # an input takes what it is offered
-            wrong = [time for time in vcd.cycles_in(f"{port}.ready", 1) if vcd.at(f"{port}.valid", time) == 0]
+            wrong = [time for time in vcd.cycles_in(ready, 1) if vcd.at(valid, time) == 0]
         bench.expect(not wrong, f"{port}: valid without ready, or ready without valid, at {wrong[:3]}")
 
 
@@ -78,8 +81,8 @@ def fields(bench):
     port = NIC + "rx_parser.in"
     checked = 0
     for time in vcd.transfers(port):
-        number, size, qpn, psn, opcode = (vcd.at(f"{port}.{field}", time) for field in (
-            "packet.number", "bytes", "packet.qpn", "packet.psn", "packet.opcode"))
+        number, size, qpn, psn, opcode = (vcd.at(f"{port}_{field}", time) for field in (
+            "packet.number", "i.bytes", "packet.qpn", "packet.psn", "packet.opcode"))
         kept, bth = frames[number - 1]
         bench.expect_equal(size, kept, f"bytes of frame {number}")
         if bth is not None and qpn != UNKNOWN:
@@ -89,8 +92,8 @@ def fields(bench):
     bench.expect(checked > 20, f"only {checked} packets were compared with the capture")
     port = NIC + "qp_context_cache.in"
     for time in vcd.transfers(port):
-        number, *found = (vcd.at(f"{port}.{field}", time) for field in (
-            "packet.number", "destination_qp", "psn", "opcode"))
+        number, *found = (vcd.at(f"{port}_{field}", time) for field in (
+            "packet.number", "i.destination_qp", "i.psn", "i.opcode"))
         bench.expect_equal(tuple(found), frames[number - 1][1], f"the parser's fields of frame {number}")
     # The cycles of each activity, from the changes of its text to the end of the run.
     for block, body in report["blocks"].items():
@@ -152,9 +155,9 @@ def window(bench):
     cut(["--waves", "--waves-from", "700ns", "--waves-to", "0.0017ms"], 700_000, 1_700_000)
     # Around a packet: it is at a port from its arrival to its release.
     number = 9
-    ports = [port for port in whole.ports() if f"{port}.packet.number" in whole.kinds]
-    seen = sorted(time for port in ports for time in whole.cycles_in(f"{port}.packet.number", number)
-                  if whole.at(f"{port}.valid", time) == 1)
+    ports = [port for port in whole.ports() if f"{port}_packet.number" in whole.kinds]
+    seen = sorted(time for port in ports for time in whole.cycles_in(f"{port}_packet.number", number)
+                  if whole.at(whole.valid(port), time) == 1)
     for margin in (0, 50):
         _, part = waves_of(bench, "--waves-around", f"{number},{margin}", out="part")
         is_part(bench, part, whole, part.times[0], part.final, f"around packet {number}, {margin}")
@@ -226,7 +229,7 @@ def programs(bench):
                        (bench.folder / "live/report.json").read_bytes(), "the report of the replay")
     vcd = Vcd(bench.folder / "live/waves.vcd")
     for n in range(3):
-        bench.expect(f"nic{n}.requester.tx.packet.psn" in vcd.kinds, f"nic{n} is not in the waves")
+        bench.expect(f"nic{n}.requester.tx_packet.psn" in vcd.kinds, f"nic{n} is not in the waves")
         bench.expect(f"nic{n}.clk" in vcd.kinds, f"nic{n} has no clock")
     bench.expect("fabric.activity" in vcd.kinds, "the fabric is not in the waves")
 
@@ -254,9 +257,9 @@ def save_file(bench):
     bench.expect(not open_groups, f"groups left open: {open_groups}")
     clocks = {name for name in vcd.kinds if name.endswith(".clk")}
     bench.expect_equal(set(shown), set(vcd.kinds) - clocks | {"nic0.clk"}, "the signals of both")
-    for name, flags in {"nic0.clk": "@28", "nic0.rx_parser.in.valid": "@28", "nic0.rx_parser.activity": "@820",
-                        "nic0.transport_checker.in.psn": "@22", "nic0.transport_checker.in.destination_qp": "@24",
-                        "nic0.transport_checker.in.packet.opcode": "@820"}.items():
+    for name, flags in {"nic0.clk": "@28", "nic0.rx_parser.in_valid_i": "@28", "nic0.rx_parser.activity": "@820",
+                        "nic0.transport_checker.in_i.psn": "@22", "nic0.transport_checker.in_i.destination_qp": "@24",
+                        "nic0.transport_checker.in_packet.opcode": "@820"}.items():
         bench.expect_equal(shown.get(name), flags, f"flags of {name}")
 
 
@@ -288,8 +291,9 @@ def size(bench):
     bench.expect(packet < 16_384, f"{packet:.0f} bytes a packet")
     changed = {name for _, name, _ in vcd.changes}
     for port in vcd.ports():
-        if not list(vcd.cycles_in(f"{port}.valid", 1)):
-            idle = sorted(name for name in changed if name.startswith(port + ".") and name != f"{port}.ready")
+        if not list(vcd.cycles_in(vcd.valid(port), 1)):
+            own = (f"{port}_valid", f"{port}_more", f"{port}_i.", f"{port}_o.", f"{port}_packet.", f"{port}_occupancy")
+            idle = sorted(name for name in changed if name.startswith(own))
             bench.expect(not idle, f"{port} is idle, but {idle} change")
 
 

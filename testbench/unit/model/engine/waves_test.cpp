@@ -60,22 +60,22 @@ TEST_F(TwoEvents, ActivityIsText) {  // (R1)
 }
 
 TEST_F(TwoEvents, AnOutputIsValidAsItPassesAndReadyWhileThereIsRoom) {  // (R2)
-  EXPECT_EQ(signals.at("source.link0.valid"),
+  EXPECT_EQ(signals.at("source.link0_valid_o"),
             (Changes{{0, "0"}, {10000, "1"}, {11000, "0"}, {41000, "1"}, {42000, "0"}}));
-  EXPECT_EQ(signals.at("source.link0.more"), (Changes{{0, "0"}, {10000, "1"}, {11000, "0"}}));
-  EXPECT_EQ(signals.at("source.link0.ready"), (Changes{{0, "1"}, {11000, "0"}, {41000, "1"}}));
+  EXPECT_EQ(signals.at("source.link0_more"), (Changes{{0, "0"}, {10000, "1"}, {11000, "0"}}));
+  EXPECT_EQ(signals.at("source.link0_ready_i"), (Changes{{0, "1"}, {11000, "0"}, {41000, "1"}}));
 }
 
 TEST_F(TwoEvents, AnInputIsValidWhileOfferedAndReadyAsItTakes) {  // (R2)
-  EXPECT_EQ(signals.at("sink.link0.valid"), (Changes{{0, "0"}, {11000, "1"}, {43000, "0"}}));
-  EXPECT_EQ(signals.at("sink.link0.ready"), (Changes{{0, "0"}, {40000, "1"}, {43000, "0"}}));
-  EXPECT_EQ(signals.at("sink.link0.occupancy"), (Changes{{0, "0"}, {11000, "10"}, {41000, "1"}, {43000, "0"}}));
+  EXPECT_EQ(signals.at("sink.link0_valid_i"), (Changes{{0, "0"}, {11000, "1"}, {43000, "0"}}));
+  EXPECT_EQ(signals.at("sink.link0_ready_o"), (Changes{{0, "0"}, {40000, "1"}, {43000, "0"}}));
+  EXPECT_EQ(signals.at("sink.link0_occupancy"), (Changes{{0, "0"}, {11000, "10"}, {41000, "1"}, {43000, "0"}}));
 }
 
 TEST_F(TwoEvents, FieldsHoldUntilTheNextDescriptor) {  // (R3)
-  EXPECT_EQ(signals.at("source.link0.number"), (Changes{{0, "x"}, {10000, "101"}, {41000, "111"}}));
-  EXPECT_EQ(signals.at("sink.link0.number"), (Changes{{0, "x"}, {11000, "101"}, {41000, "110"}, {42000, "111"}}));
-  EXPECT_EQ(signals.at("sink.link0.type"), (Changes{{0, "x"}, {11000, "cq_error"}}));
+  EXPECT_EQ(signals.at("source.link0_o.number"), (Changes{{0, "x"}, {10000, "101"}, {41000, "111"}}));
+  EXPECT_EQ(signals.at("sink.link0_i.number"), (Changes{{0, "x"}, {11000, "101"}, {41000, "110"}, {42000, "111"}}));
+  EXPECT_EQ(signals.at("sink.link0_i.type"), (Changes{{0, "x"}, {11000, "cq_error"}}));
 }
 
 TEST_F(TwoEvents, ClkStandsStillWhereNothingHappens) {  // (R5)
@@ -95,13 +95,13 @@ TEST_F(WavesTest, EveryBlockAndPortIsShownIdleOnesAddNothing) {  // (R5)
     waves.finish();
   }
   const auto signals = read_vcd(path);
-  for (const char* name : {"source.activity", "sink.activity", "source.link0.valid", "source.link0.entry.buffer.lkey",
-                           "sink.link0.entry.tag", "sink.link0.occupancy"}) {
+  for (const char* name : {"source.activity", "sink.activity", "source.link0_valid_o",
+                           "source.link0_o.entry.buffer.lkey", "sink.link0_i.entry.tag", "sink.link0_occupancy"}) {
     ASSERT_THAT(signals, Contains(Key(name)));
     EXPECT_LE(signals.at(name).size(), 1u) << name;
   }
-  EXPECT_THAT(signals, Not(Contains(Key("sink.link0.more"))));  // room for one only
-  EXPECT_THAT(signals, Not(Contains(Key("sink.link0.packet.number"))));
+  EXPECT_THAT(signals, Not(Contains(Key("sink.link0_more"))));  // room for one only
+  EXPECT_THAT(signals, Not(Contains(Key("sink.link0_packet.number"))));
 }
 
 // Packet n is in buffer n - 1; those from `released_from` on are not in theirs any more.
@@ -146,19 +146,19 @@ class PacketWaves : public WavesTest {
 
 TEST_F(PacketWaves, ThePacketOfADescriptorIsShown) {  // (R4)
   run({});
-  EXPECT_EQ(signals.at("sink.link0.packet.number"),
+  EXPECT_EQ(signals.at("sink.link0_packet.number"),
             (Changes{{0, "x"}, {1'001'000, "1"}, {2'001'000, "10"}, {3'001'000, "11"}}));
-  EXPECT_EQ(signals.at("sink.link0.packet.qpn"), (Changes{{0, "x"}, {1'001'000, "10001"}, {3'001'000, "x"}}));
-  EXPECT_EQ(signals.at("source.link0.packet.psn"),
+  EXPECT_EQ(signals.at("sink.link0_packet.qpn"), (Changes{{0, "x"}, {1'001'000, "10001"}, {3'001'000, "x"}}));
+  EXPECT_EQ(signals.at("source.link0_packet.psn"),
             (Changes{{0, "x"}, {1'000'000, "0"}, {2'000'000, "1"}, {3'000'000, "x"}}));
-  EXPECT_EQ(signals.at("source.link0.packet.opcode"),
+  EXPECT_EQ(signals.at("source.link0_packet.opcode"),
             (Changes{{0, "x"}, {1'000'000, "RC_SEND_ONLY"}, {3'000'000, "x"}}));
 }
 
 TEST_F(PacketWaves, AWindowAroundAPacketLastsWhileABufferHoldsIt) {  // wave_file.h R4
   run({.packet = 2, .margin = 100});
   EXPECT_EQ(times(), std::pair(1'900'000ul, 2'601'000ul));
-  EXPECT_THAT(signals.at("source.link0.packet.number"), ElementsAre(Pair(1'900'000, "1"), Pair(2'000'000, "10")));
+  EXPECT_THAT(signals.at("source.link0_packet.number"), ElementsAre(Pair(1'900'000, "1"), Pair(2'000'000, "10")));
   run({.packet = 2});
   EXPECT_EQ(times(), std::pair(2'000'000ul, 2'501'000ul));
   run({.packet = 1, .margin = 5000});
@@ -206,8 +206,9 @@ TEST_F(WavesTest, TheSaveFileShowsEverySignal) {
   const std::string save = text_of_file(folder.file("waves.gtkw"));
   EXPECT_THAT(save, HasSubstr("[dumpfile] \"waves.vcd\""));
   EXPECT_THAT(save, HasSubstr("@820\nsource.activity\n"));
-  EXPECT_THAT(save, HasSubstr("-source\n@820\nsource.activity\n@c00200\n-link0\n@28\nsource.link0.valid\n"));
-  EXPECT_THAT(save, HasSubstr("@24\nsink.link0.number[23:0]\n"));
+  EXPECT_THAT(save, HasSubstr("-source\n@820\nsource.activity\n@28\nsource.link0_valid_o\n"));
+  EXPECT_THAT(save, HasSubstr("source.link0_more\n@c00200\n-link0_o\n@820\nsource.link0_o.type\n"));
+  EXPECT_THAT(save, HasSubstr("@24\nsink.link0_i.number[23:0]\n"));
 }
 
 }  // namespace
