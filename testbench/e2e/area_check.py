@@ -3,6 +3,7 @@
 """scripts/area: what yosys finds in the RTL, beside the model."""
 import json
 import os
+import re
 import shutil
 import sys
 
@@ -113,6 +114,17 @@ def mistakes(bench):
         bench.expect_equal(done.returncode, status, f"{was} -> {now}: {done.stderr}")
         for word in words:
             bench.expect(word in done.stderr, f"{was} -> {now}: does not name {word}: {done.stderr}")
+    for name, text in (("grh_scatter.sv", "no RTL"), ("area.toml", TABLE), ("../own.sv", RTL)):
+        (bench.folder / "rtl" / name).write_text(text, encoding="utf-8")
+    done = area(bench, script, BLOCK, "--rtl", "own.sv", "--set", "grh_scatter.sges_per_cycle=1,2")
+    bench.expect_equal(done.returncode, 0, f"own RTL: {done.stderr}")
+    rows = re.findall(r"^    RTL +[\d ]+$", done.stdout, re.M)
+    shown = "cursors_q" in done.stdout and "model" not in done.stdout
+    bench.expect(shown and len(rows) == 2, f"own RTL: {done.stdout}")
+    (bench.folder / "own.sv").write_text(RTL.replace(lanes, "logic [99:0] words_i"), encoding="utf-8")
+    done = area(bench, script, BLOCK, "--rtl", "own.sv")
+    bench.expect(done.returncode == 1 and "words_i: yosys has read 100 bits" in done.stderr, f"own port: {done.stderr}")
+    (bench.folder / "rtl" / "grh_scatter.sv").write_text(RTL, encoding="utf-8")
     left_out = TABLE.replace("[grh_scatter]", '[grh_scatter]\nnot_sized = "So."', 1)
     (bench.folder / "rtl" / "area.toml").write_text(left_out, encoding="utf-8")
     done = area(bench, script)
@@ -136,7 +148,9 @@ def refusals(bench):
     for arguments, *words in ((["rx_parsers"], "rx_parsers", BLOCK),
                               (["--config", "nic_101g"], "nic_101g", "nic_100g_gen3"),
                               (["--set", "grh_scatter.latency_cycles=4,0"], "latency_cycles", "found 0"),
-                              (["--set", "grh_scatter.latency"], "grh_scatter.latency", "section.key=value")):
+                              (["--set", "grh_scatter.latency"], "grh_scatter.latency", "section.key=value"),
+                              (["--rtl", "own.sv"], "found 0 blocks"),
+                              ([BLOCK, "--rtl", "own.sv"], "found no file", "own.sv")):
         done = area(bench, script, *arguments)
         bench.expect_equal(done.returncode, 2, " ".join(arguments))
         for word in words:
