@@ -4,8 +4,9 @@
 //   R1  The capabilities are returned as allocated, never less than what was asked for; more than the device has is
 //       refused.
 //   R2  A QP on a TM SRQ is RC and has no send queue: the device sends on it (rendezvous).
-//   R3  XRC. An XRC_RECV QP has a domain instead of a PD, and neither CQs nor queues. An XRC_SEND QP has no receive
-//       queue; an SRQ and a receive CQ that are given for it are ignored, as by the kernel's uverbs.
+//   R3  XRC. An XRC_RECV QP has a domain instead of a PD (it shows one that it was given), and neither CQs nor queues.
+//       An XRC_SEND QP has no receive queue; an SRQ and a receive CQ that are given for it are ignored, as by the
+//       kernel's uverbs.
 //   R4  The QP of a receive WQ has no send queue; an RSS QP none at all (receive_wq.cpp).
 #include <algorithm>
 #include <cerrno>
@@ -90,7 +91,7 @@ channel::Message creation(const Qp& qp, const QueueMemory& send, const QueueMemo
   channel::QueuePair& q = message.body.qp;
   q = {};
   q.type = p.qp_type;
-  if (p.pd != nullptr) q.pd = p.pd->handle;
+  if (p.pd != nullptr && qp.xrcd == nullptr) q.pd = p.pd->handle;
   if (p.send_cq != nullptr) q.send_cq = p.send_cq->handle;
   if (p.recv_cq != nullptr) q.receive_cq = p.recv_cq->handle;
   if (qp.xrcd != nullptr) q.xrcd = xrcd_of(qp.xrcd).number;
@@ -151,6 +152,8 @@ Qp* create(ibv_context* context, const ibv_qp_init_attr_ex& a, Kind kind = Kind:
     if (a.qp_type == IBV_QPT_XRC_RECV) {  // R3
       qp->comp_mask = kQpHasXrcd;
       qp->xrcd = a.xrcd;
+      // Only for programs to read, as librdmacm does.
+      if ((a.comp_mask & IBV_QP_INIT_ATTR_PD) != 0) p.pd = a.pd;
     } else {
       p.pd = a.pd;
       p.send_cq = a.send_cq;

@@ -206,6 +206,31 @@ TEST_F(VerbsQueues, QpsWithoutASendQueueTakeNoDoorbellRecord) {
   EXPECT_EQ(close_xrcd(xrcd), 0);
 }
 
+// librdmacm takes an ID's PD from there. The QP does not hold it, and the device does not know of it.
+TEST_F(VerbsQueues, AnXrcTargetShowsThePdThatItWasGiven) {  // qp_creation.cpp R3
+  ibv_xrcd_init_attr domain{};
+  domain.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
+  domain.fd = -1;
+  domain.oflags = O_CREAT;
+  ibv_xrcd* const xrcd = open_xrcd(context, &domain);
+  ibv_pd* const other = alloc_pd(context);
+  ASSERT_TRUE(xrcd != nullptr && other != nullptr);
+  ibv_qp_init_attr_ex a{};
+  a.qp_type = IBV_QPT_XRC_RECV;
+  a.xrcd = xrcd;
+  a.pd = other;
+  for (const int mask : {int{IBV_QP_INIT_ATTR_XRCD}, IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_PD}) {
+    a.comp_mask = static_cast<std::uint32_t>(mask);
+    ibv_qp* const qp = create_qp_ex(context, &a);
+    ASSERT_NE(qp, nullptr);
+    EXPECT_EQ(qp->pd, (mask & IBV_QP_INIT_ATTR_PD) != 0 ? other : nullptr);
+    EXPECT_EQ(asked(Request::kCreateQp).qp.pd, 0u);
+    EXPECT_EQ(destroy_qp(qp), 0);
+  }
+  EXPECT_EQ(dealloc_pd(other), 0);
+  EXPECT_EQ(close_xrcd(xrcd), 0);
+}
+
 TEST_F(VerbsQueues, SrqLimitIsArmedAndSizeIsNot) {  // srq_control.cpp R3
   ibv_srq* srq = make_srq(10, 1);
   ibv_srq_attr a{0, 0, 7};
