@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/plant_faults: what it writes, which tests it tries, and what it refuses; no fault of the whole tree."""
+"""scripts/plant_faults: what it writes, which tests it tries, what it refuses, and its record; no fault is planted."""
 import importlib.machinery
 import importlib.util
 import shutil
 import sys
+import tomllib
 
 import e2e
 
@@ -112,7 +113,22 @@ def mistakes(bench):
         bench.expect_equal(bench.start(copy, "--list", which).returncode, status, f"--list {which}")
 
 
-CHECKS = {"table": table, "configurations": configurations, "mistakes": mistakes}
+def recorded(bench):
+    """Each line of faults.toml fits the sources, and FAULTS.md says what has caught it; a block has 15 or more."""
+    done = bench.start(SCRIPT, "--list")
+    bench.expect_equal(done.returncode, 0, f"{done.stdout[-400:]} {done.stderr}")
+    script = module()
+    table_of_faults = tomllib.loads(script.TABLE.read_text(encoding="utf-8"))
+    faults = [(block, fault["about"]) for block, body in table_of_faults.items() for fault in body["faults"]]
+    verdicts = script.known_verdicts(script.TABLE.with_name("FAULTS.md"))
+    missing = [fault for fault in faults if verdicts.get(fault, "NOT CAUGHT") == "NOT CAUGHT"]
+    bench.expect_equal(missing, [], "faults without a test in FAULTS.md")
+    bench.expect_equal(sorted(verdicts.keys() - {*faults, ("block", "fault")}), [], "rows of no fault")
+    few = [block for block in script.twins.blocks() if sum(of == block for of, _ in faults) < 15]
+    bench.expect_equal(few, [], "blocks with fewer than 15 faults")
+
+
+CHECKS = {"table": table, "configurations": configurations, "mistakes": mistakes, "recorded": recorded}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

@@ -50,7 +50,7 @@ def coverage(bench):
     """Lines and toggles are added up over configurations; exclusions leave out what was missed, and must fit it."""
     record = "C '\1f\2/x/rtl/grh_scatter.sv\1l\2{}\1n\2{}\1page\2{}/grh_scatter\1o\2{}\1h\2TOP' {}"
     table_file = bench.folder / "coverage.toml"
-    table_file.write_text(f'[{BLOCK}]\ntoggles = [{{ name = ".*in_i.psn.*", because = "why" }}, '
+    table_file.write_text(f'[{BLOCK}]\nmost = 0\ntoggles = [{{ name = ".*in_i.psn.*", because = "why" }}, '
                           '{ name = ".*in_i.qpn.*", because = "it was hit" }]\n', encoding="utf-8")
     rtl_coverage.EXCLUSIONS = table_file
     counted = rtl_coverage.Coverage(BLOCK)
@@ -67,6 +67,7 @@ def coverage(bench):
     bench.expect_equal(counted.missed(rtl_coverage.TOGGLE), [("", 0, f"{BLOCK}.in_i.psn[0]")], "missed toggles")
     counted.exclude()
     bench.expect_equal(counted.figure(rtl_coverage.TOGGLE), (1, 1), "toggles that count")
+    bench.expect_equal(counted.too_many(), 1, "toggles left out above `most`")
     bench.expect_equal([entry["name"] for entry in counted.unused], [".*in_i.qpn.*"], "exclusions that fit nothing")
     bench.expect_equal(counted.text(rtl_coverage.TOGGLE), "toggles 100.0 % (1 of 1; 1 left out for 1 reason)", "text")
 

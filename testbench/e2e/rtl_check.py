@@ -37,6 +37,24 @@ def lockstep(bench):
                          f"{trace.name}: {block}: does not say what was compared: {done.stdout[-400:]}")
 
 
+def clocked(bench):
+    """RTL that is clocked in idle cycles, too, does and answers the same: in lockstep, and in the model's place."""
+    need_rtl(bench)
+    figures = re.compile(r"lockstep: (\S+): (\d+) cycles compared, (\d+) of them clocked; (\d+) transactions")
+    left_out, always = (figures.findall(bench.rxnic("replay", e2e.SAMPLE, "--lockstep", ",".join(BLOCKS), *more).stdout)
+                        for more in ((), ("--clock-always",)))
+    bench.expect_equal(len(left_out), len(BLOCKS), "blocks compared")
+    for (name, compared, some, transactions), (_, *all_of) in zip(left_out, always):
+        bench.expect_equal(all_of, [compared, compared, transactions], f"{name}: cycles, clocked, transactions")
+        bench.expect(int(some) < int(compared), f"{name}: {some} of {compared} cycles clocked without the option")
+    answers = []
+    for more in ((), ("--clock-always",)):
+        report = bench.replay(e2e.SAMPLE, "--rtl", ",".join(BLOCKS), *more, out="clocked")
+        answers.append(((bench.folder / "clocked" / "responses.pcap").read_bytes(), report["cqes"],
+                        report["latency_ns"], report["events"]))
+    bench.expect(answers[0] == answers[1], "in the model's place: other answers or times")
+
+
 def place(bench):
     """With the RTL in the model's place the answers are the same, byte for byte and in their cycles."""
     need_rtl(bench)
@@ -89,7 +107,8 @@ def refusals(bench):
         bench.expect(words in done.stderr, f"{' '.join(arguments)}: does not name {words}: {done.stderr}")
 
 
-CHECKS = {"lockstep": lockstep, "place": place, "tags": tags, "programs": programs, "refusals": refusals}
+CHECKS = {"lockstep": lockstep, "clocked": clocked, "place": place, "tags": tags, "programs": programs,
+          "refusals": refusals}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

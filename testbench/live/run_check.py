@@ -150,6 +150,41 @@ def refused(bench):
         bench.expect(done.returncode in (1, 2) and done.stderr.strip(), f"{arguments}: {done.returncode} {done.stderr}")
 
 
+PATH = ("grh_scatter", "cqe_generator", "srq_wqe_fetcher")  # that every packet of ibv_srq_pingpong passes
+
+
+def expect_compared(bench, text, nics, blocks):
+    """That each of the blocks says how much of it was compared, on each NIC."""
+    for nic in range(nics):
+        for block in blocks:
+            found = re.search(rf"lockstep: nic{nic}\.{block}: (\d+) cycles compared, \d+ of them clocked; (\d+) ", text)
+            bench.expect(found and int(found[1]) > 1000 and int(found[2]) > 40, f"nic{nic}.{block}: {text[-800:]}")
+
+
+def lockstep(bench):
+    """RTL beside the model under a program, and in its place: with `run` and with `serve`."""
+    live.need("ibv_srq_pingpong")
+    if "Verilator was not found" in run(bench, "true", arguments=("--rtl", PATH[0])).stderr:
+        raise e2e.Skip("Verilator: the program was built without RTL")
+    for option in ("--lockstep", "--rtl"):
+        port = live.Port()
+        with live.Fabric(bench, 2, record=False, arguments=[option, ",".join(PATH)]) as fabric:
+            server, client = (["ibv_srq_pingpong", "-d", f"rxnic{nic}", "-g", "2", "-n", "20", "-p", port.number, "-c"]
+                              for nic in (0, 1))
+            fabric.pair(server, [*client, "127.0.0.1"], port)
+        port.close()
+        if option == "--lockstep":
+            expect_compared(bench, fabric.simulator.text(), 2, PATH)
+        else:
+            clocked = re.findall(r"rtl: (\S+): \d+ cycles clocked, [1-9]\d* transactions", fabric.simulator.text())
+            bench.expect_equal(sorted(clocked), sorted(f"nic{nic}.{block}" for nic in (0, 1) for block in PATH), option)
+    done = run(bench, *env(bench), bench.options.programs / "examples" / "tag_matching",
+               arguments=("--nics", "2", "--lockstep", ",".join((*PATH, "tag_match_cam"))))
+    bench.expect_equal(done.returncode, 0, f"tag_matching: {done.stderr}")
+    found = re.search(r"lockstep: nic1\.tag_match_cam: (\d+) cycles compared, \d+ of them clocked; (\d+) ", done.stderr)
+    bench.expect(found and int(found[2]) > 20, f"tag_matching: {done.stderr}")
+
+
 def fatal(bench):
     """A program that waits for asynchronous events has one when the simulator ends, or is killed: DEVICE_FATAL."""
     live.need("ibv_asyncwatch", "ibv_devinfo")
@@ -170,7 +205,11 @@ def fatal(bench):
             fabric.open()
 
 
-CHECKS = {"status": status, "ends": ends, "interrupt": interrupt, "users": users, "refused": refused, "fatal": fatal}
+CHECKS = {"status": status, "ends": ends, "interrupt": interrupt, "users": users, "refused": refused,
+          "lockstep": lockstep, "fatal": fatal}
 
 if __name__ == "__main__":
-    sys.exit(e2e.run(live.parser_for(__doc__, CHECKS), CHECKS))
+    parser = live.parser_for(__doc__, CHECKS)
+    parser.add_argument("--programs", required=True, type=lambda f: pathlib.Path(f).resolve(), metavar="FOLDER",
+                        help="where the live programs are built")
+    sys.exit(e2e.run(parser, CHECKS))

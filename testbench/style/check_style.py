@@ -184,9 +184,14 @@ def check_blocks(tree):
                        f"testbench/cosim/{block}_twin.cpp", f"testbench/cosim/{block}_cosim_test.cpp"):
             if needed not in tree.files:
                 yield f"{name}: there is no {needed}"
-        area = tomllib.loads(tree.text("rtl/area.toml")) if "rtl/area.toml" in tree.files else {}
-        if name == f"rtl/{block}.sv" and block not in area:
-            yield f"{name}: rtl/area.toml does not name {block}"
+        if name != f"rtl/{block}.sv":
+            continue
+        for table in ("rtl/area.toml", "testbench/cosim/faults.toml"):
+            if table not in tree.files or block not in tomllib.loads(tree.text(table)):
+                yield f"{name}: {table} does not name {block}"
+        listed = "testbench/cosim/CMakeLists.txt"
+        if listed not in tree.files or f"rxnic_twin({block} " not in tree.text(listed):
+            yield f"{name}: {listed} has no configuration of {block}"
 
 
 def check_ports(tree):

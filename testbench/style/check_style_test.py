@@ -29,6 +29,8 @@ GOOD = {
     "rtl/cam.sv": LICENCE,
     "rtl/checkers/cam_checker.sv": LICENCE,
     "rtl/area.toml": "# SPDX-License-Identifier: Apache-2.0\n[cam]\n",
+    "testbench/cosim/faults.toml": "# SPDX-License-Identifier: Apache-2.0\n[cam]\n",
+    "testbench/cosim/CMakeLists.txt": "# SPDX-License-Identifier: Apache-2.0\nrxnic_twin(cam PARAMETERS A=1)\n",
     "testbench/cosim/cam_twin.cpp": LICENCE,
     "testbench/cosim/cam_cosim_test.cpp": LICENCE,
     "scripts/run": "#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n",
@@ -147,9 +149,12 @@ class CheckStyle(unittest.TestCase):
                 self.assertNotEqual(self.offences("blocks"), [])
                 self.write(name, LICENCE)
 
-    def test_rtl_whose_area_is_not_measured(self):
-        self.write("rtl/area.toml", "# SPDX-License-Identifier: Apache-2.0\n[other]\n")
-        self.assert_one("blocks", "rtl/cam.sv", "rtl/area.toml")
+    def test_rtl_without_area_faults_or_configuration(self):
+        for table in ("rtl/area.toml", "testbench/cosim/faults.toml", "testbench/cosim/CMakeLists.txt"):
+            with self.subTest(table):
+                self.write(table, "# SPDX-License-Identifier: Apache-2.0\n[other]\n")
+                self.assert_one("blocks", "rtl/cam.sv", table)
+                self.write(table, GOOD[table])
 
     def test_rtl_of_no_block(self):
         self.write("rtl/array.sv", LICENCE)
