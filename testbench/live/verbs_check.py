@@ -174,18 +174,33 @@ def paging(bench):
     watched(bench, "Paging", at_least=200, address_translator__page_requests=20, requester__page_requests=20)
 
 
+def steered_frames(bench, name, least):
+    """A suite that sends frames of other protocols; the parser found their QPs by the frames' fields."""
+    for uid in live.uids():
+        with live.Fabric(bench, 2, uid) as fabric:
+            suite(bench, fabric, name)
+        frames = wire.ether_types(fabric.wire)
+        bench.expect(frames[0x0800] + frames[0x88b5] >= least, f"{name}: too few frames on the wire: {frames}")
+        if fabric.report is None:  # the simulator is another one's: what it did is not known
+            continue
+        found = live.counters(fabric.report, "rx_parser")["steered"]
+        bench.expect(found >= least, f"{name}: rx_parser.steered: only {found}")
+
+
 def raw(bench):
-    """RAW_PACKET QPs, flow steering, RSS; the parser found the QPs by the frames' fields."""
-    for name, steered in (("Raw", 50), ("Rss", 120)):
-        for uid in live.uids():
-            with live.Fabric(bench, 2, uid) as fabric:
-                suite(bench, fabric, name)
-            frames = wire.ether_types(fabric.wire)
-            bench.expect(frames[0x0800] + frames[0x88b5] >= steered, f"{name}: too few frames on the wire: {frames}")
-            if fabric.report is None:  # the simulator is another one's: what it did is not known
-                continue
-            found = live.counters(fabric.report, "rx_parser")["steered"]
-            bench.expect(found >= steered, f"{name}: rx_parser.steered: only {found}")
+    """RAW_PACKET QPs, flow steering, RSS."""
+    steered_frames(bench, "Raw", 50)
+    steered_frames(bench, "Rss", 120)
+
+
+def lifecycle(bench):
+    """Parent domains with allocators, regions registered anew, handles made of completions, MAC addresses."""
+    # The refused requests: 34 that a peer may not have, and 6 whose own region the requester may not use.
+    for report in watched(bench, "Lifecycle", at_least=900, srq_wqe_fetcher__wqes=480, grh_scatter__grh_areas=24,
+                          ack_generator__reads=16, command_processor__commands=500):
+        bench.expect_equal((live.counters(report, "address_translator")["remote_errors"],
+                            live.counters(report, "requester")["errors"]), (34, 40), "refused; failed WRs")
+    steered_frames(bench, "PeerAddress", 6)
 
 
 def opcodes(bench):
@@ -364,7 +379,7 @@ def hostile(bench):
 CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "srq": srq,
           "completions": completions, "send_flags": send_flags, "tags": tags,
           "rendezvous": rendezvous, "xrc": xrc, "windows": windows, "multicast": multicast, "raw": raw,
-          "opcodes": opcodes, "tso": tso,
+          "opcodes": opcodes, "tso": tso, "lifecycle": lifecycle,
           "import": imports, "device_memory": device_memory, "null_region": null_region, "create_srq": create_srq,
           "paging": paging, "differential": differential, "events": events, "asynchronous": asynchronous,
           "latency": latency, "threads": threads, "hostile": hostile}
