@@ -116,8 +116,8 @@ class Opcodes : public OpcodesPair {
     EXPECT_EQ(ibv_dereg_mr(memory.region.release()), 0);
     memory.region = own(ibv_reg_mr(a.world.pd.get(), memory.at(0), memory.size(), kBindable), "ibv_reg_mr");
   }
-  // XRC: a receiver binds no windows, so that there is nothing that it could invalidate: the message comes, and ends
-  // both QPs.
+  // XRC: a receiver binds no windows, so that there is nothing that it could invalidate: the message is placed, but its
+  // receive completes in error, the receiver's QP fails, and the sender waits in vain for a response (rules 6.6).
   void send_and_invalidate(bool extended) {
     receive();
     if (transport == kRc) {
@@ -137,9 +137,13 @@ class Opcodes : public OpcodesPair {
     }
     peers_key = peers_window->rkey;
     ASSERT_EQ(post_one(extended, IBV_WR_SEND_WITH_INV, a.arena.sge(kFrom, kBytes)), 0);
-    EXPECT_NE(take(a.send_cq.get()).status, IBV_WC_SUCCESS);
-    EXPECT_NE(take(b.receive_cq.get()).status, IBV_WC_SUCCESS);
-    b.arena.accept(kSink, kBytes);
+    const ibv_wc received = take(b.receive_cq.get()), sent_one = take(a.send_cq.get());
+    EXPECT_EQ(received.status, IBV_WC_REM_INV_REQ_ERR) << ibv_wc_status_str(received.status);
+    EXPECT_EQ(received.wr_id, 9u);
+    EXPECT_EQ(received.qp_num, b.qp->qp_num);
+    EXPECT_EQ(sent_one.status, IBV_WC_RETRY_EXC_ERR) << ibv_wc_status_str(sent_one.status);
+    EXPECT_EQ(sent_one.wr_id, 5u);
+    b.arena.expect(kSink, sent());
   }
 
   void every_cell(unsigned of) {

@@ -46,18 +46,36 @@ class Rendezvous : public Tags {
     EXPECT_EQ(wc.opcode, IBV_WC_RECV);
     EXPECT_EQ(wc.wr_id, 400u + n);
     EXPECT_EQ(wc.byte_len, kRequest);
-    std::vector<std::uint8_t> fin = request_;
-    fin[0] = IBV_TMH_FIN;
-    a.arena.expect(kFin + n * kPage, fin);
+    a.arena.expect(kFin + n * kPage, fin());
+    log_fin();
   }
   // Both completions of a message for entry n, which has been read.
   void expect_read(std::uint32_t n, const Asked& asked) {
     expect_message(100 + n, IBV_WC_TM_MATCH, 0, asked.tag);
     expect_message(100 + n, IBV_WC_TM_DATA_VALID, static_cast<std::uint32_t>(asked.bytes), 0);
     b.arena.expect(place(n), a.arena.bytes(kMessage, asked.bytes));
+    log_read(asked);
+  }
+  // What B's device sends by itself, for the comparison with the wire: the READ of a message, and FIN.
+  void log_read(const Asked& asked, Answer answer = Answer::kGood) {
+    std::array<ibv_sge, 1> list{ibv_sge{0, static_cast<std::uint32_t>(asked.bytes), 0}};
+    ibv_send_wr wr = send_wr(IBV_WR_RDMA_READ, list);
+    wr.wr.rdma = {a.arena.address(kMessage), a.arena.region->rkey ^ asked.rkey_flip};
+    post_log.add(b.qp.get(), wr, answer);
+  }
+  void log_fin(Answer answer = Answer::kGood) {
+    std::vector<std::uint8_t> bytes = fin();
+    std::array<ibv_sge, 1> list{
+        ibv_sge{reinterpret_cast<std::uint64_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()), 0}};
+    post_log.add(b.qp.get(), send_wr(IBV_WR_SEND, list), answer);
   }
 
  private:
+  std::vector<std::uint8_t> fin() const {
+    std::vector<std::uint8_t> bytes = request_;
+    bytes[0] = IBV_TMH_FIN;
+    return bytes;
+  }
   std::vector<std::uint8_t> request_;  // the last one's headers
 };
 
@@ -149,6 +167,7 @@ TEST_P(Rendezvous, ManyAtOnceComeInTheOrderOfTheirRequests) {
   }
   EXPECT_EQ(matched, kMany);
   for (std::uint32_t n = 0; n < kMany; ++n) {
+    log_read({.tag = 7, .bytes = 3000});
     expect_fin(0);
     b.arena.expect(place(n), a.arena.bytes(kMessage, 3000));
   }
@@ -171,6 +190,7 @@ TEST_P(Rendezvous, EagerMessagesGoOnBeside) {
   }
   EXPECT_EQ(eager, 1u);
   EXPECT_EQ(read, 1u);
+  log_read({.tag = 7, .bytes = kBuffer});
   expect_fin(0);
   b.arena.expect(place(0), a.arena.bytes(kMessage, kBuffer));
   b.arena.expect(place(1), a.arena.bytes(kHeader, 200));
@@ -181,10 +201,12 @@ TEST_P(Rendezvous, EagerMessagesGoOnBeside) {
 TEST_P(Rendezvous, MemoryThatMayNotBeReadFailsBothSides) {
   const Patience patience(std::chrono::seconds(20));
   add(0, 7);
-  ask({.tag = 7, .bytes = 100, .rkey_flip = 0x5a5a00});
+  const Asked asked{.tag = 7, .bytes = 100, .rkey_flip = 0x5a5a00};
+  ask(asked);
   expect_message(100, IBV_WC_TM_MATCH, 0, 7);
   const Tagged t = take_tagged();
   EXPECT_EQ(t.status, IBV_WC_REM_ACCESS_ERR) << ibv_wc_status_str(t.status);
+  log_read(asked, Answer::kAcknowledge);
   EXPECT_EQ(t.wr_id, 100u);
   EXPECT_EQ(take_event(a.world.context.get()), IBV_EVENT_QP_ACCESS_ERR);
   expect_nothing_else_written();
@@ -213,6 +235,7 @@ TEST_P(Rendezvous, LostFinIsAnEventOfTheQp) {
   add(0, 7);
   ask(asked);  // without a receive for FIN
   expect_read(0, asked);
+  log_fin(Answer::kNone);  // RNR NAK
   EXPECT_EQ(take_event(b.world.context.get()), IBV_EVENT_QP_FATAL);
   expect_nothing_else_written();
 }

@@ -66,7 +66,7 @@ def connects(bench):
 
 def objects(bench):
     """Objects of each kind, made and freed: the simulator has neither more memory nor more descriptors afterwards."""
-    count = int(os.environ.get("RXNIC_SCALE_OBJECTS", "2500"))
+    count = int(os.environ.get("RXNIC_SCALE_OBJECTS", "1500"))
     with live.Fabric(bench, 1, record=False) as fabric:
         def come_and_go():
             text = fabric.run(bench.options.programs / "live_verbs", "--gtest_filter=ScaleObjects.*",

@@ -5,12 +5,16 @@
 #include <fcntl.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "testbench/live/verbs_pair.h"
+#include "testbench/live/xrc_objects.h"
 
 namespace rxnic::live::scale_test {
 namespace {
@@ -98,6 +102,53 @@ std::uint32_t objects() {
   return text == nullptr ? 500 : static_cast<std::uint32_t>(std::strtoul(text, nullptr, 0));
 }
 
+struct ScaleFreer {
+  void operator()(ibv_wq* p) const { ibv_destroy_wq(p); }
+  void operator()(ibv_rwq_ind_table* p) const { ibv_destroy_rwq_ind_table(p); }
+  void operator()(ibv_td* p) const { ibv_dealloc_td(p); }
+};
+template <class T>
+std::unique_ptr<T, ScaleFreer> kept(T* made, const char* call) {
+  must(made == nullptr ? errno : 0, call);
+  return std::unique_ptr<T, ScaleFreer>(made);
+}
+
+ibv_wq* make_wq(const Side& side) {
+  ibv_wq_init_attr init{};
+  init.wq_type = IBV_WQT_RQ;
+  init.max_wr = init.max_sge = 1;
+  init.pd = side.world.pd.get();
+  init.cq = side.receive_cq.get();
+  return ibv_create_wq(side.world.context.get(), &init);
+}
+
+ibv_rwq_ind_table* make_table(const Side& side, ibv_wq* wq) {
+  ibv_rwq_ind_table_init_attr init{0, &wq, 0};
+  return ibv_create_rwq_ind_table(side.world.context.get(), &init);
+}
+
+ibv_qp* make_rss_qp(const Side& side, ibv_rwq_ind_table* table) {
+  std::array<std::uint8_t, 40> key{1};
+  ibv_qp_init_attr_ex init{};
+  init.qp_type = IBV_QPT_RAW_PACKET;
+  init.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH;
+  init.pd = side.world.pd.get();
+  init.rwq_ind_tbl = table;
+  init.rx_hash_conf = {IBV_RX_HASH_FUNC_TOEPLITZ, key.size(), key.data(), IBV_RX_HASH_SRC_IPV4};
+  return ibv_create_qp_ex(side.world.context.get(), &init);
+}
+
+ibv_srq* make_tm_srq(const Side& side) {
+  ibv_srq_init_attr_ex init{};
+  init.attr = {16, 1, 0};
+  init.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM;
+  init.srq_type = IBV_SRQT_TM;
+  init.pd = side.world.pd.get();
+  init.cq = side.receive_cq.get();
+  init.tm_cap = {16, 34};
+  return ibv_create_srq_ex(side.world.context.get(), &init);
+}
+
 // Each kind by itself, so that a number that is not given back runs out.
 TEST(ScaleObjects, ComeAndGo) {
   Side side(0);
@@ -106,12 +157,29 @@ TEST(ScaleObjects, ComeAndGo) {
   ibv_ah_attr address = address_of(side.world, {});
   const Owned<ibv_qp> raw =
       make_qp(side.world, side.send_cq.get(), side.receive_cq.get(), {.type = IBV_QPT_RAW_PACKET});
+  const OwnedXrcd xrcd(open_xrcd(context, -1, O_CREAT));
+  ASSERT_NE(xrcd, nullptr);
+  const auto wq = kept(make_wq(side), "ibv_create_wq");
+  const auto table = kept(make_table(side, wq.get()), "ibv_create_rwq_ind_table");
+  ibv_td_init_attr of_thread{};
+  const auto thread = kept(ibv_alloc_td(context, &of_thread), "ibv_alloc_td");
+  ibv_alloc_dm_attr of_memory{4096, 0, 0};
+  const Owned<ibv_dm> memory = own(ibv_alloc_dm(context, &of_memory), "ibv_alloc_dm");
+  const Owned<ibv_qp> datagrams = make_qp(side.world, side.send_cq.get(), side.receive_cq.get(), {.type = IBV_QPT_UD});
+  connect(datagrams.get(), side.world, 0);
   const auto freed = [](auto* made, int (*free)(decltype(made))) { return made != nullptr && free(made) == 0; };
   const std::vector<std::pair<const char*, std::function<bool()>>> kinds{
       {"PD", [&] { return freed(ibv_alloc_pd(context), ibv_dealloc_pd); }},
       {"MR", [&] { return freed(ibv_reg_mr(pd, side.arena.at(0), side.arena.size(), 0), ibv_dereg_mr); }},
       {"on-demand MR", [&] { return freed(ibv_reg_mr(pd, nullptr, SIZE_MAX, IBV_ACCESS_ON_DEMAND), ibv_dereg_mr); }},
-      {"MW", [&] { return freed(ibv_alloc_mw(pd, IBV_MW_TYPE_2), ibv_dealloc_mw); }},
+      {"MR of device memory",
+       [&] {
+         return freed(ibv_reg_dm_mr(pd, memory.get(), 0, 4096, IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE),
+                      ibv_dereg_mr);
+       }},
+      {"null MR", [&] { return freed(ibv_alloc_null_mr(pd), ibv_dereg_mr); }},
+      {"MW of type 1", [&] { return freed(ibv_alloc_mw(pd, IBV_MW_TYPE_1), ibv_dealloc_mw); }},
+      {"MW of type 2", [&] { return freed(ibv_alloc_mw(pd, IBV_MW_TYPE_2), ibv_dealloc_mw); }},
       {"DM",
        [&] {
          ibv_alloc_dm_attr wanted{4096, 0, 0};
@@ -125,13 +193,22 @@ TEST(ScaleObjects, ComeAndGo) {
          init.attr = {64, 1, 0};
          return freed(ibv_create_srq(pd, &init), ibv_destroy_srq);
        }},
+      {"TM SRQ", [&] { return freed(make_tm_srq(side), ibv_destroy_srq); }},
+      {"XRC SRQ",
+       [&] { return freed(make_srq(side.world, xrcd.get(), side.receive_cq.get()).release(), ibv_destroy_srq); }},
       {"QP",
        [&] {
-         for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UD}) {
+         for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UD, IBV_QPT_UC}) {
            if (make_qp(side.world, side.send_cq.get(), side.receive_cq.get(), {.type = type}) == nullptr) return false;
          }
          return true;
        }},
+      {"XRC QP of either side",
+       [&] {
+         return freed(make_sender(side.world, side.send_cq.get()).release(), ibv_destroy_qp) &&
+                freed(make_receiver(side.world, xrcd.get()).release(), ibv_destroy_qp);
+       }},
+      {"RSS QP", [&] { return freed(make_rss_qp(side, table.get()), ibv_destroy_qp); }},
       {"AH", [&] { return freed(ibv_create_ah(pd, &address), ibv_destroy_ah); }},
       {"XRC domain",
        [&] {
@@ -146,14 +223,29 @@ TEST(ScaleObjects, ComeAndGo) {
          every.port = 1;
          return freed(ibv_create_flow(raw.get(), &every), ibv_destroy_flow);
        }},
-      {"WQ",
+      {"WQ", [&] { return freed(make_wq(side), ibv_destroy_wq); }},
+      {"indirection table", [&] { return freed(make_table(side, wq.get()), ibv_destroy_rwq_ind_table); }},
+      {"counters",
        [&] {
-         ibv_wq_init_attr init{};
-         init.wq_type = IBV_WQT_RQ;
-         init.max_wr = init.max_sge = 1;
+         ibv_counters_init_attr init{};
+         return freed(ibv_create_counters(context, &init), ibv_destroy_counters);
+       }},
+      {"multicast attachment",
+       [&] {
+         const ibv_gid group{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 1, 2, 3}};
+         return ibv_attach_mcast(datagrams.get(), &group, 0) == 0 && ibv_detach_mcast(datagrams.get(), &group, 0) == 0;
+       }},
+      {"thread domain",
+       [&] {
+         ibv_td_init_attr init{};
+         return freed(ibv_alloc_td(context, &init), ibv_dealloc_td);
+       }},
+      {"parent domain",
+       [&] {
+         ibv_parent_domain_init_attr init{};
          init.pd = pd;
-         init.cq = side.receive_cq.get();
-         return freed(ibv_create_wq(context, &init), ibv_destroy_wq);
+         init.td = thread.get();
+         return freed(ibv_alloc_parent_domain(context, &init), ibv_dealloc_pd);
        }},
   };
   for (const auto& [what, make_and_free] : kinds) {

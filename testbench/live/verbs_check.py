@@ -11,6 +11,7 @@ import sys
 
 import live
 import opcodes_table as table
+import posted
 import rdmacm_check
 import wire
 from live import e2e
@@ -53,14 +54,20 @@ def payload(bench):
     checked.finish(at_least=5000)
 
 
-def watched(bench, name, at_least, arguments=(), tests=None, **least):
-    """A suite; what it sends is checked by other tools. `least`: what block__counter has at least."""
+def watched(bench, name, at_least, arguments=(), tests=None, requests=0, **least):
+    """A suite; what it sends is checked by other tools. `least`: what block__counter has at least. `requests`: how many
+    packets are compared with what the suite has posted, at least; 0: none is."""
     checked = live.WireCheck(bench)
     reports = []
     for uid in live.uids():
         with live.Fabric(bench, 2, uid, arguments=arguments) as fabric:
-            suite(bench, fabric, name, tests)
+            posts = fabric.folder / "posts.jsonl"
+            suite(bench, fabric, name, tests, **({"RXNIC_LIVE_POSTS": str(posts)} if requests else {}))
         checked.add(fabric.wire)
+        if requests:
+            compared, by_devices = posted.check(bench, posted.logged(posts), fabric.wire)
+            bench.expect(compared >= requests, f"{name}: only {compared} packets were compared")
+            print(f"{name}: {compared} packets of requests on the wire as posted, {by_devices} of them by devices")
         if fabric.report is None:  # the simulator is another one's: what it did is not known
             return reports
         reports.append(fabric.report)
@@ -99,7 +106,7 @@ def atomic_write(bench):
 
 def srq(bench):
     """SRQs: posting, sizes, limits; the WQE fetcher did it, with one doorbell a call."""
-    watched(bench, "Srq", at_least=400, srq_wqe_fetcher__wqes=150, srq_wqe_fetcher__limit_events=4,
+    watched(bench, "Srq", at_least=400, requests=500, srq_wqe_fetcher__wqes=150, srq_wqe_fetcher__limit_events=4,
             srq_wqe_fetcher__wqes_discarded=1)
     for report in watched(bench, "SrqDoorbells", at_least=200):
         bench.expect_equal(live.counters(report, "srq_wqe_fetcher")["doorbells"], 20, "doorbells of 20 calls")
@@ -107,7 +114,7 @@ def srq(bench):
 
 def completions(bench):
     """Errors, overruns, moderation, RESET, unsignaled requests; with compressed completions as well."""
-    watched(bench, "Completions", at_least=2000, cqe_generator__overruns=2, cqe_generator__discarded=2,
+    watched(bench, "Completions", at_least=2000, requests=1000, cqe_generator__overruns=2, cqe_generator__discarded=2,
             cqe_generator__error_cqes=6, cqe_generator__completion_events=8)
     # What is compressed takes fewer slots: nothing overruns.
     watched(bench, "Completions", at_least=2000, arguments=("--set", "cqe_generator.compression=true"),
@@ -121,14 +128,14 @@ def send_flags(bench):
 
 def tags(bench):
     """TM SRQs: operations on their tag lists, and messages; the CAM searched for them."""
-    watched(bench, "Tags", at_least=500, tag_match_cam__matches=400, tag_match_cam__unexpected=14,
+    watched(bench, "Tags", at_least=500, requests=400, tag_match_cam__matches=400, tag_match_cam__unexpected=14,
             tag_match_cam__untagged=2, tag_match_cam__operations=600, tag_match_cam__failed_operations=20)
     watched(bench, "TagsAtScale", at_least=2000, tag_match_cam__matches=2048, tag_match_cam__unexpected=32768)
 
 
 def rendezvous(bench):
     """Messages that the device reads itself when their tag has matched; its requester and its CAM took part."""
-    for report in watched(bench, "Rendezvous", at_least=150, requester__fins=30):
+    for report in watched(bench, "Rendezvous", at_least=150, requests=100, requester__fins=30):
         matching, sending = live.counters(report, "tag_match_cam"), live.counters(report, "requester")
         begun = sending["rendezvous"]
         bench.expect_equal((matching["rendezvous"] - matching["rendezvous_incomplete"], begun - sending["fins"]),
@@ -137,7 +144,7 @@ def rendezvous(bench):
 
 def xrc(bench):
     """XRC domains, SRQs and QPs: messages, memory, what two opened devices share."""
-    watched(bench, "Xrc", at_least=100)
+    watched(bench, "Xrc", at_least=100, requests=60)
 
 
 def windows(bench):
@@ -167,18 +174,33 @@ def paging(bench):
     watched(bench, "Paging", at_least=200, address_translator__page_requests=20, requester__page_requests=20)
 
 
+def steered_frames(bench, name, least):
+    """A suite that sends frames of other protocols; the parser found their QPs by the frames' fields."""
+    for uid in live.uids():
+        with live.Fabric(bench, 2, uid) as fabric:
+            suite(bench, fabric, name)
+        frames = wire.ether_types(fabric.wire)
+        bench.expect(frames[0x0800] + frames[0x88b5] >= least, f"{name}: too few frames on the wire: {frames}")
+        if fabric.report is None:  # the simulator is another one's: what it did is not known
+            continue
+        found = live.counters(fabric.report, "rx_parser")["steered"]
+        bench.expect(found >= least, f"{name}: rx_parser.steered: only {found}")
+
+
 def raw(bench):
-    """RAW_PACKET QPs, flow steering, RSS; the parser found the QPs by the frames' fields."""
-    for name, steered in (("Raw", 50), ("Rss", 120)):
-        for uid in live.uids():
-            with live.Fabric(bench, 2, uid) as fabric:
-                suite(bench, fabric, name)
-            frames = wire.ether_types(fabric.wire)
-            bench.expect(frames[0x0800] + frames[0x88b5] >= steered, f"{name}: too few frames on the wire: {frames}")
-            if fabric.report is None:  # the simulator is another one's: what it did is not known
-                continue
-            found = live.counters(fabric.report, "rx_parser")["steered"]
-            bench.expect(found >= steered, f"{name}: rx_parser.steered: only {found}")
+    """RAW_PACKET QPs, flow steering, RSS."""
+    steered_frames(bench, "Raw", 50)
+    steered_frames(bench, "Rss", 120)
+
+
+def lifecycle(bench):
+    """Parent domains with allocators, regions registered anew, handles made of completions, MAC addresses."""
+    # The refused requests: 34 that a peer may not have, and 6 whose own region the requester may not use.
+    for report in watched(bench, "Lifecycle", at_least=900, srq_wqe_fetcher__wqes=480, grh_scatter__grh_areas=24,
+                          ack_generator__reads=16, command_processor__commands=500):
+        bench.expect_equal((live.counters(report, "address_translator")["remote_errors"],
+                            live.counters(report, "requester")["errors"]), (34, 40), "refused; failed WRs")
+    steered_frames(bench, "PeerAddress", 6)
 
 
 def opcodes(bench):
@@ -357,7 +379,7 @@ def hostile(bench):
 CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "srq": srq,
           "completions": completions, "send_flags": send_flags, "tags": tags,
           "rendezvous": rendezvous, "xrc": xrc, "windows": windows, "multicast": multicast, "raw": raw,
-          "opcodes": opcodes, "tso": tso,
+          "opcodes": opcodes, "tso": tso, "lifecycle": lifecycle,
           "import": imports, "device_memory": device_memory, "null_region": null_region, "create_srq": create_srq,
           "paging": paging, "differential": differential, "events": events, "asynchronous": asynchronous,
           "latency": latency, "threads": threads, "hostile": hostile}

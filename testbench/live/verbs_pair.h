@@ -7,6 +7,7 @@
 #include <array>
 #include <string>
 
+#include "testbench/live/post_log.h"
 #include "testbench/live/verbs_world.h"
 
 namespace rxnic::live {
@@ -34,6 +35,12 @@ class PairTest : public testing::TestWithParam<std::uint32_t> {
     connect_both(a.qp.get(), a.world, b.qp.get(), b.world, path);
   }
 
+  // As the function; what is posted is logged.
+  void post(ibv_qp* qp, ibv_send_wr& wr) {
+    post_log.add(qp, wr);
+    live::post(qp, wr);
+  }
+
   // A does it, and waits for its completion.
   ibv_wc_status carry_out(ibv_wr_opcode opcode, ibv_sge local, std::uint64_t remote, std::uint32_t rkey) {
     std::array<ibv_sge, 1> list{local};
@@ -48,6 +55,7 @@ class PairTest : public testing::TestWithParam<std::uint32_t> {
     EXPECT_EQ(b.arena.differs(), "");
   }
 
+  PostLog post_log;
   Side a{0}, b{GetParam() - 1};
 };
 

@@ -125,6 +125,8 @@ TEST_P(Xrc, ExtendedInterfaceNamesTheSrq) {
   ibv_wr_set_xrc_srqn(ex, number_of(srqs[1].get()));
   ibv_wr_set_sge(ex, sge.lkey, sge.addr, sge.length);
   ASSERT_EQ(ibv_wr_complete(ex), 0);
+  ibv_sge same = sge;
+  post_log.add(sender.get(), wr(IBV_WR_SEND, same, number_of(srqs[1].get())));
   expect_sent();
   EXPECT_EQ(take(cqs[1].get()).wr_id, 3u);
   b.arena.expect(0, a.arena.bytes(kPage, 900));
