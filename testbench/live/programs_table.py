@@ -31,6 +31,8 @@ GROUP = "the group is an IPv6 one, its default GID an IPv4 one, and perftest tak
 LIMITS = {
     "qperf": "only RC: its UC and UD tests do not use `-cm`, and without it its addresses have no GRH, which RoCE "
              "needs (EINVAL); Debian's is built without XRC",
+    "rdma_xclient": "not `-c x`, XRC: `rdma_create_srq` of its server fails (EINVAL). The drop-in's XRC_RECV QP has no "
+                    "PD, librdmacm takes its ID's from there, and a new SRQ needs one",
     "ib_send_bw": f"`-g` with perftest's own group needs `-x 0` or `-x 1`: {GROUP}; {CM}",
     "ib_send_lat": f"`-g` with perftest's own group needs `-x 0` or `-x 1`: {GROUP}; {CM}",
     "ib_write_bw": f"not `-e`, which perftest has not on WRITE; {CM}",

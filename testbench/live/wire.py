@@ -28,7 +28,8 @@ PARTS = {
 }
 COMPARE_SWAP, FETCH_ADD = 0x13, 0x14
 ACKNOWLEDGE = 0x11
-UD = 3  # of the opcode's high three bits
+TRANSPORTS = {"RC": 0, "UC": 1, "UD": 3, "XRC": 5}  # the opcode's high three bits
+UD = TRANSPORTS["UD"]
 RNR_NAK = 1  # of the high three bits of an AETH
 
 
