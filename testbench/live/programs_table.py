@@ -30,9 +30,13 @@ CM = ("`-R` not with UC or XRC, says perftest; `-z` not with XRC: its QP for the
 GROUP = "the group is an IPv6 one, its default GID an IPv4 one, and perftest takes no mixture"
 LIMITS = {
     "qperf": "only RC: its UC and UD tests do not use `-cm`, and without it its addresses have no GRH, which RoCE "
-             "needs (EINVAL); Debian's is built without XRC",
+             "needs (EINVAL); Debian's is built without XRC; both ends on one NIC: it takes one name of its server for "
+             "TCP and for rdma_cm, and an address of the host is to each program its own first NIC (between two where "
+             "the host itself has 10.0.0.1, as in a network namespace)",
     "rdma_xclient": "not `-c x`, XRC: `rdma_create_srq` of its server fails (EINVAL). The drop-in's XRC_RECV QP has no "
                     "PD, librdmacm takes its ID's from there, and a new SRQ needs one",
+    "fi_pingpong": "RC: both ends on one NIC; its server names itself by an address of the host's interfaces "
+                   "(127.0.0.1), and that is to each program its own first NIC",
     "ib_send_bw": f"`-g` with perftest's own group needs `-x 0` or `-x 1`: {GROUP}; {CM}",
     "ib_send_lat": f"`-g` with perftest's own group needs `-x 0` or `-x 1`: {GROUP}; {CM}",
     "ib_write_bw": f"not `-e`, which perftest has not on WRITE; {CM}",
@@ -46,8 +50,8 @@ HEAD = """# Programs
 What the checks of [testbench/live](../../testbench/live) run of Debian, unmodified; made by `programs_table.py` there.
 
 A run is one program, or a server and its client, or all ranks of mpirun; it passes when they exit with 0, print what
-they should, and the NICs' counters agree. Options: each set that is run, without addresses, ports and `-n`. Packets:
-at least so many were received by the NICs.
+they should, and the NICs' counters agree. Options: each set that is run, without addresses, ports and `-n`. NICs: on
+so many the packets of a run were received or sent. Packets: at least so many were received.
 
 | program | transport | options | package | NICs | runs that passed | packets | limits |
 |---|---|---|---|---|---|---|---|
@@ -64,10 +68,12 @@ def noted_run(bench, *uses):
     yield run
     if FOLDER in os.environ:
         fabric = run.fabric
-        nics = fabric.report["nics"] if fabric.report else []
-        noted = {"nics": fabric.nics, "passed": len(bench.failures) == failures,
+        nics = [{block: nic["blocks"][block]["counters"]["packets"] for block in ("rx_parser", "requester")}
+                for nic in fabric.report["nics"]] if fabric.report else []
+        at_work = sum(any(nic.values()) for nic in nics)  # the others only were there
+        noted = {"nics": at_work or fabric.nics, "passed": len(bench.failures) == failures,
                  "user": "root" if fabric.uid is None and os.geteuid() == 0 else "user",
-                 "packets": sum(nic["blocks"]["rx_parser"]["counters"]["packets"] for nic in nics)}
+                 "packets": sum(nic["rx_parser"] for nic in nics)}
         with open(pathlib.Path(os.environ[FOLDER]) / f"{os.getpid()}.jsonl", "a", encoding="ascii") as file:
             file.writelines(json.dumps({"use": use, **noted}) + "\n" for use in uses)
 

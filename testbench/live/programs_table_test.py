@@ -30,9 +30,14 @@ class ProgramsTable(unittest.TestCase):
             patch.start()
             self.addCleanup(patch.stop)
 
-    def note(self, *uses, uid=1, nics=2, packets=70, failures=()):
+    def note(self, *uses, uid=1, nics=2, packets=70, failures=(), idle=0):
         bench = types.SimpleNamespace(failures=[])
-        report = {"nics": [{"blocks": {"rx_parser": {"counters": {"packets": packets}}}}] * nics}
+
+        def of_nic(received, sent):
+            return {"blocks": {block: {"counters": {"packets": count}}
+                               for block, count in (("rx_parser", received), ("requester", sent))}}
+
+        report = {"nics": [of_nic(packets, 0)] * (nics - idle) + [of_nic(0, 0)] * idle}
         with programs_table.noted_run(bench, *uses) as run:
             run.fabric = types.SimpleNamespace(uid=uid, nics=nics, report=report)
             bench.failures.extend(failures)
@@ -53,6 +58,15 @@ class ProgramsTable(unittest.TestCase):
         self.note(uses[0], nics=1, failures=["a failure"])
         self.assertRegex(self.row("| ucx_perftest | RC |"), r"`-t tag_lat -s 2000`, .* \| package of ucx_perftest "
                                                             r"\| 1, 2 \| 2 of 3 as user \| 300 \| \|$")
+
+    def test_nics_are_those_that_were_at_work(self):
+        use = next(use for use in __import__("mpi_check").PROGRAMS if use.transport == "RC")
+        self.note(use, nics=2, idle=1)
+        self.assertRegex(self.row("| mpirun | RC |"), r"\| 1 \| 1 of 1 as user \| 70 \| \|$")
+        self.note(use, nics=2)
+        self.assertRegex(self.row("| mpirun | RC |"), r"\| 1, 2 \| 2 of 2 as user \| 200 \| \|$")
+        self.note(use, nics=2, idle=2)
+        self.assertRegex(self.row("| mpirun | RC |"), r"\| 1, 2 \| 3 of 3 as user \| 200 \| \|$")
 
     def test_a_program_without_a_run_is_shown_as_such(self):
         self.assertRegex(self.row("| mpirun | UD |"), r"\| not run \| \| \|$")

@@ -84,7 +84,7 @@ UTILITIES = {
                      ("ib_send_bw", "-z -n 20 -e -c UC"), ("ib_send_bw", "-z -n 20 -q 8 -c UD"),
                      ("ib_send_lat", "-R -n 20 -e"), ("ib_write_lat", "-z -n 20 --odp"),
                      ("ib_read_bw", "-z -n 20 -b"), ("ib_atomic_lat", "-z -n 20"))],
-    # Both on one NIC: its server is named by an address of the host, and a loopback address is the program's own NIC.
+    # Both on one NIC: its server is named by an address of the host, and that is to each program its own first NIC.
     "qperf": [Row("qperf -lp {port}", f"qperf -lp {{port}} -cm 1 -t 1 -m 4000 127.0.0.1 {tests}", r"(?s)" + prints,
                   100, ends=False, client_nic=0, recorded=False)
               for tests, prints in (
@@ -94,10 +94,11 @@ UTILITIES = {
                    r"(  msg_rate .*){4}"))],
     "libfabric": [Row(f"fi_pingpong -B {{port}} -I 20 -e {endpoint} -p {provider}",
                       f"fi_pingpong -P {{port}} -I 20 -e {endpoint} -p {provider} 127.0.0.1", r"(?m)^4k .* =20 ",
-                      100, client_nic=0, transport=transport)
-                  for endpoint, provider, transport in (("msg", "verbs", "RC"), ("dgram", "verbs", "UD"),
-                                                        ("rdm", "verbs;ofi_rxm", "RC"),
-                                                        ("rdm", "verbs;ofi_rxd", "UD"))],
+                      100, client_nic=nic, transport=transport)
+                  # A server of RC names itself by 127.0.0.1, and that is the client's own NIC to the client.
+                  for endpoint, provider, transport, nic in (
+                      ("msg", "verbs", "RC", 0), ("dgram", "verbs", "UD", 1), ("rdm", "verbs;ofi_rxm", "RC", 0),
+                      ("rdm", "verbs;ofi_rxd", "UD", 1))],
 }
 
 
@@ -169,6 +170,10 @@ def run_row(bench, checked, row, uid, nics):
     if fabric.report is not None:
         packets = live.counters(fabric.report, "rx_parser")["packets"]
         bench.expect(packets >= row.packets, f"{what}: {packets} packets")
+        if nics > 1 and row.client_nic > 0:
+            of_each = [live.counters({"nics": [nic]}, "rx_parser")["packets"]
+                       + live.counters({"nics": [nic]}, "requester")["packets"] for nic in fabric.report["nics"]]
+            bench.expect(min(of_each) >= row.packets // 2, f"{what}: packets received and sent by each NIC: {of_each}")
         if row.recorded:
             checked.add(fabric.wire)
             of_transport = sum(count for (_, qpn, opcode), count in wire.bth_opcodes(fabric.wire).items()
