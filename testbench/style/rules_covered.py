@@ -2,7 +2,8 @@
 """The table of rules and their live tests (testbench/live/rules_covered.md), compared with rules, tests and checks.
 
 A check of testbench/live is a top-level function of a `*_check.py` that CHECKS names. It runs a suite whose name it
-holds as a string, and reads a counter that it holds as "block.counter", "counter" or block__counter=.
+holds as a string, and reads a counter that it holds as "block.counter", "block")["counter"] or block__counter=. Below a
+head whose last column is "counters" each row names one, or says why there is none.
 """
 import re
 
@@ -45,15 +46,19 @@ def suite_tests(tree):
 
 
 def reads(function, counter):
-    return re.search(rf"\b{counter.replace('.', '__')}=", function) or f'"{counter}"' in function
+    block, _, name = counter.partition(".")
+    return (re.search(rf"\b{block}__{name}=", function)
+            or any(form in function for form in (f'"{counter}"', f'"{block}")["{name}"]')))
 
 
 def offences(tree):
-    """What is wrong in COVERED: a missing row, a test that does not exist, a counter that none of its checks reads."""
+    """What is wrong in COVERED: a missing row, a test that does not exist, no counter, or one that no check reads."""
     if COVERED not in tree.files:
         return
     checks, tests, rows = checks_of(tree), set(suite_tests(tree)), {}
+    must_count = False
     for number, line in enumerate(tree.text(COVERED).splitlines(), 1):
+        must_count |= re.match(r"\| rule \|.*\| counters \|$", line) is not None
         row = re.match(r"\| (\d+\.\d+) \|[^|]*\|([^|]*)\|([^|]*)\|$", line)
         if not row:
             continue
@@ -64,8 +69,13 @@ def offences(tree):
         suites = {test.partition(".")[0] for test in named}
         of_row = [function for check, function in checks.items()
                   if check in named or any(f'"{suite}"' in function for suite in suites)]
-        for counter in re.findall(r"`([^`]+)`", row[3]):
-            if not any(reads(function, counter) for function in of_row):
+        counters = re.findall(r"`([^`]+)`", row[3])
+        if must_count and not counters and not re.match(r" none: \S", row[3]):
+            yield f"{COVERED}:{number}: rule {row[1]} has no counter; expected `block.counter`, or none: and the reason"
+        for counter in counters:
+            if not re.fullmatch(r"\w+\.\w+", counter):
+                yield f"{COVERED}:{number}: found {counter}; expected block.counter"
+            elif not any(reads(function, counter) for function in of_row):
                 yield f"{COVERED}:{number}: no check that runs these tests reads the counter {counter}"
     points = [f"{section}.{number}" for section, number in points_of(tree) if section in SEEN_BY_PROGRAMS]
     for point in points:
