@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """UCX on the model: ucx_perftest over RC and UD; the packets are counted on the model.
 
-All tests between two NICs, some as an ordinary user on one.
+All tests between two NICs as root (when we are root), every second one as an ordinary user on one, too; with
+RXNIC_EVERY_PLACE=1 each in all four combinations.
 """
 import re
 import sys
@@ -13,7 +14,6 @@ from programs_table import Use, noted_run
 
 TESTS = ("tag_lat", "tag_bw", "tag_sync_lat", "ucp_am_lat", "ucp_am_bw", "stream_lat", "stream_bw", "ucp_put_lat",
          "ucp_put_bw", "ucp_get", "ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap")
-ON_ONE_NIC = ("tag_lat", "tag_bw", "ucp_am_bw", "stream_bw", "ucp_put_bw", "ucp_get", "ucp_fadd")
 ITERATIONS = 200
 BYTES = 2000
 ATOMICS = ("ucp_add", "ucp_fadd", "ucp_swap", "ucp_cswap")
@@ -64,11 +64,11 @@ def over(transport):
     def check(bench):
         live.need("ucx_perftest")
         wire = live.WireCheck(bench)
-        uids = list(live.users().values())
-        for test, uid, nics in [*((test, uids[0], 2) for test in TESTS),
-                                *((test, uids[-1], 1) for test in ON_ONE_NIC)]:
-            with noted_run(bench, use(transport, test)) as run:
-                run.fabric = run_test(bench, wire, uid, nics, transport, test)
+        for number, test in enumerate(TESTS):
+            places = live.places()
+            for _, uid, nics in places if live.EVERY_PLACE or number % 2 else places[:1]:
+                with noted_run(bench, use(transport, test)) as run:
+                    run.fabric = run_test(bench, wire, uid, nics, transport, test)
         wire.finish(at_least=len(TESTS) * ITERATIONS)
 
     check.__doc__ = f"ucx_perftest over {transport}: {len(TESTS)} tests"
