@@ -56,7 +56,8 @@ def pairs(bench):
 def suites(bench):
     """Test programs of our own: all opcodes, errors, absent pages, threads."""
     for suite in ("Payload", "Protection", "Paging", "Raw", "Rss", "Opcodes", "Tso", "Threads", "Tags", "Rendezvous",
-                  "Xrc", "Windows", "Multicast", "DeviceMemory", "Import"):
+                  "Xrc", "Windows", "Multicast", "DeviceMemory", "Import", "Completions", "Events", "Asynchronous",
+                  "NullRegion", "AtomicWrite", "SendFlags", "Srq"):
         with live.Fabric(bench, 2) as fabric:
             fabric.run(bench.options.programs / "live_verbs", f"--gtest_filter=*{suite}.*", "--gtest_brief=1")
         replay_of(bench, fabric, suite)
