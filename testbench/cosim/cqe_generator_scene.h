@@ -43,7 +43,7 @@ inline Cqn number_of(std::uint32_t cq) {
   return cq == kCqs - 1 ? Cqn{0xfffff0 | cq} : Cqn{(cq * 0x3a7650 & 0x7ffff0) | cq};
 }
 
-inline constexpr std::uint64_t kFirstRest = 5600;  // the cycle in which it ends
+inline constexpr std::uint64_t kFirstRest = 5632;  // the cycle in which it ends
 
 inline CqContext random_cq(Random& random, Cqn number, bool may_wait) {
   CqContext c;
@@ -87,13 +87,14 @@ class Driver final : public Block {
     }
     while (released.can_pop(now)) slots_.release(released.pop(now).wqe_slot);
     if (now >= end_) return rest(now, Activity::kStarved, std::min(replies.next(now), released.next(now)));
+    if (rests) {
+      const Cycle until{may_wait_ ? (now.count / 2048 + 1) * 2048 : kFirstRest};
+      return rest(now, Activity::kStarved, std::min(replies.next(now), until));
+    }
     if (now.count % 256 == 0) {
       mood_ = random_.below(8);
       focus_ = random_.below(kCqs - 2);
     }
-    if (rests)
-      return rest(now, Activity::kStarved,
-                  std::min(replies.next(now), Cycle{may_wait_ ? (now.count / 2048 + 1) * 2048 : kFirstRest}));
     if (steered_) renew(now);
     if (steered_ && random_.one_in(64)) age(random_.below(kCqs));
     const std::uint32_t pace = mood_ == 0 ? 40 : mood_ == 7 ? 20 : mood_ == 1 ? 8 : 1;

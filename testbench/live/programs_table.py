@@ -33,8 +33,6 @@ LIMITS = {
              "needs (EINVAL); Debian's is built without XRC; both ends on one NIC: it takes one name of its server for "
              "TCP and for rdma_cm, and an address of the host is to each program its own first NIC (between two where "
              "the host itself has 10.0.0.1, as in a network namespace)",
-    "rdma_xclient": "not `-c x`, XRC: `rdma_create_srq` of its server fails (EINVAL). The drop-in's XRC_RECV QP has no "
-                    "PD, librdmacm takes its ID's from there, and a new SRQ needs one",
     "fi_pingpong": "RC: both ends on one NIC; its server names itself by an address of the host's interfaces "
                    "(127.0.0.1), and that is to each program its own first NIC",
     "ib_send_bw": f"`-g` with perftest's own group needs `-x 0` or `-x 1`: {GROUP}; {CM}",

@@ -65,8 +65,9 @@ UTILITIES = {
     "riostream": [Row(f"riostream -b {SERVER} -S 5000 -I 10 -C 5", f"riostream -s {SERVER} -S 5000 -I 10 -C 5 -T v",
                       r"custom +4.8k +5 +10 ")],
     "rdma_client": [Row("rdma_server", f"rdma_client -s {SERVER}", "rdma_client: end 0")],
-    # Without an option over RC, in spite of its name; XRC (-c x on both sides): see the limits in programs_table.py.
-    "rdma_xclient": [Row("rdma_xserver", f"rdma_xclient -s {SERVER}", "rdma_xclient: end 0")],
+    # Without an option over RC, in spite of its name.
+    "rdma_xclient": [Row("rdma_xserver -c x", f"rdma_xclient -s {SERVER} -c x", "rdma_xclient: end 0", transport="XRC"),
+                     Row("rdma_xserver", f"rdma_xclient -s {SERVER}", "rdma_xclient: end 0")],
     "cmtime": [Row(f"cmtime -b {SERVER} -c 50", f"cmtime -s {SERVER} -c 50", r"(?m)^disconnect *: ", 250,
                    ends=False, sends=False)],
     # Both wait for 3 s when they have joined.

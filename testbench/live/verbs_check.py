@@ -158,10 +158,10 @@ def tags(bench):
 def rendezvous(bench):
     """Messages that the device reads itself when their tag has matched; its requester and its CAM took part."""
     for report in watched(bench, "Rendezvous", at_least=150, requests=100, requester__fins=30):
-        matching, sending = live.counters(report, "tag_match_cam"), live.counters(report, "requester")
-        begun = sending["rendezvous"]
-        bench.expect_equal((matching["rendezvous"] - matching["rendezvous_incomplete"], begun - sending["fins"]),
-                           (begun, 6), "rendezvous begun; those without a FIN")
+        matched, begun = live.counters(report, "tag_match_cam")["rendezvous"], live.counters(report, "requester")
+        incomplete = live.counters(report, "tag_match_cam")["rendezvous_incomplete"]
+        bench.expect_equal((matched - incomplete, begun["rendezvous"] - begun["fins"]), (begun["rendezvous"], 6),
+                           "rendezvous begun; those without a FIN")
 
 
 def xrc(bench):
