@@ -117,9 +117,10 @@ def verilate(block, prefix, out, sources, *, parameters=(), includes=(), flags=(
     tracing = COVERAGE if coverage else []
     if trace is not None:
         tracing = [TRACES[pathlib.PurePath(trace).suffix][0], "--trace-structs"]
-    common = [verilator, *flags, *(f"-I{folder}" for folder in includes), "--top-module", block,
+    # -O3 turns on what a flag before it has turned off.
+    common = [verilator, "-O3", *flags, *(f"-I{folder}" for folder in includes), "--top-module", block,
               *(f"-G{parameter}" for parameter in parameters), *map(str, sources)]
-    done = subprocess.run([*common, "--cc", "-O3", "--output-split", "0", "--unroll-count", UNROLL,
+    done = subprocess.run([*common, "--cc", "--output-split", "0", "--unroll-count", UNROLL,
                            "--assert", "--coverage-user", *tracing, "--prefix", prefix, "-Mdir", out],
                           stdout=sys.stderr, check=False)
     if done.returncode:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A user's own RTL: scripts/build_rtl, --rtl BLOCK=FILE, --lockstep BLOCK=FILE and BLOCK=FILE:transactions."""
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -264,6 +265,14 @@ def usage(bench):
         bench.expect_equal(done.returncode, status, " ".join(map(str, arguments)))
         bench.expect(words in done.stderr, f"{arguments}: does not name {words}: {done.stderr}")
         bench.expect(not (bench.folder / "a.so").exists(), f"{arguments}: has written something")
+    # A flag for Verilator comes behind those that would turn it on again. A stand-in says what it is called with.
+    stand_in = bench.folder / "verilator"
+    stand_in.write_text('#!/bin/sh\necho "called with $*"\nexit 1\n', encoding="ascii")
+    stand_in.chmod(0o755)
+    done = bench.start(BUILD, BLOCK, RTL, "--verilator=-fno-split", "-o", "a.so",
+                       env={**os.environ, "PATH": f"{bench.folder}:{os.environ['PATH']}"})
+    words = (done.stdout + done.stderr).split()
+    bench.expect("-fno-split" in words and "-O3" in words[:words.index("-fno-split")], f"flags: {words}")
     done = bench.start(BUILD, "--help")
     for words in ("--set", "--lockstep", ":transactions", "--rtl", "rtl/OWN_RTL.md"):
         bench.expect(words in done.stdout, f"--help does not mention {words}")
