@@ -4,11 +4,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "testbench/cosim/cqe_generator_scene.h"
 #include "testbench/cosim/in_lockstep.h"
 #include "testbench/cosim/in_place.h"
 #include "testbench/cosim/slow_twin.h"
 #include "testbench/cosim/transactions.h"
+#include "testbench/cosim/twin_facts.h"
 #include "testbench/cosim/twin_pins.h"
 
 namespace rxnic::cqe_generator_cosim_test {
@@ -94,6 +97,18 @@ class Pins : public TwinPins {
     return p;
   }
 };
+
+// All of a CQE is compared but its timestamp: bytes 40 to 47.
+TEST(CqeGeneratorFacts, TheTimestampIsTheTimeOfACqe) {
+  const auto& blocks = twin_blocks();
+  const auto own = std::find_if(blocks.begin(), blocks.end(), [](const auto& b) { return b.name == "cqe_generator"; });
+  const TwinFacts facts = own->facts(Params{});
+  for (const TwinPortFacts& p : facts.ports) {
+    const bool has_time = p.name == "written";
+    EXPECT_EQ(p.time_from, has_time ? 320u : 0u) << p.name;
+    EXPECT_EQ(p.time_bits, has_time ? 64u : 0u) << p.name;
+  }
+}
 
 // RTL of other latencies. Each completion lands, raises an event, and its CQ is armed again.
 TEST_P(CqeGeneratorCosim, SlowerRtlMakesTheSameTransactions) {

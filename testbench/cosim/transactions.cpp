@@ -284,8 +284,8 @@ void TransactionLockstep::note_model(Port& p, Cycle now) {
 }
 
 // (twin_facts.h, R6)
-bool equal_but_for_the_time(const TwinPort& port, const std::vector<std::uint32_t>& model,
-                            const std::vector<std::uint32_t>& rtl) {
+static bool equal_but_for_the_time(const TwinPort& port, const std::vector<std::uint32_t>& model,
+                                   const std::vector<std::uint32_t>& rtl) {
   const auto is_time = [&](std::size_t bit) { return bit - port.time_from < port.time_bits; };
   for (std::size_t n = 0; n < model.size(); ++n) {
     for (std::uint32_t differs = model[n] ^ rtl[n]; differs != 0; differs &= differs - 1) {
