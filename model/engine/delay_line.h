@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A block's pipeline: values that become ready in a known cycle, in the order in which they were pushed. One whose
 // cycle is not known yet is pushed with kNever, and told later.
-// A push into a full line ends the program, in every build (overflow.h).
+// A push into a full line ends the program, in every build (overflow.h). Memory is taken as far as a line has been
+// filled: one with a place for each of 65,536 queues costs nothing until there are that many.
 #pragma once
 
 #include <bit>
 #include <cassert>
 #include <cstdint>
-#include <vector>
+#include <memory>
+#include <new>
+#include <type_traits>
 
 #include "model/engine/overflow.h"
 #include "model/types/ids.h"
@@ -18,7 +21,7 @@ template <class T>
 class DelayLine {
  public:
   explicit DelayLine(std::uint32_t capacity)
-      : capacity_(capacity), slots_(std::bit_ceil(capacity)), mask_(std::bit_ceil(capacity) - 1) {}
+      : capacity_(capacity), slots_(allocated(std::bit_ceil(capacity))), mask_(std::bit_ceil(capacity) - 1) {}
   bool empty() const { return size_ == 0; }
   bool full() const { return size_ == capacity_; }
   std::uint32_t size() const { return size_; }
@@ -60,9 +63,17 @@ class DelayLine {
     T value{};
     Cycle ready{};
   };
+  struct Free {
+    void operator()(Slot* slots) const { ::operator delete(slots); }
+  };
+  // Not written before a push does.
+  static Slot* allocated(std::uint32_t count) {
+    static_assert(std::is_trivially_copyable_v<Slot> && alignof(Slot) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+    return static_cast<Slot*>(::operator new(sizeof(Slot) * count));
+  }
   Cycle next_ready_ = kNever;  // of the front: read far more often than it changes
   std::uint32_t capacity_;
-  std::vector<Slot> slots_;
+  std::unique_ptr<Slot[], Free> slots_;
   std::uint32_t mask_;
   std::uint32_t first_ = 0;
   std::uint32_t size_ = 0;

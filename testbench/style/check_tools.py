@@ -127,9 +127,11 @@ class Job:
     def __init__(self, name, command, parts, stamp):
         self.name, self.command, self.stamp = name, command, stamp
         digest = hashlib.sha256()
+        self.bytes = 0  # of all that is looked at
         for part in parts:
             data = part.read_bytes() if isinstance(part, pathlib.Path) else part.encode()
             digest.update(len(data).to_bytes(8, "little") + data)
+            self.bytes += len(data)
         self.digest = digest.hexdigest()
 
     def is_due(self):
@@ -185,7 +187,8 @@ def main():
         print(f"skipped: {TOOLS[args.tool].programs[0]} is not installed")
         return SKIPPED
     jobs = list(jobs_of(args.tool, Tree(args.root), args.build.resolve(), *found))
-    due = [job for job in jobs if job.is_due()]
+    # The longest first: none is left to run alone when the others have ended.
+    due = sorted((job for job in jobs if job.is_due()), key=lambda job: -job.bytes)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         said = list(pool.map(lambda job: job.run(args.root), due))
     # clang-tidy reports a header's fault once for every source that includes it.

@@ -77,6 +77,17 @@ class CheckTools(unittest.TestCase):
         self.assertEqual(self.looked_at(), ["model/core/list.cpp", "model/core/other.cpp"])
         self.assertEqual(self.looked_at(), [])
 
+    def test_the_longest_file_is_looked_at_first(self):
+        self.use_fake("clang-tidy-14")
+        for length, order in ((1000, ["other", "list"]), (0, ["list", "other"])):
+            self.write("model/core/other.cpp", "int other;\n" + "/" * length)
+            self.commands(f"-DX={length}")
+            self.ran.parent.mkdir(exist_ok=True)
+            self.ran.write_text("")
+            with mock.patch.object(os, "cpu_count", return_value=1):
+                self.check("clang_tidy")
+            self.assertEqual(self.ran.read_text().split(), [f"model/core/{name}.cpp" for name in order])
+
     def test_a_changed_source_is_looked_at_again(self):
         self.use_fake("clang-tidy-14")
         self.looked_at()
