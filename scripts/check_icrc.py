@@ -8,6 +8,8 @@ Exits 0 when none is bad, 1 when one is, 2 when a file cannot be read.
 """
 
 import argparse
+import mmap
+import os
 import struct
 import sys
 import zlib
@@ -29,6 +31,13 @@ class NotRdma(Exception):
 
 class CaptureError(Exception):
     """The file is not a capture that this program reads."""
+
+
+def contents(path):
+    """The bytes of a file, mapped where it has a size: a pipe has none."""
+    with open(path, "rb") as file:
+        sized = os.fstat(file.fileno()).st_size > 0
+        return mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) if sized else file.read()
 
 
 def records(data):
@@ -127,9 +136,7 @@ def is_good(link, frame):
 def check(path, verbose):
     """Counts one file: {"good": n, "bad": n, "not RDMA": n}."""
     counts = {"good": 0, "bad": 0, "not RDMA": 0}
-    with open(path, "rb") as file:
-        data = file.read()
-    for number, (link, frame) in enumerate(records(data), start=1):
+    for number, (link, frame) in enumerate(records(contents(path)), start=1):
         try:
             verdict = "good" if is_good(link, frame) else "bad"
         except NotRdma:

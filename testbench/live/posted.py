@@ -8,7 +8,7 @@ import collections
 import json
 import struct
 
-import check_icrc
+from live import check_icrc
 import wire
 
 XRC = 0xA0  # high three bits of a BTH opcode; those of RC are 0
@@ -60,9 +60,7 @@ def on_wire(path):
     """{(nic, qpn): [(BTH opcode, bytes behind the BTH), ...]}: of requests and of responses, each once, without RNR
     NAKs."""
     requests, responses, seen = collections.defaultdict(list), collections.defaultdict(list), set()
-    with open(path, "rb") as file:
-        data = file.read()
-    for _, frame in check_icrc.records(data):
+    for _, frame in check_icrc.records(check_icrc.contents(path)):
         _, bth, end = check_icrc.ethernet(frame)
         to = (check_icrc.be16(frame, 4) - 1, int.from_bytes(frame[bth + 5:bth + 8], "big"))
         opcode, pad, psn = frame[bth], frame[bth + 1] >> 4 & 3, int.from_bytes(frame[bth + 9:bth + 12], "big")

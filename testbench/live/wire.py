@@ -5,12 +5,8 @@ Frames are parsed by scripts/check_icrc.py and by the few lines below, not by th
 """
 import collections
 import shutil
-import sys
 
-from live import e2e
-
-sys.path.insert(0, str(e2e.ROOT / "scripts"))
-import check_icrc  # noqa: E402
+from live import check_icrc
 
 OURS = bytes.fromhex("027278")  # first bytes of every MAC address of the model; the last two count from 1
 
@@ -35,9 +31,8 @@ RNR_NAK = 1  # of the high three bits of an AETH
 
 def ether_types(path):
     """Counter of the frames by EtherType, without VLAN tags."""
-    with open(path, "rb") as file:
-        data = file.read()
-    return collections.Counter(check_icrc.be16(frame, 12) for link, frame in check_icrc.records(data)
+    frames = check_icrc.records(check_icrc.contents(path))
+    return collections.Counter(check_icrc.be16(frame, 12) for link, frame in frames
                                if link == check_icrc.DLT_ETHERNET)
 
 
@@ -58,8 +53,7 @@ def tcp_checksums(bench, path):
 def without(path, frames, to):
     """Copies a capture, except packets that equal one of `frames`; returns the Counter of these."""
     left_out = collections.Counter()
-    with open(path, "rb") as file:
-        data = file.read()
+    data = check_icrc.contents(path)
     with open(to, "wb") as copy:
         copy.write(data[:24])
         at = 24
@@ -79,9 +73,7 @@ def bth_opcodes(path):
     Without RNR NAKs and retransmissions.
     """
     found, seen = collections.Counter(), set()
-    with open(path, "rb") as file:
-        data = file.read()
-    for _, frame in check_icrc.records(data):
+    for _, frame in check_icrc.records(check_icrc.contents(path)):
         try:
             _, bth, _ = check_icrc.ethernet(frame)
         except check_icrc.NotRdma:
@@ -103,9 +95,7 @@ def messages(path):
     A message: ("operation", bytes); kind "atomic": (compare, swap), compare 0 for FETCH_ADD.
     """
     found, open_messages, seen = {}, {}, set()
-    with open(path, "rb") as file:
-        data = file.read()
-    for link, frame in check_icrc.records(data):
+    for link, frame in check_icrc.records(check_icrc.contents(path)):
         if link != check_icrc.DLT_ETHERNET or frame[:3] != OURS:
             continue
         nic = check_icrc.be16(frame, 4) - 1
