@@ -8,13 +8,6 @@
 
 namespace rxnic {
 
-struct LocalMemory::Chunk {
-  std::array<std::uint8_t, kChunkBytes> bytes{};
-};
-
-LocalMemory::LocalMemory() = default;
-LocalMemory::~LocalMemory() = default;
-
 LocalMemory::Region* LocalMemory::find_region(std::uint64_t index) {
   Recent& r = recent(index);
   if (r.index == index) return r.region;
@@ -26,17 +19,19 @@ LocalMemory::Region* LocalMemory::find_region(std::uint64_t index) {
 
 LocalMemory::Chunk* LocalMemory::find(std::uint64_t index) {
   const Region* region = find_region(index / kRegionChunks);
-  return region == nullptr ? nullptr : (*region)[index % kRegionChunks].get();
+  return region == nullptr ? nullptr : (*region)[index % kRegionChunks];
+}
+
+LocalMemory::Chunk* LocalMemory::add_chunk() {
+  if (chunks_ % kSlabChunks == 0) slabs_.emplace_back(LargePages<Chunk>::allocate(kSlabChunks));
+  return &slabs_.back()[chunks_++ % kSlabChunks];
 }
 
 LocalMemory::Chunk& LocalMemory::touch(std::uint64_t index) {
   Region* region = find_region(index / kRegionChunks);
   if (region == nullptr) region = (regions_[index / kRegionChunks] = std::make_unique<Region>()).get();
-  std::unique_ptr<Chunk>& chunk = (*region)[index % kRegionChunks];
-  if (chunk == nullptr) {
-    chunk = std::make_unique<Chunk>();
-    ++chunks_;
-  }
+  Chunk*& chunk = (*region)[index % kRegionChunks];
+  if (chunk == nullptr) chunk = add_chunk();
   return *chunk;
 }
 

@@ -9,8 +9,10 @@
 #include <memory>
 #include <span>
 #include <unordered_map>
+#include <vector>
 
 #include "model/types/ids.h"
+#include "model/types/large_pages.h"
 
 namespace rxnic {
 
@@ -41,8 +43,6 @@ class HostMemory {
 class LocalMemory final : public HostMemory {
  public:
   static constexpr std::size_t kChunkBytes = 16384;
-  LocalMemory();
-  ~LocalMemory() override;
   bool read(BusAddress from, std::span<std::uint8_t> to) override;
   bool write(BusAddress to, std::span<const std::uint8_t> from) override;
   std::size_t resident_bytes() const { return chunks_ * kChunkBytes; }
@@ -50,13 +50,20 @@ class LocalMemory final : public HostMemory {
   std::uint64_t digest() const;
 
  private:
-  struct Chunk;
-  static constexpr std::uint64_t kRegionChunks = 1024;
-  using Region = std::array<std::unique_ptr<Chunk>, kRegionChunks>;  // by chunk; null: never written
+  struct Chunk {
+    std::array<std::uint8_t, kChunkBytes> bytes;
+  };
+  static constexpr std::uint64_t kRegionChunks = 1024, kSlabChunks = LargePages<Chunk>::kPageBytes / kChunkBytes;
+  struct Free {
+    void operator()(Chunk* slab) const { LargePages<Chunk>::deallocate(slab, kSlabChunks); }
+  };
+  using Region = std::array<Chunk*, kRegionChunks>;  // by chunk; null: never written
   Region* find_region(std::uint64_t index);
   Chunk* find(std::uint64_t index);
   Chunk& touch(std::uint64_t index);
+  Chunk* add_chunk();
   std::unordered_map<std::uint64_t, std::unique_ptr<Region>> regions_;  // by chunk number / kRegionChunks
+  std::vector<std::unique_ptr<Chunk[], Free>> slabs_;                   // the chunks, as they were touched
   std::size_t chunks_ = 0;                                              // touched
   // Regions found recently, by a hash of their index: enough for the few thousand queues of a big run.
   struct Recent {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "model/types/context.h"
+#include "model/types/large_pages.h"
 #include "model/types/read_memory.h"
 #include "model/types/write_memory.h"
 
@@ -39,7 +40,7 @@ class QpContextMemory {
   void unpin(std::uint32_t line, Cycle now) { (*this)[line].pins.remove(now); }
 
  private:
-  std::vector<Line> lines_;
+  std::vector<Line, LargePages<Line>> lines_;
 };
 
 // The port of a block that keeps nothing of a QP: it reads attributes, and pins.

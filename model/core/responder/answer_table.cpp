@@ -6,12 +6,12 @@
 namespace rxnic {
 
 AnswerTable::AnswerTable(std::uint32_t capacity)
-    : answers_(capacity),
-      flows_(std::size_t{2} * capacity),  // a flow may stay listed for a while without answers
-      next_in_bucket_(flows_.size(), kNone),
+    : next_in_bucket_(std::size_t{2} * capacity, kNone),  // a flow may stay listed for a while without answers
       buckets_(std::bit_ceil(capacity) * 2, kNone) {
+  answers_.reserve(capacity);
+  flows_.reserve(next_in_bucket_.size());
   for (Index i = capacity; i-- > 0;) free_answers_.push_back(i);
-  for (auto i = static_cast<Index>(flows_.size()); i-- > 0;) free_flows_.push_back(i);
+  for (auto i = static_cast<Index>(next_in_bucket_.size()); i-- > 0;) free_flows_.push_back(i);
 }
 
 AnswerTable::Index AnswerTable::find(std::uint32_t qpn) const {
@@ -25,6 +25,7 @@ AnswerTable::Index AnswerTable::find_or_make(std::uint32_t qpn) {
   if (at != kNone) return at;
   at = free_flows_.back();
   free_flows_.pop_back();
+  if (at == flows_.size()) flows_.emplace_back();
   flows_[at] = {};
   flows_[at].qpn = qpn;
   Index& head = buckets_[bucket(qpn)];
@@ -45,6 +46,7 @@ void AnswerTable::free_if_empty(Index flow) {
 AnswerTable::Index AnswerTable::add() {
   const Index at = free_answers_.back();
   free_answers_.pop_back();
+  if (at == answers_.size()) answers_.emplace_back();
   answers_[at].next = kNone;
   return at;
 }

@@ -95,6 +95,7 @@ class AnswerTable {
   };
   std::size_t bucket(std::uint32_t qpn) const { return (std::size_t{qpn} * 0x9e3779b1u >> 8) & (buckets_.size() - 1); }
 
+  // Those that have been in use, with room for all.
   std::vector<Entry> answers_;
   std::vector<Index> free_answers_;
   std::vector<Flow> flows_;

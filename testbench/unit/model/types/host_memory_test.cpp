@@ -53,6 +53,17 @@ TEST(LocalMemory, AHoleBetweenWrittenChunksIsZero) {
   EXPECT_EQ(std::accumulate(back.begin(), back.end(), 0u), 3u);
 }
 
+TEST(LocalMemory, KeepsEachOfManyChunks) {
+  LocalMemory memory;
+  constexpr std::uint64_t kChunks = 300;
+  for (std::uint64_t n = 0; n < kChunks; ++n) memory.store(BusAddress{7 * n * kChunk}, n + 1);
+  for (std::uint64_t n = 0; n < kChunks; ++n) {
+    EXPECT_EQ(memory.load<std::uint64_t>(BusAddress{7 * n * kChunk}), n + 1);
+    EXPECT_EQ(memory.load<std::uint64_t>(BusAddress{7 * n * kChunk + 8}), 0u);
+  }
+  EXPECT_EQ(memory.resident_bytes(), kChunks * kChunk);
+}
+
 TEST(LocalMemory, FarAddressesCostOnlyWhatIsTouched) {
   LocalMemory memory;
   memory.store(BusAddress{0x4000'0000'0000'0000}, std::uint32_t{1});
