@@ -6,8 +6,8 @@ usage: check_tools.py [--root DIR] --build DIR TOOL
 
 TOOL is clang_tidy, flake8 or shellcheck. A file that passes gets a stamp in DIR/style/TOOL: a digest of the file, of
 the project's headers that it includes (clang_tidy), of the tool's configuration, version and arguments. A file whose
-stamp fits is not looked at again. clang_tidy takes the folders and definitions of each source from
-DIR/compile_commands.json.
+stamp fits is not looked at again; flake8 looks at several files in one run, and they pass together. clang_tidy takes
+the folders and definitions of each source from DIR/compile_commands.json.
 
 Exits 0 when all is well, 1 when something offends, 77 when the tool is not installed.
 """
@@ -38,11 +38,12 @@ class Tool:
     programs: tuple  # the first one that is installed is taken
     version: str  # what `--version` must say
     config: str  # file at the root of the tree; passed on with --config-file or found by the tool itself
+    together: bool = False  # one run for many files: it takes longer to start than to look at one
 
 
 TOOLS = {
     "clang_tidy": Tool(("clang-tidy-14", "clang-tidy"), "version 14.", ".clang-tidy"),
-    "flake8": Tool(("flake8",), "", ".flake8"),
+    "flake8": Tool(("flake8",), "", ".flake8", together=True),
     "shellcheck": Tool(("shellcheck",), "", ".shellcheckrc"),
 }
 
@@ -137,14 +138,20 @@ class Job:
     def is_due(self):
         return not self.stamp.is_file() or self.stamp.read_text() != self.digest
 
-    def run(self, root):
-        """What the tool has to say; a stamp when that is nothing."""
-        done = subprocess.run(self.command, cwd=root, capture_output=True, text=True)
-        if done.returncode == 0:
-            self.stamp.parent.mkdir(parents=True, exist_ok=True)
-            self.stamp.write_text(self.digest)
-            return ""
-        return done.stdout + ("" if done.stdout.strip() else done.stderr)
+    def passes(self):
+        self.stamp.parent.mkdir(parents=True, exist_ok=True)
+        self.stamp.write_text(self.digest)
+
+
+def run(jobs, root):
+    """What the tool has to say of the files; a stamp for each of them when that is nothing."""
+    command = [*jobs[0].command, *(job.name for job in jobs[1:])]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    if done.returncode == 0:
+        for job in jobs:
+            job.passes()
+        return ""
+    return done.stdout if done.stdout.strip() else f"{done.stderr}{command[0]}: exit status {done.returncode}"
 
 
 def jobs_of(tool, tree, build, program, version):
@@ -189,8 +196,10 @@ def main():
     jobs = list(jobs_of(args.tool, Tree(args.root), args.build.resolve(), *found))
     # The longest first: none is left to run alone when the others have ended.
     due = sorted((job for job in jobs if job.is_due()), key=lambda job: -job.bytes)
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        said = list(pool.map(lambda job: job.run(args.root), due))
+    cores = os.cpu_count()
+    runs = [due[n::cores] for n in range(min(cores, len(due)))] if TOOLS[args.tool].together else [[job] for job in due]
+    with concurrent.futures.ThreadPoolExecutor(cores) as pool:
+        said = list(pool.map(lambda jobs: run(jobs, args.root), runs))
     # clang-tidy reports a header's fault once for every source that includes it.
     lines = dict.fromkeys(line for text in said for line in text.splitlines())
     print("\n".join(lines) if lines else f"{len(jobs)} files, of which {len(due)} were looked at: nothing offends")

@@ -14,13 +14,20 @@ from unittest import mock
 
 import check_tools
 
-# Stands for a tool: writes down which file it was run for (the last argument before --), and finds fault with a file
+# Stands for a tool: writes down which files it was run for (what is no option, before --), and finds fault with a file
 # that holds the word "fault".
 FAKE = """#!/bin/sh
 if [ "$1" = --version ]; then echo "fake version 14.0.6"; exit 0; fi
-for word in "$@"; do [ "$word" = -- ] && break; file=$word; done
-echo "$file" >> "$RAN"
-if grep -q fault "$file"; then echo "$file: a fault"; exit 1; fi
+status=0
+for word in "$@"; do
+  case "$word" in
+    --) break ;;
+    -*) continue ;;
+  esac
+  echo "$word" >> "$RAN"
+  if grep -q fault "$word"; then echo "$word: a fault"; status=1; fi
+done
+exit $status
 """
 
 
@@ -148,6 +155,29 @@ class CheckTools(unittest.TestCase):
         self.assertEqual(self.looked_at(status=1), ["model/core/other.cpp"])
         self.write("model/core/other.cpp", "int other;\n")
         self.assertEqual(self.looked_at(), ["model/core/other.cpp"])
+
+    def test_files_that_are_looked_at_together_pass_together(self):
+        self.use_fake("flake8")
+        names = [f"scripts/{n}.py" for n in range(5)]
+        for name in names:
+            self.write(name, "import os\n")
+        self.write(names[2], "# fault\n")
+        with mock.patch.object(os, "cpu_count", return_value=2):
+            self.assertEqual(self.looked_at("flake8", status=1), names)
+            again = self.looked_at("flake8", status=1)
+            self.assertIn(names[2], again)
+            self.assertIn(len(again), (2, 3), "those of the other run have passed")
+            self.write(names[2], "import os\n")
+            self.assertIn(names[2], self.looked_at("flake8"))
+            self.assertEqual(self.looked_at("flake8"), [])
+
+    def test_a_tool_that_fails_without_a_word_is_no_success(self):
+        self.use_fake("flake8")
+        self.write("build/bin/flake8", FAKE.replace("status=0", "exit 3"))
+        self.write("scripts/run.py", "import os\n")
+        status, said = self.check("flake8")
+        self.assertEqual(status, 1)
+        self.assertIn("exit status 3", said)
 
     def test_a_missing_tool_is_named_and_skipped(self):
         with mock.patch.dict(os.environ, PATH=str(self.root)):
