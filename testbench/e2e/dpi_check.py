@@ -157,7 +157,7 @@ def ends(bench):
 
 def killed_run(bench, killed):
     """One of the two is killed in the middle: rxnic's exit status, or whether the testbench has ended."""
-    where = str(bench.folder / "socket")
+    where = str(bench.folder / f"{killed}.socket")  # its own: a simulator that was killed leaves its socket behind
     log = bench.folder / "rxnic.log"
     command = [bench.options.rxnic, "run", "--quiet", "--nics", "2", "--rtl", f"{BLOCK}=dpi:{where}", "--", PINGPONG,
                "ibv_ud_pingpong", "-n", "1000000"]
