@@ -2,7 +2,6 @@
 #include "model/types/host_memory.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <vector>
 
