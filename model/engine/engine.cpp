@@ -123,10 +123,11 @@ Cycle Engine::tick() {
 // (R1) Steps the blocks that are due in another order than the path's, and then the outside block (R7).
 void Engine::step_in_order() {
   due_.clear();
+  const std::uint64_t salt = params_.order.salt(now_);
   for (std::size_t w = 0; w < active_.size(); ++w) {
     for (std::uint64_t bits = active_[w]; bits != 0; bits &= bits - 1) {
       const std::size_t block = w * kWordBits + static_cast<std::size_t>(std::countr_zero(bits));
-      due_.push_back({params_.order.key(now_, block), block});
+      due_.push_back({params_.order.key(salt, block), block});
     }
   }
   const bool outside = !due_.empty() && blocks_[due_.back().block] == outside_;

@@ -19,9 +19,11 @@ struct StepOrder {
   Kind kind = Kind::kPath;
   std::uint64_t seed = 0;  // of kRandom
 
+  // What key() takes for a cycle.
+  std::uint64_t salt(Cycle now) const { return kind == Kind::kRandom ? splitmix64(splitmix64(seed) ^ now.count) : 0; }
   // The sort key of the n-th added block in a cycle, smallest first.
-  std::uint64_t key(Cycle now, std::size_t n) const {
-    if (kind == Kind::kRandom) return splitmix64(splitmix64(splitmix64(seed) ^ now.count) ^ n);
+  std::uint64_t key(std::uint64_t salt, std::size_t n) const {
+    if (kind == Kind::kRandom) return splitmix64(salt ^ n);
     return kind == Kind::kReverse ? ~std::uint64_t{n} : n;
   }
 };

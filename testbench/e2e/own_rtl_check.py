@@ -16,7 +16,7 @@ BLOCK = "grh_scatter"
 RTL = e2e.ROOT / "rtl" / f"{BLOCK}.sv"
 HERE = e2e.ROOT / "testbench" / "e2e"
 BUILD = e2e.ROOT / "scripts" / "build_rtl"
-TEST_BUILD = ("--optimize", "1")
+TEST_BUILD = ("--optimize", "0")
 TAGS = "tag_match_cam"
 HASHED = HERE / "hashed_tag_match_cam.sv"
 SENDS = "send=1 send_imm=0 write=0 write_imm=0 read=0 add=0 ud_qps=0 load=5".split()
