@@ -142,7 +142,8 @@ TEST_P(Completions, AnOverrunThatIsIgnoredEndsNothing) {
   b.qp.reset();
 }
 
-// rules 3.3. Model time passes while the event is due, however long the program waits.
+// rules 3.3. Model time passes while the event is due, however long the program waits. It passes beside wall time while
+// the timer of an earlier event runs, too: that an event comes soon is seen in the soonest of several.
 TEST_P(Completions, ModerationHoldsAnEventForItsPeriodOrUpToItsCount) {
   constexpr std::uint64_t kMicrosecond = 1000;  // ns
   const EventQueue events(b.world);
@@ -160,10 +161,16 @@ TEST_P(Completions, ModerationHoldsAnEventForItsPeriodOrUpToItsCount) {
     expect_received(events.cq.get(), messages);
     return waited;
   };
+  const auto soonest = [&](std::uint16_t count, std::uint16_t period_us, std::uint32_t messages) {
+    std::uint64_t least = wait(count, period_us, messages);
+    for (int again = 0; again < 4; ++again) least = std::min(least, wait(count, period_us, messages));
+    return least;
+  };
+  EXPECT_LT(soonest(0, 0, 1), 1000 * kMicrosecond) << "no timer runs yet";
   EXPECT_GE(wait(100, 1000, 1), 1000 * kMicrosecond) << "one completion of a hundred waits for the period";
   EXPECT_GE(wait(100, 3000, 5), 3000 * kMicrosecond);
-  EXPECT_LT(wait(5, 60000, 5), 60000 * kMicrosecond) << "the fifth does not";
-  EXPECT_LT(wait(0, 0, 1), 1000 * kMicrosecond);
+  EXPECT_LT(soonest(5, 60000, 5), 60000 * kMicrosecond) << "the fifth does not";
+  EXPECT_LT(soonest(0, 0, 1), 60000 * kMicrosecond) << "no more moderation";
   expect_nothing_else_written();
   b.qp.reset();
 }
