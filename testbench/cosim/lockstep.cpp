@@ -137,7 +137,7 @@ void Lockstep::compare_output(Port& p, Cycle cycle) {
   if (!p.joined()) return;
   p.get_lanes();
   for (unsigned n = 0; n < std::min(count, p.pushes); ++n) {
-    p.get_value(p.write != nullptr ? n : p.pushed + n);
+    p.get_pushed(n);
     p.get_lane(n);
     keep(p, cycle, p.model.data());
     if (p.lane != p.model) return differ(p, cycle, p.operations().difference(p.value.data(), p.lane.data()));

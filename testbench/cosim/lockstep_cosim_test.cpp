@@ -2,7 +2,6 @@
 // Rules R1, R4 and R5 of testbench/cosim/lockstep.h: what is said, and shown, when something is not as it should be.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -12,45 +11,13 @@
 
 #include "model/blocks/grh_scatter.h"
 #include "testbench/cosim/lockstep.h"
+#include "testbench/cosim/wrong_twin.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/model/engine/vcd_reader.h"
 #include "testbench/unit/sim/temporary_folder.h"
 
 namespace rxnic::lockstep_cosim_test {
 namespace {
-
-// A twin of which one port is missing, or bit 0 of one port's data is wrong.
-class WrongTwin final : public Twin {
- public:
-  WrongTwin(std::unique_ptr<Twin> right, const std::string& missing, const std::string& wrong)
-      : right_(std::move(right)) {
-    clock = right_->clock;
-    reset_n = right_->reset_n;
-    quiescent = right_->quiescent;
-    for (TwinPort port : right_->ports()) {
-      if (port.name == missing) continue;
-      if (port.name == wrong) {
-        from_ = port.data;
-        data_.resize(port.data.bytes);
-        port.data.at = data_.data();
-      }
-      ports_.push_back(port);
-    }
-  }
-  void eval() override {
-    right_->eval();
-    if (data_.empty()) return;
-    std::memcpy(data_.data(), from_.at, from_.bytes);
-    data_[0] ^= 1;
-  }
-  std::string_view failure() const override { return right_->failure(); }
-  std::vector<CoverPoint> cover_points() const override { return right_->cover_points(); }
-
- private:
-  std::unique_ptr<Twin> right_;
-  TwinSignal from_;
-  std::vector<std::uint8_t> data_;
-};
 
 class LockstepTest : public testing::Test {
  protected:

@@ -58,7 +58,7 @@ void MismatchWaves::record_output(LockstepPort& port, PortState& state) {
   for (unsigned n = 0; n < port.lanes; ++n) {
     state.model[n].valid = n < port.pushes;
     if (n < port.pushes) {
-      port.get_value(port.pushed + n);
+      port.get_pushed(n);
       state.model[n].set(port.model);
     }
     state.rtl[n].valid = (valid >> n & 1) != 0;

@@ -22,6 +22,9 @@ namespace rxnic {
 // A port, and what passed there.
 struct LockstepPort : TwinJoint {
   using TwinJoint::TwinJoint;
+  // Value n of those that the model passes at an output in this cycle: into `value` and `model`.
+  void get_pushed(unsigned n) { get_value(write != nullptr ? n : pushed + n); }
+
   std::uint64_t pushed = 0, popped = 0;  // values of the link, after the cycle before
   std::uint64_t pushes = 0, pops = 0;    // in this cycle
   std::uint64_t transactions = 0;

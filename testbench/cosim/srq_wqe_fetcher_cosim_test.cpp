@@ -4,6 +4,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "model/types/context.h"
 #include "model/types/descriptor_text.h"
 #include "testbench/cosim/cosim_options.h"
@@ -14,6 +20,9 @@
 #include "testbench/cosim/srq_wqe_fetcher_scene.h"
 #include "testbench/cosim/transactions.h"
 #include "testbench/cosim/twin_pins.h"
+#include "testbench/cosim/wrong_twin.h"
+#include "testbench/unit/model/engine/vcd_reader.h"
+#include "testbench/unit/sim/temporary_folder.h"
 
 namespace rxnic::srq_wqe_fetcher_cosim_test {
 namespace {
@@ -68,6 +77,35 @@ TEST_P(SrqWqeFetcherCosim, ItsTransactionsAreThoseOfTheModel) {
                                {.least = cycles / 10});
   bench.run_to(Cycle{2 * cycles});
   expect_the_models_cycles(lockstep.finish(), cycles / 10);
+}
+
+// mismatch_waves.h R1, of a port that writes a memory: a field differs where the mismatch is, and nothing else does.
+TEST_P(SrqWqeFetcherCosim, TheWaveformHasWhatBothWrite) {
+  const std::uint64_t seed = test_seed(2026), cycles = 50'000;
+  const TemporaryFolder folder;
+  const std::string path = folder.file("waves.vcd");
+  Bench bench(EngineMode::kPerCycle);
+  Scene scene(bench, params_, seed, cycles);
+  auto wrong = std::make_unique<WrongTwin>(make_twin("srq_wqe_fetcher", params_), "", "context_write", 4000);
+  Lockstep lockstep(bench.engine(), scene.dut, std::move(wrong), {.waves = path});
+  bench.run_to(Cycle{cycles});
+  const std::string failure = lockstep.finish().failure;
+  ASSERT_NE(failure.find(": port context_write: "), std::string::npos) << failure;
+  const std::map<std::string, Changes> signals = read_vcd(path);
+  std::uint64_t mismatch = 0;
+  for (const auto& [time, value] : signals.at("dut.mismatch")) mismatch = value == "1" ? time : mismatch;
+  std::vector<std::string> differing;
+  std::size_t written = 0;
+  for (const auto& [name, changes] : signals) {
+    const std::size_t side = name.find(".model.");
+    if (side == std::string::npos || name.rfind("dut.context_write.", 0) != 0) continue;
+    const Changes& of_rtl = signals.at(std::string(name).replace(side, 7, ".rtl."));
+    const Changes model(changes.begin(), changes.upper_bound(mismatch));
+    written += model.rbegin()->second != "x";
+    if (model != Changes(of_rtl.begin(), of_rtl.upper_bound(mismatch))) differing.push_back(name);
+  }
+  EXPECT_EQ(differing.size(), 1u) << testing::PrintToString(differing);
+  EXPECT_GT(written, 5u) << "fields";
 }
 
 // The RTL alone, driven at its pins: a ring of WQEs without a QP that has one in use.

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// RTL that is not as it should be, for tests of what lockstep says and shows then.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "testbench/cosim/twin.h"
+
+namespace rxnic {
+
+// A twin of which one port is missing, or bit 0 of one port's data is wrong from its eval() number `begin` on.
+class WrongTwin final : public Twin {
+ public:
+  WrongTwin(std::unique_ptr<Twin> right, const std::string& missing, const std::string& wrong, std::uint64_t begin = 0)
+      : right_(std::move(right)), right_evals_(begin) {
+    clock = right_->clock;
+    reset_n = right_->reset_n;
+    quiescent = right_->quiescent;
+    for (TwinPort port : right_->ports()) {
+      if (port.name == missing) continue;
+      if (port.name == wrong) {
+        from_ = port.data;
+        data_.resize(port.data.bytes);
+        port.data.at = data_.data();
+      }
+      ports_.push_back(port);
+    }
+  }
+  void eval() override {
+    right_->eval();
+    if (data_.empty()) return;
+    std::memcpy(data_.data(), from_.at, from_.bytes);
+    if (right_evals_ != 0) {
+      --right_evals_;
+    } else {
+      data_[0] ^= 1;
+    }
+  }
+  std::string_view failure() const override { return right_->failure(); }
+  std::vector<CoverPoint> cover_points() const override { return right_->cover_points(); }
+
+ private:
+  std::unique_ptr<Twin> right_;
+  std::uint64_t right_evals_;
+  TwinSignal from_;
+  std::vector<std::uint8_t> data_;
+};
+
+}  // namespace rxnic
