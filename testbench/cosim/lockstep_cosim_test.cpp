@@ -2,8 +2,10 @@
 // Rules R1, R4 and R5 of testbench/cosim/lockstep.h: what is said, and shown, when something is not as it should be.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -51,6 +53,16 @@ class LockstepTest : public testing::Test {
 };
 
 bool begins_with(const std::string& text, const std::string& begin) { return text.rfind(begin, 0) == 0; }
+
+std::ptrdiff_t threads() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+}
+
+TEST_F(LockstepTest, ATwinStartsNoThreads) {  // of Verilator's library, one for each further core
+  const std::ptrdiff_t before = threads();
+  const std::unique_ptr<Twin> one = twin();
+  EXPECT_EQ(threads(), before);
+}
 
 TEST_F(LockstepTest, EqualBlocksHaveNoFailure) { EXPECT_EQ(failure_of(twin()), ""); }
 

@@ -41,6 +41,7 @@ class VerilatedRtl {
     write_coverage(context_);
   }
   static VerilatedContext* set_up(VerilatedContext& context) {
+    context.threads(1);  // Verilator's library would start a thread for each further core, for which there is no work
     context.fatalOnError(false);
     context.randReset(0);
     add_plusargs(context);
