@@ -27,7 +27,7 @@
 namespace rxnic {
 
 inline constexpr const char* kHostLogFormat = "rxnic.host_log";
-inline constexpr std::uint32_t kHostLogVersion = 6;
+inline constexpr std::uint32_t kHostLogVersion = 7;
 inline constexpr std::size_t kHostLogEndBytes = 1024;  // the last line is shorter; the disk keeps room for it (R6)
 
 // Digest of bytes: equal bytes, equal digest. Not for security.
@@ -67,6 +67,7 @@ struct HostLogEntry {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
   bool ok = true;
+  bool gone = false;               // kRead when not ok: the program had ended
   std::vector<std::uint8_t> data;  // kRead when ok
   std::uint64_t digest = 0;        // kWrite: of its bytes; kEnd: of all writes
   // kEnd
@@ -138,7 +139,7 @@ class HostLogWriter {
   void doorbell(std::uint64_t cycle, std::uint32_t client, std::string_view board, std::uint32_t index,
                 std::uint64_t value);
   void disconnect(std::uint64_t cycle, std::uint32_t client);
-  void read(std::uint64_t cycle, std::uint32_t client, std::uint64_t address, Bytes data, bool ok);
+  void read(std::uint64_t cycle, std::uint32_t client, std::uint64_t address, Bytes data, bool ok, bool gone = false);
   void written(std::uint64_t cycle, std::uint32_t client, std::uint64_t address, Bytes data, bool ok);
   // The last line, with the counts and the digest of what came before.
   void end(std::uint64_t cycle, std::uint64_t frames, std::uint64_t cqes);

@@ -122,6 +122,7 @@ void parse_entry(const json& j, HostLogEntry& e) {
       e.address = hexadecimal(j, "address");
       e.ok = boolean(j, "ok");
       if (!e.ok) {
+        e.gone = boolean(j, "gone");
         e.bytes = number(j, "bytes", k64);
         e.data.clear();
         break;

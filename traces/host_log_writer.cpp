@@ -139,7 +139,8 @@ void HostLogWriter::disconnect(std::uint64_t cycle, std::uint32_t client) {
   flush_when_full();
 }
 
-void HostLogWriter::read(std::uint64_t cycle, std::uint32_t client, std::uint64_t address, Bytes data, bool ok) {
+void HostLogWriter::read(std::uint64_t cycle, std::uint32_t client, std::uint64_t address, Bytes data, bool ok,
+                         bool gone) {
   begin_line(cycle);
   ++reads_;
   print(R"({{"event":"read","cycle":{},"client":{},"address":"{:#x}",)", cycle, client, address);
@@ -148,9 +149,9 @@ void HostLogWriter::read(std::uint64_t cycle, std::uint32_t client, std::uint64_
     append_base64(buffer_, data);
     buffer_ += "\"}\n";
   } else {
-    print(R"("ok":false,"bytes":{}}})"
+    print(R"("ok":false,"gone":{},"bytes":{}}})"
           "\n",
-          data.size());
+          gone, data.size());
   }
   flush_when_full();
 }

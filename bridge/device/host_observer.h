@@ -13,8 +13,10 @@ class HostObserver {
  public:
   virtual ~HostObserver() = default;
   virtual void on_event(Cycle now, const HostEvent& event) { (void)now, (void)event; }
-  virtual void on_read(Cycle now, ClientId client, std::uint64_t address, std::span<const std::uint8_t> data, bool ok) {
-    (void)now, (void)client, (void)address, (void)data, (void)ok;
+  // gone: it was not ok because the program has ended.
+  virtual void on_read(Cycle now, ClientId client, std::uint64_t address, std::span<const std::uint8_t> data, bool ok,
+                       bool gone) {
+    (void)now, (void)client, (void)address, (void)data, (void)ok, (void)gone;
   }
   virtual void on_write(Cycle now, ClientId client, std::uint64_t address, std::span<const std::uint8_t> data,
                         bool ok) {

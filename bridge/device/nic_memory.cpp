@@ -21,17 +21,25 @@ constexpr bool within_client(BusAddress a, std::size_t bytes) {
 bool NicMemory::read(BusAddress from, std::span<std::uint8_t> to) {
   if (is_table(from)) return tables_.read(from, to);
   const std::uint64_t address = raw(from) & kWithinClient;
-  bool ok = within_client(from, to.size()) && programs_.read(client_of(from), address, to);
+  const bool ok = within_client(from, to.size()) && programs_.read(client_of(from), address, to);
   finish_read(client_of(from), address, to, ok);
   return ok;
 }
 
-void NicMemory::finish_read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to, bool& ok) {
-  if (!ok && !programs_.exists(client)) {  // (R4)
-    std::fill(to.begin(), to.end(), std::uint8_t{0});
-    ok = true;
+void NicMemory::finish_read(ClientId client, std::uint64_t address, std::span<const std::uint8_t> data, bool ok) {
+  bool lost = false;
+  if (!ok) {  // (R4)
+    lost = !programs_.exists(client);
+    const std::size_t at = static_cast<std::uint16_t>(client);
+    if (at >= gone_.size()) gone_.resize(at + 1);
+    gone_[at] = lost;
   }
-  if (observer_ != nullptr) observer_->on_read(engine_.now(), client, address, to, ok);
+  if (observer_ != nullptr) observer_->on_read(engine_.now(), client, address, data, ok, lost);
+}
+
+bool NicMemory::gone(BusAddress from) const {
+  const std::size_t client = static_cast<std::uint16_t>(client_of(from));
+  return !is_table(from) && client < gone_.size() && gone_[client];
 }
 
 // R5.

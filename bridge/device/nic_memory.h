@@ -6,8 +6,8 @@
 //   R2  Any other belongs to the client in its bits 48..61. A range never reaches from one client to the next.
 //   R3  The observer is notified of each read and write of programs' memory, in order, and of those that failed; each
 //       range separately.
-//   R4  Registered memory stays pinned until the device no longer uses it: in the memory of a program that has ended
-//       writes succeed without effect, and reads return zeros.
+//   R4  The memory of a program that has ended is lost before its QPs are freed: writes to it succeed without effect,
+//       as into pages that are still pinned; reads of it fail, and it is gone().
 //   R5  Late reads of programs' memory, except their mappings, are carried out together, in order: when they are to be
 //       settled, before a write to one of their ranges, and when there are kMostLate.
 #pragma once
@@ -30,11 +30,12 @@ class NicMemory final : public HostMemory {
   bool write(BusAddress to, std::span<const std::uint8_t> from) override;
   void read_later(BusAddress from, std::span<std::uint8_t> to, bool& ok) override;
   void settle() override;
+  bool gone(BusAddress from) const override;
   std::uint64_t tables_digest() const { return tables_.digest(); }
   std::size_t tables_bytes() const { return tables_.resident_bytes(); }
 
  private:
-  void finish_read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to, bool& ok);
+  void finish_read(ClientId client, std::uint64_t address, std::span<const std::uint8_t> data, bool ok);
   bool is_read_late(ClientId client, std::uint64_t address, std::size_t bytes) const;
 
   const Engine& engine_;
@@ -42,6 +43,7 @@ class NicMemory final : public HostMemory {
   HostObserver* observer_;
   LocalMemory tables_;
   std::vector<ProgramMemory::Read> late_;  // (R5)
+  std::vector<bool> gone_;                 // by client, as its last read that failed found it (R4)
 };
 
 }  // namespace rxnic

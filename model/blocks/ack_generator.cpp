@@ -315,8 +315,11 @@ void AckGenerator::advance(Index flow, Cycle now) {
 void AckGenerator::finish_atomic(Cycle now) {  // (R5)
   const DmaCompletion done = dma_done.pop(now);
   OwedAnswer& a = answers_[done.cookie];
-  a.done = true;
-  if (done.ok) {
+  a.done = !done.gone;
+  a.issued = a.done;
+  if (done.gone) {
+    fail_behind(done.cookie);
+  } else if (done.ok) {
     a.h.original = a.original;
     results_[a.resource] = {true, a.qpn, a.h.psn, a.original};
   } else {

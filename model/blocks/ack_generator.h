@@ -29,7 +29,9 @@
 //       the QP goes to the error state. Packets behind it get no response, but are carried out and completed unless the
 //       WQE fetcher flushes them. Nor is the NAK of a packet behind it sent whose error was found earlier. `failures`
 //       notifies the completion generator, `refusals` the transport checker. `failures` has an entry for each line of
-//       the context cache; while one of a QP waits there, further failures of the QP are not reported.
+//       the context cache; while one of a QP waits there, further failures of the QP are not reported. When the access
+//       failed because the program has ended (`gone`), neither it nor what waits behind it gets a response, as if its
+//       QP had been freed already; that is no failure of the QP.
 //   R8  A response is built in a buffer of its own: without a free one the builder waits (wait_response). The block
 //       that takes the frame from `tx` releases it. READ data leaves one to ready responses without data.
 //   R9  A command is answered when as many packets as it says have retired and no atomic is still to be carried out on

@@ -89,7 +89,7 @@ void DmaEngine::give_back(Cycle now) {
         break;
       }
       if (a.late != 0) finish_late_read(a);
-      if (a.last) completions[c].push(now, {a.id, a.ok});
+      if (a.last) completions[c].push(now, {a.id, a.ok, a.gone});
       give_room(a);
     }
     if (pending.empty()) awaiting_ &= ~(1u << c);
@@ -103,7 +103,7 @@ void DmaEngine::give_back(Cycle now) {
       }
       if (a.late != 0) finish_late_read(a);
       ++counters_.packets_gathered;
-      gathered.push(now, {PacketHandle{a.id}, a.syndrome});
+      gathered.push(now, {PacketHandle{a.id}, a.syndrome, a.gone});
     }
     gathered_segments_ += a.ends_segment;
     give_room(a);
@@ -193,9 +193,8 @@ bool DmaEngine::take_gather(Cycle now) {
   if (gathering_.failed && gather_syndrome_ == 0) gather_syndrome_ = kNakRemoteAccess;
   has_gathering_ = gather_syndrome_ == 0;  // (R8)
   if (has_gathering_) return false;
-  pending.push({raw(gathering_.buffer), false, gathering_.last, true, gather_syndrome_, true}, now + 1);
+  pending.push(gathered_part(gathering_, false, true), now + 1);
   awaiting_ |= 1u << kDmaClients;
-  if (gathering_.last) gather_syndrome_ = 0;
   return true;
 }
 
@@ -261,7 +260,8 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
     } else {
       done.ok = perform(r);
       counters_.failed += !done.ok;
-      send_read(now, client, atomic_request_tlp(params_, operand), down, {r.cookie, true, true, done.ok});
+      send_read(now, client, atomic_request_tlp(params_, operand), down,
+                {r.cookie, true, true, done.ok, !done.ok && memory_.gone(r.address)});
       ++counters_.atomics;
     }
   }

@@ -29,7 +29,8 @@
 //   R8  Memory that is not mapped: what completes of a client has ok = false; a payload packet fails
 //       its QP (kHostMemory), writes no further segment and is pushed without them; a gathered response reads no
 //       further segment and has syndrome 0x63. A response with a segment that the translator refused (`failed`) has
-//       syndrome 0x62. Of several failures of a response the first counts.
+//       syndrome 0x62. Of several failures of a response the first counts. What failed because its program has ended
+//       (HostMemory::gone) is `gone`, too.
 //   R9  Clients' completions and gathered responses come in the order of their requests.
 //   R10 The host's writes to the device (doorbells, tag operations, commands) take the link down with their headers
 //       (core/memory/pcie.h, R6), a send WQE in place of the doorbell that it came with, between the completions that
@@ -123,9 +124,11 @@ class DmaEngine final : public Block {
     bool takes_tag = true;    // and room (R5)
     bool last = true;         // of its request: something is pushed
     bool ok = true;
+    bool gone = false;
     std::uint8_t syndrome = 0;  // of a gathered response
     bool ends_segment = false;  // of a gathered response
     std::uint64_t late = 0;     // number of its late read, if it has one (R2); then `ok` is that one's result
+    BusAddress from{};          // of its late read
     Credit room{};              // for its completions
   };
   struct Answer {             // to a read request TLP or an atomic
@@ -194,6 +197,7 @@ class DmaEngine final : public Block {
   void settle_late_reads();
   void finish_late_read(PendingCompletion& of);
   void give_room(const PendingCompletion& done);
+  PendingCompletion gathered_part(const GatherRead& s, bool takes_tag, bool ends_segment);
   void answer(const Answer& a);
   bool link_free(Cycle now) const { return up_.free().floor() <= now; }
   std::uint32_t requesters() const;
@@ -226,6 +230,7 @@ class DmaEngine final : public Block {
   GatherRead gathering_;
   bool has_gathering_ = false;
   std::uint8_t gather_syndrome_ = 0;  // of the response at hand
+  bool gather_gone_ = false;          // likewise
   std::uint64_t gathered_segments_ = 0;
   std::uint64_t late_started_ = 0, late_settled_ = 0;  // numbers of late reads (R2)
   DelayLine<CompletionRequest> leaving_;               // payload packets on the link, leaving_depth of them (R3)

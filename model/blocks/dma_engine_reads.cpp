@@ -47,6 +47,7 @@ void DmaEngine::send_read(Cycle now, std::size_t to, const TlpCount& up, const T
 void DmaEngine::read_late(BusAddress from, std::span<std::uint8_t> to, std::size_t of) {
   PendingCompletion& p = pending_[of].at_place(pending_[of].last());
   p.late = ++late_started_;
+  p.from = from;
   memory_.read_later(from, to, p.ok);
 }
 
@@ -61,6 +62,7 @@ void DmaEngine::finish_late_read(PendingCompletion& of) {
   if (of.ok) return;
   ++counters_.failed;  // (R8)
   of.syndrome = kNakRemoteOperation;
+  of.gone = memory_.gone(of.from);
 }
 
 void DmaEngine::give_room(const PendingCompletion& done) {
@@ -92,6 +94,14 @@ bool DmaEngine::perform(const DmaRequest& r) {
   return memory_.write(r.address, {reinterpret_cast<const std::uint8_t*>(&result), sizeof result});
 }
 
+// What is pending for a TLP of this segment, or for the segment. Behind the last of the response, its failure is over.
+DmaEngine::PendingCompletion DmaEngine::gathered_part(const GatherRead& s, bool takes_tag, bool ends_segment) {
+  const bool last = ends_segment && s.last;
+  PendingCompletion p{raw(s.buffer), takes_tag, last, true, gather_gone_, gather_syndrome_, ends_segment};
+  if (last) gather_syndrome_ = 0, gather_gone_ = false;
+  return p;
+}
+
 bool DmaEngine::start_gather(Cycle now) {
   auto& pending = pending_[kDmaClients];
   if (!has_gathering_ || pending.full()) return false;
@@ -101,10 +111,9 @@ bool DmaEngine::start_gather(Cycle now) {
     const Cycle finished = access_device(now, s.bytes);
     if (finished == kNever) return false;
     memory_.read(s.address, {shared_.packets[s.buffer].frame.data() + s.offset, s.bytes});
-    pending.push({raw(s.buffer), false, s.last, true, gather_syndrome_, true}, finished);
+    pending.push(gathered_part(s, false, true), finished);
     awaiting_ |= 1u << kDmaClients;
     has_gathering_ = false;
-    if (s.last) gather_syndrome_ = 0;
     return true;
   }
   const BusAddress at = s.address + done.bytes;
@@ -115,19 +124,17 @@ bool DmaEngine::start_gather(Cycle now) {
   if (done.bytes == 0 && !s.last && !memory_.read(s.address, to)) {
     ++counters_.failed;  // (R8)
     gather_syndrome_ = kNakRemoteOperation;
+    gather_gone_ = memory_.gone(s.address);
   }
   done.bytes += bytes;
   const bool all = done.bytes == s.bytes;
-  const bool last = all && s.last;
-  send_read(now, kDmaClients, read_request_tlp(params_), down,
-            {raw(s.buffer), true, last, true, gather_syndrome_, all});
+  send_read(now, kDmaClients, read_request_tlp(params_), down, gathered_part(s, true, all));
   counters_.read_bytes += bytes;
   if (!all) return true;
-  if (last) read_late(s.address, to, kDmaClients);
+  if (s.last) read_late(s.address, to, kDmaClients);
   ++counters_.reads;
   done = {};
   has_gathering_ = false;
-  if (last) gather_syndrome_ = 0;
   return true;
 }
 

@@ -235,7 +235,7 @@ def records(bench):
     for name, text, *parts in [
             ("empty", "", ":1: ", "header"),
             ("text", "no log\n", ":1: ", "event"),
-            ("version", log.replace('"version":6', '"version":7'), ":1: ", "version 7", "version 6"),
+            ("version", log.replace('"version":7', '"version":8'), ":1: ", "version 8", "version 7"),
             ("cut", lines[0], ":2: ", "end of the file"),
             ("half", log[:-20], ":2: ", "cut off"),
             ("more", log + lines[1], ":3: ", "after the end"),

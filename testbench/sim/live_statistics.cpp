@@ -38,8 +38,8 @@ void LiveStatistics::on_event(Cycle now, const HostEvent& e) {
   if (next_ != nullptr) next_->on_event(now, e);
 }
 
-void LiveStatistics::on_read(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok) {
-  if (next_ != nullptr) next_->on_read(now, client, address, data, ok);
+void LiveStatistics::on_read(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok, bool gone) {
+  if (next_ != nullptr) next_->on_read(now, client, address, data, ok, gone);
 }
 
 void LiveStatistics::on_write(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok) {

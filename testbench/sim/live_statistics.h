@@ -25,7 +25,7 @@ class LiveStatistics final : public HostObserver {
   }
 
   void on_event(Cycle now, const HostEvent& event) override;
-  void on_read(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok) override;
+  void on_read(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok, bool gone) override;
   void on_write(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok) override;
   void on_visible(Cycle now, std::uint32_t nic, Cqn cq, WcStatus status, const MessageTimes& times) override;
 

@@ -128,7 +128,11 @@ bool LogMemory::expect(Kind kind, ClientId client, std::uint64_t address, std::u
 bool LogMemory::read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) {
   if (!expect(Kind::kRead, client, address, to.size())) return false;
   ++reads_;
-  if (next_.ok) std::copy(next_.data.begin(), next_.data.end(), to.begin());
+  if (next_.ok) {
+    std::copy(next_.data.begin(), next_.data.end(), to.begin());
+  } else {
+    gone_[client] = next_.gone;
+  }
   return next_.ok;
 }
 
@@ -141,6 +145,7 @@ bool LogMemory::write(ClientId client, std::uint64_t address, std::span<const st
     state_.differs(fmt::format("found other bytes in {} than were recorded (line {})",
                                text(Kind::kWrite, next_.client, address, from.size()), next_.line));
   }
+  if (!next_.ok) gone_.erase(client);  // or it would have been without effect
   return next_.ok;
 }
 

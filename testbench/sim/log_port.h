@@ -11,6 +11,7 @@
 
 #include <exception>
 #include <functional>
+#include <map>
 #include <string>
 
 #include "bridge/device/host_port.h"
@@ -79,6 +80,7 @@ class LogMemory final : public ProgramMemory {
   LogMemory(const std::string& path, ReplayState& state) : reader_(path), state_(state) {}
   bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) override;
   bool write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) override;
+  bool exists(ClientId client) override { return !gone_[client]; }
   // Behind the run: accesses of the log that did not happen are a difference.
   void finish();
 
@@ -94,6 +96,7 @@ class LogMemory final : public ProgramMemory {
   ReplayState& state_;
   HostLogEntry next_;
   std::uint64_t reads_ = 0, writes_ = 0, digest_ = 0;
+  std::map<ClientId, bool> gone_;  // by the last read of theirs that failed
 };
 
 }  // namespace rxnic

@@ -44,8 +44,8 @@ void Recorder::on_event(Cycle now, const HostEvent& e) {
   });
 }
 
-void Recorder::on_read(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok) {
-  record([&] { log_.read(now.count, raw(client), address, data, ok); });
+void Recorder::on_read(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok, bool gone) {
+  record([&] { log_.read(now.count, raw(client), address, data, ok, gone); });
 }
 
 void Recorder::on_write(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok) {

@@ -24,7 +24,7 @@ class Recorder final : public HostObserver, public FabricObserver {
            std::function<void(const TraceError&)> on_failure = {});
 
   void on_event(Cycle now, const HostEvent& event) override;
-  void on_read(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok) override;
+  void on_read(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok, bool gone) override;
   void on_write(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok) override;
   void on_frame(std::uint32_t from, std::uint32_t to, Bytes frame, std::uint64_t time_ps) override;
   // The run ended in `last`.

@@ -29,6 +29,7 @@ struct ProgramSession {  // a client, from its open to the next one with its num
   ClientId client{};
   std::uint32_t nic = 0;
   std::uint32_t program = 0;
+  std::uint64_t lost_after = ~std::uint64_t{0};  // bytes of its own memory that the device asked for: it had ended
 };
 
 // Address spaces of a ProgramImage.

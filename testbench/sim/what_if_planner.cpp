@@ -80,6 +80,7 @@ void WhatIfPlanner::input(Cycle now, const HostEvent& event) {
     }
     current_[event.client] = static_cast<std::uint32_t>(plan_.sessions.size());
     plan_.sessions.push_back({event.client, event.nic, program});
+    asked_.push_back(0);
     plan_.replies.emplace_back();
   }
   const auto session = current_.find(event.client);
@@ -169,9 +170,15 @@ bool WhatIfPlanner::accessed(std::uint32_t space, std::uint64_t address, std::ui
 }
 
 // (R2)
-void WhatIfPlanner::read(ClientId client, std::uint64_t address, std::span<const std::uint8_t> data, bool ok) {
+void WhatIfPlanner::read(ClientId client, std::uint64_t address, std::span<const std::uint8_t> data, bool ok,
+                         bool gone) {
   const std::uint32_t session = session_of(client);
   const std::uint32_t space = space_of(plan_.sessions[session], session, address);
+  if (is_own_memory(space)) {
+    if (gone) plan_.sessions[session].lost_after = std::min(plan_.sessions[session].lost_after, asked_[session]);
+    asked_[session] += data.size();
+  }
+  if (gone) return;
   if (!accessed(space, address, data.size(), false, ok)) return;
   Found* open = nullptr;
   for (std::size_t i = 0; i < data.size(); ++i) {
@@ -261,7 +268,7 @@ void PlanningPort::released(ClientId client) {
 
 bool PlanningMemory::read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) {
   const bool ok = memory_.read(client, address, to);
-  planner_.read(client, address, to, ok);
+  planner_.read(client, address, to, ok, !ok && !memory_.exists(client));
   return ok;
 }
 

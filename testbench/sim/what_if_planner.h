@@ -38,7 +38,7 @@ class WhatIfPlanner {
   void released(Cycle now) { output(DeviceOutputs::kReplies, 1, now); }
   void completed(Cycle now, ClientId client, Cqn cq, std::uint32_t count);
   void notified(Cycle now, ClientId client);
-  void read(ClientId client, std::uint64_t address, std::span<const std::uint8_t> data, bool ok);
+  void read(ClientId client, std::uint64_t address, std::span<const std::uint8_t> data, bool ok, bool gone = false);
   void written(Cycle now, ClientId client, std::uint64_t address, std::span<const std::uint8_t> data, bool ok);
   // The run ended in this cycle.
   WhatIfPlan finish(Cycle end);
@@ -78,6 +78,7 @@ class WhatIfPlanner {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> cqs_;  // sources, by session and doorbell record
   std::vector<Found> found_;
   std::vector<std::size_t> open_failed_;  // of plan_.failed
+  std::vector<std::uint64_t> asked_;      // bytes of own memory so far, by session
 };
 
 // A HostPort and a ProgramMemory that pass everything on, and to the planner.

@@ -34,10 +34,22 @@ bool PlannedMemory::fails(std::uint32_t space, std::uint64_t address, std::uint6
 bool PlannedMemory::read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) {
   const auto session = current_.find(client);
   if (session == current_.end()) return false;
-  const std::uint32_t space = space_of(plan_.sessions[session->second], session->second, address);
+  const ProgramSession& s = plan_.sessions[session->second];
+  const std::uint32_t space = space_of(s, session->second, address);
+  if (is_own_memory(space)) {  // (R6)
+    Asked& asked = asked_[session->second];
+    asked.lost = asked.bytes >= s.lost_after;
+    asked.bytes += to.size();
+    if (asked.lost) return false;
+  }
   if (fails(space, address, to.size(), false)) return false;
   unknown_ += image_.get(space, address, to);
   return true;
+}
+
+bool PlannedMemory::exists(ClientId client) {
+  const auto session = current_.find(client);
+  return session == current_.end() || !asked_[session->second].lost;
 }
 
 bool PlannedMemory::write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) {

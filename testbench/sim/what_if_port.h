@@ -15,6 +15,8 @@
 //       So it does when a reply has another status or allocates another number: the recorded program would have gone
 //       another way.
 //   R5  A byte that the record does not hold is read as 0, and counted.
+//   R6  A program that had ended before its QPs were freed has no memory any more once the device has asked for as many
+//       bytes of it as in the record.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +37,10 @@ enum class Loop : std::uint8_t { kClosed, kOpen };
 // The memory of the programs of a plan.
 class PlannedMemory final : public ProgramMemory {
  public:
-  explicit PlannedMemory(const WhatIfPlan& plan) : plan_(plan) {}
+  explicit PlannedMemory(const WhatIfPlan& plan) : plan_(plan), asked_(plan.sessions.size()) {}
   bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) override;
   bool write(ClientId client, std::uint64_t address, std::span<const std::uint8_t> from) override;
+  bool exists(ClientId client) override;
 
   // The input of this number is given: its memory changes, and from now on the client is this session.
   void begin(std::uint32_t number);
@@ -54,7 +57,13 @@ class PlannedMemory final : public ProgramMemory {
  private:
   bool fails(std::uint32_t space, std::uint64_t address, std::uint64_t bytes, bool write) const;
 
+  struct Asked {
+    std::uint64_t bytes = 0;
+    bool lost = false;  // by its last read
+  };
+
   const WhatIfPlan& plan_;
+  std::vector<Asked> asked_;  // of own memory, by session (R6)
   ProgramImage image_;
   std::map<ClientId, std::uint32_t> current_;  // sessions
   std::uint32_t given_ = 0;                    // inputs

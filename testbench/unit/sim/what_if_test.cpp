@@ -107,6 +107,45 @@ TEST_F(WhatIf, TheParametersOfTheRecordGiveTheRecord) {
   }
 }
 
+// The right one dies with SENDs posted, and while the left one reads its memory.
+TEST_F(WhatIf, AProgramThatDiesAtWorkDiesSoInTheRepeatedRunToo) {
+  const HostLogHeader header{2, 1, {"program"}, std::string(kDefaultConfig), {}, params_toml(load_config())};
+  Recorder recorder(folder_, header);
+  Lab lab(2, EngineMode::kFast, &recorder);
+  lab.fabric->set_observer(&recorder);
+  ConnectedPair pair(lab, QpType::kRc, 0, 1);
+  Program::Wr read{.opcode = SendOpcode::kRead, .sge = pair.left.sge(60'000)};
+  read.remote = pair.right.remote();
+  pair.a.post_send(pair.left.qp, read);
+  pair.a.ring_send(pair.left.qp);
+  for (int n = 0; n < 4; ++n) {
+    pair.a.post_receive(pair.left.qp, pair.left.sge(60'000));
+    pair.b.post_send(pair.right.qp, {.sge = pair.right.sge(60'000)});
+  }
+  pair.a.ring_receive(pair.left.qp);
+  pair.b.ring_send(pair.right.qp);
+  Cqe cqe;
+  lab.run(2'000);
+  pair.b.lose_memory();
+  const auto reads_no_more = [&] {
+    while (pair.a.poll(pair.left.cq, cqe)) {
+      if (cqe.status == WcStatus::kRetryExceeded) return true;
+    }
+    return false;
+  };
+  ASSERT_TRUE(lab.run_until(reads_no_more, 100'000'000));
+  pair.b.close();
+  pair.a.close();
+  end_recording(lab, recorder);
+
+  const RecordedRun recorded = replay_recorded_run(folder_, {});
+  ASSERT_EQ(recorded.difference, "");
+  const WhatIfRun run = what_if({fmt::format("nic.clock_period_ps={}", load_config().nic.clock_period_ps)});
+  ASSERT_EQ(run.difference, "");
+  EXPECT_EQ(run.result.state_hash, recorded.result.state_hash);
+  EXPECT_EQ(run.result.cycles, recorded.result.cycles);
+}
+
 TEST_F(WhatIf, ASlowerDeviceGetsItsPostsLaterAndTheSameData) {
   record();
   const WhatIfRun run = what_if({kSlow});

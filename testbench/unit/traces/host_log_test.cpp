@@ -38,7 +38,7 @@ class HostLog : public testing::Test {
     log.request(3, 1, "create_cq", R"({"slots":64})");
     log.doorbell(5, 1, "send", 12, 0x1234567890abcdef);
     log.read(7, 1, 0x7fff12345678, bytes(100), true);
-    log.read(7, 1, 0x1000, bytes(5), false);
+    log.read(7, 1, 0x1000, bytes(5), false, true);
     log.written(9, 1, 0x800000000040, bytes(64), true);
     log.written(9, 1, 0x2000, bytes(3), false);
     log.disconnect(11, 1);
@@ -114,6 +114,7 @@ TEST_F(HostLog, EveryFieldComesBack) {
   EXPECT_EQ(e[3].bytes, 100u);
   EXPECT_EQ(e[3].data, bytes(100));
   EXPECT_FALSE(e[4].ok);
+  EXPECT_TRUE(e[4].gone);
   EXPECT_EQ(e[4].bytes, 5u);
   EXPECT_TRUE(e[4].data.empty());
   EXPECT_EQ(e[5].kind, Kind::kWrite);
@@ -186,6 +187,8 @@ TEST_F(HostLog, EachFaultNamesItsLine) {
        ":4: found \"address\": \"12\"; expected 0x"},
       {R"({"event":"read","cycle":5,"client":1,"address":"0x1","ok":true,"data":"abc"})",
        ":4: found \"data\" in another form; expected base64"},
+      {R"({"event":"read","cycle":5,"client":1,"address":"0x1","ok":false,"bytes":4})",
+       ":4: found no key \"gone\"; expected one"},
       {R"({"event":"write","cycle":5,"client":1,"address":"0x1","ok":true,"bytes":4,"digest":7})",
        ":4: found \"digest\" of another type; expected a string"},
   };
@@ -197,7 +200,7 @@ TEST_F(HostLog, AnotherFormatOrVersionIsRefused) {
   EXPECT_THAT(refusal_with(1, R"({"event":"header","format":"other"})"),
               testing::StartsWith(":1: found format \"other\"; expected rxnic.host_log"));
   EXPECT_THAT(refusal_with(1, R"({"event":"header","format":"rxnic.host_log","version":1})"),
-              testing::StartsWith(":1: found version 1; expected version 6"));
+              testing::StartsWith(":1: found version 1; expected version 7"));
   replace("");
   EXPECT_EQ(refusal(), ":1: found an empty file; expected a header");
   std::filesystem::remove(path_);

@@ -32,6 +32,7 @@ class TestPrograms final : public ProgramMemory {
     std::vector<std::uint8_t> heap = std::vector<std::uint8_t>(kHeapBytes);
     std::vector<std::uint8_t> local = std::vector<std::uint8_t>(kLocalBytes);
     std::uint64_t read_only_from = ~std::uint64_t{0}, read_only_to = 0;  // addresses
+    bool ended = false;                                                  // of it only the heap is left
   };
   bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) override {
     const std::uint8_t* from = find(client, address, to.size());
@@ -47,7 +48,7 @@ class TestPrograms final : public ProgramMemory {
     std::memcpy(to, from.data(), from.size());
     return true;
   }
-  bool exists(ClientId client) override { return spaces.contains(client); }
+  bool exists(ClientId client) override { return spaces.contains(client) && !spaces.at(client)->ended; }
   std::uint8_t* find(ClientId client, std::uint64_t address, std::size_t bytes) {
     const auto it = spaces.find(client);
     if (it == spaces.end()) return nullptr;
@@ -58,7 +59,7 @@ class TestPrograms final : public ProgramMemory {
                  : nullptr;
     };
     if (address >= kShared) return within(space.heap, kShared + channel::kHeapOffset);
-    return within(space.local, kLocalBase);
+    return space.ended ? nullptr : within(space.local, kLocalBase);
   }
   std::map<ClientId, std::unique_ptr<Space>> spaces;
 };

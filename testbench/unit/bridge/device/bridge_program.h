@@ -76,10 +76,11 @@ class Program {
     event.client = id;
     port_.events.push_back(event);
   }
-  void die() {  // its memory no longer exists
+  void die() {
     close();
-    lab_.own_memory.spaces.erase(id);
+    lose_memory();
   }
+  void lose_memory() { space_->ended = true; }  // as long as its death is not noticed
 
   std::uint32_t create_pd() {
     const auto reply = call(channel::Request::kAllocatePd);

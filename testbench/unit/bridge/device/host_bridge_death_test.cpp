@@ -2,6 +2,8 @@
 // Programs that die, and those that exchange messages with them (HostBridge R6).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "testbench/unit/bridge/device/bridge_program.h"
 
 namespace rxnic::host_bridge_death_test {
@@ -72,6 +74,64 @@ TEST(HostBridgeDeath, WhoSendsOverRcHasItsRetriesExceeded) {
   EXPECT_GT((lab.at().count - begin.count) * lab.params.nic.clock_period_ps, 4 * 4096ull * 256 * 1000);
   EXPECT_EQ(p.a.state(p.left.qp), QpState::kError);
   EXPECT_EQ(p.a.notices(EventKind::kQpFatal), 0u);
+}
+
+// The sender dies with messages posted that the device has not read: its memory is lost before its QPs are freed.
+TEST(HostBridgeDeath, WhatCannotBeReadAnyMoreIsNotSent) {
+  for (const QpType type : {QpType::kRc, QpType::kUc}) {
+    Lab lab(2);
+    ConnectedPair p(lab, type, 0, 1);
+    std::memset(p.a.bytes(p.left.buffer), 7, ConnectedPair::kBytes);
+    std::memset(p.b.bytes(p.right.buffer), 9, ConnectedPair::kBytes);
+    for (int i = 0; i < 8; ++i) p.b.post_receive(p.right.qp, p.right.sge(60000));
+    p.b.ring_receive(p.right.qp);
+    for (int i = 0; i < 8; ++i) p.a.post_send(p.left.qp, {.sge = p.left.sge(60000)});
+    p.a.ring_send(p.left.qp);
+    const std::uint8_t* const received = p.b.bytes(p.right.buffer);
+    ASSERT_TRUE(lab.run_until([&] { return received[30000] == 7; }));
+    p.a.lose_memory();
+    lab.run(20'000);
+    p.a.close();
+    wait_for_closed(lab, 1);
+    lab.run(5'000'000);
+    EXPECT_EQ(std::count(received, received + 60000, 7) + std::count(received, received + 60000, 9), 60000);
+    EXPECT_TRUE(p.b.notices().empty());
+    Cqe cqe;
+    int messages = 0;
+    for (; p.b.poll(p.right.cq, cqe); ++messages) EXPECT_EQ(cqe.status, WcStatus::kSuccess);
+    EXPECT_LT(messages, 8) << "the device had read all of them";
+    expect_a_new_peer_is_served(lab, p.b, p.right);
+  }
+}
+
+// The target of READs and atomics dies, whether or not its death is noticed at once.
+TEST(HostBridgeDeath, WhoReadsItsMemoryHasItsRetriesExceeded) {
+  for (const SendOpcode opcode : {SendOpcode::kRead, SendOpcode::kFetchAdd}) {
+    for (const std::uint64_t unnoticed : {0u, 100'000'000u}) {
+      Lab lab(2);
+      ConnectedPair p(lab, QpType::kRc, 0, 1);
+      const std::uint32_t bytes = opcode == SendOpcode::kRead ? 60000 : 8;
+      std::memset(p.a.bytes(p.left.buffer), 9, bytes);
+      std::memset(p.b.bytes(p.right.buffer), 7, bytes);
+      p.a.post_send(p.left.qp, {.opcode = opcode, .sge = p.left.sge(bytes), .remote = p.right.remote()});
+      p.a.ring_send(p.left.qp);
+      if (opcode == SendOpcode::kRead) {
+        ASSERT_TRUE(lab.run_until([&] { return p.a.bytes(p.left.buffer)[30000] == 7; }));
+      }
+      p.b.lose_memory();
+      Cqe cqe;
+      if (unnoticed == 0) {
+        p.b.close();
+        cqe = p.a.wait_for(p.left.cq);
+      } else {
+        EXPECT_TRUE(lab.run_until([&] { return p.a.poll(p.left.cq, cqe); }, unnoticed));
+      }
+      EXPECT_EQ(cqe.status, WcStatus::kRetryExceeded);
+      const std::uint8_t* const read = p.a.bytes(p.left.buffer);
+      EXPECT_EQ(std::count(read, read + bytes, 7) + std::count(read, read + bytes, 9), bytes) << "nothing is made up";
+      EXPECT_TRUE(p.b.notices().empty());
+    }
+  }
 }
 
 // Two programs die at once, and the peer of one of them frees its QP meanwhile: none has to wait for another.

@@ -23,8 +23,8 @@ struct Access {
 
 struct Record final : HostObserver {
   void on_event(Cycle now, const HostEvent& event) override { events.push_back({now, event}); }
-  void on_read(Cycle now, ClientId client, std::uint64_t address, std::span<const std::uint8_t> data,
-               bool ok) override {
+  void on_read(Cycle now, ClientId client, std::uint64_t address, std::span<const std::uint8_t> data, bool ok,
+               bool) override {
     accesses.push_back({now, false, ok, client, address, {data.begin(), data.end()}});
   }
   void on_write(Cycle now, ClientId client, std::uint64_t address, std::span<const std::uint8_t> data,

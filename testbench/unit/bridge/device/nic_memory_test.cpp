@@ -41,15 +41,16 @@ struct Programs final : ProgramMemory {
 };
 
 struct Observer final : HostObserver {
-  void on_read(Cycle, ClientId, std::uint64_t, std::span<const std::uint8_t>, bool ok) override {
+  void on_read(Cycle, ClientId, std::uint64_t, std::span<const std::uint8_t>, bool ok, bool is_gone) override {
     ++reads;
     failed += !ok;
+    gone += is_gone;
   }
   void on_write(Cycle, ClientId, std::uint64_t, std::span<const std::uint8_t>, bool ok) override {
     ++writes;
     failed += !ok;
   }
-  int reads = 0, writes = 0, failed = 0;
+  int reads = 0, writes = 0, failed = 0, gone = 0;
 };
 
 class NicMemoryTest : public testing::Test {
@@ -150,14 +151,28 @@ TEST_F(LateReads, OfTablesAndOfMappingsAreNotLate) {  // R5, R2
   EXPECT_TRUE(programs.together.empty());
 }
 
-TEST_F(LateReads, OfAProgramThatHasEndedAreZeros) {  // R4
+TEST_F(LateReads, OfAProgramThatHasEndedFailAndItsMemoryIsGone) {  // R4
+  const BusAddress at = program_address(one, 0x1000);
   bytes.fill(7);
   programs.mapped = programs.alive = false;
+  ok[0] = true;
   read_later(0x1000, ok[0]);
+  EXPECT_FALSE(memory.gone(at)) << "not read yet";
   memory.settle();
-  EXPECT_TRUE(ok[0]);
-  EXPECT_EQ(bytes[63], 0);
-  EXPECT_EQ(observer.failed, 0);
+  EXPECT_FALSE(ok[0]);
+  EXPECT_TRUE(memory.gone(at));
+  EXPECT_EQ(bytes[63], 7) << "nothing is made up";
+  EXPECT_FALSE(memory.gone(program_address(two, 0x1000)));
+  EXPECT_FALSE(memory.gone(icm::kMpt));
+  EXPECT_TRUE(memory.write(at, bytes)) << "without effect";
+  EXPECT_FALSE(memory.read(at, bytes));
+  EXPECT_EQ(observer.failed, 2);
+  EXPECT_EQ(observer.gone, 2);
+  // The number is another program's now.
+  programs.alive = true;
+  EXPECT_FALSE(memory.read(at, bytes));
+  EXPECT_FALSE(memory.gone(at));
+  EXPECT_EQ(observer.gone, 2);
 }
 
 }  // namespace

@@ -27,9 +27,10 @@ class GatherMemory final : public Block {
   Out<GatheredData> out{"out"};
 
   // The piece that holds this byte fails with `syndrome`.
-  void fail_at(std::uint64_t va, std::uint8_t syndrome = kNakRemoteAccess) {
+  void fail_at(std::uint64_t va, std::uint8_t syndrome = kNakRemoteAccess, bool gone = false) {
     failing_ = va;
     failing_syndrome_ = syndrome;
+    gone_ = gone;
   }
   // Takes pieces only in cycles for which `ready` holds.
   void accept_when(std::function<bool(Cycle)> ready) { ready_ = std::move(ready); }
@@ -58,7 +59,7 @@ class GatherMemory final : public Block {
     if (failing_ >= s.va && failing_ < s.va + s.bytes && syndrome_ == 0) syndrome_ = failing_syndrome_;
     pieces_.push_back(s);
     taken_.push_back(now);
-    if (s.last) waiting_.push({s.buffer, syndrome_}, now + latency_);
+    if (s.last) waiting_.push({s.buffer, syndrome_, gone_ && syndrome_ != 0}, now + latency_);
     most_ = std::max(most_, waiting_.size() + std::size_t{!begins_});
   }
   HostMemory& host_;
@@ -68,6 +69,7 @@ class GatherMemory final : public Block {
   DelayLine<GatheredData> waiting_;
   std::uint64_t failing_ = ~std::uint64_t{0};
   std::uint8_t failing_syndrome_ = 0;
+  bool gone_ = false;
   bool begins_ = true;
   std::uint8_t syndrome_ = 0;
   std::vector<GatherSegment> pieces_;
@@ -982,6 +984,52 @@ TEST(AckGenerator, MemoryThatFailsUnderAnAtomicIsANak) {
   ASSERT_EQ(failures.size(), 1u);
   EXPECT_EQ(failures.value(0).event, EventType::kQpFatal);
   EXPECT_EQ(fixture.qp.pins.count(), 1u) << "for the completion generator";
+}
+
+TEST(AckGenerator, AReadOfMemoryThatIsGoneHasNoResponse) {  // R7
+  Bench bench;
+  Fixture fixture(bench);
+  auto& failures = bench.sink(fixture.dut.failures);
+  auto& refusals = bench.sink(fixture.dut.refusals);
+  fixture.gather.fail_at(0x1400, kNakRemoteOperation, true);  // in the second response of four
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 10, 4096));
+  fixture.in.push(Cycle{9}, fixture.send(14));
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 15, 1024));
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kFetchAdd, 16));
+  fixture.in.push(Cycle{9}, fixture.request(fixture.add_qp(Qpn{0x99}), kReadRequest, 5, 8, 0x3000));
+  bench.run();
+  ASSERT_EQ(fixture.answers.size(), 2u);
+  EXPECT_EQ(fixture.operation(0), kReadResponseFirst);
+  EXPECT_EQ(fixture.operation(1), kReadResponseOnly) << "of the other QP";
+  EXPECT_EQ(fixture.dut.counters().memory_errors, 0u);
+  EXPECT_EQ(fixture.dut.counters().atomics, 0u);
+  EXPECT_EQ(fixture.shared.packets.in_use(), 0u);
+  EXPECT_EQ(failures.size() + refusals.size(), 0u);
+  fixture.expect_clean();
+}
+
+class GoneMemory final : public HostMemory {
+ public:
+  bool read(BusAddress, std::span<std::uint8_t>) override { return false; }
+  bool write(BusAddress, std::span<const std::uint8_t>) override { return true; }
+  bool gone(BusAddress) const override { return true; }
+};
+
+TEST(AckGenerator, AnAtomicOnMemoryThatIsGoneHasNoResponse) {  // R7
+  Bench bench;
+  Fixture fixture(bench, {}, 10, 8, {}, &bench.keep<GoneMemory>());
+  auto& failures = bench.sink(fixture.dut.failures);
+  AckRequest again = fixture.request(fixture.qp, kFetchAdd, 3);
+  again.outcome = Outcome::kReplay;
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kFetchAdd, 3));
+  fixture.in.push(Cycle{9}, fixture.send(4));
+  fixture.in.push(Cycle{999}, again);
+  bench.run();
+  EXPECT_EQ(fixture.answers.size(), 0u);
+  EXPECT_EQ(fixture.dut.counters().atomics, 1u);
+  EXPECT_EQ(fixture.dut.counters().memory_errors, 0u);
+  EXPECT_EQ(failures.size(), 0u);
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, CreditsAreCountedWhenAskedFor) {

@@ -54,7 +54,9 @@ class PickyMemory final : public HostMemory {
     writes.push_back({to, from.size()});
     return true;
   }
+  bool gone(BusAddress from) const override { return from == refused && ended; }
   BusAddress refused{};
+  bool ended = false;  // of the program that has it
   std::vector<Access> writes, reads;
 };
 

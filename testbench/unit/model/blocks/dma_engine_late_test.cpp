@@ -18,6 +18,7 @@ class LateMemory final : public HostMemory {
   }
   bool write(BusAddress, std::span<const std::uint8_t>) override { return true; }
   void read_later(BusAddress from, std::span<std::uint8_t> to, bool& ok) override { late.push_back({from, to, &ok}); }
+  bool gone(BusAddress from) const override { return from == ended; }
   void settle() override {
     together.push_back(late.size());
     for (const Late& l : late) *l.ok = read(l.from, l.to);
@@ -28,7 +29,7 @@ class LateMemory final : public HostMemory {
     std::span<std::uint8_t> to;
     bool* ok;
   };
-  BusAddress refused{};
+  BusAddress refused{}, ended{};
   std::vector<Late> late;
   std::vector<std::size_t> together;  // how many were settled, by call
 };
@@ -47,10 +48,35 @@ TEST(DmaEngineLate, LastSegmentsAreReadTogetherBeforeTheFirstIsComplete) {  // R
   ASSERT_EQ(fixture.gathered.size(), 4u);
   for (const std::size_t n : {0u, 2u, 3u}) EXPECT_EQ(fixture.gathered.value(n).syndrome, 0u) << n;
   EXPECT_EQ(fixture.gathered.value(1).syndrome, kNakRemoteOperation);
+  EXPECT_FALSE(fixture.gathered.value(1).gone);
   EXPECT_EQ(fixture.dut.counters().failed, 1u);
   EXPECT_EQ(fixture.shared.packets[two[0].buffer].frame[11], 1u);
   EXPECT_EQ(fixture.shared.packets[one[0].buffer].frame[3], 3u);
   EXPECT_EQ(fixture.shared.packets[later[0].buffer].frame[3], 4u);
+}
+
+TEST(DmaEngineLate, OfAProgramThatHasEndedAreGone) {  // R8
+  LateMemory memory;
+  memory.refused = memory.ended = BusAddress{0x20000};
+  Bench bench;
+  Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+  fixture.gather_response(Cycle{9}, fixture.response({4, 8}, 0x10000));
+  fixture.gather_response(Cycle{9}, fixture.response({4}, 0x20000));
+  fixture.gather_response(Cycle{9}, fixture.response({4}, 0x30000));
+  for (const std::uint64_t at : {0x10000u, 0x20000u}) {
+    DmaRequest r = fixture.read(1, 4, at);
+    r.data = fixture.buffer;
+    fixture.requests[kWqeClient]->push(Cycle{9}, r);
+  }
+  bench.run();
+  ASSERT_EQ(fixture.gathered.size(), 3u);
+  EXPECT_FALSE(fixture.gathered.value(0).gone);
+  EXPECT_TRUE(fixture.gathered.value(1).gone);
+  EXPECT_FALSE(fixture.gathered.value(2).gone);
+  ASSERT_EQ(fixture.completions[kWqeClient]->size(), 2u);
+  EXPECT_FALSE(fixture.completions[kWqeClient]->value(0).gone);
+  EXPECT_FALSE(fixture.completions[kWqeClient]->value(1).ok);
+  EXPECT_TRUE(fixture.completions[kWqeClient]->value(1).gone);
 }
 
 TEST(DmaEngineLate, ReadsOfClientsAreReadTogetherBeforeTheFirstIsComplete) {  // R2, R8

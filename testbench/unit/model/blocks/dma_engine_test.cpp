@@ -601,6 +601,35 @@ TEST(DmaEngine, AResponseReadsNothingBehindTheSegmentThatFails) {  // R8
   EXPECT_EQ(fixture.dut.counters().tlps_up, 4u);
 }
 
+TEST(DmaEngine, WhatItsProgramHasTakenAlongIsGone) {  // R8
+  for (const bool ended : {false, true}) {
+    PickyMemory memory;
+    memory.refused = BusAddress{0x12000};
+    memory.ended = ended;
+    Bench bench;
+    Fixture fixture(bench, byte_a_cycle(), 1000, &memory);
+    fixture.gather_response(Cycle{9}, fixture.response({4, 8, 16, 4}));
+    fixture.gather_response(Cycle{9}, fixture.response({8}, 0x20000));
+    for (const std::uint64_t at : {0x12000u, 0x30000u}) {
+      DmaRequest atomic = fixture.read(1, 8, at);
+      atomic.kind = DmaKind::kFetchAdd;
+      atomic.data = fixture.buffer;
+      fixture.requests[kWqeClient]->push(Cycle{9}, atomic);
+    }
+    bench.run();
+    ASSERT_EQ(fixture.gathered.size(), 2u);
+    EXPECT_EQ(fixture.gathered.value(0).syndrome, kNakRemoteOperation);
+    EXPECT_EQ(fixture.gathered.value(0).gone, ended);
+    EXPECT_FALSE(fixture.gathered.value(1).gone) << "that of the one before it is forgotten";
+    ASSERT_EQ(fixture.completions[kWqeClient]->size(), 2u);
+    EXPECT_FALSE(fixture.completions[kWqeClient]->value(0).ok);
+    EXPECT_EQ(fixture.completions[kWqeClient]->value(0).gone, ended);
+    EXPECT_TRUE(fixture.completions[kWqeClient]->value(1).ok);
+    EXPECT_FALSE(fixture.completions[kWqeClient]->value(1).gone);
+    EXPECT_EQ(fixture.dut.counters().failed, 2u);
+  }
+}
+
 TEST(DmaEngine, GatheredDataGoesWhereItsSegmentsSay) {  // R2
   Bench bench;
   Fixture fixture(bench, byte_a_cycle());

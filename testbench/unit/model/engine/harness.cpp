@@ -44,6 +44,7 @@ void TestMemory::perform(Cycle now, const DmaRequest& r) {
     if (r.kind == DmaKind::kFetchAdd) host_.store(r.address, original + r.operand);
     if (r.kind == DmaKind::kCompareSwap && original == r.compare) host_.store(r.address, r.operand);
   }
+  done.gone = !done.ok && host_.gone(r.address);
   due_.push_back({now + latency_, done});
 }
 
