@@ -78,7 +78,8 @@ std::uint64_t Device::make_present(Key key, std::uint64_t va, std::uint64_t coun
   const std::uint64_t to_program = region.asked.address - region.asked.iova;
   for (std::uint64_t n = 0; n < count; ++n) {
     std::uint8_t byte = 0;
-    if (!memory_.read(program_address(region.owner, va + to_program), {&byte, 1})) return n;
+    const BusAddress there = program_address(region.owner, va + to_program);
+    if (!memory_.read(there, {&byte, 1}) && !memory_.gone(there)) return n;
     const auto at = make_entry(region, entry, va);
     if (!at) return n;
     const std::uint64_t page = (va + to_program) / page_bytes * page_bytes;

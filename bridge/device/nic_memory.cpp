@@ -30,11 +30,15 @@ void NicMemory::finish_read(ClientId client, std::uint64_t address, std::span<co
   bool lost = false;
   if (!ok) {  // (R4)
     lost = !programs_.exists(client);
-    const std::size_t at = static_cast<std::uint16_t>(client);
-    if (at >= gone_.size()) gone_.resize(at + 1);
-    gone_[at] = lost;
+    set_gone(client, lost);
   }
   if (observer_ != nullptr) observer_->on_read(engine_.now(), client, address, data, ok, lost);
+}
+
+void NicMemory::set_gone(ClientId client, bool gone) {
+  const std::size_t at = static_cast<std::uint16_t>(client);
+  if (at >= gone_.size()) gone_.resize(at + 1);
+  gone_[at] = gone;
 }
 
 bool NicMemory::gone(BusAddress from) const {
@@ -72,6 +76,7 @@ bool NicMemory::write(BusAddress to, std::span<const std::uint8_t> from) {
   if (address < ProgramMemory::kShared && is_read_late(client_of(to), address, from.size())) settle();  // (R5)
   const bool ok = (within_client(to, from.size()) && programs_.write(client_of(to), address, from)) ||
                   !programs_.exists(client_of(to));  // (R4)
+  if (!ok) set_gone(client_of(to), false);
   if (observer_ != nullptr) observer_->on_write(engine_.now(), client_of(to), address, from, ok);
   return ok;
 }

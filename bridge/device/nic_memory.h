@@ -36,6 +36,7 @@ class NicMemory final : public HostMemory {
 
  private:
   void finish_read(ClientId client, std::uint64_t address, std::span<const std::uint8_t> data, bool ok);
+  void set_gone(ClientId client, bool gone);
   bool is_read_late(ClientId client, std::uint64_t address, std::size_t bytes) const;
 
   const Engine& engine_;
@@ -43,7 +44,7 @@ class NicMemory final : public HostMemory {
   HostObserver* observer_;
   LocalMemory tables_;
   std::vector<ProgramMemory::Read> late_;  // (R5)
-  std::vector<bool> gone_;                 // by client, as its last read that failed found it (R4)
+  std::vector<bool> gone_;                 // by client, as its last access that failed found it (R4)
 };
 
 }  // namespace rxnic

@@ -203,9 +203,12 @@ bool LiveMemory::permitted(Way& w, const LiveClient& client, std::uint64_t addre
   if (end < address || lseek(w.maps.get(), 0, SEEK_SET) != 0) return false;
   char buffer[16384];
   std::size_t kept = 0;
-  while (address < end) {
+  for (bool any = false; address < end; any = true) {
     const ssize_t got = ::read(w.maps.get(), buffer + kept, sizeof buffer - kept);
-    if (got <= 0) return false;
+    if (got <= 0) {
+      w.gone = !any;  // it has no address space any more
+      return false;
+    }
     const char* line = buffer;
     const char* const filled = buffer + kept + got;
     for (const char* next; address < end && (next = std::find(line, filled, '\n')) != filled; line = next + 1) {

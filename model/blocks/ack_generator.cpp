@@ -318,7 +318,7 @@ void AckGenerator::finish_atomic(Cycle now) {  // (R5)
   a.done = !done.gone;
   a.issued = a.done;
   if (done.gone) {
-    fail_behind(done.cookie);
+    fail_silently(done.cookie);
   } else if (done.ok) {
     a.h.original = a.original;
     results_[a.resource] = {true, a.qpn, a.h.psn, a.original};
@@ -335,20 +335,26 @@ void AckGenerator::make_nak(OwedAnswer& a, std::uint8_t syndrome) {
   a.h.opcode = answer_opcode(a.h.opcode, Operation::kAck);
   a.h.syndrome = syndrome;
   a.h.msn = a.msn_before;
-  report_failure(a.line, syndrome == kNakRemoteAccess     ? EventType::kQpAccessError
-                         : syndrome == kNakInvalidRequest ? EventType::kQpRequestError
-                                                          : EventType::kQpFatal);
-  // Packets behind it have passed the other blocks: only their responses are not sent.
-  refused_.fail_requests(a.line, a.residence);
+  fail_qp(a, syndrome == kNakRemoteAccess     ? EventType::kQpAccessError
+             : syndrome == kNakInvalidRequest ? EventType::kQpRequestError
+                                              : EventType::kQpFatal);
 }
 
-void AckGenerator::report_failure(std::uint32_t line, EventType event) {
+// Moves the QP to the error state; neither this response nor one behind it is sent. (R7)
+void AckGenerator::fail_silently(Index at) {
+  fail_behind(at);
+  fail_qp(answers_[at], EventType::kQpFatal);
+}
+
+void AckGenerator::fail_qp(const OwedAnswer& a, EventType event) {
+  // Packets behind it have passed the other blocks: only their responses are not sent.
+  refused_.fail_requests(a.line, a.residence);
   if (!failures.bound()) return;
   for (std::uint32_t n = 0; n < failed_.size(); ++n) {
-    if (failed_.at(n).line == line) return;
+    if (failed_.at(n).line == a.line) return;
   }
-  contexts_.pin(line);
-  failed_.push({line, event}, Cycle{});
+  contexts_.pin(a.line);
+  failed_.push({a.line, event}, Cycle{});
 }
 
 void AckGenerator::fail_behind(Index at) {

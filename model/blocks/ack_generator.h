@@ -30,8 +30,8 @@
 //       WQE fetcher flushes them. Nor is the NAK of a packet behind it sent whose error was found earlier. `failures`
 //       notifies the completion generator, `refusals` the transport checker. `failures` has an entry for each line of
 //       the context cache; while one of a QP waits there, further failures of the QP are not reported. When the access
-//       failed because the program has ended (`gone`), neither it nor what waits behind it gets a response, as if its
-//       QP had been freed already; that is no failure of the QP.
+//       failed because the program has ended (`gone`), the NAK is not sent either: the QP is as silent as it will be
+//       once it is freed.
 //   R8  A response is built in a buffer of its own: without a free one the builder waits (wait_response). The block
 //       that takes the frame from `tx` releases it. READ data leaves one to ready responses without data.
 //   R9  A command is answered when as many packets as it says have retired and no atomic is still to be carried out on
@@ -131,7 +131,8 @@ class AckGenerator final : public Block {
   void make_ready(Index at, bool plain) { ready_.push({at, plain, next_ticket_++}, Cycle{}); }
   void finish_atomic(Cycle now);
   void make_nak(OwedAnswer& answer, std::uint8_t syndrome);
-  void report_failure(std::uint32_t line, EventType event);
+  void fail_silently(Index at);
+  void fail_qp(const OwedAnswer& a, EventType event);
   void fail_behind(Index at);
   void discard(Index at, Cycle now);
   void build(PacketHandle h, std::uint32_t payload_bytes, Cycle begun, Cycle now);

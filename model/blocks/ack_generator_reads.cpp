@@ -72,7 +72,7 @@ void AckGenerator::build_read_response(Cycle now) {
   Packet& p = shared_.packets[data.buffer];
   OwedAnswer& a = answers_[from.answer];
   --a.on_their_way;
-  if (data.gone) fail_behind(from.answer);  // (R7)
+  if (data.gone && !a.failed) fail_silently(from.answer);
   if (a.failed) {
     ++counters_.suppressed;
     shared_.packets.release(data.buffer);

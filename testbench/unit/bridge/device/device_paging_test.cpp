@@ -114,6 +114,14 @@ TEST_F(DevicePaging, WhatTheProgramDoesNotHaveCannotBeAdvised) {
   EXPECT_FALSE(present(mr, 0x1000));
 }
 
+TEST_F(DevicePaging, AProgramThatHasEndedHasItsPagesUntilItsRegionsAreFreed) {
+  const std::uint64_t memory = a.local(kPageBytes);
+  const std::uint32_t mr = whole();
+  a.lose_memory();
+  EXPECT_EQ(advise(mr, memory, 1), 0);
+  EXPECT_TRUE(present(mr, memory));
+}
+
 TEST_F(DevicePaging, AClientHasItsOwnShareOfAdvice) {
   Program other(lab, 0);
   constexpr std::uint64_t kBytes = 1600 * kPageBytes;  // a hundred page faults: 2 ms

@@ -129,7 +129,6 @@ TEST(HostBridgeDeath, WhoReadsItsMemoryHasItsRetriesExceeded) {
       EXPECT_EQ(cqe.status, WcStatus::kRetryExceeded);
       const std::uint8_t* const read = p.a.bytes(p.left.buffer);
       EXPECT_EQ(std::count(read, read + bytes, 7) + std::count(read, read + bytes, 9), bytes) << "nothing is made up";
-      EXPECT_TRUE(p.b.notices().empty());
     }
   }
 }

@@ -173,6 +173,13 @@ TEST_F(LateReads, OfAProgramThatHasEndedFailAndItsMemoryIsGone) {  // R4
   EXPECT_FALSE(memory.read(at, bytes));
   EXPECT_FALSE(memory.gone(at));
   EXPECT_EQ(observer.gone, 2);
+  // And so on for a write that fails.
+  programs.alive = false;
+  EXPECT_FALSE(memory.read(at, bytes));
+  EXPECT_TRUE(memory.gone(at));
+  programs.alive = true;
+  EXPECT_FALSE(memory.write(at, bytes));
+  EXPECT_FALSE(memory.gone(at));
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,32 +26,6 @@ using testing::HasSubstr;
 using Kind = HostEvent::Kind;
 
 class LiveConnectionsTest : public LivePortTest {};
-
-// A program in a process of its own; it ends with the test.
-class Child {
- public:
-  explicit Child(const std::function<int()>& program) : pid_(fork()) {
-    if (pid_ != 0) return;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    _exit(program());
-  }
-  ~Child() {
-    if (pid_ > 0) {
-      kill(pid_, SIGKILL);
-      status();
-    }
-  }
-  int status() {
-    int result = -1;
-    waitpid(pid_, &result, 0);
-    pid_ = -1;
-    return result;
-  }
-  pid_t pid() const { return pid_; }
-
- private:
-  pid_t pid_;
-};
 
 TEST_F(LiveConnectionsTest, HelloNamesNicsAndProcess) {  // R2
   LiveProgram program;
@@ -207,7 +180,7 @@ TEST_F(LiveConnectionsTest, APacketThatIsNoMessageEndsItsConnectionOnly) {  // R
 
 TEST_F(LiveConnectionsTest, AnotherUserIsDisconnected) {  // R1
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-  Child child([&] {
+  ChildProgram child([&] {
     if (setgid(65534) != 0 || setuid(65534) != 0) return 2;
     LiveProgram program;
     std::string error;
@@ -281,7 +254,7 @@ TEST_F(LiveConnectionsTest, CloseFollowsTheReply) {  // R5
 }
 
 TEST_F(LiveConnectionsTest, CloseOfAKilledProgramFollowsTheReplyAsWell) {  // R5
-  Child child([&] {
+  ChildProgram child([&] {
     LiveProgram program;
     program.make();
     program.connect(options.address);
@@ -317,7 +290,7 @@ TEST_F(LiveConnectionsTest, AProgramThatGoesWhileItIsOpenedIsClosed) {  // R5
 TEST_F(LiveConnectionsTest, DeathIsSeenThoughAForkedChildHoldsTheSocket) {  // R5
   int hold[2];
   ASSERT_EQ(pipe2(hold, O_CLOEXEC), 0);
-  Child child([&] {
+  ChildProgram child([&] {
     LiveProgram program;
     program.make();
     program.connect(options.address);

@@ -312,6 +312,34 @@ TEST_F(LivePortTest, WithoutEitherWayNothingIsMoved) {  // live_memory.h R2
   EXPECT_FALSE(memory.write(client, address(data.data()), data));
 }
 
+// Killed, and its death not noticed yet.
+TEST_F(LivePortTest, OfAProgramThatIsDeadNothingIsReadAndItDoesNotExist) {  // live_memory.h R4
+  static std::uint8_t target[64] = {1, 2, 3};
+  for (const bool process_vm : {true, false}) {
+    start();
+    ChildProgram child([&] {
+      LiveProgram program;
+      program.make();
+      program.connect(options.address);
+      program.send_open();
+      return pause();
+    });
+    const ClientId client = wait_for_one().client;
+    port->opened(client, 0, {});
+    LiveMemory memory(*port, {.process_vm = process_vm});
+    std::uint8_t data[64] = {};
+    EXPECT_TRUE(memory.read(client, address(target), data));
+    EXPECT_EQ(data[2], 3);
+    EXPECT_TRUE(memory.exists(client));
+    kill(child.pid(), SIGKILL);
+    child.status();
+    EXPECT_FALSE(memory.read(client, address(target), data));
+    EXPECT_FALSE(memory.exists(client));
+    EXPECT_FALSE(memory.write(client, address(target), data));
+    EXPECT_FALSE(memory.exists(client));
+  }
+}
+
 // Another process, of an ordinary user, that cannot be traced: process_vm_* and /proc/PID/maps are refused.
 TEST_F(LivePortTest, AProgramThatCannotBeTracedIsReadByItsDescriptorAndNotWritten) {  // live_memory.h R2
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";

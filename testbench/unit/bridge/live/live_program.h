@@ -7,12 +7,16 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -122,6 +126,32 @@ struct LiveProgram {
   channel::Descriptor socket, memory_file, wake, events, events_write, own_memory;
   void* mapping = nullptr;
   std::uint64_t mapped = 0;
+};
+
+// A program in a process of its own; it ends with the test.
+class ChildProgram {
+ public:
+  explicit ChildProgram(const std::function<int()>& program) : pid_(fork()) {
+    if (pid_ != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    _exit(program());
+  }
+  ~ChildProgram() {
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      status();
+    }
+  }
+  int status() {
+    int result = -1;
+    waitpid(pid_, &result, 0);
+    pid_ = -1;
+    return result;
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
 };
 
 // A port and the device behind it, which replies to the requests that a test is not about.
