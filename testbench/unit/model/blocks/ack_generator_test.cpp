@@ -1031,6 +1031,7 @@ TEST(AckGenerator, AnAtomicOnMemoryThatIsGoneHasNoResponse) {  // R7
   EXPECT_EQ(fixture.answers.size(), 0u);
   EXPECT_EQ(fixture.dut.counters().atomics, 1u);
   EXPECT_EQ(fixture.dut.counters().memory_errors, 0u);
+  EXPECT_EQ(fixture.dut.counters().suppressed, 3u) << "its response, the one behind it, and the repeated one";
   EXPECT_EQ(failures.size(), 1u);
   EXPECT_EQ(fixture.qp.pins.count(), 1u) << "for the completion generator";
 }
