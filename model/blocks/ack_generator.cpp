@@ -359,8 +359,10 @@ void AckGenerator::fail_qp(const OwedAnswer& a, EventType event) {
 
 void AckGenerator::fail_behind(Index at) {
   for (; at != kNone; at = answers_.next(at)) {
-    answers_[at].failed = true;
-    answers_[at].read.bytes_left = 0;
+    OwedAnswer& a = answers_[at];
+    a.failed = true;
+    if (a.read.bytes_left > 0) counters_.suppressed += packets_of(a.read.bytes_left, a.read.mtu);
+    a.read.bytes_left = 0;
   }
 }
 

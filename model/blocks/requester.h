@@ -53,7 +53,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <span>
 #include <unordered_map>
@@ -64,6 +63,7 @@
 #include "model/core/requester/send_rate.h"
 #include "model/core/requester/timer_heap.h"
 #include "model/engine/delay_line.h"
+#include "model/engine/growing_queue.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
 #include "model/types/command.h"
@@ -228,11 +228,11 @@ class Requester final : public Block {
   SendPort port_;
   std::vector<std::unique_ptr<Sq>> sqs_;
   std::unordered_map<std::uint32_t, Sq*> by_qpn_;
-  Sq* turn_ = nullptr;                  // the QP of the circle whose turn it is
-  std::deque<WqeRead> asked_;           // not given to the DMA engine yet
-  std::deque<WqeRead> reading_;         // in the order in which they are completed
-  std::deque<WindowAsk> window_asks_;   // not given to the command processor yet
-  std::deque<WindowAsk> windows_open_;  // in the order in which they are answered
+  Sq* turn_ = nullptr;                    // the QP of the circle whose turn it is
+  GrowingQueue<WqeRead> asked_;           // not given to the DMA engine yet
+  GrowingQueue<WqeRead> reading_;         // in the order in which they are completed
+  GrowingQueue<WindowAsk> window_asks_;   // not given to the command processor yet
+  GrowingQueue<WindowAsk> windows_open_;  // in the order in which they are answered
   std::vector<PageAsk> page_asks_;
   std::uint32_t last_page_ask_ = 0;     // 24 bits
   DelayLine<Made> made_;                // (R2)

@@ -6,9 +6,8 @@
 //       link-level flow control) or is dropped and counted (kDrop).
 #pragma once
 
-#include <deque>
-
 #include "model/blocks/ledger.h"
+#include "model/engine/growing_queue.h"
 #include "model/engine/link.h"
 #include "model/params/params.h"
 #include "model/types/rx_buffer_counters.h"
@@ -33,7 +32,7 @@ class RxBuffer final : public Block {
   };
   WireParams params_;
   NicShared& shared_;
-  std::deque<Held> held_;
+  GrowingQueue<Held> held_;
   std::uint64_t bytes_ = 0;
   RxBufferCounters counters_;
 };

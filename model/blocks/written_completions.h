@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cassert>
-#include <deque>
 
 #include "model/blocks/cqe_generator.h"
+#include "model/engine/growing_queue.h"
 #include "model/types/dma.h"
 
 namespace rxnic {
@@ -33,7 +33,7 @@ class WrittenCompletions final : public CompletionObserver {
   }
 
  private:
-  std::deque<Completion> waiting_;
+  GrowingQueue<Completion> waiting_;
 };
 
 }  // namespace rxnic

@@ -1001,6 +1001,7 @@ TEST(AckGenerator, AReadOfMemoryThatIsGoneHasNoResponse) {  // R7
   ASSERT_EQ(fixture.answers.size(), 2u);
   EXPECT_EQ(fixture.operation(0), kReadResponseFirst);
   EXPECT_EQ(fixture.operation(1), kReadResponseOnly) << "of the other QP";
+  EXPECT_EQ(fixture.dut.counters().suppressed, 6u) << "three of the four, and one of each request behind them";
   EXPECT_EQ(fixture.dut.counters().memory_errors, 0u);
   EXPECT_EQ(fixture.dut.counters().atomics, 0u);
   EXPECT_EQ(fixture.shared.packets.in_use(), 0u);
