@@ -19,7 +19,6 @@ class GrowingQueue {
     assert(size_ > 0);
     return slots_[first_];
   }
-  const T& front() const { return const_cast<GrowingQueue*>(this)->front(); }
   void push_back(T value) {
     if (size_ == slots_.size()) grow();
     slots_[(first_ + size_++) & (slots_.size() - 1)] = std::move(value);
