@@ -7,6 +7,7 @@ namespace rxnic {
 void Responder::duplicate(CheckedPacket& p) {
   ResponderContext& qp = *p.qp;
   ++counters_.duplicates;
+  p.message_start = p.h.arrived.count;  // of this repetition: the request's own arrival is not kept
   p.answer_msn = qp.msn;
   if (!p.has(kSaved)) {
     p.outcome = Outcome::kAckAgain;

@@ -252,6 +252,17 @@ TEST_F(ResponderRc, ADuplicateReadIsReplayed) {  // (R2)
   EXPECT_EQ(qp.msn, 1u);
 }
 
+TEST_F(ResponderRc, WhatIsReplayedBeganWhenItArrivedAgain) {
+  for (const Operation operation : {O::kReadRequest, O::kFetchAdd, O::kCompareSwap}) {
+    const std::uint32_t psn = qp.expected_psn.value;
+    const std::uint32_t length = operation == O::kReadRequest ? 64 : 8;
+    check({.operation = operation, .psn = psn, .length = length, .arrived = 500});
+    CheckedPacket& again = check({.operation = operation, .psn = psn, .length = length, .arrived = 900});
+    EXPECT_EQ(again.outcome, Outcome::kReplay);
+    EXPECT_EQ(again.message_start, 900u);
+  }
+}
+
 TEST_F(ResponderRc, ADuplicateReadOfOtherBytesIsDropped) {  // (R2)
   check({.operation = O::kReadRequest, .psn = 100, .length = 1000});
   const PacketSpec bad[] = {
