@@ -14,7 +14,9 @@ import sys
 import xml.etree.ElementTree
 
 SYMBOL = "rxnic_rtl"
-UNROLL = "8"  # loops over memories stay loops: a third of the C++
+# Loops over memories stay loops: a third of the C++. Verilator refuses some loops that it does not unroll.
+UNROLL, UNROLL_ALL = "8", "65536"
+NOT_UNROLLED = ("BLKLOOPINIT", "--unroll-count")  # in its errors of these
 # Lines by Verilator's counters; toggles from the trace (verilated_toggles.h), but of memories.
 COVERAGE = ["--coverage-line", "--trace", "--trace-structs", "--trace-max-width", "100000", "--trace-max-array", "1"]
 COUNTED = """\
@@ -100,6 +102,13 @@ def wave_names(tree):
     return {var.get("name"): names(var.get("name"), var.get("dtype_id")) for var in top.findall("var[@dir]")}
 
 
+def files_of(tree):
+    """(the file of the top module, [every file that was read]), from Verilator's XML."""
+    named = {file.get("id"): file.get("filename") for file in tree.findall("files/file")}
+    top = tree.find(".//module[@topModule='1']").get("loc").split(",")[0]
+    return pathlib.Path(named[top]), [pathlib.Path(name) for name in sorted(named.values()) if name[0] != "<"]
+
+
 def trace_glue(file):
     if file is None:
         return ""
@@ -111,23 +120,30 @@ def verilate(block, prefix, out, sources, *, parameters=(), includes=(), flags=(
              verilator="verilator", coverage=False, trace=None):
     """The C++ source of a module. `parameters`: NAME=VALUE. What Verilator says goes to the standard error. `coverage`:
     lines and toggles are counted, too. `trace`, not with `coverage`: the file that a run writes all signals to, .fst or
-    .vcd."""
+    .vcd. It looks for what it includes, and for modules that no source has, in `includes`, then where `flags` say."""
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     tracing = COVERAGE if coverage else []
     if trace is not None:
         tracing = [TRACES[pathlib.PurePath(trace).suffix][0], "--trace-structs"]
-    # -O3 turns on what a flag before it has turned off.
-    common = [verilator, "-O3", *flags, *(f"-I{folder}" for folder in includes), "--top-module", block,
-              *(f"-G{parameter}" for parameter in parameters), *map(str, sources)]
-    done = subprocess.run([*common, "--cc", "--output-split", "0", "--unroll-count", UNROLL,
-                           "--assert", "--coverage-user", *tracing, "--prefix", prefix, "-Mdir", out],
-                          stdout=sys.stderr, check=False)
+
+    def run(unroll, *how):
+        # -O3 turns on what a flag before it has turned off.
+        return subprocess.run([verilator, "-O3", "--unroll-count", unroll, *(f"-I{folder}" for folder in includes),
+                               *flags, "--top-module", block, *(f"-G{parameter}" for parameter in parameters),
+                               *map(str, sources), *how], capture_output=True, text=True, errors="replace", check=False)
+
+    unroll, how = UNROLL, ("--cc", "--output-split", "0", "--assert", "--coverage-user", *tracing, "--prefix", prefix,
+                           "-Mdir", out)
+    done = run(unroll, *how)
+    if done.returncode and "--unroll-count" not in flags and any(words in done.stderr for words in NOT_UNROLLED):
+        unroll = UNROLL_ALL
+        done = run(unroll, *how)
+    sys.stderr.write(done.stdout + done.stderr)
     if done.returncode:
         raise VerilateError("")
     description = out / f"{prefix}.xml"
-    done = subprocess.run([*common, "-Wno-fatal", "--xml-output", description], capture_output=True, text=True,
-                          check=False)
+    done = run(unroll, "-Wno-fatal", "--xml-output", description)
     if done.returncode:
         raise VerilateError(done.stderr)
     signals = signals_of((out / f"{prefix}.h").read_text())

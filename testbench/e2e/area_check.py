@@ -121,6 +121,12 @@ def mistakes(bench):
     rows = re.findall(r"^    RTL +[\d ]+$", done.stdout, re.M)
     shown = "cursors_q" in done.stdout and "model" not in done.stdout
     bench.expect(shown and len(rows) == 2, f"own RTL: {done.stdout}")
+    # What it includes is looked for beside it first, wherever the program is started.
+    (bench.folder / "own.sv").write_text('`include "part.svh"\n', encoding="utf-8")
+    for name, content in (("part.svh", RTL), ("rtl/part.svh", "no RTL")):
+        (bench.folder / name).write_text(content, encoding="utf-8")
+    done = area(bench, script, BLOCK, "--rtl", bench.folder / "own.sv", cwd=bench.folder / "rtl")
+    bench.expect_equal(done.returncode, 0, f"own RTL that includes a file, started in rtl/: {done.stderr}")
     (bench.folder / "own.sv").write_text(RTL.replace(lanes, "logic [99:0] words_i"), encoding="utf-8")
     done = area(bench, script, BLOCK, "--rtl", "own.sv")
     bench.expect(done.returncode == 1 and "words_i: yosys has read 100 bits" in done.stderr, f"own port: {done.stderr}")

@@ -37,9 +37,9 @@ class Bench:
 
     def start(self, *command, **how):
         """Runs a command in the check's folder; standard output and error as text."""
-        how = {"timeout": TIMEOUT} | how
-        return subprocess.run([str(part) for part in command], cwd=self.folder, capture_output=True, text=True,
-                              errors="replace", check=False, **how)
+        how = {"timeout": TIMEOUT, "cwd": self.folder} | how
+        return subprocess.run([str(part) for part in command], capture_output=True, text=True, errors="replace",
+                              check=False, **how)
 
     def replay(self, trace, *arguments, out="run"):
         """A quiet replay that must work: its report."""

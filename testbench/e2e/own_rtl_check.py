@@ -246,6 +246,80 @@ def trace(bench):
     bench.expect_equal(len(set(counts)), 1, f"cycles, packets and last pieces, in VCD and FST: {counts}")
 
 
+def need_verilator():
+    if not shutil.which("verilator"):
+        raise e2e.Skip("verilator: it is not installed")
+
+
+def names(bench):
+    """What a user has written is built, whatever rtl/ has under the same names: the file of the module, what it
+    includes, its submodules, its packages; every file that was read is printed; what failed leaves no old FILE.so."""
+    need_verilator()
+    rtl, nonsense = e2e.ROOT / "rtl", "this is no module;\n"
+    own = bench.folder / "own"
+    own.mkdir()
+
+    def tried(words, status, *arguments, where=own):
+        (own / "a.so").write_text("of an earlier build\n", encoding="ascii")
+        done = bench.start(BUILD, *arguments, *TEST_BUILD, "-o", own / "a.so", cwd=where)
+        what = f"in {where}: {' '.join(map(str, arguments))}"
+        bench.expect_equal(done.returncode, status, f"{what}: {done.stderr}")
+        bench.expect(re.search(words, done.stdout + done.stderr), f"{what}: does not name {words}: {done.stderr}")
+        bench.expect(status == 0 or not (own / "a.so").exists(), f"{what}: leaves the FILE.so of an earlier build")
+        return done
+
+    # The file of the module: by a relative name, from its folder and from that of the other one.
+    (own / f"{TAGS}.sv").write_text(nonsense, encoding="ascii")
+    of_user = rf"{own}/{TAGS}\.sv:1:"
+    tried(of_user, 1, TAGS, f"{TAGS}.sv", "-I", rtl)
+    tried(of_user, 1, TAGS, pathlib.Path(os.path.relpath(own, rtl)) / f"{TAGS}.sv", "-I", ".", where=rtl)
+    # A file without the module, and a checker that binds itself to it: the module would be found by -I.
+    (own / f"{TAGS}.sv").unlink()
+    (own / "other.sv").write_text("module other (input logic clk_i);\nendmodule\n", encoding="ascii")
+    checkers = rtl / "checkers"
+    tried(rf"{TAGS}: its module is {rtl}/{TAGS}\.sv, the project's own; expected it in one of {own}/other\.sv", 1, TAGS,
+          "other.sv", checkers / f"{TAGS}_checker.sv", "-I", rtl, "-I", checkers)
+    # What it includes, and a submodule of it, both of names that rtl/ has: beside it, in -I, in the working directory.
+    text = (rtl / f"{TAGS}.sv").read_text(encoding="utf-8")
+    module = own / "deeper" / "my_cam.sv"
+    module.parent.mkdir()
+    module.write_text(text, encoding="utf-8")
+    for name in ("tag_match_list.svh", "tag_match_array.sv"):
+        for folder, includes, where in ((module.parent, ["-I", rtl], rtl), (own, ["-I", rtl, "-I", own], rtl),
+                                        (own, ["-I", rtl], own), (own, [f"--verilator=-I{own}", "-I", rtl], rtl)):
+            (folder / name).write_text(nonsense, encoding="ascii")
+            tried(rf"{folder}/{name}:1:", 1, TAGS, module, *includes, where=where)
+            (folder / name).unlink()
+    # Packages under another file's name take the place of the project's; two modules of one name are refused.
+    (own / "mine.sv").write_text((rtl / "rxnic_pkg.sv").read_text(encoding="utf-8"), encoding="utf-8")
+    (own / "scatter.sv").write_text(RTL.read_text(encoding="utf-8"), encoding="utf-8")
+    done = tried(f"module {BLOCK}: {own}/scatter.sv\n", 0, BLOCK, "mine.sv", "scatter.sv")
+    read = {line.strip() for line in done.stdout.splitlines() if line.startswith("  ")}
+    expected = {f"{own}/mine.sv", f"{own}/scatter.sv", f"{rtl}/tag_match_pkg.sv", f"{rtl}/context_cache_pkg.sv",
+                "made from the descriptions: rxnic_link_pkg.sv, rxnic_params_pkg.sv"}
+    bench.expect_equal(read, expected, "files that were read")
+    tried(rf"Duplicate declaration of module: '{BLOCK}'", 1, BLOCK, "scatter.sv", RTL)
+
+
+def loops(bench):
+    """Loops that Verilator has to unroll are built as they are, unless --unroll-count says otherwise."""
+    need_verilator()
+    text = RTL.read_text(encoding="utf-8").replace("endmodule", """
+  logic [7:0] unused_q [300];
+  always_ff @(posedge clk_i or negedge rst_ni) if (!rst_ni) for (int n = 0; n < 300; n++) unused_q[n] <= '0;
+    else unused_q[9] <= unused_q[9] + 1;
+  wire [2999:0] turned;
+  for (genvar n = 0; n < 3000; n++) assign turned[n] = n % 2 == 0;
+endmodule""", 1)
+    (bench.folder / "loops.sv").write_text(text, encoding="utf-8")
+    own = build(bench, "loops.so", "loops.sv")
+    done = bench.rxnic("replay", e2e.SAMPLE, "--lockstep", f"{BLOCK}={own}")
+    bench.expect_equal(done.returncode, 0, f"lockstep: {done.stderr}")
+    for flags in (["--verilator=--unroll-count 8"], ["--verilator=--unroll-count", "--verilator=8"]):
+        done = bench.start(BUILD, BLOCK, "loops.sv", *flags, *TEST_BUILD, "-o", "a.so")
+        bench.expect(done.returncode == 1 and "loops.sv" in done.stderr, f"{flags}: {done.stderr}")
+
+
 def usage(bench):
     """scripts/build_rtl refuses what it cannot do, shows errors with file and line, and writes nothing then."""
     (bench.folder / "bad.sv").write_text(f"module {BLOCK} (input logic clk_i);\n  assign x = ;\nendmodule\n",
@@ -278,7 +352,8 @@ def usage(bench):
         bench.expect(words in done.stdout, f"--help does not mention {words}")
 
 
-CHECKS = {"same": same, "slower": slower, "fault": fault, "refusals": refusals, "usage": usage,
+CHECKS = {"same": same, "slower": slower, "fault": fault, "refusals": refusals, "usage": usage, "names": names,
+          "loops": loops,
           "organisation": organisation, "mpi": mpi, "trace": trace}
 
 if __name__ == "__main__":
