@@ -8,12 +8,18 @@
 #include <cstdio>
 #include <cstring>
 
+#include "model/params/private_file.h"
+
 namespace rxnic {
 namespace {
 constexpr int kSnapLength = 262144;
 constexpr std::size_t kCaptureBufferBytes = std::size_t{1} << 18;
 constexpr std::uint64_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kPsPerNanosecond = 1000;
+
+std::FILE* open_capture(const std::string& path) try { return open_to_write(path); } catch (const Unwritable& e) {
+  throw TraceError(path, 0, e.why, "a file that can be written");
+}
 }  // namespace
 
 void CaptureWriter::Closer::operator()(::pcap* p) const { pcap_close(p); }
@@ -22,8 +28,7 @@ void CaptureWriter::Closer::operator()(::pcap_dumper* d) const { pcap_dump_close
 CaptureWriter::CaptureWriter(const std::string& path, LinkLayer link, CaptureTime start) : path_(path), start_(start) {
   pcap_.reset(pcap_open_dead_with_tstamp_precision(link == LinkLayer::kInfiniband ? DLT_INFINIBAND : DLT_EN10MB,
                                                    kSnapLength, PCAP_TSTAMP_PRECISION_NANO));
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (!file) throw TraceError(path_, 0, std::strerror(errno), "a file that can be written");
+  std::FILE* const file = open_capture(path);
   std::setvbuf(file, nullptr, _IOFBF, kCaptureBufferBytes);
   dumper_.reset(pcap_dump_fopen(pcap_.get(), file));
   if (!dumper_) {

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "model/params/private_file.h"
 #include "traces/base64.h"
 #include "traces/host_log.h"
 
@@ -16,6 +17,10 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t kWriteBufferBytes = std::size_t{1} << 16;
+
+std::FILE* open_log(const std::string& path) try { return open_to_write(path); } catch (const Unwritable& e) {
+  throw TraceError(path, 0, e.why, "a file that can be written");
+}
 
 }  // namespace
 
@@ -33,9 +38,7 @@ std::uint64_t digest_of(Bytes data) {
   return mix_digest(digest, word);
 }
 
-HostLogWriter::HostLogWriter(const std::string& path, const HostLogHeader& h)
-    : path_(path), file_(std::fopen(path.c_str(), "wb")) {
-  if (!file_) throw TraceError(path, 0, std::strerror(errno), "a file that can be written");
+HostLogWriter::HostLogWriter(const std::string& path, const HostLogHeader& h) : path_(path), file_(open_log(path)) {
   std::setvbuf(file_.get(), nullptr, _IONBF, 0);
   buffer_.reserve(kWriteBufferBytes + kWriteBufferBytes / 4);
   nlohmann::ordered_json j;

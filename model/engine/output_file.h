@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A text file that is written in large pieces.
+// A text file that is written in large pieces (private_file.h).
 //
 //   R1  An error (a full disk) is kept, and what is written after it is discarded; close() reports it, with the name of
 //       the file. A file that is destroyed without close() reports none.

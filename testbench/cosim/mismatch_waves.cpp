@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "model/engine/wave_fields.h"
+#include "model/params/private_file.h"
 #include "model/types/descriptor_bits.h"
 
 namespace rxnic {
@@ -171,8 +171,7 @@ void MismatchWaves::write(const std::string& path, const std::string& block, std
   const std::size_t first = ring_.size() < kCyclesKept ? 0 : oldest_;
   const auto recorded = [&](std::size_t n) -> const Recorded& { return ring_[(first + n) % ring_.size()]; };
   const Cycle last = recorded(ring_.size() - 1).cycle;
-  std::error_code unwritable;  // is reported by the file
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), unwritable);
+  if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty()) make_private_folder(folder);
   WaveFile file(path, period_ps, {.from = recorded(0).cycle, .to = last + 1});
   Writer writer(file, block, ports);
   for (std::size_t n = 0; n < ring_.size(); ++n) writer.write(recorded(n), recorded(n).cycle == mismatch);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every signal of a verilated module, written to a file: cycle n is at time 2n, as it is before the clock rises, and
-// what the clock has made of it at 2n + 1. Cycles in which the module is not clocked are not in it.
+// what the clock has made of it at 2n + 1. Cycles in which the module is not clocked are not in it. For its user alone.
 #pragma once
+
+#include <sys/stat.h>
 
 #include <atomic>
 #include <cstdint>
@@ -21,7 +23,9 @@ class TracedRtl {
     // Of several NICs each has its own: waves.fst, waves.1.fst, ...
     static std::atomic<unsigned> made{0};
     if (const unsigned n = made++; n > 0) file.insert(file.rfind('.'), "." + std::to_string(n));
+    const mode_t before = umask(077);  // packets are in it, of the memory of programs
     tracer_.open(file.c_str());
+    umask(before);
   }
   ~TracedRtl() { tracer_.close(); }
 

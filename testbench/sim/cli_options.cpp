@@ -13,6 +13,7 @@
 #include <stdexcept>
 
 #include "model/params/config.h"
+#include "model/params/private_file.h"
 #include "model/params/text_file.h"
 
 namespace rxnic {
@@ -69,8 +70,7 @@ StepOrder StepOrderOption::order() const {
 }
 
 void write_file(const std::string& path, const std::string& text) {
-  std::FILE* const file = std::fopen(path.c_str(), "wbe");
-  if (file == nullptr) throw std::runtime_error(fmt::format("{}: {}", path, std::strerror(errno)));
+  std::FILE* const file = open_to_write(path);
   int why = std::fwrite(text.data(), 1, text.size(), file) == text.size() ? 0 : errno;
   if (std::fclose(file) != 0 && why == 0) why = errno;
   if (why == 0) return;
@@ -81,10 +81,11 @@ void write_file(const std::string& path, const std::string& text) {
   throw std::runtime_error(fmt::format("{}: {}", path, std::strerror(why)));
 }
 
-void make_folder(const std::string& option, const std::string& path) {
-  std::error_code failed;
-  std::filesystem::create_directories(path, failed);
-  if (failed) throw std::invalid_argument(fmt::format("{}: {}: {}", option, path, failed.message()));
+void make_folder(const std::string& option, const std::string& path) try {
+  make_private_folder(path);
+  refuse_links(std::filesystem::path(path) / "report.json");  // now rather than at the end of the run
+} catch (const Unwritable& e) {
+  throw std::invalid_argument(fmt::format("{}: {}", option, e.what()));
 }
 
 std::string read_file(const std::string& path, const std::string& expected) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "bridge/channel/socket.h"
+#include "model/params/private_file.h"
 
 namespace rxnic {
 
@@ -71,10 +72,10 @@ Text text_of(std::uint64_t value) {
 [[noreturn]] void fail(const fs::path& file) { throw std::runtime_error(file.string() + ": " + std::strerror(errno)); }
 
 channel::Descriptor make(const fs::path& file, std::string_view content) {
-  fs::create_directories(file.parent_path());
-  channel::Descriptor made(::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  make_private_folder(file.parent_path());
+  channel::Descriptor made(create_private(file));
   const auto bytes = static_cast<ssize_t>(content.size());
-  if (!made || write(made.get(), content.data(), content.size()) != bytes) fail(file);
+  if (write(made.get(), content.data(), content.size()) != bytes) fail(file);
   return made;
 }
 
@@ -111,7 +112,7 @@ void CounterFiles::publish() {
     if (sum == file.sum) continue;
     file.sum = sum;
     const Text text = text_of(sum / file.unit);
-    const channel::Descriptor to(::open(file.path.c_str(), O_WRONLY | O_CLOEXEC));
+    const channel::Descriptor to(::open(file.path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
     [[maybe_unused]] const ssize_t written = write(to.get(), text.data(), text.size());
   }
 }

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "model/params/private_file.h"
 #include "model/types/send_opcode.h"
 
 namespace rxnic {
@@ -46,8 +47,7 @@ const char* wc_status_name(WcStatus s) {
 }
 
 CqeLog::CqeLog(const std::string& path, std::uint32_t clock_period_ps)
-    : path_(path), period_ps_(clock_period_ps), file_(std::fopen(path.c_str(), "w")) {
-  if (!file_) throw std::runtime_error(fmt::format("{}: {}", path, std::strerror(errno)));
+    : path_(path), period_ps_(clock_period_ps), file_(open_to_write(path, Links::kOfOwner)) {
   write("built_ps,polled_ps,cqn,qpn,srqn,opcode,status,wqe_index,byte_count,immediate,source_qp,tag,flags\n");
 }
 

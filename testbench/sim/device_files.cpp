@@ -6,12 +6,13 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
 #include "bridge/device/attributes.h"
+#include "model/params/private_file.h"
 
 namespace rxnic {
 
@@ -20,11 +21,10 @@ namespace {
 namespace fs = std::filesystem;
 
 void write(const fs::path& path, const std::string& line) {
-  fs::create_directories(path.parent_path());
-  std::ofstream file(path);
-  file << line << '\n';
-  file.close();
-  if (!file) throw std::runtime_error(path.string() + ": " + std::strerror(errno));
+  make_private_folder(path.parent_path());
+  std::FILE* const file = open_to_write(path);
+  const bool whole = std::fputs((line + '\n').c_str(), file) >= 0;
+  if (std::fclose(file) != 0 || !whole) throw Unwritable(path.string(), std::strerror(errno));
 }
 
 // Four digits, a colon...: as the kernel prints GUIDs and GIDs.
@@ -62,7 +62,7 @@ void write_nic(const fs::path& folder, std::uint32_t nic, const Params& params) 
   std::memcpy(guid.data(), &a.node_guid, guid.size());
 
   const fs::path device = folder / "dev" / "infiniband" / name;
-  fs::create_directories(device.parent_path());
+  make_private_folder(device.parent_path());
   fs::remove(device);
   fs::create_symlink("/dev/null", device);
 
@@ -79,7 +79,7 @@ void write_nic(const fs::path& folder, std::uint32_t nic, const Params& params) 
   write(classes / "infiniband_verbs" / name / "abi_version", "1");
   write(classes / "infiniband_verbs" / "abi_version", "6");
 
-  fs::create_directories(verbs / "device" / "net" / name);
+  make_private_folder(verbs / "device" / "net" / name);
   const fs::path net = classes / "net" / name;
   write(net / "address", fmt::format("{:02x}", fmt::join(a.mac.begin(), a.mac.begin() + 6, ":")));
   write(net / "mtu", "4200");

@@ -108,7 +108,7 @@ void ReplayCommand::describe(CLI::App& app) {
   app.add_option(
          "--out", out_,
          "Folder for report.json and responses.pcap (times are the capture's: mergecap puts both in one file);\n"
-         "created when it does not exist")
+         "created when it does not exist, for its user alone, as the files are; links in it are not followed")
       ->capture_default_str();
   app.add_option(
          "--responses-limit", options_.responses_limit,

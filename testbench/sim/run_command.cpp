@@ -17,7 +17,7 @@ void LiveCommand::describe(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--out", out_,
                  "Folder for report.json, log.txt and, with --record, wire.pcap and host.jsonl;\ncreated when it does "
-                 "not exist")
+                 "not exist, for its user alone, as the files are; links in it are not followed")
       ->capture_default_str();
   describe_seed(app, live_.seed);
   step_order_.describe(app);

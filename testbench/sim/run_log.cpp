@@ -4,17 +4,15 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <stdexcept>
 
+#include "model/params/private_file.h"
 #include "testbench/sim/standard_streams.h"
 
 namespace rxnic {
 
 RunLog::RunLog(const std::string& folder)
-    : path_(std::filesystem::path(folder) / kRunLogFile), file_(std::fopen(path_.c_str(), "we")) {
-  if (file_ == nullptr) throw std::runtime_error(fmt::format("{}: {}", path_, std::strerror(errno)));
+    : path_(std::filesystem::path(folder) / kRunLogFile), file_(open_to_write(path_)) {
   std::setvbuf(file_, nullptr, _IOLBF, 0);  // readable during the run, and complete when it is killed
 }
 
