@@ -27,7 +27,7 @@
 namespace rxnic {
 
 inline constexpr const char* kHostLogFormat = "rxnic.host_log";
-inline constexpr std::uint32_t kHostLogVersion = 7;
+inline constexpr std::uint32_t kHostLogVersion = 8;
 inline constexpr std::size_t kHostLogEndBytes = 1024;  // the last line is shorter; the disk keeps room for it (R6)
 
 // Digest of bytes: equal bytes, equal digest. Not for security.
@@ -40,6 +40,7 @@ constexpr std::uint64_t mix_digest(std::uint64_t digest, std::uint64_t word) {
 
 struct HostLogHeader {
   std::uint32_t nics = 0;
+  std::string first_address;  // of NIC 0: IPv4
   std::uint64_t seed = 0;
   std::vector<std::string> program;    // command line; empty: programs attached by themselves
   std::string config;                  // name or file

@@ -203,6 +203,7 @@ void HostLogReader::read_header() {
       throw Refusal{"version " + std::to_string(version), "version " + std::to_string(kHostLogVersion)};
     }
     header_.nics = static_cast<std::uint32_t>(number(j, "nics", ~0u));
+    header_.first_address = text(j, "first_address");
     header_.seed = number(j, "seed", ~std::uint64_t{0});
     header_.program = strings(j, "program");
     header_.config = text(j, "config");

@@ -46,6 +46,7 @@ HostLogWriter::HostLogWriter(const std::string& path, const HostLogHeader& h) : 
   j["format"] = kHostLogFormat;
   j["version"] = kHostLogVersion;
   j["nics"] = h.nics;
+  j["first_address"] = h.first_address;
   j["seed"] = h.seed;
   j["program"] = h.program;
   j["config"] = h.config;

@@ -21,8 +21,10 @@ GidBytes link_local(std::uint32_t nic) {
   std::copy(id.begin(), id.end(), gid.begin() + kInterface);
   return gid;
 }
-GidBytes mapped_ipv4(std::uint32_t nic) {
-  return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, nic_mac(nic)[5]};
+GidBytes mapped_ipv4(std::uint32_t nic, NicAddresses addresses) {
+  GidBytes gid{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  store_be32(&gid[12], addresses.first + nic);
+  return gid;
 }
 
 bool is_mapped_ipv4(const GidBytes& gid) {
@@ -34,11 +36,11 @@ bool is_mapped_ipv4(const GidBytes& gid) {
 
 Mac nic_mac(std::uint32_t nic) { return {0x02, 0x72, 0x78, 0, 0, static_cast<std::uint8_t>(nic + 1)}; }
 
-std::array<channel::Gid, channel::kGids> nic_gids(std::uint32_t nic) {
+std::array<channel::Gid, channel::kGids> nic_gids(std::uint32_t nic, NicAddresses addresses) {
   std::array<channel::Gid, channel::kGids> gids{};
   gids[0] = {link_local(nic), channel::GidType::kRoceV1, {}};
   gids[1] = {link_local(nic), channel::GidType::kRoceV2, {}};
-  gids[2] = {mapped_ipv4(nic), channel::GidType::kRoceV2, {}};
+  gids[2] = {mapped_ipv4(nic, addresses), channel::GidType::kRoceV2, {}};
   return gids;
 }
 
@@ -47,15 +49,14 @@ Address address_of(const GidBytes& gid, channel::GidType type) {
   return Address::ipv6(gid);
 }
 
-PortAddress port_address(std::uint32_t nic) {
+PortAddress port_address(std::uint32_t nic, NicAddresses addresses) {
   return {nic_mac(nic),
-          {Address::ipv6(link_local(nic)), address_of(mapped_ipv4(nic), channel::GidType::kRoceV2),
-           Address::ipv6(mapped_ipv4(nic))}};
+          {Address::ipv6(link_local(nic)), addresses.of(nic), Address::ipv6(mapped_ipv4(nic, addresses))}};
 }
 
-std::vector<SourceGid> source_gids(std::uint32_t nic) {
+std::vector<SourceGid> source_gids(std::uint32_t nic, NicAddresses addresses) {
   std::vector<SourceGid> entries;
-  for (const channel::Gid& gid : nic_gids(nic)) {
+  for (const channel::Gid& gid : nic_gids(nic, addresses)) {
     SourceGid entry;
     if (gid.type != channel::GidType::kNone) entry.address = address_of(gid.bytes, gid.type);
     if (gid.type == channel::GidType::kRoceV1) entry.encapsulation = Encapsulation::kRoceV1;
@@ -75,12 +76,12 @@ std::uint64_t node_guid(std::uint32_t nic) {
   return guid;
 }
 
-channel::DeviceAttributes device_attributes(std::uint32_t nic, const Params& params) {
+channel::DeviceAttributes device_attributes(std::uint32_t nic, const Params& params, NicAddresses addresses) {
   channel::DeviceAttributes a;
   a.node_guid = node_guid(nic);
   const Mac mac = nic_mac(nic);
   std::copy(mac.begin(), mac.end(), a.mac.begin());
-  a.gids = nic_gids(nic);
+  a.gids = nic_gids(nic, addresses);
   a.link_mbps = params.nic.link_gbps * 1000;
   a.max_qps = params.requester.send_queues;
   a.max_qp_wrs = params.device.max_qp_wrs;
@@ -114,9 +115,9 @@ channel::DeviceAttributes device_attributes(std::uint32_t nic, const Params& par
   return a;
 }
 
-std::optional<Mac> resolve(const GidBytes& gid, std::uint32_t nics) {
+std::optional<Mac> resolve(const GidBytes& gid, std::uint32_t nics, NicAddresses addresses) {
   for (std::uint32_t nic = 0; nic < nics; ++nic) {
-    if (gid == link_local(nic) || gid == mapped_ipv4(nic)) return nic_mac(nic);
+    if (gid == link_local(nic) || gid == mapped_ipv4(nic, addresses)) return nic_mac(nic);
   }
   if (const Address group = address_of(gid, channel::GidType::kRoceV2); group.is_multicast()) {
     if (group.kind == Address::Kind::kIpv6) return Mac{0x33, 0x33, gid[12], gid[13], gid[14], gid[15]};

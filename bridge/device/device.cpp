@@ -25,13 +25,15 @@ BusAddress ring_address(ClientId client, std::uint64_t offset) {
   return program_address(client, ProgramMemory::kShared | offset);
 }
 
-Device::Device(std::uint32_t number, std::uint32_t nics, const Params& params, Nic& nic, HostMemory& memory)
+Device::Device(std::uint32_t number, std::uint32_t nics, NicAddresses addresses, const Params& params, Nic& nic,
+               HostMemory& memory)
     : number_(number),
       nics_(nics),
+      addresses_(addresses),
       timing_(params.nic),
       host_(params.host),
       doorbell_wqe_bytes_(params.requester.doorbell_wqe_bytes),
-      attributes_(device_attributes(number, params)),
+      attributes_(device_attributes(number, params, addresses)),
       srq_layout_(attributes_.srq_linked_list != 0 ? WqLayout::kLinkedList : WqLayout::kCyclic),
       memory_(memory),
       commands_(memory),
@@ -45,7 +47,7 @@ Device::Device(std::uint32_t number, std::uint32_t nics, const Params& params, N
       counters_numbers_(1, kLastNumber),
       mtt_(kMttBytes),
       device_memory_(attributes_.device_memory_bytes) {
-  nic.requester->set_port(nic_mac(number), source_gids(number));
+  nic.requester->set_port(nic_mac(number), source_gids(number, addresses));
 }
 
 std::int32_t Device::open(ClientId client) { return clients_.emplace(client, Objects{}).second ? 0 : EINVAL; }
@@ -298,7 +300,7 @@ CommandResult Device::resolve_path(Command& c) const {
       attributes_.gids[path.source_gid_index].type == channel::GidType::kNone) {
     return refuse(c, EINVAL);
   }
-  const auto mac = resolve(path.destination_gid, nics_);
+  const auto mac = resolve(path.destination_gid, nics_, addresses_);
   if (!mac) return refuse(c, EHOSTUNREACH);
   path.destination_mac = *mac;
   return CommandResult::kDone;

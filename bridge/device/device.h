@@ -72,7 +72,8 @@ struct Command {
 
 class Device {
  public:
-  Device(std::uint32_t number, std::uint32_t nics, const Params& params, Nic& nic, HostMemory& memory);
+  Device(std::uint32_t number, std::uint32_t nics, NicAddresses addresses, const Params& params, Nic& nic,
+         HostMemory& memory);
 
   const channel::DeviceAttributes& attributes() const { return attributes_; }
   // 0, or the errno that the client is refused with.
@@ -242,6 +243,7 @@ class Device {
   static void release(Records& records, std::uint32_t index);
 
   const std::uint32_t number_, nics_;
+  const NicAddresses addresses_;
   const NicParams timing_;
   const HostParams host_;
   const std::uint32_t doorbell_wqe_bytes_;

@@ -172,7 +172,7 @@ std::int32_t Device::apply(const channel::QpAttributes& asked, QpState next, Sen
     context.qp.mtu = mtu_of_code(asked.path_mtu);
   }
   if (has(asked, kAttrPath)) {
-    const auto mac = resolve(asked.path.destination_gid, nics_);
+    const auto mac = resolve(asked.path.destination_gid, nics_, addresses_);
     if (!mac) return EHOSTUNREACH;
     if (address_of(asked.path.destination_gid, channel::GidType::kRoceV2).is_multicast()) return EINVAL;
     set.path = asked.path;

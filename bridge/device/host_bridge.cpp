@@ -19,9 +19,9 @@ constexpr std::size_t kMaxWaitingRequests = 256;  // of a client, though it shou
 
 // One NIC: its links, its device, and the completions that have not landed.
 struct HostBridge::Port final {
-  Port(std::uint32_t n, std::uint32_t nics, const Params& params, const Attachment& attached)
+  Port(std::uint32_t n, std::uint32_t nics, NicAddresses addresses, const Params& params, const Attachment& attached)
       : number(n),
-        device(n, nics, params, attached.nic, attached.memory),
+        device(n, nics, addresses, params, attached.nic, attached.memory),
         landed(name("landed").c_str()),
         receive_events(name("receive_events").c_str()),
         completion_events(name("completion_events").c_str()),
@@ -63,7 +63,8 @@ struct HostBridge::Port final {
 };
 
 HostBridge::HostBridge(const sc_core::sc_module_name& name, const Params& params, Engine& engine, const Fabric& fabric,
-                       const std::vector<Attachment>& nics, HostPort& port, HostObserver* observer)
+                       const std::vector<Attachment>& nics, HostPort& port, HostObserver* observer,
+                       NicAddresses addresses)
     : Block(name),
       engine_(engine),
       fabric_(fabric),
@@ -75,7 +76,7 @@ HostBridge::HostBridge(const sc_core::sc_module_name& name, const Params& params
   const auto count = static_cast<std::uint32_t>(nics.size());
   assert(count <= channel::kMaxNics && channel::kMaxNics <= 64);
   for (std::uint32_t n = 0; n < count; ++n) {
-    Port& made = *nics_.emplace_back(std::make_unique<Port>(n, count, params, nics[n]));
+    Port& made = *nics_.emplace_back(std::make_unique<Port>(n, count, addresses, params, nics[n]));
     made.landed.show_in(landed_, bit_of(n));
     made.receive_events.show_in(receive_events_, bit_of(n));
     made.completion_events.show_in(completion_events_, bit_of(n));

@@ -53,10 +53,11 @@ class HostBridge final : public Block {
     Nic& nic;  // with a requester
     HostMemory& memory;
   };
-  // The NICs in order, each attached to the fabric with port_address(n). The bridge adds itself to the engine: it is to
-  // be built last.
+  // The NICs in order, each attached to the fabric with port_address(n, addresses). The bridge adds itself to the
+  // engine: it is to be built last.
   HostBridge(const sc_core::sc_module_name& name, const Params& params, Engine& engine, const Fabric& fabric,
-             const std::vector<Attachment>& nics, HostPort& port, HostObserver* observer = nullptr);
+             const std::vector<Attachment>& nics, HostPort& port, HostObserver* observer = nullptr,
+             NicAddresses addresses = {});
   ~HostBridge() override;
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;

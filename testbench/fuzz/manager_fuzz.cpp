@@ -29,7 +29,7 @@ std::vector<NicAddress> nics() {
   std::vector<NicAddress> all(kNics);
   for (std::uint32_t n = 0; n < kNics; ++n) {
     all[n].node_guid = n + 1;
-    all[n].v4 = {ipv4_endpoint(0x0a000001 + n).ip, 2};
+    all[n].v4 = {ipv4_endpoint(0xc6120001 + n).ip, 2};
     all[n].v6.bytes[0] = 0xfe;
     all[n].v6.bytes[15] = static_cast<std::uint8_t>(n);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rdma_create_srq of the system's librdmacm (rules 2.4): each rule by memory and completions, between two NICs.
 //
-// An ID that is bound to rxnic0 (10.0.0.1) has the SRQ, a QP on rxnic1 sends to it.
+// An ID that is bound to rxnic0 (198.18.0.1) has the SRQ, a QP on rxnic1 sends to it.
 #include <gtest/gtest.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
@@ -41,7 +41,7 @@ class CreateSrq : public testing::Test {
     hints.ai_qp_type = type;
     hints.ai_port_space = type == IBV_QPT_RC ? RDMA_PS_TCP : RDMA_PS_IB;
     rdma_addrinfo* at = nullptr;
-    must(rdma_getaddrinfo("10.0.0.1", "0", &hints, &at) == 0 ? 0 : errno, "rdma_getaddrinfo");
+    must(rdma_getaddrinfo("198.18.0.1", "0", &hints, &at) == 0 ? 0 : errno, "rdma_getaddrinfo");
     const int error = rdma_create_ep(&id, at, nullptr, nullptr) == 0 ? 0 : errno;
     rdma_freeaddrinfo(at);
     must(error, "rdma_create_ep");

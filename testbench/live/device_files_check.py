@@ -12,7 +12,7 @@ VERBS = "/sys/class/infiniband/rxnic1"
 # Each line: what a program of Debian prints, through the C library's functions in brackets.
 LOOKS = {
     f"cat {VERBS}/node_guid": "0072:78ff:fe00:0002",  # open
-    f"cat {VERBS}/ports/1/gids/2": "0000:0000:0000:0000:0000:ffff:0a00:0002",
+    f"cat {VERBS}/ports/1/gids/2": "0000:0000:0000:0000:0000:ffff:c612:0002",
     f"cat {VERBS}/ports/1/gid_attrs/types/0": "IB/RoCE v1",
     f"cat {VERBS}/ports/1/gid_attrs/types/2": "RoCE v2",
     f"cat {VERBS}/ports/1/gid_attrs/ndevs/2": "rxnic1",

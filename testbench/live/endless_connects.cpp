@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kBytes = 3000;
 
-std::string address_of_nic(std::uint32_t nic) { return "10.0.0." + std::to_string(nic + 1); }
+std::string address_of_nic(std::uint32_t nic) { return "198.18.0." + std::to_string(nic + 1); }
 
 ibv_qp_init_attr queues() {
   ibv_qp_init_attr init{};

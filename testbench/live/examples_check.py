@@ -92,7 +92,7 @@ def rdma_srq(bench):
     if not (bench.options.programs / "examples" / "rdma_srq").exists():
         raise e2e.Skip("librdmacm-dev is not installed: rdma_srq was not built")
     folder, program = bench.folder / "rdma_srq", of_shell(bench, "rdma_srq")
-    clients = f"({program} client 10.0.0.1 & {program} client 10.0.0.1; first=$?; wait $! && exit $first)"
+    clients = f"({program} client 198.18.0.1 & {program} client 198.18.0.1; first=$?; wait $! && exit $first)"
     done = bench.rxnic("run", "--quiet", "--nics", "2", "--out", folder, "--", "sh", "-c",
                        f"{program} server 2 | (read listens; export RXNIC_NIC=1; {clients} && cat)")
     bench.expect_equal((done.returncode, done.stdout), (0, "20 messages of 2 clients answered from one queue\n"),

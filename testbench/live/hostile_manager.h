@@ -41,7 +41,7 @@ class ManagerAttacker {
       sockaddr_in address{};
       address.sin_family = AF_INET;
       address.sin_port = htons(static_cast<std::uint16_t>(random() % 8));
-      address.sin_addr.s_addr = htonl(0x0a000000 + static_cast<std::uint32_t>(random() % 4));
+      address.sin_addr.s_addr = htonl(0xc6120000 + static_cast<std::uint32_t>(random() % 4));
       std::memcpy(packet.data() + sizeof call + random() % 5 * 4, &address, sizeof address);
     }
     std::memcpy(packet.data(), &call, sizeof call);

@@ -416,7 +416,7 @@ def unread(bench):
             create = struct.pack("<QQHB5x", 1, 0, 0x0106, 2)  # RDMA_PS_TCP, IBV_QPT_RC
             status, number = call(0, create, 4)
             bench.expect_equal(status, 0, "CREATE_ID")
-            to_nic_1 = struct.pack("<28xH2x4B20xII", socket.AF_INET, 10, 0, 0, 2, *struct.unpack("<I", number), 100)
+            to_nic_1 = struct.pack("<28xH2x4B20xII", socket.AF_INET, 198, 18, 0, 2, *struct.unpack("<I", number), 100)
             bench.expect_equal(call(3, to_nic_1)[0], 0, "RESOLVE_IP")
             get_event = lambda: call(12, bytes(8), 512)[0] != errno.EAGAIN  # noqa: E731
             live.wait_until(get_event, "the address")

@@ -24,7 +24,7 @@ TABLE = pathlib.Path(__file__).resolve().parents[2] / "bridge" / "verbs" / "prog
 CHECKS = ("programs_check", "rdmacm_check", "storage_check", "ucx_check", "mpi_check")
 SUITE = ("tests of rdma-core", "all")
 # What depends on the run and not on the program: addresses, ports, files, and the number of iterations.
-OF_THE_RUN = re.compile(r"((?<!\S)-\w\w? )?(127\.0\.0\.1|\b10\.0\.0\.\d\b|\{\w+\})|\S*\{folder\}\S*|-n \d+")
+OF_THE_RUN = re.compile(r"((?<!\S)-\w\w? )?(127\.0\.0\.1|\b198\.18\.0\.\d\b|\{\w+\})|\S*\{folder\}\S*|-n \d+")
 CM = ("`-R` not with UC or XRC, says perftest; `-z` not with XRC: its QP for the exchange of addresses is an XRC "
       "one then, to which it cannot post receives")
 GROUP = "the group is an IPv6 one, its default GID an IPv4 one, and perftest takes no mixture"
@@ -32,7 +32,7 @@ LIMITS = {
     "qperf": "only RC: its UC and UD tests do not use `-cm`, and without it its addresses have no GRH, which RoCE "
              "needs (EINVAL); Debian's is built without XRC; both ends on one NIC: it takes one name of its server for "
              "TCP and for rdma_cm, and an address of the host is to each program its own first NIC (between two where "
-             "the host itself has 10.0.0.1, as in a network namespace)",
+             "the host itself has 198.18.0.1, as in a network namespace)",
     "fi_pingpong": "RC: both ends on one NIC; its server names itself by an address of the host's interfaces "
                    "(127.0.0.1), and that is to each program its own first NIC",
     "ib_send_bw": f"`-g` with perftest's own group needs `-x 0` or `-x 1`: {GROUP}; {CM}",

@@ -77,7 +77,7 @@ class ProgramsTable(unittest.TestCase):
             programs_table.table(self.folder)
 
     def test_addresses_ports_and_counts_are_left_out(self):
-        self.assertEqual(programs_table.short("-c -a 10.0.0.1 -n 5 -C 20 -P {port} -m 239.1.1.1 127.0.0.1"),
+        self.assertEqual(programs_table.short("-c -a 198.18.0.1 -n 5 -C 20 -P {port} -m 239.1.1.1 127.0.0.1"),
                          "-c -C 20 -m 239.1.1.1")
 
     def test_the_suite_has_one_row(self):

@@ -31,7 +31,7 @@ ONLY_RAW_QP = "skipped 'To Create RAW QP must be done by root on Ethernet link l
 FAILS = {"test_multi_process_alloc_dm": "a forked child cannot use its parent's device (bridge/verbs/README.md)"}
 # `ip -j addr show rxnic0`, of which the tests of rdma_cm take the address; a model has no interface in the kernel.
 SHOWS_INTERFACE = """#!/bin/sh
-echo '[{"ifname": "rxnic0", "address": "02:72:78:00:00:01", "addr_info": [{"local": "10.0.0.1"}]}]'
+echo '[{"ifname": "rxnic0", "address": "02:72:78:00:00:01", "addr_info": [{"local": "198.18.0.1"}]}]'
 """
 
 

@@ -18,7 +18,7 @@ import wire
 from live import e2e
 from programs_table import Use, noted_run
 
-SERVER, CLIENT = "10.0.0.1", "10.0.0.2"  # rxnic0, rxnic1
+SERVER, CLIENT = "198.18.0.1", "198.18.0.2"  # rxnic0, rxnic1
 FILE = random.Random(1).randbytes(300_000)  # what rcopy copies
 PATIENCE = 60  # seconds until a server listens
 MANAGEMENT = 1  # the QP of the connection manager's messages, which are datagrams

@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 import shutil
+import socket
 import sys
 import time
 
@@ -71,6 +72,37 @@ def connects(bench):
             good, server, client = rdmacm_check.run_pair(fabric, row)
             bench.expect(good, f"{server.story()}\n{client.story()}")
         replay_of(bench, fabric, row.client[0])
+
+
+def addresses(bench):
+    """--first-address: the GIDs, rdma_cm, the files and the frames have it, and a replay has it from the record."""
+    live.need("ibv_rc_pingpong", "rping")
+    zero, two = "203.0.113.254", "203.0.114.0"
+    with live.Fabric(bench, 3, arguments=["--first-address", zero]) as fabric:
+        port = live.Port()
+        options = ["-g", "2", "-n", "20", "-p", port.number]
+        _, _, client = fabric.pair(["ibv_rc_pingpong", "-d", "rxnic0", *options],
+                                   ["ibv_rc_pingpong", "-d", "rxnic2", *options, "127.0.0.1"], port)
+        port.close()
+        for gid in (zero, two):
+            bench.expect(f"GID ::ffff:{gid}\n" in client.text(), f"{gid}: {client.story()}")
+        row = rdmacm_check.Row(f"rping -s -a {zero} -C 3 -V", f"rping -c -a {zero} -C 3 -V", client_nic=2)
+        good, server, client = rdmacm_check.run_pair(fabric, row)
+        bench.expect(good, f"{server.story()}\n{client.story()}")
+        gid = fabric.run("cat", "/sys/class/infiniband/rxnic2/ports/1/gids/2", **fabric.device_files())
+        bench.expect_equal(gid, "0000:0000:0000:0000:0000:ffff:cb00:7200\n", "GID 2 of rxnic2 under /sys")
+    replay_of(bench, fabric, "--first-address")
+    between = socket.inet_aton(zero) + socket.inet_aton(two)
+    bench.expect(between in fabric.wire.read_bytes(), "no frame between these addresses")
+    log = (fabric.folder / "out/host.jsonl").read_text(encoding="utf-8")
+    bench.expect(f'"first_address":"{zero}"' in log.split("\n", 1)[0], "the header of the record")
+    done = bench.rxnic("replay", fabric.folder / "out", "--set", "fabric.cable_delay_ps=20000", "--out", "what_if")
+    bench.expect_equal(done.returncode, 0, f"what-if: {done.stdout[-500:]}{done.stderr}")
+    # With other addresses the record's programs name peers that are not there.
+    (fabric.folder / "out/host.jsonl").write_text(log.replace(f'"{zero}"', '"198.18.0.1"'), encoding="utf-8")
+    done = bench.rxnic("replay", fabric.folder / "out")
+    bench.expect(done.returncode == 1 and "cycle " in done.stdout + done.stderr,
+                 f"with other addresses: {done.returncode} {done.stdout[-500:]}{done.stderr}")
 
 
 def ucx(bench):
@@ -153,8 +185,8 @@ def full(bench):
     bench.expect(events == sorted(events) and events[-1] > 100, f"events in the records: {events}")
 
 
-CHECKS = {"pairs": pairs, "suites": suites, "connects": connects, "ucx": ucx, "deaths": deaths,
-          "tampered": tampered, "full": full}
+CHECKS = {"pairs": pairs, "suites": suites, "connects": connects, "addresses": addresses, "ucx": ucx,
+          "deaths": deaths, "tampered": tampered, "full": full}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)

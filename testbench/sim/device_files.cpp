@@ -55,8 +55,7 @@ void write_port(const fs::path& port, const std::string& name, const channel::De
   }
 }
 
-void write_nic(const fs::path& folder, std::uint32_t nic, const Params& params) {
-  const channel::DeviceAttributes a = device_attributes(nic, params);
+void write_nic(const fs::path& folder, std::uint32_t nic, const channel::DeviceAttributes& a) {
   const std::string name = fmt::format("rxnic{}", nic);
   std::array<std::uint8_t, 8> guid{};
   std::memcpy(guid.data(), &a.node_guid, guid.size());
@@ -89,12 +88,13 @@ void write_nic(const fs::path& folder, std::uint32_t nic, const Params& params) 
 
 }  // namespace
 
-std::string write_device_files(const std::string& out, std::uint32_t nics, const Params& params,
+std::string write_device_files(const SessionOptions& o, const Params& params,
                                const std::function<void(const std::string&)>& say) {
-  const fs::path folder = fs::absolute(out).lexically_normal() / "device_files";
+  const fs::path folder = fs::absolute(o.out).lexically_normal() / "device_files";
   try {
     fs::remove_all(folder);  // of a run before, which may have had more NICs
-    for (std::uint32_t nic = 0; nic < nics; ++nic) write_nic(folder, nic, params);
+    for (std::uint32_t nic = 0; nic < o.nics; ++nic)
+      write_nic(folder, nic, device_attributes(nic, params, o.addresses));
     fs::create_symlink("/dev/null", folder / "dev" / "infiniband" / "rdma_cm");  // opened by bridge/device_files
     write(folder / "sys" / "class" / "misc" / "rdma_cm" / "abi_version", "4");
   } catch (const std::exception& e) {

@@ -62,12 +62,12 @@ FabricSimulation::FabricSimulation(const Options& o, HostPort& port, ProgramMemo
           [&] {
             std::vector<HostBridge::Attachment> attached;
             for (std::uint32_t n = 0; n < o.nics; ++n) {
-              fabric_.attach(stations_[n]->nic, port_address(n));
+              fabric_.attach(stations_[n]->nic, port_address(n, o.addresses));
               attached.push_back({stations_[n]->nic, stations_[n]->memory});
             }
             return attached;
           }(),
-          port, &statistics_) {
+          port, &statistics_, o.addresses) {
   for (std::uint32_t n = 0; n < o.nics; ++n) {
     stations_[n]->nic.shared.ledger.set_observer(&statistics_.latencies(n));
     stations_[n]->nic.ack_generator.set_observer(&statistics_.latencies(n));

@@ -29,6 +29,7 @@ class FabricSimulation {
     Params params;
     EngineMode mode = EngineMode::kFast;
     std::uint32_t nics = 1;
+    NicAddresses addresses{};
     HostObserver* host = nullptr;
     FabricObserver* frames = nullptr;
     StepOrder order{};

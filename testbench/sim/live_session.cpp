@@ -20,7 +20,8 @@ namespace {
 std::unique_ptr<Recorder> make_recorder(const SessionOptions& o, const Params& params, RunLog& log) {
   if (!o.record) return nullptr;
   return std::make_unique<Recorder>(
-      o.out, HostLogHeader{o.nics, o.seed, o.command, o.config, o.overrides, params_toml(params)},
+      o.out,
+      HostLogHeader{o.nics, o.addresses.of(0).text(), o.seed, o.command, o.config, o.overrides, params_toml(params)},
       [&log](const TraceError& error) {
         log.say(fmt::format("{}; the record ends here, the run goes on without it", error.what()));
       });
@@ -39,7 +40,7 @@ LiveSession::LiveSession(const SessionOptions& options, const Params& params, Li
       started_(StatusLine::Clock::now()),
       recorder_(make_recorder(options, params, log_)),
       simulation_({params, per_cycle(options) ? EngineMode::kPerCycle : EngineMode::kFast, options.nics,
-                   recorder_.get(), recorder_.get(), options.order},
+                   options.addresses, recorder_.get(), recorder_.get(), options.order},
                   host.port, host.memory),
       waves_(simulation_.make_waves(options.waves)),
       rtl_(simulation_.make_rtl(options.rtl, params)),

@@ -92,7 +92,9 @@ void PostedMemory::replied(std::uint32_t session, const channel::Message& messag
     case Request::kModifyQp: {
       const channel::QpAttributes& a = message.body.attributes;
       if ((a.mask & kAttrPath) != 0) {
-        if (const auto mac = resolve(a.path.destination_gid, nics_)) peers_[{nic, a.qpn}] = (*mac)[5] - 1u;
+        if (const auto mac = resolve(a.path.destination_gid, nics_, addresses_)) {
+          peers_[{nic, a.qpn}] = (*mac)[5] - 1u;
+        }
       }
       if ((a.mask & kAttrState) != 0 && a.state == static_cast<std::uint32_t>(QpState::kReset)) reset(nic, a.qpn);
       return;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "bridge/device/nic_addresses.h"
 #include "bridge/device/verbs_numbers.h"
 #include "model/core/requester/send_wqe_format.h"
 #include "testbench/sim/program_image.h"
@@ -27,8 +28,8 @@ class PostedMemory {
  public:
   // linked_lists: the SRQs of the run are linked lists.
   PostedMemory(const ProgramImage& image, const std::vector<ProgramSession>& sessions, std::uint32_t nics,
-               bool linked_lists)
-      : image_(image), sessions_(sessions), nics_(nics), linked_lists_(linked_lists) {}
+               NicAddresses addresses, bool linked_lists)
+      : image_(image), sessions_(sessions), nics_(nics), addresses_(addresses), linked_lists_(linked_lists) {}
 
   void replied(std::uint32_t session, const channel::Message& message);
   // Stamps of the image are numbers of inputs: `input` is this doorbell's.
@@ -82,6 +83,7 @@ class PostedMemory {
   const ProgramImage& image_;
   const std::vector<ProgramSession>& sessions_;
   std::uint32_t nics_;
+  NicAddresses addresses_;
   bool linked_lists_;
   std::map<Place, Queue> queues_;          // by doorbell record
   std::map<Place, Place> rings_;           // by offset of the ring

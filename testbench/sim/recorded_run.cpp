@@ -122,6 +122,19 @@ Params recorded_params(const HostLogHeader& header, const std::string& log) {
   }
 }
 
+NicAddresses recorded_addresses(const HostLogHeader& header, const std::string& log) {
+  if (header.nics == 0 || header.nics > channel::kMaxNics) {
+    throw TraceError::at_line(log, kParamsLine, fmt::format("{} NICs", header.nics),
+                              fmt::format("1 to {}", channel::kMaxNics));
+  }
+  const auto addresses = NicAddresses::parse(header.first_address, header.nics);
+  if (!addresses) {
+    throw TraceError::at_line(log, kParamsLine, fmt::format("\"first_address\": \"{}\"", header.first_address),
+                              NicAddresses::kExpected);
+  }
+  return *addresses;
+}
+
 bool is_recorded_run(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_directory(path, ignored);
@@ -143,10 +156,7 @@ RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOpti
   r.params = recorded_params(header, log);
   r.seed = header.seed;
   r.mode = "fast";  // the recorded run's, unless its report says otherwise
-  if (header.nics == 0 || header.nics > channel::kMaxNics) {
-    throw TraceError::at_line(log, kParamsLine, fmt::format("{} NICs", header.nics),
-                              fmt::format("1 to {}", channel::kMaxNics));
-  }
+  const NicAddresses addresses = recorded_addresses(header, log);
 
   std::optional<PlanningPort> planning_port;
   std::optional<PlanningMemory> planning_memory;
@@ -155,7 +165,7 @@ RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOpti
     planning_port.emplace(port, *o.planner, now);
     planning_memory.emplace(memory, *o.planner, now);
   }
-  FabricSimulation simulation({r.params, o.mode, header.nics, nullptr, &frames, o.order},
+  FabricSimulation simulation({r.params, o.mode, header.nics, addresses, nullptr, &frames, o.order},
                               planning_port ? static_cast<HostPort&>(*planning_port) : port,
                               planning_memory ? static_cast<ProgramMemory&>(*planning_memory) : memory);
   const std::unique_ptr<NicWaves> waves = simulation.make_waves(o.waves);

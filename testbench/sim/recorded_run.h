@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 
+#include "bridge/device/nic_addresses.h"
 #include "model/engine/engine.h"
 #include "testbench/sim/rtl_options.h"
 #include "testbench/sim/run_result.h"
@@ -43,7 +44,8 @@ struct RecordedRunOptions {
 };
 RecordedRun replay_recorded_run(const std::string& folder, const RecordedRunOptions& options);
 
-// The parameters of a recorded run. Throws TraceError.
+// The parameters of a recorded run; the addresses of its NICs, whose number is checked, too. Both throw TraceError.
 Params recorded_params(const HostLogHeader& header, const std::string& log);
+NicAddresses recorded_addresses(const HostLogHeader& header, const std::string& log);
 
 }  // namespace rxnic

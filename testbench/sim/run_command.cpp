@@ -15,6 +15,11 @@ void LiveCommand::describe(CLI::App& app) {
   app.add_option("--nics", live_.nics, fmt::format("NICs on the fabric, 1 to {}", channel::kMaxNics))
       ->check(CLI::Range(1u, channel::kMaxNics))
       ->capture_default_str();
+  app.add_option("--first-address", first_address_,
+                 "IPv4 address of NIC 0; NIC n has the n-th behind it. The default is of a network that is for tests\n"
+                 "alone (RFC 2544), so that no program reaches a host by it")
+      ->capture_default_str()
+      ->type_name("ADDRESS");
   app.add_option("--out", out_,
                  "Folder for report.json, log.txt and, with --record, wire.pcap and host.jsonl;\ncreated when it does "
                  "not exist, for its user alone, as the files are; links in it are not followed")
@@ -33,6 +38,12 @@ SessionOptions LiveCommand::options() const {
   o.overrides = common_.overrides;
   o.order = step_order_.order();
   o.out = out_;
+  const auto addresses = NicAddresses::parse(first_address_, live_.nics);
+  if (!addresses) {
+    throw std::invalid_argument(
+        fmt::format("--first-address: found {}; expected {}", first_address_, NicAddresses::kExpected));
+  }
+  o.addresses = *addresses;
   o.waves = waves_.request(out_);
   o.rtl = rtl_.request(out_);
   return o;

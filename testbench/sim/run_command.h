@@ -24,6 +24,7 @@ class LiveCommand {
   SessionOptions live_;
   WavesOption waves_;
   RtlOptions rtl_;
+  std::string first_address_ = NicAddresses{}.of(0).text();
   std::string out_ = "rxnic-run";
 };
 

@@ -50,8 +50,7 @@ int serve(const ServeOptions& o) {
     agent.tick();
   };
   LiveHost host(o, params, o.socket, {signals.descriptor(), on_signal, on_tick});
-  const std::string files =
-      write_device_files(o.out, o.nics, params, [&host](const std::string& why) { host.log.say(why); });
+  const std::string files = write_device_files(o, params, [&host](const std::string& why) { host.log.say(why); });
   LiveSession serving(o, params, host, files);
   if (!agent.error().empty()) serving.say(agent.error());
   port = &host.port;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bridge/device/nic_addresses.h"
 #include "model/engine/step_order.h"
 #include "testbench/sim/rtl_options.h"
 #include "testbench/sim/waves_request.h"
@@ -16,6 +17,7 @@ struct SessionOptions {
   std::string config;
   std::vector<std::string> overrides;
   std::uint32_t nics = 1;
+  NicAddresses addresses{};
   std::string out;  // folder; exists
   std::uint64_t seed = 1;
   StepOrder order{};

@@ -126,8 +126,9 @@ WhatIfRun run_what_if(const std::string& folder, const WhatIfOptions& o) {
 
   WhatIfRun run;
   const bool single_cqes = !recorded.cqe_generator.compression && !params.cqe_generator.compression;
-  WhatIfPlanner planner(header.nics, device_attributes(0, recorded).srq_linked_list != 0, o.loop == Loop::kOpen,
-                        single_cqes);
+  const NicAddresses addresses = recorded_addresses(header, log);
+  WhatIfPlanner planner(header.nics, addresses, device_attributes(0, recorded).srq_linked_list != 0,
+                        o.loop == Loop::kOpen, single_cqes);
   RecordedRunOptions repeat{.mode = o.mode, .order = o.order};
   repeat.planner = &planner;
   const RecordedRun was = replay_recorded_run(folder, repeat);
@@ -147,7 +148,7 @@ WhatIfRun run_what_if(const std::string& folder, const WhatIfOptions& o) {
   ReplayState state;
   PlannedMemory memory(plan);
   WhatIfPort port(plan, o.loop, {recorded.nic.clock_period_ps, params.nic.clock_period_ps}, memory, state);
-  FabricSimulation simulation({params, o.mode, header.nics, nullptr, nullptr, o.order}, port, memory);
+  FabricSimulation simulation({params, o.mode, header.nics, addresses, nullptr, nullptr, o.order}, port, memory);
   const std::unique_ptr<NicWaves> waves = simulation.make_waves(o.waves);
   const std::unique_ptr<NicRtl> rtl = simulation.make_rtl(o.rtl, params);
   state.connect([&simulation] { simulation.stop(); }, [&simulation] { return simulation.now(); });

@@ -28,8 +28,10 @@ namespace rxnic {
 class WhatIfPlanner {
  public:
   // single_cqes: each CQE is written by itself, in the what-if, too.
-  WhatIfPlanner(std::uint32_t nics, bool linked_lists, bool keep_data, bool single_cqes = true)
-      : keep_data_(keep_data), single_cqes_(single_cqes), posted_(image_, plan_.sessions, nics, linked_lists) {}
+  WhatIfPlanner(std::uint32_t nics, NicAddresses addresses, bool linked_lists, bool keep_data, bool single_cqes = true)
+      : keep_data_(keep_data),
+        single_cqes_(single_cqes),
+        posted_(image_, plan_.sessions, nics, addresses, linked_lists) {}
   WhatIfPlanner(const WhatIfPlanner&) = delete;
 
   void input(Cycle now, const HostEvent& event);

@@ -2,9 +2,9 @@
 // rdma_create_srq: a server whose clients come by rdma_cm and share one receive queue.
 //
 //   rxnic run --nics 2 -- sh -c 'rdma_srq server 2 | (read listens; export RXNIC_NIC=1
-//                                rdma_srq client 10.0.0.1 & rdma_srq client 10.0.0.1 & wait; cat)'
+//                                rdma_srq client 198.18.0.1 & rdma_srq client 198.18.0.1 & wait; cat)'
 //
-// The server listens at 10.0.0.1, the address of rxnic0, until so many clients have come. The clients are on rxnic1.
+// The server listens at 198.18.0.1, the address of rxnic0, until so many clients have come. The clients are on rxnic1.
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
 
@@ -57,7 +57,7 @@ int server(unsigned clients) {
   rdma_event_channel* const channel = check(rdma_create_event_channel(), "rdma_create_event_channel");
   rdma_cm_id* listener = nullptr;
   must(rdma_create_id(channel, &listener, nullptr, RDMA_PS_TCP), "rdma_create_id");
-  rdma_addrinfo* const address = address_of("10.0.0.1", RAI_PASSIVE);
+  rdma_addrinfo* const address = address_of("198.18.0.1", RAI_PASSIVE);
   must(rdma_bind_addr(listener, address->ai_src_addr), "rdma_bind_addr");
   ibv_srq_init_attr init{};
   init.attr = {kReceives, 1, 0};

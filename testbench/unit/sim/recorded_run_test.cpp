@@ -28,7 +28,8 @@ class RepeatedRun : public testing::Test {
  protected:
   // Two programs on two NICs: sends, an RNR, a remote access error.
   void record() {
-    const HostLogHeader header{2, 1, {"program"}, std::string(kDefaultConfig), {}, params_toml(load_config())};
+    const HostLogHeader header{
+        2, "198.18.0.1", 1, {"program"}, std::string(kDefaultConfig), {}, params_toml(load_config())};
     Recorder recorder(folder_, header);
     Lab lab(2, EngineMode::kFast, &recorder);
     lab.fabric->set_observer(&recorder);

@@ -95,7 +95,7 @@ class WhatIfParts : public testing::Test {
     return found;
   }
 
-  std::optional<WhatIfPlanner> planner_{std::in_place, 1, true, false};
+  std::optional<WhatIfPlanner> planner_{std::in_place, 1, NicAddresses{}, true, false};
 };
 
 }  // namespace rxnic

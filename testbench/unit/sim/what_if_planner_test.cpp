@@ -142,7 +142,7 @@ TEST_F(WhatIfParts, WhatTheDeviceWroteIsNoChange) {
 
 TEST_F(WhatIfParts, InTheOpenLoopItComesWithThePostThatReadsIt) {
   for (const bool keep_data : {false, true}) {
-    planner_.emplace(1, true, keep_data);
+    planner_.emplace(1, NicAddresses{}, true, keep_data);
     open(Cycle{1}, kA);
     make_objects(Cycle{2}, kA);
     planner_->written(Cycle{5}, kA, kBuffer, letters(100, 'd'), true);

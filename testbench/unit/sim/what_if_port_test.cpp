@@ -179,7 +179,7 @@ TEST_F(WhatIfPortTest, AConsumerIndexWaitsForTheBytesOfItsCqe) {
     body.cq.cqn = raw(kCq);
   };
   for (const Loop loop : {Loop::kClosed, Loop::kOpen}) {
-    planner_.emplace(1, true, false);
+    planner_.emplace(1, NicAddresses{}, true, false);
     open(Cycle{10}, kA);
     reply(Cycle{12}, kA, Request::kCreateCq, created);
     planner_->written(Cycle{100}, kA, ProgramMemory::kShared + kRing, letters(64, 'c'), true);

@@ -32,7 +32,8 @@ class WhatIf : public testing::Test {
   // Two programs play ping-pong, each round with other data, which comes back changed; from time to time the left one
   // reads and adds to the right one's memory.
   void record() {
-    const HostLogHeader header{2, 1, {"program"}, std::string(kDefaultConfig), {}, params_toml(load_config())};
+    const HostLogHeader header{
+        2, "198.18.0.1", 1, {"program"}, std::string(kDefaultConfig), {}, params_toml(load_config())};
     Recorder recorder(folder_, header);
     Lab lab(2, EngineMode::kFast, &recorder);
     lab.fabric->set_observer(&recorder);
@@ -109,7 +110,8 @@ TEST_F(WhatIf, TheParametersOfTheRecordGiveTheRecord) {
 
 // The right one dies with SENDs posted, and while the left one reads its memory.
 TEST_F(WhatIf, AProgramThatDiesAtWorkDiesSoInTheRepeatedRunToo) {
-  const HostLogHeader header{2, 1, {"program"}, std::string(kDefaultConfig), {}, params_toml(load_config())};
+  const HostLogHeader header{
+      2, "198.18.0.1", 1, {"program"}, std::string(kDefaultConfig), {}, params_toml(load_config())};
   Recorder recorder(folder_, header);
   Lab lab(2, EngineMode::kFast, &recorder);
   lab.fabric->set_observer(&recorder);

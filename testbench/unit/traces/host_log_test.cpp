@@ -17,7 +17,13 @@ using Kind = HostLogEntry::Kind;
 constexpr HostLogKinds kEverything = kHostLogEvents | kHostLogMemory;
 
 HostLogHeader header() {
-  return {2, 7, {"ibv_rc_pingpong", "-g", "2"}, "tiny", {"nic.link_gbps=50"}, "[nic]\nlink_gbps = 50 # \"\\\"\n"};
+  return {2,
+          "198.18.0.1",
+          7,
+          {"ibv_rc_pingpong", "-g", "2"},
+          "tiny",
+          {"nic.link_gbps=50"},
+          "[nic]\nlink_gbps = 50 # \"\\\"\n"};
 }
 
 std::vector<std::uint8_t> bytes(std::size_t count) {
@@ -86,6 +92,7 @@ TEST_F(HostLog, EveryFieldComesBack) {
   HostLogReader reader(path_);
   const HostLogHeader h = reader.header();
   EXPECT_EQ(h.nics, 2u);
+  EXPECT_EQ(h.first_address, "198.18.0.1");
   EXPECT_EQ(h.seed, 7u);
   EXPECT_EQ(h.program, header().program);
   EXPECT_EQ(h.config, "tiny");
@@ -200,7 +207,7 @@ TEST_F(HostLog, AnotherFormatOrVersionIsRefused) {
   EXPECT_THAT(refusal_with(1, R"({"event":"header","format":"other"})"),
               testing::StartsWith(":1: found format \"other\"; expected rxnic.host_log"));
   EXPECT_THAT(refusal_with(1, R"({"event":"header","format":"rxnic.host_log","version":1})"),
-              testing::StartsWith(":1: found version 1; expected version 7"));
+              testing::StartsWith(":1: found version 1; expected version 8"));
   replace("");
   EXPECT_EQ(refusal(), ":1: found an empty file; expected a header");
   std::filesystem::remove(path_);

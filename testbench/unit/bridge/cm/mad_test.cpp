@@ -100,8 +100,8 @@ TEST(Mad, WhatIsNoMessageOfTheManagerIsNone) {  // R2
 }
 
 TEST(Endpoint, AnIpv4AddressIsTheGidThatItIsMappedTo) {  // R1
-  const Endpoint e = ipv4_endpoint(0x0a000002, 7471);
-  EXPECT_EQ(e.ip, (GidBytes{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 2}));
+  const Endpoint e = ipv4_endpoint(0xc6120002, 7471);
+  EXPECT_EQ(e.ip, (GidBytes{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 198, 18, 0, 2}));
   std::array<std::uint8_t, 128> sockaddr_bytes{};
   EXPECT_EQ(write_sockaddr(e, sockaddr_bytes), sizeof(sockaddr_in));
   EXPECT_EQ(endpoint_of(sockaddr_bytes), e);
@@ -116,7 +116,7 @@ TEST(Endpoint, AnIpv4AddressIsTheGidThatItIsMappedTo) {  // R1
 
 TEST(Endpoint, HeaderOfARequest) {  // R3
   std::array<std::uint8_t, 92> data{};
-  write_header(ipv4_endpoint(0x0a000001, 0x1234), ipv4_endpoint(0x0a000002, 9), data);
+  write_header(ipv4_endpoint(0xc6120001, 0x1234), ipv4_endpoint(0xc6120002, 9), data);
   EXPECT_EQ(data[1], 0x40);
   EXPECT_EQ(data[2] << 8 | data[3], 0x1234);
   EXPECT_EQ(data[4 + 12], 10);
@@ -125,8 +125,8 @@ TEST(Endpoint, HeaderOfARequest) {  // R3
   EXPECT_EQ(data[4 + 10], 0) << "not mapped";
   const auto header = parse_header(data);
   ASSERT_TRUE(header);
-  EXPECT_EQ(header->source, ipv4_endpoint(0x0a000001, 0x1234));
-  EXPECT_EQ(header->destination, ipv4_endpoint(0x0a000002));
+  EXPECT_EQ(header->source, ipv4_endpoint(0xc6120001, 0x1234));
+  EXPECT_EQ(header->destination, ipv4_endpoint(0xc6120002));
   data[0] = 1;
   EXPECT_FALSE(parse_header(data));
   data[0] = 0;

@@ -34,7 +34,7 @@ class ManagerTest : public testing::Test, public Surroundings {
     std::vector<NicAddress> nics(2);
     for (std::uint32_t n = 0; n < 2; ++n) {
       nics[n].node_guid = 0x100 + n;
-      nics[n].v4 = {ipv4_endpoint(0x0a000001 + n).ip, 2};
+      nics[n].v4 = {ipv4_endpoint(0xc6120001 + n).ip, 2};
       nics[n].v6.bytes = {0xfe, 0x80};
       nics[n].v6.bytes[15] = static_cast<std::uint8_t>(n + 1);
       nics[n].v6.index = 1;
@@ -181,7 +181,7 @@ class ManagerTest : public testing::Test, public Surroundings {
     p.listener = create(kServer, 10);
     EXPECT_EQ(bind(kServer, p.listener, ipv4_endpoint(0, kService)), 0);
     EXPECT_EQ(listen(kServer, p.listener), 0);
-    p.client = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService));
+    p.client = routed(kClient, 20, ipv4_endpoint(0xc6120002, kService));
     EXPECT_EQ(connect(kClient, p.client, 0x111), 0);
     deliver();
     p.server = event(kServer).id;
@@ -210,7 +210,7 @@ TEST_F(ManagerTest, AConnectionIsMadeByThreeMessages) {  // R3
   const std::uint32_t listener = create(kServer, 10);
   ASSERT_EQ(bind(kServer, listener, ipv4_endpoint(0, kService)), 0);
   ASSERT_EQ(listen(kServer, listener), 0);
-  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService));
+  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0xc6120002, kService));
   ASSERT_EQ(connect(kClient, client, 0x111, "hello"), 0);
   deliver();
   const rdma_ucm_event_resp request = event(kServer);
@@ -329,9 +329,9 @@ TEST_F(ManagerTest, AFileThatIsClosedTakesItsIdsAlong) {  // R5
 
 TEST_F(ManagerTest, ARejectedRequestSaysWhy) {
   const std::uint32_t listener = create(kServer, 10);
-  ASSERT_EQ(bind(kServer, listener, ipv4_endpoint(0x0a000002, kService)), 0);
+  ASSERT_EQ(bind(kServer, listener, ipv4_endpoint(0xc6120002, kService)), 0);
   ASSERT_EQ(listen(kServer, listener), 0);
-  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService));
+  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0xc6120002, kService));
   ASSERT_EQ(connect(kClient, client, 0x111), 0);
   deliver();
   rdma_ucm_reject no{};
@@ -348,13 +348,13 @@ TEST_F(ManagerTest, ARejectedRequestSaysWhy) {
 }
 
 TEST_F(ManagerTest, ARequestThatNobodyListensForIsRejected) {  // R4
-  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService));
+  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0xc6120002, kService));
   ASSERT_EQ(connect(kClient, client, 0x111), 0);
   deliver();
   const rdma_ucm_event_resp e = event(kClient);
   EXPECT_EQ(e.event, kRejected);
   EXPECT_EQ(e.status, 8u);
-  const std::uint32_t datagram = routed(kClient, 21, ipv4_endpoint(0x0a000002, kService), RDMA_PS_UDP);
+  const std::uint32_t datagram = routed(kClient, 21, ipv4_endpoint(0xc6120002, kService), RDMA_PS_UDP);
   ASSERT_EQ(connect(kClient, datagram, 0x111), 0);
   deliver();
   const rdma_ucm_event_resp u = event(kClient);
@@ -367,7 +367,7 @@ TEST_F(ManagerTest, MoreRequestsThanTheBacklogAreDroppedAndComeAgain) {  // R3, 
   ASSERT_EQ(bind(kServer, listener, ipv4_endpoint(0, kService)), 0);
   ASSERT_EQ(listen(kServer, listener, 1), 0);
   for (std::uint64_t n = 0; n < 2; ++n) {
-    ASSERT_EQ(connect(kClient, routed(kClient, 20 + n, ipv4_endpoint(0x0a000002, kService)), 0x111), 0);
+    ASSERT_EQ(connect(kClient, routed(kClient, 20 + n, ipv4_endpoint(0xc6120002, kService)), 0x111), 0);
   }
   deliver();
   EXPECT_EQ(event(kServer).event, kConnectRequest);
@@ -380,7 +380,7 @@ TEST_F(ManagerTest, MoreRequestsThanTheBacklogAreDroppedAndComeAgain) {  // R3, 
 }
 
 TEST_F(ManagerTest, WhatIsNotAnsweredIsRepeatedAndThenUnreachable) {  // R3
-  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService));
+  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0xc6120002, kService));
   loses = true;
   ASSERT_EQ(connect(kClient, client, 0x111), 0);
   for (unsigned n = 0; n <= Manager::kRetries; ++n) {
@@ -405,7 +405,7 @@ TEST_F(ManagerTest, LostMessagesAreMadeGood) {  // R3: each of the three in turn
     const std::uint32_t listener = create(kServer, 10);
     ASSERT_EQ(bind(kServer, listener, ipv4_endpoint(0, port)), 0);
     ASSERT_EQ(listen(kServer, listener), 0);
-    const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0x0a000002, port));
+    const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0xc6120002, port));
     const auto later = [&] {
       loses = false;
       now += Manager::kResponseTime;
@@ -435,7 +435,7 @@ TEST_F(ManagerTest, DatagramsAskForTheQpOfTheService) {  // R3
   const std::uint32_t listener = create(kServer, 10, RDMA_PS_UDP);
   ASSERT_EQ(bind(kServer, listener, ipv4_endpoint(0, kService)), 0);
   ASSERT_EQ(listen(kServer, listener), 0);
-  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService), RDMA_PS_UDP);
+  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0xc6120002, kService), RDMA_PS_UDP);
   EXPECT_EQ(attributes(kClient, client, IBV_QPS_INIT).qkey, 0x01234567u);
   ASSERT_EQ(connect(kClient, client, 0x111, "ud"), 0);
   deliver();
@@ -456,11 +456,11 @@ TEST_F(ManagerTest, DatagramsAskForTheQpOfTheService) {  // R3
 
 TEST_F(ManagerTest, AddressesAreThoseOfTheNics) {  // R2
   const auto bound = [&](const Endpoint& to) { return bind(kClient, create(kClient, 20), to); };
-  EXPECT_EQ(bound(ipv4_endpoint(0x0a000001)), 0);
+  EXPECT_EQ(bound(ipv4_endpoint(0xc6120001)), 0);
   EXPECT_EQ(bound(ipv4_endpoint(0)), 0);
   EXPECT_EQ(bound(ipv4_endpoint(0x7f000001)), 0);
-  EXPECT_EQ(bound(ipv4_endpoint(0x0a000003)), EADDRNOTAVAIL);
-  EXPECT_EQ(bound(ipv4_endpoint(0x0a000002)), ENODEV) << "this file does not see that NIC";
+  EXPECT_EQ(bound(ipv4_endpoint(0xc6120003)), EADDRNOTAVAIL);
+  EXPECT_EQ(bound(ipv4_endpoint(0xc6120002)), ENODEV) << "this file does not see that NIC";
   const std::uint32_t id = create(kClient, 20);
   EXPECT_EQ(resolve(kClient, id, ipv4_endpoint(0xc0a80101, 1)), 0);
   const rdma_ucm_event_resp e = event(kClient);
@@ -523,7 +523,7 @@ TEST_F(ManagerTest, EachFamilyHasItsPortsWhenAProgramSaysSo) {  // R2; tgtd list
     return error != 0 ? error : listen(kServer, id);
   };
   EXPECT_EQ(listens(any6, 1), 0);
-  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService));
+  const std::uint32_t client = routed(kClient, 20, ipv4_endpoint(0xc6120002, kService));
   ASSERT_EQ(connect(kClient, client, 5), 0);
   deliver();
   EXPECT_EQ(event(kClient).event, kRejected) << "no request over IPv4";
@@ -531,7 +531,7 @@ TEST_F(ManagerTest, EachFamilyHasItsPortsWhenAProgramSaysSo) {  // R2; tgtd list
   any6.port = kService + 1;
   EXPECT_EQ(listens(any6, 0), 0);
   EXPECT_EQ(listens(ipv4_endpoint(0, kService + 1), 1), EADDRINUSE);
-  const std::uint32_t next = routed(kClient, 21, ipv4_endpoint(0x0a000002, kService + 1));
+  const std::uint32_t next = routed(kClient, 21, ipv4_endpoint(0xc6120002, kService + 1));
   ASSERT_EQ(connect(kClient, next, 6), 0);
   deliver();
   EXPECT_EQ(event(kServer).event, kConnectRequest) << "over both";
@@ -566,8 +566,8 @@ TEST_F(ManagerTest, APortHasOneListener) {
   };
   EXPECT_EQ(bound(ipv4_endpoint(0, kService), true), 0);
   EXPECT_EQ(bound(ipv4_endpoint(0, kService)), EADDRINUSE);
-  EXPECT_EQ(bound(ipv4_endpoint(0x0a000001, kService)), EADDRINUSE);
-  EXPECT_EQ(bound(ipv4_endpoint(0x0a000001, kService + 1)), 0);
+  EXPECT_EQ(bound(ipv4_endpoint(0xc6120001, kService)), EADDRINUSE);
+  EXPECT_EQ(bound(ipv4_endpoint(0xc6120001, kService + 1)), 0);
   EXPECT_EQ(bound(ipv4_endpoint(0, kService), true), 0);
   std::set<int> ports;
   for (int n = 0; n < 100; ++n) {
@@ -611,12 +611,12 @@ TEST_F(ManagerTest, AReplyHasRoomOrTheCommandDoesNothing) {  // R1
 }
 
 TEST_F(ManagerTest, AnIdCountsTheEventsThatWereTaken) {
-  const std::uint32_t id = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService));
+  const std::uint32_t id = routed(kClient, 20, ipv4_endpoint(0xc6120002, kService));
   EXPECT_EQ(notified[kClient], 2);
   ASSERT_EQ(destroy(kClient, id), 0);
   EXPECT_EQ(replied<rdma_ucm_destroy_id_resp>().events_reported, 2u);
   const std::uint32_t other = create(kClient, 21);
-  ASSERT_EQ(resolve(kClient, other, ipv4_endpoint(0x0a000002)), 0);
+  ASSERT_EQ(resolve(kClient, other, ipv4_endpoint(0xc6120002)), 0);
   ASSERT_EQ(destroy(kClient, other), 0);
   EXPECT_EQ(replied<rdma_ucm_destroy_id_resp>().events_reported, 0u);
   EXPECT_TRUE(quiet(kClient)) << "its events went with it";
@@ -626,7 +626,7 @@ TEST_F(ManagerTest, AnIdMovesToAnotherFileWithItsEvents) {
   const File third{3};
   manager.open(third, {});
   const std::uint32_t id = create(kClient, 20);
-  ASSERT_EQ(resolve(kClient, id, ipv4_endpoint(0x0a000002)), 0);
+  ASSERT_EQ(resolve(kClient, id, ipv4_endpoint(0xc6120002)), 0);
   rdma_ucm_migrate_id c{};
   c.id = id;
   c.fd = static_cast<std::uint32_t>(kClient);
@@ -639,7 +639,7 @@ TEST_F(ManagerTest, AnIdMovesToAnotherFileWithItsEvents) {
 }
 
 TEST_F(ManagerTest, AGroupIsItsAddress) {
-  const std::uint32_t id = routed(kClient, 20, ipv4_endpoint(0x0a000002), RDMA_PS_UDP);
+  const std::uint32_t id = routed(kClient, 20, ipv4_endpoint(0xc6120002), RDMA_PS_UDP);
   rdma_ucm_join_mcast c{};
   c.id = id;
   c.uid = 30;
@@ -686,7 +686,7 @@ TEST_F(ManagerTest, WhatComesAtRandomHurtsNobody) {  // R6
     }
     for (const std::size_t place : {8u, 16u, 144u}) {  // addresses of the commands that have some
       const Endpoint to =
-          ipv4_endpoint(below(4) == 0 ? 0 : 0x0a000001 + below(2), static_cast<std::uint16_t>(below(3)));
+          ipv4_endpoint(below(4) == 0 ? 0 : 0xc6120001 + below(2), static_cast<std::uint16_t>(below(3)));
       if (number != RDMA_USER_CM_CMD_CREATE_ID && below(2) == 0) write_sockaddr(to, std::span(body).subspan(place));
     }
     const File file = below(2) == 0 ? kServer : kClient;

@@ -112,10 +112,10 @@ class TestPort final : public HostPort {
 class Lab {
  public:
   explicit Lab(std::uint32_t count, EngineMode mode = EngineMode::kFast, HostObserver* observer = nullptr,
-               std::span<const std::string> overrides = {})
-      : Lab(count, mode, observer, own_port, own_memory, overrides) {}
+               std::span<const std::string> overrides = {}, NicAddresses addresses = {})
+      : Lab(count, mode, observer, own_port, own_memory, overrides, addresses) {}
   Lab(std::uint32_t count, EngineMode mode, HostObserver* observer, HostPort& port, ProgramMemory& programs,
-      std::span<const std::string> overrides = {})
+      std::span<const std::string> overrides = {}, NicAddresses addresses = {})
       : params(load_config(kDefaultConfig, overrides)), engine("engine", {params.nic.clock_period_ps, mode}) {
     for (std::uint32_t n = 0; n < count; ++n) {
       memories.push_back(std::make_unique<NicMemory>(engine, programs, observer));
@@ -125,10 +125,10 @@ class Lab {
     fabric = std::make_unique<Fabric>("fabric", params, engine, count);
     std::vector<HostBridge::Attachment> attached;
     for (std::uint32_t n = 0; n < count; ++n) {
-      fabric->attach(*nics[n], port_address(n));
+      fabric->attach(*nics[n], port_address(n, addresses));
       attached.push_back({*nics[n], *memories[n]});
     }
-    bridge = std::make_unique<HostBridge>("host_bridge", params, engine, *fabric, attached, port, observer);
+    bridge = std::make_unique<HostBridge>("host_bridge", params, engine, *fabric, attached, port, observer, addresses);
     deadline_ = std::make_unique<sc_core::sc_event>("deadline");
   }
 

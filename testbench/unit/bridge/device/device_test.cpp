@@ -63,7 +63,7 @@ TEST_F(DeviceTest, AClientLearnsWhatItsNicIs) {
   EXPECT_EQ(t.gids[0].type, channel::GidType::kRoceV1);
   EXPECT_EQ(t.gids[1].type, channel::GidType::kRoceV2);
   EXPECT_EQ(t.gids[0].bytes, (GidBytes{0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0x72, 0x78, 0xff, 0xfe, 0, 0, 1}));
-  EXPECT_EQ(t.gids[2].bytes, (GidBytes{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1}));
+  EXPECT_EQ(t.gids[2].bytes, (GidBytes{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 198, 18, 0, 1}));
   EXPECT_EQ(t.gids[3].type, channel::GidType::kNone);
   EXPECT_GE(t.max_qp_wrs, 16384u);
   EXPECT_EQ(t.timestamp_period_ps, lab.params.nic.clock_period_ps);

@@ -74,8 +74,8 @@ class FakeSimulator {
     a.mac = {0x02, 0x72, 0x78, 0, 0, static_cast<std::uint8_t>(nic + 1)};
     const std::array<std::uint8_t, 16> link_local{
         0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0x72, 0x78, 0xff, 0xfe, 0, 0, static_cast<std::uint8_t>(nic + 1)};
-    std::array<std::uint8_t, 16> ipv4{0, 0, 0,    0,    0,  0, 0, 0,
-                                      0, 0, 0xff, 0xff, 10, 0, 0, static_cast<std::uint8_t>(nic + 1)};
+    std::array<std::uint8_t, 16> ipv4{0, 0, 0,    0,    0,   0,  0, 0,
+                                      0, 0, 0xff, 0xff, 198, 18, 0, static_cast<std::uint8_t>(nic + 1)};
     a.gids[0] = {link_local, channel::GidType::kRoceV1};
     a.gids[1] = {link_local, channel::GidType::kRoceV2};
     a.gids[2] = {ipv4, channel::GidType::kRoceV2};

@@ -11,13 +11,13 @@
 namespace rxnic::verbs::verbs_address_test {
 namespace {
 
-// 10.0.0.2 -> 10.0.0.1, UDP, with the right checksum, in the area's last 20 bytes.
+// 198.18.0.2 -> 198.18.0.1, UDP, with the right checksum, in the area's last 20 bytes.
 ibv_grh ipv4_area(std::uint8_t first_byte = 0) {
   ibv_grh area{};
   auto* bytes = reinterpret_cast<std::uint8_t*>(&area);
   bytes[0] = first_byte;
   std::uint8_t* h = bytes + 20;
-  const std::uint8_t header[20] = {0x45, 0x08, 0, 60, 0, 0, 0x40, 0, 63, 17, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1};
+  const std::uint8_t header[20] = {0x45, 0x08, 0, 60, 0, 0, 0x40, 0, 63, 17, 0, 0, 198, 18, 0, 2, 198, 18, 0, 1};
   std::memcpy(h, header, sizeof header);
   std::uint32_t sum = 0;
   for (int i = 0; i < 20; i += 2) sum += std::uint32_t{h[i]} << 8 | h[i + 1];
@@ -39,7 +39,7 @@ ibv_grh ipv6_area(std::uint8_t next_header) {
 
 TEST(VerbsAddress, Ipv4HeaderIsInTheLast20Bytes) {  // R3
   const Route route = parse_grh(ipv4_area());
-  const std::uint8_t source[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 2};
+  const std::uint8_t source[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 198, 18, 0, 2};
   EXPECT_EQ(route.type, channel::GidType::kRoceV2);
   EXPECT_EQ(std::memcmp(route.source, source, 16), 0);
   EXPECT_EQ(route.destination[15], 1);

@@ -141,7 +141,7 @@ TEST_F(VerbsPrograms, IbvDevinfoPrintsEverything) {
   FakeSimulator simulator(2);
   const std::string out = run("ibv_devinfo -v -d rxnic1");
   EXPECT_EQ(status, 0) << out;
-  for (const char* line : {"PORT_ACTIVE", "Ethernet", "4X", "25.0 Gbps", "RoCE v1", "RoCE v2", "::ffff:10.0.0.2",
+  for (const char* line : {"PORT_ACTIVE", "Ethernet", "4X", "25.0 Gbps", "RoCE v1", "RoCE v2", "::ffff:198.18.0.2",
                            "hca_core_clock:\t\t\t1000000", "max_qp_wr:\t\t\t16384", "ATOMIC_HCA"}) {
     EXPECT_NE(out.find(line), std::string::npos) << line << " is not in\n" << out;
   }
