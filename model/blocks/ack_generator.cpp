@@ -44,16 +44,19 @@ AckGenerator::AckGenerator(const sc_core::sc_module_name& name, const AckGenerat
       cnp_pacer_(params.cnp_scope, params.cnp_timers, cycles_in(params.cnp_interval_ps, clock_period_ps)),
       cnps_(params.cnp_depth),
       on_their_way_(params.read_responses_in_flight),
+      data_ready_(params.read_responses_in_flight),
       line_(params.latency_cycles),
       paths_(kPaths) {
   held_.reserve(params.queue_depth);
+  for (std::uint32_t n = params.read_responses_in_flight; n-- > 0;) free_ways_.push_back(n);
 }
 
 Cycle AckGenerator::step(Cycle now) {
   // (1) a built response leaves
   const bool refused = line_.ready(now) && !tx.can_push(now);
   if (line_.ready(now) && !refused) tx.push(now, line_.pop());
-  // (2) an atomic has been carried out
+  // (2) READ data has come, an atomic has been carried out
+  while (gathered.can_pop(now)) take_data(now);
   if (dma_done.can_pop(now)) finish_atomic(now);
   // (3) ACKs that were held long enough become ready
   while (!held_.empty() && answers_.flow(held_.front()).held_until <= now) unhold(held_.front());
@@ -93,11 +96,11 @@ Cycle AckGenerator::next_step(Cycle now, bool refused, bool stalled) {
   Cycle next = kNever;
   const auto at = [&](Cycle c) { next = earliest(next, latest(c, now + 1)); };
   if (!refused) at(line_.next_ready());
-  if (!line_.full() && (!ready_.empty() || !cnps_.empty() || !gathered.empty())) at(next_start_);
+  if (!line_.full() && (!ready_.empty() || !cnps_.empty() || !data_ready_.empty())) at(next_start_);
   if (!held_.empty()) at(answers_.flow(held_.front()).held_until);
   if (!dma_done.empty()) at(now);
   if (!atomics_.empty() && dma.can_push(now)) at(now);
-  const bool asks = next_piece_ < pieces_.size() || (!served_.empty() && !on_their_way_.full());
+  const bool asks = next_piece_ < pieces_.size() || (!served_.empty() && !free_ways_.empty());
   if (asks && gather.can_push(now)) at(now);
   if (!failed_.empty() && failures.can_push(now)) at(now);
   if (!(stalled && !has_room(*in.peek(now)))) at(in.next(now));

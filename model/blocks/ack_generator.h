@@ -16,7 +16,8 @@
 //       a cycle; the first at the earliest in the cycle in which the request is taken. At most read_responses_in_flight
 //       responses wait for their data. At most reads_in_progress QPs are served together; they take turns of
 //       responses_per_turn responses. Data taken in cycle m leaves in cycle m + latency_cycles at the earliest. READs
-//       of one QP may overlap. `gathered` keeps the order of `gather`.
+//       of one QP may overlap. Data comes in any order; of a QP it leaves in the order in which it was asked for, of
+//       several QPs in the order in which it came.
 //   R5  Atomic: carried out when everything before it in its QP has been answered, at the packet's `bus` address. The
 //       result is saved in the packet's responder resource before the response is sent. A replay gets the saved result,
 //       and no response when there is none. An ATOMIC WRITE likewise: its response is a READ RESPONSE ONLY without
@@ -51,6 +52,7 @@
 #include "model/core/responder/refusal.h"
 #include "model/engine/delay_line.h"
 #include "model/engine/link.h"
+#include "model/engine/sorted_line.h"
 #include "model/params/params.h"
 #include "model/types/ack_generator_counters.h"
 #include "model/types/command.h"
@@ -103,8 +105,12 @@ class AckGenerator final : public Block {
     Headers h;
     std::uint64_t id = 0;  // of the marked packet, for observers
   };
-  struct OnItsWay {
+  struct OnItsWay {  // READ data that was asked for and has not left
     Index flow = kNone, answer = kNone;
+    PacketHandle buffer{};
+    Cycle came = kNever;
+    GatheredData data;
+    std::uint32_t next = kNone;  // of the same QP
   };
 
   void carry_out_command(Cycle now);
@@ -122,6 +128,7 @@ class AckGenerator final : public Block {
   void issue(Cycle now);
   void issue_read(Index flow, Index at, Cycle now);
   void ask_piece(Cycle now);
+  void take_data(Cycle now);
   const ReturnPath& return_path(const AckRequest& p);
   void notify_congestion(const AckRequest& p, Cycle now);
   void start_build(Cycle now);
@@ -152,18 +159,20 @@ class AckGenerator final : public Block {
   std::uint64_t hold_cycles_;
   Refusals refused_;
   AnswerTable answers_;
-  std::vector<AtomicResult> results_;               // by handle of the responder resource
-  std::vector<DmaRequest> atomic_requests_;         // by answer
-  std::vector<Key> atomic_regions_;                 // by answer: key by which its address was found
-  DelayLine<QpFailure> failed_;                     // to be reported: at most one a QP, whose line is pinned for it
-  std::vector<Index> held_;                         // flows with a held ACK, oldest first
-  DelayLine<Index> served_;                         // flows with READ data to ask for, in turn
-  DelayLine<Index> unserved_;                       // flows that wait until they may join served_
-  DelayLine<Index> atomics_;                        // atomics to be carried out by the DMA engine
-  DelayLine<Ready> ready_;                          // responses without data, waiting for the builder
-  CnpPacer cnp_pacer_;                              // which marked packets give a CNP
-  DelayLine<Cnp> cnps_;                             // that wait for the builder
-  DelayLine<OnItsWay> on_their_way_;                // READ data that was asked for and has not come
+  std::vector<AtomicResult> results_;        // by handle of the responder resource
+  std::vector<DmaRequest> atomic_requests_;  // by answer
+  std::vector<Key> atomic_regions_;          // by answer: key by which its address was found
+  DelayLine<QpFailure> failed_;              // to be reported: at most one a QP, whose line is pinned for it
+  std::vector<Index> held_;                  // flows with a held ACK, oldest first
+  DelayLine<Index> served_;                  // flows with READ data to ask for, in turn
+  DelayLine<Index> unserved_;                // flows that wait until they may join served_
+  DelayLine<Index> atomics_;                 // atomics to be carried out by the DMA engine
+  DelayLine<Ready> ready_;                   // responses without data, waiting for the builder
+  CnpPacer cnp_pacer_;                       // which marked packets give a CNP
+  DelayLine<Cnp> cnps_;                      // that wait for the builder
+  std::vector<OnItsWay> on_their_way_;       // read_responses_in_flight places
+  std::vector<std::uint32_t> free_ways_;
+  SortedLine<std::uint32_t> data_ready_;            // those that have come and are the first of their QP
   DelayLine<WireFrame> line_;                       // the builder's pipeline
   std::vector<std::unique_ptr<ReturnPath>> paths_;  // by the lowest bits of a QPN, from its first response on
   Cycle last_leaves_{};                             // of the responses that went to the port at once

@@ -16,12 +16,12 @@ void AckGenerator::start_build(Cycle now) {  // (R2)
     }
     wants_buffer_ = true;  // (R8) READ data that has come has a buffer, and frees it
   }
-  const bool data = gathered.can_pop(now);
+  const bool data = !data_ready_.empty();
   // (R3) Responses that were ready when the data's READ began may be of its QP: they go before the data. (R8) Data has
   // its buffer: it goes when there is none for another response.
   const auto may_go_first = [&] {
     const bool its_turn = data_next_ || !shared_.packets.available(PacketClass::kResponse);
-    return its_turn && ready_.front().ticket >= answers_[on_their_way_.front().answer].after;
+    return its_turn && ready_.front().ticket >= answers_[on_their_way_[data_ready_.front()].answer].after;
   };
   if (data && (ready_.empty() || may_go_first())) {
     data_next_ = false;

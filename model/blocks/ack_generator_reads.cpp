@@ -37,9 +37,10 @@ void AckGenerator::issue(Cycle now) {
     ask_piece(now);
     return;
   }
-  if (served_.empty() || on_their_way_.full()) return;
+  if (served_.empty() || free_ways_.empty()) return;
   // (R8) Data must not hold all buffers while a response waits for one that leaves before the data (R3).
-  const bool leaves_one = ready_.empty() || on_their_way_.size() + 1 < params_.packet_buffers;
+  const std::size_t on_their_way = on_their_way_.size() - free_ways_.size();
+  const bool leaves_one = ready_.empty() || on_their_way + 1 < params_.packet_buffers;
   if (!leaves_one || !shared_.packets.available(PacketClass::kResponse)) {
     wants_buffer_ = true;
     return;
@@ -66,9 +67,30 @@ void AckGenerator::ask_piece(Cycle now) {
   gather.push(now, asking_);
 }
 
-void AckGenerator::build_read_response(Cycle now) {
+// It may leave when it is the first of its QP. (R4)
+void AckGenerator::take_data(Cycle now) {
   const GatheredData data = gathered.pop(now);
-  const OnItsWay from = on_their_way_.pop();
+  const auto is_it = [&](const OnItsWay& w) { return w.buffer == data.buffer && w.came == kNever && w.flow != kNone; };
+  const auto way = std::find_if(on_their_way_.begin(), on_their_way_.end(), is_it);
+  way->came = now;
+  way->data = data;
+  const auto at = static_cast<std::uint32_t>(way - on_their_way_.begin());
+  if (answers_.flow(way->flow).first_on_way == at) data_ready_.push(at, now);
+}
+
+void AckGenerator::build_read_response(Cycle now) {
+  const std::uint32_t at = data_ready_.pop();
+  const OnItsWay from = on_their_way_[at];
+  const GatheredData& data = from.data;
+  on_their_way_[at] = {};
+  free_ways_.push_back(at);
+  AnswerTable::Flow& flow = answers_.flow(from.flow);
+  flow.first_on_way = from.next;
+  if (from.next == kNone) {
+    flow.last_on_way = kNone;
+  } else if (const Cycle came = on_their_way_[from.next].came; came != kNever) {
+    data_ready_.push(from.next, came);
+  }
   Packet& p = shared_.packets[data.buffer];
   OwedAnswer& a = answers_[from.answer];
   --a.on_their_way;
@@ -102,7 +124,12 @@ void AckGenerator::issue_read(Index flow, Index at, Cycle now) {  // (R4)
   next_piece_ = 0;
   asking_ = {h, false, 0, a.qpn, a.pd, {}, 0, 0};
   ++a.on_their_way;
-  on_their_way_.push({flow, at}, Cycle{});
+  const std::uint32_t way = free_ways_.back();
+  free_ways_.pop_back();
+  on_their_way_[way] = {flow, at, h, kNever, {}, kNone};
+  AnswerTable::Flow& f = answers_.flow(flow);
+  (f.first_on_way == kNone ? f.first_on_way : on_their_way_[f.last_on_way].next) = way;
+  f.last_on_way = way;
   ask_piece(now);
 }
 

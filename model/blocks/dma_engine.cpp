@@ -36,7 +36,7 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, const DmaEngineParams&
       completion_(params.completion_credits, params.read_buffer_bytes / CreditPool::kUnit),
       leaving_(params.leaving_depth),
       sent_(params.leaving_depth),
-      pending_(lines_of<DelayLine<PendingCompletion>>(params.tags, std::make_index_sequence<kDmaClients + 1>())),
+      data_(lines_of<SortedLine<std::uint32_t>>(params.tags, std::make_index_sequence<kLines>())),
       unlanded_(params.posted_header_credits),
       held_(params.tags),
       in_host_(params.tags),
@@ -79,36 +79,15 @@ void DmaEngine::give_back(Cycle now) {
   output_blocked_ = false;
   while (in_host_.ready(now)) answer(in_host_.pop());  // (R5)
   for (std::uint32_t bits = awaiting_; bits != 0; bits &= bits - 1) {
-    const auto c = static_cast<std::size_t>(std::countr_zero(bits));
-    if (c == kDmaClients) break;
-    auto& pending = pending_[c];
-    for (; pending.ready(now); pending.pop()) {
-      PendingCompletion& a = pending.front();
-      if (a.last && !completions[c].can_push(now)) {
-        output_blocked_ = true;
-        break;
-      }
-      if (a.late != 0) finish_late_read(a);
-      if (a.last) completions[c].push(now, {a.id, a.ok, a.gone});
-      give_room(a);
-    }
-    if (pending.empty()) awaiting_ &= ~(1u << c);
+    take_data(now, static_cast<std::size_t>(std::countr_zero(bits)));
   }
-  for (auto& pending = pending_[kDmaClients]; pending.ready(now); pending.pop()) {
-    PendingCompletion& a = pending.front();
-    if (a.last) {
-      if (!gathered.can_push(now)) {
-        output_blocked_ = true;
-        break;
-      }
-      if (a.late != 0) finish_late_read(a);
-      ++counters_.packets_gathered;
-      gathered.push(now, {PacketHandle{a.id}, a.syndrome, a.gone});
+  for (; !in_order_.empty() && open_[in_order_.front()].is_complete(); in_order_.pop_front()) {  // (R9)
+    if (!completions[kTagClient].can_push(now)) {
+      output_blocked_ = true;
+      break;
     }
-    gathered_segments_ += a.ends_segment;
-    give_room(a);
+    complete(kTagClient, in_order_.front(), now);
   }
-  if (pending_[kDmaClients].empty()) awaiting_ &= ~(1u << kDmaClients);
   more_leaving_ = false;
   if (leaving_.ready(now)) {  // (R3)
     if (payload_done.can_push(now)) {
@@ -187,14 +166,15 @@ void DmaEngine::leave(const CompletionRequest& p, Cycle due, Cycle now) {
 }
 
 bool DmaEngine::take_gather(Cycle now) {
-  auto& pending = pending_[kDmaClients];
-  if (has_gathering_ || !gather.can_pop(now) || pending.full()) return false;
+  if (has_gathering_ || !gather.can_pop(now) || is_full(kDmaClients)) return false;
   gathering_ = gather.pop(now);
+  ++segments_taken_;
   if (gathering_.failed && gather_syndrome_ == 0) gather_syndrome_ = kNakRemoteAccess;
   has_gathering_ = gather_syndrome_ == 0;  // (R8)
   if (has_gathering_) return false;
-  pending.push(gathered_part(gathering_, false, true), now + 1);
-  awaiting_ |= 1u << kDmaClients;
+  OpenRead& response = open_read(progress_[kGather], raw(gathering_.buffer));
+  data_[kDmaClients].push(add_part(kDmaClients, {progress_[kGather].read, false, {}, segments_taken_}), now + 1);
+  end_segment(gathering_, response);
   return true;
 }
 
@@ -248,20 +228,23 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
     if (reads) bytes = std::min(bytes, read_tlp_room(params_, raw(at)));
     const TlpCount down = reads ? completion_tlps(params_, raw(at), bytes) : atomic_completion_tlp(params_);
     if (!may_read(now, client, operand, down, reads ? bytes : 8)) return false;
-    if (pending_[client].full()) return false;  // of device memory: those take no tags
+    if (is_full(client)) return false;  // of device memory: those take no tags
+    OpenRead& read = open_read(done, r.cookie);
     if (reads) {
-      const bool last = done.bytes + bytes == r.bytes;
-      send_read(now, client, read_request_tlp(params_), down, {r.cookie, true, last});
+      const bool relaxed = params_.relaxed_ordering && static_cast<DmaClient>(client) == DmaClient::kSendPayload;
+      send_read(now, client, read_request_tlp(params_), down, {done.read}, relaxed);
       counters_.read_bytes += bytes;
       done.bytes += bytes;
-      if (!last) return true;
-      if (r.data != nullptr) read_late(r.address, {r.data, r.bytes}, client);
+      read.all = done.bytes == r.bytes;
+      if (!read.all) return true;
+      if (r.data != nullptr) read_late(r.address, {r.data, r.bytes}, read);
       ++counters_.reads;
     } else {
-      done.ok = perform(r);
-      counters_.failed += !done.ok;
-      send_read(now, client, atomic_request_tlp(params_, operand), down,
-                {r.cookie, true, true, done.ok, !done.ok && memory_.gone(r.address)});
+      read.ok = perform(r);
+      read.gone = !read.ok && memory_.gone(r.address);
+      read.all = true;
+      counters_.failed += !read.ok;
+      send_read(now, client, atomic_request_tlp(params_, operand), down, {done.read}, false);
       ++counters_.atomics;
     }
   }
@@ -297,8 +280,9 @@ Cycle DmaEngine::next_step(Cycle now, bool worked) {
     at(c);
   };
   for (std::uint32_t bits = awaiting_; bits != 0; bits &= bits - 1) {
-    gives(pending_[static_cast<std::size_t>(std::countr_zero(bits))].next_ready());
+    gives(data_[static_cast<std::size_t>(std::countr_zero(bits))].next_ready());
   }
+  if (!in_order_.empty() && open_[in_order_.front()].is_complete()) gives(now);
   gives(in_host_.next_ready());
   gives(leaving_.next_ready());
   gives(landings_.next_ready());

@@ -18,10 +18,11 @@
 //       cycle in which its last TLP was started. Its client gets a completion in the same cycle when the request asks
 //       for one.
 //   R5  A read request TLP, and an atomic, takes a tag and room for its completions from its start until its data is
-//       complete and in order (R9), and non-posted credit until the host has its data: when its latency has passed
-//       after the TLP has left. Reads are answered in the order in which the host has their data (of the same cycle,
-//       in that of their starts), one behind the other. A request is completed in the first cycle that begins at or
-//       after its last byte. No read waits for a write.
+//       complete, and non-posted credit until the host has its data: when its latency has passed after the TLP has
+//       left, and the writes that were started before it are visible. Payload (segments of `gather` and the reads of
+//       kSendPayload) does not wait for those with relaxed_ordering. Reads are answered in the order in which the host
+//       has their data (of the same cycle, in that of their starts), one behind the other. A request is completed in
+//       the first cycle that begins at or after the last byte of all its TLPs.
 //   R6  A write TLP takes posted credit from its start until it is visible. Credit is counted as in core/memory/pcie.h
 //       R5.
 //   R7  A read that lacks a tag, room or credit holds up all reads, a write that lacks credit all writes, so that
@@ -31,7 +32,9 @@
 //       further segment and has syndrome 0x63. A response with a segment that the translator refused (`failed`) has
 //       syndrome 0x62. Of several failures of a response the first counts. What failed because its program has ended
 //       (HostMemory::gone) is `gone`, too.
-//   R9  Clients' completions and gathered responses come in the order of their requests.
+//   R9  Clients' completions and gathered responses come in the order in which their data is complete: a slow read
+//       holds up no other one. Only those of the tag CAM, whose entries are a list, come in the order of its requests;
+//       they keep no tag and no room while they wait for that.
 //   R10 The host's writes to the device (doorbells, tag operations, commands) take the link down with their headers
 //       (core/memory/pcie.h, R6), a send WQE in place of the doorbell that it came with, between the completions that
 //       are on their way (core/wire/link_time.h, R2). Each is passed on in the first cycle that begins at or after
@@ -51,7 +54,9 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <span>
+#include <vector>
 
 #include "model/blocks/dma.h"
 #include "model/blocks/ledger.h"
@@ -60,6 +65,7 @@
 #include "model/core/responder/refusal.h"
 #include "model/core/wire/link_time.h"
 #include "model/engine/delay_line.h"
+#include "model/engine/growing_queue.h"
 #include "model/engine/link.h"
 #include "model/engine/sorted_line.h"
 #include "model/types/command.h"
@@ -118,22 +124,29 @@ class DmaEngine final : public Block {
   static constexpr std::size_t kEvents = kDmaClients + 2;
   static constexpr std::size_t kRequesters = kDmaClients + 3;
   static constexpr std::size_t kNobody = kRequesters;
+  static constexpr auto kTagClient = static_cast<std::size_t>(DmaClient::kTag);
 
-  struct PendingCompletion {  // of a read request TLP or an atomic
+  struct OpenRead {           // a read or an atomic of a client, or a response, from its first part on
     std::uint32_t id = 0;     // cookie, or packet handle
-    bool takes_tag = true;    // and room (R5)
-    bool last = true;         // of its request: something is pushed
+    std::uint32_t parts = 0;  // whose data is not complete
+    bool all = false;         // no further part comes
     bool ok = true;
     bool gone = false;
     std::uint8_t syndrome = 0;  // of a gathered response
-    bool ends_segment = false;  // of a gathered response
     std::uint64_t late = 0;     // number of its late read, if it has one (R2); then `ok` is that one's result
     BusAddress from{};          // of its late read
-    Credit room{};              // for its completions
+    bool is_complete() const { return all && parts == 0; }
   };
-  struct Answer {             // to a read request TLP or an atomic
-    std::uint32_t to = 0;     // line of pending_
-    std::uint32_t place = 0;  // in that line
+  struct Part {              // a read request TLP, an atomic, or an access to device memory
+    std::uint32_t read = 0;  // of open_
+    bool takes_tag = true;   // and room (R5)
+    Credit room{};           // for its completions
+    std::uint64_t segment = kNoSegment;
+  };
+  static constexpr std::uint64_t kNoSegment = ~std::uint64_t{0};
+  struct Answer {          // to a read request TLP or an atomic
+    std::uint32_t to = 0;  // client, or kDmaClients: gather
+    std::uint32_t part = 0;
     TlpCount down;
     Instant ready;
   };
@@ -165,7 +178,9 @@ class DmaEngine final : public Block {
   struct Progress {           // of the request whose turn it was last, by requester
     std::uint32_t bytes = 0;  // that its TLPs so far carried or asked for; 0: none was started
     bool ok = true;           // its memory is mapped (R8)
+    std::uint32_t read = kNone;
   };
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
   void carry_out_fence(Cycle now);
   void give_back(Cycle now);
@@ -192,13 +207,21 @@ class DmaEngine final : public Block {
   bool has_credit(Cycle now, std::size_t who, std::uint32_t bytes);
   bool may_read(Cycle now, std::size_t who, std::uint32_t operand_bytes, const TlpCount& down, std::uint32_t bytes);
   Sent send_write(Cycle now, std::uint32_t bytes, bool relaxed);
-  void send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down, PendingCompletion completion);
-  void read_late(BusAddress from, std::span<std::uint8_t> to, std::size_t of);
+  OpenRead& open_read(Progress& progress, std::uint32_t id);
+  std::uint32_t add_part(std::size_t to, Part part);
+  void send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down, Part part, bool relaxed);
+  void read_late(BusAddress from, std::span<std::uint8_t> to, OpenRead& of);
   void settle_late_reads();
-  void finish_late_read(PendingCompletion& of);
-  void give_room(const PendingCompletion& done);
-  PendingCompletion gathered_part(const GatherRead& s, bool takes_tag, bool ends_segment);
+  void finish_late_read(OpenRead& of);
+  void end_segment(const GatherRead& s, OpenRead& response);
+  bool has_gathered(std::uint64_t segments) const;
   void answer(const Answer& a);
+  void take_data(Cycle now, std::size_t line);
+  bool is_full(std::size_t line) const { return parts_open_[line] == params_.tags; }
+  bool can_complete(std::size_t line, Cycle now) const {
+    return line == kDmaClients ? gathered.can_push(now) : completions[line].can_push(now);
+  }
+  void complete(std::size_t line, std::uint32_t read, Cycle now);
   bool link_free(Cycle now) const { return up_.free().floor() <= now; }
   std::uint32_t requesters() const;
   Activity activity_of_idle_link() const;
@@ -229,22 +252,29 @@ class DmaEngine final : public Block {
   bool swallows_ = false;  // discards the remaining segments of a packet that failed
   GatherRead gathering_;
   bool has_gathering_ = false;
-  std::uint8_t gather_syndrome_ = 0;  // of the response at hand
-  bool gather_gone_ = false;          // likewise
-  std::uint64_t gathered_segments_ = 0;
+  std::uint8_t gather_syndrome_ = 0;                   // of the response at hand
+  bool gather_gone_ = false;                           // likewise
+  std::uint64_t segments_taken_ = 0;                   // of `gather`: the one at hand has this number
   std::uint64_t late_started_ = 0, late_settled_ = 0;  // numbers of late reads (R2)
   DelayLine<CompletionRequest> leaving_;               // payload packets on the link, leaving_depth of them (R3)
   DelayLine<bool> sent_;                               // further ones that were sent ahead of their cycle
   Cycle last_leaves_{};                                // of the last packet
-  std::array<DelayLine<PendingCompletion>, kDmaClients + 1> pending_;  // by client, then gather (R5, R9)
-  SortedLine<Credit> unlanded_;                                        // of writes that have not landed (R6)
-  SortedLine<Credit> held_;      // of reads whose data the host does not have yet (R5)
-  SortedLine<Answer> in_host_;   // reads whose data the host does not have yet, unless their latency is constant
-  DelayLine<Landing> landings_;  // (R4)
-  Instant last_landing_;         // of all writes
-  Instant payload_lands_;        // of the segments of the packet at hand
-  Cycle payload_done_at_{};      // when all of them have left, or are in device memory
-  Cycle device_free_{};          // from then on that memory can be accessed
+  std::deque<OpenRead> open_;                          // as many as were ever open together
+  std::vector<std::uint32_t> free_open_;
+  std::vector<Part> parts_;  // likewise
+  std::vector<std::uint32_t> free_parts_;
+  static constexpr std::size_t kLines = kDmaClients + 1;  // the clients, then gather
+  std::array<std::uint32_t, kLines> parts_open_{};
+  std::array<SortedLine<std::uint32_t>, kLines> data_;  // parts, by the cycle in which their data is complete (R9)
+  GrowingQueue<std::uint32_t> in_order_;                // reads of the tag CAM (R9)
+  SortedLine<Credit> unlanded_;                         // of writes that have not landed (R6)
+  SortedLine<Credit> held_;                             // of reads whose data the host does not have yet (R5)
+  SortedLine<Answer> in_host_;                          // reads whose data the host does not have yet
+  DelayLine<Landing> landings_;                         // (R4)
+  Instant last_landing_;                                // of all writes
+  Instant payload_lands_;                               // of the segments of the packet at hand
+  Cycle payload_done_at_{};                             // when all of them have left, or are in device memory
+  Cycle device_free_{};                                 // from then on that memory can be accessed
   bool waits_for_device_ = false;
   std::array<Cycle, kHostWrites> arrives_;           // the first write of each kind; kNever: it has not begun
   std::array<std::uint64_t, kHostWrites> passed_{};  // so far
@@ -258,7 +288,7 @@ class DmaEngine final : public Block {
   DelayLine<Raised> raised_;
   DelayLine<CommandReply> replied_;
   std::uint64_t asking_ = 0;    // bit by client whose link is not empty
-  std::uint32_t awaiting_ = 0;  // bit per line of pending_ that is not empty
+  std::uint32_t awaiting_ = 0;  // bit per line of parts that is not empty
   Cycle due_ = kNever;          // when the next entry of all these delay lines is due
   bool more_leaving_ = false;   // another packet is due, next cycle
   bool output_blocked_ = false;

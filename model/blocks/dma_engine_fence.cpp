@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fences, by which the command processor waits for accesses to memory (R12 of dma_engine.h).
+#include <algorithm>
+
 #include "model/blocks/dma_engine.h"
 
 namespace rxnic {
@@ -17,7 +19,7 @@ void DmaEngine::carry_out_fence(Cycle now) {
       fence_behind_ = counters_.client_requests[client] + waiting;
     }
   }
-  const bool done = counters_.client_requests[client] >= fence_behind_ && gathered_segments_ >= fence.gathers;
+  const bool done = counters_.client_requests[client] >= fence_behind_ && has_gathered(fence.gathers);
   if (!done || !fenced.can_push(now)) {
     wake();
     return;
@@ -26,6 +28,13 @@ void DmaEngine::carry_out_fence(Cycle now) {
   fences.drop(now);
   fenced.push(now, {});
   fence_begun_ = false;
+}
+
+// Whether the data of the first so many segments is complete.
+bool DmaEngine::has_gathered(std::uint64_t segments) const {
+  if (segments_taken_ < segments || (has_gathering_ && segments_taken_ == segments)) return false;
+  const auto is_before = [&](const Part& p) { return p.segment <= segments; };
+  return parts_open_[kDmaClients] == 0 || std::none_of(parts_.begin(), parts_.end(), is_before);
 }
 
 }  // namespace rxnic

@@ -22,19 +22,18 @@ bool DmaEngine::may_read(Cycle now, std::size_t who, std::uint32_t operand_bytes
 }
 
 // Sends one read request or atomic that may_read() has allowed. (R5)
-void DmaEngine::send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down,
-                          PendingCompletion completion) {
+void DmaEngine::send_read(Cycle now, std::size_t to, const TlpCount& up, const TlpCount& down, Part part,
+                          bool relaxed) {
   const Instant left = up_.carry({now.count, 0}, up.link_bytes);
   --tags_left_;
   non_posted_.take(request_credit_);
   completion_.take(answer_room_);
-  completion.room = answer_room_;
-  pending_[to].push(completion, kNever);
-  awaiting_ |= 1u << to;
-  const Instant ready = time_.after_span(left, latency_.of_read());
+  part.room = answer_room_;
+  Instant ready = time_.after_span(left, latency_.of_read());
+  if (!relaxed) ready = std::max(ready, last_landing_);
   held_.push(request_credit_, ready.ceiling());
-  const Answer a{static_cast<std::uint32_t>(to), pending_[to].last(), down, ready};
-  if (latency_.constant_reads()) {
+  const Answer a{static_cast<std::uint32_t>(to), add_part(to, part), down, ready};
+  if (latency_.constant_reads() && !params_.relaxed_ordering) {  // the host has no later one's data before
     answer(a);
   } else {
     in_host_.push(a, ready.floor());
@@ -43,12 +42,76 @@ void DmaEngine::send_read(Cycle now, std::size_t to, const TlpCount& up, const T
   counters_.link_bytes_up += up.link_bytes;
 }
 
-// Of the read request TLP that was sent last, by `of`. (R2)
-void DmaEngine::read_late(BusAddress from, std::span<std::uint8_t> to, std::size_t of) {
-  PendingCompletion& p = pending_[of].at_place(pending_[of].last());
-  p.late = ++late_started_;
-  p.from = from;
-  memory_.read_later(from, to, p.ok);
+// The read of a requester whose progress this is: a new one when it has none.
+DmaEngine::OpenRead& DmaEngine::open_read(Progress& progress, std::uint32_t id) {
+  if (progress.read != kNone) return open_[progress.read];
+  if (free_open_.empty()) {
+    free_open_.push_back(static_cast<std::uint32_t>(open_.size()));
+    open_.emplace_back();
+  }
+  progress.read = free_open_.back();
+  free_open_.pop_back();
+  OpenRead& read = open_[progress.read] = {};
+  read.id = id;
+  if (&progress == &progress_[kTagClient]) in_order_.push_back(progress.read);
+  return read;
+}
+
+std::uint32_t DmaEngine::add_part(std::size_t to, Part part) {
+  if (free_parts_.empty()) {
+    free_parts_.push_back(static_cast<std::uint32_t>(parts_.size()));
+    parts_.emplace_back();
+  }
+  const std::uint32_t at = free_parts_.back();
+  free_parts_.pop_back();
+  parts_[at] = part;
+  ++open_[part.read].parts;
+  ++parts_open_[to];
+  awaiting_ |= 1u << to;
+  return at;
+}
+
+// Those parts of the line whose data is complete. (R5, R9)
+void DmaEngine::take_data(Cycle now, std::size_t line) {
+  const bool ordered = line == kTagClient;
+  for (auto& data = data_[line]; data.ready(now);) {
+    Part& part = parts_[data.front()];
+    OpenRead& read = open_[part.read];
+    const bool ends = read.all && read.parts == 1;
+    if (ends && !ordered && !can_complete(line, now)) {
+      output_blocked_ = true;
+      break;
+    }
+    if (part.takes_tag) {
+      ++tags_left_;
+      completion_.give(part.room);
+    }
+    --read.parts;
+    --parts_open_[line];
+    part.segment = kNoSegment;
+    free_parts_.push_back(data.pop());
+    if (ends && !ordered) complete(line, part.read, now);
+  }
+  if (parts_open_[line] == 0) awaiting_ &= ~(1u << line);
+}
+
+void DmaEngine::complete(std::size_t line, std::uint32_t read, Cycle now) {
+  OpenRead& done = open_[read];
+  if (done.late != 0) finish_late_read(done);
+  if (line == kDmaClients) {
+    ++counters_.packets_gathered;
+    gathered.push(now, {PacketHandle{done.id}, done.syndrome, done.gone});
+  } else {
+    completions[line].push(now, {done.id, done.ok, done.gone});
+  }
+  free_open_.push_back(read);
+}
+
+// Of the read whose last TLP was sent. (R2)
+void DmaEngine::read_late(BusAddress from, std::span<std::uint8_t> to, OpenRead& of) {
+  of.late = ++late_started_;
+  of.from = from;
+  memory_.read_later(from, to, of.ok);
 }
 
 void DmaEngine::settle_late_reads() {
@@ -57,7 +120,7 @@ void DmaEngine::settle_late_reads() {
 }
 
 // Its data is complete: it is read, and with it all that were started. (R2)
-void DmaEngine::finish_late_read(PendingCompletion& of) {
+void DmaEngine::finish_late_read(OpenRead& of) {
   if (of.late > late_settled_) settle_late_reads();
   if (of.ok) return;
   ++counters_.failed;  // (R8)
@@ -65,16 +128,10 @@ void DmaEngine::finish_late_read(PendingCompletion& of) {
   of.gone = memory_.gone(of.from);
 }
 
-void DmaEngine::give_room(const PendingCompletion& done) {
-  if (!done.takes_tag) return;
-  ++tags_left_;
-  completion_.give(done.room);
-}
-
 // The host sends the completions of a read. (R5)
 void DmaEngine::answer(const Answer& a) {
   const Cycle done = down_.carry(a.ready, a.down.link_bytes).ceiling();
-  pending_[a.to].be_ready(a.place, done);
+  data_[a.to].push(a.part, done);
   counters_.tlps_down += a.down.tlps;
   counters_.link_bytes_down += a.down.link_bytes;
 }
@@ -94,26 +151,30 @@ bool DmaEngine::perform(const DmaRequest& r) {
   return memory_.write(r.address, {reinterpret_cast<const std::uint8_t*>(&result), sizeof result});
 }
 
-// What is pending for a TLP of this segment, or for the segment. Behind the last of the response, its failure is over.
-DmaEngine::PendingCompletion DmaEngine::gathered_part(const GatherRead& s, bool takes_tag, bool ends_segment) {
-  const bool last = ends_segment && s.last;
-  PendingCompletion p{raw(s.buffer), takes_tag, last, true, gather_gone_, gather_syndrome_, ends_segment};
-  if (last) gather_syndrome_ = 0, gather_gone_ = false;
-  return p;
+// The last part of the segment has been added. Behind the last segment of the response, its failure is over.
+void DmaEngine::end_segment(const GatherRead& s, OpenRead& response) {
+  has_gathering_ = false;
+  progress_[kGather].bytes = 0;
+  if (!s.last) return;
+  response.all = true;
+  response.syndrome = gather_syndrome_;
+  response.gone = gather_gone_;
+  gather_syndrome_ = 0;
+  gather_gone_ = false;
+  progress_[kGather] = {};
 }
 
 bool DmaEngine::start_gather(Cycle now) {
-  auto& pending = pending_[kDmaClients];
-  if (!has_gathering_ || pending.full()) return false;
+  if (!has_gathering_ || is_full(kDmaClients)) return false;
   const GatherRead& s = gathering_;
   Progress& done = progress_[kGather];
   if (icm::is_device_memory(s.address)) {  // (R13)
     const Cycle finished = access_device(now, s.bytes);
     if (finished == kNever) return false;
     memory_.read(s.address, {shared_.packets[s.buffer].frame.data() + s.offset, s.bytes});
-    pending.push(gathered_part(s, false, true), finished);
-    awaiting_ |= 1u << kDmaClients;
-    has_gathering_ = false;
+    OpenRead& response = open_read(done, raw(s.buffer));
+    data_[kDmaClients].push(add_part(kDmaClients, {done.read, false, {}, segments_taken_}), finished);
+    end_segment(s, response);
     return true;
   }
   const BusAddress at = s.address + done.bytes;
@@ -127,14 +188,14 @@ bool DmaEngine::start_gather(Cycle now) {
     gather_gone_ = memory_.gone(s.address);
   }
   done.bytes += bytes;
-  const bool all = done.bytes == s.bytes;
-  send_read(now, kDmaClients, read_request_tlp(params_), down, gathered_part(s, true, all));
+  OpenRead& response = open_read(done, raw(s.buffer));
+  const Part part{done.read, true, {}, segments_taken_};
+  send_read(now, kDmaClients, read_request_tlp(params_), down, part, params_.relaxed_ordering);
   counters_.read_bytes += bytes;
-  if (!all) return true;
-  if (s.last) read_late(s.address, to, kDmaClients);
+  if (done.bytes < s.bytes) return true;
+  if (s.last) read_late(s.address, to, response);
   ++counters_.reads;
-  done = {};
-  has_gathering_ = false;
+  end_segment(s, response);
   return true;
 }
 

@@ -87,8 +87,7 @@ Cycle DmaEngine::access_device(Cycle now, std::uint32_t bytes) {
 // Whole, in one turn. (R13)
 bool DmaEngine::start_device_request(Cycle now, std::size_t client, const DmaRequest& r) {
   const bool writes = r.kind == DmaKind::kWrite;
-  auto& pending = pending_[client];
-  if (writes ? r.notify && landings_.full() : pending.full()) return false;
+  if (writes ? r.notify && landings_.full() : is_full(client)) return false;
   const Cycle done = access_device(now, r.bytes);
   if (done == kNever) return false;
   if (writes) {
@@ -98,8 +97,10 @@ bool DmaEngine::start_device_request(Cycle now, std::size_t client, const DmaReq
       landings_.push({{r.cookie, 0, now}, static_cast<std::uint32_t>(client), true}, last_landing_.ceiling());
   } else {
     perform(r);
-    pending.push({r.cookie, false, true, true, 0}, done);
-    awaiting_ |= 1u << client;
+    Progress& progress = progress_[client];
+    open_read(progress, r.cookie).all = true;
+    data_[client].push(add_part(client, {progress.read, false}), done);
+    progress = {};
   }
   ++counters_.client_requests[client];
   requests[client].drop(now);

@@ -26,17 +26,15 @@ Requester::Requester(const sc_core::sc_module_name& name, const RequesterParams&
       shared_(shared),
       port_(memory, params.rendezvous),
       made_(params.packet_buffers),
-      successes_(params.packet_buffers) {}
+      leaving_(params.packet_buffers),
+      successes_(params.packet_buffers) {
+  for (std::uint32_t n = params.packet_buffers; n-- > 0;) free_made_.push_back(n);
+}
 
 Cycle Requester::step(Cycle now) {
   // (1) what was read, notices of the receive path, doorbells, a command
   if (wqe_dma_done.can_pop(now)) take_wqes(now);
-  while (payload_dma_done.can_pop(now)) {
-    const DmaCompletion done = payload_dma_done.pop(now);
-    const std::uint32_t place = done.cookie & ~kNotTheLastPiece;
-    made_.at_place(place).lost |= !done.ok;
-    if (place == done.cookie) made_.be_ready(place, now + params_.latency_cycles);
-  }
+  take_payload(now);
   while (answers.can_pop(now)) take_answer(answers.pop(now), now);
   while (placed.bound() && placed.can_pop(now)) take_placed(placed.pop(now));
   while (failed.can_pop(now)) fail(failed.pop(now).qpn);  // (R6)
@@ -67,7 +65,7 @@ Cycle Requester::step(Cycle now) {
   } else if (turn_ != nullptr && made != Turn::kRefused) {
     next = earliest(next, next_ready_);
   }
-  if (sent != Turn::kRefused) next = earliest(next, latest(made_.next_ready(), next_leave_));
+  if (sent != Turn::kRefused) next = earliest(next, latest(leaving_.next_ready(), next_leave_));
   if (now < next_leave_) next = earliest(next, next_leave_);
   const bool without_buffer = made == Turn::kRefused && !shared_.packets.available(PacketClass::kRequest);
   const bool more = completed != Turn::kRefused && (!successes_.empty() || !flushing_.empty());
@@ -79,7 +77,9 @@ Cycle Requester::step(Cycle now) {
   if (turn_ != nullptr && may_make()) {
     return rest(now, lacks_place_ ? Activity::kWaitResponse : Activity::kWaitRate, next);
   }
-  if (!made_.empty() || !asked_.empty() || !reading_.empty()) return rest(now, Activity::kWaitDmaData, next);
+  if (packets_made() > 0 || !asked_.empty() || free_reading_.size() < reading_.size()) {
+    return rest(now, Activity::kWaitDmaData, next);
+  }
   if (!page_asks_.empty()) return rest(now, Activity::kWaitPage, next);
   if (!windows_open_.empty()) return rest(now, Activity::kWaitBlock, next);
   return rest(now, awaiting_ > 0 ? Activity::kWaitResponse : Activity::kStarved, next);
@@ -348,7 +348,7 @@ void Requester::hash(StateHash& h) const {
   h.mix(counters_);
   h.mix(next_make_.count);
   h.mix(next_leave_.count);
-  h.mix(made_.size());
+  h.mix(packets_made());
   h.mix(port_.rendezvous.in_use());
   h.mix(windows_open_.size());
   h.mix(page_asks_.size());

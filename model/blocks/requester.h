@@ -9,9 +9,10 @@
 //   R2  Packets are made at least cycles_per_packet apart, the packet after the first one of a WQE at least
 //       cycles_per_wqe after it. QPs with a packet to send take turns. The payload, unless it is inline, is read by DMA
 //       from then on, one piece a cycle; no packet is made while payload_buffer_bytes or more have not left. A packet
-//       can leave latency_cycles after its last byte has come, or after it was made when there is none to read: in the
-//       order in which they were made, cycles_per_packet apart. So one slow read holds up the packets of all QPs behind
-//       it.
+//       can leave latency_cycles after its last byte has come, or after it was made when there is none to read, and
+//       behind those of its QP that were made before it. Packets leave cycles_per_packet apart, in the order in which
+//       they can, of the same cycle in that in which they could leave but for their QP: a slow read holds up its own
+//       QP's packets.
 //   R3  RC: a notice reports a request to the receive path in the cycle in which its first packet is made, once.
 //       Responses are reported back as AnswerNotices, and those of READs and atomics once more when their data has left
 //       for memory (`placed`). The receive path has places for own_requests requests and gives them back (`places`):
@@ -65,6 +66,7 @@
 #include "model/engine/delay_line.h"
 #include "model/engine/growing_queue.h"
 #include "model/engine/link.h"
+#include "model/engine/sorted_line.h"
 #include "model/params/params.h"
 #include "model/types/command.h"
 #include "model/types/dma.h"
@@ -119,22 +121,23 @@ class Requester final : public Block {
     using SendQp::SendQp;
     std::uint64_t timeout_cycles = 0;  // 0: never
     Cycle deadline = kNever;
-    TimerEntry timer;          // not after the deadline
-    Cycle not_before{};        // for the next packet
-    SendRate rate;             // (R13)
-    std::uint64_t number = 0;  // QPs are numbered as they are created
-    std::uint32_t made = 0;    // UC, UD: packets that have not left, before whose completion none other comes
-    std::uint32_t resets = 0;  // so far: what was asked for before the last one is not for this queue
-    bool reads = false;        // asks for WQEs, or waits for them (R1)
-    bool asks_window = false;  // in window_asks_ (R15)
-    bool goes_back = false;    // reads a WQE to send it again (R4)
-    bool awaits = false;       // counted in awaiting_
-    bool flushes = false;      // in flushing_
-    bool awaits_page = false;  // (R16)
-    Sq* next = nullptr;        // nullptr: not in the circle
+    TimerEntry timer;                 // not after the deadline
+    Cycle not_before{};               // for the next packet
+    SendRate rate;                    // (R13)
+    std::uint64_t number = 0;         // QPs are numbered as they are created
+    std::uint32_t made = 0;           // UC, UD: packets that have not left, before whose completion none other comes
+    std::uint32_t resets = 0;         // so far: what was asked for before the last one is not for this queue
+    bool reads = false;               // asks for WQEs, or waits for them (R1)
+    bool asks_window = false;         // in window_asks_ (R15)
+    bool goes_back = false;           // reads a WQE to send it again (R4)
+    bool awaits = false;              // counted in awaiting_
+    bool flushes = false;             // in flushing_
+    bool awaits_page = false;         // (R16)
+    std::uint32_t last_made = kNone;  // place of its packet made last, while that has not left
+    Sq* next = nullptr;               // nullptr: not in the circle
     Sq* previous = nullptr;
   };
-  static constexpr std::uint32_t kNotTheLastPiece = 1u << 31;  // in the cookie, which is the packet's place in made_
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   enum class Turn : std::uint8_t { kNobody, kSent, kRefused };
   struct WindowAsk {  // a WQE that the command processor carries out (R15)
     Qpn qpn;
@@ -155,7 +158,11 @@ class Requester final : public Block {
     std::uint32_t resets = 0;
     std::uint32_t wqe = 0;
   };
-  struct Made {  // a packet on its way to the port
+  struct Made {                  // a packet on its way to the port
+    std::uint32_t pieces = 0;    // of its payload, that have not come
+    Cycle ready = kNever;        // when it can leave, but for those of its QP before it
+    bool waits = false;          // for one of its QP
+    std::uint32_t next = kNone;  // place of the next packet of its QP
     WireFrame frame;
     Qpn qpn;
     std::uint64_t number = 0;  // of the QP
@@ -185,6 +192,10 @@ class Requester final : public Block {
   void take_wqes(Cycle now);
   bool ask_for_wqes(Cycle now);
   bool ask_for_payload(Cycle now);
+  void take_payload(Cycle now);
+  void be_ready(std::uint32_t place, Cycle cycle);
+  void remove_made(std::uint32_t place);
+  std::uint32_t packets_made() const { return static_cast<std::uint32_t>(made_.size() - free_made_.size()); }
   void ask_again(Sq& q);
   Turn send_made(Cycle now);
   void drop_made(Sq& q);
@@ -201,7 +212,7 @@ class Requester final : public Block {
   Turn complete_one(Cycle now);
   void push_completion(SendCompletion c, Cycle now);
   bool asked_for_all() const { return asked_pieces_ == payload_.pieces.size(); }
-  bool may_make() const { return !made_.full() && made_bytes_ < params_.payload_buffer_bytes && asked_for_all(); }
+  bool may_make() const { return !free_made_.empty() && made_bytes_ < params_.payload_buffer_bytes && asked_for_all(); }
   Turn make_one(Cycle now);
   Turn make_packet(Sq& q, Cycle now);
   bool has_place(const Sq& q) const;
@@ -228,14 +239,17 @@ class Requester final : public Block {
   SendPort port_;
   std::vector<std::unique_ptr<Sq>> sqs_;
   std::unordered_map<std::uint32_t, Sq*> by_qpn_;
-  Sq* turn_ = nullptr;                    // the QP of the circle whose turn it is
-  GrowingQueue<WqeRead> asked_;           // not given to the DMA engine yet
-  GrowingQueue<WqeRead> reading_;         // in the order in which they are completed
+  Sq* turn_ = nullptr;            // the QP of the circle whose turn it is
+  GrowingQueue<WqeRead> asked_;   // not given to the DMA engine yet
+  std::vector<WqeRead> reading_;  // by cookie: as many as were ever read together
+  std::vector<std::uint32_t> free_reading_;
   GrowingQueue<WindowAsk> window_asks_;   // not given to the command processor yet
   GrowingQueue<WindowAsk> windows_open_;  // in the order in which they are answered
   std::vector<PageAsk> page_asks_;
-  std::uint32_t last_page_ask_ = 0;     // 24 bits
-  DelayLine<Made> made_;                // (R2)
+  std::uint32_t last_page_ask_ = 0;  // 24 bits
+  std::vector<Made> made_;           // packet_buffers places (R2)
+  std::vector<std::uint32_t> free_made_;
+  SortedLine<std::uint32_t> leaving_;   // those that wait for none of their QP, by when they can leave
   std::uint32_t made_bytes_ = 0;        // of payload in made_
   SendQp::Payload payload_;             // of the packet made last, of whose pieces
   std::size_t asked_pieces_ = 0;        // so many are given to the DMA engine

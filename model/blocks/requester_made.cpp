@@ -57,8 +57,14 @@ Requester::Turn Requester::make_packet(Sq& q, Cycle now) {
     const bool done = q.queue().sent();
     m.completes = done && !q.reliable() && q.signaled(request.flags);
     if (m.completes) m.completion = q.success(request);
-    made_.push(m, payload_.pieces.empty() ? now + params_.latency_cycles : kNever);
-    payload_place_ = made_.last();
+    m.pieces = static_cast<std::uint32_t>(payload_.pieces.size());
+    m.waits = q.last_made != kNone;
+    payload_place_ = free_made_.back();
+    free_made_.pop_back();
+    made_[payload_place_] = m;
+    if (m.waits) made_[q.last_made].next = payload_place_;
+    q.last_made = payload_place_;
+    if (m.pieces == 0) be_ready(payload_place_, now + params_.latency_cycles);
     q.made += !m.reliable;
   }
   update(q);
@@ -66,13 +72,13 @@ Requester::Turn Requester::make_packet(Sq& q, Cycle now) {
 }
 
 Requester::Turn Requester::send_made(Cycle now) {  // (R2)
-  if (now < next_leave_ || !made_.ready(now)) return Turn::kNobody;
-  const Made& m = made_.front();
-  if (m.lost && !m.dropped) lose(made_.front());
+  if (now < next_leave_ || !leaving_.ready(now)) return Turn::kNobody;
+  const std::uint32_t place = leaving_.front();
+  Made& m = made_[place];
+  if (m.lost && !m.dropped) lose(m);
   if (m.dropped) {
     shared_.packets.release(m.frame.buffer);
-    made_bytes_ -= m.bytes;
-    made_.drop();
+    remove_made(place);
     next_leave_ = now + 1;
     return Turn::kSent;
   }
@@ -81,7 +87,6 @@ Requester::Turn Requester::send_made(Cycle now) {  // (R2)
   if (m.checksums) fill_in_checksums(p);
   if (p.h.encapsulation != Encapsulation::kNone) seal(p.frame.first(p.frame_bytes), p.h);
   tx.push(now, m.frame);
-  made_bytes_ -= m.bytes;
   next_leave_ = now + params_.cycles_per_packet;
   if (m.completes) successes_.push(m.completion, now);  // (R3)
   if (Sq* const q = find(m.qpn, m.number)) {
@@ -91,15 +96,35 @@ Requester::Turn Requester::send_made(Cycle now) {  // (R2)
       restart_timer(*q, now);
     }
   }
-  made_.drop();
+  remove_made(place);
   return Turn::kSent;
+}
+
+// All of its payload has come.
+void Requester::be_ready(std::uint32_t place, Cycle cycle) {
+  made_[place].ready = cycle;
+  if (!made_[place].waits) leaving_.push(place, cycle);
+}
+
+// The first of `leaving_`: the next packet of its QP takes its turn among them.
+void Requester::remove_made(std::uint32_t place) {
+  leaving_.pop();
+  const Made& m = made_[place];
+  made_bytes_ -= m.bytes;
+  free_made_.push_back(place);
+  if (m.next != kNone) {
+    Made& next = made_[m.next];
+    next.waits = false;
+    if (next.ready != kNever) leaving_.push(m.next, next.ready);
+  } else if (Sq* const q = find(m.qpn, m.number)) {
+    q->last_made = kNone;
+  }
 }
 
 // The packets of the QP that have not left do not leave.
 void Requester::drop_made(Sq& q) {
   q.made = 0;
-  for (std::uint32_t n = 0; n < made_.size(); ++n) {
-    Made& m = made_.at(n);
+  for (Made& m : made_) {
     m.dropped |= m.qpn == q.qpn() && m.number == q.number;
   }
 }
@@ -112,8 +137,7 @@ void Requester::lose(Made& first) {
     return;
   }
   const std::uint32_t wqe = first.wqe;
-  for (std::uint32_t n = 0; n < made_.size(); ++n) {
-    Made& m = made_.at(n);
+  for (Made& m : made_) {
     m.dropped |= m.qpn == q.qpn() && m.number == q.number && static_cast<std::int32_t>(m.wqe - wqe) >= 0;
   }
   if (!q.reliable()) q.made = 0;

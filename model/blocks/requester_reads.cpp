@@ -14,9 +14,9 @@ constexpr std::uint32_t kMostPageAsks = 0xffffff;  // their numbers have 24 bits
 // Reads of WQEs are complete.
 void Requester::take_wqes(Cycle now) {
   while (wqe_dma_done.can_pop(now)) {
-    wqe_dma_done.drop(now);
-    const WqeRead read = reading_.front();
-    reading_.pop_front();
+    const std::uint32_t at = wqe_dma_done.pop(now).cookie;
+    free_reading_.push_back(at);
+    const WqeRead read = reading_[at];
     Sq* const q = find(read);
     if (q == nullptr) continue;
     if (read.again) {
@@ -49,22 +49,38 @@ bool Requester::ask_for_wqes(Cycle now) {
       continue;
     }
     const MemoryPiece read = ask.again ? q->repeated_read() : q->wqe_read(ask.count);
+    if (free_reading_.empty()) {
+      free_reading_.push_back(static_cast<std::uint32_t>(reading_.size()));
+      reading_.emplace_back();
+    }
     DmaRequest r;
+    r.cookie = free_reading_.back();
     r.address = read.address;
     r.bytes = read.bytes;
     wqe_dma.push(now, r);
-    reading_.push_back(ask);
+    free_reading_.pop_back();
+    reading_[r.cookie] = ask;
     ++counters_.memory_reads;
     return true;
   }
   return false;
 }
 
+// Pieces come in any order.
+void Requester::take_payload(Cycle now) {
+  while (payload_dma_done.can_pop(now)) {
+    const DmaCompletion done = payload_dma_done.pop(now);
+    Made& m = made_[done.cookie];
+    m.lost |= !done.ok;
+    if (--m.pieces == 0) be_ready(done.cookie, now + params_.latency_cycles);
+  }
+}
+
 bool Requester::ask_for_payload(Cycle now) {
   if (asked_for_all() || !payload_dma.can_push(now)) return false;
   const MemoryPiece& piece = payload_.pieces[asked_pieces_++];
   DmaRequest r;
-  r.cookie = payload_place_ | (asked_pieces_ < payload_.pieces.size() ? kNotTheLastPiece : 0);
+  r.cookie = payload_place_;
   r.address = piece.address;
   r.bytes = piece.bytes;
   r.data = payload_at_ + piece.at;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block's pipeline: values that become ready in a known cycle, in the order in which they were pushed. One whose
-// cycle is not known yet is pushed with kNever, and told later.
+// A block's pipeline: values that become ready in a known cycle, in the order in which they were pushed.
 // A push into a full line ends the program, in every build (overflow.h). Memory is taken as far as a line has been
 // filled: one with a place for each of 65,536 queues costs nothing until there are that many.
 #pragma once
@@ -38,14 +37,6 @@ class DelayLine {
   T& front() { return slots_[first_].value; }
   Cycle ready_at(std::uint32_t n) const { return slots_[(first_ + n) & mask_].ready; }
   T& at(std::uint32_t n) { return slots_[(first_ + n) & mask_].value; }
-  // The place of the value pushed last, for be_ready(): the same until the value is popped.
-  std::uint32_t last() const { return (first_ + size_ - 1) & mask_; }
-  T& at_place(std::uint32_t place) { return slots_[place].value; }
-  // A value that was pushed with kNever becomes ready in `cycle`.
-  void be_ready(std::uint32_t place, Cycle cycle) {
-    slots_[place].ready = cycle;
-    if (place == first_) next_ready_ = cycle;
-  }
   T pop() {
     const T value = slots_[first_].value;
     drop();

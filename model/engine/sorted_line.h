@@ -30,6 +30,7 @@ class SortedLine {
   }
   Cycle next_ready() const { return size_ == 0 ? kNever : slots_[first_].ready; }
   bool ready(Cycle now) const { return next_ready() <= now; }
+  const T& front() const { return slots_[first_].value; }
   T pop() {
     assert(size_ > 0);
     const T value = slots_[first_].value;

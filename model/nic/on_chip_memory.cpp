@@ -136,8 +136,7 @@ class List {
     const auto& d = p_.dma_engine;
     add("dma_engine", "tags", d.tags, 32 + index_bits(kDmaClients + 1) + 8 + 4,
         "Read requests in flight: cookie, client, syndrome, whether it ends its segment and its read.");
-    add("dma_engine", "read_data", d.read_buffer_bytes / 16, 8 * 16,
-        "Data of reads, until it is complete and in order.");
+    add("dma_engine", "read_data", d.read_buffer_bytes / 16, 8 * 16, "Data of reads, until it is complete.");
     add("dma_engine", "completion_headers", d.completion_credits, 96, "Headers of the completions of reads: 12 bytes.");
     add("dma_engine", "leaving", d.leaving_depth, Descriptor<CompletionRequest>::kBits,
         "Payload packets whose last write has started.");

@@ -61,10 +61,11 @@ class AnswerTable {
     std::uint32_t qpn = 0;
     Index first = kNone, last = kNone;
     std::uint32_t count = 0;
-    std::uint32_t counted = 0;  // of them
-    std::uint32_t turns = 0;    // responses of it asked for since its turn began
-    bool listed = false;        // in the block's list of those with READ data to ask for
-    Index held = kNone;         // a coalesced ACK, not in the list
+    std::uint32_t counted = 0;                                // of them
+    std::uint32_t turns = 0;                                  // responses of it asked for since its turn began
+    bool listed = false;                                      // in the block's list of those with READ data to ask for
+    std::uint32_t first_on_way = kNone, last_on_way = kNone;  // in the block's list of READ data that was asked for
+    Index held = kNone;                                       // a coalesced ACK, not in the list
     std::uint32_t held_requests = 0;
     Cycle held_until = kNever;
   };

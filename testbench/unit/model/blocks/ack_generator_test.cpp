@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 
+#include "model/engine/sorted_line.h"
 #include "model/types/syndrome.h"
 #include "testbench/unit/model/engine/harness.h"
 #include "testbench/unit/request_packets.h"
@@ -31,6 +32,11 @@ class GatherMemory final : public Block {
     failing_ = va;
     failing_syndrome_ = syndrome;
     gone_ = gone;
+  }
+  // The data of a response whose last piece is at this address comes so much later.
+  void be_late_at(std::uint64_t va, std::uint64_t cycles) {
+    late_ = va;
+    later_ = cycles;
   }
   // Takes pieces only in cycles for which `ready` holds.
   void accept_when(std::function<bool(Cycle)> ready) { ready_ = std::move(ready); }
@@ -59,15 +65,16 @@ class GatherMemory final : public Block {
     if (failing_ >= s.va && failing_ < s.va + s.bytes && syndrome_ == 0) syndrome_ = failing_syndrome_;
     pieces_.push_back(s);
     taken_.push_back(now);
-    if (s.last) waiting_.push({s.buffer, syndrome_, gone_ && syndrome_ != 0}, now + latency_);
+    const std::uint64_t latency = latency_ + (s.va == late_ ? later_ : 0);
+    if (s.last) waiting_.push({s.buffer, syndrome_, gone_ && syndrome_ != 0}, now + latency);
     most_ = std::max(most_, waiting_.size() + std::size_t{!begins_});
   }
   HostMemory& host_;
   NicShared& shared_;
   std::uint64_t latency_;
   std::function<bool(Cycle)> ready_;
-  DelayLine<GatheredData> waiting_;
-  std::uint64_t failing_ = ~std::uint64_t{0};
+  SortedLine<GatheredData> waiting_;
+  std::uint64_t failing_ = ~std::uint64_t{0}, late_ = ~std::uint64_t{0}, later_ = 0;
   std::uint8_t failing_syndrome_ = 0;
   bool gone_ = false;
   bool begins_ = true;
@@ -536,6 +543,37 @@ TEST(AckGenerator, ReadsOfOneQpOverlap) {
   bench.run();
   EXPECT_EQ(fixture.gather.taken()[1], Cycle{12});
   EXPECT_EQ(fixture.tx.cycle(1), Cycle{118});
+}
+
+TEST(AckGenerator, DataThatComesLateHoldsUpNoOtherQp) {  // R4
+  Bench bench;
+  Fixture fixture(bench);
+  QpContext& other = fixture.add_qp(Qpn{0x12});
+  fixture.gather.be_late_at(0x1000, 1000);
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 100, 1024, 0x1000));
+  fixture.in.push(Cycle{9}, fixture.request(other, kReadRequest, 200, 1024, 0x2000));
+  bench.run();
+  ASSERT_EQ(fixture.answers.size(), 2u);
+  EXPECT_EQ(fixture.psn(0), 200u);
+  EXPECT_EQ(fixture.tx.cycle(0), Cycle{117}) << "it came in 113";
+  EXPECT_EQ(fixture.psn(1), 100u);
+  EXPECT_EQ(fixture.tx.cycle(1), Cycle{1116});
+  fixture.expect_clean();
+}
+
+TEST(AckGenerator, DataOfAQpLeavesInTheOrderOfItsRequests) {  // R3, R4
+  Bench bench;
+  Fixture fixture(bench);
+  fixture.gather.be_late_at(0x1000, 1000);
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 100, 1024, 0x1000));
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 101, 3072, 0x2000));
+  bench.run();
+  ASSERT_EQ(fixture.answers.size(), 4u);
+  for (std::uint32_t n = 0; n < 4; ++n) {
+    EXPECT_EQ(fixture.psn(n), 100 + n);
+    EXPECT_EQ(fixture.tx.cycle(n), Cycle{1116 + 2 * n}) << "what has come leaves behind it without a gap";
+  }
+  fixture.expect_clean();
 }
 
 TEST(AckGenerator, QpsTakeTurnsInAskingForReadData) {

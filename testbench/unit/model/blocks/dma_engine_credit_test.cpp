@@ -101,15 +101,124 @@ DmaEngineParams drawn_latency() {
   return p;
 }
 
-TEST(DmaEngineCredit, ReadsOfOneClientAreCompletedInTheirOrder) {  // R9
-  const std::uint32_t reads = 200;
+// The cookies of 200 reads of a client, as they are completed.
+std::vector<std::uint32_t> completed(DmaClient client, std::uint32_t bytes) {
+  const auto c = static_cast<std::size_t>(client);
   Bench bench;
   Fixture fixture(bench, drawn_latency());
-  for (std::uint32_t i = 0; i < reads; ++i) fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(i, 64));
+  for (std::uint32_t i = 0; i < 200; ++i) fixture.requests[c]->push(Cycle{9}, fixture.read(i, bytes));
   bench.run();
-  const auto& out = *fixture.completions[kWqeClient];
-  ASSERT_EQ(out.size(), reads);
-  for (std::uint32_t i = 0; i < reads; ++i) EXPECT_EQ(out.value(i).cookie, i);
+  EXPECT_EQ(fixture.dut.tags_in_use(), 0u);
+  std::vector<std::uint32_t> cookies;
+  for (std::size_t i = 0; i < fixture.completions[c]->size(); ++i) {
+    cookies.push_back(fixture.completions[c]->value(i).cookie);
+  }
+  return cookies;
+}
+
+TEST(DmaEngineCredit, OnlyTheTagCamsReadsAreCompletedInTheirOrder) {  // R9
+  for (const std::uint32_t bytes : {64u, 1500u}) {                    // of one TLP, and of three
+    std::vector<std::uint32_t> cookies = completed(DmaClient::kTag, bytes);
+    ASSERT_EQ(cookies.size(), 200u);
+    EXPECT_TRUE(std::ranges::is_sorted(cookies));
+    for (const DmaClient client : {DmaClient::kContext, DmaClient::kWqe, DmaClient::kSendPayload}) {
+      cookies = completed(client, bytes);
+      ASSERT_EQ(cookies.size(), 200u);
+      EXPECT_FALSE(std::ranges::is_sorted(cookies)) << static_cast<int>(client);
+      std::ranges::sort(cookies);
+      for (std::uint32_t i = 0; i < 200; ++i) EXPECT_EQ(cookies[i], i) << "each once";
+    }
+  }
+}
+
+TEST(DmaEngineCredit, GatheredResponsesComeWhenTheirDataIsComplete) {  // R9, R12
+  Bench bench;
+  Fixture fixture(bench, drawn_latency());
+  auto& fences = bench.source(fixture.dut.fences);
+  auto& fenced = bench.sink(fixture.dut.fenced);
+  std::vector<PacketHandle> asked;
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    const auto segments = fixture.response({64, 700});
+    asked.push_back(segments[0].buffer);
+    fixture.gather_response(Cycle{9}, segments);
+  }
+  fences.push(Cycle{9}, {false, DmaClient::kWqe, 30});
+  bench.run();
+  ASSERT_EQ(fixture.gathered.size(), asked.size());
+  std::vector<std::size_t> places;
+  Cycle fifteen{};
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const auto at = std::ranges::find(asked, fixture.gathered.value(i).buffer);
+    ASSERT_NE(at, asked.end());
+    places.push_back(static_cast<std::size_t>(at - asked.begin()));
+    if (places.back() < 15) fifteen = fixture.gathered.cycle(i);
+  }
+  EXPECT_FALSE(std::ranges::is_sorted(places));
+  ASSERT_EQ(fenced.size(), 1u);
+  EXPECT_EQ(fenced.cycle(0), fifteen) << "the first 30 segments are those of 15 responses, in whichever order";
+}
+
+TEST(DmaEngineCredit, ASlowReadKeepsOnlyItsOwnTag) {  // R5, R9
+  DmaEngineParams p = drawn_latency();
+  p.tags = 2;
+  p.read_latency = ReadLatency::kTable;  // one read in ten takes 50 us
+  p.read_latency_p50_ps = p.read_latency_p90_ps = p.read_latency_min_ps;
+  p.read_latency_p99_ps = p.read_latency_p999_ps = p.read_latency_max_ps = 50'000'000;
+  for (const DmaClient client : {DmaClient::kWqe, DmaClient::kTag}) {
+    const auto c = static_cast<std::size_t>(client);
+    Bench bench;
+    Fixture fixture(bench, p);
+    for (std::uint32_t i = 0; i < 40; ++i) fixture.requests[c]->push(Cycle{9}, fixture.read(i, 64));
+    bench.run();
+    std::size_t apart = 0;
+    for (std::size_t i = 1; i < 40; ++i) {
+      apart += fixture.completions[c]->cycle(i).count - fixture.completions[c]->cycle(i - 1).count > 10'000;
+    }
+    EXPECT_GT(fixture.completions[c]->cycle(39).count, 10'000u) << "some were slow";
+    EXPECT_LT(fixture.completions[c]->cycle(39).count, 200'000u) << "and those behind them were not";
+    EXPECT_LE(apart, 4u);
+  }
+}
+
+// A write of 64 bytes leaves in 10 + 88 and is visible in 598; a read of 64 bytes behind it leaves in 98 + 24, and its
+// latency ends in 222.
+DmaEngineParams slow_write(bool relaxed) {
+  DmaEngineParams p = byte_a_cycle();
+  p.write_latency_ps = 500'000;
+  p.relaxed_ordering = relaxed;
+  return p;
+}
+
+TEST(DmaEngineCredit, AReadFollowsTheWritesBeforeIt) {  // R5
+  for (const bool relaxed : {false, true}) {
+    Bench bench;
+    Fixture fixture(bench, slow_write(relaxed));
+    fixture.requests[kCqeClient]->push(Cycle{9}, fixture.write(1, 64));
+    fixture.requests[kWqeClient]->push(Cycle{20}, fixture.read(2, 64));
+    bench.run();
+    ASSERT_EQ(fixture.completions[kWqeClient]->size(), 1u);
+    EXPECT_EQ(fixture.completions[kWqeClient]->cycle(0), Cycle{598 + 84});
+  }
+}
+
+TEST(DmaEngineCredit, RelaxedPayloadIsReadBeforeTheWritesBeforeIt) {  // R5
+  constexpr auto kSendPayload = static_cast<std::size_t>(DmaClient::kSendPayload);
+  for (const bool relaxed : {false, true}) {
+    const Cycle expected{(relaxed ? 222u : 598u) + 84};
+    for (const bool gathers : {false, true}) {
+      Bench bench;
+      Fixture fixture(bench, slow_write(relaxed));
+      fixture.requests[kCqeClient]->push(Cycle{9}, fixture.write(1, 64));
+      if (gathers) {
+        fixture.gather_response(Cycle{20}, fixture.response({64}));
+      } else {
+        fixture.requests[kSendPayload]->push(Cycle{20}, fixture.read(2, 64));
+      }
+      bench.run();
+      ASSERT_EQ(fixture.gathered.size() + fixture.completions[kSendPayload]->size(), 1u);
+      EXPECT_EQ(gathers ? fixture.gathered.cycle(0) : fixture.completions[kSendPayload]->cycle(0), expected);
+    }
+  }
 }
 
 TEST(DmaEngineCredit, AReadPassesAnotherClientsSlowerOne) {  // R5
@@ -135,7 +244,7 @@ TEST(DmaEngineCredit, AReadPassesAnotherClientsSlowerOne) {  // R5
   EXPECT_GT(passed[1], 10u);
 }
 
-TEST(DmaEngineCredit, ASlowReadDoesNotHoldUpTheLink) {  // R5, R9: it holds up what its client asked for later
+TEST(DmaEngineCredit, ASlowReadDoesNotHoldUpTheLink) {  // R5, R9
   DmaEngineParams p = drawn_latency();
   p.read_latency = ReadLatency::kTable;
   p.read_latency_p50_ps = p.read_latency_p90_ps = p.read_latency_min_ps;

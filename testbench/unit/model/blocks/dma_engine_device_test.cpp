@@ -128,7 +128,9 @@ TEST(DmaEngineDevice, ThoseThatWaitForTheirTurnToCompleteAreBounded) {  // there
   }
   bench.run();
   ASSERT_EQ(fixture.completions[kWqeClient]->size(), 12u);
-  for (std::uint32_t n = 0; n < 12; ++n) EXPECT_EQ(fixture.completions[kWqeClient]->value(n).cookie, n);
+  std::uint32_t seen = 0;
+  for (std::uint32_t n = 0; n < 12; ++n) seen |= 1u << fixture.completions[kWqeClient]->value(n).cookie;
+  EXPECT_EQ(seen, 0xfffu) << "each once";
 }
 
 TEST(DmaEngineDevice, PacketsBehindThoseThatLeaveAreTakenInTime) {
@@ -169,16 +171,19 @@ TEST(DmaEngineDevice, ItIsBusyWhileTheMemoryIs) {
   EXPECT_EQ(fixture.dut.account()[static_cast<std::size_t>(Activity::kBusy)], 100u);
 }
 
-// A client's read of host memory and its next one of device memory: in the order of the requests (R9).
-TEST(DmaEngineDevice, CompletionsKeepTheirOrder) {
-  Bench bench;
-  Fixture fixture(bench, params_of_device(64, 1));
-  fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(1, 64));
-  fixture.requests[kWqeClient]->push(Cycle{9}, fixture.read(2, 64, kDevice));
-  bench.run();
-  ASSERT_EQ(fixture.completions[kWqeClient]->size(), 2u);
-  EXPECT_EQ(fixture.completions[kWqeClient]->value(0).cookie, 1u);
-  EXPECT_EQ(fixture.completions[kWqeClient]->value(1).cookie, 2u);
+// A client's read of host memory and its next one of device memory. (R9)
+TEST(DmaEngineDevice, ItsReadsDoNotWaitForThoseOfHostMemory) {
+  for (const DmaClient client : {DmaClient::kWqe, DmaClient::kTag}) {
+    const auto c = static_cast<std::size_t>(client);
+    Bench bench;
+    Fixture fixture(bench, params_of_device(64, 1));
+    fixture.requests[c]->push(Cycle{9}, fixture.read(1, 64));
+    fixture.requests[c]->push(Cycle{9}, fixture.read(2, 64, kDevice));
+    bench.run();
+    ASSERT_EQ(fixture.completions[c]->size(), 2u);
+    EXPECT_EQ(fixture.completions[c]->value(0).cookie, client == DmaClient::kTag ? 1u : 2u);
+    EXPECT_EQ(fixture.completions[c]->value(1).cookie, client == DmaClient::kTag ? 2u : 1u);
+  }
 }
 
 }  // namespace

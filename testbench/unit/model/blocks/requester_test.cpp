@@ -265,6 +265,24 @@ TEST(Requester, QpsTakeTurns) {  // (R2)
   EXPECT_EQ(sent.size(), 3u);
 }
 
+TEST(Requester, AQpsSlowPayloadHoldsUpNoOtherQp) {  // (R2)
+  Bench bench;
+  Fixture fixture(bench);
+  for (std::uint32_t n = 1; n <= 2; ++n) fixture.create(Fixture::context(Transport::kRc, Qpn{n}));
+  fixture.post(10, {{.sge = {Fixture::segment(8)}}}, Qpn{1});
+  fixture.post(20, {inline_send()}, Qpn{1});
+  fixture.post(21, {inline_send()}, Qpn{2});
+  bench.run();
+  ASSERT_EQ(fixture.tx.size(), 3u);
+  EXPECT_EQ(fixture.tx.cycle(0), Cycle{23 + kLatency}) << "made behind the one before, three cycles apart";
+  EXPECT_EQ(fixture.frame(0).psn, Psn{100});
+  EXPECT_NE(fixture.frame(0).udp_source_port, fixture.frame(1).udp_source_port);
+  EXPECT_EQ(fixture.tx.cycle(1), Cycle{10 + kReadCycles + kLatency});
+  EXPECT_EQ(fixture.frame(1).psn, Psn{100});
+  EXPECT_EQ(fixture.tx.cycle(2), Cycle{10 + kReadCycles + kLatency + 2}) << "its own next packet waits for it";
+  EXPECT_EQ(fixture.frame(2).psn, Psn{101});
+}
+
 TEST(Requester, ItWaitsForRoomOnTheWire) {  // (R2)
   Bench bench;
   Fixture fixture(bench, Fixture::params(), 2);

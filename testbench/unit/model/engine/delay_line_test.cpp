@@ -42,19 +42,6 @@ TEST(DelayLine, HoldsAsManyAsItSays) {
   }
 }
 
-TEST(DelayLine, AValueMayBeToldItsCycleLater) {
-  DelayLine<int> line(4);
-  line.push(1, kNever);
-  const std::uint32_t first = line.last();
-  line.push(2, kNever);
-  line.be_ready(line.last(), Cycle{5});
-  EXPECT_FALSE(line.ready(Cycle{5})) << "the one in front is not ready";
-  line.be_ready(first, Cycle{7});
-  EXPECT_EQ(line.next_ready(), Cycle{7});
-  EXPECT_EQ(line.pop(), 1);
-  EXPECT_EQ(line.next_ready(), Cycle{5});
-}
-
 TEST(DelayLineDeathTest, APushIntoAFullLineEndsTheProgramAndNamesItsPlace) {
   DelayLine<int> line(3);  // its ring has four slots: a fourth push would not overwrite an entry
   for (int i = 0; i < 3; ++i) line.push(i, Cycle{0});

@@ -143,6 +143,7 @@ constexpr const char* kOneACycle = "one value comes and one goes in each cycle";
 constexpr const char* kOfTags = "TagMatchCam.BlockedOutputLosesNothing";
 constexpr std::pair<const char*, const char*> kNotFilled[] = {
     {"ack_generator_command_done", kOneCommand},
+    {"ack_generator_dma_done", kOneACycle},
     {"ack_generator_failures", "AckGenerator.WhatWaitsToBeReportedIsOneFailureOfAQp"},
     {"ack_generator_refusals", kTakenAtOnce},
     {"address_translator_command_replies", kOneCommand},
