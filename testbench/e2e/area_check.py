@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """scripts/area: what yosys finds in the RTL, beside the model."""
+import importlib.machinery
 import json
 import os
 import re
@@ -77,6 +78,42 @@ def grh_scatter(bench):
         bench.expect_equal(result["ports"]["out_valid_o"], count, "bits of out_valid_o")
         bits = model["pipeline"]["entry_bits"]  # a packet's registers have most of a piece's
         bench.expect(result["gates"] > bits // 2 and bits // 2 < result["flip_flops"] < 2 * bits, f"size: {result}")
+
+
+def levels(bench):
+    """Levels are the gates on the longest path between registers, memories and ports, also of long ones."""
+    sys.dont_write_bytecode = True
+    script = importlib.machinery.SourceFileLoader("area", str(e2e.ROOT / "scripts" / "area")).load_module()
+
+    def gate(kind, output, **inputs):
+        return {"type": f"$_{kind}_", "connections": {"Y": [output]} | {port: [bit] for port, bit in inputs.items()}}
+
+    flip_flop = {"type": "$_DFF_PN0_", "connections": {"C": [1], "R": [2], "D": [12], "Q": [10]}}
+    netlist = [gate("AND", 12, A=11, B=3), gate("NOT", 11, A=10), gate("OR", 13, A=11, B=11), flip_flop,
+               {"type": script.MEMORY, "connections": {"RD_DATA": [20]}}, gate("NOT", 21, A=20)]
+    bench.expect_equal(script.levels_of(netlist), 2, "a path of NOT and AND from a register to it")
+    bench.expect_equal(script.levels_of([flip_flop]), 0, "without gates")
+    chain = [gate("XOR", n + 1, A=n, B=n - 1) for n in range(100, 50100)]
+    bench.expect_equal(script.levels_of(chain[::-1]), 50000, "a long path")
+    need_yosys()
+    done = area(bench, e2e.ROOT / "scripts" / "area", BLOCK, "--config", "tiny", "--json")
+    result = json.loads(done.stdout)[BLOCK][0]
+    bench.expect(1 < result["levels"] < result["gates"] / 4, f"{BLOCK}: {result['levels']} levels")
+    bench.expect("1 of 1 configurations" in done.stderr, f"progress: {done.stderr}")
+
+
+def bench_(bench):
+    """scripts/bench: what failed is named below the table, which is no wider for it."""
+    rows = [{"name": "cam/model/100", "real_time": 2.0, "time_unit": "ms", "cycles/s": 1e6},
+            {"name": "cam/rtl/100", "real_time": 0, "time_unit": "ms", "error_occurred": True,
+             "error_message": "no such RTL: " + "x" * 900}]
+    (bench.folder / "figures.json").write_text(json.dumps({"benchmarks": rows}), encoding="ascii")
+    done = bench.start(sys.executable, "-B", e2e.ROOT / "scripts" / "bench", "--from", "figures.json")
+    lines = done.stdout.splitlines()
+    bench.expect_equal(done.returncode, 0, done.stderr)
+    bench.expect(max(map(len, lines[:3])) < 60, f"the table is wide: {lines[:3]}")
+    bench.expect(lines[2].split() == ["cam/rtl/100", "failed"] and lines[3].startswith("cam/rtl/100: no such RTL"),
+                 f"failure: {lines[2:]}")
 
 
 def mistakes(bench):
@@ -163,7 +200,8 @@ def refusals(bench):
             bench.expect(word in done.stderr, f"{' '.join(arguments)}: does not name {word}: {done.stderr}")
 
 
-CHECKS = {"grh_scatter": grh_scatter, "mistakes": mistakes, "absent": absent, "refusals": refusals}
+CHECKS = {"grh_scatter": grh_scatter, "levels": levels, "mistakes": mistakes, "absent": absent, "refusals": refusals,
+          "bench": bench_}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))
