@@ -13,6 +13,8 @@ constexpr std::uint32_t kLastQpn = 0x3ffff;  // of every kind of number: several
 constexpr std::uint32_t kLastNumber = 0x3ffff;
 constexpr std::uint32_t kFirstKeyIndex = 2;  // kInvalidKey is of index 1
 constexpr std::uint64_t kMttBytes = std::uint64_t{1} << 40;
+constexpr std::uint8_t kSilenced = 1;  // the first step of a client's end; those of its objects follow
+
 }  // namespace
 
 bool ring_fits(std::uint64_t offset, std::uint32_t slots, std::uint32_t stride) {
@@ -167,31 +169,46 @@ CommandResult Device::silence(ClientId client) {
       if (qp.owner == client) qpns.push_back(Qpn{number});
     }
     if (!qpns.empty()) t.ticket = commands_.silence_qps(qpns);
-    t.step = 1;
+    t.step = kSilenced;
   }
-  return await(t.ticket);
+  return t.step == kSilenced ? await(t.ticket) : CommandResult::kDone;
 }
 
 CommandResult Device::close(ClientId client) {
-  if (clients_.at(client).teardown.step == 0) leave_domains(client);
+  Objects& own = clients_.at(client);
+  if (own.teardown.step == 0) leave_domains(client);
   if (const CommandResult r = silence(client); r != CommandResult::kDone) return r;
-  // What refers to QPs, the QPs, then what they refer to.
-  const auto all = [client](auto& objects, auto destroy) {
-    for (auto it = objects.begin(); it != objects.end();) {
+  // What refers to QPs, the QPs, then what they refer to. A step is over when `destroy` is done with each of them; those
+  // that have a smaller number than `next` are not looked at again.
+  std::uint8_t step = kSilenced;
+  const auto all = [&](auto& objects, auto concerns, auto destroy) {
+    if (own.teardown.step != step++) return CommandResult::kDone;
+    for (auto it = objects.lower_bound(own.next); it != objects.end();) {
       const auto here = it++;  // it may go
-      if (here->second.owner != client) continue;
+      if (!concerns(here->second)) continue;
+      own.next = here->first;
       if (const CommandResult r = destroy(here->first); r != CommandResult::kDone) return r;
     }
+    own.next = 0;
+    own.teardown.step = step;
     return CommandResult::kDone;
   };
-  CommandResult r = all(flows_, [this](std::uint32_t n) { return destroy_flow(n); });
-  if (r == CommandResult::kDone) r = all(rss_, [this](std::uint32_t n) { return destroy_rss(Qpn{n}); });
-  if (r == CommandResult::kDone) r = all(qps_, [this](std::uint32_t n) { return destroy_qp(Qpn{n}); });
-  if (r == CommandResult::kDone) r = all(srqs_, [this](std::uint32_t n) { return destroy_srq(Srqn{n}); });
-  if (r == CommandResult::kDone) r = all(windows_, [this](std::uint32_t n) { return destroy_window(Key{n}); });
-  if (r == CommandResult::kDone) r = all(regions_, [this](std::uint32_t n) { return destroy_region(Key{n}); });
-  if (r == CommandResult::kDone) r = all(cqs_, [this](std::uint32_t n) { return destroy_cq(Cqn{n}); });
+  const auto is_own = [client](const auto& object) { return object.owner == client; };
+  CommandResult r = all(flows_, is_own, [this](std::uint32_t n) { return destroy_flow(n); });
+  if (r == CommandResult::kDone) r = all(rss_, is_own, [this](std::uint32_t n) { return destroy_rss(Qpn{n}); });
+  if (r == CommandResult::kDone) r = all(qps_, is_own, [this](std::uint32_t n) { return destroy_qp(Qpn{n}); });
+  if (r == CommandResult::kDone) r = all(srqs_, is_own, [this](std::uint32_t n) { return destroy_srq(Srqn{n}); });
+  if (r == CommandResult::kDone) r = all(windows_, is_own, [this](std::uint32_t n) { return destroy_window(Key{n}); });
+  if (r == CommandResult::kDone) r = all(regions_, is_own, [this](std::uint32_t n) { return end_region(Key{n}); });
+  const auto may_be_bound = [&](const WindowObject& window) {
+    return own.windows_remain && shared(pds_, client, window.pd) != nullptr;
+  };
+  if (r == CommandResult::kDone) r = all(windows_, may_be_bound, [&](std::uint32_t n) { return release(own, Key{n}); });
+  if (r == CommandResult::kDone) r = await(own.teardown.ticket);
+  if (r == CommandResult::kDone) r = all(regions_, is_own, [this](std::uint32_t n) { return forget_region(Key{n}); });
+  if (r == CommandResult::kDone) r = all(cqs_, is_own, [this](std::uint32_t n) { return destroy_cq(Cqn{n}); });
   if (r != CommandResult::kDone) return r;
+  std::erase_if(page_work_, [client](const PageWork& work) { return work.number == 0 && work.client == client; });
   leave_imports(client);
   std::erase_if(counters_, [client](const auto& entry) { return entry.second.owner == client; });
   for (auto it = xrcds_.begin(); it != xrcds_.end();) {

@@ -33,8 +33,8 @@
 //   R13 A flow names a RAW_PACKET QP of its client, or a QP of kCreateRss, which are in use by it (EBUSY). The queues
 //       of such a QP are RAW_PACKET QPs of its client without a send queue, and as long in use.
 //   R14 A PD and device memory may be imported by other clients, which then may do with them what their owner may. With
-//       its owner's end one of these becomes its owner. A region is its owner's, and goes with it; who has its PD may
-//       free it.
+//       its owner's end one of these becomes its owner. A region is its owner's, and goes with it, and the windows that
+//       are bound to it, whoever's they are, allow nothing from then on; who has its PD may free it.
 //   R15 A null region has no memory, pages or rkey (model/core/memory/translation.h, R8). It is not reregistered.
 //   R16 A counters object adds up what its flows count, those that are gone too. It is in use by flows (EBUSY).
 #pragma once
@@ -137,9 +137,11 @@ class Device {
   std::int32_t check_region(ClientId client, const channel::Memory& m) const;
   static MptEntry entry_of(Key key, const RegionObject& region);
   Ticket install_region(Key key, RegionObject& region);
-  void forget_region(Key key);
+  CommandResult forget_region(Key key);
   CommandResult take_from_nic(Key key, RegionObject& region, bool& in_use);
   CommandResult destroy_region(Key key);
+  CommandResult end_region(Key key);
+  CommandResult release(Objects& closing, Key window);
   std::optional<Key> take_key();
   CommandResult allocate_window(ClientId client, Command& c);
   CommandResult free_window(ClientId client, Command& c);
@@ -150,6 +152,7 @@ class Device {
   std::optional<BusAddress> make_entry(RegionObject& region, const MptEntry& entry, std::uint64_t va);
   bool is_present(const Event& request);
   std::uint64_t make_present(Key key, std::uint64_t va, std::uint64_t count);
+  std::uint64_t present_or_none(const PageWork& work);
   bool go_on(PageWork& advice, Cycle now);
   CommandResult advise_memory(ClientId client, Command& c, Cycle now);
   // device_own_memory.cpp

@@ -23,7 +23,7 @@ CommandResult Device::import(ClientId client, Command& c) {
     return CommandResult::kDone;
   }
   const auto region = regions_.find(asked.number);
-  const bool is_there = region != regions_.end() && region->second.asked.pd == asked.pd &&
+  const bool is_there = region != regions_.end() && !region->second.ends && region->second.asked.pd == asked.pd &&
                         shared(pds_, client, asked.pd) != nullptr && shared(pds_, from, asked.pd) != nullptr;
   if (!is_there) return refuse(c, EINVAL);
   asked.rkey = asked.number;

@@ -200,7 +200,7 @@ CommandResult Device::free_memory(ClientId client, Command& c) {
   const Key key{c.message.body.handle.number};
   const auto region = regions_.find(raw(key));
   const bool is_there =
-      region != regions_.end() &&
+      region != regions_.end() && !region->second.ends &&
       (region->second.owner == client || shared(pds_, client, region->second.asked.pd) != nullptr);  // (R14)
   if (!is_there) return refuse(c, EINVAL);
   const CommandResult r = destroy_region(key);
@@ -220,8 +220,8 @@ CommandResult Device::take_from_nic(Key key, RegionObject& region, bool& in_use)
     region.window = 0;
   }
   if (t.step == 2) {
-    auto next = windows_.upper_bound(region.window);
-    while (next != windows_.end() && next->second.owner != region.owner) ++next;
+    auto next = windows_.upper_bound(region.window);  // whoever's they are (R14)
+    while (next != windows_.end() && next->second.pd != region.asked.pd) ++next;
     if (next == windows_.end()) {
       t = {3, commands_.free_region(key)};
     } else {
@@ -240,6 +240,32 @@ CommandResult Device::destroy_region(Key key) {
   const CommandResult r = take_from_nic(key, regions_.at(raw(key)), in_use);
   if (r == CommandResult::kDone && !in_use) forget_region(key);
   return r;
+}
+
+// With its owner's end the NIC loses it whatever is bound to it. Its number and pages are not used again before the
+// windows that were bound to it are released. (R14)
+CommandResult Device::end_region(Key key) {
+  RegionObject& region = regions_.at(raw(key));
+  Teardown& t = region.teardown;
+  if (!region.ends) {
+    if (const CommandResult r = await(t.ticket); r != CommandResult::kDone)
+      return r;  // who has its PD may be freeing it
+    region.ends = true;
+    t.ticket = commands_.free_region(key, true);
+  }
+  CommandReply reply;
+  if (const CommandResult r = await(t.ticket, &reply); r != CommandResult::kDone) return r;
+  if (reply.number != 0) clients_.at(region.owner).windows_remain = true;
+  return CommandResult::kDone;
+}
+
+// One after the other; the one before may have been freed by its owner meanwhile.
+CommandResult Device::release(Objects& closing, Key window) {
+  if (const CommandResult r = await(closing.teardown.ticket); r != CommandResult::kDone) return r;
+  if (closing.released == raw(window)) return CommandResult::kDone;
+  closing.released = raw(window);
+  closing.teardown.ticket = commands_.release_window(window);
+  return CommandResult::kGiven;
 }
 
 CommandResult Device::allocate_window(ClientId client, Command& c) {
@@ -279,7 +305,7 @@ CommandResult Device::destroy_window(Key key) {
   return CommandResult::kDone;
 }
 
-void Device::forget_region(Key key) {
+CommandResult Device::forget_region(Key key) {
   RegionObject& region = regions_.at(raw(key));
   Objects& own = clients_.at(region.owner);
   own.pages -= region.pages;
@@ -289,6 +315,7 @@ void Device::forget_region(Key key) {
   free_tables(region);
   key_indices_used_.erase(raw(key) >> 8);
   regions_.erase(raw(key));
+  return CommandResult::kDone;
 }
 
 }  // namespace rxnic

@@ -2,6 +2,7 @@
 // On-demand paging: answers the page requests of the NIC, and carries out ibv_advise_mr(3). (R12 of device.h)
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
 #include "bridge/device/device.h"
 #include "model/core/memory/translation.h"
@@ -95,6 +96,15 @@ void Device::request_page(const Event& request, bool of_requester, Cycle now) {
   page_work_.push_back({request.key, request.va, host_.page_fault_pages, due, {}, 0, request.number, of_requester});
 }
 
+// Outside of a request nobody is ended by what cannot be had: such a page does not exist.
+std::uint64_t Device::present_or_none(const PageWork& work) {
+  try {
+    return make_present(work.key, work.va, work.pages);
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
+}
+
 bool Device::answer_pages(Out<Doorbell>& translator, Out<Doorbell>& requester, Cycle now) {
   bool any = false, advised = false;
   std::erase_if(page_work_, [&](PageWork& work) {
@@ -102,14 +112,18 @@ bool Device::answer_pages(Out<Doorbell>& translator, Out<Doorbell>& requester, C
     if (work.number == 0) {
       if (advised) return false;
       any = advised = true;
-      return !go_on(work, now) || work.pages == 0;
+      try {
+        return !go_on(work, now) || work.pages == 0;
+      } catch (const std::bad_alloc&) {
+        return true;
+      }
     }
     Out<Doorbell>& to = work.of_requester ? requester : translator;
     if (!to.can_push(now)) return false;
     Doorbell reply;
     reply.kind = DoorbellKind::kPageReply;
     reply.number = work.number;
-    reply.value = make_present(work.key, work.va, work.pages) > 0 ? 0 : 1;
+    reply.value = present_or_none(work) > 0 ? 0 : 1;
     to.push(now, reply);
     return any = true;
   });

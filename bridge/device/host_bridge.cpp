@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
+#include <exception>
+#include <new>
 #include <string>
 
 #include "model/blocks/written_completions.h"
@@ -252,7 +254,11 @@ void HostBridge::open(const HostEvent& event) {
     return;
   }
   Device& device = nics_[event.nic]->device;
-  const std::int32_t status = device.open(event.client);
+  std::int32_t status = ENOMEM;
+  try {
+    status = device.open(event.client);
+  } catch (const std::bad_alloc&) {  // (R8)
+  }
   if (status == 0) {
     clients_[event.client].nic = event.nic;
     ++counters_.opened;
@@ -260,8 +266,22 @@ void HostBridge::open(const HostEvent& event) {
   port_.opened(event.client, status, device.attributes());
 }
 
-// Carries out the client's requests until one has to wait. False: the client is gone.
+// R8. False: the client is gone.
 bool HostBridge::advance(ClientId id, Client& client, Cycle now) {
+  try {
+    return go_on(id, client, now);
+  } catch (const std::exception& e) {
+    ++counters_.failed;
+    client.requests.clear();
+    client.retry = kNever;
+    port_.failed(id, e.what());
+    if (client.closing) clients_.erase(id);  // what it leaves behind is its own
+    return false;
+  }
+}
+
+// Carries out the client's requests until one has to wait.
+bool HostBridge::go_on(ClientId id, Client& client, Cycle now) {
   client.retry = kNever;
   client.awaits_reply = false;
   ringing_ |= bit_of(client.nic);  // some requests give commands

@@ -16,6 +16,7 @@
 //       were connected to its QPs find out as with hardware: what they send is not acknowledged (retry exceeded).
 //   R7  The observer is notified of each receive completion in the cycle in which its write has landed, compressed or
 //       not, with the times of its own message.
+//   R8  An exception that escapes from a client's request, or from its end, ends that client (host_port.h R3).
 #pragma once
 
 #include <cstddef>
@@ -43,6 +44,7 @@ struct HostBridgeCounters {
   std::uint64_t notices = 0;      // events sent to programs
   std::uint64_t opened = 0;       // clients
   std::uint64_t closed = 0;       // of them gone and cleaned up after
+  std::uint64_t failed = 0;       // of them ended by a fault of the simulator (R8)
 };
 
 class HostBridge final : public Block {
@@ -87,6 +89,7 @@ class HostBridge final : public Block {
   void take(const HostEvent& event, Cycle now);
   void open(const HostEvent& event);
   bool advance(ClientId id, Client& client, Cycle now);
+  bool go_on(ClientId id, Client& client, Cycle now);
   bool deliver_doorbells(Cycle now);
   bool commands_in_progress() const;
   // A notice, an event or a reply came in this cycle: it is seen in the next one.

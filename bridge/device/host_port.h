@@ -5,6 +5,8 @@
 //   R1  What a program does is a sequence of HostEvents. With the data that DMA reads from its memory they determine
 //       everything that the model does.
 //   R2  A client is one opened device of one program. Its number is given to another one only after released().
+//   R3  A client whose request cannot be carried out because something went wrong in the simulator ends (failed()), and
+//       nobody else does. When not even its objects can be freed its number is never used again.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +47,8 @@ class HostPort {
   virtual void completed(ClientId client, Cqn cq, std::uint32_t count) = 0;
   // channel 0: the asynchronous events.
   virtual void notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) = 0;
+  // The request that it waits for has no reply: its kClose follows. It may have come already. (R3)
+  virtual void failed(ClientId /*client*/, const std::string& /*why*/) {}
   // After kClose: the device holds nothing of this client any more, neither objects nor addresses of its memory.
   virtual void released(ClientId client) = 0;
   // Nothing will happen in the model before cycle `due` (kNever: ever) unless a program asks for something. Returns the

@@ -39,6 +39,7 @@ struct RegionObject {
   std::uint64_t mtt_offset = 0, pages = 0;
   Teardown teardown{};
   std::uint32_t window = 0;             // whose binding is looked at meanwhile
+  bool ends = false;                    // with its owner, whatever is bound to it
   std::vector<std::uint64_t> tables{};  // of its tree: offsets in the MTT, the root's first
 };
 
@@ -157,6 +158,9 @@ struct ClientObjects {
   std::map<std::uint32_t, std::uint32_t> channel_users;  // by channel: CQs
   std::uint64_t pages = 0;                               // of its regions
   Teardown teardown;                                     // of all of it
+  std::uint32_t next = 0;                                // of the kind that is being destroyed: its next number
+  bool windows_remain = false;                           // others', that were bound to its regions
+  std::uint32_t released = 0;                            // the last of them
 };
 
 }  // namespace rxnic

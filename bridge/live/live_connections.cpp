@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <utility>
 
 #include "bridge/live/live_port.h"
@@ -60,7 +61,23 @@ void LivePort::refuse(const Connection& connection, const std::string& why) {
   say("refused " + name_of(connection) + ": " + why);
 }
 
+// R15.
 void LivePort::receive(Connection& connection) {
+  try {
+    receive_all(connection);
+  } catch (const std::exception& e) {
+    break_off(connection, e.what());
+  }
+}
+
+// A request that is being carried out has no reply any more.
+void LivePort::break_off(Connection& connection, const std::string& why) {
+  say("ended the connection of " + name_of(connection) + ": " + why);
+  connection.busy = false;
+  disconnect(connection);
+}
+
+void LivePort::receive_all(Connection& connection) {
   for (int i = 0; i < kMessagesAtOnce && !connection.busy; ++i) {
     Received received;
     switch (channel::receive_message(connection.socket.get(), received, Waiting::kNo, closer_)) {
@@ -128,11 +145,11 @@ void LivePort::handle(Connection& connection, Received& received) {
     if (from == nullptr || from->nic != connection.nic) return answer(connection, message, EBADF);
     connection.request.body.import.client = raw(from->client->id());
   }
-  connection.busy = true;
   HostEvent& event = events_.emplace_back();
   event.kind = HostEvent::Kind::kRequest;
   event.client = connection.client->id();
   event.message = connection.request;
+  connection.busy = true;
 }
 
 // The connection that the request's descriptor is the program's end of. (R13)
@@ -162,16 +179,17 @@ void LivePort::handle_open(Connection& connection, Received& received) {
     refuse(connection, why);
     return answer(connection, message, status);
   }
-  connection.request = message;
-  connection.busy = true;
-  connection.state = State::kOpening;
-  connection.nic = message.body.open.nic;
-  HostEvent& event = events_.emplace_back();
+  HostEvent event;
   event.kind = HostEvent::Kind::kOpen;
   event.client = id;
   event.nic = message.body.open.nic;
   event.pid = static_cast<std::uint32_t>(connection.peer.pid);
   event.program = connection.program;
+  events_.push_back(std::move(event));
+  connection.request = message;
+  connection.busy = true;
+  connection.state = State::kOpening;
+  connection.nic = message.body.open.nic;
   clients_[raw(id)] = client.get();
   serials_[raw(id)] = connection.serial;
   connection.client = std::move(client);
@@ -214,7 +232,9 @@ void LivePort::opened(ClientId id, std::int32_t status, const channel::DeviceAtt
   notes_.say(name_of(*connection) + " has opened NIC " + std::to_string(message.body.open.nic));
   if (connection->gone) return close_client(*connection);
   // Once for each write: as a semaphore, the program's eventfd stays readable after it was read.
-  watch(client.wake(), Source::kDoorbell, connection->serial, EPOLLET);
+  if (!watch(client.wake(), Source::kDoorbell, connection->serial, EPOLLET)) {
+    return break_off(*connection, std::string("its doorbells cannot be waited for: ") + std::strerror(errno));
+  }
   answer(*connection, message, 0);
 }
 
@@ -231,6 +251,19 @@ void LivePort::reply(ClientId id, const Message& message) {
   sent.type = request.type;
   sent.sequence = request.sequence;
   answer(*connection, sent, message.status);
+}
+
+void LivePort::failed(ClientId client, const std::string& why) {
+  Connection* const connection = connection_of(client);
+  if (connection != nullptr && !connection->gone) {
+    return break_off(*connection, "a request of it failed in the simulator: " + why);
+  }
+  if (connection != nullptr && connection->busy) {
+    connection->busy = false;
+    say("a request of " + name_of(*connection) + ", which has ended, failed in the simulator: " + why);
+    return close_client(*connection);
+  }
+  say("the objects of client " + std::to_string(raw(client)) + " cannot be freed: " + why);
 }
 
 void LivePort::answer(Connection& connection, Message message, std::int32_t status) {
@@ -299,7 +332,8 @@ void LivePort::end_all(bool notify_model) {
 
 LivePort::Connection* LivePort::connection_of(ClientId client) {
   if (raw(client) >= clients_.size() || clients_[raw(client)] == nullptr) return nullptr;
-  return &connections_.at(serials_[raw(client)]);
+  const auto found = connections_.find(serials_[raw(client)]);
+  return found == connections_.end() ? nullptr : &found->second;
 }
 
 }  // namespace rxnic

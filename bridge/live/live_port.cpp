@@ -91,9 +91,10 @@ bool LivePort::take(Cycle now, HostEvent& event) {
   events_.pop_front();
   if (event.kind == HostEvent::Kind::kRequest) ++counters_.requests;
   if (event.kind == HostEvent::Kind::kClose) {
-    Connection& connection = *connection_of(event.client);
-    kept_.emplace(event.client, std::move(connection.client->mapping()));
-    forget(connection);
+    if (Connection* const connection = connection_of(event.client)) {
+      kept_.emplace(event.client, std::move(connection->client->mapping()));
+      forget(*connection);
+    }
   }
   return true;
 }

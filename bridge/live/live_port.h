@@ -30,6 +30,8 @@
 //       holds anything of a client nobody else has its id.
 //   R13 A kImport... names another client by a descriptor of its socket; EBADF: none that has opened a NIC has it.
 //   R14 on_show is called at the beginning of wait().
+//   R15 Whatever goes wrong while a program's connection or request is looked at, memory that runs out for example, ends
+//       that connection, with a line that says so, and no other.
 #pragma once
 
 #include <signal.h>
@@ -104,6 +106,7 @@ class LivePort final : public HostPort {
   void reply(ClientId client, const channel::Message& message) override;
   void completed(ClientId client, Cqn cq, std::uint32_t count) override;
   void notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) override;
+  void failed(ClientId client, const std::string& why) override;
   void released(ClientId client) override;
   Cycle wait(Cycle now, Cycle due) override;
   Cycle next_look(Cycle now) override;
@@ -170,6 +173,8 @@ class LivePort final : public HostPort {
   void close_silent();
   bool take_id(ClientId& id);
   void receive(Connection& connection);
+  void receive_all(Connection& connection);
+  void break_off(Connection& connection, const std::string& why);
   void handle(Connection& connection, channel::Received& received);
   void handle_open(Connection& connection, channel::Received& received);
   void answer(Connection& connection, channel::Message message, std::int32_t status);

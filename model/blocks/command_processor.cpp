@@ -158,8 +158,9 @@ CommandProcessor::Steps CommandProcessor::steps_of(CommandKind kind) {
                                          &P::clear_entry,      &P::invalidate,     &P::wait_for_users,
                                          &P::wait_for_gathers, &P::settle_payload, &P::fence_payload,
                                          &P::read_old_region,  &P::uncount_window};
-  static constexpr Step kReleaseWindow[] = {&P::read_entry, &P::take_bound_window, &P::read_old_region,
-                                            &P::uncount_window};
+  static constexpr Step kReleaseWindow[] = {&P::read_entry,      &P::read_bound_region, &P::release_window,
+                                            &P::forget_released, &P::wait_for_packets,  &P::wait_for_responses,
+                                            &P::read_old_region, &P::uncount_window};
   static constexpr Step kCreateQueue[] = {&P::read_wq,      &P::create_wq,       &P::create_tag_list,
                                           &P::name_srq,     &P::attach_srq,      &P::give_back_tag_list,
                                           &P::give_back_wq, &P::end_without_room};

@@ -31,8 +31,10 @@
 //       flow one of flows, a QP that spreads its frames one of rss_contexts.
 //   R11 `windows`: WQEs of send queues that change keys. One is taken before the driver's next command and begun at
 //       once, without command_cycles. Its answer says that no access by an old key is under way.
-//   R12 A region counts the windows that are bound to it, in its MPT entry: in_use, when it is to be freed. A window
-//       that a peer has invalidated counts until release_window, its next binding or its end.
+//   R12 A region counts the windows that are bound to it, in its MPT entry: in_use, when it is to be freed, unless the
+//       command's value is 1. Then it goes, the reply's number says how many were bound, and their keys allow what they
+//       allowed until release_window. A window that a peer has invalidated counts until release_window, its next binding
+//       or its end. release_window leaves a window alone that is bound to a region that exists.
 //   R13 A copy between host and device memory goes through the buffer, a buffer at a time. One that is refused on the
 //       way has copied what came before.
 #pragma once
@@ -180,6 +182,7 @@ class CommandProcessor final : public Block {
   WindowBinding binding() const { return {window_.key, window_.va, window_.length, window_.access}; }
   Next write_entry(const MptEntry& entry, Cycle now);
   Next write_count(const MptEntry& region, Cycle now);
+  bool is_bound_to(const MptEntry& region) const { return region.valid != 0 && region.key == entry_.bound_to; }
   Next refuse_window();
   Next read_window(Cycle now);
   Next check_window(Cycle now);
@@ -188,7 +191,9 @@ class CommandProcessor final : public Block {
   Next forget_window(Cycle now);
   Next wait_for_packets(Cycle now);
   Next wait_for_responses(Cycle now);
-  Next take_bound_window(Cycle now);
+  Next read_bound_region(Cycle now);
+  Next release_window(Cycle now);
+  Next forget_released(Cycle now);
   Next read_old_region(Cycle now);
   Next uncount_window(Cycle now);
   Next count_window(Cycle now);

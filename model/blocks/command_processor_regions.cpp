@@ -34,7 +34,8 @@ CommandProcessor::Next CommandProcessor::end_if_bound(Cycle) {
   region_entry_ = {};
   if (entry_.valid == 0 || (entry_.key ^ command_.number) >> 8 != 0) return end(CommandStatus::kNoObject);  // (R5)
   if (!is_window(entry_.kind) && entry_.key != command_.number) return end(CommandStatus::kNoObject);
-  if (entry_.windows != 0) return end(CommandStatus::kInUse);  // (R12)
+  if (entry_.windows != 0 && command_.value == 0) return end(CommandStatus::kInUse);  // (R12)
+  reply_.number = entry_.windows;
   return Next::kGoesOn;
 }
 

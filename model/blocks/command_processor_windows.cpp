@@ -75,14 +75,26 @@ CommandProcessor::Next CommandProcessor::wait_for_responses(Cycle now) {
 
 // (R12)
 
-CommandProcessor::Next CommandProcessor::take_bound_window(Cycle now) {
+CommandProcessor::Next CommandProcessor::read_bound_region(Cycle now) {
   entry_ = mailbox<MptEntry>();
   region_entry_ = {};
   if (entry_.valid == 0 || !is_window(entry_.kind)) return end(CommandStatus::kNoObject);  // (R5)
-  if (entry_.bound_to == 0 || entry_.invalidated == 0) return end(CommandStatus::kDone);
+  if (entry_.bound_to == 0) return end(CommandStatus::kDone);
+  return read(mpt_address(Key{entry_.bound_to}), sizeof(MptEntry), now);
+}
+
+CommandProcessor::Next CommandProcessor::release_window(Cycle now) {
+  was_bound_ = entry_.invalidated == 0;
+  if (was_bound_ && is_bound_to(mailbox<MptEntry>())) return end(CommandStatus::kDone);
   MptEntry entry = entry_;
+  entry.invalidated = 1;
   entry.bound_to = 0;
   return write_entry(entry, now);
+}
+
+// With the pages that were looked up by its key since the region has gone.
+CommandProcessor::Next CommandProcessor::forget_released(Cycle now) {
+  return was_bound_ ? invalidate(now) : Next::kGoesOn;
 }
 
 CommandProcessor::Next CommandProcessor::read_old_region(Cycle now) {
@@ -94,6 +106,7 @@ CommandProcessor::Next CommandProcessor::read_old_region(Cycle now) {
 CommandProcessor::Next CommandProcessor::uncount_window(Cycle now) {
   if (entry_.bound_to == 0 || entry_.bound_to == region_entry_.key) return Next::kGoesOn;
   auto region = mailbox<MptEntry>();
+  if (!is_bound_to(region)) return Next::kGoesOn;  // it has gone before its window
   --region.windows;
   return write_count(region, now);
 }

@@ -94,7 +94,9 @@ Ticket CommandQueue::create_region(const MptEntry& entry, std::span<const BusAdd
   return give(c, entry);
 }
 
-Ticket CommandQueue::free_region(Key key) { return give(CommandKind::kFreeRegion, raw(key)); }
+Ticket CommandQueue::free_region(Key key, bool bound) {
+  return give(CommandKind::kFreeRegion, raw(key), bound ? 1 : 0);
+}
 
 Ticket CommandQueue::release_window(Key key) { return give(CommandKind::kReleaseWindow, raw(key)); }
 

@@ -39,7 +39,8 @@ class CommandQueue {
   Ticket resize_cq(const CqContext& cq, std::uint32_t consumer);
   Ticket free_cq(Cqn number);
   Ticket create_region(const MptEntry& entry, std::span<const BusAddress> pages);
-  Ticket free_region(Key key);  // or a memory window
+  // Or a memory window. `bound`: although windows are bound to it; the reply's number says how many.
+  Ticket free_region(Key key, bool bound = false);
   Ticket release_window(Key key);
   Ticket create_queue(const WqContext& queue);  // the reply's number: WqId
   Ticket query_queue(WqId id);

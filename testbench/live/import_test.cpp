@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices, PDs, regions and device memory of another context: of this process, and of a child's.
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
+#include <cstring>
 
 #include "testbench/live/verbs_pair.h"
 
@@ -144,6 +148,139 @@ TEST_P(Import, WhatIsNotThereIsRefused) {
   EXPECT_EQ(errno, EINVAL);
   EXPECT_EQ(ibv_import_dm(context.get(), 12345), nullptr);
   EXPECT_EQ(errno, EINVAL);
+}
+
+// A child that has a region in a PD of its own, which its parent imports.
+class ChildWithARegion {
+ public:
+  struct Told {
+    std::uint32_t pd, region, rkey;
+    std::uint64_t address;
+  };
+  ChildWithARegion() {
+    std::array<int, 2> ends{};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return;
+    child_ = fork();
+    if (child_ == 0) {
+      close(ends[0]);
+      _exit(serve(ends[1]));
+    }
+    close(ends[1]);
+    end_ = ends[0];
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    iovec data{&told, sizeof told};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    if (recvmsg(end_, &message, MSG_CMSG_CLOEXEC) == ssize_t{sizeof told} && CMSG_FIRSTHDR(&message) != nullptr) {
+      std::memcpy(&device, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof device);
+    }
+  }
+  ~ChildWithARegion() { close(end_); }
+  // Killed, or it closes its device.
+  void end(bool killed) {
+    if (killed) kill(child_, SIGKILL);
+    shutdown(end_, SHUT_WR);
+    int status = -1;
+    EXPECT_EQ(waitpid(child_, &status, 0), child_);
+    EXPECT_EQ(status, killed ? SIGKILL : 0);
+  }
+
+  Told told{};
+  int device = -1;
+
+ private:
+  static int serve(int end) {
+    const World world(0);
+    Arena arena(world, kPage, Arena::kAllRights | IBV_ACCESS_MW_BIND);
+    const Told told{world.pd->handle, arena.region->handle, arena.region->rkey, arena.address(0)};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    iovec data{const_cast<Told*>(&told), sizeof told};
+    msghdr message{};
+    message.msg_iov = &data;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(rights), &world.context->cmd_fd, sizeof(int));
+    char none = 0;
+    return sendmsg(end, &message, 0) == ssize_t{sizeof told} && read(end, &none, 1) == 0 ? 0 : 1;
+  }
+
+  pid_t child_ = -1;
+  int end_ = -1;
+};
+
+// The window is this program's. Afterwards other programs have the number and the pages of the one that is gone.
+TEST_P(Import, ARegionGoesWithItsProcessAlthoughAnImporterHasBoundAWindowToIt) {
+  for (const ibv_mw_type type : {IBV_MW_TYPE_1, IBV_MW_TYPE_2}) {
+    for (const bool killed : {true, false}) {
+      SCOPED_TRACE(std::to_string(type) + (killed ? ", killed" : ", closed"));
+      ChildWithARegion child;
+      ASSERT_GE(child.device, 0);
+      const Owned<ibv_context> context = own(ibv_import_device(child.device), "ibv_import_device");
+      ibv_pd* const pd = ibv_import_pd(context.get(), child.told.pd);
+      ASSERT_NE(pd, nullptr);
+      ibv_mr* const mr = ibv_import_mr(pd, child.told.region);
+      ASSERT_NE(mr, nullptr);
+      mr->addr = reinterpret_cast<void*>(child.told.address);
+      Owned<ibv_cq> cq = own(ibv_create_cq(context.get(), 16, nullptr, nullptr, 0), "ibv_create_cq");
+      ibv_qp_init_attr init{};
+      init.send_cq = init.recv_cq = cq.get();
+      init.qp_type = IBV_QPT_RC;
+      init.cap = {16, 16, 1, 1, 0};
+      init.sq_sig_all = 1;
+      Owned<ibv_qp> qp = own(ibv_create_qp(pd, &init), "ibv_create_qp");
+      connect(qp.get(), a.world, qp->qp_num);
+      ibv_mw* const mw = ibv_alloc_mw(pd, type);
+      ASSERT_NE(mw, nullptr);
+      ibv_mw_bind_info to{mr, child.told.address, kPage, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
+      if (type == IBV_MW_TYPE_1) {
+        ibv_mw_bind request{};
+        request.bind_info = to;
+        must(ibv_bind_mw(qp.get(), mw, &request), "ibv_bind_mw");
+      } else {
+        ibv_send_wr wr{};
+        wr.opcode = IBV_WR_BIND_MW;
+        wr.bind_mw = {mw, ibv_inc_rkey(mw->rkey), to};
+        live::post(qp.get(), wr);
+        mw->rkey = wr.bind_mw.rkey;
+      }
+      ASSERT_EQ(take(cq.get()).status, IBV_WC_SUCCESS);
+      child.end(killed);
+      while (ibv_mr* const there = ibv_import_mr(pd, child.told.region)) ibv_unimport_mr(there);
+
+      std::array<ibv_sge, 1> source{a.arena.sge(0, 64)};
+      Owned<ibv_mr> own_region(ibv_reg_mr(pd, a.arena.at(0), kPage, IBV_ACCESS_LOCAL_WRITE));
+      ASSERT_NE(own_region, nullptr);
+      source[0].lkey = own_region->lkey;
+      ibv_send_wr write = send_wr(IBV_WR_RDMA_WRITE, source);
+      write.wr.rdma = {child.told.address, mw->rkey};
+      // As long as the region is on its way out, what is written there is lost.
+      ibv_wc_status status = IBV_WC_SUCCESS;
+      for (int tries = 0; status == IBV_WC_SUCCESS && tries < 100'000; ++tries) {
+        live::post(qp.get(), write);
+        status = take(cq.get()).status;
+      }
+      EXPECT_NE(status, IBV_WC_SUCCESS) << "its QP is connected to itself: refused, or flushed by the refusal";
+      EXPECT_EQ(ibv_dealloc_mw(mw), 0);
+      EXPECT_EQ(ibv_dereg_mr(mr), EINVAL) << "it is gone";
+      ibv_unimport_mr(mr);
+      qp.reset();
+      own_region.reset();
+      EXPECT_EQ(ibv_dealloc_pd(pd), 0);
+    }
+  }
+  reconnect({.all_signaled = true});
+  EXPECT_EQ(carry_out(IBV_WR_RDMA_WRITE, a.arena.sge(0, 100), b.arena.address(0), b.arena.region->rkey),
+            IBV_WC_SUCCESS);
+  b.arena.expect(0, a.arena.bytes(0, 100));
+  expect_nothing_else_written();
 }
 
 RXNIC_ON_ONE_AND_TWO_NICS(Import);

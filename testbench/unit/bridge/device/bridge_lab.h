@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,10 +34,12 @@ class TestPrograms final : public ProgramMemory {
     std::vector<std::uint8_t> local = std::vector<std::uint8_t>(kLocalBytes);
     std::uint64_t read_only_from = ~std::uint64_t{0}, read_only_to = 0;  // addresses
     bool ended = false;                                                  // of it only the heap is left
+    bool throws = false;                                                 // whoever reads from it
   };
   bool read(ClientId client, std::uint64_t address, std::span<std::uint8_t> to) override {
     const std::uint8_t* from = find(client, address, to.size());
     if (from == nullptr) return false;
+    if (spaces.at(client)->throws) throw std::bad_alloc();
     std::memcpy(to.data(), from, to.size());
     return true;
   }
@@ -83,6 +86,13 @@ class TestPort final : public HostPort {
     notices[client].push_back({channel, event});
   }
   void released(ClientId client) override { released_clients.push_back(client); }
+  void failed(ClientId client, const std::string& why) override {
+    failures[client] = why;
+    HostEvent close;
+    close.kind = HostEvent::Kind::kClose;
+    close.client = client;
+    events.push_back(close);
+  }
   Cycle wait(Cycle now, Cycle due) override {
     ++waits;
     if (due == kNever) known_at_waits.push_back(completions);
@@ -99,6 +109,7 @@ class TestPort final : public HostPort {
   std::map<ClientId, std::int32_t> open_status;
   std::map<ClientId, std::vector<channel::Message>> replies;
   std::map<ClientId, std::uint64_t> completions;
+  std::map<ClientId, std::string> failures;
   std::map<ClientId, std::vector<Notice>> notices;
   std::vector<ClientId> released_clients;
   channel::DeviceAttributes attributes;

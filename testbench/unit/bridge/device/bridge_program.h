@@ -80,6 +80,7 @@ class Program {
     close();
     lose_memory();
   }
+  void break_memory() { space_->throws = true; }
   void lose_memory() { space_->ended = true; }  // as long as its death is not noticed
 
   std::uint32_t create_pd() {

@@ -156,5 +156,25 @@ TEST(HostBridgeDeath, BothSidesMayDieTogether) {
   EXPECT_EQ(lab.bridge->device(0).objects() + lab.bridge->device(1).objects(), 0u);
 }
 
+// R8: the pages of its on-demand region are looked at for its request, and for the NIC.
+TEST(HostBridgeDeath, AFaultWhileARequestIsCarriedOutEndsItsProgramAlone) {
+  Lab lab(1);
+  Program unlucky(lab, 0), other(lab, 0);
+  const auto pd = unlucky.create_pd();
+  const auto mr = unlucky.create_mr(pd, unlucky.local(4096), 4096, kLocalWrite | kAccessOnDemand);
+  unlucky.break_memory();
+  channel::Message advise;
+  advise.type = Request::kAdviseMemory;
+  advise.body.advice = {pd, mr, kAdvicePrefetchWrite, kAdviceFlush, unlucky.local(0) - 4096, 4096, 0};
+  unlucky.send(advise);
+  wait_for_closed(lab, 1);
+  EXPECT_EQ(lab.own_port.failures.count(unlucky.id), 1u);
+  EXPECT_EQ(lab.own_port.replies[unlucky.id].size(), 2u) << "it has no reply";
+  EXPECT_EQ(lab.own_port.released_clients, std::vector{unlucky.id});
+  EXPECT_EQ(lab.bridge->counters().failed, 1u);
+  EXPECT_EQ(lab.bridge->device(0).objects(), 0u);
+  EXPECT_NE(other.create_pd(), 0u);
+}
+
 }  // namespace
 }  // namespace rxnic::host_bridge_death_test

@@ -396,5 +396,32 @@ TEST_F(LiveConnectionsTest, RandomMessagesAreAnsweredOrTheirSenderLeaves) {
   carry_out(good, Request::kAllocatePd);
 }
 
+// Its program may have ended by then.
+TEST_F(LiveConnectionsTest, ARequestThatFailsInTheSimulatorEndsItsProgramAlone) {  // R15
+  LiveProgram other;
+  open_program(other);
+  for (const bool ended : {false, true}) {
+    LiveProgram program;
+    const ClientId client = open_program(program);
+    program.send(message_of(Request::kAllocatePd));
+    EXPECT_EQ(take_one().kind, HostEvent::Kind::kRequest);
+    if (ended) program.socket.reset();
+    EXPECT_TRUE(take().empty());
+    log.clear();
+    port->failed(client, "no memory");
+    EXPECT_NE(log.find("failed in the simulator: no memory"), std::string::npos) << log;
+    if (!ended) {
+      EXPECT_TRUE(program.receive_is_over());
+    }
+    const HostEvent event = take_one();
+    EXPECT_EQ(event.kind, HostEvent::Kind::kClose);
+    EXPECT_EQ(event.client, client);
+    port->failed(client, "still none");  // while its objects are freed
+    EXPECT_TRUE(take().empty());
+    EXPECT_EQ(port->clients(), 1u);
+  }
+  carry_out(other, Request::kAllocatePd);
+}
+
 }  // namespace
 }  // namespace rxnic::live_connections_test

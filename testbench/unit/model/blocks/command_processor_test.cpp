@@ -852,6 +852,54 @@ TEST(CommandProcessorWindows, AWindowThatAPeerHasInvalidatedIsCountedUntilItIsRe
   }
 }
 
+TEST(CommandProcessorWindows, ARegionThatGoesAlthoughAWindowIsBoundLeavesItToBeReleased) {  // R12
+  Bench bench;
+  auto& f = bench.keep<WindowFixture>(bench);
+  f.window(MemoryKind::kWindow2);
+  f.regions.answer = {40, 50};
+  f.bind(10);
+  f.give(1000, CommandKind::kFreeRegion, raw(kRegion), 1);
+  f.bind(2000, kRegion, 0x1000, Key{raw(kNewKey) + 1});  // it cannot be bound to any more
+  f.give(3000, CommandKind::kReleaseWindow, raw(kWindow));
+  std::uint8_t bound = 0;
+  bench.at(Cycle{2999}, [&](Cycle) {
+    bound = f.entry(kWindow).invalidated;
+    f.asked.clear();
+  });
+  f.give(4000, CommandKind::kReleaseWindow, raw(kWindow));
+  bench.run();
+  ASSERT_EQ(f.replies.size(), 3u);
+  EXPECT_EQ(f.reply(0).status, CommandStatus::kDone);
+  EXPECT_EQ(f.reply(0).number, 1u) << "so many were bound";
+  EXPECT_FALSE(f.done.value(1).ok);
+  EXPECT_EQ(bound, 0);
+  EXPECT_EQ(f.reply(1).status, CommandStatus::kDone);
+  EXPECT_EQ(f.asked, (Asked{"region", "retire", "fence"})) << "what was begun with its key is over";
+  EXPECT_EQ(f.regions.seen.back().length, 0x1000u) << "and the pages that it names are forgotten";
+  EXPECT_EQ(f.entry(kWindow).invalidated, 1);
+  EXPECT_EQ(f.entry(kWindow).bound_to, 0u);
+  EXPECT_EQ(f.entry(kRegion).windows, 0u) << "the entry of a region that is gone is not written to";
+  EXPECT_EQ(f.reply(2).status, CommandStatus::kDone);
+}
+
+// The number of the region is another's by then.
+TEST(CommandProcessorWindows, AWindowThatOutlivesItsRegionDoesNotUncountAnothers) {  // R12
+  Bench bench;
+  auto& f = bench.keep<WindowFixture>(bench);
+  f.window(MemoryKind::kWindow2);
+  f.bind(10);
+  bench.at(Cycle{1000}, [&](Cycle) {
+    MptEntry another = f.entry(kRegion);
+    another.key += 1;
+    another.windows = 5;
+    f.host.store(mpt_address(kRegion), another);
+  });
+  f.give(2000, CommandKind::kFreeRegion, raw(kWindow));
+  bench.run();
+  EXPECT_EQ(f.reply(0).status, CommandStatus::kDone);
+  EXPECT_EQ(f.bound_to(kRegion), 5u);
+}
+
 TEST(CommandProcessorWindows, ARequestGoesBeforeCommandsThatWait) {  // R11
   Bench bench;
   auto& f = bench.keep<WindowFixture>(bench);
