@@ -76,6 +76,7 @@ enum class Request : std::uint16_t {
 inline constexpr Request kLastRequest = Request::kImportDeviceMemory;
 
 inline constexpr std::uint32_t kMaxNics = 64;
+inline constexpr std::size_t kIdentityBytes = 16;
 inline constexpr std::uint32_t kGids = 4;  // entries of a port's GID table; the last is empty
 enum class GidType : std::uint8_t { kNone, kRoceV1, kRoceV2 };
 
@@ -118,10 +119,14 @@ struct Hello {  // request: pid, socket, program; reply: the rest
   char program[64] = {};                       // name, for messages and the log
   std::array<std::uint64_t, 16> node_guids{};  // of the first 16 NICs; NIC n's is that of NIC 0 + n
 };
-struct Open {  // request: nic; reply: attributes
+// Random bytes at an address of the program, of this process alone: no child has them. By them the simulator makes sure
+// whose memory it has read (live_memory.h R6).
+struct Open {  // request: nic, identity; reply: attributes
   std::uint32_t nic = 0;
   std::uint32_t client = 0;
   DeviceAttributes attributes;
+  std::uint64_t identity_at = 0;  // 0: there are none
+  std::array<std::uint8_t, kIdentityBytes> identity{};
 };
 struct Handle {  // kAllocatePd, every kFree..., kCreateChannel/kFreeChannel: the number
   std::uint32_t number = 0;

@@ -79,6 +79,15 @@ int LiveClient::open(channel::Received& request, std::string& why) {
   }
   wake_ = std::move(wake);
   if (is_process_memory(own_memory.get())) own_memory_ = std::move(own_memory);
+  // Kept from now on: of the memory that the program has while it waits for the reply.
+  if (pid_ != 0) maps_.reset(::open(("/proc/" + std::to_string(pid_) + "/maps").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!maps_ && (errno == EMFILE || errno == ENFILE)) {
+    const int status = errno;
+    why = "the simulator has no file descriptor left";
+    return status;
+  }
+  identity_at_ = request.message.body.open.identity_at;
+  identity_ = request.message.body.open.identity;
   return 0;
 }
 

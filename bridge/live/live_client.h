@@ -12,6 +12,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -40,6 +41,8 @@ class EventPipe {
   std::deque<channel::EventRecord> backlog_;
 };
 
+using Identity = std::array<std::uint8_t, channel::kIdentityBytes>;
+
 class LiveClient {
  public:
   static constexpr std::size_t kMostChannels = 256;
@@ -58,6 +61,11 @@ class LiveClient {
   LiveMapping& mapping() { return mapping_; }
   // The program's /proc/self/mem; -1: it passed none.
   int own_memory() const { return own_memory_.get(); }
+  // Its /proc/PID/maps; -1: it cannot be read.
+  int maps() const { return maps_.get(); }
+  // Where its memory holds what (channel::Open); 0: nowhere.
+  std::uint64_t identity_at() const { return identity_at_; }
+  const Identity& identity() const { return identity_; }
 
   int wake() const { return wake_.get(); }
   // The program has written to its eventfd: resets it.
@@ -79,7 +87,9 @@ class LiveClient {
   std::string program_;
   LiveMapping mapping_;
   channel::Descriptor wake_;
-  channel::Descriptor own_memory_;
+  channel::Descriptor own_memory_, maps_;
+  std::uint64_t identity_at_ = 0;
+  Identity identity_{};
   EventPipe events_;
   std::unordered_map<std::uint32_t, EventPipe> channels_;
   std::uint32_t last_channel_ = 0;

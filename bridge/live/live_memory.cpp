@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/live/live_memory.h"
 
-#include <fcntl.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -9,7 +8,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <string>
 
@@ -42,23 +40,6 @@ void write_shared(std::uint8_t* base, std::uint64_t offset, std::span<const std:
   }
 }
 
-bool not_permitted(int number) { return number == EPERM || number == ENOSYS || number == EACCES; }
-
-// A line of /proc/PID/maps: "begin-end perms ..." in hexadecimal.
-struct Range {
-  std::uint64_t begin = 0, end = 0;
-  bool readable = false, writable = false;
-};
-bool parse_range(const char* line, const char* line_end, Range& range) {
-  const auto begin = std::from_chars(line, line_end, range.begin, 16);
-  if (begin.ec != std::errc{} || begin.ptr == line_end || *begin.ptr != '-') return false;
-  const auto end = std::from_chars(begin.ptr + 1, line_end, range.end, 16);
-  if (end.ec != std::errc{} || line_end - end.ptr < 5) return false;
-  range.readable = end.ptr[1] == 'r';
-  range.writable = end.ptr[2] == 'w';
-  return true;
-}
-
 }  // namespace
 
 bool LiveMemory::read(ClientId id, std::uint64_t address, std::span<std::uint8_t> to) {
@@ -71,7 +52,10 @@ bool LiveMemory::read(ClientId id, std::uint64_t address, std::span<std::uint8_t
       count(counters_.shared_reads, to.size());
     }
   } else if (const LiveClient* const client = port_.find(id)) {
-    done = to.empty() || move(*client, address, to.data(), to.size(), false);
+    bool ok = false;
+    const Read alone{id, address, to, &ok};
+    done = to.empty() || (!rights_.queries() && read_at_once({&alone, 1}) == 1) ||  // (R7)
+           move(*client, address, to.data(), to.size(), false);
   }
   counters_.failures += done ? 0u : 1u;
   return done;
@@ -111,23 +95,32 @@ void LiveMemory::read_all(std::span<const Read> reads) {
 // Returns how many were read, from the first on.
 std::size_t LiveMemory::read_at_once(std::span<const Read> reads) {
   const LiveClient* client = port_.find(reads[0].client);
-  if (client == nullptr || way(*client).by_descriptor) return 0;
-  std::array<iovec, kMostAtOnce> here, there;
+  if (client == nullptr || !way(*client).process_vm) return 0;
+  Identity found{};
+  std::array<iovec, kMostAtOnce + 1> here, there;
+  here[0] = {found.data(), found.size()};
+  there[0] = {reinterpret_cast<void*>(client->identity_at()), found.size()};
   for (std::size_t n = 0; n < reads.size(); ++n) {
-    here[n] = {reads[n].to.data(), reads[n].to.size()};
-    there[n] = {reinterpret_cast<void*>(reads[n].address), reads[n].to.size()};
+    here[n + 1] = {reads[n].to.data(), reads[n].to.size()};
+    there[n + 1] = {reinterpret_cast<void*>(reads[n].address), reads[n].to.size()};
   }
   watch_.begin(client->process());
-  const ssize_t moved = process_vm_readv(client->pid(), here.data(), reads.size(), there.data(), reads.size(), 0);
+  const ssize_t moved =
+      process_vm_readv(client->pid(), here.data(), reads.size() + 1, there.data(), reads.size() + 1, 0);
   if (watch_.end()) report_killed(*client);
+  if (moved < static_cast<ssize_t>(found.size()) || found != client->identity()) {
+    way(*client).process_vm = false;
+    for (const Read& read : reads) std::fill(read.to.begin(), read.to.end(), std::uint8_t{0});  // another's
+    return 0;
+  }
   std::size_t done = 0;
-  for (auto left = static_cast<std::size_t>(std::max<ssize_t>(moved, 0)); done < reads.size(); ++done) {
+  for (auto left = static_cast<std::size_t>(moved) - found.size(); done < reads.size(); ++done) {
     if (reads[done].to.size() > left) break;
     left -= reads[done].to.size();
     *reads[done].ok = true;
     count(counters_.process_reads, reads[done].to.size());
   }
-  counters_.together += done;
+  if (reads.size() > 1) counters_.together += done;
   return done;
 }
 
@@ -140,8 +133,8 @@ LiveMemory::Way& LiveMemory::way(const LiveClient& client) {
   const std::size_t index = raw(client.id());
   if (index >= ways_.size()) ways_.resize(index + 1);
   Way& w = ways_[index];
-  if (w.serial != client.serial()) w = Way{client.serial(), {}, {}, {}, {}};
-  if (!options_.process_vm || client.pid() == 0) w.by_descriptor = true;
+  if (w.serial == client.serial()) return w;
+  w = {client.serial(), options_.process_vm && client.pid() != 0 && client.identity_at() != 0, false};
   return w;
 }
 
@@ -164,25 +157,13 @@ void LiveMemory::report_killed(const LiveClient& client) const {
 bool LiveMemory::move_unwatched(const LiveClient& client, std::uint64_t address, std::uint8_t* local, std::size_t bytes,
                                 bool write) {
   Way& w = way(client);
-  if (!w.by_descriptor) {
-    const iovec here{local, bytes};
-    const iovec there{reinterpret_cast<void*>(address), bytes};
-    const ssize_t moved = (write ? process_vm_writev : process_vm_readv)(client.pid(), &here, 1, &there, 1, 0);
-    if (moved == static_cast<ssize_t>(bytes)) {
-      count(write ? counters_.process_writes : counters_.process_reads, bytes);
-      return true;
-    }
-    w.gone = moved < 0 && errno == ESRCH;
-    if (moved >= 0 || !not_permitted(errno)) return false;
-    w.by_descriptor = true;
-  }
-  if (!permitted(w, client, address, bytes, write)) return false;
+  if (client.own_memory() < 0 || !permitted(w, client, address, bytes, write)) return false;
   for (std::size_t done = 0; done < bytes;) {
     const auto at = static_cast<off_t>(address + done);
     const ssize_t moved = write ? pwrite(client.own_memory(), local + done, bytes - done, at)
                                 : pread(client.own_memory(), local + done, bytes - done, at);
     if (moved < 0 && errno == EINTR) continue;
-    w.gone = moved == 0;  // 0 bytes: the process has no address space any more
+    w.gone = moved == 0;
     if (moved <= 0) return false;
     done += static_cast<std::size_t>(moved);
   }
@@ -190,39 +171,12 @@ bool LiveMemory::move_unwatched(const LiveClient& client, std::uint64_t address,
   return true;
 }
 
-// R2. The file is opened once: it stays that of the program even when its PID is given to another process.
+// R2.
 bool LiveMemory::permitted(Way& w, const LiveClient& client, std::uint64_t address, std::uint64_t bytes, bool write) {
-  if (client.own_memory() < 0) return false;
-  if (!w.maps_tried && client.pid() != 0) {
-    w.maps.reset(open(("/proc/" + std::to_string(client.pid()) + "/maps").c_str(), O_RDONLY | O_CLOEXEC));
-  }
-  w.maps_tried = true;
-  if (!w.maps) return !write;
-  // Ranges come in ascending order; `address` moves on as they cover it.
-  const std::uint64_t end = address + bytes;
-  if (end < address || lseek(w.maps.get(), 0, SEEK_SET) != 0) return false;
-  char buffer[16384];
-  std::size_t kept = 0;
-  for (bool any = false; address < end; any = true) {
-    const ssize_t got = ::read(w.maps.get(), buffer + kept, sizeof buffer - kept);
-    if (got <= 0) {
-      w.gone = !any;  // it has no address space any more
-      return false;
-    }
-    const char* line = buffer;
-    const char* const filled = buffer + kept + got;
-    for (const char* next; address < end && (next = std::find(line, filled, '\n')) != filled; line = next + 1) {
-      Range range;
-      if (!parse_range(line, next, range)) return false;
-      if (range.end <= address) continue;
-      if (range.begin > address || !(write ? range.writable : range.readable)) return false;
-      address = range.end;
-    }
-    kept = static_cast<std::size_t>(filled - line);
-    if (kept == sizeof buffer) return false;  // no line is so long
-    std::memmove(buffer, line, kept);
-  }
-  return true;
+  if (client.maps() < 0) return !write;
+  const PageRights::Answer answer = rights_.ask(client.maps(), address, bytes, write);
+  w.gone = answer == PageRights::Answer::kGone;
+  return answer == PageRights::Answer::kYes;
 }
 
 }  // namespace rxnic

@@ -83,7 +83,8 @@ int Connection::open(std::uint32_t nic, Context& context) {
   channel::Descriptor events, events_write, own_memory;
   if (!wake_) return errno;
   if (const int status = make_event_pipe(events, events_write); status != 0) return status;
-  // For the simulator's access to registered memory: by process_vm_readv where Yama allows it, else by the descriptor.
+  // For the simulator's access to registered memory: by the descriptor, several reads together by process_vm_readv where
+  // Yama allows it.
   prctl(PR_SET_PTRACER, hello_.simulator_pid, 0, 0, 0);
   own_memory.reset(::open("/proc/self/mem", O_RDWR | O_CLOEXEC));
   if (!own_memory) own_memory.reset(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -92,6 +93,7 @@ int Connection::open(std::uint32_t nic, Context& context) {
   channel::Message message = request(channel::Request::kOpen);
   message.body.open = {};
   message.body.open.nic = nic;
+  identity_.make(message.body.open);
   const int descriptors[] = {mapping_.descriptor(), wake_.get(), events_write.get(), own_memory.get()};
   if (const int status = exchange(message, descriptors); status != 0) return status;
   context_ = &context;

@@ -13,6 +13,7 @@
 
 #include "bridge/channel/protocol.h"
 #include "bridge/channel/socket.h"
+#include "bridge/verbs/identity.h"
 #include "bridge/verbs/lock.h"
 #include "bridge/verbs/mapping.h"
 
@@ -46,6 +47,7 @@ class Connection {
   channel::Hello hello_;
   Context* context_ = nullptr;
   Mapping mapping_;
+  IdentityPage identity_;
   channel::Descriptor wake_;  // eventfd
 };
 

@@ -10,15 +10,21 @@
 //   names [COUNT]     as reopens, each time with another name
 //   linger            hands over sockets whose last close() waits for 8 s, while another connection is served
 //   semaphore         opens a NIC with an eventfd that stays readable, and sleeps for 3 s
-//   userfault         sends from a page that it never supplies (userfaultfd); exit 77 where it may not
+//   userfault         sends from a page that it never supplies (userfaultfd): it is killed, or its request fails; exit 77
+//                     where it may not
 //   silent [COUNT]    connects COUNT times (default 300) and says nothing, until it is killed
+//   executes [COUNT]  executes another image COUNT times (default 20) while its memory is written to: the image has the
+//                     same addresses, and exits with 1 when one of its bytes changes
 //   verbs             no abuse: opens a NIC through the drop-in and makes a CQ
 //   lines             is refused as fast as it can for 3 s
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -135,7 +141,7 @@ void userfault() {
   std::printf("sends\n");
   std::fflush(stdout);
   post(a.get(), wr);
-  (void)take(cq.get());
+  std::printf("%s\n", ibv_wc_status_str(take(cq.get()).status));
 }
 
 void silent(std::uint32_t count) {
@@ -144,6 +150,77 @@ void silent(std::uint32_t count) {
   std::printf("%u connections\n", count);
   std::fflush(stdout);
   for (;;) pause();
+}
+
+// Where both images have memory.
+constexpr std::size_t kPlaceBytes = 1 << 20;
+std::uint8_t* map_place() {
+  void* const place = reinterpret_cast<void*>(0x2800'0000);
+  void* const memory = mmap(place, kPlaceBytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_POPULATE, -1, 0);
+  require(memory == place, "mmap");
+  return static_cast<std::uint8_t*>(memory);
+}
+
+// What it maps is zeros, and what comes for the image before it is not.
+int image() {
+  const std::uint8_t* const place = map_place();
+  for (const auto end = Clock::now() + std::chrono::milliseconds{100}; Clock::now() < end;) {
+    if (std::any_of(place, place + kPlaceBytes, [](std::uint8_t byte) { return byte != 0; })) return 1;
+  }
+  return 0;
+}
+
+struct Told {
+  std::uint32_t qpn = 0, rkey = 0;
+};
+
+// Its memory is written to by `peer`; it executes the image when that is under way.
+int become_image(int told, int asked, const ibv_gid& peer, std::uint32_t peers_qpn) {
+  const World world(0);
+  std::uint8_t* const place = map_place();
+  const Owned<ibv_mr> region =
+      own(ibv_reg_mr(world.pd.get(), place, kPlaceBytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE), "ibv_reg_mr");
+  const Owned<ibv_cq> cq = world.cq(16);
+  const Owned<ibv_qp> qp = make_qp(world, cq.get(), cq.get());
+  connect(qp.get(), peer, peers_qpn);
+  const Told mine{qp->qp_num, region->rkey};
+  char go = 0;
+  require(write(told, &mine, sizeof mine) == ssize_t{sizeof mine} && read(asked, &go, 1) == 1, "pipe");
+  for (const volatile std::uint8_t& last = place[kPlaceBytes - 1]; last == 0;) {
+  }
+  execl("/proc/self/exe", "abuse", "image", nullptr);
+  return 2;
+}
+
+void executes(std::uint32_t count) {
+  for (std::uint32_t n = 0; n < count; ++n) {
+    const World world(0);
+    Arena arena(world, kPlaceBytes);
+    std::memset(arena.at(0), 0x77, kPlaceBytes);
+    const Owned<ibv_cq> cq = world.cq(256);
+    const Owned<ibv_qp> qp = make_qp(world, cq.get(), cq.get());
+    int told[2], asked[2];
+    require(pipe2(told, O_CLOEXEC) == 0 && pipe2(asked, O_CLOEXEC) == 0, "pipe2");
+    const ibv_gid gid = world.gid(2);
+    const pid_t child = fork();
+    if (child == 0) _exit(become_image(told[1], asked[0], gid, qp->qp_num));
+    Told theirs;
+    require(read(told[0], &theirs, sizeof theirs) == ssize_t{sizeof theirs}, "read");
+    connect(qp.get(), gid, theirs.qpn);
+    require(write(asked[1], "g", 1) == 1, "write");
+    std::array<ibv_sge, 1> list{arena.sge(0, kPlaceBytes)};
+    for (int n_posted = 0; n_posted < 16; ++n_posted) {
+      ibv_send_wr wr = send_wr(IBV_WR_RDMA_WRITE, list);
+      wr.wr.rdma = {0x2800'0000, theirs.rkey};
+      post(qp.get(), wr);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    for (const int end : {told[0], told[1], asked[0], asked[1]}) close(end);
+    if (status != 0) throw std::runtime_error("image " + std::to_string(n) + ": status " + std::to_string(status));
+  }
+  std::printf("%u images were not written to\n", count);
 }
 
 void lines() {
@@ -171,6 +248,8 @@ int main(int argc, char** argv) {
       {"semaphore", semaphore},
       {"userfault", userfault},
       {"silent", [&] { silent(number(300)); }},
+      {"executes", [&] { executes(number(20)); }},
+      {"image", [] { std::exit(image()); }},
       {"lines", lines},
       {"verbs", [] { std::printf("made %s\n", World(0).cq(16) != nullptr ? "a CQ" : "nothing"); }},
   };

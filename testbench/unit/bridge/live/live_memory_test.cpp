@@ -6,14 +6,19 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <numeric>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -76,7 +81,7 @@ TEST_F(LiveMemoryTest, TheMappingIsReadAndWritten) {  // R1
     }
   }
   EXPECT_EQ(memory.counters().shared_writes.transfers, 24u);
-  EXPECT_EQ(memory.counters().process_writes.transfers, 0u);
+  EXPECT_EQ(memory.counters().descriptor_writes.transfers, 0u);
 }
 
 TEST_F(LiveMemoryTest, NotOneByteBehindTheMappingIsTouched) {  // R1
@@ -162,14 +167,19 @@ TEST_F(LiveMemoryTest, OfAClientThatIsGoneTheMappingLastsUntilItIsReleased) {  /
   EXPECT_FALSE(memory.read(client, ring, read));
 }
 
-// Both ways to access a process have to give the same results.
-class LiveProcessMemoryTest : public LiveMemoryTest, public testing::WithParamInterface<bool> {
+// All ways to access a process have to give the same results.
+struct Ways {
+  bool process_vm, map_queries;
+};
+constexpr Ways kWays[] = {{true, true}, {false, true}, {true, false}, {false, false}};
+class LiveProcessMemoryTest : public LiveMemoryTest, public testing::WithParamInterface<Ways> {
  protected:
-  LiveMemory memory{*port, {.process_vm = GetParam()}};
+  LiveMemory memory{*port, {.process_vm = GetParam().process_vm, .map_queries = GetParam().map_queries}};
   Pages pages;
 };
-INSTANTIATE_TEST_SUITE_P(Way, LiveProcessMemoryTest, testing::Bool(),
-                         [](const auto& way) { return way.param ? "ProcessVm" : "Descriptor"; });
+INSTANTIATE_TEST_SUITE_P(Way, LiveProcessMemoryTest, testing::ValuesIn(kWays), [](const auto& way) {
+  return std::string(way.param.process_vm ? "ProcessVm" : "Descriptor") + (way.param.map_queries ? "" : "OldKernel");
+});
 
 TEST_P(LiveProcessMemoryTest, MovesAnyNumberOfBytes) {
   for (const std::size_t bytes : {1u, 64u, 4096u, 5000u, 8192u}) {
@@ -182,9 +192,10 @@ TEST_P(LiveProcessMemoryTest, MovesAnyNumberOfBytes) {
   }
   EXPECT_TRUE(memory.read(client, 0, {})) << "no bytes can be read at any address";
   const LiveMemoryCounters& c = memory.counters();
-  EXPECT_EQ(c.process_writes.transfers, GetParam() ? 5u : 0u);
-  EXPECT_EQ(c.descriptor_writes.transfers, GetParam() ? 0u : 5u);
-  EXPECT_EQ((GetParam() ? c.process_reads : c.descriptor_reads).bytes, 1u + 64 + 4096 + 5000 + 8192);
+  EXPECT_EQ(c.descriptor_writes.transfers, 5u);
+  const bool alone = GetParam().process_vm && !GetParam().map_queries;  // R7
+  EXPECT_EQ((alone ? c.process_reads : c.descriptor_reads).bytes, 1u + 64 + 4096 + 5000 + 8192);
+  EXPECT_EQ(c.together, 0u);
 }
 
 TEST_P(LiveProcessMemoryTest, AReadOnlyPageIsReadButNotWritten) {  // R2
@@ -255,7 +266,7 @@ TEST_P(LiveProcessMemoryTest, EachOfSeveralReadsIsByItself) {  // R6
       EXPECT_TRUE(std::equal(read[n].begin(), read[n].end(), data.begin() + shifted)) << n;
     }
   }
-  EXPECT_EQ(memory.counters().together, GetParam() ? 4u : 0u) << "the first two, and two behind the failure";
+  EXPECT_EQ(memory.counters().together, GetParam().process_vm ? 4u : 0u) << "the first two, and two behind the failure";
   EXPECT_EQ(memory.counters().failures, 4u);
 }
 
@@ -271,7 +282,7 @@ TEST_P(LiveProcessMemoryTest, MoreReadsThanOneCallTakesAreAllCarriedOut) {  // R
   memory.read_all(reads);
   EXPECT_TRUE(std::all_of(ok.begin(), ok.end(), [](bool good) { return good; }));
   EXPECT_TRUE(std::equal(read.begin(), read.end(), pages.at(0)));
-  EXPECT_EQ(memory.counters().together, GetParam() ? 2 * LiveMemory::kMostAtOnce : 0u);
+  EXPECT_EQ(memory.counters().together, GetParam().process_vm ? 2 * LiveMemory::kMostAtOnce : 0u);
 }
 
 TEST_P(LiveProcessMemoryTest, NoByteOutsideIsTouched) {
@@ -315,7 +326,7 @@ TEST_F(LivePortTest, WithoutEitherWayNothingIsMoved) {  // live_memory.h R2
 // Killed, and its death not noticed yet.
 TEST_F(LivePortTest, OfAProgramThatIsDeadNothingIsReadAndItDoesNotExist) {  // live_memory.h R4
   static std::uint8_t target[64] = {1, 2, 3};
-  for (const bool process_vm : {true, false}) {
+  for (const Ways& way : kWays) {
     start();
     ChildProgram child([&] {
       LiveProgram program;
@@ -326,7 +337,7 @@ TEST_F(LivePortTest, OfAProgramThatIsDeadNothingIsReadAndItDoesNotExist) {  // l
     });
     const ClientId client = wait_for_one().client;
     port->opened(client, 0, {});
-    LiveMemory memory(*port, {.process_vm = process_vm});
+    LiveMemory memory(*port, {.process_vm = way.process_vm, .map_queries = way.map_queries});
     std::uint8_t data[64] = {};
     EXPECT_TRUE(memory.read(client, address(target), data));
     EXPECT_EQ(data[2], 3);
@@ -337,6 +348,111 @@ TEST_F(LivePortTest, OfAProgramThatIsDeadNothingIsReadAndItDoesNotExist) {  // l
     EXPECT_FALSE(memory.exists(client));
     EXPECT_FALSE(memory.write(client, address(target), data));
     EXPECT_FALSE(memory.exists(client));
+  }
+}
+
+// By all ways; nothing of what is there comes to `memory`'s caller, and the process is not written to.
+void expect_not_touched(LiveMemory& memory, ClientId client, std::uint64_t at, pid_t process) {
+  const channel::Descriptor look(open(("/proc/" + std::to_string(process) + "/mem").c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(look);
+  std::array<std::uint8_t, 64> mark{}, found{};
+  mark.fill(0xa5);
+  ASSERT_EQ(pwrite(look.get(), mark.data(), mark.size(), static_cast<off_t>(at)), 64);
+  const auto data = pattern(64);
+  std::vector<std::uint8_t> read(64), again(64);
+  EXPECT_FALSE(memory.write(client, at, data));
+  EXPECT_FALSE(memory.read(client, at, read));
+  std::array<bool, 2> ok{};
+  const ProgramMemory::Read reads[] = {{client, at, read, &ok[0]}, {client, at, again, &ok[1]}};
+  memory.read_all(reads);
+  EXPECT_FALSE(ok[0] || ok[1]);
+  EXPECT_TRUE(std::none_of(read.begin(), read.end(), [](std::uint8_t byte) { return byte == 0xa5; }));
+  EXPECT_TRUE(std::none_of(again.begin(), again.end(), [](std::uint8_t byte) { return byte == 0xa5; }));
+  ASSERT_EQ(pread(look.get(), found.data(), found.size(), static_cast<off_t>(at)), 64);
+  EXPECT_EQ(found, mark);
+  EXPECT_FALSE(memory.exists(client));
+}
+
+// An address in the stack of a process that executes this program; 0 while it does not.
+std::uint64_t stack_of(pid_t process, const char* program) {
+  std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
+  std::uint64_t stack = 0;
+  bool is_it = false;
+  for (std::string line; std::getline(maps, line);) {
+    is_it = is_it || line.ends_with(program);
+    if (line.ends_with("[stack]")) stack = std::stoull(line.substr(line.find('-') + 1), nullptr, 16) - 4096;
+  }
+  return is_it ? stack : 0;
+}
+
+TEST_F(LivePortTest, TheImageThatAProgramExecutesIsNotTouched) {  // live_memory.h R2, R6
+  for (const Ways& way : kWays) {
+    start();
+    int go[2];
+    ASSERT_EQ(pipe(go), 0);
+    ChildProgram child([&] {
+      LiveProgram program;
+      program.make();
+      program.connect(options.address);
+      program.send_open();
+      channel::Message reply;
+      program.receive(reply, channel::Waiting::kYes);
+      dup2(go[0], STDIN_FILENO);
+      close(go[1]);
+      execlp("cat", "cat", nullptr);
+      return 1;
+    });
+    const ClientId client = wait_for_one().client;
+    LiveMemory memory(*port, {.process_vm = way.process_vm, .map_queries = way.map_queries});
+    port->opened(client, 0, {});
+    std::uint64_t at = 0;
+    while ((at = stack_of(child.pid(), "/cat")) == 0) sched_yield();
+    expect_not_touched(memory, client, at, child.pid());
+    close(go[0]);
+    close(go[1]);
+  }
+}
+
+// A process with this number, which is free; -1: that is not permitted.
+pid_t fork_as(pid_t wanted) {
+  struct {  // clone3(2); the C library has no declaration of it
+    std::uint64_t flags = 0, pidfd = 0, child_tid = 0, parent_tid = 0, exit_signal = SIGCHLD, stack = 0, stack_size = 0,
+                  tls = 0, set_tid = 0, set_tid_size = 1, cgroup = 0;
+  } arguments;
+  arguments.set_tid = address(&wanted);
+  return static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof arguments));
+}
+
+// The end of the program is not noticed yet.
+TEST_F(LivePortTest, AProcessThatGetsTheNumberOfAProgramIsNotTouched) {  // live_memory.h R2, R6
+  static std::uint8_t target[64] = {1, 2, 3};
+  for (const Ways& way : kWays) {
+    start();
+    LiveProgram first;
+    first.make();
+    ChildProgram child([&] {
+      first.connect(options.address);
+      first.own_memory.reset(open("/proc/self/mem", O_RDWR | O_CLOEXEC));
+      first.send_open();
+      return pause();
+    });
+    const ClientId client = wait_for_one().client;
+    port->opened(client, 0, {});
+    LiveMemory memory(*port, {.process_vm = way.process_vm, .map_queries = way.map_queries});
+    std::vector<std::uint8_t> data(64);
+    ASSERT_TRUE(memory.read(client, address(target), data));
+    const pid_t number = child.pid();
+    kill(number, SIGKILL);
+    child.status();
+    const pid_t second = fork_as(number);  // a copy of this process, as the first one was
+    if (second == 0) {
+      for (;;) pause();
+    }
+    if (second < 0) GTEST_SKIP() << "no process may be made with a number that is wanted: " << strerror(errno);
+    ASSERT_EQ(second, number);
+    expect_not_touched(memory, client, address(target), second);
+    kill(second, SIGKILL);
+    waitpid(second, nullptr, 0);
   }
 }
 

@@ -25,6 +25,7 @@
 #include "bridge/channel/shared_mapping.h"
 #include "bridge/channel/socket.h"
 #include "bridge/live/live_port.h"
+#include "bridge/verbs/identity.h"
 
 namespace rxnic {
 
@@ -93,6 +94,7 @@ struct LiveProgram {
     channel::Message message = message_of(channel::Request::kOpen);
     message.body.open = {};
     message.body.open.nic = nic;
+    identity_page.make(message.body.open);
     send(message, {memory_file.get(), wake.get(), events_write.get(), own_memory.get()});
     events_write.reset();  // the pipe ends only when no process holds its write end
   }
@@ -123,6 +125,7 @@ struct LiveProgram {
   channel::MappingHeader& header() const { return *static_cast<channel::MappingHeader*>(mapping); }
   std::uint8_t* heap() const { return static_cast<std::uint8_t*>(mapping) + channel::kHeapOffset; }
 
+  verbs::IdentityPage identity_page;
   channel::Descriptor socket, memory_file, wake, events, events_write, own_memory;
   void* mapping = nullptr;
   std::uint64_t mapped = 0;

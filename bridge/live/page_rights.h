@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rights a program has to pages of its own memory: what is written through /proc/PID/mem does not heed them.
+//
+//   R1  Asked for each access, because the program may change them at any time. From Linux 6.11 on that is a request to
+//       /proc/PID/maps for the range of an address, before it the text of the file up to there.
+//   R2  The descriptor stays that of the memory that its process had when it was opened: after an exec or the end of the
+//       process there is none, whoever has its number then.
+#pragma once
+
+#include <cstdint>
+
+namespace rxnic {
+
+class PageRights {
+ public:
+  enum class Answer : std::uint8_t { kYes, kNo, kGone };  // kGone: the memory does not exist any more
+  // `queries` false: as before Linux 6.11.
+  explicit PageRights(bool queries) : queries_(queries) {}
+  // `maps`: of /proc/PID/maps. May all these bytes be read, or written?
+  Answer ask(int maps, std::uint64_t address, std::uint64_t bytes, bool write);
+  // Not known before the first ask().
+  bool queries() const { return queries_; }
+
+ private:
+  Answer query(int maps, std::uint64_t address, std::uint64_t end, bool write);
+  static Answer read_text(int maps, std::uint64_t address, std::uint64_t end, bool write);
+
+  bool queries_;
+};
+
+}  // namespace rxnic
