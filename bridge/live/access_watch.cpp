@@ -28,10 +28,10 @@ AccessWatch::~AccessWatch() {
     over_ = true;
     changed_.notify_all();
   }
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
-void AccessWatch::start() {
+AccessWatch::AccessWatch(const AccessWatchOptions& options) : options_(options) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

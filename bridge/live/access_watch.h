@@ -6,7 +6,8 @@
 //       accessed by the same access after most_ticks of them is killed, with which its pages end and the access fails.
 //   R2  When the simulator itself is asked to end meanwhile (SIGINT, SIGTERM or SIGHUP is pending), the program is
 //       killed at once, and the simulator after end_ticks more when the access still does not end.
-//   R3  Ticks are counted, not time: a simulator that was stopped goes on as if nothing had happened.
+//   R3  The thread exists from the beginning: no program can make the simulator need it when there is none to be had.
+//   R4  Ticks are counted, not time: a simulator that was stopped goes on as if nothing had happened.
 #pragma once
 
 #include <atomic>
@@ -25,14 +26,14 @@ struct AccessWatchOptions {
 
 class AccessWatch {
  public:
-  explicit AccessWatch(const AccessWatchOptions& options) : options_(options) {}
+  // Throws std::system_error. (R3)
+  explicit AccessWatch(const AccessWatchOptions& options);
   ~AccessWatch();
   AccessWatch(const AccessWatch&) = delete;
   AccessWatch& operator=(const AccessWatch&) = delete;
 
   // Around each access, to the memory of the process of this pidfd (-1: not known).
   void begin(int process) {
-    if (!thread_.joinable()) start();
     process_.store(process, std::memory_order_relaxed);
     access_.store(++accesses_, std::memory_order_release);
   }
@@ -43,7 +44,6 @@ class AccessWatch {
   }
 
  private:
-  void start();
   void watch();
 
   const AccessWatchOptions options_;

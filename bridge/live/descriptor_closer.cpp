@@ -13,7 +13,6 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <thread>
 
 namespace rxnic {
 
@@ -35,15 +34,44 @@ struct DescriptorCloser::Shared {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<channel::Descriptor> waiting;
-  bool running = false, over = false;
+  bool closes = false, over = false;
+
+  void close_all() {
+    for (std::unique_lock lock(mutex);;) {
+      changed.wait(lock, [&] { return over || !waiting.empty(); });
+      if (waiting.empty()) return;
+      channel::Descriptor next = std::move(waiting.front());
+      waiting.pop_front();
+      closes = true;
+      lock.unlock();
+      next.reset();
+      lock.lock();
+      closes = false;
+    }
+  }
 };
 
-DescriptorCloser::DescriptorCloser() : shared_(std::make_shared<Shared>()) {}
+DescriptorCloser::DescriptorCloser() : shared_(std::make_shared<Shared>()) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([shared = shared_] { shared->close_all(); });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
 
 DescriptorCloser::~DescriptorCloser() {
-  const std::lock_guard guard(shared_->mutex);
-  shared_->over = true;
-  shared_->changed.notify_all();
+  bool idle = false;
+  {
+    const std::lock_guard guard(shared_->mutex);
+    idle = !shared_->closes && shared_->waiting.empty();
+    shared_->over = true;
+    shared_->changed.notify_all();
+  }
+  if (idle) {
+    thread_.join();
+  } else {
+    thread_.detach();
+  }
 }
 
 void DescriptorCloser::take(channel::Descriptor descriptor) {
@@ -53,22 +81,6 @@ void DescriptorCloser::take(channel::Descriptor descriptor) {
   const std::lock_guard guard(shared_->mutex);
   shared_->waiting.push_back(std::move(descriptor));
   shared_->changed.notify_all();
-  if (std::exchange(shared_->running, true)) return;
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread([shared = shared_] {
-    for (std::unique_lock lock(shared->mutex);;) {
-      shared->changed.wait(lock, [&] { return shared->over || !shared->waiting.empty(); });
-      if (shared->waiting.empty()) return;
-      channel::Descriptor next = std::move(shared->waiting.front());
-      shared->waiting.pop_front();
-      lock.unlock();
-      next.reset();
-      lock.lock();
-    }
-  }).detach();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 std::size_t DescriptorCloser::waiting() const {

@@ -4,11 +4,12 @@
 //   R1  take() never waits, whatever the descriptor is of: to close the last one of a socket with SO_LINGER takes as
 //       long as its program has set, one of a file in user space (FUSE) as long as the program pleases. Pipes, eventfds
 //       and memfds are closed at once; SO_LINGER is switched off; everything else is closed by a thread.
-//   R2  The thread exists from the first such descriptor on. It takes no signals. The destructor does not wait for a
-//       close that does not end.
+//   R2  The thread exists from the beginning, which throws std::system_error when it cannot. It takes no signals. The
+//       destructor does not wait for a close that does not end.
 #pragma once
 
 #include <memory>
+#include <thread>
 
 #include "bridge/channel/descriptor_sink.h"
 
@@ -24,6 +25,7 @@ class DescriptorCloser final : public channel::DescriptorSink {
  private:
   struct Shared;
   std::shared_ptr<Shared> shared_;  // with the thread
+  std::thread thread_;
 };
 
 }  // namespace rxnic

@@ -18,8 +18,6 @@ namespace rxnic {
 
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
-
 int refuse(std::string& why, std::string text, int status = EINVAL) {
   why = std::move(text);
   return status;
@@ -43,14 +41,14 @@ int LiveMapping::open(int descriptor, std::string& why) {
   if (system.f_type != TMPFS_MAGIC) return refuse(why, "the mapping does not consist of ordinary pages");
   if ((seals & kNeeded) != kNeeded) return refuse(why, "the mapping is not sealed against shrinking and growing");
   const auto bytes = static_cast<std::uint64_t>(file.st_size);
-  if (bytes < channel::kHeapOffset || bytes > kMostBytes) {
+  if (bytes < channel::kHeapOffset || bytes > channel::kMappingBytes) {
     return refuse(why, "the mapping has " + std::to_string(bytes) + " bytes, expected " +
-                           std::to_string(channel::kHeapOffset) + " to " + std::to_string(kMostBytes));
+                           std::to_string(channel::kHeapOffset) + " to " + std::to_string(channel::kMappingBytes));
   }
   void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);
   if (base == MAP_FAILED) {
     const int status = errno;
-    return refuse(why, "the mapping cannot be mapped", status);
+    return refuse(why, std::string("the mapping cannot be mapped: ") + std::strerror(status), status);
   }
   base_ = base;
   bytes_ = bytes;

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "bridge/live/live_port.h"
@@ -115,51 +117,71 @@ void LivePort::poll(nanoseconds longest) {
 
 void LivePort::accept_all() {
   for (int i = 0; i < kConnectionsAtOnce; ++i) {
-    channel::Descriptor socket = listener_.accept();
-    if (!socket) {
-      if ((errno != EMFILE && errno != ENFILE) || !spare_) return;
-      // No descriptor is left, so the connection cannot even be refused, and epoll would report it again at once: the
-      // spare descriptor is given up for it.
-      spare_.reset();
-      const bool turned_away = static_cast<bool>(listener_.accept());
-      spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    try {
+      if (!accept_one()) return;
+    } catch (const std::exception& e) {  // (R15)
       ++counters_.refused;
-      say("refused a program: the simulator has no file descriptor left");
-      if (!turned_away) return;
-      continue;
+      say(std::string("refused a program: ") + e.what());
     }
-    Connection connection;
-    const bool known = channel::peer_of(socket.get(), connection.peer);
-    if (!known || connection.peer.uid != geteuid()) {  // R1
-      refuse(connection, "it is of user " + std::to_string(connection.peer.uid) + ", this simulator of user " +
-                             std::to_string(geteuid()));
-      close_socket(std::move(socket));
-      continue;
-    }
-    if (connections_.size() >= options_.most_clients + kMoreConnections) {
-      refuse(connection, "there are " + std::to_string(connections_.size()) + " connections already");
-      turn_away(std::move(socket));
-      continue;
-    }
-    connection.serial = ++last_serial_;
-    connection.socket = std::move(socket);
-    if (connection.peer.pid != 0) {
-      connection.process.reset(static_cast<int>(syscall(SYS_pidfd_open, connection.peer.pid, 0)));
-    }
-    if (!watch(connection.socket.get(), Source::kSocket, connection.serial)) continue;
-    if (connection.process) watch(connection.process.get(), Source::kProcess, connection.serial);
-    const std::uint64_t serial = connection.serial;
-    silent_.push_back({Clock::now() + std::chrono::milliseconds{options_.hello_ms}, serial});
-    receive(connections_.emplace(serial, std::move(connection)).first->second);  // often its kHello is there already
   }
 }
 
+// False: there is no further one.
+bool LivePort::accept_one() {
+  channel::Descriptor socket = listener_.accept();
+  if (!socket) {
+    if ((errno != EMFILE && errno != ENFILE) || !spare_) return false;
+    // No descriptor is left, so the connection cannot even be refused, and epoll would report it again at once: the
+    // spare descriptor is given up for it.
+    spare_.reset();
+    const bool turned_away = static_cast<bool>(listener_.accept());
+    spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    ++counters_.refused;
+    say("refused a program: the simulator has no file descriptor left");
+    return turned_away;
+  }
+  Connection connection;
+  const bool known = channel::peer_of(socket.get(), connection.peer);
+  if (!known || connection.peer.uid != geteuid()) {  // R1
+    refuse(connection, "it is of user " + std::to_string(connection.peer.uid) + ", this simulator of user " +
+                           std::to_string(geteuid()));
+    close_socket(std::move(socket));
+    return true;
+  }
+  if (connections_.size() >= options_.most_clients + kMoreConnections) {
+    refuse(connection, "there are " + std::to_string(connections_.size()) + " connections already");
+    turn_away(std::move(socket), EUSERS);
+    return true;
+  }
+  connection.serial = ++last_serial_;
+  connection.socket = std::move(socket);
+  if (!watch_connection(connection)) {  // its process, or what it sends, would not be noticed
+    const int status = errno;
+    refuse(connection, std::string("it cannot be waited for: ") + std::strerror(status));
+    unwatch(connection.socket.get());
+    turn_away(std::move(connection.socket), status);
+    return true;
+  }
+  const std::uint64_t serial = connection.serial;
+  silent_.push_back({Clock::now() + std::chrono::milliseconds{options_.hello_ms}, serial});
+  receive(connections_.emplace(serial, std::move(connection)).first->second);  // often its kHello is there already
+  return true;
+}
+
+bool LivePort::watch_connection(Connection& connection) {
+  if (!watch(connection.socket.get(), Source::kSocket, connection.serial)) return false;
+  if (connection.peer.pid == 0) return true;
+  connection.process.reset(static_cast<int>(syscall(SYS_pidfd_open, connection.peer.pid, 0)));
+  if (!connection.process) return errno != EMFILE && errno != ENFILE && errno != ENOMEM;
+  return watch(connection.process.get(), Source::kProcess, connection.serial);
+}
+
 // R2.
-void LivePort::turn_away(channel::Descriptor socket) {
+void LivePort::turn_away(channel::Descriptor socket, int status) {
   Message refusal;
   refusal.type = Request::kHello;
   refusal.sequence = 1;
-  refusal.status = EUSERS;
+  refusal.status = status;
   channel::send_message(socket.get(), refusal, {}, Waiting::kNo);
   close_socket(std::move(socket));
 }

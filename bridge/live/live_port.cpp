@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <new>
 #include <utility>
 
 namespace rxnic {
@@ -165,7 +166,12 @@ void LivePort::notify(ClientId client, std::uint32_t channel, const channel::Eve
   LiveClient* c = raw(client) < clients_.size() ? clients_[raw(client)] : nullptr;
   if (c == nullptr) return;
   ++counters_.events;
-  if (!c->notify(channel, event) && counters_.lost_events++ == 0) {
+  bool kept = false;
+  try {
+    kept = c->notify(channel, event);
+  } catch (const std::bad_alloc&) {  // (R15)
+  }
+  if (!kept && counters_.lost_events++ == 0) {
     say("process " + std::to_string(c->pid()) + " (" + c->program() + ") does not read its events: some are lost");
   }
   backlog_ = true;  // possibly: poll() checks

@@ -168,7 +168,9 @@ class LivePort final : public HostPort {
   bool watch(int descriptor, Source source, std::uint64_t serial, std::uint32_t how = 0);
   void unwatch(int descriptor);
   void accept_all();
-  void turn_away(channel::Descriptor socket);
+  bool accept_one();
+  bool watch_connection(Connection& connection);
+  void turn_away(channel::Descriptor socket, int status);
   void close_socket(channel::Descriptor socket);
   void close_silent();
   bool take_id(ClientId& id);

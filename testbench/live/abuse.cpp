@@ -13,6 +13,7 @@
 //   userfault         sends from a page that it never supplies (userfaultfd): it is killed, or its request fails; exit 77
 //                     where it may not
 //   silent [COUNT]    connects COUNT times (default 300) and says nothing, until it is killed
+//   mappings [COUNT]  asks COUNT times (default 300) for a NIC with a mapping of 1 TiB
 //   executes [COUNT]  executes another image COUNT times (default 20) while its memory is written to: the image has the
 //                     same addresses, and exits with 1 when one of its bytes changes
 //   verbs             no abuse: opens a NIC through the drop-in and makes a CQ
@@ -152,6 +153,18 @@ void silent(std::uint32_t count) {
   for (;;) pause();
 }
 
+// They are sparse: the program itself needs little.
+void mappings(std::uint32_t count) {
+  for (std::uint32_t n = 0; n < count; ++n) {
+    RawClient client;
+    client.hello();
+    client.make_descriptors(std::uint64_t{1} << 40);
+    const std::int32_t status = client.open();
+    if (status != EINVAL) throw std::runtime_error("open " + std::to_string(n) + ": " + std::strerror(status));
+  }
+  std::printf("%u mappings were refused\n", count);
+}
+
 // Where both images have memory.
 constexpr std::size_t kPlaceBytes = 1 << 20;
 std::uint8_t* map_place() {
@@ -248,6 +261,7 @@ int main(int argc, char** argv) {
       {"semaphore", semaphore},
       {"userfault", userfault},
       {"silent", [&] { silent(number(300)); }},
+      {"mappings", [&] { mappings(number(300)); }},
       {"executes", [&] { executes(number(20)); }},
       {"image", [] { std::exit(image()); }},
       {"lines", lines},

@@ -154,6 +154,16 @@ def lines(bench):
         bench.expect(100 < size < 20000, f"{size} bytes for {count} refusals")
 
 
+def mappings(bench):
+    """Mappings of 1 TiB until the address space would be full: each is refused, and the next program is served."""
+    with live.Fabric(bench, 2, record=False) as fabric:
+        attacker = start(bench, fabric, "mappings")
+        bench.expect_equal(attacker.wait(), 0, attacker.story())
+        bench.expect("the mapping has 1099511627776 bytes, expected" in fabric.simulator.text(),
+                     fabric.simulator.text()[-2000:])
+        next_program(bench, fabric)
+
+
 def executes(bench):
     """Another image in a process whose memory is written to: none of its bytes changes."""
     with live.Fabric(bench, 2, record=False) as fabric:
@@ -163,7 +173,7 @@ def executes(bench):
 
 
 CHECKS = {"doorbells": doorbells, "opens": opens, "descriptors": descriptors, "userfault": userfault, "silent": silent,
-          "executes": executes, "lines": lines}
+          "mappings": mappings, "executes": executes, "lines": lines}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)

@@ -66,9 +66,9 @@ class RawClient {
   }
 
   // What a kOpen takes; each one can be replaced before open().
-  void make_descriptors() {
+  void make_descriptors(std::uint64_t mapping_bytes = kBytes) {
     mapping_.reset(memfd_create("rxnic-abuse", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-    require(ftruncate(mapping_.get(), static_cast<off_t>(kBytes)) == 0, "ftruncate");
+    require(ftruncate(mapping_.get(), static_cast<off_t>(mapping_bytes)) == 0, "ftruncate");
     require(fcntl(mapping_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0, "F_ADD_SEALS");
     base_ = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, mapping_.get(), 0);
     require(base_ != MAP_FAILED, "mmap");
@@ -76,7 +76,7 @@ class RawClient {
     h.magic = channel::kMagic;
     h.version = channel::kVersion;
     h.header_bytes = sizeof h;
-    h.mapping_bytes = kBytes;
+    h.mapping_bytes = mapping_bytes;
     wake.reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     int ends[2];
     require(pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0, "pipe2");

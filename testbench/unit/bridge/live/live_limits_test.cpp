@@ -6,6 +6,7 @@
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -13,6 +14,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <set>
 #include <vector>
 
@@ -67,6 +70,63 @@ TEST_F(LiveLimitsTest, AnIdIsUsedAgainOnceItIsReleased) {  // R12
   port->released(id);
   port->released(ClientId{0x3fff});  // of nobody: it is free
   EXPECT_TRUE(open_all_in_vain(program).contains(id));
+}
+
+TEST_F(LiveLimitsTest, AMappingIsNoLargerThanWhatItMayHold) {  // live_mapping.h R1
+  for (const std::uint64_t more : {std::uint64_t{0}, std::uint64_t{4096}, std::uint64_t{1} << 40}) {
+    LiveProgram program;
+    program.make(channel::kMappingBytes + more);
+    program.connect(options.address);
+    program.send_open();
+    EXPECT_EQ(take().size(), more == 0 ? 1u : 0u);
+    Message reply;
+    if (more == 0) continue;
+    ASSERT_EQ(program.receive(reply), 0);
+    EXPECT_EQ(reply.status, EINVAL);
+    EXPECT_THAT(log, HasSubstr("the mapping has " + std::to_string(channel::kMappingBytes + more) +
+                               " bytes, expected " + std::to_string(channel::kHeapOffset) + " to 1073741824"));
+  }
+}
+
+std::size_t threads() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+// Whatever a program does: a thread that it makes the simulator need may not be had then.
+TEST_F(LiveLimitsTest, EveryThreadStartsWithTheSimulator) {  // access_watch.h R3, descriptor_closer.h R2
+  LiveMemory memory(*port);
+  const std::size_t before = threads();
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  LingeringSocket given(1);
+  program.send(message_of(Request::kCreateChannel), {given.socket.get()});
+  EXPECT_TRUE(take().empty());
+  std::uint8_t byte = 1;
+  EXPECT_TRUE(memory.read(client, reinterpret_cast<std::uint64_t>(&byte), {&byte, 1}));
+  EXPECT_EQ(threads(), before);
+}
+
+// One descriptor is left for the connection, none for what it needs besides.
+TEST_F(LiveLimitsTest, WhoCannotBeWaitedForIsRefused) {  // R15
+  LiveProgram good, bad;
+  open_program(good);
+  bad.connect(options.address);
+  rlimit before{}, less{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  less = before;
+  channel::Descriptor only(dup(0));  // every smaller number is taken
+  less.rlim_cur = static_cast<rlim_t>(only.get()) + 1;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &less), 0);
+  only.reset();
+  EXPECT_TRUE(take().empty());
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_THAT(log, HasSubstr("it cannot be waited for: Too many open files"));
+  EXPECT_EQ(port->counters().refused, 1u);
+  Message reply;
+  ASSERT_EQ(bad.receive(reply), 0);
+  EXPECT_EQ(reply.status, EMFILE);
+  carry_out(good, Request::kAllocatePd);
 }
 
 TEST_F(LiveLimitsTest, AConnectionThatOpensNoNicIsClosed) {  // R2
