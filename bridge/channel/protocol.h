@@ -311,6 +311,22 @@ struct EventRecord {  // written in one piece
 };
 static_assert(sizeof(EventRecord) == 8);
 
+// The request that frees the object which an event is about, and the event with it. kDeviceFatal is about none.
+constexpr Request freed_by(EventKind kind) {
+  switch (kind) {
+    case EventKind::kCompletion:
+    case EventKind::kCqError:
+      return Request::kFreeCq;
+    case EventKind::kSrqLimitReached:
+    case EventKind::kSrqError:
+      return Request::kFreeSrq;
+    case EventKind::kDeviceFatal:
+      return Request{};
+    default:
+      return Request::kFreeQp;
+  }
+}
+
 inline constexpr const char* kSocketVariable = "RXNIC_SOCKET";  // path, or @name of the abstract name space
 inline constexpr const char* kNicVariable = "RXNIC_NIC";        // number of the only NIC that a program shall see
 

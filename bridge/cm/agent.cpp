@@ -5,6 +5,7 @@
 #include <ifaddrs.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -221,6 +222,19 @@ void Agent::notify(File file) {
   const auto open = files_.find(file);
   if (open == files_.end()) return;
   [[maybe_unused]] const ssize_t written = ::write(open->second.events.get(), &one, 1);
+}
+
+// Takes back the bytes of events that are gone. There may be fewer than events: a reader has taken one, and asks for
+// its event next (cm_channel.h R1).
+void Agent::retract(File file, std::size_t left) {
+  const auto open = files_.find(file);
+  int bytes = 0;
+  if (open == files_.end() || ioctl(open->second.events.get(), FIONREAD, &bytes) != 0) return;
+  if (static_cast<std::size_t>(bytes) <= left) return;
+  const std::string link = "/proc/self/fd/" + std::to_string(open->second.events.get());
+  const channel::Descriptor reader(::open(link.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  std::vector<char> gone(static_cast<std::size_t>(bytes) - left);
+  [[maybe_unused]] const ssize_t got = ::read(reader.get(), gone.data(), gone.size());
 }
 
 }  // namespace rxnic::cm

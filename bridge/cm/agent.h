@@ -32,6 +32,7 @@ class Agent final : public Surroundings {
 
   void send(std::uint32_t nic, std::uint8_t gid_index, const GidBytes& to, const Mad& mad) override;
   void notify(File file) override;
+  void retract(File file, std::size_t left) override;
   bool is_of_host(const GidBytes& ip) const override;
 
  private:

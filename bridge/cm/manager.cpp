@@ -242,6 +242,7 @@ void Manager::forget(Id& id, Time now) {
     if (event->accepted && event->accepted->connection != nullptr) leave_connection(*event->accepted->connection, now);
     event = events.erase(event);
   }
+  retract(id.file);
 }
 
 int Manager::set_option(Id& id, const rdma_ucm_set_option& asked, std::span<const std::uint8_t> value) {
@@ -287,6 +288,7 @@ int Manager::migrate(File to, std::span<const std::uint8_t> in, Output& reply) {
     event = from.erase(event);
     surroundings_.notify(to);
   }
+  retract(id->file);
   id->file = to;
   return 0;
 }
@@ -304,6 +306,7 @@ int Manager::take_event(File file, std::size_t out, Output& reply) {
     ids_[event.text.id] = std::move(event.accepted);
   }
   put(event.text, out, reply);
+  retract(file);
   return 0;
 }
 

@@ -15,7 +15,8 @@
 //   R4  A request that no program listens for is rejected: reason 8, or SIDR status 1. One more than the backlog of its
 //       listener is dropped; its sender repeats it.
 //   R5  An ID that is destroyed, or whose file is closed, disconnects: DREQ to the peer of an established connection,
-//       REJ to the sender of a request, until they are answered. Its events are forgotten.
+//       REJ to the sender of a request, until they are answered. Its events are forgotten, as those of a multicast
+//       group that is left: a file without others cannot be read then.
 //   R6  Nothing that a peer sends ends the manager or reaches another connection: a message for a communication ID that
 //       is unknown, or of another peer, is dropped; a DREQ of it is answered.
 #pragma once
@@ -77,6 +78,7 @@ class Surroundings {
   virtual ~Surroundings() = default;
   virtual void send(std::uint32_t nic, std::uint8_t gid_index, const GidBytes& to, const Mad& mad) = 0;
   virtual void notify(File file) = 0;                     // one more event waits in this file
+  virtual void retract(File file, std::size_t left) = 0;  // events went without being read: so many wait
   virtual bool is_of_host(const GidBytes& ip) const = 0;  // an interface of the host has this address
 };
 
@@ -243,6 +245,7 @@ class Manager {
   rdma_ucm_event_resp event_of(const Id& id, std::uint32_t event, std::int32_t status = 0) const;
   void raise(Id& id, const rdma_ucm_event_resp& event, std::uint32_t multicast = 0);
   void raise(Id& id, std::uint32_t event, std::int32_t status = 0) { raise(id, event_of(id, event, status)); }
+  void retract(File file) { surroundings_.retract(file, files_.at(file).events.size()); }
 
   const std::vector<NicAddress> nics_;
   Surroundings& surroundings_;

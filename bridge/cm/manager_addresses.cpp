@@ -200,6 +200,7 @@ int Manager::leave(File file, std::span<const std::uint8_t> in, Output& reply) {
     if (id->file != file) return EINVAL;
     put(rdma_ucm_destroy_id_resp{group->second.events_reported}, sizeof(rdma_ucm_destroy_id_resp), reply);
     std::erase_if(files_.at(file).events, [number](const Event& e) { return e.multicast == number; });
+    retract(file);
     id->groups.erase(group);
     return 0;
   }

@@ -311,6 +311,20 @@ std::optional<ClientId> Device::owner_of(Cqn cq) const {
   return it->second.owner;
 }
 
+bool Device::has_let_go(ClientId client, const channel::Message& carried_out) {
+  using channel::Request;
+  if (carried_out.status != 0) return false;
+  switch (carried_out.type) {
+    case Request::kFreeCq:
+    case Request::kFreeSrq:
+      return true;
+    case Request::kFreeQp:
+      return held(client, carried_out.body.handle.number) == nullptr;  // (R11)
+    default:
+      return false;
+  }
+}
+
 CommandResult Device::resolve_path(Command& c) const {
   AddressVector& path = c.message.body.resolve.path;
   if (path.source_gid_index >= channel::kGids ||

@@ -99,6 +99,8 @@ class Device {
   std::optional<Notice> qp_notice(channel::EventKind kind, Qpn qpn) const;
   std::vector<ClientId> other_holders(const Notice& notice) const;  // of the QP that it is about (R11)
   std::optional<ClientId> owner_of(Cqn cq) const;
+  // The request has freed an object that has events: the client has no handle of it any more.
+  bool has_let_go(ClientId client, const channel::Message& carried_out);
 
   CommandQueue& commands() { return commands_; }
   DoorbellLine& receive_line() { return receive_line_; }

@@ -301,6 +301,9 @@ bool HostBridge::go_on(ClientId id, Client& client, Cycle now) {
     }
     ++counters_.requests;
     if (command.message.status != 0) ++counters_.refused;
+    if (device.has_let_go(id, command.message)) {  // (R9)
+      port_.discard_events(id, command.message.type, command.message.body.handle.number);
+    }
     if (!client.closing) port_.reply(id, command.message);
     client.requests.pop_front();
   }

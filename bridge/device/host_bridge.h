@@ -17,6 +17,7 @@
 //   R7  The observer is notified of each receive completion in the cycle in which its write has landed, compressed or
 //       not, with the times of its own message.
 //   R8  An exception that escapes from a client's request, or from its end, ends that client (host_port.h R3).
+//   R9  The events of an object that a program has freed go with it, before the reply to that request.
 #pragma once
 
 #include <cstddef>

@@ -2,13 +2,18 @@
 #include "bridge/live/live_client.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 namespace rxnic {
 
@@ -48,17 +53,41 @@ bool EventPipe::write(const channel::EventRecord& event) {
 }
 
 bool EventPipe::flush() {
+  using channel::EventRecord;
+  std::array<EventRecord, PIPE_BUF / sizeof(EventRecord)> block;  // a write of at most PIPE_BUF bytes is atomic
   while (!backlog_.empty()) {
-    // A write of at most PIPE_BUF bytes is atomic.
-    if (::write(end_.get(), &backlog_.front(), sizeof backlog_.front()) < 0) {
+    const auto count = static_cast<std::ptrdiff_t>(std::min(backlog_.size(), block.size()));
+    std::copy_n(backlog_.begin(), count, block.begin());
+    if (::write(end_.get(), block.data(), static_cast<std::size_t>(count) * sizeof(EventRecord)) < 0) {
       if (errno == EINTR) continue;
       if (errno == EAGAIN) return false;
       backlog_.clear();  // EPIPE: there is no reader
       return true;
     }
-    backlog_.pop_front();
+    backlog_.erase(backlog_.begin(), backlog_.begin() + count);
   }
   return true;
+}
+
+void EventPipe::discard(channel::Request frees, std::uint32_t number) {  // (R3)
+  using channel::EventRecord;
+  const auto goes = [&](const EventRecord& e) { return e.number == number && channel::freed_by(e.kind) == frees; };
+  std::erase_if(backlog_, goes);
+  int bytes = 0;
+  if (ioctl(end_.get(), FIONREAD, &bytes) != 0) return;
+  const std::size_t count = static_cast<std::size_t>(bytes) / sizeof(EventRecord);
+  if (count == 0 || count > kBacklog) return;  // more: the program has made the pipe larger, and its order would suffer
+  std::vector<EventRecord> read_back(count);
+  {
+    const std::string link = "/proc/self/fd/" + std::to_string(end_.get());
+    const channel::Descriptor reader(::open(link.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    const ssize_t got = ::read(reader.get(), read_back.data(), count * sizeof(EventRecord));  // all at once
+    read_back.resize(got < 0 ? 0
+                             : static_cast<std::size_t>(got) / sizeof(EventRecord));  // less: the program reads, too
+  }
+  std::erase_if(read_back, goes);
+  backlog_.insert(backlog_.begin(), read_back.begin(), read_back.end());
+  flush();
 }
 
 int LiveClient::open(channel::Received& request, std::string& why) {
@@ -116,6 +145,11 @@ bool LiveClient::flush() {
   bool done = events_.flush();
   for (auto& [number, pipe] : channels_) done = pipe.flush() && done;
   return done;
+}
+
+void LiveClient::discard(channel::Request frees, std::uint32_t number) {
+  events_.discard(frees, number);
+  for (auto& [channel, pipe] : channels_) pipe.discard(frees, number);
 }
 
 }  // namespace rxnic

@@ -7,6 +7,9 @@
 //       descriptors.
 //   R3  Events of a pipe stay in order. Those that do not fit wait, at most kBacklog of them; further ones are lost and
 //       counted. Events of a pipe without a reader are dropped.
+//       The events of an object that the program frees leave the pipe, and a pipe without others cannot be read then;
+//       the others keep their order. The simulator takes them out, as it is the only one that writes: nothing comes in
+//       between, and the program's descriptor stays what it is (in an epoll set, for example).
 //   R4  Channels have numbers from 1, never used twice; 0 is the pipe of asynchronous events. kMostChannels at once.
 #pragma once
 
@@ -35,6 +38,8 @@ class EventPipe {
   bool write(const channel::EventRecord& event);
   // Writes the events that wait. False: some still wait.
   bool flush();
+  // Takes out the events of the object that such a request frees.
+  void discard(channel::Request frees, std::uint32_t number);
 
  private:
   channel::Descriptor end_;
@@ -78,6 +83,8 @@ class LiveClient {
   bool notify(std::uint32_t channel, const channel::EventRecord& event);
   // False: some events still wait.
   bool flush();
+  // Of an object that is freed.
+  void discard(channel::Request frees, std::uint32_t number);
 
  private:
   ClientId id_;

@@ -177,6 +177,13 @@ void LivePort::notify(ClientId client, std::uint32_t channel, const channel::Eve
   backlog_ = true;  // possibly: poll() checks
 }
 
+void LivePort::discard_events(ClientId client, channel::Request frees, std::uint32_t number) {
+  LiveClient* const c = raw(client) < clients_.size() ? clients_[raw(client)] : nullptr;
+  if (c == nullptr) return;
+  c->discard(frees, number);
+  backlog_ = true;  // possibly: poll() checks
+}
+
 // R12.
 const LiveMapping* LivePort::mapping_of(ClientId client) const {
   if (const LiveClient* const found = find(client)) return &found->mapping();

@@ -107,6 +107,7 @@ class LivePort final : public HostPort {
   void completed(ClientId client, Cqn cq, std::uint32_t count) override;
   void notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) override;
   void failed(ClientId client, const std::string& why) override;
+  void discard_events(ClientId client, channel::Request frees, std::uint32_t number) override;
   void released(ClientId client) override;
   Cycle wait(Cycle now, Cycle due) override;
   Cycle next_look(Cycle now) override;

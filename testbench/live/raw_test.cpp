@@ -2,6 +2,7 @@
 // RAW_PACKET QPs: Ethernet frames as the program wrote them, flow steering by every field, and receive WQs over which
 // an RSS QP spreads frames.
 #include <endian.h>
+#include <poll.h>
 
 #include <array>
 #include <cerrno>
@@ -532,6 +533,26 @@ TEST_P(Rss, AWqWhoseCqOverrunsHasAFatalError) {
   EXPECT_EQ(of_wq.element.wq, wqs[0]);
   EXPECT_EQ(send(200), IBV_WC_SUCCESS) << "the sender does not notice";
   EXPECT_FALSE(has_event(b.world.context->async_fd));
+  b.arena.accept(8 * kPage, 200);
+}
+
+// rules 3.6.
+TEST_P(Rss, UnreadEventsGoWithTheirWq) {
+  TearDown();
+  cqs[0] = b.world.cq(4);
+  SetUp();
+  {
+    const Flow all = flow(spreads.get(), FlowRequest().of_type(kLocal));
+    write_frame(kNobody, kLocal);  // queue 0
+    for (int n = 0; n < cqs[0]->cqe + 2; ++n) post(0, 8 * kPage);
+    for (int n = 0; n < cqs[0]->cqe + 1; ++n) EXPECT_EQ(send(200), IBV_WC_SUCCESS);
+  }
+  EXPECT_EQ(take_event(b.world.context.get()), IBV_EVENT_CQ_ERR);
+  pollfd ready{b.world.context->async_fd, POLLIN, 0};
+  ASSERT_EQ(poll(&ready, 1, 10'000), 1) << "IBV_EVENT_WQ_FATAL";
+  TearDown();
+  EXPECT_FALSE(has_event(b.world.context->async_fd));
+  SetUp();
   b.arena.accept(8 * kPage, 200);
 }
 

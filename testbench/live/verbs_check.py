@@ -322,8 +322,9 @@ def grh(bench):
 
 
 def events(bench):
-    """Completion channels, and requests that are solicited."""
-    watched(bench, "Events", at_least=500, cqe_generator__completion_events=800)
+    """Completion channels, and requests that are solicited; events that nobody reads."""
+    watched(bench, "Events", at_least=500, tests="*/Events.*", cqe_generator__completion_events=800)
+    watched(bench, "UnreadEvents", at_least=10, cqe_generator__completion_events=60)
 
 
 def asynchronous(bench):

@@ -93,6 +93,9 @@ class PlanningPort final : public HostPort {
   void reply(ClientId client, const channel::Message& message) override;
   void completed(ClientId client, Cqn cq, std::uint32_t count) override;
   void notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) override;
+  void discard_events(ClientId client, channel::Request frees, std::uint32_t number) override {
+    port_.discard_events(client, frees, number);
+  }
   void released(ClientId client) override;
   Cycle wait(Cycle now, Cycle due) override { return port_.wait(now, due); }
   Cycle next_look(Cycle now) override { return port_.next_look(now); }

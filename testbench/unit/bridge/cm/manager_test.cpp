@@ -47,6 +47,7 @@ class ManagerTest : public testing::Test, public Surroundings {
     if (!loses) wire.push_back({nic, to, mad});
   }
   void notify(File file) override { ++notified[file]; }
+  void retract(File file, std::size_t left) override { waiting[file] = left; }
   bool is_of_host(const GidBytes& ip) const override { return ip == kHost.ip; }
   // Brings what was sent to its NIC, and what that sends.
   void deliver() {
@@ -201,6 +202,7 @@ class ManagerTest : public testing::Test, public Surroundings {
   bool loses = false;
   std::vector<Sent> sent, wire;
   std::map<File, int> notified;
+  std::map<File, std::size_t> waiting;  // events, as the last retraction says
   std::vector<std::uint8_t> reply;
   Time now{1000};
   Manager manager;
@@ -620,6 +622,13 @@ TEST_F(ManagerTest, AnIdCountsTheEventsThatWereTaken) {
   ASSERT_EQ(destroy(kClient, other), 0);
   EXPECT_EQ(replied<rdma_ucm_destroy_id_resp>().events_reported, 0u);
   EXPECT_TRUE(quiet(kClient)) << "its events went with it";
+  EXPECT_EQ(waiting.at(kClient), 0u);
+  const std::uint32_t kept = create(kClient, 22), goes = create(kClient, 23);
+  for (const std::uint32_t one : {kept, goes}) ASSERT_EQ(resolve(kClient, one, ipv4_endpoint(0x0a000002)), 0);
+  ASSERT_EQ(destroy(kClient, goes), 0);
+  EXPECT_EQ(waiting.at(kClient), 1u);
+  EXPECT_EQ(event(kClient).id, kept);
+  EXPECT_EQ(waiting.at(kClient), 0u);
 }
 
 TEST_F(ManagerTest, AnIdMovesToAnotherFileWithItsEvents) {
@@ -632,6 +641,7 @@ TEST_F(ManagerTest, AnIdMovesToAnotherFileWithItsEvents) {
   c.fd = static_cast<std::uint32_t>(kClient);
   ASSERT_EQ(command(third, RDMA_USER_CM_CMD_MIGRATE_ID, c), 0);
   EXPECT_TRUE(quiet(kClient));
+  EXPECT_EQ(waiting.at(kClient), 0u);
   EXPECT_EQ(event(third).id, id);
   EXPECT_EQ(notified[third], 1);
   EXPECT_EQ(destroy(kClient, id), EINVAL);
@@ -660,6 +670,12 @@ TEST_F(ManagerTest, AGroupIsItsAddress) {
   ASSERT_EQ(command(kClient, RDMA_USER_CM_CMD_LEAVE_MCAST, leave), 0);
   EXPECT_EQ(replied<rdma_ucm_destroy_id_resp>().events_reported, 1u);
   EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_LEAVE_MCAST, leave), ENOENT);
+  ASSERT_EQ(command(kClient, RDMA_USER_CM_CMD_JOIN_MCAST, c), 0);
+  leave.id = replied<rdma_ucm_create_id_resp>().id;
+  waiting[kClient] = 1;
+  ASSERT_EQ(command(kClient, RDMA_USER_CM_CMD_LEAVE_MCAST, leave), 0);
+  EXPECT_EQ(waiting.at(kClient), 0u) << "nobody has read that it was joined";
+  EXPECT_TRUE(quiet(kClient));
 }
 
 // Random commands of two files, random MADs, and those of the manager with changed bytes: nothing fails, and a

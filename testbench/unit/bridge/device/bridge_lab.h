@@ -85,6 +85,9 @@ class TestPort final : public HostPort {
   void notify(ClientId client, std::uint32_t channel, const channel::EventRecord& event) override {
     notices[client].push_back({channel, event});
   }
+  void discard_events(ClientId client, channel::Request frees, std::uint32_t number) override {
+    discards.push_back({client, frees, number, replies[client].size()});
+  }
   void released(ClientId client) override { released_clients.push_back(client); }
   void failed(ClientId client, const std::string& why) override {
     failures[client] = why;
@@ -105,6 +108,14 @@ class TestPort final : public HostPort {
     std::uint32_t channel;
     channel::EventRecord event;
   };
+  struct Discard {
+    ClientId client;
+    channel::Request frees;
+    std::uint32_t number;
+    std::size_t replies;  // that the client had by then
+    bool operator==(const Discard&) const = default;
+  };
+  std::vector<Discard> discards;
   std::deque<HostEvent> events;
   std::map<ClientId, std::int32_t> open_status;
   std::map<ClientId, std::vector<channel::Message>> replies;

@@ -124,12 +124,17 @@ TEST_F(DeviceXrc, AQpBelongsToAllWhoHaveOpenedIt) {
   EXPECT_EQ(a.state(qp), QpState::kInit);
   EXPECT_EQ(a.free(Request::kFreeQp, qp.number), 0);
   EXPECT_EQ(a.free(Request::kFreeQp, qp.number), EINVAL) << "a has it no more";
+  ASSERT_EQ(lab.own_port.discards.size(), 1u) << "its events went with it";
+  EXPECT_EQ(lab.own_port.discards[0].client, a.id);
   EXPECT_EQ(close(a, first), 0);
   EXPECT_EQ(b.state(qp), QpState::kInit);
   EXPECT_EQ(b.free(Request::kFreeQp, qp.number), 0);
   EXPECT_EQ(close(b, second), EBUSY);
   EXPECT_EQ(b.state(qp), QpState::kInit);
+  EXPECT_EQ(lab.own_port.discards.size(), 1u) << "b has it once more, and its events";
   EXPECT_EQ(b.free(Request::kFreeQp, qp.number), 0);
+  ASSERT_EQ(lab.own_port.discards.size(), 2u);
+  EXPECT_EQ(lab.own_port.discards[1].client, b.id);
   EXPECT_EQ(close(b, second), 0);
   EXPECT_EQ(open_qp(b, qp.number, other), EINVAL) << "it is gone";
 }

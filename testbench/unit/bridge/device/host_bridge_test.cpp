@@ -200,6 +200,26 @@ TEST(HostBridge, ACompletionChannelIsNotifiedOnceForEachArming) {
   }
 }
 
+TEST(HostBridge, TheEventsOfAFreedObjectGoBeforeTheReply) {  // R9
+  Lab lab(1);
+  Program program(lab, 0);
+  const std::uint32_t pd = program.create_pd();
+  const auto cq = program.create_cq();
+  const auto srq = program.create_srq(pd);
+  const auto qp = program.create_qp(QpType::kRc, pd, cq);
+  EXPECT_NE(program.free(Request::kFreeCq, cq.number), 0) << "in use";
+  EXPECT_TRUE(lab.own_port.discards.empty());
+  const auto& replies = lab.own_port.replies[program.id];
+  std::vector<TestPort::Discard> wanted;
+  for (const auto& [frees, number] : {std::pair{Request::kFreeQp, qp.number}, std::pair{Request::kFreeSrq, srq.number},
+                                      std::pair{Request::kFreeCq, cq.number}}) {
+    wanted.push_back({program.id, frees, number, replies.size()});
+    EXPECT_EQ(program.free(frees, number), 0);
+  }
+  EXPECT_EQ(program.free(Request::kFreePd, pd), 0) << "it has no events";
+  EXPECT_EQ(lab.own_port.discards, wanted);
+}
+
 TEST(HostBridge, ADoorbellArrivesAfterItsLatencyAndNotBefore) {  // R2
   struct Taken final : HostObserver {
     void on_event(Cycle now, const HostEvent& event) override {

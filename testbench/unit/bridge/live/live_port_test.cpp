@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <poll.h>
+#include <sys/epoll.h>
+
 #include <random>
 #include <string>
 #include <thread>
@@ -199,11 +202,100 @@ TEST_F(LivePortTest, EventsThatDoNotFitWaitInOrderAndAreBounded) {  // live_clie
   EXPECT_THAT(log, HasSubstr("does not read its events"));
 }
 
+std::vector<std::string> texts(int pipe) {
+  std::vector<std::string> result;
+  for (const EventRecord& e : LiveProgram::read_events(pipe)) {
+    result.push_back(std::to_string(static_cast<int>(e.kind)) + ":" + std::to_string(e.number));
+  }
+  return result;
+}
+
+bool can_be_read(int pipe) {
+  pollfd ready{pipe, POLLIN, 0};
+  return ::poll(&ready, 1, 0) == 1;
+}
+
+TEST_F(LivePortTest, TheEventsOfAnObjectGoWithItAndTheOthersStayInOrder) {  // live_client.h R3
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  channel::Descriptor ends[2];
+  LiveProgram::make_pipe(ends[0], ends[1]);
+  carry_out(program, Request::kCreateChannel, {ends[1].get()});
+  for (const EventKind kind :
+       {EventKind::kCqError, EventKind::kQpFatal, EventKind::kQpAccessError, EventKind::kQpRequestError,
+        EventKind::kQpLastWqeReached, EventKind::kQpSqDrained, EventKind::kQpCommunicationEstablished,
+        EventKind::kSrqLimitReached, EventKind::kSrqError}) {
+    port->notify(client, 0, {kind, 5});
+    port->notify(client, 0, {kind, 6});
+  }
+  for (const std::uint32_t cq : {5, 6, 5, 7}) port->notify(client, 1, {EventKind::kCompletion, cq});
+  port->discard_events(client, Request::kFreeQp, 5);
+  port->discard_events(client, Request::kFreeQp, 7);  // has none
+  EXPECT_THAT(texts(program.events.get()),
+              ElementsAre("2:5", "2:6", "3:6", "4:6", "5:6", "6:6", "7:6", "8:6", "9:5", "9:6", "10:5", "10:6"));
+  port->notify(client, 0, {EventKind::kCqError, 5});
+  port->notify(client, 0, {EventKind::kSrqLimitReached, 5});
+  port->discard_events(client, Request::kFreeCq, 5);
+  EXPECT_THAT(texts(program.events.get()), ElementsAre("9:5"));
+  EXPECT_THAT(texts(ends[0].get()), ElementsAre("1:6", "1:7"));
+  port->notify(client, 0, {EventKind::kSrqError, 5});
+  port->discard_events(client, Request::kFreeSrq, 5);
+  EXPECT_FALSE(can_be_read(program.events.get()));
+}
+
+TEST_F(LivePortTest, APipeWithoutEventsCannotBeReadByAnyWay) {  // live_client.h R3
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  const channel::Descriptor level(epoll_create1(EPOLL_CLOEXEC)), edge(epoll_create1(EPOLL_CLOEXEC));
+  epoll_event event{};
+  event.events = EPOLLIN;
+  ASSERT_EQ(epoll_ctl(level.get(), EPOLL_CTL_ADD, program.events.get(), &event), 0);
+  event.events = EPOLLIN | EPOLLET;
+  ASSERT_EQ(epoll_ctl(edge.get(), EPOLL_CTL_ADD, program.events.get(), &event), 0);
+  const auto ready = [&](const channel::Descriptor& set) { return epoll_wait(set.get(), &event, 1, 0) == 1; };
+  for (int n = 0; n < 2; ++n) {
+    port->notify(client, 0, {EventKind::kQpFatal, 5});
+    EXPECT_TRUE(ready(level));
+    if (n == 1) {
+      EXPECT_TRUE(ready(edge));
+    }
+    port->discard_events(client, Request::kFreeQp, 5);
+    EXPECT_FALSE(can_be_read(program.events.get()));
+    EXPECT_FALSE(ready(level));
+    EXPECT_FALSE(ready(edge));
+    EXPECT_TRUE(LiveProgram::read_events(program.events.get()).empty());
+    EXPECT_EQ(errno, EAGAIN) << "not the end of the file";
+  }
+  port->notify(client, 0, {EventKind::kQpFatal, 6});  // it works on
+  EXPECT_TRUE(ready(level) && ready(edge));
+  EXPECT_THAT(texts(program.events.get()), ElementsAre("3:6"));
+}
+
+TEST_F(LivePortTest, EventsThatDoNotFitGoWithTheirObject) {  // live_client.h R3
+  LiveProgram program;
+  const ClientId client = open_program(program);
+  constexpr std::uint32_t kEvents = 20'000;  // more than a pipe holds
+  for (std::uint32_t i = 0; i < kEvents; ++i) {
+    port->notify(client, 0, {EventKind::kQpFatal, i});
+    port->notify(client, 0, {EventKind::kQpAccessError, kEvents});
+  }
+  port->discard_events(client, Request::kFreeQp, kEvents);
+  std::uint32_t next = 0;
+  while (next < kEvents) {
+    const auto records = LiveProgram::read_events(program.events.get());
+    ASSERT_FALSE(records.empty()) << next;
+    for (const EventRecord& r : records) ASSERT_EQ(r.number, next++);
+    EXPECT_TRUE(take().empty());  // writes the events that wait
+  }
+  EXPECT_FALSE(can_be_read(program.events.get()));
+}
+
 TEST_F(LivePortTest, APipeThatNobodyReadsHurtsNobody) {  // R9
   LiveProgram program;
   const ClientId client = open_program(program);
   program.events.reset();
   port->notify(client, 0, {EventKind::kQpFatal, 1});
+  port->discard_events(client, Request::kFreeQp, 1);
   EXPECT_TRUE(take().empty());
 }
 
