@@ -19,6 +19,9 @@
 //       group that is left: a file without others cannot be read then.
 //   R6  Nothing that a peer sends ends the manager or reaches another connection: a message for a communication ID that
 //       is unknown, or of another peer, is dropped; a DREQ of it is answered.
+//   R7  Private data that does not fit its message is EINVAL, and nothing is sent: REQ 56 bytes and SIDR_REQ 180
+//       (behind the header of annex A11), REP 196, REJ 148, SIDR_REP 136. The call may be made again with less. A
+//       kernel also rejects the request of a rdma_accept that is refused so; here the program may still reject it.
 #pragma once
 
 #include <rdma/rdma_user_cm.h>

@@ -16,6 +16,11 @@ namespace {
 
 constexpr std::uint32_t kMaxBacklog = 1024;
 
+template <class M>
+constexpr std::size_t room_of(std::size_t header = 0) {
+  return std::tuple_size_v<decltype(M::data)> - header;
+}
+
 }  // namespace
 
 int Manager::listen(Id& id, std::uint32_t backlog) {
@@ -30,6 +35,8 @@ int Manager::listen(Id& id, std::uint32_t backlog) {
 
 int Manager::connect(Id& id, const rdma_ucm_conn_param& param, Time now) {
   if (!id.routed || id.connection != nullptr) return EINVAL;
+  const std::size_t room = id.is_datagram() ? room_of<Lookup>(kCmHeaderBytes) : room_of<Request>(kCmHeaderBytes);
+  if (param.private_data_len > room) return EINVAL;  // (R7)
   const NicAddress::Gid& own = own_gid(id);
   if (id.is_datagram()) {
     Connection& c = begin(&id, *id.nic, own.index, id.destination.ip, State::kLookupSent);
@@ -66,7 +73,7 @@ int Manager::accept(Id& id, const rdma_ucm_accept& asked, Time now) {
     m.qpn = p.qp_num & 0xffffff;
     m.qkey = kUdpQkey;
     m.service_id = c->service;
-    if (length > m.data.size()) return EINVAL;
+    if (length > room_of<Found>()) return EINVAL;  // (R7)
     std::copy_n(p.private_data, length, m.data.begin());
     id.uid = asked.uid;
     send(*c, m);
@@ -75,7 +82,7 @@ int Manager::accept(Id& id, const rdma_ucm_accept& asked, Time now) {
   }
   if (c->state != State::kRequestReceived) return EINVAL;
   cm::Reply m;
-  if (length > m.data.size()) return EINVAL;
+  if (length > room_of<cm::Reply>()) return EINVAL;  // (R7)
   m.local_id = c->local;
   m.remote_id = c->remote;
   m.qpn = p.qp_num & 0xffffff;
@@ -103,12 +110,12 @@ int Manager::reject(Id& id, const rdma_ucm_reject& asked) {
     m.request_id = c->remote;
     m.status = 2;
     m.service_id = c->service;
-    if (data.size() > m.data.size()) return EINVAL;
+    if (data.size() > room_of<Found>()) return EINVAL;  // (R7)
     std::copy(data.begin(), data.end(), m.data.begin());
     send(*c, m);
   } else if (c->state == State::kRequestReceived || c->state == State::kReplyReceived ||
              c->state == State::kReplySent) {
-    if (data.size() > std::tuple_size_v<decltype(Reject::data)>) return EINVAL;
+    if (data.size() > room_of<Reject>()) return EINVAL;  // (R7)
     reject_request(*c, asked.reason == 0 ? std::uint16_t{kConsumer} : asked.reason, data);
   } else {
     return EINVAL;

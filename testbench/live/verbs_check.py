@@ -100,15 +100,27 @@ def protection(bench):
                                                         "address_translator.local_errors": 2 * 6})
 
 
-def create_srq(bench):
-    """rdma_create_srq of the system's librdmacm: each of its rules."""
-    program = bench.options.programs / "create_srq"
+def by_rdma_cm(bench, name):
+    """A suite of its own that uses the system's librdmacm, as each user; its fabrics."""
+    program = bench.options.programs / name
     if not program.exists():
-        raise e2e.Skip("librdmacm-dev is not installed: create_srq was not built")
+        raise e2e.Skip(f"librdmacm-dev is not installed: {name} was not built")
     for uid in live.uids():
         with live.Fabric(bench, 2, uid) as fabric:
             text = fabric.run(program, "--gtest_brief=1", **fabric.device_files())
             bench.expect(re.search(r"\[  PASSED  \] [1-9]", text), text)
+        yield fabric
+
+
+def connection_rules(bench):
+    """rdma_cm: private data that does not fit, events of IDs that are gone."""
+    for _ in by_rdma_cm(bench, "connection_rules"):
+        pass
+
+
+def create_srq(bench):
+    """rdma_create_srq of the system's librdmacm: each of its rules."""
+    for fabric in by_rdma_cm(bench, "create_srq"):
         if fabric.report is not None:  # otherwise the simulator is another one's: what it did is not known
             expect_counted(bench, fabric.report, {"srq_wqe_fetcher.wqes": 4})  # a receive for each of its messages
 
@@ -405,6 +417,7 @@ CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_w
           "rendezvous": rendezvous, "xrc": xrc, "windows": windows, "multicast": multicast, "raw": raw,
           "opcodes": opcodes, "tso": tso, "lifecycle": lifecycle,
           "import": imports, "device_memory": device_memory, "null_region": null_region, "create_srq": create_srq,
+          "connection_rules": connection_rules,
           "paging": paging, "differential": differential, "events": events, "asynchronous": asynchronous,
           "latency": latency, "threads": threads, "hostile": hostile}
 

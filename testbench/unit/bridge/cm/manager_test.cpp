@@ -11,6 +11,7 @@
 #include <cstring>
 #include <random>
 #include <set>
+#include <string>
 
 namespace rxnic::cm::manager_test {
 namespace {
@@ -646,6 +647,51 @@ TEST_F(ManagerTest, AnIdMovesToAnotherFileWithItsEvents) {
   EXPECT_EQ(notified[third], 1);
   EXPECT_EQ(destroy(kClient, id), EINVAL);
   EXPECT_EQ(destroy(third, id), 0);
+}
+
+TEST_F(ManagerTest, PrivateDataThatDoesNotFitIsRefused) {  // R7
+  const auto all_of = [](std::size_t n) { return std::string(n, 'x'); };
+  const auto reject_with = [&](std::uint32_t id, std::size_t n) {
+    rdma_ucm_reject c{};
+    c.id = id;
+    c.private_data_len = static_cast<std::uint8_t>(n);
+    return command(kServer, RDMA_USER_CM_CMD_REJECT, c);
+  };
+  struct Row {
+    std::uint16_t space;
+    std::size_t connect, accept, reject;
+  };
+  for (const Row& row : {Row{RDMA_PS_TCP, 56, 196, 148}, Row{RDMA_PS_UDP, 180, 136, 136}}) {
+    const std::uint32_t listener = create(kServer, 1, row.space);
+    ASSERT_EQ(bind(kServer, listener, ipv4_endpoint(0, kService)), 0);
+    ASSERT_EQ(listen(kServer, listener), 0);
+    for (const bool accepts : {true, false}) {
+      const std::uint32_t id = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService), row.space);
+      sent.clear();
+      for (const std::size_t more : {row.connect + 1, std::size_t{255}}) {
+        EXPECT_EQ(connect(kClient, id, 5, all_of(more).c_str()), EINVAL);
+      }
+      EXPECT_TRUE(sent.empty());
+      ASSERT_EQ(connect(kClient, id, 5, all_of(row.connect).c_str()), 0);
+      deliver();
+      const std::uint32_t passive = event(kServer).id;
+      sent.clear();
+      EXPECT_EQ(accept(kServer, passive, 2, 6, all_of(row.accept + 1).c_str()), EINVAL);
+      EXPECT_EQ(reject_with(passive, row.reject + 1), EINVAL);
+      EXPECT_TRUE(sent.empty());
+      if (accepts) {
+        EXPECT_EQ(accept(kServer, passive, 2, 6, all_of(row.accept).c_str()), 0);
+      } else {
+        EXPECT_EQ(reject_with(passive, row.reject), 0);
+      }
+      deliver();
+      event(kClient);
+      EXPECT_TRUE(quiet(kClient));
+      for (const auto& [file, one] : {std::pair{kClient, id}, std::pair{kServer, passive}}) destroy(file, one);
+      deliver();
+    }
+    destroy(kServer, listener);
+  }
 }
 
 TEST_F(ManagerTest, AGroupIsItsAddress) {
