@@ -207,8 +207,8 @@ logic asked_for_6, by_requester_6, flushes_6, notifies_6, raises_error_6, last_w
 rxnic_link_pkg::event_type_e error_type_6;
 always_comb begin : qp_error
   asked_for_6 = q.role == rxnic_link_pkg::PacketRoleFailure;
-  by_requester_6 = q.role == rxnic_link_pkg::PacketRoleSendCompletion && q.status != rxnic_link_pkg::WcStatusSuccess &&
-                   q.status != rxnic_link_pkg::WcStatusFlushed;
+  by_requester_6 = q.role == rxnic_link_pkg::PacketRoleSendCompletion && rxnic_pkg::on_reliable(q.transport) &&
+                   q.status != rxnic_link_pkg::WcStatusSuccess && q.status != rxnic_link_pkg::WcStatusFlushed;
   last_wqe_6 = takes && has_line && q.role == rxnic_link_pkg::PacketRoleLastWqe && !head_qp.part.last_wqe_event_sent;
   flushes_6 = takes && has_line && q.role != rxnic_link_pkg::PacketRoleLastWqe && !head_qp.part.flush_requested &&
               (asked_for_6 || q.fails_qp || q.drop_reason == rxnic_link_pkg::DropReasonCqOverrun || by_requester_6);

@@ -188,7 +188,7 @@ class Device {
   std::int32_t check_qp(ClientId client, const channel::QueuePair& asked);
   std::int32_t apply(const channel::QpAttributes& asked, QpState next, SendQpContext& context,
                      channel::QpAttributes& set) const;
-  CommandResult begin_modify(Command& c, QpObject& qp);
+  CommandResult begin_modify(Command& c, QpObject& qp, QpState state);
   CommandResult destroy_qp(Qpn qpn);
   void forget_qp(Qpn qpn);
   void count_user(const QpObject& qp, std::uint32_t one);

@@ -203,7 +203,22 @@ CommandResult Device::modify_qp(ClientId client, Command& c) {
   QpObject* qp = held(client, asked.qpn);
   if (qp == nullptr) return refuse(c, EINVAL);
   asked.mask = without_ignored(qp->type, asked.mask);
-  if (!c.begun) return begin_modify(c, *qp);
+  const auto state = static_cast<QpState>(qp->attributes.state);  // that software has set
+  constexpr std::uint8_t kAsked = 1, kKnown = 2;                  // steps: whether the NIC has moved the QP to SQE
+  if (!c.begun && has_send_error_state(qp->type) && (state == QpState::kRts || state == QpState::kSqd)) {
+    c.ticket = commands_.query_qp(qp->qpn());
+    c.step = kAsked;
+    c.begun = true;
+    return CommandResult::kGiven;
+  }
+  if (c.step == kAsked) {
+    CommandReply found;
+    if (const CommandResult r = await(c.ticket, &found); r != CommandResult::kDone) return r;
+    c.step = kKnown;
+    const bool send_error = static_cast<QpState>(found.number) == QpState::kSqe;
+    return begin_modify(c, *qp, send_error ? QpState::kSqe : state);
+  }
+  if (!c.begun) return begin_modify(c, *qp, state);
   CommandReply reply;
   if (const CommandResult r = await(c.ticket, &reply); r != CommandResult::kDone) return r;
   if (reply.status == CommandStatus::kNoRoom) return refuse(c, ENOMEM);
@@ -221,11 +236,10 @@ CommandResult Device::modify_qp(ClientId client, Command& c) {
   return CommandResult::kDone;
 }
 
-CommandResult Device::begin_modify(Command& c, QpObject& qp) {
+// What a QP in error may not do the NIC refuses (blocks/command_processor.h, R9).
+CommandResult Device::begin_modify(Command& c, QpObject& qp, QpState state) {
   const channel::QpAttributes& asked = c.message.body.attributes;
   QpState next{};
-  // The state that software has set; the NIC refuses what a QP in error may not do (blocks/command_processor.h, R9).
-  const auto state = static_cast<QpState>(qp.attributes.state);
   const int error = check_modify(qp.type, state, asked, attributes_.max_rd_atomic, next);
   if (error != 0) return refuse(c, error);
   if (has(asked, kAttrState) && next == QpState::kReset) {
@@ -242,6 +256,7 @@ CommandResult Device::begin_modify(Command& c, QpObject& qp) {
     changes.rq_psn = Psn{asked.rq_psn};
     changes.set_sq_psn = has(asked, kAttrSqPsn);
     changes.notify_drained = has(asked, kAttrDrainedNotify) && asked.drained_notify != 0;
+    changes.recovers = state == QpState::kSqe;
     c.ticket = commands_.modify_qp(context, changes);
   }
   c.begun = true;
@@ -273,6 +288,9 @@ CommandResult Device::query_qp(ClientId client, Command& c) {
   found.qpn = number;
   found.mask = c.message.body.attributes.mask;
   found.state = found.current_state = reply.number;
+  const auto set = static_cast<QpState>(qp->attributes.state);  // by software: from then on the NIC counts the PSNs
+  if (set >= QpState::kRtr && qp->type != QpType::kUd && qp->type != QpType::kRawPacket) found.rq_psn = reply.value;
+  if (set >= QpState::kRts) found.sq_psn = reply.psn.value;
   c.message.body.attributes = found;
   return CommandResult::kDone;
 }

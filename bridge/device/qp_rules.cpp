@@ -65,8 +65,8 @@ QpRule in_sqd(QpType t) {
   return {true, 0, optional};
 }
 
-QpRule sqe_to_rts(QpType t) {  // RC and XRC have no SQE
-  if (requests(t) || responds(t)) return {};
+QpRule sqe_to_rts(QpType t) {
+  if (!has_send_error_state(t)) return {};
   if (t == QpType::kRawPacket) return {true, 0, kAttrCurrentState};
   return {true, 0, kAttrCurrentState | (t == QpType::kUd ? kAttrQkey : kAttrAccess)};
 }
@@ -110,6 +110,8 @@ QpRule qp_rule(QpType type, QpState from, QpState to) {
   }
   return {};
 }
+
+bool has_send_error_state(QpType type) { return !requests(type) && !responds(type); }
 
 std::uint32_t without_ignored(QpType type, std::uint32_t mask) {
   if (type == QpType::kXrcSend) return mask & ~(kAttrMaxDestRdAtomic | kAttrMinRnrTimer);

@@ -26,6 +26,9 @@ struct QpRule {
 };
 QpRule qp_rule(QpType type, QpState from, QpState to);  // (R1)
 
+// UC, UD, RAW_PACKET: after a send error the QP is in SQE and receives on; RC and XRC are in Error.
+bool has_send_error_state(QpType type);
+
 std::uint32_t without_ignored(QpType type, std::uint32_t mask);  // of QpAttribute (R6)
 
 // Checks R1..R5 for a QP that is in `state`. 0, and the state it is to be in afterwards; or EINVAL.

@@ -84,7 +84,7 @@ void CommandProcessor::take_answers(Cycle now) {
   take_answer(wq_replies, wq_, now);
   take_answer(context_replies, context_, now);
   take_answer(qp_replies, qp_, now);
-  take_answer(send_queue_done, done_, now);
+  take_answer(send_queue_done, send_queue_, now);
   take_answer(srq_done, done_, now);
   take_answer(tag_list_done, done_, now);
   take_answer(steering_done, steering_, now);
@@ -170,8 +170,8 @@ CommandProcessor::Steps CommandProcessor::steps_of(CommandKind kind) {
                                         &P::wait_for_flushed, &P::destroy_wq, &P::destroy_tag_list, &P::detach_srq};
   static constexpr Step kCreateQp[] = {&P::read_qp, &P::reserve_qp, &P::create_send_queue, &P::give_back_entries,
                                        &P::store_qp};
-  static constexpr Step kQueryQp[] = {&P::bring_qp, &P::end_unless_qp, &P::query_qp, &P::release_qp,
-                                      &P::answer_query_qp};
+  static constexpr Step kQueryQp[] = {&P::bring_qp,         &P::end_unless_qp, &P::query_qp,
+                                      &P::query_send_queue, &P::release_qp,    &P::answer_query_qp};
   static constexpr Step kModifyQp[] = {&P::read_qp,   &P::bring_qp,          &P::end_unless_qp,
                                        &P::modify_qp, &P::modify_send_queue, &P::release_qp};
   static constexpr Step kFailQp[] = {&P::bring_qp, &P::end_unless_qp, &P::fail_qp, &P::fail_send_queue, &P::release_qp};

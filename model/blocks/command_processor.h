@@ -37,6 +37,7 @@
 //       or its end. release_window leaves a window alone that is bound to a region that exists.
 //   R13 A copy between host and device memory goes through the buffer, a buffer at a time. One that is refused on the
 //       way has copied what came before.
+//   R14 query_qp: the state is kSqe when the send queue alone has failed (SendQp, R4). `recovers` takes it from there.
 #pragma once
 
 #include <cstddef>
@@ -88,7 +89,7 @@ class CommandProcessor final : public Block {
   Out<QpCommand> qps{"qps"};
   In<QpReply> qp_replies{"qp_replies"};
   Out<SendQueueCommand> send_queues{"send_queues"};
-  In<StepDone> send_queue_done{"send_queue_done"};
+  In<SendQueueReply> send_queue_done{"send_queue_done"};
   In<WindowRequest> windows{"windows"};  // of the requester, and the answers; may stay unbound
   Out<StepDone> windows_done{"windows_done"};
   Out<SteeringCommand> steering{"steering"};
@@ -227,6 +228,7 @@ class CommandProcessor final : public Block {
   Next release_qp(Cycle now);
   Next end_unless_qp(Cycle now);
   Next query_qp(Cycle now);
+  Next query_send_queue(Cycle now);
   Next answer_query_qp(Cycle now);
   Next modify_qp(Cycle now);
   Next modify_send_queue(Cycle now);
@@ -275,6 +277,7 @@ class CommandProcessor final : public Block {
   ContextReply context_;
   ContextReply place_;  // of the QP at hand: the answer to bring or stop
   QpReply qp_;
+  SendQueueReply send_queue_;
   StepDone done_;
   SteeringReply steering_;
   DmaCompletion memory_;

@@ -50,7 +50,7 @@ CommandProcessor::Next CommandProcessor::reserve_qp(Cycle now) {
 }
 
 CommandProcessor::Next CommandProcessor::give_back_entries(Cycle now) {
-  if (done_.ok) return Next::kGoesOn;
+  if (send_queue_.ok) return Next::kGoesOn;
   QpCommand c;
   c.operation = QpOperation::kForget;
   c.qpn = mailbox<QpMailbox>().qp.qpn;
@@ -58,7 +58,7 @@ CommandProcessor::Next CommandProcessor::give_back_entries(Cycle now) {
 }
 
 CommandProcessor::Next CommandProcessor::store_qp(Cycle now) {
-  if (!done_.ok) return end(CommandStatus::kNoRoom);
+  if (!send_queue_.ok) return end(CommandStatus::kNoRoom);
   return write(qp_context_address(mailbox<QpMailbox>().qp.qpn), kQpContextBytes, now);
 }
 
@@ -72,6 +72,7 @@ SendQueueCommand CommandProcessor::send_queue_command(SendQueueOperation operati
   c.state = static_cast<std::uint8_t>(m.qp.state);
   c.set_psn = command_.set_sq_psn;
   c.notify_drained = command_.notify_drained;
+  c.recovers = command_.recovers;
   c.pd = m.qp.pd;
   c.mtu = m.qp.mtu;
   c.pkey = m.qp.pkey;
@@ -93,7 +94,7 @@ SendQueueCommand CommandProcessor::send_queue_command(SendQueueOperation operati
 
 CommandProcessor::Next CommandProcessor::create_send_queue(Cycle now) {
   if (!qp_.room) return end(CommandStatus::kNoRoom);
-  done_ = {};
+  send_queue_ = {};
   if (!send_queues.bound()) return Next::kGoesOn;
   return ask(send_queues, send_queue_command(SendQueueOperation::kCreate), now);
 }
@@ -104,9 +105,17 @@ CommandProcessor::Next CommandProcessor::release_qp(Cycle now) { return ask_cont
 
 CommandProcessor::Next CommandProcessor::query_qp(Cycle now) { return ask_qp(QpOperation::kQuery, now); }
 
+CommandProcessor::Next CommandProcessor::query_send_queue(Cycle now) {
+  send_queue_ = {};
+  return ask_send_queue(SendQueueOperation::kQuery, now);
+}
+
+// In kSqe only the send queue is: the receive path goes on. (R14)
 CommandProcessor::Next CommandProcessor::answer_query_qp(Cycle) {
-  reply_.number = qp_.state;
+  const bool send_error = static_cast<QpState>(send_queue_.state) == QpState::kSqe;
+  reply_.number = send_error && static_cast<QpState>(qp_.state) != QpState::kError ? send_queue_.state : qp_.state;
   reply_.value = qp_.psn.value;
+  reply_.psn = send_queue_.psn;
   return Next::kGoesOn;
 }
 

@@ -15,12 +15,12 @@
 //       cycle, the one that is due first before the others. Events count completions when they are written.
 //   R6  A packet that moves its QP to the error state makes one request to the WQE fetcher (`flushes`) to flush the
 //       QP's receive queue, and, when no completion reports the error, raises one kQpRequestError (NAK 0x61),
-//       kQpAccessError (0x62) or kQpFatal event. So do a completion of the requester that is in error and not flushed,
-//       and a failure that the ACK generator found (`failures`). The requester is notified of the QP (`failed`) unless
-//       it found the error itself. Requests and notices wait in two lists and never hold up packets. Each list has an
-//       entry for each line of the context cache: a QP in it is pinned, and enters it once. The part of the context of
-//       the QP stands at `context` (of the packet) and `failure_context`; it is written over `context_write`, with the
-//       pins of the two lists. The notice's pin is removed over `unpinned`.
+//       kQpAccessError (0x62) or kQpFatal event. So do a completion of the requester (RC, XRC) that is in error and not
+//       flushed, and a failure that the ACK generator found (`failures`). The requester is notified of the QP
+//       (`failed`) unless it found the error itself. Requests and notices wait in two lists and never hold up packets.
+//       Each list has an entry for each line of the context cache: a QP in it is pinned, and enters it once. The part
+//       of the context of the QP stands at `context` (of the packet) and `failure_context`; it is written over
+//       `context_write`, with the pins of the two lists. The notice's pin is removed over `unpinned`.
 //   R7  kLastWqe: one kQpLastWqeReached event a QP.
 //   R8  A WQE completes once: an error in the middle of its message completes it, and later packets of the message do
 //       not. The last packet that uses the WQE (releases_wqe) releases its slot in the store (`released`); when the WQE

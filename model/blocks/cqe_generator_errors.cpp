@@ -77,8 +77,8 @@ void CqeGenerator::overrun(Cq& cq, CompletionRequest& p, Cycle now) {  // (R3)
 void CqeGenerator::handle_error(const CompletionRequest& p, Cycle now) {
   const bool asked_for = p.role == PacketRole::kFailure;  // (R17)
   const bool lost_completion = p.drop_reason == DropReason::kCqOverrun;
-  const bool by_requester =
-      p.role == PacketRole::kSendCompletion && p.status != WcStatus::kSuccess && p.status != WcStatus::kFlushed;
+  const bool by_requester = p.role == PacketRole::kSendCompletion && is_reliable(p.transport) &&
+                            p.status != WcStatus::kSuccess && p.status != WcStatus::kFlushed;
   if (p.role == PacketRole::kLastWqe) {
     CompletionContext part = context.peek({p.line})->part;
     if (part.last_wqe_event_sent) return;

@@ -254,8 +254,17 @@ Requester::Turn Requester::complete_one(Cycle now) {
   if (!q.has_flush()) {
     q.flushes = false;
     flushing_.erase(flushing_.begin());
+    resume(q);
+    update(q);
   }
   return Turn::kSent;
+}
+
+// A QP that recovers goes on when its old WQEs are flushed. What was asked for them is not for the next ones. (R6)
+void Requester::resume(Sq& q) {
+  if (!q.resume()) return;
+  ++q.resets;
+  q.reads = q.goes_back = q.asks_window = q.awaits_page = false;
 }
 
 void Requester::push_completion(SendCompletion c, Cycle now) {  // (R7)

@@ -26,7 +26,8 @@
 //       those of earlier WQEs.
 //   R6  After a failure each WQE completes in order, one a cycle: the first with its status, the rest and those posted
 //       later as flushed. When the receive path found the failure: all as flushed. Packets of RC and XRC that were made
-//       before the failure and have not left do not leave, of whichever WQE they are.
+//       before the failure and have not left do not leave, of whichever WQE they are. UC, UD and RAW_PACKET are in kSqe
+//       after a failure that was found here (SendQp, R4).
 //   R7  Completions go to the context cache and wait there for their turn (SendCompletion).
 //   R8  A producer index by which more WQEs would wait than the queue has slots is a local QP operation error.
 //   R9  kSqd: WQEs that have begun go on, no WQE is begun. Below kRts nothing is sent.
@@ -91,7 +92,7 @@ class Requester final : public Block {
   void set_port(const MacAddress& mac, std::span<const SourceGid> gids);
   bool create(const SendQpContext& context);  // false: there are send_queues QPs (R10)
   // Replaces the attributes that software sets, the state too (kError: as fail); the SQ's PSN only with `set_sq_psn`.
-  void modify(const SendQpContext& context, bool set_sq_psn);
+  void modify(const SendQpContext& context, bool set_sq_psn, bool recovers = false);
   // For tests. In kSqd: all requests that have begun are acknowledged.
   bool drained(Qpn qpn) const;
 
@@ -112,7 +113,7 @@ class Requester final : public Block {
   Out<WindowRequest> windows{"windows"};
   In<StepDone> windows_done{"windows_done"};
   In<SendQueueCommand> commands{"commands"};
-  Out<StepDone> command_done{"command_done"};
+  Out<SendQueueReply> command_done{"command_done"};
   Out<Event> events{"events"};  // may stay unbound
 
  private:
@@ -177,7 +178,7 @@ class Requester final : public Block {
   };
 
   void carry_out_command(Cycle now);
-  StepDone carry_out(const SendQueueCommand& command);
+  SendQueueReply carry_out(const SendQueueCommand& command);
   void fail(Qpn qpn);   // to the error state: all posted WQEs are flushed
   void reset(Qpn qpn);  // as after create(); the receive path forgets its requests
   void destroy(Qpn qpn);
@@ -219,6 +220,7 @@ class Requester final : public Block {
   void take_cnp(Sq& q, Cycle now);
   void count_bytes(Sq& q, std::uint32_t bytes, Cycle now);
   void fail(Sq& q, WcStatus status);
+  void resume(Sq& q);
   void update(Sq& q);
   void join(Sq& q);
   void leave(Sq& q);
@@ -261,7 +263,7 @@ class Requester final : public Block {
   std::vector<Qpn> resets_;              // QPs whose reset is to be reported to the receive path
   std::vector<Qpn> draining_;            // QPs that report that they are drained (R12)
   bool command_begun_ = false;           // the command at the head of the link waits for its reset to be reported
-  StepDone command_reply_;
+  SendQueueReply command_reply_;
   TimerHeap<Sq> timers_;            // entries may be of timers that were since stopped or restarted
   std::vector<Sq*> due_;            // of one call of run_timers()
   std::uint64_t created_ = 0;       // QPs

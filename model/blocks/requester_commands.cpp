@@ -46,15 +46,20 @@ void Requester::carry_out_command(Cycle now) {
   command_begun_ = false;
 }
 
-StepDone Requester::carry_out(const SendQueueCommand& command) {
+SendQueueReply Requester::carry_out(const SendQueueCommand& command) {
   switch (command.operation) {
     case SendQueueOperation::kCreate:
       return {create(context_of(command))};
     case SendQueueOperation::kModify:
-      modify(context_of(command), command.set_psn);
+      modify(context_of(command), command.set_psn, command.recovers);
       std::erase(draining_, command.qpn);
       if (command.notify_drained && static_cast<QpState>(command.state) == QpState::kSqd) {
         draining_.push_back(command.qpn);
+      }
+      break;
+    case SendQueueOperation::kQuery:
+      if (const Sq* const q = find(command.qpn)) {
+        return {true, static_cast<std::uint8_t>(q->context().qp.state), q->queue().next_psn()};
       }
       break;
     case SendQueueOperation::kFail:
@@ -145,10 +150,12 @@ bool Requester::create(const SendQpContext& context) {
   return true;
 }
 
-void Requester::modify(const SendQpContext& context, bool set_sq_psn) {
+void Requester::modify(const SendQpContext& context, bool set_sq_psn, bool recovers) {
   Sq* q = find(context.qp.qpn);
   if (q == nullptr) return;
+  if (recovers) q->recover();
   q->configure(context);
+  resume(*q);
   set_timeout(*q);
   if (set_sq_psn && q->queue().empty()) q->queue().set_psn(Psn{context.sq_psn});
   if (context.qp.state == QpState::kError) {

@@ -186,7 +186,7 @@ void TransportChecker::take_completion(CheckedPacket& p, const SendCompletion& c
   p.message_start = completion.sent.count;
   p.cq = p.qp->send_cq;
   p.completes = requests_table_.accept_completion(p);
-  const bool fails = p.status != WcStatus::kSuccess && p.status != WcStatus::kFlushed;
+  const bool fails = is_reliable(p.transport) && p.status != WcStatus::kSuccess && p.status != WcStatus::kFlushed;
   if (fails) {
     fail_for_good(*p.qp);
     contexts_.set_dirty(p.line);

@@ -153,6 +153,7 @@ Ticket CommandQueue::modify_qp(const SendQpContext& context, const Changes& chan
   c.set_rq_psn = changes.set_rq_psn;
   c.set_sq_psn = changes.set_sq_psn;
   c.notify_drained = changes.notify_drained;
+  c.recovers = changes.recovers;
   return give(c, mailbox_of(context));
 }
 

@@ -55,6 +55,7 @@ class CommandQueue {
     Psn rq_psn;
     bool set_sq_psn = false;
     bool notify_drained = false;  // to kSqd: an event when the last request is answered
+    bool recovers = false;        // from kSqe to kRts
   };
   Ticket modify_qp(const SendQpContext& context, const Changes& changes);
   Ticket fail_qp(Qpn qpn);

@@ -392,6 +392,32 @@ TEST_P(Raw, WhatIsNotSupportedIsSaid) {
   EXPECT_EQ(refused(b.qp.get(), FlowRequest().of_type(kLocal)), EINVAL) << "not a RAW_PACKET QP";
 }
 
+// rules 4.5.
+TEST_P(Raw, AFailedSendStopsTheQpUntilItIsMovedToRts) {
+  const auto state = [&] {
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr init{};
+    must(ibv_query_qp(sender.qp.get(), &attr, IBV_QP_STATE, &init), "ibv_query_qp");
+    EXPECT_EQ(attr.qp_state, attr.cur_qp_state);
+    return attr.qp_state;
+  };
+  write_frame(kNobody, kLocal);
+  std::array<ibv_sge, 1> source{a.arena.sge(0, 200)};
+  source[0].lkey ^= 0x5a5a00;
+  ibv_send_wr wr = send_wr(IBV_WR_SEND, source);
+  for (int n = 0; n < 2; ++n) {
+    post(sender.qp.get(), wr);
+    EXPECT_EQ(take(a.send_cq.get()).status, IBV_WC_LOC_PROT_ERR);
+    EXPECT_EQ(state(), IBV_QPS_SQE);
+    EXPECT_EQ(send(200), IBV_WC_WR_FLUSH_ERR);
+    ibv_qp_attr attr{};
+    attr.qp_state = IBV_QPS_RTS;
+    must(ibv_modify_qp(sender.qp.get(), &attr, IBV_QP_STATE), "ibv_modify_qp");
+    EXPECT_EQ(state(), IBV_QPS_RTS);
+    EXPECT_EQ(send(200), IBV_WC_SUCCESS);
+  }
+}
+
 // Four WQs, two of them on each CQ, and a QP that spreads frames over them.
 class Rss : public Raw {
  protected:

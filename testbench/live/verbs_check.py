@@ -160,6 +160,12 @@ def send_flags(bench):
     watched(bench, "SendFlags", at_least=60, requester__wqes=18)
 
 
+def send_errors(bench):
+    """Sends that fail, the state of their QP (SQE, ERR) and how it comes back; the PSNs that a query shows."""
+    # On one NIC and between two: one send of each attempt has a key that is none.
+    watched(bench, "SendErrors", at_least=300, requester__errors=60, requester__flushed=1000)
+
+
 def tags(bench):
     """TM SRQs: operations on their tag lists, and messages; the CAM searched for them."""
     watched(bench, "Tags", at_least=500, requests=400, tag_match_cam__matches=400, tag_match_cam__unexpected=14,
@@ -413,7 +419,7 @@ def hostile(bench):
 
 
 CHECKS = {"payload": payload, "protection": protection, "atomic_write": atomic_write, "grh": grh, "srq": srq,
-          "completions": completions, "send_flags": send_flags, "tags": tags,
+          "completions": completions, "send_flags": send_flags, "send_errors": send_errors, "tags": tags,
           "rendezvous": rendezvous, "xrc": xrc, "windows": windows, "multicast": multicast, "raw": raw,
           "opcodes": opcodes, "tso": tso, "lifecycle": lifecycle,
           "import": imports, "device_memory": device_memory, "null_region": null_region, "create_srq": create_srq,

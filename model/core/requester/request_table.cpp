@@ -214,7 +214,7 @@ bool RequestTable::accept_completion(const CheckedPacket& p) {  // (R9)
     q.next_wqe = wqe + 1;
     return true;
   }
-  q.failed = true;
+  q.failed = is_reliable(p.qp->transport);  // others go on when software says so
   clear(q);
   q.responses = 0;
   if (static_cast<std::int32_t>(wqe - q.next_wqe) < 0) return false;

@@ -32,9 +32,10 @@ SendQp::SendQp(const SendQpContext& context, const RequesterParams& params, Send
 }
 
 void SendQp::configure(const SendQpContext& context) {
+  const QpState before = context_.qp.state;
   context_ = context;
   context_.queue = ring_.context();
-  if (failed_) context_.qp.state = QpState::kError;
+  if (failed_ && !recovers_at_) context_.qp.state = before;
   SendQueueLimits limits;
   limits.mtu = context.qp.mtu;
   limits.reliable = reliable();
@@ -56,12 +57,25 @@ void SendQp::set_path(const AddressVector& path, Qpn remote) {
   if (capable && (path_.traffic_class & kEcnMask) == 0) path_.traffic_class |= kEct0;  // (R7)
 }
 
+void SendQp::recover() {
+  if (failed_ && context_.qp.state == QpState::kSqe) recovers_at_ = ring_.producer();
+}
+
+bool SendQp::resume() {
+  if (!recovers_at_ || next_completion_ != *recovers_at_) return false;
+  ring_.pass(*recovers_at_);
+  recovers_at_.reset();
+  failed_ = has_wqe_ = false;
+  return true;
+}
+
 void SendQp::reset() {
   context_.qp.state = QpState::kReset;
   ring_.reset();
   release_own();
   queue_.restart(queue_.next_psn());
   has_wqe_ = stopped_ = failed_ = false;
+  recovers_at_.reset();
   local_.reset();
   wqe_ = {};
   next_completion_ = 0;
@@ -309,6 +323,10 @@ void SendQp::stop_at(std::uint32_t wqe, WcStatus status) {  // (R3)
 
 void SendQp::fail(WcStatus status) {
   if (!failed_) fail_from(own_ ? first_own_ : oldest(), status);
+  if (status == WcStatus::kFlushed) {
+    context_.qp.state = QpState::kError;
+    recovers_at_.reset();
+  }
 }
 
 void SendQp::fail_from(std::uint32_t wqe, WcStatus status) {  // (R4)
@@ -317,7 +335,7 @@ void SendQp::fail_from(std::uint32_t wqe, WcStatus status) {  // (R4)
   failed_ = true;
   stopped_ = false;
   fail_status_ = status;
-  context_.qp.state = QpState::kError;
+  context_.qp.state = reliable() || status == WcStatus::kFlushed ? QpState::kError : QpState::kSqe;
   queue_.restart(queue_.next_psn());
 }
 

@@ -9,7 +9,9 @@
 //   R3  A WQE that cannot be carried out stops the queue: no packet of it, or of a later one, is sent. It fails when
 //       all WQEs before it are answered. The same holds for a WQE that software changed after it was begun.
 //   R4  After a failure all WQEs that are not finished complete in order: the first with its status, the others, and
-//       those that are posted later, as flushed.
+//       those that are posted later, as flushed. RC, XRC: the QP is in kError. UC, UD, RAW_PACKET: it is in kSqe,
+//       unless the failure was found elsewhere (kFlushed); software takes it back to kRts: what was posted by then is
+//       flushed, what is posted from then on is sent.
 //   R5  A producer index that send_ring.h refuses counts as one more WQE that cannot be carried out, or as none when no
 //       slot is left for it.
 //   R6  WQEs are read when none is in the device, in kRts only. One that came with its doorbell is in the device then,
@@ -74,9 +76,11 @@ class SendQp {
  public:
   SendQp(const SendQpContext& context, const RequesterParams& params, SendPort& port);
 
-  // Software's side. configure: everything but the ring; a QP that has failed stays so.
+  // Software's side. configure: everything but the ring; a QP that has failed stays so unless it recovers.
   void configure(const SendQpContext& context);
-  void reset();  // as it was created
+  void recover();  // from kSqe; before it is configured (R4)
+  bool resume();   // it has recovered, and its last old WQE is flushed: it goes on
+  void reset();    // as it was created
   // A doorbell, and `wqe_bytes` bytes of the WQE before `producer` with it. (R6)
   void post(std::uint32_t producer, Cycle rung, std::uint32_t wqe_bytes);
 
@@ -135,7 +139,7 @@ class SendQp {
   void fail(WcStatus status);
   bool failed() const { return failed_; }
   // Failed: there is a WQE to complete, and which (R4).
-  bool has_flush() const { return failed_ && next_completion_ != ring_.producer(); }
+  bool has_flush() const { return failed_ && next_completion_ != recovers_at_.value_or(ring_.producer()); }
   SendCompletion take_flush();
   // UC, UD: the completion of a request that succeeded.
   SendCompletion success(const SendRequest& request) const;
@@ -202,6 +206,7 @@ class SendQp {
   std::uint32_t stop_wqe_ = 0;
   WcStatus stop_status_ = WcStatus::kSuccess;
   bool failed_ = false;                        // (R4)
+  std::optional<std::uint32_t> recovers_at_;   // failed: the first WQE that is sent again
   WcStatus fail_status_ = WcStatus::kFlushed;  // of the next completion
   std::uint32_t next_completion_ = 0;
 };

@@ -37,6 +37,11 @@ void SendRing::take() {
   --count_;
 }
 
+void SendRing::pass(std::uint32_t wqe) {
+  while (next_ != wqe) take();
+  here_ = next_;
+}
+
 std::uint32_t SendRing::contiguous(std::uint32_t wqe) const {
   return std::min({wqes_per_read_, queue_.slots - slot_index(wqe), producer_ - wqe});
 }

@@ -36,6 +36,7 @@ class SendRing {
   void fetched(std::uint32_t count) { here_ += count; }
   Cycle rung() const { return doorbells_[first_].rung; }  // of WQE next(). Precondition: posted()
   void take();                                            // next() is begun. Precondition: here()
+  void pass(std::uint32_t wqe);  // WQEs before this one, which were posted, are not begun any more
 
   // The slot of a WQE in [oldest unfinished, producer): from what was read before, or read now. Valid until the next
   // call. Empty when the memory cannot be read.

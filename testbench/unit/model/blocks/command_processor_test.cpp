@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <tuple>
 
 #include "model/types/flow.h"
 #include "testbench/unit/model/engine/harness.h"
@@ -78,7 +79,7 @@ struct Fixture {
         tag_lists(join<TagListCommand, StepDone>(b, "list", dut.tag_lists, dut.tag_list_done)),
         steering(join<SteeringCommand, SteeringReply>(b, "steering", dut.steering, dut.steering_done)) {
     if (with_requester) {
-      send_queues = &join<SendQueueCommand, StepDone>(b, "sq", dut.send_queues, dut.send_queue_done);
+      send_queues = &join<SendQueueCommand, SendQueueReply>(b, "sq", dut.send_queues, dut.send_queue_done);
     }
     contexts.answer.line = 7;
     contexts.says_nothing = [](const ContextCommand& c) {
@@ -119,7 +120,7 @@ struct Fixture {
   Answerer<WqCommand, WqReply>& wqs;
   Answerer<ContextCommand, ContextReply>& contexts;
   Answerer<QpCommand, QpReply>& qps;
-  Answerer<SendQueueCommand, StepDone>* send_queues = nullptr;
+  Answerer<SendQueueCommand, SendQueueReply>* send_queues = nullptr;
   Answerer<SrqCommand, StepDone>& srqs;
   Answerer<TagListCommand, StepDone>& tag_lists;
   Answerer<SteeringCommand, SteeringReply>& steering;
@@ -472,11 +473,29 @@ TEST(CommandProcessor, AQpIsQueriedWithItsContextKeptMeanwhile) {
   auto& fixture = bench.keep<Fixture>(bench);
   fixture.qps.answer.state = static_cast<std::uint8_t>(QpState::kSqd);
   fixture.qps.answer.psn = Psn{321};
+  fixture.send_queues->answer.state = fixture.qps.answer.state;
+  fixture.send_queues->answer.psn = Psn{654};
   fixture.give(10, CommandKind::kQueryQp, 9);
   bench.run();
   EXPECT_EQ(fixture.reply().number, static_cast<std::uint32_t>(QpState::kSqd));
   EXPECT_EQ(fixture.reply().value, 321u);
-  EXPECT_EQ(fixture.asked, (Asked{"context", "qp", "context"}));
+  EXPECT_EQ(fixture.reply().psn, Psn{654});
+  EXPECT_EQ(fixture.asked, (Asked{"context", "qp", "sq", "context"}));
+  EXPECT_EQ(fixture.send_queues->seen[0].operation, SendQueueOperation::kQuery);
+}
+
+TEST(CommandProcessor, AQpIsInSqeWhenItsSendQueueAloneIs) {  // R14
+  for (const auto& [receives, sends, shown] : {std::tuple{QpState::kRts, QpState::kSqe, QpState::kSqe},
+                                               std::tuple{QpState::kError, QpState::kSqe, QpState::kError},
+                                               std::tuple{QpState::kRts, QpState::kError, QpState::kRts}}) {
+    Bench bench;
+    auto& fixture = bench.keep<Fixture>(bench);
+    fixture.qps.answer.state = static_cast<std::uint8_t>(receives);
+    fixture.send_queues->answer.state = static_cast<std::uint8_t>(sends);
+    fixture.give(10, CommandKind::kQueryQp, 9);
+    bench.run();
+    EXPECT_EQ(fixture.reply().number, static_cast<std::uint32_t>(shown));
+  }
 }
 
 TEST(CommandProcessor, AQpIsResetWhenNothingOfItIsLeft) {  // R6

@@ -1045,6 +1045,20 @@ CompletionRequest send_completion(Fixture& fixture, WcStatus status) {
   return p;
 }
 
+TEST(CqeGenerator, AFailedRequestOfAnUnreliableQpAsksForNoFlush) {  // R6
+  for (const Transport transport : {Transport::kUc, Transport::kUd, Transport::kRaw}) {
+    Bench bench;
+    Fixture fixture(bench);
+    CompletionRequest p = send_completion(fixture, WcStatus::kLocalProtection);
+    p.transport = transport;
+    fixture.in.push(Cycle{9}, p);
+    bench.run();
+    EXPECT_EQ(fixture.slot(0).status, WcStatus::kLocalProtection);
+    EXPECT_EQ(fixture.flushes.size(), 0u);
+    EXPECT_EQ(fixture.events.size(), 0u);
+  }
+}
+
 TEST(CqeGenerator, AFailedRequestAsksForTheFlushOnce) {  // R6
   Bench bench;
   Fixture fixture(bench);

@@ -234,6 +234,93 @@ TEST(RequesterErrors, AWqeThatFailsHereEndsAfterAllBeforeIt) {  // (R5)
   expect_local_failure({.address = Fixture::path("fe80::2", 2), .sge = {}}, kOperation, Transport::kUd);
 }
 
+// After a send error UC and UD are in kSqe, and come back: what was posted by then is flushed, the next WQE is sent.
+TEST(RequesterErrors, AnUnreliableQpStopsAndComesBack) {  // (R6), SendQp R4
+  for (const Transport transport : {Transport::kUc, Transport::kUd, Transport::kRc}) {
+    Bench bench;
+    Fixture fixture(bench);
+    SendQpContext c = Fixture::context(transport);
+    fixture.create(c);
+    WqeSpec good = inline_send(), bad{.sge = {{8, raw(Fixture::kLkey) + 1, Fixture::kVa}}};
+    good.address = bad.address = Fixture::path();
+    fixture.command(5, SendQueueOperation::kQuery, c);
+    fixture.post(10, {good, bad, good});
+    if (transport == Transport::kRc) fixture.answer(300, AnswerKind::kAck, 100);
+    fixture.command(400, SendQueueOperation::kQuery, c);
+    fixture.post(410, {good});  // flushed
+    fixture.command(600, SendQueueOperation::kModify, c, false, false, true);
+    fixture.command(610, SendQueueOperation::kQuery, c);
+    fixture.post(620, {good, good});
+    bench.run();
+    const QpState failed = transport == Transport::kRc ? QpState::kError : QpState::kSqe;
+    const QpState after = transport == Transport::kRc ? QpState::kError : QpState::kRts;
+    ASSERT_EQ(fixture.command_done.size(), 4u);
+    const auto state = [&](std::size_t n) { return static_cast<QpState>(fixture.command_done.value(n).state); };
+    EXPECT_EQ(state(0), QpState::kRts);
+    EXPECT_EQ(fixture.command_done.value(0).psn, Psn{100});
+    EXPECT_EQ(state(1), failed);
+    EXPECT_EQ(fixture.command_done.value(1).psn, Psn{101});
+    EXPECT_EQ(state(3), after);
+    Ends ended = fixture.ended();
+    if (transport != Transport::kRc) {
+      EXPECT_EQ(fixture.psns(), (Psns{100, 101, 102}));
+      EXPECT_EQ(ended, (Ends{{0, WcStatus::kSuccess},
+                             {1, WcStatus::kLocalProtection},
+                             {2, WcStatus::kFlushed},
+                             {3, WcStatus::kFlushed},
+                             {4, WcStatus::kSuccess},
+                             {5, WcStatus::kSuccess}}));
+    } else {
+      EXPECT_EQ(fixture.psns(), Psns{100});
+      EXPECT_EQ(ended.back(), (Fixture::Ended{5, WcStatus::kFlushed}));
+    }
+  }
+}
+
+// The change comes while WQEs are being flushed and one of them is being read: what is posted behind it waits for them.
+TEST(RequesterErrors, WhatIsPostedBehindARecoveryIsSentWhenTheOthersAreFlushed) {  // (R6), SendQp R4
+  for (std::uint64_t at = 12; at < 120; ++at) {
+    Bench bench;
+    Fixture fixture(bench);
+    SendQpContext c = Fixture::context(Transport::kUc);
+    fixture.create(c);
+    const WqeSpec bad{.sge = {{8, raw(Fixture::kLkey) + 1, Fixture::kVa}}};
+    fixture.post(10, {bad, inline_send(), inline_send(), inline_send(), inline_send(), inline_send()});
+    bool recovers = false;
+    bench.at(Cycle{at}, [&](Cycle) { recovers = fixture.completions.size() > 0; });
+    fixture.command(at + 1, SendQueueOperation::kModify, c, false, false, true);
+    fixture.post(at + 2, {inline_send()});
+    bench.run();
+    const Ends ended = fixture.ended();
+    ASSERT_EQ(ended.size(), 7u) << at;
+    for (std::uint32_t n = 0; n < 7; ++n) EXPECT_EQ(ended[n].wqe, n) << at;
+    if (!recovers) continue;
+    EXPECT_EQ(ended[5].status, WcStatus::kFlushed) << at;
+    EXPECT_EQ(ended[6].status, WcStatus::kSuccess) << at;
+    EXPECT_EQ(fixture.psns(), Psns{100}) << at;
+  }
+}
+
+TEST(RequesterErrors, InSqeAQpMayFailForGood) {  // (R6)
+  for (const bool recovers_first : {false, true}) {
+    Bench bench;
+    Fixture fixture(bench);
+    SendQpContext c = Fixture::context(Transport::kUc);
+    fixture.create(c);
+    fixture.post(10, {{.sge = {{8, raw(Fixture::kLkey) + 1, Fixture::kVa}}}, inline_send()});
+    if (recovers_first) fixture.command(300, SendQueueOperation::kModify, c, false, false, true);
+    fixture.failed.push(Cycle{400}, {Fixture::kQpn});
+    fixture.command(500, SendQueueOperation::kModify, c, false, false, true);
+    fixture.command(510, SendQueueOperation::kQuery, c);
+    fixture.post(520, {inline_send()});
+    bench.run();
+    EXPECT_EQ(static_cast<QpState>(fixture.command_done.value(fixture.command_done.size() - 1).state), QpState::kError);
+    EXPECT_EQ(fixture.ended(),
+              (Ends{{0, WcStatus::kLocalProtection}, {1, WcStatus::kFlushed}, {2, WcStatus::kFlushed}}));
+    EXPECT_EQ(fixture.tx.size(), 0u);
+  }
+}
+
 TEST(RequesterErrors, AReadNeedsTheRightToWriteAndReadsToBeAllowed) {  // (R5)
   for (const bool read_only : {true, false}) {
     Bench bench;

@@ -109,7 +109,7 @@ struct RequesterFixture {
 
   // Gives a command that can be taken in cycle `at`.
   void command(std::uint64_t at, SendQueueOperation operation, const SendQpContext& c = context(), bool set_psn = false,
-               bool notify_drained = false) {
+               bool notify_drained = false, bool recovers = false) {
     SendQueueCommand asked;
     asked.operation = operation;
     asked.qpn = c.qp.qpn;
@@ -117,6 +117,7 @@ struct RequesterFixture {
     asked.state = static_cast<std::uint8_t>(c.qp.state);
     asked.set_psn = set_psn;
     asked.notify_drained = notify_drained;
+    asked.recovers = recovers;
     asked.pd = c.qp.pd;
     asked.mtu = c.qp.mtu;
     asked.pkey = c.qp.pkey;
@@ -219,7 +220,7 @@ struct RequesterFixture {
   Sink<WindowRequest>& windows;
   Source<StepDone>& windows_done;
   Source<SendQueueCommand>& commands;
-  Sink<StepDone>& command_done;
+  Sink<SendQueueReply>& command_done;
   Sink<Event>& events;
   std::map<std::uint32_t, SendQpContext> contexts;
   std::map<std::uint32_t, std::uint32_t> producers;

@@ -718,6 +718,23 @@ TEST(TransportChecker, OneInErrorMovesTheQpAndFlushedOnesFollow) {  // (R9)
   EXPECT_EQ(fixture.dropped(DropReason::kQpTypeOrState), 1u) << "an answer to a QP in error";
 }
 
+TEST(TransportChecker, ASendErrorOfAnUnreliableQpLeavesItReceiving) {  // (R9)
+  for (const Transport transport : {Transport::kUc, Transport::kUd}) {
+    Bench bench;
+    Fixture fixture(bench);
+    QpContext& qp = fixture.qp(transport);
+    complete(fixture, 10, qp, 0, WcStatus::kLocalProtection);
+    complete(fixture, 11, qp, 1, WcStatus::kFlushed);
+    complete(fixture, 20, qp, 2, WcStatus::kSuccess);  // it has come back
+    complete(fixture, 21, qp, 3, WcStatus::kLocalProtection);
+    bench.run();
+    ASSERT_EQ(fixture.out.size(), 4u);
+    EXPECT_EQ(fixture.got(0).status, WcStatus::kLocalProtection);
+    for (std::size_t n = 0; n < 4; ++n) EXPECT_TRUE(fixture.got(n).completes) << n;
+    EXPECT_EQ(qp.state, QpState::kRts);
+  }
+}
+
 TEST(TransportChecker, AWqeThatWasAnsweredIsNotFlushed) {  // (R9)
   Bench bench;
   Fixture fixture(bench);
