@@ -23,6 +23,7 @@ module cq_event #(
   localparam int unsigned ProductBits = 48;
 
   rxnic_link_pkg::stored_cq_t r;
+  logic solicited_only;
   logic [31:0] counted, seen, unseen;
   logic [63:0] due;
 
@@ -48,13 +49,14 @@ module cq_event #(
     counted = '0;
     seen = '0;
     unseen = '0;
+    solicited_only = solicited_i && record_i.armed != rxnic_link_pkg::CqArmAny;
     if (arms_i) begin
-      r.armed = solicited_i ? rxnic_link_pkg::CqArmSolicited : rxnic_link_pkg::CqArmAny;
+      r.armed = solicited_only ? rxnic_link_pkg::CqArmSolicited : rxnic_link_pkg::CqArmAny;
       r.counted = '0;
       r.due = Never;
       seen = index_i - r.consumer <= r.producer - r.consumer ? index_i : r.consumer;
       unseen = r.producer - seen;
-      if (!solicited_i) counted = unseen;
+      if (!solicited_only) counted = unseen;
       else if (r.any_solicited && r.last_solicited - seen - 32'd1 < unseen) counted = 32'd1;
     end else begin
       r.producer = r.producer + slots_i;

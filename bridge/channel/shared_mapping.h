@@ -13,7 +13,8 @@
 //   R3  A doorbell: store the value in its record, set its bit in `dirty`, then the header's `rung`; when
 //       `simulator_sleeps` is set then, write 1 to the eventfd. The fences are those of ring().
 //   R4  A doorbell record holds the newest value only: of two doorbells between two looks of the simulator it sees the
-//       second.
+//       second. An arming says how often the CQ was armed for any completion: one of these that the simulator did not
+//       see is not undone by an arming for solicited ones.
 //   R5  The simulator takes send doorbells before those of receives and tags, and puts these into effect first: a
 //       receive or a tag posted before a send by the same thread is never seen after it.
 //   R6  The simulator trusts nothing in here: a program that overwrites it at random harms only itself.
@@ -45,6 +46,7 @@ struct DoorbellBoard {
   std::atomic<std::uint64_t> value[kDoorbells];              // producer or consumer index, and by board more
 };
 inline constexpr std::uint64_t kArmSolicited = std::uint64_t{1} << 32;  // kArm
+inline constexpr unsigned kArmedForAnyShift = 33;                       // kArm: how often so far, 31 bits
 inline constexpr unsigned kWqeBytesShift = 32;  // kSend, a WQE posted alone: its length, which is written with it
 
 enum class Board : std::uint8_t { kSend, kReceive, kConsumer, kArm, kTags, kCount };

@@ -250,11 +250,14 @@ void Device::ring(ClientId client, channel::Board board, std::uint32_t index, st
       d.kind = DoorbellKind::kCqConsumer;
       completion_line_.push(d, arrival);
       return;
-    case channel::Board::kArm:
+    case channel::Board::kArm: {
+      const auto times = static_cast<std::uint32_t>(value >> channel::kArmedForAnyShift);
       d.kind = DoorbellKind::kCqArm;
-      d.solicited_only = (value & channel::kArmSolicited) != 0;
+      d.solicited_only = (value & channel::kArmSolicited) != 0 && times == records[index].last;  // shared_mapping.h R4
+      records[index].last = times;
       completion_line_.push(d, arrival);
       return;
+    }
     case channel::Board::kTags:
       tag_line_.push(d, arrival);
       return;

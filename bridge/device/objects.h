@@ -151,7 +151,7 @@ struct ClientObjects {
   struct Record {
     bool used = false;
     std::uint32_t number = 0;  // QPN, WqId, CQN or, of tags, SRQN
-    std::uint32_t last = 0;    // send: the producer index that was rung last
+    std::uint32_t last = 0;    // send: the producer index that was rung last; arm: how often for any
   };
   std::vector<Record> send, receive, completion, tags;
   std::set<std::uint32_t> channels;

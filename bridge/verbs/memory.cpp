@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Protection domains, memory regions and windows. Nothing is pinned: the simulator reaches the pages when it needs
 // them.
+#include <algorithm>
 #include <cerrno>
 #include <new>
 
@@ -35,8 +36,10 @@ int check_range(const void* address, std::size_t length, unsigned access) {
   if (is_implicit(address, length, access)) return 0;
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   if (begin + length < begin) return EINVAL;
+  // As the kernel, which pins pages: no byte at the beginning of a page is no page, elsewhere it is one.
+  if (length == 0 && begin % (std::size_t{1} << kLeastPageShift) == 0) return EINVAL;
   if ((access & IBV_ACCESS_ON_DEMAND) != 0) return 0;  // it may be mapped later
-  return is_mapped(begin, length, (access & IBV_ACCESS_LOCAL_WRITE) != 0) ? 0 : EFAULT;
+  return is_mapped(begin, std::max<std::size_t>(length, 1), (access & IBV_ACCESS_LOCAL_WRITE) != 0) ? 0 : EFAULT;
 }
 
 // Has the device make the region; nullptr and errno.

@@ -94,6 +94,7 @@ struct Cq {
   std::uint32_t minis_left = 0;             // [D] lock: completions of that block that are not polled yet
   std::uint32_t next_mini = 0;              // [D] lock: in the slot at `consumer`
   std::uint32_t reported = 0;               // [D] lock: the consumer index that the device knows
+  std::uint32_t armed_for_any = 0;          // [D] lock: how often
   Completion current;                       // [D] lock: between start_poll and end_poll
   bool flushing = false;                    // [D] lock: start_poll found the simulator dead, holds Context::objects
   std::uint64_t wc_flags = 0;               // ibv_create_cq_ex

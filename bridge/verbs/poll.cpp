@@ -192,8 +192,10 @@ int req_notify_cq(ibv_cq* cq, int solicited_only) {
   const bool reported_already = q.event_taken.load(std::memory_order_relaxed) && entry_at(q, q.consumer) != nullptr;
   const std::uint32_t seen = q.consumer + (reported_already ? 1 : 0);
   report_consumer(context, q);
+  if (solicited_only == 0) ++q.armed_for_any;
   ring_doorbell(context, channel::Board::kArm, q.doorbell,
-                seen | (solicited_only != 0 ? channel::kArmSolicited : std::uint64_t{0}));
+                seen | (solicited_only != 0 ? channel::kArmSolicited : std::uint64_t{0}) |
+                    std::uint64_t{q.armed_for_any} << channel::kArmedForAnyShift);
   return 0;
 }
 

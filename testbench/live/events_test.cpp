@@ -85,6 +85,25 @@ TEST_P(Events, ArmedForSolicitedOnlyOthersHaveNone) {
   }
 }
 
+TEST_P(Events, ArmedForAnyItIsNotWeakenedByArmingForSolicitedOnly) {
+  for (int n = 0; n < 50; ++n) {
+    received_.arm();
+    received_.arm(true);
+    send(16);
+    received_.take_event();
+    EXPECT_EQ(take(received_.cq.get()).status, IBV_WC_SUCCESS);
+    received_.arm(true);  // the event that was raised is not asked for any more
+    send(16);
+    EXPECT_EQ(take(received_.cq.get()).status, IBV_WC_SUCCESS);
+    EXPECT_FALSE(received_.has_event(0));
+    received_.arm();
+    send(16);
+    received_.take_event();
+    EXPECT_EQ(take(received_.cq.get()).status, IBV_WC_SUCCESS);
+    for (int m = 0; m < 3; ++m) EXPECT_EQ(take(sent_.cq.get()).status, IBV_WC_SUCCESS);
+  }
+}
+
 RXNIC_ON_ONE_AND_TWO_NICS(Events);
 
 }  // namespace

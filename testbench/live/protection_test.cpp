@@ -120,6 +120,26 @@ TEST_P(Protection, RequestsBuffersOneByteOutOfBounds) {
   }
 }
 
+// rules 4.7, as the kernel pins pages.
+TEST_P(Protection, ARegionOfNoByteNeedsAPage) {
+  const auto refused = [&](void* at, int access = IBV_ACCESS_LOCAL_WRITE) {
+    errno = 0;
+    EXPECT_EQ(ibv_reg_mr(a.world.pd.get(), at, 0, access), nullptr);
+    return errno;
+  };
+  EXPECT_EQ(refused(nullptr), EINVAL);
+  EXPECT_EQ(refused(a.arena.at(kPage)), EINVAL);
+  EXPECT_EQ(refused(a.arena.at(kPage), IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND), EINVAL);
+  EXPECT_EQ(refused(reinterpret_cast<void*>(std::uintptr_t{8})), EFAULT) << "no such page";
+  const Owned<ibv_mr> none =
+      own(ibv_reg_mr(a.world.pd.get(), a.arena.at(kPage + 8), 0, Arena::kAllRights), "ibv_reg_mr");
+  EXPECT_EQ(none->length, 0u);
+  expect_failure(with(IBV_WR_SEND, {a.arena.address(kPage + 8), 1, none->lkey}), {IBV_WC_LOC_PROT_ERR});
+  EXPECT_EQ(ibv_rereg_mr(none.get(), IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, a.arena.at(kPage), 0, 0),
+            IBV_REREG_MR_ERR_INPUT);
+  EXPECT_EQ(none->length, 0u);
+}
+
 TEST_P(Protection, AReadNeedsTheRightToWriteLocally) {
   const Arena source(a.world, kPage, 0);
   expect_failure(with(IBV_WR_RDMA_READ, source.sge(0, 100)), {IBV_WC_LOC_PROT_ERR});

@@ -56,6 +56,32 @@ TEST_P(Tags, MessageWithoutTagTakesAReceiveAndIsNotUnexpected) {
   expect_nothing_else_written();
 }
 
+// rules 5.1.
+TEST_P(Tags, MessageWithAnotherOpcodeOrWithoutAHeaderHasNoTag) {
+  add(0, 0, 0);  // matches every tag
+  for (const int opcode : {4, 0x7f, 0xff}) {
+    receive(1);
+    send(5, 40, opcode);
+    const Tagged t = take_tagged();
+    EXPECT_EQ(t.opcode, IBV_WC_TM_NO_TAG) << opcode;
+    EXPECT_EQ(t.wr_id, 301u);
+    EXPECT_EQ(t.bytes, kHeader + 40);
+    b.arena.expect(kReceives + place(1), a.arena.bytes(0, kHeader + 40));
+  }
+  receive(1);
+  std::array<ibv_sge, 1> list{a.arena.sge(0, kHeader - 1)};
+  ibv_send_wr wr = send_wr(IBV_WR_SEND, list, 1);
+  post(a.qp.get(), wr);
+  EXPECT_EQ(take(a.send_cq.get()).status, IBV_WC_SUCCESS);
+  const Tagged t = take_tagged();
+  EXPECT_EQ(t.opcode, IBV_WC_TM_NO_TAG);
+  EXPECT_EQ(t.bytes, kHeader - 1);
+  b.arena.expect(kReceives + place(1), a.arena.bytes(0, kHeader - 1));
+  add(1, 9, kExact, kBuffer, IBV_OPS_SIGNALED);
+  expect_op(IBV_WC_TM_ADD, 201);  // in phase: none was unexpected
+  expect_nothing_else_written();
+}
+
 TEST_P(Tags, OperationsCompleteWhenTheyAreSignaled) {
   const std::uint32_t first = add(0, 1, kExact, kBuffer, IBV_OPS_SIGNALED);
   const std::uint32_t second = add(1, 2);

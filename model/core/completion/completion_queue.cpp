@@ -12,7 +12,8 @@ void CompletionQueue::consume(std::uint32_t index) {
   if (index - record_.consumer <= record_.producer - record_.consumer) record_.consumer = index;  // (R5)
 }
 
-void CompletionQueue::arm(std::uint32_t index, bool solicited_only, Cycle now) {
+void CompletionQueue::arm(std::uint32_t index, bool for_solicited, Cycle now) {
+  const bool solicited_only = for_solicited && record_.armed != CqArm::kAny;
   record_.armed = solicited_only ? CqArm::kSolicited : CqArm::kAny;
   record_.counted = 0;
   record_.due = kNever;

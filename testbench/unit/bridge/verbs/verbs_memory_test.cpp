@@ -147,6 +147,24 @@ TEST_F(VerbsMemory, WhatCannotBeReachedIsEfault) {
   EXPECT_EQ(simulator.asked(Request::kRegisterMemory).size(), 1u) << "the simulator was not asked";
 }
 
+TEST_F(VerbsMemory, NoByteAtTheBeginningOfAPageIsNoRegion) {  // rules 4.7
+  const Pages pages;
+  const auto refused = [&](char* at, unsigned access) {
+    errno = 0;
+    EXPECT_EQ(reg_mr(pd, at, 0, 0, access), nullptr);
+    return errno;
+  };
+  EXPECT_EQ(refused(nullptr, 0), EINVAL);
+  EXPECT_EQ(refused(pages + 0, IBV_ACCESS_LOCAL_WRITE), EINVAL);
+  EXPECT_EQ(refused(pages + 0, IBV_ACCESS_ON_DEMAND), EINVAL);
+  EXPECT_EQ(refused(pages + (kPage + 1), IBV_ACCESS_LOCAL_WRITE), EFAULT) << "its page is read-only";
+  EXPECT_TRUE(simulator.asked(Request::kRegisterMemory).empty());
+  ibv_mr* const mr = reg_mr(pd, pages + 1, 0, 0, IBV_ACCESS_LOCAL_WRITE);
+  ASSERT_NE(mr, nullptr);
+  EXPECT_EQ(asked(Request::kRegisterMemory).memory.length, 0u);
+  dereg_mr(mr);
+}
+
 TEST_F(VerbsMemory, RemoteWritesNeedLocalWrite) {
   char buffer[8];
   for (const unsigned access : {IBV_ACCESS_REMOTE_WRITE, IBV_ACCESS_REMOTE_ATOMIC}) {

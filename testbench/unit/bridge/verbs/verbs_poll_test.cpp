@@ -257,16 +257,20 @@ TEST_F(VerbsPoll, ArmingCarriesTheConsumerIndex) {
   write_cqe(cq, send_cqe(qp, 0));
   poll(cq);
   ibv_cq* public_cq = ibv_cq_ex_to_cq(&cq.cq);
+  // The third part: how often it was armed for any, shared_mapping.h R4.
+  const auto rung_with = [](std::uint64_t index, std::uint64_t solicited, std::uint64_t for_any) {
+    return std::vector<std::uint64_t>{index | solicited | for_any << channel::kArmedForAnyShift};
+  };
   EXPECT_EQ(req_notify_cq(public_cq, 0), 0);
-  EXPECT_EQ(rung(channel::Board::kArm), std::vector<std::uint64_t>{1});
+  EXPECT_EQ(rung(channel::Board::kArm), rung_with(1, 0, 1));
   EXPECT_EQ(req_notify_cq(public_cq, 1), 0);
-  EXPECT_EQ(rung(channel::Board::kArm), std::vector<std::uint64_t>{1 | channel::kArmSolicited});
+  EXPECT_EQ(rung(channel::Board::kArm), rung_with(1, channel::kArmSolicited, 1));
   write_cqe(cq, send_cqe(qp, 1));
   EXPECT_EQ(req_notify_cq(public_cq, 0), 0);
-  EXPECT_EQ(rung(channel::Board::kArm), std::vector<std::uint64_t>{1}) << "a completion in the CQ raises an event";
+  EXPECT_EQ(rung(channel::Board::kArm), rung_with(1, 0, 2)) << "a completion in the CQ raises an event";
   cq.event_taken = true;
   EXPECT_EQ(req_notify_cq(public_cq, 0), 0);
-  EXPECT_EQ(rung(channel::Board::kArm), std::vector<std::uint64_t>{2}) << "its event was taken";
+  EXPECT_EQ(rung(channel::Board::kArm), rung_with(2, 0, 3)) << "its event was taken";
   EXPECT_EQ(poll(cq).size(), 1u);
   EXPECT_FALSE(cq.event_taken);
 }

@@ -80,6 +80,22 @@ TEST(CompletionQueue, ArmedForSolicitedOnlyOthersDoNotCount) {
   EXPECT_EQ(cq.event_due(), Cycle{10});
 }
 
+TEST(CompletionQueue, ArmedForAnyItStaysSoWhenItIsArmedForSolicitedOnly) {  // R2
+  CompletionQueue cq(context(), 0);
+  cq.arm(0, false, Cycle{5});
+  cq.arm(0, true, Cycle{6});
+  EXPECT_EQ(cq.armed(), CqArm::kAny);
+  cq.produce(1, 1, false, Cycle{9});
+  EXPECT_EQ(cq.event_due(), Cycle{9});
+  cq.disarm();
+  cq.arm(1, true, Cycle{10});
+  cq.produce(1, 1, false, Cycle{11});
+  EXPECT_EQ(cq.event_due(), kNever) << "it has had its event for any";
+  cq.arm(2, false, Cycle{12});
+  cq.produce(1, 1, false, Cycle{13});
+  EXPECT_EQ(cq.event_due(), Cycle{13}) << "from solicited to any";
+}
+
 TEST(CompletionQueue, ArmingWithUnseenCqesRaisesAnEventAtOnce) {
   CompletionQueue cq(context(), 0);
   cq.produce(2, 2, false, Cycle{1});
