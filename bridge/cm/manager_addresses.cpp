@@ -35,6 +35,17 @@ bool Manager::is_own(const Endpoint& address) const {
 
 std::uint32_t Manager::first_nic(const Id& id) const { return files_.at(id.file).only_nic.value_or(0); }
 
+// To which NIC an address of the host leads. Ports belong to the host: at most one program listens at it.
+std::uint32_t Manager::nic_of_host(const Id& id, const Endpoint& destination) const {
+  for (const auto& [number, l] : ids_) {
+    if (!l->listening || l->port_space != id.port_space || l->source.port != destination.port) continue;
+    if (!l->takes_family_of(destination) || !(l->source.is_any() || is_own(l->source))) continue;
+    const bool at_own = l->nic ? *l->nic == *id.nic : sees(*l, *id.nic);
+    return at_own ? *id.nic : l->nic.value_or(first_nic(*l));
+  }
+  return *id.nic;  // nobody
+}
+
 const NicAddress::Gid& Manager::own_gid(const Id& id) const {
   const NicAddress& nic = nics_[id.nic.value_or(0)];
   return id.source.ip == nic.v6.bytes ? nic.v6 : nic.v4;
@@ -98,7 +109,10 @@ int Manager::resolve_address(Id& id, const std::optional<Endpoint>& source, cons
     }
   }
   id.destination = destination;
-  if (own) id.destination.ip = destination.v4 ? nics_[*id.nic].v4.bytes : nics_[*id.nic].v6.bytes;
+  if (own) {
+    const NicAddress& to = nics_[nic_of_host(id, destination)];
+    id.destination.ip = destination.v4 ? to.v4.bytes : to.v6.bytes;
+  }
   id.addressed = own || reached || destination.is_multicast();
   raise(id, id.addressed ? kAddressResolved : kAddressError, id.addressed ? 0 : -EHOSTUNREACH);
   return 0;

@@ -30,11 +30,7 @@ CM = ("`-R` not with UC or XRC, says perftest; `-z` not with XRC: its QP for the
 GROUP = "the group is an IPv6 one, its default GID an IPv4 one, and perftest takes no mixture"
 LIMITS = {
     "qperf": "only RC: its UC and UD tests do not use `-cm`, and without it its addresses have no GRH, which RoCE "
-             "needs (EINVAL); Debian's is built without XRC; both ends on one NIC: it takes one name of its server for "
-             "TCP and for rdma_cm, and an address of the host is to each program its own first NIC (between two where "
-             "the host itself has 198.18.0.1, as in a network namespace)",
-    "fi_pingpong": "RC: both ends on one NIC; its server names itself by an address of the host's interfaces "
-                   "(127.0.0.1), and that is to each program its own first NIC",
+             "needs (EINVAL); Debian's is built without XRC",
     "ib_send_bw": f"`-g` with perftest's own group needs `-x 0` or `-x 1`: {GROUP}; {CM}",
     "ib_send_lat": f"`-g` with perftest's own group needs `-x 0` or `-x 1`: {GROUP}; {CM}",
     "ib_write_bw": f"not `-e`, which perftest has not on WRITE; {CM}",

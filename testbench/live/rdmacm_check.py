@@ -31,7 +31,7 @@ NOBODY_LISTENS = "event: RDMA_CM_EVENT_REJECTED, error: 8"  # the REJ's reason: 
 class Row:
     """A server and a client, what the client must print, and how many packets there are at least."""
 
-    def __init__(self, server, client, prints=None, packets=5, ends=True, client_nic=1, recorded=True,
+    def __init__(self, server, client, prints=None, packets=5, ends=True, recorded=True,
                  transport="RC", sends=True, with_libtsan=None):
         self.server, self.client = server.split(), client.split()
         # perftest's last argument is the server's address, which no option of it takes.
@@ -39,7 +39,6 @@ class Row:
         self.use = Use(self.client[0], transport, " ".join(self.client[1:last]))
         self.prints, self.packets = prints, packets
         self.ends = ends  # the server ends by itself
-        self.client_nic = client_nic  # where there are two
         self.recorded = recorded  # or the packets are too many for tshark
         self.sends = sends  # or only connects
         self.with_libtsan = with_libtsan or self  # what is tried in its place
@@ -54,13 +53,11 @@ class Row:
 
 
 def qperf(prints, *tests, with_libtsan=None):
-    """Its tests, and what each prints a figure of.
-
-    Both on one NIC: its server is named by an address of the host, and that is to each program its own first NIC.
+    """Its tests, and what each prints a figure of. Its server is named by an address of the host, for TCP and rdma_cm.
     """
     return Row("qperf -lp {port}", f"qperf -lp {{port}} -cm 1 -t 1 -m 4000 127.0.0.1 {' '.join(tests)}",
                "(?s)" + ".*".join(rf"\b{test}:\n(warning: [^\n]*\n)?    {prints}  = " for test in tests),
-               100, ends=False, client_nic=0, recorded=False, with_libtsan=with_libtsan)
+               100, ends=False, recorded=False, with_libtsan=with_libtsan)
 
 
 # With libtsan not rc_rdma_write_poll_lat: it waits for a WRITE without calling anything until a signal says that the
@@ -70,8 +67,8 @@ LATENCIES = ("rc_lat", "rc_rdma_read_lat", "rc_rdma_write_lat")
 UTILITIES = {
     "rping": [Row(f"rping -s -a {SERVER} -C 20 -V -v", f"rping -c -a {SERVER} -C 20 -V -v", r"ping data: rdma-ping-19"),
               Row(f"rping -s -a {SERVER} -C 1000 -V -S 4000", f"rping -c -a {SERVER} -C 1000 -V -S 4000", packets=4000),
-              # The host's own addresses are the program's NIC.
-              *(Row(f"rping -s -a {own} -C 5 -V", f"rping -c -a {own} -C 5 -V", client_nic=0)
+              # The host's own addresses lead to the NIC of the server.
+              *(Row(f"rping -s -a {own} -C 5 -V", f"rping -c -a {own} -C 5 -V")
                 for own in ("127.0.0.1", "{host}"))],
     "ucmatose": [Row(f"ucmatose -b {SERVER} -C 20 -S 5000", f"ucmatose -s {SERVER} -C 20 -S 5000", "return status 0"),
                  Row(f"ucmatose -b {SERVER} -c 8", f"ucmatose -s {SERVER} -c 8", "return status 0", 8 * 10)],
@@ -105,11 +102,11 @@ UTILITIES = {
               qperf("msg_rate", "rc_compare_swap_mr", "rc_fetch_add_mr", "ver_rc_compare_swap", "ver_rc_fetch_add")],
     "libfabric": [Row(f"fi_pingpong -B {{port}} -I 20 -e {endpoint} -p {provider}",
                       f"fi_pingpong -P {{port}} -I 20 -e {endpoint} -p {provider} 127.0.0.1", r"(?m)^4k .* =20 ",
-                      100, client_nic=nic, transport=transport)
-                  # A server of RC names itself by 127.0.0.1, and that is the client's own NIC to the client.
-                  for endpoint, provider, transport, nic in (
-                      ("msg", "verbs", "RC", 0), ("dgram", "verbs", "UD", 1), ("rdm", "verbs;ofi_rxm", "RC", 0),
-                      ("rdm", "verbs;ofi_rxd", "UD", 1))],
+                      100, transport=transport)
+                  # A server of RC names itself by an address of the host, 127.0.0.1.
+                  for endpoint, provider, transport in (
+                      ("msg", "verbs", "RC"), ("dgram", "verbs", "UD"), ("rdm", "verbs;ofi_rxm", "RC"),
+                      ("rdm", "verbs;ofi_rxd", "UD"))],
 }
 
 
@@ -129,7 +126,7 @@ def run_pair(fabric, row):
             servers.append((fabric.start("server", *server_command, **fabric.device_files(), RXNIC_NIC="0"), []))
         server, clients = servers[-1]
         clients.append(fabric.start("client", *client_command, **fabric.device_files(),
-                                    RXNIC_NIC=str(min(row.client_nic, fabric.nics - 1))))
+                                    RXNIC_NIC=str(min(1, fabric.nics - 1))))
         return clients[-1].wait() == 0 or server.ended() and not came_too_early(servers[-1])
 
     def came_too_early(pair):
@@ -188,7 +185,7 @@ def run_row(bench, checked, row, uid, nics):
     if fabric.report is not None:
         packets = live.counters(fabric.report, "rx_parser")["packets"]
         bench.expect(packets >= row.packets, f"{what}: {packets} packets")
-        if nics > 1 and row.client_nic > 0:
+        if nics > 1:
             of_each = [live.counters({"nics": [nic]}, "rx_parser")["packets"]
                        + live.counters({"nics": [nic]}, "requester")["packets"] for nic in fabric.report["nics"]]
             bench.expect(min(of_each) >= row.packets // 2, f"{what}: packets received and sent by each NIC: {of_each}")

@@ -495,10 +495,59 @@ TEST_F(ManagerTest, AnAddressOfTheHostIsTheNicOfTheProgram) {  // R2
   ASSERT_EQ(connect(File{3}, neighbour, 5), 0);
   deliver();
   EXPECT_EQ(event(kServer).event, kConnectRequest);
-  const std::uint32_t elsewhere = routed(kClient, 20, kHost);  // NIC 0, where nobody listens
+  Endpoint other_port = kHost;
+  ++other_port.port;
+  const std::uint32_t elsewhere = routed(kClient, 20, other_port);  // NIC 0: nobody listens there
   ASSERT_EQ(connect(kClient, elsewhere, 6), 0);
   deliver();
   EXPECT_EQ(event(kClient).event, kRejected);
+}
+
+// A program names a server by an address of the host, and the two see a NIC each.
+TEST_F(ManagerTest, AnAddressOfTheHostLeadsToTheNicOfItsListener) {  // R2
+  const auto reaches = [&](const Endpoint& to) {
+    const std::uint32_t id = routed(kClient, 20, to);
+    rdma_ucm_query q{};
+    q.id = id;
+    EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_QUERY_ROUTE, q), 0);
+    const auto gid = replied<rdma_ucm_query_route_resp>().ib_route[0].dgid;
+    const std::uint32_t nic = std::memcmp(gid, two_nics()[1].v4.bytes.data(), 16) == 0 ? 1 : 0;
+    EXPECT_EQ(connect(kClient, id, 5), 0);
+    deliver();
+    const bool rejected = !quiet(kClient);
+    if (!rejected) {
+      EXPECT_EQ(destroy(kServer, event(kServer).id), 0);
+      deliver();
+    }
+    EXPECT_EQ(destroy(kClient, id), 0);
+    deliver();
+    while (!quiet(kClient)) {
+    }
+    return std::pair{nic, !rejected};
+  };
+  const Endpoint loopback = ipv4_endpoint(0x7f000001, kService);
+  for (const Endpoint& bound : {ipv4_endpoint(0, kService), loopback, kHost}) {
+    const std::uint32_t listener = create(kServer, 10);  // sees NIC 1 alone
+    ASSERT_EQ(bind(kServer, listener, bound), 0);
+    EXPECT_EQ(reaches(loopback), (std::pair{0u, false})) << "nobody listens yet";
+    ASSERT_EQ(listen(kServer, listener), 0);
+    EXPECT_EQ(reaches(loopback), (std::pair{1u, true}));
+    EXPECT_EQ(reaches(kHost), (std::pair{1u, true}));
+    ASSERT_EQ(destroy(kServer, listener), 0);
+  }
+  const std::uint32_t of_nic = create(kServer, 10);
+  ASSERT_EQ(bind(kServer, of_nic, ipv4_endpoint(0x0a000002, kService)), 0);
+  ASSERT_EQ(listen(kServer, of_nic), 0);
+  EXPECT_EQ(reaches(loopback), (std::pair{0u, false})) << "it listens at the NIC's address alone";
+  manager.open(File{3}, {});  // sees both: the first one is as good
+  const std::uint32_t everywhere = create(File{3}, 11);
+  ASSERT_EQ(bind(File{3}, everywhere, ipv4_endpoint(0, kService + 1)), 0);
+  ASSERT_EQ(listen(File{3}, everywhere), 0);
+  const std::uint32_t id = routed(kClient, 20, ipv4_endpoint(0x7f000001, kService + 1));
+  ASSERT_EQ(connect(kClient, id, 5), 0);
+  deliver();
+  EXPECT_EQ(sent.front().to, two_nics()[0].v4.bytes);
+  EXPECT_EQ(event(File{3}).event, kConnectRequest);
 }
 
 TEST_F(ManagerTest, AddressesOfInfiniBandAreRefused) {  // R2
