@@ -178,8 +178,8 @@ CommandResult Device::close(ClientId client) {
   Objects& own = clients_.at(client);
   if (own.teardown.step == 0) leave_domains(client);
   if (const CommandResult r = silence(client); r != CommandResult::kDone) return r;
-  // What refers to QPs, the QPs, then what they refer to. A step is over when `destroy` is done with each of them; those
-  // that have a smaller number than `next` are not looked at again.
+  // What refers to QPs, the QPs, then what they refer to. A step is over when `destroy` is done with each of them;
+  // those that have a smaller number than `next` are not looked at again.
   std::uint8_t step = kSilenced;
   const auto all = [&](auto& objects, auto concerns, auto destroy) {
     if (own.teardown.step != step++) return CommandResult::kDone;

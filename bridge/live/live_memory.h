@@ -5,25 +5,25 @@
 //   R1  In the mapping every access is checked against its size. A write stores the last byte of each 64-byte unit
 //       after the rest of it, and the units from the last to the first: a program that sees the owner byte of a CQE
 //       changed sees the whole CQE, and the whole compressed block behind it (completion.h R2, R4).
-//   R2  No access reaches another memory than that of the program that has opened the device: not that of the image that
-//       it executes later, nor that of a process that gets its number. The descriptor has none after the end of the
-//       memory that it was opened for. It does not heed page protection: the rights are asked for before each access
-//       (page_rights.h), and without an answer a write is refused.
+//   R2  No access reaches another memory than that of the program that has opened the device: not that of the image
+//       that it executes later, nor that of a process that gets its number. The descriptor has none after the end of
+//       the memory that it was opened for. It does not heed page protection: the rights are asked for before each
+//       access (page_rights.h), and without an answer a write is refused.
 //   R3  False: some byte could not be copied. After a read the destination is undefined then; after a write the bytes
 //       before the first page that could not be written may have been written, and none behind it.
 //   R4  A program that is dead, or whose kClose was taken, does not exist and has no memory but the mapping, which
 //       lasts until it is released: messages that arrive until its QPs are gone find the WQEs that it has posted.
 //   R5  An access to a page that the program itself has to supply waits for the program (FUSE; userfaultfd by R6), but
-//       not long: the program is killed (access_watch.h). By the descriptor the kernel does not wait for userfaultfd: the
-//       access fails.
+//       not long: the program is killed (access_watch.h). By the descriptor the kernel does not wait for userfaultfd:
+//       the access fails.
 //   R6  Reads of one program that follow each other in read_all() are one process_vm_readv, up to kMostAtOnce of them:
 //       alone it takes three times as long as its share. It finds the process by its number; so the bytes of the same
-//       call include those by which the library has made this memory known (channel::Open). When they differ nothing of
-//       it is used. Reads that it did not carry out are tried again one by one.
-//   R7  What it costs, beside process_vm_* without proof (which was 1.2 us for up to 4 KiB, 5 us for 64 KiB; Linux 6.18):
-//       a read or write of up to 4 KiB as much, one of 64 KiB 1.7 times, 64 reads together 1.03 times. Before Linux 6.11
-//       a write takes 25 times as long, in proportion to the number of the program's mappings; a read alone, which is
-//       made by R6 then, 1.3 times.
+//       call include those by which the library has made this memory known (channel::Open). When they differ nothing
+//       of it is used. Reads that it did not carry out are tried again one by one.
+//   R7  What it costs, beside process_vm_* without proof (which was 1.2 us for up to 4 KiB, 5 us for 64 KiB; Linux
+//       6.18): a read or write of up to 4 KiB as much, one of 64 KiB 1.7 times, 64 reads together 1.03 times. Before
+//       Linux 6.11 a write takes 25 times as long, in proportion to the number of the program's mappings; a read
+//       alone, which is made by R6 then, 1.3 times.
 #pragma once
 
 #include <cstdint>

@@ -30,8 +30,8 @@
 //       holds anything of a client nobody else has its id.
 //   R13 A kImport... names another client by a descriptor of its socket; EBADF: none that has opened a NIC has it.
 //   R14 on_show is called at the beginning of wait().
-//   R15 Whatever goes wrong while a program's connection or request is looked at, memory that runs out for example, ends
-//       that connection, with a line that says so, and no other.
+//   R15 Whatever goes wrong while a program's connection or request is looked at, memory that runs out for example,
+//       ends that connection, with a line that says so, and no other.
 #pragma once
 
 #include <signal.h>

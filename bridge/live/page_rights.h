@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which rights a program has to pages of its own memory: what is written through /proc/PID/mem does not heed them.
 //
-//   R1  Asked for each access, because the program may change them at any time. From Linux 6.11 on that is a request to
-//       /proc/PID/maps for the range of an address, before it the text of the file up to there.
-//   R2  The descriptor stays that of the memory that its process had when it was opened: after an exec or the end of the
-//       process there is none, whoever has its number then.
+//   R1  Asked for each access, because the program may change them at any time. From Linux 6.11 on that is a request
+//       to /proc/PID/maps for the range of an address, before it the text of the file up to there.
+//   R2  The descriptor stays that of the memory that its process had when it was opened: after an exec or the end of
+//       the process there is none, whoever has its number then.
 #pragma once
 
 #include <cstdint>

@@ -83,8 +83,8 @@ int Connection::open(std::uint32_t nic, Context& context) {
   channel::Descriptor events, events_write, own_memory;
   if (!wake_) return errno;
   if (const int status = make_event_pipe(events, events_write); status != 0) return status;
-  // For the simulator's access to registered memory: by the descriptor, several reads together by process_vm_readv where
-  // Yama allows it.
+  // For the simulator's access to registered memory: by the descriptor, several reads together by process_vm_readv
+  // where Yama allows it.
   prctl(PR_SET_PTRACER, hello_.simulator_pid, 0, 0, 0);
   own_memory.reset(::open("/proc/self/mem", O_RDWR | O_CLOEXEC));
   if (!own_memory) own_memory.reset(::open("/dev/null", O_RDWR | O_CLOEXEC));

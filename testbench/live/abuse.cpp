@@ -10,8 +10,8 @@
 //   names [COUNT]     as reopens, each time with another name
 //   linger            hands over sockets whose last close() waits for 8 s, while another connection is served
 //   semaphore         opens a NIC with an eventfd that stays readable, and sleeps for 3 s
-//   userfault         sends from a page that it never supplies (userfaultfd): it is killed, or its request fails; exit 77
-//                     where it may not
+//   userfault         sends from a page that it never supplies (userfaultfd): it is killed, or its request fails;
+//                     exit 77 where it may not
 //   silent [COUNT]    connects COUNT times (default 300) and says nothing, until it is killed
 //   mappings [COUNT]  asks COUNT times (default 300) for a NIC with a mapping of 1 TiB
 //   executes [COUNT]  executes another image COUNT times (default 20) while its memory is written to: the image has the
@@ -192,8 +192,8 @@ struct Told {
 int become_image(int told, int asked, const ibv_gid& peer, std::uint32_t peers_qpn) {
   const World world(0);
   std::uint8_t* const place = map_place();
-  const Owned<ibv_mr> region =
-      own(ibv_reg_mr(world.pd.get(), place, kPlaceBytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE), "ibv_reg_mr");
+  constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  const Owned<ibv_mr> region = own(ibv_reg_mr(world.pd.get(), place, kPlaceBytes, kAccess), "ibv_reg_mr");
   const Owned<ibv_cq> cq = world.cq(16);
   const Owned<ibv_qp> qp = make_qp(world, cq.get(), cq.get());
   connect(qp.get(), peer, peers_qpn);
