@@ -13,7 +13,8 @@ constexpr std::uint32_t kLastQpn = 0x3ffff;  // of every kind of number: several
 constexpr std::uint32_t kLastNumber = 0x3ffff;
 constexpr std::uint32_t kFirstKeyIndex = 2;  // kInvalidKey is of index 1
 constexpr std::uint64_t kMttBytes = std::uint64_t{1} << 40;
-constexpr std::uint8_t kSilenced = 1;  // the first step of a client's end; those of its objects follow
+// The first steps of a client's end; those of its objects follow.
+constexpr std::uint8_t kSilences = 1, kSilenced = 2;
 
 }  // namespace
 
@@ -63,9 +64,9 @@ CommandResult Device::execute(ClientId client, Command& c, Cycle now) {
     case Request::kFreePd:
       return free_pd(client, c);
     case Request::kRegisterMemory:
-      return register_memory(client, c);
+      return register_memory(client, c, now);
     case Request::kReregisterMemory:
-      return reregister_memory(client, c);
+      return reregister_memory(client, c, now);
     case Request::kFreeMemory:
       return free_memory(client, c);
     case Request::kAdviseMemory:
@@ -160,23 +161,34 @@ CommandResult Device::await(Ticket& ticket, CommandReply* reply) {
   return CommandResult::kDone;
 }
 
-// None of its QPs sends anything any more: one command for all of them, before the first is freed.
+// None of its QPs sends anything any more, before the first is freed. (R17)
 CommandResult Device::silence(ClientId client) {
-  Teardown& t = clients_.at(client).teardown;
-  if (t.step == 0) {
+  Objects& own = clients_.at(client);
+  Teardown& t = own.teardown;
+  while (t.step < kSilenced) {
+    if (const CommandResult r = await(t.ticket); r != CommandResult::kDone) return r;
     std::vector<Qpn> qpns;
-    for (const auto& [number, qp] : qps_) {
-      if (qp.owner == client) qpns.push_back(Qpn{number});
+    auto it = qps_.lower_bound(own.next);
+    for (; it != qps_.end() && qpns.size() < kSilencedAtOnce; ++it) {
+      if (it->second.owner == client) qpns.push_back(Qpn{it->first});
     }
-    if (!qpns.empty()) t.ticket = commands_.silence_qps(qpns);
+    own.next = it == qps_.end() ? ~std::uint32_t{0} : it->first;
+    if (!qpns.empty()) {
+      t.ticket = commands_.silence_qps(qpns);
+      continue;
+    }
+    own.next = 0;
     t.step = kSilenced;
   }
-  return t.step == kSilenced ? await(t.ticket) : CommandResult::kDone;
+  return CommandResult::kDone;
 }
 
 CommandResult Device::close(ClientId client) {
   Objects& own = clients_.at(client);
-  if (own.teardown.step == 0) leave_domains(client);
+  if (own.teardown.step == 0) {
+    leave_domains(client);
+    own.teardown.step = kSilences;
+  }
   if (const CommandResult r = silence(client); r != CommandResult::kDone) return r;
   // What refers to QPs, the QPs, then what they refer to. A step is over when `destroy` is done with each of them;
   // those that have a smaller number than `next` are not looked at again.

@@ -37,6 +37,11 @@
 //       are bound to it, whoever's they are, allow nothing from then on; who has its PD may free it.
 //   R15 A null region has no memory, pages or rkey (model/core/memory/translation.h, R8). It is not reregistered.
 //   R16 A counters object adds up what its flows count, those that are gone too. It is in use by flows (EBUSY).
+//   R17 What a request asks for is done in pieces of bounded size, and others' requests and commands go on between
+//       them. Who asks for much waits for it: of a region kPagesAtOnce entries are written at a time, in a cycle each;
+//       pages that are advised take kCyclesOfAPage at least; the QPs of a client that ends are silenced
+//       kSilencedAtOnce a command. The end of a client does not wait for what it has asked for and no command carries
+//       out.
 #pragma once
 
 #include <map>
@@ -133,12 +138,13 @@ class Device {
   // device_memory.cpp
   CommandResult allocate_pd(ClientId client, Command& c);
   CommandResult free_pd(ClientId client, Command& c);
-  CommandResult register_memory(ClientId client, Command& c);
-  CommandResult reregister_memory(ClientId client, Command& c);
+  CommandResult register_memory(ClientId client, Command& c, Cycle now);
+  CommandResult begin_region(ClientId client, Command& c);
+  CommandResult reregister_memory(ClientId client, Command& c, Cycle now);
   CommandResult free_memory(ClientId client, Command& c);
   std::int32_t check_region(ClientId client, const channel::Memory& m) const;
   static MptEntry entry_of(Key key, const RegionObject& region);
-  Ticket install_region(Key key, RegionObject& region);
+  CommandResult install_region(Key key, RegionObject& region, Command& c, Cycle now);
   CommandResult forget_region(Key key);
   CommandResult take_from_nic(Key key, RegionObject& region, bool& in_use);
   CommandResult destroy_region(Key key);
@@ -272,6 +278,7 @@ class Device {
   std::map<std::uint32_t, RssObject> rss_;  // by QPN
   std::map<std::uint32_t, CountersObject> counters_;
   std::map<std::uint32_t, XrcdObject> xrcds_;
+  std::map<std::uint32_t, XrcDomainObject> domains_;
   std::map<XrcFile, Xrcdn> xrc_files_;  // of the domains that belong to one
   std::uint32_t last_domain_ = 0;
   NumberPool pd_numbers_, key_indices_, cq_numbers_, srq_numbers_, qp_numbers_, xrcd_numbers_, device_memory_numbers_,
@@ -287,6 +294,11 @@ inline CommandResult refuse(Command& c, std::int32_t error) {
   c.message.status = error;
   return CommandResult::kDone;
 }
+
+// R17.
+inline constexpr std::uint64_t kPagesAtOnce = 512;
+inline constexpr std::uint64_t kCyclesOfAPage = 64;
+inline constexpr std::size_t kSilencedAtOnce = 256;
 
 inline constexpr std::uint64_t kMaxPagesOfClient = std::uint64_t{1} << 22;  // 16 GiB; bounds the simulator's memory
 

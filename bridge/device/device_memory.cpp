@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Protection domains, memory regions and windows.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
+#include <span>
 
 #include "bridge/device/device.h"
 #include "model/core/memory/translation.h"
@@ -94,17 +96,28 @@ MptEntry Device::entry_of(Key key, const RegionObject& region) {
   return entry;
 }
 
-Ticket Device::install_region(Key key, RegionObject& region) {
+// kPagesAtOnce of its pages; after the last ones the command. (R17)
+CommandResult Device::install_region(Key key, RegionObject& region, Command& c, Cycle now) {
   const channel::Memory& m = region.asked;
   const MptEntry entry = entry_of(key, region);
-  std::vector<BusAddress> pages(region.pages, BusAddress{kAbsentPage});
   const std::uint64_t bytes = page_bytes(entry.page_shift);
   const std::uint64_t first = m.address / bytes * bytes;
-  for (std::uint64_t n = 0; n < pages.size() && !is_on_demand(m); ++n) {
-    const std::uint64_t at = first + n * bytes;
-    pages[n] = m.device_memory != 0 ? icm::kDeviceMemory + at : program_address(region.owner, at);
+  std::array<BusAddress, kPagesAtOnce> pages{};
+  const std::uint64_t count = std::min(kPagesAtOnce, region.pages - region.written);
+  for (std::uint64_t n = 0; n < count; ++n) {
+    const std::uint64_t at = first + (region.written + n) * bytes;
+    pages[n] = is_on_demand(m)        ? BusAddress{kAbsentPage}
+               : m.device_memory != 0 ? icm::kDeviceMemory + at
+                                      : program_address(region.owner, at);
   }
-  return commands_.create_region(entry, pages);
+  commands_.write_pages(entry, region.written, std::span(pages).first(count));
+  region.written += count;
+  if (region.written < region.pages) {
+    c.due = now + count;
+    return CommandResult::kBusy;
+  }
+  c.ticket = commands_.create_region(entry, {});
+  return CommandResult::kGiven;
 }
 
 // Regions and windows share max_mrs keys.
@@ -119,8 +132,19 @@ std::optional<Key> Device::take_key() {
   return Key{*index << 8 | tag};  // (R3)
 }
 
-CommandResult Device::register_memory(ClientId client, Command& c) {
-  if (c.begun) return await(c.ticket);
+CommandResult Device::register_memory(ClientId client, Command& c, Cycle now) {
+  if (!c.begun) {
+    if (const CommandResult r = begin_region(client, c); r == CommandResult::kDone) return r;
+  }
+  if (c.ticket != 0) return await(c.ticket);
+  const Key key{c.message.body.memory.lkey};
+  const auto region = regions_.find(raw(key));
+  if (region == regions_.end()) return refuse(c, EINVAL);  // who has its PD has freed it
+  return install_region(key, region->second, c, now);
+}
+
+// Done: it is refused.
+CommandResult Device::begin_region(ClientId client, Command& c) {
   channel::Memory& m = c.message.body.memory;
   if (const std::int32_t error = check_region(client, m); error != 0) return refuse(c, error);
   Objects& own = clients_.at(client);
@@ -143,17 +167,16 @@ CommandResult Device::register_memory(ClientId client, Command& c) {
   own.pages += region.pages;
   ++pds_.at(m.pd).users;
   if (m.device_memory != 0) ++device_memories_.at(m.device_memory).users;
-  c.ticket = install_region(key, region);
   c.begun = true;
   m.lkey = raw(key);
   m.rkey = m.null_region != 0 ? 0 : m.lkey;
   region.asked = m;
   regions_[raw(key)] = region;
-  return CommandResult::kGiven;
+  return CommandResult::kBusy;
 }
 
 // The key does not change. Accesses with it fail until the new translation is in place.
-CommandResult Device::reregister_memory(ClientId client, Command& c) {
+CommandResult Device::reregister_memory(ClientId client, Command& c, Cycle now) {
   channel::Memory& m = c.message.body.memory;
   RegionObject* region = owned(regions_, client, m.lkey);
   constexpr std::uint32_t kFlags = kReregTranslation | kReregPd | kReregAccess;
@@ -178,6 +201,7 @@ CommandResult Device::reregister_memory(ClientId client, Command& c) {
     c.begun = true;
   }
   if (c.step == 1) {
+    if (c.ticket == 0) return install_region(Key{m.lkey}, *region, c, now);
     if (const CommandResult r = await(c.ticket); r != CommandResult::kDone) return r;
     m = region->asked;
     return CommandResult::kDone;
@@ -191,9 +215,8 @@ CommandResult Device::reregister_memory(ClientId client, Command& c) {
   own.pages += next.pages - region->pages;
   --pds_.at(region->asked.pd).users;
   ++pds_.at(wanted.pd).users;
-  c.ticket = install_region(Key{m.lkey}, next);
   *region = next;
-  return CommandResult::kGiven;
+  return install_region(Key{m.lkey}, *region, c, now);
 }
 
 CommandResult Device::free_memory(ClientId client, Command& c) {

@@ -143,7 +143,7 @@ bool Device::go_on(PageWork& advice, Cycle now) {
   const std::uint64_t page_bytes = std::uint64_t{1} << entry_of(advice.key, regions_.at(raw(advice.key))).page_shift;
   advice.va = advice.va / page_bytes * page_bytes + count * page_bytes;
   advice.pages -= count;
-  advice.due = latest(after(now, advice.each_ps), now + 1);
+  advice.due = latest(after(now, advice.each_ps), now + count * kCyclesOfAPage);  // (R17)
   return true;
 }
 

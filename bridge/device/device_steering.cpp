@@ -61,11 +61,13 @@ CommandResult Device::detach_multicast(ClientId client, Command& c) {
 CommandResult Device::leave_groups(QpObject& qp) {
   for (;;) {
     if (const CommandResult r = await(qp.teardown.ticket); r != CommandResult::kDone) return r;
+    if (qp.groups == 0) return CommandResult::kDone;
     const auto group =
         std::find_if(groups_.begin(), groups_.end(), [&](const auto& g) { return g.second == qp.qpn(); });
     if (group == groups_.end()) return CommandResult::kDone;
     qp.teardown.ticket = commands_.detach_multicast(group->first, qp.qpn());
     groups_.erase(group);
+    --qp.groups;
   }
 }
 

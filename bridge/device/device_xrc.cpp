@@ -18,7 +18,12 @@ CommandResult Device::open_xrcd(ClientId client, Command& c) {
   const auto number = xrcd_numbers_.take(xrcds_.size(), [this](std::uint32_t n) { return xrcds_.contains(n); });
   if (xrcds_.size() == attributes_.max_pds || !number) return refuse(c, ENOMEM);
   const Xrcdn domain = exists ? shared->second : Xrcdn{++last_domain_};
-  if (!exists && asked.has_file != 0) xrc_files_[file] = domain;
+  XrcDomainObject& object = domains_[raw(domain)];
+  ++object.handles;
+  if (!exists && asked.has_file != 0) {
+    object.file = file;
+    xrc_files_[file] = domain;
+  }
   xrcds_[*number] = {client, domain, 0};
   asked.number = *number;
   return CommandResult::kDone;
@@ -35,10 +40,11 @@ CommandResult Device::close_xrcd(ClientId client, Command& c) {
 
 // The last handle takes the domain along.
 void Device::forget_xrcd(std::uint32_t number) {
-  const Xrcdn domain = xrcds_.at(number).domain;
+  const auto domain = domains_.find(raw(xrcds_.at(number).domain));
   xrcds_.erase(number);
-  const bool used = std::any_of(xrcds_.begin(), xrcds_.end(), [&](const auto& x) { return x.second.domain == domain; });
-  if (!used) std::erase_if(xrc_files_, [&](const auto& f) { return f.second == domain; });
+  if (--domain->second.handles != 0) return;
+  if (domain->second.file) xrc_files_.erase(*domain->second.file);
+  domains_.erase(domain);
 }
 
 CommandResult Device::open_qp(ClientId client, Command& c) {
@@ -94,8 +100,11 @@ bool Device::pass_on(QpObject& qp, ClientId from) {
 
 void Device::leave_domains(ClientId client) {
   for (auto& [number, qp] : qps_) {
-    while (held(client, number) != nullptr && pass_on(qp, client)) {
-    }
+    std::erase_if(qp.holders, [&](const QpObject::Holder& holder) {
+      if (holder.client == client) --xrcds_.at(holder.xrcd).users;
+      return holder.client == client;
+    });
+    if (qp.owner == client) pass_on(qp, client);
   }
 }
 

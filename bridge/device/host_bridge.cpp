@@ -241,7 +241,8 @@ void HostBridge::take(const HostEvent& event, Cycle now) {
     }
     case HostEvent::Kind::kClose:  // (R6)
       client.closing = true;
-      if (!client.requests.empty()) client.requests.resize(client.requests.front().begun ? 1 : 0);
+      // What no command carries out just now goes no further. (device.h R17)
+      if (!client.requests.empty()) client.requests.resize(client.requests.front().ticket != 0 ? 1 : 0);
       if (client.requests.empty()) advance(it->first, client, now);
       return;
   }

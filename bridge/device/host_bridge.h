@@ -12,8 +12,8 @@
 //       waits for a page, what is due is a timer: it passes no faster than wall time (HostPort::wait).
 //   R5  The events and their cycles, and the data that DMA reads from programs, determine every result: a run can be
 //       repeated from them exactly.
-//   R6  The objects of a client that is gone are freed, once the request that it was waiting for is done. The QPs that
-//       were connected to its QPs find out as with hardware: what they send is not acknowledged (retry exceeded).
+//   R6  The objects of a client that is gone are freed, once the command that its request waits for is done. The QPs
+//       that were connected to its QPs find out as with hardware: what they send is not acknowledged (retry exceeded).
 //   R7  The observer is notified of each receive completion in the cycle in which its write has landed, compressed or
 //       not, with the times of its own message.
 //   R8  An exception that escapes from a client's request, or from its end, ends that client (host_port.h R3).

@@ -40,6 +40,7 @@ struct RegionObject {
   Teardown teardown{};
   std::uint32_t window = 0;             // whose binding is looked at meanwhile
   bool ends = false;                    // with its owner, whatever is bound to it
+  std::uint64_t written = 0;            // of its pages, into the NIC's table
   std::vector<std::uint64_t> tables{};  // of its tree: offsets in the MTT, the root's first
 };
 
@@ -84,6 +85,12 @@ struct SrqObject {
   Teardown teardown;
 };
 
+// Handles of XRC domains by the file that they share.
+struct XrcFile {
+  std::uint64_t device = 0, number = 0;
+  auto operator<=>(const XrcFile&) const = default;
+};
+
 // A client's handle of an XRC domain.
 struct XrcdObject {
   ClientId owner{};
@@ -91,10 +98,9 @@ struct XrcdObject {
   std::uint32_t users = 0;  // its QPs and SRQs in the domain
 };
 
-// Handles of XRC domains by the file that they share.
-struct XrcFile {
-  std::uint64_t device = 0, number = 0;
-  auto operator<=>(const XrcFile&) const = default;
+struct XrcDomainObject {
+  std::uint32_t handles = 0;
+  std::optional<XrcFile> file{};  // that it belongs to
 };
 
 struct QpObject {

@@ -87,11 +87,17 @@ Ticket CommandQueue::resize_cq(const CqContext& cq, std::uint32_t consumer) {
 Ticket CommandQueue::free_cq(Cqn number) { return give(CommandKind::kFreeCq, raw(number)); }
 
 Ticket CommandQueue::create_region(const MptEntry& entry, std::span<const BusAddress> pages) {
-  for (std::size_t n = 0; n < pages.size(); ++n) memory_.store(BusAddress{entry.mtt_base} + n * 8, pages[n]);  // (R3)
+  write_pages(entry, 0, pages);
   DriverCommand c;
   c.kind = CommandKind::kCreateRegion;
   c.number = entry.key;
   return give(c, entry);
+}
+
+void CommandQueue::write_pages(const MptEntry& entry, std::uint64_t first, std::span<const BusAddress> pages) {
+  if (pages.empty()) return;
+  memory_.write(BusAddress{entry.mtt_base} + first * sizeof(BusAddress),
+                {reinterpret_cast<const std::uint8_t*>(pages.data()), pages.size_bytes()});
 }
 
 Ticket CommandQueue::free_region(Key key, bool bound) {

@@ -16,6 +16,8 @@
 //   mappings [COUNT]  asks COUNT times (default 300) for a NIC with a mapping of 1 TiB
 //   executes [COUNT]  executes another image COUNT times (default 20) while its memory is written to: the image has the
 //                     same addresses, and exits with 1 when one of its bytes changes
+//   huge              registers 16 GiB again and again, until it is killed
+//   pings             no abuse: how long requests and messages take in two seconds
 //   verbs             no abuse: opens a NIC through the drop-in and makes a CQ
 //   lines             is refused as fast as it can for 3 s
 #include <linux/userfaultfd.h>
@@ -236,6 +238,49 @@ void executes(std::uint32_t count) {
   std::printf("%u images were not written to\n", count);
 }
 
+void huge() {
+  const World world(0);
+  constexpr std::size_t kBytes = std::size_t{1} << 34;
+  void* const memory =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  require(memory != MAP_FAILED, "mmap");
+  for (int n = 0;; ++n) {
+    const Owned<ibv_mr> region = own(ibv_reg_mr(world.pd.get(), memory, kBytes, IBV_ACCESS_LOCAL_WRITE), "ibv_reg_mr");
+    if (n > 0) continue;
+    std::printf("registered\n");
+    std::fflush(stdout);
+  }
+}
+
+void pings() {
+  const World world(0);
+  const Owned<ibv_cq> cq = world.cq(16);
+  Arena arena(world, 4096);
+  const Owned<ibv_qp> a = make_qp(world, cq.get(), cq.get()), b = make_qp(world, cq.get(), cq.get());
+  connect_both(a.get(), world, b.get(), world);
+  std::array<ibv_sge, 1> list{arena.sge(0, 64)};
+  std::vector<double> requests, messages;
+  const auto timed = [](std::vector<double>& to, const auto& work) {
+    const auto begin = Clock::now();
+    work();
+    to.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+  };
+  for (const auto end = Clock::now() + std::chrono::seconds{2}; Clock::now() < end;) {
+    timed(requests, [&] { own(ibv_alloc_pd(world.context.get()), "ibv_alloc_pd").reset(); });
+    timed(messages, [&] {
+      ibv_send_wr wr = send_wr(IBV_WR_RDMA_WRITE, list);
+      wr.wr.rdma = {arena.address(128), arena.region->rkey};
+      post(a.get(), wr);
+      (void)take(cq.get());
+    });
+  }
+  for (auto* times : {&requests, &messages}) {
+    std::sort(times->begin(), times->end());
+    std::printf("%s: %zu, p50 %.0f us, p99 %.0f us\n", times == &requests ? "requests" : "messages", times->size(),
+                times->at(times->size() / 2), times->at(times->size() * 99 / 100));
+  }
+}
+
 void lines() {
   RawClient client;
   client.hello();
@@ -264,6 +309,8 @@ int main(int argc, char** argv) {
       {"mappings", [&] { mappings(number(300)); }},
       {"executes", [&] { executes(number(20)); }},
       {"image", [] { std::exit(image()); }},
+      {"huge", huge},
+      {"pings", pings},
       {"lines", lines},
       {"verbs", [] { std::printf("made %s\n", World(0).cq(16) != nullptr ? "a CQ" : "nothing"); }},
   };

@@ -172,8 +172,26 @@ def executes(bench):
         next_program(bench, fabric)
 
 
+def huge(bench):
+    """16 GiB registered again and again: what others ask for and send does not wait for it."""
+    with live.Fabric(bench, 2, record=False) as fabric:
+        def rounds(where):
+            text = fabric.run(bench.options.programs / "abuse", "pings")
+            print(f"{where}: {text.strip()}")
+            return int(re.search(r"messages: (\d+)", text)[1])
+
+        alone = rounds("alone")
+        attacker = start(bench, fabric, "huge")
+        said(bench, attacker, "registered")
+        beside = rounds("beside 16 GiB")
+        attacker.kill()
+        bench.expect(beside > alone / 4, f"{beside} rounds in two seconds, {alone} alone")
+        next_program(bench, fabric)
+
+
 CHECKS = {"doorbells": doorbells, "opens": opens, "descriptors": descriptors, "userfault": userfault, "silent": silent,
-          "mappings": mappings, "executes": executes, "lines": lines}
+          "mappings": mappings, "executes": executes,
+          "huge": huge, "lines": lines}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)
