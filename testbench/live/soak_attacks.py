@@ -112,6 +112,28 @@ def silent(soak, chance):
     return f"for {seconds} s"
 
 
+def mappings(soak, _):
+    yield from program_ends(soak, ["abuse", "mappings", soak.scaled(300)])
+    return ""
+
+
+def executes(soak, chance):
+    images = chance.randint(1, soak.scaled(20))
+    yield from program_ends(soak, ["abuse", "executes", images])
+    return ""
+
+
+def huge(soak, chance):
+    yield from program_killed(soak, ["abuse", "huge"], chance.choice((0.2, 2, 5)))
+    return ""
+
+
+def imports(soak, _):
+    """Of what an exporter leaves behind, and windows on it: the live tests of import, which end well."""
+    yield from program_ends(soak, ["live_verbs", "--gtest_filter=*Import.*"])
+    return ""
+
+
 def lines(soak, _):
     yield from program_ends(soak, ["abuse", "lines"])
     return ""
@@ -168,6 +190,10 @@ ATTACKS = {
     "descriptors": Attack("hands over descriptors that make their owner wait, or keep it awake", descriptors),
     "userfault": Attack("sends from memory that it never supplies", userfault),
     "silent": Attack("connects up to 180 times and says nothing", silent),
+    "mappings": Attack("opens a NIC with a mapping of 1 TiB, up to 300 times", mappings),
+    "executes": Attack("executes another image while its memory is written to, up to 20 times", executes),
+    "huge": Attack("registers 16 GiB again and again until it is killed", huge),
+    "imports": Attack("binds windows on an exporter's region, and goes on when that has ended", imports),
     "lines": Attack("is refused as fast as it can", lines),
     "kills": Attack("SIGKILL or SIGSTOP of a server or client under load, at a random moment", kills),
     "hostile": Attack("overwrites what it shares with the simulator, at random, and sends garbage", hostile),
