@@ -40,6 +40,8 @@ AckGenerator::AckGenerator(const sc_core::sc_module_name& name, const AckGenerat
       served_(params.reads_in_progress),
       unserved_(2 * answers_.room()),
       atomics_(answers_.room()),
+      buckets_(params.atomic_buckets),
+      next_in_bucket_(answers_.room()),
       ready_(answers_.room()),
       cnp_pacer_(params.cnp_scope, params.cnp_timers, cycles_in(params.cnp_interval_ps, clock_period_ps)),
       cnps_(params.cnp_depth),
@@ -90,7 +92,10 @@ Activity AckGenerator::activity_now(Cycle now, bool refused, bool stalled) const
   return idle_activity();
 }
 
-Activity AckGenerator::idle_activity() const { return waiting_ > 0 ? Activity::kWaitDmaData : Activity::kStarved; }
+Activity AckGenerator::idle_activity() const {
+  if (atomics_waiting_ > 0 || !atomics_.empty()) return Activity::kWaitAtomic;
+  return waiting_ > 0 ? Activity::kWaitDmaData : Activity::kStarved;
+}
 
 Cycle AckGenerator::next_step(Cycle now, bool refused, bool stalled) {
   Cycle next = kNever;
@@ -99,7 +104,7 @@ Cycle AckGenerator::next_step(Cycle now, bool refused, bool stalled) {
   if (!line_.full() && (!ready_.empty() || !cnps_.empty() || !data_ready_.empty())) at(next_start_);
   if (!held_.empty()) at(answers_.flow(held_.front()).held_until);
   if (!dma_done.empty()) at(now);
-  if (!atomics_.empty() && dma.can_push(now)) at(now);
+  if (may_do_atomic() && dma.can_push(now)) at(now);
   const bool asks = next_piece_ < pieces_.size() || (!served_.empty() && !free_ways_.empty());
   if (asks && gather.can_push(now)) at(now);
   if (!failed_.empty() && failures.can_push(now)) at(now);
@@ -299,14 +304,14 @@ void AckGenerator::advance(Index flow, Cycle now) {
       a.h.original = saved.original;
     } else {
       a.issued = true;
-      atomics_.push(f.first, Cycle{});
+      enter_bucket(f.first);
       break;
     }
   }
   if (!f.listed && readable(f) != kNone) {
     f.listed = true;
     f.turns = 0;
-    if (served_.full()) {
+    if (served_.size() + at_limit_ >= params_.reads_in_progress) {
       unserved_.push(flow, Cycle{});
     } else {
       served_.push(flow, Cycle{});
@@ -317,6 +322,8 @@ void AckGenerator::advance(Index flow, Cycle now) {
 
 void AckGenerator::finish_atomic(Cycle now) {  // (R5)
   const DmaCompletion done = dma_done.pop(now);
+  --atomics_open_;
+  leave_bucket(done.cookie);
   OwedAnswer& a = answers_[done.cookie];
   a.done = !done.gone;
   a.issued = a.done;
@@ -331,6 +338,36 @@ void AckGenerator::finish_atomic(Cycle now) {  // (R5)
     fail_behind(done.cookie);
   }
   advance(answers_.find(raw(a.qpn)), now);
+}
+
+AckGenerator::Bucket& AckGenerator::bucket_of(Index atomic) {
+  return buckets_[raw(atomic_requests_[atomic].address) / kAtomicBytes % params_.atomic_buckets];
+}
+
+// It may be carried out when those before it in its bucket are done. (R5)
+void AckGenerator::enter_bucket(Index atomic) {
+  Bucket& bucket = bucket_of(atomic);
+  if (!bucket.busy) {
+    bucket.busy = true;
+    atomics_.push(atomic, Cycle{});
+    return;
+  }
+  ++counters_.atomic_waits;
+  ++atomics_waiting_;
+  (bucket.first == kNone ? bucket.first : next_in_bucket_[bucket.last]) = atomic;
+  bucket.last = atomic;
+  next_in_bucket_[atomic] = kNone;
+}
+
+void AckGenerator::leave_bucket(Index atomic) {
+  Bucket& bucket = bucket_of(atomic);
+  if (bucket.first == kNone) {
+    bucket.busy = false;
+    return;
+  }
+  --atomics_waiting_;
+  atomics_.push(bucket.first, Cycle{});
+  bucket.first = next_in_bucket_[bucket.first];
 }
 
 // Turns a response into a NAK and moves its QP to the error state. (R7)

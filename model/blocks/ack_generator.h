@@ -13,15 +13,18 @@
 //       the QP with NAK 0x61. So does one that is not repeated while max_dest_rd_atomic of them wait, when
 //       rd_atomic_over_limit is nak and the QP does not resynchronise.
 //   R4  READ: the data of a response is asked for (`gather`) in one piece, or in two when it crosses a page, one piece
-//       a cycle; the first at the earliest in the cycle in which the request is taken. At most read_responses_in_flight
-//       responses wait for their data. At most reads_in_progress QPs are served together; they take turns of
-//       responses_per_turn responses. Data taken in cycle m leaves in cycle m + latency_cycles at the earliest. READs
-//       of one QP may overlap. Data comes in any order; of a QP it leaves in the order in which it was asked for, of
-//       several QPs in the order in which it came.
-//   R5  Atomic: carried out when everything before it in its QP has been answered, at the packet's `bus` address. The
-//       result is saved in the packet's responder resource before the response is sent. A replay gets the saved result,
-//       and no response when there is none. An ATOMIC WRITE likewise: its response is a READ RESPONSE ONLY without
-//       data, sent when the write is done.
+//       a cycle; the first at the earliest in the cycle in which the request is taken. At most read_responses_per_qp
+//       responses of a QP, and read_responses_in_flight of all, are on their way: asked for and not started by the
+//       builder. At most reads_in_progress QPs are served together; they take turns of responses_per_turn responses, a
+//       QP that has as many on their way as it may gives up its turn. Data taken in cycle m leaves in cycle m +
+//       latency_cycles at the earliest. READs of one QP may overlap. Data comes in any order; of a QP it leaves in the
+//       order in which it was asked for, of several QPs in the order in which it came.
+//   R5  Atomic: carried out when everything before it in its QP has been answered, at the packet's `bus` address, and
+//       when no other one is whose address has the same bucket: bits 3 and up of it, of atomic_buckets. Those of a
+//       bucket are carried out in the order in which they came to it, at most atomics_in_flight of all. The result is
+//       saved in the packet's responder resource before the response is sent. A replay gets the saved result, and no
+//       response when there is none. An ATOMIC WRITE likewise: its response is a READ RESPONSE ONLY without data, sent
+//       when the write is done.
 //   R6  Coalescing: an ACK is held until it acknowledges coalesce_packets requests of its QP, until coalesce_timer
 //       after the first of them, or until another response of the QP is due, before which it leaves. It carries the
 //       newest PSN and MSN. ACKs of at most queue_depth / 2 QPs are held together; one beyond them, or one behind a
@@ -105,6 +108,10 @@ class AckGenerator final : public Block {
     Headers h;
     std::uint64_t id = 0;  // of the marked packet, for observers
   };
+  struct Bucket {  // of addresses of atomics
+    bool busy = false;
+    Index first = kNone, last = kNone;  // that wait for it
+  };
   struct OnItsWay {  // READ data that was asked for and has not left
     Index flow = kNone, answer = kNone;
     PacketHandle buffer{};
@@ -137,6 +144,10 @@ class AckGenerator final : public Block {
   void build_plain(Cycle now);
   void make_ready(Index at, bool plain) { ready_.push({at, plain, next_ticket_++}, Cycle{}); }
   void finish_atomic(Cycle now);
+  Bucket& bucket_of(Index atomic);
+  void enter_bucket(Index atomic);
+  void leave_bucket(Index atomic);
+  bool may_do_atomic() const { return !atomics_.empty() && atomics_open_ < params_.atomics_in_flight; }
   void make_nak(OwedAnswer& answer, std::uint8_t syndrome);
   void fail_silently(Index at);
   void fail_qp(const OwedAnswer& a, EventType event);
@@ -166,12 +177,17 @@ class AckGenerator final : public Block {
   std::vector<Index> held_;                  // flows with a held ACK, oldest first
   DelayLine<Index> served_;                  // flows with READ data to ask for, in turn
   DelayLine<Index> unserved_;                // flows that wait until they may join served_
-  DelayLine<Index> atomics_;                 // atomics to be carried out by the DMA engine
-  DelayLine<Ready> ready_;                   // responses without data, waiting for the builder
-  CnpPacer cnp_pacer_;                       // which marked packets give a CNP
-  DelayLine<Cnp> cnps_;                      // that wait for the builder
-  std::vector<OnItsWay> on_their_way_;       // read_responses_in_flight places
+  DelayLine<Index> atomics_;                 // atomics that have their bucket, to be carried out
+  std::uint32_t atomics_open_ = 0;           // given to the DMA engine
+  std::uint32_t atomics_waiting_ = 0;        // for their bucket
+  std::vector<Bucket> buckets_;
+  std::vector<Index> next_in_bucket_;   // by answer
+  DelayLine<Ready> ready_;              // responses without data, waiting for the builder
+  CnpPacer cnp_pacer_;                  // which marked packets give a CNP
+  DelayLine<Cnp> cnps_;                 // that wait for the builder
+  std::vector<OnItsWay> on_their_way_;  // read_responses_in_flight places
   std::vector<std::uint32_t> free_ways_;
+  std::uint32_t at_limit_ = 0;                      // flows that are served and have as much on its way as a QP may
   SortedLine<std::uint32_t> data_ready_;            // those that have come and are the first of their QP
   DelayLine<WireFrame> line_;                       // the builder's pipeline
   std::vector<std::unique_ptr<ReturnPath>> paths_;  // by the lowest bits of a QPN, from its first response on

@@ -16,8 +16,9 @@ AckGenerator::Index AckGenerator::readable(const AnswerTable::Flow& f) const {
 }
 
 void AckGenerator::issue(Cycle now) {
-  if (!atomics_.empty() && dma.can_push(now)) {
+  if (may_do_atomic() && dma.can_push(now)) {
     const Index at = atomics_.pop();
+    ++atomics_open_;
     DmaRequest& request = atomic_requests_[at];
     request.cookie = at;
     request.data = reinterpret_cast<std::uint8_t*>(&answers_[at].original);
@@ -50,6 +51,12 @@ void AckGenerator::issue(Cycle now) {
   issue_read(flow, readable(f), now);
   if (readable(f) == kNone) {
     leave();
+  } else if (f.on_way >= params_.read_responses_per_qp) {
+    ++counters_.read_limits;
+    f.at_limit = true;
+    f.turns = 0;
+    served_.drop();
+    ++at_limit_;
   } else if (++f.turns >= params_.responses_per_turn) {  // (R4)
     f.turns = 0;
     served_.push(served_.pop(), Cycle{});
@@ -86,6 +93,12 @@ void AckGenerator::build_read_response(Cycle now) {
   free_ways_.push_back(at);
   AnswerTable::Flow& flow = answers_.flow(from.flow);
   flow.first_on_way = from.next;
+  --flow.on_way;
+  if (flow.at_limit) {
+    flow.at_limit = false;
+    --at_limit_;
+    served_.push(from.flow, Cycle{});
+  }
   if (from.next == kNone) {
     flow.last_on_way = kNone;
   } else if (const Cycle came = on_their_way_[from.next].came; came != kNever) {
@@ -130,6 +143,7 @@ void AckGenerator::issue_read(Index flow, Index at, Cycle now) {  // (R4)
   AnswerTable::Flow& f = answers_.flow(flow);
   (f.first_on_way == kNone ? f.first_on_way : on_their_way_[f.last_on_way].next) = way;
   f.last_on_way = way;
+  ++f.on_way;
   ask_piece(now);
 }
 

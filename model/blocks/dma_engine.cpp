@@ -198,6 +198,7 @@ bool DmaEngine::start_one(Cycle now) {  // (R1)
 }
 
 bool DmaEngine::start_client(Cycle now, std::size_t client) {
+  if (client == kResponseClient && !write_backs_.empty()) return start_write_back(now);
   const DmaRequest* const request = requests[client].peek(now);
   if (request == nullptr) return false;
   const DmaRequest& r = *request;
@@ -224,10 +225,12 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
     }
   } else {
     const bool reads = r.kind == DmaKind::kRead;
-    const std::uint32_t operand = reads ? 0 : r.kind == DmaKind::kCompareSwap ? 16 : 8;
-    if (reads) bytes = std::min(bytes, read_tlp_room(params_, raw(at)));
-    const TlpCount down = reads ? completion_tlps(params_, raw(at), bytes) : atomic_completion_tlp(params_);
-    if (!may_read(now, client, operand, down, reads ? bytes : 8)) return false;
+    const bool is_atomic_op =
+        !reads && (r.kind == DmaKind::kSwap || params_.atomic_operations == AtomicOperations::kPcie);
+    const std::uint32_t operand = !is_atomic_op ? 0 : r.kind == DmaKind::kCompareSwap ? 16 : 8;
+    bytes = reads ? std::min(bytes, read_tlp_room(params_, raw(at))) : kAtomicBytes;
+    const TlpCount down = is_atomic_op ? atomic_completion_tlp(params_) : completion_tlps(params_, raw(at), bytes);
+    if (!may_read(now, client, operand, down, bytes)) return false;
     if (is_full(client)) return false;  // of device memory: those take no tags
     OpenRead& read = open_read(done, r.cookie);
     if (reads) {
@@ -242,9 +245,11 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
     } else {
       read.ok = perform(r);
       read.gone = !read.ok && memory_.gone(r.address);
-      read.all = true;
+      read.writes_back = !is_atomic_op && read.ok && writes(r);
+      read.all = !read.writes_back;
       counters_.failed += !read.ok;
-      send_read(now, client, atomic_request_tlp(params_, operand), down, {done.read}, false);
+      const TlpCount up = is_atomic_op ? atomic_request_tlp(params_, operand) : read_request_tlp(params_);
+      send_read(now, client, up, down, {done.read}, false);
       ++counters_.atomics;
     }
   }
@@ -257,6 +262,7 @@ bool DmaEngine::start_client(Cycle now, std::size_t client) {
 // Bits by requester: set when it has a TLP to start, perhaps only in the next cycle.
 std::uint32_t DmaEngine::requesters() const {
   auto bits = static_cast<std::uint32_t>(asking_);
+  bits |= std::uint32_t{!write_backs_.empty()} << kResponseClient;
   bits |= std::uint32_t{has_writing_} << kPayload;
   bits |= std::uint32_t{has_gathering_} << kGather;
   return bits | std::uint32_t{event_bits_ != 0} << kEvents;

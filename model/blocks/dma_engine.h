@@ -10,8 +10,7 @@
 //       writes is not (host_memory.h, read_later).
 //   R3  A segment is taken when the link is free, and then waits for its turn. A packet is pushed to payload_done in
 //       the cycle in which the last byte of its last segment has left (the first that begins at or after it), one
-//       packet a cycle, in the order of arrival. A segment without bytes takes no turn: its packet is pushed one cycle
-//       after it was taken.
+//       packet a cycle, in the order of arrival. A segment without bytes takes no turn: its packet is pushed one cycle after it was taken.
 //   R4  A write is visible when the host's latency (core/memory/host_latency.h) has passed since its last byte left,
 //       and not before those that were started earlier; with relaxed_ordering payload may overtake, and the other
 //       writes stay behind everything. A write that carries CQEs is reported to `landed` when it is visible, with the
@@ -50,6 +49,10 @@
 //       is one turn, like a TLP's start (R1: when the link up is free), in the first cycle in which it is free. It is
 //       occupied for a cycle per device_memory_beat_bytes; the access is done device_memory_cycles later: then a packet
 //       may be pushed on, and a client or a response has its data. Such a write is visible when it is done.
+//   R14 A fetch-and-add or compare-and-swap is a read of 8 bytes and, unless the comparison fails, a write of 8 bytes
+//       that takes its turn when the read's data is complete (atomic_operations = read_write); it is completed when the
+//       write's last byte has left. Memory is accessed in the cycle of R2, so nothing comes between. With `pcie` it is
+//       one AtomicOp, as a swap (ATOMIC WRITE) always is.
 #pragma once
 
 #include <array>
@@ -125,11 +128,13 @@ class DmaEngine final : public Block {
   static constexpr std::size_t kRequesters = kDmaClients + 3;
   static constexpr std::size_t kNobody = kRequesters;
   static constexpr auto kTagClient = static_cast<std::size_t>(DmaClient::kTag);
+  static constexpr auto kResponseClient = static_cast<std::size_t>(DmaClient::kResponse);
 
-  struct OpenRead {           // a read or an atomic of a client, or a response, from its first part on
-    std::uint32_t id = 0;     // cookie, or packet handle
-    std::uint32_t parts = 0;  // whose data is not complete
-    bool all = false;         // no further part comes
+  struct OpenRead {            // a read or an atomic of a client, or a response, from its first part on
+    std::uint32_t id = 0;      // cookie, or packet handle
+    std::uint32_t parts = 0;   // whose data is not complete
+    bool all = false;          // no further part comes
+    bool writes_back = false;  // an atomic whose write is to come (R14)
     bool ok = true;
     bool gone = false;
     std::uint8_t syndrome = 0;  // of a gathered response
@@ -194,11 +199,13 @@ class DmaEngine final : public Block {
   void leave(const CompletionRequest& p, Cycle due, Cycle now);
   bool start_one(Cycle now);
   bool start_client(Cycle now, std::size_t client);
+  bool start_write_back(Cycle now);
   bool start_payload(Cycle now);
   bool start_gather(Cycle now);
   bool start_event(Cycle now);
   bool event_waits(Cycle now);
   bool perform(const DmaRequest& r);
+  static bool writes(const DmaRequest& atomic);
   // Device memory (R13): the cycle in which an access is done that begins now; kNever: it cannot begin.
   Cycle access_device(Cycle now, std::uint32_t bytes);
   bool start_device_request(Cycle now, std::size_t client, const DmaRequest& r);
@@ -267,6 +274,7 @@ class DmaEngine final : public Block {
   std::array<std::uint32_t, kLines> parts_open_{};
   std::array<SortedLine<std::uint32_t>, kLines> data_;  // parts, by the cycle in which their data is complete (R9)
   GrowingQueue<std::uint32_t> in_order_;                // reads of the tag CAM (R9)
+  GrowingQueue<std::uint32_t> write_backs_;             // atomics that have been read (R14)
   SortedLine<Credit> unlanded_;                         // of writes that have not landed (R6)
   SortedLine<Credit> held_;                             // of reads whose data the host does not have yet (R5)
   SortedLine<Answer> in_host_;                          // reads whose data the host does not have yet

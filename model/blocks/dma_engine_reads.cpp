@@ -86,7 +86,7 @@ void DmaEngine::take_data(Cycle now, std::size_t line) {
       ++tags_left_;
       completion_.give(part.room);
     }
-    --read.parts;
+    if (--read.parts == 0 && read.writes_back) write_backs_.push_back(part.read);  // (R14)
     --parts_open_[line];
     part.segment = kNoSegment;
     free_parts_.push_back(data.pop());
@@ -149,6 +149,25 @@ bool DmaEngine::perform(const DmaRequest& r) {
     if (r.kind == DmaKind::kFetchAdd) result += original;
   }
   return memory_.write(r.address, {reinterpret_cast<const std::uint8_t*>(&result), sizeof result});
+}
+
+// Whether an atomic that was carried out has changed memory.
+bool DmaEngine::writes(const DmaRequest& atomic) {
+  if (atomic.kind != DmaKind::kCompareSwap || atomic.data == nullptr) return true;
+  std::uint64_t original = 0;
+  std::memcpy(&original, atomic.data, sizeof original);
+  return original == atomic.compare;
+}
+
+bool DmaEngine::start_write_back(Cycle now) {  // (R14)
+  if (is_full(kResponseClient) || !has_credit(now, kResponseClient, kAtomicBytes)) return false;
+  const std::uint32_t at = write_backs_.front();
+  write_backs_.pop_front();
+  open_[at].writes_back = false;
+  open_[at].all = true;
+  const Sent sent = send_write(now, kAtomicBytes, false);
+  data_[kResponseClient].push(add_part(kResponseClient, {at, false}), sent.left.ceiling());
+  return true;
 }
 
 // The last part of the segment has been added. Behind the last segment of the response, its failure is over.

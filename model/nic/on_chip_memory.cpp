@@ -181,15 +181,20 @@ class List {
     refusals("cqe_generator");
     const auto& a = p_.ack_generator;
     const std::uint64_t answers = std::uint64_t{a.queue_depth} + a.answers_waiting;
-    add("ack_generator", "answers", answers, kAnswer + index_bits(answers), "Responses that are due, in lists by QP.");
-    add("ack_generator", "flows", answers, kNumber + 3 * index_bits(answers),
-        "QPs with responses due: first, last, count.");
-    add("ack_generator", "reads_on_their_way", a.read_responses_in_flight, 2 * index_bits(answers),
-        "READ responses whose data was asked for.");
+    add("ack_generator", "answers", answers, kAnswer + 2 * index_bits(answers),
+        "Responses that are due, in lists by QP; atomics, by bucket, too.");
+    add("ack_generator", "flows", answers,
+        kNumber + 3 * index_bits(answers) + 3 * index_bits(a.read_responses_in_flight) + 1,
+        "QPs with responses due: first, last, count; of READ data on its way, too.");
+    add("ack_generator", "reads_on_their_way", a.read_responses_in_flight,
+        2 * index_bits(answers) + index_bits(a.packet_buffers) + 8 + 2 + index_bits(a.read_responses_in_flight),
+        "READ responses whose data was asked for, in lists by QP: buffer, syndrome, whether it has come.");
     add("ack_generator", "packets", a.packet_buffers, 8 * kMaxFrameBytes, "Responses being made.");
     add("ack_generator", "held", a.queue_depth / 2, index_bits(answers) + 64, "QPs whose ACK is held, and until when.");
     add("ack_generator", "failed", qps(), Descriptor<QpFailure>::kBits,
         "QPs that failed here and are to be reported: a place for each cached QP.");
+    add("ack_generator", "atomic_buckets", a.atomic_buckets, kValid + 2 * index_bits(answers),
+        "Buckets of the addresses of atomics: in use, and the first and the last that wait, in lists.");
     add("ack_generator", "atomic_results", p_.transport_checker.responder_resources, kNumber + kNumber + 64 + kValid,
         "Results of atomics that may be asked for again, by responder resource: QPN, PSN, value.");
     add("ack_generator", "cnp_timers", a.cnp_timers, kNumber + Descriptor<Address>::kBits + 64,

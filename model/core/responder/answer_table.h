@@ -65,6 +65,8 @@ class AnswerTable {
     std::uint32_t turns = 0;                                  // responses of it asked for since its turn began
     bool listed = false;                                      // in the block's list of those with READ data to ask for
     std::uint32_t first_on_way = kNone, last_on_way = kNone;  // in the block's list of READ data that was asked for
+    std::uint32_t on_way = 0;                                 // of these
+    bool at_limit = false;                                    // as much as may be: not in turn
     Index held = kNone;                                       // a coalesced ACK, not in the list
     std::uint32_t held_requests = 0;
     Cycle held_until = kNever;

@@ -599,6 +599,22 @@ TEST(AckGenerator, NoMoreReadsWaitForMemoryThanAllowed) {
   EXPECT_EQ(fixture.gather.most_responses(), 3u);
 }
 
+TEST(AckGenerator, OfOneQpOnlySoManyReadResponsesAreOnTheirWay) {  // R4
+  AckGeneratorParams params;
+  params.read_responses_per_qp = 2;
+  Bench bench;
+  Fixture fixture(bench, params);
+  QpContext& other = fixture.add_qp(Qpn{0x12});
+  fixture.in.push(Cycle{9}, fixture.request(fixture.qp, kReadRequest, 100, 3072));
+  fixture.in.push(Cycle{9}, fixture.request(other, kReadRequest, 200, 1024));
+  bench.run();
+  EXPECT_EQ(fixture.gather.taken(), (std::vector<Cycle>{Cycle{11}, Cycle{12}, Cycle{13}, Cycle{114}}));
+  EXPECT_EQ(fixture.gather.pieces()[3].va, 0x1000u + 2048) << "the third of the first QP, when its first has left";
+  EXPECT_EQ(fixture.dut.counters().read_limits, 1u);
+  EXPECT_EQ(fixture.answers.size(), 4u);
+  fixture.expect_clean();
+}
+
 TEST(AckGenerator, AReadWaitsForAResponseBuffer) {
   PacketPool::Quotas quotas;
   quotas.response = 2;
@@ -911,6 +927,56 @@ TEST(AckGenerator, EverythingWaitsForTheAtomicBeforeIt) {
   for (std::uint32_t i = 0; i < 5; ++i) EXPECT_EQ(fixture.psn(i), i + 1);
   EXPECT_EQ(fixture.gather.taken()[0], Cycle{113}) << "asked for when the atomic was done";
   fixture.expect_clean();
+}
+
+// When atomics of different QPs, taken in cycle 10 and those behind it, are given to memory: by their addresses.
+std::vector<Cycle> atomics_done(const std::vector<std::uint64_t>& addresses, const AckGeneratorParams& params = {},
+                                std::uint64_t* waits = nullptr, Activity* activity = nullptr) {
+  Bench bench;
+  Fixture fixture(bench, params);
+  for (std::uint32_t n = 0; n < addresses.size(); ++n) {
+    QpContext& qp = fixture.add_qp(Qpn{0x20 + n});
+    AckRequest p = fixture.request(qp, n % 2 == 0 ? kFetchAdd : kCompareSwap, 5, 8, addresses[n]);
+    fixture.in.push(Cycle{9}, p);
+  }
+  bench.run_to(Cycle{60});
+  if (activity != nullptr) *activity = fixture.dut.activity();
+  bench.run();
+  EXPECT_EQ(fixture.answers.size(), addresses.size());
+  if (waits != nullptr) *waits = fixture.dut.counters().atomic_waits;
+  std::vector<Cycle> taken;
+  for (std::size_t n = 0; n < fixture.memory.log().size(); ++n) {
+    EXPECT_EQ(raw(fixture.memory.log()[n].request.address), addresses[n]) << "in their order";
+    taken.push_back(fixture.memory.log()[n].taken);
+  }
+  fixture.expect_clean();
+  return taken;
+}
+
+TEST(AckGenerator, AtomicsOfOneBucketAreDoneOneAfterTheOther) {  // R5
+  AckGeneratorParams params;
+  params.atomic_buckets = 4;
+  std::uint64_t waits = 0;
+  Activity activity{};
+  for (const std::uint64_t apart : {0u, 32u}) {
+    EXPECT_EQ(atomics_done({0x3000, 0x3000 + apart, 0x3000}, params, &waits, &activity),
+              (std::vector<Cycle>{Cycle{11}, Cycle{113}, Cycle{215}}));
+    EXPECT_EQ(waits, 2u);
+    EXPECT_EQ(activity, Activity::kWaitAtomic);
+  }
+  EXPECT_EQ(atomics_done({0x3000, 0x3008, 0x3010, 0x3018}, params, &waits, &activity),
+            (std::vector<Cycle>{Cycle{11}, Cycle{12}, Cycle{13}, Cycle{14}}));
+  EXPECT_EQ(waits, 0u);
+  EXPECT_EQ(activity, Activity::kWaitDmaData);
+}
+
+TEST(AckGenerator, OnlySoManyAtomicsAreUnderWay) {  // R5
+  AckGeneratorParams params;
+  params.atomics_in_flight = 2;
+  Activity activity{};
+  EXPECT_EQ(atomics_done({0x3000, 0x3008, 0x3010}, params, nullptr, &activity),
+            (std::vector<Cycle>{Cycle{11}, Cycle{12}, Cycle{113}}));
+  EXPECT_EQ(activity, Activity::kWaitAtomic);
 }
 
 AckGeneratorParams coalescing(std::uint32_t packets, std::uint32_t cycles) {

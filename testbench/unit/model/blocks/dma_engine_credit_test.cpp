@@ -63,6 +63,7 @@ TEST(DmaEngineCredit, AReadThatIsLargerThanAllRoomStillRuns) {  // core/memory/p
 
 TEST(DmaEngineCredit, TheHostHoldsSoManyOperands) {  // R5: units of 16 bytes, reads need none
   DmaEngineParams p = byte_a_cycle();
+  p.atomic_operations = AtomicOperations::kPcie;
   p.non_posted_data_credits = 1;
   Bench bench;
   Fixture fixture(bench, p);

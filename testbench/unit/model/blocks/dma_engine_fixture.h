@@ -13,6 +13,7 @@ namespace rxnic {
 inline constexpr auto kContextClient = static_cast<std::size_t>(DmaClient::kContext);
 inline constexpr auto kWqeClient = static_cast<std::size_t>(DmaClient::kWqe);
 inline constexpr auto kCqeClient = static_cast<std::size_t>(DmaClient::kCqe);
+inline constexpr auto kResponseClient = static_cast<std::size_t>(DmaClient::kResponse);
 
 // A link that carries one byte in a cycle of 1 ns, so that expected cycles are sums of bytes.
 inline DmaEngineParams byte_a_cycle() {

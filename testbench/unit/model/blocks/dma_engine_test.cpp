@@ -301,9 +301,15 @@ TEST(DmaEngine, ALongReadIsCompletedOnceBehindItsLastTlp) {  // R1, R5
   EXPECT_EQ(fixture.dut.counters().tlps_down, 6u);
 }
 
-TEST(DmaEngine, AtomicsReturnTheOriginal) {  // R2, R5
+DmaEngineParams pcie_atomics() {
+  DmaEngineParams p = byte_a_cycle();
+  p.atomic_operations = AtomicOperations::kPcie;
+  return p;
+}
+
+TEST(DmaEngine, AtomicsReturnTheOriginal) {  // R2, R5, R14
   Bench bench;
-  Fixture fixture(bench, byte_a_cycle());
+  Fixture fixture(bench, pcie_atomics());
   fixture.memory.store(BusAddress{0x1000}, std::uint64_t{40});
   std::uint64_t added = 0, swapped = 0, kept = 0;
   const auto request = [](DmaKind kind, std::uint64_t& to, std::uint64_t operand, std::uint64_t compare) {
@@ -321,6 +327,49 @@ TEST(DmaEngine, AtomicsReturnTheOriginal) {  // R2, R5
   EXPECT_EQ(fixture.dut.counters().atomics, 3u);
   auto& out = *fixture.completions[static_cast<std::size_t>(DmaClient::kResponse)];
   EXPECT_EQ(out.cycle(0), Cycle{10 + 32 + 100 + 28});
+}
+
+TEST(DmaEngine, AnAtomicIsAReadAndAWrite) {  // R14
+  for (const DmaKind kind : {DmaKind::kFetchAdd, DmaKind::kCompareSwap}) {
+    for (const std::uint64_t compare : {40u, 41u}) {
+      const bool writes = kind == DmaKind::kFetchAdd || compare == 40;
+      Bench bench;
+      Fixture fixture(bench, byte_a_cycle());
+      fixture.memory.store(BusAddress{0x1000}, std::uint64_t{40});
+      std::uint64_t original = 0;
+      fixture.requests[kResponseClient]->push(
+          Cycle{9}, {kind, false, 0, 3, BusAddress{0x1000}, 8, reinterpret_cast<std::uint8_t*>(&original), 2, compare});
+      bench.run();
+      EXPECT_EQ(original, 40u);
+      const std::uint64_t result = !writes ? 40 : kind == DmaKind::kFetchAdd ? 42 : 2;
+      EXPECT_EQ(fixture.memory.load<std::uint64_t>(BusAddress{0x1000}), result);
+      ASSERT_EQ(fixture.completions[kResponseClient]->size(), 1u);
+      EXPECT_EQ(fixture.completions[kResponseClient]->value(0).cookie, 3u);
+      // The request up, its latency, its completion down; the write up.
+      const std::uint64_t read = 10 + 24 + 100 + 28;
+      EXPECT_EQ(fixture.completions[kResponseClient]->cycle(0), Cycle{read + (writes ? 32 : 0)});
+      EXPECT_EQ(fixture.dut.counters().atomics, 1u);
+      EXPECT_EQ(fixture.dut.counters().tlps_up, writes ? 2u : 1u);
+      EXPECT_EQ(fixture.dut.counters().link_bytes_up, writes ? 24u + 32 : 24u);
+      EXPECT_EQ(fixture.dut.counters().write_bytes, writes ? 8u : 0u);
+      EXPECT_EQ(fixture.dut.tags_in_use(), 0u);
+    }
+  }
+}
+
+TEST(DmaEngine, TheWriteOfAnAtomicWaitsForCredit) {  // R6, R14
+  DmaEngineParams p = byte_a_cycle();
+  p.posted_header_credits = 1;
+  p.write_latency_ps = 1'000'000;
+  Bench bench;
+  Fixture fixture(bench, p);
+  std::uint64_t original = 0;
+  fixture.requests[kResponseClient]->push(Cycle{9}, {DmaKind::kFetchAdd, false, 0, 3, BusAddress{0x1000}, 8,
+                                                     reinterpret_cast<std::uint8_t*>(&original), 2, 0});
+  fixture.requests[kCqeClient]->push(Cycle{50}, fixture.write(0, 16));  // visible in 51 + 40 + 1000
+  bench.run();
+  ASSERT_EQ(fixture.completions[kResponseClient]->size(), 1u);
+  EXPECT_EQ(fixture.completions[kResponseClient]->cycle(0), Cycle{51 + 40 + 1000 + 32});
 }
 
 TEST(DmaEngine, ASwapWritesEightBytesAndCompletesAsAnAtomic) {  // R2, R5, R8
@@ -615,18 +664,18 @@ TEST(DmaEngine, WhatItsProgramHasTakenAlongIsGone) {  // R8
       DmaRequest atomic = fixture.read(1, 8, at);
       atomic.kind = DmaKind::kFetchAdd;
       atomic.data = fixture.buffer;
-      fixture.requests[kWqeClient]->push(Cycle{9}, atomic);
+      fixture.requests[kResponseClient]->push(Cycle{9}, atomic);
     }
     bench.run();
     ASSERT_EQ(fixture.gathered.size(), 2u);
     EXPECT_EQ(fixture.gathered.value(0).syndrome, kNakRemoteOperation);
     EXPECT_EQ(fixture.gathered.value(0).gone, ended);
     EXPECT_FALSE(fixture.gathered.value(1).gone) << "that of the one before it is forgotten";
-    ASSERT_EQ(fixture.completions[kWqeClient]->size(), 2u);
-    EXPECT_FALSE(fixture.completions[kWqeClient]->value(0).ok);
-    EXPECT_EQ(fixture.completions[kWqeClient]->value(0).gone, ended);
-    EXPECT_TRUE(fixture.completions[kWqeClient]->value(1).ok);
-    EXPECT_FALSE(fixture.completions[kWqeClient]->value(1).gone);
+    ASSERT_EQ(fixture.completions[kResponseClient]->size(), 2u);
+    EXPECT_FALSE(fixture.completions[kResponseClient]->value(0).ok);
+    EXPECT_EQ(fixture.completions[kResponseClient]->value(0).gone, ended);
+    EXPECT_TRUE(fixture.completions[kResponseClient]->value(1).ok);
+    EXPECT_FALSE(fixture.completions[kResponseClient]->value(1).gone);
     EXPECT_EQ(fixture.dut.counters().failed, 2u);
   }
 }

@@ -114,6 +114,8 @@ constexpr MemoryCase kCases[] = {
     {"ack_generator.packets", "wait_response", "AckGenerator.AReadWaitsForAResponseBuffer"},
     {"ack_generator.held", "the ACK is not held", "AckGenerator.AcksOfDifferentQpsAreNotJoined"},
     {"ack_generator.failed", kOnePerLine, "AckGenerator.WhatWaitsToBeReportedIsOneFailureOfAQp"},
+    {"ack_generator.atomic_buckets", "atomics of a bucket wait for each other",
+     "AckGenerator.AtomicsOfOneBucketAreDoneOneAfterTheOther"},
     {"ack_generator.atomic_results", "one for each responder resource", nullptr},
     {"ack_generator.cnp_timers", "no CNP is sent", "AckGenerator.WithoutATimerAMarkedPacketGivesNoCnp"},
     {"ack_generator.cnps", "no CNP is sent", "AckGenerator.SoManyCnpsWaitForTheBuilder"},
@@ -143,6 +145,7 @@ constexpr const char* kOneACycle = "one value comes and one goes in each cycle";
 constexpr const char* kOfTags = "TagMatchCam.BlockedOutputLosesNothing";
 constexpr std::pair<const char*, const char*> kNotFilled[] = {
     {"ack_generator_command_done", kOneCommand},
+    {"ack_generator_dma", kOneACycle},
     {"ack_generator_dma_done", kOneACycle},
     {"ack_generator_failures", "AckGenerator.WhatWaitsToBeReportedIsOneFailureOfAQp"},
     {"ack_generator_refusals", kTakenAtOnce},
