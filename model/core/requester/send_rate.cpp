@@ -7,6 +7,7 @@ namespace rxnic {
 
 namespace {
 
+constexpr std::uint64_t kPercent = 100;
 constexpr std::uint64_t kKbpsPerMbps = 1000;
 constexpr std::uint64_t kKbpsPerGbps = 1'000'000;
 constexpr std::uint64_t kPsPerByteAtOneKbps = 8'000'000'000;
@@ -21,24 +22,45 @@ SendRateRules::SendRateRules(const RequesterParams& p, std::uint32_t link_gbps, 
       hyper_kbps(p.dcqcn_hyper_mbps * kKbpsPerMbps),
       alpha_timer_ps(p.dcqcn_alpha_timer_ps),
       increase_timer_ps(p.dcqcn_increase_timer_ps),
+      reduce_period_ps(p.dcqcn_reduce_period_ps),
       increase_bytes(p.dcqcn_increase_bytes),
       fast_stages(p.dcqcn_fast_stages),
-      alpha_shift(p.dcqcn_alpha_shift) {}
+      alpha_shift(p.dcqcn_alpha_shift),
+      least_percent(p.dcqcn_least_percent),
+      target(p.dcqcn_target) {}
 
 void SendRate::cnp(const SendRateRules& rules, Cycle now) {
-  if (!limited_) {  // (R1)
+  const std::uint64_t now_ps = now.count * rules.period_ps;
+  const bool first = !limited_;
+  if (first) {  // (R1)
     limited_ = true;
     alpha_ = kAlphaOne;
-    current_kbps_ = rules.line_kbps;
+    current_kbps_ = target_kbps_ = rules.line_kbps;
   }
-  target_kbps_ = current_kbps_;
-  current_kbps_ = std::max(current_kbps_ - current_kbps_ * alpha_ / (2 * kAlphaOne), rules.min_kbps);
+  if (first || now_ps >= reduce_from_ps_) {
+    if (moves_target(rules)) target_kbps_ = current_kbps_;
+    const std::uint64_t least = current_kbps_ * rules.least_percent / kPercent;
+    const std::uint64_t reduced = current_kbps_ - current_kbps_ * alpha_ / (2 * kAlphaOne);
+    current_kbps_ = std::max({reduced, least, rules.min_kbps});
+    time_stage_ = byte_stage_ = 0;
+    bytes_ = 0;
+    increase_due_ps_ = now_ps + rules.increase_timer_ps;
+    reduce_from_ps_ = now_ps + rules.reduce_period_ps;
+  }
   alpha_ += (kAlphaOne >> rules.alpha_shift) - (alpha_ >> rules.alpha_shift);
-  time_stage_ = byte_stage_ = 0;
-  bytes_ = 0;
-  const std::uint64_t now_ps = now.count * rules.period_ps;
   alpha_due_ps_ = now_ps + rules.alpha_timer_ps;
-  increase_due_ps_ = now_ps + rules.increase_timer_ps;
+}
+
+bool SendRate::moves_target(const SendRateRules& rules) const {  // (R8)
+  switch (rules.target) {
+    case DcqcnTarget::kAlways:
+      return true;
+    case DcqcnTarget::kIncreased:
+      return time_stage_ > 0 || byte_stage_ > 0;
+    case DcqcnTarget::kByteCounter:
+      return byte_stage_ > 0;
+  }
+  return true;
 }
 
 std::uint32_t SendRate::advance(const SendRateRules& rules, Cycle now) {

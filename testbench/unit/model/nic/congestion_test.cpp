@@ -137,6 +137,16 @@ TEST(Congestion, MarksGiveCnpsThatSlowTheSenders) {
   EXPECT_EQ(incast.sum(&RequesterCounters::repeated), 0u) << "nothing is lost";
 }
 
+// 39 MB to one receiver, marked from 100 KB on.
+TEST(Congestion, AnIncastWithMarksKeepsTheLineBusy) {
+  Bench bench{EngineMode::kFast, kPeriodPs};
+  Incast incast(bench, {"fabric.ecn_threshold_bytes=100000"}, 13, 1'000'000);
+  EXPECT_GT(incast.fabric.counters().ecn_marked, 100u);
+  const double gbps = 39e6 * 8 * 1000 / (static_cast<double>(incast.end.count) * kPeriodPs);
+  RecordProperty("gbps", std::to_string(gbps));
+  EXPECT_GT(gbps, 60.0);
+}
+
 TEST(Congestion, CnpsAreAtLeastTheirIntervalApart) {
   struct Wire final : FabricObserver {
     void on_frame(std::uint32_t from, std::uint32_t to, Bytes frame, std::uint64_t time_ps) override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R7 of model/core/requester/send_rate.h.
+// Rules R1..R8 of model/core/requester/send_rate.h.
 #include "model/core/requester/send_rate.h"
 
 #include <gtest/gtest.h>
@@ -20,6 +20,9 @@ RequesterParams params() {
   p.dcqcn_additive_mbps = 5;
   p.dcqcn_hyper_mbps = 50;
   p.dcqcn_min_mbps = 10;
+  p.dcqcn_target = DcqcnTarget::kAlways;  // each CNP reduces the rate and the target, as in the paper
+  p.dcqcn_reduce_period_ps = 0;
+  p.dcqcn_least_percent = 1;
   return p;
 }
 
@@ -93,6 +96,77 @@ TEST(SendRate, TheByteCounterIncreasesToo) {  // R4
   f.cnp(40);
   EXPECT_EQ(f.sent(50, 9'999), 0u) << "the counter began anew with the CNP";
   EXPECT_EQ(f.sent(60, 1), 1u);
+}
+
+// A burst of three CNPs, then an increase, then one more: what the rate returns to.
+struct Targets {
+  std::uint64_t of_burst, later;
+};
+Targets targets(DcqcnTarget rule, bool by_bytes) {
+  RequesterParams p = params();
+  p.dcqcn_target = rule;
+  Fixture f(p);
+  for (int n = 0; n < 3; ++n) f.cnp(0);
+  EXPECT_EQ(f.rate.current_kbps(), 12'500 * kMbps);
+  Targets t{f.rate.target_kbps(), 0};
+  EXPECT_EQ(by_bytes ? f.sent(0, 10'000) : f.advance(300'000), 1u);
+  EXPECT_EQ(f.rate.current_kbps(), (12'500 * kMbps + t.of_burst) / 2);
+  f.cnp(by_bytes ? 1 : 300'000);
+  t.later = f.rate.target_kbps();
+  return t;
+}
+
+TEST(SendRate, ABurstOfCnpsTakesTheTargetAlongOnlyWhenAsked) {  // R8
+  constexpr std::uint64_t kUp = 56'250 * kMbps;                 // half the way from 12.5 to 100 Gb/s
+  for (const bool by_bytes : {false, true}) {
+    EXPECT_EQ(targets(DcqcnTarget::kAlways, by_bytes).of_burst, 25 * kGbps);
+    EXPECT_EQ(targets(DcqcnTarget::kAlways, by_bytes).later, 18'750 * kMbps);
+    EXPECT_EQ(targets(DcqcnTarget::kIncreased, by_bytes).of_burst, 100 * kGbps);
+    EXPECT_EQ(targets(DcqcnTarget::kIncreased, by_bytes).later, kUp);
+    EXPECT_EQ(targets(DcqcnTarget::kByteCounter, by_bytes).of_burst, 100 * kGbps);
+    EXPECT_EQ(targets(DcqcnTarget::kByteCounter, by_bytes).later, by_bytes ? kUp : 100 * kGbps);
+  }
+}
+
+TEST(SendRate, OneReductionInAPeriod) {  // R2
+  RequesterParams p = params();
+  p.dcqcn_reduce_period_ps = 4'000'000;
+  Fixture f(p);
+  f.cnp(100);
+  f.sent(200, 9'999);
+  f.cnp(100 + 3'999);
+  EXPECT_EQ(f.rate.current_kbps(), 50 * kGbps);
+  EXPECT_EQ(f.sent(100 + 3'999, 1), 1u) << "the byte counter went on";
+  EXPECT_EQ(f.rate.current_kbps(), 75 * kGbps);
+  f.cnp(100 + 4'000);
+  EXPECT_EQ(f.rate.current_kbps(), 37'500 * kMbps);
+  EXPECT_EQ(f.sent(100 + 4'000, 9'999), 0u) << "it began anew";
+  f.cnp(100 + 7'999);
+  EXPECT_EQ(f.rate.current_kbps(), 37'500 * kMbps);
+}
+
+TEST(SendRate, ACnpWithinThePeriodRaisesAlpha) {  // R2, R3
+  RequesterParams p = params();
+  p.dcqcn_reduce_period_ps = 1'000'000'000;
+  Fixture f(p);
+  f.cnp(0);
+  f.advance(50'000);
+  ASSERT_EQ(f.rate.alpha(), kOne / 16 * 15);
+  f.cnp(60'000);
+  EXPECT_EQ(f.rate.alpha(), kOne / 16 * 15 - kOne / 256 * 15 + kOne / 16);
+  const std::uint32_t alpha = f.rate.alpha();
+  f.advance(60'000 + 49'999);
+  EXPECT_EQ(f.rate.alpha(), alpha) << "its timer began anew";
+}
+
+TEST(SendRate, AReductionLeavesTheLeastPart) {  // R2
+  for (const std::uint32_t percent : {50u, 51u, 90u, 100u}) {
+    RequesterParams p = params();
+    p.dcqcn_least_percent = percent;
+    Fixture f(p);
+    f.cnp(0);
+    EXPECT_EQ(f.rate.current_kbps(), percent * kGbps);
+  }
 }
 
 TEST(SendRate, BeyondFastRecoveryTheTargetRises) {  // R4
