@@ -118,7 +118,7 @@ ROWS = [
     Row("rx_parser.own_addresses", OBJECTS, 128, 4, "nics.0.blocks.command_processor.counters.no_room", UP),
     Row("rx_parser.flows", STEERING, 64, 4, "nics.0.blocks.command_processor.counters.no_room", UP),
     Row("rx_parser.rss_contexts", STEERING, 16, 4, "nics.0.blocks.command_processor.counters.no_room", UP),
-    Row("qp_context_cache.sets", MIXED, 2048, 1, counter("qp_context_cache", "misses"), UP),
+    Row("qp_context_cache.sets", MIXED, 64, 1, counter("qp_context_cache", "misses"), UP),
     Row("qp_context_cache.ways", MIXED, 4, 1, counter("qp_context_cache", "misses"), UP, ("qp_context_cache.sets=16",)),
     Row("qp_context_cache.hit_cycles", SLOW, 2, 64, stage("qp_context_cache"), UP),
     Row("qp_context_cache.misses_in_flight", MIXED, 8, 1, waiting("qp_context_cache", "context"), UP),

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <random>
 
+#include "model/params/config.h"
 #include "testbench/unit/model/nic/test_host.h"
 
 namespace rxnic::two_nics_test {
@@ -55,6 +56,28 @@ TEST_F(TwoNicsTest, ASendArrivesAndCompletesOnBothSides) {
   ASSERT_EQ(a.completions.size(), 1u);
   expect(b, 0, *qb, CqeOpcode::kReceive, 0, 5000);
   expect(a, 0, *qa, CqeOpcode::kSend, 0, 5000);
+}
+
+// NUMBERS.md, Latency: 1.27 us, of which host.doorbell_latency_ps passes before the doorbell comes.
+TEST(TwoNics, AShortMessageOfAFastNicTakesThePublishedTime) {
+  const Params params = load_config("nic_400g_gen5", std::vector<std::string>{"fabric.switch_latency_ps=0"});
+  Bench bench{EngineMode::kFast, params.nic.clock_period_ps};
+  TwoNics nics(bench, params);
+  const auto [qa, qb] = nics.connected(Transport::kRc);
+  const HostRegion to = nics.b.region(4096);
+  constexpr Cycle kSecond{20'000};  // the first one finds nothing in the caches
+  const auto send = [&, qa = qa, qb = qb](Cycle) {
+    nics.b.receive(*qb, to.whole());
+    nics.a.send(*qa, {.inline_data = ByteVector(2, 1)});
+  };
+  send({});
+  bench.at(kSecond, send);
+  bench.run();
+  nics.expect_quiet();
+  ASSERT_EQ(nics.b.completions.size(), 2u);
+  const double ns = static_cast<double>(nics.b.completions[1].seen.count - kSecond.count) +
+                    static_cast<double>(params.host.doorbell_latency_ps) / 1000;
+  EXPECT_NEAR(ns, 1270, 60);
 }
 
 TEST_F(TwoNicsTest, InlineSendsOfManyLengthsArriveInOrder) {

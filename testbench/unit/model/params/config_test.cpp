@@ -63,6 +63,16 @@ class ConfigFile : public testing::Test {
   }
 };
 
+// NUMBERS.md, Line rate: frames of 64 bytes, each with a receive WQE. Otherwise an SRQ is bound by its prefetched WQEs.
+TEST(NamedConfigs, PrefetchedWqesCoverAReadOfMemoryAtLineRate) {
+  for (const char* name : {"nic_100g_gen3", "nic_400g_gen5"}) {
+    const Params p = load_config(name);
+    const double frames_a_us = p.nic.link_gbps * 1000.0 / (8 * (64 + p.wire.preamble_gap_bytes));
+    const double a_read_us = p.dma_engine.read_latency_ps * 1e-6;
+    EXPECT_GE(p.srq_wqe_fetcher.prefetch_depth, frames_a_us * a_read_us) << name;
+  }
+}
+
 TEST(NamedConfigs, HoldEveryKeyAndNoOther) {
   ASSERT_GE(named_configs().size(), 3U);
   for (const NamedConfig& config : named_configs()) {
