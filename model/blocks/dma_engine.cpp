@@ -153,7 +153,8 @@ bool DmaEngine::take_payload(Cycle now) {
 
 // The last byte of the packet has left by cycle `due`. One packet leaves in a cycle. (R3)
 void DmaEngine::leave(const CompletionRequest& p, Cycle due, Cycle now) {
-  const Cycle leaves = latest(due, last_leaves_ + 1);
+  const bool has_frame = p.buffer != kNoPacket;
+  const Cycle leaves = latest(latest(due, last_leaves_ + 1), has_frame ? shared_.packets[p.buffer].complete : Cycle{});
   if (!leaving_.empty() || !payload_done.can_send(now, leaves)) {
     leaving_.push(p, leaves);
     return;

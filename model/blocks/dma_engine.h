@@ -10,7 +10,8 @@
 //       writes is not (host_memory.h, read_later).
 //   R3  A segment is taken when the link is free, and then waits for its turn. A packet is pushed to payload_done in
 //       the cycle in which the last byte of its last segment has left (the first that begins at or after it), one
-//       packet a cycle, in the order of arrival. A segment without bytes takes no turn: its packet is pushed one cycle after it was taken.
+//       packet a cycle, in the order of arrival, and not before the last byte of its frame has come (Packet::complete).
+//       A segment without bytes takes no turn: its packet is pushed one cycle after it was taken.
 //   R4  A write is visible when the host's latency (core/memory/host_latency.h) has passed since its last byte left,
 //       and not before those that were started earlier; with relaxed_ordering payload may overtake, and the other
 //       writes stay behind everything. A write that carries CQEs is reported to `landed` when it is visible, with the

@@ -306,6 +306,12 @@ void Requester::update(Sq& q) {
 Requester::Turn Requester::make_one(Cycle now) {  // (R2)
   if (now < next_make_) return Turn::kNobody;
   next_ready_ = kNever;
+  if (open_turn_ != kNone && asked_for_all()) {
+    Sq* const q = find(made_[open_turn_].qpn, made_[open_turn_].number);
+    const bool goes_on = q != nullptr && q->next != nullptr && q->not_before <= now && has_place(*q) && may_make();
+    if (goes_on && make_packet(*q, now) == Turn::kSent) return Turn::kSent;
+    end_turn(now);
+  }
   if (turn_ == nullptr) lacks_place_ = false;
   if (turn_ == nullptr || !may_make()) return Turn::kNobody;
   const bool lacked_place = std::exchange(lacks_place_, false);

@@ -7,12 +7,14 @@
 //   R1  WQEs are read by DMA when none of the QP is in the device, up to wqes_per_read at once, one read of a QP at a
 //       time; QPs in the order in which they came to need it. A WQE may come with its doorbell (SendQp, R6).
 //   R2  Packets are made at least cycles_per_packet apart, the packet after the first one of a WQE at least
-//       cycles_per_wqe after it. QPs with a packet to send take turns. The payload, unless it is inline, is read by DMA
-//       from then on, one piece a cycle; no packet is made while payload_buffer_bytes or more have not left. A packet
-//       can leave latency_cycles after its last byte has come, or after it was made when there is none to read, and
-//       behind those of its QP that were made before it. Packets leave cycles_per_packet apart, in the order in which
-//       they can, of the same cycle in that in which they could leave but for their QP: a slow read holds up its own
-//       QP's packets.
+//       cycles_per_wqe after it. QPs with a packet to send take turns: a QP keeps its turn until it has made packets
+//       with gather_bytes of payload of a message, its message ends, or it cannot make another one now. The payload,
+//       unless it is inline, is read by DMA from then on, one piece a cycle; no packet is made while
+//       payload_buffer_bytes or more have not left. The packets of a turn can leave latency_cycles after the last byte
+//       of all of them has come (so gather_bytes, not the MTU, says how much is gathered), or after the turn when there
+//       is none to read, and behind those of the QP that were made before. Packets leave cycles_per_packet apart, in
+//       the order in which they can, of the same cycle in that in which they could leave but for their QP: a slow read
+//       holds up its own QP's packets.
 //   R3  RC: a notice reports a request to the receive path in the cycle in which its first packet is made, once.
 //       Responses are reported back as AnswerNotices, and those of READs and atomics once more when their data has left
 //       for memory (`placed`). The receive path has places for own_requests requests and gives them back (`places`):
@@ -160,7 +162,10 @@ class Requester final : public Block {
     std::uint32_t wqe = 0;
   };
   struct Made {                  // a packet on its way to the port
-    std::uint32_t pieces = 0;    // of its payload, that have not come
+    std::uint32_t turn = kNone;  // place of the first packet of its turn
+    std::uint32_t pieces = 0;    // in the first of a turn: of the payload of all of it, that have not come
+    std::uint32_t last = kNone;  // likewise: place of the last one
+    bool open = false;           // likewise: the turn goes on
     Cycle ready = kNever;        // when it can leave, but for those of its QP before it
     bool waits = false;          // for one of its QP
     std::uint32_t next = kNone;  // place of the next packet of its QP
@@ -194,7 +199,8 @@ class Requester final : public Block {
   bool ask_for_wqes(Cycle now);
   bool ask_for_payload(Cycle now);
   void take_payload(Cycle now);
-  void be_ready(std::uint32_t place, Cycle cycle);
+  void end_turn(Cycle now);
+  void be_ready(std::uint32_t turn, Cycle cycle);
   void remove_made(std::uint32_t place);
   std::uint32_t packets_made() const { return static_cast<std::uint32_t>(made_.size() - free_made_.size()); }
   void ask_again(Sq& q);
@@ -253,6 +259,8 @@ class Requester final : public Block {
   std::vector<std::uint32_t> free_made_;
   SortedLine<std::uint32_t> leaving_;   // those that wait for none of their QP, by when they can leave
   std::uint32_t made_bytes_ = 0;        // of payload in made_
+  std::uint32_t open_turn_ = kNone;     // the turn that goes on: place of its first packet
+  std::uint32_t turn_bytes_ = 0;        // of payload in it
   SendQp::Payload payload_;             // of the packet made last, of whose pieces
   std::size_t asked_pieces_ = 0;        // so many are given to the DMA engine
   std::uint8_t* payload_at_ = nullptr;  // in its frame

@@ -57,14 +57,23 @@ Requester::Turn Requester::make_packet(Sq& q, Cycle now) {
     const bool done = q.queue().sent();
     m.completes = done && !q.reliable() && q.signaled(request.flags);
     if (m.completes) m.completion = q.success(request);
-    m.pieces = static_cast<std::uint32_t>(payload_.pieces.size());
     m.waits = q.last_made != kNone;
     payload_place_ = free_made_.back();
     free_made_.pop_back();
     made_[payload_place_] = m;
     if (m.waits) made_[q.last_made].next = payload_place_;
     q.last_made = payload_place_;
-    if (m.pieces == 0) be_ready(payload_place_, now + params_.latency_cycles);
+    if (open_turn_ == kNone) {
+      open_turn_ = payload_place_;
+      turn_bytes_ = 0;
+    }
+    made_[payload_place_].turn = open_turn_;
+    Made& first = made_[open_turn_];
+    first.open = true;
+    first.last = payload_place_;
+    first.pieces += static_cast<std::uint32_t>(payload_.pieces.size());
+    turn_bytes_ += payload_.bytes;
+    if (done || turn_bytes_ >= params_.gather_bytes) end_turn(now);
     q.made += !m.reliable;
   }
   update(q);
@@ -100,10 +109,20 @@ Requester::Turn Requester::send_made(Cycle now) {  // (R2)
   return Turn::kSent;
 }
 
-// All of its payload has come.
-void Requester::be_ready(std::uint32_t place, Cycle cycle) {
-  made_[place].ready = cycle;
-  if (!made_[place].waits) leaving_.push(place, cycle);
+void Requester::end_turn(Cycle now) {
+  Made& first = made_[open_turn_];
+  first.open = false;
+  if (first.pieces == 0) be_ready(open_turn_, now + params_.latency_cycles);
+  open_turn_ = kNone;
+}
+
+// All payload of the turn has come.
+void Requester::be_ready(std::uint32_t turn, Cycle cycle) {
+  if (!made_[turn].waits) leaving_.push(turn, cycle);
+  for (std::uint32_t place = turn;; place = made_[place].next) {
+    made_[place].ready = cycle;
+    if (place == made_[turn].last) return;
+  }
 }
 
 // The first of `leaving_`: the next packet of its QP takes its turn among them.

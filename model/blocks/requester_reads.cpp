@@ -70,9 +70,9 @@ bool Requester::ask_for_wqes(Cycle now) {
 void Requester::take_payload(Cycle now) {
   while (payload_dma_done.can_pop(now)) {
     const DmaCompletion done = payload_dma_done.pop(now);
-    Made& m = made_[done.cookie];
-    m.lost |= !done.ok;
-    if (--m.pieces == 0) be_ready(done.cookie, now + params_.latency_cycles);
+    made_[done.cookie].lost |= !done.ok;
+    const std::uint32_t turn = made_[done.cookie].turn;
+    if (--made_[turn].pieces == 0 && !made_[turn].open) be_ready(turn, now + params_.latency_cycles);
   }
 }
 

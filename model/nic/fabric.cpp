@@ -35,10 +35,13 @@ std::size_t first_sender(std::uint64_t senders, Cycle now, FirstOf&& first_of) {
 struct Fabric::Frame {
   Instant first_byte;  // at the receiver's line
   Cycle posted{};
+  Cycle complete{};  // last byte at the receiver
   std::uint32_t bytes = 0;
   LinkLayer link = LinkLayer::kEthernet;
   std::uint64_t number = 0;  // in the order in which frames leave (R11)
   Frame* next = nullptr;     // in its queue, or free
+  Nic* given_to = nullptr;   // before it has left (R11)
+  PacketHandle given{};
   std::array<std::uint8_t, kMaxFrameBytes> data;
 };
 
@@ -92,6 +95,7 @@ struct Fabric::Port {
   std::uint64_t coming = 0;         // bit by sender with frames on their way to the switch
   std::uint64_t waiting_bytes = 0;  // of all senders, at the switch
   Frame* arriving = nullptr;
+  Instant arrives;       // as much of it as R12 says
   bool refused = false;  // the NIC has no free packet buffer and does not notify when it gets one: ask again
 };
 
@@ -101,6 +105,7 @@ Fabric::Fabric(const sc_core::sc_module_name& name, const Params& params, Engine
       watches_queues_(params.fabric.ecn_threshold_bytes != 0 || params.fabric.switch_full == SwitchFullPolicy::kDrop),
       fixed_bytes_(kFcsBytes + params.wire.preamble_gap_bytes),
       time_(params.nic.link_gbps * kMbpsPerGbps, params.nic.clock_period_ps),
+      cut_through_bytes_(params.wire.cut_through_bytes),
       across_(time_.after_ps({}, params.fabric.switch_latency_ps + 2 * params.fabric.cable_delay_ps)),
       loopback_(time_.after_ps({}, params.fabric.loopback_latency_ps)) {
   assert(nics <= kMaxPorts);
@@ -154,7 +159,7 @@ Cycle Fabric::next_step(Cycle now) const {
   for_each_bit(receiving_, [&](std::size_t n) {
     const Port& p = *ports_[n];
     if (p.arriving != nullptr) {
-      const Cycle due = p.rx.free().ceiling();
+      const Cycle due = p.arrives.ceiling();
       if (due > now) next = earliest(next, due);
       if (p.refused) next = now + 1;
       return;
@@ -249,7 +254,10 @@ void Fabric::carry(Port& from, Port& to, const Packet& p, Instant first_byte) {
 void Fabric::leave(Port& from) {
   PacketPool& pool = from.nic->shared.packets;
   ++frames_left_;
-  for (Frame* const copy : from.carried) copy->number = frames_left_;
+  for (Frame* const copy : from.carried) {
+    copy->number = frames_left_;
+    if (copy->given_to != nullptr) number_given(*copy);
+  }
   from.carried.clear();
   if (observer_ != nullptr) {
     observer_->on_frame(from.number, from.sending_to, pool[from.sending].frame_view(), time_.to_ps(from.tx.free()));
@@ -258,6 +266,14 @@ void Fabric::leave(Port& from) {
   from.sending = kNoPacket;
   sending_ &= ~bit_of(from.number);
   --frames_in_flight_;
+}
+
+// A frame whose receiver has it already. (R11)
+void Fabric::number_given(Frame& frame) {
+  Packet& p = frame.given_to->shared.packets[frame.given];
+  if (p.id == 0 && p.complete == frame.complete) p.id = frame.number;  // otherwise it was dropped and its buffer freed
+  frame.given_to = nullptr;
+  free(&frame);
 }
 
 // Frames whose first byte has come wait from now on, or are dropped. (R8, R9, R10)
@@ -289,7 +305,7 @@ void Fabric::admit(Port& to, Cycle now) {
 void Fabric::receive(Port& to, Cycle now) {
   admit(to, now);
   while (to.arriving != nullptr || begin_arrival(to, now)) {
-    if (to.rx.free().ceiling() > now || !deliver(to, now)) return;
+    if (to.arrives.ceiling() > now || !deliver(to, now)) return;
   }
 }
 
@@ -305,7 +321,9 @@ bool Fabric::begin_arrival(Port& to, Cycle now) {
     if (sender != to.number) to.waiting_bytes -= to.arriving->bytes;
   }
   if (q.waiting.empty()) to.waiting &= ~bit_of(sender);
-  to.rx.carry(to.arriving->first_byte, to.arriving->bytes + fixed_bytes_);
+  const std::uint32_t bytes = to.arriving->bytes + fixed_bytes_;
+  to.arrives = time_.after_bytes(std::max(to.arriving->first_byte, to.rx.free()), std::min(bytes, cut_through_bytes_));
+  to.rx.carry(to.arriving->first_byte, bytes);
   room_made_ = true;
   return true;
 }
@@ -315,6 +333,10 @@ bool Fabric::deliver(Port& to, Cycle now) {  // (R5)
   to.refused = !pool.available(PacketClass::kReceive);
   if (to.refused || !to.wire.can_push(now)) return false;
   Frame* const frame = to.arriving;
+  if (to.arrives.ceiling() < now) {  // (R12)
+    const std::uint32_t bytes = frame->bytes + fixed_bytes_;
+    to.rx.hold(time_.after_bytes({now.count, 0}, bytes - std::min(bytes, cut_through_bytes_)));
+  }
   const PacketHandle h = pool.allocate(PacketClass::kReceive, frame->bytes);
   Packet& p = pool[h];
   std::memcpy(p.frame.data(), frame->data.data(), frame->bytes);
@@ -322,16 +344,21 @@ bool Fabric::deliver(Port& to, Cycle now) {  // (R5)
   p.link = frame->link;
   p.id = frame->number;
   p.posted = frame->posted;
+  p.complete = frame->complete = to.rx.free().ceiling();
   p.stamp(Station::kWire, now);
   to.wire.push(now, {h, static_cast<std::uint16_t>(frame->bytes), frame->link, false, false});
-  if (to.rx.free().ceiling() < now) to.rx.hold({now.count, 0});
   std::uint64_t end = 0;
   std::memcpy(&end, p.frame.data() + p.frame_bytes - sizeof end, sizeof end);
   digest_.mix(now.count);
   digest_.mix(end);
   to.arriving = nullptr;
   if (to.waiting == 0 && to.coming == 0) receiving_ &= ~bit_of(to.number);
-  free(frame);
+  if (frame->number == 0) {
+    frame->given_to = to.nic;
+    frame->given = h;
+  } else {
+    free(frame);
+  }
   return true;
 }
 
@@ -356,6 +383,7 @@ Fabric::Frame* Fabric::allocate() {
   Frame* const frame = free_frames_;
   free_frames_ = frame->next;
   frame->next = nullptr;
+  frame->number = 0;
   return frame;
 }
 

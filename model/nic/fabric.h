@@ -28,7 +28,11 @@
 //   R10 Frames wait at the switch (R8, R9) from when their first byte could go on the receiver's line until it does.
 //       Those that come in a cycle come before one of that cycle leaves, in the order of R6.
 //   R11 A packet's number (Packet::id) is that of its frame in the order in which their last bytes leave, from 1: as an
-//       observer of all frames counts them. All copies of a multicast frame have the same.
+//       observer of all frames counts them. All copies of a multicast frame have the same. A packet that is given to
+//       its receiver before its last byte has left gets its number then; one that was dropped before has none.
+//   R12 A NIC is given a frame when cut_through_bytes of it (FCS, preamble and gap counted) have come over its line, or
+//       all of a shorter one; it knows when the rest will have come (Packet::complete). While it does not take the
+//       frame its line stands still.
 #pragma once
 
 #include <array>
@@ -85,6 +89,7 @@ class Fabric final : public Block {
   bool is_paused(const Port& from, const Packet& request);
   void start(Port& from, In<WireFrame>& input, Cycle now);
   void leave(Port& from);
+  void number_given(Frame& frame);
   void carry(Port& from, Port& to, const Packet& p, Instant first_byte);
   void admit(Port& to, Cycle now);
   void receive(Port& to, Cycle now);
@@ -104,6 +109,7 @@ class Fabric final : public Block {
   const bool watches_queues_;        // R8 or R9 is in force
   const std::uint32_t fixed_bytes_;  // of a frame on a line, besides its link header to ICRC
   LinkTime time_;
+  const std::uint32_t cut_through_bytes_;
   Instant across_;  // the switch and both cables
   Instant loopback_;
   std::vector<std::unique_ptr<Port>> ports_;

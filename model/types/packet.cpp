@@ -9,6 +9,7 @@ void Packet::reset() {
   frame_bytes = 0;
   id = 0;
   posted = Cycle{};
+  complete = Cycle{};
   stamps = {};
 }
 
@@ -20,6 +21,7 @@ void Packet::copy(const Packet& from) {
   link = from.link;
   id = from.id;
   posted = from.posted;
+  complete = from.complete;
   stamps = from.stamps;
 }
 

@@ -72,6 +72,8 @@ class alignas(64) Packet {
   Cycle posted{};        // in which its sender's doorbell was rung; 0: not known
   Passages stamps{};     // (R3)
 
+  Cycle complete{};  // in which its last byte has come; a received frame may be begun with before
+
   alignas(64) std::array<std::uint8_t, kGrhBytes> scratch;  // made by the parser (BufferArea)
   Headers h;                                                // of a frame that the NIC builds from them
 

@@ -36,6 +36,7 @@ struct RequesterFixture {
     p.payload_buffer_bytes = 1 << 20;
     p.window_packets = 32;
     p.ack_every_packets = 8;
+    p.gather_bytes = 1;                     // each packet leaves when its own payload has come
     p.dcqcn_target = DcqcnTarget::kAlways;  // as the DCQCN paper has it
     p.dcqcn_fast_stages = 5;
     p.dcqcn_reduce_period_ps = 0;

@@ -265,6 +265,57 @@ TEST(Requester, QpsTakeTurns) {  // (R2)
   EXPECT_EQ(sent.size(), 3u);
 }
 
+TEST(Requester, ATurnsPacketsLeaveWhenAllOfItHasBeenGathered) {  // (R2)
+  for (const std::uint32_t gather : {1u, 2 * Fixture::kMtu, 4 * Fixture::kMtu}) {
+    RequesterParams params = Fixture::params();
+    params.gather_bytes = gather;
+    Bench bench;
+    Fixture fixture(bench, params);
+    for (std::uint32_t n = 1; n <= 2; ++n) fixture.create(Fixture::context(Transport::kRc, Qpn{n}));
+    for (std::uint32_t n = 1; n <= 2; ++n) fixture.post(10, {{.sge = {Fixture::segment(4 * Fixture::kMtu)}}}, Qpn{n});
+    bench.run();
+    ASSERT_EQ(fixture.tx.size(), 8u);
+    std::string order;
+    for (std::size_t n = 0; n < 8; ++n) {
+      order += fixture.frame(n).udp_source_port == fixture.frame(0).udp_source_port ? 'a' : 'b';
+    }
+    EXPECT_EQ(order, gather == 1 ? "abababab" : gather == 2 * Fixture::kMtu ? "aabbaabb" : "aaaabbbb");
+    // Packets are made in 10, 13, 15 and 17 when the QP has all turns.
+    const std::uint64_t made = gather == 1 ? 0 : gather == 2 * Fixture::kMtu ? 3 : 7;
+    EXPECT_EQ(fixture.tx.cycle(0), Cycle{10 + made + kReadCycles + kLatency}) << gather;
+    EXPECT_EQ(fixture.tx.cycle(1).count - fixture.tx.cycle(0).count, gather == 1 ? 3u : 2u);
+  }
+}
+
+TEST(Requester, ATurnEndsWhereItsQpCannotGoOn) {  // (R2)
+  RequesterParams params = Fixture::params();
+  params.gather_bytes = 1 << 20;
+  params.window_packets = 2;
+  Bench bench;
+  Fixture fixture(bench, params);
+  fixture.create(Fixture::context());
+  fixture.post(10, {{.sge = {Fixture::segment(4 * Fixture::kMtu)}}});
+  bench.run_to(Cycle{1000});
+  ASSERT_EQ(fixture.tx.size(), 2u) << "two packets may be outstanding";
+  EXPECT_EQ(fixture.tx.cycle(0), Cycle{10 + 3 + kReadCycles + kLatency});
+  fixture.answer(2000, AnswerKind::kAck, 101);
+  bench.run();
+  EXPECT_EQ(fixture.tx.size(), 4u);
+}
+
+TEST(Requester, AFullPayloadBufferEndsATurn) {  // (R2)
+  RequesterParams params = Fixture::params();
+  params.gather_bytes = 1 << 20;
+  params.payload_buffer_bytes = 4096;
+  params.packet_buffers = 4;
+  Bench bench;
+  Fixture fixture(bench, params);
+  fixture.create(Fixture::context());
+  fixture.post(10, {{.sge = {Fixture::segment(20 * Fixture::kMtu)}}});
+  bench.run();
+  EXPECT_EQ(fixture.tx.size(), 20u);
+}
+
 TEST(Requester, AQpsSlowPayloadHoldsUpNoOtherQp) {  // (R2)
   Bench bench;
   Fixture fixture(bench);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rules R1..R11 of model/nic/fabric.h.
+// Rules R1..R12 of model/nic/fabric.h.
 #include "model/nic/fabric.h"
 
 #include <gtest/gtest.h>
@@ -27,6 +27,7 @@ Params slow_link() {
   Params p;
   p.nic.clock_period_ps = 1000;
   p.nic.link_gbps = 8;
+  p.wire.cut_through_bytes = 16384;  // a NIC is given whole frames, unless a test says otherwise
   p.fabric.switch_latency_ps = 300'000;
   p.fabric.cable_delay_ps = 10'000;
   p.fabric.loopback_latency_ps = 100'000;
@@ -155,6 +156,30 @@ TEST(Fabric, AFrameTakesItsLengthTheSwitchAndBothCables) {  // R1
     EXPECT_EQ(fixture.nics[1]->wire_in.transfers(), until == due ? 1u : 0u) << "cycle " << until;
     EXPECT_EQ(fixture.fabric->idle(), until == due);
   }
+}
+
+TEST(Fabric, ANicIsGivenAFrameWhenItsFirstBytesHaveCome) {  // R12
+  Params p = slow_link();
+  p.wire.cut_through_bytes = 256;
+  const std::uint64_t first = 10 + kAcross, bytes = FrameSource::line_bytes(1000);
+  for (const std::uint64_t until : {first + 255, first + 256}) {
+    Bench bench;
+    Fixture fixture(bench, p, 2);
+    fixture.requests[0]->push({Cycle{9}, 1, 1000, 1});
+    bench.run_to(Cycle{until});
+    EXPECT_EQ(fixture.nics[1]->wire_in.transfers(), until == first + 256 ? 1u : 0u) << "cycle " << until;
+  }
+  Bench bench;
+  Fixture fixture(bench, p, 2);
+  fixture.requests[0]->push({Cycle{9}, 1, 1000, 1});
+  fixture.requests[0]->push({Cycle{9}, 1, 1000, 2});
+  fixture.requests[0]->push({Cycle{9}, 1, 64, 3});
+  bench.run();
+  ASSERT_EQ(fixture.arrivals(1).size(), 3u);
+  EXPECT_EQ(fixture.arrivals(1)[0].when, Cycle{first + 256});
+  EXPECT_EQ(fixture.arrivals(1)[1].when, Cycle{first + bytes + 256}) << "the line carries one after the other";
+  EXPECT_EQ(fixture.arrivals(1)[2].when, Cycle{first + 2 * bytes + FrameSource::line_bytes(64)})
+      << "a shorter one whole";
 }
 
 TEST(Fabric, WhatArrivesIsWhatWasSent) {  // R1

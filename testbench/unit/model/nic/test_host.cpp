@@ -223,7 +223,7 @@ void TestHost::connect(HostQp& q, std::uint32_t to, const HostQp& peer) {
   c.valid = 1;
   c.state = QpState::kRts;
   c.access = kEveryRight;
-  c.mtu = 1024;
+  c.mtu = static_cast<decltype(c.mtu)>(mtu);
   c.min_rnr_timer = 1;
   if (c.transport != Transport::kUd) {
     c.remote_qpn = peer.qpn();

@@ -111,6 +111,7 @@ class TestHost final : public Block {
   void write(std::uint64_t va, const std::vector<std::uint8_t>& bytes);
   void expect_canaries();
 
+  std::uint32_t mtu = 1024;  // of what is connected from now on
   std::vector<HostCompletion> completions;
   std::vector<Event> events;
   std::size_t count(WcStatus status) const;

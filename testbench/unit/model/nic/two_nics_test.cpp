@@ -80,6 +80,36 @@ TEST(TwoNics, AShortMessageOfAFastNicTakesThePublishedTime) {
   EXPECT_NEAR(ns, 1270, 60);
 }
 
+// NUMBERS.md, Latency: 2.25 to 2.28 us at each MTU.
+TEST(TwoNics, TheLatencyOfAMessageDoesNotDependOnTheMtu) {
+  for (const std::uint64_t switch_ps : {0u, 300'000u}) {
+    std::vector<double> ns;
+    for (const std::uint32_t mtu : {256u, 1024u, 2048u, 4096u}) {
+      Bench bench{EngineMode::kFast, kPeriodPs};
+      Params params = load_config("nic_100g_gen3");
+      params.fabric.switch_latency_ps = switch_ps;
+      TwoNics nics(bench, params);
+      nics.a.mtu = nics.b.mtu = mtu;
+      const auto [qa, qb] = nics.connected(Transport::kRc);
+      const HostRegion from = nics.a.region(4096), to = nics.b.region(4096);
+      constexpr Cycle kSecond{20'000};  // the first one finds nothing in the caches
+      const auto send = [&, qa = qa, qb = qb](Cycle) {
+        nics.b.receive(*qb, to.whole());
+        nics.a.send(*qa, {.sges = {from.whole()}});
+      };
+      send({});
+      bench.at(kSecond, send);
+      bench.run();
+      nics.expect_quiet();
+      ASSERT_EQ(nics.b.completions.size(), 2u);
+      ns.push_back(static_cast<double>(nics.b.completions[1].seen.count - kSecond.count) * kPeriodPs / 1000);
+      RecordProperty("ns_" + std::to_string(switch_ps) + "_" + std::to_string(mtu), std::to_string(ns.back()));
+    }
+    const auto [least, most] = std::ranges::minmax(ns);
+    EXPECT_LT(most - least, 0.1 * least) << most << " ns; with whole packets gathered and received 0.35";
+  }
+}
+
 TEST_F(TwoNicsTest, InlineSendsOfManyLengthsArriveInOrder) {
   const auto [qa, qb] = nics.connected(Transport::kRc);
   const HostRegion to = b.region(40 * 256);
