@@ -14,6 +14,7 @@
 namespace rxnic {
 namespace {
 
+constexpr std::uint64_t kMostEmptyRecords = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxTimePs = std::uint64_t{1} << 63;
 
 constexpr const char* kExpected = "a capture in pcap or pcapng format, as it is or compressed with gzip or zstd";
@@ -36,7 +37,7 @@ void CaptureReader::refuse(std::string found, std::string expected) const {
 
 void CaptureReader::open() {
   pcap_.reset();
-  records_ = frames_ = times_clamped_ = cut_payloads_ = last_time_ps_ = 0;
+  records_ = frames_ = empty_ = times_clamped_ = cut_payloads_ = last_time_ps_ = 0;
   first_ = {};
   cut_reason_.clear();
   errno = 0;
@@ -121,6 +122,11 @@ bool CaptureReader::next_record(PcapRecord& out) {
 bool CaptureReader::next(CapturedFrame& out) {
   for (PcapRecord record; !cut_short() && next_record(record);) {
     ++records_;
+    empty_ = record.wire_bytes == 0 && record.bytes.empty() ? empty_ + 1 : 0;
+    if (empty_ == kMostEmptyRecords) {  // R6
+      cut_reason_ = std::to_string(empty_) + " records in succession without a packet";
+      return false;
+    }
     const auto kept = static_cast<std::uint32_t>(record.bytes.size());
     out.bytes = record.bytes;
     out.wire_bytes = std::max(record.wire_bytes, kept);

@@ -17,6 +17,8 @@
 //       request it is filled: with zeros up to its length on the wire, which must be that of its headers or more, and
 //       with the ICRC (and VCRC) of that. One that lacks an FCS or VCRC alone then counts as whole. Other frames that
 //       the capture cut stay as they are.
+//   R6  A million records or blocks in succession that hold no packet are no capture: it ends there as in R3. A few KB
+//       of compressed zeros decompress to as many records as one likes.
 #pragma once
 
 #include <cstdio>
@@ -107,6 +109,7 @@ class CaptureReader {
   std::vector<std::uint8_t> on_ethernet_, filled_;  // bytes of a frame (R1, R5)
   std::uint64_t records_ = 0;
   std::uint64_t frames_ = 0;
+  std::uint64_t empty_ = 0;  // records without a packet since the last one with one (R6)
   std::uint64_t times_clamped_ = 0;
   std::uint64_t cut_payloads_ = 0;
   std::uint64_t last_time_ps_ = 0;

@@ -8,13 +8,13 @@
 //       keeps a digest.
 //   R4  A line that is not as documented, lines after `end` and a file without `end` are TraceErrors that name the
 //       file and the line.
-//   R5  Memory does not depend on the length of the file but for its longest line.
+//   R5  Memory does not depend on the length of the file but for its longest line; one of more than kHostLogLineBytes
+//       is refused (R4) before it is read to its end.
 //   R6  A log whose file, or whose wire.pcap, could not be written any more ends with an `end` that says why (cut), in
 //       the last cycle of which every line is there.
 #pragma once
 
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -28,6 +28,7 @@ namespace rxnic {
 
 inline constexpr const char* kHostLogFormat = "rxnic.host_log";
 inline constexpr std::uint32_t kHostLogVersion = 8;
+inline constexpr std::size_t kHostLogLineBytes = std::size_t{16} << 20;  // R5: more than any that is written
 inline constexpr std::size_t kHostLogEndBytes = 1024;  // the last line is shorter; the disk keeps room for it (R6)
 
 // Digest of bytes: equal bytes, equal digest. Not for security.
@@ -111,16 +112,9 @@ class HostLogReader {
   std::string name_;
   std::unique_ptr<std::FILE, Closer> file_;
   HostLogHeader header_;
-  struct Line {  // the present one, of getline(3)
-    Line() = default;
-    Line(const Line&) = delete;
-    Line& operator=(const Line&) = delete;
-    ~Line() { std::free(text); }
-    char* text = nullptr;
-    std::size_t capacity = 0;
-  };
-  Line present_;
-  std::size_t length_ = 0;
+  std::vector<char> read_;        // of the file
+  std::size_t at_ = 0, end_ = 0;  // of what is left of it, behind the present line
+  std::string_view present_;      // the present line, in it
   std::uint64_t line_ = 0;
   std::uint64_t cycle_ = 0;
 };

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
@@ -163,35 +162,54 @@ void HostLogReader::refuse(std::uint64_t line, std::string found, std::string ex
 
 bool HostLogReader::read_line() {
   ++line_;
-  errno = 0;
-  const ssize_t got = ::getline(&present_.text, &present_.capacity, file_.get());
-  if (got < 0 && (std::ferror(file_.get()) || errno != 0)) {
-    refuse(line_, std::strerror(errno == 0 ? EIO : errno), "a file that can be read");
+  std::size_t looked = at_;  // no line feed before
+  for (;;) {
+    const auto* const feed = static_cast<const char*>(std::memchr(read_.data() + looked, '\n', end_ - looked));
+    const std::size_t line_end = feed != nullptr ? static_cast<std::size_t>(feed - read_.data()) : end_;
+    if (line_end - at_ > kHostLogLineBytes) {  // (R5)
+      refuse(line_, "a line of more than " + std::to_string(kHostLogLineBytes) + " bytes", "a shorter one");
+    }
+    if (feed != nullptr) {
+      present_ = {read_.data() + at_, line_end - at_};
+      at_ = line_end + 1;
+      return true;
+    }
+    std::memmove(read_.data(), read_.data() + at_, end_ - at_);
+    end_ -= at_;
+    at_ = 0;
+    looked = end_;
+    if (end_ == read_.size()) read_.resize(2 * read_.size());
+    errno = 0;
+    const std::size_t got = std::fread(read_.data() + end_, 1, read_.size() - end_, file_.get());
+    if (std::ferror(file_.get()) != 0)
+      refuse(line_, std::strerror(errno == 0 ? EIO : errno), "a file that can be read");
+    if (got == 0) {  // what the last line feed leaves is a line, too
+      present_ = {read_.data(), end_};
+      at_ = end_;
+      return end_ != 0;
+    }
+    end_ += got;
   }
-  if (got <= 0) return false;
-  length_ = static_cast<std::size_t>(got);
-  if (present_.text[length_ - 1] == '\n') --length_;
-  return true;
 }
 
 // (R1)
 std::string_view HostLogReader::kind_of_line() const {
-  const std::string_view line(present_.text, length_);
-  if (line.starts_with(kStart)) {
-    const std::size_t end = line.find('"', kStart.size());
-    if (end != std::string_view::npos) return line.substr(kStart.size(), end - kStart.size());
+  if (present_.starts_with(kStart)) {
+    const std::size_t end = present_.find('"', kStart.size());
+    if (end != std::string_view::npos) return present_.substr(kStart.size(), end - kStart.size());
   }
-  refuse(line_, length_ == 0 ? "an empty line" : "no event", "a JSON object whose first key is \"event\"");
+  refuse(line_, present_.empty() ? "an empty line" : "no event", "a JSON object whose first key is \"event\"");
 }
 
 json HostLogReader::parse_line() const {
-  json parsed = json::parse(present_.text, present_.text + length_, nullptr, false);
+  json parsed = json::parse(present_.begin(), present_.end(), nullptr, false);
   if (!parsed.is_object()) refuse(line_, "no JSON object, or one that is cut off", "one JSON object a line");
   return parsed;
 }
 
 void HostLogReader::read_header() {
-  std::setvbuf(file_.get(), nullptr, _IOFBF, kReadBufferBytes);
+  std::setvbuf(file_.get(), nullptr, _IONBF, 0);  // read_ is the buffer
+  read_.resize(kReadBufferBytes);
   if (!read_line()) refuse(line_, "an empty file", "a header");
   if (kind_of_line() != "header") refuse(line_, "an event", "a header");
   const json j = parse_line();

@@ -18,6 +18,7 @@ constexpr std::uint32_t kByteOrder = 0x1a2b3c4d;
 constexpr std::uint32_t kFramingBytes = 12;  // type, length, and the length once more
 constexpr std::uint32_t kSectionBytes = 28;
 constexpr std::uint32_t kMostBlockBytes = std::uint32_t{1} << 24;  // R2
+constexpr std::uint32_t kMostBlocks = std::uint32_t{1} << 20;      // without a packet: capture_reader.h R6
 constexpr std::size_t kMostInterfaces = 65536;
 constexpr std::size_t kPacketBytes = 20;  // before the data of a packet block
 constexpr std::size_t kSkipBytes = 65536;
@@ -168,7 +169,8 @@ bool PcapngRecords::packet(std::uint32_t type, PcapRecord& out) {
 }
 
 bool PcapngRecords::next(PcapRecord& out) {
-  while (damage_.empty()) {
+  for (std::uint32_t blocks = 0; damage_.empty(); ++blocks) {
+    if (blocks == kMostBlocks) return fail(std::to_string(blocks) + " pcapng blocks in succession without a packet");
     std::array<std::uint8_t, 8> head{};
     const std::size_t got = file_->read(head);
     if (got == 0) return false;  // the end

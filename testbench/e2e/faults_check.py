@@ -182,6 +182,19 @@ def responses(bench):
         refused(bench, 2, ["replay", "read.pcap", f"--responses-limit={size}"], "--responses-limit")
 
 
+def endless_read(bench):
+    """Of a READ of 2 GiB no more is simulated than a million frames beyond what --responses-limit lets be written."""
+    read_request(bench, "read.pcap", 1 << 31)
+    most = 1 << 20
+    for limit in ("24", "64K"):
+        report = bench.replay("read.pcap", "--responses-limit", limit, out="bounded")
+        written = len(list(check_icrc.records((bench.folder / "bounded/responses.pcap").read_bytes())))
+        bench.expect_equal(report["answers"]["sent"], written + most, f"{limit}: frames")
+        bench.expect(len(report["warnings"]) == 2 and "the run ends there" in report["warnings"][1],
+                     f"{limit}: {report['warnings']}")
+        bench.expect_equal((report["packets"]["seen"], report["packets"]["accepted"]), (1, 1), f"{limit}: packets")
+
+
 def streams(bench):
     """Closed streams do no harm, and what standard output does not take is an error of every command."""
     def shell(line, *arguments):
@@ -288,7 +301,8 @@ def messages(bench):
         bench.expect("out/report.json" in done.stderr, f"run {arguments}: does not name its report: {done.stderr}")
 
 
-CHECKS = {"config": config, "trace": trace, "report": report, "seed": seed, "responses": responses, "streams": streams,
+CHECKS = {"config": config, "trace": trace, "report": report, "seed": seed, "responses": responses,
+          "endless_read": endless_read, "streams": streams,
           "descriptors": descriptors, "disk": disk, "messages": messages}
 
 if __name__ == "__main__":

@@ -104,7 +104,10 @@ class Answers final : public FrameObserver {
       : compare_(compare), path_(path), limit_(limit), start_(start) {
     for (const QpPlan& qp : plan.qps) local_[{qp.context.remote, raw(qp.context.remote_qpn)}] = qp.context.qpn;
   }
-  void set_simulation(Simulation& s) { simulation_ = &s; }
+  void begin(Simulation& simulation, const ReplayStream& stream) {
+    simulation_ = &simulation;
+    stream_ = &stream;
+  }
   void on_frame(const Packet& p, std::uint64_t time_ps) override {
     if (!path_.empty()) write(p, time_ps);
     Headers h;
@@ -112,6 +115,10 @@ class Answers final : public FrameObserver {
       throw std::logic_error("an answer of the model does not parse");
     }
     compare_.model(h, ++sent_);
+    if (left_out_ >= kMostLeftOut && everything_received()) {
+      ended_ = true;
+      simulation_->engine.stop();
+    }
     const bool rnr = (opcode_info(h.opcode).traits & kAckKind) != 0 && ack_kind(h.syndrome) == AckKind::kRnrNak;
     if (!rnr) return;
     const auto it = local_.find({h.destination, raw(h.destination_qp)});
@@ -124,8 +131,18 @@ class Answers final : public FrameObserver {
     if (other_writer_) other_writer_->close();
   }
   std::uint64_t left_out() const { return left_out_; }  // frames that are not in the file
+  bool ended() const { return ended_; }                 // the run, because so many are not
 
  private:
+  // A READ of a few bytes asks for up to 2 GiB, which nobody sees any more when the file is full: then so many are sent
+  // at most, once the capture is over.
+  static constexpr std::uint64_t kMostLeftOut = std::uint64_t{1} << 20;
+
+  bool everything_received() const {
+    const LedgerCounters& p = simulation_->nic.shared.ledger.counters();
+    return stream_->over() && p.seen == stream_->captured() - stream_->from_receiver() - stream_->to_others() &&
+           p.seen == p.accepted + p.not_rdma + p.dropped_total();
+  }
   // From the first frame on that would exceed the limit nothing is written: the file has no gaps.
   void write(const Packet& p, std::uint64_t time_ps) {
     CaptureWriter& to = writer(p.link);
@@ -160,6 +177,8 @@ class Answers final : public FrameObserver {
   std::map<std::pair<Address, std::uint32_t>, Qpn> local_;  // our QP by the peer's address and QPN
   std::unique_ptr<CaptureWriter> writer_, other_writer_;
   Simulation* simulation_ = nullptr;
+  const ReplayStream* stream_ = nullptr;
+  bool ended_ = false;
 };
 
 Address parse_receiver(const std::string& text) {
@@ -272,7 +291,7 @@ RunResult replay(const ReplayOptions& o) {
   if (!o.cqes_path.empty()) cqes = std::make_unique<CqeLog>(o.cqes_path, r.params.nic.clock_period_ps);
   Simulation::Options simulation{r.params, o.mode, o.pace, &answers, cqes.get(), &latencies, o.order};
   Simulation sim(simulation, stream);
-  answers.set_simulation(sim);
+  answers.begin(sim, stream);
   sim.nic.rx_parser.add_address(receiver);
   set_up(sim, plan);
   const std::unique_ptr<NicWaves> waves = NicWaves::make(o.waves, sim.engine);
@@ -290,6 +309,8 @@ RunResult replay(const ReplayOptions& o) {
                                      answers.left_out(), sim.sink.frames(),
                                      std::filesystem::path(o.responses_path).filename().string(), o.responses_limit));
   }
+  if (answers.ended())
+    r.warnings.emplace_back("the run ends there: what else READs would have brought is not simulated");
   if (cqes) cqes->close();
   const std::string notice = waves ? waves->finish() : std::string();
   if (!notice.empty() && o.say) o.say(notice);

@@ -38,7 +38,8 @@ ReplayStream::ReplayStream(CaptureReader& reader, const Address& receiver, const
 bool ReplayStream::next(Stimulus& item) {
   for (;;) {
     if (!have_frame_) {
-      if (!reader_.next(frame_)) return false;
+      over_ = !reader_.next(frame_);
+      if (over_) return false;
       have_frame_ = true;
       ++captured_;
       if (captured_ % kProgressFrames == 0 && progress_.drawing()) {

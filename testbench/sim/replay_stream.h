@@ -26,6 +26,7 @@ class ReplayStream final : public StimulusStream {
   // A region is registered in the place of another one.
   void control(const Stimulus& item, CommandQueue& driver) override;
 
+  bool over() const { return over_; }  // next() has returned false
   std::uint64_t captured() const { return captured_; }
   std::uint64_t from_receiver() const { return from_receiver_; }
   std::uint64_t to_others() const { return to_others_; }
@@ -52,6 +53,7 @@ class ReplayStream final : public StimulusStream {
   Headers headers_;
   bool have_frame_ = false;
   bool vcrcs_ = true;
+  bool over_ = false;
   std::uint64_t captured_ = 0;
   std::uint64_t from_receiver_ = 0;
   std::uint64_t to_others_ = 0;

@@ -331,6 +331,20 @@ TEST_F(CaptureReaderTest, AFileCutInARecordGivesTheFramesBefore) {
   }
 }
 
+TEST_F(CaptureReaderTest, AMillionRecordsWithoutAPacketEndTheCapture) {  // R6
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  for (const std::size_t records : {kMost - 1, kMost}) {
+    std::vector<Record> all(records + 2);
+    all.front() = all.back() = {0, 0, kFrame};
+    const Blob bytes = pcap_file(kNano, false, 1, all);
+    CaptureReader reader(file(bytes));
+    for (CapturedFrame f; reader.next(f);) {
+    }
+    EXPECT_EQ(reader.frames(), records < kMost ? kMost + 1 : kMost);
+    EXPECT_EQ(reader.cut_reason(), records < kMost ? "" : "1048576 records in succession without a packet");
+  }
+}
+
 TEST_F(CaptureReaderTest, BadFilesAreNamed) {
   EXPECT_NE(error_of({}).find("found an empty file; expected a capture"), std::string::npos);
   EXPECT_NE(error_of(Blob(400, 'x')).find("unknown file format"), std::string::npos);

@@ -87,6 +87,17 @@ class HostLog : public testing::Test {
   std::string path_;
 };
 
+TEST_F(HostLog, ALineWithoutAnEndIsRefusedAtItsBound) {  // R5
+  const auto of_length = [this](std::size_t length) {
+    replace(R"({"event":")" + std::string(length - 10, 'a'));
+    return refusal();
+  };
+  EXPECT_THAT(of_length(kHostLogLineBytes), testing::StartsWith(":1: found no event"));
+  EXPECT_EQ(of_length(kHostLogLineBytes + 1), ":1: found a line of more than 16777216 bytes; expected a shorter one");
+  EXPECT_THAT(refusal_with(3, std::string(kHostLogLineBytes + 1, ' ')),
+              testing::StartsWith(":3: found a line of more"));
+}
+
 TEST_F(HostLog, EveryFieldComesBack) {
   write();
   HostLogReader reader(path_);

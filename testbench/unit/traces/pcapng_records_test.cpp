@@ -120,6 +120,20 @@ TEST(PcapngRecords, WhatContradictsItselfEndsTheFileWithItsReason) {
   }
 }
 
+TEST(PcapngRecords, AMillionBlocksWithoutAPacketEndTheCapture) {  // capture_reader.h R6
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  const Blob empty = pcapng_block(0xbad, {});
+  for (const std::size_t blocks : {kMost - 1, kMost}) {
+    Blob file = file_of({pcapng_section(), pcapng_interface(1), pcapng_packet(0, 0, kFrame)});
+    file.reserve(file.size() + (blocks + 10) * empty.size());
+    for (std::size_t n = 0; n < blocks; ++n) append(file, empty);
+    append(file, pcapng_packet(0, 0, kFrame));
+    const WholeCapture read = read_whole(file);
+    EXPECT_EQ(read.frames.size(), blocks < kMost ? 2u : 1u);
+    EXPECT_EQ(read.cut_reason, blocks < kMost ? "" : "1048576 pcapng blocks in succession without a packet");
+  }
+}
+
 TEST(PcapngRecords, AFileWithoutAHeaderIsRefused) {
   Blob file = pcapng_section();
   file[8] ^= 1;
