@@ -38,8 +38,8 @@ std::string words(std::uint8_t opcode, std::uint8_t syndrome) {
 }  // namespace
 
 const char* uncompared_name(Uncompared u) {
-  constexpr std::array kNames{"no_request",     "no_answer",    "qp_not_paired", "atomic_result",
-                              "too_far_behind", "captured_cnp", "model_cnp"};
+  constexpr std::array kNames{"no_request",     "no_answer",       "qp_not_paired", "atomic_result",
+                              "too_far_behind", "lost_on_the_way", "captured_cnp",  "model_cnp"};
   static_assert(kNames.size() == kUncomparedReasons);
   return kNames[static_cast<std::size_t>(u)];
 }
@@ -57,6 +57,8 @@ AnswerCompare::AnswerCompare(const ReceiverSurvey& survey, const CompareOptions&
     lane.name = fmt::format("{} QP {:#x}", qp.peer.text(), raw(qp.peer_qpn));
     lane.mtu = qp.mtu;
     lane.withheld = options.withheld_wqes && !qp.rnr_after_receives.empty();
+    lane.refused = !qp.refused_uses.empty();
+    lane.strict = options.strict_by_naks && qp.strict;
     if (qp.has_requests && !qp.msn_known) lane.msn.begins_anywhere(qp.first_psn);
     by_own_.emplace(std::pair(qp.peer, raw(qp.qpn)), &lane);
     if (qp.paired_by != PairedBy::kNone) by_peer_.emplace(std::pair(qp.peer, raw(qp.peer_qpn)), &lane);
@@ -84,6 +86,11 @@ bool AnswerCompare::requested(const Lane& lane, Psn psn) {
   return lane.forgot_requests && psn - lane.requested.front().first < 0;
 }
 
+bool AnswerCompare::asked_again(const Lane& lane, Psn psn) {
+  return std::any_of(lane.asked_again.begin(), lane.asked_again.end(),
+                     [psn](const Range& r) { return psn - r.first >= 0 && psn - r.end < 0; });
+}
+
 void AnswerCompare::request(const Headers& h) {
   const OpcodeInfo& op = opcode_info(h.opcode);
   if (!(op.traits & kRequest) || !is_reliable(op.transport)) return;
@@ -99,6 +106,10 @@ void AnswerCompare::request(const Headers& h) {
   if ((op.traits & kHasAtomicEth) && seeded_.size() < kSeededKept && lane.given.size() < kSeededKept &&
       seeded_.emplace(h.destination, raw(h.rkey), h.va).second) {
     lane.given.insert(h.psn.value);
+  }
+  if ((op.traits & kRead) && ahead < 0) {
+    lane.asked_again.push_back(range);
+    if (lane.asked_again.size() > kLateKept) lane.asked_again.pop_front();
   }
   if (lane.requested.empty() || gap) {
     lane.requested.push_back(range);
@@ -193,31 +204,40 @@ AnswerCompare::Answer* AnswerCompare::find_ordered(Lane& lane, Psn psn) {
   return found != all.end() && found->psn == psn ? &*found : nullptr;
 }
 
-// An answer of the model of the same PSN and kind; one that nothing was compared with yet is preferred.
+// An answer of the model of the same PSN and kind; best one with the same position that nothing was compared with yet.
 AnswerCompare::Answer* AnswerCompare::exact(Lane& lane, const Answer& captured) {
   if (lane.backwards == 0 && lane.psns_spanned < kPsnsCompared) {
     Answer* a = find_ordered(lane, captured.psn);
     return a != nullptr && ack_kind(a->syndrome) == ack_kind(captured.syndrome) ? a : nullptr;
   }
   Answer* found = nullptr;
+  int best = -1;
   std::size_t looked = 0;
   for (Answer& a : lane.of_model) {
     if (++looked > kLookedThrough && a.psn - captured.psn > 0) break;
     if (a.psn != captured.psn || ack_kind(a.syndrome) != ack_kind(captured.syndrome)) continue;
+    const int fits = (a.opcode == captured.opcode && a.payload == captured.payload ? 2 : 0) + (a.matched ? 0 : 1);
+    if (fits <= best) continue;
     found = &a;
-    if (!a.matched) break;
+    best = fits;
+    if (fits == 3) break;
   }
   return found;
 }
 
 AnswerCompare::Settled AnswerCompare::settle(Lane& lane, const Answer& captured, bool at_end) {
-  if (Answer* model = exact(lane, captured)) {
+  const AckKind kind = has(captured.opcode, kHasAeth) ? ack_kind(captured.syndrome) : AckKind::kAck;
+  const bool passed = lane.model_acked && captured.psn - lane.model_high <= 0;
+  Answer* const model = exact(lane, captured);
+  const bool may_come_again = kind != AckKind::kAck && !passed && !at_end;
+  // The model's answer to the first request, and the captured one to the second. (R2)
+  const bool other = model != nullptr && (model->opcode != captured.opcode || model->payload != captured.payload);
+  if (other && !at_end && asked_again(lane, captured.psn)) return Settled::kWait;
+  if (model != nullptr && !(model->matched && may_come_again)) {
     compare_exact(lane, captured, *model);
     model->matched = true;
     return Settled::kYes;
   }
-  const AckKind kind = has(captured.opcode, kHasAeth) ? ack_kind(captured.syndrome) : AckKind::kAck;
-  const bool passed = lane.model_acked && captured.psn - lane.model_high <= 0;
   if (!passed && !at_end) return Settled::kWait;
   if (passed && kind == AckKind::kAck && is_plain_ack(captured.opcode)) {  // R1
     ++counts_.covered;
@@ -227,6 +247,10 @@ AnswerCompare::Settled AnswerCompare::settle(Lane& lane, const Answer& captured,
   }
   if (passed && kind == AckKind::kAck && lane.forgot_answers && captured.psn - lane.forgotten_high <= 0) {  // R6
     ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kTooFarBehind)];
+    return Settled::kYes;
+  }
+  if (passed && captured.syndrome == kNakSequence && has(captured.opcode, kHasAeth)) {  // R3
+    ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kLostOnTheWay)];
     return Settled::kYes;
   }
   if (passed) {
@@ -261,7 +285,9 @@ void AnswerCompare::compare_exact(Lane& lane, const Answer& captured, const Answ
     lane.msn.pass_gaps(captured.psn);
     if (!compare_msn(lane, captured, model.msn)) return;
   }
-  bool given = lane.withheld && aeth && ack_kind(captured.syndrome) == AckKind::kRnrNak;  // R8
+  bool given = aeth && ((lane.withheld && ack_kind(captured.syndrome) == AckKind::kRnrNak) ||
+                        (lane.strict && captured.syndrome == kNakSequence) ||
+                        (lane.refused && captured.syndrome == kNakRemoteAccess));  // R8
   if (has(captured.opcode, kHasAtomicAckEth)) {
     if (!options_.atomic_results || lost_requests_) {
       ++counts_.uncompared[static_cast<std::size_t>(Uncompared::kAtomicResult)];
@@ -336,17 +362,30 @@ void AnswerCompare::make_room(Lane& lane, std::deque<Answer>& in) {
 }
 
 void AnswerCompare::finish() {
-  for (Lane& lane : lanes_) {
-    for (const Answer& a : lane.pending) settle(lane, a, true);
-    counts_.uncompared[static_cast<std::size_t>(Uncompared::kNoRequest)] += lane.unasked.size();
-    for (const Answer& a : lane.of_model) settle_model(lane, a);
-    lane.pending.clear();
-    lane.unasked.clear();
-    lane.of_model.clear();
-    lane.backwards = 0;
-    lane.psns_spanned = 0;
-  }
-  held_ = 0;
+  for (Lane& lane : lanes_) settle_all(lane);
+}
+
+void AnswerCompare::settle_all(Lane& lane) {
+  for (const Answer& a : lane.pending) settle(lane, a, true);
+  counts_.uncompared[static_cast<std::size_t>(Uncompared::kNoRequest)] += lane.unasked.size();
+  for (const Answer& a : lane.of_model) settle_model(lane, a);
+  held_ -= lane.pending.size() + lane.unasked.size() + lane.of_model.size();
+  lane.pending.clear();
+  lane.unasked.clear();
+  lane.of_model.clear();
+  lane.backwards = 0;
+  lane.psns_spanned = 0;
+}
+
+void AnswerCompare::restart(const Address& peer, Qpn own) {
+  const auto found = by_own_.find({peer, raw(own)});
+  if (found == by_own_.end()) return;
+  Lane& lane = *found->second;
+  settle_all(lane);
+  lane.requested.clear();
+  lane.late.clear();
+  lane.forgot_requests = lane.model_acked = lane.captured_any = lane.forgot_answers = false;
+  lane.msn = {};
 }
 
 void AnswerCompare::agree(std::uint64_t& count) {

@@ -6,9 +6,13 @@
 //       with a later one, and its MSN is right (R7). How many answers cover it is no difference.
 //   R2  Exact match: same kind of answer (ACK, READ response with its position, atomic acknowledge), same MSN, same
 //       payload length, same atomic result. AETH credits and RNR timers are free choices and not compared.
+//       A READ that is asked for again from its middle on is answered with other positions: the captured answers to it
+//       are compared with those of the model to the same request.
 //   R3  A captured NAK is equal when the model sends one with the same code and PSN, an RNR NAK when the model sends
-//       one with the same PSN. One that only the model sends is a difference as soon as the captured receiver went past
-//       it.
+//       one with the same PSN; of several with one PSN each is compared with one of the model's. One that only the
+//       model sends is a difference as soon as the captured receiver went past it. A captured sequence NAK for a PSN
+//       that the model acknowledges names a packet that was lost on its way to the receiver, and that the model got: no
+//       difference.
 //   R4  After a gap in the captured requests the model has seen fewer messages end: the first exact match after it sets
 //       the distance between the MSNs anew (counted). Atomic results are compared until the first gap.
 //   R5  Not compared, and counted by reason: captured answers to requests that are not in the capture, answers of the
@@ -17,8 +21,9 @@
 //   R6  Memory is bounded: kMostHeld answers wait in all. Beyond, the oldest of the QP is settled as it stands.
 //   R7  MSNs are compared as msn_compare.h says, those of covered ACKs too. A QP whose captured receiver leaves WRITEs
 //       out is named in `rules`.
-//   R8  What the replay took from the captured answers proves nothing: an RNR NAK for which WQEs were withheld, and the
-//       first result of an atomic at an address, with which memory was filled, are `given` when they agree.
+//   R8  What the replay took from the captured answers proves nothing: an RNR NAK for which WQEs were withheld, a
+//       sequence NAK of a QP that is strict because of it, a NAK 0x62 whose memory was left out, and the first result
+//       of an atomic at an address, with which memory was filled, are `given` when they agree.
 #pragma once
 
 #include <array>
@@ -42,6 +47,7 @@ enum class Uncompared : std::uint8_t {
   kQpNotPaired,   // goes to a QP that the survey has not paired
   kAtomicResult,  // an atomic whose memory is not known: everything but the result was compared (counted as compared)
   kTooFarBehind,  // R6
+  kLostOnTheWay,  // R3
   kCapturedCnp,
   kModelCnp,
   kCount,
@@ -61,8 +67,9 @@ struct CompareCounts {
 };
 
 struct CompareOptions {
-  bool atomic_results = true;  // HostPlan::atomics_comparable
-  bool withheld_wqes = false;  // R8: the host withholds WQEs where the captured receiver answered RNR
+  bool atomic_results = true;   // HostPlan::atomics_comparable
+  bool withheld_wqes = false;   // R8: the host withholds WQEs where the captured receiver answered RNR
+  bool strict_by_naks = false;  // R8: QPs of the survey that are strict are so because of their NAKs
   std::size_t differences_kept = 1000;
 };
 
@@ -76,6 +83,8 @@ class AnswerCompare {
   // Frames of the capture in their order, `packet` counts from 1; others than RC and XRC are left out by themselves.
   void request(const Headers& h);                         // to the receiver
   void captured(const Headers& h, std::uint64_t packet);  // from the receiver
+  // A QP of ours begins a new connection: what is left of the old one is settled.
+  void restart(const Address& peer, Qpn own);
   // What the model sends, in its order; `number` counts from 1, as in responses.pcap.
   void model(const Headers& h, std::uint64_t number);
   // Both are at their end: settles what is left.
@@ -102,11 +111,14 @@ class AnswerCompare {
   struct Lane {  // one QP of ours and its peer
     std::string name;
     std::uint16_t mtu = 1024;
-    std::deque<Range> requested;  // PSNs of the captured requests
-    std::deque<Range> late;       // that came after later ones
+    std::deque<Range> requested;    // PSNs of the captured requests
+    std::deque<Range> late;         // that came after later ones
+    std::deque<Range> asked_again;  // READs
     bool forgot_requests = false;
     MsnCompare msn;
     bool withheld = false;                    // R8
+    bool strict = false;                      // R8
+    bool refused = false;                     // R8
     std::unordered_set<std::uint32_t> given;  // PSNs of atomics, R8
     std::deque<Answer> pending;               // captured, not settled
     std::deque<Answer> unasked;               // captured, without a request so far
@@ -123,7 +135,9 @@ class AnswerCompare {
   Lane* find(const Address& peer, Qpn peer_qpn);
   static Answer answer_of(const Headers& h, std::uint64_t number);
   static bool requested(const Lane& lane, Psn psn);
+  static bool asked_again(const Lane& lane, Psn psn);
   void settle_ready(Lane& lane);
+  void settle_all(Lane& lane);
   Settled settle(Lane& lane, const Answer& captured, bool at_end);
   Answer* exact(Lane& lane, const Answer& captured);
   static Answer* find_ordered(Lane& lane, Psn psn);

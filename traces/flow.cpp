@@ -51,9 +51,33 @@ void Flow::advance(const Headers& h, std::uint32_t traits) {
   }
 }
 
-void Flow::count_request(const Headers& h) {
+// R10 of survey.h
+void Flow::receive_strictly(const Headers& h, std::uint32_t traits, std::uint64_t packet) {
+  if (requests == 0) {
+    strict_psn = h.psn;
+    first_inside = (traits & (kMiddle | kLast)) != 0;
+  }
+  const std::int32_t ahead = h.psn - strict_psn;
+  if (ahead > 0 && !strict_waits) {
+    if (losses.size() < kLossesKept) losses.push_back({strict_psn, packet});
+    losses_certain &= losses.size() < kLossesKept;
+    strict_waits = true;
+  }
+  if (ahead != 0) return;
+  strict_waits = false;
+  std::uint32_t psns = 1;
+  if (traits & kRead) {
+    psns = packets_of(h.length, full_payload ? full_payload : std::uint32_t{kMaxMtu});
+    losses_certain &= full_payload != 0 || h.length <= kMinMtu;
+  }
+  strict_psn = h.psn + psns;
+}
+
+void Flow::count_request(const Headers& h, std::uint64_t packet) {
   const std::uint32_t traits = opcode_info(h.opcode).traits;
   const bool connected = transport != Transport::kUd;
+  if (connected) receive_strictly(h, traits, packet);
+  saved += (traits & kSaved) != 0;
   if (connected && requests != 0 && h.psn - next_low < 0) {
     ++requests;
     ++repetitions;
@@ -75,7 +99,7 @@ void Flow::count_request(const Headers& h) {
   if (traits & kHasAtomicEth) largest_read = std::max<std::uint64_t>(largest_read, bytes = kAtomicBytes);
   largest_message = std::max(largest_message, bytes);
   if (traits & (kLast | kOnly)) {
-    if (ends.size() < kEndsKept) {
+    if (ends.size() < kEndsKept && restarts.empty()) {
       ends.push_back(h.psn);
     } else {
       more_ends = true;
@@ -87,9 +111,19 @@ void Flow::count_request(const Headers& h) {
   }
 }
 
-void Flow::count_answer(const Headers& h) {
+void Flow::restart(Psn psn, std::uint64_t packet) {
+  restarts.push_back({packet, psn});
+  next_low = next_high = strict_psn = psn;
+  strict_waits = false;
+  last_read = 0;
+  message_bytes = 0;
+}
+
+void Flow::count_answer(const Headers& h, std::uint64_t packet) {
   ++answers;
-  const bool positive = (opcode_info(h.opcode).traits & kHasAeth) != 0 && ack_kind(h.syndrome) == AckKind::kAck;
+  const bool has_aeth = (opcode_info(h.opcode).traits & kHasAeth) != 0;
+  const bool positive = has_aeth && ack_kind(h.syndrome) == AckKind::kAck;
+  if (has_aeth && !positive && naks.size() < kNaksKept) naks.push_back({h.psn, h.syndrome, packet});
   if (positive && first_answers.size() < kAnswersKept) first_answers.push_back({h.psn, h.msn});
 }
 
@@ -113,15 +147,6 @@ std::uint32_t Flow::votes_for(std::uint32_t flow) const {
     if (c.flow == flow) return c.votes;
   }
   return 0;
-}
-
-bool Flow::shares_port_with(const Flow& other) const {
-  for (const Port& mine : ports) {
-    for (const Port& theirs : other.ports) {
-      if (mine.packets != 0 && theirs.packets != 0 && mine.port == theirs.port) return true;
-    }
-  }
-  return false;
 }
 
 bool Flow::receives_before(Psn psn, std::uint64_t& count) const {

@@ -18,7 +18,10 @@ struct Flow {
   static constexpr std::size_t kReceivesKept = 32;
   static constexpr std::size_t kCandidatesKept = 16;
   static constexpr std::size_t kSrqsKept = 256;
-  static constexpr std::size_t kRnrKept = 1024;
+  static constexpr std::size_t kRnrKept = 4096;
+  static constexpr std::size_t kNaksKept = 1024;
+  static constexpr std::size_t kLossesKept = 1024;
+  static constexpr std::size_t kUsesKept = 32;
 
   struct Answer {
     Psn psn;
@@ -35,6 +38,27 @@ struct Flow {
   struct Candidate {
     std::uint32_t flow = 0;
     std::uint32_t votes = 0;
+  };
+  struct Nak {
+    Psn psn;
+    std::uint8_t syndrome = 0;
+    std::uint64_t packet = 0;
+  };
+  struct Refused {  // by an RNR NAK: perhaps a request of that flow, which had used up so many receives
+    std::uint32_t flow = 0;
+    std::uint64_t receives = 0;
+  };
+  struct Use {  // of a region, by a request
+    Psn psn;
+    std::uint64_t packet = 0;
+  };
+  struct Restart {  // a new connection: its first request
+    std::uint64_t packet = 0;
+    Psn psn;
+  };
+  struct Loss {                // a strict responder would have sent a NAK there
+    Psn psn;                   // the one that it expected
+    std::uint64_t packet = 0;  // the request that was ahead of it
   };
 
   std::uint32_t source = 0;  // indices of addresses
@@ -69,25 +93,37 @@ struct Flow {
   std::uint64_t largest_message = 0;
   std::uint64_t largest_read = 0;
   std::vector<Srqn> srqs;
-  std::vector<std::uint64_t> rnr_after_receives;
+  std::array<Use, kUsesKept> recent_uses{};
+  std::uint64_t uses = 0;
+  std::uint64_t saved = 0;  // READs and atomics
+  std::vector<Restart> restarts;
+  bool first_inside = false;   // the first request is the MIDDLE or LAST of a message
+  std::vector<Loss> losses;    // what a strict responder would have found, the first ones
+  bool losses_certain = true;  // all are there, and the length of each READ in PSNs is known
+  bool strict_waits = false;   // for strict_psn: it has sent a NAK and the PSN has not come
+  Psn strict_psn;
 
   // Answers
   std::uint64_t answers = 0;
   std::vector<Answer> first_answers;  // positive ones that carry an AETH
   std::vector<Candidate> candidates;  // flows of requests that these answers may answer
   std::uint64_t votes_cast = 0;
+  std::vector<Nak> naks;  // the first ones
+  std::vector<Refused> refused;
 
   void count(const Headers& h);  // every packet
-  void count_request(const Headers& h);
-  void count_answer(const Headers& h);
+  void count_request(const Headers& h, std::uint64_t packet);
+  // The next request is the first of a new connection: what the PSNs, MSNs and messages were before says nothing.
+  void restart(Psn psn, std::uint64_t packet);
+  void count_answer(const Headers& h, std::uint64_t packet);
   void vote(std::uint32_t flow, std::uint32_t weight);
   std::uint32_t votes_for(std::uint32_t flow) const;
-  bool shares_port_with(const Flow& other) const;
   // How many receives came before the request with that PSN; false when that is no longer known.
   bool receives_before(Psn psn, std::uint64_t& count) const;
 
  private:
   void advance(const Headers& h, std::uint32_t traits);
+  void receive_strictly(const Headers& h, std::uint32_t traits, std::uint64_t packet);
 };
 
 }  // namespace rxnic

@@ -59,9 +59,10 @@ struct HostOptions {
   std::uint32_t tags = 0;
   std::uint64_t tag_mask = ~std::uint64_t{0};
   // Not set by `--host`:
-  bool resynchronise = true;         // by `--psn`: take PSN gaps as they are
-  std::uint64_t seed = 1;            // by `--seed`
-  bool compress_by_default = false;  // parameter cqe_generator.compression
+  bool resynchronise = true;                   // by `--psn`: take PSN gaps as they are
+  std::uint64_t seed = 1;                      // by `--seed`
+  bool compress_by_default = false;            // parameter cqe_generator.compression
+  std::uint32_t responder_resources = 131072;  // parameter transport_checker.responder_resources
 };
 
 HostOptions parse_host_options(std::string_view text);

@@ -57,6 +57,7 @@ class Planner {
     add_queues();
     add_tags();
     for (std::size_t i = 0; i < survey_.qps.size(); ++i) add_qp(survey_.qps[i], queue_of_[i]);
+    share_responder_resources();
     add_answer_buffers();
     add_notes();
     if (wrapped_ && pool_start_ == 0 && !plan_.seeds.empty()) plan_.atomics_comparable = false;
@@ -302,19 +303,43 @@ class Planner {
     c.local = survey_.receiver;
     if (s.transport != Transport::kUd) c.remote = s.peer;
     c.mtu = s.mtu;
-    c.pkey = s.pkey;
+    c.any_pkey = s.any_pkey;
+    if ((s.pkey & kPkeyBase) != 0) c.pkey = s.pkey | static_cast<std::uint16_t>(~kPkeyBase);
     c.qkey = s.qkey;
     c.receive_cq = c.send_cq = Cqn{0};
     c.receive_queue = queue == kNoQueue ? kNoWq : WqId{queue};
     c.uses_srq = queue == kNoQueue || plan_.queues[queue].context.kind == WqKind::kSrq;
     c.tag_matching = queue != kNoQueue && plan_.queues[queue].context.tag_matching;
-    c.resynchronise = options_.resynchronise;
-    c.max_dest_rd_atomic = std::max<std::uint8_t>(s.responder_resources, 1);
+    c.resynchronise = options_.resynchronise && !s.strict;
+    c.starts_inside = s.first_inside;
+    c.max_dest_rd_atomic = s.responder_resources;
     c.expected_psn = s.first_psn;
     c.msn = s.initial_msn;
     q.queue = queue;
+    q.restarts = s.restarts;
     q.answer_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(s.largest_local_read, kMaxMessageBytes));
     plan_.qps.push_back(q);
+  }
+
+  // R10
+  void share_responder_resources() {
+    std::vector<QpContext*> with;
+    std::uint64_t wanted = 0;
+    for (QpPlan& q : plan_.qps) {
+      if (!is_reliable(q.context.transport) || q.context.max_dest_rd_atomic == 0) continue;
+      with.push_back(&q.context);
+      wanted += q.context.max_dest_rd_atomic;
+    }
+    const std::uint64_t most = wanted <= options_.responder_resources
+                                   ? 255u
+                                   : std::max<std::uint64_t>(options_.responder_resources / with.size(), 1u);
+    for (QpContext* qp : with) {
+      qp->max_dest_rd_atomic = static_cast<std::uint8_t>(std::min<std::uint64_t>(qp->max_dest_rd_atomic, most));
+      plan_.responder_resources += qp->max_dest_rd_atomic;
+    }
+    if (wanted <= options_.responder_resources) return;
+    plan_.notes.push_back(std::to_string(with.size()) + " QPs have at most " + std::to_string(most) +
+                          " READs or atomics in flight: the NIC saves " + std::to_string(options_.responder_resources));
   }
 
   // R7

@@ -2,8 +2,9 @@
 // The host side of a bare capture: QPs, work queues, CQs and memory that fit what a survey found. Plain data: the host
 // model writes it into memory and hands it to the device.
 //
-//   R1  Every QP of the survey exists in state RTS with all rights, in one protection domain. The QP contexts' queue
-//       and CQ numbers are indices into `queues` and `cqs`.
+//   R1  Every QP of the survey exists in state RTS with all rights, in one protection domain, as a full member of its
+//       partition. The QP contexts' queue and CQ numbers are indices into `queues` and `cqs`. QPs that the survey calls
+//       strict do not resynchronise.
 //   R2  Queues: an RQ for each QP, or one SRQ for all; XRC target QPs have none, each XRC SRQ of the packets is a queue
 //       of its own. QP1 has an RQ in any case, with buffers for one MAD and the 40 bytes of a GRH.
 //   R3  Buffers hold the largest message seen on the queue (UD: and 40 bytes) unless the options say otherwise; each
@@ -21,6 +22,8 @@
 //   R8  A key that a SEND WITH INVALIDATE names is that of a fast-registered region. A request that uses it later is
 //       for another region with that key, as R6.
 //   R9  Tags: a list for the TM SRQ, when the options ask for it, with a buffer as large as the SRQ's for each entry.
+//   R10 A QP reserves responder resources when READs or atomics come to it: as many as the survey says, and fewer, but
+//       one at least, when all together would be more than the NIC has.
 #pragma once
 
 #include <span>
@@ -67,8 +70,9 @@ struct TagPlan {
 
 struct QpPlan {
   QpContext context;
-  std::uint32_t queue = 0;  // index into queues; kNoQueue: XRC
-  Key answer_lkey{};        // R7; bytes 0: none
+  std::uint32_t queue = 0;                // index into queues; kNoQueue: XRC
+  std::vector<SurveyedRestart> restarts;  // new connections of its number
+  Key answer_lkey{};                      // R7; bytes 0: none
   std::uint64_t answer_va = 0;
   std::uint32_t answer_bytes = 0;
 };
@@ -91,9 +95,10 @@ struct HostPlan {
   std::vector<SeedPlan> seeds;
   std::uint32_t refill_batch = 1;
   WqeOrder wqe_order = WqeOrder::kCompletion;
-  std::uint64_t seed = 1;          // of kShuffled
-  bool atomics_comparable = true;  // every atomic's first value is seeded, on pages that nothing else uses
-  std::vector<std::string> notes;  // what was assumed, in words
+  std::uint64_t seed = 1;                 // of kShuffled
+  bool atomics_comparable = true;         // every atomic's first value is seeded, on pages that nothing else uses
+  std::uint32_t responder_resources = 0;  // that its QPs reserve (R10)
+  std::vector<std::string> notes;         // what was assumed, in words
 };
 
 HostPlan make_host_plan(const ReceiverSurvey& survey, const HostOptions& options);

@@ -2,6 +2,7 @@
 #include "traces/survey.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "model/types/syndrome.h"
 #include "model/types/tag_matching.h"
@@ -12,6 +13,8 @@ namespace {
 constexpr std::size_t kCmKept = 65536;
 constexpr std::uint64_t kVotesEnough = 1024;
 constexpr std::uint32_t kCertainVote = 4;  // only one flow had that PSN
+constexpr std::uint8_t kFirstManufacturerOpcode = 0xc0;
+constexpr std::uint32_t kNakVote = 64;  // the flow sent again what the NAK asked for
 
 // Bytes of the region that a request names in this packet.
 std::uint64_t bytes_named(const OpcodeInfo& op, const Headers& h) {
@@ -32,7 +35,7 @@ bool is_marked(const Headers& h) {
 }  // namespace
 
 const char* paired_by_name(PairedBy p) {
-  constexpr std::array kNames{"none", "connection management", "PSN", "UDP port", "only pair"};
+  constexpr std::array kNames{"none", "option", "cm", "udp_port", "psn", "only_pair"};
   return kNames[static_cast<std::size_t>(p)];
 }
 
@@ -91,10 +94,15 @@ void SurveyState::use_region(std::uint32_t destination, const Headers& h, std::u
       return;
     }
     region_index.emplace(key, static_cast<std::uint32_t>(regions.size()));
-    regions.push_back({destination, {h.rkey, h.va, end, access, 1, number}});
+    regions.push_back({destination, {h.rkey, h.va, end, access, 1, number}, {}});
     return;
   }
   SurveyedRegion& r = regions[found->second].region;
+  if (h.va < r.lowest || end > r.end || (access & ~r.access) != 0) {
+    std::vector<Extent>& extents = regions[found->second].extents;
+    if (extents.size() == kExtentsKept) extents.erase(extents.begin());
+    extents.push_back({number, r.lowest, r.end, r.access});
+  }
   r.lowest = std::min(r.lowest, h.va);
   r.end = std::max(r.end, end);
   r.access |= access;
@@ -107,7 +115,7 @@ void SurveyState::invalidate_region(std::uint32_t destination, Key key, std::uin
     regions[found->second].region.invalidated = true;
     region_index.erase(found);
   } else if (regions.size() < limits.regions) {  // nothing else in the capture uses it
-    regions.push_back({destination, {key, 0, 1, 0, 1, number, true}});
+    regions.push_back({destination, {key, 0, 1, 0, 1, number, true}, {}});
   } else {
     ++counts.ignored;
   }
@@ -167,7 +175,9 @@ void SurveyState::request(std::uint32_t index, const Headers& h, std::uint64_t n
   Flow& f = flows[index];
   const OpcodeInfo& op = opcode_info(h.opcode);
   const std::uint64_t repetitions = f.repetitions;
-  f.count_request(h);
+  if (std::binary_search(restarts.begin(), restarts.end(), number)) f.restart(h.psn, number);
+  f.count_request(h, number);
+  if (f.repetitions != repetitions) sent_again(index, h.psn);
   const bool gsi = h.destination_qp == kGsiQpn;
   EndpointCounts& to = endpoints[f.destination];
   if (!gsi) {
@@ -180,45 +190,57 @@ void SurveyState::request(std::uint32_t index, const Headers& h, std::uint64_t n
   if (slot.key != key) {
     slot.key = key;
     slot.count = 0;
+    slot.too_many = false;
   }
   if (std::find(slot.flows.begin(), slot.flows.begin() + slot.count, index) == slot.flows.begin() + slot.count) {
     if (slot.count == kFlowsPerPsn) {
+      slot.too_many = true;
       std::rotate(slot.flows.begin(), slot.flows.begin() + 1, slot.flows.end());
       slot.flows.back() = index;
     } else {
       slot.flows[slot.count++] = index;
     }
   }
+  if (op.access != 0) f.recent_uses[f.uses++ % Flow::kUsesKept] = {h.psn, number};
   if (op.access != 0) use_region(f.destination, h, bytes_named(op, h), region_rights(op.access), number);
   if (op.traits & kHasAtomicEth) use_atomic(index, h);
   if ((op.traits & kHasIeth) && f.repetitions == repetitions)
     invalidate_region(f.destination, Key{h.immediate}, number);
 }
 
+// What came again was refused by the oldest NAK that asked for it.
+void SurveyState::sent_again(std::uint32_t index, Psn psn) {
+  const Flow& f = flows[index];
+  const auto nak = std::find_if(open_naks.begin(), open_naks.end(), [&](const OpenNak& n) {
+    const Flow& from = flows[n.flow];
+    return n.flow != index && n.psn == psn && from.source == f.destination && from.destination == f.source;
+  });
+  if (nak == open_naks.end()) return;
+  flows[nak->flow].vote(index, kNakVote);
+  open_naks.erase(nak);
+}
+
 // R3
-void SurveyState::answer(std::uint32_t index, const Headers& h) {
+void SurveyState::answer(std::uint32_t index, const Headers& h, std::uint64_t number) {
   Flow& f = flows[index];
-  f.count_answer(h);
+  f.count_answer(h, number);
   if (!(opcode_info(h.opcode).traits & kHasAeth) || (opcode_info(h.opcode).traits & kLast)) return;
   std::uint64_t key = 0;
   const Recent& slot = recent_slot(f.destination, f.source, h.psn, key);
   const std::uint32_t matches = slot.key == key ? slot.count : 0;
-  if (f.votes_cast < kVotesEnough) {
+  if (f.votes_cast < kVotesEnough && !(matches != 0 && slot.too_many)) {
     f.votes_cast += matches != 0;
     for (std::uint32_t i = 0; i < matches; ++i) f.vote(slot.flows[i], matches == 1 ? kCertainVote : 1);
   }
   if (ack_kind(h.syndrome) == AckKind::kRnrNak) {
-    Flow* refused = nullptr;
-    std::uint32_t best = 0;
-    for (std::uint32_t i = 0; i < matches; ++i) {
-      const std::uint32_t votes = 1 + f.votes_for(slot.flows[i]);
-      if (votes > best) refused = &flows[slot.flows[i]];
-      best = std::max(best, votes);
+    for (std::uint32_t i = 0; i < matches && f.refused.size() < Flow::kRnrKept; ++i) {
+      std::uint64_t before = 0;
+      if (flows[slot.flows[i]].receives_before(h.psn, before)) f.refused.push_back({slot.flows[i], before});
     }
-    std::uint64_t before = 0;
-    if (refused && refused->rnr_after_receives.size() < Flow::kRnrKept && refused->receives_before(h.psn, before)) {
-      refused->rnr_after_receives.push_back(before);
-    }
+  }
+  if (ack_kind(h.syndrome) == AckKind::kRnrNak || h.syndrome == kNakSequence) {
+    if (open_naks.size() == kOpenNaks) open_naks.erase(open_naks.begin());
+    open_naks.push_back({index, h.psn});
   }
   if (opcode_info(h.opcode).traits & kHasAtomicAckEth) answer_atomic(f, h);
 }
@@ -246,6 +268,18 @@ void CaptureSurvey::add(const CapturedFrame& frame) {
   }
   ++state_->counts.frames;
   ++(status == ParseStatus::kNotRdma ? state_->counts.not_rdma : state_->counts.damaged);
+  if (status == ParseStatus::kUnknownOpcode && h.opcode >= kFirstManufacturerOpcode) {
+    ++state_->counts.manufacturer;
+    state_->counts.manufacturer_opcodes.insert(h.opcode);
+  }
+  const bool damaged = status != ParseStatus::kNotRdma && state_->damaged.size() < SurveyState::kDamagedKept;
+  if (damaged) state_->damaged.push_back(frame.number);
+}
+
+void CaptureSurvey::set_restarts(std::vector<std::uint64_t> packets) { state_->restarts = std::move(packets); }
+
+bool CaptureSurvey::is_damaged(std::uint64_t number) const {
+  return std::binary_search(state_->damaged.begin(), state_->damaged.end(), number);
 }
 
 void CaptureSurvey::add(const Headers& h, Bytes payload, std::uint64_t number) {
@@ -272,7 +306,7 @@ void CaptureSurvey::add(const Headers& h, Bytes payload, std::uint64_t number) {
     s.request(index, h, number);
     if (s.limits.tags != 0 && s.flows[index].repetitions == repetitions) s.use_tag(s.flows[index], h, payload);
   }
-  if (traits & kResponse) s.answer(index, h);
+  if (traits & kResponse) s.answer(index, h, number);
   if (h.destination_qp == kGsiQpn && s.cm.size() < kCmKept) {
     if (const std::optional<CmMessage> m = parse_cm(payload)) s.cm.push_back({source, destination, *m});
   }

@@ -6,10 +6,9 @@
 //   R2  The busier receiver is the unicast address that gets the most request packets, those to QP1 (connection
 //       management) left out; with equal counts the one with more payload bytes in them, then the one seen first as a
 //       destination. When nobody gets any, the one that gets most packets.
-//   R3  A QP of ours is paired with the peer's QP that our answers go to: answers (to the peer's QP) carry the PSNs of
-//       the requests (to ours). In this order: a CM REQ and REP that name both; most answers whose PSN is that of a
-//       recent request; equal UDP source ports both ways; the only two QPs left between the two addresses. Each QP is
-//       paired once. QPs that remain are reported as unpaired.
+//   R3  A QP of ours is paired with the peer's QP that our answers go to, each once (survey_pairs.h): as the caller
+//       chooses; by CM; by a UDP source port that both sides use for one QP alone; by answers, which carry the PSNs of
+//       the requests; as the only two that are left. Others are reported as unpaired, and pairs that are ambiguous.
 //   R4  MTU: the largest FIRST or MIDDLE payload between the pair; without one the path MTU of the CM REQ; without that
 //       what the PSNs after a READ imply; without that the smallest that fits what was seen, which is an assumption.
 //   R5  A PSN gap is a request whose PSN is ahead of the one after its predecessor's on that QP. A READ moves the PSN
@@ -21,10 +20,18 @@
 //       another region.
 //   R9  Tags: those of the TMHs (eager, rendezvous request) at the beginning of SENDs, but for QP1 and XRC QPs;
 //       repetitions of a message do not count.
+//   R10 A QP is `strict` when a strict responder would have sent a sequence NAK (0x60) at least once, the captured one
+//       sent each of them, with the same PSN, and every missing PSN came later: the network lost the packets, and no
+//       sniffer did. Its losses in the network are those that the captured receiver has sent a NAK for.
+//   R11 P_Key 0 is none. A captured receiver that answers such packets does not check P_Keys.
+//   R12 A request that the captured receiver refused with NAK 0x62 (remote access) makes no region, and none larger,
+//       when no later one did. Neither do those behind it: the QP is in the error state.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,10 +50,26 @@ struct EndpointCounts {
   std::uint64_t request_bytes = 0;      // payload of them
 };
 
-enum class PairedBy : std::uint8_t { kNone, kConnectionManagement, kPsn, kUdpPort, kOnlyPair };
+enum class PairedBy : std::uint8_t { kNone, kOption, kConnectionManagement, kUdpPort, kPsn, kOnlyPair };
 enum class MtuFrom : std::uint8_t { kPackets, kConnectionManagement, kReadPsns, kAssumed };
-const char* paired_by_name(PairedBy p);
+const char* paired_by_name(PairedBy p);  // snake_case
 const char* mtu_from_name(MtuFrom m);
+
+// QPNs of the receiver, each with that of its peer.
+using ChosenPairs = std::map<std::uint32_t, std::uint32_t>;
+
+// A new connection of a QPN that was in use before.
+struct SurveyedRestart {
+  std::uint64_t packet = 0;  // its first request
+  Psn psn;                   // of that
+};
+
+// Negative answers of the captured receiver to requests of one PSN.
+struct SurveyedNak {
+  Psn psn;
+  std::uint8_t syndrome = 0;
+  std::vector<std::uint64_t> packets;  // in which it sent them
+};
 
 // One QP of the receiver: everything sent to one QPN.
 struct SurveyedQp {
@@ -55,12 +78,13 @@ struct SurveyedQp {
   Address peer;  // RC, UC, XRC; of UD the first sender
   Qpn peer_qpn{};
   PairedBy paired_by = PairedBy::kNone;
+  bool ambiguous = false;  // the pair is a guess among several (R3)
   std::uint16_t mtu = kMinMtu;
   MtuFrom mtu_from = MtuFrom::kAssumed;
   bool assumed = true;  // no CM exchange for it was seen: its state before the first packet is a guess
   std::uint16_t pkey = kDefaultPkey;
   std::uint32_t qkey = 0;                 // UD
-  std::uint8_t responder_resources = 16;  // READs and atomics in flight
+  std::uint8_t responder_resources = 16;  // READs and atomics in flight; 0: there are none
   bool has_requests = false;
   Psn first_psn;  // of the requests to it; without any the CM's
   std::uint32_t initial_msn = 0;
@@ -75,6 +99,13 @@ struct SurveyedQp {
   std::uint64_t largest_message = 0;     // any request to it
   std::uint64_t largest_local_read = 0;  // bytes that an answer to a request of ours brings
   std::vector<Srqn> xrc_srqs;
+  bool first_inside = false;                // its first request is the MIDDLE or LAST of a message
+  bool strict = false;                      // R10
+  std::uint64_t network_losses = 0;         // R10
+  std::vector<std::uint64_t> refused_uses;  // R12: packets
+  std::vector<SurveyedRestart> restarts;
+  bool any_pkey = false;          // R11
+  std::vector<SurveyedNak> naks;  // that it sent, the first ones
   // For each RNR NAK that it sent: how many receive WQEs it had used up before.
   std::vector<std::uint64_t> rnr_after_receives;
 };
@@ -121,6 +152,9 @@ struct SurveyCounts {
   std::uint64_t not_rdma = 0;  // other protocols
   std::uint64_t damaged = 0;   // RDMA that does not parse, or that the check refused
   std::uint64_t ignored = 0;   // beyond a limit (R7)
+  // Of the damaged ones: with an opcode that is left to manufacturers (0xc0 to 0xff), and which those are.
+  std::uint64_t manufacturer = 0;
+  std::set<std::uint8_t> manufacturer_opcodes{};
 };
 
 struct SurveyState;
@@ -133,14 +167,18 @@ class CaptureSurvey {
   CaptureSurvey(CaptureSurvey&&) noexcept;
   CaptureSurvey& operator=(CaptureSurvey&&) noexcept;
 
+  // Numbers of the frames that are the first of a new connection (sniffer.h), in their order. Before the first frame.
+  void set_restarts(std::vector<std::uint64_t> packets);
   void add(const CapturedFrame& frame);
   // A frame that was parsed and found good; `number` counts from 1.
   void add(const Headers& h, Bytes payload, std::uint64_t number);
+  // Whether the frame of that number is RDMA that counts as damaged. Of the first kDamagedKept.
+  bool is_damaged(std::uint64_t number) const;
 
   const SurveyCounts& counts() const;
   const std::vector<EndpointCounts>& endpoints() const;
   std::optional<Address> busier_receiver() const;  // R2; nothing: no RDMA in the capture
-  ReceiverSurvey of_receiver(const Address& receiver) const;
+  ReceiverSurvey of_receiver(const Address& receiver, const ChosenPairs& pairs = {}) const;
 
  private:
   std::unique_ptr<SurveyState> state_;

@@ -1,76 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// From what was gathered to one receiver's QPs: pairing (R3), MTU (R4), MSN (R6).
+// From what was gathered to one receiver's QPs: MTU (R4), MSN (R6); pairing: survey_pairs.h.
 #include <algorithm>
 #include <bit>
+#include <set>
 
-#include "traces/survey_state.h"
+#include "model/types/syndrome.h"
+#include "traces/survey_pairs.h"
 
 namespace rxnic {
 namespace {
-
-using FlowIndex = std::uint32_t;
-constexpr FlowIndex kNoFlow = SurveyState::kNone;
-
-bool pairs_up(const Flow& f) {
-  return f.qpn != kGsiQpn && f.transport != Transport::kUd && f.transport != Transport::kNone;
-}
-
-struct Pairing {
-  FlowIndex partner = kNoFlow;  // flow from the receiver to the peer's QP
-  Qpn peer_qpn{};
-  PairedBy by = PairedBy::kNone;
-};
-
-struct Edge {
-  FlowIndex in = kNoFlow;   // to a QP of ours
-  FlowIndex out = kNoFlow;  // to a QP of the peer
-  std::uint32_t votes = 0;
-  bool port = false;
-};
-
-// Joins the flows `in` (peer to receiver) and `out` (receiver to peer) of one pair of addresses by votes and ports.
-void pair_up(const std::vector<Flow>& flows, const std::vector<FlowIndex>& in, const std::vector<FlowIndex>& out,
-             std::vector<Pairing>& pairing, std::vector<bool>& taken) {
-  const auto join = [&](const Edge& e, PairedBy by) {
-    if (taken[e.in] || taken[e.out]) return;
-    taken[e.in] = taken[e.out] = true;
-    pairing[e.in] = {e.out, flows[e.out].qpn, by};
-  };
-  std::vector<Edge> edges;
-  for (const FlowIndex i : in) {
-    // Answers of ours (out) to requests (in), and answers of the peer (in) to requests of ours (out).
-    for (const Flow::Candidate& c : flows[i].candidates) edges.push_back({i, c.flow, c.votes, false});
-  }
-  for (const FlowIndex o : out) {
-    for (const Flow::Candidate& c : flows[o].candidates) edges.push_back({c.flow, o, c.votes, false});
-  }
-  for (Edge& e : edges) {
-    e.votes = flows[e.in].votes_for(e.out) + flows[e.out].votes_for(e.in);
-    e.port = flows[e.in].shares_port_with(flows[e.out]);
-  }
-  std::stable_sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
-    return std::tuple(a.votes, a.port) > std::tuple(b.votes, b.port);
-  });
-  for (const Edge& e : edges) join(e, PairedBy::kPsn);
-  for (const FlowIndex i : in) {
-    if (taken[i]) continue;
-    FlowIndex only = kNoFlow;
-    std::size_t found = 0;
-    for (const FlowIndex o : out) {
-      if (taken[o] || !flows[i].shares_port_with(flows[o])) continue;
-      only = o;
-      ++found;
-    }
-    if (found == 1) join({i, only, 0, true}, PairedBy::kUdpPort);
-  }
-  const auto left = [&taken](const std::vector<FlowIndex>& of) {
-    return std::count_if(of.begin(), of.end(), [&taken](FlowIndex f) { return !taken[f]; });
-  };
-  if (left(in) != 1 || left(out) != 1) return;
-  const auto is_free = [&taken](FlowIndex f) { return !taken[f]; };
-  join({*std::find_if(in.begin(), in.end(), is_free), *std::find_if(out.begin(), out.end(), is_free), 0, false},
-       PairedBy::kOnlyPair);
-}
 
 std::uint16_t fitting_mtu(std::uint64_t bytes) {
   return static_cast<std::uint16_t>(
@@ -122,69 +60,37 @@ void find_msn(const Flow& in, const Flow& answers, SurveyedQp& qp) {
   }
 }
 
-// What connection management says about a QP of the receiver.
-struct CmQp {
-  bool has_peer = false;
-  Qpn peer_qpn{};
-  std::uint16_t mtu = 0;
-  CmMessage mine;
-};
-using CmQps = std::map<std::pair<std::uint32_t, std::uint32_t>, CmQp>;  // by peer and QPN of ours
-
-CmQps find_cm(const SurveyState& s, std::uint32_t me) {
-  CmQps result;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, const SurveyState::CmEnd*> reqs;
-  for (const SurveyState::CmEnd& end : s.cm) {
-    // Alone it says something about its own QP only.
-    if (end.source == me) {
-      result[{end.destination, raw(end.message.local_qpn)}] = {false, Qpn{}, end.message.mtu, end.message};
-    }
-    if (!end.message.reply) {
-      reqs[{end.source, end.destination, end.message.local_id}] = &end;
-      continue;
-    }
-    const auto found = reqs.find({end.destination, end.source, end.message.remote_id});
-    if (found == reqs.end()) continue;
-    const SurveyState::CmEnd& req = *found->second;
-    const SurveyState::CmEnd& mine = req.source == me ? req : end;
-    const SurveyState::CmEnd& theirs = req.source == me ? end : req;
-    if (mine.source != me) continue;
-    result[{theirs.source, raw(mine.message.local_qpn)}] = {true, theirs.message.local_qpn, req.message.mtu,
-                                                            mine.message};
+// What the captured receiver refused, and what that shows. (R10, R11)
+void find_naks(const Flow& in, FlowIndex flow, const Flow& out, SurveyedQp& qp) {
+  for (const Flow::Refused& r : out.refused) {
+    if (r.flow == flow) qp.rnr_after_receives.push_back(r.receives);
   }
-  return result;
+  for (const Flow::Nak& nak : out.naks) {
+    const auto same = std::find_if(qp.naks.begin(), qp.naks.end(), [&nak](const SurveyedNak& n) {
+      return n.psn == nak.psn && n.syndrome == nak.syndrome;
+    });
+    (same != qp.naks.end() ? *same : qp.naks.emplace_back(SurveyedNak{nak.psn, nak.syndrome, {}}))
+        .packets.push_back(nak.packet);
+  }
+  for (const Flow::Loss& loss : in.losses) {
+    qp.network_losses += std::any_of(out.naks.begin(), out.naks.end(), [&loss](const Flow::Nak& nak) {
+      return nak.syndrome == kNakSequence && nak.psn == loss.psn && nak.packet > loss.packet;
+    });
+  }
+  qp.strict = in.losses_certain && !in.strict_waits && !in.losses.empty() && qp.network_losses == in.losses.size();
+  for (const Flow::Nak& nak : out.naks) {
+    if (nak.syndrome != kNakRemoteAccess) continue;
+    for (std::uint64_t n = 0; n < std::min<std::uint64_t>(in.uses, Flow::kUsesKept); ++n) {
+      const Flow::Use& use = in.recent_uses[n];
+      if (use.psn - nak.psn >= 0) qp.refused_uses.push_back(use.packet);
+    }
+    break;
+  }
+  qp.any_pkey = (in.pkey & kPkeyBase) == 0 && out.answers > out.naks.size();
 }
 
-std::vector<Pairing> find_pairs(const SurveyState& s, std::uint32_t me, const CmQps& of_cm) {
-  std::vector<Pairing> pairing(s.flows.size());
-  std::vector<bool> taken(s.flows.size(), false);
-  struct Both {
-    std::vector<FlowIndex> in, out;
-  };
-  std::map<std::uint32_t, Both> by_peer;
-  for (FlowIndex i = 0; i < s.flows.size(); ++i) {
-    const Flow& f = s.flows[i];
-    if (!pairs_up(f)) continue;
-    if (f.destination == me) by_peer[f.source].in.push_back(i);
-    if (f.source == me) by_peer[f.destination].out.push_back(i);
-  }
-  for (const auto& [peer, both] : by_peer) {
-    for (const FlowIndex i : both.in) {
-      const auto cm = of_cm.find({peer, raw(s.flows[i].qpn)});
-      if (cm == of_cm.end() || !cm->second.has_peer) continue;
-      pairing[i] = {kNoFlow, cm->second.peer_qpn, PairedBy::kConnectionManagement};
-      taken[i] = true;
-      const auto out = s.flow_index.find(s.flow_key(me, peer, cm->second.peer_qpn));
-      if (out == s.flow_index.end() || taken[out->second]) continue;
-      pairing[i].partner = out->second;
-      taken[out->second] = true;
-    }
-    pair_up(s.flows, both.in, both.out, pairing, taken);
-  }
-  return pairing;
-}
-
-SurveyedQp make_qp(const SurveyState& s, const Flow& f, const Pairing& pair, const CmQp* cm) {
+SurveyedQp make_qp(const SurveyState& s, FlowIndex flow, const Pairing& pair, const CmQp* cm) {
+  const Flow& f = s.flows[flow];
   const Flow* out = pair.partner == kNoFlow ? nullptr : &s.flows[pair.partner];
   SurveyedQp qp;
   qp.qpn = f.qpn;
@@ -192,6 +98,7 @@ SurveyedQp make_qp(const SurveyState& s, const Flow& f, const Pairing& pair, con
   qp.peer = s.endpoints[f.source].address;
   qp.peer_qpn = pair.peer_qpn;
   qp.paired_by = pair.by;
+  qp.ambiguous = pair.ambiguous;
   qp.assumed = !cm && f.qpn != kGsiQpn;
   qp.pkey = f.pkey;
   qp.qkey = f.qpn == kGsiQpn ? kGsiQkey : qp.transport == Transport::kUd ? f.qkey : 0;
@@ -199,6 +106,7 @@ SurveyedQp make_qp(const SurveyState& s, const Flow& f, const Pairing& pair, con
   qp.has_requests = f.requests != 0;
   qp.first_psn = f.requests != 0 ? f.first_psn : cm ? cm->mine.starting_psn : Psn{};
   if (cm && cm->mine.responder_resources != 0) qp.responder_resources = cm->mine.responder_resources;
+  if (f.saved == 0) qp.responder_resources = 0;
   if (out) find_msn(f, *out, qp);
   if (cm && f.requests != 0 && f.first_psn == cm->mine.starting_psn) {
     qp.initial_msn = 0;
@@ -212,8 +120,10 @@ SurveyedQp make_qp(const SurveyState& s, const Flow& f, const Pairing& pair, con
   qp.largest_send = f.largest_send;
   qp.largest_message = f.largest_message;
   qp.xrc_srqs = f.srqs;
-  qp.rnr_after_receives = f.rnr_after_receives;
+  qp.first_inside = f.first_inside;
+  for (const Flow::Restart& r : f.restarts) qp.restarts.push_back({r.packet, r.psn});
   if (out) {
+    find_naks(f, flow, *out, qp);
     qp.local_requests = out->requests;
     qp.largest_local_read = out->largest_read;
   }
@@ -221,9 +131,9 @@ SurveyedQp make_qp(const SurveyState& s, const Flow& f, const Pairing& pair, con
 }
 
 // A connected QPN with several senders is the QP of the one that sends most; a UD QP has any number of them.
-void find_qps(const SurveyState& s, std::uint32_t me, ReceiverSurvey& result) {
+void find_qps(const SurveyState& s, std::uint32_t me, const ChosenPairs& pairs, ReceiverSurvey& result) {
   const CmQps of_cm = find_cm(s, me);
-  const std::vector<Pairing> pairing = find_pairs(s, me, of_cm);
+  const std::vector<Pairing> pairing = find_pairs(s, me, of_cm, pairs);
   struct Chosen {
     FlowIndex flow = kNoFlow;
     std::uint64_t requests = 0;  // from all
@@ -246,7 +156,8 @@ void find_qps(const SurveyState& s, std::uint32_t me, ReceiverSurvey& result) {
   for (const Chosen& c : chosen) {
     const Flow& f = s.flows[c.flow];
     const auto cm = of_cm.find({f.source, raw(f.qpn)});
-    SurveyedQp& qp = result.qps.emplace_back(make_qp(s, f, pairing[c.flow], cm == of_cm.end() ? nullptr : &cm->second));
+    SurveyedQp& qp =
+        result.qps.emplace_back(make_qp(s, c.flow, pairing[c.flow], cm == of_cm.end() ? nullptr : &cm->second));
     qp.largest_send = c.largest_send;
     if (qp.transport == Transport::kUd) qp.requests = c.requests;
   }
@@ -258,6 +169,10 @@ void add_notes(ReceiverSurvey& result) {
     if (count == 0) return;
     result.notes.push_back(std::to_string(count) + " of " + std::to_string(result.qps.size()) + " QPs: " + what);
   };
+  note("they use P_Key 0, which is none, and the captured receiver answered: their P_Keys are not checked",
+       [](const SurveyedQp& q) { return q.any_pkey; });
+  note("the network lost packets to them, as NAKs of the captured receiver prove: their PSNs are strict",
+       [](const SurveyedQp& q) { return q.strict; });
   const auto answered = [](const SurveyedQp& q) {
     return q.transport != Transport::kUd && q.transport != Transport::kUc && q.has_requests;
   };
@@ -267,22 +182,37 @@ void add_notes(ReceiverSurvey& result) {
        [](const SurveyedQp& q) { return q.mtu_from == MtuFrom::kAssumed && q.transport != Transport::kUd; });
   note("the peer's QP was not found, its number is assumed",
        [](const SurveyedQp& q) { return q.paired_by == PairedBy::kNone && q.transport != Transport::kUd; });
+  const auto ambiguous =
+      std::count_if(result.qps.begin(), result.qps.end(), [](const SurveyedQp& q) { return q.ambiguous; });
+  if (ambiguous != 0) {
+    result.notes.push_back("pairing of " + std::to_string(ambiguous) +
+                           " QPs is ambiguous: their PSNs are alike and their UDP ports differ (--pair sets it)");
+  }
   note("the MSN before the first request is not certain",
        [&answered](const SurveyedQp& q) { return answered(q) && !q.msn_known; });
 }
 
 }  // namespace
 
-ReceiverSurvey CaptureSurvey::of_receiver(const Address& receiver) const {
+ReceiverSurvey CaptureSurvey::of_receiver(const Address& receiver, const ChosenPairs& pairs) const {
   const SurveyState& s = *state_;
   ReceiverSurvey result;
   result.receiver = receiver;
   const auto found = s.endpoint_index.find(receiver);
   if (found == s.endpoint_index.end()) return result;
   const std::uint32_t me = found->second;
-  find_qps(s, me, result);
+  find_qps(s, me, pairs, result);
+  std::set<std::uint64_t> refused;
+  for (const SurveyedQp& qp : result.qps) refused.insert(qp.refused_uses.begin(), qp.refused_uses.end());
   for (const SurveyState::Region& r : s.regions) {
-    if (r.destination == me) result.regions.push_back(r.region);
+    if (r.destination != me) continue;
+    if (refused.contains(r.region.first_packet) && r.region.packets <= refused.size()) continue;
+    SurveyedRegion& region = result.regions.emplace_back(r.region);
+    for (auto e = r.extents.rbegin(); e != r.extents.rend() && refused.contains(e->packet); ++e) {
+      region.lowest = e->lowest;
+      region.end = e->end;
+      region.access = e->access;
+    }
   }
   for (const SurveyState::Atomic& a : s.atomics) {
     if (a.destination != me) continue;

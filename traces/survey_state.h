@@ -18,8 +18,10 @@ namespace rxnic {
 struct SurveyState {
   static constexpr std::uint32_t kNone = 0xffffffff;
   static constexpr std::size_t kRecentSlots = 8192;
-  static constexpr std::size_t kFlowsPerPsn = 4;
+  static constexpr std::size_t kFlowsPerPsn = 16;
   static constexpr std::size_t kPendingAtomics = 1024;
+  static constexpr std::size_t kOpenNaks = 256;
+  static constexpr std::size_t kDamagedKept = 65536;
 
   struct AddressHash {
     std::size_t operator()(const Address& a) const {
@@ -31,11 +33,19 @@ struct SurveyState {
   struct Recent {  // flows that had a request with that PSN lately
     std::uint64_t key = ~std::uint64_t{0};
     std::uint32_t count = 0;
+    bool too_many = false;  // of them
     std::array<std::uint32_t, kFlowsPerPsn> flows{};
+  };
+  static constexpr std::size_t kExtentsKept = 8;
+  struct Extent {  // of a region before a packet
+    std::uint64_t packet = 0;
+    std::uint64_t lowest = 0, end = 0;
+    std::uint8_t access = 0;
   };
   struct Region {
     std::uint32_t destination = 0;
     SurveyedRegion region;
+    std::vector<Extent> extents;  // before the last packets that made it larger
   };
   struct Atomic {
     std::uint32_t destination = 0;
@@ -45,6 +55,10 @@ struct SurveyState {
   struct PendingAtomic {
     std::uint32_t flow = 0;
     std::uint32_t atomic = 0;
+    Psn psn;
+  };
+  struct OpenNak {  // whose PSN has not come again
+    std::uint32_t flow = 0;
     Psn psn;
   };
   struct CmEnd {  // what one REQ or REP says
@@ -74,6 +88,9 @@ struct SurveyState {
   std::unordered_map<std::uint32_t, Tags> tags;  // by destination
   std::size_t tags_kept = 0;
   std::vector<CmEnd> cm;
+  std::vector<OpenNak> open_naks;
+  std::vector<std::uint64_t> restarts;  // numbers of frames
+  std::vector<std::uint64_t> damaged;   // numbers of frames
 
   std::array<std::uint32_t, 2> last_endpoints{};  // looked up: the two ends of the last packet, as a rule
 
@@ -87,7 +104,8 @@ struct SurveyState {
   void invalidate_region(std::uint32_t destination, Key key, std::uint64_t number);
   Recent& recent_slot(std::uint32_t source, std::uint32_t destination, Psn psn, std::uint64_t& key);
   void request(std::uint32_t index, const Headers& h, std::uint64_t number);
-  void answer(std::uint32_t index, const Headers& h);
+  void answer(std::uint32_t index, const Headers& h, std::uint64_t number);
+  void sent_again(std::uint32_t index, Psn psn);
   void use_region(std::uint32_t destination, const Headers& h, std::uint64_t bytes, std::uint8_t access,
                   std::uint64_t number);
   void use_atomic(std::uint32_t flow_at, const Headers& h);

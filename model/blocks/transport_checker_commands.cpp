@@ -21,7 +21,9 @@ void take_attributes(ResponderContext& qp, const QpCommand& from) {
   qp.min_rnr_timer = from.min_rnr_timer;
   qp.max_dest_rd_atomic = from.max_dest_rd_atomic;
   if (!from.set_psn) return;
-  qp.expected_psn = from.psn;
+  qp.expected_psn = from.psn;  // a new connection
+  qp.msn = 0;
+  qp.message = MessageKind::kNone;
   qp.nak_sent = false;
 }
 

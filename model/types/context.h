@@ -85,8 +85,12 @@ struct QpAttributes {
   Cqn receive_cq{}, send_cq{};
   WqId receive_queue = kNoWq;  // an RQ, or the SRQ
   bool uses_srq = false;
-  bool tag_matching = false;   // its SRQ is a TM SRQ
-  bool resynchronise = false;  // accept a PSN ahead of the expected one and count the gap (captures)
+  bool tag_matching = false;  // its SRQ is a TM SRQ
+  // Of captures: accept a PSN ahead of the expected one and count the gap; begin with the MIDDLE or LAST of a message;
+  // accept every P_Key.
+  bool resynchronise = false;
+  bool starts_inside = false;
+  bool any_pkey = false;
   std::uint8_t max_dest_rd_atomic = 16;
 };
 

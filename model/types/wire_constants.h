@@ -63,6 +63,7 @@ inline constexpr std::uint16_t kVxlanPort = 4789;
 inline constexpr std::uint32_t k24Bits = 0xff'ffff;    // a QPN, SRQN, PSN or MSN
 inline constexpr Qpn kGsiQpn{1};                       // of connection management
 inline constexpr Qpn kMulticastQpn{k24Bits};           // the destination of a multicast packet
+inline constexpr std::uint16_t kPkeyBase = 0x7fff;     // the partition; the bit above: full member
 inline constexpr std::uint16_t kDefaultPkey = 0xffff;  // a full member of the default partition
 inline constexpr std::uint8_t kDefaultHopLimit = 64;   // senders start from it
 inline constexpr std::uint32_t kAtomicBytes = 8;       // an atomic's operand and result

@@ -17,7 +17,7 @@ RTL = ["--lockstep", "--rtl", "--clock-always"]
 OPTIONS = {
     "replay": ["trace", "--config", "--set", "--loop", "--receiver", "--host", "--psn", "--pace", "--truncated",
                "--out", "--cqes", "--seed", "--step-all", "--per-cycle", "--step-order", *WAVES, *RTL, "--quiet",
-               "--help", "--responses-limit"],
+               "--help", "--responses-limit", "--pair"],
     "params": ["section", "--config", "--set", "--evidence", "--json", "--toml", "--memory", "--help"],
     "counters": ["section", "--json", "--help"],
     "report": ["run_dir", "--help"],
@@ -56,6 +56,8 @@ def usage(bench):
             ([*replay, "--pace", "-1"], "--pace", "-1"),
             ([*replay, "--pace", "nan"], "--pace", "nan"),
             ([*replay, "--receiver", "somebody"], "--receiver", "somebody"),
+            ([*replay, "--pair", "0x11"], "--pair", "0x11", "QP=PEER_QP"),
+            ([*replay, "--pair", "0x999=0x21"], "--pair", "0x999", "connected QP of the receiver"),
             ([*replay, "--receiver", "10.9.9.9"], "--receiver", "10.9.9.9", "10.0.0.1", "10.0.0.2"),
             ([*replay, "--host", "depth=0"], "--host", "depth", "0", "32767"),
             ([*replay, "--host", "colour=red"], "--host", "colour", "receive"),
@@ -225,7 +227,7 @@ def records(bench):
     bench.expect_equal((bench.folder / "again/report.json").read_bytes(),
                        (bench.folder / "run/report.json").read_bytes(), "the report of the replay")
     for option in (["--receiver", "10.0.0.1"], ["--pace", "50"], ["--psn", "strict"], ["--host", "depth=4"],
-                   ["--seed", "2"], ["--cqes", "c.csv"]):
+                   ["--seed", "2"], ["--cqes", "c.csv"], ["--pair", "17=33"]):
         refused(bench, 2, ["replay", "run", *option], option[0], "recorded run")
     for option in (["--config", "tiny"], ["--set", "nic.link_gbps=50"]):
         done = bench.rxnic("replay", "run", *option)

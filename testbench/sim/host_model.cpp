@@ -9,7 +9,7 @@ namespace rxnic {
 namespace {
 
 // No hardware: the program of a bare capture, which plans so many steps at most.
-constexpr std::uint32_t kMaxScheduled = 1u << 16;
+constexpr std::uint32_t kMaxScheduled = 1u << 17;
 
 std::uint64_t queue_key(bool srq, std::uint32_t number) { return std::uint64_t{srq} << 32 | number; }
 

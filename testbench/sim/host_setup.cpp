@@ -1,9 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "testbench/sim/host_setup.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace rxnic {
+
+Params params_for(const HostPlan& plan, Params params) {
+  std::string lacking;
+  const auto need = [&lacking](const char* parameter, std::uint64_t has, std::uint64_t needed, const char* what) {
+    if (needed <= has) return;
+    lacking += fmt::format("{}{}: found {}; expected at least {} for the {} of the capture",
+                           lacking.empty() ? "" : ";\n", parameter, has, needed, what);
+  };
+  const auto srqs =
+      std::ranges::count_if(plan.queues, [](const QueuePlan& q) { return q.context.kind == WqKind::kSrq; });
+  const auto lists = std::ranges::count_if(plan.queues, [](const QueuePlan& q) { return q.context.tag_matching; });
+  need("transport_checker.responder_resources", params.transport_checker.responder_resources, plan.responder_resources,
+       "QPs with READs or atomics");
+  need("device.max_srqs", params.device.max_srqs, static_cast<std::uint64_t>(srqs), "SRQs");
+  need("tag_match_cam.lists", params.tag_match_cam.lists, static_cast<std::uint64_t>(lists), "TM SRQs");
+  if (!lacking.empty()) throw std::invalid_argument(lacking);
+  const auto qps = static_cast<std::uint32_t>(plan.qps.size());
+  params.requester.send_queues = std::max(params.requester.send_queues, qps);
+  return params;
+}
 
 std::vector<WqId> set_up(Simulation& sim, const HostPlan& plan) {
   for (const RegionPlan& region : plan.regions) {

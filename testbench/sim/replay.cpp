@@ -12,6 +12,7 @@
 #include "model/params/config.h"
 #include "model/params/no_effect.h"
 #include "model/types/syndrome.h"
+#include "testbench/sim/capture_facts.h"
 #include "testbench/sim/cqe_log.h"
 #include "testbench/sim/host_setup.h"
 #include "testbench/sim/latencies.h"
@@ -234,6 +235,7 @@ RunResult replay(const ReplayOptions& o) {
   HostOptions host_options = parse_host_options(o.host);
   host_options.resynchronise = !o.strict_psn;
   host_options.seed = o.seed;
+  host_options.responder_resources = r.params.transport_checker.responder_resources;
   if (host_options.tags > r.params.tag_match_cam.max_tags) {
     throw OptionError("tags", std::to_string(host_options.tags),
                       fmt::format("at most {}, parameter tag_match_cam.max_tags", r.params.tag_match_cam.max_tags));
@@ -249,10 +251,13 @@ RunResult replay(const ReplayOptions& o) {
   CaptureReader reader(o.trace);
   if (o.fill_truncated) reader.fill_cut_payloads(&seal);
   Progress surveying("survey", o.progress);
-  CaptureSurvey survey(&is_intact, SurveyLimits{.tags = host_options.tags != 0 ? kMaxTags : 0});
+  const SurveyLimits limits{.tags = host_options.tags != 0 ? kMaxTags : 0};
+  CaptureSurvey survey(&is_intact, limits);
+  SnifferSurvey sniffer;
   Vcrcs vcrcs;
   for (CapturedFrame frame; reader.next(frame);) {
     survey.add(frame);
+    sniffer.add(frame);
     vcrcs.add(frame);
     if (frame.number % 4096 == 0)
       surveying.update(reader.position(), reader.size(), fmt::format("{} packets", frame.number));
@@ -264,10 +269,25 @@ RunResult replay(const ReplayOptions& o) {
     if (o.fill_truncated) r.assumptions.push_back(packets + ": what is missing is zeros, and their ICRCs are right");
     if (!o.fill_truncated) r.warnings.push_back(packets + ": they are dropped (--truncated fill puts zeros there)");
   }
+  r.captured = reader.frames();
+  r.sniffer.clock_steps = reader.times_clamped();
+  const SnifferEffects effects = sniffer.finish();
+  if (effects.any_change()) {  // once more, without them
+    survey = CaptureSurvey(&is_intact, limits);
+    std::vector<std::uint64_t> restarts;
+    for (const SnifferEffects::NewConnection& c : effects.restarts) restarts.push_back(c.packet);
+    survey.set_restarts(std::move(restarts));
+    reader.rewind();
+    SnifferFilter filter(reader, effects);
+    for (CapturedFrame frame; filter.next(frame);) survey.add(frame);
+  }
   const CaptureTime start = reader.start();
   const Address receiver = choose_receiver(o, survey, r.receiver_choice);
   r.receiver = receiver.text();
-  const ReceiverSurvey seen = survey.of_receiver(receiver);
+  const ChosenPairs pairs = parse_pairs(o.pairs);
+  const ReceiverSurvey seen = survey.of_receiver(receiver, pairs);
+  check_pairs(pairs, seen);
+  for (const SurveyedQp& qp : seen.qps) r.qps.push_back(captured_qp(qp));
   const HostPlan plan = make_host_plan(seen, host_options);
   r.host = host_text(host_options, plan);
   const RunFeatures features = features_of(survey, receiver, host_options, plan);
@@ -276,20 +296,33 @@ RunResult replay(const ReplayOptions& o) {
   r.assumptions.insert(r.assumptions.end(), seen.notes.begin(), seen.notes.end());
   r.assumptions.insert(r.assumptions.end(), plan.notes.begin(), plan.notes.end());
 
+  if (const SurveyCounts& counts = survey.counts(); counts.manufacturer != 0) {
+    std::string opcodes;
+    for (const std::uint8_t opcode : counts.manufacturer_opcodes)
+      opcodes += fmt::format("{}{:#x}", opcodes.empty() ? "" : ", ", opcode);
+    r.warnings.push_back(
+        fmt::format("{} packets have opcodes of a manufacturer ({}): nothing says what they are, and the "
+                    "model drops those to the receiver",
+                    counts.manufacturer, opcodes));
+  }
   if (!vcrcs.captured()) r.assumptions.push_back("no VCRC is right: the capture does not keep them");
 
   // (2) build
   reader.rewind();
   Progress replaying("replay", o.progress);
-  AnswerCompare compare(seen,
-                        CompareOptions{.atomic_results = plan.atomics_comparable, .withheld_wqes = withholds(plan)});
-  ReplayStream stream(reader, receiver, plan, compare, replaying);
+  AnswerCompare compare(seen, CompareOptions{.atomic_results = plan.atomics_comparable,
+                                             .withheld_wqes = withholds(plan),
+                                             .strict_by_naks = host_options.resynchronise});
+  SnifferFilter filter(reader, effects);
+  ReplayStream stream(filter, receiver, plan, compare, replaying);
+  stream.set_survey(survey);
   if (!vcrcs.captured()) stream.leave_vcrcs_out();
   Answers answers(compare, plan, o.responses_path, o.responses_limit, start);
   Latencies latencies(r.params.nic.clock_period_ps);
   std::unique_ptr<CqeLog> cqes;
   if (!o.cqes_path.empty()) cqes = std::make_unique<CqeLog>(o.cqes_path, r.params.nic.clock_period_ps);
-  Simulation::Options simulation{r.params, o.mode, o.pace, &answers, cqes.get(), &latencies, o.order};
+  const Params params = params_for(plan, r.params);
+  Simulation::Options simulation{params, o.mode, o.pace, &answers, cqes.get(), &latencies, o.order};
   Simulation sim(simulation, stream);
   answers.begin(sim, stream);
   sim.nic.rx_parser.add_address(receiver);
@@ -316,7 +349,8 @@ RunResult replay(const ReplayOptions& o) {
   if (!notice.empty() && o.say) o.say(notice);
   if (rtl) r.rtl = rtl->finish();
   sim.collect(r);
-  r.captured = stream.captured();
+  r.sniffer.copies = filter.copies();
+  report_sniffer(effects, sim.source, r);
   r.from_receiver = stream.from_receiver();
   r.to_others = stream.to_others();
   latencies.collect(r);

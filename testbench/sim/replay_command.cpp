@@ -17,8 +17,8 @@ namespace rxnic {
 namespace {
 
 // Options that say something about a capture: a recorded run says it itself.
-constexpr const char* kOfCaptures[] = {"--receiver",        "--host",     "--psn", "--pace", "--cqes", "--seed",
-                                       "--responses-limit", "--truncated"};
+constexpr const char* kOfCaptures[] = {"--receiver",        "--host",      "--psn", "--pace", "--cqes", "--seed",
+                                       "--responses-limit", "--truncated", "--pair"};
 
 // A run never writes over the trace that it reads.
 void refuse_trace_as_output(const std::string& trace, const std::string& written) {
@@ -93,6 +93,10 @@ void ReplayCommand::describe(CLI::App& app) {
                  "tags=N, mask=HEX  tags of the next messages kept posted (with tm_srq), bits that are compared\n"
                  "page=4K|2M|1G  pages of memory regions and buffers\n"
                  "cqes=N, cq_compression=on|off  slots of a CQ, whether completions are compressed");
+  app.add_option("--pair", options_.pairs,
+                 "QP of the receiver = QP of its peer, ...: which QPs are connected, where the capture does not show\n"
+                 "it (the report lists the pairs and what they were found by)")
+      ->type_name("QP=PEER_QP,...");
   app.add_option("--psn", psn_,
                  "When a PSN is ahead of the expected one: resynchronise (accept it: the capture lost\npackets) or "
                  "strict (answer with a NAK)")

@@ -16,7 +16,7 @@ constexpr std::uint64_t kProgressFrames = 4096;
 
 }  // namespace
 
-ReplayStream::ReplayStream(CaptureReader& reader, const Address& receiver, const HostPlan& plan, AnswerCompare& compare,
+ReplayStream::ReplayStream(SnifferFilter& reader, const Address& receiver, const HostPlan& plan, AnswerCompare& compare,
                            Progress& progress)
     : reader_(reader), receiver_(receiver), compare_(compare), progress_(progress) {
   for (const QpPlan& qp : plan.qps) {
@@ -24,6 +24,11 @@ ReplayStream::ReplayStream(CaptureReader& reader, const Address& receiver, const
       by_peer_[{qp.context.remote, raw(qp.context.remote_qpn)}].plan = &qp;
     }
   }
+  for (const QpPlan& qp : plan.qps) {
+    for (const SurveyedRestart& at : qp.restarts) restarts_.push_back({at, &qp});
+  }
+  std::sort(restarts_.begin(), restarts_.end(),
+            [](const Restart& a, const Restart& b) { return a.at.packet > b.at.packet; });
   for (const RegionPlan& region : plan.regions) {
     if (region.install_before != 0) {
       installs_.push_back(&region);
@@ -43,16 +48,19 @@ bool ReplayStream::next(Stimulus& item) {
       have_frame_ = true;
       ++captured_;
       if (captured_ % kProgressFrames == 0 && progress_.drawing()) {
-        progress_.update(reader_.position(), reader_.size(), fmt::format("{} packets", captured_));
+        progress_.update(reader_.reader().position(), reader_.reader().size(), fmt::format("{} packets", captured_));
       }
     }
-    if (!installs_.empty() && installs_.back()->install_before <= frame_.number) {
+    const bool restarts = !restarts_.empty() && restarts_.back().at.packet == frame_.number;
+    if (restarts || (!installs_.empty() && installs_.back()->install_before <= frame_.number)) {
       item.kind = Stimulus::Kind::kControl;
       return true;
     }
     have_frame_ = false;
     const ParseStatus status = parse(frame_.bytes, frame_.link, headers_);
-    if (status != ParseStatus::kNotRdma && headers_.source == receiver_) {
+    // What the receiver sends to itself: its requests reach it, its answers are compared.
+    const bool to_itself = status == ParseStatus::kOk && headers_.destination == receiver_ && is_request(headers_);
+    if (status != ParseStatus::kNotRdma && headers_.source == receiver_ && !to_itself) {
       ++from_receiver_;
       if (status == ParseStatus::kOk && from_receiver(headers_, item)) return true;
       continue;
@@ -61,8 +69,8 @@ bool ReplayStream::next(Stimulus& item) {
       ++to_others_;
       continue;
     }
-    if (status == ParseStatus::kOk && headers_.destination == receiver_ &&
-        (opcode_info(headers_.opcode).traits & kRequest) != 0) {
+    const bool whole = survey_ == nullptr || !survey_->is_damaged(frame_.number);
+    if (status == ParseStatus::kOk && headers_.destination == receiver_ && is_request(headers_) && whole) {
       compare_.request(headers_);
     }
     item.kind = Stimulus::Kind::kFrame;
@@ -79,7 +87,18 @@ bool ReplayStream::next(Stimulus& item) {
   }
 }
 
+// The QP goes through RESET in no time: it is ready to receive at the new PSN, and its MSN begins anew.
+void ReplayStream::connect_anew(CommandQueue& driver) {
+  const Restart restart = restarts_.back();
+  restarts_.pop_back();
+  SendQpContext context;
+  context.qp = restart.qp->context;
+  driver.forget(driver.modify_qp(context, {.set_rq_psn = true, .rq_psn = restart.at.psn}));
+  compare_.restart(restart.qp->context.remote, restart.qp->context.qpn);
+}
+
 void ReplayStream::control(const Stimulus&, CommandQueue& driver) {
+  if (!restarts_.empty() && restarts_.back().at.packet == frame_.number) return connect_anew(driver);
   const RegionPlan& region = *installs_.back();
   installs_.pop_back();
   Key& key = keys_[region.mpt.key >> 8];
@@ -88,6 +107,8 @@ void ReplayStream::control(const Stimulus&, CommandQueue& driver) {
   }
   key = Key{region.mpt.key};
 }
+
+bool ReplayStream::is_request(const Headers& h) { return (opcode_info(h.opcode).traits & kRequest) != 0; }
 
 // A unicast packet between other hosts: a switch would not have brought it to the receiver's port.
 bool ReplayStream::is_for_another(const Headers& h) const {

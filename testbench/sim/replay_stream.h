@@ -12,18 +12,21 @@
 #include "traces/answer_compare.h"
 #include "traces/capture_reader.h"
 #include "traces/host_plan.h"
+#include "traces/sniffer.h"
 
 namespace rxnic {
 
 class ReplayStream final : public StimulusStream {
  public:
-  ReplayStream(CaptureReader& reader, const Address& receiver, const HostPlan& plan, AnswerCompare& compare,
+  ReplayStream(SnifferFilter& reader, const Address& receiver, const HostPlan& plan, AnswerCompare& compare,
                Progress& progress);
 
   // The capture's VCRCs are not those of its packets: frames end with their ICRC.
   void leave_vcrcs_out() { vcrcs_ = false; }
+  // The receiver does not see what is in the frames that it found damaged.
+  void set_survey(const CaptureSurvey& survey) { survey_ = &survey; }
   bool next(Stimulus& item) override;
-  // A region is registered in the place of another one.
+  // A region is registered in the place of another one, or a QP is connected anew.
   void control(const Stimulus& item, CommandQueue& driver) override;
 
   bool over() const { return over_; }  // next() has returned false
@@ -38,15 +41,23 @@ class ReplayStream final : public StimulusStream {
     std::uint32_t message_bytes = 0;
     std::uint32_t wqe_index = 0;
   };
+  static bool is_request(const Headers& h);
   bool is_for_another(const Headers& h) const;
+  void connect_anew(CommandQueue& driver);
   bool from_receiver(const Headers& h, Stimulus& item);
   bool request(const Headers& h, RequestNotice& out);
 
-  CaptureReader& reader_;
+  struct Restart {
+    SurveyedRestart at;
+    const QpPlan* qp = nullptr;
+  };
+  SnifferFilter& reader_;
   Address receiver_;
   AnswerCompare& compare_;
   Progress& progress_;
+  const CaptureSurvey* survey_ = nullptr;
   std::map<std::uint32_t, Key> keys_;                             // registered, by index
+  std::vector<Restart> restarts_;                                 // to come, the last first
   std::vector<const RegionPlan*> installs_;                       // still to be installed, the last first
   std::map<std::pair<Address, std::uint32_t>, LocalQp> by_peer_;  // by the peer's address and QPN
   CapturedFrame frame_;

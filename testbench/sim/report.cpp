@@ -89,6 +89,34 @@ void add_capture(Json& j, const RunResult& r) {
   j["receiver"] = {{"address", r.receiver}, {"choice", r.receiver_choice}};
 }
 
+Json sniffer(const SnifferResult& s) {
+  return {{"copies", s.copies},           {"reordered", s.reordered},
+          {"reused_qps", s.reused_qps},   {"clock_steps", s.clock_steps},
+          {"one_in", s.one_in},           {"sampled_psns", s.sampled_psns},
+          {"late_frames", s.late_frames}, {"most_late_ns", s.most_late_ns}};
+}
+
+Json qps(const std::vector<CapturedQp>& all) {
+  Json j = Json::array();
+  for (const CapturedQp& q : all) {
+    Json naks = Json::array();
+    for (const CapturedNaks& n : q.naks) naks.push_back({{"kind", n.kind}, {"psn", n.psn}, {"packets", n.packets}});
+    j.push_back({{"qp", q.qp},
+                 {"peer", q.peer},
+                 {"peer_qp", q.peer_qp},
+                 {"paired_by", q.paired_by},
+                 {"ambiguous", q.ambiguous},
+                 {"transport", q.transport},
+                 {"mtu", q.mtu},
+                 {"requests", q.requests},
+                 {"sent_again", q.sent_again},
+                 {"psns_missing", q.psns_missing},
+                 {"lost", q.lost},
+                 {"naks", naks}});
+  }
+  return j;
+}
+
 void add_programs(Json& j, const RunResult& r) {
   j["command"] = r.command;
   j["programs"] = Json::array();
@@ -137,6 +165,8 @@ std::string report_json(const RunResult& r) {
   if (!r.of_programs()) {
     j["run"].update({{"pace", r.pace}, {"psn", r.psn}, {"host", r.host}});
     j["assumptions"] = r.assumptions;
+    j["qps"] = qps(r.qps);
+    j["sniffer"] = sniffer(r.sniffer);
   }
   if (r.what_if) j["what_if"] = what_if(*r.what_if);
   j["warnings"] = r.warnings;

@@ -46,6 +46,10 @@ class Place {
     if (!json_.is_number() || json_.get<double>() < 0) refuse(printed(), "a number from 0");
     return json_.get<double>();
   }
+  bool truth() const {
+    if (!json_.is_boolean()) refuse(printed(), "true or false");
+    return json_.get<bool>();
+  }
   std::string text() const {
     if (!json_.is_string()) refuse(printed(), "a string");
     return json_.get<std::string>();
@@ -156,6 +160,35 @@ void parse_nic(const Place& j, NicResult& r) {
   for (const auto& [stem, b] : j.at("blocks").members()) r.blocks.push_back(parse_block(stem, b));
 }
 
+CapturedQp parse_qp(const Place& j) {
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  const auto number = [&](const char* key) { return static_cast<std::uint32_t>(j.at(key).count(kMost)); };
+  CapturedQp q{number("qp"),
+               j.at("peer").text(),
+               number("peer_qp"),
+               j.at("paired_by").text(),
+               j.at("ambiguous").truth(),
+               j.at("transport").text(),
+               number("mtu"),
+               j.at("requests").count(),
+               j.at("sent_again").count(),
+               j.at("psns_missing").count(),
+               j.at("lost").count(),
+               {}};
+  for (const Place& n : j.at("naks").elements()) {
+    CapturedNaks naks{n.at("kind").text(), static_cast<std::uint32_t>(n.at("psn").count(kMost)), {}};
+    for (const Place& packet : n.at("packets").elements()) naks.packets.push_back(packet.count());
+    q.naks.push_back(std::move(naks));
+  }
+  return q;
+}
+
+SnifferResult parse_sniffer(const Place& j) {
+  return {j.at("copies").count(),      j.at("reordered").count(),   j.at("reused_qps").count(),
+          j.at("clock_steps").count(), j.at("one_in").count(),      j.at("sampled_psns").count(),
+          j.at("late_frames").count(), j.at("most_late_ns").count()};
+}
+
 void parse_capture(const Place& j, RunResult& r) {
   r.trace = j.at("trace").text();
   r.receiver = j.at("receiver").at("address").text();
@@ -164,9 +197,11 @@ void parse_capture(const Place& j, RunResult& r) {
   r.psn = j.at("run").at("psn").text();
   r.host = j.at("run").at("host").text();
   r.assumptions = j.at("assumptions").texts();
+  for (const Place& qp : j.at("qps").elements()) r.qps.push_back(parse_qp(qp));
   r.captured = j.at("packets").at("captured").count();
   r.from_receiver = j.at("packets").at("from_receiver").count();
   r.to_others = j.at("packets").at("to_others").count();
+  r.sniffer = parse_sniffer(j.at("sniffer"));
   const Place answers = j.at("answers");
   r.answers_sent = answers.at("sent").count();
   r.answers.compared = answers.at("compared").count();

@@ -51,6 +51,39 @@ struct AnswerResult {
   std::vector<std::string> rules;        // of captured receivers that deviate, in words
 };
 
+// A QP of a captured receiver.
+struct CapturedNaks {  // to requests of one PSN
+  std::string kind;    // rnr, sequence, invalid_request, remote_access, remote_operational
+  std::uint32_t psn = 0;
+  std::vector<std::uint64_t> packets;  // of the capture
+};
+struct CapturedQp {
+  std::uint32_t qp = 0;
+  std::string peer;  // address
+  std::uint32_t peer_qp = 0;
+  std::string paired_by;  // cm, udp_port, psn, only_pair, option, none
+  bool ambiguous = false;
+  std::string transport;
+  std::uint32_t mtu = 0;
+  std::uint64_t requests = 0;      // packets
+  std::uint64_t sent_again = 0;    // of them
+  std::uint64_t psns_missing = 0;  // of the requests
+  std::uint64_t lost = 0;          // in the network: NAKs of the captured receiver prove it
+  std::vector<CapturedNaks> naks;
+};
+
+// What the sniffer did to a capture, not the network (traces/sniffer.h).
+struct SnifferResult {
+  std::uint64_t copies = 0;        // packets that are left out
+  std::uint64_t reordered = 0;     // times that a packet overtook another
+  std::uint64_t reused_qps = 0;    // new connections of a QPN
+  std::uint64_t clock_steps = 0;   // packets older than the one before
+  std::uint64_t one_in = 0;        // 1 packet in so many was captured; 0: all of them
+  std::uint64_t sampled_psns = 0;  // that a sample leaves out
+  std::uint64_t late_frames = 0;   // the line could not carry them when the capture says
+  std::uint64_t most_late_ns = 0;
+};
+
 // What one NIC did; in a RunResult: the sum over all of them.
 struct NicResult {
   LedgerCounters packets;
@@ -102,6 +135,7 @@ struct RunResult : NicResult {
   std::string psn;   // resynchronise, strict
   std::string host;  // the synthesised host in words
   std::vector<std::string> assumptions;
+  std::vector<CapturedQp> qps;
   // ... or programs.
   std::vector<std::string> command;     // empty: they attached by themselves
   std::vector<ProgramResult> programs;  // in the order in which they came
@@ -125,6 +159,7 @@ struct RunResult : NicResult {
   std::uint64_t captured = 0;       // frames in the trace
   std::uint64_t from_receiver = 0;  // of them RDMA packets that the receiver sent
   std::uint64_t to_others = 0;      // of them RDMA packets between other hosts
+  SnifferResult sniffer;
   std::uint64_t answers_sent = 0;
   AnswerResult answers;
   // Programs.

@@ -222,6 +222,47 @@ void speed(SummaryWriter& w, const RunResult& r) {
   latencies(w, r);
 }
 
+constexpr std::size_t kQpsShown = 8;
+
+// The capture's QPs, and what its receiver refused.
+void qps(SummaryWriter& w, const RunResult& r) {
+  for (std::size_t i = 0; i < std::min(r.qps.size(), kQpsShown); ++i) {
+    const CapturedQp& q = r.qps[i];
+    std::string how = q.paired_by;
+    std::replace(how.begin(), how.end(), '_', ' ');
+    const std::string peer = q.paired_by == "none"
+                                 ? q.peer + ", not paired"
+                                 : fmt::format("{} QP {:#x} ({}{})", q.peer, q.peer_qp, how, q.ambiguous ? "?" : "");
+    w.line(i == 0 ? "QPs" : "", fmt::format("{:#x} with {}", q.qp, peer));
+  }
+  if (r.qps.size() > kQpsShown) w.line("", fmt::format("and {} more (report.json)", count(r.qps.size() - kQpsShown)));
+  std::size_t shown = 0, left = 0;
+  for (const CapturedQp& q : r.qps) {
+    for (const CapturedNaks& n : q.naks) {
+      if (shown == kQpsShown) {
+        ++left;
+        continue;
+      }
+      std::string packets;
+      for (std::size_t i = 0; i < std::min<std::size_t>(n.packets.size(), 6); ++i) {
+        packets += fmt::format("{}{}", i == 0 ? "" : ", ", n.packets[i]);
+      }
+      if (n.packets.size() > 6) packets += ", ...";
+      std::string kind = n.kind;
+      std::replace(kind.begin(), kind.end(), '_', ' ');
+      w.line(shown++ == 0 ? "captured" : "",
+             fmt::format("QP {:#x}: {} {} NAK{} of PSN {} (packet{} {})", q.qp, count(n.packets.size()), kind,
+                         n.packets.size() == 1 ? "" : "s", n.psn, n.packets.size() == 1 ? "" : "s", packets));
+    }
+    if (shown != 0 && shown < kQpsShown && q.lost != 0) {
+      w.line("", fmt::format("QP {:#x}: {} lost in the network, {} packets sent again", q.qp, count(q.lost),
+                             count(q.sent_again)));
+      ++shown;
+    }
+  }
+  if (left != 0) w.line("", fmt::format("and {} more (report.json)", count(left)));
+}
+
 void capture_summary(SummaryWriter& w, const RunResult& r) {
   w.heading(fmt::format("rxnic replay {}", r.trace));
   w.line("receiver", fmt::format("{} ({})", r.receiver, r.receiver_choice));
@@ -230,9 +271,12 @@ void capture_summary(SummaryWriter& w, const RunResult& r) {
   for (const std::string& text : r.warnings) w.line("warning", text);
 
   w.heading("what happened");
-  w.line("trace",
-         list({{"frames", r.captured}, {"sent by the receiver", r.from_receiver}, {"between others", r.to_others}}));
+  w.line("trace", list({{"frames", r.captured},
+                        {"sent by the receiver", r.from_receiver},
+                        {"between others", r.to_others},
+                        {"copies", r.sniffer.copies}}));
   packets(w, r);
+  qps(w, r);
   answers(w, r);
   speed(w, r);
   stages(w, r);

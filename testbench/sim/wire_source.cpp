@@ -26,8 +26,16 @@ void WireSource::fetch(Cycle now) {
     return;
   }
   double start_ps = line_free_ps_;
-  if (pace_.kind == Pace::Kind::kCaptured) start_ps = std::max(start_ps, static_cast<double>(item_.time_ps));
-  line_free_ps_ = start_ps + static_cast<double>(item_.wire_bytes + fixed_bytes_) * ps_per_byte_;
+  const double wire_ps = static_cast<double>(item_.wire_bytes + fixed_bytes_) * ps_per_byte_;
+  if (pace_.kind == Pace::Kind::kCaptured) {
+    const auto time_ps = static_cast<double>(item_.time_ps);
+    start_ps = std::max(start_ps, time_ps);
+    carried_ps_ = std::max(carried_ps_, time_ps) + wire_ps;
+    const double late_ps = carried_ps_ - wire_ps - time_ps;
+    most_late_ps_ = std::max(most_late_ps_, late_ps);
+    late_frames_ += late_ps > kLatePs;
+  }
+  line_free_ps_ = start_ps + wire_ps;
   due_ = Cycle{static_cast<std::uint64_t>(std::ceil(line_free_ps_ / static_cast<double>(period_ps_)))};
 }
 

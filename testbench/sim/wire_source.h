@@ -60,6 +60,11 @@ class WireSource final : public Block {
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override { h.mix(frames_); }
   std::uint64_t frames() const { return frames_; }
+  // How far a line that carries nothing but the frames falls behind the capture's clock at most, and how many frames it
+  // carries later than kLatePs.
+  static constexpr double kLatePs = 100e6;
+  double most_late_ps() const { return most_late_ps_; }
+  std::uint64_t late_frames() const { return late_frames_; }
 
   Out<WireFrame> wire{"wire"};
   Out<RequestNotice> requests{"requests"};
@@ -82,6 +87,9 @@ class WireSource final : public Block {
   bool begun_ = false;  // (R5)
   bool have_item_ = false;
   bool done_ = false;
+  double carried_ps_ = 0;  // when that line has carried all frames so far
+  double most_late_ps_ = 0;
+  std::uint64_t late_frames_ = 0;
   double line_free_ps_ = 0;  // when the line has carried all frames so far
   Cycle due_{};
   std::uint64_t frames_ = 0;

@@ -25,7 +25,7 @@ DropReason check_headers(const CheckedPacket& p, const ResponderContext& qp) {  
     const bool to_us = qp.local.kind == Address::Kind::kNone || qp.local == p.h.destination;
     if (!from_peer || !to_us) return DropReason::kQpAddress;
   }
-  if (!pkeys_match(p.h.pkey, qp.pkey)) return DropReason::kPkey;
+  if (!qp.any_pkey && !pkeys_match(p.h.pkey, qp.pkey)) return DropReason::kPkey;
   if (qp.transport == Transport::kUd && p.h.qkey != qp.qkey) return DropReason::kQkey;
   if (!p.h.icrc_ok) return DropReason::kIcrc;
   return DropReason::kNone;

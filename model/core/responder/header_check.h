@@ -6,6 +6,7 @@
 //       fails counts.
 //   R2  Requests need RTR or later, answers RTS or later. RESET, INIT and the error state take nothing.
 //   R3  P_Keys match when their low 15 bits are equal and not zero and at least one of them is a full member.
+//       A QP with any_pkey (captures) takes all.
 //   R4  A CNP is for a QP of any connected type; it has no Q_Key.
 #pragma once
 
@@ -17,7 +18,7 @@ namespace rxnic {
 DropReason check_headers(const CheckedPacket& p, const ResponderContext& qp);
 
 constexpr bool pkeys_match(std::uint16_t a, std::uint16_t b) {
-  return (a & 0x7fff) != 0 && (a & 0x7fff) == (b & 0x7fff) && ((a | b) & 0x8000) != 0;
+  return (a & kPkeyBase) != 0 && (a & kPkeyBase) == (b & kPkeyBase) && ((a | b) & ~kPkeyBase) != 0;
 }
 
 }  // namespace rxnic

@@ -74,7 +74,7 @@ void Responder::check_reliable(CheckedPacket& p) {
   if (distance > 0) {                     // (R1)
     if (!qp.resynchronise) return refuse_ahead(p);
     resynchronise(p, static_cast<std::uint32_t>(distance));
-  } else if (qp.resynchronise && qp.messages == 0 && p.has(kMiddle | kLast)) {
+  } else if ((qp.resynchronise || qp.starts_inside) && qp.messages == 0 && p.has(kMiddle | kLast)) {
     begin_in_the_middle(p);  // the first packet of a capture
   }
   qp.nak_sent = false;

@@ -25,15 +25,16 @@
 //   R10 XRC: the message's WQE comes from the SRQ that XRCETH names; an SRQ that does not exist, is in another XRC
 //       domain or changes within a SEND: NAK 0x61. WRITEs, READs and atomics name one, too: the memory must belong to
 //       its PD, or to the QP's when there is no such SRQ in the domain.
-//   R11 A QP that resynchronises and sees a MIDDLE or LAST without its FIRST: a SEND takes its WQE there and then
+//   R11 A QP that resynchronises, or of whose capture that is the first request (`starts_inside`), and sees a MIDDLE or
+//       LAST without its FIRST: a SEND takes its WQE there and then
 //       and completes with what is left of it; a WRITE, whose address is not known, is acknowledged and counted, not
 //       written.
 //   R12 A packet refused because no WQE was available: the QP's state from before it is restored, in a new epoch, and
 //       the QP is silent until the packet's PSN comes. An error state that a packet behind it caused here is taken
 //       back. Other refusals move the QP to the error state for good.
 //   R13 RC, XRC. A repeated READ or atomic whose resource was overwritten: NAK 0x61, QP to the error state. When
-//       rd_atomic_over_limit is recycle, a READ is carried out again instead. A QP that resynchronises drops both. One
-//       that was never saved is dropped.
+//       rd_atomic_over_limit is recycle, a READ is carried out again instead. One that was never saved is dropped. A QP
+//       that resynchronises, whose capture need not hold the first request, carries out READs, and drops atomics.
 //   R14 RC, UC, XRC. The first request that is not dropped after software has moved the QP to RTR is marked
 //       (`establishes`) if the QP still is in RTR (IBTA: Communication Established).
 #pragma once
@@ -83,7 +84,7 @@ class Responder {
   void check_datagram(CheckedPacket& p);
   void duplicate(CheckedPacket& p);
   bool is_what_was_saved(const CheckedPacket& p) const;
-  void repeat_overwritten(CheckedPacket& p);
+  void repeat_unsaved(CheckedPacket& p);
   void replay(CheckedPacket& p);
   bool may_save(const ResponderContext& qp) const;
   void refuse_ahead(CheckedPacket& p);

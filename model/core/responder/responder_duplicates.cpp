@@ -16,7 +16,7 @@ void Responder::duplicate(CheckedPacket& p) {
     return;
   }
   p.resource = resources_.find(qp.qpn, p.h.psn);
-  if (p.resource == kNoResource) return repeat_overwritten(p);
+  if (p.resource == kNoResource) return repeat_unsaved(p);
   if (!is_what_was_saved(p)) return drop(p, DropReason::kDuplicateUnsaved);
   replay(p);
 }
@@ -30,13 +30,14 @@ bool Responder::is_what_was_saved(const CheckedPacket& p) const {
   return p.h.rkey == saved.rkey && p.h.va == saved.va + done && p.h.length == saved.bytes - done;
 }
 
-void Responder::repeat_overwritten(CheckedPacket& p) {  // (R13)
+void Responder::repeat_unsaved(CheckedPacket& p) {  // (R13)
   const ResponderContext& qp = *p.qp;
   const bool overwritten = resources_.overwrote(qp.qpn, p.h.psn);
   counters_.overwritten += overwritten;
-  if (!overwritten || qp.resynchronise) return drop(p, DropReason::kDuplicateUnsaved);
-  const bool again = over_limit_ == RdAtomicOverLimit::kRecycle && p.has(kRead);
+  const bool again = p.has(kRead) && (qp.resynchronise || over_limit_ == RdAtomicOverLimit::kRecycle);
+  if (!(qp.resynchronise ? again : overwritten)) return drop(p, DropReason::kDuplicateUnsaved);
   if (again && (p.op().access & ~qp.access) == 0 && length_is_legal(p)) return replay(p);
+  if (qp.resynchronise) return drop(p, DropReason::kDuplicateUnsaved);
   refuse(p);
 }
 

@@ -66,9 +66,11 @@ class CaptureScene {
               std::uint8_t syndrome = kAckCredits) {
     add(ns, answer_headers(qp, psn, msn, syndrome), 0);
   }
-  void add(std::uint64_t ns, Headers h, std::uint32_t bytes) {
+  void add(std::uint64_t ns, const Headers& h, std::uint32_t bytes) {
+    add(ns, h, std::vector<std::uint8_t>(bytes, static_cast<std::uint8_t>(h.psn.value)));
+  }
+  void add(std::uint64_t ns, Headers h, const std::vector<std::uint8_t>& payload) {
     std::vector<std::uint8_t> frame(kMaxFrameBytes);
-    const std::vector<std::uint8_t> payload(bytes, static_cast<std::uint8_t>(h.psn.value));
     frame.resize(build(h, payload, frame));
     seal(frame, h);
     frames.push_back({ns * 1000, std::move(frame)});

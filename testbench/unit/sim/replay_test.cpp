@@ -12,6 +12,7 @@
 
 #include "model/core/wire/ecn.h"
 #include "model/core/wire/icrc.h"
+#include "testbench/sim/host_setup.h"
 #include "testbench/sim/kernel.h"
 #include "testbench/sim/report.h"
 #include "testbench/unit/sim/captures.h"
@@ -60,18 +61,28 @@ void expect_accounted(const RunResult& r) {
   }
 }
 
+// Every parameter that is too small, in one message.
 TEST(Replay, AConfigurationWithoutRoomForTheCaptureIsRefusedByName) {
-  for (const std::string parameter : {"transport_checker.responder_resources", "requester.send_queues"}) {
-    ReplayOptions o;
-    o.trace = kSample;
-    o.config = "nic_100g_gen3";
-    o.overrides = {parameter + "=1"};
-    try {
-      replay(o);
-      ADD_FAILURE() << parameter << ": the sample has more than one QP";
-    } catch (const std::invalid_argument& e) {
-      EXPECT_EQ(std::string(e.what()).find(parameter), 0u) << e.what();
-    }
+  HostPlan plan;
+  plan.responder_resources = 7;
+  for (int n = 0; n < 3; ++n) plan.queues.emplace_back().context.kind = WqKind::kSrq;
+  plan.queues[0].context.tag_matching = plan.queues[1].context.tag_matching = true;
+  Params params;
+  params.transport_checker.responder_resources = 7;
+  params.device.max_srqs = 3;
+  params.tag_match_cam.lists = 2;
+  EXPECT_NO_THROW(params_for(plan, params));
+  params.transport_checker.responder_resources = 6;
+  params.device.max_srqs = 2;
+  params.tag_match_cam.lists = 1;
+  try {
+    params_for(plan, params);
+    ADD_FAILURE() << "all three are too small by one";
+  } catch (const std::invalid_argument& e) {
+    const std::string text = e.what();
+    EXPECT_NE(text.find("transport_checker.responder_resources: found 6; expected at least 7"), std::string::npos);
+    EXPECT_NE(text.find("device.max_srqs: found 2; expected at least 3"), std::string::npos);
+    EXPECT_NE(text.find("tag_match_cam.lists: found 1; expected at least 2"), std::string::npos);
   }
 }
 

@@ -290,6 +290,51 @@ TEST(AnswerCompare, ReadResponsesComparePositionAndLength) {
   run(Operation::kReadResponseMiddle, 476, 1, 1);
 }
 
+// Four responses, of which the requester has got two: it asks for the others again, and they are a FIRST and a LAST.
+TEST(AnswerCompare, AReadThatIsAskedForAgainIsComparedWithItsOwnResponses) {  // R2
+  for (const bool model_first : {true, false}) {
+    Compare t;
+    const auto response = [&t](std::uint32_t psn, Operation op) { return t.answer(psn, 1, op, 0x1f, 1024); };
+    const Headers whole[] = {response(0, Operation::kReadResponseFirst), response(1, Operation::kReadResponseMiddle),
+                             response(2, Operation::kReadResponseMiddle), response(3, Operation::kReadResponseLast)};
+    const Headers rest[] = {response(2, Operation::kReadResponseFirst), response(3, Operation::kReadResponseLast)};
+    t.request(t.request_headers(0, Operation::kReadRequest, 4096));
+    t.captured(whole[0]);
+    t.captured(whole[1]);
+    if (model_first) {
+      for (const Headers& h : whole) t.model(h);
+    }
+    t.request(t.request_headers(2, Operation::kReadRequest, 2048));
+    for (const Headers& h : rest) t.captured(h);
+    if (!model_first) {
+      for (const Headers& h : whole) t.model(h);
+    }
+    for (const Headers& h : rest) t.model(h);
+    t.expect(4, 0);
+    EXPECT_EQ(t.c.counts().of(Uncompared::kNoAnswer), 2u);
+  }
+}
+
+TEST(AnswerCompare, ARepetitionWithAnotherPositionIsADifference) {  // R2
+  Compare t;
+  t.request(t.request_headers(0, Operation::kReadRequest, 2048));
+  t.request(t.request_headers(1, Operation::kReadRequest, 1024));
+  t.captured(t.answer(1, 1, Operation::kReadResponseMiddle, 0x1f, 1024));
+  t.model(t.answer(0, 1, Operation::kReadResponseFirst, 0x1f, 1024));
+  t.model(t.answer(1, 1, Operation::kReadResponseLast, 0x1f, 1024));
+  t.expect(0, 1);
+}
+
+TEST(AnswerCompare, ASequenceNakThatTheModelPassesIsALossOnTheWay) {  // R3
+  Compare t;
+  t.requests(0, 3);
+  t.captured(t.answer(0, 1));
+  t.captured(t.answer(1, 1, Operation::kAck, 0x60));
+  for (std::uint32_t p = 0; p < 3; ++p) t.model(t.answer(p, p + 1));
+  t.expect(1, 0);
+  EXPECT_EQ(t.c.counts().of(Uncompared::kLostOnTheWay), 1u);
+}
+
 TEST(AnswerCompare, AReadResponseIsNotCovered) {
   Compare t;
   t.request(t.request_headers(0, Operation::kReadRequest, 10));

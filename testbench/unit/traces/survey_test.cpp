@@ -163,6 +163,20 @@ TEST(Survey, EqualPsnsArePairedByPort) {
   EXPECT_EQ(f.qp(0x22).peer_qpn, Qpn{0x11});
 }
 
+// More QPs than a slot of recent PSNs holds: only the ports speak.
+TEST(Survey, ManyEqualPsnsArePairedByPort) {
+  Feed f;
+  for (std::uint32_t psn = 0; psn < 3; ++psn) {
+    for (std::uint32_t q = 0; q < 40; ++q) f.request(0x100 + q, psn, Operation::kSendOnly, 64, 1000 + q);
+    for (std::uint32_t q = 0; q < 40; ++q) f.ack(0x200 + q, psn, psn + 1, 1000 + q);
+  }
+  for (const SurveyedQp& q : f.survey.of_receiver(kReceiver).qps) {
+    EXPECT_EQ(raw(q.peer_qpn), raw(q.qpn) + 0x100);
+    EXPECT_EQ(q.paired_by, PairedBy::kUdpPort);
+    EXPECT_FALSE(q.ambiguous);
+  }
+}
+
 TEST(Survey, UcQpsArePairedByPortThenAsTheOnlyPair) {
   Feed f;
   const auto uc = [&f](bool to_receiver, std::uint32_t qpn, std::uint16_t port) {
@@ -216,7 +230,9 @@ TEST(Survey, ConnectionManagementNamesThePairAndItsState) {
   EXPECT_FALSE(q.assumed);
   EXPECT_EQ(q.mtu, 2048);
   EXPECT_EQ(q.mtu_from, MtuFrom::kConnectionManagement);
-  EXPECT_EQ(q.responder_resources, 4);
+  EXPECT_EQ(q.responder_resources, 0) << "there is no READ";
+  f.request(0x21, 301, Operation::kReadRequest, 0);
+  EXPECT_EQ(f.qp(0x21).responder_resources, 4);
   EXPECT_TRUE(q.msn_known);
   EXPECT_EQ(f.qp(1).qkey, kGsiQkey);
   EXPECT_FALSE(f.qp(1).assumed);

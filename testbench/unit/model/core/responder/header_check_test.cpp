@@ -48,6 +48,18 @@ TEST(HeaderCheck, UdLooksAtPkeyThenQkeyThenIcrc) {
   EXPECT_EQ(check_headers(*p, qp), DropReason::kIcrc);
 }
 
+TEST(HeaderCheck, AQpOfACaptureMayTakeEveryPkey) {  // R3
+  QpContext qp = make_qp(Transport::kRc);
+  for (const std::uint16_t pkey : {0x0000, 0x8001}) {
+    auto p = make_packet(qp, {});
+    p->h.pkey = pkey;
+    qp.any_pkey = false;
+    EXPECT_EQ(check_headers(*p, qp), DropReason::kPkey);
+    qp.any_pkey = true;
+    EXPECT_EQ(check_headers(*p, qp), DropReason::kNone);
+  }
+}
+
 // It has no header in which anything could be wrong.
 TEST(HeaderCheck, RawPacketLooksAtTransportAndStateAlone) {
   QpContext qp = make_qp(Transport::kRaw);

@@ -36,6 +36,20 @@ TEST_F(ResponderResynchronise, AGapBetweenMessagesIsCounted) {
   expect_gap(1, 3);
 }
 
+// Its first request is not in the capture: it came again behind the gap, or late. (R13)
+TEST_F(ResponderResynchronise, ARepeatedReadThatWasNeverSavedIsCarriedOut) {
+  check({.operation = O::kSendOnly, .psn = 104});
+  CheckedPacket& read = check({.operation = O::kReadRequest, .psn = 102, .length = 64, .arrived = 77});
+  EXPECT_EQ(read.outcome, Outcome::kReplay);
+  EXPECT_EQ(read.answer_psn, Psn{102});
+  EXPECT_EQ(read.local_bytes, 64u);
+  EXPECT_EQ(read.message_start, 77u);
+  EXPECT_EQ(qp.expected_psn, Psn{105});
+  expect_dropped(check({.operation = O::kFetchAdd, .psn = 103}), DropReason::kDuplicateUnsaved);
+  qp.access = kLocalWrite;
+  expect_dropped(check({.operation = O::kReadRequest, .psn = 102, .length = 64}), DropReason::kDuplicateUnsaved);
+}
+
 TEST_F(ResponderResynchronise, AGapInsideASendIsPassedOver) {
   check({.operation = O::kSendFirst, .psn = 101, .payload = kTestMtu});
   CheckedPacket& p = check({.operation = O::kSendMiddle, .psn = 105, .payload = kTestMtu});

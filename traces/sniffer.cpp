@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/sniffer.h"
+
+#include <algorithm>
+
+#include "model/types/syndrome.h"
+#include "traces/cm_message.h"
+
+namespace rxnic {
+namespace {
+
+std::uint64_t mix(std::uint64_t digest, std::uint64_t word) {
+  digest = (digest ^ word) * 0x9e3779b97f4a7c15u;
+  return digest ^ digest >> 29;
+}
+
+// Of everything from the BTH to the ICRC.
+std::uint64_t digest_of(Bytes frame, const Headers& h) {
+  Bytes rest = frame.subspan(h.bth_offset);
+  rest = rest.first(std::min<std::size_t>(rest.size(), h.icrc_offset + kIcrcBytes - h.bth_offset));
+  std::uint64_t digest = rest.size();
+  for (; rest.size() >= 8; rest = rest.subspan(8)) digest = mix(digest, load_be64(rest.data()));
+  for (const std::uint8_t byte : rest) digest = mix(digest, byte);
+  return digest;
+}
+
+bool is_nak(const Headers& h) {
+  return (opcode_info(h.opcode).traits & kHasAeth) != 0 && ack_kind(h.syndrome) != AckKind::kAck;
+}
+
+SnifferEffects::Pair pair_of(const Headers& h) { return std::minmax(h.source, h.destination); }
+
+}  // namespace
+
+bool CopyFinder::is_copy(const CapturedFrame& frame, const Headers& h) {  // (R1)
+  const std::uint64_t digest = digest_of(frame.bytes, h);
+  for (Seen& s : seen_) {
+    if (!s.used) continue;
+    if (is_nak(h) && s.h.source == h.destination && s.h.destination == h.source) s.asked_again = true;
+    const bool same = s.digest == digest && s.h.psn == h.psn && s.h.destination_qp == h.destination_qp &&
+                      s.h.ip_identification == h.ip_identification && s.h.udp_source_port == h.udp_source_port &&
+                      s.h.source == h.source && s.h.destination == h.destination;
+    if (same && !s.asked_again && frame.time_ps - s.time_ps < kShortestTimeoutPs) return true;
+  }
+  seen_[next_] = {frame.time_ps, digest, h, true, false};
+  next_ = (next_ + 1) % kFramesKept;
+  return false;
+}
+
+void SnifferSurvey::add(const CapturedFrame& frame) {
+  Headers h;
+  const bool whole = !frame.truncated || frame.filled_bytes != 0;
+  Bytes bytes = frame.bytes;
+  if (!whole && frame.wire_bytes <= kMaxFrameBytes) {
+    padded_.assign(bytes.begin(), bytes.end());
+    padded_.resize(frame.wire_bytes);
+    bytes = padded_;
+  }
+  if (parse(bytes, frame.link, h) != ParseStatus::kOk || h.payload_offset > frame.captured().size()) return;
+  const Bytes rest = frame.captured().subspan(h.payload_offset);
+  const Bytes payload = rest.first(std::min<std::size_t>(rest.size(), h.payload_bytes));
+  if (whole) {
+    Direction& d = directions_[{h.source, h.destination}];
+    const bool copy = copies_.is_copy(frame, h);
+    ++(copy ? d.copies : d.packets);
+  }
+  if (h.destination_qp == kGsiQpn) {
+    if (const auto m = parse_cm(payload)) cm_[{h.source, raw(m->local_qpn)}] = {m->starting_psn, frame.number};
+    return;
+  }
+  const OpcodeInfo& op = opcode_info(h.opcode);
+  if (op.transport == Transport::kUd) return;
+  if ((op.traits & kRequest) != 0) request(frame, h);
+  if ((op.traits & kResponse) != 0) answer(h);
+}
+
+void SnifferSurvey::request(const CapturedFrame& frame, const Headers& h) {
+  const SniffedFlow key{h.source, h.destination, h.destination_qp};
+  if (flows_.size() >= kMostFlows && !flows_.contains(key)) return;
+  Flow& f = flows_[key];
+  if (f.any && h.psn == f.last && !is_named(h, f)) return;  // once more at once: a copy, or of no matter here
+  f.last = h.psn;
+  const std::uint32_t traits = opcode_info(h.opcode).traits;
+  const std::int32_t ahead = f.any && !f.unknown ? h.psn - f.next : 0;
+  const auto missing = std::find(f.missing.begin(), f.missing.end(), h.psn);
+  const bool far = ahead > kFarAway || ahead < -kFarAway || is_named(h, f);
+  for (Jump& j : jumps_) {
+    const bool ends = j.at.flow == key && (traits & (kLast | kOnly)) != 0;
+    if (ends && (j.ends.empty() || h.psn - j.ends.back() > 0)) j.ends.push_back(h.psn);
+  }
+  if (f.any && ahead >= 0 && !f.unknown && !far) {  // (R4)
+    ++steps_;
+    skips_ += ahead > 0;
+    span_ += static_cast<std::uint64_t>(ahead) + 1;
+  }
+  if (far) {
+    jump(frame, h, f);
+    settle_swap(key, f, false);
+  } else if (missing != f.missing.end()) {  // (R2)
+    f.missing.erase(missing);
+    const bool soon = frame.time_ps - f.early_ps < CopyFinder::kShortestTimeoutPs;
+    if (f.missing.empty() && soon) f.filled = frame.number;
+    if (f.missing.empty() && !soon) settle_swap(key, f, false);
+    f.last_packet = frame.number;
+    return;
+  } else if (f.filled != 0 || ahead < 0) {
+    settle_swap(key, f, ahead >= 0);
+  } else if (ahead > 0 && f.early != 0) {
+    settle_swap(key, f, false);
+  }
+  if (!far && ahead > 0 && ahead <= kMostSwapped) {
+    f.early = frame.number;
+    f.early_ps = frame.time_ps;
+    for (std::int32_t n = 0; n < ahead; ++n) f.missing.push_back(f.next + static_cast<std::uint32_t>(n));
+  }
+  f.last_packet = frame.number;
+  if (f.any && ahead < 0 && !far) return;  // a repetition
+  f.any = true;
+  if ((traits & (kFirst | kMiddle)) != 0) f.full_payload = h.payload_bytes;
+  f.unknown = (traits & kRead) != 0 && f.full_payload == 0 && h.length > kMinMtu;
+  f.next =
+      h.psn +
+      ((traits & kRead) != 0 ? packets_of(h.length, f.full_payload != 0 ? f.full_payload : std::uint32_t{kMinMtu}) : 1);
+}
+
+// Connection management has named the PSN since the QP's last request. (R3)
+bool SnifferSurvey::is_named(const Headers& h, const Flow& f) const {
+  const auto cm = f.any && !cm_.empty() ? cm_.find({h.destination, raw(h.destination_qp)}) : cm_.end();
+  return cm != cm_.end() && cm->second.first == h.psn && cm->second.second > f.last_packet;
+}
+
+// `goes_on`: the QP has sent a new PSN. (R2)
+void SnifferSurvey::settle_swap(const SniffedFlow& key, Flow& f, bool goes_on) {
+  if (goes_on && f.filled != 0 && found_.moves.size() < kMostMoves) found_.moves.push_back({f.early, f.filled, key});
+  f.early = f.filled = 0;
+  f.missing.clear();
+}
+
+void SnifferSurvey::jump(const CapturedFrame& frame, const Headers& h, const Flow& f) {  // (R3)
+  const SniffedFlow key{h.source, h.destination, h.destination_qp};
+  Jump j{{frame.number, key, h.psn}, {}};
+  if (is_named(h, f)) {
+    if (found_.restarts.size() < kMostMoves) found_.restarts.push_back(j.at);
+    return;
+  }
+  if ((opcode_info(h.opcode).traits & (kLast | kOnly)) != 0) j.ends.push_back(h.psn);
+  std::erase_if(jumps_, [&key](const Jump& old) { return old.at.flow == key; });
+  if (jumps_.size() == kMostJumps) jumps_.pop_front();
+  jumps_.push_back(std::move(j));
+}
+
+void SnifferSurvey::answer(const Headers& h) {
+  if (is_nak(h)) {
+    for (auto f = flows_.lower_bound({h.destination, h.source, Qpn{}});
+         f != flows_.end() && f->first.source == h.destination && f->first.destination == h.source; ++f) {
+      Flow& flow = f->second;
+      if (std::find(flow.missing.begin(), flow.missing.end(), h.psn) != flow.missing.end())
+        settle_swap(f->first, flow, false);
+    }
+    return;
+  }
+  if ((opcode_info(h.opcode).traits & kHasAeth) == 0) return;
+  for (auto j = jumps_.begin(); j != jumps_.end(); ++j) {
+    if (j->at.flow.source != h.destination || j->at.flow.destination != h.source) continue;
+    const auto end = std::find(j->ends.begin(), j->ends.end(), h.psn);
+    if (end == j->ends.end() || h.msn != static_cast<std::uint32_t>(end - j->ends.begin()) + 1) continue;
+    if (found_.restarts.size() < kMostMoves) found_.restarts.push_back(j->at);
+    jumps_.erase(j);
+    return;
+  }
+}
+
+SnifferEffects SnifferSurvey::finish() {
+  for (auto& [key, f] : flows_) settle_swap(key, f, true);
+  std::sort(found_.moves.begin(), found_.moves.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(found_.restarts.begin(), found_.restarts.end(),
+            [](const auto& a, const auto& b) { return a.packet < b.packet; });
+  const auto doubled = [](const Direction& d) { return d.copies >= kFewestCopies && d.copies * 4 >= d.packets * 3; };
+  for (const auto& [ends, d] : directions_) {  // (R1)
+    const auto back = directions_.find({ends.second, ends.first});
+    if (!doubled(d) || (back != directions_.end() && !doubled(back->second))) continue;
+    found_.doubled.insert(std::minmax(ends.first, ends.second));
+    found_.copies += d.copies;
+  }
+  const double n = steps_ == 0 ? 0 : static_cast<double>(span_) / static_cast<double>(steps_);
+  const double skipped = steps_ == 0 ? 0 : static_cast<double>(skips_) / static_cast<double>(steps_);
+  if (steps_ >= kFewestSteps && n >= 2.5 && skipped >= 1 - 1 / n - 0.1)
+    found_.one_in = static_cast<std::uint32_t>(n + 0.5);
+  return found_;
+}
+
+bool SnifferFilter::is_left_out(const CapturedFrame& frame, const Headers& h) {
+  if (effects_.doubled.empty() || (frame.truncated && frame.filled_bytes == 0)) return false;
+  const bool copy = finder_.is_copy(frame, h) && effects_.doubled.contains(pair_of(h));
+  copies_left_out_ += copy;
+  return copy;
+}
+
+bool SnifferFilter::next(CapturedFrame& out) {
+  for (;;) {
+    if (!released_.empty()) {
+      current_ = std::move(released_.front());
+      released_.pop_front();
+      out = current_.frame;
+      out.bytes = current_.bytes;
+      return true;
+    }
+    if (!reader_.next(out)) {
+      if (holding_.empty()) return false;
+      for (Held& h : holding_.front().held) released_.push_back(std::move(h));
+      holding_.erase(holding_.begin());
+      continue;
+    }
+    if (effects_.doubled.empty() && effects_.moves.empty()) return true;
+    Headers h;
+    if (parse(out.bytes, out.link, h) != ParseStatus::kOk) return true;
+    if (is_left_out(out, h)) continue;
+    while (next_move_ < effects_.moves.size() && effects_.moves[next_move_].first <= out.number) {
+      holding_.push_back({effects_.moves[next_move_++], {}});
+    }
+    const SniffedFlow key{h.source, h.destination, h.destination_qp};
+    const auto of =
+        std::find_if(holding_.begin(), holding_.end(), [&](const Holding& x) { return x.move.flow == key; });
+    if (of == holding_.end() || (opcode_info(h.opcode).traits & kRequest) == 0) return true;
+    of->held.push_back({out, {out.bytes.begin(), out.bytes.end()}, h.psn});
+    if (out.number < of->move.until) continue;
+    std::stable_sort(of->held.begin(), of->held.end(), [](const Held& a, const Held& b) { return a.psn - b.psn < 0; });
+    for (Held& held : of->held) {
+      held.frame.time_ps = out.time_ps;
+      released_.push_back(std::move(held));
+    }
+    holding_.erase(of);
+  }
+}
+
+}  // namespace rxnic

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the sniffer, and not the network, did to a capture: recognised in a pass of its own (SnifferSurvey), undone for
+// the passes after it (SnifferFilter).
+//
+//   R1  A packet is a copy when one of the last kFramesKept packets, less than kShortestTimeoutPs before it, is the
+//       same: addresses, UDP source port, IP identification, everything from the BTH to the ICRC. No sender repeats a
+//       packet that soon on its own; one that it was asked for by a NAK in between is no copy. Copies are the sniffer's
+//       between two addresses, when in each direction with packets there are at least kFewestCopies, and three copies
+//       for four other packets: it sees a mirror of both ports, or two interfaces, and nearly every frame twice.
+//   R2  Requests of a QP are swapped when a PSN is left out, all PSNs that are missing (kMostSwapped at most) come
+//       before kShortestTimeoutPs has passed, without a NAK that asks for them, and the QP then goes on with a new
+//       PSN: a retransmission would go on with what it had sent. The packets that were early are moved behind.
+//   R3  A QPN is used again when connection management has named the PSN of its next request since its last one, or
+//       when that PSN is more than kFarAway from the one expected and an answer counts the MSN anew from there. Nothing
+//       else tells a new connection that begins near its old PSN from a retransmission.
+//   R4  The capture is a sample, 1 packet in n, when of kFewestSteps steps of PSNs or more as many leave PSNs out as
+//       that n makes likely (1 - 1/n, less a tenth), n being the PSNs for each packet, 3 at least.
+//   R5  Memory is bounded: kMostFlows QPs, kMostMoves moves and new connections. Others stay as they are.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "traces/capture_reader.h"
+
+namespace rxnic {
+
+struct SniffedFlow {
+  Address source, destination;
+  Qpn qpn{};
+  auto operator<=>(const SniffedFlow&) const = default;
+};
+
+struct SnifferEffects {
+  using Pair = std::pair<Address, Address>;  // the lower one first
+  struct Move {                              // the flow's packets from `first` on go behind `until`
+    std::uint64_t first = 0, until = 0;      // numbers of frames
+    SniffedFlow flow;
+  };
+  struct NewConnection {
+    std::uint64_t packet = 0;  // its first request
+    SniffedFlow flow;
+    Psn psn;
+  };
+  std::set<Pair> doubled;               // R1
+  std::uint64_t copies = 0;             // between them
+  std::vector<Move> moves;              // R2, by `first`
+  std::vector<NewConnection> restarts;  // R3, by packet
+  std::uint32_t one_in = 0;             // R4; 0: no sample
+  bool any_change() const { return !doubled.empty() || !moves.empty() || !restarts.empty(); }
+};
+
+// R1
+class CopyFinder {
+ public:
+  static constexpr std::size_t kFramesKept = 64;
+  static constexpr std::uint64_t kShortestTimeoutPs = 8'192'000;  // 4.096 us * 2^1
+  bool is_copy(const CapturedFrame& frame, const Headers& h);
+
+ private:
+  struct Seen {
+    std::uint64_t time_ps = 0;
+    std::uint64_t digest = 0;
+    Headers h;
+    bool used = false;
+    bool asked_again = false;
+  };
+  std::array<Seen, kFramesKept> seen_{};
+  std::size_t next_ = 0;
+};
+
+class SnifferSurvey {
+ public:
+  static constexpr std::uint64_t kFewestCopies = 4;
+  static constexpr std::int32_t kMostSwapped = 16, kFarAway = 1024;
+  static constexpr std::uint64_t kFewestSteps = 32;
+  static constexpr std::size_t kMostFlows = 65536, kMostMoves = 65536, kMostJumps = 256;
+
+  // Frames that do not parse as RDMA are left alone. Those that were cut are no copies.
+  void add(const CapturedFrame& frame);
+  SnifferEffects finish();
+
+ private:
+  struct Direction {
+    std::uint64_t packets = 0, copies = 0;
+  };
+  struct Flow {
+    bool any = false;
+    bool unknown = false;  // how far the last request, a READ, moves the PSN
+    std::uint16_t full_payload = 0;
+    Psn next, last;
+    std::uint64_t last_packet = 0;
+    // R2
+    std::uint64_t early = 0;  // number of the packet that left PSNs out; 0: none
+    std::uint64_t early_ps = 0;
+    std::vector<Psn> missing;
+    std::uint64_t filled = 0;  // number of the packet that was the last of them; 0: not yet
+  };
+  struct Jump {  // R3
+    SnifferEffects::NewConnection at;
+    std::vector<Psn> ends;  // of the messages since
+  };
+  void request(const CapturedFrame& frame, const Headers& h);
+  void answer(const Headers& h);
+  bool is_named(const Headers& h, const Flow& f) const;
+  void jump(const CapturedFrame& frame, const Headers& h, const Flow& f);
+  void settle_swap(const SniffedFlow& key, Flow& f, bool goes_on);
+
+  CopyFinder copies_;
+  std::vector<std::uint8_t> padded_;
+  std::map<std::pair<Address, Address>, Direction> directions_;
+  std::map<SniffedFlow, Flow> flows_;
+  std::map<std::pair<Address, std::uint32_t>, std::pair<Psn, std::uint64_t>> cm_;  // by owner and QPN: PSN, packet
+  std::deque<Jump> jumps_;
+  SnifferEffects found_;
+  std::uint64_t steps_ = 0, skips_ = 0, span_ = 0;
+};
+
+// The capture without what the sniffer did to it. Copies are left out, packets that were early come behind those that
+// they had overtaken, with their time. Frames are valid until the next call.
+class SnifferFilter {
+ public:
+  SnifferFilter(CaptureReader& reader, const SnifferEffects& effects) : reader_(reader), effects_(effects) {}
+  bool next(CapturedFrame& out);
+  std::uint64_t copies() const { return copies_left_out_; }
+  CaptureReader& reader() { return reader_; }
+
+ private:
+  struct Held {
+    CapturedFrame frame;
+    std::vector<std::uint8_t> bytes;
+    Psn psn;
+  };
+  struct Holding {
+    SnifferEffects::Move move;
+    std::deque<Held> held;
+  };
+  bool is_left_out(const CapturedFrame& frame, const Headers& h);
+
+  CaptureReader& reader_;
+  const SnifferEffects& effects_;
+  CopyFinder finder_;
+  std::size_t next_move_ = 0;
+  std::vector<Holding> holding_;
+  std::deque<Held> released_;
+  Held current_;
+  std::uint64_t copies_left_out_ = 0;
+};
+
+}  // namespace rxnic
