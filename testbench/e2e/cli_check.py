@@ -6,7 +6,9 @@ import gzip
 import json
 import os
 import re
+import signal
 import struct
+import subprocess
 import sys
 
 import e2e
@@ -218,6 +220,62 @@ def programs(bench):
     bench.expect(not (bench.folder / "started").exists(), "a program was started without its library")
 
 
+def old_results(bench):
+    """A run that fails, whatever for, leaves no results of an earlier one; one that is refused because it would write
+    over its trace, and --help, leave all. What is not of rxnic stays."""
+    out = bench.folder / "out"
+    names = ("report.json", "responses.pcap", "nic0.grh_scatter.vcd", "nic0.grh_scatter.gtkw", "notes.txt")
+    own = bench.folder / "first"
+    bench.replay(e2e.SAMPLE, out=own)
+    report = (own / "report.json").read_text(encoding="utf-8")
+    (bench.folder / "bad.pcap").write_bytes(b"no capture")
+
+    def left(status, *arguments, report=report):
+        out.mkdir(exist_ok=True)
+        for name in names:
+            (out / name).write_text(report if name == "report.json" else "old\n", encoding="utf-8")
+        done = bench.rxnic(*arguments)
+        bench.expect_equal(done.returncode, status, f"{arguments}: {done.stderr}")
+        return {name for name in names if (out / name).exists()}
+
+    replay, waves = ("replay", e2e.SAMPLE, "--out", out), set(names[2:])
+    for status, *arguments in ((2, *replay, "--bogus"), (2, *replay, "--seed", "-1"), (2, *replay, "--set", "nic.x=1"),
+                               (2, "replay", e2e.SAMPLE, f"--out={out}", "--pace", "fast"),
+                               (2, *replay, "--receiver", "192.0.2.1"), (3, "replay", "bad.pcap", "--out", out),
+                               (3, "replay", "absent.pcap", "--out", out)):
+        bench.expect_equal(left(status, *arguments), waves, f"{arguments}: left")
+    for lockstep in (("--lockstep", "nothing"), ("--lockstep", "grh_scatter", "--bogus")):
+        bench.expect_equal(left(2, *replay, *lockstep), {"notes.txt"}, f"{lockstep}: left")
+    run = ("run", "--out", out)
+    for status, *arguments in ((2, *run, "--nics", "0", "--", "true"), (2, *run),
+                               (2, *run, "--set", "a.b=1", "--", "true"),
+                               (127, *run, "--quiet", "--", "./absent")):
+        bench.expect_equal(left(status, *arguments), set(names) - {"report.json"}, f"{arguments}: left")
+    bench.expect_equal(left(0, *replay, "--help"), set(names), "--help: left")
+    bench.expect("responses.pcap" in left(2, "replay", out / "responses.pcap", "--out", out), "the trace is removed")
+    others = left(2, *replay, "--bogus", report='{"schema": "of others"}')
+    bench.expect_equal(others, {"report.json", *waves}, "with a report of others")
+    # Neither does a run that is ended.
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        (out / "report.json").write_text(report, encoding="utf-8")
+        process = subprocess.Popen([bench.options.rxnic, "run", "--quiet", "--out", out, "--", "sh", "-c",
+                                    "echo ready; exec sleep 600"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                   text=True)
+        process.stdout.readline()
+        bench.expect(not (out / "report.json").exists(), f"{signum.name}: a report of an earlier run while it runs")
+        process.send_signal(signum)
+        process.wait(60)
+        found = (out / "report.json").read_text(encoding="utf-8") if (out / "report.json").exists() else ""
+        bench.expect(found != report, f"{signum.name}: the report of an earlier run is left")
+    # A recorded run is not removed by replaying it into its own folder, which is refused.
+    done = bench.rxnic("run", "--quiet", "--record", "--out", "record", "--", "true")
+    bench.expect_equal(done.returncode, 0, f"record: {done.stderr}")
+    kept = sorted(path.name for path in (bench.folder / "record").iterdir())
+    bench.rxnic("replay", "record", "--out", "record")
+    bench.rxnic("replay", "record", "--quiet")
+    bench.expect_equal(sorted(path.name for path in (bench.folder / "record").iterdir()), kept, "a record")
+
+
 def records(bench):
     """A record is repeated or changed; options of captures are refused with it, a damaged one exits 3 with its line."""
     done = bench.rxnic("run", "--record", "--quiet", "--out", "run", "--", "true")
@@ -378,9 +436,9 @@ def cqes(bench):
     bench.expect(times == sorted(times), f"the first column ({next(iter(rows[0]))}) does not grow")
 
 
-CHECKS = {"usage": usage, "config": config, "traces": traces, "programs": programs, "records": records,
-          "params": params, "memory": memory, "report": report,
-          "quiet": quiet, "help": help_, "repeat": repeat, "cqes": cqes}
+CHECKS = {"usage": usage, "config": config, "traces": traces, "programs": programs, "old_results": old_results,
+          "records": records, "params": params, "memory": memory, "report": report, "quiet": quiet, "help": help_,
+          "repeat": repeat, "cqes": cqes}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

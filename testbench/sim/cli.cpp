@@ -16,6 +16,7 @@
 #include "testbench/sim/counters_table.h"
 #include "testbench/sim/memory_table.h"
 #include "testbench/sim/nic_rtl.h"
+#include "testbench/sim/old_results.h"
 #include "testbench/sim/replay_command.h"
 #include "testbench/sim/report.h"
 #include "testbench/sim/run_command.h"
@@ -111,10 +112,20 @@ std::string meant_option(const CLI::App& app) {
   return {};
 }
 
+// Of a command line that is refused.
+void try_to_remove_old_results(const CLI::App& app) {
+  try {
+    remove_old_results(app);
+  } catch (const std::exception& e) {
+    print_message(e.what());
+  }
+}
+
 // Prints what CLI11 has to say: help, or what is wrong.
 int exit_after(const CLI::App& app, const CLI::ParseError& e) {
   std::ostringstream out, errors;
   const int status = app.exit(e, out, errors);
+  if (status != 0) try_to_remove_old_results(app);
   std::fputs(errors.str().c_str(), stderr);
   if (out.str().empty()) return status == 0 ? kDone : kUsage;
   try {
@@ -155,6 +166,7 @@ int run_program(int argc, const char* const* argv) {
 
   try {
     app.parse(argc, argv);
+    remove_old_results(app);
     if (replay_app->parsed()) return replay_command.run();
     if (params_app->parsed()) return params_command.run();
     if (counters_app->parsed()) return counters_command.run();
@@ -166,6 +178,7 @@ int run_program(int argc, const char* const* argv) {
   } catch (const CLI::ExtrasError& e) {
     const std::string meant = meant_option(app);
     if (meant.empty()) return exit_after(app, e);
+    try_to_remove_old_results(app);
     print_message(meant);
     return kUsage;
   } catch (const CLI::ParseError& e) {

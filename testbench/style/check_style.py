@@ -66,18 +66,25 @@ CLANG_FORMAT = "14"
 
 
 class Tree:
-    """The files of a project: those that git knows or would add, without build folders."""
+    """The files of a project: those that git has, not what a run or an editor has left among them; without git all, but
+    for folders of builds and runs."""
 
     def __init__(self, root):
         self.root = pathlib.Path(root).resolve()
-        if (self.root / ".git").exists():
-            listed = subprocess.run(["git", "-C", self.root, "ls-files", "-co", "--exclude-standard", "-z"], check=True,
-                                    capture_output=True, text=True).stdout.split("\0")
-        else:
+        listed = self.tracked()
+        if listed is None:
             listed = [os.path.relpath(os.path.join(folder, name), self.root)
                       for folder, _, names in os.walk(self.root) for name in names]
-            listed = [name for name in listed if not re.match(r"build\b", name) and "__pycache__" not in name]
+            listed = [name for name in listed if not re.match(r"(build\b|\.git/)", name)
+                      and not re.search(r"(^|/)(__pycache__|rxnic-run)/", name)]
         self.files = sorted(name for name in listed if name and (self.root / name).is_file())
+
+    def tracked(self):
+        """None: this is no clone, or git does not say."""
+        if not (self.root / ".git").exists() or not shutil.which("git"):
+            return None
+        done = subprocess.run(["git", "-C", self.root, "ls-files", "-z"], capture_output=True, text=True, check=False)
+        return done.stdout.split("\0") if done.returncode == 0 else None
 
     def text(self, name):
         return (self.root / name).read_text(encoding="utf-8", errors="replace")

@@ -3,6 +3,7 @@
 """Every check of check_style.py passes a small good tree and fails on each offence planted into it."""
 import pathlib
 import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -69,6 +70,21 @@ class CheckStyle(unittest.TestCase):
                 continue
             with self.subTest(check):
                 self.assertEqual(self.offences(check), [])
+
+    def test_files_that_git_does_not_have(self):
+        def git(*arguments):
+            subprocess.run(["git", "-C", self.root, *arguments], check=True, capture_output=True)
+
+        self.write("rxnic-run/report.json", "{}")
+        self.assertEqual(self.offences("layout") + self.offences("text") + self.offences("readmes"), [])  # no clone
+        if not shutil.which("git"):
+            self.skipTest("git is not installed")
+        git("init", "-q")
+        git("add", ".", ":!rxnic-run")
+        self.write("notes", "of the user, \t without a newline")
+        self.assertEqual(self.offences("layout") + self.offences("text") + self.offences("readmes"), [])
+        git("add", "notes")
+        self.assert_one("layout", "notes")
 
     def test_include_of_a_higher_floor(self):
         self.write("model/types/ids.h", LICENCE + '#include "model/core/list.h"\n')
