@@ -101,6 +101,7 @@ class CqeGenerator final : public Block {
                std::uint32_t clock_period_ps, std::uint32_t queues = 1024);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
+  std::uint64_t* counter(std::string_view name) override { return counter_of(counters_, name); }
   void complete(const sc_core::sc_object& port, void* value) override;
   void taken(const sc_core::sc_object& port, const void* value) override;
   void repeat_setup(const Give& give) const override;

@@ -37,6 +37,7 @@ class GrhScatter final : public Block {
   GrhScatter(const sc_core::sc_module_name& name, const GrhScatterParams& params, NicShared& shared);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
+  std::uint64_t* counter(std::string_view name) override { return counter_of(counters_, name); }
   const GrhScatterCounters& counters() const { return counters_; }
 
   In<ScatterJob> in{"in"};

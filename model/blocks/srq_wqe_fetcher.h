@@ -97,6 +97,7 @@ class SrqWqeFetcher final : public Block {
                 std::uint32_t rendezvous = RequesterParams{}.rendezvous);
   Cycle step(Cycle now) override;
   void hash(StateHash& h) const override;
+  std::uint64_t* counter(std::string_view name) override { return counter_of(counters_, name); }
   void complete(const sc_core::sc_object& port, void* value) override;
   void repeat_setup(const Give& give) const override;
   const SrqWqeFetcherCounters& counters() const { return counters_; }

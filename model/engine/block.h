@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <systemc>
 
 #include "model/engine/state_hash.h"
@@ -40,12 +41,14 @@ class Block : public sc_core::sc_module {
   virtual void complete(const sc_core::sc_object& port, void* value) { (void)port, (void)value; }
   // The same: a value that it takes at `port`.
   virtual void taken(const sc_core::sc_object& port, const void* value) { (void)port, (void)value; }
+  // The same: a counter of the block, which what passes the ports keeps up to date; nullptr: it has none of the name.
+  virtual std::uint64_t* counter(std::string_view name) { return (void)name, nullptr; }
   // For RTL beside the block or in its place: what was set up before the first cycle, as values at its inputs.
   using Give = std::function<void(const sc_core::sc_object& input, const DescriptorOperations& of, const void* value)>;
   virtual void repeat_setup(const Give& give) const { (void)give; }
 
-  // Cycles by activity up to the last step or settle().
-  const CycleAccount& account() const { return account_; }
+  // Cycles by activity up to the last step or settle(), of the block that is in its place, if one is.
+  const CycleAccount& account() const { return stand_in_ == nullptr ? account_ : stand_in_->account_; }
   Activity activity() const;  // in the engine's current cycle
   void settle(Cycle now);
   Cycle cycle() const;  // the engine's current one, kNever without an engine
@@ -116,6 +119,7 @@ class Block : public sc_core::sc_module {
   static constexpr bool kNoEngine = true;
   const bool* stepping_ = &kNoEngine;  // whether the engine is stepping blocks
   Engine* engine_ = nullptr;
+  const Block* stand_in_ = nullptr;  // Engine::replace()
 };
 
 }  // namespace rxnic

@@ -50,6 +50,7 @@ void Engine::add_outside(Block& block) {
 
 void Engine::replace(Block& block, Block& by) {
   *std::find(blocks_.begin(), blocks_.end(), &block) = &by;
+  block.stand_in_ = &by;
   by.engine_ = block.engine_;
   by.stepping_ = block.stepping_;
   by.may_announce_ = block.may_announce_;

@@ -38,4 +38,16 @@ constexpr C operator-(C now, const C& before) {
   return now;
 }
 
+// A counter by its key; nullptr: there is none.
+template <Counted C>
+std::uint64_t* counter_of(C& counters, std::string_view key) {
+  std::uint64_t* found = nullptr;
+  Counters<C>::for_each(
+      [&](const CounterInfo& info, std::uint64_t& n) {
+        if (info.key == key) found = &n;
+      },
+      counters);
+  return found;
+}
+
 }  // namespace rxnic

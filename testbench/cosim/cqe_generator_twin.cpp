@@ -31,6 +31,10 @@ TwinPortFacts cqe_writes(std::uint32_t slots) {
   return port;
 }
 
+// Its status is not success. A slot of compressed CQEs may look like one.
+constexpr PortCount::Condition kFailed = {
+    .field = "", .value = 0, .equal = false, .from = 8 * offsetof(Cqe, status), .bits = 8 * sizeof(Cqe::status)};
+
 }  // namespace
 
 TwinFacts cqe_generator_facts(const Params& p) {
@@ -83,7 +87,25 @@ TwinFacts cqe_generator_facts(const Params& p) {
                     write_of<CqWriteBack>("written_back", ""),
                     output_of<DmaRequest>("context_dma", 1, "")},
           .requests = "context_dma",
-          .knows_time = true};
+          .knows_time = true,
+          .counters = {{"packets", {{"in"}}},
+                       {"cqes", {{"dma", "cqes"}}},
+                       {"error_cqes", {{"written", "", {kFailed}}}},
+                       {"slots", {{"written"}}},
+                       {"compressed", {{"dma", "cqes", {{"cqes", 1, false}}}}},
+                       {"sessions", {{"dma", "", {{"cqes", 0, false}, {"cqes", 1, false}}}}},
+                       {"overruns", {{"events", "", {equals("type", EventType::kCqError)}}}},
+                       {"completion_events", {{"events", "", {equals("type", EventType::kCompletion)}}}},
+                       {"qp_events",
+                        {{"events"},
+                         {"events", "", {equals("type", EventType::kCompletion)}, true},
+                         {"events", "", {equals("type", EventType::kCqError)}, true}}},
+                       {"flush_requests", {{"flushes"}}},
+                       {"squashed",
+                        {{"out", "", {equals("drop_reason", DropReason::kSquashed)}},
+                         {"in", "", {equals("drop_reason", DropReason::kSquashed)}, true}}},
+                       {"context_reads", {{"context_dma", "", {equals("kind", DmaKind::kRead)}}}},
+                       {"context_write_backs", {{"context_dma", "", {equals("kind", DmaKind::kWrite)}}}}}};
 }
 
 }  // namespace rxnic

@@ -23,7 +23,7 @@ class DpiRtl {
   void describe();
 
   static DpiRtl& of(void* instance) { return *static_cast<DpiRtl*>(instance); }
-  static void* create() { return nullptr; }  // connect() has made it
+  static void* create(std::uint64_t) { return nullptr; }  // connect() has made it
   static void destroy(void* instance) { delete &of(instance); }
   static void* at(void* instance, std::uint32_t signal);
   static void eval(void* instance) { of(instance).pins_.exchange(); }

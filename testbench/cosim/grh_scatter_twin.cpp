@@ -11,14 +11,21 @@ namespace rxnic {
 
 TwinFacts grh_scatter_facts(const Params& p) {
   const std::uint32_t sges = p.grh_scatter.sges_per_cycle;
-  return {
-      .parameters = {{"LatencyCycles", p.grh_scatter.latency_cycles},
-                     {"SgesPerCycle", sges},
-                     {"BytesPerCycle", p.grh_scatter.bytes_per_cycle},
-                     {"WqeSlots", p.srq_wqe_fetcher.wqe_store_entries, true},
-                     {"ContextLines", std::uint64_t{p.qp_context_cache.sets} * p.qp_context_cache.ways, true}},
-      .ports = {input_of<ScatterJob>("in"), read_of<ScatterListRead, DataSegment>("lists", sges),
-                output_of<ScatteredSegment>("out", sges, "qpn"), output_without_ready<Refusal>("refusals", "line")}};
+  return {.parameters = {{"LatencyCycles", p.grh_scatter.latency_cycles},
+                         {"SgesPerCycle", sges},
+                         {"BytesPerCycle", p.grh_scatter.bytes_per_cycle},
+                         {"WqeSlots", p.srq_wqe_fetcher.wqe_store_entries, true},
+                         {"ContextLines", std::uint64_t{p.qp_context_cache.sets} * p.qp_context_cache.ways, true}},
+          .ports = {input_of<ScatterJob>("in"), read_of<ScatterListRead, DataSegment>("lists", sges),
+                    output_of<ScatteredSegment>("out", sges, "qpn"), output_without_ready<Refusal>("refusals", "line")},
+          .counters = {
+              {"packets", {{"in"}}},
+              {"segments", {{"out", "", {{"bytes", 0, false}}}}},
+              {"bytes", {{"out", "bytes"}}},
+              {"grh_areas", {{"out", "", {{"bytes", 0, false}, {"first", 1}, equals("transport", Transport::kUd)}}}},
+              {"squashed",
+               {{"out", "", {equals("drop_reason", DropReason::kSquashed), {"last", 1}}},
+                {"in", "", {equals("drop_reason", DropReason::kSquashed)}, true}}}}};
 }
 
 }  // namespace rxnic

@@ -4,12 +4,18 @@
 #include <algorithm>
 #include <bit>
 
-#include "testbench/cosim/twin_ports.h"
+#include "testbench/cosim/port_counts.h"
 
 namespace rxnic {
 
 struct RtlBlock::Port : TwinJoint {
-  using TwinJoint::TwinJoint;
+  Port(const Engine& engine, Block& block, const TwinPort& of_twin, const Twin& rtl)
+      : TwinJoint(engine, block, of_twin), counts(rtl.counters(), *this, block) {
+    const std::vector<std::string_view>& working = rtl.working();
+    works = std::find(working.begin(), working.end(), of_twin.name) != working.end();
+  }
+  PortCounts counts;
+  bool works = false;        // (R2)
   bool has_packets = false;  // its values have observers' fields (R5)
 };
 
@@ -30,7 +36,7 @@ RtlBlock::RtlBlock(const sc_core::sc_module_name& name, Engine& engine, Block& b
 RtlBlock::~RtlBlock() = default;
 
 void RtlBlock::start_of_simulation() {
-  for (const TwinPort& port : twin_->ports()) ports_.emplace_back(engine_, block_, port);
+  for (const TwinPort& port : twin_->ports()) ports_.emplace_back(engine_, block_, port, *twin_);
   refuse_missing_ports(engine_, block_, *twin_);
   for (Port& p : ports_) {
     if (p.link == nullptr) continue;
@@ -48,46 +54,47 @@ Cycle RtlBlock::step(Cycle now) {
     drive(next_);
     clock();
   }
-  const bool offered = drive(now);
+  drive(now);
   if (!failure().empty()) {  // (R4)
     engine_.stop();
     return rest(now, Activity::kStarved, kNever);
   }
+  bool works = false, passes = false;  // (R2)
   for (Port& p : ports_) {
+    if (p.twin.kind == TwinPortKind::kLookup) continue;
+    const bool moves = p.transfers() != 0;
+    works = works || (moves && p.works);
+    passes = passes || moves;
     if (p.twin.kind == TwinPortKind::kIn) take(p, now);
     if (p.twin.kind == TwinPortKind::kOut) give(p, now);
     if (p.twin.kind == TwinPortKind::kRead) read(p);
   }
-  const bool idle = *twin_->quiescent != 0 && !offered;
   clock();
   next_ = now + 1;
-  Cycle next = now + 1;  // as long as it is busy
-  if (idle) {
-    next = kNever;
-    for (const Port& p : ports_) {
-      if (p.twin.kind != TwinPortKind::kIn || p.link == nullptr || p.link->size() == 0) continue;
-      next = earliest(next, latest(p.link->head_visible_from(), now + 1));
-    }
+  const bool rested = rests_, rests = *twin_->quiescent != 0;
+  rests_ = rests;
+  const bool occupied = !rested && !passes && twin_->working().empty();
+  const bool busy = !rests || works || occupied;
+  Cycle next = rests ? kNever : now + 1;
+  for (const Port& p : ports_) {
+    if (!rests || p.twin.kind != TwinPortKind::kIn || p.link == nullptr || p.link->size() == 0) continue;
+    next = earliest(next, latest(p.link->head_visible_from(), now + 1));
   }
-  return rest(now, idle ? Activity::kStarved : Activity::kBusy, next);
+  return busy ? rest(now, Activity::kBusy, now + 1, Activity::kStarved, next) : rest(now, Activity::kStarved, next);
 }
 
-// Whether an input is valid.
-bool RtlBlock::drive(Cycle now) {
+void RtlBlock::drive(Cycle now) {
   if (twin_->now != nullptr) *twin_->now = now.count;
-  bool any = false;
   for (Port& p : ports_) {
     if (p.twin.kind == TwinPortKind::kIn) {
       const bool valid = p.link != nullptr && p.link->head_visible_from() <= now;
       p.offer(valid, p.link == nullptr ? 0 : p.link->popped());
-      any = any || valid;
     } else if (p.twin.kind == TwinPortKind::kOut) {
       p.give_room(p.link == nullptr ? p.lanes : p.link->room(now));
     }
   }
   look_up_all(ports_);
   twin_->eval();
-  return any;
 }
 
 void RtlBlock::take(Port& p, Cycle now) {
@@ -100,6 +107,7 @@ void RtlBlock::take(Port& p, Cycle now) {
         {p.number(p.model, "role", 0), p.number(p.model, "qpn", 0), p.link->operations()->observers(p.value.data())});
     if (stamp_) stamp_(buffer, now, false);
   }
+  p.counts.passes(p.model);
   p.link->take_head(now, block_);
   ++transactions_;
 }
@@ -110,6 +118,7 @@ void RtlBlock::give(Port& p, Cycle now) {
   p.get_lanes();
   for (unsigned n = 0; n < count; ++n) {
     p.get_lane(n);
+    p.counts.passes(p.lane);
     ++transactions_;
     if (p.write != nullptr) {
       p.write->write_bits(now, p.lane.data());

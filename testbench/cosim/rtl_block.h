@@ -2,10 +2,12 @@
 // A twin in the place of its block: it takes from the block's links and pushes into them what the RTL takes and gives.
 //
 //   R1  The results are those of the block, in every mode of the engine and every step order: all links pass the same
-//       values in the same cycles. The block itself does nothing any more; its counters stay zero.
-//   R2  The cycle account knows two activities: busy, and starved while the twin is quiescent without an input.
-//   R3  While it is starved the twin is not clocked, unless `always` is asked for: then it gets the cycles that it has
-//       missed before the next one in which there is something to do.
+//       values in the same cycles, and the run ends in the same one. The block itself does nothing any more.
+//   R2  Of its counters it has those that the ports show (twin_facts.h, R7). The cycle account knows two activities.
+//       Busy: the clock leaves something to do; or something passes a port at which the block works; or, of a block
+//       that names no such port, the clock takes what was left to do, and nothing passes. Otherwise starved.
+//   R3  While nothing is left to do and no input is valid the twin is not clocked, unless `always` is asked for: then
+//       it gets the cycles that it has missed before the next one in which there is something to do.
 //   R4  RTL that cannot go on (Twin::failure()) ends the simulation in that cycle.
 //   R5  Fields that only observers read are no part of the RTL's ports: what leaves has those of the packet with the
 //       same `buffer` that was taken last; without a buffer, of the oldest one of the same role and QP.
@@ -47,7 +49,7 @@ class RtlBlock final : public Block {
     std::uint64_t role = 0, qpn = 0;
     DescriptorOperations::Observers observers;
   };
-  bool drive(Cycle now);
+  void drive(Cycle now);
   void take(Port& port, Cycle now);
   void give(Port& port, Cycle now);
   void read(Port& port);
@@ -61,6 +63,7 @@ class RtlBlock final : public Block {
   std::vector<Port> ports_;
   std::map<PacketHandle, std::deque<Kept>> observers_;  // by buffer (R5)
   Cycle next_{};                                        // the twin's
+  bool rests_ = true;                                   // nothing was left to do before this cycle
   std::uint64_t clocked_ = 0, transactions_ = 0;
 };
 

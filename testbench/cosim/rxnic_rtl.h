@@ -10,6 +10,8 @@
 //   R3  Outputs follow inputs, the clock among them, when eval() is called. The clock rises when clk_i is 1 in a call
 //       and was 0 in the one before. An instance needs a cycle of reset before anything else.
 //   R4  Every function is called from one thread at a time; instances know nothing of each other.
+//   R5  What reset does not set is 0 in a new instance; when `random_init` is not 0, it is random: for the same number
+//       the same registers and memories.
 #ifndef RXNIC_TESTBENCH_COSIM_RXNIC_RTL_H
 #define RXNIC_TESTBENCH_COSIM_RXNIC_RTL_H
 
@@ -19,7 +21,7 @@
 extern "C" {
 #endif
 
-#define RXNIC_RTL_VERSION 2
+#define RXNIC_RTL_VERSION 3
 #define RXNIC_RTL_SYMBOL "rxnic_rtl"
 
 enum RxnicRtlDirection { kRxnicRtlInput = 0, kRxnicRtlOutput = 1 };
@@ -44,7 +46,7 @@ struct RxnicRtl {
   const char* block; /* the module's name */
   const struct RxnicRtlSignal* signals;
   const struct RxnicRtlParameter* parameters;
-  void* (*create)(void); /* NULL: it could not be made */
+  void* (*create)(uint64_t random_init); /* R5; NULL: it could not be made */
   void (*destroy)(void* instance);
   void* (*at)(void* instance, uint32_t signal);
   void (*eval)(void* instance);

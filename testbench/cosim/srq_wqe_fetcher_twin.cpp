@@ -82,7 +82,20 @@ TwinFacts srq_wqe_fetcher_facts(const Params& p) {
                     output_of<DmaRequest>("context_dma", 1, ""),
                     output_of<Event>("events", 1, ""),
                     output_of<WqReply>("command_replies", 1, "")},
-          .requests = "context_dma"};
+          .requests = "context_dma",
+          .counters = {{"packets", {{"in"}, {"tagged"}}},
+                       {"no_wqe", {{"out", "", {equals("drop_reason", DropReason::kNoReceiveWqe)}}}},
+                       {"no_rendezvous", {{"out", "", {equals("drop_reason", DropReason::kRendezvousFull)}}}},
+                       {"doorbells", {{"doorbells"}}},
+                       {"limit_events", {{"events", "", {equals("type", EventType::kSrqLimitReached)}}}},
+                       {"flushed", {{"out", "", {equals("role", PacketRole::kFlush)}}}},
+                       {"squashed",
+                        {{"out", "", {equals("drop_reason", DropReason::kSquashed)}},
+                         {"in", "", {equals("drop_reason", DropReason::kSquashed)}, true},
+                         {"tagged", "", {equals("drop_reason", DropReason::kSquashed)}, true}}},
+                       {"context_reads", {{"context_dma", "", {equals("kind", DmaKind::kRead)}}}},
+                       {"context_write_backs", {{"context_dma", "", {equals("kind", DmaKind::kWrite)}}}}},
+          .working = {"in", "tagged", "out", "doorbells", "dma_done", "flushes", "dma"}};
 }
 
 }  // namespace rxnic

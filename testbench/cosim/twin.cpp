@@ -101,6 +101,8 @@ class RtlTwin final : public Twin {
   RtlTwin(const RxnicRtl& rtl, const TwinFacts& facts, void* instance) : rtl_(rtl), instance_(instance) {
     if (instance_ == nullptr) throw std::runtime_error(fmt::format("{}: its RTL could not be made", rtl.block));
     requests_ = facts.requests;
+    counters_ = facts.counters;
+    working_ = facts.working;
     for (const TwinPortFacts& p : facts.ports) {
       const std::string name(p.name);
       TwinPort port{name, p.kind, p.bits, p.lanes, p.queue, {}, {}, {}};
@@ -180,13 +182,14 @@ void refuse_differences(const RxnicRtl& rtl, const TwinFacts& facts, const std::
   if (!text.empty()) throw std::invalid_argument(fmt::format("{}: is no {} of this NIC:{}", from, rtl.block, text));
 }
 
-std::unique_ptr<Twin> twin_of_file(std::string_view block, const TwinFacts& facts, const std::string& file) {
+std::unique_ptr<Twin> twin_of_file(std::string_view block, const TwinFacts& facts, const std::string& file,
+                                   std::uint64_t random_init) {
   const RxnicRtl& rtl = load_rtl(file);
   if (rtl.block != block) {
     throw std::invalid_argument(fmt::format("{}: block: found {}; expected {}", file, rtl.block, block));
   }
   refuse_differences(rtl, facts, file);
-  return std::make_unique<RtlTwin>(rtl, facts, rtl.create());
+  return std::make_unique<RtlTwin>(rtl, facts, rtl.create(random_init));
 }
 
 // `from`: the address with kDpi in front of it.
@@ -212,15 +215,26 @@ std::vector<std::string> differences(const RxnicRtl& rtl, const TwinFacts& facts
   return out;
 }
 
-std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params, const std::string& from) {
+std::vector<std::string_view> counters_at_ports(std::string_view block, const Params& params) {
+  std::vector<std::string_view> names;
+  for (const TwinCounter& c : facts_of(block, params).counters) names.push_back(c.name);
+  return names;
+}
+
+std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params, const std::string& from,
+                                std::uint64_t random_init) {
   const TwinFacts facts = facts_of(block, params);
-  if (from.starts_with(kDpi)) return twin_of_simulator(block, facts, from);
-  if (!from.empty()) return twin_of_file(block, facts, from);
+  if (from.starts_with(kDpi)) {
+    if (random_init == 0) return twin_of_simulator(block, facts, from);
+    throw std::invalid_argument(
+        fmt::format("--random-init: found with {}, RTL in a simulator, which has options of its own for it", from));
+  }
+  if (!from.empty()) return twin_of_file(block, facts, from, random_init);
   if (built_rtl().empty()) throw std::invalid_argument("no RTL was built: Verilator was not found");
   std::string found;
   for (const RxnicRtl* rtl : built_rtl()) {
     if (rtl->block != block) continue;
-    if (differences(*rtl, facts).empty()) return std::make_unique<RtlTwin>(*rtl, facts, rtl->create());
+    if (differences(*rtl, facts).empty()) return std::make_unique<RtlTwin>(*rtl, facts, rtl->create(random_init));
     found += "\n  " + parameters_text(*rtl);
   }
   throw std::invalid_argument(fmt::format(

@@ -63,7 +63,9 @@ class Twin {
   virtual std::vector<CoverPoint> cover_points() const = 0;
 
   const std::vector<TwinPort>& ports() const { return ports_; }
-  std::string_view requests() const { return requests_; }  // twin_facts.h, R4
+  std::string_view requests() const { return requests_; }                 // twin_facts.h, R4
+  const std::vector<TwinCounter>& counters() const { return counters_; }  // twin_facts.h, R7
+  const std::vector<std::string_view>& working() const { return working_; }
   std::uint8_t* clock = nullptr;
   std::uint8_t* reset_n = nullptr;
   std::uint64_t* now = nullptr;  // nullptr: it has none (twin_facts.h, R5)
@@ -72,6 +74,8 @@ class Twin {
  protected:
   std::vector<TwinPort> ports_;
   std::string_view requests_;
+  std::vector<TwinCounter> counters_;
+  std::vector<std::string_view> working_;
 };
 
 // All that were built; empty without Verilator.
@@ -80,7 +84,10 @@ std::span<const RxnicRtl* const> built_rtl();
 std::vector<std::string> differences(const RxnicRtl& rtl, const TwinFacts& facts);
 // A twin of `block` for a NIC with these parameters. `from`: a shared object, "dpi:ADDRESS" of a simulator that runs a
 // testbench with bridge/dpi, or "" for the RTL that was built with the program. Throws std::invalid_argument when there
-// is none; it says why, and what there is.
-std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params, const std::string& from = "");
+// is none; it says why, and what there is. `random_init`: rxnic_rtl.h, R5; refused for a simulator.
+std::unique_ptr<Twin> make_twin(std::string_view block, const Params& params, const std::string& from = "",
+                                std::uint64_t random_init = 0);
+// The block's counters that its ports show (twin_facts.h, R7).
+std::vector<std::string_view> counters_at_ports(std::string_view block, const Params& params);
 
 }  // namespace rxnic

@@ -12,6 +12,9 @@
 //   R5  RTL that decides by the time has it at now_i, 64 bits: the number of the cycle.
 //   R6  Bits of a value that say in which cycle it was made differ in RTL of other latencies: transactions are compared
 //       without them.
+//   R7  `counters` and `working` say what the ports show of the block's counters and of its busy cycles, for RTL in its
+//       place: a counter is a sum over values that pass, and in a cycle in which something passes a port of `working`
+//       the block is busy even if it is done with it.
 #pragma once
 
 #include <cstdint>
@@ -45,12 +48,38 @@ struct TwinPortFacts {
   std::string_view field{};
 };
 
+// What a counter counts of the values that pass a port: each one, or the sum of a field; of those that meet `where`.
+struct PortCount {
+  struct Condition {
+    std::string_view field;
+    std::uint64_t value = 0;
+    bool equal = true;
+    unsigned from = 0, bits = 0;  // of a field that is bytes: which bits of the value, in the place of `field`
+  };
+  std::string_view port;
+  std::string_view sum{};  // a field; "": 1 of each
+  std::vector<Condition> where{};
+  bool subtract = false;
+};
+
+struct TwinCounter {
+  std::string_view name;  // in the block's counters
+  std::vector<PortCount> counts;
+};
+
 struct TwinFacts {
   std::vector<TwinParameter> parameters;
   std::vector<TwinPortFacts> ports;
-  std::string_view requests{};  // "": the inputs do not depend on each other (R4)
-  bool knows_time = false;      // (R5)
+  std::string_view requests{};              // "": the inputs do not depend on each other (R4)
+  bool knows_time = false;                  // (R5)
+  std::vector<TwinCounter> counters{};      // (R7)
+  std::vector<std::string_view> working{};  // (R7)
 };
+
+template <class Enumeration>
+constexpr PortCount::Condition equals(std::string_view field, Enumeration value) {
+  return {.field = field, .value = static_cast<std::uint64_t>(value)};
+}
 
 struct TwinBlock {
   std::string_view name;

@@ -157,16 +157,20 @@ void TwinJoint::words_go() {
   std::memcpy(twin.words.at, others.data(), twin.words.bytes);
 }
 
-std::uint64_t TwinJoint::number(const std::vector<std::uint32_t>& bits_of_value, std::string_view name,
-                                std::uint64_t otherwise) const {
-  std::uint64_t found = otherwise;
+TwinJoint::Place TwinJoint::place_of(std::string_view name) const {
+  Place place;
   unsigned below = bits;  // the first field has the most significant bits
   operations().for_each_number(nullptr, [&](const FieldPath& at, std::uint64_t) {
     below -= at.field.bits;
-    const bool named = at.outer == nullptr && at.index < 0 && at.field.name == name;
-    if (named) found = get_bits(bits_of_value.data(), below, at.field.bits);
+    if (at.outer == nullptr && at.index < 0 && at.field.name == name) place = {below, at.field.bits};
   });
-  return found;
+  return place;
+}
+
+std::uint64_t TwinJoint::number(const std::vector<std::uint32_t>& bits_of_value, std::string_view name,
+                                std::uint64_t otherwise) const {
+  const Place place = place_of(name);
+  return place.bits == 0 ? otherwise : get_bits(bits_of_value.data(), place.from, place.bits);
 }
 
 std::string TwinJoint::text(const std::uint32_t* bits_of_value) const {
@@ -198,7 +202,9 @@ void reset_twin(Twin& twin) {
     if (p.kind == TwinPortKind::kIn) std::memset(p.valid.at, 0, p.valid.bytes);
   }
   *twin.clock = 0;
-  *twin.reset_n = 0;
+  *twin.reset_n = 1;
+  twin.eval();
+  *twin.reset_n = 0;  // an asynchronous reset acts when it falls, before the first clock
   twin.eval();
   clock_twin(twin);
   *twin.reset_n = 1;

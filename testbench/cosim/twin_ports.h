@@ -51,6 +51,11 @@ struct TwinJoint {
   void words_go();
   // The words that stand at an address of a read port.
   std::vector<std::uint32_t> words_at(const std::vector<std::uint32_t>& address) const;
+  // Where a field of that name is among the bits of a value; without bits: there is none.
+  struct Place {
+    unsigned from = 0, bits = 0;
+  };
+  Place place_of(std::string_view name) const;
   // A field on the port by its name; `otherwise`: there is none.
   std::uint64_t number(const std::vector<std::uint32_t>& bits_of_value, std::string_view name,
                        std::uint64_t otherwise) const;

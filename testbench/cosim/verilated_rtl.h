@@ -35,15 +35,18 @@ class VerilatedRtl {
   }
 
  private:
-  VerilatedRtl() : top_(set_up(context_)) {}
+  explicit VerilatedRtl(std::uint64_t random_init) : top_(set_up(context_, random_init)) {}
   ~VerilatedRtl() {
     top_.final();
     write_coverage(context_);
   }
-  static VerilatedContext* set_up(VerilatedContext& context) {
+  static VerilatedContext* set_up(VerilatedContext& context, std::uint64_t random_init) {
     context.threads(1);  // Verilator's library would start a thread for each further core, for which there is no work
     context.fatalOnError(false);
-    context.randReset(0);
+    constexpr int kZeros = 0, kRandom = 2;
+    context.randReset(random_init == 0 ? kZeros : kRandom);
+    constexpr std::uint64_t kSeeds = 0x7fffffff;  // Verilator's; 0 is none
+    context.randSeed(static_cast<int>(random_init % kSeeds) + 1);
     add_plusargs(context);
     return &context;
   }
@@ -57,7 +60,7 @@ class VerilatedRtl {
     context.commandArgs(static_cast<int>(arguments.size()), arguments.data());
   }
   static VerilatedRtl& of(void* instance) { return *static_cast<VerilatedRtl*>(instance); }
-  static void* create() { return new VerilatedRtl; }
+  static void* create(std::uint64_t random_init) { return new VerilatedRtl(random_init); }
   static void destroy(void* instance) { delete &of(instance); }
   static void* at(void* instance, std::uint32_t signal) { return kAt(of(instance).top_, signal); }
   static void eval(void* instance) {

@@ -14,7 +14,7 @@ import sys
 import e2e
 
 WAVES = ["--waves", "--waves-from", "--waves-to", "--waves-around"]
-RTL = ["--lockstep", "--rtl", "--clock-always"]
+RTL = ["--lockstep", "--rtl", "--clock-always", "--random-init"]
 # What --help of a command mentions.
 OPTIONS = {
     "replay": ["trace", "--config", "--set", "--loop", "--receiver", "--host", "--psn", "--pace", "--truncated",

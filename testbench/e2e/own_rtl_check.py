@@ -122,7 +122,7 @@ def compile_c(bench, name, source, *definitions):
 
 # What is changed in a right description, and what the refusal must name.
 ALTERATIONS = {
-    "version": ("rtl.version = 99", "interface: found version 99; expected 2"),
+    "version": ("rtl.version = 99", "interface: found version 99; expected 3"),
     "block": ('rtl.block = "rx_parser"', "block: found rx_parser; expected grh_scatter"),
     "width": ('--signal_of("in_i")->bits', r"signal in_i: found (\d+) bits; expected (\d+)"),
     "direction": ('signal_of("out_o")->direction = kRxnicRtlInput',
@@ -246,6 +246,19 @@ def trace(bench):
     bench.expect_equal(len(set(counts)), 1, f"cycles, packets and last pieces, in VCD and FST: {counts}")
 
 
+def unset(bench):
+    """A register that reset does not set is found by --random-init: without it it is zero."""
+    text, count = re.subn(r"assign in_ready_o = (.*?);", r"logic [63:0] unset_q;\n  always_ff @(posedge clk_i) "
+                          r"unset_q <= unset_q;\n  assign in_ready_o = (\1) && unset_q == '0;",
+                          RTL.read_text(encoding="utf-8"), flags=re.S)
+    bench.expect_equal(count, 1, "assignments of in_ready_o")
+    (bench.folder / "unset.sv").write_text(text, encoding="utf-8")
+    own = build(bench, "unset.so", "unset.sv")
+    for seed, status in (((), 0), (("--random-init", "5"), 4), (("--random-init", "5"), 4)):
+        done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", "--lockstep", f"{BLOCK}={own}", *seed)
+        bench.expect_equal(done.returncode, status, f"{seed}: {done.stderr}")
+
+
 def need_verilator():
     if not shutil.which("verilator"):
         raise e2e.Skip("verilator: it is not installed")
@@ -353,7 +366,7 @@ def usage(bench):
 
 
 CHECKS = {"same": same, "slower": slower, "fault": fault, "refusals": refusals, "usage": usage, "names": names,
-          "loops": loops,
+          "loops": loops, "unset": unset,
           "organisation": organisation, "mpi": mpi, "trace": trace}
 
 if __name__ == "__main__":

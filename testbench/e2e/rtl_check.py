@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """RTL in lockstep with the model, and in its place: --lockstep and --rtl."""
+import json
 import re
 import sys
 
@@ -56,8 +57,35 @@ def clocked(bench):
     bench.expect(answers[0] == answers[1], "in the model's place: other answers or times")
 
 
+# Counters of a block that its ports do not show.
+UNKNOWN = {BLOCK: {"elements", "failed"}, "cqe_generator": {"discarded", "context_hits", "context_misses",
+                                                            "context_reads_ahead", "unmoderated_events"}}
+CAM, FETCHER = "tag_match_cam", "srq_wqe_fetcher"
+
+
+def same_account(bench, what, model, rtl, blocks):
+    """Cycles of the run, busy ones of each block, and all counters that a report has of RTL are the model's."""
+    for figure in ("cycles", "time_ps", "rates"):
+        bench.expect_equal(rtl[figure], model[figure], f"{what}: {figure}")
+    for name, of_model in model["blocks"].items():
+        of_rtl = rtl["blocks"][name]
+        if name not in blocks:
+            bench.expect_equal(of_rtl, of_model, f"{what}: {name}")
+            continue
+        if name not in (CAM, FETCHER):  # whose model tells waiting from being busy
+            bench.expect_equal(of_rtl["busy"], of_model["busy"], f"{what}: {name}: busy")
+        bench.expect(of_rtl["busy"] >= of_model["busy"], f"{what}: {name}: busy {of_rtl['busy']}")
+        bench.expect_equal(sum(of_rtl[a] for a in ("busy", "starved", "blocked")), rtl["cycles"], f"{what}: {name}")
+        shown = of_rtl["counters"]
+        bench.expect_equal(shown, {key: of_model["counters"][key] for key in shown}, f"{what}: {name}: counters")
+        bench.expect("packets" in shown and shown["packets"] > 0, f"{what}: {name}: counts no packets")
+        if name in UNKNOWN:
+            bench.expect_equal(set(of_model["counters"]) - set(shown), UNKNOWN[name], f"{what}: {name}: not counted")
+
+
 def place(bench):
-    """With the RTL in the model's place the answers are the same, byte for byte and in their cycles."""
+    """With the RTL in the model's place the answers are the same, byte for byte and in their cycles, and the run ends
+    in the same cycle, with the same busy cycles, and counters as far as the ports show them."""
     need_rtl(bench)
     for trace in traces():
         model = bench.replay(trace, out="model")
@@ -66,6 +94,21 @@ def place(bench):
         bench.expect(answers[0] == answers[1], f"{trace.name}: other responses")
         for figure in ("cqes", "latency_ns", "packets", "events"):
             bench.expect_equal(rtl.get(figure), model.get(figure), f"{trace.name}: {figure}")
+        same_account(bench, trace.name, model, rtl, BLOCKS)
+        bench.expect_equal([use["use"] for use in rtl["rtl"]], ["rtl"] * len(BLOCKS), f"{trace.name}: uses")
+
+
+def random_init(bench):
+    """What reset does not set has no effect in the scatter engine and the WQE fetcher: random bits in its place give
+    the same, in lockstep, where the checkers hold from reset on, and in the model's place."""
+    need_rtl(bench)
+    every = f"{BLOCK},{FETCHER}"
+    reports = []
+    for seed in ((), ("--random-init", "1"), ("--random-init", "0xfedcba9876543210")):
+        done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", "--lockstep", every, *seed)
+        bench.expect_equal(done.returncode, 0, f"lockstep {seed}: {done.stderr}")
+        reports.append(bench.replay(e2e.SAMPLE, "--rtl", every, *seed))
+    bench.expect(reports[0] == reports[1] == reports[2], "in the model's place: other reports")
 
 
 def tags(bench):
@@ -81,18 +124,26 @@ def tags(bench):
                for place_of in ((), ("--rtl", "tag_match_cam"))]
     for figure in ("cqes", "latency_ns", "packets", "events"):
         bench.expect_equal(reports[1].get(figure), reports[0].get(figure), figure)
-    done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", "--lockstep", "tag_match_cam")
-    bench.expect_equal(done.returncode, 4, "no tags")
-    bench.expect("tag_match_cam: 0 transactions compared" in done.stderr, f"no tags: {done.stderr}")
+    same_account(bench, "tags", *reports, [CAM])
+    for how in ("", ":transactions"):
+        done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", "--out", "idle", "--lockstep", f"{CAM}{how},{BLOCK}")
+        bench.expect_equal(done.returncode, 5, "no tags")
+        bench.expect(done.stderr.startswith(f"rxnic: {CAM}: nothing was compared, since it had nothing to do") and
+                     BLOCK not in done.stderr, f"no tags: {done.stderr}")
+        uses = json.loads((bench.folder / "idle" / "report.json").read_text(encoding="utf-8"))["rtl"]
+        counts = {use["block"].split(".")[1]: use["transactions"] for use in uses}
+        bench.expect(counts[CAM] == 0 and counts[BLOCK] > 0, f"no tags: the report says {uses}")
 
 
 def programs(bench):
     """A program behind the option keeps its own options and its exit status; without traffic too little is compared."""
     need_rtl(bench)
-    for option, status in (("--rtl", 5), ("--lockstep", 4)):
-        done = bench.rxnic("run", "--quiet", "--out", "out", option, BLOCK, "--", "sh", "-c", "exit 5")
+    for option, status in (("--rtl", 7), ("--lockstep", 5)):
+        done = bench.rxnic("run", "--quiet", "--out", "out", option, BLOCK, "--", "sh", "-c", "exit 7")
         bench.expect_equal(done.returncode, status, f"{option}: exit status; {done.stderr}")
-    bench.expect("0 transactions compared" in done.stderr, f"says not what is too little: {done.stderr}")
+        uses = json.loads((bench.folder / "out" / "report.json").read_text(encoding="utf-8"))["rtl"]
+        bench.expect_equal([use["transactions"] for use in uses], [0], f"{option}: the report")
+    bench.expect(f"{BLOCK}: nothing was compared" in done.stderr, f"says not that nothing was compared: {done.stderr}")
 
 
 def refusals(bench):
@@ -102,14 +153,17 @@ def refusals(bench):
                              (["--lockstep", "nothing"], "nothing"),
                              (["--lockstep", BLOCK, "--rtl", BLOCK], "twice"),
                              (["--clock-always"], "--clock-always"),
+                             (["--random-init", "3"], "--random-init"),
+                             (["--random-init", "-3", "--rtl", BLOCK], "--random-init"),
+                             (["--random-init", "3", "--rtl", f"{BLOCK}=dpi:nowhere"], "--random-init"),
                              (["--rtl", BLOCK, "--set", f"{BLOCK}.latency_cycles=17"], "LatencyCycles=4")):
         done = bench.rxnic("replay", e2e.SAMPLE, "--quiet", *arguments)
         bench.expect_equal(done.returncode, 2, " ".join(arguments))
         bench.expect(words in done.stderr, f"{' '.join(arguments)}: does not name {words}: {done.stderr}")
 
 
-CHECKS = {"lockstep": lockstep, "clocked": clocked, "place": place, "tags": tags, "programs": programs,
-          "refusals": refusals}
+CHECKS = {"lockstep": lockstep, "clocked": clocked, "place": place, "random_init": random_init, "tags": tags,
+          "programs": programs, "refusals": refusals}
 
 if __name__ == "__main__":
     sys.exit(e2e.run(e2e.parser_for(__doc__, CHECKS), CHECKS))

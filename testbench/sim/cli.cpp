@@ -195,6 +195,9 @@ int run_program(int argc, const char* const* argv) {
   } catch (const LockstepError& e) {
     print_message(e.what());
     return kLockstep;
+  } catch (const NothingCompared& e) {
+    print_message(e.what());
+    return kNothingCompared;
   } catch (const std::exception& e) {
     print_message(e.what());
     return kOther;

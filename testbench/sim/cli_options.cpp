@@ -36,17 +36,18 @@ void CommonOptions::describe(CLI::App& app) {
       ->take_all();
 }
 
+// CLI11 takes a negative number for a large one, and one that is too large for the largest.
+std::string refuse_seed(const std::string& text) {
+  std::uint64_t value = 0;
+  const bool hexadecimal = text.starts_with("0x");
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data() + (hexadecimal ? 2 : 0), end, value, hexadecimal ? 16 : 10);
+  if (error == std::errc{} && at == end) return {};
+  return fmt::format("found '{}'; expected an integer from 0 to 2^64-1", text);
+}
+
 void describe_seed(CLI::App& app, std::uint64_t& seed) {
-  // CLI11 takes a negative number for a large one, and one that is too large for the largest.
-  const auto is_seed = [](const std::string& text) {
-    std::uint64_t value = 0;
-    const bool hexadecimal = text.starts_with("0x");
-    const char* const end = text.data() + text.size();
-    const auto [at, error] = std::from_chars(text.data() + (hexadecimal ? 2 : 0), end, value, hexadecimal ? 16 : 10);
-    if (error == std::errc{} && at == end) return std::string();
-    return fmt::format("found '{}'; expected an integer from 0 to 2^64-1", text);
-  };
-  app.add_option("--seed", seed, "Seed of all random numbers")->check(is_seed)->capture_default_str();
+  app.add_option("--seed", seed, "Seed of all random numbers")->check(&refuse_seed)->capture_default_str();
 }
 
 void StepOrderOption::describe(CLI::App& app) {

@@ -11,7 +11,7 @@
 
 namespace rxnic {
 
-enum ExitStatus : int { kDone = 0, kOther = 1, kUsage = 2, kTrace = 3, kLockstep = 4 };
+enum ExitStatus : int { kDone = 0, kOther = 1, kUsage = 2, kTrace = 3, kLockstep = 4, kNothingCompared = 5 };
 
 struct CommonOptions {
   std::string config;
@@ -20,6 +20,8 @@ struct CommonOptions {
   void describe(CLI::App& app);
 };
 
+// Whether a text is a seed, for an option; what is wrong with it otherwise.
+std::string refuse_seed(const std::string& text);
 // --seed.
 void describe_seed(CLI::App& app, std::uint64_t& seed);
 

@@ -82,17 +82,20 @@ bool LiveSession::finish() {
   r.params = params_;
   r.seed = options_.seed;
   r.mode = per_cycle(options_) ? "per-cycle" : "fast";
+  if (rtl_) r.rtl = rtl_->finish();
   simulation_.collect(r);
+  if (rtl_) rtl_->leave_unknown_out(r);
   r.warnings.insert(r.warnings.end(), no_effect_.begin(), no_effect_.end());
   if (recorder_) recorder_->close(simulation_.now(), r.cqes);
   const std::string report = std::filesystem::path(options_.out) / "report.json";
   write_file(report, report_json(r));
   const std::string notice = waves_ ? waves_->finish() : std::string();
   if (!notice.empty()) say(notice);
-  for (const std::string& line : rtl_ ? rtl_->finish() : std::vector<std::string>()) say(line);
+  for (const std::string& line : r.rtl.lines) say(line);
   const bool recorded = !recorder_ || !recorder_->failed();
   if (!options_.quiet) say_end(r, report);
   if (log_.error() != 0) print_message(fmt::format("{}: {}", log_.path(), std::strerror(log_.error())));
+  refuse_nothing_compared(r.rtl);
   return recorded && log_.error() == 0;
 }
 

@@ -27,7 +27,7 @@ class LiveSession {
   // Now and then, for the status line.
   void tick();
   // Ends the record, writes the report and says so. False: the record or the log is not whole, which was said. Throws
-  // std::runtime_error: the report or the waveforms cannot be completed.
+  // std::runtime_error: the report or the waveforms cannot be completed; NothingCompared.
   bool finish();
 
  private:

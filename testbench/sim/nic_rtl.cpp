@@ -3,12 +3,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
+#include <string_view>
+
+#include "model/types/splitmix.h"
 
 namespace rxnic {
 
 namespace {
+
+constexpr const char* kRtl = "rtl";
 
 Block& block_of(Nic& nic, const std::string& name) {
   for (Block* block : nic.blocks()) {
@@ -35,9 +41,16 @@ void NicRtl::add(Nic& nic) {
   for (const RtlChoice& choice : request_.rtl) add_rtl(nic, choice);
 }
 
+// Each with registers of its own.
+std::unique_ptr<Twin> NicRtl::twin_of(const RtlChoice& choice) {
+  const std::uint64_t n = made_++;
+  const std::uint64_t seed = request_.random_init ? splitmix64(splitmix64(*request_.random_init) ^ n) | 1 : 0;
+  return make_twin(choice.block, params_, choice.file, seed);
+}
+
 void NicRtl::add_lockstep(Nic& nic, const RtlChoice& choice) {
   Block& block = block_of(nic, choice.block);
-  auto twin = make_twin(choice.block, params_, choice.file);
+  auto twin = twin_of(choice);
   if (choice.transactions) {
     transactions_.emplace_back(
         block.name(),
@@ -60,39 +73,61 @@ void NicRtl::add_rtl(Nic& nic, const RtlChoice& choice) {
     leaves ? shared.stamp(buffer, station, now) : shared.stamp_taken(buffer, station, now);
   };
   const std::string module = fmt::format("{}_{}_rtl", nic.basename(), choice.block);
-  rtl_.emplace_back(block.name(),
-                    std::make_unique<RtlBlock>(module.c_str(), engine_, block,
-                                               make_twin(choice.block, params_, choice.file), stamp, request_.always));
+  rtl_.emplace_back(block.name(), std::make_unique<RtlBlock>(module.c_str(), engine_, block, twin_of(choice), stamp,
+                                                             request_.always));
 }
 
-std::vector<std::string> NicRtl::finish() {
-  std::vector<std::string> lines;
+RtlResult NicRtl::finish() {
+  RtlResult r;
   std::map<std::string, std::uint64_t> compared;  // transactions of each block, by its name without the NIC's
-  const auto count = [&](const std::string& name, std::uint64_t transactions) {
-    compared[name.substr(name.rfind('.') + 1)] += transactions;
+  const auto add = [&](const std::string& name, const char* use, std::uint64_t clocked, std::uint64_t transactions) {
+    r.uses.push_back({name, use, clocked, transactions});
+    if (std::string_view(use) != kRtl) compared[name.substr(name.rfind('.') + 1)] += transactions;
   };
   for (const auto& [name, lockstep] : lockstep_) {
     const LockstepResult result = lockstep->finish();
     if (!result.failure.empty()) throw LockstepError(result.failure);
-    count(name, result.transactions);
-    lines.push_back("lockstep: " + result.text(name));
+    add(name, "lockstep", result.clocked, result.transactions);
+    r.lines.push_back("lockstep: " + result.text(name));
   }
   for (const auto& [name, transactions] : transactions_) {
     const TransactionResult result = transactions->finish();
     if (!result.failure.empty()) throw LockstepError(result.failure);
-    count(name, result.transactions());
+    add(name, "transactions", result.clocked, result.transactions());
     const std::vector<std::string> of_block = result.lines("lockstep: " + name);
-    lines.insert(lines.end(), of_block.begin(), of_block.end());
-  }
-  for (const auto& [block, transactions] : compared) {
-    if (transactions == 0) throw LockstepError(fmt::format("{}: 0 transactions compared; expected 1 or more", block));
+    r.lines.insert(r.lines.end(), of_block.begin(), of_block.end());
   }
   for (const auto& [name, rtl] : rtl_) {
     if (!rtl->failure().empty()) throw LockstepError(fmt::format("{}: {}", name, rtl->failure()));
-    lines.push_back(
+    add(name, kRtl, rtl->clocked(), rtl->transactions());
+    r.lines.push_back(
         fmt::format("rtl: {}: {} cycles clocked, {} transactions", name, rtl->clocked(), rtl->transactions()));
   }
-  return lines;
+  for (const auto& [block, transactions] : compared) {
+    if (transactions != 0) continue;
+    r.nothing += fmt::format("{}{}: nothing was compared, since it had nothing to do in this run{}",
+                             r.nothing.empty() ? "" : "\n", block,
+                             block == "tag_match_cam" ? " (it works for SRQs with tags)" : "");
+  }
+  return r;
+}
+
+void NicRtl::leave_unknown_out(RunResult& result) const {
+  for (const RtlChoice& choice : request_.rtl) {
+    const std::vector<std::string_view> known = counters_at_ports(choice.block, params_);
+    const auto leave_out = [&](std::vector<BlockResult>& blocks) {
+      for (BlockResult& b : blocks) {
+        if (b.stem != choice.block) continue;
+        std::erase_if(b.counters, [&](const NamedCount& c) { return std::ranges::count(known, c.first) == 0; });
+      }
+    };
+    leave_out(result.blocks);
+    for (NicResult& nic : result.nics) leave_out(nic.blocks);
+  }
+}
+
+void refuse_nothing_compared(const RtlResult& result) {
+  if (!result.nothing.empty()) throw NothingCompared(result.nothing);
 }
 
 }  // namespace rxnic

@@ -13,14 +13,23 @@
 #include "testbench/cosim/rtl_block.h"
 #include "testbench/cosim/transactions.h"
 #include "testbench/sim/rtl_options.h"
+#include "testbench/sim/run_result.h"
 
 namespace rxnic {
 
-// Model and RTL differ, or too little of them was compared.
+// Model and RTL differ, or the RTL cannot go on.
 class LockstepError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+// Nothing differed, but a block had nothing to do, so that nothing of it was compared.
+class NothingCompared : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+// Throws it when it is so; for the end of a run, whose report is written all the same.
+void refuse_nothing_compared(const RtlResult& result);
 
 class NicRtl {
  public:
@@ -29,9 +38,11 @@ class NicRtl {
 
   // Before the simulation starts. Throws std::invalid_argument: there is no such RTL.
   void add(Nic& nic);
-  // After the simulation. What was compared, in lines. Throws LockstepError. A NIC may have had nothing to do for a
-  // block, but not all of them.
-  std::vector<std::string> finish();
+  // After the simulation. What was compared. Throws LockstepError. A NIC may have had nothing to do for a block, but
+  // not all of them: RtlResult::nothing.
+  RtlResult finish();
+  // Leaves counters out that the ports do not show, of blocks whose RTL is in their place.
+  void leave_unknown_out(RunResult& result) const;
 
  private:
   NicRtl(RtlRequest request, const Params& params, Engine& engine)
@@ -39,10 +50,12 @@ class NicRtl {
 
   void add_lockstep(Nic& nic, const RtlChoice& choice);
   void add_rtl(Nic& nic, const RtlChoice& choice);
+  std::unique_ptr<Twin> twin_of(const RtlChoice& choice);
 
   RtlRequest request_;
   const Params params_;
   Engine& engine_;
+  std::uint64_t made_ = 0;                                                   // twins
   std::vector<std::pair<std::string, std::unique_ptr<Lockstep>>> lockstep_;  // by the block's name
   std::vector<std::pair<std::string, std::unique_ptr<TransactionLockstep>>> transactions_;
   std::vector<std::pair<std::string, std::unique_ptr<RtlBlock>>> rtl_;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "testbench/sim/nic_rtl.h"
 #include "testbench/sim/recorded_run.h"
 #include "testbench/sim/standard_streams.h"
 #include "testbench/sim/units.h"
@@ -55,9 +56,14 @@ Pace parse_pace(const std::string& text) {
 
 // What of the RTL was compared or used.
 std::string rtl_text(const RunResult& result) {
-  std::string text = result.rtl.empty() ? "" : "\n";
-  for (const std::string& line : result.rtl) text += line + '\n';
+  std::string text = result.rtl.lines.empty() ? "" : "\n";
+  for (const std::string& line : result.rtl.lines) text += line + '\n';
   return text;
+}
+
+int end_of(const RunResult& result) {
+  refuse_nothing_compared(result.rtl);
+  return kDone;
 }
 
 }  // namespace
@@ -196,14 +202,14 @@ int ReplayCommand::replay_capture() {
   const RunResult result = replay(options_);
   for (const std::string& text : result.warnings) print_message("warning: " + text);
   write_file(folder / "report.json", report_json(result));
-  if (quiet_) return kDone;
+  if (quiet_) return end_of(result);
   std::string text = report_summary(result, terminal_style(STDOUT_FILENO));
   text += rtl_text(result);
   text += fmt::format("\nwritten: {}\n         {}\n", (folder / "report.json").string(), options_.responses_path);
   if (!options_.cqes_path.empty()) text += fmt::format("         {}\n", options_.cqes_path);
   if (options_.waves.wanted()) text += fmt::format("         {}\n", options_.waves.path);
   print_output(text);
-  return kDone;
+  return end_of(result);
 }
 
 int ReplayCommand::replay_what_if() {
@@ -227,12 +233,12 @@ int ReplayCommand::replay_what_if() {
     return kOther;
   }
   if (writes) write_file(std::filesystem::path(out_) / "report.json", report_json(run.result));
-  if (quiet_) return kDone;
+  if (quiet_) return end_of(run.result);
   std::string text = report_summary(run.result, terminal_style(STDOUT_FILENO));
   text += rtl_text(run.result);
   if (options_.waves.wanted()) text += fmt::format("\nwritten: {}\n", options_.waves.path);
   print_output(text);
-  return kDone;
+  return end_of(run.result);
 }
 
 int ReplayCommand::replay_folder() {
@@ -244,7 +250,7 @@ int ReplayCommand::replay_folder() {
     print_message(fmt::format("{}: differs from the recorded run: {}", options_.trace, run.difference));
     return kOther;
   }
-  if (quiet_) return kDone;
+  if (quiet_) return end_of(run.result);
   std::string text = report_summary(run.result, terminal_style(STDOUT_FILENO));
   text += fmt::format(
       "\nequal to the recorded run{}: {} cycles, {} events of programs, {} reads and {} writes of their memory\n"
@@ -255,7 +261,7 @@ int ReplayCommand::replay_folder() {
   text += rtl_text(run.result);
   if (options_.waves.wanted()) text += fmt::format("\nwritten: {}\n", options_.waves.path);
   print_output(text);
-  return kDone;
+  return end_of(run.result);
 }
 
 }  // namespace rxnic

@@ -125,6 +125,14 @@ void add_programs(Json& j, const RunResult& r) {
   }
 }
 
+Json rtl(const RtlResult& r) {
+  Json all = Json::array();
+  for (const RtlUse& u : r.uses) {
+    all.push_back({{"block", u.block}, {"use", u.use}, {"clocked", u.clocked}, {"transactions", u.transactions}});
+  }
+  return all;
+}
+
 // Counts are whole numbers, rates are not.
 Json figure(double value) {
   constexpr double kLargestWhole = 9007199254740992.0;  // every smaller count is a double
@@ -168,6 +176,7 @@ std::string report_json(const RunResult& r) {
     j["qps"] = qps(r.qps);
     j["sniffer"] = sniffer(r.sniffer);
   }
+  if (!r.rtl.uses.empty()) j["rtl"] = rtl(r.rtl);
   if (r.what_if) j["what_if"] = what_if(*r.what_if);
   j["warnings"] = r.warnings;
   j["cycles"] = r.cycles;

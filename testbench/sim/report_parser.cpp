@@ -277,6 +277,12 @@ RunResult parse_report(const std::string& text, const std::string& file) {
   } else {
     parse_capture(j, r);
   }
+  if (j.has("rtl")) {
+    for (const Place& u : j.at("rtl").elements()) {
+      r.rtl.uses.push_back(
+          {u.at("block").text(), u.at("use").text(), u.at("clocked").count(), u.at("transactions").count()});
+    }
+  }
   r.state_hash = parse_hash(j.at("state_hash"));
   return r;
 }

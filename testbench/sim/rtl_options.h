@@ -5,6 +5,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +21,9 @@ struct RtlChoice {
 struct RtlRequest {
   std::vector<RtlChoice> lockstep;
   std::vector<RtlChoice> rtl;
-  bool always = false;   // clock the RTL in every cycle
-  std::string folder{};  // for the waveform of a mismatch
+  bool always = false;                         // clock the RTL in every cycle
+  std::optional<std::uint64_t> random_init{};  // seed of what reset does not set
+  std::string folder{};                        // for the waveform of a mismatch
   bool wanted() const { return !lockstep.empty() || !rtl.empty(); }
 };
 
@@ -35,6 +38,8 @@ class RtlOptions {
  private:
   std::vector<std::string> lockstep_, rtl_;
   bool always_ = false;
+  std::uint64_t random_init_ = 0;
+  const CLI::Option* random_init_option_ = nullptr;
 };
 
 }  // namespace rxnic

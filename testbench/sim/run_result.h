@@ -126,6 +126,20 @@ struct WhatIfResult {
   std::vector<ComparedFigure> figures;
 };
 
+// RTL of a block of one NIC, beside the block or in its place.
+struct RtlUse {
+  std::string block;  // nic0.grh_scatter
+  std::string use;    // lockstep, transactions, rtl
+  std::uint64_t clocked = 0;
+  std::uint64_t transactions = 0;  // compared; of `rtl`: passed
+};
+
+struct RtlResult {
+  std::vector<RtlUse> uses;
+  std::vector<std::string> lines;  // what was compared or used, in words; not in the report
+  std::string nothing;             // blocks of which nothing was compared, in words
+};
+
 struct RunResult : NicResult {
   // What was run: a capture ...
   std::string trace;
@@ -149,7 +163,7 @@ struct RunResult : NicResult {
   std::string mode;  // fast, step-all, per-cycle
   std::optional<WhatIfResult> what_if;
   std::vector<std::string> warnings;
-  std::vector<std::string> rtl;  // what of the RTL was compared or used; not in the report
+  RtlResult rtl;
 
   // What happened.
   std::uint64_t cycles = 0;

@@ -157,6 +157,7 @@ WhatIfRun run_what_if(const std::string& folder, const WhatIfOptions& o) {
   if (!notice.empty() && o.say) o.say(notice);
   if (rtl) r.rtl = rtl->finish();
   simulation.collect(r);
+  if (rtl) rtl->leave_unknown_out(r);
   run.difference = state.difference();
 
   if (!was.cut.empty()) r.warnings.push_back("the record ends before the run did: " + was.cut);
