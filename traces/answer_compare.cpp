@@ -38,8 +38,8 @@ std::string words(std::uint8_t opcode, std::uint8_t syndrome) {
 }  // namespace
 
 const char* uncompared_name(Uncompared u) {
-  constexpr std::array kNames{"no_request",     "no_answer",       "qp_not_paired", "atomic_result",
-                              "too_far_behind", "lost_on_the_way", "captured_cnp",  "model_cnp"};
+  constexpr std::array kNames{"no_request",      "no_answer",    "qp_not_paired", "atomic_result", "too_far_behind",
+                              "lost_on_the_way", "captured_cnp", "model_cnp",     "unreadable"};
   static_assert(kNames.size() == kUncomparedReasons);
   return kNames[static_cast<std::size_t>(u)];
 }

@@ -50,6 +50,7 @@ enum class Uncompared : std::uint8_t {
   kLostOnTheWay,  // R3
   kCapturedCnp,
   kModelCnp,
+  kUnreadable,  // captured, with a wrong checksum
   kCount,
 };
 inline constexpr std::size_t kUncomparedReasons = static_cast<std::size_t>(Uncompared::kCount);
@@ -85,6 +86,7 @@ class AnswerCompare {
   void captured(const Headers& h, std::uint64_t packet);  // from the receiver
   // A QP of ours begins a new connection: what is left of the old one is settled.
   void restart(const Address& peer, Qpn own);
+  void leave_out(Uncompared reason) { ++counts_.uncompared[static_cast<std::size_t>(reason)]; }
   // What the model sends, in its order; `number` counts from 1, as in responses.pcap.
   void model(const Headers& h, std::uint64_t number);
   // Both are at their end: settles what is left.

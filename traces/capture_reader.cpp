@@ -38,6 +38,7 @@ void CaptureReader::refuse(std::string found, std::string expected) const {
 void CaptureReader::open() {
   pcap_.reset();
   records_ = frames_ = empty_ = times_clamped_ = cut_payloads_ = last_time_ps_ = 0;
+  cut_by_mirror_ = on_other_ports_ = icrcs_made_right_ = 0;
   first_ = {};
   cut_reason_.clear();
   errno = 0;
@@ -123,7 +124,7 @@ bool CaptureReader::next(CapturedFrame& out) {
   for (PcapRecord record; !cut_short() && next_record(record);) {
     ++records_;
     empty_ = record.wire_bytes == 0 && record.bytes.empty() ? empty_ + 1 : 0;
-    if (empty_ == kMostEmptyRecords) {  // R6
+    if (empty_ == kMostEmptyRecords) {  // R9
       cut_reason_ = std::to_string(empty_) + " records in succession without a packet";
       return false;
     }
@@ -135,7 +136,11 @@ bool CaptureReader::next(CapturedFrame& out) {
     if (!unwrap(record.link_type, out)) continue;
     link_ = out.link;
     out.filled_bytes = 0;
+    out.tunnel.reset();
+    if (out.link == LinkLayer::kEthernet) look_inside(out);
+    notice_cut(out);
     if (out.truncated) fill(out);
+    if (ignore_icrcs_) make_icrc_right(out);
     ++frames_;
     out.number = records_;
     return true;
@@ -152,12 +157,13 @@ void CaptureReader::fill(CapturedFrame& out) {
   Headers h;
   if (parse(filled_, out.link, h) != ParseStatus::kOk || h.payload_offset > kept) return;
   if (kept >= h.icrc_offset + kIcrcBytes) {  // only an FCS or a VCRC is missing
-    if (seal_ != nullptr) out.wire_bytes = static_cast<std::uint32_t>(kept);
+    if (fill_ != nullptr) out.wire_bytes = static_cast<std::uint32_t>(kept);
     return;
   }
   ++cut_payloads_;
-  if (seal_ == nullptr) return;
-  seal_(filled_, h);
+  if (fill_ == nullptr) return;
+  if (h.udp_checksum != 0) store_be16(&filled_[h.bth_offset - 2u], 0);
+  fill_(filled_, h);
   out.bytes = filled_;
   out.filled_bytes = static_cast<std::uint32_t>(filled_.size() - kept);
 }

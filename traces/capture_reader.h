@@ -16,14 +16,22 @@
 //   R5  A packet that the capture holds with all its headers, but without all of its payload or ICRC, is counted. On
 //       request it is filled: with zeros up to its length on the wire, which must be that of its headers or more, and
 //       with the ICRC (and VCRC) of that. One that lacks an FCS or VCRC alone then counts as whole. Other frames that
-//       the capture cut stay as they are.
-//   R6  A million records or blocks in succession that hold no packet are no capture: it ends there as in R3. A few KB
+//       the capture cut stay as they are. A UDP checksum of a filled packet becomes 0 (none).
+//   R6  A mirror may cut packets and write what is left as their length: a frame that ends before the length in its IP
+//       and UDP headers (GRH, LRH), which agree, was cut, and is handled so (R5). How many there were is counted.
+//   R7  A frame that is not RDMA as it stands, but carries one that is in tunnels (tunnels.h), at most kMostTunnels in
+//       each other, becomes that one; `tunnel` is the outermost. So does one that carries what looks like RoCEv2 on
+//       another port. A packet without an Ethernet header gets one with the addresses outside.
+//   R8  On request: UDP ports that are read as RoCEv2's (other_ports.h), and a wrong ICRC is made right. Both are
+//       counted.
+//   R9  A million records or blocks in succession that hold no packet are no capture: it ends there as in R3. A few KB
 //       of compressed zeros decompress to as many records as one likes.
 #pragma once
 
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,9 +39,11 @@
 #include "model/types/wire.h"
 #include "traces/capture_file.h"
 #include "traces/capture_time.h"
+#include "traces/other_ports.h"
 #include "traces/pcap_records.h"
 #include "traces/pcapng_records.h"
 #include "traces/trace_error.h"
+#include "traces/tunnels.h"
 
 struct pcap;
 
@@ -47,6 +57,7 @@ struct CapturedFrame {
   std::uint32_t filled_bytes = 0;  // the last of `bytes`: not from the capture (R5)
   bool truncated = false;          // the capture holds less than was on the wire
   LinkLayer link = LinkLayer::kEthernet;
+  std::optional<Tunnel> tunnel;  // R7
   Bytes captured() const { return bytes.first(bytes.size() - filled_bytes); }
 };
 
@@ -54,15 +65,15 @@ class CaptureReader {
  public:
   // Opens the capture anew each time it is called; the reader closes it. nullptr: errno says why not.
   using Opener = std::function<std::FILE*()>;
-  // Writes the ICRC: model/core/wire/icrc.h has one.
-  using Seal = void (*)(std::span<std::uint8_t> frame, const Headers& h);
 
   // Both throw TraceError.
   explicit CaptureReader(const std::string& path);
   CaptureReader(Opener opener, std::string name);
 
-  // R5. Before the first frame.
-  void fill_cut_payloads(Seal seal) { seal_ = seal; }
+  // Before the first frame: R5, R8.
+  void fill_cut_payloads(IcrcSeal seal) { fill_ = seal; }
+  void read_as_roce(std::vector<std::uint16_t> udp_ports, IcrcCheck check, IcrcSeal seal);
+  void take_icrcs_as_right(IcrcCheck check, IcrcSeal seal);
   // False at the end of the file (or of its readable part). Throws TraceError on a record that R1 refuses.
   bool next(CapturedFrame& out);
   // Back to before the first frame.
@@ -76,7 +87,10 @@ class CaptureReader {
   bool cut_short() const { return !cut_reason_.empty(); }  // known after next() returned false
   const std::string& cut_reason() const { return cut_reason_; }
   std::uint64_t times_clamped() const { return times_clamped_; }
-  std::uint64_t cut_payloads() const { return cut_payloads_; }  // R5; filled or not
+  std::uint64_t cut_payloads() const { return cut_payloads_; }          // R5; filled or not
+  std::uint64_t cut_by_mirror() const { return cut_by_mirror_; }        // R6
+  std::uint64_t on_other_ports() const { return on_other_ports_; }      // R8
+  std::uint64_t icrcs_made_right() const { return icrcs_made_right_; }  // R8
   // When the first record was captured; zero when that is no time that a pcap file can hold (years 1970 to 2106).
   CaptureTime start() const;
 
@@ -94,24 +108,36 @@ class CaptureReader {
   void strip_cooked(CapturedFrame& out, bool second_version);
   void onto_ethernet(CapturedFrame& out, std::size_t header_bytes, std::uint16_t ether_type, Bytes source_mac);
   void fill(CapturedFrame& out);
+  void look_inside(CapturedFrame& out);
+  void adopt(CapturedFrame& out, const std::vector<std::uint8_t>& bytes, std::size_t wire_bytes);
+  void notice_cut(CapturedFrame& out);
+  void make_icrc_right(CapturedFrame& out);
   std::uint64_t time_of(std::int64_t seconds, std::int64_t nanoseconds);
   [[noreturn]] void refuse(std::string found, std::string expected) const;
 
   Opener opener_;
   std::string name_;
-  Seal seal_ = nullptr;
+  static constexpr int kMostTunnels = 4;
+  IcrcSeal fill_ = nullptr;  // R5
+  std::vector<std::uint16_t> udp_ports_;
+  IcrcCheck check_ = nullptr;
+  IcrcSeal seal_ = nullptr;
+  bool ignore_icrcs_ = false;
   std::unique_ptr<CaptureFile> file_;
   std::unique_ptr<::pcap, Closer> pcap_;  // nullptr: a pcapng file
   PcapRecords plain_;
   PcapngRecords pcapng_;
   int link_type_ = 0;  // of a pcap file
   LinkLayer link_ = LinkLayer::kEthernet;
-  std::vector<std::uint8_t> on_ethernet_, filled_;  // bytes of a frame (R1, R5)
+  std::vector<std::uint8_t> on_ethernet_, filled_, inside_, sealed_;  // bytes of a frame (R1, R5, R7, R8)
   std::uint64_t records_ = 0;
   std::uint64_t frames_ = 0;
-  std::uint64_t empty_ = 0;  // records without a packet since the last one with one (R6)
+  std::uint64_t empty_ = 0;  // records without a packet since the last one with one (R9)
   std::uint64_t times_clamped_ = 0;
   std::uint64_t cut_payloads_ = 0;
+  std::uint64_t cut_by_mirror_ = 0;
+  std::uint64_t on_other_ports_ = 0;
+  std::uint64_t icrcs_made_right_ = 0;
   std::uint64_t last_time_ps_ = 0;
   CaptureTime first_;
   std::string cut_reason_;

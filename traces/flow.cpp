@@ -94,7 +94,7 @@ void Flow::count_request(const Headers& h, std::uint64_t packet) {
   message_bytes += h.payload_bytes;
   if (traits & kSend) largest_send = std::max(largest_send, message_bytes);
   std::uint64_t bytes = message_bytes;
-  if (traits & kHasReth) bytes = std::max<std::uint64_t>(bytes, h.length);
+  if ((traits & (kHasReth | kHasFeth)) == kHasReth) bytes = std::max<std::uint64_t>(bytes, h.length);
   if (traits & kRead) largest_read = std::max<std::uint64_t>(largest_read, h.length);
   if (traits & kHasAtomicEth) largest_read = std::max<std::uint64_t>(largest_read, bytes = kAtomicBytes);
   largest_message = std::max(largest_message, bytes);

@@ -295,7 +295,7 @@ class Planner {
     c.valid = 1;
     c.state = QpState::kRts;
     c.transport = s.transport;
-    c.access = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic;
+    c.access = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic | kRemoteFlush;
     c.qpn = s.qpn;
     c.remote_qpn = s.peer_qpn;
     c.pd = HostPlan::kPd;

@@ -13,11 +13,11 @@ namespace {
 constexpr std::size_t kCmKept = 65536;
 constexpr std::uint64_t kVotesEnough = 1024;
 constexpr std::uint32_t kCertainVote = 4;  // only one flow had that PSN
-constexpr std::uint8_t kFirstManufacturerOpcode = 0xc0;
-constexpr std::uint32_t kNakVote = 64;  // the flow sent again what the NAK asked for
+constexpr std::uint32_t kNakVote = 64;     // the flow sent again what the NAK asked for
 
 // Bytes of the region that a request names in this packet.
 std::uint64_t bytes_named(const OpcodeInfo& op, const Headers& h) {
+  if ((op.traits & kHasFeth) != 0 && (h.immediate & kFethLevelMask) != 0) return 0;  // the whole region
   if (op.traits & kHasReth) return h.length;
   return op.traits & kHasAtomicEth ? kAtomicBytes : 0;
 }
@@ -248,6 +248,7 @@ void SurveyState::answer(std::uint32_t index, const Headers& h, std::uint64_t nu
 CaptureSurvey::CaptureSurvey(FrameCheck check, const SurveyLimits& limits) : state_(std::make_unique<SurveyState>()) {
   state_->check = check;
   state_->limits = limits;
+  state_->census = CaptureCensus(limits.pause_quantum_ps);
   state_->limits.endpoints = std::min<std::size_t>(limits.endpoints, 1u << 20);
 }
 CaptureSurvey::~CaptureSurvey() = default;
@@ -255,32 +256,10 @@ CaptureSurvey::CaptureSurvey(CaptureSurvey&&) noexcept = default;
 CaptureSurvey& CaptureSurvey::operator=(CaptureSurvey&&) noexcept = default;
 
 const SurveyCounts& CaptureSurvey::counts() const { return state_->counts; }
+const CaptureCensus& CaptureSurvey::census() const { return state_->census; }
 const std::vector<EndpointCounts>& CaptureSurvey::endpoints() const { return state_->endpoints; }
 
-// R1
-void CaptureSurvey::add(const CapturedFrame& frame) {
-  Headers h;
-  const ParseStatus status = parse(frame.bytes, frame.link, h);
-  if (status == ParseStatus::kOk && (!state_->check || state_->check(frame.bytes, h))) {
-    const Bytes rest = frame.captured().subspan(h.payload_offset);
-    add(h, rest.first(std::min<std::size_t>(rest.size(), h.payload_bytes)), frame.number);
-    return;
-  }
-  ++state_->counts.frames;
-  ++(status == ParseStatus::kNotRdma ? state_->counts.not_rdma : state_->counts.damaged);
-  if (status == ParseStatus::kUnknownOpcode && h.opcode >= kFirstManufacturerOpcode) {
-    ++state_->counts.manufacturer;
-    state_->counts.manufacturer_opcodes.insert(h.opcode);
-  }
-  const bool damaged = status != ParseStatus::kNotRdma && state_->damaged.size() < SurveyState::kDamagedKept;
-  if (damaged) state_->damaged.push_back(frame.number);
-}
-
 void CaptureSurvey::set_restarts(std::vector<std::uint64_t> packets) { state_->restarts = std::move(packets); }
-
-bool CaptureSurvey::is_damaged(std::uint64_t number) const {
-  return std::binary_search(state_->damaged.begin(), state_->damaged.end(), number);
-}
 
 void CaptureSurvey::add(const Headers& h, Bytes payload, std::uint64_t number) {
   SurveyState& s = *state_;
@@ -298,6 +277,9 @@ void CaptureSurvey::add(const Headers& h, Bytes payload, std::uint64_t number) {
   ++s.endpoints[source].packets_sent;
   ++s.endpoints[destination].packets_received;
   s.endpoints[destination].marked_received += is_marked(h);
+  const bool cnp = (opcode_info(h.opcode).traits & kIsCnp) != 0;
+  s.endpoints[source].cnps_sent += cnp;
+  s.endpoints[destination].cnps_received += cnp;
   s.first_as_destination[destination] = std::min(s.first_as_destination[destination], number);
   s.flows[index].count(h);
   const std::uint32_t traits = opcode_info(h.opcode).traits;

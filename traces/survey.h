@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a capture shows of the two ends of its connections, gathered in one pass over its frames.
 //
-//   R1  Only frames that parse as RDMA, and that the caller's check (an ICRC check) accepts, are looked at; of their
-//       payload only what the capture holds.
+//   R1  Only frames that a NIC can read, and whose checksums the caller's check accepts, are looked at; of their
+//       payload only what the capture holds. What else there is: census() (capture_census.h).
 //   R2  The busier receiver is the unicast address that gets the most request packets, those to QP1 (connection
 //       management) left out; with equal counts the one with more payload bytes in them, then the one seen first as a
-//       destination. When nobody gets any, the one that gets most packets.
+//       destination. When nobody gets any, the one that gets most packets. RDMA that cannot be read counts as far as it
+//       shows its addresses and BTH, with the packet's length: it is a request unless its opcode is that of a response.
 //   R3  A QP of ours is paired with the peer's QP that our answers go to, each once (survey_pairs.h): as the caller
 //       chooses; by CM; by a UDP source port that both sides use for one QP alone; by answers, which carry the PSNs of
 //       the requests; as the only two that are left. Others are reported as unpaired, and pairs that are ambiguous.
@@ -26,6 +27,7 @@
 //   R11 P_Key 0 is none. A captured receiver that answers such packets does not check P_Keys.
 //   R12 A request that the captured receiver refused with NAK 0x62 (remote access) makes no region, and none larger,
 //       when no later one did. Neither do those behind it: the QP is in the error state.
+//   R13 A QP that only packets with a wrong ICRC name is a QP of the receiver, too: they get as far as their ICRC.
 #pragma once
 
 #include <map>
@@ -37,6 +39,7 @@
 
 #include "model/types/context.h"
 #include "model/types/wire.h"
+#include "traces/capture_census.h"
 #include "traces/capture_reader.h"
 
 namespace rxnic {
@@ -48,6 +51,7 @@ struct EndpointCounts {
   std::uint64_t marked_received = 0;    // of them marked Congestion Experienced (ECN)
   std::uint64_t requests_received = 0;  // without those to QP1
   std::uint64_t request_bytes = 0;      // payload of them
+  std::uint64_t cnps_sent = 0, cnps_received = 0;
 };
 
 enum class PairedBy : std::uint8_t { kNone, kOption, kConnectionManagement, kUdpPort, kPsn, kOnlyPair };
@@ -143,25 +147,26 @@ struct SurveyLimits {
   std::size_t flows = 65536;  // QPs, times the addresses that send to each
   std::size_t regions = 16384;
   std::size_t atomics = 16384;
-  std::size_t tags = 0;  // of all messages to all receivers
+  std::size_t tags = 0;                // of all messages to all receivers
+  std::size_t damaged_flows = 1024;    // R13
+  IcrcCheck icrc_matches = nullptr;    // of what looks like RoCEv2 on another port
+  std::uint64_t pause_quantum_ps = 0;  // 512 bit times of the captured link (capture_census.h)
 };
 
 struct SurveyCounts {
   std::uint64_t frames = 0;
   std::uint64_t rdma = 0;      // looked at
   std::uint64_t not_rdma = 0;  // other protocols
-  std::uint64_t damaged = 0;   // RDMA that does not parse, or that the check refused
+  std::uint64_t damaged = 0;   // RDMA that cannot be read (census)
   std::uint64_t ignored = 0;   // beyond a limit (R7)
-  // Of the damaged ones: with an opcode that is left to manufacturers (0xc0 to 0xff), and which those are.
-  std::uint64_t manufacturer = 0;
-  std::set<std::uint8_t> manufacturer_opcodes{};
 };
 
 struct SurveyState;
 
 class CaptureSurvey {
  public:
-  using FrameCheck = bool (*)(Bytes frame, const Headers& h);
+  // The reason for which a packet that parse() accepted is dropped; kNone: it is right.
+  using FrameCheck = DropReason (*)(Bytes frame, const Headers& h);
   explicit CaptureSurvey(FrameCheck check = nullptr, const SurveyLimits& limits = {});
   ~CaptureSurvey();
   CaptureSurvey(CaptureSurvey&&) noexcept;
@@ -172,10 +177,9 @@ class CaptureSurvey {
   void add(const CapturedFrame& frame);
   // A frame that was parsed and found good; `number` counts from 1.
   void add(const Headers& h, Bytes payload, std::uint64_t number);
-  // Whether the frame of that number is RDMA that counts as damaged. Of the first kDamagedKept.
-  bool is_damaged(std::uint64_t number) const;
 
   const SurveyCounts& counts() const;
+  const CaptureCensus& census() const;
   const std::vector<EndpointCounts>& endpoints() const;
   std::optional<Address> busier_receiver() const;  // R2; nothing: no RDMA in the capture
   ReceiverSurvey of_receiver(const Address& receiver, const ChosenPairs& pairs = {}) const;

@@ -161,6 +161,10 @@ void find_qps(const SurveyState& s, std::uint32_t me, const ChosenPairs& pairs, 
     qp.largest_send = c.largest_send;
     if (qp.transport == Transport::kUd) qp.requests = c.requests;
   }
+  for (const Flow& f : s.damaged_flows) {  // R13
+    if (f.destination != me || !by_qpn.try_emplace(raw(f.qpn), 0).second) continue;
+    result.qps.push_back(make_qp(s, f, {}, nullptr));
+  }
 }
 
 void add_notes(ReceiverSurvey& result) {

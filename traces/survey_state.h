@@ -21,7 +21,6 @@ struct SurveyState {
   static constexpr std::size_t kFlowsPerPsn = 16;
   static constexpr std::size_t kPendingAtomics = 1024;
   static constexpr std::size_t kOpenNaks = 256;
-  static constexpr std::size_t kDamagedKept = 65536;
 
   struct AddressHash {
     std::size_t operator()(const Address& a) const {
@@ -70,11 +69,14 @@ struct SurveyState {
   CaptureSurvey::FrameCheck check = nullptr;
   SurveyLimits limits;
   SurveyCounts counts;
+  CaptureCensus census;
   std::vector<EndpointCounts> endpoints;
   std::vector<std::uint64_t> first_as_destination;  // order of R2, by endpoint
   std::unordered_map<Address, std::uint32_t, AddressHash> endpoint_index;
   std::vector<Flow> flows;
   std::unordered_map<std::uint64_t, std::uint32_t> flow_index;
+  std::vector<Flow> damaged_flows;  // R13
+  std::unordered_map<std::uint64_t, std::uint32_t> damaged_index;
   std::vector<Recent> recent = std::vector<Recent>(kRecentSlots);
   std::vector<Region> regions;
   std::unordered_map<std::uint64_t, std::uint32_t> region_index;
@@ -90,7 +92,6 @@ struct SurveyState {
   std::vector<CmEnd> cm;
   std::vector<OpenNak> open_naks;
   std::vector<std::uint64_t> restarts;  // numbers of frames
-  std::vector<std::uint64_t> damaged;   // numbers of frames
 
   std::array<std::uint32_t, 2> last_endpoints{};  // looked up: the two ends of the last packet, as a rule
 
@@ -103,6 +104,8 @@ struct SurveyState {
   // A SEND WITH INVALIDATE: a later use of the key is of another region.
   void invalidate_region(std::uint32_t destination, Key key, std::uint64_t number);
   Recent& recent_slot(std::uint32_t source, std::uint32_t destination, Psn psn, std::uint64_t& key);
+  void unreadable(const CapturedFrame& frame, const Headers& h, DropReason reason);
+  void damaged(std::uint32_t source, std::uint32_t destination, const Headers& h);
   void request(std::uint32_t index, const Headers& h, std::uint64_t number);
   void answer(std::uint32_t index, const Headers& h, std::uint64_t number);
   void sent_again(std::uint32_t index, Psn psn);

@@ -144,7 +144,8 @@ bool may_send(const Qp& qp) {
 }
 
 int check_opcode(ibv_qp_type type, ibv_wr_opcode opcode) {
-  if (opcode == IBV_WR_DRIVER1) return EOPNOTSUPP;
+  constexpr unsigned kWrFlush = 14;  // IBV_WR_FLUSH of versions behind rdma-core 44
+  if (opcode == IBV_WR_DRIVER1 || static_cast<unsigned>(opcode) == kWrFlush) return EOPNOTSUPP;
   if (static_cast<unsigned>(opcode) >= kRules.size()) return EINVAL;
   if ((kRules[opcode].transports & transport_bit(type)) != 0) return 0;
   // The manual page gives it to UC, too, whose wire has no SEND with invalidate.

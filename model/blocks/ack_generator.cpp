@@ -9,15 +9,25 @@ namespace rxnic {
 
 namespace {
 
-// The memory access of an atomic. (R5)
+DmaKind kind_of(Operation operation) {
+  switch (operation) {
+    case Operation::kFlush:
+      return DmaKind::kRead;
+    case Operation::kAtomicWrite:
+      return DmaKind::kSwap;
+    case Operation::kFetchAdd:
+      return DmaKind::kFetchAdd;
+    default:
+      return DmaKind::kCompareSwap;
+  }
+}
+
+// The memory access of an atomic, or of a FLUSH. (R5)
 DmaRequest atomic_request(const AckRequest& p) {
   DmaRequest r;
-  const Operation operation = p.op().operation;
-  r.kind = operation == Operation::kAtomicWrite ? DmaKind::kSwap
-           : operation == Operation::kFetchAdd  ? DmaKind::kFetchAdd
-                                                : DmaKind::kCompareSwap;
+  r.kind = kind_of(p.op().operation);
   r.address = p.bus;
-  r.bytes = kAtomicBytes;
+  r.bytes = p.has(kFlushes) ? 1 : kAtomicBytes;
   r.operand = p.operand;
   r.compare = p.compare;
   return r;
@@ -115,7 +125,7 @@ Cycle AckGenerator::next_step(Cycle now, bool refused, bool stalled) {
 bool AckGenerator::has_room(const AckRequest& p) const {  // (R1)
   if (!p.acknowledge) return true;
   const Index flow = p.line == kNoLine ? kNone : answers_.find(raw(p.qpn));
-  const bool waits = p.has(kRead | kAtomic) || (flow != kNone && answers_.flow(flow).first != kNone);
+  const bool waits = p.has(kSaved) || (flow != kNone && answers_.flow(flow).first != kNone);
   return waits ? waiting_ < params_.answers_waiting : ready_plain_ < params_.queue_depth;
 }
 
@@ -162,11 +172,11 @@ void AckGenerator::owe(const AckRequest& p, OwedAnswer& a) {
   a.msn_before = p.msn_before;
   a.qpn = p.qpn;
   a.replay = p.outcome == Outcome::kReplay;
-  a.counted = !nak && !a.replay && p.has(kRead | kAtomic);
+  a.counted = !nak && !a.replay && p.has(kSaved);
   a.resource = p.resource;
   a.syndrome = nak ? p.syndrome : ack_syndrome(p);
   counters_.replays += a.replay;
-  if (nak || !p.has(kRead | kAtomic)) {
+  if (nak || !p.has(kSaved)) {
     a.gives_way = !nak;
     a.destination = path.headers().destination;
     if (path.knows_ack()) {
@@ -185,7 +195,7 @@ void AckGenerator::owe(const AckRequest& p, OwedAnswer& a) {
     ++counters_.reads;
     if (p.local_bytes > 0) a.needs = AnswerNeeds::kRead;
     a.read = {p.local_va, p.local_key, p.local_bytes, p.mtu, p.answer_psn, false};
-  } else if (p.has(kAtomic)) {
+  } else if (p.has(kAtomic) || p.local_bytes > 0) {
     a.needs = AnswerNeeds::kAtomic;
   }
 }
@@ -193,7 +203,7 @@ void AckGenerator::owe(const AckRequest& p, OwedAnswer& a) {
 void AckGenerator::answer(const AckRequest& p, Cycle now) {
   const Index flow = answers_.find(raw(p.qpn));
   const bool waits = flow != kNone && answers_.flow(flow).first != kNone;
-  const bool gives_way = p.outcome != Outcome::kNak && !p.has(kRead | kAtomic);
+  const bool gives_way = p.outcome != Outcome::kNak && !p.has(kSaved);
   if (waits && gives_way && answers_[answers_.flow(flow).last].gives_way) {  // (R3)
     ++counters_.coalesced;
     owe(p, answers_[answers_.flow(flow).last]);
@@ -204,7 +214,7 @@ void AckGenerator::answer(const AckRequest& p, Cycle now) {
   owe(p, a);
   const bool plain = a.needs == AnswerNeeds::kNothing;
   const bool may_be_held = gives_way && p.outcome == Outcome::kExecute;
-  const bool refused = waits && p.has(kRead | kAtomic) && refuses(p, answers_.flow(flow));
+  const bool refused = waits && p.has(kSaved) && refuses(p, answers_.flow(flow));
   if (!plain || refused) {
     a.line = p.line;
     a.residence = p.residence;

@@ -24,7 +24,8 @@
 //       bucket are carried out in the order in which they came to it, at most atomics_in_flight of all. The result is
 //       saved in the packet's responder resource before the response is sent. A replay gets the saved result, and no
 //       response when there is none. An ATOMIC WRITE likewise: its response is a READ RESPONSE ONLY without data, sent
-//       when the write is done.
+//       when the write is done. A FLUSH reads the first byte of its range there, behind the WRITEs before it, and gets
+//       the same response; one without a range reads nothing.
 //   R6  Coalescing: an ACK is held until it acknowledges coalesce_packets requests of its QP, until coalesce_timer
 //       after the first of them, or until another response of the QP is due, before which it leaves. It carries the
 //       newest PSN and MSN. ACKs of at most queue_depth / 2 QPs are held together; one beyond them, or one behind a

@@ -12,8 +12,8 @@ bool is_remote(const ScatteredSegment& p) {
   return p.role == PacketRole::kReceived && p.outcome != Outcome::kAnswer && p.op().access != 0;
 }
 
-bool does_something(const ScatteredSegment& p) {              // (R6)
-  if (p.outcome == Outcome::kReplay) return !p.has(kAtomic);  // it gets the saved result
+bool does_something(const ScatteredSegment& p) {                         // (R6)
+  if (p.outcome == Outcome::kReplay) return !p.has(kAtomic | kFlushes);  // it gets the saved result
   return p.outcome == Outcome::kExecute || p.outcome == Outcome::kAnswer;
 }
 
@@ -23,7 +23,7 @@ bool has_range(const ScatteredSegment& p) {
 bool invalidates(const ScatteredSegment& p) {
   return p.last && p.completes && p.outcome == Outcome::kExecute && p.has(kHasIeth);
 }
-bool needs_bus(const ScatteredSegment& p) { return p.has(kAtomic) && p.outcome == Outcome::kExecute; }
+bool needs_bus(const ScatteredSegment& p) { return p.has(kAtomic | kFlushes) && p.outcome == Outcome::kExecute; }
 std::uint8_t rights(const ScatteredSegment& p) { return is_remote(p) ? p.access : std::uint8_t{kLocalWrite}; }
 
 // The output of a lane for a segment: the part that is passed on unchanged, and the result.
@@ -243,7 +243,8 @@ AddressTranslator::Found AddressTranslator::find_bytes(Lookup& at, ScatteredSegm
     if (find_region(at, s.local_key, now) == Found::kWait) return Found::kWait;
     if (!allowed(s.local_key, s.local_va, s.local_bytes)) return Found::kNowhere;
     if (needs_bus(s)) {
-      if (at.region.paged_offset % kAtomicBytes != 0) return Found::kNowhere;  // it would not be aligned
+      const bool aligned = at.region.paged_offset % kAtomicBytes == 0;
+      if (s.has(kAtomic) && !aligned) return Found::kNowhere;
       const Found found = find_bus(at, s.local_va, now, s.bus);
       if (found != Found::kYes) return found;
     }

@@ -8,29 +8,9 @@
 #include "model/core/wire/icrc.h"
 #include "model/core/wire/ip_offload.h"
 #include "model/core/wire/parsed.h"
+#include "model/types/parse_reason.h"
 
 namespace rxnic {
-
-namespace {
-
-DropReason reason_of(ParseStatus status) {
-  switch (status) {
-    case ParseStatus::kFragment:
-      return DropReason::kFragment;
-    case ParseStatus::kTooShort:
-      return DropReason::kTooShort;
-    case ParseStatus::kBadLength:
-      return DropReason::kBadLength;
-    case ParseStatus::kUnknownOpcode:
-      return DropReason::kUnknownOpcode;
-    case ParseStatus::kMissingHeaders:
-      return DropReason::kMissingHeaders;
-    default:
-      return DropReason::kNone;
-  }
-}
-
-}  // namespace
 
 RxParser::RxParser(const sc_core::sc_module_name& name, const RxParserParams& params, NicShared& shared)
     : Block(name),
@@ -132,11 +112,11 @@ void RxParser::enter(Cycle now, const Parsed& parsed, std::uint32_t bytes) {
 DropReason RxParser::judge(const WireFrame& frame, ParseStatus status, ParsedPacket& p) {  // (R3)
   if (frame.too_long) return DropReason::kTooLong;
   if (frame.cut_short) return DropReason::kTruncatedInCapture;
-  const bool has_bth = status == ParseStatus::kUnknownOpcode || status == ParseStatus::kMissingHeaders;
-  if (status != ParseStatus::kOk && !has_bth) return reason_of(status);
+  if (!lengths_agree(status)) return reason_of(status);
   const Bytes bytes = shared_.packets[frame.buffer].frame_view();
   if (status == ParseStatus::kOk && !vcrc_matches(bytes, h_)) return DropReason::kVcrc;
   if (!ipv4_checksum_matches(bytes, h_)) return DropReason::kIpChecksum;
+  if (!udp_checksum_matches(bytes, h_)) return DropReason::kUdpChecksum;
   const bool multicast = h_.destination_qp == kMulticastQpn;
   if (!(multicast && h_.destination.is_multicast()) && !is_own(h_.destination)) {  // (R4)
     return DropReason::kDestinationAddress;

@@ -7,8 +7,9 @@
 //       takes it (core/wire/flow_table.h) it goes to the flow's QP as one SEND ONLY of the transport RAW, all of it
 //       payload; not when it is too long or cut short, nor on InfiniBand. Looking it up is a part of header_cycles.
 //   R3  The first of these that holds is the reason of the drop: longer than any legal packet; cut short by the
-//       capture; lengths; VCRC; IPv4 header checksum; destination address; opcode and headers (types/wire.h, R2); TVER
-//       not 0; QPN 0; a multicast QPN without a QP attached to the group. Each has its counter in the ledger.
+//       capture; lengths; VCRC; IPv4 header checksum; UDP checksum (core/wire/icrc.h, R6); destination address; opcode,
+//       headers and pad (types/wire.h, R2); TVER not 0; QPN 0; a multicast QPN without a QP attached to the group. Each
+//       has its counter in the ledger.
 //   R4  Destination address: one of the device's own, any when it has none (promiscuous), or a multicast address with
 //       the multicast QPN.
 //   R5  A multicast packet goes to every QP attached to its group, in the order in which they were attached: one copy

@@ -20,6 +20,7 @@ constexpr std::uint8_t bytes_of(std::uint32_t traits) {
   std::size_t bytes = 0;
   if (traits & kHasXrceth) bytes += kXrcethBytes;
   if (traits & kHasDeth) bytes += kDethBytes;
+  if (traits & kHasFeth) bytes += kFethBytes;
   if (traits & kHasReth) bytes += kRethBytes;
   if (traits & kHasAtomicEth) bytes += kAtomicEthBytes;
   if (traits & kHasAeth) bytes += kAethBytes;
@@ -58,12 +59,13 @@ constexpr bool is_sound(std::size_t place) {
   const OperationRow& row = kOperations[place];
   const auto count = [&row](std::uint32_t traits) { return std::popcount(row.traits & traits); };
   const bool request = (row.traits & kRequest) != 0;
+  const bool flushes = (row.traits & kFlushes) != 0;  // sent by others only
   const bool names_memory = (row.traits & (kHasReth | kHasAtomicEth | kWrite)) != 0;
   const bool answered = has_row(row.answer);
   const std::uint32_t answer = answered ? kOperations[place_of(row.answer)].traits : 0;
   return count(kFirst | kMiddle | kLast | kOnly) == 1 && count(kRequest | kResponse) == 1 && row.transports != 0 &&
-         count(kSend | kWrite | kRead | kReadResponse | kAtomic | kAckKind) == 1 && has_row(row.received) &&
-         place_of(row.operation) == place && request == is_asked_for(row.operation) &&
+         count(kSend | kWrite | kRead | kReadResponse | kAtomic | kFlushes | kAckKind) == 1 && has_row(row.received) &&
+         place_of(row.operation) == place && (request && !flushes) == is_asked_for(row.operation) &&
          names_memory == (row.access != 0) && request == answered &&
          (!request || ((answer & kResponse) != 0 && ((row.traits & kSaved) != 0) == (row.answer != Op::kAck))) &&
          (!request || ((row.traits & kHasPayload) != 0) == (row.length != LengthRule::kNone));

@@ -42,6 +42,7 @@ enum class Operation : std::uint8_t {
   kFetchAdd = 0x14,
   kSendLastInv = 0x16,
   kSendOnlyInv = 0x17,
+  kFlush = 0x1c,
   kAtomicWrite = 0x1d,
   kCnp = 0x1f,      // not an opcode of the table: stands for 0x81
   kUnknown = 0x1e,  // undefined by the table
@@ -77,6 +78,8 @@ enum OpcodeTrait : std::uint32_t {
   // requester and of max_dest_rd_atomic at the responder, which replays a duplicate from what it saved.
   kSaved = 1u << 24,
   kReturnsData = 1u << 25,  // that response carries data for a buffer of the requester
+  kFlushes = 1u << 26,      // FLUSH: answered when the WRITEs before it to its range are where FETH asks for
+  kHasFeth = 1u << 27,
 };
 
 // Which payload is legal (rules 6, lengths).
@@ -99,6 +102,8 @@ struct OpcodeInfo {
 };
 
 inline constexpr std::uint8_t kOpcodeCnp = 0x81;
+// 0xc0 to 0xff: each manufacturer's own (IBTA volume 1, table 38). On the wire none of them has a row.
+constexpr bool is_vendor_opcode(std::uint8_t opcode) { return opcode >= 0xc0; }
 constexpr std::uint8_t opcode_of(Transport t, Operation o) {
   return static_cast<std::uint8_t>(static_cast<unsigned>(t) << 5 | static_cast<unsigned>(o));
 }

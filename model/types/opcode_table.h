@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The facts of every opcode, each once: on the wire (IBTA volume 1, table 38, and 9.4 to 9.7; annexes for XRC and
-// ATOMIC WRITE), in a send WQE and in a CQE. Code that decides by opcode uses these facts, most through opcode.h and
+// The facts of every opcode, each once: on the wire (IBTA volume 1, table 38, and 9.4 to 9.7; annexes for XRC, ATOMIC
+// WRITE and FLUSH), in a send WQE and in a CQE. Code that decides by opcode uses these facts, most through opcode.h and
 // send_opcode.h; bridge/verbs, which links no other library, includes these rows.
 //
 //   R1  A new operation is a row of kOperations; the WQE that asks for it is a row of kSends, the CQE that ends it one
@@ -86,6 +86,8 @@ inline constexpr std::array kOperations{
                  LengthRule::kPart, 0, Op::kAck},
     OperationRow{Op::kAtomicWrite, "ATOMIC_WRITE", kOnRc, kAtomic | kAlone | kHasPayload | kHasReth,
                  LengthRule::kOperand, kRemoteWrite, Op::kReadResponseOnly},
+    OperationRow{Op::kFlush, "FLUSH", kOnRc, kFlushes | kAlone | kHasFeth | kHasReth, LengthRule::kNone, kRemoteFlush,
+                 Op::kReadResponseOnly},
 };
 
 // The WQE of a driver that asks for operations: one ONLY packet, or FIRST, MIDDLEs and LAST where it may have several.
@@ -97,6 +99,7 @@ struct SendRow {
   unsigned local = 0;     // transports, of a WQE that the device carries out by itself: it sends nothing
   unsigned within = ~0u;  // transports, where not all that have the operation have the WQE
 };
+// FLUSH has none: the verbs of rdma-core 44 have no WR for it. It is answered, and never sent.
 inline constexpr std::array kSends{
     SendRow{SendOpcode::kSend, 2, CqeOpcode::kSend, Op::kSendOnly, Op::kSendFirst, Op::kSendMiddle, Op::kSendLast},
     SendRow{SendOpcode::kSendImm, 3, CqeOpcode::kSend, Op::kSendOnlyImm, Op::kSendFirst, Op::kSendMiddle,

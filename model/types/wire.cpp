@@ -31,10 +31,12 @@ ParseStatus parse_transport(Bytes frame, std::size_t end, Headers& h) {
 
   const OpcodeInfo& info = opcode_info(h.opcode);
   const std::uint32_t traits = info.traits;
-  if (!(traits & kKnown) || info.transport == Transport::kRaw) return ParseStatus::kUnknownOpcode;
+  if (is_vendor_opcode(h.opcode)) return ParseStatus::kVendorOpcode;
+  if (!(traits & kKnown)) return ParseStatus::kUnknownOpcode;
   const std::size_t payload = h.bth_offset + kBthBytes + info.extension_bytes;
   const std::size_t icrc = end - kIcrcBytes;
-  if (payload + h.pad > icrc) return ParseStatus::kMissingHeaders;
+  if (payload > icrc) return ParseStatus::kMissingHeaders;
+  if (payload + h.pad > icrc) return ParseStatus::kPad;
   h.payload_offset = static_cast<std::uint16_t>(payload);
   h.icrc_offset = static_cast<std::uint16_t>(icrc);
   h.payload_bytes = static_cast<std::uint16_t>(icrc - h.pad - payload);
@@ -49,6 +51,10 @@ ParseStatus parse_transport(Bytes frame, std::size_t end, Headers& h) {
     h.qkey = load_be32(p);
     h.source_qp = Qpn{load_be24(p + 4)};
     p += kDethBytes;
+  }
+  if (traits & kHasFeth) {
+    h.immediate = load_be32(p);
+    p += kFethBytes;
   }
   if (traits & kHasReth) {
     h.va = load_be64(p);
@@ -119,22 +125,29 @@ ParseStatus parse_ipv4(Bytes frame, std::size_t at, Headers& h) {
   h.hop_limit = p[8];
   set_ipv4(h.source, p + 12);
   set_ipv4(h.destination, p + 16);
+  if (!later_fragment) h.bth_offset = static_cast<std::uint16_t>(udp + kUdpBytes);
   if (fragment & 0x3fff) return ParseStatus::kFragment;
   return parse_udp(frame, udp, at + load_be16(p + 2), h);
 }
 
-// Whether the extension headers that start with type `next` at `at` may lead to a UDP datagram for us.
-bool extension_may_hide_roce(Bytes frame, std::uint8_t next, std::size_t at) {
+// What the extension headers that start with type `next` at `at` lead to, when that may be a UDP datagram for us:
+// kFragment or kExtensionHeader. `at` becomes the offset of UDP's header, 0 when that is in another fragment.
+ParseStatus skip_extensions(Bytes frame, std::uint8_t next, std::size_t& at) {
   constexpr std::uint8_t kHopByHop = 0, kRouting = 43, kFragmentHeader = 44, kDestinationOptions = 60;
+  ParseStatus found = ParseStatus::kExtensionHeader;
   while (next == kHopByHop || next == kRouting || next == kFragmentHeader || next == kDestinationOptions) {
-    if (frame.size() < at + 8) return false;
+    if (frame.size() < at + 8) return ParseStatus::kNotRdma;
     const std::uint8_t* p = frame.data() + at;
     const bool fragment = next == kFragmentHeader;
+    if (fragment) found = ParseStatus::kFragment;
     next = p[0];
-    if (fragment && (load_be16(p + 2) & 0xfff8) != 0) return next == kProtocolUdp;
+    if (fragment && (load_be16(p + 2) & 0xfff8) != 0) {
+      at = 0;
+      return next == kProtocolUdp ? found : ParseStatus::kNotRdma;
+    }
     at += fragment ? 8 : (std::size_t{p[1]} + 1) * 8;
   }
-  return next == kProtocolUdp && is_udp_to(frame, at, kRoceV2Port);
+  return next == kProtocolUdp && is_udp_to(frame, at, kRoceV2Port) ? found : ParseStatus::kNotRdma;
 }
 
 // The 40 bytes that an IPv6 header and a GRH share.
@@ -155,12 +168,15 @@ ParseStatus parse_ipv6(Bytes frame, std::size_t at, Headers& h) {
   const std::size_t udp = at + kIpv6Bytes;
   if (p[0] >> 4 != 6) return ParseStatus::kNotRdma;
   const bool direct = p[6] == kProtocolUdp;
-  if (direct ? !is_udp_to(frame, udp, kRoceV2Port) : !extension_may_hide_roce(frame, p[6], udp)) {
-    return ParseStatus::kNotRdma;
-  }
+  std::size_t behind = udp;
+  const ParseStatus hidden = direct ? ParseStatus::kOk : skip_extensions(frame, p[6], behind);
+  if (hidden == ParseStatus::kNotRdma || (direct && !is_udp_to(frame, udp, kRoceV2Port))) return ParseStatus::kNotRdma;
   h.encapsulation = Encapsulation::kRoceV2Ipv6;
   read_ipv6_header(p, at, h);
-  if (!direct) return ParseStatus::kFragment;
+  if (!direct) {
+    if (behind != 0 && behind <= kMaxEnd - kUdpBytes) h.bth_offset = static_cast<std::uint16_t>(behind + kUdpBytes);
+    return hidden;
+  }
   return parse_udp(frame, udp, udp + load_be16(p + 4), h);
 }
 
@@ -248,32 +264,6 @@ ParseStatus parse_ethernet(Bytes frame, Headers& h) {
 ParseStatus parse(Bytes frame, LinkLayer link, Headers& out) {
   out = Headers{};
   return link == LinkLayer::kInfiniband ? parse_infiniband(frame, out) : parse_ethernet(frame, out);
-}
-
-Bytes vxlan_inner(Bytes frame) {
-  Headers h;
-  std::uint16_t type = 0;
-  const std::size_t at = skip_mac(frame, type, h);
-  std::size_t udp = 0;
-  std::size_t end = 0;
-  if (type == kEtherTypeIpv4 && frame.size() >= at + kIpv4Bytes) {
-    const std::uint8_t* p = frame.data() + at;
-    if (p[0] >> 4 != 4 || p[9] != kProtocolUdp || (load_be16(p + 6) & 0x3fff) != 0) return {};
-    udp = at + std::size_t{p[0] & 15u} * 4;
-    end = at + load_be16(p + 2);
-  } else if (type == kEtherTypeIpv6 && frame.size() >= at + kIpv6Bytes) {
-    const std::uint8_t* p = frame.data() + at;
-    if (p[0] >> 4 != 6 || p[6] != kProtocolUdp) return {};
-    udp = at + kIpv6Bytes;
-    end = udp + load_be16(p + 4);
-  } else {
-    return {};
-  }
-  const std::size_t inner = udp + kUdpBytes + kVxlanBytes;
-  if (end > frame.size() || inner > end || !is_udp_to(frame, udp, kVxlanPort)) return {};
-  constexpr std::uint8_t kVniValid = 0x08;
-  if (!(frame[udp + kUdpBytes] & kVniValid)) return {};
-  return frame.subspan(inner, end - inner);
 }
 
 }  // namespace rxnic

@@ -80,7 +80,7 @@ struct Headers {
   std::uint64_t original = 0;   // AtomicAckETH
   std::uint32_t qkey = 0;       // DETH
   Qpn source_qp{};              // DETH
-  std::uint32_t immediate = 0;  // ImmDt, or the rkey of IETH
+  std::uint32_t immediate = 0;  // ImmDt, the rkey of IETH, or FETH
   Srqn xrc_srq{};               // XRCETH
 
   bool operator==(const Headers&) const = default;
@@ -89,21 +89,24 @@ static_assert(sizeof(Headers) <= 176, "one per packet in flight");
 
 enum class ParseStatus : std::uint8_t {
   kOk,
-  kNotRdma,    // another protocol: not an error. Also a frame that ends before its protocol is known
-  kFragment,   // UDP that may be RoCEv2 in an IP fragment or after an IPv6 extension header
-  kTooShort,   // RDMA by its link or UDP port, but it ends before the end of its BTH and ICRC
-  kBadLength,  // the IP, UDP, GRH or LRH length disagrees with the frame or with another one, or with R5
+  kNotRdma,          // another protocol: not an error. Also a frame that ends before its protocol is known
+  kFragment,         // UDP that may be RoCEv2 in an IP fragment
+  kExtensionHeader,  // RoCEv2 after an IPv6 extension header
+  kTooShort,         // RDMA by its link or UDP port, but it ends before the end of its BTH and ICRC
+  kBadLength,        // the IP, UDP, GRH or LRH length disagrees with the frame or with another one, or with R5
   kUnknownOpcode,
-  kMissingHeaders,  // shorter than the extension headers of its opcode and its pad count
+  kVendorOpcode,    // 0xc0 to 0xff: the manufacturer's
+  kMissingHeaders,  // shorter than the extension headers of its opcode
+  kPad,             // its pad count is larger than what follows its headers
 };
 
-// Reads the headers of one frame that starts at the link layer. On kNotRdma nothing else is valid; on the other errors
-// the fields read so far are.
-ParseStatus parse(Bytes frame, LinkLayer link, Headers& out);
+// Whether BTH and lengths were read: the checksums can be looked at.
+constexpr bool lengths_agree(ParseStatus s) { return s == ParseStatus::kOk || s >= ParseStatus::kUnknownOpcode; }
 
-// The Ethernet frame inside a VXLAN frame (RFC 7348, UDP port 4789); empty when it is not VXLAN. A NIC does not decode
-// it: this is for captures taken in front of a tunnel's end.
-Bytes vxlan_inner(Bytes frame);
+// Reads the headers of one frame that starts at the link layer. On kNotRdma nothing else is valid; on the other errors
+// the fields read so far are; bth_offset is 0 when the frame does not say
+// where a BTH is (a later fragment).
+ParseStatus parse(Bytes frame, LinkLayer link, Headers& out);
 
 // Application data of a packet that parse() accepted or build() wrote.
 inline Bytes payload_of(Bytes frame, const Headers& h) { return frame.subspan(h.payload_offset, h.payload_bytes); }

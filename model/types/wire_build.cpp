@@ -128,6 +128,10 @@ void write_transport(const Headers& h, std::uint8_t* p) {
     store_be32(p + 4, raw(h.source_qp) & k24Bits);
     p += kDethBytes;
   }
+  if (info.traits & kHasFeth) {
+    store_be32(p, h.immediate);
+    p += kFethBytes;
+  }
   if (info.traits & kHasReth) {
     store_be64(p, h.va);
     store_be32(p + 8, raw(h.rkey));

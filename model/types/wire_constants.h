@@ -3,7 +3,7 @@
 // of fields that have a meaning of their own. Sizes are bytes.
 //
 //   R1  InfiniBand: IBTA volume 1, 5.2 (headers), 7.3 and 7.4 (LRH, GRH, CRCs), 9 (BTH and extension headers).
-//   R2  RoCE: annexes A16 (RoCEv1) and A17 (RoCEv2); IPv4: RFC 791; IPv6: RFC 8200; UDP: RFC 768; VXLAN: RFC 7348.
+//   R2  RoCE: annexes A16 (RoCEv1) and A17 (RoCEv2); IPv4: RFC 791; IPv6: RFC 8200; UDP: RFC 768.
 //   R3  A path MTU is 256 << n, n = 0..4; where a field holds its code the code is n + 1 (IBTA volume 1, 12.6 and
 //       ibv_mtu).
 //   R4  A message of n bytes is max(1, ceil(n / MTU)) packets, and has at most 2^31 bytes (rules 6).
@@ -31,7 +31,6 @@ inline constexpr std::size_t kMaxIpv4Bytes = 60;
 inline constexpr std::uint16_t kFragmentOffset = 0x1fff, kMoreFragments = 0x2000;  // of the field at byte 6
 inline constexpr std::size_t kIpv6Bytes = 40;
 inline constexpr std::size_t kUdpBytes = 8;
-inline constexpr std::size_t kVxlanBytes = 8;
 inline constexpr std::size_t kIcrcBytes = 4;
 inline constexpr std::size_t kVcrcBytes = 2;    // InfiniBand links
 inline constexpr std::size_t kFcsBytes = 4;     // Ethernet
@@ -45,6 +44,7 @@ inline constexpr std::size_t kAethBytes = 4;
 inline constexpr std::size_t kAtomicAckEthBytes = 8;
 inline constexpr std::size_t kImmDtBytes = 4;
 inline constexpr std::size_t kIethBytes = 4;
+inline constexpr std::size_t kFethBytes = 4;
 inline constexpr std::size_t kDethBytes = 8;
 inline constexpr std::size_t kXrcethBytes = 4;
 inline constexpr std::size_t kCnpReservedBytes = 16;
@@ -58,11 +58,13 @@ inline constexpr std::uint8_t kProtocolTcp = 6;  // IPv4's protocol, IPv6's next
 inline constexpr std::uint8_t kProtocolUdp = 17;
 inline constexpr std::uint8_t kNextHeaderIba = 0x1b;  // of a GRH: a BTH follows
 inline constexpr std::uint16_t kRoceV2Port = 4791;
-inline constexpr std::uint16_t kVxlanPort = 4789;
 
-inline constexpr std::uint32_t k24Bits = 0xff'ffff;    // a QPN, SRQN, PSN or MSN
-inline constexpr Qpn kGsiQpn{1};                       // of connection management
-inline constexpr Qpn kMulticastQpn{k24Bits};           // the destination of a multicast packet
+inline constexpr std::uint32_t k24Bits = 0xff'ffff;  // a QPN, SRQN, PSN or MSN
+inline constexpr Qpn kGsiQpn{1};                     // of connection management
+inline constexpr Qpn kMulticastQpn{k24Bits};         // the destination of a multicast packet
+// FETH (IBTA volume 1, annex on memory placement extensions): bits 4 and 5 are the selectivity level, 0 a range, 1 the
+// whole region; bits 0 to 3 the placement type.
+inline constexpr std::uint32_t kFethLevelMask = 0x30, kFethRegion = 0x10;
 inline constexpr std::uint16_t kPkeyBase = 0x7fff;     // the partition; the bit above: full member
 inline constexpr std::uint16_t kDefaultPkey = 0xffff;  // a full member of the default partition
 inline constexpr std::uint8_t kDefaultHopLimit = 64;   // senders start from it

@@ -18,6 +18,7 @@ RTL = ["--lockstep", "--rtl", "--clock-always", "--random-init"]
 # What --help of a command mentions.
 OPTIONS = {
     "replay": ["trace", "--config", "--set", "--loop", "--receiver", "--host", "--psn", "--pace", "--truncated",
+               "--icrc", "--udp-port",
                "--out", "--cqes", "--seed", "--step-all", "--per-cycle", "--step-order", *WAVES, *RTL, "--quiet",
                "--help", "--responses-limit", "--pair"],
     "params": ["section", "--config", "--set", "--evidence", "--json", "--toml", "--memory", "--help"],
@@ -57,6 +58,8 @@ def usage(bench):
             ([*replay, "--pace", "fast"], "--pace", "fast", "line-rate"),
             ([*replay, "--pace", "-1"], "--pace", "-1"),
             ([*replay, "--pace", "nan"], "--pace", "nan"),
+            ([*replay, "--icrc", "no"], "--icrc", "no", "ignore"),
+            ([*replay, "--udp-port", "70000"], "--udp-port", "70000"),
             ([*replay, "--receiver", "somebody"], "--receiver", "somebody"),
             ([*replay, "--pair", "0x11"], "--pair", "0x11", "QP=PEER_QP"),
             ([*replay, "--pair", "0x999=0x21"], "--pair", "0x999", "connected QP of the receiver"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a capture, as they are and compressed: the reader (with and without filled payloads), the survey and the
-// host plan end in a TraceError or in counts. A name or a limit that grows with the input would show as memory.
+// Any bytes as a capture, as they are and compressed: the reader (with and without filled payloads, other UDP ports and
+// ICRCs made right), tunnels, the survey and the host plan end in a TraceError or in counts. A name or a limit that
+// grows with the input would show as memory.
 #include <zlib.h>
 #include <zstd.h>
 
@@ -12,21 +13,26 @@
 #include <vector>
 
 #include "model/core/wire/icrc.h"
+#include "model/core/wire/parsed.h"
+#include "model/types/parse_reason.h"
 #include "traces/answer_compare.h"
 #include "traces/capture_reader.h"
 #include "traces/host_plan.h"
 #include "traces/survey.h"
+#include "traces/unreadable_requests.h"
 
 namespace {
 
 void look_at(rxnic::CaptureReader& reader) {
   using namespace rxnic;
-  const CaptureSurvey survey = survey_capture(reader);
+  CaptureSurvey survey(&wrong_checksum, SurveyLimits{.icrc_matches = &icrc_matches, .pause_quantum_ps = 5120});
+  for (CapturedFrame f; reader.next(f);) survey.add(f);
   for (const EndpointCounts& end : survey.endpoints()) {
     const ReceiverSurvey receiver = survey.of_receiver(end.address);
     const HostPlan plan = make_host_plan(receiver, {});
     if (plan.qps.size() != receiver.qps.size()) std::abort();
     AnswerCompare compare(receiver);
+    UnreadableRequests unreadable(receiver);
     reader.rewind();
     std::uint64_t last = 0;
     for (CapturedFrame f; reader.next(f);) {
@@ -34,7 +40,12 @@ void look_at(rxnic::CaptureReader& reader) {
       last = f.time_ps;
       if (f.filled_bytes > f.bytes.size() || f.wire_bytes < f.bytes.size()) std::abort();
       Headers h;
-      if (parse(f.bytes, f.link, h) != ParseStatus::kOk) continue;
+      const ParseStatus status = parse(f.bytes, f.link, h);
+      if (status != ParseStatus::kOk) {
+        if (status != ParseStatus::kNotRdma) unreadable.request(f, h, reason_of(status));
+        continue;
+      }
+      unreadable.answer(f, h);
       if (h.destination == end.address) compare.request(h);
       if (h.source != end.address) continue;
       compare.captured(h, f.number);
@@ -101,7 +112,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     try {
       rxnic::CaptureReader reader([data, size] { return ::fmemopen(const_cast<std::uint8_t*>(data), size, "rb"); },
                                   "input");
-      if (fill) reader.fill_cut_payloads(&rxnic::seal);
+      if (fill) {
+        reader.fill_cut_payloads(&rxnic::seal);
+        reader.read_as_roce({4790, 1021}, &rxnic::icrc_matches, &rxnic::seal);
+        reader.take_icrcs_as_right(&rxnic::icrc_matches, &rxnic::seal);
+      }
       look_at(reader);
     } catch (const rxnic::TraceError&) {
       // named: all is well

@@ -11,6 +11,8 @@
 
 #include "model/core/wire/icrc.h"
 #include "model/types/wire.h"
+#include "traces/other_ports.h"
+#include "traces/tunnels.h"
 
 namespace {
 
@@ -40,7 +42,11 @@ void check(Bytes input, LinkLayer link) {
   const std::vector<std::uint8_t> exact(input.begin(), input.end());  // so that a read past the end is seen
   Headers h;
   const ParseStatus status = parse(exact, link, h);
-  vxlan_inner(exact);
+  if (link == LinkLayer::kEthernet) {
+    const auto carried = open_tunnel(exact, exact.size());
+    require(!carried || carried->begin <= carried->end, "tunnels R2: what is inside ends behind its begin");
+    looks_like_roce(exact, &icrc_matches);
+  }
   if (status != ParseStatus::kOk) return;
   require(std::size_t{h.icrc_offset} + kIcrcBytes <= exact.size(), "R1: the packet ends inside its frame");
   require(h.payload_offset + h.payload_bytes + h.pad == h.icrc_offset, "payload and pad reach to the ICRC");

@@ -9,10 +9,12 @@
 #include <stdexcept>
 
 #include "model/core/wire/icrc.h"
+#include "model/core/wire/parsed.h"
 #include "model/params/config.h"
 #include "model/params/no_effect.h"
 #include "model/types/syndrome.h"
 #include "testbench/sim/capture_facts.h"
+#include "testbench/sim/capture_notes.h"
 #include "testbench/sim/cqe_log.h"
 #include "testbench/sim/host_setup.h"
 #include "testbench/sim/latencies.h"
@@ -54,9 +56,8 @@ std::string host_text(const HostOptions& o, const HostPlan& plan) {
   return text;
 }
 
+constexpr std::uint64_t kPauseQuantumBits = 512;        // IEEE 802.3, 31B.2
 constexpr std::size_t kMaxTags = std::size_t{1} << 24;  // of the capture's messages, kept in memory: 128 MiB
-
-bool is_intact(Bytes frame, const Headers& h) { return icrc_matches(frame, h) && ipv4_checksum_matches(frame, h); }
 
 bool withholds(const HostPlan& plan) {
   return std::any_of(plan.queues.begin(), plan.queues.end(), [](const QueuePlan& q) { return !q.hold_after.empty(); });
@@ -250,9 +251,13 @@ RunResult replay(const ReplayOptions& o) {
   // (1) survey
   CaptureReader reader(o.trace);
   if (o.fill_truncated) reader.fill_cut_payloads(&seal);
+  reader.read_as_roce(o.udp_ports, &icrc_matches, &seal);
+  if (o.ignore_icrcs) reader.take_icrcs_as_right(&icrc_matches, &seal);
   Progress surveying("survey", o.progress);
-  const SurveyLimits limits{.tags = host_options.tags != 0 ? kMaxTags : 0};
-  CaptureSurvey survey(&is_intact, limits);
+  const SurveyLimits limits{.tags = host_options.tags != 0 ? kMaxTags : 0,
+                            .icrc_matches = &icrc_matches,
+                            .pause_quantum_ps = kPauseQuantumBits * 1000 / r.params.nic.link_gbps};
+  CaptureSurvey survey(&wrong_checksum, limits);
   SnifferSurvey sniffer;
   Vcrcs vcrcs;
   for (CapturedFrame frame; reader.next(frame);) {
@@ -263,17 +268,11 @@ RunResult replay(const ReplayOptions& o) {
       surveying.update(reader.position(), reader.size(), fmt::format("{} packets", frame.number));
   }
   if (reader.frames() == 0) throw TraceError(o.trace, 0, "no packet", "a capture with packets");
-  if (reader.cut_short()) r.warnings.push_back("the trace ends early: " + reader.cut_reason());
-  if (reader.cut_payloads() != 0) {
-    const std::string packets = fmt::format("the capture cut the payloads of {} packets", reader.cut_payloads());
-    if (o.fill_truncated) r.assumptions.push_back(packets + ": what is missing is zeros, and their ICRCs are right");
-    if (!o.fill_truncated) r.warnings.push_back(packets + ": they are dropped (--truncated fill puts zeros there)");
-  }
   r.captured = reader.frames();
   r.sniffer.clock_steps = reader.times_clamped();
   const SnifferEffects effects = sniffer.finish();
   if (effects.any_change()) {  // once more, without them
-    survey = CaptureSurvey(&is_intact, limits);
+    survey = CaptureSurvey(&wrong_checksum, limits);
     std::vector<std::uint64_t> restarts;
     for (const SnifferEffects::NewConnection& c : effects.restarts) restarts.push_back(c.packet);
     survey.set_restarts(std::move(restarts));
@@ -281,9 +280,11 @@ RunResult replay(const ReplayOptions& o) {
     SnifferFilter filter(reader, effects);
     for (CapturedFrame frame; filter.next(frame);) survey.add(frame);
   }
+  note_capture(o, reader, survey, r);
   const CaptureTime start = reader.start();
   const Address receiver = choose_receiver(o, survey, r.receiver_choice);
   r.receiver = receiver.text();
+  note_receiver(survey, receiver, r);
   const ChosenPairs pairs = parse_pairs(o.pairs);
   const ReceiverSurvey seen = survey.of_receiver(receiver, pairs);
   check_pairs(pairs, seen);
@@ -296,15 +297,6 @@ RunResult replay(const ReplayOptions& o) {
   r.assumptions.insert(r.assumptions.end(), seen.notes.begin(), seen.notes.end());
   r.assumptions.insert(r.assumptions.end(), plan.notes.begin(), plan.notes.end());
 
-  if (const SurveyCounts& counts = survey.counts(); counts.manufacturer != 0) {
-    std::string opcodes;
-    for (const std::uint8_t opcode : counts.manufacturer_opcodes)
-      opcodes += fmt::format("{}{:#x}", opcodes.empty() ? "" : ", ", opcode);
-    r.warnings.push_back(
-        fmt::format("{} packets have opcodes of a manufacturer ({}): nothing says what they are, and the "
-                    "model drops those to the receiver",
-                    counts.manufacturer, opcodes));
-  }
   if (!vcrcs.captured()) r.assumptions.push_back("no VCRC is right: the capture does not keep them");
 
   // (2) build
@@ -313,9 +305,9 @@ RunResult replay(const ReplayOptions& o) {
   AnswerCompare compare(seen, CompareOptions{.atomic_results = plan.atomics_comparable,
                                              .withheld_wqes = withholds(plan),
                                              .strict_by_naks = host_options.resynchronise});
+  UnreadableRequests unreadable(seen);
   SnifferFilter filter(reader, effects);
-  ReplayStream stream(filter, receiver, plan, compare, replaying);
-  stream.set_survey(survey);
+  ReplayStream stream(filter, receiver, plan, compare, unreadable, replaying);
   if (!vcrcs.captured()) stream.leave_vcrcs_out();
   Answers answers(compare, plan, o.responses_path, o.responses_limit, start);
   Latencies latencies(r.params.nic.clock_period_ps);
@@ -357,7 +349,15 @@ RunResult replay(const ReplayOptions& o) {
   latencies.collect(r);
   compare.finish();
   const CompareCounts& c = compare.counts();
-  r.answers = {c.compared, c.equal, c.given, c.different, {}, compare.differences(), compare.rules()};
+  r.answers = {c.compared,
+               c.equal,
+               c.given,
+               c.different,
+               {},
+               compare.differences(),
+               compare.rules(),
+               unreadable.answered(),
+               unreadable.notes()};
   for (std::size_t i = 0; i < kUncomparedReasons; ++i) {
     if (c.uncompared[i] != 0)
       r.answers.uncompared.emplace_back(uncompared_name(static_cast<Uncompared>(i)), c.uncompared[i]);

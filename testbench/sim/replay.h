@@ -20,8 +20,10 @@ struct ReplayOptions {
   std::string receiver;  // address; empty: the busier side
   std::string host;      // traces/host_plan.h, "receive=srq,depth=1024,..."
   bool strict_psn = false;
-  bool fill_truncated = false;  // traces/capture_reader.h, R5
-  std::string pairs;            // "0x11=0x21,...": QPs of the receiver and their peers' QPs
+  bool fill_truncated = false;           // traces/capture_reader.h, R5
+  bool ignore_icrcs = false;             // R8
+  std::vector<std::uint16_t> udp_ports;  // R8
+  std::string pairs;                     // "0x11=0x21,...": QPs of the receiver and their peers' QPs
   Pace pace;
   std::string config;
   std::vector<std::string> overrides;

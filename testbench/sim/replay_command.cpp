@@ -18,8 +18,8 @@ namespace rxnic {
 namespace {
 
 // Options that say something about a capture: a recorded run says it itself.
-constexpr const char* kOfCaptures[] = {"--receiver",        "--host",      "--psn", "--pace", "--cqes", "--seed",
-                                       "--responses-limit", "--truncated", "--pair"};
+constexpr const char* kOfCaptures[] = {"--receiver",        "--host",      "--psn",  "--pace", "--cqes",    "--seed",
+                                       "--responses-limit", "--truncated", "--pair", "--icrc", "--udp-port"};
 
 // A run never writes over the trace that it reads.
 void refuse_trace_as_output(const std::string& trace, const std::string& written) {
@@ -112,9 +112,20 @@ void ReplayCommand::describe(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--truncated", truncated_,
                  "Packets whose payload the capture cut short (a snap length): drop, or fill (zeros for what is\n"
-                 "missing, up to the length in their headers; their ICRCs are taken as right)")
+                 "missing, up to the length in their headers; their ICRCs cannot be checked). A packet that is\n"
+                 "shorter than its IP length was cut by a mirror")
       ->check(CLI::IsMember({"drop", "fill"}))
       ->capture_default_str();
+  app.add_option("--icrc", icrc_,
+                 "Packets with a wrong ICRC, as FPGAs, switches and mirrors that change packets write them: check\n"
+                 "(they are dropped), or ignore (they are taken as right, answers of the captured receiver, too)")
+      ->check(CLI::IsMember({"check", "ignore"}))
+      ->capture_default_str();
+  app.add_option("--udp-port", udp_ports_,
+                 "A UDP port that carries RoCEv2 besides 4791; may be given several times. A warning names ports\n"
+                 "with what looks like it")
+      ->check(CLI::Range(1, 65535))
+      ->type_name("PORT");
   app.add_option(
          "--out", out_,
          "Folder for report.json and responses.pcap (times are the capture's: mergecap puts both in one file);\n"
@@ -147,6 +158,8 @@ int ReplayCommand::run() {
   options_.pace = parse_pace(pace_);
   options_.strict_psn = psn_ == "strict";
   options_.fill_truncated = truncated_ == "fill";
+  options_.ignore_icrcs = icrc_ == "ignore";
+  options_.udp_ports.assign(udp_ports_.begin(), udp_ports_.end());
   const bool per_cycle = per_cycle_ || waves_.wanted() || rtl_.per_cycle();
   if (step_all_ && per_cycle) {
     throw std::invalid_argument("--step-all and --per-cycle (of --waves and --lockstep, too) exclude each other");

@@ -34,6 +34,8 @@ class ReplayCommand {
   std::string pace_ = "captured";
   std::string psn_ = "resynchronise";
   std::string truncated_ = "drop";
+  std::string icrc_ = "check";
+  std::vector<std::uint32_t> udp_ports_;
   bool step_all_ = false, per_cycle_ = false, quiet_ = false;
 };
 

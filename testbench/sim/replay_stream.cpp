@@ -7,6 +7,8 @@
 
 #include "model/core/responder/responder.h"
 #include "model/core/wire/icrc.h"
+#include "model/core/wire/parsed.h"
+#include "model/types/parse_reason.h"
 
 namespace rxnic {
 
@@ -17,8 +19,8 @@ constexpr std::uint64_t kProgressFrames = 4096;
 }  // namespace
 
 ReplayStream::ReplayStream(SnifferFilter& reader, const Address& receiver, const HostPlan& plan, AnswerCompare& compare,
-                           Progress& progress)
-    : reader_(reader), receiver_(receiver), compare_(compare), progress_(progress) {
+                           UnreadableRequests& unreadable, Progress& progress)
+    : reader_(reader), receiver_(receiver), compare_(compare), unreadable_(unreadable), progress_(progress) {
   for (const QpPlan& qp : plan.qps) {
     if (is_reliable(qp.context.transport) && raw(qp.context.remote_qpn) != 0) {
       by_peer_[{qp.context.remote, raw(qp.context.remote_qpn)}].plan = &qp;
@@ -62,16 +64,25 @@ bool ReplayStream::next(Stimulus& item) {
     const bool to_itself = status == ParseStatus::kOk && headers_.destination == receiver_ && is_request(headers_);
     if (status != ParseStatus::kNotRdma && headers_.source == receiver_ && !to_itself) {
       ++from_receiver_;
-      if (status == ParseStatus::kOk && from_receiver(headers_, item)) return true;
+      if (status != ParseStatus::kOk) continue;
+      if (unreadable_reason(status) != DropReason::kNone) {
+        if ((opcode_info(headers_.opcode).traits & kResponse) != 0) compare_.leave_out(Uncompared::kUnreadable);
+      } else if (from_receiver(headers_, item)) {
+        return true;
+      }
       continue;
     }
     if (status != ParseStatus::kNotRdma && is_for_another(headers_)) {
       ++to_others_;
       continue;
     }
-    const bool whole = survey_ == nullptr || !survey_->is_damaged(frame_.number);
-    if (status == ParseStatus::kOk && headers_.destination == receiver_ && is_request(headers_) && whole) {
-      compare_.request(headers_);
+    if (status != ParseStatus::kNotRdma && headers_.destination == receiver_) {
+      const DropReason reason = unreadable_reason(status);
+      if (reason != DropReason::kNone) {
+        unreadable_.request(frame_, headers_, reason);
+      } else if (is_request(headers_)) {
+        compare_.request(headers_);
+      }
     }
     item.kind = Stimulus::Kind::kFrame;
     item.bytes = frame_.bytes;
@@ -110,6 +121,14 @@ void ReplayStream::control(const Stimulus&, CommandQueue& driver) {
 
 bool ReplayStream::is_request(const Headers& h) { return (opcode_info(h.opcode).traits & kRequest) != 0; }
 
+// Why the model will drop the frame at hand; kNone: it can be read.
+DropReason ReplayStream::unreadable_reason(ParseStatus status) const {
+  if (frame_.bytes.size() > kMaxFrameBytes) return DropReason::kTooLong;
+  if (frame_.wire_bytes > frame_.bytes.size()) return DropReason::kTruncatedInCapture;
+  if (status != ParseStatus::kOk) return reason_of(status);
+  return headers_.version != 0 ? DropReason::kVersion : wrong_checksum(frame_.bytes, headers_);
+}
+
 // A unicast packet between other hosts: a switch would not have brought it to the receiver's port.
 bool ReplayStream::is_for_another(const Headers& h) const {
   if (h.destination.kind == Address::Kind::kNone || h.destination == receiver_) return false;
@@ -120,6 +139,7 @@ bool ReplayStream::from_receiver(const Headers& h, Stimulus& item) {
   const std::uint32_t traits = opcode_info(h.opcode).traits;
   if ((traits & (kResponse | kIsCnp)) != 0) {
     compare_.captured(h, frame_.number);
+    unreadable_.answer(frame_, h);
     return false;
   }
   if ((traits & kRequest) == 0) return false;
@@ -136,7 +156,8 @@ bool ReplayStream::request(const Headers& h, RequestNotice& out) {
   out = RequestNotice{};
   out.qpn = local.plan->context.qpn;
   out.first_psn = h.psn;
-  out.opcode = op.completion;
+  // FLUSH has no completion of its own; its response is that of an ATOMIC WRITE.
+  out.opcode = (op.traits & kFlushes) != 0 ? CqeOpcode::kAtomicWrite : op.completion;
   out.signaled = (op.traits & (kLast | kOnly)) != 0;
   if ((op.traits & kFirst) != 0 || (op.traits & kOnly) != 0) local.message_bytes = 0;
   local.message_bytes += h.payload_bytes;

@@ -13,18 +13,17 @@
 #include "traces/capture_reader.h"
 #include "traces/host_plan.h"
 #include "traces/sniffer.h"
+#include "traces/unreadable_requests.h"
 
 namespace rxnic {
 
 class ReplayStream final : public StimulusStream {
  public:
   ReplayStream(SnifferFilter& reader, const Address& receiver, const HostPlan& plan, AnswerCompare& compare,
-               Progress& progress);
+               UnreadableRequests& unreadable, Progress& progress);
 
   // The capture's VCRCs are not those of its packets: frames end with their ICRC.
   void leave_vcrcs_out() { vcrcs_ = false; }
-  // The receiver does not see what is in the frames that it found damaged.
-  void set_survey(const CaptureSurvey& survey) { survey_ = &survey; }
   bool next(Stimulus& item) override;
   // A region is registered in the place of another one, or a QP is connected anew.
   void control(const Stimulus& item, CommandQueue& driver) override;
@@ -42,6 +41,7 @@ class ReplayStream final : public StimulusStream {
     std::uint32_t wqe_index = 0;
   };
   static bool is_request(const Headers& h);
+  DropReason unreadable_reason(ParseStatus status) const;
   bool is_for_another(const Headers& h) const;
   void connect_anew(CommandQueue& driver);
   bool from_receiver(const Headers& h, Stimulus& item);
@@ -54,8 +54,8 @@ class ReplayStream final : public StimulusStream {
   SnifferFilter& reader_;
   Address receiver_;
   AnswerCompare& compare_;
+  UnreadableRequests& unreadable_;
   Progress& progress_;
-  const CaptureSurvey* survey_ = nullptr;
   std::map<std::uint32_t, Key> keys_;                             // registered, by index
   std::vector<Restart> restarts_;                                 // to come, the last first
   std::vector<const RegionPlan*> installs_;                       // still to be installed, the last first

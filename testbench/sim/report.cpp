@@ -86,7 +86,29 @@ void add_nic(Json& j, const NicResult& r, bool of_programs, double seconds) {
 
 void add_capture(Json& j, const RunResult& r) {
   j["trace"] = r.trace;
-  j["receiver"] = {{"address", r.receiver}, {"choice", r.receiver_choice}};
+  j["receiver"] = {{"address", r.receiver}, {"choice", r.receiver_choice}, {"possible", Json::array()}};
+  for (const PossibleReceiver& p : r.receivers) {
+    j["receiver"]["possible"].push_back({{"address", p.address}, {"requests", p.requests}, {"bytes", p.bytes}});
+  }
+}
+
+// What the capture holds besides what was replayed.
+void add_rest(Json& j, const RunResult& r) {
+  j["unreadable"] = Json::array();
+  for (const UnreadableResult& u : r.unreadable) {
+    j["unreadable"].push_back({{"reason", u.reason}, {"packets", u.packets}, {"first", u.first}, {"words", u.words}});
+  }
+  j["tunnels"] = Json::array();
+  for (const TunnelResult& t : r.tunnels) {
+    j["tunnels"].push_back(
+        {{"kind", t.kind}, {"source", t.source}, {"destination", t.destination}, {"packets", t.packets}});
+  }
+  Json pauses = Json::object();
+  for (const PauseResult& p : r.congestion.pauses) pauses[p.of] = {{"frames", p.frames}, {"paused_ps", p.paused_ps}};
+  j["congestion"] = {{"marked", r.congestion.marked},
+                     {"cnps_sent", r.congestion.cnps_sent},
+                     {"cnps_received", r.congestion.cnps_received},
+                     {"pauses", pauses}};
 }
 
 Json sniffer(const SnifferResult& s) {
@@ -195,7 +217,10 @@ std::string report_json(const RunResult& r) {
                     {"different", r.answers.different},
                     {"uncompared", counts(r.answers.uncompared)},
                     {"differences", r.answers.differences},
-                    {"rules", r.answers.rules}};
+                    {"rules", r.answers.rules},
+                    {"to_unreadable", r.answers.to_unreadable},
+                    {"unreadable", r.answers.unreadable}};
+    add_rest(j, r);
   }
   char hash[17];
   std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(r.state_hash));

@@ -189,6 +189,28 @@ SnifferResult parse_sniffer(const Place& j) {
           j.at("late_frames").count(), j.at("most_late_ns").count()};
 }
 
+void parse_rest(const Place& j, RunResult& r) {
+  for (const Place& p : j.at("receiver").at("possible").elements()) {
+    r.receivers.push_back({p.at("address").text(), p.at("requests").count(), p.at("bytes").count()});
+  }
+  for (const Place& u : j.at("unreadable").elements()) {
+    UnreadableResult& to = r.unreadable.emplace_back();
+    to = {u.at("reason").text(), u.at("packets").count(), {}, u.at("words").text()};
+    for (const Place& n : u.at("first").elements()) to.first.push_back(n.count());
+  }
+  for (const Place& t : j.at("tunnels").elements()) {
+    r.tunnels.push_back(
+        {t.at("kind").text(), t.at("source").text(), t.at("destination").text(), t.at("packets").count()});
+  }
+  const Place congestion = j.at("congestion");
+  r.congestion.marked = congestion.at("marked").count();
+  r.congestion.cnps_sent = congestion.at("cnps_sent").count();
+  r.congestion.cnps_received = congestion.at("cnps_received").count();
+  for (const auto& [of, p] : congestion.at("pauses").members()) {
+    r.congestion.pauses.push_back({of, p.at("frames").count(), p.at("paused_ps").count()});
+  }
+}
+
 void parse_capture(const Place& j, RunResult& r) {
   r.trace = j.at("trace").text();
   r.receiver = j.at("receiver").at("address").text();
@@ -211,6 +233,9 @@ void parse_capture(const Place& j, RunResult& r) {
   r.answers.uncompared = named_counts(answers.at("uncompared"));
   r.answers.differences = answers.at("differences").texts();
   r.answers.rules = answers.at("rules").texts();
+  r.answers.to_unreadable = answers.at("to_unreadable").count();
+  r.answers.unreadable = answers.at("unreadable").texts();
+  parse_rest(j, r);
 }
 
 void parse_programs(const Place& j, RunResult& r) {

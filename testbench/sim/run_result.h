@@ -49,6 +49,39 @@ struct AnswerResult {
   std::vector<NamedCount> uncompared;    // by reason
   std::vector<std::string> differences;  // the first ones, in words
   std::vector<std::string> rules;        // of captured receivers that deviate, in words
+  std::uint64_t to_unreadable = 0;       // the captured receiver answered packets that the model cannot read
+  std::vector<std::string> unreadable;   // the first ones, in words
+};
+
+struct UnreadableResult {  // RDMA that cannot be read
+  std::string reason;      // of its drop
+  std::uint64_t packets = 0;
+  std::vector<std::uint64_t> first;  // numbers of frames
+  std::string words;
+};
+
+struct TunnelResult {
+  std::string kind;
+  std::string source, destination;  // empty: it has no addresses
+  std::uint64_t packets = 0;
+};
+
+struct PauseResult {
+  std::string of;  // priority_0 to priority_7, link
+  std::uint64_t frames = 0;
+  std::uint64_t paused_ps = 0;
+};
+
+struct CongestionResult {
+  std::uint64_t marked = 0;                        // packets to the receiver that are marked Congestion Experienced
+  std::uint64_t cnps_sent = 0, cnps_received = 0;  // by the receiver
+  std::vector<PauseResult> pauses;
+  bool any() const { return marked + cnps_sent + cnps_received != 0 || !pauses.empty(); }
+};
+
+struct PossibleReceiver {
+  std::string address;
+  std::uint64_t requests = 0, bytes = 0;  // packets to it, and their payload
 };
 
 // A QP of a captured receiver.
@@ -170,9 +203,13 @@ struct RunResult : NicResult {
   std::uint64_t time_ps = 0;
   std::uint64_t state_hash = 0;
   // Captures.
-  std::uint64_t captured = 0;       // frames in the trace
-  std::uint64_t from_receiver = 0;  // of them RDMA packets that the receiver sent
-  std::uint64_t to_others = 0;      // of them RDMA packets between other hosts
+  std::uint64_t captured = 0;               // frames in the trace
+  std::uint64_t from_receiver = 0;          // of them RDMA packets that the receiver sent
+  std::uint64_t to_others = 0;              // of them RDMA packets between other hosts
+  std::vector<PossibleReceiver> receivers;  // the busiest first
+  std::vector<UnreadableResult> unreadable;
+  std::vector<TunnelResult> tunnels;
+  CongestionResult congestion;
   SnifferResult sniffer;
   std::uint64_t answers_sent = 0;
   AnswerResult answers;

@@ -207,6 +207,35 @@ void answers(SummaryWriter& w, const RunResult& r) {
   for (std::size_t i = 0; i < std::min<std::size_t>(r.answers.differences.size(), 5); ++i) {
     w.line("", r.answers.differences[i]);
   }
+  for (std::size_t i = 0; i < std::min<std::size_t>(r.answers.unreadable.size(), 5); ++i) {
+    w.line(i == 0 ? "answered" : "", r.answers.unreadable[i]);
+  }
+}
+
+// Marks, CNPs and pauses of the capture: "CE 25   CNP sent 5   pause 4 on priority 3, 12.3 us".
+void congestion(SummaryWriter& w, const CongestionResult& c) {
+  if (!c.any()) return;
+  std::string text;
+  const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : "   ") + part; };
+  if (c.marked != 0) add(fmt::format("CE {}", count(c.marked)));
+  if (c.cnps_sent != 0) add(fmt::format("CNP {} by the receiver", count(c.cnps_sent)));
+  if (c.cnps_received != 0) add(fmt::format("CNP {} to the receiver", count(c.cnps_received)));
+  for (const PauseResult& p : c.pauses) {
+    std::string of = p.of == "link" ? "the link" : p.of;
+    std::replace(of.begin(), of.end(), '_', ' ');
+    add(fmt::format("pause {} on {}, {}", count(p.frames), of, time_text(p.paused_ps)));
+  }
+  w.line("congestion", text);
+}
+
+void possible_receivers(SummaryWriter& w, const std::vector<PossibleReceiver>& all) {
+  constexpr std::size_t kShown = 8;
+  if (all.size() < 3) return;  // the receiver and its peer
+  for (std::size_t i = 0; i < std::min(all.size(), kShown); ++i) {
+    w.line(i == 0 ? "possible" : "", fmt::format("{}   {} requests, {}", all[i].address, count(all[i].requests),
+                                                 scaled(static_cast<double>(all[i].bytes), "B")));
+  }
+  if (all.size() > kShown) w.line("", fmt::format("and {} more (--receiver ADDRESS)", all.size() - kShown));
 }
 
 void speed(SummaryWriter& w, const RunResult& r) {
@@ -266,6 +295,7 @@ void qps(SummaryWriter& w, const RunResult& r) {
 void capture_summary(SummaryWriter& w, const RunResult& r) {
   w.heading(fmt::format("rxnic replay {}", r.trace));
   w.line("receiver", fmt::format("{} ({})", r.receiver, r.receiver_choice));
+  possible_receivers(w, r.receivers);
   w.line("model", fmt::format("{}, pace {}, PSN {}, {}", r.config, r.pace, r.psn, r.host));
   for (const std::string& text : r.assumptions) w.line("assumed", text);
   for (const std::string& text : r.warnings) w.line("warning", text);
@@ -276,6 +306,8 @@ void capture_summary(SummaryWriter& w, const RunResult& r) {
                         {"between others", r.to_others},
                         {"copies", r.sniffer.copies}}));
   packets(w, r);
+  for (const UnreadableResult& u : r.unreadable) w.line("unreadable", u.words);
+  congestion(w, r.congestion);
   qps(w, r);
   answers(w, r);
   speed(w, r);

@@ -25,7 +25,7 @@ void Responder::duplicate(CheckedPacket& p) {
 bool Responder::is_what_was_saved(const CheckedPacket& p) const {
   const ResponderResource& saved = resources_[p.resource];
   if (p.op().operation != saved.operation) return false;
-  if (p.has(kAtomic)) return true;
+  if (p.has(kAtomic | kFlushes)) return true;
   const std::uint64_t done = static_cast<std::uint64_t>(p.h.psn - saved.first_psn) * p.qp->mtu;
   return p.h.rkey == saved.rkey && p.h.va == saved.va + done && p.h.length == saved.bytes - done;
 }

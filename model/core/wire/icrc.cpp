@@ -150,6 +150,23 @@ bool ipv4_checksum_matches(Bytes frame, const Headers& h) {  // R5
   return (sum & 0xffff) + (sum >> 16) == 0xffff;
 }
 
+bool udp_checksum_matches(Bytes frame, const Headers& h) {  // R6
+  const bool v4 = h.encapsulation == Encapsulation::kRoceV2Ipv4;
+  if (h.udp_checksum == 0 || (!v4 && h.encapsulation != Encapsulation::kRoceV2Ipv6)) return true;
+  const Bytes datagram = frame.subspan(h.bth_offset - kUdpBytes);
+  const std::size_t bytes = load_be16(datagram.data() + 4);
+  std::uint64_t sum = kProtocolUdp + bytes;
+  const auto add = [&sum](Bytes words) {
+    std::size_t at = 0;
+    for (; at + 2 <= words.size(); at += 2) sum += load_be16(words.data() + at);
+    if (at < words.size()) sum += std::uint64_t{words[at]} << 8;
+  };
+  add(frame.subspan(h.network_offset + (v4 ? 12u : 8u), v4 ? 8 : 32));
+  add(datagram.first(bytes));
+  while (sum >> 16 != 0) sum = (sum & 0xffff) + (sum >> 16);
+  return sum == 0xffff;
+}
+
 void seal(std::span<std::uint8_t> frame, const Headers& h) {
   std::uint8_t* p = frame.data() + h.icrc_offset;
   store_icrc(icrc(frame, h), p);

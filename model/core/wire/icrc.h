@@ -10,6 +10,8 @@
 //   R4  An InfiniBand packet ends with a VCRC (7.8.2): CRC-16 over all bytes from LRH to ICRC, none masked, stored
 //       likewise.
 //   R5  An IPv4 header ends its own checksum: the ones' complement sum of its 16-bit words is all ones (RFC 791).
+//   R6  UDP (RFC 768, RFC 8200): the checksum covers the addresses, too. 0: none, over IPv6 as well (A17.3.3); senders
+//       of RoCEv2 leave it so.
 #pragma once
 
 #include <cstdint>
@@ -36,5 +38,6 @@ bool has_vcrc(Bytes frame, const Headers& h);
 bool vcrc_matches(Bytes frame, const Headers& h);
 // Of any other packet it is right. (R5)
 bool ipv4_checksum_matches(Bytes frame, const Headers& h);
+bool udp_checksum_matches(Bytes frame, const Headers& h);  // (R6) likewise
 
 }  // namespace rxnic

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "model/core/wire/icrc.h"
+
 namespace rxnic {
 
 namespace {
@@ -48,7 +50,8 @@ void describe(Bytes frame, const Headers& h, ParsedPacket& p) {
   p.syndrome = h.syndrome;
   p.va = h.va;
   p.rkey = h.rkey;
-  p.length = h.length;
+  const bool region_flushed = (opcode_info(h.opcode).traits & kHasFeth) != 0 && (h.immediate & kFethLevelMask) != 0;
+  p.length = region_flushed ? 0 : h.length;  // it names no range (rules 6.10)
   p.swap_add = h.swap_add;
   p.compare = h.compare;
   p.qkey = h.qkey;
@@ -67,6 +70,12 @@ void make_scratch(const Headers& h, Packet& p) {
   } else if ((traits & kHasAtomicAckEth) != 0) {
     std::memcpy(p.scratch.data(), &h.original, kAtomicBytes);
   }
+}
+
+DropReason wrong_checksum(Bytes frame, const Headers& h) {
+  if (!ipv4_checksum_matches(frame, h)) return DropReason::kIpChecksum;
+  if (!udp_checksum_matches(frame, h)) return DropReason::kUdpChecksum;
+  return icrc_matches(frame, h) ? DropReason::kNone : DropReason::kIcrc;
 }
 
 }  // namespace rxnic

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The header fields of a packet that the parser passes to the blocks behind it.
+// The header fields of a packet that the parser passes to the blocks behind it, and what makes it drop one.
 #pragma once
 
+#include "model/types/drop_reason.h"
 #include "model/types/packet.h"
 #include "model/types/parsed_packet.h"
 #include "model/types/wire.h"
@@ -13,5 +14,8 @@ void describe(Bytes frame, const Headers& h, ParsedPacket& p);
 // What is placed in memory and is not in the frame as it is: of a datagram over IPv4 the 40 bytes in front of its
 // payload, 20 zero bytes and the IPv4 header's first 20 (rules 1.3); the value of an ATOMIC ACK, little-endian.
 void make_scratch(const Headers& h, Packet& p);
+
+// The first checksum that is wrong of IPv4's, UDP's and the ICRC, of a packet that parse() accepted; kNone: none is.
+DropReason wrong_checksum(Bytes frame, const Headers& h);
 
 }  // namespace rxnic

@@ -224,6 +224,8 @@ class BadInput : public testing::TestWithParam<std::uint64_t> {
     o.host = kHosts[m.below(kHosts.size())];
     o.strict_psn = m.chance(30);
     if (m.chance(50)) o.pace = {Pace::Kind::kLineRate, 0};
+    o.ignore_icrcs = m.chance(20);
+    if (m.chance(20)) o.udp_ports = {4789, 4790, 4795};
     o.responses_limit = 0;
     o.responses_path = folder_.file("responses.pcap");
     return o;

@@ -302,7 +302,7 @@ TEST(CaptureEvents, OpcodesOfAManufacturerAreNamed) {
   scene.frames[2].bytes[kOpcodeAt] = 0xc4;
   scene.frames[3].bytes[kOpcodeAt] = 0xd1;
   const RunResult r = scene.replay();
-  EXPECT_TRUE(says(r.warnings, "2 packets have opcodes of a manufacturer (0xc4, 0xd1)"));
+  EXPECT_TRUE(says(r.warnings, "2 RoCEv2 packets, manufacturer's opcode 0xc4 (1), 0xd1 (1)"));
   EXPECT_EQ(r.messages, 2u);
   EXPECT_EQ(r.answers.different, 0u);
   scene.frames[2].bytes[kOpcodeAt] = scene.frames[3].bytes[kOpcodeAt] = 0xbf;

@@ -331,7 +331,7 @@ TEST_F(CaptureReaderTest, AFileCutInARecordGivesTheFramesBefore) {
   }
 }
 
-TEST_F(CaptureReaderTest, AMillionRecordsWithoutAPacketEndTheCapture) {  // R6
+TEST_F(CaptureReaderTest, AMillionRecordsWithoutAPacketEndTheCapture) {  // R9
   constexpr std::size_t kMost = std::size_t{1} << 20;
   for (const std::size_t records : {kMost - 1, kMost}) {
     std::vector<Record> all(records + 2);

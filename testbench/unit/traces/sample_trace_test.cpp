@@ -9,6 +9,7 @@
 #include <string>
 
 #include "model/core/wire/icrc.h"
+#include "model/core/wire/parsed.h"
 #include "traces/answer_compare.h"
 #include "traces/capture_reader.h"
 
@@ -59,7 +60,7 @@ TEST(SampleTrace, HoldsALittleOfEverything) {
 
 TEST(SampleTrace, ItsReceiverIsTheBusierOneAndAgreesWithItself) {
   CaptureReader reader(kFile);
-  const CaptureSurvey s = survey_capture(reader, &icrc_matches);
+  const CaptureSurvey s = survey_capture(reader, &wrong_checksum);
   ASSERT_EQ(s.busier_receiver(), Address::parse("10.0.0.2"));
   const ReceiverSurvey mine = s.of_receiver(*s.busier_receiver());
   EXPECT_EQ(mine.qps.size(), 3u);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/core/wire/icrc.h"
+#include "model/core/wire/parsed.h"
 #include "model/types/tag_matching.h"
 #include "traces/cm_message.h"
 
@@ -530,7 +531,7 @@ TEST(Survey, FramesThatTheCheckRefusesAreNotLookedAt) {
   std::array<std::uint8_t, 200> frame{};
   const std::size_t bytes = build(h, {}, frame);
   seal(std::span(frame).first(bytes), h);
-  CaptureSurvey survey(&icrc_matches);
+  CaptureSurvey survey(&wrong_checksum);
   CapturedFrame f;
   f.bytes = Bytes(frame).first(bytes);
   survey.add(f);
@@ -551,7 +552,7 @@ class SurveyOfCaptures : public testing::Test {
   }
   CaptureSurvey survey(const std::string& name) {
     CaptureReader reader((folder_ / name).string());
-    return survey_capture(reader, &icrc_matches);
+    return survey_capture(reader, &wrong_checksum);
   }
   const fs::path folder_ = fs::path(RXNIC_SHARED_DIR) / "captures";
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "model/core/wire/icrc.h"
+#include "model/core/wire/parsed.h"
 #include "traces/host_plan.h"
 #include "traces/traffic_layout.h"
 
@@ -78,7 +79,7 @@ TEST(Traffic, WithoutErrorsAReceiverFindsNoFault) {
       config.receiver = Address::parse("fe80::2");
     }
     Traffic traffic(config);
-    CaptureSurvey survey(&icrc_matches);
+    CaptureSurvey survey(&wrong_checksum);
     Sealed s;
     std::set<std::uint8_t> opcodes;
     for (std::uint64_t i = 1; i <= 20'000; ++i) {

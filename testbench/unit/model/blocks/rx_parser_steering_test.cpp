@@ -143,7 +143,7 @@ TEST(RxParserSteering, RdmaIsNoFlows) {
   bench.run();
   EXPECT_EQ(f.reached(), std::vector{h.destination_qp});
   EXPECT_EQ(f.dut.counters().steered, 0u);
-  EXPECT_EQ(f.shared.ledger.counters().dropped[static_cast<std::size_t>(DropReason::kUnknownOpcode)], 1u);
+  EXPECT_EQ(f.shared.ledger.counters().dropped[static_cast<std::size_t>(DropReason::kVendorOpcode)], 1u);
 }
 
 TEST(RxParserSteering, AnRssQpHandsItsFramesOn) {

@@ -272,6 +272,49 @@ TEST(RxParser, AWrongIpv4HeaderChecksumIsDropped) {  // (R3) before its address 
   fixture.expect_drop(h, DropReason::kIpChecksum);
 }
 
+TEST(RxParser, AWrongUdpChecksumIsDropped) {  // (R3) before its address is looked at; 0 is none
+  for (const std::uint16_t checksum : {0, 1}) {
+    Bench bench;
+    Fixture fixture(bench);
+    fixture.dut.add_address(Address::ipv4(0x0a00004d));
+    Headers headers = send_headers();
+    headers.udp_checksum = checksum;
+    const PacketHandle h = fixture.frame(headers, counting_bytes(64));
+    fixture.expect_drop(h, checksum == 0 ? DropReason::kDestinationAddress : DropReason::kUdpChecksum);
+  }
+}
+
+TEST(RxParser, AManufacturersOpcodeIsDropped) {
+  for (const std::uint8_t opcode : {0xc0, 0xc4, 0xff}) {
+    Bench bench;
+    Fixture fixture(bench);
+    const PacketHandle h = fixture.frame(send_headers(), counting_bytes(64));
+    fixture[h].frame[14 + 20 + 8] = opcode;
+    fixture.expect_drop(h, DropReason::kVendorOpcode);
+  }
+}
+
+TEST(RxParser, APadThatIsLongerThanThePayloadIsDropped) {
+  Bench bench;
+  Fixture fixture(bench);
+  const PacketHandle h = fixture.frame(send_headers(), {});
+  fixture[h].frame[14 + 20 + 8 + 1] |= 0x30;
+  fixture.expect_drop(h, DropReason::kPad);
+}
+
+TEST(RxParser, AnIpv6ExtensionHeaderIsDropped) {
+  Bench bench;
+  Fixture fixture(bench);
+  const PacketHandle h = fixture.frame(send_headers(Encapsulation::kRoceV2Ipv6), counting_bytes(64));
+  Packet& p = fixture[h];
+  std::memmove(&p.frame[62], &p.frame[54], p.frame_bytes - 54);
+  std::memset(&p.frame[54], 0, 8);
+  p.frame[20] = 60;  // destination options
+  p.frame[54] = 17;
+  p.frame_bytes += 8;
+  fixture.expect_drop(h, DropReason::kExtensionHeader);
+}
+
 TEST(RxParser, AWrongVcrcIsDropped) {  // (R3)
   Bench bench;
   Fixture fixture(bench);

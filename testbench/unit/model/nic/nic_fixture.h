@@ -40,7 +40,7 @@ inline constexpr Cqn kSrqCq{3};
 inline constexpr std::uint32_t kMtu = 1024;
 inline constexpr std::uint32_t kQkey = 0x11111111;
 inline constexpr std::uint8_t kRnrTimer = 9;
-inline constexpr std::uint8_t kAllRights = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic;
+inline constexpr std::uint8_t kAllRights = kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteAtomic | kRemoteFlush;
 
 // Bytes of the packet with that PSN.
 inline ByteVector pattern(std::uint32_t psn, std::size_t bytes) {

@@ -100,7 +100,7 @@ TEST_P(NicReliable, ReadAfterWriteReturnsWhatWasWritten) {
   make();
   const Region r = region(3000);
   const ByteVector data = message(true, {.psn = 100, .bytes = 3000, .va = r.va, .rkey = r.key});
-  send({.op = Operation::kReadRequest, .psn = 103, .va = r.va + 1, .rkey = r.key, .length = 1000});
+  send({.op = Operation::kReadRequest, .psn = 103, .va = r.va + 1, .rkey = r.key, .length = 8});
   expect_written(r.va, data);
   run();
   expect_answers(2);
@@ -354,6 +354,42 @@ TEST_F(NicAtomicWrite, IsInOrderWithWhatCameBefore) {
   expect_answer(2, 102, 3);
   EXPECT_EQ(answers[3].h.original, 500u);
   EXPECT_EQ(answers[4].payload, little_endian(507));
+}
+
+using NicFlush = NicAtomicWrite;
+
+// rules 6.10: in order, with the WRITEs before it in memory; no completion here.
+TEST_F(NicFlush, IsAnsweredByAnEmptyReadResponseInItsOrder) {
+  const QpContext& q = connected();
+  const Region r = region(8192, {kLocalWrite | kRemoteWrite | kRemoteRead | kRemoteFlush, kPd, 4088});
+  const auto flush = [&](std::uint32_t psn, std::uint64_t offset, std::uint32_t length) {
+    send(q, {.op = Operation::kFlush, .psn = psn, .ack = 0, .va = r.va + offset, .rkey = r.key, .length = length});
+  };
+  send(q, {.op = Operation::kReadRequest, .psn = 100, .va = r.va, .rkey = r.key, .length = 8});
+  expect_written(r.va,
+                 send(q, {.op = Operation::kWriteOnly, .psn = 101, .bytes = 8, .ack = 0, .va = r.va, .rkey = r.key}));
+  flush(102, 3, 100);  // begins at no multiple of 8, crosses a page
+  flush(103, 0, 0);    // of no range
+  flush(102, 3, 100);  // duplicates
+  flush(103, 0, 0);
+  run();
+  expect_answers(5);
+  EXPECT_EQ(answers[0].h.psn.value, 100u);
+  expect_answer(1, 102, 3);
+  expect_answer(2, 103, 4);
+  expect_answer(3, 102, 4);
+  expect_answer(4, 103, 4);
+  EXPECT_TRUE(cqes.empty());
+  EXPECT_EQ(ledger().dropped_total(), 0u);
+}
+
+TEST_F(NicFlush, AllOfARegionThatGrantsItMayBeFlushed) {
+  const QpContext& q = connected();
+  const Region r = region(64, {kLocalWrite | kRemoteFlush, kPd, 0});
+  send(q, {.op = Operation::kFlush, .psn = 100, .ack = 0, .va = r.va, .rkey = r.key, .length = 64});
+  run();
+  expect_answers(1);
+  expect_answer(0, 100, 1);
 }
 
 TEST_F(NicAtomicWrite, UnreliableTransportsDoNotHaveIt) {

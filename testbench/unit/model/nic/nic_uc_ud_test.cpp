@@ -393,6 +393,7 @@ class NicDrops : public NicTest {
     const auto header = [&](DropReason reason, const std::function<void(Headers&)>& f) {
       all.push_back({reason, [f](Request& r) { amend(r, f); }});
     };
+    header(DropReason::kUdpChecksum, [](Headers& h) { h.udp_checksum = 1; });
     header(DropReason::kDestinationAddress, [](Headers& h) { h.destination = Address::ipv4(0x0a0000ff); });
     all.push_back({DropReason::kUnknownOpcode,
                    [](Request& r) { damage(r, [](ByteVector& f, const Headers& h) { f[h.bth_offset] = 0x5f; }); }});

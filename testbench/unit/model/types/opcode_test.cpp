@@ -20,7 +20,7 @@ struct Expected {
 };
 
 // IBTA volume 1, table 38, written out a second time: RC, UC, UD; XRC from annex A14; CNP from annex A17;
-// ATOMIC_WRITE from the annex on memory placement extensions.
+// FLUSH and ATOMIC_WRITE from the annex on memory placement extensions.
 constexpr Expected kTable[] = {
     {0x00, "RC SEND_FIRST", 0},
     {0x01, "RC SEND_MIDDLE", 0},
@@ -45,6 +45,7 @@ constexpr Expected kTable[] = {
     {0x14, "RC FETCH_ADD", 28},
     {0x16, "RC SEND_LAST_WITH_INVALIDATE", 4},
     {0x17, "RC SEND_ONLY_WITH_INVALIDATE", 4},
+    {0x1c, "RC FLUSH", 20},
     {0x1d, "RC ATOMIC_WRITE", 16},
     {0x20, "UC SEND_FIRST", 0},
     {0x21, "UC SEND_MIDDLE", 0},
@@ -130,7 +131,8 @@ TEST(Opcode, EachStandsAtOnePlaceInItsMessageAndGoesOneWay) {
     }
     EXPECT_EQ(std::popcount(info.traits & (kFirst | kMiddle | kLast | kOnly)), 1) << e.name;
     EXPECT_EQ(std::popcount(info.traits & (kRequest | kResponse)), 1) << e.name;
-    EXPECT_EQ(std::popcount(info.traits & (kSend | kWrite | kRead | kReadResponse | kAtomic | kAckKind)), 1) << e.name;
+    EXPECT_EQ(std::popcount(info.traits & (kSend | kWrite | kRead | kReadResponse | kAtomic | kFlushes | kAckKind)), 1)
+        << e.name;
     EXPECT_EQ((info.traits & kHasPayload) != 0,
               (info.traits & (kSend | kWrite | kReadResponse)) != 0 || info.operation == Operation::kAtomicWrite)
         << e.name;
@@ -178,6 +180,7 @@ TEST(Opcode, RightsAnswersAndSavedResourcesOfRequests) {
       {0x0c, kRemoteRead, 0x10, true, true},     // READ
       {0x13, kRemoteAtomic, 0x12, true, true},   // COMPARE_SWAP
       {0x14, kRemoteAtomic, 0x12, true, true},   // FETCH_ADD
+      {0x1c, kRemoteFlush, 0x10, true, false},   // FLUSH
       {0x1d, kRemoteWrite, 0x10, true, false},   // ATOMIC_WRITE
   };
   for (const Row& row : rows) {
@@ -224,6 +227,13 @@ TEST(Opcode, SegmentationIsOfDatagramsAndFrames) {
   }
   EXPECT_EQ(completion_opcode(SendOpcode::kTso), CqeOpcode::kTso);
   EXPECT_STREQ(cqe_opcode_name(CqeOpcode::kTso), "TSO");
+}
+
+TEST(Opcode, FlushIsAnsweredAndNeverSent) {
+  for (unsigned o = 0; o < static_cast<unsigned>(SendOpcode::kCount); ++o) {
+    EXPECT_NE(operation_of(static_cast<SendOpcode>(o), true, true), Operation::kFlush);
+  }
+  EXPECT_TRUE(has(opcode_info(0x1c), kRequest | kOnly | kSaved | kHasFeth | kHasReth));
 }
 
 TEST(Opcode, WhatIsNoSendOpcodeIsLegalNowhere) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/core/wire/icrc.h"
+#include "traces/tunnels.h"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +42,10 @@ std::vector<Vector> vectors() {
   std::vector<Vector> all;
   for (const auto& entry : nlohmann::json::parse(file)) {
     Vector v{entry["name"], from_hex(entry["frame"]), from_hex(entry["icrc_wire"])};
-    if (const Bytes inner = vxlan_inner(v.frame); !inner.empty()) v.frame = Frame(inner.begin(), inner.end());
+    if (const auto inside = open_tunnel(v.frame, v.frame.size())) {
+      const Bytes inner = Bytes(v.frame).subspan(inside->begin, inside->end - inside->begin);
+      v.frame = Frame(inner.begin(), inner.end());
+    }
     all.push_back(std::move(v));
   }
   return all;
@@ -298,6 +302,46 @@ TEST(Icrc, SealWritesAVcrcOnlyWhereThereIsRoom) {
   without.back() = 0xa5;
   seal(without, h);
   EXPECT_EQ(without.back(), 0xa5);
+}
+
+// R6: a checksum covers the pseudo header and all of the datagram; 0 is none.
+TEST(UdpChecksum, EveryByteThatItCoversCounts) {
+  for (const Encapsulation e : {Encapsulation::kRoceV2Ipv4, Encapsulation::kRoceV2Ipv6}) {
+    Headers h;
+    h.encapsulation = e;
+    const bool v4 = e == Encapsulation::kRoceV2Ipv4;
+    h.source = v4 ? Address::ipv4(0x0a000001) : Address::parse("2001:db8::1");
+    h.destination = v4 ? Address::ipv4(0x0a000002) : Address::parse("2001:db8::2");
+    h.opcode = opcode_of(Transport::kRc, Operation::kSendOnly);
+    h.udp_checksum = 1;
+    Frame frame(400);
+    frame.resize(build(h, Frame(37, 9), frame));
+    Headers parsed;
+    const auto right = [&] {
+      return parse(frame, LinkLayer::kEthernet, parsed) == ParseStatus::kOk && udp_checksum_matches(frame, parsed);
+    };
+    const std::size_t at = h.bth_offset - 2u;
+    unsigned found = 0;
+    for (unsigned value = 1; value < 0x10000; ++value) {
+      store_be16(&frame[at], static_cast<std::uint16_t>(value));
+      if (!right()) continue;
+      ++found;
+      h.udp_checksum = static_cast<std::uint16_t>(value);
+    }
+    EXPECT_EQ(found, 1u);
+    store_be16(&frame[at], h.udp_checksum);
+    ASSERT_TRUE(right());
+    const std::size_t from = h.network_offset + (v4 ? 12u : 8u);
+    for (std::size_t i = from; i < frame.size(); ++i) {
+      if (i >= h.bth_offset - 6u && i < h.bth_offset) continue;  // port and length: other statuses; the checksum
+      if (i == h.bth_offset || i == h.bth_offset + 1u) continue;
+      frame[i] ^= 0x10;
+      EXPECT_FALSE(right()) << i;
+      frame[i] ^= 0x10;
+    }
+    store_be16(&frame[at], 0);
+    EXPECT_TRUE(right()) << "none, over IPv6 too";
+  }
 }
 
 }  // namespace

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "traces/capture_census.h"
+
+#include <algorithm>
+
+namespace rxnic {
+namespace {
+
+constexpr std::uint16_t kEtherTypeControl = 0x8808;
+constexpr std::uint16_t kPauseOpcode = 0x0001, kPriorityPauseOpcode = 0x0101;
+
+// The entry that `is` finds, a new one, or the last one when there is no room. (R4)
+template <class T, class Is>
+T& entry_of(std::vector<T>& all, const T& fresh, Is&& is) {
+  const auto found = std::find_if(all.begin(), all.end(), is);
+  if (found != all.end()) return *found;
+  if (all.size() == CaptureCensus::kMostKept) return all.back();
+  return all.emplace_back(fresh);
+}
+
+}  // namespace
+
+void CaptureCensus::unreadable(DropReason reason, const Headers& h, std::uint64_t number) {
+  Unreadable& u = unreadable_[static_cast<std::size_t>(reason)];
+  ++u.packets;
+  if (u.first.size() < Unreadable::kNamed) u.first.push_back(number);
+  u.over_udp |= h.encapsulation == Encapsulation::kRoceV2Ipv4 || h.encapsulation == Encapsulation::kRoceV2Ipv6;
+  u.over_infiniband |= h.link == LinkLayer::kInfiniband;
+  if (reason == DropReason::kUnknownOpcode || reason == DropReason::kVendorOpcode) ++u.opcodes[h.opcode];
+}
+
+void CaptureCensus::tunnel(const Tunnel& t) {
+  ++entry_of(tunnels_, {t, 0}, [&t](const CountedTunnel& c) { return c.tunnel == t; }).packets;
+}
+
+void CaptureCensus::other(const CapturedFrame& frame, IcrcCheck check) {
+  if (frame.link != LinkLayer::kEthernet || pause(frame)) return;
+  const std::optional<OtherPort> found = looks_like_roce(frame.bytes, check);
+  if (!found) return;
+  CountedPort& port = entry_of(ports_, CountedPort{.port = found->port},
+                               [&found](const CountedPort& c) { return c.port == found->port; });
+  ++port.packets;
+  port.icrc_right += found->icrc_right;
+}
+
+bool CaptureCensus::pause(const CapturedFrame& frame) {  // (R3)
+  constexpr std::size_t kOpcodeAt = kEtherTypeAt + 2, kFirstTime = kOpcodeAt + 4;
+  const std::uint8_t* const p = frame.bytes.data();
+  if (frame.bytes.size() < kOpcodeAt + 4 || load_be16(p + kEtherTypeAt) != kEtherTypeControl) return false;
+  Sender fresh;
+  std::copy_n(p + fresh.mac.size(), fresh.mac.size(), fresh.mac.begin());
+  Sender& sender = entry_of(senders_, fresh, [&fresh](const Sender& s) { return s.mac == fresh.mac; });
+  const std::uint16_t opcode = load_be16(p + kOpcodeAt);
+  if (opcode == kPauseOpcode) set_pause(sender, kLinkPause, load_be16(p + kOpcodeAt + 2));
+  if (opcode != kPriorityPauseOpcode || frame.bytes.size() < kFirstTime + 2 * kPriorities) return true;
+  const std::uint16_t enabled = load_be16(p + kOpcodeAt + 2);
+  for (std::size_t i = 0; i < kPriorities; ++i) {
+    if ((enabled >> i & 1) != 0) set_pause(sender, i, load_be16(p + kFirstTime + 2 * i));
+  }
+  return true;
+}
+
+void CaptureCensus::set_pause(Sender& sender, std::size_t priority, std::uint16_t quanta) {
+  CountedPause& counted = pauses_[priority];
+  Running& running = sender.running[priority];
+  ++counted.frames;
+  counted.paused_ps += std::min(running.until_ps, now_ps_) - std::min(running.from_ps, now_ps_);
+  running = {now_ps_, now_ps_ + quanta * quantum_ps_};
+}
+
+CaptureCensus::Pauses CaptureCensus::pauses() const {
+  Pauses all = pauses_;
+  for (const Sender& sender : senders_) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Running& running = sender.running[i];
+      all[i].paused_ps += std::min(running.until_ps, now_ps_) - std::min(running.from_ps, now_ps_);
+    }
+  }
+  return all;
+}
+
+}  // namespace rxnic

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a capture holds besides packets that a NIC can read, counted in one pass.
+//
+//   R1  Unreadable: RDMA by its link, EtherType or UDP port that parse() refuses, that the capture cut, or that has a
+//       wrong checksum, by the reason for which the model drops it; with the numbers of the first ones, and of those
+//       with an opcode that is not known the opcodes.
+//   R2  Tunnels, by kind and addresses. Other UDP ports with what looks like RoCEv2 (other_ports.h).
+//   R3  Pause frames (IEEE 802.3, 31B and 31D): of a priority (PFC), or of the link. One pauses for its quanta of 512
+//       bit times from its capture on, unless a later one for the same priority of the same sender says something else.
+//       The time is that of all senders, up to the last frame of the capture.
+//   R4  Memory is bounded: kMostKept tunnels, ports and senders of pauses; what is beyond is in the last one's place.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "model/types/drop_reason.h"
+#include "traces/capture_reader.h"
+
+namespace rxnic {
+
+struct Unreadable {
+  static constexpr std::size_t kNamed = 8;
+  std::uint64_t packets = 0;
+  std::vector<std::uint64_t> first;               // numbers of frames
+  std::map<std::uint8_t, std::uint64_t> opcodes;  // kUnknownOpcode, kVendorOpcode
+  bool over_udp = false, over_infiniband = false;
+};
+
+struct CountedTunnel {
+  Tunnel tunnel;
+  std::uint64_t packets = 0;
+};
+
+struct CountedPort {
+  std::uint16_t port = 0;
+  std::uint64_t packets = 0;
+  std::uint64_t icrc_right = 0;
+};
+
+struct CountedPause {
+  std::uint64_t frames = 0;
+  std::uint64_t paused_ps = 0;
+};
+
+class CaptureCensus {
+ public:
+  static constexpr std::size_t kMostKept = 64;
+  static constexpr std::size_t kPriorities = 8;
+  static constexpr std::size_t kLinkPause = kPriorities;  // in pauses(): without priorities
+  using Pauses = std::array<CountedPause, kPriorities + 1>;
+
+  // Duration of 512 bits on the captured link.
+  explicit CaptureCensus(std::uint64_t quantum_ps = 0) : quantum_ps_(quantum_ps) {}
+
+  void at(std::uint64_t time_ps) { now_ps_ = time_ps; }  // of each frame, before all else
+  void unreadable(DropReason reason, const Headers& h, std::uint64_t number);
+  void tunnel(const Tunnel& t);
+  // A frame that is not RDMA: another port, a pause, or anything else. `check` may be nullptr.
+  void other(const CapturedFrame& frame, IcrcCheck check);
+
+  const Unreadable& unreadable(DropReason reason) const { return unreadable_[static_cast<std::size_t>(reason)]; }
+  const std::vector<CountedTunnel>& tunnels() const { return tunnels_; }
+  const std::vector<CountedPort>& ports() const { return ports_; }
+  Pauses pauses() const;
+
+ private:
+  using Mac = std::array<std::uint8_t, 6>;
+  struct Running {  // a priority that a sender has paused
+    std::uint64_t from_ps = 0, until_ps = 0;
+  };
+  struct Sender {
+    Mac mac{};
+    std::array<Running, kPriorities + 1> running{};
+  };
+  bool pause(const CapturedFrame& frame);
+  void set_pause(Sender& sender, std::size_t priority, std::uint16_t quanta);
+
+  std::uint64_t quantum_ps_;
+  std::uint64_t now_ps_ = 0;
+  std::array<Unreadable, static_cast<std::size_t>(DropReason::kCount)> unreadable_{};
+  std::vector<CountedTunnel> tunnels_;
+  std::vector<CountedPort> ports_;
+  std::vector<Sender> senders_;
+  Pauses pauses_{};  // without what still runs
+};
+
+}  // namespace rxnic
