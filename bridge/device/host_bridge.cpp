@@ -133,7 +133,9 @@ bool HostBridge::report_completions(Port& nic, Cycle now) {
     counters_.completions += notice.completions;
     for (std::uint32_t n = 0; n < notice.completions; ++n) {
       const WrittenCompletions::Completion c = nic.written.take(notice);
-      if (c.received() && observer_ != nullptr) observer_->on_visible(now, nic.number, cq, c.status, c.times);
+      if (observer_ == nullptr) continue;
+      if (c.received()) observer_->on_visible(now, nic.number, cq, c.status, c.times);
+      if (c.matched) observer_->on_matched(now, nic.number, c.status, c.times);
     }
     if (const auto owner = nic.device.owner_of(cq)) port_.completed(*owner, cq, notice.completions);
   }

@@ -26,6 +26,10 @@ class HostObserver {
   virtual void on_visible(Cycle now, std::uint32_t nic, Cqn cq, WcStatus status, const MessageTimes& times) {
     (void)now, (void)nic, (void)cq, (void)status, (void)times;
   }
+  // A completion has become visible that says that a message has matched a tag; that of its data is still to come.
+  virtual void on_matched(Cycle now, std::uint32_t nic, WcStatus status, const MessageTimes& times) {
+    (void)now, (void)nic, (void)status, (void)times;
+  }
 };
 
 }  // namespace rxnic

@@ -17,10 +17,12 @@ class WrittenCompletions final : public CompletionObserver {
     CqeOpcode opcode = CqeOpcode::kReceive;
     WcStatus status = WcStatus::kSuccess;
     MessageTimes times;
-    bool received() const { return opcode >= CqeOpcode::kReceive; }
+    bool matched = false;  // says that a message has matched a tag, not yet that its data is there
+    bool received() const { return opcode >= CqeOpcode::kReceive && !matched; }
   };
   void on_written(Cqn, const Cqe& cqe, const MessageTimes& times, Cycle) override {
-    waiting_.push_back({cqe.opcode, cqe.status, times});
+    const bool matched = (cqe.flags & (kCqeTagMatch | kCqeTagDataValid)) == kCqeTagMatch;
+    waiting_.push_back({cqe.opcode, cqe.status, times, matched});
   }
   std::size_t waiting() const { return waiting_.size(); }
   // The next one of those that the notice says are visible.

@@ -5,6 +5,7 @@
 
 #include "bridge/device/attributes.h"
 #include "testbench/sim/block_counters.h"
+#include "testbench/sim/explanations.h"
 #include "testbench/sim/start_simulation.h"
 
 namespace rxnic {
@@ -148,6 +149,7 @@ void FabricSimulation::collect(RunResult& r) {
   h.mix(engine.state_hash());
   for (const auto& station : stations_) h.mix(station->memory.tables_digest());
   r.state_hash = h.value();
+  explain_tag_searches(r);
 }
 
 }  // namespace rxnic

@@ -102,6 +102,7 @@ Cycle HostModel::step(Cycle now) {
     for (std::uint32_t n = 0; latencies_ != nullptr && n < notice.completions; ++n) {
       const WrittenCompletions::Completion c = written_.take(notice);
       if (c.received()) latencies_->on_visible(c.status, c.times, now);
+      if (c.matched) latencies_->on_matched(c.status, c.times, now);
     }
     worked = true;
     if (cqs_[index].polled_soon) continue;

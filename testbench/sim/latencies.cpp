@@ -24,10 +24,14 @@ Stays stays_of(const MessageTimes& times, Cycle visible) {
   return all;
 }
 
-void Latencies::on_retire(const AckRequest& p, const Packet& buffer, Cycle) {
+void Latencies::on_retire(const AckRequest& p, const Packet& buffer, Cycle now) {
   if (p.drop_reason != DropReason::kNone) return;
   const bool executed = p.outcome == Outcome::kExecute;
-  if (executed || p.outcome == Outcome::kAnswer) bytes_ += p.has(kRead) ? p.local_bytes : p.payload_bytes;
+  const bool serves_read = p.has(kRead) && p.has(kRequest);
+  if ((executed || p.outcome == Outcome::kAnswer) && !(serves_read && reads_ == Reads::kReceived)) {  // (R6)
+    bytes_ += p.has(kRead) ? p.local_bytes : p.payload_bytes;
+    history_.reaches(now, bytes_);
+  }
   if (!executed || !p.ends_message) return;
   ++messages_;
   if (!p.has(kWrite) || p.has(kHasImm)) return;
@@ -43,9 +47,14 @@ void Latencies::on_answered(Cycle begun, Cycle leaves) { figures().read.add(ns(b
 
 void Latencies::on_visible(WcStatus status, const MessageTimes& times, Cycle now) {  // (R1)
   if (status != WcStatus::kSuccess || times.begun == Cycle{}) return;
+  if (times.left(Station::kWire) == Cycle{}) return figures().no_end.add(ns(times.begun, now));
   figures().receive.add(ns(times.begun, now));
   figures().handed_over.add(ns(times.begun, times.left(Station::kCqeGenerator)));
   add_stages(times, now);
+}
+
+void Latencies::on_matched(WcStatus status, const MessageTimes& times, Cycle now) {  // (R1)
+  if (status == WcStatus::kSuccess && times.begun != Cycle{}) figures().match.add(ns(times.begun, now));
 }
 
 void Latencies::add_stages(const MessageTimes& times, Cycle visible) {  // (R4)
@@ -67,10 +76,13 @@ void Latencies::add(Times& to, std::uint64_t cycles) const {
 void Latencies::add(const Latencies& other) {
   messages_ += other.messages_;
   bytes_ += other.bytes_;
+  history_.add(other.history_);
   if (other.figures_ == nullptr) return;
   Figures& to = figures();
   to.receive.add(other.figures_->receive);
   to.handed_over.add(other.figures_->handed_over);
+  to.match.add(other.figures_->match);
+  to.no_end.add(other.figures_->no_end);
   to.write.add(other.figures_->write);
   to.read.add(other.figures_->read);
   for (std::size_t n = 0; n < to.stages.size(); ++n) {
@@ -84,9 +96,12 @@ void Latencies::add(const Latencies& other) {
 void Latencies::collect(NicResult& r) const {
   r.messages = messages_;
   r.bytes = bytes_;
+  r.steady_gbps = history_.steady_bytes_per_cycle() * 8e3 / static_cast<double>(period_ps_);
   if (figures_ == nullptr) return;
   r.latency_ns = latency_result(figures_->receive);
   r.handed_over_ns = latency_result(figures_->handed_over);
+  r.match_ns = latency_result(figures_->match);
+  r.no_end_ns = latency_result(figures_->no_end);
   r.write_ns = latency_result(figures_->write);
   r.read_ns = latency_result(figures_->read);
   for (std::size_t n = 0; n < kStations; ++n) {

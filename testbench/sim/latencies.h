@@ -3,6 +3,9 @@
 //
 //   R1  A receive (a message that completes a receive WQE): from the arrival of its first packet until its CQE is
 //       visible in host memory; and until the CQE is handed over to the DMA engine.
+//       A message that is completed twice, its match with a tag and then its data, is a receive when its data is there;
+//       the completion of its match has a figure of its own. So has a receive that no packet of its own has ended: the
+//       end of its message never came, or a READ has fetched its data (rendezvous). Its time is none of any block.
 //   R2  A WRITE without immediate: from the arrival of its first packet until its last byte is visible.
 //   R3  A READ or an atomic: from the arrival of the request until its last response has left the ACK generator. One
 //       that comes again counts once more, from its own arrival.
@@ -21,6 +24,8 @@
 //         cqe_generator       has taken the packet as soon as it looks up the packet's CQ, whose context it may read
 //         host_memory         of a receive, wait: until the last TLP of its CQE's write is started; of a WRITE the
 //                             payload is on its way when the packet leaves the DMA engine: no wait
+//   R6  Payload is counted once: where it is received. A NIC whose requesters are in no simulated NIC (of a capture)
+//       also counts what it sends of READs.
 #pragma once
 
 #include <array>
@@ -30,6 +35,7 @@
 #include "model/blocks/ledger.h"
 #include "model/types/message_times.h"
 #include "testbench/sim/histogram.h"
+#include "testbench/sim/payload_history.h"
 #include "testbench/sim/run_result.h"
 
 namespace rxnic {
@@ -50,11 +56,14 @@ Stays stays_of(const MessageTimes& times, Cycle visible);
 
 class Latencies final : public PacketObserver, public ResponseObserver {
  public:
-  explicit Latencies(std::uint64_t period_ps) : period_ps_(period_ps) {}
+  enum class Reads : std::uint8_t { kServed, kReceived };  // which count as payload (R6)
+  explicit Latencies(std::uint64_t period_ps, Reads reads = Reads::kServed) : period_ps_(period_ps), reads_(reads) {}
   void on_retire(const AckRequest& p, const Packet& buffer, Cycle now) override;
   void on_answered(Cycle begun, Cycle leaves) override;
   // A receive completion can be seen in host memory.
   void on_visible(WcStatus status, const MessageTimes& times, Cycle now);
+  // One that announces a match, whose data is still to come.
+  void on_matched(WcStatus status, const MessageTimes& times, Cycle now);
 
   std::uint64_t messages() const { return messages_; }
   std::uint64_t bytes() const { return bytes_; }  // of payload, into or out of host memory
@@ -70,7 +79,7 @@ class Latencies final : public PacketObserver, public ResponseObserver {
     Times stay, wait, block;
   };
   struct Figures {
-    Histogram receive, handed_over, write, read;
+    Histogram receive, handed_over, match, no_end, write, read;
     std::array<Stage, kStations> stages;  // by the station that it ends at
   };
   Figures& figures() {  // from the first message on: most NICs of a large fabric are idle
@@ -84,8 +93,10 @@ class Latencies final : public PacketObserver, public ResponseObserver {
   StageTimes result_of(const Times& t) const;
 
   std::uint64_t period_ps_;
+  Reads reads_;
   std::uint64_t messages_ = 0;
   std::uint64_t bytes_ = 0;
+  PayloadHistory history_;
   std::unique_ptr<Figures> figures_;
 };
 

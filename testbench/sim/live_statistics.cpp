@@ -54,4 +54,9 @@ void LiveStatistics::on_visible(Cycle now, std::uint32_t nic, Cqn cq, WcStatus s
   if (next_ != nullptr) next_->on_visible(now, nic, cq, status, times);
 }
 
+void LiveStatistics::on_matched(Cycle now, std::uint32_t nic, WcStatus status, const MessageTimes& times) {
+  if (nic < latencies_.size()) latencies_[nic].on_matched(status, times, now);
+  if (next_ != nullptr) next_->on_matched(now, nic, status, times);
+}
+
 }  // namespace rxnic

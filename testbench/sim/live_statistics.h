@@ -21,13 +21,14 @@ class LiveStatistics final : public HostObserver {
  public:
   LiveStatistics(std::uint32_t nics, std::uint64_t period_ps, HostObserver* next)
       : period_ps_(period_ps), next_(next), one_way_ns_(nics) {
-    for (std::uint32_t n = 0; n < nics; ++n) latencies_.emplace_back(period_ps);
+    for (std::uint32_t n = 0; n < nics; ++n) latencies_.emplace_back(period_ps, Latencies::Reads::kReceived);
   }
 
   void on_event(Cycle now, const HostEvent& event) override;
   void on_read(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok, bool gone) override;
   void on_write(Cycle now, ClientId client, std::uint64_t address, Bytes data, bool ok) override;
   void on_visible(Cycle now, std::uint32_t nic, Cqn cq, WcStatus status, const MessageTimes& times) override;
+  void on_matched(Cycle now, std::uint32_t nic, WcStatus status, const MessageTimes& times) override;
 
   const std::vector<ProgramResult>& programs() const { return programs_; }
   const Histogram& one_way_ns(std::uint32_t nic) const { return one_way_ns_[nic]; }

@@ -59,8 +59,10 @@ Json block(const BlockResult& b) {
 }
 
 Json rates(const NicResult& r, double seconds) {
-  return {{"packets_per_s", seconds > 0 ? static_cast<double>(r.packets.accepted) / seconds : 0.0},
-          {"payload_gbps", seconds > 0 ? static_cast<double>(r.bytes) * 8e-9 / seconds : 0.0}};
+  Json all = {{"packets_per_s", seconds > 0 ? static_cast<double>(r.packets.accepted) / seconds : 0.0},
+              {"payload_gbps", seconds > 0 ? static_cast<double>(r.bytes) * 8e-9 / seconds : 0.0}};
+  if (r.steady_gbps > 0) all["steady_payload_gbps"] = r.steady_gbps;
+  return all;
 }
 
 // What is said of one NIC, and of all together.
@@ -73,6 +75,8 @@ void add_nic(Json& j, const NicResult& r, bool of_programs, double seconds) {
   j["rates"] = rates(r, seconds);
   j["latency_ns"] = latency(r.latency_ns);
   j["handed_over_latency_ns"] = latency(r.handed_over_ns);
+  if (r.match_ns.count != 0) j["match_latency_ns"] = latency(r.match_ns);
+  if (r.no_end_ns.count != 0) j["no_end_latency_ns"] = latency(r.no_end_ns);
   j["write_latency_ns"] = latency(r.write_ns);
   j["read_latency_ns"] = latency(r.read_ns);
   j["stages_ns"] = stages(r.stages);

@@ -153,6 +153,9 @@ void parse_nic(const Place& j, NicResult& r) {
     r.stages.push_back(
         {name, parse_times(s), s.at("max").count(), parse_times(s.at("wait")), parse_times(s.at("block"))});
   }
+  if (j.has("match_latency_ns")) r.match_ns = parse_latency(j.at("match_latency_ns"));
+  if (j.has("no_end_latency_ns")) r.no_end_ns = parse_latency(j.at("no_end_latency_ns"));
+  if (j.at("rates").has("steady_payload_gbps")) r.steady_gbps = j.at("rates").at("steady_payload_gbps").number();
   if (j.has("one_way_latency_ns")) r.one_way_ns = parse_latency(j.at("one_way_latency_ns"));
   r.transport = named_counts(j.at("transport"));
   r.events = named_counts(j.at("events"));

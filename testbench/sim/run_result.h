@@ -124,8 +124,11 @@ struct NicResult {
   std::uint64_t cqes = 0;      // of a capture: polled by the host; of programs: written
   std::uint64_t error_cqes = 0;
   std::uint64_t bytes = 0;            // payload carried into or out of host memory
+  double steady_gbps = 0;             // payload, without the run's beginning and end; 0: too little to say
   LatencyResult latency_ns;           // receives: first packet's arrival to the CQE in host memory
   LatencyResult handed_over_ns;       // receives: to the hand-over of the CQE to DMA
+  LatencyResult match_ns;             // tagged messages: to the CQE of the match, when that of the data comes later
+  LatencyResult no_end_ns;            // receives that no packet of their own ended
   LatencyResult write_ns;             // WRITEs without immediate: to the last byte in host memory
   LatencyResult read_ns;              // READs and atomics: to the last response
   std::vector<StageResult> stages;    // of receives and WRITEs, in the order of the path

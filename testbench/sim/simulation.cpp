@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "testbench/sim/block_counters.h"
+#include "testbench/sim/explanations.h"
 #include "testbench/sim/start_simulation.h"
 
 namespace rxnic {
@@ -96,6 +97,7 @@ void Simulation::collect(RunResult& r) {
   for (Block* block : nic.blocks()) r.blocks.push_back({block->basename(), block->account(), {}});
   collect_counters(nic, r);
   r.state_hash = state_hash();
+  explain_tag_searches(r);
 }
 
 }  // namespace rxnic

@@ -152,6 +152,14 @@ void latencies(SummaryWriter& w, const NicResult& r) {
     w.line("receive", latency_line(r.latency_ns, "receives, first packet to visible CQE"));
     w.line("", latency_line(r.handed_over_ns, "of them, to the CQE's hand-over to DMA"));
   }
+  if (r.match_ns.count != 0) {
+    w.line("match", latency_line(r.match_ns, "matches of a tag that are completed before their data"));
+  }
+  if (r.no_end_ns.count != 0) {
+    w.line("no end", latency_line(r.no_end_ns,
+                                  "receives that no packet of theirs ended: it never came, or a READ "
+                                  "fetched the data; not in the figures above and below"));
+  }
   if (r.write_ns.count != 0) w.line("WRITE", latency_line(r.write_ns, "WRITEs, first packet to visible data"));
   if (r.read_ns.count != 0) w.line("READ", latency_line(r.read_ns, "READs and atomics, request to last response"));
 }
@@ -245,8 +253,11 @@ void speed(SummaryWriter& w, const RunResult& r) {
          fmt::format("{}   {} cycles of {} ps", time_text(r.time_ps), count(r.cycles), r.params.nic.clock_period_ps));
   if (seconds > 0) {
     w.line("rate",
-           fmt::format("{}   payload {}", scaled(static_cast<double>(r.packets.accepted) / seconds, "packets/s"),
-                       scaled(static_cast<double>(r.bytes) * 8 / seconds, "b/s")));
+           fmt::format("{}   payload {}{}", scaled(static_cast<double>(r.packets.accepted) / seconds, "packets/s"),
+                       scaled(static_cast<double>(r.bytes) * 8 / seconds, "b/s"),
+                       r.steady_gbps == 0
+                           ? ""
+                           : fmt::format("   {} while nine tenths of it came", scaled(r.steady_gbps * 1e9, "b/s"))));
   }
   latencies(w, r);
 }

@@ -260,6 +260,42 @@ TEST(Latencies, WhereAMissAndAFullLinkAppear) {  // R5
   EXPECT_GT(stage_of(r, "dma_engine").wait.p50, stage_of(quick, "dma_engine").wait.p50 + 10);
 }
 
+// What a READ request brings a NIC, and what its response does.
+std::uint64_t payload_of_a_read(Latencies::Reads reads, Operation operation) {
+  Latencies latencies(1000, reads);
+  AckRequest p;
+  p.opcode = opcode_of(Transport::kRc, operation);
+  p.outcome = Outcome::kExecute;
+  p.local_bytes = p.payload_bytes = 1000;
+  latencies.on_retire(p, Packet{}, Cycle{5});
+  return latencies.bytes();
+}
+
+TEST(Latencies, APayloadOfAReadIsCountedWhereItIsReceived) {  // R6
+  using Reads = Latencies::Reads;
+  EXPECT_EQ(payload_of_a_read(Reads::kReceived, Operation::kReadRequest), 0u);
+  EXPECT_EQ(payload_of_a_read(Reads::kReceived, Operation::kReadResponseOnly), 1000u);
+  EXPECT_EQ(payload_of_a_read(Reads::kServed, Operation::kReadRequest), 1000u)
+      << "of a capture, whose requester is none";
+}
+
+TEST(Latencies, AMessageThatNoPacketEndsIsInNoFigureOfABlock) {  // R1
+  Latencies latencies(1000);
+  MessageTimes times = times_of({});
+  times.leaves(Station::kCqeGenerator, Cycle{5000});
+  latencies.on_visible(WcStatus::kSuccess, times, Cycle{5100});
+  latencies.on_matched(WcStatus::kSuccess, times, Cycle{300});
+  latencies.on_matched(WcStatus::kFlushed, times, Cycle{300});
+  NicResult r;
+  latencies.collect(r);
+  EXPECT_EQ(r.no_end_ns.count, 1u);
+  EXPECT_EQ(r.no_end_ns.max, 5000u);
+  EXPECT_EQ(r.match_ns.count, 1u);
+  EXPECT_EQ(r.match_ns.max, 200u);
+  EXPECT_EQ(r.latency_ns.count + r.handed_over_ns.count, 0u);
+  EXPECT_TRUE(r.stages.empty());
+}
+
 TEST(Latencies, NothingIsSaidOfWhatDidNotHappen) {
   Latencies none(2325);
   NicResult r;
