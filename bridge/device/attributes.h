@@ -23,6 +23,9 @@ namespace rxnic {
 using Mac = std::array<std::uint8_t, 6>;
 using GidBytes = std::array<std::uint8_t, 16>;
 
+// Of the network interface that a NIC's GIDs name: payload of 4096 bytes, and headers.
+inline constexpr std::uint32_t kInterfaceMtu = 4200;
+
 Mac nic_mac(std::uint32_t nic);
 std::array<channel::Gid, channel::kGids> nic_gids(std::uint32_t nic, NicAddresses addresses = {});
 PortAddress port_address(std::uint32_t nic, NicAddresses addresses = {});            // for Fabric::attach

@@ -120,6 +120,9 @@ bool takes_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE
 #define RXNIC_STAT(name, status) \
   RXNIC_SHOW int name(const char* path, struct status* to) noexcept { RXNIC_NEXT(name)(Path(path), to); }
 
+// bridge/verbs/lost_preload.cpp looks for it.
+RXNIC_SHOW const int rxnic_shows_device_files = 1;
+
 RXNIC_OPEN(open)
 RXNIC_OPEN(open64)
 RXNIC_OPENAT(openat)

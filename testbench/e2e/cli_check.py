@@ -25,7 +25,7 @@ OPTIONS = {
     "counters": ["section", "--json", "--help"],
     "report": ["run_dir", "--help"],
     "run": ["program", "--config", "--set", "--nics", "--nic", "--first-address", "--out", "--seed", "--step-order",
-            "--record", *WAVES, *RTL, "--quiet", "--help", "--grace", "--no-device-files"],
+            "--record", *WAVES, *RTL, "--quiet", "--help", "--grace", "--no-device-files", "--network"],
     "serve": ["--config", "--set", "--nics", "--first-address", "--out", "--seed", "--step-order", "--record", *WAVES,
               *RTL, "--quiet", "--socket", "--help"],
 }
@@ -191,6 +191,7 @@ def programs(bench):
             *((["run", "--nics", "2", "--first-address", address, "--", "true"], "--first-address", address, "IPv4")
               for address in ("somebody", "fe80::1", "lid:1", "198.18.0", "127.0.0.1", "126.255.255.255",
                               "0.255.255.255", "223.255.255.255", "224.0.0.1")),
+            (["run", "--network", "mine", "--", "true"], "--network", "mine", "own", "host"),
             (["run", "--seed", "many", "--", "true"], "--seed", "many"),
             (["run", "--config", "nic_101g", "--", "true"], "nic_101g", "nic_100g_gen3"),
             (["run", "--set", "nic.link_gbps=0", "--", "true"], "nic.link_gbps", "from 1 to"),

@@ -241,6 +241,31 @@ class Fabric:
         return good, first, second
 
 
+class Run:
+    """`rxnic run` as a user, in a folder of its own."""
+
+    serial = 0
+
+    def __init__(self, bench, uid=None):
+        Run.serial += 1
+        self.bench, self.uid = bench, uid
+        self.folder = bench.folder / f"own{Run.serial}"
+        self.folder.mkdir()
+        bench.folder.chmod(0o755)
+        if uid is not None:
+            os.chown(self.folder, uid, uid)
+
+    def start(self, *command, arguments=()):
+        library = str(reachable(self.bench.options.verbs, self).parent)
+        for file in ("librxnic_device_files.so", "rxnic_cm_agent"):
+            reachable(self.bench.options.verbs.parent / file, self)
+        simulator = [reachable(self.bench.options.rxnic, self), "run", "--quiet", *arguments, "--out",
+                     self.folder / "out", "--"]
+        with_variables = ["sh", "-c", f'exec env {variables(self.bench)} "$@"', "sh"]
+        return Program([*simulator, *with_variables, *command], self.folder, "run",
+                       {**os.environ, "RXNIC_LIBRARY_DIR": library}, self.uid)
+
+
 # What the thread sanitizer finds in the programs of others, by the function of theirs that does it.
 SUPPRESSIONS = """\
 # librdmacm writes the ID's address after its command: the thread that takes events may be there before.

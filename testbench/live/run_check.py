@@ -6,12 +6,14 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import stat
 import sys
 
 import live
 from live import e2e
 
+PYTHON = "/usr/bin/python3"  # that every user may execute
 PAIR = """
 {env} ibv_rc_pingpong -d rxnic0 -g 2 -n 50 -p {port} & server=$!
 until grep -qi ':{port:04X} .* 0A ' /proc/net/tcp /proc/net/tcp6; do kill -0 $server || exit 99; done
@@ -137,6 +139,114 @@ def users(bench):
                 bench.expect("rxnic0" in fabric.run("ibv_devices"), "its own user, afterwards")
 
 
+# What a program sees of its network, as JSON; arguments: a TCP port on which the host listens.
+LOOKS = r"""
+import fcntl, json, os, socket, struct, sys
+def ask(number, name):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        return fcntl.ioctl(any_socket, number, struct.pack("256s", name.encode()))
+def text(path):
+    with open(path, encoding="ascii") as file:
+        return file.read().strip()
+def reaches(kind, *to):
+    try:
+        with socket.socket(socket.AF_INET, kind) as probe:
+            probe.connect(to)
+            return "reached"
+    except OSError as e:
+        return e.strerror
+names = [name for _, name in socket.if_nameindex()]
+found = {"names": names, "user": [os.getresuid(), os.getresgid()]}
+for name in names[1:]:
+    found[name] = {"address": socket.inet_ntoa(ask(0x8915, name)[20:24]), "up": ask(0x8913, name)[16] & 1,
+                   "mac": ask(0x8927, name)[18:24].hex(":"), "shown": text(f"/sys/class/net/{name}/address"),
+                   "gids": [text(f"/sys/class/infiniband/{name}/ports/1/gids/{n}") for n in (0, 2)]}
+with socket.create_server((found["rxnic0"]["address"], 0)) as server:
+    to = server.getsockname()
+    with socket.create_connection(to, 10, source_address=(found["rxnic1"]["address"], 0)) as client:
+        client.sendall(b"hello")
+        with server.accept()[0] as end:
+            found["tcp"] = [end.getpeername()[0], end.recv(5).decode()]
+found["v6"] = [line.split()[0] for line in open("/proc/net/if_inet6") if line.split()[5] == "rxnic0"]
+found["host"] = reaches(socket.SOCK_STREAM, "127.0.0.1", int(sys.argv[1]))
+found["outside"] = reaches(socket.SOCK_DGRAM, "192.0.2.1", 9)
+with open("/proc/self/status", encoding="ascii") as status:
+    found["capabilities"] = next(line.split()[1] for line in status if line.startswith("CapEff"))
+print(json.dumps(found))
+"""
+
+
+def network(bench):
+    """--network own: an interface for each NIC, TCP by its address, nothing of the host; as root and as a user."""
+    with socket.create_server(("127.0.0.1", 0)) as host:
+        for user, uid in live.users().items():
+            program = live.Run(bench, uid).start(
+                PYTHON, "-B", "-c", LOOKS, host.getsockname()[1],
+                arguments=["--nics", "2", "--network", "own", "--first-address", "198.18.5.255"])
+            if program.wait() == 1 and "--network own: the kernel refuses" in program.text():
+                raise e2e.Skip(program.text().strip())
+            bench.expect_equal(program.process.returncode, 0, program.story())
+            if program.process.returncode != 0:
+                continue
+            found = json.loads(program.text().splitlines()[-1])
+            bench.expect_equal(found["names"], ["lo", "rxnic0", "rxnic1"], "interfaces")
+            who = os.geteuid() if uid is None else uid
+            bench.expect_equal(found["user"][0], [who] * 3, "user ids")
+            if user != "root":
+                bench.expect_equal(int(found["capabilities"], 16), 0, "capabilities of a user's program")
+            for n, (name, address, gid) in enumerate((("rxnic0", "198.18.5.255", "c612:05ff"),
+                                                      ("rxnic1", "198.18.6.0", "c612:0600"))):
+                mac = f"02:72:78:00:00:0{n + 1}"
+                link_local = f"fe80:0000:0000:0000:0072:78ff:fe00:000{n + 1}"
+                bench.expect_equal(found[name], {
+                    "address": address, "up": 1, "mac": mac, "shown": mac,
+                    "gids": [link_local, f"0000:0000:0000:0000:0000:ffff:{gid}"]}, name)
+            bench.expect_equal(found["tcp"], ["198.18.6.0", "hello"], "TCP from rxnic1's address to rxnic0's")
+            bench.expect(found["v6"] in ([], ["fe80000000000000007278fffe000001"]), f"IPv6 of rxnic0: {found['v6']}")
+            bench.expect_equal(found["host"], "Connection refused", "a port on which the host listens")
+            bench.expect_equal(found["outside"], "Network is unreachable", "an address outside")
+    live.need("ibv_rc_pingpong")
+    port = live.Port()
+    script = PAIR.format(env=" ".join(env(bench)), port=port.number).replace("127.0.0.1", "198.18.0.1")
+    done = run(bench, "bash", "-c", script, arguments=("--nics", "2", "--network", "own"))
+    bench.expect_equal(done.returncode, 0, f"out of band by a NIC's address: {done.stdout}{done.stderr}")
+    # What ends a run ends it there, too.
+    script = PAIR.format(env=" ".join(env(bench)), port=port.number).splitlines()[1:3] + ["kill -9 $$"]
+    killed = run(bench, "bash", "-c", "\n".join(script), arguments=("--network", "own", "--grace", "0.2"))
+    bench.expect_equal(killed.returncode, 128 + 9, "exit code of a killed program")
+    bench.expect("(ibv_rc_pingpong)" in killed.stderr, f"does not name what it ends: {killed.stderr}")
+
+
+def preload(bench):
+    """A program whose script sets LD_PRELOAD anew is named once, with the line that helps."""
+    rsockets = next(iter(sorted(pathlib.Path("/usr/lib").glob("*/rsocket/librspreload.so"))), None)
+    if rsockets is None or bench.options.preload:
+        raise e2e.Skip("no librspreload.so" if rsockets is None else "the sanitizer's library has to be the first")
+    lost = run(bench, "sh", "-c", f"for n in 1 2; do LD_PRELOAD={rsockets} env true; done")
+    bench.expect_equal(lost.stderr.count("was started with"), 1, f"how often it is said: {lost.stderr}")
+    bench.expect(f"env was started with LD_PRELOAD={rsockets}, without librxnic_device_files.so" in lost.stderr
+                 and f"LD_PRELOAD={rsockets}:$LD_PRELOAD" in lost.stderr, lost.stderr)
+    none = run(bench, "env", "-u", "LD_PRELOAD", "ibv_devices")
+    bench.expect("ibv_devices was started with no LD_PRELOAD" in none.stderr, none.stderr)
+    for kept in (f"LD_PRELOAD={rsockets}:$LD_PRELOAD true", "ibv_devices"):
+        done = run(bench, "sh", "-c", kept)
+        bench.expect_equal((done.returncode, done.stderr), (0, ""), kept)
+    without = run(bench, "sh", "-c", f"LD_PRELOAD={rsockets} true", arguments=("--no-device-files",))
+    bench.expect_equal(without.stderr, "", "--no-device-files")
+
+
+def without_proc(bench):
+    """Without /proc: a message."""
+    hidden = ["unshare", "-m", "sh", "-c", "mount -t tmpfs none /proc && exec \"$@\"", "sh"]
+    if os.geteuid() != 0 or bench.start(*hidden, "true").returncode != 0:
+        raise e2e.Skip("cannot hide /proc")
+    for command in (["run", "--", "true"], ["serve", "--socket", "socket"]):
+        done = bench.start(*hidden, bench.options.rxnic, *command)
+        bench.expect_equal(done.returncode, 1, f"{command}: exit code")
+        bench.expect("/proc/self/exe: found No such file or directory; expected /proc" in done.stderr, done.stderr)
+        bench.expect("filesystem error" not in done.stderr, done.stderr)
+
+
 def refused(bench):
     """A socket that is in use, an impossible path, an unknown option: exit 2 or 1 and a reason."""
     with live.Fabric(bench, 1, record=False) as fabric:
@@ -205,8 +315,8 @@ def fatal(bench):
             fabric.open()
 
 
-CHECKS = {"status": status, "ends": ends, "interrupt": interrupt, "users": users, "refused": refused,
-          "lockstep": lockstep, "fatal": fatal}
+CHECKS = {"status": status, "ends": ends, "interrupt": interrupt, "users": users, "network": network,
+          "preload": preload, "without_proc": without_proc, "refused": refused, "lockstep": lockstep, "fatal": fatal}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)

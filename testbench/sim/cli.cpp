@@ -198,6 +198,10 @@ int run_program(int argc, const char* const* argv) {
   } catch (const NothingCompared& e) {
     print_message(e.what());
     return kNothingCompared;
+  } catch (const std::filesystem::filesystem_error& e) {  // in the words of all other messages
+    const std::string path = e.path1().empty() ? "the working directory" : e.path1().string();
+    print_message(path + ": " + e.code().message());
+    return kOther;
   } catch (const std::exception& e) {
     print_message(e.what());
     return kOther;

@@ -81,7 +81,7 @@ void write_nic(const fs::path& folder, std::uint32_t nic, const channel::DeviceA
   make_private_folder(verbs / "device" / "net" / name);
   const fs::path net = classes / "net" / name;
   write(net / "address", fmt::format("{:02x}", fmt::join(a.mac.begin(), a.mac.begin() + 6, ":")));
-  write(net / "mtu", "4200");
+  write(net / "mtu", std::to_string(kInterfaceMtu));
   write(net / "operstate", "up");
   write(net / "speed", std::to_string(a.link_mbps));
 }

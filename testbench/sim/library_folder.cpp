@@ -9,10 +9,10 @@ namespace rxnic {
 
 namespace {
 constexpr const char* kFolderVariable = "RXNIC_LIBRARY_DIR";
+constexpr const char* kSelf = "/proc/self/exe";
 constexpr const char* kPathVariable = "LD_LIBRARY_PATH";
 constexpr const char* kLibrary = "libibverbs.so.1";
 constexpr const char* kPreloadVariable = "LD_PRELOAD";
-constexpr const char* kPreloaded = "librxnic_device_files.so";
 constexpr const char* kFromProgram = "../../bridge/verbs";  // as the build lays it out
 
 // "": the variable is not set, or empty.
@@ -30,10 +30,15 @@ std::string in_front_of(const char* variable, const std::string& first) {
 std::string library_folder() {
   namespace fs = std::filesystem;
   const std::string chosen = value_of(kFolderVariable);
-  const fs::path folder =
-      chosen.empty() ? fs::read_symlink("/proc/self/exe").parent_path() / kFromProgram : fs::absolute(chosen);
+  std::error_code failed;
+  const fs::path self = fs::read_symlink(kSelf, failed);
+  if (failed) {
+    throw std::runtime_error(std::string(kSelf) + ": found " + failed.message() +
+                             "; expected /proc, by which rxnic finds its library and reaches what it starts");
+  }
+  const fs::path folder = chosen.empty() ? self.parent_path() / kFromProgram : fs::absolute(chosen);
   const fs::path normal = folder.lexically_normal();
-  if (!fs::exists(normal / kLibrary)) {
+  if (!fs::exists(normal / kLibrary, failed)) {
     throw std::runtime_error((normal / kLibrary).string() + ": found nothing; expected the drop-in library (" +
                              kFolderVariable + " names its folder)");
   }
@@ -43,8 +48,9 @@ std::string library_folder() {
 std::string library_path(const std::string& folder) { return in_front_of(kPathVariable, folder); }
 
 std::string preload_path(const std::string& folder) {
-  const std::filesystem::path library = std::filesystem::path(folder) / kPreloaded;
-  if (!std::filesystem::exists(library)) {
+  const std::filesystem::path library = std::filesystem::path(folder) / kPreloadedLibrary;
+  std::error_code failed;
+  if (!std::filesystem::exists(library, failed)) {
     throw std::runtime_error(library.string() + ": found nothing; expected the library that shows programs the files " +
                              "of their NICs (--no-device-files: without them)");
   }

@@ -18,6 +18,8 @@
 #include "testbench/sim/device_files.h"
 #include "testbench/sim/library_folder.h"
 #include "testbench/sim/live_host.h"
+#include "testbench/sim/lost_preload.h"
+#include "testbench/sim/own_network.h"
 #include "testbench/sim/supervisor.h"
 
 namespace rxnic {
@@ -37,12 +39,13 @@ std::string private_address() {
 class Keeper {
  public:
   Keeper(const RunOptions& o, ChildProcess& child, SignalDescriptor& signals, LivePort& port, LiveSession& session,
-         CmAgent& agent)
+         CmAgent& agent, LostPreload& lost)
       : child_(child),
         signals_(signals),
         port_(port),
         session_(session),
         agent_(agent),
+        lost_(lost),
         name_(o.command[0]),
         ending_(
             o.grace, [this](const std::string& line) { session_.say(line); },
@@ -71,8 +74,13 @@ class Keeper {
   void on_tick() {
     session_.tick();
     agent_.tick();
+    look_for_lost();
     ending_.advance();
     if (ending_.finished()) port_.stop();
+  }
+
+  void look_for_lost() {  // (R7)
+    if (const std::string news = lost_.news(); !news.empty()) session_.say(news);
   }
 
   bool interrupted() const { return interrupted_; }
@@ -83,6 +91,7 @@ class Keeper {
   LivePort& port_;
   LiveSession& session_;
   CmAgent& agent_;
+  LostPreload& lost_;
   std::string name_;
   Ending ending_;
   bool interrupted_ = false;
@@ -104,6 +113,7 @@ int run_verbs_program(const RunOptions& o) {
   const std::string address = private_address();
   ChildProcess::Environment variables = environment(o, address);
   make_folder("--out", o.out);
+  if (o.own_network) enter_own_network(o.nics, o.addresses);  // (R8)
 
   // (1) listen, (2) set the fabric up, (3) start the program
   SignalDescriptor signals;
@@ -120,15 +130,17 @@ int run_verbs_program(const RunOptions& o) {
     variables.emplace_back("RXNIC_DEVICE_FILES", files);
   }
   LiveSession session(o, params, host, files);
+  LostPreload lost(files, kPreloadedLibrary);
   ChildProcess child(o.command, variables, signals);
   if (child.start_error() != 0) {
     session.say(fmt::format("{}: {}", o.command[0], std::strerror(child.start_error())));
     return child.start_error() == ENOENT ? kNotFound : kNotExecutable;
   }
-  keeper = std::make_unique<Keeper>(o, child, signals, host.port, session, agent);
+  keeper = std::make_unique<Keeper>(o, child, signals, host.port, session, agent, lost);
 
   // (4) simulate until the program has ended and no program has a NIC open
   session.run();
+  keeper->look_for_lost();
   while (!child.ended()) {  // the simulation ended by itself: it was stopped
     child.kill_all();
   }

@@ -13,6 +13,8 @@
 //       `grace` later is ended, at the second signal it is killed.
 //   R6  Unless `device_files` is false the program is shown the files that a driver would have made for its NICs
 //       (bridge/device_files). They are below `out`.
+//   R7  A program that was started without what `run` preloads is named, with what helps (lost_preload.h).
+//   R8  With `own_network` the simulator and all that it starts are in a network of their own (own_network.h).
 #pragma once
 
 #include <chrono>
@@ -27,6 +29,7 @@ struct RunOptions : SessionOptions {
   std::optional<std::uint32_t> nic;  // the only one that the program sees
   Ending::Grace grace = std::chrono::seconds(2);
   bool device_files = true;
+  bool own_network = false;
 };
 
 int run_verbs_program(const RunOptions& options);

@@ -59,6 +59,13 @@ void RunCommand::describe(CLI::App& app) {
       ->type_name("SECONDS");
   app.add_flag("--no-device-files", no_device_files_,
                "Do not show the program /dev/infiniband and /sys/class/infiniband as a driver would make them");
+  app.add_option("--network", network_,
+                 "Where the program's sockets are. host: in the host's network, as without rxnic. own: in one of the\n"
+                 "run's own, which takes no root and reaches nothing outside: lo, and for each NIC an interface\n"
+                 "rxnicN with its MAC and address, for what matches devices with interfaces (ip, getifaddrs, TCP to a\n"
+                 "NIC's address)")
+      ->check(CLI::IsMember({kHostNetwork, kOwnNetwork}))
+      ->capture_default_str();
   app.add_option("program", program_, "-- PROGRAM and its arguments")->type_name("");
 }
 
@@ -69,6 +76,7 @@ int RunCommand::run() const {
   o.command = program_;
   o.grace = parse_grace(grace_);
   o.device_files = !no_device_files_;
+  o.own_network = network_ == kOwnNetwork;
   if (nic_option_->count() != 0) {
     if (nic_ >= o.nics) {
       throw std::invalid_argument(

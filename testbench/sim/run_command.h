@@ -35,10 +35,13 @@ class RunCommand : public LiveCommand {
   int run() const;
 
  private:
+  static constexpr const char* kHostNetwork = "host";
+  static constexpr const char* kOwnNetwork = "own";
   CLI::Option* nic_option_ = nullptr;
   std::uint32_t nic_ = 0;
   std::string grace_ = "2";
   bool no_device_files_ = false;
+  std::string network_ = kHostNetwork;
   std::vector<std::string> program_;
 };
 
