@@ -195,7 +195,7 @@ void AckGenerator::owe(const AckRequest& p, OwedAnswer& a) {
     ++counters_.reads;
     if (p.local_bytes > 0) a.needs = AnswerNeeds::kRead;
     a.read = {p.local_va, p.local_key, p.local_bytes, p.mtu, p.answer_psn, false};
-  } else if (p.has(kAtomic) || p.local_bytes > 0) {
+  } else if (p.has(kAtomic) || (p.has(kFlushes) && p.local_bytes > 0)) {
     a.needs = AnswerNeeds::kAtomic;
   }
 }

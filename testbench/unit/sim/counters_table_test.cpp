@@ -36,7 +36,8 @@ TEST(CountersTable, HasDropReasonsAndActivities) {
   const auto json = nlohmann::json::parse(counters_json());
   EXPECT_EQ(json.at("dropped").at("counters").size(), Enumeration<DropReason>::kValues.size());
   EXPECT_EQ(json.at("activity").at("counters").at("wait_wqe").at("unit"), "cycles");
-  EXPECT_THAT(counters_text("dropped"), HasSubstr("Longer than any legal packet.\n"));
+  EXPECT_THAT(counters_text("dropped"),
+              HasSubstr("Longer than any legal packet: its payload is above the largest MTU, 4096.\n"));
 }
 
 TEST(CountersTable, OfOneSectionHasNoOther) {
