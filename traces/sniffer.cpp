@@ -175,10 +175,11 @@ SnifferEffects SnifferSurvey::finish() {
   std::sort(found_.moves.begin(), found_.moves.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::sort(found_.restarts.begin(), found_.restarts.end(),
             [](const auto& a, const auto& b) { return a.packet < b.packet; });
-  const auto doubled = [](const Direction& d) { return d.copies >= kFewestCopies && d.copies * 4 >= d.packets * 3; };
+  const auto doubled = [](const Direction& d) { return d.copies * 4 >= d.packets * 3; };
   for (const auto& [ends, d] : directions_) {  // (R1)
-    const auto back = directions_.find({ends.second, ends.first});
-    if (!doubled(d) || (back != directions_.end() && !doubled(back->second))) continue;
+    const auto found = ends.first == ends.second ? directions_.end() : directions_.find({ends.second, ends.first});
+    const Direction back = found == directions_.end() ? Direction{} : found->second;
+    if (!doubled(d) || !doubled(back) || d.copies + back.copies < kFewestCopies) continue;
     found_.doubled.insert(std::minmax(ends.first, ends.second));
     found_.copies += d.copies;
   }

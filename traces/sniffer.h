@@ -5,8 +5,8 @@
 //   R1  A packet is a copy when one of the last kFramesKept packets, less than kShortestTimeoutPs before it, is the
 //       same: addresses, UDP source port, IP identification, everything from the BTH to the ICRC. No sender repeats a
 //       packet that soon on its own; one that it was asked for by a NAK in between is no copy. Copies are the sniffer's
-//       between two addresses, when in each direction with packets there are at least kFewestCopies, and three copies
-//       for four other packets: it sees a mirror of both ports, or two interfaces, and nearly every frame twice.
+//       between two addresses, when there are three for four other packets in each direction, and kFewestCopies in
+//       both: it sees a mirror of both ports, or two interfaces, and nearly every frame twice.
 //   R2  Requests of a QP are swapped when a PSN is left out, all PSNs that are missing (kMostSwapped at most) come
 //       before kShortestTimeoutPs has passed, without a NAK that asks for them, and the QP then goes on with a new
 //       PSN: a retransmission would go on with what it had sent. The packets that were early are moved behind.

@@ -68,8 +68,19 @@ TEST(SnifferEffects, WhatIsRepeatedInOneDirectionAloneIsARetransmission) {  // R
   EXPECT_EQ(count_of(r.transport, "duplicates"), 4u);
 }
 
+TEST(SnifferEffects, OneAnswerToManyRequestsIsCopiedAsThey) {  // R1
+  CaptureScene scene;
+  for (std::uint32_t psn = 0; psn < 6; ++psn) scene.request(psn * 20000, kQp, psn);
+  scene.answer(120000, kQp, 5, 6);
+  const RunResult r = doubled(scene, 1000).replay();
+  EXPECT_EQ(r.sniffer.copies, 7u);
+  EXPECT_EQ(count_of(r.transport, "duplicates"), 0u);
+  EXPECT_EQ(r.answers.equal, 1u);
+}
+
 TEST(SnifferEffects, FewRepetitionsAreRetransmissions) {  // R1
-  EXPECT_EQ(doubled(exchange(3), 1000).replay().sniffer.copies, 0u) << "three are too few";
+  EXPECT_EQ(doubled(exchange(1), 1000).replay().sniffer.copies, 0u) << "two are too few";
+  EXPECT_EQ(doubled(exchange(2), 1000).replay().sniffer.copies, 4u);
   CaptureScene scene = exchange(10);
   for (std::size_t i = 0; i < 14; ++i) {  // seven of ten each way
     scene.frames.push_back(scene.frames[i]);
