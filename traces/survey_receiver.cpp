@@ -89,8 +89,8 @@ void find_naks(const Flow& in, FlowIndex flow, const Flow& out, SurveyedQp& qp) 
   qp.any_pkey = (in.pkey & kPkeyBase) == 0 && out.answers > out.naks.size();
 }
 
-SurveyedQp make_qp(const SurveyState& s, FlowIndex flow, const Pairing& pair, const CmQp* cm) {
-  const Flow& f = s.flows[flow];
+// `flow`: the number of f; kNoFlow: no answer belongs to it.
+SurveyedQp make_qp(const SurveyState& s, const Flow& f, FlowIndex flow, const Pairing& pair, const CmQp* cm) {
   const Flow* out = pair.partner == kNoFlow ? nullptr : &s.flows[pair.partner];
   SurveyedQp qp;
   qp.qpn = f.qpn;
@@ -157,13 +157,13 @@ void find_qps(const SurveyState& s, std::uint32_t me, const ChosenPairs& pairs, 
     const Flow& f = s.flows[c.flow];
     const auto cm = of_cm.find({f.source, raw(f.qpn)});
     SurveyedQp& qp =
-        result.qps.emplace_back(make_qp(s, c.flow, pairing[c.flow], cm == of_cm.end() ? nullptr : &cm->second));
+        result.qps.emplace_back(make_qp(s, f, c.flow, pairing[c.flow], cm == of_cm.end() ? nullptr : &cm->second));
     qp.largest_send = c.largest_send;
     if (qp.transport == Transport::kUd) qp.requests = c.requests;
   }
   for (const Flow& f : s.damaged_flows) {  // R13
     if (f.destination != me || !by_qpn.try_emplace(raw(f.qpn), 0).second) continue;
-    result.qps.push_back(make_qp(s, f, {}, nullptr));
+    result.qps.push_back(make_qp(s, f, kNoFlow, {}, nullptr));
   }
 }
 

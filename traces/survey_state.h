@@ -105,7 +105,7 @@ struct SurveyState {
   void invalidate_region(std::uint32_t destination, Key key, std::uint64_t number);
   Recent& recent_slot(std::uint32_t source, std::uint32_t destination, Psn psn, std::uint64_t& key);
   void unreadable(const CapturedFrame& frame, const Headers& h, DropReason reason);
-  void damaged(std::uint32_t source, std::uint32_t destination, const Headers& h);
+  void damaged(std::uint32_t source, std::uint32_t destination, const Headers& h, std::uint64_t number);
   void request(std::uint32_t index, const Headers& h, std::uint64_t number);
   void answer(std::uint32_t index, const Headers& h, std::uint64_t number);
   void sent_again(std::uint32_t index, Psn psn);

@@ -67,14 +67,14 @@ void SurveyState::unreadable(const CapturedFrame& frame, const Headers& parsed, 
   EndpointCounts& to = endpoints[destination];
   ++to.packets_received;
   first_as_destination[destination] = std::min(first_as_destination[destination], frame.number);
-  if (reason == DropReason::kIcrc) damaged(source, destination, h);
+  if (reason == DropReason::kIcrc) damaged(source, destination, h, frame.number);
   if (is_response(h.opcode) || h.destination_qp == kGsiQpn) return;
   ++to.requests_received;
   const std::size_t headers = h.bth_offset + kBthBytes + kIcrcBytes;
   to.request_bytes += std::max<std::size_t>(frame.wire_bytes, headers) - headers;
 }
 
-void SurveyState::damaged(std::uint32_t source, std::uint32_t destination, const Headers& h) {
+void SurveyState::damaged(std::uint32_t source, std::uint32_t destination, const Headers& h, std::uint64_t number) {
   if (raw(h.destination_qp) == 0 || h.destination_qp == kMulticastQpn) return;
   const auto [at, fresh] = damaged_index.try_emplace(flow_key(source, destination, h.destination_qp), kNone);
   if (fresh) {
@@ -91,7 +91,7 @@ void SurveyState::damaged(std::uint32_t source, std::uint32_t destination, const
   }
   Flow& f = damaged_flows[at->second];
   f.count(h);
-  if ((opcode_info(h.opcode).traits & kRequest) != 0) f.count_request(h);
+  if ((opcode_info(h.opcode).traits & kRequest) != 0) f.count_request(h, number);
 }
 
 }  // namespace rxnic
