@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMostEmptyRecords = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMaxTimePs = std::uint64_t{1} << 63;
+constexpr std::uint64_t kClockStepPs = 1'000'000'000;  // 1 ms (R2)
 
 constexpr const char* kExpected = "a capture in pcap or pcapng format, as it is or compressed with gzip or zstd";
 
@@ -37,8 +38,10 @@ void CaptureReader::refuse(std::string found, std::string expected) const {
 
 void CaptureReader::open() {
   pcap_.reset();
-  records_ = frames_ = empty_ = times_clamped_ = cut_payloads_ = last_time_ps_ = 0;
+  records_ = frames_ = empty_ = times_clamped_ = cut_payloads_ = 0;
   cut_by_mirror_ = on_other_ports_ = icrcs_made_right_ = 0;
+  last_time_ps_ = behind_ps_ = behind_before_ps_ = 0;
+  just_stepped_ = false;
   first_ = {};
   cut_reason_.clear();
   errno = 0;
@@ -80,10 +83,17 @@ std::uint64_t CaptureReader::time_of(std::int64_t seconds, std::int64_t nanoseco
   __extension__ using Wide = __int128;  // timestamps of a damaged file may be anything
   const Wide since = (Wide{seconds} - first_.seconds) * 1'000'000'000 + (Wide{nanoseconds} - first_.nanoseconds);
   const Wide ps = since * 1000;
-  if (ps < static_cast<Wide>(last_time_ps_) || ps > static_cast<Wide>(kMaxTimePs)) {
-    ++times_clamped_;
-  } else {
-    last_time_ps_ = static_cast<std::uint64_t>(ps);
+  const Wide last = static_cast<Wide>(last_time_ps_);
+  // One record with a time of its own was no step of the clock.
+  if (just_stepped_ && ps + behind_before_ps_ >= last) behind_ps_ = behind_before_ps_;
+  just_stepped_ = false;
+  const Wide time = ps + behind_ps_;
+  if (time >= last && time <= static_cast<Wide>(kMaxTimePs)) return last_time_ps_ = static_cast<std::uint64_t>(time);
+  ++times_clamped_;
+  if (last - time > kClockStepPs && last - time <= static_cast<Wide>(kMaxTimePs - behind_ps_)) {
+    behind_before_ps_ = behind_ps_;
+    behind_ps_ += static_cast<std::uint64_t>(last - time);
+    just_stepped_ = true;
   }
   return last_time_ps_;
 }

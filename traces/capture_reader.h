@@ -8,7 +8,8 @@
 //       known of it: zeros are an address that the capture does not keep. The interfaces of a pcapng file may differ.
 //       ERF records that hold no packet (types 27 and 48) are left out. Anything else is a TraceError that names it.
 //   R2  Time counts from the file's first record. A frame that is older than the one before it, or later than 2^63 ps,
-//       gets the time of the one before it; how many there were is counted.
+//       gets the time of the one before it; how many there were is counted. When it is older by more than 1 ms the
+//       clock was set back, and time goes on from there, unless the record behind it shows that it was the only one.
 //   R3  A file that ends in the middle of a record or of its compressed data, or in which something other than a record
 //       follows, gives the frames before it, then says cut_short(). A file without a readable header is a TraceError.
 //   R4  Memory does not depend on the length of the file, compressed or not: a frame's bytes are valid until the next
@@ -139,6 +140,8 @@ class CaptureReader {
   std::uint64_t on_other_ports_ = 0;
   std::uint64_t icrcs_made_right_ = 0;
   std::uint64_t last_time_ps_ = 0;
+  std::uint64_t behind_ps_ = 0, behind_before_ps_ = 0;  // what the clock was set back by (R2), now and before the last
+  bool just_stepped_ = false;                           // with the last record
   CaptureTime first_;
   std::string cut_reason_;
 };

@@ -309,6 +309,33 @@ TEST_F(CaptureReaderTest, TimeThatGoesBackIsClampedAndCounted) {
   EXPECT_EQ(reader.times_clamped(), 1u);
 }
 
+// Two seconds back, and on from there.
+TEST_F(CaptureReaderTest, AClockThatWasSetBackGoesOn) {  // R2
+  CaptureReader reader(file(pcap_file(
+      kNano, false, 1,
+      {{5, 0, kFrame}, {6, 0, kFrame}, {4, 0, kFrame}, {4, 500'000'000, kFrame}, {6, 0, kFrame}, {7, 0, kFrame}})));
+  for (int pass = 0; pass < 2; ++pass) {
+    std::vector<std::uint64_t> ms;
+    for (CapturedFrame f; reader.next(f);) ms.push_back(f.time_ps / 1'000'000'000);
+    EXPECT_EQ(ms, (std::vector<std::uint64_t>{0, 1000, 1000, 1500, 3000, 4000}));
+    EXPECT_EQ(reader.times_clamped(), 1u);
+    reader.rewind();
+  }
+}
+
+// A millisecond is no step: packets of several queues.
+TEST_F(CaptureReaderTest, AMillisecondBackIsNoStepOfTheClock) {  // R2
+  for (const std::uint32_t later_ns : {0u, 1u}) {
+    CaptureReader reader(file(pcap_file(
+        kNano, false, 1,
+        {{5, 0, kFrame}, {5, 2'000'000 + later_ns, kFrame}, {5, 1'000'000, kFrame}, {5, 1'500'000, kFrame}})));
+    std::vector<std::uint64_t> us;
+    for (CapturedFrame f; reader.next(f);) us.push_back(f.time_ps / 1'000'000);
+    EXPECT_EQ(us, (std::vector<std::uint64_t>{0, 2000, 2000, later_ns == 0 ? 2000u : 2500u}));
+    EXPECT_EQ(reader.times_clamped(), later_ns == 0 ? 2u : 1u);
+  }
+}
+
 TEST_F(CaptureReaderTest, TimesThatNoCaptureSpansAreClamped) {
   CaptureReader reader(file(pcap_file(kNano, false, 1, {{0, 0, kFrame}, {0xffffffff, 0xffffffff, kFrame}})));
   CapturedFrame f;
