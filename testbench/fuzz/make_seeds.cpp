@@ -117,7 +117,8 @@ void captures(const Seeds& seeds) {
 
 // Two programs on two NICs: a SEND, an RNR, a WRITE that is refused.
 void record_into(const std::string& folder) {
-  const HostLogHeader header{2, 1, {"program"}, std::string(kDefaultConfig), {}, params_toml(load_config())};
+  const HostLogHeader header{
+      2, "198.18.0.1", 1, {"program"}, std::string(kDefaultConfig), {}, params_toml(load_config())};
   Recorder recorder(folder, header);
   Lab lab(2, EngineMode::kFast, &recorder);
   lab.fabric->set_observer(&recorder);

@@ -337,7 +337,7 @@ def devices(bench):
             told = fabric.run("ibv_devinfo", "-v")
             for wanted in (r"hca_id:\s+rxnic0", r"hca_id:\s+rxnic1", r"state:\s+PORT_ACTIVE", r"link_layer:\s+Ethernet",
                            r"GID\[\s*0\]:\s+fe80:.*RoCE v1", r"GID\[\s*1\]:\s+fe80:.*RoCE v2",
-                           r"GID\[\s*2\]:\s+::ffff:10\.0\.0\.1, RoCE v2"):
+                           r"GID\[\s*2\]:\s+::ffff:198\.18\.0\.1, RoCE v2"):
                 bench.expect(re.search(wanted, told), f"ibv_devinfo -v: no {wanted!r} in {told}")
             max_qp_wr = re.search(r"max_qp_wr:\s+(\d+)", told)
             bench.expect(max_qp_wr and int(max_qp_wr[1]) >= 16384, f"max_qp_wr: {told}")

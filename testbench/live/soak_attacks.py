@@ -101,8 +101,8 @@ def descriptors(soak, chance):
 
 
 def userfault(soak, _):
-    code = yield from program_ends(soak, ["abuse", "userfault"], codes=(77, -signal.SIGKILL))
-    return "not permitted here" if code == 77 else "killed by the simulator"
+    code = yield from program_ends(soak, ["abuse", "userfault"], codes=(0, 77, -signal.SIGKILL))
+    return {0: "its request fails", 77: "not permitted here"}.get(code, "killed by the simulator")
 
 
 def silent(soak, chance):

@@ -119,7 +119,7 @@ TEST(Endpoint, HeaderOfARequest) {  // R3
   write_header(ipv4_endpoint(0xc6120001, 0x1234), ipv4_endpoint(0xc6120002, 9), data);
   EXPECT_EQ(data[1], 0x40);
   EXPECT_EQ(data[2] << 8 | data[3], 0x1234);
-  EXPECT_EQ(data[4 + 12], 10);
+  EXPECT_EQ(data[4 + 12], 198);
   EXPECT_EQ(data[4 + 15], 1);
   EXPECT_EQ(data[20 + 15], 2);
   EXPECT_EQ(data[4 + 10], 0) << "not mapped";

@@ -536,7 +536,7 @@ TEST_F(ManagerTest, AnAddressOfTheHostLeadsToTheNicOfItsListener) {  // R2
     ASSERT_EQ(destroy(kServer, listener), 0);
   }
   const std::uint32_t of_nic = create(kServer, 10);
-  ASSERT_EQ(bind(kServer, of_nic, ipv4_endpoint(0x0a000002, kService)), 0);
+  ASSERT_EQ(bind(kServer, of_nic, ipv4_endpoint(0xc6120002, kService)), 0);
   ASSERT_EQ(listen(kServer, of_nic), 0);
   EXPECT_EQ(reaches(loopback), (std::pair{0u, false})) << "it listens at the NIC's address alone";
   manager.open(File{3}, {});  // sees both: the first one is as good
@@ -674,7 +674,7 @@ TEST_F(ManagerTest, AnIdCountsTheEventsThatWereTaken) {
   EXPECT_TRUE(quiet(kClient)) << "its events went with it";
   EXPECT_EQ(waiting.at(kClient), 0u);
   const std::uint32_t kept = create(kClient, 22), goes = create(kClient, 23);
-  for (const std::uint32_t one : {kept, goes}) ASSERT_EQ(resolve(kClient, one, ipv4_endpoint(0x0a000002)), 0);
+  for (const std::uint32_t one : {kept, goes}) ASSERT_EQ(resolve(kClient, one, ipv4_endpoint(0xc6120002)), 0);
   ASSERT_EQ(destroy(kClient, goes), 0);
   EXPECT_EQ(waiting.at(kClient), 1u);
   EXPECT_EQ(event(kClient).id, kept);
@@ -715,7 +715,7 @@ TEST_F(ManagerTest, PrivateDataThatDoesNotFitIsRefused) {  // R7
     ASSERT_EQ(bind(kServer, listener, ipv4_endpoint(0, kService)), 0);
     ASSERT_EQ(listen(kServer, listener), 0);
     for (const bool accepts : {true, false}) {
-      const std::uint32_t id = routed(kClient, 20, ipv4_endpoint(0x0a000002, kService), row.space);
+      const std::uint32_t id = routed(kClient, 20, ipv4_endpoint(0xc6120002, kService), row.space);
       sent.clear();
       for (const std::size_t more : {row.connect + 1, std::size_t{255}}) {
         EXPECT_EQ(connect(kClient, id, 5, all_of(more).c_str()), EINVAL);

@@ -100,7 +100,7 @@ TEST_P(NicReliable, ReadAfterWriteReturnsWhatWasWritten) {
   make();
   const Region r = region(3000);
   const ByteVector data = message(true, {.psn = 100, .bytes = 3000, .va = r.va, .rkey = r.key});
-  send({.op = Operation::kReadRequest, .psn = 103, .va = r.va + 1, .rkey = r.key, .length = 8});
+  send({.op = Operation::kReadRequest, .psn = 103, .va = r.va + 1, .rkey = r.key, .length = 1000});
   expect_written(r.va, data);
   run();
   expect_answers(2);
