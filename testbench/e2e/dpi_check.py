@@ -104,7 +104,7 @@ def random(bench):
     """Random packets with back-pressure, compared with the model in every cycle."""
     for block, configuration, cycles in (("grh_scatter", "Latency4Sges1Bytes64", 5000),
                                          ("tag_match_cam", "Entries256Organisation0Search4", 20000),
-                                         ("cqe_generator", "CqContexts4096CqContextWays4Latency4", 3000),
+                                         ("cqe_generator", "CqContexts4096CqContextWays4Latency4", 12000),
                                          ("srq_wqe_fetcher", "PrefetchDepth64Queues256QueueContexts8192", 3000)):
         done = simulate_with(bench, "env", f"RXNIC_COSIM_RTL=dpi:{address(bench)}", f"RXNIC_COSIM_CYCLES={cycles}",
                              bench.options.cosim_tests, f"--gtest_filter=*AgreeOnRandomPackets/{configuration}")
