@@ -2,6 +2,7 @@
 #include "traces/sniffer.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "model/types/syndrome.h"
 #include "traces/cm_message.h"
@@ -186,7 +187,7 @@ SnifferEffects SnifferSurvey::finish() {
   const double n = steps_ == 0 ? 0 : static_cast<double>(span_) / static_cast<double>(steps_);
   const double skipped = steps_ == 0 ? 0 : static_cast<double>(skips_) / static_cast<double>(steps_);
   if (steps_ >= kFewestSteps && n >= 2.5 && skipped >= 1 - 1 / n - 0.1)
-    found_.one_in = static_cast<std::uint32_t>(n + 0.5);
+    found_.one_in = static_cast<std::uint32_t>(std::lround(n));
   return found_;
 }
 

@@ -121,7 +121,7 @@ bool takes_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE
   RXNIC_SHOW int name(const char* path, struct status* to) noexcept { RXNIC_NEXT(name)(Path(path), to); }
 
 // bridge/verbs/lost_preload.cpp looks for it.
-RXNIC_SHOW const int rxnic_shows_device_files = 1;
+RXNIC_SHOW void rxnic_shows_device_files() {}
 
 RXNIC_OPEN(open)
 RXNIC_OPEN(open64)
