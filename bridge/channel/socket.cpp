@@ -106,9 +106,12 @@ Descriptor connect_to(const std::string& address, std::string& error) {
     }
     setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
   }
-  if (result == 0) return socket;
-  error = "no simulator answers at '" + address +
-          "': " + (result == EAGAIN ? "it does not accept connections" : because(result));
+  Peer listener;
+  if (result == 0 && peer_of(socket.get(), listener) && (listener.uid == geteuid() || listener.uid == 0)) return socket;
+  error = "no simulator answers at '" + address + "': " +
+          (result == 0        ? "who listens there is user " + std::to_string(listener.uid)
+           : result == EAGAIN ? "it does not accept connections"
+                              : because(result));
   return {};
 }
 
@@ -169,12 +172,14 @@ bool Listener::listen_at_file(const std::string& path, std::string& error) {
   return false;
 }
 
-Descriptor Listener::accept() {
+Descriptor accept_from(int listener) {
   int number;
-  do number = accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  do number = accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   while (number < 0 && (errno == EINTR || errno == ECONNABORTED));
   return Descriptor{number};
 }
+
+Descriptor Listener::accept() { return accept_from(socket_.get()); }
 
 void Listener::close() {
   struct stat found;
@@ -222,17 +227,11 @@ int send_message(int socket, const Message& message, std::span<const int> descri
 
 namespace {
 
-constexpr std::size_t kMostSent = 253;  // descriptors with a packet (SCM_MAX_FD); those without room the kernel closes
-using Control = std::array<unsigned char, CMSG_SPACE(kMostSent * sizeof(int)) + CMSG_SPACE(sizeof(ucred))>;
-
-// Calls take(descriptor) for each one that came with a packet. True: the packet had credentials.
+// Calls take(descriptor) for each one that came with a packet.
 template <class Take>
-bool take_descriptors(msghdr& header, Take take) {
-  bool credentials = false;
+void take_descriptors(msghdr& header, Take take) {
   for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
-    if (c->cmsg_level != SOL_SOCKET) continue;
-    credentials |= c->cmsg_type == SCM_CREDENTIALS;
-    if (c->cmsg_type != SCM_RIGHTS) continue;
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
     const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     for (std::size_t i = 0; i < count; ++i) {
       int number;
@@ -240,10 +239,44 @@ bool take_descriptors(msghdr& header, Take take) {
       take(Descriptor{number});
     }
   }
-  return credentials;
 }
 
 }  // namespace
+
+// The packet is looked at before it is received: of one with too many descriptors none that is surplus gets here.
+int receive_packet(int socket, std::span<std::uint8_t> to, std::span<Descriptor> kept, Packet& packet, Waiting waiting,
+                   DescriptorSink& sink) {
+  packet = {};
+  iovec data{to.data(), to.size()};
+  alignas(cmsghdr) unsigned char control[CMSG_SPACE((kMaxDescriptors + 1) * sizeof(int))];
+  msghdr header{};
+  header.msg_iov = &data;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = CMSG_LEN((kMaxDescriptors + 1) * sizeof(int));  // not more in the room for alignment
+  const int flags = waiting == Waiting::kNo ? MSG_DONTWAIT : 0;
+  ssize_t bytes;
+  do bytes = recvmsg(socket, &header, flags | MSG_PEEK | MSG_CMSG_CLOEXEC);
+  while (bytes < 0 && errno == EINTR);
+  if (bytes < 0) return gone(errno);
+  bool surplus = false;
+  take_descriptors(header, [&](Descriptor owned) {
+    surplus |= packet.descriptors == kept.size();
+    if (surplus) return sink.take(std::move(owned));
+    kept[packet.descriptors++] = std::move(owned);
+  });
+  packet.bytes = static_cast<std::size_t>(bytes);
+  surplus |= (header.msg_flags & MSG_CTRUNC) != 0;
+  if (bytes == 0 && packet.descriptors == 0 && !surplus) return EPIPE;
+  if (!surplus) {
+    do bytes = recv(socket, to.data(), to.size(), flags);  // its descriptors are here already
+    while (bytes < 0 && errno == EINTR);
+    if ((header.msg_flags & MSG_TRUNC) == 0) return 0;
+  }
+  for (Descriptor& not_kept : kept.first(packet.descriptors)) sink.take(std::move(not_kept));
+  packet.descriptors = 0;
+  return EBADMSG;
+}
 
 int receive_message(int socket, Received& received, Waiting waiting, DescriptorSink& sink) {
   const auto discard = [&] {
@@ -251,30 +284,15 @@ int receive_message(int socket, Received& received, Waiting waiting, DescriptorS
     received.descriptor_count = 0;
   };
   discard();
-  iovec data{&received.message, sizeof received.message};
-  alignas(cmsghdr) Control control;
-  msghdr header{};
-  header.msg_iov = &data;
-  header.msg_iovlen = 1;
-  header.msg_control = control.data();
-  header.msg_controllen = control.size();
-  const int flags = MSG_CMSG_CLOEXEC | (waiting == Waiting::kNo ? MSG_DONTWAIT : 0);
-  ssize_t bytes;
-  do bytes = recvmsg(socket, &header, flags);
-  while (bytes < 0 && errno == EINTR);
-  if (bytes < 0) return gone(errno);
-
-  bool surplus = false;
-  take_descriptors(header, [&](Descriptor owned) {
-    surplus |= received.descriptor_count == kMaxDescriptors;
-    if (surplus) return sink.take(std::move(owned));
-    received.descriptors[received.descriptor_count++] = std::move(owned);
-  });
-  const bool whole = bytes == sizeof(Message) && (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 && !surplus;  // R4
-  if (whole) return 0;
-  const bool ended = bytes == 0 && received.descriptor_count == 0;
+  Packet packet;
+  const std::span<std::uint8_t> to{reinterpret_cast<std::uint8_t*>(&received.message), sizeof received.message};
+  if (const int status = receive_packet(socket, to, received.descriptors, packet, waiting, sink); status != 0) {
+    return status;
+  }
+  received.descriptor_count = packet.descriptors;
+  if (packet.bytes == sizeof(Message)) return 0;  // R4
   discard();
-  return ended ? EPIPE : EBADMSG;
+  return EBADMSG;
 }
 
 int receive_message(int socket, Received& received, Waiting waiting) {
@@ -284,27 +302,21 @@ int receive_message(int socket, Received& received, Waiting waiting) {
   return receive_message(socket, received, waiting, closer);
 }
 
-void drain(int socket, DescriptorSink& sink) {
-  constexpr int kMostPackets = 65536;  // more do not fit into a socket
-  shutdown(socket, SHUT_RDWR);         // no further packet comes
-  // Every packet has credentials from now on, the end of the connection has none: an empty packet looks like it.
-  const int on = 1;
-  setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-  for (int i = 0; i < kMostPackets; ++i) {
-    char byte;
-    iovec data{&byte, sizeof byte};
-    alignas(cmsghdr) Control control;
-    msghdr header{};
-    header.msg_iov = &data;
-    header.msg_iovlen = 1;
-    header.msg_control = control.data();
-    header.msg_controllen = control.size();
-    if (recvmsg(socket, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) < 0) {
-      if (errno == EINTR || errno == ECONNRESET) continue;
-      return;
-    }
-    if (!take_descriptors(header, [&](Descriptor owned) { sink.take(std::move(owned)); })) return;
-  }
+bool has_descriptors(int socket) {
+  char byte;
+  iovec data{&byte, sizeof byte};
+  msghdr header{};  // without room for descriptors: the flags say that there are some
+  header.msg_iov = &data;
+  header.msg_iovlen = 1;
+  return recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT) >= 0 && (header.msg_flags & MSG_CTRUNC) != 0;
+}
+
+bool identify(int descriptor, std::uint64_t& device, std::uint64_t& number) {
+  struct statx found = {};
+  if (statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &found) != 0) return false;
+  device = std::uint64_t{found.stx_dev_major} << 32 | found.stx_dev_minor;
+  number = found.stx_ino;
+  return true;
 }
 
 }  // namespace rxnic::channel

@@ -8,6 +8,7 @@
 //       Who finds the file of an owner that is about to listen waits for that.
 //   R3  Every descriptor that comes out of here is close-on-exec.
 //   R4  A packet of the wrong size, or with more descriptors than fit, is EBADMSG, and its descriptors are closed.
+//       After too many descriptors the connection is of no more use: their packet is not taken from it.
 //   R5  No call raises SIGPIPE or throws; results are 0 or a positive errno. EPIPE: the other side is gone. EAGAIN: the
 //       call would have to wait. EINTR is never returned.
 #pragma once
@@ -50,9 +51,13 @@ class Descriptor {
 
 enum class Waiting { kNo, kYes };
 
-// Connects to the simulator that listens there. On failure the result is empty and `error` says why in one sentence
-// that names the address; a listener that does not accept within ten seconds is a failure, too.
+// Connects to the simulator that listens there, of this user or of root: another's would get the program's memory. On
+// failure the result is empty and `error` says why in one sentence that names the address; a listener that does not
+// accept within ten seconds is a failure, too.
 Descriptor connect_to(const std::string& address, std::string& error);
+
+// The next pending connection, non-blocking; empty when there is none. errno is accept4's.
+Descriptor accept_from(int listener);
 
 // A socket that listens, and its file.
 class Listener {
@@ -62,7 +67,6 @@ class Listener {
   ~Listener() { close(); }
   // On failure `error` says why (R2), and nothing listens.
   bool open(const std::string& address, std::string& error);
-  // The next pending connection, non-blocking; empty when there is none. errno is accept4's.
   Descriptor accept();
   void close();
   int get() const { return socket_.get(); }

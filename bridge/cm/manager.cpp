@@ -198,8 +198,10 @@ int Manager::create_id(File file, std::span<const std::uint8_t> in, Output& repl
     default:
       return EINVAL;
   }
+  if (!has_room(file)) return ENOMEM;
   id->number = take_number();
   id->file = file;
+  id->place = place_in(file);
   id->uid = c.uid;
   id->port_space = c.ps;
   id->first_psn = static_cast<std::uint32_t>(random_()) & 0xffffff;
@@ -216,6 +218,11 @@ int Manager::destroy_id(File file, std::span<const std::uint8_t> in, Time now, O
   forget(*id, now);
   erase(*id);
   return 0;
+}
+
+bool Manager::has_room(File file) const {  // (R8)
+  return files_.at(file).ids.use_count() <= kMostOfFile && all_.use_count() <= kMost &&
+         connections_.size() < kMostConnections;
 }
 
 // The least one that is free: librdmacm knows numbers up to 65,535.
@@ -275,6 +282,7 @@ int Manager::migrate(File to, std::span<const std::uint8_t> in, Output& reply) {
   int error = 0;
   Id* const id = find(File{c.fd}, c.id, error);
   if (id == nullptr) return error;
+  if (id->file != to && !has_room(to)) return ENOMEM;
   put(rdma_ucm_migrate_resp{id->events_reported}, sizeof(rdma_ucm_migrate_resp), reply);
   if (id->file == to) return 0;
   auto& from = files_.at(id->file).events;
@@ -283,13 +291,18 @@ int Manager::migrate(File to, std::span<const std::uint8_t> in, Output& reply) {
       ++event;
       continue;
     }
-    if (event->accepted) event->accepted->file = to;
+    if (event->accepted) {
+      event->accepted->file = to;
+      event->accepted->place = place_in(to);
+    }
     files_.at(to).events.push_back(std::move(*event));
     event = from.erase(event);
     surroundings_.notify(to);
   }
   retract(id->file);
   id->file = to;
+  id->place = place_in(to);
+  for (auto& [number, group] : id->groups) group.place = place_in(to);
   return 0;
 }
 

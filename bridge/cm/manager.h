@@ -24,6 +24,8 @@
 //   R7  Private data that does not fit its message is EINVAL, and nothing is sent: REQ 56 bytes and SIDR_REQ 180
 //       (behind the header of annex A11), REP 196, REJ 148, SIDR_REP 136. The call may be made again with less. A
 //       kernel also rejects the request of a rdma_accept that is refused so; here the program may still reject it.
+//   R8  Of a file kMostOfFile IDs and multicast groups, of all together kMost: ENOMEM, and a request for one more is
+//       dropped as one beyond the backlog is. The same with kMostConnections, which outlive their IDs (R5).
 #pragma once
 
 #include <rdma/rdma_user_cm.h>
@@ -93,6 +95,8 @@ class Manager {
   static constexpr Time kResponseTime{4096ll << kTimeCode};
   static constexpr unsigned kRetries = 15;
   static constexpr Time kTimeWait{4096ll << 19};
+  static constexpr long kMostOfFile = 16384, kMost = 65535;  // librdmacm knows no greater number of an ID
+  static constexpr std::size_t kMostConnections = 2 * std::size_t{kMost};
 
   Manager(std::vector<NicAddress> nics, Surroundings& surroundings, std::uint32_t seed);
   ~Manager();
@@ -145,11 +149,16 @@ class Manager {
     std::optional<Time> due;
     unsigned retries = 0;
   };
+  // Held by each ID and group of a file: use_count() - 1 of the owner's is their number. (R7)
+  struct Place {
+    std::shared_ptr<int> of_file, of_all;
+  };
   struct Multicast {
     std::uint32_t number = 0;
     std::uint64_t uid = 0;
     Endpoint group;
     std::uint32_t events_reported = 0;
+    Place place{};
   };
   struct Event {
     Id* id = nullptr;
@@ -160,6 +169,7 @@ class Manager {
   struct OpenFile {
     std::optional<std::uint32_t> only_nic;
     std::deque<Event> events;
+    std::shared_ptr<int> ids = std::make_shared<int>();
   };
   struct Id {
     std::uint32_t number = 0;
@@ -180,6 +190,7 @@ class Manager {
     std::uint32_t events_reported = 0;
     Connection* connection = nullptr;
     std::map<std::uint32_t, Multicast> groups;
+    Place place;
     bool is_datagram() const;
     bool takes_family_of(const Endpoint& other) const { return source.v4 == other.v4 || !(source.v4 || one_family); }
   };
@@ -209,6 +220,8 @@ class Manager {
   int on_id(File file, std::uint32_t number, std::span<const std::uint8_t> in, std::size_t out, Time now,
             Output& reply);
   std::uint32_t take_number();
+  bool has_room(File file) const;  // for one more ID or group (R7)
+  Place place_in(File file) const { return {files_.at(file).ids, all_}; }
   void erase(const Id& id);
   std::optional<std::uint32_t> nic_of(const Endpoint& address) const;
   std::uint32_t first_nic(const Id& id) const;
@@ -256,6 +269,7 @@ class Manager {
   const std::vector<NicAddress> nics_;
   Surroundings& surroundings_;
   std::mt19937 random_;
+  std::shared_ptr<int> all_ = std::make_shared<int>();
   std::map<File, OpenFile> files_;
   std::map<std::uint32_t, std::unique_ptr<Id>> ids_;
   std::map<std::uint32_t, std::unique_ptr<Connection>> connections_;  // by local communication ID

@@ -193,7 +193,8 @@ ib_uverbs_ah_attr Manager::path_to(const Id& id, const GidBytes& to) const {
 
 int Manager::join(Id& id, const Endpoint& group, std::uint64_t uid, Output& reply) {
   if (!id.nic || !group.is_multicast()) return EINVAL;
-  Multicast m{++last_group_, uid, group, 0};
+  if (!has_room(id.file)) return ENOMEM;
+  Multicast m{++last_group_, uid, group, 0, id.place};
   rdma_ucm_event_resp event = event_of(id, kMulticastJoin);
   event.uid = uid;
   event.id = m.number;

@@ -36,7 +36,8 @@ int Manager::listen(Id& id, std::uint32_t backlog) {
 int Manager::connect(Id& id, const rdma_ucm_conn_param& param, Time now) {
   if (!id.routed || id.connection != nullptr) return EINVAL;
   const std::size_t room = id.is_datagram() ? room_of<Lookup>(kCmHeaderBytes) : room_of<Request>(kCmHeaderBytes);
-  if (param.private_data_len > room) return EINVAL;  // (R7)
+  if (param.private_data_len > room) return EINVAL;            // (R7)
+  if (connections_.size() >= kMostConnections) return ENOMEM;  // (R8)
   const NicAddress::Gid& own = own_gid(id);
   if (id.is_datagram()) {
     Connection& c = begin(&id, *id.nic, own.index, id.destination.ip, State::kLookupSent);

@@ -48,6 +48,7 @@ std::unique_ptr<Manager::Id> Manager::accepted_id(Id& listener, std::uint32_t ni
                                                   std::uint64_t service) {
   auto id = std::make_unique<Id>();
   id->file = listener.file;
+  id->place = listener.place;
   id->port_space = listener.port_space;
   id->qp_type = listener.qp_type;
   id->tos = listener.tos;
@@ -83,7 +84,7 @@ void Manager::take(const Request& m, std::uint32_t nic, const GidBytes& from, st
     surroundings_.send(nic, own.index, from, write(no, transaction));
     return;
   }
-  if (listener->backlog == 0) return;
+  if (listener->backlog == 0 || !has_room(listener->file)) return;  // (R4, R8)
   --listener->backlog;
   std::unique_ptr<Id> id = accepted_id(*listener, nic, *header, m.service_id);
   if (m.service == Service::kUc) id->qp_type = IBV_QPT_UC;
@@ -248,7 +249,7 @@ void Manager::take(const Lookup& m, std::uint32_t nic, const GidBytes& from, std
     surroundings_.send(nic, own.index, from, write(no, transaction));
     return;
   }
-  if (listener->backlog == 0) return;
+  if (listener->backlog == 0 || !has_room(listener->file)) return;  // (R4, R8)
   --listener->backlog;
   std::unique_ptr<Id> id = accepted_id(*listener, nic, *header, m.service_id);
   Connection& c = begin(id.get(), nic, own.index, from, State::kLookupReceived);

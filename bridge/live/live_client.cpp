@@ -45,11 +45,12 @@ int EventPipe::open(int descriptor) {  // (R2)
   return end_ ? 0 : errno;
 }
 
-bool EventPipe::write(const channel::EventRecord& event) {
-  if (backlog_.size() >= kBacklog) return false;
+bool EventPipe::write(const channel::EventRecord& event, bool may_wait) {
+  if (!may_wait && !flush()) return false;
   backlog_.push_back(event);
-  flush();
-  return true;
+  if (flush() || may_wait) return true;
+  backlog_.pop_back();
+  return false;
 }
 
 bool EventPipe::flush() {
@@ -76,7 +77,8 @@ void EventPipe::discard(channel::Request frees, std::uint32_t number) {  // (R3)
   int bytes = 0;
   if (ioctl(end_.get(), FIONREAD, &bytes) != 0) return;
   const std::size_t count = static_cast<std::size_t>(bytes) / sizeof(EventRecord);
-  if (count == 0 || count > kBacklog) return;  // more: the program has made the pipe larger, and its order would suffer
+  // More: the program has made the pipe larger, and its order would suffer.
+  if (count == 0 || count > EventBudget::kOfClient) return;
   std::vector<EventRecord> read_back(count);
   {
     const std::string link = "/proc/self/fd/" + std::to_string(end_.get());
@@ -135,21 +137,60 @@ int LiveClient::add_channel(int descriptor, std::uint32_t& number) {
   return 0;
 }
 
-bool LiveClient::notify(std::uint32_t channel, const channel::EventRecord& event) {
-  if (channel == 0) return events_.write(event);
+EventPipe* LiveClient::pipe_of(std::uint32_t channel) {
+  if (channel == 0) return &events_;
   const auto found = channels_.find(channel);
-  return found == channels_.end() || found->second.write(event);
+  return found == channels_.end() ? nullptr : &found->second;
+}
+
+void LiveClient::count(std::uint32_t channel, const EventPipe& pipe, std::size_t before) {
+  const std::size_t more = pipe.waiting() - before;  // modulo 2^64
+  waiting_ += more;
+  budget_.waiting += more;
+  if (before != 0 || pipe.waiting() == 0) return;
+  if (std::find(full_.begin(), full_.end(), channel) == full_.end()) full_.push_back(channel);
+}
+
+void LiveClient::remove_channel(std::uint32_t number) {
+  const auto found = channels_.find(number);
+  if (found == channels_.end()) return;
+  waiting_ -= found->second.waiting();
+  budget_.waiting -= found->second.waiting();
+  std::erase(full_, number);
+  channels_.erase(found);
+}
+
+bool LiveClient::notify(std::uint32_t channel, const channel::EventRecord& event) {
+  EventPipe* const pipe = pipe_of(channel);
+  if (pipe == nullptr) return true;
+  const bool may_wait =
+      waiting_ < EventBudget::kOfClient && (waiting_ < EventBudget::kShare || budget_.waiting < EventBudget::kMost);
+  const std::size_t before = pipe->waiting();
+  const bool kept = pipe->write(event, may_wait);
+  count(channel, *pipe, before);
+  return kept;
 }
 
 bool LiveClient::flush() {
-  bool done = events_.flush();
-  for (auto& [number, pipe] : channels_) done = pipe.flush() && done;
-  return done;
+  for (std::size_t n = std::min(full_.size(), kTriedAtOnce); n > 0; --n) {
+    const std::uint32_t channel = full_.front();
+    full_.pop_front();
+    EventPipe& pipe = *pipe_of(channel);
+    const std::size_t before = pipe.waiting();
+    if (!pipe.flush()) full_.push_back(channel);
+    count(channel, pipe, before);
+  }
+  return full_.empty();
 }
 
 void LiveClient::discard(channel::Request frees, std::uint32_t number) {
-  events_.discard(frees, number);
-  for (auto& [channel, pipe] : channels_) pipe.discard(frees, number);
+  const auto of_pipe = [&](std::uint32_t channel, EventPipe& pipe) {
+    const std::size_t before = pipe.waiting();
+    pipe.discard(frees, number);
+    count(channel, pipe, before);
+  };
+  of_pipe(0, events_);
+  for (auto& [channel, pipe] : channels_) of_pipe(channel, pipe);
 }
 
 }  // namespace rxnic

@@ -5,8 +5,9 @@
 //       pipes). The one for the program's memory may be of another kind: then it is not used.
 //   R2  Nothing here waits for the program: pipes are opened again, because the program may change the flags of its own
 //       descriptors.
-//   R3  Events of a pipe stay in order. Those that do not fit wait, at most kBacklog of them; further ones are lost and
-//       counted. Events of a pipe without a reader are dropped.
+//   R3  Events of a pipe stay in order. Those that do not fit wait: EventBudget::kOfClient of a client at most, and of
+//       all clients together kMost, beyond which nobody has more than kShare. Further ones are lost and counted. Events
+//       of a pipe without a reader are dropped. A flush tries kTriedAtOnce of the full pipes, in turns.
 //       The events of an object that the program frees leave the pipe, and a pipe without others cannot be read then;
 //       the others keep their order. The simulator takes them out, as it is the only one that writes: nothing comes in
 //       between, and the program's descriptor stays what it is (in an epoll set, for example).
@@ -28,18 +29,24 @@
 
 namespace rxnic {
 
+// Events that wait for programs to read their pipes, of all clients. (R3)
+struct EventBudget {
+  static constexpr std::size_t kOfClient = 65536, kMost = std::size_t{1} << 20, kShare = 4096;
+  std::size_t waiting = 0;
+};
+
 // The write end of a pipe of EventRecords. (R2, R3)
 class EventPipe {
  public:
-  static constexpr std::size_t kBacklog = 65536;
   // The caller keeps `descriptor`. 0 or a positive errno.
   int open(int descriptor);
-  // False: the event is lost.
-  bool write(const channel::EventRecord& event);
+  // False: the event is lost, because it does not fit and must not wait.
+  bool write(const channel::EventRecord& event, bool may_wait);
   // Writes the events that wait. False: some still wait.
   bool flush();
   // Takes out the events of the object that such a request frees.
   void discard(channel::Request frees, std::uint32_t number);
+  std::size_t waiting() const { return backlog_.size(); }
 
  private:
   channel::Descriptor end_;
@@ -50,10 +57,12 @@ using Identity = std::array<std::uint8_t, channel::kIdentityBytes>;
 
 class LiveClient {
  public:
-  static constexpr std::size_t kMostChannels = 256;
+  static constexpr std::size_t kMostChannels = 256, kTriedAtOnce = 4;
   // `serial`: of this client alone, while ids are used again. `process`: its pidfd, -1: none; the caller keeps it.
-  LiveClient(ClientId id, std::uint64_t serial, pid_t pid, int process, std::string program)
-      : id_(id), serial_(serial), pid_(pid), process_(process), program_(std::move(program)) {}
+  LiveClient(ClientId id, std::uint64_t serial, pid_t pid, int process, std::string program, EventBudget& budget)
+      : id_(id), serial_(serial), pid_(pid), process_(process), program_(std::move(program)), budget_(budget) {}
+  LiveClient(const LiveClient&) = delete;
+  ~LiveClient() { budget_.waiting -= waiting_; }
   // With the descriptors of a kOpen. 0, or a positive errno and the reason in words. (R1)
   int open(channel::Received& request, std::string& why);
 
@@ -78,7 +87,7 @@ class LiveClient {
 
   // The caller keeps `descriptor`. 0 or a positive errno.
   int add_channel(int descriptor, std::uint32_t& number);
-  void remove_channel(std::uint32_t number) { channels_.erase(number); }
+  void remove_channel(std::uint32_t number);
   // False: the event is lost.
   bool notify(std::uint32_t channel, const channel::EventRecord& event);
   // False: some events still wait.
@@ -97,9 +106,15 @@ class LiveClient {
   channel::Descriptor own_memory_, maps_;
   std::uint64_t identity_at_ = 0;
   Identity identity_{};
+  EventPipe* pipe_of(std::uint32_t channel);
+  // Counts the events that wait in a pipe; `before`: so many did.
+  void count(std::uint32_t channel, const EventPipe& pipe, std::size_t before);
   EventPipe events_;
   std::unordered_map<std::uint32_t, EventPipe> channels_;
   std::uint32_t last_channel_ = 0;
+  EventBudget& budget_;
+  std::size_t waiting_ = 0;         // events, in all its pipes
+  std::deque<std::uint32_t> full_;  // channels in which some wait
 };
 
 }  // namespace rxnic

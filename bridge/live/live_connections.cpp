@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The connections of live_port.h: which requests are answered here, how a client ends.
-#include <fcntl.h>
 #include <sys/epoll.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,11 +39,7 @@ int name_file(int descriptor, channel::XrcDomain& domain) {
   domain.has_file = descriptor >= 0 ? 1 : 0;
   domain.file_device = domain.file_number = 0;
   if (descriptor < 0) return 0;
-  struct statx found = {};
-  if (statx(descriptor, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &found) != 0) return errno;
-  domain.file_device = std::uint64_t{found.stx_dev_major} << 32 | found.stx_dev_minor;
-  domain.file_number = found.stx_ino;
-  return 0;
+  return channel::identify(descriptor, domain.file_device, domain.file_number) ? 0 : errno;
 }
 
 }  // namespace
@@ -78,12 +72,13 @@ void LivePort::break_off(Connection& connection, const std::string& why) {
 }
 
 void LivePort::receive_all(Connection& connection) {
-  for (int i = 0; i < kMessagesAtOnce && !connection.busy; ++i) {
+  channel::DescriptorCloser::Owner unkept(closer_, owner_of(connection.peer));
+  for (int i = 0; i < kMessagesAtOnce && !connection.busy && may_receive(connection); ++i) {
     Received received;
-    switch (channel::receive_message(connection.socket.get(), received, Waiting::kNo, closer_)) {
+    switch (channel::receive_message(connection.socket.get(), received, Waiting::kNo, unkept)) {
       case 0:
         handle(connection, received);
-        for (channel::Descriptor& not_kept : received.descriptors) closer_.take(std::move(not_kept));
+        for (channel::Descriptor& not_kept : received.descriptors) unkept.take(std::move(not_kept));
         if (connection.gone) return;
         break;
       case EAGAIN:
@@ -96,6 +91,18 @@ void LivePort::receive_all(Connection& connection) {
         return disconnect(connection);
     }
   }
+}
+
+// False: not now, or it was disconnected. (R11)
+bool LivePort::may_receive(Connection& connection) {
+  using Closes = channel::DescriptorCloser::State;
+  const Closes closes = closer_.state(owner_of(connection.peer));
+  if (closes == Closes::kRoom || !channel::has_descriptors(connection.socket.get())) return true;
+  if (closes == Closes::kFull) return false;
+  refuse(connection, "descriptors that programs have passed cannot be closed, " + std::to_string(closer_.held()) +
+                         " in all: no further ones are taken");
+  disconnect(connection);
+  return false;
 }
 
 // R2.
@@ -173,7 +180,7 @@ void LivePort::handle_open(Connection& connection, Received& received) {
   }
   std::string why;
   auto client = std::make_unique<LiveClient>(id, ++last_client_, connection.peer.pid, connection.process.get(),
-                                             connection.program);
+                                             connection.program, waiting_events_);
   if (const int status = client->open(received, why); status != 0) {
     free_ids_.push_front(id);  // nobody has seen it
     refuse(connection, why);
@@ -279,7 +286,7 @@ void LivePort::disconnect(Connection& connection) {
   if (connection.gone) return;
   connection.gone = true;
   unwatch(connection.socket.get());
-  close_socket(std::move(connection.socket));
+  close_socket(connection);
   if (connection.process) unwatch(connection.process.get());  // closed with the client, which is killed by it
   if (connection.state == State::kOpen) unwatch(connection.client->wake());
   if (connection.state == State::kNew) {

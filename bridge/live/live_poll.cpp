@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // What live_port.h waits for: doorbells, sockets, ends of processes, new connections; and which of these are accepted.
-#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -45,7 +44,6 @@ int wait_for_events(int epoll, std::span<epoll_event> ready, nanoseconds longest
 bool LivePort::open(std::string& error) {
   if (!listener_.open(options_.address, error)) return false;
   epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
-  spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (watch(listener_.get(), Source::kListener, 0) && watch(stop_event_.get(), Source::kStop, 0) &&
       (options_.extra < 0 || watch(options_.extra, Source::kExtra, 0))) {
     return true;
@@ -69,9 +67,13 @@ void LivePort::unwatch(int descriptor) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, 
 void LivePort::poll(nanoseconds longest) {
   ++counters_.polls;
   if (backlog_) {
-    bool done = true;
-    for (LiveClient* client : active_) done = client->flush() && done;
-    backlog_ = !done;
+    if (const auto now = Clock::now(); now >= next_flush_) {
+      const std::size_t before = waiting_events_.waiting;
+      bool done = true;
+      for (LiveClient* client : active_) done = client->flush() && done;
+      backlog_ = !done;
+      if (waiting_events_.waiting == before) next_flush_ = now + kBacklogRetry;  // nobody reads
+    }
     if (backlog_) longest = std::min(longest, kBacklogRetry);
   }
   if (options_.on_tick) longest = std::min<nanoseconds>(longest, std::chrono::milliseconds{options_.tick_ms});
@@ -128,38 +130,32 @@ void LivePort::accept_all() {
 
 // False: there is no further one.
 bool LivePort::accept_one() {
-  channel::Descriptor socket = listener_.accept();
-  if (!socket) {
-    if ((errno != EMFILE && errno != ENFILE) || !spare_) return false;
-    // No descriptor is left, so the connection cannot even be refused, and epoll would report it again at once: the
-    // spare descriptor is given up for it.
-    spare_.reset();
-    const bool turned_away = static_cast<bool>(listener_.accept());
-    spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  using Outcome = channel::Acceptor::Outcome;
+  Connection connection;
+  const Outcome outcome = acceptor_.accept(listener_.get(), connection.socket, connection.peer);
+  if (outcome == Outcome::kNone) return false;
+  if (outcome == Outcome::kNoDescriptor) {
     ++counters_.refused;
     say("refused a program: the simulator has no file descriptor left");
-    return turned_away;
+    return true;
   }
-  Connection connection;
-  const bool known = channel::peer_of(socket.get(), connection.peer);
-  if (!known || connection.peer.uid != geteuid()) {  // R1
+  if (outcome == Outcome::kOtherUser) {  // R1
     refuse(connection, "it is of user " + std::to_string(connection.peer.uid) + ", this simulator of user " +
                            std::to_string(geteuid()));
-    close_socket(std::move(socket));
+    close_socket(connection);
     return true;
   }
   if (connections_.size() >= options_.most_clients + kMoreConnections) {
     refuse(connection, "there are " + std::to_string(connections_.size()) + " connections already");
-    turn_away(std::move(socket), EUSERS);
+    turn_away(connection, EUSERS);
     return true;
   }
   connection.serial = ++last_serial_;
-  connection.socket = std::move(socket);
   if (!watch_connection(connection)) {  // its process, or what it sends, would not be noticed
     const int status = errno;
     refuse(connection, std::string("it cannot be waited for: ") + std::strerror(status));
     unwatch(connection.socket.get());
-    turn_away(std::move(connection.socket), status);
+    turn_away(connection, status);
     return true;
   }
   const std::uint64_t serial = connection.serial;
@@ -177,17 +173,17 @@ bool LivePort::watch_connection(Connection& connection) {
 }
 
 // R2.
-void LivePort::turn_away(channel::Descriptor socket, int status) {
+void LivePort::turn_away(Connection& connection, int status) {
   Message refusal;
   refusal.type = Request::kHello;
   refusal.sequence = 1;
   refusal.status = status;
-  channel::send_message(socket.get(), refusal, {}, Waiting::kNo);
-  close_socket(std::move(socket));
+  channel::send_message(connection.socket.get(), refusal, {}, Waiting::kNo);
+  close_socket(connection);
 }
 
-void LivePort::close_socket(channel::Descriptor socket) {
-  if (socket) channel::drain(socket.get(), closer_);
+void LivePort::close_socket(Connection& connection) {
+  closer_.end(owner_of(connection.peer), std::move(connection.socket));
 }
 
 void LivePort::close_silent() {

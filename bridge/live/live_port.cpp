@@ -45,7 +45,8 @@ void ask_for_short_slices() {
 LivePort::LivePort(LiveOptions options)
     : options_(std::move(options)),
       log_(kLogBurst, kLogPerSecond, [this](const std::string& line) { options_.log(line); }),
-      notes_(kNoteBurst, kNotesPerSecond, [this](const std::string& line) { options_.note(line); }) {
+      notes_(kNoteBurst, kNotesPerSecond, [this](const std::string& line) { options_.note(line); }),
+      closer_(options_.close) {
   if (!options_.log) {
     options_.log = [](const std::string& line) { std::fprintf(stderr, "rxnic: %s\n", line.c_str()); };
   }

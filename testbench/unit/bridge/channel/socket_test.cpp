@@ -119,8 +119,8 @@ TEST(Socket, WrongSizesAndSurplusDescriptorsAreRefusedAndNothingLeaks) {  // R4
   struct Packet {
     std::size_t bytes, descriptors;
   };
-  for (const Packet& p : {Packet{1, 0}, Packet{511, 0}, Packet{513, 0}, Packet{4096, 0}, Packet{1, 4}, Packet{513, 2},
-                          Packet{512, kMaxDescriptors + 1}, Packet{512, 200}, Packet{511, 5}}) {
+  for (const Packet& p :
+       {Packet{1, 0}, Packet{511, 0}, Packet{513, 0}, Packet{4096, 0}, Packet{1, 4}, Packet{513, 2}}) {
     send_raw(pair.a.get(), p.bytes, p.descriptors);
     Received received;
     EXPECT_EQ(receive_message(pair.b.get(), received, Waiting::kNo), EBADMSG) << p.bytes << " " << p.descriptors;
@@ -132,6 +132,16 @@ TEST(Socket, WrongSizesAndSurplusDescriptorsAreRefusedAndNothingLeaks) {  // R4
   Received received;
   ASSERT_EQ(receive_message(pair.b.get(), received, Waiting::kNo), 0);
   EXPECT_EQ(received.message.sequence, 5u);
+  for (const Packet& p : {Packet{512, kMaxDescriptors + 1}, Packet{512, 200}, Packet{511, 5}}) {
+    const Pair other;
+    const std::size_t now = open_descriptors();
+    send_raw(other.a.get(), p.bytes, p.descriptors);
+    for (int n = 0; n < 2; ++n) {  // it stays
+      EXPECT_EQ(receive_message(other.b.get(), received, Waiting::kNo), EBADMSG) << p.bytes << " " << p.descriptors;
+      EXPECT_EQ(received.descriptor_count, 0u);
+      EXPECT_EQ(open_descriptors(), now) << p.bytes << " " << p.descriptors;
+    }
+  }
 }
 
 TEST(Socket, TheOtherSideGoneIsEpipeWithoutASignal) {  // R5

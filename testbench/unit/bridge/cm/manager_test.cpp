@@ -743,6 +743,65 @@ TEST_F(ManagerTest, PrivateDataThatDoesNotFitIsRefused) {  // R7
   }
 }
 
+TEST_F(ManagerTest, AFileHasABoundOfIdsAndGroups) {  // R8
+  const File third{3};
+  manager.open(third, {});
+  rdma_ucm_create_id c{};
+  c.ps = RDMA_PS_TCP;
+  const std::uint32_t first = routed(kClient, 20, ipv4_endpoint(0xc6120002), RDMA_PS_UDP);
+  for (long n = 1; n < Manager::kMostOfFile; ++n) {
+    ASSERT_EQ(command(kClient, RDMA_USER_CM_CMD_CREATE_ID, c), 0) << n;
+  }
+  EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_CREATE_ID, c), ENOMEM);
+  rdma_ucm_join_mcast group{};
+  group.id = first;
+  group.addr_size = sizeof(sockaddr_in);
+  put(ipv4_endpoint(0xe1000105), group.addr);
+  EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_JOIN_MCAST, group), ENOMEM);
+  const std::uint32_t other = create(third, 21);
+  rdma_ucm_migrate_id move{};
+  move.id = other;
+  move.fd = static_cast<std::uint32_t>(third);
+  EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_MIGRATE_ID, move), ENOMEM);
+  move.id = first;
+  move.fd = static_cast<std::uint32_t>(kClient);
+  EXPECT_EQ(command(third, RDMA_USER_CM_CMD_MIGRATE_ID, move), 0);
+  EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_CREATE_ID, c), 0) << "one has gone";
+  EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_CREATE_ID, c), ENOMEM);
+  EXPECT_EQ(command(third, RDMA_USER_CM_CMD_JOIN_MCAST, group), 0);
+  manager.close(kClient, now);
+  EXPECT_EQ(manager.ids(), 2u);
+}
+
+TEST_F(ManagerTest, AllFilesTogetherHaveABoundOfIds) {  // R8
+  rdma_ucm_create_id c{};
+  c.ps = RDMA_PS_TCP;
+  long made = 0;
+  for (std::uint32_t file = 10; file < 15; ++file) {
+    manager.open(File{file}, {});
+    while (command(File{file}, RDMA_USER_CM_CMD_CREATE_ID, c) == 0) ++made;
+  }
+  EXPECT_EQ(made, Manager::kMost);
+  manager.close(File{10}, now);
+  EXPECT_EQ(command(File{14}, RDMA_USER_CM_CMD_CREATE_ID, c), 0);
+}
+
+TEST_F(ManagerTest, ARequestThatFindsNoRoomForItsIdIsDroppedAndComesAgain) {  // R8
+  const std::uint32_t listener = create(kServer, 10);
+  ASSERT_EQ(bind(kServer, listener, ipv4_endpoint(0, kService)), 0);
+  ASSERT_EQ(listen(kServer, listener, 10), 0);
+  std::uint32_t last = 0;
+  for (long n = 1; n < Manager::kMostOfFile; ++n) last = create(kServer, 11);
+  ASSERT_EQ(connect(kClient, routed(kClient, 20, ipv4_endpoint(0xc6120002, kService)), 0x111), 0);
+  deliver();
+  EXPECT_TRUE(quiet(kServer));
+  ASSERT_EQ(destroy(kServer, last), 0);
+  now += Manager::kResponseTime;
+  manager.run_timers(now);
+  deliver();
+  EXPECT_EQ(event(kServer).event, kConnectRequest);
+}
+
 TEST_F(ManagerTest, AGroupIsItsAddress) {
   const std::uint32_t id = routed(kClient, 20, ipv4_endpoint(0xc6120002), RDMA_PS_UDP);
   rdma_ucm_join_mcast c{};
