@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <ifaddrs.h>
+#include <rdma/rdma_user_cm.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -21,6 +23,8 @@
 namespace rxnic::cm {
 
 namespace {
+
+constexpr int kConnectionsAtOnce = 64;
 
 // What a descriptor that can be read is: the kind in the high half, the number in the low one.
 enum class Source : std::uint32_t { kListener, kSignals, kCompletions, kEvents, kFile };
@@ -82,11 +86,15 @@ Agent::~Agent() = default;
 
 Time Agent::now() const { return std::chrono::steady_clock::now().time_since_epoch(); }
 
-void Agent::watch(int descriptor, std::uint64_t what) {
+bool Agent::is_watched(int descriptor, std::uint64_t what) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = what;
-  if (epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) throw failure("epoll_ctl");
+  return epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+void Agent::watch(int descriptor, std::uint64_t what) {
+  if (!is_watched(descriptor, what)) throw failure("epoll_ctl");
 }
 
 int Agent::wait_ms() const {
@@ -94,6 +102,7 @@ int Agent::wait_ms() const {
   Time due = idle_since_ + kIdle;
   if (!files_.empty()) due = now() + std::chrono::hours(1);
   if (const auto next = manager_->next_due()) due = std::min(due, *next);
+  if (!silent_.empty()) due = std::min(due, silent_.front().first);
   const auto left = std::chrono::ceil<milliseconds>(due - now());
   return static_cast<int>(std::max<milliseconds::rep>(0, left.count()));
 }
@@ -128,31 +137,62 @@ void Agent::run() {
       }
     }
     manager_->run_timers(now());
+    close_silent();
     const bool used = last_file_ > 0 || now() - idle_since_ >= kIdle;
     const bool sent = std::all_of(ports_.begin(), ports_.end(), [](const auto& port) { return port->all_sent(); });
     if (files_.empty() && !manager_->awaits_answers() && sent && used) return;
   }
 }
 
+// (R3)
 void Agent::accept_all() {
-  for (;;) {
-    channel::Descriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket) return;
+  using Outcome = channel::Acceptor::Outcome;
+  for (int n = 0; n < kConnectionsAtOnce; ++n) {
+    channel::Descriptor socket;
     channel::Peer peer;
-    if (!channel::peer_of(socket.get(), peer) || peer.uid != getuid()) continue;  // (R3)
-    const File file{++last_file_};
-    watch(socket.get(), tag(Source::kFile, last_file_));
+    const Outcome outcome = acceptor_.accept(listener_.get(), socket, peer);
+    if (outcome == Outcome::kNone) return;
+    if (outcome == Outcome::kNoDescriptor) continue;
+    const std::uint64_t program = static_cast<std::uint32_t>(peer.pid);
+    const auto found = programs_.find(program);
+    const bool has_room = found == programs_.end() || found->second < kMostOfProgram;
+    const File file{last_file_ + 1};
+    if (outcome == Outcome::kOtherUser || !has_room ||
+        !is_watched(socket.get(), tag(Source::kFile, static_cast<std::uint32_t>(file)))) {
+      closer_.end(program, std::move(socket));
+      continue;
+    }
+    ++last_file_;
+    ++programs_[program];
     files_[file].socket = std::move(socket);
+    files_[file].program = program;
+    silent_.emplace_back(now() + kSilence, file);
+  }
+}
+
+void Agent::close_silent() {
+  for (; !silent_.empty() && silent_.front().first <= now(); silent_.pop_front()) {
+    const auto open = files_.find(silent_.front().second);
+    if (open != files_.end() && !open->second.greeted) close(open->first);
   }
 }
 
 // False: the connection has ended.
 bool Agent::take_packet(File file, Open& open) {
-  std::uint8_t packet[sizeof(Call) + kMaxCommandBytes];
-  const ssize_t got = recv(open.socket.get(), packet, sizeof packet, MSG_DONTWAIT);
-  if (got < 0) return errno == EAGAIN || errno == EINTR;
-  const std::span<const std::uint8_t> bytes{packet, static_cast<std::size_t>(got)};
-  return open.greeted ? carry_out(file, open, bytes) : greet(file, open, bytes);
+  channel::DescriptorCloser::Owner unkept(closer_, open.program);
+  using State = channel::DescriptorCloser::State;
+  const State state = closer_.state(open.program);
+  if (state != State::kRoom && channel::has_descriptors(open.socket.get())) return state == State::kFull;
+  std::array<std::uint8_t, sizeof(Call) + kMaxCommandBytes> bytes;
+  channel::Descriptor descriptor;
+  channel::Packet packet;
+  const int status =
+      channel::receive_packet(open.socket.get(), bytes, {&descriptor, 1}, packet, channel::Waiting::kNo, unkept);
+  if (status != 0) return status == EAGAIN;
+  const std::span<std::uint8_t> data = std::span(bytes).first(packet.bytes);
+  const bool goes_on = open.greeted ? carry_out(file, open, data, descriptor.get()) : greet(file, open, data);
+  unkept.take(std::move(descriptor));
+  return goes_on;
 }
 
 bool Agent::greet(File file, Open& open, std::span<const std::uint8_t> packet) {
@@ -169,22 +209,48 @@ bool Agent::greet(File file, Open& open, std::span<const std::uint8_t> packet) {
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
   const channel::Descriptor theirs(ends[0]);
   open.events.reset(ends[1]);
+  if (!channel::identify(theirs.get(), open.device, open.inode)) return false;
   fcntl(open.events.get(), F_SETFL, O_NONBLOCK);
   std::optional<std::uint32_t> only;
   if (!sees_all) only = hello.only_nic;
   manager_->open(file, only);
   open.greeted = true;
-  return send_packet(open.socket.get(), bytes_of(CallReply{0, static_cast<std::uint32_t>(file)}), theirs.get());
+  return send_packet(open.socket.get(), bytes_of(CallReply{}), theirs.get());
 }
 
-bool Agent::carry_out(File file, Open& open, std::span<const std::uint8_t> packet) {
+// The file whose descriptor this is: its program's end of the pipe. (R5)
+std::optional<File> Agent::file_of(int descriptor) const {
+  std::uint64_t device = 0, inode = 0;
+  if (descriptor < 0 || !channel::identify(descriptor, device, inode)) return {};
+  for (const auto& [file, open] : files_) {
+    if (open.greeted && open.device == device && open.inode == inode) return file;
+  }
+  return {};
+}
+
+bool Agent::carry_out(File file, Open& open, std::span<std::uint8_t> packet, int descriptor) {
   Call call;
   if (packet.size() < sizeof call) return false;
   std::memcpy(&call, packet.data(), sizeof call);
   if (packet.size() != sizeof call + call.in) return false;  // (R2)
+  const bool migrates = call.command == RDMA_USER_CM_CMD_MIGRATE_ID;
+  if (descriptor >= 0 && !migrates) return false;
+  const std::span<std::uint8_t> in = packet.subspan(sizeof call);
+  int status = 0;
+  if (migrates) {
+    const std::optional<File> from = file_of(descriptor);
+    rdma_ucm_migrate_id command;
+    if (from && in.size() >= sizeof command) {
+      std::memcpy(&command, in.data(), sizeof command);
+      command.fd = static_cast<std::uint32_t>(*from);
+      std::memcpy(in.data(), &command, sizeof command);
+    } else {
+      status = EINVAL;
+    }
+  }
   std::vector<std::uint8_t> reply;
   const std::size_t out = std::min<std::size_t>(call.out, kMaxReplyBytes);
-  const int status = manager_->command(file, call.command, packet.subspan(sizeof call), out, now(), reply);
+  if (status == 0) status = manager_->command(file, call.command, in, out, now(), reply);
   if (status != 0) reply.clear();
   const CallReply head{status, static_cast<std::uint32_t>(reply.size())};
   const auto front = bytes_of(head);
@@ -194,7 +260,12 @@ bool Agent::carry_out(File file, Open& open, std::span<const std::uint8_t> packe
 
 void Agent::close(File file) {
   manager_->close(file, now());
-  files_.erase(file);
+  const auto open = files_.find(file);
+  const auto program = programs_.find(open->second.program);
+  if (--program->second == 0) programs_.erase(program);
+  epoll_ctl(poll_.get(), EPOLL_CTL_DEL, open->second.socket.get(), nullptr);  // it may be closed later
+  closer_.end(open->second.program, std::move(open->second.socket));
+  files_.erase(open);
   idle_since_ = now();
 }
 

@@ -4,6 +4,7 @@
 // the programs that wait by closing their connections.
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,6 +28,11 @@ int main(int argc, char** argv) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   signal(SIGPIPE, SIG_IGN);                // of a program that has died, and whose events have no reader any more
   unsetenv(rxnic::channel::kNicVariable);  // it serves all NICs
+  rlimit files{};                          // each connection takes two
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
   fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   fcntl(descriptor, F_SETFL, O_NONBLOCK);
   const int listener = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);

@@ -5,8 +5,9 @@
 //   R1  The first packet is a Hello. The answer is a CallReply with one descriptor: the end of a pipe that can be read,
 //       with one byte for each event that waits; an event that goes with its ID takes its byte along.
 //   R2  A Call is followed, in the same packet, by `in` bytes: the command as the program wrote it, without its header;
-//       of SET_OPTION the option's bytes behind it; of MIGRATE_ID the number of the other file in the place of its
-//       descriptor. The answer is a CallReply and `bytes` bytes for the place that the command names.
+//       of SET_OPTION the option's bytes behind it. With MIGRATE_ID comes the descriptor of the other file, the end of
+//       its pipe: it proves that the program has the file. The answer is a CallReply and `bytes` bytes for the place
+//       that the command names.
 //   R3  GET_EVENT never waits: EAGAIN.
 #pragma once
 
@@ -16,7 +17,7 @@
 namespace rxnic::cm {
 
 inline constexpr const char* kCmSuffix = "-cm";  // the agent's address is the simulator's with this behind it
-inline constexpr std::uint32_t kCmVersion = 1;
+inline constexpr std::uint32_t kCmVersion = 2;
 inline constexpr std::size_t kMaxCommandBytes = 2048;
 inline constexpr std::size_t kMaxReplyBytes = 1024;
 
@@ -32,7 +33,7 @@ struct Call {
 };
 struct CallReply {
   std::int32_t status = 0;  // 0 or a positive errno
-  std::uint32_t bytes = 0;  // of a Hello: the file's number
+  std::uint32_t bytes = 0;
 };
 
 }  // namespace rxnic::cm

@@ -36,7 +36,6 @@ std::atomic<std::uint64_t> is_one[kGreatest / 64];
 struct File {
   int fd = -1;
   int socket = -1;
-  std::uint32_t number = 0;                           // the agent's
   pthread_mutex_t calls = PTHREAD_MUTEX_INITIALIZER;  // one call at a time
 };
 File files[kMost];
@@ -97,8 +96,8 @@ int connect_to_agent(const char* simulator) {
   return -1;
 }
 
-// The answer to the Hello: the file's number, and the pipe. Otherwise it says why there is none.
-bool greet(int socket, std::uint32_t& number, int& events) {
+// The answer to the Hello: the pipe. Otherwise it says why there is none.
+bool greet(int socket, int& events) {
   Hello hello;
   const char* const only = std::getenv("RXNIC_NIC");
   if (only != nullptr && *only != '\0') hello.only_nic = static_cast<std::uint32_t>(std::strtoul(only, nullptr, 10));
@@ -124,7 +123,6 @@ bool greet(int socket, std::uint32_t& number, int& events) {
     return false;
   }
   std::memcpy(&events, CMSG_DATA(header), sizeof events);
-  number = reply.bytes;
   return true;
 }
 
@@ -154,8 +152,9 @@ void* response_of(std::uint32_t command, const std::uint8_t* body, std::size_t l
   return reinterpret_cast<void*>(static_cast<std::uintptr_t>(address));
 }
 
-// The command as the agent gets it (cm_channel.h R2): its length, or -1 and errno.
-ssize_t prepare(std::uint32_t command, const std::uint8_t* body, std::size_t length, std::uint8_t* to) {
+// The command as the agent gets it (cm_channel.h R2): its length, or -1 and errno. `with`: a descriptor that goes with
+// it.
+ssize_t prepare(std::uint32_t command, const std::uint8_t* body, std::size_t length, std::uint8_t* to, int& with) {
   if (length > rxnic::cm::kMaxCommandBytes) {
     errno = EINVAL;
     return -1;
@@ -174,24 +173,41 @@ ssize_t prepare(std::uint32_t command, const std::uint8_t* body, std::size_t len
   if (command == RDMA_USER_CM_CMD_MIGRATE_ID && length >= sizeof(rdma_ucm_migrate_id)) {
     rdma_ucm_migrate_id migrate;
     std::memcpy(&migrate, body, sizeof migrate);
-    const File* const from = find(static_cast<int>(migrate.fd));
-    if (from == nullptr) {
+    with = static_cast<int>(migrate.fd);
+    if (find(with) == nullptr) {
       errno = ENOENT;
       return -1;
     }
-    migrate.fd = from->number;
-    std::memcpy(to, &migrate, sizeof migrate);
   }
   return static_cast<ssize_t>(length);
 }
 
+// Whether the packet was sent; with a copy of the descriptor `with`, unless it is -1.
+bool send_with(int socket, const std::uint8_t* packet, std::size_t bytes, int with) {
+  iovec piece{const_cast<std::uint8_t*>(packet), bytes};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  if (with >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof with);
+    std::memcpy(CMSG_DATA(header), &with, sizeof with);
+  }
+  return sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes);
+}
+
 // 0 or a positive errno (EBADF: another thread has closed `fd`); the reply's bytes are at `to`.
-int call(File& file, int fd, const std::uint8_t* packet, std::size_t bytes, void* to, std::size_t room) {
+int call(File& file, int fd, const std::uint8_t* packet, std::size_t bytes, int with, void* to, std::size_t room) {
   const Lock lock(file.calls);
   if (file.fd != fd) return EBADF;
   std::uint8_t answer[sizeof(CallReply) + rxnic::cm::kMaxReplyBytes];
   ssize_t got = 0;
-  if (send(file.socket, packet, bytes, MSG_NOSIGNAL) != static_cast<ssize_t>(bytes)) return EIO;
+  if (!send_with(file.socket, packet, bytes, with)) return EIO;
   do got = recv(file.socket, answer, sizeof answer, 0);
   while (got < 0 && errno == EINTR);
   CallReply reply;
@@ -218,9 +234,8 @@ int open_rdma_cm(int flags) {
   const bool named = simulator != nullptr && *simulator != '\0';
   const int socket = named ? connect_to_agent(simulator) : -1;
   if (socket < 0) complain(named ? simulator : "RXNIC_SOCKET", named ? strerror(errno) : "names no simulator");
-  std::uint32_t number = 0;
   int events = -1;
-  if (socket < 0 || !greet(socket, number, events) || events >= kGreatest) {
+  if (socket < 0 || !greet(socket, events) || events >= kGreatest) {
     if (socket >= 0) really_close(socket);
     if (events >= 0) really_close(events);
     errno = ENODEV;  // (R3)
@@ -235,7 +250,6 @@ int open_rdma_cm(int flags) {
       if (file.fd >= 0) continue;
       file.fd = events;
       file.socket = socket;
-      file.number = number;
       is_one[events / 64].fetch_or(std::uint64_t{1} << events % 64, std::memory_order_release);
       return events;
     }
@@ -271,7 +285,8 @@ ssize_t write_rdma_cm(int fd, const void* bytes, std::size_t length) {  // (R2)
   }
   const auto* const body = static_cast<const std::uint8_t*>(bytes) + sizeof header;
   std::uint8_t packet[sizeof(Call) + rxnic::cm::kMaxCommandBytes];
-  const ssize_t in = prepare(header.cmd, body, header.in, packet + sizeof(Call));
+  int with = -1;
+  const ssize_t in = prepare(header.cmd, body, header.in, packet + sizeof(Call), with);
   if (in < 0) return -1;
   const Call asked{header.cmd, static_cast<std::uint32_t>(in), header.out, 0};
   std::memcpy(packet, &asked, sizeof asked);
@@ -282,8 +297,8 @@ ssize_t write_rdma_cm(int fd, const void* bytes, std::size_t length) {  // (R2)
     char event = 0;
     const ssize_t got = waits ? read(fd, &event, 1) : 1;
     if (got < 0 && is_rdma_cm(fd)) return -1;  // EAGAIN, EINTR
-    status =
-        got <= 0 ? EIO : call(*file, fd, packet, sizeof asked + static_cast<std::size_t>(in), response, header.out);
+    const std::size_t sent = sizeof asked + static_cast<std::size_t>(in);
+    status = got <= 0 ? EIO : call(*file, fd, packet, sent, with, response, header.out);
   } while (waits && status == EAGAIN);                          // the event went with its ID
   if (waits && status != 0 && !is_rdma_cm(fd)) return pause();  // another thread has closed it: a kernel waits on
   if (status == 0) return static_cast<ssize_t>(length);

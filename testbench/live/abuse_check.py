@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A program that takes more than its share (abuse.cpp): the others go on, and a signal ends the simulator at once."""
+import errno
 import os
 import pathlib
 import re
+import resource
 import signal
+import socket
+import struct
 import sys
 import time
 
@@ -52,9 +56,9 @@ def peak_memory(fabric):
     return int(re.search(r"VmHWM:\s+(\d+)", status)[1]) // 1024
 
 
-def processor_time(fabric):
-    """Of the simulator, in seconds."""
-    stat = pathlib.Path(f"/proc/{fabric.simulator.process.pid}/stat").read_text(encoding="ascii")
+def processor_time(pid):
+    """Of a process, in seconds."""
+    stat = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
     fields = stat.rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -99,11 +103,116 @@ def descriptors(bench):
         print(lingers.text().strip())
         awake = start(bench, fabric, "semaphore")
         said(bench, awake, "opened")
-        before = processor_time(fabric)
+        before = processor_time(fabric.simulator.process.pid)
         awake.wait()
-        took = processor_time(fabric) - before
+        took = processor_time(fabric.simulator.process.pid) - before
         print(f"beside an eventfd that stays readable: {took:.2f} s of CPU time in 3 s")
         bench.expect(took < 0.5, f"{took:.2f} s of CPU time in 3 s")
+
+
+class ManagerFile:
+    """An open rdma_cm, as the agent sees one (bridge/cm/cm_channel.h): commands without librdmacm."""
+
+    CREATE_ID, MIGRATE_ID, ANY_NIC, VERSION = 0, 18, 0xffffffff, 2
+    RDMA_PS_TCP = 0x0106
+
+    def __init__(self, fabric, greets=True):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(live.PATIENCE)
+        self.socket.connect(fabric.socket + "-cm")
+        self.pipe = None
+        if greets:
+            self.socket.send(struct.pack("=II", self.VERSION, self.ANY_NIC))
+            _, (self.pipe, *_), _, _ = socket.recv_fds(self.socket, 64, 4)
+
+    def send(self, number, body, *descriptors):
+        socket.send_fds(self.socket, [struct.pack("=IIII", number, len(body), 1024, 0) + body], descriptors)
+
+    def answer(self):
+        """Its status and bytes; None: the connection has ended."""
+        try:
+            reply = self.socket.recv(4096)
+        except ConnectionResetError:
+            return None
+        return (struct.unpack_from("=i", reply)[0], reply[8:]) if reply else None
+
+    def create_id(self):
+        self.send(self.CREATE_ID, struct.pack("=QQHBxxxxx", 1, 0, self.RDMA_PS_TCP, 0))
+        status, body = self.answer()
+        assert status == 0, f"CREATE_ID: {status}"
+        return struct.unpack("=I", body)[0]
+
+    def migrate(self, number, file, *descriptors):
+        """The status."""
+        self.send(self.MIGRATE_ID, struct.pack("=QII", 0, number, file), *descriptors)
+        return self.answer()[0]
+
+    def close(self):
+        self.socket.close()
+        if self.pipe is not None:
+            os.close(self.pipe)
+
+
+def lingering_socket(seconds):
+    """A socket whose last close waits for so long, and its peer."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        sender = socket.create_connection(listener.getsockname())
+        peer, _ = listener.accept()
+    sender.setblocking(False)
+    try:
+        while True:
+            sender.send(bytes(1 << 16))
+    except BlockingIOError:
+        pass
+    sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("=ii", 1, seconds))
+    return sender, peer
+
+
+def agent_of(fabric):
+    """The process number of its agent, which has been started."""
+    tasks = pathlib.Path(f"/proc/{fabric.simulator.process.pid}/task")
+    pids = [pid for task in tasks.iterdir() for pid in (task / "children").read_text(encoding="ascii").split()]
+    return int(next(pid for pid in pids if "cm_agent" in pathlib.Path(f"/proc/{pid}/comm").read_text("ascii")))
+
+
+def manager(bench):
+    """The agent of rdma_cm: sockets that linger, IDs of others, no descriptor left, silence."""
+    with live.Fabric(bench, 1, record=False) as fabric:
+        good, other = ManagerFile(fabric), ManagerFile(fabric)
+        agent = agent_of(fabric)
+        begin = time.monotonic()
+        for _ in range(3):  # in a command, and in packets that are not read any more
+            bad = ManagerFile(fabric)
+            kept = [lingering_socket(20) for _ in range(2)]
+            os.kill(agent, signal.SIGSTOP)  # the first ends the connection: the second is there by then
+            for sender, _ in kept:
+                bad.send(bad.CREATE_ID, bytes(24), sender.fileno())
+                sender.close()
+            os.kill(agent, signal.SIGCONT)
+            bench.expect_equal(bad.answer(), None, "a command with a descriptor that it has no use for")
+            bad.close()
+            good.create_id()
+        took = time.monotonic() - begin
+        print(f"another file waited {took:.2f} s beside sockets that linger for 20 s each")
+        bench.expect(took < 10, f"another file waited {took:.1f} s")
+
+        number = good.create_id()
+        for file in range(20):
+            bench.expect_equal(other.migrate(number, file), errno.EINVAL, f"an ID of file {file}, by its number")
+            bench.expect_equal(other.migrate(number, file, other.pipe), errno.EINVAL, "an ID of another file")
+        bench.expect_equal(other.migrate(number, 0, good.pipe), 0, "an ID by the descriptor of its file")
+        bench.expect_equal(good.migrate(number, 0, good.pipe), errno.EINVAL, "an ID that has gone")
+
+        most = max(int(fd.name) for fd in pathlib.Path(f"/proc/{agent}/fd").iterdir()) + 1
+        resource.prlimit(agent, resource.RLIMIT_NOFILE, (most, most))
+        silent = [ManagerFile(fabric, greets=False) for _ in range(30)]
+        before = processor_time(agent)
+        time.sleep(1)
+        used = processor_time(agent) - before
+        print(f"without a descriptor left the agent takes {used:.2f} s of CPU time in 1 s")
+        bench.expect(used < 0.3, f"the agent spins: {used:.2f} s in 1 s")
+        bench.expect_equal(silent[-1].answer(), None, "who cannot be accepted is turned away")
+        good.create_id()
 
 
 def userfault(bench):
@@ -189,9 +298,9 @@ def huge(bench):
         next_program(bench, fabric)
 
 
-CHECKS = {"doorbells": doorbells, "opens": opens, "descriptors": descriptors, "userfault": userfault, "silent": silent,
-          "mappings": mappings, "executes": executes,
-          "huge": huge, "lines": lines}
+CHECKS = {"doorbells": doorbells, "opens": opens, "descriptors": descriptors, "manager": manager,
+          "userfault": userfault, "silent": silent, "mappings": mappings, "executes": executes, "huge": huge,
+          "lines": lines}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)

@@ -410,7 +410,7 @@ def unread(bench):
                 bench.expect(len(reply) >= 8, "the agent has gone")
                 return struct.unpack_from("<i", reply)[0] if reply else None, reply[8:]
 
-            agent_socket.send(struct.pack("<iI", 1, 0xffffffff))  # Hello of bridge/cm/cm_channel.h
+            agent_socket.send(struct.pack("<iI", 2, 0xffffffff))  # Hello of bridge/cm/cm_channel.h
             _, events, _, _ = socket.recv_fds(agent_socket, 8, 1)
             os.close(events[0])
             create = struct.pack("<QQHB5x", 1, 0, 0x0106, 2)  # RDMA_PS_TCP, IBV_QPT_RC
