@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/dpi/pin_server.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +12,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <span>
+#include <utility>
 
 namespace rxnic::dpi {
 
@@ -24,6 +23,35 @@ constexpr int kSignalStatus = 128;  // what a shell adds to the number of a sign
 constexpr int kDiffers = 4, kUnknown = 1;
 
 }  // namespace
+
+PinPeer& PinPeer::operator=(PinPeer&& other) noexcept {
+  if (this == &other) return *this;
+  end();
+  socket_ = std::move(other.socket_);
+  closer_ = other.closer_;
+  program_ = other.program_;
+  return *this;
+}
+
+void PinPeer::end() {
+  if (socket_) closer_->end(program_, std::move(socket_));
+}
+
+bool PinPeer::receive(void* data, std::size_t bytes) {
+  channel::DescriptorCloser::Owner unkept(*closer_, program_);
+  channel::Packet packet;
+  const std::span<std::uint8_t> to{static_cast<std::uint8_t*>(data), bytes};
+  const int status = channel::receive_packet(socket_.get(), to, {}, packet, channel::Waiting::kNo, unkept);
+  if (status == 0 && packet.bytes == bytes) return true;
+  if (status != EAGAIN) end();
+  return false;
+}
+
+bool PinPeer::send(const void* data, std::size_t bytes) {  // the socket is non-blocking
+  if (send_packet(socket_.get(), data, bytes)) return true;
+  end();
+  return false;
+}
 
 void PinModule::add(std::string_view name, PinKind kind, std::uint64_t value) {
   PinRecord record;
@@ -69,15 +97,15 @@ void PinModule::fail(std::string_view why) {
 }
 
 void PinModule::answer() {
-  if (!socket_) return;
+  if (!peer_) return;
   if (failure_.empty()) {
-    if (!send_packet(socket_.get(), out_.data(), out_.size() * kWordBytes)) socket_.reset();
+    peer_.send(out_.data(), out_.size() * kWordBytes);
     return;
   }
   std::string text(kWordBytes, '\1');
   text += failure_;
-  told_ = send_packet(socket_.get(), text.data(), text.size());
-  socket_.reset();
+  told_ = peer_.send(text.data(), text.size());
+  peer_.end();
 }
 
 std::vector<PinRecord> PinModule::records(std::uint64_t version) const {
@@ -90,12 +118,7 @@ std::vector<PinRecord> PinModule::records(std::uint64_t version) const {
   return all;
 }
 
-bool PinModule::receive() {
-  const std::size_t bytes = in_.size() * kWordBytes;
-  if (receive_packet(socket_.get(), in_.data(), bytes) == bytes) return true;
-  socket_.reset();
-  return false;
-}
+bool PinModule::receive() { return peer_.receive(in_.data(), in_.size() * kWordBytes); }
 
 bool PinServer::open(const std::string& address, std::string& error) { return listener_.open(address, error); }
 
@@ -123,49 +146,61 @@ bool PinServer::start(const std::string& command, std::string& error) {
   return false;
 }
 
-// rxnic's first packet; whoever sends another one is refused.
 void PinServer::accept() {
-  channel::Descriptor socket = listener_.accept();
+  channel::Descriptor socket;
+  channel::Peer peer;
+  const channel::Acceptor::Outcome outcome = acceptor_.accept(listener_.get(), socket, peer);
   if (!socket) return;
-  fcntl(socket.get(), F_SETFL, 0);  // from here on it blocks; for the first packet not long
-  const timeval limit{1, 0}, none{};
-  setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  PinPeer made(std::move(socket), closer_, static_cast<std::uint32_t>(peer.pid));
+  if (outcome != channel::Acceptor::Outcome::kAccepted) return;  // R4
+  if (silent_.size() == kMostSilent) silent_.erase(silent_.begin());
+  silent_.push_back(std::move(made));
+}
+
+// rxnic's first packet; whoever sends another one is refused.
+void PinServer::greet(PinPeer& peer) {
   PinRecord wanted;
-  if (receive_packet(socket.get(), &wanted, sizeof wanted) != sizeof wanted || wanted.kind != PinKind::kModule) return;
+  if (!peer.receive(&wanted, sizeof wanted)) return;
+  if (wanted.kind != PinKind::kModule) return peer.end();
   const auto free = std::find_if(modules_.begin(), modules_.end(), [&wanted](const auto& module) {
-    return !module->socket_ && module->block_ == name_of(wanted);
+    return !module->peer_ && module->block_ == name_of(wanted);
   });
   const std::vector<PinRecord> all =
       free == modules_.end() ? PinModule(name_of(wanted)).records(wanted.value) : (*free)->records(wanted.value);
-  const bool sent = send_packet(socket.get(), all.data(), all.size() * sizeof(PinRecord));
-  if (!sent || free == modules_.end() || wanted.value != kPinsVersion) return;
-  setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &none, sizeof none);
+  const bool sent = peer.send(all.data(), all.size() * sizeof(PinRecord));
+  if (!sent || free == modules_.end() || wanted.value != kPinsVersion) return peer.end();
   connected_ = true;
-  (*free)->socket_ = std::move(socket);
+  (*free)->peer_ = std::move(peer);
 }
 
 PinModule* PinServer::wait() {
   constexpr std::size_t kOwn = 2;  // descriptors in front of those of the modules
   std::vector<pollfd> all;
   while (true) {
-    const bool idle = std::none_of(modules_.begin(), modules_.end(), [](const auto& m) { return bool{m->socket_}; });
-    if (child_ == 0 && connected_ && idle) return nullptr;
-    all = {{listener_.get(), POLLIN, 0}, {child_end_.get(), POLLIN, 0}};
-    for (const auto& module : modules_) all.push_back({module->socket_.get(), POLLIN, 0});
+    const bool idle = std::none_of(modules_.begin(), modules_.end(), [](const auto& m) { return bool{m->peer_}; });
+    if (idle && (child_ == 0 ? connected_ : command_ended_)) return nullptr;  // R3
+    all = {{listener_.get(), POLLIN, 0}, {command_ended_ ? -1 : child_end_.get(), POLLIN, 0}};
+    for (const auto& module : modules_) all.push_back({module->peer_.get(), POLLIN, 0});
+    for (const PinPeer& peer : silent_) all.push_back({peer.get(), POLLIN, 0});
     if (poll(all.data(), all.size(), -1) < 0 && errno != EINTR) return nullptr;
+    command_ended_ |= all[1].revents != 0;
+    for (std::size_t n = 0; n < silent_.size(); ++n) {
+      if (all[kOwn + modules_.size() + n].revents != 0) greet(silent_[n]);
+    }
+    std::erase_if(silent_, [](const PinPeer& peer) { return !peer; });
+    if (all[0].revents != 0) accept();
     for (std::size_t n = 0; n < modules_.size(); ++n) {
       if (all[kOwn + n].revents != 0 && modules_[n]->receive()) return modules_[n].get();
     }
-    if (all[0].revents != 0) accept();
-    if (all[1].revents != 0 && idle) return nullptr;
   }
 }
 
 int PinServer::close() {
   listener_.close();
+  silent_.clear();
   int untold = 0;
   for (const auto& module : modules_) {
-    module->socket_.reset();
+    module->peer_.end();
     if (module->failure_.empty() || std::exchange(module->told_, true)) continue;
     std::fprintf(stderr, "rxnic: %s: %s\n", module->block_.c_str(), module->failure_.c_str());
     untold = kDiffers;

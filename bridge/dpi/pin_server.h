@@ -5,8 +5,11 @@
 //       the block has to be like, and refuses them by name.
 //   R2  wait() returns a module for which inputs have come, each of them once; answer() sends its outputs. Inputs are 0
 //       before the first wait(), outputs are as they were put last.
-//   R3  It ends with nullptr: when the command that was started has ended; without one, when each rxnic that had
-//       connected is gone.
+//   R3  It ends with nullptr: when the command that was started has ended, and every connection; without one, when each
+//       rxnic that had connected is gone. Until then it waits without taking time of a processor.
+//   R4  Only processes of this one's user are modules' other sides (acceptor.h). Nobody delays the others: who connects
+//       and says nothing is waited for beside them, kMostSilent at once; who does not take its outputs is disconnected;
+//       descriptors that come are closed elsewhere (descriptor_closer.h).
 #pragma once
 
 #include <sys/types.h>
@@ -17,10 +20,34 @@
 #include <string_view>
 #include <vector>
 
+#include "bridge/channel/acceptor.h"
+#include "bridge/channel/descriptor_closer.h"
 #include "bridge/channel/socket.h"
 #include "bridge/dpi/pins.h"
 
 namespace rxnic::dpi {
+
+// The other side of a module. (R4)
+class PinPeer {
+ public:
+  PinPeer() = default;
+  PinPeer(channel::Descriptor socket, channel::DescriptorCloser& closer, std::uint64_t program)
+      : socket_(std::move(socket)), closer_(&closer), program_(program) {}
+  PinPeer(PinPeer&&) = default;
+  PinPeer& operator=(PinPeer&& other) noexcept;
+  ~PinPeer() { end(); }
+  explicit operator bool() const { return static_cast<bool>(socket_); }
+  int get() const { return socket_.get(); }
+  // A packet of `bytes` bytes is here. Otherwise it has ended, unless nothing has come.
+  bool receive(void* data, std::size_t bytes);
+  bool send(const void* data, std::size_t bytes);
+  void end();
+
+ private:
+  channel::Descriptor socket_;
+  channel::DescriptorCloser* closer_ = nullptr;
+  std::uint64_t program_ = 0;
+};
 
 class PinModule {
  public:
@@ -44,7 +71,7 @@ class PinModule {
   };
   std::uint32_t* word_at(int number, int word, PinKind direction);
   std::vector<PinRecord> records(std::uint64_t version) const;
-  bool receive();  // false: the other side is gone
+  bool receive();  // inputs
   void add(std::string_view name, PinKind kind, std::uint64_t value);
 
   std::string block_, failure_;
@@ -52,11 +79,12 @@ class PinModule {
   std::vector<PinRecord> records_;
   std::vector<Signal> signals_;
   std::vector<std::uint32_t> in_, out_{0};  // out_: as the answer has it (pins.h, R4)
-  channel::Descriptor socket_;
+  PinPeer peer_;
 };
 
 class PinServer {
  public:
+  static constexpr std::size_t kMostSilent = 64;
   ~PinServer() { close(); }
   // False: `error` says why.
   bool open(const std::string& address, std::string& error);
@@ -70,10 +98,14 @@ class PinServer {
 
  private:
   void accept();
+  void greet(PinPeer& peer);
 
+  channel::DescriptorCloser closer_;
+  channel::Acceptor acceptor_;
   channel::Listener listener_;
+  std::vector<PinPeer> silent_;  // have connected, and not said which module they want
   std::vector<std::unique_ptr<PinModule>> modules_;
-  bool connected_ = false;
+  bool connected_ = false, command_ended_ = false;
   pid_t child_ = 0;
   channel::Descriptor child_end_;
 };

@@ -3,6 +3,8 @@
 
 #include <cstdio>
 #include <memory>
+#include <string>
+#include <system_error>
 
 #include "bridge/dpi/pin_server.h"
 
@@ -19,9 +21,13 @@ void say(const std::string& error) { std::fprintf(stderr, "rxnic: %s\n", error.c
 }  // namespace
 
 void* rxnic_listen(const char* address) {
-  auto server = std::make_unique<PinServer>();
   std::string error;
-  if (server->open(address, error)) return server.release();
+  try {
+    auto server = std::make_unique<PinServer>();
+    if (server->open(address, error)) return server.release();
+  } catch (const std::system_error& e) {  // descriptor_closer.h R5
+    error = std::string("cannot start the threads that the testbench needs: ") + e.what();
+  }
   say(error);
   return nullptr;
 }

@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both sides of bridge/dpi/pins.h, and a simulator that lies.
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <chrono>
+#include <csignal>
 #include <cstring>
+#include <ctime>
+#include <fstream>
 #include <functional>
 #include <thread>
 
@@ -178,6 +185,102 @@ TEST(Pins, ACommandsEndAndStatusAreSeen) {
     EXPECT_EQ(server.wait(), nullptr);
     EXPECT_EQ(server.close(), status);
   }
+}
+
+TEST(Pins, WhoSaysNothingDelaysNobody) {  // R4
+  Simulator simulator;
+  std::vector<channel::Descriptor> silent;
+  const auto begin = std::chrono::steady_clock::now();
+  std::string error;
+  for (std::size_t n = 0; n < PinServer::kMostSilent + 5; ++n) {
+    silent.push_back(channel::connect_to(address(), error));
+    ASSERT_TRUE(silent.back()) << error;
+  }
+  {
+    PinClient client;
+    ASSERT_EQ(client.connect("adder", address()), "");
+    for (int n = 0; n < 10; ++n) {
+      silent.push_back(channel::connect_to(address(), error));
+      client.exchange();
+    }
+    EXPECT_EQ(client.failure(), "");
+  }
+  EXPECT_EQ(simulator.turns(), 10);
+  // Waiting for each one took a second.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{20});
+}
+
+TEST(Pins, WhoDoesNotTakeItsOutputsIsDisconnected) {  // R4
+  Simulator simulator;
+  std::string error;
+  const channel::Descriptor socket = channel::connect_to(address(), error);
+  ASSERT_TRUE(socket) << error;
+  PinRecord request;
+  request.kind = PinKind::kModule;
+  request.value = dpi::kPinsVersion;
+  set_name(request, "adder");
+  ASSERT_TRUE(dpi::send_packet(socket.get(), &request, sizeof request));
+  const std::array<std::uint32_t, 3> inputs{};
+  int sent = 0;
+  while (dpi::send_packet(socket.get(), inputs.data(), sizeof inputs)) ++sent;
+  EXPECT_GT(sent, 0);
+  EXPECT_GT(simulator.turns(), 0) << "and then it ends";
+}
+
+TEST(Pins, AfterTheCommandsEndAConnectionIsWaitedForAsleep) {  // R3
+  PinServer server;
+  std::string error;
+  ASSERT_TRUE(server.open(address(), error)) << error;
+  adder(server);
+  const std::string connected = testing::TempDir() + "rxnic-pins-" + std::to_string(getpid());
+  ASSERT_TRUE(server.start("while [ ! -e " + connected + " ]; do sleep 0.01; done; exit 3", error)) << error;
+  PinClient client;
+  std::thread other([&client, connected] {
+    EXPECT_EQ(client.connect("adder", address()), "");
+    client.exchange();
+    std::ofstream file(connected);
+    usleep(300'000);  // the command has ended; the server waits
+    client.exchange();
+    client = PinClient{};
+  });
+  const auto cpu_ms = [] {
+    timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
+  };
+  int turns = 0;
+  const auto before = cpu_ms();
+  while (PinModule* const module = server.wait()) {
+    module->answer();
+    ++turns;
+  }
+  EXPECT_LT(cpu_ms() - before, 100) << "of 300 ms";
+  other.join();
+  EXPECT_EQ(turns, 2);
+  EXPECT_EQ(server.close(), 3);
+  unlink(connected.c_str());
+}
+
+TEST(Pins, AnotherUserIsNoModulesOtherSide) {  // R4
+  if (geteuid() != 0) GTEST_SKIP() << "two users: we are not root";
+  constexpr uid_t kNobody = 65534;
+  const pid_t child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    std::string error;
+    const std::string where = "@rxnic-pins-test-" + std::to_string(getppid());
+    if (setresuid(kNobody, kNobody, kNobody) != 0) _exit(2);
+    channel::Descriptor socket;
+    for (int n = 0; !socket && n < 10000; ++n, usleep(1000)) socket = channel::connect_to(where, error);
+    PinClient client;
+    _exit(client.open(std::move(socket), "adder").empty() ? 1 : 0);
+  }
+  Simulator simulator;
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "it was refused";
+  PinClient client;
+  EXPECT_EQ(client.connect("adder", address()), "");
 }
 
 // Answers of a simulator that lies.
