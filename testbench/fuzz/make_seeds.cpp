@@ -115,33 +115,10 @@ void captures(const Seeds& seeds) {
   }
 }
 
-// Two programs on two NICs: a SEND, an RNR, a WRITE that is refused.
-void record_into(const std::string& folder) {
-  const HostLogHeader header{
-      2, "198.18.0.1", 1, {"program"}, std::string(kDefaultConfig), {}, params_toml(load_config())};
-  Recorder recorder(folder, header);
-  Lab lab(2, EngineMode::kFast, &recorder);
-  lab.fabric->set_observer(&recorder);
-  ConnectedPair rc(lab, QpType::kRc, 0, 1);
-  rc.b.post_receive(rc.right.qp, rc.right.sge(3000));
-  rc.a.post_send(rc.left.qp, {.sge = rc.left.sge(2000)});
-  rc.a.ring_send(rc.left.qp);
-  lab.run(5'000);
-  rc.b.ring_receive(rc.right.qp);
-  rc.b.wait_for(rc.right.cq);
-  rc.a.wait_for(rc.left.cq);
-  rc.a.post_send(rc.left.qp, {.opcode = SendOpcode::kWrite, .sge = rc.left.sge(100), .remote = {}});
-  rc.a.ring_send(rc.left.qp);
-  rc.a.wait_for(rc.left.cq);
-  rc.a.close();
-  rc.b.close();
-  end_recording(lab, recorder);
-}
-
 void records(const Seeds& seeds) {
   const fs::path folder = seeds.folder("record") / "run";
   fs::create_directories(folder);
-  record_into(folder);
+  record_pair(folder);
   const std::string log = content(host_log_file(folder)), wire = content(wire_file(folder));
   const RecordedRun run = replay_recorded_run(folder, {});
   if (!run.difference.empty()) throw std::runtime_error("the record cannot be repeated: " + run.difference);

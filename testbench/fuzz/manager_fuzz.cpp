@@ -55,6 +55,7 @@ class World final : public Surroundings {
     if (wire_.size() < 64) wire_.push_back({nic, mad});
   }
   void notify(File) override {}
+  void retract(File, std::size_t) override {}
   bool is_of_host(const GidBytes&) const override { return input_.ConsumeBool(); }
 
   void run() {

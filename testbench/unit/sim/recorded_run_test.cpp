@@ -11,7 +11,6 @@
 #include <random>
 #include <sstream>
 
-#include "model/params/params_table.h"
 #include "testbench/unit/sim/recording.h"
 #include "testbench/unit/sim/temporary_folder.h"
 #include "traces/capture_reader.h"
@@ -26,30 +25,7 @@ using testing::StartsWith;
 
 class RepeatedRun : public testing::Test {
  protected:
-  // Two programs on two NICs: sends, an RNR, a remote access error.
-  void record() {
-    const HostLogHeader header{
-        2, "198.18.0.1", 1, {"program"}, std::string(kDefaultConfig), {}, params_toml(load_config())};
-    Recorder recorder(folder_, header);
-    Lab lab(2, EngineMode::kFast, &recorder);
-    lab.fabric->set_observer(&recorder);
-    {
-      ConnectedPair rc(lab, QpType::kRc, 0, 1);
-      rc.b.post_receive(rc.right.qp, rc.right.sge(3000));
-      rc.a.post_send(rc.left.qp, {.sge = rc.left.sge(2000)});
-      rc.a.ring_send(rc.left.qp);
-      lab.run(5'000);
-      rc.b.ring_receive(rc.right.qp);
-      rc.b.wait_for(rc.right.cq);
-      rc.a.wait_for(rc.left.cq);
-      rc.a.post_send(rc.left.qp, {.opcode = SendOpcode::kWrite, .sge = rc.left.sge(100), .remote = {}});
-      rc.a.ring_send(rc.left.qp);
-      EXPECT_EQ(rc.a.wait_for(rc.left.cq).status, WcStatus::kRemoteAccess);
-      rc.a.close();
-      rc.b.close();
-      end_recording(lab, recorder);
-    }
-  }
+  void record() { record_pair(folder_); }
   std::string read(const char* name) const {
     std::ifstream in(folder_ + "/" + name, std::ios::binary);
     std::stringstream text;
