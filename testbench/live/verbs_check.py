@@ -134,8 +134,8 @@ def atomic_write(bench):
 def srq(bench):
     """SRQs: posting, sizes, limits; the WQE fetcher did it, with one doorbell a call."""
     # On one NIC and between two a doorbell at least for each of 14 lists whose receives are used; more when the NIC has
-    # seen a list in parts. Those of the 32 queues of SizesAreAtLeastThoseThatWereAskedFor go with their queue when it is
-    # destroyed before they have arrived (doorbell_line.h R2).
+    # seen a list in parts. Those of the 32 queues of SizesAreAtLeastThoseThatWereAskedFor go with their queue, which is
+    # destroyed at once, when they have not arrived (doorbell_line.h R2).
     doorbells = 2 * 14
     watched(bench, "Srq", at_least=400, requests=500, srq_wqe_fetcher__wqes=150,
             srq_wqe_fetcher__limit_events=4, srq_wqe_fetcher__wqes_discarded=1,
