@@ -218,7 +218,7 @@ TEST(CaptureCensus, APauseLastsUntilItIsTakenBackOrIsOver) {
     Feed f;
     for (const auto& [quanta, us] : frames) f.add(pfc(1 << 3, quanta), us * kUs);
     f.add(send_frame(1), end_us * kUs);
-    const CountedPause& p = f.survey.census().pauses()[3];
+    const CountedPause p = f.survey.census().pauses()[3];
     EXPECT_EQ(p.frames, frames.size());
     return p.paused_ps;
   };

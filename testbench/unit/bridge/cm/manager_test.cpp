@@ -510,8 +510,8 @@ TEST_F(ManagerTest, AnAddressOfTheHostLeadsToTheNicOfItsListener) {  // R2
     rdma_ucm_query q{};
     q.id = id;
     EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_QUERY_ROUTE, q), 0);
-    const auto gid = replied<rdma_ucm_query_route_resp>().ib_route[0].dgid;
-    const std::uint32_t nic = std::memcmp(gid, two_nics()[1].v4.bytes.data(), 16) == 0 ? 1 : 0;
+    const auto route = replied<rdma_ucm_query_route_resp>();
+    const std::uint32_t nic = std::memcmp(route.ib_route[0].dgid, two_nics()[1].v4.bytes.data(), 16) == 0 ? 1 : 0;
     EXPECT_EQ(connect(kClient, id, 5), 0);
     deliver();
     const bool rejected = !quiet(kClient);
