@@ -373,14 +373,15 @@ void expect_not_touched(LiveMemory& memory, ClientId client, std::uint64_t at, p
   EXPECT_FALSE(memory.exists(client));
 }
 
-// An address in the stack of a process that executes this program; 0 while it does not.
+// The lowest page of the stack of a process that executes this program, which starts too far above to use it; 0 while it
+// does not.
 std::uint64_t stack_of(pid_t process, const char* program) {
   std::ifstream maps("/proc/" + std::to_string(process) + "/maps");
   std::uint64_t stack = 0;
   bool is_it = false;
   for (std::string line; std::getline(maps, line);) {
     is_it = is_it || line.ends_with(program);
-    if (line.ends_with("[stack]")) stack = std::stoull(line.substr(line.find('-') + 1), nullptr, 16) - 4096;
+    if (line.ends_with("[stack]")) stack = std::stoull(line, nullptr, 16);
   }
   return is_it ? stack : 0;
 }
