@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -41,12 +41,21 @@ void remove_result(const fs::path& file, const std::string& trace) {
   if (failed) throw std::runtime_error(fmt::format("{}: of an earlier run: {}", file.string(), failed.message()));
 }
 
+// nicN.BLOCK.vcd, nicN.BLOCK.gtkw
+bool is_mismatch_wave(const fs::path& name) {
+  const fs::path nic = name.stem().stem();
+  const std::string number = nic.string().substr(std::min<std::size_t>(nic.string().size(), 3));
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  return (name.extension() == ".vcd" || name.extension() == ".gtkw") && nic.string().starts_with("nic") &&
+         !nic.has_extension() && !number.empty() && std::all_of(number.begin(), number.end(), digit) &&
+         name.stem().extension().string().size() > 1;
+}
+
 void remove_mismatch_waves(const fs::path& folder, const std::string& trace) {
-  static const std::regex kWaves(R"(nic\d+\.\w+\.(vcd|gtkw))");
   std::error_code ignored;
   std::vector<fs::path> found;
   for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end; at.increment(ignored)) {
-    if (std::regex_match(at->path().filename().string(), kWaves)) found.push_back(at->path());
+    if (is_mismatch_wave(at->path().filename())) found.push_back(at->path());
   }
   for (const fs::path& file : found) remove_result(file, trace);
 }
