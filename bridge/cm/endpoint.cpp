@@ -36,7 +36,7 @@ Endpoint address_at(std::span<const std::uint8_t> from, bool v4) {
 
 bool Endpoint::is_any() const {
   const auto first = ip.begin() + (v4 ? kIpv4At : 0);
-  return std::all_of(first, ip.end(), [](std::uint8_t byte) { return byte == 0; });
+  return is_loopback() || std::all_of(first, ip.end(), [](std::uint8_t byte) { return byte == 0; });
 }
 
 bool Endpoint::is_loopback() const {

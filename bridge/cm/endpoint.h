@@ -26,7 +26,7 @@ struct Endpoint {
   GidBytes ip{};  // (R1)
   std::uint16_t port = 0;
 
-  bool is_any() const;  // 0.0.0.0, ::
+  bool is_any() const;  // of any NIC: 0.0.0.0, ::, and, as to a kernel's rdma_cm, a loopback address
   bool is_loopback() const;
   bool is_multicast() const;
   bool operator==(const Endpoint&) const = default;

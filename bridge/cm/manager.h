@@ -5,12 +5,12 @@
 //   R1  Commands, replies and events are those of <rdma/rdma_user_cm.h>, and so is what they mean; a command's errno is
 //       the kernel's, ENOSPC among them: the program takes less than the reply. A file sees its own IDs alone: ENOENT
 //       for a number that is none, EINVAL for another file's.
-//   R2  An address is that of a NIC, or any, or the host's own (a loopback address, or one of its other interfaces),
-//       which is the first NIC that the file sees; of a destination, the NIC at which a program of the host listens
-//       there: the first that the file sees, or else another one. An ID is of a NIC from its binding or its resolution
-//       on. An address that nobody here has: EADDRNOTAVAIL, ADDR_ERROR. Addresses of family AF_IB: EAFNOSUPPORT. An
-//       IPv4 address has its port for IPv4 alone, an IPv6 one for both families, or with RDMA_OPTION_ID_AFONLY for IPv6
-//       alone.
+//   R2  An address is that of a NIC, or any, or the host's own (a loopback address, or one of its other interfaces). To
+//       bind a loopback address is to bind any, as with a kernel; one of another interface is the first NIC that the
+//       file sees. A destination is the NIC at which a program of the host listens there: the first that the file
+//       sees, or else another one. An ID is of a NIC from its binding to one, or its resolution, on. An address that
+//       nobody here has: EADDRNOTAVAIL, ADDR_ERROR. Addresses of family AF_IB: EAFNOSUPPORT. An IPv4 address has its
+//       port for IPv4 alone, an IPv6 one for both families, or with RDMA_OPTION_ID_AFONLY for IPv6 alone.
 //   R3  RC and UC: REQ, REP, RTU, DREQ, DREP, REJ (IBTA volume 1, 12.9). A message that is not answered is repeated
 //       every kResponseTime, kRetries times; then UNREACHABLE, or the connection ends. A repeated REQ or REP is
 //       answered again and has no other effect. UD: SIDR_REQ, SIDR_REP.

@@ -158,7 +158,8 @@ def reaches(kind, *to):
 names = [name for _, name in socket.if_nameindex()]
 found = {"names": names, "user": [os.getresuid(), os.getresgid()]}
 for name in names[1:]:
-    found[name] = {"address": socket.inet_ntoa(ask(0x8915, name)[20:24]), "up": ask(0x8913, name)[16] & 1,
+    found[name] = {"address": socket.inet_ntoa(ask(0x8915, name)[20:24]), "up and running": ask(0x8913, name)[16] & 65,
+                   "mtu": struct.unpack_from("i", ask(0x8921, name), 16)[0],
                    "mac": ask(0x8927, name)[18:24].hex(":"), "shown": text(f"/sys/class/net/{name}/address"),
                    "gids": [text(f"/sys/class/infiniband/{name}/ports/1/gids/{n}") for n in (0, 2)]}
 with socket.create_server((found["rxnic0"]["address"], 0)) as server:
@@ -176,8 +177,14 @@ print(json.dumps(found))
 """
 
 
+# Kinds of interfaces that are running when they are up.
+KINDS = ("dummy", "ifb")
+
+
 def network(bench):
     """--network own: an interface for each NIC, TCP by its address, nothing of the host; as root and as a user."""
+    running = any(bench.start("unshare", "-rn", "ip", "link", "add", "rxnic0", "type", kind).returncode == 0
+                  for kind in KINDS)
     with socket.create_server(("127.0.0.1", 0)) as host:
         for user, uid in live.users().items():
             program = live.Run(bench, uid).start(
@@ -199,7 +206,7 @@ def network(bench):
                 mac = f"02:72:78:00:00:0{n + 1}"
                 link_local = f"fe80:0000:0000:0000:0072:78ff:fe00:000{n + 1}"
                 bench.expect_equal(found[name], {
-                    "address": address, "up": 1, "mac": mac, "shown": mac,
+                    "address": address, "up and running": 65 if running else 1, "mtu": 4200, "mac": mac, "shown": mac,
                     "gids": [link_local, f"0000:0000:0000:0000:0000:ffff:{gid}"]}, name)
             bench.expect_equal(found["tcp"], ["198.18.6.0", "hello"], "TCP from rxnic1's address to rxnic0's")
             bench.expect(found["v6"] in ([], ["fe80000000000000007278fffe000001"]), f"IPv6 of rxnic0: {found['v6']}")
@@ -210,11 +217,31 @@ def network(bench):
     script = PAIR.format(env=" ".join(env(bench)), port=port.number).replace("127.0.0.1", "198.18.0.1")
     done = run(bench, "bash", "-c", script, arguments=("--nics", "2", "--network", "own"))
     bench.expect_equal(done.returncode, 0, f"out of band by a NIC's address: {done.stdout}{done.stderr}")
+    # What NETWORK.md says of the host's network, in one that leads nowhere.
+    host = bench.start("unshare", "-rn", "bash", "-c", 'ip link set lo up && exec "$@"', "bash", bench.options.rxnic,
+                       "run", "--quiet", "--network", "host", "--out", bench.folder / "out", "--", "timeout", "5",
+                       *env(bench), "ibv_rc_pingpong", "-g", "2", "-p", port.number, "198.18.0.1")
+    bench.expect(host.returncode not in (0, 124) and "Couldn't connect to 198.18.0.1" in host.stderr + host.stdout,
+                 f"a NIC's address is none of the host: {host.returncode} {host.stdout}{host.stderr}")
     # What ends a run ends it there, too.
     script = PAIR.format(env=" ".join(env(bench)), port=port.number).splitlines()[1:3] + ["kill -9 $$"]
     killed = run(bench, "bash", "-c", "\n".join(script), arguments=("--network", "own", "--grace", "0.2"))
     bench.expect_equal(killed.returncode, 128 + 9, "exit code of a killed program")
     bench.expect("(ibv_rc_pingpong)" in killed.stderr, f"does not name what it ends: {killed.stderr}")
+
+
+def libfabric(bench):
+    """--network own: libfabric finds each NIC by its interface, and takes the one whose interface it is told."""
+    live.need("fi_info")
+    for told, expected in (((), {"rxnic0", "rxnic1"}), (("FI_VERBS_IFACE=rxnic0",), {"rxnic0"}),
+                           (("FI_VERBS_IFACE=rxnic1",), {"rxnic1"})):
+        listed = run(bench, *env(bench), *(told or ["env"]), "fi_info", "-p", "verbs", "-t", "FI_EP_MSG",
+                     arguments=("--nics", "2", "--network", "own"))
+        bench.expect_equal(set(re.findall(r"domain: (rxnic\d)$", listed.stdout, re.M)), expected,
+                           f"{told}: {listed.stdout}{listed.stderr}")
+    for told in ("rxnic0", "rxnic1"):  # which are no interfaces of the host
+        listed = run(bench, *env(bench), f"FI_VERBS_IFACE={told}", "fi_info", "-p", "verbs", "-t", "FI_EP_MSG")
+        bench.expect("domain" not in listed.stdout and listed.returncode != 0, f"host, {told}: {listed.stdout}")
 
 
 def preload(bench):
@@ -316,7 +343,8 @@ def fatal(bench):
 
 
 CHECKS = {"status": status, "ends": ends, "interrupt": interrupt, "users": users, "network": network,
-          "preload": preload, "without_proc": without_proc, "refused": refused, "lockstep": lockstep, "fatal": fatal}
+          "libfabric": libfabric, "preload": preload, "without_proc": without_proc, "refused": refused,
+          "lockstep": lockstep, "fatal": fatal}
 
 if __name__ == "__main__":
     parser = live.parser_for(__doc__, CHECKS)

@@ -107,9 +107,16 @@ class RouteMessage {
   std::size_t size_ = 0;
 };
 
-int make_link(const channel::Descriptor& socket, const std::string& name, const char* kind) {
+void add_attributes(RouteMessage& request, const Mac& mac) {
+  request.add(IFLA_ADDRESS, mac.data(), mac.size());
+  request.add(IFLA_MTU, &kInterfaceMtu, sizeof kInterfaceMtu);
+}
+
+// With its MAC and MTU, which an ifb has from its beginning or never.
+int make_link(const channel::Descriptor& socket, const std::string& name, const char* kind, const Mac& mac) {
   RouteMessage request(RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, ifinfomsg{});
   request.add(IFLA_IFNAME, name);
+  add_attributes(request, mac);
   const std::size_t length = std::strlen(kind);
   std::array<std::uint8_t, 32> nested{};
   const rtattr header{static_cast<std::uint16_t>(RTA_LENGTH(length)), IFLA_INFO_KIND};
@@ -119,35 +126,34 @@ int make_link(const channel::Descriptor& socket, const std::string& name, const 
   return request.send(socket);
 }
 
-int make_tap(const std::string& name) {
+int make_tap(const channel::Descriptor& socket, const std::string& name, const Mac& mac) {
   const channel::Descriptor tun(::open("/dev/net/tun", O_RDWR | O_CLOEXEC));
   if (!tun) return errno;
   ifreq request{};
   std::copy(name.begin(), name.end(), request.ifr_name);
   request.ifr_flags = IFF_TAP | IFF_NO_PI;
-  return ioctl(tun.get(), TUNSETIFF, &request) != 0 || ioctl(tun.get(), TUNSETPERSIST, 1) != 0 ? errno : 0;
+  if (ioctl(tun.get(), TUNSETIFF, &request) != 0 || ioctl(tun.get(), TUNSETPERSIST, 1) != 0) return errno;
+  ifinfomsg link{};
+  link.ifi_index = static_cast<int>(if_nametoindex(name.c_str()));
+  RouteMessage attributes(RTM_NEWLINK, 0, link);
+  add_attributes(attributes, mac);
+  return attributes.send(socket);
 }
 
 // (R3)
-void make_interface(const channel::Descriptor& socket, const std::string& name) {
+void make_interface(const channel::Descriptor& socket, const std::string& name, const Mac& mac) {
   int error = 0;
-  for (const char* kind : {"dummy", "bridge", "ifb"}) {
-    error = make_link(socket, name, kind);
+  for (const char* kind : {"dummy", "ifb", "bridge"}) {
+    error = make_link(socket, name, kind, mac);
     if (error == 0) return;
   }
-  if (make_tap(name) == 0) return;
+  if (make_tap(socket, name, mac) == 0) return;
   fail("the kernel has no kind of interface for " + name + " (dummy, bridge, ifb, tap)", error);
 }
 
-void set_up(const channel::Descriptor& socket, const std::string& name, std::span<const std::uint8_t> mac) {
+void set_up(const channel::Descriptor& socket, const std::string& name) {
   ifinfomsg link{};
   link.ifi_index = static_cast<int>(if_nametoindex(name.c_str()));
-  if (!mac.empty()) {
-    RouteMessage request(RTM_NEWLINK, 0, link);
-    request.add(IFLA_ADDRESS, mac.data(), mac.size());
-    request.add(IFLA_MTU, &kInterfaceMtu, sizeof kInterfaceMtu);
-    if (const int error = request.send(socket); error != 0) fail(name + ": its MAC and MTU", error);
-  }
   link.ifi_flags = link.ifi_change = IFF_UP;
   if (const int error = RouteMessage(RTM_NEWLINK, 0, link).send(socket); error != 0) fail(name + ": up", error);
 }
@@ -178,12 +184,12 @@ void enter_own_network(std::uint32_t nics, NicAddresses addresses) {
   leave_host_network();
   const channel::Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   if (!socket) fail("rtnetlink", errno);
-  set_up(socket, "lo", {});
+  set_up(socket, "lo");
   for (std::uint32_t nic = 0; nic < nics; ++nic) {
     const std::string name = fmt::format("rxnic{}", nic);
     const auto gids = nic_gids(nic, addresses);
-    make_interface(socket, name);
-    set_up(socket, name, nic_mac(nic));
+    make_interface(socket, name, nic_mac(nic));
+    set_up(socket, name);
     const int error = add_address(socket, name, std::span(gids[2].bytes).last(4), prefix_bits(nics, addresses));
     if (error != 0) fail(name + ": " + addresses.of(nic).text(), error);
     add_address(socket, name, gids[0].bytes, 64);  // may fail: where IPv6 is switched off there is none

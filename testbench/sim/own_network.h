@@ -6,7 +6,8 @@
 //       are in one subnet, a /24 or what is wide enough. No route leads out: nothing there reaches the host's network.
 //   R2  Who is not allowed to make one (no root) makes it in a user namespace: with the same user and group, without
 //       capabilities. Other users and groups are nobody there, and set-user-ID programs have their caller's rights.
-//   R3  The interfaces are of the first kind that the kernel has: dummy, bridge, ifb, tap. Nothing is ever sent by one.
+//   R3  The interfaces are of the first kind that the kernel has: dummy, ifb, bridge, tap. Nothing is ever sent by one.
+//       The first two are running when they are up; a bridge without ports and a tap without a reader have no carrier.
 //   R4  What cannot be done is a std::runtime_error that says what it was and what helps.
 //   R5  Sockets with a path are reached across it, abstract ones (@name) are not.
 #pragma once

@@ -550,6 +550,25 @@ TEST_F(ManagerTest, AnAddressOfTheHostLeadsToTheNicOfItsListener) {  // R2
   EXPECT_EQ(event(File{3}).event, kConnectRequest);
 }
 
+// As with a kernel: libfabric binds what the host's name stands for, often 127.0.0.1, and lists only the NIC of the ID,
+// when it is of one.
+TEST_F(ManagerTest, ALoopbackAddressBindsToNoNicInParticular) {  // R2
+  const auto nic_of = [&](const Endpoint& bound) {
+    const std::uint32_t id = create(kClient, 20);
+    EXPECT_EQ(bind(kClient, id, bound), 0);
+    rdma_ucm_query q{};
+    q.id = id;
+    EXPECT_EQ(command(kClient, RDMA_USER_CM_CMD_QUERY_ROUTE, q), 0);
+    const auto route = replied<rdma_ucm_query_route_resp>();
+    EXPECT_EQ(destroy(kClient, id), 0);
+    return route.node_guid;
+  };
+  EXPECT_EQ(nic_of(ipv4_endpoint(0x7f000001, kService)), 0u);
+  EXPECT_EQ(nic_of(ipv4_endpoint(0, kService)), 0u);
+  EXPECT_NE(nic_of(kHost), 0u);
+  EXPECT_NE(nic_of(ipv4_endpoint(0xc6120001, kService)), 0u);
+}
+
 TEST_F(ManagerTest, AddressesOfInfiniBandAreRefused) {  // R2
   constexpr std::uint16_t kFamily = 27;                 // AF_IB
   rdma_ucm_bind b{};
