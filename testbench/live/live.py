@@ -23,6 +23,7 @@ import e2e  # noqa: E402
 
 PATIENCE = float(os.environ.get("RXNIC_PATIENCE", "120"))  # seconds that one program may take
 EVERY_PLACE = bool(os.environ.get("RXNIC_EVERY_PLACE"))
+NETWORK = os.environ.get("RXNIC_NETWORK", "host")  # where a Fabric's programs have their sockets, as --network says
 POLL = 0.005  # seconds between two looks at something that does not notify
 ORDINARY = 65534  # uid and gid of nobody
 CHECK_ICRC = e2e.ROOT / "scripts" / "check_icrc.py"
@@ -60,16 +61,17 @@ class Port:
         self.holder.bind(("", 0))
         self.number = self.holder.getsockname()[1]
 
-    def is_listened_on(self):
-        return LISTENS in self.states()
+    def is_listened_on(self, process="self"):
+        """In the network of a process."""
+        return LISTENS in self.states(process)
 
     def is_connected(self):
         return ESTABLISHED in self.states()
 
-    def states(self):
+    def states(self, process="self"):
         """States of the sockets with this local port, as in /proc/net/tcp."""
         found = []
-        for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        for table in (f"/proc/{process}/net/tcp", f"/proc/{process}/net/tcp6"):
             if os.path.exists(table):
                 for line in pathlib.Path(table).read_text(encoding="ascii").splitlines()[1:]:
                     local, state = line.split()[1], line.split()[3]
@@ -86,17 +88,42 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
+class Namespaces:
+    """The user and network namespaces of a process, for a program that is started into them."""
+
+    def __init__(self, process):
+        self.kinds = [(flag, f"/proc/{process}/ns/{name}") for flag, name in ((0x10000000, "user"), (0x40000000, "net"))
+                      if os.readlink(f"/proc/{process}/ns/{name}") != os.readlink(f"/proc/self/ns/{name}")]
+
+    def __enter__(self):
+        self.files = [(flag, os.open(path, os.O_RDONLY | os.O_CLOEXEC)) for flag, path in self.kinds]
+        return self
+
+    def __exit__(self, kind, value, trace):
+        for _, file in self.files:
+            os.close(file)
+
+    def enter(self):
+        """To be called by a child."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        for flag, file in self.files:
+            if libc.setns(file, flag) != 0:
+                raise OSError(ctypes.get_errno(), "setns")
+        die_with_parent()  # after the change of its rights, which takes that back
+
+
 class Program:
     """A process whose output goes to a file."""
 
-    def __init__(self, command, folder, name, environment, uid=None):
+    def __init__(self, command, folder, name, environment, uid=None, beside="self"):
+        """`beside`: the process whose network it is to have."""
         self.command = [str(part) for part in command]
         self.output = pathlib.Path(folder) / f"{name}.txt"
         who = {} if uid is None else {"user": uid, "group": uid, "extra_groups": []}
-        with open(self.output, "wb") as output:
+        with open(self.output, "wb") as output, Namespaces(beside) as namespaces:
             self.process = subprocess.Popen(self.command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                                             stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
-                                            preexec_fn=die_with_parent, **who)
+                                            preexec_fn=namespaces.enter, **who)
 
     def text(self):
         return self.output.read_text(encoding="utf-8", errors="replace")
@@ -130,8 +157,15 @@ class Program:
         return f"$ {' '.join(self.command)}\n[exit {self.process.poll()}] " + self.text()[-3000:]
 
 
+# The PROGRAM of a `rxnic run` beside which others are started: says where it is, and waits to be told to end.
+HOLDER = ('HOLDER=$$ env -0 > "$0/holder.part" && mv "$0/holder.part" "$0/holder" && '
+          '{ read stop < "$0/stop"; exit 0; }')
+
+
 class Fabric:
-    """`rxnic serve`: NICs that programs attach to. with Fabric(bench) as fabric: fabric.pair(...)"""
+    """`rxnic serve`: NICs that programs attach to. with Fabric(bench) as fabric: fabric.pair(...)
+
+    With RXNIC_NETWORK=own it is `rxnic run --network own`, and its programs are started into that network."""
 
     serial = 0
 
@@ -148,6 +182,10 @@ class Fabric:
         self.programs = []
         self.simulator = None
         self.report = None
+        self.own = NETWORK == "own" and address is None
+        self.beside = "self"  # the process whose network its programs have
+        # By which address of the server a client connects out of band.
+        self.server_address = "198.18.0.1" if self.own else "127.0.0.1"
 
     def __enter__(self):
         self.open()
@@ -158,6 +196,9 @@ class Fabric:
 
     def open(self):
         options = self.bench.options
+        if self.own:
+            self.open_own()
+            return
         self.simulator = self.start("simulator", reachable(options.rxnic, self), "serve", "--quiet", "--nics",
                                     self.nics, "--socket", self.socket, *self.arguments)
         try:
@@ -165,15 +206,42 @@ class Fabric:
         except AssertionError as late:
             self.bench.expect(False, f"{late}: {self.simulator.story()}")
 
+    def open_own(self):
+        stop, holder = self.folder / "stop", self.folder / "holder"
+        os.mkfifo(stop)
+        if self.uid is not None:
+            os.chown(stop, self.uid, self.uid)
+        for file in ("librxnic_device_files.so", "rxnic_cm_agent"):
+            reachable(self.bench.options.verbs.parent / file, self)
+        self.simulator = self.start("simulator", reachable(self.bench.options.rxnic, self), "run", "--quiet",
+                                    "--network", "own", "--grace", "off", "--nics", self.nics, *self.arguments, "--",
+                                    "sh", "-c", HOLDER, self.folder)
+        wait_until(lambda: self.simulator.ended() or holder.exists(), "the simulator's program")
+        if self.simulator.ended():
+            if "--network own: the kernel refuses" in self.simulator.text():
+                raise e2e.Skip(self.simulator.text().strip())
+            raise AssertionError(self.simulator.story())
+        told = dict(one.split("=", 1) for one in holder.read_text(encoding="utf-8").split("\0") if one)
+        self.socket, self.beside = told["RXNIC_SOCKET"], told["HOLDER"]
+
+    def end(self):
+        """As Ctrl-C does, or a program that has done its work."""
+        self.beside = "self"
+        if not self.own:
+            self.simulator.signal(signal.SIGINT)
+            return
+        with open(self.folder / "stop", "wb"):
+            pass  # the reader's end of file
+
     def close(self):
-        """Ends it as Ctrl-C does, checks what it leaves behind, and reads `report`."""
+        """Ends it, checks what it leaves behind, and reads `report`."""
         for program in self.programs:
             if program is not self.simulator and not program.ended():
                 program.kill()
         if self.simulator.ended():
             self.bench.expect(False, f"the simulator ended by itself: {self.simulator.story()}")
             return
-        self.simulator.signal(signal.SIGINT)
+        self.end()
         code = self.simulator.wait()
         self.bench.expect(code == 0, f"the simulator's exit code {code}; expected 0: {self.simulator.story()}")
         self.bench.expect(not os.path.exists(self.socket), "the simulator left its socket behind")
@@ -214,7 +282,7 @@ class Fabric:
         if "LD_PRELOAD" in extra and "LD_PRELOAD" in more:
             extra["LD_PRELOAD"] += f":{more['LD_PRELOAD']}"
         environment |= extra
-        program = Program(command, self.folder, f"{len(self.programs)}-{name}", environment, self.uid)
+        program = Program(command, self.folder, f"{len(self.programs)}-{name}", environment, self.uid, self.beside)
         self.programs.append(program)
         return program
 
@@ -229,7 +297,7 @@ class Fabric:
         """Runs a server, and a client as soon as the server listens; returns both programs after their end."""
         first = self.start("server", *server, **environment)
         try:
-            wait_until(lambda: first.ended() or port.is_listened_on(), f"{server[0]} listening")
+            wait_until(lambda: first.ended() or port.is_listened_on(self.beside), f"{server[0]} listening")
         except AssertionError as late:
             first.kill()
             self.bench.expect(False, f"{late}: {first.story()}")

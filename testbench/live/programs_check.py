@@ -235,8 +235,8 @@ def run_row(bench, wire, program, row, nics, uid, what):
         with live.Fabric(bench, nics, uid) as fabric:
             options = ["-p", port.number, *row.options, *([] if program.startswith("ibv_") else ["-F"])]
             good, server, client = fabric.pair([program, "-d", "rxnic0", *options],
-                                               [program, "-d", f"rxnic{nics - 1}", *options, "127.0.0.1"], port,
-                                               **(fabric.device_files() if row.printed else {}))
+                                               [program, "-d", f"rxnic{nics - 1}", *options, fabric.server_address],
+                                               port, **(fabric.device_files() if row.printed else {}))
     finally:
         port.close()
     if not good or fabric.report is None:

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes bridge/verbs/programs.md: which programs of Debian the live checks run, with which options and what result.
 
-A check notes each run of a program in the folder that RXNIC_PROGRAMS_TABLE names; what pyverbs_check.py prints is
-expected there as pyverbs.txt. The table has a row for each program and transport that the checks name (their PROGRAMS),
-with what was noted of it. Something noted that they do not name is an error: the folder is not of these checks.
+A check notes each run of a program in the folder that RXNIC_PROGRAMS_TABLE names, with the network (RXNIC_NETWORK) in
+which it was; what pyverbs_check.py prints is expected there as pyverbs-host.txt and pyverbs-own.txt. The table has a
+row for each program and transport that the checks name (their PROGRAMS), with what was noted of it. Something noted
+that they do not name is an error: the folder is not of these checks.
 """
 import argparse
 import collections
@@ -20,6 +21,7 @@ import sys
 import types
 
 FOLDER = "RXNIC_PROGRAMS_TABLE"
+PLACES = tuple((network, nics) for network in ("host", "own") for nics in (1, 2))
 TABLE = pathlib.Path(__file__).resolve().parents[2] / "bridge" / "verbs" / "programs.md"
 CHECKS = ("programs_check", "rdmacm_check", "storage_check", "ucx_check", "mpi_check")
 SUITE = ("tests of rdma-core", "all")
@@ -44,11 +46,13 @@ HEAD = """# Programs
 What the checks of [testbench/live](../../testbench/live) run of Debian, unmodified; made by `programs_table.py` there.
 
 A run is one program, or a server and its client, or all ranks of mpirun; it passes when they exit with 0, print what
-they should, and the NICs' counters agree. Options: each set that is run, without addresses, ports and `-n`. NICs: on
-so many the packets of a run were received or sent. Packets: at least so many were received.
+they should, and the NICs' counters agree. Options: each set that is run, without addresses, ports and `-n`. Then the
+runs that passed in the host's network and in the fabric's own (`rxnic run --network`), as root and as an ordinary user;
+1 or 2 NICs: on so many the packets of a run were received or sent. Out of band a server's address is 127.0.0.1 in the
+first, its NIC's in the second. Packets: at least so many were received in all.
 
-| program | transport | options | package | NICs | runs that passed | packets | limits |
-|---|---|---|---|---|---|---|---|
+| program | transport | options | package | host, 1 NIC | host, 2 NICs | own, 1 NIC | own, 2 NICs | packets | limits |
+|---|---|---|---|---|---|---|---|---|---|
 """
 
 Use = collections.namedtuple("Use", "program transport options", defaults=("",))
@@ -65,7 +69,8 @@ def noted_run(bench, *uses):
         nics = [{block: nic["blocks"][block]["counters"]["packets"] for block in ("rx_parser", "requester")}
                 for nic in fabric.report["nics"]] if fabric.report else []
         at_work = sum(any(nic.values()) for nic in nics)  # the others only were there
-        noted = {"nics": at_work or fabric.nics, "passed": len(bench.failures) == failures,
+        noted = {"network": "own" if fabric.own else "host", "nics": at_work or fabric.nics,
+                 "passed": len(bench.failures) == failures,
                  "user": "root" if fabric.uid is None and os.geteuid() == 0 else "user",
                  "packets": sum(nic["rx_parser"] for nic in nics)}
         with open(pathlib.Path(os.environ[FOLDER]) / f"{os.getpid()}.jsonl", "a", encoding="ascii") as file:
@@ -114,8 +119,7 @@ def of_programs(folder):
             if short(use.options) not in named().get(use[:2], {}):
                 raise ValueError(f"{file}: {' '.join(use)} is not among the PROGRAMS of {', '.join(CHECKS)}")
             runs[use[:2]].append(one)
-    return {key: (package(key[0]), ", ".join(sorted({str(one["nics"]) for one in every})),
-                  passed({user: [one["passed"] for one in every if one["user"] == user] for user in ("root", "user")}),
+    return {key: (package(key[0]), *(passed(every, network, nics) for network, nics in PLACES),
                   first_digit(sum(one["packets"] for one in every)), LIMITS.get(key[0], ""))
             for key, every in runs.items()}
 
@@ -126,14 +130,33 @@ def first_digit(count):
     return f"{count // unit * unit:,}" if count else ""
 
 
-def passed(results):
-    """{user: [whether it passed, ...]} in words."""
-    return ", ".join(f"{sum(of_user)} of {len(of_user)} as {user}" for user, of_user in results.items() if of_user)
+def passed(runs, network, nics):
+    """Of those in a place, in words."""
+    here = {user: [one["passed"] for one in runs
+                   if (one["user"], one["network"], one["nics"]) == (user, network, nics)] for user in ("root", "user")}
+    return in_words(here) if any(here.values()) else "not run"
 
 
-def of_suite(output):
-    """The rest of its row, from the output of pyverbs_check.py: each module as each of live.users()."""
+def in_words(results):
+    """{user: [whether it passed, ...]}"""
+    return ", ".join(f"{user} {sum(of_user)} of {len(of_user)}" for user, of_user in results.items() if of_user)
+
+
+def of_suite(outputs):
+    """The rest of its row, from {network: the output of pyverbs_check.py}."""
     suite = importlib.import_module("pyverbs_check")
+    cells = [suite_passed(outputs[network]) if nics == 1 and network in outputs else "not run"
+             for network, nics in PLACES]
+    own = outputs.get("own", "")
+    reasons = sorted(set(re.findall(r"^(test_\w+): (?:skipped ['\"].*?['\"]|FAIL) \((.+)\)$", own, re.M)))
+    limits = [f"`{test}`: {reason}" for test, reason in reasons if reason != "for root"]
+    if "(for root)" in own:
+        limits.append("those with RAW_PACKET are for root, says the suite")
+    return package(str(suite.SUITE)), *cells, "", "; ".join(limits)
+
+
+def suite_passed(output):
+    """Each module as each of live.users()."""
     users = list(importlib.import_module("live").users())
     results = {user: [] for user in users}
     times = collections.Counter()
@@ -141,18 +164,17 @@ def of_suite(output):
         user = users[times[module]]
         times[module] += 1
         results[user] += [True] * int(good) + [False] * (int(tests) - int(good))
-    reasons = sorted(set(re.findall(r"^(test_\w+): (?:skipped ['\"].*?['\"]|FAIL) \((.+)\)$", output, re.M)))
-    limits = [f"`{test}`: {reason}" for test, reason in reasons if reason != "for root"]
-    if "(for root)" in output:
-        limits.append("those with RAW_PACKET are for root, says the suite")
-    return package(str(suite.SUITE)), "1", passed(results), "", "; ".join(limits)
+    return in_words(results)
 
 
 def table(folder):
     rest = of_programs(folder)
-    if (folder / "pyverbs.txt").exists():
-        rest[SUITE] = of_suite((folder / "pyverbs.txt").read_text(encoding="utf-8"))
-    rows = [f"{begin_of_row(key, options)} {' | '.join(rest.get(key, ('', '', 'not run', '', '')))} |"
+    outputs = {network: folder / f"pyverbs-{network}.txt" for network, _ in PLACES}
+    outputs = {network: file.read_text(encoding="utf-8") for network, file in outputs.items() if file.exists()}
+    if outputs:
+        rest[SUITE] = of_suite(outputs)
+    nothing = ("", *("not run" for _ in PLACES), "", "")
+    rows = [f"{begin_of_row(key, options)} {' | '.join(rest.get(key, nothing))} |"
             for key, options in sorted(named().items())]
     return HEAD + "".join(f"{re.sub(' +', ' ', row)}\n" for row in rows)
 

@@ -30,7 +30,7 @@ class ProgramsTable(unittest.TestCase):
             patch.start()
             self.addCleanup(patch.stop)
 
-    def note(self, *uses, uid=1, nics=2, packets=70, failures=(), idle=0):
+    def note(self, *uses, uid=1, nics=2, packets=70, failures=(), idle=0, own=False):
         bench = types.SimpleNamespace(failures=[])
 
         def of_nic(received, sent):
@@ -39,7 +39,7 @@ class ProgramsTable(unittest.TestCase):
 
         report = {"nics": [of_nic(packets, 0)] * (nics - idle) + [of_nic(0, 0)] * idle}
         with programs_table.noted_run(bench, *uses) as run:
-            run.fabric = types.SimpleNamespace(uid=uid, nics=nics, report=report)
+            run.fabric = types.SimpleNamespace(uid=uid, nics=nics, report=report, own=own)
             bench.failures.extend(failures)
 
     def row(self, begin):
@@ -52,24 +52,36 @@ class ProgramsTable(unittest.TestCase):
         self.assertGreater(len(found), 40)
         self.assertEqual(found, programs_table.begins(programs_table.table(self.folder)))
 
-    def test_runs_are_counted_by_user(self):
+    def test_programs_md_has_runs_of_each_program_in_both_networks(self):
+        for row in programs_table.TABLE.read_text(encoding="utf-8").removeprefix(programs_table.HEAD).splitlines():
+            cells = [cell.strip() for cell in row.split(" |")]
+            for network, places in (("host", cells[4:6]), ("own", cells[6:8])):
+                self.assertRegex(" ".join(places), r"\d of \d", f"{network}: {row}")
+
+    def test_runs_are_counted_by_network_nics_and_user(self):
         uses = [use for use in __import__("ucx_check").PROGRAMS if use[:2] == ("ucx_perftest", "RC")]
         self.note(uses[0], uses[1])
         self.note(uses[0], nics=1, failures=["a failure"])
+        self.note(uses[0], nics=1, own=True)
+        self.note(uses[1], nics=1, own=True, failures=["a failure"])
         self.assertRegex(self.row("| ucx_perftest | RC |"), r"`-t tag_lat -s 2000`, .* \| package of ucx_perftest "
-                                                            r"\| 1, 2 \| 2 of 3 as user \| 300 \| \|$")
+                         r"\| user 0 of 1 \| user 2 of 2 \| user 1 of 2 \| not run \| 400 \| \|$")
+        with mock.patch("os.geteuid", lambda: 0):
+            self.note(uses[0], uid=None)
+        self.assertRegex(self.row("| ucx_perftest | RC |"), r"\| user 0 of 1 \| root 1 of 1, user 2 of 2 \|")
 
     def test_nics_are_those_that_were_at_work(self):
         use = next(use for use in __import__("mpi_check").PROGRAMS if use.transport == "RC")
+        nowhere_else = r"not run \| not run"
         self.note(use, nics=2, idle=1)
-        self.assertRegex(self.row("| mpirun | RC |"), r"\| 1 \| 1 of 1 as user \| 70 \| \|$")
+        self.assertRegex(self.row("| mpirun | RC |"), rf"\| user 1 of 1 \| not run \| {nowhere_else} \| 70 \| \|$")
         self.note(use, nics=2)
-        self.assertRegex(self.row("| mpirun | RC |"), r"\| 1, 2 \| 2 of 2 as user \| 200 \| \|$")
+        self.assertRegex(self.row("| mpirun | RC |"), rf"\| user 1 of 1 \| user 1 of 1 \| {nowhere_else} \| 200 \| \|$")
         self.note(use, nics=2, idle=2)
-        self.assertRegex(self.row("| mpirun | RC |"), r"\| 1, 2 \| 3 of 3 as user \| 200 \| \|$")
+        self.assertRegex(self.row("| mpirun | RC |"), rf"\| user 1 of 1 \| user 2 of 2 \| {nowhere_else} \| 200 \| \|$")
 
     def test_a_program_without_a_run_is_shown_as_such(self):
-        self.assertRegex(self.row("| mpirun | UD |"), r"\| not run \| \| \|$")
+        self.assertRegex(self.row("| mpirun | UD |"), r"(\| not run ){4}\| \| \|$")
 
     def test_a_run_that_no_check_names_is_refused(self):
         self.note(Use("ucx_perftest", "RC", "-t nothing"))
@@ -77,13 +89,15 @@ class ProgramsTable(unittest.TestCase):
             programs_table.table(self.folder)
 
     def test_addresses_ports_and_counts_are_left_out(self):
-        self.assertEqual(programs_table.short("-c -a 198.18.0.1 -n 5 -C 20 -P {port} -m 239.1.1.1 127.0.0.1"),
+        self.assertEqual(programs_table.short("-c -a 198.18.0.1 -n 5 -C 20 -P {port} -m 239.1.1.1 {server}"),
                          "-c -C 20 -m 239.1.1.1")
 
     def test_the_suite_has_one_row(self):
-        (self.folder / "pyverbs.txt").write_text(SUITE_OUTPUT, encoding="utf-8")
-        self.assertRegex(self.row("| tests of rdma-core | all |"),
-                         r"\| 3 of 3 as root, 1 of 3 as user \| \| `test_dmabuf_rdma`: no GPU here; those with RAW")
+        (self.folder / "pyverbs-own.txt").write_text(SUITE_OUTPUT, encoding="utf-8")
+        rest = r"\| root 3 of 3, user 1 of 3 \| not run \| \| `test_dmabuf_rdma`: no GPU here; those with RAW"
+        self.assertRegex(self.row("| tests of rdma-core | all |"), r"\| not run \| not run " + rest)
+        (self.folder / "pyverbs-host.txt").write_text("test_addr: 2 of 3 passed\n" * 2, encoding="utf-8")
+        self.assertRegex(self.row("| tests of rdma-core | all |"), r"\| root 2 of 3, user 2 of 3 \| not run " + rest)
 
     def test_every_limit_is_of_a_program(self):
         programs = {program for program, _ in programs_table.named()}

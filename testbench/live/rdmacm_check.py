@@ -45,17 +45,17 @@ class Row:
 
     def commands(self, fabric, port):
         """Both, with what stands for the fabric's folder, for a TCP port, and for addresses: of the client's NIC, of
-        the host."""
+        the host, of the server out of band."""
         own = CLIENT if fabric.nics > 1 else SERVER
-        return ([part.format(folder=fabric.folder, port=port.number, own=own, host=socket.gethostname())
+        return ([part.format(folder=fabric.folder, port=port.number, own=own, host=socket.gethostname(),
+                             server=fabric.server_address)
                  for part in side]
                 for side in (self.server, self.client))
 
 
 def qperf(prints, *tests, with_libtsan=None):
-    """Its tests, and what each prints a figure of. Its server is named by an address of the host, for TCP and rdma_cm.
-    """
-    return Row("qperf -lp {port}", f"qperf -lp {{port}} -cm 1 -t 1 -m 4000 127.0.0.1 {' '.join(tests)}",
+    """Its tests, and what each prints a figure of. Its server has one address for TCP and rdma_cm."""
+    return Row("qperf -lp {port}", f"qperf -lp {{port}} -cm 1 -t 1 -m 4000 {{server}} {' '.join(tests)}",
                "(?s)" + ".*".join(rf"\b{test}:\n(warning: [^\n]*\n)?    {prints}  = " for test in tests),
                100, ends=False, recorded=False, with_libtsan=with_libtsan)
 
@@ -101,7 +101,7 @@ UTILITIES = {
               qperf("latency", *LATENCIES, "rc_rdma_write_poll_lat", with_libtsan=qperf("latency", *LATENCIES)),
               qperf("msg_rate", "rc_compare_swap_mr", "rc_fetch_add_mr", "ver_rc_compare_swap", "ver_rc_fetch_add")],
     "libfabric": [Row(f"fi_pingpong -B {{port}} -I 20 -e {endpoint} -p {provider}",
-                      f"fi_pingpong -P {{port}} -I 20 -e {endpoint} -p {provider} 127.0.0.1", r"(?m)^4k .* =20 ",
+                      f"fi_pingpong -P {{port}} -I 20 -e {endpoint} -p {provider} {{server}}", r"(?m)^4k .* =20 ",
                       100, transport=transport)
                   # A server of RC names itself by an address of the host, 127.0.0.1.
                   for endpoint, provider, transport in (

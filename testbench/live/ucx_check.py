@@ -43,8 +43,8 @@ def run_test(bench, wire, uid, nics, transport, test):
     try:
         with live.Fabric(bench, nics, uid) as fabric:
             server = fabric.start("server", "ucx_perftest", *options, **environment(fabric, transport, 0))
-            live.wait_until(lambda: server.ended() or port.is_listened_on(), f"{what}: the server's port")
-            client = fabric.start("client", "ucx_perftest", "127.0.0.1", *options,
+            live.wait_until(lambda: server.ended() or port.is_listened_on(fabric.beside), f"{what}: the server's port")
+            client = fabric.start("client", "ucx_perftest", fabric.server_address, *options,
                                   **environment(fabric, transport, nics - 1))
             good = client.wait() == 0 and server.wait() == 0
             bench.expect(good, f"{what}: {server.story()}\n{client.story()}\n{fabric.simulator.story()}")

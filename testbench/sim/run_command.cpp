@@ -59,11 +59,13 @@ void RunCommand::describe(CLI::App& app) {
       ->type_name("SECONDS");
   app.add_flag("--no-device-files", no_device_files_,
                "Do not show the program /dev/infiniband and /sys/class/infiniband as a driver would make them");
-  app.add_option("--network", network_,
-                 "Where the program's sockets are. host: in the host's network, as without rxnic. own: in one of the\n"
-                 "run's own, which takes no root and reaches nothing outside: lo, and for each NIC an interface\n"
-                 "rxnicN with its MAC and address, for what matches devices with interfaces (ip, getifaddrs, TCP to a\n"
-                 "NIC's address)")
+  app.add_option(
+         "--network", network_,
+         "Where the program's sockets are. host: in the host's network, as without rxnic, with all that it has\n"
+         "there; a server is named by 127.0.0.1, by its NIC's address to rdma_cm alone. own: in one of the\n"
+         "run's own, which takes no root and reaches nothing outside: lo, and for each NIC an interface\n"
+         "rxnicN with its MAC and address, for what matches devices with interfaces (ip, getifaddrs, TCP to a\n"
+         "NIC's address, FI_VERBS_IFACE). testbench/sim/NETWORK.md: which programs need it")
       ->check(CLI::IsMember({kHostNetwork, kOwnNetwork}))
       ->capture_default_str();
   app.add_option("program", program_, "-- PROGRAM and its arguments")->type_name("");
