@@ -7,7 +7,8 @@
 //       Programs that call the kernel without the C library see what there is.
 //   R3  A path that would be longer than the system's longest is as it is. errno is that of the C library's function.
 //   R4  /sys/class/infiniband, /dev/infiniband and the like as a whole hold the model's NICs alone: a program with the
-//       drop-in libibverbs has no other ones. Of /sys/class/net only the model's interfaces are shown.
+//       drop-in libibverbs has no other ones. Of /sys/class/net only the model's interfaces are shown, or, where the
+//       folder has lo (`rxnic run --network own`), it is shown as a whole: the kernel's has the host's interfaces.
 //   R5  A path of a NIC's counters leaves a mark for the simulator, which keeps the numbers exact from then on
 //       (testbench/sim/counter_files.h R3).
 #include <dirent.h>
@@ -44,6 +45,20 @@ bool is_shown(const char* path) {
   return false;
 }
 
+// R4
+bool shows_network(const char* folder, const char* path) {
+  constexpr char kNetwork[] = "/sys/class/net";
+  constexpr std::size_t kLength = sizeof kNetwork - 1;
+  if (std::strncmp(path, kNetwork, kLength) != 0 || (path[kLength] != '\0' && path[kLength] != '/')) return false;
+  char lo[PATH_MAX];
+  const int length = std::snprintf(lo, sizeof lo, "%s%s/lo", folder, kNetwork);
+  if (length < 0 || static_cast<std::size_t>(length) >= sizeof lo) return false;
+  const int before = errno;
+  const bool there = syscall(SYS_faccessat, AT_FDCWD, lo, F_OK) == 0;
+  errno = before;
+  return there;
+}
+
 // R5. By the kernel: the functions of these names are shown here.
 void mark_counters(const char* folder, const char* path) {
   if (std::strncmp(path, "/sys/class/infiniband/", 22) != 0 || std::strstr(path, "counters") == nullptr) return;
@@ -63,9 +78,9 @@ void mark_counters(const char* folder, const char* path) {
 class Path {
  public:
   explicit Path(const char* path) : path_(path) {
-    if (path == nullptr || path[0] != '/' || !is_shown(path)) return;
+    if (path == nullptr || path[0] != '/') return;
     const char* const folder = std::getenv("RXNIC_DEVICE_FILES");
-    if (folder == nullptr || *folder == '\0') return;
+    if (folder == nullptr || *folder == '\0' || !(is_shown(path) || shows_network(folder, path))) return;
     mark_counters(folder, path);
     const int length = std::snprintf(buffer_, sizeof buffer_, "%s%s", folder, path);
     if (length > 0 && static_cast<std::size_t>(length) < sizeof buffer_) path_ = buffer_;  // (R3)

@@ -69,6 +69,11 @@ def looks(bench):
         bench.expect_equal(answer, expected, command)
     done = run(bench, "/usr/bin/python3", "-c", PYTHON)
     bench.expect_equal(done.stdout, "good\n", done.stderr)
+    # In a network of its own no interface of the host's is to be seen either.
+    own = run(bench, "sh", "-c", "cd /; ls /sys/class/net /sys/class/net/; cat /sys/class/net/lo/mtu "
+              "/sys/class/net/rxnic1/mtu; ls -d /sys/class/net/eth0 /sys/class/network", arguments=("--network", "own"))
+    listed = "lo\nrxnic0\nrxnic1\n"
+    bench.expect_equal(own.stdout, f"/sys/class/net:\n{listed}\n/sys/class/net/:\n{listed}65536\n4200\n", own.stderr)
 
 
 # What each counter of a port shows: (block, counter), summed; the report has the blocks of each NIC.

@@ -86,9 +86,15 @@ void write_nic(const fs::path& folder, std::uint32_t nic, const channel::DeviceA
   write(net / "speed", std::to_string(a.link_mbps));
 }
 
+void write_lo(const fs::path& net) {
+  write(net / "address", "00:00:00:00:00:00");
+  write(net / "mtu", "65536");
+  write(net / "operstate", "unknown");
+}
+
 }  // namespace
 
-std::string write_device_files(const SessionOptions& o, const Params& params,
+std::string write_device_files(const SessionOptions& o, const Params& params, bool own_network,
                                const std::function<void(const std::string&)>& say) {
   const fs::path folder = fs::absolute(o.out).lexically_normal() / "device_files";
   try {
@@ -96,6 +102,7 @@ std::string write_device_files(const SessionOptions& o, const Params& params,
     for (std::uint32_t nic = 0; nic < o.nics; ++nic)
       write_nic(folder, nic, device_attributes(nic, params, o.addresses));
     fs::create_symlink("/dev/null", folder / "dev" / "infiniband" / "rdma_cm");  // opened by bridge/device_files
+    if (own_network) write_lo(folder / "sys" / "class" / "net" / "lo");
     write(folder / "sys" / "class" / "misc" / "rdma_cm" / "abi_version", "4");
   } catch (const std::exception& e) {
     const auto* const where = dynamic_cast<const fs::filesystem_error*>(&e);

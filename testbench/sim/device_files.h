@@ -12,8 +12,9 @@
 namespace rxnic {
 
 // Writes the files of the NICs of the run below its folder and returns their folder, an absolute path. When they cannot
-// be written, as on a full disk, none is left, `say` is told why, and the path is empty: programs run without.
-std::string write_device_files(const SessionOptions& o, const Params& params,
+// be written, as on a full disk, none is left, `say` is told why, and the path is empty: programs run without. In a
+// network of its own (own_network.h) lo is among its interfaces, and programs are shown no others.
+std::string write_device_files(const SessionOptions& o, const Params& params, bool own_network,
                                const std::function<void(const std::string&)>& say);
 
 }  // namespace rxnic

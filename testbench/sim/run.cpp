@@ -126,7 +126,7 @@ int run_verbs_program(const RunOptions& o) {
   if (o.device_files) {
     if (!agent.error().empty()) host.log.say(agent.error());
     const auto say = [&host](const std::string& why) { host.log.say(why); };
-    files = write_device_files(o, params, say);
+    files = write_device_files(o, params, o.own_network, say);
     variables.emplace_back("RXNIC_DEVICE_FILES", files);
   }
   LiveSession session(o, params, host, files);

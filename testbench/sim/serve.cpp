@@ -50,7 +50,8 @@ int serve(const ServeOptions& o) {
     agent.tick();
   };
   LiveHost host(o, params, o.socket, {signals.descriptor(), on_signal, on_tick});
-  const std::string files = write_device_files(o, params, [&host](const std::string& why) { host.log.say(why); });
+  const auto say = [&host](const std::string& why) { host.log.say(why); };
+  const std::string files = write_device_files(o, params, false, say);
   LiveSession serving(o, params, host, files);
   if (!agent.error().empty()) serving.say(agent.error());
   port = &host.port;
